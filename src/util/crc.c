@@ -23,6 +23,7 @@ struct crc_poly {
 	unsigned period;	/* x^(8 * 2^k) repeats after so many k */
 	uint64_t fold8[2];	/* x^(8*128+32), x^(8*128-32), each << 1 as the multiplier wants it */
 	uint64_t fold4[2];
+	uint64_t fold2[2];
 	uint64_t fold1[2];
 	uint64_t x64;
 	uint64_t barrett[2];	/* P, floor(x^64 / P) */
@@ -35,6 +36,7 @@ static const struct crc_poly crc32_poly = {
 	.period = 32,
 	.fold8 = { 0x1e88ef372, 0x14a7fe880 },
 	.fold4 = { 0x154442bd4, 0x1c6e41596 },
+	.fold2 = { 0x0f1da05aa, 0x15a546366 },
 	.fold1 = { 0x1751997d0, 0x0ccaa009e },
 	.x64 = 0x163cd6124,
 	.barrett = { 0x1db710641, 0x1f7011641 },
@@ -61,6 +63,7 @@ static const struct crc_poly crc32c_poly = {
 	.period = 31,
 	.fold8 = { 0x06992cea2, 0x00d3b6092 },
 	.fold4 = { 0x0740eef02, 0x09e4addf8 },
+	.fold2 = { 0x1384aa63a, 0x0ba4fc28e },
 	.fold1 = { 0x0f20c0dfe, 0x14cd00bd6 },
 	.x64 = 0x0dd45aab8,
 	.barrett = { 0x105ec76f1, 0x0dea713f1 },
@@ -179,38 +182,59 @@ FOLD_INLINE uint32_t fold_rest(const struct crc_poly *poly, __m128i acc, const u
 	return reduce(poly, acc);
 }
 
-/* acc holds the 16 bytes before p; there are at least `lanes` * 16 bytes. */
-FOLD_INLINE __m128i fold_lanes(const struct crc_poly *poly, const uint64_t *step, int lanes,
-			       __m128i acc, const uint8_t **p, size_t *len)
+/* Lanes 0..3 and the 64 bytes at *p: twice as many lanes while there is enough, then four again. */
+FOLD_INLINE void fold_wide(const struct crc_poly *poly, __m128i lane[4], const uint8_t **p,
+			   size_t *len)
 {
-	const __m128i k = load16((const uint8_t *)step), k1 = load16((const uint8_t *)poly->fold1);
-	const size_t block = 16 * (size_t)lanes;
+	const __m128i k4 = load16((const uint8_t *)poly->fold4);
+	const __m128i k8 = load16((const uint8_t *)poly->fold8);
 	const uint8_t *q = *p;
-	__m128i lane[8];
+	size_t left = *len - 64;
+	__m128i more[4];
 
-	lane[0] = acc;
-	for (int i = 1; i < lanes; i++)
-		lane[i] = load16(q + 16 * (i - 1));
-	q += block - 16;
-	*len -= block - 16;
-	for (; *len >= block; q += block, *len -= block) {
-#pragma GCC unroll 8
-		for (int i = 0; i < lanes; i++)
-			lane[i] = fold(lane[i], k, load16(q + 16 * i));
+	for (int i = 0; i < 4; i++)
+		more[i] = load16(q + 16 * i);
+	for (q += 64; left >= 128; q += 128, left -= 128) {
+#pragma GCC unroll 4
+		for (int i = 0; i < 4; i++) {
+			lane[i] = fold(lane[i], k8, load16(q + 16 * i));
+			more[i] = fold(more[i], k8, load16(q + 64 + 16 * i));
+		}
 	}
-	for (int i = 1; i < lanes; i++)
-		lane[i] = fold(lane[i - 1], k1, lane[i]);
+	for (int i = 0; i < 4; i++)
+		lane[i] = fold(lane[i], k4, more[i]);
 	*p = q;
-	return lane[lanes - 1];
+	*len = left;
+}
+
+/* acc holds the 16 bytes before p, of which there are 48 or more: four lanes, joined pairwise. */
+FOLD_INLINE __m128i fold_lanes(const struct crc_poly *poly, __m128i acc, const uint8_t **p,
+			       size_t *len)
+{
+	const __m128i k1 = load16((const uint8_t *)poly->fold1);
+	const __m128i k2 = load16((const uint8_t *)poly->fold2);
+	const __m128i k4 = load16((const uint8_t *)poly->fold4);
+	__m128i lane[4] = { acc, load16(*p), load16(*p + 16), load16(*p + 32) };
+
+	*p += 48;
+	*len -= 48;
+	if (*len >= 64 + 2 * 128)
+		fold_wide(poly, lane, p, len);
+	for (; *len >= 64; *p += 64, *len -= 64) {
+#pragma GCC unroll 4
+		for (int i = 0; i < 4; i++)
+			lane[i] = fold(lane[i], k4, load16(*p + 16 * i));
+	}
+	lane[2] = fold(lane[0], k2, lane[2]);
+	lane[3] = fold(lane[1], k2, lane[3]);
+	return fold(lane[2], k1, lane[3]);
 }
 
 FOLD_INLINE uint32_t fold_from(const struct crc_poly *poly, __m128i acc, const uint8_t *p,
 			       size_t len)
 {
-	if (len >= 512)
-		acc = fold_lanes(poly, poly->fold8, 8, acc, &p, &len);
-	else if (len >= 112)
-		acc = fold_lanes(poly, poly->fold4, 4, acc, &p, &len);
+	if (len >= 48)
+		acc = fold_lanes(poly, acc, &p, &len);
 	return fold_rest(poly, acc, p, len);
 }
 

@@ -4,8 +4,12 @@
 
 _Static_assert(sizeof(struct wire_ib_packet) == 96, "the packet on everybody's stack");
 
-static void get_bth(const uint8_t *h, struct wire_ib_packet *ret)
+/* Bytes may alias the struct; a copy of the header on the stack may not, and stays in registers. */
+static void get_bth(const uint8_t *buf, struct wire_ib_packet *ret)
 {
+	uint8_t h[WIRE_BTH_LEN];
+
+	memcpy(h, buf, sizeof(h));
 	ret->opcode = (uint8_t)wire_get_BTH_opcode(h);
 	ret->se = wire_get_BTH_se(h);
 	ret->migreq = wire_get_BTH_migreq(h);
@@ -96,9 +100,10 @@ int wire_ib_parse(const uint8_t *buf, size_t len, struct wire_ib_packet *ret)
 	return WIRE_OK;
 }
 
-static void put_bth(uint8_t *h, const struct wire_ib_packet *p)
+static void put_bth(uint8_t *buf, const struct wire_ib_packet *p)
 {
-	memset(h, 0, WIRE_BTH_LEN);
+	uint8_t h[WIRE_BTH_LEN] = { 0 };
+
 	wire_set_BTH_opcode(h, p->opcode);
 	wire_set_BTH_se(h, p->se);
 	wire_set_BTH_migreq(h, p->migreq);
@@ -110,6 +115,7 @@ static void put_bth(uint8_t *h, const struct wire_ib_packet *p)
 	wire_set_BTH_dest_qpn(h, p->dest_qpn);
 	wire_set_BTH_ack_req(h, p->ack_req);
 	wire_set_BTH_psn(h, p->psn);
+	memcpy(buf, h, sizeof(h));
 }
 
 static uint8_t *put_request(uint8_t *h, unsigned hdrs, const struct wire_ib_packet *p)
