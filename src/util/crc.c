@@ -17,7 +17,7 @@
 #define UT_CRC_X86 1
 #endif
 
-/* One polynomial, reflected. Each constant is a power of x mod P; the unit test derives them anew. */
+/* One polynomial, reflected. Each constant is a power of x mod P. */
 struct crc_poly {
 	uint32_t poly;
 	unsigned period;	/* x^(8 * 2^k) repeats after so many k */

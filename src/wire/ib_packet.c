@@ -77,7 +77,7 @@ int wire_ib_parse(const uint8_t *buf, size_t len, struct wire_ib_packet *ret)
 	const uint8_t *h = buf + WIRE_BTH_LEN;
 	size_t around;
 
-	if (len < WIRE_BTH_LEN + WIRE_ICRC_LEN || len > UINT32_MAX)
+	if (len < WIRE_BTH_LEN + WIRE_ICRC_LEN)
 		return WIRE_DROP_SHORT;
 	get_bth(buf, ret);
 	if (ret->tver)
