@@ -18,6 +18,8 @@
 #include "wire/ib_packet.h"
 #include "wire/icrc.h"
 
+#include <string.h>
+
 #define IBP_PSN_MASK 0xffffffu
 #define IBP_PKEY 0xffffu
 #define IBP_TRAIN_PACKETS 64u
@@ -37,6 +39,22 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
 static inline uint32_t psn_add(uint32_t a, uint32_t n)
 {
 	return (a + n) & IBP_PSN_MASK;
+}
+
+/* Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+static inline bool ibp_is_v4(const uint8_t *addr)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(addr, prefix, sizeof(prefix)) == 0;
+}
+
+static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
+{
+	if (ibp_is_v4(dst))
+		wire_icrc_flow_v4(f, src + 12, dst + 12);
+	else
+		wire_icrc_flow_v6(f, src, dst);
 }
 
 /* Where packets to a peer go. */
