@@ -42,9 +42,10 @@ struct dev_kind_row {
 	const char *word;   /* in DAPPLE_ADAPTER */
 	const char *prefix; /* of device names */
 	enum dev_kind kind;
-	/* Makes a->dev from a->info (dev_adapter_init first). NULL: this build
-	 * has no such adapters. */
+	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
 	int (*open)(struct dev_adapter *a);
+	/* A GID has appeared while the link is up. dev.lock held; a failure is logged. */
+	int (*add_addr)(struct dev_adapter *a, const struct eng_gid *g);
 	/* Ends protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };
@@ -60,6 +61,7 @@ struct dev_adapter {
 	/* process lock */
 	struct ut_list node;
 	unsigned refs;
+	bool fork_held; /* dev.lock is held across a fork */
 
 	/* dev.lock */
 	struct link *link; /* NULL before attach */

@@ -9,10 +9,8 @@
 #include "device/progress.h"
 
 #include "device/adapter.h"
-#include "device/process.h"
 #include "engine/qp.h"
 #include "util/clock.h"
-#include "util/heap.h"
 
 #include <errno.h>
 
@@ -58,8 +56,8 @@ static int kick_pending(struct dev_adapter *a)
 	int n = 0;
 
 	while (n < PENDING_MAX && (qp = eng_dev_pop_pending(&a->dev))) {
-		eng_qp_flush_if_dead(qp);
-		a->dev.proto->qp_kick(qp);
+		if (!eng_qp_flush_if_dead(qp))
+			a->dev.proto->qp_kick(qp);
 		n++;
 	}
 	return n;
@@ -104,11 +102,16 @@ static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
 int dev_run(struct dev_adapter *a, enum dev_driver by)
 {
 	int keep = errno, received, kicked, done;
-	uint64_t now = ut_now();
+	uint64_t now = ut_now(), deadline, next;
 	bool defer;
 
-	if (!a->link || dev_is_foreign(&a->dev))
+	eng_dev_held(&a->dev);
+	if (!a->link || dev_is_foreign(&a->dev)) {
+		/* Nobody can serve them, and callers repeat while there are any. */
+		while (eng_dev_pop_pending(&a->dev))
+			;
 		return 0;
+	}
 	judge_deferral(a, by, now);
 	received = receive_all(a, now);
 	kicked = kick_pending(a);
@@ -123,7 +126,9 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		dev_own_polled(a, now);
 	else if (by == DEV_BY_THREAD && received)
 		a->own.polls = 0;
-	dev_own_after(a, by, a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev));
+	next = eng_dev_tick(&a->dev, now);
+	deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
+	dev_own_after(a, by, deadline < next ? deadline : next);
 	errno = keep;
 	return done;
 }

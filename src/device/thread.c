@@ -11,7 +11,6 @@
 #include "util/log.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #define EVENTS_MAX 16
 #define SERIAL_TIMER 0
@@ -34,6 +34,7 @@ struct dev_thread {
 	pthread_t id;
 	int ep, timer, addresses;
 	_Atomic bool stop;
+	bool looked; /* at the addresses, since it listens to changes */
 	struct ut_mutex lock;    /* timer */
 	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
 };
@@ -105,9 +106,11 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 	struct dev_adapter *a;
 
 	take_timer(t, now);
-	if (named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses))
+	/* Adapters were opened before anybody listened: look once at the start. */
+	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked)
 		ut_list_each(a, &dev_process_adapters, node)
 			dev_gids_refresh(a);
+	t->looked = true;
 	ut_list_each(a, &dev_process_adapters, node) {
 		uint64_t at;
 
@@ -200,8 +203,12 @@ static int start(void) UT_REQUIRES(start_lock)
 	t->ep = t->timer = t->addresses = -1;
 	atomic_init(&t->armed, UT_NEVER);
 	r = open_descriptors(t);
-	if (r == 0)
+	if (r == 0) {
+		ut_lock(&t->lock);
+		set_timer(t, 0);
+		ut_unlock(&t->lock);
 		r = spawn(t);
+	}
 	if (r < 0) {
 		ut_error("no background thread: %s", strerror(-r));
 		release(t);
@@ -224,32 +231,52 @@ int dev_thread_start(void)
 	return r;
 }
 
-void dev_thread_stop(uint64_t patience_ns)
+struct dev_thread *dev_thread_take(void)
 {
 	struct dev_thread *t;
-	struct timespec until;
-	int r;
 
 	ut_lock(&start_lock);
 	t = atomic_exchange(&current, NULL);
 	ut_unlock(&start_lock);
-	if (!t)
-		return;
+	return t;
+}
+
+static void ask_to_stop(struct dev_thread *t)
+{
 	atomic_store(&t->stop, true);
 	ut_lock(&t->lock);
 	set_timer(t, 0);
 	ut_unlock(&t->lock);
+}
+
+void dev_thread_join(struct dev_thread *t)
+{
+	int old;
+
+	if (!t)
+		return;
+	ask_to_stop(t);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_join(t->id, NULL);
+	pthread_setcancelstate(old, NULL);
+	release(t);
+}
+
+void dev_thread_leave(uint64_t patience_ns)
+{
+	static struct dev_thread *last; /* reachable, as its descriptors still are */
+	struct dev_thread *t = atomic_exchange(&current, NULL);
+	struct timespec until;
+
+	if (!t)
+		return;
+	last = t;
+	ask_to_stop(last);
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(patience_ns / UT_S);
-	until.tv_nsec += (long)(patience_ns % UT_S);
-	if (until.tv_nsec >= (long)UT_S) {
-		until.tv_sec++;
-		until.tv_nsec -= (long)UT_S;
-	}
-	r = patience_ns == UT_NEVER ? pthread_join(t->id, NULL)
-				    : pthread_timedjoin_np(t->id, NULL, &until);
-	if (r == 0)
-		release(t);
+	until.tv_nsec += (long)patience_ns;
+	until.tv_sec += until.tv_nsec / (long)UT_S;
+	until.tv_nsec %= (long)UT_S;
+	pthread_timedjoin_np(t->id, NULL, &until);
 }
 
 void dev_thread_forget(void)

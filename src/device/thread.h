@@ -18,9 +18,13 @@ int dev_thread_epoll(void);
 /* The thread looks at time t at the latest. Cheap when it does so anyway. */
 void dev_thread_wake_by(uint64_t t);
 
-/* Stops and joins it. Locks held: none. patience_ns bounds the wait; a thread
- * that does not come is left alone (exit). */
-void dev_thread_stop(uint64_t patience_ns);
+struct dev_thread;
+/* Ending it, in two steps: take it away under the process lock when no adapter
+ * is left (NULL: there is none), then wait for its end without any lock. */
+struct dev_thread *dev_thread_take(void);
+void dev_thread_join(struct dev_thread *t);
+/* At exit: asks it to end and waits at most so long (< 1 s); frees nothing. */
+void dev_thread_leave(uint64_t patience_ns);
 /* In a child of fork(): closes the descriptors of the thread that is not here. */
 void dev_thread_forget(void);
 
