@@ -122,13 +122,6 @@ static bool pkey_matches(uint16_t pkey)
 	return (pkey & 0x7fff) == (IBP_PKEY & 0x7fff);
 }
 
-static bool mapped(const uint8_t *a)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(a, prefix, 12) == 0;
-}
-
 /*
  * The identification of an IPv4 header is covered but not visible. Our own
  * peers number from 0 in each train; others let it run.
@@ -141,10 +134,8 @@ static bool icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct l
 
 	if (q && q->qp->type != IBV_QPT_UD)
 		flow = &q->rx_icrc;
-	else if (mapped(rx->dst))
-		wire_icrc_flow_v4(&local, rx->src + 12, rx->dst + 12);
 	else
-		wire_icrc_flow_v6(&local, rx->src, rx->dst);
+		ibp_icrc_flow(&local, rx->src, rx->dst);
 	if (wire_icrc_check(flow, rx->sport, port->link->port, rx->data, rx->len, &id)) {
 		ibp_count(port, ENG_C_rx_icrc_errors);
 		return false;
@@ -272,6 +263,10 @@ static void fire_timers(struct ibp_port *port)
 
 static void give_turn(struct ibp_qp *q)
 {
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+
+	if (st == IBV_QPS_ERR || st < IBV_QPS_RTR)
+		return;
 	ibp_resp_run(q, TURN_PACKETS);
 	if (q->qp->type == IBV_QPT_UD)
 		ibp_ud_run(q, TURN_PACKETS);

@@ -22,23 +22,6 @@ uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
 	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
 }
 
-static void icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (memcmp(dst, mapped, 12) == 0)
-		wire_icrc_flow_v4(f, src + 12, dst + 12);
-	else
-		wire_icrc_flow_v6(f, src, dst);
-}
-
-static bool family_differs(const uint8_t *a, const uint8_t *b)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(a, mapped, 12) != !memcmp(b, mapped, 12);
-}
-
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport)
 {
@@ -49,14 +32,14 @@ int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_
 	g = &port->dev->gids[av->sgid_index];
 	if (!g->valid)
 		return -ENODATA;
-	if (family_differs(g->gid.raw, av->dgid))
+	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(av->dgid))
 		return -EINVAL;
 	*path = (struct ibp_path){ .flow = {
 		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = 64,
 	}, .valid = true };
 	memcpy(path->flow.src, g->gid.raw, 16);
 	memcpy(path->flow.dst, av->dgid, 16);
-	icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
+	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
 	return 0;
 }
 
@@ -152,7 +135,7 @@ static void take_address(struct ibp_qp *q)
 		q->path.valid = false;
 		return;
 	}
-	icrc_flow(&q->rx_icrc, q->path.flow.dst, q->path.flow.src);
+	ibp_icrc_flow(&q->rx_icrc, q->path.flow.dst, q->path.flow.src);
 }
 
 static void forget(struct ibp_qp *q)

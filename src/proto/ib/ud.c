@@ -7,7 +7,7 @@
  */
 #include "proto/ib/port.h"
 
-#include "wire/ib_grh.h"
+#include "wire/grh.h"
 
 #include <string.h>
 
@@ -138,7 +138,10 @@ static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 	size_t off = ibp_scratch(q->port, &grh);
 	int v;
 
-	wire_grh_build(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
+	if (ibp_is_v4(rx->dst))
+		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
+	else
+		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
 	v = ibp_place_recv(q, &q->port->train.stage, off, GRH_BYTES, 0, false);
 	if (v == ENG_OK)
 		v = ibp_place_recv(q, q->port->link->rx_stage,
