@@ -12,7 +12,7 @@
 
 #define LINK_FAULT_ENV "DAPPLE_FAULT"
 
-/* Chances per datagram, in 1/1000; all 0 = a perfect wire. */
+/* Chances per datagram, in 1/1000, together at most 1000; 0 = a perfect wire. */
 struct link_fault_rates {
 	unsigned loss, dup, reorder, corrupt;
 	uint64_t seed;
