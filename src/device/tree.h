@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#pragma once
+#ifndef DEVICE_TREE_H
+#define DEVICE_TREE_H
 
 /*
  * The stand-in for /sys/class/infiniband*, and /dev/infiniband: a directory
@@ -68,3 +69,5 @@ int dev_tree_prepare(const char *root);
 
 /* Removes the tree with everything in it. */
 int dev_tree_remove(const char *root);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#pragma once
+#ifndef UTIL_RUNDIR_H
+#define UTIL_RUNDIR_H
 
 /*
  * The runtime directory of this user: the one place on disk that processes of
@@ -28,3 +29,5 @@ int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size);
  * <runtime dir>/net-<inode>: sysfs and dev stand-ins live there.  Not created.
  */
 int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#pragma once
+#ifndef RUN_NETLINK_H
+#define RUN_NETLINK_H
 
 /* The few rtnetlink requests that joining two namespaces needs.  A socket
  * speaks for ever to the namespace it was opened in.  0 or negative errno. */
@@ -20,3 +21,5 @@ bool nl_link_running(int nl, const char *name);
 /* family AF_INET or AF_INET6; IPv6 without duplicate detection, so that it
  * serves at once. */
 int nl_address(int nl, const char *name, int family, const char *address, int prefix);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#pragma once
+#ifndef RUN_PAIR_H
+#define RUN_PAIR_H
 
 /* The parts of dapple pair. */
 
@@ -72,3 +73,5 @@ struct pair_pipe {
 /* Reads what is there; at the end of file gives out the unfinished line. */
 void pair_pipe_read(struct pair_pipe *p);
 void pair_pipe_close(struct pair_pipe *p);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#pragma once
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
 
 /* What the commands of dapple share.  Exit codes: 2 usage, 77 the machine
  * refuses what was asked, 124 time over, 126/127 as a shell says them. */
@@ -82,3 +83,5 @@ int run_cmd_run(int argc, char **argv);
 int run_cmd_env(int argc, char **argv);
 int run_cmd_pair(int argc, char **argv);
 int run_cmd_doctor(int argc, char **argv);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Port counters: name (as in a hw_counters folder) and what it counts. */
+#ifndef ENGINE_COUNTER_H
+#define ENGINE_COUNTER_H
+
+#include <stdint.h>
+
+#define ENG_COUNTERS(C) \
+C(tx_pkts,        "packets sent") \
+C(tx_bytes,       "bytes sent, from BTH to ICRC") \
+C(rx_pkts,        "packets received") \
+C(rx_bytes,       "bytes received, from BTH to ICRC") \
+C(rx_short,       "packets dropped: shorter than their headers or of an unknown form") \
+C(rx_icrc_errors, "packets dropped: wrong ICRC") \
+C(rx_no_qp,       "packets dropped: no such QP, or of another type or state") \
+C(rx_bad_source,  "packets dropped: not from the connected peer") \
+C(rx_bad_pkey,    "packets dropped: P_Key mismatch") \
+C(rx_bad_qkey,    "datagrams dropped: Q_Key mismatch") \
+C(rx_no_wqe,      "datagrams dropped: no receive posted or too small") \
+C(duplicate_request, "duplicate requests answered again") \
+C(out_of_sequence,   "requests ahead of the expected PSN") \
+C(rnr_nak_sent,      "RNR NAKs sent") \
+C(rnr_nak_retry_err, "RNR NAKs received") \
+C(packet_seq_err,    "sequence NAKs received") \
+C(local_ack_timeout_err, "ACK timeouts") \
+C(implied_nak_seq_err,   "lost READ or atomic responses noticed by a later answer") \
+C(nak_sent,       "NAKs of other kinds sent") \
+C(nak_received,   "NAKs of other kinds received") \
+C(retransmits,    "packets sent again") \
+C(np_ecn_marked_roce_packets, "packets received with the congestion mark") \
+C(np_cnp_sent,    "congestion notifications sent") \
+C(rp_cnp_handled, "congestion notifications received") \
+C(guessed_keys,   "remote keys that named nothing") \
+C(forwarded,      "packets handed to the process that owns the QP") \
+C(tx_faults,      "packets not sent: unreadable memory or a full socket") \
+C(acks_deferred,  "acknowledgements that waited for the next call")
+
+enum eng_counter {
+#define C(name, text) ENG_C_##name,
+	ENG_COUNTERS(C)
+#undef C
+	ENG_C_COUNT
+};
+
+struct eng_counter_row {
+	const char *name, *text;
+};
+
+extern const struct eng_counter_row eng_counter_rows[ENG_C_COUNT];
+
+#endif

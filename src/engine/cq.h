@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Completion queues: a ring under a lock of its own, so that polling a full
+ * queue never meets the progress lock. Producers hold dev->lock, then cq->lock.
+ */
+#ifndef ENGINE_CQ_H
+#define ENGINE_CQ_H
+
+#include "util/list.h"
+#include "util/lock.h"
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct eng_ctx;
+struct eng_chan;
+struct eng_dev;
+struct eng_qp;
+
+/* One completion; 64 bytes, one cache line. Fields as in struct ibv_wc. */
+struct eng_cqe {
+	uint64_t wr_id;
+	uint64_t ts;   /* ns of CLOCK_MONOTONIC at completion; 0 unless the CQ asked */
+	uint64_t wallclock; /* ns of CLOCK_REALTIME, likewise */
+	uint32_t qpn, src_qp;
+	uint32_t byte_len;
+	uint32_t imm; /* imm_data (network order) or the invalidated rkey (host order) */
+	uint32_t vendor_err;
+	uint16_t slid, pkey_index;
+	uint8_t status, opcode; /* enum ibv_wc_status; enum ibv_wc_opcode (8 bits are enough) */
+	uint8_t wc_flags, sl;
+	uint8_t dlid_path_bits;
+	uint8_t solicited; /* wakes a CQ armed for solicited completions */
+	uint8_t pad[2];
+	void *qp; /* the owning eng_qp, for destroy; never given out */
+};
+
+_Static_assert(sizeof(struct eng_cqe) == 64, "a completion is one cache line");
+
+enum eng_cq_arm { ENG_CQ_IDLE, ENG_CQ_SOLICITED, ENG_CQ_ANY };
+
+struct eng_cq {
+	struct eng_ctx *ctx;
+	struct eng_dev *dev;
+	struct eng_chan *chan; /* or NULL */
+	void *user;            /* the shell's ibv_cq */
+	bool timestamps;       /* fixed at creation */
+
+	struct ut_mutex lock;
+	struct eng_cqe *ring UT_GUARDED_BY(lock);
+	uint32_t cap UT_GUARDED_BY(lock);  /* power of two */
+	uint32_t size UT_GUARDED_BY(lock); /* completions it may hold = ibv_cq.cqe */
+	uint32_t head UT_GUARDED_BY(lock), tail UT_GUARDED_BY(lock);
+	enum eng_cq_arm arm UT_GUARDED_BY(lock);
+	bool overrun UT_GUARDED_BY(lock);
+	/* Moderation: an event only after `count` completions (or `period` us,
+	 * honoured as an upper bound: the event comes at once when 0). */
+	uint16_t mod_count UT_GUARDED_BY(lock), mod_period UT_GUARDED_BY(lock);
+	uint16_t mod_seen UT_GUARDED_BY(lock);
+
+	struct ut_list ready;   /* on chan->ready; chan->lock */
+	unsigned events_queued; /* chan->lock */
+	atomic_uint users;      /* QPs and XRC SRQs */
+};
+
+/* cqe 1..attr.max_cqe, else -EINVAL. */
+int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool timestamps,
+		  struct eng_cq **ret);
+/* 0 or -EBUSY while QPs or SRQs use it. */
+int eng_cq_destroy(struct eng_cq *cq);
+/* Unread completions and their order survive; -EINVAL below their number. */
+int eng_cq_resize(struct eng_cq *cq, uint32_t cqe);
+int eng_cq_modify(struct eng_cq *cq, uint16_t count, uint16_t period);
+/* One-shot; "any" is never weakened to "solicited" (C11-31). */
+void eng_cq_arm(struct eng_cq *cq, bool solicited_only);
+/*
+ * Up to n completions into wc. Drives progress once when the queue is empty.
+ * Returns the number, or -EOVERFLOW when the queue is broken by an overrun and
+ * has nothing left.
+ */
+int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc);
+/* The same for one, in the engine's form: 1, 0 or -EOVERFLOW. */
+int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret);
+/*
+ * Adds a completion and wakes whoever asked. dev->lock held. False when it
+ * overran: the CQ raises CQ_ERR once, and the caller's QP must fail.
+ */
+bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
+/* Removes completions of a QP that is being destroyed. */
+void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp);
+/* Number of unread completions. */
+uint32_t eng_cq_held(struct eng_cq *cq);
+
+#endif

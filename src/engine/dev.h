@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The engine's view of one adapter in this process: tables of objects, the
+ * progress lock, and the three parties that make it live - the device room
+ * (progress, addresses), the protocol (packets), and the shells that own the
+ * handles the application sees.
+ *
+ * The progress lock `lock` guards all protocol state: QP state and attributes,
+ * the consumer ends of send and receive queues, keys, tables. Posting does not
+ * take it: a poster fills a queue under the queue's own lock, marks the QP
+ * pending and then *tries* the progress lock (eng_dev_kick). Whoever holds it
+ * looks at the pending list again after letting go, so no post is left behind.
+ *
+ * An application that never opens two contexts still may use one eng_dev
+ * from many threads; every ibv_open_device() of an adapter shares it.
+ */
+#ifndef ENGINE_DEV_H
+#define ENGINE_DEV_H
+
+#include "engine/counter.h"
+#include "util/idtab.h"
+#include "util/list.h"
+#include "util/lock.h"
+#include "util/rng.h"
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct eng_qp;
+struct eng_dev;
+struct eng_ctx;
+
+#define ENG_GIDS_MAX 128
+
+struct eng_gid {
+	union ibv_gid gid;
+	uint32_t ifindex;
+	enum ibv_gid_type type; /* IBV_GID_TYPE_ROCE_V2 */
+	bool valid;
+};
+
+/* What the device room provides. Every slot is filled. */
+struct eng_dev_ops {
+	/*
+	 * One round of progress without blocking: receive, timers, pending
+	 * QPs, transmit. Called with dev->lock held. Returns the number of
+	 * things done, 0 = idle.
+	 */
+	int (*progress)(struct eng_dev *dev);
+	/*
+	 * Sleeps until fd is readable or the adapter may have progress to make,
+	 * and makes that progress in the calling thread; called without locks.
+	 * A cancellation point. Returns 0 after either (the caller looks again
+	 * whether its event has come), -EINTR after a signal.
+	 */
+	int (*wait)(struct eng_dev *dev, int fd);
+	/* The application polled or posted: it drives progress for a while. */
+	void (*attend)(struct eng_dev *dev);
+	/*
+	 * Before the first QP: binds addresses and fills qpn_fixed / qpn_mask.
+	 * Called with dev->lock held; may be called again after a failure.
+	 * 0, -EADDRINUSE, ...
+	 */
+	int (*attach)(struct eng_dev *dev);
+	/* The link listens to / leaves a group address. lock held. */
+	int (*mcast_join)(struct eng_dev *dev, const union ibv_gid *mgid);
+	void (*mcast_leave)(struct eng_dev *dev, const union ibv_gid *mgid);
+	/* Truth about the port now (state, MTU, speed); any thread. */
+	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
+	/* A failure sentence to keep for `dapple why`. lock held; must not block. */
+	void (*why)(struct eng_dev *dev, const char *sentence);
+};
+
+/*
+ * What a protocol provides. All are called with dev->lock held and must not
+ * call back into the engine's modify/destroy functions of the same QP.
+ */
+struct eng_proto_ops {
+	const char *name;
+	size_t qp_size; /* protocol bytes behind struct eng_qp, zeroed */
+	/* QP types served, 1u << enum ibv_qp_type. */
+	uint32_t qp_types;
+	int (*qp_init)(struct eng_qp *qp);  /* 0 or negative errno */
+	void (*qp_fini)(struct eng_qp *qp); /* stop timers, leave lists */
+	/*
+	 * The attributes of a transition are about to be taken over: protocol
+	 * rules (address, MTU, ...). 0 or negative errno; changes nothing.
+	 */
+	int (*qp_check)(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+			enum ibv_qp_state to);
+	/* State and attributes have changed; the protocol resets, arms, flushes. */
+	void (*qp_moved)(struct eng_qp *qp, enum ibv_qp_state from, int mask);
+	/* Work was posted to the send queue, or the QP may run again. */
+	void (*qp_kick)(struct eng_qp *qp);
+	/* An address is usable for an AH: 0, -EINVAL, -ENODATA. */
+	int (*ah_check)(struct eng_dev *dev, const struct ibv_ah_attr *attr);
+};
+
+struct eng_dev {
+	struct ut_mutex lock;
+	const struct eng_dev_ops *ops;
+	const struct eng_proto_ops *proto;
+	void *device; /* the device room's own */
+	void *port;   /* the protocol's own (struct ibp_port) */
+
+	/* Limits and truths, fixed after creation. orig_attr has what verbs show. */
+	struct ibv_device_attr_ex attr;
+	char name[IBV_SYSFS_NAME_MAX];
+	uint32_t max_inline, max_msg_sz;
+
+	/* lock guards what follows. */
+	struct eng_gid gids[ENG_GIDS_MAX] UT_GUARDED_BY(lock);
+	struct ut_idtab qps UT_GUARDED_BY(lock);   /* by QPN */
+	struct ut_idtab mkeys UT_GUARDED_BY(lock); /* by key >> 8 */
+	struct ut_idtab srqs UT_GUARDED_BY(lock);  /* by SRQ number, XRC ones */
+	struct ut_list mcast UT_GUARDED_BY(lock);  /* struct eng_mcast */
+	struct ut_list ctxs UT_GUARDED_BY(lock);   /* struct eng_ctx, for port events */
+	struct ut_rng rng UT_GUARDED_BY(lock);
+	uint32_t qpn_fixed UT_GUARDED_BY(lock); /* slot bits of every QPN */
+	uint32_t qpn_mask UT_GUARDED_BY(lock);  /* bits free to choose; 0 = not attached */
+	uint64_t counters[ENG_C_COUNT] UT_GUARDED_BY(lock);
+	uint32_t n_mcast_attach UT_GUARDED_BY(lock);
+
+	/* QPs with new work; an own lock, so that a poster never waits for progress. */
+	struct ut_mutex pending_lock;
+	struct ut_list pending UT_GUARDED_BY(pending_lock);
+	atomic_uint n_pending;
+
+	/* Live objects by kind, against the limits of attr. */
+	atomic_uint n_pd, n_mr, n_mw, n_cq, n_qp, n_srq, n_ah, n_xrcd;
+};
+
+int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
+		 const struct eng_proto_ops *proto, uint64_t seed);
+/* All objects must be gone. */
+void eng_dev_fini(struct eng_dev *dev);
+
+/* Marks the QP pending and runs progress here if nobody else does. No lock
+ * held on entry. */
+void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp) UT_EXCLUDES(dev->lock);
+/* One round of progress if the lock is free. Returns what progress() did, or
+ * 0 when somebody else is at it. */
+int eng_dev_poll(struct eng_dev *dev) UT_EXCLUDES(dev->lock);
+/* Takes the next QP with new work off the list, or NULL. */
+struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev) UT_REQUIRES(dev->lock);
+/* Unlocks and runs what was posted meanwhile. Use instead of ut_unlock. */
+void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
+
+/* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
+int eng_count(atomic_uint *n, uint32_t max);
+void eng_uncount(atomic_uint *n);
+
+/*
+ * GID table. Entries keep their index while they live. Changes raise
+ * IBV_EVENT_GID_CHANGE in every context.
+ */
+int eng_gid_get(struct eng_dev *dev, uint32_t index, struct eng_gid *ret);
+/* Index of a GID, or -ENOENT. */
+int eng_gid_find(struct eng_dev *dev, const union ibv_gid *gid) UT_REQUIRES(dev->lock);
+int eng_gid_add(struct eng_dev *dev, const struct eng_gid *g) UT_REQUIRES(dev->lock);
+void eng_gid_del(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
+
+#endif

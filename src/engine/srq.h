@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Shared receive queues (basic and XRC) and XRC domains. */
+#ifndef ENGINE_SRQ_H
+#define ENGINE_SRQ_H
+
+#include "engine/wqe.h"
+#include "util/list.h"
+
+struct eng_ctx;
+struct eng_cq;
+struct eng_dev;
+
+/* A domain shared by inode: every open of the same file gives the same one. */
+struct eng_xrcd {
+	struct eng_dev *dev;
+	bool shared;     /* has an inode */
+	uint64_t fs, ino;
+	unsigned opens;  /* handles given out; dev->lock */
+	atomic_uint users; /* SRQs and target QPs */
+};
+
+/* fd -1: private. oflags: O_CREAT, O_EXCL. -EAGAIN, -EINVAL, -EBADF as ibv_open_xrcd(3). */
+int eng_xrcd_open(struct eng_dev *dev, int fd, int oflags, struct eng_xrcd **ret);
+/* 0 or -EBUSY when this is the last handle and objects use it. */
+int eng_xrcd_close(struct eng_xrcd *x);
+
+struct eng_srq {
+	struct eng_ctx *ctx;
+	struct eng_dev *dev;
+	struct eng_pd *pd;
+	struct eng_cq *cq;     /* XRC */
+	struct eng_xrcd *xrcd; /* XRC */
+	uint32_t number;       /* XRC: SRQ number on the wire */
+	uint32_t max_sge;
+	void *user;
+	struct eng_ring ring;
+	uint32_t limit; /* armed when > 0; ring.lock */
+	atomic_uint users; /* QPs */
+};
+
+struct eng_srq_spec {
+	struct eng_pd *pd;
+	struct eng_cq *cq;
+	struct eng_xrcd *xrcd; /* both NULL for a basic one */
+	struct ibv_srq_attr attr;
+};
+
+/* attr is updated with the real sizes. -EINVAL, -ENOMEM. */
+int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_srq **ret);
+int eng_srq_destroy(struct eng_srq *srq); /* 0 or -EBUSY */
+/* mask: IBV_SRQ_MAX_WR, IBV_SRQ_LIMIT. Entries survive a resize. */
+int eng_srq_modify(struct eng_srq *srq, const struct ibv_srq_attr *attr, int mask);
+int eng_srq_query(struct eng_srq *srq, struct ibv_srq_attr *ret);
+int eng_srq_post(struct eng_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+/* Copies the oldest entry into buf (room for max_sge entries) and removes it;
+ * raises SRQ_LIMIT_REACHED when the count falls below the limit. False: empty. */
+bool eng_srq_take(struct eng_srq *srq, struct eng_rwqe *buf);
+
+#endif

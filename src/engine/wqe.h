@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Work queues. A ring of fixed-stride entries; posters fill at the tail under
+ * the ring's lock, the protocol consumes at the head under the progress lock.
+ * Send entries stay in place until they complete, since they may be sent
+ * again. Receive entries are copied out when a message takes them, so a
+ * shared queue never waits for one of its QPs.
+ */
+#ifndef ENGINE_WQE_H
+#define ENGINE_WQE_H
+
+#include "util/lock.h"
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct eng_mkey;
+struct eng_pd;
+struct eng_qp;
+
+/* An address vector, as copied from an AH: 32 bytes. */
+struct eng_av {
+	uint8_t dgid[16];
+	uint32_t flow_label;
+	uint8_t sgid_index, traffic_class, hop_limit, sl;
+	uint8_t port_num;
+	uint8_t is_global;
+	uint8_t pad[6];
+};
+
+struct eng_ah {
+	struct eng_pd *pd;
+	struct eng_av av;
+};
+
+int eng_ah_create(struct eng_pd *pd, const struct ibv_ah_attr *attr, struct eng_ah **ret);
+void eng_ah_destroy(struct eng_ah *ah);
+void eng_av_from_attr(struct eng_av *av, const struct ibv_ah_attr *attr);
+void eng_av_to_attr(const struct eng_av *av, struct ibv_ah_attr *attr);
+
+struct eng_swqe {
+	uint64_t wr_id;
+	uint64_t length; /* bytes of the message */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t imm;      /* imm_data (network order) or invalidate_rkey (host order) */
+	uint8_t opcode;    /* enum ibv_wr_opcode */
+	uint8_t flags;     /* enum ibv_send_flags: FENCE SIGNALED SOLICITED INLINE IP_CSUM */
+	uint8_t num_sge;
+	uint8_t verdict;   /* enum eng_verdict found while posting, reported in order */
+	uint32_t srqn;     /* XRC: remote SRQ number */
+	union {
+		struct {
+			uint64_t compare_add, swap;
+		} atomic;
+		struct {
+			struct eng_av av;
+			struct eng_pd *pd; /* of the AH */
+			uint32_t qpn, qkey;
+		} ud;
+		struct {
+			struct eng_mkey *mw;
+			uint32_t key; /* the window's key afterwards */
+			struct ibv_mw_bind_info info;
+			struct eng_mkey *mr;
+		} bind;
+	};
+	/* The protocol's notes; zeroed at post. */
+	uint32_t first_psn, last_psn;
+	uint32_t ssn;
+	uint8_t started, done;
+	uint8_t spare[2];
+	/* num_sge entries, or `length` inline bytes. */
+	struct ibv_sge sge[];
+};
+
+static inline uint8_t *eng_swqe_inline(struct eng_swqe *w)
+{
+	return (uint8_t *)w->sge;
+}
+
+struct eng_rwqe {
+	uint64_t wr_id;
+	uint64_t length; /* sum of the entries */
+	uint32_t num_sge;
+	uint32_t pad;
+	struct ibv_sge sge[];
+};
+
+/*
+ * One ring of either kind. Indices run freely; slot = index & (slots - 1).
+ * head is written by the consumer, tail by the poster.
+ */
+struct eng_ring {
+	struct ut_mutex lock;
+	uint8_t *mem;
+	uint32_t stride, slots; /* slots: power of two >= max */
+	uint32_t max;           /* entries it may hold (the cap told the user) */
+	_Atomic uint32_t head, tail;
+};
+
+int eng_ring_init(struct eng_ring *r, uint32_t max, uint32_t stride);
+void eng_ring_fini(struct eng_ring *r);
+
+static inline void *eng_ring_at(const struct eng_ring *r, uint32_t index)
+{
+	return r->mem + (size_t)(index & (r->slots - 1)) * r->stride;
+}
+
+static inline uint32_t eng_ring_used(struct eng_ring *r)
+{
+	return atomic_load_explicit(&r->tail, memory_order_acquire) -
+	       atomic_load_explicit(&r->head, memory_order_acquire);
+}
+
+/* The oldest entry, or NULL. Consumer side. */
+static inline void *eng_ring_head(struct eng_ring *r)
+{
+	return eng_ring_used(r) ? eng_ring_at(r, atomic_load_explicit(&r->head, memory_order_relaxed))
+				: NULL;
+}
+
+/*
+ * Posting, libibverbs style. Return 0 or a negative errno with *bad set to the
+ * first request not taken; earlier ones stay posted.
+ * Send: -EINVAL (state below RTS, opcode not for this QP type or misformed,
+ * num_sge or inline over the cap, ...), -ENOMEM (queue full).
+ */
+int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+/*
+ * The extended API builds entries in place: begin takes the send lock, each
+ * next() gives a zeroed entry (NULL = queue full; then end(false) gives the
+ * errno), end publishes all or none. Between begin and end nothing else of
+ * the QP's posting API may be called by the same thread.
+ */
+void eng_wr_begin(struct eng_qp *qp) UT_NO_TSA;
+struct eng_swqe *eng_wr_next(struct eng_qp *qp);
+int eng_wr_end(struct eng_qp *qp, bool publish) UT_NO_TSA;
+/* Checks an entry as eng_post_send does: 0 or negative errno. */
+int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A datagram link: how packets of a datagram protocol move. The real one is
+ * UDP; the simulator and the decorators (capture, fault, delay) speak the same
+ * interface and stack on one another. Addresses are 16 bytes, IPv4 as
+ * ::ffff:a.b.c.d, so that nobody above ever asks for the family.
+ *
+ * All slots are called by one thread at a time (the adapter's progress lock);
+ * none blocks. A decorator forwards what it does not change.
+ */
+#ifndef LINK_LINK_H
+#define LINK_LINK_H
+
+#include "util/stage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where a train goes and with which header fields. */
+struct link_flow {
+	uint8_t src[16], dst[16]; /* src: an address added to this link */
+	uint32_t scope;           /* interface index for link-local addresses */
+	uint16_t sport;           /* wanted source port, host order; best effort */
+	uint8_t tos, ttl;
+};
+
+/* One received datagram. data lies in the link's receive stage at `off`. It is
+ * valid until the next recv(). */
+struct link_rx {
+	const uint8_t *data;
+	size_t off;
+	uint32_t len;
+	uint16_t sport;  /* sender's port, host order */
+	uint8_t tos;     /* with the ECN bits */
+	uint8_t ttl;
+	uint16_t seg;    /* place in a coalesced receive: 0, 1, 2 ... */
+	uint8_t src[16], dst[16];
+};
+
+/* What the kernel reported about an earlier send (ICMP). */
+struct link_err {
+	uint8_t dst[16];
+	int error; /* ECONNREFUSED, EHOSTUNREACH, EMSGSIZE ... */
+};
+
+struct link;
+
+struct link_ops {
+	/*
+	 * Sends data[0..len) as datagrams of seg bytes each, the last one may
+	 * be shorter; at most link->train_bytes and link->train_packets. The
+	 * IPv4 identification of packet i is i (0, 1, 2 ...). Returns 0,
+	 * -EAGAIN (nothing was sent: the socket is full), or -errno (lost; the
+	 * reliability above repairs).
+	 */
+	int (*send)(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+		    size_t seg);
+	/*
+	 * The source port that packets of this flow will carry, host order; the
+	 * ICRC covers it. Opens what is needed for f->sport; falls back to the
+	 * listening port. Holds until the next call for another flow.
+	 */
+	uint16_t (*source_port)(struct link *l, const struct link_flow *f);
+	/* Up to max datagrams into v. Returns how many, 0 = none waiting. */
+	int (*recv)(struct link *l, struct link_rx *v, int max);
+	/* The oldest report, or 0. Default: none. */
+	int (*error)(struct link *l, struct link_err *ret);
+	/* Local addresses: 0, -EADDRINUSE (another user or the kernel has the
+	 * port), ... del of an unknown one is 0. */
+	int (*add_addr)(struct link *l, const uint8_t addr[16], uint32_t scope);
+	void (*del_addr)(struct link *l, const uint8_t addr[16]);
+	int (*join)(struct link *l, const uint8_t group[16], uint32_t ifindex);
+	void (*leave)(struct link *l, const uint8_t group[16], uint32_t ifindex);
+	/* A descriptor that is readable (epoll) when recv or error may have
+	 * something; stays the same for life. -1: the owner drives virtual time. */
+	int (*fd)(struct link *l);
+	/* Close: no more sends; frees. */
+	void (*close)(struct link *l);
+};
+
+struct link {
+	const struct link_ops *ops;
+	struct ut_stage *rx_stage;  /* where received data lies */
+	size_t train_bytes;         /* largest len of one send */
+	unsigned train_packets;     /* largest number of packets in one send */
+	uint16_t port;              /* destination port of every packet, host order */
+	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
+	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
+	 * first add_addr that succeeded. */
+	uint32_t qpn_fixed, qpn_mask;
+};
+
+#endif

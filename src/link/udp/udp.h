@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * RoCEv2's link: UDP port 4791, shared by all processes of a user without a
+ * daemon. Each process owns a slot per address (the upper 8 bits of its QPNs,
+ * claimed by binding an abstract unix socket that is also its mailbox); a
+ * classic BPF program on the SO_REUSEPORT group maps slot -> socket. The order
+ * of the group is learned by probing, so a crash of a member costs at most
+ * some forwarded packets until the survivors have probed again.
+ */
+#ifndef LINK_UDP_UDP_H
+#define LINK_UDP_UDP_H
+
+#include "link/link.h"
+
+#define UDP_ROCE_PORT 4791
+#define UDP_SLOT_BITS 8   /* top bits of a 24-bit QPN */
+#define UDP_SLOT_SHIFT 16
+
+struct udp_stats {
+	uint64_t forwarded; /* datagrams handed to their owner's mailbox */
+	uint64_t received_forwarded;
+	uint64_t dropped;   /* for a slot that nobody owns */
+	uint64_t probes, attaches;
+	uint64_t calls_send, calls_recv;
+};
+
+/* port: 4791, or another for tests. 0 or negative errno. */
+int udp_open(uint16_t port, struct link **ret);
+void udp_stats(struct link *l, struct udp_stats *ret);
+
+/*
+ * Why an address cannot be used, for doctor and for error sentences: another
+ * user, the kernel's rxe, or no permission. Static text.
+ */
+const char *udp_explain(const uint8_t addr[16], uint16_t port, int error);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The InfiniBand transport (RC, UC, UD, XRC) as a pure machine: packets and
+ * the time go in, packets, completions and the next deadline come out. No
+ * socket, clock, thread or lock inside; the caller holds the adapter's
+ * progress lock around every call. Two of them joined by a list make the
+ * simulator; a UDP link under it makes RoCEv2.
+ *
+ * Rules and their origin: IBTA volume 1, chapter 9 (transport), chapter 10
+ * (verbs), annexes A14 (XRC) and A17 (RoCEv2).
+ */
+#ifndef PROTO_IB_IBP_H
+#define PROTO_IB_IBP_H
+
+#include "engine/dev.h"
+#include "link/link.h"
+
+struct ibp_port;
+
+/* Rows for engine/dev.h; the protocol's port must be made before QPs are. */
+extern const struct eng_proto_ops ibp_proto_ops;
+
+struct ibp_config {
+	struct link *link;
+	uint64_t seed;
+	uint32_t window_bytes;  /* most a QP has in flight; 0 = from link->rx_window */
+	uint32_t mtu_max;       /* active MTU in bytes, 256..4096 */
+	bool rate_control;      /* react to CNPs (off on loopback) */
+};
+
+/* Attaches a port to dev->port. 0 or -ENOMEM. */
+int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg);
+void ibp_port_fini(struct eng_dev *dev);
+
+/* One received datagram (BTH .. ICRC). Anything may be in it. */
+void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now);
+/* The kernel reported that packets to this address are refused. */
+void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
+/*
+ * Takes posted work, fires timers, sends what may be sent, acknowledgements
+ * included unless defer_acks; bounded work per call. Returns the packets sent.
+ */
+int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
+/* Acknowledgements are waiting for a ride. */
+bool ibp_acks_pending(struct eng_dev *dev);
+/* Work is left that needs no event from outside (a send budget was used up). */
+bool ibp_busy(struct eng_dev *dev);
+/* The next deadline in ns of the caller's clock, or UT_NEVER. */
+uint64_t ibp_deadline(struct eng_dev *dev);
+
+/* The UDP source port of a connected QP pair, symmetric (kernel formula). */
+uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The one clock of the engine: CLOCK_MONOTONIC in nanoseconds (vDSO, no call). */
+#ifndef UTIL_CLOCK_H
+#define UTIL_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define UT_US 1000ull
+#define UT_MS 1000000ull
+#define UT_S 1000000000ull
+
+static inline uint64_t ut_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * UT_S + (uint64_t)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Numbers that strangers may guess at -> objects. The caller picks the
+ * number (random where the wire shows it); the table is an open-addressed
+ * hash that keeps itself at most half full, so that a look-up is one probe
+ * in the common case and a 24-bit space needs no 16 million slots.
+ */
+#ifndef UTIL_IDTAB_H
+#define UTIL_IDTAB_H
+
+#include <stdint.h>
+
+struct ut_idtab {
+	struct ut_idtab_slot *v;
+	uint32_t cap;  /* power of two, or 0 */
+	uint32_t used; /* live entries */
+};
+
+/* 0, -EEXIST (number taken) or -ENOMEM. obj must not be NULL. */
+int ut_idtab_add(struct ut_idtab *t, uint32_t id, void *obj);
+/* The object that was there, or NULL. */
+void *ut_idtab_del(struct ut_idtab *t, uint32_t id);
+void *ut_idtab_get(const struct ut_idtab *t, uint32_t id);
+void ut_idtab_fini(struct ut_idtab *t);
+
+/* Iterates in no order: *pos starts at 0; NULL at the end. The table must not
+ * change meanwhile. */
+void *ut_idtab_next(const struct ut_idtab *t, uint32_t *pos);
+
+#endif

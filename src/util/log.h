@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Log lines, silent unless the environment asks:
+ *   DAPPLE_LOG=error|warn|info|debug[:FILE]   default destination: stderr
+ * A line is lower case, without key=value, and ends with the system's error
+ * text when a call failed. errno is kept.
+ */
+#ifndef UTIL_LOG_H
+#define UTIL_LOG_H
+
+enum ut_log_level {
+	UT_LOG_ERROR = 1, /* something the user must act on */
+	UT_LOG_WARN,      /* works, but not as the user would expect */
+	UT_LOG_INFO,      /* once per object or connection */
+	UT_LOG_DEBUG,     /* once per state change */
+};
+
+extern int ut_log_threshold; /* -1 = environment not read yet */
+
+int ut_log_enabled_slow(int level);
+
+static inline int ut_log_enabled(int level)
+{
+	if (__builtin_expect(ut_log_threshold >= 0, 1))
+		return level <= ut_log_threshold;
+	return ut_log_enabled_slow(level);
+}
+
+void ut_log_write(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define ut_log(level, ...)                              \
+	do {                                            \
+		if (ut_log_enabled(level))              \
+			ut_log_write(level, __VA_ARGS__); \
+	} while (0)
+
+#define ut_error(...) ut_log(UT_LOG_ERROR, __VA_ARGS__)
+#define ut_warn(...) ut_log(UT_LOG_WARN, __VA_ARGS__)
+#define ut_info(...) ut_log(UT_LOG_INFO, __VA_ARGS__)
+#define ut_debug(...) ut_log(UT_LOG_DEBUG, __VA_ARGS__)
+
+#endif

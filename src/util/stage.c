@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "util/stage.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int map_stage(struct ut_stage *s)
+{
+	if (ftruncate(s->fd, (off_t)s->size) < 0)
+		return -errno;
+	/* Nobody gets this descriptor, but a program that closes descriptors it
+	 * does not own must at least not shrink the mapping under us. */
+	fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	s->base = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (s->base == MAP_FAILED) {
+		s->base = NULL;
+		return -errno;
+	}
+	madvise(s->base, s->size, MADV_DONTFORK);
+	return 0;
+}
+
+int ut_stage_init(struct ut_stage *s, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int r;
+
+	*s = (struct ut_stage)UT_STAGE_INIT;
+	if (ut_fault())
+		return -ENOMEM;
+	s->size = (size + page - 1) & ~(page - 1);
+	s->fd = memfd_create("dapple-stage", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->fd < 0)
+		return -errno;
+	r = map_stage(s);
+	if (r < 0)
+		ut_stage_fini(s);
+	return r;
+}
+
+void ut_stage_fini(struct ut_stage *s)
+{
+	if (s->base)
+		munmap(s->base, s->size);
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct ut_stage)UT_STAGE_INIT;
+}
+
+/* Raw system calls: the libc wrappers are cancellation points, and callers
+ * hold a lock. The last two arguments are the halves of a 64-bit offset; on
+ * 64-bit kernels the first one carries it all. */
+static ssize_t copy(long nr, struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+{
+	int keep = errno;
+	ssize_t r;
+
+	do
+		r = syscall(nr, s->fd, iov, (long)n, (long)off, (long)0);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		r = -errno;
+	errno = keep;
+	return r;
+}
+
+ssize_t ut_stage_gather(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+{
+	return copy(SYS_pwritev, s, off, iov, n);
+}
+
+ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+{
+	return copy(SYS_preadv, s, off, iov, n);
+}
