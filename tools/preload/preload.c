@@ -91,7 +91,7 @@ static const char *tree_part(const char *path, bool *ret_node)
 	if (is_room(path, DEV_DIR)) {
 		rest = path + strlen(DEV_DIR);
 		rest += strspn(rest, "/");
-		*ret_node = *rest != '\0';
+		*ret_node = *rest && *rest != '.' && !strchr(rest, '/');
 		return path;
 	}
 	if (strncmp(path, SYS_CLASS, strlen(SYS_CLASS)) != 0)

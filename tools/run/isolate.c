@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/nsfs.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,18 @@
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Into PATH_MAX bytes; a path too long becomes "", which no call accepts. */
+__attribute__((format(printf, 2, 3)))
+static void path_of(char *ret, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vsnprintf(ret, PATH_MAX, fmt, ap) >= PATH_MAX)
+		ret[0] = '\0';
+	va_end(ap);
 }
 
 /* --- joining --- */
@@ -184,8 +197,8 @@ static int mirror(const char *from, const char *to)
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
 		    is_ours(d->d_name))
 			continue;
-		snprintf(a, sizeof(a), "%s/%s", from, d->d_name);
-		snprintf(b, sizeof(b), "%s/%s", to, d->d_name);
+		path_of(a, "%s/%s", from, d->d_name);
+		path_of(b, "%s/%s", to, d->d_name);
 		/* The terminal multiplexer looks for "pts" beside itself, which a
 		 * bind of the node alone has not: reach it through the whole. */
 		if (strcmp(from, "/dev") == 0 && strcmp(d->d_name, "ptmx") == 0 &&
@@ -205,18 +218,18 @@ static int build_class(const char *tree, const char *stage)
 	size_t i;
 	int r;
 
-	snprintf(to, sizeof(to), "%s/class", stage);
+	path_of(to, "%s/class", stage);
 	if (mkdir(to, 0755) < 0)
 		return -errno;
 	r = mirror("/sys/class", to);
 	for (i = 0; i < 3 && r == 0; i++) {
-		snprintf(from, sizeof(from), "%s/class/%s", tree, names[i]);
-		snprintf(to, sizeof(to), "%s/class/%s", stage, names[i]);
+		path_of(from, "%s/class/%s", tree, names[i]);
+		path_of(to, "%s/class/%s", stage, names[i]);
 		r = mkdir(to, 0755) < 0 ? -errno : bind_to(from, to, 0);
 	}
 	if (r < 0)
 		return r;
-	snprintf(from, sizeof(from), "%s/class", stage);
+	path_of(from, "%s/class", stage);
 	return bind_to(from, "/sys/class", MS_REC);
 }
 
@@ -225,8 +238,8 @@ static int build_dev(const char *stage)
 	char to[PATH_MAX], host[PATH_MAX];
 	int r;
 
-	snprintf(to, sizeof(to), "%s/dev", stage);
-	snprintf(host, sizeof(host), "%s/dev/.host", stage);
+	path_of(to, "%s/dev", stage);
+	path_of(host, "%s/dev/.host", stage);
 	if (mkdir(to, 0755) < 0 || mkdir(host, 0755) < 0)
 		return -errno;
 	r = bind_to("/dev", host, MS_REC);
@@ -234,7 +247,7 @@ static int build_dev(const char *stage)
 		r = mirror("/dev", to);
 	if (r < 0)
 		return r;
-	snprintf(host, sizeof(host), "%s/dev/infiniband", stage);
+	path_of(host, "%s/dev/infiniband", stage);
 	if (mkdir(host, 0755) < 0)
 		return -errno;
 	return bind_to(to, "/dev", MS_REC);
@@ -250,14 +263,14 @@ static int bind_nodes(const char *tree)
 	int r = 0;
 	DIR *dir;
 
-	snprintf(from, sizeof(from), "%s/dev/infiniband", tree);
+	path_of(from, "%s/dev/infiniband", tree);
 	dir = opendir(from);
 	if (!dir)
 		return -errno;
 	while (r == 0 && (d = readdir(dir))) {
 		if (d->d_name[0] == '.')
 			continue;
-		snprintf(to, sizeof(to), "/dev/infiniband/%s", d->d_name);
+		path_of(to, "/dev/infiniband/%s", d->d_name);
 		if (stat(to, &st) == 0 && S_ISCHR(st.st_mode))
 			continue;
 		r = touch(to);
@@ -277,7 +290,7 @@ static int build(const char *tree, const char **ret_step)
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return -errno;
 	*ret_step = "mounting a tmpfs";
-	snprintf(stage, sizeof(stage), "%s/.stage", tree);
+	path_of(stage, "%s/.stage", tree);
 	if (mkdir(stage, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	if (mount("dapple", stage, "tmpfs", MS_NOSUID, "mode=755") < 0)
@@ -309,7 +322,7 @@ static int open_lock(const char *tree)
 	char path[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/.isolate", tree);
+	path_of(path, "%s/.isolate", tree);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
 		close(fd);
@@ -324,7 +337,7 @@ int run_isolate(const char *tree)
 	struct stat want, st;
 	int lock, r = 0;
 
-	snprintf(path, sizeof(path), "%s/class/infiniband", tree);
+	path_of(path, "%s/class/infiniband", tree);
 	lock = open_lock(tree);
 	if (lock < 0 || stat(path, &want) < 0) {
 		run_say("cannot use the device tree %s: %s", tree, strerror(errno));

@@ -51,7 +51,8 @@ static const struct known table[] = {
 	{ "cmtime", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
-	{ "udpong", "-p {port}", "-s {peer} -p {port}", "", CM_READY | READY_UDP, STAYS, 'p', NULL },
+	/* Unless told, udpong serves the loopback address of its choice. */
+	{ "udpong", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_CM | READY_UDP | READY_QUIET, STAYS, 'p', NULL },
 	{ "rcopy", "-p {port}", "-p {port}", "", CM_READY, OWN_WORDS | STAYS | NEEDS_PEER, 0, NULL },
 	{ "rdma_server", "-p {port}", "", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_client", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },

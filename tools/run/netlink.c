@@ -28,7 +28,7 @@ static void begin(struct request *q, int type, int flags, const void *fixed, siz
 /* The requests below are small and of fixed shape: they fit by construction. */
 static struct rtattr *attr(struct request *q, int type, const void *data, size_t size)
 {
-	struct rtattr *a = (void *)((char *)&q->h + NLMSG_ALIGN(q->h.nlmsg_len));
+	struct rtattr *a = (void *)((char *)q + NLMSG_ALIGN(q->h.nlmsg_len));
 
 	a->rta_type = (unsigned short)type;
 	a->rta_len = (unsigned short)RTA_LENGTH(size);
@@ -40,7 +40,7 @@ static struct rtattr *attr(struct request *q, int type, const void *data, size_t
 
 static void close_nest(struct request *q, struct rtattr *a)
 {
-	a->rta_len = (unsigned short)((char *)&q->h + q->h.nlmsg_len - (char *)a);
+	a->rta_len = (unsigned short)((char *)q + q->h.nlmsg_len - (char *)a);
 }
 
 static int ask(int nl, struct request *q, void *ret, size_t size)
