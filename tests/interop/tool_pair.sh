@@ -37,7 +37,7 @@ pid=$!
 exec 3<"$work/lines"
 staying=0
 while [ $staying -lt 2 ] && read -r line <&3; do
-	case $line in *"| staying") staying=$((staying + 1)) ;; esac
+	case $line in *staying) staying=$((staying + 1)) ;; esac
 done
 kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
 kill -TERM $pid

@@ -204,7 +204,7 @@ static void finish(struct pair *p, struct end *e, int status)
 	e->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	/* What the end leaves running in its group goes with it. */
 	kill(-e->pid, p->stop_sent ? SIGKILL : SIGTERM);
-	if (e->status && !e->ended_by_us) {
+	if (e->status && !e->ended_by_us && !p->killed_by) {
 		e->failed_at = ++p->failures;
 		if (WIFSIGNALED(status))
 			run_say("the %s was ended by signal %d (%s)", e->name, WTERMSIG(status),
