@@ -67,8 +67,16 @@ static const struct command commands[] = {
 "with ok, warn or fail; a remedy follows where there is one.  Exit status 0 if\n"
 "Dapple is usable here, 1 if not.\n" },
 #ifdef RUN_HAVE_DEVICES
-	{ "devices", run_cmd_devices, "list the adapters", run_help_devices },
-	{ "why", run_cmd_why, "explain the last failures", run_help_why },
+	{ "devices", run_cmd_devices, "list the adapters",
+"usage: dapple devices [--adapter KIND]\n"
+"\n"
+"Lists the adapters that a program finds under dapple run: name, kind, network\n"
+"interface, node GUID.  Exit status 1 if there is none.\n" },
+	{ "why", run_cmd_why, "explain the last failures",
+"usage: dapple why [-n NUMBER]\n"
+"\n"
+"Prints the last NUMBER (10) failures that this user's processes met, newest\n"
+"last, each with both ends and the rule that was broken.\n" },
 #endif
 };
 

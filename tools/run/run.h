@@ -83,5 +83,7 @@ int run_cmd_run(int argc, char **argv);
 int run_cmd_env(int argc, char **argv);
 int run_cmd_pair(int argc, char **argv);
 int run_cmd_doctor(int argc, char **argv);
+int run_cmd_devices(int argc, char **argv);
+int run_cmd_why(int argc, char **argv);
 
 #endif

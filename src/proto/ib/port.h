@@ -18,6 +18,8 @@
 #include "wire/ib_packet.h"
 #include "wire/icrc.h"
 
+#include <string.h>
+
 #define IBP_PSN_MASK 0xffffffu
 #define IBP_PKEY 0xffffu
 #define IBP_TRAIN_PACKETS 64u
@@ -37,6 +39,22 @@ static inline int32_t psn_diff(uint32_t a, uint32_t b)
 static inline uint32_t psn_add(uint32_t a, uint32_t n)
 {
 	return (a + n) & IBP_PSN_MASK;
+}
+
+/* Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+static inline bool ibp_is_v4(const uint8_t *addr)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(addr, prefix, sizeof(prefix)) == 0;
+}
+
+static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
+{
+	if (ibp_is_v4(dst))
+		wire_icrc_flow_v4(f, src + 12, dst + 12);
+	else
+		wire_icrc_flow_v6(f, src, dst);
 }
 
 /* Where packets to a peer go. */
@@ -77,7 +95,7 @@ struct ibp_port {
 /* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
 struct ibp_rdres {
 	uint32_t first_psn, last_psn;
-	uint32_t tx_psn, tx_end; /* responses still to send: tx_psn .. tx_end */
+	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
 	uint64_t va, orig;
 	uint32_t rkey, msn;
 	uint32_t length;
@@ -89,9 +107,9 @@ enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
 struct ibp_resp {
 	uint32_t epsn, msn;
 	enum ibp_message message;
-	bool gap_nak;   /* this gap has had its NAK */
+	bool gap_nak;   /* requests ahead of epsn get no (further) NAK */
 	bool ack_due;
-	bool rnr_due;
+	bool rnr_due, seq_due;
 	bool dead;      /* a fatal NAK is owed or out */
 	bool skipping;  /* UC: message given up, waiting for the next first packet */
 	bool have_rwqe;
@@ -135,6 +153,7 @@ struct ibp_qp {
 	struct ibp_port *port;
 	struct ut_list active, acks;
 	struct ibp_path path;
+	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
 	struct eng_av ud_av; /* the path's, for UD */
 	uint32_t mtu;        /* bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
@@ -160,11 +179,10 @@ void ibp_activate(struct ibp_qp *q);
 void ibp_qp_stop(struct ibp_qp *q);
 /* The QP fails: sentence, state, event; the receive in work ends with an
  * error, the rest is flushed. */
-void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, bool raise, const struct eng_why *why);
+void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		  struct eng_why *why);
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport);
-/* Fills the peer into *w. */
-void ibp_why_peer(const struct ibp_qp *q, struct eng_why *w);
 
 /* train.c: begin .. (payload into the iov) .. end. */
 /*
@@ -195,6 +213,7 @@ void ibp_req_progress(struct ibp_qp *q);
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay);
 void ibp_req_timer(struct ibp_qp *q);
 void ibp_req_slow_down(struct ibp_qp *q);
+void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
 void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v);
 struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index);
 /* req_recv.c */
@@ -208,8 +227,10 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 int ibp_resp_take(struct ibp_qp *q, uint32_t srqn);
 /* Places payload into the current receive at `skip` bytes into it. */
-int ibp_place_recv(struct ibp_qp *q, const struct link_rx *rx, const uint8_t *data, uint32_t len,
-		   uint64_t skip, bool last);
+int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
+		   bool last);
+/* Pieces of application memory from a stage; the last 64 bytes of a message
+ * become visible last. 0 or -EFAULT. iov has room for one more piece. */
 int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
 /* resp_rd.c */
 int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p);

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# A plain front over meson; `make help` says what there is.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Number of jobs; all processors by default.
+JOBS ?=
+
+NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
+TESTS = packaging/ci/runtests
+export TALLY
+
+.PHONY: all demo check check-full bench install deb clean help deps
+.NOTPARALLEL:
+
+all: $(BUILD)/build.ninja
+	@$(NINJA)
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD) --prefix $(PREFIX)
+
+deps:
+	@packaging/deps build test
+
+demo: deps all
+	@tools/demo.sh $(BUILD)
+
+check: deps all
+	@packaging/checks/lengths .
+	@$(TESTS) $(BUILD) --no-suite full
+
+# Each part runs even if one before it failed; the last line adds them up.
+check-full: deps all
+	@packaging/ci/full $(BUILD)
+
+bench: all
+	@meson test -C $(BUILD) --benchmark --verbose
+
+install: all
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@$(NINJA)
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+deb:
+	@packaging/deps build deb
+	@packaging/mkdeb $(BUILD)/deb
+
+clean:
+	rm -rf $(BUILD) build-asan build-tsan
+
+help:
+	@echo 'make               build into $(BUILD)/'
+	@echo "make demo          run Debian's verbs programs on a software adapter"
+	@echo 'make check         all quick tests (at most 10 minutes)'
+	@echo 'make check-full    the long ones and the sanitizers too (at most 45 minutes)'
+	@echo 'make bench         benchmarks, as ratios to raw UDP'
+	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'
+	@echo 'make deb           a Debian package, into $(BUILD)/deb/'
+	@echo 'make clean         remove what the build made'
+	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR'
