@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "pair.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,46 +69,6 @@ static long long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
-/* --- the port --- */
-
-static bool port_free(int port, int type)
-{
-	struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
-	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int fd = socket(AF_INET6, type | SOCK_CLOEXEC, 0);
-	bool ok;
-
-	if (fd >= 0) {	/* takes the IPv4 half too */
-		ok = bind(fd, (void *)&a, sizeof(a)) == 0;
-	} else {
-		fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
-		ok = fd >= 0 && bind(fd, (void *)&a4, sizeof(a4)) == 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-/* Below the range from which the kernel serves others, so that nobody is given
- * the port between our look and the server's bind; random against our like. */
-static int free_port(void)
-{
-	int i;
-
-	for (i = 0; i < 200; i++) {
-		uint16_t r;
-		int port;
-
-		if (getrandom(&r, sizeof(r), 0) != sizeof(r))
-			break;
-		port = 20000 + r % 12000;
-		if (port_free(port, SOCK_STREAM) && port_free(port, SOCK_DGRAM))
-			return port;
-	}
-	run_say("no free port found from 20000 to 31999");
-	return 0;
 }
 
 /* --- starting --- */
@@ -417,7 +374,7 @@ static int run_pair(struct pair *p, char **words)
 	wish.roce = !adapter || !*adapter || strcmp(adapter, "roce") == 0;
 	wish.peer = p->use_hosts ? p->v6 ? PAIR_HOSTS_SERVER6 : PAIR_HOSTS_SERVER4
 		    : p->v6 ? "::1" : "127.0.0.1";
-	wish.port = free_port();
+	wish.port = pair_free_port();
 	r = wish.port ? pair_plan(&wish, &p->plan) : 1;
 	if (r == 0 && p->use_hosts)
 		r = pair_hosts_make((int)p->mtu, &p->hosts);

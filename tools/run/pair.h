@@ -36,6 +36,11 @@ struct pair_wish {
 int pair_plan(const struct pair_wish *wish, struct pair_plan *ret);
 void pair_list_known(void);
 
+/* --- port.c --- */
+
+/* Free for TCP and UDP; 0 after a sentence. */
+int pair_free_port(void);
+
 /* --- listen.c --- */
 
 struct pair_quiet {
