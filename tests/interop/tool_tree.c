@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+
+/*
+ * Writes device trees for the tests of the preload and of --isolate:
+ *
+ *   tool_tree ROOT N        two ports' worth of N adapters
+ *   tool_tree ROOT race     many processes write different trees at once while
+ *                           one reads; no reader may see half a device
+ *   tool_tree rundir        prints the runtime directory, or why not (status 1)
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/tree.h"
+#include "util/rundir.h"
+
+#define MAX 4
+
+static struct dev_tree_gid gid = { .type = "RoCE v2", .ndev = "lo" };
+static const uint16_t pkeys[] = { 0xffff };
+static const struct dev_tree_counter counters[] = { { "port_xmit_packets", 7 } };
+
+static int write_tree(const char *root, unsigned n, uint32_t lid)
+{
+	struct dev_tree_port port = {
+		.state = "4: ACTIVE", .phys_state = "5: LinkUp", .rate = "10 Gb/sec (4X SDR)",
+		.link_layer = "Ethernet", .lid = lid, .gids = &gid, .ngids = 1, .pkeys = pkeys,
+		.npkeys = 1, .counters = counters, .ncounters = 1,
+	};
+	struct dev_tree_entry e[MAX];
+	char names[MAX][16];
+	unsigned i;
+
+	gid.raw[10] = gid.raw[11] = 0xff;
+	gid.raw[12] = 127;
+	gid.raw[15] = 1;
+	for (i = 0; i < n; i++) {
+		snprintf(names[i], sizeof(names[i]), "dpl_t%u", i);
+		e[i] = (struct dev_tree_entry){
+			.name = names[i], .index = i, .node_type = "1: CA",
+			.node_guid = 0x0200000000000000 + i, .node_desc = "dapple",
+			.ndev = "lo", .ports = &port, .nports = 1,
+		};
+	}
+	return dev_tree_update(root, e, n);
+}
+
+/* A device that is there is whole: node_type is written first, the counter
+ * last. */
+static int look(const char *root)
+{
+	char path[512];
+	FILE *first, *last;
+	int fault = 0;
+
+	snprintf(path, sizeof(path), "%s/class/infiniband/dpl_t0", root);
+	if (chdir(path) < 0)
+		return 0;
+	first = fopen("node_type", "re");
+	last = fopen("ports/1/counters/port_xmit_packets", "re");
+	/* Both may be gone, when the directory under us was replaced; the
+	 * last one goes first or together, never is it missing alone and new. */
+	if (!first && last) {
+		fprintf(stderr, "a device without its first file\n");
+		fault = 1;
+	}
+	if (first)
+		fclose(first);
+	if (last)
+		fclose(last);
+	return fault;
+}
+
+static int race(const char *root)
+{
+	int fault = 0, i, k, status;
+	char path[512];
+
+	if (write_tree(root, 1, 0) != 0)
+		return 1;
+	for (i = 0; i < 4; i++)
+		if (fork() == 0) {
+			for (k = 0; k < 50; k++)
+				if (write_tree(root, 1 + (unsigned)(i + k) % 3, (uint32_t)k) != 0)
+					_exit(1);
+			_exit(0);
+		}
+	if (fork() == 0) {
+		for (k = 0; k < 2000 && !fault; k++)
+			fault = look(root);
+		_exit(fault);
+	}
+	for (i = 0; i < 5; i++)
+		if (wait(&status) < 0 || status != 0)
+			fault = 1;
+	if (write_tree(root, 2, 77) != 0)
+		fault = 1;
+	snprintf(path, sizeof(path), "%s/class/infiniband/dpl_t2", root);
+	if (access(path, F_OK) == 0) {
+		fprintf(stderr, "a stale device is left\n");
+		fault = 1;
+	}
+	return fault;
+}
+
+int main(int argc, char **argv)
+{
+	char path[UT_RUNDIR_MAX], why[300];
+	int n;
+
+	if (argc == 2 && strcmp(argv[1], "rundir") == 0) {
+		n = ut_rundir(path, sizeof(path), why, sizeof(why));
+		puts(n < 0 ? why : path);
+		return n < 0;
+	}
+	if (argc != 3)
+		return 2;
+	if (strcmp(argv[2], "race") == 0)
+		return race(argv[1]);
+	n = atoi(argv[2]);
+	return n < 0 || n > MAX || write_tree(argv[1], (unsigned)n, 0) != 0;
+}
