@@ -56,6 +56,12 @@ struct link_ops {
 	 */
 	int (*send)(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
 		    size_t seg);
+	/*
+	 * The source port that packets of this flow will carry, host order; the
+	 * ICRC covers it. Opens what is needed for f->sport; falls back to the
+	 * listening port. Holds until the next call for another flow.
+	 */
+	uint16_t (*source_port)(struct link *l, const struct link_flow *f);
 	/* Up to max datagrams into v. Returns how many, 0 = none waiting. */
 	int (*recv)(struct link *l, struct link_rx *v, int max);
 	/* The oldest report, or 0. Default: none. */
@@ -78,6 +84,7 @@ struct link {
 	struct ut_stage *rx_stage;  /* where received data lies */
 	size_t train_bytes;         /* largest len of one send */
 	unsigned train_packets;     /* largest number of packets in one send */
+	uint16_t port;              /* destination port of every packet, host order */
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */

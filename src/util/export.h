@@ -5,8 +5,8 @@
  * The version script next to the library names it besides, so that a forgotten mark shows up as
  * an undefined symbol and a forgotten name as a failing export check.
  */
-#ifndef DAPPLE_UTIL_EXPORT_H
-#define DAPPLE_UTIL_EXPORT_H
+#ifndef UTIL_EXPORT_H
+#define UTIL_EXPORT_H
 
 #define UT_EXPORT __attribute__((visibility("default")))
 

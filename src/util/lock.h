@@ -17,7 +17,8 @@
 #endif
 
 #define UT_CAPABILITY(n) UT_TSA(capability(n))
-#define UT_GUARDED_BY(l) UT_TSA(guarded_by(l))
+/* The operand is a member name: parentheses or no address make clang lose it. */
+#define UT_GUARDED_BY(l) UT_TSA(guarded_by(&l))
 #define UT_REQUIRES(l) UT_TSA(requires_capability(l))
 #define UT_ACQUIRE(l) UT_TSA(acquire_capability(l))
 #define UT_TRY_ACQUIRE(l) UT_TSA(try_acquire_capability(true, l))

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A port of the transport machine: the door where packets are checked before
+ * they meet a QP (IBTA 9.6.1), and the round in which QPs may send.
+ */
+#include "proto/ib/port.h"
+
+#include "engine/mcast.h"
+#include "util/alloc.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MULTICAST_QPN 0xffffffu
+#define ROUND_PACKETS 256u /* sent per ibp_transmit(), so that receiving gets its turn */
+#define TURN_PACKETS 64u   /* per QP and turn */
+
+int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
+{
+	struct ibp_port *port = ut_zalloc(sizeof(*port));
+	int r;
+
+	if (!port)
+		return -ENOMEM;
+	r = ut_stage_init(&port->train.stage, IBP_TRAIN_BYTES + 4096);
+	if (r < 0) {
+		free(port);
+		return r;
+	}
+	port->dev = dev;
+	port->link = cfg->link;
+	port->cfg = *cfg;
+	port->rng.state = cfg->seed;
+	ut_list_init(&port->active);
+	ut_list_init(&port->acks);
+	dev->port = port;
+	return 0;
+}
+
+void ibp_port_fini(struct eng_dev *dev)
+{
+	struct ibp_port *port = dev->port;
+
+	if (!port)
+		return;
+	ut_stage_fini(&port->train.stage);
+	ut_heap_fini(&port->timers);
+	free(port);
+	dev->port = NULL;
+}
+
+void ibp_activate(struct ibp_qp *q)
+{
+	if (ut_list_empty(&q->active))
+		ut_list_add_tail(&q->port->active, &q->active);
+}
+
+void ibp_qp_stop(struct ibp_qp *q)
+{
+	/* Its packets leave now or never: the train points at its path. */
+	if (q->port->train.qp == q->qp) {
+		ibp_train_flush(q->port);
+		if (q->port->train.waiting) {
+			q->port->train.waiting = false;
+			q->port->train.n = q->port->train.len = 0;
+			q->port->train.n_iov = 0;
+			q->port->train.user = q->port->train.closed = false;
+			q->port->train.qp = NULL;
+		}
+	}
+	ut_timer_clear(&q->port->timers, &q->req.timer);
+	ut_list_del(&q->active);
+	ut_list_del(&q->acks);
+}
+
+void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		  struct eng_why *why)
+{
+	if (q->qp->type != IBV_QPT_UD) {
+		memcpy(why->peer.raw, q->path.flow.dst, 16);
+		why->peer_qpn = q->qp->attr.dest_qp_num;
+	}
+	eng_why(q->qp, v, why);
+	eng_qp_fail(q->qp, v, next, raise);
+	if (next == IBV_QPS_ERR) {
+		ibp_qp_stop(q);
+		if (q->resp.have_rwqe) {
+			q->resp.have_rwqe = false;
+			eng_recv_failed(q->qp, q->resp.cq, q->resp.rwqe->wr_id, v);
+		}
+	}
+	eng_qp_flush(q->qp);
+}
+
+/* --- the door --- */
+
+static uint8_t wire_type(enum ibv_qp_type t)
+{
+	switch (t) {
+	case IBV_QPT_RC: return WIRE_QPT_RC;
+	case IBV_QPT_UC: return WIRE_QPT_UC;
+	case IBV_QPT_UD: return WIRE_QPT_UD;
+	case IBV_QPT_XRC_SEND: return WIRE_QPT_XRC_INI;
+	case IBV_QPT_XRC_RECV: return WIRE_QPT_XRC_TGT;
+	default: return 0;
+	}
+}
+
+static bool state_accepts(const struct eng_qp *qp, bool response)
+{
+	enum ibv_qp_state st = eng_qp_state(qp);
+
+	if (st == IBV_QPS_RTS || st == IBV_QPS_SQD)
+		return true;
+	return response ? false : st == IBV_QPS_RTR || st == IBV_QPS_SQE;
+}
+
+static bool pkey_matches(uint16_t pkey)
+{
+	return (pkey & 0x7fff) == (IBP_PKEY & 0x7fff);
+}
+
+/*
+ * The identification of an IPv4 header is covered but not visible. Our own
+ * peers number from 0 in each train; others let it run.
+ */
+static bool icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
+{
+	struct wire_icrc_flow local;
+	const struct wire_icrc_flow *flow = &local;
+	uint16_t guess = q && q->id_counts ? (uint16_t)(q->last_id + 1) : rx->seg, id = guess;
+
+	if (q && q->qp->type != IBV_QPT_UD)
+		flow = &q->rx_icrc;
+	else
+		ibp_icrc_flow(&local, rx->src, rx->dst);
+	if (wire_icrc_check(flow, rx->sport, port->link->port, rx->data, rx->len, &id)) {
+		ibp_count(port, ENG_C_rx_icrc_errors);
+		return false;
+	}
+	if (q) {
+		q->id_counts = id != rx->seg;
+		q->last_id = id;
+	}
+	return true;
+}
+
+static bool from_peer(const struct ibp_qp *q, const struct link_rx *rx)
+{
+	return q->path.valid && memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
+	       memcmp(rx->dst, q->path.flow.src, 16) == 0;
+}
+
+static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet *p,
+			      const struct link_rx *rx)
+{
+	union ibv_gid mgid;
+	struct eng_mcast *m;
+
+	if (p->shape->cls != WIRE_CLASS_UD || !pkey_matches(p->pkey))
+		return;
+	memcpy(mgid.raw, rx->dst, 16);
+	m = eng_mcast_find(port->dev, &mgid);
+	if (!m || !icrc_matches(port, NULL, rx))
+		return;
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct eng_qp *qp = m->qps[i];
+
+		if (!state_accepts(qp, false) ||
+		    (qp->block_mcast_loopback && qp->qpn == p->src_qpn &&
+		     eng_gid_find(port->dev, (const union ibv_gid *)rx->src) >= 0))
+			continue;
+		ibp_ud_receive(ibp_qp(qp), p, rx);
+	}
+}
+
+static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet *p,
+			      const struct link_rx *rx)
+{
+	struct eng_qp *qp = eng_qp_find(port->dev, p->dest_qpn);
+	bool response = p->shape->flags & WIRE_F_RSP;
+	bool cnp = p->shape->cls == WIRE_CLASS_CNP;
+
+	if (!qp || !state_accepts(qp, response) ||
+	    (!cnp && !(p->shape->qp_types & wire_type(qp->type)))) {
+		ibp_count(port, ENG_C_rx_no_qp);
+		return NULL;
+	}
+	if (qp->type != IBV_QPT_UD && !from_peer(ibp_qp(qp), rx)) {
+		ibp_count(port, ENG_C_rx_bad_source);
+		return NULL;
+	}
+	if (!pkey_matches(p->pkey)) {
+		ibp_count(port, ENG_C_rx_bad_pkey);
+		return NULL;
+	}
+	return icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
+}
+
+static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	switch (p->shape->cls) {
+	case WIRE_CLASS_CNP:
+		ibp_cnp_receive(q);
+		return;
+	case WIRE_CLASS_UD:
+		ibp_ud_receive(q, p, rx);
+		return;
+	default:
+		break;
+	}
+	if ((rx->tos & 3) == 3)
+		ibp_ecn_marked(q, rx);
+	if (p->shape->flags & WIRE_F_RSP)
+		ibp_req_receive(q, p, rx);
+	else if (p->shape->cls == WIRE_CLASS_UC)
+		ibp_uc_receive(q, p, rx);
+	else
+		ibp_resp_receive(q, p, rx);
+}
+
+void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
+{
+	struct ibp_port *port = dev->port;
+	struct wire_ib_packet p;
+	struct ibp_qp *q;
+
+	port->now = now;
+	ibp_count(port, ENG_C_rx_pkts);
+	dev->counters[ENG_C_rx_bytes] += rx->len;
+	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
+		ibp_count(port, ENG_C_rx_short);
+		return;
+	}
+	if (p.dest_qpn == MULTICAST_QPN) {
+		deliver_multicast(port, &p, rx);
+		return;
+	}
+	q = find_qp(port, &p, rx);
+	if (q)
+		dispatch(q, &p, rx);
+}
+
+void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
+{
+	/* A peer may bind its port a moment after it told us its address, so a
+	 * refusal is no verdict: the retry counter decides. */
+	(void)now;
+	ut_debug("%s: the kernel reports error %d for a peer", dev->name, err->error);
+}
+
+/* --- sending --- */
+
+static void fire_timers(struct ibp_port *port)
+{
+	struct ut_timer *t;
+
+	while ((t = ut_heap_expired(&port->timers, port->now)))
+		ibp_req_timer(ut_container(t, struct ibp_qp, req.timer));
+}
+
+static void give_turn(struct ibp_qp *q)
+{
+	ibp_resp_run(q, TURN_PACKETS);
+	if (q->qp->type == IBV_QPT_UD)
+		ibp_ud_run(q, TURN_PACKETS);
+	else if (q->qp->type != IBV_QPT_XRC_RECV)
+		ibp_req_run(q, TURN_PACKETS);
+	if (q->resp.ack_due)
+		ibp_resp_ack(q);
+}
+
+static void send_acks(struct ibp_port *port)
+{
+	struct ut_list *n;
+
+	for (n = port->acks.next; n != &port->acks && !port->blocked;) {
+		struct ibp_qp *q = ut_container(n, struct ibp_qp, acks);
+
+		n = n->next;
+		ibp_resp_ack(q);
+	}
+}
+
+int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
+{
+	struct ibp_port *port = dev->port;
+	struct ut_list *n;
+
+	port->now = now;
+	port->sent = 0;
+	port->blocked = false;
+	fire_timers(port);
+	if (port->train.waiting)
+		ibp_train_flush(port);
+	while (!port->blocked && port->sent < ROUND_PACKETS && (n = ut_list_pop(&port->active)))
+		give_turn(ut_container(n, struct ibp_qp, active));
+	if (!defer_acks)
+		send_acks(port);
+	ibp_train_flush(port);
+	return (int)port->sent;
+}
+
+bool ibp_acks_pending(struct eng_dev *dev)
+{
+	return !ut_list_empty(&((struct ibp_port *)dev->port)->acks);
+}
+
+bool ibp_busy(struct eng_dev *dev)
+{
+	struct ibp_port *port = dev->port;
+
+	return !ut_list_empty(&port->active) || port->train.waiting;
+}
+
+uint64_t ibp_deadline(struct eng_dev *dev)
+{
+	return ut_heap_next(&((struct ibp_port *)dev->port)->timers);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Insides of the transport machine: the state of a port and of its QPs.
+ *
+ * A QP is on port->active while it has something that may be sent now, and on
+ * port->acks while a positive acknowledgement is owed that may wait for a
+ * ride. Everything is guarded by the adapter's progress lock.
+ */
+#ifndef PROTO_IB_PORT_H
+#define PROTO_IB_PORT_H
+
+#include "engine/mkey.h"
+#include "engine/qp.h"
+#include "link/link.h"
+#include "proto/ib/ibp.h"
+#include "util/heap.h"
+#include "util/rng.h"
+#include "wire/ib_packet.h"
+#include "wire/icrc.h"
+
+#include <string.h>
+
+#define IBP_PSN_MASK 0xffffffu
+#define IBP_PKEY 0xffffu
+#define IBP_TRAIN_PACKETS 64u
+#define IBP_TRAIN_BYTES 65000u
+#define IBP_IOV 1000            /* below IOV_MAX with room for one header */
+#define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
+#define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
+#define IBP_WINDOW_MIN 4u
+#define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
+
+/* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
+static inline int32_t psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t psn_add(uint32_t a, uint32_t n)
+{
+	return (a + n) & IBP_PSN_MASK;
+}
+
+/* Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+static inline bool ibp_is_v4(const uint8_t *addr)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(addr, prefix, sizeof(prefix)) == 0;
+}
+
+static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
+{
+	if (ibp_is_v4(dst))
+		wire_icrc_flow_v4(f, src + 12, dst + 12);
+	else
+		wire_icrc_flow_v6(f, src, dst);
+}
+
+/* Where packets to a peer go. */
+struct ibp_path {
+	struct link_flow flow;
+	struct wire_icrc_flow icrc;
+	bool valid;
+};
+
+/* Packets that leave in one send: equal sizes, one QP, the last may be shorter. */
+struct ibp_train {
+	struct ut_stage stage; /* packets, then IBP_SCRATCH for small results */
+	const struct ibp_path *path;
+	struct eng_qp *qp;
+	uint32_t len, seg, n;
+	bool closed, user, response;
+	bool waiting; /* filled in and checked, but the socket was full */
+	int n_iov;
+	struct iovec iov[IBP_IOV + 24];
+	uint32_t psn[IBP_TRAIN_PACKETS];
+	uint8_t head[IBP_TRAIN_PACKETS][WIRE_IB_HDRS_MAX];
+};
+
+struct ibp_port {
+	struct eng_dev *dev;
+	struct link *link;
+	struct ibp_config cfg;
+	struct ut_rng rng;
+	struct ut_heap timers;
+	struct ut_list active, acks;
+	struct ibp_train train;
+	uint64_t now;       /* of the current call */
+	uint32_t ud_psn;
+	uint32_t sent;      /* packets of the current ibp_transmit() */
+	bool blocked;       /* the socket is full until the next call */
+};
+
+/* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
+struct ibp_rdres {
+	uint32_t first_psn, last_psn;
+	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
+	uint64_t va, orig;
+	uint32_t rkey, msn;
+	uint32_t length;
+	bool used, atomic, pending, replay;
+};
+
+enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
+
+struct ibp_resp {
+	uint32_t epsn, msn;
+	enum ibp_message message;
+	bool gap_nak;   /* requests ahead of epsn get no (further) NAK */
+	bool ack_due;
+	bool rnr_due, seq_due;
+	bool dead;      /* a fatal NAK is owed or out */
+	bool skipping;  /* UC: message given up, waiting for the next first packet */
+	bool have_rwqe;
+	enum eng_verdict nak; /* owed, with nak_psn */
+	uint32_t nak_psn;
+	uint64_t offset;      /* bytes of the current message placed */
+	uint64_t va;          /* current WRITE */
+	uint32_t rkey, length;
+	struct eng_pd *pd;    /* of the current message: the QP's or the SRQ's */
+	struct eng_cq *cq;
+	struct eng_srq *srq;
+	struct eng_rwqe *rwqe; /* room for max_sge entries */
+	struct ibp_rdres res[IBP_RD_ATOMIC];
+	uint32_t res_next, res_count; /* ring of max_dest_rd_atomic entries */
+	uint64_t cnp_at;
+};
+
+struct ibp_req {
+	uint32_t cur, pkt;  /* next packet to send: ring index, number inside */
+	uint32_t psn_next;  /* first PSN never used */
+	uint32_t psn_una;   /* oldest PSN not acknowledged */
+	uint32_t psn_send;  /* PSN of the packet at (cur, pkt) */
+	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
+	uint32_t rd_head, rd_count;
+	uint32_t since_ack;  /* packets since the last with the A bit */
+	uint32_t window, threshold, grown; /* packets; additive growth */
+	uint8_t retry_left, rnr_left;
+	bool rnr_wait;
+	bool recovering;     /* went back and no progress yet */
+	bool halted;         /* a local error waits for its turn at the head */
+	uint64_t deadline;   /* of the timer, which may fire early */
+	uint64_t cnp_at;
+	struct ut_timer timer;
+	/* End-to-end credits (IBTA 9.7.7.2). */
+	uint32_t ssn, lsn;
+	bool limited;
+};
+
+struct ibp_qp {
+	struct eng_qp *qp;
+	struct ibp_port *port;
+	struct ut_list active, acks;
+	struct ibp_path path;
+	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
+	struct eng_av ud_av; /* the path's, for UD */
+	uint32_t mtu;        /* bytes */
+	uint8_t cls;         /* enum wire_class of what it sends */
+	bool id_counts;      /* the peer's IPv4 identification runs */
+	uint16_t last_id;
+	struct ibp_req req;
+	struct ibp_resp resp;
+};
+
+static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
+{
+	return eng_qp_proto(qp);
+}
+
+static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
+{
+	port->dev->counters[c]++;
+}
+
+/* port.c */
+void ibp_activate(struct ibp_qp *q);
+/* Stops timers and takes the QP off all lists. */
+void ibp_qp_stop(struct ibp_qp *q);
+/* The QP fails: sentence, state, event; the receive in work ends with an
+ * error, the rest is flushed. */
+void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		  struct eng_why *why);
+int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
+		 uint16_t sport);
+
+/* train.c: begin .. (payload into the iov) .. end. */
+/*
+ * Room for a packet of `size` bytes (headers to ICRC) of this QP. Returns the
+ * place for the payload's pieces and in *max their number, or NULL when the
+ * socket is full: the caller keeps its state and comes back.
+ */
+struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
+			      const struct ibp_path *path, bool response, uint32_t size, int *max);
+/* Adds the packet; n pieces of payload, `user` when they are application memory. */
+void ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
+void ibp_train_flush(struct ibp_port *port);
+/* 64 bytes in the transmit stage for results to scatter; returns their offset. */
+size_t ibp_scratch(struct ibp_port *port, uint8_t **ret);
+/* Size of a packet on the wire. */
+uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload);
+
+/* req_send.c: true when it sent or executed something. */
+void ibp_req_run(struct ibp_qp *q, uint32_t budget);
+/* A packet of the train could not be read from memory. */
+void ibp_req_fault(struct ibp_qp *q, uint32_t psn);
+/* req_done.c */
+void ibp_req_reset(struct ibp_qp *q);
+void ibp_req_complete(struct ibp_qp *q);
+bool ibp_req_outstanding(const struct ibp_qp *q);
+void ibp_req_go_back(struct ibp_qp *q);
+void ibp_req_progress(struct ibp_qp *q);
+void ibp_req_arm(struct ibp_qp *q, uint64_t delay);
+void ibp_req_timer(struct ibp_qp *q);
+void ibp_req_slow_down(struct ibp_qp *q);
+void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
+void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v);
+struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index);
+/* req_recv.c */
+void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+
+/* resp_recv.c */
+void ibp_resp_reset(struct ibp_qp *q);
+void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+/* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
+#define IBP_RNR (-1)
+int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+int ibp_resp_take(struct ibp_qp *q, uint32_t srqn);
+/* Places payload into the current receive at `skip` bytes into it. */
+int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
+		   bool last);
+/* Pieces of application memory from a stage; the last 64 bytes of a message
+ * become visible last. 0 or -EFAULT. iov has room for one more piece. */
+int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
+/* resp_rd.c */
+int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p);
+int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p);
+void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p);
+/* resp_send.c: answers that are due; acks too unless they may wait. */
+void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
+void ibp_resp_ack(struct ibp_qp *q);
+void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
+bool ibp_resp_has_work(const struct ibp_qp *q);
+
+/* uc.c, ud.c */
+void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+void ibp_ud_run(struct ibp_qp *q, uint32_t budget);
+
+/* ecn.c */
+void ibp_ecn_marked(struct ibp_qp *q, const struct link_rx *rx);
+void ibp_cnp_receive(struct ibp_qp *q);
+
+/* IBTA table 45: RNR timer code -> ns. */
+uint64_t ibp_rnr_ns(uint8_t code);
+/* IBTA 9.7.6.1.3: 4.096 us * 2^code; 0 = never. */
+static inline uint64_t ibp_timeout_ns(uint8_t code)
+{
+	return code ? 4096ull << code : 0;
+}
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The transport's side of a QP's life: attributes become a path and timers. */
+#include "proto/ib/port.h"
+
+#include "util/alloc.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
+{
+	uint64_t v = (uint64_t)qpn_a * qpn_b;
+	uint32_t label = flow_label & 0xfffff;
+
+	if (!label) {
+		v ^= v >> 20;
+		v ^= v >> 40;
+		label = v & 0xfffff;
+	}
+	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
+}
+
+int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
+		 uint16_t sport)
+{
+	const struct eng_gid *g;
+
+	if (!av->is_global || av->sgid_index >= ENG_GIDS_MAX)
+		return -EINVAL;
+	g = &port->dev->gids[av->sgid_index];
+	if (!g->valid)
+		return -ENODATA;
+	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(av->dgid))
+		return -EINVAL;
+	*path = (struct ibp_path){ .flow = {
+		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = 64,
+	}, .valid = true };
+	memcpy(path->flow.src, g->gid.raw, 16);
+	memcpy(path->flow.dst, av->dgid, 16);
+	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
+	return 0;
+}
+
+static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
+{
+	struct eng_av av;
+	struct ibp_path path;
+
+	if (attr->port_num != 1 || !attr->is_global)
+		return -EINVAL;
+	eng_av_from_attr(&av, attr);
+	return ibp_path_set(dev->port, &path, &av, 0);
+}
+
+static int qp_init(struct eng_qp *qp)
+{
+	struct ibp_qp *q = ibp_qp(qp);
+	uint32_t sges = qp->srq ? qp->srq->max_sge : qp->cap.max_recv_sge;
+	int r;
+
+	/* An XRC target meets any SRQ of its domain. */
+	if (qp->type == IBV_QPT_XRC_RECV || sges == 0)
+		sges = (uint32_t)qp->dev->attr.orig_attr.max_sge;
+	q->qp = qp;
+	q->port = qp->dev->port;
+	ut_list_init(&q->active);
+	ut_list_init(&q->acks);
+	q->resp.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
+	if (!q->resp.rwqe)
+		return -ENOMEM;
+	r = ut_heap_reserve(&q->port->timers);
+	if (r < 0) {
+		free(q->resp.rwqe);
+		return r;
+	}
+	q->cls = qp->type == IBV_QPT_UD ? WIRE_CLASS_UD :
+		 qp->type == IBV_QPT_UC ? WIRE_CLASS_UC :
+		 qp->type == IBV_QPT_RC ? WIRE_CLASS_RC : WIRE_CLASS_XRC;
+	q->mtu = 256;
+	return 0;
+}
+
+static void qp_fini(struct eng_qp *qp)
+{
+	struct ibp_qp *q = ibp_qp(qp);
+
+	if (q->resp.ack_due && (eng_qp_state(qp) == IBV_QPS_RTS || eng_qp_state(qp) == IBV_QPS_RTR))
+		ibp_resp_ack(q); /* a peer must not fail because we leave */
+	ibp_qp_stop(q);
+	ut_heap_unreserve(&q->port->timers);
+	free(q->resp.rwqe);
+	q->resp.rwqe = NULL;
+}
+
+static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)
+{
+	struct ibp_port *port = qp->dev->port;
+
+	if ((128u << attr->path_mtu) <= port->cfg.mtu_max)
+		return 0;
+	ut_error("QP 0x%06x: path mtu %u is more than the %u that interface of %s carries; "
+		 "ask for the port's active_mtu", qp->qpn, 128u << attr->path_mtu,
+		 port->cfg.mtu_max, qp->dev->name);
+	return -EINVAL;
+}
+
+static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+		    enum ibv_qp_state to)
+{
+	struct eng_av av;
+	struct ibp_path path;
+
+	(void)to;
+	if ((mask & IBV_QP_PATH_MTU) && check_mtu(qp, attr) < 0)
+		return -EINVAL;
+	if (mask & IBV_QP_AV) {
+		eng_av_from_attr(&av, &attr->ah_attr);
+		if (ibp_path_set(qp->dev->port, &path, &av, 0) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void take_address(struct ibp_qp *q)
+{
+	struct ibv_qp_attr *a = &q->qp->attr;
+	struct eng_av av;
+
+	ibp_train_flush(q->port);
+	eng_av_from_attr(&av, &a->ah_attr);
+	if (ibp_path_set(q->port, &q->path, &av,
+			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
+		q->path.valid = false;
+		return;
+	}
+	ibp_icrc_flow(&q->rx_icrc, q->path.flow.dst, q->path.flow.src);
+}
+
+static void forget(struct ibp_qp *q)
+{
+	ibp_qp_stop(q);
+	ibp_req_reset(q);
+	ibp_resp_reset(q);
+	q->resp.have_rwqe = false;
+	q->path.valid = false;
+}
+
+static void enter_error(struct ibp_qp *q)
+{
+	if (q->resp.ack_due)
+		ibp_resp_ack(q);
+	ibp_qp_stop(q);
+	if (q->resp.have_rwqe) {
+		struct eng_cqe e = { .status = IBV_WC_WR_FLUSH_ERR };
+
+		q->resp.have_rwqe = false;
+		eng_recv_done(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
+			      q->resp.rwqe->wr_id, &e);
+	}
+	eng_qp_flush(q->qp);
+}
+
+static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
+{
+	struct ibp_qp *q = ibp_qp(qp);
+	enum ibv_qp_state to = eng_qp_state(qp);
+
+	if (mask & IBV_QP_AV)
+		take_address(q);
+	if (mask & IBV_QP_PATH_MTU)
+		q->mtu = 128u << qp->attr.path_mtu;
+	if (to == IBV_QPS_RESET) {
+		forget(q);
+	} else if (to == IBV_QPS_ERR) {
+		enter_error(q);
+	} else if (to == IBV_QPS_SQE) {
+		eng_qp_flush(qp);
+	} else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT) {
+		ibp_resp_reset(q);
+	} else if (to == IBV_QPS_RTS) {
+		if (from == IBV_QPS_RTR || from == IBV_QPS_SQE)
+			ibp_req_reset(q);
+		ibp_activate(q);
+	} else if (to == IBV_QPS_SQD && from != IBV_QPS_SQD) {
+		ibp_req_complete(q); /* an idle queue has drained already */
+	}
+}
+
+static void qp_kick(struct eng_qp *qp)
+{
+	enum ibv_qp_state st = eng_qp_state(qp);
+
+	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE)
+		eng_qp_flush(qp);
+	else
+		ibp_activate(ibp_qp(qp));
+}
+
+const struct eng_proto_ops ibp_proto_ops = {
+	.name = "ib",
+	.qp_size = sizeof(struct ibp_qp),
+	.qp_types = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
+		    1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_XRC_RECV,
+	.qp_init = qp_init,
+	.qp_fini = qp_fini,
+	.qp_check = qp_check,
+	.qp_moved = qp_moved,
+	.qp_kick = qp_kick,
+	.ah_check = ah_check,
+};

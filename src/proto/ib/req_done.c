@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Requester, bookkeeping half: completion in posting order, the one timer,
+ * going back, and the window.
+ *
+ * The window grows by one packet per round trip (doubling until the first
+ * loss) and halves on a loss, bounded by what the peer's socket can hold. It
+ * is no fairness scheme, only what keeps go-back-N from feeding on itself.
+ */
+#include "proto/ib/port.h"
+
+static uint32_t window_limit(const struct ibp_qp *q)
+{
+	uint32_t bytes = q->port->cfg.window_bytes ? q->port->cfg.window_bytes
+						   : q->port->link->rx_window;
+	uint32_t unit = q->mtu < 1024 ? 1024 : q->mtu;
+	uint32_t n = bytes / unit;
+
+	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
+}
+
+void ibp_req_reset(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t psn = q->qp->attr.sq_psn & IBP_PSN_MASK;
+
+	ut_timer_clear(&q->port->timers, &r->timer);
+	*r = (struct ibp_req){
+		.cur = q->qp->sq.head, .psn_next = psn, .psn_una = psn, .psn_send = psn,
+		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
+		.threshold = UINT32_MAX,
+	};
+	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
+}
+
+bool ibp_req_outstanding(const struct ibp_qp *q)
+{
+	return q->req.psn_una != q->req.psn_next;
+}
+
+void ibp_req_arm(struct ibp_qp *q, uint64_t delay)
+{
+	q->req.deadline = delay ? q->port->now + delay : UT_NEVER;
+	/* Only earlier deadlines move the timer; later ones are found out when
+	 * it fires, so that an acknowledgement costs no heap operation. */
+	if (delay && (!ut_timer_queued(&q->req.timer) || q->req.timer.at > q->req.deadline))
+		ut_timer_set(&q->port->timers, &q->req.timer, q->req.deadline);
+}
+
+void ibp_req_grow(struct ibp_qp *q, uint32_t packets)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t limit = window_limit(q);
+
+	if (r->window < r->threshold) {
+		r->window += packets;
+	} else if ((r->grown += packets) >= r->window) {
+		r->grown = 0;
+		r->window++;
+	}
+	if (r->window > limit)
+		r->window = limit;
+}
+
+void ibp_req_slow_down(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+
+	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
+	r->threshold = r->window;
+	r->grown = 0;
+}
+
+void ibp_req_progress(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+
+	r->retry_left = q->qp->attr.retry_cnt;
+	r->rnr_left = q->qp->attr.rnr_retry;
+	r->recovering = false;
+	while (r->rd_count && psn_diff(r->psn_una, r->rd_last[r->rd_head]) > 0) {
+		r->rd_head = (r->rd_head + 1) % IBP_RD_ATOMIC;
+		r->rd_count--;
+	}
+	if (!r->rnr_wait)
+		ibp_req_arm(q, ibp_req_outstanding(q) ? ibp_timeout_ns(q->qp->attr.timeout) : 0);
+	ibp_activate(q);
+}
+
+struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index)
+{
+	struct eng_ring *sq = &q->qp->sq;
+
+	for (uint32_t i = sq->head; i != sq->tail; i++) {
+		struct eng_swqe *w = eng_ring_at(sq, i);
+
+		if (!w->started)
+			return NULL;
+		if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
+			continue;
+		if (psn_diff(psn, w->last_psn) <= 0) {
+			*index = i;
+			return w;
+		}
+	}
+	return NULL;
+}
+
+void ibp_req_go_back(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t index;
+	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &index);
+
+	if (!w)
+		return;
+	r->cur = index;
+	r->pkt = (uint32_t)psn_diff(r->psn_una, w->first_psn);
+	r->psn_send = r->psn_una;
+	r->rd_count = 0;
+	r->recovering = true;
+	r->since_ack = r->window; /* the first packet again asks for an answer */
+	ibp_activate(q);
+}
+
+/* The oldest request ends with an error, and the QP with it. */
+void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
+{
+	struct eng_swqe *w = eng_ring_head(&q->qp->sq);
+	struct eng_why why = { 0 };
+	bool datagram = q->qp->type == IBV_QPT_UC || q->qp->type == IBV_QPT_UD;
+
+	if (w) {
+		why = (struct eng_why){
+			.key = w->rkey, .addr = w->remote_addr, .length = w->length,
+			.doing = "a send request",
+		};
+		eng_send_done(q->qp, v);
+	}
+	/* Unreliable services stop sending only; receiving goes on (10.3.1.7). */
+	ibp_qp_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, false, &why);
+}
+
+static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
+{
+	switch (w->opcode) {
+	case IBV_WR_LOCAL_INV:
+	case IBV_WR_BIND_MW:
+	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return w->done;
+	default:
+		return q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD
+			       ? w->done
+			       : w->started && psn_diff(q->req.psn_una, w->last_psn) > 0;
+	}
+}
+
+void ibp_req_complete(struct ibp_qp *q)
+{
+	struct eng_ring *sq = &q->qp->sq;
+	struct eng_swqe *w;
+
+	while (sq->head != sq->tail) {
+		w = eng_ring_head(sq);
+		if (w->verdict && q->req.halted) {
+			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);
+			return;
+		}
+		if (!finished(q, w))
+			break;
+		eng_send_done(q->qp, ENG_OK);
+	}
+	if (q->qp->sq_draining) {
+		w = eng_ring_head(sq);
+		if (!w || !w->started)
+			eng_qp_drained(q->qp);
+	}
+}
+
+void ibp_req_timer(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+
+	if (r->deadline == UT_NEVER)
+		return;
+	if (r->deadline > q->port->now) {
+		ut_timer_set(&q->port->timers, &r->timer, r->deadline);
+		return;
+	}
+	if (r->rnr_wait) {
+		r->rnr_wait = false;
+		ibp_req_go_back(q);
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		return;
+	}
+	if (!ibp_req_outstanding(q))
+		return;
+	ibp_count(q->port, ENG_C_local_ack_timeout_err);
+	if (r->retry_left == 0) {
+		ibp_req_fail_head(q, ENG_V_RETRY_EXC);
+		return;
+	}
+	r->retry_left--;
+	r->limited = false;
+	ibp_req_slow_down(q);
+	ibp_req_go_back(q);
+	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+}
+
+/* IBTA table 45 in units of 10 us. */
+static const uint32_t rnr_units[32] = {
+	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+	49152,
+};
+
+uint64_t ibp_rnr_ns(uint8_t code)
+{
+	return rnr_units[code & 31] * 10000ull;
+}

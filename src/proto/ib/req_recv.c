@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Requester, receiving half: matches answers with what is outstanding (IBTA
+ * 9.7.5.1, 9.7.6). psn_una is the oldest PSN without an answer; everything
+ * here either moves it forwards or goes back to it.
+ */
+#include "proto/ib/port.h"
+
+#include <string.h>
+
+/* IBTA 9.7.7.2.2, table of the end-to-end credit codes. */
+static const uint16_t credits[31] = {
+	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+};
+
+static bool needs_data(const struct eng_swqe *w)
+{
+	return (w->opcode == IBV_WR_RDMA_READ || w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) && !w->done;
+}
+
+static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_req *r = &q->req;
+	uint8_t code = p->syndrome & 0x1f;
+	uint32_t lsn;
+
+	if (code == 0x1f) {
+		r->limited = false;
+		return;
+	}
+	lsn = psn_add(p->msn, credits[code]);
+	if (!r->limited || psn_diff(lsn, r->lsn) > 0)
+		r->lsn = lsn;
+	r->limited = true;
+}
+
+/*
+ * Every PSN before `end` has been answered. False when a READ or atomic in
+ * the range still lacks its data: psn_una stays there.
+ */
+static bool acknowledge(struct ibp_qp *q, uint32_t end)
+{
+	struct ibp_req *r = &q->req;
+	struct eng_ring *sq = &q->qp->sq;
+	uint32_t before = r->psn_una, i;
+	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &i);
+	bool whole = true;
+
+	for (; w && psn_diff(end, r->psn_una) > 0; w = eng_ring_at(sq, ++i)) {
+		uint32_t stop = psn_add(w->last_psn, 1);
+
+		if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
+			continue;
+		if (needs_data(w)) {
+			whole = false;
+			break;
+		}
+		r->psn_una = psn_diff(stop, end) < 0 ? stop : end;
+	}
+	if (r->psn_una != before) {
+		/* An answer to what was sent before we went back may overtake
+		 * the cursor. */
+		if (psn_diff(r->psn_una, r->psn_send) > 0)
+			ibp_req_go_back(q);
+		ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
+		ibp_req_progress(q);
+	}
+	ibp_req_complete(q);
+	return whole;
+}
+
+/* A later answer shows that a READ response or atomic answer was lost. */
+static void implied_nak(struct ibp_qp *q)
+{
+	if (q->req.recovering)
+		return;
+	ibp_count(q->port, ENG_C_implied_nak_seq_err);
+	ibp_req_slow_down(q);
+	ibp_req_go_back(q);
+}
+
+static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_req *r = &q->req;
+
+	if (r->rnr_wait)
+		return;
+	ibp_count(q->port, ENG_C_rnr_nak_retry_err);
+	if (!acknowledge(q, p->psn)) {
+		implied_nak(q);
+		return;
+	}
+	if (eng_qp_state(q->qp) == IBV_QPS_ERR)
+		return;
+	if (q->qp->attr.rnr_retry != 7) {
+		if (r->rnr_left == 0) {
+			ibp_req_fail_head(q, ENG_V_RNR_EXC);
+			return;
+		}
+		r->rnr_left--;
+	}
+	r->rnr_wait = true;
+	ibp_req_arm(q, ibp_rnr_ns(p->syndrome));
+}
+
+static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	uint32_t before = q->req.psn_una;
+	bool whole;
+
+	ibp_count(q->port, ENG_C_packet_seq_err);
+	whole = acknowledge(q, p->psn);
+	if (q->req.rnr_wait || eng_qp_state(q->qp) == IBV_QPS_ERR)
+		return;
+	q->req.retry_left = q->qp->attr.retry_cnt;
+	if (q->req.recovering && q->req.psn_una == before)
+		return;
+	if (!whole)
+		ibp_count(q->port, ENG_C_implied_nak_seq_err);
+	ibp_req_slow_down(q);
+	ibp_req_go_back(q);
+}
+
+static void fatal_nak(struct ibp_qp *q, const struct wire_ib_packet *p, enum eng_verdict v)
+{
+	ibp_count(q->port, ENG_C_nak_received);
+	acknowledge(q, p->psn);
+	if (eng_qp_state(q->qp) != IBV_QPS_ERR)
+		ibp_req_fail_head(q, v);
+}
+
+static void nak(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	switch (p->syndrome & 0x1f) {
+	case 0:
+		sequence_nak(q, p);
+		break;
+	case 1:
+		fatal_nak(q, p, ENG_V_REM_INV_REQ);
+		break;
+	case 2:
+		fatal_nak(q, p, ENG_V_REM_ACCESS);
+		break;
+	case 3:
+		fatal_nak(q, p, ENG_V_REM_OP);
+		break;
+	default: /* reserved: ignored */
+		break;
+	}
+}
+
+static void ack(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	switch (p->syndrome >> 5) {
+	case 0:
+		take_credits(q, p);
+		if (!acknowledge(q, psn_add(p->psn, 1)))
+			implied_nak(q);
+		ibp_activate(q);
+		break;
+	case 1:
+		rnr_nak(q, p);
+		break;
+	case 3:
+		nak(q, p);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The oldest data that is missing has come: place it. */
+static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st, size_t off,
+		      uint32_t len, uint64_t skip, bool last)
+{
+	struct iovec iov[40];
+	uint32_t psn = q->req.psn_una;
+	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, skip, len, true, iov, 36);
+
+	if (n >= 0 && ibp_scatter(st, off, iov, n, len, last) < 0)
+		n = -ENG_V_LOC_FAULT;
+	if (n < 0) {
+		ibp_req_fail_head(q, (enum eng_verdict)-n);
+		return;
+	}
+	w->done = last;
+	q->req.psn_una = psn_add(psn, 1);
+	if (psn_diff(q->req.psn_una, q->req.psn_send) > 0)
+		ibp_req_go_back(q);
+	ibp_req_grow(q, 1);
+	ibp_req_progress(q);
+	ibp_req_complete(q);
+}
+
+static void read_response(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_packet *p,
+			  const struct link_rx *rx)
+{
+	uint32_t number = (uint32_t)psn_diff(p->psn, w->first_psn);
+	uint64_t skip = (uint64_t)number * q->mtu;
+	bool last = p->psn == w->last_psn;
+	uint32_t want = last ? (uint32_t)(w->length - skip) : q->mtu;
+
+	if (p->payload_len != want) {
+		ibp_req_fail_head(q, ENG_V_BAD_RESP);
+		return;
+	}
+	take_data(q, w, q->port->link->rx_stage, rx->off + (size_t)(p->payload - rx->data), want,
+		  skip, last);
+}
+
+/* The result is big-endian on the wire and in host order in memory. */
+static void atomic_response(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_packet *p)
+{
+	uint64_t orig = p->orig;
+	uint8_t *at;
+	size_t off = ibp_scratch(q->port, &at);
+
+	memcpy(at, &orig, sizeof(orig));
+	take_data(q, w, &q->port->train.stage, off, sizeof(orig), 0, true);
+}
+
+static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	bool read = p->shape->flags & WIRE_F_READ;
+	uint32_t index;
+	struct eng_swqe *w;
+
+	if ((p->shape->hdrs & WIRE_H_AETH) && p->syndrome >> 5) {
+		ack(q, p);
+		return;
+	}
+	if (!acknowledge(q, p->psn) || eng_qp_state(q->qp) == IBV_QPS_ERR) {
+		implied_nak(q);
+		return;
+	}
+	w = ibp_req_find(q, p->psn, &index);
+	if (!w || psn_diff(p->psn, w->first_psn) < 0 || !needs_data(w) ||
+	    read != (w->opcode == IBV_WR_RDMA_READ)) {
+		ibp_req_fail_head(q, ENG_V_BAD_RESP);
+		return;
+	}
+	if (p->psn != q->req.psn_una) {
+		implied_nak(q);
+		return;
+	}
+	if (read)
+		read_response(q, w, p, rx);
+	else
+		atomic_response(q, w, p);
+}
+
+void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_req *r = &q->req;
+	bool is_ack = p->shape->hdrs == WIRE_H_AETH && !(p->shape->flags & WIRE_F_PAYLOAD);
+
+	if (psn_diff(p->psn, r->psn_next) >= 0)
+		return;
+	if (psn_diff(p->psn, r->psn_una) < 0) {
+		/* An acknowledgement repeated for its credits alone. */
+		if (is_ack && p->psn == psn_add(r->psn_una, IBP_PSN_MASK) && p->syndrome >> 5 == 0) {
+			take_credits(q, p);
+			ibp_activate(q);
+		}
+		return;
+	}
+	if (is_ack)
+		ack(q, p);
+	else
+		data(q, p, rx);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Requester, sending half: walks the send queue with a cursor (work request,
+ * packet inside it) and makes packets as long as the window, the read depth,
+ * fences, credits and the socket allow. Going back after a loss is nothing
+ * but moving the cursor (req_done.c).
+ *
+ * A READ is asked for in pieces of IBP_READ_CHUNK packets, so that the answer
+ * is bounded by our window like everything else; on the wire these are READ
+ * requests for adjoining ranges, and a retry starts inside the same pieces.
+ */
+#include "proto/ib/port.h"
+
+#include <endian.h>
+
+enum step { STEP_SENT, STEP_NEXT, STEP_STOP };
+
+static bool is_send(uint8_t op)
+{
+	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM || op == IBV_WR_SEND_WITH_INV;
+}
+
+static bool is_read_or_atomic(uint8_t op)
+{
+	return op == IBV_WR_RDMA_READ || op == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static bool is_local(uint8_t op)
+{
+	return op == IBV_WR_LOCAL_INV || op == IBV_WR_BIND_MW;
+}
+
+/* Low five bits of the opcode: rows first, middle, last, only. */
+struct op_row {
+	uint8_t first, middle, last, only;
+};
+
+static const struct op_row op_rows[] = {
+	[IBV_WR_RDMA_WRITE] =          { 0x06, 0x07, 0x08, 0x0a },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { 0x06, 0x07, 0x09, 0x0b },
+	[IBV_WR_SEND] =                { 0x00, 0x01, 0x02, 0x04 },
+	[IBV_WR_SEND_WITH_IMM] =       { 0x00, 0x01, 0x03, 0x05 },
+	[IBV_WR_RDMA_READ] =           { 0x0c, 0x0c, 0x0c, 0x0c },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] =  { 0x13, 0x13, 0x13, 0x13 },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { 0x14, 0x14, 0x14, 0x14 },
+	[IBV_WR_SEND_WITH_INV] =       { 0x00, 0x01, 0x16, 0x17 },
+};
+
+static uint32_t packets_of(const struct ibp_qp *q, const struct eng_swqe *w)
+{
+	if (w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+	    w->length == 0)
+		return 1;
+	return (uint32_t)((w->length + q->mtu - 1) / q->mtu);
+}
+
+static bool sqd(const struct ibp_qp *q)
+{
+	return eng_qp_state(q->qp) == IBV_QPS_SQD;
+}
+
+/* First visit of a work request: it gets its PSNs. */
+static bool start(struct ibp_qp *q, struct eng_swqe *w)
+{
+	struct ibp_req *r = &q->req;
+
+	if (w->started)
+		return true;
+	if (sqd(q))
+		return false;
+	w->first_psn = r->psn_next;
+	w->last_psn = psn_add(r->psn_next, packets_of(q, w) - 1);
+	w->ssn = ++r->ssn;
+	w->started = 1;
+	return true;
+}
+
+static bool reads_done_before(struct ibp_qp *q, uint32_t index)
+{
+	struct eng_ring *sq = &q->qp->sq;
+
+	for (uint32_t i = sq->head; i != index; i++) {
+		struct eng_swqe *w = eng_ring_at(sq, i);
+
+		if (is_read_or_atomic(w->opcode) && !w->done)
+			return false;
+	}
+	return true;
+}
+
+/* Binds and invalidations: executed once, in order (IBTA 10.6.5.1, 10.6.7.2). */
+static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
+{
+	struct ibp_req *r = &q->req;
+	enum eng_verdict v;
+
+	if (!w->started) {
+		if (sqd(q))
+			return STEP_STOP;
+		if (w->opcode == IBV_WR_LOCAL_INV && r->psn_una != r->psn_next)
+			return STEP_STOP;
+		if ((w->flags & IBV_SEND_FENCE) && !reads_done_before(q, r->cur))
+			return STEP_STOP;
+		v = w->opcode == IBV_WR_LOCAL_INV
+			    ? eng_mkey_invalidate(q->qp, w->imm)
+			    : eng_mw_bind(q->qp, w->bind.mw, w->bind.key, &w->bind.info);
+		w->started = w->done = 1;
+		if (v == ENG_V_RX_INVALIDATE)
+			v = ENG_V_MW_BIND;
+		w->verdict = (uint8_t)v;
+		if (v) {
+			r->halted = true;
+			ibp_req_complete(q);
+			return STEP_STOP;
+		}
+	}
+	r->cur++;
+	ibp_req_complete(q);
+	return STEP_NEXT;
+}
+
+static bool read_depth_free(const struct ibp_qp *q)
+{
+	uint32_t depth = q->qp->attr.max_rd_atomic;
+
+	return q->req.rd_count < (depth < IBP_RD_ATOMIC ? depth : IBP_RD_ATOMIC);
+}
+
+/* May the packet at the cursor leave now? n = PSNs it uses. */
+static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t flight = (uint32_t)psn_diff(r->psn_send, r->psn_una);
+
+	if (q->cls == WIRE_CLASS_UC)
+		return true;
+	if (flight && flight + n > r->window)
+		return false;
+	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))
+		return false;
+	if (r->pkt == 0 && (w->flags & IBV_SEND_FENCE) && !reads_done_before(q, r->cur))
+		return false;
+	/* One message beyond the credit limit is allowed as a probe (9.7.7.2.5). */
+	if (r->limited && (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
+	    (int32_t)((w->ssn - r->lsn - 1) << 8) > 0)
+		return false;
+	return true;
+}
+
+static bool want_ack(struct ibp_qp *q, bool last)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t quarter = r->window / 4 ? r->window / 4 : 1;
+
+	if (q->cls == WIRE_CLASS_UC)
+		return false;
+	if (!last && ++r->since_ack < quarter)
+		return false;
+	r->since_ack = 0;
+	return true;
+}
+
+static uint8_t pick_opcode(const struct ibp_qp *q, const struct eng_swqe *w, uint32_t n)
+{
+	const struct op_row *row = &op_rows[w->opcode];
+	uint32_t pkt = q->req.pkt;
+	uint8_t low = n == 1 ? row->only :
+		      pkt == 0 ? row->first :
+		      pkt == n - 1 ? row->last : row->middle;
+
+	return q->cls | low;
+}
+
+static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_ib_packet *p,
+			uint32_t packets)
+{
+	struct ibp_req *r = &q->req;
+	uint64_t off = (uint64_t)r->pkt * q->mtu;
+	bool last = r->pkt == packets - 1;
+
+	*p = (struct wire_ib_packet){
+		.opcode = pick_opcode(q, w, packets), .psn = r->psn_send, .pkey = IBP_PKEY,
+		.migreq = true, .dest_qpn = q->qp->attr.dest_qp_num, .srqn = w->srqn,
+		.va = w->remote_addr, .rkey = w->rkey, .dma_len = (uint32_t)w->length,
+		.se = last && (w->flags & IBV_SEND_SOLICITED) &&
+		      (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM),
+		.imm = w->imm,
+	};
+	if (w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		p->swap_add = w->atomic.swap;
+		p->compare = w->atomic.compare_add;
+	} else if (w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		p->swap_add = w->atomic.compare_add;
+	} else if (w->opcode == IBV_WR_RDMA_READ) {
+		p->va = w->remote_addr + off;
+	} else {
+		p->payload_len = last ? (uint32_t)(w->length - off) : q->mtu;
+		p->pad = -p->payload_len & 3;
+	}
+}
+
+/* The end of the piece of a READ that the cursor is in, in packets. */
+static uint32_t chunk_end(uint32_t pkt, uint32_t packets)
+{
+	uint32_t end = (pkt / IBP_READ_CHUNK + 1) * IBP_READ_CHUNK;
+
+	return end < packets ? end : packets;
+}
+
+/* Names the payload of the packet; pieces or a negative verdict. */
+static int payload(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_packet *p,
+		   struct iovec *iov, int max, bool *user)
+{
+	uint64_t off = (uint64_t)q->req.pkt * q->mtu;
+
+	*user = false;
+	if (!p->payload_len)
+		return 0;
+	if (w->flags & IBV_SEND_INLINE) {
+		iov[0] = (struct iovec){ eng_swqe_inline(w) + off, p->payload_len };
+		return 1;
+	}
+	*user = true;
+	return eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, p->payload_len, false, iov, max);
+}
+
+static void advance(struct ibp_qp *q, struct eng_swqe *w, uint32_t psns, uint32_t packets)
+{
+	struct ibp_req *r = &q->req;
+	bool fresh = r->psn_send == r->psn_next;
+
+	if (!fresh)
+		ibp_count(q->port, ENG_C_retransmits);
+	r->psn_send = psn_add(r->psn_send, psns);
+	if (psn_diff(r->psn_send, r->psn_next) > 0)
+		r->psn_next = r->psn_send;
+	if (is_read_or_atomic(w->opcode)) {
+		uint32_t slot = (r->rd_head + r->rd_count++) % IBP_RD_ATOMIC;
+
+		if (r->pkt && fresh)
+			r->ssn++; /* each piece of a READ is a message to the peer */
+		r->rd_last[slot] = psn_add(r->psn_send, IBP_PSN_MASK);
+	}
+	r->pkt += psns;
+	if (r->pkt == packets) {
+		r->pkt = 0;
+		r->cur++;
+	}
+}
+
+static void halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
+{
+	w->verdict = (uint8_t)v;
+	q->req.halted = true;
+	ibp_req_complete(q);
+}
+
+static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t packets = packets_of(q, w), psns = 1;
+	struct wire_ib_packet p;
+	struct iovec *iov;
+	bool user;
+	int max, n;
+
+	if (w->opcode == IBV_WR_RDMA_READ)
+		psns = chunk_end(r->pkt, packets) - r->pkt;
+	if (!may_send(q, w, psns))
+		return STEP_STOP;
+	fill_packet(q, w, &p, packets);
+	if (w->opcode == IBV_WR_RDMA_READ) {
+		uint64_t left = w->length - (uint64_t)r->pkt * q->mtu;
+		uint64_t piece = (uint64_t)psns * q->mtu;
+
+		p.dma_len = (uint32_t)(left < piece ? left : piece);
+	}
+	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
+			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
+	if (!iov)
+		return STEP_STOP;
+	n = payload(q, w, &p, iov, max, &user);
+	if (n < 0) {
+		halt(q, w, (enum eng_verdict)-n);
+		return STEP_STOP;
+	}
+	p.ack_req = want_ack(q, r->pkt + psns == packets);
+	ibp_train_end(q->port, &p, n, user);
+	advance(q, w, psns, packets);
+	return STEP_SENT;
+}
+
+/* A UC message is complete once the link has taken its last packet. */
+static void uc_done(struct ibp_qp *q, struct eng_swqe *w)
+{
+	w->done = 1;
+	q->req.psn_una = q->req.psn_send;
+}
+
+static enum step run_one(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+	struct eng_swqe *w = eng_ring_at(&q->qp->sq, r->cur);
+	uint32_t cur = r->cur;
+	enum step s;
+
+	if (is_local(w->opcode) && !w->verdict)
+		return run_local(q, w);
+	if (!start(q, w))
+		return STEP_STOP;
+	if (w->verdict || w->length > q->port->dev->max_msg_sz) {
+		halt(q, w, w->verdict ? (enum eng_verdict)w->verdict : ENG_V_LOC_LEN);
+		return STEP_STOP;
+	}
+	s = send_packet(q, w);
+	if (s == STEP_SENT && q->cls == WIRE_CLASS_UC && r->cur != cur)
+		uc_done(q, w);
+	return s;
+}
+
+void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
+{
+	uint32_t index;
+	struct eng_swqe *w = ibp_req_find(q, psn, &index);
+
+	if (!w)
+		return;
+	/* Whatever follows it must not leave; what precedes it still may. */
+	q->req.cur = index;
+	q->req.pkt = (uint32_t)psn_diff(psn, w->first_psn);
+	q->req.psn_send = q->req.psn_next = psn;
+	w->done = 0;
+	halt(q, w, ENG_V_LOC_FAULT);
+}
+
+void ibp_req_run(struct ibp_qp *q, uint32_t budget)
+{
+	struct ibp_req *r = &q->req;
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+	uint32_t before = q->port->sent;
+
+	while (!r->halted && !r->rnr_wait && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
+	       r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
+		if (q->port->sent - before >= budget) {
+			ibp_activate(q);
+			break;
+		}
+		if (run_one(q) == STEP_STOP)
+			break;
+		st = eng_qp_state(q->qp);
+	}
+	if (q->port->blocked)
+		ibp_activate(q);
+	if (q->cls == WIRE_CLASS_UC) {
+		ibp_train_flush(q->port);
+		if (!q->port->blocked)
+			ibp_req_complete(q);
+	} else if (ibp_req_outstanding(q) && !ut_timer_queued(&r->timer)) {
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+	}
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Execution of SEND and RDMA WRITE packets, for RC, XRC and UC. The order of
+ * the checks is the order in which a peer may rely on them (IBTA 9.7.4.1,
+ * 9.9.3): sequence, length, enabled, key, receive, bounds, placement.
+ */
+#include "proto/ib/port.h"
+
+#include <errno.h>
+
+#define TAIL 64u /* bytes of a message that become visible last */
+
+int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
+{
+	ssize_t r;
+
+	if (!len)
+		return 0;
+	if (last && n && iov[n - 1].iov_len > TAIL) {
+		struct iovec *end = &iov[n - 1];
+
+		iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - TAIL, TAIL };
+		end->iov_len -= TAIL;
+		n++;
+	}
+	r = ut_stage_scatter(st, off, iov, n);
+	return r == (ssize_t)len ? 0 : -EFAULT;
+}
+
+static enum eng_verdict check_sequence(const struct ibp_resp *r, uint16_t f)
+{
+	enum ibp_message kind = f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
+
+	if (f & (WIRE_F_MIDDLE | WIRE_F_LAST))
+		return r->message == kind ? ENG_OK : ENG_V_RX_SEQUENCE;
+	return r->message == IBP_NONE ? ENG_OK : ENG_V_RX_SEQUENCE;
+}
+
+static enum eng_verdict check_length(const struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	uint16_t f = p->shape->flags;
+	uint32_t n = p->payload_len;
+	bool good;
+
+	if (!(f & WIRE_F_PAYLOAD))
+		good = n == 0;
+	else if (f & (WIRE_F_FIRST | WIRE_F_MIDDLE))
+		good = n == q->mtu;
+	else if (f & WIRE_F_LAST)
+		good = n >= 1 && n <= q->mtu;
+	else
+		good = n <= q->mtu;
+	return good && p->pad == (-n & 3) ? ENG_OK : ENG_V_RX_LENGTH;
+}
+
+/* XRC names the receive queue, and with it the protection domain, per message. */
+static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_resp *r = &q->resp;
+	struct eng_srq *srq;
+
+	if (q->qp->type != IBV_QPT_XRC_RECV)
+		return ENG_OK;
+	srq = ut_idtab_get(&q->port->dev->srqs, p->srqn);
+	if (!srq || srq->xrcd != q->qp->xrcd)
+		return ENG_V_RX_SRQN;
+	r->srq = srq;
+	r->pd = srq->pd;
+	r->cq = srq->cq;
+	return ENG_OK;
+}
+
+int ibp_resp_take(struct ibp_qp *q, uint32_t srqn)
+{
+	struct ibp_resp *r = &q->resp;
+
+	(void)srqn;
+	if (!r->have_rwqe)
+		r->have_rwqe = r->srq ? eng_srq_take(r->srq, r->rwqe)
+				      : eng_recv_take(q->qp, r->rwqe);
+	return r->have_rwqe ? ENG_OK : IBP_RNR;
+}
+
+/* Receive buffers are checked against the SRQ's domain when there is one. */
+static struct eng_pd *recv_pd(const struct ibp_qp *q)
+{
+	if (q->resp.srq)
+		return q->resp.srq->pd;
+	return q->qp->srq ? q->qp->srq->pd : q->qp->pd;
+}
+
+int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
+		   bool last)
+{
+	struct eng_rwqe *w = q->resp.rwqe;
+	struct iovec iov[40];
+	int n;
+
+	if (!len)
+		return ENG_OK;
+	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
+	if (n < 0)
+		return -n;
+	return ibp_scatter(st, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
+}
+
+static void receive_done(struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t opcode)
+{
+	struct ibp_resp *r = &q->resp;
+	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)r->offset,
+			     .solicited = p->se };
+
+	if (p->shape->flags & WIRE_F_IMM) {
+		e.wc_flags = IBV_WC_WITH_IMM;
+		e.imm = p->imm;
+	} else if (p->shape->flags & WIRE_F_INV) {
+		e.wc_flags = IBV_WC_WITH_INV;
+		e.imm = p->inv_rkey;
+	}
+	r->have_rwqe = false;
+	eng_recv_done(q->qp, r->cq, r->rwqe->wr_id, &e);
+}
+
+static size_t payload_off(const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	return rx->off + (size_t)(p->payload - rx->data);
+}
+
+static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->resp;
+	uint16_t f = p->shape->flags;
+	int v;
+
+	if (f & WIRE_F_START) {
+		v = ibp_resp_take(q, p->srqn);
+		if (v != ENG_OK)
+			return v;
+		r->offset = 0;
+		r->message = IBP_SEND;
+	}
+	if (r->offset + p->payload_len > r->rwqe->length)
+		return ENG_V_RX_TOO_LONG;
+	v = ibp_place_recv(q, q->port->link->rx_stage, payload_off(p, rx), p->payload_len,
+			   r->offset, f & WIRE_F_END);
+	if (v != ENG_OK)
+		return v;
+	r->offset += p->payload_len;
+	if (!(f & WIRE_F_END))
+		return ENG_OK;
+	r->message = IBP_NONE;
+	if (f & WIRE_F_INV) {
+		v = eng_mkey_invalidate(q->qp, p->inv_rkey);
+		if (v != ENG_OK)
+			return v;
+	}
+	receive_done(q, p, IBV_WC_RECV);
+	return ENG_OK;
+}
+
+static enum eng_verdict begin_write(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_resp *r = &q->resp;
+	struct eng_mkey *mk;
+	uint64_t off;
+	enum eng_verdict v = ENG_OK;
+
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE))
+		return ENG_V_RX_DISABLED;
+	if (p->dma_len)
+		v = eng_mkey_remote(q->port->dev, r->pd, q->qp, p->rkey, p->va, p->dma_len,
+				    IBV_ACCESS_REMOTE_WRITE, &mk, &off);
+	r->va = p->va;
+	r->rkey = p->rkey;
+	r->length = p->dma_len;
+	r->offset = 0;
+	return v;
+}
+
+static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->resp;
+	struct iovec iov[40];
+	struct eng_mkey *mk;
+	uint64_t off;
+	int v, n;
+
+	if (!p->payload_len)
+		return ENG_OK;
+	v = eng_mkey_remote(q->port->dev, r->pd, q->qp, r->rkey, r->va + r->offset,
+			    p->payload_len, IBV_ACCESS_REMOTE_WRITE, &mk, &off);
+	if (v != ENG_OK)
+		return v;
+	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
+	if (n < 0)
+		return ENG_V_RX_BOUNDS;
+	return ibp_scatter(q->port->link->rx_stage, payload_off(p, rx), iov, n, p->payload_len,
+			   p->shape->flags & WIRE_F_END) < 0 ? ENG_V_RX_FAULT : ENG_OK;
+}
+
+static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->resp;
+	uint16_t f = p->shape->flags;
+	uint64_t after;
+	int v = ENG_OK;
+
+	if (f & WIRE_F_START)
+		v = begin_write(q, p);
+	if (v != ENG_OK)
+		return v;
+	after = r->offset + p->payload_len;
+	if (after > r->length || ((f & WIRE_F_END) && after != r->length))
+		return ENG_V_RX_LENGTH;
+	/* The receive is taken before memory changes: RNR leaves it untouched. */
+	if (f & WIRE_F_IMM)
+		v = ibp_resp_take(q, p->srqn);
+	if (v == ENG_OK)
+		v = place_write(q, p, rx);
+	if (v != ENG_OK)
+		return v;
+	r->offset = after;
+	r->message = f & WIRE_F_END ? IBP_NONE : IBP_WRITE;
+	if (f & WIRE_F_IMM)
+		receive_done(q, p, IBV_WC_RECV_RDMA_WITH_IMM);
+	return ENG_OK;
+}
+
+int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->resp;
+	uint16_t f = p->shape->flags;
+	int v = check_sequence(r, f);
+
+	if (v == ENG_OK)
+		v = check_length(q, p);
+	if (v == ENG_OK && (f & WIRE_F_START))
+		v = choose_srq(q, p);
+	if (v != ENG_OK)
+		return v;
+	if (f & WIRE_F_READ)
+		return ibp_resp_read(q, p);
+	if (f & WIRE_F_ATOMIC)
+		return ibp_resp_atomic(q, p);
+	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
+	if (v == ENG_OK) {
+		r->epsn = psn_add(r->epsn, 1);
+		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));
+	}
+	return v;
+}

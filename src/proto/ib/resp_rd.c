@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Responder: READ and atomics, and requests that come a second time.
+ *
+ * Each READ or atomic takes one of max_dest_rd_atomic entries, oldest first.
+ * An entry outlives its answer, so that a repeated READ is read again and a
+ * repeated atomic is answered from memory, never executed again (9.7.5.1.5).
+ */
+#include "proto/ib/port.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+static uint32_t depth(const struct ibp_qp *q)
+{
+	uint32_t n = q->qp->attr.max_dest_rd_atomic;
+
+	return n < IBP_RD_ATOMIC ? n : IBP_RD_ATOMIC;
+}
+
+static uint32_t responses(const struct ibp_qp *q, uint32_t len)
+{
+	return len ? (uint32_t)(((uint64_t)len + q->mtu - 1) / q->mtu) : 1;
+}
+
+/* The oldest entry, unless its answer has not left yet. */
+static struct ibp_rdres *new_entry(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->resp;
+	struct ibp_rdres *e;
+
+	if (!depth(q))
+		return NULL;
+	e = &r->res[r->res_next % depth(q)];
+	return e->used && e->pending && !e->replay ? NULL : e;
+}
+
+static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
+{
+	struct ibp_resp *r = &q->resp;
+
+	r->msn = psn_add(r->msn, 1);
+	e->first_psn = e->tx_start = e->tx_psn = r->epsn;
+	e->last_psn = e->tx_end = psn_add(r->epsn, n - 1);
+	e->msn = r->msn;
+	e->used = e->pending = true;
+	r->res_next = (r->res_next + 1) % depth(q);
+	r->epsn = psn_add(r->epsn, n);
+	/* The answer acknowledges all that came before. */
+	r->ack_due = false;
+	ibp_activate(q);
+}
+
+int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e;
+	struct eng_mkey *mk;
+	uint64_t off;
+	int v;
+
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_READ))
+		return ENG_V_RX_DISABLED;
+	e = new_entry(q);
+	if (!e || p->dma_len > 1u << 31)
+		return ENG_V_RX_RD_DEPTH;
+	if (p->dma_len) {
+		v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, p->rkey, p->va, p->dma_len,
+				    IBV_ACCESS_REMOTE_READ, &mk, &off);
+		if (v != ENG_OK)
+			return v;
+	}
+	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len };
+	publish(q, e, responses(q, p->dma_len));
+	return ENG_OK;
+}
+
+/*
+ * A store by the CPU cannot be refused, so the page is made present and
+ * writable first by a call that can; what remains is an application that
+ * unmaps in the same microsecond.
+ */
+static bool touchable(struct ibp_qp *q, void *at)
+{
+	uint8_t *scratch;
+	size_t off = ibp_scratch(q->port, &scratch);
+	struct iovec iov = { at, 8 };
+	uintptr_t page = (uintptr_t)at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+	int keep = errno;
+	bool good = ut_stage_gather(&q->port->train.stage, off, &iov, 1) == 8;
+
+	if (good && madvise((void *)page, 8, MADV_POPULATE_WRITE) < 0 &&
+	    errno != EINVAL && errno != ENOSYS)
+		good = false;
+	errno = keep;
+	return good;
+}
+
+static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
+{
+	uint64_t old = p->compare;
+
+	if ((p->opcode & 0x1f) == 0x14)
+		return __atomic_fetch_add(at, p->swap_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(at, &old, p->swap_add, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return old;
+}
+
+int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e;
+	struct eng_mkey *mk;
+	struct iovec iov[2];
+	uint64_t off;
+	int v;
+
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC))
+		return ENG_V_RX_DISABLED;
+	e = new_entry(q);
+	if (!e)
+		return ENG_V_RX_RD_DEPTH;
+	if (p->va & 7)
+		return ENG_V_RX_ALIGN;
+	v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, p->rkey, p->va, 8,
+			    IBV_ACCESS_REMOTE_ATOMIC, &mk, &off);
+	if (v != ENG_OK)
+		return v;
+	if (eng_mkey_iov(mk, off, 8, iov, 2) != 1 || ((uintptr_t)iov[0].iov_base & 7))
+		return ENG_V_RX_ALIGN;
+	if (!touchable(q, iov[0].iov_base))
+		return ENG_V_RX_FAULT;
+	*e = (struct ibp_rdres){ .atomic = true, .orig = execute_atomic(iov[0].iov_base, p) };
+	publish(q, e, 1);
+	return ENG_OK;
+}
+
+static struct ibp_rdres *find_entry(struct ibp_qp *q, uint32_t psn)
+{
+	for (uint32_t i = 0; i < depth(q); i++) {
+		struct ibp_rdres *e = &q->resp.res[i];
+
+		if (e->used && psn_diff(psn, e->first_psn) >= 0 && psn_diff(psn, e->last_psn) <= 0)
+			return e;
+	}
+	return NULL;
+}
+
+static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e = find_entry(q, p->psn);
+	uint32_t end = psn_add(p->psn, responses(q, p->dma_len) - 1);
+	uint64_t off;
+
+	if (!e || e->atomic || psn_diff(end, e->last_psn) > 0)
+		return;
+	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->mtu;
+	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
+		return;
+	/* What has not been sent yet is on its way anyhow. */
+	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
+		return;
+	e->tx_start = e->tx_psn = p->psn;
+	e->tx_end = end;
+	e->pending = e->replay = true;
+	ibp_activate(q);
+}
+
+void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	uint16_t f = p->shape->flags;
+	struct ibp_rdres *e;
+
+	if (f & WIRE_F_READ) {
+		read_again(q, p);
+	} else if (f & WIRE_F_ATOMIC) {
+		e = find_entry(q, p->psn);
+		if (e && e->atomic && !e->pending) {
+			e->pending = e->replay = true;
+			e->tx_psn = e->first_psn;
+			ibp_activate(q);
+		}
+	} else if (p->ack_req) {
+		q->resp.ack_due = true;
+		if (ut_list_empty(&q->acks))
+			ut_list_add_tail(&q->port->acks, &q->acks);
+	}
+}

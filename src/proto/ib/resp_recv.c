@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Responder of RC and XRC: PSN rules (IBTA 9.7.4) around the execution of
+ * requests (resp_exec.c, resp_rd.c). Answers are not sent here but noted and
+ * sent in order by resp_send.c.
+ */
+#include "proto/ib/port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ibp_resp_reset(struct ibp_qp *q)
+{
+	struct eng_rwqe *rwqe = q->resp.rwqe;
+
+	q->resp = (struct ibp_resp){ .rwqe = rwqe, .epsn = q->qp->attr.rq_psn & IBP_PSN_MASK,
+				     .pd = q->qp->pd, .cq = q->qp->recv_cq };
+}
+
+static void fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
+{
+	struct ibp_resp *r = &q->resp;
+
+	r->nak = v;
+	r->nak_psn = psn;
+	r->dead = true;
+	r->ack_due = false;
+	ibp_activate(q);
+}
+
+static void ahead(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->resp;
+
+	ibp_count(q->port, ENG_C_out_of_sequence);
+	if (r->gap_nak)
+		return;
+	r->gap_nak = true;
+	r->seq_due = true;
+	ibp_activate(q);
+}
+
+static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
+{
+	struct ibp_resp *r = &q->resp;
+
+	if (v == IBP_RNR) {
+		/* What follows is dropped without a word until this PSN comes
+		 * again: the peer knows already. */
+		r->gap_nak = true;
+		r->rnr_due = true;
+		ibp_activate(q);
+	} else if (v != ENG_OK) {
+		fatal(q, (enum eng_verdict)v, p->psn);
+	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
+		r->ack_due = true;
+		if (ut_list_empty(&q->acks))
+			ut_list_add_tail(&q->port->acks, &q->acks);
+	}
+}
+
+void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->resp;
+	int32_t d = psn_diff(p->psn, r->epsn);
+
+	if (r->dead)
+		return;
+	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
+		eng_qp_comm_est(q->qp);
+	if (d > 0) {
+		ahead(q);
+	} else if (d < 0) {
+		ibp_count(q->port, ENG_C_duplicate_request);
+		ibp_resp_duplicate(q, p);
+	} else {
+		r->gap_nak = r->seq_due = r->rnr_due = false;
+		answer(q, ibp_resp_execute(q, p, rx), p);
+	}
+}

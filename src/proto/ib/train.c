@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Trains: packets of equal size to one peer that leave in a single system
+ * call (UDP GSO on the real link).
+ *
+ * Headers are written beside the train and payload is only named; the flush
+ * then copies both into the stage with one gathering call, however many
+ * packets and pieces there are, computes the ICRCs over what really leaves,
+ * and sends. So each payload byte is copied once before the kernel's own copy,
+ * and a buffer that the application changes or unmaps meanwhile cannot make
+ * a packet whose ICRC is wrong.
+ */
+#include "proto/ib/port.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint8_t zeros[8]; /* pad and room for the ICRC */
+
+uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload)
+{
+	return shape->hdr_len + ((payload + 3) & ~3u) + 4;
+}
+
+size_t ibp_scratch(struct ibp_port *port, uint8_t **ret)
+{
+	size_t off = port->train.stage.size - 64;
+
+	*ret = port->train.stage.base + off;
+	return off;
+}
+
+static void train_reset(struct ibp_train *t)
+{
+	t->len = t->seg = t->n = 0;
+	t->closed = t->user = t->waiting = false;
+	t->n_iov = 0;
+	t->qp = NULL;
+}
+
+static bool joins(const struct ibp_port *port, struct eng_qp *qp, const struct ibp_path *path,
+		  bool response, uint32_t size)
+{
+	const struct ibp_train *t = &port->train;
+	uint32_t packets = port->link->train_packets;
+	size_t bytes = port->link->train_bytes;
+
+	if (packets > IBP_TRAIN_PACKETS)
+		packets = IBP_TRAIN_PACKETS;
+	if (bytes > IBP_TRAIN_BYTES)
+		bytes = IBP_TRAIN_BYTES;
+	/* A train of requests may end with an answer; a fault in it concerns
+	 * requests only, since answers that follow carry no user memory. */
+	(void)response;
+	return t->qp == qp && t->path == path && !t->closed && size <= t->seg &&
+	       t->n < packets && t->len + size <= bytes && t->n_iov < IBP_IOV - 80;
+}
+
+struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
+			      const struct ibp_path *path, bool response, uint32_t size, int *max)
+{
+	struct ibp_train *t = &port->train;
+
+	if (t->waiting || (t->n && !joins(port, qp, path, response, size)))
+		ibp_train_flush(port);
+	if (t->waiting)
+		return NULL;
+	if (!t->n) {
+		t->qp = qp;
+		t->path = path;
+		t->response = response;
+		t->seg = size;
+	}
+	*max = IBP_IOV - t->n_iov;
+	return &t->iov[t->n_iov + 1]; /* the header comes first */
+}
+
+void ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+{
+	struct ibp_train *t = &port->train;
+	struct iovec *head = &t->iov[t->n_iov], *tail = head + 1 + n;
+	size_t hdr = wire_ib_build(t->head[t->n], p);
+	uint32_t size = (uint32_t)hdr + p->payload_len + p->pad + 4;
+
+	*head = (struct iovec){ t->head[t->n], hdr };
+	*tail = (struct iovec){ (void *)zeros, p->pad + 4u };
+	t->psn[t->n] = p->psn;
+	t->n_iov += n + 2;
+	t->n++;
+	t->len += size;
+	t->user |= user;
+	t->closed = size < t->seg;
+	port->sent++;
+}
+
+/* Copies the pieces into the stage; returns the bytes that arrived. */
+static size_t fill(struct ibp_train *t)
+{
+	uint8_t *at = t->stage.base;
+	ssize_t r;
+
+	if (t->user) {
+		r = ut_stage_gather(&t->stage, 0, t->iov, t->n_iov);
+		return r < 0 ? 0 : (size_t)r;
+	}
+	for (int i = 0; i < t->n_iov; i++) {
+		memcpy(at, t->iov[i].iov_base, t->iov[i].iov_len);
+		at += t->iov[i].iov_len;
+	}
+	return t->len;
+}
+
+/* Drops the packets that could not be read; the QP hears of the first. */
+static void cut(struct ibp_port *port, size_t good)
+{
+	struct ibp_train *t = &port->train;
+	uint32_t n = (uint32_t)(good / t->seg);
+	uint32_t psn = t->psn[n];
+	struct ibp_qp *q = ibp_qp(t->qp);
+
+	t->n = n;
+	t->len = n * t->seg;
+	ibp_count(port, ENG_C_tx_faults);
+	if (t->response)
+		ibp_resp_fault(q, psn);
+	else
+		ibp_req_fault(q, psn);
+}
+
+static void seal(struct ibp_port *port)
+{
+	struct ibp_train *t = &port->train;
+	uint16_t sport = port->link->ops->source_port(port->link, &t->path->flow);
+
+	for (uint32_t i = 0, off = 0; i < t->n; i++, off += t->seg) {
+		uint32_t size = t->len - off < t->seg ? t->len - off : t->seg;
+
+		wire_icrc_fill(&t->path->icrc, sport, port->link->port, (uint16_t)i, true,
+			       t->stage.base + off, size - 4);
+	}
+}
+
+void ibp_train_flush(struct ibp_port *port)
+{
+	struct ibp_train *t = &port->train;
+	size_t got;
+	int r;
+
+	if (!t->n)
+		return;
+	if (!t->waiting) {
+		got = fill(t);
+		if (got < t->len)
+			cut(port, got);
+		if (t->n)
+			seal(port);
+	}
+	r = t->n ? port->link->ops->send(port->link, &t->path->flow, t->stage.base, t->len, t->seg)
+		 : 0;
+	if (r == -EAGAIN) {
+		t->waiting = port->blocked = true;
+		return;
+	}
+	if (r < 0)
+		ibp_count(port, ENG_C_tx_faults);
+	port->dev->counters[ENG_C_tx_pkts] += t->n;
+	port->dev->counters[ENG_C_tx_bytes] += t->len;
+	train_reset(t);
+}

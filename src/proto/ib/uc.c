@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * UC responder (IBTA 9.8.2): a message that loses a packet is given up as a
+ * whole, silently; the receive it had taken serves the next one.
+ */
+#include "proto/ib/port.h"
+
+static void give_up(struct ibp_resp *r)
+{
+	r->message = IBP_NONE;
+	r->skipping = true;
+}
+
+void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->resp;
+	bool begins = p->shape->flags & WIRE_F_START;
+	int v;
+
+	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
+		eng_qp_comm_est(q->qp);
+	if (p->psn != r->epsn)
+		give_up(r);
+	r->epsn = p->psn;
+	if (begins) {
+		r->message = IBP_NONE;
+		r->skipping = false;
+	}
+	if (r->skipping) {
+		r->epsn = psn_add(p->psn, 1);
+		return;
+	}
+	v = ibp_resp_execute(q, p, rx);
+	r->epsn = psn_add(p->psn, 1);
+	if (v == ENG_OK)
+		return;
+	give_up(r);
+	if (v == ENG_V_LOC_KEY || v == ENG_V_LOC_PD || v == ENG_V_LOC_RIGHTS ||
+	    v == ENG_V_LOC_BOUNDS || v == ENG_V_LOC_FAULT) {
+		struct eng_why why = { .doing = "a receive" };
+
+		ibp_qp_error(q, (enum eng_verdict)v, IBV_QPS_ERR, false, &why);
+	} else if (v == IBP_RNR) {
+		ibp_count(q->port, ENG_C_rx_no_wqe);
+	}
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * UD, both directions (IBTA 9.8.3, annex A17.4.5). A datagram is one packet; the
+ * first 40 bytes of its receive buffer are the GRH, or for IPv4 twenty bytes
+ * and the IPv4 header, whose checksum must be right since
+ * ibv_init_ah_from_wc() tells the two apart by it.
+ */
+#include "proto/ib/port.h"
+
+#include "wire/grh.h"
+
+#include <string.h>
+
+#define GRH_BYTES 40u
+#define MULTICAST_QPN 0xffffffu
+
+/* The kernel's rule: depends on the own QPN only. */
+static uint16_t ud_sport(uint32_t qpn)
+{
+	return (uint16_t)(0xc000 + (uint32_t)(qpn * 0x61c88647u) / (1u << 18));
+}
+
+static bool same_av(const struct eng_av *a, const struct eng_av *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static enum eng_verdict aim(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	if (w->ud.pd != q->qp->pd)
+		return ENG_V_LOC_AH_PD;
+	if (w->length > q->port->cfg.mtu_max)
+		return ENG_V_LOC_LEN;
+	if (q->path.valid && same_av(&q->ud_av, &w->ud.av))
+		return ENG_OK;
+	ibp_train_flush(q->port); /* it refers to the path that changes */
+	if (q->port->blocked)
+		return ENG_OK;
+	q->path.valid = false;
+	if (ibp_path_set(q->port, &q->path, &w->ud.av, ud_sport(q->qp->qpn)) < 0)
+		return ENG_V_LOC_ROUTE;
+	q->ud_av = w->ud.av;
+	return ENG_OK;
+}
+
+static struct wire_ib_packet datagram(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	/* A Q_Key with the top bit set asks for the QP's own (IBTA 10.2.5). */
+	uint32_t qkey = w->ud.qkey & 0x80000000u ? q->qp->attr.qkey : w->ud.qkey;
+	uint32_t len = (uint32_t)w->length;
+
+	return (struct wire_ib_packet){
+		.opcode = w->opcode == IBV_WR_SEND_WITH_IMM ? WIRE_UD_SEND_ONLY_WITH_IMMEDIATE
+							    : WIRE_UD_SEND_ONLY,
+		.psn = q->req.psn_next, .pkey = IBP_PKEY, .migreq = true,
+		.dest_qpn = w->ud.qpn & MULTICAST_QPN, .qkey = qkey, .src_qpn = q->qp->qpn,
+		.imm = w->imm, .se = w->flags & IBV_SEND_SOLICITED,
+		.payload_len = len, .pad = -len & 3,
+	};
+}
+
+static bool halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
+{
+	w->verdict = (uint8_t)v;
+	q->req.halted = true;
+	return false;
+}
+
+static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
+{
+	enum eng_verdict v = w->verdict ? (enum eng_verdict)w->verdict : aim(q, w);
+	struct wire_ib_packet p;
+	struct iovec *iov;
+	bool user = false;
+	int max, n = 0;
+
+	if (v)
+		return halt(q, w, v);
+	if (q->port->blocked)
+		return false;
+	p = datagram(q, w);
+	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
+			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
+	if (!iov)
+		return false;
+	if (p.payload_len && (w->flags & IBV_SEND_INLINE)) {
+		iov[0] = (struct iovec){ eng_swqe_inline(w), p.payload_len };
+		n = 1;
+	} else if (p.payload_len) {
+		user = true;
+		n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, iov, max);
+		if (n < 0)
+			return halt(q, w, (enum eng_verdict)-n);
+	}
+	w->first_psn = w->last_psn = p.psn;
+	w->started = w->done = 1;
+	ibp_train_end(q->port, &p, n, user);
+	q->req.psn_next = psn_add(q->req.psn_next, 1);
+	q->req.psn_una = q->req.psn_send = q->req.psn_next;
+	return true;
+}
+
+void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
+{
+	struct ibp_req *r = &q->req;
+	struct eng_ring *sq = &q->qp->sq;
+	uint32_t before = q->port->sent;
+
+	if (eng_qp_state(q->qp) != IBV_QPS_RTS)
+		return;
+	while (!r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+		if (q->port->sent - before >= budget) {
+			ibp_activate(q);
+			break;
+		}
+		if (!send_one(q, eng_ring_at(sq, r->cur)))
+			break;
+		r->cur++;
+	}
+	ibp_train_flush(q->port);
+	if (q->port->blocked)
+		ibp_activate(q);
+	else
+		ibp_req_complete(q);
+}
+
+/* The receive that waits keeps waiting when it is too small for this one. */
+static bool take(struct ibp_qp *q, uint32_t payload)
+{
+	if (ibp_resp_take(q, 0) != ENG_OK)
+		return false;
+	return q->resp.rwqe->length >= GRH_BYTES + payload;
+}
+
+static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	uint8_t *grh;
+	size_t off = ibp_scratch(q->port, &grh);
+	int v;
+
+	if (ibp_is_v4(rx->dst))
+		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
+	else
+		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
+	v = ibp_place_recv(q, &q->port->train.stage, off, GRH_BYTES, 0, false);
+	if (v == ENG_OK)
+		v = ibp_place_recv(q, q->port->link->rx_stage,
+				   rx->off + (size_t)(p->payload - rx->data), p->payload_len,
+				   GRH_BYTES, true);
+	return v;
+}
+
+void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct eng_cqe e = {
+		.opcode = IBV_WC_RECV, .byte_len = p->payload_len + GRH_BYTES,
+		.src_qp = p->src_qpn, .wc_flags = IBV_WC_GRH, .solicited = p->se,
+	};
+	int v;
+
+	if (p->qkey != q->qp->attr.qkey) {
+		ibp_count(q->port, ENG_C_rx_bad_qkey);
+		return;
+	}
+	if (p->payload_len > q->port->cfg.mtu_max || !take(q, p->payload_len)) {
+		ibp_count(q->port, ENG_C_rx_no_wqe);
+		return;
+	}
+	v = place(q, p, rx);
+	if (v != ENG_OK) {
+		struct eng_why why = { .doing = "a receive" };
+
+		ibp_qp_error(q, (enum eng_verdict)v, IBV_QPS_ERR, false, &why);
+		return;
+	}
+	if (p->shape->flags & WIRE_F_IMM) {
+		e.wc_flags |= IBV_WC_WITH_IMM;
+		e.imm = p->imm;
+	}
+	q->resp.have_rwqe = false;
+	eng_recv_done(q->qp, q->qp->recv_cq, q->resp.rwqe->wr_id, &e);
+}

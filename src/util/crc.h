@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Both CRCs of the wire: CRC-32 (Ethernet; RoCE ICRC) and CRC-32C (iSCSI; MPA).
+ *
+ * Calls chain as in zlib: start with 0, pass the last result on for the next piece.
+ * A CRC is affine, so the *difference* of two CRCs of equally long data is linear: it
+ * moves over n further bytes by one multiplication with x^(8n), and back by x^(-8n).
+ */
+#ifndef UT_CRC_H
+#define UT_CRC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t ut_crc32(uint32_t crc, const void *data, size_t len);
+uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len);
+
+/* CRC of a || b in one pass; what the ICRC needs: a pseudo header, then the packet. */
+uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen);
+
+/* A difference of CRC states after n more (equal) bytes, and n bytes earlier. */
+uint32_t ut_crc32_advance(uint32_t diff, uint64_t n);
+uint32_t ut_crc32_retreat(uint32_t diff, uint64_t n);
+uint32_t ut_crc32c_advance(uint32_t diff, uint64_t n);
+uint32_t ut_crc32c_retreat(uint32_t diff, uint64_t n);
+
+/* crc(a || b) from crc(a), crc(b) and the length of b. */
+static inline uint32_t ut_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
+{
+	return ut_crc32_advance(crc_a, len_b) ^ crc_b;
+}
+
+static inline uint32_t ut_crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
+{
+	return ut_crc32c_advance(crc_a, len_b) ^ crc_b;
+}
+
+enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD };
+
+/*
+ * For tests and benchmarks, which must see each implementation: switches the whole process and
+ * returns what is now in use (less than asked when this CPU lacks it). Not for threads.
+ */
+enum ut_crc_impl ut_crc_use(enum ut_crc_impl impl);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * From rows to accessors.
+ *
+ * A header is a list of rows, F(header, field, byte, bit, width) for a number and
+ * B(header, field, byte, bytes) for an array, in the order of the specification's table. Bit 0 is
+ * the most significant bit of the byte, as the specifications draw it. Every number lies inside
+ * one aligned big-endian 32-bit word of its header or is 64 bits wide, so each access is one load
+ * of constant place and one shift; stores to the same word merge in the compiler.
+ */
+#ifndef WIRE_FIELD_H
+#define WIRE_FIELD_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t wire_get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+static inline void wire_put32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline uint64_t wire_get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+static inline void wire_put64(uint8_t *p, uint64_t v)
+{
+	v = htobe64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+/* The one little-endian number on the wire: the CRC at a packet's end. */
+static inline uint32_t wire_get_icrc(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+static inline void wire_put_icrc(uint8_t *p, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline uint64_t wire_get_bits(const uint8_t *header, unsigned pos, unsigned width)
+{
+	const uint8_t *word = header + pos / 32 * 4;
+
+	if (width == 64)
+		return wire_get64(word);
+	return wire_get32(word) >> (32 - width - pos % 32) & (0xffffffffu >> (32 - width));
+}
+
+static inline void wire_set_bits(uint8_t *header, unsigned pos, unsigned width, uint64_t v)
+{
+	uint8_t *word = header + pos / 32 * 4;
+	unsigned shift = (32 - width - pos % 32) & 31;
+	uint32_t mask;
+
+	if (width == 64) {
+		wire_put64(word, v);
+		return;
+	}
+	mask = 0xffffffffu >> (32 - width) << shift;
+	wire_put32(word, (wire_get32(word) & ~mask) | ((uint32_t)v << shift & mask));
+}
+
+#define WIRE_FITS(pos, width) \
+	((width) == 64 ? (pos) % 32 == 0 : (width) > 0 && (pos) % 32 + (width) <= 32)
+
+#define WIRE_ACCESS_F(header, field, byte, bit, width)                                         \
+	_Static_assert(WIRE_FITS((byte) * 8 + (bit), width), #header "." #field);              \
+	static inline uint64_t wire_get_##header##_##field(const uint8_t *h)                   \
+	{                                                                                      \
+		return wire_get_bits(h, (byte) * 8 + (bit), width);                            \
+	}                                                                                      \
+	static inline void wire_set_##header##_##field(uint8_t *h, uint64_t v)                 \
+	{                                                                                      \
+		wire_set_bits(h, (byte) * 8 + (bit), width, v);                                \
+	}
+
+#define WIRE_ACCESS_B(header, field, byte, bytes)                                              \
+	static inline const uint8_t *wire_get_##header##_##field(const uint8_t *h)             \
+	{                                                                                      \
+		return h + (byte);                                                             \
+	}                                                                                      \
+	static inline void wire_set_##header##_##field(uint8_t *h, const uint8_t *v)           \
+	{                                                                                      \
+		memcpy(h + (byte), v, bytes);                                                  \
+	}
+
+/* The rows as data: for text, mutators and tests. Arrays of bytes have width > 64. */
+struct wire_field {
+	const char *name;
+	uint16_t pos;		/* bit offset in the header */
+	uint16_t width;		/* bits */
+	uint8_t header;
+};
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One pass: the rebuilt headers and BTH (which has a masked byte) from the stack, chained with the
+ * rest of the packet where it lies.
+ */
+#include "wire/icrc.h"
+
+#include <string.h>
+
+#include "util/crc.h"
+#include "wire/ib_fields.h"
+#include "wire/ib_packet.h"
+
+enum {
+	LRH_LEN = 8,			/* all ones where the local route header would be */
+	V4_HEAD = LRH_LEN + WIRE_IPv4_LEN + WIRE_UDP_LEN,
+	V6_HEAD = LRH_LEN + WIRE_IPv6_LEN + WIRE_UDP_LEN,
+	V4_ID = LRH_LEN + 4,		/* place of the identification */
+	V4_DF = 0x40,			/* in the byte after it */
+	IPPROTO_IS_UDP = 17,
+	MAX_PACKET = 65535 - WIRE_IPv4_LEN - WIRE_UDP_LEN,
+};
+_Static_assert((int)V6_HEAD <= (int)sizeof(((struct wire_icrc_flow *)0)->head), "template fits");
+
+void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst)
+{
+	uint8_t *ip = flow->head + LRH_LEN;
+
+	flow->v6 = false;
+	flow->head_len = V4_HEAD;
+	memset(flow->head, 0, sizeof(flow->head));
+	memset(flow->head, 0xff, LRH_LEN);
+	wire_set_IPv4_version(ip, 4);
+	wire_set_IPv4_ihl(ip, WIRE_IPv4_LEN / 4);
+	wire_set_IPv4_tos(ip, 0xff);
+	wire_set_IPv4_ttl(ip, 0xff);
+	wire_set_IPv4_protocol(ip, IPPROTO_IS_UDP);
+	wire_set_IPv4_checksum(ip, 0xffff);
+	wire_set_IPv4_src(ip, src);
+	wire_set_IPv4_dst(ip, dst);
+	wire_set_UDP_checksum(ip + WIRE_IPv4_LEN, 0xffff);
+}
+
+void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst)
+{
+	uint8_t *ip = flow->head + LRH_LEN;
+
+	flow->v6 = true;
+	flow->head_len = V6_HEAD;
+	memset(flow->head, 0, sizeof(flow->head));
+	memset(flow->head, 0xff, LRH_LEN);
+	wire_set_IPv6_version(ip, 6);
+	wire_set_IPv6_tclass(ip, 0xff);
+	wire_set_IPv6_flow_label(ip, 0xfffff);
+	wire_set_IPv6_nxt_hdr(ip, IPPROTO_IS_UDP);
+	wire_set_IPv6_hop_limit(ip, 0xff);
+	wire_set_IPv6_src(ip, src);
+	wire_set_IPv6_dst(ip, dst);
+	wire_set_UDP_checksum(ip + WIRE_IPv6_LEN, 0xffff);
+}
+
+uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
+			   uint16_t id, bool df, const uint8_t *ib, size_t len)
+{
+	const uint64_t udp_len = WIRE_UDP_LEN + len + WIRE_ICRC_LEN;
+	uint8_t head[sizeof(flow->head) + WIRE_BTH_LEN];
+	uint8_t *ip = head + LRH_LEN, *udp = head + flow->head_len - WIRE_UDP_LEN;
+	uint8_t *bth = udp + WIRE_UDP_LEN;
+
+	memcpy(head, flow->head, sizeof(flow->head));
+	if (flow->v6) {
+		wire_set_IPv6_pay_len(ip, udp_len);
+	} else {
+		wire_set_IPv4_total_len(ip, WIRE_IPv4_LEN + udp_len);
+		wire_set_IPv4_id(ip, id);
+		wire_set_IPv4_df(ip, df);
+	}
+	wire_set_UDP_sport(udp, sport);
+	wire_set_UDP_dport(udp, dport);
+	wire_set_UDP_length(udp, udp_len);
+	memcpy(bth, ib, WIRE_BTH_LEN);
+	wire_set_BTH_fecn(bth, 1);
+	wire_set_BTH_becn(bth, 1);
+	wire_set_BTH_rsv6(bth, 0x3f);
+	return ut_crc32_two(head, flow->head_len + WIRE_BTH_LEN, ib + WIRE_BTH_LEN,
+			    len - WIRE_BTH_LEN);
+}
+
+void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
+		    bool df, uint8_t *ib, size_t len)
+{
+	wire_put_icrc(ib + len, wire_icrc_compute(flow, sport, dport, id, df, ib, len));
+}
+
+int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
+		    const uint8_t *ib, size_t len, uint16_t *id)
+{
+	uint32_t diff, there;
+
+	if (len < WIRE_BTH_LEN + WIRE_ICRC_LEN || len > MAX_PACKET)
+		return WIRE_DROP_ICRC;
+	len -= WIRE_ICRC_LEN;
+	diff = wire_get_icrc(ib + len) ^
+	       wire_icrc_compute(flow, sport, dport, *id, true, ib, len);
+	if (!diff)
+		return WIRE_OK;
+	if (flow->v6)
+		return WIRE_DROP_ICRC;
+
+	/* Four header bytes, the first lowest: identification, then flags and fragment offset. */
+	there = ut_crc32_retreat(diff, V4_HEAD - V4_ID + len);
+	if (there >> 16 && there >> 16 != V4_DF)
+		return WIRE_DROP_ICRC;
+	*id ^= (uint16_t)((there & 0xff) << 8 | (there >> 8 & 0xff));
+	return WIRE_OK;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The invariant CRC of RoCEv2.
+ *
+ * It covers, besides the packet, IP and UDP header fields that a UDP socket neither sets nor
+ * shows, so both ends rebuild the headers. The one field that a receiver cannot know is the
+ * identification of IPv4; see wire_icrc_check().
+ *
+ * `ib` always points to BTH; the packet is contiguous up to and including its pad.
+ */
+#ifndef WIRE_ICRC_H
+#define WIRE_ICRC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The constant part of one direction between two addresses, masked fields already all ones. */
+struct wire_icrc_flow {
+	uint8_t head_len;	/* bytes used: 8 for the absent LRH, IP, UDP */
+	bool v6;
+	uint8_t head[64];
+};
+
+/* Addresses in network order, 4 and 16 bytes. */
+void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
+void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
+
+/* len counts BTH up to the pad (>= 12), not the ICRC. id and df mean nothing for IPv6. */
+uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
+			   uint16_t id, bool df, const uint8_t *ib, size_t len);
+
+/* Computes and stores behind the packet, at ib + len. */
+void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
+		    bool df, uint8_t *ib, size_t len);
+
+/*
+ * len counts the ICRC. 0 when it matches, else WIRE_DROP_ICRC.
+ *
+ * IPv4: *id is the guess (0, or the sender's last + 1), and becomes the identification that
+ * fits. A wrong guess costs no second pass: the difference to the received CRC is, carried back
+ * to the place of the identification, the difference of the header bytes there. It must be 16 bits
+ * of identification and nothing else, or that and a clear DF. About 15 bits of check remain, beside
+ * the UDP checksum; only a right guess has all 32. *id is untouched on failure and for IPv6.
+ */
+int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
+		    const uint8_t *ib, size_t len, uint16_t *id);
+
+#endif
