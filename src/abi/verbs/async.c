@@ -50,8 +50,9 @@ static void fill_event(const struct eng_event *e, struct ibv_async_event *ret)
 	}
 }
 
-static int take_event(struct vrb_context *c, struct ibv_async_event *ret)
+int vrb_take_async(struct ibv_context *pub, struct ibv_async_event *ret)
 {
+	struct vrb_context *c = vrb_ctx(pub);
 	struct eng_event e;
 	int rc;
 
@@ -66,18 +67,17 @@ static int take_event(struct vrb_context *c, struct ibv_async_event *ret)
 VRB_NOW(get_async_event) int vrb_get_async_event(struct ibv_context *pub,
 						 struct ibv_async_event *event)
 {
-	struct vrb_context *c = vrb_ctx(pub);
 	struct eng_dev *dev = vrb_live(pub);
 	int rc, keep = errno;
 
 	if (!dev)
 		return -1;
-	while ((rc = take_event(c, event)) == -EAGAIN) {
+	while ((rc = vrb_take_async(pub, event)) == -EAGAIN) {
 		int w = vrb_wait(dev, pub->async_fd);
 
 		if (!w)
 			continue;
-		rc = w == -EAGAIN ? take_event(c, event) : w;
+		rc = w == -EAGAIN ? vrb_take_async(pub, event) : w;
 		break;
 	}
 	if (rc)

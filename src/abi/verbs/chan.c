@@ -47,8 +47,9 @@ UT_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *pub)
 	return 0;
 }
 
-static int take_event(struct vrb_chan *ch, struct ibv_cq **ret)
+int vrb_take_comp(struct ibv_comp_channel *pub, struct ibv_cq **ret)
 {
+	struct vrb_chan *ch = vrb_of(pub, vrb_chan);
 	struct eng_cq *cq;
 	int rc;
 
@@ -65,18 +66,17 @@ static int take_event(struct vrb_chan *ch, struct ibv_cq **ret)
 VRB_NOW(get_cq_event) int vrb_get_cq_event(struct ibv_comp_channel *pub, struct ibv_cq **cq,
 					   void **cq_context)
 {
-	struct vrb_chan *ch = vrb_of(pub, vrb_chan);
 	struct eng_dev *dev = vrb_live(pub->context);
 	int rc, keep = errno;
 
 	if (!dev)
 		return -1;
-	while ((rc = take_event(ch, cq)) == -EAGAIN) {
+	while ((rc = vrb_take_comp(pub, cq)) == -EAGAIN) {
 		int w = vrb_wait(dev, pub->fd);
 
 		if (!w)
 			continue;
-		rc = w == -EAGAIN ? take_event(ch, cq) : w;
+		rc = w == -EAGAIN ? vrb_take_comp(pub, cq) : w;
 		break;
 	}
 	if (rc)

@@ -46,6 +46,15 @@ static int make_identity(struct vrb_context *c)
 	return 0;
 }
 
+static void fill_shell(struct dpl_shell *s)
+{
+	s->take_async = vrb_take_async;
+	s->take_comp = vrb_take_comp;
+	s->ack_async = vrb_ack_async_event;
+	s->ack_comp = vrb_ack_cq_events;
+	s->wrap_mr = vrb_mr_wrap;
+}
+
 static void fill_public(struct vrb_context *c, struct ibv_device *d)
 {
 	struct verbs_context *v = &c->v;
@@ -56,7 +65,8 @@ static void fill_public(struct vrb_context *c, struct ibv_device *d)
 	v->context.async_fd = c->eng->async_fd;
 	v->context.num_comp_vectors = 1; /* one background thread serves all */
 	pthread_mutex_init(&v->context.mutex, NULL);
-	v->priv = (struct verbs_ex_private *)dpl_shell_mark();
+	v->priv = (struct verbs_ex_private *)(void *)dpl_shell();
+	fill_shell(dpl_shell());
 	vrb_fill_ops(v);
 }
 

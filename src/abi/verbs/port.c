@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What a device and its port are like: attributes, GIDs, P_Keys. */
-#include "abi/verbs/export.h"
 #include "abi/verbs/port.h"
+
+#include "abi/dapple/shell.h"
+#include "abi/verbs/export.h"
 #include "engine/dev.h"
 
 #include <endian.h>
@@ -67,6 +69,7 @@ int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
 	rc = dev->ops->query_port(dev, &attr);
 	if (rc)
 		return vrb_error(rc);
+	dpl_overlay_port(dev->name, &attr);
 	memset(ret, 0, len);
 	memcpy(ret, &attr, len < sizeof(attr) ? len : sizeof(attr));
 	return 0;

@@ -87,6 +87,7 @@ struct vrb_mr {
 	struct vrb_pd *pd;
 	struct vrb_dm *dm;
 	bool imported, fixed; /* fixed: a kind that cannot be reregistered */
+	uint32_t max_pages;    /* of dpl_alloc_lkey(), else 0 */
 	struct vrb_mr *origin; /* of an imported one */
 	struct vrb_handle h;   /* users: imports */
 };
@@ -238,6 +239,12 @@ void vrb_fill_cq_ex(struct ibv_cq_ex *cq);
 void vrb_fill_qp_ex(struct ibv_qp_ex *qp, enum ibv_qp_type type, uint64_t send_ops);
 /* Legal extended operations of a QP type, enum ibv_qp_create_send_ops_flags. */
 uint64_t vrb_legal_ops(enum ibv_qp_type type);
+
+/* chan.c, async.c: an event without waiting, counted; 0 or -EAGAIN. */
+int vrb_take_comp(struct ibv_comp_channel *ch, struct ibv_cq **ret);
+int vrb_take_async(struct ibv_context *c, struct ibv_async_event *ret);
+void vrb_ack_cq_events(struct ibv_cq *cq, unsigned int n);
+void vrb_ack_async_event(struct ibv_async_event *event);
 
 /* Functions of the tables, by the file that has them. */
 int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t len);
