@@ -263,6 +263,10 @@ static void fire_timers(struct ibp_port *port)
 
 static void give_turn(struct ibp_qp *q)
 {
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+
+	if (st == IBV_QPS_ERR || st < IBV_QPS_RTR)
+		return;
 	ibp_resp_run(q, TURN_PACKETS);
 	if (q->qp->type == IBV_QPT_UD)
 		ibp_ud_run(q, TURN_PACKETS);

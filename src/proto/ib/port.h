@@ -97,6 +97,7 @@ struct ibp_rdres {
 	uint32_t first_psn, last_psn;
 	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
 	uint64_t va, orig;
+	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
 	uint32_t rkey, msn;
 	uint32_t length;
 	bool used, atomic, pending, replay;
@@ -208,6 +209,9 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn);
 void ibp_req_reset(struct ibp_qp *q);
 void ibp_req_complete(struct ibp_qp *q);
 bool ibp_req_outstanding(const struct ibp_qp *q);
+/* Puts the cursor on the oldest PSN without an answer. */
+void ibp_req_seek(struct ibp_qp *q);
+/* The same after a loss: what was in flight counts for nothing. */
 void ibp_req_go_back(struct ibp_qp *q);
 void ibp_req_progress(struct ibp_qp *q);
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay);
@@ -215,6 +219,8 @@ void ibp_req_timer(struct ibp_qp *q);
 void ibp_req_slow_down(struct ibp_qp *q);
 void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
 void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v);
+/* The request that covers a PSN, or NULL; *index is its place, or that of the
+ * first request not started. */
 struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index);
 /* req_recv.c */
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);

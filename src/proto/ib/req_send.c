@@ -104,7 +104,7 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			return STEP_STOP;
 		v = w->opcode == IBV_WR_LOCAL_INV
 			    ? eng_mkey_invalidate(q->qp, w->imm)
-			    : eng_mw_bind(q->qp, w->bind.mw, w->bind.key, &w->bind.info);
+			    : eng_mw_bind(q->qp, w);
 		w->started = w->done = 1;
 		if (v == ENG_V_RX_INVALIDATE)
 			v = ENG_V_MW_BIND;
@@ -350,13 +350,15 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 			break;
 		st = eng_qp_state(q->qp);
 	}
+	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
+		return;
 	if (q->port->blocked)
 		ibp_activate(q);
 	if (q->cls == WIRE_CLASS_UC) {
 		ibp_train_flush(q->port);
 		if (!q->port->blocked)
 			ibp_req_complete(q);
-	} else if (ibp_req_outstanding(q) && !ut_timer_queued(&r->timer)) {
+	} else if (ibp_req_outstanding(q) && !r->rnr_wait && r->deadline == UT_NEVER) {
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 	}
 }

@@ -75,7 +75,8 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 		if (v != ENG_OK)
 			return v;
 	}
-	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len };
+	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len,
+				 .pd = q->resp.pd };
 	publish(q, e, responses(q, p->dma_len));
 	return ENG_OK;
 }

@@ -103,7 +103,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	if (!iov)
 		return false;
 	if (p.payload_len) {
-		v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, e->rkey, e->va + skip,
+		v = eng_mkey_remote(q->port->dev, e->pd, q->qp, e->rkey, e->va + skip,
 				    p.payload_len, IBV_ACCESS_REMOTE_READ, &mk, &off);
 		n = v ? 0 : eng_mkey_iov(mk, off, p.payload_len, iov, max);
 		if (v || n < 0) {
