@@ -46,6 +46,28 @@ static int make_identity(struct vrb_context *c)
 	return 0;
 }
 
+/* The engine's objects behind those that work requests name. */
+static struct eng_ah *engine_ah(struct ibv_ah *ah)
+{
+	return ah ? vrb_of(ah, vrb_ah)->ah : NULL;
+}
+
+static struct eng_mkey *engine_mw(struct ibv_mw *mw)
+{
+	return mw ? vrb_of(mw, vrb_mw)->mk : NULL;
+}
+
+static struct eng_mkey *engine_mr(struct ibv_mr *mr)
+{
+	return mr ? vrb_of(mr, vrb_mr)->mk : NULL;
+}
+
+static const struct eng_shell engine_shell = {
+	.ah = engine_ah,
+	.mw = engine_mw,
+	.mr = engine_mr,
+};
+
 static void fill_shell(struct dpl_shell *s)
 {
 	s->take_async = vrb_take_async;
@@ -87,6 +109,7 @@ struct ibv_context *vrb_open(struct ibv_device *d)
 		free(c);
 		return vrb_null(rc);
 	}
+	c->eng->shell = &engine_shell;
 	c->dev = c->eng->dev;
 	c->device = vrb_of(d, vrb_device);
 	vrb_device_get(c->device);

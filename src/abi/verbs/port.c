@@ -92,9 +92,7 @@ static int get_gid(struct ibv_context *c, uint32_t port, uint32_t index, struct 
 		return -EIO;
 	if (port != 1 || index >= ENG_GIDS_MAX)
 		return -EINVAL;
-	if (eng_gid_get(dev, index, g) || !g->valid)
-		return -ENODATA;
-	return 0;
+	return eng_gid_get(dev, index, g);
 }
 
 VRB_NOW(query_gid) int vrb_query_gid(struct ibv_context *c, uint8_t port, int index,

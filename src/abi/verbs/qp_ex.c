@@ -3,7 +3,7 @@
  * The ibv_wr_* calls. Entries are built in place in the send queue; the lock
  * that serialises posting is held from wr_start to wr_complete or wr_abort.
  * An error inside a batch is remembered and makes wr_complete refuse all of it,
- * as the manual demands.
+ * as the manual demands; the engine checks the entries then.
  */
 #include "abi/verbs/vrb.h"
 #include "engine/qp.h"
@@ -33,44 +33,28 @@ uint64_t vrb_legal_ops(enum ibv_qp_type type)
 	}
 }
 
-static void fail(struct vrb_qp *qp, int error)
+/* The first error of a batch is the one that wr_complete reports. */
+static void fail(struct ibv_qp_ex *pub, int rc)
 {
+	struct eng_qp *qp = vrb_of(pub, vrb_qp)->qp;
+
 	if (!qp->wr_error)
-		qp->wr_error = error;
+		qp->wr_error = rc;
+	vrb_of(pub, vrb_qp)->cur = NULL;
 }
 
-/* The entry under construction is complete: the checks of eng_post_send. */
-static void finish(struct vrb_qp *qp)
-{
-	int rc;
-
-	if (!qp->cur)
-		return;
-	rc = eng_wr_check(qp->qp, qp->cur);
-	if (rc)
-		fail(qp, -rc);
-	qp->cur = NULL;
-}
-
+/* The next entry, or NULL when the batch has failed already. */
 static struct eng_swqe *begin(struct ibv_qp_ex *pub, enum ibv_wr_opcode op)
 {
 	struct vrb_qp *qp = vrb_of(pub, vrb_qp);
-	struct eng_swqe *w;
+	struct eng_swqe *w = eng_wr_next(qp->qp);
 
-	finish(qp);
-	if (qp->wr_error)
+	qp->cur = w;
+	if (!w)
 		return NULL;
-	w = eng_wr_next(qp->qp);
-	if (!w) {
-		fail(qp, ENOMEM);
-		return NULL;
-	}
 	w->wr_id = pub->wr_id;
 	w->flags = (uint8_t)(pub->wr_flags & ~(unsigned)IBV_SEND_INLINE);
-	if (qp->qp->sq_sig_all)
-		w->flags |= IBV_SEND_SIGNALED;
 	w->opcode = (uint8_t)op;
-	qp->cur = w;
 	return w;
 }
 
@@ -173,8 +157,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 /* Slots that the queue pair was not made for: refused at wr_complete. */
 static void refuse(struct ibv_qp_ex *qp)
 {
-	finish(vrb_of(qp, vrb_qp));
-	fail(vrb_of(qp, vrb_qp), EOPNOTSUPP);
+	fail(qp, -EOPNOTSUPP);
 }
 
 static void no_send_imm(struct ibv_qp_ex *qp, __be32 imm)
@@ -253,15 +236,11 @@ static void wr_set_sge_list(struct ibv_qp_ex *pub, size_t n, const struct ibv_sg
 	if (!w)
 		return;
 	if (n > qp->qp->cap.max_send_sge) {
-		fail(qp, EINVAL);
+		fail(pub, -EINVAL);
 		return;
 	}
 	w->num_sge = (uint8_t)n;
-	w->length = 0;
-	for (size_t i = 0; i < n; i++) {
-		w->sge[i] = sg[i];
-		w->length += sg[i].length;
-	}
+	memcpy(w->sge, sg, n * sizeof(*sg));
 }
 
 static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -284,7 +263,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *pub, size_t n, const struc
 	w->length = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].length > room) {
-			fail(qp, EINVAL);
+			fail(pub, -EINVAL);
 			return;
 		}
 		memcpy(p, v[i].addr, v[i].length);
@@ -311,21 +290,18 @@ static void wr_start(struct ibv_qp_ex *pub) UT_NO_TSA
 		return; /* wr_complete says EIO */
 	eng_wr_begin(qp->qp);
 	qp->cur = NULL;
-	qp->wr_error = 0;
 }
 
 static int wr_complete(struct ibv_qp_ex *pub) UT_NO_TSA
 {
 	struct vrb_qp *qp = vrb_of(pub, vrb_qp);
-	int error, rc, keep = errno;
+	int rc, keep = errno;
 
 	if (!vrb_live(pub->qp_base.context))
 		return EIO;
-	finish(qp);
-	error = qp->wr_error; /* ours only until the lock is given back */
-	rc = eng_wr_end(qp->qp, !error);
+	rc = eng_wr_end(qp->qp, true);
 	errno = keep;
-	return error ? error : -rc;
+	return -rc;
 }
 
 static void wr_abort(struct ibv_qp_ex *pub) UT_NO_TSA

@@ -3,8 +3,7 @@
  * The objects that programs hold, each with the engine's object behind the
  * public structure. Layout rules that others rely on:
  *
- *  - the engine's pointer follows the public part at once in vrb_ah, vrb_mr
- *    and vrb_mw, so that work requests which name them can be read below us;
+ *  - the public part comes first in each;
  *  - vrb_device is 712 bytes and more: providers of the distribution look at
  *    byte 664 to find out whether a device is theirs.
  *
@@ -83,7 +82,7 @@ struct vrb_td {
 
 struct vrb_mr {
 	struct ibv_mr pub;
-	struct eng_mkey *mk; /* directly behind the public part */
+	struct eng_mkey *mk;
 	struct vrb_pd *pd;
 	struct vrb_dm *dm;
 	bool imported, fixed; /* fixed: a kind that cannot be reregistered */
@@ -94,13 +93,13 @@ struct vrb_mr {
 
 struct vrb_mw {
 	struct ibv_mw pub;
-	struct eng_mkey *mk; /* directly behind the public part */
+	struct eng_mkey *mk;
 	struct vrb_pd *pd;
 };
 
 struct vrb_ah {
 	struct ibv_ah pub;
-	struct eng_ah *ah; /* directly behind the public part */
+	struct eng_ah *ah;
 	struct vrb_pd *pd;
 };
 
@@ -152,14 +151,8 @@ struct vrb_qp {
 	struct vrb_pd *pd;
 	struct vrb_xrcd *xrcd;
 	struct ut_list node; /* vrb_context.qps */
-	/* The batch between wr_start and wr_complete. */
-	struct eng_swqe *cur;
-	int wr_error; /* 0 or positive errno */
+	struct eng_swqe *cur; /* entry under construction, between wr_start and wr_complete */
 };
-
-_Static_assert(offsetof(struct vrb_mr, mk) == sizeof(struct ibv_mr), "see above");
-_Static_assert(offsetof(struct vrb_mw, mk) == sizeof(struct ibv_mw), "see above");
-_Static_assert(offsetof(struct vrb_ah, ah) == sizeof(struct ibv_ah), "see above");
 
 #define vrb_of(p, type) ((struct type *)(void *)(p))
 
