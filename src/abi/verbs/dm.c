@@ -44,15 +44,12 @@ static int from_dm(void *to, struct ibv_dm *pub, uint64_t off, size_t length)
 
 struct ibv_dm *vrb_alloc_dm(struct ibv_context *c, struct ibv_alloc_dm_attr *attr)
 {
-	struct eng_dev *dev = vrb_live(c);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct vrb_dm *dm;
 
-	if (!dev)
+	if (!vrb_live(c))
 		return NULL;
-	if (!dev->attr.max_dm_size)
-		return vrb_null(-EOPNOTSUPP);
-	if (!attr->length || attr->length > dev->attr.max_dm_size || attr->comp_mask ||
+	if (!attr->length || attr->length > VRB_DM_MAX || attr->comp_mask ||
 	    attr->log_align_req > MAX_ALIGN_LOG)
 		return vrb_null(-EINVAL);
 	dm = ut_zalloc(sizeof(*dm));

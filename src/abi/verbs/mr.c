@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Memory regions. Every page of the process is reachable at any time, so
- * on-demand registration is what every registration is; the flag is accepted
- * where the adapter says so.
+ * on-demand registration is what every registration is; the engine is not told
+ * about the flag.
  */
 #include "abi/verbs/vrb.h"
 
@@ -52,6 +52,14 @@ static struct ibv_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec
 	return &mr->pub;
 }
 
+/* On demand, huge pages may be asked for; both change nothing here. */
+#define ODP_FLAGS ((unsigned)(IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB))
+
+static unsigned plain_access(unsigned access)
+{
+	return access & IBV_ACCESS_ON_DEMAND ? access & ~ODP_FLAGS : access;
+}
+
 UT_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
 					  uint64_t iova, unsigned int access)
 {
@@ -59,9 +67,12 @@ UT_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t 
 		.addr = (uintptr_t)addr,
 		.length = length,
 		.iova = iova,
-		.access = access,
+		.access = plain_access(access),
 	};
 
+	/* The whole address space at once, "implicit": only on demand. */
+	if (!addr && length == SIZE_MAX && !(access & IBV_ACCESS_ON_DEMAND))
+		return vrb_null(-EINVAL);
 	return make_mr(pd, &spec, addr);
 }
 
@@ -118,7 +129,7 @@ UT_EXPORT int ibv_rereg_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd, voi
 		rc = -EINVAL;
 	if (!rc)
 		rc = eng_mr_rereg(mr->mk, flags, to ? to->pd : NULL, (uintptr_t)addr, length,
-				  (unsigned)access);
+				  plain_access((unsigned)access));
 	if (rc) {
 		errno = -rc;
 		return IBV_REREG_MR_ERR_INPUT;
@@ -173,8 +184,6 @@ static int check_advice(struct vrb_pd *pd, struct eng_dev *dev, bool write,
 		uint64_t off;
 
 		if (eng_mkey_local(pd->pd, sg[i].lkey, sg[i].addr, sg[i].length, write, &mk, &off))
-			rc = -EINVAL;
-		else if (!(mk->access & IBV_ACCESS_ON_DEMAND))
 			rc = -EINVAL;
 	}
 	eng_dev_unlock(dev);

@@ -24,17 +24,39 @@ VRB_NOW(query_device) int vrb_query_device(struct ibv_context *c, struct ibv_dev
 	return 0;
 }
 
+/*
+ * What is made in this room and not in the engine. Any page may come and go
+ * between registration and use, which is what on-demand paging promises; device
+ * memory is dm.c.
+ */
+static void add_ours(struct ibv_device_attr_ex *a)
+{
+	const uint32_t unreliable = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	const uint32_t reliable = unreliable | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+				  IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+
+	a->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	a->odp_caps.per_transport_caps.rc_odp_caps = reliable;
+	a->odp_caps.per_transport_caps.uc_odp_caps = unreliable | IBV_ODP_SUPPORT_WRITE;
+	a->odp_caps.per_transport_caps.ud_odp_caps = unreliable;
+	a->xrc_odp_caps = reliable;
+	a->max_dm_size = VRB_DM_MAX;
+}
+
 int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
 			struct ibv_device_attr_ex *attr, size_t len)
 {
 	struct eng_dev *dev = vrb_live(c);
+	struct ibv_device_attr_ex all;
 
 	if (!dev)
 		return EIO;
 	if (in && in->comp_mask)
 		return vrb_error(-EINVAL);
+	all = dev->attr;
+	add_ours(&all);
 	memset(attr, 0, len);
-	memcpy(attr, &dev->attr, len < sizeof(dev->attr) ? len : sizeof(dev->attr));
+	memcpy(attr, &all, len < sizeof(all) ? len : sizeof(all));
 	return 0;
 }
 

@@ -85,7 +85,8 @@ struct vrb_mr {
 	struct eng_mkey *mk;
 	struct vrb_pd *pd;
 	struct vrb_dm *dm;
-	bool imported, fixed; /* fixed: a kind that cannot be reregistered */
+	bool imported;
+	bool fixed;            /* a kind that cannot be reregistered */
 	uint32_t max_pages;    /* of dpl_alloc_lkey(), else 0 */
 	struct vrb_mr *origin; /* of an imported one */
 	struct vrb_handle h;   /* users: imports */
@@ -102,6 +103,8 @@ struct vrb_ah {
 	struct eng_ah *ah;
 	struct vrb_pd *pd;
 };
+
+#define VRB_DM_MAX (64u << 20) /* bytes of one piece of device memory */
 
 struct vrb_dm {
 	struct ibv_dm pub;
