@@ -94,13 +94,13 @@ static int race(const char *root)
 		return 1;
 	for (i = 0; i < 4; i++)
 		if (fork() == 0) {
-			for (k = 0; k < 50; k++)
+			for (k = 0; k < 15; k++)
 				if (write_patiently(root, 1 + (unsigned)(i + k) % 3, (uint32_t)k) != 0)
 					_exit(1);
 			_exit(0);
 		}
 	if (fork() == 0) {
-		for (k = 0; k < 2000 && !fault; k++)
+		for (k = 0; k < 500 && !fault; k++)
 			fault = look(root);
 		_exit(fault);
 	}
