@@ -269,7 +269,7 @@ static int lock_tree(const char *root)
 		}
 		nanosleep(&ts, NULL);
 		waited += step;
-		step = step < 32 ? step * 2 : step;
+		step = step < 4 ? step * 2 : step;
 	}
 	return fd;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device/device.h"
 #include "device/tree.h"
 #include "util/rundir.h"
 
@@ -107,6 +108,8 @@ int run_tree(char *ret, size_t size)
 		run_say("cannot make the device tree %s: %s", ret, strerror(-r));
 		return 1;
 	}
+	/* Filled here too: ls and ibstatus never load the library. */
+	dev_tree_root();
 	return 0;
 }
 

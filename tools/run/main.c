@@ -66,7 +66,6 @@ static const struct command commands[] = {
 "Checks what the software adapters need from this machine.  Each line begins\n"
 "with ok, warn or fail; a remedy follows where there is one.  Exit status 0 if\n"
 "Dapple is usable here, 1 if not.\n" },
-#ifdef RUN_HAVE_DEVICES
 	{ "devices", run_cmd_devices, "list the adapters",
 "usage: dapple devices [--adapter KIND]\n"
 "\n"
@@ -77,7 +76,6 @@ static const struct command commands[] = {
 "\n"
 "Prints the last NUMBER (10) failures that this user's processes met, newest\n"
 "last, each with both ends and the rule that was broken.\n" },
-#endif
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
