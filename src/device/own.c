@@ -25,7 +25,7 @@ void dev_own_fini(struct dev_own *o)
 	ut_mutex_fini(&o->lock);
 }
 
-void dev_own_watch(struct dev_adapter *a, bool on)
+void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 {
 	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.u64 = a->serial };
 	struct dev_own *o = &a->own;
@@ -189,7 +189,7 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	bool run, mine;
 	int done;
 
-	ut_lock(&o->lock);
+	ut_lock(&a->own.lock);
 	switch (atomic_load(&o->owner)) {
 	case DEV_OWN_APP:
 		run = serve_app(a, now) || readable;
@@ -201,7 +201,7 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		run = readable || atomic_load(&o->deadline) <= now;
 	}
 	mine = atomic_load(&o->owner) == DEV_OWN_THREAD;
-	ut_unlock(&o->lock);
+	ut_unlock(&a->own.lock);
 	if (!run)
 		return;
 	ut_lock(&a->dev.lock);

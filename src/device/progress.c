@@ -50,7 +50,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 	return n;
 }
 
-static int kick_pending(struct dev_adapter *a)
+static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	struct eng_qp *qp;
 	int n = 0;
@@ -89,6 +89,7 @@ static void judge_deferral(struct dev_adapter *a, enum dev_driver by, uint64_t n
 }
 
 static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 	bool waits = defer && a->machine->acks_pending(&a->dev);

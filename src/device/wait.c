@@ -64,7 +64,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
 	atomic_store(&o->beat, true);
-	return dev_own_tick(o, ut_now());
+	return dev_own_tick(&w->a->own, ut_now());
 }
 
 static void leave(void *arg)
@@ -73,11 +73,11 @@ static void leave(void *arg)
 	struct dev_own *o = &w->a->own;
 	uint64_t told = UT_NEVER;
 
-	ut_lock(&o->lock);
+	ut_lock(&w->a->own.lock);
 	atomic_fetch_sub(&o->waiters, 1);
 	if (w->leads)
 		told = give_back(w);
-	ut_unlock(&o->lock);
+	ut_unlock(&w->a->own.lock);
 	dev_thread_wake_by(told);
 }
 
