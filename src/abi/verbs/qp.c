@@ -13,6 +13,9 @@
 #define OFFERED_INIT_ATTRS                                                              \
 	((uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |                       \
 		    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+/* Ethernet address and VLAN of a path: bits that kernels once had and that no
+ * header ever named. Programs ask for "all bits up to 24" to get everything. */
+#define KERNEL_ONLY_ATTRS (0xf << 21)
 #define KNOWN_CREATE_FLAGS                                                              \
 	((uint32_t)(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SCATTER_FCS |     \
 		    IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN |          \
@@ -215,7 +218,7 @@ VRB_NOW(query_qp) int vrb_query_qp(struct ibv_qp *pub, struct ibv_qp_attr *attr,
 
 	if (!vrb_live(pub->context))
 		return EIO;
-	rc = eng_qp_query(qp, attr, mask);
+	rc = eng_qp_query(qp, attr, mask & ~KERNEL_ONLY_ATTRS);
 	if (rc)
 		return vrb_error(rc);
 	*init = (struct ibv_qp_init_attr){
