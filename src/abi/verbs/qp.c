@@ -198,6 +198,18 @@ UT_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *pub)
 	return qp->extended ? &qp->pub : NULL;
 }
 
+/* A queue pair that starts anew must not be handed completions of its former
+ * life: programs reset one to recover, and look at what they poll next. */
+static void forget_completions(struct vrb_qp *qp)
+{
+	const struct ibv_qp *q = &qp->pub.qp_base;
+
+	if (q->send_cq)
+		eng_cq_purge(vrb_of(q->send_cq, vrb_cq)->cq, qp->qp);
+	if (q->recv_cq)
+		eng_cq_purge(vrb_of(q->recv_cq, vrb_cq)->cq, qp->qp);
+}
+
 VRB_NOW(modify_qp) int vrb_modify_qp(struct ibv_qp *pub, struct ibv_qp_attr *attr, int mask)
 {
 	int rc;
@@ -205,8 +217,11 @@ VRB_NOW(modify_qp) int vrb_modify_qp(struct ibv_qp *pub, struct ibv_qp_attr *att
 	if (!vrb_live(pub->context))
 		return EIO;
 	rc = eng_qp_modify(vrb_of(pub, vrb_qp)->qp, attr, mask);
-	if (!rc && (mask & IBV_QP_STATE))
+	if (!rc && (mask & IBV_QP_STATE)) {
 		pub->state = attr->qp_state;
+		if (attr->qp_state == IBV_QPS_RESET)
+			forget_completions(vrb_of(pub, vrb_qp));
+	}
 	return vrb_error(rc);
 }
 
