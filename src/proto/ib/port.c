@@ -122,31 +122,6 @@ static bool pkey_matches(uint16_t pkey)
 	return (pkey & 0x7fff) == (IBP_PKEY & 0x7fff);
 }
 
-/*
- * The identification of an IPv4 header is covered but not visible. Our own
- * peers number from 0 in each train; others let it run.
- */
-static bool icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
-{
-	struct wire_icrc_flow local;
-	const struct wire_icrc_flow *flow = &local;
-	uint16_t guess = q && q->id_counts ? (uint16_t)(q->last_id + 1) : rx->seg, id = guess;
-
-	if (q && q->qp->type != IBV_QPT_UD)
-		flow = &q->rx_icrc;
-	else
-		ibp_icrc_flow(&local, rx->src, rx->dst);
-	if (wire_icrc_check(flow, rx->sport, port->link->port, rx->data, rx->len, &id)) {
-		ibp_count(port, ENG_C_rx_icrc_errors);
-		return false;
-	}
-	if (q) {
-		q->id_counts = id != rx->seg;
-		q->last_id = id;
-	}
-	return true;
-}
-
 static bool from_peer(const struct ibp_qp *q, const struct link_rx *rx)
 {
 	return q->path.valid && memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
@@ -163,7 +138,7 @@ static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet
 		return;
 	memcpy(mgid.raw, rx->dst, 16);
 	m = eng_mcast_find(port->dev, &mgid);
-	if (!m || !icrc_matches(port, NULL, rx))
+	if (!m || !ibp_icrc_good(port, NULL, rx))
 		return;
 	for (uint32_t i = 0; i < m->n; i++) {
 		struct eng_qp *qp = m->qps[i];
@@ -196,7 +171,7 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
-	return icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
+	return ibp_icrc_good(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
 }
 
 static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)

@@ -149,6 +149,8 @@ struct ibp_req {
 	bool limited;
 };
 
+enum ibp_id_mode { IBP_ID_UNKNOWN, IBP_ID_TRAIN, IBP_ID_COUNTS, IBP_ID_ANY };
+
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
@@ -158,8 +160,11 @@ struct ibp_qp {
 	struct eng_av ud_av; /* the path's, for UD */
 	uint32_t mtu;        /* bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
-	bool id_counts;      /* the peer's IPv4 identification runs */
+	/* How the peer numbers its IPv4 packets (ident.c). */
+	uint8_t id_mode, id_jumps;
+	bool id_odd;         /* the last packet was not numbered like this */
 	uint16_t last_id;
+	uint64_t id_at;
 	struct ibp_req req;
 	struct ibp_resp resp;
 };
@@ -184,6 +189,9 @@ void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, 
 		  struct eng_why *why);
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport);
+
+/* ident.c: q may be NULL (datagrams to a group). Counts what it refuses. */
+bool ibp_icrc_good(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
 
 /* train.c: begin .. (payload into the iov) .. end. */
 /*
