@@ -90,11 +90,14 @@ void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, 
 {
 	int event = eng_verdicts[v].event;
 
-	if (qp->why_said != v)
-		eng_why(qp, v, NULL);
+	bool said = qp->why_said == v;
+
 	qp->why_said = 0;
 	if (eng_qp_state(qp) == IBV_QPS_ERR)
 		return;
+	if (!said)
+		eng_why(qp, v, NULL);
+	qp->why_said = 0;
 	qp->sq_draining = qp->sqd_notify = false;
 	eng_qp_set_state(qp, next);
 	ut_debug("%s: QP 0x%06x is in error: %s", qp->dev->name, qp->qpn, eng_verdicts[v].name);

@@ -28,6 +28,8 @@
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
 #define IBP_WINDOW_MIN 4u
+#define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
+#define IBP_ID_STRIKES 8
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
 
 /* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
@@ -149,8 +151,6 @@ struct ibp_req {
 	bool limited;
 };
 
-enum ibp_id_mode { IBP_ID_UNKNOWN, IBP_ID_TRAIN, IBP_ID_COUNTS, IBP_ID_ANY };
-
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
@@ -160,11 +160,9 @@ struct ibp_qp {
 	struct eng_av ud_av; /* the path's, for UD */
 	uint32_t mtu;        /* bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
-	/* How the peer numbers its IPv4 packets (ident.c). */
-	uint8_t id_mode, id_jumps;
-	bool id_odd;         /* the last packet was not numbered like this */
+	bool id_known;      /* last_id is the peer's last IPv4 identification */
+	uint8_t id_strikes; /* implausible ones in a row */
 	uint16_t last_id;
-	uint64_t id_at;
 	struct ibp_req req;
 	struct ibp_resp resp;
 };
@@ -189,9 +187,6 @@ void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, 
 		  struct eng_why *why);
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport);
-
-/* ident.c: q may be NULL (datagrams to a group). Counts what it refuses. */
-bool ibp_icrc_good(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
 
 /* train.c: begin .. (payload into the iov) .. end. */
 /*

@@ -129,9 +129,6 @@ static void take_address(struct ibp_qp *q)
 	struct eng_av av;
 
 	ibp_train_flush(q->port);
-	q->id_mode = IBP_ID_UNKNOWN;
-	q->id_jumps = 0;
-	q->id_odd = false;
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
