@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 	printf("%" PRIu64 " messages; %" PRIu64 " packets, %" PRIu64 " lost, %" PRIu64
 	       " doubled, %" PRIu64 " delayed, %" PRIu64 " damaged, virtual %" PRIu64 " ms\n",
 	       done_messages, st.sent, st.lost, st.doubled, st.delayed, st.damaged,
-	       (world.now - 1000 * UT_S) / UT_MS);
+	       (uint64_t)((world.now - 1000 * UT_S) / UT_MS));
 	for (int i = 0; i < n_pairs; i++)
 		close_pair(&pairs[i]);
 	sim_world_close(&world);

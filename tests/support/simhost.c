@@ -30,9 +30,10 @@ static int progress(struct eng_dev *dev)
 		dev->proto->qp_kick(qp);
 		did++;
 	}
-	do
-		did += ibp_transmit(dev, h->world->now, false);
-	while (ibp_busy(dev) && !h->stopped && did < 100000);
+	do {
+		n = ibp_transmit(dev, h->world->now, false);
+		did += n;
+	} while (n && ibp_busy(dev) && did < 100000);
 	return did;
 }
 

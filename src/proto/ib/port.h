@@ -28,6 +28,8 @@
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
 #define IBP_WINDOW_MIN 4u
+#define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
+#define IBP_ID_STRIKES 8
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
 
 /* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
@@ -158,7 +160,8 @@ struct ibp_qp {
 	struct eng_av ud_av; /* the path's, for UD */
 	uint32_t mtu;        /* bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
-	bool id_counts;      /* the peer's IPv4 identification runs */
+	bool id_known;      /* last_id is the peer's last IPv4 identification */
+	uint8_t id_strikes; /* implausible ones in a row */
 	uint16_t last_id;
 	struct ibp_req req;
 	struct ibp_resp resp;

@@ -153,11 +153,9 @@ static void enter_error(struct ibp_qp *q)
 		ibp_resp_ack(q);
 	ibp_qp_stop(q);
 	if (q->resp.have_rwqe) {
-		struct eng_cqe e = { .status = IBV_WC_WR_FLUSH_ERR };
-
 		q->resp.have_rwqe = false;
-		eng_recv_done(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
-			      q->resp.rwqe->wr_id, &e);
+		eng_recv_failed(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
+				q->resp.rwqe->wr_id, ENG_V_FLUSH);
 	}
 	eng_qp_flush(q->qp);
 }

@@ -165,7 +165,8 @@ void ibp_req_complete(struct ibp_qp *q)
 	struct eng_ring *sq = &q->qp->sq;
 	struct eng_swqe *w;
 
-	while (sq->head != sq->tail) {
+	/* A completion may overrun its queue, which stops the QP. */
+	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
 		w = eng_ring_head(sq);
 		if (w->verdict && q->req.halted) {
 			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);

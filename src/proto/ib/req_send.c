@@ -104,7 +104,7 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			return STEP_STOP;
 		v = w->opcode == IBV_WR_LOCAL_INV
 			    ? eng_mkey_invalidate(q->qp, w->imm)
-			    : eng_mw_bind(q->qp, w->bind.mw, w->bind.key, &w->bind.info);
+			    : eng_mw_bind(q->qp, w);
 		w->started = w->done = 1;
 		if (v == ENG_V_RX_INVALIDATE)
 			v = ENG_V_MW_BIND;
