@@ -80,13 +80,13 @@ static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, i
 	       (!since || now - since < DEV_DEFER_NS);
 }
 
-/* The owner of a deferred acknowledgement came late, or never: the thread
- * found it. Either way the application does not work like that now. */
-static void judge_deferral(struct dev_adapter *a, enum dev_driver by, uint64_t now)
+/* The owner of a deferred acknowledgement came late, or never: the application
+ * does not work like that now. */
+static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && (by == DEV_BY_THREAD || now - since > DEV_DEFER_NS))
+	if (since && now - since > DEV_DEFER_NS)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
@@ -115,7 +115,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 			;
 		return 0;
 	}
-	judge_deferral(a, by, now);
+	judge_deferral(a, now);
 	received = receive_all(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;
