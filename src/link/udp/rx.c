@@ -96,7 +96,7 @@ static void forward(struct udp_link *u, struct udp_local *lo, const struct link_
 
 	memcpy(m.src, rx->src, 16);
 	if (slot < UDP_SLOTS)
-		r = udp_mail_send(u, lo, slot, &m, rx->data, rx->len);
+		r = udp_outbox_send(u, lo, slot, &m, rx->data, rx->len);
 	if (r == 0)
 		u->stats.forwarded++;
 	else
@@ -246,6 +246,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	struct udp_local *lo;
 	int n = hand_out(u, v, 0, max);
 
+	if (u->outbox_used)
+		udp_outbox_flush(u);
 	if (++u->calls % RX_LOOK_CALLS == 0)
 		udp_look(u);
 	if (!u->carry.left)

@@ -46,6 +46,7 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 {
 	if (u->carry.local == lo)
 		u->carry.left = 0;
+	udp_outbox_forget(u, lo);
 	udp_unwatch(u, &lo->main);
 	udp_unwatch(u, &lo->mail);
 	link_sys_close(&lo->order.lock);
@@ -66,6 +67,7 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);
+	udp_outbox_flush(u);
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_unwatch(u, &lo->main);
@@ -357,6 +359,7 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->groups);
 	ut_list_init(&u->hot);
 	ut_list_init(&u->errors);
+	ut_list_init(&u->outbox);
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
