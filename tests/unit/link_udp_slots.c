@@ -97,6 +97,11 @@ static void await(const char *what, bool (*cond)(void))
 		if (ut_now() > end) {
 			fprintf(stderr, "waited in vain: %s\n", what);
 			for (int i = 0; i < PLACES; i++)
+				fprintf(stderr, "%d: state %d, %llu handed on, %llu dropped\n", i,
+					board->place[i].state,
+					(unsigned long long)board->place[i].forwarded,
+					(unsigned long long)board->place[i].dropped);
+			for (int i = 0; i < PLACES; i++)
 				for (int k = 0; k < PLACES; k++)
 					if (board->place[i].sent[k] != board->place[k].got[i])
 						fprintf(stderr, "%d -> %d: %u sent, %u arrived\n", i,

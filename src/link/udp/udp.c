@@ -22,6 +22,7 @@
 #define UDP_TRAIN_BYTES 65507 /* the largest payload over IPv4 */
 #define UDP_TRAIN_PACKETS 64
 #define UDP_LOCK_WAIT (300 * UT_MS)
+#define UDP_LEAVE_TRIES 20
 #define UDP_NONE_YET 0xffffu /* u->slot before the first address */
 
 static void set_slot(struct udp_link *u, unsigned slot)
@@ -67,7 +68,14 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);
-	udp_outbox_flush(u);
+	/* Mailboxes that are full empty soon, or their owner is stopped. */
+	for (int i = 0; i < UDP_LEAVE_TRIES && u->outbox_used; i++) {
+		struct timespec ms = { 0, (long)UT_MS };
+
+		udp_outbox_flush(u);
+		if (u->outbox_used)
+			LINK_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
+	}
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_unwatch(u, &lo->main);
