@@ -71,6 +71,7 @@ struct udp_local {
 	uint32_t scope;
 	struct udp_port main, mail;
 	bool mail_ready;
+	unsigned mail_hot;     /* read without being told for so many calls */
 	struct udp_order order;
 	int tos, ttl;          /* defaults set on the main socket */
 };
