@@ -13,7 +13,9 @@
 #include "util/clock.h"
 
 #include <errno.h>
+#include <sched.h>
 
+#define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define RX_BATCHES 4   /* receive calls in one round */
 #define PENDING_MAX 64 /* QPs kicked in one round */
 #define ERRORS_MAX 16
@@ -138,8 +140,18 @@ int dev_progress(struct eng_dev *dev)
 	return dev_run(dev_adapter_of(dev), DEV_BY_APP);
 }
 
-/* Polling shows in progress itself, and posting is no sign of it (own.h), so
- * there is nothing to note here. */
-void dev_attend(struct eng_dev *dev)
+/*
+ * Who spins beside its partner on one processor waits for a scheduler tick
+ * (4 ms) unless it gives way; on idle processors a yield costs less than the
+ * receive call that just found nothing.
+ */
+void dev_polled(struct eng_dev *dev, int did)
 {
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (did)
+		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
+	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=
+		 DEV_POLLS_TO_YIELD)
+		sched_yield();
 }

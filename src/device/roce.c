@@ -204,7 +204,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 static const struct eng_dev_ops roce_ops = {
 	.progress = dev_progress,
 	.wait = wait_on,
-	.attend = dev_attend,
+	.polled = dev_polled,
 	.attach = attach,
 	.mcast_join = mcast_join,
 	.mcast_leave = mcast_leave,
@@ -242,9 +242,21 @@ static int roce_open(struct dev_adapter *a)
 	return 0;
 }
 
+/* What went over the wire, for those who ask why it took so long. */
+static void log_counters(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	for (int i = 0; i < ENG_C_COUNT; i++)
+		if (a->dev.counters[i])
+			ut_debug("%s: %llu %s", a->info.name,
+				 (unsigned long long)a->dev.counters[i],
+				 eng_counter_rows[i].text);
+}
+
 static void roce_close(struct dev_adapter *a)
 {
 	if (a->link) {
+		log_counters(a);
 		ibp_port_fini(&a->dev);
 		a->link->ops->close(a->link);
 		a->link = NULL;

@@ -63,6 +63,8 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 		return atomic_load(&o->deadline);
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
+	/* The caller counts as who polls, or its next wait would not lead. */
+	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
 	return dev_own_tick(o, ut_now());
 }

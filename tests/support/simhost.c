@@ -45,9 +45,10 @@ static int no_wait(struct eng_dev *dev, int fd)
 	return 0;
 }
 
-static void nothing(struct eng_dev *dev)
+static void polled(struct eng_dev *dev, int did)
 {
 	(void)dev;
+	(void)did;
 }
 
 static int attach(struct eng_dev *dev)
@@ -85,7 +86,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .attend = nothing, .attach = attach,
+	.progress = progress, .wait = no_wait, .polled = polled, .attach = attach,
 	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
 };
 

@@ -105,7 +105,7 @@ static const struct dev_machine fake_machine = {
 	fake_receive, fake_unreachable, fake_transmit, fake_acks, fake_busy, fake_next,
 };
 
-static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .attend = dev_attend };
+static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };
 static const struct eng_proto_ops fake_proto = { .name = "fake" };
 
 static void make_adapter(void)

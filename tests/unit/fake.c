@@ -26,7 +26,7 @@ static int no_wait(struct eng_dev *dev, int fd)
 	return 0;
 }
 
-static void attend(struct eng_dev *dev)
+static void polled(struct eng_dev *dev, int did)
 {
 }
 
@@ -59,7 +59,7 @@ static void why(struct eng_dev *dev, const char *s)
 {
 }
 
-static const struct eng_dev_ops ops = { progress, no_wait, attend, attach, join, leave, port, why };
+static const struct eng_dev_ops ops = { progress, no_wait, polled, attach, join, leave, port, why };
 
 static int qp_init(struct eng_qp *qp)
 {
