@@ -18,7 +18,7 @@
 
 #define OUTBOX_MAX 1024
 #define OUTBOX_RETRY (200 * UT_US)
-#define OUTBOX_AGE (500 * UT_MS)
+#define OUTBOX_AGE (2 * UT_S)
 
 struct parcel {
 	struct ut_list node;
