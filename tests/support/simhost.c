@@ -18,6 +18,7 @@ static int progress(struct eng_dev *dev)
 	struct eng_qp *qp;
 	int n, did = 0;
 
+	eng_dev_held(dev);
 	if (h->stopped)
 		return 0;
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
@@ -53,6 +54,7 @@ static void polled(struct eng_dev *dev, int did)
 
 static int attach(struct eng_dev *dev)
 {
+	eng_dev_held(dev);
 	dev->qpn_fixed = 0;
 	dev->qpn_mask = 0xffffff;
 	return 0;
