@@ -89,17 +89,24 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
  * writable first by a call that can; what remains is an application that
  * unmaps in the same microsecond.
  */
+static bool populate(uintptr_t at)
+{
+	uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+
+	return madvise((void *)page, 8, MADV_POPULATE_WRITE) == 0;
+}
+
 static bool touchable(struct ibp_qp *q, void *at)
 {
 	uint8_t *scratch;
 	size_t off = ibp_scratch(q->port, &scratch);
 	struct iovec iov = { at, 8 };
-	uintptr_t page = (uintptr_t)at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
 	int keep = errno;
 	bool good = ut_stage_gather(&q->port->train.stage, off, &iov, 1) == 8;
 
-	if (good && madvise((void *)page, 8, MADV_POPULATE_WRITE) < 0 &&
-	    errno != EINVAL && errno != ENOSYS)
+	/* An old kernel and a read-only page both answer EINVAL; memory of our
+	 * own tells which it was. */
+	if (good && !populate((uintptr_t)at) && populate((uintptr_t)scratch))
 		good = false;
 	errno = keep;
 	return good;

@@ -106,9 +106,11 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t before = q->port->sent;
 
-	if (eng_qp_state(q->qp) != IBV_QPS_RTS)
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+
+	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	while (!r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+	while (st == IBV_QPS_RTS && !r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;
