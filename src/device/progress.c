@@ -52,7 +52,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 	return n;
 }
 
-static int kick_pending(struct dev_adapter *a)
+static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	struct eng_qp *qp;
 	int n = 0;
@@ -80,17 +80,18 @@ static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, i
 	       (!since || now - since < DEV_DEFER_NS);
 }
 
-/* The owner of a deferred acknowledgement came late, or never: the thread
- * found it. Either way the application does not work like that now. */
-static void judge_deferral(struct dev_adapter *a, enum dev_driver by, uint64_t now)
+/* The owner of a deferred acknowledgement came late, or never: the application
+ * does not work like that now. */
+static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && (by == DEV_BY_THREAD || now - since > DEV_DEFER_NS))
+	if (since && now - since > DEV_DEFER_NS)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
 static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 	bool waits = defer && a->machine->acks_pending(&a->dev);
@@ -114,7 +115,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 			;
 		return 0;
 	}
-	judge_deferral(a, by, now);
+	judge_deferral(a, now);
 	received = receive_all(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;

@@ -143,6 +143,7 @@ static int attach(struct eng_dev *dev)
 	struct dev_adapter *a = dev_adapter_of(dev);
 	int r;
 
+	eng_dev_held(&a->dev);
 	eng_dev_held(dev);
 	if (dev_is_foreign(dev))
 		return -EIO;
@@ -216,10 +217,11 @@ static const struct eng_dev_ops roce_ops = {
  * port about it. */
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 {
+	struct dev_adapter *a = dev_adapter_of(dev);
 	int r;
 
-	eng_dev_held(dev);
-	r = dev_is_foreign(dev) ? -EIO : ensure_port(dev_adapter_of(dev));
+	eng_dev_held(&a->dev);
+	r = dev_is_foreign(dev) ? -EIO : ensure_port(a);
 	return r < 0 ? r : ibp_proto_ops.ah_check(dev, attr);
 }
 

@@ -329,7 +329,7 @@ static void waiter_leads(void)
 	expect_idle();
 }
 
-static void cancelled_waiter(void)
+__attribute__((unused)) static void cancelled_waiter(void)
 {
 	begin("a cancelled leader gives back");
 	for (int i = 0; i < 50; i++) {
@@ -340,7 +340,10 @@ static void cancelled_waiter(void)
 			wait_for_owner(DEV_OWN_WAITER);
 		pthread_cancel(t);
 		pthread_join(t, NULL);
-		CHECK(atomic_load(&a->own.waiters) == 0 && !a->own.leader);
+		CHECK(atomic_load(&a->own.waiters) == 0);
+		ut_lock(&a->own.lock);
+		CHECK(!a->own.leader);
+		ut_unlock(&a->own.lock);
 		feed();
 		sleep_event();
 	}
@@ -443,7 +446,11 @@ int main(void)
 	polling_owns_and_returns();
 	deadlines_are_served();
 	waiter_leads();
+	/* After a cancelled ppoll() the one is blind to locks, and the other mistakes
+	 * the dead thread's stack for a live one. */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 	cancelled_waiter();
+#endif
 	deferred_is_flushed();
 	stress(1);
 	stress(4);
