@@ -288,10 +288,12 @@ static void on_async(const struct ibv_async_event *e, void *arg)
 static void handlers(void)
 {
 	static struct bed b;
-	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED },
-			   *bad;
+	struct ibv_sge sge = { .addr = (uintptr_t)b.buf, .length = 8 };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+				  .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	make_bed(&b);
+	sge.lkey = b.mr->lkey;
 	CHECK(!dpl_set_comp_handler(b.ch, on_comp, &seen));
 	CHECK(!dpl_set_async_handler(b.c, on_async, &seen_async));
 	CHECK(!ibv_req_notify_cq(b.cq, 0));
