@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -385,6 +387,76 @@ static void forks(void)
 	free_bed(&b);
 }
 
+static atomic_int alarms;
+
+static void on_alarm(int sig)
+{
+	atomic_fetch_add(&alarms, 1);
+}
+
+static void *get_event(void *arg)
+{
+	struct bed *b = arg;
+	struct ibv_cq *cq;
+	void *context;
+	long r = ibv_get_cq_event(b->ch, &cq, &context);
+
+	if (!r)
+		ibv_ack_cq_events(cq, 1);
+	return (void *)(r ? (long)errno : -1L);
+}
+
+/* What a signal does to a thread that waits for an event: `flags` of its
+ * handler, and what the call is to say (0: nothing, it goes on). */
+static void interrupt(struct bed *b, int flags, int want)
+{
+	struct sigaction a = { .sa_handler = on_alarm, .sa_flags = flags };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED },
+			   *bad;
+	struct ibv_wc wc;
+	pthread_t t;
+	void *got;
+	int before = atomic_load(&alarms);
+
+	CHECK(!sigaction(SIGUSR1, &a, NULL));
+	CHECK(!ibv_req_notify_cq(b->cq, 0));
+	CHECK(!pthread_create(&t, NULL, get_event, b));
+	do { /* until it is known to have met the thread in its wait */
+		poll(NULL, 0, 20);
+		pthread_kill(t, SIGUSR1);
+	} while (atomic_load(&alarms) < before + 3 && pthread_tryjoin_np(t, &got));
+	if (!want) {
+		CHECK(!ibv_post_send(b->qp[0], &wr, &bad));
+		CHECK(!pthread_join(t, &got) && (long)got == -1);
+		while (!ibv_poll_cq(b->cq, 1, &wc))
+			;
+	} else {
+		CHECK((long)got == want);
+	}
+	signal(SIGUSR1, SIG_DFL);
+}
+
+static void waits(void)
+{
+	static struct bed b;
+	struct ibv_async_event e;
+	struct ibv_cq *cq;
+	void *context, *got;
+	pthread_t t;
+
+	make_bed(&b);
+	interrupt(&b, SA_RESTART, 0);
+	interrupt(&b, 0, EINTR);
+	CHECK(!pthread_create(&t, NULL, get_event, &b));
+	poll(NULL, 0, 20);
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &got) && got == PTHREAD_CANCELED);
+	fcntl(b.ch->fd, F_SETFL, O_NONBLOCK);
+	fcntl(b.c->async_fd, F_SETFL, O_NONBLOCK);
+	CHECK(ibv_get_cq_event(b.ch, &cq, &context) == -1 && errno == EAGAIN);
+	CHECK(ibv_get_async_event(b.c, &e) == -1 && errno == EAGAIN);
+	free_bed(&b);
+}
+
 int main(void)
 {
 	int n = 0;
@@ -407,6 +479,7 @@ int main(void)
 	adapter();
 	handlers();
 	imports();
+	waits();
 	leaks();
 	forks();
 	ibv_free_device_list(list);
