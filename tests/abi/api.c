@@ -424,7 +424,7 @@ static void interrupt(struct bed *b, int flags, int want)
 	do { /* until it is known to have met the thread in its wait */
 		poll(NULL, 0, 20);
 		pthread_kill(t, SIGUSR1);
-	} while (atomic_load(&alarms) < before + 3 && pthread_tryjoin_np(t, &got));
+	} while ((want || atomic_load(&alarms) < before + 3) && pthread_tryjoin_np(t, &got));
 	if (!want) {
 		CHECK(!ibv_post_send(b->qp[0], &wr, &bad));
 		CHECK(!pthread_join(t, &got) && (long)got == -1);
