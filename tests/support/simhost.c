@@ -6,6 +6,7 @@
 #include "util/heap.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #define BATCH 64
 
@@ -44,9 +45,10 @@ static int no_wait(struct eng_dev *dev, int fd)
 	return 0;
 }
 
-static void nothing(struct eng_dev *dev)
+static void polled(struct eng_dev *dev, int did)
 {
 	(void)dev;
+	(void)did;
 }
 
 static int attach(struct eng_dev *dev)
@@ -84,9 +86,27 @@ static void why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .attend = nothing, .attach = attach,
+	.progress = progress, .wait = no_wait, .polled = polled, .attach = attach,
 	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
 };
+
+/* Public handles are the engine's objects themselves here. */
+static struct eng_ah *as_ah(struct ibv_ah *ah)
+{
+	return (struct eng_ah *)ah;
+}
+
+static struct eng_mkey *as_mw(struct ibv_mw *mw)
+{
+	return (struct eng_mkey *)mw;
+}
+
+static struct eng_mkey *as_mr(struct ibv_mr *mr)
+{
+	return (struct eng_mkey *)mr;
+}
+
+static const struct eng_shell shell = { as_ah, as_mw, as_mr };
 
 static void set_limits(struct eng_dev *dev)
 {
@@ -130,6 +150,7 @@ static void host_open(struct sim_world *w, int i, const struct sim_options *o)
 	CHECK(eng_gid_add(&h->dev, &g) == 0);
 	ut_unlock(&h->dev.lock);
 	CHECK(eng_ctx_open(&h->dev, &h->ctx) == 0);
+	h->ctx->shell = &shell;
 	CHECK(eng_pd_alloc(&h->dev, &h->pd) == 0);
 }
 
@@ -174,6 +195,8 @@ bool sim_round(struct sim_world *w)
 		did |= progress(&h->dev) > 0;
 		ut_unlock(&h->dev.lock);
 	}
+	if (w->each_round)
+		w->each_round(w->each_round_arg);
 	return did;
 }
 
@@ -226,7 +249,7 @@ void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_o
 	};
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 
-	e->h = h;
+	*e = (struct sim_end){ .h = h };
 	CHECK(eng_cq_create(h->ctx, 4 * depth, NULL, false, &e->scq) == 0);
 	CHECK(eng_cq_create(h->ctx, 4 * depth, NULL, false, &e->rcq) == 0);
 	spec.send_cq = e->scq;
@@ -247,13 +270,19 @@ static uint8_t pick(uint8_t v, uint8_t def, bool zero)
 void sim_end_connect(struct sim_end *e, const struct sim_end *peer, uint32_t my_psn,
 		     uint32_t peer_psn, const struct sim_qp_options *o)
 {
+	sim_end_aim(e, peer->h->addr, peer->qp->qpn, my_psn, peer_psn, o);
+}
+
+void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32_t my_psn,
+		 uint32_t peer_psn, const struct sim_qp_options *o)
+{
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = o->mtu ? o->mtu : IBV_MTU_1024,
-		.dest_qp_num = peer->qp->qpn, .rq_psn = peer_psn, .sq_psn = my_psn,
+		.dest_qp_num = qpn, .rq_psn = peer_psn, .sq_psn = my_psn,
 		.max_rd_atomic = pick(o->rd_atomic, 8, o->rd_atomic_zero),
 		.max_dest_rd_atomic = pick(o->rd_atomic, 8, o->rd_atomic_zero),
-		.min_rnr_timer = o->min_rnr ? o->min_rnr : 1,
-		.timeout = o->timeout ? o->timeout : 8,
+		.min_rnr_timer = pick(o->min_rnr, 1, o->min_rnr_zero),
+		.timeout = pick(o->timeout, 8, o->timeout_zero),
 		.retry_cnt = pick(o->retry, 7, o->retry_zero),
 		.rnr_retry = pick(o->rnr_retry, 7, o->rnr_zero),
 		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
@@ -261,7 +290,7 @@ void sim_end_connect(struct sim_end *e, const struct sim_end *peer, uint32_t my_
 	enum ibv_qp_type t = e->qp->type;
 	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	memcpy(a.ah_attr.grh.dgid.raw, peer->h->addr, 16);
+	memcpy(a.ah_attr.grh.dgid.raw, addr, 16);
 	if (t != IBV_QPT_UD)
 		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	if (t == IBV_QPT_RC) {
@@ -287,6 +316,18 @@ void sim_end_close(struct sim_end *e)
 	CHECK(eng_qp_destroy(e->qp) == 0);
 	CHECK(eng_cq_destroy(e->scq) == 0);
 	CHECK(eng_cq_destroy(e->rcq) == 0);
+	if (e->mr)
+		CHECK(eng_mr_dereg(e->mr) == 0);
+	if (e->mem)
+		munmap(e->mem, e->mem_len);
+}
+
+void sim_end_memory(struct sim_end *e, size_t len)
+{
+	e->mem_len = (len + 4095) & ~4095ull;
+	e->mem = mmap(NULL, e->mem_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(e->mem != MAP_FAILED);
+	e->mr = sim_reg(e->h, e->mem, e->mem_len);
 }
 
 struct eng_mkey *sim_reg(struct sim_host *h, void *buf, size_t len)
@@ -300,4 +341,92 @@ struct eng_mkey *sim_reg(struct sim_host *h, void *buf, size_t len)
 
 	CHECK(eng_mr_reg(h->pd, &s, &mr) == 0);
 	return mr;
+}
+
+static void fill_target(struct ibv_send_wr *wr, const struct sim_op *o)
+{
+	if (o->ah) {
+		wr->wr.ud.ah = (struct ibv_ah *)o->ah;
+		wr->wr.ud.remote_qpn = o->qpn;
+		wr->wr.ud.remote_qkey = o->qkey;
+	} else if (o->code == IBV_WR_ATOMIC_CMP_AND_SWP || o->code == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = (uintptr_t)o->remote;
+		wr->wr.atomic.rkey = o->rkey;
+		wr->wr.atomic.compare_add = o->add;
+		wr->wr.atomic.swap = o->swap;
+	} else {
+		wr->wr.rdma.remote_addr = (uintptr_t)o->remote;
+		wr->wr.rdma.rkey = o->rkey;
+	}
+}
+
+int sim_post(struct sim_end *e, const struct sim_op *o)
+{
+	struct ibv_sge sge = { (uintptr_t)o->at, o->len,
+			       o->lkey ? o->lkey : e->mr ? e->mr->key : 0 };
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = o->id, .sg_list = &sge, .num_sge = o->len ? 1 : 0, .opcode = o->code,
+		.send_flags = o->flags | IBV_SEND_SIGNALED, .imm_data = o->imm,
+	};
+
+	fill_target(&wr, o);
+	return eng_post_send(e->qp, &wr, &bad);
+}
+
+int sim_post_recv(struct sim_end *e, uint64_t id, void *at, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)at, len, e->mr->key };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = len ? 1 : 0 }, *bad;
+
+	return eng_post_recv(e->qp, &wr, &bad);
+}
+
+struct wait {
+	struct eng_cq *cq;
+	struct ibv_wc wc;
+	bool got;
+};
+
+static bool took(void *arg)
+{
+	struct wait *x = arg;
+
+	if (!x->got && eng_cq_held(x->cq))
+		x->got = eng_cq_poll(x->cq, 1, &x->wc) == 1;
+	return x->got;
+}
+
+struct ibv_wc sim_wc(struct sim_world *w, struct eng_cq *cq)
+{
+	struct wait x = { .cq = cq };
+
+	CHECK_MSG(sim_run(w, 100 * UT_S, took, &x), "no completion came");
+	return x.wc;
+}
+
+struct ibv_wc sim_wc_is(struct sim_world *w, struct eng_cq *cq, enum ibv_wc_status status)
+{
+	struct ibv_wc wc = sim_wc(w, cq);
+
+	CHECK_MSG(wc.status == status, "request %llu ended with status %d, not %d",
+		  (unsigned long long)wc.wr_id, wc.status, status);
+	return wc;
+}
+
+void sim_no_wc(struct sim_world *w, struct eng_cq *cq, uint64_t ns)
+{
+	struct wait x = { .cq = cq };
+
+	CHECK_MSG(!sim_run(w, ns, took, &x), "request %llu completed with status %d",
+		  (unsigned long long)x.wc.wr_id, x.wc.status);
+}
+
+bool sim_event(struct sim_host *h, enum ibv_event_type type)
+{
+	struct eng_event e;
+
+	while (eng_async_get(h->ctx, &e) == 0)
+		if (e.type == type)
+			return true;
+	return false;
 }

@@ -35,6 +35,8 @@ struct sim_world {
 	uint64_t now;
 	int n;
 	struct sim_host host[SIM_HOSTS];
+	void (*each_round)(void *); /* for parties that are no host; may be NULL */
+	void *each_round_arg;
 };
 
 struct sim_options {
@@ -60,7 +62,7 @@ struct sim_qp_options {
 	enum ibv_mtu mtu;                 /* IBV_MTU_1024 */
 	uint32_t psn_a, psn_b;
 	uint8_t timeout, retry, rnr_retry, min_rnr, rd_atomic; /* 8 (1 ms), 7, 7, 1, 8 */
-	bool rd_atomic_zero, retry_zero, rnr_zero; /* really 0 */
+	bool rd_atomic_zero, retry_zero, rnr_zero, timeout_zero, min_rnr_zero; /* really 0 */
 	struct eng_srq *srq;
 };
 
@@ -68,6 +70,10 @@ struct sim_end {
 	struct sim_host *h;
 	struct eng_cq *scq, *rcq;
 	struct eng_qp *qp;
+	/* After sim_end_memory(). */
+	uint8_t *mem;
+	size_t mem_len;
+	struct eng_mkey *mr;
 };
 
 /* A connected pair, in RTS; ends a and b may be on the same host. */
@@ -77,9 +83,41 @@ void sim_pair(struct sim_end *a, struct sim_host *ha, struct sim_end *b, struct 
 void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_options *o);
 void sim_end_connect(struct sim_end *e, const struct sim_end *peer, uint32_t my_psn,
 		     uint32_t peer_psn, const struct sim_qp_options *o);
+/* The same against any address and QPN. */
+void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32_t my_psn,
+		 uint32_t peer_psn, const struct sim_qp_options *o);
+/* Gives an end zeroed memory of its own, registered with all rights. */
+void sim_end_memory(struct sim_end *e, size_t len);
+/* Memory too. */
 void sim_end_close(struct sim_end *e);
 
 /* A region of the host's PD with all rights. */
 struct eng_mkey *sim_reg(struct sim_host *h, void *buf, size_t len);
+
+/* A work request in a test's words; lkey 0 = the end's own region. */
+struct sim_op {
+	enum ibv_wr_opcode code;
+	uint64_t id;
+	void *at;
+	uint32_t len, lkey;
+	void *remote;
+	uint32_t rkey, imm;
+	unsigned flags; /* besides SIGNALED */
+	uint64_t add, swap;
+	struct eng_ah *ah;
+	uint32_t qpn, qkey;
+};
+
+/* Posts; the result of eng_post_send / eng_post_recv. */
+int sim_post(struct sim_end *e, const struct sim_op *o);
+int sim_post_recv(struct sim_end *e, uint64_t id, void *at, uint32_t len);
+/* Runs until the queue has a completion and takes it; the test fails after 100 s. */
+struct ibv_wc sim_wc(struct sim_world *w, struct eng_cq *cq);
+/* The same, and its status must be this. */
+struct ibv_wc sim_wc_is(struct sim_world *w, struct eng_cq *cq, enum ibv_wc_status status);
+/* Runs for so long; nothing may complete there. */
+void sim_no_wc(struct sim_world *w, struct eng_cq *cq, uint64_t ns);
+/* Takes an asynchronous event of the host; false when there is none. */
+bool sim_event(struct sim_host *h, enum ibv_event_type type);
 
 #endif

@@ -21,7 +21,8 @@
 
 #define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
 #define RX_LOOK_EMPTY 8  /* empty calls per look at the quiet sockets */
-#define RX_LOOK_CALLS 64 /* calls per look when there is always something */
+#define RX_LOOK_CALLS 16 /* calls per look when there is always something */
+#define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_STREAK 16     /* successes until another hot socket goes first */
 
 static int cmsg_int(const struct cmsghdr *c)
@@ -96,7 +97,7 @@ static void forward(struct udp_link *u, struct udp_local *lo, const struct link_
 
 	memcpy(m.src, rx->src, 16);
 	if (slot < UDP_SLOTS)
-		r = udp_mail_send(u, lo, slot, &m, rx->data, rx->len);
+		r = udp_outbox_send(u, lo, slot, &m, rx->data, rx->len);
 	if (r == 0)
 		u->stats.forwarded++;
 	else
@@ -233,6 +234,8 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
 			n++;
 			--*reads;
+			/* Where one came others follow, and the mailbox is small. */
+			lo->mail_hot = RX_MAIL_HOT;
 			u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
 		}
 	}
@@ -246,6 +249,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	struct udp_local *lo;
 	int n = hand_out(u, v, 0, max);
 
+	if (u->outbox_used)
+		udp_outbox_flush(u);
 	if (++u->calls % RX_LOOK_CALLS == 0)
 		udp_look(u);
 	if (!u->carry.left)
@@ -258,7 +263,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	/* Not over the rest of a train: its place would be the next but seven. */
 	if (!u->carry.left)
 		ut_list_each(lo, &u->locals, node)
-			if (lo->mail_ready)
+			if (lo->mail_ready || (lo->mail_hot && lo->mail_hot--))
 				n = read_mail(u, lo, v, n, max, &reads);
 	u->active = u->active || n;
 	return n;

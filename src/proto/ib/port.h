@@ -102,6 +102,7 @@ struct ibp_rdres {
 	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
 	uint32_t rkey, msn;
 	uint32_t length;
+	uint32_t tx_bytes; /* this answer ends before this offset */
 	bool used, atomic, pending, replay;
 };
 

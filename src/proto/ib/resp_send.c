@@ -89,7 +89,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 {
 	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
 	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->mtu, off;
-	uint64_t left = e->length - skip;
+	uint64_t left = e->tx_bytes - skip;
 	struct eng_mkey *mk;
 	struct iovec *iov;
 	int max, n = 0, v;

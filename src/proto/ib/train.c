@@ -61,11 +61,12 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 			      const struct ibp_path *path, bool response, uint32_t size, int *max)
 {
 	struct ibp_train *t = &port->train;
+	enum ibv_qp_state before = eng_qp_state(qp);
 
 	if (t->waiting || (t->n && !joins(port, qp, path, response, size)))
 		ibp_train_flush(port);
 	/* The flush may have found a fault of this very QP. */
-	if (t->waiting || eng_qp_state(qp) == IBV_QPS_ERR)
+	if (t->waiting || eng_qp_state(qp) != before)
 		return NULL;
 	if (!t->n) {
 		t->qp = qp;
