@@ -29,10 +29,10 @@ static int receive_all(struct dev_adapter *a, uint64_t now)
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
 		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
 
-		for (int i = 0; i < n; i++)
-			a->machine->receive(&a->dev, &a->rx[i], now);
-		if (n > 0)
+		if (n > 0) {
+			a->machine->receive(&a->dev, a->rx, n, now);
 			done += n;
+		}
 		if (n < DEV_RX_BATCH)
 			break;
 	}

@@ -60,7 +60,7 @@ static const struct link_ops fake_link_ops = {
 	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
 };
 
-static void fake_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
+static void fake_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
 {
 	uint64_t one = 1;
 
