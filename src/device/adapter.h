@@ -68,6 +68,7 @@ struct dev_adapter {
 	bool port_up, gone;
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
+	atomic_uint idle_polls; /* in a row, by any thread */
 	struct link_rx rx[DEV_RX_BATCH];
 
 	/* When the oldest waiting acknowledgement was put off, 0 = none. Written

@@ -12,34 +12,28 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Closes the members of an epoll set, and of sets in it. */
-static void close_members(int ep, int depth)
+static void close_members(int ep)
 {
-	char path[64], buf[4096], *line, *save;
-	long n, have = 0;
-	int fd;
+	static char buf[64 * 1024]; /* the child has one thread, and maybe a small stack */
+	char path[64], *line, *save;
+	size_t have = 0;
+	int fd, member;
+	long n;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", ep);
 	fd = (int)DEV_SYS(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	while (have < (long)sizeof(buf) - 1 &&
-	       (n = dev_sys_read(fd, buf + have, sizeof(buf) - 1 - (size_t)have)) > 0)
-		have += n;
+	while (have < sizeof(buf) - 1 &&
+	       (n = dev_sys_read(fd, buf + have, sizeof(buf) - 1 - have)) > 0)
+		have += (size_t)n;
 	dev_sys_close(fd);
 	buf[have] = 0;
-	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		int member;
-
-		if (sscanf(line, "tfd: %d", &member) != 1)
-			continue;
-		if (depth > 0)
-			close_members(member, depth - 1);
-		dev_sys_close(member);
-	}
+	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (sscanf(line, "tfd: %d", &member) == 1)
+			dev_sys_close(member);
 }
 
 void dev_fork_close_link(struct dev_adapter *a)
@@ -47,7 +41,7 @@ void dev_fork_close_link(struct dev_adapter *a)
 	int fd = a->link->ops->fd(a->link);
 
 	if (fd >= 0) {
-		close_members(fd, 2);
+		close_members(fd);
 		dev_sys_close(fd);
 	}
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */

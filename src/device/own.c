@@ -18,6 +18,7 @@ void dev_own_init(struct dev_own *o)
 	atomic_init(&o->deadline, UT_NEVER);
 	atomic_init(&o->leader_until, UT_NEVER);
 	o->ep = -1;
+	o->polls_to_own = DEV_POLLS_TO_OWN;
 }
 
 void dev_own_fini(struct dev_own *o)
@@ -25,7 +26,7 @@ void dev_own_fini(struct dev_own *o)
 	ut_mutex_fini(&o->lock);
 }
 
-void dev_own_watch(struct dev_adapter *a, bool on)
+void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 {
 	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.u64 = a->serial };
 	struct dev_own *o = &a->own;
@@ -114,10 +115,11 @@ void dev_own_polled(struct dev_adapter *a, uint64_t now)
 	uint64_t told = UT_NEVER;
 
 	o->polls++;
+	o->last_poll = now;
 	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
 	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
 		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
-	if (o->polls < DEV_POLLS_TO_OWN || atomic_load(&o->owner) != DEV_OWN_THREAD)
+	if (o->polls < o->polls_to_own || atomic_load(&o->owner) != DEV_OWN_THREAD)
 		return;
 	ut_lock(&o->lock);
 	if (atomic_load(&o->owner) == DEV_OWN_THREAD && o->ep >= 0) {
@@ -129,12 +131,26 @@ void dev_own_polled(struct dev_adapter *a, uint64_t now)
 	dev_thread_wake_by(told);
 }
 
-/* An acknowledgement was put off and the application did not come back for it. */
-static bool overdue(struct dev_adapter *a, uint64_t now)
+/* Does the application that claims to poll look at what comes in? */
+static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
-	uint64_t since = atomic_load(&a->deferred_since);
+	struct dev_own *o = &a->own;
 
-	return since && now - since > DEV_DEFER_NS;
+	if (received && now - o->last_poll > DEV_AWAY_NS) {
+		o->good_ticks = 0;
+		/* Once may be the scheduler's doing. */
+		if (++o->misses < DEV_MISSES)
+			return;
+		o->polls_to_own = DEV_POLLS_WARY;
+		o->misses = 0;
+		ut_lock(&a->own.lock);
+		if (atomic_load(&o->owner) == DEV_OWN_APP)
+			to_thread(a);
+		ut_unlock(&a->own.lock);
+	} else if (++o->good_ticks >= DEV_TRUST_TICKS) {
+		o->polls_to_own = DEV_POLLS_TO_OWN;
+		o->misses = 0;
+	}
 }
 
 static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
@@ -145,7 +161,7 @@ static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lo
 		return false;
 	if (atomic_exchange(&o->beat, false)) {
 		o->next_tick = now + DEV_TICK_NS;
-		return overdue(a, now) || atomic_load(&o->deadline) <= now;
+		return true;
 	}
 	to_thread(a);
 	return true;
@@ -186,10 +202,11 @@ static void rest(struct dev_adapter *a, uint64_t now)
 void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
 	struct dev_own *o = &a->own;
-	bool run, mine;
+	bool run, mine, claimed;
+	uint64_t before;
 	int done;
 
-	ut_lock(&o->lock);
+	ut_lock(&a->own.lock);
 	switch (atomic_load(&o->owner)) {
 	case DEV_OWN_APP:
 		run = serve_app(a, now) || readable;
@@ -201,11 +218,15 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		run = readable || atomic_load(&o->deadline) <= now;
 	}
 	mine = atomic_load(&o->owner) == DEV_OWN_THREAD;
-	ut_unlock(&o->lock);
+	claimed = atomic_load(&o->owner) == DEV_OWN_APP;
+	ut_unlock(&a->own.lock);
 	if (!run)
 		return;
 	ut_lock(&a->dev.lock);
+	before = a->dev.counters[ENG_C_rx_pkts];
 	done = dev_run(a, DEV_BY_THREAD);
+	if (claimed)
+		judge_poller(a, now, a->dev.counters[ENG_C_rx_pkts] != before);
 	eng_dev_unlock(&a->dev);
 	if (done || !mine)
 		o->idle_wakes = 0;

@@ -17,6 +17,10 @@
  *        |     tick, no poll       `---- (tick armed) -----------'  |
  *        `---------- leaves while others wait; wait() takes it -----'
  *
+ * A program that polls memory for the data of a peer's Write and its queues only
+ * now and then would starve itself under APP: the tick notices packets that
+ * nobody looked for, and from then on takes much more polling as evidence.
+ *
  * Evidence of polling is progress made by an application thread without
  * posted work. Posting alone is not: a program that posts and then sleeps in
  * its own poll() on a completion channel needs the background thread at once.
@@ -38,6 +42,10 @@ struct dev_adapter;
 
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
+#define DEV_POLLS_WARY 4096 /* the same after it was found not to look */
+#define DEV_AWAY_NS 20000ull /* without a poll for so long it looks elsewhere */
+#define DEV_MISSES 3       /* such finds make it untrusted */
+#define DEV_TRUST_TICKS 200 /* ticks without such a find until it is trusted again */
 #define DEV_QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
 #define DEV_IDLE_WAKES 16  /* wake-ups for nothing before a descriptor is rested */
 
@@ -68,6 +76,9 @@ struct dev_own {
 
 	/* dev.lock */
 	uint32_t polls; /* empty polls since the thread last received something */
+	uint32_t polls_to_own; /* DEV_POLLS_TO_OWN or DEV_POLLS_WARY */
+	uint32_t good_ticks, misses;
+	uint64_t last_poll;
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
 

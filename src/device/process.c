@@ -37,6 +37,7 @@ struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };
 struct ut_list dev_process_adapters = UT_LIST_INIT(dev_process_adapters);
 
 static _Atomic unsigned generation = 1;
+static struct ut_list abandoned = UT_LIST_INIT(abandoned); /* the parent's, kept reachable */
 static uint64_t next_serial = 16; /* process lock */
 static bool fork_held;            /* process lock, across a fork */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -103,6 +104,7 @@ static void adopt_or_abandon(struct dev_adapter *a)
 	ut_mutex_init(&a->dev.pending_lock);
 	if (a->link || !a->fork_held) {
 		ut_list_del(&a->node);
+		ut_list_add_tail(&abandoned, &a->node);
 		if (a->link)
 			dev_fork_close_link(a);
 		return;

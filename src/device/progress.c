@@ -13,7 +13,9 @@
 #include "util/clock.h"
 
 #include <errno.h>
+#include <sched.h>
 
+#define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define RX_BATCHES 4   /* receive calls in one round */
 #define PENDING_MAX 64 /* QPs kicked in one round */
 #define ERRORS_MAX 16
@@ -50,7 +52,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 	return n;
 }
 
-static int kick_pending(struct dev_adapter *a)
+static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	struct eng_qp *qp;
 	int n = 0;
@@ -78,17 +80,18 @@ static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, i
 	       (!since || now - since < DEV_DEFER_NS);
 }
 
-/* The owner of a deferred acknowledgement came late, or never: the thread
- * found it. Either way the application does not work like that now. */
-static void judge_deferral(struct dev_adapter *a, enum dev_driver by, uint64_t now)
+/* The owner of a deferred acknowledgement came late, or never: the application
+ * does not work like that now. */
+static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && (by == DEV_BY_THREAD || now - since > DEV_DEFER_NS))
+	if (since && now - since > DEV_DEFER_NS)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
 static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 	bool waits = defer && a->machine->acks_pending(&a->dev);
@@ -112,7 +115,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 			;
 		return 0;
 	}
-	judge_deferral(a, by, now);
+	judge_deferral(a, now);
 	received = receive_all(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;
@@ -138,8 +141,18 @@ int dev_progress(struct eng_dev *dev)
 	return dev_run(dev_adapter_of(dev), DEV_BY_APP);
 }
 
-/* Polling shows in progress itself, and posting is no sign of it (own.h), so
- * there is nothing to note here. */
-void dev_attend(struct eng_dev *dev)
+/*
+ * Who spins beside its partner on one processor waits for a scheduler tick
+ * (4 ms) unless it gives way; on idle processors a yield costs less than the
+ * receive call that just found nothing.
+ */
+void dev_polled(struct eng_dev *dev, int did)
 {
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (did)
+		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
+	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=
+		 DEV_POLLS_TO_YIELD)
+		sched_yield();
 }

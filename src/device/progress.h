@@ -19,8 +19,8 @@ struct eng_dev;
  * Returns the number of things done, 0 = idle. */
 int dev_run(struct dev_adapter *a, enum dev_driver by);
 
-/* eng_dev_ops.progress and .attend */
+/* eng_dev_ops.progress and .polled */
 int dev_progress(struct eng_dev *dev);
-void dev_attend(struct eng_dev *dev);
+void dev_polled(struct eng_dev *dev, int did);
 
 #endif

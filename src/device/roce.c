@@ -6,6 +6,8 @@
  * and then becomes a daemon has nothing yet that a fork would tear apart.
  *
  *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
+ *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
+ *                   for programs that know LIDs only, as qperf
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "device/adapter.h"
@@ -75,6 +77,13 @@ static int open_link(struct link **ret)
 	return r;
 }
 
+static bool no_grh_is_self(const struct dev_adapter *a)
+{
+	const char *v = getenv("DAPPLE_NO_GRH");
+
+	return v && strcmp(v, "self") == 0 && a->info.guid == DEV_LOOPBACK_GUID;
+}
+
 /* Link and protocol port without any address. */
 static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
@@ -82,6 +91,7 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		.seed = ut_rng_seed(),
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.rate_control = a->info.guid != DEV_LOOPBACK_GUID,
+		.no_grh_is_self = no_grh_is_self(a),
 	};
 	int r;
 
@@ -143,6 +153,7 @@ static int attach(struct eng_dev *dev)
 	struct dev_adapter *a = dev_adapter_of(dev);
 	int r;
 
+	eng_dev_held(&a->dev);
 	eng_dev_held(dev);
 	if (dev_is_foreign(dev))
 		return -EIO;
@@ -204,7 +215,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 static const struct eng_dev_ops roce_ops = {
 	.progress = dev_progress,
 	.wait = wait_on,
-	.attend = dev_attend,
+	.polled = dev_polled,
 	.attach = attach,
 	.mcast_join = mcast_join,
 	.mcast_leave = mcast_leave,
@@ -216,10 +227,11 @@ static const struct eng_dev_ops roce_ops = {
  * port about it. */
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 {
+	struct dev_adapter *a = dev_adapter_of(dev);
 	int r;
 
-	eng_dev_held(dev);
-	r = dev_is_foreign(dev) ? -EIO : ensure_port(dev_adapter_of(dev));
+	eng_dev_held(&a->dev);
+	r = dev_is_foreign(dev) ? -EIO : ensure_port(a);
 	return r < 0 ? r : ibp_proto_ops.ah_check(dev, attr);
 }
 
@@ -242,9 +254,21 @@ static int roce_open(struct dev_adapter *a)
 	return 0;
 }
 
+/* What went over the wire, for those who ask why it took so long. */
+static void log_counters(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	for (int i = 0; i < ENG_C_COUNT; i++)
+		if (a->dev.counters[i])
+			ut_debug("%s: %llu %s", a->info.name,
+				 (unsigned long long)a->dev.counters[i],
+				 eng_counter_rows[i].text);
+}
+
 static void roce_close(struct dev_adapter *a)
 {
 	if (a->link) {
+		log_counters(a);
 		ibp_port_fini(&a->dev);
 		a->link->ops->close(a->link);
 		a->link = NULL;

@@ -63,8 +63,10 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 		return atomic_load(&o->deadline);
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
+	/* The caller counts as who polls, or its next wait would not lead. */
+	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
-	return dev_own_tick(o, ut_now());
+	return dev_own_tick(&w->a->own, ut_now());
 }
 
 static void leave(void *arg)
@@ -73,11 +75,11 @@ static void leave(void *arg)
 	struct dev_own *o = &w->a->own;
 	uint64_t told = UT_NEVER;
 
-	ut_lock(&o->lock);
+	ut_lock(&w->a->own.lock);
 	atomic_fetch_sub(&o->waiters, 1);
 	if (w->leads)
 		told = give_back(w);
-	ut_unlock(&o->lock);
+	ut_unlock(&w->a->own.lock);
 	dev_thread_wake_by(told);
 }
 

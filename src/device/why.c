@@ -157,16 +157,15 @@ int dev_why_read(int n, void (*each)(const char *line, void *arg), void *arg)
 		r = slurp(old, &buf, &len);
 	if (r == 0)
 		r = slurp(path, &buf, &len);
-	if (r < 0 || !len) {
+	if (r < 0 || !len || n <= 0) {
 		free(buf);
 		return r;
 	}
 	buf[len] = 0;
 	/* Back to the start of the n-th line from the end. */
-	for (p = buf + len; p > buf && lines <= n; p--)
-		lines += p[-1] == '\n' && p < buf + len;
-	if (lines > n)
-		p++;
+	p = buf + len - 1;
+	while (p > buf && (p[-1] != '\n' || ++lines < n))
+		p--;
 	for (lines = 0; lines < n && *p; lines++) {
 		char *end = strchrnul(p, '\n'), last = *end;
 

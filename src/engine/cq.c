@@ -246,7 +246,7 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 	return !full;
 }
 
-static int pop(struct eng_cq *cq, struct eng_cqe *ret)
+int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 {
 	int r = 0;
 
@@ -263,12 +263,12 @@ static int pop(struct eng_cq *cq, struct eng_cqe *ret)
 
 int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 {
-	int r = pop(cq, ret);
+	int r = eng_cq_take(cq, ret);
 
 	if (r)
 		return r;
 	eng_dev_poll(cq->dev);
-	return pop(cq, ret);
+	return eng_cq_take(cq, ret);
 }
 
 static void to_wc(struct ibv_wc *wc, const struct eng_cqe *e)

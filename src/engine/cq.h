@@ -86,6 +86,9 @@ void eng_cq_arm(struct eng_cq *cq, bool solicited_only);
 int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc);
 /* The same for one, in the engine's form: 1, 0 or -EOVERFLOW. */
 int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret);
+/* Only what is there already, without driving progress: the later steps of a
+ * batch, which must not consume what an event has just been raised for. */
+int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret);
 /*
  * Adds a completion and wakes whoever asked. dev->lock held. False when it
  * overran: the CQ raises CQ_ERR once, and the caller's QP must fail.

@@ -71,19 +71,18 @@ void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp)
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 {
 	eng_dev_mark(dev, qp);
-	dev->ops->attend(dev);
 	run_pending(dev);
 }
 
 int eng_dev_poll(struct eng_dev *dev)
 {
-	int did;
+	int did = 0;
 
-	dev->ops->attend(dev);
-	if (!ut_trylock(&dev->lock))
-		return 0;
-	did = dev->ops->progress(dev);
-	eng_dev_unlock(dev);
+	if (ut_trylock(&dev->lock)) {
+		did = dev->ops->progress(dev);
+		eng_dev_unlock(dev);
+	}
+	dev->ops->polled(dev, did);
 	return did;
 }
 

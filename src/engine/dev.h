@@ -58,8 +58,12 @@ struct eng_dev_ops {
 	 * whether its event has come), -EINTR after a signal.
 	 */
 	int (*wait)(struct eng_dev *dev, int fd);
-	/* The application polled or posted: it drives progress for a while. */
-	void (*attend)(struct eng_dev *dev);
+	/*
+	 * After each poll by the application that found its queue empty; called
+	 * without locks. did: what progress did, 0 = nothing, or somebody else
+	 * is at it. May give the processor away.
+	 */
+	void (*polled)(struct eng_dev *dev, int did);
 	/*
 	 * Before the first QP: binds addresses and fills qpn_fixed / qpn_mask.
 	 * Called with dev->lock held; may be called again after a failure.

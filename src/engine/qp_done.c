@@ -25,26 +25,26 @@ static void push(struct eng_qp *qp, struct eng_cq *cq, const struct eng_cqe *e,
 static void send_end(struct eng_qp *qp, enum eng_verdict v)
 {
 	const struct eng_swqe *w = eng_ring_head(&qp->sq);
-	const struct eng_wr_row *row;
+	struct eng_cqe e;
+	bool tell;
 
 	if (!w)
 		return;
-	row = eng_wr_row(w->opcode);
-	if (v != ENG_OK || (w->flags & IBV_SEND_SIGNALED)) {
-		struct eng_cqe e = {
-			.wr_id = w->wr_id,
-			.qpn = qp->qpn,
-			.byte_len = (uint32_t)w->length,
-			.vendor_err = (uint32_t)v,
-			.status = (uint8_t)eng_verdicts[v].send,
-			.opcode = (uint8_t)row->wc,
-			.qp = qp,
-		};
-
-		push(qp, qp->send_cq, &e, ENG_V_TX_CQ_FULL);
-	}
-	/* After this the poster may write the slot; pairs with its acquire. */
+	tell = v != ENG_OK || (w->flags & IBV_SEND_SIGNALED);
+	e = (struct eng_cqe){
+		.wr_id = w->wr_id,
+		.qpn = qp->qpn,
+		.byte_len = (uint32_t)w->length,
+		.vendor_err = (uint32_t)v,
+		.status = (uint8_t)eng_verdicts[v].send,
+		.opcode = (uint8_t)eng_wr_row(w->opcode)->wc,
+		.qp = qp,
+	};
+	/* The slot first: whoever sees the completion may post at once, and must
+	 * not find the queue full. Pairs with the poster's acquire. */
 	atomic_fetch_add_explicit(&qp->sq.head, 1, memory_order_release);
+	if (tell)
+		push(qp, qp->send_cq, &e, ENG_V_TX_CQ_FULL);
 }
 
 void eng_send_done(struct eng_qp *qp, enum eng_verdict v)

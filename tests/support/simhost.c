@@ -18,6 +18,7 @@ static int progress(struct eng_dev *dev)
 	struct eng_qp *qp;
 	int n, did = 0;
 
+	eng_dev_held(dev);
 	if (h->stopped)
 		return 0;
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
@@ -45,13 +46,15 @@ static int no_wait(struct eng_dev *dev, int fd)
 	return 0;
 }
 
-static void nothing(struct eng_dev *dev)
+static void polled(struct eng_dev *dev, int did)
 {
 	(void)dev;
+	(void)did;
 }
 
 static int attach(struct eng_dev *dev)
 {
+	eng_dev_held(dev);
 	dev->qpn_fixed = 0;
 	dev->qpn_mask = 0xffffff;
 	return 0;
@@ -85,7 +88,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .attend = nothing, .attach = attach,
+	.progress = progress, .wait = no_wait, .polled = polled, .attach = attach,
 	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
 };
 

@@ -21,12 +21,8 @@ static void leave(struct vrb_cq *cq) UT_NO_TSA
 		ut_unlock(&cq->polling);
 }
 
-static int next(struct vrb_cq *cq)
+static int found(struct vrb_cq *cq, int rc)
 {
-	int keep = errno;
-	int rc = eng_cq_poll_one(cq->cq, &cq->cur);
-
-	errno = keep;
 	if (rc == 0)
 		return ENOENT;
 	if (rc < 0)
@@ -39,14 +35,15 @@ static int next(struct vrb_cq *cq)
 static int start_poll(struct ibv_cq_ex *pub, struct ibv_poll_cq_attr *attr)
 {
 	struct vrb_cq *cq = vrb_of(pub, vrb_cq);
-	int rc;
+	int keep = errno, rc;
 
 	if (!vrb_live(pub->context))
 		return EIO;
 	if (attr && attr->comp_mask)
 		return EINVAL;
 	enter(cq);
-	rc = next(cq);
+	rc = found(cq, eng_cq_poll_one(cq->cq, &cq->cur));
+	errno = keep;
 	if (rc)
 		leave(cq);
 	return rc;
@@ -54,7 +51,9 @@ static int start_poll(struct ibv_cq_ex *pub, struct ibv_poll_cq_attr *attr)
 
 static int next_poll(struct ibv_cq_ex *pub)
 {
-	return next(vrb_of(pub, vrb_cq));
+	struct vrb_cq *cq = vrb_of(pub, vrb_cq);
+
+	return found(cq, eng_cq_take(cq->cq, &cq->cur));
 }
 
 static void end_poll(struct ibv_cq_ex *pub)

@@ -18,13 +18,19 @@ static bool inside(const struct vrb_dm *dm, uint64_t off, size_t length)
 	return off <= dm->length && length <= dm->length - off;
 }
 
+/* Adapters copy in words, and programs are tested against that. */
+static bool copy_ok(const struct vrb_dm *dm, uint64_t off, size_t length)
+{
+	return inside(dm, off, length) && !((off | length) & 3);
+}
+
 static int to_dm(struct ibv_dm *pub, uint64_t off, const void *from, size_t length)
 {
 	struct vrb_dm *dm = vrb_of(pub, vrb_dm);
 
 	if (!vrb_live(pub->context))
 		return EIO;
-	if (!inside(dm, off, length))
+	if (!copy_ok(dm, off, length))
 		return vrb_error(-EINVAL);
 	memcpy((char *)dm->base + off, from, length);
 	return 0;
@@ -36,7 +42,7 @@ static int from_dm(void *to, struct ibv_dm *pub, uint64_t off, size_t length)
 
 	if (!vrb_live(pub->context))
 		return EIO;
-	if (!inside(dm, off, length))
+	if (!copy_ok(dm, off, length))
 		return vrb_error(-EINVAL);
 	memcpy(to, (char *)dm->base + off, length);
 	return 0;

@@ -13,6 +13,9 @@
 #define OFFERED_INIT_ATTRS                                                              \
 	((uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |                       \
 		    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+/* Ethernet address and VLAN of a path: bits that kernels once had and that no
+ * header ever named. Programs ask for "all bits up to 24" to get everything. */
+#define KERNEL_ONLY_ATTRS (0xf << 21)
 #define KNOWN_CREATE_FLAGS                                                              \
 	((uint32_t)(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SCATTER_FCS |     \
 		    IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN |          \
@@ -195,6 +198,18 @@ UT_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *pub)
 	return qp->extended ? &qp->pub : NULL;
 }
 
+/* A queue pair that starts anew must not be handed completions of its former
+ * life: programs reset one to recover, and look at what they poll next. */
+static void forget_completions(struct vrb_qp *qp)
+{
+	const struct ibv_qp *q = &qp->pub.qp_base;
+
+	if (q->send_cq)
+		eng_cq_purge(vrb_of(q->send_cq, vrb_cq)->cq, qp->qp);
+	if (q->recv_cq)
+		eng_cq_purge(vrb_of(q->recv_cq, vrb_cq)->cq, qp->qp);
+}
+
 VRB_NOW(modify_qp) int vrb_modify_qp(struct ibv_qp *pub, struct ibv_qp_attr *attr, int mask)
 {
 	int rc;
@@ -202,8 +217,11 @@ VRB_NOW(modify_qp) int vrb_modify_qp(struct ibv_qp *pub, struct ibv_qp_attr *att
 	if (!vrb_live(pub->context))
 		return EIO;
 	rc = eng_qp_modify(vrb_of(pub, vrb_qp)->qp, attr, mask);
-	if (!rc && (mask & IBV_QP_STATE))
+	if (!rc && (mask & IBV_QP_STATE)) {
 		pub->state = attr->qp_state;
+		if (attr->qp_state == IBV_QPS_RESET)
+			forget_completions(vrb_of(pub, vrb_qp));
+	}
 	return vrb_error(rc);
 }
 
@@ -215,7 +233,7 @@ VRB_NOW(query_qp) int vrb_query_qp(struct ibv_qp *pub, struct ibv_qp_attr *attr,
 
 	if (!vrb_live(pub->context))
 		return EIO;
-	rc = eng_qp_query(qp, attr, mask);
+	rc = eng_qp_query(qp, attr, mask & ~KERNEL_ONLY_ATTRS);
 	if (rc)
 		return vrb_error(rc);
 	*init = (struct ibv_qp_init_attr){

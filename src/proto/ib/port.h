@@ -176,7 +176,10 @@ static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 {
-	port->dev->counters[c]++;
+	struct eng_dev *dev = port->dev;
+
+	eng_dev_held(dev);
+	dev->counters[c]++;
 }
 
 /* port.c */

@@ -25,20 +25,24 @@ uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport)
 {
+	bool self = !av->is_global && port->cfg.no_grh_is_self;
+	uint32_t index = self ? 0 : av->sgid_index;
 	const struct eng_gid *g;
+	const uint8_t *dst;
 
-	if (!av->is_global || av->sgid_index >= ENG_GIDS_MAX)
+	if ((!av->is_global && !self) || index >= ENG_GIDS_MAX)
 		return -EINVAL;
-	g = &port->dev->gids[av->sgid_index];
+	g = &port->dev->gids[index];
 	if (!g->valid)
 		return -ENODATA;
-	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(av->dgid))
+	dst = self ? g->gid.raw : av->dgid;
+	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(dst))
 		return -EINVAL;
 	*path = (struct ibp_path){ .flow = {
 		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = 64,
 	}, .valid = true };
 	memcpy(path->flow.src, g->gid.raw, 16);
-	memcpy(path->flow.dst, av->dgid, 16);
+	memcpy(path->flow.dst, dst, 16);
 	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
 	return 0;
 }
@@ -48,7 +52,7 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 	struct eng_av av;
 	struct ibp_path path;
 
-	if (attr->port_num != 1 || !attr->is_global)
+	if (attr->port_num != 1)
 		return -EINVAL;
 	eng_av_from_attr(&av, attr);
 	return ibp_path_set(dev->port, &path, &av, 0);
@@ -82,13 +86,19 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
+/* A peer must not fail because we leave: what we executed is acknowledged. */
+static void leave_politely(struct ibp_qp *q)
+{
+	if (q->resp.ack_due && q->path.valid)
+		ibp_resp_ack(q);
+	ibp_qp_stop(q);
+}
+
 static void qp_fini(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	if (q->resp.ack_due && (eng_qp_state(qp) == IBV_QPS_RTS || eng_qp_state(qp) == IBV_QPS_RTR))
-		ibp_resp_ack(q); /* a peer must not fail because we leave */
-	ibp_qp_stop(q);
+	leave_politely(q);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->resp.rwqe);
 	q->resp.rwqe = NULL;
@@ -140,7 +150,7 @@ static void take_address(struct ibp_qp *q)
 
 static void forget(struct ibp_qp *q)
 {
-	ibp_qp_stop(q);
+	leave_politely(q);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
 	q->resp.have_rwqe = false;
@@ -149,9 +159,7 @@ static void forget(struct ibp_qp *q)
 
 static void enter_error(struct ibp_qp *q)
 {
-	if (q->resp.ack_due)
-		ibp_resp_ack(q);
-	ibp_qp_stop(q);
+	leave_politely(q);
 	if (q->resp.have_rwqe) {
 		q->resp.have_rwqe = false;
 		eng_recv_failed(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
