@@ -153,9 +153,9 @@ static void ud_drops(void)
 		sim_wc_is(w, u.r->a.scq, IBV_WC_SUCCESS);
 	sim_no_wc(w, u.r->b.rcq, UT_S);
 	CHECK(state(&u.r->b) == IBV_QPS_RTS);
-	CHECK(u.r->b.h->dev.counters[ENG_C_rx_bad_qkey] == 1);
-	CHECK(u.r->b.h->dev.counters[ENG_C_rx_no_wqe] == 2);
-	CHECK(u.r->b.h->dev.counters[ENG_C_rx_no_qp] == 1);
+	CHECK(sim_counter(u.r->b.h, ENG_C_rx_bad_qkey) == 1);
+	CHECK(sim_counter(u.r->b.h, ENG_C_rx_no_wqe) == 2);
+	CHECK(sim_counter(u.r->b.h, ENG_C_rx_no_qp) == 1);
 	CHECK(ud_send(&u, 4, 20, 0, 0x1234) == 0);
 	CHECK(sim_wc_is(w, u.r->b.rcq, IBV_WC_SUCCESS).wr_id == 7);
 	ud_close(&u);
