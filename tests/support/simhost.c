@@ -22,8 +22,7 @@ static int progress(struct eng_dev *dev)
 	if (h->stopped)
 		return 0;
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
-		for (int i = 0; i < n; i++)
-			ibp_receive(dev, &rx[i], h->world->now);
+		ibp_receive(dev, rx, n, h->world->now);
 		did += n;
 	}
 	while (h->link->ops->error(h->link, &err) > 0)

@@ -70,6 +70,10 @@ void ibp_qp_stop(struct ibp_qp *q)
 			q->port->train.qp = NULL;
 		}
 	}
+	if (q->port->placing.q == q) {
+		q->port->placing.q = NULL;
+		q->port->placing.n = 0;
+	}
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&q->acks);
@@ -256,16 +260,11 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
+static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 {
-	struct ibp_port *port = dev->port;
 	struct wire_ib_packet p;
 	struct ibp_qp *q;
 
-	eng_dev_held(dev);
-	port->now = now;
-	ibp_count(port, ENG_C_rx_pkts);
-	dev->counters[ENG_C_rx_bytes] += rx->len;
 	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
 		ibp_count(port, ENG_C_rx_short);
 		return;
@@ -277,6 +276,20 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
 	q = find_qp(port, &p, rx);
 	if (q)
 		dispatch(q, &p, rx);
+}
+
+void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
+{
+	struct ibp_port *port = dev->port;
+
+	eng_dev_held(dev);
+	port->now = now;
+	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
+	for (int i = 0; i < n; i++) {
+		dev->counters[ENG_C_rx_bytes] += rx[i].len;
+		receive_one(port, &rx[i]);
+	}
+	ibp_place_settle(port);
 }
 
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)

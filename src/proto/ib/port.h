@@ -80,6 +80,19 @@ struct ibp_train {
 	uint8_t head[IBP_TRAIN_PACKETS][WIRE_IB_HDRS_MAX];
 };
 
+#define IBP_PLACE_IOV 512
+
+/* Payload of one QP that waits to be placed: contiguous in the receive stage
+ * but for the headers in between. */
+struct ibp_placing {
+	struct ibp_qp *q; /* NULL: nothing waits */
+	bool request;     /* we are the responder */
+	size_t start, end;
+	int n;
+	struct iovec iov[IBP_PLACE_IOV];
+	uint8_t sink[128];
+};
+
 struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
@@ -88,6 +101,7 @@ struct ibp_port {
 	struct ut_heap timers;
 	struct ut_list active, acks;
 	struct ibp_train train;
+	struct ibp_placing placing;
 	uint64_t now;       /* of the current call */
 	uint32_t ud_psn;
 	uint32_t sent;      /* packets of the current ibp_transmit() */
@@ -241,6 +255,8 @@ void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 
 /* resp_recv.c */
 void ibp_resp_reset(struct ibp_qp *q);
+/* A NAK is owed and then the QP fails. */
+void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
 #define IBP_RNR (-1)
@@ -255,6 +271,11 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 /* Pieces of application memory from a stage; the last 64 bytes of a message
  * become visible last. 0 or -EFAULT. iov has room for one more piece. */
 int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
+/* place.c: the same from the receive stage, put off while more of the message
+ * follows; a fault is then reported later. request: we are the responder. */
+int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
+	      bool last);
+void ibp_place_settle(struct ibp_port *port);
 /* resp_rd.c */
 int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p);
 int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p);
@@ -266,6 +287,7 @@ void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
 bool ibp_resp_has_work(const struct ibp_qp *q);
 
 /* uc.c, ud.c */
+void ibp_uc_fault(struct ibp_qp *q);
 void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 void ibp_ud_run(struct ibp_qp *q, uint32_t budget);
