@@ -440,3 +440,13 @@ bool sim_event(struct sim_host *h, enum ibv_event_type type)
 			return true;
 	return false;
 }
+
+uint64_t sim_counter(struct sim_host *h, enum eng_counter k)
+{
+	uint64_t v;
+
+	ut_lock(&h->dev.lock);
+	v = h->dev.counters[k];
+	ut_unlock(&h->dev.lock);
+	return v;
+}

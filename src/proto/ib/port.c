@@ -79,8 +79,17 @@ void ibp_qp_stop(struct ibp_qp *q)
 	ut_list_del(&q->acks);
 }
 
-void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
-		  struct eng_why *why)
+void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v)
+{
+	struct eng_cq *cq = ibp_recv_cq(q);
+
+	if (q->resp.have_rwqe && cq)
+		eng_recv_failed(q->qp, cq, q->resp.rwqe->wr_id, v);
+	q->resp.have_rwqe = false;
+}
+
+static void fail(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		 bool sending, struct eng_why *why)
 {
 	if (q->qp->type != IBV_QPT_UD) {
 		memcpy(why->peer.raw, q->path.flow.dst, 16);
@@ -90,12 +99,21 @@ void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, 
 	eng_qp_fail(q->qp, v, next, raise);
 	if (next == IBV_QPS_ERR) {
 		ibp_qp_stop(q);
-		if (q->resp.have_rwqe) {
-			q->resp.have_rwqe = false;
-			eng_recv_failed(q->qp, q->resp.cq, q->resp.rwqe->wr_id, v);
-		}
+		ibp_recv_end(q, sending ? ENG_V_FLUSH : v);
 	}
 	eng_qp_flush(q->qp);
+}
+
+void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		  struct eng_why *why)
+{
+	fail(q, v, next, raise, false, why);
+}
+
+void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
+		    struct eng_why *why)
+{
+	fail(q, v, next, false, true, why);
 }
 
 /* --- the door --- */

@@ -139,7 +139,8 @@ struct ibp_resp {
 	uint32_t rkey, length;
 	struct eng_pd *pd;    /* of the current message: the QP's or the SRQ's */
 	struct eng_cq *cq;
-	struct eng_srq *srq;
+	struct eng_srq *srq;   /* XRC: of the current message; may be gone, see ibp_recv_cq() */
+	uint32_t srqn;
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
 	struct ibp_rdres res[IBP_RD_ATOMIC];
 	uint32_t res_next, res_count; /* ring of max_dest_rd_atomic entries */
@@ -204,6 +205,11 @@ void ibp_qp_stop(struct ibp_qp *q);
  * error, the rest is flushed. */
 void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
 		  struct eng_why *why);
+/* The same for a fault of the sending side: a receive in work is flushed. */
+void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
+		    struct eng_why *why);
+/* Ends a taken receive with an error, if there is one. */
+void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v);
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport);
 
@@ -256,6 +262,9 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 #define IBP_RNR (-1)
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 int ibp_resp_take(struct ibp_qp *q, uint32_t srqn);
+/* Where the taken receive completes, or NULL: an XRC queue may have been
+ * destroyed, with its completion queue, while a message of it was coming in. */
+struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
 /* Places payload into the current receive at `skip` bytes into it. */
 int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
 		   bool last);

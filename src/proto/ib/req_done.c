@@ -141,7 +141,7 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 		eng_send_done(q->qp, v);
 	}
 	/* Unreliable services stop sending only; receiving goes on (10.3.1.7). */
-	ibp_qp_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, false, &why);
+	ibp_send_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, &why);
 }
 
 static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)

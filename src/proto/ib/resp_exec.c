@@ -43,10 +43,23 @@ static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet
 	srq = ut_idtab_get(&q->port->dev->srqs, p->srqn);
 	if (!srq || srq->xrcd != q->qp->xrcd)
 		return ENG_V_RX_SRQN;
+	if (!(p->shape->flags & WIRE_F_START) && (srq != r->srq || p->srqn != r->srqn))
+		return ENG_V_RX_SRQN;
+	r->srqn = p->srqn;
 	r->srq = srq;
 	r->pd = srq->pd;
 	r->cq = srq->cq;
 	return ENG_OK;
+}
+
+struct eng_cq *ibp_recv_cq(const struct ibp_qp *q)
+{
+	const struct eng_srq *srq;
+
+	if (q->qp->type != IBV_QPT_XRC_RECV)
+		return q->qp->recv_cq;
+	srq = ut_idtab_get(&q->port->dev->srqs, q->resp.srqn);
+	return srq && srq == q->resp.srq ? srq->cq : NULL;
 }
 
 int ibp_resp_take(struct ibp_qp *q, uint32_t srqn)
@@ -225,7 +238,7 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 
 	if (v == ENG_OK)
 		v = check_length(q, p);
-	if (v == ENG_OK && (f & WIRE_F_START))
+	if (v == ENG_OK)
 		v = choose_srq(q, p);
 	if (v != ENG_OK)
 		return v;
