@@ -137,14 +137,19 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 	struct dev_own *o = &a->own;
 
 	if (received && now - o->last_poll > DEV_AWAY_NS) {
-		o->polls_to_own = DEV_POLLS_WARY;
 		o->good_ticks = 0;
+		/* Once may be the scheduler's doing. */
+		if (++o->misses < DEV_MISSES)
+			return;
+		o->polls_to_own = DEV_POLLS_WARY;
+		o->misses = 0;
 		ut_lock(&a->own.lock);
 		if (atomic_load(&o->owner) == DEV_OWN_APP)
 			to_thread(a);
 		ut_unlock(&a->own.lock);
 	} else if (++o->good_ticks >= DEV_TRUST_TICKS) {
 		o->polls_to_own = DEV_POLLS_TO_OWN;
+		o->misses = 0;
 	}
 }
 

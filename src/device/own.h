@@ -44,6 +44,7 @@ struct dev_adapter;
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
 #define DEV_POLLS_WARY 4096 /* the same after it was found not to look */
 #define DEV_AWAY_NS 20000ull /* without a poll for so long it looks elsewhere */
+#define DEV_MISSES 3       /* such finds make it untrusted */
 #define DEV_TRUST_TICKS 200 /* ticks without such a find until it is trusted again */
 #define DEV_QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
 #define DEV_IDLE_WAKES 16  /* wake-ups for nothing before a descriptor is rested */
@@ -76,7 +77,7 @@ struct dev_own {
 	/* dev.lock */
 	uint32_t polls; /* empty polls since the thread last received something */
 	uint32_t polls_to_own; /* DEV_POLLS_TO_OWN or DEV_POLLS_WARY */
-	uint32_t good_ticks;
+	uint32_t good_ticks, misses;
 	uint64_t last_poll;
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };

@@ -74,7 +74,7 @@ void crafted_close(struct crafted *c)
 static void forget_spoils(struct crafted *c)
 {
 	c->flip_icrc = 0;
-	c->cut = c->pad = 0;
+	c->cut = c->pad = c->opcode = 0;
 	c->tos = 0;
 	c->from = NULL;
 	c->delayed = false;
@@ -103,7 +103,9 @@ void crafted_tx(struct crafted *c, struct wire_ib_packet p, const void *data, ui
 		memcpy(buf + n, data, len);
 	memset(buf + n + len, 0, 4);
 	n += len + p.pad;
-	wire_icrc_fill(flow, f.sport, 4791, c->id, true, buf, n);
+	if (c->opcode)
+		buf[0] = (uint8_t)(c->opcode - 1);
+	wire_icrc_fill(flow, f.sport, 4791, 0, true, buf, n);
 	buf[n] ^= (uint8_t)c->flip_icrc;
 	n += 4 - (size_t)c->cut;
 	CHECK(c->link->ops->send(c->link, &f, buf, n, n) == 0);
@@ -167,6 +169,7 @@ void crafted_want_nothing(struct crafted *c)
 
 uint64_t crafted_counter(const struct crafted *c, enum eng_counter k)
 {
+	eng_dev_held(&c->e.h->dev); /* one thread */
 	return c->e.h->dev.counters[k];
 }
 

@@ -39,7 +39,7 @@ struct crafted {
 	uint8_t tos;
 	int pad;          /* 1 + pad field, 0 = what the length asks for */
 	const uint8_t *from; /* another source address */
-	uint16_t id;
+	int opcode;       /* 1 + a raw opcode, written over the one of the shape */
 	bool delayed;     /* leave the sending to crafted_run() */
 };
 

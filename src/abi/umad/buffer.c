@@ -86,7 +86,7 @@ UT_EXPORT void umad_addr_dump(ib_mad_addr_t *a)
 		"pkey_index 0x%x\nGid 0x%s\n",
 		(int)getpid(), (int)be32toh(a->qpn), be32toh(a->qkey), be16toh(a->lid), a->sl,
 		a->grh_present, a->gid_index, a->hop_limit, a->traffic_class,
-		be32toh(a->flow_label), a->pkey_index, gid);
+		a->flow_label, a->pkey_index, gid); /* the label as it lies there */
 }
 
 UT_EXPORT void umad_dump(void *umad)

@@ -5,6 +5,7 @@
  */
 #include "abi/umad/list.h"
 
+#include "device/version.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 #include "util/export.h"
@@ -206,6 +207,7 @@ UT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
 	ca->node_type = d.kind == DEV_IWARP ? IBV_NODE_RNIC : IBV_NODE_CA;
 	ca->numports = 1;
 	snprintf(ca->ca_type, sizeof(ca->ca_type), "dapple");
+	snprintf(ca->fw_ver, sizeof(ca->fw_ver), "%s", dev_version());
 	ca->node_guid = ca->system_guid = htobe64(d.guid);
 	ca->ports[1] = ut_zalloc(sizeof(*ca->ports[1]));
 	if (!ca->ports[1])

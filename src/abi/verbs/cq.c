@@ -14,13 +14,23 @@
 	(IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 #define OFFERED ((uint64_t)IBV_WC_STANDARD_FLAGS | TIMESTAMPS)
 
+static int size_of(struct eng_cq *cq)
+{
+	uint32_t size;
+
+	ut_lock(&cq->lock);
+	size = cq->size;
+	ut_unlock(&cq->lock);
+	return (int)size;
+}
+
 static void fill_public(struct vrb_cq *cq, struct ibv_context *c,
 			const struct ibv_cq_init_attr_ex *attr)
 {
 	cq->pub.context = c;
 	cq->pub.channel = attr->channel;
 	cq->pub.cq_context = attr->cq_context;
-	cq->pub.cqe = (int)cq->cq->size;
+	cq->pub.cqe = size_of(cq->cq);
 	pthread_mutex_init(&cq->pub.mutex, NULL);
 	pthread_cond_init(&cq->pub.cond, NULL);
 	ut_mutex_init(&cq->polling);
@@ -120,11 +130,8 @@ VRB_NOW(resize_cq) int vrb_resize_cq(struct ibv_cq *pub, int cqe)
 	if (cqe <= 0)
 		return vrb_error(-EINVAL);
 	rc = eng_cq_resize(cq->cq, (uint32_t)cqe);
-	if (!rc) {
-		ut_lock(&cq->cq->lock);
-		pub->cqe = (int)cq->cq->size;
-		ut_unlock(&cq->cq->lock);
-	}
+	if (!rc)
+		pub->cqe = size_of(cq->cq);
 	return vrb_error(rc);
 }
 
@@ -141,20 +148,26 @@ int vrb_modify_cq(struct ibv_cq *pub, struct ibv_modify_cq_attr *attr)
 }
 
 /* The engine's half goes away while no event of it can be on its way out. */
+static int end_with_channel(struct vrb_cq *cq, struct vrb_chan *ch)
+{
+	int rc;
+
+	ut_lock(&ch->events);
+	rc = eng_cq_destroy(cq->cq);
+	ut_unlock(&ch->events);
+	return rc;
+}
+
 static int end_engine(struct vrb_cq *cq)
 {
-	struct vrb_chan *ch = cq->pub.channel ? vrb_of(cq->pub.channel, vrb_chan) : NULL;
 	struct vrb_context *c = vrb_ctx(cq->pub.context);
 	int rc;
 
 	ut_lock(&c->events);
-	if (ch)
-		ut_lock(&ch->events);
-	rc = eng_cq_destroy(cq->cq);
+	rc = cq->pub.channel ? end_with_channel(cq, vrb_of(cq->pub.channel, vrb_chan))
+			     : eng_cq_destroy(cq->cq);
 	if (!rc)
 		eng_async_drop(c->eng, &cq->pub);
-	if (ch)
-		ut_unlock(&ch->events);
 	ut_unlock(&c->events);
 	return rc;
 }

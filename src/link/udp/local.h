@@ -71,6 +71,7 @@ struct udp_local {
 	uint32_t scope;
 	struct udp_port main, mail;
 	bool mail_ready;
+	unsigned mail_hot;     /* read without being told for so many calls */
 	struct udp_order order;
 	int tos, ttl;          /* defaults set on the main socket */
 };
@@ -111,7 +112,8 @@ struct udp_link {
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
 	struct udp_carry carry;
-	struct ut_list locals, groups, hot, errors;
+	struct ut_list locals, groups, hot, errors, outbox;
+	unsigned outbox_used;
 	struct udp_tx tx[UDP_TX_CACHE];
 	struct udp_tx *tx_last;
 	uint64_t stamp;
@@ -179,6 +181,13 @@ int udp_mail_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struc
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. */
 int udp_mail_read(struct udp_link *u, struct udp_local *lo, struct udp_mail *m, uint8_t *body,
 		  size_t room, size_t *ret_len);
+
+/* outbox.c: as udp_mail_send, but what finds a full mailbox waits a little. */
+int udp_outbox_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
+		    const void *body, size_t len);
+void udp_outbox_flush(struct udp_link *u);
+uint64_t udp_outbox_deadline(const struct udp_link *u);
+void udp_outbox_forget(struct udp_link *u, const struct udp_local *lo);
 
 /* steer.c */
 int udp_steer(int fd, const uint16_t *at, unsigned n);

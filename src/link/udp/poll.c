@@ -90,7 +90,7 @@ bool udp_look(struct udp_link *u)
 void udp_set_timer(struct udp_link *u)
 {
 	struct itimerspec t = { 0 };
-	uint64_t at = UT_NEVER;
+	uint64_t at = udp_outbox_deadline(u);
 	struct udp_local *lo;
 
 	ut_list_each(lo, &u->locals, node)

@@ -10,6 +10,7 @@
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 
 #define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
 #define RX_LOOK_EMPTY 8  /* empty calls per look at the quiet sockets */
-#define RX_LOOK_CALLS 64 /* calls per look when there is always something */
+#define RX_LOOK_CALLS 16 /* calls per look when there is always something */
+#define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_STREAK 16     /* successes until another hot socket goes first */
 
 static int cmsg_int(const struct cmsghdr *c)
@@ -96,11 +98,13 @@ static void forward(struct udp_link *u, struct udp_local *lo, const struct link_
 
 	memcpy(m.src, rx->src, 16);
 	if (slot < UDP_SLOTS)
-		r = udp_mail_send(u, lo, slot, &m, rx->data, rx->len);
+		r = udp_outbox_send(u, lo, slot, &m, rx->data, rx->len);
 	if (r == 0)
 		u->stats.forwarded++;
 	else
 		u->stats.dropped++;
+	if (r < 0)
+		ut_debug("a datagram for slot %u cannot be handed on: %s", slot, strerror(-r));
 	if (r == 0 || r == -EAGAIN)
 		udp_order_astray(u, lo);
 }
@@ -208,6 +212,7 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 	/* Never handed on twice: a disagreement about slots must not circle. */
 	if (slot_of(rx) != (int)u->slot) {
 		u->stats.dropped++;
+		ut_debug("a forwarded datagram is not for slot %u", u->slot);
 		return false;
 	}
 	u->stats.received_forwarded++;
@@ -233,6 +238,8 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
 			n++;
 			--*reads;
+			/* Where one came others follow, and the mailbox is small. */
+			lo->mail_hot = RX_MAIL_HOT;
 			u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
 		}
 	}
@@ -246,6 +253,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	struct udp_local *lo;
 	int n = hand_out(u, v, 0, max);
 
+	if (u->outbox_used)
+		udp_outbox_flush(u);
 	if (++u->calls % RX_LOOK_CALLS == 0)
 		udp_look(u);
 	if (!u->carry.left)
@@ -258,7 +267,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	/* Not over the rest of a train: its place would be the next but seven. */
 	if (!u->carry.left)
 		ut_list_each(lo, &u->locals, node)
-			if (lo->mail_ready)
+			if (lo->mail_ready || (lo->mail_hot && lo->mail_hot--))
 				n = read_mail(u, lo, v, n, max, &reads);
 	u->active = u->active || n;
 	return n;

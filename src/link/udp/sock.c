@@ -37,9 +37,9 @@ static int open_sender(bool v4)
 
 	if (fd < 0)
 		return -errno;
-	r = opt(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (r == 0)
-		r = opt(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	/* Never SO_REUSEADDR beside it: two UDP sockets that both have it may
+	 * share a port across users, and the group would let strangers in. */
+	r = opt(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (r == 0)
 		r = v4 ? opt(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
 		       : opt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);

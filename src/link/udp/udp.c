@@ -22,6 +22,8 @@
 #define UDP_TRAIN_BYTES 65507 /* the largest payload over IPv4 */
 #define UDP_TRAIN_PACKETS 64
 #define UDP_LOCK_WAIT (300 * UT_MS)
+#define UDP_LEAVE_TRIES 20
+#define UDP_DISCARD 9 /* a port nobody sends RoCE from */
 #define UDP_NONE_YET 0xffffu /* u->slot before the first address */
 
 static void set_slot(struct udp_link *u, unsigned slot)
@@ -46,11 +48,26 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 {
 	if (u->carry.local == lo)
 		u->carry.left = 0;
+	udp_outbox_forget(u, lo);
 	udp_unwatch(u, &lo->main);
 	udp_unwatch(u, &lo->mail);
 	link_sys_close(&lo->order.lock);
 	ut_list_del(&lo->node);
 	free(lo);
+}
+
+/*
+ * While a socket closes there is an instant in which the kernel has taken it
+ * from its group and not yet from its hash: any datagram of the group that
+ * looks then lands in it. Connected to somewhere it matches nobody's.
+ */
+static void hide(struct udp_link *u, struct udp_local *lo)
+{
+	union udp_sa sa;
+	socklen_t n = udp_sa_fill(&sa, lo->addr, UDP_DISCARD, lo->scope);
+
+	if (LINK_SYS(SYS_connect, lo->main.fd, &sa, n) < 0)
+		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
 }
 
 /*
@@ -63,9 +80,18 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 
 	if (lo->order.lock < 0)
 		lo->order.lock = udp_lock(u, lo->addr, lo->scope, UDP_LOCK_WAIT / 6);
+	hide(u, lo);
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);
+	/* Mailboxes that are full empty soon, or their owner is stopped. */
+	for (int i = 0; i < UDP_LEAVE_TRIES && u->outbox_used; i++) {
+		struct timespec ms = { 0, (long)UT_MS };
+
+		udp_outbox_flush(u);
+		if (u->outbox_used)
+			LINK_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
+	}
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_unwatch(u, &lo->main);
@@ -357,6 +383,7 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->groups);
 	ut_list_init(&u->hot);
 	ut_list_init(&u->errors);
+	ut_list_init(&u->outbox);
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;

@@ -102,6 +102,7 @@ struct ibp_rdres {
 	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
 	uint32_t rkey, msn;
 	uint32_t length;
+	uint32_t tx_bytes; /* this answer ends before this offset */
 	bool used, atomic, pending, replay;
 };
 
@@ -117,6 +118,7 @@ struct ibp_resp {
 	bool skipping;  /* UC: message given up, waiting for the next first packet */
 	bool have_rwqe;
 	enum eng_verdict nak; /* owed, with nak_psn */
+	bool nak_put;   /* it is in the train, which waits for the socket */
 	uint32_t nak_psn;
 	uint64_t offset;      /* bytes of the current message placed */
 	uint64_t va;          /* current WRITE */
@@ -174,7 +176,10 @@ static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 {
-	port->dev->counters[c]++;
+	struct eng_dev *dev = port->dev;
+
+	eng_dev_held(dev);
+	dev->counters[c]++;
 }
 
 /* port.c */

@@ -81,7 +81,7 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 	p = datagram(q, w);
 	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	if (!iov)
+	if (!iov || q->req.halted)
 		return false;
 	if (p.payload_len && (w->flags & IBV_SEND_INLINE)) {
 		iov[0] = (struct iovec){ eng_swqe_inline(w), p.payload_len };
@@ -106,9 +106,11 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t before = q->port->sent;
 
-	if (eng_qp_state(q->qp) != IBV_QPS_RTS)
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+
+	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	while (!r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+	while (st == IBV_QPS_RTS && !r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;
