@@ -95,6 +95,9 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 		run_say("cannot enter the network namespace: %s", strerror(errno));
 		_exit(126);
 	}
+	/* Programs take the first adapter unless told; lo is no way out of here. */
+	if (p->use_hosts)
+		setenv("DAPPLE_DEVICES", PAIR_HOSTS_DEVICES, 0);
 	/* Here and not in the parent: the tree is that of the namespace. */
 	r = run_env_apply(&p->env);
 	_exit(r ? r : run_exec(e->words));

@@ -58,6 +58,7 @@ struct pair_hosts {
 	unsigned long inode[2];
 };
 
+#define PAIR_HOSTS_DEVICES "dpl_roce_eth0,dpl_iw_eth0"
 #define PAIR_HOSTS_SERVER4 "10.77.0.1"
 #define PAIR_HOSTS_SERVER6 "fd77::1"
 
