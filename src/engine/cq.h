@@ -55,13 +55,16 @@ struct eng_cq {
 	uint32_t head UT_GUARDED_BY(lock), tail UT_GUARDED_BY(lock);
 	enum eng_cq_arm arm UT_GUARDED_BY(lock);
 	bool overrun UT_GUARDED_BY(lock);
-	/* Moderation: an event only after `count` completions (or `period` us,
-	 * honoured as an upper bound: the event comes at once when 0). */
+	/* Moderation: an armed event waits for `count` completions, but at most
+	 * `period` us; it comes at once when either is 0 or the device room
+	 * does not serve eng_dev_tick(). */
 	uint16_t mod_count UT_GUARDED_BY(lock), mod_period UT_GUARDED_BY(lock);
 	uint16_t mod_seen UT_GUARDED_BY(lock);
 
 	struct ut_list ready;   /* on chan->ready; chan->lock */
 	unsigned events_queued; /* chan->lock */
+	struct ut_list held;    /* on dev->held; dev->lock */
+	uint64_t held_until;    /* dev->lock */
 	atomic_uint users;      /* QPs and XRC SRQs */
 };
 
@@ -83,6 +86,9 @@ void eng_cq_arm(struct eng_cq *cq, bool solicited_only);
 int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc);
 /* The same for one, in the engine's form: 1, 0 or -EOVERFLOW. */
 int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret);
+/* Only what is there already, without driving progress: the later steps of a
+ * batch, which must not consume what an event has just been raised for. */
+int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret);
 /*
  * Adds a completion and wakes whoever asked. dev->lock held. False when it
  * overran: the CQ raises CQ_ERR once, and the caller's QP must fail.
@@ -90,6 +96,8 @@ int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret);
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
 /* Removes completions of a QP that is being destroyed. */
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp);
+/* Delivers a held event now. dev->lock held. */
+void eng_cq_release(struct eng_cq *cq);
 /* Number of unread completions. */
 uint32_t eng_cq_held(struct eng_cq *cq);
 

@@ -25,6 +25,7 @@
 
 #include <infiniband/verbs.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct eng_qp;
@@ -45,7 +46,9 @@ struct eng_dev_ops {
 	/*
 	 * One round of progress without blocking: receive, timers, pending
 	 * QPs, transmit. Called with dev->lock held. Returns the number of
-	 * things done, 0 = idle.
+	 * things done, 0 = idle. It takes every QP that eng_dev_pop_pending()
+	 * gives and, unless eng_qp_flush_if_dead() did the work, hands it to
+	 * the protocol's qp_kick; the caller repeats while QPs are pending.
 	 */
 	int (*progress)(struct eng_dev *dev);
 	/*
@@ -55,8 +58,12 @@ struct eng_dev_ops {
 	 * whether its event has come), -EINTR after a signal.
 	 */
 	int (*wait)(struct eng_dev *dev, int fd);
-	/* The application polled or posted: it drives progress for a while. */
-	void (*attend)(struct eng_dev *dev);
+	/*
+	 * After each poll by the application that found its queue empty; called
+	 * without locks. did: what progress did, 0 = nothing, or somebody else
+	 * is at it. May give the processor away.
+	 */
+	void (*polled)(struct eng_dev *dev, int did);
 	/*
 	 * Before the first QP: binds addresses and fills qpn_fixed / qpn_mask.
 	 * Called with dev->lock held; may be called again after a failure.
@@ -121,6 +128,10 @@ struct eng_dev {
 	uint32_t qpn_mask UT_GUARDED_BY(lock);  /* bits free to choose; 0 = not attached */
 	uint64_t counters[ENG_C_COUNT] UT_GUARDED_BY(lock);
 	uint32_t n_mcast_attach UT_GUARDED_BY(lock);
+	struct ut_list xrcds UT_GUARDED_BY(lock); /* struct eng_xrcd with an inode */
+	struct ut_list held UT_GUARDED_BY(lock);  /* struct eng_cq with a moderated event */
+	bool ticks UT_GUARDED_BY(lock);           /* the device room calls eng_dev_tick() */
+	struct eng_why_ring *why UT_GUARDED_BY(lock); /* last failure sentences */
 
 	/* QPs with new work; an own lock, so that a poster never waits for progress. */
 	struct ut_mutex pending_lock;
@@ -147,6 +158,22 @@ struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev) UT_REQUIRES(dev->lock);
 /* Unlocks and runs what was posted meanwhile. Use instead of ut_unlock. */
 void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
 
+/* Marks the QP pending; whoever holds the progress lock will look at it. */
+void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp);
+/*
+ * Delivers completion events whose moderation period is over; returns the next
+ * deadline (CLOCK_MONOTONIC ns) or UINT64_MAX. Optional: until the device room
+ * calls it for the first time, no event is ever held back.
+ */
+uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
+
+/* For code that was told in prose that the progress lock is held. */
+static inline void eng_dev_held(struct eng_dev *dev) UT_ASSERT_HELD(dev->lock);
+static inline void eng_dev_held(struct eng_dev *dev)
+{
+	(void)dev;
+}
+
 /* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
 int eng_count(atomic_uint *n, uint32_t max);
 void eng_uncount(atomic_uint *n);
@@ -155,9 +182,13 @@ void eng_uncount(atomic_uint *n);
  * GID table. Entries keep their index while they live. Changes raise
  * IBV_EVENT_GID_CHANGE in every context.
  */
-int eng_gid_get(struct eng_dev *dev, uint32_t index, struct eng_gid *ret);
+int eng_gid_get(struct eng_dev *dev, uint32_t index, struct eng_gid *ret)
+	UT_EXCLUDES(dev->lock); /* 0, -EINVAL (no such index), -ENODATA (empty) */
+/* The same for those who hold the lock: the entry, or NULL when empty. */
+const struct eng_gid *eng_gid_at(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 /* Index of a GID, or -ENOENT. */
 int eng_gid_find(struct eng_dev *dev, const union ibv_gid *gid) UT_REQUIRES(dev->lock);
+/* Its index (the present one when it is there already), or -ENOSPC. */
 int eng_gid_add(struct eng_dev *dev, const struct eng_gid *g) UT_REQUIRES(dev->lock);
 void eng_gid_del(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 

@@ -20,6 +20,20 @@
 struct eng_dev;
 struct eng_cq;
 
+struct eng_ah;
+struct eng_mkey;
+
+/*
+ * What the engine asks the shell that owns the public structs: its own object
+ * behind one that a work request names, or NULL. Called by posters, no lock of
+ * the adapter held. The shell sets eng_ctx.shell right after opening.
+ */
+struct eng_shell {
+	struct eng_ah *(*ah)(struct ibv_ah *ah);
+	struct eng_mkey *(*mw)(struct ibv_mw *mw);
+	struct eng_mkey *(*mr)(struct ibv_mr *mr);
+};
+
 /* One ibv_open_device(). */
 struct eng_ctx {
 	struct eng_dev *dev;
@@ -27,6 +41,7 @@ struct eng_ctx {
 	struct ut_mutex lock;
 	struct ut_list events UT_GUARDED_BY(lock); /* struct eng_event */
 	struct ut_list node;                       /* dev->ctxs */
+	const struct eng_shell *shell; /* never NULL; the default knows nothing */
 };
 
 /* user: the shell's object (ibv_qp *, ibv_cq *, ibv_srq *), or NULL for port

@@ -14,8 +14,16 @@
 #include "engine/dev.h"
 #include "engine/verdict.h"
 
+#include "util/list.h"
+
+#include <infiniband/verbs.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/uio.h>
+
+struct eng_qp;
+struct eng_swqe;
 
 struct eng_pd {
 	struct eng_dev *dev;
@@ -37,7 +45,8 @@ struct eng_mkey {
 	unsigned access; /* enum ibv_access_flags */
 	uint64_t iova;   /* address peers and SGEs name for the first byte */
 	uint64_t length;
-	uint64_t addr; /* our address of the first byte; unless pages or null */
+	uint64_t addr; /* our address of the first byte, unless pages or null; of
+			* a window: how the region names that byte */
 	/* Page lists (registered physical memory): pieces of page_size each, the
 	 * first byte lies first_offset into pages[0]. */
 	uint64_t *pages;
@@ -46,6 +55,7 @@ struct eng_mkey {
 	/* Windows. */
 	struct eng_mkey *mr;  /* region a bound window looks into */
 	struct eng_qp *qp;    /* type 2: QP it was bound on */
+	struct ut_list node;  /* type 2, bound: on qp->mw */
 	uint32_t windows;     /* regions: windows bound to it */
 	void (*release)(void *arg); /* regions on borrowed memory: called at the end */
 	void *release_arg;
@@ -79,11 +89,12 @@ int eng_mw_alloc(struct eng_pd *pd, enum ibv_mw_type type, struct eng_mkey **ret
 int eng_mw_dealloc(struct eng_mkey *mw);
 
 /*
- * Executes a bind in queue order (IBTA 10.6.7.2). `key` is the key the window
- * has afterwards; length 0 unbinds a type 1 window.
+ * Executes the bind that a posted entry asks for, in queue order (IBTA
+ * 10.6.7.2): ENG_OK or MW_BIND. w->bind.key is the key the window has afterwards;
+ * length 0 unbinds a type 1 window. Window and region are looked up by key, for
+ * they may have gone since they were posted. dev->lock held.
  */
-enum eng_verdict eng_mw_bind(struct eng_qp *qp, struct eng_mkey *mw, uint32_t key,
-			     const struct ibv_mw_bind_info *info);
+enum eng_verdict eng_mw_bind(struct eng_qp *qp, const struct eng_swqe *w);
 /* IBV_WR_LOCAL_INV and Send with invalidate: only bound type 2 windows of this QP. */
 enum eng_verdict eng_mkey_invalidate(struct eng_qp *qp, uint32_t key);
 /* Windows bound on a QP that is destroyed lose the binding. */
@@ -110,7 +121,7 @@ int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct i
  * The same for a gather list: bytes [off, off+len) of the concatenation of
  * sge[0..n), keys checked lazily, only for bytes touched; zero-length entries
  * are skipped with their key unlooked at. Returns pieces (>= 0), or a negative
- * verdict (-ENG_V_LOC_*).
+ * verdict (-ENG_V_LOC_*; -ENG_V_NO_MEMORY when max is too small for them).
  */
 int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
 		bool write, struct iovec *iov, int max);

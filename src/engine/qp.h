@@ -44,7 +44,8 @@ struct eng_qp {
 	unsigned mcast_groups; /* attachments */
 	unsigned openers;      /* XRC_TGT handles */
 	uint32_t bound_windows;
-	struct ut_list mw;     /* reserved for windows bound on this QP */
+	struct ut_list mw;     /* struct eng_mkey: windows bound on this QP */
+	uint8_t why_said;      /* verdict whose sentence is kept already */
 
 	struct eng_ring sq;
 	struct eng_ring rq; /* unused with an SRQ */
@@ -78,7 +79,9 @@ int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp *
 int eng_qp_destroy(struct eng_qp *qp);
 /* One more handle on an XRC target, found by number in its domain. -EINVAL. */
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret);
-/* All or nothing. -EINVAL, -EOPNOTSUPP, -EPERM; qp_moved of the protocol follows. */
+/* A mask of 0 succeeds. CUR_STATE must tell the truth. RTS->SQD starts draining:
+ * the protocol calls eng_qp_drained(), from qp_moved already when nothing runs.
+ * All or nothing. -EINVAL, -EOPNOTSUPP, -EPERM; qp_moved of the protocol follows. */
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask);
 int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask);
 
@@ -101,6 +104,9 @@ void eng_send_done(struct eng_qp *qp, enum eng_verdict v);
 void eng_send_flush(struct eng_qp *qp);
 
 /*
+ * These four push completions. A CQ that overruns fails the QP (state ERR,
+ * flushed in the next round of progress): look at the state after the call.
+ *
  * A receive completion. e has what the message brought (opcode, byte_len, imm,
  * wc_flags, src_qp, solicited ...); wr_id, status and qpn are filled in here.
  * cq: recv_cq, or the XRC SRQ's.
@@ -121,6 +127,8 @@ void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, 
 /* Flushes both queues in posting order (state ERR), or the send queue (SQE);
  * raises LAST_WQE_REACHED once for QPs with an SRQ in ERR. */
 void eng_qp_flush(struct eng_qp *qp);
+/* Flushes a QP in ERR or SQE that got new work. False: the QP is alive. */
+bool eng_qp_flush_if_dead(struct eng_qp *qp);
 /* Raises COMM_EST once. */
 void eng_qp_comm_est(struct eng_qp *qp);
 /* The protocol says that all started messages of an SQD queue are complete. */
@@ -134,9 +142,14 @@ struct eng_why {
 	uint32_t peer_qpn;
 	const char *doing; /* "RDMA WRITE", ... */
 };
+/* Before eng_qp_fail(); without it that keeps a sentence of its own. w may be NULL. */
 void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w);
-/* Last sentence of this QP's adapter, for the call in include/dapple/. Copies
- * at most n bytes with the terminating 0; 0 or -ENOENT. */
-int eng_why_last(struct eng_dev *dev, uint32_t qpn, char *buf, size_t n);
+
+/* --- for the shells; takes the lock --- */
+
+/* Last sentence of this QP (0: of the adapter), for the call in
+ * include/dapple/. Copies at most n bytes with the terminating 0; 0 or -ENOENT. */
+int eng_why_last(struct eng_dev *dev, uint32_t qpn, char *buf, size_t n)
+	UT_EXCLUDES(dev->lock);
 
 #endif

@@ -15,6 +15,7 @@ struct eng_xrcd {
 	struct eng_dev *dev;
 	bool shared;     /* has an inode */
 	uint64_t fs, ino;
+	struct ut_list node; /* dev->xrcds; dev->lock */
 	unsigned opens;  /* handles given out; dev->lock */
 	atomic_uint users; /* SRQs and target QPs */
 };
@@ -51,7 +52,10 @@ int eng_srq_destroy(struct eng_srq *srq); /* 0 or -EBUSY */
 /* mask: IBV_SRQ_MAX_WR, IBV_SRQ_LIMIT. Entries survive a resize. */
 int eng_srq_modify(struct eng_srq *srq, const struct ibv_srq_attr *attr, int mask);
 int eng_srq_query(struct eng_srq *srq, struct ibv_srq_attr *ret);
+/* 0 or a negative errno with *bad set: -EINVAL (too many entries), -ENOMEM (full). */
 int eng_srq_post(struct eng_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+/* The XRC one of this number, or NULL. dev->lock held. */
+struct eng_srq *eng_srq_find(struct eng_dev *dev, uint32_t number);
 /* Copies the oldest entry into buf (room for max_sge entries) and removes it;
  * raises SRQ_LIMIT_REACHED when the count falls below the limit. False: empty. */
 bool eng_srq_take(struct eng_srq *srq, struct eng_rwqe *buf);

@@ -57,7 +57,8 @@ V(RX_INVALIDATE, GENERAL_ERR,       LOC_ACCESS_ERR,0x62, ERR, IBV_EVENT_QP_ACCES
 V(RX_CQ_FULL,    GENERAL_ERR,       GENERAL_ERR,   0x63, ERR, IBV_EVENT_QP_FATAL, "the completion queue overran") \
 V(TX_CQ_FULL,    GENERAL_ERR,       GENERAL_ERR,   0,    ERR, IBV_EVENT_QP_FATAL, "the completion queue of sends overran") \
 V(NO_MEMORY,     GENERAL_ERR,       GENERAL_ERR,   0x63, ERR, IBV_EVENT_QP_FATAL, "the adapter ran out of memory") \
-V(LINK_DOWN,     RETRY_EXC_ERR,     GENERAL_ERR,   0,    ERR, ENG_NO_EVENT, "the packet could not be sent on this interface")
+V(LINK_DOWN,     RETRY_EXC_ERR,     GENERAL_ERR,   0,    ERR, ENG_NO_EVENT, "the packet could not be sent on this interface") \
+V(FLUSH,         WR_FLUSH_ERR,      WR_FLUSH_ERR,  0,    ERR, ENG_NO_EVENT, "the request was still queued when its QP stopped working")
 
 enum eng_verdict {
 	ENG_OK = 0,

@@ -61,10 +61,10 @@ struct eng_swqe {
 			uint32_t qpn, qkey;
 		} ud;
 		struct {
-			struct eng_mkey *mw;
-			uint32_t key; /* the window's key afterwards */
+			struct eng_mkey *mw, *mr; /* for posting only; mr NULL to unbind */
 			struct ibv_mw_bind_info info;
-			struct eng_mkey *mr;
+			uint32_t key; /* the window's key afterwards */
+			uint32_t mw_key, mr_key; /* theirs when posted; filled in there */
 		} bind;
 	};
 	/* The protocol's notes; zeroed at post. */
@@ -101,7 +101,12 @@ struct eng_ring {
 	_Atomic uint32_t head, tail;
 };
 
+/* max 0 is a queue that never takes anything. 0 or -ENOMEM. */
 int eng_ring_init(struct eng_ring *r, uint32_t max, uint32_t stride);
+/* Moves the entries into a queue for `max` (>= used); both ends are stopped. */
+int eng_ring_resize(struct eng_ring *r, uint32_t max);
+/* Empties it. No consumer may be in it. */
+void eng_ring_clear(struct eng_ring *r);
 void eng_ring_fini(struct eng_ring *r);
 
 static inline void *eng_ring_at(const struct eng_ring *r, uint32_t index)
@@ -140,7 +145,10 @@ int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 void eng_wr_begin(struct eng_qp *qp) UT_NO_TSA;
 struct eng_swqe *eng_wr_next(struct eng_qp *qp);
 int eng_wr_end(struct eng_qp *qp, bool publish) UT_NO_TSA;
-/* Checks an entry as eng_post_send does: 0 or negative errno. */
+/* Checks an entry as eng_post_send does: 0 or negative errno. eng_wr_end()
+ * does it for each entry, sums up the lengths and fills in verdicts; whoever
+ * builds an entry keeps within cap.max_send_sge and cap.max_inline_data, sets
+ * `length` for inline data, and reports own troubles in qp->wr_error. */
 int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w);
 
 #endif

@@ -24,7 +24,12 @@ struct udp_stats {
 	uint64_t calls_send, calls_recv;
 };
 
-/* port: 4791, or another for tests. 0 or negative errno. */
+/*
+ * port: 4791, or another for tests. 0 or negative errno. Add all addresses
+ * before the first QPN is given out: until something was sent or received, a
+ * further add_addr() may move the link to another slot (qpn_fixed changes);
+ * afterwards it is refused with -EADDRINUSE when the slot's name is taken.
+ */
 int udp_open(uint16_t port, struct link **ret);
 void udp_stats(struct link *l, struct udp_stats *ret);
 

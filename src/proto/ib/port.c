@@ -123,28 +123,43 @@ static bool pkey_matches(uint16_t pkey)
 }
 
 /*
- * The identification of an IPv4 header is covered but not visible. Our own
- * peers number from 0 in each train; others let it run.
+ * The identification of an IPv4 header is covered but not visible, so the check
+ * solves for it, and any one that fits would leave only half of the ICRC's
+ * strength. A connected peer does one of two things: it numbers from 0 in
+ * each train, as we do, or lets one counter run. What fits neither is taken
+ * for damage, unless it happens again and again.
  */
+static bool plausible(struct ibp_qp *q, uint16_t id)
+{
+	if (id < IBP_TRAIN_PACKETS ||
+	    (q->id_known && (uint16_t)(id - q->last_id) < IBP_ID_WINDOW)) {
+		q->id_strikes = 0;
+	} else if (q->id_known && ++q->id_strikes < IBP_ID_STRIKES) {
+		return false;
+	}
+	q->id_known = true;
+	q->last_id = id;
+	return true;
+}
+
 static bool icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
 {
 	struct wire_icrc_flow local;
 	const struct wire_icrc_flow *flow = &local;
-	uint16_t guess = q && q->id_counts ? (uint16_t)(q->last_id + 1) : rx->seg, id = guess;
+	bool connected = q && q->qp->type != IBV_QPT_UD, good;
+	bool runs = connected && q->id_known && q->last_id >= IBP_TRAIN_PACKETS;
+	uint16_t id = runs ? (uint16_t)(q->last_id + 1) : rx->seg;
 
-	if (q && q->qp->type != IBV_QPT_UD)
+	if (connected)
 		flow = &q->rx_icrc;
 	else
 		ibp_icrc_flow(&local, rx->src, rx->dst);
-	if (wire_icrc_check(flow, rx->sport, port->link->port, rx->data, rx->len, &id)) {
+	good = wire_icrc_check(flow, rx->sport, port->link->port, rx->data, rx->len, &id) == 0;
+	if (good && connected && ibp_is_v4(rx->dst))
+		good = plausible(q, id);
+	if (!good)
 		ibp_count(port, ENG_C_rx_icrc_errors);
-		return false;
-	}
-	if (q) {
-		q->id_counts = id != rx->seg;
-		q->last_id = id;
-	}
-	return true;
+	return good;
 }
 
 static bool from_peer(const struct ibp_qp *q, const struct link_rx *rx)
@@ -263,6 +278,10 @@ static void fire_timers(struct ibp_port *port)
 
 static void give_turn(struct ibp_qp *q)
 {
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+
+	if (st == IBV_QPS_ERR || st < IBV_QPS_RTR)
+		return;
 	ibp_resp_run(q, TURN_PACKETS);
 	if (q->qp->type == IBV_QPT_UD)
 		ibp_ud_run(q, TURN_PACKETS);

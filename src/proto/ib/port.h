@@ -28,6 +28,8 @@
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
 #define IBP_WINDOW_MIN 4u
+#define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
+#define IBP_ID_STRIKES 8
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
 
 /* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
@@ -97,8 +99,10 @@ struct ibp_rdres {
 	uint32_t first_psn, last_psn;
 	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
 	uint64_t va, orig;
+	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
 	uint32_t rkey, msn;
 	uint32_t length;
+	uint32_t tx_bytes; /* this answer ends before this offset */
 	bool used, atomic, pending, replay;
 };
 
@@ -157,7 +161,8 @@ struct ibp_qp {
 	struct eng_av ud_av; /* the path's, for UD */
 	uint32_t mtu;        /* bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
-	bool id_counts;      /* the peer's IPv4 identification runs */
+	bool id_known;      /* last_id is the peer's last IPv4 identification */
+	uint8_t id_strikes; /* implausible ones in a row */
 	uint16_t last_id;
 	struct ibp_req req;
 	struct ibp_resp resp;
@@ -208,6 +213,9 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn);
 void ibp_req_reset(struct ibp_qp *q);
 void ibp_req_complete(struct ibp_qp *q);
 bool ibp_req_outstanding(const struct ibp_qp *q);
+/* Puts the cursor on the oldest PSN without an answer. */
+void ibp_req_seek(struct ibp_qp *q);
+/* The same after a loss: what was in flight counts for nothing. */
 void ibp_req_go_back(struct ibp_qp *q);
 void ibp_req_progress(struct ibp_qp *q);
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay);
@@ -215,6 +223,8 @@ void ibp_req_timer(struct ibp_qp *q);
 void ibp_req_slow_down(struct ibp_qp *q);
 void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
 void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v);
+/* The request that covers a PSN, or NULL; *index is its place, or that of the
+ * first request not started. */
 struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index);
 /* req_recv.c */
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);

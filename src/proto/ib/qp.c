@@ -82,13 +82,19 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
+/* A peer must not fail because we leave: what we executed is acknowledged. */
+static void leave_politely(struct ibp_qp *q)
+{
+	if (q->resp.ack_due && q->path.valid)
+		ibp_resp_ack(q);
+	ibp_qp_stop(q);
+}
+
 static void qp_fini(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	if (q->resp.ack_due && (eng_qp_state(qp) == IBV_QPS_RTS || eng_qp_state(qp) == IBV_QPS_RTR))
-		ibp_resp_ack(q); /* a peer must not fail because we leave */
-	ibp_qp_stop(q);
+	leave_politely(q);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->resp.rwqe);
 	q->resp.rwqe = NULL;
@@ -140,7 +146,7 @@ static void take_address(struct ibp_qp *q)
 
 static void forget(struct ibp_qp *q)
 {
-	ibp_qp_stop(q);
+	leave_politely(q);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
 	q->resp.have_rwqe = false;
@@ -149,15 +155,11 @@ static void forget(struct ibp_qp *q)
 
 static void enter_error(struct ibp_qp *q)
 {
-	if (q->resp.ack_due)
-		ibp_resp_ack(q);
-	ibp_qp_stop(q);
+	leave_politely(q);
 	if (q->resp.have_rwqe) {
-		struct eng_cqe e = { .status = IBV_WC_WR_FLUSH_ERR };
-
 		q->resp.have_rwqe = false;
-		eng_recv_done(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
-			      q->resp.rwqe->wr_id, &e);
+		eng_recv_failed(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
+				q->resp.rwqe->wr_id, ENG_V_FLUSH);
 	}
 	eng_qp_flush(q->qp);
 }

@@ -28,7 +28,7 @@ void ibp_req_reset(struct ibp_qp *q)
 	*r = (struct ibp_req){
 		.cur = q->qp->sq.head, .psn_next = psn, .psn_una = psn, .psn_send = psn,
 		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
-		.threshold = UINT32_MAX,
+		.threshold = UINT32_MAX, .deadline = UT_NEVER,
 	};
 	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
 }
@@ -94,33 +94,36 @@ struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index)
 	for (uint32_t i = sq->head; i != sq->tail; i++) {
 		struct eng_swqe *w = eng_ring_at(sq, i);
 
+		*index = i;
 		if (!w->started)
 			return NULL;
 		if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
 			continue;
-		if (psn_diff(psn, w->last_psn) <= 0) {
-			*index = i;
+		if (psn_diff(psn, w->last_psn) <= 0)
 			return w;
-		}
 	}
+	*index = sq->tail;
 	return NULL;
+}
+
+void ibp_req_seek(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->req;
+	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &r->cur);
+
+	r->pkt = w ? (uint32_t)psn_diff(r->psn_una, w->first_psn) : 0;
+	r->psn_send = r->psn_una;
+	ibp_activate(q);
 }
 
 void ibp_req_go_back(struct ibp_qp *q)
 {
 	struct ibp_req *r = &q->req;
-	uint32_t index;
-	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &index);
 
-	if (!w)
-		return;
-	r->cur = index;
-	r->pkt = (uint32_t)psn_diff(r->psn_una, w->first_psn);
-	r->psn_send = r->psn_una;
+	ibp_req_seek(q);
 	r->rd_count = 0;
 	r->recovering = true;
 	r->since_ack = r->window; /* the first packet again asks for an answer */
-	ibp_activate(q);
 }
 
 /* The oldest request ends with an error, and the QP with it. */
@@ -162,7 +165,8 @@ void ibp_req_complete(struct ibp_qp *q)
 	struct eng_ring *sq = &q->qp->sq;
 	struct eng_swqe *w;
 
-	while (sq->head != sq->tail) {
+	/* A completion may overrun its queue, which stops the QP. */
+	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
 		w = eng_ring_head(sq);
 		if (w->verdict && q->req.halted) {
 			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);
@@ -182,8 +186,9 @@ void ibp_req_complete(struct ibp_qp *q)
 void ibp_req_timer(struct ibp_qp *q)
 {
 	struct ibp_req *r = &q->req;
+	enum ibv_qp_state st = eng_qp_state(q->qp);
 
-	if (r->deadline == UT_NEVER)
+	if (r->deadline == UT_NEVER || (st != IBV_QPS_RTS && st != IBV_QPS_SQD))
 		return;
 	if (r->deadline > q->port->now) {
 		ut_timer_set(&q->port->timers, &r->timer, r->deadline);

@@ -63,7 +63,7 @@ static bool acknowledge(struct ibp_qp *q, uint32_t end)
 		/* An answer to what was sent before we went back may overtake
 		 * the cursor. */
 		if (psn_diff(r->psn_una, r->psn_send) > 0)
-			ibp_req_go_back(q);
+			ibp_req_seek(q);
 		ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
 		ibp_req_progress(q);
 	}
@@ -188,7 +188,7 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 	w->done = last;
 	q->req.psn_una = psn_add(psn, 1);
 	if (psn_diff(q->req.psn_una, q->req.psn_send) > 0)
-		ibp_req_go_back(q);
+		ibp_req_seek(q);
 	ibp_req_grow(q, 1);
 	ibp_req_progress(q);
 	ibp_req_complete(q);

@@ -104,7 +104,7 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			return STEP_STOP;
 		v = w->opcode == IBV_WR_LOCAL_INV
 			    ? eng_mkey_invalidate(q->qp, w->imm)
-			    : eng_mw_bind(q->qp, w->bind.mw, w->bind.key, &w->bind.info);
+			    : eng_mw_bind(q->qp, w);
 		w->started = w->done = 1;
 		if (v == ENG_V_RX_INVALIDATE)
 			v = ENG_V_MW_BIND;
@@ -278,7 +278,8 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 	}
 	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	if (!iov)
+	/* Making room may have found a fault in what was to leave before. */
+	if (!iov || r->psn_send != p.psn)
 		return STEP_STOP;
 	n = payload(q, w, &p, iov, max, &user);
 	if (n < 0) {
@@ -329,7 +330,7 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 	/* Whatever follows it must not leave; what precedes it still may. */
 	q->req.cur = index;
 	q->req.pkt = (uint32_t)psn_diff(psn, w->first_psn);
-	q->req.psn_send = q->req.psn_next = psn;
+	q->req.psn_send = psn;
 	w->done = 0;
 	halt(q, w, ENG_V_LOC_FAULT);
 }
@@ -340,7 +341,8 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	uint32_t before = q->port->sent;
 
-	while (!r->halted && !r->rnr_wait && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
+	/* Not stopped by a request that failed here: those before it may be lost. */
+	while (!r->rnr_wait && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
 	       r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
@@ -350,13 +352,15 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 			break;
 		st = eng_qp_state(q->qp);
 	}
+	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
+		return;
 	if (q->port->blocked)
 		ibp_activate(q);
 	if (q->cls == WIRE_CLASS_UC) {
 		ibp_train_flush(q->port);
 		if (!q->port->blocked)
 			ibp_req_complete(q);
-	} else if (ibp_req_outstanding(q) && !ut_timer_queued(&r->timer)) {
+	} else if (ibp_req_outstanding(q) && !r->rnr_wait && r->deadline == UT_NEVER) {
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 	}
 }

@@ -207,8 +207,12 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 
 	if (f & WIRE_F_START)
 		v = begin_write(q, p);
-	if (v != ENG_OK)
+	if (v != ENG_OK) {
+		/* The receive it would have taken carries the news, if there is one. */
+		if (f & WIRE_F_IMM)
+			(void)ibp_resp_take(q, p->srqn);
 		return v;
+	}
 	after = r->offset + p->payload_len;
 	if (after > r->length || ((f & WIRE_F_END) && after != r->length))
 		return ENG_V_RX_LENGTH;

@@ -66,8 +66,10 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_READ))
 		return ENG_V_RX_DISABLED;
+	if (p->dma_len > 1u << 31)
+		return ENG_V_RX_LENGTH;
 	e = new_entry(q);
-	if (!e || p->dma_len > 1u << 31)
+	if (!e)
 		return ENG_V_RX_RD_DEPTH;
 	if (p->dma_len) {
 		v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, p->rkey, p->va, p->dma_len,
@@ -75,7 +77,9 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 		if (v != ENG_OK)
 			return v;
 	}
-	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len };
+	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len,
+				 .tx_bytes = p->dma_len,
+				 .pd = q->resp.pd };
 	publish(q, e, responses(q, p->dma_len));
 	return ENG_OK;
 }
@@ -157,7 +161,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	uint32_t end = psn_add(p->psn, responses(q, p->dma_len) - 1);
 	uint64_t off;
 
-	if (!e || e->atomic || psn_diff(end, e->last_psn) > 0)
+	if (!e || e->atomic || p->payload_len || psn_diff(end, e->last_psn) > 0)
 		return;
 	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->mtu;
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
@@ -165,9 +169,14 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	/* What has not been sent yet is on its way anyhow. */
 	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
 		return;
+	/* An answer still under way may not become shorter. */
+	if (!e->pending || off + p->dma_len > e->tx_bytes) {
+		e->tx_end = end;
+		e->tx_bytes = (uint32_t)(off + p->dma_len);
+	}
 	e->tx_start = e->tx_psn = p->psn;
-	e->tx_end = end;
-	e->pending = e->replay = true;
+	e->replay |= !e->pending;
+	e->pending = true;
 	ibp_activate(q);
 }
 

@@ -89,7 +89,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 {
 	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
 	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->mtu, off;
-	uint64_t left = e->length - skip;
+	uint64_t left = e->tx_bytes - skip;
 	struct eng_mkey *mk;
 	struct iovec *iov;
 	int max, n = 0, v;
@@ -103,7 +103,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	if (!iov)
 		return false;
 	if (p.payload_len) {
-		v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, e->rkey, e->va + skip,
+		v = eng_mkey_remote(q->port->dev, e->pd, q->qp, e->rkey, e->va + skip,
 				    p.payload_len, IBV_ACCESS_REMOTE_READ, &mk, &off);
 		n = v ? 0 : eng_mkey_iov(mk, off, p.payload_len, iov, max);
 		if (v || n < 0) {

@@ -49,9 +49,10 @@ static bool joins(const struct ibp_port *port, struct eng_qp *qp, const struct i
 		packets = IBP_TRAIN_PACKETS;
 	if (bytes > IBP_TRAIN_BYTES)
 		bytes = IBP_TRAIN_BYTES;
-	/* A train of requests may end with an answer; a fault in it concerns
-	 * requests only, since answers that follow carry no user memory. */
-	(void)response;
+	/* An acknowledgement may ride behind requests; but a train whose memory
+	 * cannot be read must concern requests only, or answers only. */
+	if (response != t->response && (!response || size > 64))
+		return false;
 	return t->qp == qp && t->path == path && !t->closed && size <= t->seg &&
 	       t->n < packets && t->len + size <= bytes && t->n_iov < IBP_IOV - 80;
 }
@@ -60,10 +61,12 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 			      const struct ibp_path *path, bool response, uint32_t size, int *max)
 {
 	struct ibp_train *t = &port->train;
+	enum ibv_qp_state before = eng_qp_state(qp);
 
 	if (t->waiting || (t->n && !joins(port, qp, path, response, size)))
 		ibp_train_flush(port);
-	if (t->waiting)
+	/* The flush may have found a fault of this very QP. */
+	if (t->waiting || eng_qp_state(qp) != before)
 		return NULL;
 	if (!t->n) {
 		t->qp = qp;
@@ -110,21 +113,15 @@ static size_t fill(struct ibp_train *t)
 	return t->len;
 }
 
-/* Drops the packets that could not be read; the QP hears of the first. */
-static void cut(struct ibp_port *port, size_t good)
+/* Drops the packets that could not be read; returns the PSN of the first. */
+static uint32_t cut(struct ibp_port *port, size_t good)
 {
 	struct ibp_train *t = &port->train;
-	uint32_t n = (uint32_t)(good / t->seg);
-	uint32_t psn = t->psn[n];
-	struct ibp_qp *q = ibp_qp(t->qp);
 
-	t->n = n;
-	t->len = n * t->seg;
+	t->n = (uint32_t)(good / t->seg);
+	t->len = t->n * t->seg;
 	ibp_count(port, ENG_C_tx_faults);
-	if (t->response)
-		ibp_resp_fault(q, psn);
-	else
-		ibp_req_fault(q, psn);
+	return t->psn[t->n];
 }
 
 static void seal(struct ibp_port *port)
@@ -143,6 +140,9 @@ static void seal(struct ibp_port *port)
 void ibp_train_flush(struct ibp_port *port)
 {
 	struct ibp_train *t = &port->train;
+	struct ibp_qp *faulty = NULL;
+	bool response = t->response;
+	uint32_t psn = 0;
 	size_t got;
 	int r;
 
@@ -150,8 +150,10 @@ void ibp_train_flush(struct ibp_port *port)
 		return;
 	if (!t->waiting) {
 		got = fill(t);
-		if (got < t->len)
-			cut(port, got);
+		if (got < t->len) {
+			faulty = ibp_qp(t->qp);
+			psn = cut(port, got);
+		}
 		if (t->n)
 			seal(port);
 	}
@@ -159,11 +161,16 @@ void ibp_train_flush(struct ibp_port *port)
 		 : 0;
 	if (r == -EAGAIN) {
 		t->waiting = port->blocked = true;
-		return;
+	} else {
+		if (r < 0)
+			ibp_count(port, ENG_C_tx_faults);
+		port->dev->counters[ENG_C_tx_pkts] += t->n;
+		port->dev->counters[ENG_C_tx_bytes] += t->len;
+		train_reset(t);
 	}
-	if (r < 0)
-		ibp_count(port, ENG_C_tx_faults);
-	port->dev->counters[ENG_C_tx_pkts] += t->n;
-	port->dev->counters[ENG_C_tx_bytes] += t->len;
-	train_reset(t);
+	/* Last, since the QP may fail and flush trains of its own. */
+	if (faulty && response)
+		ibp_resp_fault(faulty, psn);
+	else if (faulty)
+		ibp_req_fault(faulty, psn);
 }

@@ -81,7 +81,7 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 	p = datagram(q, w);
 	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	if (!iov)
+	if (!iov || q->req.halted)
 		return false;
 	if (p.payload_len && (w->flags & IBV_SEND_INLINE)) {
 		iov[0] = (struct iovec){ eng_swqe_inline(w), p.payload_len };

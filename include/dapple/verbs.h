@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Verbs of the InfiniBand Architecture (volume 1, chapters 10 and 11) that
+ * libibverbs has no call for, and ways to ask why something failed. They work
+ * on objects of libibverbs; link with libdapple.so.0.
+ *
+ * Unless said otherwise a call returns 0 or a positive errno, or a pointer or
+ * NULL with errno set. Common to all:
+ *	EOPNOTSUPP	the object belongs to another libibverbs (real hardware)
+ *	EIO		the object was made before fork() by the parent
+ * All calls are safe from any thread; none is async-signal-safe; none is a
+ * cancellation point.
+ */
+#ifndef DAPPLE_VERBS_H
+#define DAPPLE_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- memory regions (11.2.8) --- */
+
+enum dpl_mr_kind {
+	DPL_MR_VIRTUAL,  /* ibv_reg_mr and its kin, dpl_reg_shared_mr of one */
+	DPL_MR_PHYSICAL, /* dpl_reg_phys_mr */
+	DPL_MR_NULL,     /* ibv_alloc_null_mr */
+	DPL_MR_FREE      /* dpl_alloc_lkey: a key without memory */
+};
+
+struct dpl_mr_attr {
+	uint32_t lkey, rkey;
+	struct ibv_pd *pd;
+	enum dpl_mr_kind kind;
+	uint64_t iova;        /* the address peers and work requests name for the first byte */
+	uint64_t length;      /* bytes */
+	uint64_t page_size;   /* bytes; 0 unless physical */
+	unsigned int access;  /* enum ibv_access_flags */
+	unsigned int windows; /* memory windows bound to it now */
+};
+
+/* Query Memory Region (11.2.8.3). */
+int dpl_query_mr(struct ibv_mr *mr, struct dpl_mr_attr *attr);
+
+/*
+ * Register Shared Memory Region (11.2.8.8): one more region on the memory of
+ * mr, with its own domain, rights and address. iova: as with ibv_reg_mr_iova,
+ * any value; 0 = the address mr has. The two live independently. EINVAL for
+ * illegal access flags or a region without memory; ENOMEM.
+ */
+struct ibv_mr *dpl_reg_shared_mr(struct ibv_mr *mr, struct ibv_pd *pd, uint64_t iova,
+				 unsigned int access);
+
+/*
+ * A list of buffers of one size, in place of physical pages: bytes of the
+ * region lie in pages[0] from first_offset on, then in pages[1] ...
+ */
+struct dpl_phys_list {
+	const uint64_t *pages; /* addresses in this process, multiples of page_size */
+	uint32_t n_pages;      /* 1 .. 2^20 */
+	uint32_t page_size;    /* a power of two, 64 .. 2^30 bytes */
+	uint32_t first_offset; /* below page_size */
+	uint64_t length;       /* at least 1; must fit into the pages */
+	uint64_t iova;         /* address of the first byte, congruent to first_offset */
+};
+
+/* Register Physical Memory Region (11.2.8.2). The list is copied. EINVAL for a
+ * list against the rules above or illegal access flags; ENOMEM. */
+struct ibv_mr *dpl_reg_phys_mr(struct ibv_pd *pd, const struct dpl_phys_list *list,
+			       unsigned int access);
+
+/*
+ * Reregister Physical Memory Region (11.2.8.6): flags as in ibv_rereg_mr; list
+ * counts with CHANGE_TRANSLATION, pd with CHANGE_PD, access with CHANGE_ACCESS.
+ * Both keys change (read them from mr again). All or nothing: after a failure
+ * the region is what it was. EINVAL; EBUSY with windows bound; ENOMEM.
+ */
+int dpl_rereg_phys_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd,
+		      const struct dpl_phys_list *list, unsigned int access);
+
+/*
+ * Allocate L_Key (11.2.8.1): a region without memory, in the "free" state: any
+ * use of its key is refused until dpl_rereg_phys_mr() with all three flags gave
+ * it memory. max_pages (1 .. 2^20) is checked there. (The fast-register work
+ * request of the specification has no opcode in libibverbs.)
+ */
+struct ibv_mr *dpl_alloc_lkey(struct ibv_pd *pd, uint32_t max_pages);
+
+struct dpl_mw_attr {
+	uint32_t rkey; /* the key that works now, or the one before the first bind */
+	struct ibv_pd *pd;
+	enum ibv_mw_type type;
+	int bound;      /* the next fields count only if so */
+	uint64_t addr, length;
+	unsigned int access;
+	uint32_t mr_lkey; /* the region behind it */
+	uint32_t qp_num;  /* type 2: the only QP that may use it */
+};
+
+/* Query Memory Window (11.2.8.10). */
+int dpl_query_mw(struct ibv_mw *mw, struct dpl_mw_attr *attr);
+
+/* --- completion queues (11.2.6) --- */
+
+struct dpl_cq_attr {
+	uint32_t size;   /* completions it can hold */
+	uint32_t held;   /* completions in it now */
+	int armed;       /* 0, 1 = next solicited, 2 = next of any kind */
+	int overrun;     /* it lost a completion and is broken */
+	uint16_t moderate_count, moderate_period; /* ibv_modify_cq */
+	struct ibv_comp_channel *channel;
+};
+
+/* Query Completion Queue (11.2.6.2). */
+int dpl_query_cq(struct ibv_cq *cq, struct dpl_cq_attr *attr);
+
+/* --- address handles (11.2.2) --- */
+
+/* Query Address Handle (11.2.2.3). */
+int dpl_query_ah(struct ibv_ah *ah, struct ibv_ah_attr *attr);
+/* Modify Address Handle (11.2.2.2), for work requests posted afterwards; not
+ * while another thread posts with it. Errors as ibv_create_ah. */
+int dpl_modify_ah(struct ibv_ah *ah, const struct ibv_ah_attr *attr);
+
+/* --- special queue pairs (11.2.4.5) --- */
+
+enum dpl_special_qp { DPL_QP_SMI, DPL_QP_GSI, DPL_QP_RAW_IPV6, DPL_QP_RAW_ETHERTYPE };
+
+/*
+ * Get Special QP. The adapter's own managers hold QP0 and QP1 of a RoCE port
+ * and raw packets are not offered: always NULL with EOPNOTSUPP today (EINVAL
+ * for a wrong port or type). Management datagrams: libibumad.
+ */
+struct ibv_qp *dpl_create_special_qp(struct ibv_pd *pd, uint8_t port_num,
+				     enum dpl_special_qp type, struct ibv_qp_init_attr *attr);
+
+/* --- the adapter (11.2.1) --- */
+
+enum dpl_port_attr_mask {
+	DPL_PORT_SET_CAPS = 1 << 0,    /* set_caps and clear_caps */
+	DPL_PORT_RESET_QKEY = 1 << 1,  /* Q_Key violation counter to 0 */
+	DPL_PORT_NODE_DESC = 1 << 2    /* node_desc */
+};
+
+/* Capability bits that Modify HCA may change (enum ibv_port_cap_flags). */
+#define DPL_PORT_CAPS_MODIFIABLE                                                   \
+	(IBV_PORT_SM | IBV_PORT_SNMP_TUNNEL_SUP | IBV_PORT_DEVICE_MGMT_SUP |       \
+	 IBV_PORT_VENDOR_CLASS_SUP)
+
+struct dpl_port_modify {
+	uint32_t set_caps, clear_caps; /* within DPL_PORT_CAPS_MODIFIABLE, disjoint */
+	char node_desc[64];            /* UTF-8, ends with a 0 unless all 64 are used */
+};
+
+/*
+ * Modify HCA Attributes (11.2.1.3), as seen by this process. EINVAL: port, an
+ * unknown mask bit, other capability bits; ENOMEM.
+ */
+int dpl_modify_port(struct ibv_context *context, uint8_t port_num,
+		    const struct dpl_port_modify *attr, int mask);
+/* The node description: what dpl_modify_port set, else the adapter's name. */
+int dpl_query_node_desc(struct ibv_context *context, char node_desc[64]);
+
+/* --- event handlers (11.2.7.2, 11.5.2) --- */
+
+typedef void (*dpl_comp_handler)(struct ibv_cq *cq, void *cq_context, void *arg);
+typedef void (*dpl_async_handler)(const struct ibv_async_event *event, void *arg);
+
+/*
+ * Set Completion Event Handler: handler is called for each event of a channel
+ * (ibv_req_notify_cq arms as usual; poll the CQ in the handler). Set
+ * Asynchronous Event Handler: the same for a context. NULL takes it away.
+ *
+ * All handlers of a process are called by one thread, made at the first call
+ * here, with all signals blocked; one at a time. A handler may use every verb,
+ * but must not destroy the object that its event is about (events are
+ * acknowledged after it returned), block for long, or end its thread. When a
+ * call that replaces or removes a handler returns, the old one is not running
+ * any more - except in a handler itself, where it takes effect on return.
+ * Remove it before the channel or context is destroyed. Do not read the same
+ * events with ibv_get_cq_event or ibv_get_async_event besides. EAGAIN, ENOMEM,
+ * EMFILE when the thread cannot be made.
+ */
+int dpl_set_comp_handler(struct ibv_comp_channel *channel, dpl_comp_handler handler, void *arg);
+int dpl_set_async_handler(struct ibv_context *context, dpl_async_handler handler, void *arg);
+
+/* --- why, and how often --- */
+
+/*
+ * The last failure on a queue pair of this adapter (qp_num 0: on any), as one
+ * English sentence that names both ends. At most n bytes with the final 0.
+ * ENOENT: nothing failed; EINVAL: n is 0.
+ */
+int dpl_why(struct ibv_context *context, uint32_t qp_num, char *buf, size_t n);
+
+struct dpl_counter {
+	const char *name; /* as in a hw_counters folder; static */
+	const char *text; /* what it counts; static */
+	uint64_t value;
+};
+
+/* The counters of a port in this process: fills at most n, returns how many
+ * there are, or -1 with errno EINVAL (port), EOPNOTSUPP, EIO. */
+int dpl_query_counters(struct ibv_context *context, uint8_t port_num, struct dpl_counter *v,
+		       size_t n);
+
+/* --- Reliable Datagram (11.2.3, 11.2.5): names only, for a later release --- */
+
+struct dpl_rdd;
+struct dpl_eec;
+struct dpl_eec_attr;
+
+/* All refuse: NULL with errno, or the value, EOPNOTSUPP. */
+struct dpl_rdd *dpl_alloc_rdd(struct ibv_context *context);
+int dpl_dealloc_rdd(struct dpl_rdd *rdd);
+struct dpl_eec *dpl_create_eec(struct dpl_rdd *rdd);
+int dpl_modify_eec(struct dpl_eec *eec, const struct dpl_eec_attr *attr, int mask);
+int dpl_query_eec(struct dpl_eec *eec, struct dpl_eec_attr *attr, int mask);
+int dpl_destroy_eec(struct dpl_eec *eec);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

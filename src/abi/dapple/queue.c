@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Query completion queues. */
+#include "abi/dapple/shell.h"
+#include "abi/verbs/vrb.h"
+#include "dapple/verbs.h"
+#include "engine/cq.h"
+#include "util/export.h"
+
+static int armed_as(enum eng_cq_arm arm)
+{
+	switch (arm) {
+	case ENG_CQ_SOLICITED:
+		return 1;
+	case ENG_CQ_ANY:
+		return 2;
+	default:
+		return 0;
+	}
+}
+
+UT_EXPORT int dpl_query_cq(struct ibv_cq *pub, struct dpl_cq_attr *attr)
+{
+	struct eng_cq *cq;
+
+	if (!dpl_dev(pub->context))
+		return errno;
+	cq = vrb_of(pub, vrb_cq)->cq;
+	ut_lock(&cq->lock);
+	*attr = (struct dpl_cq_attr){
+		.size = cq->size,
+		.held = cq->tail - cq->head,
+		.armed = armed_as(cq->arm),
+		.overrun = cq->overrun,
+		.moderate_count = cq->mod_count,
+		.moderate_period = cq->mod_period,
+		.channel = pub->channel,
+	};
+	ut_unlock(&cq->lock);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Where the calls of include/dapple meet the libibverbs shell. Both live in
+ * libraries of their own, and a program may have our libdapple.so.0 together
+ * with a real libibverbs: so each context of ours carries the address of one
+ * table, by which it is recognised, and the table has what only the shell can
+ * do.
+ */
+#ifndef ABI_DAPPLE_SHELL_H
+#define ABI_DAPPLE_SHELL_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct eng_dev;
+struct eng_mkey;
+struct vrb_mr;
+struct vrb_pd;
+
+struct dpl_shell {
+	/* An event without waiting: 0, or -EAGAIN. Counted as delivered. */
+	int (*take_async)(struct ibv_context *c, struct ibv_async_event *ret);
+	int (*take_comp)(struct ibv_comp_channel *ch, struct ibv_cq **ret);
+	void (*ack_async)(struct ibv_async_event *e);
+	void (*ack_comp)(struct ibv_cq *cq, unsigned n);
+	/* A public region around the engine's. NULL with errno. */
+	struct vrb_mr *(*wrap_mr)(struct vrb_pd *pd, struct eng_mkey *mk, void *addr,
+				  size_t length);
+};
+
+/* The one table; filled by the shell before its first context is given out. */
+struct dpl_shell *dpl_shell(void);
+
+/*
+ * The adapter of a context of ours. NULL with errno EOPNOTSUPP for a context
+ * of a real libibverbs, EIO for one inherited over a fork.
+ */
+struct eng_dev *dpl_dev(const struct ibv_context *c);
+
+/* Adapter attributes that were modified, laid over what the device says. */
+void dpl_overlay_port(const char *device, struct ibv_port_attr *attr);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Adapters and their ports. Names are limited to 19 bytes in these structures;
+ * an adapter with a longer one is left out, and the log says so.
+ */
+#include "abi/umad/list.h"
+
+#include "device/version.h"
+#include "engine/event.h"
+#include "util/alloc.h"
+#include "util/export.h"
+#include "util/log.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <infiniband/umad.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PKEY 0xffff
+
+UT_EXPORT int umad_init(void)
+{
+	return 0;
+}
+
+UT_EXPORT int umad_done(void)
+{
+	return 0;
+}
+
+/* The level before, as a debugging aid of callers; nothing here prints by it. */
+UT_EXPORT int umad_debug(int level)
+{
+	static int now;
+
+	if (level >= 0)
+		now = level;
+	return now;
+}
+
+static bool fits(const struct dev_info *d)
+{
+	if (strlen(d->name) < UMAD_CA_NAME_LEN)
+		return true;
+	ut_warn("adapter %s is not shown by libibumad: its structures end at %d bytes of name",
+		d->name, UMAD_CA_NAME_LEN - 1);
+	return false;
+}
+
+int umad_list(struct dev_info **ret)
+{
+	struct dev_info *v;
+	int n = dev_list(&v), kept = 0;
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n; i++)
+		if (fits(&v[i]))
+			v[kept++] = v[i];
+	*ret = v;
+	return kept;
+}
+
+/* NULL means the first. 0, -ENODEV ... */
+static int find(const char *name, struct dev_info *ret)
+{
+	struct dev_info *v;
+	int n = umad_list(&v), rc = -ENODEV;
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n && rc; i++) {
+		if (name && strcmp(name, v[i].name))
+			continue;
+		*ret = v[i];
+		rc = 0;
+	}
+	free(v);
+	return rc;
+}
+
+UT_EXPORT int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
+{
+	struct dev_info *v;
+	int n = umad_list(&v), i;
+
+	if (n < 0)
+		return n;
+	for (i = 0; i < n && i < max; i++)
+		memcpy(cas[i], v[i].name, UMAD_CA_NAME_LEN);
+	free(v);
+	return i;
+}
+
+/* Width code -> lanes, speed code -> tenths of Gb/s per lane. */
+static unsigned rate_gbps(const struct ibv_port_attr *a)
+{
+	static const struct { uint8_t code; unsigned tenths; } speeds[] = {
+		{ 1, 25 }, { 2, 50 }, { 4, 100 }, { 8, 100 }, { 16, 140 }, { 32, 250 },
+		{ 64, 500 }, { 128, 1000 },
+	};
+	static const struct { uint8_t code, lanes; } widths[] = {
+		{ 1, 1 }, { 2, 4 }, { 4, 8 }, { 8, 12 }, { 16, 2 },
+	};
+	unsigned lanes = 0, tenths = 0;
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+		if (widths[i].code == a->active_width)
+			lanes = widths[i].lanes;
+	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+		if (speeds[i].code == a->active_speed)
+			tenths = speeds[i].tenths;
+	return lanes * tenths / 10;
+}
+
+static const char *layer_name(uint8_t layer)
+{
+	return layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
+}
+
+static void fill_attr(umad_port_t *p, const struct ibv_port_attr *a)
+{
+	p->base_lid = a->lid;
+	p->lmc = a->lmc;
+	p->sm_lid = a->sm_lid;
+	p->sm_sl = a->sm_sl;
+	p->state = a->state;
+	p->phys_state = a->phys_state;
+	p->rate = rate_gbps(a);
+	p->capmask = htobe32(a->port_cap_flags);
+	snprintf(p->link_layer, sizeof(p->link_layer), "%s", layer_name(a->link_layer));
+}
+
+/* Asks an open adapter; opening binds no address and starts no thread. */
+static int ask_adapter(const struct dev_info *d, umad_port_t *p)
+{
+	struct ibv_port_attr attr = { 0 };
+	struct eng_gid gid;
+	struct eng_ctx *ctx;
+	int rc = dev_open(d, &ctx);
+
+	if (rc)
+		return rc;
+	rc = ctx->dev->ops->query_port(ctx->dev, &attr);
+	if (!rc) {
+		fill_attr(p, &attr);
+		if (!eng_gid_get(ctx->dev, 0, &gid) && gid.valid) {
+			p->gid_prefix = gid.gid.global.subnet_prefix;
+			p->port_guid = gid.gid.global.interface_id;
+		}
+	}
+	dev_close(ctx);
+	return rc;
+}
+
+static int fill_port(const struct dev_info *d, umad_port_t *p)
+{
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	memcpy(p->ca_name, d->name, UMAD_CA_NAME_LEN);
+	p->portnum = 1;
+	rc = ask_adapter(d, p);
+	if (rc)
+		return rc;
+	p->pkeys = ut_calloc(1, sizeof(*p->pkeys));
+	if (!p->pkeys)
+		return -ENOMEM;
+	p->pkeys[0] = DEFAULT_PKEY;
+	p->pkeys_size = 1;
+	return 0;
+}
+
+UT_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
+{
+	struct dev_info d;
+	int rc = find(ca_name, &d);
+
+	if (rc)
+		return rc;
+	if (portnum != 0 && portnum != 1)
+		return -EINVAL;
+	return fill_port(&d, port);
+}
+
+UT_EXPORT int umad_release_port(umad_port_t *port)
+{
+	if (!port)
+		return -ENODEV;
+	free(port->pkeys);
+	port->pkeys = NULL;
+	port->pkeys_size = 0;
+	return 0;
+}
+
+UT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
+{
+	struct dev_info d;
+	int rc = find(ca_name, &d);
+
+	if (rc)
+		return rc;
+	memset(ca, 0, sizeof(*ca));
+	memcpy(ca->ca_name, d.name, UMAD_CA_NAME_LEN);
+	ca->node_type = d.kind == DEV_IWARP ? IBV_NODE_RNIC : IBV_NODE_CA;
+	ca->numports = 1;
+	snprintf(ca->ca_type, sizeof(ca->ca_type), "dapple");
+	snprintf(ca->fw_ver, sizeof(ca->fw_ver), "%s", dev_version());
+	ca->node_guid = ca->system_guid = htobe64(d.guid);
+	ca->ports[1] = ut_zalloc(sizeof(*ca->ports[1]));
+	if (!ca->ports[1])
+		return -ENOMEM;
+	rc = fill_port(&d, ca->ports[1]);
+	if (rc) {
+		free(ca->ports[1]);
+		ca->ports[1] = NULL;
+	}
+	return rc;
+}
+
+UT_EXPORT int umad_release_ca(umad_ca_t *ca)
+{
+	if (!ca)
+		return -ENODEV;
+	for (int i = 0; i < UMAD_CA_MAX_PORTS; i++) {
+		if (!ca->ports[i])
+			continue;
+		umad_release_port(ca->ports[i]);
+		free(ca->ports[i]);
+		ca->ports[i] = NULL;
+	}
+	return 0;
+}
+
+/* Entry 0 is the switch port an adapter does not have; returns the entries. */
+UT_EXPORT int umad_get_ca_portguids(const char *ca_name, __be64 *guids, int max)
+{
+	umad_ca_t ca;
+	int rc = umad_get_ca(ca_name, &ca), n = 0;
+
+	if (rc)
+		return rc;
+	if (guids) {
+		if (ca.numports + 1 > max) {
+			umad_release_ca(&ca);
+			return -ENOMEM;
+		}
+		for (n = 0; n <= ca.numports; n++)
+			guids[n] = ca.ports[n] ? ca.ports[n]->port_guid : htobe64(0);
+	}
+	umad_release_ca(&ca);
+	return n;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef ABI_UMAD_LIST_H
+#define ABI_UMAD_LIST_H
+
+#include "device/device.h"
+
+/* The adapters whose names fit; *ret is one allocation to free(). Their number
+ * or a negative errno. */
+int umad_list(struct dev_info **ret);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sending and receiving management datagrams. A RoCE port has no subnet
+ * management and its QP1 belongs to the connection managers of the processes
+ * that share it, so no port can be opened; without an open port the other calls
+ * have nothing to work on.
+ */
+#include "util/export.h"
+
+#include <errno.h>
+#include <infiniband/umad.h>
+
+UT_EXPORT int umad_open_port(const char *ca_name, int portnum)
+{
+	return -EOPNOTSUPP;
+}
+
+UT_EXPORT int umad_close_port(int fd)
+{
+	return -EINVAL;
+}
+
+UT_EXPORT int umad_get_fd(int fd)
+{
+	return fd; /* a port's number is its descriptor */
+}
+
+UT_EXPORT int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
+{
+	errno = EOPNOTSUPP;
+	return -EOPNOTSUPP;
+}
+
+UT_EXPORT int umad_recv(int fd, void *umad, int *length, int timeout_ms)
+{
+	errno = EOPNOTSUPP;
+	return -EOPNOTSUPP;
+}
+
+UT_EXPORT int umad_poll(int fd, int timeout_ms)
+{
+	return -EOPNOTSUPP;
+}
+
+UT_EXPORT int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+			    long method_mask[16 / sizeof(long)])
+{
+	return -EOPNOTSUPP;
+}
+
+UT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
+				long method_mask[16 / sizeof(long)])
+{
+	return -EOPNOTSUPP;
+}
+
+/* This one's convention is a positive errno. */
+UT_EXPORT int umad_register2(int fd, struct umad_reg_attr *attr, uint32_t *agent_id)
+{
+	return EOPNOTSUPP;
+}
+
+UT_EXPORT int umad_unregister(int fd, int agent)
+{
+	return -EINVAL;
+}
+
+/* The file whose being open makes a port the subnet manager's. */
+UT_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
+{
+	return -EOPNOTSUPP;
+}

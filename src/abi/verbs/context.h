@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What import.c and private.c need of open contexts. */
+#ifndef ABI_VERBS_CONTEXT_H
+#define ABI_VERBS_CONTEXT_H
+
+#include "abi/verbs/vrb.h"
+
+extern struct ut_mutex vrb_contexts_lock;
+extern struct ut_list vrb_contexts; /* struct vrb_context, guarded by the lock */
+
+/* NULL with errno. */
+struct ibv_context *vrb_open(struct ibv_device *d);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Memory regions. Every page of the process is reachable at any time, so
+ * on-demand registration is what every registration is; the engine is not told
+ * about the flag.
+ */
+#include "abi/verbs/vrb.h"
+
+#include "abi/verbs/export.h"
+#include "engine/mkey.h"
+#include "util/alloc.h"
+
+#include <stdlib.h>
+
+struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, size_t length)
+{
+	struct vrb_mr *mr = ut_zalloc(sizeof(*mr));
+
+	if (!mr)
+		return vrb_null(-ENOMEM);
+	mr->mk = mk;
+	mr->pd = pd;
+	mr->pub.context = pd->pub.context;
+	mr->pub.pd = &pd->pub;
+	mr->pub.addr = addr;
+	mr->pub.length = length;
+	mr->pub.lkey = mr->pub.rkey = mk->key;
+	mr->pub.handle = vrb_handle_add(VRB_MRS, &mr->h);
+	vrb_pd_use(pd);
+	vrb_hold(mr->pub.context);
+	return mr;
+}
+
+static struct ibv_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec, void *addr)
+{
+	struct vrb_pd *pd = vrb_of(pub, vrb_pd);
+	struct eng_mkey *mk;
+	struct vrb_mr *mr;
+	int rc;
+
+	if (!vrb_live(pub->context))
+		return NULL;
+	rc = eng_mr_reg(pd->pd, spec, &mk);
+	if (rc)
+		return vrb_null(rc);
+	mr = vrb_mr_wrap(pd, mk, addr, spec->length);
+	if (!mr) {
+		eng_mr_dereg(mk);
+		return vrb_null(-ENOMEM);
+	}
+	mr->fixed = spec->null;
+	return &mr->pub;
+}
+
+/* On demand, huge pages may be asked for; both change nothing here. */
+#define ODP_FLAGS ((unsigned)(IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB))
+
+static unsigned plain_access(unsigned access)
+{
+	return access & IBV_ACCESS_ON_DEMAND ? access & ~ODP_FLAGS : access;
+}
+
+UT_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length,
+					  uint64_t iova, unsigned int access)
+{
+	const struct eng_mr_spec spec = {
+		.addr = (uintptr_t)addr,
+		.length = length,
+		.iova = iova,
+		.access = plain_access(access),
+	};
+
+	/* The whole address space at once, "implicit": only on demand. */
+	if (!addr && length == SIZE_MAX && !(access & IBV_ACCESS_ON_DEMAND))
+		return vrb_null(-EINVAL);
+	return make_mr(pd, &spec, addr);
+}
+
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+VRB_NOW(reg_mr) struct ibv_mr *vrb_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
+}
+
+UT_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length,
+					 uint64_t iova, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned)access);
+}
+
+/* Memory of another device: nothing here could reach it. */
+UT_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+					   uint64_t iova, int fd, int access)
+{
+	return vrb_null(-EOPNOTSUPP);
+}
+
+struct ibv_mr *vrb_alloc_null_mr(struct ibv_pd *pd)
+{
+	const struct eng_mr_spec spec = {
+		.length = SIZE_MAX,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+		.null = true,
+	};
+
+	return make_mr(pd, &spec, NULL);
+}
+
+/*
+ * All or nothing in the engine, so a failure always leaves the old region as it
+ * was: of the codes of the call only "invalid input" can be true.
+ */
+UT_EXPORT int ibv_rereg_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd, void *addr,
+			   size_t length, int access)
+{
+	struct vrb_mr *mr = vrb_of(pub, vrb_mr);
+	struct vrb_pd *to = (flags & IBV_REREG_MR_CHANGE_PD) ? vrb_of(pd, vrb_pd) : NULL;
+	int rc = 0;
+
+	if (!vrb_live(pub->context))
+		return IBV_REREG_MR_ERR_INPUT;
+	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED)
+		rc = -EOPNOTSUPP;
+	else if (!flags || mr->fixed || mr->imported ||
+		 ((flags & IBV_REREG_MR_CHANGE_PD) && !pd) ||
+		 ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length)))
+		rc = -EINVAL;
+	if (!rc)
+		rc = eng_mr_rereg(mr->mk, flags, to ? to->pd : NULL, (uintptr_t)addr, length,
+				  plain_access((unsigned)access));
+	if (rc) {
+		errno = -rc;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	if (to) {
+		vrb_pd_use(to);
+		vrb_pd_unuse(mr->pd);
+		mr->pd = to;
+		pub->pd = pd;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		pub->addr = addr;
+		pub->length = length;
+	}
+	pub->lkey = pub->rkey = mr->mk->key;
+	return 0;
+}
+
+VRB_NOW(dereg_mr) int vrb_dereg_mr(struct ibv_mr *pub)
+{
+	struct vrb_mr *mr = vrb_of(pub, vrb_mr);
+	struct ibv_context *c = pub->context;
+	int rc;
+
+	if (!vrb_live(c))
+		return EIO;
+	if (mr->imported)
+		return vrb_error(-EINVAL);
+	if (!vrb_handle_end(VRB_MRS, &mr->h))
+		return vrb_error(-EBUSY);
+	rc = eng_mr_dereg(mr->mk);
+	if (rc) {
+		pub->handle = vrb_handle_add(VRB_MRS, &mr->h);
+		return vrb_error(rc);
+	}
+	vrb_pd_unuse(mr->pd);
+	if (mr->dm)
+		atomic_fetch_sub(&mr->dm->h.users, 1);
+	free(mr);
+	vrb_release(c);
+	return 0;
+}
+
+static int check_advice(struct vrb_pd *pd, struct eng_dev *dev, bool write,
+			const struct ibv_sge *sg, uint32_t n)
+{
+	int rc = 0;
+
+	ut_lock(&dev->lock);
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		struct eng_mkey *mk;
+		uint64_t off;
+
+		if (eng_mkey_local(pd->pd, sg[i].lkey, sg[i].addr, sg[i].length, write, &mk, &off))
+			rc = -EINVAL;
+	}
+	eng_dev_unlock(dev);
+	return rc;
+}
+
+/* Nothing is ever faulted in ahead of time; the ranges are checked as a device
+ * that did it would. */
+int vrb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		  struct ibv_sge *sg, uint32_t n)
+{
+	struct eng_dev *dev = vrb_live(pd->context);
+
+	if (!dev)
+		return EIO;
+	if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return vrb_error(-EOPNOTSUPP);
+	if ((flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) || !n || !sg)
+		return vrb_error(-EINVAL);
+	return vrb_error(check_advice(vrb_of(pd, vrb_pd), dev,
+				      advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, sg, n));
+}
+
+UT_EXPORT int ibv_dontfork_range(void *base, size_t size);
+UT_EXPORT int ibv_dofork_range(void *base, size_t size);
+
+/* A child copies pages on write and shares none with a device. */
+int ibv_dontfork_range(void *base, size_t size)
+{
+	return 0;
+}
+
+int ibv_dofork_range(void *base, size_t size)
+{
+	return 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What a device and its port are like: attributes, GIDs, P_Keys. */
+#include "abi/verbs/port.h"
+
+#include "abi/dapple/shell.h"
+#include "abi/verbs/export.h"
+#include "engine/dev.h"
+
+#include <endian.h>
+#include <string.h>
+#include <time.h>
+
+#undef ibv_query_port
+
+#define DEFAULT_PKEY 0xffff /* the one entry of a RoCE port's table */
+
+VRB_NOW(query_device) int vrb_query_device(struct ibv_context *c, struct ibv_device_attr *attr)
+{
+	struct eng_dev *dev = vrb_live(c);
+
+	if (!dev)
+		return EIO;
+	*attr = dev->attr.orig_attr;
+	return 0;
+}
+
+/*
+ * What is made in this room and not in the engine. Any page may come and go
+ * between registration and use, which is what on-demand paging promises; device
+ * memory is dm.c.
+ */
+static void add_ours(struct ibv_device_attr_ex *a)
+{
+	const uint32_t unreliable = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
+	const uint32_t reliable = unreliable | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+				  IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+
+	a->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+	a->odp_caps.per_transport_caps.rc_odp_caps = reliable;
+	a->odp_caps.per_transport_caps.uc_odp_caps = unreliable | IBV_ODP_SUPPORT_WRITE;
+	a->odp_caps.per_transport_caps.ud_odp_caps = unreliable;
+	a->xrc_odp_caps = reliable;
+	a->max_dm_size = VRB_DM_MAX;
+}
+
+int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
+			struct ibv_device_attr_ex *attr, size_t len)
+{
+	struct eng_dev *dev = vrb_live(c);
+	struct ibv_device_attr_ex all;
+
+	if (!dev)
+		return EIO;
+	if (in && in->comp_mask)
+		return vrb_error(-EINVAL);
+	all = dev->attr;
+	add_ours(&all);
+	memset(attr, 0, len);
+	memcpy(attr, &all, len < sizeof(all) ? len : sizeof(all));
+	return 0;
+}
+
+/* Completion time stamps are nanoseconds, so the counter is one of 1 GHz. */
+int vrb_query_rt_values(struct ibv_context *c, struct ibv_values_ex *values)
+{
+	struct timespec t;
+
+	if (!vrb_live(c))
+		return EIO;
+	if (!(values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK)) {
+		values->comp_mask = 0;
+		return vrb_error(-EINVAL);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	values->raw_clock.tv_sec = 0;
+	values->raw_clock.tv_nsec = t.tv_sec * 1000000000L + t.tv_nsec;
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	return 0;
+}
+
+int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr *ret, size_t len)
+{
+	struct eng_dev *dev = vrb_live(c);
+	struct ibv_port_attr attr = { 0 };
+	int rc;
+
+	if (!dev)
+		return EIO;
+	if (port != 1)
+		return vrb_error(-EINVAL);
+	rc = dev->ops->query_port(dev, &attr);
+	if (rc)
+		return vrb_error(rc);
+	dpl_overlay_port(dev->name, &attr);
+	memset(ret, 0, len);
+	memcpy(ret, &attr, len < sizeof(attr) ? len : sizeof(attr));
+	return 0;
+}
+
+/* For programs from before 2019: the structure without port_cap_flags2. */
+VRB_NOW(query_port) int vrb_query_port(struct ibv_context *c, uint8_t port,
+				       struct _compat_ibv_port_attr *attr)
+{
+	return vrb_query_port_ex(c, port, (struct ibv_port_attr *)(void *)attr,
+				 offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+/* 0, -EINVAL (no such port or index), -ENODATA (an empty entry). */
+static int get_gid(struct ibv_context *c, uint32_t port, uint32_t index, struct eng_gid *g)
+{
+	struct eng_dev *dev = vrb_live(c);
+
+	if (!dev)
+		return -EIO;
+	if (port != 1 || index >= ENG_GIDS_MAX)
+		return -EINVAL;
+	return eng_gid_get(dev, index, g);
+}
+
+VRB_NOW(query_gid) int vrb_query_gid(struct ibv_context *c, uint8_t port, int index,
+				     union ibv_gid *gid)
+{
+	struct eng_gid g;
+	int rc = index < 0 ? -EINVAL : get_gid(c, port, (uint32_t)index, &g);
+
+	if (rc == -ENODATA) { /* programs scan the table with this call */
+		memset(gid, 0, sizeof(*gid));
+		return 0;
+	}
+	if (rc)
+		return vrb_minus(rc);
+	*gid = g.gid;
+	return 0;
+}
+
+int vrb_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type)
+{
+	struct eng_gid g;
+	int rc = get_gid(c, port, index, &g);
+
+	*type = 0; /* InfiniBand or RoCE v1, and what an empty entry always gave */
+	if (rc && rc != -ENODATA)
+		return vrb_minus(rc);
+	if (!rc && g.type == IBV_GID_TYPE_ROCE_V2)
+		*type = 1;
+	return 0;
+}
+
+static void to_entry(const struct eng_gid *g, uint32_t index, void *ret, size_t size)
+{
+	struct ibv_gid_entry e = {
+		.gid = g->gid,
+		.gid_index = index,
+		.port_num = 1,
+		.gid_type = g->type,
+		.ndev_ifindex = g->ifindex,
+	};
+
+	memset(ret, 0, size);
+	memcpy(ret, &e, size < sizeof(e) ? size : sizeof(e));
+}
+
+UT_EXPORT int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t index,
+				struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	struct eng_gid g;
+	int rc = flags ? -EOPNOTSUPP : get_gid(c, port, index, &g);
+
+	if (rc)
+		return vrb_error(rc);
+	to_entry(&g, index, entry, size);
+	return 0;
+}
+
+UT_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_entry *entries,
+				       size_t max, uint32_t flags, size_t size)
+{
+	struct eng_gid g;
+	size_t n = 0;
+
+	if (flags)
+		return -vrb_error(-EOPNOTSUPP);
+	if (!vrb_live(c))
+		return -EIO;
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		if (get_gid(c, 1, i, &g))
+			continue;
+		if (n == max)
+			return -vrb_error(-EINVAL);
+		to_entry(&g, i, (char *)entries + n++ * size, size);
+	}
+	return (ssize_t)n;
+}
+
+VRB_NOW(query_pkey) int vrb_query_pkey(struct ibv_context *c, uint8_t port, int index,
+				       __be16 *pkey)
+{
+	if (!vrb_live(c))
+		return -1;
+	if (port != 1 || index != 0)
+		return vrb_minus(-EINVAL);
+	*pkey = htobe16(DEFAULT_PKEY);
+	return 0;
+}
+
+UT_EXPORT int ibv_get_pkey_index(struct ibv_context *c, uint8_t port, __be16 pkey)
+{
+	if (!vrb_live(c))
+		return -1;
+	if (port != 1 || pkey != htobe16(DEFAULT_PKEY))
+		return vrb_minus(-EINVAL);
+	return 0;
+}

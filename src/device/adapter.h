@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * An open adapter: the engine's device, the link under it, and who drives it.
+ * Private to device/; everybody else sees struct eng_dev.
+ *
+ * Lock order of this room: process (registry, process.c) -> dev.lock (progress)
+ * -> own.lock -> the thread's timer lock. The last two are leaves of their
+ * kind: short, no call into another room under them.
+ */
+#ifndef DEVICE_ADAPTER_H
+#define DEVICE_ADAPTER_H
+
+#include "device/device.h"
+#include "device/own.h"
+#include "engine/dev.h"
+#include "link/link.h"
+#include "util/list.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DEV_RX_BATCH 64
+
+struct dev_adapter;
+
+/*
+ * The protocol as progress sees it. All called with dev->lock held; meaning as
+ * in proto/ib/ibp.h.
+ */
+struct dev_machine {
+	void (*receive)(struct eng_dev *dev, const struct link_rx *rx, uint64_t now);
+	void (*unreachable)(struct eng_dev *dev, const struct link_err *err, uint64_t now);
+	int (*transmit)(struct eng_dev *dev, uint64_t now, bool defer_acks);
+	bool (*acks_pending)(struct eng_dev *dev);
+	bool (*busy)(struct eng_dev *dev);
+	uint64_t (*deadline)(struct eng_dev *dev);
+};
+
+/* An adapter kind: one row in devices.c. */
+struct dev_kind_row {
+	const char *word;   /* in DAPPLE_ADAPTER */
+	const char *prefix; /* of device names */
+	enum dev_kind kind;
+	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
+	int (*open)(struct dev_adapter *a);
+	/* A GID has appeared while the link is up. dev.lock held; a failure is logged. */
+	int (*add_addr)(struct dev_adapter *a, const struct eng_gid *g);
+	/* Ends protocol and link; no context and no thread reaches it any more. */
+	void (*close)(struct dev_adapter *a);
+};
+
+struct dev_adapter {
+	struct eng_dev dev;
+	struct dev_info info;
+	const struct dev_kind_row *kind;
+	const struct dev_machine *machine; /* set by kind->open */
+	uint64_t serial;                   /* names it in epoll events; never used again */
+	_Atomic unsigned generation;       /* of the process it belongs to, see dev_is_foreign */
+
+	/* process lock */
+	struct ut_list node;
+	unsigned refs;
+	bool fork_held; /* dev.lock is held across a fork */
+
+	/* dev.lock */
+	struct link *link; /* NULL before attach */
+	bool port_up, gone;
+	uint64_t last_error_look;
+	uint32_t defer_penalty; /* receptions until deferral is tried again */
+	atomic_uint idle_polls; /* in a row, by any thread */
+	struct link_rx rx[DEV_RX_BATCH];
+
+	/* When the oldest waiting acknowledgement was put off, 0 = none. Written
+	 * under dev.lock, looked at by the thread's tick without. */
+	_Atomic uint64_t deferred_since;
+
+	struct dev_own own;
+};
+
+static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)
+{
+	return dev->device;
+}
+
+extern const struct dev_kind_row dev_roce_row;
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which adapters exist here. Order: kinds as asked for, and in each kind lo
+ * first - whoever takes the first device without asking is mostly two
+ * processes on one host, and lo has an address when nothing else does - then
+ * by interface number.
+ */
+#include "device/devices.h"
+
+#include "device/adapter.h"
+#include "device/gids.h"
+#include "util/alloc.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A kind without a row body is known by name only. */
+static const struct dev_kind_row no_iwarp = { .word = "iwarp", .kind = DEV_IWARP };
+static const struct dev_kind_row no_ib = { .word = "ib", .kind = DEV_IB };
+
+static const struct dev_kind_row *const kinds[] = { &dev_roce_row, &no_iwarp, &no_ib };
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+const struct dev_kind_row *dev_kind_find(enum dev_kind kind)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (kinds[i]->kind == kind)
+			return kinds[i]->open ? kinds[i] : NULL;
+	return NULL;
+}
+
+/* Is word[0..len) an element of a comma list? */
+static bool listed(const char *list, const char *word, size_t len)
+{
+	while (*list) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && memcmp(list, word, n) == 0)
+			return true;
+		list += n + (list[n] == ',');
+	}
+	return false;
+}
+
+static const struct dev_kind_row *kind_by_word(const char *word, size_t len)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (strlen(kinds[i]->word) == len && memcmp(kinds[i]->word, word, len) == 0)
+			return kinds[i];
+	return NULL;
+}
+
+static void complain(const char *word, size_t len, bool known)
+{
+	if (known)
+		ut_error("DAPPLE_ADAPTER: this build has no adapters of kind \"%.*s\"", (int)len,
+			 word);
+	else
+		ut_error("DAPPLE_ADAPTER: unknown adapter kind \"%.*s\" (known: roce, iwarp, ib)",
+			 (int)len, word);
+}
+
+/* The kinds in the order asked for. A wrong word leaves none: better no device
+ * than another than the one meant. Returns their number. */
+static int chosen_kinds(const struct dev_kind_row *ret[KINDS])
+{
+	const char *list = getenv("DAPPLE_ADAPTER");
+	int n = 0;
+
+	if (!list || !*list)
+		list = "roce";
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		const struct dev_kind_row *k = kind_by_word(list, len);
+		bool again = false;
+
+		if (!k || !k->open) {
+			complain(list, len, k != NULL);
+			return 0;
+		}
+		for (int i = 0; i < n; i++)
+			again |= ret[i] == k;
+		if (!again)
+			ret[n++] = k;
+		list += len + (list[len] == ',');
+	}
+	return n;
+}
+
+static uint64_t guid_of(const struct dev_nl_link *l, uint8_t mac[6])
+{
+	uint64_t guid = 0;
+
+	memset(mac, 0, 6);
+	if (l->has_mac)
+		memcpy(mac, l->mac, 6);
+	/* A tunnel has no MAC; a locally administered one made of its number is
+	 * unique in this namespace. */
+	if (!l->has_mac && !l->loopback) {
+		mac[0] = 0x02;
+		mac[1] = 0xda;
+		for (int i = 0; i < 4; i++)
+			mac[2 + i] = (uint8_t)(l->ifindex >> (24 - 8 * i));
+	}
+	if (l->loopback)
+		return DEV_LOOPBACK_GUID;
+	for (int i = 0; i < 8; i++) {
+		uint8_t b = i < 3 ? mac[i] : i == 3 ? 0xff : i == 4 ? 0xfe : mac[i - 2];
+
+		guid = guid << 8 | (i == 0 ? b ^ 2 : b);
+	}
+	return guid;
+}
+
+static void fill(struct dev_info *d, const struct dev_kind_row *k, const struct dev_nl_link *l)
+{
+	*d = (struct dev_info){ .kind = k->kind, .ifindex = l->ifindex };
+	snprintf(d->name, sizeof(d->name), "%s%s", k->prefix, l->name);
+	snprintf(d->ifname, sizeof(d->ifname), "%s", l->name);
+	d->guid = guid_of(l, d->mac);
+	/* Two kinds live on an interface; lo of the first kind is 0. */
+	d->index = 2 * (l->ifindex - 1) + (unsigned)k->kind;
+}
+
+static bool usable(const struct dev_nl_link *l, const struct dev_nl_addr *addrs, int n)
+{
+	if (!l->up)
+		return false;
+	if (l->loopback)
+		return true;
+	for (int i = 0; i < n; i++)
+		if (addrs[i].ifindex == l->ifindex)
+			return true;
+	return false;
+}
+
+static int by_order(const void *pa, const void *pb)
+{
+	const struct dev_nl_link *a = pa, *b = pb;
+
+	if (a->loopback != b->loopback)
+		return a->loopback ? -1 : 1;
+	return a->ifindex < b->ifindex ? -1 : a->ifindex > b->ifindex;
+}
+
+/* names: DAPPLE_DEVICES or NULL. */
+static int build(const struct dev_kind_row *const *rows, int n_rows, const char *names,
+		 struct dev_nl_link *links, int n_links, const struct dev_nl_addr *addrs,
+		 int n_addrs, struct dev_info **ret)
+{
+	struct dev_info *v = ut_calloc((size_t)n_rows * (size_t)n_links + 1, sizeof(*v));
+	int n = 0;
+
+	if (!v)
+		return -ENOMEM;
+	if (n_links)
+		qsort(links, (size_t)n_links, sizeof(*links), by_order);
+	for (int k = 0; k < n_rows; k++) {
+		for (int i = 0; i < n_links; i++) {
+			if (!usable(&links[i], addrs, n_addrs))
+				continue;
+			fill(&v[n], rows[k], &links[i]);
+			if (!names || listed(names, v[n].name, strlen(v[n].name)))
+				n++;
+		}
+	}
+	*ret = v;
+	return n;
+}
+
+static int list(const struct dev_kind_row *const *rows, int n_rows, const char *names,
+		struct dev_info **ret)
+{
+	struct dev_nl_link *links = NULL;
+	struct dev_nl_addr *addrs = NULL;
+	int n_links = dev_nl_links(&links), n_addrs, n;
+
+	if (n_links < 0)
+		return n_links;
+	n_addrs = dev_nl_addrs(&addrs);
+	n = n_addrs < 0 ? n_addrs
+			: build(rows, n_rows, names, links, n_links, addrs, n_addrs, ret);
+	free(links);
+	free(addrs);
+	return n;
+}
+
+int dev_list(struct dev_info **ret)
+{
+	const struct dev_kind_row *rows[KINDS];
+	const char *names = getenv("DAPPLE_DEVICES");
+
+	return list(rows, chosen_kinds(rows), names && *names ? names : NULL, ret);
+}
+
+int dev_list_all(struct dev_info **ret)
+{
+	const struct dev_kind_row *rows[KINDS];
+	int n = 0;
+
+	for (size_t i = 0; i < KINDS; i++)
+		if (kinds[i]->open)
+			rows[n++] = kinds[i];
+	return list(rows, n, NULL, ret);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/gids.h"
+
+#include "device/adapter.h"
+#include "engine/event.h"
+#include "util/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum rank { RANK_IPV4, RANK_IPV6, RANK_LINK_LOCAL, RANK_COUNT };
+
+static enum rank rank_of(const struct dev_nl_addr *a)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (memcmp(a->addr, mapped, sizeof(mapped)) == 0)
+		return RANK_IPV4;
+	return a->link_local ? RANK_LINK_LOCAL : RANK_IPV6;
+}
+
+/*
+ * DAPPLE_ADDRESS=127.0.0.2[,...] replaces the addresses of lo: processes of
+ * one user share a port, two users on one host need an address each.
+ */
+static int pick_chosen(const char *list, uint32_t ifindex, struct dev_nl_addr *ret)
+{
+	char word[INET_ADDRSTRLEN];
+	int n = 0;
+
+	while (*list && n < DEV_ADDRS_MAX) {
+		size_t len = strcspn(list, ",");
+		struct in_addr in;
+
+		if (len < sizeof(word)) {
+			memcpy(word, list, len);
+			word[len] = 0;
+		}
+		if (len >= sizeof(word) || inet_pton(AF_INET, word, &in) != 1 ||
+		    ntohl(in.s_addr) >> 24 != 127) {
+			ut_error("DAPPLE_ADDRESS takes addresses in 127.0.0.0/8 separated by "
+				 "commas; \"%.*s\" is none", (int)len, list);
+		} else {
+			ret[n] = (struct dev_nl_addr){ .ifindex = ifindex };
+			ret[n].addr[10] = ret[n].addr[11] = 0xff;
+			memcpy(ret[n++].addr + 12, &in, 4);
+		}
+		list += len + (list[len] == ',');
+	}
+	return n;
+}
+
+int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
+		   struct dev_nl_addr ret[DEV_ADDRS_MAX])
+{
+	const char *chosen = loopback ? getenv("DAPPLE_ADDRESS") : NULL;
+	int count = 0;
+
+	if (chosen && *chosen)
+		return pick_chosen(chosen, ifindex, ret);
+	for (int rank = 0; rank < RANK_COUNT; rank++)
+		for (int i = 0; i < n && count < DEV_ADDRS_MAX; i++)
+			if (all[i].ifindex == ifindex && rank_of(&all[i]) == (enum rank)rank)
+				ret[count++] = all[i];
+	return count;
+}
+
+int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX])
+{
+	struct dev_nl_addr *all = NULL;
+	int n = dev_nl_addrs(&all);
+
+	if (n < 0)
+		return n;
+	n = dev_addrs_pick(info->ifindex, info->guid == DEV_LOOPBACK_GUID, all, n, ret);
+	free(all);
+	return n;
+}
+
+static bool among(const uint8_t gid[16], const struct dev_nl_addr *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (memcmp(v[i].addr, gid, 16) == 0)
+			return true;
+	return false;
+}
+
+static void drop_gone(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
+	UT_REQUIRES(a->dev.lock)
+{
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+		uint8_t raw[16];
+
+		if (!g || among(g->gid.raw, v, n))
+			continue;
+		memcpy(raw, g->gid.raw, sizeof(raw));
+		eng_gid_del(&a->dev, i);
+		if (a->link)
+			a->link->ops->del_addr(a->link, raw);
+	}
+}
+
+static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
+	UT_REQUIRES(a->dev.lock)
+{
+	for (int i = 0; i < n; i++) {
+		struct eng_gid g = { .ifindex = v[i].ifindex, .type = IBV_GID_TYPE_ROCE_V2,
+				     .valid = true };
+
+		memcpy(g.gid.raw, v[i].addr, sizeof(g.gid.raw));
+		if (eng_gid_find(&a->dev, &g.gid) >= 0)
+			continue;
+		if (eng_gid_add(&a->dev, &g) < 0) {
+			ut_warn("%s: more than %d addresses, some are left out", a->info.name,
+				ENG_GIDS_MAX);
+			return;
+		}
+		if (a->link && a->dev.qpn_mask)
+			a->kind->add_addr(a, &g);
+	}
+}
+
+/* 1: interface found, 0: it is gone, or negative errno. */
+static int look_up(uint32_t ifindex, struct dev_nl_link *ret)
+{
+	struct dev_nl_link *v = NULL;
+	int n = dev_nl_links(&v), found = 0;
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n && !found; i++) {
+		if (v[i].ifindex == ifindex) {
+			*ret = v[i];
+			found = 1;
+		}
+	}
+	free(v);
+	return found;
+}
+
+static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->dev.lock)
+{
+	if (up != a->port_up)
+		eng_async_port(&a->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+	if (gone && !a->gone) {
+		ut_warn("%s: interface %s is gone", a->info.name, a->info.ifname);
+		eng_async_port(&a->dev, IBV_EVENT_DEVICE_FATAL);
+	}
+	a->port_up = up;
+	a->gone = gone;
+}
+
+void dev_gids_refresh(struct dev_adapter *a)
+{
+	struct dev_nl_addr *v = malloc(DEV_ADDRS_MAX * sizeof(*v));
+	struct dev_nl_link l;
+	int found = look_up(a->info.ifindex, &l);
+	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
+
+	if (n < 0 || found < 0) {
+		ut_warn("%s: cannot read the addresses of %s: %s", a->info.name, a->info.ifname,
+			strerror(n < 0 ? -n : -found));
+		free(v);
+		return;
+	}
+	/* A chosen address of lo does not outlive lo. */
+	if (!found)
+		n = 0;
+	ut_lock(&a->dev.lock);
+	drop_gone(a, v, n);
+	add_new(a, v, n);
+	note_port(a, found && l.up && l.running, !found);
+	eng_dev_unlock(&a->dev);
+	free(v);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Addresses of an interface -> GIDs of its adapter. */
+#ifndef DEVICE_GIDS_H
+#define DEVICE_GIDS_H
+
+#include "device/netlink.h"
+
+#include <stdint.h>
+
+struct dev_adapter;
+struct dev_info;
+
+#define DEV_ADDRS_MAX 128
+/* What lo has instead of an EUI-64. */
+#define DEV_LOOPBACK_GUID 0x020000fffe000000ull
+
+/*
+ * The addresses an adapter on this interface has now, in GID order: IPv4, then
+ * IPv6, then link-local. `all` is a dev_nl_addrs() dump. Returns their number.
+ */
+int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
+		   struct dev_nl_addr ret[DEV_ADDRS_MAX]);
+/* The same with a dump of its own. Negative errno. */
+int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX]);
+
+/*
+ * Makes the GID table, the link's addresses and the port state what the kernel
+ * says now; events for what changed. Entries that stay keep their index.
+ * Locks held: none below process.
+ */
+void dev_gids_refresh(struct dev_adapter *a);
+
+#endif

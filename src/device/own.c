@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/own.h"
+
+#include "device/adapter.h"
+#include "device/progress.h"
+#include "device/thread.h"
+#include "util/clock.h"
+#include "util/heap.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+void dev_own_init(struct dev_own *o)
+{
+	ut_mutex_init(&o->lock);
+	atomic_init(&o->owner, DEV_OWN_THREAD);
+	atomic_init(&o->link_fd, -1);
+	atomic_init(&o->deadline, UT_NEVER);
+	atomic_init(&o->leader_until, UT_NEVER);
+	o->ep = -1;
+	o->polls_to_own = DEV_POLLS_TO_OWN;
+}
+
+void dev_own_fini(struct dev_own *o)
+{
+	ut_mutex_fini(&o->lock);
+}
+
+void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA
+{
+	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.u64 = a->serial };
+	struct dev_own *o = &a->own;
+
+	if (o->watched == on || o->ep < 0)
+		return;
+	epoll_ctl(o->ep, EPOLL_CTL_MOD, atomic_load(&o->link_fd), &ev);
+	o->watched = on;
+}
+
+uint64_t dev_own_tick(struct dev_own *o, uint64_t now)
+{
+	o->quiet = 0;
+	if (o->ticking)
+		return UT_NEVER;
+	o->ticking = true;
+	o->next_tick = now + DEV_TICK_NS;
+	return o->next_tick;
+}
+
+static void to_thread(struct dev_adapter *a) UT_REQUIRES(a->own.lock)
+{
+	a->own.ticking = false;
+	atomic_store(&a->own.owner, DEV_OWN_THREAD);
+	dev_own_watch(a, true);
+}
+
+int dev_own_attach(struct dev_adapter *a, int link_fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = a->serial };
+	struct dev_own *o = &a->own;
+	int r = dev_thread_start();
+
+	if (r < 0)
+		return r;
+	ut_lock(&o->lock);
+	o->ep = dev_thread_epoll();
+	if (epoll_ctl(o->ep, EPOLL_CTL_ADD, link_fd, &ev) < 0) {
+		r = -errno;
+		o->ep = -1;
+	} else {
+		atomic_store(&o->link_fd, link_fd);
+		o->watched = true;
+	}
+	ut_unlock(&o->lock);
+	return r;
+}
+
+void dev_own_detach(struct dev_adapter *a)
+{
+	struct dev_own *o = &a->own;
+
+	ut_lock(&o->lock);
+	if (o->ep >= 0)
+		epoll_ctl(o->ep, EPOLL_CTL_DEL, atomic_load(&o->link_fd), NULL);
+	o->ep = -1;
+	o->watched = o->ticking = false;
+	atomic_store(&o->link_fd, -1);
+	ut_unlock(&o->lock);
+}
+
+/*
+ * Store of the deadline, then look at the owner; the thread and the leader
+ * change owner or leader_until first and look at the deadline (or make a round
+ * of progress) afterwards. So one of the two sees the other.
+ */
+void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
+{
+	struct dev_own *o = &a->own;
+	int owner;
+
+	atomic_store(&o->deadline, deadline);
+	if (by == DEV_BY_WAITER)
+		atomic_store(&o->leader_until, deadline);
+	if (by == DEV_BY_THREAD)
+		return; /* it asks dev_own_next() before it sleeps */
+	owner = atomic_load(&o->owner);
+	if (owner == DEV_OWN_THREAD ||
+	    (owner == DEV_OWN_WAITER && deadline < atomic_load(&o->leader_until)))
+		dev_thread_wake_by(deadline);
+}
+
+void dev_own_polled(struct dev_adapter *a, uint64_t now)
+{
+	struct dev_own *o = &a->own;
+	uint64_t told = UT_NEVER;
+
+	o->polls++;
+	o->last_poll = now;
+	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
+	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+	if (o->polls < o->polls_to_own || atomic_load(&o->owner) != DEV_OWN_THREAD)
+		return;
+	ut_lock(&o->lock);
+	if (atomic_load(&o->owner) == DEV_OWN_THREAD && o->ep >= 0) {
+		atomic_store(&o->owner, DEV_OWN_APP);
+		dev_own_watch(a, false);
+		told = dev_own_tick(o, now);
+	}
+	ut_unlock(&o->lock);
+	dev_thread_wake_by(told);
+}
+
+/* Does the application that claims to poll look at what comes in? */
+static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
+{
+	struct dev_own *o = &a->own;
+
+	if (received && now - o->last_poll > DEV_AWAY_NS) {
+		o->good_ticks = 0;
+		/* Once may be the scheduler's doing. */
+		if (++o->misses < DEV_MISSES)
+			return;
+		o->polls_to_own = DEV_POLLS_WARY;
+		o->misses = 0;
+		ut_lock(&a->own.lock);
+		if (atomic_load(&o->owner) == DEV_OWN_APP)
+			to_thread(a);
+		ut_unlock(&a->own.lock);
+	} else if (++o->good_ticks >= DEV_TRUST_TICKS) {
+		o->polls_to_own = DEV_POLLS_TO_OWN;
+		o->misses = 0;
+	}
+}
+
+static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
+{
+	struct dev_own *o = &a->own;
+
+	if (!o->ticking || now < o->next_tick)
+		return false;
+	if (atomic_exchange(&o->beat, false)) {
+		o->next_tick = now + DEV_TICK_NS;
+		return true;
+	}
+	to_thread(a);
+	return true;
+}
+
+static bool serve_waiter(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
+{
+	struct dev_own *o = &a->own;
+	uint64_t deadline = atomic_load(&o->deadline);
+
+	if (o->ticking && now >= o->next_tick) {
+		o->next_tick = now + DEV_TICK_NS;
+		if (atomic_exchange(&o->beat, false))
+			o->quiet = 0;
+		else if (++o->quiet > DEV_QUIET_TICKS)
+			o->ticking = false;
+	}
+	return deadline <= now && deadline < atomic_load(&o->leader_until);
+}
+
+/* A descriptor that stays readable without anything to read, or a deadline that
+ * stays past, would keep a core busy: look by tick for a while instead. */
+static void rest(struct dev_adapter *a, uint64_t now)
+{
+	struct dev_own *o = &a->own;
+
+	o->idle_wakes = 0;
+	ut_lock(&o->lock);
+	if (atomic_load(&o->owner) == DEV_OWN_THREAD) {
+		atomic_store(&o->owner, DEV_OWN_APP);
+		atomic_store(&o->beat, false);
+		dev_own_watch(a, false);
+		dev_own_tick(o, now);
+	}
+	ut_unlock(&o->lock);
+}
+
+void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
+{
+	struct dev_own *o = &a->own;
+	bool run, mine, claimed;
+	uint64_t before;
+	int done;
+
+	ut_lock(&a->own.lock);
+	switch (atomic_load(&o->owner)) {
+	case DEV_OWN_APP:
+		run = serve_app(a, now) || readable;
+		break;
+	case DEV_OWN_WAITER:
+		run = serve_waiter(a, now);
+		break;
+	default:
+		run = readable || atomic_load(&o->deadline) <= now;
+	}
+	mine = atomic_load(&o->owner) == DEV_OWN_THREAD;
+	claimed = atomic_load(&o->owner) == DEV_OWN_APP;
+	ut_unlock(&a->own.lock);
+	if (!run)
+		return;
+	ut_lock(&a->dev.lock);
+	before = a->dev.counters[ENG_C_rx_pkts];
+	done = dev_run(a, DEV_BY_THREAD);
+	if (claimed)
+		judge_poller(a, now, a->dev.counters[ENG_C_rx_pkts] != before);
+	eng_dev_unlock(&a->dev);
+	if (done || !mine)
+		o->idle_wakes = 0;
+	else if (++o->idle_wakes >= DEV_IDLE_WAKES)
+		rest(a, now);
+}
+
+uint64_t dev_own_next(struct dev_adapter *a)
+{
+	struct dev_own *o = &a->own;
+	uint64_t deadline, next;
+
+	ut_lock(&o->lock);
+	next = o->ticking ? o->next_tick : UT_NEVER;
+	deadline = atomic_load(&o->deadline);
+	switch (atomic_load(&o->owner)) {
+	case DEV_OWN_APP:
+		break;
+	case DEV_OWN_WAITER:
+		if (deadline < atomic_load(&o->leader_until) && deadline < next)
+			next = deadline;
+		break;
+	default:
+		next = deadline;
+	}
+	ut_unlock(&o->lock);
+	return next;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who drives an adapter. Exactly one party watches the link's descriptor, so
+ * that a packet wakes one thread and not two:
+ *
+ *   THREAD  the background thread has it in its epoll set and serves deadlines.
+ *   APP     an application thread polls completion queues, or has just left a
+ *           blocking wait: nobody watches; the background thread ticks once a
+ *           millisecond, serves what is overdue, and takes the adapter back
+ *           after a whole tick without a poll.
+ *   WAITER  a thread blocked in wait() watches link and deadline itself. The
+ *           background thread is asleep, after ten quiet ticks for good.
+ *
+ *              4 empty polls                          wait()
+ *     THREAD ----------------> APP <--------------------------> WAITER
+ *        ^   <----------------    \  leaves / sees a poller      |  |
+ *        |     tick, no poll       `---- (tick armed) -----------'  |
+ *        `---------- leaves while others wait; wait() takes it -----'
+ *
+ * A program that polls memory for the data of a peer's Write and its queues only
+ * now and then would starve itself under APP: the tick notices packets that
+ * nobody looked for, and from then on takes much more polling as evidence.
+ *
+ * Evidence of polling is progress made by an application thread without
+ * posted work. Posting alone is not: a program that posts and then sleeps in
+ * its own poll() on a completion channel needs the background thread at once.
+ *
+ * All deadlines of the process meet in one timer (thread.h), armed lazily: a
+ * timer that fires early costs one look, a deadline that moves away nothing.
+ */
+#ifndef DEVICE_OWN_H
+#define DEVICE_OWN_H
+
+#include "util/lock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dev_adapter;
+
+#define DEV_TICK_NS 1000000ull
+#define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
+#define DEV_POLLS_WARY 4096 /* the same after it was found not to look */
+#define DEV_AWAY_NS 20000ull /* without a poll for so long it looks elsewhere */
+#define DEV_MISSES 3       /* such finds make it untrusted */
+#define DEV_TRUST_TICKS 200 /* ticks without such a find until it is trusted again */
+#define DEV_QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
+#define DEV_IDLE_WAKES 16  /* wake-ups for nothing before a descriptor is rested */
+
+enum dev_owner { DEV_OWN_THREAD, DEV_OWN_APP, DEV_OWN_WAITER };
+
+/* Whose thread makes this round of progress. */
+enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER };
+
+struct dev_own {
+	struct ut_mutex lock;
+	_Atomic int owner;     /* enum dev_owner; written under lock */
+	_Atomic int link_fd;   /* -1 before attach; written once, under dev.lock */
+	int ep;                /* the epoll set that has link_fd; written with it */
+	_Atomic bool beat;     /* polled since the last tick */
+	bool watched UT_GUARDED_BY(lock); /* link_fd is armed in the thread's epoll set */
+	bool ticking UT_GUARDED_BY(lock);
+	uint64_t next_tick UT_GUARDED_BY(lock);
+	unsigned quiet UT_GUARDED_BY(lock);
+	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
+	_Atomic unsigned waiters;        /* written under lock */
+	unsigned idle_wakes;             /* the background thread's */
+
+	/* What the last round of progress found, on the engine's clock; now or
+	 * earlier = at once. Written under dev.lock. */
+	_Atomic uint64_t deadline;
+	/* The sleeping leader wakes by itself at this time. 0: it is about to look. */
+	_Atomic uint64_t leader_until;
+
+	/* dev.lock */
+	uint32_t polls; /* empty polls since the thread last received something */
+	uint32_t polls_to_own; /* DEV_POLLS_TO_OWN or DEV_POLLS_WARY */
+	uint32_t good_ticks, misses;
+	uint64_t last_poll;
+	_Atomic uint64_t poller; /* pthread_self() of the last one */
+};
+
+void dev_own_init(struct dev_own *o);
+void dev_own_fini(struct dev_own *o);
+
+/* The link exists: the background thread watches it. dev.lock held. 0 or -errno. */
+int dev_own_attach(struct dev_adapter *a, int link_fd);
+/* The link is about to close; the thread does not look any more. */
+void dev_own_detach(struct dev_adapter *a);
+
+/* Ends every round of progress: notes the deadline and sees that somebody is
+ * awake for it. dev.lock held. */
+void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline);
+/* An application thread polled and had nothing posted. dev.lock held. */
+void dev_own_polled(struct dev_adapter *a, uint64_t now);
+
+/* The background thread's turn with this adapter, process lock held. */
+void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable);
+/* When the background thread must look again by itself. */
+uint64_t dev_own_next(struct dev_adapter *a);
+
+/* For wait.c. The thread's epoll set reports the link, or does not. */
+void dev_own_watch(struct dev_adapter *a, bool on);
+/* The tick goes on, or starts: then returns when the thread must look, for
+ * dev_thread_wake_by() after own.lock; else UT_NEVER. own.lock held. */
+uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
+
+/* eng_dev_ops.wait */
+int dev_own_wait(struct dev_adapter *a, int fd);
+
+#endif

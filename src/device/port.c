@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/port.h"
+
+#include "device/limits.h"
+#include "device/sys.h"
+#include "engine/dev.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#define MTU_MAX 4096
+#define MTU_HEADERS 80 /* IPv6, UDP, BTH, the largest extension, ICRC, as rdma_rxe counts */
+#define CAP_CM 0x10000
+
+#define PHYS_POLLING 2
+#define PHYS_DISABLED 3
+#define PHYS_LINK_UP 5
+
+enum { WIDTH_1X = 1, WIDTH_4X = 2 };
+enum { SDR = 1, FDR10 = 8, FDR = 16, EDR = 32, HDR = 64, NDR = 128 };
+
+/* Mb/s of the interface -> width and speed, the first row that reaches. */
+static const struct {
+	uint32_t up_to;
+	uint8_t width, speed;
+} rates[] = {
+	{ 1000, WIDTH_1X, SDR },    { 10000, WIDTH_1X, FDR10 }, { 25000, WIDTH_1X, EDR },
+	{ 40000, WIDTH_4X, FDR10 }, { 100000, WIDTH_4X, EDR },  { 200000, WIDTH_4X, HDR },
+	{ UINT32_MAX, WIDTH_4X, NDR },
+};
+
+static const struct {
+	uint8_t speed;
+	unsigned x10;
+} lane_rates[] = { { SDR, 25 },  { 2, 50 },   { 4, 100 },  { FDR10, 100 },
+		   { FDR, 140 }, { EDR, 250 }, { HDR, 500 }, { NDR, 1000 } };
+
+unsigned dev_rate_x10(uint8_t width, uint8_t speed)
+{
+	unsigned lanes = width == 1 ? 1 : width == 2 ? 4 : width == 4 ? 8 : width == 8 ? 12 : 2;
+
+	for (size_t i = 0; i < sizeof(lane_rates) / sizeof(lane_rates[0]); i++)
+		if (lane_rates[i].speed == speed)
+			return lanes * lane_rates[i].x10;
+	return 0;
+}
+
+uint32_t dev_mtu_of(uint32_t if_mtu)
+{
+	uint32_t m = MTU_MAX;
+
+	while (m > 256 && m + MTU_HEADERS > if_mtu)
+		m /= 2;
+	return m;
+}
+
+enum ibv_mtu dev_mtu_code(uint32_t bytes)
+{
+	enum ibv_mtu m = IBV_MTU_256;
+
+	while (m < IBV_MTU_4096 && bytes > 256u << (m - IBV_MTU_256))
+		m++;
+	return m;
+}
+
+static void set_speed(struct ibv_port_attr *p, uint32_t mbps)
+{
+	size_t i = 0;
+
+	while (rates[i].up_to < mbps)
+		i++;
+	p->active_width = rates[i].width;
+	p->active_speed = rates[i].speed;
+}
+
+struct interface {
+	bool up, running;
+	uint32_t mtu, mbps;
+};
+
+/* By ioctl, since sysfs may be absent or of another namespace. */
+static int look(uint32_t ifindex, struct interface *ret)
+{
+	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
+	struct ifreq r = { .ifr_ifindex = (int)ifindex };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int e = 0;
+
+	*ret = (struct interface){ 0 };
+	if (fd < 0)
+		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, SIOCGIFNAME, &r) < 0)
+		e = errno == ENODEV || errno == ENXIO ? 0 : -errno;
+	else if (ioctl(fd, SIOCGIFFLAGS, &r) == 0) {
+		ret->up = r.ifr_flags & IFF_UP;
+		ret->running = r.ifr_flags & IFF_RUNNING;
+		if (ioctl(fd, SIOCGIFMTU, &r) == 0)
+			ret->mtu = (uint32_t)r.ifr_mtu;
+		r.ifr_data = (void *)&cmd;
+		if (ioctl(fd, SIOCETHTOOL, &r) == 0 && ethtool_cmd_speed(&cmd) != UINT32_MAX)
+			ret->mbps = ethtool_cmd_speed(&cmd);
+	}
+	dev_sys_close(fd);
+	return e;
+}
+
+uint32_t dev_port_mtu(uint32_t ifindex)
+{
+	struct interface i;
+
+	return look(ifindex, &i) < 0 ? 1024 : dev_mtu_of(i.mtu);
+}
+
+int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret)
+{
+	struct interface i;
+	int keep = errno, r = look(ifindex, &i);
+
+	errno = keep;
+	if (r < 0)
+		return r;
+	*ret = (struct ibv_port_attr){
+		.state = i.up && i.running ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
+		.phys_state = !i.up ? PHYS_DISABLED : i.running ? PHYS_LINK_UP : PHYS_POLLING,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = dev_mtu_code(dev_mtu_of(i.mtu)),
+		.gid_tbl_len = ENG_GIDS_MAX,
+		.port_cap_flags = CAP_CM,
+		.max_msg_sz = 1u << 30,
+		.pkey_tbl_len = DEV_PKEY_TBL_LEN,
+		.max_vl_num = 1,
+		.link_layer = IBV_LINK_LAYER_ETHERNET,
+		.flags = IBV_QPF_GRH_REQUIRED,
+	};
+	set_speed(ret, i.mbps);
+	return 0;
+}

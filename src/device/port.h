@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The port an interface makes. */
+#ifndef DEVICE_PORT_H
+#define DEVICE_PORT_H
+
+#include <infiniband/verbs.h>
+#include <stdint.h>
+
+/* Truth about the interface now, asked of the kernel. An interface that is
+ * gone is a port that is down. 0 or negative errno. */
+int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret);
+/* Path MTU that fits an interface MTU: bytes, 256..4096. */
+uint32_t dev_mtu_of(uint32_t if_mtu);
+enum ibv_mtu dev_mtu_code(uint32_t bytes);
+uint32_t dev_port_mtu(uint32_t ifindex);
+/* Data rate in Gb/s of a width and speed pair, times 10. */
+unsigned dev_rate_x10(uint8_t width, uint8_t speed);
+
+#endif

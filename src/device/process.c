@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Opening and closing, fork and exit. Contexts of one adapter share it.
+ *
+ * fork(): the parent's locks are taken around it, so that the child finds whole
+ * lists. In the child an adapter with a link is foreign for ever: its sockets
+ * are closed, its objects answer EIO. An adapter that was only opened belongs
+ * to the child as well; that is what daemon() needs. Locks are waited for
+ * with a bound, because fork() may be called from a signal handler that
+ * interrupted their holder; the child then starts with nothing.
+ *
+ * exit(): answers that were put off are sent, so that a program may leave right
+ * after its last completion without failing its peer.
+ */
+#include "device/process.h"
+
+#include "device/adapter.h"
+#include "device/devices.h"
+#include "device/fork.h"
+#include "device/gids.h"
+#include "device/thread.h"
+#include "engine/event.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORK_PATIENCE (100 * UT_MS)
+#define EXIT_PATIENCE (20 * UT_MS)
+#define JOIN_PATIENCE (200 * UT_MS)
+
+struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };
+struct ut_list dev_process_adapters = UT_LIST_INIT(dev_process_adapters);
+
+static _Atomic unsigned generation = 1;
+static struct ut_list abandoned = UT_LIST_INIT(abandoned); /* the parent's, kept reachable */
+static uint64_t next_serial = 16; /* process lock */
+static bool fork_held;            /* process lock, across a fork */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+unsigned dev_process_generation(void)
+{
+	return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+bool dev_is_foreign(const struct eng_dev *dev)
+{
+	return atomic_load_explicit(&dev_adapter_of(dev)->generation, memory_order_relaxed) !=
+	       dev_process_generation();
+}
+
+const struct dev_info *dev_info_of(struct eng_dev *dev)
+{
+	return &dev_adapter_of(dev)->info;
+}
+
+static bool lock_within(struct ut_mutex *l, uint64_t patience) UT_TRY_ACQUIRE(*l) UT_NO_TSA;
+static bool lock_within(struct ut_mutex *l, uint64_t patience)
+{
+	uint64_t until = ut_now() + patience;
+
+	while (!ut_trylock(l)) {
+		if (ut_now() > until)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/* --- fork --- */
+
+static void fork_prepare(void) UT_NO_TSA
+{
+	struct dev_adapter *a;
+
+	fork_held = lock_within(&dev_process_lock, FORK_PATIENCE);
+	if (!fork_held)
+		return;
+	ut_list_each(a, &dev_process_adapters, node)
+		a->fork_held = lock_within(&a->dev.lock, FORK_PATIENCE);
+}
+
+static void fork_parent(void) UT_NO_TSA
+{
+	struct dev_adapter *a;
+
+	if (!fork_held)
+		return;
+	ut_list_each(a, &dev_process_adapters, node)
+		if (a->fork_held)
+			ut_unlock(&a->dev.lock);
+	fork_held = false;
+	ut_unlock(&dev_process_lock);
+}
+
+/* Its threads and their locks are gone, whatever state they were in. */
+static void adopt_or_abandon(struct dev_adapter *a)
+{
+	ut_mutex_init(&a->dev.lock);
+	ut_mutex_init(&a->dev.pending_lock);
+	if (a->link || !a->fork_held) {
+		ut_list_del(&a->node);
+		ut_list_add_tail(&abandoned, &a->node);
+		if (a->link)
+			dev_fork_close_link(a);
+		return;
+	}
+	a->own = (struct dev_own){ 0 };
+	dev_own_init(&a->own);
+	atomic_store(&a->generation, dev_process_generation());
+}
+
+static void fork_child(void) UT_NO_TSA
+{
+	struct dev_adapter *a, *tmp;
+
+	atomic_fetch_add(&generation, 1);
+	ut_mutex_init(&dev_process_lock);
+	dev_thread_forget();
+	if (!fork_held)
+		ut_list_init(&dev_process_adapters);
+	fork_held = false;
+	ut_list_each_safe(a, tmp, &dev_process_adapters, node)
+		adopt_or_abandon(a);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+/* --- opening and closing --- */
+
+static struct dev_adapter *find(const struct dev_info *info) UT_REQUIRES(dev_process_lock)
+{
+	struct dev_adapter *a;
+
+	ut_list_each(a, &dev_process_adapters, node)
+		if (a->info.ifindex == info->ifindex && strcmp(a->info.name, info->name) == 0)
+			return a;
+	return NULL;
+}
+
+static int make(const struct dev_info *info, struct dev_adapter **ret)
+	UT_REQUIRES(dev_process_lock)
+{
+	const struct dev_kind_row *kind = dev_kind_find(info->kind);
+	struct dev_adapter *a;
+	int r;
+
+	if (!kind)
+		return -ENODEV;
+	a = ut_zalloc(sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->info = *info;
+	a->kind = kind;
+	a->serial = next_serial++;
+	a->port_up = true;
+	atomic_init(&a->generation, dev_process_generation());
+	dev_own_init(&a->own);
+	r = kind->open(a);
+	if (r < 0) {
+		dev_own_fini(&a->own);
+		free(a);
+		return r;
+	}
+	dev_gids_refresh(a);
+	ut_list_add_tail(&dev_process_adapters, &a->node);
+	*ret = a;
+	return 0;
+}
+
+static void destroy(struct dev_adapter *a)
+{
+	a->kind->close(a);
+	dev_own_fini(&a->own);
+	free(a);
+}
+
+int dev_open(const struct dev_info *info, struct eng_ctx **ret)
+{
+	struct dev_adapter *a;
+	int r = 0;
+
+	pthread_once(&fork_once, watch_forks);
+	ut_lock(&dev_process_lock);
+	a = find(info);
+	if (!a)
+		r = make(info, &a);
+	if (r == 0)
+		r = eng_ctx_open(&a->dev, ret);
+	if (r == 0) {
+		a->refs++;
+	} else if (a && a->refs == 0) {
+		ut_list_del(&a->node);
+		destroy(a);
+	}
+	ut_unlock(&dev_process_lock);
+	return r;
+}
+
+static void flush(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	if (a->link)
+		a->machine->transmit(&a->dev, ut_now(), false);
+}
+
+void dev_close(struct eng_ctx *ctx)
+{
+	struct dev_adapter *a = dev_adapter_of(ctx->dev);
+	struct dev_thread *t = NULL;
+	bool last;
+
+	/* The parent's: its memory here is a copy that nothing refers to. */
+	if (dev_is_foreign(&a->dev))
+		return;
+	eng_ctx_close(ctx);
+	ut_lock(&dev_process_lock);
+	last = --a->refs == 0;
+	if (last)
+		ut_list_del(&a->node); /* the thread does not find it any more */
+	if (ut_list_empty(&dev_process_adapters))
+		t = dev_thread_take();
+	ut_unlock(&dev_process_lock);
+	if (!last)
+		return;
+	ut_lock(&a->dev.lock);
+	flush(a);
+	ut_unlock(&a->dev.lock);
+	dev_own_detach(a);
+	dev_thread_join(t);
+	destroy(a);
+}
+
+/* --- exit --- */
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	struct dev_adapter *a;
+
+	if (!lock_within(&dev_process_lock, EXIT_PATIENCE))
+		return;
+	ut_list_each(a, &dev_process_adapters, node) {
+		if (!lock_within(&a->dev.lock, EXIT_PATIENCE))
+			continue;
+		flush(a);
+		ut_unlock(&a->dev.lock);
+	}
+	ut_unlock(&dev_process_lock);
+	dev_thread_leave(JOIN_PATIENCE);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the process shares: the open adapters and the lock around them. */
+#ifndef DEVICE_PROCESS_H
+#define DEVICE_PROCESS_H
+
+#include "util/list.h"
+#include "util/lock.h"
+
+#include <stdbool.h>
+
+/* Outermost lock of this room: opening, closing, and each turn of the
+ * background thread, which therefore never sees an adapter half open. */
+extern struct ut_mutex dev_process_lock;
+extern struct ut_list dev_process_adapters; /* struct dev_adapter; dev_process_lock */
+
+/* 1 in the process that loaded the library, more in children of fork(). */
+unsigned dev_process_generation(void);
+
+#endif

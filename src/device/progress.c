@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The heart. An acknowledgement costs a packet of its own unless the
+ * application's answer can take it along, so a round made by a polling
+ * application may put acknowledgements off until its next call. That pays
+ * only when the call comes soon: one that did not come within 50 us turns
+ * deferral off for a while.
+ */
+#include "device/progress.h"
+
+#include "device/adapter.h"
+#include "engine/qp.h"
+#include "util/clock.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define RX_BATCHES 4   /* receive calls in one round */
+#define PENDING_MAX 64 /* QPs kicked in one round */
+#define ERRORS_MAX 16
+#define ERROR_LOOK_NS UT_MS /* a busy poller asks for reports this seldom */
+
+static int receive_all(struct dev_adapter *a, uint64_t now)
+{
+	struct link *l = a->link;
+	int done = 0;
+
+	for (int batch = 0; batch < RX_BATCHES; batch++) {
+		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
+
+		for (int i = 0; i < n; i++)
+			a->machine->receive(&a->dev, &a->rx[i], now);
+		if (n > 0)
+			done += n;
+		if (n < DEV_RX_BATCH)
+			break;
+	}
+	return done;
+}
+
+static int take_errors(struct dev_adapter *a, uint64_t now)
+{
+	struct link_err e;
+	int n = 0;
+
+	a->last_error_look = now;
+	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
+		a->machine->unreachable(&a->dev, &e, now);
+		n++;
+	}
+	return n;
+}
+
+static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	struct eng_qp *qp;
+	int n = 0;
+
+	while (n < PENDING_MAX && (qp = eng_dev_pop_pending(&a->dev))) {
+		if (!eng_qp_flush_if_dead(qp))
+			a->dev.proto->qp_kick(qp);
+		n++;
+	}
+	return n;
+}
+
+static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, int received)
+{
+	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
+
+	if (!received || by != DEV_BY_APP)
+		return false;
+	if (a->defer_penalty) {
+		a->defer_penalty -= a->defer_penalty < (uint32_t)received ? a->defer_penalty
+									    : (uint32_t)received;
+		return false;
+	}
+	return atomic_load(&a->own.owner) == DEV_OWN_APP && !atomic_load(&a->own.waiters) &&
+	       (!since || now - since < DEV_DEFER_NS);
+}
+
+/* The owner of a deferred acknowledgement came late, or never: the application
+ * does not work like that now. */
+static void judge_deferral(struct dev_adapter *a, uint64_t now)
+{
+	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
+
+	if (since && now - since > DEV_DEFER_NS)
+		a->defer_penalty = DEV_DEFER_PENALTY;
+}
+
+static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
+{
+	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
+	bool waits = defer && a->machine->acks_pending(&a->dev);
+
+	if (waits && !since)
+		a->dev.counters[ENG_C_acks_deferred]++;
+	if (waits != (since != 0))
+		atomic_store(&a->deferred_since, waits ? now : 0);
+}
+
+int dev_run(struct dev_adapter *a, enum dev_driver by)
+{
+	int keep = errno, received, kicked, done;
+	uint64_t now = ut_now(), deadline, next;
+	bool defer;
+
+	eng_dev_held(&a->dev);
+	if (!a->link || dev_is_foreign(&a->dev)) {
+		/* Nobody can serve them, and callers repeat while there are any. */
+		while (eng_dev_pop_pending(&a->dev))
+			;
+		return 0;
+	}
+	judge_deferral(a, now);
+	received = receive_all(a, now);
+	kicked = kick_pending(a);
+	done = received + kicked;
+	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS)
+		done += take_errors(a, now);
+	defer = !kicked && may_defer(a, by, now, received);
+	done += a->machine->transmit(&a->dev, now, defer);
+	note_deferral(a, defer, now);
+
+	if (by == DEV_BY_APP && !kicked)
+		dev_own_polled(a, now);
+	else if (by == DEV_BY_THREAD && received)
+		a->own.polls = 0;
+	next = eng_dev_tick(&a->dev, now);
+	deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
+	dev_own_after(a, by, deadline < next ? deadline : next);
+	errno = keep;
+	return done;
+}
+
+int dev_progress(struct eng_dev *dev)
+{
+	return dev_run(dev_adapter_of(dev), DEV_BY_APP);
+}
+
+/*
+ * Who spins beside its partner on one processor waits for a scheduler tick
+ * (4 ms) unless it gives way; on idle processors a yield costs less than the
+ * receive call that just found nothing.
+ */
+void dev_polled(struct eng_dev *dev, int did)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (did)
+		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
+	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=
+		 DEV_POLLS_TO_YIELD)
+		sched_yield();
+}

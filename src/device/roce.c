@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A RoCEv2 adapter: the InfiniBand transport on a UDP link. Link and protocol
+ * port are made when the first object needs them, not when the device is
+ * opened: listing programs stay cheap, and a program that opens its device
+ * and then becomes a daemon has nothing yet that a fork would tear apart.
+ *
+ *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
+ *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
+ */
+#include "device/adapter.h"
+#include "device/gids.h"
+#include "device/limits.h"
+#include "device/port.h"
+#include "device/progress.h"
+#include "device/why.h"
+#include "link/fault.h"
+#include "link/udp/udp.h"
+#include "proto/ib/ibp.h"
+#include "util/log.h"
+#include "util/rng.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct dev_machine ibp_machine = {
+	.receive = ibp_receive,
+	.unreachable = ibp_unreachable,
+	.transmit = ibp_transmit,
+	.acks_pending = ibp_acks_pending,
+	.busy = ibp_busy,
+	.deadline = ibp_deadline,
+};
+
+static uint16_t udp_port(void)
+{
+	const char *v = getenv("DAPPLE_PORT");
+	char *end;
+	unsigned long n;
+
+	if (!v || !*v)
+		return UDP_ROCE_PORT;
+	n = strtoul(v, &end, 10);
+	if (*end || n < 1 || n > 65535) {
+		ut_error("DAPPLE_PORT takes a port number 1..65535, not \"%s\"; using %d", v,
+			 UDP_ROCE_PORT);
+		return UDP_ROCE_PORT;
+	}
+	return (uint16_t)n;
+}
+
+/* The link with what the environment hangs between it and the protocol. */
+static int open_link(struct link **ret)
+{
+	const char *weather = getenv(LINK_FAULT_ENV);
+	struct link_fault_rates rates;
+	struct link *l;
+	int r;
+
+	if (weather && *weather && link_fault_parse(weather, &rates) < 0) {
+		ut_error("%s is not understood: \"%s\"", LINK_FAULT_ENV, weather);
+		return -EINVAL;
+	}
+	r = udp_open(udp_port(), &l);
+	if (r < 0)
+		return r;
+	*ret = l;
+	if (!weather || !*weather)
+		return 0;
+	r = link_fault_open(l, &rates, ret);
+	if (r < 0)
+		l->ops->close(l);
+	return r;
+}
+
+/* Link and protocol port without any address. */
+static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	struct ibp_config cfg = {
+		.seed = ut_rng_seed(),
+		.mtu_max = dev_port_mtu(a->info.ifindex),
+		.rate_control = a->info.guid != DEV_LOOPBACK_GUID,
+	};
+	int r;
+
+	if (a->link)
+		return 0;
+	r = open_link(&cfg.link);
+	if (r < 0)
+		return r;
+	r = ibp_port_init(&a->dev, &cfg);
+	if (r < 0)
+		cfg.link->ops->close(cfg.link);
+	else
+		a->link = cfg.link;
+	return r;
+}
+
+static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
+{
+	char sentence[256];
+
+	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, udp_port(),
+		 udp_explain(g->gid.raw, udp_port(), error));
+	ut_warn("%s", sentence);
+	dev_why_keep(sentence);
+}
+
+static uint32_t scope_of(const struct eng_gid *g)
+{
+	return g->gid.raw[0] == 0xfe && (g->gid.raw[1] & 0xc0) == 0x80 ? g->ifindex : 0;
+}
+
+static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
+{
+	int r = a->link->ops->add_addr(a->link, g->gid.raw, scope_of(g));
+
+	if (r < 0)
+		explain(a, g, r);
+	return r;
+}
+
+/* Binds what can be bound. One address is enough: the others are reported. */
+static int add_addrs(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	int good = 0, error = -EADDRNOTAVAIL;
+
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+		int r = g ? add_addr(a, g) : -EADDRNOTAVAIL;
+
+		if (g && r < 0)
+			error = r;
+		good += g && r == 0;
+	}
+	return good ? 0 : error;
+}
+
+static int attach(struct eng_dev *dev)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	int r;
+
+	eng_dev_held(&a->dev);
+	eng_dev_held(dev);
+	if (dev_is_foreign(dev))
+		return -EIO;
+	if (dev->qpn_mask)
+		return 0;
+	r = ensure_port(a);
+	if (r == 0)
+		r = add_addrs(a);
+	if (r == 0 && atomic_load(&a->own.link_fd) < 0)
+		r = dev_own_attach(a, a->link->ops->fd(a->link));
+	if (r < 0)
+		return r;
+	dev->qpn_fixed = a->link->qpn_fixed;
+	dev->qpn_mask = a->link->qpn_mask;
+	return 0;
+}
+
+/* A group's address on the wire is the GID itself; IPv4 groups are mapped. */
+static int mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	return a->link ? a->link->ops->join(a->link, mgid->raw, a->info.ifindex) : -ENODEV;
+}
+
+static void mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (a->link && !dev_is_foreign(dev))
+		a->link->ops->leave(a->link, mgid->raw, a->info.ifindex);
+}
+
+static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
+{
+	int r = dev_port_query(dev_adapter_of(dev)->info.ifindex, ret);
+
+	if (r < 0)
+		return r;
+	/* Any thread may ask, one with the progress lock too: a torn count is no
+	 * harm, a deadlock would be. */
+	ret->bad_pkey_cntr =
+		(uint32_t)__atomic_load_n(&dev->counters[ENG_C_rx_bad_pkey], __ATOMIC_RELAXED);
+	ret->qkey_viol_cntr =
+		(uint32_t)__atomic_load_n(&dev->counters[ENG_C_rx_bad_qkey], __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int wait_on(struct eng_dev *dev, int fd)
+{
+	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd);
+}
+
+static void why(struct eng_dev *dev, const char *sentence)
+{
+	dev_why_keep(sentence);
+}
+
+static const struct eng_dev_ops roce_ops = {
+	.progress = dev_progress,
+	.wait = wait_on,
+	.polled = dev_polled,
+	.attach = attach,
+	.mcast_join = mcast_join,
+	.mcast_leave = mcast_leave,
+	.query_port = query_port,
+	.why = why,
+};
+
+/* An address handle may be made before the first QP, and the protocol asks its
+ * port about it. */
+static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	int r;
+
+	eng_dev_held(&a->dev);
+	r = dev_is_foreign(dev) ? -EIO : ensure_port(a);
+	return r < 0 ? r : ibp_proto_ops.ah_check(dev, attr);
+}
+
+static struct eng_proto_ops roce_proto; /* written under the process lock */
+
+static int roce_open(struct dev_adapter *a)
+{
+	int r;
+
+	if (!roce_proto.name) {
+		roce_proto = ibp_proto_ops;
+		roce_proto.ah_check = ah_check;
+	}
+	r = eng_dev_init(&a->dev, a->info.name, &roce_ops, &roce_proto, ut_rng_seed());
+	if (r < 0)
+		return r;
+	a->dev.device = a;
+	a->machine = &ibp_machine;
+	dev_limits_set(&a->dev, &a->info);
+	return 0;
+}
+
+/* What went over the wire, for those who ask why it took so long. */
+static void log_counters(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	for (int i = 0; i < ENG_C_COUNT; i++)
+		if (a->dev.counters[i])
+			ut_debug("%s: %llu %s", a->info.name,
+				 (unsigned long long)a->dev.counters[i],
+				 eng_counter_rows[i].text);
+}
+
+static void roce_close(struct dev_adapter *a)
+{
+	if (a->link) {
+		log_counters(a);
+		ibp_port_fini(&a->dev);
+		a->link->ops->close(a->link);
+		a->link = NULL;
+	}
+	eng_dev_fini(&a->dev);
+}
+
+const struct dev_kind_row dev_roce_row = {
+	.word = "roce",
+	.prefix = "dpl_roce_",
+	.kind = DEV_ROCE,
+	.open = roce_open,
+	.add_addr = add_addr,
+	.close = roce_close,
+};

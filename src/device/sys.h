@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * System calls that libc makes cancellation points, without being one: the
+ * callers hold locks. Negative errno instead of errno, which is kept.
+ */
+#ifndef DEVICE_SYS_H
+#define DEVICE_SYS_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEV_SYS(nr, ...)                                       \
+	({                                                     \
+		int keep_ = errno;                             \
+		long r_ = syscall(nr, __VA_ARGS__);            \
+		r_ = r_ < 0 ? -errno : r_;                     \
+		errno = keep_;                                 \
+		r_;                                            \
+	})
+
+static inline void dev_sys_close(int fd)
+{
+	if (fd >= 0)
+		DEV_SYS(SYS_close, fd);
+}
+
+static inline long dev_sys_read(int fd, void *buf, size_t n)
+{
+	return DEV_SYS(SYS_read, fd, buf, n);
+}
+
+static inline long dev_sys_write(int fd, const void *buf, size_t n)
+{
+	return DEV_SYS(SYS_write, fd, buf, n);
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Blocking waits. One waiter at a time leads: it watches the link beside its
+ * own descriptor and makes progress itself, so that its event costs one
+ * wake-up. The others sleep on their descriptors alone; what they wait for is
+ * raised by the leader or, when the leader has left, by the background
+ * thread. Waking another waiter to lead would cost more than the rare second
+ * wake-up does.
+ *
+ * A waiter is cancelled only inside ppoll(), where it holds no lock; the
+ * cleanup handler gives the lead back.
+ */
+#include "device/own.h"
+
+#include "device/adapter.h"
+#include "device/progress.h"
+#include "device/thread.h"
+#include "util/clock.h"
+#include "util/heap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+
+struct waiter {
+	struct dev_adapter *a;
+	int fd;
+	bool leads;
+};
+
+/* Takes the lead unless another waiter has it or another thread is polling:
+ * two threads on one link only get into each other's way. */
+static void enter(struct waiter *w)
+{
+	struct dev_own *o = &w->a->own;
+
+	ut_lock(&o->lock);
+	atomic_fetch_add(&o->waiters, 1);
+	w->leads = !o->leader && o->ep >= 0 &&
+		   (atomic_load(&o->owner) == DEV_OWN_THREAD || !atomic_load(&o->beat) ||
+		    atomic_load(&o->poller) == (uint64_t)pthread_self());
+	if (w->leads) {
+		o->leader = true;
+		atomic_store(&o->leader_until, 0);
+		atomic_store(&o->owner, DEV_OWN_WAITER);
+		dev_own_watch(w->a, false);
+	}
+	ut_unlock(&o->lock);
+}
+
+/* Gives the lead back: to the background thread when other waiters depend on
+ * it, else to nobody but its tick, since the caller will be back soon. */
+static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
+{
+	struct dev_own *o = &w->a->own;
+
+	o->leader = false;
+	w->leads = false;
+	if (atomic_load(&o->waiters) > 0) {
+		o->ticking = false;
+		atomic_store(&o->owner, DEV_OWN_THREAD);
+		dev_own_watch(w->a, true);
+		return atomic_load(&o->deadline);
+	}
+	atomic_store(&o->owner, DEV_OWN_APP);
+	/* The caller counts as who polls, or its next wait would not lead. */
+	atomic_store(&o->poller, (uint64_t)pthread_self());
+	atomic_store(&o->beat, true);
+	return dev_own_tick(&w->a->own, ut_now());
+}
+
+static void leave(void *arg)
+{
+	struct waiter *w = arg;
+	struct dev_own *o = &w->a->own;
+	uint64_t told = UT_NEVER;
+
+	ut_lock(&w->a->own.lock);
+	atomic_fetch_sub(&o->waiters, 1);
+	if (w->leads)
+		told = give_back(w);
+	ut_unlock(&w->a->own.lock);
+	dev_thread_wake_by(told);
+}
+
+/* Another thread has begun to poll: leave the link to it, and stay as one of
+ * those who only wait. */
+static void step_down(struct waiter *w)
+{
+	struct dev_own *o = &w->a->own;
+	uint64_t told;
+
+	ut_lock(&o->lock);
+	o->leader = false;
+	w->leads = false;
+	atomic_store(&o->owner, DEV_OWN_APP);
+	atomic_store(&o->beat, true);
+	told = dev_own_tick(o, ut_now());
+	ut_unlock(&o->lock);
+	dev_thread_wake_by(told);
+}
+
+/* One round as the leader. Returns what it did; *polls counts other threads'. */
+static int lead(struct dev_adapter *a, uint32_t *polls, uint64_t *until)
+{
+	int done;
+
+	ut_lock(&a->dev.lock);
+	done = dev_run(a, DEV_BY_WAITER);
+	*polls = a->own.polls;
+	*until = atomic_load(&a->own.leader_until);
+	eng_dev_unlock(&a->dev);
+	return done;
+}
+
+/* Sleeps on the descriptor, and on link and deadline when `link`. >0: bits of
+ * what is ready (1 own, 2 link), 0: time, or -errno. */
+static int sleep_on(struct waiter *w, bool link, uint64_t until)
+{
+	struct pollfd p[2] = { { .fd = w->fd, .events = POLLIN },
+			       { .fd = atomic_load(&w->a->own.link_fd), .events = POLLIN } };
+	uint64_t now = until == UT_NEVER ? 0 : ut_now();
+	struct timespec t = { 0 };
+	int r;
+
+	if (until > now && until != UT_NEVER) {
+		t.tv_sec = (time_t)((until - now) / UT_S);
+		t.tv_nsec = (long)((until - now) % UT_S);
+	}
+	r = ppoll(p, link ? 2 : 1, until == UT_NEVER ? NULL : &t, NULL);
+	if (r < 0)
+		return -errno;
+	return (p[0].revents ? 1 : 0) | (link && p[1].revents ? 2 : 0);
+}
+
+static int wait_loop(struct waiter *w)
+{
+	uint32_t polls, before = 0;
+	unsigned idle = 0;
+	uint64_t until = UT_NEVER;
+	bool first = true;
+	int r;
+
+	for (;;) {
+		if (w->leads) {
+			/* Progress first: it sends what was put off, and what came
+			 * before this moment will not make the link readable again. */
+			if (lead(w->a, &polls, &until) > 0)
+				return 0;
+			if (!first && polls >= before + DEV_POLLS_TO_OWN)
+				step_down(w);
+			if (first)
+				before = polls;
+			first = false;
+		}
+		if (!w->leads)
+			until = UT_NEVER;
+		else if (idle >= DEV_IDLE_WAKES && until > ut_now() + DEV_TICK_NS)
+			until = ut_now() + DEV_TICK_NS;
+		r = sleep_on(w, w->leads && idle < DEV_IDLE_WAKES, until);
+		if (r < 0)
+			return r;
+		if (r & 1)
+			return 0;
+		/* Readable, yet nothing to read: do not spin on it. */
+		idle = idle >= DEV_IDLE_WAKES ? 0 : r & 2 ? idle + 1 : 0;
+	}
+}
+
+int dev_own_wait(struct dev_adapter *a, int fd)
+{
+	struct waiter w = { .a = a, .fd = fd };
+	int r;
+
+	/* Address changes are events too, and the thread is who hears of them. */
+	r = dev_thread_start();
+	if (r < 0)
+		return r;
+	enter(&w);
+	pthread_cleanup_push(leave, &w);
+	r = wait_loop(&w);
+	pthread_cleanup_pop(1);
+	return r;
+}

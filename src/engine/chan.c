@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Completion channels. A CQ is on the ready list once, with a count of its
+ * events; the descriptor counts the events of all of them. */
+#include "engine/cq.h"
+#include "engine/event.h"
+#include "engine/semfd.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int eng_chan_create(struct eng_ctx *ctx, struct eng_chan **ret)
+{
+	struct eng_chan *chan = ut_zalloc(sizeof(*chan));
+
+	if (!chan)
+		return -ENOMEM;
+	chan->fd = eng_semfd_open();
+	if (chan->fd < 0) {
+		int r = chan->fd;
+
+		free(chan);
+		return r;
+	}
+	chan->ctx = ctx;
+	ut_mutex_init(&chan->lock);
+	ut_list_init(&chan->ready);
+	*ret = chan;
+	return 0;
+}
+
+int eng_chan_destroy(struct eng_chan *chan)
+{
+	unsigned users;
+
+	ut_lock(&chan->lock);
+	users = chan->cqs;
+	ut_unlock(&chan->lock);
+	if (users)
+		return -EBUSY;
+	ut_mutex_fini(&chan->lock);
+	close(chan->fd);
+	free(chan);
+	return 0;
+}
+
+int eng_chan_get(struct eng_chan *chan, struct eng_cq **ret)
+{
+	struct eng_cq *cq = NULL;
+	struct ut_list *n;
+
+	ut_lock(&chan->lock);
+	n = ut_list_pop(&chan->ready);
+	if (n) {
+		cq = ut_container(n, struct eng_cq, ready);
+		if (--cq->events_queued)
+			ut_list_add_tail(&chan->ready, n);
+		eng_semfd_down(chan->fd);
+	}
+	ut_unlock(&chan->lock);
+	if (!cq)
+		return -EAGAIN;
+	*ret = cq;
+	return 0;
+}
+
+void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq)
+{
+	ut_lock(&chan->lock);
+	if (cq->events_queued++ == 0)
+		ut_list_add_tail(&chan->ready, &cq->ready);
+	eng_semfd_up(chan->fd);
+	ut_unlock(&chan->lock);
+}
+
+void eng_chan_drop(struct eng_chan *chan, struct eng_cq *cq)
+{
+	ut_lock(&chan->lock);
+	ut_list_del(&cq->ready);
+	for (; cq->events_queued; cq->events_queued--)
+		eng_semfd_down(chan->fd);
+	ut_unlock(&chan->lock);
+}

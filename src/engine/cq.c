@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "engine/cq.h"
+
+#include "engine/dev.h"
+#include "engine/event.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint32_t pow2(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+static int bad_size(struct eng_dev *dev, uint32_t cqe)
+{
+	return cqe < 1 || dev->attr.orig_attr.max_cqe < 1 ||
+	       cqe > (uint32_t)dev->attr.orig_attr.max_cqe;
+}
+
+static void chan_count(struct eng_chan *chan, int by)
+{
+	if (!chan)
+		return;
+	ut_lock(&chan->lock);
+	chan->cqs += (unsigned)by;
+	ut_unlock(&chan->lock);
+}
+
+static struct eng_cq *cq_alloc(uint32_t cqe)
+{
+	struct eng_cq *cq = ut_zalloc(sizeof(*cq));
+
+	if (!cq)
+		return NULL;
+	ut_mutex_init(&cq->lock);
+	ut_lock(&cq->lock);
+	cq->size = cqe;
+	cq->cap = pow2(cqe);
+	/* Zeroed memory of this size comes from the kernel untouched, so a
+	 * boastful depth costs nothing until it is used. */
+	cq->ring = ut_calloc(cq->cap, sizeof(*cq->ring));
+	ut_unlock(&cq->lock);
+	return cq;
+}
+
+static void cq_free(struct eng_cq *cq)
+{
+	ut_lock(&cq->lock);
+	free(cq->ring);
+	ut_unlock(&cq->lock);
+	ut_mutex_fini(&cq->lock);
+	free(cq);
+}
+
+static bool has_ring(struct eng_cq *cq)
+{
+	bool yes;
+
+	ut_lock(&cq->lock);
+	yes = cq->ring != NULL;
+	ut_unlock(&cq->lock);
+	return yes;
+}
+
+int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool timestamps,
+		  struct eng_cq **ret)
+{
+	struct eng_dev *dev = ctx->dev;
+	struct eng_cq *cq;
+
+	if (bad_size(dev, cqe))
+		return -EINVAL;
+	if (eng_count(&dev->n_cq, (uint32_t)dev->attr.orig_attr.max_cq) < 0)
+		return -ENOMEM;
+	cq = cq_alloc(cqe);
+	if (!cq || !has_ring(cq)) {
+		if (cq)
+			cq_free(cq);
+		eng_uncount(&dev->n_cq);
+		return -ENOMEM;
+	}
+	cq->ctx = ctx;
+	cq->dev = dev;
+	cq->chan = chan;
+	cq->timestamps = timestamps;
+	ut_list_init(&cq->ready);
+	ut_list_init(&cq->held);
+	chan_count(chan, 1);
+	*ret = cq;
+	return 0;
+}
+
+int eng_cq_destroy(struct eng_cq *cq)
+{
+	struct eng_dev *dev = cq->dev;
+
+	if (atomic_load(&cq->users))
+		return -EBUSY;
+	/* Producers hold the progress lock; without users none comes again. */
+	ut_lock(&dev->lock);
+	ut_list_del(&cq->held);
+	eng_dev_unlock(dev);
+	if (cq->chan)
+		eng_chan_drop(cq->chan, cq);
+	chan_count(cq->chan, -1);
+	cq_free(cq);
+	eng_uncount(&dev->n_cq);
+	return 0;
+}
+
+int eng_cq_resize(struct eng_cq *cq, uint32_t cqe)
+{
+	struct eng_cqe *ring, *old;
+	uint32_t cap, n = 0;
+
+	if (bad_size(cq->dev, cqe))
+		return -EINVAL;
+	cap = pow2(cqe);
+	ring = ut_calloc(cap, sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	ut_lock(&cq->lock);
+	if (cq->tail - cq->head > cqe) {
+		ut_unlock(&cq->lock);
+		free(ring);
+		return -EINVAL;
+	}
+	for (uint32_t i = cq->head; i != cq->tail; i++)
+		ring[n++] = cq->ring[i & (cq->cap - 1)];
+	old = cq->ring;
+	cq->ring = ring;
+	cq->cap = cap;
+	cq->size = cqe;
+	cq->head = 0;
+	cq->tail = n;
+	ut_unlock(&cq->lock);
+	free(old);
+	return 0;
+}
+
+int eng_cq_modify(struct eng_cq *cq, uint16_t count, uint16_t period)
+{
+	ut_lock(&cq->lock);
+	cq->mod_count = count;
+	cq->mod_period = period;
+	ut_unlock(&cq->lock);
+	return 0;
+}
+
+void eng_cq_arm(struct eng_cq *cq, bool solicited_only)
+{
+	enum eng_cq_arm arm = solicited_only ? ENG_CQ_SOLICITED : ENG_CQ_ANY;
+
+	ut_lock(&cq->lock);
+	if (arm > cq->arm)
+		cq->arm = arm;
+	ut_unlock(&cq->lock);
+}
+
+static void stamp(struct eng_cqe *e)
+{
+	struct timespec t;
+
+	e->ts = ut_now();
+	clock_gettime(CLOCK_REALTIME, &t);
+	e->wallclock = (uint64_t)t.tv_sec * UT_S + (uint64_t)t.tv_nsec;
+}
+
+static void fire(struct eng_cq *cq) UT_REQUIRES(cq->lock);
+static void fire(struct eng_cq *cq)
+{
+	cq->arm = ENG_CQ_IDLE;
+	cq->mod_seen = 0;
+	ut_list_del(&cq->held);
+	if (cq->chan)
+		eng_chan_raise(cq->chan, cq);
+}
+
+/* Whether the event waits for more completions. The period only bounds the
+ * wait if somebody looks at the clock for us. */
+static bool hold(struct eng_cq *cq) UT_REQUIRES(cq->lock);
+static bool hold(struct eng_cq *cq)
+{
+	struct eng_dev *dev = cq->dev;
+
+	eng_dev_held(dev);
+	if (!dev->ticks || !cq->mod_count || !cq->mod_period || !cq->chan)
+		return false;
+	if (++cq->mod_seen >= cq->mod_count)
+		return false;
+	if (ut_list_empty(&cq->held)) {
+		cq->held_until = ut_now() + cq->mod_period * UT_US;
+		ut_list_add_tail(&dev->held, &cq->held);
+	}
+	return true;
+}
+
+void eng_cq_release(struct eng_cq *cq)
+{
+	ut_lock(&cq->lock);
+	if (cq->arm != ENG_CQ_IDLE)
+		fire(cq);
+	else
+		ut_list_del(&cq->held);
+	ut_unlock(&cq->lock);
+}
+
+static void wake(struct eng_cq *cq, const struct eng_cqe *e) UT_REQUIRES(cq->lock);
+static void wake(struct eng_cq *cq, const struct eng_cqe *e)
+{
+	bool loud = e->solicited || e->status != IBV_WC_SUCCESS;
+
+	if (cq->arm == ENG_CQ_IDLE || (cq->arm == ENG_CQ_SOLICITED && !loud))
+		return;
+	if (!hold(cq))
+		fire(cq);
+}
+
+bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
+{
+	bool full;
+
+	ut_lock(&cq->lock);
+	full = cq->overrun || cq->tail - cq->head >= cq->size;
+	if (!full) {
+		struct eng_cqe *slot = &cq->ring[cq->tail++ & (cq->cap - 1)];
+
+		*slot = *e;
+		if (cq->timestamps)
+			stamp(slot);
+		wake(cq, e);
+	} else if (!cq->overrun) {
+		cq->overrun = true;
+		eng_async_raise(cq->ctx, IBV_EVENT_CQ_ERR, cq->user);
+		if (cq->arm != ENG_CQ_IDLE) /* nobody shall sleep on a dead queue */
+			fire(cq);
+	}
+	ut_unlock(&cq->lock);
+	return !full;
+}
+
+int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
+{
+	int r = 0;
+
+	ut_lock(&cq->lock);
+	if (cq->tail != cq->head) {
+		*ret = cq->ring[cq->head++ & (cq->cap - 1)];
+		r = 1;
+	} else if (cq->overrun) {
+		r = -EOVERFLOW;
+	}
+	ut_unlock(&cq->lock);
+	return r;
+}
+
+int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
+{
+	int r = eng_cq_take(cq, ret);
+
+	if (r)
+		return r;
+	eng_dev_poll(cq->dev);
+	return eng_cq_take(cq, ret);
+}
+
+static void to_wc(struct ibv_wc *wc, const struct eng_cqe *e)
+{
+	wc->wr_id = e->wr_id;
+	wc->status = (enum ibv_wc_status)e->status;
+	wc->opcode = (enum ibv_wc_opcode)e->opcode;
+	wc->vendor_err = e->vendor_err;
+	wc->byte_len = e->byte_len;
+	wc->imm_data = e->imm; /* or the invalidated key: the same four bytes */
+	wc->qp_num = e->qpn;
+	wc->src_qp = e->src_qp;
+	wc->wc_flags = e->wc_flags;
+	wc->pkey_index = e->pkey_index;
+	wc->slid = e->slid;
+	wc->sl = e->sl;
+	wc->dlid_path_bits = e->dlid_path_bits;
+}
+
+static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = 0;
+
+	ut_lock(&cq->lock);
+	while (got < n && cq->head != cq->tail)
+		to_wc(&wc[got++], &cq->ring[cq->head++ & (cq->cap - 1)]);
+	if (!got && n > 0 && cq->overrun)
+		got = -EOVERFLOW;
+	ut_unlock(&cq->lock);
+	return got;
+}
+
+int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = drain(cq, n, wc);
+
+	if (got || n <= 0)
+		return got;
+	eng_dev_poll(cq->dev);
+	return drain(cq, n, wc);
+}
+
+void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)
+{
+	uint32_t to;
+
+	ut_lock(&cq->lock);
+	to = cq->head;
+	for (uint32_t i = cq->head; i != cq->tail; i++) {
+		const struct eng_cqe *e = &cq->ring[i & (cq->cap - 1)];
+
+		if (e->qp != qp)
+			cq->ring[to++ & (cq->cap - 1)] = *e;
+	}
+	cq->tail = to;
+	ut_unlock(&cq->lock);
+}
+
+uint32_t eng_cq_held(struct eng_cq *cq)
+{
+	uint32_t n;
+
+	ut_lock(&cq->lock);
+	n = cq->tail - cq->head;
+	ut_unlock(&cq->lock);
+	return n;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The progress lock and the pending list. A poster marks, then tries the lock;
+ * a holder unlocks, then looks at the list. With a full fence between the two
+ * steps on both sides, one of them sees the other, so no post is left behind.
+ */
+#include "engine/dev.h"
+
+#include "engine/qp.h"
+#include "engine/why.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
+		 const struct eng_proto_ops *proto, uint64_t seed)
+{
+	*dev = (struct eng_dev){ .ops = ops, .proto = proto };
+	snprintf(dev->name, sizeof(dev->name), "%s", name);
+	ut_mutex_init(&dev->lock);
+	ut_mutex_init(&dev->pending_lock);
+	ut_list_init(&dev->pending);
+	eng_dev_held(dev); /* nobody else knows it yet */
+	ut_list_init(&dev->mcast);
+	ut_list_init(&dev->ctxs);
+	ut_list_init(&dev->xrcds);
+	ut_list_init(&dev->held);
+	dev->rng.state = seed;
+	dev->why = eng_why_ring_new();
+	if (!dev->why) {
+		ut_mutex_fini(&dev->lock);
+		ut_mutex_fini(&dev->pending_lock);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void eng_dev_fini(struct eng_dev *dev)
+{
+	eng_dev_held(dev); /* the last one with a pointer */
+	eng_why_ring_free(dev->why);
+	ut_idtab_fini(&dev->qps);
+	ut_idtab_fini(&dev->mkeys);
+	ut_idtab_fini(&dev->srqs);
+	ut_mutex_fini(&dev->lock);
+	ut_mutex_fini(&dev->pending_lock);
+}
+
+static void run_pending(struct eng_dev *dev)
+{
+	/* F0: pairs with the poster's step from marking to trylock. */
+	atomic_thread_fence(memory_order_seq_cst);
+	while (atomic_load_explicit(&dev->n_pending, memory_order_acquire) &&
+	       ut_trylock(&dev->lock)) {
+		dev->ops->progress(dev);
+		ut_unlock(&dev->lock);
+		atomic_thread_fence(memory_order_seq_cst);
+	}
+}
+
+void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp)
+{
+	ut_lock(&dev->pending_lock);
+	if (ut_list_empty(&qp->pending)) {
+		ut_list_add_tail(&dev->pending, &qp->pending);
+		atomic_fetch_add_explicit(&dev->n_pending, 1, memory_order_release);
+	}
+	ut_unlock(&dev->pending_lock);
+}
+
+void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
+{
+	eng_dev_mark(dev, qp);
+	run_pending(dev);
+}
+
+int eng_dev_poll(struct eng_dev *dev)
+{
+	int did = 0;
+
+	if (ut_trylock(&dev->lock)) {
+		did = dev->ops->progress(dev);
+		eng_dev_unlock(dev);
+	}
+	dev->ops->polled(dev, did);
+	return did;
+}
+
+struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev)
+{
+	struct ut_list *n;
+
+	if (!atomic_load_explicit(&dev->n_pending, memory_order_acquire))
+		return NULL;
+	ut_lock(&dev->pending_lock);
+	n = ut_list_pop(&dev->pending);
+	if (n)
+		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
+	ut_unlock(&dev->pending_lock);
+	return n ? ut_container(n, struct eng_qp, pending) : NULL;
+}
+
+void eng_dev_unlock(struct eng_dev *dev)
+{
+	ut_unlock(&dev->lock);
+	run_pending(dev);
+}
+
+uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+	struct eng_cq *cq, *tmp;
+
+	dev->ticks = true;
+	ut_list_each_safe(cq, tmp, &dev->held, held) {
+		if (cq->held_until <= now)
+			eng_cq_release(cq);
+		else if (cq->held_until < next)
+			next = cq->held_until;
+	}
+	return next;
+}
+
+int eng_count(atomic_uint *n, uint32_t max)
+{
+	if (atomic_fetch_add(n, 1) < max)
+		return 0;
+	atomic_fetch_sub(n, 1);
+	return -ENOMEM;
+}
+
+void eng_uncount(atomic_uint *n)
+{
+	atomic_fetch_sub(n, 1);
+}

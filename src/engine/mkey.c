@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "engine/mkey.h"
+
+#include "engine/mkey_tab.h"
+#include "engine/qp.h"
+
+#include <errno.h>
+
+/* What the null region reads and swallows. Two pieces of memory, so that what
+ * was swallowed is not read back. */
+#define NULL_PIECE 65536u
+static uint8_t zeros[NULL_PIECE], sink[NULL_PIECE];
+
+static uint32_t fresh_key(struct eng_dev *dev) UT_REQUIRES(dev->lock);
+static uint32_t fresh_key(struct eng_dev *dev)
+{
+	uint32_t key;
+
+	do
+		key = (uint32_t)(ut_rng_u64(&dev->rng) >> 16);
+	while (key >> 8 == 0 || key >> 8 == 0xffffff || ut_idtab_get(&dev->mkeys, key >> 8));
+	return key;
+}
+
+int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk)
+{
+	uint32_t key = fresh_key(dev);
+	int r = ut_idtab_add(&dev->mkeys, key >> 8, mk);
+
+	if (r == 0)
+		mk->key = key;
+	return r;
+}
+
+int eng_mkey_renew(struct eng_dev *dev, struct eng_mkey *mk)
+{
+	uint32_t old = mk->key;
+	int r = eng_mkey_enter(dev, mk);
+
+	if (r == 0)
+		ut_idtab_del(&dev->mkeys, old >> 8);
+	return r;
+}
+
+void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk)
+{
+	ut_idtab_del(&dev->mkeys, mk->key >> 8);
+}
+
+struct eng_mkey *eng_mkey_by_index(struct eng_dev *dev, uint32_t key)
+{
+	return ut_idtab_get(&dev->mkeys, key >> 8);
+}
+
+struct eng_mkey *eng_mkey_get(struct eng_dev *dev, uint32_t key)
+{
+	struct eng_mkey *mk = eng_mkey_by_index(dev, key);
+
+	return mk && mk->key == key ? mk : NULL;
+}
+
+bool eng_range_has(uint64_t iova, uint64_t length, uint64_t va, uint64_t len, uint64_t *ret_off)
+{
+	uint64_t off = va - iova;
+
+	if (va < iova || off > length || len > length - off)
+		return false;
+	*ret_off = off;
+	return true;
+}
+
+bool eng_range_ok(uint64_t start, uint64_t length)
+{
+	return length == 0 || length - 1 <= UINT64_MAX - start;
+}
+
+bool eng_access_ok(unsigned access)
+{
+	return !(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) ||
+	       (access & IBV_ACCESS_LOCAL_WRITE);
+}
+
+enum eng_verdict eng_mkey_local(struct eng_pd *pd, uint32_t key, uint64_t va, uint64_t len,
+				bool write, struct eng_mkey **ret, uint64_t *ret_off)
+{
+	struct eng_dev *dev = pd->dev;
+	struct eng_mkey *mk;
+
+	eng_dev_held(dev);
+	mk = eng_mkey_get(dev, key);
+	if (!mk || mk->kind != ENG_MR || !mk->valid)
+		return ENG_V_LOC_KEY;
+	if (mk->pd != pd)
+		return ENG_V_LOC_PD;
+	if (write && !(mk->access & IBV_ACCESS_LOCAL_WRITE))
+		return ENG_V_LOC_RIGHTS;
+	if (!eng_range_has(mk->iova, mk->length, va, len, ret_off))
+		return ENG_V_LOC_BOUNDS;
+	*ret = mk;
+	return ENG_OK;
+}
+
+enum eng_verdict eng_mkey_remote(struct eng_dev *dev, struct eng_pd *pd, struct eng_qp *qp,
+				 uint32_t key, uint64_t va, uint64_t len, unsigned need,
+				 struct eng_mkey **ret, uint64_t *ret_off)
+{
+	struct eng_mkey *mk;
+	uint64_t off;
+
+	eng_dev_held(dev);
+	mk = eng_mkey_get(dev, key);
+	if (!mk || !mk->valid) {
+		dev->counters[ENG_C_guessed_keys] += !mk;
+		return ENG_V_RX_KEY;
+	}
+	if (mk->pd != pd || (mk->kind == ENG_MW_TYPE_2 && mk->qp != qp))
+		return ENG_V_RX_PD;
+	if ((mk->access & need) != need)
+		return ENG_V_RX_RIGHTS;
+	if (!eng_range_has(mk->iova, mk->length, va, len, &off))
+		return ENG_V_RX_BOUNDS;
+	if (mk->kind != ENG_MR) {
+		off += mk->addr - mk->mr->iova;
+		mk = mk->mr;
+	}
+	*ret = mk;
+	*ret_off = off;
+	return ENG_OK;
+}
+
+static uint64_t min64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The longest piece at `off` that is contiguous in our address space. */
+static struct iovec piece(const struct eng_mkey *mk, uint64_t off, uint64_t len, bool write)
+{
+	if (mk->null)
+		return (struct iovec){ write ? sink : zeros, min64(len, NULL_PIECE) };
+	if (mk->pages) {
+		uint64_t at = off + mk->first_offset, in = at % mk->page_size;
+
+		return (struct iovec){ (void *)(uintptr_t)(mk->pages[at / mk->page_size] + in),
+				       min64(len, mk->page_size - in) };
+	}
+	return (struct iovec){ (void *)(uintptr_t)(mk->addr + off), len };
+}
+
+static int pieces(const struct eng_mkey *mk, uint64_t off, uint64_t len, bool write,
+		  struct iovec *iov, int max)
+{
+	int n = 0;
+
+	while (len) {
+		if (n == max)
+			return -ENOSPC;
+		iov[n] = piece(mk, off, len, write);
+		off += iov[n].iov_len;
+		len -= iov[n].iov_len;
+		n++;
+	}
+	return n;
+}
+
+int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct iovec *iov, int max)
+{
+	return pieces(mk, off, len, true, iov, max);
+}
+
+int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
+		bool write, struct iovec *iov, int max)
+{
+	int used = 0;
+
+	for (int i = 0; i < n && len; off -= min64(off, sge[i].length), i++) {
+		struct eng_mkey *mk;
+		enum eng_verdict v;
+		uint64_t take, at;
+		int r;
+
+		if (off >= sge[i].length)
+			continue;
+		take = min64(len, sge[i].length - off);
+		/* Regions do not wrap, so an address that does is outside of all. */
+		if (sge[i].addr > UINT64_MAX - off)
+			return -ENG_V_LOC_BOUNDS;
+		v = eng_mkey_local(pd, sge[i].lkey, sge[i].addr + off, take, write, &mk, &at);
+		if (v != ENG_OK)
+			return -(int)v;
+		r = pieces(mk, at, take, write, iov + used, max - used);
+		if (r < 0)
+			return -ENG_V_NO_MEMORY;
+		used += r;
+		len -= take;
+	}
+	return len ? -ENG_V_LOC_BOUNDS : used;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Memory regions. Registration looks at numbers only, never at the memory. */
+#include "engine/mkey.h"
+#include "engine/mkey_tab.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ON_DEMAND and HUGETLB are promises that nothing here makes. */
+#define ACCESS_KNOWN                                                                  \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |  \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)
+#define ACCESS_OPTIONAL 0x3ff00000u /* bits 20..29: may be ignored */
+
+static int check_access(unsigned access)
+{
+	return (access & ~(ACCESS_KNOWN | ACCESS_OPTIONAL)) || !eng_access_ok(access) ? -EINVAL : 0;
+}
+
+static int check_spec(struct eng_dev *dev, const struct eng_mr_spec *s)
+{
+	uint64_t iova = s->access & IBV_ACCESS_ZERO_BASED ? 0 : s->iova;
+
+	if (check_access(s->access) < 0 || s->length > dev->attr.orig_attr.max_mr_size ||
+	    !eng_range_ok(iova, s->length))
+		return -EINVAL;
+	if (s->null)
+		return 0;
+	if (!s->pages)
+		return eng_range_ok(s->addr, s->length) ? 0 : -EINVAL;
+	if (!s->page_size || s->first_offset >= s->page_size)
+		return -EINVAL;
+	if (s->length > (uint64_t)s->n_pages * s->page_size - s->first_offset)
+		return -EINVAL;
+	for (uint32_t i = 0; i < s->n_pages; i++)
+		if (!eng_range_ok(s->pages[i], s->page_size))
+			return -EINVAL;
+	return 0;
+}
+
+static int copy_pages(struct eng_mkey *mr, const struct eng_mr_spec *s)
+{
+	if (!s->pages || !s->n_pages)
+		return 0;
+	mr->pages = ut_calloc(s->n_pages, sizeof(*mr->pages));
+	if (!mr->pages)
+		return -ENOMEM;
+	memcpy(mr->pages, s->pages, s->n_pages * sizeof(*mr->pages));
+	mr->n_pages = s->n_pages;
+	mr->page_size = s->page_size;
+	mr->first_offset = s->first_offset;
+	return 0;
+}
+
+static struct eng_mkey *mr_alloc(struct eng_pd *pd, const struct eng_mr_spec *s)
+{
+	struct eng_mkey *mr = ut_zalloc(sizeof(*mr));
+
+	if (!mr || copy_pages(mr, s) < 0) {
+		free(mr);
+		return NULL;
+	}
+	mr->dev = pd->dev;
+	mr->pd = pd;
+	mr->kind = ENG_MR;
+	mr->valid = true;
+	mr->access = s->access;
+	mr->iova = s->access & IBV_ACCESS_ZERO_BASED ? 0 : s->iova;
+	mr->length = s->length;
+	mr->addr = s->addr;
+	mr->null = s->null;
+	mr->release = s->release;
+	mr->release_arg = s->release_arg;
+	ut_list_init(&mr->node);
+	return mr;
+}
+
+static void mr_free(struct eng_mkey *mr)
+{
+	free(mr->pages);
+	free(mr);
+}
+
+int eng_mr_reg(struct eng_pd *pd, const struct eng_mr_spec *spec, struct eng_mkey **ret)
+{
+	struct eng_dev *dev = pd->dev;
+	int r = check_spec(dev, spec);
+	struct eng_mkey *mr;
+
+	if (r < 0)
+		return r;
+	if (eng_count(&dev->n_mr, (uint32_t)dev->attr.orig_attr.max_mr) < 0)
+		return -ENOMEM;
+	mr = mr_alloc(pd, spec);
+	if (mr) {
+		ut_lock(&dev->lock);
+		r = eng_mkey_enter(dev, mr);
+		eng_dev_unlock(dev);
+	}
+	if (!mr || r < 0) {
+		if (mr)
+			mr_free(mr);
+		eng_uncount(&dev->n_mr);
+		return -ENOMEM;
+	}
+	atomic_fetch_add(&pd->users, 1);
+	*ret = mr;
+	return 0;
+}
+
+static int rereg_check(const struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t addr,
+		       uint64_t length, unsigned access)
+{
+	const int all = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
+			IBV_REREG_MR_CHANGE_ACCESS;
+
+	if (flags == 0)
+		return -EINVAL;
+	if (flags & ~all)
+		return -EOPNOTSUPP;
+	if ((flags & IBV_REREG_MR_CHANGE_PD) && (!pd || pd->dev != mr->dev))
+		return -EINVAL;
+	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) && check_access(access) < 0)
+		return -EINVAL;
+	if (!(flags & IBV_REREG_MR_CHANGE_TRANSLATION))
+		return 0;
+	/* Memory that was lent to us cannot be exchanged for other memory. */
+	if (mr->pages || mr->null || mr->release)
+		return -EOPNOTSUPP;
+	return eng_range_ok(addr, length) && length <= mr->dev->attr.orig_attr.max_mr_size
+		       ? 0 : -EINVAL;
+}
+
+static void rereg_apply(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t addr,
+			uint64_t length, unsigned access)
+{
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		atomic_fetch_add(&pd->users, 1);
+		atomic_fetch_sub(&mr->pd->users, 1);
+		mr->pd = pd;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->access = access;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->addr = addr;
+		mr->length = length;
+		mr->iova = mr->access & IBV_ACCESS_ZERO_BASED ? 0 : addr;
+	} else if (mr->access & IBV_ACCESS_ZERO_BASED) {
+		mr->iova = 0;
+	}
+}
+
+int eng_mr_rereg(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t addr,
+		 uint64_t length, unsigned access)
+{
+	struct eng_dev *dev = mr->dev;
+	int r;
+
+	ut_lock(&dev->lock);
+	r = rereg_check(mr, flags, pd, addr, length, access);
+	if (r == 0 && mr->windows)
+		r = -EBUSY;
+	if (r == 0)
+		r = eng_mkey_renew(dev, mr);
+	if (r == 0)
+		rereg_apply(mr, flags, pd, addr, length, access);
+	eng_dev_unlock(dev);
+	return r;
+}
+
+int eng_mr_dereg(struct eng_mkey *mr)
+{
+	struct eng_dev *dev = mr->dev;
+	int r = 0;
+
+	ut_lock(&dev->lock);
+	if (mr->windows)
+		r = -EBUSY;
+	else
+		eng_mkey_leave(dev, mr);
+	eng_dev_unlock(dev);
+	if (r < 0)
+		return r;
+	atomic_fetch_sub(&mr->pd->users, 1);
+	eng_uncount(&dev->n_mr);
+	if (mr->release)
+		mr->release(mr->release_arg);
+	mr_free(mr);
+	return 0;
+}

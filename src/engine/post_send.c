@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* ibv_post_send(): copies each request into its slot, checks it there, and
+ * publishes it by moving the tail. */
+#include "engine/wr_table.h"
+
+#include "engine/dev.h"
+#include "engine/event.h"
+#include "engine/qp.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int copy_inline(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+{
+	uint64_t left = qp->cap.max_inline_data;
+	uint8_t *to = eng_swqe_inline(w);
+
+	for (int i = 0; i < wr->num_sge; i++) {
+		const struct ibv_sge *s = &wr->sg_list[i];
+
+		if (s->length > left)
+			return -EINVAL;
+		if (s->length)
+			memcpy(to, (const void *)(uintptr_t)s->addr, s->length);
+		to += s->length;
+		left -= s->length;
+		w->length += s->length;
+	}
+	return 0;
+}
+
+static int copy_data(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr,
+		     const struct eng_wr_row *row)
+{
+	if (row->kind & ENG_WR_LOCAL)
+		return 0;
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge)
+		return -EINVAL;
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return row->kind & ENG_WR_INLINE ? copy_inline(qp, w, wr) : -EINVAL;
+	if (wr->num_sge)
+		memcpy(w->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*w->sge));
+	w->num_sge = (uint8_t)wr->num_sge;
+	return 0;
+}
+
+static void copy_ud(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+{
+	struct eng_ah *ah = wr->wr.ud.ah ? qp->ctx->shell->ah(wr->wr.ud.ah) : NULL;
+
+	if (ah) {
+		w->ud.av = ah->av;
+		w->ud.pd = ah->pd;
+	}
+	w->ud.qpn = wr->wr.ud.remote_qpn;
+	w->ud.qkey = wr->wr.ud.remote_qkey;
+}
+
+static void copy_bind(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+{
+	const struct eng_shell *shell = qp->ctx->shell;
+
+	w->bind.info = wr->bind_mw.bind_info;
+	w->bind.key = wr->bind_mw.rkey;
+	w->bind.mw = wr->bind_mw.mw ? shell->mw(wr->bind_mw.mw) : NULL;
+	w->bind.mr = w->bind.info.mr ? shell->mr(w->bind.info.mr) : NULL;
+}
+
+static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr,
+			   const struct eng_wr_row *row)
+{
+	if (qp->type == IBV_QPT_UD) {
+		copy_ud(qp, w, wr);
+	} else if (row->kind & ENG_WR_BIND) {
+		copy_bind(qp, w, wr);
+	} else if (row->kind & ENG_WR_ATOMIC) {
+		w->remote_addr = wr->wr.atomic.remote_addr;
+		w->rkey = wr->wr.atomic.rkey;
+		w->atomic.compare_add = wr->wr.atomic.compare_add;
+		w->atomic.swap = wr->wr.atomic.swap;
+	} else if (row->kind & ENG_WR_REMOTE) {
+		w->remote_addr = wr->wr.rdma.remote_addr;
+		w->rkey = wr->wr.rdma.rkey;
+	}
+	if (qp->type == IBV_QPT_XRC_SEND)
+		w->srqn = wr->qp_type.xrc.remote_srqn;
+}
+
+static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+{
+	const struct eng_wr_row *row = eng_wr_row(wr->opcode);
+	int r;
+
+	if (!row || !(row->types & 1u << qp->type) || wr->send_flags > 0xff)
+		return -EINVAL;
+	memset(w, 0, sizeof(*w));
+	w->wr_id = wr->wr_id;
+	w->opcode = (uint8_t)wr->opcode;
+	w->flags = (uint8_t)wr->send_flags;
+	w->imm = wr->imm_data; /* or the key to invalidate: the same four bytes */
+	r = copy_data(qp, w, wr, row);
+	if (r < 0)
+		return r;
+	copy_operation(qp, w, wr, row);
+	r = eng_wr_check(qp, w);
+	if (r == 0)
+		eng_wr_finish(qp, w);
+	return r;
+}
+
+static int post_one(struct eng_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+	int r;
+
+	/* Under the ring's lock, since RESET empties the queue under it: what is
+	 * posted before goes away, what comes later sees the state. */
+	if (eng_qp_state(qp) < IBV_QPS_RTS)
+		return -EINVAL;
+	if (eng_ring_used(&qp->sq) >= qp->sq.max)
+		return qp->type == IBV_QPT_XRC_RECV ? -EINVAL : -ENOMEM;
+	r = fill(qp, eng_ring_at(&qp->sq, tail), wr);
+	if (r == 0)
+		atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
+	return r;
+}
+
+int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	bool posted = false;
+	int r = 0;
+
+	ut_lock(&qp->sq.lock);
+	for (; wr; wr = wr->next) {
+		r = post_one(qp, wr);
+		if (r < 0)
+			break;
+		posted = true;
+	}
+	ut_unlock(&qp->sq.lock);
+	if (r < 0)
+		*bad = wr;
+	if (posted)
+		eng_dev_kick(qp->dev, qp);
+	return r;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The transition table of the QP (IBTA 11.2.5.2): a row per pair of states, a
+ * column per QP type, in each the required and the optional attributes.
+ */
+#include "engine/qp_attr.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define CUR IBV_QP_CUR_STATE
+#define NOTIFY IBV_QP_EN_SQD_ASYNC_NOTIFY
+#define ACC IBV_QP_ACCESS_FLAGS
+#define PKI IBV_QP_PKEY_INDEX
+#define PORT IBV_QP_PORT
+#define QK IBV_QP_QKEY
+#define AV IBV_QP_AV
+#define MTU IBV_QP_PATH_MTU
+#define TO IBV_QP_TIMEOUT
+#define RTY IBV_QP_RETRY_CNT
+#define RNR IBV_QP_RNR_RETRY
+#define RPSN IBV_QP_RQ_PSN
+#define MRA IBV_QP_MAX_QP_RD_ATOMIC
+#define ALT IBV_QP_ALT_PATH
+#define MINR IBV_QP_MIN_RNR_TIMER
+#define SPSN IBV_QP_SQ_PSN
+#define MDRA IBV_QP_MAX_DEST_RD_ATOMIC
+#define MIG IBV_QP_PATH_MIG_STATE
+#define DQ IBV_QP_DEST_QPN
+
+enum column { RC, UC, UD, XI, XT, COLUMNS };
+
+struct need {
+	int required, optional;
+};
+
+struct row {
+	uint8_t from, to;
+	struct need by[COLUMNS];
+};
+
+#define NONE { { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 0 } }
+#define ALL(req, opt) { { req, opt }, { req, opt }, { req, opt }, { req, opt }, { req, opt } }
+#define S(x) IBV_QPS_##x
+
+static const struct row rows[] = {
+	{ S(RESET), S(RESET), NONE },
+	{ S(RESET), S(INIT), {
+		[RC] = { PKI | PORT | ACC, 0 },
+		[UC] = { PKI | PORT | ACC, 0 },
+		[UD] = { PKI | PORT | QK, 0 },
+		[XI] = { PKI | PORT | ACC, 0 },
+		[XT] = { PKI | PORT | ACC, 0 } } },
+	{ S(INIT), S(INIT), {
+		[RC] = { 0, PKI | PORT | ACC },
+		[UC] = { 0, PKI | PORT | ACC },
+		[UD] = { 0, PKI | PORT | QK },
+		[XI] = { 0, PKI | PORT | ACC },
+		[XT] = { 0, PKI | PORT | ACC } } },
+	{ S(INIT), S(RTR), {
+		[RC] = { AV | MTU | DQ | RPSN | MDRA | MINR, ALT | ACC | PKI },
+		[UC] = { AV | MTU | DQ | RPSN, ALT | ACC | PKI },
+		[UD] = { 0, PKI | QK },
+		[XI] = { AV | MTU | DQ | RPSN, ALT | ACC | PKI },
+		[XT] = { AV | MTU | DQ | RPSN | MDRA | MINR, ALT | ACC | PKI } } },
+	{ S(RTR), S(RTS), {
+		[RC] = { TO | RTY | RNR | SPSN | MRA, CUR | ALT | ACC | MINR | MIG },
+		[UC] = { SPSN, CUR | ALT | ACC | MIG },
+		[UD] = { SPSN, CUR | QK },
+		[XI] = { TO | RTY | RNR | SPSN | MRA, CUR | ALT | ACC | MIG },
+		[XT] = { TO | SPSN, CUR | ALT | ACC | MINR | MIG } } },
+	{ S(RTS), S(RTS), {
+		[RC] = { 0, CUR | ACC | ALT | MIG | MINR },
+		[UC] = { 0, CUR | ACC | ALT | MIG },
+		[UD] = { 0, CUR | QK },
+		[XI] = { 0, CUR | ACC | ALT | MIG },
+		[XT] = { 0, CUR | ACC | ALT | MIG | MINR } } },
+	{ S(RTS), S(SQD), ALL(0, NOTIFY) },
+	{ S(SQD), S(RTS), {
+		[RC] = { 0, CUR | ALT | ACC | MINR | MIG },
+		[UC] = { 0, CUR | ALT | ACC | MIG },
+		[UD] = { 0, CUR | QK },
+		[XI] = { 0, CUR | ALT | ACC | MIG },
+		[XT] = { 0, CUR | ALT | ACC | MINR | MIG } } },
+	{ S(SQD), S(SQD), {
+		[RC] = { 0, PORT | AV | TO | RTY | RNR | MRA | MDRA | ALT | ACC | PKI | MINR | MIG },
+		[UC] = { 0, AV | ALT | ACC | PKI | MIG },
+		[UD] = { 0, PKI | QK },
+		[XI] = { 0, PORT | AV | TO | RTY | RNR | MRA | ALT | ACC | PKI | MIG },
+		[XT] = { 0, PORT | AV | TO | MDRA | ALT | ACC | PKI | MINR | MIG } } },
+	{ S(SQE), S(RTS), { [UC] = { 0, CUR | ACC }, [UD] = { 0, CUR | QK } } },
+	{ S(INIT), S(RESET), NONE },
+	{ S(RTR), S(RESET), NONE },
+	{ S(RTS), S(RESET), NONE },
+	{ S(SQD), S(RESET), NONE },
+	{ S(SQE), S(RESET), NONE },
+	{ S(ERR), S(RESET), NONE },
+	{ S(INIT), S(ERR), NONE },
+	{ S(RTR), S(ERR), NONE },
+	{ S(RTS), S(ERR), NONE },
+	{ S(SQD), S(ERR), NONE },
+	{ S(SQE), S(ERR), NONE },
+	{ S(ERR), S(ERR), NONE },
+};
+
+static enum column column_of(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_RC: return RC;
+	case IBV_QPT_UC: return UC;
+	case IBV_QPT_UD: return UD;
+	case IBV_QPT_XRC_SEND: return XI;
+	case IBV_QPT_XRC_RECV: return XT;
+	default: return COLUMNS;
+	}
+}
+
+int eng_qp_drop_bits(enum ibv_qp_type type, int mask)
+{
+	if (type == IBV_QPT_XRC_SEND)
+		return mask & ~(MDRA | MINR);
+	if (type == IBV_QPT_XRC_RECV)
+		return mask & ~(MRA | RTY | RNR);
+	return mask;
+}
+
+bool eng_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+		       int *ret_required, int *ret_optional)
+{
+	enum column c = column_of(type);
+
+	if (c == COLUMNS)
+		return false;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].from != from || rows[i].to != to)
+			continue;
+		*ret_required = rows[i].by[c].required;
+		*ret_optional = rows[i].by[c].optional;
+		return true;
+	}
+	return false;
+}
+
+static bool port_ok(const struct ibv_device_attr *a, unsigned port)
+{
+	return port >= 1 && port <= a->phys_port_cnt;
+}
+
+static bool path_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+		    enum ibv_qp_state to)
+{
+	const struct ibv_device_attr *a = &qp->dev->attr.orig_attr;
+
+	if ((mask & PORT) && !port_ok(a, attr->port_num))
+		return false;
+	if ((mask & PKI) && attr->pkey_index >= a->max_pkeys)
+		return false;
+	if (mask & ALT) /* path migration exists on InfiniBand links only */
+		return false;
+	if ((mask & AV) && !port_ok(a, attr->ah_attr.port_num))
+		return false;
+	if ((mask & AV) && to == IBV_QPS_RTR && attr->ah_attr.port_num != qp->attr.port_num)
+		return false;
+	if ((mask & MTU) && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
+		return false;
+	return !(mask & DQ) || attr->dest_qp_num <= 0xffffff;
+}
+
+static bool counts_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	const struct ibv_device_attr *a = &qp->dev->attr.orig_attr;
+
+	return (!(mask & MINR) || attr->min_rnr_timer <= 31) &&
+	       (!(mask & TO) || attr->timeout <= 31) &&
+	       (!(mask & RTY) || attr->retry_cnt <= 7) &&
+	       (!(mask & RNR) || attr->rnr_retry <= 7) &&
+	       (!(mask & MRA) || attr->max_rd_atomic <= a->max_qp_init_rd_atom) &&
+	       (!(mask & MDRA) || attr->max_dest_rd_atomic <= a->max_qp_rd_atom);
+}
+
+static bool migration_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+			 enum ibv_qp_state to)
+{
+	if (!(mask & MIG))
+		return true;
+	switch (attr->path_mig_state) {
+	case IBV_MIG_REARM:
+		return to == IBV_QPS_RTS && qp->attr.path_mig_state != IBV_MIG_ARMED;
+	case IBV_MIG_MIGRATED:
+		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
+	default:
+		return false;
+	}
+}
+
+int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+			enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	if (!path_ok(qp, attr, mask, to) || !counts_ok(qp, attr, mask) ||
+	    !migration_ok(qp, attr, mask, to))
+		return -EINVAL;
+	/* Keys with the top bit belong to the privileged services (IBTA 10.2.5). */
+	if ((mask & QK) && (attr->qkey & 0x80000000u) && geteuid() != 0)
+		return -EPERM;
+	return 0;
+}

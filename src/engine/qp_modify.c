@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Modify and query: check everything, then change everything. */
+#include "engine/qp.h"
+#include "engine/qp_attr.h"
+
+#include <errno.h>
+
+void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
+{
+	qp->attr.qp_state = to;
+	qp->attr.cur_qp_state = to;
+	atomic_store_explicit(&qp->state, (uint8_t)to, memory_order_seq_cst);
+}
+
+void eng_qp_clear(struct eng_qp *qp)
+{
+	qp->attr = (struct ibv_qp_attr){
+		.qp_state = eng_qp_state(qp),
+		.cur_qp_state = eng_qp_state(qp),
+		.path_mtu = IBV_MTU_256,
+		.path_mig_state = IBV_MIG_MIGRATED,
+		.cap = qp->cap,
+	};
+	qp->sq_draining = qp->sqd_notify = false;
+	qp->comm_est_raised = qp->last_wqe_raised = false;
+	qp->why_said = 0;
+	/* Posters look at the state under these locks; it is RESET by now. */
+	eng_ring_clear(&qp->sq);
+	eng_ring_clear(&qp->rq);
+}
+
+static int check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+		 enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	struct eng_dev *dev = qp->dev;
+	int required, optional, r;
+
+	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != from)
+		return -EINVAL;
+	if (!eng_qp_transition(qp->type, from, to, &required, &optional))
+		return -EINVAL;
+	if ((mask & required) != required)
+		return -EINVAL;
+	if (mask & ~(required | optional | IBV_QP_STATE))
+		return -EINVAL;
+	if (qp->sq_draining && to != IBV_QPS_ERR && to != IBV_QPS_RESET)
+		return -EINVAL;
+	r = eng_qp_check_values(qp, attr, mask, from, to);
+	return r < 0 ? r : dev->proto->qp_check(qp, attr, mask, to);
+}
+
+static void take_path(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+	if (mask & IBV_QP_PKEY_INDEX)
+		to->pkey_index = from->pkey_index;
+	if (mask & IBV_QP_PORT)
+		to->port_num = from->port_num;
+	if (mask & IBV_QP_AV)
+		to->ah_attr = from->ah_attr;
+	if (mask & IBV_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IBV_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+	if (mask & IBV_QP_PATH_MIG_STATE)
+		to->path_mig_state = from->path_mig_state;
+}
+
+static void take_rest(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IBV_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & IBV_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IBV_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn & 0xffffff;
+	if (mask & IBV_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn & 0xffffff;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+}
+
+static void move(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+		 enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	take_path(&qp->attr, attr, mask);
+	take_rest(&qp->attr, attr, mask);
+	if (to == IBV_QPS_SQD && from == IBV_QPS_RTS) {
+		qp->sqd_notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify;
+		qp->attr.en_sqd_async_notify = qp->sqd_notify;
+		qp->sq_draining = true;
+	} else if (to != IBV_QPS_SQD) {
+		qp->sq_draining = qp->sqd_notify = false;
+	}
+	eng_qp_set_state(qp, to);
+	if (to == IBV_QPS_RESET)
+		eng_qp_clear(qp);
+	dev->proto->qp_moved(qp, from, mask);
+	/* Work may wait already: to be flushed, or to start by itself. */
+	if (to == IBV_QPS_RTS || to == IBV_QPS_ERR)
+		eng_dev_mark(dev, qp);
+}
+
+int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	struct eng_dev *dev = qp->dev;
+	enum ibv_qp_state from, to;
+	int r;
+
+	if (mask & ~ENG_QP_STANDARD)
+		return -EOPNOTSUPP;
+	if (mask == 0)
+		return 0;
+	mask = eng_qp_drop_bits(qp->type, mask);
+	ut_lock(&dev->lock);
+	from = eng_qp_state(qp);
+	to = mask & IBV_QP_STATE ? attr->qp_state : from;
+	r = check(qp, attr, mask, from, to);
+	if (r == 0)
+		move(dev, qp, attr, mask, from, to);
+	eng_dev_unlock(dev);
+	return r;
+}
+
+int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct eng_dev *dev = qp->dev;
+
+	if (mask & ~ENG_QP_STANDARD)
+		return -EOPNOTSUPP;
+	ut_lock(&dev->lock);
+	*attr = qp->attr;
+	attr->sq_draining = qp->sq_draining;
+	attr->cap = qp->cap;
+	eng_dev_unlock(dev);
+	return 0;
+}

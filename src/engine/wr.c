@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Work requests of the send queue: which are legal where, and the extended
+ * posting interface. What only the application could have got right is refused
+ * at the call; what needs the order of the queue becomes a verdict in the entry.
+ */
+#include "engine/wr_table.h"
+
+#include "engine/dev.h"
+#include "engine/mkey.h"
+#include "engine/qp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define RC (1u << IBV_QPT_RC)
+#define UC (1u << IBV_QPT_UC)
+#define UD (1u << IBV_QPT_UD)
+#define XRC (1u << IBV_QPT_XRC_SEND)
+
+static const struct eng_wr_row rows[] = {
+#define R(op, types, kind, wc) [IBV_WR_##op] = { #op, types, kind, IBV_WC_##wc }
+	R(RDMA_WRITE,           RC | UC | XRC,      ENG_WR_REMOTE | ENG_WR_INLINE, RDMA_WRITE),
+	R(RDMA_WRITE_WITH_IMM,  RC | UC | XRC,      ENG_WR_REMOTE | ENG_WR_INLINE, RDMA_WRITE),
+	R(SEND,                 RC | UC | UD | XRC, ENG_WR_SEND | ENG_WR_INLINE,   SEND),
+	R(SEND_WITH_IMM,        RC | UC | UD | XRC, ENG_WR_SEND | ENG_WR_INLINE,   SEND),
+	R(RDMA_READ,            RC | XRC,           ENG_WR_REMOTE | ENG_WR_RD,     RDMA_READ),
+	R(ATOMIC_CMP_AND_SWP,   RC | XRC, ENG_WR_REMOTE | ENG_WR_RD | ENG_WR_ATOMIC, COMP_SWAP),
+	R(ATOMIC_FETCH_AND_ADD, RC | XRC, ENG_WR_REMOTE | ENG_WR_RD | ENG_WR_ATOMIC, FETCH_ADD),
+	R(LOCAL_INV,            RC | UC | XRC,      ENG_WR_LOCAL,                  LOCAL_INV),
+	R(BIND_MW,              RC | UC | XRC,      ENG_WR_LOCAL | ENG_WR_BIND,    BIND_MW),
+	R(SEND_WITH_INV,        RC | XRC,           ENG_WR_SEND | ENG_WR_INLINE,   SEND),
+#undef R
+};
+
+const struct eng_wr_row *eng_wr_row(unsigned opcode)
+{
+	return opcode < sizeof(rows) / sizeof(rows[0]) && rows[opcode].name ? &rows[opcode] : NULL;
+}
+
+static uint64_t sge_sum(const struct eng_swqe *w)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < w->num_sge; i++)
+		sum += w->sge[i].length;
+	return sum;
+}
+
+static bool data_ok(const struct eng_qp *qp, const struct eng_swqe *w,
+		    const struct eng_wr_row *row)
+{
+	if (w->num_sge > qp->cap.max_send_sge)
+		return false;
+	if (w->flags & IBV_SEND_INLINE)
+		return (row->kind & ENG_WR_INLINE) && w->length <= qp->cap.max_inline_data;
+	return !(row->kind & ENG_WR_ATOMIC) || sge_sum(w) >= 8;
+}
+
+static bool bind_ok(const struct eng_swqe *w)
+{
+	return w->bind.mw && w->bind.mw->kind != ENG_MR &&
+	       (w->bind.mr || (!w->bind.info.length && w->bind.mw->kind == ENG_MW_TYPE_1));
+}
+
+int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w)
+{
+	const struct eng_wr_row *row = eng_wr_row(w->opcode);
+	const unsigned flags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |
+			       IBV_SEND_INLINE;
+
+	if (!row || !(row->types & 1u << qp->type) || (w->flags & ~flags))
+		return -EINVAL;
+	if (!data_ok(qp, w, row))
+		return -EINVAL;
+	/* Changed only towards RTS, which no poster may race with. */
+	if ((row->kind & ENG_WR_RD) && !qp->attr.max_rd_atomic)
+		return -EINVAL;
+	if ((row->kind & ENG_WR_BIND) && !bind_ok(w))
+		return -EINVAL;
+	if (qp->type == IBV_QPT_UD && (!w->ud.pd || w->ud.qpn > 0xffffff))
+		return -EINVAL;
+	if (qp->type == IBV_QPT_XRC_SEND && !(row->kind & ENG_WR_LOCAL) && w->srqn > 0xffffff)
+		return -EINVAL;
+	return 0;
+}
+
+void eng_wr_finish(struct eng_qp *qp, struct eng_swqe *w)
+{
+	const struct eng_wr_row *row = eng_wr_row(w->opcode);
+
+	if (qp->sq_sig_all)
+		w->flags |= IBV_SEND_SIGNALED;
+	if (row->kind & ENG_WR_LOCAL) {
+		w->num_sge = 0;
+		w->length = 0;
+	} else if (row->kind & ENG_WR_ATOMIC) {
+		w->length = 8;
+	} else if (!(w->flags & IBV_SEND_INLINE)) {
+		w->length = sge_sum(w);
+	}
+	if (row->kind & ENG_WR_BIND) {
+		w->bind.mw_key = w->bind.mw->key;
+		w->bind.mr_key = w->bind.mr ? w->bind.mr->key : 0;
+	}
+	w->verdict = ENG_OK;
+	if (qp->type == IBV_QPT_UD && w->ud.pd != qp->pd)
+		w->verdict = ENG_V_LOC_AH_PD;
+	else if (w->length > qp->dev->max_msg_sz)
+		w->verdict = ENG_V_LOC_LEN;
+}
+
+void eng_wr_begin(struct eng_qp *qp)
+{
+	ut_lock(&qp->sq.lock);
+	qp->wr_tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? -EINVAL : 0;
+}
+
+struct eng_swqe *eng_wr_next(struct eng_qp *qp)
+{
+	struct eng_swqe *w;
+
+	if (qp->wr_error)
+		return NULL;
+	/* Pairs with the consumer's release of head: the slot is free. */
+	if (qp->wr_tail - atomic_load_explicit(&qp->sq.head, memory_order_acquire) >=
+	    qp->sq.max) {
+		qp->wr_error = -ENOMEM;
+		return NULL;
+	}
+	w = eng_ring_at(&qp->sq, qp->wr_tail++);
+	memset(w, 0, sizeof(*w));
+	return w;
+}
+
+/* Checks the batch from the published tail to wr_tail. */
+static int finish_batch(struct eng_qp *qp)
+{
+	uint32_t from = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+
+	for (uint32_t i = from; i != qp->wr_tail; i++) {
+		int r = eng_wr_check(qp, eng_ring_at(&qp->sq, i));
+
+		if (r < 0)
+			return r;
+		eng_wr_finish(qp, eng_ring_at(&qp->sq, i));
+	}
+	atomic_store_explicit(&qp->sq.tail, qp->wr_tail, memory_order_release);
+	return 0;
+}
+
+int eng_wr_end(struct eng_qp *qp, bool publish)
+{
+	int r = qp->wr_error;
+	bool posted = publish && r == 0 &&
+		      qp->wr_tail != atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+
+	if (posted)
+		r = finish_batch(qp);
+	ut_unlock(&qp->sq.lock);
+	if (posted && r == 0)
+		eng_dev_kick(qp->dev, qp);
+	return r;
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Both directions work alike: a datagram meets its fate (lost, doubled,
+ * damaged, held back); a held one goes on after a few later datagrams of its
+ * direction, or after a millisecond of silence, for which a timer stands in
+ * the descriptor beside the lower link.
+ *
+ * A train in which nothing happens is passed on whole. A train in which
+ * something happens is sent in single packets: their IPv4 identification is
+ * then 0 and not their place; receivers that cannot solve for it see a bad
+ * ICRC, which is a loss more and nothing worse.
+ *
+ * What was received is copied out of the lower link's stage, since a held
+ * datagram outlives it, and handed out in a stage of our own.
+ */
+#include "link/fault.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/list.h"
+#include "util/rng.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#define FAULT_BATCH 64
+#define FAULT_HOLD_NS UT_MS
+#define FAULT_HOLD_MAX 4  /* later datagrams that overtake a held one */
+#define FAULT_STAGE (1u << 20)
+#define FAULT_TRAIN 128   /* longest train we look into */
+
+/* One datagram in our hands. */
+struct parcel {
+	struct ut_list node;
+	struct link_rx rx;     /* received */
+	struct link_flow flow; /* to be sent */
+	unsigned after;
+	uint64_t due;
+	uint32_t len;
+	uint8_t bytes[];
+};
+
+enum fate { FATE_PASS, FATE_LOSE, FATE_DOUBLE, FATE_HOLD, FATE_DAMAGE };
+
+struct fault_link {
+	struct link base;
+	struct link *lower;
+	struct link_fault_rates rates;
+	struct link_fault_stats stats;
+	struct ut_rng rng;
+	struct ut_list tx_held, rx_held, rx_ready;
+	struct ut_stage stage;
+	int epfd, timerfd; /* -1 when the lower link has none */
+};
+
+static struct fault_link *fault_of(struct link *l)
+{
+	return ut_container(l, struct fault_link, base);
+}
+
+static enum fate draw(struct fault_link *f)
+{
+	uint32_t x = ut_rng_below(&f->rng, 1000);
+	const struct {
+		unsigned rate;
+		enum fate fate;
+		uint64_t *count;
+	} rows[] = {
+		{ f->rates.loss, FATE_LOSE, &f->stats.lost },
+		{ f->rates.dup, FATE_DOUBLE, &f->stats.doubled },
+		{ f->rates.reorder, FATE_HOLD, &f->stats.held },
+		{ f->rates.corrupt, FATE_DAMAGE, &f->stats.damaged },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (x < rows[i].rate) {
+			++*rows[i].count;
+			return rows[i].fate;
+		}
+		x -= rows[i].rate;
+	}
+	f->stats.passed++;
+	return FATE_PASS;
+}
+
+static void damage(struct fault_link *f, struct parcel *p)
+{
+	if (p->len)
+		p->bytes[ut_rng_below(&f->rng, p->len)] ^=
+			(uint8_t)(1u << ut_rng_below(&f->rng, 8));
+}
+
+/* NULL when there is no memory: one more loss. */
+static struct parcel *parcel_new(struct fault_link *f, const uint8_t *data, uint32_t len)
+{
+	struct parcel *p = ut_zalloc(sizeof(*p) + len);
+
+	if (!p)
+		return NULL;
+	ut_list_init(&p->node);
+	memcpy(p->bytes, data, len);
+	p->len = len;
+	p->after = 1 + ut_rng_below(&f->rng, FAULT_HOLD_MAX);
+	p->due = f->timerfd >= 0 ? ut_now() + FAULT_HOLD_NS : UINT64_MAX;
+	return p;
+}
+
+/* Fires as soon as something can go on; setting it anew makes it unreadable. */
+static void set_timer(struct fault_link *f)
+{
+	struct itimerspec t = { 0 };
+
+	if (f->timerfd < 0)
+		return;
+	if (!ut_list_empty(&f->rx_ready))
+		t.it_value.tv_nsec = 1;
+	else if (!ut_list_empty(&f->tx_held) || !ut_list_empty(&f->rx_held))
+		t.it_value.tv_nsec = FAULT_HOLD_NS;
+	timerfd_settime(f->timerfd, 0, &t, NULL);
+}
+
+static int tx_parcel(struct fault_link *f, struct parcel *p)
+{
+	return f->lower->ops->send(f->lower, &p->flow, p->bytes, p->len, p->len ? p->len : 1);
+}
+
+/* Called for each datagram that passes; with passed = false only time counts. */
+static void tx_release(struct fault_link *f, bool passed)
+{
+	uint64_t now = f->timerfd >= 0 && !ut_list_empty(&f->tx_held) ? ut_now() : 0;
+	struct parcel *p, *t;
+
+	ut_list_each_safe(p, t, &f->tx_held, node) {
+		if (passed && p->after)
+			p->after--;
+		if (p->after && p->due > now)
+			continue;
+		ut_list_del(&p->node);
+		tx_parcel(f, p);
+		free(p);
+	}
+}
+
+static int tx_meet(struct fault_link *f, const struct link_flow *flow, enum fate fate,
+		   const uint8_t *data, uint32_t len)
+{
+	struct parcel *p;
+	int r = 0;
+
+	if (fate == FATE_LOSE)
+		return 0;
+	p = parcel_new(f, data, len);
+	if (!p)
+		return 0;
+	p->flow = *flow;
+	if (fate == FATE_HOLD) {
+		ut_list_add_tail(&f->tx_held, &p->node);
+		return 0;
+	}
+	if (fate == FATE_DAMAGE)
+		damage(f, p);
+	r = tx_parcel(f, p);
+	if (r == 0 && fate == FATE_DOUBLE)
+		tx_parcel(f, p);
+	free(p);
+	tx_release(f, true);
+	return r;
+}
+
+static int fault_send(struct link *l, const struct link_flow *flow, const uint8_t *data,
+		      size_t len, size_t seg)
+{
+	struct fault_link *f = fault_of(l);
+	enum fate fates[FAULT_TRAIN];
+	size_t n = seg ? (len + seg - 1) / seg : 0, i;
+	bool quiet = true;
+	int r = 0;
+
+	if (!n || n > l->train_packets)
+		return -EMSGSIZE;
+	for (i = 0; i < n; i++) {
+		fates[i] = draw(f);
+		quiet = quiet && fates[i] == FATE_PASS;
+	}
+	if (quiet) {
+		r = f->lower->ops->send(f->lower, flow, data, len, seg);
+		for (i = 0; i < n; i++)
+			tx_release(f, true);
+	}
+	for (i = 0; !quiet && i < n; i++) {
+		size_t off = i * seg;
+
+		r = tx_meet(f, flow, fates[i], data + off,
+			    (uint32_t)(len - off < seg ? len - off : seg));
+		if (r == -EAGAIN && i)
+			r = 0; /* part of it is gone: the rest counts as lost */
+		else if (r < 0)
+			break;
+	}
+	set_timer(f);
+	return r;
+}
+
+static uint16_t fault_source_port(struct link *l, const struct link_flow *flow)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->source_port(lower, flow);
+}
+
+static void rx_release(struct fault_link *f, bool passed)
+{
+	uint64_t now = f->timerfd >= 0 && !ut_list_empty(&f->rx_held) ? ut_now() : 0;
+	struct parcel *p, *t;
+
+	ut_list_each_safe(p, t, &f->rx_held, node) {
+		if (passed && p->after)
+			p->after--;
+		if (p->after && p->due > now)
+			continue;
+		ut_list_del(&p->node);
+		ut_list_add_tail(&f->rx_ready, &p->node);
+	}
+}
+
+static void rx_meet(struct fault_link *f, const struct link_rx *rx)
+{
+	enum fate fate = draw(f);
+	int copies = fate == FATE_LOSE ? 0 : fate == FATE_DOUBLE ? 2 : 1;
+
+	for (; copies; copies--) {
+		struct parcel *p = parcel_new(f, rx->data, rx->len);
+
+		if (!p)
+			return;
+		p->rx = *rx;
+		if (fate == FATE_DAMAGE)
+			damage(f, p);
+		ut_list_add_tail(fate == FATE_HOLD ? &f->rx_held : &f->rx_ready, &p->node);
+	}
+	if (fate != FATE_HOLD && fate != FATE_LOSE)
+		rx_release(f, true);
+}
+
+static int hand_out(struct fault_link *f, struct link_rx *v, int max)
+{
+	struct parcel *p;
+	size_t off = 0;
+	int n = 0;
+
+	while (n < max && (p = ut_list_first(&f->rx_ready, struct parcel, node))) {
+		if (off + p->len > f->stage.size)
+			break;
+		memcpy(f->stage.base + off, p->bytes, p->len);
+		v[n] = p->rx;
+		v[n].data = f->stage.base + off;
+		v[n].off = off;
+		off += (p->len + 63u) & ~63u;
+		ut_list_del(&p->node);
+		free(p);
+		n++;
+	}
+	return n;
+}
+
+static int fault_recv(struct link *l, struct link_rx *v, int max)
+{
+	struct fault_link *f = fault_of(l);
+	struct link_rx in[FAULT_BATCH];
+	bool idle = ut_list_empty(&f->tx_held) && ut_list_empty(&f->rx_held) &&
+		    ut_list_empty(&f->rx_ready);
+	int n = 0, i;
+
+	tx_release(f, false);
+	rx_release(f, false);
+	if (ut_list_empty(&f->rx_ready))
+		n = f->lower->ops->recv(f->lower, in, max < FAULT_BATCH ? max : FAULT_BATCH);
+	for (i = 0; i < n; i++)
+		rx_meet(f, &in[i]);
+	i = hand_out(f, v, max);
+	if (n > 0 || !idle)
+		set_timer(f);
+	return i ? i : n < 0 ? n : 0;
+}
+
+static int fault_error(struct link *l, struct link_err *ret)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->error(lower, ret);
+}
+
+/* The slot may be chosen only now. */
+static int fault_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
+{
+	struct link *lower = fault_of(l)->lower;
+	int r = lower->ops->add_addr(lower, addr, scope);
+
+	l->qpn_fixed = lower->qpn_fixed;
+	l->qpn_mask = lower->qpn_mask;
+	l->rx_window = lower->rx_window;
+	return r;
+}
+
+static void fault_del_addr(struct link *l, const uint8_t addr[16])
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->del_addr(lower, addr);
+}
+
+static int fault_join(struct link *l, const uint8_t group[16], uint32_t ifindex)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->join(lower, group, ifindex);
+}
+
+static void fault_leave(struct link *l, const uint8_t group[16], uint32_t ifindex)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->leave(lower, group, ifindex);
+}
+
+static int fault_fd(struct link *l)
+{
+	return fault_of(l)->epfd;
+}
+
+static void drop_list(struct ut_list *list)
+{
+	struct parcel *p;
+
+	while ((p = ut_list_first(list, struct parcel, node))) {
+		ut_list_del(&p->node);
+		free(p);
+	}
+}
+
+static void fault_free(struct fault_link *f)
+{
+	drop_list(&f->tx_held);
+	drop_list(&f->rx_held);
+	drop_list(&f->rx_ready);
+	link_sys_close(&f->epfd);
+	link_sys_close(&f->timerfd);
+	ut_stage_fini(&f->stage);
+	free(f);
+}
+
+static void fault_close(struct link *l)
+{
+	struct fault_link *f = fault_of(l);
+
+	f->lower->ops->close(f->lower);
+	fault_free(f);
+}
+
+static const struct link_ops fault_ops = {
+	.send = fault_send,
+	.source_port = fault_source_port,
+	.recv = fault_recv,
+	.error = fault_error,
+	.add_addr = fault_add_addr,
+	.del_addr = fault_del_addr,
+	.join = fault_join,
+	.leave = fault_leave,
+	.fd = fault_fd,
+	.close = fault_close,
+};
+
+static int open_fds(struct fault_link *f, int lower_fd)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	f->epfd = epoll_create1(EPOLL_CLOEXEC);
+	f->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (f->epfd < 0 || f->timerfd < 0 ||
+	    epoll_ctl(f->epfd, EPOLL_CTL_ADD, lower_fd, &e) < 0 ||
+	    epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->timerfd, &e) < 0)
+		return -errno;
+	return 0;
+}
+
+int link_fault_open(struct link *lower, const struct link_fault_rates *rates, struct link **ret)
+{
+	struct fault_link *f = ut_zalloc(sizeof(*f));
+	int fd = lower->ops->fd(lower), r;
+
+	if (!f)
+		return -ENOMEM;
+	f->base = *lower;
+	f->base.ops = &fault_ops;
+	f->base.rx_stage = &f->stage;
+	if (f->base.train_packets > FAULT_TRAIN)
+		f->base.train_packets = FAULT_TRAIN;
+	f->lower = lower;
+	f->rates = *rates;
+	f->rng.state = rates->seed;
+	f->epfd = f->timerfd = -1;
+	ut_list_init(&f->tx_held);
+	ut_list_init(&f->rx_held);
+	ut_list_init(&f->rx_ready);
+	r = ut_stage_init(&f->stage, FAULT_STAGE);
+	if (r == 0 && fd >= 0)
+		r = open_fds(f, fd);
+	if (r < 0) {
+		fault_free(f);
+		return r;
+	}
+	*ret = &f->base;
+	return 0;
+}
+
+void link_fault_stats(struct link *l, struct link_fault_stats *ret)
+{
+	*ret = fault_of(l)->stats;
+}
+
+/* One "name=number" in [text, end). */
+static int parse_item(const char *text, size_t len, struct link_fault_rates *r)
+{
+	const struct {
+		const char *name;
+		unsigned *rate;
+	} rows[] = {
+		{ "loss=", &r->loss },
+		{ "dup=", &r->dup },
+		{ "reorder=", &r->reorder },
+		{ "corrupt=", &r->corrupt },
+		{ "seed=", NULL },
+	};
+	uint64_t x = 0;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t k = strlen(rows[i].name);
+
+		if (len <= k || strncmp(text, rows[i].name, k))
+			continue;
+		for (; k < len; k++) {
+			unsigned d = (unsigned)(text[k] - '0');
+
+			if (d > 9 || __builtin_mul_overflow(x, 10, &x) ||
+			    __builtin_add_overflow(x, d, &x))
+				return -EINVAL;
+		}
+		if (!rows[i].rate)
+			r->seed = x;
+		else if (x <= 1000)
+			*rows[i].rate = (unsigned)x;
+		else
+			return -EINVAL;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int link_fault_parse(const char *text, struct link_fault_rates *ret)
+{
+	struct link_fault_rates r = { 0 };
+
+	for (;;) {
+		size_t len = strcspn(text, ",");
+
+		if (parse_item(text, len, &r) < 0)
+			return -EINVAL;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	if (r.loss + r.dup + r.reorder + r.corrupt > 1000)
+		return -EINVAL;
+	*ret = r;
+	return 0;
+}

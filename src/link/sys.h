@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * System calls that are no cancellation points and leave errno alone: links
+ * are driven with the progress lock held, in threads of the application. All
+ * give negative errno; interrupted calls are repeated.
+ */
+#ifndef LINK_SYS_H
+#define LINK_SYS_H
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define LINK_SYS(nr, ...)                                        \
+	({                                                       \
+		int keep_ = errno;                               \
+		long r_;                                         \
+		do                                               \
+			r_ = syscall((nr), __VA_ARGS__);         \
+		while (r_ < 0 && errno == EINTR);                \
+		if (r_ < 0)                                      \
+			r_ = -errno;                             \
+		errno = keep_;                                   \
+		r_;                                              \
+	})
+
+/* Closes *fd if it is open. Not repeated on EINTR: Linux has closed it. */
+static inline void link_sys_close(int *fd)
+{
+	int keep = errno;
+
+	if (*fd >= 0)
+		syscall(SYS_close, *fd);
+	*fd = -1;
+	errno = keep;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What ICMP said about earlier sends: the sockets' error queues. */
+#include "link/udp/local.h"
+
+#include "link/sys.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <string.h>
+#include <sys/uio.h>
+
+static int find_errno(struct msghdr *h)
+{
+	struct sock_extended_err e;
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		bool ours = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
+			    (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
+
+		if (!ours || c->cmsg_len < CMSG_LEN(sizeof(e)))
+			continue;
+		memcpy(&e, CMSG_DATA(c), sizeof(e));
+		return (int)e.ee_errno;
+	}
+	return 0;
+}
+
+/* 1 and *ret, or 0: nothing there. The name is the destination of the packet
+ * that failed. */
+static int read_report(struct udp_port *p, struct link_err *ret)
+{
+	_Alignas(struct cmsghdr) char control[256];
+	uint8_t quoted[64];
+	union udp_sa sa;
+	struct iovec iov = { quoted, sizeof(quoted) };
+	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1 };
+
+	for (int i = 0; i < 64; i++) {
+		h.msg_namelen = sizeof(sa);
+		h.msg_control = control;
+		h.msg_controllen = sizeof(control);
+		if (LINK_SYS(SYS_recvmsg, p->fd, &h, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+			return 0;
+		if (!h.msg_namelen)
+			continue;
+		ret->error = find_errno(&h);
+		udp_sa_read(&sa, ret->dst);
+		if (ret->error)
+			return 1;
+	}
+	return 0;
+}
+
+int udp_error(struct link *l, struct link_err *ret)
+{
+	struct udp_link *u = udp_of(l);
+	struct udp_port *p;
+
+	while ((p = ut_list_first(&u->errors, struct udp_port, err_node))) {
+		if (read_report(p, ret))
+			return 1;
+		ut_list_del(&p->err_node);
+	}
+	return 0;
+}

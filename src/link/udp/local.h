@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Inside of the UDP link. One udp_local per local address: its member socket
+ * in the port's SO_REUSEPORT group, its mailbox (the claim of the slot), and
+ * what is known about the order of the group. Everything is guarded by the
+ * owner's progress lock.
+ */
+#ifndef LINK_UDP_LOCAL_H
+#define LINK_UDP_LOCAL_H
+
+#include "link/udp/udp.h"
+#include "util/list.h"
+#include "util/rng.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* Slot 255 would hold QPN 0xffffff, which means multicast. */
+#define UDP_SLOTS 255u
+#define UDP_NO_SLOT 0xffffu
+#define UDP_TX_CACHE 32
+#define UDP_RX_SLOTS 8u
+#define UDP_RX_SLOT_BYTES 65536u
+#define UDP_BTH_BYTES 8u /* as far as the destination QPN */
+
+union udp_sa {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+enum udp_kind { UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER };
+
+/* A descriptor in the epoll set. */
+struct udp_port {
+	enum udp_kind kind;
+	int fd;
+	bool error;            /* reports are waiting */
+	unsigned hot;          /* polled directly for so many empty tries more */
+	uint8_t addr[16];      /* bound address: local, or the group */
+	struct udp_local *local; /* MAIN and MAIL */
+	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
+	struct ut_list err_node; /* in udp_link.errors */
+};
+
+struct udp_answer {
+	uint64_t nonce;
+	uint8_t slot, index;
+};
+
+/* What is known about the group, and the search for it. */
+struct udp_order {
+	uint16_t at[256];      /* index -> slot, UDP_NO_SLOT = not known */
+	unsigned n;
+	int lock;              /* held while searching; -1 */
+	bool searching, attach, tell;
+	uint64_t nonce, until; /* of the search */
+	uint64_t again;        /* start a search then; UT_NEVER */
+	uint64_t last, pause;  /* the previous search, least distance to it */
+	unsigned asked, heard; /* probes sent, answers to different probes */
+	uint16_t found[256];   /* slot -> least index that answered */
+	uint8_t claimed[256], answered[256];
+	struct udp_answer owed[64]; /* probes we saw and have not answered */
+	unsigned n_owed;
+};
+
+struct udp_local {
+	struct ut_list node;
+	uint8_t addr[16];
+	uint32_t scope;
+	struct udp_port main, mail;
+	bool mail_ready;
+	unsigned mail_hot;     /* read without being told for so many calls */
+	struct udp_order order;
+	int tos, ttl;          /* defaults set on the main socket */
+};
+
+struct udp_group {
+	struct ut_list node;
+	uint32_t ifindex;
+	struct udp_port port;
+};
+
+/* fd -1: this port cannot be had, the main socket sends instead. */
+struct udp_tx {
+	struct udp_port port;
+	uint16_t sport;
+	uint32_t scope;
+	bool used;
+	uint64_t stamp;
+	int tos, ttl;
+};
+
+/* The rest of a coalesced receive for which the caller had no room. */
+struct udp_carry {
+	struct link_rx rx;
+	uint32_t left, step;
+	struct udp_local *local; /* NULL: a group's, taken as it is */
+};
+
+struct udp_link {
+	struct link base;
+	uint16_t port;
+	unsigned slot;
+	bool active;           /* the slot was used: it cannot change any more */
+	bool gso;
+	uint32_t uid;
+	int epfd;
+	struct udp_port timer;
+	uint64_t timer_at;
+	struct ut_stage stage;
+	unsigned rx_slot, empties, calls, streak;
+	struct udp_carry carry;
+	struct ut_list locals, groups, hot, errors, outbox;
+	unsigned outbox_used;
+	struct udp_tx tx[UDP_TX_CACHE];
+	struct udp_tx *tx_last;
+	uint64_t stamp;
+	struct ut_rng rng;
+	struct udp_stats stats;
+};
+
+static inline struct udp_link *udp_of(struct link *l)
+{
+	return ut_container(l, struct udp_link, base);
+}
+
+/* addr.c */
+bool udp_is_v4(const uint8_t a[16]);
+bool udp_is_group(const uint8_t a[16]);
+bool udp_is_linklocal(const uint8_t a[16]);
+socklen_t udp_sa_fill(union udp_sa *sa, const uint8_t addr[16], uint16_t port, uint32_t scope);
+/* Returns the port in host order. */
+uint16_t udp_sa_read(const union udp_sa *sa, uint8_t addr[16]);
+
+/* sock.c: each returns a descriptor or -errno. */
+int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope);
+int udp_sock_tx(const uint8_t addr[16], uint16_t port, uint32_t scope);
+int udp_sock_group(const uint8_t group[16], uint16_t port, uint32_t ifindex);
+int udp_sock_window(int fd, uint32_t *ret);
+/* Segmentation offload works on this kernel. */
+bool udp_sock_gso(void);
+
+/* poll.c: the epoll set and what it said. */
+int udp_watch(struct udp_link *u, struct udp_port *p);
+/* Out of every list, out of epoll (a forked child may keep the file), closed. */
+void udp_unwatch(struct udp_link *u, struct udp_port *p);
+void udp_heat(struct udp_link *u, struct udp_port *p);
+void udp_port_error(struct udp_link *u, struct udp_port *p);
+/* Looks without waiting; true when something was marked. */
+bool udp_look(struct udp_link *u);
+/* Arms the timer for the earliest deadline of all searches. */
+void udp_set_timer(struct udp_link *u);
+
+/* claim.c */
+int udp_own_uid(uint32_t *ret);
+/* A bound mailbox or -errno (-EADDRINUSE: the slot is claimed). */
+int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot);
+socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
+		   unsigned slot, struct sockaddr_un *ret);
+/* Marks who has claimed; returns how many did. */
+unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_t claimed[256]);
+/* The lock of an address: a descriptor, or -EBUSY. Waits up to ns. */
+int udp_lock(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, uint64_t ns);
+
+/* mail.c */
+enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD };
+
+struct udp_mail {
+	uint32_t magic;
+	uint8_t type, slot, index, tos;
+	uint64_t nonce;
+	uint8_t src[16];
+	uint16_t sport, seg;
+	uint8_t ttl, pad[3];
+};
+
+int udp_mail_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
+		  const void *body, size_t len);
+/* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. */
+int udp_mail_read(struct udp_link *u, struct udp_local *lo, struct udp_mail *m, uint8_t *body,
+		  size_t room, size_t *ret_len);
+
+/* outbox.c: as udp_mail_send, but what finds a full mailbox waits a little. */
+int udp_outbox_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
+		    const void *body, size_t len);
+void udp_outbox_flush(struct udp_link *u);
+uint64_t udp_outbox_deadline(const struct udp_link *u);
+void udp_outbox_forget(struct udp_link *u, const struct udp_local *lo);
+
+/* steer.c */
+int udp_steer(int fd, const uint16_t *at, unsigned n);
+
+/* order.c */
+void udp_order_init(struct udp_order *o);
+/* Bound to the group: searches, at most some 20 ms, and attaches. Lock held. */
+void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock);
+/* The member socket is closed; the mailbox lives still. */
+void udp_order_left(struct udp_link *u, struct udp_local *lo);
+void udp_order_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+		    const uint8_t *body, size_t len);
+/* A datagram on the member socket is one of ours: true, it is eaten. */
+bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
+/* A datagram came to the wrong member. */
+void udp_order_astray(struct udp_link *u, struct udp_local *lo);
+/* The mailbox is empty: what it said is done now. */
+void udp_order_settle(struct udp_link *u, struct udp_local *lo);
+void udp_order_tick(struct udp_link *u, struct udp_local *lo, uint64_t now);
+uint64_t udp_order_deadline(const struct udp_order *o);
+
+/* rx.c, tx.c, err.c: the slots of link_ops. */
+int udp_recv(struct link *l, struct link_rx *v, int max);
+/* Reads what waits on a member socket outside recv(): probes are answered, what
+ * belongs to others is handed on, the rest is dropped. */
+void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t room);
+/* Default TOS and TTL of a socket, so that the usual packet needs no ancillary data. */
+void udp_tx_defaults(int fd, bool v4, int tos, int ttl);
+int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+	     size_t seg);
+uint16_t udp_source_port(struct link *l, const struct link_flow *f);
+void udp_tx_forget(struct udp_link *u, const uint8_t addr[16]);
+struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16]);
+int udp_error(struct link *l, struct link_err *ret);
+
+#endif

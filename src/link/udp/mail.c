@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages between the members of an address. The names are open to every
+ * user of the network namespace, so the kernel's word about the sender's uid
+ * decides, and what is inside is checked like any packet.
+ */
+#include "link/udp/local.h"
+
+#include "link/sys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define UDP_MAIL_MAGIC 0x444c5031u
+
+int udp_mail_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
+		  const void *body, size_t len)
+{
+	struct sockaddr_un sun;
+	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
+	struct msghdr h = { .msg_name = &sun, .msg_iov = iov, .msg_iovlen = 2 };
+	long r;
+
+	h.msg_namelen = udp_name(u, lo->addr, lo->scope, slot, &sun);
+	m->magic = UDP_MAIL_MAGIC;
+	m->slot = (uint8_t)u->slot;
+	r = LINK_SYS(SYS_sendmsg, lo->mail.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return r < 0 ? (int)r : 0;
+}
+
+static bool from_us(const struct udp_link *u, struct msghdr *h)
+{
+	struct cmsghdr *c;
+	struct ucred cred;
+
+	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+			continue;
+		memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+		return cred.uid == u->uid;
+	}
+	return false;
+}
+
+/* We never ask for descriptors, but a stranger may send some. */
+static void close_gifts(struct msghdr *h)
+{
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			link_sys_close(&fd);
+		}
+	}
+}
+
+int udp_mail_read(struct udp_link *u, struct udp_local *lo, struct udp_mail *m, uint8_t *body,
+		  size_t room, size_t *ret_len)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + 64];
+	struct iovec iov[2] = { { m, sizeof(*m) }, { body, room } };
+	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
+	long r;
+
+	for (int i = 0; i < 64; i++) {
+		h.msg_control = control;
+		h.msg_controllen = sizeof(control);
+		h.msg_flags = 0;
+		r = LINK_SYS(SYS_recvmsg, lo->mail.fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		if (r < 0)
+			return 0;
+		close_gifts(&h);
+		if ((size_t)r < sizeof(*m) || (h.msg_flags & MSG_TRUNC) || !from_us(u, &h) ||
+		    m->magic != UDP_MAIL_MAGIC || m->slot >= UDP_SLOTS)
+			continue;
+		*ret_len = (size_t)r - sizeof(*m);
+		return 1;
+	}
+	return 0;
+}

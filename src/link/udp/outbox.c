@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Datagrams on their way to another member's mailbox. A mailbox holds few
+ * messages (net.unix.max_dgram_qlen is 10 on many hosts), fewer than a
+ * sender's window, so what does not fit waits here a little, bounded in
+ * number and time: a stopped member must not fill our memory.
+ */
+#include "link/udp/local.h"
+
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTBOX_MAX 1024
+#define OUTBOX_RETRY (200 * UT_US)
+#define OUTBOX_AGE (500 * UT_MS)
+
+struct parcel {
+	struct ut_list node;
+	struct udp_local *local;
+	unsigned slot;
+	uint64_t until;
+	struct udp_mail mail;
+	size_t len;
+	uint8_t bytes[];
+};
+
+static void drop(struct udp_link *u, struct parcel *p)
+{
+	ut_list_del(&p->node);
+	u->outbox_used--;
+	free(p);
+}
+
+static bool waits_for(struct udp_link *u, const struct udp_local *lo, unsigned slot)
+{
+	struct parcel *p;
+
+	ut_list_each(p, &u->outbox, node)
+		if (p->local == lo && p->slot == slot)
+			return true;
+	return false;
+}
+
+static int keep(struct udp_link *u, struct udp_local *lo, unsigned slot,
+		const struct udp_mail *m, const void *body, size_t len)
+{
+	struct parcel *p = NULL;
+
+	if (u->outbox_used < OUTBOX_MAX)
+		p = ut_zalloc(sizeof(*p) + len);
+	if (!p)
+		return -EAGAIN;
+	p->local = lo;
+	p->slot = slot;
+	p->until = ut_now() + OUTBOX_AGE;
+	p->mail = *m;
+	p->len = len;
+	memcpy(p->bytes, body, len);
+	ut_list_add_tail(&u->outbox, &p->node);
+	if (u->outbox_used++ == 0)
+		udp_set_timer(u);
+	return 0;
+}
+
+int udp_outbox_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
+		    const void *body, size_t len)
+{
+	int r = -EAGAIN;
+
+	if (!waits_for(u, lo, slot))
+		r = udp_mail_send(u, lo, slot, m, body, len);
+	return r == -EAGAIN ? keep(u, lo, slot, m, body, len) : r;
+}
+
+void udp_outbox_flush(struct udp_link *u)
+{
+	uint8_t full[UDP_SLOTS + 1] = { 0 };
+	uint64_t now = ut_now();
+	struct parcel *p, *t;
+
+	ut_list_each_safe(p, t, &u->outbox, node) {
+		int r = full[p->slot] ? -EAGAIN
+				      : udp_mail_send(u, p->local, p->slot, &p->mail, p->bytes,
+						      p->len);
+
+		if (r == -EAGAIN && now < p->until) {
+			full[p->slot] = 1; /* keep the order */
+			continue;
+		}
+		if (r < 0) {
+			u->stats.dropped++;
+			u->stats.forwarded--;
+		}
+		drop(u, p);
+	}
+}
+
+uint64_t udp_outbox_deadline(const struct udp_link *u)
+{
+	return u->outbox_used ? ut_now() + OUTBOX_RETRY : UT_NEVER;
+}
+
+void udp_outbox_forget(struct udp_link *u, const struct udp_local *lo)
+{
+	struct parcel *p, *t;
+
+	ut_list_each_safe(p, t, &u->outbox, node)
+		if (p->local == lo)
+			drop(u, p);
+}

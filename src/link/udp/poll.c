@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who may have something. A poller that asks the kernel about every socket
+ * every time pays for the quiet ones, so sockets that gave something lately
+ * are "hot" and tried directly; the others are found by a look at the epoll
+ * set, which is also what the owner sleeps on.
+ */
+#include "link/udp/local.h"
+
+#include "link/sys.h"
+#include "util/clock.h"
+#include "util/heap.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#define UDP_HOT 1000   /* empty tries until a socket is quiet again */
+#define UDP_EVENTS 32
+
+int udp_watch(struct udp_link *u, struct udp_port *p)
+{
+	struct epoll_event e = { .events = p->kind == UDP_TX ? 0 : EPOLLIN, .data.ptr = p };
+
+	ut_list_init(&p->hot_node);
+	ut_list_init(&p->err_node);
+	return epoll_ctl(u->epfd, EPOLL_CTL_ADD, p->fd, &e) < 0 ? -errno : 0;
+}
+
+void udp_unwatch(struct udp_link *u, struct udp_port *p)
+{
+	if (p->fd < 0)
+		return;
+	ut_list_del(&p->hot_node);
+	ut_list_del(&p->err_node);
+	epoll_ctl(u->epfd, EPOLL_CTL_DEL, p->fd, NULL);
+	link_sys_close(&p->fd);
+}
+
+void udp_heat(struct udp_link *u, struct udp_port *p)
+{
+	p->hot = UDP_HOT;
+	if (ut_list_empty(&p->hot_node))
+		ut_list_add_tail(&u->hot, &p->hot_node);
+}
+
+void udp_port_error(struct udp_link *u, struct udp_port *p)
+{
+	if (ut_list_empty(&p->err_node))
+		ut_list_add_tail(&u->errors, &p->err_node);
+}
+
+static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
+{
+	if (p->kind == UDP_MAIL)
+		p->local->mail_ready = true;
+	else if (p->kind != UDP_TIMER && (events & EPOLLIN))
+		udp_heat(u, p);
+	if ((events & EPOLLERR) && p->kind != UDP_MAIL && p->kind != UDP_TIMER)
+		udp_port_error(u, p);
+}
+
+static void run_timers(struct udp_link *u)
+{
+	uint64_t now = ut_now();
+	struct udp_local *lo;
+
+	u->timer_at = UT_NEVER;
+	ut_list_each(lo, &u->locals, node)
+		udp_order_tick(u, lo, now);
+	udp_set_timer(u);
+}
+
+bool udp_look(struct udp_link *u)
+{
+	struct epoll_event v[UDP_EVENTS];
+	long n = LINK_SYS(SYS_epoll_pwait, u->epfd, v, UDP_EVENTS, 0, NULL, 8);
+
+	for (long i = 0; i < n; i++) {
+		struct udp_port *p = v[i].data.ptr;
+
+		mark(u, p, v[i].events);
+		if (p->kind == UDP_TIMER)
+			run_timers(u);
+	}
+	return n > 0;
+}
+
+/* Setting a timer makes it unreadable until it fires anew. */
+void udp_set_timer(struct udp_link *u)
+{
+	struct itimerspec t = { 0 };
+	uint64_t at = udp_outbox_deadline(u);
+	struct udp_local *lo;
+
+	ut_list_each(lo, &u->locals, node)
+		if (udp_order_deadline(&lo->order) < at)
+			at = udp_order_deadline(&lo->order);
+	if (at != UT_NEVER) {
+		t.it_value.tv_sec = (time_t)(at / UT_S);
+		t.it_value.tv_nsec = (long)(at % UT_S);
+	}
+	u->timer_at = at;
+	timerfd_settime(u->timer.fd, TFD_TIMER_ABSTIME, &t, NULL);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Receiving. A ping-pong costs one recvmsg per packet: a socket that gave a
+ * single datagram is not asked again in the same call. One that gave a
+ * coalesced train is drained, since more is likely there. The stage has eight
+ * places used in turn, so what a caller had no room for stays valid while the
+ * next call fills others.
+ */
+#include "link/udp/local.h"
+
+#include "link/sys.h"
+#include "link/udp/probe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
+#define RX_LOOK_EMPTY 8  /* empty calls per look at the quiet sockets */
+#define RX_LOOK_CALLS 16 /* calls per look when there is always something */
+#define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
+#define RX_STREAK 16     /* successes until another hot socket goes first */
+
+static int cmsg_int(const struct cmsghdr *c)
+{
+	int x = 0;
+
+	if (c->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(&x, CMSG_DATA(c), sizeof(x));
+	else if (c->cmsg_len >= CMSG_LEN(1))
+		x = *(const uint8_t *)CMSG_DATA(c);
+	return x;
+}
+
+static void read_control(struct msghdr *h, struct udp_carry *c)
+{
+	struct cmsghdr *m;
+	int x;
+
+	for (m = CMSG_FIRSTHDR(h); m; m = CMSG_NXTHDR(h, m)) {
+		x = cmsg_int(m);
+		if (m->cmsg_level == IPPROTO_UDP && m->cmsg_type == UDP_GRO && x > 0)
+			c->step = (uint32_t)x;
+		else if (m->cmsg_level == IPPROTO_IP && m->cmsg_type == IP_TOS)
+			c->rx.tos = (uint8_t)x;
+		else if (m->cmsg_level == IPPROTO_IP && m->cmsg_type == IP_TTL)
+			c->rx.ttl = (uint8_t)x;
+		else if (m->cmsg_level == IPPROTO_IPV6 && m->cmsg_type == IPV6_TCLASS)
+			c->rx.tos = (uint8_t)x;
+		else if (m->cmsg_level == IPPROTO_IPV6 && m->cmsg_type == IPV6_HOPLIMIT)
+			c->rx.ttl = (uint8_t)x;
+	}
+}
+
+/* One receive into buf: 1 and *c filled, or 0 = empty. */
+static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_t room,
+		     struct udp_carry *c)
+{
+	_Alignas(struct cmsghdr) char control[128];
+	union udp_sa sa;
+	struct iovec iov = { buf, room };
+	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1 };
+	long r = -EAGAIN;
+
+	/* A pending error is reported once; then the data behind it. */
+	for (int i = 0; i < 2; i++) {
+		h.msg_namelen = sizeof(sa);
+		h.msg_control = control;
+		h.msg_controllen = sizeof(control);
+		u->stats.calls_recv++;
+		r = LINK_SYS(SYS_recvmsg, p->fd, &h, MSG_DONTWAIT);
+		if (r >= 0 || r == -EAGAIN)
+			break;
+		udp_port_error(u, p);
+	}
+	if (r < 0)
+		return 0;
+	c->rx = (struct link_rx){ .data = buf };
+	c->local = p->kind == UDP_MAIN ? p->local : NULL;
+	c->left = c->step = (h.msg_flags & MSG_TRUNC) ? 0 : (uint32_t)r;
+	c->rx.sport = udp_sa_read(&sa, c->rx.src);
+	memcpy(c->rx.dst, p->addr, 16);
+	read_control(&h, c);
+	return 1;
+}
+
+static void forward(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx,
+		    unsigned slot)
+{
+	struct udp_mail m = { .type = UDP_MAIL_FORWARD, .tos = rx->tos, .ttl = rx->ttl,
+			      .sport = rx->sport, .seg = rx->seg };
+	int r = -ECONNREFUSED;
+
+	memcpy(m.src, rx->src, 16);
+	if (slot < UDP_SLOTS)
+		r = udp_outbox_send(u, lo, slot, &m, rx->data, rx->len);
+	if (r == 0)
+		u->stats.forwarded++;
+	else
+		u->stats.dropped++;
+	if (r == 0 || r == -EAGAIN)
+		udp_order_astray(u, lo);
+}
+
+/* The slot that is meant, or -1: whoever has it may keep it. */
+static int slot_of(const struct link_rx *rx)
+{
+	uint32_t qpn;
+
+	if (rx->len < UDP_BTH_BYTES)
+		return -1;
+	qpn = (uint32_t)rx->data[5] << 16 | (uint32_t)rx->data[6] << 8 | rx->data[7];
+	return qpn > 1 ? (int)(qpn >> UDP_SLOT_SHIFT) : -1;
+}
+
+static bool is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx)
+{
+	int slot;
+
+	if (!lo)
+		return true;
+	if (rx->len && rx->data[0] == UDP_PROBE_OPCODE && udp_order_probe(u, lo, rx))
+		return false;
+	slot = slot_of(rx);
+	if (slot < 0 || slot == (int)u->slot)
+		return true;
+	forward(u, lo, rx, (unsigned)slot);
+	return false;
+}
+
+/* The next datagram of a coalesced receive. */
+static void cut(struct udp_carry *c, struct link_rx *ret)
+{
+	*ret = c->rx;
+	ret->len = c->left < c->step ? c->left : c->step;
+	c->left -= ret->len;
+	c->rx.data += ret->len;
+	c->rx.off += ret->len;
+	c->rx.seg++;
+}
+
+static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)
+{
+	while (n < max && u->carry.left) {
+		cut(&u->carry, &v[n]);
+		n += is_ours(u, u->carry.local, &v[n]);
+	}
+	return n;
+}
+
+/* Keeps what one socket has while it comes in trains. *reads counts down. */
+static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, int n, int max,
+		     unsigned *reads, bool *ret_got)
+{
+	bool more = true;
+
+	*ret_got = false;
+	while (more && n < max && *reads) {
+		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
+
+		if (!read_once(u, p, u->stage.base + off, UDP_RX_SLOT_BYTES, &u->carry))
+			break;
+		*ret_got = true;
+		--*reads;
+		u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
+		u->carry.rx.off = off;
+		more = u->carry.left > u->carry.step;
+		n = hand_out(u, v, n, max);
+	}
+	return n;
+}
+
+/* The first of the hot ones that gives something; the others wait their turn. */
+static int poll_hot(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+{
+	struct udp_port *p, *t;
+	bool got;
+
+	ut_list_each_safe(p, t, &u->hot, hot_node) {
+		n = read_port(u, p, v, n, max, reads, &got);
+		if (!got) {
+			if (--p->hot == 0)
+				ut_list_del(&p->hot_node);
+			continue;
+		}
+		udp_heat(u, p);
+		if (++u->streak >= RX_STREAK) {
+			u->streak = 0;
+			ut_list_del(&p->hot_node);
+			ut_list_add_tail(&u->hot, &p->hot_node);
+		}
+		if (n)
+			break;
+	}
+	return n;
+}
+
+static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+			   size_t off, size_t len, struct link_rx *rx)
+{
+	*rx = (struct link_rx){ .data = u->stage.base + off, .off = off, .len = (uint32_t)len,
+				.sport = m->sport, .tos = m->tos, .ttl = m->ttl, .seg = m->seg };
+	memcpy(rx->src, m->src, 16);
+	memcpy(rx->dst, lo->addr, 16);
+	/* Never handed on twice: a disagreement about slots must not circle. */
+	if (slot_of(rx) != (int)u->slot) {
+		u->stats.dropped++;
+		return false;
+	}
+	u->stats.received_forwarded++;
+	return true;
+}
+
+static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v, int n, int max,
+		     unsigned *reads)
+{
+	struct udp_mail m;
+	size_t len;
+
+	while (n < max && *reads) {
+		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
+
+		if (!udp_mail_read(u, lo, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
+			lo->mail_ready = false;
+			udp_order_settle(u, lo);
+			break;
+		}
+		if (m.type != UDP_MAIL_FORWARD) {
+			udp_order_mail(u, lo, &m, u->stage.base + off, len);
+		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
+			n++;
+			--*reads;
+			/* Where one came others follow, and the mailbox is small. */
+			lo->mail_hot = RX_MAIL_HOT;
+			u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
+		}
+	}
+	return n;
+}
+
+int udp_recv(struct link *l, struct link_rx *v, int max)
+{
+	struct udp_link *u = udp_of(l);
+	unsigned reads = RX_READS;
+	struct udp_local *lo;
+	int n = hand_out(u, v, 0, max);
+
+	if (u->outbox_used)
+		udp_outbox_flush(u);
+	if (++u->calls % RX_LOOK_CALLS == 0)
+		udp_look(u);
+	if (!u->carry.left)
+		n = poll_hot(u, v, n, max, &reads);
+	if (!n && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
+		u->empties = 0;
+		if (udp_look(u))
+			n = poll_hot(u, v, n, max, &reads);
+	}
+	/* Not over the rest of a train: its place would be the next but seven. */
+	if (!u->carry.left)
+		ut_list_each(lo, &u->locals, node)
+			if (lo->mail_ready || (lo->mail_hot && lo->mail_hot--))
+				n = read_mail(u, lo, v, n, max, &reads);
+	u->active = u->active || n;
+	return n;
+}
+
+void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t room)
+{
+	struct udp_carry c;
+	struct link_rx rx;
+
+	for (int i = 0; i < 4096 && read_once(u, &lo->main, buf, room, &c); i++)
+		while (c.left) {
+			cut(&c, &rx);
+			is_ours(u, lo, &rx);
+		}
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The classic BPF program of a group. Offset 0 is the first byte of the UDP
+ * payload, that is the BTH: byte 0 the opcode, bytes 5..7 the destination QPN,
+ * whose upper 8 bits are the slot.
+ *
+ *	opcode 0xff		a probe: the index it carries
+ *	QPN 0 and 1		any member
+ *	slot known		its index, found by halving
+ *	else			past the end: the kernel's hash picks somebody
+ */
+#include "link/udp/local.h"
+
+#include "link/udp/probe.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <string.h>
+
+#ifndef SO_ATTACH_REUSEPORT_CBPF
+#define SO_ATTACH_REUSEPORT_CBPF 51
+#endif
+
+#define STEER_NOBODY 0xffffu
+#define STEER_MAX (16 + 5 * 256)
+
+struct steer {
+	struct sock_filter f[STEER_MAX];
+	unsigned len;
+};
+
+struct steer_row {
+	uint16_t slot, index;
+};
+
+static void emit(struct steer *s, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
+{
+	s->f[s->len++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+/* Conditional jumps reach 255 instructions, JA reaches all. */
+static void emit_tree(struct steer *s, const struct steer_row *row, unsigned n)
+{
+	unsigned half = n / 2, ja;
+
+	if (n == 0) {
+		emit(s, BPF_RET | BPF_K, 0, 0, STEER_NOBODY);
+	} else if (n == 1) {
+		emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, row->slot);
+		emit(s, BPF_RET | BPF_K, 0, 0, row->index);
+		emit(s, BPF_RET | BPF_K, 0, 0, STEER_NOBODY);
+	} else {
+		emit(s, BPF_JMP | BPF_JGE | BPF_K, 0, 1, row[half].slot);
+		ja = s->len;
+		emit(s, BPF_JMP | BPF_JA, 0, 0, 0);
+		emit_tree(s, row, half);
+		s->f[ja].k = s->len - ja - 1;
+		emit_tree(s, row + half, n - half);
+	}
+}
+
+/* Sorted by slot: there are few, and each slot is at one place. */
+static unsigned sort_rows(const uint16_t *at, unsigned n, struct steer_row *row)
+{
+	uint16_t where[256];
+	unsigned count = 0;
+
+	memset(where, 0xff, sizeof(where));
+	for (unsigned i = 0; i < n; i++)
+		if (at[i] < UDP_SLOTS)
+			where[at[i]] = (uint16_t)i;
+	for (unsigned slot = 0; slot < UDP_SLOTS; slot++)
+		if (where[slot] != UDP_NO_SLOT)
+			row[count++] = (struct steer_row){ (uint16_t)slot, where[slot] };
+	return count;
+}
+
+int udp_steer(int fd, const uint16_t *at, unsigned n)
+{
+	struct steer s = { .len = 0 };
+	struct steer_row row[256];
+	struct sock_fprog prog = { .filter = s.f };
+	unsigned count = sort_rows(at, n, row);
+
+	emit(&s, BPF_LD | BPF_B | BPF_ABS, 0, 0, 0);
+	emit(&s, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, UDP_PROBE_OPCODE);
+	emit(&s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_PROBE_INDEX);
+	emit(&s, BPF_RET | BPF_A, 0, 0, 0);
+	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, 4);
+	emit(&s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xffffff);
+	emit(&s, BPF_JMP | BPF_JGT | BPF_K, 3, 0, 1);
+	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
+	emit(&s, BPF_ALU | BPF_MOD | BPF_K, 0, 0, n ? n : 1);
+	emit(&s, BPF_RET | BPF_A, 0, 0, 0);
+	emit(&s, BPF_ALU | BPF_RSH | BPF_K, 0, 0, UDP_SLOT_SHIFT);
+	emit_tree(&s, row, count);
+	prog.len = (unsigned short)s.len;
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog)) < 0
+		       ? -errno : 0;
+}

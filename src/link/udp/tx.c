@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Sending. The source port of a flow spreads it over paths and queues and is
+ * part of what the ICRC covers, so each wanted port is a socket bound to it;
+ * a few are kept. A port that cannot be had is remembered too, and the member
+ * socket sends with its own.
+ */
+#include "link/udp/local.h"
+
+#include "link/sys.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+#define TX_TTL 64
+
+/* How one call goes out. */
+struct tx_way {
+	struct udp_port *port;
+	int tos, ttl; /* defaults of the socket */
+};
+
+struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16])
+{
+	struct udp_local *lo;
+
+	ut_list_each(lo, &u->locals, node)
+		if (!memcmp(lo->addr, addr, 16))
+			return lo;
+	return NULL;
+}
+
+void udp_tx_defaults(int fd, bool v4, int tos, int ttl)
+{
+	if (v4) {
+		setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+		setsockopt(fd, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+	} else {
+		setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+		setsockopt(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &ttl, sizeof(ttl));
+	}
+}
+
+static void tx_close(struct udp_link *u, struct udp_tx *t)
+{
+	udp_unwatch(u, &t->port);
+	t->used = false;
+	if (u->tx_last == t)
+		u->tx_last = NULL;
+}
+
+void udp_tx_forget(struct udp_link *u, const uint8_t addr[16])
+{
+	for (int i = 0; i < UDP_TX_CACHE; i++)
+		if (u->tx[i].used && !memcmp(u->tx[i].port.addr, addr, 16))
+			tx_close(u, &u->tx[i]);
+}
+
+static void tx_open(struct udp_link *u, struct udp_local *lo, const struct link_flow *f,
+		    struct udp_tx *t)
+{
+	int fd = udp_sock_tx(f->src, f->sport, lo->scope);
+
+	*t = (struct udp_tx){ .port = { .kind = UDP_TX, .fd = fd < 0 ? -1 : fd },
+			      .sport = f->sport, .scope = lo->scope, .used = true,
+			      .tos = f->tos, .ttl = f->ttl ? f->ttl : TX_TTL };
+	memcpy(t->port.addr, f->src, 16);
+	if (fd < 0)
+		return;
+	if (udp_watch(u, &t->port) < 0) {
+		link_sys_close(&t->port.fd);
+		return;
+	}
+	udp_tx_defaults(fd, udp_is_v4(f->src), t->tos, t->ttl);
+}
+
+static bool tx_matches(const struct udp_tx *t, const struct link_flow *f)
+{
+	return t->used && t->sport == f->sport && !memcmp(t->port.addr, f->src, 16);
+}
+
+/* Found, or the one unused longest replaced. NULL: no such local address. */
+static struct udp_tx *tx_get(struct udp_link *u, const struct link_flow *f)
+{
+	struct udp_tx *t = u->tx_last, *oldest = NULL;
+	struct udp_local *lo;
+
+	if (t && tx_matches(t, f))
+		return t;
+	for (t = u->tx; t < u->tx + UDP_TX_CACHE; t++) {
+		if (tx_matches(t, f))
+			goto found;
+		if (!oldest || (oldest->used && (!t->used || t->stamp < oldest->stamp)))
+			oldest = t;
+	}
+	lo = udp_local_find(u, f->src);
+	if (!lo)
+		return NULL;
+	t = oldest;
+	if (t->used)
+		tx_close(u, t);
+	tx_open(u, lo, f, t);
+found:
+	t->stamp = ++u->stamp;
+	u->tx_last = t;
+	return t;
+}
+
+static int find_way(struct udp_link *u, const struct link_flow *f, struct tx_way *ret)
+{
+	struct udp_tx *t = NULL;
+	struct udp_local *lo;
+
+	if (f->sport && f->sport != u->port)
+		t = tx_get(u, f);
+	if (t && t->port.fd >= 0) {
+		*ret = (struct tx_way){ &t->port, t->tos, t->ttl };
+		return 0;
+	}
+	lo = udp_local_find(u, f->src);
+	if (!lo)
+		return -EADDRNOTAVAIL;
+	*ret = (struct tx_way){ &lo->main, lo->tos, lo->ttl };
+	return 0;
+}
+
+uint16_t udp_source_port(struct link *l, const struct link_flow *f)
+{
+	struct udp_link *u = udp_of(l);
+	struct tx_way w;
+
+	if (find_way(u, f, &w) < 0 || w.port->kind == UDP_MAIN)
+		return u->port;
+	return f->sport;
+}
+
+static void put_control(struct msghdr *h, int level, int type, const void *x, size_t n)
+{
+	struct cmsghdr *c = (struct cmsghdr *)((char *)h->msg_control + h->msg_controllen);
+
+	c->cmsg_level = level;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(n);
+	memcpy(CMSG_DATA(c), x, n);
+	h->msg_controllen += CMSG_SPACE(n);
+}
+
+/* A group has no route of its own: say which interface and address. */
+static void put_interface(struct msghdr *h, const struct link_flow *f)
+{
+	struct in6_pktinfo i6 = { .ipi6_ifindex = f->scope };
+	struct in_pktinfo i4 = { .ipi_ifindex = (int)f->scope };
+
+	if (udp_is_v4(f->dst)) {
+		memcpy(&i4.ipi_spec_dst, f->src + 12, 4);
+		put_control(h, IPPROTO_IP, IP_PKTINFO, &i4, sizeof(i4));
+	} else {
+		memcpy(&i6.ipi6_addr, f->src, 16);
+		put_control(h, IPPROTO_IPV6, IPV6_PKTINFO, &i6, sizeof(i6));
+	}
+}
+
+static void fill_control(struct msghdr *h, const struct link_flow *f, const struct tx_way *w,
+			 size_t len, size_t seg)
+{
+	bool v4 = udp_is_v4(f->dst), group = udp_is_group(f->dst);
+	int tos = f->tos, ttl = f->ttl ? f->ttl : TX_TTL;
+	uint16_t step = (uint16_t)seg;
+
+	if (seg < len)
+		put_control(h, IPPROTO_UDP, UDP_SEGMENT, &step, sizeof(step));
+	if (tos != w->tos)
+		put_control(h, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TOS : IPV6_TCLASS, &tos,
+			    sizeof(tos));
+	/* The defaults for groups are others, and 1. */
+	if (ttl != w->ttl || group)
+		put_control(h, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TTL : IPV6_HOPLIMIT, &ttl,
+			    sizeof(ttl));
+	if (group)
+		put_interface(h, f);
+}
+
+/* Errors that an earlier packet may have left on the socket. */
+static bool may_be_old(long r)
+{
+	return r == -ECONNREFUSED || r == -EHOSTUNREACH || r == -ENETUNREACH || r == -EACCES ||
+	       r == -EMSGSIZE || r == -EPROTO || r == -ENOPROTOOPT || r == -EHOSTDOWN ||
+	       r == -EOPNOTSUPP || r == -ENONET;
+}
+
+static int send_once(struct udp_link *u, const struct link_flow *f, const struct tx_way *w,
+		     const uint8_t *data, size_t len, size_t seg)
+{
+	_Alignas(struct cmsghdr) char control[192];
+	struct iovec iov = { (void *)data, len };
+	union udp_sa sa;
+	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1,
+			    .msg_control = control };
+	long r;
+
+	h.msg_namelen = udp_sa_fill(&sa, f->dst, u->port, f->scope);
+	fill_control(&h, f, w, len, seg);
+	if (!h.msg_controllen)
+		h.msg_control = NULL;
+	for (int i = 0; i < 2; i++) {
+		u->stats.calls_send++;
+		r = LINK_SYS(SYS_sendmsg, w->port->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (r >= 0 || !may_be_old(r))
+			break;
+		udp_port_error(u, w->port);
+	}
+	return r < 0 ? (int)r : 0;
+}
+
+static int send_singly(struct udp_link *u, const struct link_flow *f, const struct tx_way *w,
+		       const uint8_t *data, size_t len, size_t seg)
+{
+	size_t off;
+	int r = 0;
+
+	for (off = 0; off < len && r == 0; off += seg)
+		r = send_once(u, f, w, data + off, len - off < seg ? len - off : seg, seg);
+	/* "Try again" is true only if nothing has left. */
+	return r == -EAGAIN && off > seg ? -ENOBUFS : r;
+}
+
+/* A device that cannot checksum refuses trains (EIO); so do old kernels. */
+static bool refuses_trains(int r)
+{
+	return r == -EIO || r == -EINVAL || r == -ENOPROTOOPT || r == -EOPNOTSUPP;
+}
+
+int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+	     size_t seg)
+{
+	struct udp_link *u = udp_of(l);
+	struct tx_way w;
+	int r;
+
+	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
+	    udp_is_v4(f->src) != udp_is_v4(f->dst))
+		return -EINVAL;
+	r = find_way(u, f, &w);
+	if (r < 0)
+		return r;
+	u->active = true;
+	if (len <= seg || u->gso)
+		r = send_once(u, f, &w, data, len, seg);
+	else
+		return send_singly(u, f, &w, data, len, seg);
+	if (len <= seg || !refuses_trains(r))
+		return r;
+	r = send_singly(u, f, &w, data, len, seg);
+	if (r == 0) {
+		u->gso = false;
+		l->train_packets = 1;
+		ut_info("the device takes no trains of datagrams, they go one by one");
+	}
+	return r;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef UTIL_RUNDIR_H
+#define UTIL_RUNDIR_H
+
+/*
+ * The runtime directory of this user: the one place on disk that processes of
+ * one user share.  Being 0700 and ours is its whole protection, so a directory
+ * that is not exactly that is refused, never repaired: somebody else may have
+ * put it there.
+ *
+ *   $DAPPLE_RUNTIME_DIR          if set (absolute)
+ *   $XDG_RUNTIME_DIR/dapple      if XDG_RUNTIME_DIR is ours and writable
+ *   /tmp/dapple-<uid>            otherwise
+ */
+
+#include <stddef.h>
+
+/* Enough for every path below: longer settings are refused. */
+#define UT_RUNDIR_MAX 1024
+
+/*
+ * Finds or creates the directory.  0, or a negative errno with one English
+ * sentence in why (may be NULL).  ret_path is written only on success.
+ */
+int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size);
+
+/*
+ * The part for the network namespace of the calling thread,
+ * <runtime dir>/net-<inode>: sysfs and dev stand-ins live there.  Not created.
+ */
+int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# dapple pair: addresses, output, statuses, times, signals.
+. "$(dirname "$0")/tool_lib.sh"
+pair="$DAPPLE pair --grace 1"
+
+expect 0 $pair -- "$TOOL_END" {port} 0 0 {peer}
+has "client| asked 127.0.0.1"; has "server| served x"
+has "client| no newline"; has "server| last words"
+
+# server's status, client's status, option, expected
+while read s c opt want; do
+	[ "$opt" = - ] && opt=
+	expect "$want" $pair $opt -- "$TOOL_END" {port} "$s" "$c" {peer}
+done <<END
+0 3 - 3
+4 0 - 4
+stay 0 - 1
+0 stay - 1
+stay 5 - 5
+6 stay - 6
+stay 0 --stays 0
+stay 7 --stays 7
+stay stay --timeout=1 124
+END
+
+expect 9 $pair -- sh -c 'exit 9; : {port}'
+expect 1 $pair -- sh -c 'exit 0; : {port}'; has "before it listened"
+expect 1 $pair --wait 1 -- sh -c 'sleep 60; : {port}'; has "did not listen"
+expect 137 $pair -- sh -c 'kill -KILL $$; : {port}'
+expect 127 $pair -- "$work/none" {port}
+
+# A signal to us reaches both; none of them survives.
+mkfifo "$work/lines"
+$pair -- "$TOOL_END" {port} stay stay {peer} >"$work/lines" &
+pid=$!
+exec 3<"$work/lines"
+staying=0
+while [ $staying -lt 2 ] && read -r line <&3; do
+	case $line in *staying) staying=$((staying + 1)) ;; esac
+done
+kids=$(cat /proc/$pid/task/$pid/children 2>/dev/null)
+kill -TERM $pid
+wait $pid
+got=$?
+[ $got = 143 ] || fault "status $got after TERM"
+for k in $kids; do
+	[ ! -d /proc/$k ] || fault "process $k is left"
+done
+exec 3<&-
+
+if command -v qperf >/dev/null; then
+	expect 0 $pair --timeout 60 -- qperf -t 1 tcp_lat; has "client| tcp_lat:"
+fi
+if command -v udpong >/dev/null; then
+	expect 0 $pair --timeout 60 -- udpong -T s -C 5 -S 64
+fi
+finish

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The list of adapters against what /sys/class/net says, and its filters. */
+#include "device/device.h"
+#include "device/netlink.h"
+#include "device/port.h"
+#include "support/check.h"
+
+#include <dirent.h>
+#include <net/if.h>
+#include <string.h>
+
+static long read_number(const char *ifname, const char *file)
+{
+	char path[300];
+	long v = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", ifname, file);
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%li", &v) != 1)
+		v = -1;
+	fclose(f);
+	return v;
+}
+
+static const struct dev_nl_link *by_name(const struct dev_nl_link *v, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(v[i].name, name) == 0)
+			return &v[i];
+	return NULL;
+}
+
+static void links_match_sysfs(void)
+{
+	struct dev_nl_link *v = NULL;
+	int n = dev_nl_links(&v), seen = 0;
+	DIR *d = opendir("/sys/class/net");
+	struct dirent *e;
+
+	CHECK(n >= 1);
+	if (!d) {
+		printf("note: no /sys/class/net to compare with\n");
+		free(v);
+		return;
+	}
+	while ((e = readdir(d))) {
+		const struct dev_nl_link *l;
+
+		if (e->d_name[0] == '.' || read_number(e->d_name, "ifindex") < 0)
+			continue;
+		l = by_name(v, n, e->d_name);
+		/* sysfs may show another namespace's interfaces. */
+		if (if_nametoindex(e->d_name) != (unsigned)read_number(e->d_name, "ifindex"))
+			continue;
+		CHECK(l);
+		CHECK(l->ifindex == (uint32_t)read_number(e->d_name, "ifindex"));
+		CHECK(l->mtu == (uint32_t)read_number(e->d_name, "mtu"));
+		CHECK(l->up == !!(read_number(e->d_name, "flags") & IFF_UP));
+		seen++;
+	}
+	closedir(d);
+	CHECK(seen <= n);
+	free(v);
+}
+
+static int list_with(const char *kinds, const char *names, struct dev_info **ret)
+{
+	int n;
+
+	*ret = NULL;
+	kinds ? setenv("DAPPLE_ADAPTER", kinds, 1) : unsetenv("DAPPLE_ADAPTER");
+	names ? setenv("DAPPLE_DEVICES", names, 1) : unsetenv("DAPPLE_DEVICES");
+	n = dev_list(ret);
+	unsetenv("DAPPLE_ADAPTER");
+	unsetenv("DAPPLE_DEVICES");
+	return n;
+}
+
+static void list_and_filters(void)
+{
+	struct dev_info *all, *some;
+	int n = list_with(NULL, NULL, &all);
+
+	if (n == 0)
+		SKIP("lo is down here");
+	CHECK(n > 0);
+	CHECK(strcmp(all[0].name, "dpl_roce_lo") == 0);
+	CHECK(all[0].guid == 0x020000fffe000000ull);
+	for (int i = 0; i < n; i++) {
+		CHECK(strncmp(all[i].name, "dpl_roce_", 9) == 0);
+		CHECK(strcmp(all[i].name + 9, all[i].ifname) == 0);
+		CHECK(all[i].ifindex == if_nametoindex(all[i].ifname));
+		for (int k = 0; k < i; k++)
+			CHECK(all[k].index != all[i].index);
+	}
+	CHECK(list_with("roce,roce", NULL, &some) == n);
+	free(some);
+	CHECK(list_with("rocee", NULL, &some) == 0);
+	free(some);
+	CHECK(list_with("roce,nonsense", NULL, &some) == 0);
+	free(some);
+	CHECK(list_with(NULL, "x,dpl_roce_lo,", &some) == 1);
+	CHECK(strcmp(some[0].name, "dpl_roce_lo") == 0);
+	free(some);
+	CHECK(list_with(NULL, "dpl_roce_l", &some) == 0);
+	free(some);
+	free(all);
+}
+
+/* The thresholds of rdma_rxe: payload plus 80. */
+static void mtu_rule(void)
+{
+	static const struct {
+		uint32_t netdev, active;
+	} row[] = { { 0, 256 },	     { 336, 256 },   { 591, 256 },   { 592, 512 },
+		    { 1103, 512 },   { 1104, 1024 }, { 1500, 1024 }, { 2127, 1024 },
+		    { 2128, 2048 },  { 4175, 2048 }, { 4176, 4096 }, { 9000, 4096 },
+		    { 65536, 4096 } };
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		if (dev_mtu_of(row[i].netdev) != row[i].active)
+			fprintf(stderr, "row %zu\n", i);
+		CHECK(dev_mtu_of(row[i].netdev) == row[i].active);
+	}
+	CHECK(dev_mtu_code(256) == IBV_MTU_256 && dev_mtu_code(4096) == IBV_MTU_4096);
+}
+
+static void port_of_lo(void)
+{
+	struct ibv_port_attr p;
+
+	CHECK(dev_port_query(if_nametoindex("lo"), &p) == 0);
+	CHECK(p.state == IBV_PORT_ACTIVE && p.phys_state == 5);
+	CHECK(p.active_mtu <= p.max_mtu && p.link_layer == IBV_LINK_LAYER_ETHERNET);
+	CHECK(p.pkey_tbl_len == 1 && p.gid_tbl_len >= 16 && p.active_width == 1);
+	/* No such interface: down, not an error. */
+	CHECK(dev_port_query(0x7ffffff0, &p) == 0 && p.state == IBV_PORT_DOWN);
+}
+
+int main(void)
+{
+	mtu_rule();
+	links_match_sysfs();
+	list_and_filters();
+	port_of_lo();
+	return 0;
+}

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who drives an adapter, by a fake one: its link is a pipe, a byte is a
+ * packet, and a packet makes a completion event on a descriptor.
+ *
+ *     feeder thread --pipe--> fake link --receive()--> eventfd --> waiters
+ *
+ * A lost wake-up shows as a wait that does not end; the watchdog ends the
+ * program with the name of the part that hung.
+ */
+#include "device/adapter.h"
+#include "device/process.h"
+#include "device/progress.h"
+#include "device/thread.h"
+#include "support/check.h"
+#include "util/clock.h"
+#include "util/heap.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct dev_adapter *a;
+static struct link link_;
+static int wire[2], event_fd;
+static atomic_int received, events_raised, transmits, fired;
+static atomic_bool acks_waiting;
+static uint64_t fake_deadline = UT_NEVER; /* dev.lock */
+static const char *part = "start";
+
+/* --- the fake link and machine --- */
+
+static int fake_recv(struct link *l, struct link_rx *v, int max)
+{
+	uint8_t b[64];
+	/* Raw: read() would be a cancellation point under the progress lock. */
+	long n = syscall(SYS_read, wire[0], b, max < 64 ? max : 64);
+
+	return n < 0 ? 0 : (int)n;
+}
+
+static int fake_error(struct link *l, struct link_err *ret)
+{
+	return 0;
+}
+
+static int fake_fd(struct link *l)
+{
+	return wire[0];
+}
+
+static const struct link_ops fake_link_ops = {
+	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
+};
+
+static void fake_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
+{
+	uint64_t one = 1;
+
+	atomic_fetch_add(&received, 1);
+	CHECK(syscall(SYS_write, event_fd, &one, sizeof(one)) == sizeof(one));
+	atomic_fetch_add(&events_raised, 1);
+	atomic_store(&acks_waiting, true);
+}
+
+static void fake_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
+{
+}
+
+static int fake_transmit(struct eng_dev *dev, uint64_t now, bool defer)
+{
+	if (!defer)
+		atomic_store(&acks_waiting, false);
+	if (fake_deadline <= now) {
+		fake_deadline = UT_NEVER;
+		atomic_fetch_add(&fired, 1);
+	}
+	atomic_fetch_add(&transmits, 1);
+	return 0;
+}
+
+static bool fake_acks(struct eng_dev *dev)
+{
+	return atomic_load(&acks_waiting);
+}
+
+static bool fake_busy(struct eng_dev *dev)
+{
+	return false;
+}
+
+static uint64_t fake_next(struct eng_dev *dev)
+{
+	return fake_deadline;
+}
+
+static const struct dev_machine fake_machine = {
+	fake_receive, fake_unreachable, fake_transmit, fake_acks, fake_busy, fake_next,
+};
+
+static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };
+static const struct eng_proto_ops fake_proto = { .name = "fake" };
+
+static void make_adapter(void)
+{
+	CHECK(pipe2(wire, O_CLOEXEC | O_NONBLOCK) == 0);
+	event_fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+	CHECK(event_fd >= 0);
+	a = calloc(1, sizeof(*a));
+	CHECK(a && eng_dev_init(&a->dev, "fake", &fake_ops, &fake_proto, 1) == 0);
+	a->dev.device = a;
+	a->machine = &fake_machine;
+	a->serial = 999;
+	a->generation = dev_process_generation();
+	a->info.ifindex = 1;
+	link_.ops = &fake_link_ops;
+	dev_own_init(&a->own);
+	ut_lock(&dev_process_lock);
+	ut_list_add_tail(&dev_process_adapters, &a->node);
+	ut_unlock(&dev_process_lock);
+	ut_lock(&a->dev.lock);
+	a->link = &link_;
+	CHECK(dev_own_attach(a, wire[0]) == 0);
+	ut_unlock(&a->dev.lock);
+}
+
+static void drop_adapter(void)
+{
+	struct dev_thread *t;
+
+	ut_lock(&dev_process_lock);
+	ut_list_del(&a->node);
+	t = dev_thread_take();
+	ut_unlock(&dev_process_lock);
+	dev_own_detach(a);
+	dev_thread_join(t);
+	eng_dev_fini(&a->dev);
+	dev_own_fini(&a->own);
+	free(a);
+	close(wire[0]);
+	close(wire[1]);
+	close(event_fd);
+}
+
+/* --- helpers --- */
+
+static void on_alarm(int sig)
+{
+	static const char text[] = "hung in part: ";
+
+	if (write(2, text, sizeof(text) - 1) < 0 || write(2, part, strlen(part)) < 0)
+		_exit(1);
+	_exit(1);
+}
+
+static void begin(const char *name)
+{
+	part = name;
+	printf("part: %s\n", name);
+	fflush(stdout);
+	alarm(30);
+}
+
+static void feed(void)
+{
+	char b = 1;
+
+	while (write(wire[1], &b, 1) != 1)
+		sched_yield();
+}
+
+static bool take_event(void)
+{
+	uint64_t v;
+
+	return read(event_fd, &v, sizeof(v)) == sizeof(v);
+}
+
+static void get_event(void)
+{
+	while (!take_event())
+		CHECK(dev_own_wait(a, event_fd) == 0);
+}
+
+static void poll_event(void)
+{
+	while (!take_event())
+		eng_dev_poll(&a->dev);
+}
+
+/* As a program with an event loop of its own does. */
+static void sleep_event(void)
+{
+	struct pollfd p = { .fd = event_fd, .events = POLLIN };
+
+	while (!take_event())
+		CHECK(poll(&p, 1, -1) == 1);
+}
+
+static enum dev_owner owner(void)
+{
+	return (enum dev_owner)atomic_load(&a->own.owner);
+}
+
+static void wait_for_owner(enum dev_owner o)
+{
+	while (owner() != o)
+		sched_yield();
+}
+
+/* Voluntary context switches of the background thread so far. */
+static long thread_switches(void)
+{
+	char path[300], line[200];
+	struct dirent *e;
+	long n = -1;
+	DIR *d = opendir("/proc/self/task");
+
+	CHECK(d);
+	while (n < 0 && (e = readdir(d))) {
+		FILE *f;
+		bool ours = false;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+		f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f)) {
+			ours |= strcmp(line, "Name:\tdapple\n") == 0;
+			if (ours)
+				sscanf(line, "voluntary_ctxt_switches: %ld", &n);
+		}
+		if (f)
+			fclose(f);
+	}
+	closedir(d);
+	CHECK(n >= 0);
+	return n;
+}
+
+static void pass(uint64_t ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(ns / UT_S), .tv_nsec = (long)(ns % UT_S) };
+
+	nanosleep(&t, NULL);
+}
+
+/* Sooner or later there is a window without a wake-up; then a longer one has
+ * none either. */
+static void expect_idle(void)
+{
+	long before;
+
+	do {
+		before = thread_switches();
+		pass(50 * UT_MS);
+	} while (thread_switches() != before);
+	pass(400 * UT_MS);
+	CHECK_MSG(thread_switches() == before, "%ld wake-ups in 400 ms of idleness",
+		  thread_switches() - before);
+}
+
+/* --- parts --- */
+
+static void polling_owns_and_returns(void)
+{
+	begin("polling owns, silence gives back");
+	wait_for_owner(DEV_OWN_THREAD);
+	for (int i = 0; i < DEV_POLLS_TO_OWN; i++)
+		eng_dev_poll(&a->dev);
+	CHECK(owner() == DEV_OWN_APP);
+	/* Given back without anybody's help, and then a packet is served. */
+	wait_for_owner(DEV_OWN_THREAD);
+	feed();
+	sleep_event();
+	expect_idle();
+}
+
+static void deadlines_are_served(void)
+{
+	begin("deadlines");
+	for (int i = 0; i < 20; i++) {
+		int before = atomic_load(&fired);
+		uint64_t at = ut_now() + 3 * UT_MS;
+
+		ut_lock(&a->dev.lock);
+		fake_deadline = at;
+		dev_run(a, DEV_BY_APP); /* as after a post */
+		eng_dev_unlock(&a->dev);
+		while (atomic_load(&fired) == before)
+			pass(UT_MS / 4);
+		CHECK(ut_now() >= at);
+	}
+	expect_idle();
+}
+
+/* The waiter serves its deadline itself and sleeps on. */
+static void *wait_one(void *arg)
+{
+	get_event();
+	return NULL;
+}
+
+static void waiter_leads(void)
+{
+	pthread_t t;
+	int before = atomic_load(&fired);
+
+	begin("a waiter leads");
+	CHECK(pthread_create(&t, NULL, wait_one, NULL) == 0);
+	wait_for_owner(DEV_OWN_WAITER);
+	expect_idle();
+	/* Another thread's post sets a deadline that the sleeping leader does not know. */
+	ut_lock(&a->dev.lock);
+	fake_deadline = ut_now() + 2 * UT_MS;
+	a->own.polls = 0;
+	dev_run(a, DEV_BY_APP);
+	eng_dev_unlock(&a->dev);
+	while (atomic_load(&fired) == before)
+		pass(UT_MS / 4);
+	feed();
+	pthread_join(t, NULL);
+	wait_for_owner(DEV_OWN_THREAD);
+	expect_idle();
+}
+
+__attribute__((unused)) static void cancelled_waiter(void)
+{
+	begin("a cancelled leader gives back");
+	for (int i = 0; i < 50; i++) {
+		pthread_t t;
+
+		CHECK(pthread_create(&t, NULL, wait_one, NULL) == 0);
+		if (i & 1)
+			wait_for_owner(DEV_OWN_WAITER);
+		pthread_cancel(t);
+		pthread_join(t, NULL);
+		CHECK(atomic_load(&a->own.waiters) == 0);
+		ut_lock(&a->own.lock);
+		CHECK(!a->own.leader);
+		ut_unlock(&a->own.lock);
+		feed();
+		sleep_event();
+	}
+	expect_idle();
+}
+
+#define MESSAGES 6000
+
+static atomic_int taken;
+
+static void *feeder(void *arg)
+{
+	struct ut_rng r = { .state = (uint64_t)(uintptr_t)arg };
+
+	for (int i = 0; i < MESSAGES; i++) {
+		uint32_t kind = ut_rng_below(&r, 64);
+
+		feed();
+		if (kind == 0)
+			pass(2 * UT_MS + ut_rng_below(&r, UT_MS));
+		else if (kind < 8)
+			pass(ut_rng_below(&r, 100000));
+		else if (kind < 20)
+			while (atomic_load(&taken) < i - 10)
+				sched_yield();
+	}
+	return NULL;
+}
+
+/* Changes its manner now and then; stops when all are taken. A blocking taker
+ * may be left without a message, so the last ones only poll. */
+static void *taker(void *arg)
+{
+	struct ut_rng r = { .state = (uint64_t)(uintptr_t)arg };
+	bool sole = (uintptr_t)arg == 0;
+	int n;
+
+	while ((n = atomic_fetch_add(&taken, 1)) < MESSAGES) {
+		uint32_t manner = (uint32_t)n / 300 % 4;
+
+		if (!sole && manner == 3)
+			manner = ut_rng_below(&r, 3);
+		if (manner == 0)
+			get_event();
+		else if (manner == 1)
+			poll_event();
+		else if (manner == 2)
+			sleep_event();
+		else
+			ut_rng_below(&r, 2) ? get_event() : poll_event();
+	}
+	return NULL;
+}
+
+/* Each taker claims a message number first, so exactly MESSAGES events are
+ * taken, and nobody waits for one that never comes. */
+static void stress(int takers)
+{
+	pthread_t f, t[4];
+
+	begin(takers == 1 ? "stress, one taker" : "stress, four takers");
+	atomic_store(&taken, 0);
+	CHECK(pthread_create(&f, NULL, feeder, (void *)(uintptr_t)takers) == 0);
+	for (int i = 0; i < takers; i++)
+		CHECK(pthread_create(&t[i], NULL, taker, (void *)(uintptr_t)i) == 0);
+	pthread_join(f, NULL);
+	for (int i = 0; i < takers; i++)
+		pthread_join(t[i], NULL);
+	CHECK(!take_event());
+	wait_for_owner(DEV_OWN_THREAD);
+	expect_idle();
+}
+
+static void deferred_is_flushed(void)
+{
+	begin("a deferred acknowledgement does not stay");
+	wait_for_owner(DEV_OWN_THREAD);
+	a->defer_penalty = 0;
+	do {
+		/* The application owns the adapter, takes one packet and goes away. */
+		for (int i = 0; i < 2 * DEV_POLLS_TO_OWN; i++)
+			eng_dev_poll(&a->dev);
+		feed();
+		eng_dev_poll(&a->dev);
+		CHECK(take_event() || (poll_event(), true));
+	} while (!atomic_load(&a->deferred_since) && a->defer_penalty == 0);
+	while (atomic_load(&acks_waiting))
+		pass(UT_MS / 4);
+	wait_for_owner(DEV_OWN_THREAD);
+	ut_lock(&a->dev.lock);
+	CHECK(a->defer_penalty > 0 && a->dev.counters[ENG_C_acks_deferred] > 0);
+	eng_dev_unlock(&a->dev);
+	expect_idle();
+}
+
+int main(void)
+{
+	signal(SIGALRM, on_alarm);
+	make_adapter();
+	polling_owns_and_returns();
+	deadlines_are_served();
+	waiter_leads();
+	/* After a cancelled ppoll() the one is blind to locks, and the other mistakes
+	 * the dead thread's stack for a live one. */
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+	cancelled_waiter();
+#endif
+	deferred_is_flushed();
+	stress(1);
+	stress(4);
+	drop_adapter();
+	return 0;
+}

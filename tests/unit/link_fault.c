@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The bad-weather decorator over the simulated net, and its environment text. */
+#include "link/fault.h"
+#include "link/sim.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(x)                                                         \
+	do {                                                             \
+		if (!(x)) {                                              \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
+			exit(1);                                         \
+		}                                                        \
+	} while (0)
+
+static const uint8_t A[16] = { [15] = 1 };
+static const uint8_t B[16] = { [15] = 2 };
+
+static void test_parse(void)
+{
+	struct link_fault_rates r;
+	static const char *const bad[] = { "", "loss", "loss=", "loss=x", "loss=1001", "lose=1",
+					   "loss=1,", "loss=600,dup=600",
+					   "seed=99999999999999999999" };
+
+	CHECK(link_fault_parse("loss=10,dup=5,reorder=20,corrupt=1,seed=42", &r) == 0);
+	CHECK(r.loss == 10 && r.dup == 5 && r.reorder == 20 && r.corrupt == 1 && r.seed == 42);
+	CHECK(link_fault_parse("seed=18446744073709551615", &r) == 0);
+	CHECK(r.loss == 0 && r.seed == UINT64_MAX);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(link_fault_parse(bad[i], &r) == -EINVAL);
+	CHECK(r.seed == UINT64_MAX);
+}
+
+struct tally {
+	int count, disorder, doubled, damaged;
+	int64_t last;
+};
+
+/* The first four bytes count; the rest repeats the fourth. */
+static void account(struct tally *t, const struct link_rx *v)
+{
+	uint32_t x;
+	bool whole = true;
+
+	CHECK(v->len == 32);
+	memcpy(&x, v->data, 4);
+	for (int i = 4; i < 32; i++)
+		whole = whole && v->data[i] == v->data[0];
+	t->count++;
+	if (!whole || x > 100000) {
+		t->damaged++;
+		return;
+	}
+	t->doubled += x == t->last;
+	t->disorder += x < t->last;
+	t->last = x;
+}
+
+static struct tally run(struct link_fault_rates rates, bool sender_side, size_t train)
+{
+	struct sim_config cfg = { .delay = 1 };
+	struct link_flow f = { .ttl = 64 };
+	struct link *a, *b, **side = sender_side ? &a : &b;
+	struct tally t = { .last = -1 };
+	struct sim_net *net;
+	uint8_t data[32 * 8];
+	struct link_rx v[16];
+
+	CHECK(sim_net_open(&cfg, &net) == 0);
+	CHECK(sim_link_open(net, A, &a) == 0 && sim_link_open(net, B, &b) == 0);
+	CHECK(link_fault_open(*side, &rates, side) == 0);
+	CHECK(a->ops->fd(a) == -1);
+	memcpy(f.src, A, 16);
+	memcpy(f.dst, B, 16);
+	for (uint32_t i = 0, now = 0; i < 4000;) {
+		for (size_t k = 0; k < train; k++, i++) {
+			memset(data + 32 * k, (uint8_t)i, 32);
+			memcpy(data + 32 * k, &i, 4);
+		}
+		CHECK(a->ops->send(a, &f, data, 32 * train, 32) == 0);
+		sim_net_deliver(net, ++now);
+		for (int n; (n = b->ops->recv(b, v, 16)) > 0;)
+			for (int k = 0; k < n; k++)
+				account(&t, &v[k]);
+	}
+	a->ops->close(a);
+	b->ops->close(b);
+	sim_net_close(net);
+	return t;
+}
+
+int main(void)
+{
+	test_parse();
+	for (int side = 0; side < 2; side++) {
+		for (size_t train = 1; train <= 8; train *= 8) {
+			struct link_fault_rates none = { .seed = 3 };
+			struct link_fault_rates all = { 50, 50, 50, 50, 3 };
+			struct tally t = run(none, side, train), u;
+
+			CHECK(t.count == 4000 && !t.disorder && !t.doubled && !t.damaged);
+			t = run(all, side, train);
+			CHECK(t.count > 3900 && t.count < 4100 && t.disorder > 100);
+			CHECK(t.doubled > 100 && t.damaged > 100);
+			u = run(all, side, train);
+			CHECK(!memcmp(&t, &u, sizeof(t)));
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Completion queues: order, arming, resize, purge, moderation, descriptors. */
+#include "fake.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static bool readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static bool push(struct eng_cq *cq, uint64_t id, int status, bool solicited, void *qp)
+{
+	struct eng_cqe e = { .wr_id = id, .status = (uint8_t)status, .solicited = solicited, .qp = qp };
+
+	return eng_cq_push(cq, &e);
+}
+
+static bool got_event(struct eng_chan *ch, struct eng_cq *cq)
+{
+	bool fd = readable(ch->fd);
+	struct eng_cq *which = NULL;
+	int r = eng_chan_get(ch, &which);
+
+	CHECK(fd == (r == 0) && (r == 0 ? which == cq : r == -EAGAIN));
+	return r == 0;
+}
+
+static void arming(struct fake *f)
+{
+	struct eng_chan *ch;
+	struct eng_cq *cq;
+
+	CHECK(eng_chan_create(f->ctx, &ch) == 0);
+	CHECK(eng_cq_create(f->ctx, 64, ch, false, &cq) == 0);
+	CHECK(eng_chan_destroy(ch) == -EBUSY);
+	push(cq, 1, 0, true, NULL);
+	CHECK(!got_event(ch, cq)); /* not armed */
+	eng_cq_arm(cq, true);
+	CHECK(!got_event(ch, cq)); /* what lies there gives none */
+	push(cq, 2, 0, false, NULL);
+	CHECK(!got_event(ch, cq));
+	push(cq, 3, 0, true, NULL);
+	push(cq, 4, 0, true, NULL);
+	CHECK(got_event(ch, cq) && !got_event(ch, cq)); /* one shot */
+	eng_cq_arm(cq, true);
+	push(cq, 5, IBV_WC_WR_FLUSH_ERR, false, NULL);
+	CHECK(got_event(ch, cq)); /* an error is loud */
+	eng_cq_arm(cq, false);
+	eng_cq_arm(cq, true); /* never weakened */
+	push(cq, 6, 0, false, NULL);
+	CHECK(got_event(ch, cq));
+	eng_cq_arm(cq, true);
+	eng_cq_arm(cq, false); /* but strengthened */
+	push(cq, 7, 0, false, NULL);
+	CHECK(got_event(ch, cq));
+	eng_cq_arm(cq, false);
+	push(cq, 8, 0, false, NULL);
+	CHECK(readable(ch->fd) && eng_cq_destroy(cq) == 0 && !readable(ch->fd));
+	CHECK(eng_chan_destroy(ch) == 0);
+}
+
+static void descriptors(struct fake *f)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int ep = epoll_create1(EPOLL_CLOEXEC), copy;
+	struct eng_chan *ch;
+	struct eng_cq *cq;
+
+	CHECK(eng_chan_create(f->ctx, &ch) == 0);
+	CHECK(eng_cq_create(f->ctx, 8, ch, false, &cq) == 0);
+	copy = dup(ch->fd);
+	CHECK(copy >= 0 && epoll_ctl(ep, EPOLL_CTL_ADD, ch->fd, &ev) == 0);
+	for (int i = 0; i < 2; i++) { /* armed again before the first was fetched */
+		eng_cq_arm(cq, false);
+		push(cq, 1, 0, false, NULL);
+	}
+	CHECK(readable(copy) && epoll_wait(ep, &ev, 1, 0) == 1);
+	CHECK(got_event(ch, cq) && readable(copy) && got_event(ch, cq) && !readable(copy));
+	CHECK(epoll_wait(ep, &ev, 1, 0) == 0);
+	close(copy);
+	close(ep);
+	CHECK(eng_cq_destroy(cq) == 0 && eng_chan_destroy(ch) == 0);
+}
+
+static void moderation(struct fake *f)
+{
+	struct eng_chan *ch;
+	struct eng_cq *cq;
+
+	CHECK(eng_chan_create(f->ctx, &ch) == 0);
+	CHECK(eng_cq_create(f->ctx, 64, ch, true, &cq) == 0);
+	eng_cq_modify(cq, 3, 1000);
+	eng_cq_arm(cq, false);
+	push(cq, 1, 0, false, NULL);
+	CHECK(got_event(ch, cq)); /* nobody ticks: at once */
+	ut_lock(&f->dev.lock);
+	eng_dev_tick(&f->dev, 0);
+	ut_unlock(&f->dev.lock);
+	eng_cq_arm(cq, false);
+	push(cq, 2, 0, false, NULL);
+	push(cq, 3, 0, false, NULL);
+	CHECK(!got_event(ch, cq));
+	push(cq, 4, 0, false, NULL);
+	CHECK(got_event(ch, cq));
+	eng_cq_arm(cq, false);
+	push(cq, 5, 0, false, NULL);
+	CHECK(!got_event(ch, cq));
+	ut_lock(&f->dev.lock);
+	uint64_t next = eng_dev_tick(&f->dev, 0);
+
+	CHECK(next != UINT64_MAX && eng_dev_tick(&f->dev, next) == UINT64_MAX);
+	ut_unlock(&f->dev.lock);
+	CHECK(got_event(ch, cq));
+	CHECK(eng_cq_destroy(cq) == 0 && eng_chan_destroy(ch) == 0);
+}
+
+static void sizes(struct fake *f)
+{
+	struct ibv_wc wc[8];
+	struct eng_cq *cq;
+	int a, b;
+
+	CHECK(eng_cq_create(f->ctx, 0, NULL, false, &cq) == -EINVAL);
+	CHECK(eng_cq_create(f->ctx, 1025, NULL, false, &cq) == -EINVAL);
+	CHECK(eng_cq_create(f->ctx, 5, NULL, false, &cq) == 0);
+	for (uint64_t i = 0; i < 7; i++) { /* the ring has wrapped when it is resized */
+		CHECK(push(cq, i, 0, false, i & 1 ? (void *)&a : (void *)&b));
+		if (i < 2)
+			CHECK(eng_cq_poll(cq, 1, wc) == 1 && wc[0].wr_id == i);
+	}
+	CHECK(eng_cq_resize(cq, 4) == -EINVAL && eng_cq_resize(cq, UINT32_MAX) == -EINVAL);
+	CHECK(eng_cq_resize(cq, 6) == 0 && push(cq, 7, 0, false, &a));
+	eng_cq_purge(cq, (struct eng_qp *)&a);
+	CHECK(eng_cq_held(cq) == 3 && eng_cq_poll(cq, 8, wc) == 3);
+	CHECK(wc[0].wr_id == 2 && wc[1].wr_id == 4 && wc[2].wr_id == 6);
+	for (uint64_t i = 0; i < 6; i++)
+		CHECK(push(cq, i, 0, false, NULL));
+	CHECK(!push(cq, 9, 0, false, NULL) && !push(cq, 9, 0, false, NULL));
+	CHECK(fake_event(f) == IBV_EVENT_CQ_ERR && fake_event(f) == -1);
+	CHECK(eng_cq_poll(cq, 8, wc) == 6 && eng_cq_poll(cq, 8, wc) == -EOVERFLOW);
+	CHECK(eng_cq_destroy(cq) == 0);
+}
+
+int main(void)
+{
+	struct fake f;
+
+	fake_open(&f);
+	arming(&f);
+	descriptors(&f);
+	moderation(&f);
+	sizes(&f);
+	fake_close(&f);
+	return 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* SRQs, XRC domains, groups, numbers; and every creation under failing memory. */
+#include "fake.h"
+
+#include "util/alloc.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void srq_limit(struct fake *f)
+{
+	struct eng_srq_spec s = { .pd = f->pd, .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq_attr a = { .srq_limit = 2 };
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct eng_srq *srq;
+	struct { struct eng_rwqe w; struct ibv_sge sge; } buf;
+
+	CHECK(eng_srq_create(f->ctx, &s, &srq) == 0);
+	for (wr.wr_id = 0; wr.wr_id < 4; wr.wr_id++)
+		CHECK(eng_srq_post(srq, &wr, &bad) == 0);
+	CHECK(eng_srq_post(srq, &wr, &bad) == -ENOMEM && bad == &wr);
+	CHECK(eng_srq_modify(srq, &a, IBV_SRQ_LIMIT) == 0);
+	CHECK(eng_srq_take(srq, &buf.w) && eng_srq_take(srq, &buf.w) && fake_event(f) == -1);
+	a.max_wr = 1;
+	CHECK(eng_srq_modify(srq, &a, IBV_SRQ_MAX_WR) == -EINVAL);
+	a.max_wr = 9;
+	CHECK(eng_srq_modify(srq, &a, IBV_SRQ_MAX_WR) == 0);
+	CHECK(eng_srq_take(srq, &buf.w) && buf.w.wr_id == 2 && fake_event(f) == IBV_EVENT_SRQ_LIMIT_REACHED);
+	CHECK(eng_srq_take(srq, &buf.w) && !eng_srq_take(srq, &buf.w) && fake_event(f) == -1);
+	a.srq_limit = 10;
+	CHECK(eng_srq_modify(srq, &a, IBV_SRQ_LIMIT) == -EINVAL);
+
+	struct eng_qp_spec q = { .type = IBV_QPT_RC, .pd = f->pd, .send_cq = f->cq, .recv_cq = f->cq, .srq = srq };
+	struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR };
+	struct eng_qp *qp;
+
+	CHECK(eng_qp_create(f->ctx, &q, &qp) == 0 && eng_srq_destroy(srq) == -EBUSY);
+	fake_move(qp, IBV_QPS_RTS);
+	CHECK(eng_post_recv(qp, &wr, &bad) == -EINVAL);
+	CHECK(eng_qp_modify(qp, &err, IBV_QP_STATE) == 0 && eng_qp_modify(qp, &err, IBV_QP_STATE) == 0);
+	CHECK(fake_event(f) == IBV_EVENT_QP_LAST_WQE_REACHED && fake_event(f) == -1);
+	CHECK(eng_qp_destroy(qp) == 0 && eng_srq_destroy(srq) == 0);
+}
+
+static void domains(struct fake *f)
+{
+	int fd = memfd_create("domain", MFD_CLOEXEC);
+	struct eng_xrcd *x, *y;
+	struct eng_qp *qp, *again;
+
+	CHECK(fd >= 0);
+	CHECK(eng_xrcd_open(&f->dev, 9999, O_CREAT, &x) == -EBADF);
+	CHECK(eng_xrcd_open(&f->dev, fd, 0, &x) == -EAGAIN && eng_xrcd_open(&f->dev, fd, O_CREAT, &x) == 0);
+	CHECK(eng_xrcd_open(&f->dev, fd, O_CREAT | O_EXCL, &y) == -EINVAL);
+	CHECK(eng_xrcd_open(&f->dev, fd, 0, &y) == 0 && x == y && eng_xrcd_close(y) == 0);
+
+	struct eng_qp_spec q = { .type = IBV_QPT_XRC_RECV, .xrcd = x };
+	struct eng_srq_spec s = { .pd = f->pd, .cq = f->cq, .xrcd = x, .attr = { .max_wr = 4 } };
+	struct eng_srq *srq;
+
+	CHECK(eng_qp_create(f->ctx, &q, &qp) == 0 && eng_srq_create(f->ctx, &s, &srq) == 0);
+	CHECK(eng_srq_find(&f->dev, srq->number) == srq && eng_xrcd_close(x) == -EBUSY);
+	CHECK(eng_qp_open(x, qp->qpn ^ 1, &again) == -EINVAL && eng_qp_open(x, qp->qpn, &again) == 0);
+	CHECK(eng_qp_destroy(qp) == 0 && eng_qp_find(&f->dev, again->qpn) == again);
+	CHECK(eng_qp_destroy(again) == 0 && eng_srq_destroy(srq) == 0 && eng_xrcd_close(x) == 0);
+	close(fd);
+}
+
+static void groups(struct fake *f)
+{
+	struct eng_qp *qp = fake_qp(f, IBV_QPT_UD), *rc = fake_qp(f, IBV_QPT_RC);
+	union ibv_gid g = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 224, [15] = 5 } }, no = g;
+
+	no.raw[12] = 10;
+	CHECK(eng_mcast_attach(qp, &g) == -EINVAL); /* RESET */
+	fake_move(qp, IBV_QPS_INIT);
+	CHECK(eng_mcast_attach(rc, &g) == -EINVAL && eng_mcast_attach(qp, &no) == -EINVAL);
+	CHECK(eng_mcast_attach(qp, &g) == 0 && eng_mcast_attach(qp, &g) == 0 && f->joins == 1);
+	CHECK(eng_qp_destroy(qp) == -EBUSY && eng_mcast_detach(rc, &g) == -EINVAL);
+	CHECK(eng_mcast_detach(qp, &g) == 0 && eng_mcast_detach(qp, &g) == -EINVAL && f->joins == 0);
+	CHECK((qp->qpn & 0xff0000) == 0x5a0000 && qp->qpn != rc->qpn);
+	CHECK(eng_qp_destroy(qp) == 0 && eng_qp_destroy(rc) == 0);
+}
+
+/* Makes one of everything and removes it; false when memory failed on the way. */
+static bool one_of_each(void)
+{
+	struct fake f;
+	struct eng_chan *ch = NULL;
+	struct eng_cq *cq = NULL;
+	struct eng_mkey *mr = NULL, *mw = NULL;
+	struct eng_qp *qp = NULL;
+	bool ok;
+
+	ut_fault_arm(0, 0);
+	fake_open(&f);
+	static unsigned n;
+
+	ut_fault_arm(++n, 0);
+	struct eng_mr_spec m = { .addr = 1, .length = 1 };
+	struct eng_qp_spec q = { .type = IBV_QPT_RC, .pd = f.pd, .send_cq = f.cq, .recv_cq = f.cq,
+				 .cap = { 4, 4, 2, 2, 64 } };
+	struct eng_srq_spec s = { .pd = f.pd, .attr = { .max_wr = 4 } };
+	struct eng_srq *srq = NULL;
+
+	ok = eng_chan_create(f.ctx, &ch) == 0;
+	ok = eng_cq_create(f.ctx, 8, ch, false, &cq) == 0 && ok;
+	ok = eng_mr_reg(f.pd, &m, &mr) == 0 && ok;
+	ok = eng_mw_alloc(f.pd, IBV_MW_TYPE_1, &mw) == 0 && ok;
+	ok = eng_srq_create(f.ctx, &s, &srq) == 0 && ok;
+	ok = eng_qp_create(f.ctx, &q, &qp) == 0 && ok;
+	ut_fault_arm(0, 0);
+	CHECK(!qp || eng_qp_destroy(qp) == 0);
+	CHECK(!srq || eng_srq_destroy(srq) == 0);
+	CHECK(!mw || eng_mw_dealloc(mw) == 0);
+	CHECK(!mr || eng_mr_dereg(mr) == 0);
+	CHECK(!cq || eng_cq_destroy(cq) == 0);
+	CHECK(!ch || eng_chan_destroy(ch) == 0);
+	fake_close(&f);
+	return ok;
+}
+
+int main(void)
+{
+	struct fake f;
+	int failed = 0;
+
+	fake_open(&f);
+	srq_limit(&f);
+	domains(&f);
+	groups(&f);
+	fake_close(&f);
+	while (!one_of_each())
+		failed++;
+	CHECK(failed >= 10);
+	return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+
+/*
+ * libdapple-preload.so: answers look-ups of
+ *
+ *   /sys/class/infiniband  /sys/class/infiniband_verbs  /sys/class/infiniband_mad
+ *   /dev/infiniband        /sys/class/net/<if>/device/infiniband
+ *
+ * from the device tree (DAPPLE_TREE, or the one of this network namespace), for
+ * programs that look for themselves instead of asking the library.  Everything
+ * else goes through after a comparison of a few bytes.  Names in /dev/infiniband
+ * are answered as /dev/null: programs want a character device they may open.
+ *
+ * Rules of the house: no allocation, no lock, errno untouched on the way in, so
+ * that a call is as safe in a signal handler or after vfork as it was before.
+ * The originals are looked up in a constructor, or at first use by a library
+ * whose constructor runs before ours; writing the same pointer twice is harmless.
+ */
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "util/rundir.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* --- the tree --- */
+
+static char tree[UT_RUNDIR_MAX + 64];
+static int tree_state;		/* 0 unknown, 1 being written, 2 there, 3 none */
+
+static void find_tree(void)
+{
+	const char *env = getenv("DAPPLE_TREE");
+	int unknown = 0, saved = errno, state = 3;
+
+	if (!__atomic_compare_exchange_n(&tree_state, &unknown, 1, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return;
+	if (env && env[0] == '/' && strlen(env) < sizeof(tree)) {
+		strcpy(tree, env);
+		state = 2;
+	} else if (ut_rundir_net(tree, sizeof(tree), NULL, 0) == 0) {
+		state = 2;
+	}
+	__atomic_store_n(&tree_state, state, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+/* --- which paths --- */
+
+#define SYS_CLASS "/sys/class/"
+#define DEV_DIR "/dev/infiniband"
+#define NET_PART "/device/infiniband"
+
+/* Is text word, alone or followed by a path? */
+static bool is_room(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	return strncmp(text, word, n) == 0 && (!text[n] || text[n] == '/');
+}
+
+static bool exists(const char *path)
+{
+	int saved = errno;
+	bool yes;
+
+	yes = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+	errno = saved;
+	return yes;
+}
+
+/* The part of the path below the tree, or NULL if the path is not for us. */
+static const char *tree_part(const char *path, bool *ret_node)
+{
+	const char *rest, *slash;
+
+	*ret_node = false;
+	if (is_room(path, DEV_DIR)) {
+		rest = path + strlen(DEV_DIR);
+		rest += strspn(rest, "/");
+		*ret_node = *rest && *rest != '.' && !strchr(rest, '/');
+		return path;
+	}
+	if (strncmp(path, SYS_CLASS, strlen(SYS_CLASS)) != 0)
+		return NULL;
+	rest = path + strlen(SYS_CLASS);
+	if (is_room(rest, "infiniband") || is_room(rest, "infiniband_verbs") ||
+	    is_room(rest, "infiniband_mad"))
+		return path + strlen("/sys");
+	if (strncmp(rest, "net/", 4) != 0)
+		return NULL;
+	slash = strchr(rest + 4, '/');
+	return slash && is_room(slash, NET_PART) ? path + strlen("/sys") : NULL;
+}
+
+/* Out of line: the buffer of the caller is used only from here on. */
+__attribute__((noinline))
+static const char *rewrite(const char *path, char *buf, size_t size)
+{
+	const char *part;
+	bool node;
+
+	part = tree_part(path, &node);
+	if (!part)
+		return path;
+	if (__atomic_load_n(&tree_state, __ATOMIC_ACQUIRE) < 2)
+		find_tree();
+	if (__atomic_load_n(&tree_state, __ATOMIC_ACQUIRE) != 2)
+		return path;
+	if (strlen(tree) + strlen(part) >= size)
+		return path;
+	strcpy(stpcpy(buf, tree), part);
+	/* A network device that is not ours keeps its real answer. */
+	if (strncmp(part, "/class/net/", 11) == 0 && !exists(buf))
+		return path;
+	return node && exists(buf) ? "/dev/null" : buf;
+}
+
+/* The headers declare most paths as never NULL, so the compiler would drop the
+ * test; the originals answer NULL with EFAULT, and so it must stay. */
+static inline const char *redirect(const char *path, char *buf)
+{
+	__asm__("" : "+r"(path));
+	if (!path || path[0] != '/')
+		return path;
+	if ((path[1] == 's' && path[2] == 'y') || (path[1] == 'd' && path[2] == 'e'))
+		return rewrite(path, buf, PATH_MAX);
+	return path;
+}
+
+/* hwloc and others open "/" and look up the rest without its slash. */
+__attribute__((noinline))
+static const char *rewrite_at(int dirfd, const char *path, char *buf)
+{
+	char full[PATH_MAX];
+	int saved = errno;
+	struct stat fd, root;
+	const char *r;
+
+	if (strncmp(path, &SYS_CLASS[1], strlen(SYS_CLASS) - 1) != 0 &&
+	    strncmp(path, &DEV_DIR[1], strlen(DEV_DIR) - 1) != 0)
+		return path;
+	if (strlen(path) + 2 > sizeof(full) || syscall(SYS_newfstatat, dirfd, "", &fd, AT_EMPTY_PATH) < 0 ||
+	    syscall(SYS_newfstatat, AT_FDCWD, "/", &root, 0) < 0 || fd.st_dev != root.st_dev ||
+	    fd.st_ino != root.st_ino) {
+		errno = saved;
+		return path;
+	}
+	full[0] = '/';
+	strcpy(full + 1, path);
+	r = rewrite(full, buf, PATH_MAX);
+	return r == full ? path : r;
+}
+
+static inline const char *redirect_at(int dirfd, const char *path, char *buf)
+{
+	__asm__("" : "+r"(path));
+	if (path && dirfd >= 0 && (path[0] == 's' || path[0] == 'd'))
+		return rewrite_at(dirfd, path, buf);
+	return redirect(path, buf);
+}
+
+/* --- the originals --- */
+
+#define ORIGINALS(X) \
+	X(open) X(open64) X(openat) X(openat64) X(__open_2) X(__open64_2) X(__openat_2) \
+	X(__openat64_2) X(fopen) X(fopen64) X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) \
+	X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat) \
+	X(__fxstatat64) X(access) X(eaccess) X(euidaccess) X(faccessat) X(opendir) X(scandir) X(scandir64) \
+	X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) \
+	X(__realpath_chk) X(canonicalize_file_name) X(chdir) X(getxattr) X(lgetxattr) \
+	X(listxattr) X(llistxattr)
+
+enum {
+#define X(name) O_##name,
+	ORIGINALS(X)
+#undef X
+	N_ORIGINALS
+};
+
+static const char *const names[N_ORIGINALS] = {
+#define X(name) #name,
+	ORIGINALS(X)
+#undef X
+};
+
+static void *originals[N_ORIGINALS];
+
+static long no_such_call(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static void *no_such_pointer(void)
+{
+	errno = ENOSYS;
+	return NULL;
+}
+
+static void *original(int which)
+{
+	void *f = __atomic_load_n(&originals[which], __ATOMIC_RELAXED);
+
+	if (f)
+		return f;
+	f = dlsym(RTLD_NEXT, names[which]);
+	if (!f)
+		f = which == O_fopen || which == O_fopen64 || which == O_opendir ||
+		    which == O_realpath || which == O___realpath_chk ||
+		    which == O_canonicalize_file_name ? (void *)no_such_pointer : (void *)no_such_call;
+	__atomic_store_n(&originals[which], f, __ATOMIC_RELAXED);
+	return f;
+}
+
+__attribute__((constructor))
+static void look_up_all(void)
+{
+	int i, saved = errno;
+
+	for (i = 0; i < N_ORIGINALS; i++)
+		original(i);
+	find_tree();
+	errno = saved;
+}
+
+/* --- the calls --- */
+
+/*
+ * FORWARD(result, name, parameters, path argument, arguments): the path travels
+ * as "path", rewritten.
+ */
+#define FORWARD(type, name, params, args) \
+	EXPORT type name params; \
+	EXPORT type name params \
+	{ \
+		char buf[PATH_MAX]; \
+		type (*f) params = (type (*) params)original(O_##name); \
+		path = redirect(path, buf); \
+		return f args; \
+	}
+
+#define FORWARD_AT(type, name, params, args) \
+	EXPORT type name params; \
+	EXPORT type name params \
+	{ \
+		char buf[PATH_MAX]; \
+		type (*f) params = (type (*) params)original(O_##name); \
+		path = redirect_at(dirfd, path, buf); \
+		return f args; \
+	}
+
+#define MODE_OF(flags, mode) \
+	do { \
+		if ((flags) & (O_CREAT | __O_TMPFILE)) { \
+			va_list ap; \
+			va_start(ap, flags); \
+			(mode) = va_arg(ap, mode_t); \
+			va_end(ap); \
+		} \
+	} while (0)
+
+#define OPEN(name) \
+	EXPORT int name(const char *path, int flags, ...) \
+	{ \
+		char buf[PATH_MAX]; \
+		mode_t mode = 0; \
+		MODE_OF(flags, mode); \
+		return ((int (*)(const char *, int, ...))original(O_##name))( \
+			redirect(path, buf), flags, mode); \
+	}
+
+#define OPENAT(name) \
+	EXPORT int name(int dirfd, const char *path, int flags, ...) \
+	{ \
+		char buf[PATH_MAX]; \
+		mode_t mode = 0; \
+		MODE_OF(flags, mode); \
+		return ((int (*)(int, const char *, int, ...))original(O_##name))( \
+			dirfd, redirect_at(dirfd, path, buf), flags, mode); \
+	}
+
+OPEN(open)
+OPEN(open64)
+OPENAT(openat)
+OPENAT(openat64)
+FORWARD(int, __open_2, (const char *path, int flags), (path, flags))
+FORWARD(int, __open64_2, (const char *path, int flags), (path, flags))
+FORWARD_AT(int, __openat_2, (int dirfd, const char *path, int flags), (dirfd, path, flags))
+FORWARD_AT(int, __openat64_2, (int dirfd, const char *path, int flags), (dirfd, path, flags))
+
+FORWARD(FILE *, fopen, (const char *path, const char *mode), (path, mode))
+FORWARD(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
+
+FORWARD(int, stat, (const char *path, struct stat *st), (path, st))
+FORWARD(int, stat64, (const char *path, struct stat64 *st), (path, st))
+FORWARD(int, lstat, (const char *path, struct stat *st), (path, st))
+FORWARD(int, lstat64, (const char *path, struct stat64 *st), (path, st))
+FORWARD_AT(int, fstatat, (int dirfd, const char *path, struct stat *st, int flags),
+	   (dirfd, path, st, flags))
+FORWARD_AT(int, fstatat64, (int dirfd, const char *path, struct stat64 *st, int flags),
+	   (dirfd, path, st, flags))
+FORWARD_AT(int, statx, (int dirfd, const char *path, int flags, unsigned mask, struct statx *st),
+	   (dirfd, path, flags, mask, st))
+FORWARD(int, __xstat, (int ver, const char *path, struct stat *st), (ver, path, st))
+FORWARD(int, __xstat64, (int ver, const char *path, struct stat64 *st), (ver, path, st))
+FORWARD(int, __lxstat, (int ver, const char *path, struct stat *st), (ver, path, st))
+FORWARD(int, __lxstat64, (int ver, const char *path, struct stat64 *st), (ver, path, st))
+FORWARD_AT(int, __fxstatat, (int ver, int dirfd, const char *path, struct stat *st, int flags),
+	   (ver, dirfd, path, st, flags))
+FORWARD_AT(int, __fxstatat64, (int ver, int dirfd, const char *path, struct stat64 *st, int flags),
+	   (ver, dirfd, path, st, flags))
+
+FORWARD(int, access, (const char *path, int mode), (path, mode))
+FORWARD(int, eaccess, (const char *path, int mode), (path, mode))
+FORWARD(int, euidaccess, (const char *path, int mode), (path, mode))
+FORWARD_AT(int, faccessat, (int dirfd, const char *path, int mode, int flags),
+	   (dirfd, path, mode, flags))
+
+FORWARD(DIR *, opendir, (const char *path), (path))
+FORWARD(int, scandir, (const char *path, struct dirent ***list, int (*pick)(const struct dirent *),
+		       int (*order)(const struct dirent **, const struct dirent **)),
+	(path, list, pick, order))
+FORWARD(int, scandir64, (const char *path, struct dirent64 ***list,
+			 int (*pick)(const struct dirent64 *),
+			 int (*order)(const struct dirent64 **, const struct dirent64 **)),
+	(path, list, pick, order))
+
+FORWARD(ssize_t, readlink, (const char *path, char *out, size_t size), (path, out, size))
+FORWARD(ssize_t, __readlink_chk, (const char *path, char *out, size_t size, size_t room),
+	(path, out, size, room))
+FORWARD_AT(ssize_t, readlinkat, (int dirfd, const char *path, char *out, size_t size),
+	   (dirfd, path, out, size))
+FORWARD_AT(ssize_t, __readlinkat_chk,
+	   (int dirfd, const char *path, char *out, size_t size, size_t room),
+	   (dirfd, path, out, size, room))
+FORWARD(char *, realpath, (const char *path, char *out), (path, out))
+FORWARD(char *, __realpath_chk, (const char *path, char *out, size_t room), (path, out, room))
+FORWARD(char *, canonicalize_file_name, (const char *path), (path))
+
+FORWARD(int, chdir, (const char *path), (path))
+FORWARD(ssize_t, getxattr, (const char *path, const char *name, void *out, size_t size),
+	(path, name, out, size))
+FORWARD(ssize_t, lgetxattr, (const char *path, const char *name, void *out, size_t size),
+	(path, name, out, size))
+FORWARD(ssize_t, listxattr, (const char *path, char *out, size_t size), (path, out, size))
+FORWARD(ssize_t, llistxattr, (const char *path, char *out, size_t size), (path, out, size))

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+#include "util/rundir.h"
+
+/*
+ * dapple doctor: every check tries the thing itself, on a scratch object, so
+ * that seccomp filters, sysctls and old kernels all show by their effect.
+ * A fail means that no adapter works; a warn that something is slower or
+ * missing.
+ */
+
+void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *fmt, ...)
+{
+	va_list ap;
+
+	f->level = level;
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+}
+
+void doctor_remedy(struct doctor_finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(f->remedy, sizeof(f->remedy), fmt, ap);
+	va_end(ap);
+}
+
+/* --- places --- */
+
+static void check_runtime_dir(struct doctor_finding *f)
+{
+	char path[UT_RUNDIR_MAX], why[300];
+
+	if (ut_rundir(path, sizeof(path), why, sizeof(why)) < 0) {
+		doctor_say(f, DOCTOR_FAIL, "%s", why);
+		doctor_remedy(f, "set DAPPLE_RUNTIME_DIR to a directory of your own with mode 0700");
+		return;
+	}
+	if (access(path, W_OK | X_OK) < 0)
+		doctor_say(f, DOCTOR_FAIL, "the runtime directory %s is not writable: %s", path, strerror(errno));
+	else
+		doctor_say(f, DOCTOR_OK, "runtime directory %s", path);
+}
+
+static void check_libraries(struct doctor_finding *f)
+{
+	static const char *const names[] = { "libdapple.so.0", "libibverbs.so.1", "libibumad.so.3" };
+	char dir[PATH_MAX], path[PATH_MAX + 64];
+	size_t i;
+
+	if (run_libdir(dir, sizeof(dir)) != 0) {
+		doctor_say(f, DOCTOR_FAIL, "Dapple's libraries are not where they belong");
+		doctor_remedy(f, "install again, or build the tree");
+		return;
+	}
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		if (access(path, R_OK) == 0)
+			continue;
+		doctor_say(f, DOCTOR_FAIL, "%s is missing: programs would use the distribution's libraries", path);
+		doctor_remedy(f, "install again, or build the tree");
+		return;
+	}
+	doctor_say(f, DOCTOR_OK, "libraries in %s", dir);
+}
+
+/* dapple run puts our directory first; an own setting may not. */
+static void check_library_path(struct doctor_finding *f)
+{
+	const char *list = getenv("LD_LIBRARY_PATH");
+	char dir[PATH_MAX], entry[PATH_MAX], path[PATH_MAX + 32];
+	size_t n;
+
+	doctor_say(f, DOCTOR_OK, "no other RDMA libraries stand in LD_LIBRARY_PATH");
+	if (!list || run_libdir(dir, sizeof(dir)) != 0)
+		return;
+	for (; *list; list += n + (list[n] != '\0')) {
+		n = strcspn(list, ":;");
+		if (n >= sizeof(entry))
+			continue;
+		snprintf(entry, sizeof(entry), "%.*s", (int)n, list);
+		if (strcmp(entry, dir) == 0) {
+			doctor_say(f, DOCTOR_OK, "LD_LIBRARY_PATH leads to Dapple's libraries first");
+			return;
+		}
+		snprintf(path, sizeof(path), "%s/libibverbs.so.1", *entry ? entry : ".");
+		if (access(path, R_OK) < 0)
+			continue;
+		doctor_say(f, DOCTOR_WARN, "LD_LIBRARY_PATH leads to another %s", path);
+		doctor_remedy(f, "start programs with dapple run, which puts its own directory first");
+		return;
+	}
+}
+
+static void check_setuid(struct doctor_finding *f)
+{
+	doctor_say(f, DOCTOR_OK, "programs with a setuid bit or file capabilities ignore LD_LIBRARY_PATH and keep the distribution's libraries");
+}
+
+/* --- kernel services --- */
+
+static void check_memfd(struct doctor_finding *f)
+{
+	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, fd;
+
+	fd = memfd_create("dapple-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0) {
+		doctor_say(f, DOCTOR_FAIL, "memfd_create is refused: %s", strerror(errno));
+		doctor_remedy(f, "permit memfd_create in the seccomp profile of the container");
+		return;
+	}
+#ifdef F_SEAL_FUTURE_WRITE
+	seals |= F_SEAL_FUTURE_WRITE;
+#endif
+	if (ftruncate(fd, 4096) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
+		doctor_say(f, DOCTOR_WARN, "shared memory cannot be sealed (%s): processes of this host talk over UDP only",
+		    strerror(errno));
+	else
+		doctor_say(f, DOCTOR_OK, "shared memory by memfd_create, with seals");
+	close(fd);
+}
+
+static void check_pidfd(struct doctor_finding *f)
+{
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	if (fd < 0) {
+		doctor_say(f, DOCTOR_WARN, "pidfd_open is refused (%s): the death of a peer process shows only by timeouts",
+		    strerror(errno));
+		doctor_remedy(f, "permit pidfd_open in the seccomp profile of the container");
+		return;
+	}
+	close(fd);
+	doctor_say(f, DOCTOR_OK, "death of peer processes is seen by pidfd");
+}
+
+static void check_userns(struct doctor_finding *f)
+{
+	int pipes[2], status = 0;
+	char step[128] = "";
+	const char *s = "";
+	pid_t pid;
+	ssize_t n;
+
+	if (pipe2(pipes, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
+		doctor_say(f, DOCTOR_WARN, "cannot start a process to try namespaces: %s", strerror(errno));
+		return;
+	}
+	if (pid == 0) {
+		int r = run_userns_enter(CLONE_NEWNS | CLONE_NEWNET, &s);
+
+		n = write(pipes[1], s, strlen(s));
+		_exit(r < 0 ? -r & 0x7f : n < 0);
+	}
+	close(pipes[1]);
+	n = read(pipes[0], step, sizeof(step) - 1);
+	close(pipes[0]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (n >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		doctor_say(f, DOCTOR_OK, "user, mount and network namespaces: --isolate and --hosts work");
+		return;
+	}
+	doctor_say(f, DOCTOR_WARN, "%s is refused (%s): dapple run works, --isolate and --hosts do not", step,
+	    strerror(WEXITSTATUS(status)));
+	doctor_remedy(f, "allow user namespaces: sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, user.max_user_namespaces, or the seccomp profile of the container");
+}
+
+/* --- limits --- */
+
+static void check_nofile(struct doctor_finding *f)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 256) {
+		doctor_say(f, DOCTOR_OK, "enough file descriptors");
+		return;
+	}
+	doctor_say(f, DOCTOR_WARN, "a process may open only %lu files: completion channels and peers need one each",
+	    (unsigned long)r.rlim_cur);
+	doctor_remedy(f, "ulimit -n 1024");
+}
+
+static void check_hardware(struct doctor_finding *f)
+{
+	if (access("/sys/class/infiniband", F_OK) == 0 && !getenv("DAPPLE_TREE")) {
+		doctor_say(f, DOCTOR_WARN, "this machine has RDMA devices of its own, which programs under dapple run do not see");
+		doctor_remedy(f, "leave dapple run away to use them");
+	} else {
+		doctor_say(f, DOCTOR_OK, "no RDMA device of the kernel is hidden");
+	}
+}
+
+int run_cmd_doctor(int argc, char **argv)
+{
+	static void (*const checks[])(struct doctor_finding *) = {
+		check_libraries, check_library_path, check_setuid, check_hardware,
+		check_runtime_dir, doctor_check_port, doctor_check_reuseport, doctor_check_mtu_discover,
+		check_memfd, check_pidfd, doctor_check_udp_batching, doctor_check_ipv6, doctor_check_rmem,
+		check_nofile, check_userns,
+	};
+	static const char *const words[] = { "ok  ", "warn", "fail" };
+	struct run_opts o = { .command = "doctor", .argv = argv, .argc = argc, .index = 1 };
+	const char *name = run_opts_next(&o);
+	int failed = 0;
+	size_t i;
+
+	if (name)
+		return run_usage_error("doctor", "there is no option \"%s\"", name);
+	if (o.index < argc)
+		return run_usage_error("doctor", "\"%s\" is one word too many", argv[o.index]);
+	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		struct doctor_finding f = { .level = DOCTOR_OK };
+
+		checks[i](&f);
+		printf("%s  %s\n", words[f.level], f.text);
+		if (f.remedy[0])
+			printf("      remedy: %s\n", f.remedy);
+		failed += f.level == DOCTOR_FAIL;
+		fflush(stdout);
+	}
+	return failed ? 1 : 0;
+}

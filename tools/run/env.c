@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "device/tree.h"
+#include "util/rundir.h"
+
+/*
+ * The environment of a program under Dapple.  Lists (library path, preload)
+ * are extended, single values that the user set himself are left alone.
+ */
+
+#define PRELOAD_NAME "libdapple-preload.so"
+
+struct kind {
+	const char *name;
+	bool built;
+};
+
+static const struct kind kinds[] = {
+	{ "roce", true }, { "iwarp", false }, { "ib", false },
+};
+
+/* Set only where the user has not: programs that must be told to look at
+ * adapters of a vendor they do not know. */
+static const char *const defaults[][2] = {
+	{ "OMPI_MCA_opal_common_ucx_tls", "any" },
+	{ "OMPI_MCA_opal_common_ucx_devices", "any" },
+	{ "OMPI_MCA_btl_openib_warn_no_device_params_found", "0" },
+};
+
+int run_adapter_check(const char *command, const char *adapter)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].name, adapter) != 0)
+			continue;
+		if (kinds[i].built)
+			return 0;
+		run_say("the %s adapter is not built in this version", adapter);
+		return 1;
+	}
+	return run_usage_error(command, "there is no adapter kind \"%s\"", adapter);
+}
+
+static bool has_preload(const char *dir)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/" PRELOAD_NAME, dir) >= (int)sizeof(path))
+		return false;
+	return access(path, R_OK) == 0;
+}
+
+/* Beside the executable in the build tree, PREFIX/lib/dapple when installed. */
+int run_libdir(char *ret, size_t size)
+{
+	static const char *const places[] = { "/lib", "/../lib/dapple" };
+	char exe[PATH_MAX], dir[PATH_MAX + 32], real[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	size_t i;
+
+	if (n < 0) {
+		run_say("cannot find my own place through /proc/self/exe: %s", strerror(errno));
+		return 1;
+	}
+	exe[n] = '\0';
+	*strrchr(exe, '/') = '\0';
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(dir, sizeof(dir), "%s%s", exe, places[i]);
+		if (!has_preload(dir) || !realpath(dir, real))
+			continue;
+		/* The loader splits its lists at these, with no way to quote. */
+		if (strpbrk(real, ":; \t")) {
+			run_say("the libraries are in \"%s\": the loader cannot be told a path with blanks, colons or semicolons",
+				real);
+			return 1;
+		}
+		if (strlen(real) >= size)
+			return 1;
+		strcpy(ret, real);
+		return 0;
+	}
+	run_say("the libraries are neither in %s/lib nor in %s/../lib/dapple", exe, exe);
+	return 1;
+}
+
+int run_tree(char *ret, size_t size)
+{
+	char why[256];
+	int r;
+
+	if (ut_rundir_net(ret, size, why, sizeof(why)) < 0) {
+		run_say("%s", why);
+		return 1;
+	}
+	r = dev_tree_prepare(ret);
+	if (r < 0) {
+		run_say("cannot make the device tree %s: %s", ret, strerror(-r));
+		return 1;
+	}
+	/* Filled here too: ls and ibstatus never load the library. */
+	dev_tree_root();
+	return 0;
+}
+
+/* Is item already one of the words of a list? */
+static bool listed(const char *list, const char *item, const char *separators)
+{
+	size_t len = strlen(item);
+
+	while (*list) {
+		size_t n = strcspn(list, separators);
+
+		if (n == len && strncmp(list, item, n) == 0)
+			return true;
+		list += n;
+		list += *list != '\0';
+	}
+	return false;
+}
+
+typedef void set_fn(const char *name, const char *value, void *arg);
+
+static void set_joined(const char *name, const char *a, const char *b, set_fn *set, void *arg)
+{
+	char *both;
+
+	if (asprintf(&both, "%s:%s", a, b) < 0)
+		abort();
+	set(name, both, arg);
+	free(both);
+}
+
+static void set_lists(const struct run_env *env, const char *libdir, set_fn *set, void *arg)
+{
+	const char *path = getenv("LD_LIBRARY_PATH"), *pre = getenv("LD_PRELOAD");
+	const char *asan = getenv("ASAN_OPTIONS");
+	char shim[PATH_MAX + sizeof(PRELOAD_NAME) + 1];
+
+	/* First in the list, even if it is somewhere in it already. */
+	if (!path || !*path)
+		set("LD_LIBRARY_PATH", libdir, arg);
+	else if (strncmp(path, libdir, strlen(libdir)) != 0 ||
+		 (path[strlen(libdir)] && path[strlen(libdir)] != ':'))
+		set_joined("LD_LIBRARY_PATH", libdir, path, set, arg);
+	else
+		set("LD_LIBRARY_PATH", path, arg);
+	if (!env->preload)
+		return;
+	snprintf(shim, sizeof(shim), "%s/" PRELOAD_NAME, libdir);
+	if (!pre || !*pre)
+		set("LD_PRELOAD", shim, arg);
+	else if (!listed(pre, shim, ": "))
+		set_joined("LD_PRELOAD", pre, shim, set, arg);
+	else
+		set("LD_PRELOAD", pre, arg);
+	/* Programs built with the address sanitizer stop when any preloaded
+	 * library comes before its runtime; ours works behind it. */
+	if (!asan || !*asan)
+		set("ASAN_OPTIONS", "verify_asan_link_order=0", arg);
+	else if (!strstr(asan, "verify_asan_link_order"))
+		set_joined("ASAN_OPTIONS", asan, "verify_asan_link_order=0", set, arg);
+	else
+		set("ASAN_OPTIONS", asan, arg);
+}
+
+int run_env_each(const struct run_env *env, set_fn *set, void *arg)
+{
+	const char *adapter = env->adapter ? env->adapter : getenv("DAPPLE_ADAPTER");
+	char libdir[PATH_MAX], tree[PATH_MAX];
+	size_t i;
+	int r;
+
+	r = run_libdir(libdir, sizeof(libdir));
+	if (r == 0)
+		r = run_tree(tree, sizeof(tree));
+	if (r != 0)
+		return r;
+	set_lists(env, libdir, set, arg);
+	set("DAPPLE_ADAPTER", adapter && *adapter ? adapter : "roce", arg);
+	set("DAPPLE_TREE", tree, arg);
+	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		if (!getenv(defaults[i][0]))
+			set(defaults[i][0], defaults[i][1], arg);
+	return 0;
+}
+
+static void set_real(const char *name, const char *value, void *arg)
+{
+	if (setenv(name, value, 1) < 0)
+		abort();
+}
+
+int run_env_apply(const struct run_env *env)
+{
+	return run_env_each(env, set_real, NULL);
+}
+
+/* In single quotes nothing is special but the quote itself. */
+static void print_quoted(const char *name, const char *value, void *arg)
+{
+	printf("export %s='", name);
+	for (; *value; value++)
+		if (*value == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*value);
+	puts("'");
+}
+
+int run_cmd_env(int argc, char **argv)
+{
+	struct run_opts o = { .command = "env", .argv = argv, .argc = argc, .index = 1 };
+	struct run_env env = { .preload = true };
+	const char *name;
+	int r;
+
+	while ((name = run_opts_next(&o))) {
+		if (strcmp(name, "adapter") == 0) {
+			env.adapter = run_opts_value(&o);
+			if (!env.adapter)
+				return RUN_EXIT_USAGE;
+		} else if (strcmp(name, "no-preload") == 0) {
+			env.preload = false;
+		} else {
+			return run_usage_error("env", "there is no option \"%s\"", name);
+		}
+	}
+	if (o.index < argc)
+		return run_usage_error("env", "\"%s\" is one word too many", argv[o.index]);
+	if (env.adapter && (r = run_adapter_check("env", env.adapter)))
+		return r;
+	r = run_env_each(&env, print_quoted, NULL);
+	if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		r = 1;
+	return r;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * dapple run --isolate: a user and mount namespace in which the device tree
+ * lies over /sys/class and /dev.
+ *
+ * All launchers of one user (in one network namespace) share one, because
+ * processes in sibling user namespaces may not touch each other's memory.
+ * Nobody holds it open: it lives as long as a process in it, and a member is
+ * whoever sees our tree at /sys/class/infiniband.  /proc says that, so there is
+ * no record that could be stale; a lock makes launchers look one at a time.
+ *
+ * Root needs no user namespace, and would lose his rights in one.
+ */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Into PATH_MAX bytes; a path too long becomes "", which no call accepts. */
+__attribute__((format(printf, 2, 3)))
+static void path_of(char *ret, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vsnprintf(ret, PATH_MAX, fmt, ap) >= PATH_MAX)
+		ret[0] = '\0';
+	va_end(ap);
+}
+
+/* --- joining --- */
+
+/* Nested namespaces of other tools show our tree as well: only a user
+ * namespace that is ours or a direct child of ours was made by a launcher. */
+static bool made_by_launcher(int user_ns)
+{
+	struct stat own, st;
+	int parent;
+
+	if (stat("/proc/self/ns/user", &own) < 0 || fstat(user_ns, &st) < 0)
+		return false;
+	if (same_file(&own, &st))
+		return true;
+	parent = ioctl(user_ns, NS_GET_PARENT);
+	if (parent < 0 || fstat(parent, &st) < 0)
+		st.st_ino = 0;
+	if (parent >= 0)
+		close(parent);
+	return same_file(&own, &st);
+}
+
+static int enter(int user_ns, int mnt_ns)
+{
+	char cwd[PATH_MAX];
+	struct stat own, st;
+	bool have_cwd = getcwd(cwd, sizeof(cwd)) != NULL;
+
+	if (stat("/proc/self/ns/user", &own) < 0 || fstat(user_ns, &st) < 0)
+		return -errno;
+	if (!same_file(&own, &st) && setns(user_ns, CLONE_NEWUSER) < 0)
+		return -errno;
+	if (setns(mnt_ns, CLONE_NEWNS) < 0)
+		return -errno;
+	/* setns() leaves us at the root. */
+	if (!have_cwd || chdir(cwd) < 0)
+		run_say("the working directory is not visible in the shared namespace, starting in /");
+	return 0;
+}
+
+/* The descriptor of /proc/<pid> stays bound to this one process: whatever is
+ * opened through it later fails if the process died and its id was reused. */
+static bool try_member(int proc, const struct stat *want)
+{
+	int user_ns = -1, mnt_ns = -1;
+	struct stat st;
+	bool in = false;
+
+	if (fstatat(proc, "root/sys/class/infiniband", &st, 0) < 0 || !same_file(&st, want))
+		return false;
+	user_ns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
+	mnt_ns = openat(proc, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (user_ns >= 0 && mnt_ns >= 0 && made_by_launcher(user_ns))
+		in = enter(user_ns, mnt_ns) == 0;
+	if (user_ns >= 0)
+		close(user_ns);
+	if (mnt_ns >= 0)
+		close(mnt_ns);
+	return in;
+}
+
+static bool join_member(const struct stat *want)
+{
+	struct dirent *d;
+	struct stat st;
+	bool in = false;
+	int proc;
+	DIR *dir;
+
+	dir = opendir("/proc");
+	if (!dir)
+		return false;
+	while (!in && (d = readdir(dir))) {
+		if (d->d_name[0] < '0' || d->d_name[0] > '9')
+			continue;
+		proc = openat(dirfd(dir), d->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (proc < 0)
+			continue;
+		if (fstat(proc, &st) == 0 && st.st_uid == geteuid())
+			in = try_member(proc, want);
+		close(proc);
+	}
+	closedir(dir);
+	return in;
+}
+
+/* --- making --- */
+
+static int bind_to(const char *from, const char *to, unsigned long flags)
+{
+	return mount(from, to, NULL, MS_BIND | flags, NULL) < 0 ? -errno : 0;
+}
+
+static int touch(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* One name of a real directory in our copy: links as links, the rest bound. */
+static int mirror_entry(const char *from, const char *to)
+{
+	char target[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	if (lstat(from, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISLNK(st.st_mode)) {
+		n = readlink(from, target, sizeof(target) - 1);
+		if (n < 0)
+			return -errno;
+		target[n] = '\0';
+		return symlink(target, to) < 0 ? -errno : 0;
+	}
+	if (S_ISDIR(st.st_mode))
+		r = mkdir(to, 0755) < 0 ? -errno : 0;
+	else
+		r = touch(to);
+	return r < 0 ? r : bind_to(from, to, MS_REC);
+}
+
+static bool is_ours(const char *name)
+{
+	static const char *const names[] = { "infiniband", "infiniband_verbs", "infiniband_mad" };
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int mirror(const char *from, const char *to)
+{
+	char a[PATH_MAX], b[PATH_MAX];
+	struct dirent *d;
+	int r = 0;
+	DIR *dir = opendir(from);
+
+	if (!dir)
+		return -errno;
+	while (r == 0 && (d = readdir(dir))) {
+		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+		    is_ours(d->d_name))
+			continue;
+		path_of(a, "%s/%s", from, d->d_name);
+		path_of(b, "%s/%s", to, d->d_name);
+		/* The terminal multiplexer looks for "pts" beside itself, which a
+		 * bind of the node alone has not: reach it through the whole. */
+		if (strcmp(from, "/dev") == 0 && strcmp(d->d_name, "ptmx") == 0 &&
+		    d->d_type == DT_CHR)
+			r = symlink(".host/ptmx", b) < 0 ? -errno : 0;
+		else
+			r = mirror_entry(a, b);
+	}
+	closedir(dir);
+	return r;
+}
+
+static int build_class(const char *tree, const char *stage)
+{
+	static const char *const names[] = { "infiniband", "infiniband_verbs", "infiniband_mad" };
+	char from[PATH_MAX], to[PATH_MAX];
+	size_t i;
+	int r;
+
+	path_of(to, "%s/class", stage);
+	if (mkdir(to, 0755) < 0)
+		return -errno;
+	r = mirror("/sys/class", to);
+	for (i = 0; i < 3 && r == 0; i++) {
+		path_of(from, "%s/class/%s", tree, names[i]);
+		path_of(to, "%s/class/%s", stage, names[i]);
+		r = mkdir(to, 0755) < 0 ? -errno : bind_to(from, to, 0);
+	}
+	if (r < 0)
+		return r;
+	path_of(from, "%s/class", stage);
+	return bind_to(from, "/sys/class", MS_REC);
+}
+
+static int build_dev(const char *stage)
+{
+	char to[PATH_MAX], host[PATH_MAX];
+	int r;
+
+	path_of(to, "%s/dev", stage);
+	path_of(host, "%s/dev/.host", stage);
+	if (mkdir(to, 0755) < 0 || mkdir(host, 0755) < 0)
+		return -errno;
+	r = bind_to("/dev", host, MS_REC);
+	if (r == 0)
+		r = mirror("/dev", to);
+	if (r < 0)
+		return r;
+	path_of(host, "%s/dev/infiniband", stage);
+	if (mkdir(host, 0755) < 0)
+		return -errno;
+	return bind_to(to, "/dev", MS_REC);
+}
+
+/* A device file per name in the tree.  Joiners come here too: devices may have
+ * appeared since the namespace was made. */
+static int bind_nodes(const char *tree)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	struct dirent *d;
+	struct stat st;
+	int r = 0;
+	DIR *dir;
+
+	path_of(from, "%s/dev/infiniband", tree);
+	dir = opendir(from);
+	if (!dir)
+		return -errno;
+	while (r == 0 && (d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		path_of(to, "/dev/infiniband/%s", d->d_name);
+		if (stat(to, &st) == 0 && S_ISCHR(st.st_mode))
+			continue;
+		r = touch(to);
+		if (r == 0)
+			r = bind_to("/dev/null", to, 0);
+	}
+	closedir(dir);
+	return r;
+}
+
+static int build(const char *tree, const char **ret_step)
+{
+	char stage[PATH_MAX];
+	int r;
+
+	*ret_step = "making the mounts private";
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return -errno;
+	*ret_step = "mounting a tmpfs";
+	path_of(stage, "%s/.stage", tree);
+	if (mkdir(stage, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	if (mount("dapple", stage, "tmpfs", MS_NOSUID, "mode=755") < 0)
+		return -errno;
+	*ret_step = "laying the device tree over /sys/class";
+	r = build_class(tree, stage);
+	if (r == 0) {
+		*ret_step = "laying the device nodes over /dev";
+		r = build_dev(stage);
+	}
+	umount2(stage, MNT_DETACH);
+	return r;
+}
+
+static int create(const char *tree)
+{
+	const char *step = "creating a mount namespace";
+	int r = 0;
+
+	if (unshare(CLONE_NEWNS) < 0)
+		r = run_userns_enter(CLONE_NEWNS, &step);
+	if (r == 0)
+		r = build(tree, &step);
+	return r < 0 ? run_userns_refused("--isolate", step, r) : 0;
+}
+
+static int open_lock(const char *tree)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	path_of(path, "%s/.isolate", tree);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int run_isolate(const char *tree)
+{
+	char path[PATH_MAX];
+	struct stat want, st;
+	int lock, r = 0;
+
+	path_of(path, "%s/class/infiniband", tree);
+	lock = open_lock(tree);
+	if (lock < 0 || stat(path, &want) < 0) {
+		run_say("cannot use the device tree %s: %s", tree, strerror(errno));
+		return 1;
+	}
+	if (stat("/sys/class/infiniband", &st) == 0 && same_file(&st, &want))
+		goto out;	/* started from inside */
+	if (!join_member(&want))
+		r = create(tree);
+	if (r == 0) {
+		int error = bind_nodes(tree);
+
+		if (error < 0)
+			r = run_userns_refused("--isolate", "binding a device node", error);
+	}
+out:
+	close(lock);
+	return r;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The dapple command: a table of commands, each with its help text. */
+
+struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *summary;
+	const char *help;
+};
+
+static const struct command commands[] = {
+	{ "run", run_cmd_run, "run a program with RDMA in user space",
+"usage: dapple run [options] [--] COMMAND [ARGUMENT...]\n"
+"\n"
+"Runs COMMAND so that it finds Dapple's libibverbs, librdmacm and libibumad\n"
+"instead of the distribution's, with software adapters to talk to.\n"
+"\n"
+"  --adapter KIND   offer only adapters of this kind: roce, iwarp or ib\n"
+"                   (default: DAPPLE_ADAPTER, else roce)\n"
+"  --isolate        show /sys/class/infiniband and /dev/infiniband in a user and\n"
+"                   mount namespace instead of by a preload: for static programs\n"
+"                   and scripts; all such runs of one user share one namespace\n"
+"  --no-preload     libraries only; programs that look into /sys themselves\n"
+"                   see no device\n"
+"\n"
+"Exit status: that of COMMAND; 126 or 127 if it cannot be started; 77 if this\n"
+"machine refuses namespaces.\n" },
+	{ "env", run_cmd_env, "print the environment of dapple run for eval",
+"usage: dapple env [--adapter KIND] [--no-preload]\n"
+"\n"
+"Prints the variables that dapple run sets as shell assignments:\n"
+"\n"
+"    eval \"$(dapple env)\"\n" },
+	{ "pair", run_cmd_pair, "run a program as server and again as its client",
+"usage: dapple pair [options] [--] COMMAND [ARGUMENT...]\n"
+"\n"
+"Starts COMMAND as server and, once it listens, again as client.  In the\n"
+"arguments {peer} stands for the server's address (a word that is only {peer}\n"
+"is left out for the server) and {port} for a free port.  Known programs\n"
+"(dapple pair --list) need neither.\n"
+"\n"
+"  --adapter KIND     as for dapple run\n"
+"  --hosts            each end in a network namespace of its own, joined by a\n"
+"                     virtual cable; needs no root\n"
+"  --mtu N            MTU of that cable (default 1500)\n"
+"  -6                 give the client an IPv6 address\n"
+"  --wait SECONDS     how long the server may take to listen (default 10)\n"
+"  --grace SECONDS    how long one end may outlive the other (default 5)\n"
+"  --stays            the server is meant to stay: end it when the client is done\n"
+"  --timeout SECONDS  end both after this time, status 124 (default: never)\n"
+"  --list             list the known programs\n"
+"\n"
+"Lines of output begin with \"server| \" or \"client| \".  Exit status: 0 if both\n"
+"ends gave 0, else that of the end that failed first; 77 if this machine refuses\n"
+"the namespaces of --hosts.\n" },
+	{ "doctor", run_cmd_doctor, "say what works here and what is in the way",
+"usage: dapple doctor\n"
+"\n"
+"Checks what the software adapters need from this machine.  Each line begins\n"
+"with ok, warn or fail; a remedy follows where there is one.  Exit status 0 if\n"
+"Dapple is usable here, 1 if not.\n" },
+	{ "devices", run_cmd_devices, "list the adapters",
+"usage: dapple devices [--adapter KIND]\n"
+"\n"
+"Lists the adapters that a program finds under dapple run: name, kind, network\n"
+"interface, node GUID.  Exit status 1 if there is none.\n" },
+	{ "why", run_cmd_why, "explain the last failures",
+"usage: dapple why [-n NUMBER]\n"
+"\n"
+"Prints the last NUMBER (10) failures that this user's processes met, newest\n"
+"last, each with both ends and the rule that was broken.\n" },
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+void run_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fputs("dapple: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+static const struct command *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < N_COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+int run_usage_error(const char *command, const char *fmt, ...)
+{
+	const struct command *c = find(command);
+	va_list ap;
+
+	va_start(ap, fmt);
+	fprintf(stderr, "dapple %s: ", command);
+	vfprintf(stderr, fmt, ap);
+	fputs("\n\n", stderr);
+	va_end(ap);
+	if (c)
+		fputs(c->help, stderr);
+	return RUN_EXIT_USAGE;
+}
+
+const char *run_opts_next(struct run_opts *o)
+{
+	const char *word, *eq;
+
+	if (o->inline_value) {
+		run_usage_error(o->command, "--%s takes no value", o->name);
+		exit(RUN_EXIT_USAGE);
+	}
+	if (o->index >= o->argc)
+		return NULL;
+	word = o->argv[o->index];
+	if (word[0] != '-' || !word[1])
+		return NULL;
+	o->index++;
+	if (strcmp(word, "--") == 0) {
+		o->ended_by_dashes = true;
+		return NULL;
+	}
+	word += word[1] == '-' ? 2 : 1;
+	eq = strchr(word, '=');
+	o->inline_value = eq ? eq + 1 : NULL;
+	snprintf(o->name, sizeof(o->name), "%.*s", eq ? (int)(eq - word) : 60, word);
+	if (strcmp(o->name, "help") == 0 || strcmp(o->name, "h") == 0) {
+		fputs(find(o->command)->help, stdout);
+		exit(0);
+	}
+	return o->name;
+}
+
+const char *run_opts_value(struct run_opts *o)
+{
+	const char *v = o->inline_value;
+
+	o->inline_value = NULL;
+	if (!v && o->index < o->argc)
+		v = o->argv[o->index++];
+	if (!v)
+		run_usage_error(o->command, "--%s needs a value", o->name);
+	return v;
+}
+
+bool run_opts_number(struct run_opts *o, long min, long max, long *ret)
+{
+	const char *v = run_opts_value(o);
+	char *end;
+	long n;
+
+	if (!v)
+		return false;
+	n = strtol(v, &end, 10);
+	if (end == v || *end || n < min || n > max) {
+		run_usage_error(o->command, "--%s is \"%s\", but must be a number from %ld to %ld",
+				o->name, v, min, max);
+		return false;
+	}
+	*ret = n;
+	return true;
+}
+
+static void help(FILE *f)
+{
+	size_t i;
+
+	fputs("usage: dapple COMMAND [options]\n\n"
+	      "RDMA on any Linux machine, in user space.\n\n", f);
+	for (i = 0; i < N_COMMANDS; i++)
+		fprintf(f, "  %-9s %s\n", commands[i].name, commands[i].summary);
+	fputs("\ndapple COMMAND --help says more; dapple --version prints the version.\n", f);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		help(stderr);
+		return RUN_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("dapple " DAPPLE_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "help") == 0 && argc == 3 && find(argv[2])) {
+		fputs(find(argv[2])->help, stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		help(stdout);
+		return 0;
+	}
+	c = find(argv[1]);
+	if (!c) {
+		fprintf(stderr, "dapple: there is no command \"%s\"\n\n", argv[1]);
+		help(stderr);
+		return RUN_EXIT_USAGE;
+	}
+	return c->main(argc - 1, argv + 1);
+}
