@@ -189,18 +189,22 @@ static void bad_range(void)
 	struct cf_side a, b;
 	uint64_t base;
 
-	o.len = 8192;
+	o.len = 3 * 8192;
 	cf_pair(&a, &b, &o);
-	base = (uintptr_t)b.buf;
+	/* The middle third: memory in front and behind exists, it is only not the region's. */
+	base = (uintptr_t)b.buf + 8192;
+	uint32_t key = cf_mr(b.pd, b.buf + 8192, 8192, CF_ALL_ACCESS)->rkey;
+
 	for (int r = 0; r < N_REMOTES; r++) {
-		refused(&a, &b, r, base - 8, 64, b.mr->rkey);
-		refused(&a, &b, r, base + 8192, 8, b.mr->rkey);
-		refused(&a, &b, r, UINT64_MAX - 7, 64, b.mr->rkey); /* wraps */
-		refused(&a, &b, r, 8, 64, b.mr->rkey);
+		refused(&a, &b, r, base - 8, 64, key);
+		refused(&a, &b, r, base + 8192, 8, key);
+		refused(&a, &b, r, UINT64_MAX - 7, 64, key); /* wraps */
+		refused(&a, &b, r, 8, 64, key);
 		if (remotes[r].right == IBV_ACCESS_REMOTE_ATOMIC)
 			continue;
-		refused(&a, &b, r, base + 8192 - 63, 64, b.mr->rkey);
-		refused(&a, &b, r, base, 8193, b.mr->rkey);
+		refused(&a, &b, r, base + 8192 - 63, 64, key);
+		refused(&a, &b, r, base - 1, 8192, key);
+		refused(&a, &b, r, base, 8193, key);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What happens to the port when its network interface changes. In a network
- * namespace of our own with one dummy interface, so only for adapters that
+ * namespace of our own with one dummy interface (or one end of a veth), so only for adapters that
  * exist per interface:
  *
  *      +-- namespace -------------------------+
@@ -48,9 +48,10 @@ static void own_namespace(void)
 		snprintf(map, sizeof(map), "0 %u 1", uid);
 		put_file("/proc/self/uid_map", map);
 	}
-	if (ip("link set lo up") || ip("link add cfdev0 type dummy") ||
+	if (ip("link set lo up") || (ip("link add cfdev0 type dummy") &&
+	    (ip("link add cfdev0 type veth peer name cfpeer") || ip("link set cfpeer mtu 9000 up"))) ||
 	    ip("address add 192.0.2.1/24 dev cfdev0") || ip("link set cfdev0 up"))
-		cf_skip("no dummy interface can be made");
+		cf_skip("no dummy or veth interface can be made");
 }
 
 static struct ibv_context *open_on_cfdev(void)

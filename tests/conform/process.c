@@ -19,8 +19,8 @@ static void many_qps(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
 	uint32_t mine[MANY], theirs[MANY];
-	struct cf_side s, t;
-	struct cf_addr ours, other;
+	struct cf_side s, t, u;
+	struct cf_addr pt, pu, other;
 
 	cf_side(&s, &o);
 	for (int i = 0; i < MANY; i++) {
@@ -37,11 +37,13 @@ static void many_qps(struct cf_party *p)
 	other = cf_connect(p, &s);
 	/* The other's key means nothing in this process. */
 	cf_side_again(&t, &s);
-	ours = cf_addr_of(&t);
-	cf_up(&t, IBV_QPS_RTS, &ours);
+	cf_side_again(&u, &s);
+	pt = cf_addr_of(&t), pu = cf_addr_of(&u);
+	cf_up(&t, IBV_QPS_RTS, &pu);
+	cf_up(&u, IBV_QPS_RTS, &pt);
 	cf_post(&t, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 8, .raddr = other.addr, .rkey = other.rkey);
 	cf_wc(t.scq, 1, REM_ACCESS_ERR);
-	/* A QPN of the other process that is not connected to us does not answer. */
+	/* Through the QP that is connected to that process it does. */
 	cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = 2, .len = 8, .raddr = other.addr, .rkey = other.rkey);
 	cf_wc(s.scq, 2, SUCCESS);
 	cf_meet(p);

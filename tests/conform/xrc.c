@@ -243,7 +243,7 @@ static void opener(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side s;
-	struct ibv_xrcd *x;
+	struct ibv_xrcd *x = NULL;
 	struct ibv_qp *qp;
 	uint32_t mine = 0, qpn;
 
@@ -254,13 +254,21 @@ static void opener(struct cf_party *p)
 	}
 	cf_swap(p, &mine, &qpn, 4);
 	if (!p->first) {
-		x = domain(s.ctx, shared_file, 0);
+		x = domain_try(s.ctx, shared_file, 0);
+		if (!x && errno == EAGAIN)
+			*(int *)p->shared = 1;
+	}
+	if (!p->first && x) {
+		cf_keep((cf_undo)ibv_close_xrcd, x, "ibv_close_xrcd");
 		qp = reopen(s.ctx, x, qpn);
 		if (!qp)
 			CF_DIE("the target of another process cannot be opened: %s", strerror(errno));
 		CF_OK(ibv_destroy_qp(qp));
 	}
 	cf_meet(p);
+	/* Said at the call, so no program is led to believe otherwise. */
+	if (p->first && *(int *)p->shared)
+		cf_skip("domains are not shared between processes: refused with EAGAIN");
 }
 
 static void across_processes(void)
