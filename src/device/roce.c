@@ -6,6 +6,8 @@
  * and then becomes a daemon has nothing yet that a fork would tear apart.
  *
  *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
+ *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
+ *                   for programs that know LIDs only, as qperf
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "device/adapter.h"
@@ -75,6 +77,13 @@ static int open_link(struct link **ret)
 	return r;
 }
 
+static bool no_grh_is_self(const struct dev_adapter *a)
+{
+	const char *v = getenv("DAPPLE_NO_GRH");
+
+	return v && strcmp(v, "self") == 0 && a->info.guid == DEV_LOOPBACK_GUID;
+}
+
 /* Link and protocol port without any address. */
 static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
@@ -82,6 +91,7 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		.seed = ut_rng_seed(),
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.rate_control = a->info.guid != DEV_LOOPBACK_GUID,
+		.no_grh_is_self = no_grh_is_self(a),
 	};
 	int r;
 

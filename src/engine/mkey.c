@@ -32,16 +32,6 @@ int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk)
 	return r;
 }
 
-int eng_mkey_renew(struct eng_dev *dev, struct eng_mkey *mk)
-{
-	uint32_t old = mk->key;
-	int r = eng_mkey_enter(dev, mk);
-
-	if (r == 0)
-		ut_idtab_del(&dev->mkeys, old >> 8);
-	return r;
-}
-
 void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk)
 {
 	ut_idtab_del(&dev->mkeys, mk->key >> 8);

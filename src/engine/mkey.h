@@ -77,8 +77,8 @@ struct eng_mr_spec {
  * the range; -ENOMEM. With IBV_ACCESS_ZERO_BASED spec->iova is ignored.
  */
 int eng_mr_reg(struct eng_pd *pd, const struct eng_mr_spec *spec, struct eng_mkey **ret);
-/* flags: IBV_REREG_MR_*. The key changes with every success (old keys are
- * refused). -EBUSY with windows bound; on failure the region is unchanged. */
+/* flags: IBV_REREG_MR_*. The key stays, since peers were told it. -EBUSY with
+ * windows bound; on failure the region is unchanged. */
 int eng_mr_rereg(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t addr,
 		 uint64_t length, unsigned access);
 /* 0 or -EBUSY with windows bound. */

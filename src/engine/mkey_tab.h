@@ -7,8 +7,6 @@
 
 /* Gives mk a fresh random key and enters it. 0 or -ENOMEM. */
 int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
-/* Moves it to another fresh key; the old one is dead. 0 or -ENOMEM (unchanged). */
-int eng_mkey_renew(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
 void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
 /* Whole key equal, whatever its state; or NULL. */
 struct eng_mkey *eng_mkey_get(struct eng_dev *dev, uint32_t key) UT_REQUIRES(dev->lock);

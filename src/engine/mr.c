@@ -164,8 +164,6 @@ int eng_mr_rereg(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t add
 	if (r == 0 && mr->windows)
 		r = -EBUSY;
 	if (r == 0)
-		r = eng_mkey_renew(dev, mr);
-	if (r == 0)
 		rereg_apply(mr, flags, pd, addr, length, access);
 	eng_dev_unlock(dev);
 	return r;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #define WINDOW_ACCESS                                                             \
-	(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC | \
-	 IBV_ACCESS_ZERO_BASED)
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
 #define ACCESS_OPTIONAL 0x3ff00000u
 
 int eng_mw_alloc(struct eng_pd *pd, enum ibv_mw_type type, struct eng_mkey **ret)

@@ -260,8 +260,8 @@ static void purge(struct eng_dev *dev, struct eng_qp *qp)
 static void leave(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
 static void leave(struct eng_dev *dev, struct eng_qp *qp)
 {
+	dev->proto->qp_fini(qp); /* in its last state: it may still owe an answer */
 	eng_qp_set_state(qp, IBV_QPS_RESET);
-	dev->proto->qp_fini(qp);
 	ut_idtab_del(&dev->qps, qp->qpn);
 	eng_mw_orphan(qp);
 	unmark(dev, qp);

@@ -4,8 +4,8 @@
  *
  *	target [--seed N] [--runs N] [--max-len N] FILE|FOLDER ...
  *
- * Replays every file, then runs N mutations of them. The same seed gives the same inputs; when an
- * input kills the target, seed and run are on the last line and the input is in crash-RUN.
+ * Replays every file, then runs N mutations of them. The same seed gives the same inputs, `random`
+ * takes one from the kernel; when an input kills the target, seed and run are on the last line and the input is in crash-RUN.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,6 +167,17 @@ static int usage(const char *self)
 	return 2;
 }
 
+static void random_seed(void)
+{
+	uint32_t v = 0;
+
+	if (getrandom(&v, sizeof(v), 0) != sizeof(v))
+		v = (uint32_t)getpid();
+	rng_state = v;
+	printf("seed %u\n", v);
+	fflush(stdout);
+}
+
 /* Options and files; negative on a usage or file error. */
 static int arguments(int argc, char **argv, uint64_t *runs)
 {
@@ -185,6 +197,10 @@ static int arguments(int argc, char **argv, uint64_t *runs)
 			continue;
 		if (++i == argc)
 			return -1;
+		if (number == &rng_state && !strcmp(argv[i], "random")) {
+			random_seed();
+			continue;
+		}
 		*number = strtoull(argv[i], &end, 0);
 		if (end == argv[i] || *end)
 			return -1;

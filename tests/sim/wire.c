@@ -216,6 +216,7 @@ static void congestion(void)
 			  (unsigned long long)(x->at - last));
 		last = x->at;
 	}
+	eng_dev_held(&r->a.h->dev); /* one thread */
 	CHECK(r->a.h->dev.counters[ENG_C_rp_cnp_handled] > 0);
 	rig_close(r);
 }

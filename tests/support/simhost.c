@@ -18,6 +18,7 @@ static int progress(struct eng_dev *dev)
 	struct eng_qp *qp;
 	int n, did = 0;
 
+	eng_dev_held(dev);
 	if (h->stopped)
 		return 0;
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
@@ -53,6 +54,7 @@ static void polled(struct eng_dev *dev, int did)
 
 static int attach(struct eng_dev *dev)
 {
+	eng_dev_held(dev);
 	dev->qpn_fixed = 0;
 	dev->qpn_mask = 0xffffff;
 	return 0;
@@ -238,6 +240,7 @@ void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_o
 	uint32_t depth = o->depth ? o->depth : 64;
 	struct eng_qp_spec spec = {
 		.type = o->type ? o->type : IBV_QPT_RC, .pd = h->pd, .srq = o->srq,
+		.xrcd = o->xrcd,
 		.cap = { .max_send_wr = depth, .max_recv_wr = o->srq ? 0 : depth,
 			 .max_send_sge = o->sge ? o->sge : 4, .max_recv_sge = o->sge ? o->sge : 4,
 			 .max_inline_data = o->inline_data ? o->inline_data : 64 },
@@ -254,6 +257,12 @@ void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_o
 	CHECK(eng_cq_create(h->ctx, 4 * depth, NULL, false, &e->rcq) == 0);
 	spec.send_cq = e->scq;
 	spec.recv_cq = e->rcq;
+	if (spec.type == IBV_QPT_XRC_RECV)
+		spec.pd = NULL;
+	if (spec.type == IBV_QPT_XRC_SEND || spec.type == IBV_QPT_XRC_RECV)
+		spec.recv_cq = NULL;
+	if (spec.type == IBV_QPT_XRC_RECV)
+		spec.send_cq = NULL;
 	CHECK(eng_qp_create(h->ctx, &spec, &e->qp) == 0);
 	e->qp->user = e;
 	mask |= spec.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
@@ -293,10 +302,12 @@ void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32
 	memcpy(a.ah_attr.grh.dgid.raw, addr, 16);
 	if (t != IBV_QPT_UD)
 		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (t == IBV_QPT_RC) {
+	if (t == IBV_QPT_RC || t == IBV_QPT_XRC_RECV)
 		rtr |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-		rts |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	}
+	if (t == IBV_QPT_RC || t == IBV_QPT_XRC_SEND)
+		rts |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	if (t != IBV_QPT_UC && t != IBV_QPT_UD)
+		rts |= IBV_QP_TIMEOUT;
 	CHECK(eng_qp_modify(e->qp, &a, rtr) == 0);
 	a.qp_state = IBV_QPS_RTS;
 	CHECK(eng_qp_modify(e->qp, &a, rts) == 0);

@@ -13,6 +13,7 @@ static int progress(struct eng_dev *dev)
 	struct eng_qp *qp;
 	int n = 0;
 
+	eng_dev_held(dev);
 	while ((qp = eng_dev_pop_pending(dev))) {
 		if (!eng_qp_flush_if_dead(qp))
 			dev->proto->qp_kick(qp);

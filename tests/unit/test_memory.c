@@ -61,9 +61,9 @@ static void bounds(struct fake *f)
 
 	CHECK(eng_mr_rereg(mr, 0, NULL, 0, 0, 0) == -EINVAL && eng_mr_rereg(mr, 64, NULL, 0, 0, 0) == -EOPNOTSUPP);
 	CHECK(eng_mr_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, 0, 0, RW) == -EINVAL && mr->key == old);
-	CHECK(eng_mr_rereg(mr, IBV_REREG_MR_CHANGE_PD, pd2, 0, 0, 0) == 0 && mr->key != old);
+	CHECK(eng_mr_rereg(mr, IBV_REREG_MR_CHANGE_PD, pd2, 0, 0, 0) == 0 && mr->key == old);
 	CHECK(eng_pd_dealloc(pd2) == -EBUSY);
-	CHECK(eng_mkey_local(pd2, old, 0x50000, 1, false, &at, &off) == ENG_V_LOC_KEY);
+	CHECK(eng_mkey_local(f->pd, old, 0x50000, 1, false, &at, &off) == ENG_V_LOC_PD);
 	CHECK(eng_mr_dereg(mr) == 0 && eng_pd_dealloc(pd2) == 0);
 }
 

@@ -14,7 +14,7 @@ static void srq_limit(struct fake *f)
 	struct ibv_srq_attr a = { .srq_limit = 2 };
 	struct ibv_recv_wr wr = { 0 }, *bad;
 	struct eng_srq *srq;
-	struct { struct eng_rwqe w; struct ibv_sge sge; } buf;
+	union { struct eng_rwqe w; uint8_t room[sizeof(struct eng_rwqe) + sizeof(struct ibv_sge)]; } buf;
 
 	CHECK(eng_srq_create(f->ctx, &s, &srq) == 0);
 	for (wr.wr_id = 0; wr.wr_id < 4; wr.wr_id++)

@@ -14,10 +14,20 @@
 #include <fcntl.h>
 #include <signal.h>
 
+/* Faults of the program itself come from an instruction, never into a wait;
+ * sanitizers and language runtimes have handlers of their own kind for them. */
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
+	       sig == SIGTRAP || sig == SIGSYS || sig == SIGABRT;
+}
+
 static bool restarts(int sig)
 {
 	struct sigaction a;
 
+	if (is_fault(sig))
+		return true;
 	if (sigaction(sig, NULL, &a)) /* the C library's own */
 		return true;
 	if (!(a.sa_flags & SA_SIGINFO) &&

@@ -10,6 +10,7 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 #define OUTBOX_MAX 1024
 #define OUTBOX_RETRY (200 * UT_US)
-#define OUTBOX_AGE (500 * UT_MS)
+#define OUTBOX_AGE (2 * UT_S)
 
 struct parcel {
 	struct ut_list node;
@@ -95,6 +96,8 @@ void udp_outbox_flush(struct udp_link *u)
 		if (r < 0) {
 			u->stats.dropped++;
 			u->stats.forwarded--;
+			ut_debug("a datagram for slot %u waited in vain: %s", p->slot,
+				 strerror(-r));
 		}
 		drop(u, p);
 	}

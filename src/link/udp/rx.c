@@ -10,6 +10,7 @@
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -102,6 +103,8 @@ static void forward(struct udp_link *u, struct udp_local *lo, const struct link_
 		u->stats.forwarded++;
 	else
 		u->stats.dropped++;
+	if (r < 0)
+		ut_debug("a datagram for slot %u cannot be handed on: %s", slot, strerror(-r));
 	if (r == 0 || r == -EAGAIN)
 		udp_order_astray(u, lo);
 }
@@ -209,6 +212,7 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 	/* Never handed on twice: a disagreement about slots must not circle. */
 	if (slot_of(rx) != (int)u->slot) {
 		u->stats.dropped++;
+		ut_debug("a forwarded datagram is not for slot %u", u->slot);
 		return false;
 	}
 	u->stats.received_forwarded++;

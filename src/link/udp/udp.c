@@ -23,6 +23,7 @@
 #define UDP_TRAIN_PACKETS 64
 #define UDP_LOCK_WAIT (300 * UT_MS)
 #define UDP_LEAVE_TRIES 20
+#define UDP_DISCARD 9 /* a port nobody sends RoCE from */
 #define UDP_NONE_YET 0xffffu /* u->slot before the first address */
 
 static void set_slot(struct udp_link *u, unsigned slot)
@@ -56,6 +57,20 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 }
 
 /*
+ * While a socket closes there is an instant in which the kernel has taken it
+ * from its group and not yet from its hash: any datagram of the group that
+ * looks then lands in it. Connected to somewhere it matches nobody's.
+ */
+static void hide(struct udp_link *u, struct udp_local *lo)
+{
+	union udp_sa sa;
+	socklen_t n = udp_sa_fill(&sa, lo->addr, UDP_DISCARD, lo->scope);
+
+	if (LINK_SYS(SYS_connect, lo->main.fd, &sa, n) < 0)
+		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
+}
+
+/*
  * Out of the group without losing what is for others: what is in our queue is
  * handed on, then the socket is closed, then the others hear of it.
  */
@@ -65,6 +80,7 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 
 	if (lo->order.lock < 0)
 		lo->order.lock = udp_lock(u, lo->addr, lo->scope, UDP_LOCK_WAIT / 6);
+	hide(u, lo);
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);

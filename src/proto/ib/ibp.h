@@ -26,6 +26,9 @@ struct ibp_config {
 	uint32_t window_bytes;  /* most a QP has in flight; 0 = from link->rx_window */
 	uint32_t mtu_max;       /* active MTU in bytes, 256..4096 */
 	bool rate_control;      /* react to CNPs (off on loopback) */
+	/* A path without GRH, which RoCE has no meaning for, leads to this port
+	 * itself instead of being refused. */
+	bool no_grh_is_self;
 };
 
 /* Attaches a port to dev->port. 0 or -ENOMEM. */

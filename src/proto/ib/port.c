@@ -171,13 +171,15 @@ static bool from_peer(const struct ibp_qp *q, const struct link_rx *rx)
 static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet *p,
 			      const struct link_rx *rx)
 {
+	struct eng_dev *dev = port->dev;
 	union ibv_gid mgid;
 	struct eng_mcast *m;
 
 	if (p->shape->cls != WIRE_CLASS_UD || !pkey_matches(p->pkey))
 		return;
 	memcpy(mgid.raw, rx->dst, 16);
-	m = eng_mcast_find(port->dev, &mgid);
+	eng_dev_held(dev);
+	m = eng_mcast_find(dev, &mgid);
 	if (!m || !icrc_matches(port, NULL, rx))
 		return;
 	for (uint32_t i = 0; i < m->n; i++) {
@@ -185,7 +187,7 @@ static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet
 
 		if (!state_accepts(qp, false) ||
 		    (qp->block_mcast_loopback && qp->qpn == p->src_qpn &&
-		     eng_gid_find(port->dev, (const union ibv_gid *)rx->src) >= 0))
+		     eng_gid_find(dev, (const union ibv_gid *)rx->src) >= 0))
 			continue;
 		ibp_ud_receive(ibp_qp(qp), p, rx);
 	}
@@ -242,6 +244,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
 	struct wire_ib_packet p;
 	struct ibp_qp *q;
 
+	eng_dev_held(dev);
 	port->now = now;
 	ibp_count(port, ENG_C_rx_pkts);
 	dev->counters[ENG_C_rx_bytes] += rx->len;

@@ -118,6 +118,7 @@ struct ibp_resp {
 	bool skipping;  /* UC: message given up, waiting for the next first packet */
 	bool have_rwqe;
 	enum eng_verdict nak; /* owed, with nak_psn */
+	bool nak_put;   /* it is in the train, which waits for the socket */
 	uint32_t nak_psn;
 	uint64_t offset;      /* bytes of the current message placed */
 	uint64_t va;          /* current WRITE */
@@ -175,7 +176,10 @@ static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 {
-	port->dev->counters[c]++;
+	struct eng_dev *dev = port->dev;
+
+	eng_dev_held(dev);
+	dev->counters[c]++;
 }
 
 /* port.c */

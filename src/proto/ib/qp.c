@@ -25,20 +25,24 @@ uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport)
 {
+	bool self = !av->is_global && port->cfg.no_grh_is_self;
+	uint32_t index = self ? 0 : av->sgid_index;
 	const struct eng_gid *g;
+	const uint8_t *dst;
 
-	if (!av->is_global || av->sgid_index >= ENG_GIDS_MAX)
+	if ((!av->is_global && !self) || index >= ENG_GIDS_MAX)
 		return -EINVAL;
-	g = &port->dev->gids[av->sgid_index];
+	g = &port->dev->gids[index];
 	if (!g->valid)
 		return -ENODATA;
-	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(av->dgid))
+	dst = self ? g->gid.raw : av->dgid;
+	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(dst))
 		return -EINVAL;
 	*path = (struct ibp_path){ .flow = {
 		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = 64,
 	}, .valid = true };
 	memcpy(path->flow.src, g->gid.raw, 16);
-	memcpy(path->flow.dst, av->dgid, 16);
+	memcpy(path->flow.dst, dst, 16);
 	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
 	return 0;
 }
@@ -48,7 +52,7 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 	struct eng_av av;
 	struct ibp_path path;
 
-	if (attr->port_num != 1 || !attr->is_global)
+	if (attr->port_num != 1)
 		return -EINVAL;
 	eng_av_from_attr(&av, attr);
 	return ibp_path_set(dev->port, &path, &av, 0);

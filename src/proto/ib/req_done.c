@@ -160,11 +160,21 @@ static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
 	}
 }
 
+/* Unreliable messages are complete when the link has them, not before. */
+static bool on_the_way(const struct ibp_qp *q)
+{
+	const struct ibp_train *t = &q->port->train;
+
+	return (q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD) && t->n && t->qp == q->qp;
+}
+
 void ibp_req_complete(struct ibp_qp *q)
 {
 	struct eng_ring *sq = &q->qp->sq;
 	struct eng_swqe *w;
 
+	if (on_the_way(q))
+		return;
 	/* A completion may overrun its queue, which stops the QP. */
 	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
 		w = eng_ring_head(sq);

@@ -354,13 +354,13 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	}
 	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	if (q->port->blocked)
-		ibp_activate(q);
 	if (q->cls == WIRE_CLASS_UC) {
 		ibp_train_flush(q->port);
-		if (!q->port->blocked)
-			ibp_req_complete(q);
-	} else if (ibp_req_outstanding(q) && !r->rnr_wait && r->deadline == UT_NEVER) {
-		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		ibp_req_complete(q);
 	}
+	if (q->port->blocked)
+		ibp_activate(q);
+	if (q->cls != WIRE_CLASS_UC && ibp_req_outstanding(q) && !r->rnr_wait &&
+	    r->deadline == UT_NEVER)
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 }

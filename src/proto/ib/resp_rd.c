@@ -9,10 +9,13 @@
 #include "proto/ib/port.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 static uint32_t depth(const struct ibp_qp *q)
 {
@@ -82,23 +85,31 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 }
 
 /*
- * A store by the CPU cannot be refused, so the kernel tries first: it does an
- * atomic "or 0" there, which changes nothing, makes the page present and
- * writable, and fails with EFAULT where a store would kill us. (madvise with
- * MADV_POPULATE_WRITE says EINVAL for a read-only page and for an old kernel
- * alike.) Nobody waits on `nobody`; a waiter at the address itself may be woken
- * early, which every waiter must expect. What remains is an application that
+ * A store by the CPU cannot be refused, so the page is made present and
+ * writable first by a call that can; what remains is an application that
  * unmaps in the same microsecond.
  */
-static bool touchable(void *at)
+static bool populate(uintptr_t at)
 {
-	static uint32_t nobody;
-	int keep = errno;
-	long rc = syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0L, at,
-			  FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0));
+	uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
 
+	return madvise((void *)page, 8, MADV_POPULATE_WRITE) == 0;
+}
+
+static bool touchable(struct ibp_qp *q, void *at)
+{
+	uint8_t *scratch;
+	size_t off = ibp_scratch(q->port, &scratch);
+	struct iovec iov = { at, 8 };
+	int keep = errno;
+	bool good = ut_stage_gather(&q->port->train.stage, off, &iov, 1) == 8;
+
+	/* An old kernel and a read-only page both answer EINVAL; memory of our
+	 * own tells which it was. */
+	if (good && !populate((uintptr_t)at) && populate((uintptr_t)scratch))
+		good = false;
 	errno = keep;
-	return rc >= 0;
+	return good;
 }
 
 static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
@@ -133,7 +144,7 @@ int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 		return v;
 	if (eng_mkey_iov(mk, off, 8, iov, 2) != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
-	if (!touchable(iov[0].iov_base))
+	if (!touchable(q, iov[0].iov_base))
 		return ENG_V_RX_FAULT;
 	*e = (struct ibp_rdres){ .atomic = true, .orig = execute_atomic(iov[0].iov_base, p) };
 	publish(q, e, 1);

@@ -102,9 +102,8 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov)
 		return false;
-	/* Room was made by sending what was there, and that met a fault of this very READ. */
-	if (!e->pending)
-		return true;
+	if (!e->pending || e->tx_psn != p.psn)
+		return true; /* what left before it met a fault */
 	if (p.payload_len) {
 		v = eng_mkey_remote(q->port->dev, e->pd, q->qp, e->rkey, e->va + skip,
 				    p.payload_len, IBV_ACCESS_REMOTE_READ, &mk, &off);
@@ -153,20 +152,36 @@ static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
 }
 
 /* The NAK leaves before the state changes, or the peer would see a timeout. */
+static bool put_fatal(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->resp;
+	uint8_t syndrome;
+
+	/* Alone: a fault in what leaves before it would take it along, and may
+	 * be the earlier thing to tell. */
+	ibp_train_flush(q->port);
+	syndrome = eng_verdicts[r->nak].nak;
+	if (!put_aeth(q, syndrome ? syndrome : 0x63, r->nak_psn))
+		return false;
+	ibp_count(q->port, ENG_C_nak_sent);
+	r->nak_put = true;
+	ibp_train_flush(q->port);
+	return true;
+}
+
 static bool send_fatal(struct ibp_qp *q)
 {
 	struct ibp_resp *r = &q->resp;
-	enum eng_verdict v = r->nak;
 	struct eng_why why = { .key = r->rkey, .addr = r->va + r->offset, .doing = "a request" };
-	bool had = r->have_rwqe;
-	uint8_t syndrome = eng_verdicts[v].nak;
+	enum eng_verdict v;
 
-	if (!put_aeth(q, syndrome ? syndrome : 0x63, r->nak_psn))
+	if (!r->nak_put && !put_fatal(q))
 		return false;
-	ibp_train_flush(q->port);
-	ibp_count(q->port, ENG_C_nak_sent);
+	if (q->port->train.waiting && q->port->train.qp == q->qp)
+		return false;
+	v = r->nak;
 	r->nak = ENG_OK;
-	ibp_qp_error(q, v, IBV_QPS_ERR, !had, &why);
+	ibp_qp_error(q, v, IBV_QPS_ERR, !r->have_rwqe, &why);
 	return true;
 }
 

@@ -139,6 +139,7 @@ static void seal(struct ibp_port *port)
 
 void ibp_train_flush(struct ibp_port *port)
 {
+	struct eng_dev *dev = port->dev;
 	struct ibp_train *t = &port->train;
 	struct ibp_qp *faulty = NULL;
 	bool response = t->response;
@@ -146,6 +147,7 @@ void ibp_train_flush(struct ibp_port *port)
 	size_t got;
 	int r;
 
+	eng_dev_held(dev);
 	if (!t->n)
 		return;
 	if (!t->waiting) {
@@ -164,8 +166,8 @@ void ibp_train_flush(struct ibp_port *port)
 	} else {
 		if (r < 0)
 			ibp_count(port, ENG_C_tx_faults);
-		port->dev->counters[ENG_C_tx_pkts] += t->n;
-		port->dev->counters[ENG_C_tx_bytes] += t->len;
+		dev->counters[ENG_C_tx_pkts] += t->n;
+		dev->counters[ENG_C_tx_bytes] += t->len;
 		train_reset(t);
 	}
 	/* Last, since the QP may fail and flush trains of its own. */

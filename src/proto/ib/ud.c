@@ -106,9 +106,11 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t before = q->port->sent;
 
-	if (eng_qp_state(q->qp) != IBV_QPS_RTS)
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+
+	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	while (!r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+	while (st == IBV_QPS_RTS && !r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;
@@ -150,11 +152,21 @@ static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 	return v;
 }
 
+/*
+ * RoCE carries no service level. Adapters report in its place what carried the
+ * datagram, and UCX goes by it to find the destination in the GRH.
+ */
+static uint8_t header_kind(const struct link_rx *rx)
+{
+	return ibp_is_v4(rx->dst) ? 2 : 1;
+}
+
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct eng_cqe e = {
 		.opcode = IBV_WC_RECV, .byte_len = p->payload_len + GRH_BYTES,
 		.src_qp = p->src_qpn, .wc_flags = IBV_WC_GRH, .solicited = p->se,
+		.sl = header_kind(rx),
 	};
 	int v;
 
