@@ -72,6 +72,16 @@ static struct ibv_context *open_on_cfdev(void)
 	return ctx;
 }
 
+/* An adapter at work notices by itself; one that is only open should as well. */
+static void at_work(struct ibv_context *ctx)
+{
+	struct ibv_pd *pd = cf_pd(ctx);
+	struct ibv_cq *cq = cf_cq(ctx, 4, NULL);
+
+	cf_qp(pd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
+					      .cap = { 1, 1, 1, 1, 0 } });
+}
+
 static struct ibv_port_attr port_of(struct ibv_context *ctx)
 {
 	struct ibv_port_attr p;
@@ -106,7 +116,7 @@ static void await_gid(struct ibv_context *ctx, const uint8_t v4[4], bool there)
 	}
 }
 
-static void gid_table(void)
+static void gid_table_of(bool working)
 {
 	static const uint8_t first[4] = { 192, 0, 2, 1 }, second[4] = { 192, 0, 2, 2 };
 	struct ibv_context *ctx;
@@ -114,6 +124,8 @@ static void gid_table(void)
 
 	own_namespace();
 	ctx = open_on_cfdev();
+	if (working)
+		at_work(ctx);
 	i1 = find_gid(ctx, first);
 	CF_TRUE(i1 >= 0);
 	CF_EQ(find_gid(ctx, second), -1);
@@ -131,6 +143,16 @@ static void gid_table(void)
 	CF_EQ(find_gid(ctx, first), i1);
 }
 
+static void gid_table(void)
+{
+	gid_table_of(true);
+}
+
+static void gid_table_idle(void)
+{
+	gid_table_of(false);
+}
+
 static void await_port(struct ibv_context *ctx, enum ibv_event_type want)
 {
 	struct ibv_async_event e;
@@ -144,12 +166,14 @@ static void await_port(struct ibv_context *ctx, enum ibv_event_type want)
 	CF_EQ(e.element.port_num, 1);
 }
 
-static void link_state(void)
+static void link_state_of(bool working)
 {
 	struct ibv_context *ctx;
 
 	own_namespace();
 	ctx = open_on_cfdev();
+	if (working)
+		at_work(ctx);
 	CF_EQ(port_of(ctx).state, IBV_PORT_ACTIVE);
 	CF_EQ(port_of(ctx).phys_state, 5);
 	CF_OK(ip("link set cfdev0 down"));
@@ -158,6 +182,16 @@ static void link_state(void)
 	CF_OK(ip("link set cfdev0 up"));
 	await_port(ctx, IBV_EVENT_PORT_ACTIVE);
 	CF_EQ(port_of(ctx).state, IBV_PORT_ACTIVE);
+}
+
+static void link_state(void)
+{
+	link_state_of(true);
+}
+
+static void link_state_idle(void)
+{
+	link_state_of(false);
 }
 
 /* A path MTU needs its payload, the longest headers (IPv6 is counted by the kernel as well) and
@@ -193,7 +227,9 @@ static void mtu_steps(void)
 
 const struct cf_check cf_checks[] = {
 	{ "93", "addresses come and go: GID_CHANGE, indices stay", 0, gid_table },
+	{ "93", "the same on an adapter that is only open", 0, gid_table_idle },
 	{ "93", "the link goes down and up", 0, link_state },
+	{ "93", "the link of an adapter that is only open", 0, link_state_idle },
 	{ "94", "active MTU follows the interface", 0, mtu_steps },
 	{ 0 },
 };
