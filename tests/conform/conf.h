@@ -56,6 +56,7 @@ struct cf_adapter {
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 	uint8_t gid_index;
+	enum ibv_mtu path_mtu; /* what pairs use: the port's, or less by CONFORM_MTU (bytes) */
 	bool full;    /* --full: the long variants */
 	bool forked;  /* --fork: roles are processes */
 };

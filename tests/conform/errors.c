@@ -162,7 +162,9 @@ static void refused(struct cf_side *a, struct cf_side *b, int r, uint64_t addr, 
 	CF_TRUE(cf_event(b->ctx, QP_ACCESS_ERR).element.qp == b->qp);
 	both_dead(a, b);
 	cf_verify(b->buf, b->o.len, 9);
-	CF_EQ(a->buf[0], 0x77);
+	/* A long READ may be asked for in parts; what a failed one leaves is undefined. */
+	if (len <= 64)
+		CF_EQ(a->buf[0], 0x77);
 }
 
 static void bad_rkey(void)

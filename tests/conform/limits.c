@@ -149,12 +149,25 @@ static double cpu_seconds(void)
 	return u.ru_utime.tv_sec + u.ru_stime.tv_sec + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* Connected and armed, with receives posted, after some traffic; then nothing for a second. */
+/* Processor time while nothing comes for 400 ms. */
+static double idle_window(struct ibv_comp_channel *chan)
+{
+	double t0 = cpu_seconds();
+
+	CF_TRUE(!cf_readable(chan->fd, 400));
+	return cpu_seconds() - t0;
+}
+
+/*
+ * Connected and armed, with receives posted, after some traffic; then nothing.
+ * Other processes that join or leave the port are work for us, so one quiet
+ * window of several is enough; a tick of a millisecond would be in all of them.
+ */
 static void idle(void)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b;
-	double t0, used;
+	double used = 1;
 
 	o.chan = true;
 	cf_pair(&a, &b, &o);
@@ -167,11 +180,10 @@ static void idle(void)
 	}
 	CF_OK(ibv_req_notify_cq(b.rcq, 0));
 	cf_readable(b.chan->fd, 100); /* the traffic's timers run out */
-	t0 = cpu_seconds();
-	CF_TRUE(!cf_readable(b.chan->fd, 1000));
-	used = cpu_seconds() - t0;
-	if (used > 0.005)
-		CF_DIE("%.1f ms of processor time in an idle second", used * 1e3);
+	for (int i = 0; i < 6 && used > 0.001; i++)
+		used = idle_window(b.chan);
+	if (used > 0.001)
+		CF_DIE("%.1f ms of processor time in 400 idle ms, six times", used * 1e3);
 }
 
 static long rss_kib(void)

@@ -138,14 +138,24 @@ static void receiver_leaves_full(void)
 
 enum { KILLS = 12 };
 
+/* On the shared page: rounds in which the victim stands, and in which it shall die. Without the
+ * first it could die with a byte of the rendezvous unread, which its successor would take. */
+struct rounds {
+	_Atomic int ready, die;
+};
+static int this_round;
+
 static int victim(void *arg)
 {
 	struct cf_opt o = cf_opt();
+	struct cf_party *p = arg;
+	struct rounds *r = p->shared;
 	struct cf_side s;
 
 	o.len = 1 << 20;
 	cf_side(&s, &o);
-	cf_connect(arg, &s);
+	cf_connect(p, &s);
+	r->ready = this_round + 1;
 	while (getppid() != 1)
 		cf_drain(s.rcq);
 	return 0;
@@ -153,13 +163,16 @@ static int victim(void *arg)
 
 static void killer(struct cf_party *p)
 {
+	struct rounds *r = p->shared;
+
 	for (int i = 0; i < KILLS; i++) {
+		this_round = i;
 		pid_t pid = cf_child(victim, p);
 		char c = 0;
 		int status;
 
 		/* The survivor asks for the kill through the shared page. */
-		while (__atomic_load_n((int *)p->shared, __ATOMIC_ACQUIRE) != i + 1)
+		while (r->die != i + 1)
 			if (waitpid(pid, &status, WNOHANG) == pid)
 				CF_DIE("the victim died on its own");
 		kill(pid, SIGKILL);
@@ -171,6 +184,7 @@ static void killer(struct cf_party *p)
 static void survive_one(struct cf_party *p, struct cf_side *base, int round)
 {
 	struct cf_side s;
+	struct rounds *r = p->shared;
 	struct cf_addr peer;
 	struct ibv_wc wc;
 	int posted = 0, done = 0, until = round * 37 % 200;
@@ -187,8 +201,8 @@ static void survive_one(struct cf_party *p, struct cf_side *base, int round)
 				.id = posted, .len = 20000, .raddr = peer.addr, .rkey = peer.rkey);
 			posted++;
 		}
-		if (done == until)
-			__atomic_store_n((int *)p->shared, round + 1, __ATOMIC_RELEASE);
+		if (done >= until && r->ready == round + 1)
+			r->die = round + 1;
 		if (ibv_poll_cq(s.scq, 1, &wc) == 1) {
 			CF_EQ(wc.wr_id, done);
 			if (failed)

@@ -35,11 +35,16 @@ static void choose_gid(struct ibv_context *ctx)
 
 static void learn(struct ibv_context *ctx)
 {
+	const char *cap = getenv("CONFORM_MTU");
+
 	CF_OK(ibv_query_device_ex(ctx, NULL, &cf.dev));
 	CF_OK(ibv_query_port(ctx, 1, &cf.port));
 	if (cf.port.state != IBV_PORT_ACTIVE)
 		cf_skip("port 1 of %s is not active", cf.name);
 	choose_gid(ctx);
+	cf.path_mtu = cf.port.active_mtu;
+	while (cap && cf.path_mtu > IBV_MTU_256 && 128 << cf.path_mtu > atoi(cap))
+		cf.path_mtu--;
 }
 
 struct ibv_context *cf_open(void)
@@ -229,7 +234,7 @@ static int attr_rtr(const struct cf_side *s, const struct cf_addr *peer, struct 
 		return 0;
 	a->ah_attr = cf_ah_attr();
 	a->ah_attr.grh.dgid = peer->gid;
-	a->path_mtu = s->o.mtu ? s->o.mtu : cf.port.active_mtu;
+	a->path_mtu = s->o.mtu ? s->o.mtu : cf.path_mtu;
 	a->dest_qp_num = peer->qpn;
 	a->rq_psn = peer->psn;
 	a->max_dest_rd_atomic = s->o.rd;

@@ -174,7 +174,7 @@ static void query_new(void)
 	CF_EQ(a.timeout, o.timeout);
 	CF_EQ(a.retry_cnt, o.retry);
 	CF_EQ(a.min_rnr_timer, o.min_rnr);
-	CF_EQ(a.path_mtu, cf.port.active_mtu);
+	CF_EQ(a.path_mtu, cf.path_mtu);
 	CF_EQ(a.qp_access_flags, o.access);
 	CF_EQ(a.port_num, 1);
 	CF_TRUE(!memcmp(&a.ah_attr.grh.dgid, &cf.gid, 16));
