@@ -145,9 +145,9 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 	r->message = IBP_NONE;
 	if (f & WIRE_F_INV) {
 		ibp_place_settle(q->port); /* nothing lands after it */
-		v = eng_mkey_invalidate(q->qp, p->inv_rkey);
-		if (v != ENG_OK)
-			return v;
+		/* Whatever was wrong with the key, the sender should learn that it was the key. */
+		if (eng_mkey_invalidate(q->qp, p->inv_rkey) != ENG_OK)
+			return ENG_V_RX_INVALIDATE;
 	}
 	receive_done(q, p, IBV_WC_RECV);
 	return ENG_OK;
