@@ -265,7 +265,7 @@ void dev_thread_join(struct dev_thread *t)
 void dev_thread_leave(uint64_t patience_ns)
 {
 	/* Reachable, as its descriptors still are; volatile, or the compiler drops it unread. */
-	static struct dev_thread *volatile last;
+	static struct dev_thread *volatile last __attribute__((unused));
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 	struct timespec until;
 

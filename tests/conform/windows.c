@@ -245,7 +245,7 @@ static void type2(void)
 	CF_OK(bind2(&w.b, mw, key, i));
 	cf_wc(w.b.scq, 77, SUCCESS);
 	works(&w, key, 100);
-	CF_OK(bind2(&w.b, mw, key + 1, i)); /* bound already */
+	CF_OK(bind2(&w.b, mw, ibv_inc_rkey(key), i)); /* bound already */
 	type2_ends(&w, IBV_WC_MW_BIND_ERR);
 }
 
@@ -259,7 +259,7 @@ static void type2_refusals(void)
 
 	setup(&w);
 	mw = cf_mw(w.b.pd, IBV_MW_TYPE_2);
-	key = mw->rkey + 1;
+	key = ibv_inc_rkey(mw->rkey);
 	i = info(w.b.mr, (uintptr_t)w.b.buf, 0, WINDOW); /* length 0 */
 	rc = bind2(&w.b, mw, key, i);
 	if (!rc) {
@@ -295,7 +295,7 @@ static void type2_other_qp(void)
 	cf_up(&a2, IBV_QPS_RTS, &pb);
 	cf_up(&b2, IBV_QPS_RTS, &pa);
 	mw = cf_mw(w.b.pd, IBV_MW_TYPE_2);
-	key = mw->rkey + 1;
+	key = ibv_inc_rkey(mw->rkey);
 	CF_OK(bind2(&w.b, mw, key, info(w.b.mr, (uintptr_t)w.b.buf, 4096, WINDOW)));
 	cf_wc(w.b.scq, 77, SUCCESS);
 	works(&w, key, 0);
@@ -317,7 +317,7 @@ static void send_inv(void)
 
 	setup(&w);
 	mw = cf_mw(w.b.pd, IBV_MW_TYPE_2);
-	key = mw->rkey + 1;
+	key = ibv_inc_rkey(mw->rkey);
 	CF_OK(bind2(&w.b, mw, key, info(w.b.mr, (uintptr_t)w.b.buf, 4096, WINDOW)));
 	cf_wc(w.b.scq, 77, SUCCESS);
 	cf_recv(&w.b, 1, 0, 64);
