@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static int open_fds(void)
@@ -158,10 +160,26 @@ static double idle_window(struct ibv_comp_channel *chan)
 	return cpu_seconds() - t0;
 }
 
+/* Other processes that join or leave the shared port are work for its members;
+ * nobody joins a port of our own. */
+static void own_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char port[8];
+
+	CF_TRUE(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0 &&
+		getsockname(fd, (struct sockaddr *)&a, &n) == 0);
+	close(fd);
+	snprintf(port, sizeof(port), "%u", ntohs(a.sin_port));
+	setenv("DAPPLE_PORT", port, 1);
+}
+
 /*
  * Connected and armed, with receives posted, after some traffic; then nothing.
- * Other processes that join or leave the port are work for us, so one quiet
- * window of several is enough; a tick of a millisecond would be in all of them.
+ * One quiet window of several is enough, since a busy machine may disturb one;
+ * a tick of a millisecond would be in all of them.
  */
 static void idle(void)
 {
@@ -169,6 +187,7 @@ static void idle(void)
 	struct cf_side a, b;
 	double used = 1;
 
+	own_port();
 	o.chan = true;
 	cf_pair(&a, &b, &o);
 	for (int i = 0; i < 8; i++)
