@@ -272,6 +272,7 @@ void dev_thread_leave(uint64_t patience_ns)
 	if (!t)
 		return;
 	last = t;
+	(void)last;
 	ask_to_stop(t);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += (long)patience_ns;
