@@ -28,6 +28,7 @@
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
 #define IBP_WINDOW_MIN 4u
+#define IBP_ASK_NOW UINT32_MAX  /* since_ack: the next packet gets the A bit */
 #define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
 #define IBP_ID_STRIKES 8
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */

@@ -69,6 +69,7 @@ void ibp_req_slow_down(struct ibp_qp *q)
 	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
 	r->threshold = r->window;
 	r->grown = 0;
+	r->since_ack = IBP_ASK_NOW;
 }
 
 void ibp_req_progress(struct ibp_qp *q)
@@ -123,7 +124,7 @@ void ibp_req_go_back(struct ibp_qp *q)
 	ibp_req_seek(q);
 	r->rd_count = 0;
 	r->recovering = true;
-	r->since_ack = r->window; /* the first packet again asks for an answer */
+	r->since_ack = IBP_ASK_NOW; /* the first packet again asks for an answer */
 }
 
 /* The oldest request ends with an error, and the QP with it. */
