@@ -29,7 +29,7 @@ struct dev_adapter;
  * in proto/ib/ibp.h.
  */
 struct dev_machine {
-	void (*receive)(struct eng_dev *dev, const struct link_rx *rx, uint64_t now);
+	void (*receive)(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
 	void (*unreachable)(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 	int (*transmit)(struct eng_dev *dev, uint64_t now, bool defer_acks);
 	bool (*acks_pending)(struct eng_dev *dev);

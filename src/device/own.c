@@ -143,14 +143,33 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 			return;
 		o->polls_to_own = DEV_POLLS_WARY;
 		o->misses = 0;
+		o->seen_by_app = o->seen_by_thread = 0;
 		ut_lock(&a->own.lock);
 		if (atomic_load(&o->owner) == DEV_OWN_APP)
 			to_thread(a);
 		ut_unlock(&a->own.lock);
-	} else if (++o->good_ticks >= DEV_TRUST_TICKS) {
-		o->polls_to_own = DEV_POLLS_TO_OWN;
+	} else if (++o->good_ticks >= DEV_GOOD_TICKS) {
 		o->misses = 0;
 	}
+}
+
+void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
+{
+	struct dev_own *o = &a->own;
+	uint32_t all;
+
+	if (by == DEV_BY_APP)
+		o->seen_by_app += n;
+	else if (by == DEV_BY_THREAD) {
+		o->seen_by_thread += n;
+		o->polls = 0;
+	}
+	all = o->seen_by_app + o->seen_by_thread;
+	if (all < DEV_TRUST_PACKETS)
+		return;
+	if (o->seen_by_app >= all - all / 4)
+		o->polls_to_own = DEV_POLLS_TO_OWN;
+	o->seen_by_app = o->seen_by_thread = 0;
 }
 
 static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)

@@ -19,7 +19,8 @@
  *
  * A program that polls memory for the data of a peer's Write and its queues only
  * now and then would starve itself under APP: the tick notices packets that
- * nobody looked for, and from then on takes much more polling as evidence.
+ * nobody looked for. From then on only being first to see the packets, beside a
+ * thread that is woken for each, counts as evidence.
  *
  * Evidence of polling is progress made by an application thread without
  * posted work. Posting alone is not: a program that posts and then sleeps in
@@ -42,10 +43,11 @@ struct dev_adapter;
 
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
-#define DEV_POLLS_WARY 4096 /* the same after it was found not to look */
+#define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
 #define DEV_AWAY_NS 20000ull /* without a poll for so long it looks elsewhere */
 #define DEV_MISSES 3       /* such finds make it untrusted */
-#define DEV_TRUST_TICKS 200 /* ticks without such a find until it is trusted again */
+#define DEV_GOOD_TICKS 64   /* ticks without one until the others are forgotten */
+#define DEV_TRUST_PACKETS 64 /* of so many the application must be first to see 3/4 */
 #define DEV_QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
 #define DEV_IDLE_WAKES 16  /* wake-ups for nothing before a descriptor is rested */
 
@@ -78,6 +80,7 @@ struct dev_own {
 	uint32_t polls; /* empty polls since the thread last received something */
 	uint32_t polls_to_own; /* DEV_POLLS_TO_OWN or DEV_POLLS_WARY */
 	uint32_t good_ticks, misses;
+	uint32_t seen_by_app, seen_by_thread; /* packets since the last judgement */
 	uint64_t last_poll;
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
@@ -93,6 +96,8 @@ void dev_own_detach(struct dev_adapter *a);
 /* Ends every round of progress: notes the deadline and sees that somebody is
  * awake for it. dev.lock held. */
 void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline);
+/* Who saw packets first. dev.lock held. */
+void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n);
 /* An application thread polled and had nothing posted. dev.lock held. */
 void dev_own_polled(struct dev_adapter *a, uint64_t now);
 

@@ -89,6 +89,7 @@ static int look(uint32_t ifindex, struct interface *ret)
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
 	struct ifreq r = { .ifr_ifindex = (int)ifindex };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint32_t mbps = UINT32_MAX;
 	int e = 0;
 
 	*ret = (struct interface){ 0 };
@@ -104,8 +105,11 @@ static int look(uint32_t ifindex, struct interface *ret)
 		if (ioctl(fd, SIOCGIFMTU, &r) == 0)
 			ret->mtu = (uint32_t)r.ifr_mtu;
 		r.ifr_data = (void *)&cmd;
-		if (ioctl(fd, SIOCETHTOOL, &r) == 0 && ethtool_cmd_speed(&cmd) != UINT32_MAX)
-			ret->mbps = ethtool_cmd_speed(&cmd);
+		/* Not ethtool_cmd_speed(): it shifts an int beyond its sign when unknown. */
+		if (ioctl(fd, SIOCETHTOOL, &r) == 0)
+			mbps = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
+		if (mbps != UINT32_MAX)
+			ret->mbps = mbps;
 	}
 	dev_sys_close(fd);
 	return e;

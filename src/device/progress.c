@@ -29,10 +29,10 @@ static int receive_all(struct dev_adapter *a, uint64_t now)
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
 		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
 
-		for (int i = 0; i < n; i++)
-			a->machine->receive(&a->dev, &a->rx[i], now);
-		if (n > 0)
+		if (n > 0) {
+			a->machine->receive(&a->dev, a->rx, n, now);
 			done += n;
+		}
 		if (n < DEV_RX_BATCH)
 			break;
 	}
@@ -125,10 +125,10 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	done += a->machine->transmit(&a->dev, now, defer);
 	note_deferral(a, defer, now);
 
+	if (received)
+		dev_own_received(a, by, (uint32_t)received);
 	if (by == DEV_BY_APP && !kicked)
 		dev_own_polled(a, now);
-	else if (by == DEV_BY_THREAD && received)
-		a->own.polls = 0;
 	next = eng_dev_tick(&a->dev, now);
 	deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	dev_own_after(a, by, deadline < next ? deadline : next);

@@ -264,14 +264,16 @@ void dev_thread_join(struct dev_thread *t)
 
 void dev_thread_leave(uint64_t patience_ns)
 {
-	static struct dev_thread *last; /* reachable, as its descriptors still are */
+	/* Reachable, as its descriptors still are; volatile, or the compiler drops it unread. */
+	static struct dev_thread *volatile last __attribute__((unused));
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 	struct timespec until;
 
 	if (!t)
 		return;
 	last = t;
-	ask_to_stop(last);
+	(void)last;
+	ask_to_stop(t);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += (long)patience_ns;
 	until.tv_sec += until.tv_nsec / (long)UT_S;

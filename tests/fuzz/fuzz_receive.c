@@ -30,6 +30,7 @@ enum {
 	FIX_QPN = 1 << 3, FIX_PSN = 1 << 4, FIX_ICRC = 1 << 5, FIX_KEY = 1 << 6, FULL = 1 << 7,
 };
 enum { STEP = 3, STRANGER = 1 << 2, MARKED = 1 << 3, RAW_HEAD = 1 << 4, NO_RIGHTS = 1 << 5 };
+enum { TOGETHER = 1 }; /* arrives in one batch with the next */
 
 /* Places in the application's memory; what lies between is nobody's. */
 enum { SOURCE = 4096, SINK = 12288, REMOTE = 24576, AREA = 40960, PIECE = 4096, REMOTE_LEN = 8192 };
@@ -346,7 +347,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (len > size - RECORD)
 			len = size - RECORD;
 		send_packet(data, data + RECORD, len);
-		pass(SIM_DELAY + steps[data[2] & STEP]);
+		if (!(data[3] & TOGETHER))
+			pass(SIM_DELAY + steps[data[2] & STEP]);
 		data += RECORD + len;
 		size -= RECORD + len;
 	}
@@ -392,6 +394,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 			 (next(&rnd) & FULL));
 	r[1] = next(&rnd) % 4 ? 0 : (uint8_t)(next(&rnd) % 7 - 3);
 	r[2] = next(&rnd) % 3 ? 0 : (uint8_t)next(&rnd);
+	r[3] = next(&rnd) % 2;
 	r[RECORD] = (uint8_t)(classes[next(&rnd) % sizeof(classes)] | next(&rnd) % 0x18);
 	return size;
 }

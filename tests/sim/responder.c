@@ -106,6 +106,7 @@ static void duplicate_reads(void)
 	uint8_t *at = c->e.mem + 4096;
 	uint32_t e = c->epsn, len = 3 * MTU + 5;
 	struct eng_mkey *mr = sim_reg(c->e.h, at, 8192);
+	uint32_t key = mr->key;
 
 	pattern_fill(at, 8192, 1);
 	read_request(c, e, at, len);
@@ -129,15 +130,15 @@ static void duplicate_reads(void)
 	read_request(c, e + 3, at + 3 * MTU, MTU);
 	read_request(c, e - 1, at, 8);
 	CRAFT(c, NULL, 0, .opcode = WIRE_RC_RDMA_READ_REQUEST, .psn = e, .va = (uintptr_t)at,
-	      .rkey = mr->key, .dma_len = len);
+	      .rkey = key, .dma_len = len);
 	crafted_want_nothing(c);
 	/* The key is gone: a first READ is refused, a repeated one stays without data. */
 	CRAFT(c, NULL, 0, .opcode = WIRE_RC_RDMA_READ_REQUEST, .psn = e + 4, .va = (uintptr_t)at,
-	      .rkey = mr->key, .dma_len = 8);
+	      .rkey = key, .dma_len = 8);
 	read_bytes(c, e + 4, 8, at);
 	CHECK(eng_mr_dereg(mr) == 0);
 	CRAFT(c, NULL, 0, .opcode = WIRE_RC_RDMA_READ_REQUEST, .psn = e + 4, .va = (uintptr_t)at,
-	      .rkey = mr->key, .dma_len = 8);
+	      .rkey = key, .dma_len = 8);
 	crafted_want_nothing(c);
 	CHECK(crafted_state(c) == IBV_QPS_RTS);
 	crafted_close(c);

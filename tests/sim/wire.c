@@ -217,7 +217,7 @@ static void congestion(void)
 		last = x->at;
 	}
 	eng_dev_held(&r->a.h->dev); /* one thread */
-	CHECK(r->a.h->dev.counters[ENG_C_rp_cnp_handled] > 0);
+	CHECK(sim_counter(r->a.h, ENG_C_rp_cnp_handled) > 0);
 	rig_close(r);
 }
 

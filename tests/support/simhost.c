@@ -22,8 +22,7 @@ static int progress(struct eng_dev *dev)
 	if (h->stopped)
 		return 0;
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
-		for (int i = 0; i < n; i++)
-			ibp_receive(dev, &rx[i], h->world->now);
+		ibp_receive(dev, rx, n, h->world->now);
 		did += n;
 	}
 	while (h->link->ops->error(h->link, &err) > 0)
@@ -440,4 +439,14 @@ bool sim_event(struct sim_host *h, enum ibv_event_type type)
 		if (e.type == type)
 			return true;
 	return false;
+}
+
+uint64_t sim_counter(struct sim_host *h, enum eng_counter k)
+{
+	uint64_t v;
+
+	ut_lock(&h->dev.lock);
+	v = h->dev.counters[k];
+	ut_unlock(&h->dev.lock);
+	return v;
 }

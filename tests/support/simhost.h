@@ -118,6 +118,7 @@ struct ibv_wc sim_wc(struct sim_world *w, struct eng_cq *cq);
 struct ibv_wc sim_wc_is(struct sim_world *w, struct eng_cq *cq, enum ibv_wc_status status);
 /* Runs for so long; nothing may complete there. */
 void sim_no_wc(struct sim_world *w, struct eng_cq *cq, uint64_t ns);
+uint64_t sim_counter(struct sim_host *h, enum eng_counter k);
 /* Takes an asynchronous event of the host; false when there is none. */
 bool sim_event(struct sim_host *h, enum ibv_event_type type);
 

@@ -60,13 +60,13 @@ static const struct link_ops fake_link_ops = {
 	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
 };
 
-static void fake_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
+static void fake_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
 {
-	uint64_t one = 1;
+	uint64_t count = (uint64_t)n;
 
-	atomic_fetch_add(&received, 1);
-	CHECK(syscall(SYS_write, event_fd, &one, sizeof(one)) == sizeof(one));
-	atomic_fetch_add(&events_raised, 1);
+	atomic_fetch_add(&received, n);
+	CHECK(syscall(SYS_write, event_fd, &count, sizeof(count)) == sizeof(count));
+	atomic_fetch_add(&events_raised, n);
 	atomic_store(&acks_waiting, true);
 }
 

@@ -35,8 +35,9 @@ struct ibp_config {
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg);
 void ibp_port_fini(struct eng_dev *dev);
 
-/* One received datagram (BTH .. ICRC). Anything may be in it. */
-void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now);
+/* n received datagrams (BTH .. ICRC), as one link->recv() gave them. Anything may
+ * be in them. Nothing of them is looked at after the return. */
+void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
 /* The kernel reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*

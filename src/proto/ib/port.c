@@ -70,13 +70,26 @@ void ibp_qp_stop(struct ibp_qp *q)
 			q->port->train.qp = NULL;
 		}
 	}
+	if (q->port->placing.q == q) {
+		q->port->placing.q = NULL;
+		q->port->placing.n = 0;
+	}
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&q->acks);
 }
 
-void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
-		  struct eng_why *why)
+void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v)
+{
+	struct eng_cq *cq = ibp_recv_cq(q);
+
+	if (q->resp.have_rwqe && cq)
+		eng_recv_failed(q->qp, cq, q->resp.rwqe->wr_id, v);
+	q->resp.have_rwqe = false;
+}
+
+static void fail(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		 bool sending, struct eng_why *why)
 {
 	if (q->qp->type != IBV_QPT_UD) {
 		memcpy(why->peer.raw, q->path.flow.dst, 16);
@@ -86,12 +99,21 @@ void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, 
 	eng_qp_fail(q->qp, v, next, raise);
 	if (next == IBV_QPS_ERR) {
 		ibp_qp_stop(q);
-		if (q->resp.have_rwqe) {
-			q->resp.have_rwqe = false;
-			eng_recv_failed(q->qp, q->resp.cq, q->resp.rwqe->wr_id, v);
-		}
+		ibp_recv_end(q, sending ? ENG_V_FLUSH : v);
 	}
 	eng_qp_flush(q->qp);
+}
+
+void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		  struct eng_why *why)
+{
+	fail(q, v, next, raise, false, why);
+}
+
+void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
+		    struct eng_why *why)
+{
+	fail(q, v, next, false, true, why);
 }
 
 /* --- the door --- */
@@ -238,16 +260,11 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
+static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 {
-	struct ibp_port *port = dev->port;
 	struct wire_ib_packet p;
 	struct ibp_qp *q;
 
-	eng_dev_held(dev);
-	port->now = now;
-	ibp_count(port, ENG_C_rx_pkts);
-	dev->counters[ENG_C_rx_bytes] += rx->len;
 	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
 		ibp_count(port, ENG_C_rx_short);
 		return;
@@ -259,6 +276,20 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, uint64_t now)
 	q = find_qp(port, &p, rx);
 	if (q)
 		dispatch(q, &p, rx);
+}
+
+void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
+{
+	struct ibp_port *port = dev->port;
+
+	eng_dev_held(dev);
+	port->now = now;
+	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
+	for (int i = 0; i < n; i++) {
+		dev->counters[ENG_C_rx_bytes] += rx[i].len;
+		receive_one(port, &rx[i]);
+	}
+	ibp_place_settle(port);
 }
 
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)

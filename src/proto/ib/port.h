@@ -28,6 +28,7 @@
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
 #define IBP_WINDOW_MIN 4u
+#define IBP_ASK_NOW UINT32_MAX  /* since_ack: the next packet gets the A bit */
 #define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
 #define IBP_ID_STRIKES 8
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
@@ -80,6 +81,19 @@ struct ibp_train {
 	uint8_t head[IBP_TRAIN_PACKETS][WIRE_IB_HDRS_MAX];
 };
 
+#define IBP_PLACE_IOV 512
+
+/* Payload of one QP that waits to be placed: contiguous in the receive stage
+ * but for the headers in between. */
+struct ibp_placing {
+	struct ibp_qp *q; /* NULL: nothing waits */
+	bool request;     /* we are the responder */
+	size_t start, end;
+	int n;
+	struct iovec iov[IBP_PLACE_IOV];
+	uint8_t sink[128];
+};
+
 struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
@@ -88,6 +102,7 @@ struct ibp_port {
 	struct ut_heap timers;
 	struct ut_list active, acks;
 	struct ibp_train train;
+	struct ibp_placing placing;
 	uint64_t now;       /* of the current call */
 	uint32_t ud_psn;
 	uint32_t sent;      /* packets of the current ibp_transmit() */
@@ -125,7 +140,8 @@ struct ibp_resp {
 	uint32_t rkey, length;
 	struct eng_pd *pd;    /* of the current message: the QP's or the SRQ's */
 	struct eng_cq *cq;
-	struct eng_srq *srq;
+	struct eng_srq *srq;   /* XRC: of the current message; may be gone, see ibp_recv_cq() */
+	uint32_t srqn;
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
 	struct ibp_rdres res[IBP_RD_ATOMIC];
 	uint32_t res_next, res_count; /* ring of max_dest_rd_atomic entries */
@@ -190,6 +206,11 @@ void ibp_qp_stop(struct ibp_qp *q);
  * error, the rest is flushed. */
 void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
 		  struct eng_why *why);
+/* The same for a fault of the sending side: a receive in work is flushed. */
+void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
+		    struct eng_why *why);
+/* Ends a taken receive with an error, if there is one. */
+void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v);
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport);
 
@@ -235,17 +256,27 @@ void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 
 /* resp_recv.c */
 void ibp_resp_reset(struct ibp_qp *q);
+/* A NAK is owed and then the QP fails. */
+void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
 #define IBP_RNR (-1)
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 int ibp_resp_take(struct ibp_qp *q, uint32_t srqn);
+/* Where the taken receive completes, or NULL: an XRC queue may have been
+ * destroyed, with its completion queue, while a message of it was coming in. */
+struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
 /* Places payload into the current receive at `skip` bytes into it. */
 int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
 		   bool last);
 /* Pieces of application memory from a stage; the last 64 bytes of a message
  * become visible last. 0 or -EFAULT. iov has room for one more piece. */
 int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
+/* place.c: the same from the receive stage, put off while more of the message
+ * follows; a fault is then reported later. request: we are the responder. */
+int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
+	      bool last);
+void ibp_place_settle(struct ibp_port *port);
 /* resp_rd.c */
 int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p);
 int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p);
@@ -257,6 +288,7 @@ void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
 bool ibp_resp_has_work(const struct ibp_qp *q);
 
 /* uc.c, ud.c */
+void ibp_uc_fault(struct ibp_qp *q);
 void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 void ibp_ud_run(struct ibp_qp *q, uint32_t budget);

@@ -160,11 +160,7 @@ static void forget(struct ibp_qp *q)
 static void enter_error(struct ibp_qp *q)
 {
 	leave_politely(q);
-	if (q->resp.have_rwqe) {
-		q->resp.have_rwqe = false;
-		eng_recv_failed(q->qp, q->resp.cq ? q->resp.cq : q->qp->recv_cq,
-				q->resp.rwqe->wr_id, ENG_V_FLUSH);
-	}
+	ibp_recv_end(q, ENG_V_FLUSH);
 	eng_qp_flush(q->qp);
 }
 

@@ -69,6 +69,7 @@ void ibp_req_slow_down(struct ibp_qp *q)
 	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
 	r->threshold = r->window;
 	r->grown = 0;
+	r->since_ack = IBP_ASK_NOW;
 }
 
 void ibp_req_progress(struct ibp_qp *q)
@@ -123,7 +124,7 @@ void ibp_req_go_back(struct ibp_qp *q)
 	ibp_req_seek(q);
 	r->rd_count = 0;
 	r->recovering = true;
-	r->since_ack = r->window; /* the first packet again asks for an answer */
+	r->since_ack = IBP_ASK_NOW; /* the first packet again asks for an answer */
 }
 
 /* The oldest request ends with an error, and the QP with it. */
@@ -141,7 +142,7 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 		eng_send_done(q->qp, v);
 	}
 	/* Unreliable services stop sending only; receiving goes on (10.3.1.7). */
-	ibp_qp_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, false, &why);
+	ibp_send_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, &why);
 }
 
 static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)

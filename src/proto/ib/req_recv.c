@@ -179,7 +179,9 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 	uint32_t psn = q->req.psn_una;
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, skip, len, true, iov, 36);
 
-	if (n >= 0 && ibp_scatter(st, off, iov, n, len, last) < 0)
+	if (n >= 0 && (st == q->port->link->rx_stage
+			       ? ibp_place(q, false, off, iov, n, len, last)
+			       : ibp_scatter(st, off, iov, n, len, last)) < 0)
 		n = -ENG_V_LOC_FAULT;
 	if (n < 0) {
 		ibp_req_fail_head(q, (enum eng_verdict)-n);

@@ -135,7 +135,9 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 
 	if (q->cls == WIRE_CLASS_UC)
 		return true;
-	if (flight && flight + n > r->window)
+	/* One packet more when the window shrank below what is in flight: it asks
+	 * for the answer that nothing in flight may have asked for. */
+	if (flight && flight + n > r->window && r->since_ack != IBP_ASK_NOW)
 		return false;
 	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))
 		return false;
@@ -155,7 +157,7 @@ static bool want_ack(struct ibp_qp *q, bool last)
 
 	if (q->cls == WIRE_CLASS_UC)
 		return false;
-	if (!last && ++r->since_ack < quarter)
+	if (!last && r->since_ack != IBP_ASK_NOW && ++r->since_ack < quarter)
 		return false;
 	r->since_ack = 0;
 	return true;

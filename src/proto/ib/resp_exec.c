@@ -6,27 +6,6 @@
  */
 #include "proto/ib/port.h"
 
-#include <errno.h>
-
-#define TAIL 64u /* bytes of a message that become visible last */
-
-int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
-{
-	ssize_t r;
-
-	if (!len)
-		return 0;
-	if (last && n && iov[n - 1].iov_len > TAIL) {
-		struct iovec *end = &iov[n - 1];
-
-		iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - TAIL, TAIL };
-		end->iov_len -= TAIL;
-		n++;
-	}
-	r = ut_stage_scatter(st, off, iov, n);
-	return r == (ssize_t)len ? 0 : -EFAULT;
-}
-
 static enum eng_verdict check_sequence(const struct ibp_resp *r, uint16_t f)
 {
 	enum ibp_message kind = f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
@@ -64,10 +43,23 @@ static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet
 	srq = ut_idtab_get(&q->port->dev->srqs, p->srqn);
 	if (!srq || srq->xrcd != q->qp->xrcd)
 		return ENG_V_RX_SRQN;
+	if (!(p->shape->flags & WIRE_F_START) && (srq != r->srq || p->srqn != r->srqn))
+		return ENG_V_RX_SRQN;
+	r->srqn = p->srqn;
 	r->srq = srq;
 	r->pd = srq->pd;
 	r->cq = srq->cq;
 	return ENG_OK;
+}
+
+struct eng_cq *ibp_recv_cq(const struct ibp_qp *q)
+{
+	const struct eng_srq *srq;
+
+	if (q->qp->type != IBV_QPT_XRC_RECV)
+		return q->qp->recv_cq;
+	srq = ut_idtab_get(&q->port->dev->srqs, q->resp.srqn);
+	return srq && srq == q->resp.srq ? srq->cq : NULL;
 }
 
 int ibp_resp_take(struct ibp_qp *q, uint32_t srqn)
@@ -101,6 +93,8 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
 	if (n < 0)
 		return -n;
+	if (st == q->port->link->rx_stage)
+		return ibp_place(q, true, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
 	return ibp_scatter(st, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
 }
 
@@ -150,9 +144,10 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 		return ENG_OK;
 	r->message = IBP_NONE;
 	if (f & WIRE_F_INV) {
-		v = eng_mkey_invalidate(q->qp, p->inv_rkey);
-		if (v != ENG_OK)
-			return v;
+		ibp_place_settle(q->port); /* nothing lands after it */
+		/* Whatever was wrong with the key, the sender should learn that it was the key. */
+		if (eng_mkey_invalidate(q->qp, p->inv_rkey) != ENG_OK)
+			return ENG_V_RX_INVALIDATE;
 	}
 	receive_done(q, p, IBV_WC_RECV);
 	return ENG_OK;
@@ -194,8 +189,8 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
 	if (n < 0)
 		return ENG_V_RX_BOUNDS;
-	return ibp_scatter(q->port->link->rx_stage, payload_off(p, rx), iov, n, p->payload_len,
-			   p->shape->flags & WIRE_F_END) < 0 ? ENG_V_RX_FAULT : ENG_OK;
+	return ibp_place(q, true, payload_off(p, rx), iov, n, p->payload_len,
+			 p->shape->flags & WIRE_F_END) < 0 ? ENG_V_RX_FAULT : ENG_OK;
 }
 
 static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -216,9 +211,14 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	after = r->offset + p->payload_len;
 	if (after > r->length || ((f & WIRE_F_END) && after != r->length))
 		return ENG_V_RX_LENGTH;
-	/* The receive is taken before memory changes: RNR leaves it untouched. */
-	if (f & WIRE_F_IMM)
+	/* The receive is taken before memory changes: RNR leaves it untouched. But
+	 * a fault of the packets before this one is not the receive's. */
+	if (f & WIRE_F_IMM) {
+		ibp_place_settle(q->port);
+		if (r->dead || (!(f & WIRE_F_START) && r->message == IBP_NONE))
+			return ENG_V_RX_FAULT;
 		v = ibp_resp_take(q, p->srqn);
+	}
 	if (v == ENG_OK)
 		v = place_write(q, p, rx);
 	if (v != ENG_OK)
@@ -238,7 +238,7 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 
 	if (v == ENG_OK)
 		v = check_length(q, p);
-	if (v == ENG_OK && (f & WIRE_F_START))
+	if (v == ENG_OK)
 		v = choose_srq(q, p);
 	if (v != ENG_OK)
 		return v;

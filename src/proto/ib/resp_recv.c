@@ -17,7 +17,7 @@ void ibp_resp_reset(struct ibp_qp *q)
 				     .pd = q->qp->pd, .cq = q->qp->recv_cq };
 }
 
-static void fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
+void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
 {
 	struct ibp_resp *r = &q->resp;
 
@@ -51,7 +51,7 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 		r->rnr_due = true;
 		ibp_activate(q);
 	} else if (v != ENG_OK) {
-		fatal(q, (enum eng_verdict)v, p->psn);
+		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
 	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
 		r->ack_due = true;
 		if (ut_list_empty(&q->acks))

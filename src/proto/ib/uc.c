@@ -11,6 +11,23 @@ static void give_up(struct ibp_resp *r)
 	r->skipping = true;
 }
 
+static void local_fault(struct ibp_qp *q, enum eng_verdict v)
+{
+	struct eng_why why = { .doing = "a receive" };
+
+	ibp_qp_error(q, v, IBV_QPS_ERR, false, &why);
+}
+
+/* Payload inside a message could not be placed. */
+void ibp_uc_fault(struct ibp_qp *q)
+{
+	bool send = q->resp.message == IBP_SEND;
+
+	give_up(&q->resp);
+	if (send)
+		local_fault(q, ENG_V_LOC_FAULT);
+}
+
 void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_resp *r = &q->resp;
@@ -36,11 +53,8 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 		return;
 	give_up(r);
 	if (v == ENG_V_LOC_KEY || v == ENG_V_LOC_PD || v == ENG_V_LOC_RIGHTS ||
-	    v == ENG_V_LOC_BOUNDS || v == ENG_V_LOC_FAULT) {
-		struct eng_why why = { .doing = "a receive" };
-
-		ibp_qp_error(q, (enum eng_verdict)v, IBV_QPS_ERR, false, &why);
-	} else if (v == IBP_RNR) {
+	    v == ENG_V_LOC_BOUNDS || v == ENG_V_LOC_FAULT)
+		local_fault(q, (enum eng_verdict)v);
+	else if (v == IBP_RNR)
 		ibp_count(q->port, ENG_C_rx_no_wqe);
-	}
 }

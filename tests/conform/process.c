@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Processes that come and go: two on one port, one that leaves right after its
+ * last completion, one that is killed, fork, daemon().
+ */
+#include "conf.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MANY = 64 };
+
+/* Numbers of one port are unique over its processes, and nobody reaches the other's memory. */
+static void many_qps(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	uint32_t mine[MANY], theirs[MANY];
+	struct cf_side s, t, u;
+	struct cf_addr pt, pu, other;
+
+	cf_side(&s, &o);
+	for (int i = 0; i < MANY; i++) {
+		struct cf_side more;
+
+		cf_side_again(&more, &s);
+		mine[i] = more.qp->qp_num;
+	}
+	cf_swap(p, mine, theirs, sizeof(mine));
+	for (int i = 0; i < MANY; i++)
+		for (int j = 0; j < MANY; j++)
+			if (mine[i] == theirs[j])
+				CF_DIE("QP number 0x%x in two processes", mine[i]);
+	other = cf_connect(p, &s);
+	/* The other's key means nothing in this process. */
+	cf_side_again(&t, &s);
+	cf_side_again(&u, &s);
+	pt = cf_addr_of(&t), pu = cf_addr_of(&u);
+	cf_up(&t, IBV_QPS_RTS, &pu);
+	cf_up(&u, IBV_QPS_RTS, &pt);
+	cf_post(&t, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 8, .raddr = other.addr, .rkey = other.rkey);
+	cf_wc(t.scq, 1, REM_ACCESS_ERR);
+	/* Through the QP that is connected to that process it does. */
+	cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = 2, .len = 8, .raddr = other.addr, .rkey = other.rkey);
+	cf_wc(s.scq, 2, SUCCESS);
+	cf_meet(p);
+}
+
+static void two_on_a_port(void)
+{
+	cf_processes(many_qps, many_qps);
+}
+
+/* A connected QP takes packets of its peer only. */
+static void stranger(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side a, b, c;
+	struct cf_addr pb;
+
+	o.timeout = 10;
+	o.retry = 1;
+	cf_pair(&a, &b, &o);
+	cf_side_again(&c, &a);
+	pb = cf_addr_of(&b);
+	/* c says that it is connected to b; b is connected to a. PSN and address are right, so b
+	 * answers - to a, which is all it can know. c gets nothing. */
+	cf_up(&c, IBV_QPS_RTS, &pb);
+	cf_post(&c, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 8, .to = &b);
+	cf_wc(c.scq, 1, RETRY_EXC_ERR);
+	CF_EQ(cf_state(a.qp), IBV_QPS_RTS);
+	CF_EQ(cf_state(b.qp), IBV_QPS_RTS);
+}
+
+/* --- leaving right after the last completion --- */
+
+enum { LAST = 3 };
+static int leavers;
+
+static int leave(void *arg)
+{
+	struct cf_party *p = arg;
+	struct cf_opt o = cf_opt();
+	struct cf_side s;
+
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	for (int i = 0; i < LAST; i++)
+		cf_recv(&s, i, 0, 64);
+	for (int i = 0; i < LAST; i++)
+		cf_wc(s.rcq, i, SUCCESS);
+	exit(0); /* as by returning from main: nothing is destroyed */
+}
+
+static void leaving(struct cf_party *p)
+{
+	for (int i = 0; i < leavers; i++)
+		cf_reap(cf_child(leave, p));
+}
+
+static void staying(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side s, each;
+
+	o.min_rnr = 6; /* receives come a moment after the connection */
+	o.timeout = 12;
+	cf_side(&s, &o);
+	for (int i = 0; i < leavers; i++) {
+		cf_side_again(&each, &s);
+		cf_connect(p, &each);
+		for (int k = 0; k < LAST; k++)
+			cf_post(&each, .op = IBV_WR_SEND, .id = k, .len = 64);
+		for (int k = 0; k < LAST; k++)
+			cf_wc(each.scq, k, SUCCESS);
+		cf_drop(each.qp);
+		cf_drop(each.scq);
+		cf_drop(each.rcq);
+	}
+}
+
+static void receiver_leaves(void)
+{
+	leavers = 200;
+	cf_processes(staying, leaving);
+}
+
+static void receiver_leaves_full(void)
+{
+	leavers = 10000;
+	cf_processes(staying, leaving);
+}
+
+/* --- killed at any moment --- */
+
+enum { KILLS = 12 };
+
+/* On the shared page: rounds in which the victim stands, and in which it shall die. Without the
+ * first it could die with a byte of the rendezvous unread, which its successor would take. */
+struct rounds {
+	_Atomic int ready, die;
+};
+static int this_round;
+
+static int victim(void *arg)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_party *p = arg;
+	struct rounds *r = p->shared;
+	struct cf_side s;
+
+	o.len = 1 << 20;
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	r->ready = this_round + 1;
+	while (getppid() != 1)
+		cf_drain(s.rcq);
+	return 0;
+}
+
+static void killer(struct cf_party *p)
+{
+	struct rounds *r = p->shared;
+
+	for (int i = 0; i < KILLS; i++) {
+		this_round = i;
+		pid_t pid = cf_child(victim, p);
+		char c = 0;
+		int status;
+
+		/* The survivor asks for the kill through the shared page. */
+		while (r->die != i + 1)
+			if (waitpid(pid, &status, WNOHANG) == pid)
+				CF_DIE("the victim died on its own");
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+		cf_swap(p, &c, &c, 1);
+	}
+}
+
+static void survive_one(struct cf_party *p, struct cf_side *base, int round)
+{
+	struct cf_side s;
+	struct rounds *r = p->shared;
+	struct cf_addr peer;
+	struct ibv_wc wc;
+	int posted = 0, done = 0, until = round * 37 % 200;
+	bool failed = false;
+	uint64_t end;
+	char c = 0;
+
+	cf_side_again(&s, base);
+	peer = cf_connect(p, &s);
+	end = cf_ns() + CF_WAIT_MS * 1000000ull;
+	while (!failed || done < posted) {
+		if (!failed && posted - done < 16) {
+			cf_post(&s, .op = posted % 3 == 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+				.id = posted, .len = 20000, .raddr = peer.addr, .rkey = peer.rkey);
+			posted++;
+		}
+		if (done >= until && r->ready == round + 1)
+			r->die = round + 1;
+		if (ibv_poll_cq(s.scq, 1, &wc) == 1) {
+			CF_EQ(wc.wr_id, done);
+			if (failed)
+				CF_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
+			else if (wc.status != IBV_WC_SUCCESS)
+				CF_EQ(wc.status, IBV_WC_RETRY_EXC_ERR);
+			failed |= wc.status != IBV_WC_SUCCESS;
+			done++;
+		}
+		if (cf_ns() > end)
+			CF_DIE("no error %d s after the peer was killed", CF_WAIT_MS / 1000);
+	}
+	CF_EQ(cf_state(s.qp), IBV_QPS_ERR);
+	cf_swap(p, &c, &c, 1);
+	cf_drop(s.qp);
+}
+
+/* A QP to itself moves data: the process is still usable. */
+static void still_usable(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_addr self;
+	struct cf_side s;
+
+	cf_side(&s, &o);
+	self = cf_addr_of(&s);
+	cf_up(&s, IBV_QPS_RTS, &self);
+	cf_recv(&s, 1, 0, 64);
+	cf_post(&s, .op = IBV_WR_SEND, .id = 2, .len = 64);
+	cf_wc(s.scq, 2, SUCCESS);
+	cf_wc(s.rcq, 1, SUCCESS);
+}
+
+static void survivor(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side base;
+
+	o.timeout = 12;
+	o.retry = 3;
+	o.len = 1 << 20;
+	cf_side(&base, &o);
+	for (int i = 0; i < KILLS; i++)
+		survive_one(p, &base, i);
+	still_usable();
+}
+
+static void killed_peer(void)
+{
+	cf_processes(survivor, killer);
+}
+
+/* --- fork --- */
+
+static struct cf_side fa, fb;
+
+static int forked_child(void *arg)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr rwr = { 0 }, *rbad;
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
+	struct ibv_qp_init_attr init;
+	struct ibv_device_attr d;
+	struct ibv_wc wc;
+
+	/* What the parent made answers, and moves nothing. */
+	CF_TRUE(ibv_post_send(fa.qp, &wr, &bad) != 0);
+	CF_TRUE(ibv_post_recv(fa.qp, &rwr, &rbad) != 0);
+	CF_TRUE(ibv_poll_cq(fa.scq, 1, &wc) <= 0);
+	CF_TRUE(ibv_modify_qp(fa.qp, &a, IBV_QP_STATE) != 0);
+	ibv_query_qp(fa.qp, &a, IBV_QP_STATE, &init);
+	ibv_query_device(fa.ctx, &d);
+	ibv_req_notify_cq(fa.scq, 0);
+	ibv_destroy_qp(fa.qp);
+	still_usable();
+	return 0;
+}
+
+static void fork_in_the_middle(void)
+{
+	struct cf_opt o = cf_opt();
+
+	cf_pair(&fa, &fb, &o);
+	for (int i = 0; i < 5; i++) {
+		pid_t pid;
+
+		cf_recv(&fb, i, 0, 64);
+		cf_post(&fa, .op = IBV_WR_RDMA_WRITE, .id = 90, .len = 20000, .to = &fb, .quiet = true);
+		pid = cf_child(forked_child, NULL);
+		cf_post(&fa, .op = IBV_WR_SEND, .id = i, .len = 64);
+		cf_wc(fa.scq, i, SUCCESS);
+		cf_wc(fb.rcq, i, SUCCESS);
+		cf_reap(pid);
+	}
+}
+
+static struct ibv_context *dctx;
+static struct ibv_pd *dpd;
+
+/* As after daemon(): the opener is gone, its child goes on with what was opened. */
+static int daemon_child(void *arg)
+{
+	struct ibv_cq *cq = ibv_create_cq(dctx, 8, NULL, NULL, 0);
+	struct cf_side s = { .o = cf_opt(), .ctx = dctx, .pd = dpd, .scq = cq, .rcq = cq };
+	struct cf_addr self;
+
+	if (!cq)
+		CF_DIE("no CQ after daemon(): %s", strerror(errno));
+	s.buf = cf_pages(4096);
+	s.mr = cf_mr(dpd, s.buf, 4096, CF_ALL_ACCESS);
+	s.qp = cf_qp(dpd, &(struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC, .send_cq = cq,
+		     .recv_cq = cq, .cap = { 4, 4, 1, 1, 0 } });
+	self = cf_addr_of(&s);
+	cf_up(&s, IBV_QPS_RTS, &self);
+	cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 64, .to = &s, .roff = 128);
+	cf_wc(cq, 1, SUCCESS);
+	return 0;
+}
+
+static void daemonize(void)
+{
+	dctx = cf_open();
+	dpd = cf_pd(dctx);
+	cf_reap(cf_child(daemon_child, NULL));
+}
+
+const struct cf_check cf_checks[] = {
+	{ "99", "two processes on one port", 0, two_on_a_port },
+	{ "99", "a QP answers its peer only", 0, stranger },
+	{ "+", "the receiver leaves after its last completion", 0, receiver_leaves },
+	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
+	{ "+", "the peer is killed at any moment", 0, killed_peer },
+	{ "100", "fork in the middle", 0, fork_in_the_middle },
+	{ "+", "daemon() after opening", 0, daemonize },
+	{ 0 },
+};
