@@ -148,6 +148,8 @@ static void put_control(struct msghdr *h, int level, int type, const void *x, si
 	c->cmsg_type = type;
 	c->cmsg_len = CMSG_LEN(n);
 	memcpy(CMSG_DATA(c), x, n);
+	/* The kernel copies the gap behind it, too: it need not see our stack. */
+	memset(CMSG_DATA(c) + n, 0, CMSG_SPACE(n) - CMSG_LEN(n));
 	h->msg_controllen += CMSG_SPACE(n);
 }
 
