@@ -127,59 +127,96 @@ static void set_limits(struct eng_dev *dev)
 	dev->max_msg_sz = 1u << 30;
 }
 
-static void host_open(struct sim_world *w, int i, const struct sim_options *o)
+static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 {
-	struct sim_host *h = &w->host[i];
-	struct eng_gid g = { .type = IBV_GID_TYPE_ROCE_V2, .ifindex = 1, .valid = true };
 	struct ibp_config cfg = { .seed = o->seed + (uint64_t)i, .mtu_max = o->mtu_max ? o->mtu_max
 									     : 4096,
-				  .rate_control = o->rate_control };
+				  .rate_control = o->rate_control, .link = h->link };
+	struct eng_gid g = { .type = IBV_GID_TYPE_ROCE_V2, .ifindex = 1, .valid = true };
+	int r = eng_dev_init(&h->dev, "sim", &ops, &ibp_proto_ops, o->seed * 31 + (uint64_t)i);
+
+	if (r < 0)
+		return r;
+	h->dev.device = h;
+	set_limits(&h->dev);
+	r = ibp_port_init(&h->dev, &cfg);
+	if (r < 0) {
+		eng_dev_fini(&h->dev);
+		return r;
+	}
+	h->ready = true;
+	memcpy(g.gid.raw, h->addr, 16);
+	ut_lock(&h->dev.lock);
+	r = eng_gid_add(&h->dev, &g);
+	ut_unlock(&h->dev.lock);
+	return r < 0 ? r : 0;
+}
+
+/* A failure leaves what there is to host_close(). */
+static int host_open(struct sim_world *w, int i, const struct sim_options *o)
+{
+	struct sim_host *h = &w->host[i];
 	static const uint8_t v4[16] = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 };
 	static const uint8_t v6[16] = { 0xfd, [15] = 1 };
+	int r;
 
 	h->world = w;
 	memcpy(h->addr, o->ipv6 ? v6 : v4, 16);
 	h->addr[15] = (uint8_t)(i + 1);
-	CHECK(sim_link_open(w->net, h->addr, &h->link) == 0);
-	CHECK(eng_dev_init(&h->dev, "sim", &ops, &ibp_proto_ops, o->seed * 31 + (uint64_t)i) == 0);
-	h->dev.device = h;
-	set_limits(&h->dev);
-	cfg.link = h->link;
-	CHECK(ibp_port_init(&h->dev, &cfg) == 0);
-	memcpy(g.gid.raw, h->addr, 16);
-	ut_lock(&h->dev.lock);
-	CHECK(eng_gid_add(&h->dev, &g) == 0);
-	ut_unlock(&h->dev.lock);
-	CHECK(eng_ctx_open(&h->dev, &h->ctx) == 0);
+	r = sim_link_open(w->net, h->addr, &h->link);
+	if (r == 0)
+		r = dev_open(h, i, o);
+	if (r == 0)
+		r = eng_ctx_open(&h->dev, &h->ctx);
+	if (r < 0)
+		return r;
 	h->ctx->shell = &shell;
-	CHECK(eng_pd_alloc(&h->dev, &h->pd) == 0);
+	return eng_pd_alloc(&h->dev, &h->pd);
 }
 
-void sim_world_open(struct sim_world *w, const struct sim_options *o)
+static void host_close(struct sim_host *h)
+{
+	if (h->pd)
+		CHECK(eng_pd_dealloc(h->pd) == 0);
+	if (h->ctx)
+		eng_ctx_close(h->ctx);
+	if (h->ready) {
+		ibp_port_fini(&h->dev);
+		eng_dev_fini(&h->dev);
+	}
+	if (h->link)
+		h->link->ops->close(h->link);
+}
+
+int sim_world_try(struct sim_world *w, const struct sim_options *o)
 {
 	struct sim_config net = o->net;
+	int r;
 
 	memset(w, 0, sizeof(*w));
 	if (!net.delay)
 		net.delay = SIM_DELAY;
-	CHECK(sim_net_open(&net, &w->net) == 0);
+	r = sim_net_open(&net, &w->net);
+	if (r < 0)
+		return r;
 	w->now = 1000 * UT_S;
 	w->n = o->hosts ? o->hosts : 2;
-	for (int i = 0; i < w->n; i++)
-		host_open(w, i, o);
+	for (int i = 0; i < w->n && r == 0; i++)
+		r = host_open(w, i, o);
+	if (r < 0)
+		sim_world_close(w);
+	return r;
+}
+
+void sim_world_open(struct sim_world *w, const struct sim_options *o)
+{
+	CHECK(sim_world_try(w, o) == 0);
 }
 
 void sim_world_close(struct sim_world *w)
 {
-	for (int i = 0; i < w->n; i++) {
-		struct sim_host *h = &w->host[i];
-
-		CHECK(eng_pd_dealloc(h->pd) == 0);
-		eng_ctx_close(h->ctx);
-		ibp_port_fini(&h->dev);
-		eng_dev_fini(&h->dev);
-		h->link->ops->close(h->link);
-	}
+	for (int i = 0; i < w->n; i++)
+		host_close(&w->host[i]);
 	sim_net_close(w->net);
 }
 

@@ -27,6 +27,7 @@ struct sim_host {
 	struct eng_ctx *ctx;
 	struct eng_pd *pd;
 	uint8_t addr[16];
+	bool ready;   /* dev and its port are there */
 	bool stopped; /* takes no part: neither receives nor sends */
 };
 
@@ -47,6 +48,9 @@ struct sim_options {
 	struct sim_config net; /* delay 0 = SIM_DELAY */
 };
 
+/* 0, or a negative errno with nothing left behind. */
+int sim_world_try(struct sim_world *w, const struct sim_options *o);
+/* The same where it cannot fail. */
 void sim_world_open(struct sim_world *w, const struct sim_options *o);
 void sim_world_close(struct sim_world *w);
 
