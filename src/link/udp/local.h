@@ -167,6 +167,8 @@ int udp_lock(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, u
 /* mail.c */
 enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD };
 
+#define UDP_MAIL_MAGIC 0x444c5031u
+
 struct udp_mail {
 	uint32_t magic;
 	uint8_t type, slot, index, tos;

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define UDP_MAIL_MAGIC 0x444c5031u
-
 int udp_mail_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
 		  const void *body, size_t len)
 {
