@@ -11,9 +11,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,6 +350,48 @@ static void leaks(void)
 	CHECK(!ibv_close_device(b.c)); /* and left behind for good */
 }
 
+static _Atomic long sleeper;
+
+static void *sleep_for_event(void *arg)
+{
+	struct ibv_async_event e;
+
+	atomic_store(&sleeper, syscall(SYS_gettid));
+	ibv_get_async_event(arg, &e);
+	return NULL;
+}
+
+static bool in_ppoll(long tid)
+{
+	char path[64];
+	long nr = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/syscall", tid);
+	f = tid ? fopen(path, "re") : NULL;
+	if (f && fscanf(f, "%ld", &nr) != 1)
+		nr = -1;
+	if (f)
+		fclose(f);
+	return nr == SYS_ppoll;
+}
+
+/* The device is closed under a thread that waits for its events. */
+static void closed_under_waiter(void)
+{
+	struct ibv_context *c = ibv_open_device(device);
+	struct timespec ms = { 0, 1000000 };
+	void *end = NULL;
+	pthread_t t;
+
+	CHECK(!pthread_create(&t, NULL, sleep_for_event, c));
+	for (int i = 0; i < 5000 && !in_ppoll(atomic_load(&sleeper)); i++)
+		nanosleep(&ms, NULL);
+	CHECK(in_ppoll(atomic_load(&sleeper)));
+	CHECK(!ibv_close_device(c));
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &end) && end == PTHREAD_CANCELED);
+}
+
 static void in_child(struct bed *b)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad = NULL;
@@ -481,6 +525,7 @@ int main(void)
 	imports();
 	waits();
 	leaks();
+	closed_under_waiter();
 	forks();
 	ibv_free_device_list(list);
 	printf("%d failures\n", failures);

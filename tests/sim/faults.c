@@ -8,6 +8,7 @@
 #include "util/clock.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LEN 65536u
 #define HOLE 32768u
@@ -103,6 +104,29 @@ static void holes_and_loss(void)
 		fprintf(stderr, "# row %zu\n", i);
 		fault(&rows[i], lose_some);
 	}
+}
+
+static int one_twice(struct tape *t, const struct tape_packet *x, struct sim_packet *raw)
+{
+	return t->n == t->k ? 2 : 1;
+}
+
+/* A copy before the last packet makes the receiver place the message in two goes: it is the last
+ * packet, which could land, that finds the hole in what came before. */
+static void hole_in_the_middle(void)
+{
+	struct rig *r = rig_open(&(struct sim_qp_options){ 0 }, LEN);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	r->tape.judge = one_twice;
+	r->tape.k = 3 * (int)page / 1024 - 2;
+	rig_recv(r, 9, 0, LEN);
+	CHECK(munmap(r->b.mem + page, page) == 0);
+	rig_op(r, IBV_WR_SEND, 2, 0, 0, 3 * (uint32_t)page, 0);
+	CHECK(sim_wc_is(&r->w, r->b.rcq, IBV_WC_LOC_PROT_ERR).wr_id == 9);
+	sim_wc_is(&r->w, r->a.scq, IBV_WC_REM_OP_ERR);
+	CHECK(state(&r->b) == IBV_QPS_ERR);
+	rig_close(r);
 }
 
 static void read_only_target(void)
@@ -248,6 +272,7 @@ static void full_unreliable(void)
 static const struct test_case cases[] = {
 	{ "74", "memory unmapped in the middle of each operation", holes },
 	{ "74", "the same with loss", holes_and_loss },
+	{ "74", "memory unmapped in a message that is placed in several goes", hole_in_the_middle },
 	{ "74", "memory that became read-only", read_only_target },
 	{ "17 74", "unmapped under UC: send queue error, receiving goes on", unreliable_holes },
 	{ "-", "the socket is full at each point", full_sockets },

@@ -62,7 +62,16 @@ static void domains(struct fake *f)
 	CHECK(eng_qp_create(f->ctx, &q, &qp) == 0 && eng_srq_create(f->ctx, &s, &srq) == 0);
 	CHECK(eng_srq_find(&f->dev, srq->number) == srq && eng_xrcd_close(x) == -EBUSY);
 	CHECK(eng_qp_open(x, qp->qpn ^ 1, &again) == -EINVAL && eng_qp_open(x, qp->qpn, &again) == 0);
+	/* The handle that it was made with goes first, and maybe its context. */
+	again->user = &fd;
+	eng_qp_disown(again, &q);
+	CHECK(again->user == &fd && again->ctx == f->ctx);
+	eng_qp_disown(again, &fd);
 	CHECK(eng_qp_destroy(qp) == 0 && eng_qp_find(&f->dev, again->qpn) == again);
+	ut_lock(&f->dev.lock);
+	eng_qp_comm_est(again);
+	eng_dev_unlock(&f->dev);
+	CHECK(eng_async_get(f->ctx, &(struct eng_event){ 0 }) == -EAGAIN);
 	CHECK(eng_qp_destroy(again) == 0 && eng_srq_destroy(srq) == 0 && eng_xrcd_close(x) == 0);
 	close(fd);
 }
