@@ -3,6 +3,7 @@
 
 #include "device/adapter.h"
 #include "engine/event.h"
+#include "util/alloc.h"
 #include "util/log.h"
 
 #include <arpa/inet.h>
@@ -155,7 +156,7 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 
 int dev_gids_refresh(struct dev_adapter *a)
 {
-	struct dev_nl_addr *v = malloc(DEV_ADDRS_MAX * sizeof(*v));
+	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
 	struct dev_nl_link l;
 	int found = look_up(a->info.ifindex, &l);
 	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
