@@ -29,11 +29,11 @@ static void close_members(int ep)
 	while (have < sizeof(buf) - 1 &&
 	       (n = dev_sys_read(fd, buf + have, sizeof(buf) - 1 - have)) > 0)
 		have += (size_t)n;
-	dev_sys_close(fd);
+	ut_close(fd);
 	buf[have] = 0;
 	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (sscanf(line, "tfd: %d", &member) == 1)
-			dev_sys_close(member);
+			ut_close(member);
 }
 
 void dev_fork_close_link(struct dev_adapter *a)
@@ -42,9 +42,9 @@ void dev_fork_close_link(struct dev_adapter *a)
 
 	if (fd >= 0) {
 		close_members(fd);
-		dev_sys_close(fd);
+		ut_close(fd);
 	}
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */
 	if (a->link->rx_stage)
-		dev_sys_close(a->link->rx_stage->fd);
+		ut_close(a->link->rx_stage->fd);
 }

@@ -38,7 +38,7 @@ static int nl_socket(uint32_t groups)
 	if (bind(fd, (struct sockaddr *)&me, sizeof(me)) < 0) {
 		int r = -errno;
 
-		dev_sys_close(fd);
+		ut_close(fd);
 		return r;
 	}
 	return fd;
@@ -125,7 +125,7 @@ static int run_dump(int type, struct dump *d, void **ret)
 	r = ask(fd, type);
 	if (r == 0)
 		r = receive_dump(fd, d);
-	dev_sys_close(fd);
+	ut_close(fd);
 	if (r < 0) {
 		free(d->v);
 		return r;

@@ -111,7 +111,7 @@ static int look(uint32_t ifindex, struct interface *ret)
 		if (mbps != UINT32_MAX)
 			ret->mbps = mbps;
 	}
-	dev_sys_close(fd);
+	ut_close(fd);
 	return e;
 }
 

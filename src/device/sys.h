@@ -6,6 +6,8 @@
 #ifndef DEVICE_SYS_H
 #define DEVICE_SYS_H
 
+#include "util/sys.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -19,12 +21,6 @@
 		errno = keep_;                                 \
 		r_;                                            \
 	})
-
-static inline void dev_sys_close(int fd)
-{
-	if (fd >= 0)
-		DEV_SYS(SYS_close, fd);
-}
 
 static inline long dev_sys_read(int fd, void *buf, size_t n)
 {

@@ -142,9 +142,9 @@ static void *run(void *arg)
 
 static void release(struct dev_thread *t)
 {
-	dev_sys_close(t->ep);
-	dev_sys_close(t->timer);
-	dev_sys_close(t->addresses);
+	ut_close(t->ep);
+	ut_close(t->timer);
+	ut_close(t->addresses);
 	ut_mutex_fini(&t->lock);
 	free(t);
 }

@@ -120,7 +120,7 @@ void dev_why_keep(const char *sentence)
 		if (st.st_size >= SIZE_MAX_FILE)
 			turn(fd, path, old);
 	}
-	dev_sys_close(fd);
+	ut_close(fd);
 out:
 	errno = keep;
 }
@@ -143,7 +143,7 @@ static int slurp(const char *path, char **buf, size_t *len)
 			room -= (size_t)n;
 		}
 	}
-	dev_sys_close(fd);
+	ut_close(fd);
 	return !p ? -ENOMEM : n < 0 ? (int)n : 0;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/event.h"
 #include "engine/semfd.h"
 #include "util/alloc.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ int eng_chan_destroy(struct eng_chan *chan)
 	if (users)
 		return -EBUSY;
 	ut_mutex_fini(&chan->lock);
-	close(chan->fd);
+	ut_close(chan->fd);
 	free(chan);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "engine/semfd.h"
 #include "util/alloc.h"
 #include "util/log.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ void eng_ctx_close(struct eng_ctx *ctx)
 		free(ut_container(n, struct eng_event, node));
 	ut_unlock(&ctx->lock);
 	ut_mutex_fini(&ctx->lock);
-	close(ctx->async_fd);
+	ut_close(ctx->async_fd);
 	free(ctx);
 }
 

@@ -290,6 +290,18 @@ int eng_qp_destroy(struct eng_qp *qp)
 	return 0;
 }
 
+void eng_qp_disown(struct eng_qp *qp, const void *user)
+{
+	struct eng_dev *dev = qp->dev;
+
+	ut_lock(&dev->lock);
+	if (qp->user == user) {
+		qp->user = NULL;
+		qp->ctx = NULL;
+	}
+	eng_dev_unlock(dev);
+}
+
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 {
 	struct eng_dev *dev = x->dev;

@@ -77,6 +77,9 @@ struct eng_qp_spec {
 int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp **ret);
 /* 0 or -EBUSY while attached to a multicast group. */
 int eng_qp_destroy(struct eng_qp *qp);
+/* The handle that events of this QP name is about to go, maybe before the QP: if
+ * it is this one, events have no addressee from here on. */
+void eng_qp_disown(struct eng_qp *qp, const void *user);
 /* One more handle on an XRC target, found by number in its domain. -EINVAL. */
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret);
 /* A mask of 0 succeeds. CUR_STATE must tell the truth. RTS->SQD starts draining:

@@ -13,6 +13,13 @@
 
 #include <errno.h>
 
+/* An XRC target may outlive the handle it was made with. */
+static void tell(struct eng_qp *qp, enum ibv_event_type type)
+{
+	if (qp->ctx)
+		eng_async_raise(qp->ctx, type, qp->user);
+}
+
 static void push(struct eng_qp *qp, struct eng_cq *cq, const struct eng_cqe *e,
 		 enum eng_verdict overrun)
 {
@@ -26,11 +33,11 @@ static void send_end(struct eng_qp *qp, enum eng_verdict v)
 {
 	const struct eng_swqe *w = eng_ring_head(&qp->sq);
 	struct eng_cqe e;
-	bool tell;
+	bool loud;
 
 	if (!w)
 		return;
-	tell = v != ENG_OK || (w->flags & IBV_SEND_SIGNALED);
+	loud = v != ENG_OK || (w->flags & IBV_SEND_SIGNALED);
 	e = (struct eng_cqe){
 		.wr_id = w->wr_id,
 		.qpn = qp->qpn,
@@ -43,7 +50,7 @@ static void send_end(struct eng_qp *qp, enum eng_verdict v)
 	/* The slot first: whoever sees the completion may post at once, and must
 	 * not find the queue full. Pairs with the poster's acquire. */
 	atomic_fetch_add_explicit(&qp->sq.head, 1, memory_order_release);
-	if (tell)
+	if (loud)
 		push(qp, qp->send_cq, &e, ENG_V_TX_CQ_FULL);
 }
 
@@ -102,7 +109,7 @@ void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, 
 	eng_qp_set_state(qp, next);
 	ut_debug("%s: QP 0x%06x is in error: %s", qp->dev->name, qp->qpn, eng_verdicts[v].name);
 	if (raise && event != ENG_NO_EVENT)
-		eng_async_raise(qp->ctx, (enum ibv_event_type)event, qp->user);
+		tell(qp, (enum ibv_event_type)event);
 }
 
 static void flush_receives(struct eng_qp *qp)
@@ -128,7 +135,7 @@ void eng_qp_flush(struct eng_qp *qp)
 	flush_receives(qp);
 	if (qp->srq && !qp->last_wqe_raised) {
 		qp->last_wqe_raised = true;
-		eng_async_raise(qp->ctx, IBV_EVENT_QP_LAST_WQE_REACHED, qp->user);
+		tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 	}
 }
 
@@ -147,7 +154,7 @@ void eng_qp_comm_est(struct eng_qp *qp)
 	if (qp->comm_est_raised)
 		return;
 	qp->comm_est_raised = true;
-	eng_async_raise(qp->ctx, IBV_EVENT_COMM_EST, qp->user);
+	tell(qp, IBV_EVENT_COMM_EST);
 }
 
 void eng_qp_drained(struct eng_qp *qp)
@@ -156,6 +163,6 @@ void eng_qp_drained(struct eng_qp *qp)
 		return;
 	qp->sq_draining = false;
 	if (qp->sqd_notify)
-		eng_async_raise(qp->ctx, IBV_EVENT_SQ_DRAINED, qp->user);
+		tell(qp, IBV_EVENT_SQ_DRAINED);
 	qp->sqd_notify = false;
 }

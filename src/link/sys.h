@@ -7,6 +7,8 @@
 #ifndef LINK_SYS_H
 #define LINK_SYS_H
 
+#include "util/sys.h"
+
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,15 +26,11 @@
 		r_;                                              \
 	})
 
-/* Closes *fd if it is open. Not repeated on EINTR: Linux has closed it. */
+/* Closes *fd if it is open. */
 static inline void link_sys_close(int *fd)
 {
-	int keep = errno;
-
-	if (*fd >= 0)
-		syscall(SYS_close, *fd);
+	ut_close(*fd);
 	*fd = -1;
-	errno = keep;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "util/stage.h"
 
 #include "util/alloc.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ void ut_stage_fini(struct ut_stage *s)
 	if (s->base)
 		munmap(s->base, s->size);
 	if (s->fd >= 0)
-		close(s->fd);
+		ut_close(s->fd);
 	*s = (struct ut_stage)UT_STAGE_INIT;
 }
 

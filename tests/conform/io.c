@@ -238,9 +238,13 @@ void cf_zero_at(const char *file, int line, const void *p, size_t n)
 
 pid_t cf_child(int (*fn)(void *), void *arg)
 {
-	pid_t me = getpid(), pid = fork();
+	pid_t me = getpid(), pid;
 	int rc;
 
+#ifdef __SANITIZE_THREAD__
+	cf_skip("ThreadSanitizer does not follow the fork of a process with threads");
+#endif
+	pid = fork();
 	if (pid < 0)
 		CF_DIE("fork: %s", strerror(errno));
 	if (pid == 0) {

@@ -308,8 +308,8 @@ static void cancelled(void)
 {
 	struct cf_opt o = cf_opt();
 
-#ifdef __SANITIZE_ADDRESS__
-	cf_skip("AddressSanitizer takes the unwinding of a cancelled thread for a fault");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	cf_skip("sanitizers take the unwinding of a cancelled thread for a fault");
 #endif
 	o.chan = true;
 	o.cqe = 4096;

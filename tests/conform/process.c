@@ -319,6 +319,9 @@ static int daemon_child(void *arg)
 	cf_up(&s, IBV_QPS_RTS, &self);
 	cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 64, .to = &s, .roff = 128);
 	cf_wc(cq, 1, SUCCESS);
+	cf_drop(s.qp);
+	cf_drop(s.mr);
+	CF_OK(ibv_destroy_cq(cq));
 	return 0;
 }
 

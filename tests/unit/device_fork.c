@@ -222,6 +222,9 @@ int main(void)
 	alarm(100);
 	contexts_share();
 	nothing_stays();
+#ifdef __SANITIZE_THREAD__
+	SKIP("ThreadSanitizer does not follow the fork of a process with threads");
+#endif
 	forks();
 	fork_amid_threads();
 	return 0;

@@ -64,6 +64,25 @@ int vrb_take_async(struct ibv_context *pub, struct ibv_async_event *ret)
 	return rc;
 }
 
+static void let_go(void *pub)
+{
+	vrb_release(pub);
+}
+
+static int await_async(struct ibv_context *pub, struct eng_dev *dev, struct ibv_async_event *ret)
+{
+	int rc;
+
+	while ((rc = vrb_take_async(pub, ret)) == -EAGAIN) {
+		int w = vrb_wait(dev, pub->async_fd);
+
+		if (!w)
+			continue;
+		return w == -EAGAIN ? vrb_take_async(pub, ret) : w;
+	}
+	return rc;
+}
+
 VRB_NOW(get_async_event) int vrb_get_async_event(struct ibv_context *pub,
 						 struct ibv_async_event *event)
 {
@@ -72,14 +91,12 @@ VRB_NOW(get_async_event) int vrb_get_async_event(struct ibv_context *pub,
 
 	if (!dev)
 		return -1;
-	while ((rc = vrb_take_async(pub, event)) == -EAGAIN) {
-		int w = vrb_wait(dev, pub->async_fd);
-
-		if (!w)
-			continue;
-		rc = w == -EAGAIN ? vrb_take_async(pub, event) : w;
-		break;
-	}
+	/* Programs close the device under a thread that sleeps here for ever. In a
+	 * kernel it would sleep on; so it must not lose what it sleeps on. */
+	vrb_hold(pub);
+	pthread_cleanup_push(let_go, pub);
+	rc = await_async(pub, dev, event);
+	pthread_cleanup_pop(1);
 	if (rc)
 		return vrb_minus(rc);
 	errno = keep;

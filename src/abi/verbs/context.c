@@ -68,8 +68,12 @@ static const struct eng_shell engine_shell = {
 	.mr = engine_mr,
 };
 
-static void fill_shell(struct dpl_shell *s)
+static pthread_once_t shell_filled = PTHREAD_ONCE_INIT;
+
+static void fill_shell(void)
 {
+	struct dpl_shell *s = dpl_shell();
+
 	s->take_async = vrb_take_async;
 	s->take_comp = vrb_take_comp;
 	s->ack_async = vrb_ack_async_event;
@@ -88,7 +92,7 @@ static void fill_public(struct vrb_context *c, struct ibv_device *d)
 	v->context.num_comp_vectors = 1; /* one background thread serves all */
 	pthread_mutex_init(&v->context.mutex, NULL);
 	v->priv = (struct verbs_ex_private *)(void *)dpl_shell();
-	fill_shell(dpl_shell());
+	pthread_once(&shell_filled, fill_shell);
 	vrb_fill_ops(v);
 }
 

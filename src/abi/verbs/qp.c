@@ -264,6 +264,8 @@ static int end_engine(struct vrb_qp *qp)
 
 	ut_lock(&c->lock);
 	ut_lock(&c->events);
+	if (qp->xrcd)
+		eng_qp_disown(qp->qp, &qp->pub.qp_base);
 	rc = eng_qp_destroy(qp->qp);
 	if (!rc) {
 		eng_async_drop(c->eng, &qp->pub.qp_base);

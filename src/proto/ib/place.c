@@ -73,13 +73,25 @@ void ibp_place_settle(struct ibp_port *port)
 			       psn_add(q->resp.epsn, IBP_PSN_MASK));
 }
 
+/* A message that has lost a part must not end as if it were whole, and a QP that
+ * failed over its other direction has nothing more to receive. */
+static int make_room(struct ibp_qp *q, bool request)
+{
+	struct ibp_placing *w = &q->port->placing;
+
+	if (w->q == q && w->request == request)
+		return run(q->port);
+	ibp_place_settle(q->port);
+	return eng_qp_state(q->qp) == IBV_QPS_ERR ? -EFAULT : 0;
+}
+
 int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
 	      bool last)
 {
 	struct ibp_placing *w = &q->port->placing;
 
-	if (w->q && !follows(w, q, request, off))
-		ibp_place_settle(q->port);
+	if (w->q && !follows(w, q, request, off) && make_room(q, request) < 0)
+		return -EFAULT;
 	if (!len)
 		return last ? run(q->port) : 0;
 	if (!w->q) {

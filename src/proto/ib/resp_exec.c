@@ -145,6 +145,8 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 	r->message = IBP_NONE;
 	if (f & WIRE_F_INV) {
 		ibp_place_settle(q->port); /* nothing lands after it */
+		if (eng_qp_state(q->qp) == IBV_QPS_ERR)
+			return ENG_V_LOC_FAULT; /* a READ's data: the receive is flushed */
 		/* Whatever was wrong with the key, the sender should learn that it was the key. */
 		if (eng_mkey_invalidate(q->qp, p->inv_rkey) != ENG_OK)
 			return ENG_V_RX_INVALIDATE;
@@ -215,7 +217,8 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	 * a fault of the packets before this one is not the receive's. */
 	if (f & WIRE_F_IMM) {
 		ibp_place_settle(q->port);
-		if (r->dead || (!(f & WIRE_F_START) && r->message == IBP_NONE))
+		if (r->dead || eng_qp_state(q->qp) == IBV_QPS_ERR ||
+		    (!(f & WIRE_F_START) && r->message == IBP_NONE))
 			return ENG_V_RX_FAULT;
 		v = ibp_resp_take(q, p->srqn);
 	}
