@@ -3,6 +3,7 @@
 
 #include "device/adapter.h"
 #include "engine/event.h"
+#include "util/alloc.h"
 #include "util/log.h"
 
 #include <arpa/inet.h>
@@ -153,9 +154,9 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	a->gone = gone;
 }
 
-void dev_gids_refresh(struct dev_adapter *a)
+int dev_gids_refresh(struct dev_adapter *a)
 {
-	struct dev_nl_addr *v = malloc(DEV_ADDRS_MAX * sizeof(*v));
+	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
 	struct dev_nl_link l;
 	int found = look_up(a->info.ifindex, &l);
 	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
@@ -164,7 +165,7 @@ void dev_gids_refresh(struct dev_adapter *a)
 		ut_warn("%s: cannot read the addresses of %s: %s", a->info.name, a->info.ifname,
 			strerror(n < 0 ? -n : -found));
 		free(v);
-		return;
+		return n < 0 ? n : found;
 	}
 	/* A chosen address of lo does not outlive lo. */
 	if (!found)
@@ -175,4 +176,5 @@ void dev_gids_refresh(struct dev_adapter *a)
 	note_port(a, found && l.up && l.running, !found);
 	eng_dev_unlock(&a->dev);
 	free(v);
+	return 0;
 }

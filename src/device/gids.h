@@ -26,8 +26,8 @@ int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_
 /*
  * Makes the GID table, the link's addresses and the port state what the kernel
  * says now; events for what changed. Entries that stay keep their index.
- * Locks held: none below process.
+ * 0, or negative errno and nothing changed. Locks held: none below process.
  */
-void dev_gids_refresh(struct dev_adapter *a);
+int dev_gids_refresh(struct dev_adapter *a);
 
 #endif

@@ -97,7 +97,7 @@ static int take_piece(struct dump *d, void *buf, size_t len)
 
 static int receive_dump(int fd, struct dump *d)
 {
-	void *buf = malloc(REPLY_SIZE);
+	void *buf = ut_malloc(REPLY_SIZE);
 	long n;
 	int r = buf ? 1 : -ENOMEM;
 

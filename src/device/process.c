@@ -164,12 +164,17 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	atomic_init(&a->generation, dev_process_generation());
 	dev_own_init(&a->own);
 	r = kind->open(a);
+	if (r == 0) {
+		/* Without its addresses it would refuse every QP for a wrong reason. */
+		r = dev_gids_refresh(a);
+		if (r < 0)
+			kind->close(a);
+	}
 	if (r < 0) {
 		dev_own_fini(&a->own);
 		free(a);
 		return r;
 	}
-	dev_gids_refresh(a);
 	ut_list_add_tail(&dev_process_adapters, &a->node);
 	*ret = a;
 	return 0;

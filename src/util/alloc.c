@@ -38,6 +38,11 @@ static int refuse(void)
 	return 1;
 }
 
+void *ut_malloc(size_t size)
+{
+	return refuse() ? NULL : malloc(size);
+}
+
 void *ut_zalloc(size_t size)
 {
 	return refuse() ? NULL : calloc(1, size);

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+/* Memory as it comes, or NULL with errno ENOMEM. Freed with free(). */
+void *ut_malloc(size_t size);
 /* Zeroed memory, or NULL with errno ENOMEM. Freed with free(). */
 void *ut_zalloc(size_t size);
 void *ut_calloc(size_t n, size_t size);

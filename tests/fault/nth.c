@@ -14,6 +14,8 @@
  * After each, blocks and descriptors are as many as before, and a life without
  * trouble follows. Virtual time: what would hang ends at the limit of a wait.
  */
+#include "blocks.h"
+
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/tape.h"
@@ -23,8 +25,6 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 
-#include <dirent.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 
 #define BYTES 65536u
@@ -32,63 +32,6 @@
 #define QKEY 0x1234
 #define GRH 40u
 #define WAIT (100 * UT_S)
-
-/* --- blocks and descriptors; the linker leads our code's calls here --- */
-
-static atomic_long blocks;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__real_aligned_alloc(size_t align, size_t n);
-void __real_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_aligned_alloc(size_t align, size_t n);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t n)
-{
-	blocks++;
-	return __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	blocks++;
-	return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	blocks += !p;
-	return __real_realloc(p, n);
-}
-
-void *__wrap_aligned_alloc(size_t align, size_t n)
-{
-	blocks++;
-	return __real_aligned_alloc(align, n);
-}
-
-void __wrap_free(void *p)
-{
-	blocks -= p != NULL;
-	__real_free(p);
-}
-
-static int descriptors(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 /* --- a life --- */
 

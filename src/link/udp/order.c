@@ -21,6 +21,7 @@
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
+#include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
@@ -315,7 +316,7 @@ static bool wait_news(struct udp_local *lo)
 void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 {
 	struct udp_order *o = &lo->order;
-	uint8_t *buf = malloc(UDP_RX_SLOT_BYTES);
+	uint8_t *buf = ut_malloc(UDP_RX_SLOT_BYTES);
 	struct udp_mail m;
 	size_t len;
 

@@ -76,7 +76,7 @@ static void hide(struct udp_link *u, struct udp_local *lo)
  */
 static void local_leave(struct udp_link *u, struct udp_local *lo)
 {
-	uint8_t *buf = malloc(UDP_RX_SLOT_BYTES);
+	uint8_t *buf = ut_malloc(UDP_RX_SLOT_BYTES);
 
 	if (lo->order.lock < 0)
 		lo->order.lock = udp_lock(u, lo->addr, lo->scope, UDP_LOCK_WAIT / 6);
