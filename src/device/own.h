@@ -44,7 +44,7 @@ struct dev_adapter;
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
 #define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
-#define DEV_AWAY_NS 20000ull /* without a poll for so long it looks elsewhere */
+#define DEV_AWAY_NS 200000ull /* without a poll for so long it looks elsewhere */
 #define DEV_MISSES 3       /* such finds make it untrusted */
 #define DEV_GOOD_TICKS 64   /* ticks without one until the others are forgotten */
 #define DEV_TRUST_PACKETS 64 /* of so many the application must be first to see 3/4 */

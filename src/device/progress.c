@@ -16,6 +16,7 @@
 #include <sched.h>
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
 #define RX_BATCHES 4   /* receive calls in one round */
 #define PENDING_MAX 64 /* QPs kicked in one round */
 #define ERRORS_MAX 16
@@ -69,7 +70,9 @@ static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, i
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (!received || by != DEV_BY_APP)
+	/* What waits already may wait a few polls more: programs look at their
+	 * other queue before they answer. */
+	if (by != DEV_BY_APP || (!received && (!since || now - since > DEV_DEFER_POLL_NS)))
 		return false;
 	if (a->defer_penalty) {
 		a->defer_penalty -= a->defer_penalty < (uint32_t)received ? a->defer_penalty

@@ -182,6 +182,8 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 	} else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT) {
 		ibp_resp_reset(q);
 	} else if (to == IBV_QPS_RTS) {
+		if (from == IBV_QPS_SQE) /* numbers go on where they were */
+			qp->attr.sq_psn = q->req.psn_next;
 		if (from == IBV_QPS_RTR || from == IBV_QPS_SQE)
 			ibp_req_reset(q);
 		ibp_activate(q);

@@ -130,10 +130,20 @@ void ibp_req_go_back(struct ibp_qp *q)
 /* The oldest request ends with an error, and the QP with it. */
 void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 {
-	struct eng_swqe *w = eng_ring_head(&q->qp->sq);
 	struct eng_why why = { 0 };
+	struct eng_swqe *w;
 	bool datagram = q->qp->type == IBV_QPT_UC || q->qp->type == IBV_QPT_UD;
 
+	/* What was put together of it leaves before its buffer is given back; the
+	 * flush may find a fault of its own and end the queue. */
+	if (q->port->train.qp == q->qp && !q->port->train.waiting) {
+		enum ibv_qp_state before = eng_qp_state(q->qp);
+
+		ibp_train_flush(q->port);
+		if (eng_qp_state(q->qp) != before)
+			return;
+	}
+	w = eng_ring_head(&q->qp->sq);
 	if (w) {
 		why = (struct eng_why){
 			.key = w->rkey, .addr = w->remote_addr, .length = w->length,

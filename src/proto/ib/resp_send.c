@@ -13,8 +13,9 @@
 bool ibp_resp_has_work(const struct ibp_qp *q)
 {
 	const struct ibp_resp *r = &q->resp;
+	uint32_t depth = q->qp->attr.max_dest_rd_atomic;
 
-	for (uint32_t i = 0; i < IBP_RD_ATOMIC; i++)
+	for (uint32_t i = 0; i < depth && i < IBP_RD_ATOMIC; i++)
 		if (r->res[i].pending)
 			return true;
 	return r->nak || r->rnr_due || r->seq_due;
