@@ -313,6 +313,8 @@ static void fire_timers(struct ibp_port *port)
 static void give_turn(struct ibp_qp *q)
 {
 	enum ibv_qp_state st = eng_qp_state(q->qp);
+	struct ibp_port *port = q->port;
+	uint32_t before = port->sent;
 
 	if (st == IBV_QPS_ERR || st < IBV_QPS_RTR)
 		return;
@@ -321,8 +323,13 @@ static void give_turn(struct ibp_qp *q)
 		ibp_ud_run(q, TURN_PACKETS);
 	else if (q->qp->type != IBV_QPT_XRC_RECV)
 		ibp_req_run(q, TURN_PACKETS);
-	if (q->resp.ack_due)
+	if (!q->resp.ack_due)
+		return;
+	/* It rides with what was just sent, or waits on the list. */
+	if (!port->defer || port->sent != before)
 		ibp_resp_ack(q);
+	else if (ut_list_empty(&q->acks))
+		ut_list_add_tail(&port->acks, &q->acks);
 }
 
 static void send_acks(struct ibp_port *port)
@@ -345,6 +352,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	port->now = now;
 	port->sent = 0;
 	port->blocked = false;
+	port->defer = defer_acks;
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);

@@ -107,6 +107,7 @@ struct ibp_port {
 	uint32_t ud_psn;
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket is full until the next call */
+	bool defer;         /* acknowledgements may wait for a ride */
 };
 
 /* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
