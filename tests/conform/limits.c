@@ -288,6 +288,8 @@ static void cancel_one(void *(*fn)(void *), int ms)
 	pthread_t th;
 	void *ret;
 	struct ibv_wc wc;
+	struct cf_wr last = { .op = IBV_WR_SEND, .id = 0xfeed, .len = 64 };
+	int rc;
 
 	CF_OK(pthread_create(&th, NULL, fn, NULL));
 	cf_readable(ca.ctx->async_fd, ms); /* somewhere in the middle */
@@ -296,7 +298,10 @@ static void cancel_one(void *(*fn)(void *), int ms)
 	CF_TRUE(ret == PTHREAD_CANCELED);
 	/* The engine is whole: what is left completes and new work runs. */
 	cf_recv(&cb, 1, 0, 64);
-	cf_post(&ca, .op = IBV_WR_SEND, .id = 0xfeed, .len = 64);
+	/* The cancelled thread may have left the queue full. */
+	while ((rc = cf_post_try(&ca, &last)) == ENOMEM)
+		CF_TRUE(cf_poll(ca.scq, &wc, CF_WAIT_MS));
+	CF_OK(rc);
 	do
 		CF_TRUE(cf_poll(ca.scq, &wc, CF_WAIT_MS));
 	while (wc.wr_id != 0xfeed);
