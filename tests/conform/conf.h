@@ -244,4 +244,7 @@ pid_t cf_child(int (*fn)(void *), void *arg);
 /* Waits for it; fails the check unless it left with 0. */
 void cf_reap(pid_t pid);
 
+/* A QP to itself moves data: the adapter is usable in this process. */
+void cf_self_send(void);
+
 #endif

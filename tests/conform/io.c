@@ -234,6 +234,21 @@ void cf_zero_at(const char *file, int line, const void *p, size_t n)
 				((const uint8_t *)p)[i]);
 }
 
+void cf_self_send(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_addr self;
+	struct cf_side s;
+
+	cf_side(&s, &o);
+	self = cf_addr_of(&s);
+	cf_up(&s, IBV_QPS_RTS, &self);
+	cf_recv(&s, 1, 0, 64);
+	cf_post(&s, .op = IBV_WR_SEND, .id = 2, .len = 64);
+	cf_wc(s.scq, 2, SUCCESS);
+	cf_wc(s.rcq, 1, SUCCESS);
+}
+
 /* --- roles --- */
 
 pid_t cf_child(int (*fn)(void *), void *arg)

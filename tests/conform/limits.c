@@ -34,21 +34,6 @@ static void fd_limit(rlim_t n)
 	CF_OK(setrlimit(RLIMIT_NOFILE, &r));
 }
 
-static void self_send(void)
-{
-	struct cf_opt o = cf_opt();
-	struct cf_addr self;
-	struct cf_side s;
-
-	cf_side(&s, &o);
-	self = cf_addr_of(&s);
-	cf_up(&s, IBV_QPS_RTS, &self);
-	cf_recv(&s, 1, 0, 64);
-	cf_post(&s, .op = IBV_WR_SEND, .id = 2, .len = 64);
-	cf_wc(s.scq, 2, SUCCESS);
-	cf_wc(s.rcq, 1, SUCCESS);
-}
-
 /* All that a program does, with n descriptors: each call works or fails with an errno. */
 static bool with_fds(int n)
 {
@@ -108,7 +93,7 @@ static void descriptors(void)
 	if (open_fds() > before + 24)
 		CF_DIE("%d descriptors open, %d before", open_fds(), before);
 	fd_limit(1024);
-	self_send();
+	cf_self_send();
 }
 
 /* Objects made and destroyed leave no descriptor behind. */
@@ -140,7 +125,7 @@ static void memlock(void)
 	struct rlimit none = { 0, 0 };
 
 	CF_OK(setrlimit(RLIMIT_MEMLOCK, &none));
-	self_send();
+	cf_self_send();
 }
 
 static double cpu_seconds(void)

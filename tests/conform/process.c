@@ -220,22 +220,6 @@ static void survive_one(struct cf_party *p, struct cf_side *base, int round)
 	cf_drop(s.qp);
 }
 
-/* A QP to itself moves data: the process is still usable. */
-static void still_usable(void)
-{
-	struct cf_opt o = cf_opt();
-	struct cf_addr self;
-	struct cf_side s;
-
-	cf_side(&s, &o);
-	self = cf_addr_of(&s);
-	cf_up(&s, IBV_QPS_RTS, &self);
-	cf_recv(&s, 1, 0, 64);
-	cf_post(&s, .op = IBV_WR_SEND, .id = 2, .len = 64);
-	cf_wc(s.scq, 2, SUCCESS);
-	cf_wc(s.rcq, 1, SUCCESS);
-}
-
 static void survivor(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
@@ -247,7 +231,7 @@ static void survivor(struct cf_party *p)
 	cf_side(&base, &o);
 	for (int i = 0; i < KILLS; i++)
 		survive_one(p, &base, i);
-	still_usable();
+	cf_self_send();
 }
 
 static void killed_peer(void)
@@ -277,7 +261,7 @@ static int forked_child(void *arg)
 	ibv_query_device(fa.ctx, &d);
 	ibv_req_notify_cq(fa.scq, 0);
 	ibv_destroy_qp(fa.qp);
-	still_usable();
+	cf_self_send();
 	return 0;
 }
 

@@ -263,7 +263,7 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 /* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
 #define IBP_RNR (-1)
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
-int ibp_resp_take(struct ibp_qp *q, uint32_t srqn);
+int ibp_resp_take(struct ibp_qp *q);
 /* Where the taken receive completes, or NULL: an XRC queue may have been
  * destroyed, with its completion queue, while a message of it was coming in. */
 struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);

@@ -40,7 +40,7 @@ static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet
 
 	if (q->qp->type != IBV_QPT_XRC_RECV)
 		return ENG_OK;
-	srq = ut_idtab_get(&q->port->dev->srqs, p->srqn);
+	srq = eng_srq_find(q->port->dev, p->srqn);
 	if (!srq || srq->xrcd != q->qp->xrcd)
 		return ENG_V_RX_SRQN;
 	if (!(p->shape->flags & WIRE_F_START) && (srq != r->srq || p->srqn != r->srqn))
@@ -58,15 +58,14 @@ struct eng_cq *ibp_recv_cq(const struct ibp_qp *q)
 
 	if (q->qp->type != IBV_QPT_XRC_RECV)
 		return q->qp->recv_cq;
-	srq = ut_idtab_get(&q->port->dev->srqs, q->resp.srqn);
+	srq = eng_srq_find(q->port->dev, q->resp.srqn);
 	return srq && srq == q->resp.srq ? srq->cq : NULL;
 }
 
-int ibp_resp_take(struct ibp_qp *q, uint32_t srqn)
+int ibp_resp_take(struct ibp_qp *q)
 {
 	struct ibp_resp *r = &q->resp;
 
-	(void)srqn;
 	if (!r->have_rwqe)
 		r->have_rwqe = r->srq ? eng_srq_take(r->srq, r->rwqe)
 				      : eng_recv_take(q->qp, r->rwqe);
@@ -127,7 +126,7 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 	int v;
 
 	if (f & WIRE_F_START) {
-		v = ibp_resp_take(q, p->srqn);
+		v = ibp_resp_take(q);
 		if (v != ENG_OK)
 			return v;
 		r->offset = 0;
@@ -207,7 +206,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (v != ENG_OK) {
 		/* The receive it would have taken carries the news, if there is one. */
 		if (f & WIRE_F_IMM)
-			(void)ibp_resp_take(q, p->srqn);
+			(void)ibp_resp_take(q);
 		return v;
 	}
 	after = r->offset + p->payload_len;
@@ -220,7 +219,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 		if (r->dead || eng_qp_state(q->qp) == IBV_QPS_ERR ||
 		    (!(f & WIRE_F_START) && r->message == IBP_NONE))
 			return ENG_V_RX_FAULT;
-		v = ibp_resp_take(q, p->srqn);
+		v = ibp_resp_take(q);
 	}
 	if (v == ENG_OK)
 		v = place_write(q, p, rx);

@@ -129,7 +129,7 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 /* The receive that waits keeps waiting when it is too small for this one. */
 static bool take(struct ibp_qp *q, uint32_t payload)
 {
-	if (ibp_resp_take(q, 0) != ENG_OK)
+	if (ibp_resp_take(q) != ENG_OK)
 		return false;
 	return q->resp.rwqe->length >= GRH_BYTES + payload;
 }
