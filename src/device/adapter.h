@@ -25,12 +25,15 @@
 struct dev_adapter;
 
 /*
- * The protocol as progress sees it. All called with dev->lock held; meaning as
- * in proto/ib/ibp.h.
+ * Link, protocol and connection manager of a kind as progress sees them. All
+ * called with dev->lock held, once the adapter is wired.
  */
 struct dev_machine {
-	void (*receive)(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
-	void (*unreachable)(struct eng_dev *dev, const struct link_err *err, uint64_t now);
+	/* Takes in what has come, bounded work. Returns how many things. */
+	int (*receive)(struct dev_adapter *a, uint64_t now);
+	/* Takes what the host reported about earlier sends. Returns how many. */
+	int (*errors)(struct dev_adapter *a, uint64_t now);
+	/* Posted work, timers, sends; acknowledgements too unless defer_acks. */
 	int (*transmit)(struct eng_dev *dev, uint64_t now, bool defer_acks);
 	bool (*acks_pending)(struct eng_dev *dev);
 	bool (*busy)(struct eng_dev *dev);
@@ -46,6 +49,10 @@ struct dev_kind_row {
 	int (*open)(struct dev_adapter *a);
 	/* A GID has appeared while the link is up. dev.lock held; a failure is logged. */
 	int (*add_addr)(struct dev_adapter *a, const struct eng_gid *g);
+	/* An address has gone. dev.lock held. */
+	void (*del_addr)(struct dev_adapter *a, const uint8_t addr[16]);
+	/* In a child of fork(): closes the descriptors it inherited, sends nothing. */
+	void (*forget)(struct dev_adapter *a);
 	/* Ends protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };
@@ -64,7 +71,8 @@ struct dev_adapter {
 	bool fork_held; /* dev.lock is held across a fork */
 
 	/* dev.lock */
-	struct link *link; /* NULL before attach */
+	bool wired;        /* link and protocol exist; before that nothing comes or goes */
+	struct link *link; /* of datagram kinds; NULL before it is wired */
 	bool port_up, gone;
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */

@@ -7,8 +7,8 @@
  */
 #include "device/fork.h"
 
-#include "device/adapter.h"
 #include "device/sys.h"
+#include "util/stage.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,15 +36,13 @@ static void close_members(int ep)
 			ut_close(member);
 }
 
-void dev_fork_close_link(struct dev_adapter *a)
+void dev_fork_close(int fd, const struct ut_stage *stage)
 {
-	int fd = a->link->ops->fd(a->link);
-
 	if (fd >= 0) {
 		close_members(fd);
 		ut_close(fd);
 	}
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */
-	if (a->link->rx_stage)
-		ut_close(a->link->rx_stage->fd);
+	if (stage)
+		ut_close(stage->fd);
 }

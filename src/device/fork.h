@@ -3,13 +3,13 @@
 #ifndef DEVICE_FORK_H
 #define DEVICE_FORK_H
 
-struct dev_adapter;
+struct ut_stage;
 
 /*
- * In the child: closes the parent's link. Only close() is called on its
- * descriptors: anything else (epoll_ctl, leaving a group) would reach the
- * parent through them.
+ * In the child: closes an epoll set, all its members, and the stage (or NULL).
+ * Only close() is called on the descriptors: anything else (epoll_ctl, leaving
+ * a group) would reach the parent through them.
  */
-void dev_fork_close_link(struct dev_adapter *a);
+void dev_fork_close(int epoll_fd, const struct ut_stage *stage);
 
 #endif

@@ -99,8 +99,8 @@ static void drop_gone(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 			continue;
 		memcpy(raw, g->gid.raw, sizeof(raw));
 		eng_gid_del(&a->dev, i);
-		if (a->link)
-			a->link->ops->del_addr(a->link, raw);
+		if (a->wired)
+			a->kind->del_addr(a, raw);
 	}
 }
 
@@ -119,7 +119,7 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 				ENG_GIDS_MAX);
 			return;
 		}
-		if (a->link && a->dev.qpn_mask)
+		if (a->wired && a->dev.qpn_mask)
 			a->kind->add_addr(a, &g);
 	}
 }

@@ -102,11 +102,11 @@ static void adopt_or_abandon(struct dev_adapter *a)
 {
 	ut_mutex_init(&a->dev.lock);
 	ut_mutex_init(&a->dev.pending_lock);
-	if (a->link || !a->fork_held) {
+	if (a->wired || !a->fork_held) {
 		ut_list_del(&a->node);
 		ut_list_add_tail(&abandoned, &a->node);
-		if (a->link)
-			dev_fork_close_link(a);
+		if (a->wired)
+			a->kind->forget(a);
 		return;
 	}
 	a->own = (struct dev_own){ 0 };
@@ -214,7 +214,7 @@ int dev_open(const struct dev_info *info, struct eng_ctx **ret)
 
 static void flush(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	if (a->link)
+	if (a->wired)
 		a->machine->transmit(&a->dev, ut_now(), false);
 }
 

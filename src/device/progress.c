@@ -17,41 +17,8 @@
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
-#define RX_BATCHES 4   /* receive calls in one round */
 #define PENDING_MAX 64 /* QPs kicked in one round */
-#define ERRORS_MAX 16
 #define ERROR_LOOK_NS UT_MS /* a busy poller asks for reports this seldom */
-
-static int receive_all(struct dev_adapter *a, uint64_t now)
-{
-	struct link *l = a->link;
-	int done = 0;
-
-	for (int batch = 0; batch < RX_BATCHES; batch++) {
-		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
-
-		if (n > 0) {
-			a->machine->receive(&a->dev, a->rx, n, now);
-			done += n;
-		}
-		if (n < DEV_RX_BATCH)
-			break;
-	}
-	return done;
-}
-
-static int take_errors(struct dev_adapter *a, uint64_t now)
-{
-	struct link_err e;
-	int n = 0;
-
-	a->last_error_look = now;
-	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
-		a->machine->unreachable(&a->dev, &e, now);
-		n++;
-	}
-	return n;
-}
 
 static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
@@ -112,18 +79,20 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	bool defer;
 
 	eng_dev_held(&a->dev);
-	if (!a->link || dev_is_foreign(&a->dev)) {
+	if (!a->wired || dev_is_foreign(&a->dev)) {
 		/* Nobody can serve them, and callers repeat while there are any. */
 		while (eng_dev_pop_pending(&a->dev))
 			;
 		return 0;
 	}
 	judge_deferral(a, now);
-	received = receive_all(a, now);
+	received = a->machine->receive(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;
-	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS)
-		done += take_errors(a, now);
+	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS) {
+		a->last_error_look = now;
+		done += a->machine->errors(a, now);
+	}
 	defer = !kicked && may_defer(a, by, now, received);
 	done += a->machine->transmit(&a->dev, now, defer);
 	note_deferral(a, defer, now);

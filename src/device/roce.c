@@ -11,6 +11,7 @@
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "device/adapter.h"
+#include "device/fork.h"
 #include "device/gids.h"
 #include "device/limits.h"
 #include "device/port.h"
@@ -27,9 +28,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RX_BATCHES 4 /* receive calls in one round */
+#define ERRORS_MAX 16
+
+static int receive(struct dev_adapter *a, uint64_t now)
+{
+	struct link *l = a->link;
+	int done = 0;
+
+	for (int batch = 0; batch < RX_BATCHES; batch++) {
+		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
+
+		if (n > 0) {
+			ibp_receive(&a->dev, a->rx, n, now);
+			done += n;
+		}
+		if (n < DEV_RX_BATCH)
+			break;
+	}
+	return done;
+}
+
+static int take_errors(struct dev_adapter *a, uint64_t now)
+{
+	struct link_err e;
+	int n = 0;
+
+	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
+		ibp_unreachable(&a->dev, &e, now);
+		n++;
+	}
+	return n;
+}
+
 static const struct dev_machine ibp_machine = {
-	.receive = ibp_receive,
-	.unreachable = ibp_unreachable,
+	.receive = receive,
+	.errors = take_errors,
 	.transmit = ibp_transmit,
 	.acks_pending = ibp_acks_pending,
 	.busy = ibp_busy,
@@ -101,11 +135,13 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	if (r < 0)
 		return r;
 	r = ibp_port_init(&a->dev, &cfg);
-	if (r < 0)
+	if (r < 0) {
 		cfg.link->ops->close(cfg.link);
-	else
-		a->link = cfg.link;
-	return r;
+		return r;
+	}
+	a->link = cfg.link;
+	a->wired = true;
+	return 0;
 }
 
 static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
@@ -130,6 +166,16 @@ static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
 	if (r < 0)
 		explain(a, g, r);
 	return r;
+}
+
+static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
+{
+	a->link->ops->del_addr(a->link, addr);
+}
+
+static void forget(struct dev_adapter *a)
+{
+	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
 }
 
 /* Binds what can be bound. One address is enough: the others are reported. */
@@ -272,6 +318,7 @@ static void roce_close(struct dev_adapter *a)
 		ibp_port_fini(&a->dev);
 		a->link->ops->close(a->link);
 		a->link = NULL;
+		a->wired = false;
 	}
 	eng_dev_fini(&a->dev);
 }
@@ -282,5 +329,7 @@ const struct dev_kind_row dev_roce_row = {
 	.kind = DEV_ROCE,
 	.open = roce_open,
 	.add_addr = add_addr,
+	.del_addr = del_addr,
+	.forget = forget,
 	.close = roce_close,
 };

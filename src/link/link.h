@@ -35,6 +35,7 @@ struct link_rx {
 	uint8_t tos;     /* with the ECN bits */
 	uint8_t ttl;
 	uint16_t seg;    /* place in a coalesced receive: 0, 1, 2 ... */
+	bool passed;     /* by another process, pass_on() */
 	uint8_t src[16], dst[16];
 };
 
@@ -72,6 +73,17 @@ struct link_ops {
 	void (*del_addr)(struct link *l, const uint8_t addr[16]);
 	int (*join)(struct link *l, const uint8_t group[16], uint32_t ifindex);
 	void (*leave)(struct link *l, const uint8_t group[16], uint32_t ifindex);
+	/*
+	 * Service IDs (IBTA 12.7.3) shared with the other processes on the same
+	 * addresses: a request that names one reaches whoever claimed it. addr is a
+	 * local address of this host. 0, -EADDRINUSE, -EMFILE ... Default: always 0.
+	 */
+	int (*claim)(struct link *l, const uint8_t addr[16], uint64_t service);
+	void (*unclaim)(struct link *l, const uint8_t addr[16], uint64_t service);
+	/* Hands a received datagram to the claimant of (rx->dst, service): 1, or 0 when
+	 * nobody (else) has it. The default is 0. It comes out of the claimant's recv() with
+	 * `passed` set and is never passed on again. */
+	int (*pass_on)(struct link *l, const struct link_rx *rx, uint64_t service);
 	/* A descriptor that is readable (epoll) when recv or error may have
 	 * something; stays the same for life. -1: the owner drives virtual time. */
 	int (*fd)(struct link *l);

@@ -14,6 +14,7 @@
 
 #include "engine/dev.h"
 #include "link/link.h"
+#include "proto/gsi.h"
 
 struct ibp_port;
 
@@ -29,6 +30,7 @@ struct ibp_config {
 	/* A path without GRH, which RoCE has no meaning for, leads to this port
 	 * itself instead of being refused. */
 	bool no_grh_is_self;
+	const struct gsi_user *gsi; /* or NULL: MADs are dropped */
 };
 
 /* Attaches a port to dev->port. 0 or -ENOMEM. */
@@ -51,6 +53,13 @@ bool ibp_acks_pending(struct eng_dev *dev);
 bool ibp_busy(struct eng_dev *dev);
 /* The next deadline in ns of the caller's clock, or UT_NEVER. */
 uint64_t ibp_deadline(struct eng_dev *dev);
+
+/*
+ * Queues one MAD from QP1 to QP1 of av's destination (a GID that is an IP address of the
+ * fabric; av->sgid_index is valid); it leaves with the next transmit. dev->lock held.
+ * 0, -EINVAL (no route from this GID), -EAGAIN (too many wait already).
+ */
+int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[GSI_MAD_BYTES]);
 
 /* The UDP source port of a connected QP pair, symmetric (kernel formula). */
 uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The InfiniBand communication manager (IBTA volume 1, chapter 12): REQ, MRA,
+ * REJ, REP, RTU, DREQ, DREP, SIDR, LAP/APR over MADs, with the RDMA IP CM
+ * header (annex A11) in front of the private data of IP service IDs. A pure
+ * machine: MADs and time in, MADs, events and the next deadline out.
+ * dev->lock is held around every call.
+ *
+ * The upper bits of communication IDs and SIDR request IDs are those of the
+ * process's QPNs (its slot), so that answers find the process.
+ */
+#ifndef CM_IBCM_IBCM_H
+#define CM_IBCM_IBCM_H
+
+#include "cm/cm.h"
+#include "engine/wqe.h"
+#include "proto/gsi.h"
+
+/* What carries the MADs. Every slot is filled. */
+struct ibcm_carrier {
+	/* As ibp_gsi_send(). */
+	int (*send)(struct eng_dev *dev, const struct eng_av *av,
+		    const uint8_t mad[GSI_MAD_BYTES]);
+	/* As link_ops.claim, unclaim, pass_on. */
+	int (*claim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
+	void (*unclaim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
+	int (*pass_on)(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t service);
+};
+
+struct ibcm_config {
+	const struct ibcm_carrier *carrier;
+	uint64_t seed;
+	uint64_t ca_guid;        /* host order */
+	uint32_t mtu_max;        /* bytes: path MTU offered in REQ */
+	uint16_t port_min, port_max; /* ephemeral range, inclusive */
+	uint16_t port_privileged; /* below it bind is -EACCES (0 = none) */
+};
+
+/* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.
+ * 0 or -ENOMEM. */
+int ibcm_init(struct cm_port *ret, struct eng_dev *dev, const struct ibcm_config *cfg);
+/* Sends DREQ for what is connected, once, and frees all endpoints. */
+void ibcm_fini(struct cm_port *p);
+
+void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);
+/* Nobody uses the port of this address any more (ICMP): requests to it fail now. */
+void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint64_t now);
+/* Timers. Returns the number of things done. */
+int ibcm_run(struct cm_port *p, uint64_t now);
+uint64_t ibcm_deadline(struct cm_port *p);
+
+#endif

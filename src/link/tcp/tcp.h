@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * iWARP's link: TCP sockets of the host's own stack, so that packet filters,
+ * limits, SYN cookies and congestion control stay in force. One place per
+ * adapter: an epoll descriptor with all its sockets; those that were busy
+ * lately are read directly before epoll is asked.
+ */
+#ifndef LINK_TCP_TCP_H
+#define LINK_TCP_TCP_H
+
+#include "link/stream.h"
+
+/* 0 or -ENOMEM, -EMFILE, ... ifindex: the interface of this place; 0 = any. */
+int tcp_open(uint32_t ifindex, struct link_streams **ret);
+/* In a child of fork(): closes the descriptors, sends nothing. */
+void tcp_forget(struct link_streams *p);
+
+#endif

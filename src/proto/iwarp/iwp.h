@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The iWARP transport (RDMAP over DDP over MPA full operation) as a pure
+ * machine: bytes of streams and the time go in, bytes, completions and the
+ * next deadline come out. No socket, clock, thread or lock inside; the caller
+ * holds the adapter's progress lock around every call. Negotiation (MPA
+ * Request/Reply) is the connection manager's, see proto/stream.h.
+ *
+ * Rules: RFC 5040 (RDMAP), 5041 (DDP), 5044 (MPA), 6581, 7306.
+ */
+#ifndef PROTO_IWARP_IWP_H
+#define PROTO_IWARP_IWP_H
+
+#include "engine/dev.h"
+#include "proto/stream.h"
+
+extern const struct eng_proto_ops iwp_proto_ops;
+extern const struct proto_stream_ops iwp_stream_ops;
+
+struct iwp_config {
+	struct link_streams *streams;
+	uint64_t seed;
+	uint32_t mulpdu_max; /* cap on the ULPDU, 0 = 64768 */
+};
+
+/* Attaches a port to dev->port; QPs can be made afterwards. 0 or -ENOMEM. */
+int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg);
+void iwp_port_fini(struct eng_dev *dev);
+
+/* Takes posted work, fires timers, sends what may be sent; bounded work per call.
+ * Returns the FPDUs sent. */
+int iwp_transmit(struct eng_dev *dev, uint64_t now);
+/* Work is left that needs no event from outside. */
+bool iwp_busy(struct eng_dev *dev);
+uint64_t iwp_deadline(struct eng_dev *dev);
+
+#endif
