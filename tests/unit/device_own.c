@@ -60,18 +60,25 @@ static const struct link_ops fake_link_ops = {
 	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
 };
 
-static void fake_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
+static int fake_receive(struct dev_adapter *ad, uint64_t now)
 {
+	int n = ad->link->ops->recv(ad->link, ad->rx, DEV_RX_BATCH);
 	uint64_t count = (uint64_t)n;
 
+	if (n <= 0)
+		return 0;
 	atomic_fetch_add(&received, n);
 	CHECK(syscall(SYS_write, event_fd, &count, sizeof(count)) == sizeof(count));
 	atomic_fetch_add(&events_raised, n);
 	atomic_store(&acks_waiting, true);
+	return n;
 }
 
-static void fake_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
+static int fake_errors(struct dev_adapter *ad, uint64_t now)
 {
+	struct link_err e;
+
+	return ad->link->ops->error(ad->link, &e);
 }
 
 static int fake_transmit(struct eng_dev *dev, uint64_t now, bool defer)
@@ -102,7 +109,7 @@ static uint64_t fake_next(struct eng_dev *dev)
 }
 
 static const struct dev_machine fake_machine = {
-	fake_receive, fake_unreachable, fake_transmit, fake_acks, fake_busy, fake_next,
+	fake_receive, fake_errors, fake_transmit, fake_acks, fake_busy, fake_next,
 };
 
 static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };
@@ -127,6 +134,7 @@ static void make_adapter(void)
 	ut_unlock(&dev_process_lock);
 	ut_lock(&a->dev.lock);
 	a->link = &link_;
+	a->wired = true;
 	CHECK(dev_own_attach(a, wire[0]) == 0);
 	ut_unlock(&a->dev.lock);
 }
