@@ -82,6 +82,7 @@ struct dev_adapter {
 	struct link *link; /* of datagram kinds; NULL before it is wired */
 	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() has succeeded */
 	bool port_up, gone;
+	bool for_cm; /* the RDMA CM wants to hear of its addresses; it is never closed then */
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	atomic_uint idle_polls; /* in a row, by any thread */

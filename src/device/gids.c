@@ -2,6 +2,7 @@
 #include "device/gids.h"
 
 #include "device/adapter.h"
+#include "device/cm.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 #include "util/log.h"
@@ -101,6 +102,7 @@ static void drop_gone(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 		eng_gid_del(&a->dev, i);
 		if (a->wired)
 			a->kind->del_addr(a, raw);
+		dev_cm_note(a, raw);
 	}
 }
 
@@ -121,6 +123,7 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 		}
 		if (a->wired && a->dev.qpn_mask)
 			a->kind->add_addr(a, &g);
+		dev_cm_note(a, v[i].addr);
 	}
 }
 
@@ -149,6 +152,7 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	if (gone && !a->gone) {
 		ut_warn("%s: interface %s is gone", a->info.name, a->info.ifname);
 		eng_async_port(&a->dev, IBV_EVENT_DEVICE_FATAL);
+		dev_cm_note(a, NULL);
 	}
 	a->port_up = up;
 	a->gone = gone;

@@ -54,7 +54,8 @@ struct dev_adapter;
 enum dev_owner { DEV_OWN_THREAD, DEV_OWN_APP, DEV_OWN_WAITER };
 
 /* Whose thread makes this round of progress. */
-enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER };
+/* A call of the connection manager says nothing about who polls. */
+enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER, DEV_BY_CALL };
 
 struct dev_own {
 	struct ut_mutex lock;
