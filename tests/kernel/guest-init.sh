@@ -39,8 +39,4 @@ mount --move /sys /newroot/sys
 cp /loop /newroot/guest/loop
 
 hostname "guest$guest"
-ip link set lo up
-ip link set eth0 up
-ip addr add "10.77.0.$((guest + 10))/24" dev eth0
-ip -6 addr add "fd77::$((guest + 10))/64" dev eth0 nodad
-exec switch_root /newroot /bin/sh /guest/loop "$driver"
+exec switch_root /newroot /bin/sh /guest/loop "$guest" "$driver"

@@ -3,8 +3,12 @@
 # In the guest, as process 1: brings the driver up, then runs what appears in the exchange
 # folder. NAME.cmd gives NAME.out while it runs and NAME.rc at its end; several run at once.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb
-driver=$1
-kver=$(uname -r)
+guest=$1 driver=$2
+
+ip link set lo up
+ip link set eth0 up
+ip addr add "10.77.0.$((guest + 10))/24" dev eth0
+ip -6 addr add "fd77::$((guest + 10))/64" dev eth0 nodad
 
 case $driver in
 rxe) rdma link add rxe0 type rxe netdev eth0 ;;
@@ -16,7 +20,7 @@ none) ;;
 esac
 ulimit -l unlimited
 ulimit -n 65536
-echo "$kver" >/share/version
+uname -r >/share/version
 touch /share/ready
 cd /tmp || exit 1
 while :; do
