@@ -646,8 +646,10 @@ static void no_memory(void)
 
 		ut_lock(&w->h[0].dev.lock);
 		p.qpn = mw_qp_new(&w->h[0], IBV_QPT_RC)->qpn;
-		q.qpn = mw_qp_new(&w->h[1], IBV_QPT_RC)->qpn;
 		ut_unlock(&w->h[0].dev.lock);
+		ut_lock(&w->h[1].dev.lock);
+		q.qpn = mw_qp_new(&w->h[1], IBV_QPT_RC)->qpn;
+		ut_unlock(&w->h[1].dev.lock);
 		w->h[1].answer = MW_KEEP;
 		ut_fault_arm(n, 0);
 		r = mw_connect(e, &l->local, &p);
