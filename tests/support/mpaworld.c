@@ -197,6 +197,7 @@ static int answer(struct mw_host *h, struct cm_ep *ep)
 {
 	struct cm_param p = h->accept;
 
+	eng_dev_held(&h->dev);
 	switch (h->answer) {
 	case MW_ACCEPT:
 		if (!p.qpn)
@@ -365,7 +366,6 @@ struct eng_qp *mw_qp_new(struct mw_host *h, enum ibv_qp_type type)
 
 	CHECK(h->nqps < (int)(sizeof(h->qps) / sizeof(*h->qps)));
 	/* The engine takes the lock itself; events call us with it held. */
-	eng_dev_held(&h->dev);
 	ut_unlock(&h->dev.lock);
 	CHECK(eng_qp_create(h->ctx, &spec, &qp) == 0);
 	ut_lock(&h->dev.lock);
