@@ -240,6 +240,8 @@ static int attach(struct eng_dev *dev)
 	r = dev_roce_cm_init(a);
 	if (r < 0)
 		dev->qpn_mask = 0; /* not attached: tried again */
+	else
+		a->link->qpn_given = true;
 	return r;
 }
 

@@ -298,7 +298,10 @@ static int fault_error(struct link *l, struct link_err *ret)
 static int fault_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 {
 	struct link *lower = fault_of(l)->lower;
-	int r = lower->ops->add_addr(lower, addr, scope);
+	int r;
+
+	lower->qpn_given = l->qpn_given;
+	r = lower->ops->add_addr(lower, addr, scope);
 
 	l->qpn_fixed = lower->qpn_fixed;
 	l->qpn_mask = lower->qpn_mask;
@@ -310,6 +313,7 @@ static void fault_del_addr(struct link *l, const uint8_t addr[16])
 {
 	struct link *lower = fault_of(l)->lower;
 
+	lower->qpn_given = l->qpn_given;
 	lower->ops->del_addr(lower, addr);
 }
 

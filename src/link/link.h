@@ -103,6 +103,9 @@ struct link {
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
+	/* Set by the owner: QPNs or IDs with these bits were given out, they must not change
+	 * any more (add_addr refuses an address that would need others). */
+	bool qpn_given;
 };
 
 #endif

@@ -221,6 +221,25 @@ static void test_claims(void)
 	a->ops->close(a);
 }
 
+/* Numbers with our slot are out: an address whose name for it is taken is refused. */
+static void test_given(void)
+{
+	static const uint8_t other[16] = { [10] = 0xff, 0xff, 127, 0, 0, 3 };
+	struct link *a, *b = member();
+	uint32_t fixed = b->qpn_fixed;
+
+	CHECK(udp_open(port, &a) == 0 && a->ops->add_addr(a, other, 0) == 0);
+	CHECK(a->qpn_fixed == fixed); /* the first one of that address */
+	b->qpn_given = true;
+	CHECK(b->ops->add_addr(b, other, 0) == -EADDRINUSE && b->qpn_fixed == fixed);
+	b->ops->del_addr(b, LO4);
+	CHECK(b->qpn_fixed == fixed && b->ops->add_addr(b, LO4, 0) == 0 && b->qpn_fixed == fixed);
+	b->qpn_given = false;
+	CHECK(b->ops->add_addr(b, other, 0) == 0 && b->qpn_fixed != fixed);
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
 /* --- processes --- */
 
 static struct board {
@@ -418,6 +437,7 @@ int main(void)
 	test_train();
 	test_anybody();
 	test_claims();
+	test_given();
 	test_stranger();
 	test_stopped_sibling();
 	test_stopped_claimant();

@@ -2,7 +2,7 @@
 /*
  * Opening, addresses, closing. All addresses of a link share one slot, since
  * a QPN has room for one. As long as the slot was not used (nothing sent or
- * received) a further address whose name for it is taken makes the link move
+ * received, no number with it given out) a further address whose name for it is taken makes the link move
  * to another slot with all its addresses; later that address is refused.
  */
 #include "link/udp/local.h"
@@ -182,7 +182,7 @@ static int take_slot(struct udp_link *u, struct udp_local *lo)
 		fd = udp_claim(u, lo->addr, lo->scope, u->slot);
 		if (fd >= 0)
 			new_mailbox(u, lo, fd);
-		if (fd != -EADDRINUSE || u->active)
+		if (fd != -EADDRINUSE || u->active || u->base.qpn_given)
 			return fd < 0 ? fd : 0;
 	}
 	return choose_slot(u, lo);
@@ -255,7 +255,7 @@ static void drop_local(struct udp_link *u, struct udp_local *lo)
 	udp_tx_forget(u, lo->addr);
 	local_leave(u, lo);
 	local_free(u, lo);
-	if (ut_list_empty(&u->locals) && !u->active)
+	if (ut_list_empty(&u->locals) && !u->active && !u->base.qpn_given)
 		set_slot(u, UDP_NONE_YET);
 }
 
