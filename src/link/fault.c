@@ -18,6 +18,7 @@
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/list.h"
 #include "util/rng.h"
 
@@ -406,11 +407,11 @@ static int open_fds(struct fault_link *f, int lower_fd)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
-	f->epfd = epoll_create1(EPOLL_CLOEXEC);
-	f->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	f->epfd = ut_epoll();
+	f->timerfd = ut_timerfd();
 	if (f->epfd < 0 || f->timerfd < 0 ||
-	    epoll_ctl(f->epfd, EPOLL_CTL_ADD, lower_fd, &e) < 0 ||
-	    epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->timerfd, &e) < 0)
+	    ut_epoll_add(f->epfd, lower_fd, &e) < 0 ||
+	    ut_epoll_add(f->epfd, f->timerfd, &e) < 0)
 		return -errno;
 	return 0;
 }

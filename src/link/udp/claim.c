@@ -10,6 +10,7 @@
 
 #include "link/sys.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ int udp_own_uid(uint32_t *ret)
 	socklen_t n = sizeof(c);
 	int sv[2], r = 0;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
+	if (ut_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
 		return -errno;
 	if (getsockopt(sv[0], SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
 		r = -errno;
@@ -73,12 +74,12 @@ socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t sc
 
 int udp_box(const struct sockaddr_un *sun, socklen_t n)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, r;
+	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, r;
 
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
-	    bind(fd, (const struct sockaddr *)sun, n) == 0)
+	    ut_bind(fd, (const struct sockaddr *)sun, n) == 0)
 		return fd;
 	r = -errno;
 	link_sys_close(&fd);
@@ -96,7 +97,7 @@ int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, 
 /* Connecting a datagram socket finds out whether a name is bound, nothing more. */
 unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_t claimed[256])
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un sun;
 	unsigned count = 0;
 
@@ -114,11 +115,11 @@ unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_
 
 static int try_lock(const struct sockaddr_un *sun, socklen_t n)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+	int fd = ut_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (const struct sockaddr *)sun, n) == 0 && listen(fd, 64) == 0)
+	if (ut_bind(fd, (const struct sockaddr *)sun, n) == 0 && listen(fd, 64) == 0)
 		return fd;
 	r = -errno;
 	link_sys_close(&fd);
@@ -140,7 +141,7 @@ static void wait_ns(struct pollfd *p, uint64_t ns)
 static bool await_release(const struct udp_link *u, const struct sockaddr_un *sun, socklen_t n,
 			  uint64_t ns)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = ut_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	struct ucred c = { 0 };
 	socklen_t cn = sizeof(c);

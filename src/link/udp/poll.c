@@ -9,6 +9,7 @@
 
 #include "link/sys.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ int udp_watch(struct udp_link *u, struct udp_port *p)
 
 	ut_list_init(&p->hot_node);
 	ut_list_init(&p->err_node);
-	return epoll_ctl(u->epfd, EPOLL_CTL_ADD, p->fd, &e) < 0 ? -errno : 0;
+	return ut_epoll_add(u->epfd, p->fd, &e) < 0 ? -errno : 0;
 }
 
 void udp_unwatch(struct udp_link *u, struct udp_port *p)

@@ -10,6 +10,7 @@
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 #include "util/log.h"
 
@@ -367,10 +368,10 @@ static const struct link_ops udp_ops = {
 
 static int open_fds(struct udp_link *u)
 {
-	u->epfd = epoll_create1(EPOLL_CLOEXEC);
+	u->epfd = ut_epoll();
 	if (u->epfd < 0)
 		return -errno;
-	u->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	u->timer.fd = ut_timerfd();
 	if (u->timer.fd < 0)
 		return -errno;
 	return udp_watch(u, &u->timer);
