@@ -238,6 +238,7 @@ static void open_family(struct cmw *w, uint64_t seed, bool ipv6)
 
 		s->w = w;
 		s->host = &w->sim.host[i];
+		eng_dev_held(&s->host->dev);
 		s->host->dev.qpn_fixed = 0x400000u * (i + 1);
 		s->port.user = &user_ops;
 		CHECK(ibcm_init(&s->port, &s->host->dev, &cfg) == 0);
