@@ -4,6 +4,7 @@
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/cmworld.h"
+#include "util/alloc.h"
 #include "util/clock.h"
 
 static struct cmw w;
@@ -668,6 +669,73 @@ static void thousand(void)
 	cmw_close(&w);
 }
 
+static void run_to_end(struct cmw_user *c)
+{
+	pass(100 * UT_MS);
+	CHECK(cmw_state(c) == IBCM_ESTAB && w.side[1].newest);
+	CHECK(cmw_state(w.side[1].newest) == IBCM_ESTAB);
+	CHECK(ops(c)->disconnect(c->ep) == 0);
+	pass(10 * UT_S);
+	CHECK(c->heard[CM_EV_TIMEWAIT_EXIT] && w.side[1].newest->heard[CM_EV_TIMEWAIT_EXIT]);
+	cmw_close(&w);
+}
+
+static void ipv6(void)
+{
+	struct cm_param p = cmw_param(IBV_QPT_RC);
+	const uint8_t *h = w.last_mad + WIRE_MAD_LEN + 140;
+
+	cmw_open6(&w, 3);
+	cmw_listen(&w, CM_PS_TCP, CMW_PORT, 0);
+	client = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
+	CHECK(h[1] == 0x60 && !memcmp(h + 4, w.side[0].host->addr, 16));
+	CHECK(!memcmp(h + 20, w.side[1].host->addr, 16));
+	run_to_end(client);
+}
+
+/* Both ends in one process: one machine plays both. */
+static void with_itself(void)
+{
+	struct cm_param p = cmw_param(IBV_QPT_RC);
+
+	open_world();
+	cmw_listen_on(&w, 1, CM_PS_TCP, CMW_PORT, 0);
+	run_to_end(cmw_connect_to(&w, 1, 1, CM_PS_TCP, CMW_PORT, &p));
+}
+
+/* The n-th allocation fails: an error at once, or a request dropped that comes again. */
+static void out_of_memory(void)
+{
+	for (unsigned n = 1; n < 40; n++) {
+		struct cm_param p = cmw_param(IBV_QPT_RC);
+		struct cm_bind b = { .service = cm_ip_service(CM_PS_TCP, 0) };
+		struct link_end to = { .port = CMW_PORT };
+		struct cm_ep *ep = NULL;
+		int r;
+
+		open_world();
+		cmw_listen(&w, CM_PS_TCP, CMW_PORT, 0);
+		memcpy(b.local.addr, w.side[0].host->addr, 16);
+		memcpy(to.addr, w.side[1].host->addr, 16);
+		ut_fault_arm(n, 0);
+		r = w.side[0].port.ops->create(&w.side[0].port, &b, &ep);
+		if (!r)
+			r = ep->port->ops->connect(ep, &to, &p);
+		CHECK(r == 0 || r == -ENOMEM);
+		if (!r) {
+			struct cmw_user u = { .w = &w, .ep = ep };
+
+			ep->user = &u;
+			pass(10 * UT_S);
+			CHECK(u.heard[CM_EV_ESTABLISHED] == 1);
+		}
+		ut_fault_arm(0, 0);
+		if (ep)
+			ep->port->ops->destroy(ep);
+		cmw_close(&w);
+	}
+}
+
 static void exit_says_goodbye(void)
 {
 	struct ibcm_config cfg;
@@ -704,6 +772,9 @@ static const struct test_case cases[] = {
 	{ "-", "backlog", backlog },
 	{ "-", "flood", flood },
 	{ "-", "a thousand connections", thousand },
+	{ "-", "IPv6", ipv6 },
+	{ "-", "a connection with itself", with_itself },
+	{ "-", "out of memory", out_of_memory },
 	{ "-", "exit", exit_says_goodbye },
 };
 

@@ -221,13 +221,14 @@ static const struct cm_user user_ops = { .event = on_event };
 
 /* --- the world --- */
 
-void cmw_open(struct cmw *w, uint64_t seed)
+static void open_family(struct cmw *w, uint64_t seed, bool ipv6)
 {
 	memset(w, 0, sizeof(*w));
 	world = w;
 	w->rng.state = seed;
 	w->now = UT_S;
-	sim_world_open(&w->sim, &(struct sim_options){ .seed = seed, .hosts = 2 });
+	sim_world_open(&w->sim, &(struct sim_options){ .seed = seed, .hosts = 2,
+							.ipv6 = ipv6 });
 	for (int i = 0; i < 2; i++) {
 		struct cmw_side *s = &w->side[i];
 		struct ibcm_config cfg = { .carrier = &carrier, .seed = seed + 17 * i,
@@ -237,10 +238,21 @@ void cmw_open(struct cmw *w, uint64_t seed)
 
 		s->w = w;
 		s->host = &w->sim.host[i];
+		eng_dev_held(&s->host->dev);
 		s->host->dev.qpn_fixed = 0x400000u * (i + 1);
 		s->port.user = &user_ops;
 		CHECK(ibcm_init(&s->port, &s->host->dev, &cfg) == 0);
 	}
+}
+
+void cmw_open(struct cmw *w, uint64_t seed)
+{
+	open_family(w, seed, false);
+}
+
+void cmw_open6(struct cmw *w, uint64_t seed)
+{
+	open_family(w, seed, true);
 }
 
 struct ibcm *cmw_cm(struct cmw *w, int side)
@@ -355,25 +367,36 @@ static struct cmw_user *make(struct cmw *w, int side, uint64_t service, bool bou
 	return u;
 }
 
-struct cmw_user *cmw_listen(struct cmw *w, enum cm_ps ps, uint16_t port, int backlog)
+struct cmw_user *cmw_listen_on(struct cmw *w, int side, enum cm_ps ps, uint16_t port, int backlog)
 {
-	struct cmw_user *u = make(w, 1, cm_ip_service(ps, port), true);
+	struct cmw_user *u = make(w, side, cm_ip_service(ps, port), true);
 
 	CHECK(u->ep->port->ops->listen(u->ep, backlog) == 0);
+	return u;
+}
+
+struct cmw_user *cmw_listen(struct cmw *w, enum cm_ps ps, uint16_t port, int backlog)
+{
+	return cmw_listen_on(w, 1, ps, port, backlog);
+}
+
+struct cmw_user *cmw_connect_to(struct cmw *w, int from, int to, enum cm_ps ps, uint16_t port,
+				const struct cm_param *param)
+{
+	struct cmw_user *u = make(w, from, cm_ip_service(ps, 0), false);
+	struct link_end end = { .port = port };
+	int r;
+
+	memcpy(end.addr, w->side[to].host->addr, 16);
+	r = u->ep->port->ops->connect(u->ep, &end, param);
+	CHECK_MSG(r == 0, "result %d", r);
 	return u;
 }
 
 struct cmw_user *cmw_connect(struct cmw *w, enum cm_ps ps, uint16_t port,
 			     const struct cm_param *param)
 {
-	struct cmw_user *u = make(w, 0, cm_ip_service(ps, 0), false);
-	struct link_end to = { .port = port };
-	int r;
-
-	memcpy(to.addr, w->side[1].host->addr, 16);
-	r = u->ep->port->ops->connect(u->ep, &to, param);
-	CHECK_MSG(r == 0, "result %d", r);
-	return u;
+	return cmw_connect_to(w, 0, 1, ps, port, param);
 }
 
 enum ibcm_state cmw_state(const struct cmw_user *u)

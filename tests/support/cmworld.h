@@ -77,6 +77,7 @@ struct cmw {
 };
 
 void cmw_open(struct cmw *w, uint64_t seed);
+void cmw_open6(struct cmw *w, uint64_t seed); /* the same over IPv6 */
 /* All endpoints are destroyed, time passes, nothing may be left. */
 void cmw_close(struct cmw *w);
 
@@ -84,6 +85,10 @@ void cmw_close(struct cmw *w);
 struct cmw_user *cmw_listen(struct cmw *w, enum cm_ps ps, uint16_t port, int backlog);
 struct cmw_user *cmw_connect(struct cmw *w, enum cm_ps ps, uint16_t port,
 			     const struct cm_param *param);
+/* Between any sides, a side and itself too. */
+struct cmw_user *cmw_listen_on(struct cmw *w, int side, enum cm_ps ps, uint16_t port, int backlog);
+struct cmw_user *cmw_connect_to(struct cmw *w, int from, int to, enum cm_ps ps, uint16_t port,
+				const struct cm_param *param);
 struct cm_param cmw_param(enum ibv_qp_type type);
 void cmw_destroy(struct cmw_user *u);
 /* Runs until done(u) or `limit` ns have passed; true when done. NULL: until the limit. */
