@@ -4,6 +4,7 @@
 #include "device/limits.h"
 #include "device/sys.h"
 #include "engine/dev.h"
+#include "util/faulty.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -88,13 +89,13 @@ static int look(uint32_t ifindex, struct interface *ret)
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
 	struct ifreq r = { .ifr_ifindex = (int)ifindex };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = ut_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint32_t mbps = UINT32_MAX;
 	int e = 0;
 
 	*ret = (struct interface){ 0 };
 	if (fd < 0)
-		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		fd = ut_socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	if (ioctl(fd, SIOCGIFNAME, &r) < 0)
