@@ -236,7 +236,7 @@ static void refused(const uint8_t addr[16])
 	struct link_streams *p = place_open();
 	struct porch porch = { .n = 0 };
 	struct link_listener *l = listen_on(p, addr, &porch);
-	struct link_end to = end_of(addr, l->local.port);
+	struct link_end to = end_of(addr, l->local.port), there;
 	struct link_stream *s;
 	struct ear e = { 0 };
 
@@ -251,8 +251,8 @@ static void refused(const uint8_t addr[16])
 	p->ops->poll(p, ut_now());
 	/* About ourselves: refused at the call. */
 	to = end_of((const uint8_t[16]){ [10] = 0xff, 0xff, 192, 0, 2, 77 }, 0);
-	CHECK(p->ops->connect(p, NULL, &to, &(struct link_end){ { [10] = 0xff, 0xff, 127, 0, 0, 1 }, 1, 0 }, -1, &s) ==
-	      -EADDRNOTAVAIL);
+	there = end_of(LO4, 1);
+	CHECK(p->ops->connect(p, NULL, &to, &there, -1, &s) == -EADDRNOTAVAIL);
 	p->ops->fini(p);
 }
 
@@ -370,7 +370,7 @@ int main(void)
 		printf("no IPv6: that half was left out\n");
 		return 0;
 	}
-	transfer(LO6, 3 << 20, (struct ear){ .frame = 1000 });
+	transfer(LO6, 3000000, (struct ear){ .frame = 1000 });
 	refused(LO6);
 	return 0;
 }
