@@ -15,6 +15,7 @@
 #include "device/own.h"
 #include "engine/dev.h"
 #include "link/link.h"
+#include "link/stream.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -44,8 +45,10 @@ struct dev_machine {
 /* An adapter kind: one row in devices.c. */
 struct dev_kind_row {
 	const char *word;   /* in DAPPLE_ADAPTER */
+	const char *alias;  /* another word for it, or NULL */
 	const char *prefix; /* of device names */
 	enum dev_kind kind;
+	bool mac_gid;       /* one GID made of the MAC address; else one per IP address */
 	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
 	int (*open)(struct dev_adapter *a);
 	/* A GID has appeared while the link is up. dev.lock held; a failure is logged. */
@@ -60,6 +63,9 @@ struct dev_kind_row {
 	 * as it was and a later call tries again; -EOPNOTSUPP: this kind has no manager.
 	 */
 	int (*cm_attach)(struct dev_adapter *a);
+	/* The process exits: what completed here must still reach the peers. Bounded in time;
+	 * the adapter is not driven again. dev.lock held, wired. */
+	void (*leave)(struct dev_adapter *a);
 	/* Ends manager, protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };
@@ -80,6 +86,7 @@ struct dev_adapter {
 	/* dev.lock */
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
+	struct link_streams *streams; /* of stream kinds; likewise */
 	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() has succeeded */
 	bool port_up, gone;
 	uint64_t last_error_look;
@@ -100,5 +107,6 @@ static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)
 }
 
 extern const struct dev_kind_row dev_roce_row;
+extern const struct dev_kind_row dev_iwarp_row;
 
 #endif
