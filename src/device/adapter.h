@@ -48,7 +48,6 @@ struct dev_kind_row {
 	const char *alias;  /* another word for it, or NULL */
 	const char *prefix; /* of device names */
 	enum dev_kind kind;
-	bool mac_gid;       /* one GID made of the MAC address; else one per IP address */
 	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
 	int (*open)(struct dev_adapter *a);
 	/* A GID has appeared while the link is up. dev.lock held; a failure is logged. */

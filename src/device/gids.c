@@ -77,7 +77,7 @@ void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
 /* The GIDs an adapter has now. Negative errno. */
 static int gids_now(const struct dev_adapter *a, struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
-	if (!a->kind->mac_gid)
+	if (a->info.kind != DEV_IWARP)
 		return dev_addrs_now(&a->info, ret);
 	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
 	dev_gid_of_mac(&a->info, ret[0].addr);
@@ -125,8 +125,8 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 {
 	for (int i = 0; i < n; i++) {
 		struct eng_gid g = { .ifindex = v[i].ifindex, .valid = true,
-				     .type = a->kind->mac_gid ? IBV_GID_TYPE_IB
-							      : IBV_GID_TYPE_ROCE_V2 };
+				     .type = a->info.kind == DEV_IWARP ? IBV_GID_TYPE_IB
+								       : IBV_GID_TYPE_ROCE_V2 };
 
 		memcpy(g.gid.raw, v[i].addr, sizeof(g.gid.raw));
 		if (eng_gid_find(&a->dev, &g.gid) >= 0)
@@ -174,7 +174,7 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 int dev_gids_refresh(struct dev_adapter *a)
 {
 	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
-	struct dev_nl_link l;
+	struct dev_nl_link l = { 0 };
 	int found = look_up(a->info.ifindex, &l);
 	int n = v ? gids_now(a, v) : -ENOMEM;
 

@@ -246,7 +246,6 @@ const struct dev_kind_row dev_iwarp_row = {
 	.alias = "iw",
 	.prefix = "dpl_iw_",
 	.kind = DEV_IWARP,
-	.mac_gid = true,
 	.open = iwarp_open,
 	.add_addr = add_addr,
 	.del_addr = del_addr,
