@@ -212,6 +212,7 @@ int dev_handover(struct eng_qp *qp, int fd, const struct dev_handover_want *w)
 	return r;
 }
 
+static void unlock_it(void *arg) UT_NO_TSA;
 static void unlock_it(void *arg)
 {
 	(void)arg;
