@@ -197,6 +197,7 @@ static int answer(struct mw_host *h, struct cm_ep *ep)
 {
 	struct cm_param p = h->accept;
 
+	eng_dev_held(&h->dev);
 	switch (h->answer) {
 	case MW_ACCEPT:
 		if (!p.qpn)

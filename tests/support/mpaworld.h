@@ -78,7 +78,8 @@ struct mpa_config mw_config(void);
 void mw_run(struct mpa_world *w);
 void mw_pass(struct mpa_world *w, uint64_t ns);
 
-struct eng_qp *mw_qp_new(struct mw_host *h, enum ibv_qp_type type);
+struct eng_qp *mw_qp_new(struct mw_host *h, enum ibv_qp_type type)
+	UT_REQUIRES(h->dev.lock);
 struct mw_qp *mw_qp(struct mw_host *h, uint32_t qpn);
 struct cm_ep *mw_listen(struct mw_host *h, int backlog);
 struct cm_ep *mw_create(struct mw_host *h);

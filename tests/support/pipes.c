@@ -72,6 +72,32 @@ static struct pipe_stream *stream_new(struct pipe_place *p)
 	return s;
 }
 
+static void end_of(struct pipe_stream *s, bool reset)
+{
+	struct pipe_stream *t = s->mate;
+
+	if (!t)
+		return;
+	if (reset) {
+		t->error = ECONNRESET;
+		t->in_len = t->shown = 0;
+	}
+	t->fin = true;
+	t->mate = NULL;
+	s->mate = NULL;
+}
+
+static void op_close(struct link_stream *ls, bool abort)
+{
+	struct pipe_stream *s = pipe_of(ls);
+
+	CHECK(!s->dead);
+	s->dead = true;
+	place_of(ls->place)->net->live--;
+	end_of(s, abort);
+}
+
+/* As a host does: who was not yet told of is reset. */
 static void op_unbind(struct link_listener *l)
 {
 	struct pipe_listener *x = ut_container(l, struct pipe_listener, l);
@@ -79,8 +105,8 @@ static void op_unbind(struct link_listener *l)
 	struct pipe_stream *s;
 
 	ut_list_each(s, &p->streams, node)
-		if (s->fresh && s->from == l)
-			s->fresh = false;
+		if (s->fresh && s->from == l && !s->dead)
+			op_close(&s->s, true);
 	ut_list_del(&x->node);
 	free(x);
 }
@@ -140,21 +166,6 @@ static int op_connect(struct link_streams *ls, struct link_listener *from,
 static int op_adopt(struct link_streams *p, int fd, struct link_stream **ret)
 {
 	return -EBADF;
-}
-
-static void end_of(struct pipe_stream *s, bool reset)
-{
-	struct pipe_stream *t = s->mate;
-
-	if (!t)
-		return;
-	if (reset) {
-		t->error = ECONNRESET;
-		t->in_len = t->shown = 0;
-	}
-	t->fin = true;
-	t->mate = NULL;
-	s->mate = NULL;
 }
 
 void pipe_put(struct pipe_stream *s, const void *data, size_t len)
@@ -245,16 +256,6 @@ static void op_shutdown(struct link_stream *s)
 	CHECK(0);
 }
 
-static void op_close(struct link_stream *ls, bool abort)
-{
-	struct pipe_stream *s = pipe_of(ls);
-
-	CHECK(!s->dead);
-	s->dead = true;
-	place_of(ls->place)->net->live--;
-	end_of(s, abort);
-}
-
 /* --- poll --- */
 
 static int show(struct pipe_stream *s)
@@ -283,7 +284,7 @@ static uint64_t pipes_now;
 
 static int serve(struct pipe_stream *s)
 {
-	if (s->fresh) {
+	if (s->fresh && !s->dead) {
 		s->fresh = false;
 		if (s->from->user_ops)
 			s->from->user_ops->accepted(s->from, &s->s, pipes_now);

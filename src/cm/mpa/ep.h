@@ -182,7 +182,7 @@ int mpa_passive_reply(struct mpa_ep *e);
 /* halfopen.c: who may have how many handshakes open. */
 int mpa_half_open_add(struct mpa_ep *e, struct mpa_ep *listener);
 void mpa_half_open_del(struct mpa_ep *e);
-void mpa_pending_add(struct mpa_ep *e);
+void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener);
 void mpa_pending_del(struct mpa_ep *e);
 
 /* adopt.c */

@@ -84,10 +84,12 @@ void mpa_half_open_del(struct mpa_ep *e)
 	e->remote = NULL;
 	ut_list_del(&e->child);
 	e->listener->n_half_open--;
+	e->listener = NULL;
 }
 
-void mpa_pending_add(struct mpa_ep *e)
+void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener)
 {
+	e->listener = listener;
 	ut_list_add_tail(&e->listener->pending, &e->child);
 	e->listener->n_pending++;
 }
@@ -95,7 +97,7 @@ void mpa_pending_add(struct mpa_ep *e)
 /* The listener may be gone already. */
 void mpa_pending_del(struct mpa_ep *e)
 {
-	if (e->remote || !e->listener)
+	if (!e->listener)
 		return;
 	ut_list_del(&e->child);
 	e->listener->n_pending--;

@@ -81,12 +81,11 @@ static void on_request(struct mpa_ep *e)
 	mpa_half_open_del(e);
 	mpa_ep_state(e, MPA_WAIT_USER);
 	if (listener->n_pending >= listener->backlog) {
-		e->listener = NULL;
 		mpa_say(e, "too many requests wait to be accepted");
 		mpa_ep_destroy(e);
 		return;
 	}
-	mpa_pending_add(e);
+	mpa_pending_add(e, listener);
 	if (mpa_tell(e, CM_EV_REQUEST, 0, &p))
 		mpa_ep_destroy(e);
 }
