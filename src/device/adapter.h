@@ -86,7 +86,7 @@ struct dev_adapter {
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
 	struct link_streams *streams; /* of stream kinds; likewise */
-	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() has succeeded */
+	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
 	bool port_up, gone;
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
