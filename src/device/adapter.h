@@ -15,6 +15,7 @@
 #include "device/own.h"
 #include "engine/dev.h"
 #include "link/link.h"
+#include "link/stream.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct dev_machine {
 /* An adapter kind: one row in devices.c. */
 struct dev_kind_row {
 	const char *word;   /* in DAPPLE_ADAPTER */
+	const char *alias;  /* another word for it, or NULL */
 	const char *prefix; /* of device names */
 	enum dev_kind kind;
 	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
@@ -83,7 +85,8 @@ struct dev_adapter {
 	/* dev.lock */
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
-	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() has succeeded */
+	struct link_streams *streams; /* of stream kinds; likewise */
+	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
 	bool port_up, gone;
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
@@ -103,5 +106,6 @@ static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)
 }
 
 extern const struct dev_kind_row dev_roce_row;
+extern const struct dev_kind_row dev_iwarp_row;
 
 #endif

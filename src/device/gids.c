@@ -68,6 +68,22 @@ int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *al
 	return count;
 }
 
+void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
+{
+	memset(ret, 0, 16);
+	memcpy(ret, info->mac, sizeof(info->mac));
+}
+
+/* The GIDs an adapter has now. Negative errno. */
+static int gids_now(const struct dev_adapter *a, struct dev_nl_addr ret[DEV_ADDRS_MAX])
+{
+	if (a->info.kind != DEV_IWARP)
+		return dev_addrs_now(&a->info, ret);
+	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
+	dev_gid_of_mac(&a->info, ret[0].addr);
+	return 1;
+}
+
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
 	struct dev_nl_addr *all = NULL;
@@ -108,8 +124,9 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 	UT_REQUIRES(a->dev.lock)
 {
 	for (int i = 0; i < n; i++) {
-		struct eng_gid g = { .ifindex = v[i].ifindex, .type = IBV_GID_TYPE_ROCE_V2,
-				     .valid = true };
+		struct eng_gid g = { .ifindex = v[i].ifindex, .valid = true,
+				     .type = a->info.kind == DEV_IWARP ? IBV_GID_TYPE_IB
+								       : IBV_GID_TYPE_ROCE_V2 };
 
 		memcpy(g.gid.raw, v[i].addr, sizeof(g.gid.raw));
 		if (eng_gid_find(&a->dev, &g.gid) >= 0)
@@ -157,9 +174,9 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 int dev_gids_refresh(struct dev_adapter *a)
 {
 	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
-	struct dev_nl_link l;
+	struct dev_nl_link l = { 0 };
 	int found = look_up(a->info.ifindex, &l);
-	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
+	int n = v ? gids_now(a, v) : -ENOMEM;
 
 	if (n < 0 || found < 0) {
 		ut_warn("%s: cannot read the addresses of %s: %s", a->info.name, a->info.ifname,
