@@ -63,14 +63,16 @@ static void drop(struct handover *h)
 	free(h);
 }
 
-/* Results that nobody can ask for any more, and what an earlier one of this QP left. */
-static void sweep(struct dev_adapter *a, const struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+/* Results that nobody can ask for any more, and what an earlier one of this QP left: a
+ * refused attempt takes no result away. */
+static void sweep(struct dev_adapter *a, const struct eng_qp *qp, const struct handover *now)
+	UT_REQUIRES(a->dev.lock)
 {
 	struct handover *h, *t;
 
 	ut_lock(&lock);
 	ut_list_each_safe(h, t, &all, node)
-		if (h->a == a && h->done &&
+		if (h->a == a && h->done && h != now &&
 		    (h->qp == qp || eng_qp_find(&a->dev, h->qpn) != h->qp))
 			drop(h);
 	ut_unlock(&lock);
@@ -96,7 +98,8 @@ static struct handover *record(struct dev_adapter *a, struct eng_qp *qp)
 	h->qp = qp;
 	h->qpn = qp->qpn;
 	ut_lock(&lock);
-	ut_list_add_tail(&all, &h->node);
+	/* The newest first: find() then sees it before what an earlier one left. */
+	ut_list_add_tail(all.next, &h->node);
 	ut_unlock(&lock);
 	return h;
 }
@@ -150,7 +153,6 @@ static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 	int r;
 
 	*ret_taken = false;
-	sweep(a, qp);
 	if (under_way(qp))
 		return -EISCONN;
 	h = record(a, qp);
@@ -165,6 +167,7 @@ static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 		forget_one(h);
 		return r;
 	}
+	sweep(a, qp, h);
 	/* The first bytes go out without waiting for an event. */
 	a->machine->transmit(&a->dev, ut_now(), false);
 	return 0;
