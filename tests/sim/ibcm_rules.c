@@ -255,6 +255,11 @@ static void enhanced_establishment(void)
 	CHECK(client->last.param.ece.vendor_id == 0x010203 && client->last.param.ece.options == 9);
 	CHECK(client->last.param.responder_resources == 4);
 	CHECK(client->last.param.initiator_depth == 3);
+	/* It is told again with what follows. */
+	CHECK(ops(client)->establish(client->ep) == 0);
+	pass(100 * UT_MS);
+	CHECK(client->heard[CM_EV_ESTABLISHED] && client->last.param.ece.options == 9);
+	CHECK(server->heard[CM_EV_ESTABLISHED] && server->last.param.ece.options == 7);
 	cmw_close(&w);
 }
 
