@@ -160,6 +160,7 @@ void ibcm_got_rep(struct ibcm_ep *e, const struct gsi_rx *rx)
 
 	read_rep(e, ibcm_msg(rx), &ev.param);
 	ev.param.ece.options = (uint32_t)wire_get_MAD_attr_mod(rx->mad);
+	e->ece = ev.param.ece;
 	ev.remote_qpn = e->remote_qpn;
 	ibcm_key_add(e, IBCM_BY_QPN, rx->src, e->remote_guid, e->remote_qpn);
 	ibcm_enter(e, IBCM_REP_RCVD);

@@ -278,7 +278,9 @@ void ibcm_raise_data(struct ibcm_ep *e, enum cm_event_type type, int status, con
 {
 	struct cm_event ev = { .type = type, .status = status,
 			       .param = { .private_data = data, .private_len = len,
-					  .qp_type = e->qp_type } };
+					  .qp_type = e->qp_type, .qpn = e->remote_qpn,
+					  .ece = e->ece },
+			       .remote_qpn = e->remote_qpn };
 
 	ibcm_raise_event(e, &ev);
 }

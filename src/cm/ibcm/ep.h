@@ -117,6 +117,7 @@ struct ibcm_ep {
 	uint8_t full, max_tries, tries; /* timeout code and count of repetitions */
 	uint8_t tclass;
 	bool alternate;                /* the REQ brought an alternate path */
+	struct cm_ece ece;             /* the peer's */
 	bool has_mad;
 	uint8_t mad[WIRE_MAD_BYTES];   /* repeated until answered, or the answer to duplicates */
 };

@@ -156,6 +156,7 @@ static void request(struct ibcm_ep *listener, const struct gsi_rx *rx, uint16_t 
 	answer_in = sane_timeout((unsigned)wire_get_CM_REQ_remote_cm_timeout(m));
 	ibcm_arm(e, ibcm_ns(answer_in) / 2);
 	fill_event(e, rx, &ev);
+	e->ece = ev.param.ece;
 	ibcm_offer(e, &ev);
 }
 
@@ -296,13 +297,9 @@ int ibcm_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint1
 
 void ibcm_got_rtu(struct ibcm_ep *e, const struct gsi_rx *rx)
 {
-	struct cm_event ev = { .type = CM_EV_ESTABLISHED, .remote_qpn = e->remote_qpn };
-
-	ev.param = (struct cm_param){ .private_data = wire_get_CM_RTU_private_data(ibcm_msg(rx)),
-				      .private_len = WIRE_CM_RTU_PRIVATE, .qp_type = e->qp_type,
-				      .qpn = e->remote_qpn };
 	ibcm_enter(e, IBCM_ESTAB);
-	ibcm_raise_event(e, &ev);
+	ibcm_raise_data(e, CM_EV_ESTABLISHED, 0, wire_get_CM_RTU_private_data(ibcm_msg(rx)),
+			WIRE_CM_RTU_PRIVATE);
 }
 
 int ibcm_notify(struct cm_ep *ep, enum ibv_event_type event)
