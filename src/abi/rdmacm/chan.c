@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Event channels: taking events, waiting for them, acknowledging them. */
+#include "abi/rdmacm/rcm.h"
+
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/restart.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+
+/* From taking an event until it is counted, against the end of its identifier. */
+static struct ut_mutex take_lock = { PTHREAD_MUTEX_INITIALIZER };
+
+int rcm_chan_create(struct rcm_chan **ret)
+{
+	struct rcm_chan *ch;
+	struct cma *cma;
+	int rc = rcm_ready();
+
+	if (rc)
+		return rc;
+	cma = cma_get();
+	ch = cma ? ut_zalloc(sizeof(*ch)) : NULL;
+	if (!ch)
+		return -ENOMEM;
+	rc = cma_chan_create(cma, &ch->cma);
+	if (rc) {
+		free(ch);
+		return rc;
+	}
+	ch->pub.fd = cma_chan_fd(ch->cma);
+	*ret = ch;
+	return 0;
+}
+
+int rcm_chan_destroy(struct rcm_chan *ch)
+{
+	int rc = cma_chan_destroy(ch->cma);
+
+	if (!rc)
+		free(ch);
+	return rc;
+}
+
+UT_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rcm_chan *ch;
+	int rc = rcm_chan_create(&ch);
+
+	return rc ? rcm_null(rc) : &ch->pub;
+}
+
+UT_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	int rc;
+
+	if (!channel)
+		return;
+	rc = rcm_chan_destroy(rcm_of(channel, rcm_chan));
+	/* Such identifiers point at it, so it has to stay. */
+	if (rc)
+		ut_warn("an event channel was destroyed while identifiers use it");
+}
+
+/* A request brings an identifier of its own, which must be known by name before
+ * its first event can be taken. */
+static bool take_request(struct rcm_event *e, const struct rcm_id *listener)
+{
+	struct rcm_id *id = rcm_id_alloc(listener->pub.context, listener->pub.ps,
+					 listener->pub.qp_type);
+
+	if (!id) {
+		ut_warn("no memory for a connection request: refused");
+		cma_id_destroy(e->ev.id);
+		return false;
+	}
+	id->cma = e->ev.id;
+	id->pub.channel = listener->pub.channel;
+	cma_id_set_user(id->cma, id);
+	e->pub.id = &id->pub;
+	e->pub.listen_id = &e->counted->pub;
+	return true;
+}
+
+/* 0, -EAGAIN ...; -EINTR: there was one, but it cannot be shown. */
+static int take(struct rcm_chan *ch, struct rcm_event *e)
+{
+	int rc;
+
+	ut_lock(&take_lock);
+	rc = cma_event_next(ch->cma, &e->ev);
+	if (!rc) {
+		e->counted = e->ev.user;
+		e->pub.id = &e->counted->pub;
+		if (e->ev.type == RDMA_CM_EVENT_CONNECT_REQUEST && !take_request(e, e->counted))
+			rc = -EINTR;
+	}
+	if (!rc) {
+		ut_lock(&e->counted->lock);
+		e->counted->delivered++;
+		ut_unlock(&e->counted->lock);
+	}
+	ut_unlock(&take_lock);
+	return rc;
+}
+
+void rcm_id_silence(struct rcm_id *id)
+{
+	ut_lock(&take_lock);
+	cma_id_destroy(id->cma);
+	id->cma = NULL;
+	ut_unlock(&take_lock);
+}
+
+static void acknowledge(const struct rcm_event *e)
+{
+	struct rcm_id *id = e->counted;
+
+	ut_lock(&id->lock);
+	id->acked++;
+	if (e->group)
+		e->group->acked++;
+	pthread_cond_broadcast(&id->acks);
+	ut_unlock(&id->lock);
+}
+
+static int try_next(struct rcm_chan *ch, struct rcm_event *e)
+{
+	int rc;
+
+	for (;;) {
+		*e = (struct rcm_event){ 0 };
+		rc = take(ch, e);
+		if (rc == -EINTR)
+			continue;
+		if (rc)
+			return rc;
+		if (rcm_event_fill(e))
+			return 0;
+		acknowledge(e);
+	}
+}
+
+/* As read() on a kernel's descriptor would: 0 = look again, or a negative errno. */
+static int wait_for(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	if (flags & O_NONBLOCK)
+		return -EAGAIN;
+	if (ppoll(&p, 1, NULL, NULL) >= 0 || (errno == EINTR && ut_restartable()))
+		return 0;
+	return -errno;
+}
+
+int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
+{
+	struct rcm_event *e = ut_malloc(sizeof(*e));
+	int rc;
+
+	if (!e)
+		return -ENOMEM;
+	rc = try_next(ch, e);
+	if (rc)
+		free(e);
+	else
+		*ret = e;
+	return rc;
+}
+
+int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
+{
+	struct rcm_event *e = ut_malloc(sizeof(*e));
+	int rc;
+
+	if (!e)
+		return -ENOMEM;
+	pthread_cleanup_push(free, e);
+	while ((rc = try_next(ch, e)) == -EAGAIN) {
+		rc = wait_for(ch->pub.fd);
+		if (rc)
+			break;
+	}
+	pthread_cleanup_pop(rc != 0);
+	if (!rc)
+		*ret = e;
+	return rc;
+}
+
+UT_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	struct rcm_event *e;
+	int rc, keep = errno;
+
+	if (!channel || !event)
+		return rcm_result(-EINVAL);
+	rc = rcm_event_get(rcm_of(channel, rcm_chan), &e);
+	if (rc)
+		return rcm_result(rc);
+	*event = &e->pub;
+	errno = keep;
+	return 0;
+}
+
+UT_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	if (!event)
+		return rcm_result(-EINVAL);
+	acknowledge(rcm_of(event, rcm_event));
+	free(event);
+	return 0;
+}
+
+/* Not to be cancelled: the identifier is half gone. */
+void rcm_await_acks(struct rcm_id *id)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	ut_lock(&id->lock);
+	while (id->acked != id->delivered)
+		pthread_cond_wait(&id->acks, &id->lock.m);
+	ut_unlock(&id->lock);
+	pthread_setcancelstate(old, NULL);
+}
