@@ -352,6 +352,20 @@ static void interrupted(void)
 	sigaction(SIGALRM, &old, NULL);
 }
 
+/* The channel lasts as long as its identifiers. */
+static void channel_first(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = make_id(ch, RDMA_PS_TCP);
+	int fd = ch->fd;
+
+	rdma_destroy_event_channel(ch);
+	CHECK(fcntl(fd, F_GETFD) >= 0);
+	script_raise(cma_of(id), RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	end(id);
+	CHECK(fcntl(fd, F_GETFD) == -1);
+}
+
 /* --- synchronous ones --- */
 
 static void *raise_later(void *id)
@@ -560,6 +574,7 @@ static const struct test_case cases[] = {
 	{ "-", "a manager that moves queue pairs", self_moving },
 	{ "-", "datagrams", datagrams },
 	{ "-", "destroy waits for acknowledgements", destroy_waits },
+	{ "-", "a channel destroyed first", channel_first },
 	{ "-", "cancelled in a wait", cancelled },
 	{ "-", "a signal without SA_RESTART", interrupted },
 	{ "-", "synchronous calls", synchronous },

@@ -45,7 +45,7 @@ static void fill_path(struct rcm_id *id, const struct cma_info *i)
 		.packet_life_time_selector = EXACTLY,
 		.packet_life_time = PACKET_LIFE_TIME,
 	};
-	if (!ibv_query_port(id->pub.verbs, id->pub.port_num, &port) && !id->path.mtu)
+	if (!id->path.mtu && !ibv_query_port(id->pub.verbs, id->pub.port_num, &port))
 		id->path.mtu = port.active_mtu;
 	id->pub.route.path_rec = &id->path;
 	id->pub.route.num_paths = 1;

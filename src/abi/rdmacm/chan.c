@@ -35,13 +35,47 @@ int rcm_chan_create(struct rcm_chan **ret)
 	return 0;
 }
 
-int rcm_chan_destroy(struct rcm_chan *ch)
+void rcm_chan_after_fork(void)
 {
-	int rc = cma_chan_destroy(ch->cma);
+	ut_mutex_init(&take_lock);
+}
 
-	if (!rc)
-		free(ch);
-	return rc;
+/* No identifier uses it any more. */
+static void end_chan(struct rcm_chan *ch)
+{
+	if (cma_chan_destroy(ch->cma))
+		ut_warn("an event channel could not be destroyed");
+	free(ch);
+}
+
+void rcm_chan_destroy(struct rcm_chan *ch)
+{
+	bool last;
+
+	ut_lock(&take_lock);
+	last = !ch->ids;
+	ch->doomed = true;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(ch);
+}
+
+void rcm_chan_hold(struct rcm_chan *ch)
+{
+	ut_lock(&take_lock);
+	ch->ids++;
+	ut_unlock(&take_lock);
+}
+
+void rcm_chan_release(struct rcm_chan *ch)
+{
+	bool last;
+
+	ut_lock(&take_lock);
+	last = --ch->ids == 0 && ch->doomed;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(ch);
 }
 
 UT_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
@@ -54,19 +88,14 @@ UT_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 
 UT_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
-	int rc;
-
-	if (!channel)
-		return;
-	rc = rcm_chan_destroy(rcm_of(channel, rcm_chan));
-	/* Such identifiers point at it, so it has to stay. */
-	if (rc)
-		ut_warn("an event channel was destroyed while identifiers use it");
+	if (channel)
+		rcm_chan_destroy(rcm_of(channel, rcm_chan));
 }
 
 /* A request brings an identifier of its own, which must be known by name before
  * its first event can be taken. */
 static bool take_request(struct rcm_event *e, const struct rcm_id *listener)
+	UT_REQUIRES(take_lock)
 {
 	struct rcm_id *id = rcm_id_alloc(listener->pub.context, listener->pub.ps,
 					 listener->pub.qp_type);
@@ -78,6 +107,7 @@ static bool take_request(struct rcm_event *e, const struct rcm_id *listener)
 	}
 	id->cma = e->ev.id;
 	id->pub.channel = listener->pub.channel;
+	rcm_of(id->pub.channel, rcm_chan)->ids++;
 	cma_id_set_user(id->cma, id);
 	e->pub.id = &id->pub;
 	e->pub.listen_id = &e->counted->pub;

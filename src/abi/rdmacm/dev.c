@@ -17,12 +17,26 @@
 static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
 static struct ut_list devices = UT_LIST_INIT(devices);
 
+/* Other threads' locks are gone with them. */
+static void after_fork(void)
+{
+	ut_mutex_init(&lock);
+	rcm_chan_after_fork();
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, after_fork);
+}
+
 int rcm_ready(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ibv_device **list;
 	bool known;
 	int n = 0;
 
+	pthread_once(&once, watch_forks);
 	ut_lock(&lock);
 	known = !ut_list_empty(&devices);
 	ut_unlock(&lock);

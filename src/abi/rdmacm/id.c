@@ -26,33 +26,51 @@ struct rcm_id *rcm_id_alloc(void *context, enum rdma_port_space ps, enum ibv_qp_
 void rcm_id_free(struct rcm_id *id)
 {
 	rcm_groups_forget(id);
-	if (id->own)
-		rcm_chan_destroy(id->own);
+	if (id->pub.channel)
+		rcm_chan_release(rcm_of(id->pub.channel, rcm_chan));
 	pthread_cond_destroy(&id->acks);
 	ut_mutex_fini(&id->lock);
 	free(id->ep_attr);
 	free(id);
 }
 
+/* The program's channel, or a private one, which is doomed from the beginning and
+ * so ends with its identifier. Held. */
+static int hold_channel(struct rdma_event_channel *channel, struct rcm_chan **ret)
+{
+	int rc;
+
+	if (channel) {
+		*ret = rcm_of(channel, rcm_chan);
+		rcm_chan_hold(*ret);
+		return 0;
+	}
+	rc = rcm_chan_create(ret);
+	if (rc)
+		return rc;
+	rcm_chan_hold(*ret);
+	rcm_chan_destroy(*ret);
+	return 0;
+}
+
 int rcm_id_create(struct rdma_event_channel *channel, void *context, enum rdma_port_space ps,
 		  enum ibv_qp_type qp_type, struct rcm_id **ret)
 {
 	struct rcm_id *id;
-	struct cma *cma;
+	struct rcm_chan *ch;
 	int rc = rcm_ready();
 
 	if (rc)
 		return rc;
-	cma = cma_get();
-	id = cma ? rcm_id_alloc(context, ps, qp_type) : NULL;
+	id = rcm_id_alloc(context, ps, qp_type);
 	if (!id)
 		return -ENOMEM;
-	if (!channel)
-		rc = rcm_chan_create(&id->own);
-	id->pub.channel = id->own ? &id->own->pub : channel;
-	if (!rc)
-		rc = cma_id_create(rcm_of(id->pub.channel, rcm_chan)->cma, id,
-				   (enum cm_ps)ps, qp_type, &id->cma);
+	rc = hold_channel(channel, &ch);
+	if (!rc) {
+		id->pub.channel = &ch->pub;
+		id->own = channel ? NULL : ch;
+		rc = cma_id_create(ch->cma, id, (enum cm_ps)ps, qp_type, &id->cma);
+	}
 	if (rc)
 		rcm_id_free(id);
 	else
@@ -95,28 +113,22 @@ UT_EXPORT int rdma_destroy_id(struct rdma_cm_id *pub)
 
 int rcm_id_migrate(struct rcm_id *id, struct rdma_event_channel *channel)
 {
-	struct rcm_chan *fresh = NULL, *old = id->own;
-	int rc;
+	struct rcm_chan *old = rcm_of(id->pub.channel, rcm_chan), *to;
+	int rc = hold_channel(channel, &to);
 
-	if (!channel) {
-		rc = rcm_chan_create(&fresh);
-		if (rc)
-			return rc;
-		channel = &fresh->pub;
-	}
-	rc = cma_id_migrate(id->cma, rcm_of(channel, rcm_chan)->cma);
+	if (rc)
+		return rc;
+	rc = cma_id_migrate(id->cma, to->cma);
 	if (rc) {
-		if (fresh)
-			rcm_chan_destroy(fresh);
+		rcm_chan_release(to);
 		return rc;
 	}
-	if (old)
+	if (id->own)
 		rcm_forget_event(id);
 	rcm_await_acks(id);
-	id->pub.channel = channel;
-	id->own = fresh;
-	if (old)
-		rcm_chan_destroy(old);
+	id->pub.channel = &to->pub;
+	id->own = channel ? NULL : to;
+	rcm_chan_release(old);
 	return 0;
 }
 

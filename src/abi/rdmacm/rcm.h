@@ -30,9 +30,13 @@
 /* How long rdma_create_ep() lets an address or a route take. */
 #define RCM_RESOLVE_MS 2000
 
+/* Programs destroy a channel before its identifiers, as a kernel lets them: it
+ * then ends with the last of these. */
 struct rcm_chan {
 	struct rdma_event_channel pub;
 	struct cma_chan *cma;
+	unsigned ids; /* take_lock of chan.c */
+	bool doomed;  /* ... */
 };
 
 /* A device that identifiers were bound to, open for the life of the process. */
@@ -110,7 +114,12 @@ struct ibv_xrcd *rcm_dev_xrcd(struct rcm_dev *d);
 
 /* chan.c */
 int rcm_chan_create(struct rcm_chan **ret);
-int rcm_chan_destroy(struct rcm_chan *ch);
+void rcm_chan_destroy(struct rcm_chan *ch);
+/* In a child of fork(). */
+void rcm_chan_after_fork(void);
+/* One identifier more, one less; the channel may go with the last. */
+void rcm_chan_hold(struct rcm_chan *ch);
+void rcm_chan_release(struct rcm_chan *ch);
 /* The oldest event that the program is to see, blocking as the descriptor says. A cancellation
  * point; no lock may be held. 0 or negative errno. */
 int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret);
