@@ -10,6 +10,7 @@
 #ifndef DEVICE_ADAPTER_H
 #define DEVICE_ADAPTER_H
 
+#include "cm/cm.h"
 #include "device/device.h"
 #include "device/own.h"
 #include "engine/dev.h"
@@ -53,7 +54,13 @@ struct dev_kind_row {
 	void (*del_addr)(struct dev_adapter *a, const uint8_t addr[16]);
 	/* In a child of fork(): closes the descriptors it inherited, sends nothing. */
 	void (*forget)(struct dev_adapter *a);
-	/* Ends protocol and link; no context and no thread reaches it any more. */
+	/*
+	 * Attaches the adapter and makes its connection manager, once: 0 = a->cm is a port
+	 * (a->cm.ops is set), now or since an earlier call. dev.lock held. Else -errno, a->cm is
+	 * as it was and a later call tries again; -EOPNOTSUPP: this kind has no manager.
+	 */
+	int (*cm_attach)(struct dev_adapter *a);
+	/* Ends manager, protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };
 
@@ -73,6 +80,7 @@ struct dev_adapter {
 	/* dev.lock */
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
+	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() has succeeded */
 	bool port_up, gone;
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */

@@ -269,6 +269,13 @@ static const struct eng_dev_ops roce_ops = {
 	.why = why,
 };
 
+/* The manager of this kind, ibcm, is wired here. */
+static int cm_attach(struct dev_adapter *a)
+{
+	(void)a;
+	return -EOPNOTSUPP;
+}
+
 /* An address handle may be made before the first QP, and the protocol asks its
  * port about it. */
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
@@ -331,5 +338,6 @@ const struct dev_kind_row dev_roce_row = {
 	.add_addr = add_addr,
 	.del_addr = del_addr,
 	.forget = forget,
+	.cm_attach = cm_attach,
 	.close = roce_close,
 };
