@@ -14,10 +14,11 @@
 #include <poll.h>
 #include <rdma/rdma_verbs.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-static int adapter; /* its address stands for the adapter */
+static int adapter; /* its address is the identifiers' context */
 static struct rdma_event_channel *channel;
 static struct sockaddr_in there;
 
@@ -34,7 +35,6 @@ static void bind_to_device(void)
 		SKIP("no adapter here");
 	script = (struct script){ 0 };
 	script.info.device = ibv_get_device_name(v[0]->device);
-	script.info.dev = (struct eng_dev *)(void *)&adapter;
 	script.info.port_num = 1;
 	script.info.pkey = 0xffff;
 	script.info.routed = true;
@@ -565,6 +565,34 @@ static void nothing_given(void)
 	end(id);
 }
 
+#define ABSENT(cond)                                           \
+	do {                                                   \
+		errno = 0;                                     \
+		CHECK((cond) && errno == ENODEV);              \
+	} while (0)
+
+/* In a process of its own, since a library that has seen a device knows better. */
+static void without_devices(void)
+{
+	struct rdma_addrinfo *r;
+	struct rdma_cm_id *id;
+	int status, n = 1;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid) {
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+		return;
+	}
+	setenv("DAPPLE_DEVICES", "none_of_them", 1);
+	ABSENT(!rdma_create_event_channel());
+	ABSENT(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) == -1);
+	ABSENT(!rdma_get_devices(&n));
+	CHECK(!n);
+	ABSENT(rdma_getaddrinfo("127.0.0.1", "1", NULL, &r) == -1);
+	_exit(0);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "public fields follow the manager", fields },
 	{ "-", "the active side's queue pair", active },
@@ -587,6 +615,7 @@ static const struct test_case cases[] = {
 
 int main(int argc, char **argv)
 {
+	without_devices();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bind_to_device();
 		channel = rdma_create_event_channel();

@@ -63,6 +63,7 @@ static int fill_device(struct rcm_id *id, const struct cma_info *i)
 		id->moves_qp = i->moves_qp;
 		id->pub.verbs = id->dev->verbs;
 		id->pub.port_num = i->port_num;
+		rcm_chan_hears(id->pub.channel, i->dev);
 	}
 	if (!id->pub.pd)
 		id->pub.pd = rcm_dev_pd(id->dev);

@@ -2,6 +2,7 @@
 /* Event channels: taking events, waiting for them, acknowledging them. */
 #include "abi/rdmacm/rcm.h"
 
+#include "device/device.h"
 #include "util/alloc.h"
 #include "util/log.h"
 #include "util/restart.h"
@@ -173,19 +174,37 @@ static int try_next(struct rcm_chan *ch, struct rcm_event *e)
 	}
 }
 
-/* As read() on a kernel's descriptor would: 0 = look again, or a negative errno. */
-static int wait_for(int fd)
+void rcm_chan_hears(struct rdma_event_channel *pub, struct eng_dev *dev)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int flags = fcntl(fd, F_GETFL);
+	struct rcm_chan *ch = rcm_of(pub, rcm_chan);
+	struct eng_dev *none = NULL;
+
+	if (!dev || (!atomic_compare_exchange_strong(&ch->dev, &none, dev) && none != dev))
+		atomic_store(&ch->many, true);
+}
+
+/* The devices of rdma_cm stay open for life, so that this one cannot go meanwhile. */
+static int sleep_on(struct rcm_chan *ch)
+{
+	struct pollfd p = { .fd = ch->pub.fd, .events = POLLIN };
+	struct eng_dev *dev = atomic_load(&ch->dev);
+
+	if (dev && !atomic_load(&ch->many) && !dev_is_foreign(dev))
+		return dev->ops->wait(dev, ch->pub.fd);
+	return ppoll(&p, 1, NULL, NULL) < 0 ? -errno : 0;
+}
+
+/* As read() on a kernel's descriptor would: 0 = look again, or a negative errno. */
+static int wait_for(struct rcm_chan *ch)
+{
+	int flags = fcntl(ch->pub.fd, F_GETFL), rc;
 
 	if (flags < 0)
 		return -errno;
 	if (flags & O_NONBLOCK)
 		return -EAGAIN;
-	if (ppoll(&p, 1, NULL, NULL) >= 0 || (errno == EINTR && ut_restartable()))
-		return 0;
-	return -errno;
+	rc = sleep_on(ch);
+	return rc == -EINTR && ut_restartable() ? 0 : rc;
 }
 
 int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
@@ -212,7 +231,7 @@ int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
 		return -ENOMEM;
 	pthread_cleanup_push(free, e);
 	while ((rc = try_next(ch, e)) == -EAGAIN) {
-		rc = wait_for(ch->pub.fd);
+		rc = wait_for(ch);
 		if (rc)
 			break;
 	}

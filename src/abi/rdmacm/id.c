@@ -128,6 +128,7 @@ int rcm_id_migrate(struct rcm_id *id, struct rdma_event_channel *channel)
 	rcm_await_acks(id);
 	id->pub.channel = &to->pub;
 	id->own = channel ? NULL : to;
+	rcm_chan_hears(&to->pub, id->dev ? id->dev->eng : NULL);
 	rcm_chan_release(old);
 	return 0;
 }

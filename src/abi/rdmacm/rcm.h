@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,6 +38,8 @@ struct rcm_chan {
 	struct cma_chan *cma;
 	unsigned ids; /* take_lock of chan.c */
 	bool doomed;  /* ... */
+	_Atomic(struct eng_dev *) dev; /* the one adapter that its events come from... */
+	_Atomic bool many;             /* ...unless there are several */
 };
 
 /* A device that identifiers were bound to, open for the life of the process. */
@@ -120,6 +123,9 @@ void rcm_chan_after_fork(void);
 /* One identifier more, one less; the channel may go with the last. */
 void rcm_chan_hold(struct rcm_chan *ch);
 void rcm_chan_release(struct rcm_chan *ch);
+/* Events will come from this adapter (NULL: from any). Who waits for them drives it meanwhile,
+ * which spares a wake-up. */
+void rcm_chan_hears(struct rdma_event_channel *ch, struct eng_dev *dev);
 /* The oldest event that the program is to see, blocking as the descriptor says. A cancellation
  * point; no lock may be held. 0 or negative errno. */
 int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret);
