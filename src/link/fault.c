@@ -327,6 +327,27 @@ static void fault_leave(struct link *l, const uint8_t group[16], uint32_t ifinde
 	lower->ops->leave(lower, group, ifindex);
 }
 
+static int fault_claim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->claim(lower, addr, service);
+}
+
+static void fault_unclaim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->unclaim(lower, addr, service);
+}
+
+static int fault_pass_on(struct link *l, const struct link_rx *rx, uint64_t service)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->pass_on(lower, rx, service);
+}
+
 static int fault_fd(struct link *l)
 {
 	return fault_of(l)->epfd;
@@ -370,6 +391,9 @@ static const struct link_ops fault_ops = {
 	.del_addr = fault_del_addr,
 	.join = fault_join,
 	.leave = fault_leave,
+	.claim = fault_claim,
+	.unclaim = fault_unclaim,
+	.pass_on = fault_pass_on,
 	.fd = fault_fd,
 	.close = fault_close,
 };

@@ -40,43 +40,57 @@ int udp_own_uid(uint32_t *ret)
 	return r;
 }
 
-socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
-		   unsigned slot, struct sockaddr_un *ret)
+void udp_addr_text(const uint8_t addr[16], uint32_t scope, char ret[UDP_ADDR_TEXT])
 {
-	char text[INET6_ADDRSTRLEN], tail[16], zone[16] = "";
-	int n;
+	char text[INET6_ADDRSTRLEN], zone[16] = "";
 
-	memset(ret, 0, sizeof(*ret));
-	ret->sun_family = AF_UNIX;
 	if (udp_is_v4(addr))
 		inet_ntop(AF_INET, addr + 12, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, addr, text, sizeof(text));
 	if (udp_is_linklocal(addr))
 		snprintf(zone, sizeof(zone), "%%%u", scope);
+	snprintf(ret, UDP_ADDR_TEXT, "%s%s", text, zone);
+}
+
+socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
+		   unsigned slot, struct sockaddr_un *ret)
+{
+	char text[UDP_ADDR_TEXT], tail[16];
+	int n;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->sun_family = AF_UNIX;
+	udp_addr_text(addr, scope, text);
 	if (slot == UDP_SLOT_LOCK)
 		snprintf(tail, sizeof(tail), "lock");
 	else
 		snprintf(tail, sizeof(tail), "%u", slot);
-	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "dapple-roce/%s%s/%u/%s", text,
-		     zone, u->port, tail);
+	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "dapple-roce/%s/%u/%s", text,
+		     u->port, tail);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot)
+int udp_box(const struct sockaddr_un *sun, socklen_t n)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, r;
-	struct sockaddr_un sun;
-	socklen_t n = udp_name(u, addr, scope, slot, &sun);
 
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
-	    bind(fd, (struct sockaddr *)&sun, n) == 0)
+	    bind(fd, (const struct sockaddr *)sun, n) == 0)
 		return fd;
 	r = -errno;
 	link_sys_close(&fd);
 	return r;
+}
+
+int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot)
+{
+	struct sockaddr_un sun;
+	socklen_t n = udp_name(u, addr, scope, slot, &sun);
+
+	return udp_box(&sun, n);
 }
 
 /* Connecting a datagram socket finds out whether a name is bound, nothing more. */

@@ -52,11 +52,22 @@ void udp_port_error(struct udp_link *u, struct udp_port *p)
 
 static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 {
-	if (p->kind == UDP_MAIL)
+	switch (p->kind) {
+	case UDP_MAIL:
 		p->local->mail_ready = true;
-	else if (p->kind != UDP_TIMER && (events & EPOLLIN))
+		return;
+	case UDP_SERVICE:
+		if (ut_list_empty(&p->service->ready))
+			ut_list_add_tail(&u->ready, &p->service->ready);
+		return;
+	case UDP_TIMER:
+		return;
+	default:
+		break;
+	}
+	if (events & EPOLLIN)
 		udp_heat(u, p);
-	if ((events & EPOLLERR) && p->kind != UDP_MAIL && p->kind != UDP_TIMER)
+	if (events & EPOLLERR)
 		udp_port_error(u, p);
 }
 

@@ -342,6 +342,7 @@ static void udp_close(struct link *l)
 		drop_local(u, lo);
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
+	udp_services_drop(u);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
 	ut_stage_fini(&u->stage);
@@ -357,6 +358,9 @@ static const struct link_ops udp_ops = {
 	.del_addr = udp_del_addr,
 	.join = udp_join,
 	.leave = udp_leave,
+	.claim = udp_service_claim,
+	.unclaim = udp_service_unclaim,
+	.pass_on = udp_pass_on,
 	.fd = udp_fd,
 	.close = udp_close,
 };
@@ -384,6 +388,8 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->hot);
 	ut_list_init(&u->errors);
 	ut_list_init(&u->outbox);
+	ut_list_init(&u->services);
+	ut_list_init(&u->ready);
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
