@@ -48,6 +48,17 @@ static uint8_t depth(const struct rdma_conn_param *p, uint8_t asked, uint8_t mos
 	return p && asked != RDMA_MAX_RESP_RES ? asked : most;
 }
 
+/* The manager's, which differs among port spaces. */
+static uint32_t qkey_of(const struct rcm_id *id)
+{
+	struct cma_info i;
+
+	if (!rcm_is_ud(id))
+		return 0;
+	cma_query(id->cma, &i);
+	return i.qkey ? i.qkey : RDMA_UDP_QKEY;
+}
+
 static struct cm_param make_param(const struct rcm_id *id, const struct rdma_conn_param *p)
 {
 	const struct ibv_qp *qp = id->pub.qp;
@@ -63,7 +74,7 @@ static struct cm_param make_param(const struct rcm_id *id, const struct rdma_con
 		.srq = qp ? qp->srq || id->pub.srq : p && p->srq,
 		.qp_type = id->pub.qp_type,
 		.qpn = qp ? qp->qp_num : p ? p->qp_num : 0,
-		.qkey = rcm_is_ud(id) ? RDMA_UDP_QKEY : 0,
+		.qkey = qkey_of(id),
 		.ece = id->ece,
 	};
 }
