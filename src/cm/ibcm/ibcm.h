@@ -6,6 +6,10 @@
  * machine: MADs and time in, MADs, events and the next deadline out.
  * dev->lock is held around every call.
  *
+ * No operation raises an event itself: what follows from one comes out of the next
+ * ibcm_run() or ibcm_receive(), and ibcm_deadline() is 0 until then. The carrier
+ * must not deliver a MAD inside send().
+ *
  * The upper bits of communication IDs and SIDR request IDs are those of the
  * process's QPNs (its slot), so that answers find the process.
  */
