@@ -43,7 +43,10 @@ struct ibcm_config {
 /* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.
  * 0 or -ENOMEM. */
 int ibcm_init(struct cm_port *ret, struct eng_dev *dev, const struct ibcm_config *cfg);
-/* Sends DREQ for what is connected, once, and frees all endpoints. */
+/* The process exits, maybe with other threads still in calls: sends DREQ for what is connected
+ * and REJ for what is half open, once each, without waiting. Nothing is freed, no up-call. */
+void ibcm_leave(struct cm_port *p, uint64_t now);
+/* The same, and frees all endpoints. */
 void ibcm_fini(struct cm_port *p);
 
 void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);

@@ -95,7 +95,10 @@ void udp_outbox_flush(struct udp_link *u)
 		}
 		if (r < 0) {
 			u->stats.dropped++;
-			u->stats.forwarded--;
+			if (p->to.slot == UDP_NO_SLOT)
+				u->stats.passed_on--;
+			else
+				u->stats.forwarded--;
 			ut_debug("a datagram for slot %u waited in vain: %s", p->to.slot,
 				 strerror(-r));
 		}
