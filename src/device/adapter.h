@@ -60,6 +60,9 @@ struct dev_kind_row {
 	 * as it was and a later call tries again; -EOPNOTSUPP: this kind has no manager.
 	 */
 	int (*cm_attach)(struct dev_adapter *a);
+	/* The process exits: what completed here must still reach the peers. Bounded in time;
+	 * the adapter is not driven again. dev.lock held, wired. */
+	void (*leave)(struct dev_adapter *a);
 	/* Ends manager, protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };

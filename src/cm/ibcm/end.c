@@ -167,6 +167,15 @@ static void say_goodbye(struct ibcm_ep *e)
 	}
 }
 
+void ibcm_leave(struct cm_port *p)
+{
+	struct ibcm *cm = p->manager;
+	struct ibcm_ep *e;
+
+	ut_list_each(e, &cm->eps, all)
+		say_goodbye(e);
+}
+
 static bool wanted_after(const struct ibcm_ep *e)
 {
 	return (e->state == IBCM_DREQ_SENT || e->state == IBCM_TIMEWAIT ||

@@ -71,11 +71,9 @@ void ibcm_fini(struct cm_port *p)
 
 	if (!cm)
 		return;
-	ut_list_each_safe(e, next, &cm->eps, all) {
-		if (e->state == IBCM_ESTAB || e->state == IBCM_REP_SENT)
-			ibcm_hang_up(e);
+	ibcm_leave(p);
+	ut_list_each_safe(e, next, &cm->eps, all)
 		ibcm_ep_free(e);
-	}
 	fini(cm);
 	p->manager = NULL;
 }
