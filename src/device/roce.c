@@ -343,6 +343,23 @@ static void log_counters(struct dev_adapter *a)
 				 eng_counter_rows[i].text);
 }
 
+/*
+ * The kernel would close the sockets as well, but unannounced: for a moment the
+ * group of an address then steers to wrong members, and what is in our queue
+ * for others, goodbyes of our own among it, would go down with us.
+ */
+static void leave(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	dev_roce_cm_leave(a);
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+
+		if (g)
+			a->link->ops->del_addr(a->link, g->gid.raw);
+	}
+}
+
 static void roce_close(struct dev_adapter *a)
 {
 	if (a->link) {
@@ -364,7 +381,7 @@ const struct dev_kind_row dev_roce_row = {
 	.add_addr = add_addr,
 	.del_addr = del_addr,
 	.forget = forget,
-	.leave = dev_roce_cm_leave,
+	.leave = leave,
 	.cm_attach = cm_attach,
 	.close = roce_close,
 };

@@ -171,6 +171,7 @@ static int take_request(struct cmw_side *s, const struct cm_event *ev)
 	u->passive = true;
 	s->newest = u;
 	note(u, ev);
+	memcpy(u->request, u->data, sizeof(u->request));
 	if (s->on_request == CMW_ACCEPT)
 		CHECK(ops->accept(u->ep, &p) == 0);
 	else if (s->on_request == CMW_REJECT)

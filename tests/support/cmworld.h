@@ -27,7 +27,7 @@ struct cmw_user {
 	int status;            /* of the last event */
 	bool passive, ended;
 	struct cm_event last;  /* private_data points at `data` */
-	uint8_t data[256];
+	uint8_t data[256], request[256]; /* private data: last, that of the REQUEST */
 };
 
 enum cmw_fault { CMW_LOSE, CMW_DOUBLE, CMW_LATER, CMW_FAULTS };

@@ -96,8 +96,14 @@ static void raise_rej(struct ibcm_ep *e, const struct gsi_rx *rx)
 
 void ibcm_rejected(struct ibcm_ep *e, const struct gsi_rx *rx)
 {
-	ibcm_enter(e, IBCM_OVER);
-	ibcm_ep_forget(e);
+	if (e->active) {
+		ibcm_enter(e, IBCM_OVER);
+		ibcm_ep_forget(e);
+	} else {
+		/* A late copy of its REQ must not look like a new one; it gets no answer. */
+		e->has_mad = false;
+		ibcm_answered(e);
+	}
 	raise_rej(e, rx);
 }
 
