@@ -366,6 +366,27 @@ static void channel_first(void)
 	CHECK(fcntl(fd, F_GETFD) == -1);
 }
 
+static void *waits_for_ever(void *arg)
+{
+	struct rdma_cm_event *ev;
+
+	rdma_get_cm_event(arg, &ev);
+	return &adapter; /* it must not come back */
+}
+
+/* A channel destroyed under a thread that waits there. */
+static void destroyed_under(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	pthread_t t;
+	void *how;
+
+	CHECK(!pthread_create(&t, NULL, waits_for_ever, ch));
+	poll(NULL, 0, 10); /* long enough to be asleep in it */
+	rdma_destroy_event_channel(ch);
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &how) && how == PTHREAD_CANCELED);
+}
+
 /* --- synchronous ones --- */
 
 static void *raise_later(void *id)
@@ -603,6 +624,7 @@ static const struct test_case cases[] = {
 	{ "-", "datagrams", datagrams },
 	{ "-", "destroy waits for acknowledgements", destroy_waits },
 	{ "-", "a channel destroyed first", channel_first },
+	{ "-", "a channel destroyed under a waiting thread", destroyed_under },
 	{ "-", "cancelled in a wait", cancelled },
 	{ "-", "a signal without SA_RESTART", interrupted },
 	{ "-", "synchronous calls", synchronous },

@@ -52,7 +52,7 @@ static const struct known table[] = {
 	{ "udaddy", "-b {any}", "-s {peer}", "", READY_CM | READY_QUIET, 0, 0, NULL },
 	/* Both ends join; the client is who sends. */
 	{ "mckey", "", "-s", "", READY_QUIET, 0, 0, NULL },
-	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
+	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	/* Unless told, udpong serves the loopback address of its choice. */

@@ -54,7 +54,7 @@ void rcm_chan_destroy(struct rcm_chan *ch)
 	bool last;
 
 	ut_lock(&take_lock);
-	last = !ch->ids;
+	last = !ch->ids && !ch->waiters;
 	ch->doomed = true;
 	ut_unlock(&take_lock);
 	if (last)
@@ -73,7 +73,7 @@ void rcm_chan_release(struct rcm_chan *ch)
 	bool last;
 
 	ut_lock(&take_lock);
-	last = --ch->ids == 0 && ch->doomed;
+	last = --ch->ids == 0 && !ch->waiters && ch->doomed;
 	ut_unlock(&take_lock);
 	if (last)
 		end_chan(ch);
@@ -222,22 +222,81 @@ int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
 	return rc;
 }
 
-int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
+/* A wait that may be cancelled, or find its channel destroyed. */
+struct waiter {
+	struct rcm_chan *ch;
+	struct rcm_event *e;
+};
+
+static void enter(struct waiter *w)
 {
-	struct rcm_event *e = ut_malloc(sizeof(*e));
+	ut_lock(&take_lock);
+	w->ch->waiters++;
+	ut_unlock(&take_lock);
+}
+
+static void leave(void *arg)
+{
+	struct waiter *w = arg;
+	bool last;
+
+	ut_lock(&take_lock);
+	last = --w->ch->waiters == 0 && !w->ch->ids && w->ch->doomed;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(w->ch);
+	free(w->e);
+}
+
+static bool abandoned(struct rcm_chan *ch)
+{
+	bool r;
+
+	ut_lock(&take_lock);
+	r = ch->doomed && !ch->ids;
+	ut_unlock(&take_lock);
+	return r;
+}
+
+/* Programs destroy a channel under a thread that waits for its events, and leave: with a
+ * kernel it sleeps on. An error would make it complain or exit first. */
+static int sleep_for_ever(void)
+{
+	do
+		ppoll(NULL, 0, NULL, NULL);
+	while (ut_restartable());
+	return -EINTR;
+}
+
+static int await_event(struct waiter *w)
+{
 	int rc;
 
-	if (!e)
-		return -ENOMEM;
-	pthread_cleanup_push(free, e);
-	while ((rc = try_next(ch, e)) == -EAGAIN) {
-		rc = wait_for(ch);
+	while ((rc = try_next(w->ch, w->e)) == -EAGAIN) {
+		rc = wait_for(w->ch);
+		if (!rc && abandoned(w->ch))
+			rc = sleep_for_ever();
 		if (rc)
 			break;
 	}
-	pthread_cleanup_pop(rc != 0);
-	if (!rc)
-		*ret = e;
+	return rc;
+}
+
+int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
+{
+	struct waiter w = { ch, ut_malloc(sizeof(*w.e)) };
+	int rc;
+
+	if (!w.e)
+		return -ENOMEM;
+	enter(&w);
+	pthread_cleanup_push(leave, &w);
+	rc = await_event(&w);
+	if (!rc) {
+		*ret = w.e;
+		w.e = NULL;
+	}
+	pthread_cleanup_pop(1);
 	return rc;
 }
 

@@ -36,8 +36,8 @@
 struct rcm_chan {
 	struct rdma_event_channel pub;
 	struct cma_chan *cma;
-	unsigned ids; /* take_lock of chan.c */
-	bool doomed;  /* ... */
+	unsigned ids, waiters; /* take_lock of chan.c */
+	bool doomed;           /* ... */
 	_Atomic(struct eng_dev *) dev; /* the one adapter that its events come from... */
 	_Atomic bool many;             /* ...unless there are several */
 };
