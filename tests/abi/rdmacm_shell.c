@@ -385,6 +385,9 @@ static void destroyed_under(void)
 	poll(NULL, 0, 10); /* long enough to be asleep in it */
 	rdma_destroy_event_channel(ch);
 	CHECK(!pthread_cancel(t) && !pthread_join(t, &how) && how == PTHREAD_CANCELED);
+	/* The thread may come a moment too late as well. */
+	CHECK(!pthread_create(&t, NULL, waits_for_ever, ch));
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &how) && how == PTHREAD_CANCELED);
 }
 
 /* --- synchronous ones --- */

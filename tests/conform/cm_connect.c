@@ -9,6 +9,7 @@ static void one_connection(int family)
 	struct cm_pair c;
 
 	cm_connect(&c, family);
+	cf_open();
 	CF_TRUE(!strcmp(ibv_get_device_name(c.a->verbs->device), cf.name));
 	CF_TRUE(c.a->verbs == c.p->verbs && c.a->pd == c.p->pd);
 	CF_EQ(cf_state(c.a->qp), IBV_QPS_RTS);

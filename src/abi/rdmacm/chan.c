@@ -41,12 +41,33 @@ void rcm_chan_after_fork(void)
 	ut_mutex_init(&take_lock);
 }
 
+/*
+ * Programs have a thread that acknowledges the last event while another one
+ * destroys the channel, and then asks the channel for more. With a kernel that
+ * goes well by good luck: so the last few channels keep their memory, empty.
+ */
+#define GRAVES 16
+
+static struct rcm_chan *graves[GRAVES] UT_GUARDED_BY(take_lock);
+static unsigned next_grave UT_GUARDED_BY(take_lock);
+
 /* No identifier uses it any more. */
 static void end_chan(struct rcm_chan *ch)
 {
-	if (cma_chan_destroy(ch->cma))
+	struct cma_chan *cma = ch->cma;
+	struct rcm_chan *old = ch;
+
+	ut_lock(&take_lock);
+	ch->cma = NULL;
+	if (ch->shown) {
+		old = graves[next_grave];
+		graves[next_grave] = ch;
+		next_grave = (next_grave + 1) % GRAVES;
+	}
+	ut_unlock(&take_lock);
+	if (cma_chan_destroy(cma))
 		ut_warn("an event channel could not be destroyed");
-	free(ch);
+	free(old);
 }
 
 void rcm_chan_destroy(struct rcm_chan *ch)
@@ -84,7 +105,10 @@ UT_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 	struct rcm_chan *ch;
 	int rc = rcm_chan_create(&ch);
 
-	return rc ? rcm_null(rc) : &ch->pub;
+	if (rc)
+		return rcm_null(rc);
+	ch->shown = true;
+	return &ch->pub;
 }
 
 UT_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
@@ -145,14 +169,12 @@ void rcm_id_silence(struct rcm_id *id)
 	ut_unlock(&take_lock);
 }
 
-static void acknowledge(const struct rcm_event *e)
+static void acknowledge(struct rcm_id *id, struct rcm_group *g)
 {
-	struct rcm_id *id = e->counted;
-
 	ut_lock(&id->lock);
 	id->acked++;
-	if (e->group)
-		e->group->acked++;
+	if (g)
+		g->acked++;
 	pthread_cond_broadcast(&id->acks);
 	ut_unlock(&id->lock);
 }
@@ -170,7 +192,7 @@ static int try_next(struct rcm_chan *ch, struct rcm_event *e)
 			return rc;
 		if (rcm_event_fill(e))
 			return 0;
-		acknowledge(e);
+		acknowledge(e->counted, e->group);
 	}
 }
 
@@ -228,11 +250,16 @@ struct waiter {
 	struct rcm_event *e;
 };
 
-static void enter(struct waiter *w)
+/* False: it was destroyed already. */
+static bool enter(struct waiter *w)
 {
+	bool there;
+
 	ut_lock(&take_lock);
-	w->ch->waiters++;
+	there = w->ch->cma;
+	w->ch->waiters += there;
 	ut_unlock(&take_lock);
+	return there;
 }
 
 static void leave(void *arg)
@@ -289,7 +316,10 @@ int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
 
 	if (!w.e)
 		return -ENOMEM;
-	enter(&w);
+	if (!enter(&w)) {
+		free(w.e);
+		return sleep_for_ever();
+	}
 	pthread_cleanup_push(leave, &w);
 	rc = await_event(&w);
 	if (!rc) {
@@ -317,10 +347,16 @@ UT_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_
 
 UT_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
+	struct rcm_event *e = rcm_of(event, rcm_event);
+	struct rcm_group *g;
+	struct rcm_id *id;
+
 	if (!event)
 		return rcm_result(-EINVAL);
-	acknowledge(rcm_of(event, rcm_event));
-	free(event);
+	id = e->counted;
+	g = e->group;
+	free(e); /* first, for who waits for this goes on at once */
+	acknowledge(id, g);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct rcm_chan {
 	struct cma_chan *cma;
 	unsigned ids, waiters; /* take_lock of chan.c */
 	bool doomed;           /* ... */
+	bool shown;            /* to the program: see the graves of chan.c */
 	_Atomic(struct eng_dev *) dev; /* the one adapter that its events come from... */
 	_Atomic bool many;             /* ...unless there are several */
 };
