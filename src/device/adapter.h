@@ -12,9 +12,11 @@
 
 #include "cm/cm.h"
 #include "device/device.h"
+#include "device/gids.h"
 #include "device/own.h"
 #include "engine/dev.h"
 #include "link/link.h"
+#include "link/stream.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -44,6 +46,7 @@ struct dev_machine {
 /* An adapter kind: one row in devices.c. */
 struct dev_kind_row {
 	const char *word;   /* in DAPPLE_ADAPTER */
+	const char *alias;  /* another word for it, or NULL */
 	const char *prefix; /* of device names */
 	enum dev_kind kind;
 	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
@@ -60,6 +63,9 @@ struct dev_kind_row {
 	 * as it was and a later call tries again; -EOPNOTSUPP: this kind has no manager.
 	 */
 	int (*cm_attach)(struct dev_adapter *a);
+	/* The process exits: what completed here must still reach the peers. Bounded in time;
+	 * the adapter is not driven again. dev.lock held, wired. */
+	void (*leave)(struct dev_adapter *a);
 	/* Ends manager, protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };
@@ -80,7 +86,10 @@ struct dev_adapter {
 	/* dev.lock */
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
-	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() has succeeded */
+	struct link_streams *streams; /* of stream kinds; likewise */
+	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
+	struct dev_nl_addr addrs[DEV_ADDRS_MAX]; /* of the interface, GIDs or not */
+	int n_addrs;
 	bool port_up, gone;
 	bool for_cm; /* the RDMA CM wants to hear of its addresses; it is never closed then */
 	uint64_t last_error_look;
@@ -101,5 +110,6 @@ static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)
 }
 
 extern const struct dev_kind_row dev_roce_row;
+extern const struct dev_kind_row dev_iwarp_row;
 
 #endif

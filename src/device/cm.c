@@ -81,12 +81,8 @@ static void welcome(struct dev_adapter *a)
 {
 	ut_lock(&a->dev.lock);
 	a->for_cm = true;
-	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = eng_gid_at(&a->dev, i);
-
-		if (g)
-			dev_cm_note(a, g->gid.raw);
-	}
+	for (int i = 0; i < a->n_addrs; i++)
+		dev_cm_note(a, a->addrs[i].addr);
 	eng_dev_unlock(&a->dev);
 }
 
@@ -218,16 +214,15 @@ static bool link_local(const uint8_t addr[16])
 static bool host_has_addr(struct cm_port *p, const uint8_t addr[16], uint32_t scope)
 {
 	struct dev_adapter *a = adapter_of(p);
-	union ibv_gid gid;
-	bool found;
+	bool found = false;
 
 	if (loopback_v4(addr))
 		return is_loopback(a);
 	if (scope && link_local(addr) && scope != a->info.ifindex)
 		return false;
-	memcpy(gid.raw, addr, sizeof(gid.raw));
 	ut_lock(&a->dev.lock);
-	found = eng_gid_find(&a->dev, &gid) >= 0;
+	for (int i = 0; i < a->n_addrs && !found; i++)
+		found = memcmp(a->addrs[i].addr, addr, sizeof(a->addrs[i].addr)) == 0;
 	eng_dev_unlock(&a->dev);
 	return found;
 }
@@ -235,21 +230,15 @@ static bool host_has_addr(struct cm_port *p, const uint8_t addr[16], uint32_t sc
 static int host_addrs(struct cm_port *p, struct link_end *v, int max)
 {
 	struct dev_adapter *a = adapter_of(p);
-	int n = 0;
+	int n;
 
 	ut_lock(&a->dev.lock);
-	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = eng_gid_at(&a->dev, i);
-
-		if (!g)
-			continue;
-		if (n < max) {
-			v[n] = (struct link_end){ 0 };
-			memcpy(v[n].addr, g->gid.raw, sizeof(v[n].addr));
-			if (link_local(g->gid.raw))
-				v[n].scope = g->ifindex;
-		}
-		n++;
+	n = a->n_addrs;
+	for (int i = 0; i < n && i < max; i++) {
+		v[i] = (struct link_end){ 0 };
+		memcpy(v[i].addr, a->addrs[i].addr, sizeof(v[i].addr));
+		if (a->addrs[i].link_local)
+			v[i].scope = a->addrs[i].ifindex;
 	}
 	eng_dev_unlock(&a->dev);
 	return n;
@@ -481,10 +470,10 @@ void dev_cm_deliver(void)
 	}
 }
 
-/* Memory of the parent's lists stays where it is, since other threads may have been in them;
- * reachable, so that nobody reports it as lost. */
+/* Memory of the parent's lists stays where it is: other threads may have been in them. */
 void dev_cm_forget(void) UT_NO_TSA
 {
+	/* Reachable, so that nobody reports it as lost. */
 	static struct {
 		struct cma *c;
 		struct dev_adapter **listed;

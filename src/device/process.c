@@ -264,6 +264,8 @@ __attribute__((destructor)) static void at_exit(void)
 		if (!lock_within(&a->dev.lock, EXIT_PATIENCE))
 			continue;
 		flush(a);
+		if (a->wired)
+			a->kind->leave(a);
 		ut_unlock(&a->dev.lock);
 	}
 	ut_unlock(&dev_process_lock);

@@ -113,4 +113,13 @@ struct wire_field {
 	uint8_t header;
 };
 
+/* A header: its rows are nr in a row from `first` of the table beside it. */
+struct wire_header {
+	const char *name;
+	const char *source;
+	uint8_t length;
+	uint8_t first;
+	uint8_t nr;
+};
+
 #endif

@@ -162,14 +162,6 @@ enum {
 
 WIRE_IB_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 
-struct wire_header {
-	const char *name;
-	const char *source;
-	uint8_t length;
-	uint8_t first;		/* rows of this header in wire_fields[] */
-	uint8_t nr;
-};
-
 extern const struct wire_header wire_headers[WIRE_NR_HDRS];
 extern const struct wire_field wire_fields[];
 extern const unsigned wire_nr_fields;

@@ -109,6 +109,7 @@ struct cma_id {
 	uint32_t refs;
 	uint32_t untaken, untaken_max; /* requests queued */
 	bool known;            /* to the application; a request not taken is not */
+	bool responded;        /* RESPONSE was reported: who confirms it knows the rest */
 	struct cma_qev *spare; /* an event is not lost for want of memory */
 	struct cm_ece peer_ece;
 };

@@ -43,7 +43,11 @@ static void happened(struct cma_id *id, const struct cm_event *ev)
 		id->state = (enum cma_state)next;
 		if (ev->type == CM_EV_RESPONSE || ev->type == CM_EV_ESTABLISHED)
 			id->peer_ece = ev->param.ece;
-		q = cma_qev_get(id, cma_type_of(ev, ud), ev->status);
+		if (ev->type == CM_EV_RESPONSE)
+			id->responded = true;
+		/* ESTABLISHED is news for who did not confirm it himself. */
+		q = ev->type == CM_EV_ESTABLISHED && id->responded ? NULL :
+		    cma_qev_get(id, cma_type_of(ev, ud), ev->status);
 		if (q) {
 			fill(q, id, ev);
 			cma_queue(id->c, q);
