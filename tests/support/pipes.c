@@ -310,18 +310,18 @@ static size_t arriving(struct pipes *net, size_t more)
 	return n && more > n ? n : more;
 }
 
-/* Shown in the stage, as a link does, and never at the same place. */
-static size_t to_stage(struct pipe_stream *s, size_t len)
+/* In the stage, if there is one, and never at the same place of it. */
+static const uint8_t *present(struct pipe_stream *s, size_t len, size_t *ret_off)
 {
 	struct pipe_place *p = place_of(s->s.place);
-	size_t off = ut_rng_below(&p->net->rng, 4096);
 
+	*ret_off = 0;
 	if (!p->stage.base)
-		CHECK(ut_stage_init(&p->stage, PIPES_STAGE) == 0);
-	p->s.rx_stage = &p->stage;
-	CHECK(off + len <= p->stage.size);
-	memcpy(p->stage.base + off, s->in, len);
-	return off;
+		return s->in;
+	*ret_off = ut_rng_below(&p->net->rng, 4096);
+	CHECK(*ret_off + len <= p->stage.size);
+	memcpy(p->stage.base + *ret_off, s->in, len);
+	return p->stage.base + *ret_off;
 }
 
 static void taken(struct pipe_stream *s, size_t n)
@@ -341,11 +341,10 @@ static int show(struct pipe_stream *s)
 	s->shown += arriving(place_of(s->s.place)->net, more);
 	while (s->shown && !s->dead) {
 		size_t len = s->shown < most ? s->shown : most;
+		const uint8_t *data = present(s, len, &off);
 
 		user = s->s.user_ops;
-		off = to_stage(s, len);
-		n = user->received(&s->s, place_of(s->s.place)->stage.base + off, off, len,
-				   pipes_now);
+		n = user->received(&s->s, data, off, len, pipes_now);
 		CHECK(n <= len);
 		CHECK_MSG(n || len < LINK_STREAM_KEEP, "%zu bytes and no frame among them", len);
 		if (s->in_len) /* else the end took them */
@@ -471,6 +470,16 @@ void pipes_open(struct pipes *net, int places)
 		p->next_port = 40000;
 		ut_list_init(&p->streams);
 		ut_list_init(&p->listeners);
+	}
+}
+
+void pipes_stages(struct pipes *net)
+{
+	for (int i = 0; i < net->n; i++) {
+		struct pipe_place *p = &net->place[i];
+
+		CHECK(ut_stage_init(&p->stage, PIPES_STAGE) == 0);
+		p->s.rx_stage = &p->stage;
 	}
 }
 

@@ -23,7 +23,7 @@ struct pipe_place {
 	uint8_t addr[16];
 	struct ut_list streams, listeners;
 	uint16_t next_port;
-	struct ut_stage stage; /* where bytes are shown from, made by the first */
+	struct ut_stage stage; /* see pipes_stages() */
 };
 
 struct pipe_stream {
@@ -63,6 +63,8 @@ struct pipes {
 };
 
 void pipes_open(struct pipes *net, int places);
+/* Bytes are shown in receive stages, for users that place from there. */
+void pipes_stages(struct pipes *net);
 void pipes_close(struct pipes *net);
 static inline struct pipe_stream *pipe_of(struct link_stream *s)
 {
