@@ -25,6 +25,7 @@
 #define DEV_RX_BATCH 64
 
 struct dev_adapter;
+struct dev_nl_addr;
 
 /*
  * Link, protocol and connection manager of a kind as progress sees them. All
@@ -88,6 +89,8 @@ struct dev_adapter {
 	struct link_streams *streams; /* of stream kinds; likewise */
 	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
 	bool port_up, gone;
+	struct dev_nl_addr *addrs; /* of the interface, in GID order; allocated */
+	int n_addrs;
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	atomic_uint idle_polls; /* in a row, by any thread */

@@ -152,14 +152,12 @@ static bool link_local(const uint8_t addr[16])
 static bool has_addr(struct cm_port *p, const uint8_t addr[16], uint32_t scope)
 {
 	struct dev_adapter *a = adapter_of(p);
-	union ibv_gid gid;
 	bool has;
 
 	if (scope && link_local(addr) && scope != a->info.ifindex)
 		return false;
-	memcpy(gid.raw, addr, sizeof(gid.raw));
 	ut_lock(&a->dev.lock);
-	has = !a->gone && eng_gid_find(&a->dev, &gid) >= 0;
+	has = !a->gone && dev_addr_has(a, addr);
 	eng_dev_unlock(&a->dev);
 	return has;
 }
@@ -167,20 +165,15 @@ static bool has_addr(struct cm_port *p, const uint8_t addr[16], uint32_t scope)
 static int addrs(struct cm_port *p, struct link_end *v, int max)
 {
 	struct dev_adapter *a = adapter_of(p);
-	int n = 0;
+	int n;
 
 	ut_lock(&a->dev.lock);
-	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+	n = a->n_addrs;
+	for (int i = 0; i < n && i < max; i++) {
+		const struct dev_nl_addr *from = &a->addrs[i];
 
-		if (!g)
-			continue;
-		if (n < max) {
-			v[n] = (struct link_end){ .scope = link_local(g->gid.raw) ?
-						  a->info.ifindex : 0 };
-			memcpy(v[n].addr, g->gid.raw, sizeof(v[n].addr));
-		}
-		n++;
+		v[i] = (struct link_end){ .scope = from->link_local ? a->info.ifindex : 0 };
+		memcpy(v[i].addr, from->addr, sizeof(v[i].addr));
 	}
 	eng_dev_unlock(&a->dev);
 	return n;

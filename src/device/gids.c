@@ -74,16 +74,6 @@ void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
 	memcpy(ret, info->mac, sizeof(info->mac));
 }
 
-/* The GIDs an adapter has now. Negative errno. */
-static int gids_now(const struct dev_adapter *a, struct dev_nl_addr ret[DEV_ADDRS_MAX])
-{
-	if (a->info.kind != DEV_IWARP)
-		return dev_addrs_now(&a->info, ret);
-	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
-	dev_gid_of_mac(&a->info, ret[0].addr);
-	return 1;
-}
-
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
 	struct dev_nl_addr *all = NULL;
@@ -171,12 +161,32 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	a->gone = gone;
 }
 
+/* An iWARP adapter has one GID, and that is no address. */
+static void update_gids(struct dev_adapter *a, const struct dev_nl_addr *v, int n, bool found)
+	UT_REQUIRES(a->dev.lock)
+{
+	struct dev_nl_addr mac = { .ifindex = 0 };
+
+	if (a->info.kind == DEV_IWARP) {
+		dev_gid_of_mac(&a->info, mac.addr);
+		v = &mac;
+		n = found;
+	}
+	drop_gone(a, v, n);
+	add_new(a, v, n);
+}
+
+bool dev_addr_has(struct dev_adapter *a, const uint8_t addr[16])
+{
+	return among(addr, a->addrs, a->n_addrs);
+}
+
 int dev_gids_refresh(struct dev_adapter *a)
 {
-	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
+	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v)), *old;
 	struct dev_nl_link l = { 0 };
 	int found = look_up(a->info.ifindex, &l);
-	int n = v ? gids_now(a, v) : -ENOMEM;
+	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
 
 	if (n < 0 || found < 0) {
 		ut_warn("%s: cannot read the addresses of %s: %s", a->info.name, a->info.ifname,
@@ -188,10 +198,12 @@ int dev_gids_refresh(struct dev_adapter *a)
 	if (!found)
 		n = 0;
 	ut_lock(&a->dev.lock);
-	drop_gone(a, v, n);
-	add_new(a, v, n);
+	update_gids(a, v, n, found);
+	old = a->addrs;
+	a->addrs = v;
+	a->n_addrs = n;
 	note_port(a, found && l.up && l.running, !found);
 	eng_dev_unlock(&a->dev);
-	free(v);
+	free(old);
 	return 0;
 }

@@ -184,6 +184,7 @@ static void destroy(struct dev_adapter *a)
 {
 	a->kind->close(a);
 	dev_own_fini(&a->own);
+	free(a->addrs);
 	free(a);
 }
 
