@@ -32,7 +32,5 @@ void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16]);
  * 0, or negative errno and nothing changed. Locks held: none below process.
  */
 int dev_gids_refresh(struct dev_adapter *a);
-/* Is it an address of this adapter, as of the last refresh? dev.lock held. */
-bool dev_addr_has(struct dev_adapter *a, const uint8_t addr[16]);
 
 #endif
