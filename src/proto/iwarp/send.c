@@ -124,12 +124,15 @@ static int immediate(struct iwp_qp *q, const struct eng_swqe *w)
 
 static int write_imm(struct iwp_qp *q, struct eng_swqe *w)
 {
-	int r = q->off < w->length ? message(q, w, true) : 1;
+	int r = q->imm_due ? 1 : message(q, w, true);
 
+	q->imm_due = r > 0;
 	if (r > 0)
 		r = immediate(q, w);
-	if (r > 0)
+	if (r > 0) {
+		q->imm_due = false;
 		q->send_msn++;
+	}
 	return r;
 }
 
