@@ -1,168 +1,182 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ends. A goodbye is a message behind the data, so that a peer gets all of it first; closing then
- * waits until the data have been acknowledged, within the time that lingering allows. A peer that
- * died in silence ends the wait by the transport's own timeouts.
+ * Half-close and the end. What was sent is acknowledged before the connection goes down, unless the
+ * program asked for less (SO_LINGER) or the peer's program takes nothing for a minute.
  */
-#include "ulp/rsocket/rs.h"
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define DRAIN_US (120ull * 1000000)
+#include <rdma/rsocket.h>
 
-static bool can_say(struct rs_sock *rs)
+#define DRAIN_MS 60000
+
+static int drain_time(const struct rs_sock *s)
 {
-	return rs->state == RS_OVER || (rs->state == RS_OPEN && rs->ctrl_free);
+	if (!s->o.linger)
+		return DRAIN_MS;
+	return s->o.linger_s < 1000000 ? s->o.linger_s * 1000 : 1000000000;
 }
 
-static bool drained(struct rs_sock *rs)
+/* Which message tells the peer, or -1. s and c held. */
+static int closing(struct rs_sock *s, int how)
 {
-	return rs->state == RS_OVER ? !rs->peer_done || rs_all_sent(rs) : rs_all_sent(rs);
-}
+	bool wrote = s->wr_open;
 
-/* lock held. The message for what is now closed, or nothing while the other half lives on. */
-static int say(struct rs_sock *rs, int how)
-{
-	uint32_t what = RSP_DISCONNECT;
-
+	if (how != SHUT_WR) {
+		s->shut_rd = true;
+		rs_nap_wake(s->naps, -1);
+	}
 	if (how != SHUT_RD)
-		rs->writable = false;
-	if (how != SHUT_WR)
-		rs->readable = false;
-	if (how == SHUT_RD && rs->writable)
-		return 0;
-	if (how == SHUT_WR && rs->readable)
-		what = RSP_SHUTDOWN;
-	if (rs_wait(rs, can_say, rs_now_us() + DRAIN_US))
-		return -1;
-	if (rs->state != RS_OPEN)
-		return 0;
-	if (rs_post_ctrl(rs, what)) {
-		rs_over(rs, ECONNRESET);
-		return -1;
-	}
-	rs_kick(rs);
-	return 0;
+		s->wr_open = false;
+	if (!s->wr_open && (s->shut_rd || !s->rd_open))
+		return RS_CTRL_DISCONNECT;
+	return wrote && !s->wr_open ? RS_CTRL_SHUTDOWN : -1;
 }
 
-static int shut_stream(struct rs_sock *rs, int how)
+/* Takes s itself, so that no piece of a send is between its place and its message. */
+static int tell(struct rs_sock *s, int ctrl, int wait_ms)
 {
-	bool half_open = rs->writable || rs->readable;
-	int rc;
+	int r;
 
-	rs_look(rs, false);
-	if (rs->state == RS_OVER)
-		return half_open ? 0 : rs_fail(ENOTCONN);
-	if (rs->state != RS_OPEN && rs->state != RS_ACCEPTING) {
-		if (rs->state == RS_LISTENING || rs->state == RS_IDLE)
-			return rs_fail(ENOTCONN);
-		rs_over(rs, ECONNABORTED);
-		return 0;
+	for (;;) {
+		pthread_mutex_lock(&s->s);
+		pthread_mutex_lock(&s->c);
+		if (s->state != RS_CONNECTED)
+			r = 0;
+		else if (rs_flow_ctrl_take(&s->flow, 1))
+			r = rs_post_message(s, rs_msg(RS_OP_CTRL, (uint32_t)ctrl), RS_WR_CTRL);
+		else
+			r = -EAGAIN;
+		pthread_mutex_unlock(&s->c);
+		pthread_mutex_unlock(&s->s);
+		if (r != -EAGAIN)
+			return r;
+		r = rs_wait(s, rs_test_ctrl, false, wait_ms);
+		if (r)
+			return r;
 	}
-	if ((how == SHUT_RD && !rs->readable) || (how == SHUT_WR && !rs->writable))
+}
+
+static void go_down(struct rs_sock *s)
+{
+	int state = rs_cancel_off();
+
+	pthread_mutex_lock(&s->c);
+	rs_end(s, RS_GONE, 0);
+	pthread_mutex_unlock(&s->c);
+	pthread_mutex_lock(&s->m);
+	rs_conn_down(s);
+	pthread_mutex_unlock(&s->m);
+	rs_cancel_back(state);
+}
+
+int rs_shutdown(struct rs_sock *s, int how)
+{
+	int ms = drain_time(s), ctrl, r;
+
+	pthread_mutex_lock(&s->s);
+	pthread_mutex_lock(&s->c);
+	rs_cq_drive(s);
+	ctrl = closing(s, how);
+	pthread_mutex_unlock(&s->c);
+	pthread_mutex_unlock(&s->s);
+	if (ctrl < 0)
 		return 0;
-	rc = say(rs, how);
-	if (!rc && !rs->readable && !rs->writable) {
-		rs_wait(rs, drained, rs_now_us() + DRAIN_US);
-		rs_over(rs, 0);
-	}
-	rs_kick(rs);
-	return rc;
+	r = tell(s, ctrl, ms);
+	if (!r)
+		r = rs_wait(s, rs_test_idle, false, ms);
+	if (ctrl == RS_CTRL_DISCONNECT || rs_ended(s->state))
+		go_down(s);
+	return r == -EINTR ? r : 0;
 }
 
 RS_EXPORT int rshutdown(int socket, int how)
 {
-	struct rs_sock *rs = rs_get(socket);
-	int rc;
+	struct rs_sock *s = rs_get(socket);
+	int r;
 
-	if (!rs)
-		return -1;
-	pthread_mutex_lock(&rs->lock);
+	if (!s)
+		return (int)rs_ret(-EBADF);
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
-		rc = rs_fail(EINVAL);
-	else if (rs->type == SOCK_DGRAM)
-		rc = 0; /* nothing is said to anyone */
+		r = -EINVAL;
+	else if (s->type == SOCK_DGRAM)
+		r = rs_dgram_shutdown(s, how);
+	else if (s->state == RS_LISTENING && how != SHUT_WR)
+		r = 0;
 	else
-		rc = shut_stream(rs, how);
-	pthread_mutex_unlock(&rs->lock);
-	rs_put(rs);
-	return rc;
+		r = s->state == RS_CONNECTED ? rs_shutdown(s, how)
+					     : rs_ended(s->state) ? 0 : -ENOTCONN;
+	rs_put(s);
+	return (int)rs_ret(r);
 }
 
-/* lock held */
-static void hang_up(struct rs_sock *rs)
+static void end_stream(struct rs_sock *s)
 {
-	bool drain = !rs->linger_on || rs->linger_s;
-	uint64_t limit = rs->linger_on ? (uint64_t)rs->linger_s * 1000000 : DRAIN_US;
-
-	if (rs->state != RS_OPEN && rs->state != RS_ACCEPTING)
-		return;
-	if (!drain) {
-		rs_over(rs, ECONNABORTED);
-		return;
+	if (s->state == RS_ACCEPTING)
+		rs_conn_step(s);
+	if (s->state == RS_CONNECTED && !(s->o.linger && !s->o.linger_s)) {
+		/* A signal does not cut the farewell short: there is no second close. */
+		while (rs_shutdown(s, SHUT_RDWR) == -EINTR)
+			;
 	}
-	/* Both halves were shut already and the goodbye said? Then only the wait is left. */
-	if (rs->readable || rs->writable)
-		say(rs, SHUT_RDWR);
-	rs_wait(rs, drained, rs_now_us() + limit);
+	pthread_mutex_lock(&s->c);
+	if (s->state == RS_LISTENING)
+		s->state = RS_GONE;
+	pthread_mutex_unlock(&s->c);
+	go_down(s);
 }
 
 RS_EXPORT int rclose(int socket)
 {
-	struct rs_sock *rs = rs_get(socket);
+	struct rs_sock *s = rs_get(socket);
 
-	if (!rs)
-		return -1;
-	pthread_mutex_lock(&rs->lock);
-	if (rs->closing) {
-		pthread_mutex_unlock(&rs->lock);
-		rs_put(rs);
-		return rs_fail(EBADF);
+	if (!s) {
+		if (rs_stale(socket))
+			return close(socket);
+		return (int)rs_ret(-EBADF);
 	}
-	rs->closing = true;
-	rs_kick(rs);
-	if (rs->type == SOCK_STREAM)
-		hang_up(rs);
-	pthread_mutex_unlock(&rs->lock);
-	rs_unpublish(rs);
-	rs_put(rs); /* the table's */
-	rs_put(rs);
+	if (!rs_unpublish(s)) {
+		rs_put(s);
+		return (int)rs_ret(-EBADF);
+	}
+	rs_put(s);
+	if (s->type == SOCK_DGRAM)
+		rs_dgram_close(s);
+	else
+		end_stream(s);
+	rs_put(s);
 	return 0;
 }
 
-static void free_stream(struct rs_sock *rs)
+static void free_sock(struct rs_sock *s)
 {
-	if (rs->request) {
-		struct rdma_cm_id *id = rs->request->id;
+	int state = rs_cancel_off(), keep = errno;
 
-		rdma_ack_cm_event(rs->request);
-		rdma_reject(id, NULL, 0);
-		rdma_destroy_id(id);
-	}
-	if (rs->qp)
-		rdma_disconnect(rs->id);
-	rs_iomap_free(rs);
-	rs_ep_free(rs);
-	if (rs->id)
-		rdma_destroy_id(rs->id);
-	if (rs->chan)
-		rdma_destroy_event_channel(rs->chan);
+	if (s->type == SOCK_DGRAM)
+		rs_dgram_free(s);
+	rs_listen_free(s);
+	rs_ep_free(s);
+	if (s->id)
+		rdma_destroy_id(s->id);
+	if (s->channel)
+		rdma_destroy_event_channel(s->channel);
+	pthread_mutex_destroy(&s->m);
+	pthread_mutex_destroy(&s->s);
+	pthread_mutex_destroy(&s->r);
+	pthread_mutex_destroy(&s->c);
+	pthread_mutex_destroy(&s->maps_lock);
+	free(s->route);
+	free(s);
+	errno = keep;
+	rs_cancel_back(state);
 }
 
-void rs_free(struct rs_sock *rs)
+void rs_put(struct rs_sock *s)
 {
-	if (rs->type == SOCK_STREAM)
-		free_stream(rs);
-	else
-		rs_dg_free(rs);
-	if (rs->kick_fd >= 0)
-		close(rs->kick_fd);
-	close(rs->fd);
-	pthread_mutex_destroy(&rs->lock);
-	pthread_mutex_destroy(&rs->r_lock);
-	pthread_mutex_destroy(&rs->s_lock);
-	free(rs->route);
-	free(rs);
+	if (atomic_fetch_sub(&s->refs, 1) == 1)
+		free_sock(s);
 }

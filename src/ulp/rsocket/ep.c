@@ -1,179 +1,190 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A stream's queue pair and memory, and what both ends tell each other about them. */
-#include "ulp/rsocket/rs.h"
+/*
+ * What a connected stream owns: completion queue and channel, queue pair, send ring, receive ring
+ * and the list that the peer writes. All of it is bounded by the options of the socket and made
+ * once; nothing is allocated while data moves. Buffers are whole pages, so that fork-safe
+ * registration leaves other memory alone.
+ */
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum { QP_MIN = 16, QP_MAX = 0xfffe };
 
 static uint32_t clamp(uint32_t v, uint32_t low, uint32_t high)
 {
-	return v < low ? low : v > high ? high : v;
+	return v > high ? high : v < low ? low : v;
 }
 
-static int fit_sizes(struct rs_sock *rs)
+/* The device's limits. A device reports nothing we could not live with. */
+static int fit(struct rs_sock *s)
 {
 	struct ibv_device_attr attr;
-	uint32_t most;
-	int rc = ibv_query_device(rs->id->verbs, &attr);
+	uint32_t max;
 
-	if (rc)
-		return rs_fail(rc);
-	most = clamp((uint32_t)attr.max_qp_wr, 0, RS_QP_MAX);
-	if (most < RS_QP_MIN + RS_SPARE)
-		return rs_fail(ENOTSUP);
-	rs->iwarp = rs->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-	rs->size = rs->want;
-	rs->size.sq = clamp(rs->want.sq, RS_QP_MIN, most);
-	rs->size.rq = clamp(rs->want.rq, RS_QP_MIN, most - RS_SPARE);
-	/* Halves of a ring are lent whole; messages of iWARP lie behind them, aligned. */
-	rs->size.rmem = clamp(rs->want.rmem, 2 * RS_LOW, RS_MEM_MAX) & ~15u;
-	rs->size.smem = clamp(rs->want.smem, 2 * RS_LOW, RS_MEM_MAX);
-	if (rs->size.inline_len < RSP_SGE_LEN)
-		rs->size.inline_len = RSP_SGE_LEN;
+	if (ibv_query_device(s->id->verbs, &attr))
+		return -EIO;
+	max = attr.max_qp_wr > 0 ? (uint32_t)attr.max_qp_wr : QP_MIN;
+	max = clamp(max, QP_MIN, QP_MAX);
+	s->o.sq_size = clamp(s->o.sq_size, QP_MIN, max);
+	s->o.rq_size = clamp(s->o.rq_size, QP_MIN, max);
+	s->msg_send = s->id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	if (s->msg_send && s->o.inl < sizeof(uint32_t))
+		s->o.inl = sizeof(uint32_t);
 	return 0;
 }
 
-static int make_queues(struct rs_sock *rs)
+int rs_ep_cq(struct rdma_cm_id *id, unsigned entries, struct ibv_comp_channel **ret_comp,
+	     struct ibv_cq **ret_cq)
 {
-	int depth = (int)(rs->size.sq + rs->size.rq + RS_SPARE);
+	struct ibv_comp_channel *comp = ibv_create_comp_channel(id->verbs);
+	struct ibv_cq *cq;
+	int err;
 
-	rs->cq_chan = ibv_create_comp_channel(rs->id->verbs);
-	if (!rs->cq_chan || rs_nonblock_fd(rs->cq_chan->fd))
-		return -1;
-	rs->cq = ibv_create_cq(rs->id->verbs, depth, rs, rs->cq_chan, 0);
-	if (!rs->cq)
-		return -1;
-	return rs_watch(rs, rs->cq_chan->fd);
+	if (!comp)
+		return -errno;
+	if (!fcntl(comp->fd, F_SETFL, O_NONBLOCK)) {
+		cq = ibv_create_cq(id->verbs, (int)entries, NULL, comp, 0);
+		if (cq) {
+			*ret_comp = comp;
+			*ret_cq = cq;
+			return 0;
+		}
+	}
+	err = errno ? errno : ENOMEM;
+	ibv_destroy_comp_channel(comp);
+	return -err;
 }
 
-static int make_qp(struct rs_sock *rs)
+static int make_qp(struct rs_sock *s)
 {
 	struct ibv_qp_init_attr attr = {
-		.qp_context = rs,
-		.send_cq = rs->cq,
-		.recv_cq = rs->cq,
-		.cap = { .max_send_wr = rs->size.sq,
-			 .max_recv_wr = rs->size.rq + RS_SPARE,
-			 .max_send_sge = 2,
-			 .max_recv_sge = 1,
-			 .max_inline_data = rs->size.inline_len },
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
+		.send_cq = s->cq, .recv_cq = s->cq, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.qp_context = s,
+		.cap = { .max_send_wr = s->o.sq_size, .max_recv_wr = s->o.rq_size,
+			 .max_send_sge = 2, .max_recv_sge = 1, .max_inline_data = s->o.inl },
 	};
 
-	if (rdma_create_qp(rs->id, NULL, &attr))
-		return -1;
-	rs->qp = rs->id->qp;
-	rs->size.inline_len = attr.cap.max_inline_data;
-	return rs->size.inline_len < RSP_SGE_LEN ? rs_fail(ENOTSUP) : 0;
-}
-
-static int make_memory(struct rs_sock *rs)
-{
-	const int written = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-	uint32_t receives = rs->size.rq + RS_SPARE;
-	size_t r_len = rs->size.rmem + (rs->iwarp ? (size_t)receives * RSP_MSG_LEN : 0);
-
-	rs->target_len = RSP_SGL_ENTRIES * RSP_SGE_LEN + (size_t)rs->size.iomap * RSP_IOMAP_LEN;
-	/* Of their own pages: a child of fork() is to keep its neighbours on the heap. */
-	if (posix_memalign((void **)&rs->sbuf, 4096, (rs->size.smem + 4095) & ~4095u) ||
-	    posix_memalign((void **)&rs->rbuf, 4096, (r_len + 3 + 4095) & ~4095ul) ||
-	    posix_memalign((void **)&rs->target, 4096, (rs->target_len + 4095) & ~4095ul))
-		return rs_fail(ENOMEM);
-	memset(rs->target, 0, rs->target_len);
-	memset(rs->sbuf, 0, rs->size.smem);
-	memset(rs->rbuf, 0, r_len);
-	rs->s_mr = ibv_reg_mr(rs->id->pd, rs->sbuf, rs->size.smem, IBV_ACCESS_LOCAL_WRITE);
-	rs->r_mr = rs->s_mr ? ibv_reg_mr(rs->id->pd, rs->rbuf, r_len, written) : NULL;
-	rs->t_mr = rs->r_mr ? ibv_reg_mr(rs->id->pd, rs->target, rs->target_len, written) : NULL;
-	return rs->t_mr ? 0 : -1;
-}
-
-int rs_ep_post_recv(struct rs_sock *rs)
-{
-	struct ibv_recv_wr wr = { .wr_id = rs->msg_slot }, *bad;
-	struct ibv_sge sge;
-	int rc;
-
-	if (rs->iwarp) {
-		sge.addr = (uintptr_t)rs->rbuf + rs->size.rmem +
-			   (uint64_t)rs->msg_slot * RSP_MSG_LEN;
-		sge.length = RSP_MSG_LEN;
-		sge.lkey = rs->r_mr->lkey;
-		wr.sg_list = &sge;
-		wr.num_sge = 1;
-		if (++rs->msg_slot == rs->size.rq + RS_SPARE)
-			rs->msg_slot = 0;
+	/* Inline is a wish, not a need: go down until the device agrees. */
+	while (rdma_create_qp(s->id, NULL, &attr)) {
+		if (!attr.cap.max_inline_data || (errno != EINVAL && errno != ENOMEM))
+			return -errno;
+		attr.cap.max_inline_data /= 2;
 	}
-	rc = ibv_post_recv(rs->qp, &wr, &bad);
-	return rc ? rs_fail(rc) : 0;
+	s->inl = attr.cap.max_inline_data;
+	return s->msg_send && s->inl < sizeof(uint32_t) ? -ENOTSUP : 0;
 }
 
-int rs_ep_make(struct rs_sock *rs)
+static void *pages(size_t *len)
 {
-	uint32_t i;
+	void *p;
 
-	if (fit_sizes(rs) || make_queues(rs) || make_qp(rs) || make_memory(rs))
-		return -1;
-	rs->sq_free = rs->size.sq - RS_CTRL;
-	rs->ctrl_free = RS_CTRL;
-	rs->s_free = rs->size.smem;
-	rs->r_lent = rs->size.rmem / 2;
-	rs->r_freed = rs->size.rmem / 2;
-	rs->r_lend = rs->size.rmem / 2;
-	rs->taken_next = (uint16_t)(rs->size.rq / 2);
-	for (i = 0; i < rs->size.rq + RS_SPARE; i++)
-		if (rs_ep_post_recv(rs))
-			return -1;
+	*len = (*len + 4095) & ~(size_t)4095;
+	p = mmap(NULL, *len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct ibv_mr *registered(struct rs_sock *s, void **ret, size_t *len, int access)
+{
+	*ret = pages(len);
+	return *ret ? ibv_reg_mr(s->id->pd, *ret, *len, IBV_ACCESS_LOCAL_WRITE | access) : NULL;
+}
+
+/* Behind the send ring: what is granted when it cannot go inline. */
+static int make_buffers(struct rs_sock *s)
+{
+	uint32_t *msgs = calloc(s->o.rq_size + 1, sizeof(*msgs));
+
+	if (!msgs)
+		return -ENOMEM;
+	rs_flow_init(&s->flow, s->o.sq_size, (uint16_t)s->o.rq_size, s->o.sbuf_size,
+		     s->o.rbuf_size, msgs, s->msg_send);
+	s->alloc_s = s->o.sbuf_size + RS_CTRL_SLOTS * sizeof(struct rs_sge);
+	s->smr = registered(s, (void **)&s->sbuf, &s->alloc_s, 0);
+	s->alloc_r = s->o.rbuf_size + s->o.rq_size * sizeof(uint32_t);
+	s->rmr = registered(s, (void **)&s->rbuf, &s->alloc_r, IBV_ACCESS_REMOTE_WRITE);
+	s->alloc_t = RS_SGL_SIZE * sizeof(struct rs_sge) + s->o.iomap_size * sizeof(struct rs_iomap);
+	s->tmr = registered(s, (void **)&s->target_list, &s->alloc_t, IBV_ACCESS_REMOTE_WRITE);
+	s->iomap = calloc(s->o.iomap_size + 1u, sizeof(*s->iomap));
+	if (!s->smr || !s->rmr || !s->tmr || !s->iomap)
+		return -ENOMEM;
+	s->recv_msgs = (uint32_t *)(void *)(s->rbuf + s->o.rbuf_size);
+	s->iomap_in = (struct rs_iomap *)(s->target_list + RS_SGL_SIZE);
 	return 0;
 }
 
-void rs_ep_free(struct rs_sock *rs)
+static int post_all(struct rs_sock *s)
 {
-	if (rs->qp)
-		rdma_destroy_qp(rs->id);
-	rs->qp = NULL;
-	if (rs->t_mr)
-		ibv_dereg_mr(rs->t_mr);
-	if (rs->r_mr)
-		ibv_dereg_mr(rs->r_mr);
-	if (rs->s_mr)
-		ibv_dereg_mr(rs->s_mr);
-	if (rs->cq) {
-		if (rs->unacked)
-			ibv_ack_cq_events(rs->cq, rs->unacked);
-		ibv_destroy_cq(rs->cq);
+	uint32_t slots[64];
+
+	for (uint32_t done = 0, n; done < s->o.rq_size; done += n) {
+		int r;
+
+		for (n = 0; n < 64 && done + n < s->o.rq_size; n++)
+			slots[n] = done + n;
+		r = rs_post_recvs(s, slots, n);
+		if (r)
+			return r;
 	}
-	if (rs->cq_chan)
-		ibv_destroy_comp_channel(rs->cq_chan);
-	free(rs->target);
-	free(rs->rbuf);
-	free(rs->sbuf);
+	return 0;
 }
 
-void rs_ep_describe(struct rs_sock *rs, struct rsp_conn *ret)
+int rs_ep_create(struct rs_sock *s)
 {
-	*ret = (struct rsp_conn){
-		.big_endian = rsp_host_big(),
-		.has_iomap = true,
-		.credits = (uint16_t)rs->size.rq,
-		.iomap_entries = rs->size.iomap,
-		.sgl = { (uintptr_t)rs->target, rs->t_mr->rkey, RSP_SGL_ENTRIES },
-		.data = { (uintptr_t)rs->rbuf, rs->r_mr->rkey, rs->size.rmem / 2 },
-	};
+	struct ibv_comp_channel *comp;
+	struct ibv_cq *cq;
+	int r = fit(s);
+
+	if (!r)
+		r = rs_ep_cq(s->id, s->o.sq_size + s->o.rq_size, &comp, &cq);
+	if (r)
+		return r;
+	pthread_mutex_lock(&s->c);
+	s->comp = comp;
+	s->cq = cq;
+	r = make_qp(s);
+	if (!r)
+		r = make_buffers(s);
+	if (!r)
+		r = post_all(s);
+	pthread_mutex_unlock(&s->c);
+	return r;
 }
 
-void rs_ep_learn(struct rs_sock *rs, const struct rsp_conn *peer)
+static void end_buffer(struct ibv_mr *mr, void *p, size_t len)
 {
-	rs->peer_sgl = peer->sgl;
-	rs->peer_slot = 1;
-	rs->swap = peer->big_endian != rsp_host_big();
-	rs->peer_iomap.addr = peer->sgl.addr + (uint64_t)peer->sgl.len * RSP_SGE_LEN;
-	rs->peer_iomap.key = peer->sgl.key;
-	rs->peer_iomap.len = peer->iomap_entries;
-	rs->room = peer->data;
-	rs->room_slot = 1;
-	rs->peer_credits = peer->credits;
-	rs->sent_max = peer->credits;
+	if (mr)
+		ibv_dereg_mr(mr);
+	if (p)
+		munmap(p, len);
+}
+
+/* Called by the last user, or for a socket that nobody has seen yet. */
+void rs_ep_free(struct rs_sock *s)
+{
+	rs_maps_free(s);
+	if (s->id && s->id->qp)
+		rdma_destroy_qp(s->id);
+	end_buffer(s->smr, s->sbuf, s->alloc_s);
+	end_buffer(s->rmr, s->rbuf, s->alloc_r);
+	end_buffer(s->tmr, s->target_list, s->alloc_t);
+	if (s->cq) {
+		if (s->unacked)
+			ibv_ack_cq_events(s->cq, s->unacked);
+		ibv_destroy_cq(s->cq);
+	}
+	if (s->comp)
+		ibv_destroy_comp_channel(s->comp);
+	free(s->flow.msgs);
+	free(s->iomap);
+	s->smr = s->rmr = s->tmr = NULL;
+	s->sbuf = s->rbuf = NULL;
+	s->target_list = NULL;
+	s->cq = NULL;
+	s->comp = NULL;
+	s->flow.msgs = NULL;
+	s->iomap = NULL;
 }

@@ -1,253 +1,300 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory of one end that the other writes to by offset. Who maps tells the peer by writing an
- * entry into the peer's table, in the stream's order and before the next bytes; who writes
- * looks the offset up in its own table, which is a peer's writing and believed only as far as it
- * is about that peer's memory.
+ * I/O maps: memory of ours that the peer writes by offset, without a word to our program. A map
+ * for the peer takes an entry of the peer's table, which we write before the next data, with a
+ * message that counts like data. Unmapping only ends the registration; the peer is not told.
  */
-#include "ulp/rsocket/rs.h"
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
+#include <byteswap.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-struct rs_iomr {
-	struct rs_iomr *next;
-	uint64_t offset;
+#include <rdma/rsocket.h>
+
+struct rs_map {
+	struct rs_map *next;
 	struct ibv_mr *mr;
-	int64_t index; /* in the peer's table; -1: for our own use */
-	bool pending;  /* the peer was not told yet */
+	uint64_t offset;
+	int index;                      /* entry of the peer's table, or -1: for ourselves only */
+	bool told;
 };
 
-bool rs_iomap_pending(const struct rs_sock *rs)
+static bool index_taken(const struct rs_sock *s, int index)
 {
-	const struct rs_iomr *m;
-
-	for (m = rs->iomaps; m; m = m->next)
-		if (m->pending)
+	for (const struct rs_map *m = s->maps; m; m = m->next)
+		if (m->index == index)
 			return true;
 	return false;
 }
 
-static int tell(struct rs_sock *rs, struct rs_iomr *m)
+static int free_index(const struct rs_sock *s)
 {
-	const struct rsp_iomap entry = {
-		m->offset, { (uintptr_t)m->mr->addr, m->mr->rkey, (uint32_t)m->mr->length }
-	};
-	uint64_t at = rs->peer_iomap.addr + (uint64_t)m->index * RSP_IOMAP_LEN;
-	uint8_t raw[RSP_IOMAP_LEN];
-	struct ibv_sge sge[2];
-	int n = rs_ring_take(rs, RSP_IOMAP_LEN, sge);
-
-	rsp_iomap_put(&entry, rs->swap, raw);
-	memcpy((void *)(uintptr_t)sge[0].addr, raw, sge[0].length);
-	memcpy((void *)(uintptr_t)sge[1].addr, raw + sge[0].length, sge[1].length);
-	m->pending = false;
-	return rs_post_write(rs, sge, n, at, rs->peer_iomap.key,
-			     rsp_msg(RSP_IOMAP, (uint32_t)m->index), false, RSP_IOMAP_LEN);
-}
-
-int rs_iomap_flush(struct rs_sock *rs)
-{
-	struct rs_iomr *m;
-
-	for (m = rs->iomaps; m; m = m->next) {
-		if (!m->pending)
-			continue;
-		if (!rs_can_send(rs))
-			return 0; /* the caller waits and comes again */
-		if (tell(rs, m)) {
-			rs_over(rs, ECONNRESET);
-			return rs_fail(ECONNRESET);
-		}
-	}
-	return 0;
-}
-
-void rs_iomap_free(struct rs_sock *rs)
-{
-	struct rs_iomr *m;
-
-	while ((m = rs->iomaps)) {
-		rs->iomaps = m->next;
-		ibv_dereg_mr(m->mr);
-		free(m);
-	}
-}
-
-/* The lowest index not in use, or -1: the peer's table is full. */
-static int64_t free_index(const struct rs_sock *rs)
-{
-	const struct rs_iomr *m;
-	int64_t i;
-
-	for (i = 0; i < rs->peer_iomap.len; i++) {
-		for (m = rs->iomaps; m && m->index != i; m = m->next)
-			;
-		if (!m)
+	for (int i = 0; i < s->peer_iomap_size; i++)
+		if (!index_taken(s, i))
 			return i;
-	}
-	return -1;
+	return -ENOMEM;
 }
 
-static off_t map(struct rs_sock *rs, void *buf, size_t len, int prot, off_t offset)
+static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64_t offset)
 {
-	int access = IBV_ACCESS_LOCAL_WRITE | (prot & PROT_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0);
-	int64_t index = -1;
-	struct rs_iomr *m;
+	int index = remote ? free_index(s) : -1;
+	struct rs_map *m, **end = &s->maps;
 
-	if (rs->type != SOCK_STREAM || !rs->qp || prot & ~PROT_WRITE || !len || len > UINT32_MAX)
-		return rs_fail(EINVAL);
-	if (prot & PROT_WRITE) {
-		index = free_index(rs);
-		if (index < 0)
-			return rs_fail(ENOMEM);
-	}
+	if (remote && index < 0)
+		return index;
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return rs_fail(ENOMEM);
-	m->mr = ibv_reg_mr(rs->id->pd, buf, len, access);
-	if (!m->mr) {
-		free(m);
-		return -1;
-	}
-	m->offset = offset == -1 ? (uintptr_t)buf : (uint64_t)offset;
+		return -ENOMEM;
 	m->index = index;
-	m->pending = index >= 0;
-	m->next = rs->iomaps;
-	rs->iomaps = m;
-	return (off_t)m->offset;
+	m->offset = offset;
+	m->told = !remote;
+	m->mr = ibv_reg_mr(s->id->pd, buf, len,
+			   IBV_ACCESS_LOCAL_WRITE | (remote ? IBV_ACCESS_REMOTE_WRITE : 0));
+	if (!m->mr) {
+		int err = errno;
+
+		free(m);
+		return -err;
+	}
+	/* In order: the peer's table is written in the order of the calls. */
+	while (*end)
+		end = &(*end)->next;
+	*end = m;
+	if (remote)
+		atomic_store(&s->maps_pending, true);
+	return 0;
 }
 
 RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
 {
-	struct rs_sock *rs = rs_get(socket);
-	off_t rc;
+	struct rs_sock *s = rs_get(socket);
+	int r;
 
-	(void)flags;
-	if (!rs)
-		return -1;
-	pthread_mutex_lock(&rs->lock);
-	rc = map(rs, buf, len, prot, offset);
-	pthread_mutex_unlock(&rs->lock);
-	rs_put(rs);
-	return rc;
+	if (!s)
+		return rs_ret(-EBADF);
+	if (offset == -1)
+		offset = (off_t)(uintptr_t)buf;
+	if (prot & ~PROT_WRITE || !len || len > UINT32_MAX || s->type != SOCK_STREAM) {
+		r = -EINVAL;
+	} else if (s->state != RS_CONNECTED && rs_conn_step(s)) {
+		r = -ENOTCONN;
+	} else if (s->state != RS_CONNECTED) {
+		r = -ENOTCONN;
+	} else {
+		pthread_mutex_lock(&s->maps_lock);
+		r = add_map(s, buf, len, prot & PROT_WRITE, (uint64_t)offset);
+		pthread_mutex_unlock(&s->maps_lock);
+	}
+	rs_put(s);
+	return r ? (off_t)rs_ret(r) : offset;
+}
+
+static int remove_map(struct rs_sock *s, void *buf, size_t len)
+{
+	for (struct rs_map **at = &s->maps, *m; (m = *at); at = &m->next) {
+		if (m->mr->addr != buf || m->mr->length != len)
+			continue;
+		*at = m->next;
+		ibv_dereg_mr(m->mr);
+		free(m);
+		return 0;
+	}
+	return -EINVAL;
 }
 
 RS_EXPORT int riounmap(int socket, void *buf, size_t len)
 {
-	struct rs_sock *rs = rs_get(socket);
-	struct rs_iomr **at, *m = NULL;
+	struct rs_sock *s = rs_get(socket);
+	int r;
 
-	if (!rs)
-		return -1;
-	pthread_mutex_lock(&rs->lock);
-	for (at = &rs->iomaps; *at; at = &(*at)->next) {
-		if ((*at)->mr->addr != buf || (*at)->mr->length != len)
-			continue;
-		m = *at;
-		*at = m->next;
-		break;
-	}
-	pthread_mutex_unlock(&rs->lock);
-	if (m) {
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	pthread_mutex_lock(&s->maps_lock);
+	r = remove_map(s, buf, len);
+	pthread_mutex_unlock(&s->maps_lock);
+	rs_put(s);
+	return (int)rs_ret(r);
+}
+
+void rs_maps_free(struct rs_sock *s)
+{
+	while (s->maps) {
+		struct rs_map *m = s->maps;
+
+		s->maps = m->next;
 		ibv_dereg_mr(m->mr);
 		free(m);
 	}
-	rs_put(rs);
-	return m ? 0 : rs_fail(EINVAL);
 }
 
-/* The peer's memory at this offset. False: nothing is mapped there. */
-static bool find(const struct rs_sock *rs, uint64_t offset, struct rsp_iomap *ret)
+static void to_ring(struct rs_sock *s, const struct rs_piece *piece, const void *data)
 {
-	const uint8_t *p = rs->target + RSP_SGL_ENTRIES * RSP_SGE_LEN;
-	uint32_t i;
+	for (int i = 0; i < 2; i++)
+		memcpy(s->sbuf + piece->at[i], (const uint8_t *)data + (i ? piece->part[0] : 0),
+		       piece->part[i]);
+}
 
-	for (i = 0; i < rs->size.iomap; i++, p += RSP_IOMAP_LEN) {
-		rsp_iomap_load(p, ret);
-		if (offset >= ret->offset && offset - ret->offset < ret->sge.len)
-			return true;
+static int tell(struct rs_sock *s, const struct rs_map *m)
+{
+	struct rs_iomap entry = { m->offset, { (uintptr_t)m->mr->addr, m->mr->rkey,
+					       (uint32_t)m->mr->length } };
+	uint32_t nr = (uint32_t)m->index;
+	struct rs_piece piece;
+	int r;
+
+	if (s->swap)
+		entry = (struct rs_iomap){ bswap_64(entry.offset), rs_sge_swap(entry.sge) };
+	pthread_mutex_lock(&s->c);
+	if (!rs_flow_can_send(&s->flow))
+		rs_cq_drive(s);
+	r = rs_send_ready(s);
+	if (!r && !rs_flow_can_send(&s->flow))
+		r = -EAGAIN;
+	if (!r)
+		rs_flow_take_iomap(&s->flow, sizeof(entry), s->inl, &piece);
+	pthread_mutex_unlock(&s->c);
+	if (r)
+		return r;
+	to_ring(s, &piece, &entry);
+	return rs_send_piece(s, &piece, &entry, rs_msg(RS_OP_IOMAP, nr), true,
+			     s->peer_iomap + nr * sizeof(entry), s->peer_list_key);
+}
+
+/* 1 when all have been told. */
+static int tell_next(struct rs_sock *s)
+{
+	struct rs_map *m;
+	int r = 1;
+
+	pthread_mutex_lock(&s->maps_lock);
+	for (m = s->maps; m && m->told; m = m->next)
+		;
+	if (m) {
+		r = tell(s, m);
+		m->told = !r;
+	} else {
+		atomic_store(&s->maps_pending, false);
 	}
-	return false;
+	pthread_mutex_unlock(&s->maps_lock);
+	return r;
 }
 
-static bool may_write(struct rs_sock *rs)
+int rs_maps_send(struct rs_sock *s, bool nowait)
 {
-	bool told = !rs_iomap_pending(rs);
+	int r;
 
-	if (rs->closing || !rs->writable || rs->state <= RS_LISTENING)
-		return true;
-	if (rs->state != RS_OPEN)
-		return false;
-	return told ? rs->sq_free && rs->s_free >= RS_LOW : rs_can_send(rs);
+	do {
+		r = tell_next(s);
+		if (r == -EAGAIN) {
+			pthread_mutex_unlock(&s->s);
+			r = rs_wait(s, rs_test_write, nowait, -1);
+			pthread_mutex_lock(&s->s);
+		}
+	} while (!r);
+	return r < 0 ? r : 0;
 }
 
-/* 1: bytes went, 0: again, -1. lock and s_lock held. */
-static ssize_t write_some(struct rs_sock *rs, const uint8_t *buf, size_t left, uint64_t offset)
+/* c held. The entry is a snapshot of what the peer announced. */
+static const struct rs_iomap *find(struct rs_sock *s, uint64_t offset)
 {
-	uint32_t len = left < RS_LOW * 8 ? (uint32_t)left : RS_LOW * 8;
-	struct rsp_iomap m;
-	struct ibv_sge sge[2];
-	int n;
+	for (int i = 0; i < s->o.iomap_size; i++) {
+		const struct rs_iomap *m = &s->iomap[i];
 
-	if (!find(rs, offset, &m))
-		return rs_fail(EFAULT);
-	if (len > rs->s_free)
-		len = rs->s_free;
-	if (len > m.sge.len - (offset - m.offset))
-		len = (uint32_t)(m.sge.len - (offset - m.offset));
-	n = rs_ring_take(rs, len, sge);
-	memcpy((void *)(uintptr_t)sge[0].addr, buf, sge[0].length);
-	memcpy((void *)(uintptr_t)sge[1].addr, buf + sge[0].length, sge[1].length);
-	if (rs_post_plain(rs, sge, n, m.sge.addr + (offset - m.offset), m.sge.key,
-			  len <= rs->size.inline_len, len)) {
-		rs_over(rs, ECONNRESET);
-		return rs_fail(ECONNRESET);
+		if (m->sge.length && offset >= m->offset && offset - m->offset < m->sge.length)
+			return m;
 	}
-	return len;
+	return NULL;
 }
 
-static ssize_t write_map(struct rs_sock *rs, const uint8_t *buf, size_t count, uint64_t offset,
+static const struct rs_iomap *find_driving(struct rs_sock *s, uint64_t offset)
+{
+	const struct rs_iomap *m = find(s, offset);
+
+	if (!m) {
+		rs_cq_drive(s);
+		m = find(s, offset);
+	}
+	return m;
+}
+
+static int write_some(struct rs_sock *s, const uint8_t *buf, size_t want, uint64_t offset,
+		      uint32_t *ret_sent)
+{
+	const struct rs_iomap *m;
+	struct rs_piece piece;
+	uint64_t remote = 0;
+	uint32_t key = 0;
+	int r;
+
+	pthread_mutex_lock(&s->c);
+	if (!rs_flow_can_write(&s->flow))
+		rs_cq_drive(s);
+	m = find_driving(s, offset);
+	r = rs_send_ready(s);
+	if (!r && !m)
+		r = -EINVAL;
+	if (!r && !rs_flow_can_write(&s->flow))
+		r = -EAGAIN;
+	if (!r) {
+		uint64_t left = m->offset + m->sge.length - offset;
+
+		remote = m->sge.addr + (offset - m->offset);
+		key = m->sge.key;
+		rs_flow_take_write(&s->flow, want < left ? want : (size_t)left, s->inl, &piece);
+	}
+	pthread_mutex_unlock(&s->c);
+	if (r)
+		return r;
+	to_ring(s, &piece, buf);
+	*ret_sent = piece.length;
+	return rs_send_piece(s, &piece, buf, 0, false, remote, key);
+}
+
+static bool test_room(struct rs_sock *s)
+{
+	return rs_flow_can_write(&s->flow) || !s->wr_open;
+}
+
+static ssize_t write_all(struct rs_sock *s, const uint8_t *buf, size_t len, uint64_t offset,
 			 int flags)
 {
-	uint64_t until = rs->nonblock || flags & MSG_DONTWAIT ? 0 : RS_FOREVER;
-	size_t done = 0;
-	ssize_t n = 0;
+	bool nowait = rs_nowait(s, flags);
+	size_t done = 0, step = RS_SEND_FIRST;
+	uint32_t sent;
+	int r = 0;
 
-	while (done < count) {
-		pthread_mutex_lock(&rs->lock);
-		n = rs_wait(rs, may_write, until);
-		pthread_mutex_unlock(&rs->lock);
-		if (n)
-			break;
-		pthread_mutex_lock(&rs->s_lock);
-		pthread_mutex_lock(&rs->lock);
-		if (rs->state != RS_OPEN || !rs->writable)
-			n = rs_fail(rs->state <= RS_LISTENING ? ENOTCONN : ECONNRESET);
-		else if (rs_iomap_pending(rs))
-			n = rs_iomap_flush(rs);
-		else if (may_write(rs))
-			n = write_some(rs, buf + done, count - done, offset + done);
-		pthread_mutex_unlock(&rs->lock);
-		pthread_mutex_unlock(&rs->s_lock);
-		if (n < 0)
-			break;
-		done += (size_t)n;
+	pthread_mutex_lock(&s->s);
+	if (atomic_load(&s->maps_pending))
+		r = rs_maps_send(s, nowait);
+	while (!r && done < len) {
+		r = write_some(s, buf + done, len - done < step ? len - done : step, offset + done,
+			       &sent);
+		if (!r) {
+			done += sent;
+			step = step < RS_SEND_MAX ? step * 2 : step;
+		} else if (r == -EAGAIN && !(nowait && done)) {
+			pthread_mutex_unlock(&s->s);
+			r = rs_wait(s, test_room, nowait, -1);
+			pthread_mutex_lock(&s->s);
+		}
 	}
-	/* Nothing mapped there is a short count and no error. */
-	return done || (n < 0 && errno == EFAULT) ? (ssize_t)done : n;
+	pthread_mutex_unlock(&s->s);
+	return done ? (ssize_t)done : r;
 }
 
 RS_EXPORT size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int flags)
 {
-	struct rs_sock *rs = rs_get(socket);
-	ssize_t rc;
+	struct rs_sock *s = rs_get(socket);
+	ssize_t r;
 
-	if (!rs)
-		return (size_t)-1;
-	rc = rs->type == SOCK_STREAM ? write_map(rs, buf, count, (uint64_t)offset, flags) :
-				       rs_fail(EOPNOTSUPP);
-	rs_put(rs);
-	return (size_t)rc;
+	if (!s)
+		return (size_t)rs_ret(-EBADF);
+	r = s->type == SOCK_STREAM ? rs_conn_wait(s, flags) : -EINVAL;
+	if (!r)
+		r = write_all(s, buf, count, (uint64_t)offset, flags);
+	rs_put(s);
+	return (size_t)rs_ret(r);
 }

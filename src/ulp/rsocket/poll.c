@@ -1,267 +1,275 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* rpoll() and rselect() over sockets of ours and ordinary descriptors at once. */
-#include "ulp/rsocket/rs.h"
+/*
+ * rpoll: rsockets and ordinary descriptors together. Look; if nothing, spin for a moment; then arm
+ * every rsocket, enter its list of sleepers, look once more and sleep in one poll() on the real
+ * descriptors behind them all. The sleep is a cancellation point and holds only references.
+ */
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
-#include <poll.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define ON_STACK 32
+#include <rdma/rsocket.h>
 
-static short stream_events(struct rs_sock *rs, short events)
+static short stream_events(struct rs_sock *s, short events)
 {
-	short got = 0;
+	short re = 0;
 
-	switch (rs->state) {
-	case RS_IDLE:
-		return (short)(POLLHUP | (events & POLLOUT));
-	case RS_LISTENING:
-		return rs->request ? events & POLLIN : 0;
-	case RS_OPEN:
-		if (rs->r_ready || !rs->readable)
-			got |= POLLIN | POLLRDNORM;
-		if (!rs->readable)
-			got |= POLLRDHUP;
-		if (!rs->writable || (events & POLLOUT && rs_can_send(rs)))
-			got |= POLLOUT | POLLWRNORM;
-		return got & events;
-	case RS_OVER:
-		got = POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLRDHUP;
-		return (short)((got & events) | POLLHUP | (rs->error ? POLLERR : 0));
-	default:
-		return rs->r_ready ? events & (POLLIN | POLLRDNORM) : 0;
-	}
+	if (s->state < RS_CONNECTED)
+		return 0;
+	if (rs_test_read(s))
+		re |= POLLIN | POLLRDNORM;
+	if (rs_test_write(s))
+		re |= POLLOUT | POLLWRNORM;
+	if (!s->rd_open)
+		re |= POLLRDHUP;
+	re &= events;
+	if (s->state != RS_CONNECTED)
+		re |= s->state == RS_GONE ? POLLHUP : POLLERR | POLLHUP;
+	return re;
 }
 
-short rs_revents(struct rs_sock *rs, short events)
+short rs_poll_events(struct rs_sock *s, short events)
 {
-	short got = 0;
+	short re;
 
-	if (rs->type == SOCK_STREAM)
-		return stream_events(rs, events);
-	if (events & POLLIN && rs_dg_can_recv(rs))
-		got |= POLLIN;
-	if (events & POLLOUT && rs_dg_can_send(rs))
-		got |= POLLOUT;
-	return (short)(got | (rs->error ? POLLERR : 0));
+	if (s->type == SOCK_STREAM && s->state == RS_LISTENING)
+		return rs_listen_look(s) ? events & (POLLIN | POLLRDNORM) : 0;
+	if (rs_opening(s->state))
+		rs_conn_step(s);
+	pthread_mutex_lock(&s->c);
+	rs_cq_drive(s);
+	re = s->dg ? rs_dgram_events(s, events) : stream_events(s, events);
+	pthread_mutex_unlock(&s->c);
+	if (re || s->state != RS_CONNECTED)
+		return re;
+	rs_conn_look(s, false);
+	if (s->state == RS_CONNECTED)
+		return 0;
+	pthread_mutex_lock(&s->c);
+	re = stream_events(s, events);
+	pthread_mutex_unlock(&s->c);
+	return re;
 }
 
-struct set {
-	struct pollfd *fds; /* the program's */
-	struct pollfd *real;
-	struct rs_sock **rs; /* NULL: an ordinary descriptor */
-	nfds_t n;
+struct entry {
+	struct rs_sock *sock;           /* NULL: an ordinary descriptor */
+	struct rs_nap nap;
 };
 
-static short look_at(struct rs_sock *rs, short events, bool woken)
+/* One call of rpoll. Two descriptors an entry, and one for our own eventfd. */
+struct round {
+	struct pollfd *fds;
+	nfds_t nr;
+	struct entry *entries;
+	struct pollfd *real;
+	void *block;
+	int efd;
+	bool plain;                     /* there is an ordinary descriptor */
+};
+
+static int open_round(struct round *r, struct pollfd *fds, nfds_t nr)
 {
-	short got;
-
-	pthread_mutex_lock(&rs->lock);
-	rs_look(rs, woken);
-	got = rs_revents(rs, events);
-	pthread_mutex_unlock(&rs->lock);
-	return got;
-}
-
-/* Without sleeping. Number of descriptors with events, or -1. */
-static int check(struct set *s, bool ordinary)
-{
-	int count = 0;
-	nfds_t i;
-
-	for (i = 0; i < s->n; i++) {
-		s->fds[i].revents = 0;
-		if (s->rs[i])
-			s->fds[i].revents = look_at(s->rs[i], s->fds[i].events, false);
-		else if (ordinary && s->fds[i].fd >= 0 && poll(&s->fds[i], 1, 0) < 0)
-			return -1;
-		count += !!s->fds[i].revents;
+	*r = (struct round){ .fds = fds, .nr = nr, .efd = -1 };
+	if (nr > INT_MAX / 4)
+		return -EINVAL;
+	r->block = calloc(1, nr * sizeof(*r->entries) + (2 * nr + 1) * sizeof(*r->real));
+	if (!r->block)
+		return -ENOMEM;
+	r->entries = r->block;
+	r->real = (struct pollfd *)(r->entries + nr);
+	for (nfds_t i = 0; i < nr; i++) {
+		r->entries[i].sock = fds[i].fd < 0 ? NULL : rs_get(fds[i].fd);
+		r->plain |= !r->entries[i].sock && fds[i].fd >= 0;
 	}
-	return count;
+	return 0;
 }
 
-static void begin(struct set *s, int *timeout)
+static void get_up(struct round *r)
 {
-	nfds_t i;
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
 
-	for (i = 0; i < s->n; i++) {
-		s->real[i] = s->fds[i];
-		s->real[i].revents = 0;
-		if (!s->rs[i])
+		if (!s)
 			continue;
-		pthread_mutex_lock(&s->rs[i]->lock);
-		rs_sleep_begin(s->rs[i]);
-		rs_look(s->rs[i], false);
-		if (rs_revents(s->rs[i], s->fds[i].events))
-			*timeout = 0;
-		pthread_mutex_unlock(&s->rs[i]->lock);
-		s->real[i].fd = s->rs[i]->fd;
-		s->real[i].events = POLLIN;
+		pthread_mutex_lock(&s->c);
+		rs_nap_leave(&r->entries[i].nap);
+		pthread_mutex_unlock(&s->c);
 	}
 }
 
-static int end(struct set *s)
+static void close_round(void *arg)
 {
-	int count = 0;
-	nfds_t i;
+	struct round *r = arg;
 
-	for (i = 0; i < s->n; i++) {
-		if (!s->rs[i]) {
-			s->fds[i].revents = s->real[i].revents;
-		} else {
-			pthread_mutex_lock(&s->rs[i]->lock);
-			rs_sleep_end(s->rs[i]);
-			rs_look(s->rs[i], s->real[i].revents);
-			s->fds[i].revents = rs_revents(s->rs[i], s->fds[i].events);
-			pthread_mutex_unlock(&s->rs[i]->lock);
-		}
-		count += !!s->fds[i].revents;
+	get_up(r);
+	for (nfds_t i = 0; i < r->nr; i++)
+		if (r->entries[i].sock)
+			rs_put(r->entries[i].sock);
+	if (r->efd >= 0)
+		rs_nap_fd_put(r->efd);
+	free(r->block);
+}
+
+static int look_plain(struct round *r)
+{
+	int n, state = rs_cancel_off();
+
+	for (nfds_t i = 0; i < r->nr; i++)
+		r->real[i] = (struct pollfd){ r->entries[i].sock ? -1 : r->fds[i].fd,
+					      r->fds[i].events, 0 };
+	n = poll(r->real, r->nr, 0);
+	rs_cancel_back(state);
+	if (n < 0)
+		return -errno;
+	for (nfds_t i = 0; i < r->nr; i++)
+		if (!r->entries[i].sock)
+			r->fds[i].revents = r->real[i].revents;
+	return n;
+}
+
+/* How many have something to say. */
+static int look(struct round *r)
+{
+	int nr = 0;
+
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+
+		r->fds[i].revents = s ? rs_poll_events(s, r->fds[i].events) : 0;
+		nr += r->fds[i].revents != 0;
 	}
-	return count;
+	if (r->plain) {
+		int n = look_plain(r);
+
+		return n < 0 ? n : nr + n;
+	}
+	return nr;
 }
 
-static int sleep_once(struct set *s, uint64_t until)
+/* Tells the events that come from now on; what came before is seen by the look that follows. */
+static int lie_down(struct round *r, int *timeout_ms)
 {
-	uint64_t now = rs_now_us();
-	int ms = (int)rs_wake_ms, rc, err, count;
+	if (r->efd < 0)
+		r->efd = rs_nap_fd_get();
+	if (r->efd < 0)
+		return r->efd;
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+		int keep;
 
-	if (until != RS_FOREVER && until <= now)
-		ms = 0;
-	else if (until != RS_FOREVER && until - now < (uint64_t)ms * 1000)
-		ms = (int)((until - now + 999) / 1000);
-	begin(s, &ms);
-	rc = poll(s->real, s->n, ms);
-	err = errno;
-	count = end(s);
-	errno = err;
-	return count || rc >= 0 ? count : -1;
+		if (!s)
+			continue;
+		pthread_mutex_lock(&s->c);
+		rs_cq_arm(s);
+		if (!r->entries[i].nap.prev)
+			rs_nap_enter(&s->naps, &r->entries[i].nap, r->efd);
+		keep = rs_keep_wait(s);
+		pthread_mutex_unlock(&s->c);
+		if (keep >= 0 && (*timeout_ms < 0 || keep < *timeout_ms))
+			*timeout_ms = keep;
+	}
+	return 0;
 }
 
-static int wait_for(struct set *s, int timeout)
+static void fill(struct round *r)
 {
-	uint64_t start = rs_now_us(), until = RS_FOREVER, now;
-	int rc = check(s, true);
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+		struct pollfd *real = &r->real[2 * i];
+		int fd[2] = { r->fds[i].fd, -1 };
 
-	if (rc || !timeout)
-		return rc;
-	if (timeout > 0)
-		until = start + (uint64_t)timeout * 1000;
+		if (s)
+			rs_fds(s, fd);
+		/* A full list of requests that nobody asks for must not keep us awake. */
+		if (s && s->state == RS_LISTENING && !(r->fds[i].events & (POLLIN | POLLRDNORM)))
+			fd[1] = -1;
+		real[0] = (struct pollfd){ fd[0], s ? POLLIN : r->fds[i].events, 0 };
+		real[1] = (struct pollfd){ fd[1], POLLIN, 0 };
+	}
+	r->real[2 * r->nr] = (struct pollfd){ r->efd, POLLIN, 0 };
+}
+
+static int sleep_now(struct round *r, int timeout_ms)
+{
+	int n;
+
+	pthread_cleanup_push(close_round, r);
+	n = poll(r->real, 2 * r->nr + 1, timeout_ms);
+	pthread_cleanup_pop(0);
+	return n < 0 ? -errno : n;
+}
+
+/* Lists are left and the eventfd goes back empty before the next round uses it. */
+static void rise(struct round *r)
+{
+	get_up(r);
+	if (r->real[2 * r->nr].revents) {
+		rs_nap_fd_put(r->efd);
+		r->efd = -1;
+	}
+	for (nfds_t i = 0; i < r->nr; i++)
+		if (r->entries[i].sock)
+			rs_ready(r->entries[i].sock, r->real[2 * i].revents,
+				 r->real[2 * i + 1].revents);
+}
+
+static int wait_ms(uint64_t end)
+{
+	uint64_t now = rs_now(), wake = rs_conf()->wake_ms, left;
+
+	if (end == UINT64_MAX)
+		return wake ? (int)wake : -1;
+	left = now < end ? (end - now + 999) / 1000 : 0;
+	return (int)(wake && left > wake ? wake : left);
+}
+
+static int sleep_round(struct round *r, uint64_t end)
+{
+	int ms = wait_ms(end), n = lie_down(r, &ms);
+
+	if (!n)
+		n = look(r);
+	if (n)
+		return n;
+	fill(r);
+	n = sleep_now(r, ms);
+	if (n < 0)
+		return n;
+	rise(r);
+	return 0;
+}
+
+static int poll_all(struct round *r, int timeout_ms)
+{
+	uint64_t start = rs_now(), spin = start + rs_conf()->polling_us;
+	uint64_t end = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
+	int n;
+
 	do {
-		rc = check(s, false);
-		now = rs_now_us();
-	} while (!rc && now - start < rs_poll_us && now < until);
-	while (!rc) {
-		rc = sleep_once(s, until);
-		if (!rc && until != RS_FOREVER && rs_now_us() >= until)
+		n = look(r);
+	} while (!n && timeout_ms && rs_now() < spin);
+	while (!n && timeout_ms) {
+		n = sleep_round(r, end);
+		if (!n)
+			n = look(r);
+		if (!n && rs_now() >= end)
 			break;
 	}
-	return rc;
-}
-
-static bool any_of_ours(const struct pollfd *fds, nfds_t n)
-{
-	nfds_t i;
-
-	for (i = 0; i < n; i++)
-		if (rs_is(fds[i].fd))
-			return true;
-	return false;
+	return n;
 }
 
 RS_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 {
-	struct pollfd few_real[ON_STACK];
-	struct rs_sock *few[ON_STACK];
-	struct set s = { fds, few_real, few, nfds };
-	int rc = -1, kept;
-	nfds_t i;
+	struct round r;
+	int n = open_round(&r, fds, nfds);
 
-	if (!any_of_ours(fds, nfds))
-		return poll(fds, nfds, timeout);
-	if (nfds > ON_STACK) {
-		s.real = calloc(nfds, sizeof(*s.real));
-		s.rs = calloc(nfds, sizeof(struct rs_sock *));
+	if (!n) {
+		n = poll_all(&r, timeout);
+		close_round(&r);
 	}
-	if (s.real && s.rs) {
-		kept = errno;
-		for (i = 0; i < nfds; i++)
-			s.rs[i] = rs_get(fds[i].fd);
-		errno = kept;
-		rc = wait_for(&s, timeout);
-		for (i = 0; i < nfds; i++)
-			if (s.rs[i])
-				rs_put(s.rs[i]);
-	}
-	if (nfds > ON_STACK) {
-		kept = errno;
-		free(s.real);
-		free(s.rs);
-		errno = kept;
-	}
-	return rc;
-}
-
-static short wanted(int fd, fd_set *r, fd_set *w, fd_set *e)
-{
-	return (short)((r && FD_ISSET(fd, r) ? POLLIN : 0) | (w && FD_ISSET(fd, w) ? POLLOUT : 0) |
-		       (e && FD_ISSET(fd, e) ? POLLPRI : 0));
-}
-
-static int mark(fd_set *set, int fd, bool asked, bool on)
-{
-	if (!asked)
-		return 0;
-	if (on)
-		FD_SET(fd, set);
-	else
-		FD_CLR(fd, set);
-	return on;
-}
-
-static int report(const struct pollfd *p, fd_set *r, fd_set *w, fd_set *e)
-{
-	return mark(r, p->fd, p->events & POLLIN, p->revents & (POLLIN | POLLHUP | POLLERR)) +
-	       mark(w, p->fd, p->events & POLLOUT, p->revents & (POLLOUT | POLLERR)) +
-	       mark(e, p->fd, p->events & POLLPRI, p->revents & POLLPRI);
-}
-
-static int to_ms(const struct timeval *t)
-{
-	if (!t)
-		return -1;
-	if (t->tv_sec > 2000000)
-		return 2000000000;
-	return (int)(t->tv_sec * 1000 + (t->tv_usec + 999) / 1000);
-}
-
-RS_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
-		      struct timeval *timeout)
-{
-	struct pollfd *p;
-	nfds_t n = 0, i;
-	int fd, rc, count = 0;
-
-	if (nfds < 0 || nfds > FD_SETSIZE)
-		return rs_fail(EINVAL);
-	p = calloc(nfds ? (size_t)nfds : 1, sizeof(*p));
-	if (!p)
-		return rs_fail(ENOMEM);
-	for (fd = 0; fd < nfds; fd++) {
-		p[n].fd = fd;
-		p[n].events = wanted(fd, readfds, writefds, exceptfds);
-		n += !!p[n].events;
-	}
-	rc = rpoll(p, n, to_ms(timeout));
-	for (i = 0; rc > 0 && i < n; i++)
-		if (p[i].revents & POLLNVAL)
-			rc = rs_fail(EBADF);
-	for (i = 0; rc >= 0 && i < n; i++)
-		count += report(&p[i], readfds, writefds, exceptfds);
-	fd = errno;
-	free(p);
-	errno = fd;
-	return rc < 0 ? -1 : count;
+	return (int)rs_ret(n);
 }

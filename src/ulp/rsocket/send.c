@@ -1,224 +1,149 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Bytes out: copied to the sending ring, written to where the peer lent room, announced. */
-#include "ulp/rsocket/rs.h"
+/*
+ * Sending on a stream: copy into the send ring (or inline), write to the peer, announce. The first
+ * piece of a large send is small and each next one twice as large, so that the wire starts early.
+ */
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <string.h>
 
-ssize_t rs_iov_len(const struct iovec *iov, int n)
+#define INLINE_MAX 512u
+
+size_t rs_iov_length(const struct iovec *iov, int nr)
 {
 	size_t sum = 0;
-	int i;
 
-	if (n < 0 || n > IOV_MAX || (n && !iov))
-		return rs_fail(EINVAL);
-	for (i = 0; i < n; i++) {
-		if (iov[i].iov_len > (size_t)SSIZE_MAX - sum)
-			return rs_fail(EINVAL);
+	for (int i = 0; i < nr; i++)
 		sum += iov[i].iov_len;
-	}
-	return (ssize_t)sum;
+	return sum;
 }
 
-/* Where in the program's vector we are. */
-struct cursor {
-	const struct iovec *iov;
-	size_t off;
-};
-
-static void gather(uint8_t *to, struct cursor *c, size_t len)
+static size_t run(struct rs_cursor *cur, size_t len)
 {
-	size_t part;
+	while (cur->at == cur->iov->iov_len) {
+		cur->iov++;
+		cur->at = 0;
+	}
+	return cur->iov->iov_len - cur->at < len ? cur->iov->iov_len - cur->at : len;
+}
 
-	for (; len; len -= part, to += part) {
-		while (c->off == c->iov->iov_len) {
-			c->iov++;
-			c->off = 0;
-		}
-		part = c->iov->iov_len - c->off;
-		if (part > len)
-			part = len;
-		memcpy(to, (const uint8_t *)c->iov->iov_base + c->off, part);
-		c->off += part;
+void rs_cursor_out(struct rs_cursor *cur, void *to, size_t len)
+{
+	for (uint8_t *p = to; len;) {
+		size_t n = run(cur, len);
+
+		memcpy(p, (const uint8_t *)cur->iov->iov_base + cur->at, n);
+		cur->at += n;
+		p += n;
+		len -= n;
 	}
 }
 
-/* A chunk no longer than this, so that several are under way in one ring. */
-static uint32_t chunk_len(const struct rs_sock *rs, size_t left)
+void rs_cursor_in(struct rs_cursor *cur, const void *from, size_t len)
 {
-	uint32_t len = rs->size.smem / 4;
+	for (const uint8_t *p = from; len;) {
+		size_t n = run(cur, len);
 
-	if (len < RS_LOW)
-		len = RS_LOW;
-	if (len > RS_TRANSFER)
-		len = RS_TRANSFER;
-	if (len > rs->room.len)
-		len = rs->room.len;
-	if (len > rs->s_free)
-		len = rs->s_free;
-	return left < len ? (uint32_t)left : len;
+		memcpy((uint8_t *)cur->iov->iov_base + cur->at, p, n);
+		cur->at += n;
+		p += n;
+		len -= n;
+	}
 }
 
-int rs_ring_take(struct rs_sock *rs, uint32_t len, struct ibv_sge sge[2])
+int rs_send_ready(struct rs_sock *s)
 {
-	uint32_t first = rs->size.smem - rs->s_head;
+	int err;
 
-	if (first > len)
-		first = len;
-	sge[0] = (struct ibv_sge){ (uintptr_t)rs->sbuf + rs->s_head, first, rs->s_mr->lkey };
-	sge[1] = (struct ibv_sge){ (uintptr_t)rs->sbuf, len - first, rs->s_mr->lkey };
-	rs->s_head = first < len ? len - first : rs->s_head + first;
-	if (rs->s_head == rs->size.smem)
-		rs->s_head = 0;
-	return first < len ? 2 : 1;
+	if (s->state == RS_CONNECTED)
+		return s->wr_open ? 0 : -EPIPE;
+	if (s->state < RS_CONNECTED)
+		return -ENOTCONN;
+	err = rs_take_err(s);
+	return err ? -err : s->state == RS_REFUSED ? -ENOTCONN : -ECONNRESET;
 }
 
-/* s_lock and lock held; the latter is given up while the bytes are copied. What may be written
- * only grows meanwhile. False: the connection is no longer what it was. */
-static bool send_chunk(struct rs_sock *rs, struct cursor *c, uint32_t len)
+/* Copies are made by the caller; c is taken here. Inline data is the caller's until then. */
+int rs_send_piece(struct rs_sock *s, const struct rs_piece *piece, const void *inl_data,
+		  uint32_t msg, bool message, uint64_t remote, uint32_t key)
 {
-	struct ibv_sge sge[2];
-	struct rsp_sge to;
-	int n;
+	uint32_t ring = piece->part[0] + piece->part[1];
+	struct ibv_sge sg[2];
+	int nr = 0, r, flags = ring ? 0 : IBV_SEND_INLINE;
 
-	n = rs_ring_take(rs, len, sge);
-	pthread_mutex_unlock(&rs->lock);
-	gather((uint8_t *)(uintptr_t)sge[0].addr, c, sge[0].length);
-	gather((uint8_t *)(uintptr_t)sge[1].addr, c, sge[1].length);
-	pthread_mutex_lock(&rs->lock);
-	if (rs->state != RS_OPEN || !rs->writable)
-		return false;
-	to = rs->room;
-	rs->room.addr += len;
-	rs->room.len -= len;
-	if (!rs_post_write(rs, sge, n, to.addr, to.key, rsp_msg(RSP_DATA, len),
-			   len <= rs->size.inline_len, len))
-		return true;
-	rs_over(rs, ECONNRESET);
-	return false;
-}
-
-static bool may_go_on(struct rs_sock *rs)
-{
-	return rs->closing || !rs->writable || rs->state == RS_IDLE ||
-	       rs->state == RS_LISTENING || (rs->state == RS_OPEN && rs_can_send(rs));
-}
-
-static int why_not(struct rs_sock *rs)
-{
-	int err = rs->error;
-
-	rs->error = 0;
-	if (err)
-		return rs_fail(err);
-	if (rs->state == RS_IDLE || rs->state == RS_LISTENING)
-		return rs_fail(ENOTCONN);
-	return rs_fail(rs->peer_done ? ECONNRESET : EPIPE);
-}
-
-/* Gives both locks up to sleep, so that another sender can be served or refused. */
-static int wait_for_room(struct rs_sock *rs, bool nonblock)
-{
-	int rc, err;
-
-	rs_look(rs, false);
-	if (may_go_on(rs))
-		return 0;
-	pthread_mutex_unlock(&rs->s_lock);
-	rc = rs_wait(rs, may_go_on, nonblock ? 0 : RS_FOREVER);
-	err = errno;
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_lock(&rs->s_lock);
-	pthread_mutex_lock(&rs->lock);
-	errno = err;
-	return rc;
-}
-
-ssize_t rs_sendv(struct rs_sock *rs, const struct iovec *iov, int n, int flags)
-{
-	bool nonblock = rs->nonblock || flags & MSG_DONTWAIT;
-	ssize_t total = rs_iov_len(iov, n), done = 0;
-	struct cursor c = { iov, 0 };
-	uint32_t len;
-	int rc = 0;
-
-	if (total < 0)
-		return -1;
-	if (flags & MSG_OOB)
-		return rs_fail(EOPNOTSUPP);
-	pthread_mutex_lock(&rs->s_lock);
-	pthread_mutex_lock(&rs->lock);
-	do {
-		rc = wait_for_room(rs, nonblock);
-		if (rc)
-			break;
-		if (rs->state != RS_OPEN || !rs->writable || rs->closing) {
-			rc = why_not(rs);
-			break;
-		}
-		if (rs_iomap_pending(rs)) {
-			rc = rs_iomap_flush(rs);
-			continue;
-		}
-		if (!total || !rs_can_send(rs))
-			continue;
-		len = chunk_len(rs, (size_t)(total - done));
-		if (send_chunk(rs, &c, len))
-			done += len;
-	} while (!rc && done < total);
-	pthread_mutex_unlock(&rs->lock);
-	pthread_mutex_unlock(&rs->s_lock);
-	return done || !rc ? done : -1;
-}
-
-static ssize_t send_any(int socket, const struct iovec *iov, int n, int flags,
-			const struct sockaddr *to, socklen_t to_len)
-{
-	struct rs_sock *rs = rs_get(socket);
-	ssize_t rc;
-
-	if (!rs)
-		return -1;
-	if (rs->type == SOCK_DGRAM)
-		rc = rs_dg_send(rs, iov, n, flags, to, to_len);
+	if (!ring)
+		sg[nr++] = (struct ibv_sge){ (uintptr_t)inl_data, piece->length, 0 };
+	for (int i = 0; i < 2 && piece->part[i]; i++)
+		sg[nr++] = (struct ibv_sge){ (uintptr_t)s->sbuf + piece->at[i], piece->part[i],
+					     s->smr->lkey };
+	pthread_mutex_lock(&s->c);
+	if (message)
+		r = rs_post_write_message(s, sg, nr, msg, RS_WR_DATA | ring, remote, key, flags);
 	else
-		rc = rs_sendv(rs, iov, n, flags);
-	rs_put(rs);
-	return rc;
+		r = rs_post_write(s, sg, nr, RS_WR_DATA | ring, remote, key, flags);
+	if (r) {
+		if (s->state == RS_CONNECTED)
+			rs_end(s, RS_BROKEN, -r);
+		r = rs_send_ready(s);
+	}
+	pthread_mutex_unlock(&s->c);
+	return r;
 }
 
-RS_EXPORT ssize_t rsend(int socket, const void *buf, size_t len, int flags)
+static int send_some(struct rs_sock *s, struct rs_cursor *cur, size_t want, uint32_t *ret_sent)
 {
-	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	uint8_t small[INLINE_MAX];
+	uint32_t inl = s->inl < INLINE_MAX ? s->inl : INLINE_MAX;
+	struct rs_piece piece;
+	int r;
 
-	return send_any(socket, &iov, 1, flags, NULL, 0);
+	pthread_mutex_lock(&s->c);
+	if (!rs_flow_can_send(&s->flow))
+		rs_cq_drive(s);
+	r = rs_send_ready(s);
+	if (!r && !rs_flow_can_send(&s->flow))
+		r = -EAGAIN;
+	if (!r)
+		rs_flow_take(&s->flow, want, inl, &piece);
+	pthread_mutex_unlock(&s->c);
+	if (r)
+		return r;
+	if (piece.length <= inl)
+		rs_cursor_out(cur, small, piece.length);
+	for (int i = 0; i < 2; i++)
+		rs_cursor_out(cur, s->sbuf + piece.at[i], piece.part[i]);
+	*ret_sent = piece.length;
+	return rs_send_piece(s, &piece, small, rs_msg(RS_OP_DATA, piece.length), true,
+			     piece.remote, piece.key);
 }
 
-RS_EXPORT ssize_t rsendto(int socket, const void *buf, size_t len, int flags,
-			  const struct sockaddr *dest_addr, socklen_t addrlen)
+ssize_t rs_stream_send(struct rs_sock *s, const struct iovec *iov, int nr, int flags)
 {
-	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct rs_cursor cur = { .iov = iov };
+	size_t len = rs_iov_length(iov, nr), done = 0, step = RS_SEND_FIRST;
+	bool nowait = rs_nowait(s, flags);
+	uint32_t sent;
+	int r;
 
-	return send_any(socket, &iov, 1, flags, dest_addr, addrlen);
-}
-
-RS_EXPORT ssize_t rsendmsg(int socket, const struct msghdr *msg, int flags)
-{
-	if (msg->msg_control && msg->msg_controllen)
-		return rs_fail(ENOTSUP);
-	if (msg->msg_iovlen > IOV_MAX)
-		return rs_fail(EMSGSIZE);
-	return send_any(socket, msg->msg_iov, (int)msg->msg_iovlen, flags, msg->msg_name,
-			msg->msg_namelen);
-}
-
-RS_EXPORT ssize_t rwrite(int socket, const void *buf, size_t count)
-{
-	return rsend(socket, buf, count, 0);
-}
-
-RS_EXPORT ssize_t rwritev(int socket, const struct iovec *iov, int iovcnt)
-{
-	return send_any(socket, iov, iovcnt, 0, NULL, 0);
+	if (flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	r = rs_conn_wait(s, flags);
+	if (r)
+		return r;
+	pthread_mutex_lock(&s->s);
+	if (atomic_load(&s->maps_pending))
+		r = rs_maps_send(s, nowait);
+	while (!r && done < len) {
+		r = send_some(s, &cur, len - done < step ? len - done : step, &sent);
+		if (!r) {
+			done += sent;
+			step = step < RS_SEND_MAX ? step * 2 : step;
+		} else if (r == -EAGAIN && !(nowait && done)) {
+			pthread_mutex_unlock(&s->s);
+			r = rs_wait(s, rs_test_write, nowait, -1);
+			pthread_mutex_lock(&s->s);
+		}
+	}
+	pthread_mutex_unlock(&s->s);
+	return done ? (ssize_t)done : r;
 }

@@ -1,140 +1,157 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which descriptors are sockets of ours. Two levels, so that a high number costs one page and
- * not a table up to it; chunks stay for the life of the process. */
-#include "ulp/rsocket/rs.h"
+/*
+ * Descriptor -> rsocket. Two levels, so that a high descriptor costs one page; slots are guarded by
+ * a few mutexes chosen by descriptor. A lookup gives a reference or nothing.
+ *
+ * After fork() the child keeps the table, but what is in it belongs to the parent: lookups find
+ * nothing, and rclose() only closes the descriptor.
+ */
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <unistd.h>
+#include <string.h>
 
-#define CHUNK  1024
-#define CHUNKS 1024
+#define PAGE_BITS 10
+#define PAGE (1u << PAGE_BITS)
+#define PAGES 1024u
+#define STRIPES 32u
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(struct rs_sock **) chunks[CHUNKS];
+struct slot {
+	struct rs_sock *sock;
+	unsigned born;
+};
 
-int rs_fail(int err)
+static pthread_mutex_t stripes[STRIPES];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct slot *_Atomic pages[PAGES];
+static atomic_uint generation;
+
+static void init_stripes(void)
 {
-	errno = err;
-	return -1;
+	for (unsigned i = 0; i < STRIPES; i++)
+		pthread_mutex_init(&stripes[i], NULL);
 }
 
-int rs_nonblock_fd(int fd)
+static void child(void)
 {
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	init_stripes();
+	rs_nap_after_fork();
+	atomic_fetch_add(&generation, 1);
 }
 
-static struct rs_sock **slot(int fd)
+static void init(void)
 {
-	struct rs_sock **chunk;
+	init_stripes();
+	pthread_atfork(NULL, NULL, child);
+}
 
-	if (fd < 0 || fd >= CHUNK * CHUNKS)
+static pthread_mutex_t *stripe(int fd)
+{
+	pthread_once(&once, init);
+	return &stripes[(unsigned)fd % STRIPES];
+}
+
+static struct slot *slot_of(int fd, bool make)
+{
+	unsigned nr = (unsigned)fd >> PAGE_BITS;
+	struct slot *page, *none = NULL;
+
+	if (fd < 0 || nr >= PAGES)
 		return NULL;
-	chunk = atomic_load_explicit(&chunks[fd / CHUNK], memory_order_acquire);
-	return chunk ? &chunk[fd % CHUNK] : NULL;
+	page = atomic_load_explicit(&pages[nr], memory_order_acquire);
+	if (!page && make) {
+		page = calloc(PAGE, sizeof(*page));
+		if (!page)
+			return NULL;
+		if (!atomic_compare_exchange_strong(&pages[nr], &none, page)) {
+			free(page);
+			page = none;
+		}
+	}
+	return page ? &page[(unsigned)fd % PAGE] : NULL;
+}
+
+struct rs_sock *rs_new(int type, int family, const struct rs_opts *from)
+{
+	struct rs_sock *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	atomic_init(&s->refs, 1);
+	s->fd = -1;
+	s->type = type;
+	s->family = family;
+	s->o = *from;
+	s->rd_open = s->wr_open = true;
+	s->last_request = &s->requests;
+	pthread_mutex_init(&s->m, NULL);
+	pthread_mutex_init(&s->s, NULL);
+	pthread_mutex_init(&s->r, NULL);
+	pthread_mutex_init(&s->c, NULL);
+	pthread_mutex_init(&s->maps_lock, NULL);
+	return s;
+}
+
+int rs_publish(struct rs_sock *s, int fd)
+{
+	pthread_mutex_t *lock = stripe(fd);
+	struct slot *slot = slot_of(fd, true);
+
+	if (!slot)
+		return fd < 0 || (unsigned)fd >> PAGE_BITS >= PAGES ? -EMFILE : -ENOMEM;
+	s->fd = fd;
+	pthread_mutex_lock(lock);
+	*slot = (struct slot){ s, atomic_load(&generation) };
+	pthread_mutex_unlock(lock);
+	return fd;
+}
+
+/* False if another thread closed it first. The table's reference is the caller's afterwards. */
+bool rs_unpublish(struct rs_sock *s)
+{
+	pthread_mutex_t *lock = stripe(s->fd);
+	struct slot *slot = slot_of(s->fd, false);
+	bool was;
+
+	pthread_mutex_lock(lock);
+	was = slot && slot->sock == s;
+	if (was)
+		slot->sock = NULL;
+	pthread_mutex_unlock(lock);
+	return was;
 }
 
 struct rs_sock *rs_get(int fd)
 {
-	struct rs_sock **at = slot(fd), *rs = NULL;
+	struct slot *slot = slot_of(fd, false);
+	struct rs_sock *s = NULL;
+	pthread_mutex_t *lock;
 
-	if (at) {
-		pthread_mutex_lock(&lock);
-		rs = *at;
-		if (rs)
-			atomic_fetch_add(&rs->refs, 1);
-		pthread_mutex_unlock(&lock);
+	if (!slot)
+		return NULL;
+	lock = stripe(fd);
+	pthread_mutex_lock(lock);
+	if (slot->sock && slot->born == atomic_load(&generation)) {
+		s = slot->sock;
+		atomic_fetch_add(&s->refs, 1);
 	}
-	if (!rs)
-		errno = EBADF;
-	return rs;
+	pthread_mutex_unlock(lock);
+	return s;
 }
 
-bool rs_is(int fd)
+bool rs_stale(int fd)
 {
-	struct rs_sock **at = slot(fd);
-	bool is;
+	struct slot *slot = slot_of(fd, false);
+	pthread_mutex_t *lock;
+	bool stale;
 
-	if (!at)
+	if (!slot)
 		return false;
-	pthread_mutex_lock(&lock);
-	is = *at;
-	pthread_mutex_unlock(&lock);
-	return is;
-}
-
-void rs_put(struct rs_sock *rs)
-{
-	int kept = errno;
-
-	if (atomic_fetch_sub(&rs->refs, 1) == 1)
-		rs_free(rs);
-	errno = kept;
-}
-
-struct rs_sock *rs_alloc(int domain, int type)
-{
-	struct rs_sock *rs = calloc(1, sizeof(*rs));
-
-	if (!rs)
-		return NULL;
-	rs->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (rs->fd < 0) {
-		free(rs);
-		return NULL;
-	}
-	rs->domain = domain;
-	rs->type = type;
-	rs->kick_fd = -1;
-	atomic_init(&rs->refs, 1);
-	pthread_mutex_init(&rs->s_lock, NULL);
-	pthread_mutex_init(&rs->r_lock, NULL);
-	pthread_mutex_init(&rs->lock, NULL);
-	rs_config(&rs->want);
-	rs->keep_idle = 7200;
-	rs->keep_intvl = 75;
-	rs->keep_cnt = 9;
-	return rs;
-}
-
-int rs_publish(struct rs_sock *rs)
-{
-	struct rs_sock **chunk;
-	int rc = 0;
-
-	if (rs->fd >= CHUNK * CHUNKS)
-		return rs_fail(EMFILE);
-	pthread_mutex_lock(&lock);
-	chunk = atomic_load(&chunks[rs->fd / CHUNK]);
-	if (!chunk) {
-		chunk = calloc(CHUNK, sizeof(*chunk));
-		atomic_store_explicit(&chunks[rs->fd / CHUNK], chunk, memory_order_release);
-	}
-	if (chunk)
-		chunk[rs->fd % CHUNK] = rs;
-	else
-		rc = rs_fail(ENOMEM);
-	pthread_mutex_unlock(&lock);
-	return rc;
-}
-
-void rs_unpublish(struct rs_sock *rs)
-{
-	struct rs_sock **at = slot(rs->fd);
-
-	pthread_mutex_lock(&lock);
-	if (at && *at == rs)
-		*at = NULL;
-	pthread_mutex_unlock(&lock);
-}
-
-int rs_watch(struct rs_sock *rs, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(rs->fd, EPOLL_CTL_ADD, fd, &ev);
+	lock = stripe(fd);
+	pthread_mutex_lock(lock);
+	stale = slot->sock && slot->born != atomic_load(&generation);
+	if (stale)
+		slot->sock = NULL;
+	pthread_mutex_unlock(lock);
+	return stale;
 }

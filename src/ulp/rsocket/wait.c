@@ -1,163 +1,177 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sleeping without losing a wake-up. Events of the completion channel wake who sleeps on the
- * descriptor; but whoever looks first takes the completions away from the others. Therefore it
- * kicks them when it found any: an eventfd in the same set, which is full until the last of
- * those who slept has looked for itself.
+ * Waiting for a stream: spin for the time the administrator set, then arm the queue, look once
+ * more and sleep on real descriptors.
+ *
+ * No wake-up is lost: what completes after arming makes the descriptor readable, and only
+ * rs_cq_event() takes that off it, waking every other sleeper as it does. The sleep is the one
+ * cancellation point; a thread cancelled there gives up its reference and holds nothing.
  */
-#include "ulp/rsocket/rs.h"
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/sock.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
-
-/* How often the connection manager is asked by one who never sleeps. */
-#define LOOK_US   1000
-#define ACK_BATCH 64
-
-uint64_t rs_now_us(void)
+bool rs_test_read(struct rs_sock *s)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	return s->flow.readable || !s->rd_open || s->shut_rd;
 }
 
-void rs_kick(struct rs_sock *rs)
+bool rs_test_write(struct rs_sock *s)
 {
-	const uint64_t one = 1;
-	int kept = errno;
-
-	if (!rs->sleepers || rs->kicked)
-		return;
-	if (rs->kick_fd < 0) {
-		rs->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (rs->kick_fd >= 0 && rs_watch(rs, rs->kick_fd)) {
-			close(rs->kick_fd);
-			rs->kick_fd = -1;
-		}
-	}
-	if (rs->kick_fd >= 0 && write(rs->kick_fd, &one, sizeof(one)) == sizeof(one))
-		rs->kicked = true;
-	errno = kept;
+	return rs_flow_can_send(&s->flow) || !s->wr_open;
 }
 
-static void arm(struct rs_sock *rs)
+bool rs_test_ctrl(struct rs_sock *s)
 {
-	if (rs->type == SOCK_DGRAM)
-		rs_dg_arm(rs);
-	else if (rs->cq && !rs->armed)
-		rs->armed = !ibv_req_notify_cq(rs->cq, 0);
+	return s->flow.ctrl || s->state != RS_CONNECTED;
 }
 
-/* Events of the completion channel. True: there were some. */
-static bool take_events(struct rs_sock *rs)
+bool rs_test_idle(struct rs_sock *s)
 {
-	struct ibv_cq *cq;
-	void *context;
-	bool any = false;
-
-	while (rs->cq_chan && !ibv_get_cq_event(rs->cq_chan, &cq, &context)) {
-		any = true;
-		rs->armed = false;
-		if (++rs->unacked == ACK_BATCH) {
-			ibv_ack_cq_events(rs->cq, rs->unacked);
-			rs->unacked = 0;
-		}
-	}
-	return any;
+	return rs_flow_idle(&s->flow) || s->state != RS_CONNECTED;
 }
 
-void rs_look(struct rs_sock *rs, bool woken)
+void rs_fds(struct rs_sock *s, int fd[2])
 {
-	enum rs_state before = rs->state;
-	uint64_t now;
-	bool any = false;
-	int kept = errno;
-
-	if (rs->type == SOCK_DGRAM) {
-		rs_dg_look(rs, woken);
+	if (s->dg) {
+		rs_dgram_fds(s, fd);
 		return;
 	}
-	if (woken)
-		any = take_events(rs);
-	any |= rs_pump(rs);
-	if (woken || (before != RS_OPEN && before != RS_OVER)) {
-		rs_conn_advance(rs);
-	} else if (before == RS_OPEN && !any) {
-		now = rs_now_us();
-		if (now - rs->looked > LOOK_US) {
-			rs->looked = now;
-			rs_conn_advance(rs);
-		}
+	fd[0] = s->comp ? s->comp->fd : -1;
+	fd[1] = s->channel->fd;
+}
+
+/* The descriptors were readable: completions, and whatever the other one stands for. */
+void rs_ready(struct rs_sock *s, bool first, bool second)
+{
+	if (first) {
+		pthread_mutex_lock(&s->c);
+		rs_cq_event(s);
+		pthread_mutex_unlock(&s->c);
 	}
-	if (any || rs->state != before)
-		rs_kick(rs);
-	errno = kept;
+	if (second && s->state == RS_LISTENING)
+		rs_listen_look(s);
+	else if (second)
+		rs_conn_look(s, true);
 }
 
-void rs_sleep_begin(struct rs_sock *rs)
+static bool look(struct rs_sock *s, rs_test_fn *test)
 {
-	rs->sleepers++;
-	arm(rs);
-}
+	bool yes;
 
-void rs_sleep_end(struct rs_sock *rs)
-{
-	uint64_t count;
-	int kept = errno;
-
-	if (!--rs->sleepers && rs->kicked) {
-		if (read(rs->kick_fd, &count, sizeof(count)) < 0)
-			count = 0; /* empty: nothing to undo */
-		rs->kicked = false;
+	pthread_mutex_lock(&s->c);
+	yes = test(s);
+	if (!yes) {
+		rs_cq_drive(s);
+		yes = test(s);
 	}
-	errno = kept;
+	pthread_mutex_unlock(&s->c);
+	return yes;
 }
 
-/* One sleep. The set is armed first and looked at once more after that. 0, 1 (look) or -1. */
-static int nap(struct rs_sock *rs, rs_test *test, uint64_t until)
+static bool spin(struct rs_sock *s, rs_test_fn *test)
 {
-	struct pollfd p = { .fd = rs->fd, .events = POLLIN };
-	uint64_t now = rs_now_us();
-	int ms = (int)rs_wake_ms, n = 0;
+	uint64_t end = rs_now() + rs_conf()->polling_us;
 
-	if (until != RS_FOREVER && until - now < (uint64_t)ms * 1000)
-		ms = (int)((until - now) / 1000) + 1;
-	rs_sleep_begin(rs);
-	rs_look(rs, false);
-	if (!test(rs)) {
-		pthread_mutex_unlock(&rs->lock);
-		n = poll(&p, 1, ms);
-		pthread_mutex_lock(&rs->lock);
+	do {
+		if (look(s, test))
+			return true;
+	} while (rs_now() < end);
+	return false;
+}
+
+struct sleeper {
+	struct rs_sock *s;
+	struct rs_nap nap;
+	int efd;
+};
+
+static void get_up(void *arg)
+{
+	struct sleeper *me = arg;
+
+	pthread_mutex_lock(&me->s->c);
+	rs_nap_leave(&me->nap);
+	pthread_mutex_unlock(&me->s->c);
+	rs_nap_fd_put(me->efd);
+}
+
+static void cancelled(void *arg)
+{
+	struct sleeper *me = arg;
+
+	get_up(me);
+	rs_put(me->s);
+}
+
+static int poll_for(struct sleeper *me, struct pollfd *fds, int timeout_ms)
+{
+	int r;
+
+	pthread_cleanup_push(cancelled, me);
+	r = poll(fds, 3, timeout_ms);
+	pthread_cleanup_pop(0);
+	return r < 0 ? -errno : r;
+}
+
+static int shorter(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* 1 if the test holds, 0 after an event worth another look. */
+static int nap(struct rs_sock *s, rs_test_fn *test, int timeout_ms)
+{
+	struct sleeper me = { .s = s, .efd = rs_nap_fd_get() };
+	struct pollfd fds[3];
+	int r = 1, fd[2];
+	bool yes;
+
+	if (me.efd < 0)
+		return me.efd;
+	pthread_mutex_lock(&s->c);
+	rs_cq_arm(s);
+	rs_cq_drive(s);
+	yes = test(s);
+	if (!yes)
+		rs_nap_enter(&s->naps, &me.nap, me.efd);
+	timeout_ms = shorter(timeout_ms, rs_keep_wait(s));
+	pthread_mutex_unlock(&s->c);
+	if (!yes) {
+		rs_fds(s, fd);
+		fds[0] = (struct pollfd){ fd[0], POLLIN, 0 };
+		fds[1] = (struct pollfd){ fd[1], POLLIN, 0 };
+		fds[2] = (struct pollfd){ me.efd, POLLIN, 0 };
+		r = poll_for(&me, fds, timeout_ms);
 	}
-	rs_sleep_end(rs);
-	rs_look(rs, true);
-	return n < 0 ? -1 : 0;
+	get_up(&me);
+	if (yes || r < 0)
+		return r;
+	rs_ready(s, fds[0].revents, fds[1].revents);
+	return 0;
 }
 
-int rs_wait(struct rs_sock *rs, rs_test *test, uint64_t until)
+int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms)
 {
-	uint64_t start = 0, now;
+	uint64_t end = timeout_ms < 0 ? UINT64_MAX : rs_now() + (uint64_t)timeout_ms * 1000;
 
+	if (look(s, test))
+		return 0;
+	if (nowait) {
+		rs_conn_look(s, false);
+		return look(s, test) ? 0 : -EAGAIN;
+	}
+	if (spin(s, test))
+		return 0;
 	for (;;) {
-		rs_look(rs, false);
-		if (test(rs))
+		uint64_t now = rs_now();
+		int left = timeout_ms < 0 ? -1 : now >= end ? 0 : (int)((end - now) / 1000 + 1);
+		int r = nap(s, test, left);
+
+		if (r)
+			return r < 0 ? r : 0;
+		if (look(s, test))
 			return 0;
-		if (!until)
-			return rs_fail(EAGAIN);
-		now = rs_now_us();
-		if (until != RS_FOREVER && now >= until)
-			return rs_fail(EAGAIN);
-		if (!start)
-			start = now;
-		if (now - start < rs_poll_us)
-			continue;
-		if (nap(rs, test, until))
-			return -1;
-		if (test(rs))
-			return 0;
+		if (!left)
+			return -ETIMEDOUT;
 	}
 }
