@@ -344,13 +344,12 @@ void cf_loop(struct cf_side *s, struct cf_side *end)
 
 void cf_stuck_pair(struct cf_side *a, struct cf_side *b, const struct cf_opt *o)
 {
-	if (!cf.iwarp) {
-		cf_pair(a, b, o);
-		return;
-	}
 	cf_side(a, o);
 	cf_side(b, o);
-	cf_stream_bare(a);
+	if (cf.iwarp)
+		cf_stream_bare(a);
+	else
+		cf_join(a, b);
 }
 
 void cf_post_stuck(struct cf_side *a, uint64_t id, bool quiet)
