@@ -24,16 +24,22 @@ bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_
 	return ut_stage_scatter(q->port->streams->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
+enum eng_verdict iwp_remote_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
+				  unsigned need, struct eng_mkey **ret_mk, uint64_t *ret_off)
+{
+	enum eng_verdict v = eng_mkey_remote(q->port->dev, q->qp->pd, q->qp, stag, to, len, need,
+					     ret_mk, ret_off);
+
+	return v == ENG_V_RX_BOUNDS && to + len < to ? ENG_V_RX_WRAP : v;
+}
+
 enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
 			    unsigned need, struct iovec *iov, int *ret_n)
 {
 	struct eng_mkey *mk;
-	enum eng_verdict v;
 	uint64_t off;
+	enum eng_verdict v = iwp_remote_right(q, stag, to, len, need, &mk, &off);
 
-	v = eng_mkey_remote(q->port->dev, q->qp->pd, q->qp, stag, to, len, need, &mk, &off);
-	if (v == ENG_V_RX_BOUNDS && to + len < to)
-		return ENG_V_RX_WRAP;
 	if (v)
 		return v;
 	*ret_n = eng_mkey_iov(mk, off, len, iov, IWP_IOV - 1);
