@@ -241,9 +241,6 @@ static void hear_terminate(int fd, int term)
 #define WRITE_ABCD "0012c14000abcd010000000000010000414243441f65e35e"
 #define READ_4 "002e41410000000000000001000000010000000000005501000000000000200000" \
 	"00000400abcd010000000000010000bac10dcc"
-#define TERM_READ_STAG "0046414700000000000000020000000100000000" "0100e000" "002e" \
-	"4141000000000000000100000001000000000000550100000000000020000000001000123400" \
-	"0000000000001000f7886818"
 #define TERM_CRC "0016414700000000000000020000000100000000200200007fe42585"
 #define SEND_BAD_CRC "001741430000000000000000000000010000000068656c6c6f000000b990b10d"
 
@@ -287,34 +284,63 @@ static void wrong_frames(void)
 	}
 }
 
-/* A Terminate that names a read ends that read with the reason; everything else is flushed. */
-static void terminated(void)
+static uint32_t crc32c(const uint8_t *p, size_t n)
 {
-	static const struct {
-		const char *frame;
-		enum ibv_wc_status first;
-	} t[] = { { TERM_READ_STAG, IBV_WC_REM_ACCESS_ERR }, { TERM_CRC, IBV_WC_WR_FLUSH_ERR } };
+	uint32_t c = UINT32_MAX;
+
+	while (n--) {
+		c ^= *p++;
+		for (int i = 0; i < 8; i++)
+			c = c >> 1 ^ (c & 1 ? 0x82f63b78 : 0);
+	}
+	return htole32(~c);
+}
+
+/* Remote protection, STag; with the headers of the Read Request. */
+static void say_refused(int fd, const uint8_t *request)
+{
+	uint8_t f[76] = { 0, 70, 0x41, 0x47, [11] = 2, [15] = 1, [20] = 0x01, 0, 0xe0, 0, 0, 46 };
+	uint32_t crc;
+
+	memcpy(f + 26, request + 2, 18 + 28);
+	crc = crc32c(f, 72);
+	memcpy(f + 72, &crc, 4);
+	CF_EQ(send(fd, f, sizeof(f), MSG_NOSIGNAL), sizeof(f));
+}
+
+/* A Terminate that names a read ends that read with the reason; everything else is flushed.
+ * named: 0 the first, 1 the second; -1: none, the Terminate is about a CRC. */
+static void terminated_for(int named)
+{
 	struct cf_opt o = cf_opt();
+	uint8_t f[2][256];
 	struct cf_side s;
+	int fd;
 
 	cf_side(&s, &o);
-	for (unsigned i = 0; i < 2; i++) {
-		int fd;
+	fd = cf_stream_bare(&s);
+	cf_recv(&s, 1, 0, 64);
+	for (int k = 0; k < 3; k++)
+		cf_post(&s, .op = IBV_WR_RDMA_READ, .id = k, .len = 16);
+	for (int k = 0; k < 2; k++)
+		CF_EQ(hear(fd, f[k], sizeof(f[k])), 52);
+	if (named < 0)
+		say(fd, TERM_CRC);
+	else
+		say_refused(fd, f[named]);
+	for (int k = 0; k < 3; k++)
+		cf_wc_at(__FILE__, __LINE__, s.scq, k, k == named ? IBV_WC_REM_ACCESS_ERR :
+			 IBV_WC_WR_FLUSH_ERR);
+	cf_wc(s.rcq, 1, WR_FLUSH_ERR);
+	cf_event(s.ctx, QP_FATAL);
+	cf_await_state(s.qp, ERR);
+	cf_no_event(s.ctx);
+}
 
-		cf_move(&s, RESET, NULL);
-		fd = cf_stream_bare(&s);
-		cf_recv(&s, 1, 0, 64);
-		for (int k = 0; k < 3; k++)
-			cf_post(&s, .op = IBV_WR_RDMA_READ, .id = 10 + k, .len = 16);
-		say(fd, t[i].frame);
-		cf_wc_at(__FILE__, __LINE__, s.scq, 10, t[i].first);
-		cf_wc(s.scq, 11, WR_FLUSH_ERR);
-		cf_wc(s.scq, 12, WR_FLUSH_ERR);
-		cf_wc(s.rcq, 1, WR_FLUSH_ERR);
-		cf_event(s.ctx, QP_FATAL);
-		cf_await_state(s.qp, ERR);
-		cf_no_event(s.ctx);
-	}
+static void terminated(void)
+{
+	for (int named = -1; named < 2; named++)
+		terminated_for(named);
 }
 
 /* FIN and reset, between frames and within one. */

@@ -136,6 +136,10 @@ enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx)
 	enum eng_verdict v;
 	int n;
 
+	/* An immediate that follows tells the length of this one, whatever was written before. */
+	if (!q->write_open)
+		q->written = 0;
+	q->write_open = !rx->last;
 	/* Of an empty one neither STag nor TO is looked at (RFC 5041 7.1). */
 	if (!rx->len)
 		return ENG_OK;

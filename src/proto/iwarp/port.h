@@ -90,7 +90,8 @@ struct iwp_qp {
 	struct eng_rwqe *rwqe;    /* the receive taken */
 	bool have_rwqe;
 	uint64_t rx_off;          /* octets of the message in it */
-	uint64_t written;         /* tagged octets since the last untagged message */
+	uint64_t written;         /* octets of the last Write since the last untagged message */
+	bool write_open;          /* more of it is to come */
 	struct iwp_answer an[IWP_RD];
 	uint32_t an_head, an_count;
 };

@@ -124,8 +124,13 @@ static int immediate(struct iwp_qp *q, const struct eng_swqe *w)
 
 static int write_imm(struct iwp_qp *q, struct eng_swqe *w)
 {
-	int r = q->off < w->length ? message(q, w, true) : 1;
+	int r = 1;
 
+	/* An empty Write goes too: without it the length of an earlier one would be told. */
+	if (!q->off || q->off < w->length)
+		r = message(q, w, true);
+	if (r > 0 && !w->length)
+		q->off = 1; /* it has gone */
 	if (r > 0)
 		r = immediate(q, w);
 	if (r > 0)
