@@ -84,7 +84,7 @@ static void golden_out(void)
 	iw_got_hex(peer, G9);
 	post(&(struct iw_op){ .code = IBV_WR_RDMA_WRITE_WITH_IMM, .flags = IBV_SEND_SOLICITED,
 			      .imm = htobe32(0x01020304) });
-	iw_got_hex(peer, G15);
+	iw_got_hex(peer, "000ec140000000000000000000000000a30572ab" G15);
 	end();
 }
 

@@ -76,6 +76,7 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 	return iwp_scatter(q, rx->off, iov, n, rx->len, rx->last) ? ENG_OK : ENG_V_LOC_FAULT;
 }
 
+/* The message does not tell whether a Write went before; the sender's verbs always have one. */
 static enum eng_verdict immediate(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct eng_cqe e = { .opcode = IBV_WC_RECV_RDMA_WITH_IMM, .wc_flags = IBV_WC_WITH_IMM,
@@ -136,10 +137,9 @@ enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx)
 	enum eng_verdict v;
 	int n;
 
-	/* An immediate that follows tells the length of this one, whatever was written before. */
-	if (!q->write_open)
+	if (q->write_over)
 		q->written = 0;
-	q->write_open = !rx->last;
+	q->write_over = rx->last;
 	/* Of an empty one neither STag nor TO is looked at (RFC 5041 7.1). */
 	if (!rx->len)
 		return ENG_OK;

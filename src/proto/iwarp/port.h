@@ -78,6 +78,7 @@ struct iwp_qp {
 	bool answers_first;       /* whose turn it is: answers or the send queue */
 	uint32_t cur;             /* send entry in work */
 	uint64_t off;             /* its octets sent */
+	bool imm_due;             /* the Write of it is out, its immediate data is not */
 	bool halted;              /* the entry at cur has a verdict */
 	uint32_t leave_at;        /* LEAVING: the tail when it began */
 	uint32_t send_msn, read_msn, resp_msn; /* next ones of QN 0, 1, 3 */
@@ -90,8 +91,8 @@ struct iwp_qp {
 	struct eng_rwqe *rwqe;    /* the receive taken */
 	bool have_rwqe;
 	uint64_t rx_off;          /* octets of the message in it */
-	uint64_t written;         /* octets of the last Write since the last untagged message */
-	bool write_open;          /* more of it is to come */
+	uint64_t written;         /* octets of the last Write, or of the one that is coming */
+	bool write_over;          /* it has ended */
 	struct iwp_answer an[IWP_RD];
 	uint32_t an_head, an_count;
 };

@@ -124,17 +124,15 @@ static int immediate(struct iwp_qp *q, const struct eng_swqe *w)
 
 static int write_imm(struct iwp_qp *q, struct eng_swqe *w)
 {
-	int r = 1;
+	int r = q->imm_due ? 1 : message(q, w, true);
 
-	/* An empty Write goes too: without it the length of an earlier one would be told. */
-	if (!q->off || q->off < w->length)
-		r = message(q, w, true);
-	if (r > 0 && !w->length)
-		q->off = 1; /* it has gone */
+	q->imm_due = r > 0;
 	if (r > 0)
 		r = immediate(q, w);
-	if (r > 0)
+	if (r > 0) {
+		q->imm_due = false;
 		q->send_msn++;
+	}
 	return r;
 }
 
