@@ -243,6 +243,7 @@ void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
 	iwp_sq_collect(q);
 	rd = named_read(q, &t);
 	explain(q, rd ? meaning(&t) : ENG_V_TERMINATED, NULL);
+	q->qp->why_said = ENG_V_TERMINATED; /* that is enough */
 	q->life = IWP_LAST;
 	if (rd)
 		end_read(q, rd->index, meaning(&t));
