@@ -501,6 +501,30 @@ static void held_back(void)
 	iw_close(w);
 }
 
+/* Nothing is said before the announced word, not even on leaving; without work FIN is all. */
+static void held_back_leaving(void)
+{
+	for (int work = 0; work < 2; work++) {
+		struct iw_options o = { .rtr = PROTO_RTR_READ, .initiator_b = true };
+		struct pipe_stream *peer;
+
+		w = iw_open(21, 0);
+		peer = iw_solo(w, &a, &o, 65536);
+		if (work)
+			send(&a, 1, 8);
+		CHECK(modify(&a, IBV_QPS_SQD) == 0);
+		iw_pass(w, 4 * UT_S);
+		CHECK(peer->in_len == 0 && peer->fin == !work);
+		iw_pass(w, 2 * UT_S);
+		CHECK(peer->in_len == 0 && peer->fin);
+		iw_ended(&a, 0);
+		if (work)
+			iw_wc(&a, a.scq, 1, IBV_WC_WR_FLUSH_ERR);
+		iw_end_close(&a);
+		iw_close(w);
+	}
+}
+
 /* --- odds and ends --- */
 
 static void manager_terminates(void)
@@ -654,6 +678,7 @@ int main(int argc, char **argv)
 		{ "-", "a Terminate waits for room", terminate_waits },
 		{ "-", "room for one octet", trickle },
 		{ "-", "the responder waits", held_back },
+		{ "-", "the responder waits and leaves", held_back_leaving },
 		{ "-", "the manager terminates", manager_terminates },
 		{ "-", "depth is agreed, not set", depth_is_agreed },
 		{ "-", "disowned", disowned },
