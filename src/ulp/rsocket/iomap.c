@@ -68,6 +68,14 @@ static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64
 	return 0;
 }
 
+/* Who has accepted knows the peer's map already, and programs map before they say a word. */
+static bool ready_to_map(struct rs_sock *s)
+{
+	if (s->state < RS_ACCEPTING)
+		rs_conn_look(s, true);
+	return s->state == RS_ACCEPTING || s->state == RS_CONNECTED;
+}
+
 RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
 {
 	struct rs_sock *s = rs_get(socket);
@@ -79,9 +87,7 @@ RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, o
 		offset = (off_t)(uintptr_t)buf;
 	if (prot & ~PROT_WRITE || !len || len > UINT32_MAX || s->type != SOCK_STREAM) {
 		r = -EINVAL;
-	} else if (s->state != RS_CONNECTED && rs_conn_step(s)) {
-		r = -ENOTCONN;
-	} else if (s->state != RS_CONNECTED) {
+	} else if (!ready_to_map(s)) {
 		r = -ENOTCONN;
 	} else {
 		pthread_mutex_lock(&s->maps_lock);
