@@ -12,6 +12,7 @@
 
 #include "cm/cm.h"
 #include "device/device.h"
+#include "device/gids.h"
 #include "device/own.h"
 #include "engine/dev.h"
 #include "link/link.h"
@@ -87,7 +88,10 @@ struct dev_adapter {
 	struct link *link; /* of datagram kinds; NULL before it is wired */
 	struct link_streams *streams; /* of stream kinds; likewise */
 	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
+	struct dev_nl_addr addrs[DEV_ADDRS_MAX]; /* of the interface, GIDs or not */
+	int n_addrs;
 	bool port_up, gone;
+	bool for_cm; /* the RDMA CM wants to hear of its addresses; it is never closed then */
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	atomic_uint idle_polls; /* in a row, by any thread */

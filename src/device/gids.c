@@ -2,6 +2,7 @@
 #include "device/gids.h"
 
 #include "device/adapter.h"
+#include "device/cm.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 #include "util/log.h"
@@ -74,11 +75,14 @@ void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
 	memcpy(ret, info->mac, sizeof(info->mac));
 }
 
-/* The GIDs an adapter has now. Negative errno. */
-static int gids_now(const struct dev_adapter *a, struct dev_nl_addr ret[DEV_ADDRS_MAX])
+/* The GIDs that follow from the addresses: those themselves, or the MAC alone. */
+static int gids_of(const struct dev_adapter *a, const struct dev_nl_addr *addrs, int n,
+		   struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
-	if (a->info.kind != DEV_IWARP)
-		return dev_addrs_now(&a->info, ret);
+	if (a->info.kind != DEV_IWARP) {
+		memcpy(ret, addrs, (size_t)n * sizeof(*addrs));
+		return n;
+	}
 	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
 	dev_gid_of_mac(&a->info, ret[0].addr);
 	return 1;
@@ -166,17 +170,46 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	if (gone && !a->gone) {
 		ut_warn("%s: interface %s is gone", a->info.name, a->info.ifname);
 		eng_async_port(&a->dev, IBV_EVENT_DEVICE_FATAL);
+		dev_cm_note(a, NULL);
 	}
 	a->port_up = up;
 	a->gone = gone;
 }
 
+/* What has come and gone since the last look. */
+static void take_addrs(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
+	UT_REQUIRES(a->dev.lock)
+{
+	for (int i = 0; i < a->n_addrs; i++)
+		if (!among(a->addrs[i].addr, v, n))
+			dev_cm_note(a, a->addrs[i].addr);
+	for (int i = 0; i < n; i++)
+		if (!among(v[i].addr, a->addrs, a->n_addrs))
+			dev_cm_note(a, v[i].addr);
+	memcpy(a->addrs, v, (size_t)n * sizeof(*v));
+	a->n_addrs = n;
+}
+
+static void take_all(struct dev_adapter *a, const struct dev_nl_link *l, bool found,
+		     struct dev_nl_addr *v, int n) UT_EXCLUDES(a->dev.lock)
+{
+	struct dev_nl_addr *gids = v + DEV_ADDRS_MAX;
+	int n_gids = found ? gids_of(a, v, n, gids) : 0;
+
+	ut_lock(&a->dev.lock);
+	drop_gone(a, gids, n_gids);
+	add_new(a, gids, n_gids);
+	take_addrs(a, v, n);
+	note_port(a, found && l->up && l->running, !found);
+	eng_dev_unlock(&a->dev);
+}
+
 int dev_gids_refresh(struct dev_adapter *a)
 {
-	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
+	struct dev_nl_addr *v = ut_malloc(2 * DEV_ADDRS_MAX * sizeof(*v));
 	struct dev_nl_link l = { 0 };
 	int found = look_up(a->info.ifindex, &l);
-	int n = v ? gids_now(a, v) : -ENOMEM;
+	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
 
 	if (n < 0 || found < 0) {
 		ut_warn("%s: cannot read the addresses of %s: %s", a->info.name, a->info.ifname,
@@ -185,13 +218,7 @@ int dev_gids_refresh(struct dev_adapter *a)
 		return n < 0 ? n : found;
 	}
 	/* A chosen address of lo does not outlive lo. */
-	if (!found)
-		n = 0;
-	ut_lock(&a->dev.lock);
-	drop_gone(a, v, n);
-	add_new(a, v, n);
-	note_port(a, found && l.up && l.running, !found);
-	eng_dev_unlock(&a->dev);
+	take_all(a, &l, found, v, found ? n : 0);
 	free(v);
 	return 0;
 }

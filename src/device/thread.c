@@ -2,6 +2,7 @@
 #include "device/thread.h"
 
 #include "device/adapter.h"
+#include "device/cm.h"
 #include "device/gids.h"
 #include "device/process.h"
 #include "device/sys.h"
@@ -108,9 +109,11 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 
 	take_timer(t, now);
 	/* Adapters were opened before anybody listened: look once at the start. */
-	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked)
+	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked) {
 		ut_list_each(a, &dev_process_adapters, node)
 			dev_gids_refresh(a);
+		dev_cm_look();
+	}
 	t->looked = true;
 	ut_list_each(a, &dev_process_adapters, node) {
 		uint64_t at;
@@ -137,6 +140,8 @@ static void *run(void *arg)
 		if (!atomic_load(&t->stop))
 			one_round(t, ev, n);
 		ut_unlock(&dev_process_lock);
+		if (!atomic_load(&t->stop))
+			dev_cm_deliver();
 	}
 	return NULL;
 }

@@ -93,6 +93,7 @@ static void op_close(struct link_stream *ls, bool abort)
 
 	CHECK(!s->dead);
 	s->dead = true;
+	s->s.user_ops = NULL;
 	place_of(ls->place)->net->live--;
 	end_of(s, abort);
 }
@@ -168,14 +169,31 @@ static int op_adopt(struct link_streams *p, int fd, struct link_stream **ret)
 	return -EBADF;
 }
 
+/* Room for more behind what waits. */
+static void grow(struct pipe_stream *t, size_t more)
+{
+	size_t start = t->buf ? (size_t)(t->in - t->buf) : 0;
+
+	if (start + t->in_len + more > t->buf_len) {
+		if (start)
+			memmove(t->buf, t->in, t->in_len);
+		start = 0;
+		if (t->in_len + more > t->buf_len / 2) {
+			t->buf_len = 2 * (t->in_len + more) + 4096;
+			t->buf = realloc(t->buf, t->buf_len);
+			CHECK(t->buf);
+		}
+	}
+	t->in = t->buf + start;
+}
+
 void pipe_put(struct pipe_stream *s, const void *data, size_t len)
 {
 	struct pipe_stream *t = s->mate;
 
 	if (!t)
 		return;
-	t->in = realloc(t->in, t->in_len + len + 1);
-	CHECK(t->in);
+	grow(t, len);
 	memcpy(t->in + t->in_len, data, len);
 	t->in_len += len;
 }
@@ -185,14 +203,20 @@ void pipe_end(struct pipe_stream *s, bool reset)
 	end_of(s, reset);
 }
 
+static void do_harm(struct pipes *net, struct pipe_stream *t, size_t len)
+{
+	if (t && net->harmed > net->passed && net->harmed <= net->passed + len)
+		t->in[t->in_len - len + (net->harmed - net->passed) - 1] ^= net->harm;
+}
+
 /* The sender does not know that its bytes no longer arrive; it hears of the end as the peer does. */
-static void cut_short(struct pipe_stream *s, const void *data, size_t len)
+static void deliver(struct pipe_stream *s, const void *data, size_t len)
 {
 	struct pipes *net = place_of(s->s.place)->net;
 	struct pipe_stream *t = s->mate;
-	bool mine = net->last && place_of(s->s.place) == &net->place[net->from];
+	bool mine = place_of(s->s.place) == &net->place[net->from];
 
-	if (mine && net->passed + len >= net->last) {
+	if (mine && net->last && net->passed + len >= net->last) {
 		pipe_put(s, data, net->last - net->passed);
 		net->last = 0;
 		end_of(s, net->reset);
@@ -202,16 +226,27 @@ static void cut_short(struct pipe_stream *s, const void *data, size_t len)
 		}
 		return;
 	}
-	if (mine)
-		net->passed += len;
 	pipe_put(s, data, len);
+	if (mine) {
+		do_harm(net, t, len);
+		net->passed += len;
+	}
+}
+
+static size_t room_of(const struct pipe_stream *s)
+{
+	size_t window = place_of(s->s.place)->net->window, used = s->mate ? s->mate->in_len : 0;
+	size_t left = window > used ? window - used : 0;
+
+	return window && s->mate && left < s->room ? left : s->room;
 }
 
 static ssize_t op_send(struct link_stream *ls, const void *data, size_t len)
 {
 	struct pipe_stream *s = pipe_of(ls);
+	size_t room = room_of(s);
 
-	CHECK(!s->dead && len);
+	CHECK(!s->dead && !s->shut && len);
 	if (fails(place_of(ls->place)->net)) {
 		s->fin = true;
 		s->error = -place_of(ls->place)->net->failure;
@@ -219,26 +254,28 @@ static ssize_t op_send(struct link_stream *ls, const void *data, size_t len)
 	}
 	if (s->error)
 		return -s->error;
-	if (!s->room) {
-		s->wants_room = true;
+	s->wants_room |= len > room;
+	if (!room)
 		return -EAGAIN;
-	}
-	if (len > s->room)
-		len = s->room;
+	if (len > room)
+		len = room;
 	if (s->room != SIZE_MAX)
 		s->room -= len;
-	cut_short(s, data, len);
+	deliver(s, data, len);
 	return (ssize_t)len;
 }
 
-static size_t op_room(struct link_stream *s)
+static size_t op_room(struct link_stream *ls)
 {
-	return pipe_of(s)->room;
+	struct pipe_stream *s = pipe_of(ls);
+
+	s->wants_room |= !room_of(s);
+	return room_of(s);
 }
 
 static uint32_t op_mss(struct link_stream *s)
 {
-	return 1448;
+	return place_of(s->place)->net->mss;
 }
 
 static bool op_drained(struct link_stream *s)
@@ -251,39 +288,83 @@ static void op_pause(struct link_stream *s, bool on)
 	CHECK(!on);
 }
 
-static void op_shutdown(struct link_stream *s)
+static void op_shutdown(struct link_stream *ls)
 {
-	CHECK(0);
+	struct pipe_stream *s = pipe_of(ls);
+
+	CHECK(!s->dead && !s->shut);
+	s->shut = true;
+	if (s->mate)
+		s->mate->fin = true;
 }
 
 /* --- poll --- */
 
+static uint64_t pipes_now;
+
+static size_t arriving(struct pipes *net, size_t more)
+{
+	size_t n = net->cut && net->ragged ? 1 + ut_rng_below(&net->rng, (uint32_t)net->cut)
+					   : net->cut;
+
+	return n && more > n ? n : more;
+}
+
+/* In the stage, if there is one, and never at the same place of it. */
+static const uint8_t *present(struct pipe_stream *s, size_t len, size_t *ret_off)
+{
+	struct pipe_place *p = place_of(s->s.place);
+
+	*ret_off = 0;
+	if (!p->stage.base)
+		return s->in;
+	*ret_off = ut_rng_below(&p->net->rng, 4096);
+	CHECK(*ret_off + len <= p->stage.size);
+	memcpy(p->stage.base + *ret_off, s->in, len);
+	return p->stage.base + *ret_off;
+}
+
+static void taken(struct pipe_stream *s, size_t n)
+{
+	s->in += n;
+	s->in_len -= n;
+	s->shown -= n;
+}
+
 static int show(struct pipe_stream *s)
 {
-	struct pipes *net = place_of(s->s.place)->net;
-	size_t more = s->in_len - s->shown, n;
-	const struct link_stream_user *user = s->s.user_ops;
+	size_t more = s->in_len - s->shown, most = PIPES_STAGE - 4096, off, n;
+	const struct link_stream_user *user;
 
 	if (!more && s->told)
 		return 0;
-	s->shown += net->cut && more > net->cut ? net->cut : more;
+	s->shown += arriving(place_of(s->s.place)->net, more);
 	while (s->shown && !s->dead) {
+		size_t len = s->shown < most ? s->shown : most;
+		const uint8_t *data = present(s, len, &off);
+
 		user = s->s.user_ops;
-		n = user->received(&s->s, s->in, 0, s->shown, 0);
-		CHECK(n <= s->shown);
-		memmove(s->in, s->in + n, s->in_len - n);
-		s->in_len -= n;
-		s->shown -= n;
-		if (s->s.user_ops == user)
+		n = user->received(&s->s, data, off, len, pipes_now);
+		CHECK(n <= len);
+		CHECK_MSG(n || len < LINK_STREAM_KEEP, "%zu bytes and no frame among them", len);
+		if (s->in_len) /* else the end took them */
+			taken(s, n);
+		if (s->s.user_ops == user && len < most)
 			break;
 	}
 	return more > 0;
 }
 
-static uint64_t pipes_now;
+static bool has_news(const struct pipe_stream *s)
+{
+	return s->in_len > s->shown || ((s->fin || s->error) && !s->told) ||
+	       (s->wants_room && room_of(s));
+}
 
 static int serve(struct pipe_stream *s)
 {
+	struct pipes *net = place_of(s->s.place)->net;
+
 	if (s->fresh && !s->dead) {
 		s->fresh = false;
 		if (s->from->user_ops)
@@ -297,6 +378,8 @@ static int serve(struct pipe_stream *s)
 		s->s.user_ops->connected(&s->s, pipes_now);
 		return 1;
 	}
+	if (net->lazy && has_news(s) && ut_rng_below(&net->rng, 1000) < net->lazy)
+		return 1;
 	if (s->in_len > s->shown && show(s))
 		return 1;
 	if ((s->fin || s->error) && !s->told) {
@@ -304,7 +387,7 @@ static int serve(struct pipe_stream *s)
 		s->s.user_ops->closed(&s->s, s->error, pipes_now);
 		return 1;
 	}
-	if (s->wants_room && s->room) {
+	if (s->wants_room && room_of(s)) {
 		s->wants_room = false;
 		s->s.user_ops->writable(&s->s, pipes_now);
 		return 1;
@@ -320,7 +403,7 @@ static void reap(struct pipe_place *p)
 		if (!s->dead)
 			continue;
 		ut_list_del(&s->node);
-		free(s->in);
+		free(s->buf);
 		free(s);
 	}
 }
@@ -360,6 +443,8 @@ static void op_fini(struct link_streams *ls)
 	reap(p);
 	ut_list_each_safe(l, tmp, &p->listeners, node)
 		op_unbind(&l->l);
+	if (p->stage.base)
+		ut_stage_fini(&p->stage);
 }
 
 static const struct link_streams_ops ops = {
@@ -373,6 +458,7 @@ void pipes_open(struct pipes *net, int places)
 {
 	memset(net, 0, sizeof(*net));
 	net->n = places;
+	net->mss = 1448;
 	for (int i = 0; i < places; i++) {
 		struct pipe_place *p = &net->place[i];
 
@@ -384,6 +470,16 @@ void pipes_open(struct pipes *net, int places)
 		p->next_port = 40000;
 		ut_list_init(&p->streams);
 		ut_list_init(&p->listeners);
+	}
+}
+
+void pipes_stages(struct pipes *net)
+{
+	for (int i = 0; i < net->n; i++) {
+		struct pipe_place *p = &net->place[i];
+
+		CHECK(ut_stage_init(&p->stage, PIPES_STAGE) == 0);
+		p->s.rx_stage = &p->stage;
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Byte streams between places of one test: no time, no loss, but any cut, and an
- * end wherever the test wants one. A place without a manager is a raw peer: its
+ * Byte streams between places of one test: no time, no loss, but any cut, little room, lateness,
+ * damage, and an end wherever the test wants one. A place without a manager is a raw peer: its
  * streams have no user, and the test reads and writes them itself.
  */
 #ifndef TESTS_SUPPORT_PIPES_H
@@ -9,8 +9,10 @@
 
 #include "link/stream.h"
 #include "util/list.h"
+#include "util/rng.h"
 
 #define PIPES_PLACES 4
+#define PIPES_STAGE (512u << 10)
 #define PIPES_SILENT 250 /* last byte of an address that never answers */
 
 struct pipes;
@@ -21,16 +23,19 @@ struct pipe_place {
 	uint8_t addr[16];
 	struct ut_list streams, listeners;
 	uint16_t next_port;
+	struct ut_stage stage; /* see pipes_stages() */
 };
 
 struct pipe_stream {
 	struct link_stream s;
 	struct ut_list node;
 	struct pipe_stream *mate;
-	uint8_t *in;
+	uint8_t *in;          /* inside buf */
 	size_t in_len, shown;
+	uint8_t *buf;
+	size_t buf_len;
 	size_t room;          /* what send() takes until the test gives more */
-	bool wants_room, connecting, fin, dead, told, fresh;
+	bool wants_room, connecting, fin, dead, told, fresh, shut;
 	int error;
 	struct link_listener *from; /* fresh: who is to hear of it */
 };
@@ -39,7 +44,15 @@ struct pipes {
 	struct pipe_place place[PIPES_PLACES];
 	int n;
 	size_t cut;           /* bytes that arrive at a time; 0 = all */
+	bool ragged;          /* 1..cut of them, as the seed says */
+	unsigned lazy;        /* per mille of the times when a stream's news wait for the next poll */
+	struct ut_rng rng;
 	size_t room;          /* of new streams; 0 = without end */
+	size_t window;        /* most bytes under way to a place; 0 = without end */
+	uint32_t mss;
+	/* The n-th byte (counted from 1) that goes from place `from` is changed by this mask. */
+	size_t harmed;
+	uint8_t harm;
 	/* The n-th byte (counted from 1) that goes from place `from` is the last: then FIN or RST. */
 	int from;
 	size_t last, passed;
@@ -50,6 +63,8 @@ struct pipes {
 };
 
 void pipes_open(struct pipes *net, int places);
+/* Bytes are shown in receive stages, for users that place from there. */
+void pipes_stages(struct pipes *net);
 void pipes_close(struct pipes *net);
 static inline struct pipe_stream *pipe_of(struct link_stream *s)
 {

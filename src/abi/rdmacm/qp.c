@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The states of an identifier's queue pair. The manager knows the attributes of
- * each transition; a manager that moves the queue pair itself asks for none.
+ * each transition; one that moves the queue pair itself asks for INIT only.
  */
 #include "abi/rdmacm/rcm.h"
 
@@ -38,10 +38,9 @@ static int init_ud(struct rcm_id *id, struct ibv_qp *qp)
 	return rc ? rc : modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
+/* Whoever moves it later: from here on receives can be posted. */
 int rcm_qp_init(struct rcm_id *id, struct ibv_qp *qp)
 {
-	if (id->moves_qp)
-		return 0;
 	return rcm_is_ud(id) ? init_ud(id, qp) : move(id, qp, IBV_QPS_INIT);
 }
 

@@ -226,6 +226,14 @@ static int init_attr(const struct cma_id *id, struct ibv_qp_attr *attr, int *mas
 	return 0;
 }
 
+/* A manager that moves the QP itself has no other chance to give it its rights. */
+static bool too_early(struct cma_id *id)
+{
+	if (id->qp_type == IBV_QPT_UD || !id->ep)
+		return true;
+	return !id->port->ops->moves_qp && cma_may(id, CMA_DO_DISCONNECT) < 0;
+}
+
 static int attr_call(struct cma_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	enum ibv_qp_state to = attr->qp_state;
@@ -233,7 +241,7 @@ static int attr_call(struct cma_id *id, struct ibv_qp_attr *attr, int *mask)
 
 	if (!id->port)
 		return -EINVAL;
-	if (id->qp_type == IBV_QPT_UD || cma_may(id, CMA_DO_DISCONNECT) < 0)
+	if (too_early(id))
 		return init_attr(id, attr, mask);
 	cma_port_lock(id->port);
 	r = id->port->ops->qp_attr(id->ep, attr, mask);

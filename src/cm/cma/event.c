@@ -34,11 +34,10 @@ static void fill(struct cma_qev *q, const struct cma_id *id, const struct cm_eve
 static void happened(struct cma_id *id, const struct cm_event *ev)
 {
 	bool ud = id->qp_type == IBV_QPT_UD;
-	struct cma *c = id->c;
 	struct cma_qev *q;
 	int next;
 
-	ut_lock(&c->lock);
+	ut_lock(&id->c->lock);
 	next = cma_next(id->state, cma_act_of(ev));
 	if (next >= 0) {
 		id->state = (enum cma_state)next;
@@ -51,13 +50,13 @@ static void happened(struct cma_id *id, const struct cm_event *ev)
 		    cma_qev_get(id, cma_type_of(ev, ud), ev->status);
 		if (q) {
 			fill(q, id, ev);
-			cma_queue(c, q);
+			cma_queue(id->c, q);
 		}
 	} else {
 		ut_debug("event %d in state \"%s\" is not reported", ev->type,
 			 cma_state_name(id->state));
 	}
-	ut_unlock(&c->lock);
+	ut_unlock(&id->c->lock);
 }
 
 /* --- requests --- */

@@ -49,12 +49,11 @@ static void describe(struct cma_id *id, const struct cma_mc *mc, struct cma_even
 /* Joins, and makes the event of it. */
 static void join(struct cma_id *id, struct cma_mc *mc, bool send_only, struct cma_qev *q)
 {
-	struct eng_dev *dev = id->port->dev;
 	int r = 0;
 
 	ut_lock(&id->port->dev->lock);
 	if (!send_only)
-		r = eng_mcast_hold(dev, &mc->mgid);
+		r = eng_mcast_hold(id->port->dev, &mc->mgid);
 	mc->held = r == 0 && !send_only;
 	describe(id, mc, &q->e);
 	eng_dev_unlock(id->port->dev);

@@ -128,6 +128,24 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
 	return 0;
 }
 
+/*
+ * Servers that have just agreed with their client over an earlier connection on
+ * connecting once more (perftest does) bind and listen while the request is on its way:
+ * with adapters that need milliseconds to make a QP the server is first, with us the
+ * client may be. So that nobody listens is believed after the eighth time, 0.13 s later.
+ * Copies of a refusal that is being waited out say nothing new.
+ */
+bool ibcm_knock_again(struct ibcm_ep *e)
+{
+	if (e->knocking)
+		return true;
+	if (e->knocks == IBCM_KNOCKS)
+		return false;
+	e->knocking = true;
+	ibcm_arm(e, IBCM_KNOCK_NS << e->knocks++);
+	return true;
+}
+
 static void read_rep(struct ibcm_ep *e, const uint8_t *m, struct cm_param *p)
 {
 	bool xrc = e->qp_type == IBV_QPT_XRC_SEND;

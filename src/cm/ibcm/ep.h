@@ -44,6 +44,9 @@ enum ibcm_state {
 #define IBCM_TIMEOUT 20u     /* CM response timeout we ask for and grant, as rdma_cm does: 4.3 s */
 #define IBCM_RETRIES 15u
 #define IBCM_FIRST_NS 250000000ull /* first repetition; doubles up to the full timeout */
+/* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_knock_again). */
+#define IBCM_KNOCK_NS 1000000ull
+#define IBCM_KNOCKS 7u
 #define IBCM_LIFE 18u        /* packet life time assumed on RoCE, as rdma_cm does: 1.1 s */
 #define IBCM_MRA_SERVICE 24u /* what we ask of a peer when our user is slow: 69 s */
 #define IBCM_HOPS 64u
@@ -101,6 +104,8 @@ struct ibcm_ep {
 	uint8_t told;
 	bool active;
 	bool mra_sent;
+	bool knocking;       /* REQ or SIDR_REQ was refused, and is repeated when the timer fires */
+	uint8_t knocks;
 
 	uint32_t backlog, unanswered;  /* a listener's */
 	struct ibcm_ep *listener;      /* whose backlog this is part of */
@@ -165,6 +170,8 @@ void ibcm_enter(struct ibcm_ep *e, enum ibcm_state state);
 /* TIMEWAIT, or the time in which duplicates are answered. */
 void ibcm_timewait(struct ibcm_ep *e);
 void ibcm_answered(struct ibcm_ep *e);
+/* A request met nobody: true, it is asked again soon. */
+bool ibcm_knock_again(struct ibcm_ep *e);
 bool ibcm_half_open(struct ibcm_ep *e);  /* false: too many */
 void ibcm_half_done(struct ibcm_ep *e);
 void ibcm_orphan(struct ibcm_ep *e);     /* leaves its listener's backlog */

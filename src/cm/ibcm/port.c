@@ -104,7 +104,10 @@ static void repeat(struct ibcm_ep *e)
 {
 	uint64_t full = ibcm_ns(e->full), wait = full;
 
-	if (e->cm->now >= e->patient_until) {
+	if (e->knocking) {
+		e->knocking = false;
+		wait = IBCM_FIRST_NS;
+	} else if (e->cm->now >= e->patient_until) {
 		if (e->tries == e->max_tries) {
 			give_up(e, CM_EV_UNREACHABLE, -ETIMEDOUT);
 			return;

@@ -32,6 +32,7 @@ static void let_go(struct iwp_qp *q, bool abort)
 	struct link_stream *s = q->s;
 
 	ut_timer_clear(&q->port->timers, &q->timer);
+	q->patience = 0;
 	ut_list_del(&q->active);
 	drop_rest(q);
 	q->life = IWP_IDLE;
@@ -88,9 +89,11 @@ static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
 /* The entry at fault gets its status; what stands before it has ended already. */
 static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 {
-	bool at_cur = q->halted && eng_ring_used(&q->qp->sq) && q->qp->sq.head == q->cur;
+	const struct eng_swqe *w = eng_ring_head(&q->qp->sq);
 
-	if (at_cur || (about_answer(v, rx) && head_is_read(q)))
+	if (q->halted && w && q->qp->sq.head == q->cur)
+		eng_send_done(q->qp, (enum eng_verdict)w->verdict);
+	else if (about_answer(v, rx) && head_is_read(q))
 		eng_send_done(q->qp, v);
 	if (!q->have_rwqe)
 		return;
@@ -165,9 +168,7 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 
 	if (!iwp_alive(q))
 		return;
-	iwp_sq_complete(q);
-	if (!iwp_alive(q))
-		return;
+	iwp_sq_collect(q);
 	explain(q, v, rx);
 	q->life = IWP_LAST;
 	blame(q, v, rx);
@@ -185,31 +186,66 @@ static enum eng_verdict meaning(const struct wire_term *t)
 	return ENG_V_REM_OP;
 }
 
-/* Is the oldest read what the peer complains of? */
-static bool names_read(const struct iwp_qp *q, const struct wire_term *t)
+static struct iwp_read *read_at(struct iwp_qp *q, uint32_t i)
 {
-	if (!head_is_read(q))
-		return false;
-	if (!t->ddp) /* siw: an atomic is an unknown opcode and gets no headers */
-		return t->layer == 0;
-	return !wire_get_DDPTagged_tagged(t->ddp) && wire_get_DDPUntagged_qn(t->ddp) == 1;
+	return &q->rd[(q->rd_head + i) % IWP_RD];
+}
+
+static bool is_named(const struct iwp_read *rd, const struct wire_term *t)
+{
+	if (t->read)
+		return !rd->atomic && rd->stag == wire_get_ReadRequest_sink_stag(t->read);
+	return rd->msn == wire_get_DDPUntagged_msn(t->ddp);
+}
+
+/*
+ * Which of ours the peer complains of. The tag of its sink names a read best, for siw puts other
+ * things where its number should be. Without headers only an opcode tells anything: siw knows no
+ * atomics.
+ */
+static struct iwp_read *named_read(struct iwp_qp *q, const struct wire_term *t)
+{
+	bool opcode = t->layer == 0 && t->etype == 2 && (t->code == 5 || t->code == 6);
+
+	if (t->ddp && (wire_get_DDPTagged_tagged(t->ddp) || (!t->swapped &&
+						wire_get_DDPUntagged_qn(t->ddp) != 1)))
+		return NULL;
+	if (!t->ddp && !opcode)
+		return NULL;
+	for (uint32_t i = 0; i < q->rd_count; i++) {
+		struct iwp_read *rd = read_at(q, i);
+
+		if (t->ddp ? is_named(rd, t) : rd->atomic)
+			return rd;
+	}
+	return q->rd_count && (!t->ddp || t->swapped) ? read_at(q, 0) : NULL;
+}
+
+/* It gets the answer, those before it never will. */
+static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
+{
+	struct eng_ring *sq = &q->qp->sq;
+
+	if (index - sq->head >= eng_ring_used(sq))
+		return; /* the one that said "ready" */
+	while (sq->head != index)
+		eng_send_flush(q->qp);
+	eng_send_done(q->qp, v);
 }
 
 void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct wire_term t;
-	enum eng_verdict v;
+	struct iwp_read *rd;
 
-	if (!wire_term_parse(&t, rx->data, rx->len, false))
+	if (!wire_term_parse(&t, rx->data, rx->len, rx->first))
 		t = (struct wire_term){ .layer = 0, .etype = 2, .code = 0xff };
-	iwp_sq_complete(q);
-	if (!iwp_alive(q))
-		return;
-	v = meaning(&t);
-	explain(q, names_read(q, &t) ? v : ENG_V_TERMINATED, NULL);
+	iwp_sq_collect(q);
+	rd = named_read(q, &t);
+	explain(q, rd ? meaning(&t) : ENG_V_TERMINATED, NULL);
 	q->life = IWP_LAST;
-	if (names_read(q, &t))
-		eng_send_done(q->qp, v);
+	if (rd)
+		end_read(q, rd->index, meaning(&t));
 	blame(q, ENG_V_FLUSH, NULL);
 	drop_rest(q);
 	finish(q, ENG_V_TERMINATED, ECONNABORTED);
@@ -219,9 +255,7 @@ void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
 {
 	if (!iwp_alive(q))
 		return;
-	iwp_sq_complete(q);
-	if (!iwp_alive(q))
-		return;
+	iwp_sq_collect(q);
 	if (v == ENG_V_STREAM_LOST || v == ENG_V_NO_MEMORY)
 		explain(q, v, NULL);
 	q->life = IWP_LAST;
@@ -255,6 +289,11 @@ static void look_at_hold(struct iwp_qp *q)
 
 void iwp_timer(struct iwp_qp *q)
 {
+	if (q->patience) {
+		ut_timer_set(&q->port->timers, &q->timer, q->port->now + q->patience);
+		q->patience = 0;
+		return;
+	}
 	switch (q->life) {
 	case IWP_OPEN:
 		if (q->hold)
@@ -296,8 +335,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	if (q->par.ord > IWP_RD)
 		q->par.ord = IWP_RD;
 	ut_list_init(&q->active);
-	qp->attr.max_rd_atomic = (uint8_t)q->par.ord;
-	qp->attr.max_dest_rd_atomic = (uint8_t)q->par.ird;
+	iwp_show_depth(q);
 	q->rtr_due = p->initiator && p->rtr != PROTO_RTR_NONE;
 	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
 	s->user = q;
@@ -329,6 +367,7 @@ static int disconnect(struct eng_qp *qp)
 		eng_qp_move(qp, IBV_QPS_SQD);
 	iwp_arm(q, LEAVE_PATIENCE);
 	iwp_activate(q);
+	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
 	return 0;
 }
 

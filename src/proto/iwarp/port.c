@@ -18,7 +18,14 @@ void iwp_activate(struct iwp_qp *q)
 
 void iwp_arm(struct iwp_qp *q, uint64_t delay)
 {
-	ut_timer_set(&q->port->timers, &q->timer, q->port->now + delay);
+	q->patience = delay;
+	ut_timer_set(&q->port->timers, &q->timer, q->port->now);
+}
+
+void iwp_show_depth(struct iwp_qp *q)
+{
+	q->qp->attr.max_rd_atomic = (uint8_t)q->par.ord;
+	q->qp->attr.max_dest_rd_atomic = (uint8_t)q->par.ird;
 }
 
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
@@ -76,9 +83,9 @@ static int qp_init(struct eng_qp *qp)
 	return r;
 }
 
-static void qp_fini(struct eng_qp *qp)
+/* Nothing completes any more; what has completed is TCP's to deliver. */
+static void drop(struct iwp_qp *q)
 {
-	struct iwp_qp *q = iwp_of(qp);
 	const struct proto_stream_owner *owner = q->owner;
 
 	if (iwp_alive(q) && owner) {
@@ -86,6 +93,14 @@ static void qp_fini(struct eng_qp *qp)
 		owner->ended(q->owner_arg, 0, q->port->now);
 	}
 	iwp_forget(q);
+	q->have_rwqe = false;
+}
+
+static void qp_fini(struct eng_qp *qp)
+{
+	struct iwp_qp *q = iwp_of(qp);
+
+	drop(q);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->rwqe);
 }
@@ -102,9 +117,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 	switch (eng_qp_state(qp)) {
 	case IBV_QPS_RESET:
-		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
-		iwp_forget(q);
-		q->have_rwqe = false;
+		drop(q);
+		break;
+	case IBV_QPS_RTS:
+		iwp_show_depth(q);
 		break;
 	case IBV_QPS_ERR:
 		iwp_over(q, ENG_V_STREAM_CLOSED, 0);

@@ -86,6 +86,8 @@ enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx 
 
 	if (wire_get_DDPUntagged_msn(rx->h) != q->rx_msn3)
 		return ENG_V_RX_MSN;
+	if (wire_get_DDPUntagged_mo(rx->h))
+		return ENG_V_RX_MO;
 	if (!q->rd_count || !rd->atomic || wire_get_AtomicResponse_id(rx->data) != rd->stag)
 		return ENG_V_RESP_ATOMIC;
 	q->rx_msn3++;
@@ -127,10 +129,10 @@ static void publish(struct iwp_qp *q)
 enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	const uint8_t *r = rx->data;
-	struct iovec iov[IWP_IOV];
 	struct iwp_answer *a;
 	enum eng_verdict v = new_answer(q, rx, &a);
-	int n;
+	struct eng_mkey *mk;
+	uint64_t off;
 
 	if (v)
 		return v;
@@ -142,8 +144,8 @@ enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (a->size) {
 		if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_READ))
 			return ENG_V_RX_DISABLED;
-		v = iwp_remote(q, a->src_stag, a->src_to, a->size, IBV_ACCESS_REMOTE_READ, iov,
-			       &n);
+		v = iwp_remote_right(q, a->src_stag, a->src_to, a->size, IBV_ACCESS_REMOTE_READ,
+				     &mk, &off);
 	}
 	if (!v)
 		publish(q);
