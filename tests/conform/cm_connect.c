@@ -16,7 +16,9 @@ static void one_connection(int family)
 	CF_EQ(cf_state(c.p->qp), IBV_QPS_RTS);
 	CF_EQ(rdma_get_dst_port(c.a), rdma_get_src_port(c.listener));
 	CF_EQ(rdma_get_src_port(c.p), rdma_get_src_port(c.listener));
-	CF_EQ(rdma_get_dst_port(c.p), rdma_get_src_port(c.a));
+	/* TCP chooses the port of an active iWARP end late, and nobody is told. */
+	CF_TRUE(rdma_get_dst_port(c.p) == rdma_get_src_port(c.a) ||
+		(cm_is_iwarp() && !rdma_get_src_port(c.a)));
 	cm_say(c.a, c.p, 1);
 	cm_say(c.p, c.a, 2);
 	CF_OK(rdma_disconnect(c.a));
@@ -68,7 +70,8 @@ static void private_data(void)
 	CF_OK(rdma_accept(c.p, &param));
 	e = cm_take(c.ach, ESTABLISHED);
 	cm_data(e->param.conn.private_data, e->param.conn.private_data_len, "and back");
-	CF_EQ(e->param.conn.responder_resources, 1);
+	/* the peer's wish; on iWARP, as its drivers do, what we serve */
+	CF_EQ(e->param.conn.responder_resources, cm_is_iwarp() ? 3 : 1);
 	CF_OK(rdma_ack_cm_event(e));
 	CF_EQ(cm_event(c.pch, ESTABLISHED), 0);
 	cm_say(c.a, c.p, 3);
