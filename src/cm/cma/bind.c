@@ -2,9 +2,8 @@
 /*
  * Binding. A port is claimed here and not at listen(), so that a second bind
  * hears EADDRINUSE at once. Any address means all addresses of all adapters
- * that serve the identifier. A port that is taken where peers of an address
- * arrive - at the first adapter that has it - is taken for the call; any other that
- * refuses is left out and logged, and the call fails when all refuse. Port 0 with any address:
+ * that serve the identifier; one that refuses (its port is taken) is left out
+ * and logged, and the call fails only when all refuse. Port 0 with any address:
  * the first endpoint chooses, and when another adapter has that port taken the
  * choice is made again, while the first choice is still held.
  */
@@ -124,44 +123,6 @@ static int bind_all(struct cma_id *id, const struct targets *t, int from, uint16
 	return first;
 }
 
-static bool arrives(const struct targets *t, int at)
-{
-	for (int i = 0; i < at; i++)
-		if (memcmp(t->v[i].local.addr, t->v[at].local.addr,
-			   sizeof(t->v[at].local.addr)) == 0)
-			return false;
-	return true;
-}
-
-/* Where peers arrive first, and with that nothing that may be left out. */
-static int bind_given(struct cma_id *id, const struct targets *t, uint16_t port)
-{
-	struct targets rest = { ut_calloc((size_t)t->n, sizeof(*t->v)), 0, t->n };
-	int first = 0, r = rest.v ? 0 : -ENOMEM;
-
-	for (int i = 0; i < t->n && r == 0; i++) {
-		struct link_end e = t->v[i].local;
-
-		if (!arrives(t, i)) {
-			rest.v[rest.n++] = t->v[i];
-			continue;
-		}
-		e.port = port;
-		r = cma_sub_add(id, t->v[i].port, &e);
-		if (r == -EADDRINUSE || r == -ENOMEM || r == 0)
-			continue; /* the loop ends with a failure */
-		note_left_out(id, t->v[i].port, &e, r);
-		first = r;
-		r = 0;
-	}
-	if (r < 0)
-		drop_subs(id);
-	else
-		r = bind_all(id, &rest, 0, port, false);
-	free(rest.v);
-	return r ? r : first;
-}
-
 static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *port)
 {
 	struct ut_list earlier = UT_LIST_INIT(earlier);
@@ -195,7 +156,7 @@ static int bind_any(struct cma_id *id, const struct cma_addr *a)
 	int r = find_targets(id, a->family, &t);
 
 	if (r == 0)
-		r = port ? bind_given(id, &t, port) : bind_chosen(id, &t, &port);
+		r = port ? bind_all(id, &t, 0, port, false) : bind_chosen(id, &t, &port);
 	free(t.v);
 	if (r == -ENOMEM || ut_list_empty(&id->subs)) {
 		drop_subs(id);
