@@ -129,7 +129,7 @@ static bool on_end(struct rcm_event *e)
 	if (e->ev.type == RDMA_CM_EVENT_DISCONNECTED)
 		id->disconnected = true;
 	if (e->ev.type == RDMA_CM_EVENT_REJECTED || e->ev.type == RDMA_CM_EVENT_DISCONNECTED)
-		rcm_qp_over(id);
+		rcm_qp_fail(id);
 	return true;
 }
 

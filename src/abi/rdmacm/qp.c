@@ -83,16 +83,13 @@ int rcm_qp_connect(struct rcm_id *id, uint8_t responder, uint8_t initiator)
 	return rc ? rc : to_rts(id, qp, initiator);
 }
 
-int rcm_qp_over(struct rcm_id *id)
+int rcm_qp_fail(struct rcm_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	return id->pub.qp ? -ibv_modify_qp(id->pub.qp, &attr, IBV_QP_STATE) : 0;
-}
-
-int rcm_qp_fail(struct rcm_id *id)
-{
-	return id->moves_qp ? 0 : rcm_qp_over(id);
+	if (!id->pub.qp || id->moves_qp)
+		return 0;
+	return -ibv_modify_qp(id->pub.qp, &attr, IBV_QP_STATE);
 }
 
 UT_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr,

@@ -175,8 +175,6 @@ bool rcm_had(struct rcm_id *id, enum rdma_cm_event_type want);
 int rcm_qp_init(struct rcm_id *id, struct ibv_qp *qp);
 int rcm_qp_connect(struct rcm_id *id, uint8_t responder, uint8_t initiator);
 int rcm_qp_fail(struct rcm_id *id);
-/* The same when there is no connection any more, whoever moved it until then. */
-int rcm_qp_over(struct rcm_id *id);
 
 /* mcast.c */
 /* The group of a join's event and one more event out for it, or NULL when it was left. */
