@@ -111,7 +111,7 @@ static void staying(struct cf_party *p)
 	struct cf_side s, each;
 
 	o.min_rnr = 6; /* receives come a moment after the connection */
-	o.timeout = 12;
+	o.timeout = 14; /* one that waits for a processor has not left */
 	cf_side(&s, &o);
 	for (int i = 0; i < leavers; i++) {
 		cf_side_again(&each, &s);
