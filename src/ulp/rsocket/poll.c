@@ -27,8 +27,11 @@ static short stream_events(struct rs_sock *s, short events)
 	if (!s->rd_open)
 		re |= POLLRDHUP;
 	re &= events;
-	if (s->state != RS_CONNECTED)
-		re |= s->state == RS_GONE ? POLLHUP : POLLERR | POLLHUP;
+	/* An end in order is told behind the last bytes: programs give up at the first POLLHUP. */
+	if (s->state == RS_GONE)
+		re |= re & POLLIN && s->flow.readable ? 0 : POLLHUP;
+	else if (s->state != RS_CONNECTED)
+		re |= POLLERR | POLLHUP;
 	return re;
 }
 
