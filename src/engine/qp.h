@@ -127,6 +127,11 @@ bool eng_recv_take(struct eng_qp *qp, struct eng_rwqe *buf);
  * first and then calls eng_qp_flush.
  */
 void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, bool raise);
+/* The same on a stream transport: state ERR, the row's `stream` event. */
+void eng_qp_fail_stream(struct eng_qp *qp, enum eng_verdict v);
+/* The protocol itself moves the QP (INIT or RTR to RTS on a stream, RTS to SQD or ERR):
+ * no checks, no call back. Work that waits is looked at in the next round. */
+void eng_qp_move(struct eng_qp *qp, enum ibv_qp_state to);
 /* Flushes both queues in posting order (state ERR), or the send queue (SQE);
  * raises LAST_WQE_REACHED once for QPs with an SRQ in ERR. */
 void eng_qp_flush(struct eng_qp *qp);

@@ -204,3 +204,33 @@ int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr,
 		return -EPERM;
 	return 0;
 }
+
+/*
+ * RDMAC's Idle is RESET, INIT and RTR here; RTS is reached with a stream only, and SQD is its
+ * graceful end, from which no way leads back.
+ */
+bool eng_qp_stream_transition(enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	switch (to) {
+	case IBV_QPS_RESET:
+	case IBV_QPS_ERR:
+		return to == IBV_QPS_RESET || from != IBV_QPS_RESET;
+	case IBV_QPS_INIT:
+		return from == IBV_QPS_RESET || from == IBV_QPS_INIT;
+	case IBV_QPS_RTR:
+		return from == IBV_QPS_INIT || from == IBV_QPS_RTR;
+	case IBV_QPS_RTS:
+		return from == IBV_QPS_RTS;
+	case IBV_QPS_SQD:
+		return from == IBV_QPS_RTS || from == IBV_QPS_SQD;
+	default:
+		return false;
+	}
+}
+
+int eng_qp_check_stream_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	if ((mask & PORT) && !port_ok(&qp->dev->attr.orig_attr, attr->port_num))
+		return -EINVAL;
+	return counts_ok(qp, attr, mask) ? 0 : -EINVAL;
+}

@@ -93,10 +93,8 @@ bool eng_recv_take(struct eng_qp *qp, struct eng_rwqe *buf)
 	return qp->srq ? eng_srq_take(qp->srq, buf) : eng_recv_pop(&qp->rq, buf);
 }
 
-void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, bool raise)
+static void fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, int event)
 {
-	int event = eng_verdicts[v].event;
-
 	bool said = qp->why_said == v;
 
 	qp->why_said = 0;
@@ -108,8 +106,18 @@ void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, 
 	qp->sq_draining = qp->sqd_notify = false;
 	eng_qp_set_state(qp, next);
 	ut_debug("%s: QP 0x%06x is in error: %s", qp->dev->name, qp->qpn, eng_verdicts[v].name);
-	if (raise && event != ENG_NO_EVENT)
+	if (event != ENG_NO_EVENT)
 		tell(qp, (enum ibv_event_type)event);
+}
+
+void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, bool raise)
+{
+	fail(qp, v, next, raise ? eng_verdicts[v].event : ENG_NO_EVENT);
+}
+
+void eng_qp_fail_stream(struct eng_qp *qp, enum eng_verdict v)
+{
+	fail(qp, v, IBV_QPS_ERR, eng_verdicts[v].stream);
 }
 
 static void flush_receives(struct eng_qp *qp)

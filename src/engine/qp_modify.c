@@ -37,6 +37,12 @@ static int check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 
 	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != from)
 		return -EINVAL;
+	if (dev->proto->streams) {
+		if (!eng_qp_stream_transition(from, to))
+			return -EINVAL;
+		r = eng_qp_check_stream_values(qp, attr, mask);
+		return r < 0 ? r : dev->proto->qp_check(qp, attr, mask, to);
+	}
 	if (!eng_qp_transition(qp->type, from, to, &required, &optional))
 		return -EINVAL;
 	if ((mask & required) != required)
@@ -108,6 +114,13 @@ static void move(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_qp_att
 	/* Work may wait already: to be flushed, or to start by itself. */
 	if (to == IBV_QPS_RTS || to == IBV_QPS_ERR)
 		eng_dev_mark(dev, qp);
+}
+
+void eng_qp_move(struct eng_qp *qp, enum ibv_qp_state to)
+{
+	qp->sq_draining = qp->sqd_notify = false;
+	eng_qp_set_state(qp, to);
+	eng_dev_mark(qp->dev, qp);
 }
 
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)

@@ -71,6 +71,8 @@ int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w)
 
 	if (!row || !(row->types & 1u << qp->type) || (w->flags & ~flags))
 		return -EINVAL;
+	if (qp->dev->proto->wr_refused & 1u << w->opcode)
+		return -EINVAL;
 	if (!data_ok(qp, w, row))
 		return -EINVAL;
 	/* Changed only towards RTS, which no poster may race with. */
