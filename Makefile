@@ -11,7 +11,7 @@ NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-full bench install deb clean help deps
+.PHONY: all demo check check-kernel check-full bench install deb clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -30,8 +30,13 @@ check: deps all
 	@packaging/checks/lengths .
 	@$(TESTS) $(BUILD) --no-suite full
 
+check-kernel: deps all
+	@packaging/deps kernel
+	@$(TESTS) $(BUILD) --suite kernel
+
 # Each part runs even if one before it failed; the last line adds them up.
 check-full: deps all
+	@packaging/deps kernel
 	@packaging/ci/full $(BUILD)
 
 bench: all
@@ -53,6 +58,7 @@ help:
 	@echo 'make               build into $(BUILD)/'
 	@echo "make demo          run Debian's verbs programs on a software adapter"
 	@echo 'make check         all quick tests (at most 10 minutes)'
+	@echo 'make check-kernel  against rdma_rxe and siw in a guest (at most 3 minutes)'
 	@echo 'make check-full    the long ones and the sanitizers too (at most 45 minutes)'
 	@echo 'make bench         benchmarks, as ratios to raw UDP'
 	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'

@@ -42,8 +42,10 @@ struct cm_port;
 enum cm_reject {
 	CM_REJ_NO_QP = 1, CM_REJ_NO_RESOURCES = 3, CM_REJ_TIMEOUT = 4, CM_REJ_UNSUPPORTED = 5,
 	CM_REJ_INVALID_COMM_ID = 6, CM_REJ_INVALID_INSTANCE = 7, CM_REJ_INVALID_SERVICE_ID = 8,
-	CM_REJ_INVALID_TRANSPORT = 9, CM_REJ_STALE = 10, CM_REJ_CONSUMER = 28,
-	CM_REJ_DUPLICATE_COMM_ID = 30, CM_REJ_VENDOR_OPTION = 35
+	CM_REJ_INVALID_TRANSPORT = 9, CM_REJ_STALE = 10, CM_REJ_INVALID_GID = 12,
+	CM_REJ_INVALID_MTU = 26, CM_REJ_CONSUMER = 28,
+	CM_REJ_DUPLICATE_COMM_ID = 30, CM_REJ_CLASS_VERSION = 31,
+	CM_REJ_VENDOR_OPTION = 35
 };
 
 struct cm_ece { /* enhanced connection establishment: opaque to us */
@@ -77,8 +79,9 @@ enum cm_event_type {
 	CM_EV_RESPONSE,      /* active, ops->confirms: move the QP, then establish or reject */
 	CM_EV_ESTABLISHED,   /* for UD on the active side: with qpn, qkey, av */
 	CM_EV_REJECTED,      /* status: reason (IB), -ECONNREFUSED / -ECONNRESET (iWARP) */
-	CM_EV_UNREACHABLE,   /* status: -ETIMEDOUT, -EHOSTUNREACH ... */
-	CM_EV_ERROR,         /* status: negative errno, or SIDR status of a UD id */
+	CM_EV_UNREACHABLE,   /* status: -ETIMEDOUT, -EHOSTUNREACH ...; a SIDR status (> 0) as
+			      * the kernel's rdma_cm reports it */
+	CM_EV_ERROR,         /* status: negative errno */
 	CM_EV_DISCONNECTED,
 	CM_EV_TIMEWAIT_EXIT  /* only where ops->timewait */
 };

@@ -43,6 +43,9 @@ struct cma_host {
 	 * -EADDRNOTAVAIL ... */
 	int (*route)(const struct link_end *dst, struct link_end *src);
 	const char *(*name)(struct cm_port *p); /* device name */
+	/* An application's call has given the manager something to send: one round of progress
+	 * that does not count as polling. dev->lock held. */
+	void (*drive)(struct cm_port *p);
 };
 
 /* The one RDMA CM of this process; made by the device room at first use. NULL: no memory. */

@@ -10,10 +10,13 @@
 #ifndef DEVICE_ADAPTER_H
 #define DEVICE_ADAPTER_H
 
+#include "cm/cm.h"
 #include "device/device.h"
+#include "device/gids.h"
 #include "device/own.h"
 #include "engine/dev.h"
 #include "link/link.h"
+#include "link/stream.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -43,6 +46,7 @@ struct dev_machine {
 /* An adapter kind: one row in devices.c. */
 struct dev_kind_row {
 	const char *word;   /* in DAPPLE_ADAPTER */
+	const char *alias;  /* another word for it, or NULL */
 	const char *prefix; /* of device names */
 	enum dev_kind kind;
 	/* Makes a->dev from a->info. NULL: this build has no such adapters. */
@@ -53,7 +57,16 @@ struct dev_kind_row {
 	void (*del_addr)(struct dev_adapter *a, const uint8_t addr[16]);
 	/* In a child of fork(): closes the descriptors it inherited, sends nothing. */
 	void (*forget)(struct dev_adapter *a);
-	/* Ends protocol and link; no context and no thread reaches it any more. */
+	/*
+	 * Attaches the adapter and makes its connection manager, once: 0 = a->cm is a port
+	 * (a->cm.ops is set), now or since an earlier call. dev.lock held. Else -errno, a->cm is
+	 * as it was and a later call tries again; -EOPNOTSUPP: this kind has no manager.
+	 */
+	int (*cm_attach)(struct dev_adapter *a);
+	/* The process exits: what completed here must still reach the peers. Bounded in time;
+	 * the adapter is not driven again. dev.lock held, wired. */
+	void (*leave)(struct dev_adapter *a);
+	/* Ends manager, protocol and link; no context and no thread reaches it any more. */
 	void (*close)(struct dev_adapter *a);
 };
 
@@ -73,7 +86,12 @@ struct dev_adapter {
 	/* dev.lock */
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
+	struct link_streams *streams; /* of stream kinds; likewise */
+	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
+	struct dev_nl_addr addrs[DEV_ADDRS_MAX]; /* of the interface, GIDs or not */
+	int n_addrs;
 	bool port_up, gone;
+	bool for_cm; /* the RDMA CM wants to hear of its addresses; it is never closed then */
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	atomic_uint idle_polls; /* in a row, by any thread */
@@ -92,5 +110,6 @@ static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)
 }
 
 extern const struct dev_kind_row dev_roce_row;
+extern const struct dev_kind_row dev_iwarp_row;
 
 #endif

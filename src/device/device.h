@@ -30,7 +30,7 @@ struct dev_info {
 
 /*
  * The adapters of this network namespace in listing order (DAPPLE_ADAPTER
- * chooses kinds: "roce"; DAPPLE_DEVICES an optional comma list of names). *ret
+ * chooses kinds and their order, default "roce,iwarp"; DAPPLE_DEVICES an optional comma list of names). *ret
  * is one allocation to free(). Returns their number or negative errno.
  */
 int dev_list(struct dev_info **ret);

@@ -18,10 +18,9 @@
 #include <string.h>
 
 /* A kind without a row body is known by name only. */
-static const struct dev_kind_row no_iwarp = { .word = "iwarp", .kind = DEV_IWARP };
 static const struct dev_kind_row no_ib = { .word = "ib", .kind = DEV_IB };
 
-static const struct dev_kind_row *const kinds[] = { &dev_roce_row, &no_iwarp, &no_ib };
+static const struct dev_kind_row *const kinds[] = { &dev_roce_row, &dev_iwarp_row, &no_ib };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -46,10 +45,15 @@ static bool listed(const char *list, const char *word, size_t len)
 	return false;
 }
 
+static bool same(const char *name, const char *word, size_t len)
+{
+	return name && strlen(name) == len && memcmp(name, word, len) == 0;
+}
+
 static const struct dev_kind_row *kind_by_word(const char *word, size_t len)
 {
 	for (size_t i = 0; i < KINDS; i++)
-		if (strlen(kinds[i]->word) == len && memcmp(kinds[i]->word, word, len) == 0)
+		if (same(kinds[i]->word, word, len) || same(kinds[i]->alias, word, len))
 			return kinds[i];
 	return NULL;
 }
@@ -72,7 +76,7 @@ static int chosen_kinds(const struct dev_kind_row *ret[KINDS])
 	int n = 0;
 
 	if (!list || !*list)
-		list = "roce";
+		list = "roce,iwarp";
 	while (*list) {
 		size_t len = strcspn(list, ",");
 		const struct dev_kind_row *k = kind_by_word(list, len);

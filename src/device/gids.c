@@ -2,6 +2,7 @@
 #include "device/gids.h"
 
 #include "device/adapter.h"
+#include "device/cm.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 #include "util/log.h"
@@ -68,6 +69,25 @@ int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *al
 	return count;
 }
 
+void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
+{
+	memset(ret, 0, 16);
+	memcpy(ret, info->mac, sizeof(info->mac));
+}
+
+/* The GIDs that follow from the addresses: those themselves, or the MAC alone. */
+static int gids_of(const struct dev_adapter *a, const struct dev_nl_addr *addrs, int n,
+		   struct dev_nl_addr ret[DEV_ADDRS_MAX])
+{
+	if (a->info.kind != DEV_IWARP) {
+		memcpy(ret, addrs, (size_t)n * sizeof(*addrs));
+		return n;
+	}
+	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
+	dev_gid_of_mac(&a->info, ret[0].addr);
+	return 1;
+}
+
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
 	struct dev_nl_addr *all = NULL;
@@ -108,8 +128,9 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 	UT_REQUIRES(a->dev.lock)
 {
 	for (int i = 0; i < n; i++) {
-		struct eng_gid g = { .ifindex = v[i].ifindex, .type = IBV_GID_TYPE_ROCE_V2,
-				     .valid = true };
+		struct eng_gid g = { .ifindex = v[i].ifindex, .valid = true,
+				     .type = a->info.kind == DEV_IWARP ? IBV_GID_TYPE_IB
+								       : IBV_GID_TYPE_ROCE_V2 };
 
 		memcpy(g.gid.raw, v[i].addr, sizeof(g.gid.raw));
 		if (eng_gid_find(&a->dev, &g.gid) >= 0)
@@ -149,15 +170,44 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	if (gone && !a->gone) {
 		ut_warn("%s: interface %s is gone", a->info.name, a->info.ifname);
 		eng_async_port(&a->dev, IBV_EVENT_DEVICE_FATAL);
+		dev_cm_note(a, NULL);
 	}
 	a->port_up = up;
 	a->gone = gone;
 }
 
+/* What has come and gone since the last look. */
+static void take_addrs(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
+	UT_REQUIRES(a->dev.lock)
+{
+	for (int i = 0; i < a->n_addrs; i++)
+		if (!among(a->addrs[i].addr, v, n))
+			dev_cm_note(a, a->addrs[i].addr);
+	for (int i = 0; i < n; i++)
+		if (!among(v[i].addr, a->addrs, a->n_addrs))
+			dev_cm_note(a, v[i].addr);
+	memcpy(a->addrs, v, (size_t)n * sizeof(*v));
+	a->n_addrs = n;
+}
+
+static void take_all(struct dev_adapter *a, const struct dev_nl_link *l, bool found,
+		     struct dev_nl_addr *v, int n) UT_EXCLUDES(a->dev.lock)
+{
+	struct dev_nl_addr *gids = v + DEV_ADDRS_MAX;
+	int n_gids = found ? gids_of(a, v, n, gids) : 0;
+
+	ut_lock(&a->dev.lock);
+	drop_gone(a, gids, n_gids);
+	add_new(a, gids, n_gids);
+	take_addrs(a, v, n);
+	note_port(a, found && l->up && l->running, !found);
+	eng_dev_unlock(&a->dev);
+}
+
 int dev_gids_refresh(struct dev_adapter *a)
 {
-	struct dev_nl_addr *v = ut_malloc(DEV_ADDRS_MAX * sizeof(*v));
-	struct dev_nl_link l;
+	struct dev_nl_addr *v = ut_malloc(2 * DEV_ADDRS_MAX * sizeof(*v));
+	struct dev_nl_link l = { 0 };
 	int found = look_up(a->info.ifindex, &l);
 	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
 
@@ -168,13 +218,7 @@ int dev_gids_refresh(struct dev_adapter *a)
 		return n < 0 ? n : found;
 	}
 	/* A chosen address of lo does not outlive lo. */
-	if (!found)
-		n = 0;
-	ut_lock(&a->dev.lock);
-	drop_gone(a, v, n);
-	add_new(a, v, n);
-	note_port(a, found && l.up && l.running, !found);
-	eng_dev_unlock(&a->dev);
+	take_all(a, &l, found, v, found ? n : 0);
 	free(v);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "device/sys.h"
 #include "util/alloc.h"
+#include "util/faulty.h"
 
 #include <linux/if_addr.h>
 #include <linux/netlink.h>
@@ -30,12 +31,12 @@ struct dump {
 static int nl_socket(uint32_t groups)
 {
 	struct sockaddr_nl me = { .nl_family = AF_NETLINK, .nl_groups = groups };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | (groups ? SOCK_NONBLOCK : 0),
+	int fd = ut_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | (groups ? SOCK_NONBLOCK : 0),
 			NETLINK_ROUTE);
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&me, sizeof(me)) < 0) {
+	if (ut_bind(fd, (struct sockaddr *)&me, sizeof(me)) < 0) {
 		int r = -errno;
 
 		ut_close(fd);

@@ -5,6 +5,7 @@
 #include "device/progress.h"
 #include "device/thread.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ int dev_own_attach(struct dev_adapter *a, int link_fd)
 		return r;
 	ut_lock(&o->lock);
 	o->ep = dev_thread_epoll();
-	if (epoll_ctl(o->ep, EPOLL_CTL_ADD, link_fd, &ev) < 0) {
+	if (ut_epoll_add(o->ep, link_fd, &ev) < 0) {
 		r = -errno;
 		o->ep = -1;
 	} else {

@@ -53,8 +53,9 @@ struct dev_adapter;
 
 enum dev_owner { DEV_OWN_THREAD, DEV_OWN_APP, DEV_OWN_WAITER };
 
-/* Whose thread makes this round of progress. */
-enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER };
+/* Whose thread makes this round of progress. BY_CALL: an application's control call, which says
+ * nothing about who will look next. */
+enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER, DEV_BY_CALL };
 
 struct dev_own {
 	struct ut_mutex lock;

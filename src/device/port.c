@@ -4,6 +4,7 @@
 #include "device/limits.h"
 #include "device/sys.h"
 #include "engine/dev.h"
+#include "util/faulty.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>
@@ -16,6 +17,7 @@
 #define MTU_MAX 4096
 #define MTU_HEADERS 80 /* IPv6, UDP, BTH, the largest extension, ICRC, as rdma_rxe counts */
 #define CAP_CM 0x10000
+#define CAP_DEVICE_MGMT 0x80000
 
 #define PHYS_POLLING 2
 #define PHYS_DISABLED 3
@@ -88,13 +90,13 @@ static int look(uint32_t ifindex, struct interface *ret)
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
 	struct ifreq r = { .ifr_ifindex = (int)ifindex };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = ut_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	uint32_t mbps = UINT32_MAX;
 	int e = 0;
 
 	*ret = (struct interface){ 0 };
 	if (fd < 0)
-		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		fd = ut_socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	if (ioctl(fd, SIOCGIFNAME, &r) < 0)
@@ -144,5 +146,19 @@ int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret)
 		.flags = IBV_QPF_GRH_REQUIRED,
 	};
 	set_speed(ret, i.mbps);
+	return 0;
+}
+
+int dev_port_query_iwarp(uint32_t ifindex, struct ibv_port_attr *ret)
+{
+	int r = dev_port_query(ifindex, ret);
+
+	if (r < 0)
+		return r;
+	ret->max_mtu = ret->active_mtu;
+	ret->gid_tbl_len = 1;
+	ret->pkey_tbl_len = 0;
+	ret->port_cap_flags = CAP_CM | CAP_DEVICE_MGMT;
+	ret->flags = 0;
 	return 0;
 }

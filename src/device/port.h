@@ -8,6 +8,8 @@
 
 /* Truth about the interface now, asked of the kernel. An interface that is
  * gone is a port that is down. 0 or negative errno. */
+/* The same as an iWARP adapter shows it: one GID, no P_Keys, no LIDs (spec of the kernel's siw). */
+int dev_port_query_iwarp(uint32_t ifindex, struct ibv_port_attr *ret);
 int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret);
 /* Path MTU that fits an interface MTU: bytes, 256..4096. */
 uint32_t dev_mtu_of(uint32_t if_mtu);

@@ -15,6 +15,7 @@
 #include "device/process.h"
 
 #include "device/adapter.h"
+#include "device/cm.h"
 #include "device/devices.h"
 #include "device/fork.h"
 #include "device/gids.h"
@@ -121,6 +122,7 @@ static void fork_child(void) UT_NO_TSA
 	atomic_fetch_add(&generation, 1);
 	ut_mutex_init(&dev_process_lock);
 	dev_thread_forget();
+	dev_cm_forget();
 	if (!fork_held)
 		ut_list_init(&dev_process_adapters);
 	fork_held = false;
@@ -131,6 +133,11 @@ static void fork_child(void) UT_NO_TSA
 static void watch_forks(void)
 {
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+void dev_process_watch_forks(void)
+{
+	pthread_once(&fork_once, watch_forks);
 }
 
 /* --- opening and closing --- */
@@ -192,7 +199,7 @@ int dev_open(const struct dev_info *info, struct eng_ctx **ret)
 	struct dev_adapter *a;
 	int r = 0;
 
-	pthread_once(&fork_once, watch_forks);
+	dev_process_watch_forks();
 	ut_lock(&dev_process_lock);
 	a = find(info);
 	if (!a)
@@ -257,6 +264,8 @@ __attribute__((destructor)) static void at_exit(void)
 		if (!lock_within(&a->dev.lock, EXIT_PATIENCE))
 			continue;
 		flush(a);
+		if (a->wired)
+			a->kind->leave(a);
 		ut_unlock(&a->dev.lock);
 	}
 	ut_unlock(&dev_process_lock);

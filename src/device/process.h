@@ -13,6 +13,8 @@
 extern struct ut_mutex dev_process_lock;
 extern struct ut_list dev_process_adapters; /* struct dev_adapter; dev_process_lock */
 
+/* fork() is watched from here on. */
+void dev_process_watch_forks(void);
 /* 1 in the process that loaded the library, more in children of fork(). */
 unsigned dev_process_generation(void);
 

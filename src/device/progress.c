@@ -76,7 +76,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 {
 	int keep = errno, received, kicked, done;
 	uint64_t now = ut_now(), deadline, next;
-	bool defer;
+	bool defer, posted;
 
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(&a->dev)) {
@@ -86,7 +86,10 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		return 0;
 	}
 	judge_deferral(a, now);
-	received = a->machine->receive(a, now);
+	/* Who posts wants to send; who waits for an answer polls next. A receive call here
+	 * would nearly always find nothing and stand in front of the send. */
+	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
+	received = posted ? 0 : a->machine->receive(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;
 	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS) {

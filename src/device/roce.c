@@ -10,16 +10,19 @@
  *                   for programs that know LIDs only, as qperf
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
+#include "cm/ibcm/ibcm.h"
 #include "device/adapter.h"
 #include "device/fork.h"
 #include "device/gids.h"
 #include "device/limits.h"
 #include "device/port.h"
 #include "device/progress.h"
+#include "device/roce_cm.h"
 #include "device/why.h"
 #include "link/fault.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
+#include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
 
@@ -56,18 +59,37 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 
 	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
 		ibp_unreachable(&a->dev, &e, now);
+		if (a->cm.ops)
+			ibcm_unreachable(&a->cm, e.dst, e.error, now);
 		n++;
 	}
 	return n;
 }
 
-static const struct dev_machine ibp_machine = {
+static int transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	int done = a->cm.ops ? ibcm_run(&a->cm, now) : 0;
+
+	return done + ibp_transmit(dev, now, defer_acks);
+}
+
+static uint64_t deadline(struct eng_dev *dev)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	uint64_t manager = a->cm.ops ? ibcm_deadline(&a->cm) : UT_NEVER;
+	uint64_t transport = ibp_deadline(dev);
+
+	return manager < transport ? manager : transport;
+}
+
+static const struct dev_machine roce_machine = {
 	.receive = receive,
 	.errors = take_errors,
-	.transmit = ibp_transmit,
+	.transmit = transmit,
 	.acks_pending = ibp_acks_pending,
 	.busy = ibp_busy,
-	.deadline = ibp_deadline,
+	.deadline = deadline,
 };
 
 static uint16_t udp_port(void)
@@ -126,6 +148,7 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.rate_control = a->info.guid != DEV_LOOPBACK_GUID,
 		.no_grh_is_self = no_grh_is_self(a),
+		.gsi = &dev_roce_gsi,
 	};
 	int r;
 
@@ -214,7 +237,18 @@ static int attach(struct eng_dev *dev)
 		return r;
 	dev->qpn_fixed = a->link->qpn_fixed;
 	dev->qpn_mask = a->link->qpn_mask;
-	return 0;
+	r = dev_roce_cm_init(a);
+	if (r < 0)
+		dev->qpn_mask = 0; /* not attached: tried again */
+	else
+		a->link->qpn_given = true;
+	return r;
+}
+
+/* Whoever has joined the port has a manager, see device/roce_cm.h. */
+static int cm_attach(struct dev_adapter *a)
+{
+	return attach(&a->dev);
 }
 
 /* A group's address on the wire is the GID itself; IPv4 groups are mapped. */
@@ -295,7 +329,7 @@ static int roce_open(struct dev_adapter *a)
 	if (r < 0)
 		return r;
 	a->dev.device = a;
-	a->machine = &ibp_machine;
+	a->machine = &roce_machine;
 	dev_limits_set(&a->dev, &a->info);
 	return 0;
 }
@@ -311,9 +345,27 @@ static void log_counters(struct dev_adapter *a)
 				 eng_counter_rows[i].text);
 }
 
+/*
+ * The kernel would close the sockets as well, but unannounced: for a moment the
+ * group of an address then steers to wrong members, and what is in our queue
+ * for others, goodbyes of our own among it, would go down with us.
+ */
+static void leave(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	dev_roce_cm_leave(a);
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+
+		if (g)
+			a->link->ops->del_addr(a->link, g->gid.raw);
+	}
+}
+
 static void roce_close(struct dev_adapter *a)
 {
 	if (a->link) {
+		dev_roce_cm_fini(a);
 		log_counters(a);
 		ibp_port_fini(&a->dev);
 		a->link->ops->close(a->link);
@@ -331,5 +383,7 @@ const struct dev_kind_row dev_roce_row = {
 	.add_addr = add_addr,
 	.del_addr = del_addr,
 	.forget = forget,
+	.leave = leave,
+	.cm_attach = cm_attach,
 	.close = roce_close,
 };

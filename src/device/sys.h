@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * System calls that libc makes cancellation points, without being one: the
- * callers hold locks. Negative errno instead of errno, which is kept.
+ * callers hold locks. Negative errno instead of errno, which is kept. Fault points.
  */
 #ifndef DEVICE_SYS_H
 #define DEVICE_SYS_H
 
+#include "util/faulty.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #define DEV_SYS(nr, ...)                                       \
 	({                                                     \
 		int keep_ = errno;                             \
-		long r_ = syscall(nr, __VA_ARGS__);            \
+		long r_ = ut_refused(ENOMEM) ? -1 : syscall(nr, __VA_ARGS__); \
 		r_ = r_ < 0 ? -errno : r_;                     \
 		errno = keep_;                                 \
 		r_;                                            \

@@ -2,11 +2,13 @@
 #include "device/thread.h"
 
 #include "device/adapter.h"
+#include "device/cm.h"
 #include "device/gids.h"
 #include "device/process.h"
 #include "device/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 #include "util/log.h"
 
@@ -107,9 +109,11 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 
 	take_timer(t, now);
 	/* Adapters were opened before anybody listened: look once at the start. */
-	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked)
+	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked) {
 		ut_list_each(a, &dev_process_adapters, node)
 			dev_gids_refresh(a);
+		dev_cm_look();
+	}
 	t->looked = true;
 	ut_list_each(a, &dev_process_adapters, node) {
 		uint64_t at;
@@ -136,6 +140,8 @@ static void *run(void *arg)
 		if (!atomic_load(&t->stop))
 			one_round(t, ev, n);
 		ut_unlock(&dev_process_lock);
+		if (!atomic_load(&t->stop))
+			dev_cm_deliver();
 	}
 	return NULL;
 }
@@ -155,17 +161,17 @@ static int open_descriptors(struct dev_thread *t)
 	struct epoll_event timer = { .events = EPOLLIN | EPOLLET, .data.u64 = SERIAL_TIMER };
 	struct epoll_event addresses = { .events = EPOLLIN, .data.u64 = SERIAL_ADDRESSES };
 
-	t->ep = epoll_create1(EPOLL_CLOEXEC);
+	t->ep = ut_epoll();
 	if (t->ep < 0)
 		return -errno;
-	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->timer < 0 || epoll_ctl(t->ep, EPOLL_CTL_ADD, t->timer, &timer) < 0)
+	t->timer = ut_timerfd();
+	if (t->timer < 0 || ut_epoll_add(t->ep, t->timer, &timer) < 0)
 		return -errno;
 	/* Without it addresses are those of the start; that is worth a line, not a refusal. */
 	t->addresses = dev_nl_listen();
 	if (t->addresses < 0)
 		ut_warn("address changes will not be noticed: %s", strerror(-t->addresses));
-	else if (epoll_ctl(t->ep, EPOLL_CTL_ADD, t->addresses, &addresses) < 0)
+	else if (ut_epoll_add(t->ep, t->addresses, &addresses) < 0)
 		return -errno;
 	return 0;
 }

@@ -45,23 +45,36 @@ static const char *speed_name(uint8_t speed)
 	}
 }
 
-static void describe_port(struct one *o, const struct dev_info *d)
+static unsigned describe_gids(struct one *o, const struct dev_info *d)
 {
-	struct ibv_port_attr p;
-	int n = dev_addrs_now(d, o->addrs);
-	unsigned x10;
+	int n;
 
-	if (dev_port_query(d->ifindex, &p) < 0)
-		p = (struct ibv_port_attr){ .state = IBV_PORT_DOWN, .active_width = 1,
-					    .active_speed = 1, .phys_state = 3 };
-	x10 = dev_rate_x10(p.active_width, p.active_speed);
-	snprintf(o->rate, sizeof(o->rate), x10 % 10 ? "%u.%u Gb/sec (%uX %s)" : "%u%.0u Gb/sec (%uX %s)",
-		 x10 / 10, x10 % 10, p.active_width == 2 ? 4 : 1, speed_name(p.active_speed));
+	if (d->kind == DEV_IWARP) {
+		dev_gid_of_mac(d, o->gids[0].raw);
+		o->gids[0].type = "IB/RoCE v1";
+		return 1;
+	}
+	n = dev_addrs_now(d, o->addrs);
 	for (int i = 0; i < n; i++) {
 		memcpy(o->gids[i].raw, o->addrs[i].addr, sizeof(o->gids[i].raw));
 		o->gids[i].type = "RoCE v2";
 		o->gids[i].ndev = d->ifname;
 	}
+	return n > 0 ? (unsigned)n : 0;
+}
+
+static void describe_port(struct one *o, const struct dev_info *d)
+{
+	bool iwarp = d->kind == DEV_IWARP;
+	struct ibv_port_attr p;
+	unsigned n = describe_gids(o, d), x10;
+
+	if ((iwarp ? dev_port_query_iwarp : dev_port_query)(d->ifindex, &p) < 0)
+		p = (struct ibv_port_attr){ .state = IBV_PORT_DOWN, .active_width = 1,
+					    .active_speed = 1, .phys_state = 3 };
+	x10 = dev_rate_x10(p.active_width, p.active_speed);
+	snprintf(o->rate, sizeof(o->rate), x10 % 10 ? "%u.%u Gb/sec (%uX %s)" : "%u%.0u Gb/sec (%uX %s)",
+		 x10 / 10, x10 % 10, p.active_width == 2 ? 4 : 1, speed_name(p.active_speed));
 	for (int i = 0; i < ENG_C_COUNT; i++)
 		o->counters[i].name = eng_counter_rows[i].name;
 	o->port = (struct dev_tree_port){
@@ -72,9 +85,9 @@ static void describe_port(struct one *o, const struct dev_info *d)
 		.link_layer = "Ethernet",
 		.cap_mask = p.port_cap_flags,
 		.gids = o->gids,
-		.ngids = n > 0 ? (unsigned)n : 0,
+		.ngids = n,
 		.pkeys = pkeys,
-		.npkeys = sizeof(pkeys) / sizeof(pkeys[0]),
+		.npkeys = p.pkey_tbl_len,
 		.counters = o->counters,
 		.ncounters = ENG_C_COUNT,
 	};

@@ -88,6 +88,15 @@ struct eng_proto_ops {
 	size_t qp_size; /* protocol bytes behind struct eng_qp, zeroed */
 	/* QP types served, 1u << enum ibv_qp_type. */
 	uint32_t qp_types;
+	/* Work requests without a form on this wire, 1u << enum ibv_wr_opcode:
+	 * refused at the call. */
+	uint32_t wr_refused;
+	/*
+	 * Connections are streams that somebody hands to the QP: only the protocol moves
+	 * it to RTS (eng_qp_move), and path, PSN, timer and retry attributes have no
+	 * meaning and are taken as they come.
+	 */
+	bool streams;
 	int (*qp_init)(struct eng_qp *qp);  /* 0 or negative errno */
 	void (*qp_fini)(struct eng_qp *qp); /* stop timers, leave lists */
 	/*

@@ -65,7 +65,7 @@ static int group_new(struct eng_dev *dev, const union ibv_gid *mgid, struct eng_
 static void group_drop(struct eng_dev *dev, struct eng_mcast *m) UT_REQUIRES(dev->lock);
 static void group_drop(struct eng_dev *dev, struct eng_mcast *m)
 {
-	if (m->n)
+	if (m->n || m->holds)
 		return;
 	ut_list_del(&m->node);
 	dev->ops->mcast_leave(dev, &m->mgid);
@@ -155,4 +155,28 @@ int eng_mcast_detach(struct eng_qp *qp, const union ibv_gid *mgid)
 	}
 	eng_dev_unlock(dev);
 	return at >= 0 ? 0 : -EINVAL;
+}
+
+int eng_mcast_hold(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	struct eng_mcast *m = eng_mcast_find(dev, mgid);
+	int r = 0;
+
+	if (!is_group(mgid))
+		return -EINVAL;
+	if (!m)
+		r = group_new(dev, mgid, &m);
+	if (r == 0)
+		m->holds++;
+	return r;
+}
+
+void eng_mcast_release(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	struct eng_mcast *m = eng_mcast_find(dev, mgid);
+
+	if (!m || !m->holds)
+		return;
+	m->holds--;
+	group_drop(dev, m);
 }

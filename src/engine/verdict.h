@@ -36,66 +36,66 @@
 
 /* name, send, recv, nak, term, term_rd, next, event, stream, sentence */
 #define ENG_VERDICTS(V) \
-V(LOC_LEN,          LOC_LEN_ERR,       LOC_LEN_ERR,     0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the message is longer than this QP may send") \
-V(LOC_KEY,          LOC_PROT_ERR,      LOC_PROT_ERR,    0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "a local key names no memory region") \
-V(LOC_PD,           LOC_PROT_ERR,      LOC_PROT_ERR,    0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "a local key belongs to another protection domain") \
-V(LOC_RIGHTS,       LOC_PROT_ERR,      LOC_PROT_ERR,    0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the local region lacks IBV_ACCESS_LOCAL_WRITE") \
-V(LOC_BOUNDS,       LOC_PROT_ERR,      LOC_PROT_ERR,    0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "a local buffer reaches outside its memory region") \
-V(LOC_FAULT,        LOC_PROT_ERR,      LOC_PROT_ERR,    0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the pages of a local buffer are gone or read-only") \
-V(LOC_OPCODE,       LOC_QP_OP_ERR,     LOC_QP_OP_ERR,   0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the work request does not fit this QP type") \
-V(LOC_AH_PD,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,   0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the address handle belongs to another protection domain") \
-V(LOC_ROUTE,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,   0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the source GID is no longer an address of this host") \
-V(MW_BIND,          MW_BIND_ERR,       MW_BIND_ERR,     0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the memory window cannot be bound or invalidated like this") \
-V(REM_INV_REQ,      REM_INV_REQ_ERR,   LOC_QP_OP_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: invalid request") \
-V(REM_ACCESS,       REM_ACCESS_ERR,    LOC_QP_OP_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote access error") \
-V(REM_OP,           REM_OP_ERR,        LOC_QP_OP_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote operational error") \
-V(RETRY_EXC,        RETRY_EXC_ERR,     GENERAL_ERR,     0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer did not answer within the timeout and all retries") \
-V(RNR_EXC,          RNR_RETRY_EXC_ERR, GENERAL_ERR,     0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer had no receive posted within all RNR retries") \
-V(BAD_RESP,         BAD_RESP_ERR,      GENERAL_ERR,     0,    0x02ff,      0x02ff,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer answered with a packet that fits no request") \
-V(UNREACHABLE,      RETRY_EXC_ERR,     GENERAL_ERR,     0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL,    "no RDMA process uses the peer's address any more") \
-V(RX_SEQUENCE,      GENERAL_ERR,       LOC_QP_OP_ERR,   0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL,    "the peer's packets are out of order within a message") \
-V(RX_LENGTH,        GENERAL_ERR,       LOC_LEN_ERR,     0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL,    "a packet's payload does not fit its opcode and the path MTU") \
-V(RX_TOO_LONG,      GENERAL_ERR,       LOC_LEN_ERR,     0x61, 0x1205,      0x1205,      ERR, ENG_REQ,      ENG_FATAL,    "the peer's message is longer than the posted receive") \
-V(RX_DISABLED,      GENERAL_ERR,       LOC_ACCESS_ERR,  0x61, 0x1100,      0x0102,      ERR, ENG_REQ,      ENG_ACCESS,   "this QP's access flags do not allow the peer's operation") \
-V(RX_RD_DEPTH,      GENERAL_ERR,       LOC_QP_OP_ERR,   0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_FATAL,    "the peer has more reads and atomics in flight than max_dest_rd_atomic") \
-V(RX_ALIGN,         GENERAL_ERR,       LOC_QP_OP_ERR,   0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_REQ,      "the target address of an atomic is not a multiple of 8") \
-V(RX_SRQN,          GENERAL_ERR,       LOC_QP_OP_ERR,   0x61, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_REQ,      ENG_FATAL,    "the peer named no shared receive queue of this XRC domain") \
-V(RX_KEY,           GENERAL_ERR,       LOC_ACCESS_ERR,  0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS,   "the peer's rkey names no memory here") \
-V(RX_PD,            GENERAL_ERR,       LOC_ACCESS_ERR,  0x62, 0x1102,      0x0103,      ERR, ENG_ACCESS,   ENG_ACCESS,   "the peer's rkey belongs to another protection domain or QP") \
-V(RX_RIGHTS,        GENERAL_ERR,       LOC_ACCESS_ERR,  0x62, 0x1100,      0x0102,      ERR, ENG_ACCESS,   ENG_ACCESS,   "the memory behind the peer's rkey lacks the right asked for") \
-V(RX_BOUNDS,        GENERAL_ERR,       LOC_ACCESS_ERR,  0x62, 0x1101,      0x0101,      ERR, ENG_ACCESS,   ENG_ACCESS,   "the peer's access reaches outside the memory behind its rkey") \
-V(RX_FAULT,         GENERAL_ERR,       LOC_ACCESS_ERR,  0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS,   "the pages behind the peer's rkey are gone or read-only") \
-V(RX_INVALIDATE,    GENERAL_ERR,       LOC_ACCESS_ERR,  0x62, 0x0109,      0x0109,      ERR, ENG_ACCESS,   ENG_ACCESS,   "the peer may not invalidate this key") \
-V(RX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,     0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL,    "the completion queue overran") \
-V(TX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,     0,    0x0000,      0x0000,      ERR, ENG_FATAL,    ENG_FATAL,    "the completion queue of sends overran") \
-V(NO_MEMORY,        GENERAL_ERR,       GENERAL_ERR,     0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL,    "the adapter ran out of memory") \
-V(LINK_DOWN,        RETRY_EXC_ERR,     GENERAL_ERR,     0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL,    "the packet could not be sent on this interface") \
-V(FLUSH,            WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the request was still queued when its QP stopped working") \
-V(RX_WRAP,          GENERAL_ERR,       LOC_ACCESS_ERR,  0,    0x1103,      0x0104,      ERR, ENG_NO_EVENT, ENG_ACCESS,   "address and length of the peer's access wrap around") \
-V(RX_NO_BUFFER,     GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1202,      0x1202,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer sent a message for which no receive was posted") \
-V(RX_QN,            GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1201,      0x1201,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer named a DDP queue that does not exist or not for this message") \
-V(RX_MSN,           GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1203,      0x1203,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer's message number is not the next one") \
-V(RX_MO,            GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1204,      0x1204,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer's message offset is not where its message goes on") \
-V(RX_MSG_LONG,      GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1205,      0x1205,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer's message is longer than its kind allows") \
-V(RX_MSG_SHORT,     GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x02ff,      0x02ff,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer's message is shorter than its kind asks for") \
-V(RX_TAGGED_DV,     GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1104,      0x1104,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer speaks another DDP version") \
-V(RX_UNTAGGED_DV,   GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x1206,      0x1206,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer speaks another DDP version in untagged messages") \
-V(RX_RDMAP_VERSION, GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x0205,      0x0205,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer speaks another RDMAP version") \
-V(RX_OPCODE,        GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x0206,      0x0206,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer sent a message of unknown kind") \
-V(RX_CRC,           GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x2002,      0x2002,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the stream is damaged: wrong CRC32C") \
-V(RX_MARKER,        GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x2003,      0x2003,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the stream is damaged: a marker does not point to its FPDU") \
-V(RX_FPDU,          GENERAL_ERR,       WR_FLUSH_ERR,    0,    0x2003,      0x2003,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer's FPDU has an impossible length") \
-V(RX_INV_STAG,      GENERAL_ERR,       REM_INV_REQ_ERR, 0,    0x0109,      0x0109,      ERR, ENG_NO_EVENT, ENG_ACCESS,   "the peer may not invalidate this key on this connection") \
-V(RESP_STAG,        BAD_RESP_ERR,      WR_FLUSH_ERR,    0,    0x1100,      0x1100,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer answered a read that was not asked for") \
-V(RESP_BOUNDS,      BAD_RESP_ERR,      WR_FLUSH_ERR,    0,    0x1101,      0x1101,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer's answer to a read has another place or length") \
-V(RESP_ATOMIC,      BAD_RESP_ERR,      WR_FLUSH_ERR,    0,    0x02ff,      0x02ff,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer answered an atomic that was not asked for") \
-V(TERMINATED,       WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer ended the stream with a Terminate message") \
-V(STREAM_END,       WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer closed the stream") \
-V(STREAM_LOST,      WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the stream was reset or lost") \
-V(STREAM_CLOSED,    WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the stream was closed here") \
-V(MPA_LOCAL,        WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    0x2005,      0x2005,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the connection could not be set up here") \
-V(MPA_IRD,          WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    0x2006,      0x2006,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer serves too few reads at a time") \
-V(MPA_RTR,          WR_FLUSH_ERR,      WR_FLUSH_ERR,    0,    0x2007,      0x2007,      ERR, ENG_NO_EVENT, ENG_FATAL,    "the peer has no ready-to-receive message in common with us")
+V(LOC_LEN,          LOC_LEN_ERR,       LOC_LEN_ERR,    0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the message is longer than this QP may send") \
+V(LOC_KEY,          LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local key names no memory region") \
+V(LOC_PD,           LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local key belongs to another protection domain") \
+V(LOC_RIGHTS,       LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the local region lacks IBV_ACCESS_LOCAL_WRITE") \
+V(LOC_BOUNDS,       LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local buffer reaches outside its memory region") \
+V(LOC_FAULT,        LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the pages of a local buffer are gone or read-only") \
+V(LOC_OPCODE,       LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the work request does not fit this QP type") \
+V(LOC_AH_PD,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the address handle belongs to another protection domain") \
+V(LOC_ROUTE,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the source GID is no longer an address of this host") \
+V(MW_BIND,          MW_BIND_ERR,       MW_BIND_ERR,    0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the memory window cannot be bound or invalidated like this") \
+V(REM_INV_REQ,      REM_INV_REQ_ERR,   LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: invalid request") \
+V(REM_ACCESS,       REM_ACCESS_ERR,    LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote access error") \
+V(REM_OP,           REM_OP_ERR,        LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote operational error") \
+V(RETRY_EXC,        RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer did not answer within the timeout and all retries") \
+V(RNR_EXC,          RNR_RETRY_EXC_ERR, GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer had no receive posted within all RNR retries") \
+V(BAD_RESP,         BAD_RESP_ERR,      GENERAL_ERR,    0,    0x02ff,      0x02ff,      ERR, ENG_NO_EVENT, ENG_FATAL, "the peer answered with a packet that fits no request") \
+V(UNREACHABLE,      RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "no RDMA process uses the peer's address any more") \
+V(RX_SEQUENCE,      GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "the peer's packets are out of order within a message") \
+V(RX_LENGTH,        GENERAL_ERR,       LOC_LEN_ERR,    0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "a packet's payload does not fit its opcode and the path MTU") \
+V(RX_TOO_LONG,      GENERAL_ERR,       LOC_LEN_ERR,    0x61, 0x1205,      0x1205,      ERR, ENG_REQ,      ENG_FATAL, "the peer's message is longer than the posted receive") \
+V(RX_DISABLED,      GENERAL_ERR,       LOC_ACCESS_ERR, 0x61, 0x1100,      0x0102,      ERR, ENG_REQ,      ENG_ACCESS, "this QP's access flags do not allow the peer's operation") \
+V(RX_RD_DEPTH,      GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_FATAL, "the peer has more reads and atomics in flight than max_dest_rd_atomic") \
+V(RX_ALIGN,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_REQ, "the target address of an atomic is not a multiple of 8") \
+V(RX_SRQN,          GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_REQ,      ENG_FATAL, "the peer named no shared receive queue of this XRC domain") \
+V(RX_KEY,           GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's rkey names no memory here") \
+V(RX_PD,            GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1102,      0x0103,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's rkey belongs to another protection domain or QP") \
+V(RX_RIGHTS,        GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0102,      ERR, ENG_ACCESS,   ENG_ACCESS, "the memory behind the peer's rkey lacks the right asked for") \
+V(RX_BOUNDS,        GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1101,      0x0101,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's access reaches outside the memory behind its rkey") \
+V(RX_FAULT,         GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "the pages behind the peer's rkey are gone or read-only") \
+V(RX_INVALIDATE,    GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x0109,      0x0109,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer may not invalidate this key") \
+V(RX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "the completion queue overran") \
+V(TX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,    0,    0x0000,      0x0000,      ERR, ENG_FATAL,    ENG_FATAL, "the completion queue of sends overran") \
+V(NO_MEMORY,        GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "the adapter ran out of memory") \
+V(LINK_DOWN,        RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the packet could not be sent on this interface") \
+V(RX_WRAP,          GENERAL_ERR,       LOC_ACCESS_ERR, 0,     0x1103,       0x0104,       ERR, ENG_NO_EVENT, ENG_ACCESS,    "address and length of the peer's access wrap around") \
+V(RX_NO_BUFFER,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1202,       0x1202,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer sent a message for which no receive was posted") \
+V(RX_QN,            GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1201,       0x1201,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer named a DDP queue that does not exist or not for this message") \
+V(RX_MSN,           GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1203,       0x1203,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message number is not the next one") \
+V(RX_MO,            GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1204,       0x1204,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message offset is not where its message goes on") \
+V(RX_MSG_LONG,      GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1205,       0x1205,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message is longer than its kind allows") \
+V(RX_MSG_SHORT,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x02ff,       0x02ff,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message is shorter than its kind asks for") \
+V(RX_TAGGED_DV,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1104,       0x1104,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer speaks another DDP version") \
+V(RX_UNTAGGED_DV,   GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1206,       0x1206,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer speaks another DDP version in untagged messages") \
+V(RX_RDMAP_VERSION, GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x0205,       0x0205,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer speaks another RDMAP version") \
+V(RX_OPCODE,        GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x0206,       0x0206,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer sent a message of unknown kind") \
+V(RX_CRC,           GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2002,       0x2002,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the stream is damaged: wrong CRC32C") \
+V(RX_MARKER,        GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2003,       0x2003,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the stream is damaged: a marker does not point to its FPDU") \
+V(RX_FPDU,          GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2003,       0x2003,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's FPDU has an impossible length") \
+V(RX_INV_STAG,      GENERAL_ERR,       REM_INV_REQ_ERR,0,     0x0109,       0x0109,       ERR, ENG_NO_EVENT, ENG_ACCESS,    "the peer may not invalidate this key on this connection") \
+V(RESP_STAG,        BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x1100,       0x1100,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer answered a read that was not asked for") \
+V(RESP_BOUNDS,      BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x1101,       0x1101,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's answer to a read has another place or length") \
+V(RESP_ATOMIC,      BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x02ff,       0x02ff,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer answered an atomic that was not asked for") \
+V(TERMINATED,       WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer ended the stream with a Terminate message") \
+V(STREAM_END,       WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the peer closed the stream") \
+V(STREAM_LOST,      WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the stream was reset or lost") \
+V(STREAM_CLOSED,    WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the stream was closed here") \
+V(MPA_LOCAL,        WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2005,       0x2005,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the connection could not be set up here") \
+V(MPA_IRD,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2006,       0x2006,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer serves too few reads at a time") \
+V(MPA_RTR,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2007,       0x2007,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer has no ready-to-receive message in common with us") \
+V(FLUSH,            WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the request was still queued when its QP stopped working")
 
 enum eng_verdict {
 	ENG_OK = 0,

@@ -64,6 +64,8 @@ int eng_xrcd_open(struct eng_dev *dev, int fd, int oflags, struct eng_xrcd **ret
 	struct stat st;
 	int r;
 
+	if (!(dev->proto->qp_types & 1u << IBV_QPT_XRC_RECV))
+		return -EOPNOTSUPP;
 	if (oflags & ~(O_CREAT | O_EXCL))
 		return -EINVAL;
 	if (fd != -1 && fstat(fd, &st) < 0)

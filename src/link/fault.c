@@ -18,6 +18,7 @@
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/list.h"
 #include "util/rng.h"
 
@@ -298,7 +299,10 @@ static int fault_error(struct link *l, struct link_err *ret)
 static int fault_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 {
 	struct link *lower = fault_of(l)->lower;
-	int r = lower->ops->add_addr(lower, addr, scope);
+	int r;
+
+	lower->qpn_given = l->qpn_given;
+	r = lower->ops->add_addr(lower, addr, scope);
 
 	l->qpn_fixed = lower->qpn_fixed;
 	l->qpn_mask = lower->qpn_mask;
@@ -310,6 +314,7 @@ static void fault_del_addr(struct link *l, const uint8_t addr[16])
 {
 	struct link *lower = fault_of(l)->lower;
 
+	lower->qpn_given = l->qpn_given;
 	lower->ops->del_addr(lower, addr);
 }
 
@@ -325,6 +330,27 @@ static void fault_leave(struct link *l, const uint8_t group[16], uint32_t ifinde
 	struct link *lower = fault_of(l)->lower;
 
 	lower->ops->leave(lower, group, ifindex);
+}
+
+static int fault_claim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->claim(lower, addr, service);
+}
+
+static void fault_unclaim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->unclaim(lower, addr, service);
+}
+
+static int fault_pass_on(struct link *l, const struct link_rx *rx, uint64_t service)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->pass_on(lower, rx, service);
 }
 
 static int fault_fd(struct link *l)
@@ -370,6 +396,9 @@ static const struct link_ops fault_ops = {
 	.del_addr = fault_del_addr,
 	.join = fault_join,
 	.leave = fault_leave,
+	.claim = fault_claim,
+	.unclaim = fault_unclaim,
+	.pass_on = fault_pass_on,
 	.fd = fault_fd,
 	.close = fault_close,
 };
@@ -378,11 +407,11 @@ static int open_fds(struct fault_link *f, int lower_fd)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
-	f->epfd = epoll_create1(EPOLL_CLOEXEC);
-	f->timerfd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	f->epfd = ut_epoll();
+	f->timerfd = ut_timerfd();
 	if (f->epfd < 0 || f->timerfd < 0 ||
-	    epoll_ctl(f->epfd, EPOLL_CTL_ADD, lower_fd, &e) < 0 ||
-	    epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->timerfd, &e) < 0)
+	    ut_epoll_add(f->epfd, lower_fd, &e) < 0 ||
+	    ut_epoll_add(f->epfd, f->timerfd, &e) < 0)
 		return -errno;
 	return 0;
 }

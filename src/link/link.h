@@ -76,13 +76,15 @@ struct link_ops {
 	/*
 	 * Service IDs (IBTA 12.7.3) shared with the other processes on the same
 	 * addresses: a request that names one reaches whoever claimed it. addr is a
-	 * local address of this host. 0, -EADDRINUSE, -EMFILE ... Default: always 0.
+	 * local address of this link; the claim stays when that address goes and comes
+	 * again. 0, -EADDRINUSE (another process or this link has it), -EADDRNOTAVAIL,
+	 * -EMFILE ... unclaim of what is not claimed is nothing.
 	 */
 	int (*claim)(struct link *l, const uint8_t addr[16], uint64_t service);
 	void (*unclaim)(struct link *l, const uint8_t addr[16], uint64_t service);
-	/* Hands a received datagram to the claimant of (rx->dst, service): 1, or 0 when
-	 * nobody (else) has it. The default is 0. It comes out of the claimant's recv() with
-	 * `passed` set and is never passed on again. */
+	/* Hands a received datagram to the claimant of (rx->dst, service): 1 (it was taken, or
+	 * is lost for want of room there), or 0 when nobody (else) has it; that is the default.
+	 * It comes out of the claimant's recv() with `passed` set and is never passed on again. */
 	int (*pass_on)(struct link *l, const struct link_rx *rx, uint64_t service);
 	/* A descriptor that is readable (epoll) when recv or error may have
 	 * something; stays the same for life. -1: the owner drives virtual time. */
@@ -101,6 +103,9 @@ struct link {
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
+	/* Set by the owner: QPNs or IDs with these bits were given out, they must not change
+	 * any more (add_addr refuses an address that would need others). */
+	bool qpn_given;
 };
 
 #endif

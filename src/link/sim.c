@@ -30,11 +30,17 @@ struct sim_addr {
 	uint32_t ifindex;
 };
 
+struct sim_claim {
+	struct ut_list node;
+	uint8_t addr[16];
+	uint64_t service;
+};
+
 struct sim_link {
 	struct link base;
 	struct sim_net *net;
 	struct ut_list node;       /* in net->links */
-	struct ut_list addrs, groups;
+	struct ut_list addrs, groups, claims;
 	struct ut_list rx, errs;   /* of sim_wire, oldest first */
 	uint32_t rx_used;
 	bool blocked;
@@ -357,6 +363,54 @@ static void sim_leave(struct link *l, const uint8_t group[16], uint32_t ifindex)
 	addr_drop(&sim_of(l)->groups, group);
 }
 
+static struct sim_claim *claim_find(struct sim_link *s, const uint8_t addr[16], uint64_t service)
+{
+	struct sim_claim *c;
+
+	ut_list_each(c, &s->claims, node)
+		if (c->service == service && !memcmp(c->addr, addr, 16))
+			return c;
+	return NULL;
+}
+
+/* A host is one process: nobody else could have claimed it. */
+static int sim_claim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	struct sim_link *s = sim_of(l);
+	struct sim_claim *c;
+
+	if (!addr_find(&s->addrs, addr))
+		return -EADDRNOTAVAIL;
+	if (claim_find(s, addr, service))
+		return -EADDRINUSE;
+	c = ut_zalloc(sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	memcpy(c->addr, addr, 16);
+	c->service = service;
+	ut_list_add_tail(&s->claims, &c->node);
+	return 0;
+}
+
+static void claim_drop(struct sim_claim *c)
+{
+	ut_list_del(&c->node);
+	free(c);
+}
+
+static void sim_unclaim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	struct sim_claim *c = claim_find(sim_of(l), addr, service);
+
+	if (c)
+		claim_drop(c);
+}
+
+static int sim_pass_on(struct link *l, const struct link_rx *rx, uint64_t service)
+{
+	return 0;
+}
+
 static int sim_fd(struct link *l)
 {
 	return -1;
@@ -400,7 +454,10 @@ static void forget(struct sim_net *net, const struct link *l)
 static void sim_close(struct link *l)
 {
 	struct sim_link *s = sim_of(l);
+	struct sim_claim *c;
 
+	while ((c = ut_list_first(&s->claims, struct sim_claim, node)))
+		claim_drop(c);
 	wires_drop(s->net, &s->rx);
 	wires_drop(s->net, &s->errs);
 	forget(s->net, l);
@@ -420,6 +477,9 @@ static const struct link_ops sim_ops = {
 	.del_addr = sim_del_addr,
 	.join = sim_join,
 	.leave = sim_leave,
+	.claim = sim_claim,
+	.unclaim = sim_unclaim,
+	.pass_on = sim_pass_on,
 	.fd = sim_fd,
 	.close = sim_close,
 };
@@ -435,6 +495,7 @@ int sim_link_open(struct sim_net *net, const uint8_t addr[16], struct link **ret
 	s->stage = (struct ut_stage)UT_STAGE_INIT;
 	ut_list_init(&s->addrs);
 	ut_list_init(&s->groups);
+	ut_list_init(&s->claims);
 	ut_list_init(&s->rx);
 	ut_list_init(&s->errs);
 	ut_list_init(&s->node);

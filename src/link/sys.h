@@ -2,11 +2,12 @@
 /*
  * System calls that are no cancellation points and leave errno alone: links
  * are driven with the progress lock held, in threads of the application. All
- * give negative errno; interrupted calls are repeated.
+ * give negative errno; interrupted calls are repeated. Each is a fault point.
  */
 #ifndef LINK_SYS_H
 #define LINK_SYS_H
 
+#include "util/faulty.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 		int keep_ = errno;                               \
 		long r_;                                         \
 		do                                               \
-			r_ = syscall((nr), __VA_ARGS__);         \
+			r_ = ut_refused(ENOMEM) ? -1 : syscall((nr), __VA_ARGS__); \
 		while (r_ < 0 && errno == EINTR);                \
 		if (r_ < 0)                                      \
 			r_ = -errno;                             \

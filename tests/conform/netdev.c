@@ -62,7 +62,8 @@ static struct ibv_context *open_on_cfdev(void)
 
 	list = ibv_get_device_list(&n);
 	for (int i = 0; i < n; i++)
-		if (strstr(ibv_get_device_name(list[i]), "cfdev0"))
+		/* Its RoCE adapter: GIDs of iWARP ones do not follow addresses. */
+		if (!strcmp(ibv_get_device_name(list[i]), "dpl_roce_cfdev0"))
 			ctx = ibv_open_device(list[i]);
 	if (list)
 		ibv_free_device_list(list);

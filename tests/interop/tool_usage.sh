@@ -21,7 +21,10 @@ expect 2 "$DAPPLE" pair --timeout x -- true {port}
 expect 2 "$DAPPLE" pair --mtu 9000 -- true {port}
 expect 2 "$DAPPLE" pair -- true; has "{peer}"
 expect 0 "$DAPPLE" pair --list; has "qperf"
-for a in iwarp ib; do
+for a in iw iwarp; do
+	expect 0 "$DAPPLE" run --adapter $a -- true
+done
+for a in ib; do
 	expect 1 "$DAPPLE" run --adapter $a -- true; has "not built in this version"
 done
 expect 127 "$DAPPLE" run -- "$work/no-such-program"

@@ -37,7 +37,7 @@ static void check_arrived(const struct crafted_rx *x, const struct crafted *c)
 	CHECK(x->p.tver == 0 && x->p.pkey == 0xffff);
 }
 
-struct crafted *crafted_open(const struct sim_qp_options *o)
+static struct crafted *open_with(const struct sim_qp_options *o, const struct gsi_user *gsi)
 {
 	static const uint8_t addr[16] = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 99 };
 	static const struct sim_qp_options none;
@@ -48,7 +48,7 @@ struct crafted *crafted_open(const struct sim_qp_options *o)
 	CHECK(c->v);
 	if (!o)
 		o = &none;
-	sim_world_open(&c->w, &(struct sim_options){ .seed = 3, .hosts = 1 });
+	sim_world_open(&c->w, &(struct sim_options){ .seed = 3, .hosts = 1, .gsi = gsi });
 	memcpy(c->addr, addr, 16);
 	CHECK(sim_link_open(c->w.net, c->addr, &c->link) == 0);
 	sim_end_create(&c->e, &c->w.host[0], o);
@@ -59,6 +59,16 @@ struct crafted *crafted_open(const struct sim_qp_options *o)
 	c->w.each_round = collect;
 	c->w.each_round_arg = c;
 	return c;
+}
+
+struct crafted *crafted_open(const struct sim_qp_options *o)
+{
+	return open_with(o, NULL);
+}
+
+struct crafted *crafted_open_gsi(const struct gsi_user *gsi)
+{
+	return open_with(NULL, gsi);
 }
 
 void crafted_close(struct crafted *c)

@@ -45,6 +45,8 @@ struct crafted {
 
 /* type 0 = RC. The end is in RTS towards the peer. o may be NULL. */
 struct crafted *crafted_open(const struct sim_qp_options *o);
+/* The same with a user of the host's MADs. */
+struct crafted *crafted_open_gsi(const struct gsi_user *gsi);
 void crafted_close(struct crafted *c);
 
 /*

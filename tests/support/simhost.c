@@ -131,7 +131,8 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 {
 	struct ibp_config cfg = { .seed = o->seed + (uint64_t)i, .mtu_max = o->mtu_max ? o->mtu_max
 									     : 4096,
-				  .rate_control = o->rate_control, .link = h->link };
+				  .rate_control = o->rate_control, .link = h->link,
+				  .gsi = o->gsi };
 	struct eng_gid g = { .type = IBV_GID_TYPE_ROCE_V2, .ifindex = 1, .valid = true };
 	int r = eng_dev_init(&h->dev, "sim", &ops, &ibp_proto_ops, o->seed * 31 + (uint64_t)i);
 

@@ -45,6 +45,7 @@ struct sim_options {
 	uint64_t seed;
 	uint32_t mtu_max;      /* 4096 */
 	bool ipv6, rate_control;
+	const struct gsi_user *gsi; /* of every host, or NULL */
 	struct sim_config net; /* delay 0 = SIM_DELAY */
 };
 

@@ -130,7 +130,9 @@ static void follow(void)
 	struct eng_dev *dev;
 	int n = dev_list(&v), eight;
 
-	CHECK(n == 2 && strcmp(v[0].name, "dpl_roce_lo") == 0);
+	/* lo and d0, of two kinds each. */
+	CHECK(n == 4 && strcmp(v[0].name, "dpl_roce_lo") == 0);
+	CHECK(find(v, n, "dpl_iw_d0"));
 	d = find(v, n, "dpl_roce_d0");
 	CHECK(d);
 	CHECK(dev_open(d, &ctx) == 0);

@@ -86,17 +86,27 @@ static void list_and_filters(void)
 
 	if (n == 0)
 		SKIP("lo is down here");
-	CHECK(n > 0);
+	/* Each interface twice: first all of one kind, then all of the other. */
+	CHECK(n > 0 && n % 2 == 0);
 	CHECK(strcmp(all[0].name, "dpl_roce_lo") == 0);
+	CHECK(strcmp(all[n / 2].name, "dpl_iw_lo") == 0);
 	CHECK(all[0].guid == 0x020000fffe000000ull);
 	for (int i = 0; i < n; i++) {
-		CHECK(strncmp(all[i].name, "dpl_roce_", 9) == 0);
-		CHECK(strcmp(all[i].name + 9, all[i].ifname) == 0);
+		const char *prefix = i < n / 2 ? "dpl_roce_" : "dpl_iw_";
+
+		CHECK(strncmp(all[i].name, prefix, strlen(prefix)) == 0);
+		CHECK(strcmp(all[i].name + strlen(prefix), all[i].ifname) == 0);
+		CHECK(all[i].kind == (i < n / 2 ? DEV_ROCE : DEV_IWARP));
 		CHECK(all[i].ifindex == if_nametoindex(all[i].ifname));
 		for (int k = 0; k < i; k++)
 			CHECK(all[k].index != all[i].index);
 	}
-	CHECK(list_with("roce,roce", NULL, &some) == n);
+	CHECK(list_with("roce,roce", NULL, &some) == n / 2);
+	free(some);
+	CHECK(list_with("iw", NULL, &some) == n / 2 && some[0].kind == DEV_IWARP);
+	free(some);
+	CHECK(list_with("iwarp,roce,iw", NULL, &some) == n && some[0].kind == DEV_IWARP);
+	CHECK(strcmp(some[n / 2].name, "dpl_roce_lo") == 0);
 	free(some);
 	CHECK(list_with("rocee", NULL, &some) == 0);
 	free(some);
@@ -136,6 +146,8 @@ static void port_of_lo(void)
 	CHECK(p.state == IBV_PORT_ACTIVE && p.phys_state == 5);
 	CHECK(p.active_mtu <= p.max_mtu && p.link_layer == IBV_LINK_LAYER_ETHERNET);
 	CHECK(p.pkey_tbl_len == 1 && p.gid_tbl_len >= 16 && p.active_width == 1);
+	CHECK(dev_port_query_iwarp(if_nametoindex("lo"), &p) == 0);
+	CHECK(p.pkey_tbl_len == 0 && p.gid_tbl_len == 1 && p.lid == 0 && p.max_mtu == p.active_mtu);
 	/* No such interface: down, not an error. */
 	CHECK(dev_port_query(0x7ffffff0, &p) == 0 && p.state == IBV_PORT_DOWN);
 }

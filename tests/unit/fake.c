@@ -94,10 +94,16 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *a)
 }
 
 static const struct eng_proto_ops proto = {
-	"fake", 64,
-	1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD | 1u << IBV_QPT_XRC_SEND |
-		1u << IBV_QPT_XRC_RECV,
-	qp_init, qp_fini, qp_check, qp_moved, qp_kick, ah_check,
+	.name = "fake",
+	.qp_size = 64,
+	.qp_types = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
+		    1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_XRC_RECV,
+	.qp_init = qp_init,
+	.qp_fini = qp_fini,
+	.qp_check = qp_check,
+	.qp_moved = qp_moved,
+	.qp_kick = qp_kick,
+	.ah_check = ah_check,
 };
 
 void fake_open(struct fake *f)

@@ -26,7 +26,7 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-	{ "roce", true }, { "iwarp", false }, { "ib", false },
+	{ "roce", true }, { "iwarp", true }, { "iw", true }, { "ib", false },
 };
 
 /* Set only where the user has not: programs that must be told to look at
@@ -191,7 +191,7 @@ int run_env_each(const struct run_env *env, set_fn *set, void *arg)
 	if (r != 0)
 		return r;
 	set_lists(env, libdir, set, arg);
-	set("DAPPLE_ADAPTER", adapter && *adapter ? adapter : "roce", arg);
+	set("DAPPLE_ADAPTER", adapter && *adapter ? adapter : "roce,iwarp", arg);
 	set("DAPPLE_TREE", tree, arg);
 	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (!getenv(defaults[i][0]))

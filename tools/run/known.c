@@ -10,7 +10,7 @@
 
 /*
  * How the client of a program is told the server and the port.  A row's texts
- * are words with {port} and {peer}; "first" goes right behind the program's
+ * are words with {port}, {peer}, and {any} (every address of peer's family); "first" goes right behind the program's
  * name, "last" behind all words of the user.
  */
 struct known {
@@ -30,31 +30,35 @@ enum {
 };
 
 #define CM_READY (READY_CM | READY_TCP | READY_QUIET)
+/* With -R the port is one of rdma_cm. */
+#define PERFTEST_READY (READY_TCP | READY_CM)
 
 /* Option letters checked against the programs of Debian 12 (dapltest: against
  * the dapl sources' usage text). */
 static const struct known table[] = {
 	{ "ibv_*_pingpong", "-p {port}", "-p {port}", "{peer}", READY_TCP, GID, 'p', "port" },
-	{ "ib_send_bw", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_send_lat", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_write_bw", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_write_lat", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_read_bw", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_read_lat", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_atomic_bw", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
-	{ "ib_atomic_lat", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', "port" },
+	{ "ib_send_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_send_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_write_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_write_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_read_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_read_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_atomic_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ib_atomic_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
 	{ "qperf", "-lp {port}", "-lp {port} {peer}", "", READY_TCP, OWN_WORDS | STAYS, 0, NULL },
-	{ "rping", "-s -p {port}", "-c -a {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
-	{ "ucmatose", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
+	{ "rping", "-s -a {any} -p {port}", "-c -a {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
+	{ "ucmatose", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	/* udaddy has no port option: its -p is the port space. */
-	{ "udaddy", "", "-s {peer}", "", READY_CM | READY_QUIET, 0, 0, NULL },
-	{ "cmtime", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
+	{ "udaddy", "-b {any}", "-s {peer}", "", READY_CM | READY_QUIET, 0, 0, NULL },
+	/* Both ends join; the client is who sends. */
+	{ "mckey", "", "-s", "", READY_QUIET, 0, 0, NULL },
+	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	/* Unless told, udpong serves the loopback address of its choice. */
 	{ "udpong", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_CM | READY_UDP | READY_QUIET, STAYS, 'p', NULL },
 	{ "rcopy", "-p {port}", "-p {port}", "", CM_READY, OWN_WORDS | STAYS | NEEDS_PEER, 0, NULL },
-	{ "rdma_server", "-p {port}", "", "", CM_READY, 0, 'p', NULL },
+	{ "rdma_server", "-s {any} -p {port}", "", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_client", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_xserver", "-p {port}", "", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_xclient", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
@@ -136,6 +140,9 @@ static char *substitute(const char *word, const struct pair_wish *w)
 		} else if (strncmp(word, "{port}", 6) == 0) {
 			p += sprintf(p, "%d", w->port);
 			word += 6;
+		} else if (strncmp(word, "{any}", 5) == 0) {
+			p = stpcpy(p, strchr(w->peer, ':') ? "::" : "0.0.0.0");
+			word += 5;
 		} else {
 			*p++ = *word++;
 		}

@@ -21,6 +21,7 @@
 /* A server that waits is quiet for this many looks in a row; the looks are
  * up to 50 ms apart (see pair.c). */
 #define QUIET_ROUNDS 8
+#define QUIET_ROUNDS_CM 2
 
 struct tree {
 	pid_t pids[MAX_TREE];
@@ -190,8 +191,8 @@ static bool is_quiet(const struct tree *t, struct pair_quiet *q)
 bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *quiet)
 {
 	struct sockets s = { .n = 0 };
+	int i, inet;
 	struct tree t;
-	int i;
 
 	if (ready & READY_TCP) {
 		inet_sockets(&s, server, "tcp", port, 0x0a);	/* TCP_LISTEN */
@@ -201,6 +202,7 @@ bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *qu
 		inet_sockets(&s, server, "udp", port, 0x07);	/* bound, not connected */
 		inet_sockets(&s, server, "udp6", port, 0x07);
 	}
+	inet = s.n;
 	if (ready & READY_CM)
 		cm_sockets(&s, server, port);
 	if (!s.n && !(ready & READY_QUIET))
@@ -208,6 +210,7 @@ bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *qu
 	collect(&t, server);
 	for (i = 0; s.n && i < t.n; i++)
 		if (has_one_open(t.pids[i], &s))
-			return true;
+			/* A port of rdma_cm is claimed when it is bound; who listens waits. */
+			return inet || (is_quiet(&t, quiet), quiet->rounds >= QUIET_ROUNDS_CM);
 	return (ready & READY_QUIET) && is_quiet(&t, quiet);
 }

@@ -23,7 +23,7 @@ static const struct command commands[] = {
 "instead of the distribution's, with software adapters to talk to.\n"
 "\n"
 "  --adapter KIND   offer only adapters of this kind: roce, iwarp or ib\n"
-"                   (default: DAPPLE_ADAPTER, else roce)\n"
+"                   (default: DAPPLE_ADAPTER, else roce and iwarp)\n"
 "  --isolate        show /sys/class/infiniband and /dev/infiniband in a user and\n"
 "                   mount namespace instead of by a preload: for static programs\n"
 "                   and scripts; all such runs of one user share one namespace\n"

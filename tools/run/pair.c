@@ -374,7 +374,7 @@ static int run_pair(struct pair *p, char **words)
 	const char *adapter = p->env.adapter ? p->env.adapter : getenv("DAPPLE_ADAPTER");
 	int r;
 
-	wish.roce = !adapter || !*adapter || strcmp(adapter, "roce") == 0;
+	wish.roce = !adapter || !*adapter || strncmp(adapter, "roce", 4) == 0;
 	wish.peer = p->use_hosts ? p->v6 ? PAIR_HOSTS_SERVER6 : PAIR_HOSTS_SERVER4
 		    : p->v6 ? "::1" : "127.0.0.1";
 	wish.port = pair_free_port();

@@ -195,9 +195,12 @@ UT_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_ent
 VRB_NOW(query_pkey) int vrb_query_pkey(struct ibv_context *c, uint8_t port, int index,
 				       __be16 *pkey)
 {
-	if (!vrb_live(c))
+	const struct eng_dev *dev = vrb_live(c);
+
+	if (!dev)
 		return -1;
-	if (port != 1 || index != 0)
+	/* iWARP has none. */
+	if (port != 1 || index < 0 || index >= dev->attr.orig_attr.max_pkeys)
 		return vrb_minus(-EINVAL);
 	*pkey = htobe16(DEFAULT_PKEY);
 	return 0;
@@ -205,9 +208,11 @@ VRB_NOW(query_pkey) int vrb_query_pkey(struct ibv_context *c, uint8_t port, int 
 
 UT_EXPORT int ibv_get_pkey_index(struct ibv_context *c, uint8_t port, __be16 pkey)
 {
-	if (!vrb_live(c))
+	const struct eng_dev *dev = vrb_live(c);
+
+	if (!dev)
 		return -1;
-	if (port != 1 || pkey != htobe16(DEFAULT_PKEY))
+	if (port != 1 || !dev->attr.orig_attr.max_pkeys || pkey != htobe16(DEFAULT_PKEY))
 		return vrb_minus(-EINVAL);
 	return 0;
 }

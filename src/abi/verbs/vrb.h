@@ -223,8 +223,6 @@ struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, s
 void vrb_await_acks(pthread_mutex_t *m, pthread_cond_t *c, const uint32_t *acked,
 		    const unsigned *delivered);
 
-/* wait.c: may the wait that a signal interrupted go on, as read() would? */
-bool vrb_restartable(void);
 /* wait.c: an event descriptor had nothing: waits as read() would. 0 = look
  * again, or a negative errno. A cancellation point; no lock may be held. */
 int vrb_wait(struct eng_dev *dev, int fd);

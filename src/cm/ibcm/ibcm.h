@@ -6,6 +6,10 @@
  * machine: MADs and time in, MADs, events and the next deadline out.
  * dev->lock is held around every call.
  *
+ * No operation raises an event itself: what follows from one comes out of the next
+ * ibcm_run() or ibcm_receive(), and ibcm_deadline() is 0 until then. The carrier
+ * must not deliver a MAD inside send().
+ *
  * The upper bits of communication IDs and SIDR request IDs are those of the
  * process's QPNs (its slot), so that answers find the process.
  */
@@ -39,7 +43,10 @@ struct ibcm_config {
 /* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.
  * 0 or -ENOMEM. */
 int ibcm_init(struct cm_port *ret, struct eng_dev *dev, const struct ibcm_config *cfg);
-/* Sends DREQ for what is connected, once, and frees all endpoints. */
+/* The process exits, maybe with other threads still in calls: sends DREQ for what is connected
+ * and REJ for what is half open, once each, without waiting. Nothing is freed, no up-call. */
+void ibcm_leave(struct cm_port *p);
+/* The same, and frees all endpoints. */
 void ibcm_fini(struct cm_port *p);
 
 void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);

@@ -12,6 +12,9 @@
 
 /* 0 or -ENOMEM, -EMFILE, ... ifindex: the interface of this place; 0 = any. */
 int tcp_open(uint32_t ifindex, struct link_streams **ret);
+/* The process exits: every stream is closed gracefully, and the call lasts until what was
+ * sent has reached the peers' hosts, 200 ms at most. The place stays, empty. */
+void tcp_leave(struct link_streams *p);
 /* In a child of fork(): closes the descriptors, sends nothing. */
 void tcp_forget(struct link_streams *p);
 

@@ -10,6 +10,7 @@
 
 #include "link/sys.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ int udp_own_uid(uint32_t *ret)
 	socklen_t n = sizeof(c);
 	int sv[2], r = 0;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
+	if (ut_socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)
 		return -errno;
 	if (getsockopt(sv[0], SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
 		r = -errno;
@@ -40,49 +41,63 @@ int udp_own_uid(uint32_t *ret)
 	return r;
 }
 
-socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
-		   unsigned slot, struct sockaddr_un *ret)
+void udp_addr_text(const uint8_t addr[16], uint32_t scope, char ret[UDP_ADDR_TEXT])
 {
-	char text[INET6_ADDRSTRLEN], tail[16], zone[16] = "";
-	int n;
+	char text[INET6_ADDRSTRLEN], zone[16] = "";
 
-	memset(ret, 0, sizeof(*ret));
-	ret->sun_family = AF_UNIX;
 	if (udp_is_v4(addr))
 		inet_ntop(AF_INET, addr + 12, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, addr, text, sizeof(text));
 	if (udp_is_linklocal(addr))
 		snprintf(zone, sizeof(zone), "%%%u", scope);
+	snprintf(ret, UDP_ADDR_TEXT, "%s%s", text, zone);
+}
+
+socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
+		   unsigned slot, struct sockaddr_un *ret)
+{
+	char text[UDP_ADDR_TEXT], tail[16];
+	int n;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->sun_family = AF_UNIX;
+	udp_addr_text(addr, scope, text);
 	if (slot == UDP_SLOT_LOCK)
 		snprintf(tail, sizeof(tail), "lock");
 	else
 		snprintf(tail, sizeof(tail), "%u", slot);
-	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "dapple-roce/%s%s/%u/%s", text,
-		     zone, u->port, tail);
+	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "dapple-roce/%s/%u/%s", text,
+		     u->port, tail);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot)
+int udp_box(const struct sockaddr_un *sun, socklen_t n)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, r;
-	struct sockaddr_un sun;
-	socklen_t n = udp_name(u, addr, scope, slot, &sun);
+	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, r;
 
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0 &&
-	    bind(fd, (struct sockaddr *)&sun, n) == 0)
+	    ut_bind(fd, (const struct sockaddr *)sun, n) == 0)
 		return fd;
 	r = -errno;
 	link_sys_close(&fd);
 	return r;
 }
 
+int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot)
+{
+	struct sockaddr_un sun;
+	socklen_t n = udp_name(u, addr, scope, slot, &sun);
+
+	return udp_box(&sun, n);
+}
+
 /* Connecting a datagram socket finds out whether a name is bound, nothing more. */
 unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_t claimed[256])
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un sun;
 	unsigned count = 0;
 
@@ -100,11 +115,11 @@ unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_
 
 static int try_lock(const struct sockaddr_un *sun, socklen_t n)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
+	int fd = ut_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r;
 
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (const struct sockaddr *)sun, n) == 0 && listen(fd, 64) == 0)
+	if (ut_bind(fd, (const struct sockaddr *)sun, n) == 0 && listen(fd, 64) == 0)
 		return fd;
 	r = -errno;
 	link_sys_close(&fd);
@@ -126,7 +141,7 @@ static void wait_ns(struct pollfd *p, uint64_t ns)
 static bool await_release(const struct udp_link *u, const struct sockaddr_un *sun, socklen_t n,
 			  uint64_t ns)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = ut_socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	struct ucred c = { 0 };
 	socklen_t cn = sizeof(c);

@@ -20,6 +20,7 @@
 #define UDP_SLOTS 255u
 #define UDP_NO_SLOT 0xffffu
 #define UDP_TX_CACHE 32
+#define UDP_KEYS 512u
 #define UDP_RX_SLOTS 8u
 #define UDP_RX_SLOT_BYTES 65536u
 #define UDP_BTH_BYTES 8u /* as far as the destination QPN */
@@ -30,7 +31,7 @@ union udp_sa {
 	struct sockaddr_in6 in6;
 };
 
-enum udp_kind { UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER };
+enum udp_kind { UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE };
 
 /* A descriptor in the epoll set. */
 struct udp_port {
@@ -40,6 +41,7 @@ struct udp_port {
 	unsigned hot;          /* polled directly for so many empty tries more */
 	uint8_t addr[16];      /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN and MAIL */
+	struct udp_service *service; /* SERVICE */
 	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
 	struct ut_list err_node; /* in udp_link.errors */
 };
@@ -74,6 +76,16 @@ struct udp_local {
 	unsigned mail_hot;     /* read without being told for so many calls */
 	struct udp_order order;
 	int tos, ttl;          /* defaults set on the main socket */
+};
+
+/* A claimed service ID: the socket with its name. It outlives the local address, as a
+ * listener does whose interface goes down for a while. */
+struct udp_service {
+	struct ut_list node;  /* in udp_link.services */
+	struct ut_list ready; /* in udp_link.ready when it may have something */
+	uint8_t addr[16];
+	uint64_t id;
+	struct udp_port port;
 };
 
 struct udp_group {
@@ -112,8 +124,9 @@ struct udp_link {
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
 	struct udp_carry carry;
-	struct ut_list locals, groups, hot, errors, outbox;
+	struct ut_list locals, groups, hot, errors, outbox, services, ready;
 	unsigned outbox_used;
+	uint16_t outbox_for[UDP_KEYS]; /* by udp_key() */
 	struct udp_tx tx[UDP_TX_CACHE];
 	struct udp_tx *tx_last;
 	uint64_t stamp;
@@ -153,7 +166,20 @@ bool udp_look(struct udp_link *u);
 /* Arms the timer for the earliest deadline of all searches. */
 void udp_set_timer(struct udp_link *u);
 
+/* service.c: the slots of link_ops, and what they need. */
+int udp_service_claim(struct link *l, const uint8_t addr[16], uint64_t service);
+void udp_service_unclaim(struct link *l, const uint8_t addr[16], uint64_t service);
+int udp_pass_on(struct link *l, const struct link_rx *rx, uint64_t service);
+socklen_t udp_service_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
+			   uint64_t service, struct sockaddr_un *ret);
+void udp_services_drop(struct udp_link *u);
+
 /* claim.c */
+/* A datagram socket with this name that is told who writes to it, or -errno. */
+int udp_box(const struct sockaddr_un *sun, socklen_t n);
+/* "127.0.0.1", "fe80::1%2"; as long as the longest of them. */
+#define UDP_ADDR_TEXT 64
+void udp_addr_text(const uint8_t addr[16], uint32_t scope, char ret[UDP_ADDR_TEXT]);
 int udp_own_uid(uint32_t *ret);
 /* A bound mailbox or -errno (-EADDRINUSE: the slot is claimed). */
 int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot);
@@ -164,7 +190,29 @@ unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_
 /* The lock of an address: a descriptor, or -EBUSY. Waits up to ns. */
 int udp_lock(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, uint64_t ns);
 
-/* mail.c */
+/* mail.c: to the owner of a slot, or to whoever has claimed a service. */
+struct udp_dest {
+	uint16_t slot; /* UDP_NO_SLOT: the service */
+	uint64_t service;
+};
+
+static inline struct udp_dest udp_to_slot(unsigned slot)
+{
+	return (struct udp_dest){ .slot = (uint16_t)slot };
+}
+
+static inline struct udp_dest udp_to_service(uint64_t service)
+{
+	return (struct udp_dest){ .slot = UDP_NO_SLOT, .service = service };
+}
+
+/* Small number of a destination; services may share one. */
+static inline unsigned udp_key(struct udp_dest to)
+{
+	return to.slot != UDP_NO_SLOT ? to.slot & 0xffu
+				      : 0x100u + (unsigned)((to.service ^ to.service >> 8) & 0xff);
+}
+
 enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD };
 
 #define UDP_MAIL_MAGIC 0x444c5031u
@@ -178,18 +226,33 @@ struct udp_mail {
 	uint8_t ttl, pad[3];
 };
 
-int udp_mail_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
-		  const void *body, size_t len);
+int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
+		  struct udp_mail *m, const void *body, size_t len);
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. */
-int udp_mail_read(struct udp_link *u, struct udp_local *lo, struct udp_mail *m, uint8_t *body,
-		  size_t room, size_t *ret_len);
+int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
+		  size_t *ret_len);
 
 /* outbox.c: as udp_mail_send, but what finds a full mailbox waits a little. */
-int udp_outbox_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
-		    const void *body, size_t len);
+int udp_outbox_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
+		    struct udp_mail *m, const void *body, size_t len);
 void udp_outbox_flush(struct udp_link *u);
 uint64_t udp_outbox_deadline(const struct udp_link *u);
 void udp_outbox_forget(struct udp_link *u, const struct udp_local *lo);
+
+/* route.c: who is meant by what is in a datagram. */
+enum udp_route {
+	UDP_ROUTE_SLOT, /* the owner of a slot and nobody else */
+	UDP_ROUTE_GSI,  /* that slot if somebody has it, else any member */
+	UDP_ROUTE_ANY   /* any member */
+};
+enum udp_route udp_route(const struct link_rx *rx, unsigned *ret_slot);
+/* False: it was a probe, or for another member, and has been dealt with. lo NULL: a group's. */
+bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
+/* For a member that comes or goes: a request that any other member can take would be lost
+ * with it, and its sender waits for seconds until it asks again. Others are dropped. */
+void udp_hand_over(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
+/* The letter in which a datagram travels. */
+struct udp_mail udp_forwarding(const struct link_rx *rx);
 
 /* steer.c */
 int udp_steer(int fd, const uint16_t *at, unsigned n);

@@ -12,15 +12,18 @@
 #include <string.h>
 #include <sys/uio.h>
 
-int udp_mail_send(struct udp_link *u, struct udp_local *lo, unsigned slot, struct udp_mail *m,
-		  const void *body, size_t len)
+int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
+		  struct udp_mail *m, const void *body, size_t len)
 {
 	struct sockaddr_un sun;
 	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
 	struct msghdr h = { .msg_name = &sun, .msg_iov = iov, .msg_iovlen = 2 };
 	long r;
 
-	h.msg_namelen = udp_name(u, lo->addr, lo->scope, slot, &sun);
+	if (to.slot == UDP_NO_SLOT)
+		h.msg_namelen = udp_service_name(u, lo->addr, lo->scope, to.service, &sun);
+	else
+		h.msg_namelen = udp_name(u, lo->addr, lo->scope, to.slot, &sun);
 	m->magic = UDP_MAIL_MAGIC;
 	m->slot = (uint8_t)u->slot;
 	r = LINK_SYS(SYS_sendmsg, lo->mail.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -60,8 +63,8 @@ static void close_gifts(struct msghdr *h)
 	}
 }
 
-int udp_mail_read(struct udp_link *u, struct udp_local *lo, struct udp_mail *m, uint8_t *body,
-		  size_t room, size_t *ret_len)
+int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
+		  size_t *ret_len)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + 64];
 	struct iovec iov[2] = { { m, sizeof(*m) }, { body, room } };
@@ -72,7 +75,7 @@ int udp_mail_read(struct udp_link *u, struct udp_local *lo, struct udp_mail *m, 
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
 		h.msg_flags = 0;
-		r = LINK_SYS(SYS_recvmsg, lo->mail.fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		r = LINK_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (r < 0)
 			return 0;
 		close_gifts(&h);

@@ -144,7 +144,7 @@ static void tell(struct udp_link *u, struct udp_local *lo, enum udp_mail_type ty
 		body[i] = lo->order.at[i] < UDP_SLOTS ? (uint8_t)lo->order.at[i] : 255;
 	for (unsigned s = 0; s < UDP_SLOTS; s++)
 		if (lo->order.claimed[s] && s != u->slot)
-			udp_mail_send(u, lo, s, &m, body,
+			udp_mail_send(u, lo, udp_to_slot(s), &m, body,
 				      type == UDP_MAIL_ORDER ? lo->order.n : 0);
 }
 
@@ -221,7 +221,7 @@ void udp_order_settle(struct udp_link *u, struct udp_local *lo)
 		struct udp_mail m = { .type = UDP_MAIL_ANSWER, .index = o->owed[i].index,
 				      .nonce = o->owed[i].nonce };
 
-		udp_mail_send(u, lo, o->owed[i].slot, &m, NULL, 0);
+		udp_mail_send(u, lo, udp_to_slot(o->owed[i].slot), &m, NULL, 0);
 	}
 	o->n_owed = 0;
 	if (o->searching && ready(o)) {
@@ -324,7 +324,7 @@ void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 	while (buf && !ready(o) && wait_news(lo)) {
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 		/* Nothing can have been forwarded to us: nobody knows our slot. */
-		while (udp_mail_read(u, lo, &m, buf, UDP_RX_SLOT_BYTES, &len))
+		while (udp_mail_read(u, lo->mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len))
 			udp_order_mail(u, lo, &m, buf, len);
 	}
 	free(buf);

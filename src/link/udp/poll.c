@@ -9,6 +9,7 @@
 
 #include "link/sys.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ int udp_watch(struct udp_link *u, struct udp_port *p)
 
 	ut_list_init(&p->hot_node);
 	ut_list_init(&p->err_node);
-	return epoll_ctl(u->epfd, EPOLL_CTL_ADD, p->fd, &e) < 0 ? -errno : 0;
+	return ut_epoll_add(u->epfd, p->fd, &e) < 0 ? -errno : 0;
 }
 
 void udp_unwatch(struct udp_link *u, struct udp_port *p)
@@ -52,11 +53,22 @@ void udp_port_error(struct udp_link *u, struct udp_port *p)
 
 static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 {
-	if (p->kind == UDP_MAIL)
+	switch (p->kind) {
+	case UDP_MAIL:
 		p->local->mail_ready = true;
-	else if (p->kind != UDP_TIMER && (events & EPOLLIN))
+		return;
+	case UDP_SERVICE:
+		if (ut_list_empty(&p->service->ready))
+			ut_list_add_tail(&u->ready, &p->service->ready);
+		return;
+	case UDP_TIMER:
+		return;
+	default:
+		break;
+	}
+	if (events & EPOLLIN)
 		udp_heat(u, p);
-	if ((events & EPOLLERR) && p->kind != UDP_MAIL && p->kind != UDP_TIMER)
+	if (events & EPOLLERR)
 		udp_port_error(u, p);
 }
 

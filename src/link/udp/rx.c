@@ -9,7 +9,6 @@
 #include "link/udp/local.h"
 
 #include "link/sys.h"
-#include "link/udp/probe.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -89,52 +88,6 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 	return 1;
 }
 
-static void forward(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx,
-		    unsigned slot)
-{
-	struct udp_mail m = { .type = UDP_MAIL_FORWARD, .tos = rx->tos, .ttl = rx->ttl,
-			      .sport = rx->sport, .seg = rx->seg };
-	int r = -ECONNREFUSED;
-
-	memcpy(m.src, rx->src, 16);
-	if (slot < UDP_SLOTS)
-		r = udp_outbox_send(u, lo, slot, &m, rx->data, rx->len);
-	if (r == 0)
-		u->stats.forwarded++;
-	else
-		u->stats.dropped++;
-	if (r < 0)
-		ut_debug("a datagram for slot %u cannot be handed on: %s", slot, strerror(-r));
-	if (r == 0 || r == -EAGAIN)
-		udp_order_astray(u, lo);
-}
-
-/* The slot that is meant, or -1: whoever has it may keep it. */
-static int slot_of(const struct link_rx *rx)
-{
-	uint32_t qpn;
-
-	if (rx->len < UDP_BTH_BYTES)
-		return -1;
-	qpn = (uint32_t)rx->data[5] << 16 | (uint32_t)rx->data[6] << 8 | rx->data[7];
-	return qpn > 1 ? (int)(qpn >> UDP_SLOT_SHIFT) : -1;
-}
-
-static bool is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx)
-{
-	int slot;
-
-	if (!lo)
-		return true;
-	if (rx->len && rx->data[0] == UDP_PROBE_OPCODE && udp_order_probe(u, lo, rx))
-		return false;
-	slot = slot_of(rx);
-	if (slot < 0 || slot == (int)u->slot)
-		return true;
-	forward(u, lo, rx, (unsigned)slot);
-	return false;
-}
-
 /* The next datagram of a coalesced receive. */
 static void cut(struct udp_carry *c, struct link_rx *ret)
 {
@@ -150,7 +103,7 @@ static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)
 {
 	while (n < max && u->carry.left) {
 		cut(&u->carry, &v[n]);
-		n += is_ours(u, u->carry.local, &v[n]);
+		n += udp_is_ours(u, u->carry.local, &v[n]);
 	}
 	return n;
 }
@@ -202,15 +155,23 @@ static int poll_hot(struct udp_link *u, struct link_rx *v, int n, int max, unsig
 	return n;
 }
 
-static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-			   size_t off, size_t len, struct link_rx *rx)
+static void fill_mail(struct udp_link *u, const uint8_t dst[16], const struct udp_mail *m,
+		      size_t off, size_t len, struct link_rx *rx)
 {
 	*rx = (struct link_rx){ .data = u->stage.base + off, .off = off, .len = (uint32_t)len,
 				.sport = m->sport, .tos = m->tos, .ttl = m->ttl, .seg = m->seg };
 	memcpy(rx->src, m->src, 16);
-	memcpy(rx->dst, lo->addr, 16);
+	memcpy(rx->dst, dst, 16);
+}
+
+static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+			   size_t off, size_t len, struct link_rx *rx)
+{
+	unsigned slot;
+
+	fill_mail(u, lo->addr, m, off, len, rx);
 	/* Never handed on twice: a disagreement about slots must not circle. */
-	if (slot_of(rx) != (int)u->slot) {
+	if (udp_route(rx, &slot) != UDP_ROUTE_ANY && slot != u->slot) {
 		u->stats.dropped++;
 		ut_debug("a forwarded datagram is not for slot %u", u->slot);
 		return false;
@@ -228,7 +189,7 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 	while (n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!udp_mail_read(u, lo, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
+		if (!udp_mail_read(u, lo->mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
 			lo->mail_ready = false;
 			udp_order_settle(u, lo);
 			break;
@@ -246,11 +207,50 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 	return n;
 }
 
+/* What other members passed on to us as the claimant of a service. */
+static int read_service(struct udp_link *u, struct udp_service *s, struct link_rx *v, int n,
+			int max, unsigned *reads)
+{
+	struct udp_mail m;
+	size_t len;
+
+	while (n < max && *reads) {
+		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
+
+		if (!udp_mail_read(u, s->port.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES,
+				   &len)) {
+			ut_list_del(&s->ready);
+			break;
+		}
+		if (m.type != UDP_MAIL_FORWARD)
+			continue;
+		fill_mail(u, s->addr, &m, off, len, &v[n]);
+		v[n].passed = true;
+		u->stats.received_passed++;
+		n++;
+		--*reads;
+		u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
+	}
+	return n;
+}
+
+static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+{
+	struct udp_service *s, *t;
+	struct udp_local *lo;
+
+	ut_list_each(lo, &u->locals, node)
+		if (lo->mail_ready || (lo->mail_hot && lo->mail_hot--))
+			n = read_mail(u, lo, v, n, max, reads);
+	ut_list_each_safe(s, t, &u->ready, ready)
+		n = read_service(u, s, v, n, max, reads);
+	return n;
+}
+
 int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
 	unsigned reads = RX_READS;
-	struct udp_local *lo;
 	int n = hand_out(u, v, 0, max);
 
 	if (u->outbox_used)
@@ -266,9 +266,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	}
 	/* Not over the rest of a train: its place would be the next but seven. */
 	if (!u->carry.left)
-		ut_list_each(lo, &u->locals, node)
-			if (lo->mail_ready || (lo->mail_hot && lo->mail_hot--))
-				n = read_mail(u, lo, v, n, max, &reads);
+		n = read_boxes(u, v, n, max, &reads);
 	u->active = u->active || n;
 	return n;
 }
@@ -281,6 +279,7 @@ void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t ro
 	for (int i = 0; i < 4096 && read_once(u, &lo->main, buf, room, &c); i++)
 		while (c.left) {
 			cut(&c, &rx);
-			is_ours(u, lo, &rx);
+			if (udp_is_ours(u, lo, &rx))
+				udp_hand_over(u, lo, &rx);
 		}
 }

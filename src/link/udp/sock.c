@@ -6,6 +6,7 @@
 #include "link/udp/local.h"
 
 #include "link/sys.h"
+#include "util/faulty.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -32,7 +33,7 @@ static int opt(int fd, int level, int name, int value)
 /* What every socket that sends has. */
 static int open_sender(bool v4)
 {
-	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = ut_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
 
 	if (fd < 0)
@@ -82,7 +83,7 @@ static int bind_or_close(int fd, int r, const uint8_t addr[16], uint16_t port, u
 	union udp_sa sa;
 	socklen_t n = udp_sa_fill(&sa, addr, port, scope);
 
-	if (r == 0 && bind(fd, &sa.sa, n) < 0)
+	if (r == 0 && ut_bind(fd, &sa.sa, n) < 0)
 		r = -errno;
 	if (r < 0) {
 		link_sys_close(&fd);
@@ -139,7 +140,7 @@ static int join_group(int fd, const uint8_t group[16], uint32_t ifindex)
 int udp_sock_group(const uint8_t group[16], uint16_t port, uint32_t ifindex)
 {
 	bool v4 = udp_is_v4(group);
-	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = ut_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
 
 	if (fd < 0)
@@ -176,7 +177,7 @@ static bool gso_try(int fd, const uint8_t addr[16])
 	socklen_t n = udp_sa_fill(&sa, addr, 0, 0);
 	char buf[64];
 
-	if (bind(fd, &sa.sa, n) < 0 || getsockname(fd, &sa.sa, &n) < 0 ||
+	if (ut_bind(fd, &sa.sa, n) < 0 || getsockname(fd, &sa.sa, &n) < 0 ||
 	    opt(fd, IPPROTO_UDP, UDP_SEGMENT, 8) < 0)
 		return false;
 	if (LINK_SYS(SYS_sendto, fd, "0123456789abcdef", 16, MSG_DONTWAIT, &sa, n) != 16)

@@ -5,12 +5,18 @@
  * whose upper 8 bits are the slot.
  *
  *	opcode 0xff		a probe: the index it carries
- *	QPN 0 and 1		any member
+ *	QPN 0			any member
+ *	QPN 1			an answer of the connection manager: the slot in the ID it
+ *				names (mad.h); else any member, drawn anew each time, so that a
+ *				repeated request meets a live one when a member is stopped
  *	slot known		its index, found by halving
  *	else			past the end: the kernel's hash picks somebody
+ *
+ * A load past the end of a short datagram ends the program with index 0.
  */
 #include "link/udp/local.h"
 
+#include "link/udp/mad.h"
 #include "link/udp/probe.h"
 
 #include <errno.h>
@@ -22,7 +28,8 @@
 #endif
 
 #define STEER_NOBODY 0xffffu
-#define STEER_MAX (16 + 5 * 256)
+#define STEER_MAX (32 + 5 * 256)
+_Static_assert(STEER_MAX <= BPF_MAXINSNS, "the kernel takes no longer program");
 
 struct steer {
 	struct sock_filter f[STEER_MAX];
@@ -59,6 +66,32 @@ static void emit_tree(struct steer *s, const struct steer_row *row, unsigned n)
 	}
 }
 
+/* QPN 0 or 1 in A. Ends with the slot in A, or with a member; GSI_LEN instructions. */
+#define GSI_LEN 14u
+#define GSI_ANY 11u
+static void emit_gsi(struct steer *s, unsigned members)
+{
+	unsigned at = s->len;
+#define TO_ANY (uint8_t)(GSI_ANY - (s->len - at) - 1)
+
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_ANY, UDP_GSI_QPN);
+	emit(s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_MAD_CLASS);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_ANY, UDP_CLASS_CM);
+	emit(s, BPF_LD | BPF_H | BPF_ABS, 0, 0, UDP_MAD_ATTR);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, TO_ANY, 0, UDP_CM_REQ);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, TO_ANY, 0, UDP_CM_SIDR_REQ);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, UDP_CM_SIDR_REP);
+	emit(s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_CM_REQUEST_ID);
+	emit(s, BPF_JMP | BPF_JA, 0, 0, GSI_LEN - 9);
+	emit(s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_CM_REMOTE_ID);
+	emit(s, BPF_JMP | BPF_JA, 0, 0, GSI_LEN - 11);
+	/* GSI_ANY */
+	emit(s, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
+	emit(s, BPF_ALU | BPF_MOD | BPF_K, 0, 0, members);
+	emit(s, BPF_RET | BPF_A, 0, 0, 0);
+#undef TO_ANY
+}
+
 /* Sorted by slot: there are few, and each slot is at one place. */
 static unsigned sort_rows(const uint16_t *at, unsigned n, struct steer_row *row)
 {
@@ -88,11 +121,10 @@ int udp_steer(int fd, const uint16_t *at, unsigned n)
 	emit(&s, BPF_RET | BPF_A, 0, 0, 0);
 	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, 4);
 	emit(&s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xffffff);
-	emit(&s, BPF_JMP | BPF_JGT | BPF_K, 3, 0, 1);
-	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_RANDOM));
-	emit(&s, BPF_ALU | BPF_MOD | BPF_K, 0, 0, n ? n : 1);
-	emit(&s, BPF_RET | BPF_A, 0, 0, 0);
+	emit(&s, BPF_JMP | BPF_JGT | BPF_K, 0, 2, UDP_GSI_QPN);
 	emit(&s, BPF_ALU | BPF_RSH | BPF_K, 0, 0, UDP_SLOT_SHIFT);
+	emit(&s, BPF_JMP | BPF_JA, 0, 0, GSI_LEN);
+	emit_gsi(&s, n ? n : 1);
 	emit_tree(&s, row, count);
 	prog.len = (unsigned short)s.len;
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog)) < 0

@@ -2,7 +2,7 @@
 /*
  * Opening, addresses, closing. All addresses of a link share one slot, since
  * a QPN has room for one. As long as the slot was not used (nothing sent or
- * received) a further address whose name for it is taken makes the link move
+ * received, no number with it given out) a further address whose name for it is taken makes the link move
  * to another slot with all its addresses; later that address is refused.
  */
 #include "link/udp/local.h"
@@ -10,6 +10,7 @@
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 #include "util/log.h"
 
@@ -182,7 +183,7 @@ static int take_slot(struct udp_link *u, struct udp_local *lo)
 		fd = udp_claim(u, lo->addr, lo->scope, u->slot);
 		if (fd >= 0)
 			new_mailbox(u, lo, fd);
-		if (fd != -EADDRINUSE || u->active)
+		if (fd != -EADDRINUSE || u->active || u->base.qpn_given)
 			return fd < 0 ? fd : 0;
 	}
 	return choose_slot(u, lo);
@@ -255,7 +256,7 @@ static void drop_local(struct udp_link *u, struct udp_local *lo)
 	udp_tx_forget(u, lo->addr);
 	local_leave(u, lo);
 	local_free(u, lo);
-	if (ut_list_empty(&u->locals) && !u->active)
+	if (ut_list_empty(&u->locals) && !u->active && !u->base.qpn_given)
 		set_slot(u, UDP_NONE_YET);
 }
 
@@ -342,6 +343,7 @@ static void udp_close(struct link *l)
 		drop_local(u, lo);
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
+	udp_services_drop(u);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
 	ut_stage_fini(&u->stage);
@@ -357,16 +359,19 @@ static const struct link_ops udp_ops = {
 	.del_addr = udp_del_addr,
 	.join = udp_join,
 	.leave = udp_leave,
+	.claim = udp_service_claim,
+	.unclaim = udp_service_unclaim,
+	.pass_on = udp_pass_on,
 	.fd = udp_fd,
 	.close = udp_close,
 };
 
 static int open_fds(struct udp_link *u)
 {
-	u->epfd = epoll_create1(EPOLL_CLOEXEC);
+	u->epfd = ut_epoll();
 	if (u->epfd < 0)
 		return -errno;
-	u->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	u->timer.fd = ut_timerfd();
 	if (u->timer.fd < 0)
 		return -errno;
 	return udp_watch(u, &u->timer);
@@ -384,6 +389,8 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->hot);
 	ut_list_init(&u->errors);
 	ut_list_init(&u->outbox);
+	ut_list_init(&u->services);
+	ut_list_init(&u->ready);
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;

@@ -45,6 +45,7 @@ void ibp_port_fini(struct eng_dev *dev)
 
 	if (!port)
 		return;
+	ibp_gsi_fini(port);
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);
 	free(port);
@@ -164,7 +165,7 @@ static bool plausible(struct ibp_qp *q, uint16_t id)
 	return true;
 }
 
-static bool icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
+bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
 {
 	struct wire_icrc_flow local;
 	const struct wire_icrc_flow *flow = &local;
@@ -202,7 +203,7 @@ static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet
 	memcpy(mgid.raw, rx->dst, 16);
 	eng_dev_held(dev);
 	m = eng_mcast_find(dev, &mgid);
-	if (!m || !icrc_matches(port, NULL, rx))
+	if (!m || !ibp_icrc_matches(port, NULL, rx))
 		return;
 	for (uint32_t i = 0; i < m->n; i++) {
 		struct eng_qp *qp = m->qps[i];
@@ -235,7 +236,7 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
-	return icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
+	return ibp_icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
 }
 
 static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -271,6 +272,10 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	}
 	if (p.dest_qpn == MULTICAST_QPN) {
 		deliver_multicast(port, &p, rx);
+		return;
+	}
+	if (p.dest_qpn == GSI_QPN) {
+		ibp_gsi_receive(port, &p, rx);
 		return;
 	}
 	q = find_qp(port, &p, rx);
@@ -361,6 +366,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	if (!defer_acks)
 		send_acks(port);
 	ibp_train_flush(port);
+	if (!port->blocked)
+		ibp_gsi_run(port);
 	return (int)port->sent;
 }
 
@@ -373,7 +380,7 @@ bool ibp_busy(struct eng_dev *dev)
 {
 	struct ibp_port *port = dev->port;
 
-	return !ut_list_empty(&port->active) || port->train.waiting;
+	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port);
 }
 
 uint64_t ibp_deadline(struct eng_dev *dev)

@@ -94,6 +94,15 @@ struct ibp_placing {
 	uint8_t sink[128];
 };
 
+struct ibp_gsi_entry;
+
+/* QP1: what waits to be sent is queue[head..tail), indices run freely. */
+struct ibp_gsi {
+	struct ibp_gsi_entry *queue; /* NULL until the first MAD */
+	uint32_t head, tail;
+	uint32_t psn;
+};
+
 struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
@@ -103,8 +112,8 @@ struct ibp_port {
 	struct ut_list active, acks;
 	struct ibp_train train;
 	struct ibp_placing placing;
+	struct ibp_gsi gsi;
 	uint64_t now;       /* of the current call */
-	uint32_t ud_psn;
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket is full until the next call */
 	bool defer;         /* acknowledgements may wait for a ride */
@@ -212,6 +221,9 @@ void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next
 		    struct eng_why *why);
 /* Ends a taken receive with an error, if there is one. */
 void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v);
+/* The invariant CRC is right; q: the connected QP it is for, or NULL. Counts. */
+bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
+/* 0, -EINVAL (families differ, no GRH), -ENODATA (no such GID). */
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		 uint16_t sport);
 
@@ -293,6 +305,17 @@ void ibp_uc_fault(struct ibp_qp *q);
 void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 void ibp_ud_run(struct ibp_qp *q, uint32_t budget);
+
+/* gsi.c */
+void ibp_gsi_receive(struct ibp_port *port, const struct wire_ib_packet *p,
+		     const struct link_rx *rx);
+void ibp_gsi_run(struct ibp_port *port);
+void ibp_gsi_fini(struct ibp_port *port);
+
+static inline bool ibp_gsi_waits(const struct ibp_port *port)
+{
+	return port->gsi.head != port->gsi.tail;
+}
 
 /* ecn.c */
 void ibp_ecn_marked(struct ibp_qp *q, const struct link_rx *rx);

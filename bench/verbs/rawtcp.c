@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a TCP connection itself can do: the yardstick for the iWARP path. Two
+ * processes on loopback; no delay, and reno where it may be chosen, as link/tcp
+ * does.
+ *
+ *	bench-rawtcp lat  [BYTES] [ROUNDS]   both polling; half the round trip in us
+ *	bench-rawtcp blat [BYTES] [ROUNDS]   both blocking in poll() before each read
+ *	bench-rawtcp rate [BYTES] [SECONDS]  one send call per message; messages/s
+ *	bench-rawtcp bw   [BYTES] [SECONDS]  sends of BYTES; GB/s received
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHUNK (256 * 1024)
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "bench-rawtcp: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void tune(int fd)
+{
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
+static void connection(int fd[2])
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t n = sizeof(a);
+	int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	fd[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (l < 0 || fd[0] < 0 || bind(l, (struct sockaddr *)&a, n) < 0 || listen(l, 1) < 0 ||
+	    getsockname(l, (struct sockaddr *)&a, &n) < 0 ||
+	    connect(fd[0], (struct sockaddr *)&a, n) < 0)
+		fail("connect");
+	fd[1] = accept(l, NULL, NULL);
+	if (fd[1] < 0)
+		fail("accept");
+	close(l);
+	tune(fd[0]);
+	tune(fd[1]);
+}
+
+/* A whole message. */
+static void get(int fd, char *buf, size_t n, bool block)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+
+	while (n) {
+		ssize_t r = recv(fd, buf, n, MSG_DONTWAIT);
+
+		if (r == 0 || (r < 0 && errno != EAGAIN))
+			fail("recv");
+		if (r > 0)
+			n -= (size_t)r;
+		else if (block)
+			poll(&p, 1, -1);
+	}
+}
+
+static void put(int fd, const char *buf, size_t n)
+{
+	while (n) {
+		ssize_t r = send(fd, buf, n, MSG_NOSIGNAL);
+
+		if (r < 0)
+			fail("send");
+		buf += r;
+		n -= (size_t)r;
+	}
+}
+
+static int latency(size_t bytes, int rounds, bool block)
+{
+	char *buf = calloc(1, bytes);
+	int fd[2], status;
+	pid_t child;
+	double t;
+
+	connection(fd);
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < rounds; i++) {
+			get(fd[1], buf, bytes, block);
+			put(fd[1], buf, bytes);
+		}
+		_exit(0);
+	}
+	t = now();
+	for (int i = 0; i < rounds; i++) {
+		put(fd[0], buf, bytes);
+		get(fd[0], buf, bytes, block);
+	}
+	printf("%.3f\n", (now() - t) / rounds / 2 * 1e6);
+	free(buf);
+	return waitpid(child, &status, 0) < 0 || status;
+}
+
+/* Bytes per second that arrive while the other end sends messages of this size. */
+static double throughput(size_t bytes, double seconds)
+{
+	char *buf = calloc(1, bytes > CHUNK ? bytes : CHUNK);
+	double sum = 0, t, last;
+	pid_t child;
+	int fd[2];
+
+	connection(fd);
+	child = fork();
+	if (child == 0) {
+		close(fd[1]);
+		for (t = now(); now() < t + seconds;)
+			for (int i = 0; i < 16; i++)
+				put(fd[0], buf, bytes);
+		_exit(0);
+	}
+	close(fd[0]);
+	t = last = now();
+	for (;;) {
+		ssize_t n = recv(fd[1], buf, CHUNK, 0);
+
+		if (n <= 0)
+			break;
+		sum += (double)n;
+		last = now();
+	}
+	free(buf);
+	waitpid(child, NULL, 0);
+	return sum / (last - t);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+	size_t bytes = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
+	double third = argc > 3 ? atof(argv[3]) : 0;
+	double seconds = third > 0 ? third : 1;
+
+	if (!strcmp(mode, "lat") || !strcmp(mode, "blat"))
+		return latency(bytes ? bytes : 8, third > 0 ? (int)third : 20000, mode[0] == 'b');
+	if (!strcmp(mode, "rate")) {
+		bytes = bytes ? bytes : 64;
+		printf("%.0f\n", throughput(bytes, seconds) / (double)bytes);
+		return 0;
+	}
+	if (!strcmp(mode, "bw")) {
+		printf("%.4f\n", throughput(bytes ? bytes : 1 << 20, seconds) / 1e9);
+		return 0;
+	}
+	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|bw [BYTES] [ROUNDS|SECONDS]\n");
+	return 2;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Addresses and routes, and the public fields that follow from them. */
+#include "abi/rdmacm/rcm.h"
+
+#include <endian.h>
+#include <infiniband/ib.h>
+#include <string.h>
+
+/* Selector "exactly" of a path record, IBTA table 206 (15.2.5.16). */
+#define EXACTLY 2
+/* 4.096 us * 2^18 = 1 s, what kernels say of Ethernet. */
+#define PACKET_LIFE_TIME 18
+
+socklen_t rcm_addr_len(const struct sockaddr *addr)
+{
+	switch (addr->sa_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	case AF_IB:
+		return sizeof(struct sockaddr_ib);
+	default:
+		return 0;
+	}
+}
+
+static void fill_path(struct rcm_id *id, const struct cma_info *i)
+{
+	struct ibv_port_attr port;
+
+	id->path = (struct ibv_sa_path_rec){
+		.dgid = i->dgid,
+		.sgid = i->sgid,
+		.flow_label = htobe32(i->flow_label),
+		.hop_limit = i->hop_limit,
+		.traffic_class = i->traffic_class,
+		.reversible = 1,
+		.numb_path = 1,
+		.pkey = htobe16(i->pkey),
+		.mtu_selector = EXACTLY,
+		.mtu = i->mtu_code,
+		.rate_selector = EXACTLY,
+		.rate = IBV_RATE_10_GBPS,
+		.packet_life_time_selector = EXACTLY,
+		.packet_life_time = PACKET_LIFE_TIME,
+	};
+	if (!id->path.mtu && !ibv_query_port(id->pub.verbs, id->pub.port_num, &port))
+		id->path.mtu = port.active_mtu;
+	id->pub.route.path_rec = &id->path;
+	id->pub.route.num_paths = 1;
+}
+
+/* The device is chosen once, and stays. */
+static int fill_device(struct rcm_id *id, const struct cma_info *i)
+{
+	int rc;
+
+	if (!id->dev) {
+		rc = rcm_dev_get(i, &id->dev);
+		if (rc)
+			return rc;
+		id->moves_qp = i->moves_qp;
+		id->pub.verbs = id->dev->verbs;
+		id->pub.port_num = i->port_num;
+		rcm_chan_hears(id->pub.channel, i->dev);
+	}
+	if (!id->pub.pd)
+		id->pub.pd = rcm_dev_pd(id->dev);
+	return id->pub.pd ? 0 : -errno;
+}
+
+int rcm_refresh(struct rcm_id *id)
+{
+	struct rdma_addr *a = &id->pub.route.addr;
+	struct cma_info i;
+	int rc;
+
+	cma_query(id->cma, &i);
+	if (i.local.ss_family)
+		a->src_storage = i.local;
+	if (i.remote.ss_family)
+		a->dst_storage = i.remote;
+	if (!i.device)
+		return 0;
+	rc = fill_device(id, &i);
+	if (rc)
+		return rc;
+	a->addr.ibaddr = (struct rdma_ib_addr){ i.sgid, i.dgid, htobe16(i.pkey) };
+	/* The paths of iWARP are those of its TCP, and nobody's record. */
+	if (i.routed && id->pub.verbs->device->transport_type != IBV_TRANSPORT_IWARP)
+		fill_path(id, &i);
+	return 0;
+}
+
+int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
+{
+	int rc;
+
+	if (!addr || !rcm_addr_len(addr))
+		return -EINVAL;
+	rc = cma_bind(id->cma, addr);
+	return rc ? rc : rcm_refresh(id);
+}
+
+UT_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	return rcm_result(id ? rcm_bind(rcm_of(id, rcm_id), addr) : -EINVAL);
+}
+
+int rcm_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+		     int timeout_ms)
+{
+	int rc;
+
+	if (!dst || !rcm_addr_len(dst) || (src && !rcm_addr_len(src)))
+		return -EINVAL;
+	rc = cma_resolve_addr(id->cma, src, dst, timeout_ms);
+	if (rc)
+		return rc;
+	memcpy(&id->pub.route.addr.dst_storage, dst, rcm_addr_len(dst));
+	return rcm_complete(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
+UT_EXPORT int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr,
+				struct sockaddr *dst_addr, int timeout_ms)
+{
+	if (!id)
+		return rcm_result(-EINVAL);
+	return rcm_result(rcm_resolve_addr(rcm_of(id, rcm_id), src_addr, dst_addr, timeout_ms));
+}
+
+int rcm_resolve_route(struct rcm_id *id, int timeout_ms)
+{
+	int rc = cma_resolve_route(id->cma, timeout_ms);
+
+	return rc ? rc : rcm_complete(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+UT_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
+{
+	if (!id)
+		return rcm_result(-EINVAL);
+	return rcm_result(rcm_resolve_route(rcm_of(id, rcm_id), timeout_ms));
+}

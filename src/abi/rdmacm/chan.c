@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Event channels: taking events, waiting for them, acknowledging them. */
+#include "abi/rdmacm/rcm.h"
+
+#include "device/device.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/restart.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+
+/* From taking an event until it is counted, against the end of its identifier. */
+static struct ut_mutex take_lock = { PTHREAD_MUTEX_INITIALIZER };
+
+int rcm_chan_create(struct rcm_chan **ret)
+{
+	struct rcm_chan *ch;
+	struct cma *cma;
+	int rc = rcm_ready();
+
+	if (rc)
+		return rc;
+	cma = cma_get();
+	ch = cma ? ut_zalloc(sizeof(*ch)) : NULL;
+	if (!ch)
+		return -ENOMEM;
+	rc = cma_chan_create(cma, &ch->cma);
+	if (rc) {
+		free(ch);
+		return rc;
+	}
+	ch->pub.fd = cma_chan_fd(ch->cma);
+	*ret = ch;
+	return 0;
+}
+
+void rcm_chan_after_fork(void)
+{
+	ut_mutex_init(&take_lock);
+}
+
+/*
+ * Programs have a thread that acknowledges the last event while another one
+ * destroys the channel, and then asks the channel for more. With a kernel that
+ * goes well by good luck: so the last few channels keep their memory, empty.
+ */
+#define GRAVES 16
+
+static struct rcm_chan *graves[GRAVES] UT_GUARDED_BY(take_lock);
+static unsigned next_grave UT_GUARDED_BY(take_lock);
+
+/* No identifier uses it any more. */
+static void end_chan(struct rcm_chan *ch)
+{
+	struct cma_chan *cma = ch->cma;
+	struct rcm_chan *old = ch;
+
+	ut_lock(&take_lock);
+	ch->cma = NULL;
+	if (ch->shown) {
+		old = graves[next_grave];
+		graves[next_grave] = ch;
+		next_grave = (next_grave + 1) % GRAVES;
+	}
+	ut_unlock(&take_lock);
+	if (cma_chan_destroy(cma))
+		ut_warn("an event channel could not be destroyed");
+	free(old);
+}
+
+void rcm_chan_destroy(struct rcm_chan *ch)
+{
+	bool last;
+
+	ut_lock(&take_lock);
+	last = !ch->ids && !ch->waiters;
+	ch->doomed = true;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(ch);
+}
+
+void rcm_chan_hold(struct rcm_chan *ch)
+{
+	ut_lock(&take_lock);
+	ch->ids++;
+	ut_unlock(&take_lock);
+}
+
+void rcm_chan_release(struct rcm_chan *ch)
+{
+	bool last;
+
+	ut_lock(&take_lock);
+	last = --ch->ids == 0 && !ch->waiters && ch->doomed;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(ch);
+}
+
+UT_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rcm_chan *ch;
+	int rc = rcm_chan_create(&ch);
+
+	if (rc)
+		return rcm_null(rc);
+	ch->shown = true;
+	return &ch->pub;
+}
+
+UT_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	if (channel)
+		rcm_chan_destroy(rcm_of(channel, rcm_chan));
+}
+
+/* A request brings an identifier of its own, which must be known by name before
+ * its first event can be taken. */
+static bool take_request(struct rcm_event *e, const struct rcm_id *listener)
+	UT_REQUIRES(take_lock)
+{
+	struct rcm_id *id = rcm_id_alloc(listener->pub.context, listener->pub.ps,
+					 listener->pub.qp_type);
+
+	if (!id) {
+		ut_warn("no memory for a connection request: refused");
+		cma_id_destroy(e->ev.id);
+		return false;
+	}
+	id->cma = e->ev.id;
+	id->pub.channel = listener->pub.channel;
+	rcm_of(id->pub.channel, rcm_chan)->ids++;
+	cma_id_set_user(id->cma, id);
+	e->pub.id = &id->pub;
+	e->pub.listen_id = &e->counted->pub;
+	return true;
+}
+
+/* 0, -EAGAIN ...; -EINTR: there was one, but it cannot be shown. */
+static int take(struct rcm_chan *ch, struct rcm_event *e)
+{
+	int rc;
+
+	ut_lock(&take_lock);
+	rc = cma_event_next(ch->cma, &e->ev);
+	if (!rc) {
+		e->counted = e->ev.user;
+		e->pub.id = &e->counted->pub;
+		if (e->ev.type == RDMA_CM_EVENT_CONNECT_REQUEST && !take_request(e, e->counted))
+			rc = -EINTR;
+	}
+	if (!rc) {
+		ut_lock(&e->counted->lock);
+		e->counted->delivered++;
+		ut_unlock(&e->counted->lock);
+	}
+	ut_unlock(&take_lock);
+	return rc;
+}
+
+void rcm_id_silence(struct rcm_id *id)
+{
+	ut_lock(&take_lock);
+	cma_id_destroy(id->cma);
+	id->cma = NULL;
+	ut_unlock(&take_lock);
+}
+
+static void acknowledge(struct rcm_id *id, struct rcm_group *g)
+{
+	ut_lock(&id->lock);
+	id->acked++;
+	if (g)
+		g->acked++;
+	pthread_cond_broadcast(&id->acks);
+	ut_unlock(&id->lock);
+}
+
+static int try_next(struct rcm_chan *ch, struct rcm_event *e)
+{
+	int rc;
+
+	for (;;) {
+		*e = (struct rcm_event){ 0 };
+		rc = take(ch, e);
+		if (rc == -EINTR)
+			continue;
+		if (rc)
+			return rc;
+		if (rcm_event_fill(e))
+			return 0;
+		acknowledge(e->counted, e->group);
+	}
+}
+
+void rcm_chan_hears(struct rdma_event_channel *pub, struct eng_dev *dev)
+{
+	struct rcm_chan *ch = rcm_of(pub, rcm_chan);
+	struct eng_dev *none = NULL;
+
+	if (!dev || (!atomic_compare_exchange_strong(&ch->dev, &none, dev) && none != dev))
+		atomic_store(&ch->many, true);
+}
+
+/* The devices of rdma_cm stay open for life, so that this one cannot go meanwhile. */
+static int sleep_on(struct rcm_chan *ch)
+{
+	struct pollfd p = { .fd = ch->pub.fd, .events = POLLIN };
+	struct eng_dev *dev = atomic_load(&ch->dev);
+
+	if (dev && !atomic_load(&ch->many) && !dev_is_foreign(dev))
+		return dev->ops->wait(dev, ch->pub.fd);
+	return ppoll(&p, 1, NULL, NULL) < 0 ? -errno : 0;
+}
+
+/* As read() on a kernel's descriptor would: 0 = look again, or a negative errno. */
+static int wait_for(struct rcm_chan *ch)
+{
+	int flags = fcntl(ch->pub.fd, F_GETFL), rc;
+
+	if (flags < 0)
+		return -errno;
+	if (flags & O_NONBLOCK)
+		return -EAGAIN;
+	rc = sleep_on(ch);
+	return rc == -EINTR && ut_restartable() ? 0 : rc;
+}
+
+int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
+{
+	struct rcm_event *e = ut_malloc(sizeof(*e));
+	int rc;
+
+	if (!e)
+		return -ENOMEM;
+	rc = try_next(ch, e);
+	if (rc)
+		free(e);
+	else
+		*ret = e;
+	return rc;
+}
+
+/* A wait that may be cancelled, or find its channel destroyed. */
+struct waiter {
+	struct rcm_chan *ch;
+	struct rcm_event *e;
+};
+
+/* False: it was destroyed already. */
+static bool enter(struct waiter *w)
+{
+	bool there;
+
+	ut_lock(&take_lock);
+	there = w->ch->cma;
+	w->ch->waiters += there;
+	ut_unlock(&take_lock);
+	return there;
+}
+
+static void leave(void *arg)
+{
+	struct waiter *w = arg;
+	bool last;
+
+	ut_lock(&take_lock);
+	last = --w->ch->waiters == 0 && !w->ch->ids && w->ch->doomed;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(w->ch);
+	free(w->e);
+}
+
+static bool abandoned(struct rcm_chan *ch)
+{
+	bool r;
+
+	ut_lock(&take_lock);
+	r = ch->doomed && !ch->ids;
+	ut_unlock(&take_lock);
+	return r;
+}
+
+/* Programs destroy a channel under a thread that waits for its events, and leave: with a
+ * kernel it sleeps on. An error would make it complain or exit first. */
+static int sleep_for_ever(void)
+{
+	do
+		ppoll(NULL, 0, NULL, NULL);
+	while (ut_restartable());
+	return -EINTR;
+}
+
+static int await_event(struct waiter *w)
+{
+	int rc;
+
+	while ((rc = try_next(w->ch, w->e)) == -EAGAIN) {
+		rc = wait_for(w->ch);
+		if (!rc && abandoned(w->ch))
+			rc = sleep_for_ever();
+		if (rc)
+			break;
+	}
+	return rc;
+}
+
+int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
+{
+	struct waiter w = { ch, ut_malloc(sizeof(*w.e)) };
+	int rc;
+
+	if (!w.e)
+		return -ENOMEM;
+	if (!enter(&w)) {
+		free(w.e);
+		return sleep_for_ever();
+	}
+	pthread_cleanup_push(leave, &w);
+	rc = await_event(&w);
+	if (!rc) {
+		*ret = w.e;
+		w.e = NULL;
+	}
+	pthread_cleanup_pop(1);
+	return rc;
+}
+
+UT_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	struct rcm_event *e;
+	int rc, keep = errno;
+
+	if (!channel || !event)
+		return rcm_result(-EINVAL);
+	rc = rcm_event_get(rcm_of(channel, rcm_chan), &e);
+	if (rc)
+		return rcm_result(rc);
+	*event = &e->pub;
+	errno = keep;
+	return 0;
+}
+
+UT_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	struct rcm_event *e = rcm_of(event, rcm_event);
+	struct rcm_group *g;
+	struct rcm_id *id;
+
+	if (!event)
+		return rcm_result(-EINVAL);
+	id = e->counted;
+	g = e->group;
+	free(e); /* first, for who waits for this goes on at once */
+	acknowledge(id, g);
+	return 0;
+}
+
+/* Not to be cancelled: the identifier is half gone. */
+void rcm_await_acks(struct rcm_id *id)
+{
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	ut_lock(&id->lock);
+	while (id->acked != id->delivered)
+		pthread_cond_wait(&id->acks, &id->lock.m);
+	ut_unlock(&id->lock);
+	pthread_setcancelstate(old, NULL);
+}

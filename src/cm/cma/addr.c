@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cm/cma/addr.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <infiniband/ib.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+bool cma_addr_v4(const uint8_t addr[16])
+{
+	return memcmp(addr, mapped, sizeof(mapped)) == 0;
+}
+
+bool cma_addr_same(const uint8_t a[16], const uint8_t b[16])
+{
+	return memcmp(a, b, 16) == 0;
+}
+
+void cma_addr_set_any(struct link_end *e, bool v4)
+{
+	memset(e->addr, 0, sizeof(e->addr));
+	if (v4)
+		memcpy(e->addr, mapped, sizeof(mapped));
+	e->scope = 0;
+}
+
+void cma_addr_set_loopback(struct link_end *e, bool v4)
+{
+	cma_addr_set_any(e, v4);
+	e->addr[15] = 1;
+	if (v4)
+		e->addr[12] = 127;
+}
+
+bool cma_addr_any(const struct link_end *e)
+{
+	static const uint8_t zero[16];
+
+	return memcmp(e->addr, zero, 16) == 0 ||
+	       (cma_addr_v4(e->addr) && memcmp(e->addr + 12, zero, 4) == 0);
+}
+
+static int read_ib(const struct sockaddr *sa, struct cma_addr *ret)
+{
+	struct sockaddr_ib ib;
+	uint64_t sid;
+
+	memcpy(&ib, sa, sizeof(ib));
+	sid = be64toh(ib.sib_sid) & be64toh(ib.sib_sid_mask);
+	if (sid >> 32)
+		return -EPROTONOSUPPORT;
+	memcpy(ret->end.addr, ib.sib_addr.sib_raw, 16);
+	ret->end.port = (uint16_t)sid;
+	ret->end.scope = (uint32_t)be64toh(ib.sib_scope_id);
+	ret->space = (uint16_t)(sid >> 16);
+	if (ret->space && ret->space != CM_PS_TCP && ret->space != CM_PS_UDP &&
+	    ret->space != CM_PS_IB && ret->space != CM_PS_IPOIB)
+		return -EPROTONOSUPPORT;
+	return 0;
+}
+
+static bool link_local(const uint8_t addr[16])
+{
+	return (addr[0] == 0xfe && (addr[1] & 0xc0) == 0x80) ||
+	       (addr[0] == 0xff && (addr[1] & 0x0f) == 2);
+}
+
+int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret)
+{
+	struct cma_addr a = { 0 };
+	struct sockaddr_in6 in6;
+	struct sockaddr_in in;
+	int r = 0;
+
+	if (!sa)
+		return -EINVAL;
+	a.family = sa->sa_family;
+	switch (sa->sa_family) {
+	case AF_INET:
+		memcpy(&in, sa, sizeof(in));
+		memcpy(a.end.addr, mapped, sizeof(mapped));
+		memcpy(a.end.addr + 12, &in.sin_addr, 4);
+		a.end.port = ntohs(in.sin_port);
+		break;
+	case AF_INET6:
+		memcpy(&in6, sa, sizeof(in6));
+		memcpy(a.end.addr, &in6.sin6_addr, 16);
+		a.end.port = ntohs(in6.sin6_port);
+		/* Elsewhere the number means nothing, and comparing it would. */
+		if (link_local(a.end.addr))
+			a.end.scope = in6.sin6_scope_id;
+		break;
+	case AF_IB:
+		r = read_ib(sa, &a);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (r == 0)
+		*ret = a;
+	return r;
+}
+
+static void write_ib(const struct link_end *end, enum cm_ps space, struct sockaddr_storage *ret)
+{
+	struct sockaddr_ib ib = {
+		.sib_family = AF_IB,
+		.sib_pkey = htobe16(0xffff),
+		.sib_sid = htobe64(cm_ip_service(space, end->port)),
+		.sib_sid_mask = htobe64(UINT64_MAX),
+		.sib_scope_id = htobe64(end->scope),
+	};
+
+	memcpy(ib.sib_addr.sib_raw, end->addr, 16);
+	memcpy(ret, &ib, sizeof(ib));
+}
+
+void cma_addr_write(int family, const struct link_end *end, enum cm_ps space,
+		    struct sockaddr_storage *ret)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(end->port) };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(end->port),
+				    .sin6_scope_id = end->scope };
+
+	memset(ret, 0, sizeof(*ret));
+	if (family == AF_INET) {
+		memcpy(&in.sin_addr, end->addr + 12, 4);
+		memcpy(ret, &in, sizeof(in));
+	} else if (family == AF_INET6) {
+		memcpy(&in6.sin6_addr, end->addr, 16);
+		memcpy(ret, &in6, sizeof(in6));
+	} else if (family == AF_IB) {
+		write_ib(end, space, ret);
+	}
+}
+
+const char *cma_addr_text(const struct link_end *e, char *ret, size_t size)
+{
+	char ip[INET6_ADDRSTRLEN] = "?";
+
+	if (cma_addr_v4(e->addr)) {
+		inet_ntop(AF_INET, e->addr + 12, ip, sizeof(ip));
+		snprintf(ret, size, "%s:%u", ip, e->port);
+	} else {
+		inet_ntop(AF_INET6, e->addr, ip, sizeof(ip));
+		snprintf(ret, size, "[%s]:%u", ip, e->port);
+	}
+	return ret;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Binding. A port is claimed here and not at listen(), so that a second bind
+ * hears EADDRINUSE at once. Any address means all addresses of all adapters
+ * that serve the identifier; one that refuses (its port is taken) is left out
+ * and logged, and the call fails only when all refuse. Port 0 with any address:
+ * the first endpoint chooses, and when another adapter has that port taken the
+ * choice is made again, while the first choice is still held.
+ */
+#include "cm/cma/core.h"
+#include "util/alloc.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHOICES 32 /* of an ephemeral port, before taken ones are left out */
+
+struct target {
+	struct cm_port *port;
+	struct link_end local;
+};
+
+struct targets {
+	struct target *v;
+	int n, cap;
+};
+
+static int target_add(struct targets *t, struct cm_port *p, const struct link_end *local)
+{
+	if (t->n == t->cap) {
+		int cap = t->cap ? 2 * t->cap : 16;
+		struct target *v = ut_realloc(t->v, (size_t)cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		t->v = v;
+		t->cap = cap;
+	}
+	t->v[t->n++] = (struct target){ .port = p, .local = *local };
+	return 0;
+}
+
+static int add_port(struct cma_id *id, struct cm_port *p, int family, struct targets *t)
+{
+	bool afonly = cma_opt(id).afonly;
+	struct link_end *v;
+	int n, r = 0;
+
+	n = cma_port_addrs(id->c, p, &v);
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n && r == 0; i++)
+		if (cma_any_takes(family, afonly, v[i].addr))
+			r = target_add(t, p, &v[i]);
+	free(v);
+	return r;
+}
+
+/* 0, or the reason why there is not one. */
+static int find_targets(struct cma_id *id, int family, struct targets *t)
+{
+	struct cm_port **v;
+	int n = cma_ports(id->c, &v), why = -ENODEV, r = 0;
+
+	if (n < 0)
+		return n;
+	for (int i = 0; i < n && r != -ENOMEM; i++) {
+		if (!cma_port_chosen(id, v[i]))
+			continue;
+		r = cma_port_ready(id, v[i]);
+		if (r == 0)
+			r = add_port(id, v[i], family, t);
+		else if (r != -ENODEV) {
+			ut_warn("%s is left out of an address-independent bind: %s",
+				id->c->host->name(v[i]), strerror(-r));
+			why = why == -ENODEV ? r : why;
+		}
+	}
+	free(v);
+	if (r == -ENOMEM)
+		return r;
+	return t->n ? 0 : why;
+}
+
+static void drop_subs(struct cma_id *id)
+{
+	struct cma_sub *s, *tmp;
+
+	ut_list_each_safe(s, tmp, &id->subs, node)
+		cma_sub_drop(id, s);
+}
+
+static void note_left_out(struct cma_id *id, struct cm_port *p, const struct link_end *e, int r)
+{
+	char text[CMA_TEXT];
+
+	ut_warn("%s: %s is left out of an address-independent bind: %s", id->c->host->name(p),
+		cma_addr_text(e, text, sizeof(text)), strerror(-r));
+}
+
+/* Binds all from `from` on to one port. Returns 0 or the first refusal; strict: at a refusal
+ * because of the port it stops with that. */
+static int bind_all(struct cma_id *id, const struct targets *t, int from, uint16_t port,
+		    bool strict)
+{
+	int first = 0;
+
+	for (int i = from; i < t->n; i++) {
+		struct link_end e = t->v[i].local;
+		int r;
+
+		e.port = port;
+		r = cma_sub_add(id, t->v[i].port, &e);
+		if (r == 0)
+			continue;
+		if ((strict && r == -EADDRINUSE) || r == -ENOMEM)
+			return r;
+		note_left_out(id, t->v[i].port, &e, r);
+		first = first ? first : r;
+	}
+	return first;
+}
+
+static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *port)
+{
+	struct ut_list earlier = UT_LIST_INIT(earlier);
+	struct cma_sub *s, *tmp;
+	int r = 0, at = 0;
+
+	for (int tries = 0; tries < CHOICES; tries++) {
+		/* The choice of before is held until there is another. */
+		ut_list_each_safe(s, tmp, &id->subs, node) {
+			ut_list_del(&s->node);
+			ut_list_add_tail(&earlier, &s->node);
+		}
+		for (at = 0, r = -ENODEV; at < t->n && r < 0 && r != -ENOMEM; at++)
+			r = cma_sub_add(id, t->v[at].port, &t->v[at].local);
+		ut_list_each_safe(s, tmp, &earlier, node)
+			cma_sub_drop(id, s);
+		if (r < 0)
+			return r;
+		*port = ut_list_first(&id->subs, struct cma_sub, node)->ep->local.port;
+		r = bind_all(id, t, at, *port, tries < CHOICES - 1);
+		if (r != -EADDRINUSE)
+			break;
+	}
+	return r;
+}
+
+static int bind_any(struct cma_id *id, const struct cma_addr *a)
+{
+	struct targets t = { 0 };
+	uint16_t port = a->end.port;
+	int r = find_targets(id, a->family, &t);
+
+	if (r == 0)
+		r = port ? bind_all(id, &t, 0, port, false) : bind_chosen(id, &t, &port);
+	free(t.v);
+	if (r == -ENOMEM || ut_list_empty(&id->subs)) {
+		drop_subs(id);
+		return r ? r : -ENODEV;
+	}
+	id->local = a->end;
+	id->local.port = port;
+	id->any = true;
+	return 0;
+}
+
+static int bind_one(struct cma_id *id, const struct cma_addr *a)
+{
+	struct cm_port *p;
+	int r = cma_port_find(id, &a->end, &p);
+
+	if (r == 0)
+		r = cma_ep_bind(id, p, &a->end, &id->ep);
+	if (r < 0)
+		return r;
+	id->port = p;
+	id->local = id->ep->local;
+	return 0;
+}
+
+int cma_bind_addr(struct cma_id *id, const struct cma_addr *a)
+{
+	enum cm_ps before = id->space;
+	int r;
+
+	/* A service ID may name another space only where the identifier has none of its own. */
+	if (a->space && a->space != (uint16_t)id->ps && id->ps != CM_PS_IB)
+		return -EPROTONOSUPPORT;
+	if (a->space)
+		id->space = (enum cm_ps)a->space;
+	r = cma_addr_any(&a->end) ? bind_any(id, a) : bind_one(id, a);
+	if (r < 0) {
+		id->space = before;
+		return r;
+	}
+	id->has_local = true;
+	ut_lock(&id->c->lock);
+	id->family = a->family;
+	ut_unlock(&id->c->lock);
+	return 0;
+}
+
+static int bind_call(struct cma_id *id, const struct sockaddr *addr)
+{
+	struct cma_addr a;
+	enum cma_state old;
+	int r = cma_addr_read(addr, &a);
+
+	if (r == 0)
+		r = cma_move(id, CMA_DO_BIND, &old);
+	if (r < 0)
+		return r;
+	r = cma_bind_addr(id, &a);
+	if (r < 0)
+		cma_move_back(id, CMA_BOUND, old);
+	return r;
+}
+
+int cma_bind(struct cma_id *id, const struct sockaddr *addr)
+{
+	int r;
+
+	if (cma_foreign(id->c))
+		return -EIO;
+	ut_lock(&id->call);
+	r = bind_call(id, addr);
+	ut_unlock(&id->call);
+	return r;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Identifiers: beginning, moving between channels, end. */
+#include "cm/cma/core.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cma *cma_new(const struct cma_host *host, uint64_t seed)
+{
+	struct cma *c = ut_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->host = host;
+	ut_mutex_init(&c->lock);
+	ut_lock(&c->lock);
+	ut_list_init(&c->ids);
+	c->rng.state = seed;
+	ut_unlock(&c->lock);
+	return c;
+}
+
+void cma_forget(struct cma *c)
+{
+	atomic_store(&c->dead, true);
+}
+
+/* --- states and references --- */
+
+int cma_move(struct cma_id *id, enum cma_act act, enum cma_state *old)
+{
+	int next;
+
+	ut_lock(&id->c->lock);
+	next = cma_next(id->state, act);
+	if (next >= 0) {
+		if (old)
+			*old = id->state;
+		id->state = (enum cma_state)next;
+	}
+	ut_unlock(&id->c->lock);
+	return next < 0 ? next : 0;
+}
+
+int cma_may(struct cma_id *id, enum cma_act act)
+{
+	int next;
+
+	ut_lock(&id->c->lock);
+	next = cma_next(id->state, act);
+	ut_unlock(&id->c->lock);
+	return next < 0 ? next : 0;
+}
+
+void cma_move_back(struct cma_id *id, enum cma_state from, enum cma_state to)
+{
+	ut_lock(&id->c->lock);
+	if (id->state == from)
+		id->state = to;
+	ut_unlock(&id->c->lock);
+}
+
+struct cm_options cma_opt(struct cma_id *id)
+{
+	struct cm_options opt;
+
+	ut_lock(&id->c->lock);
+	opt = id->opt;
+	ut_unlock(&id->c->lock);
+	return opt;
+}
+
+int cma_family(struct cma_id *id)
+{
+	int family;
+
+	ut_lock(&id->c->lock);
+	family = id->family;
+	ut_unlock(&id->c->lock);
+	return family;
+}
+
+void cma_id_hold(struct cma_id *id)
+{
+	id->refs++;
+}
+
+void cma_id_put(struct cma_id *id)
+{
+	bool last;
+
+	ut_lock(&id->c->lock);
+	last = --id->refs == 0;
+	ut_unlock(&id->c->lock);
+	if (!last)
+		return;
+	ut_mutex_fini(&id->call);
+	free(id->spare);
+	free(id);
+}
+
+/* --- beginning --- */
+
+int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_id **ret)
+{
+	struct cma_id *id = ut_zalloc(sizeof(*id));
+
+	if (!id)
+		return -ENOMEM;
+	id->spare = cma_qev_new(id, 0, 0);
+	if (!id->spare) {
+		free(id);
+		return -ENOMEM;
+	}
+	id->c = c;
+	id->ps = id->space = ps;
+	id->qp_type = type;
+	id->opt.tos = -1;
+	id->refs = 1;
+	ut_mutex_init(&id->call);
+	ut_list_init(&id->subs);
+	ut_list_init(&id->mcs);
+	ut_list_init(&id->node);
+	*ret = id;
+	return 0;
+}
+
+static bool fits(enum cm_ps ps, enum ibv_qp_type t)
+{
+	switch (ps) {
+	case CM_PS_TCP:
+		return t == IBV_QPT_RC || t == IBV_QPT_UC || t == IBV_QPT_XRC_SEND ||
+		       t == IBV_QPT_XRC_RECV;
+	case CM_PS_UDP:
+	case CM_PS_IPOIB:
+		return t == IBV_QPT_UD;
+	case CM_PS_IB:
+		return t == IBV_QPT_RC || t == IBV_QPT_UC || t == IBV_QPT_UD ||
+		       t == IBV_QPT_XRC_SEND || t == IBV_QPT_XRC_RECV;
+	default:
+		return false;
+	}
+}
+
+int cma_id_create(struct cma_chan *ch, void *user, enum cm_ps ps, enum ibv_qp_type qp_type,
+		  struct cma_id **ret)
+{
+	struct cma *c = ch->c;
+	struct cma_id *id;
+	int r;
+
+	if (cma_foreign(c))
+		return -EIO;
+	if (!fits(ps, qp_type))
+		return -EINVAL;
+	r = cma_id_new(c, ps, qp_type, &id);
+	if (r < 0)
+		return r;
+	id->user = user;
+	id->chan = ch;
+	id->known = true;
+	ut_lock(&c->lock);
+	ch->n_ids++;
+	ut_list_add_tail(&c->ids, &id->node);
+	ut_unlock(&c->lock);
+	*ret = id;
+	return 0;
+}
+
+void cma_id_set_user(struct cma_id *id, void *user)
+{
+	if (cma_foreign(id->c))
+		return;
+	ut_lock(&id->c->lock);
+	id->user = user;
+	ut_unlock(&id->c->lock);
+}
+
+/* --- migration --- */
+
+/* Requests that wait in the queue move with their listener, and so does what is queued for
+ * them already: the order of a connection's events must survive. */
+static void move_events(struct cma *c, struct cma_id *id, struct cma_chan *to)
+	UT_REQUIRES(c->lock)
+{
+	struct ut_list moved = UT_LIST_INIT(moved);
+	struct cma_qev *q;
+	struct ut_list *n;
+
+	cma_unqueue(c, id, NULL, &moved);
+	id->chan = to;
+	while ((n = ut_list_pop(&moved))) {
+		q = ut_container(n, struct cma_qev, node);
+		cma_queue(c, q);
+		if (q->e.id != id)
+			move_events(c, q->e.id, to);
+	}
+}
+
+int cma_id_migrate(struct cma_id *id, struct cma_chan *to)
+{
+	struct cma *c = id->c;
+
+	if (cma_foreign(c))
+		return -EIO;
+	if (to->c != c)
+		return -EINVAL;
+	ut_lock(&c->lock);
+	if (id->chan != to) {
+		id->chan->n_ids--;
+		to->n_ids++;
+		move_events(c, id, to);
+	}
+	ut_unlock(&c->lock);
+	return 0;
+}
+
+/* --- end --- */
+
+static void destroy_eps(struct cma_id *id)
+{
+	struct cma_sub *s, *tmp;
+
+	if (id->ep)
+		cma_ep_destroy(id, id->port, id->ep);
+	id->ep = NULL;
+	ut_list_each_safe(s, tmp, &id->subs, node)
+		cma_sub_drop(id, s);
+}
+
+static void finish(struct cma_id *id);
+
+/* Dead from here on: up-calls queue nothing, requests are refused. */
+static void kill_id(struct cma_id *id, struct ut_list *events)
+{
+	struct cma *c = id->c;
+
+	ut_lock(&c->lock);
+	id->state = CMA_DEAD;
+	ut_list_del(&id->node);
+	cma_unqueue(c, id, NULL, events);
+	if (id->known)
+		id->chan->n_ids--;
+	ut_unlock(&c->lock);
+}
+
+/* With the requests that nobody will take. A request's id hears of nothing else than
+ * connections, so this nests once. */
+static void drop(struct cma_id *id, struct ut_list *events)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(events))) {
+		struct cma_qev *q = ut_container(n, struct cma_qev, node);
+
+		if (q->e.id != id)
+			finish(q->e.id);
+		free(q);
+	}
+}
+
+static void finish(struct cma_id *id)
+{
+	struct ut_list events = UT_LIST_INIT(events);
+
+	ut_lock(&id->call);
+	kill_id(id, &events);
+	drop(id, &events);
+	cma_leave_all(id);
+	destroy_eps(id);
+	ut_unlock(&id->call);
+	cma_id_put(id);
+}
+
+void cma_id_destroy(struct cma_id *id)
+{
+	/* The parent's: a copy that nothing refers to. */
+	if (!cma_foreign(id->c))
+		finish(id);
+}

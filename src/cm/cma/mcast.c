@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Multicast on Ethernet: the group's address is its GID (IPv4 mapped), nobody
+ * has to be asked, and to be a member means that the host's stack has joined.
+ * The link is held in the group for as long as the identifier is a member,
+ * with or without a QP that is attached; both are counted (engine/mcast.h).
+ * A send-only member does not make the host listen. UD only: on an adapter
+ * without UD an identifier that could ask does not come to be.
+ */
+#include "cm/cma/core.h"
+#include "engine/mcast.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOPS_IPV6 1 /* as the kernel's: 64 for IPv4, 1 for IPv6 */
+#define MLID 0xc000
+
+static void describe(struct cma_id *id, const struct cma_mc *mc, struct cma_event *e)
+	UT_REQUIRES(id->port->dev->lock);
+static void describe(struct cma_id *id, const struct cma_mc *mc, struct cma_event *e)
+{
+	struct cm_options opt = cma_opt(id);
+	union ibv_gid sgid;
+	int at;
+
+	memcpy(sgid.raw, id->local.addr, sizeof(sgid.raw));
+	at = eng_gid_find(id->port->dev, &sgid);
+	e->ud = true;
+	e->qpn = CMA_QPN_MULTICAST;
+	e->qkey = id->ps == CM_PS_IPOIB ? CMA_QKEY_IPOIB : CMA_QKEY;
+	e->context = mc->context;
+	e->ah = (struct ibv_ah_attr){
+		.grh = {
+			.dgid = mc->mgid,
+			.sgid_index = (uint8_t)(at < 0 ? 0 : at),
+			.hop_limit = cma_addr_v4(mc->group.addr) ? CMA_HOP_LIMIT : HOPS_IPV6,
+			.traffic_class = opt.tos > 0 ? (uint8_t)opt.tos : 0,
+		},
+		.dlid = MLID,
+		.is_global = 1,
+		.port_num = 1,
+	};
+}
+
+/* Joins, and makes the event of it. */
+static void join(struct cma_id *id, struct cma_mc *mc, bool send_only, struct cma_qev *q)
+{
+	int r = 0;
+
+	ut_lock(&id->port->dev->lock);
+	if (!send_only)
+		r = eng_mcast_hold(id->port->dev, &mc->mgid);
+	mc->held = r == 0 && !send_only;
+	describe(id, mc, &q->e);
+	eng_dev_unlock(id->port->dev);
+	q->mc = mc;
+	q->e.type = r < 0 ? RDMA_CM_EVENT_MULTICAST_ERROR : RDMA_CM_EVENT_MULTICAST_JOIN;
+	q->e.status = r;
+	ut_list_add_tail(&id->mcs, &mc->node);
+	ut_lock(&id->c->lock);
+	cma_queue(id->c, q);
+	ut_unlock(&id->c->lock);
+}
+
+static int join_call(struct cma_id *id, const struct sockaddr *group, bool send_only,
+		     void *context)
+{
+	struct cma_qev *q;
+	struct cma_addr a;
+	struct cma_mc *mc;
+	int r = cma_addr_read(group, &a);
+
+	if (r == 0)
+		r = cma_may(id, CMA_DO_JOIN);
+	if (r == 0 && (!id->port || id->qp_type != IBV_QPT_UD))
+		r = -EINVAL;
+	if (r < 0)
+		return r;
+	mc = ut_zalloc(sizeof(*mc));
+	q = cma_qev_new(id, 0, 0);
+	if (!mc || !q) {
+		free(mc);
+		free(q);
+		return -ENOMEM;
+	}
+	mc->group = a.end;
+	memcpy(mc->mgid.raw, a.end.addr, sizeof(mc->mgid.raw));
+	/* "Any" group has the GID zero, whatever the family. */
+	if (cma_addr_any(&a.end))
+		memset(mc->mgid.raw, 0, sizeof(mc->mgid.raw));
+	mc->context = context;
+	join(id, mc, send_only, q);
+	return 0;
+}
+
+int cma_join(struct cma_id *id, const struct sockaddr *group, bool send_only, void *context)
+{
+	int r;
+
+	if (cma_foreign(id->c))
+		return -EIO;
+	ut_lock(&id->call);
+	r = join_call(id, group, send_only, context);
+	ut_unlock(&id->call);
+	return r;
+}
+
+static void leave(struct cma_id *id, struct cma_mc *mc)
+{
+	struct ut_list events = UT_LIST_INIT(events);
+	struct ut_list *n;
+
+	ut_list_del(&mc->node);
+	ut_lock(&id->c->lock);
+	cma_unqueue(id->c, id, mc, &events);
+	ut_unlock(&id->c->lock);
+	while ((n = ut_list_pop(&events)))
+		free(ut_container(n, struct cma_qev, node));
+	if (mc->held) {
+		ut_lock(&id->port->dev->lock);
+		eng_mcast_release(id->port->dev, &mc->mgid);
+		eng_dev_unlock(id->port->dev);
+	}
+	free(mc);
+}
+
+void cma_leave_all(struct cma_id *id)
+{
+	struct cma_mc *mc, *tmp;
+
+	ut_list_each_safe(mc, tmp, &id->mcs, node)
+		leave(id, mc);
+}
+
+static int leave_call(struct cma_id *id, const struct sockaddr *group)
+{
+	struct cma_mc *mc;
+	struct cma_addr a;
+	int r = cma_addr_read(group, &a);
+
+	if (r < 0)
+		return r;
+	ut_list_each(mc, &id->mcs, node) {
+		if (!cma_addr_same(mc->group.addr, a.end.addr))
+			continue;
+		leave(id, mc);
+		return 0;
+	}
+	return -EADDRNOTAVAIL;
+}
+
+int cma_leave(struct cma_id *id, const struct sockaddr *group)
+{
+	int r;
+
+	if (cma_foreign(id->c))
+		return -EIO;
+	ut_lock(&id->call);
+	r = leave_call(id, group);
+	ut_unlock(&id->call);
+	return r;
+}

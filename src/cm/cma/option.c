@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Options. They are the identifier's, and an endpoint that exists already gets
+ * them too: programs set the type of service between resolve and connect.
+ */
+#include "cm/cma/core.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+	int level, name;
+	size_t len; /* exactly; 0 = looked at by set */
+	int (*set)(struct cma_id *id, const void *val, size_t len);
+};
+
+static int set_tos(struct cma_id *id, const void *val, size_t len)
+{
+	ut_lock(&id->c->lock);
+	id->opt.tos = *(const uint8_t *)val;
+	ut_unlock(&id->c->lock);
+	return 0;
+}
+
+static int int_of(const void *val)
+{
+	int v;
+
+	memcpy(&v, val, sizeof(v));
+	return v;
+}
+
+static int set_reuse(struct cma_id *id, const void *val, size_t len)
+{
+	bool on = int_of(val);
+	int r = 0;
+
+	ut_lock(&id->c->lock);
+	/* Others may rely on what a listener has promised. */
+	if (!on && id->state != CMA_IDLE)
+		r = -EINVAL;
+	else if (cma_next(id->state, CMA_DO_REUSE) < 0)
+		r = id->state == CMA_LISTENING && on ? 0 : -EINVAL;
+	if (r == 0)
+		id->opt.reuse = on;
+	ut_unlock(&id->c->lock);
+	return r;
+}
+
+static int set_afonly(struct cma_id *id, const void *val, size_t len)
+{
+	int r;
+
+	ut_lock(&id->c->lock);
+	r = cma_next(id->state, CMA_DO_AFONLY);
+	if (r >= 0)
+		id->opt.afonly = int_of(val);
+	ut_unlock(&id->c->lock);
+	return r < 0 ? r : 0;
+}
+
+static int set_ack_timeout(struct cma_id *id, const void *val, size_t len)
+{
+	if (id->qp_type != IBV_QPT_RC && id->qp_type != IBV_QPT_XRC_SEND)
+		return -EINVAL;
+	ut_lock(&id->c->lock);
+	id->opt.ack_timeout = *(const uint8_t *)val & 0x1f;
+	ut_unlock(&id->c->lock);
+	return 0;
+}
+
+static int set_device(struct cma_id *id, const void *val, size_t len)
+{
+	char name[IBV_SYSFS_NAME_MAX] = "";
+	struct cm_port **v;
+	int n, r = cma_may(id, CMA_DO_DEVICE);
+
+	if (len > 0 && !((const char *)val)[len - 1])
+		len--;
+	if (r < 0 || !len || len >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, val, len);
+	n = cma_ports(id->c, &v);
+	if (n < 0)
+		return n;
+	r = -ENODEV;
+	for (int i = 0; i < n && r < 0; i++)
+		if (strcmp(id->c->host->name(v[i]), name) == 0)
+			r = 0;
+	free(v);
+	if (r == 0)
+		memcpy(id->device, name, sizeof(name));
+	return r;
+}
+
+/* The caller brings its own path record. What of it means something here: class, label, hops. */
+static int use_path(struct cma_id *id, const struct ibv_path_record *p)
+{
+	uint32_t flow = be32toh(p->flowlabel_hoplimit);
+	struct cma_qev *q = cma_qev_new(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	int r;
+
+	if (!q)
+		return -ENOMEM;
+	ut_lock(&id->c->lock);
+	r = cma_next(id->state, CMA_DO_PATH);
+	if (r >= 0) {
+		id->state = (enum cma_state)r;
+		if (id->opt.tos < 0 && p->tclass)
+			id->opt.tos = p->tclass;
+		id->path = (struct cma_path){
+			.set = true, .flow_label = flow >> 8 & 0xfffff,
+			.traffic_class = p->tclass, .hop_limit = (uint8_t)flow,
+			.mtu_code = p->mtu & 0x3f,
+		};
+		cma_queue(id->c, q);
+		q = NULL;
+	}
+	ut_unlock(&id->c->lock);
+	free(q);
+	return r < 0 ? r : 0;
+}
+
+static int set_path(struct cma_id *id, const void *val, size_t len)
+{
+	const uint32_t want = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY |
+			      IBV_PATH_FLAG_BIDIRECTIONAL;
+	struct ibv_path_data d;
+
+	if (!len || len % sizeof(d))
+		return -EINVAL;
+	for (size_t at = 0; at < len; at += sizeof(d)) {
+		memcpy(&d, (const char *)val + at, sizeof(d));
+		if (d.flags == want)
+			return use_path(id, &d.path);
+	}
+	return -EINVAL;
+}
+
+static const struct row rows[] = {
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1, set_tos },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, sizeof(int), set_reuse },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, sizeof(int), set_afonly },
+	{ RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, 1, set_ack_timeout },
+	{ RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, 0, set_path },
+	{ CMA_OPT_DAPPLE, CMA_OPT_DEVICE, 0, set_device },
+};
+
+static void update_ep(struct cma_id *id)
+{
+	struct cm_options opt = cma_opt(id);
+
+	if (!id->ep)
+		return;
+	cma_port_lock(id->port);
+	id->ep->opt = opt;
+	eng_dev_unlock(id->port->dev);
+}
+
+static int option_call(struct cma_id *id, const struct row *row, const void *val, size_t len)
+{
+	int r;
+
+	if (!val || (row->len && row->len != len))
+		return -EINVAL;
+	r = row->set(id, val, len);
+	if (r == 0)
+		update_ep(id);
+	return r;
+}
+
+int cma_option(struct cma_id *id, int level, int name, const void *val, size_t len)
+{
+	int r = -ENOSYS;
+
+	if (cma_foreign(id->c))
+		return -EIO;
+	ut_lock(&id->call);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].level == level && rows[i].name == name)
+			r = option_call(id, &rows[i], val, len);
+	ut_unlock(&id->call);
+	return r;
+}

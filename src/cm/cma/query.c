@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What an identifier knows of itself and its path. */
+#include "cm/cma/core.h"
+
+#include <string.h>
+
+/* Under cma.lock: what the state says. */
+static void look(struct cma_id *id, struct cma_info *ret, int *family)
+{
+	ut_lock(&id->c->lock);
+	*family = id->family;
+	ret->routed = id->state == CMA_ROUTED || id->state == CMA_CONNECT ||
+		      id->state == CMA_DISCONNECT;
+	ret->peer_ece = id->peer_ece;
+	ret->traffic_class = id->opt.tos > 0 ? (uint8_t)id->opt.tos : 0;
+	ret->flow_label = id->path.flow_label;
+	ret->hop_limit = id->path.set ? id->path.hop_limit : CMA_HOP_LIMIT;
+	if (id->path.set)
+		ret->traffic_class = id->path.traffic_class;
+	ut_unlock(&id->c->lock);
+}
+
+static void look_port(const struct cma_id *id, struct cma_info *ret)
+{
+	struct ibv_port_attr attr;
+
+	if (!id->port)
+		return;
+	ret->dev = id->port->dev;
+	ret->device = id->c->host->name(id->port);
+	ret->port_num = 1;
+	ret->moves_qp = id->port->ops->moves_qp;
+	memcpy(ret->sgid.raw, id->local.addr, sizeof(ret->sgid.raw));
+	if (ret->routed && ret->dev->ops->query_port(ret->dev, &attr) == 0)
+		ret->mtu_code = (uint8_t)attr.active_mtu;
+}
+
+void cma_query(struct cma_id *id, struct cma_info *ret)
+{
+	int family;
+
+	*ret = (struct cma_info){ .pkey = 0xffff };
+	if (cma_foreign(id->c))
+		return;
+	ut_lock(&id->call);
+	look(id, ret, &family);
+	look_port(id, ret);
+	if (id->has_local)
+		cma_addr_write(family, &id->local, id->space, &ret->local);
+	if (id->has_remote) {
+		cma_addr_write(family, &id->remote, id->space, &ret->remote);
+		memcpy(ret->dgid.raw, id->remote.addr, sizeof(ret->dgid.raw));
+	}
+	if (id->qp_type == IBV_QPT_UD)
+		ret->qkey = id->ps == CM_PS_IPOIB ? CMA_QKEY_IPOIB : CMA_QKEY;
+	ut_unlock(&id->call);
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Resolving. The answer is known when the call returns, but it is told as an
+ * event: a wrong address, no route, no adapter are ADDR_ERROR with the errno
+ * as status, and the identifier may try another address. Only a source
+ * that cannot be bound, or a call out of turn, fails at once.
+ */
+#include "cm/cma/core.h"
+#include "util/alloc.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the endpoints for any address the one of the source remains. */
+static int keep_sub(struct cma_id *id, struct cm_port *p, const struct link_end *src)
+{
+	struct cma_sub *s, *tmp;
+
+	ut_list_each(s, &id->subs, node)
+		if (s->port == p && cma_addr_same(s->ep->local.addr, src->addr))
+			break;
+	/* The port is taken there: that is why it was left out. */
+	if (&s->node == &id->subs)
+		return -EADDRINUSE;
+	id->ep = s->ep;
+	ut_list_del(&s->node);
+	free(s);
+	ut_list_each_safe(s, tmp, &id->subs, node)
+		cma_sub_drop(id, s);
+	return 0;
+}
+
+static int take_source(struct cma_id *id, const struct link_end *src)
+{
+	struct cm_port *p;
+	int r;
+
+	if (id->ep) /* bound to one address */
+		return 0;
+	r = cma_port_find(id, src, &p);
+	if (r == 0)
+		r = id->any ? keep_sub(id, p, src) : cma_ep_create(id, p, src, &id->ep);
+	if (r < 0)
+		/* The host has the address, and no adapter does. */
+		return r == -EADDRNOTAVAIL ? -ENODEV : r;
+	id->port = p;
+	id->any = false;
+	id->local = id->ep->local;
+	id->has_local = true;
+	return 0;
+}
+
+static int resolve(struct cma_id *id, const struct cma_addr *dst)
+{
+	struct link_end to = dst->end, src = { 0 };
+	bool v4 = cma_addr_v4(to.addr);
+	char text[CMA_TEXT];
+	int r;
+
+	cma_addr_set_any(&src, v4);
+	if (id->ep)
+		src = id->local;
+	/* Nowhere is here. */
+	if (cma_addr_any(&to) && cma_addr_any(&src))
+		cma_addr_set_loopback(&to, v4);
+	else if (cma_addr_any(&to))
+		memcpy(to.addr, src.addr, sizeof(to.addr));
+	r = cma_addr_v4(src.addr) == v4 ? id->c->host->route(&to, &src) : -EAFNOSUPPORT;
+	if (r == 0)
+		r = take_source(id, &src);
+	if (r < 0) {
+		ut_info("cannot resolve %s: %s", cma_addr_text(&dst->end, text, sizeof(text)),
+			strerror(-r));
+		return r;
+	}
+	if (!to.scope)
+		to.scope = src.scope;
+	id->remote = to;
+	id->has_remote = true;
+	ut_lock(&id->c->lock);
+	id->family = dst->family;
+	ut_unlock(&id->c->lock);
+	return 0;
+}
+
+/* Queues what the call has found out, unless the device went meanwhile. */
+static void tell(struct cma_id *id, struct cma_qev *q, enum cma_state from, enum cma_state back,
+		 int type, int status)
+{
+	ut_lock(&id->c->lock);
+	if (status < 0 && id->state == from)
+		id->state = back;
+	q->e.type = type + (status < 0); /* each error follows its success */
+	q->e.status = status;
+	cma_queue(id->c, q);
+	ut_unlock(&id->c->lock);
+}
+
+/* An identifier without a source takes the one given; any address with port 0 is none. */
+static int bind_source(struct cma_id *id, const struct sockaddr *src)
+{
+	struct cma_addr a;
+	int r;
+
+	if (!src)
+		return 0;
+	r = cma_addr_read(src, &a);
+	if (r < 0 || (cma_addr_any(&a.end) && !a.end.port))
+		return r;
+	return cma_bind_addr(id, &a);
+}
+
+static int resolve_call(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst)
+{
+	struct cma_addr to;
+	enum cma_state old;
+	struct cma_qev *q;
+	int r = cma_addr_read(dst, &to);
+
+	if (r == 0)
+		r = cma_move(id, CMA_DO_RESOLVE, &old);
+	if (r < 0)
+		return r;
+	q = cma_qev_new(id, 0, 0);
+	r = !q ? -ENOMEM : old == CMA_IDLE ? bind_source(id, src) : 0;
+	if (r < 0) {
+		cma_move_back(id, CMA_ADDR, old);
+		free(q);
+		return r;
+	}
+	r = resolve(id, &to);
+	tell(id, q, CMA_ADDR, id->has_local ? CMA_BOUND : CMA_IDLE, RDMA_CM_EVENT_ADDR_RESOLVED,
+	     r);
+	return 0;
+}
+
+int cma_resolve_addr(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+		     int timeout_ms)
+{
+	int r;
+
+	(void)timeout_ms; /* nobody else is asked */
+	if (cma_foreign(id->c))
+		return -EIO;
+	ut_lock(&id->call);
+	r = resolve_call(id, src, dst);
+	ut_unlock(&id->call);
+	return r;
+}
+
+static int route_call(struct cma_id *id)
+{
+	struct cma_qev *q = cma_qev_new(id, 0, 0);
+	struct ibv_port_attr attr;
+	enum cma_state old;
+	int r = q ? cma_move(id, CMA_DO_ROUTE, &old) : -ENOMEM;
+
+	if (r < 0) {
+		free(q);
+		return r;
+	}
+	/* The path is the host's own; what can fail is the port. */
+	r = id->port->dev->ops->query_port(id->port->dev, &attr);
+	if (r == 0 && attr.state != IBV_PORT_ACTIVE)
+		r = -ENETDOWN;
+	tell(id, q, CMA_ROUTED, old, RDMA_CM_EVENT_ROUTE_RESOLVED, r);
+	return 0;
+}
+
+int cma_resolve_route(struct cma_id *id, int timeout_ms)
+{
+	int r;
+
+	(void)timeout_ms;
+	if (cma_foreign(id->c))
+		return -EIO;
+	ut_lock(&id->call);
+	r = route_call(id);
+	ut_unlock(&id->call);
+	return r;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The initiator: connect, Request out, Reply in, QP to RTS.
+ *
+ * A responder that knows only revision 1 closes on the enhanced Request (RFC 6581
+ * 10); a stream that ends after our whole Request without one byte of answer
+ * is therefore tried again, once, with a plain one.
+ */
+#include "cm/mpa/ep.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void wishes(struct mpa_ep *e, const struct cm_param *param)
+{
+	const struct mpa_config *cfg = &e->m->cfg;
+
+	e->wish = (struct mpa_wish){
+		.rev = (uint8_t)cfg->revision, .crc = cfg->crc, .markers = cfg->markers,
+		.rtr = (uint8_t)cfg->rtr, .rd_max = cfg->rd_max,
+		.ird = mpa_depth(param->responder_resources, cfg->rd_max),
+		.ord = mpa_depth(param->initiator_depth, cfg->rd_max),
+	};
+}
+
+static int prepare(struct mpa_ep *e, const struct cm_param *param)
+{
+	struct eng_qp *qp;
+	int r;
+
+	if (!mpa_type_ok(param))
+		return -EINVAL;
+	r = mpa_qp_usable(e->m->dev, param->qpn, &qp);
+	if (r < 0)
+		return r;
+	wishes(e, param);
+	if (param->private_len > mpa_frame_room(e->wish.rev >= 2))
+		return -EINVAL;
+	mpa_terms_request(&e->wish, &e->out);
+	e->qpn = param->qpn;
+	return mpa_talk_keep(e, param->private_data, param->private_len);
+}
+
+static int start(struct mpa_ep *e, const struct link_end *remote)
+{
+	struct link_streams *streams = e->m->cfg.streams;
+	struct link_stream *s;
+	int r;
+
+	r = streams->ops->connect(streams, e->port, &e->ep.local, remote, e->ep.opt.tos, &s);
+	if (r < 0)
+		return r;
+	e->port = NULL; /* used up */
+	mpa_talk_take(e, s);
+	return 0;
+}
+
+/* Which event a stream that ended before its time is. */
+static enum cm_event_type event_of(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+	case ECONNRESET:
+	case EPIPE:
+		return CM_EV_REJECTED;
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+	case EHOSTDOWN:
+		return CM_EV_UNREACHABLE;
+	default:
+		return CM_EV_ERROR;
+	}
+}
+
+int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param)
+{
+	struct mpa_ep *e = mpa_ep_of(ep);
+	int r;
+
+	if (e->state != MPA_FRESH || !remote->port)
+		return -EINVAL;
+	r = prepare(e, param);
+	if (r < 0)
+		return r;
+	r = start(e, remote);
+	/* Some hosts know at once what others hear later: the user hears of both in one way. */
+	if (r < 0 && event_of(-r) == CM_EV_ERROR)
+		return r;
+	e->ep.remote = *remote;
+	if (r < 0)
+		mpa_end_later(e, event_of(-r), r);
+	else
+		mpa_ep_state(e, MPA_CONNECTING);
+	return 0;
+}
+
+void mpa_active_connected(struct mpa_ep *e, uint64_t now)
+{
+	int r;
+
+	e->ep.local = e->stream->local;
+	mpa_ep_state(e, MPA_WAIT_REPLY);
+	mpa_timer_from(e, now, MPA_REPLY_WAIT_S);
+	r = mpa_talk_send(e);
+	if (r < 0)
+		mpa_active_sent(e, r);
+}
+
+/* The Request is out, or can never be; in that case closed() says why. */
+void mpa_active_sent(struct mpa_ep *e, int error)
+{
+	if (error < 0)
+		mpa_say(e, "the request could not be sent");
+}
+
+static void fail(struct mpa_ep *e, enum cm_event_type type, int status, const char *why)
+{
+	mpa_say(e, why);
+	mpa_drop_stream(e, true);
+	mpa_end(e, type, status);
+}
+
+/* --- the Reply --- */
+
+static void rejected(struct mpa_ep *e, const struct mpa_frame *rep)
+{
+	struct cm_param p = mpa_peer_param(e, rep);
+
+	mpa_drop_stream(e, false);
+	mpa_timer_stop(e);
+	mpa_ep_state(e, MPA_OVER);
+	mpa_tell(e, CM_EV_REJECTED, -ECONNREFUSED, &p);
+}
+
+/* The QP gets the stream only to say why it does not want it. */
+static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, int code)
+{
+	e->terms.rtr = PROTO_RTR_NONE;
+	if (mpa_attach(e, qp) == 0) {
+		e->qp = NULL;
+		if (!e->done)
+			e->m->cfg.proto->disown(qp);
+		e->m->cfg.proto->terminate(qp, (uint8_t)code);
+	}
+	fail(e, CM_EV_ERROR, -EPROTO, code == MPA_CODE_IRD ?
+	     "the reply asks for more reads than can be served, or serves none" :
+	     "the reply takes no ready-to-receive message that was offered");
+}
+
+static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *rep)
+{
+	struct cm_param p = mpa_own_param(e);
+	int r;
+
+	mpa_timer_stop(e);
+	mpa_ep_state(e, MPA_ESTABLISHED); /* before the protocol may say that it ended */
+	r = mpa_attach(e, qp);
+	if (r < 0) {
+		fail(e, CM_EV_ERROR, r, "the QP does not take the stream");
+		return;
+	}
+	if (e->done)
+		p = mpa_peer_param(e, rep);
+	p.private_data = rep->data;
+	p.private_len = rep->len;
+	mpa_tell(e, CM_EV_ESTABLISHED, 0, &p);
+}
+
+static void on_reply(struct mpa_ep *e, const struct mpa_frame *rep)
+{
+	struct eng_qp *qp;
+	int code, r;
+
+	if (rep->reject) {
+		rejected(e, rep);
+		return;
+	}
+	code = mpa_terms_agree(&e->wish, rep, &e->terms);
+	if (code < 0) {
+		fail(e, CM_EV_ERROR, code, "the reply is of another revision than the request");
+		return;
+	}
+	r = mpa_qp_usable(e->m->dev, e->qpn, &qp);
+	if (r < 0)
+		fail(e, CM_EV_ERROR, r, "the QP has gone or is in another state");
+	else if (code > 0)
+		refuse_terms(e, qp, code);
+	else
+		agreed(e, qp, rep);
+}
+
+size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, uint64_t now)
+{
+	struct mpa_frame rep;
+	int n;
+
+	if (!len)
+		return 0;
+	e->heard = true;
+	n = e->whole ? mpa_frame_parse(MPA_REPLY, data, len, &rep) : -EPROTO;
+	if (n == 0)
+		return 0;
+	if (n < 0) {
+		fail(e, CM_EV_ERROR, -EPROTO, "what came is no MPA reply");
+		return len;
+	}
+	on_reply(e, &rep);
+	return (size_t)n;
+}
+
+/* --- other ends --- */
+
+/* The port that was asked for is used again; an abortive close has set it free. */
+static int claim_again(struct mpa_ep *e)
+{
+	struct link_streams *streams = e->m->cfg.streams;
+
+	if (!e->claimed) {
+		e->ep.local.port = 0;
+		return 0;
+	}
+	return streams->ops->bind(streams, &e->ep.local, true, e->ep.opt.afonly, &e->port);
+}
+
+static bool fall_back(struct mpa_ep *e, int error)
+{
+	struct link_end remote = e->ep.remote;
+
+	if (error && error != ECONNRESET && error != EPIPE)
+		return false;
+	if (e->state != MPA_WAIT_REPLY || !e->whole || e->heard || e->fell_back || e->done ||
+	    e->wish.rev < 2)
+		return false;
+	mpa_say(e, "closed without a word, asking again in revision 1");
+	mpa_timer_stop(e);
+	mpa_drop_stream(e, true);
+	e->fell_back = true;
+	e->wish.rev = 1;
+	mpa_terms_request(&e->wish, &e->out);
+	e->out.data = e->data;
+	e->out.len = e->data_len;
+	e->sent = 0;
+	e->whole = false;
+	if (claim_again(e) < 0 || start(e, &remote) < 0)
+		return false;
+	mpa_ep_state(e, MPA_CONNECTING);
+	return true;
+}
+
+void mpa_active_closed(struct mpa_ep *e, int error)
+{
+	if (fall_back(e, error))
+		return;
+	if (!error || error == EPIPE)
+		error = ECONNRESET; /* a FIN is no answer */
+	fail(e, event_of(error), -error, strerrordesc_np(error));
+}
+
+void mpa_active_expired(struct mpa_ep *e)
+{
+	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole reply came in time");
+}

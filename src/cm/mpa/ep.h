@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Endpoints of the iWARP connection manager; internal to this folder.
+ *
+ * An endpoint owns its stream until the QP gets it (attach); from then on it
+ * owns nothing but the right to hear of the end. Up-calls from inside the link
+ * go to the user directly; what the protocol or an op of ours brings about
+ * is put on the list `due` and told by mpa_run(), so that the user may call
+ * anything back. After an up-call an endpoint may be gone: nobody looks at it
+ * again.
+ */
+#ifndef CM_MPA_EP_H
+#define CM_MPA_EP_H
+
+#include "cm/mpa/mpa.h"
+#include "cm/mpa/terms.h"
+#include "util/heap.h"
+#include "util/list.h"
+
+#define MPA_RTR_WAIT_S 8    /* passive: from the Reply sent to the announced RTR */
+#define MPA_FLUSH_WAIT_S 5  /* for the rest of a rejecting Reply to leave */
+#define MPA_BACKLOG_MAX 1024
+#define MPA_PEER_BUCKETS 64
+
+enum mpa_state {
+	MPA_FRESH,        /* bound or created; may connect or listen */
+	MPA_LISTENING,
+	MPA_CONNECTING,   /* awaits TCP */
+	MPA_WAIT_REPLY,   /* Request sent, or on its way out */
+	MPA_WAIT_REQUEST, /* half open: its user does not know it yet */
+	MPA_WAIT_USER,    /* REQUEST told; awaits accept or reject */
+	MPA_ACCEPTING,    /* Reply on its way out */
+	MPA_REJECTING,    /* the same, R = 1 */
+	MPA_WAIT_RTR,     /* the QP has the stream; awaits the peer's first FPDU */
+	MPA_ESTABLISHED,
+	MPA_CLOSING,      /* disconnect was asked for */
+	MPA_OVER,
+	MPA_STATES
+};
+
+/* Half-open handshakes of one remote address, oldest first. */
+struct mpa_peer {
+	struct ut_list node; /* mpa.peers[] */
+	struct ut_list half_open;
+	uint8_t addr[16];
+	unsigned n;
+};
+
+struct mpa {
+	struct cm_port *port;
+	struct eng_dev *dev;
+	struct mpa_config cfg;
+	struct ut_heap timers;
+	struct ut_list eps;
+	struct ut_list due;
+	struct ut_list peers[MPA_PEER_BUCKETS];
+};
+
+typedef void mpa_done_fn(void *arg, int error, const struct cm_param *peer);
+
+struct mpa_ep {
+	struct cm_ep ep;
+	struct mpa *m;
+	enum mpa_state state;
+	struct ut_list node; /* mpa.eps */
+
+	struct ut_timer timer;
+	uint64_t wait;       /* > 0: the timer was set without knowing the time; count from now */
+
+	/* Told by mpa_run(). */
+	struct ut_list due;
+	bool due_ready, due_end;
+	enum cm_event_type end;
+	int end_status;
+
+	struct link_listener *port; /* claimed, or NULL */
+	bool claimed;               /* the user asked for this port: no other will do */
+	struct link_stream *stream; /* ours until the QP has it */
+	bool fin;                   /* nothing more can come on it, or it is gone */
+	struct eng_qp *qp;          /* has the stream and owns us as its owner */
+	uint32_t qpn;
+
+	struct mpa_wish wish;
+	struct mpa_frame out;       /* being sent; out.data is `data` */
+	struct mpa_frame peer;      /* passive: the Request; its data is gone */
+	uint8_t *data;
+	uint16_t data_len;
+	uint8_t *kept;              /* adopted responder: the Request's private data, if it must wait */
+	uint16_t sent;              /* bytes of `out` the link has taken */
+	bool whole;                 /* all of them */
+	bool heard;                 /* a byte of the Reply has come */
+	bool fell_back;             /* this is the second try, revision 1 */
+	bool orphan;                /* destroyed by its user, lives until flushed */
+	struct proto_stream_params terms;
+
+	/* Listener. */
+	struct ut_list half_open, pending;
+	unsigned n_half_open, n_pending, backlog;
+	/* Passive. */
+	struct mpa_ep *listener;
+	struct ut_list child;       /* listener's half_open or pending */
+	struct mpa_peer *remote;    /* while half open */
+	struct ut_list mate;        /* remote's half_open */
+
+	/* The second way in: who is told instead of the port's user. */
+	mpa_done_fn *done;
+	void *done_arg;
+};
+
+static inline struct mpa *mpa_of(struct cm_port *p)
+{
+	return p->manager;
+}
+
+static inline struct mpa_ep *mpa_ep_of(struct cm_ep *ep)
+{
+	return ut_container(ep, struct mpa_ep, ep);
+}
+
+/* ep.c: life, timers, telling. */
+struct mpa_ep *mpa_ep_new(struct mpa *m); /* or NULL */
+void mpa_ep_free(struct mpa_ep *e);       /* stream and QP are dealt with already */
+void mpa_ep_destroy(struct mpa_ep *e);
+void mpa_ep_state(struct mpa_ep *e, enum mpa_state to);
+void mpa_timer_from(struct mpa_ep *e, uint64_t now, unsigned seconds);
+void mpa_timer_start(struct mpa_ep *e, unsigned seconds); /* the time is not known */
+void mpa_timer_stop(struct mpa_ep *e);
+void mpa_drop_stream(struct mpa_ep *e, bool abort);
+/* The endpoint is over; the up-call comes now / from mpa_run(). */
+void mpa_end(struct mpa_ep *e, enum cm_event_type type, int status);
+void mpa_end_later(struct mpa_ep *e, enum cm_event_type type, int status);
+void mpa_ready_later(struct mpa_ep *e);
+/* The user's answer to REQUEST, else 0. p NULL: none. */
+int mpa_tell(struct mpa_ep *e, enum cm_event_type type, int status, const struct cm_param *p);
+/* Its own depths as the parameters of ESTABLISHED; the peer's, seen from here. */
+struct cm_param mpa_own_param(const struct mpa_ep *e);
+struct cm_param mpa_peer_param(const struct mpa_ep *e, const struct mpa_frame *f);
+/* What of an asked number of reads the adapter can give. */
+static inline uint16_t mpa_depth(uint8_t asked, uint16_t max)
+{
+	return asked == CM_RD_MAX || asked > max ? max : asked;
+}
+/* The type that a caller names, if it does; the QP's own is looked at besides. */
+static inline bool mpa_type_ok(const struct cm_param *p)
+{
+	return !p->qp_type || p->qp_type == IBV_QPT_RC;
+}
+/* A sentence for the log that names both ends. */
+void mpa_say(const struct mpa_ep *e, const char *what);
+
+/* talk.c: bytes out, bytes in, the QP. */
+extern const struct link_stream_user mpa_stream_user;
+void mpa_talk_take(struct mpa_ep *e, struct link_stream *s); /* becomes its user */
+/* Sends what is left of e->out. 0 (see e->whole) or negative errno: the stream is lost. */
+int mpa_talk_send(struct mpa_ep *e);
+int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
+int mpa_qp_usable(struct eng_dev *dev, uint32_t qpn, struct eng_qp **ret);
+int mpa_attach(struct mpa_ep *e, struct eng_qp *qp);
+void mpa_detach(struct mpa_ep *e); /* no more up-calls from the protocol */
+
+/* active.c */
+int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param);
+void mpa_active_connected(struct mpa_ep *e, uint64_t now);
+size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, uint64_t now);
+void mpa_active_closed(struct mpa_ep *e, int error);
+void mpa_active_sent(struct mpa_ep *e, int error);
+void mpa_active_expired(struct mpa_ep *e);
+
+/* passive.c */
+extern const struct link_listener_user mpa_listener_user;
+int mpa_listen(struct cm_ep *ep, int backlog);
+int mpa_accept(struct cm_ep *ep, const struct cm_param *param);
+int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len);
+size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, uint64_t now);
+void mpa_passive_closed(struct mpa_ep *e, int error);
+void mpa_passive_sent(struct mpa_ep *e, int error);
+void mpa_passive_expired(struct mpa_ep *e);
+/* Sends the accepting Reply in e->out; the stream is e->qpn's behind it. On failure nothing is
+ * left of the stream. */
+int mpa_passive_reply(struct mpa_ep *e);
+
+/* halfopen.c: who may have how many handshakes open. */
+int mpa_half_open_add(struct mpa_ep *e, struct mpa_ep *listener);
+void mpa_half_open_del(struct mpa_ep *e);
+void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener);
+void mpa_pending_del(struct mpa_ep *e);
+
+/* adopt.c */
+void mpa_adopt_request(struct mpa_ep *e);
+
+#endif

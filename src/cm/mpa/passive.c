@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The responder: a stream comes, its Request is awaited and told, the user's
+ * answer becomes the Reply, and the QP gets the stream right behind it.
+ *
+ * Nothing may follow the Request before the Reply has gone (RFC 5044 7.1.2 rule 3);
+ * a peer that cannot wait is cut off, so no byte of it is ever kept here.
+ */
+#include "cm/mpa/ep.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- listening --- */
+
+static void accepted(struct link_listener *l, struct link_stream *s, uint64_t now)
+{
+	struct mpa_ep *listener = l->user;
+	struct mpa_ep *e = mpa_ep_new(listener->m);
+
+	if (!e) {
+		listener->m->cfg.streams->ops->close(s, true);
+		return;
+	}
+	mpa_talk_take(e, s);
+	e->ep.service = listener->ep.service;
+	e->ep.opt = listener->ep.opt;
+	mpa_ep_state(e, MPA_WAIT_REQUEST);
+	if (mpa_half_open_add(e, listener) < 0) {
+		mpa_ep_destroy(e);
+		return;
+	}
+	mpa_timer_from(e, now, MPA_REQUEST_WAIT_S);
+}
+
+const struct link_listener_user mpa_listener_user = { .accepted = accepted };
+
+int mpa_listen(struct cm_ep *ep, int backlog)
+{
+	struct mpa_ep *e = mpa_ep_of(ep);
+	bool again = e->state == MPA_LISTENING;
+	int r;
+
+	if (e->state != MPA_FRESH && !again)
+		return -EINVAL;
+	if (!e->port)
+		return -EINVAL;
+	e->backlog = backlog > 0 ? (unsigned)backlog : MPA_BACKLOG_MAX;
+	if (again)
+		return 0;
+	e->port->user_ops = &mpa_listener_user;
+	e->port->user = e;
+	r = e->m->cfg.streams->ops->listen(e->port, backlog > 0 ? backlog : 0);
+	if (r == 0)
+		mpa_ep_state(e, MPA_LISTENING);
+	return r;
+}
+
+/* --- the Request --- */
+
+/* Somebody unknown went wrong before any user heard of it. */
+static void dismiss(struct mpa_ep *e, int status, const char *why)
+{
+	mpa_say(e, why);
+	if (e->done) {
+		mpa_drop_stream(e, true);
+		mpa_end(e, CM_EV_ERROR, status);
+	} else {
+		mpa_ep_destroy(e);
+	}
+}
+
+static void on_request(struct mpa_ep *e)
+{
+	struct mpa_ep *listener = e->listener;
+	struct cm_param p = mpa_peer_param(e, &e->peer);
+
+	e->peer.data = NULL; /* goes away with this call */
+	e->peer.len = 0;
+	mpa_timer_stop(e);
+	mpa_half_open_del(e);
+	mpa_ep_state(e, MPA_WAIT_USER);
+	if (listener->n_pending >= listener->backlog) {
+		mpa_say(e, "too many requests wait to be accepted");
+		mpa_ep_destroy(e);
+		return;
+	}
+	mpa_pending_add(e, listener);
+	if (mpa_tell(e, CM_EV_REQUEST, 0, &p))
+		mpa_ep_destroy(e);
+}
+
+/* What comes later: a peer that speaks out of turn, or whose bytes no longer matter. */
+static size_t out_of_turn(struct mpa_ep *e, size_t len)
+{
+	if (len && e->state == MPA_WAIT_USER) {
+		mpa_say(e, "it went on before it had a reply");
+		mpa_drop_stream(e, true);
+		e->fin = true;
+	}
+	/* Behind an accepting Reply that is still being sent the bytes are the QP's. */
+	return e->state == MPA_ACCEPTING ? 0 : len;
+}
+
+size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, uint64_t now)
+{
+	int n;
+
+	if (e->state != MPA_WAIT_REQUEST)
+		return out_of_turn(e, len);
+	n = mpa_frame_parse(MPA_REQUEST, data, len, &e->peer);
+	if (n == 0)
+		return 0;
+	if (n < 0 || (size_t)n < len) {
+		dismiss(e, -EPROTO, n < 0 ? "what came is no MPA request" :
+				   "more than its length came with the request");
+		return len;
+	}
+	if (e->done)
+		mpa_adopt_request(e);
+	else
+		on_request(e);
+	return (size_t)n;
+}
+
+/* --- the answer --- */
+
+static void wishes(struct mpa_ep *e, const struct cm_param *param)
+{
+	const struct mpa_config *cfg = &e->m->cfg;
+
+	e->wish = (struct mpa_wish){
+		.crc = cfg->crc, .markers = cfg->markers, .rd_max = cfg->rd_max,
+		.ird = mpa_depth(param->responder_resources, cfg->rd_max),
+		.ord = mpa_depth(param->initiator_depth, cfg->rd_max),
+	};
+}
+
+static int answer(struct mpa_ep *e, const void *data, uint16_t len)
+{
+	if (len > mpa_frame_room(e->peer.enhanced))
+		return -EINVAL;
+	return mpa_talk_keep(e, data, len);
+}
+
+/* The whole Reply has left. */
+static int finish(struct mpa_ep *e)
+{
+	bool wait = e->terms.rtr != PROTO_RTR_NONE && !e->done;
+	enum mpa_state before = e->state;
+	struct eng_qp *qp;
+	int r = mpa_qp_usable(e->m->dev, e->qpn, &qp);
+
+	if (r < 0)
+		return r;
+	mpa_timer_stop(e);
+	if (wait)
+		mpa_timer_start(e, MPA_RTR_WAIT_S);
+	/* Before the protocol may say that it ended. */
+	mpa_ep_state(e, wait ? MPA_WAIT_RTR : MPA_ESTABLISHED);
+	r = mpa_attach(e, qp);
+	if (r < 0) {
+		mpa_timer_stop(e);
+		mpa_ep_state(e, before);
+	} else if (!wait) {
+		mpa_ready_later(e);
+	}
+	return r;
+}
+
+int mpa_accept(struct cm_ep *ep, const struct cm_param *param)
+{
+	struct mpa_ep *e = mpa_ep_of(ep);
+	struct eng_qp *qp;
+	int r;
+
+	if (e->state != MPA_WAIT_USER || !mpa_type_ok(param))
+		return -EINVAL;
+	if (e->fin)
+		return -ECONNRESET;
+	r = mpa_qp_usable(e->m->dev, param->qpn, &qp);
+	if (r < 0)
+		return r;
+	wishes(e, param);
+	mpa_terms_accept(&e->wish, &e->peer, &e->out, &e->terms);
+	r = answer(e, param->private_data, param->private_len);
+	if (r < 0)
+		return r;
+	e->qpn = param->qpn;
+	return mpa_passive_reply(e);
+}
+
+/* Sends the accepting Reply; the rest of it may have to wait for room. */
+int mpa_passive_reply(struct mpa_ep *e)
+{
+	int r = mpa_talk_send(e);
+
+	if (r == 0 && !e->whole) {
+		mpa_pending_del(e);
+		mpa_ep_state(e, MPA_ACCEPTING);
+		mpa_timer_start(e, MPA_REPLY_WAIT_S);
+		return 0;
+	}
+	if (r == 0)
+		r = finish(e);
+	if (r < 0) { /* half a Reply, or one without a QP behind it: nothing can follow */
+		mpa_drop_stream(e, true);
+		e->fin = true;
+		return r;
+	}
+	mpa_pending_del(e);
+	return 0;
+}
+
+int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len)
+{
+	struct mpa_ep *e = mpa_ep_of(ep);
+	int r;
+
+	(void)reason; /* MPA carries none */
+	if (e->state != MPA_WAIT_USER)
+		return -EINVAL;
+	wishes(e, &(struct cm_param){ .qp_type = IBV_QPT_RC });
+	mpa_terms_reject(&e->wish, &e->peer, &e->out);
+	r = answer(e, data, len);
+	if (r < 0)
+		return r;
+	mpa_pending_del(e);
+	mpa_ep_state(e, MPA_REJECTING);
+	if (!e->fin)
+		r = mpa_talk_send(e);
+	if (r == 0 && !e->whole && !e->fin) {
+		mpa_timer_start(e, MPA_FLUSH_WAIT_S);
+		return 0;
+	}
+	mpa_drop_stream(e, r < 0);
+	mpa_ep_state(e, MPA_OVER);
+	return 0;
+}
+
+/* A Reply that had to wait for room is out, or never will be. */
+void mpa_passive_sent(struct mpa_ep *e, int error)
+{
+	if (e->state == MPA_REJECTING) {
+		mpa_drop_stream(e, error < 0);
+		mpa_ep_state(e, MPA_OVER);
+		mpa_timer_stop(e);
+		if (e->orphan)
+			mpa_ep_free(e);
+		return;
+	}
+	if (error == 0)
+		error = finish(e);
+	if (error == 0)
+		return;
+	mpa_drop_stream(e, true);
+	mpa_end(e, CM_EV_ERROR, error);
+}
+
+/* --- other ends --- */
+
+void mpa_passive_closed(struct mpa_ep *e, int error)
+{
+	switch (e->state) {
+	case MPA_WAIT_USER: /* accept() will say it */
+		mpa_drop_stream(e, true);
+		e->fin = true;
+		break;
+	case MPA_WAIT_REQUEST:
+		dismiss(e, -ECONNRESET, "closed before its request was whole");
+		break;
+	case MPA_REJECTING:
+		mpa_passive_sent(e, -ECONNRESET);
+		break;
+	case MPA_ACCEPTING:
+		mpa_passive_sent(e, error ? -error : -ECONNRESET);
+		break;
+	default:
+		break;
+	}
+}
+
+static void no_rtr(struct mpa_ep *e)
+{
+	struct eng_qp *qp = e->qp;
+
+	mpa_say(e, "the announced ready-to-receive message did not come");
+	mpa_detach(e);
+	if (qp)
+		e->m->cfg.proto->disconnect(qp);
+	mpa_end(e, CM_EV_UNREACHABLE, -ETIMEDOUT);
+}
+
+void mpa_passive_expired(struct mpa_ep *e)
+{
+	switch (e->state) {
+	case MPA_WAIT_REQUEST:
+		dismiss(e, -ETIMEDOUT, "its request did not come in time");
+		break;
+	case MPA_REJECTING:
+	case MPA_ACCEPTING:
+		mpa_passive_sent(e, -ETIMEDOUT);
+		break;
+	case MPA_WAIT_RTR:
+		no_rtr(e);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the RDMA CM knows of this host. Adapters are opened when it first asks
+ * and stay open: an identifier may be bound to any of them, and their number is
+ * that of the interfaces. The list is made again only after the kernel has
+ * reported a change, so that a connect costs no dump.
+ *
+ * Address changes are found under locks that the RDMA CM may want to take the
+ * other way round, so they are noted here and told by the background thread
+ * when it holds nothing.
+ */
+#include "device/cm.h"
+
+#include "cm/cma.h"
+#include "device/adapter.h"
+#include "device/gids.h"
+#include "device/process.h"
+#include "device/progress.h"
+#include "device/sys.h"
+#include "device/thread.h"
+#include "engine/event.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/rng.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* One that was opened; never freed, or identifiers would point nowhere. */
+struct known {
+	struct ut_list node;
+	struct dev_adapter *a;
+};
+
+struct note {
+	struct ut_list node;
+	struct dev_adapter *a;
+	uint8_t addr[16];
+	bool gone;
+};
+
+static struct ut_mutex list_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_list known UT_GUARDED_BY(list_lock) = UT_LIST_INIT(known);
+static struct dev_adapter **listed UT_GUARDED_BY(list_lock); /* in listing order */
+static int n_listed UT_GUARDED_BY(list_lock);
+static int changes UT_GUARDED_BY(list_lock) = -1; /* netlink */
+static bool scanned UT_GUARDED_BY(list_lock);
+
+static struct ut_mutex note_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_list notes UT_GUARDED_BY(note_lock) = UT_LIST_INIT(notes);
+static atomic_bool noted;
+
+static struct ut_mutex make_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct cma *_Atomic the_cma; /* made under make_lock */
+
+static struct dev_adapter *adapter_of(struct cm_port *p)
+{
+	return ut_container(p, struct dev_adapter, cm);
+}
+
+/* --- the list --- */
+
+static struct dev_adapter *find(const struct dev_info *info) UT_REQUIRES(list_lock)
+{
+	struct known *k;
+
+	ut_list_each(k, &known, node)
+		if (k->a->info.ifindex == info->ifindex &&
+		    strcmp(k->a->info.name, info->name) == 0)
+			return k->a;
+	return NULL;
+}
+
+/* The addresses it has already count as come: a listener on any address waits for them. */
+static void welcome(struct dev_adapter *a)
+{
+	ut_lock(&a->dev.lock);
+	a->for_cm = true;
+	for (int i = 0; i < a->n_addrs; i++)
+		dev_cm_note(a, a->addrs[i].addr);
+	eng_dev_unlock(&a->dev);
+}
+
+static struct dev_adapter *open_one(const struct dev_info *info) UT_REQUIRES(list_lock)
+{
+	struct known *k = ut_zalloc(sizeof(*k));
+	struct eng_ctx *ctx;
+	int r = k ? dev_open(info, &ctx) : -ENOMEM;
+
+	if (r < 0) {
+		ut_warn("%s: not used for connections: %s", info->name, strerror(-r));
+		free(k);
+		return NULL;
+	}
+	k->a = dev_adapter_of(ctx->dev);
+	ut_list_add_tail(&known, &k->node);
+	if (scanned)
+		welcome(k->a);
+	ut_lock(&k->a->dev.lock);
+	k->a->for_cm = true;
+	eng_dev_unlock(&k->a->dev);
+	return k->a;
+}
+
+static void refresh_known(void) UT_REQUIRES(list_lock)
+{
+	struct known *k;
+
+	/* One at a time, or an old dump could overtake a new one. */
+	ut_lock(&dev_process_lock);
+	ut_list_each(k, &known, node)
+		dev_gids_refresh(k->a);
+	ut_unlock(&dev_process_lock);
+}
+
+static int scan(void) UT_REQUIRES(list_lock)
+{
+	struct dev_adapter **v;
+	struct dev_info *infos;
+	int n = dev_list(&infos), count = 0;
+
+	if (n < 0)
+		return n;
+	v = ut_calloc((size_t)n + 1, sizeof(struct dev_adapter *));
+	if (!v) {
+		free(infos);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < n; i++) {
+		struct dev_adapter *a = find(&infos[i]);
+
+		if (!a)
+			a = open_one(&infos[i]);
+		if (a)
+			v[count++] = a;
+	}
+	free(infos);
+	free(listed);
+	listed = v;
+	n_listed = count;
+	scanned = true;
+	return 0;
+}
+
+/* The list as the kernel has it now. */
+static int update(void) UT_REQUIRES(list_lock)
+{
+	bool changed;
+
+	if (changes < 0)
+		changes = dev_nl_listen();
+	/* Without the sign everything has to be looked at each time. */
+	changed = changes < 0 || dev_nl_drain(changes);
+	if (scanned && !changed)
+		return 0;
+	if (scanned)
+		refresh_known();
+	return scan();
+}
+
+static int host_ports(struct cm_port **v, int max)
+{
+	int r, n;
+
+	ut_lock(&list_lock);
+	r = update();
+	n = r < 0 && !scanned ? r : n_listed;
+	for (int i = 0; i < n && i < max; i++)
+		v[i] = &listed[i]->cm;
+	ut_unlock(&list_lock);
+	return n;
+}
+
+/* --- one adapter --- */
+
+static int host_attach(struct cm_port *p)
+{
+	struct dev_adapter *a = adapter_of(p);
+	int r = 0;
+
+	if (dev_is_foreign(&a->dev))
+		return -EIO;
+	ut_lock(&a->dev.lock);
+	if (!a->cm.ops)
+		r = a->kind->cm_attach(a);
+	eng_dev_unlock(&a->dev);
+	if (r < 0)
+		ut_info("%s: no connections: %s", a->info.name, strerror(-r));
+	return r;
+}
+
+static bool is_loopback(const struct dev_adapter *a)
+{
+	return a->info.guid == DEV_LOOPBACK_GUID;
+}
+
+static bool loopback_v4(const uint8_t addr[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(addr, mapped, sizeof(mapped)) == 0 && addr[12] == 127;
+}
+
+static bool link_local(const uint8_t addr[16])
+{
+	return addr[0] == 0xfe && (addr[1] & 0xc0) == 0x80;
+}
+
+static bool host_has_addr(struct cm_port *p, const uint8_t addr[16], uint32_t scope)
+{
+	struct dev_adapter *a = adapter_of(p);
+	bool found = false;
+
+	if (loopback_v4(addr))
+		return is_loopback(a);
+	if (scope && link_local(addr) && scope != a->info.ifindex)
+		return false;
+	ut_lock(&a->dev.lock);
+	for (int i = 0; i < a->n_addrs && !found; i++)
+		found = memcmp(a->addrs[i].addr, addr, sizeof(a->addrs[i].addr)) == 0;
+	eng_dev_unlock(&a->dev);
+	return found;
+}
+
+static int host_addrs(struct cm_port *p, struct link_end *v, int max)
+{
+	struct dev_adapter *a = adapter_of(p);
+	int n;
+
+	ut_lock(&a->dev.lock);
+	n = a->n_addrs;
+	for (int i = 0; i < n && i < max; i++) {
+		v[i] = (struct link_end){ 0 };
+		memcpy(v[i].addr, a->addrs[i].addr, sizeof(v[i].addr));
+		if (a->addrs[i].link_local)
+			v[i].scope = a->addrs[i].ifindex;
+	}
+	eng_dev_unlock(&a->dev);
+	return n;
+}
+
+static const char *host_name(struct cm_port *p)
+{
+	return adapter_of(p)->info.name;
+}
+
+static void host_drive(struct cm_port *p)
+{
+	dev_run(adapter_of(p), DEV_BY_CALL);
+}
+
+/* --- routes --- */
+
+union sa {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static bool is_v4(const uint8_t addr[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(addr, mapped, sizeof(mapped)) == 0;
+}
+
+static socklen_t to_sa(const struct link_end *e, uint16_t port, union sa *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (is_v4(e->addr)) {
+		ret->in.sin_family = AF_INET;
+		ret->in.sin_port = htons(port);
+		memcpy(&ret->in.sin_addr, e->addr + 12, 4);
+		return sizeof(ret->in);
+	}
+	ret->in6.sin6_family = AF_INET6;
+	ret->in6.sin6_port = htons(port);
+	ret->in6.sin6_scope_id = e->scope;
+	memcpy(&ret->in6.sin6_addr, e->addr, 16);
+	return sizeof(ret->in6);
+}
+
+static void from_sa(const union sa *sa, struct link_end *ret)
+{
+	if (sa->any.sa_family == AF_INET) {
+		memset(ret->addr, 0, 10);
+		ret->addr[10] = ret->addr[11] = 0xff;
+		memcpy(ret->addr + 12, &sa->in.sin_addr, 4);
+		ret->scope = 0;
+	} else {
+		memcpy(ret->addr, &sa->in6.sin6_addr, 16);
+		ret->scope = link_local(ret->addr) ? sa->in6.sin6_scope_id : 0;
+	}
+}
+
+static bool any_addr(const uint8_t addr[16])
+{
+	static const uint8_t zero[16];
+
+	return memcmp(addr, zero, 16) == 0 || (is_v4(addr) && memcmp(addr + 12, zero, 4) == 0);
+}
+
+/*
+ * With DAPPLE_ADDRESS lo has another address than the one the host would take;
+ * packets of ours can only come from that.
+ */
+static void own_loopback(struct link_end *src)
+{
+	struct link_end v[DEV_ADDRS_MAX];
+	int n = 0;
+
+	if (!loopback_v4(src->addr))
+		return;
+	ut_lock(&list_lock);
+	for (int i = 0; i < n_listed; i++) {
+		if (!is_loopback(listed[i]))
+			continue;
+		n = host_addrs(&listed[i]->cm, v, DEV_ADDRS_MAX);
+		break;
+	}
+	ut_unlock(&list_lock);
+	for (int i = 0; i < n; i++)
+		if (memcmp(v[i].addr, src->addr, 16) == 0)
+			return;
+	for (int i = 0; i < n; i++) {
+		if (!loopback_v4(v[i].addr))
+			continue;
+		memcpy(src->addr, v[i].addr, sizeof(src->addr));
+		return;
+	}
+}
+
+/* Connecting a datagram socket asks the routing table and sends nothing. */
+static int look_up(int fd, const struct link_end *dst, bool chosen, struct link_end *src)
+{
+	socklen_t len;
+	union sa sa;
+	long r;
+
+	if (chosen) {
+		len = to_sa(src, 0, &sa);
+		if (bind(fd, &sa.any, len) < 0)
+			return -errno;
+	}
+	len = to_sa(dst, dst->port ? dst->port : 1, &sa);
+	r = DEV_SYS(SYS_connect, fd, &sa, (size_t)len);
+	if (r < 0)
+		return (int)r;
+	len = sizeof(sa);
+	if (getsockname(fd, &sa.any, &len) < 0)
+		return -errno;
+	from_sa(&sa, src);
+	return 0;
+}
+
+static int host_route(const struct link_end *dst, struct link_end *src)
+{
+	bool chosen = !any_addr(src->addr);
+	struct link_end found = *src;
+	int fd, r, keep = errno;
+
+	fd = socket(is_v4(dst->addr) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	r = fd < 0 ? -errno : look_up(fd, dst, chosen, &found);
+	if (fd >= 0)
+		ut_close(fd);
+	errno = keep;
+	if (r < 0)
+		return r;
+	if (!chosen) {
+		own_loopback(&found);
+		memcpy(src->addr, found.addr, sizeof(src->addr));
+		src->scope = found.scope;
+	}
+	return 0;
+}
+
+static const struct cma_host host = {
+	.ports = host_ports,
+	.attach = host_attach,
+	.has_addr = host_has_addr,
+	.addrs = host_addrs,
+	.route = host_route,
+	.name = host_name,
+	.drive = host_drive,
+};
+
+struct cma *cma_get(void)
+{
+	struct cma *c = atomic_load_explicit(&the_cma, memory_order_acquire);
+
+	if (c)
+		return c;
+	dev_process_watch_forks();
+	ut_lock(&make_lock);
+	c = atomic_load(&the_cma);
+	if (!c) {
+		c = cma_new(&host, ut_rng_seed());
+		atomic_store_explicit(&the_cma, c, memory_order_release);
+	}
+	ut_unlock(&make_lock);
+	return c;
+}
+
+/* --- changes --- */
+
+void dev_cm_look(void)
+{
+	if (atomic_load_explicit(&the_cma, memory_order_acquire))
+		atomic_store(&noted, true);
+}
+
+void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
+{
+	struct note *n;
+
+	eng_dev_held(&a->dev);
+	if (!a->for_cm)
+		return;
+	n = ut_zalloc(sizeof(*n));
+	if (!n) {
+		ut_error("%s: no memory: a change of addresses is not told to connections",
+			 a->info.name);
+		return;
+	}
+	n->a = a;
+	n->gone = !addr;
+	if (addr)
+		memcpy(n->addr, addr, sizeof(n->addr));
+	ut_lock(&note_lock);
+	ut_list_add_tail(&notes, &n->node);
+	ut_unlock(&note_lock);
+	atomic_store(&noted, true);
+	/* Who finds it may be an application thread. */
+	dev_thread_wake_by(ut_now());
+}
+
+static struct note *take_note(void)
+{
+	struct ut_list *n;
+
+	ut_lock(&note_lock);
+	n = ut_list_pop(&notes);
+	ut_unlock(&note_lock);
+	return n ? ut_container(n, struct note, node) : NULL;
+}
+
+void dev_cm_deliver(void)
+{
+	struct cma *c = atomic_load_explicit(&the_cma, memory_order_acquire);
+	struct note *n;
+
+	if (!c || !atomic_exchange(&noted, false))
+		return;
+	ut_lock(&list_lock);
+	/* Who never asked for adapters has nothing on them. */
+	if (scanned)
+		update();
+	ut_unlock(&list_lock);
+	while ((n = take_note())) {
+		if (n->gone)
+			cma_port_gone(c, &n->a->cm);
+		else
+			cma_addr_changed(c, &n->a->cm, n->addr);
+		free(n);
+	}
+}
+
+/* Memory of the parent's lists stays where it is: other threads may have been in them. */
+void dev_cm_forget(void) UT_NO_TSA
+{
+	struct cma *c = atomic_exchange(&the_cma, NULL);
+
+	if (c)
+		cma_forget(c);
+	ut_mutex_init(&list_lock);
+	ut_mutex_init(&note_lock);
+	ut_mutex_init(&make_lock);
+	ut_list_init(&known);
+	ut_list_init(&notes);
+	listed = NULL;
+	n_listed = 0;
+	scanned = false;
+	atomic_store(&noted, false);
+	if (changes >= 0)
+		ut_close(changes);
+	changes = -1;
+}

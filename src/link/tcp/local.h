@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Inside link/tcp. All of it runs under the lock of the place's owner.
+ *
+ * Why level-triggered: the place's epoll descriptor is itself watched by the
+ * owner's poll(), and a nested set asks the sockets again whether they are
+ * ready. A socket that was read directly meanwhile thus does not wake the
+ * sleeper, and a ping-pong that blocks costs recv, send and the sleep, with no
+ * look into the set. Edges would save the rare change of interest below and
+ * cost that look for each message. The price of levels is that nothing may be
+ * asked for that nobody serves: `mask` is what is asked for now, and a stream
+ * that is paused, without a user or at its end is not in the set at all.
+ */
+#ifndef LINK_TCP_LOCAL_H
+#define LINK_TCP_LOCAL_H
+
+#include "link/tcp/tcp.h"
+
+#include "util/list.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#define TCP_STAGE_BYTES (256u * 1024)
+#define TCP_READ_LEAST (64u * 1024) /* room for one read, or the rest moves to the front */
+#define TCP_READS 2                 /* of one stream in one poll() */
+#define TCP_DRAIN_NS 1000000000ull  /* how long a closed stream reads and throws away */
+#define TCP_DRAIN_BYTES (16u << 20) /* ... and how much */
+#define TCP_RETRY_NS 100000000ull   /* out of descriptors: when to accept again */
+#define TCP_FINI_MS 200             /* fini waits so long for what was sent */
+
+union tcp_sa {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+enum tcp_state {
+	TCP_S_CONNECTING,
+	TCP_S_OPEN,
+	TCP_S_DRAINING, /* closed by its user, see end.c */
+	TCP_S_DEAD      /* freed when poll() returns */
+};
+
+/* What an epoll event points at. */
+enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER };
+
+struct tcp_stream {
+	enum tcp_kind kind; /* first, as in tcp_listener */
+	enum tcp_state state;
+	struct link_stream base;
+	struct ut_list node;      /* place->streams, drains or dead */
+	struct ut_list hot_node;  /* place->hot */
+	struct ut_list todo_node; /* place->todo: something to do that no descriptor reports */
+	struct ut_list idle_node; /* place->orphans: bytes wait for a user */
+	int fd;
+	int error;         /* to be told by closed() */
+	uint32_t mask;     /* epoll events asked for; 0 = not in the set */
+	uint16_t hot;      /* empty reads until it is quiet again */
+	bool paused;
+	bool blocked;      /* a send was refused or cut: writable() is due */
+	bool news;         /* connected() or closed() with `error` is due */
+	bool rx_over;      /* no more reads */
+	bool told;         /* closed() was called */
+	/* What the user left, when it lies neither consumed nor in the stage. */
+	uint8_t *carry;
+	size_t carry_len;
+	size_t credit;     /* room() without asking the kernel */
+	uint32_t mss;
+	uint64_t mss_at;   /* when it was asked for */
+	uint64_t drain_until;
+	size_t drain_left;
+};
+
+struct tcp_listener {
+	enum tcp_kind kind;
+	bool listening, watched, reuse, dead;
+	struct link_listener base;
+	struct ut_list node; /* place->listeners or dead_listeners */
+	int fd;
+};
+
+struct tcp_place {
+	struct link_streams base;
+	struct ut_stage stage;
+	int epfd;
+	uint32_t ifindex;
+	struct ut_list streams, drains, dead;
+	struct ut_list listeners, dead_listeners;
+	struct ut_list hot, todo, orphans;
+	unsigned n_hot, calls, empties;
+	uint64_t now;       /* of the last poll() */
+	uint64_t accept_at; /* listeners rest until then; 0 = they do not */
+	/* The stream whose rest still lies in the stage. */
+	struct tcp_stream *owner;
+	size_t rest_off, rest_len;
+};
+
+static inline struct tcp_place *tcp_of(struct link_streams *p)
+{
+	return ut_container(p, struct tcp_place, base);
+}
+
+static inline struct tcp_stream *tcp_stream_of(struct link_stream *s)
+{
+	return ut_container(s, struct tcp_stream, base);
+}
+
+static inline struct tcp_place *tcp_place_of(const struct tcp_stream *s)
+{
+	return tcp_of(s->base.place);
+}
+
+/* addr.c */
+bool tcp_is_v4(const uint8_t a[16]);
+bool tcp_is_any(const uint8_t a[16]);
+/* scope: of link-local addresses, ignored for others. */
+socklen_t tcp_sa_fill(union tcp_sa *sa, const struct link_end *e, uint32_t scope);
+void tcp_sa_read(const union tcp_sa *sa, struct link_end *ret);
+
+/* sock.c: descriptors and options. Negative errno. */
+int tcp_sock_open(bool v4);
+int tcp_sock_option(int fd, int level, int name, int value);
+int tcp_sock_number(int fd, int level, int name, int fallback);
+int tcp_sock_bind(int fd, const struct link_end *e, uint32_t scope);
+int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote); /* remote may be NULL */
+void tcp_sock_tos(int fd, bool v4, int tos);
+/* Once connected: no delay, and a congestion control that suits the path. */
+void tcp_sock_tune(int fd);
+/* Bytes that the peer's host has not acknowledged. */
+size_t tcp_sock_unacked(int fd);
+
+/* watch.c: who may have something. */
+void tcp_watch(struct tcp_stream *s);          /* makes the set agree with the flags */
+void tcp_unwatch(struct tcp_place *p, int fd); /* out of the set */
+int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l);
+void tcp_heat(struct tcp_stream *s);
+void tcp_cool(struct tcp_stream *s);
+/* poll() is to look after it without an event. */
+void tcp_todo(struct tcp_stream *s);
+int tcp_poll(struct link_streams *l, uint64_t now);
+uint64_t tcp_deadline(struct link_streams *l);
+
+/* stream.c: making streams. In which state, told nothing yet; takes fd on success. */
+int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp_stream **ret);
+int tcp_connect(struct link_streams *l, struct link_listener *from, const struct link_end *local,
+		const struct link_end *remote, int tos, struct link_stream **ret);
+int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret);
+/* The connect that was under way has ended. */
+void tcp_connect_over(struct tcp_stream *s);
+
+/* listen.c */
+int tcp_bind(struct link_streams *l, const struct link_end *local, bool reuse, bool v6only,
+	     struct link_listener **ret);
+int tcp_listen(struct link_listener *l, int backlog);
+void tcp_unbind(struct link_listener *l);
+/* Gives the descriptor up, for connect(). */
+int tcp_listener_take(struct tcp_listener *l);
+int tcp_accept(struct tcp_listener *l);
+void tcp_accept_again(struct tcp_place *p);
+
+/* rx.c */
+/* Reads what there is, a bounded amount. Returns how many things happened. */
+int tcp_read(struct tcp_stream *s);
+/* Shows the user what it left. */
+void tcp_show_rest(struct tcp_stream *s);
+/* The stage is needed: the rest in it goes elsewhere. */
+void tcp_evict(struct tcp_place *p);
+void tcp_tell_closed(struct tcp_stream *s, int error);
+void tcp_pause(struct link_stream *l, bool on);
+
+/* tx.c */
+ssize_t tcp_send(struct link_stream *l, const void *data, size_t len);
+size_t tcp_room(struct link_stream *l);
+uint32_t tcp_mss(struct link_stream *l);
+bool tcp_drained(struct link_stream *l);
+void tcp_shutdown(struct link_stream *l);
+
+/* end.c */
+void tcp_close(struct link_stream *l, bool abort);
+/* A draining stream may have something to throw away. */
+void tcp_drain(struct tcp_stream *s);
+void tcp_drain_expired(struct tcp_place *p);
+void tcp_reap(struct tcp_place *p);
+void tcp_fini(struct link_streams *l);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Receiving: one recv() into the stage, then the user takes what it can. A rest
+ * (half a frame) stays where it is as long as this stream is the next to be
+ * read, and the next bytes come behind it; only when another stream needs the
+ * stage is it copied to memory of its own. So a single busy stream is never
+ * copied, and a thousand quiet ones hold no memory.
+ */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool may_read(const struct tcp_stream *s)
+{
+	return s->state == TCP_S_OPEN && !s->paused && !s->rx_over && s->base.user_ops;
+}
+
+void tcp_evict(struct tcp_place *p)
+{
+	struct tcp_stream *s = p->owner;
+
+	p->owner = NULL;
+	if (!s || !p->rest_len)
+		return;
+	s->carry = ut_malloc(p->rest_len);
+	if (s->carry) {
+		memcpy(s->carry, p->stage.base + p->rest_off, p->rest_len);
+		s->carry_len = p->rest_len;
+		return;
+	}
+	/* Bytes are lost, so the stream is. */
+	s->rx_over = s->news = true;
+	s->error = ENOMEM;
+	tcp_todo(s);
+}
+
+/* The rest of s, if any, lies in the stage. */
+static void own(struct tcp_place *p, struct tcp_stream *s)
+{
+	if (p->owner == s)
+		return;
+	tcp_evict(p);
+	p->owner = s;
+	p->rest_off = 0;
+	p->rest_len = s->carry_len;
+	if (s->carry)
+		memcpy(p->stage.base, s->carry, s->carry_len);
+	free(s->carry);
+	s->carry = NULL;
+	s->carry_len = 0;
+}
+
+static void keep(struct tcp_place *p, struct tcp_stream *s, size_t off, size_t len)
+{
+	p->owner = len ? s : NULL;
+	p->rest_off = off;
+	p->rest_len = len;
+}
+
+void tcp_tell_closed(struct tcp_stream *s, int error)
+{
+	s->rx_over = true;
+	tcp_cool(s);
+	if (s->told || !s->base.user_ops)
+		return;
+	s->told = true;
+	s->base.user_ops->closed(&s->base, error, tcp_place_of(s)->now);
+}
+
+/* The stage is the callee's while a callback runs: nobody else reads in between. */
+static void show(struct tcp_stream *s, size_t off, size_t len)
+{
+	struct tcp_place *p = tcp_place_of(s);
+	bool stuck = false;
+
+	p->owner = NULL;
+	while (len && may_read(s)) {
+		const struct link_stream_user *ops = s->base.user_ops;
+		void *user = s->base.user;
+		size_t used = ops->received(&s->base, p->stage.base + off, off, len, p->now);
+
+		if (s->state != TCP_S_OPEN)
+			return;
+		off += used;
+		len -= used;
+		if (ops == s->base.user_ops && user == s->base.user) {
+			stuck = !used && len >= LINK_STREAM_KEEP && !s->paused;
+			break;
+		}
+	}
+	keep(p, s, off, len);
+	if (stuck)
+		tcp_tell_closed(s, EMSGSIZE);
+}
+
+void tcp_show_rest(struct tcp_stream *s)
+{
+	struct tcp_place *p = tcp_place_of(s);
+
+	if (!may_read(s) || (!s->carry_len && p->owner != s))
+		return;
+	own(p, s);
+	show(s, p->rest_off, p->rest_len);
+}
+
+/* One read behind the rest. Returns what recv() said; *ret_full: there may be more. */
+static long read_once(struct tcp_stream *s, bool *ret_full)
+{
+	struct tcp_place *p = tcp_place_of(s);
+	size_t end, room;
+	long n;
+
+	own(p, s);
+	if (!p->rest_len)
+		p->rest_off = 0;
+	if (p->stage.size - (p->rest_off + p->rest_len) < TCP_READ_LEAST) {
+		memmove(p->stage.base, p->stage.base + p->rest_off, p->rest_len);
+		p->rest_off = 0;
+	}
+	end = p->rest_off + p->rest_len;
+	room = p->stage.size - end;
+	if (!room)
+		return -EMSGSIZE;
+	n = LINK_SYS(SYS_recvfrom, s->fd, p->stage.base + end, room, MSG_DONTWAIT, NULL, NULL);
+	*ret_full = n == (long)room;
+	if (n <= 0)
+		keep(p, s, p->rest_off, p->rest_len);
+	else
+		show(s, p->rest_off, p->rest_len + (size_t)n);
+	return n;
+}
+
+/* Its bytes wait in the kernel until somebody is there to take them. */
+static void orphan(struct tcp_stream *s)
+{
+	if (s->base.user_ops || s->state != TCP_S_OPEN)
+		return;
+	tcp_cool(s);
+	if (ut_list_empty(&s->idle_node))
+		ut_list_add_tail(&tcp_place_of(s)->orphans, &s->idle_node);
+}
+
+int tcp_read(struct tcp_stream *s)
+{
+	bool more = true;
+	int done = 0;
+
+	if (!s->base.user_ops)
+		orphan(s);
+	for (int i = 0; i < TCP_READS && more && may_read(s); i++) {
+		long n = read_once(s, &more);
+
+		if (n == -EAGAIN)
+			break;
+		done++;
+		if (n <= 0) {
+			/* A failed send may have been told the reason before us. */
+			tcp_tell_closed(s, n < 0 ? (int)-n : s->error);
+			break;
+		}
+		if (s->state == TCP_S_OPEN)
+			tcp_heat(s);
+	}
+	if (s->state == TCP_S_OPEN)
+		tcp_watch(s);
+	return done;
+}
+
+void tcp_pause(struct link_stream *l, bool on)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+
+	if (s->paused == on || s->state == TCP_S_DEAD || s->state == TCP_S_DRAINING)
+		return;
+	s->paused = on;
+	if (on)
+		tcp_cool(s);
+	else if (s->carry_len || tcp_place_of(s)->owner == s)
+		tcp_todo(s);
+	tcp_watch(s);
+}

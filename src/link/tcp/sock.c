@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Descriptors, options and what the kernel knows about them. */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+#include "util/log.h"
+
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define LOOPBACK_MSS 16384 /* no wire carries so much in one segment */
+
+
+int tcp_sock_option(int fd, int level, int name, int value)
+{
+	int keep = errno, r = setsockopt(fd, level, name, &value, sizeof(value));
+
+	r = r < 0 ? -errno : 0;
+	errno = keep;
+	return r;
+}
+
+int tcp_sock_number(int fd, int level, int name, int fallback)
+{
+	int keep = errno, value = fallback;
+	socklen_t n = sizeof(value);
+
+	if (getsockopt(fd, level, name, &value, &n) < 0)
+		value = fallback;
+	errno = keep;
+	return value;
+}
+
+int tcp_sock_open(bool v4)
+{
+	if (ut_fault())
+		return -ENFILE;
+	return (int)LINK_SYS(SYS_socket, v4 ? AF_INET : AF_INET6,
+			     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+}
+
+int tcp_sock_bind(int fd, const struct link_end *e, uint32_t scope)
+{
+	union tcp_sa sa;
+	socklen_t n = tcp_sa_fill(&sa, e, scope);
+
+	return (int)LINK_SYS(SYS_bind, fd, &sa, n);
+}
+
+int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote)
+{
+	union tcp_sa sa = { 0 };
+	socklen_t n = sizeof(sa);
+	long r = LINK_SYS(SYS_getsockname, fd, &sa, &n);
+
+	if (r < 0)
+		return (int)r;
+	tcp_sa_read(&sa, local);
+	if (!remote)
+		return 0;
+	n = sizeof(sa);
+	r = LINK_SYS(SYS_getpeername, fd, &sa, &n);
+	if (r == 0)
+		tcp_sa_read(&sa, remote);
+	return (int)r;
+}
+
+void tcp_sock_tos(int fd, bool v4, int tos)
+{
+	int r;
+
+	if (tos < 0)
+		return;
+	r = v4 ? tcp_sock_option(fd, IPPROTO_IP, IP_TOS, tos)
+	       : tcp_sock_option(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+	if (r < 0)
+		ut_warn("type of service %d was not set: %s", tos, strerror(-r));
+}
+
+/*
+ * bbr paces by timers, which costs a third of the bandwidth where there is no
+ * wire and nothing to be polite to. Elsewhere the administrator's choice stands.
+ */
+static void set_congestion(int fd)
+{
+	char name[16] = "";
+	socklen_t n = sizeof(name) - 1;
+
+	if (tcp_sock_number(fd, IPPROTO_TCP, TCP_MAXSEG, 0) < LOOPBACK_MSS ||
+	    getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &n) < 0 ||
+	    strncmp(name, "bbr", 3) != 0)
+		return;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4) < 0 &&
+	    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) < 0)
+		ut_debug("loopback keeps congestion control %s", name);
+}
+
+void tcp_sock_tune(int fd)
+{
+	int keep = errno;
+
+	tcp_sock_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_congestion(fd);
+	errno = keep;
+}
+
+size_t tcp_sock_unacked(int fd)
+{
+	int keep = errno, n = 0;
+
+	if (ioctl(fd, SIOCOUTQ, &n) < 0 || n < 0)
+		n = 0;
+	errno = keep;
+	return (size_t)n;
+}

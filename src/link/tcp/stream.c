@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* How streams come to be: connect, and taking over an established socket. */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp_stream **ret)
+{
+	struct tcp_stream *s = ut_zalloc(sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->kind = TCP_K_STREAM;
+	s->state = state;
+	s->fd = fd;
+	s->base.place = &p->base;
+	ut_list_init(&s->hot_node);
+	ut_list_init(&s->todo_node);
+	ut_list_init(&s->idle_node);
+	ut_list_add_tail(&p->streams, &s->node);
+	*ret = s;
+	return 0;
+}
+
+/* Undoes it; the descriptor stays the caller's. */
+static void drop(struct tcp_stream *s)
+{
+	tcp_cool(s);
+	ut_list_del(&s->todo_node);
+	ut_list_del(&s->node);
+	free(s);
+}
+
+/* What says something about the peer or the way to it is told by closed(), at whatever
+ * moment the kernel finds out; the rest is about us and refused at once. */
+static bool is_about_peer(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+	case ECONNRESET:
+	case ETIMEDOUT:
+	case EHOSTUNREACH:
+	case EHOSTDOWN:
+	case ENETUNREACH:
+	case ENETDOWN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int start(struct tcp_stream *s, const struct link_end *remote)
+{
+	struct tcp_place *p = tcp_place_of(s);
+	union tcp_sa sa;
+	socklen_t n = tcp_sa_fill(&sa, remote, p->ifindex);
+	int r = (int)LINK_SYS(SYS_connect, s->fd, &sa, n);
+
+	if (r < 0 && r != -EINPROGRESS && !is_about_peer(-r))
+		return r;
+	s->base.remote = *remote;
+	tcp_sock_ends(s->fd, &s->base.local, NULL);
+	if (r != -EINPROGRESS) {
+		s->error = -r;
+		s->news = true;
+		s->rx_over = r < 0;
+		if (r == 0) {
+			s->state = TCP_S_OPEN;
+			tcp_sock_tune(s->fd);
+		}
+		tcp_todo(s);
+	}
+	tcp_watch(s);
+	return 0;
+}
+
+static int source(int fd, const struct link_end *local, uint32_t ifindex)
+{
+	/* The port is chosen when the peer is known: one number serves many peers. */
+	if (!local->port)
+		tcp_sock_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	return local->port || !tcp_is_any(local->addr) ? tcp_sock_bind(fd, local, ifindex) : 0;
+}
+
+int tcp_connect(struct link_streams *l, struct link_listener *from, const struct link_end *local,
+		const struct link_end *remote, int tos, struct link_stream **ret)
+{
+	struct tcp_listener *bound = from ? ut_container(from, struct tcp_listener, base) : NULL;
+	bool v4 = tcp_is_v4(remote->addr);
+	struct tcp_place *p = tcp_of(l);
+	struct tcp_stream *s = NULL;
+	int fd, r = 0;
+
+	if (bound && bound->listening)
+		return -EINVAL;
+	fd = bound ? bound->fd : tcp_sock_open(v4);
+	if (fd < 0)
+		return fd;
+	if (!bound && local)
+		r = source(fd, local, p->ifindex);
+	tcp_sock_tos(fd, v4, tos);
+	if (r == 0)
+		r = tcp_stream_new(p, fd, TCP_S_CONNECTING, &s);
+	if (r == 0) {
+		r = start(s, remote);
+		if (r < 0)
+			drop(s);
+	}
+	if (r < 0) {
+		if (!bound)
+			ut_close(fd);
+		return r;
+	}
+	if (bound)
+		tcp_listener_take(bound);
+	*ret = &s->base;
+	return 0;
+}
+
+void tcp_connect_over(struct tcp_stream *s)
+{
+	const struct link_stream_user *u = s->base.user_ops;
+	int error = tcp_sock_number(s->fd, SOL_SOCKET, SO_ERROR, EIO);
+
+	if (error) {
+		s->rx_over = true;
+		s->error = error;
+		s->news = true;
+		tcp_watch(s);
+		tcp_todo(s);
+		return;
+	}
+	s->state = TCP_S_OPEN;
+	tcp_sock_tune(s->fd);
+	tcp_sock_ends(s->fd, &s->base.local, NULL);
+	tcp_watch(s);
+	if (u)
+		u->connected(&s->base, tcp_place_of(s)->now);
+}
+
+/* An established TCP connection and nothing else. */
+static int check_adopted(int fd)
+{
+	struct tcp_info info = { 0 };
+	socklen_t n = sizeof(info);
+	int domain = tcp_sock_number(fd, SOL_SOCKET, SO_DOMAIN, -1);
+
+	if (domain < 0)
+		return fcntl(fd, F_GETFD) < 0 ? -EBADF : -ENOTSOCK;
+	if ((domain != AF_INET && domain != AF_INET6) ||
+	    tcp_sock_number(fd, SOL_SOCKET, SO_PROTOCOL, -1) != IPPROTO_TCP)
+		return -EPROTONOSUPPORT;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0)
+		return -errno;
+	return info.tcpi_state == TCP_ESTABLISHED || info.tcpi_state == TCP_CLOSE_WAIT
+		       ? 0
+		       : -ENOTCONN;
+}
+
+int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret)
+{
+	struct link_end local, remote;
+	struct tcp_stream *s = NULL;
+	int keep = errno, r = check_adopted(fd);
+
+	errno = keep;
+	if (r == 0)
+		r = tcp_sock_ends(fd, &local, &remote);
+	if (r == 0)
+		r = tcp_stream_new(tcp_of(l), fd, TCP_S_OPEN, &s);
+	if (r < 0)
+		return r;
+	s->base.local = local;
+	s->base.remote = remote;
+	tcp_watch(s);
+	if (s->news) {
+		r = -s->error;
+		drop(s);
+		return r;
+	}
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	errno = keep;
+	tcp_sock_tune(fd);
+	*ret = &s->base;
+	return 0;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who may have something. Streams that gave something lately are "hot" and
+ * read directly; the others are found by a look at the epoll set, which is also
+ * what the owner sleeps on. Only few are hot at a time: an empty read costs
+ * as much as a look at all of them.
+ */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+#include "util/heap.h"
+
+#include <sys/epoll.h>
+
+#define HOT_MAX 4
+#define HOT_EMPTY 1000  /* empty reads until a stream is quiet again */
+#define LOOK_EMPTY 8    /* empty calls per look at the quiet ones */
+#define LOOK_CALLS 16   /* calls per look when there is always something */
+#define EVENTS 64
+
+static uint32_t wanted(const struct tcp_stream *s)
+{
+	switch (s->state) {
+	case TCP_S_CONNECTING:
+		return s->rx_over ? 0 : EPOLLOUT;
+	case TCP_S_OPEN:
+		return (s->paused || s->rx_over || !ut_list_empty(&s->idle_node) ? 0 : EPOLLIN) |
+		       (s->blocked ? EPOLLOUT : 0);
+	case TCP_S_DRAINING:
+		return EPOLLIN;
+	default:
+		return 0;
+	}
+}
+
+void tcp_unwatch(struct tcp_place *p, int fd)
+{
+	int keep = errno;
+
+	epoll_ctl(p->epfd, EPOLL_CTL_DEL, fd, NULL);
+	errno = keep;
+}
+
+/* Deaf, it is better dead. */
+static void cannot_watch(struct tcp_stream *s, int error)
+{
+	if (s->state == TCP_S_DRAINING) {
+		s->drain_until = 0;
+		return;
+	}
+	s->rx_over = s->news = true;
+	s->error = error;
+	tcp_todo(s);
+}
+
+/* Reset and hang-up are reported whatever the mask, so a stream that nothing is
+ * wanted of leaves the set. Coming back may fail for want of memory. */
+void tcp_watch(struct tcp_stream *s)
+{
+	struct epoll_event e = { .events = wanted(s), .data.ptr = s };
+	int op = !e.events ? EPOLL_CTL_DEL : s->mask ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+	int keep = errno;
+
+	if (e.events == s->mask)
+		return;
+	if (op == EPOLL_CTL_ADD && ut_fault())
+		cannot_watch(s, ENOMEM);
+	else if (epoll_ctl(tcp_place_of(s)->epfd, op, s->fd, &e) < 0)
+		cannot_watch(s, errno);
+	else
+		s->mask = e.events;
+	errno = keep;
+}
+
+int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = l };
+	int keep = errno, r = 0;
+
+	if (l->watched)
+		return 0;
+	if (ut_fault())
+		return -ENOMEM;
+	if (epoll_ctl(p->epfd, EPOLL_CTL_ADD, l->fd, &e) < 0)
+		r = -errno;
+	l->watched = r == 0;
+	errno = keep;
+	return r;
+}
+
+void tcp_heat(struct tcp_stream *s)
+{
+	struct tcp_place *p = tcp_place_of(s);
+
+	s->hot = HOT_EMPTY;
+	if (!ut_list_empty(&s->hot_node))
+		return;
+	if (p->n_hot == HOT_MAX)
+		tcp_cool(ut_list_first(&p->hot, struct tcp_stream, hot_node));
+	ut_list_add_tail(&p->hot, &s->hot_node);
+	p->n_hot++;
+}
+
+void tcp_cool(struct tcp_stream *s)
+{
+	if (ut_list_empty(&s->hot_node))
+		return;
+	ut_list_del(&s->hot_node);
+	tcp_place_of(s)->n_hot--;
+}
+
+void tcp_todo(struct tcp_stream *s)
+{
+	if (ut_list_empty(&s->todo_node))
+		ut_list_add_tail(&tcp_place_of(s)->todo, &s->todo_node);
+}
+
+/* --- poll --- */
+
+static int stream_event(struct tcp_stream *s, uint32_t events)
+{
+	int done = 0;
+
+	switch (s->state) {
+	case TCP_S_CONNECTING:
+		tcp_connect_over(s);
+		return 1;
+	case TCP_S_DRAINING:
+		tcp_drain(s);
+		return 1;
+	case TCP_S_OPEN:
+		break;
+	default:
+		return 0;
+	}
+	if ((events & ~(uint32_t)EPOLLOUT) && (s->mask & EPOLLIN))
+		done += tcp_read(s);
+	/* A reset shows as writable too; the user's next send() says so. */
+	if (s->state == TCP_S_OPEN && s->blocked && (events & ~(uint32_t)EPOLLIN)) {
+		s->blocked = false;
+		s->credit = 0;
+		if (s->base.user_ops)
+			s->base.user_ops->writable(&s->base, tcp_place_of(s)->now);
+		done++;
+	}
+	if (s->state == TCP_S_OPEN)
+		tcp_watch(s);
+	return done;
+}
+
+static int look(struct tcp_place *p)
+{
+	struct epoll_event v[EVENTS];
+	long n = LINK_SYS(SYS_epoll_pwait, p->epfd, v, EVENTS, 0, NULL, 8);
+	int done = 0;
+
+	/* Nothing that an event names is freed before poll() returns. */
+	for (long i = 0; i < n; i++) {
+		enum tcp_kind *kind = v[i].data.ptr;
+
+		if (*kind == TCP_K_LISTENER)
+			done += tcp_accept((struct tcp_listener *)kind);
+		else
+			done += stream_event((struct tcp_stream *)kind, v[i].events);
+	}
+	return done;
+}
+
+static int read_hot(struct tcp_place *p)
+{
+	struct tcp_stream *s, *v[HOT_MAX];
+	int n = 0, done = 0;
+
+	/* A callback may close or heat any of them. */
+	ut_list_each(s, &p->hot, hot_node)
+		v[n++] = s;
+	for (int i = 0; i < n; i++) {
+		int did;
+
+		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->hot_node))
+			continue;
+		did = tcp_read(v[i]);
+		done += did;
+		if (!did && --v[i]->hot == 0)
+			tcp_cool(v[i]);
+	}
+	return done;
+}
+
+static void tell_news(struct tcp_stream *s)
+{
+	s->news = false;
+	if (s->error)
+		tcp_tell_closed(s, s->error);
+	else if (s->base.user_ops)
+		s->base.user_ops->connected(&s->base, tcp_place_of(s)->now);
+}
+
+static int run_todo(struct tcp_place *p)
+{
+	struct ut_list mine = UT_LIST_INIT(mine);
+	struct ut_list *n;
+	int done = 0;
+
+	/* What is put on the list meanwhile waits for the next call. */
+	while ((n = ut_list_pop(&p->todo)))
+		ut_list_add_tail(&mine, n);
+	while ((n = ut_list_pop(&mine))) {
+		struct tcp_stream *s = ut_container(n, struct tcp_stream, todo_node);
+
+		if (s->news && s->base.user_ops)
+			tell_news(s);
+		else if (s->news)
+			tcp_todo(s);
+		if (s->state == TCP_S_OPEN)
+			tcp_show_rest(s);
+		if (s->state != TCP_S_DEAD)
+			tcp_watch(s);
+		done++;
+	}
+	return done;
+}
+
+/* Streams that had bytes and no user, and have one now. */
+static void adopt_orphans(struct tcp_place *p)
+{
+	struct tcp_stream *s, *t;
+
+	ut_list_each_safe(s, t, &p->orphans, idle_node) {
+		if (!s->base.user_ops)
+			continue;
+		ut_list_del(&s->idle_node);
+		tcp_watch(s);
+		tcp_todo(s);
+	}
+}
+
+int tcp_poll(struct link_streams *l, uint64_t now)
+{
+	struct tcp_place *p = tcp_of(l);
+	int done = 0;
+
+	p->now = now;
+	if (!ut_list_empty(&p->orphans))
+		adopt_orphans(p);
+	if (!ut_list_empty(&p->todo))
+		done += run_todo(p);
+	done += read_hot(p);
+	if (ut_list_empty(&p->hot) || ++p->calls % LOOK_CALLS == 0 ||
+	    (!done && ++p->empties % LOOK_EMPTY == 0))
+		done += look(p);
+	if (p->accept_at && p->accept_at <= now)
+		tcp_accept_again(p);
+	tcp_drain_expired(p);
+	tcp_reap(p);
+	return done;
+}
+
+uint64_t tcp_deadline(struct link_streams *l)
+{
+	struct tcp_place *p = tcp_of(l);
+	struct tcp_stream *s = ut_list_first(&p->drains, struct tcp_stream, node);
+	uint64_t at = s ? s->drain_until : UT_NEVER;
+
+	if (p->accept_at && p->accept_at < at)
+		at = p->accept_at;
+	ut_list_each(s, &p->todo, todo_node)
+		if (!s->news || s->base.user_ops)
+			return 0;
+	ut_list_each(s, &p->orphans, idle_node)
+		if (s->base.user_ops)
+			return 0;
+	return at;
+}

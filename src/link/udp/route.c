@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The rules of steer.c once more, for datagrams that the program put wrong or
+ * that a coalesced receive brought along: whose they are, and handing them to
+ * their owner.
+ */
+#include "link/udp/local.h"
+
+#include "link/udp/mad.h"
+#include "link/udp/probe.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <string.h>
+
+static enum udp_route route_mad(const uint8_t *p, uint32_t len, unsigned *ret_slot)
+{
+	unsigned attr;
+
+	if (len < UDP_MAD_READ || p[UDP_MAD_CLASS] != UDP_CLASS_CM)
+		return UDP_ROUTE_ANY;
+	attr = (unsigned)p[UDP_MAD_ATTR] << 8 | p[UDP_MAD_ATTR + 1];
+	if (attr == UDP_CM_REQ || attr == UDP_CM_SIDR_REQ)
+		return UDP_ROUTE_ANY;
+	*ret_slot = p[attr == UDP_CM_SIDR_REP ? UDP_CM_REQUEST_ID : UDP_CM_REMOTE_ID];
+	return UDP_ROUTE_GSI;
+}
+
+enum udp_route udp_route(const struct link_rx *rx, unsigned *ret_slot)
+{
+	const uint8_t *p = rx->data;
+	uint32_t qpn;
+
+	if (rx->len < UDP_BTH_BYTES)
+		return UDP_ROUTE_ANY;
+	qpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
+	if (qpn == UDP_GSI_QPN)
+		return route_mad(p, rx->len, ret_slot);
+	*ret_slot = qpn >> UDP_SLOT_SHIFT;
+	return qpn ? UDP_ROUTE_SLOT : UDP_ROUTE_ANY;
+}
+
+struct udp_mail udp_forwarding(const struct link_rx *rx)
+{
+	struct udp_mail m = { .type = UDP_MAIL_FORWARD, .tos = rx->tos, .ttl = rx->ttl,
+			      .sport = rx->sport, .seg = rx->seg };
+
+	memcpy(m.src, rx->src, 16);
+	return m;
+}
+
+/* False: nobody has that slot. */
+static bool forward(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx,
+		    unsigned slot)
+{
+	struct udp_mail m = udp_forwarding(rx);
+	int r = -ECONNREFUSED;
+
+	if (slot < UDP_SLOTS)
+		r = udp_outbox_send(u, lo, udp_to_slot(slot), &m, rx->data, rx->len);
+	if (r == -ECONNREFUSED)
+		return false;
+	if (r == 0)
+		u->stats.forwarded++;
+	else
+		u->stats.dropped++;
+	if (r < 0)
+		ut_debug("a datagram for slot %u cannot be handed on: %s", slot, strerror(-r));
+	if (r == 0 || r == -EAGAIN)
+		udp_order_astray(u, lo);
+	return true;
+}
+
+bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx)
+{
+	enum udp_route route;
+	unsigned slot;
+
+	if (!lo)
+		return true;
+	if (rx->len && rx->data[0] == UDP_PROBE_OPCODE && udp_order_probe(u, lo, rx))
+		return false;
+	route = udp_route(rx, &slot);
+	if (route == UDP_ROUTE_ANY || slot == u->slot)
+		return true;
+	if (forward(u, lo, rx, slot))
+		return false;
+	/* The peer asks for an answer that anybody can give: that it is gone. */
+	if (route == UDP_ROUTE_GSI)
+		return true;
+	u->stats.dropped++;
+	ut_debug("a datagram for slot %u, which nobody has", slot);
+	return false;
+}
+
+void udp_hand_over(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx)
+{
+	const struct udp_order *o = &lo->order;
+	unsigned slot, first = ut_rng_below(&u->rng, UDP_SLOTS);
+	struct udp_mail m = udp_forwarding(rx);
+	uint8_t member[256];
+
+	if (rx->len < UDP_MAD_READ || udp_route(rx, &slot) != UDP_ROUTE_ANY)
+		return;
+	memcpy(member, o->claimed, sizeof(member));
+	for (unsigned i = 0; i < o->n; i++)
+		if (o->at[i] < UDP_SLOTS)
+			member[o->at[i]] = 1;
+	for (unsigned i = 0; i < UDP_SLOTS; i++) {
+		slot = (first + i) % UDP_SLOTS;
+		if (member[slot] && slot != u->slot &&
+		    udp_mail_send(u, lo, udp_to_slot(slot), &m, rx->data, rx->len) == 0) {
+			u->stats.forwarded++;
+			return;
+		}
+	}
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * How a stream ends for its QP: an error here (Terminate out), one at the peer (Terminate in),
+ * the stream gone, or the wish to leave. Each path leads through the same steps: the request at
+ * fault completes, state and event, flush, the connection manager hears of it, the stream goes -
+ * after the Terminate, if the socket is full.
+ */
+#include "proto/iwarp/port.h"
+
+#include "util/alloc.h"
+#include "util/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAST_WORDS (UT_S)       /* for the socket to take a Terminate */
+#define LEAVE_PATIENCE (5 * UT_S) /* for what is queued and the peer's FIN */
+#define HOLD_LOOK UT_MS
+#define HOLD_AFTER (5 * UT_MS)
+
+static void drop_rest(struct iwp_qp *q)
+{
+	free(q->rest);
+	q->rest = NULL;
+	q->rest_len = q->rest_off = 0;
+	q->blocked = false;
+}
+
+static void let_go(struct iwp_qp *q, bool abort)
+{
+	struct link_stream *s = q->s;
+
+	ut_timer_clear(&q->port->timers, &q->timer);
+	ut_list_del(&q->active);
+	drop_rest(q);
+	q->life = IWP_IDLE;
+	q->s = NULL;
+	if (s)
+		q->port->ops->close(s, abort);
+}
+
+void iwp_forget(struct iwp_qp *q)
+{
+	q->owner = NULL;
+	let_go(q, false);
+}
+
+void iwp_release(struct iwp_qp *q)
+{
+	if (q->rest_len)
+		iwp_arm(q, LAST_WORDS);
+	else
+		let_go(q, false);
+}
+
+static void explain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
+{
+	struct eng_why why = { 0 };
+
+	if (q->s)
+		memcpy(why.peer.raw, q->s->remote.addr, 16);
+	if (rx && rx->shape && rx->shape->name) {
+		why.doing = rx->shape->name;
+		if (rx->shape->flags & WIRE_IWF_TAGGED) {
+			why.key = wire_get_DDPTagged_stag(rx->h);
+			why.addr = wire_get_DDPTagged_to(rx->h);
+			why.length = rx->len;
+		}
+	}
+	eng_why(q->qp, v, &why);
+}
+
+/* The oldest read is the queue's oldest entry, or nothing can be said of it. */
+static bool head_is_read(const struct iwp_qp *q)
+{
+	return q->rd_count && eng_ring_used(&q->qp->sq) &&
+	       q->rd[q->rd_head].index == q->qp->sq.head;
+}
+
+static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
+{
+	return v == ENG_V_RESP_STAG || v == ENG_V_RESP_BOUNDS || v == ENG_V_RESP_ATOMIC ||
+	       (rx && (rx->opcode == WIRE_IW_READ_RESPONSE ||
+		       rx->opcode == WIRE_IW_ATOMIC_RESPONSE));
+}
+
+/* The entry at fault gets its status; what stands before it has ended already. */
+static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
+{
+	bool at_cur = q->halted && eng_ring_used(&q->qp->sq) && q->qp->sq.head == q->cur;
+
+	if (at_cur || (about_answer(v, rx) && head_is_read(q)))
+		eng_send_done(q->qp, v);
+	if (!q->have_rwqe)
+		return;
+	q->have_rwqe = false;
+	if (!rx || !(rx->shape->flags & WIRE_IWF_RECV))
+		v = ENG_V_FLUSH;
+	eng_recv_failed(q->qp, q->qp->recv_cq, q->rwqe->wr_id, v);
+}
+
+/* State, event, flush; then whoever made the connection. */
+static void finish(struct iwp_qp *q, enum eng_verdict v, int error)
+{
+	const struct proto_stream_owner *owner = q->owner;
+
+	q->life = IWP_LAST;
+	q->owner = NULL;
+	eng_qp_fail_stream(q->qp, v);
+	eng_qp_flush(q->qp);
+	if (owner)
+		owner->ended(q->owner_arg, error, q->port->now);
+	iwp_release(q);
+}
+
+static void append_to_rest(struct iwp_qp *q)
+{
+	struct iwp_port *p = q->port;
+	size_t old = q->rest_len;
+	uint8_t *all = ut_malloc(old + p->fill);
+
+	if (all) {
+		memcpy(all, q->rest + q->rest_off, old);
+		memcpy(all + old, p->stage.base, p->fill);
+		free(q->rest);
+		q->rest = all;
+		q->rest_off = 0;
+		q->rest_len = old + p->fill;
+	}
+	p->fill = 0;
+	p->tx = NULL;
+}
+
+/* RFC 5040 figure 10: the headers go along unless nothing that came is at fault. */
+static void send_terminate(struct iwp_qp *q, int term, const struct iwp_rx *rx, const uint8_t *rd)
+{
+	unsigned layer = (unsigned)term >> 12, type = (unsigned)term >> 8 & 15;
+	bool with = rx && rx->h && layer != 2 && !(layer == 0 && type == 0);
+	struct wire_term t = { .layer = (uint8_t)layer, .etype = (uint8_t)type,
+			       .code = (uint8_t)term, .ddp = with ? rx->h : NULL,
+			       .read = with && layer == 0 && type == 1 ? rd : NULL };
+	struct iwp_port *p = q->port;
+	size_t at, n;
+	uint8_t *h;
+
+	p->tx = q;
+	p->fill = 0;
+	h = iwp_tx_begin(q, &at);
+	iwp_untagged(h, WIRE_IW_TERMINATE, 0, 1, 0, true);
+	n = wire_term_build(h + WIRE_DDPUntagged_LEN, &t);
+	iwp_tx_end(q, (uint32_t)(WIRE_DDPUntagged_LEN - 2 + n));
+	if (q->rest_len)
+		append_to_rest(q);
+	else
+		iwp_tx_close(q);
+}
+
+void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, const uint8_t *rd)
+{
+	const struct eng_verdict_row *row = &eng_verdicts[v];
+	bool request = rx && (rx->opcode == WIRE_IW_READ_REQUEST ||
+			      rx->opcode == WIRE_IW_ATOMIC_REQUEST);
+	int term = request ? row->term_rd : row->term;
+
+	if (!iwp_alive(q))
+		return;
+	iwp_sq_complete(q);
+	if (!iwp_alive(q))
+		return;
+	explain(q, v, rx);
+	q->life = IWP_LAST;
+	blame(q, v, rx);
+	if (term != ENG_NO_TERM && q->s)
+		send_terminate(q, term, rx, rd);
+	finish(q, v, ECONNABORTED);
+}
+
+static enum eng_verdict meaning(const struct wire_term *t)
+{
+	if (t->layer == 0 && t->etype == 1)
+		return ENG_V_REM_ACCESS;
+	if (t->layer == 0 && t->etype == 2 && (t->code == 5 || t->code == 6))
+		return ENG_V_REM_INV_REQ;
+	return ENG_V_REM_OP;
+}
+
+/* Is the oldest read what the peer complains of? */
+static bool names_read(const struct iwp_qp *q, const struct wire_term *t)
+{
+	if (!head_is_read(q))
+		return false;
+	if (!t->ddp) /* siw: an atomic is an unknown opcode and gets no headers */
+		return t->layer == 0;
+	return !wire_get_DDPTagged_tagged(t->ddp) && wire_get_DDPUntagged_qn(t->ddp) == 1;
+}
+
+void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
+{
+	struct wire_term t;
+	enum eng_verdict v;
+
+	if (!wire_term_parse(&t, rx->data, rx->len, false))
+		t = (struct wire_term){ .layer = 0, .etype = 2, .code = 0xff };
+	iwp_sq_complete(q);
+	if (!iwp_alive(q))
+		return;
+	v = meaning(&t);
+	explain(q, names_read(q, &t) ? v : ENG_V_TERMINATED, NULL);
+	q->life = IWP_LAST;
+	if (names_read(q, &t))
+		eng_send_done(q->qp, v);
+	blame(q, ENG_V_FLUSH, NULL);
+	drop_rest(q);
+	finish(q, ENG_V_TERMINATED, ECONNABORTED);
+}
+
+void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
+{
+	if (!iwp_alive(q))
+		return;
+	iwp_sq_complete(q);
+	if (!iwp_alive(q))
+		return;
+	if (v == ENG_V_STREAM_LOST || v == ENG_V_NO_MEMORY)
+		explain(q, v, NULL);
+	q->life = IWP_LAST;
+	blame(q, ENG_V_FLUSH, NULL);
+	drop_rest(q);
+	finish(q, v, error);
+}
+
+void iwp_leave(struct iwp_qp *q)
+{
+	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
+		return;
+	q->life = IWP_HALF;
+	q->port->ops->shutdown(q->s);
+	eng_qp_drained(q->qp);
+}
+
+/* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */
+static void look_at_hold(struct iwp_qp *q)
+{
+	bool drained = q->port->ops->drained(q->s);
+
+	if (drained && q->hold_drained) {
+		q->hold = false;
+		iwp_activate(q);
+		return;
+	}
+	q->hold_drained = drained;
+	iwp_arm(q, drained ? HOLD_AFTER : HOLD_LOOK);
+}
+
+void iwp_timer(struct iwp_qp *q)
+{
+	switch (q->life) {
+	case IWP_OPEN:
+		if (q->hold)
+			look_at_hold(q);
+		break;
+	case IWP_LEAVING:
+	case IWP_HALF:
+		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
+		break;
+	case IWP_LAST:
+		let_go(q, true);
+		break;
+	case IWP_IDLE:
+		break;
+	}
+}
+
+/* --- proto/stream.h --- */
+
+static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_stream_params *p,
+		  const struct proto_stream_owner *owner, void *arg)
+{
+	struct iwp_qp *q = iwp_of(qp);
+	enum ibv_qp_state st = eng_qp_state(qp);
+
+	if (q->life != IWP_IDLE)
+		return -EISCONN;
+	if (qp->type != IBV_QPT_RC || (st != IBV_QPS_INIT && st != IBV_QPS_RTR))
+		return -EINVAL;
+	*q = (struct iwp_qp){
+		.qp = qp, .port = q->port, .active = q->active, .timer = q->timer,
+		.rwqe = q->rwqe, .s = s, .par = *p, .owner = owner, .owner_arg = arg,
+		.life = IWP_OPEN, .cur = qp->sq.head, .send_msn = 1, .read_msn = 1,
+		.resp_msn = 1, .rx_msn0 = 1, .rx_msn1 = 1, .rx_msn3 = 1,
+		.mulpdu = WIRE_MULPDU_MIN,
+	};
+	if (q->par.ird > IWP_RD)
+		q->par.ird = IWP_RD;
+	if (q->par.ord > IWP_RD)
+		q->par.ord = IWP_RD;
+	ut_list_init(&q->active);
+	qp->attr.max_rd_atomic = (uint8_t)q->par.ord;
+	qp->attr.max_dest_rd_atomic = (uint8_t)q->par.ird;
+	q->rtr_due = p->initiator && p->rtr != PROTO_RTR_NONE;
+	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
+	s->user = q;
+	s->user_ops = &iwp_stream_user;
+	if (!p->initiator && p->rtr == PROTO_RTR_NONE && p->hold_first)
+		iwp_arm(q, HOLD_LOOK);
+	eng_qp_move(qp, IBV_QPS_RTS);
+	iwp_activate(q);
+	return 0;
+}
+
+static void disown(struct eng_qp *qp)
+{
+	iwp_of(qp)->owner = NULL;
+}
+
+static int disconnect(struct eng_qp *qp)
+{
+	struct iwp_qp *q = iwp_of(qp);
+
+	if (!iwp_alive(q))
+		return -ENOTCONN;
+	if (q->life != IWP_OPEN)
+		return 0;
+	q->life = IWP_LEAVING;
+	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+	q->hold = false;
+	if (eng_qp_state(qp) == IBV_QPS_RTS)
+		eng_qp_move(qp, IBV_QPS_SQD);
+	iwp_arm(q, LEAVE_PATIENCE);
+	iwp_activate(q);
+	return 0;
+}
+
+static void terminate(struct eng_qp *qp, uint8_t code)
+{
+	iwp_fail(iwp_of(qp), code == 6 ? ENG_V_MPA_IRD : code == 7 ? ENG_V_MPA_RTR :
+		 ENG_V_MPA_LOCAL, NULL, NULL);
+}
+
+const struct proto_stream_ops iwp_stream_ops = {
+	.attach = attach, .disown = disown, .disconnect = disconnect, .terminate = terminate,
+};

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Inside of the iWARP machine. One iwp_qp per QP and one iwp_port per adapter; all of it under
+ * the adapter's progress lock.
+ *
+ * Out: what a QP has to say (Terminate, RTR, answers to reads, the send queue) becomes FPDUs in
+ * the transmit stage, many to one send(). What the socket does not take is kept with the QP
+ * (`rest`), and the QP rests until there is room. A work request counts as sent when TCP has its
+ * last octet (RFC 5041 5.1: the transport has taken responsibility).
+ *
+ * In: the link shows what came; only whole FPDUs are taken, after their CRC was found right.
+ */
+#ifndef PROTO_IWARP_PORT_H
+#define PROTO_IWARP_PORT_H
+
+#include "proto/iwarp/iwp.h"
+
+#include "engine/mkey.h"
+#include "engine/qp.h"
+#include "util/heap.h"
+#include "util/rng.h"
+#include "util/stage.h"
+#include "wire/iwarp_opcode.h"
+#include "wire/iwarp_term.h"
+#include "wire/mpa_fpdu.h"
+
+#define IWP_RD 32            /* reads and atomics in flight, each way */
+#define IWP_CHUNK (256u << 10) /* octets in one send() */
+#define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
+#define IWP_NO_WQE UINT32_MAX
+#define IWP_IOV 40
+
+/* A Read or Atomic of ours that waits for its answer. */
+struct iwp_read {
+	uint32_t index; /* of its send entry; IWP_NO_WQE: the RTR */
+	uint32_t msn, stag, size, got;
+	bool atomic;
+};
+
+/* One of the peer's that waits for our answer. */
+struct iwp_answer {
+	uint32_t msn, size, off;
+	uint32_t sink_stag, src_stag;
+	uint64_t sink_to, src_to;
+	uint64_t orig; /* atomics: the answer */
+	uint32_t id;
+	bool atomic;
+};
+
+enum iwp_life {
+	IWP_IDLE,    /* no stream */
+	IWP_OPEN,
+	IWP_LEAVING, /* disconnect: what is queued is sent, then FIN */
+	IWP_HALF,    /* FIN sent, the peer's is awaited */
+	IWP_LAST     /* over for the QP; the rest (a Terminate) is still being sent */
+};
+
+struct iwp_qp {
+	struct eng_qp *qp;
+	struct iwp_port *port;
+	struct link_stream *s;
+	struct proto_stream_params par;
+	const struct proto_stream_owner *owner;
+	void *owner_arg;
+	enum iwp_life life;
+	struct ut_list active; /* in port->active: wants to send */
+	struct ut_timer timer;
+
+	/* Out. */
+	uint64_t tx_pos;          /* stream position behind the last FPDU made */
+	uint32_t mulpdu, chunks;
+	uint8_t *rest;            /* what the socket did not take */
+	size_t rest_len, rest_off;
+	bool blocked;             /* until writable() */
+	bool hold;                /* nothing of ours before the peer's first FPDU */
+	bool hold_drained, rtr_due, heard;
+	bool answers_first;       /* whose turn it is: answers or the send queue */
+	uint32_t cur;             /* send entry in work */
+	uint64_t off;             /* its octets sent */
+	bool halted;              /* the entry at cur has a verdict */
+	uint32_t leave_at;        /* LEAVING: the tail when it began */
+	uint32_t send_msn, read_msn, resp_msn; /* next ones of QN 0, 1, 3 */
+	struct iwp_read rd[IWP_RD];
+	uint32_t rd_head, rd_count;
+
+	/* In. */
+	uint64_t rx_pos;
+	uint32_t rx_msn0, rx_msn1, rx_msn3;
+	struct eng_rwqe *rwqe;    /* the receive taken */
+	bool have_rwqe;
+	uint64_t rx_off;          /* octets of the message in it */
+	uint64_t written;         /* tagged octets since the last untagged message */
+	struct iwp_answer an[IWP_RD];
+	uint32_t an_head, an_count;
+};
+
+struct iwp_port {
+	struct eng_dev *dev;
+	struct iwp_config cfg;
+	struct link_streams *streams;
+	const struct link_streams_ops *ops;
+	struct ut_stage stage; /* IWP_CHUNK to send, then IWP_FPDU_ROOM to build with markers */
+	struct ut_list active;
+	struct ut_heap timers;
+	struct ut_rng rng;
+	uint64_t now;
+	uint32_t sent;         /* FPDUs, for budgets */
+
+	/* The chunk being made. */
+	struct iwp_qp *tx;
+	size_t fill, limit;
+};
+
+static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
+{
+	return eng_qp_proto(qp);
+}
+
+static inline bool iwp_alive(const struct iwp_qp *q)
+{
+	return q->life == IWP_OPEN || q->life == IWP_LEAVING || q->life == IWP_HALF;
+}
+
+/* One received FPDU: markers gone, CRC right. */
+struct iwp_rx {
+	const uint8_t *h;      /* from ULPDU_Length on */
+	const uint8_t *data;   /* behind the DDP header */
+	size_t off;            /* of data in the receive stage */
+	uint32_t len;          /* of data */
+	const struct wire_iwarp_shape *shape;
+	uint8_t opcode;
+	bool last;
+};
+
+/* --- port.c --- */
+void iwp_activate(struct iwp_qp *q);
+void iwp_arm(struct iwp_qp *q, uint64_t delay);
+
+/* --- tx.c: chunks of FPDUs --- */
+/* Begins a chunk. False: nothing can be sent now. */
+bool iwp_tx_open(struct iwp_qp *q);
+/* Is there room for an FPDU of this ULPDU? The first one of a chunk always fits. */
+bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu);
+/* Where the FPDU is built; *stage_off tells its place in the stage. */
+uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off);
+/* Length, pad, CRC and markers; it is part of the chunk now. */
+void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu);
+/* Hands the chunk to the stream. */
+void iwp_tx_close(struct iwp_qp *q);
+/* Octets of the stream that TCP has taken, low 32 bits. */
+uint32_t iwp_tx_taken(const struct iwp_qp *q);
+/* Header of an untagged / tagged segment at h. */
+void iwp_untagged(uint8_t *h, unsigned opcode, uint32_t inv, uint32_t msn, uint32_t mo, bool last);
+void iwp_tagged(uint8_t *h, unsigned opcode, uint32_t stag, uint64_t to, bool last);
+
+/* --- send.c: the send queue --- */
+void iwp_sq_run(struct iwp_qp *q, uint32_t budget);
+/* Completes what has left, in order; an entry with a verdict ends the QP. */
+void iwp_sq_complete(struct iwp_qp *q);
+bool iwp_sq_waits(const struct iwp_qp *q);
+
+/* --- read.c: reads and atomics, both roles --- */
+enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx *rx);
+/* Sends answers while they fit. False: the QP has failed over one. */
+bool iwp_answers_run(struct iwp_qp *q, uint32_t budget);
+struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
+
+/* --- place.c: Sends, immediates and Writes --- */
+enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx);
+/* Into application memory, the last 64 octets last when it ends a message. */
+bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
+/* A right of the peer to our memory, and where. */
+enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
+			    unsigned need, struct iovec *iov, int *ret_n);
+
+/* --- rx.c --- */
+size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
+		    uint64_t now);
+
+/* --- end.c: how it ends --- */
+/*
+ * The peer or we did wrong. rx: the segment at fault or NULL; rd: its Read Request (28
+ * octets) or NULL. Sends the Terminate, completes, flushes, raises, says goodbye.
+ */
+void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, const uint8_t *rd);
+/* A Terminate has come. */
+void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx);
+/* The stream has ended for the QP: state ERR, flush, the owner hears of it. */
+void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error);
+/* Lets the stream go, after the rest when there is one. */
+void iwp_release(struct iwp_qp *q);
+/* Does what LEAVING is waiting for. */
+void iwp_leave(struct iwp_qp *q);
+void iwp_timer(struct iwp_qp *q);
+void iwp_forget(struct iwp_qp *q);
+
+extern const struct link_stream_user iwp_stream_user;
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * FPDUs in. The CRC is checked before anything of an FPDU is believed: its octets lie in the
+ * receive stage anyway, so the strict order of RFC 5044 section 6 costs nothing.
+ */
+#include "proto/iwarp/port.h"
+
+static enum eng_verdict check_header(struct iwp_rx *rx, uint32_t ulpdu)
+{
+	bool tagged = wire_get_DDPTagged_tagged(rx->h);
+	uint32_t head = tagged ? WIRE_DDPTagged_LEN : WIRE_DDPUntagged_LEN;
+
+	if (ulpdu + 2 < head)
+		return ENG_V_RX_FPDU;
+	rx->data = rx->h + head;
+	rx->off += head;
+	rx->len = ulpdu + 2 - head;
+	rx->last = wire_get_DDPTagged_last(rx->h);
+	rx->opcode = (uint8_t)wire_get_DDPTagged_opcode(rx->h);
+	rx->shape = wire_iwarp_shape(rx->opcode);
+	if (wire_get_DDPTagged_dv(rx->h) != 1)
+		return tagged ? ENG_V_RX_TAGGED_DV : ENG_V_RX_UNTAGGED_DV;
+	if (!tagged && wire_get_DDPUntagged_qn(rx->h) > 3)
+		return ENG_V_RX_QN;
+	if (wire_get_DDPTagged_rv(rx->h) != 1)
+		return ENG_V_RX_RDMAP_VERSION;
+	if (!rx->shape->name || tagged != !!(rx->shape->flags & WIRE_IWF_TAGGED))
+		return ENG_V_RX_OPCODE;
+	if (!tagged && wire_get_DDPUntagged_qn(rx->h) != rx->shape->qn)
+		return ENG_V_RX_QN;
+	if (rx->shape->len != WIRE_IW_VARIES && rx->len != rx->shape->len)
+		return rx->len > rx->shape->len ? ENG_V_RX_MSG_LONG : ENG_V_RX_MSG_SHORT;
+	if (rx->shape->len != WIRE_IW_VARIES && !rx->last)
+		return ENG_V_RX_MSG_LONG;
+	return ENG_OK;
+}
+
+static enum eng_verdict execute(struct iwp_qp *q, const struct iwp_rx *rx)
+{
+	switch (rx->opcode) {
+	case WIRE_IW_RDMA_WRITE:
+		return iwp_take_write(q, rx);
+	case WIRE_IW_READ_REQUEST:
+		return iwp_take_request(q, rx);
+	case WIRE_IW_READ_RESPONSE:
+		return iwp_take_response(q, rx);
+	case WIRE_IW_ATOMIC_REQUEST:
+		return iwp_take_atomic(q, rx);
+	case WIRE_IW_ATOMIC_RESPONSE:
+		return iwp_take_atomic_response(q, rx);
+	case WIRE_IW_TERMINATE:
+		iwp_terminated(q, rx);
+		return ENG_OK;
+	default:
+		return iwp_take_send(q, rx);
+	}
+}
+
+/* The peer has spoken: what waited for it may go. */
+static void first_word(struct iwp_qp *q)
+{
+	q->heard = true;
+	q->hold = false;
+	iwp_activate(q);
+	if (!q->par.initiator && q->owner)
+		q->owner->ready(q->owner_arg, q->port->now);
+}
+
+static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total)
+{
+	uint8_t *p = (uint8_t *)(uintptr_t)rx->h;
+	uint32_t crc;
+	enum eng_verdict v;
+
+	eng_dev_held(q->port->dev);
+	q->port->dev->counters[ENG_C_rx_pkts]++;
+	q->port->dev->counters[ENG_C_rx_bytes] += total;
+	crc = wire_get_icrc(p + total - WIRE_MPA_CRC_LEN);
+	if (q->par.crc && wire_mpa_crc(p, total - WIRE_MPA_CRC_LEN) != crc)
+		return ENG_V_RX_CRC;
+	if (q->par.markers_rx && !wire_fpdu_strip(q->rx_pos, &p, total))
+		return ENG_V_RX_MARKER;
+	rx->off += (size_t)(p - rx->h);
+	rx->h = p;
+	v = check_header(rx, (uint32_t)wire_get_DDPTagged_ulpdu_len(p));
+	if (v)
+		return v;
+	if (!q->heard)
+		first_word(q);
+	return iwp_alive(q) ? execute(q, rx) : ENG_OK;
+}
+
+/* Octets of the FPDU that begins here, 0 = its length is not here yet, or -verdict. */
+static int fpdu_size(const struct iwp_qp *q, const uint8_t *p, size_t len)
+{
+	uint32_t lead = q->par.markers_rx && q->rx_pos % WIRE_MARKER_INTERVAL == 0
+				? WIRE_Marker_LEN : 0;
+	uint32_t ulpdu;
+
+	if (len < lead + 4)
+		return 0;
+	ulpdu = (uint32_t)wire_get_DDPTagged_ulpdu_len(p + lead);
+	if (ulpdu < WIRE_DDPTagged_LEN - 2 || ulpdu > WIRE_MULPDU_MAX)
+		return -ENG_V_RX_FPDU;
+	return (int)wire_fpdu_len(q->rx_pos, ulpdu, q->par.markers_rx);
+}
+
+static void complain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
+{
+	bool headers = rx->shape != NULL;
+
+	iwp_fail(q, v, headers ? rx : NULL,
+		 headers && rx->opcode == WIRE_IW_READ_REQUEST &&
+		 rx->len == WIRE_ReadRequest_LEN ? rx->data : NULL);
+}
+
+size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
+		    uint64_t now)
+{
+	struct iwp_qp *q = s->user;
+	size_t done = 0;
+
+	q->port->now = now;
+	while (iwp_alive(q) && done < len) {
+		struct iwp_rx rx = { .h = data + done, .off = off + done };
+		int n = fpdu_size(q, data + done, len - done);
+		enum eng_verdict v;
+
+		if (n < 0) {
+			iwp_fail(q, (enum eng_verdict)-n, NULL, NULL);
+			break;
+		}
+		if (n == 0 || (size_t)n > len - done)
+			return done;
+		v = take(q, &rx, (uint32_t)n);
+		q->rx_pos += (uint32_t)n;
+		done += (size_t)n;
+		if (v)
+			complain(q, v, &rx);
+	}
+	if (!iwp_alive(q))
+		return len;
+	iwp_sq_complete(q); /* reads that were answered */
+	return iwp_alive(q) ? done : len;
+}

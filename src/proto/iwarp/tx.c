@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * FPDUs out (RFC 5044 section 4). Without markers an FPDU is built where it will be sent from;
+ * with them it is built beside and copied piece by piece, since a marker may fall anywhere on a
+ * multiple of four octets, between pad and CRC too.
+ */
+#include "proto/iwarp/port.h"
+
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MSS_LOOK 64 /* chunks between two looks at the segment size */
+
+static void look_at_mss(struct iwp_qp *q)
+{
+	uint32_t most = q->port->cfg.mulpdu_max;
+
+	q->mulpdu = wire_mulpdu(q->port->ops->mss(q->s), q->par.markers_tx);
+	if (q->mulpdu > most)
+		q->mulpdu = most;
+}
+
+bool iwp_tx_open(struct iwp_qp *q)
+{
+	struct iwp_port *p = q->port;
+	size_t room;
+
+	if (!q->s || q->blocked || q->rest_len)
+		return false;
+	room = p->ops->room(q->s);
+	if (!room) {
+		q->blocked = true;
+		return false;
+	}
+	if (q->chunks++ % MSS_LOOK == 0)
+		look_at_mss(q);
+	p->tx = q;
+	p->fill = 0;
+	p->limit = room < IWP_CHUNK ? room : IWP_CHUNK;
+	return true;
+}
+
+bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu)
+{
+	const struct iwp_port *p = q->port;
+	uint32_t n = wire_fpdu_len(q->tx_pos, ulpdu, q->par.markers_tx);
+
+	/* What was begun in a segment is better left to the next one than cut. */
+	return p->fill == 0 || p->fill + n <= p->limit;
+}
+
+uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off)
+{
+	*stage_off = q->par.markers_tx ? IWP_CHUNK + IWP_FPDU_ROOM : q->port->fill;
+	return q->port->stage.base + *stage_off;
+}
+
+static void put_marker(uint8_t *at, uint32_t back)
+{
+	memset(at, 0, WIRE_Marker_LEN);
+	wire_set_Marker_fpduptr(at, back);
+}
+
+/* Copies n octets to the chunk and sets markers where they fall. *start: octets since the
+ * first one of ULPDU_Length, or ~0 before it. Returns how many were written. */
+static size_t copy_marked(struct iwp_qp *q, uint8_t *to, uint64_t pos, uint64_t fpdu,
+			  const uint8_t *from, size_t n)
+{
+	uint8_t *begin = to;
+
+	while (n) {
+		size_t gap = WIRE_MARKER_INTERVAL - pos % WIRE_MARKER_INTERVAL, k;
+
+		if (gap == WIRE_MARKER_INTERVAL) {
+			put_marker(to, pos < fpdu ? 0 : (uint32_t)(pos - fpdu));
+			to += WIRE_Marker_LEN;
+			pos += WIRE_Marker_LEN;
+			gap = WIRE_MARKER_INTERVAL - WIRE_Marker_LEN;
+		}
+		k = n < gap ? n : gap;
+		memcpy(to, from, k);
+		to += k;
+		pos += k;
+		from += k;
+		n -= k;
+	}
+	return (size_t)(to - begin);
+}
+
+static size_t end_marked(struct iwp_qp *q, const uint8_t *h, uint32_t body)
+{
+	uint8_t *to = q->port->stage.base + q->port->fill, crc[WIRE_MPA_CRC_LEN] = { 0 };
+	uint64_t pos = q->tx_pos, fpdu = pos % WIRE_MARKER_INTERVAL ? pos : pos + WIRE_Marker_LEN;
+	size_t n = copy_marked(q, to, pos, fpdu, h, body);
+
+	/* A marker between pad and CRC belongs to what the CRC covers. */
+	if ((pos + n) % WIRE_MARKER_INTERVAL == 0) {
+		put_marker(to + n, (uint32_t)(pos + n - fpdu));
+		n += WIRE_Marker_LEN;
+	}
+	if (q->par.crc)
+		wire_put_icrc(crc, wire_mpa_crc(to, n));
+	memcpy(to + n, crc, sizeof(crc));
+	return n + sizeof(crc);
+}
+
+void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
+{
+	struct iwp_port *p = q->port;
+	uint32_t body = wire_fpdu_body(ulpdu);
+	size_t off, n;
+	uint8_t *h = iwp_tx_begin(q, &off);
+
+	wire_set_DDPTagged_ulpdu_len(h, ulpdu);
+	memset(h + 2 + ulpdu, 0, body - 2 - ulpdu);
+	if (q->par.markers_tx) {
+		n = end_marked(q, h, body);
+	} else {
+		if (q->par.crc)
+			wire_put_icrc(h + body, wire_mpa_crc(h, body));
+		else
+			memset(h + body, 0, WIRE_MPA_CRC_LEN);
+		n = body + WIRE_MPA_CRC_LEN;
+	}
+	p->fill += n;
+	q->tx_pos += n;
+	p->sent++;
+	eng_dev_held(p->dev);
+	p->dev->counters[ENG_C_tx_pkts]++;
+	p->dev->counters[ENG_C_tx_bytes] += n;
+}
+
+/* What the socket left is copied, once per full socket buffer. */
+static void keep(struct iwp_qp *q, const uint8_t *data, size_t n)
+{
+	q->rest = ut_malloc(n);
+	if (!q->rest) {
+		q->rest_len = q->rest_off = 0;
+		iwp_over(q, ENG_V_NO_MEMORY, ENOMEM);
+		return;
+	}
+	memcpy(q->rest, data, n);
+	q->rest_len = n;
+	q->rest_off = 0;
+	q->blocked = true;
+}
+
+void iwp_tx_close(struct iwp_qp *q)
+{
+	struct iwp_port *p = q->port;
+	const uint8_t *data = p->stage.base;
+	size_t n = p->fill;
+	ssize_t r = 0;
+
+	p->tx = NULL;
+	p->fill = 0;
+	while (n && (r = p->ops->send(q->s, data, n)) > 0) {
+		data += r;
+		n -= (size_t)r;
+	}
+	/* A broken stream tells so by closed(). */
+	if (n)
+		keep(q, data, n);
+}
+
+uint32_t iwp_tx_taken(const struct iwp_qp *q)
+{
+	return (uint32_t)(q->tx_pos - q->rest_len) -
+	       (uint32_t)(q->port->tx == q ? q->port->fill : 0);
+}
+
+static void control(uint8_t *h, unsigned opcode, bool tagged, bool last)
+{
+	h[2] = h[3] = 0;
+	wire_set_DDPTagged_tagged(h, tagged);
+	wire_set_DDPTagged_last(h, last);
+	wire_set_DDPTagged_dv(h, 1);
+	wire_set_DDPTagged_rv(h, 1);
+	wire_set_DDPTagged_opcode(h, opcode);
+}
+
+void iwp_untagged(uint8_t *h, unsigned opcode, uint32_t inv, uint32_t msn, uint32_t mo, bool last)
+{
+	control(h, opcode, false, last);
+	wire_set_DDPUntagged_inv_stag(h, inv);
+	wire_set_DDPUntagged_qn(h, wire_iwarp_shape(opcode)->qn);
+	wire_set_DDPUntagged_msn(h, msn);
+	wire_set_DDPUntagged_mo(h, mo);
+}
+
+void iwp_tagged(uint8_t *h, unsigned opcode, uint32_t stag, uint64_t to, bool last)
+{
+	control(h, opcode, true, last);
+	wire_set_DDPTagged_stag(h, stag);
+	wire_set_DDPTagged_to(h, to);
+}

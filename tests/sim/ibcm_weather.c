@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Whole exchanges of the IB connection manager while the n-th message is lost,
+ * doubled or late, for n = 1, 2, ... until there is no such message; then the
+ * same with random weather of all kinds. However it rains, each exchange ends as
+ * in sunshine, each user hears each event once, and nothing is left behind.
+ */
+#include "support/cases.h"
+#include "support/check.h"
+#include "support/cmworld.h"
+#include "util/clock.h"
+
+static struct cmw w;
+static struct cmw_user *client, *server;
+
+static bool quiet_end(struct cmw *x)
+{
+	return false;
+}
+
+static struct cm_param with_data(enum ibv_qp_type type)
+{
+	struct cm_param p = cmw_param(type);
+
+	p.private_data = "ask";
+	p.private_len = 3;
+	return p;
+}
+
+static void go(enum cm_ps ps, enum ibv_qp_type type)
+{
+	struct cm_param p = with_data(type);
+
+	w.side[1].reply = "answer";
+	w.side[1].reply_len = 6;
+	cmw_listen(&w, ps, CMW_PORT, 0);
+	client = cmw_connect(&w, ps, CMW_PORT, &p);
+	cmw_run(&w, 400 * UT_S, quiet_end);
+	server = w.side[1].newest;
+}
+
+static void both_connected_and_gone(void)
+{
+	struct cmw_user *u[2] = { client, server };
+
+	CHECK(server && !memcmp(server->request, "ask", 3));
+	for (int i = 0; i < 2; i++) {
+		CHECK_MSG(u[i]->heard[CM_EV_ESTABLISHED] == 1, "end %d", i);
+		CHECK_MSG(u[i]->heard[CM_EV_DISCONNECTED] == 1, "end %d", i);
+		CHECK_MSG(u[i]->heard[CM_EV_TIMEWAIT_EXIT] == 1, "end %d", i);
+		CHECK(cmw_state(u[i]) == IBCM_OVER);
+	}
+	CHECK(client->heard[CM_EV_RESPONSE] == 1 && server->heard[CM_EV_REQUEST] == 1);
+}
+
+static void client_hangs_up(void)
+{
+	w.side[0].on_established = CMW_HANG_UP;
+	go(CM_PS_TCP, IBV_QPT_RC);
+	both_connected_and_gone();
+}
+
+static void server_hangs_up(void)
+{
+	w.side[1].on_established = CMW_HANG_UP;
+	go(CM_PS_TCP, IBV_QPT_RC);
+	both_connected_and_gone();
+}
+
+static void both_hang_up(void)
+{
+	w.side[0].on_established = w.side[1].on_established = CMW_HANG_UP;
+	go(CM_PS_TCP, IBV_QPT_UC);
+	both_connected_and_gone();
+}
+
+static void server_rejects(void)
+{
+	w.side[1].on_request = CMW_REJECT;
+	go(CM_PS_TCP, IBV_QPT_RC);
+	CHECK(client->heard[CM_EV_REJECTED] == 1 && client->status == CM_REJ_CONSUMER);
+	CHECK(!memcmp(client->data, "answer", 6));
+	CHECK(!client->heard[CM_EV_RESPONSE]);
+}
+
+static void server_refuses(void)
+{
+	w.side[1].on_request = CMW_REFUSE;
+	go(CM_PS_TCP, IBV_QPT_RC);
+	CHECK(client->heard[CM_EV_REJECTED] == 1 && client->status == CM_REJ_CONSUMER);
+}
+
+static void client_rejects(void)
+{
+	w.side[0].on_response = CMW_REJECT;
+	go(CM_PS_TCP, IBV_QPT_RC);
+	CHECK(client->heard[CM_EV_RESPONSE] == 1 && !client->heard[CM_EV_ESTABLISHED]);
+	CHECK(server->heard[CM_EV_REJECTED] == 1 && server->status == CM_REJ_CONSUMER);
+	CHECK(!memcmp(server->data, "no", 2));
+}
+
+static void nobody_listens(void)
+{
+	struct cm_param p = with_data(IBV_QPT_RC);
+
+	client = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
+	cmw_run(&w, 400 * UT_S, NULL);
+	CHECK(client->heard[CM_EV_REJECTED] == 1);
+	CHECK(client->status == CM_REJ_INVALID_SERVICE_ID);
+	CHECK(w.side[1].passed_on >= 1);
+}
+
+static void datagram_service(void)
+{
+	go(CM_PS_UDP, IBV_QPT_UD);
+	CHECK(client->heard[CM_EV_ESTABLISHED] == 1 && client->last.qkey == IBCM_UD_QKEY);
+	CHECK(client->last.remote_qpn == ibcm_of(server->ep)->local_qpn);
+	CHECK(!memcmp(client->last.ah.grh.dgid.raw, w.side[1].host->addr, 16));
+	CHECK(!memcmp(client->data, "answer", 6) && !memcmp(server->request, "ask", 3));
+	CHECK(server->heard[CM_EV_REQUEST] == 1);
+}
+
+static void datagram_refused(void)
+{
+	w.side[1].on_request = CMW_REJECT;
+	go(CM_PS_UDP, IBV_QPT_UD);
+	CHECK(client->heard[CM_EV_UNREACHABLE] == 1 && client->status == 2);
+}
+
+static void datagram_nobody(void)
+{
+	struct cm_param p = with_data(IBV_QPT_UD);
+
+	client = cmw_connect(&w, CM_PS_UDP, CMW_PORT, &p);
+	cmw_run(&w, 400 * UT_S, NULL);
+	CHECK(client->heard[CM_EV_UNREACHABLE] == 1 && client->status == 1);
+}
+
+static void destroyed_in_events(void)
+{
+	w.side[0].destroy_at_end = w.side[1].destroy_at_end = true;
+	w.side[1].on_established = CMW_HANG_UP;
+	go(CM_PS_TCP, IBV_QPT_RC);
+	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && server->heard[CM_EV_DISCONNECTED] == 1);
+	CHECK(!client->heard[CM_EV_TIMEWAIT_EXIT]);
+}
+
+static void (*const exchanges[])(void) = {
+	client_hangs_up, server_hangs_up, both_hang_up, server_rejects, server_refuses,
+	client_rejects, nobody_listens, datagram_service, datagram_refused, datagram_nobody,
+	destroyed_in_events,
+};
+
+#define NR_EXCHANGES (sizeof(exchanges) / sizeof(exchanges[0]))
+
+static unsigned once(unsigned k, enum cmw_fault fault, unsigned n)
+{
+	unsigned sent;
+
+	fprintf(stderr, "#   exchange %u, fault %d at message %u\n", k, (int)fault, n);
+	server = NULL;
+	cmw_open(&w, 1 + k);
+	w.fault = fault;
+	w.fault_at = n;
+	exchanges[k]();
+	sent = w.sent;
+	cmw_close(&w);
+	return sent;
+}
+
+static void sunshine(void)
+{
+	static const unsigned least[NR_EXCHANGES] = { 5, 5, 7, 2, 2, 3, 2, 2, 2, 2, 5 };
+
+	for (unsigned k = 0; k < NR_EXCHANGES; k++)
+		CHECK_MSG(once(k, CMW_LOSE, 0) == least[k], "exchange %u", k);
+}
+
+static void each_message(enum cmw_fault fault)
+{
+	for (unsigned k = 0; k < NR_EXCHANGES; k++)
+		for (unsigned n = 1; once(k, fault, n) >= n; n++)
+			CHECK_MSG(n < 100, "it does not end");
+}
+
+static void lost(void)
+{
+	each_message(CMW_LOSE);
+}
+
+static void doubled(void)
+{
+	each_message(CMW_DOUBLE);
+}
+
+static void late(void)
+{
+	each_message(CMW_LATER);
+}
+
+/* Each of loss, delay and doubling; sixteen tries get through. */
+static void storm(void)
+{
+	for (unsigned seed = 1; seed <= 300; seed++)
+		for (unsigned k = 0; k < NR_EXCHANGES; k++) {
+			server = NULL;
+			cmw_open(&w, seed * 64 + k);
+			w.rate = 50 + seed % 200;
+			fprintf(stderr, "#   seed %u exchange %u\n", seed, k);
+			exchanges[k]();
+			cmw_close(&w);
+		}
+}
+
+static const struct test_case cases[] = {
+	{ "-", "each exchange undisturbed", sunshine },
+	{ "-", "each message lost", lost },
+	{ "-", "each message doubled", doubled },
+	{ "-", "each message late, others overtake it", late },
+	{ "-", "random weather", storm },
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_CASES(cases, argc, argv);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Two hosts with an IB connection manager each, joined by a carrier that loses,
+ * doubles and delays what it is told to, under virtual time. The users of the
+ * endpoints answer by themselves and check the order of what they hear: nothing
+ * twice, nothing after the end.
+ */
+#ifndef TESTS_SUPPORT_CMWORLD_H
+#define TESTS_SUPPORT_CMWORLD_H
+
+#include "cm/ibcm/ep.h"
+#include "support/simhost.h"
+
+#define CMW_DELAY 10000ull   /* ns one way */
+#define CMW_LATE 700000000ull /* longer than the first repetition */
+#define CMW_PORT 7174u
+#define CMW_SERVICES 64
+
+struct cmw;
+
+/* One user of an endpoint: what it has heard, and how it behaves. */
+struct cmw_user {
+	struct cmw *w;
+	int side;
+	struct cm_ep *ep;      /* NULL once destroyed */
+	unsigned heard[CM_EV_TIMEWAIT_EXIT + 1];
+	int status;            /* of the last event */
+	bool passive, ended;
+	struct cm_event last;  /* private_data points at `data` */
+	uint8_t data[256], request[256]; /* private data: last, that of the REQUEST */
+};
+
+enum cmw_fault { CMW_LOSE, CMW_DOUBLE, CMW_LATER, CMW_FAULTS };
+
+struct cmw_side {
+	struct cmw *w;
+	struct cm_port port;
+	struct sim_host *host;
+	uint64_t service[CMW_SERVICES]; /* claimed */
+	unsigned n_services;
+	unsigned passed_on;
+	int pass_result;
+	bool deaf;             /* what is sent to it vanishes */
+	/* What its users do with a REQUEST, a RESPONSE. */
+	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;
+	enum { CMW_STAY, CMW_HANG_UP } on_established;
+	bool destroy_at_end;   /* inside the last event */
+	const void *reply;     /* private data of accept and reject */
+	uint16_t reply_len;
+	struct cmw_user *newest; /* made by a REQUEST */
+};
+
+struct cmw_mad {
+	struct cmw_mad *next;
+	uint64_t at;
+	int to;
+	uint8_t mad[WIRE_MAD_BYTES], src[16], dst[16];
+};
+
+struct cmw {
+	struct sim_world sim;
+	struct cmw_side side[2];
+	uint64_t now;
+	struct cmw_mad *queue;
+	unsigned sent;                /* MADs handed to the carrier */
+	unsigned sent_of[16];         /* ... by attribute ID - 0x10 */
+	/* The n-th MAD (1 = the first) suffers this; 0 = none. */
+	unsigned fault_at;
+	enum cmw_fault fault;
+	unsigned lose_attr;           /* every one of this attribute is lost; 0 = none */
+	/* Per mille, seeded. */
+	unsigned rate;
+	struct ut_rng rng;
+	struct cmw_user *users[4096];
+	unsigned n_users;
+	uint8_t last_mad[WIRE_MAD_BYTES]; /* last sent of any */
+};
+
+void cmw_open(struct cmw *w, uint64_t seed);
+void cmw_open6(struct cmw *w, uint64_t seed); /* the same over IPv6 */
+/* All endpoints are destroyed, time passes, nothing may be left. */
+void cmw_close(struct cmw *w);
+
+/* A listener on side 1, TCP port space unless told otherwise. */
+struct cmw_user *cmw_listen(struct cmw *w, enum cm_ps ps, uint16_t port, int backlog);
+struct cmw_user *cmw_connect(struct cmw *w, enum cm_ps ps, uint16_t port,
+			     const struct cm_param *param);
+/* Between any sides, a side and itself too. */
+struct cmw_user *cmw_listen_on(struct cmw *w, int side, enum cm_ps ps, uint16_t port, int backlog);
+struct cmw_user *cmw_connect_to(struct cmw *w, int from, int to, enum cm_ps ps, uint16_t port,
+				const struct cm_param *param);
+struct cm_param cmw_param(enum ibv_qp_type type);
+void cmw_destroy(struct cmw_user *u);
+/* Runs until done(u) or `limit` ns have passed; true when done. NULL: until the limit. */
+bool cmw_run(struct cmw *w, uint64_t limit, bool (*done)(struct cmw *));
+/* Hands a MAD to a side as if it came from the other. */
+void cmw_inject(struct cmw *w, int to, const uint8_t mad[WIRE_MAD_BYTES]);
+void cmw_inject_from(struct cmw *w, int to, const uint8_t mad[WIRE_MAD_BYTES],
+		     const uint8_t src[16]);
+enum ibcm_state cmw_state(const struct cmw_user *u);
+struct ibcm *cmw_cm(struct cmw *w, int side);
+
+#endif

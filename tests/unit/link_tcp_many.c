@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Ports and crowds: who may bind what and when, listeners of both families,
+ * a thousand streams, no descriptors left, closing with bytes in both
+ * directions, failure of each allocation and system call in turn.
+ */
+#include "link_tcp_util.h"
+#include "util/alloc.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define CROWD 1000
+
+static int bind_at(struct link_streams *p, uint16_t port, bool reuse, struct link_listener **l)
+{
+	struct link_end e = end_of(LO4, port);
+
+	return p->ops->bind(p, &e, reuse, false, l);
+}
+
+static void ports(void)
+{
+	struct link_streams *p = place_open(), *q = place_open();
+	struct link_listener *l, *m;
+	struct porch porch = { .n = 0 };
+	struct ear e = { 0 };
+	struct link_end to;
+	uint16_t port;
+
+	/* Bound is taken, with and without listening, in one place and for others. */
+	CHECK(bind_at(p, 0, false, &l) == 0);
+	port = l->local.port;
+	CHECK(bind_at(p, port, false, &m) == -EADDRINUSE);
+	CHECK(bind_at(q, port, false, &m) == -EADDRINUSE);
+	CHECK(bind_at(q, port, true, &m) == -EADDRINUSE);
+	l->user_ops = &porch_ops;
+	l->user = &porch;
+	CHECK(p->ops->listen(l, 5) == 0);
+	CHECK(bind_at(q, port, false, &m) == -EADDRINUSE);
+	CHECK(bind_at(q, port, true, &m) == -EADDRINUSE);
+
+	/* A connection that lives on, or is not forgotten by TCP yet, does not keep it. */
+	to = end_of(LO4, port);
+	CHECK(q->ops->connect(q, NULL, NULL, &to, -1, &e.s) == 0);
+	ear_on(&e, e.s);
+	UNTIL2(p, q, e.connected && porch.n == 1);
+	p->ops->unbind(l);
+	CHECK(bind_at(p, port, false, &l) == 0);
+	p->ops->unbind(l);
+	p->ops->close(porch.v[0], false); /* first FIN: TIME_WAIT at the listener's port */
+	q->ops->close(e.s, false);
+	for (int i = 0; i < 20; i++)
+		places_poll(p, q);
+	CHECK(bind_at(p, port, false, &l) == 0);
+	l->user_ops = &porch_ops;
+	l->user = &porch;
+	CHECK(p->ops->listen(l, 0) == 0);
+
+	/* Two that are both for reuse share a port; one that is not does not join. */
+	CHECK(bind_at(p, 0, true, &l) == 0);
+	CHECK(bind_at(p, l->local.port, true, &m) == 0);
+	p->ops->unbind(m);
+	CHECK(bind_at(p, l->local.port, false, &m) == -EADDRINUSE);
+	p->ops->fini(p);
+	q->ops->fini(q);
+}
+
+/* The port of a bound listener becomes the source port. */
+static void bound_source(void)
+{
+	struct link_streams *p = place_open();
+	struct link_listener *from, *l;
+	struct porch porch = { .n = 0 };
+	struct ear e = { 0 };
+	struct link_end to;
+	uint16_t port;
+
+	l = listen_on(p, LO4, &porch);
+	CHECK(bind_at(p, 0, false, &from) == 0);
+	port = from->local.port;
+	to = end_of(LO4, l->local.port);
+	CHECK(p->ops->connect(p, l, NULL, &to, -1, &e.s) == -EINVAL);
+	CHECK(p->ops->connect(p, from, NULL, &to, 0x20, &e.s) == 0);
+	ear_on(&e, e.s);
+	UNTIL(p, e.connected && porch.n == 1);
+	CHECK(e.s->local.port == port && porch.v[0]->remote.port == port);
+	p->ops->fini(p);
+}
+
+/* :: takes IPv4 too unless it is told not to. */
+static void both_families(void)
+{
+	struct link_streams *p = place_open();
+	struct link_end any = { 0 }, to;
+	struct link_listener *l;
+	struct link_stream *s;
+	struct porch porch = { .n = 0 };
+	struct ear e = { 0 };
+
+	if (p->ops->bind(p, &any, false, false, &l) < 0) {
+		printf("no IPv6: both_families left out\n");
+		p->ops->fini(p);
+		return;
+	}
+	l->user_ops = &porch_ops;
+	l->user = &porch;
+	CHECK(p->ops->listen(l, 0) == 0);
+	to = end_of(LO4, l->local.port);
+	CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &s) == 0);
+	ear_on(&e, s);
+	UNTIL(p, e.connected && porch.n == 1);
+	CHECK(!memcmp(porch.v[0]->remote.addr, LO4, 16));
+	p->ops->unbind(l);
+	CHECK(p->ops->bind(p, &any, false, true, &l) == 0);
+	CHECK(p->ops->listen(l, 0) == 0);
+	to = end_of(LO4, l->local.port);
+	CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &s) == 0);
+	e = (struct ear){ 0 };
+	ear_on(&e, s);
+	UNTIL(p, e.closed);
+	CHECK(e.error == ECONNREFUSED);
+	p->ops->fini(p);
+}
+
+static unsigned count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	CHECK(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void crowd(void)
+{
+	static struct ear a[CROWD], b[CROWD];
+	static struct porch porch;
+	struct link_streams *p = place_open(), *q = place_open();
+	struct link_listener *l = listen_on(q, LO4, &porch);
+	struct link_end to = end_of(LO4, l->local.port);
+	unsigned connected = 0, done;
+
+	porch.n = 0;
+	memset(a, 0, sizeof(a));
+	memset(b, 0, sizeof(b));
+	for (int i = 0; i < CROWD; i++) {
+		CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &a[i].s) == 0);
+		ear_on(&a[i], a[i].s);
+		if (i % 100 == 99)
+			UNTIL2(p, q, porch.n == i + 1);
+	}
+	for (int i = 0; i < CROWD; i++)
+		ear_on(&b[i], porch.v[i]);
+	UNTIL2(p, q, ({ connected = 0;
+			for (int i = 0; i < CROWD; i++)
+				connected += a[i].connected;
+			connected == CROWD; }));
+	for (int i = 0; i < CROWD; i++) {
+		a[i].frame = b[i].frame = 100;
+		CHECK(send_some(a[i].s, 0, 350) == 350);
+		CHECK(send_some(b[i].s, 0, 250) == 250);
+	}
+	for (int i = 0; i < CROWD; i++)
+		CHECK(send_some(a[i].s, 350, 50) == 50);
+	UNTIL2(p, q, ({ done = 0;
+			for (int i = 0; i < CROWD; i++)
+				done += b[i].got == 400 && a[i].got == 200;
+			done == CROWD; }));
+	/* Close every second one here, the others there, while they hear of it. */
+	for (int i = 0; i < CROWD; i++)
+		(i % 2 ? p : q)->ops->close(i % 2 ? a[i].s : b[i].s, i % 3 == 0);
+	UNTIL2(p, q, ({ done = 0;
+			for (int i = 0; i < CROWD; i++)
+				done += (i % 2 ? b : a)[i].closed;
+			done == CROWD; }));
+	p->ops->fini(p);
+	q->ops->fini(q);
+}
+
+/* Without descriptors connections wait; nothing spins, nothing is lost. */
+static void no_descriptors(void)
+{
+	struct link_streams *p = place_open(), *q = place_open();
+	struct porch porch = { .n = 0 };
+	struct link_listener *l = listen_on(q, LO4, &porch);
+	struct link_end to = end_of(LO4, l->local.port);
+	int held[64], n_held = 0;
+	struct rlimit old, tight;
+	struct ear e[8] = { { 0 } };
+	unsigned polls = 0;
+	uint64_t end;
+
+	for (int i = 0; i < 8; i++) {
+		CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &e[i].s) == 0);
+		ear_on(&e[i], e[i].s);
+	}
+	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
+	tight = old;
+	tight.rlim_cur = count_fds() + 20;
+	CHECK(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+	while (n_held < 64 && (held[n_held] = dup(0)) >= 0)
+		n_held++;
+	end = ut_now() + 350 * UT_MS;
+	while (ut_now() < end) {
+		places_poll(p, q);
+		places_sleep(p, q);
+		polls++;
+	}
+	CHECK_MSG(porch.n == 0 && polls < 100, "%d came, %u polls", porch.n, polls);
+	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
+	while (n_held)
+		close(held[--n_held]);
+	UNTIL2(p, q, porch.n == 8);
+	p->ops->fini(p);
+	q->ops->fini(q);
+}
+
+/*
+ * The last words reach a peer that is still talking and reads late: without
+ * draining, its unread bytes would turn our FIN into a reset that takes them.
+ */
+static void last_words(bool by_fini)
+{
+	struct link_streams *p = place_open(), *q = place_open();
+	struct ear ea = { 0 }, eb = { 0 };
+	uint64_t sent = 0;
+
+	pair_make(p, q, LO4, &ea, &eb);
+	p->ops->pause(ea.s, true);
+	q->ops->pause(eb.s, true);
+	CHECK(send_some(eb.s, 0, 5000) == 5000); /* unread when we close */
+	CHECK(send_some(ea.s, 0, 3000) == 3000);
+	sent = 3000;
+	p->ops->close(ea.s, false);
+	for (int i = 0; i < 20; i++) {
+		CHECK(send_some(eb.s, 5000, 5000) == 5000);
+		if (!by_fini)
+			places_poll(p, NULL);
+	}
+	if (by_fini)
+		p->ops->fini(p);
+	q->ops->pause(eb.s, false);
+	UNTIL(q, eb.closed);
+	CHECK(eb.got == sent);
+	if (!by_fini) {
+		CHECK(eb.error == 0 && p->ops->deadline(p) != UT_NEVER);
+		/* The peer never ends: patience does. */
+		UNTIL(p, p->ops->deadline(p) == UT_NEVER);
+		p->ops->fini(p);
+	}
+	q->ops->fini(q);
+}
+
+/* The child closes everything and disturbs nobody. */
+static void forgotten(void)
+{
+	struct link_streams *p = place_open();
+	struct ear ea = { 0 }, eb = { 0 };
+	struct porch porch = { .n = 0 };
+	unsigned before = count_fds();
+	int status;
+	pid_t pid;
+
+	pair_make(p, p, LO4, &ea, &eb);
+	listen_on(p, LO4, &porch);
+	p->ops->pause(eb.s, true); /* not in the set */
+	places_poll(p, NULL);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		unsigned all = count_fds();
+
+		tcp_forget(p);
+		/* two ends, a listener, epoll, the stage */
+		_exit(count_fds() == all - 5 && all >= before ? 0 : 1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	p->ops->pause(eb.s, false);
+	CHECK(send_some(ea.s, 0, 10) == 10);
+	UNTIL(p, eb.got == 10);
+	p->ops->fini(p);
+}
+
+static bool whole_life(void)
+{
+	struct link_end at = end_of(LO4, 0), to;
+	struct porch porch = { .n = 0 };
+	struct ear ea = { .frame = 7 }, eb = { .frame = 7 };
+	struct link_listener *l;
+	struct link_streams *p;
+	bool good = false;
+
+	if (tcp_open(0, &p) < 0)
+		return false;
+	if (p->ops->bind(p, &at, false, false, &l) < 0)
+		goto out;
+	l->user_ops = &porch_ops;
+	l->user = &porch;
+	if (p->ops->listen(l, 0) < 0)
+		goto out;
+	to = end_of(LO4, l->local.port);
+	if (p->ops->connect(p, NULL, NULL, &to, -1, &ea.s) < 0)
+		goto out;
+	ear_on(&ea, ea.s);
+	UNTIL(p, ea.closed || (ea.connected && porch.n));
+	if (ea.closed)
+		goto out;
+	ear_on(&eb, porch.v[0]);
+	for (int i = 0; i < 3 && !ea.closed && !eb.closed; i++) {
+		send_some(ea.s, (uint64_t)i * 10, 10);
+		send_some(eb.s, (uint64_t)i * 10, 10);
+		UNTIL(p, eb.closed || ea.closed ||
+			 (eb.got == (i + 1) * 10u / 7 * 7 && ea.got == (i + 1) * 10u / 7 * 7));
+		p->ops->pause(eb.s, true);
+		p->ops->pause(eb.s, false);
+	}
+	good = !ea.closed && !eb.closed;
+out:
+	p->ops->fini(p);
+	return good;
+}
+
+/* Each in turn fails once; nothing crashes, hangs or stays open. */
+static void faults(void)
+{
+	unsigned before = count_fds(), n;
+	bool good = false;
+
+	for (n = 1; n < 200; n++) {
+		ut_fault_arm(n, 0);
+		good = whole_life();
+		ut_fault_arm(0, 0);
+		CHECK_MSG(count_fds() == before, "after fault %u", n);
+		if (good && n > 40)
+			break;
+	}
+	CHECK(good);
+}
+
+int main(void)
+{
+	struct rlimit r;
+
+	CHECK(getrlimit(RLIMIT_NOFILE, &r) == 0);
+	if (r.rlim_cur < 2 * CROWD + 100) {
+		r.rlim_cur = r.rlim_max < 4096 ? r.rlim_max : 4096;
+		CHECK(setrlimit(RLIMIT_NOFILE, &r) == 0);
+	}
+	ports();
+	bound_source();
+	both_families();
+	if (r.rlim_cur >= 2 * CROWD + 100)
+		crowd();
+	else
+		printf("at most %lu descriptors: the crowd was left out\n",
+		       (unsigned long)r.rlim_cur);
+	no_descriptors();
+	last_words(false);
+	last_words(true);
+	forgotten();
+	faults();
+	return 0;
+}

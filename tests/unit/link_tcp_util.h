@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the tests of the TCP link share: places, users that note what they hear. */
+#ifndef TESTS_LINK_TCP_UTIL_H
+#define TESTS_LINK_TCP_UTIL_H
+
+#include "link/tcp/tcp.h"
+#include "support/check.h"
+#include "util/clock.h"
+#include "util/heap.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const uint8_t LO4[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
+static const uint8_t LO6[16] = { [15] = 1 };
+
+#define PATIENCE (20 * UT_S)
+
+/* What the user of one stream has heard. */
+struct ear {
+	struct link_stream *s;
+	size_t take;       /* bytes consumed per call at most; 0 = all */
+	size_t frame;      /* consume whole frames of so many bytes only; 0 = any */
+	uint64_t got;      /* bytes consumed */
+	uint64_t sum;      /* of them, by place */
+	size_t shown;      /* length of the last show */
+	unsigned shows, connected, writable, closed;
+	int error;         /* closed() */
+	bool close_in, pause_in;
+	const struct link_stream_user *next_ops;
+};
+
+static inline uint8_t pattern(uint64_t i)
+{
+	return (uint8_t)(i * 131 + (i >> 8) * 17 + (i >> 16));
+}
+
+static inline size_t ear_received(struct link_stream *s, const uint8_t *data, size_t off,
+				  size_t len, uint64_t now)
+{
+	struct ear *e = s->user;
+	size_t n = len;
+
+	(void)now;
+	CHECK(data == s->place->rx_stage->base + off);
+	CHECK(off + len <= s->place->rx_stage->size && len);
+	e->shows++;
+	e->shown = len;
+	if (e->frame)
+		n = len / e->frame * e->frame;
+	if (e->take && n > e->take)
+		n = e->take;
+	for (size_t i = 0; i < n; i++, e->got++)
+		CHECK_MSG(data[i] == pattern(e->got), "byte %llu", (unsigned long long)e->got);
+	if (e->pause_in)
+		s->place->ops->pause(s, true);
+	if (e->next_ops)
+		s->user_ops = e->next_ops;
+	if (e->close_in)
+		s->place->ops->close(s, false);
+	return n;
+}
+
+static inline void ear_writable(struct link_stream *s, uint64_t now)
+{
+	(void)now;
+	((struct ear *)s->user)->writable++;
+}
+
+static inline void ear_connected(struct link_stream *s, uint64_t now)
+{
+	(void)now;
+	((struct ear *)s->user)->connected++;
+}
+
+static inline void ear_closed(struct link_stream *s, int error, uint64_t now)
+{
+	struct ear *e = s->user;
+
+	(void)now;
+	e->closed++;
+	e->error = error;
+}
+
+static const struct link_stream_user ear_ops = { ear_received, ear_writable, ear_connected,
+						 ear_closed };
+
+static inline void ear_on(struct ear *e, struct link_stream *s)
+{
+	e->s = s;
+	s->user = e;
+	s->user_ops = &ear_ops;
+}
+
+/* Takes what a listener hears into a list. */
+struct porch {
+	struct link_stream *v[2048];
+	int n;
+};
+
+static inline void porch_accepted(struct link_listener *l, struct link_stream *s, uint64_t now)
+{
+	struct porch *p = l->user;
+
+	(void)now;
+	CHECK(!s->user_ops && p->n < 2048);
+	p->v[p->n++] = s;
+}
+
+static const struct link_listener_user porch_ops = { porch_accepted };
+
+static inline struct link_streams *place_open(void)
+{
+	struct link_streams *p;
+
+	CHECK(tcp_open(0, &p) == 0);
+	CHECK(p->ops->fd(p) >= 0 && p->rx_stage->base);
+	CHECK(p->ops->poll(p, ut_now()) == 0 && p->ops->deadline(p) == UT_NEVER);
+	return p;
+}
+
+static inline struct link_listener *listen_on(struct link_streams *p, const uint8_t addr[16],
+					      struct porch *porch)
+{
+	struct link_end e = { 0 };
+	struct link_listener *l;
+
+	memcpy(e.addr, addr, 16);
+	CHECK(p->ops->bind(p, &e, false, false, &l) == 0);
+	CHECK(l->local.port && !memcmp(l->local.addr, addr, 16));
+	l->user = porch;
+	l->user_ops = &porch_ops;
+	CHECK(p->ops->listen(l, 0) == 0);
+	return l;
+}
+
+static inline struct link_end end_of(const uint8_t addr[16], uint16_t port)
+{
+	struct link_end e = { .port = port };
+
+	memcpy(e.addr, addr, 16);
+	return e;
+}
+
+/*
+ * Polls the places until cond; sleeps on their descriptors only, so that a place whose
+ * descriptor stays silent although there is something to do fails the test.
+ */
+#define UNTIL2(a, b, cond)                                                             \
+	do {                                                                           \
+		uint64_t until_ = ut_now() + PATIENCE;                                 \
+		for (;;) {                                                             \
+			places_poll((a), (b));                                         \
+			if (cond)                                                      \
+				break;                                                 \
+			CHECK_MSG(ut_now() < until_, "waiting for %s", #cond);         \
+			places_sleep((a), (b));                                        \
+		}                                                                      \
+	} while (0)
+#define UNTIL(a, cond) UNTIL2(a, NULL, cond)
+
+static inline void places_poll(struct link_streams *a, struct link_streams *b)
+{
+	a->ops->poll(a, ut_now());
+	if (b)
+		b->ops->poll(b, ut_now());
+}
+
+static inline int place_sleep_ms(struct link_streams *p)
+{
+	uint64_t at = p ? p->ops->deadline(p) : UT_NEVER, now = ut_now();
+
+	return at == UT_NEVER ? 1000 : at <= now ? 0 : (int)((at - now) / UT_MS) + 1;
+}
+
+static inline void places_sleep(struct link_streams *a, struct link_streams *b)
+{
+	struct pollfd v[2] = { { a->ops->fd(a), POLLIN, 0 },
+			       { b ? b->ops->fd(b) : -1, POLLIN, 0 } };
+	int x = place_sleep_ms(a), y = place_sleep_ms(b);
+
+	poll(v, 2, x < y ? x : y);
+}
+
+/* A connected pair within one place or two. */
+static inline void pair_make(struct link_streams *a, struct link_streams *b,
+			     const uint8_t addr[16], struct ear *ea, struct ear *eb)
+{
+	struct porch porch = { .n = 0 };
+	struct link_listener *l = listen_on(b, addr, &porch);
+	struct link_end to = end_of(addr, l->local.port), from = end_of(addr, 0);
+	struct link_stream *s;
+
+	CHECK(a->ops->connect(a, NULL, &from, &to, -1, &s) == 0);
+	ear_on(ea, s);
+	UNTIL2(a, b, ea->connected && porch.n == 1);
+	ear_on(eb, porch.v[0]);
+	CHECK(s->local.port == eb->s->remote.port && s->remote.port == eb->s->local.port);
+	CHECK(!memcmp(s->local.addr, addr, 16) && !memcmp(eb->s->remote.addr, addr, 16));
+	b->ops->unbind(l);
+}
+
+/* Sends pattern bytes [at, at + n) without waiting; returns how many went. */
+static inline size_t send_some(struct link_stream *s, uint64_t at, size_t n)
+{
+	static uint8_t buf[1 << 20];
+	ssize_t r;
+
+	if (n > sizeof(buf))
+		n = sizeof(buf);
+	for (size_t i = 0; i < n; i++)
+		buf[i] = pattern(at + i);
+	r = s->place->ops->send(s, buf, n);
+	CHECK(r > 0 || r == -EAGAIN);
+	return r > 0 ? (size_t)r : 0;
+}
+
+#endif
