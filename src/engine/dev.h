@@ -111,15 +111,6 @@ struct eng_proto_ops {
 	void (*qp_kick)(struct eng_qp *qp);
 	/* An address is usable for an AH: 0, -EINVAL, -ENODATA. */
 	int (*ah_check)(struct eng_dev *dev, const struct ibv_ah_attr *attr);
-	/* Work requests without a form on this wire, 1u << enum ibv_wr_opcode:
-	 * refused at the call. */
-	uint32_t wr_refused;
-	/*
-	 * Connections are streams that somebody hands to the QP: only the protocol moves
-	 * it to RTS (eng_qp_move), and path, PSN, timer and retry attributes have no
-	 * meaning and are taken as they come.
-	 */
-	bool streams;
 };
 
 struct eng_dev {

@@ -2,7 +2,7 @@
 /*
  * Verdicts: what a peer or the application did wrong. A check returns one
  * (0 = fine); the one place of a protocol that sends and completes looks the
- * consequences up in the row. New rows go last: vendor_err of a completion is the verdict's
+ * consequences up in the row. vendor_err of a completion is the verdict's
  * number, so it is never 0 on an error and can be looked up again.
  *
  * Columns:
