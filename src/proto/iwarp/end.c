@@ -71,11 +71,19 @@ static void explain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *r
 	eng_why(q->qp, v, &why);
 }
 
-/* The oldest read is the queue's oldest entry, or nothing can be said of it. */
-static bool head_is_read(const struct iwp_qp *q)
+/* Is there a read or atomic of the application that waits for its answer? */
+static bool awaits_answer(const struct iwp_qp *q)
 {
-	return q->rd_count && eng_ring_used(&q->qp->sq) &&
-	       q->rd[q->rd_head].index == q->qp->sq.head;
+	return q->rd_count && q->rd[q->rd_head].index != IWP_NO_WQE &&
+	       eng_ring_used(&q->qp->sq);
+}
+
+/* The oldest of them is at fault; what is before it was not taken by TCP yet. */
+static void blame_read(struct iwp_qp *q, enum eng_verdict v)
+{
+	while (q->qp->sq.head != q->rd[q->rd_head].index)
+		eng_send_flush(q->qp);
+	eng_send_done(q->qp, v);
 }
 
 static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
@@ -90,8 +98,10 @@ static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 {
 	bool at_cur = q->halted && eng_ring_used(&q->qp->sq) && q->qp->sq.head == q->cur;
 
-	if (at_cur || (about_answer(v, rx) && head_is_read(q)))
+	if (at_cur)
 		eng_send_done(q->qp, v);
+	else if (about_answer(v, rx) && awaits_answer(q))
+		blame_read(q, v);
 	if (!q->have_rwqe)
 		return;
 	q->have_rwqe = false;
@@ -163,15 +173,19 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 			      rx->opcode == WIRE_IW_ATOMIC_REQUEST);
 	int term = request ? row->term_rd : row->term;
 
+	bool mute;
+
 	if (!iwp_alive(q))
 		return;
 	iwp_sq_complete(q);
 	if (!iwp_alive(q))
 		return;
-	explain(q, v, rx);
+	mute = q->life == IWP_HALF; /* nothing goes out behind a FIN */
+	if (eng_qp_state(q->qp) != IBV_QPS_ERR)
+		explain(q, v, rx);
 	q->life = IWP_LAST;
 	blame(q, v, rx);
-	if (term != ENG_NO_TERM && q->s)
+	if (term != ENG_NO_TERM && !mute)
 		send_terminate(q, term, rx, rd);
 	finish(q, v, ECONNABORTED);
 }
@@ -188,10 +202,10 @@ static enum eng_verdict meaning(const struct wire_term *t)
 /* Is the oldest read what the peer complains of? */
 static bool names_read(const struct iwp_qp *q, const struct wire_term *t)
 {
-	if (!head_is_read(q))
+	if (!awaits_answer(q))
 		return false;
 	if (!t->ddp) /* siw: an atomic is an unknown opcode and gets no headers */
-		return t->layer == 0;
+		return t->layer == 0 && t->etype == 2 && q->rd[q->rd_head].atomic;
 	return !wire_get_DDPTagged_tagged(t->ddp) && wire_get_DDPUntagged_qn(t->ddp) == 1;
 }
 
@@ -199,17 +213,21 @@ void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct wire_term t;
 	enum eng_verdict v;
+	bool read;
 
-	if (!wire_term_parse(&t, rx->data, rx->len, false))
+	/* The stream position is that of its FPDU still: 0, it is the peer's first. */
+	if (!wire_term_parse(&t, rx->data, rx->len, q->rx_pos == 0))
 		t = (struct wire_term){ .layer = 0, .etype = 2, .code = 0xff };
 	iwp_sq_complete(q);
 	if (!iwp_alive(q))
 		return;
 	v = meaning(&t);
-	explain(q, names_read(q, &t) ? v : ENG_V_TERMINATED, NULL);
+	read = names_read(q, &t);
+	explain(q, read ? v : ENG_V_TERMINATED, NULL);
+	q->qp->why_said = ENG_V_TERMINATED; /* one sentence is enough */
 	q->life = IWP_LAST;
-	if (names_read(q, &t))
-		eng_send_done(q->qp, v);
+	if (read)
+		blame_read(q, v);
 	blame(q, ENG_V_FLUSH, NULL);
 	drop_rest(q);
 	finish(q, ENG_V_TERMINATED, ECONNABORTED);

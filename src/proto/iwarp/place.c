@@ -24,16 +24,22 @@ bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_
 	return ut_stage_scatter(q->port->streams->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
+enum eng_verdict iwp_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
+			   unsigned need, struct eng_mkey **ret, uint64_t *ret_off)
+{
+	enum eng_verdict v = eng_mkey_remote(q->port->dev, q->qp->pd, q->qp, stag, to, len, need,
+					     ret, ret_off);
+
+	return v == ENG_V_RX_BOUNDS && to + len < to ? ENG_V_RX_WRAP : v;
+}
+
 enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
 			    unsigned need, struct iovec *iov, int *ret_n)
 {
 	struct eng_mkey *mk;
-	enum eng_verdict v;
 	uint64_t off;
+	enum eng_verdict v = iwp_right(q, stag, to, len, need, &mk, &off);
 
-	v = eng_mkey_remote(q->port->dev, q->qp->pd, q->qp, stag, to, len, need, &mk, &off);
-	if (v == ENG_V_RX_BOUNDS && to + len < to)
-		return ENG_V_RX_WRAP;
 	if (v)
 		return v;
 	*ret_n = eng_mkey_iov(mk, off, len, iov, IWP_IOV - 1);
@@ -96,6 +102,18 @@ static enum eng_verdict send_ends(struct iwp_qp *q, const struct iwp_rx *rx)
 	return ENG_OK;
 }
 
+/* Segments of a message have one opcode and one STag to invalidate (RFC 5041 4.3). */
+static bool same_message(struct iwp_qp *q, const struct iwp_rx *rx)
+{
+	uint32_t inv = wire_get_DDPUntagged_inv_stag(rx->h);
+
+	if (!q->rx_off) {
+		q->rx_opcode = rx->opcode;
+		q->rx_inv = inv;
+	}
+	return q->rx_opcode == rx->opcode && q->rx_inv == inv;
+}
+
 enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	enum eng_verdict v;
@@ -107,6 +125,8 @@ enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx)
 		return v;
 	if (wire_get_DDPUntagged_mo(rx->h) != (uint32_t)q->rx_off)
 		return ENG_V_RX_MO;
+	if (!same_message(q, rx))
+		return ENG_V_RX_OPCODE;
 	if (rx->shape->len != WIRE_IW_VARIES) {
 		v = immediate(q, rx);
 	} else {

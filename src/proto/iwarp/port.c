@@ -76,16 +76,23 @@ static int qp_init(struct eng_qp *qp)
 	return r;
 }
 
+/* The stream goes and its owner hears of it; nothing completes. */
+static void abandon(struct iwp_qp *q)
+{
+	const struct proto_stream_owner *owner = q->owner;
+
+	q->owner = NULL;
+	if (iwp_alive(q) && owner)
+		owner->ended(q->owner_arg, 0, q->port->now);
+	iwp_forget(q);
+	q->have_rwqe = false;
+}
+
 static void qp_fini(struct eng_qp *qp)
 {
 	struct iwp_qp *q = iwp_of(qp);
-	const struct proto_stream_owner *owner = q->owner;
 
-	if (iwp_alive(q) && owner) {
-		q->owner = NULL;
-		owner->ended(q->owner_arg, 0, q->port->now);
-	}
-	iwp_forget(q);
+	abandon(q);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->rwqe);
 }
@@ -102,9 +109,7 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 	switch (eng_qp_state(qp)) {
 	case IBV_QPS_RESET:
-		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
-		iwp_forget(q);
-		q->have_rwqe = false;
+		abandon(q);
 		break;
 	case IBV_QPS_ERR:
 		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
@@ -121,10 +126,13 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 static void qp_kick(struct eng_qp *qp)
 {
-	if (eng_qp_state(qp) == IBV_QPS_ERR)
-		eng_qp_flush(qp);
-	else
+	if (eng_qp_state(qp) != IBV_QPS_ERR) {
 		iwp_activate(iwp_of(qp));
+		return;
+	}
+	/* A completion queue overran: the engine has stopped the QP, the peer must know. */
+	iwp_fail(iwp_of(qp), ENG_V_RX_CQ_FULL, NULL, NULL);
+	eng_qp_flush(qp);
 }
 
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
@@ -241,6 +249,19 @@ static bool has_work(const struct iwp_qp *q)
 	return q->rtr_due || q->an_count || (may_run_sq(q) && iwp_sq_waits(q));
 }
 
+/* A message that was begun is finished first: a sink may take one open message of each model
+ * only, as siw does, and the order at the source is that of whole messages (RFC 5041 5.3). */
+static bool run_answers(struct iwp_qp *q)
+{
+	return (q->off && !q->halted) || iwp_answers_run(q, TURN);
+}
+
+static void run_sq(struct iwp_qp *q)
+{
+	if (may_run_sq(q) && !iwp_answer_open(q))
+		iwp_sq_run(q, TURN);
+}
+
 static bool fill_chunk(struct iwp_qp *q)
 {
 	uint32_t before;
@@ -250,12 +271,12 @@ static bool fill_chunk(struct iwp_qp *q)
 	do {
 		before = q->port->sent;
 		q->answers_first = !q->answers_first;
-		if (!q->answers_first && may_run_sq(q))
-			iwp_sq_run(q, TURN);
-		if (!iwp_answers_run(q, TURN))
+		if (!q->answers_first)
+			run_sq(q);
+		if (!run_answers(q))
 			return false;
-		if (q->answers_first && may_run_sq(q))
-			iwp_sq_run(q, TURN);
+		if (q->answers_first)
+			run_sq(q);
 	} while (q->port->sent != before && q->port->fill < q->port->limit);
 	return true;
 }

@@ -42,9 +42,8 @@ struct iwp_answer {
 	uint32_t msn, size, off;
 	uint32_t sink_stag, src_stag;
 	uint64_t sink_to, src_to;
-	uint64_t orig; /* atomics: the answer */
-	uint32_t id;
 	bool atomic;
+	uint8_t request[WIRE_AtomicRequest_LEN]; /* atomics: executed when it is their turn */
 };
 
 enum iwp_life {
@@ -89,6 +88,8 @@ struct iwp_qp {
 	struct eng_rwqe *rwqe;    /* the receive taken */
 	bool have_rwqe;
 	uint64_t rx_off;          /* octets of the message in it */
+	uint32_t rx_inv;          /* what all its segments have in common */
+	uint8_t rx_opcode;
 	uint64_t written;         /* tagged octets since the last untagged message */
 	struct iwp_answer an[IWP_RD];
 	uint32_t an_head, an_count;
@@ -147,8 +148,8 @@ uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off);
 void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu);
 /* Hands the chunk to the stream. */
 void iwp_tx_close(struct iwp_qp *q);
-/* Octets of the stream that TCP has taken, low 32 bits. */
-uint32_t iwp_tx_taken(const struct iwp_qp *q);
+/* Octets of the stream that TCP has taken. */
+uint64_t iwp_tx_taken(const struct iwp_qp *q);
 /* Header of an untagged / tagged segment at h. */
 void iwp_untagged(uint8_t *h, unsigned opcode, uint32_t inv, uint32_t msn, uint32_t mo, bool last);
 void iwp_tagged(uint8_t *h, unsigned opcode, uint32_t stag, uint64_t to, bool last);
@@ -166,6 +167,8 @@ enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx);
 enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx *rx);
 /* Sends answers while they fit. False: the QP has failed over one. */
 bool iwp_answers_run(struct iwp_qp *q, uint32_t budget);
+/* An answer has begun and not ended. */
+bool iwp_answer_open(const struct iwp_qp *q);
 struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
 
 /* --- place.c: Sends, immediates and Writes --- */
@@ -173,7 +176,10 @@ enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx);
 enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx);
 /* Into application memory, the last 64 octets last when it ends a message. */
 bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
-/* A right of the peer to our memory, and where. */
+/* A right of the peer to our memory. */
+enum eng_verdict iwp_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
+			   unsigned need, struct eng_mkey **ret, uint64_t *ret_off);
+/* The same, and where it is. */
 enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
 			    unsigned need, struct iovec *iov, int *ret_n);
 

@@ -137,6 +137,8 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 		done += (size_t)n;
 		if (v)
 			complain(q, v, &rx);
+		else if (eng_qp_state(q->qp) == IBV_QPS_ERR) /* a full completion queue */
+			iwp_fail(q, ENG_V_RX_CQ_FULL, NULL, NULL);
 	}
 	if (!iwp_alive(q))
 		return len;

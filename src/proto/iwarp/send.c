@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The send queue: work requests to segments, completions in posting order. Entries stay in place
- * until they complete; `last_psn` notes the stream position behind their last octet, `done` that
- * an answer has come or that they were executed here.
+ * until they complete; `first_psn` and `last_psn` note the stream position behind their last octet
+ * (upper and lower half), `done` that an answer has come or that they were executed here.
  */
 #include "proto/iwarp/port.h"
 
@@ -243,6 +243,7 @@ void iwp_sq_run(struct iwp_qp *q, uint32_t budget)
 		if (run_one(q, w) <= 0)
 			break;
 		w->started = 1;
+		w->first_psn = (uint32_t)(q->tx_pos >> 32);
 		w->last_psn = (uint32_t)q->tx_pos;
 		q->off = 0;
 		q->cur++;
@@ -253,7 +254,8 @@ static bool finished(const struct iwp_qp *q, const struct eng_swqe *w)
 {
 	if (is_read(w) || w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
 		return w->done;
-	return w->started && (int32_t)(iwp_tx_taken(q) - w->last_psn) >= 0;
+	return w->started &&
+	       iwp_tx_taken(q) >= ((uint64_t)w->first_psn << 32 | w->last_psn);
 }
 
 void iwp_sq_complete(struct iwp_qp *q)

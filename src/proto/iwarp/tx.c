@@ -139,6 +139,7 @@ static void keep(struct iwp_qp *q, const uint8_t *data, size_t n)
 	q->rest = ut_malloc(n);
 	if (!q->rest) {
 		q->rest_len = q->rest_off = 0;
+		q->tx_pos -= n; /* what is lost here was not sent */
 		iwp_over(q, ENG_V_NO_MEMORY, ENOMEM);
 		return;
 	}
@@ -166,10 +167,9 @@ void iwp_tx_close(struct iwp_qp *q)
 		keep(q, data, n);
 }
 
-uint32_t iwp_tx_taken(const struct iwp_qp *q)
+uint64_t iwp_tx_taken(const struct iwp_qp *q)
 {
-	return (uint32_t)(q->tx_pos - q->rest_len) -
-	       (uint32_t)(q->port->tx == q ? q->port->fill : 0);
+	return q->tx_pos - q->rest_len - (q->port->tx == q ? q->port->fill : 0);
 }
 
 static void control(uint8_t *h, unsigned opcode, bool tagged, bool last)
