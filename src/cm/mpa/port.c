@@ -112,6 +112,9 @@ static int ep_qp_attr(struct cm_ep *ep, struct ibv_qp_attr *attr, int *mask)
 		return -EINVAL;
 	switch (attr->qp_state) {
 	case IBV_QPS_INIT:
+		*mask = 0;
+		if (mpa_ep_of(ep)->qp) /* has a stream, and is beyond that */
+			return 0;
 		attr->port_num = 1;
 		attr->qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 					IBV_ACCESS_REMOTE_ATOMIC;

@@ -32,6 +32,7 @@ static void let_go(struct iwp_qp *q, bool abort)
 	struct link_stream *s = q->s;
 
 	ut_timer_clear(&q->port->timers, &q->timer);
+	q->patience = 0;
 	ut_list_del(&q->active);
 	drop_rest(q);
 	q->life = IWP_IDLE;
@@ -71,21 +72,6 @@ static void explain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *r
 	eng_why(q->qp, v, &why);
 }
 
-/* Is there a read or atomic of the application that waits for its answer? */
-static bool awaits_answer(const struct iwp_qp *q)
-{
-	return q->rd_count && q->rd[q->rd_head].index != IWP_NO_WQE &&
-	       eng_ring_used(&q->qp->sq);
-}
-
-/* The oldest of them is at fault; what is before it was not taken by TCP yet. */
-static void blame_read(struct iwp_qp *q, enum eng_verdict v)
-{
-	while (q->qp->sq.head != q->rd[q->rd_head].index)
-		eng_send_flush(q->qp);
-	eng_send_done(q->qp, v);
-}
-
 static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
 {
 	return v == ENG_V_RESP_STAG || v == ENG_V_RESP_BOUNDS || v == ENG_V_RESP_ATOMIC ||
@@ -93,15 +79,27 @@ static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
 		       rx->opcode == WIRE_IW_ATOMIC_RESPONSE));
 }
 
+/* It gets the answer, those before it never will. */
+static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
+{
+	struct eng_ring *sq = &q->qp->sq;
+
+	if (index - sq->head >= eng_ring_used(sq))
+		return; /* the one that said "ready" */
+	while (sq->head != index)
+		eng_send_flush(q->qp);
+	eng_send_done(q->qp, v);
+}
+
 /* The entry at fault gets its status; what stands before it has ended already. */
 static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 {
-	bool at_cur = q->halted && eng_ring_used(&q->qp->sq) && q->qp->sq.head == q->cur;
+	const struct eng_swqe *w = eng_ring_head(&q->qp->sq);
 
-	if (at_cur)
-		eng_send_done(q->qp, v);
-	else if (about_answer(v, rx) && awaits_answer(q))
-		blame_read(q, v);
+	if (q->halted && w && q->qp->sq.head == q->cur)
+		eng_send_done(q->qp, (enum eng_verdict)w->verdict);
+	else if (about_answer(v, rx) && q->rd_count)
+		end_read(q, q->rd[q->rd_head].index, v);
 	if (!q->have_rwqe)
 		return;
 	q->have_rwqe = false;
@@ -172,17 +170,12 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 	bool request = rx && (rx->opcode == WIRE_IW_READ_REQUEST ||
 			      rx->opcode == WIRE_IW_ATOMIC_REQUEST);
 	int term = request ? row->term_rd : row->term;
-
-	bool mute;
+	bool mute = q->life == IWP_HALF; /* nothing goes out behind a FIN */
 
 	if (!iwp_alive(q))
 		return;
-	iwp_sq_complete(q);
-	if (!iwp_alive(q))
-		return;
-	mute = q->life == IWP_HALF; /* nothing goes out behind a FIN */
-	if (eng_qp_state(q->qp) != IBV_QPS_ERR)
-		explain(q, v, rx);
+	iwp_sq_collect(q);
+	explain(q, v, rx);
 	q->life = IWP_LAST;
 	blame(q, v, rx);
 	if (term != ENG_NO_TERM && !mute)
@@ -199,35 +192,55 @@ static enum eng_verdict meaning(const struct wire_term *t)
 	return ENG_V_REM_OP;
 }
 
-/* Is the oldest read what the peer complains of? */
-static bool names_read(const struct iwp_qp *q, const struct wire_term *t)
+static struct iwp_read *read_at(struct iwp_qp *q, uint32_t i)
 {
-	if (!awaits_answer(q))
-		return false;
-	if (!t->ddp) /* siw: an atomic is an unknown opcode and gets no headers */
-		return t->layer == 0 && t->etype == 2 && q->rd[q->rd_head].atomic;
-	return !wire_get_DDPTagged_tagged(t->ddp) && wire_get_DDPUntagged_qn(t->ddp) == 1;
+	return &q->rd[(q->rd_head + i) % IWP_RD];
+}
+
+static bool is_named(const struct iwp_read *rd, const struct wire_term *t)
+{
+	if (t->read)
+		return !rd->atomic && rd->stag == wire_get_ReadRequest_sink_stag(t->read);
+	return rd->msn == wire_get_DDPUntagged_msn(t->ddp);
+}
+
+/*
+ * Which of ours the peer complains of. The tag of its sink names a read best, for siw puts other
+ * things where its number should be. Without headers only an opcode tells anything: siw knows no
+ * atomics.
+ */
+static struct iwp_read *named_read(struct iwp_qp *q, const struct wire_term *t)
+{
+	bool opcode = t->layer == 0 && t->etype == 2 && (t->code == 5 || t->code == 6);
+
+	if (t->ddp && (wire_get_DDPTagged_tagged(t->ddp) || (!t->swapped &&
+						wire_get_DDPUntagged_qn(t->ddp) != 1)))
+		return NULL;
+	if (!t->ddp && !opcode)
+		return NULL;
+	for (uint32_t i = 0; i < q->rd_count; i++) {
+		struct iwp_read *rd = read_at(q, i);
+
+		if (t->ddp ? is_named(rd, t) : rd->atomic)
+			return rd;
+	}
+	return q->rd_count && (!t->ddp || t->swapped) ? read_at(q, 0) : NULL;
 }
 
 void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct wire_term t;
-	enum eng_verdict v;
-	bool read;
+	struct iwp_read *rd;
 
-	/* The stream position is that of its FPDU still: 0, it is the peer's first. */
-	if (!wire_term_parse(&t, rx->data, rx->len, q->rx_pos == 0))
+	if (!wire_term_parse(&t, rx->data, rx->len, rx->first))
 		t = (struct wire_term){ .layer = 0, .etype = 2, .code = 0xff };
-	iwp_sq_complete(q);
-	if (!iwp_alive(q))
-		return;
-	v = meaning(&t);
-	read = names_read(q, &t);
-	explain(q, read ? v : ENG_V_TERMINATED, NULL);
-	q->qp->why_said = ENG_V_TERMINATED; /* one sentence is enough */
+	iwp_sq_collect(q);
+	rd = named_read(q, &t);
+	explain(q, rd ? meaning(&t) : ENG_V_TERMINATED, NULL);
+	q->qp->why_said = ENG_V_TERMINATED; /* the more telling sentence is the last one */
 	q->life = IWP_LAST;
-	if (read)
-		blame_read(q, v);
+	if (rd)
+		end_read(q, rd->index, meaning(&t));
 	blame(q, ENG_V_FLUSH, NULL);
 	drop_rest(q);
 	finish(q, ENG_V_TERMINATED, ECONNABORTED);
@@ -237,9 +250,7 @@ void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
 {
 	if (!iwp_alive(q))
 		return;
-	iwp_sq_complete(q);
-	if (!iwp_alive(q))
-		return;
+	iwp_sq_collect(q);
 	if (v == ENG_V_STREAM_LOST || v == ENG_V_NO_MEMORY)
 		explain(q, v, NULL);
 	q->life = IWP_LAST;
@@ -273,6 +284,11 @@ static void look_at_hold(struct iwp_qp *q)
 
 void iwp_timer(struct iwp_qp *q)
 {
+	if (q->patience) {
+		ut_timer_set(&q->port->timers, &q->timer, q->port->now + q->patience);
+		q->patience = 0;
+		return;
+	}
 	switch (q->life) {
 	case IWP_OPEN:
 		if (q->hold)
@@ -314,8 +330,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	if (q->par.ord > IWP_RD)
 		q->par.ord = IWP_RD;
 	ut_list_init(&q->active);
-	qp->attr.max_rd_atomic = (uint8_t)q->par.ord;
-	qp->attr.max_dest_rd_atomic = (uint8_t)q->par.ird;
+	iwp_show_depth(q);
 	q->rtr_due = p->initiator && p->rtr != PROTO_RTR_NONE;
 	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
 	s->user = q;
@@ -347,6 +362,7 @@ static int disconnect(struct eng_qp *qp)
 		eng_qp_move(qp, IBV_QPS_SQD);
 	iwp_arm(q, LEAVE_PATIENCE);
 	iwp_activate(q);
+	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
 	return 0;
 }
 

@@ -24,11 +24,11 @@ bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_
 	return ut_stage_scatter(q->port->streams->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
-enum eng_verdict iwp_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
-			   unsigned need, struct eng_mkey **ret, uint64_t *ret_off)
+enum eng_verdict iwp_remote_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
+				  unsigned need, struct eng_mkey **ret_mk, uint64_t *ret_off)
 {
 	enum eng_verdict v = eng_mkey_remote(q->port->dev, q->qp->pd, q->qp, stag, to, len, need,
-					     ret, ret_off);
+					     ret_mk, ret_off);
 
 	return v == ENG_V_RX_BOUNDS && to + len < to ? ENG_V_RX_WRAP : v;
 }
@@ -38,7 +38,7 @@ enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32
 {
 	struct eng_mkey *mk;
 	uint64_t off;
-	enum eng_verdict v = iwp_right(q, stag, to, len, need, &mk, &off);
+	enum eng_verdict v = iwp_remote_right(q, stag, to, len, need, &mk, &off);
 
 	if (v)
 		return v;
@@ -76,6 +76,7 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 	return iwp_scatter(q, rx->off, iov, n, rx->len, rx->last) ? ENG_OK : ENG_V_LOC_FAULT;
 }
 
+/* The message does not tell whether a Write went before; the sender's verbs always have one. */
 static enum eng_verdict immediate(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct eng_cqe e = { .opcode = IBV_WC_RECV_RDMA_WITH_IMM, .wc_flags = IBV_WC_WITH_IMM,
@@ -150,6 +151,9 @@ enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx)
 	enum eng_verdict v;
 	int n;
 
+	if (q->write_over)
+		q->written = 0;
+	q->write_over = rx->last;
 	/* Of an empty one neither STag nor TO is looked at (RFC 5041 7.1). */
 	if (!rx->len)
 		return ENG_OK;

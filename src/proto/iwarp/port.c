@@ -18,7 +18,14 @@ void iwp_activate(struct iwp_qp *q)
 
 void iwp_arm(struct iwp_qp *q, uint64_t delay)
 {
-	ut_timer_set(&q->port->timers, &q->timer, q->port->now + delay);
+	q->patience = delay;
+	ut_timer_set(&q->port->timers, &q->timer, q->port->now);
+}
+
+void iwp_show_depth(struct iwp_qp *q)
+{
+	q->qp->attr.max_rd_atomic = (uint8_t)q->par.ord;
+	q->qp->attr.max_dest_rd_atomic = (uint8_t)q->par.ird;
 }
 
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
@@ -76,14 +83,15 @@ static int qp_init(struct eng_qp *qp)
 	return r;
 }
 
-/* The stream goes and its owner hears of it; nothing completes. */
-static void abandon(struct iwp_qp *q)
+/* Nothing completes any more; what has completed is TCP's to deliver. */
+static void drop(struct iwp_qp *q)
 {
 	const struct proto_stream_owner *owner = q->owner;
 
-	q->owner = NULL;
-	if (iwp_alive(q) && owner)
+	if (iwp_alive(q) && owner) {
+		q->owner = NULL;
 		owner->ended(q->owner_arg, 0, q->port->now);
+	}
 	iwp_forget(q);
 	q->have_rwqe = false;
 }
@@ -92,7 +100,7 @@ static void qp_fini(struct eng_qp *qp)
 {
 	struct iwp_qp *q = iwp_of(qp);
 
-	abandon(q);
+	drop(q);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->rwqe);
 }
@@ -109,7 +117,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 	switch (eng_qp_state(qp)) {
 	case IBV_QPS_RESET:
-		abandon(q);
+		drop(q);
+		break;
+	case IBV_QPS_RTS:
+		iwp_show_depth(q);
 		break;
 	case IBV_QPS_ERR:
 		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
@@ -126,13 +137,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 static void qp_kick(struct eng_qp *qp)
 {
-	if (eng_qp_state(qp) != IBV_QPS_ERR) {
+	if (eng_qp_state(qp) == IBV_QPS_ERR)
+		eng_qp_flush(qp);
+	else
 		iwp_activate(iwp_of(qp));
-		return;
-	}
-	/* A completion queue overran: the engine has stopped the QP, the peer must know. */
-	iwp_fail(iwp_of(qp), ENG_V_RX_CQ_FULL, NULL, NULL);
-	eng_qp_flush(qp);
 }
 
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)

@@ -64,6 +64,7 @@ struct iwp_qp {
 	enum iwp_life life;
 	struct ut_list active; /* in port->active: wants to send */
 	struct ut_timer timer;
+	uint64_t patience; /* still to be counted from the next look at the clock */
 
 	/* Out. */
 	uint64_t tx_pos;          /* stream position behind the last FPDU made */
@@ -76,6 +77,7 @@ struct iwp_qp {
 	bool answers_first;       /* whose turn it is: answers or the send queue */
 	uint32_t cur;             /* send entry in work */
 	uint64_t off;             /* its octets sent */
+	bool imm_due;             /* the Write of it is out, its immediate data is not */
 	bool halted;              /* the entry at cur has a verdict */
 	uint32_t leave_at;        /* LEAVING: the tail when it began */
 	uint32_t send_msn, read_msn, resp_msn; /* next ones of QN 0, 1, 3 */
@@ -90,7 +92,8 @@ struct iwp_qp {
 	uint64_t rx_off;          /* octets of the message in it */
 	uint32_t rx_inv;          /* what all its segments have in common */
 	uint8_t rx_opcode;
-	uint64_t written;         /* tagged octets since the last untagged message */
+	uint64_t written;         /* octets of the last Write, or of the one that is coming */
+	bool write_over;          /* it has ended */
 	struct iwp_answer an[IWP_RD];
 	uint32_t an_head, an_count;
 };
@@ -131,11 +134,16 @@ struct iwp_rx {
 	const struct wire_iwarp_shape *shape;
 	uint8_t opcode;
 	bool last;
+	bool first; /* nothing had come from this peer before */
 };
 
 /* --- port.c --- */
 void iwp_activate(struct iwp_qp *q);
+/* Callers outside of iwp_transmit() know the time of the last event only: the delay counts from
+ * the next round. */
 void iwp_arm(struct iwp_qp *q, uint64_t delay);
+/* What was agreed is what the attributes show. */
+void iwp_show_depth(struct iwp_qp *q);
 
 /* --- tx.c: chunks of FPDUs --- */
 /* Begins a chunk. False: nothing can be sent now. */
@@ -156,7 +164,9 @@ void iwp_tagged(uint8_t *h, unsigned opcode, uint32_t stag, uint64_t to, bool la
 
 /* --- send.c: the send queue --- */
 void iwp_sq_run(struct iwp_qp *q, uint32_t budget);
-/* Completes what has left, in order; an entry with a verdict ends the QP. */
+/* Completes what has left, in order. */
+void iwp_sq_collect(struct iwp_qp *q);
+/* The same, and ends the QP over an entry with a verdict or a completion queue that overran. */
 void iwp_sq_complete(struct iwp_qp *q);
 bool iwp_sq_waits(const struct iwp_qp *q);
 
@@ -176,10 +186,9 @@ enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx);
 enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx);
 /* Into application memory, the last 64 octets last when it ends a message. */
 bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
-/* A right of the peer to our memory. */
-enum eng_verdict iwp_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
-			   unsigned need, struct eng_mkey **ret, uint64_t *ret_off);
-/* The same, and where it is. */
+/* A right of the peer to our memory; and where, for no more than a segment. */
+enum eng_verdict iwp_remote_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
+				  unsigned need, struct eng_mkey **ret_mk, uint64_t *ret_off);
 enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
 			    unsigned need, struct iovec *iov, int *ret_n);
 

@@ -86,6 +86,8 @@ enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx 
 
 	if (wire_get_DDPUntagged_msn(rx->h) != q->rx_msn3)
 		return ENG_V_RX_MSN;
+	if (wire_get_DDPUntagged_mo(rx->h))
+		return ENG_V_RX_MO;
 	if (!q->rd_count || !rd->atomic || wire_get_AtomicResponse_id(rx->data) != rd->stag)
 		return ENG_V_RESP_ATOMIC;
 	q->rx_msn3++;
@@ -127,9 +129,9 @@ static void publish(struct iwp_qp *q)
 enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	const uint8_t *r = rx->data;
-	struct eng_mkey *mk;
 	struct iwp_answer *a;
 	enum eng_verdict v = new_answer(q, rx, &a);
+	struct eng_mkey *mk;
 	uint64_t off;
 
 	if (v)
@@ -142,8 +144,8 @@ enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (a->size) {
 		if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_READ))
 			return ENG_V_RX_DISABLED;
-		v = iwp_right(q, a->src_stag, a->src_to, a->size, IBV_ACCESS_REMOTE_READ, &mk,
-			      &off);
+		v = iwp_remote_right(q, a->src_stag, a->src_to, a->size, IBV_ACCESS_REMOTE_READ,
+				     &mk, &off);
 	}
 	if (!v)
 		publish(q);
@@ -196,8 +198,9 @@ static bool touchable(struct iwp_qp *q, size_t scratch, void *at)
 	return good;
 }
 
-/* The word a request names, if the peer may have it. */
-static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, uint64_t **ret)
+/* The word a request names, if the peer may have it and it is there. */
+static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t scratch,
+				    uint64_t **ret)
 {
 	struct iovec iov[IWP_IOV];
 	uint64_t to = wire_get_AtomicRequest_to(r);
@@ -213,7 +216,7 @@ static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, uint64_t
 	if (n != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
 	*ret = iov[0].iov_base;
-	return ENG_OK;
+	return touchable(q, scratch, *ret) ? ENG_OK : ENG_V_RX_FAULT;
 }
 
 /* Not executed yet: the answers to earlier reads show the word as it is before. */
@@ -222,7 +225,7 @@ enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 	unsigned aop = wire_get_AtomicRequest_aop(rx->data);
 	struct iwp_answer *a;
 	enum eng_verdict v = new_answer(q, rx, &a);
-	uint64_t *at;
+	uint64_t *word;
 
 	if (v)
 		return v;
@@ -230,11 +233,9 @@ enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 		return ENG_V_RX_OPCODE;
 	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC))
 		return ENG_V_RX_DISABLED;
-	v = atomic_word(q, rx->data, &at);
+	v = atomic_word(q, rx->data, 0, &word);
 	if (v)
 		return v;
-	if (!touchable(q, 0, at))
-		return ENG_V_RX_FAULT;
 	a->atomic = true;
 	memcpy(a->request, rx->data, sizeof(a->request));
 	publish(q);
@@ -322,9 +323,7 @@ static int atomic_answer(struct iwp_qp *q, const struct iwp_answer *a)
 	if (!iwp_tx_fits(q, ulpdu))
 		return 0;
 	h = iwp_tx_begin(q, &at);
-	v = atomic_word(q, a->request, &word);
-	if (!v && !touchable(q, at, word))
-		v = ENG_V_RX_FAULT;
+	v = atomic_word(q, a->request, at, &word);
 	if (v) {
 		fail_atomic(q, a, v);
 		return -1;

@@ -85,7 +85,8 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 	v = check_header(rx, (uint32_t)wire_get_DDPTagged_ulpdu_len(p));
 	if (v)
 		return v;
-	if (!q->heard)
+	rx->first = !q->heard;
+	if (rx->first)
 		first_word(q);
 	return iwp_alive(q) ? execute(q, rx) : ENG_OK;
 }
@@ -135,10 +136,11 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 		v = take(q, &rx, (uint32_t)n);
 		q->rx_pos += (uint32_t)n;
 		done += (size_t)n;
+		/* Its completion may have overrun the queue. */
+		if (!v && iwp_alive(q) && eng_qp_state(q->qp) == IBV_QPS_ERR)
+			v = ENG_V_RX_CQ_FULL;
 		if (v)
 			complain(q, v, &rx);
-		else if (eng_qp_state(q->qp) == IBV_QPS_ERR) /* a full completion queue */
-			iwp_fail(q, ENG_V_RX_CQ_FULL, NULL, NULL);
 	}
 	if (!iwp_alive(q))
 		return len;

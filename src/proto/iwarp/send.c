@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The send queue: work requests to segments, completions in posting order. Entries stay in place
- * until they complete; `first_psn` and `last_psn` note the stream position behind their last octet
- * (upper and lower half), `done` that an answer has come or that they were executed here.
+ * until they complete; two fields note the stream position behind their last octet, `done` that
+ * an answer has come or that they were executed here.
  */
 #include "proto/iwarp/port.h"
 
@@ -15,6 +15,18 @@ static void halt(struct iwp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 {
 	w->verdict = (uint8_t)v;
 	q->halted = true;
+}
+
+/* Behind a read that waits, more than 4 GiB may pass before an entry's turn comes. */
+static void note_end(struct eng_swqe *w, uint64_t pos)
+{
+	w->first_psn = (uint32_t)(pos >> 32);
+	w->last_psn = (uint32_t)pos;
+}
+
+static uint64_t end_of(const struct eng_swqe *w)
+{
+	return (uint64_t)w->first_psn << 32 | w->last_psn;
 }
 
 static bool is_read(const struct eng_swqe *w)
@@ -112,12 +124,15 @@ static int immediate(struct iwp_qp *q, const struct eng_swqe *w)
 
 static int write_imm(struct iwp_qp *q, struct eng_swqe *w)
 {
-	int r = q->off < w->length ? message(q, w, true) : 1;
+	int r = q->imm_due ? 1 : message(q, w, true);
 
+	q->imm_due = r > 0;
 	if (r > 0)
 		r = immediate(q, w);
-	if (r > 0)
+	if (r > 0) {
+		q->imm_due = false;
 		q->send_msn++;
+	}
 	return r;
 }
 
@@ -243,8 +258,7 @@ void iwp_sq_run(struct iwp_qp *q, uint32_t budget)
 		if (run_one(q, w) <= 0)
 			break;
 		w->started = 1;
-		w->first_psn = (uint32_t)(q->tx_pos >> 32);
-		w->last_psn = (uint32_t)q->tx_pos;
+		note_end(w, q->tx_pos);
 		q->off = 0;
 		q->cur++;
 	}
@@ -254,24 +268,32 @@ static bool finished(const struct iwp_qp *q, const struct eng_swqe *w)
 {
 	if (is_read(w) || w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
 		return w->done;
-	return w->started &&
-	       iwp_tx_taken(q) >= ((uint64_t)w->first_psn << 32 | w->last_psn);
+	return w->started && iwp_tx_taken(q) >= end_of(w);
 }
 
-void iwp_sq_complete(struct iwp_qp *q)
+void iwp_sq_collect(struct iwp_qp *q)
 {
 	struct eng_ring *sq = &q->qp->sq;
 	struct eng_swqe *w;
 
 	/* A completion may overrun its queue, which stops the QP. */
-	while (iwp_alive(q) && (w = eng_ring_head(sq)) && eng_qp_state(q->qp) != IBV_QPS_ERR) {
-		if (sq->head == q->cur) {
-			if (q->halted)
-				iwp_fail(q, (enum eng_verdict)w->verdict, NULL, NULL);
-			return;
-		}
-		if (!finished(q, w))
-			return;
+	while ((w = eng_ring_head(sq)) && sq->head != q->cur && finished(q, w) &&
+	       eng_qp_state(q->qp) != IBV_QPS_ERR)
 		eng_send_done(q->qp, ENG_OK);
+}
+
+void iwp_sq_complete(struct iwp_qp *q)
+{
+	struct eng_swqe *w;
+
+	if (!iwp_alive(q))
+		return;
+	iwp_sq_collect(q);
+	if (eng_qp_state(q->qp) == IBV_QPS_ERR) {
+		iwp_fail(q, ENG_V_TX_CQ_FULL, NULL, NULL);
+		return;
 	}
+	w = eng_ring_head(&q->qp->sq);
+	if (q->halted && w && q->qp->sq.head == q->cur)
+		iwp_fail(q, (enum eng_verdict)w->verdict, NULL, NULL);
 }

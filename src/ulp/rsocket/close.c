@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Half-close and the end. What was sent is acknowledged before the connection goes down, unless the
+ * program asked for less (SO_LINGER) or the peer's program takes nothing for a minute.
+ */
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rdma/rsocket.h>
+
+#define DRAIN_MS 60000
+
+static int drain_time(const struct rs_sock *s)
+{
+	if (!s->o.linger)
+		return DRAIN_MS;
+	return s->o.linger_s < 1000000 ? s->o.linger_s * 1000 : 1000000000;
+}
+
+/* Which message tells the peer, or -1. s and c held. */
+static int closing(struct rs_sock *s, int how)
+{
+	bool wrote = s->wr_open;
+
+	if (how != SHUT_WR) {
+		s->shut_rd = true;
+		rs_nap_wake(s->naps, -1);
+	}
+	if (how != SHUT_RD)
+		s->wr_open = false;
+	if (!s->wr_open && (s->shut_rd || !s->rd_open))
+		return RS_CTRL_DISCONNECT;
+	return wrote && !s->wr_open ? RS_CTRL_SHUTDOWN : -1;
+}
+
+/* Takes s itself, so that no piece of a send is between its place and its message. */
+static int tell(struct rs_sock *s, int ctrl, int wait_ms)
+{
+	int r;
+
+	for (;;) {
+		pthread_mutex_lock(&s->s);
+		pthread_mutex_lock(&s->c);
+		if (s->state != RS_CONNECTED)
+			r = 0;
+		else if (rs_flow_ctrl_take(&s->flow, 1))
+			r = rs_post_message(s, rs_msg(RS_OP_CTRL, (uint32_t)ctrl), RS_WR_CTRL);
+		else
+			r = -EAGAIN;
+		pthread_mutex_unlock(&s->c);
+		pthread_mutex_unlock(&s->s);
+		if (r != -EAGAIN)
+			return r;
+		r = rs_wait(s, rs_test_ctrl, false, wait_ms);
+		if (r)
+			return r;
+	}
+}
+
+static void go_down(struct rs_sock *s)
+{
+	int state = rs_cancel_off();
+
+	pthread_mutex_lock(&s->c);
+	rs_end(s, RS_GONE, 0);
+	pthread_mutex_unlock(&s->c);
+	pthread_mutex_lock(&s->m);
+	rs_conn_down(s);
+	pthread_mutex_unlock(&s->m);
+	rs_cancel_back(state);
+}
+
+int rs_shutdown(struct rs_sock *s, int how)
+{
+	int ms = drain_time(s), ctrl, r;
+
+	pthread_mutex_lock(&s->s);
+	pthread_mutex_lock(&s->c);
+	rs_cq_drive(s);
+	ctrl = closing(s, how);
+	pthread_mutex_unlock(&s->c);
+	pthread_mutex_unlock(&s->s);
+	if (ctrl < 0)
+		return 0;
+	r = tell(s, ctrl, ms);
+	if (!r)
+		r = rs_wait(s, rs_test_idle, false, ms);
+	if (ctrl == RS_CTRL_DISCONNECT || rs_ended(s->state))
+		go_down(s);
+	return r == -EINTR ? r : 0;
+}
+
+RS_EXPORT int rshutdown(int socket, int how)
+{
+	struct rs_sock *s = rs_get(socket);
+	int r;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+		r = -EINVAL;
+	else if (s->type == SOCK_DGRAM)
+		r = rs_dgram_shutdown(s, how);
+	else if (s->state == RS_LISTENING && how != SHUT_WR)
+		r = 0;
+	else
+		r = s->state == RS_CONNECTED ? rs_shutdown(s, how)
+					     : rs_ended(s->state) ? 0 : -ENOTCONN;
+	rs_put(s);
+	return (int)rs_ret(r);
+}
+
+static void end_stream(struct rs_sock *s)
+{
+	if (s->state == RS_ACCEPTING)
+		rs_conn_step(s);
+	if (s->state == RS_CONNECTED && !(s->o.linger && !s->o.linger_s)) {
+		/* A signal does not cut the farewell short: there is no second close. */
+		while (rs_shutdown(s, SHUT_RDWR) == -EINTR)
+			;
+	}
+	pthread_mutex_lock(&s->c);
+	if (s->state == RS_LISTENING)
+		s->state = RS_GONE;
+	pthread_mutex_unlock(&s->c);
+	go_down(s);
+}
+
+RS_EXPORT int rclose(int socket)
+{
+	struct rs_sock *s = rs_get(socket);
+
+	if (!s) {
+		if (rs_stale(socket))
+			return close(socket);
+		return (int)rs_ret(-EBADF);
+	}
+	if (!rs_unpublish(s)) {
+		rs_put(s);
+		return (int)rs_ret(-EBADF);
+	}
+	rs_put(s);
+	if (s->type == SOCK_DGRAM)
+		rs_dgram_close(s);
+	else
+		end_stream(s);
+	rs_put(s);
+	return 0;
+}
+
+static void free_sock(struct rs_sock *s)
+{
+	int state = rs_cancel_off(), keep = errno;
+
+	if (s->type == SOCK_DGRAM)
+		rs_dgram_free(s);
+	rs_listen_free(s);
+	rs_ep_free(s);
+	if (s->id)
+		rdma_destroy_id(s->id);
+	if (s->channel)
+		rdma_destroy_event_channel(s->channel);
+	pthread_mutex_destroy(&s->m);
+	pthread_mutex_destroy(&s->s);
+	pthread_mutex_destroy(&s->r);
+	pthread_mutex_destroy(&s->c);
+	pthread_mutex_destroy(&s->maps_lock);
+	free(s->route);
+	free(s);
+	errno = keep;
+	rs_cancel_back(state);
+}
+
+void rs_put(struct rs_sock *s)
+{
+	if (atomic_fetch_sub(&s->refs, 1) == 1)
+		free_sock(s);
+}

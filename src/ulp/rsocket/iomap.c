@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * I/O maps: memory of ours that the peer writes by offset, without a word to our program. A map
+ * for the peer takes an entry of the peer's table, which we write before the next data, with a
+ * message that counts like data. Unmapping only ends the registration; the peer is not told.
+ */
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
+
+#include <byteswap.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rdma/rsocket.h>
+
+struct rs_map {
+	struct rs_map *next;
+	struct ibv_mr *mr;
+	uint64_t offset;
+	int index;                      /* entry of the peer's table, or -1: for ourselves only */
+	bool told;
+};
+
+static bool index_taken(const struct rs_sock *s, int index)
+{
+	for (const struct rs_map *m = s->maps; m; m = m->next)
+		if (m->index == index)
+			return true;
+	return false;
+}
+
+static int free_index(const struct rs_sock *s)
+{
+	for (int i = 0; i < s->peer_iomap_size; i++)
+		if (!index_taken(s, i))
+			return i;
+	return -ENOMEM;
+}
+
+static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64_t offset)
+{
+	int index = remote ? free_index(s) : -1;
+	struct rs_map *m, **end = &s->maps;
+
+	if (remote && index < 0)
+		return index;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->index = index;
+	m->offset = offset;
+	m->told = !remote;
+	m->mr = ibv_reg_mr(s->id->pd, buf, len,
+			   IBV_ACCESS_LOCAL_WRITE | (remote ? IBV_ACCESS_REMOTE_WRITE : 0));
+	if (!m->mr) {
+		int err = errno;
+
+		free(m);
+		return -err;
+	}
+	/* In order: the peer's table is written in the order of the calls. */
+	while (*end)
+		end = &(*end)->next;
+	*end = m;
+	if (remote)
+		atomic_store(&s->maps_pending, true);
+	return 0;
+}
+
+RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
+{
+	struct rs_sock *s = rs_get(socket);
+	int r;
+
+	if (!s)
+		return rs_ret(-EBADF);
+	if (offset == -1)
+		offset = (off_t)(uintptr_t)buf;
+	if (prot & ~PROT_WRITE || !len || len > UINT32_MAX || s->type != SOCK_STREAM) {
+		r = -EINVAL;
+	} else if (s->state != RS_CONNECTED && rs_conn_step(s)) {
+		r = -ENOTCONN;
+	} else if (s->state != RS_CONNECTED) {
+		r = -ENOTCONN;
+	} else {
+		pthread_mutex_lock(&s->maps_lock);
+		r = add_map(s, buf, len, prot & PROT_WRITE, (uint64_t)offset);
+		pthread_mutex_unlock(&s->maps_lock);
+	}
+	rs_put(s);
+	return r ? (off_t)rs_ret(r) : offset;
+}
+
+static int remove_map(struct rs_sock *s, void *buf, size_t len)
+{
+	for (struct rs_map **at = &s->maps, *m; (m = *at); at = &m->next) {
+		if (m->mr->addr != buf || m->mr->length != len)
+			continue;
+		*at = m->next;
+		ibv_dereg_mr(m->mr);
+		free(m);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+RS_EXPORT int riounmap(int socket, void *buf, size_t len)
+{
+	struct rs_sock *s = rs_get(socket);
+	int r;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	pthread_mutex_lock(&s->maps_lock);
+	r = remove_map(s, buf, len);
+	pthread_mutex_unlock(&s->maps_lock);
+	rs_put(s);
+	return (int)rs_ret(r);
+}
+
+void rs_maps_free(struct rs_sock *s)
+{
+	while (s->maps) {
+		struct rs_map *m = s->maps;
+
+		s->maps = m->next;
+		ibv_dereg_mr(m->mr);
+		free(m);
+	}
+}
+
+static void to_ring(struct rs_sock *s, const struct rs_piece *piece, const void *data)
+{
+	for (int i = 0; i < 2; i++)
+		memcpy(s->sbuf + piece->at[i], (const uint8_t *)data + (i ? piece->part[0] : 0),
+		       piece->part[i]);
+}
+
+static int tell(struct rs_sock *s, const struct rs_map *m)
+{
+	struct rs_iomap entry = { m->offset, { (uintptr_t)m->mr->addr, m->mr->rkey,
+					       (uint32_t)m->mr->length } };
+	uint32_t nr = (uint32_t)m->index;
+	struct rs_piece piece;
+	int r;
+
+	if (s->swap)
+		entry = (struct rs_iomap){ bswap_64(entry.offset), rs_sge_swap(entry.sge) };
+	pthread_mutex_lock(&s->c);
+	if (!rs_flow_can_send(&s->flow))
+		rs_cq_drive(s);
+	r = rs_send_ready(s);
+	if (!r && !rs_flow_can_send(&s->flow))
+		r = -EAGAIN;
+	if (!r)
+		rs_flow_take_iomap(&s->flow, sizeof(entry), s->inl, &piece);
+	pthread_mutex_unlock(&s->c);
+	if (r)
+		return r;
+	to_ring(s, &piece, &entry);
+	return rs_send_piece(s, &piece, &entry, rs_msg(RS_OP_IOMAP, nr), true,
+			     s->peer_iomap + nr * sizeof(entry), s->peer_list_key);
+}
+
+/* 1 when all have been told. */
+static int tell_next(struct rs_sock *s)
+{
+	struct rs_map *m;
+	int r = 1;
+
+	pthread_mutex_lock(&s->maps_lock);
+	for (m = s->maps; m && m->told; m = m->next)
+		;
+	if (m) {
+		r = tell(s, m);
+		m->told = !r;
+	} else {
+		atomic_store(&s->maps_pending, false);
+	}
+	pthread_mutex_unlock(&s->maps_lock);
+	return r;
+}
+
+int rs_maps_send(struct rs_sock *s, bool nowait)
+{
+	int r;
+
+	do {
+		r = tell_next(s);
+		if (r == -EAGAIN) {
+			pthread_mutex_unlock(&s->s);
+			r = rs_wait(s, rs_test_write, nowait, -1);
+			pthread_mutex_lock(&s->s);
+		}
+	} while (!r);
+	return r < 0 ? r : 0;
+}
+
+/* c held. The entry is a snapshot of what the peer announced. */
+static const struct rs_iomap *find(struct rs_sock *s, uint64_t offset)
+{
+	for (int i = 0; i < s->o.iomap_size; i++) {
+		const struct rs_iomap *m = &s->iomap[i];
+
+		if (m->sge.length && offset >= m->offset && offset - m->offset < m->sge.length)
+			return m;
+	}
+	return NULL;
+}
+
+static const struct rs_iomap *find_driving(struct rs_sock *s, uint64_t offset)
+{
+	const struct rs_iomap *m = find(s, offset);
+
+	if (!m) {
+		rs_cq_drive(s);
+		m = find(s, offset);
+	}
+	return m;
+}
+
+static int write_some(struct rs_sock *s, const uint8_t *buf, size_t want, uint64_t offset,
+		      uint32_t *ret_sent)
+{
+	const struct rs_iomap *m;
+	struct rs_piece piece;
+	uint64_t remote = 0;
+	uint32_t key = 0;
+	int r;
+
+	pthread_mutex_lock(&s->c);
+	if (!rs_flow_can_write(&s->flow))
+		rs_cq_drive(s);
+	m = find_driving(s, offset);
+	r = rs_send_ready(s);
+	if (!r && !m)
+		r = -EINVAL;
+	if (!r && !rs_flow_can_write(&s->flow))
+		r = -EAGAIN;
+	if (!r) {
+		uint64_t left = m->offset + m->sge.length - offset;
+
+		remote = m->sge.addr + (offset - m->offset);
+		key = m->sge.key;
+		rs_flow_take_write(&s->flow, want < left ? want : (size_t)left, s->inl, &piece);
+	}
+	pthread_mutex_unlock(&s->c);
+	if (r)
+		return r;
+	to_ring(s, &piece, buf);
+	*ret_sent = piece.length;
+	return rs_send_piece(s, &piece, buf, 0, false, remote, key);
+}
+
+static bool test_room(struct rs_sock *s)
+{
+	return rs_flow_can_write(&s->flow) || !s->wr_open;
+}
+
+static ssize_t write_all(struct rs_sock *s, const uint8_t *buf, size_t len, uint64_t offset,
+			 int flags)
+{
+	bool nowait = rs_nowait(s, flags);
+	size_t done = 0, step = RS_SEND_FIRST;
+	uint32_t sent;
+	int r = 0;
+
+	pthread_mutex_lock(&s->s);
+	if (atomic_load(&s->maps_pending))
+		r = rs_maps_send(s, nowait);
+	while (!r && done < len) {
+		r = write_some(s, buf + done, len - done < step ? len - done : step, offset + done,
+			       &sent);
+		if (!r) {
+			done += sent;
+			step = step < RS_SEND_MAX ? step * 2 : step;
+		} else if (r == -EAGAIN && !(nowait && done)) {
+			pthread_mutex_unlock(&s->s);
+			r = rs_wait(s, test_room, nowait, -1);
+			pthread_mutex_lock(&s->s);
+		}
+	}
+	pthread_mutex_unlock(&s->s);
+	return done ? (ssize_t)done : r;
+}
+
+RS_EXPORT size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int flags)
+{
+	struct rs_sock *s = rs_get(socket);
+	ssize_t r;
+
+	if (!s)
+		return (size_t)rs_ret(-EBADF);
+	r = s->type == SOCK_STREAM ? rs_conn_wait(s, flags) : -EINVAL;
+	if (!r)
+		r = write_all(s, buf, count, (uint64_t)offset, flags);
+	rs_put(s);
+	return (size_t)rs_ret(r);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * rpoll: rsockets and ordinary descriptors together. Look; if nothing, spin for a moment; then arm
+ * every rsocket, enter its list of sleepers, look once more and sleep in one poll() on the real
+ * descriptors behind them all. The sleep is a cancellation point and holds only references.
+ */
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rsocket.h>
+
+static short stream_events(struct rs_sock *s, short events)
+{
+	short re = 0;
+
+	if (s->state < RS_CONNECTED)
+		return 0;
+	if (rs_test_read(s))
+		re |= POLLIN | POLLRDNORM;
+	if (rs_test_write(s))
+		re |= POLLOUT | POLLWRNORM;
+	if (!s->rd_open)
+		re |= POLLRDHUP;
+	re &= events;
+	if (s->state != RS_CONNECTED)
+		re |= s->state == RS_GONE ? POLLHUP : POLLERR | POLLHUP;
+	return re;
+}
+
+short rs_poll_events(struct rs_sock *s, short events)
+{
+	short re;
+
+	if (s->type == SOCK_STREAM && s->state == RS_LISTENING)
+		return rs_listen_look(s) ? events & (POLLIN | POLLRDNORM) : 0;
+	if (rs_opening(s->state))
+		rs_conn_step(s);
+	pthread_mutex_lock(&s->c);
+	rs_cq_drive(s);
+	re = s->dg ? rs_dgram_events(s, events) : stream_events(s, events);
+	pthread_mutex_unlock(&s->c);
+	if (re || s->state != RS_CONNECTED)
+		return re;
+	rs_conn_look(s, false);
+	if (s->state == RS_CONNECTED)
+		return 0;
+	pthread_mutex_lock(&s->c);
+	re = stream_events(s, events);
+	pthread_mutex_unlock(&s->c);
+	return re;
+}
+
+struct entry {
+	struct rs_sock *sock;           /* NULL: an ordinary descriptor */
+	struct rs_nap nap;
+};
+
+/* One call of rpoll. Two descriptors an entry, and one for our own eventfd. */
+struct round {
+	struct pollfd *fds;
+	nfds_t nr;
+	struct entry *entries;
+	struct pollfd *real;
+	void *block;
+	int efd;
+	bool plain;                     /* there is an ordinary descriptor */
+};
+
+static int open_round(struct round *r, struct pollfd *fds, nfds_t nr)
+{
+	*r = (struct round){ .fds = fds, .nr = nr, .efd = -1 };
+	if (nr > INT_MAX / 4)
+		return -EINVAL;
+	r->block = calloc(1, nr * sizeof(*r->entries) + (2 * nr + 1) * sizeof(*r->real));
+	if (!r->block)
+		return -ENOMEM;
+	r->entries = r->block;
+	r->real = (struct pollfd *)(r->entries + nr);
+	for (nfds_t i = 0; i < nr; i++) {
+		r->entries[i].sock = fds[i].fd < 0 ? NULL : rs_get(fds[i].fd);
+		r->plain |= !r->entries[i].sock && fds[i].fd >= 0;
+	}
+	return 0;
+}
+
+static void get_up(struct round *r)
+{
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+
+		if (!s)
+			continue;
+		pthread_mutex_lock(&s->c);
+		rs_nap_leave(&r->entries[i].nap);
+		pthread_mutex_unlock(&s->c);
+	}
+}
+
+static void close_round(void *arg)
+{
+	struct round *r = arg;
+
+	get_up(r);
+	for (nfds_t i = 0; i < r->nr; i++)
+		if (r->entries[i].sock)
+			rs_put(r->entries[i].sock);
+	if (r->efd >= 0)
+		rs_nap_fd_put(r->efd);
+	free(r->block);
+}
+
+static int look_plain(struct round *r)
+{
+	int n, state = rs_cancel_off();
+
+	for (nfds_t i = 0; i < r->nr; i++)
+		r->real[i] = (struct pollfd){ r->entries[i].sock ? -1 : r->fds[i].fd,
+					      r->fds[i].events, 0 };
+	n = poll(r->real, r->nr, 0);
+	rs_cancel_back(state);
+	if (n < 0)
+		return -errno;
+	for (nfds_t i = 0; i < r->nr; i++)
+		if (!r->entries[i].sock)
+			r->fds[i].revents = r->real[i].revents;
+	return n;
+}
+
+/* How many have something to say. */
+static int look(struct round *r)
+{
+	int nr = 0;
+
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+
+		r->fds[i].revents = s ? rs_poll_events(s, r->fds[i].events) : 0;
+		nr += r->fds[i].revents != 0;
+	}
+	if (r->plain) {
+		int n = look_plain(r);
+
+		return n < 0 ? n : nr + n;
+	}
+	return nr;
+}
+
+/* Tells the events that come from now on; what came before is seen by the look that follows. */
+static int lie_down(struct round *r, int *timeout_ms)
+{
+	if (r->efd < 0)
+		r->efd = rs_nap_fd_get();
+	if (r->efd < 0)
+		return r->efd;
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+		int keep;
+
+		if (!s)
+			continue;
+		pthread_mutex_lock(&s->c);
+		rs_cq_arm(s);
+		if (!r->entries[i].nap.prev)
+			rs_nap_enter(&s->naps, &r->entries[i].nap, r->efd);
+		keep = rs_keep_wait(s);
+		pthread_mutex_unlock(&s->c);
+		if (keep >= 0 && (*timeout_ms < 0 || keep < *timeout_ms))
+			*timeout_ms = keep;
+	}
+	return 0;
+}
+
+static void fill(struct round *r)
+{
+	for (nfds_t i = 0; i < r->nr; i++) {
+		struct rs_sock *s = r->entries[i].sock;
+		struct pollfd *real = &r->real[2 * i];
+		int fd[2] = { r->fds[i].fd, -1 };
+
+		if (s)
+			rs_fds(s, fd);
+		/* A full list of requests that nobody asks for must not keep us awake. */
+		if (s && s->state == RS_LISTENING && !(r->fds[i].events & (POLLIN | POLLRDNORM)))
+			fd[1] = -1;
+		real[0] = (struct pollfd){ fd[0], s ? POLLIN : r->fds[i].events, 0 };
+		real[1] = (struct pollfd){ fd[1], POLLIN, 0 };
+	}
+	r->real[2 * r->nr] = (struct pollfd){ r->efd, POLLIN, 0 };
+}
+
+static int sleep_now(struct round *r, int timeout_ms)
+{
+	int n;
+
+	pthread_cleanup_push(close_round, r);
+	n = poll(r->real, 2 * r->nr + 1, timeout_ms);
+	pthread_cleanup_pop(0);
+	return n < 0 ? -errno : n;
+}
+
+/* Lists are left and the eventfd goes back empty before the next round uses it. */
+static void rise(struct round *r)
+{
+	get_up(r);
+	if (r->real[2 * r->nr].revents) {
+		rs_nap_fd_put(r->efd);
+		r->efd = -1;
+	}
+	for (nfds_t i = 0; i < r->nr; i++)
+		if (r->entries[i].sock)
+			rs_ready(r->entries[i].sock, r->real[2 * i].revents,
+				 r->real[2 * i + 1].revents);
+}
+
+static int wait_ms(uint64_t end)
+{
+	uint64_t now = rs_now(), wake = rs_conf()->wake_ms, left;
+
+	if (end == UINT64_MAX)
+		return wake ? (int)wake : -1;
+	left = now < end ? (end - now + 999) / 1000 : 0;
+	return (int)(wake && left > wake ? wake : left);
+}
+
+static int sleep_round(struct round *r, uint64_t end)
+{
+	int ms = wait_ms(end), n = lie_down(r, &ms);
+
+	if (!n)
+		n = look(r);
+	if (n)
+		return n;
+	fill(r);
+	n = sleep_now(r, ms);
+	if (n < 0)
+		return n;
+	rise(r);
+	return 0;
+}
+
+static int poll_all(struct round *r, int timeout_ms)
+{
+	uint64_t start = rs_now(), spin = start + rs_conf()->polling_us;
+	uint64_t end = timeout_ms < 0 ? UINT64_MAX : start + (uint64_t)timeout_ms * 1000;
+	int n;
+
+	do {
+		n = look(r);
+	} while (!n && timeout_ms && rs_now() < spin);
+	while (!n && timeout_ms) {
+		n = sleep_round(r, end);
+		if (!n)
+			n = look(r);
+		if (!n && rs_now() >= end)
+			break;
+	}
+	return n;
+}
+
+RS_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
+{
+	struct round r;
+	int n = open_round(&r, fds, nfds);
+
+	if (!n) {
+		n = poll_all(&r, timeout);
+		close_round(&r);
+	}
+	return (int)rs_ret(n);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Making, naming and connecting. The descriptor of an rsocket is a real one, so that its number
+ * clashes with no other: that of the event channel, or of the UDP socket beside a datagram one.
+ */
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/sock.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/rsocket.h>
+
+/*
+ * SOCK_CLOEXEC is refused, as rdma-core 44 does: librspreload offers us every socket() call of the
+ * process and takes a refusal for "make an ordinary one". The libraries below us make theirs with
+ * that flag, and must get ordinary ones.
+ */
+static bool known(int domain, int type, int protocol)
+{
+	if (domain != AF_INET && domain != AF_INET6)
+		return false;
+	switch (type & ~SOCK_NONBLOCK) {
+	case SOCK_STREAM:
+		return !protocol || protocol == IPPROTO_TCP;
+	case SOCK_DGRAM:
+		return !protocol || protocol == IPPROTO_UDP;
+	default:
+		return false;
+	}
+}
+
+static int make_stream(struct rs_sock *s)
+{
+	s->channel = rdma_create_event_channel();
+	if (!s->channel)
+		return -errno;
+	if (fcntl(s->channel->fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	if (rdma_create_id(s->channel, &s->id, s, RDMA_PS_TCP))
+		return -errno;
+	return s->channel->fd;
+}
+
+static int make(int domain, int type)
+{
+	struct rs_sock *s = rs_new(type & ~SOCK_NONBLOCK, domain, &rs_conf()->o);
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	atomic_store(&s->nonblock, type & SOCK_NONBLOCK);
+	r = s->type == SOCK_STREAM ? make_stream(s) : rs_dgram_make(s);
+	if (r >= 0)
+		r = rs_publish(s, r);
+	if (r < 0)
+		rs_put(s);
+	return r;
+}
+
+RS_EXPORT int rsocket(int domain, int type, int protocol)
+{
+	int state, r;
+
+	if (!known(domain, type, protocol))
+		return (int)rs_ret(-ENOTSUP);
+	state = rs_cancel_off();
+	r = make(domain, type);
+	rs_cancel_back(state);
+	return (int)rs_ret(r);
+}
+
+static bool bad_addr(const struct rs_sock *s, const struct sockaddr *addr, socklen_t len)
+{
+	return !addr || len < sizeof(sa_family_t) || addr->sa_family != s->family ||
+	       len < rs_addr_len(addr);
+}
+
+static int bind_stream(struct rs_sock *s, const struct sockaddr *addr)
+{
+	struct sockaddr_storage copy;
+
+	if (s->state != RS_INIT)
+		return -EINVAL;
+	memcpy(&copy, addr, rs_addr_len(addr));
+	if (rdma_bind_addr(s->id, (struct sockaddr *)&copy))
+		return -errno;
+	s->state = RS_BOUND;
+	return 0;
+}
+
+RS_EXPORT int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct rs_sock *s = rs_get(socket);
+	int state, r;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	state = rs_cancel_off();
+	pthread_mutex_lock(&s->m);
+	if (bad_addr(s, addr, addrlen))
+		r = addr && addrlen >= rs_addr_len(addr) ? -EAFNOSUPPORT : -EINVAL;
+	else
+		r = s->type == SOCK_STREAM ? bind_stream(s, addr) : rs_dgram_bind(s, addr, addrlen);
+	pthread_mutex_unlock(&s->m);
+	rs_put(s);
+	rs_cancel_back(state);
+	return (int)rs_ret(r);
+}
+
+static int start(struct rs_sock *s, const struct sockaddr *addr)
+{
+	int state = rs_cancel_off(), r;
+
+	pthread_mutex_lock(&s->m);
+	if (s->state == RS_LISTENING || s->state == RS_REFUSED) {
+		r = s->state == RS_LISTENING ? -EOPNOTSUPP : -ECONNABORTED;
+	} else if (s->state > RS_BOUND) {
+		r = rs_opening(s->state) ? -EALREADY : -EISCONN;
+	} else {
+		memcpy(&s->peer, addr, rs_addr_len(addr));
+		r = rs_conn_start(s);
+	}
+	pthread_mutex_unlock(&s->m);
+	rs_cancel_back(state);
+	return r;
+}
+
+/* Interrupted, the connection goes on by itself, as with TCP. */
+static int connect_stream(struct rs_sock *s, const struct sockaddr *addr)
+{
+	bool nonblock = atomic_load(&s->nonblock);
+	int r = start(s, addr);
+
+	if (r == -EALREADY) {
+		r = rs_conn_step(s);
+		if (r == -EINPROGRESS && nonblock)
+			return -EALREADY;
+	}
+	if (r == -EINPROGRESS && nonblock) {
+		rs_conn_step(s);
+		if (rs_opening(s->state))
+			return -EINPROGRESS;
+	}
+	if (r == -EINPROGRESS || !r)
+		r = rs_conn_wait(s, 0);
+	return r;
+}
+
+RS_EXPORT int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
+{
+	struct rs_sock *s = rs_get(socket);
+	int r;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	if (s->type == SOCK_DGRAM)
+		r = rs_dgram_connect(s, addr, addrlen);
+	else if (bad_addr(s, addr, addrlen))
+		r = addr && addrlen >= rs_addr_len(addr) ? -EAFNOSUPPORT : -EINVAL;
+	else
+		r = connect_stream(s, addr);
+	rs_put(s);
+	return (int)rs_ret(r);
+}
+
+/* A truncated copy and the true length, as getsockname(2) gives. */
+void rs_name(struct sockaddr *out, socklen_t *len, const struct sockaddr *name)
+{
+	socklen_t full = rs_addr_len(name);
+
+	if (*len)
+		memcpy(out, name, *len < full ? *len : full);
+	*len = full;
+}
+
+/* An unbound identifier has no family yet; the socket has. */
+static int own_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
+{
+	struct sockaddr_storage none = { .ss_family = (sa_family_t)s->family };
+	struct sockaddr *name = rdma_get_local_addr(s->id);
+
+	rs_name(addr, len, name->sa_family ? name : (struct sockaddr *)&none);
+	return 0;
+}
+
+static int peer_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
+{
+	if (s->state < RS_ACCEPTING || s->state == RS_REFUSED)
+		return -ENOTCONN;
+	rs_name(addr, len, (struct sockaddr *)&s->peer);
+	return 0;
+}
+
+RS_EXPORT int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct rs_sock *s = rs_get(socket);
+	int r;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	if (s->type == SOCK_DGRAM)
+		r = getsockname(s->fd, addr, addrlen) ? -errno : 0;
+	else
+		r = own_name(s, addr, addrlen);
+	rs_put(s);
+	return (int)rs_ret(r);
+}
+
+RS_EXPORT int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
+{
+	struct rs_sock *s = rs_get(socket);
+	int r;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	if (s->type == SOCK_DGRAM)
+		r = getpeername(s->fd, addr, addrlen) ? -errno : 0;
+	else
+		r = peer_name(s, addr, addrlen);
+	rs_put(s);
+	return (int)rs_ret(r);
+}
+
+/* The descriptor itself is never blocking; the flag is ours. */
+static int control(struct rs_sock *s, int cmd, int arg)
+{
+	switch (cmd) {
+	case F_GETFL:
+		return O_RDWR | (atomic_load(&s->nonblock) ? O_NONBLOCK : 0);
+	case F_SETFL:
+		atomic_store(&s->nonblock, arg & O_NONBLOCK);
+		return 0;
+	case F_GETFD:
+		return s->fd_flags;
+	case F_SETFD:
+		s->fd_flags = arg;
+		return 0;
+	default:
+		return -ENOTSUP;
+	}
+}
+
+RS_EXPORT int rfcntl(int socket, int cmd, ...)
+{
+	struct rs_sock *s = rs_get(socket);
+	int arg = 0, r;
+	va_list args;
+
+	if (!s)
+		return (int)rs_ret(-EBADF);
+	if (cmd == F_SETFL || cmd == F_SETFD) {
+		va_start(args, cmd);
+		arg = va_arg(args, int);
+		va_end(args);
+	}
+	r = control(s, cmd, arg);
+	rs_put(s);
+	return (int)rs_ret(r);
+}

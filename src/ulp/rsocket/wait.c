@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Waiting for a stream: spin for the time the administrator set, then arm the queue, look once
+ * more and sleep on real descriptors.
+ *
+ * No wake-up is lost: what completes after arming makes the descriptor readable, and only
+ * rs_cq_event() takes that off it, waking every other sleeper as it does. The sleep is the one
+ * cancellation point; a thread cancelled there gives up its reference and holds nothing.
+ */
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/sock.h"
+
+bool rs_test_read(struct rs_sock *s)
+{
+	return s->flow.readable || !s->rd_open || s->shut_rd;
+}
+
+bool rs_test_write(struct rs_sock *s)
+{
+	return rs_flow_can_send(&s->flow) || !s->wr_open;
+}
+
+bool rs_test_ctrl(struct rs_sock *s)
+{
+	return s->flow.ctrl || s->state != RS_CONNECTED;
+}
+
+bool rs_test_idle(struct rs_sock *s)
+{
+	return rs_flow_idle(&s->flow) || s->state != RS_CONNECTED;
+}
+
+void rs_fds(struct rs_sock *s, int fd[2])
+{
+	if (s->dg) {
+		rs_dgram_fds(s, fd);
+		return;
+	}
+	fd[0] = s->comp ? s->comp->fd : -1;
+	fd[1] = s->channel->fd;
+}
+
+/* The descriptors were readable: completions, and whatever the other one stands for. */
+void rs_ready(struct rs_sock *s, bool first, bool second)
+{
+	if (first) {
+		pthread_mutex_lock(&s->c);
+		rs_cq_event(s);
+		pthread_mutex_unlock(&s->c);
+	}
+	if (second && s->state == RS_LISTENING)
+		rs_listen_look(s);
+	else if (second)
+		rs_conn_look(s, true);
+}
+
+static bool look(struct rs_sock *s, rs_test_fn *test)
+{
+	bool yes;
+
+	pthread_mutex_lock(&s->c);
+	yes = test(s);
+	if (!yes) {
+		rs_cq_drive(s);
+		yes = test(s);
+	}
+	pthread_mutex_unlock(&s->c);
+	return yes;
+}
+
+static bool spin(struct rs_sock *s, rs_test_fn *test)
+{
+	uint64_t end = rs_now() + rs_conf()->polling_us;
+
+	do {
+		if (look(s, test))
+			return true;
+	} while (rs_now() < end);
+	return false;
+}
+
+struct sleeper {
+	struct rs_sock *s;
+	struct rs_nap nap;
+	int efd;
+};
+
+static void get_up(void *arg)
+{
+	struct sleeper *me = arg;
+
+	pthread_mutex_lock(&me->s->c);
+	rs_nap_leave(&me->nap);
+	pthread_mutex_unlock(&me->s->c);
+	rs_nap_fd_put(me->efd);
+}
+
+static void cancelled(void *arg)
+{
+	struct sleeper *me = arg;
+
+	get_up(me);
+	rs_put(me->s);
+}
+
+static int poll_for(struct sleeper *me, struct pollfd *fds, int timeout_ms)
+{
+	int r;
+
+	pthread_cleanup_push(cancelled, me);
+	r = poll(fds, 3, timeout_ms);
+	pthread_cleanup_pop(0);
+	return r < 0 ? -errno : r;
+}
+
+static int shorter(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* 1 if the test holds, 0 after an event worth another look. */
+static int nap(struct rs_sock *s, rs_test_fn *test, int timeout_ms)
+{
+	struct sleeper me = { .s = s, .efd = rs_nap_fd_get() };
+	struct pollfd fds[3];
+	int r = 1, fd[2];
+	bool yes;
+
+	if (me.efd < 0)
+		return me.efd;
+	pthread_mutex_lock(&s->c);
+	rs_cq_arm(s);
+	rs_cq_drive(s);
+	yes = test(s);
+	if (!yes)
+		rs_nap_enter(&s->naps, &me.nap, me.efd);
+	timeout_ms = shorter(timeout_ms, rs_keep_wait(s));
+	pthread_mutex_unlock(&s->c);
+	if (!yes) {
+		rs_fds(s, fd);
+		fds[0] = (struct pollfd){ fd[0], POLLIN, 0 };
+		fds[1] = (struct pollfd){ fd[1], POLLIN, 0 };
+		fds[2] = (struct pollfd){ me.efd, POLLIN, 0 };
+		r = poll_for(&me, fds, timeout_ms);
+	}
+	get_up(&me);
+	if (yes || r < 0)
+		return r;
+	rs_ready(s, fds[0].revents, fds[1].revents);
+	return 0;
+}
+
+int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms)
+{
+	uint64_t end = timeout_ms < 0 ? UINT64_MAX : rs_now() + (uint64_t)timeout_ms * 1000;
+
+	if (look(s, test))
+		return 0;
+	if (nowait) {
+		rs_conn_look(s, false);
+		return look(s, test) ? 0 : -EAGAIN;
+	}
+	if (spin(s, test))
+		return 0;
+	for (;;) {
+		uint64_t now = rs_now();
+		int left = timeout_ms < 0 ? -1 : now >= end ? 0 : (int)((end - now) / 1000 + 1);
+		int r = nap(s, test, left);
+
+		if (r)
+			return r < 0 ? r : 0;
+		if (look(s, test))
+			return 0;
+		if (!left)
+			return -ETIMEDOUT;
+	}
+}
