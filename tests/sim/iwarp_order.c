@@ -65,7 +65,8 @@ static void let_flow(size_t step)
 	iw_run(w);
 	do {
 		before = peer->in_len;
-		pipe_of(a.s)->room += step;
+		if (peer->mate) /* it has not been closed */
+			peer->mate->room += step;
 		iw_run(w);
 	} while (peer->in_len != before);
 }
