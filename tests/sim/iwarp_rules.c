@@ -676,7 +676,7 @@ static void terminate_names(void)
 		for (int which = 0; which < 3; which++) {
 			bool siw = rows[i].bits[0] == '1' && rows[i].bits[5] == '0';
 			uint32_t stag[3];
-			char hex[400];
+			char hex[400], why[500];
 			int n;
 
 			begin(&o);
@@ -695,6 +695,9 @@ static void terminate_names(void)
 			iw_event(a.h, FATAL);
 			iw_got_hex(peer, "");
 			iw_ended(&a, ECONNABORTED);
+			CHECK(eng_why_last(&a.h->dev, 0, why, sizeof(why)) == 0);
+			CHECK_MSG(!strncmp(why, "the peer answered: ", 19) &&
+				  strstr(why, "10.0.0.3"), "%s", why);
 			end();
 		}
 }

@@ -237,7 +237,7 @@ void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
 	iwp_sq_collect(q);
 	rd = named_read(q, &t);
 	explain(q, rd ? meaning(&t) : ENG_V_TERMINATED, NULL);
-	q->qp->why_said = ENG_V_TERMINATED; /* the more telling sentence is the last one */
+	q->qp->why_said = ENG_V_TERMINATED; /* that is enough */
 	q->life = IWP_LAST;
 	if (rd)
 		end_read(q, rd->index, meaning(&t));
@@ -357,7 +357,8 @@ static int disconnect(struct eng_qp *qp)
 		return 0;
 	q->life = IWP_LEAVING;
 	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
-	q->hold = false;
+	/* A peer that announced its first word is waited for even now (RFC 5044 7.1.2, 4). */
+	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
 	iwp_arm(q, LEAVE_PATIENCE);

@@ -294,8 +294,12 @@ static void give_turn(struct iwp_qp *q)
 {
 	uint32_t before = q->port->sent;
 
-	if (!iwp_alive(q) || q->hold || q->life == IWP_HALF)
+	if (!iwp_alive(q) || q->life == IWP_HALF)
 		return;
+	if (q->hold) {
+		iwp_leave(q);
+		return;
+	}
 	if (has_work(q) && iwp_tx_open(q)) {
 		if (!fill_chunk(q))
 			return;
