@@ -68,9 +68,7 @@ static void misaligned(void)
 		cf_post(&a, .op = i & 1 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
 			.id = i, .len = 8, .to = &b, .roff = 64 + i, .add = i & 1 ? 0 : 1, .swap = 9,
 			.rkey = i & 2 ? b.mr->rkey ^ 0xff0000 : b.mr->rkey);
-		cf_wc(a.scq, i, REM_INV_REQ_ERR);
-		cf_event(b.ctx, QP_REQ_ERR);
-		cf_await_state(b.qp, IBV_QPS_ERR);
+		cf_fails(&a, i, &b, CF_NO_RECV, CF_MISALIGNED);
 		cf_all_zero(b.buf, 256);
 	}
 }
@@ -100,7 +98,6 @@ static void sum_of(int n)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b, c, d;
-	struct cf_addr pc, pd;
 	int left[2] = { n, n }, flying[2] = { 0, 0 };
 	bool global = false;
 	uint64_t own = 0;
@@ -110,9 +107,7 @@ static void sum_of(int n)
 	global = cf.dev.orig_attr.atomic_cap == IBV_ATOMIC_GLOB;
 	cf_side_again(&c, &a);
 	cf_side_again(&d, &b);
-	pc = cf_addr_of(&c), pd = cf_addr_of(&d);
-	cf_up(&c, IBV_QPS_RTS, &pd);
-	cf_up(&d, IBV_QPS_RTS, &pc);
+	cf_join(&c, &d);
 	uint64_t end = cf_ns() + 300000000000ull;
 
 	while (left[0] || left[1] || flying[0] || flying[1]) {
@@ -163,12 +158,12 @@ static void locker(struct cf_party *p)
 	cf_side(&s, &o);
 	peer = cf_connect(p, &s);
 	target = peer;
-	if (p->first) { /* reaches its own memory through a QP to itself */
-		struct cf_side self;
+	if (p->first) { /* reaches its own memory through a QP of its own */
+		struct cf_side self, end;
 
 		cf_side_again(&self, &s);
+		cf_loop(&self, &end);
 		target = cf_addr_of(&self);
-		cf_up(&self, IBV_QPS_RTS, &target);
 		s.qp = self.qp, s.scq = self.scq, s.rcq = self.rcq;
 	}
 	for (int i = 0; i < TURNS; i++) {

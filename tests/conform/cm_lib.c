@@ -136,7 +136,7 @@ struct rdma_cm_id *cm_listen(struct rdma_event_channel *ch, enum rdma_port_space
 	struct rdma_cm_id *id = cm_id(ch, ps);
 
 	CF_OK(rdma_bind_addr(id, cm_sa(at ? at : &here)));
-	CF_OK(rdma_listen(id, 16));
+	CF_OK(rdma_listen(id, 64));
 	CF_TRUE(cm_port(id) != 0);
 	return id;
 }

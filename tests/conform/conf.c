@@ -9,6 +9,7 @@
 
 #include <net/if.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -87,71 +88,133 @@ void cf_rc(const char *file, int line, const char *what, int rc, int want)
 
 #define KEPT_MAX 8192
 
-static struct {
+/* Slots at the end are free again when what is in them was undone, so that only what lives at
+ * once counts. Undoing itself is outside the lock: it may wait. */
+static struct kept {
 	cf_undo undo;
 	void *obj;
 	const char *what;
 } kept[KEPT_MAX];
 static int n_kept;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void cf_keep(cf_undo undo, void *obj, const char *what)
 {
-	int i = __atomic_fetch_add(&n_kept, 1, __ATOMIC_RELAXED);
+	bool room;
 
-	if (i >= KEPT_MAX)
+	pthread_mutex_lock(&kept_lock);
+	room = n_kept < KEPT_MAX;
+	if (room)
+		kept[n_kept++] = (struct kept){ undo, obj, what };
+	pthread_mutex_unlock(&kept_lock);
+	if (!room)
 		CF_DIE("too many objects in one check");
-	kept[i].undo = undo;
-	kept[i].what = what;
-	__atomic_store_n(&kept[i].obj, obj, __ATOMIC_RELEASE);
+}
+
+/* Takes one out; obj NULL: the last. False: there is none. */
+static bool take_kept(const void *obj, struct kept *ret)
+{
+	int i;
+
+	pthread_mutex_lock(&kept_lock);
+	for (i = n_kept - 1; i >= 0; i--)
+		if (obj ? kept[i].obj == obj : kept[i].obj != NULL)
+			break;
+	if (i >= 0) {
+		*ret = kept[i];
+		kept[i].obj = NULL;
+	}
+	while (n_kept && !kept[n_kept - 1].obj)
+		n_kept--;
+	pthread_mutex_unlock(&kept_lock);
+	return i >= 0;
 }
 
 void cf_forget(const void *obj)
 {
-	for (int i = n_kept; i-- > 0;) {
-		if (kept[i].obj == obj) {
-			kept[i].obj = NULL;
-			return;
-		}
-	}
-	CF_DIE("nothing kept at %p", obj);
+	struct kept k;
+
+	if (!take_kept(obj, &k))
+		CF_DIE("nothing kept at %p", obj);
 }
 
-static void undo_at(int i)
+static void undo(const struct kept *k)
 {
-	void *obj = kept[i].obj;
-	int rc;
+	int rc = k->undo(k->obj);
 
-	if (!obj)
-		return;
-	kept[i].obj = NULL;
-	rc = kept[i].undo(obj);
 	if (rc)
-		CF_DIE("%s at the end gave %s (%d)", kept[i].what, error_name(rc), rc);
+		CF_DIE("%s at the end gave %s (%d)", k->what, error_name(rc), rc);
 }
 
 void cf_drop(void *obj)
 {
-	for (int i = n_kept; i-- > 0;) {
-		if (kept[i].obj == obj) {
-			undo_at(i);
-			return;
-		}
-	}
-	CF_DIE("nothing kept at %p", obj);
+	struct kept k;
+
+	if (!take_kept(obj, &k))
+		CF_DIE("nothing kept at %p", obj);
+	undo(&k);
 }
 
 void cf_undo_all(void)
 {
-	while (n_kept > 0)
-		undo_at(--n_kept);
+	struct kept k;
+
+	while (take_kept(NULL, &k))
+		undo(&k);
 }
 
 void cf_inherit_nothing(void)
 {
+	pthread_mutex_init(&kept_lock, NULL); /* whoever held it is not in this process */
 	n_kept = 0;
 }
 
 /* --- one check --- */
+
+/* Rules that one kind of adapter cannot have, and why. */
+static const struct foreign {
+	unsigned need;
+	bool iwarp; /* the kind that lacks it */
+	const char *why;
+} foreign[] = {
+	{ CF_UC, true, "iWARP has no unreliable connections" },
+	{ CF_UD, true, "iWARP has no datagrams" },
+	{ CF_XRC, true, "iWARP has no XRC" },
+	{ CF_MCAST, true, "iWARP has no multicast" },
+	{ CF_RNR, true, "iWARP has no receiver-not-ready: a Send without a receive ends the stream" },
+	{ CF_STEPS, true, "an iWARP queue pair reaches RTS with its stream, not by attributes" },
+	{ CF_SQD, true, "SQD ends an iWARP connection" },
+	{ CF_PSN, true, "TCP counts, not the queue pair" },
+	{ CF_TIMER, true, "TCP has the timers and retransmits" },
+	{ CF_PATH, true, "a stream belongs to its two ends; nobody else can address them" },
+	{ CF_SELF, true, "a stream has two ends, so that no queue pair is its own peer" },
+	{ CF_PACKET, true, "each segment of an iWARP message is judged for itself" },
+	{ CF_GID, true, "the GID of an iWARP adapter is its MAC" },
+	{ CF_STREAM, false, "connections are no streams here" },
+};
+
+static const char *why_foreign(const struct cf_check *c, bool iwarp)
+{
+	for (unsigned i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+		if (foreign[i].iwarp == iwarp && c->need & foreign[i].need)
+			return foreign[i].why;
+	return NULL;
+}
+
+/* Without opening it: a check may want to leave the network before that. */
+static bool is_iwarp(void)
+{
+	struct ibv_device **list;
+	bool r = false;
+	int n = 0;
+
+	list = ibv_get_device_list(&n);
+	if (list && n)
+		r = list[cf_wanted(list, n)]->transport_type == IBV_TRANSPORT_IWARP;
+	if (list)
+		ibv_free_device_list(list);
+	return r;
+}
 
 static void need(const struct cf_check *c)
 {
@@ -159,7 +222,12 @@ static void need(const struct cf_check *c)
 	const struct ibv_device_attr *d = &cf.dev.orig_attr;
 	const char *lacks = NULL;
 
-	if (!(c->need & ~CF_FULL))
+	if (why_foreign(c, true) || why_foreign(c, false)) {
+		lacks = why_foreign(c, is_iwarp());
+		if (lacks)
+			cf_skip("%s", lacks);
+	}
+	if (!(c->need & (CF_RNR - 1) & ~CF_FULL))
 		return;
 	ctx = cf_open();
 	if (c->need & CF_SRQ && !d->max_srq)
@@ -327,6 +395,27 @@ static void own_network(void)
 	close(fd);
 }
 
+/* Only an adapter on lo is in a network of our own too. */
+static bool of_host(const char *device)
+{
+	size_t n = device ? strlen(device) : 0;
+
+	return device && (n < 3 || strcmp(device + n - 3, "_lo"));
+}
+
+/* One line; which kinds of adapter skip it, and why. */
+static void list_one(const struct cf_check *c)
+{
+	printf("%s %s", c->numbers, c->name);
+	if (c->elsewhere)
+		printf(" # elsewhere: %s", c->elsewhere);
+	else if (why_foreign(c, true))
+		printf(" # not on iwarp: %s", why_foreign(c, true));
+	else if (why_foreign(c, false))
+		printf(" # only on iwarp: %s", why_foreign(c, false));
+	printf("\n");
+}
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: [--list] [--only NUMBER|WORDS] [--fork] [--full] [--host] [--here]\n"
@@ -338,7 +427,7 @@ static int usage(void)
 int main(int argc, char **argv)
 {
 	const char *only = NULL;
-	bool list = false, here = false, host = getenv("CONFORM_DEVICE") != NULL;
+	bool list = false, here = false, host = of_host(getenv("CONFORM_DEVICE"));
 	int ran = 0, failed = 0, rc;
 
 	for (int i = 1; i < argc; i++) {
@@ -363,8 +452,7 @@ int main(int argc, char **argv)
 		if (!chosen(c, only))
 			continue;
 		if (list || c->elsewhere) {
-			printf("%s %s%s%s\n", c->numbers, c->name, c->elsewhere ? " # elsewhere: " : "",
-			       c->elsewhere ? c->elsewhere : "");
+			list_one(c);
 			continue;
 		}
 		if (c->need & CF_FULL && !cf.full)

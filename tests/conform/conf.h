@@ -8,6 +8,10 @@
  * at once, from whatever thread; one that succeeds destroys all it made in
  * reverse order, and each of those calls must succeed as well.
  *
+ * Rules are the same for every kind of adapter; what follows from breaking one is
+ * a row of the table in faults.c, with a column for each kind. A rule that one kind
+ * cannot have is marked with why (cf_need), and skipped there with that reason.
+ *
  * Nothing sleeps to let things settle. A wait has a deadline (CF_WAIT_MS); "it
  * does not happen" is watched for a stated time while the queue is polled.
  */
@@ -35,6 +39,18 @@ enum cf_need {
 	CF_ATOMIC = 64,
 	CF_MCAST = 128,
 	CF_FULL = 256, /* only with --full */
+	/* What makes a rule InfiniBand's own; the reasons are in conf.c. */
+	CF_RNR = 512,
+	CF_STEPS = 1024,
+	CF_SQD = 2048,
+	CF_PSN = 4096,
+	CF_TIMER = 8192,
+	CF_PATH = 16384,
+	CF_SELF = 32768,
+	CF_PACKET = 65536,
+	CF_GID = 131072,
+	/* Only where a connection is a stream. */
+	CF_STREAM = 262144,
 };
 
 /* numbers: checks of the list in docs/testing.md, space separated, or "+" for a
@@ -59,6 +75,7 @@ struct cf_adapter {
 	enum ibv_mtu path_mtu; /* what pairs use: the port's, or less by CONFORM_MTU (bytes) */
 	bool full;    /* --full: the long variants */
 	bool forked;  /* --fork: roles are processes */
+	bool iwarp;   /* connections are TCP streams, handed over (stream.c) */
 };
 extern struct cf_adapter cf;
 
@@ -96,6 +113,8 @@ void cf_undo_all(void);
 
 /* --- making things; all fail the check, all are kept --- */
 struct ibv_context *cf_open(void);
+/* Place of the adapter in the list: CONFORM_DEVICE's, or the first. */
+int cf_wanted(struct ibv_device **list, int n);
 struct ibv_pd *cf_pd(struct ibv_context *ctx);
 struct ibv_comp_channel *cf_chan(struct ibv_context *ctx);
 struct ibv_cq *cf_cq(struct ibv_context *ctx, int cqe, struct ibv_comp_channel *chan);
@@ -150,6 +169,15 @@ void cf_side(struct cf_side *s, const struct cf_opt *o);
 /* A further QP on the same context, domain, buffer and SRQ, with CQs of its own. */
 void cf_side_again(struct cf_side *s, const struct cf_side *like);
 struct cf_addr cf_addr_of(const struct cf_side *s);
+/* Brings two of one process from RESET or INIT to RTS, connected to each other. */
+void cf_join(struct cf_side *a, struct cf_side *b);
+/* Connects the side with itself, and *end is the side; or, where a connection has two ends,
+ * with a further QP of the same buffer, which *end becomes. */
+void cf_loop(struct cf_side *s, struct cf_side *end);
+/* a's requests do not end: no receive is posted, or the peer of its stream is mute. b may be
+ * joined with a later, by cf_again(). */
+void cf_stuck_pair(struct cf_side *a, struct cf_side *b, const struct cf_opt *o);
+void cf_post_stuck(struct cf_side *a, uint64_t id, bool quiet);
 /* Two sides on contexts of their own, connected to each other. */
 void cf_pair(struct cf_side *a, struct cf_side *b, const struct cf_opt *o);
 /* Moves one step (or to ERR, RESET, SQD) as cf_pair() does. */
@@ -189,6 +217,41 @@ int cf_post_try(struct cf_side *s, const struct cf_wr *w);
 int cf_recv_try(struct cf_side *s, uint64_t id, uint64_t off, uint32_t len, uint32_t lkey);
 #define cf_post(s, ...) CF_OK(cf_post_try(s, &(struct cf_wr){ __VA_ARGS__ }))
 #define cf_recv(s, id, off, len) CF_OK(cf_recv_try(s, id, off, len, 0))
+
+/* Where a completion says only that the stream has the bytes: waits until all that a has sent was
+ * executed at b. */
+void cf_landed(struct cf_side *a, struct cf_side *b);
+/* The requester of message n waits until so many receives were posted, where sending without one
+ * is an error. *posted is counted up by the receiver. */
+void cf_credit(const _Atomic int *posted, int n);
+
+/* --- what a broken rule leads to; a column for each kind of adapter --- */
+enum cf_fault {
+	CF_TOO_LONG,        /* a Send longer than the receive */
+	CF_BAD_RECV,        /* the receive's own memory is refused */
+	CF_BAD_WRITE,       /* key, range or right of the region */
+	CF_BAD_READ,
+	CF_BAD_ATOMIC,
+	CF_QP_WRITE,        /* right of the QP */
+	CF_QP_READ,
+	CF_QP_ATOMIC,
+	CF_MISALIGNED,
+	CF_BAD_INV,         /* Send with invalidate of what may not be */
+	CF_BAD_WRITE_IMM,   /* key of a WRITE with immediate; a receive is posted */
+	CF_N_FAULTS
+};
+#define CF_NO_RECV UINT64_MAX
+/* b refuses request id of a: both completions and events; receive rid of b, if one was taken. */
+void cf_fails_at(const char *file, int line, struct cf_side *a, uint64_t id, struct cf_side *b,
+		 uint64_t rid, enum cf_fault f);
+#define cf_fails(a, id, b, rid, fault) cf_fails_at(__FILE__, __LINE__, a, id, b, rid, fault)
+/* Posts it and returns how it ends, IBV_WC_REM_ACCESS_ERR also when a refusal of b is told by the
+ * end of the stream only. */
+enum ibv_wc_status cf_status_of(struct cf_side *a, struct cf_side *b, const struct cf_wr *w);
+/* What an error on a's own side does to b, whose receive rid is posted. */
+void cf_peer_of_local_error(struct cf_side *b, uint64_t rid);
+/* Status of requests whose peer was killed. */
+enum ibv_wc_status cf_peer_gone(void);
 
 /* --- completions --- */
 bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
@@ -239,6 +302,19 @@ void cf_swap(struct cf_party *p, const void *mine, void *theirs, size_t n);
 void cf_meet(struct cf_party *p);
 /* Connects the side's QP with the one of the other role. */
 struct cf_addr cf_connect(struct cf_party *p, struct cf_side *s);
+/* --- streams --- */
+/* One end's port and the other's connection, of loopback. */
+int cf_tcp_listen(uint16_t *ret_port);
+int cf_tcp_accept(int listener); /* and closes it */
+int cf_tcp_connect(uint16_t port);
+void cf_tcp_pair(int fd[2]);
+/* Takes fd for s, which is in INIT. */
+void cf_stream_begin(struct cf_side *s, int fd, bool initiator);
+void cf_stream_wait(struct cf_side *s);
+/* s (RESET) speaks as the initiator of a stream that was negotiated with MPA CRC; the other end
+ * is a plain socket. */
+int cf_stream_bare(struct cf_side *s);
+
 /* A child that runs fn(arg) and leaves with what it returns; killed with us. */
 pid_t cf_child(int (*fn)(void *), void *arg);
 /* Waits for it; fails the check unless it left with 0. */

@@ -3,6 +3,7 @@
 #include "conf.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { ANY, SOL };
@@ -32,6 +33,7 @@ static void message(struct duo *d, unsigned flags)
 	cf_post(&d->a, .op = IBV_WR_SEND, .id = d->n, .len = 5000, .flags = flags);
 	CF_TRUE(cf_poll(d->a.scq, &wc, CF_WAIT_MS));
 	CF_EQ(wc.status, IBV_WC_SUCCESS);
+	cf_landed(&d->a, &d->b);
 }
 
 static void arm(struct duo *d, int how)
@@ -137,11 +139,13 @@ static void no_channel(void)
  * the last was seen: a lost wake-up hangs. */
 static struct duo race;
 static int race_n;
+static atomic_int race_posted; /* receives */
 
 static void *race_sender(void *arg)
 {
 	for (int i = 0; i < race_n; i++) {
-		/* Paced by the receiver's posts: rnr_retry is endless and short. */
+		/* Paced by the receiver's posts: rnr_retry is endless and short, where it is. */
+		cf_credit(&race_posted, i);
 		cf_post(&race.a, .op = IBV_WR_SEND, .id = i, .len = 4);
 		cf_wc(race.a.scq, i, SUCCESS);
 	}
@@ -159,6 +163,7 @@ static void race_loop(int n)
 	cf_again(&race.a, &race.b);
 	for (int i = 0; i < 16; i++)
 		cf_recv(&race.b, i, 0, 8);
+	race_posted = 16;
 	CF_OK(pthread_create(&th, NULL, race_sender, NULL));
 	for (int seen = 0; seen < n;) {
 		CF_OK(ibv_req_notify_cq(race.b.rcq, 0));
@@ -174,6 +179,7 @@ static void race_loop(int n)
 		CF_EQ(wc.wr_id, seen);
 		seen++;
 		cf_recv(&race.b, seen + 15, 0, 8);
+		atomic_fetch_add(&race_posted, 1);
 	}
 	CF_OK(pthread_join(th, NULL));
 }
@@ -195,7 +201,6 @@ static void overrun(void)
 	struct ibv_cq *small;
 	struct ibv_qp_init_attr init;
 	struct ibv_async_event e;
-	struct cf_addr pa, pb;
 	struct ibv_wc wc;
 	int room, got = 0, rc;
 
@@ -208,9 +213,7 @@ static void overrun(void)
 	init = (struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC, .send_cq = small, .recv_cq = a.rcq,
 					  .cap = { 256, 8, 2, 2, 0 } };
 	a.qp = cf_qp(a.pd, &init);
-	pa = cf_addr_of(&a), pb = cf_addr_of(&b);
-	cf_up(&a, IBV_QPS_RTS, &pb);
-	cf_up(&b, IBV_QPS_RTS, &pa);
+	cf_join(&a, &b);
 	for (int i = 0; i < room + 8; i++)
 		if (cf_post_try(&a, &(struct cf_wr){ .op = IBV_WR_RDMA_WRITE, .id = i, .len = 8,
 						     .to = &b }))
@@ -313,7 +316,6 @@ static void extended(void)
 	struct ibv_poll_cq_attr pa = { 0 };
 	struct ibv_qp_init_attr init;
 	struct ibv_cq_ex *cq;
-	struct cf_addr x, y;
 
 	cf_side(&a, &o);
 	cf_side(&b, &o);
@@ -325,19 +327,19 @@ static void extended(void)
 	init = (struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC, .send_cq = b.scq,
 					  .recv_cq = ibv_cq_ex_to_cq(cq), .cap = { 8, 8, 2, 2, 0 } };
 	b.qp = cf_qp(b.pd, &init);
-	x = cf_addr_of(&a), y = cf_addr_of(&b);
-	cf_up(&a, IBV_QPS_RTS, &y);
-	cf_up(&b, IBV_QPS_RTS, &x);
+	cf_join(&a, &b);
 	CF_EQ(ibv_start_poll(cq, &pa), ENOENT); /* and then no end_poll */
 	for (int i = 0; i < 2; i++) {
 		cf_recv(&b, 10 + i, 0, 64);
-		cf_post(&a, .op = IBV_WR_SEND_WITH_IMM, .id = i, .len = 33 + i, .imm = htobe32(i));
+		cf_post(&a, .op = IBV_WR_RDMA_WRITE_WITH_IMM, .id = i, .len = 33 + i, .to = &b,
+			.imm = htobe32(i));
 		cf_wc(a.scq, i, SUCCESS);
 	}
+	cf_landed(&a, &b);
 	CF_EQ(ibv_start_poll(cq, &pa), 0);
 	CF_EQ(cq->wr_id, 10);
 	CF_EQ(cq->status, IBV_WC_SUCCESS);
-	CF_EQ(ibv_wc_read_opcode(cq), IBV_WC_RECV);
+	CF_EQ(ibv_wc_read_opcode(cq), IBV_WC_RECV_RDMA_WITH_IMM);
 	CF_EQ(ibv_wc_read_byte_len(cq), 33);
 	CF_EQ(be32toh(ibv_wc_read_imm_data(cq)), 0);
 	CF_EQ(ibv_wc_read_qp_num(cq), b.qp->qp_num);

@@ -183,11 +183,11 @@ static void sqe_ud(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "14", "SQD of an idle queue: the event at once, if asked", 0, idle },
-	{ "14", "SQD under traffic: the event after the last completion", 0, under_traffic },
-	{ "15", "in SQD posts wait, receives live, RTS starts the rest", 0, waits_and_answers },
-	{ "16", "attributes changed in SQD", 0, attributes },
-	{ "16", "while draining only ERR is open", 0, while_draining },
+	{ "14", "SQD of an idle queue: the event at once, if asked", CF_SQD, idle },
+	{ "14", "SQD under traffic: the event after the last completion", CF_SQD, under_traffic },
+	{ "15", "in SQD posts wait, receives live, RTS starts the rest", CF_SQD, waits_and_answers },
+	{ "16", "attributes changed in SQD", CF_SQD, attributes },
+	{ "16", "while draining only ERR is open", CF_SQD, while_draining },
 	{ "17", "UC send error: SQE and back", CF_UC, sqe_uc },
 	{ "17", "UD send error: SQE and back", CF_UD, sqe_ud },
 	{ 0 },

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Wrong keys, bounds, rights and lengths on RC: the status at both ends, the
- * event, and that no byte moved. The refused end must hear a NAK, never a
- * mere timeout (check 56): its status says so in every one of these.
+ * event (faults.c), and that no byte moved. The refused end must hear of it, never
+ * run into a mere timeout (check 56): its status or its event says so in every one.
  */
 #include "conf.h"
 
 #include <string.h>
 #include <sys/mman.h>
-
-static void both_dead(struct cf_side *a, struct cf_side *b)
-{
-	cf_await_state(a->qp, IBV_QPS_ERR);
-	cf_await_state(b->qp, IBV_QPS_ERR);
-}
 
 static void too_long(void)
 {
@@ -28,12 +22,10 @@ static void too_long(void)
 		cf_recv(&b, 1, 0, cases[i][0]);
 		cf_recv(&b, 2, 0, 64);
 		cf_post(&a, .op = IBV_WR_SEND, .id = 3, .len = cases[i][1]);
+		cf_fails(&a, 3, &b, 1, CF_TOO_LONG);
 		cf_post(&a, .op = IBV_WR_SEND, .id = 4, .len = 8, .quiet = true);
-		cf_wc(a.scq, 3, REM_INV_REQ_ERR);
 		cf_wc(a.scq, 4, WR_FLUSH_ERR);
-		cf_wc(b.rcq, 1, LOC_LEN_ERR);
 		cf_wc(b.rcq, 2, WR_FLUSH_ERR);
-		both_dead(&a, &b);
 	}
 }
 
@@ -81,17 +73,14 @@ static void bad_receive(void)
 		cf_again(&a, &b);
 		CF_OK(cf_recv_try(&b, 1, 0, 100, key));
 		cf_post(&a, .op = IBV_WR_SEND, .id = 2, .len = 100);
-		cf_wc(a.scq, 2, REM_OP_ERR);
-		cf_wc(b.rcq, 1, LOC_PROT_ERR);
-		both_dead(&a, &b);
+		cf_fails(&a, 2, &b, 1, CF_BAD_RECV);
 		cf_all_zero(b.buf, 100);
 	}
 	/* Bounds are looked at for the bytes that arrive. */
 	cf_again(&a, &b);
 	cf_recv(&b, 1, o.len - 50, 100);
 	cf_post(&a, .op = IBV_WR_SEND, .id = 2, .len = 51);
-	cf_wc(a.scq, 2, REM_OP_ERR);
-	cf_wc(b.rcq, 1, LOC_PROT_ERR);
+	cf_fails(&a, 2, &b, 1, CF_BAD_RECV);
 }
 
 static void bad_source(void)
@@ -112,8 +101,7 @@ static void bad_source(void)
 			.lkey = key, .to = &b);
 		cf_wc(a.scq, 2, LOC_PROT_ERR);
 		cf_await_state(a.qp, IBV_QPS_ERR);
-		cf_quiet_for(b.rcq, 5);
-		CF_EQ(cf_state(b.qp), IBV_QPS_RTS);
+		cf_peer_of_local_error(&b, 1);
 		cf_all_zero(b.buf, 200);
 	}
 }
@@ -141,11 +129,13 @@ static const struct {
 	const char *name;
 	enum ibv_wr_opcode op;
 	int right; /* needed */
+	enum cf_fault bad, qp; /* refused for the region, for the QP */
 } remotes[] = {
-	{ "WRITE", IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE },
-	{ "READ", IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ },
-	{ "CAS", IBV_WR_ATOMIC_CMP_AND_SWP, IBV_ACCESS_REMOTE_ATOMIC },
-	{ "ADD", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC },
+	{ "WRITE", IBV_WR_RDMA_WRITE, IBV_ACCESS_REMOTE_WRITE, CF_BAD_WRITE, CF_QP_WRITE },
+	{ "READ", IBV_WR_RDMA_READ, IBV_ACCESS_REMOTE_READ, CF_BAD_READ, CF_QP_READ },
+	{ "CAS", IBV_WR_ATOMIC_CMP_AND_SWP, IBV_ACCESS_REMOTE_ATOMIC, CF_BAD_ATOMIC, CF_QP_ATOMIC },
+	{ "ADD", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_ACCESS_REMOTE_ATOMIC, CF_BAD_ATOMIC,
+	  CF_QP_ATOMIC },
 };
 #define N_REMOTES 4
 
@@ -158,9 +148,7 @@ static void refused(struct cf_side *a, struct cf_side *b, int r, uint64_t addr, 
 	cf_fill(b->buf, b->o.len, 9);
 	cf_post(a, .op = remotes[r].op, .id = 2, .len = remotes[r].right == IBV_ACCESS_REMOTE_ATOMIC
 		? 8 : len, .raddr = addr, .rkey = key, .add = 1, .swap = 1);
-	cf_wc(a->scq, 2, REM_ACCESS_ERR);
-	CF_TRUE(cf_event(b->ctx, QP_ACCESS_ERR).element.qp == b->qp);
-	both_dead(a, b);
+	cf_fails(a, 2, b, CF_NO_RECV, remotes[r].bad);
 	cf_verify(b->buf, b->o.len, 9);
 	/* A long READ may be asked for in parts; what a failed one leaves is undefined. */
 	if (len <= 64)
@@ -235,9 +223,7 @@ static void right_of_qp(void)
 		o.access = CF_QP_ACCESS & ~remotes[r].right;
 		cf_pair(&a, &b, &o);
 		cf_post(&a, .op = remotes[r].op, .id = 2, .len = 8, .to = &b, .add = 1, .swap = 1);
-		cf_wc(a.scq, 2, REM_INV_REQ_ERR);
-		cf_event(b.ctx, QP_REQ_ERR);
-		both_dead(&a, &b);
+		cf_fails(&a, 2, &b, CF_NO_RECV, remotes[r].qp);
 		cf_all_zero(b.buf, 64);
 	}
 }
@@ -258,11 +244,18 @@ static void empty_ones(void)
 		.rkey = 0xdeadbeef, .imm = htobe32(77));
 	cf_wc(a.scq, 4, SUCCESS);
 	CF_EQ(be32toh(cf_wc(b.rcq, 9, SUCCESS).imm_data), 77);
-	/* The QP's own rights still count. */
+}
+
+/* The QP's own rights still count. */
+static void empty_without_right(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side a, b;
+
 	o.access = 0;
 	cf_pair(&a, &b, &o);
 	cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 5, .len = 0, .raddr = 1, .rkey = 1);
-	cf_wc(a.scq, 5, REM_INV_REQ_ERR);
+	cf_fails(&a, 5, &b, CF_NO_RECV, CF_QP_WRITE);
 }
 
 static void write_imm(void)
@@ -271,7 +264,6 @@ static void write_imm(void)
 	struct cf_side a, b;
 	struct ibv_wc wc;
 
-	o.rnr = 0;
 	cf_pair(&a, &b, &o);
 	cf_fill(a.buf, 10000, 1);
 	cf_recv(&b, 1, 0, 0);
@@ -283,28 +275,34 @@ static void write_imm(void)
 	CF_EQ(wc.byte_len, 10000);
 	CF_EQ(be32toh(wc.imm_data), 0x01020304);
 	cf_verify(b.buf, 10000, 1);
-	/* No receive: refused, and memory untouched. */
+	/* A bad key */
+	cf_again(&a, &b);
+	cf_recv(&b, 4, 0, 0);
+	cf_post(&a, .op = IBV_WR_RDMA_WRITE_WITH_IMM, .id = 5, .len = 100, .to = &b,
+		.rkey = b.mr->rkey ^ 0xff0000);
+	cf_fails(&a, 5, &b, 4, CF_BAD_WRITE_IMM);
+	/* is looked at before the receive. */
+	cf_again(&a, &b);
+	cf_post(&a, .op = IBV_WR_RDMA_WRITE_WITH_IMM, .id = 5, .len = 100, .to = &b,
+		.rkey = b.mr->rkey ^ 0xff0000);
+	cf_fails(&a, 5, &b, CF_NO_RECV, CF_BAD_WRITE);
+}
+
+/* No receive: refused, and memory untouched. */
+static void write_imm_rnr(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side a, b;
+
+	o.rnr = 0;
+	cf_pair(&a, &b, &o);
 	cf_post(&a, .op = IBV_WR_RDMA_WRITE_WITH_IMM, .id = 3, .len = 100, .to = &b, .roff = 20000);
 	cf_wc(a.scq, 3, RNR_RETRY_EXC_ERR);
 	cf_all_zero(b.buf + 20000, 100);
-	/* A bad key, with and without a receive: the key is looked at first. */
-	for (int i = 0; i < 2; i++) {
-		cf_again(&a, &b);
-		if (i)
-			cf_recv(&b, 4, 0, 0);
-		cf_post(&a, .op = IBV_WR_RDMA_WRITE_WITH_IMM, .id = 5, .len = 100, .to = &b,
-			.rkey = b.mr->rkey ^ 0xff0000);
-		cf_wc(a.scq, 5, REM_ACCESS_ERR);
-		if (i)
-			cf_wc(b.rcq, 4, LOC_ACCESS_ERR);
-		else
-			cf_event(b.ctx, QP_ACCESS_ERR);
-		both_dead(&a, &b);
-	}
 }
 
 /* Operations that this QP type does not have. */
-static void wrong_opcode(void)
+static void wrong_opcode_uc(void)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b;
@@ -316,7 +314,13 @@ static void wrong_opcode(void)
 						.to = &b }), EINVAL);
 	CF_ERR(cf_post_try(&a, &(struct cf_wr){ .op = 99, .len = 8 }), EINVAL);
 	CF_EQ(cf_state(a.qp), IBV_QPS_RTS);
-	o.type = IBV_QPT_RC;
+}
+
+static void wrong_opcode(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side a, b;
+
 	o.rd = 0;
 	cf_pair(&a, &b, &o);
 	CF_ERR(cf_post_try(&a, &(struct cf_wr){ .op = IBV_WR_RDMA_READ, .len = 8, .to = &b }), EINVAL);
@@ -352,7 +356,7 @@ static void beyond_max_msg(void)
 	cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 1, .sge = sge, .n = 4, .to = &b);
 	cf_wc(a.scq, 1, LOC_LEN_ERR);
 	cf_await_state(a.qp, IBV_QPS_ERR);
-	CF_EQ(cf_state(b.qp), IBV_QPS_RTS);
+	cf_peer_of_local_error(&b, CF_NO_RECV);
 }
 
 const struct cf_check cf_checks[] = {
@@ -362,11 +366,14 @@ const struct cf_check cf_checks[] = {
 	{ "46", "results with bad keys", CF_ATOMIC, bad_result },
 	{ "47 56", "remote keys: index, byte, domain, right, dead", CF_ATOMIC, bad_rkey },
 	{ "47 56", "remote ranges: front, rear, wrap", CF_ATOMIC, bad_range },
-	{ "47 56", "a long WRITE is judged as a whole", 0, long_write_refused },
+	{ "47 56", "a long WRITE is judged as a whole", CF_PACKET, long_write_refused },
 	{ "48 56", "rights of the QP", CF_ATOMIC, right_of_qp },
 	{ "49", "zero-length WRITE and READ: key unread", 0, empty_ones },
+	{ "49 48", "zero-length WRITE without the right of the QP", CF_PACKET, empty_without_right },
 	{ "50 56", "WRITE with immediate", 0, write_imm },
-	{ "+", "operations that the QP type does not have", CF_UC, wrong_opcode },
+	{ "50", "WRITE with immediate, no receive", CF_RNR, write_imm_rnr },
+	{ "+", "operations that UC does not have", CF_UC, wrong_opcode_uc },
+	{ "+", "operations that the QP does not have", 0, wrong_opcode },
 	{ "+", "a message beyond max_msg_sz", 0, beyond_max_msg },
 	{ 0 },
 };

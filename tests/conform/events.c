@@ -14,12 +14,13 @@ static void in_use(void)
 	struct cf_opt o = cf_opt();
 	struct cf_side a;
 	struct ibv_mw *mw;
-	struct ibv_ah *ah;
+	struct ibv_ah *ah = NULL;
 
 	o.chan = true;
 	o.srq = true;
 	cf_side(&a, &o);
-	ah = cf_ah(a.pd);
+	if (cf.dev.orig_attr.max_ah)
+		ah = cf_ah(a.pd);
 	mw = cf_mw(a.pd, IBV_MW_TYPE_1);
 	CF_ERR(ibv_dealloc_pd(a.pd), EBUSY);
 	CF_ERR(ibv_destroy_cq(a.scq), EBUSY);
@@ -34,7 +35,8 @@ static void in_use(void)
 	cf_drop(a.chan);
 	cf_drop(a.srq);
 	cf_drop(mw);
-	cf_drop(ah);
+	if (ah)
+		cf_drop(ah);
 	CF_ERR(ibv_dealloc_pd(a.pd), EBUSY); /* the region is left */
 	cf_drop(a.mr);
 	cf_drop(a.pd);
@@ -109,7 +111,7 @@ static void qp_unacked(void)
 
 	cf_pair(&a, &b, &o);
 	cf_drop_events(b.ctx);
-	cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 8, .to = &b, .rkey = 0x77777700);
+	cf_post(&a, .op = IBV_WR_RDMA_READ, .id = 1, .len = 8, .to = &b, .rkey = 0x77777700);
 	cf_wc(a.scq, 1, REM_ACCESS_ERR);
 	do {
 		CF_TRUE(cf_readable(b.ctx->async_fd, CF_WAIT_MS));

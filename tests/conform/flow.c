@@ -4,11 +4,10 @@
 
 #include <string.h>
 
-/* Sends that cannot end: the peer has no receive and the RNR retries are endless. */
-static void stuck_sends(struct cf_side *a, int n)
+static void stuck(struct cf_side *a, int n)
 {
 	for (int i = 0; i < n; i++)
-		cf_post(a, .op = IBV_WR_SEND, .id = 100 + i, .len = 64, .quiet = i & 1);
+		cf_post_stuck(a, 100 + i, i & 1);
 }
 
 static void send_before_rts(void)
@@ -83,8 +82,8 @@ static void flush_in_err(void)
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b;
 
-	cf_pair(&a, &b, &o);
-	stuck_sends(&a, 5);
+	cf_stuck_pair(&a, &b, &o);
+	stuck(&a, 5);
 	for (int i = 0; i < 4; i++)
 		cf_recv(&a, 200 + i, 64 * i, 64);
 	cf_move(&a, IBV_QPS_ERR, NULL);
@@ -118,8 +117,8 @@ static void reset_forgets(void)
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b;
 
-	cf_pair(&a, &b, &o);
-	stuck_sends(&a, 5);
+	cf_stuck_pair(&a, &b, &o);
+	stuck(&a, 5);
 	cf_recv(&a, 200, 0, 64);
 	cf_move(&a, IBV_QPS_RESET, NULL);
 	cf_quiet(a.scq);
@@ -141,8 +140,8 @@ static void destroy_forgets(void)
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b;
 
-	cf_pair(&a, &b, &o);
-	stuck_sends(&a, 5);
+	cf_stuck_pair(&a, &b, &o);
+	stuck(&a, 5);
 	for (int i = 0; i < 4; i++)
 		cf_recv(&a, 200 + i, 64 * i, 64);
 	cf_drop(a.qp);
@@ -154,16 +153,13 @@ static void srq_last_wqe(void)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b, a2, b2;
-	struct cf_addr pa, pb;
 	struct ibv_async_event e;
 
 	o.srq = true;
 	cf_pair(&a, &b, &o);
 	cf_side_again(&a2, &a);
 	cf_side_again(&b2, &b);
-	pa = cf_addr_of(&a2), pb = cf_addr_of(&b2);
-	cf_up(&a2, IBV_QPS_RTS, &pb);
-	cf_up(&b2, IBV_QPS_RTS, &pa);
+	cf_join(&a2, &b2);
 	cf_recv(&b, 1, 0, 64);
 	cf_recv(&b, 2, 64, 64);
 	cf_move(&b, IBV_QPS_ERR, NULL);
@@ -231,15 +227,15 @@ static void itself(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "8", "a send before RTS is refused and leaves nothing", 0, send_before_rts },
-	{ "9", "a receive posted in INIT serves in RTR", 0, recv_before_rtr },
-	{ "10", "a send to a QP in INIT finds nobody", 0, send_to_init },
+	{ "8", "a send before RTS is refused and leaves nothing", CF_STEPS, send_before_rts },
+	{ "9", "a receive posted in INIT serves in RTR", CF_STEPS, recv_before_rtr },
+	{ "10", "a send to a QP in INIT finds nobody", CF_STEPS, send_to_init },
 	{ "11", "ERR flushes all, in order, signaled or not", 0, flush_in_err },
 	{ "12", "what is posted in ERR is flushed", 0, post_in_err },
 	{ "13", "RESET forgets without completions", 0, reset_forgets },
 	{ "13 100", "destroy leaves no completion behind", 0, destroy_forgets },
 	{ "18", "LAST_WQE_REACHED once; the SRQ serves others", CF_SRQ, srq_last_wqe },
-	{ "19", "COMM_EST once, at the first packet in RTR", 0, comm_est },
-	{ "+", "a QP connected to itself", 0, itself },
+	{ "19", "COMM_EST once, at the first packet in RTR", CF_STEPS, comm_est },
+	{ "+", "a QP connected to itself", CF_SELF, itself },
 	{ 0 },
 };

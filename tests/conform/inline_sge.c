@@ -35,6 +35,7 @@ static void inline_data(void)
 		.flags = IBV_SEND_INLINE);
 	memset(a.buf, 0, 100);
 	cf_wc(a.scq, 5, SUCCESS);
+	cf_landed(&a, &b);
 	cf_verify(b.buf + 1000, 100, 3);
 }
 
@@ -159,6 +160,7 @@ static void odd_entries(void)
 		memset(b.buf + 500000, 0, total);
 		cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 3, .sge = s, .n = n, .to = &b, .roff = 500000);
 		cf_wc(a.scq, 3, SUCCESS);
+		cf_landed(&a, &b);
 		CF_TRUE(!memcmp(b.buf + 500000, flat, total));
 		for (uint32_t i = 0; i < n; i++)
 			memset((void *)(uintptr_t)s[i].addr, 0, s[i].length);
@@ -239,7 +241,7 @@ static void unsignaled(void)
 		cf_wc(a.scq, 2, SUCCESS); /* only this one, and all slots are free */
 	}
 	cf_quiet(a.scq);
-	cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 3, .len = 8, .to = &b, .quiet = true,
+	cf_post(&a, .op = IBV_WR_RDMA_READ, .id = 3, .len = 8, .to = &b, .quiet = true,
 		.rkey = b.mr->rkey ^ 0xff0000);
 	cf_wc(a.scq, 3, REM_ACCESS_ERR); /* errors always */
 }
@@ -259,11 +261,11 @@ static void all_signaled(void)
 
 const struct cf_check cf_checks[] = {
 	{ "79", "inline: sizes, keys, buffer reuse, READ", 0, inline_data },
-	{ "79", "inline data is kept while the peer is not ready", 0, inline_kept },
+	{ "79", "inline data is kept while the peer is not ready", CF_RNR, inline_kept },
 	{ "80", "entries: none, as many as there may be, one more", 0, sge_caps },
 	{ "80", "empty entries with bad keys", 0, empty_entries },
 	{ "80", "32 entries of odd sizes at every MTU", 0, odd_entries },
-	{ "81", "a full queue names the first one too many", 0, full_queue },
+	{ "81", "a full queue names the first one too many", CF_RNR, full_queue },
 	{ "81", "a bad request in a list", 0, bad_in_list },
 	{ "82", "unsignaled work", 0, unsignaled },
 	{ "82", "sq_sig_all", 0, all_signaled },

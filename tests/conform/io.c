@@ -237,16 +237,14 @@ void cf_zero_at(const char *file, int line, const void *p, size_t n)
 void cf_self_send(void)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_addr self;
-	struct cf_side s;
+	struct cf_side s, end;
 
 	cf_side(&s, &o);
-	self = cf_addr_of(&s);
-	cf_up(&s, IBV_QPS_RTS, &self);
-	cf_recv(&s, 1, 0, 64);
+	cf_loop(&s, &end);
+	cf_recv(&end, 1, 0, 64);
 	cf_post(&s, .op = IBV_WR_SEND, .id = 2, .len = 64);
 	cf_wc(s.scq, 2, SUCCESS);
-	cf_wc(s.rcq, 1, SUCCESS);
+	cf_wc(end.rcq, 1, SUCCESS);
 }
 
 /* --- roles --- */
@@ -363,12 +361,27 @@ void cf_meet(struct cf_party *p)
 	cf_swap(p, &c, &c, 1);
 }
 
+/* One role listens and tells its port. */
+static void connect_streams(struct cf_party *p, struct cf_side *s)
+{
+	uint16_t mine = 0, theirs;
+	int l = p->first ? cf_tcp_listen(&mine) : -1;
+
+	cf_swap(p, &mine, &theirs, sizeof(mine));
+	cf_stream_begin(s, p->first ? cf_tcp_accept(l) : cf_tcp_connect(theirs), p->first);
+	cf_stream_wait(s);
+}
+
 struct cf_addr cf_connect(struct cf_party *p, struct cf_side *s)
 {
 	struct cf_addr mine = cf_addr_of(s), theirs;
 
+	cf_up(s, IBV_QPS_INIT, NULL);
 	cf_swap(p, &mine, &theirs, sizeof(mine));
-	cf_up(s, IBV_QPS_RTS, &theirs);
+	if (cf.iwarp)
+		connect_streams(p, s);
+	else
+		cf_up(s, IBV_QPS_RTS, &theirs);
 	cf_meet(p);
 	return theirs;
 }

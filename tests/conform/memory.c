@@ -20,13 +20,12 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *p, size_t n, int access)
 static enum ibv_wc_status remote(struct cf_side *a, struct cf_side *b, enum ibv_wr_opcode op,
 				 uint64_t addr, uint32_t key)
 {
-	struct ibv_wc wc;
+	enum ibv_wc_status status = cf_status_of(a, b, &(struct cf_wr){ .op = op, .id = 1,
+		.len = 8, .raddr = addr, .rkey = key ? key : 0x12345600 });
 
-	cf_post(a, .op = op, .id = 1, .len = 8, .raddr = addr, .rkey = key ? key : 0x12345600);
-	CF_TRUE(cf_poll(a->scq, &wc, CF_WAIT_MS));
-	if (wc.status != IBV_WC_SUCCESS)
+	if (status != IBV_WC_SUCCESS)
 		cf_again(a, b);
-	return wc.status;
+	return status;
 }
 
 static void expect(struct cf_side *a, struct cf_side *b, struct ibv_mr *mr, int access, int right,
@@ -120,12 +119,14 @@ static void chosen_iova(void)
 	memset(a.buf, 0x5a, 64);
 	cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 64, .raddr = iova + 100, .rkey = mr->rkey);
 	cf_wc(a.scq, 1, SUCCESS);
+	cf_landed(&a, &b);
 	CF_EQ(b.buf[100], 0x5a);
 	CF_EQ(b.buf[164], 0);
 	/* Local use names the same addresses. */
 	sge = (struct ibv_sge){ iova + 100, 64, mr->lkey };
 	cf_post(&b, .op = IBV_WR_RDMA_WRITE, .id = 2, .sge = &sge, .n = 1, .to = &a, .roff = 4096);
 	cf_wc(b.scq, 2, SUCCESS);
+	cf_landed(&b, &a);
 	CF_EQ(a.buf[4096 + 63], 0x5a);
 	CF_EQ(remote(&a, &b, IBV_WR_RDMA_WRITE, (uintptr_t)b.buf, mr->rkey), IBV_WC_REM_ACCESS_ERR);
 	CF_EQ(remote(&a, &b, IBV_WR_RDMA_WRITE, iova + 8192 - 7, mr->rkey), IBV_WC_REM_ACCESS_ERR);
@@ -148,6 +149,7 @@ static void zero_based(void)
 	sge = (struct ibv_sge){ (uintptr_t)a.buf, 1000, a.mr->lkey };
 	cf_post(&a, .op = IBV_WR_RDMA_WRITE, .id = 1, .sge = &sge, .n = 1, .rkey = mr->rkey);
 	cf_wc(a.scq, 1, SUCCESS);
+	cf_landed(&a, &b);
 	CF_EQ(b.buf[23], 0);
 	CF_EQ(b.buf[24], 0x66);
 	CF_EQ(remote(&a, &b, IBV_WR_RDMA_WRITE, 993, mr->rkey), IBV_WC_REM_ACCESS_ERR);
@@ -259,8 +261,7 @@ static void hole(enum hole h, bool readonly)
 		CF_OK(ibv_post_recv(b.qp, &(struct ibv_recv_wr){ .wr_id = 1, .sg_list = &sge,
 			.num_sge = 1 }, &(struct ibv_recv_wr *){ NULL }));
 		cf_post(&a, .op = IBV_WR_SEND, .id = 2, .len = 8192);
-		cf_wc(a.scq, 2, REM_OP_ERR);
-		cf_wc(b.rcq, 1, LOC_PROT_ERR);
+		cf_fails(&a, 2, &b, 1, CF_BAD_RECV);
 		break;
 	case RD_RESULT:
 		cf_post(&a, .op = IBV_WR_RDMA_READ, .id = 2, .sge = &sge, .n = 1, .to = &b);
@@ -271,8 +272,8 @@ static void hole(enum hole h, bool readonly)
 			IBV_WR_RDMA_READ : IBV_WR_ATOMIC_FETCH_AND_ADD, .id = 2,
 			.len = h == ADD_TARGET ? 8 : 8192, .raddr = (uintptr_t)p, .rkey = mr->rkey,
 			.add = 1);
-		cf_wc(a.scq, 2, REM_ACCESS_ERR);
-		cf_event(b.ctx, QP_ACCESS_ERR);
+		cf_fails(&a, 2, &b, CF_NO_RECV, h == WR_TARGET ? CF_BAD_WRITE :
+			 h == RD_SOURCE ? CF_BAD_READ : CF_BAD_ATOMIC);
 	}
 }
 

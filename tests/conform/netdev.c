@@ -54,16 +54,21 @@ static void own_namespace(void)
 		cf_skip("no dummy or veth interface can be made");
 }
 
+/* Its adapter of the kind that is tested: CONFORM_DEVICE's, or RoCE. */
 static struct ibv_context *open_on_cfdev(void)
 {
+	const char *like = getenv("CONFORM_DEVICE");
 	struct ibv_device **list;
 	struct ibv_context *ctx = NULL;
+	char want[64];
 	int n = 0;
 
+	if (!like || !strrchr(like, '_'))
+		like = "dpl_roce_lo";
+	snprintf(want, sizeof(want), "%.*s_cfdev0", (int)(strrchr(like, '_') - like), like);
 	list = ibv_get_device_list(&n);
 	for (int i = 0; i < n; i++)
-		/* Its RoCE adapter: GIDs of iWARP ones do not follow addresses. */
-		if (!strcmp(ibv_get_device_name(list[i]), "dpl_roce_cfdev0"))
+		if (!strcmp(ibv_get_device_name(list[i]), want))
 			ctx = ibv_open_device(list[i]);
 	if (list)
 		ibv_free_device_list(list);
@@ -227,8 +232,8 @@ static void mtu_steps(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "93", "addresses come and go: GID_CHANGE, indices stay", 0, gid_table },
-	{ "93", "the same on an adapter that is only open", 0, gid_table_idle },
+	{ "93", "addresses come and go: GID_CHANGE, indices stay", CF_GID, gid_table },
+	{ "93", "the same on an adapter that is only open", CF_GID, gid_table_idle },
 	{ "93", "the link goes down and up", 0, link_state },
 	{ "93", "the link of an adapter that is only open", 0, link_state_idle },
 	{ "94", "active MTU follows the interface", 0, mtu_steps },

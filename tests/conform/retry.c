@@ -207,15 +207,15 @@ static void order_behind_rnr(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "25", "RETRY_EXC after retry_cnt + 1 timeouts", 0, retries },
-	{ "25", "timers run while nobody polls", 0, not_polled },
-	{ "26", "retry_cnt 0: the first timeout is fatal", 0, no_retry },
-	{ "26", "timeout 0: never", 0, never },
-	{ "25", "a QPN that nobody has", 0, no_such_qp },
-	{ "28", "rnr_retry k: k + 1 refusals", 0, rnr_count },
-	{ "28", "rnr_retry 7: for ever", 0, rnr_endless },
-	{ "29", "the RNR wait is at least the coded time", 0, rnr_wait },
-	{ "31 90", "RNR in a stream: nothing twice, order kept", 0, rnr_in_stream },
-	{ "31", "what is behind a refused send waits", 0, order_behind_rnr },
+	{ "25", "RETRY_EXC after retry_cnt + 1 timeouts", CF_TIMER, retries },
+	{ "25", "timers run while nobody polls", CF_TIMER, not_polled },
+	{ "26", "retry_cnt 0: the first timeout is fatal", CF_TIMER, no_retry },
+	{ "26", "timeout 0: never", CF_TIMER, never },
+	{ "25", "a QPN that nobody has", CF_PATH, no_such_qp },
+	{ "28", "rnr_retry k: k + 1 refusals", CF_RNR, rnr_count },
+	{ "28", "rnr_retry 7: for ever", CF_RNR, rnr_endless },
+	{ "29", "the RNR wait is at least the coded time", CF_RNR, rnr_wait },
+	{ "31 90", "RNR in a stream: nothing twice, order kept", CF_RNR, rnr_in_stream },
+	{ "31", "what is behind a refused send waits", CF_RNR, order_behind_rnr },
 	{ 0 },
 };

@@ -37,6 +37,7 @@ static void learn(struct ibv_context *ctx)
 {
 	const char *cap = getenv("CONFORM_MTU");
 
+	cf.iwarp = ctx->device->transport_type == IBV_TRANSPORT_IWARP;
 	CF_OK(ibv_query_device_ex(ctx, NULL, &cf.dev));
 	CF_OK(ibv_query_port(ctx, 1, &cf.port));
 	if (cf.port.state != IBV_PORT_ACTIVE)
@@ -47,9 +48,20 @@ static void learn(struct ibv_context *ctx)
 		cf.path_mtu--;
 }
 
-struct ibv_context *cf_open(void)
+int cf_wanted(struct ibv_device **list, int n)
 {
 	const char *want = getenv("CONFORM_DEVICE");
+	int i = 0;
+
+	while (want && i < n && strcmp(want, ibv_get_device_name(list[i])))
+		i++;
+	if (want && i == n)
+		CF_DIE("no adapter is called %s", want);
+	return i;
+}
+
+struct ibv_context *cf_open(void)
+{
 	struct ibv_context *ctx = NULL;
 	struct ibv_device **list;
 	int n = 0, i;
@@ -60,11 +72,7 @@ struct ibv_context *cf_open(void)
 			CF_DIE("the library lists no adapter: %s", strerror(errno));
 		cf_skip("no adapter");
 	}
-	for (i = 0; i < n; i++)
-		if (!want || !strcmp(want, ibv_get_device_name(list[i])))
-			break;
-	if (i == n)
-		CF_DIE("no adapter is called %s", want);
+	i = cf_wanted(list, n);
 	ctx = ibv_open_device(list[i]);
 	if (!ctx)
 		CF_DIE("cannot open %s: %s", ibv_get_device_name(list[i]), strerror(errno));
@@ -286,30 +294,79 @@ void cf_up(struct cf_side *s, enum ibv_qp_state to, const struct cf_addr *peer)
 		cf_move(s, st, peer);
 }
 
+void cf_join(struct cf_side *a, struct cf_side *b)
+{
+	struct cf_addr pa = cf_addr_of(a), pb = cf_addr_of(b);
+	int fd[2];
+
+	if (!cf.iwarp) {
+		cf_up(a, IBV_QPS_RTS, &pb);
+		cf_up(b, IBV_QPS_RTS, &pa);
+		return;
+	}
+	cf_up(a, IBV_QPS_INIT, NULL);
+	cf_up(b, IBV_QPS_INIT, NULL);
+	cf_tcp_pair(fd);
+	cf_stream_begin(a, fd[0], true);
+	cf_stream_begin(b, fd[1], false);
+	cf_stream_wait(a);
+	cf_stream_wait(b);
+}
+
 void cf_pair(struct cf_side *a, struct cf_side *b, const struct cf_opt *o)
 {
 	struct cf_addr pa, pb;
 
 	cf_side(a, o);
 	cf_side(b, o);
+	if (o->up == IBV_QPS_RTS) {
+		cf_join(a, b);
+		return;
+	}
 	pa = cf_addr_of(a);
 	pb = cf_addr_of(b);
 	cf_up(a, o->up, &pb);
 	cf_up(b, o->up, &pa);
 }
 
+void cf_loop(struct cf_side *s, struct cf_side *end)
+{
+	struct cf_addr self = cf_addr_of(s);
+
+	if (cf.iwarp) {
+		cf_side_again(end, s);
+		cf_join(s, end);
+	} else {
+		cf_up(s, IBV_QPS_RTS, &self);
+		*end = *s;
+	}
+}
+
+void cf_stuck_pair(struct cf_side *a, struct cf_side *b, const struct cf_opt *o)
+{
+	cf_side(a, o);
+	cf_side(b, o);
+	if (cf.iwarp)
+		cf_stream_bare(a);
+	else
+		cf_join(a, b);
+}
+
+void cf_post_stuck(struct cf_side *a, uint64_t id, bool quiet)
+{
+	cf_post(a, .op = cf.iwarp ? IBV_WR_RDMA_READ : IBV_WR_SEND, .id = id, .len = 64,
+		.quiet = quiet);
+}
+
 void cf_again(struct cf_side *a, struct cf_side *b)
 {
-	struct cf_addr pa = cf_addr_of(a), pb = cf_addr_of(b);
-
 	cf_move(a, IBV_QPS_RESET, NULL);
 	cf_move(b, IBV_QPS_RESET, NULL);
 	cf_drain(a->scq), cf_drain(a->rcq);
 	cf_drain(b->scq), cf_drain(b->rcq);
 	cf_drop_events(a->ctx);
 	cf_drop_events(b->ctx);
-	cf_up(a, IBV_QPS_RTS, &pb);
-	cf_up(b, IBV_QPS_RTS, &pa);
+	cf_join(a, b);
 }
 
 #define STANDARD_MASK 0x1fffff

@@ -153,13 +153,9 @@ static void shared(void)
 
 	setup(&a, &b);
 	for (int i = 0; i < QPS; i++) {
-		struct cf_addr pa, pb;
-
 		cf_side_again(&as[i], &a);
 		cf_side_again(&bs[i], &b);
-		pa = cf_addr_of(&as[i]), pb = cf_addr_of(&bs[i]);
-		cf_up(&as[i], IBV_QPS_RTS, &pb);
-		cf_up(&bs[i], IBV_QPS_RTS, &pa);
+		cf_join(&as[i], &bs[i]);
 	}
 	for (int r = 0; r < ROUNDS; r++) {
 		for (int i = 0; i < QPS; i++)
@@ -191,8 +187,7 @@ static void pd_of_srq(void)
 	other = cf_mr(cf_pd(b.ctx), b.buf, 4096, CF_ALL_ACCESS);
 	CF_OK(cf_recv_try(&b, 1, 0, 64, other->lkey));
 	cf_post(&a, .op = IBV_WR_SEND, .id = 2, .len = 64);
-	cf_wc(a.scq, 2, REM_OP_ERR);
-	cf_wc(b.rcq, 1, LOC_PROT_ERR);
+	cf_fails(&a, 2, &b, 1, CF_BAD_RECV);
 	cf_event(b.ctx, QP_LAST_WQE_REACHED);
 }
 
@@ -209,7 +204,7 @@ const struct cf_check cf_checks[] = {
 	{ "89", "the limit: below, once, again", CF_SRQ, limit },
 	{ "89", "resize with entries", CF_SRQ, resize },
 	{ "89", "sizes, fullness, limit beyond size", CF_SRQ, limits },
-	{ "90", "empty: RC waits and goes on", CF_SRQ, empty },
+	{ "90", "empty: RC waits and goes on", CF_SRQ | CF_RNR, empty },
 	{ "90", "empty: UD drops", CF_SRQ | CF_UD, empty_ud },
 	{ "18", "shared by eight", CF_SRQ, shared },
 	{ "45", "receives of an SRQ are checked against its domain", CF_SRQ, pd_of_srq },

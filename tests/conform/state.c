@@ -281,13 +281,13 @@ static void xrc_rows(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "1", "each required attribute missing", CF_UC | CF_UD, required_bits },
-	{ "2", "each attribute that does not belong to the step", CF_UC | CF_UD, foreign_bits },
-	{ "2", "each optional attribute is taken", CF_UC | CF_UD, optional_bits },
-	{ "3", "steps that do not exist, RC", 0, invalid_pairs },
+	{ "1", "each required attribute missing", CF_STEPS | CF_UC | CF_UD, required_bits },
+	{ "2", "each attribute that does not belong to the step", CF_STEPS | CF_UC | CF_UD, foreign_bits },
+	{ "2", "each optional attribute is taken", CF_STEPS | CF_UC | CF_UD, optional_bits },
+	{ "3", "steps that do not exist, RC", CF_STEPS, invalid_pairs },
 	{ "3", "steps that do not exist, UC", CF_UC, invalid_pairs_uc },
 	{ "3", "steps that do not exist, UD", CF_UD, invalid_pairs_ud },
-	{ "4", "a false current state", 0, cur_state },
+	{ "4", "a false current state", CF_STEPS, cur_state },
 	{ "5", "XRC: the same, and the full mask of RC", CF_XRC, xrc_rows },
 	{ 0 },
 };

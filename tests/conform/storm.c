@@ -10,7 +10,7 @@
 enum { THREADS = 6 };
 
 static struct cf_side a, b;
-static atomic_int sent, acked, received;
+static atomic_int sent, acked, received, posted; /* posted: receives */
 static int total;
 
 /* Posts while there is room in the queue and for its completion. */
@@ -21,6 +21,8 @@ static void *poster(void *arg)
 
 		if (n >= total)
 			return NULL;
+		if (n & 1)
+			cf_credit(&posted, n / 2);
 		/* A slot is free when its work completes, the CQ only when it is polled. */
 		while (n - atomic_load(&acked) > 200)
 			sched_yield();
@@ -62,6 +64,7 @@ static void *receiver(void *arg)
 			CF_EQ(wc[i].status, IBV_WC_SUCCESS);
 			CF_EQ(wc[i].byte_len, 100);
 			cf_recv(&b, 1, 0, 100);
+			atomic_fetch_add(&posted, 1);
 		}
 		atomic_fetch_add(&received, n);
 		if (!n)
@@ -83,6 +86,7 @@ static void one_qp(int n)
 	cf_pair(&a, &b, &o);
 	for (int i = 0; i < 60; i++)
 		cf_recv(&b, i, 0, 100);
+	atomic_store(&posted, 60);
 	for (int i = 0; i < THREADS; i++)
 		CF_OK(pthread_create(&th[i], NULL, fn[i], NULL));
 	for (int i = 0; i < THREADS; i++)
@@ -129,13 +133,9 @@ static void destroy_rounds(int rounds)
 	cf_side(&x, &o);
 	cf_side(&y, &o);
 	for (int r = 0; r < rounds; r++) {
-		struct cf_addr pp, pq;
-
 		cf_side_again(&p, &x);
 		cf_side_again(&q, &y);
-		pp = cf_addr_of(&p), pq = cf_addr_of(&q);
-		cf_up(&p, IBV_QPS_RTS, &pq);
-		cf_up(&q, IBV_QPS_RTS, &pp);
+		cf_join(&p, &q);
 		atomic_store(&stop, false);
 		CF_OK(pthread_create(&th, NULL, background_poll, q.rcq));
 		for (int i = 0; i < 4; i++)
@@ -183,7 +183,7 @@ static void *maker(void *arg)
 		struct ibv_cq *cq = ibv_create_cq(a.ctx, 8, NULL, NULL, 0);
 		struct ibv_mr *mr = (ibv_reg_mr)(pd, a.buf, 4096, CF_ALL_ACCESS);
 		struct ibv_qp *qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
-			.qp_type = i & 1 ? IBV_QPT_RC : IBV_QPT_UD, .send_cq = cq, .recv_cq = cq,
+			.qp_type = i & 1 || cf.iwarp ? IBV_QPT_RC : IBV_QPT_UD, .send_cq = cq, .recv_cq = cq,
 			.cap = { 2, 2, 1, 1, 0 } });
 
 		CF_TRUE(pd && cq && mr && qp);

@@ -259,11 +259,11 @@ static void foreign_query_bits(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "6", "attribute values one beyond their limits", 0, beyond_limits },
-	{ "6", "an alternate path on RoCE is refused", 0, alternate_path },
-	{ "6", "PSNs of 25 bits are cut to 24", 0, psn_masked },
+	{ "6", "attribute values one beyond their limits", CF_STEPS, beyond_limits },
+	{ "6", "an alternate path on RoCE is refused", CF_STEPS, alternate_path },
+	{ "6", "PSNs of 25 bits are cut to 24", CF_PSN, psn_masked },
 	{ "6", "a controlled Q_Key: done or EPERM", CF_UD, qkey_privilege },
-	{ "7", "a new queue pair, and one after RESET", 0, query_new },
+	{ "7", "a new queue pair, and one after RESET", CF_STEPS, query_new },
 	{ "7", "queue sizes and types at create, at and beyond the limits", 0, create_limits },
 	{ "7", "big inline sizes are refused, not crashed over", 0, inline_probe },
 	{ "7", "attribute bits above the standard set", 0, foreign_query_bits },

@@ -54,6 +54,7 @@ static void works(struct win *w, uint32_t key, uint64_t off)
 	cf_post(&w->a, .op = IBV_WR_RDMA_WRITE, .id = 5, .len = 64, .to = &w->b, .roff = off,
 		.rkey = key);
 	cf_wc(w->a.scq, 5, SUCCESS);
+	cf_landed(&w->a, &w->b);
 	CF_EQ(w->b.buf[off + 63], 0x3c);
 }
 
@@ -61,8 +62,7 @@ static void refused(struct win *w, uint32_t key, uint64_t off)
 {
 	cf_post(&w->a, .op = IBV_WR_RDMA_WRITE, .id = 6, .len = 64, .to = &w->b, .roff = off,
 		.rkey = key);
-	cf_wc(w->a.scq, 6, REM_ACCESS_ERR);
-	cf_event(w->b.ctx, QP_ACCESS_ERR);
+	cf_fails(&w->a, 6, &w->b, CF_NO_RECV, CF_BAD_WRITE);
 	cf_again(&w->a, &w->b);
 }
 
@@ -284,24 +284,20 @@ static void type2_other_qp(void)
 {
 	struct win w;
 	struct cf_side a2, b2;
-	struct cf_addr pa, pb;
 	struct ibv_mw *mw;
 	uint32_t key;
 
 	setup(&w);
 	cf_side_again(&a2, &w.a);
 	cf_side_again(&b2, &w.b);
-	pa = cf_addr_of(&a2), pb = cf_addr_of(&b2);
-	cf_up(&a2, IBV_QPS_RTS, &pb);
-	cf_up(&b2, IBV_QPS_RTS, &pa);
+	cf_join(&a2, &b2);
 	mw = cf_mw(w.b.pd, IBV_MW_TYPE_2);
 	key = ibv_inc_rkey(mw->rkey);
 	CF_OK(bind2(&w.b, mw, key, info(w.b.mr, (uintptr_t)w.b.buf, 4096, WINDOW)));
 	cf_wc(w.b.scq, 77, SUCCESS);
 	works(&w, key, 0);
 	cf_post(&a2, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 8, .to = &w.b, .rkey = key);
-	cf_wc(a2.scq, 1, REM_ACCESS_ERR);
-	cf_event(w.b.ctx, QP_ACCESS_ERR);
+	cf_fails(&a2, 1, &b2, CF_NO_RECV, CF_BAD_WRITE);
 	works(&w, key, 0);
 	cf_drop(w.b.qp); /* with the window bound: allowed */
 	cf_drop(mw);
@@ -332,17 +328,13 @@ static void send_inv(void)
 static void send_inv_fails(uint32_t (*make)(struct win *))
 {
 	struct win w;
-	struct ibv_wc wc;
 	uint32_t key;
 
 	setup(&w);
 	key = make(&w);
 	cf_recv(&w.b, 1, 0, 64);
 	cf_post(&w.a, .op = IBV_WR_SEND_WITH_INV, .id = 2, .len = 64, .inv = key);
-	cf_wc(w.a.scq, 2, REM_ACCESS_ERR);
-	CF_TRUE(cf_poll(w.b.rcq, &wc, CF_WAIT_MS));
-	CF_TRUE(wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR);
-	cf_await_state(w.b.qp, IBV_QPS_ERR);
+	cf_fails(&w.a, 2, &w.b, 1, CF_BAD_INV);
 }
 
 static uint32_t nothing(struct win *w)

@@ -22,6 +22,8 @@
  * up to 50 ms apart (see pair.c). */
 #define QUIET_ROUNDS 8
 #define QUIET_ROUNDS_CM 2
+/* Some poll for connections and are never quiet; between bind and listen nobody is this slow. */
+#define CLAIMED_ROUNDS 20
 
 struct tree {
 	pid_t pids[MAX_TREE];
@@ -188,6 +190,13 @@ static bool is_quiet(const struct tree *t, struct pair_quiet *q)
 	return q->rounds >= QUIET_ROUNDS;
 }
 
+/* A port of rdma_cm is claimed when it is bound; who listens waits, asleep or not. */
+static bool cm_listens(const struct tree *t, struct pair_quiet *q)
+{
+	is_quiet(t, q);
+	return ++q->claimed >= CLAIMED_ROUNDS || q->rounds >= QUIET_ROUNDS_CM;
+}
+
 bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *quiet)
 {
 	struct sockets s = { .n = 0 };
@@ -210,7 +219,6 @@ bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *qu
 	collect(&t, server);
 	for (i = 0; s.n && i < t.n; i++)
 		if (has_one_open(t.pids[i], &s))
-			/* A port of rdma_cm is claimed when it is bound; who listens waits. */
-			return inet || (is_quiet(&t, quiet), quiet->rounds >= QUIET_ROUNDS_CM);
+			return inet || cm_listens(&t, quiet);
 	return (ready & READY_QUIET) && is_quiet(&t, quiet);
 }

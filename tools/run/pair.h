@@ -46,6 +46,7 @@ int pair_free_port(void);
 struct pair_quiet {
 	unsigned long long ticks;
 	int rounds;
+	int claimed; /* looks that found a port of rdma_cm */
 };
 
 /* One look: is the server, or a process it started, ready? */

@@ -87,7 +87,7 @@ int rcm_qp_fail(struct rcm_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	if (!id->pub.qp || id->moves_qp)
+	if (!id->pub.qp)
 		return 0;
 	return -ibv_modify_qp(id->pub.qp, &attr, IBV_QP_STATE);
 }

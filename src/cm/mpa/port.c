@@ -112,13 +112,13 @@ static int ep_qp_attr(struct cm_ep *ep, struct ibv_qp_attr *attr, int *mask)
 		return -EINVAL;
 	switch (attr->qp_state) {
 	case IBV_QPS_INIT:
-		*mask = 0;
-		if (mpa_ep_of(ep)->qp) /* has a stream, and is beyond that */
-			return 0;
 		attr->port_num = 1;
 		attr->qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 					IBV_ACCESS_REMOTE_ATOMIC;
 		*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PORT;
+		/* With its stream it is in RTS, where only the rights can change. */
+		if (mpa_ep_of(ep)->qp)
+			*mask = IBV_QP_ACCESS_FLAGS;
 		return 0;
 	case IBV_QPS_RTR:
 	case IBV_QPS_RTS: /* attaching the stream does it */

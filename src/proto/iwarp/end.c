@@ -72,18 +72,23 @@ static void explain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *r
 	eng_why(q->qp, v, &why);
 }
 
-/* The oldest read is the queue's oldest entry, or nothing can be said of it. */
-static bool head_is_read(const struct iwp_qp *q)
-{
-	return q->rd_count && eng_ring_used(&q->qp->sq) &&
-	       q->rd[q->rd_head].index == q->qp->sq.head;
-}
-
 static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
 {
 	return v == ENG_V_RESP_STAG || v == ENG_V_RESP_BOUNDS || v == ENG_V_RESP_ATOMIC ||
 	       (rx && (rx->opcode == WIRE_IW_READ_RESPONSE ||
 		       rx->opcode == WIRE_IW_ATOMIC_RESPONSE));
+}
+
+/* It gets the answer, those before it never will. */
+static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
+{
+	struct eng_ring *sq = &q->qp->sq;
+
+	if (index - sq->head >= eng_ring_used(sq))
+		return; /* the one that said "ready" */
+	while (sq->head != index)
+		eng_send_flush(q->qp);
+	eng_send_done(q->qp, v);
 }
 
 /* The entry at fault gets its status; what stands before it has ended already. */
@@ -93,8 +98,8 @@ static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 
 	if (q->halted && w && q->qp->sq.head == q->cur)
 		eng_send_done(q->qp, (enum eng_verdict)w->verdict);
-	else if (about_answer(v, rx) && head_is_read(q))
-		eng_send_done(q->qp, v);
+	else if (about_answer(v, rx) && q->rd_count)
+		end_read(q, q->rd[q->rd_head].index, v);
 	if (!q->have_rwqe)
 		return;
 	q->have_rwqe = false;
@@ -165,6 +170,7 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 	bool request = rx && (rx->opcode == WIRE_IW_READ_REQUEST ||
 			      rx->opcode == WIRE_IW_ATOMIC_REQUEST);
 	int term = request ? row->term_rd : row->term;
+	bool mute = q->life == IWP_HALF; /* nothing goes out behind a FIN */
 
 	if (!iwp_alive(q))
 		return;
@@ -172,7 +178,7 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 	explain(q, v, rx);
 	q->life = IWP_LAST;
 	blame(q, v, rx);
-	if (term != ENG_NO_TERM && q->s)
+	if (term != ENG_NO_TERM && !mute)
 		send_terminate(q, term, rx, rd);
 	finish(q, v, ECONNABORTED);
 }
@@ -219,18 +225,6 @@ static struct iwp_read *named_read(struct iwp_qp *q, const struct wire_term *t)
 			return rd;
 	}
 	return q->rd_count && (!t->ddp || t->swapped) ? read_at(q, 0) : NULL;
-}
-
-/* It gets the answer, those before it never will. */
-static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
-{
-	struct eng_ring *sq = &q->qp->sq;
-
-	if (index - sq->head >= eng_ring_used(sq))
-		return; /* the one that said "ready" */
-	while (sq->head != index)
-		eng_send_flush(q->qp);
-	eng_send_done(q->qp, v);
 }
 
 void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)

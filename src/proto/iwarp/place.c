@@ -103,6 +103,18 @@ static enum eng_verdict send_ends(struct iwp_qp *q, const struct iwp_rx *rx)
 	return ENG_OK;
 }
 
+/* Segments of a message have one opcode and one STag to invalidate (RFC 5041 4.3). */
+static bool same_message(struct iwp_qp *q, const struct iwp_rx *rx)
+{
+	uint32_t inv = wire_get_DDPUntagged_inv_stag(rx->h);
+
+	if (!q->rx_off) {
+		q->rx_opcode = rx->opcode;
+		q->rx_inv = inv;
+	}
+	return q->rx_opcode == rx->opcode && q->rx_inv == inv;
+}
+
 enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	enum eng_verdict v;
@@ -114,6 +126,8 @@ enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx)
 		return v;
 	if (wire_get_DDPUntagged_mo(rx->h) != (uint32_t)q->rx_off)
 		return ENG_V_RX_MO;
+	if (!same_message(q, rx))
+		return ENG_V_RX_OPCODE;
 	if (rx->shape->len != WIRE_IW_VARIES) {
 		v = immediate(q, rx);
 	} else {

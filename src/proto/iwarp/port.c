@@ -257,6 +257,19 @@ static bool has_work(const struct iwp_qp *q)
 	return q->rtr_due || q->an_count || (may_run_sq(q) && iwp_sq_waits(q));
 }
 
+/* A message that was begun is finished first: a sink may take one open message of each model
+ * only, as siw does, and the order at the source is that of whole messages (RFC 5041 5.3). */
+static bool run_answers(struct iwp_qp *q)
+{
+	return (q->off && !q->halted) || iwp_answers_run(q, TURN);
+}
+
+static void run_sq(struct iwp_qp *q)
+{
+	if (may_run_sq(q) && !iwp_answer_open(q))
+		iwp_sq_run(q, TURN);
+}
+
 static bool fill_chunk(struct iwp_qp *q)
 {
 	uint32_t before;
@@ -266,12 +279,12 @@ static bool fill_chunk(struct iwp_qp *q)
 	do {
 		before = q->port->sent;
 		q->answers_first = !q->answers_first;
-		if (!q->answers_first && may_run_sq(q))
-			iwp_sq_run(q, TURN);
-		if (!iwp_answers_run(q, TURN))
+		if (!q->answers_first)
+			run_sq(q);
+		if (!run_answers(q))
 			return false;
-		if (q->answers_first && may_run_sq(q))
-			iwp_sq_run(q, TURN);
+		if (q->answers_first)
+			run_sq(q);
 	} while (q->port->sent != before && q->port->fill < q->port->limit);
 	return true;
 }

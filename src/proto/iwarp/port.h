@@ -42,9 +42,8 @@ struct iwp_answer {
 	uint32_t msn, size, off;
 	uint32_t sink_stag, src_stag;
 	uint64_t sink_to, src_to;
-	uint64_t orig; /* atomics: the answer */
-	uint32_t id;
 	bool atomic;
+	uint8_t request[WIRE_AtomicRequest_LEN]; /* atomics: executed when it is their turn */
 };
 
 enum iwp_life {
@@ -91,6 +90,8 @@ struct iwp_qp {
 	struct eng_rwqe *rwqe;    /* the receive taken */
 	bool have_rwqe;
 	uint64_t rx_off;          /* octets of the message in it */
+	uint32_t rx_inv;          /* what all its segments have in common */
+	uint8_t rx_opcode;
 	uint64_t written;         /* octets of the last Write, or of the one that is coming */
 	bool write_over;          /* it has ended */
 	struct iwp_answer an[IWP_RD];
@@ -176,6 +177,8 @@ enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx);
 enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx *rx);
 /* Sends answers while they fit. False: the QP has failed over one. */
 bool iwp_answers_run(struct iwp_qp *q, uint32_t budget);
+/* An answer has begun and not ended. */
+bool iwp_answer_open(const struct iwp_qp *q);
 struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
 
 /* --- place.c: Sends, immediates and Writes --- */

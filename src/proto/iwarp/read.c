@@ -184,12 +184,13 @@ static bool populate(uintptr_t at)
 }
 
 /* A store by the CPU cannot be refused: the page is made present and writable by a call that
- * can. An old kernel and a read-only page both answer EINVAL; memory of our own tells which. */
-static bool touchable(struct iwp_qp *q, void *at)
+ * can. An old kernel and a read-only page both answer EINVAL; memory of our own tells which.
+ * scratch: eight unused octets of the transmit stage. */
+static bool touchable(struct iwp_qp *q, size_t scratch, void *at)
 {
 	struct iovec iov = { at, 8 };
 	int keep = errno;
-	bool good = ut_stage_gather(&q->port->stage, 0, &iov, 1) == 8;
+	bool good = ut_stage_gather(&q->port->stage, scratch, &iov, 1) == 8;
 
 	if (good && !populate((uintptr_t)at) && populate((uintptr_t)q->port->stage.base))
 		good = false;
@@ -197,22 +198,15 @@ static bool touchable(struct iwp_qp *q, void *at)
 	return good;
 }
 
-enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
+/* The word a request names, if the peer may have it and it is there. */
+static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t scratch,
+				    uint64_t **ret)
 {
-	const uint8_t *r = rx->data;
-	uint64_t to = wire_get_AtomicRequest_to(r);
-	unsigned aop = wire_get_AtomicRequest_aop(r);
 	struct iovec iov[IWP_IOV];
-	struct iwp_answer *a;
-	enum eng_verdict v = new_answer(q, rx, &a);
+	uint64_t to = wire_get_AtomicRequest_to(r);
+	enum eng_verdict v;
 	int n;
 
-	if (v)
-		return v;
-	if (aop != WIRE_AOP_FETCH_ADD && aop != WIRE_AOP_CMP_SWAP)
-		return ENG_V_RX_OPCODE;
-	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC))
-		return ENG_V_RX_DISABLED;
 	if (to & 7)
 		return ENG_V_RX_ALIGN;
 	v = iwp_remote(q, wire_get_AtomicRequest_stag(r), to, 8, IBV_ACCESS_REMOTE_ATOMIC, iov,
@@ -221,16 +215,52 @@ enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 		return v;
 	if (n != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
-	if (!touchable(q, iov[0].iov_base))
-		return ENG_V_RX_FAULT;
+	*ret = iov[0].iov_base;
+	return touchable(q, scratch, *ret) ? ENG_OK : ENG_V_RX_FAULT;
+}
+
+/* Not executed yet: the answers to earlier reads show the word as it is before. */
+enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
+{
+	unsigned aop = wire_get_AtomicRequest_aop(rx->data);
+	struct iwp_answer *a;
+	enum eng_verdict v = new_answer(q, rx, &a);
+	uint64_t *word;
+
+	if (v)
+		return v;
+	if (aop != WIRE_AOP_FETCH_ADD && aop != WIRE_AOP_CMP_SWAP)
+		return ENG_V_RX_OPCODE;
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC))
+		return ENG_V_RX_DISABLED;
+	v = atomic_word(q, rx->data, 0, &word);
+	if (v)
+		return v;
 	a->atomic = true;
-	a->id = wire_get_AtomicRequest_id(r);
-	a->orig = execute(iov[0].iov_base, r);
+	memcpy(a->request, rx->data, sizeof(a->request));
 	publish(q);
 	return ENG_OK;
 }
 
 /* --- answers out --- */
+
+bool iwp_answer_open(const struct iwp_qp *q)
+{
+	return q->an_count && q->an[q->an_head].off;
+}
+
+/* The key has gone since the request was taken; a Terminate names its segment (RFC 7306 8.1). */
+static void fail_atomic(struct iwp_qp *q, const struct iwp_answer *a, enum eng_verdict v)
+{
+	uint8_t h[WIRE_DDPUntagged_LEN];
+	struct iwp_rx rx = { .h = h, .shape = wire_iwarp_shape(WIRE_IW_ATOMIC_REQUEST),
+			     .opcode = WIRE_IW_ATOMIC_REQUEST };
+
+	iwp_untagged(h, WIRE_IW_ATOMIC_REQUEST, 0, a->msn, 0, true);
+	wire_set_DDPUntagged_ulpdu_len(h, sizeof(h) - 2 + WIRE_AtomicRequest_LEN);
+	iwp_tx_close(q);
+	iwp_fail(q, v, &rx, NULL);
+}
 
 /* The request as a Terminate names it: what is left of it (RFC 5040 4.8). */
 static void fail_answer(struct iwp_qp *q, const struct iwp_answer *a, enum eng_verdict v)
@@ -247,8 +277,7 @@ static void fail_answer(struct iwp_qp *q, const struct iwp_answer *a, enum eng_v
 	wire_set_ReadRequest_src_stag(r, a->src_stag);
 	wire_set_ReadRequest_src_to(r, a->src_to + a->off);
 	iwp_tx_close(q);
-	if (iwp_alive(q))
-		iwp_fail(q, v, &rx, r);
+	iwp_fail(q, v, &rx, r);
 }
 
 /* 1: a segment is in the chunk; 0: no room; -1: the QP has failed. */
@@ -286,15 +315,22 @@ static int answer_segment(struct iwp_qp *q, struct iwp_answer *a)
 static int atomic_answer(struct iwp_qp *q, const struct iwp_answer *a)
 {
 	uint32_t ulpdu = WIRE_DDPUntagged_LEN - 2 + WIRE_AtomicResponse_LEN;
+	enum eng_verdict v;
+	uint64_t *word;
 	uint8_t *h;
 	size_t at;
 
 	if (!iwp_tx_fits(q, ulpdu))
 		return 0;
 	h = iwp_tx_begin(q, &at);
+	v = atomic_word(q, a->request, at, &word);
+	if (v) {
+		fail_atomic(q, a, v);
+		return -1;
+	}
 	iwp_untagged(h, WIRE_IW_ATOMIC_RESPONSE, 0, q->resp_msn++, 0, true);
-	wire_set_AtomicResponse_id(h + WIRE_DDPUntagged_LEN, a->id);
-	wire_set_AtomicResponse_orig(h + WIRE_DDPUntagged_LEN, a->orig);
+	wire_set_AtomicResponse_id(h + WIRE_DDPUntagged_LEN, wire_get_AtomicRequest_id(a->request));
+	wire_set_AtomicResponse_orig(h + WIRE_DDPUntagged_LEN, execute(word, a->request));
 	iwp_tx_end(q, ulpdu);
 	return 1;
 }

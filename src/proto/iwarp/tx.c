@@ -139,6 +139,7 @@ static void keep(struct iwp_qp *q, const uint8_t *data, size_t n)
 	q->rest = ut_malloc(n);
 	if (!q->rest) {
 		q->rest_len = q->rest_off = 0;
+		q->tx_pos -= n; /* what is lost here was not sent */
 		iwp_over(q, ENG_V_NO_MEMORY, ENOMEM);
 		return;
 	}

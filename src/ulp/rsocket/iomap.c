@@ -68,6 +68,17 @@ static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64
 	return 0;
 }
 
+/* The size of the peer's table came with its request or its reply. */
+static int known_peer(struct rs_sock *s)
+{
+	int r;
+
+	if (s->state == RS_ACCEPTING)
+		return 0;
+	r = rs_conn_wait(s, 0);
+	return r ? r : s->state == RS_CONNECTED ? 0 : -ENOTCONN;
+}
+
 RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
 {
 	struct rs_sock *s = rs_get(socket);
@@ -77,13 +88,11 @@ RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, o
 		return rs_ret(-EBADF);
 	if (offset == -1)
 		offset = (off_t)(uintptr_t)buf;
-	if (prot & ~PROT_WRITE || !len || len > UINT32_MAX || s->type != SOCK_STREAM) {
+	if (prot & ~PROT_WRITE || !len || len > UINT32_MAX || s->type != SOCK_STREAM)
 		r = -EINVAL;
-	} else if (s->state != RS_CONNECTED && rs_conn_step(s)) {
-		r = -ENOTCONN;
-	} else if (s->state != RS_CONNECTED) {
-		r = -ENOTCONN;
-	} else {
+	else
+		r = known_peer(s);
+	if (!r) {
 		pthread_mutex_lock(&s->maps_lock);
 		r = add_map(s, buf, len, prot & PROT_WRITE, (uint64_t)offset);
 		pthread_mutex_unlock(&s->maps_lock);

@@ -27,9 +27,12 @@ static short stream_events(struct rs_sock *s, short events)
 	if (!s->rd_open)
 		re |= POLLRDHUP;
 	re &= events;
-	if (s->state != RS_CONNECTED)
-		re |= s->state == RS_GONE ? POLLHUP : POLLERR | POLLHUP;
-	return re;
+	if (s->state == RS_CONNECTED)
+		return re;
+	if (s->state != RS_GONE)
+		return re | POLLERR | POLLHUP;
+	/* Programs give up at a POLLHUP: what has come is read first. */
+	return re & POLLIN && s->flow.readable ? re : re | POLLHUP;
 }
 
 short rs_poll_events(struct rs_sock *s, short events)
