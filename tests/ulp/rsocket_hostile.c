@@ -168,6 +168,7 @@ static void message_server(struct ends *e)
 		CHECK(rrecv(fd, &c, 1, 0) == 0);
 		CHECK(rsend(fd, &c, 1, 0) == -1 && errno == ECONNRESET);
 		CHECK(!rclose(fd));
+		mark(e);
 	}
 	CHECK(!rclose(lfd));
 }
@@ -197,9 +198,7 @@ static void message_client(struct ends *e)
 		CHECK(!connect_raw(40));
 		send_message(bad_message(i));
 		CHECK(rdma_get_send_comp(raw.id, &wc) == 1);
-		/* The server ends it. */
-		while (rdma_get_recv_comp(raw.id, &wc) == 1 && wc.status == IBV_WC_SUCCESS)
-			;
+		await(e);
 		rdma_disconnect(raw.id);
 		close_raw();
 	}
