@@ -86,6 +86,8 @@ int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret);
  * the protocol calls eng_qp_drained(), from qp_moved already when nothing runs.
  * All or nothing. -EINVAL, -EOPNOTSUPP, -EPERM; qp_moved of the protocol follows. */
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask);
+/* To ERR, by number: who asks may be late, and then there is nothing to do. */
+int eng_qp_end(struct eng_dev *dev, uint32_t qpn);
 int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask);
 
 static inline enum ibv_qp_state eng_qp_state(const struct eng_qp *qp)

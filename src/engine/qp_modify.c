@@ -144,6 +144,22 @@ int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	return r;
 }
 
+int eng_qp_end(struct eng_dev *dev, uint32_t qpn)
+{
+	static const struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct eng_qp *qp;
+	int r = 0;
+
+	ut_lock(&dev->lock);
+	qp = eng_qp_find(dev, qpn);
+	if (qp)
+		r = check(qp, &attr, IBV_QP_STATE, eng_qp_state(qp), IBV_QPS_ERR);
+	if (qp && r == 0)
+		move(dev, qp, &attr, IBV_QP_STATE, eng_qp_state(qp), IBV_QPS_ERR);
+	eng_dev_unlock(dev);
+	return r;
+}
+
 int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct eng_dev *dev = qp->dev;

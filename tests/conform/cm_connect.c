@@ -165,6 +165,20 @@ static void destroyed(void)
 	cm_silent(c.ach);
 }
 
+/* A queue pair destroyed by verbs behind the identifier's back, before the end is heard of. */
+static void qp_gone(void)
+{
+	struct cm_pair c;
+
+	cm_connect(&c, AF_INET);
+	CF_OK(ibv_destroy_qp(c.p->qp));
+	CF_OK(rdma_disconnect(c.a));
+	cm_event(c.pch, DISCONNECTED);
+	CF_OK(rdma_disconnect(c.p));
+	c.p->qp = NULL;
+	cm_event(c.ach, DISCONNECTED);
+}
+
 static void both_at_once(void)
 {
 	struct cm_pair c;
@@ -273,6 +287,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "a request whose listener goes", 0, listener_gone },
 	{ "+", "nobody listens", 0, nobody_there },
 	{ "+", "an end destroyed without a word", 0, destroyed },
+	{ "+", "an end whose queue pair is destroyed", 0, qp_gone },
 	{ "+", "both ends disconnect", 0, both_at_once },
 	{ "+", "a queue pair of the program's own", 0, own_qp },
 	{ "+", "fifty at once", 0, many },

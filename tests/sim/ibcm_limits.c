@@ -192,6 +192,30 @@ static void passed_on(void)
 	cmw_close(&w);
 }
 
+/* The request is on its way before there is a listener: so fast is no refusal. */
+static void late_listener(void)
+{
+	for (unsigned ud = 0; ud < 2; ud++) {
+		struct cm_param p = cmw_param(ud ? IBV_QPT_UD : IBV_QPT_RC);
+		enum cm_ps ps = ud ? CM_PS_UDP : CM_PS_TCP;
+		enum cm_event_type no = ud ? CM_EV_UNREACHABLE : CM_EV_REJECTED;
+
+		open_world();
+		client = cmw_connect(&w, ps, CMW_PORT, &p);
+		pass(20 * UT_MS);
+		CHECK(!client->heard[no]);
+		cmw_listen(&w, ps, CMW_PORT, 0);
+		pass(100 * UT_MS);
+		CHECK(client->heard[CM_EV_ESTABLISHED] == 1 && !client->heard[no]);
+		cmw_close(&w);
+		open_world();
+		client = cmw_connect(&w, ps, CMW_PORT, &p);
+		pass(150 * UT_MS);
+		CHECK(client->heard[no] == 1);
+		cmw_close(&w);
+	}
+}
+
 /* --- many --- */
 
 static void backlog(void)
@@ -377,6 +401,7 @@ static const struct test_case cases[] = {
 	{ "-", "a slow client", slow_client },
 	{ "-", "data before the RTU", data_before_rtu },
 	{ "-", "a closed port", port_closed },
+	{ "-", "a listener that is late", late_listener },
 	{ "-", "names", names },
 	{ "-", "requests for other processes", passed_on },
 	{ "-", "backlog", backlog },

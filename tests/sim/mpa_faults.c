@@ -366,6 +366,24 @@ static void backlog(void)
 
 /* --- no peer --- */
 
+static void refuse_last(struct mpa_world *w, int error)
+{
+	ut_container(w->net.place[0].streams.prev, struct pipe_stream, node)->error = error;
+}
+
+/* Where nobody listens it is asked seven times more, after 1, 2 .. 64 ms, and not a word before. */
+static void knocked(struct mpa_world *w, bool now)
+{
+	for (int k = 0; k < 7; k++) {
+		mw_run(w);
+		mw_quiet(w);
+		w->net.failing = now;
+		mw_pass(w, UT_MS << k);
+		if (!now)
+			refuse_last(w, ECONNREFUSED);
+	}
+}
+
 static void nobody_there(void)
 {
 	static const struct { int error; enum cm_event_type type; } v[] = {
@@ -393,8 +411,9 @@ static void nobody_there(void)
 			}
 			CHECK(r == 0);
 			if (!now)
-				ut_container(w->net.place[0].streams.prev, struct pipe_stream,
-					     node)->error = v[i].error;
+				refuse_last(w, v[i].error);
+			if (v[i].error == ECONNREFUSED)
+				knocked(w, now);
 			mw_run(w);
 			mw_want(w, 0, v[i].type, -v[i].error);
 			mw_quiet(w);

@@ -191,7 +191,7 @@ void pipe_put(struct pipe_stream *s, const void *data, size_t len)
 {
 	struct pipe_stream *t = s->mate;
 
-	if (!t)
+	if (!t || !len)
 		return;
 	grow(t, len);
 	memcpy(t->in + t->in_len, data, len);

@@ -312,8 +312,10 @@ static bool whole_life(void)
 		goto out;
 	ear_on(&eb, porch.v[0]);
 	for (int i = 0; i < 3 && !ea.closed && !eb.closed; i++) {
-		send_some(ea.s, (uint64_t)i * 10, 10);
-		send_some(eb.s, (uint64_t)i * 10, 10);
+		/* What a planted fault kept back does not come. */
+		if (send_some(ea.s, (uint64_t)i * 10, 10) != 10 ||
+		    send_some(eb.s, (uint64_t)i * 10, 10) != 10)
+			goto out;
 		UNTIL(p, eb.closed || ea.closed ||
 			 (eb.got == (i + 1) * 10u / 7 * 7 && ea.got == (i + 1) * 10u / 7 * 7));
 		p->ops->pause(eb.s, true);

@@ -102,6 +102,7 @@ static int do_connect(struct rcm_id *id, const struct rdma_conn_param *p)
 	}
 	take_ece(id);
 	param = make_param(id, p);
+	id->qpn = param.qpn;
 	rc = cma_connect(id->cma, &param);
 	return rc ? rc : rcm_complete(id, RDMA_CM_EVENT_ESTABLISHED);
 }
@@ -130,6 +131,7 @@ static int do_accept(struct rcm_id *id, const struct rdma_conn_param *p)
 	}
 	take_ece(id);
 	param = make_param(id, p);
+	id->qpn = param.qpn;
 	rc = cma_accept(id->cma, &param);
 	if (rc) {
 		if (!rcm_is_ud(id))

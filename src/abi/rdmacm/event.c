@@ -93,6 +93,16 @@ static void on_response(struct rcm_event *e)
 	fail(e, RDMA_CM_EVENT_CONNECT_ERROR, rc);
 }
 
+static void on_established(struct rcm_event *e)
+{
+	struct rcm_id *id = e->counted;
+
+	id->connected = true;
+	/* Over a stream the source port is chosen by connecting. */
+	if (!rdma_get_src_port(&id->pub))
+		rcm_refresh(id);
+}
+
 static bool on_group(struct rcm_event *e)
 {
 	int rc;
@@ -154,7 +164,7 @@ bool rcm_event_fill(struct rcm_event *e)
 		on_response(e);
 		return true;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		e->counted->connected = true;
+		on_established(e);
 		return true;
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_DISCONNECTED:

@@ -4,6 +4,7 @@
  * each transition; one that moves the queue pair itself asks for INIT only.
  */
 #include "abi/rdmacm/rcm.h"
+#include "engine/qp.h"
 
 /* *mask 0: nothing to do. */
 static int attr_for(struct rcm_id *id, enum ibv_qp_state to, struct ibv_qp_attr *attr, int *mask)
@@ -83,12 +84,19 @@ int rcm_qp_connect(struct rcm_id *id, uint8_t responder, uint8_t initiator)
 	return rc ? rc : to_rts(id, qp, initiator);
 }
 
+/*
+ * Programs destroy the queue pair by verbs, not by rdma_destroy_qp(), while another
+ * thread of theirs is about to hear of the end (rping does): pub.qp may point at
+ * nothing any more. Its number still says whether it is there.
+ */
 int rcm_qp_fail(struct rcm_id *id)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	if (!id->pub.qp)
 		return 0;
+	if (id->dev && id->dev->eng && id->qpn)
+		return eng_qp_end(id->dev->eng, id->qpn);
 	return -ibv_modify_qp(id->pub.qp, &attr, IBV_QP_STATE);
 }
 

@@ -61,6 +61,7 @@ struct rcm_id {
 	bool moves_qp;        /* the manager moves the queue pair by itself */
 	bool given_up;        /* we ended the connection: what comes of it is not news */
 	bool connected, disconnected;
+	uint32_t qpn;         /* of pub.qp when it was connected */
 	uint8_t responder, initiator; /* depths: the request's, then those agreed on */
 	struct cm_ece ece;
 	struct ibv_sa_path_rec path;

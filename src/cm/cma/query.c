@@ -20,12 +20,23 @@ static void look(struct cma_id *id, struct cma_info *ret, int *family)
 	ut_unlock(&id->c->lock);
 }
 
-static void look_port(const struct cma_id *id, struct cma_info *ret)
+/* Connecting may have chosen it. */
+static void look_local(struct cma_id *id)
+{
+	if (!id->ep || id->local.port)
+		return;
+	cma_port_lock(id->port);
+	id->local.port = id->ep->local.port;
+	cma_port_unlock(id->c, id->port);
+}
+
+static void look_port(struct cma_id *id, struct cma_info *ret)
 {
 	struct ibv_port_attr attr;
 
 	if (!id->port)
 		return;
+	look_local(id);
 	ret->dev = id->port->dev;
 	ret->device = id->c->host->name(id->port);
 	ret->port_num = 1;

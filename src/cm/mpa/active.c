@@ -73,6 +73,37 @@ static enum cm_event_type event_of(int error)
 	}
 }
 
+/* The port that was asked for is used again; an abortive close has set it free. */
+static int claim_again(struct mpa_ep *e)
+{
+	struct link_streams *streams = e->m->cfg.streams;
+
+	if (e->port)
+		return 0;
+	if (!e->claimed) {
+		e->ep.local.port = 0;
+		return 0;
+	}
+	return streams->ops->bind(streams, &e->ep.local, true, e->ep.opt.afonly, &e->port);
+}
+
+/*
+ * Servers that have just told their client a port (qperf, perftest) listen on it while the
+ * connection is on its way: with adapters that need milliseconds to make a QP the server is
+ * first, with us the client may be. So that nobody listens is believed after some tries, as
+ * with the other manager (ibcm_knock_again).
+ */
+static bool knock_again(struct mpa_ep *e, int error)
+{
+	if (error != ECONNREFUSED || e->knocks == MPA_KNOCKS || e->done)
+		return false;
+	mpa_drop_stream(e, true);
+	e->knocking = true;
+	mpa_timer_start_ns(e, MPA_KNOCK_NS << e->knocks++);
+	mpa_ep_state(e, MPA_CONNECTING);
+	return true;
+}
+
 int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param)
 {
 	struct mpa_ep *e = mpa_ep_of(ep);
@@ -88,6 +119,8 @@ int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm
 	if (r < 0 && event_of(-r) == CM_EV_ERROR)
 		return r;
 	e->ep.remote = *remote;
+	if (r < 0 && knock_again(e, -r))
+		return 0;
 	if (r < 0)
 		mpa_end_later(e, event_of(-r), r);
 	else
@@ -211,18 +244,6 @@ size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, ui
 
 /* --- other ends --- */
 
-/* The port that was asked for is used again; an abortive close has set it free. */
-static int claim_again(struct mpa_ep *e)
-{
-	struct link_streams *streams = e->m->cfg.streams;
-
-	if (!e->claimed) {
-		e->ep.local.port = 0;
-		return 0;
-	}
-	return streams->ops->bind(streams, &e->ep.local, true, e->ep.opt.afonly, &e->port);
-}
-
 static bool fall_back(struct mpa_ep *e, int error)
 {
 	struct link_end remote = e->ep.remote;
@@ -250,14 +271,30 @@ static bool fall_back(struct mpa_ep *e, int error)
 
 void mpa_active_closed(struct mpa_ep *e, int error)
 {
-	if (fall_back(e, error))
+	if (fall_back(e, error) || (e->state == MPA_CONNECTING && knock_again(e, error)))
 		return;
 	if (!error || error == EPIPE)
 		error = ECONNRESET; /* a FIN is no answer */
 	fail(e, event_of(error), -error, strerrordesc_np(error));
 }
 
+static void knock(struct mpa_ep *e)
+{
+	struct link_end remote = e->ep.remote;
+	int r = claim_again(e);
+
+	e->knocking = false;
+	if (r == 0)
+		r = start(e, &remote);
+	if (r < 0 && !knock_again(e, -r))
+		fail(e, event_of(-r), r, strerrordesc_np(-r));
+}
+
 void mpa_active_expired(struct mpa_ep *e)
 {
+	if (e->knocking) {
+		knock(e);
+		return;
+	}
 	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole reply came in time");
 }

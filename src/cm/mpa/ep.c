@@ -88,10 +88,15 @@ void mpa_timer_from(struct mpa_ep *e, uint64_t now, unsigned seconds)
 }
 
 /* Ops are not told the time: due at once, and mpa_run() sets it right. */
+void mpa_timer_start_ns(struct mpa_ep *e, uint64_t ns)
+{
+	e->wait = ns;
+	ut_timer_set(&e->m->timers, &e->timer, 0);
+}
+
 void mpa_timer_start(struct mpa_ep *e, unsigned seconds)
 {
-	e->wait = seconds * UT_S;
-	ut_timer_set(&e->m->timers, &e->timer, 0);
+	mpa_timer_start_ns(e, seconds * UT_S);
 }
 
 void mpa_timer_stop(struct mpa_ep *e)

@@ -58,6 +58,10 @@ struct mpa {
 
 typedef void mpa_done_fn(void *arg, int error, const struct cm_param *peer);
 
+/* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all. */
+#define MPA_KNOCK_NS 1000000ull
+#define MPA_KNOCKS 7u
+
 struct mpa_ep {
 	struct cm_ep ep;
 	struct mpa *m;
@@ -89,6 +93,8 @@ struct mpa_ep {
 	uint16_t sent;              /* bytes of `out` the link has taken */
 	bool whole;                 /* all of them */
 	bool heard;                 /* a byte of the Reply has come */
+	bool knocking;              /* nobody listened; asked again when the timer fires */
+	uint8_t knocks;
 	bool fell_back;             /* this is the second try, revision 1 */
 	bool orphan;                /* destroyed by its user, lives until flushed */
 	struct proto_stream_params terms;
@@ -124,6 +130,7 @@ void mpa_ep_destroy(struct mpa_ep *e);
 void mpa_ep_state(struct mpa_ep *e, enum mpa_state to);
 void mpa_timer_from(struct mpa_ep *e, uint64_t now, unsigned seconds);
 void mpa_timer_start(struct mpa_ep *e, unsigned seconds); /* the time is not known */
+void mpa_timer_start_ns(struct mpa_ep *e, uint64_t ns);
 void mpa_timer_stop(struct mpa_ep *e);
 void mpa_drop_stream(struct mpa_ep *e, bool abort);
 /* The endpoint is over; the up-call comes now / from mpa_run(). */

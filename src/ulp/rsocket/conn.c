@@ -165,7 +165,7 @@ static void on_event(struct rs_sock *s, const struct rdma_cm_event *ev, const vo
 {
 	int err = errno_of(ev);
 
-	switch (s->state) {
+	switch (atomic_load(&s->state)) {
 	case RS_ADDR:
 		if (ev->event == RDMA_CM_EVENT_ADDR_RESOLVED) {
 			s->tries = 0;
