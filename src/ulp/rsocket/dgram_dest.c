@@ -72,15 +72,29 @@ static in_port_t *port_of(struct sockaddr_storage *addr)
 					  : &((struct sockaddr_in6 *)addr)->sin6_port;
 }
 
+/* Peers know us by our port, so it is there before the first datagram names it. */
+static int own_port(struct rs_sock *s, struct sockaddr_storage *ret)
+{
+	socklen_t len = sizeof(*ret);
+
+	if (getsockname(s->dg->udp, (struct sockaddr *)ret, &len))
+		return -errno;
+	if (*port_of(ret))
+		return 0;
+	if (bind(s->dg->udp, (struct sockaddr *)ret, len))
+		return -errno;
+	return getsockname(s->dg->udp, (struct sockaddr *)ret, &len) ? -errno : 0;
+}
+
 /* The address the host would send from, and the port of our own UDP socket. */
 static int own_addr(struct rs_sock *s, const struct sockaddr *peer, struct sockaddr_storage *ret)
 {
 	socklen_t len = sizeof(*ret);
 	in_port_t port;
-	int fd, r = 0;
+	int fd, r = own_port(s, ret);
 
-	if (getsockname(s->dg->udp, (struct sockaddr *)ret, &len))
-		return -errno;
+	if (r)
+		return r;
 	if (!rs_addr_any((struct sockaddr *)ret))
 		return 0;
 	port = *port_of(ret);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * How connections begin and end: without waiting, refused, killed, closed by another thread,
+ * cancelled; and that sleeping is sleep.
+ */
+#include "ends.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+
+static int error_of(int fd)
+{
+	int err = -1;
+	socklen_t len = sizeof(err);
+
+	CHECK(!rgetsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len));
+	return err;
+}
+
+/* rsockets and a pipe in one list; the server does not wait either. */
+static void nonblock_server(struct ends *e)
+{
+	int lfd = listen_here(e, SOCK_STREAM, NULL), fd;
+	struct pollfd p[2] = { { lfd, POLLIN, 0 }, { e->in, POLLIN, 0 } };
+	char c;
+
+	CHECK(!rfcntl(lfd, F_SETFL, O_NONBLOCK));
+	CHECK(raccept(lfd, NULL, NULL) == -1 && errno == EAGAIN);
+	CHECK(rpoll(p, 2, -1) == 1 && p[1].revents == POLLIN && !p[0].revents);
+	await(e);
+	CHECK(rpoll(p, 2, -1) == 1 && p[0].revents == POLLIN && !p[1].revents);
+	fd = raccept(lfd, NULL, NULL);
+	CHECK(fd >= 0 && rfcntl(fd, F_GETFL) == O_RDWR);
+	p[0].fd = fd;
+	CHECK(rpoll(p, 2, -1) == 1 && p[0].revents == POLLIN);
+	CHECK(rrecv(fd, &c, 1, 0) == 1 && c == 'a');
+	CHECK(rpoll(p, 1, -1) == 1 && p[0].revents & POLLHUP);
+	CHECK(rrecv(fd, &c, 1, 0) == 0);
+	CHECK(!rclose(fd));
+	CHECK(!rclose(lfd));
+}
+
+static void nonblock_client(struct ends *e)
+{
+	fd_set wr;
+	int fd = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	CHECK(fd >= 0 && fd < FD_SETSIZE);
+	await_addr(e);
+	mark(e);
+	CHECK(rsend(fd, "a", 1, 0) == -1 && errno == ENOTCONN);
+	CHECK(rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EINPROGRESS);
+	FD_ZERO(&wr);
+	FD_SET(fd, &wr);
+	CHECK(rselect(fd + 1, NULL, &wr, NULL, NULL) == 1 && FD_ISSET(fd, &wr));
+	CHECK(!error_of(fd));
+	CHECK(rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EISCONN);
+	CHECK(rsend(fd, "a", 1, 0) == 1);
+	CHECK(!rclose(fd));
+}
+
+/* Nobody listens any more. */
+static void refused_server(struct ends *e)
+{
+	int lfd = listen_here(e, SOCK_STREAM, NULL);
+
+	CHECK(!rclose(lfd));
+	mark(e);
+	await(e);
+}
+
+static void refused_client(struct ends *e)
+{
+	struct pollfd p = { .events = POLLOUT };
+	int fd = rsocket(AF_INET, SOCK_STREAM, 0);
+
+	await_addr(e);
+	await(e);
+	CHECK(rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) == -1);
+	CHECK_MSG(errno == ECONNREFUSED, " ");
+	CHECK(!rclose(fd));
+	p.fd = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	CHECK(rconnect(p.fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EINPROGRESS);
+	CHECK(rpoll(&p, 1, -1) == 1 && p.revents & POLLERR && p.revents & POLLOUT);
+	CHECK(error_of(p.fd) == ECONNREFUSED && !error_of(p.fd));
+	CHECK(rrecv(p.fd, &fd, 1, 0) == -1 && errno == ENOTCONN);
+	CHECK(!rclose(p.fd));
+	mark(e);
+}
+
+static void killed_server(struct ends *e)
+{
+	int fd = accept_one(e, listen_here(e, SOCK_STREAM, NULL));
+
+	send_all(fd, 1000, 2);
+	mark(e);
+	for (;;)
+		pause();
+}
+
+/* What was sent is read; then the end, in time, for the reader and for rpoll. */
+static void killed_client(struct ends *e)
+{
+	struct pollfd p = { .events = POLLIN };
+	uint8_t c;
+	ssize_t r;
+
+	await_addr(e);
+	p.fd = connect_there(e, NULL);
+	recv_all(p.fd, 10, 2);
+	await(e);
+	CHECK(!kill(e->peer, SIGKILL));
+	for (int i = 10; i < 1000; i++) {
+		CHECK(rrecv(p.fd, &c, 1, 0) == 1);
+		expect_bytes(&c, 1, (uint64_t)i, 2);
+	}
+	r = rrecv(p.fd, &c, 1, 0);
+	CHECK(!r || errno == ECONNRESET || errno == ETIMEDOUT);
+	CHECK(rpoll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLERR));
+	CHECK(rsend(p.fd, &c, 1, 0) == -1 && (errno == ECONNRESET || errno == EPIPE));
+	CHECK(!rclose(p.fd));
+}
+
+static void idle_server(struct ends *e)
+{
+	int lfd = listen_here(e, SOCK_STREAM, NULL), fd = accept_one(e, lfd);
+	char c;
+
+	CHECK(rrecv(fd, &c, 1, 0) == 1);
+	mark(e);
+	CHECK(rrecv(fd, &c, 1, 0) == 0);
+	CHECK(!rclose(fd));
+	CHECK(!rclose(lfd));
+}
+
+static void *reader(void *arg)
+{
+	char c;
+
+	return (void *)(intptr_t)rrecv(*(int *)arg, &c, 1, 0);
+}
+
+static void wait_asleep(pthread_t t)
+{
+	clockid_t clock;
+	struct timespec a, b = { 0, 0 };
+
+	/* Its own clock stands still. */
+	CHECK(!pthread_getcpuclockid(t, &clock));
+	do {
+		a = b;
+		poll(NULL, 0, 20);
+		CHECK(!clock_gettime(clock, &b));
+	} while (a.tv_sec != b.tv_sec || a.tv_nsec != b.tv_nsec);
+}
+
+static void *poller(void *arg)
+{
+	struct pollfd p = { *(int *)arg, POLLIN, 0 };
+	int n = rpoll(&p, 1, -1);
+
+	return (void *)(intptr_t)(n == 1 ? p.revents : -1);
+}
+
+/*
+ * Threads asleep on a socket: one cancelled leaves it usable; an rpoll that waits costs no
+ * processor; shutdown wakes the sleepers of every kind.
+ */
+static void idle_client(struct ends *e)
+{
+	struct pollfd p = { .events = POLLIN };
+	pthread_t t, u;
+	uint64_t wall, cpu;
+	void *res;
+	int fd;
+
+	await_addr(e);
+	p.fd = fd = connect_there(e, NULL);
+	CHECK(!pthread_create(&t, NULL, reader, &fd));
+	wait_asleep(t);
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &res) && res == PTHREAD_CANCELED);
+	CHECK(!pthread_create(&t, NULL, poller, &fd));
+	wait_asleep(t);
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &res) && res == PTHREAD_CANCELED);
+
+	wall = now_ms();
+	cpu = cpu_ms();
+	CHECK(rpoll(&p, 1, 300) == 0);
+	CHECK(now_ms() - wall >= 300);
+	CHECK_MSG(cpu_ms() - cpu < 100, "%d ms", (int)(cpu_ms() - cpu));
+
+	CHECK(rsend(fd, "b", 1, 0) == 1);
+	await(e);
+	CHECK(!pthread_create(&t, NULL, reader, &fd));
+	CHECK(!pthread_create(&u, NULL, poller, &fd));
+	wait_asleep(t);
+	wait_asleep(u);
+	CHECK(!rshutdown(fd, SHUT_RDWR));
+	CHECK(!pthread_join(t, &res) && res == NULL);
+	CHECK(!pthread_join(u, &res) && (intptr_t)res & POLLIN);
+	CHECK(!rclose(fd));
+}
+
+/* rclose under a sleeping reader. */
+static void close_client(struct ends *e)
+{
+	pthread_t t;
+	void *res;
+	int fd, was;
+
+	await_addr(e);
+	fd = was = connect_there(e, NULL);
+	CHECK(rsend(fd, "b", 1, 0) == 1);
+	await(e);
+	CHECK(!pthread_create(&t, NULL, reader, &fd));
+	wait_asleep(t);
+	CHECK(!rclose(fd));
+	CHECK(!pthread_join(t, &res) && res == NULL);
+	CHECK(rrecv(was, &was, 1, 0) == -1 && errno == EBADF);
+}
+
+/* A child of the server's may close what it inherited without hurting the parent. */
+static void fork_server(struct ends *e)
+{
+	int lfd = listen_here(e, SOCK_STREAM, NULL), fd = accept_one(e, lfd);
+	pid_t pid = fork();
+	char c;
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(rsend(fd, "x", 1, 0) == -1 && errno == EBADF);
+		CHECK(!rclose(fd));
+		_exit(0);
+	}
+	CHECK(rrecv(fd, &c, 1, 0) == 1);
+	mark(e);
+	CHECK(rrecv(fd, &c, 1, 0) == 0);
+	CHECK(!rclose(fd));
+	CHECK(!rclose(lfd));
+}
+
+static void fork_client(struct ends *e)
+{
+	int fd;
+
+	await_addr(e);
+	fd = connect_there(e, NULL);
+	CHECK(rsend(fd, "b", 1, 0) == 1);
+	await(e);
+	CHECK(!rclose(fd));
+}
+
+int main(void)
+{
+	ends_run("nothing waits", AF_INET, nonblock_server, nonblock_client);
+	ends_run("refused", AF_INET, refused_server, refused_client);
+	ends_run_killed("killed", AF_INET, killed_server, killed_client);
+	ends_run("asleep", AF_INET, idle_server, idle_client);
+	ends_run("closed by another thread", AF_INET, idle_server, close_client);
+	ends_run("forked", AF_INET, fork_server, fork_client);
+	return 0;
+}
