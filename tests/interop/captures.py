@@ -79,6 +79,8 @@ def tcp_streams(records):
         if data[f.l4 + 13] & 2:
             first[key] = seq + 1
         elif f.payload:
+            if key not in first:
+                raise ValueError(f"frame {f.nr}: the capture lacks the begin of its TCP stream")
             parts[key][(seq - first[key]) & 0xFFFFFFFF] = f.payload
     for key, pieces in parts.items():
         whole = b""
