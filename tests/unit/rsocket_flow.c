@@ -168,8 +168,8 @@ static void drain(void)
 	bool any;
 
 	do {
-		any = arrive(&a) | arrive(&b) | complete(&a) | complete(&b);
-		any |= read_some(&a, 8192) | read_some(&b, 8192);
+		any = (int)arrive(&a) | (int)arrive(&b) | (int)complete(&a) | (int)complete(&b);
+		any |= (int)read_some(&a, 8192) | (int)read_some(&b, 8192);
 		grant(&a, &b);
 		grant(&b, &a);
 		any |= a.in_head != a.in_tail || b.in_head != b.in_tail;
@@ -219,8 +219,8 @@ static void stops(void)
 	start(&b, 4096, 4096, false);
 	connect_side(&a, &b);
 	connect_side(&b, &a);
-	while (grant(&b, &a), arrive(&a) | arrive(&b) | complete(&a) | complete(&b) |
-			      send_some(&a, &b, 1000, 0))
+	while (grant(&b, &a), (int)arrive(&a) | (int)arrive(&b) | (int)complete(&a) | (int)complete(&b) |
+			      (int)send_some(&a, &b, 1000, 0))
 		;
 	CHECK(a.sent == 4096);
 	/* Small pieces are bounded by the queue of announcements: 16 here. */
@@ -228,8 +228,8 @@ static void stops(void)
 	connect_side(&a, &b);
 	start(&b, 4096, 4096, false);
 	connect_side(&b, &a);
-	while (grant(&b, &a), arrive(&a) | arrive(&b) | complete(&a) | complete(&b) |
-			      send_some(&a, &b, 1, 64))
+	while (grant(&b, &a), (int)arrive(&a) | (int)arrive(&b) | (int)complete(&a) | (int)complete(&b) |
+			      (int)send_some(&a, &b, 1, 64))
 		;
 	CHECK(a.sent == 16);
 }
