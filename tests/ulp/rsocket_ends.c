@@ -6,6 +6,7 @@
 #include "ends.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -99,6 +100,15 @@ static void killed_server(struct ends *e)
 		pause();
 }
 
+/* A program that only waits sends nothing that could fail: it asks for signs of life. */
+static void watchful(int fd)
+{
+	int on = 1, idle = 1;
+
+	CHECK(!rsetsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)));
+	CHECK(!rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle)));
+}
+
 /* What was sent is read; then the end, in time, for the reader and for rpoll. */
 static void killed_client(struct ends *e)
 {
@@ -107,7 +117,7 @@ static void killed_client(struct ends *e)
 	ssize_t r;
 
 	await_addr(e);
-	p.fd = connect_there(e, NULL);
+	p.fd = connect_there(e, watchful);
 	recv_all(p.fd, 10, 2);
 	await(e);
 	CHECK(!kill(e->peer, SIGKILL));
