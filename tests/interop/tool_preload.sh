@@ -43,7 +43,7 @@ for bad in (None,):
 '
 fi
 # Everything else answers as without: content, errors, modes.
-for c in 'ls -la /' 'stat -c %n%i%s /etc/passwd /sys /dev' 'realpath /sys/class/net/lo' 'cat /none' \
+for c in 'ls -la /usr' 'stat -c %n%i%s /etc/passwd /sys /dev' 'realpath /sys/class/net/lo' 'cat /none' \
 	'ls /sys/class'; do
 	sh -c "$c" >"$work/a" 2>&1
 	env -u DAPPLE_TREE LD_PRELOAD="$(dirname "$DAPPLE")/lib/libdapple-preload.so" sh -c "$c" >"$work/b" 2>&1
