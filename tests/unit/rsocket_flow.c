@@ -168,7 +168,10 @@ static void drain(void)
 	bool any;
 
 	do {
-		any = arrive(&a) | arrive(&b) | complete(&a) | complete(&b);
+		any = arrive(&a);
+		any = arrive(&b) || any;
+		any = complete(&a) || any;
+		any = complete(&b) || any;
 		any |= read_some(&a, 8192) | read_some(&b, 8192);
 		grant(&a, &b);
 		grant(&b, &a);
