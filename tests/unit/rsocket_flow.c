@@ -172,7 +172,8 @@ static void drain(void)
 		any = arrive(&b) || any;
 		any = complete(&a) || any;
 		any = complete(&b) || any;
-		any |= read_some(&a, 8192) | read_some(&b, 8192);
+		any = read_some(&a, 8192) || any;
+		any = read_some(&b, 8192) || any;
 		grant(&a, &b);
 		grant(&b, &a);
 		any |= a.in_head != a.in_tail || b.in_head != b.in_tail;
