@@ -122,7 +122,11 @@ void rs_cq_drive(struct rs_sock *s)
 
 	if (s->dg)
 		rs_dgram_drive(s);
-	if (!s->cq)
+	/*
+	 * The peer may write as soon as it has our reply or request; what it says means nothing
+	 * until its connection data has been read, and waits in the queue.
+	 */
+	if (!s->cq || s->state < RS_ACCEPTING)
 		return;
 	while ((n = ibv_poll_cq(s->cq, BATCH, wc)) > 0) {
 		unsigned nr = 0;
