@@ -30,6 +30,7 @@ static void nonblock_server(struct ends *e)
 	CHECK(raccept(lfd, NULL, NULL) == -1 && errno == EAGAIN);
 	CHECK(rpoll(p, 2, -1) == 1 && p[1].revents == POLLIN && !p[0].revents);
 	await(e);
+	mark(e);
 	CHECK(rpoll(p, 2, -1) == 1 && p[0].revents == POLLIN && !p[1].revents);
 	fd = raccept(lfd, NULL, NULL);
 	CHECK(fd >= 0 && rfcntl(fd, F_GETFL) == O_RDWR);
@@ -50,8 +51,10 @@ static void nonblock_client(struct ends *e)
 	CHECK(fd >= 0 && fd < FD_SETSIZE);
 	await_addr(e);
 	mark(e);
+	await(e);
 	CHECK(rsend(fd, "a", 1, 0) == -1 && errno == ENOTCONN);
-	CHECK(rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EINPROGRESS);
+	/* On a quick machine all of it may be done by the first look. */
+	CHECK(!rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) || errno == EINPROGRESS);
 	FD_ZERO(&wr);
 	FD_SET(fd, &wr);
 	CHECK(rselect(fd + 1, NULL, &wr, NULL, NULL) == 1 && FD_ISSET(fd, &wr));
@@ -82,9 +85,14 @@ static void refused_client(struct ends *e)
 	CHECK_MSG(errno == ECONNREFUSED, " ");
 	CHECK(!rclose(fd));
 	p.fd = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	CHECK(rconnect(p.fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EINPROGRESS);
-	CHECK(rpoll(&p, 1, -1) == 1 && p.revents & POLLERR && p.revents & POLLOUT);
-	CHECK(error_of(p.fd) == ECONNREFUSED && !error_of(p.fd));
+	CHECK(rconnect(p.fd, (struct sockaddr *)&e->addr, e->addr_len) == -1);
+	if (errno == EINPROGRESS) {
+		CHECK(rpoll(&p, 1, -1) == 1 && p.revents & POLLERR && p.revents & POLLOUT);
+		CHECK(error_of(p.fd) == ECONNREFUSED);
+	} else {
+		CHECK(errno == ECONNREFUSED);
+	}
+	CHECK(!error_of(p.fd));
 	CHECK(rrecv(p.fd, &fd, 1, 0) == -1 && errno == ENOTCONN);
 	CHECK(!rclose(p.fd));
 	mark(e);
