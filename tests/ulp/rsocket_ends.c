@@ -6,9 +6,9 @@
 #include "ends.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 static int error_of(int fd)
 {
@@ -30,6 +30,7 @@ static void nonblock_server(struct ends *e)
 	CHECK(raccept(lfd, NULL, NULL) == -1 && errno == EAGAIN);
 	CHECK(rpoll(p, 2, -1) == 1 && p[1].revents == POLLIN && !p[0].revents);
 	await(e);
+	mark(e);
 	CHECK(rpoll(p, 2, -1) == 1 && p[0].revents == POLLIN && !p[1].revents);
 	fd = raccept(lfd, NULL, NULL);
 	CHECK(fd >= 0 && rfcntl(fd, F_GETFL) == O_RDWR);
@@ -50,8 +51,10 @@ static void nonblock_client(struct ends *e)
 	CHECK(fd >= 0 && fd < FD_SETSIZE);
 	await_addr(e);
 	mark(e);
+	await(e);
 	CHECK(rsend(fd, "a", 1, 0) == -1 && errno == ENOTCONN);
-	CHECK(rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EINPROGRESS);
+	/* On a quick machine all of it may be done by the first look. */
+	CHECK(!rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) || errno == EINPROGRESS);
 	FD_ZERO(&wr);
 	FD_SET(fd, &wr);
 	CHECK(rselect(fd + 1, NULL, &wr, NULL, NULL) == 1 && FD_ISSET(fd, &wr));
@@ -82,9 +85,14 @@ static void refused_client(struct ends *e)
 	CHECK_MSG(errno == ECONNREFUSED, " ");
 	CHECK(!rclose(fd));
 	p.fd = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	CHECK(rconnect(p.fd, (struct sockaddr *)&e->addr, e->addr_len) == -1 && errno == EINPROGRESS);
-	CHECK(rpoll(&p, 1, -1) == 1 && p.revents & POLLERR && p.revents & POLLOUT);
-	CHECK(error_of(p.fd) == ECONNREFUSED && !error_of(p.fd));
+	CHECK(rconnect(p.fd, (struct sockaddr *)&e->addr, e->addr_len) == -1);
+	if (errno == EINPROGRESS) {
+		CHECK(rpoll(&p, 1, -1) == 1 && p.revents & POLLERR && p.revents & POLLOUT);
+		CHECK(error_of(p.fd) == ECONNREFUSED);
+	} else {
+		CHECK(errno == ECONNREFUSED);
+	}
+	CHECK(!error_of(p.fd));
 	CHECK(rrecv(p.fd, &fd, 1, 0) == -1 && errno == ENOTCONN);
 	CHECK(!rclose(p.fd));
 	mark(e);
@@ -100,6 +108,15 @@ static void killed_server(struct ends *e)
 		pause();
 }
 
+/* A program that only waits sends nothing that could fail: it asks for signs of life. */
+static void watchful(int fd)
+{
+	int on = 1, idle = 1;
+
+	CHECK(!rsetsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on)));
+	CHECK(!rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle)));
+}
+
 /* What was sent is read; then the end, in time, for the reader and for rpoll. */
 static void killed_client(struct ends *e)
 {
@@ -108,7 +125,7 @@ static void killed_client(struct ends *e)
 	ssize_t r;
 
 	await_addr(e);
-	p.fd = connect_there(e, NULL);
+	p.fd = connect_there(e, watchful);
 	recv_all(p.fd, 10, 2);
 	await(e);
 	CHECK(!kill(e->peer, SIGKILL));
@@ -256,10 +273,7 @@ int main(void)
 {
 	ends_run("nothing waits", AF_INET, nonblock_server, nonblock_client);
 	ends_run("refused", AF_INET, refused_server, refused_client);
-	/* A silent connection over RoCE does not notice yet that its peer was killed. */
-	setenv("DAPPLE_ADAPTER", "iwarp", 1);
 	ends_run_killed("killed", AF_INET, killed_server, killed_client);
-	unsetenv("DAPPLE_ADAPTER");
 	ends_run("asleep", AF_INET, idle_server, idle_client);
 	ends_run("closed by another thread", AF_INET, idle_server, close_client);
 	ends_run("forked", AF_INET, fork_server, fork_client);

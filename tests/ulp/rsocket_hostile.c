@@ -106,6 +106,7 @@ static void data_server(struct ends *e)
 	CHECK(raccept(lfd, NULL, NULL) == -1 && errno == EAGAIN);
 	CHECK(!rfcntl(lfd, F_SETFL, 0));
 	await(e);
+	mark(e);
 	fd = accept_one(e, lfd);
 	recv_all(fd, 10, 1);
 	CHECK(!rclose(fd));
@@ -127,6 +128,7 @@ static void data_client(struct ends *e)
 	CHECK(connect_raw(0) && errno == ECONNREFUSED);
 	close_raw();
 	mark(e);
+	await(e);
 	fd = connect_there(e, NULL);
 	send_all(fd, 10, 1);
 	CHECK(!rclose(fd));

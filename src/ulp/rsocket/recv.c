@@ -30,9 +30,11 @@ static int why_nothing(struct rs_sock *s)
 {
 	int err;
 
-	if (s->flow.readable && !s->shut_rd)
+	if (s->shut_rd)
+		return 0;
+	if (s->flow.readable)
 		return -EAGAIN;
-	if (s->rd_open && !s->shut_rd)
+	if (s->rd_open)
 		return s->state >= RS_CONNECTED ? -EAGAIN : -ENOTCONN;
 	err = rs_take_err(s);
 	return err ? -err : s->state == RS_REFUSED ? -ENOTCONN : 0;
