@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Data transfer operations: what is remembered of each posted work request, and how a work
+ * completion becomes an event. wr_id is the address of the record. Requests of one endpoint
+ * complete in order, so a visible completion also retires the suppressed ones before it; at least
+ * every half queue one suppressed request is signalled and its completion swallowed.
+ *
+ * dpr_dto_event may run in any thread, under evd->lock and nothing else: records are therefore
+ * retired without ep->lock (tail is atomic, written by the drainer of the one EVD that queue feeds).
+ */
+#ifndef DAT_PROVIDER_DTO_H
+#define DAT_PROVIDER_DTO_H
+
+#include "dat/provider/ia.h"
+
+struct dpr_ep;
+struct dpr_rmr;
+struct dpr_srq;
+
+enum dpr_op {
+	DPR_OP_SEND, DPR_OP_SEND_INV, DPR_OP_WRITE, DPR_OP_READ, DPR_OP_READ_TO_RMR, DPR_OP_RECV,
+	DPR_OP_BIND, DPR_OP_UNBIND,
+	/* IB extensions */
+	DPR_OP_WRITE_IMM, DPR_OP_FETCH_ADD, DPR_OP_CMP_SWAP, DPR_OP_SEND_UD,
+	DPR_OPS
+};
+
+struct dpr_dto {
+	struct dpr_ep *ep;   /* NULL: an SRQ's; the endpoint is then found by wc->qp_num */
+	struct dpr_srq *srq;
+	DAT_DTO_COOKIE cookie;
+	uint32_t index;      /* in the posting order of its queue, modulo 2^32 */
+	uint32_t bytes;      /* asked for */
+	uint8_t op;          /* enum dpr_op */
+	bool quiet;          /* suppressed: success is swallowed */
+	bool signalled;
+	bool notify;         /* false: UNSIGNALLED */
+	struct dpr_rmr *rmr; /* bind, unbind, read to RMR: held */
+};
+
+/* A queue of records. head by the poster under ep->lock, tail by the drainer. */
+struct dpr_dtoq {
+	struct dpr_dto *ring;   /* size slots; NULL if size is 0 */
+	uint32_t size, limit;   /* limit: max_*_dtos granted to the consumer */
+	uint32_t head;
+	_Atomic uint32_t tail;
+	uint32_t quiet_run;     /* suppressed since the last signalled one */
+	/* receives before there is a queue pair: their segments, iov_max per slot */
+	struct ibv_sge *waiting;
+	uint32_t iov_max;
+};
+
+int dpr_dtoq_init(struct dpr_dtoq *q, uint32_t limit, uint32_t extra, uint32_t iov_max);
+void dpr_dtoq_fini(struct dpr_dtoq *q);
+static inline uint32_t dpr_dtoq_used(struct dpr_dtoq *q)
+{
+	return q->head - atomic_load_explicit(&q->tail, memory_order_acquire);
+}
+
+enum dpr_dto_out {
+	DPR_DTO_HIDDEN,  /* swallowed */
+	DPR_DTO_EVENT,   /* *ev is filled in */
+};
+
+/*
+ * One completion. *broken is set to the endpoint (held) whose connection this ends, *drained to
+ * one (held) that may wait for its last request; the caller acts on both after it let go of its
+ * locks (dpr_ep_broken, dpr_ep_drained) and puts the reference.
+ */
+enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
+			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained);
+
+/* QP number to endpoint, for completions of SRQ receives; kept by the connection side. */
+int dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep);
+void dpr_qpn_del(struct dpr_ia *ia, uint32_t qpn);
+
+/* --- calls --- */
+DAT_RETURN dpr_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dpr_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+					    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+					    DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT context);
+DAT_RETURN dpr_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dpr_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				 DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dpr_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local,
+					DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+					DAT_COMPLETION_FLAGS flags);
+DAT_RETURN dpr_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				  DAT_COMPLETION_FLAGS flags);
+
+#endif

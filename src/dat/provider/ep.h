@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Endpoints. The queue pair is made when the connection is (rdma_create_qp on the id that connects
+ * or accepts), so that everything may be modified before; receives posted earlier wait in rq and
+ * are given to the queue pair in INIT. Each request and receive has a record (dto.h), since an
+ * error completion of verbs says neither operation nor length.
+ */
+#ifndef DAT_PROVIDER_EP_H
+#define DAT_PROVIDER_EP_H
+
+#include "dat/provider/dto.h"
+#include "dat/provider/epstate.h"
+#include "dat/provider/ia.h"
+
+struct dpr_conn;
+struct dpr_evd;
+struct dpr_pz;
+struct dpr_srq;
+
+struct dpr_ep {
+	struct dpr_obj obj;
+	struct ut_mutex lock;
+	DAT_EP_STATE state UT_GUARDED_BY(lock);
+	DAT_EP_ATTR attr UT_GUARDED_BY(lock); /* as granted; named attributes point into us */
+	/* each is held and used (dpr_use, dpr_evd_feed) by this endpoint */
+	struct dpr_pz *pz UT_GUARDED_BY(lock);
+	struct dpr_evd *recv UT_GUARDED_BY(lock), *request UT_GUARDED_BY(lock),
+		*connect UT_GUARDED_BY(lock);
+	struct dpr_srq *srq; /* immutable */
+
+	struct dpr_conn *conn UT_GUARDED_BY(lock); /* the present attempt or connection; holds it */
+	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
+	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
+	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
+
+	/* SRQ endpoints: receives taken and not reaped; marks of dat_ep_set_watermark */
+	DAT_COUNT taken UT_GUARDED_BY(lock), soft UT_GUARDED_BY(lock), hard UT_GUARDED_BY(lock);
+	bool soft_armed UT_GUARDED_BY(lock);
+	uint64_t counters[24]; /* DCNT_EP_*; relaxed, by the posting and the draining thread */
+};
+
+static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
+{
+	return (struct dpr_ep *)dpr_obj_of(h, DPR_EP);
+}
+
+/* --- for the connection side (conn.h) --- */
+
+/* The verbs attributes of a queue pair for ep on its queues, sized by its attributes. Called with
+ * the endpoint configured. */
+void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr) UT_REQUIRES(ep->lock);
+/* The queue pair exists and is in INIT: post what waits in rq. 0 or positive errno. */
+int dpr_ep_flush_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+
+/*
+ * A completion with an error was seen for ep (by any drainer, no lock held): breaks the connection,
+ * CONNECTED -> DISCONNECTED with event BROKEN after the completion itself was queued.
+ */
+void dpr_ep_broken(struct dpr_ep *ep);
+/* Requests completed: a graceful disconnect goes on when nothing is outstanding. No lock held. */
+void dpr_ep_drained(struct dpr_ep *ep);
+
+#endif

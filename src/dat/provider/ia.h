@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The interface adapter: one local address on one verbs device. The verbs context comes from a
+ * bound rdma_cm id (rdma_cm opens devices itself and refuses protection domains of another
+ * context), so all ids of the adapter are bound to the same address and device.
+ *
+ * One thread per process, the loop, started by the first adapter: it waits for connection events
+ * of all adapters, asynchronous events of all devices, completion channels of EVDs that have a CNO,
+ * and timers. It holds no lock while it waits, and calls handlers with none.
+ *
+ * Lock order: ia->lock, ep->lock, srq->lock, evd->lock, cno->lock. No call of librdmacm or of
+ * libibverbs that may sleep is made under evd->lock or cno->lock (ibv_poll_cq and
+ * ibv_req_notify_cq do not sleep). rdma_destroy_id and ibv_destroy_qp are called with none.
+ */
+#ifndef DAT_PROVIDER_IA_H
+#define DAT_PROVIDER_IA_H
+
+#include "dat/provider/obj.h"
+
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+
+struct dpr_evd;
+
+struct dpr_ia {
+	struct dpr_obj obj;
+	struct ut_mutex lock; /* the adapter's lists; handles that refer to each other */
+
+	/* immutable after open */
+	char name[DAT_NAME_MAX_LENGTH];
+	char params[DAT_NAME_MAX_LENGTH]; /* of dat.conf */
+	DAT_PROVIDER_INFO info;           /* as dat.conf has it; given back by query */
+	DAT_PROVIDER table;               /* device_name differs per adapter */
+	struct ibv_context *verbs;        /* librdmacm's, never closed by us */
+	struct ibv_device_attr_ex dev;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id; /* bound to addr: keeps verbs */
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_storage ss;
+	} addr; /* port 0 */
+	bool iwarp;    /* node type RNIC: private data, reads, no UD, no immediate of IB */
+	bool mw1, mw2; /* memory windows of type 1, 2B */
+	bool zb_lmr, zb_rmr;
+	unsigned int private_max; /* bytes of private data in a request: 56 or 251 */
+
+	struct ut_list objs UT_GUARDED_BY(lock); /* of_ia; every kind but DPR_IA */
+	struct dpr_evd *async UT_GUARDED_BY(lock); /* NULL: DAT_EVD_ASYNC_EXISTS or out of scope */
+	struct ut_list asyncs UT_GUARDED_BY(lock); /* every EVD with the ASYNC stream: dpr_evd.of_async */
+};
+
+DAT_RETURN dpr_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+		       DAT_IA_HANDLE *ia);
+DAT_RETURN dpr_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async, DAT_IA_ATTR_MASK ia_mask,
+			DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK mask, DAT_PROVIDER_ATTR *attr);
+DAT_RETURN dpr_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags);
+DAT_RETURN dpr_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *related);
+
+static inline struct dpr_ia *dpr_ia_of(DAT_HANDLE h)
+{
+	return (struct dpr_ia *)dpr_obj_of(h, DPR_IA);
+}
+
+/* The handle the consumer knows this adapter by (dats_get_ia_handle): for query results. */
+DAT_IA_HANDLE dpr_ia_public(struct dpr_ia *ia);
+
+/*
+ * A fresh id on the adapter's channel and device, bound to its address with `port` (host order, 0
+ * = any). space RDMA_PS_TCP or RDMA_PS_UDP. Positive errno of the call that failed: EADDRINUSE...
+ */
+int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint16_t port,
+	      struct rdma_cm_id **id);
+
+/* --- the loop --- */
+
+/* A descriptor that the loop watches: `ready` is called with no lock held, in the loop thread. */
+struct dpr_watch {
+	int fd;
+	void (*ready)(struct dpr_watch *w);
+};
+
+/* 0 or -errno. The caller keeps w until dpr_loop_forget returned, after which `ready` does not run
+ * (unless the caller is the loop itself). */
+int dpr_loop_watch(struct dpr_watch *w);
+void dpr_loop_forget(struct dpr_watch *w);
+
+/* One shot. `fire` runs in the loop, no lock held. Arm again = move. usec from now. */
+struct dpr_timer {
+	struct ut_list on; /* the loop's */
+	uint64_t at;       /* CLOCK_MONOTONIC nanoseconds */
+	void (*fire)(struct dpr_timer *t);
+};
+void dpr_timer_init(struct dpr_timer *t, void (*fire)(struct dpr_timer *t));
+int dpr_timer_arm(struct dpr_timer *t, uint64_t usec);
+/* After it returned `fire` does not run (unless the caller is the loop). False: not armed. */
+bool dpr_timer_cancel(struct dpr_timer *t);
+bool dpr_in_loop(void);
+
+int dpr_loop_get(void); /* one user more; 0 or -errno */
+void dpr_loop_put(void);
+
+/* --- asynchronous errors --- */
+
+/* To every async EVD of the adapter: event DAT_ASYNC_ERROR_*, the object, its reason. */
+void dpr_async_event(struct dpr_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object,
+		     DAT_COUNT reason);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Shared receive queues, with the counts and marks that verbs do not keep. */
+#ifndef DAT_PROVIDER_SRQ_H
+#define DAT_PROVIDER_SRQ_H
+
+#include "dat/provider/dto.h"
+#include "dat/provider/ia.h"
+
+struct dpr_pz;
+
+struct dpr_srq {
+	struct dpr_obj obj; /* uses: endpoints */
+	struct ut_mutex lock;
+	struct dpr_pz *pz; /* immutable, used */
+	struct ibv_srq *srq;
+	DAT_COUNT max UT_GUARDED_BY(lock), iov_max;
+	DAT_COUNT low UT_GUARDED_BY(lock); /* DAT_SRQ_LW_DEFAULT: none armed */
+	struct dpr_dto *records UT_GUARDED_BY(lock); /* max slots, a free list through index */
+	uint32_t free UT_GUARDED_BY(lock);
+	DAT_COUNT posted UT_GUARDED_BY(lock); /* on the queue: available_dto_count */
+	DAT_COUNT held UT_GUARDED_BY(lock);   /* not yet reaped: outstanding_dto_count */
+	bool failed UT_GUARDED_BY(lock);
+};
+
+static inline struct dpr_srq *dpr_srq_of(DAT_HANDLE h)
+{
+	return (struct dpr_srq *)dpr_obj_of(h, DPR_SRQ);
+}
+
+/* From dpr_dto_event: a record of the SRQ was consumed; under evd->lock, so this takes the SRQ's lock
+ * by the exception written in docs/locking.md or keeps its lists atomic: the author decides. */
+void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d);
+/* From the loop: SRQ_LIMIT_REACHED or SRQ_ERR of the device. */
+void dpr_srq_async(struct dpr_srq *s, enum ibv_event_type type);
+
+DAT_RETURN dpr_srq_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_SRQ_ATTR *, DAT_SRQ_HANDLE *);
+DAT_RETURN dpr_srq_query(DAT_SRQ_HANDLE, DAT_SRQ_PARAM_MASK, DAT_SRQ_PARAM *);
+DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
+DAT_RETURN dpr_srq_resize(DAT_SRQ_HANDLE, DAT_COUNT);
+DAT_RETURN dpr_srq_set_lw(DAT_SRQ_HANDLE, DAT_COUNT);
+DAT_RETURN dpr_srq_free(DAT_SRQ_HANDLE);
+
+#endif
