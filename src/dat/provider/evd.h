@@ -36,6 +36,7 @@ struct dpr_evd {
 	bool dead UT_GUARDED_BY(lock);     /* overflowed: nothing more is taken */
 	bool solicited UT_GUARDED_BY(lock); /* an EP asked for SOLICITED_WAIT: arm so */
 	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
+	uint64_t counters[10], counted[10]; /* DCNT_EVD_*: dpr_count; what a reset leaves out */
 };
 
 static inline struct dpr_evd *dpr_evd_of(DAT_HANDLE h)

@@ -8,9 +8,9 @@
  * of all adapters, asynchronous events of all devices, completion channels of EVDs that have a CNO,
  * and timers. It holds no lock while it waits, and calls handlers with none.
  *
- * Lock order: ia->lock, ep->lock, srq->lock, evd->lock, cno->lock. No call of librdmacm or of
- * libibverbs that may sleep is made under evd->lock or cno->lock (ibv_poll_cq and
- * ibv_req_notify_cq do not sleep). rdma_destroy_id and ibv_destroy_qp are called with none.
+ * Lock order: ia->lock, ep->lock, evd->lock, then one of cno->lock, srq->lock, rmr->lock, then the
+ * table of keys. No call of librdmacm or of libibverbs that may sleep is made under evd->lock or
+ * cno->lock (ibv_poll_cq and ibv_req_notify_cq do not sleep). rdma_destroy_id and ibv_destroy_qp are called with none.
  */
 #ifndef DAT_PROVIDER_IA_H
 #define DAT_PROVIDER_IA_H
@@ -45,6 +45,8 @@ struct dpr_ia {
 	bool mw1, mw2; /* memory windows of type 1, 2B */
 	bool zb_lmr, zb_rmr;
 	unsigned int private_max; /* bytes of private data in a request: 56 or 251 */
+
+	uint64_t counters[85], counted[85]; /* DCNT_IA_*: dpr_count; what a reset leaves out */
 
 	struct ut_list objs UT_GUARDED_BY(lock); /* of_ia; every kind but DPR_IA */
 	struct dpr_evd *async UT_GUARDED_BY(lock); /* NULL: DAT_EVD_ASYNC_EXISTS or out of scope */
