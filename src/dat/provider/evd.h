@@ -56,7 +56,7 @@ struct dpr_evd {
 	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
 	struct dpr_after after[DPR_AFTER] UT_GUARDED_BY(lock);
 	unsigned int nafter UT_GUARDED_BY(lock);
-	uint64_t counters[DCNT_EVD_ALL_COUNTERS]; /* relaxed */
+	uint64_t counters[10], counted[10]; /* DCNT_EVD_*: dpr_count; what a reset leaves out */
 };
 
 static inline struct dpr_evd *dpr_evd_of(DAT_HANDLE h)
