@@ -7,17 +7,21 @@
 #include "device/sys.h"
 #include "proto/ib/ibp.h"
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/rng.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define GOODBYE_ROUNDS 16 /* transmits until the last MAD must have left */
 #define PORTS_MIN 32768u  /* the kernel's defaults */
 #define PORTS_MAX 60999u
 #define PORT_PRIVILEGED 1024u
+#define PROBE_MS 5000 /* silence until a connection's peer is asked */
+#define PROBE_MAX_MS 3600000
 
 /* --- what carries the MADs --- */
 
@@ -46,6 +50,8 @@ static const struct ibcm_carrier carrier = {
 	.claim = claim,
 	.unclaim = unclaim,
 	.pass_on = pass_on,
+	.probe = ibp_probe,
+	.gone = ibp_peer_gone,
 };
 
 static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
@@ -110,6 +116,23 @@ static uint16_t privileged_below(void)
 	return (uint16_t)n;
 }
 
+/* Milliseconds of silence; 0 = connections are not watched. */
+static uint64_t probe_ns(void)
+{
+	const char *v = getenv("DAPPLE_PROBE");
+	unsigned long ms;
+	char *end;
+
+	if (!v || !*v)
+		return PROBE_MS * UT_MS;
+	ms = strtoul(v, &end, 10);
+	if (!*end && ms <= PROBE_MAX_MS)
+		return ms * UT_MS;
+	ut_error("DAPPLE_PROBE takes milliseconds, 0 to %d, not \"%s\"; using %d", PROBE_MAX_MS, v,
+		 PROBE_MS);
+	return PROBE_MS * UT_MS;
+}
+
 /* --- life --- */
 
 int dev_roce_cm_init(struct dev_adapter *a)
@@ -120,6 +143,7 @@ int dev_roce_cm_init(struct dev_adapter *a)
 		.ca_guid = a->info.guid,
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.port_privileged = privileged_below(),
+		.probe_ns = probe_ns(),
 	};
 
 	if (a->cm.ops)

@@ -92,7 +92,21 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 	return world->side[side_of(dev)].pass_result;
 }
 
-static const struct ibcm_carrier carrier = { carry, claim, unclaim, pass_on };
+/* What transports would say of the peer is the test's: numbers it counts. */
+static int probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
+{
+	struct cmw_side *s = &world->side[side_of(dev)];
+
+	s->probes++;
+	return s->heard > since;
+}
+
+static void gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
+{
+	world->side[side_of(dev)].gone++;
+}
+
+static const struct ibcm_carrier carrier = { carry, claim, unclaim, pass_on, probe, gone };
 
 /* --- users --- */
 

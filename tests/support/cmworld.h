@@ -41,6 +41,8 @@ struct cmw_side {
 	unsigned passed_on;
 	int pass_result;
 	bool deaf;             /* what is sent to it vanishes */
+	uint64_t heard;        /* when its QPs have heard of their peers */
+	unsigned probes, gone; /* asked of the transport, told to it */
 	/* What its users do with a REQUEST, a RESPONSE. */
 	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;
 	enum { CMW_STAY, CMW_HANG_UP } on_established;

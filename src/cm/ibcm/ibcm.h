@@ -29,6 +29,11 @@ struct ibcm_carrier {
 	int (*claim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
 	void (*unclaim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
 	int (*pass_on)(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t service);
+	/* Of the QP `qpn` that is connected to `peer`: 1, something of the peer has come
+	 * after `since`; else the peer was asked for a sign of life, or (negative) cannot be. */
+	int (*probe)(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
+	/* The peer of that QP is no more. */
+	void (*gone)(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
 };
 
 struct ibcm_config {
@@ -38,6 +43,7 @@ struct ibcm_config {
 	uint32_t mtu_max;        /* bytes: path MTU offered in REQ */
 	uint16_t port_min, port_max; /* ephemeral range, inclusive */
 	uint16_t port_privileged; /* below it bind is -EACCES (0 = none) */
+	uint64_t probe_ns;       /* silence of a connection until its peer is asked; 0 = never */
 };
 
 /* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.
@@ -50,7 +56,8 @@ void ibcm_leave(struct cm_port *p);
 void ibcm_fini(struct cm_port *p);
 
 void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);
-/* Nobody uses the port of this address any more (ICMP): requests to it fail now. */
+/* Nobody uses the port of this address any more (ICMP): requests to it fail now, connections
+ * when it is said twice. */
 void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint64_t now);
 /* Timers. Returns the number of things done. */
 int ibcm_run(struct cm_port *p, uint64_t now);
