@@ -149,6 +149,30 @@ static void refused_all(void)
 	cmw_close(&w);
 }
 
+/* Another process of its host has its table. */
+static void buried(void)
+{
+	struct ibcm_tie t[CMW_TIES];
+	int n = 0;
+
+	watched();
+	memcpy(t, w.side[1].tie, sizeof(t));
+	kill_server();
+	for (int i = 0; i < CMW_TIES; i++)
+		if (t[i].local_id)
+			n += ibcm_bury(&w.side[1].port, &t[i], w.now);
+	CHECK(n == 1);
+	pass(UT_S);
+	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && !w.side[0].gone);
+	/* What another process wrote may be anything. */
+	t[0].local_id = 0;
+	CHECK(!ibcm_bury(&w.side[1].port, &t[0], w.now));
+	t[0].local_id = 5;
+	memset(t[0].local, 7, 16);
+	CHECK(!ibcm_bury(&w.side[1].port, &t[0], w.now));
+	cmw_close(&w);
+}
+
 static void not_watched(void)
 {
 	open_world();
@@ -166,6 +190,7 @@ static const struct test_case cases[] = {
 	{ "-", "refused", refused },
 	{ "-", "refused once", refused_once },
 	{ "-", "refused, many", refused_all },
+	{ "-", "buried", buried },
 	{ "-", "not watched", not_watched },
 };
 
