@@ -86,6 +86,10 @@ enum dpr_dto_out {
 enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
 			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained);
 
+/* Queue pair number to endpoint, for completions of SRQ receives: while there is a queue pair. */
+int dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep);
+void dpr_qpn_del(struct dpr_ia *ia, uint32_t qpn);
+
 /*
  * Whoever starts a graceful disconnect sets the state first and then drains the request EVD once:
  * its lock makes every later drainer see the state, so *drained is not missed.
