@@ -108,9 +108,6 @@ static inline void dpr_dto_reaped(const DAT_EVENT *ev)
 	dpr_srq_event_reaped(ev);
 }
 
-/* Receives that wait in rq for a queue pair that will not come: flushed to the receive EVD. */
-void dpr_ep_fail_posted(struct dpr_ep *ep);
-
 /* What to ask for as max_inline_data: DAPL_MAX_INLINE, default 64. */
 uint32_t dpr_inline_wish(void);
 

@@ -59,6 +59,13 @@ static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
 	return (struct dpr_ep *)dpr_obj_of(h, DPR_EP);
 }
 
+/* An unreliable datagram endpoint (DAT_IB_SERVICE_TYPE_UD); settled before it has a queue pair. */
+static inline bool dpr_ep_is_ud(const struct dpr_ep *ep) UT_NO_TSA;
+static inline bool dpr_ep_is_ud(const struct dpr_ep *ep)
+{
+	return ep->attr.service_type == DAT_SERVICE_TYPE_EXTENSION_BASE;
+}
+
 /* --- for the connection side (conn.h) --- */
 
 /* The verbs attributes of a queue pair for ep on its queues, sized by its attributes. Called with
@@ -67,6 +74,8 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr) UT_REQUIRE
 /* The queue pair exists and is in INIT: post what waits in rq (also if nothing does: notes what
  * the queue pair can do). 0 or positive errno. In recv.c. */
 int dpr_ep_flush_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+/* Receives that wait in rq for a queue pair that will not come: flushed to the receive EVD. */
+void dpr_ep_fail_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 
 /*
  * A completion with an error was seen for ep (by any drainer, no lock held): breaks the connection,

@@ -6,6 +6,7 @@
  */
 #include "dat/provider/request.h"
 
+#include "dat/provider/dto_status.h"
 #include "dat/provider/dtoq.h"
 #include "dat/provider/evd.h"
 #include "dat/provider/ext.h"

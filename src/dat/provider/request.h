@@ -40,10 +40,6 @@ DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, str
 struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
 	UT_REQUIRES(ep->lock);
 
-/* The event of an operation, without the parts that only a completion knows. */
-void dpr_dto_fill(DAT_EVENT *ev, struct dpr_ep *ep, enum dpr_op op, DAT_DTO_COOKIE cookie,
-		  DAT_DTO_COMPLETION_STATUS status, uint32_t bytes, struct dpr_rmr *rmr);
-
 /* errno of a refused post */
 DAT_RETURN dpr_post_error(int err);
 
