@@ -49,7 +49,6 @@ struct dpr_ep {
 	 * DAT_WATERMARK_INFINITE: none. Atomic since they are judged under evd->lock. */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
-	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
 	/* DCNT_EP_*; relaxed, by the posting and the draining thread; what a reset leaves out */
 	uint64_t counters[24], counted[24];
 };
@@ -137,7 +136,5 @@ DAT_RETURN dpr_ep_free(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *allocated, DAT_COUNT *span);
 DAT_RETURN dpr_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
-/* The first thing dpr_ep_drained does; no lock held. In srq_marks.c. */
-void dpr_ep_tell_soft(struct dpr_ep *ep);
 
 #endif
