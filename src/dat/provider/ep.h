@@ -35,8 +35,7 @@ struct dpr_ep {
 	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
-	_Atomic uint32_t qpn;
-	struct dpr_ep *qpn_next; /* qpn.c */
+	_Atomic uint32_t qp_num;
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
@@ -48,7 +47,7 @@ struct dpr_ep {
 	/* SRQ endpoints: qp's number while there is one (dpr_key_add(&ep->qpn, ia, DPR_KEY_QP, ...));
 	 * receives taken and not reaped; marks of dat_ep_set_watermark, DAT_WATERMARK_INFINITE:
 	 * none. Atomic since they are judged under evd->lock. */
-	struct dpr_key qpn;
+	struct dpr_key qpn; /* the one table of numbers: keys.h */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
 	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
