@@ -84,10 +84,29 @@ bool dpr_ep_configured(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
  * bad attribute. */
 DAT_RETURN dpr_ep_attr(struct dpr_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN_SUBTYPE arg,
 		       DAT_EP_ATTR *to);
+/* What an endpoint stands on. */
+struct dpr_ep_parts {
+	struct dpr_pz *pz;
+	struct dpr_evd *recv, *request, *connect;
+};
+/* Holds, uses and feeds the parts for an endpoint with these attributes; all or none. */
+DAT_RETURN dpr_parts_take(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
+void dpr_parts_drop(const struct dpr_ep_parts *p);
+/* Handles into parts of this adapter that take the right streams; NULL stays NULL. */
+DAT_RETURN dpr_parts_find(struct dpr_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, struct dpr_ep_parts *p);
+struct dpr_ep_parts dpr_ep_parts(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+/* Records for the queues that attr asks for. 0 or positive errno; nothing may be outstanding. */
+int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr) UT_REQUIRES(ep->lock);
 /* An endpoint without zone and EVDs, in UNCONFIGURED_TENTATIVE, for a request. NULL: no memory. */
 struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia);
 /* It was never given away, or was and its request is rejected. */
 void dpr_ep_take_back(struct dpr_ep *ep);
+/* The end, whatever the state: the handle dies, everything it holds goes. No lock held. */
+void dpr_ep_finish(struct dpr_ep *ep);
+/* The queue pair, if there is one, completes nothing but flushes from here on. */
+void dpr_ep_qp_error(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+void dpr_ep_poll(struct dpr_timer *t);
 /* Makes ep's queue pair on id and gives it the waiting receives. DAT_SUCCESS or an error. */
 DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id) UT_REQUIRES(ep->lock);
 /* Everything that the queue pair had finished is in its EVDs when this returns. No lock held. */
