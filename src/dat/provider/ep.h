@@ -11,6 +11,7 @@
 #include "dat/provider/dto.h"
 #include "dat/provider/epstate.h"
 #include "dat/provider/ia.h"
+#include "dat/provider/keys.h"
 
 struct dpr_conn;
 struct dpr_evd;
@@ -34,18 +35,24 @@ struct dpr_ep {
 	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
-	_Atomic uint32_t qpn;
-	struct dpr_ep *qpn_next; /* qpn.c */
+	_Atomic uint32_t qp_num;
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
 
-	/* SRQ endpoints: receives taken and not reaped; marks of dat_ep_set_watermark */
-	DAT_COUNT taken UT_GUARDED_BY(lock), soft UT_GUARDED_BY(lock), hard UT_GUARDED_BY(lock);
-	bool soft_armed UT_GUARDED_BY(lock);
-	uint64_t counters[24]; /* DCNT_EP_*; relaxed, by the posting and the draining thread */
+	uint32_t inline_max UT_GUARDED_BY(lock); /* of qp; set by dpr_ep_flush_posted */
+
+	/* SRQ endpoints: qp's number while there is one (dpr_key_add(&ep->qpn, ia, DPR_KEY_QP, ...));
+	 * receives taken and not reaped; marks of dat_ep_set_watermark, DAT_WATERMARK_INFINITE:
+	 * none. Atomic since they are judged under evd->lock. */
+	struct dpr_key qpn; /* the one table of numbers: keys.h */
+	_Atomic DAT_COUNT taken, soft, hard;
+	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
+	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
+	/* DCNT_EP_*; relaxed, by the posting and the draining thread; what a reset leaves out */
+	uint64_t counters[24], counted[24];
 };
 
 static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
@@ -58,7 +65,8 @@ static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
 /* The verbs attributes of a queue pair for ep on its queues, sized by its attributes. Called with
  * the endpoint configured. */
 void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr) UT_REQUIRES(ep->lock);
-/* The queue pair exists and is in INIT: post what waits in rq. 0 or positive errno. */
+/* The queue pair exists and is in INIT: post what waits in rq (also if nothing does: notes what
+ * the queue pair can do). 0 or positive errno. In recv.c. */
 int dpr_ep_flush_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 
 /*
@@ -140,5 +148,7 @@ DAT_RETURN dpr_ep_free(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *allocated, DAT_COUNT *span);
 DAT_RETURN dpr_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
+/* The first thing dpr_ep_drained does; no lock held. In srq_marks.c. */
+void dpr_ep_tell_soft(struct dpr_ep *ep);
 
 #endif
