@@ -48,6 +48,33 @@ const struct dpr_class dpr_ep_class = {
 	.close = ep_close,
 };
 
+/* --- reaping --- */
+
+/* An endpoint's EVDs may be changed or dropped meanwhile: they are held here. */
+static void hold_evds(struct dpr_ep *ep, struct dpr_evd *evd[2])
+{
+	ut_lock(&ep->lock);
+	evd[0] = ep->request;
+	evd[1] = ep->recv != ep->request ? ep->recv : NULL;
+	for (int i = 0; i < 2; i++)
+		if (evd[i])
+			dpr_obj_hold(&evd[i]->obj);
+	ut_unlock(&ep->lock);
+}
+
+void dpr_ep_reap(struct dpr_ep *ep)
+{
+	struct dpr_evd *evd[2];
+
+	hold_evds(ep, evd);
+	for (int i = 0; i < 2; i++) {
+		if (!evd[i])
+			continue;
+		dpr_evd_drain(evd[i]);
+		dpr_obj_put(&evd[i]->obj);
+	}
+}
+
 /* --- the queue pair's end --- */
 
 static void to_error(struct ibv_qp *qp)
@@ -79,17 +106,26 @@ static struct ibv_qp *take_qp(struct dpr_ep *ep)
 	return qp;
 }
 
-/* What the queues still held has been flushed and reaped, as far as the EVDs had room. */
+/*
+ * The records go after the queue pair, and a completion must not meet records that are gone: an EVD
+ * without room for the last of them loses those that are queued, as the standard allows.
+ */
 static void forget_posted(struct dpr_ep *ep)
 {
-	ut_lock(&ep->lock);
-	atomic_store(&ep->sq.tail, ep->sq.head);
-	atomic_store(&ep->rq.tail, ep->rq.head);
-	ep->sq.quiet_run = 0;
-	ut_unlock(&ep->lock);
+	struct dpr_evd *evd[2];
+
+	dpr_ep_reap(ep);
+	hold_evds(ep, evd);
+	for (int i = 0; i < 2; i++) {
+		if (!evd[i])
+			continue;
+		if (!dpr_evd_room(evd[i]))
+			dpr_evd_purge(evd[i], ep);
+		dpr_obj_put(&evd[i]->obj);
+	}
 }
 
-/* ep->life is held, or nobody else has ep. */
+/* ep->life is held, or nobody else has ep. The queues are empty and new afterwards. */
 static void drop_qp(struct dpr_ep *ep)
 {
 	struct ibv_qp *qp;
@@ -104,6 +140,9 @@ static void drop_qp(struct dpr_ep *ep)
 	dpr_rmr_ep_gone(ep);
 	ibv_destroy_qp(qp);
 	forget_posted(ep);
+	ut_lock(&ep->lock);
+	dpr_ep_queues(ep, &ep->attr);
+	ut_unlock(&ep->lock);
 }
 
 /* Its attempt or connection, which nobody finds by the endpoint any more. */
@@ -163,11 +202,10 @@ void dpr_ep_finish(struct dpr_ep *ep)
 		dpr_evd_purge(p.recv, ep);
 	if (p.request)
 		dpr_evd_purge(p.request, ep);
-	dpr_parts_drop(&p);
+	dpr_parts_drop(&p, &ep->attr);
 	if (ep->srq) {
 		dpr_unuse(&ep->srq->obj);
 		dpr_obj_put(&ep->srq->obj);
-		ep->srq = NULL;
 	}
 	dpr_obj_put(&ep->obj);
 }
@@ -232,31 +270,4 @@ DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE handle)
 void dpr_ep_take_back(struct dpr_ep *ep)
 {
 	dpr_ep_finish(ep);
-}
-
-/* --- reaping --- */
-
-/* An endpoint's EVDs may be changed or dropped meanwhile: they are held here. */
-static void hold_evds(struct dpr_ep *ep, struct dpr_evd *evd[2])
-{
-	ut_lock(&ep->lock);
-	evd[0] = ep->request;
-	evd[1] = ep->recv != ep->request ? ep->recv : NULL;
-	for (int i = 0; i < 2; i++)
-		if (evd[i])
-			dpr_obj_hold(&evd[i]->obj);
-	ut_unlock(&ep->lock);
-}
-
-void dpr_ep_reap(struct dpr_ep *ep)
-{
-	struct dpr_evd *evd[2];
-
-	hold_evds(ep, evd);
-	for (int i = 0; i < 2; i++) {
-		if (!evd[i])
-			continue;
-		dpr_evd_drain(evd[i]);
-		dpr_obj_put(&evd[i]->obj);
-	}
 }

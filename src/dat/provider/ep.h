@@ -38,6 +38,7 @@ struct dpr_ep {
 	_Atomic uint32_t qp_num;
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
+	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
@@ -99,7 +100,7 @@ struct dpr_ep_parts {
 };
 /* Holds, uses and feeds the parts for an endpoint with these attributes; all or none. */
 DAT_RETURN dpr_parts_take(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
-void dpr_parts_drop(const struct dpr_ep_parts *p);
+void dpr_parts_drop(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
 /* Handles into parts of this adapter that take the right streams; NULL stays NULL. */
 DAT_RETURN dpr_parts_find(struct dpr_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, struct dpr_ep_parts *p);
@@ -117,7 +118,8 @@ void dpr_ep_qp_error(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 void dpr_ep_poll(struct dpr_timer *t);
 /* Makes ep's queue pair on id and gives it the waiting receives. DAT_SUCCESS or an error. */
 DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id) UT_REQUIRES(ep->lock);
-/* Everything that the queue pair had finished is in its EVDs when this returns. No lock held. */
+/* Everything that the queue pair had finished is in its EVDs when this returns, as far as they have
+ * room. No lock held. */
 void dpr_ep_reap(struct dpr_ep *ep);
 /* Queue a connection event. The EVD is ep's, or one that the caller kept hold of. */
 void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,

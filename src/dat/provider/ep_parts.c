@@ -48,7 +48,7 @@ DAT_RETURN dpr_parts_take(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	if (p->request && dpr_evd_feed(p->request, HIDDEN, attr->request_completion_flags)) {
 		if (p->recv)
-			dpr_evd_unfeed(p->recv, 0);
+			dpr_evd_unfeed(p->recv, 0, attr->recv_completion_flags);
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	}
 	if (p->recv)
@@ -66,14 +66,14 @@ DAT_RETURN dpr_parts_take(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr)
 	return DAT_SUCCESS;
 }
 
-void dpr_parts_drop(const struct dpr_ep_parts *p)
+void dpr_parts_drop(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr)
 {
 	if (p->recv) {
-		dpr_evd_unfeed(p->recv, 0);
+		dpr_evd_unfeed(p->recv, 0, attr->recv_completion_flags);
 		dpr_obj_put(&p->recv->obj);
 	}
 	if (p->request) {
-		dpr_evd_unfeed(p->request, HIDDEN);
+		dpr_evd_unfeed(p->request, HIDDEN, attr->request_completion_flags);
 		dpr_obj_put(&p->request->obj);
 	}
 	if (p->connect) {
