@@ -35,7 +35,8 @@ struct dpr_ep {
 	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
-	_Atomic uint32_t qp_num;
+	_Atomic uint32_t qpn;
+	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
 	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
@@ -45,10 +46,8 @@ struct dpr_ep {
 
 	uint32_t inline_max UT_GUARDED_BY(lock); /* of qp; set by dpr_ep_flush_posted */
 
-	/* SRQ endpoints: qp's number while there is one (dpr_key_add(&ep->qpn, ia, DPR_KEY_QP, ...));
-	 * receives taken and not reaped; marks of dat_ep_set_watermark, DAT_WATERMARK_INFINITE:
-	 * none. Atomic since they are judged under evd->lock. */
-	struct dpr_key qpn; /* the one table of numbers: keys.h */
+	/* SRQ endpoints: receives taken and not reaped; marks of dat_ep_set_watermark,
+	 * DAT_WATERMARK_INFINITE: none. Atomic since they are judged under evd->lock. */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
 	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
@@ -61,6 +60,13 @@ static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
 	return (struct dpr_ep *)dpr_obj_of(h, DPR_EP);
 }
 
+/* An unreliable datagram endpoint (DAT_IB_SERVICE_TYPE_UD); settled before it has a queue pair. */
+static inline bool dpr_ep_is_ud(const struct dpr_ep *ep) UT_NO_TSA;
+static inline bool dpr_ep_is_ud(const struct dpr_ep *ep)
+{
+	return ep->attr.service_type == DAT_SERVICE_TYPE_EXTENSION_BASE;
+}
+
 /* --- for the connection side (conn.h) --- */
 
 /* The verbs attributes of a queue pair for ep on its queues, sized by its attributes. Called with
@@ -69,6 +75,8 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr) UT_REQUIRE
 /* The queue pair exists and is in INIT: post what waits in rq (also if nothing does: notes what
  * the queue pair can do). 0 or positive errno. In recv.c. */
 int dpr_ep_flush_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+/* Receives that wait in rq for a queue pair that will not come: flushed to the receive EVD. */
+void dpr_ep_fail_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 
 /*
  * A completion with an error was seen for ep (by any drainer, no lock held): breaks the connection,

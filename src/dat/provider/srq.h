@@ -34,8 +34,9 @@ static inline struct dpr_srq *dpr_srq_of(DAT_HANDLE h)
 	return (struct dpr_srq *)dpr_obj_of(h, DPR_SRQ);
 }
 
-/* From dpr_dto_event: a record of the SRQ was consumed. Under evd->lock. */
-void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d);
+/* From dpr_dto_event: a record of the SRQ was consumed, by ep, or by one that is gone (NULL): then
+ * nobody will reap its event. Under evd->lock. */
+void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *ep);
 /* From the loop: SRQ_LIMIT_REACHED or SRQ_ERR of the device. */
 void dpr_srq_async(struct dpr_srq *s, enum ibv_event_type type);
 
