@@ -15,6 +15,7 @@
 
 struct dpr_conn;
 struct dpr_evd;
+struct dpr_private;
 struct dpr_pz;
 struct dpr_srq;
 
@@ -132,7 +133,13 @@ void dpr_ep_reap(struct dpr_ep *ep);
 /* Queue a connection event. The EVD is ep's, or one that the caller kept hold of. */
 void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
 		DAT_COUNT size, void *data);
-/* One step of the table, with its event if there is one. */
+/* ESTABLISHED, with what the peer sent. False: too late. */
+bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
+/* The connection ends for this reason, unless it has ended already. No lock held. */
+void dpr_ep_end(struct dpr_ep *ep, enum dpr_ep_do what);
+/* Drained, and no request is outstanding. If one is, this sees to it that it will be known. */
+bool dpr_ep_idle(struct dpr_ep *ep);
+/* One step of the table. */
 struct dpr_ep_step dpr_ep_go(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
 
 /* --- calls --- */
