@@ -27,6 +27,8 @@ struct dpr_private {
 enum {
 	/* over InfiniBand and RoCE: the fields of REQ (behind the IP CM's header), REP and REJ */
 	DPR_IB_REQ = 56, DPR_IB_REP = 196, DPR_IB_REJ = 148,
+	/* datagrams: the fields of SIDR_REQ and SIDR_REP, behind our own header (ud.c) */
+	DPR_UD_REQ = 144, DPR_UD_REP = 112,
 	DPR_IW_PRIVATE = 251,
 	DPR_REJ_HEADER = 4, /* in front of the consumer's data in each reject */
 };
@@ -61,12 +63,17 @@ struct dpr_cm_event {
 /* One reference, the caller's. The id's context becomes the connection. NULL: no memory. */
 struct dpr_conn *dpr_conn_new(struct dpr_ia *ia, bool active);
 void dpr_conn_hold(struct dpr_conn *c);
+/* False: the last reference is gone, and the id is about to be. */
+bool dpr_conn_hold_alive(struct dpr_conn *c);
 void dpr_conn_put(struct dpr_conn *c);
 /* Its endpoint, held; NULL without. */
 struct dpr_ep *dpr_conn_ep(struct dpr_conn *c);
 /* From now on this is ep's, and holds it. */
 void dpr_conn_join(struct dpr_conn *c, struct dpr_ep *ep);
 void dpr_conn_leave(struct dpr_conn *c);
+/* Its endpoint, held and locked, if this is its present connection; dpr_conn_absent lets it go. */
+struct dpr_ep *dpr_conn_present(struct dpr_conn *c) UT_NO_TSA;
+void dpr_conn_absent(struct dpr_ep *ep) UT_NO_TSA;
 /* The endpoint's lock is held: ends the connection at the peer, if there is one. */
 void dpr_conn_hang_up(struct dpr_conn *c);
 
@@ -75,15 +82,21 @@ void dpr_conn_ready(struct dpr_ia *ia);
 /* The loop, for a connection; cm_active.c for what only the connecting side hears. */
 void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e);
 void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e);
-/* The attempt failed with this event for the active side. */
+/* Begins with the address; 0 or positive errno. The endpoint's lock is held. */
+int dpr_conn_start(struct dpr_conn *c);
+/* The attempt failed with this event for the active side, and this in c->in for the consumer. */
 void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event);
 void dpr_conn_timeout(struct dpr_timer *t);
+/* What rdma_connect and rdma_accept are told of the endpoint. */
+struct rdma_conn_param dpr_conn_param(const DAT_EP_ATTR *attr, const struct dpr_private *out);
 
 /* --- private data and qualifiers (private.c) --- */
 
 /* Qualifier to port as Debian's provider folds it: up to 65535 itself, above that
  * (q mod 32001) + 33534. */
 uint16_t dpr_qual_port(DAT_CONN_QUAL q);
+/* What ep may send with a request. */
+unsigned int dpr_private_max(const struct dpr_ep *ep);
 /* False: too large, or a size without data. */
 bool dpr_private_set(struct dpr_private *p, DAT_COUNT size, const void *data, unsigned int max);
 /* A reject as libdaplofa frames it. `ours`: the provider refuses, nobody was asked. */

@@ -76,12 +76,14 @@ static bool connected(const struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 }
 
 /* First half: nothing new completes well from here on. False: nothing to end, or another does. */
-static bool stop(struct dpr_ep *ep, enum dpr_ep_do what, struct dpr_conn **dropped)
-	UT_REQUIRES(ep->lock)
+static bool stop(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what,
+		 struct dpr_conn **dropped) UT_REQUIRES(ep->lock)
 {
 	struct dpr_ep_step s = dpr_ep_step(ep->state, what, dpr_ep_configured(ep));
 
 	*dropped = NULL;
+	if (of && ep->conn != of)
+		return false;
 	if (s.ret || s.next == ep->state || s.next != DAT_EP_STATE_DISCONNECTED || ep->ending)
 		return false;
 	ep->ending = true;
@@ -111,13 +113,13 @@ static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
 	ut_unlock(&ep->lock);
 }
 
-void dpr_ep_end(struct dpr_ep *ep, enum dpr_ep_do what)
+void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what)
 {
 	struct dpr_conn *dropped;
 	bool mine;
 
 	ut_lock(&ep->lock);
-	mine = stop(ep, what, &dropped);
+	mine = stop(ep, of, what, &dropped);
 	ut_unlock(&ep->lock);
 	if (!mine)
 		return;
@@ -132,7 +134,7 @@ void dpr_ep_end(struct dpr_ep *ep, enum dpr_ep_do what)
 
 void dpr_ep_broken(struct dpr_ep *ep)
 {
-	dpr_ep_end(ep, DPR_ON_BROKEN);
+	dpr_ep_end(ep, NULL, DPR_ON_BROKEN);
 }
 
 /* --- graceful --- */
@@ -194,9 +196,9 @@ static bool pending(struct dpr_ep *ep)
 static void linger(struct dpr_ep *ep)
 {
 	if (dpr_ep_idle(ep))
-		dpr_ep_end(ep, DPR_ON_DRAINED);
+		dpr_ep_end(ep, NULL, DPR_ON_DRAINED);
 	else if (dpr_timer_arm(&ep->poll, POLL_USEC))
-		dpr_ep_end(ep, DPR_DO_DISCONNECT);
+		dpr_ep_end(ep, NULL, DPR_DO_DISCONNECT);
 }
 
 void dpr_ep_poll(struct dpr_timer *t)
@@ -212,7 +214,7 @@ void dpr_ep_drained(struct dpr_ep *ep)
 	if (atomic_load(&ep->soft_due))
 		dpr_ep_tell_soft(ep);
 	if (pending(ep) && dpr_ep_idle(ep))
-		dpr_ep_end(ep, DPR_ON_DRAINED);
+		dpr_ep_end(ep, NULL, DPR_ON_DRAINED);
 }
 
 DAT_RETURN dpr_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
@@ -236,6 +238,6 @@ DAT_RETURN dpr_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	if (s.next == DAT_EP_STATE_DISCONNECT_PENDING)
 		linger(ep);
 	else
-		dpr_ep_end(ep, what);
+		dpr_ep_end(ep, NULL, what);
 	return DAT_SUCCESS;
 }

@@ -135,8 +135,9 @@ void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
 		DAT_COUNT size, void *data);
 /* ESTABLISHED, with what the peer sent. False: too late. */
 bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
-/* The connection ends for this reason, unless it has ended already. No lock held. */
-void dpr_ep_end(struct dpr_ep *ep, enum dpr_ep_do what);
+/* The connection (this one, or NULL: the present one) ends for this reason, unless it has ended
+ * already. No lock held. */
+void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what);
 /* Drained, and no request is outstanding. If one is, this sees to it that it will be known. */
 bool dpr_ep_idle(struct dpr_ep *ep);
 /* One step of the table. */

@@ -5,6 +5,7 @@
  * that is who may be at the other end.
  */
 #include "dat/provider/conn.h"
+#include "dat/provider/ep.h"
 
 #include <string.h>
 
@@ -25,6 +26,11 @@ enum { BY_PROVIDER = 1 };
 uint16_t dpr_qual_port(DAT_CONN_QUAL q)
 {
 	return (uint16_t)(q <= PORT_MAX ? q : q % FOLD + FOLD_BASE);
+}
+
+unsigned int dpr_private_max(const struct dpr_ep *ep)
+{
+	return dpr_ep_is_ud(ep) ? DPR_UD_REQ : ep->obj.ia->private_max;
 }
 
 bool dpr_private_set(struct dpr_private *p, DAT_COUNT size, const void *data, unsigned int max)
