@@ -57,7 +57,6 @@ struct dpr_ia {
 	struct dpr_watch watch;   /* channel->fd */
 	struct dpr_device *device; /* async.c: who else has this verbs context */
 	struct dpr_ia_attrs *attrs; /* ia_attr.c: named attributes and their text */
-	uint64_t counters[85], counted[85]; /* DCNT_IA_*: dpr_count; what a reset leaves out */
 
 	struct ut_list objs UT_GUARDED_BY(lock); /* of_ia; every kind but DPR_IA */
 	struct dpr_evd *async UT_GUARDED_BY(lock); /* held. NULL: DAT_EVD_ASYNC_EXISTS */
@@ -66,6 +65,8 @@ struct dpr_ia {
 	struct ut_mutex news_lock; /* a leaf */
 	struct ut_list news UT_GUARDED_BY(news_lock); /* async events for the loop to deliver */
 	struct dpr_timer deliver;
+	/* DCNT_IA_*: dpr_count; what a reset leaves out */
+	uint64_t counters[DCNT_IA_ALL_COUNTERS], counted[DCNT_IA_ALL_COUNTERS];
 };
 
 DAT_RETURN dpr_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
@@ -95,6 +96,8 @@ int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint
 /* An EVD gets the asynchronous events of ia from here on, or no more. 0 or -ENOMEM. */
 int dpr_async_add(struct dpr_ia *ia, struct dpr_evd *e);
 void dpr_async_del(struct dpr_ia *ia, struct dpr_evd *e);
+void dpr_async_deliver(struct dpr_timer *t); /* ia->deliver */
+void dpr_async_fini(struct dpr_ia *ia);
 /* The adapter takes part in the events of its device. 0 or -errno. */
 int dpr_device_join(struct dpr_ia *ia);
 void dpr_device_leave(struct dpr_ia *ia);
