@@ -126,23 +126,27 @@ static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *
 }
 
 /* One more taken from the SRQ: the marks of dat_ep_set_watermark. */
-static void taken(struct dpr_ep *ep, struct dpr_ep **broken)
+static void taken(struct dpr_ep *ep, struct dpr_ep **broken, struct dpr_ep **drained)
 {
 	DAT_COUNT n = atomic_fetch_add_explicit(&ep->taken, 1, memory_order_relaxed) + 1;
 	DAT_COUNT soft = atomic_load_explicit(&ep->soft, memory_order_relaxed);
 	DAT_COUNT hard = atomic_load_explicit(&ep->hard, memory_order_relaxed);
 
-	if (soft >= 0 && n >= soft && atomic_exchange(&ep->soft_armed, false))
-		dpr_async_event(ep->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
-				(DAT_HANDLE)ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+	if (soft >= 0 && n >= soft && atomic_exchange(&ep->soft_armed, false)) {
+		atomic_store(&ep->soft_due, true);
+		if (!*drained)
+			*drained = hold(ep);
+	}
 	if (hard >= 0 && n > hard && !*broken)
 		*broken = hold(ep);
 }
 
 static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
-				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken) UT_NO_TSA;
+				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
+				   struct dpr_ep **drained) UT_NO_TSA;
 static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
-				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken)
+				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
+				   struct dpr_ep **drained)
 {
 	struct dpr_srq *srq = d->ep ? NULL : d->srq;
 	struct dpr_ep *ep = d->ep ? d->ep
@@ -162,7 +166,7 @@ static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const s
 	else if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		*broken = hold(ep);
 	if (srq)
-		taken(ep, broken);
+		taken(ep, broken, drained);
 	return DPR_DTO_EVENT;
 }
 
@@ -175,6 +179,6 @@ enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_E
 	if (!d)
 		return DPR_DTO_HIDDEN;
 	if (d->op == DPR_OP_RECV)
-		return recv_event(ia, d, wc, ev, notify, broken);
+		return recv_event(ia, d, wc, ev, notify, broken, drained);
 	return request_event(d, wc, ev, notify, broken, drained);
 }

@@ -51,6 +51,7 @@ struct dpr_ep {
 	 * DAT_WATERMARK_INFINITE: none. Atomic since they are judged under evd->lock. */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
+	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
 	/* DCNT_EP_*; relaxed, by the posting and the draining thread; what a reset leaves out */
 	uint64_t counters[24], counted[24];
 };
@@ -85,6 +86,8 @@ void dpr_ep_fail_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 void dpr_ep_broken(struct dpr_ep *ep);
 /* Requests completed: a graceful disconnect goes on when nothing is outstanding. No lock held. */
 void dpr_ep_drained(struct dpr_ep *ep);
+/* The first thing dpr_ep_drained does; no lock held. In srq.c. */
+void dpr_ep_tell_soft(struct dpr_ep *ep);
 /*
  * A completion came for ep while ep->early: the peer is there although the connection manager did
  * not say so yet. On the passive side this announces ESTABLISHED now; on the active side the answer

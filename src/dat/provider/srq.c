@@ -145,6 +145,13 @@ DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 
 /* --- completions --- */
 
+void dpr_ep_tell_soft(struct dpr_ep *ep)
+{
+	if (atomic_exchange(&ep->soft_due, false))
+		dpr_async_event(ep->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+				(DAT_HANDLE)ep, DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
+}
+
 void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *ep)
 {
 	ut_lock(&s->lock);
