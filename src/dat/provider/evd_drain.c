@@ -88,9 +88,15 @@ static void later(struct dpr_evd *e, struct dpr_ep *ep, int what) UT_REQUIRES(e-
 	dpr_timer_arm(&e->settle, 0);
 }
 
+static bool is_dto(const DAT_EVENT *ev)
+{
+	return ev->event_number == DAT_DTO_COMPLETION_EVENT ||
+	       (int)ev->event_number == DAT_IB_DTO_EVENT;
+}
+
 static struct dpr_ep *event_ep(const DAT_EVENT *ev)
 {
-	if (ev->event_number != DAT_DTO_COMPLETION_EVENT && ev->event_number != DAT_IB_DTO_EVENT)
+	if (!is_dto(ev))
 		return NULL;
 	return dpr_ep_of(ev->event_data.dto_completion_event_data.ep_handle);
 }
@@ -342,9 +348,7 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 
 static bool of_ep(const DAT_EVENT *ev, void *arg)
 {
-	if (ev->event_number != DAT_DTO_COMPLETION_EVENT && ev->event_number != DAT_IB_DTO_EVENT)
-		return false;
-	return ev->event_data.dto_completion_event_data.ep_handle == arg;
+	return is_dto(ev) && ev->event_data.dto_completion_event_data.ep_handle == arg;
 }
 
 static void purge_early(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->lock)

@@ -93,25 +93,26 @@ static void cancelled(void *arg) UT_NO_TSA
 	dpr_obj_put(&e->obj);
 }
 
-/* The one place where a thread may be cancelled. Returns what the call does. */
+static int poll_till(struct pollfd *fd, uint64_t at)
+{
+	uint64_t now = dpr_now(), left = at > now ? at - now : 0;
+	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000u),
+			       .tv_nsec = (long)(left % 1000000000u) };
+
+	return ppoll(fd, 2, at == UINT64_MAX ? NULL : &ts, NULL);
+}
+
+/* Here, and in sleep_word, a thread may be cancelled, and nowhere else. Returns what the call does. */
 static int sleep_cq(struct wait *w, int wake)
 {
 	struct pollfd fd[2] = { { .fd = w->e->channel->fd, .events = POLLIN },
 				{ .fd = wake, .events = POLLIN } };
-	struct timespec left, *limit = NULL;
-	uint64_t now, drop;
+	uint64_t drop;
 	int old, n;
 
-	if (w->at != UINT64_MAX) {
-		now = dpr_now();
-		now = w->at > now ? w->at - now : 0;
-		left.tv_sec = (time_t)(now / 1000000000u);
-		left.tv_nsec = (long)(now % 1000000000u);
-		limit = &left;
-	}
 	pthread_cleanup_push(cancelled, w->e);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
-	n = ppoll(fd, 2, limit, NULL);
+	n = poll_till(fd, w->at);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_cleanup_pop(0);
 	if (n > 0 && fd[1].revents)

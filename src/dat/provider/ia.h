@@ -57,6 +57,7 @@ struct dpr_ia {
 	struct dpr_watch watch;   /* channel->fd */
 	struct dpr_device *device; /* async.c: who else has this verbs context */
 	struct dpr_ia_attrs *attrs; /* ia_attr.c: named attributes and their text */
+	uint64_t counters[85], counted[85]; /* DCNT_IA_*: dpr_count; what a reset leaves out */
 
 	struct ut_list objs UT_GUARDED_BY(lock); /* of_ia; every kind but DPR_IA */
 	struct dpr_evd *async UT_GUARDED_BY(lock); /* held. NULL: DAT_EVD_ASYNC_EXISTS */
@@ -65,8 +66,6 @@ struct dpr_ia {
 	struct ut_mutex news_lock; /* a leaf */
 	struct ut_list news UT_GUARDED_BY(news_lock); /* async events for the loop to deliver */
 	struct dpr_timer deliver;
-	/* DCNT_IA_*: dpr_count; what a reset leaves out */
-	uint64_t counters[DCNT_IA_ALL_COUNTERS], counted[DCNT_IA_ALL_COUNTERS];
 };
 
 DAT_RETURN dpr_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
