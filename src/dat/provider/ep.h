@@ -86,6 +86,8 @@ void dpr_ep_fail_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 void dpr_ep_broken(struct dpr_ep *ep);
 /* Requests completed: a graceful disconnect goes on when nothing is outstanding. No lock held. */
 void dpr_ep_drained(struct dpr_ep *ep);
+/* The first thing dpr_ep_drained does; no lock held. In srq.c. */
+void dpr_ep_tell_soft(struct dpr_ep *ep);
 /*
  * A completion came for ep while ep->early: the peer is there although the connection manager did
  * not say so yet. On the passive side this announces ESTABLISHED now; on the active side the answer
@@ -166,7 +168,5 @@ DAT_RETURN dpr_ep_free(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *allocated, DAT_COUNT *span);
 DAT_RETURN dpr_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
-/* The first thing dpr_ep_drained does; no lock held. In srq_marks.c. */
-void dpr_ep_tell_soft(struct dpr_ep *ep);
 
 #endif
