@@ -44,6 +44,7 @@ struct dpr_binding {
 	DAT_RMR_CONTEXT rkey; /* 0: none */
 	uint32_t readers;     /* reads into it that have not completed */
 	bool taken, ended;    /* slot in use; not shown any more, kept for its readers */
+	bool dead;            /* invalidated by the peer before we saw the bind complete */
 };
 
 /* One shown, one ended but read into, and binds on their way. */

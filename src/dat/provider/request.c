@@ -180,8 +180,7 @@ struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *
 	return d;
 }
 
-static unsigned int send_flags(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
-	UT_REQUIRES(ep->lock)
+unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
 {
 	unsigned int f = 0;
 
@@ -204,12 +203,12 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 	int err;
 
 	if (!ep->qp)
-		return dpr_request_flush(ep, r, rmr);
+		return dpr_request_flush(ep, r, rmr, binding);
 	d = dpr_request_record(ep, r, bytes);
 	d->rmr = rmr;
 	d->binding = (uint8_t)binding;
 	r->wr.wr_id = (uintptr_t)d;
-	r->wr.send_flags = send_flags(ep, r, bytes);
+	r->wr.send_flags = dpr_request_flags(ep, r, bytes);
 	/* counted first: the completion may be drained before ibv_post_send returns */
 	ep->sq.head++;
 	err = ibv_post_send(ep->qp, &r->wr, &bad);
@@ -218,17 +217,22 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 		return DAT_SUCCESS;
 	}
 	ep->sq.head--;
+	ep->sq.quiet_run = ep->sq.limit; /* the turn to be signalled may be lost */
 	if (ep->state == DAT_EP_STATE_DISCONNECTED)
-		return dpr_request_flush(ep, r, rmr);
+		return dpr_request_flush(ep, r, rmr, binding);
 	return dpr_post_error(err);
 }
 
-DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr)
+DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr,
+			     unsigned int binding)
 {
+	struct dpr_dto d = { .ep = ep, .rmr = rmr, .op = (uint8_t)r->op, .binding = (uint8_t)binding };
 	DAT_EVENT ev;
 
 	dpr_dto_fill(&ev, ep, r->op, r->cookie, DAT_DTO_ERR_FLUSHED, 0, rmr);
 	dpr_evd_push(ep->request, &ev, true, false);
+	if (rmr)
+		dpr_rmr_done(&d, false);
 	return DAT_SUCCESS;
 }
 

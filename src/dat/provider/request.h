@@ -34,7 +34,10 @@ DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uin
 DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t bytes,
 			     struct dpr_rmr *rmr, unsigned int binding) UT_REQUIRES(ep->lock);
 /* A request that is flushed without a queue pair. */
-DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr)
+DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr,
+			     unsigned int binding) UT_REQUIRES(ep->lock);
+/* What the completion flags mean to verbs; the turn to be signalled is used up. */
+unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
 	UT_REQUIRES(ep->lock);
 /* The record for the next request, filled. Not yet counted. */
 struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)

@@ -40,6 +40,13 @@ void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *e
 /* From the loop: SRQ_LIMIT_REACHED or SRQ_ERR of the device. */
 void dpr_srq_async(struct dpr_srq *s, enum ibv_event_type type);
 
+/* --- among the files of SRQs --- */
+
+/* At least n records in all. 0 or -1. */
+int dpr_srq_records(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock);
+/* Drains what may have taken buffers and was not looked at. No lock held. */
+void dpr_srq_catch_up(struct dpr_srq *s);
+
 DAT_RETURN dpr_srq_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_SRQ_ATTR *, DAT_SRQ_HANDLE *);
 DAT_RETURN dpr_srq_query(DAT_SRQ_HANDLE, DAT_SRQ_PARAM_MASK, DAT_SRQ_PARAM *);
 DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
