@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/ud.h"
+#include "dat/provider/ep.h"
+#include "dat/provider/ext.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -23,4 +25,14 @@ bool dpr_ud_unwrap(struct dpr_private *p, struct dpr_ud_peer *peer)
 	p->len = (uint8_t)(p->len - HEADER);
 	memmove(p->data, p->data + HEADER, p->len);
 	return true;
+}
+
+DAT_RETURN dpr_ud_cm_free(struct dpr_ep *ep, DAT_CONTEXT cm)
+{
+	return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+}
+
+DAT_RETURN dpr_ud_ah_free(struct dpr_ep *ep, DAT_IB_ADDR_HANDLE *ah)
+{
+	return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 }
