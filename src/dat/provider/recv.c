@@ -169,6 +169,7 @@ int dpr_ep_flush_posted(struct dpr_ep *ep)
 	int err = 0;
 
 	ep->inline_max = 0;
+	atomic_store(&ep->failed, false);
 	if (!ibv_query_qp(ep->qp, &attr, IBV_QP_CAP, &init))
 		ep->inline_max = init.cap.max_inline_data;
 	while (!err && q->given != q->head) {
