@@ -353,6 +353,13 @@ static int fault_pass_on(struct link *l, const struct link_rx *rx, uint64_t serv
 	return lower->ops->pass_on(lower, rx, service);
 }
 
+static void fault_doze(struct link *l, bool on, bool look)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->doze(lower, on, look);
+}
+
 static int fault_fd(struct link *l)
 {
 	return fault_of(l)->epfd;
@@ -400,6 +407,7 @@ static const struct link_ops fault_ops = {
 	.unclaim = fault_unclaim,
 	.pass_on = fault_pass_on,
 	.fd = fault_fd,
+	.doze = fault_doze,
 	.close = fault_close,
 };
 

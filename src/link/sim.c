@@ -411,6 +411,10 @@ static int sim_pass_on(struct link *l, const struct link_rx *rx, uint64_t servic
 	return 0;
 }
 
+static void sim_doze(struct link *l, bool on, bool look)
+{
+}
+
 static int sim_fd(struct link *l)
 {
 	return -1;
@@ -481,6 +485,7 @@ static const struct link_ops sim_ops = {
 	.unclaim = sim_unclaim,
 	.pass_on = sim_pass_on,
 	.fd = sim_fd,
+	.doze = sim_doze,
 	.close = sim_close,
 };
 

@@ -31,7 +31,14 @@ union udp_sa {
 	struct sockaddr_in6 in6;
 };
 
-enum udp_kind { UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE };
+enum udp_kind {
+	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE,
+	UDP_BELL, /* near.h: a sender wrote into a ring while we slept */
+	UDP_PEER, /* its pidfd */
+};
+
+struct udp_near_tx;
+struct udp_near_rx;
 
 /* A descriptor in the epoll set. */
 struct udp_port {
@@ -42,6 +49,8 @@ struct udp_port {
 	uint8_t addr[16];      /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN and MAIL */
 	struct udp_service *service; /* SERVICE */
+	struct udp_near_tx *near_tx; /* PEER: one of the two */
+	struct udp_near_rx *near_rx;
 	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
 	struct ut_list err_node; /* in udp_link.errors */
 };
@@ -132,6 +141,7 @@ struct udp_link {
 	uint64_t stamp;
 	struct ut_rng rng;
 	struct udp_stats stats;
+	struct udp_near *near; /* near.h; NULL: the wire only */
 };
 
 static inline struct udp_link *udp_of(struct link *l)
@@ -213,7 +223,10 @@ static inline unsigned udp_key(struct udp_dest to)
 				      : 0x100u + (unsigned)((to.service ^ to.service >> 8) & 0xff);
 }
 
-enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD };
+enum udp_mail_type {
+	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD,
+	UDP_MAIL_NEAR_HELLO, UDP_MAIL_NEAR_READY, UDP_MAIL_NEAR_OPEN /* near.h */
+};
 
 #define UDP_MAIL_MAGIC 0x444c5031u
 
@@ -229,8 +242,18 @@ struct udp_mail {
 int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len);
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. */
+/* With descriptors (the caller's still), to the owner of a slot of any address. */
+int udp_mail_pass(struct udp_link *u, struct udp_local *lo, const uint8_t addr[16], uint32_t scope,
+		  unsigned slot, struct udp_mail *m, const void *body, size_t len, const int *fds,
+		  int n);
+#define UDP_GIFTS 4
+struct udp_gifts {
+	int n, fd[UDP_GIFTS];
+};
+/* g: the descriptors that came along, to be closed by udp_gifts_close. */
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
-		  size_t *ret_len);
+		  size_t *ret_len, struct udp_gifts *g);
+void udp_gifts_close(struct udp_gifts *g);
 
 /* outbox.c: as udp_mail_send, but what finds a full mailbox waits a little. */
 int udp_outbox_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,

@@ -17,7 +17,7 @@
  * leaver closes, then tells; the one at index 0 attaches. Telling before would
  * lose what the program of the new order sends to the old socket.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
@@ -317,6 +317,7 @@ void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 {
 	struct udp_order *o = &lo->order;
 	uint8_t *buf = ut_malloc(UDP_RX_SLOT_BYTES);
+	struct udp_gifts gifts;
 	struct udp_mail m;
 	size_t len;
 
@@ -324,8 +325,13 @@ void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 	while (buf && !ready(o) && wait_news(lo)) {
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 		/* Nothing can have been forwarded to us: nobody knows our slot. */
-		while (udp_mail_read(u, lo->mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len))
-			udp_order_mail(u, lo, &m, buf, len);
+		while (udp_mail_read(u, lo->mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len, &gifts)) {
+			if (m.type >= UDP_MAIL_NEAR_HELLO)
+				udp_near_mail(u, lo, &m, buf, len, &gifts);
+			else
+				udp_order_mail(u, lo, &m, buf, len);
+			udp_gifts_close(&gifts);
+		}
 	}
 	free(buf);
 	finish(u, lo);

@@ -6,7 +6,7 @@
  * places used in turn, so what a caller had no room for stays valid while the
  * next call fills others.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/log.h"
@@ -183,17 +183,24 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v, int n, int max,
 		     unsigned *reads)
 {
+	struct udp_gifts gifts;
 	struct udp_mail m;
 	size_t len;
 
 	while (n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!udp_mail_read(u, lo->mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
+		if (!udp_mail_read(u, lo->mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len,
+				   &gifts)) {
 			lo->mail_ready = false;
 			udp_order_settle(u, lo);
 			break;
 		}
+		if (m.type >= UDP_MAIL_NEAR_HELLO)
+			udp_near_mail(u, lo, &m, u->stage.base + off, len, &gifts);
+		udp_gifts_close(&gifts);
+		if (m.type >= UDP_MAIL_NEAR_HELLO)
+			continue;
 		if (m.type != UDP_MAIL_FORWARD) {
 			udp_order_mail(u, lo, &m, u->stage.base + off, len);
 		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
@@ -211,6 +218,7 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 static int read_service(struct udp_link *u, struct udp_service *s, struct link_rx *v, int n,
 			int max, unsigned *reads)
 {
+	struct udp_gifts gifts;
 	struct udp_mail m;
 	size_t len;
 
@@ -218,10 +226,11 @@ static int read_service(struct udp_link *u, struct udp_service *s, struct link_r
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
 		if (!udp_mail_read(u, s->port.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES,
-				   &len)) {
+				   &len, &gifts)) {
 			ut_list_del(&s->ready);
 			break;
 		}
+		udp_gifts_close(&gifts);
 		if (m.type != UDP_MAIL_FORWARD)
 			continue;
 		fill_mail(u, s->addr, &m, off, len, &v[n]);
@@ -247,6 +256,16 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 	return n;
 }
 
+/* Rings cost a look at memory; what is in them comes before what needs a call. */
+static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+{
+	while (n < max && *reads && !u->carry.left && udp_near_recv(u)) {
+		--*reads;
+		n = hand_out(u, v, n, max);
+	}
+	return n;
+}
+
 int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
@@ -257,7 +276,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		udp_outbox_flush(u);
 	if (++u->calls % RX_LOOK_CALLS == 0)
 		udp_look(u);
-	if (!u->carry.left)
+	n = read_near(u, v, n, max, &reads);
+	if (!n && !u->carry.left)
 		n = poll_hot(u, v, n, max, &reads);
 	if (!n && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
 		u->empties = 0;
@@ -268,6 +288,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	if (!u->carry.left)
 		n = read_boxes(u, v, n, max, &reads);
 	u->active = u->active || n;
+	udp_near_settle(u);
 	return n;
 }
 
