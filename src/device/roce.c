@@ -19,6 +19,7 @@
 #include "device/port.h"
 #include "device/progress.h"
 #include "device/roce_cm.h"
+#include "device/roce_will.h"
 #include "device/why.h"
 #include "link/fault.h"
 #include "link/udp/udp.h"
@@ -65,7 +66,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 			ibcm_unreachable(&a->cm, e.dst, e.error, now);
 		n++;
 	}
-	return n;
+	return n + dev_roce_cm_bury(a, now);
 }
 
 static int transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
@@ -214,6 +215,8 @@ static void forget(struct dev_adapter *a)
 {
 	ut_close(a->link->more_fd);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
+	if (a->will)
+		ut_close(dev_will_fd(a->will));
 }
 
 /* Binds what can be bound. One address is enough: the others are reported. */

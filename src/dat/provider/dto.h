@@ -27,30 +27,45 @@ enum dpr_op {
 
 struct dpr_dto {
 	struct dpr_ep *ep;   /* NULL: an SRQ's; the endpoint is then found by wc->qp_num */
-	struct dpr_srq *srq;
 	DAT_DTO_COOKIE cookie;
-	uint32_t index;      /* in the posting order of its queue, modulo 2^32 */
-	uint32_t bytes;      /* asked for */
-	uint8_t op;          /* enum dpr_op */
-	bool quiet;          /* suppressed: success is swallowed */
-	bool signalled;
-	bool notify;         /* false: UNSIGNALLED */
-	struct dpr_rmr *rmr; /* bind, unbind, read to RMR: held */
+	union {
+		struct dpr_rmr *rmr; /* requests: bind, unbind, read to RMR; held, else NULL */
+		struct dpr_srq *srq; /* receives of an SRQ */
+	};
+	struct dpr_dto *next; /* free list of an SRQ */
+	uint32_t index;       /* in the posting order of its queue, modulo 2^32 */
+	uint32_t bytes;       /* asked for */
+	uint8_t op;           /* enum dpr_op */
+	uint8_t binding;      /* of rmr: which of its bindings this is about */
+	bool quiet;           /* success is swallowed: suppressed, or a step of ours */
+	bool notify;          /* false: UNSIGNALLED */
 };
 
-/* A queue of records. head by the poster under ep->lock, tail by the drainer. */
+/*
+ * A queue of records. head by the poster under ep->lock, tail by the drainer. A rebind of a type 2
+ * window takes two records, the invalidation being a request of its own that does not count against
+ * the consumer's limit: `extra` slots for those (as many as `limit` if the adapter has mw2).
+ */
 struct dpr_dtoq {
-	struct dpr_dto *ring;   /* size slots; NULL if size is 0 */
-	uint32_t size, limit;   /* limit: max_*_dtos granted to the consumer */
+	struct dpr_dto *ring;   /* mask + 1 slots; NULL if limit is 0 */
+	uint32_t mask;
+	uint32_t size, limit;   /* slots of the queue pair; max_*_dtos granted to the consumer */
 	uint32_t head;
 	_Atomic uint32_t tail;
+	_Atomic uint32_t inner; /* of the used ones: steps of ours */
 	uint32_t quiet_run;     /* suppressed since the last signalled one */
 	/* receives before there is a queue pair: their segments, iov_max per slot */
 	struct ibv_sge *waiting;
 	uint32_t iov_max;
+	uint32_t given;         /* receives up to here are with the queue pair */
 };
 
+/* Segments that one request can have: attributes are granted below this. */
+#define DPR_IOV_MAX 32
+
+/* extra and iov_max may be 0 (iov_max: a request queue). 0 or -ENOMEM. */
 int dpr_dtoq_init(struct dpr_dtoq *q, uint32_t limit, uint32_t extra, uint32_t iov_max);
+/* The queue pair is gone and no completion of it is left in any EVD. Also forgets references. */
 void dpr_dtoq_fini(struct dpr_dtoq *q);
 static inline uint32_t dpr_dtoq_used(struct dpr_dtoq *q)
 {
@@ -70,9 +85,28 @@ enum dpr_dto_out {
 enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
 			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained);
 
-/* QP number to endpoint, for completions of SRQ receives; kept by the connection side. */
-int dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep);
-void dpr_qpn_del(struct dpr_ia *ia, uint32_t qpn);
+/*
+ * Whoever starts a graceful disconnect sets the state first and then drains the request EVD once:
+ * its lock makes every later drainer see the state, so *drained is not missed.
+ *
+ * A completion must not meet a freed endpoint: destroy the queue pair, then drain and purge its
+ * EVDs until nothing of it is left, then dpr_dtoq_fini.
+ */
+
+/* An event goes to the consumer (dequeue, wait): the counts of SRQs end here. Under evd->lock. */
+void dpr_srq_event_reaped(const DAT_EVENT *ev);
+static inline void dpr_dto_reaped(const DAT_EVENT *ev)
+{
+	if (ev->event_number != DAT_SOFTWARE_EVENT && ev->event_data.dto_completion_event_data
+	    .operation == DAT_DTO_RECEIVE)
+		dpr_srq_event_reaped(ev);
+}
+
+/* Receives that wait in rq for a queue pair that will not come: flushed to the receive EVD. */
+void dpr_ep_fail_posted(struct dpr_ep *ep);
+
+/* What to ask for as max_inline_data: DAPL_MAX_INLINE, default 64. */
+uint32_t dpr_inline_wish(void);
 
 /* --- calls --- */
 DAT_RETURN dpr_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,

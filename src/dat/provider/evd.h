@@ -5,7 +5,10 @@
  * or needs room in a send queue. Everything else - connection, request, software, asynchronous
  * events - is pushed.
  *
- * The pure part (ring, counts, threshold, who is told) is evring.h, without lock or clock.
+ * The pure part (ring, counts, threshold) is evring.h, without lock or clock.
+ *
+ * What a drainer finds out about endpoints (broken, drained) and an overflow are left in `after`,
+ * and the loop acts on them: the drainer may hold locks of the very endpoint.
  */
 #ifndef DAT_PROVIDER_EVD_H
 #define DAT_PROVIDER_EVD_H
@@ -16,26 +19,44 @@
 struct dpr_cno;
 struct dpr_ep;
 
+#define DPR_AFTER 16
+
+struct dpr_after {
+	struct dpr_ep *ep; /* held */
+	bool broken;       /* else drained */
+};
+
 struct dpr_evd {
 	struct dpr_obj obj;
+	struct ut_mutex shape; /* one resize, feed or change of CNO at a time; before lock */
 	struct ut_mutex lock;
 	DAT_EVD_FLAGS flags;     /* immutable */
-	struct ut_list of_async; /* ia->asyncs; guarded by ia->lock */
-	struct ibv_comp_channel *channel; /* with cq */
-	struct dpr_watch watch;  /* channel->fd, while a CNO is set */
-	int wake;                /* eventfd beside a cq: a push wakes the waiter; else -1 */
-	pthread_cond_t arrived;  /* without a cq (CLOCK_MONOTONIC) */
+	struct ibv_comp_channel *channel; /* with cq; immutable */
+	struct dpr_watch watch;  /* channel->fd, while a CNO is set; guarded by shape */
+	struct dpr_timer settle; /* the loop acts on `after` and `overflow` */
 
-	struct ibv_cq *cq UT_GUARDED_BY(lock); /* NULL without DTO and bind streams */
-	unsigned int hidden UT_GUARDED_BY(lock); /* entries of cq kept for completions nobody sees */
+	struct ibv_cq *cq;       /* NULL without DTO and bind streams; immutable */
+	unsigned int hidden;     /* entries of cq kept for completions nobody sees; by shape */
+	/* A waiter without cq sleeps on this number (futex), one with cq on `wake` beside channel. */
+	_Atomic uint32_t pushes;
+	int wake UT_GUARDED_BY(lock); /* eventfd, -1 until somebody had to sleep */
+
 	struct dpr_evring ring UT_GUARDED_BY(lock);
-	struct dpr_cno *cno UT_GUARDED_BY(lock);
+	unsigned int qlen UT_GUARDED_BY(lock); /* granted; the ring may be larger for a while */
+	struct dpr_cno *cno UT_GUARDED_BY(lock); /* held, used */
 	bool waiting UT_GUARDED_BY(lock);
 	bool unwaitable UT_GUARDED_BY(lock);
 	bool disabled UT_GUARDED_BY(lock);
 	bool dead UT_GUARDED_BY(lock);     /* overflowed: nothing more is taken */
-	bool solicited UT_GUARDED_BY(lock); /* an EP asked for SOLICITED_WAIT: arm so */
+	bool overflow UT_GUARDED_BY(lock); /* and nobody was told yet */
+	bool armed UT_GUARDED_BY(lock);    /* cq will put an event into channel */
+	/* feeders by completion flags: all, SOLICITED_WAIT, UNSIGNALLED */
+	unsigned int feeds UT_GUARDED_BY(lock), solicited UT_GUARDED_BY(lock),
+		unsignalled UT_GUARDED_BY(lock);
 	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
+	struct dpr_after after[DPR_AFTER] UT_GUARDED_BY(lock);
+	unsigned int nafter UT_GUARDED_BY(lock);
+	uint64_t counters[10], counted[10]; /* DCNT_EVD_*: dpr_count; what a reset leaves out */
 };
 
 static inline struct dpr_evd *dpr_evd_of(DAT_HANDLE h)
@@ -63,19 +84,55 @@ enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 unsigned int dpr_evd_room(struct dpr_evd *e);
 
 /*
- * A QP or SRQ feeds this EVD now: makes the completion queue if there is none, and keeps `hidden`
- * entries for completions that are swallowed (dpr_dto_event), resizing if needed. Counts as a use
- * of e. 0 or positive errno. dpr_evd_unfeed undoes it.
+ * A QP or SRQ feeds this EVD now, with completions of `mode` (recv_ or request_completion_flags):
+ * keeps `hidden` entries of the completion queue for completions that are swallowed, resizing if
+ * needed. Counts as a use of e. 0 or positive errno. dpr_evd_unfeed undoes it. May sleep.
  */
 int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
-void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden);
+void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
 
-/* Poll the completion queue into the ring, as far as there is room. Returns events queued. The
- * queue is kept even when ring is full: completions wait in it. */
+/* Poll the completion queue into the ring, as far as there is room. Returns events queued. What does
+ * not fit waits in the completion queue. No evd or cno lock held; an endpoint's may be. */
 unsigned int dpr_evd_drain(struct dpr_evd *e);
-unsigned int dpr_evd_drain_locked(struct dpr_evd *e) UT_REQUIRES(e->lock);
+unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
 
-/* Forget queued DTO events of an endpoint (dat_ep_reset, dat_ep_free may drop them). */
+/* Forget queued DTO events of an endpoint (dat_ep_reset, dat_ep_free may drop them), and make sure that
+ * the completion queue has none: after the queue pair is gone, before its records go. */
 void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep);
+
+/* The completion queue failed (async.c). */
+void dpr_evd_cq_error(struct dpr_evd *e);
+/* evd_create.c, for dat_ia_open: an EVD of the adapter, whatever the flags. */
+DAT_RETURN dpr_evd_make(struct dpr_ia *ia, DAT_COUNT qlen, struct dpr_cno *cno, DAT_EVD_FLAGS flags,
+			struct dpr_evd **ret);
+
+/* --- inside evd*.c --- */
+
+/* Tell who has to know that events came: the waiter, else the CNO if one of them notifies. */
+void dpr_evd_tell(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
+void dpr_evd_wake(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Ask for an event of the channel, unless that is the case. False: there is no completion queue. */
+bool dpr_evd_arm(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Take the events of the channel, if there are any. */
+void dpr_evd_take_events(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* The loop's handlers. */
+void dpr_evd_ready(struct dpr_watch *w);
+void dpr_evd_settle(struct dpr_timer *t);
+
+/* --- calls --- */
+DAT_RETURN dpr_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
+			  DAT_EVD_HANDLE *evd);
+DAT_RETURN dpr_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param);
+DAT_RETURN dpr_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno);
+DAT_RETURN dpr_evd_enable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_disable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_set_unwaitable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_clear_unwaitable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			DAT_EVENT *event, DAT_COUNT *nmore);
+DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+DAT_RETURN dpr_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
+DAT_RETURN dpr_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
+DAT_RETURN dpr_evd_free(DAT_EVD_HANDLE evd);
 
 #endif

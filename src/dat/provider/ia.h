@@ -8,19 +8,25 @@
  * of all adapters, asynchronous events of all devices, completion channels of EVDs that have a CNO,
  * and timers. It holds no lock while it waits, and calls handlers with none.
  *
- * Lock order: ia->lock, ep->lock, srq->lock, evd->lock, cno->lock. No call of librdmacm or of
- * libibverbs that may sleep is made under evd->lock or cno->lock (ibv_poll_cq and
- * ibv_req_notify_cq do not sleep). rdma_destroy_id and ibv_destroy_qp are called with none.
+ * Lock order: ia->lock, ep->lock, evd->shape, evd->lock, then one of cno->lock, srq->lock, rmr->lock,
+ * then the table of keys. No call of librdmacm or of libibverbs that may sleep is made under
+ * evd->lock or cno->lock (ibv_poll_cq and ibv_req_notify_cq do not sleep). rdma_destroy_id and
+ * ibv_destroy_qp are called with none.
  */
 #ifndef DAT_PROVIDER_IA_H
 #define DAT_PROVIDER_IA_H
 
+#include "dat/provider/loop.h"
 #include "dat/provider/obj.h"
 
+#include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
+#include <dat2/dat_ib_extensions.h>
 
+struct dpr_device;
 struct dpr_evd;
+struct dpr_ia_attrs;
 
 struct dpr_ia {
 	struct dpr_obj obj;
@@ -32,7 +38,9 @@ struct dpr_ia {
 	DAT_PROVIDER_INFO info;           /* as dat.conf has it; given back by query */
 	DAT_PROVIDER table;               /* device_name differs per adapter */
 	struct ibv_context *verbs;        /* librdmacm's, never closed by us */
+	uint8_t port;                     /* of the device, from 1 */
 	struct ibv_device_attr_ex dev;
+	struct ibv_port_attr port_attr;   /* at open */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id; /* bound to addr: keeps verbs */
 	union {
@@ -46,9 +54,18 @@ struct dpr_ia {
 	bool zb_lmr, zb_rmr;
 	unsigned int private_max; /* bytes of private data in a request: 56 or 251 */
 
+	struct dpr_watch watch;   /* channel->fd */
+	struct dpr_device *device; /* async.c: who else has this verbs context */
+	struct dpr_ia_attrs *attrs; /* ia_attr.c: named attributes and their text */
+	uint64_t counters[85], counted[85]; /* DCNT_IA_*: dpr_count; what a reset leaves out */
+
 	struct ut_list objs UT_GUARDED_BY(lock); /* of_ia; every kind but DPR_IA */
-	struct dpr_evd *async UT_GUARDED_BY(lock); /* NULL: DAT_EVD_ASYNC_EXISTS or out of scope */
-	struct ut_list asyncs UT_GUARDED_BY(lock); /* every EVD with the ASYNC stream: dpr_evd.of_async */
+	struct dpr_evd *async UT_GUARDED_BY(lock); /* held. NULL: DAT_EVD_ASYNC_EXISTS */
+	struct ut_list asyncs UT_GUARDED_BY(lock); /* every EVD that wants async events, of async.c */
+
+	struct ut_mutex news_lock; /* a leaf */
+	struct ut_list news UT_GUARDED_BY(news_lock); /* async events for the loop to deliver */
+	struct dpr_timer deliver;
 };
 
 DAT_RETURN dpr_ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
@@ -73,37 +90,17 @@ DAT_IA_HANDLE dpr_ia_public(struct dpr_ia *ia);
 int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint16_t port,
 	      struct rdma_cm_id **id);
 
-/* --- the loop --- */
-
-/* A descriptor that the loop watches: `ready` is called with no lock held, in the loop thread. */
-struct dpr_watch {
-	int fd;
-	void (*ready)(struct dpr_watch *w);
-};
-
-/* 0 or -errno. The caller keeps w until dpr_loop_forget returned, after which `ready` does not run
- * (unless the caller is the loop itself). */
-int dpr_loop_watch(struct dpr_watch *w);
-void dpr_loop_forget(struct dpr_watch *w);
-
-/* One shot. `fire` runs in the loop, no lock held. Arm again = move. usec from now. */
-struct dpr_timer {
-	struct ut_list on; /* the loop's */
-	uint64_t at;       /* CLOCK_MONOTONIC nanoseconds */
-	void (*fire)(struct dpr_timer *t);
-};
-void dpr_timer_init(struct dpr_timer *t, void (*fire)(struct dpr_timer *t));
-int dpr_timer_arm(struct dpr_timer *t, uint64_t usec);
-/* After it returned `fire` does not run (unless the caller is the loop). False: not armed. */
-bool dpr_timer_cancel(struct dpr_timer *t);
-bool dpr_in_loop(void);
-
-int dpr_loop_get(void); /* one user more; 0 or -errno */
-void dpr_loop_put(void);
-
 /* --- asynchronous errors --- */
 
-/* To every async EVD of the adapter: event DAT_ASYNC_ERROR_*, the object, its reason. */
+/* An EVD gets the asynchronous events of ia from here on, or no more. 0 or -ENOMEM. */
+int dpr_async_add(struct dpr_ia *ia, struct dpr_evd *e);
+void dpr_async_del(struct dpr_ia *ia, struct dpr_evd *e);
+/* The adapter takes part in the events of its device. 0 or -errno. */
+int dpr_device_join(struct dpr_ia *ia);
+void dpr_device_leave(struct dpr_ia *ia);
+
+/* To every async EVD of the adapter: event DAT_ASYNC_ERROR_*, the object, its reason. Delivered by the
+ * loop, so it may be called under any lock. */
 void dpr_async_event(struct dpr_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object,
 		     DAT_COUNT reason);
 

@@ -8,7 +8,9 @@
 #define DAT_PROVIDER_MEM_H
 
 #include "dat/provider/ia.h"
+#include "dat/provider/keys.h"
 
+struct dpr_dto;
 struct dpr_ep;
 
 struct dpr_pz {
@@ -17,29 +19,46 @@ struct dpr_pz {
 };
 
 struct dpr_lmr {
-	struct dpr_obj obj; /* uses: bound RMRs */
+	struct dpr_obj obj; /* uses: bindings of RMRs */
+	struct dpr_key key;
 	struct dpr_pz *pz;
 	struct ibv_mr *mr;
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION region;
+	char cookie[DAT_LMR_COOKIE_SIZE]; /* of shared memory: region points here */
+	uint64_t addr; /* where the first byte is */
 	DAT_VLEN length;
 	DAT_MEM_PRIV_FLAGS priv;
 	DAT_VA_TYPE va;
 	uint64_t base; /* the address work requests name for the first byte: 0 if zero based */
 };
 
+/* What a window shows, or will when its bind completes. */
+struct dpr_binding {
+	struct dpr_key key;
+	struct dpr_lmr *lmr; /* held and used; NULL: an unbind, or nothing */
+	struct dpr_ep *ep;   /* scope EP: whose queue pair it is bound to; compare only */
+	DAT_LMR_TRIPLET range;
+	DAT_MEM_PRIV_FLAGS priv;
+	DAT_VA_TYPE va;
+	DAT_RMR_CONTEXT rkey; /* 0: none */
+	uint32_t readers;     /* reads into it that have not completed */
+	bool taken, ended;    /* slot in use; not shown any more, kept for its readers */
+};
+
+/* One shown, one ended but read into, and binds on their way. */
+#define DPR_BINDINGS 8
+
 struct dpr_rmr {
 	struct dpr_obj obj;
-	struct ut_mutex lock;
+	struct ut_mutex lock; /* a leaf, below evd->lock: binds complete under that */
 	struct dpr_pz *pz;
 	struct ibv_mw *mw;
 	DAT_RMR_SCOPE scope;
-	struct dpr_lmr *lmr UT_GUARDED_BY(lock); /* bound to, used; NULL: unbound */
-	struct dpr_ep *ep UT_GUARDED_BY(lock);   /* scope EP: bound to */
-	DAT_LMR_TRIPLET range UT_GUARDED_BY(lock);
-	DAT_MEM_PRIV_FLAGS priv UT_GUARDED_BY(lock);
-	DAT_VA_TYPE va UT_GUARDED_BY(lock);
-	DAT_RMR_CONTEXT rkey UT_GUARDED_BY(lock); /* 0: none */
+	struct dpr_binding binding[DPR_BINDINGS] UT_GUARDED_BY(lock);
+	int shown UT_GUARDED_BY(lock);   /* of binding; -1: unbound */
+	int latest UT_GUARDED_BY(lock);  /* the last one posted, what a next bind follows on; or -1 */
+	uint32_t next_key UT_GUARDED_BY(lock); /* type 2: the key that the next bind gives */
 };
 
 static inline struct dpr_pz *dpr_pz_of(DAT_HANDLE h)
@@ -56,9 +75,9 @@ static inline struct dpr_pz *dpr_pz_of(DAT_HANDLE h)
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
 			uint64_t *bytes);
-/* A bind or unbind completed (from dpr_dto_event). */
-void dpr_rmr_bound(struct dpr_rmr *r, bool ok);
-/* The endpoint's connection ended: type 2 windows bound to its queue pair are gone. */
+/* A request of an RMR completed (from dpr_dto_event); puts the record's reference. */
+void dpr_rmr_done(struct dpr_dto *d, bool ok);
+/* The endpoint's queue pair was destroyed: type 2 windows bound to it are gone. No lock held. */
 void dpr_rmr_ep_gone(struct dpr_ep *ep);
 /* A peer invalidated this context by Send with invalidate. */
 void dpr_rmr_invalidated(struct dpr_ia *ia, DAT_RMR_CONTEXT context);

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct dpr_class;
 struct dpr_ia;
 
 enum dpr_kind {
@@ -46,9 +47,10 @@ struct dpr_obj {
 	_Atomic uint32_t kind;     /* enum dpr_kind; DPR_FREE once killed */
 	_Atomic uint32_t refs;
 	_Atomic uint32_t uses;     /* other live objects that need this one: *_IN_USE */
-	struct dpr_ia *ia;
-	struct ut_list of_ia; /* guarded by ia->lock */
-	DAT_CONTEXT context;  /* the consumer's; set under ia->lock */
+	const struct dpr_class *cls; /* of the slot, for ever */
+	struct dpr_ia *ia;           /* held; the object itself if it is an adapter */
+	struct ut_list of_ia;        /* guarded by ia->lock */
+	DAT_CONTEXT context;         /* the consumer's; guarded by ia->lock */
 };
 
 /* Each kind tells its slab how large it is, how a slot is made once and what the last put does. */
@@ -65,8 +67,12 @@ struct dpr_class {
 
 extern const struct dpr_class *const dpr_classes[DPR_KINDS];
 
-/* NULL: no memory. All bytes behind struct dpr_obj that `construct` did not make are kept from the
- * slot's former life: the caller sets every field. */
+/*
+ * NULL: no memory. `ia` is NULL for an adapter. All bytes behind struct dpr_obj that `construct` did
+ * not make are kept from the slot's former life: the caller sets every field. Nobody knows the
+ * handle yet, but dat_ia_close in another thread may find the object, so fields that `close` reads
+ * are set before anything that takes long. A slot just freed is the last to be used again.
+ */
 void *dpr_obj_new(struct dpr_ia *ia, enum dpr_kind kind);
 /* Off the adapter's list and refused as a handle. False if another thread was first. */
 _Bool dpr_obj_kill(struct dpr_obj *o);
@@ -99,7 +105,7 @@ static inline void *dpr_obj_of(DAT_HANDLE handle, enum dpr_kind kind)
 	return atomic_load_explicit(&o->kind, memory_order_acquire) == kind ? o : NULL;
 }
 
-/* Any live object but a foreign one; NULL as above. */
+/* Any live object of ours, whatever the argument: looked for in the slabs. NULL if it is none. */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
 
 #define DPR_ERR(type, sub) (DAT_ERROR(type, sub))

@@ -8,15 +8,22 @@
 
 struct dpr_pz;
 
+/* Records are made in chunks that never move: their addresses travel as wr_id. */
+struct dpr_srq_chunk {
+	struct dpr_srq_chunk *next;
+	struct dpr_dto record[];
+};
+
 struct dpr_srq {
 	struct dpr_obj obj; /* uses: endpoints */
-	struct ut_mutex lock;
-	struct dpr_pz *pz; /* immutable, used */
+	struct ut_mutex lock; /* a leaf, below evd->lock: completions come under that */
+	struct dpr_pz *pz; /* immutable, used and held */
 	struct ibv_srq *srq;
-	DAT_COUNT max UT_GUARDED_BY(lock), iov_max;
+	DAT_COUNT iov_max;
+	DAT_COUNT max UT_GUARDED_BY(lock), made UT_GUARDED_BY(lock); /* granted; records there are */
 	DAT_COUNT low UT_GUARDED_BY(lock); /* DAT_SRQ_LW_DEFAULT: none armed */
-	struct dpr_dto *records UT_GUARDED_BY(lock); /* max slots, a free list through index */
-	uint32_t free UT_GUARDED_BY(lock);
+	struct dpr_srq_chunk *chunks UT_GUARDED_BY(lock);
+	struct dpr_dto *free UT_GUARDED_BY(lock);
 	DAT_COUNT posted UT_GUARDED_BY(lock); /* on the queue: available_dto_count */
 	DAT_COUNT held UT_GUARDED_BY(lock);   /* not yet reaped: outstanding_dto_count */
 	bool failed UT_GUARDED_BY(lock);
@@ -27,8 +34,7 @@ static inline struct dpr_srq *dpr_srq_of(DAT_HANDLE h)
 	return (struct dpr_srq *)dpr_obj_of(h, DPR_SRQ);
 }
 
-/* From dpr_dto_event: a record of the SRQ was consumed; under evd->lock, so this takes the SRQ's lock
- * by the exception written in docs/locking.md or keeps its lists atomic: the author decides. */
+/* From dpr_dto_event: a record of the SRQ was consumed. Under evd->lock. */
 void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d);
 /* From the loop: SRQ_LIMIT_REACHED or SRQ_ERR of the device. */
 void dpr_srq_async(struct dpr_srq *s, enum ibv_event_type type);

@@ -12,11 +12,19 @@
 #include <string.h>
 #include <sys/uio.h>
 
-static int send_letter(struct udp_link *u, struct udp_local *lo, struct msghdr *h,
-		       struct udp_mail *m)
+static int post(struct udp_link *u, struct udp_local *lo, struct udp_dest to, struct udp_mail *m,
+		struct msghdr *h)
 {
+	const uint8_t *addr = to.addr ? to.addr : lo->addr;
+	uint32_t scope = to.addr ? to.scope : lo->scope;
+	struct sockaddr_un sun;
 	long r;
 
+	h->msg_name = &sun;
+	if (to.slot == UDP_NO_SLOT)
+		h->msg_namelen = udp_service_name(u, addr, scope, to.service, &sun);
+	else
+		h->msg_namelen = udp_name(u, addr, scope, to.slot, &sun);
 	m->magic = UDP_MAIL_MAGIC;
 	m->slot = (uint8_t)u->slot;
 	r = LINK_SYS(SYS_sendmsg, lo->mail.fd, h, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -26,37 +34,26 @@ static int send_letter(struct udp_link *u, struct udp_local *lo, struct msghdr *
 int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len)
 {
-	struct sockaddr_un sun;
 	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
-	struct msghdr h = { .msg_name = &sun, .msg_iov = iov, .msg_iovlen = 2 };
+	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
 
-	if (to.slot == UDP_NO_SLOT)
-		h.msg_namelen = udp_service_name(u, lo->addr, lo->scope, to.service, &sun);
-	else
-		h.msg_namelen = udp_name(u, lo->addr, lo->scope, to.slot, &sun);
-	return send_letter(u, lo, &h, m);
+	return post(u, lo, to, m, &h);
 }
 
-int udp_mail_pass(struct udp_link *u, struct udp_local *lo, const uint8_t addr[16], uint32_t scope,
-		  unsigned slot, struct udp_mail *m, const void *body, size_t len, const int *fds,
-		  int n)
+int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
+		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(UDP_GIFTS * sizeof(int))] = { 0 };
-	struct sockaddr_un sun;
 	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
-	struct msghdr h = { .msg_name = &sun, .msg_iov = iov, .msg_iovlen = 2 };
-	struct cmsghdr *c = (struct cmsghdr *)control;
+	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control,
+			    .msg_controllen = CMSG_SPACE((size_t)n * sizeof(int)) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
 
-	h.msg_namelen = udp_name(u, addr, scope, slot, &sun);
-	if (n) {
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
-		h.msg_control = control;
-		h.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
-	}
-	return send_letter(u, lo, &h, m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
+	return post(u, lo, to, m, &h);
 }
 
 static bool from_us(const struct udp_link *u, struct msghdr *h)
@@ -73,12 +70,18 @@ static bool from_us(const struct udp_link *u, struct msghdr *h)
 	return false;
 }
 
-/* A stranger may send descriptors, too, and more than were asked for. */
-static void take_gifts(struct msghdr *h, struct udp_gifts *g)
+static void drop_gift(struct udp_link *u)
+{
+	for (int i = 0; i < UDP_GIFTS; i++)
+		if (u->gift[i] >= 0)
+			link_sys_close(&u->gift[i]);
+}
+
+/* A few are kept for the reader, but a stranger may send any number. */
+static void take_gifts(struct udp_link *u, struct msghdr *h)
 {
 	struct cmsghdr *c;
 
-	g->n = 0;
 	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -88,22 +91,16 @@ static void take_gifts(struct msghdr *h, struct udp_gifts *g)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (g->n < UDP_GIFTS)
-				g->fd[g->n++] = fd;
+			if (i < UDP_GIFTS && u->gift[i] < 0)
+				u->gift[i] = fd;
 			else
 				link_sys_close(&fd);
 		}
 	}
 }
 
-void udp_gifts_close(struct udp_gifts *g)
-{
-	while (g->n > 0)
-		link_sys_close(&g->fd[--g->n]);
-}
-
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
-		  size_t *ret_len, struct udp_gifts *g)
+		  size_t *ret_len)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) +
 					      CMSG_SPACE(UDP_GIFTS * sizeof(int))];
@@ -111,6 +108,7 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
 	long r;
 
+	drop_gift(u);
 	for (int i = 0; i < 64; i++) {
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
@@ -118,10 +116,10 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 		r = LINK_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (r < 0)
 			return 0;
-		take_gifts(&h, g);
+		take_gifts(u, &h);
 		if ((size_t)r < sizeof(*m) || (h.msg_flags & MSG_TRUNC) || !from_us(u, &h) ||
 		    m->magic != UDP_MAIL_MAGIC || m->slot >= UDP_SLOTS) {
-			udp_gifts_close(g);
+			drop_gift(u);
 			continue;
 		}
 		*ret_len = (size_t)r - sizeof(*m);

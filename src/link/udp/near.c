@@ -150,10 +150,13 @@ static int letter(struct udp_link *u, const uint8_t to[16], uint32_t scope, unsi
 		  enum udp_mail_type type, const struct hello *h, const int *fds, int n)
 {
 	struct udp_local *lo = udp_local_find(u, h->src);
+	struct udp_dest dest = { .slot = (uint16_t)slot, .addr = to, .scope = scope };
 	struct udp_mail m = { .type = (uint8_t)type };
 
-	return lo ? udp_mail_pass(u, lo, to, scope, slot, &m, h, sizeof(*h), fds, n)
-		  : -EADDRNOTAVAIL;
+	if (!lo)
+		return -EADDRNOTAVAIL;
+	return n ? udp_mail_give(u, lo, dest, &m, h, sizeof(*h), fds, n)
+		 : udp_mail_send(u, lo, dest, &m, h, sizeof(*h));
 }
 
 static void ask(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f)
@@ -300,10 +303,14 @@ static void take_open(struct udp_link *u, const struct udp_mail *m, const struct
 }
 
 void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-		   const uint8_t *body, size_t len, const struct udp_gifts *g)
+		   const uint8_t *body, size_t len)
 {
-	const int *fds = g->fd, n = g->n;
+	const int *fds = u->gift;
 	struct hello h;
+	int n = 0;
+
+	while (n < UDP_GIFTS && fds[n] >= 0)
+		n++;
 
 	if (!u->near || len != sizeof(h))
 		return;

@@ -77,9 +77,9 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 		   size_t seg, int *ret);
 /* Takes one record of any ring into u->carry: true, or false when all are empty. */
 bool udp_near_recv(struct udp_link *u);
-/* A letter of the three above. fds[n] are the caller's still. */
+/* A letter of the three above; its descriptors are in u->gift. */
 void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-		   const uint8_t *body, size_t len, const struct udp_gifts *g);
+		   const uint8_t *body, size_t len);
 /* The epoll set reports a peer's pidfd. */
 void udp_near_died(struct udp_link *u, struct udp_port *p);
 /* link_ops.doze */

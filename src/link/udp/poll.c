@@ -67,6 +67,9 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 	case UDP_PEER:
 		udp_near_died(u, p);
 		return;
+	case UDP_WARD:
+		udp_ward_died(u, p->ward);
+		return;
 	case UDP_TIMER:
 	case UDP_BELL:
 		return;
@@ -85,8 +88,10 @@ static void run_timers(struct udp_link *u)
 	struct udp_local *lo;
 
 	u->timer_at = UT_NEVER;
-	ut_list_each(lo, &u->locals, node)
+	ut_list_each(lo, &u->locals, node) {
 		udp_order_tick(u, lo, now);
+		udp_ward_settle(u, lo, now);
+	}
 	udp_set_timer(u);
 }
 
@@ -112,9 +117,12 @@ void udp_set_timer(struct udp_link *u)
 	uint64_t at = udp_outbox_deadline(u);
 	struct udp_local *lo;
 
-	ut_list_each(lo, &u->locals, node)
+	ut_list_each(lo, &u->locals, node) {
 		if (udp_order_deadline(&lo->order) < at)
 			at = udp_order_deadline(&lo->order);
+		if (udp_ward_deadline(lo) < at)
+			at = udp_ward_deadline(lo);
+	}
 	if (at != UT_NEVER) {
 		t.it_value.tv_sec = (time_t)(at / UT_S);
 		t.it_value.tv_nsec = (long)(at % UT_S);

@@ -183,24 +183,17 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v, int n, int max,
 		     unsigned *reads)
 {
-	struct udp_gifts gifts;
 	struct udp_mail m;
 	size_t len;
 
 	while (n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!udp_mail_read(u, lo->mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len,
-				   &gifts)) {
+		if (!udp_mail_read(u, lo->mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
 			lo->mail_ready = false;
 			udp_order_settle(u, lo);
 			break;
 		}
-		if (m.type >= UDP_MAIL_NEAR_HELLO)
-			udp_near_mail(u, lo, &m, u->stage.base + off, len, &gifts);
-		udp_gifts_close(&gifts);
-		if (m.type >= UDP_MAIL_NEAR_HELLO)
-			continue;
 		if (m.type != UDP_MAIL_FORWARD) {
 			udp_order_mail(u, lo, &m, u->stage.base + off, len);
 		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
@@ -218,7 +211,6 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 static int read_service(struct udp_link *u, struct udp_service *s, struct link_rx *v, int n,
 			int max, unsigned *reads)
 {
-	struct udp_gifts gifts;
 	struct udp_mail m;
 	size_t len;
 
@@ -226,11 +218,10 @@ static int read_service(struct udp_link *u, struct udp_service *s, struct link_r
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
 		if (!udp_mail_read(u, s->port.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES,
-				   &len, &gifts)) {
+				   &len)) {
 			ut_list_del(&s->ready);
 			break;
 		}
-		udp_gifts_close(&gifts);
 		if (m.type != UDP_MAIL_FORWARD)
 			continue;
 		fill_mail(u, s->addr, &m, off, len, &v[n]);

@@ -50,6 +50,7 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_outbox_forget(u, lo);
+	udp_wards_drop(u, lo);
 	udp_unwatch(u, &lo->main);
 	udp_unwatch(u, &lo->mail);
 	link_sys_close(&lo->order.lock);
@@ -346,6 +347,7 @@ static void udp_close(struct link *l)
 		drop_group(u, g);
 	udp_services_drop(u);
 	udp_near_fini(u);
+	udp_wards_drop(u, NULL);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
 	ut_stage_fini(&u->stage);
@@ -364,6 +366,8 @@ static const struct link_ops udp_ops = {
 	.claim = udp_service_claim,
 	.unclaim = udp_service_unclaim,
 	.pass_on = udp_pass_on,
+	.entrust = udp_entrust,
+	.orphan = udp_orphan,
 	.fd = udp_fd,
 	.doze = udp_near_doze,
 	.close = udp_close,
@@ -394,6 +398,11 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->outbox);
 	ut_list_init(&u->services);
 	ut_list_init(&u->ready);
+	ut_list_init(&u->wards);
+	ut_list_init(&u->dead);
+	u->will = -1;
+	for (int i = 0; i < UDP_GIFTS; i++)
+		u->gift[i] = -1;
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
