@@ -187,6 +187,7 @@ static int fault_send(struct link *l, const struct link_flow *flow, const uint8_
 		fates[i] = draw(f);
 		quiet = quiet && fates[i] == FATE_PASS;
 	}
+	f->lower->leaving = l->leaving;
 	if (quiet) {
 		r = f->lower->ops->send(f->lower, flow, data, len, seg);
 		for (i = 0; i < n; i++)

@@ -197,6 +197,19 @@ static struct udp_near_tx *tx_new(struct udp_link *u, const struct link_flow *f,
 
 /* --- letters --- */
 
+/* There will be acknowledgements: the way back is opened before anybody waits for it. */
+static void ask_back(struct udp_link *u, const struct udp_local *lo, const struct hello *h,
+		     unsigned slot)
+{
+	struct link_flow back = { .scope = lo->scope };
+
+	if (tx_find(u, h->src, slot))
+		return;
+	memcpy(back.src, lo->addr, 16);
+	memcpy(back.dst, h->src, 16);
+	tx_new(u, &back, slot);
+}
+
 static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 			 const struct hello *h)
 {
@@ -224,6 +237,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 		rx_drop(u, r);
 	link_sys_close(&fds[0]);
 	link_sys_close(&fds[3]);
+	ask_back(u, lo, h, m->slot);
 }
 
 static const void *take_page(int fd, uint32_t magic)
@@ -394,6 +408,15 @@ static unsigned near_slot(const struct udp_link *u, const struct link_flow *f,
 	return qpn >> UDP_SLOT_SHIFT;
 }
 
+/* Somebody waits for the answer: the next call reads the mailbox unasked. */
+static void await(struct udp_link *u, const struct link_flow *f)
+{
+	struct udp_local *lo = udp_local_find(u, f->src);
+
+	if (lo)
+		lo->mail_ready = true;
+}
+
 bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
 		   size_t seg, int *ret)
 {
@@ -409,11 +432,16 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 		return false;
 	if (t->state == NEAR_FAR && t->refused && ut_now() - t->since > NEAR_AGAIN)
 		ask(u, t, f);
-	if (t->state == NEAR_ASKED && ut_now() - t->since > NEAR_PATIENCE)
+	if (t->state == NEAR_ASKED && (u->base.leaving || ut_now() - t->since > NEAR_PATIENCE))
 		tx_far(u, t, false);
 	if (t->state == NEAR_FAR)
 		return false;
-	*ret = t->state == NEAR_OPEN ? put(u, t, f, data, len, seg) : -EAGAIN;
+	if (t->state == NEAR_ASKED) {
+		await(u, f);
+		*ret = -EAGAIN;
+		return true;
+	}
+	*ret = put(u, t, f, data, len, seg);
 	if (*ret != -ENOTCONN)
 		return true;
 	tx_drop(u, t);
