@@ -24,9 +24,11 @@ struct hello {
 	uint8_t src[16], dst[16];
 };
 
-static struct udp_port no_port(enum udp_kind kind)
+static void no_port(struct udp_port *p, enum udp_kind kind)
 {
-	return (struct udp_port){ .kind = kind, .fd = -1 };
+	*p = (struct udp_port){ .kind = kind, .fd = -1 };
+	ut_list_init(&p->hot_node);
+	ut_list_init(&p->err_node);
 }
 
 static int own_pidfd(void)
@@ -103,9 +105,7 @@ int udp_near_init(struct udp_link *u)
 	ut_list_init(&n->rx);
 	for (unsigned i = 0; i < NEAR_KEYS; i++)
 		ut_list_init(&n->keys[i]);
-	n->bell = no_port(UDP_BELL);
-	ut_list_init(&n->bell.hot_node);
-	ut_list_init(&n->bell.err_node);
+	no_port(&n->bell, UDP_BELL);
 	u->near = n;
 	r = open_page(u, n);
 	if (r < 0)
@@ -186,8 +186,8 @@ static struct udp_near_tx *tx_new(struct udp_link *u, const struct link_flow *f,
 		return NULL;
 	memcpy(t->addr, f->dst, 16);
 	t->slot = (uint16_t)slot;
-	t->peer = no_port(UDP_PEER);
-	t->bell = no_port(UDP_TX);
+	no_port(&t->peer, UDP_PEER);
+	no_port(&t->bell, UDP_TX);
 	ut_list_add_tail(&u->near->tx, &t->node);
 	ut_list_add_tail(&u->near->keys[key_of(t->addr, slot)], &t->same_key);
 	u->near->n_tx++;
@@ -225,7 +225,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	*r = (struct udp_near_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
 	memcpy(r->addr, h->src, 16);
 	r->slot = m->slot;
-	r->peer = no_port(UDP_PEER);
+	no_port(&r->peer, UDP_PEER);
 	ut_list_add_tail(&u->near->rx, &r->node);
 	u->near->n_rx++;
 	if (ear)
