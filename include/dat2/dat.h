@@ -642,11 +642,11 @@ typedef struct dat_provider_info {
 	dat_ia_openv((name), (qlen), (async_evd), (ia), DAT_VERSION_MAJOR,          \
 		     DAT_VERSION_MINOR, DAT_THREADSAFE)
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_qlen,
-		DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia, DAT_UINT32 major, DAT_UINT32 minor,
-		DAT_BOOLEAN thread_safe);
+			DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia, DAT_UINT32 major,
+			DAT_UINT32 minor, DAT_BOOLEAN thread_safe);
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd, DAT_IA_ATTR_MASK ia_mask,
-		DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
-		DAT_PROVIDER_ATTR *provider_attr);
+			DAT_IA_ATTR *ia_attr, DAT_PROVIDER_ATTR_MASK provider_mask,
+			DAT_PROVIDER_ATTR *provider_attr);
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags);
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context);
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT *context);
@@ -655,7 +655,7 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *type);
 /* Connection requests. */
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param);
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size,
-		const DAT_PVOID private_data);
+			 const DAT_PVOID private_data);
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr, DAT_COUNT size, const DAT_PVOID private_data);
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr, DAT_CONN_QUAL qual);
 
@@ -668,36 +668,40 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd);
 
 /* Endpoints. */
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-		DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd, const DAT_EP_ATTR *attr,
-		DAT_EP_HANDLE *ep);
+			 DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+			 const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
 DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
-		DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd, DAT_SRQ_HANDLE srq,
-		const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+				  DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+				  DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param);
 DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param);
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_CONN_QUAL qual,
-		DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID private_data, DAT_QOS qos,
-		DAT_CONNECT_FLAGS flags);
+			  DAT_TIMEOUT timeout, DAT_COUNT size, const DAT_PVOID private_data,
+			  DAT_QOS qos, DAT_CONNECT_FLAGS flags);
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep, DAT_EP_HANDLE connected, DAT_TIMEOUT timeout,
-		DAT_COUNT size, const DAT_PVOID private_data, DAT_QOS qos);
+			      DAT_COUNT size, const DAT_PVOID private_data, DAT_QOS qos);
 DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR remote, DAT_TIMEOUT timeout,
-		DAT_COUNT size, const DAT_PVOID private_data);
+				 DAT_COUNT size, const DAT_PVOID private_data);
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *local,
-		DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep, DAT_COUNT segments,
-		DAT_LMR_TRIPLET *local, DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-		DAT_BOOLEAN invalidate, DAT_RMR_CONTEXT context);
+					    DAT_LMR_TRIPLET *local, DAT_DTO_COOKIE cookie,
+					    DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
+					    DAT_RMR_CONTEXT context);
 DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *local,
-		DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
+			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *local,
-		DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags);
+				 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				 DAT_COMPLETION_FLAGS flags);
 DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLET *local,
-		DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags);
+					DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+					DAT_COMPLETION_FLAGS flags);
 DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET *local,
-		DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags);
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				  DAT_COMPLETION_FLAGS flags);
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
-		DAT_BOOLEAN *request_idle);
+			     DAT_BOOLEAN *request_idle);
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep);
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep);
 DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *buffers, DAT_COUNT *span);
@@ -706,30 +710,31 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard
 /* Memory. */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr);
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments,
-		DAT_VLEN count);
+				  DAT_VLEN count);
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *segments,
-		DAT_VLEN count);
+				   DAT_VLEN count);
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
 DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr);
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param);
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *local,
-		DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
-		DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context);
+			DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
+			DAT_RMR_CONTEXT *context);
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr);
 
 /* Service points. */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
-		DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
+			  DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
 DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
-		DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
+			      DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
 DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param);
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp);
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
-		DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp);
+			  DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp);
 DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param);
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp);
 DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
-		DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp);
+			  DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp);
 DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param);
 DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp);
 
@@ -738,10 +743,10 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz);
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param);
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz);
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
-		DAT_SRQ_HANDLE *srq);
+			  DAT_SRQ_HANDLE *srq);
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq);
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT segments, DAT_LMR_TRIPLET *local,
-		DAT_DTO_COOKIE cookie);
+			     DAT_DTO_COOKIE cookie);
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param);
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq, DAT_COUNT max_recv_dtos);
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq, DAT_COUNT low_watermark);

@@ -280,20 +280,20 @@ struct dat_provider_attr {
 
 /* Memory. */
 DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
-		DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
-		DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context,
-		DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
-		DAT_VADDR *registered_address);
+			  DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges,
+			  DAT_VA_TYPE va_type, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_context,
+			  DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+			  DAT_VADDR *registered_address);
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param);
 
 /* Events. */
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
-		DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
+			  DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
 DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno);
 DAT_RETURN dat_evd_enable(DAT_EVD_HANDLE evd);
 DAT_RETURN dat_evd_disable(DAT_EVD_HANDLE evd);
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-		DAT_EVENT *event, DAT_COUNT *nmore);
+			DAT_EVENT *event, DAT_COUNT *nmore);
 DAT_RETURN dat_evd_set_unwaitable(DAT_EVD_HANDLE evd);
 DAT_RETURN dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd);
 

@@ -20,6 +20,7 @@ struct dpr_srq;
 enum dpr_op {
 	DPR_OP_SEND, DPR_OP_SEND_INV, DPR_OP_WRITE, DPR_OP_READ, DPR_OP_READ_TO_RMR, DPR_OP_RECV,
 	DPR_OP_BIND, DPR_OP_UNBIND,
+	DPR_OP_INVALIDATE, /* a step of ours before a rebind */
 	/* IB extensions */
 	DPR_OP_WRITE_IMM, DPR_OP_FETCH_ADD, DPR_OP_CMP_SWAP, DPR_OP_SEND_UD,
 	DPR_OPS
@@ -85,6 +86,10 @@ enum dpr_dto_out {
 enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
 			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained);
 
+/* Queue pair number to endpoint, for completions of SRQ receives: while there is a queue pair. */
+int dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep);
+void dpr_qpn_del(struct dpr_ia *ia, uint32_t qpn);
+
 /*
  * Whoever starts a graceful disconnect sets the state first and then drains the request EVD once:
  * its lock makes every later drainer see the state, so *drained is not missed.
@@ -97,13 +102,11 @@ enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_E
 void dpr_srq_event_reaped(const DAT_EVENT *ev);
 static inline void dpr_dto_reaped(const DAT_EVENT *ev)
 {
-	if (ev->event_number != DAT_SOFTWARE_EVENT && ev->event_data.dto_completion_event_data
-	    .operation == DAT_DTO_RECEIVE)
-		dpr_srq_event_reaped(ev);
+	if (ev->event_number == DAT_DTO_COMPLETION_EVENT &&
+	    ev->event_data.dto_completion_event_data.operation < DAT_DTO_RECEIVE)
+		return;
+	dpr_srq_event_reaped(ev);
 }
-
-/* Receives that wait in rq for a queue pair that will not come: flushed to the receive EVD. */
-void dpr_ep_fail_posted(struct dpr_ep *ep);
 
 /* What to ask for as max_inline_data: DAPL_MAX_INLINE, default 64. */
 uint32_t dpr_inline_wish(void);

@@ -15,6 +15,7 @@
 
 struct dpr_conn;
 struct dpr_evd;
+struct dpr_private;
 struct dpr_pz;
 struct dpr_srq;
 
@@ -35,19 +36,19 @@ struct dpr_ep {
 	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
-	_Atomic uint32_t qp_num;
+	_Atomic uint32_t qpn;
+	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
+	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
 
 	uint32_t inline_max UT_GUARDED_BY(lock); /* of qp; set by dpr_ep_flush_posted */
 
-	/* SRQ endpoints: qp's number while there is one (dpr_key_add(&ep->qpn, ia, DPR_KEY_QP, ...));
-	 * receives taken and not reaped; marks of dat_ep_set_watermark, DAT_WATERMARK_INFINITE:
-	 * none. Atomic since they are judged under evd->lock. */
-	struct dpr_key qpn; /* the one table of numbers: keys.h */
+	/* SRQ endpoints: receives taken and not reaped; marks of dat_ep_set_watermark,
+	 * DAT_WATERMARK_INFINITE: none. Atomic since they are judged under evd->lock. */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
 	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
@@ -60,6 +61,13 @@ static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
 	return (struct dpr_ep *)dpr_obj_of(h, DPR_EP);
 }
 
+/* An unreliable datagram endpoint (DAT_IB_SERVICE_TYPE_UD); settled before it has a queue pair. */
+static inline bool dpr_ep_is_ud(const struct dpr_ep *ep) UT_NO_TSA;
+static inline bool dpr_ep_is_ud(const struct dpr_ep *ep)
+{
+	return ep->attr.service_type == DAT_SERVICE_TYPE_EXTENSION_BASE;
+}
+
 /* --- for the connection side (conn.h) --- */
 
 /* The verbs attributes of a queue pair for ep on its queues, sized by its attributes. Called with
@@ -68,6 +76,8 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr) UT_REQUIRE
 /* The queue pair exists and is in INIT: post what waits in rq (also if nothing does: notes what
  * the queue pair can do). 0 or positive errno. In recv.c. */
 int dpr_ep_flush_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+/* Receives that wait in rq for a queue pair that will not come: flushed to the receive EVD. */
+void dpr_ep_fail_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 
 /*
  * A completion with an error was seen for ep (by any drainer, no lock held): breaks the connection,
@@ -76,6 +86,8 @@ int dpr_ep_flush_posted(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 void dpr_ep_broken(struct dpr_ep *ep);
 /* Requests completed: a graceful disconnect goes on when nothing is outstanding. No lock held. */
 void dpr_ep_drained(struct dpr_ep *ep);
+/* The first thing dpr_ep_drained does; no lock held. In srq.c. */
+void dpr_ep_tell_soft(struct dpr_ep *ep);
 /*
  * A completion came for ep while ep->early: the peer is there although the connection manager did
  * not say so yet. On the passive side this announces ESTABLISHED now; on the active side the answer
@@ -92,18 +104,45 @@ bool dpr_ep_configured(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
  * bad attribute. */
 DAT_RETURN dpr_ep_attr(struct dpr_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN_SUBTYPE arg,
 		       DAT_EP_ATTR *to);
+/* What an endpoint stands on. */
+struct dpr_ep_parts {
+	struct dpr_pz *pz;
+	struct dpr_evd *recv, *request, *connect;
+};
+/* Holds, uses and feeds the parts for an endpoint with these attributes; all or none. */
+DAT_RETURN dpr_parts_take(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
+void dpr_parts_drop(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
+/* Handles into parts of this adapter that take the right streams; NULL stays NULL. */
+DAT_RETURN dpr_parts_find(struct dpr_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, struct dpr_ep_parts *p);
+struct dpr_ep_parts dpr_ep_parts(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+/* Records for the queues that attr asks for. 0 or positive errno; nothing may be outstanding. */
+int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr) UT_REQUIRES(ep->lock);
 /* An endpoint without zone and EVDs, in UNCONFIGURED_TENTATIVE, for a request. NULL: no memory. */
 struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia);
 /* It was never given away, or was and its request is rejected. */
 void dpr_ep_take_back(struct dpr_ep *ep);
+/* The end, whatever the state: the handle dies, everything it holds goes. No lock held. */
+void dpr_ep_finish(struct dpr_ep *ep);
+/* The queue pair, if there is one, completes nothing but flushes from here on. */
+void dpr_ep_qp_error(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+void dpr_ep_poll(struct dpr_timer *t);
 /* Makes ep's queue pair on id and gives it the waiting receives. DAT_SUCCESS or an error. */
 DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id) UT_REQUIRES(ep->lock);
-/* Everything that the queue pair had finished is in its EVDs when this returns. No lock held. */
+/* Everything that the queue pair had finished is in its EVDs when this returns, as far as they have
+ * room. No lock held. */
 void dpr_ep_reap(struct dpr_ep *ep);
 /* Queue a connection event. The EVD is ep's, or one that the caller kept hold of. */
 void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
 		DAT_COUNT size, void *data);
-/* One step of the table, with its event if there is one. */
+/* ESTABLISHED, with what the peer sent. False: too late. */
+bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
+/* The connection (this one, or NULL: the present one) ends for this reason, unless it has ended
+ * already. No lock held. */
+void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what);
+/* Drained, and no request is outstanding. If one is, this sees to it that it will be known. */
+bool dpr_ep_idle(struct dpr_ep *ep);
+/* One step of the table. */
 struct dpr_ep_step dpr_ep_go(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
 
 /* --- calls --- */
@@ -129,7 +168,5 @@ DAT_RETURN dpr_ep_free(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE ep, DAT_COUNT *allocated, DAT_COUNT *span);
 DAT_RETURN dpr_ep_set_watermark(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard);
-/* The first thing dpr_ep_drained does; no lock held. In srq_marks.c. */
-void dpr_ep_tell_soft(struct dpr_ep *ep);
 
 #endif

@@ -19,11 +19,16 @@
 struct dpr_cno;
 struct dpr_ep;
 
-#define DPR_AFTER 16
-
 struct dpr_after {
 	struct dpr_ep *ep; /* held */
-	bool broken;       /* else drained */
+	enum { DPR_AFTER_BROKEN, DPR_AFTER_DRAINED, DPR_AFTER_EARLY } what;
+};
+
+/* A completion that must not overtake ESTABLISHED (ep->early). */
+struct dpr_early {
+	DAT_EVENT ev;
+	struct dpr_ep *ep; /* compare only: dpr_evd_purge comes before its end */
+	bool notify;
 };
 
 struct dpr_evd {
@@ -54,9 +59,12 @@ struct dpr_evd {
 	unsigned int feeds UT_GUARDED_BY(lock), solicited UT_GUARDED_BY(lock),
 		unsignalled UT_GUARDED_BY(lock);
 	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
-	struct dpr_after after[DPR_AFTER] UT_GUARDED_BY(lock);
-	unsigned int nafter UT_GUARDED_BY(lock);
-	uint64_t counters[10], counted[10]; /* DCNT_EVD_*: dpr_count; what a reset leaves out */
+	struct dpr_after *after UT_GUARDED_BY(lock);
+	unsigned int nafter UT_GUARDED_BY(lock), after_size UT_GUARDED_BY(lock);
+	struct dpr_early *early UT_GUARDED_BY(lock);
+	unsigned int nearly UT_GUARDED_BY(lock), early_size UT_GUARDED_BY(lock);
+	/* DCNT_EVD_*: dpr_count; what a reset leaves out */
+	uint64_t counters[DCNT_EVD_ALL_COUNTERS], counted[DCNT_EVD_ALL_COUNTERS];
 };
 
 static inline struct dpr_evd *dpr_evd_of(DAT_HANDLE h)
@@ -111,10 +119,17 @@ DAT_RETURN dpr_evd_make(struct dpr_ia *ia, DAT_COUNT qlen, struct dpr_cno *cno, 
 /* Tell who has to know that events came: the waiter, else the CNO if one of them notifies. */
 void dpr_evd_tell(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
 void dpr_evd_wake(struct dpr_evd *e) UT_REQUIRES(e->lock);
-/* Ask for an event of the channel, unless that is the case. False: there is no completion queue. */
+/* Ask for an event of the channel, unless that is the case. False: nothing to ask for. */
 bool dpr_evd_arm(struct dpr_evd *e) UT_REQUIRES(e->lock);
-/* Take the events of the channel, if there are any. */
-void dpr_evd_take_events(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Take the events of the channel. True: there was one. */
+bool dpr_evd_take_events(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* All feeders receive with SOLICITED_WAIT: completions notify by the event of the channel alone, which
+ * therefore is asked for all the time. */
+bool dpr_evd_solicited(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Queued completions that waited for ESTABLISHED and need not any more. */
+unsigned int dpr_evd_release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
+/* At the end: what was left to the loop is done here. No lock held. */
+void dpr_evd_settle_now(struct dpr_evd *e);
 /* The loop's handlers. */
 void dpr_evd_ready(struct dpr_watch *w);
 void dpr_evd_settle(struct dpr_timer *t);

@@ -18,4 +18,10 @@ static inline void dpr_count(uint64_t *counter, uint64_t n)
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
+/* The same where one lock has all writers: a load and a store instead of a locked addition. */
+static inline void dpr_bump(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+}
+
 #endif

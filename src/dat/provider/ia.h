@@ -95,6 +95,8 @@ int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint
 /* An EVD gets the asynchronous events of ia from here on, or no more. 0 or -ENOMEM. */
 int dpr_async_add(struct dpr_ia *ia, struct dpr_evd *e);
 void dpr_async_del(struct dpr_ia *ia, struct dpr_evd *e);
+void dpr_async_deliver(struct dpr_timer *t); /* ia->deliver */
+void dpr_async_fini(struct dpr_ia *ia);
 /* The adapter takes part in the events of its device. 0 or -errno. */
 int dpr_device_join(struct dpr_ia *ia);
 void dpr_device_leave(struct dpr_ia *ia);

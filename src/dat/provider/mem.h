@@ -44,6 +44,7 @@ struct dpr_binding {
 	DAT_RMR_CONTEXT rkey; /* 0: none */
 	uint32_t readers;     /* reads into it that have not completed */
 	bool taken, ended;    /* slot in use; not shown any more, kept for its readers */
+	bool dead;            /* invalidated by the peer before we saw the bind complete */
 };
 
 /* One shown, one ended but read into, and binds on their way. */
@@ -68,13 +69,13 @@ static inline struct dpr_pz *dpr_pz_of(DAT_HANDLE h)
 
 /*
  * Check n segments for an endpoint's zone: rights (DAT_MEM_PRIV_LOCAL_READ or _WRITE), bounds, zone;
- * fills sge. Zero length segments are legal and skipped by address. *bytes: their sum. The DAT
+ * fills sge. Zero length segments are legal and left out of sge. *bytes: their sum. The DAT
  * error (PRIVILEGES_VIOLATION, PROTECTION_VIOLATION, INVALID_PARAMETER, LENGTH_ERROR if the sum passes
  * 2^32-1) or DAT_SUCCESS.
  */
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
-			uint64_t *bytes);
+			uint64_t *bytes, int *n_sge);
 /* A request of an RMR completed (from dpr_dto_event); puts the record's reference. */
 void dpr_rmr_done(struct dpr_dto *d, bool ok);
 /* The endpoint's queue pair was destroyed: type 2 windows bound to it are gone. No lock held. */

@@ -34,10 +34,18 @@ static inline struct dpr_srq *dpr_srq_of(DAT_HANDLE h)
 	return (struct dpr_srq *)dpr_obj_of(h, DPR_SRQ);
 }
 
-/* From dpr_dto_event: a record of the SRQ was consumed. Under evd->lock. */
-void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d);
+/* From dpr_dto_event: a record of the SRQ was consumed, by ep, or by one that is gone (NULL): then
+ * nobody will reap its event. Under evd->lock. */
+void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *ep);
 /* From the loop: SRQ_LIMIT_REACHED or SRQ_ERR of the device. */
 void dpr_srq_async(struct dpr_srq *s, enum ibv_event_type type);
+
+/* --- among the files of SRQs --- */
+
+/* At least n records in all. 0 or -1. */
+int dpr_srq_records(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock);
+/* Drains what may have taken buffers and was not looked at. No lock held. */
+void dpr_srq_catch_up(struct dpr_srq *s);
 
 DAT_RETURN dpr_srq_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_SRQ_ATTR *, DAT_SRQ_HANDLE *);
 DAT_RETURN dpr_srq_query(DAT_SRQ_HANDLE, DAT_SRQ_PARAM_MASK, DAT_SRQ_PARAM *);
