@@ -70,17 +70,24 @@ static int fill_device(struct rcm_id *id, const struct cma_info *i)
 	return id->pub.pd ? 0 : -errno;
 }
 
+static void fill_ends(struct rcm_id *id, struct cma_info *ret)
+{
+	struct rdma_addr *a = &id->pub.route.addr;
+
+	cma_query(id->cma, ret);
+	if (ret->local.ss_family)
+		a->src_storage = ret->local;
+	if (ret->remote.ss_family)
+		a->dst_storage = ret->remote;
+}
+
 int rcm_refresh(struct rcm_id *id)
 {
 	struct rdma_addr *a = &id->pub.route.addr;
 	struct cma_info i;
 	int rc;
 
-	cma_query(id->cma, &i);
-	if (i.local.ss_family)
-		a->src_storage = i.local;
-	if (i.remote.ss_family)
-		a->dst_storage = i.remote;
+	fill_ends(id, &i);
 	if (!i.device)
 		return 0;
 	rc = fill_device(id, &i);
@@ -93,14 +100,35 @@ int rcm_refresh(struct rcm_id *id)
 	return 0;
 }
 
+static bool is_loopback(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 ==
+		       IN_LOOPBACKNET;
+	return addr->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
+/*
+ * A loopback address chooses no device for the program to see, as in the kernel, where it binds
+ * like any address: libfabric asks with 127.0.0.1 whether connections are possible at all, and
+ * of a device it would conclude that no other one can be meant.
+ */
 int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 {
+	struct cma_info i;
 	int rc;
 
 	if (!addr || !rcm_addr_len(addr))
 		return -EINVAL;
 	rc = cma_bind(id->cma, addr);
-	return rc ? rc : rcm_refresh(id);
+	if (rc)
+		return rc;
+	if (!is_loopback(addr))
+		return rcm_refresh(id);
+	fill_ends(id, &i);
+	id->hides_device = true;
+	return 0;
 }
 
 UT_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
