@@ -25,20 +25,6 @@ static void ports(void)
 	CF_TRUE(rdma_bind_addr(other, cm_sa(&same)) == -1 && errno == EINVAL); /* bound already */
 }
 
-/* As in the kernel; libfabric looks whether 127.0.0.1 has chosen one device among many. */
-static void loopback_shows_no_device(void)
-{
-	struct rdma_cm_id *id = cm_id(cm_channel(), RDMA_PS_TCP);
-	struct sockaddr_storage here = cm_here(AF_INET, 0);
-
-	if (ntohl(((struct sockaddr_in *)(void *)&here)->sin_addr.s_addr) >> 24 != 127)
-		return;
-	CF_OK(rdma_bind_addr(id, cm_sa(&here)));
-	CF_TRUE(!id->verbs && cm_port(id));
-	cm_qp(id);
-	CF_TRUE(id->verbs && id->qp->context == id->verbs);
-}
-
 /* Any address, any port: it gets one, and is reached on each of the host's addresses. */
 static void wildcard(void)
 {
@@ -292,7 +278,6 @@ static void groups(void)
 
 const struct cf_check cf_checks[] = {
 	{ "+", "a port is one listener's", 0, ports },
-	{ "+", "a loopback address shows no device", 0, loopback_shows_no_device },
 	{ "+", "any address and any port", 0, wildcard },
 	{ "+", "addresses that lead nowhere, calls too early", 0, unreachable },
 	{ "+", "a channel that must not block", 0, would_block },

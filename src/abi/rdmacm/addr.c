@@ -70,24 +70,17 @@ static int fill_device(struct rcm_id *id, const struct cma_info *i)
 	return id->pub.pd ? 0 : -errno;
 }
 
-static void fill_ends(struct rcm_id *id, struct cma_info *ret)
-{
-	struct rdma_addr *a = &id->pub.route.addr;
-
-	cma_query(id->cma, ret);
-	if (ret->local.ss_family)
-		a->src_storage = ret->local;
-	if (ret->remote.ss_family)
-		a->dst_storage = ret->remote;
-}
-
 int rcm_refresh(struct rcm_id *id)
 {
 	struct rdma_addr *a = &id->pub.route.addr;
 	struct cma_info i;
 	int rc;
 
-	fill_ends(id, &i);
+	cma_query(id->cma, &i);
+	if (i.local.ss_family)
+		a->src_storage = i.local;
+	if (i.remote.ss_family)
+		a->dst_storage = i.remote;
 	if (!i.device)
 		return 0;
 	rc = fill_device(id, &i);
@@ -109,26 +102,36 @@ static bool is_loopback(const struct sockaddr *addr)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
 }
 
+static int bind_nowhere(struct rcm_id *id, const struct sockaddr *addr)
+{
+	struct sockaddr_storage any = { .ss_family = addr->sa_family };
+	int rc;
+
+	if (addr->sa_family == AF_INET)
+		((struct sockaddr_in *)&any)->sin_port = ((const struct sockaddr_in *)addr)->sin_port;
+	else
+		((struct sockaddr_in6 *)&any)->sin6_port =
+			((const struct sockaddr_in6 *)addr)->sin6_port;
+	rc = cma_bind(id->cma, (const struct sockaddr *)&any);
+	id->nowhere = !rc;
+	return rc;
+}
+
 /*
- * A loopback address chooses no device for the program to see, as in the kernel, where it binds
- * like any address: libfabric asks with 127.0.0.1 whether connections are possible at all, and
- * of a device it would conclude that no other one can be meant.
+ * Where no adapter is on lo, a loopback address binds like any address, as in the kernel: so
+ * libfabric asks whether there are connections at all. Such an identifier does not listen: whoever
+ * reached it would come from elsewhere.
  */
 int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 {
-	struct cma_info i;
 	int rc;
 
 	if (!addr || !rcm_addr_len(addr))
 		return -EINVAL;
 	rc = cma_bind(id->cma, addr);
-	if (rc)
-		return rc;
-	if (!is_loopback(addr))
-		return rcm_refresh(id);
-	fill_ends(id, &i);
-	id->hides_device = true;
-	return 0;
+	if (rc == -EADDRNOTAVAIL && is_loopback(addr))
+		rc = bind_nowhere(id, addr);
+	return rc ? rc : rcm_refresh(id);
 }
 
 UT_EXPORT int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)

@@ -57,22 +57,11 @@ static int make_cqs(struct rcm_id *id, const struct ibv_qp_init_attr_ex *a)
 	return rc;
 }
 
-/* Bound to a loopback address, an identifier has a device that it does not show (rcm_bind). */
-static int need_device(struct rcm_id *id)
-{
-	int rc = !id->pub.verbs && id->hides_device ? rcm_refresh(id) : 0;
-
-	return rc ? rc : id->pub.verbs ? 0 : -EINVAL;
-}
-
-static int check(struct rcm_id *id, const struct ibv_qp_init_attr_ex *a)
+static int check(const struct rcm_id *id, const struct ibv_qp_init_attr_ex *a)
 {
 	const struct rdma_cm_id *p = &id->pub;
-	int rc = need_device(id);
 
-	if (rc)
-		return rc;
-	if (p->qp)
+	if (p->qp || !p->verbs)
 		return -EINVAL;
 	if ((a->comp_mask & IBV_QP_INIT_ATTR_PD) && a->pd && a->pd->context != p->verbs)
 		return -EINVAL;
@@ -209,11 +198,9 @@ static int create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *a)
 {
 	bool xrc = (a->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && a->srq_type == IBV_SRQT_XRC;
 	struct ibv_srq *srq;
-	int rc = need_device(id);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	if (id->pub.srq)
+	if (!id->pub.verbs || id->pub.srq)
 		return -EINVAL;
 	if (!(a->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !a->pd) {
 		a->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
