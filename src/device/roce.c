@@ -18,6 +18,7 @@
 #include "device/port.h"
 #include "device/progress.h"
 #include "device/roce_cm.h"
+#include "device/roce_will.h"
 #include "device/why.h"
 #include "link/fault.h"
 #include "link/udp/udp.h"
@@ -25,6 +26,7 @@
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +65,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 			ibcm_unreachable(&a->cm, e.dst, e.error, now);
 		n++;
 	}
-	return n;
+	return n + dev_roce_cm_bury(a, now);
 }
 
 static int transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
@@ -199,6 +201,8 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 static void forget(struct dev_adapter *a)
 {
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
+	if (a->will)
+		ut_close(dev_will_fd(a->will));
 }
 
 /* Binds what can be bound. One address is enough: the others are reported. */

@@ -86,6 +86,15 @@ struct link_ops {
 	 * is lost for want of room there), or 0 when nobody (else) has it; that is the default.
 	 * It comes out of the claimant's recv() with `passed` set and is never passed on again. */
 	int (*pass_on)(struct link *l, const struct link_rx *rx, uint64_t service);
+	/*
+	 * Other processes on the same addresses shall see what is in this sealed memory
+	 * when this one dies without close(); the descriptor stays the caller's, and open.
+	 * Default: nobody does.
+	 */
+	void (*entrust)(struct link *l, int fd);
+	/* What such a process left, and the address that it shared with us; valid until the next
+	 * call. NULL: no (further) one has died. Its bytes are those of another process. */
+	const void *(*orphan)(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
 	/* A descriptor that is readable (epoll) when recv or error may have
 	 * something; stays the same for life. -1: the owner drives virtual time. */
 	int (*fd)(struct link *l);

@@ -2,6 +2,8 @@
 /* Identifiers: life, channel, options, names. */
 #include "abi/rdmacm/rcm.h"
 
+#include "cm/cma.h"
+#include "dapple/cm.h"
 #include "util/alloc.h"
 
 #include <endian.h>
@@ -141,6 +143,9 @@ UT_EXPORT int rdma_migrate_id(struct rdma_cm_id *pub, struct rdma_event_channel 
 		return rcm_result(-EINVAL);
 	return rcm_result(rcm_id_migrate(id, channel));
 }
+
+_Static_assert(DPL_OPTION_LEVEL == CMA_OPT_DAPPLE && DPL_OPTION_DEVICE == CMA_OPT_DEVICE,
+	       "the public names of the option");
 
 UT_EXPORT int rdma_set_option(struct rdma_cm_id *pub, int level, int optname, void *optval,
 			      size_t optlen)

@@ -191,7 +191,7 @@ int ibcm_establish(struct cm_ep *ep)
 
 	if (e->state != IBCM_REP_RCVD)
 		return -EINVAL;
-	ibcm_enter(e, IBCM_ESTAB);
+	ibcm_estab(e);
 	ibcm_send_plain(e, WIRE_CM_ATTR_RTU);
 	ibcm_raise_later(e, CM_EV_ESTABLISHED);
 	return 0;

@@ -132,6 +132,9 @@ static void fired(struct ibcm_ep *e)
 	case IBCM_REQ_RCVD:
 		ibcm_send_mra(e, 0);
 		break;
+	case IBCM_ESTAB:
+		ibcm_watch(e);
+		break;
 	case IBCM_TIMEWAIT:
 		if (e->gone) {
 			ibcm_ep_free(e);
@@ -201,6 +204,8 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 		else
 			give_up(e, CM_EV_UNREACHABLE, -error);
 	}
+	if (refused)
+		ibcm_watch_refused(cm, dst);
 	ibcm_settle(cm);
 	cm->has_now = false;
 }

@@ -12,22 +12,46 @@
 #include <string.h>
 #include <sys/uio.h>
 
+static int post(struct udp_link *u, struct udp_local *lo, struct udp_dest to, struct udp_mail *m,
+		struct msghdr *h)
+{
+	struct sockaddr_un sun;
+	long r;
+
+	h->msg_name = &sun;
+	if (to.slot == UDP_NO_SLOT)
+		h->msg_namelen = udp_service_name(u, lo->addr, lo->scope, to.service, &sun);
+	else
+		h->msg_namelen = udp_name(u, lo->addr, lo->scope, to.slot, &sun);
+	m->magic = UDP_MAIL_MAGIC;
+	m->slot = (uint8_t)u->slot;
+	r = LINK_SYS(SYS_sendmsg, lo->mail.fd, h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return r < 0 ? (int)r : 0;
+}
+
 int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len)
 {
-	struct sockaddr_un sun;
 	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
-	struct msghdr h = { .msg_name = &sun, .msg_iov = iov, .msg_iovlen = 2 };
-	long r;
+	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
 
-	if (to.slot == UDP_NO_SLOT)
-		h.msg_namelen = udp_service_name(u, lo->addr, lo->scope, to.service, &sun);
-	else
-		h.msg_namelen = udp_name(u, lo->addr, lo->scope, to.slot, &sun);
-	m->magic = UDP_MAIL_MAGIC;
-	m->slot = (uint8_t)u->slot;
-	r = LINK_SYS(SYS_sendmsg, lo->mail.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return r < 0 ? (int)r : 0;
+	return post(u, lo, to, m, &h);
+}
+
+int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
+		  struct udp_mail *m, const int fds[2])
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, 2 * sizeof(int));
+	return post(u, lo, to, m, &h);
 }
 
 static bool from_us(const struct udp_link *u, struct msghdr *h)
@@ -44,8 +68,15 @@ static bool from_us(const struct udp_link *u, struct msghdr *h)
 	return false;
 }
 
-/* We never ask for descriptors, but a stranger may send some. */
-static void close_gifts(struct msghdr *h)
+static void drop_gift(struct udp_link *u)
+{
+	for (int i = 0; i < 2; i++)
+		if (u->gift[i] >= 0)
+			link_sys_close(&u->gift[i]);
+}
+
+/* Two are kept for the reader, but a stranger may send any number. */
+static void take_gifts(struct udp_link *u, struct msghdr *h)
 {
 	struct cmsghdr *c;
 
@@ -58,7 +89,10 @@ static void close_gifts(struct msghdr *h)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			link_sys_close(&fd);
+			if (n == 2 && u->gift[i] < 0)
+				u->gift[i] = fd;
+			else
+				link_sys_close(&fd);
 		}
 	}
 }
@@ -71,6 +105,7 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
 	long r;
 
+	drop_gift(u);
 	for (int i = 0; i < 64; i++) {
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
@@ -78,10 +113,12 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 		r = LINK_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (r < 0)
 			return 0;
-		close_gifts(&h);
+		take_gifts(u, &h);
 		if ((size_t)r < sizeof(*m) || (h.msg_flags & MSG_TRUNC) || !from_us(u, &h) ||
-		    m->magic != UDP_MAIL_MAGIC || m->slot >= UDP_SLOTS)
+		    m->magic != UDP_MAIL_MAGIC || m->slot >= UDP_SLOTS) {
+			drop_gift(u);
 			continue;
+		}
 		*ret_len = (size_t)r - sizeof(*m);
 		return 1;
 	}

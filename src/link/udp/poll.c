@@ -61,6 +61,9 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 		if (ut_list_empty(&p->service->ready))
 			ut_list_add_tail(&u->ready, &p->service->ready);
 		return;
+	case UDP_WARD:
+		udp_ward_died(u, p->ward);
+		return;
 	case UDP_TIMER:
 		return;
 	default:
@@ -78,8 +81,10 @@ static void run_timers(struct udp_link *u)
 	struct udp_local *lo;
 
 	u->timer_at = UT_NEVER;
-	ut_list_each(lo, &u->locals, node)
+	ut_list_each(lo, &u->locals, node) {
 		udp_order_tick(u, lo, now);
+		udp_ward_settle(u, lo, now);
+	}
 	udp_set_timer(u);
 }
 
@@ -105,9 +110,12 @@ void udp_set_timer(struct udp_link *u)
 	uint64_t at = udp_outbox_deadline(u);
 	struct udp_local *lo;
 
-	ut_list_each(lo, &u->locals, node)
+	ut_list_each(lo, &u->locals, node) {
 		if (udp_order_deadline(&lo->order) < at)
 			at = udp_order_deadline(&lo->order);
+		if (udp_ward_deadline(lo) < at)
+			at = udp_ward_deadline(lo);
+	}
 	if (at != UT_NEVER) {
 		t.it_value.tv_sec = (time_t)(at / UT_S);
 		t.it_value.tv_nsec = (long)(at % UT_S);

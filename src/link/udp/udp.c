@@ -50,6 +50,7 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_outbox_forget(u, lo);
+	udp_wards_drop(u, lo);
 	udp_unwatch(u, &lo->main);
 	udp_unwatch(u, &lo->mail);
 	link_sys_close(&lo->order.lock);
@@ -344,6 +345,7 @@ static void udp_close(struct link *l)
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
 	udp_services_drop(u);
+	udp_wards_drop(u, NULL);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
 	ut_stage_fini(&u->stage);
@@ -362,6 +364,8 @@ static const struct link_ops udp_ops = {
 	.claim = udp_service_claim,
 	.unclaim = udp_service_unclaim,
 	.pass_on = udp_pass_on,
+	.entrust = udp_entrust,
+	.orphan = udp_orphan,
 	.fd = udp_fd,
 	.close = udp_close,
 };
@@ -391,6 +395,9 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->outbox);
 	ut_list_init(&u->services);
 	ut_list_init(&u->ready);
+	ut_list_init(&u->wards);
+	ut_list_init(&u->dead);
+	u->will = u->gift[0] = u->gift[1] = -1;
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;

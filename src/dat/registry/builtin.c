@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dat/registry/builtin.h"
+
+#include "dat/registry/say.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *device, *entry;
+} kinds[] = {
+	{ "dpl_roce_", "dapple-roce-" },
+	{ "dpl_iw_", "dapple-iw-" },
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Resolved, since the program may change its folder. */
+static char own_folder[PATH_MAX];
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void find_own(void)
+{
+	char folder[PATH_MAX];
+	Dl_info info;
+	char *slash;
+
+	if (!dladdr((void *)find_own, &info))
+		return;
+	snprintf(folder, sizeof(folder), "%s", info.dli_fname);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return;
+	slash[1] = '\0';
+	if (realpath(folder, own_folder) && strlen(own_folder) < sizeof(own_folder) - 1)
+		strcat(own_folder, "/");
+	else
+		own_folder[0] = '\0';
+}
+
+const char *dreg_own_folder(void)
+{
+	pthread_once(&own_once, find_own);
+	return own_folder;
+}
+
+void dreg_become_global(void)
+{
+	Dl_info info;
+
+	if (dladdr((void *)find_own, &info) &&
+	    !dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
+		dreg_say(DREG_ERROR, "%s cannot be made global: %s", info.dli_fname, dlerror());
+}
+
+bool dreg_builtin_name(const char *name)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (strncmp(name, kinds[i].entry, strlen(kinds[i].entry)) == 0)
+			return true;
+	return false;
+}
+
+/* False if the device is none of ours. */
+static bool entry_of(const char *device, struct dreg_builtin *b)
+{
+	int n = -1;
+
+	*b = (struct dreg_builtin){ .info.dapl_version_major = DAT_VERSION_MAJOR,
+				    .info.dapl_version_minor = DAT_VERSION_MINOR,
+				    .info.is_thread_safe = DAT_TRUE };
+	for (size_t i = 0; i < N_KINDS; i++) {
+		size_t prefix = strlen(kinds[i].device);
+
+		if (strncmp(device, kinds[i].device, prefix) == 0)
+			n = snprintf(b->info.ia_name, sizeof(b->info.ia_name), "%s%s",
+				     kinds[i].entry, device + prefix);
+	}
+	if (n < 0 || n >= (int)sizeof(b->info.ia_name))
+		return false;
+	snprintf(b->params, sizeof(b->params), "%s 0", device);
+	return true;
+}
+
+/* The three verbs calls that it takes; a device is opaque here. */
+struct verbs {
+	void **(*get_device_list)(int *n);
+	const char *(*get_device_name)(void *device);
+	void (*free_device_list)(void **list);
+};
+
+static bool load_verbs(struct verbs *v)
+{
+	/* Kept for good: our provider needs it a moment later. */
+	void *dl = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!dl) {
+		dreg_say(DREG_STATIC, "no entries for adapters: %s", dlerror());
+		return false;
+	}
+	*(void **)&v->get_device_list = dlsym(dl, "ibv_get_device_list");
+	*(void **)&v->get_device_name = dlsym(dl, "ibv_get_device_name");
+	*(void **)&v->free_device_list = dlsym(dl, "ibv_free_device_list");
+	return v->get_device_list && v->get_device_name && v->free_device_list;
+}
+
+void dreg_builtin_each(bool (*each)(void *ctx, const struct dreg_builtin *b), void *ctx)
+{
+	struct dreg_builtin b;
+	struct verbs v;
+	void **list;
+	int n = 0;
+
+	if (!load_verbs(&v))
+		return;
+	list = v.get_device_list(&n);
+	for (int i = 0; list && i < n; i++)
+		if (entry_of(v.get_device_name(list[i]), &b) && !each(ctx, &b))
+			break;
+	if (list)
+		v.free_device_list(list);
+}

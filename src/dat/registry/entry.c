@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dat/registry/entry.h"
+
+#include "dat/registry/builtin.h"
+#include "dat/registry/conf.h"
+#include "dat/registry/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CONF_MAX (1u << 20) /* bytes of dat.conf that are read */
+
+pthread_mutex_t dreg_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* In order. Appended to under dreg_lock, and never shortened, so that it may be
+ * walked without. */
+static struct dreg_entry *entries, **entries_end = &entries;
+static bool replaced; /* by DAT_OVERRIDE: no entries for adapters */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
+{
+	return strcmp(a->ia_name, b->ia_name) == 0 &&
+	       a->dapl_version_major == b->dapl_version_major &&
+	       a->dapl_version_minor == b->dapl_version_minor &&
+	       a->is_thread_safe == b->is_thread_safe;
+}
+
+static struct dreg_entry *new_entry(const DAT_PROVIDER_INFO *info, const char *library,
+				    const char *params)
+{
+	struct dreg_entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->info = *info;
+	e->library = strdup(library);
+	e->params = strdup(params);
+	if (e->library && e->params)
+		return e;
+	free(e->library);
+	free(e->params);
+	free(e);
+	return NULL;
+}
+
+static void append(struct dreg_entry *e)
+{
+	__atomic_store_n(entries_end, e, __ATOMIC_RELEASE);
+	entries_end = &e->next;
+}
+
+static struct dreg_entry *next_of(const struct dreg_entry *e)
+{
+	return __atomic_load_n(e ? &e->next : &entries, __ATOMIC_ACQUIRE);
+}
+
+static void take_line(void *ctx, const struct dreg_conf_line *l)
+{
+	DAT_PROVIDER_INFO info = { .dapl_version_major = l->major,
+				   .dapl_version_minor = l->minor,
+				   .is_thread_safe = l->threadsafe ? DAT_TRUE : DAT_FALSE };
+	struct dreg_entry *e;
+
+	if (l->kernel || !l->is_default)
+		return;
+	strcpy(info.ia_name, l->field[DREG_CONF_NAME]);
+	e = new_entry(&info, l->field[DREG_CONF_LIBRARY], l->field[DREG_CONF_PARAMS]);
+	if (e)
+		append(e);
+}
+
+static void bad_line(void *ctx, unsigned number, const char *why)
+{
+	dreg_say(DREG_ERROR | DREG_STATIC, "%s:%u: %s; the line is ignored", (const char *)ctx,
+		 number, why);
+}
+
+/* The bytes of a file, up to CONF_MAX, or -1. It may be a pipe that nobody
+ * writes to: that is an empty file and not a program that hangs. */
+static ssize_t read_file(const char *path, char **ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char *text = fd < 0 ? NULL : malloc(CONF_MAX);
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (text && got > 0 && n < CONF_MAX) {
+		got = read(fd, text + n, CONF_MAX - n);
+		n += got > 0 ? (size_t)got : 0;
+		if (got < 0 && errno == EINTR)
+			got = 1;
+	}
+	if (fd >= 0)
+		close(fd);
+	*ret = text;
+	return text ? (ssize_t)n : -1;
+}
+
+static bool read_conf(const char *path)
+{
+	struct dreg_conf_user user = { .line = take_line, .bad = bad_line, .ctx = (void *)path };
+	char *text;
+	ssize_t n = read_file(path, &text);
+
+	if (n < 0) {
+		dreg_say(DREG_STATIC, "%s: %s", path, strerror(errno));
+		return false;
+	}
+	dreg_say(DREG_STATIC, "reading %s", path);
+	dreg_conf_parse(text, (size_t)n, &user);
+	free(text);
+	return true;
+}
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&dreg_lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&dreg_lock);
+}
+
+static void start(void)
+{
+	const char *path = secure_getenv("DAT_OVERRIDE");
+	int saved = errno;
+
+	pthread_atfork(before_fork, after_fork, after_fork);
+	if (path) {
+		replaced = true;
+		if (!read_conf(path))
+			dreg_say(DREG_ERROR, "DAT_OVERRIDE names %s, which cannot be read: there are "
+				 "no adapters", path);
+	} else if (!read_conf(DREG_SYSCONFDIR "/dat.conf")) {
+		read_conf("/etc/dat.conf");
+	}
+	errno = saved;
+}
+
+static bool make_builtin(void *ctx, const struct dreg_builtin *b)
+{
+	const struct dreg_wish *wish = ctx;
+
+	if (strcmp(b->info.ia_name, wish->name) != 0)
+		return true;
+	dreg_entry_make(&b->info, DREG_OWN_LIBRARY, b->params);
+	return false;
+}
+
+static bool have_name(const char *name)
+{
+	for (const struct dreg_entry *e = next_of(NULL); e; e = next_of(e))
+		if (strcmp(e->info.ia_name, name) == 0)
+			return true;
+	return false;
+}
+
+/* An adapter's entry is made when somebody asks for it by name; the file wins. */
+static void provide(const struct dreg_wish *wish)
+{
+	pthread_once(&once, start);
+	if (!replaced && dreg_builtin_name(wish->name) && !have_name(wish->name))
+		dreg_builtin_each(make_builtin, (void *)wish);
+}
+
+struct dreg_entry *dreg_entry_make(const DAT_PROVIDER_INFO *info, const char *library,
+				   const char *params)
+{
+	struct dreg_entry *e;
+
+	pthread_mutex_lock(&dreg_lock);
+	for (e = entries; e; e = e->next)
+		if (e->builtin && same_key(&e->info, info))
+			break;
+	if (!e) {
+		e = new_entry(info, library, params);
+		if (e) {
+			e->builtin = true;
+			append(e);
+		}
+	}
+	pthread_mutex_unlock(&dreg_lock);
+	return e;
+}
+
+enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_wish *wish)
+{
+	bool safe = info->is_thread_safe != DAT_FALSE, wants_safe = wish->threadsafe != DAT_FALSE;
+
+	if (strcmp(info->ia_name, wish->name) != 0)
+		return DREG_MATCH_NAME;
+	if (info->dapl_version_major != wish->major)
+		return DREG_MATCH_MAJOR;
+	if (info->dapl_version_minor < wish->minor)
+		return DREG_MATCH_MINOR;
+	if (wants_safe && !safe)
+		return DREG_MATCH_THREADS;
+	return info->dapl_version_minor == wish->minor && safe == wants_safe ?
+		DREG_MATCH_EXACT : DREG_MATCH_LENIENT;
+}
+
+DAT_RETURN dreg_match_error(enum dreg_match best)
+{
+	static const DAT_RETURN_SUBTYPE subtype[] = {
+		[DREG_MATCH_NAME] = DAT_NAME_NOT_REGISTERED,
+		[DREG_MATCH_MAJOR] = DAT_MAJOR_NOT_FOUND,
+		[DREG_MATCH_MINOR] = DAT_MINOR_NOT_FOUND,
+		[DREG_MATCH_THREADS] = DAT_THREAD_SAFETY_NOT_FOUND,
+		/* There was an entry, but its library did not load. */
+		[DREG_MATCH_LENIENT] = DAT_NAME_NOT_REGISTERED,
+		[DREG_MATCH_EXACT] = DAT_NAME_NOT_REGISTERED,
+	};
+
+	return dreg_bad(DAT_PROVIDER_NOT_FOUND, subtype[best]);
+}
+
+/* First all exact ones, then all others that serve. */
+struct dreg_entry *dreg_entry_next(const struct dreg_wish *wish, const struct dreg_entry *after,
+				   enum dreg_match *ret_best)
+{
+	enum dreg_match level = after ? dreg_match(&after->info, wish) : DREG_MATCH_EXACT;
+	struct dreg_entry *e;
+
+	if (!after)
+		provide(wish);
+	for (e = next_of(NULL); e; e = next_of(e)) {
+		enum dreg_match m = dreg_match(&e->info, wish);
+
+		*ret_best = m > *ret_best ? m : *ret_best;
+	}
+	for (e = next_of(after);; e = next_of(e)) {
+		if (!e && level == DREG_MATCH_LENIENT)
+			return NULL;
+		if (!e) {
+			level = DREG_MATCH_LENIENT;
+			e = next_of(NULL);
+			if (!e)
+				return NULL;
+		}
+		if (dreg_match(&e->info, wish) == level)
+			return e;
+	}
+}
+
+struct lister {
+	bool (*each)(void *ctx, const DAT_PROVIDER_INFO *info);
+	void *ctx;
+};
+
+static bool list_builtin(void *ctx, const struct dreg_builtin *b)
+{
+	struct lister *l = ctx;
+	const struct dreg_entry *e;
+
+	/* Unless the file has the name; one made on demand is told here as well. */
+	for (e = next_of(NULL); e; e = next_of(e))
+		if (!e->builtin && strcmp(e->info.ia_name, b->info.ia_name) == 0)
+			return true;
+	return l->each(l->ctx, &b->info);
+}
+
+static bool is_repeated(const struct dreg_entry *e)
+{
+	for (const struct dreg_entry *f = next_of(NULL); f != e; f = next_of(f))
+		if (same_key(&f->info, &e->info))
+			return true;
+	return false;
+}
+
+void dreg_entry_each(bool (*each)(void *ctx, const DAT_PROVIDER_INFO *info), void *ctx)
+{
+	struct lister l = { each, ctx };
+
+	pthread_once(&once, start);
+	for (const struct dreg_entry *e = next_of(NULL); e; e = next_of(e))
+		if (!e->builtin && !is_repeated(e) && !each(ctx, &e->info))
+			return;
+	if (!replaced)
+		dreg_builtin_each(list_builtin, &l);
+}
