@@ -39,8 +39,13 @@ void el_connect(struct el *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT n,
 
 DAT_CR_HANDLE el_request(struct el *t)
 {
-	DAT_EVENT ev = mp_next(t->p.b.cr);
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
 
+	/* nobody asks: then the asking side may know why */
+	if (dat_evd_wait(t->p.b.cr, MP_PATIENCE / 4, 1, &ev, &nmore))
+		CHECK_MSG(0, "no request came; the other side heard event %x",
+			  dat_evd_dequeue(t->p.a.conn, &ev) ? 0u : (unsigned int)ev.event_number);
 	CHECK(ev.event_number == DAT_CONNECTION_REQUEST_EVENT);
 	return ev.event_data.cr_arrival_event_data.cr_handle;
 }
