@@ -317,6 +317,7 @@ static void own_loopback(struct link_end *src)
 	if (!loopback_v4(src->addr))
 		return;
 	ut_lock(&list_lock);
+	update(); /* a process that begins with this has none yet */
 	for (int i = 0; i < n_listed; i++) {
 		if (!is_loopback(listed[i]))
 			continue;

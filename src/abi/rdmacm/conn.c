@@ -11,7 +11,7 @@ UT_EXPORT int rdma_listen(struct rdma_cm_id *pub, int backlog)
 
 	if (!pub)
 		return rcm_result(-EINVAL);
-	rc = cma_listen(id->cma, backlog);
+	rc = id->nowhere ? -ENODEV : cma_listen(id->cma, backlog);
 	if (!rc && !id->dev)
 		rcm_chan_hears(pub->channel, NULL); /* on all adapters */
 	return rcm_result(rc ? rc : rcm_refresh(id));

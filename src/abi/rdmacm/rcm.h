@@ -58,6 +58,7 @@ struct rcm_id {
 	struct cma_id *cma;
 	struct rcm_dev *dev;  /* of pub.verbs */
 	struct rcm_chan *own; /* a synchronous identifier's private channel, else NULL */
+	bool nowhere;         /* bound to lo, where no adapter is */
 	bool moves_qp;        /* the manager moves the queue pair by itself */
 	bool given_up;        /* we ended the connection: what comes of it is not news */
 	bool connected, disconnected;

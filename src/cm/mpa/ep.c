@@ -11,7 +11,7 @@
 
 static const char *const state_name[MPA_STATES] = {
 	"fresh", "listening", "connecting", "waiting for the reply", "waiting for the request",
-	"waiting for its user", "accepting", "rejecting", "waiting for the first frame",
+	"waiting for its turn", "waiting for its user", "accepting", "rejecting", "waiting for the first frame",
 	"established", "closing", "over",
 };
 
@@ -186,6 +186,12 @@ void mpa_end_later(struct mpa_ep *e, enum cm_event_type type, int status)
 	make_due(e);
 }
 
+void mpa_turn_later(struct mpa_ep *e)
+{
+	e->due_turn = true;
+	make_due(e);
+}
+
 void mpa_ready_later(struct mpa_ep *e)
 {
 	e->due_ready = true;
@@ -224,7 +230,7 @@ static void end_qp(struct mpa_ep *e)
 
 void mpa_ep_destroy(struct mpa_ep *e)
 {
-	e->due_ready = e->due_end = false;
+	e->due_turn = e->due_ready = e->due_end = false;
 	ut_list_del(&e->due);
 	if (e->state == MPA_WAIT_USER)
 		mpa_reject(&e->ep, CM_REJ_CONSUMER, NULL, 0);

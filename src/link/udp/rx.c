@@ -6,7 +6,7 @@
  * places used in turn, so what a caller had no room for stays valid while the
  * next call fills others.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/log.h"
@@ -247,6 +247,16 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 	return n;
 }
 
+/* Rings cost a look at memory; what is in them comes before what needs a call. */
+static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+{
+	while (n < max && *reads && !u->carry.left && udp_near_recv(u)) {
+		--*reads;
+		n = hand_out(u, v, n, max);
+	}
+	return n;
+}
+
 int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
@@ -257,7 +267,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		udp_outbox_flush(u);
 	if (++u->calls % RX_LOOK_CALLS == 0)
 		udp_look(u);
-	if (!u->carry.left)
+	n = read_near(u, v, n, max, &reads);
+	if (!n && !u->carry.left)
 		n = poll_hot(u, v, n, max, &reads);
 	if (!n && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
 		u->empties = 0;
@@ -268,6 +279,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	if (!u->carry.left)
 		n = read_boxes(u, v, n, max, &reads);
 	u->active = u->active || n;
+	udp_near_settle(u);
 	return n;
 }
 

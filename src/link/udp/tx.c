@@ -5,7 +5,7 @@
  * a few are kept. A port that cannot be had is remembered too, and the member
  * socket sends with its own.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/log.h"
@@ -248,6 +248,10 @@ int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, siz
 	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
 	    udp_is_v4(f->src) != udp_is_v4(f->dst))
 		return -EINVAL;
+	if (udp_near_send(u, f, data, len, seg, &r)) {
+		u->active = true;
+		return r;
+	}
 	r = find_way(u, f, &w);
 	if (r < 0)
 		return r;

@@ -74,7 +74,7 @@ static void private_passive(struct peer *p)
 	peer_open(p, p->a);
 	e = peer_event(p, RDMA_CM_EVENT_CONNECT_REQUEST);
 	same_letter(e, REQ_MOST, 1);
-	peer_saw(p, "depth:%u/%u", e->param.conn.responder_resources,
+	peer_saw(p, "depth:%u+%u", e->param.conn.responder_resources,
 		 e->param.conn.initiator_depth);
 	p->id = e->id;
 	rdma_ack_cm_event(e);
@@ -104,7 +104,7 @@ static void private_active(struct peer *p)
 	must0(rdma_connect(p->id, &param));
 	e = peer_event(p, RDMA_CM_EVENT_ESTABLISHED);
 	same_letter(e, REP_MOST, 2);
-	peer_saw(p, "depth:%u/%u", e->param.conn.responder_resources,
+	peer_saw(p, "depth:%u+%u", e->param.conn.responder_resources,
 		 e->param.conn.initiator_depth);
 	rdma_ack_cm_event(e);
 	peer_leave(p);
@@ -134,9 +134,13 @@ static void leave(struct peer *p)
 	peer_hear(p);
 	if (p->a->passive)
 		peer_tell(p, 2);
-	if (mine)
+	if (mine) {
 		must0(rdma_disconnect(p->id));
-	peer_left(p);
+		peer_left(p);
+	} else {
+		peer_left(p);
+		rdma_disconnect(p->id); /* the answer; on a kernel it flushes too */
+	}
 	for (int i = 0; i < 4; i++) {
 		struct ibv_wc wc = peer_done(p, p->rcq);
 
