@@ -2,6 +2,8 @@
 /* Shared receive queues: arguments, counts, sizes, marks, and the endpoint's part in them. */
 #include "mem_pair.h"
 
+#include <unistd.h>
+
 #define SRQ_BAD ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
 #define ARG(n) ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 
@@ -17,10 +19,15 @@ static DAT_SRQ_PARAM query(void)
 	return q;
 }
 
+/* Soon: over iWARP a message is sent before it has arrived. */
 static void counts(DAT_COUNT available, DAT_COUNT outstanding)
 {
 	DAT_SRQ_PARAM q = query();
 
+	for (int i = 0; i < 50000 && q.available_dto_count != available; i++) {
+		usleep(100);
+		q = query();
+	}
 	CHECK_MSG(q.available_dto_count == available && q.outstanding_dto_count == outstanding,
 		  "%d and %d, not %d and %d", q.available_dto_count, q.outstanding_dto_count,
 		  available, outstanding);
@@ -215,8 +222,8 @@ static void two(void)
 		CHECK(d.transfered_length == 32);
 	}
 	OK(dat_ep_free(q.b.ep));
+	mp_ended(&q.a, DAT_CONNECTION_EVENT_DISCONNECTED);
 	OK(dat_ep_free(q.a.ep));
-	mp_next(p.a.conn); /* what was left of that connection */
 	OK(dat_evd_free(q.b.recv));
 }
 
