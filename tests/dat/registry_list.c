@@ -4,7 +4,7 @@
 
 #include "support/check.h"
 
-#define MAX 64
+#define MAX 1024
 
 int main(int argc, char **argv)
 {
