@@ -51,21 +51,34 @@ static int start(struct cma_id *id, enum cma_state old)
 	return id->any ? listen_any(id) : cma_ep_listen(id, id->port, id->ep);
 }
 
+/* Each endpoint of a wildcard has the backlog that was asked for, and lets others wait. */
+static void set_most(struct cma_id *id, int backlog)
+{
+	uint32_t most = backlog > 0 && backlog < CMA_BACKLOG_MAX ? (uint32_t)backlog
+								 : CMA_BACKLOG_MAX;
+	uint32_t n = 0;
+	struct cma_sub *s;
+
+	ut_list_each(s, &id->subs, node)
+		n++;
+	ut_lock(&id->c->lock);
+	id->untaken_max = n > 1 ? n * most : most;
+	ut_unlock(&id->c->lock);
+}
+
 static int listen_call(struct cma_id *id, int backlog)
 {
 	enum cma_state old;
 	int r;
 
-	ut_lock(&id->c->lock);
-	id->untaken_max = backlog > 0 && backlog < CMA_BACKLOG_MAX ? (uint32_t)backlog
-								    : CMA_BACKLOG_MAX;
-	ut_unlock(&id->c->lock);
+	set_most(id, backlog);
 	/* Listening before the manager does, so that its first request is not refused. */
 	r = cma_move(id, CMA_DO_LISTEN, &old);
 	if (r < 0)
 		return r;
 	id->backlog = backlog > 0 ? backlog : 0;
 	r = start(id, old);
+	set_most(id, backlog);
 	if (r < 0)
 		cma_move_back(id, CMA_LISTENING, id->has_local ? CMA_BOUND : CMA_IDLE);
 	return r;
