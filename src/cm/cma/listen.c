@@ -15,8 +15,11 @@ static int listen_any(struct cma_id *id)
 {
 	struct cma_sub *s, *tmp;
 	char text[CMA_TEXT];
+	const struct cm_ops *kind; /* the first, see bind.c */
 	int good = 0, first = 0;
 
+	s = ut_list_first(&id->subs, struct cma_sub, node);
+	kind = s ? s->port->ops : NULL;
 	ut_list_each_safe(s, tmp, &id->subs, node) {
 		int r;
 
@@ -29,6 +32,8 @@ static int listen_any(struct cma_id *id)
 		good += r == 0;
 		if (r == 0)
 			continue;
+		if (r == -EADDRINUSE && s->port->ops == kind)
+			return r;
 		ut_warn("%s: cannot listen on %s: %s", id->c->host->name(s->port),
 			cma_addr_text(&s->ep->local, text, sizeof(text)), strerror(-r));
 		first = first ? first : r;
