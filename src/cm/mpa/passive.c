@@ -52,7 +52,9 @@ int mpa_listen(struct cm_ep *ep, int backlog)
 	}
 	e->port->user_ops = &mpa_listener_user;
 	e->port->user = e;
-	r = e->m->cfg.streams->ops->listen(e->port, backlog > 0 ? backlog : 0);
+	/* The host's own queue is emptied at once; a short one would only drop SYNs, which
+	 * come again after seconds. */
+	r = e->m->cfg.streams->ops->listen(e->port, 0);
 	if (r == 0)
 		mpa_ep_state(e, MPA_LISTENING);
 	return r;
