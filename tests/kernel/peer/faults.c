@@ -52,6 +52,7 @@ static void part(struct peer *p)
 	peer_close(p);
 }
 
+/* siw's kernel stops if the first that comes is a fault, so the passive end speaks before it. */
 static void meet(struct peer *p)
 {
 	peer_open(p, p->a);
@@ -59,8 +60,15 @@ static void meet(struct peer *p)
 		peer_request(p);
 		if (!kind(p, "norecv"))
 			peer_expect_word(p);
+	} else {
+		peer_resolve(p, p->a->port);
+		peer_expect_word(p);
 	}
 	peer_meet(p);
+	if (p->a->passive)
+		peer_tell(p, 99);
+	else
+		must(peer_hear(p) == 99, "another first word");
 }
 
 /* --- remote access --- */
