@@ -179,6 +179,10 @@ static void qp_gone(void)
 	CF_OK(rdma_disconnect(c.p));
 	c.p->qp = NULL;
 	cm_event(c.ach, DISCONNECTED);
+	/* rdma_create_qp() made them, and only rdma_destroy_qp() would have taken them away. */
+	CF_OK(ibv_destroy_cq(c.p->send_cq) | ibv_destroy_cq(c.p->recv_cq));
+	CF_OK(ibv_destroy_comp_channel(c.p->send_cq_channel) |
+	      ibv_destroy_comp_channel(c.p->recv_cq_channel));
 }
 
 static void both_at_once(void)
