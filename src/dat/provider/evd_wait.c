@@ -5,6 +5,10 @@
  * No wake-up is lost: a waiter looks, asks for notification, looks again and only then sleeps, with
  * the lock held from the second look until the sleep begins. Pushed events wake by the number
  * `pushes` (futex) or, beside a completion queue, by a descriptor of their own.
+ *
+ * There is no spinning before the sleep: measured with 0 to 1000 looks on two shared processors, the
+ * round trip of 8 bytes between two waiters got no shorter (medians 61 and 72 us without, 58 to 90 with),
+ * and who wants to poll has dat_evd_dequeue.
  */
 #include "dat/provider/evd.h"
 
