@@ -40,6 +40,7 @@ struct dpr_ep {
 	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
+	_Atomic bool failed; /* a completion of this connection was an error of its own, not a flush */
 	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */

@@ -59,6 +59,7 @@ static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 	ep->soft = ep->hard = DAT_WATERMARK_INFINITE;
 	atomic_store(&ep->qpn, 0);
 	atomic_store(&ep->early, false);
+	atomic_store(&ep->failed, false);
 	memset(&ep->sq, 0, sizeof(ep->sq));
 	memset(&ep->rq, 0, sizeof(ep->rq));
 	memset(ep->counters, 0, sizeof(ep->counters));
