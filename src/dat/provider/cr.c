@@ -135,6 +135,11 @@ static DAT_RETURN accept_with(struct dpr_cr *cr, struct dpr_ep *ep, const struct
 	int err = 0;
 
 	ut_lock(&ep->life);
+	if (cr->ud && dpr_ep_is_ud(ep)) {
+		ret = dpr_ud_accept(cr, ep, out);
+		ut_unlock(&ep->life);
+		return ret;
+	}
 	ut_lock(&ep->lock);
 	ret = join(cr, ep, out, &err);
 	ut_unlock(&ep->lock);

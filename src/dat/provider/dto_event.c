@@ -145,7 +145,7 @@ static void taken(struct dpr_ep *ep, struct dpr_ep **broken, struct dpr_ep **dra
 			*drained = hold(ep);
 	}
 	if (hard >= 0 && n > hard && !*broken)
-		*broken = hold(ep);
+		*broken = failed(ep);
 }
 
 static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,

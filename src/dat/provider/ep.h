@@ -33,6 +33,7 @@ struct dpr_ep {
 	struct ut_mutex life; /* one of connect, accept, reset, free, modify; before `lock` */
 	bool made_here;       /* for a request: goes back to us when that is rejected */
 	struct dpr_conn *conn UT_GUARDED_BY(lock); /* the present attempt or connection; holds it */
+	struct ut_list uds UT_GUARDED_BY(lock);    /* datagrams: of_ep of connections, held */
 	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
@@ -40,8 +41,8 @@ struct dpr_ep {
 	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
-	_Atomic bool failed; /* a completion of this connection was an error of its own, not a flush */
 	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
+	_Atomic bool failed; /* a request or receive of qp failed, other than by a flush */
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */

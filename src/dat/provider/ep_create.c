@@ -52,6 +52,7 @@ static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 	ep->made_here = false;
 	ep->conn = NULL;
 	ep->qp = NULL;
+	ut_list_init(&ep->uds);
 	ep->ending = false;
 	ep->inline_max = 0;
 	ep->soft_armed = ep->soft_due = false;

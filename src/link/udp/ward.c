@@ -79,7 +79,7 @@ static bool tell(struct udp_link *u, struct udp_local *lo)
 	if (fds[0] < 0)
 		return true; /* an old kernel or a strict container: peers find out by themselves */
 	for (int i = 0; i < n; i++)
-		if (udp_mail_give(u, lo, udp_to_slot(slot[i]), &m, fds) == -EAGAIN)
+		if (udp_mail_give(u, lo, udp_to_slot(slot[i]), &m, NULL, 0, fds, 2) == -EAGAIN)
 			done = false;
 	link_sys_close(&fds[0]);
 	return done;
