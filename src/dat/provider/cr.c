@@ -123,6 +123,7 @@ static DAT_RETURN join(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_pr
 	dpr_conn_join(cr->conn, ep);
 	ep->conn = cr->conn;
 	atomic_store(&ep->early, true);
+	atomic_store(&ep->failed, false);
 	dpr_ep_go(ep, DPR_DO_ACCEPT);
 	*err = atomic_load(&cr->conn->gone) ? ECONNRESET : answer(cr, ep, out);
 	return DAT_SUCCESS;
@@ -134,6 +135,11 @@ static DAT_RETURN accept_with(struct dpr_cr *cr, struct dpr_ep *ep, const struct
 	int err = 0;
 
 	ut_lock(&ep->life);
+	if (cr->ud && dpr_ep_is_ud(ep)) {
+		ret = dpr_ud_accept(cr, ep, out);
+		ut_unlock(&ep->life);
+		return ret;
+	}
 	ut_lock(&ep->lock);
 	ret = join(cr, ep, out, &err);
 	ut_unlock(&ep->lock);

@@ -64,6 +64,7 @@ static struct dpr_ep *hold(struct dpr_ep *ep)
 	return ep;
 }
 
+/* Also noted in the endpoint: who hears meanwhile that the peer has gone looks there for why. */
 static struct dpr_ep *failed(struct dpr_ep *ep)
 {
 	atomic_store(&ep->failed, true);

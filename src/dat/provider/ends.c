@@ -103,6 +103,10 @@ static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
 	struct dpr_ep_step s;
 
 	ut_lock(&ep->lock);
+	/* The peer may leave because of what went wrong here, and be heard before it is seen here: a
+	 * Terminate of iWARP is both. */
+	if (ep->failed && (what == DPR_ON_DISCONNECTED || what == DPR_ON_DRAINED))
+		what = DPR_ON_BROKEN;
 	s = dpr_ep_go(ep, what);
 	ep->ending = false;
 	atomic_store(&ep->early, false);
@@ -118,13 +122,6 @@ void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wha
 	struct dpr_conn *dropped;
 	bool mine;
 
-	/* The peer may leave because of what went wrong here, and be heard before it is seen here:
-	 * a Terminate of iWARP is both. */
-	if (what == DPR_ON_DISCONNECTED) {
-		dpr_ep_reap(ep);
-		if (atomic_load(&ep->failed))
-			what = DPR_ON_BROKEN;
-	}
 	ut_lock(&ep->lock);
 	mine = stop(ep, of, what, &dropped);
 	ut_unlock(&ep->lock);

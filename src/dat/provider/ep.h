@@ -48,6 +48,7 @@ struct dpr_ep {
 
 	struct ut_mutex life; /* one of connect, accept, reset, free, modify; before `lock` */
 	struct dpr_conn *conn UT_GUARDED_BY(lock); /* the present attempt or connection; holds it */
+	struct ut_list uds UT_GUARDED_BY(lock);    /* datagrams: of_ep of connections, held */
 	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	/* SRQ endpoints: receives taken and not reaped; marks of dat_ep_set_watermark,
