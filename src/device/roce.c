@@ -8,6 +8,7 @@
  *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
  *                   for programs that know LIDs only, as qperf
+ *   DAPPLE_LOCAL=off  the wire also between processes of this host
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "cm/ibcm/ibcm.h"
@@ -18,6 +19,7 @@
 #include "device/port.h"
 #include "device/progress.h"
 #include "device/roce_cm.h"
+#include "device/roce_will.h"
 #include "device/why.h"
 #include "link/fault.h"
 #include "link/udp/udp.h"
@@ -25,6 +27,7 @@
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +66,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 			ibcm_unreachable(&a->cm, e.dst, e.error, now);
 		n++;
 	}
-	return n;
+	return n + dev_roce_cm_bury(a, now);
 }
 
 static int transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
@@ -109,6 +112,13 @@ static uint16_t udp_port(void)
 	return (uint16_t)n;
 }
 
+static bool wire_only(void)
+{
+	const char *v = getenv("DAPPLE_LOCAL");
+
+	return v && strcmp(v, "off") == 0;
+}
+
 /* The link with what the environment hangs between it and the protocol. */
 static int open_link(struct link **ret)
 {
@@ -125,6 +135,11 @@ static int open_link(struct link **ret)
 	if (r < 0)
 		return r;
 	*ret = l;
+	if (!wire_only()) {
+		r = udp_go_near(l);
+		if (r < 0)
+			ut_warn("no shared memory with other processes: %s", strerror(-r));
+	}
 	if (!weather || !*weather)
 		return 0;
 	r = link_fault_open(l, &rates, ret);
@@ -198,7 +213,10 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 
 static void forget(struct dev_adapter *a)
 {
+	ut_close(a->link->more_fd);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
+	if (a->will)
+		ut_close(dev_will_fd(a->will));
 }
 
 /* Binds what can be bound. One address is enough: the others are reported. */

@@ -4,20 +4,26 @@
 #include "cm/ibcm/ibcm.h"
 #include "device/adapter.h"
 #include "device/port.h"
+#include "device/roce_will.h"
 #include "device/sys.h"
 #include "proto/ib/ibp.h"
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/rng.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define GOODBYE_ROUNDS 16 /* transmits until the last MAD must have left */
 #define PORTS_MIN 32768u  /* the kernel's defaults */
 #define PORTS_MAX 60999u
 #define PORT_PRIVILEGED 1024u
+#define PROBE_MS 5000 /* silence until a connection's peer is asked */
+#define PROBE_MAX_MS 3600000
 
 /* --- what carries the MADs --- */
 
@@ -41,11 +47,34 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 	return link_of(dev)->ops->pass_on(link_of(dev), rx->raw, service);
 }
 
+/* Made with the first connection: many processes have none. */
+static int tie(struct eng_dev *dev, const struct ibcm_tie *t)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (!a->will) {
+		a->will = dev_will_new();
+		if (!a->will)
+			return -ENOMEM;
+		a->link->ops->entrust(a->link, dev_will_fd(a->will));
+	}
+	return dev_will_add(a->will, t);
+}
+
+static void untie(struct eng_dev *dev, int number)
+{
+	dev_will_del(dev_adapter_of(dev)->will, number);
+}
+
 static const struct ibcm_carrier carrier = {
 	.send = ibp_gsi_send,
 	.claim = claim,
 	.unclaim = unclaim,
 	.pass_on = pass_on,
+	.probe = ibp_probe,
+	.tie = tie,
+	.untie = untie,
+	.gone = ibp_peer_gone,
 };
 
 static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
@@ -58,6 +87,28 @@ static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
 }
 
 const struct gsi_user dev_roce_gsi = { .received = received };
+
+/* --- those who died --- */
+
+int dev_roce_cm_bury(struct dev_adapter *a, uint64_t now)
+{
+	struct ibcm_tie t;
+	uint8_t addr[16];
+	const void *left;
+	size_t len;
+	int n = 0;
+
+	while (a->cm.ops && (left = a->link->ops->orphan(a->link, addr, &len))) {
+		uint32_t at = 0;
+
+		while (dev_will_read(left, len, &at, &t))
+			if (!memcmp(t.local, addr, 16))
+				n += ibcm_bury(&a->cm, &t, now);
+		ut_info("%s: another process has died; its %d connections are ended here",
+			a->info.name, n);
+	}
+	return n;
+}
 
 /* --- the host's rules about ports --- */
 
@@ -110,6 +161,23 @@ static uint16_t privileged_below(void)
 	return (uint16_t)n;
 }
 
+/* Milliseconds of silence; 0 = connections are not watched. */
+static uint64_t probe_ns(void)
+{
+	const char *v = getenv("DAPPLE_PROBE");
+	unsigned long ms;
+	char *end;
+
+	if (!v || !*v)
+		return PROBE_MS * UT_MS;
+	ms = strtoul(v, &end, 10);
+	if (!*end && ms <= PROBE_MAX_MS)
+		return ms * UT_MS;
+	ut_error("DAPPLE_PROBE takes milliseconds, 0 to %d, not \"%s\"; using %d", PROBE_MAX_MS, v,
+		 PROBE_MS);
+	return PROBE_MS * UT_MS;
+}
+
 /* --- life --- */
 
 int dev_roce_cm_init(struct dev_adapter *a)
@@ -120,6 +188,7 @@ int dev_roce_cm_init(struct dev_adapter *a)
 		.ca_guid = a->info.guid,
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.port_privileged = privileged_below(),
+		.probe_ns = probe_ns(),
 	};
 
 	if (a->cm.ops)
@@ -149,5 +218,8 @@ void dev_roce_cm_fini(struct dev_adapter *a)
 		return;
 	ibcm_fini(&a->cm);
 	flush(a);
+	a->link->ops->entrust(a->link, -1);
+	dev_will_free(a->will);
+	a->will = NULL;
 	memset(&a->cm, 0, sizeof(a->cm));
 }

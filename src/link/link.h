@@ -86,9 +86,24 @@ struct link_ops {
 	 * is lost for want of room there), or 0 when nobody (else) has it; that is the default.
 	 * It comes out of the claimant's recv() with `passed` set and is never passed on again. */
 	int (*pass_on)(struct link *l, const struct link_rx *rx, uint64_t service);
+	/*
+	 * Other processes on the same addresses shall see what is in this sealed memory
+	 * when this one dies without close(); the descriptor stays the caller's, and open.
+	 * Default: nobody does.
+	 */
+	void (*entrust)(struct link *l, int fd);
+	/* What such a process left, and the address that it shared with us; valid until the next
+	 * call. NULL: no (further) one has died. Its bytes are those of another process. */
+	const void *(*orphan)(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
 	/* A descriptor that is readable (epoll) when recv or error may have
 	 * something; stays the same for life. -1: the owner drives virtual time. */
 	int (*fd)(struct link *l);
+	/*
+	 * on: nobody calls recv() from here on before the descriptor is readable, so make it
+	 * readable for whatever comes; off: somebody does. look: make it readable once now, for
+	 * what may have come meanwhile. From any thread. Default: nothing, the descriptor always is.
+	 */
+	void (*doze)(struct link *l, bool on, bool look);
 	/* Close: no more sends; frees. */
 	void (*close)(struct link *l);
 };
@@ -103,6 +118,9 @@ struct link {
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
+	int more_fd; /* besides fd() and what it watches, to be closed in a child; -1: none */
+	/* Set by the owner before its last sends: what would have to wait is not worth it now. */
+	bool leaving;
 	/* Set by the owner: QPNs or IDs with these bits were given out, they must not change
 	 * any more (add_addr refuses an address that would need others). */
 	bool qpn_given;

@@ -411,6 +411,19 @@ static int sim_pass_on(struct link *l, const struct link_rx *rx, uint64_t servic
 	return 0;
 }
 
+static void sim_doze(struct link *l, bool on, bool look)
+{
+}
+
+static void sim_entrust(struct link *l, int fd)
+{
+}
+
+static const void *sim_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
+{
+	return NULL;
+}
+
 static int sim_fd(struct link *l)
 {
 	return -1;
@@ -480,7 +493,10 @@ static const struct link_ops sim_ops = {
 	.claim = sim_claim,
 	.unclaim = sim_unclaim,
 	.pass_on = sim_pass_on,
+	.entrust = sim_entrust,
+	.orphan = sim_orphan,
 	.fd = sim_fd,
+	.doze = sim_doze,
 	.close = sim_close,
 };
 

@@ -501,6 +501,93 @@ static void held_back(void)
 	iw_close(w);
 }
 
+/* siw may overlook the first word: it is said again to a peer that keeps silent. */
+static void nudged(void)
+{
+	struct iw_options o = { .rtr = PROTO_RTR_WRITE };
+	static const char word[] = "c140 00000001 0000000000000000";
+	struct pipe_stream *peer;
+
+	w = iw_open(21, 0);
+	peer = iw_solo(w, &a, &o, 65536);
+	iw_run(w);
+	iw_got(peer, word);
+	iw_pass(w, 9 * UT_MS);
+	CHECK(peer->in_len == 0);
+	iw_pass(w, 2 * UT_MS);
+	iw_got(peer, word);
+	iw_pass(w, 40 * UT_MS);
+	iw_got(peer, word);
+	iw_put(peer, word); /* it heard us */
+	iw_pass(w, 100 * UT_S);
+	CHECK(peer->in_len == 0);
+	iw_end_close(&a);
+	iw_close(w);
+
+	/* Not for ever, and not to one that takes another kind of first word. */
+	for (o.rtr = PROTO_RTR_NONE; o.rtr <= PROTO_RTR_SEND; o.rtr++) {
+		w = iw_open(21, 0);
+		peer = iw_solo(w, &a, &o, 65536);
+		iw_run(w);
+		peer->in_len = 0;
+		iw_pass(w, 100 * UT_S);
+		CHECK(peer->in_len == (o.rtr == PROTO_RTR_WRITE ? 5 * 20 : 0));
+		iw_end_close(&a);
+		iw_close(w);
+	}
+}
+
+/* One that leaves at once says it again before FIN; one that was heard needs not. */
+static void nudged_leaving(void)
+{
+	for (int heard = 0; heard < 2; heard++) {
+		struct iw_options o = { .rtr = PROTO_RTR_WRITE };
+		struct pipe_stream *peer;
+
+		w = iw_open(21, 0);
+		peer = iw_solo(w, &a, &o, 65536);
+		iw_run(w);
+		iw_got(peer, "c140 00000001 0000000000000000");
+		if (heard)
+			iw_put(peer, "c140 00000001 0000000000000000");
+		iw_run(w);
+		CHECK(modify(&a, IBV_QPS_SQD) == 0);
+		iw_pass(w, 9 * UT_MS);
+		CHECK(peer->in_len == 0 && peer->fin == heard);
+		iw_pass(w, 2 * UT_MS);
+		CHECK(peer->in_len == (heard ? 0 : 20) && peer->fin);
+		iw_pass(w, 10 * UT_S);
+		iw_ended(&a, 0);
+		iw_end_close(&a);
+		iw_close(w);
+	}
+}
+
+/* Never inside another message: siw takes one open tagged message only. */
+static void nudged_between(void)
+{
+	struct iw_options o = { .rtr = PROTO_RTR_WRITE };
+	struct pipe_stream *peer;
+	size_t had;
+
+	w = iw_open(21, 0);
+	peer = iw_solo(w, &a, &o, 65536);
+	iw_run(w);
+	pipe_of(a.s)->room = 2000;
+	send(&a, 1, 5000);
+	iw_run(w);
+	had = peer->in_len;
+	iw_pass(w, 500 * UT_MS);
+	CHECK(had > 20 && peer->in_len == had);
+	pipe_of(a.s)->room = 65536;
+	iw_pass(w, UT_MS);
+	had = peer->in_len;
+	iw_pass(w, 2 * UT_S);
+	CHECK(peer->in_len == had + 20);
+	iw_end_close(&a);
+	iw_close(w);
+}
+
 /* Nothing is said before the announced word, not even on leaving; without work FIN is all. */
 static void held_back_leaving(void)
 {
@@ -679,6 +766,9 @@ int main(int argc, char **argv)
 		{ "-", "room for one octet", trickle },
 		{ "-", "the responder waits", held_back },
 		{ "-", "the responder waits and leaves", held_back_leaving },
+		{ "-", "a silent peer is nudged", nudged },
+		{ "-", "a silent peer is nudged before the end", nudged_leaving },
+		{ "-", "a nudge never cuts a message", nudged_between },
 		{ "-", "the manager terminates", manager_terminates },
 		{ "-", "depth is agreed, not set", depth_is_agreed },
 		{ "-", "disowned", disowned },

@@ -92,7 +92,44 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 	return world->side[side_of(dev)].pass_result;
 }
 
-static const struct ibcm_carrier carrier = { carry, claim, unclaim, pass_on };
+/* What transports would say of the peer is the test's: numbers it counts. */
+static int probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
+{
+	struct cmw_side *s = &world->side[side_of(dev)];
+
+	s->probes++;
+	return s->heard > since;
+}
+
+static void gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
+{
+	world->side[side_of(dev)].gone++;
+}
+
+static int tie(struct eng_dev *dev, const struct ibcm_tie *t)
+{
+	struct cmw_side *s = &world->side[side_of(dev)];
+
+	for (int i = 0; i < CMW_TIES; i++)
+		if (!s->tie[i].local_id) {
+			s->tie[i] = *t;
+			return i;
+		}
+	return -ENOSPC;
+}
+
+static void untie(struct eng_dev *dev, int number)
+{
+	struct cmw_side *s = &world->side[side_of(dev)];
+
+	CHECK(number >= 0 && number < CMW_TIES && s->tie[number].local_id);
+	s->tie[number].local_id = 0;
+}
+
+static const struct ibcm_carrier carrier = {
+	.send = carry, .claim = claim, .unclaim = unclaim, .pass_on = pass_on,
+	.probe = probe, .tie = tie, .untie = untie, .gone = gone,
+};
 
 /* --- users --- */
 
@@ -269,6 +306,8 @@ static void check_empty(struct cmw *w, int side)
 	CHECK(cm->n_half == 0 && cm->n_gone == 0 && cm->ids.used == 0);
 	CHECK(cm->heap.n == 0 && cm->heap.reserved == 0);
 	CHECK(w->side[side].n_services == 0);
+	for (int i = 0; i < CMW_TIES; i++)
+		CHECK(!w->side[side].tie[i].local_id);
 	for (unsigned i = 0; i < IBCM_BUCKETS; i++)
 		CHECK(cm->half_by_peer[i] == 0);
 }

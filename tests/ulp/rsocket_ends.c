@@ -118,14 +118,14 @@ static void watchful(int fd)
 }
 
 /* What was sent is read; then the end, in time, for the reader and for rpoll. */
-static void killed_client(struct ends *e)
+static void kill_it(struct ends *e, void (*prepare)(int fd))
 {
 	struct pollfd p = { .events = POLLIN };
 	uint8_t c;
 	ssize_t r;
 
 	await_addr(e);
-	p.fd = connect_there(e, watchful);
+	p.fd = connect_there(e, prepare);
 	recv_all(p.fd, 10, 2);
 	await(e);
 	CHECK(!kill(e->peer, SIGKILL));
@@ -138,6 +138,17 @@ static void killed_client(struct ends *e)
 	CHECK(rpoll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLERR));
 	CHECK(rsend(p.fd, &c, 1, 0) == -1 && (errno == ECONNRESET || errno == EPIPE));
 	CHECK(!rclose(p.fd));
+}
+
+static void killed_client(struct ends *e)
+{
+	kill_it(e, watchful);
+}
+
+/* Who asks for nothing hears of it too. */
+static void bereaved_client(struct ends *e)
+{
+	kill_it(e, NULL);
 }
 
 static void idle_server(struct ends *e)
@@ -274,6 +285,9 @@ int main(void)
 	ends_run("nothing waits", AF_INET, nonblock_server, nonblock_client);
 	ends_run("refused", AF_INET, refused_server, refused_client);
 	ends_run_killed("killed", AF_INET, killed_server, killed_client);
+	CHECK(!setenv("DAPPLE_PROBE", "200", 1));
+	ends_run_killed("killed, nobody asks", AF_INET, killed_server, bereaved_client);
+	CHECK(!unsetenv("DAPPLE_PROBE"));
 	ends_run("asleep", AF_INET, idle_server, idle_client);
 	ends_run("closed by another thread", AF_INET, idle_server, close_client);
 	ends_run("forked", AF_INET, fork_server, fork_client);

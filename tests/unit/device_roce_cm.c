@@ -294,6 +294,53 @@ static void test_close(void)
 	finish(a);
 }
 
+static void kill_one(pid_t pid)
+{
+	int status;
+
+	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status));
+}
+
+/* Asked of nobody: whoever else lives on the address tells the peers. `others` of them come
+ * before the server and one after, and the one in front of it is stopped. */
+static void killed_among(unsigned others, bool stopped)
+{
+	pid_t a, b, other[4];
+
+	board->gone = board->established = board->stop = 0;
+	answers = ended = 0;
+	for (unsigned i = 0; i < others; i++)
+		other[i] = start(idle);
+	a = start(server);
+	attach(&client_user);
+	for (unsigned i = 0; i < CONNECTIONS; i++) {
+		connect_to((uint16_t)board->port);
+		client_await(&answers, i + 1, 10 * UT_S);
+	}
+	await(&board->established, CONNECTIONS);
+	b = start(idle);
+	if (stopped)
+		CHECK(kill(b, SIGSTOP) == 0);
+	kill_one(a);
+	client_await(&ended, CONNECTIONS, 10 * UT_S);
+	CHECK(kill(b, SIGCONT) == 0);
+	board->stop = 1;
+	finish(b);
+	for (unsigned i = 0; i < others; i++)
+		finish(other[i]);
+	dev_close(ctx);
+}
+
+static void test_killed(void)
+{
+	setenv("DAPPLE_PROBE", "0", 1);
+	killed_among(0, false);
+	killed_among(3, false);
+	killed_among(3, true);
+	unsetenv("DAPPLE_PROBE");
+}
+
 int main(void)
 {
 	struct dev_info *v;
@@ -309,5 +356,6 @@ int main(void)
 	CHECK(board != MAP_FAILED);
 	test_connect();
 	test_close();
+	test_killed();
 	return 0;
 }

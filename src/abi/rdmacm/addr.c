@@ -93,6 +93,35 @@ int rcm_refresh(struct rcm_id *id)
 	return 0;
 }
 
+static bool is_loopback(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)addr)->sin_addr.s_addr) >> 24 ==
+		       IN_LOOPBACKNET;
+	return addr->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+}
+
+static int bind_nowhere(struct rcm_id *id, const struct sockaddr *addr)
+{
+	struct sockaddr_storage any = { .ss_family = addr->sa_family };
+	int rc;
+
+	if (addr->sa_family == AF_INET)
+		((struct sockaddr_in *)&any)->sin_port = ((const struct sockaddr_in *)addr)->sin_port;
+	else
+		((struct sockaddr_in6 *)&any)->sin6_port =
+			((const struct sockaddr_in6 *)addr)->sin6_port;
+	rc = cma_bind(id->cma, (const struct sockaddr *)&any);
+	id->nowhere = !rc;
+	return rc;
+}
+
+/*
+ * Where no adapter is on lo, a loopback address binds like any address, as in the kernel: so
+ * libfabric asks whether there are connections at all. Such an identifier does not listen: whoever
+ * reached it would come from elsewhere.
+ */
 int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 {
 	int rc;
@@ -100,6 +129,8 @@ int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 	if (!addr || !rcm_addr_len(addr))
 		return -EINVAL;
 	rc = cma_bind(id->cma, addr);
+	if (rc == -EADDRNOTAVAIL && is_loopback(addr))
+		rc = bind_nowhere(id, addr);
 	return rc ? rc : rcm_refresh(id);
 }
 

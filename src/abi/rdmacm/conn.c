@@ -11,7 +11,7 @@ UT_EXPORT int rdma_listen(struct rdma_cm_id *pub, int backlog)
 
 	if (!pub)
 		return rcm_result(-EINVAL);
-	rc = cma_listen(id->cma, backlog);
+	rc = id->nowhere ? -ENODEV : cma_listen(id->cma, backlog);
 	if (!rc && !id->dev)
 		rcm_chan_hears(pub->channel, NULL); /* on all adapters */
 	return rcm_result(rc ? rc : rcm_refresh(id));
@@ -118,6 +118,7 @@ static int do_accept(struct rcm_id *id, const struct rdma_conn_param *p)
 	struct cm_param param;
 	int rc = check(id, p);
 
+	rcm_id_used(id);
 	if (rc)
 		return rc;
 	if (id->dev && !rcm_is_ud(id)) {
@@ -152,6 +153,7 @@ static int do_reject(struct rdma_cm_id *id, enum cm_reject reason, const void *d
 {
 	if (!id || (len && !data))
 		return -EINVAL;
+	rcm_id_used(rcm_of(id, rcm_id));
 	return cma_reject(rcm_of(id, rcm_id)->cma, reason, data, len);
 }
 

@@ -2,6 +2,8 @@
 /* Identifiers: life, channel, options, names. */
 #include "abi/rdmacm/rcm.h"
 
+#include "cm/cma.h"
+#include "dapple/cm.h"
 #include "util/alloc.h"
 
 #include <endian.h>
@@ -118,6 +120,7 @@ int rcm_id_migrate(struct rcm_id *id, struct rdma_event_channel *channel)
 
 	if (rc)
 		return rc;
+	rcm_id_used(id);
 	rc = cma_id_migrate(id->cma, to->cma);
 	if (rc) {
 		rcm_chan_release(to);
@@ -142,11 +145,15 @@ UT_EXPORT int rdma_migrate_id(struct rdma_cm_id *pub, struct rdma_event_channel 
 	return rcm_result(rcm_id_migrate(id, channel));
 }
 
+_Static_assert(DPL_OPTION_LEVEL == CMA_OPT_DAPPLE && DPL_OPTION_DEVICE == CMA_OPT_DEVICE,
+	       "the public names of the option");
+
 UT_EXPORT int rdma_set_option(struct rdma_cm_id *pub, int level, int optname, void *optval,
 			      size_t optlen)
 {
 	if (!pub || !optval)
 		return rcm_result(-EINVAL);
+	rcm_id_used(rcm_of(pub, rcm_id));
 	return rcm_result(cma_option(rcm_of(pub, rcm_id)->cma, level, optname, optval, optlen));
 }
 

@@ -124,7 +124,7 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
 	if (param->qp_type == IBV_QPT_UD)
 		return ibcm_sidr_connect(e, param);
 	build_req(e, param);
-	ibcm_ask(e, IBCM_REQ_SENT, IBCM_TIMEOUT, IBCM_RETRIES);
+	ibcm_ask(e, IBCM_REQ_SENT, IBCM_TIMEOUT, IBCM_DRAWS + IBCM_RETRIES);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ int ibcm_establish(struct cm_ep *ep)
 
 	if (e->state != IBCM_REP_RCVD)
 		return -EINVAL;
-	ibcm_enter(e, IBCM_ESTAB);
+	ibcm_estab(e);
 	ibcm_send_plain(e, WIRE_CM_ATTR_RTU);
 	ibcm_raise_later(e, CM_EV_ESTABLISHED);
 	return 0;

@@ -67,7 +67,7 @@ void ibcm_dreq_before_rtu(struct ibcm_ep *e, const struct gsi_rx *rx)
 
 	if (!names_our_qp(e, rx))
 		return;
-	ibcm_enter(e, IBCM_ESTAB);
+	ibcm_estab(e);
 	ibcm_raise(e, CM_EV_ESTABLISHED, 0);
 	e = ut_idtab_get(&cm->ids, id);
 	if (e && (e->state == IBCM_ESTAB || e->state == IBCM_DREQ_SENT))

@@ -108,6 +108,7 @@ struct ibcm_ep *ibcm_ep_new(struct ibcm *cm)
 		return NULL;
 	}
 	e->delay = UT_NEVER;
+	e->tied = -1;
 	e->cm = cm;
 	e->ep.port = cm->port;
 	e->ep.opt.tos = -1;
@@ -192,6 +193,7 @@ void ibcm_enter(struct ibcm_ep *e, enum ibcm_state state)
 		ibcm_orphan(e);
 	if (state != IBCM_REQ_RCVD && state != IBCM_SIDR_RCVD && state != IBCM_REP_SENT)
 		ibcm_half_done(e);
+	ibcm_tie_check(e);
 }
 
 static void freshen(struct ibcm_ep *e)

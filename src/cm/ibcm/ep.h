@@ -44,6 +44,7 @@ enum ibcm_state {
 #define IBCM_TIMEOUT 20u     /* CM response timeout we ask for and grant, as rdma_cm does: 4.3 s */
 #define IBCM_RETRIES 15u
 #define IBCM_FIRST_NS 250000000ull /* first repetition; doubles up to the full timeout */
+#define IBCM_DRAWS 8u /* repetitions of a request before the doubling */
 /* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_knock_again). */
 #define IBCM_KNOCK_NS 1000000ull
 #define IBCM_KNOCKS 7u
@@ -115,6 +116,9 @@ struct ibcm_ep {
 	uint32_t local_id, remote_id;
 	uint32_t local_qpn, remote_qpn, rq_psn, sq_psn, qkey, flow_label;
 	uint64_t patient_until;        /* a MRA asked for it */
+	uint64_t watched, refused;     /* ESTAB: last look at it, first refusal of its peer */
+	int tied;                      /* carrier's number, or -1 */
+	uint8_t silent;                /* ... looks that found nothing, in a row */
 	uint8_t qp_type;
 	uint8_t init_depth, resp_res, retry, rnr_retry;
 	uint8_t mtu;                   /* enum ibv_mtu */
@@ -249,6 +253,16 @@ void ibcm_hang_up(struct ibcm_ep *e); /* DREQ; the event follows */
 ibcm_handler ibcm_got_dreq, ibcm_dreq_before_rtu, ibcm_dup_dreq, ibcm_got_drep;
 ibcm_handler ibcm_rejected, ibcm_rej_connected, ibcm_got_mra, ibcm_got_lap;
 ibcm_handler ibcm_again;
+
+/* --- watch.c, tie.c --- */
+
+/* After each change of state: tied while the peer may count on the connection. */
+void ibcm_tie_check(struct ibcm_ep *e);
+
+void ibcm_estab(struct ibcm_ep *e); /* ESTAB, and watched */
+void ibcm_watch(struct ibcm_ep *e);
+void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16]);
+ibcm_handler ibcm_got_stranger;
 
 int ibcm_qp_attr(struct cm_ep *ep, struct ibv_qp_attr *attr, int *mask);
 

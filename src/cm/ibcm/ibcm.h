@@ -20,6 +20,15 @@
 #include "engine/wqe.h"
 #include "proto/gsi.h"
 
+/* What a DREQ needs to say; read by other processes, so of fixed size. Row of a table there. */
+struct ibcm_tie {
+	uint8_t local[16], remote[16];
+	uint64_t tid;
+	uint32_t local_id; /* 0: no connection */
+	uint32_t remote_id, remote_qpn;
+	uint8_t tclass, pad[3];
+};
+
 /* What carries the MADs. Every slot is filled. */
 struct ibcm_carrier {
 	/* As ibp_gsi_send(). */
@@ -29,6 +38,15 @@ struct ibcm_carrier {
 	int (*claim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
 	void (*unclaim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
 	int (*pass_on)(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t service);
+	/* Of the QP `qpn` that is connected to `peer`: 1, something of the peer has come
+	 * after `since`; else the peer was asked for a sign of life, or (negative) cannot be. */
+	int (*probe)(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
+	/* A connection that others shall end if this process dies: its number until untie,
+	 * or negative: there is no room. */
+	int (*tie)(struct eng_dev *dev, const struct ibcm_tie *t);
+	void (*untie)(struct eng_dev *dev, int number);
+	/* The peer of that QP is no more. */
+	void (*gone)(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
 };
 
 struct ibcm_config {
@@ -38,6 +56,7 @@ struct ibcm_config {
 	uint32_t mtu_max;        /* bytes: path MTU offered in REQ */
 	uint16_t port_min, port_max; /* ephemeral range, inclusive */
 	uint16_t port_privileged; /* below it bind is -EACCES (0 = none) */
+	uint64_t probe_ns;       /* silence of a connection until its peer is asked; 0 = never */
 };
 
 /* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.
@@ -50,8 +69,12 @@ void ibcm_leave(struct cm_port *p);
 void ibcm_fini(struct cm_port *p);
 
 void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);
-/* Nobody uses the port of this address any more (ICMP): requests to it fail now. */
+/* Nobody uses the port of this address any more (ICMP): requests to it fail now, connections
+ * when it is said twice. */
 void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint64_t now);
+/* A connection of another process on one of our addresses that has died: its peer gets the
+ * DREQ. False: it says nothing sensible. */
+bool ibcm_bury(struct cm_port *p, const struct ibcm_tie *t, uint64_t now);
 /* Timers. Returns the number of things done. */
 int ibcm_run(struct cm_port *p, uint64_t now);
 uint64_t ibcm_deadline(struct cm_port *p);

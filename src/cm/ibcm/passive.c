@@ -297,7 +297,7 @@ int ibcm_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint1
 
 void ibcm_got_rtu(struct ibcm_ep *e, const struct gsi_rx *rx)
 {
-	ibcm_enter(e, IBCM_ESTAB);
+	ibcm_estab(e);
 	ibcm_raise_data(e, CM_EV_ESTABLISHED, 0, wire_get_CM_RTU_private_data(ibcm_msg(rx)),
 			WIRE_CM_RTU_PRIVATE);
 }
@@ -312,7 +312,7 @@ int ibcm_notify(struct cm_ep *ep, enum ibv_event_type event)
 		return -EISCONN;
 	if (e->state != IBCM_REP_SENT)
 		return -EINVAL;
-	ibcm_enter(e, IBCM_ESTAB);
+	ibcm_estab(e);
 	ibcm_raise_later(e, CM_EV_ESTABLISHED);
 	return 0;
 }

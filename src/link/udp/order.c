@@ -17,7 +17,7 @@
  * leaver closes, then tells; the one at index 0 attaches. Telling before would
  * lose what the program of the new order sends to the old socket.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
@@ -160,6 +160,7 @@ static void finish(struct udp_link *u, struct udp_local *lo)
 	attach(u, lo);
 	tell(u, lo, UDP_MAIL_ORDER, 0);
 	link_sys_close(&o->lock);
+	udp_ward_news(u, lo);
 }
 
 static void heard(struct udp_link *u, struct udp_local *lo, unsigned slot, unsigned index,
@@ -228,6 +229,10 @@ void udp_order_settle(struct udp_link *u, struct udp_local *lo)
 		finish(u, lo);
 		udp_set_timer(u);
 	}
+	if (lo->will_tries) {
+		udp_ward_settle(u, lo, ut_now());
+		udp_set_timer(u);
+	}
 }
 
 /* Somebody has searched and attached. */
@@ -268,6 +273,12 @@ void udp_order_mail(struct udp_link *u, struct udp_local *lo, const struct udp_m
 		take_order(&lo->order, body, len);
 	else if (m->type == UDP_MAIL_LEFT)
 		take_left(u, lo, m->slot, m->index);
+	if (m->type == UDP_MAIL_WILL)
+		udp_ward_take(u, lo, m->slot);
+	else if (m->type >= UDP_MAIL_NEAR_HELLO)
+		udp_near_mail(u, lo, m, body, len);
+	else if (m->type != UDP_MAIL_ANSWER)
+		udp_ward_news(u, lo);
 }
 
 /* Not at once: the others see it too, and one of them is enough. */

@@ -5,7 +5,7 @@
  * are "hot" and tried directly; the others are found by a look at the epoll
  * set, which is also what the owner sleeps on.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/clock.h"
@@ -21,7 +21,10 @@
 
 int udp_watch(struct udp_link *u, struct udp_port *p)
 {
-	struct epoll_event e = { .events = p->kind == UDP_TX ? 0 : EPOLLIN, .data.ptr = p };
+	/* A bell is never read: each ring is a new edge. */
+	struct epoll_event e = { .events = p->kind == UDP_TX ? 0 :
+					   p->kind == UDP_BELL ? EPOLLIN | EPOLLET : EPOLLIN,
+				 .data.ptr = p };
 
 	ut_list_init(&p->hot_node);
 	ut_list_init(&p->err_node);
@@ -61,7 +64,14 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 		if (ut_list_empty(&p->service->ready))
 			ut_list_add_tail(&u->ready, &p->service->ready);
 		return;
+	case UDP_PEER:
+		udp_near_died(u, p);
+		return;
+	case UDP_WARD:
+		udp_ward_died(u, p->ward);
+		return;
 	case UDP_TIMER:
+	case UDP_BELL:
 		return;
 	default:
 		break;
@@ -78,8 +88,10 @@ static void run_timers(struct udp_link *u)
 	struct udp_local *lo;
 
 	u->timer_at = UT_NEVER;
-	ut_list_each(lo, &u->locals, node)
+	ut_list_each(lo, &u->locals, node) {
 		udp_order_tick(u, lo, now);
+		udp_ward_settle(u, lo, now);
+	}
 	udp_set_timer(u);
 }
 
@@ -105,9 +117,12 @@ void udp_set_timer(struct udp_link *u)
 	uint64_t at = udp_outbox_deadline(u);
 	struct udp_local *lo;
 
-	ut_list_each(lo, &u->locals, node)
+	ut_list_each(lo, &u->locals, node) {
 		if (udp_order_deadline(&lo->order) < at)
 			at = udp_order_deadline(&lo->order);
+		if (udp_ward_deadline(lo) < at)
+			at = udp_ward_deadline(lo);
+	}
 	if (at != UT_NEVER) {
 		t.it_value.tv_sec = (time_t)(at / UT_S);
 		t.it_value.tv_nsec = (long)(at % UT_S);

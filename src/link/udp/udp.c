@@ -5,7 +5,7 @@
  * received, no number with it given out) a further address whose name for it is taken makes the link move
  * to another slot with all its addresses; later that address is refused.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -50,6 +50,7 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_outbox_forget(u, lo);
+	udp_wards_drop(u, lo);
 	udp_unwatch(u, &lo->main);
 	udp_unwatch(u, &lo->mail);
 	link_sys_close(&lo->order.lock);
@@ -254,6 +255,7 @@ static int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 static void drop_local(struct udp_link *u, struct udp_local *lo)
 {
 	udp_tx_forget(u, lo->addr);
+	udp_near_forget_addr(u, lo->addr);
 	local_leave(u, lo);
 	local_free(u, lo);
 	if (ut_list_empty(&u->locals) && !u->active && !u->base.qpn_given)
@@ -344,6 +346,8 @@ static void udp_close(struct link *l)
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
 	udp_services_drop(u);
+	udp_near_fini(u);
+	udp_wards_drop(u, NULL);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
 	ut_stage_fini(&u->stage);
@@ -362,7 +366,10 @@ static const struct link_ops udp_ops = {
 	.claim = udp_service_claim,
 	.unclaim = udp_service_unclaim,
 	.pass_on = udp_pass_on,
+	.entrust = udp_entrust,
+	.orphan = udp_orphan,
 	.fd = udp_fd,
+	.doze = udp_near_doze,
 	.close = udp_close,
 };
 
@@ -391,6 +398,11 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->outbox);
 	ut_list_init(&u->services);
 	ut_list_init(&u->ready);
+	ut_list_init(&u->wards);
+	ut_list_init(&u->dead);
+	u->will = -1;
+	for (int i = 0; i < UDP_GIFTS; i++)
+		u->gift[i] = -1;
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
@@ -401,6 +413,7 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->timer.err_node);
 	u->timer_at = UT_NEVER;
 	u->epfd = -1;
+	u->base.more_fd = -1;
 	u->rng.state = ut_rng_seed();
 	set_slot(u, UDP_NONE_YET);
 	r = udp_own_uid(&u->uid);
@@ -416,6 +429,11 @@ int udp_open(uint16_t port, struct link **ret)
 	u->base.train_packets = u->gso ? UDP_TRAIN_PACKETS : 1;
 	*ret = &u->base;
 	return 0;
+}
+
+int udp_go_near(struct link *l)
+{
+	return udp_near_init(udp_of(l));
 }
 
 void udp_stats(struct link *l, struct udp_stats *ret)

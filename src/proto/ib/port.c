@@ -279,8 +279,10 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 		return;
 	}
 	q = find_qp(port, &p, rx);
-	if (q)
-		dispatch(q, &p, rx);
+	if (!q)
+		return;
+	q->heard = port->now;
+	dispatch(q, &p, rx);
 }
 
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)

@@ -191,6 +191,7 @@ struct ibp_qp {
 	bool id_known;      /* last_id is the peer's last IPv4 identification */
 	uint8_t id_strikes; /* implausible ones in a row */
 	uint16_t last_id;
+	uint64_t heard;     /* when the last sound packet of the peer came */
 	struct ibp_req req;
 	struct ibp_resp resp;
 };

@@ -18,6 +18,8 @@
 #define LEAVE_PATIENCE (5 * UT_S) /* for what is queued and the peer's FIN */
 #define HOLD_LOOK UT_MS
 #define HOLD_AFTER (5 * UT_MS)
+#define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
+#define NUDGES 5
 
 static void drop_rest(struct iwp_qp *q)
 {
@@ -261,6 +263,11 @@ void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
 
 void iwp_leave(struct iwp_qp *q)
 {
+	if (q->farewell && !q->heard)
+		return;
+	if (q->farewell)
+		iwp_arm(q, LEAVE_PATIENCE);
+	q->farewell = false;
 	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
 		return;
 	q->life = IWP_HALF;
@@ -282,6 +289,35 @@ static void look_at_hold(struct iwp_qp *q)
 	iwp_arm(q, drained ? HOLD_AFTER : HOLD_LOOK);
 }
 
+static bool between_messages(const struct iwp_qp *q)
+{
+	return !q->off && !q->imm_due && !q->rest_len && !iwp_answer_open(q);
+}
+
+/*
+ * siw overlooks what arrives between its Reply and the moment when the QP has the socket, the
+ * ready-to-receive Write and all behind it, until something else arrives; and iw_cm stops the
+ * whole kernel if the stream then ends instead. So a peer that agreed to Writes without octets
+ * gets a few more of them while it says nothing; to any other peer they mean nothing.
+ */
+static void nudge(struct iwp_qp *q)
+{
+	if (q->heard || q->nudges == NUDGES)
+		return;
+	q->rtr_due = between_messages(q);
+	iwp_activate(q);
+	iwp_arm(q, NUDGE_AFTER << 2 * ++q->nudges);
+}
+
+/* Whoever leaves before the first nudge was due gives it first: the peer's kernel may hang on it. */
+static void farewell(struct iwp_qp *q)
+{
+	q->farewell = false;
+	q->rtr_due = !q->heard && between_messages(q);
+	iwp_arm(q, LEAVE_PATIENCE);
+	iwp_activate(q);
+}
+
 void iwp_timer(struct iwp_qp *q)
 {
 	if (q->patience) {
@@ -293,8 +329,15 @@ void iwp_timer(struct iwp_qp *q)
 	case IWP_OPEN:
 		if (q->hold)
 			look_at_hold(q);
+		else if (q->par.initiator)
+			nudge(q);
 		break;
 	case IWP_LEAVING:
+		if (q->farewell) {
+			farewell(q);
+			break;
+		}
+		/* fall through */
 	case IWP_HALF:
 		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
 		break;
@@ -337,6 +380,8 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	s->user_ops = &iwp_stream_user;
 	if (!p->initiator && p->rtr == PROTO_RTR_NONE && p->hold_first)
 		iwp_arm(q, HOLD_LOOK);
+	if (q->rtr_due && p->rtr == PROTO_RTR_WRITE)
+		iwp_arm(q, NUDGE_AFTER);
 	eng_qp_move(qp, IBV_QPS_RTS);
 	iwp_activate(q);
 	return 0;
@@ -361,7 +406,9 @@ static int disconnect(struct eng_qp *qp)
 	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
-	iwp_arm(q, LEAVE_PATIENCE);
+	q->farewell = q->par.initiator && q->par.rtr == PROTO_RTR_WRITE && !q->heard &&
+		      !q->nudges;
+	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_PATIENCE);
 	iwp_activate(q);
 	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
 	return 0;

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Connections whose peer died without a word. Three signs, since none is always
+ * there (DESIGN, "Death"):
+ *
+ *	silence		the transport asks for an acknowledgement that it has had already;
+ *			a live peer gives it again
+ *	a refusal	nobody has the port of the peer's address any more. One report may be
+ *			about something older, so it is asked once more, and the second
+ *			one counts
+ *	"unknown"	the port is served, but by processes that know nothing of the
+ *			connection: a DREQ that names no QP is answered with DREP by a manager
+ *			without such a connection, and ignored by one that has it (IBTA
+ *			12.9.7: the QPN must be the right one). Asked of a peer that was
+ *			silent twice
+ *
+ * A peer that is stopped answers nothing of all this and loses nothing.
+ */
+#include "cm/ibcm/ep.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define REFUSED_AGAIN (10 * 1000000ull)  /* older reports have been read until then */
+#define REFUSED_OLD (2 * 1000000000ull)
+#define SILENT_TWICE 2
+#define GRAIN 20 /* parts of the interval: those of one part are asked in one wake-up */
+
+void ibcm_estab(struct ibcm_ep *e)
+{
+	ibcm_enter(e, IBCM_ESTAB);
+	e->watched = e->refused = 0;
+	e->silent = 0;
+	if (e->cm->cfg.probe_ns)
+		ibcm_arm(e, e->cm->cfg.probe_ns);
+}
+
+static void again(struct ibcm_ep *e)
+{
+	uint64_t wait = e->cm->cfg.probe_ns, grain = wait / GRAIN;
+
+	if (wait)
+		ibcm_arm(e, wait - (grain ? (e->cm->now + wait) % grain : 0));
+}
+
+void ibcm_watch(struct ibcm_ep *e)
+{
+	uint64_t since = e->refused > e->watched ? e->refused : e->watched;
+	struct ibcm *cm = e->cm;
+
+	if (cm->cfg.carrier->probe(cm->dev, e->local_qpn, e->remote_qpn, since) > 0) {
+		e->silent = 0;
+	} else {
+		e->silent += e->silent < SILENT_TWICE;
+		if (e->silent == SILENT_TWICE)
+			ibcm_send_plain(e, WIRE_CM_ATTR_DREQ);
+	}
+	e->watched = cm->now;
+	again(e);
+}
+
+static void lost(struct ibcm_ep *e)
+{
+	struct ibcm *cm = e->cm;
+
+	cm->cfg.carrier->gone(cm->dev, e->local_qpn, e->remote_qpn);
+	ibcm_timewait(e);
+	ibcm_raise(e, CM_EV_DISCONNECTED, 0);
+}
+
+/* Only an answer to our question; anything else is old, or forged. */
+void ibcm_got_stranger(struct ibcm_ep *e, const struct gsi_rx *rx)
+{
+	if (e->silent == SILENT_TWICE)
+		lost(e);
+}
+
+/* True: a second refusal, after we have asked because of a first one. */
+static bool refused_twice(struct ibcm_ep *e)
+{
+	uint64_t since = e->cm->now - e->refused;
+
+	if (e->refused && since < REFUSED_OLD)
+		return since >= REFUSED_AGAIN;
+	e->refused = e->cm->now;
+	return false;
+}
+
+void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16])
+{
+	struct ibcm_ep *e, *asker = NULL;
+	struct ut_list hit, *n;
+
+	ut_list_init(&hit);
+	ut_list_each(e, &cm->eps, all) {
+		bool first = e->refused == 0 || cm->now - e->refused >= REFUSED_OLD;
+
+		if (e->state != IBCM_ESTAB || memcmp(e->ep.remote.addr, dst, 16))
+			continue;
+		if (refused_twice(e))
+			ut_list_add_tail(&hit, &e->asking);
+		else if (first && !asker)
+			asker = e;
+	}
+	/* One asks for all: who refuses, refuses an address. */
+	if (asker)
+		ibcm_arm(asker, REFUSED_AGAIN);
+	/* Up-calls may destroy any of them, which takes them off. */
+	while ((n = ut_list_pop(&hit)))
+		lost(ut_container(n, struct ibcm_ep, asking));
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The loop's ear at rdma_cm. An event is copied and acknowledged before anything is done about it,
+ * so that rdma_destroy_id, in whatever thread, waits for no more than that.
+ */
+#include "dat/provider/conn.h"
+#include "dat/provider/ep.h"
+#include "dat/provider/log.h"
+#include "dat/provider/sp.h"
+
+#include <string.h>
+
+enum { BATCH = 64 }; /* then timers and completions have their turn */
+
+static void copy(const struct rdma_cm_event *ev, struct dpr_cm_event *e)
+{
+	const void *data = ev->param.conn.private_data;
+	uint8_t len = ev->param.conn.private_data_len;
+
+	e->type = ev->event;
+	e->status = ev->status;
+	e->id = ev->id;
+	e->responder_resources = e->initiator_depth = 0;
+	if (ev->id->ps == RDMA_PS_UDP) {
+		e->ud = ev->param.ud;
+		data = ev->param.ud.private_data;
+		len = ev->param.ud.private_data_len;
+	} else {
+		e->responder_resources = ev->param.conn.responder_resources;
+		e->initiator_depth = ev->param.conn.initiator_depth;
+	}
+	e->in.len = data ? len : 0;
+	if (e->in.len)
+		memcpy(e->in.data, data, e->in.len);
+}
+
+/* The listener cannot go before its event is acknowledged, so it may be held until then. */
+static void on_request(struct rdma_cm_event *ev)
+{
+	struct dpr_sp *sp = dpr_sp_of_context(ev->listen_id->context);
+	struct dpr_cm_event e;
+
+	if (sp)
+		dpr_obj_hold(&sp->obj);
+	copy(ev, &e);
+	e.id->context = NULL;
+	rdma_ack_cm_event(ev);
+	if (sp) {
+		dpr_sp_request(sp, &e);
+		dpr_obj_put(&sp->obj);
+	} else {
+		rdma_destroy_id(e.id);
+	}
+}
+
+static void on_conn(struct dpr_conn *c, struct rdma_cm_event *ev)
+{
+	bool alive = dpr_conn_hold_alive(c);
+	struct dpr_cm_event e;
+
+	if (alive)
+		copy(ev, &e);
+	rdma_ack_cm_event(ev);
+	if (!alive)
+		return;
+	dpr_conn_event(c, &e);
+	dpr_conn_put(c);
+}
+
+static void one(struct dpr_ia *ia, struct rdma_cm_event *ev)
+{
+	bool gone = ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
+	void *context = ev->id->context;
+
+	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		on_request(ev);
+	} else if (ev->id == ia->id || !context || dpr_sp_of_context(context)) {
+		bool ours = ev->id == ia->id;
+
+		rdma_ack_cm_event(ev);
+		if (gone && ours)
+			dpr_async_event(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, dpr_ia_public(ia),
+					DAT_IA_CATASTROPHIC_ERROR);
+	} else {
+		on_conn(context, ev);
+	}
+}
+
+void dpr_conn_ready(struct dpr_ia *ia)
+{
+	struct rdma_cm_event *ev;
+
+	for (int i = 0; i < BATCH && !rdma_get_cm_event(ia->channel, &ev); i++)
+		one(ia, ev);
+}
+
+/* --- what happened to a connection --- */
+
+static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
+{
+	struct dpr_ep *ep = dpr_conn_present(c);
+
+	if (!ep)
+		return;
+	if (!ep->ending) {
+		if (c->active)
+			c->in = e->in;
+		dpr_ep_established(ep, c->active ? &c->in : NULL);
+	}
+	dpr_timer_cancel(&c->timer); /* the loop's own */
+	dpr_obj_hold(&ep->obj);
+	dpr_conn_absent(ep);
+	dpr_ep_reap(ep); /* completions that waited for it */
+	dpr_obj_put(&ep->obj);
+}
+
+static void rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
+{
+	c->in = e->in;
+	dpr_conn_failed(c, dpr_private_rejected(&c->in, e->status, c->ia->iwarp));
+}
+
+/* Not yet answered: dat_cr_accept will find out. */
+static void ended(struct dpr_conn *c, enum dpr_ep_do why)
+{
+	struct dpr_ep *ep = dpr_conn_ep(c);
+
+	atomic_store(&c->gone, true);
+	if (!ep)
+		return;
+	dpr_ep_end(ep, c, why);
+	dpr_obj_put(&ep->obj);
+}
+
+void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e)
+{
+	dpr_log(DPR_LOG_CM, "connection %p, %s side: %s, status %d", (void *)c,
+		c->active ? "active" : "passive", rdma_event_str(e->type), e->status);
+	switch (e->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		dpr_conn_resolve(c, e);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		established(c, e);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (c->active)
+			rejected(c, e);
+		else
+			ended(c, DPR_ON_REFUSED);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		if (c->active)
+			dpr_conn_failed(c, DAT_CONNECTION_EVENT_UNREACHABLE);
+		else
+			ended(c, DPR_ON_REFUSED);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		if (c->active)
+			dpr_conn_failed(c, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		else
+			ended(c, DPR_ON_REFUSED);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		ended(c, DPR_ON_DISCONNECTED);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		ended(c, DPR_ON_BROKEN);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Event dispatchers. An EVD is a ring of finished DAT_EVENTs; one that takes DTO or bind
+ * completions has a completion queue behind it, drained into the ring by whoever waits, dequeues
+ * or needs room in a send queue. Everything else - connection, request, software, asynchronous
+ * events - is pushed.
+ *
+ * The pure part (ring, counts, threshold) is evring.h, without lock or clock.
+ *
+ * What a drainer finds out about endpoints (broken, drained) and an overflow are left in `after`,
+ * and the loop acts on them: the drainer may hold locks of the very endpoint.
+ */
+#ifndef DAT_PROVIDER_EVD_H
+#define DAT_PROVIDER_EVD_H
+
+#include "dat/provider/evring.h"
+#include "dat/provider/ia.h"
+
+struct dpr_cno;
+struct dpr_ep;
+
+struct dpr_after {
+	struct dpr_ep *ep; /* held */
+	enum { DPR_AFTER_BROKEN, DPR_AFTER_DRAINED, DPR_AFTER_EARLY } what;
+};
+
+/* A completion that must not overtake ESTABLISHED (ep->early). */
+struct dpr_early {
+	DAT_EVENT ev;
+	struct dpr_ep *ep; /* compare only: dpr_evd_purge comes before its end */
+	bool notify;
+};
+
+struct dpr_evd {
+	struct dpr_obj obj;
+	struct ut_mutex shape; /* one resize, feed or change of CNO at a time; before lock */
+	struct ut_mutex lock;
+	DAT_EVD_FLAGS flags;     /* immutable */
+	struct ibv_comp_channel *channel; /* with cq; immutable */
+	struct dpr_watch watch;  /* channel->fd, while a CNO is set; guarded by shape */
+	struct dpr_timer settle; /* the loop acts on `after` and `overflow` */
+
+	struct ibv_cq *cq;       /* NULL without DTO and bind streams; immutable */
+	unsigned int hidden;     /* entries of cq kept for completions nobody sees; by shape */
+	/* A waiter without cq sleeps on this number (futex), one with cq on `wake` beside channel. */
+	_Atomic uint32_t pushes;
+	int wake UT_GUARDED_BY(lock); /* eventfd, -1 until somebody had to sleep */
+
+	struct dpr_evring ring UT_GUARDED_BY(lock);
+	unsigned int qlen UT_GUARDED_BY(lock); /* granted; the ring may be larger for a while */
+	struct dpr_cno *cno UT_GUARDED_BY(lock); /* held, used */
+	bool waiting UT_GUARDED_BY(lock);
+	bool unwaitable UT_GUARDED_BY(lock);
+	bool disabled UT_GUARDED_BY(lock);
+	bool dead UT_GUARDED_BY(lock);     /* overflowed: nothing more is taken */
+	bool overflow UT_GUARDED_BY(lock); /* and nobody was told yet */
+	bool armed UT_GUARDED_BY(lock);    /* cq will put an event into channel */
+	/* feeders by completion flags: all, SOLICITED_WAIT, UNSIGNALLED */
+	unsigned int feeds UT_GUARDED_BY(lock), solicited UT_GUARDED_BY(lock),
+		unsignalled UT_GUARDED_BY(lock);
+	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
+	struct dpr_after *after UT_GUARDED_BY(lock);
+	unsigned int nafter UT_GUARDED_BY(lock), after_size UT_GUARDED_BY(lock);
+	struct dpr_early *early UT_GUARDED_BY(lock);
+	unsigned int nearly UT_GUARDED_BY(lock), early_size UT_GUARDED_BY(lock);
+	/* DCNT_EVD_*: dpr_count; what a reset leaves out */
+	uint64_t counters[DCNT_EVD_ALL_COUNTERS], counted[DCNT_EVD_ALL_COUNTERS];
+};
+
+static inline struct dpr_evd *dpr_evd_of(DAT_HANDLE h)
+{
+	return (struct dpr_evd *)dpr_obj_of(h, DPR_EVD);
+}
+
+/* May this EVD take that stream? For argument checks of the other objects. */
+static inline bool dpr_evd_takes(const struct dpr_evd *e, DAT_EVD_FLAGS stream)
+{
+	return e->flags & stream;
+}
+
+enum dpr_push { DPR_PUSHED, DPR_PUSH_FULL };
+
+/*
+ * Queue an event (evd_handle is filled in), wake the waiter or trigger the CNO. A full ring: the
+ * EVD is dead and the async EVDs of the adapter are told EVD_OVERFLOW, unless `soft` (software
+ * events and connection requests, which the caller refuses instead): then only DPR_PUSH_FULL.
+ * Called with no evd or cno lock held.
+ */
+enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, bool soft);
+
+/* How many events the ring can still take: the backlog of a service point. */
+unsigned int dpr_evd_room(struct dpr_evd *e);
+
+/*
+ * A QP or SRQ feeds this EVD now, with completions of `mode` (recv_ or request_completion_flags):
+ * keeps `hidden` entries of the completion queue for completions that are swallowed, resizing if
+ * needed. Counts as a use of e. 0 or positive errno. dpr_evd_unfeed undoes it. May sleep.
+ */
+int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
+void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
+
+/* Poll the completion queue into the ring, as far as there is room. Returns events queued. What does
+ * not fit waits in the completion queue. No evd or cno lock held; an endpoint's may be. */
+unsigned int dpr_evd_drain(struct dpr_evd *e);
+unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
+
+/* Forget queued DTO events of an endpoint (dat_ep_reset, dat_ep_free may drop them), and make sure that
+ * the completion queue has none: after the queue pair is gone, before its records go. */
+void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep);
+
+/* The completion queue failed (async.c). */
+void dpr_evd_cq_error(struct dpr_evd *e);
+/* evd_create.c, for dat_ia_open: an EVD of the adapter, whatever the flags. */
+DAT_RETURN dpr_evd_make(struct dpr_ia *ia, DAT_COUNT qlen, struct dpr_cno *cno, DAT_EVD_FLAGS flags,
+			struct dpr_evd **ret);
+
+/* --- inside evd*.c --- */
+
+/* Tell who has to know that events came: the waiter, else the CNO if one of them notifies. */
+void dpr_evd_tell(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
+void dpr_evd_wake(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Ask for an event of the channel, unless that is the case. False: nothing to ask for. */
+bool dpr_evd_arm(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Take the events of the channel. True: there was one. */
+bool dpr_evd_take_events(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* All feeders receive with SOLICITED_WAIT: completions notify by the event of the channel alone, which
+ * therefore is asked for all the time. */
+bool dpr_evd_solicited(struct dpr_evd *e) UT_REQUIRES(e->lock);
+/* Queued completions that waited for ESTABLISHED and need not any more. */
+unsigned int dpr_evd_release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
+/* At the end: what was left to the loop is done here. No lock held. */
+void dpr_evd_settle_now(struct dpr_evd *e);
+/* The loop's handlers. */
+void dpr_evd_ready(struct dpr_watch *w);
+void dpr_evd_settle(struct dpr_timer *t);
+
+/* --- calls --- */
+DAT_RETURN dpr_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno, DAT_EVD_FLAGS flags,
+			  DAT_EVD_HANDLE *evd);
+DAT_RETURN dpr_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param);
+DAT_RETURN dpr_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno);
+DAT_RETURN dpr_evd_enable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_disable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_set_unwaitable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_clear_unwaitable(DAT_EVD_HANDLE evd);
+DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			DAT_EVENT *event, DAT_COUNT *nmore);
+DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
+DAT_RETURN dpr_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
+DAT_RETURN dpr_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
+DAT_RETURN dpr_evd_free(DAT_EVD_HANDLE evd);
+
+#endif

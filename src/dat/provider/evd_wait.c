@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Waiting for events and taking them.
+ *
+ * No wake-up is lost: a waiter looks, asks for notification, looks again and only then sleeps, with
+ * the lock held from the second look until the sleep begins. Pushed events wake by the number
+ * `pushes` (futex) or, beside a completion queue, by a descriptor of their own.
+ */
+#include "dat/provider/evd.h"
+
+#include "dat/provider/cno.h"
+#include "dat/provider/dto.h"
+#include "dat/provider/futex.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#define AGAIN 0xffffffffu /* no DAT_RETURN */
+
+struct wait {
+	struct dpr_evd *e;
+	unsigned int threshold;
+	DAT_TIMEOUT timeout;
+	uint64_t at; /* deadline; UINT64_MAX: none */
+	bool all_told, interrupted;
+};
+
+/* Under evd->lock, hence no locked instruction; read by others without. */
+static void count(struct dpr_evd *e, int which)
+{
+	__atomic_store_n(&e->counters[which], e->counters[which] + 1, __ATOMIC_RELAXED);
+}
+
+static bool take(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
+{
+	if (!dpr_evring_get(&e->ring, event))
+		return false;
+	dpr_dto_reaped(event);
+	return true;
+}
+
+static bool enough(struct wait *w) UT_REQUIRES(w->e->lock)
+{
+	struct dpr_evring *r = &w->e->ring;
+
+	/* a full ring would hide the notification that is behind it; it may also have shrunk */
+	return dpr_evring_ripe(r, w->threshold) || r->count >= r->size;
+}
+
+static DAT_RETURN look(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
+{
+	struct dpr_evd *e = w->e;
+	bool notified = false;
+
+	if (dpr_evd_solicited(e) && dpr_evd_take_events(e))
+		w->all_told = true;
+	dpr_evd_drain_locked(e, &notified);
+	if (w->all_told)
+		e->ring.told = e->ring.count;
+	w->all_told = false;
+	if (e->unwaitable)
+		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
+	if (enough(w) && take(e, event))
+		return DAT_SUCCESS;
+	if (!dpr_evd_of((DAT_HANDLE)e))
+		return DPR_ERR(DAT_ABORT, DAT_SUB_INTERRUPTED); /* closed with its adapter */
+	if (e->dead)
+		return DPR_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+	return AGAIN;
+}
+
+/* The waiter is gone: what comes from here on is the CNO's business. */
+static void leave(struct dpr_evd *e) UT_REQUIRES(e->lock)
+{
+	bool notified = false;
+
+	e->waiting = false;
+	if (!e->cno || e->disabled || !e->cq || e->armed)
+		return;
+	dpr_evd_arm(e);
+	if (dpr_evd_drain_locked(e, &notified))
+		dpr_evd_tell(e, notified);
+}
+
+static void cancelled(void *arg) UT_NO_TSA
+{
+	struct dpr_evd *e = arg;
+
+	ut_lock(&e->lock);
+	leave(e);
+	ut_unlock(&e->lock);
+	dpr_obj_put(&e->obj);
+}
+
+static int poll_till(struct pollfd *fd, uint64_t at)
+{
+	uint64_t now = dpr_now(), left = at > now ? at - now : 0;
+	struct timespec ts = { .tv_sec = (time_t)(left / 1000000000u),
+			       .tv_nsec = (long)(left % 1000000000u) };
+
+	return ppoll(fd, 2, at == UINT64_MAX ? NULL : &ts, NULL);
+}
+
+/* Here, and in sleep_word, a thread may be cancelled, and nowhere else. Returns what the call does. */
+static int sleep_cq(struct wait *w, int wake)
+{
+	struct pollfd fd[2] = { { .fd = w->e->channel->fd, .events = POLLIN },
+				{ .fd = wake, .events = POLLIN } };
+	uint64_t drop;
+	int old, n;
+
+	pthread_cleanup_push(cancelled, w->e);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	n = poll_till(fd, w->at);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_cleanup_pop(0);
+	if (n > 0 && fd[1].revents)
+		syscall(SYS_read, wake, &drop, sizeof(drop));
+	return n < 0 ? -errno : 0;
+}
+
+static int sleep_word(struct wait *w, uint32_t seen)
+{
+	int old, type, n;
+
+	pthread_cleanup_push(cancelled, w->e);
+	/* syscall(2) is no cancellation point: only an asynchronous request ends it, and there is
+	 * nothing in it that could be cut in two */
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	n = dpr_futex_wait(&w->e->pushes, seen, w->at, dpr_now());
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_setcanceltype(type, &type);
+	pthread_cleanup_pop(0);
+	return n;
+}
+
+static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
+{
+	struct dpr_evd *e = w->e;
+	uint32_t seen = atomic_load_explicit(&e->pushes, memory_order_acquire);
+	int ret, wake;
+
+	if (e->cq && e->wake < 0)
+		e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	wake = e->wake;
+	if (e->cq && wake < 0)
+		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	count(e, DCNT_EVD_WAIT_BLOCKED);
+	ut_unlock(&e->lock);
+	ret = e->cq ? sleep_cq(w, wake) : sleep_word(w, seen);
+	ut_lock(&e->lock);
+	if (dpr_evd_take_events(e)) {
+		count(e, DCNT_EVD_WAIT_NOTIFY);
+		w->all_told = dpr_evd_solicited(e);
+	}
+	w->interrupted = ret == -EINTR;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
+{
+	struct dpr_evd *e = w->e;
+	DAT_RETURN ret;
+
+	for (;;) {
+		ret = look(w, event);
+		if (ret != AGAIN)
+			return ret;
+		if (w->interrupted)
+			return DPR_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
+		if (!w->timeout || (w->at != UINT64_MAX && dpr_now() >= w->at))
+			return DPR_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+		if (e->cq && !e->armed) {
+			if (!dpr_evd_arm(e))
+				return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+			continue; /* and look again */
+		}
+		ret = sleep_once(w);
+		if (ret != DAT_SUCCESS)
+			return ret;
+	}
+}
+
+static DAT_RETURN may_wait(struct wait *w) UT_REQUIRES(w->e->lock)
+{
+	struct dpr_evd *e = w->e;
+
+	if (w->threshold < 1 || w->threshold > e->qlen ||
+	    (w->threshold > 1 && (e->solicited || e->unsignalled)))
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (e->waiting)
+		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN wait_locked(struct wait *w, DAT_EVENT *event, DAT_COUNT *nmore)
+	UT_REQUIRES(w->e->lock)
+{
+	DAT_RETURN ret = may_wait(w);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	count(w->e, DCNT_EVD_WAIT);
+	w->e->waiting = true;
+	ret = run(w, event);
+	*nmore = (DAT_COUNT)w->e->ring.count;
+	leave(w->e);
+	return ret;
+}
+
+DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	struct wait w = { .e = dpr_evd_of(evd), .timeout = timeout, .at = UINT64_MAX };
+	int kept = errno, old;
+	DAT_RETURN ret;
+
+	if (!w.e)
+		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (!event)
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!nmore)
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (timeout && timeout != DAT_TIMEOUT_INFINITE)
+		w.at = dpr_now() + (uint64_t)timeout * 1000;
+	w.threshold = threshold > 0 ? (unsigned int)threshold : 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	dpr_obj_hold(&w.e->obj);
+	ut_lock(&w.e->lock);
+	ret = wait_locked(&w, event, nmore);
+	ut_unlock(&w.e->lock);
+	dpr_obj_put(&w.e->obj);
+	pthread_setcancelstate(old, &old);
+	errno = kept;
+	return ret;
+}
+
+DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	struct dpr_evd *e = dpr_evd_of(evd);
+	DAT_RETURN ret = DAT_SUCCESS;
+	bool notified = false;
+
+	if (!e)
+		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+	if (!event)
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	ut_lock(&e->lock);
+	count(e, DCNT_EVD_DEQUEUE);
+	if (e->waiting) {
+		ret = DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	} else if (take(e, event) || (dpr_evd_drain_locked(e, &notified) && take(e, event))) {
+		count(e, DCNT_EVD_DEQUEUE_FOUND);
+	} else {
+		count(e, DCNT_EVD_DEQUEUE_NOT_FOUND);
+		ret = DPR_ERR(e->dead ? DAT_QUEUE_FULL : DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	}
+	ut_unlock(&e->lock);
+	return ret;
+}
