@@ -231,8 +231,8 @@ static inline unsigned udp_key(struct udp_dest to)
 				      : 0x100u + (unsigned)((to.service ^ to.service >> 8) & 0xff);
 }
 
-enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL,
-		     UDP_MAIL_GROUP /* a datagram behind the group's address */ };
+enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD,
+		     UDP_MAIL_WILL, UDP_MAIL_GROUP /* a datagram behind the group's address */ };
 
 #define UDP_MAIL_MAGIC 0x444c5031u
 
