@@ -346,6 +346,7 @@ static void leaks(void)
 	CHECK(!ibv_close_device(b.c));
 	CHECK(ibv_destroy_cq(b.cq) == EBUSY);
 	CHECK(!ibv_destroy_qp(b.qp[0]) && !ibv_destroy_qp(b.qp[1]) && !ibv_destroy_cq(b.cq));
+	CHECK(!ibv_destroy_comp_channel(b.ch));
 	make_bed(&b);
 	CHECK(!ibv_close_device(b.c)); /* and left behind for good */
 }

@@ -77,6 +77,9 @@ void mp_none(DAT_EVD_HANDLE evd);
 /* The connection of e ended, by this event. */
 void mp_ended(struct mp_end *e, DAT_EVENT_NUMBER how);
 
+/* What a wrote before is in b's memory: a completion alone does not say so over iWARP. */
+void mp_settle(struct mp *p);
+
 /* Fill and compare by a seed. */
 void mp_paint(char *at, size_t n, uint32_t seed);
 bool mp_painted(const char *at, size_t n, uint32_t seed);

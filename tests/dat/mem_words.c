@@ -77,6 +77,14 @@ void mp_ended(struct mp_end *e, DAT_EVENT_NUMBER how)
 	CHECK(ev.event_data.connect_event_data.ep_handle == e->ep);
 }
 
+void mp_settle(struct mp *p)
+{
+	OK(mp_recv(&p->b, 0, 0, 0x5e771e));
+	OK(mp_send(&p->a, 0, 0, 0x5e771e, DAT_COMPLETION_DEFAULT_FLAG));
+	DTO(p->a.req, DAT_DTO_SEND, 0x5e771e, DAT_DTO_SUCCESS);
+	DTO(p->b.recv, DAT_DTO_RECEIVE, 0x5e771e, DAT_DTO_SUCCESS);
+}
+
 static unsigned char stroke(uint32_t seed, size_t i)
 {
 	uint32_t x = (seed + (uint32_t)(i >> 2)) * 2654435761u;

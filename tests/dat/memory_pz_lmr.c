@@ -176,6 +176,7 @@ static void zero_based(void)
 	t = mp_at(&p.a, 0, 64);
 	OK(dat_ep_post_rdma_write(p.a.ep, 1, &t, mp_cookie(5), &remote, DAT_COMPLETION_DEFAULT_FLAG));
 	DTO(p.a.req, DAT_DTO_RDMA_WRITE, 5, DAT_DTO_SUCCESS);
+	mp_settle(&p);
 	CHECK(mp_painted(p.b.buf + 16, 64, 9) && !p.b.buf[15] && !p.b.buf[80]);
 	t = (DAT_LMR_TRIPLET){ 16, 64, lctx };
 	OK(mp_recv(&p.a, 512, 64, 6));

@@ -89,6 +89,7 @@ int main(int argc, char **argv)
 	all();
 	if (argc > 2) {
 		registry_open(&other, argv[2], false);
+		CHECK(other.dl != ours.dl);
 		compare();
 	}
 	return 0;

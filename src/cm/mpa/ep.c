@@ -230,10 +230,16 @@ static void end_qp(struct mpa_ep *e)
 
 void mpa_ep_destroy(struct mpa_ep *e)
 {
+	bool nobodys = e->state == MPA_WAIT_USER;
+
 	e->due_turn = e->due_ready = e->due_end = false;
 	ut_list_del(&e->due);
-	if (e->state == MPA_WAIT_USER)
+	if (nobodys)
 		mpa_reject(&e->ep, CM_REJ_CONSUMER, NULL, 0);
+	if (nobodys && e->state == MPA_REJECTING && e->whole) {
+		mpa_drop_stream(e, false); /* no reason in it that could be lost */
+		mpa_ep_state(e, MPA_OVER);
+	}
 	if (e->state == MPA_REJECTING) {
 		e->orphan = true; /* the Reply is still on its way */
 		return;

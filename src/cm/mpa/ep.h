@@ -18,6 +18,7 @@
 #include "util/list.h"
 
 #define MPA_RTR_WAIT_S 8    /* passive: from the Reply sent to the announced RTR */
+#define MPA_REJECT_LINGER_NS 200000000ull /* between a rejecting Reply and our FIN */
 #define MPA_FLUSH_WAIT_S 5  /* for the rest of a rejecting Reply to leave */
 #define MPA_TURN_WAIT_S 60  /* with a whole Request, until its user can be asked */
 #define MPA_BACKLOG_MAX 1024

@@ -52,7 +52,9 @@ int mpa_listen(struct cm_ep *ep, int backlog)
 	}
 	e->port->user_ops = &mpa_listener_user;
 	e->port->user = e;
-	r = e->m->cfg.streams->ops->listen(e->port, backlog > 0 ? backlog : 0);
+	/* The host's own queue is emptied at once; a short one would only drop SYNs, which
+	 * come again after seconds. */
+	r = e->m->cfg.streams->ops->listen(e->port, 0);
 	if (r == 0)
 		mpa_ep_state(e, MPA_LISTENING);
 	return r;
@@ -256,6 +258,24 @@ int mpa_passive_reply(struct mpa_ep *e)
 	return 0;
 }
 
+static void reject_over(struct mpa_ep *e, bool abort)
+{
+	mpa_drop_stream(e, abort);
+	mpa_ep_state(e, MPA_OVER);
+	mpa_timer_stop(e);
+	if (e->orphan)
+		mpa_ep_free(e);
+}
+
+/*
+ * siw that sees the end of the stream and a Reply at once reports the end and forgets the Reply
+ * with the reason in it. Who is rejected closes (RFC 5044 7.1.2), and for that it has a moment.
+ */
+static void reject_linger(struct mpa_ep *e)
+{
+	mpa_timer_start_ns(e, MPA_REJECT_LINGER_NS);
+}
+
 int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len)
 {
 	struct mpa_ep *e = mpa_ep_of(ep);
@@ -273,12 +293,12 @@ int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16
 	mpa_ep_state(e, MPA_REJECTING);
 	if (!e->fin)
 		r = mpa_talk_send(e);
-	if (r == 0 && !e->whole && !e->fin) {
+	if (r < 0 || e->fin)
+		reject_over(e, r < 0);
+	else if (e->whole)
+		reject_linger(e);
+	else
 		mpa_timer_start(e, MPA_FLUSH_WAIT_S);
-		return 0;
-	}
-	mpa_drop_stream(e, r < 0);
-	mpa_ep_state(e, MPA_OVER);
 	return 0;
 }
 
@@ -286,11 +306,10 @@ int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16
 void mpa_passive_sent(struct mpa_ep *e, int error)
 {
 	if (e->state == MPA_REJECTING) {
-		mpa_drop_stream(e, error < 0);
-		mpa_ep_state(e, MPA_OVER);
-		mpa_timer_stop(e);
-		if (e->orphan)
-			mpa_ep_free(e);
+		if (error == 0)
+			reject_linger(e);
+		else
+			reject_over(e, true);
 		return;
 	}
 	if (error == 0)
@@ -317,7 +336,7 @@ void mpa_passive_closed(struct mpa_ep *e, int error)
 		dismiss(e, -ECONNRESET, "closed before its turn came");
 		break;
 	case MPA_REJECTING:
-		mpa_passive_sent(e, -ECONNRESET);
+		reject_over(e, !e->whole);
 		break;
 	case MPA_ACCEPTING:
 		mpa_passive_sent(e, error ? -error : -ECONNRESET);
@@ -348,6 +367,8 @@ void mpa_passive_expired(struct mpa_ep *e)
 		dismiss(e, -ETIMEDOUT, "its turn did not come");
 		break;
 	case MPA_REJECTING:
+		reject_over(e, !e->whole);
+		break;
 	case MPA_ACCEPTING:
 		mpa_passive_sent(e, -ETIMEDOUT);
 		break;

@@ -10,27 +10,33 @@
 static const struct c12_front *front;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* By path and not by name: the process may have another libdat2.so.2. Never
- * unloaded. */
-static void find(void)
+static void take_front(const char *library)
 {
+	void *dl = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	const struct c12_front *(*get)(void) = NULL;
-	char path[PATH_MAX];
-	Dl_info info;
-	char *slash;
-	void *dl;
 
-	if (!dladdr((void *)find, &info))
-		return;
-	snprintf(path, sizeof(path), "%s", info.dli_fname);
-	slash = strrchr(path, '/');
-	snprintf(slash ? slash + 1 : path, sizeof(path) - (slash ? (size_t)(slash + 1 - path) : 0),
-		 "libdat2.so.2");
-	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (dl)
 		*(void **)&get = dlsym(dl, "dreg_front");
 	if (get && get()->size == sizeof(*front))
 		front = get();
+}
+
+/* The one beside this library; by path and not by name, since the process may
+ * have another libdat2.so.2. Never unloaded. */
+static void find(void)
+{
+	char path[PATH_MAX];
+	Dl_info info;
+	char *slash;
+
+	if (!dladdr((void *)find, &info))
+		return;
+	snprintf(path, sizeof(path) - sizeof("libdat2.so.2"), "%s", info.dli_fname);
+	slash = strrchr(path, '/');
+	strcpy(slash ? slash + 1 : path, "libdat2.so.2");
+	take_front(path);
+	if (!front)
+		take_front("libdat2.so.2");
 }
 
 const struct c12_front *c12_front(void)

@@ -5,9 +5,11 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEP_MS = 4000, STEP_TRIES = 15, RETRY_MAX = 7 };
 
@@ -87,6 +89,8 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 		err = advance(c, ep, e);
 	dpr_conn_absent(ep);
+	if (err)
+		dpr_log(DPR_LOG_CM, "connection %p: no way on: %s", (void *)c, strerror(err));
 	if (err)
 		dpr_conn_failed(c, refused ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
 					   : DAT_CONNECTION_EVENT_UNREACHABLE);

@@ -5,6 +5,7 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/log.h"
 #include "dat/provider/sp.h"
 
 #include <string.h>
@@ -133,6 +134,8 @@ static void ended(struct dpr_conn *c, enum dpr_ep_do why)
 
 void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
+	dpr_log(DPR_LOG_CM, "connection %p, %s side: %s, status %d", (void *)c,
+		c->active ? "active" : "passive", rdma_event_str(e->type), e->status);
 	switch (e->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ADDR_ERROR:

@@ -118,6 +118,13 @@ void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wha
 	struct dpr_conn *dropped;
 	bool mine;
 
+	/* The peer may leave because of what went wrong here, and be heard before it is seen here:
+	 * a Terminate of iWARP is both. */
+	if (what == DPR_ON_DISCONNECTED) {
+		dpr_ep_reap(ep);
+		if (atomic_load(&ep->failed))
+			what = DPR_ON_BROKEN;
+	}
 	ut_lock(&ep->lock);
 	mine = stop(ep, of, what, &dropped);
 	ut_unlock(&ep->lock);

@@ -41,6 +41,7 @@ struct dpr_ep {
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
 	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
+	_Atomic bool failed; /* a request or receive of qp failed, other than by a flush */
 	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */

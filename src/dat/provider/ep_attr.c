@@ -51,15 +51,15 @@ static DAT_EP_ATTR limits(struct dpr_ia *ia)
 		.max_message_size = size,
 		.max_rdma_size = size,
 		.qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = d->max_qp_wr,
-		.max_request_dtos = d->max_qp_wr,
-		.max_recv_iov = d->max_sge,
-		.max_request_iov = d->max_sge,
+		.max_recv_dtos = dpr_ia_max_dtos(ia),
+		.max_request_dtos = dpr_ia_max_dtos(ia),
+		.max_recv_iov = dpr_ia_max_iov(ia),
+		.max_request_iov = dpr_ia_max_iov(ia),
 		.max_rdma_read_in = least(d->max_qp_rd_atom, 255),
 		.max_rdma_read_out = least(d->max_qp_init_rd_atom, 255),
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.max_rdma_read_iov = ia->iwarp ? 1 : d->max_sge,
-		.max_rdma_write_iov = d->max_sge,
+		.max_rdma_read_iov = dpr_ia_max_read_iov(ia),
+		.max_rdma_write_iov = dpr_ia_max_iov(ia),
 	};
 }
 

@@ -102,6 +102,10 @@ static inline DAT_COUNT dpr_ia_max_dtos(const struct dpr_ia *ia)
 	return ia->mw2 ? ia->dev.orig_attr.max_qp_wr / 2 : ia->dev.orig_attr.max_qp_wr;
 }
 
+/* Segments of a request, of a Read, of a receive: what is told by dat_ia_query and granted to EPs. */
+DAT_COUNT dpr_ia_max_iov(const struct dpr_ia *ia);
+DAT_COUNT dpr_ia_max_read_iov(const struct dpr_ia *ia);
+
 /* ia_addr.c: the adapter that `params` of dat.conf mean: fills channel, id, verbs, port, addr and
  * device_name, or nothing. DAT_SUCCESS or INVALID_ADDRESS. */
 DAT_RETURN dpr_ia_find(struct dpr_ia *ia, const char *params);

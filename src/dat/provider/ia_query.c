@@ -20,6 +20,19 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
+DAT_COUNT dpr_ia_max_iov(const struct dpr_ia *ia)
+{
+	return least(ia->dev.orig_attr.max_sge, DPR_IOV_MAX);
+}
+
+DAT_COUNT dpr_ia_max_read_iov(const struct dpr_ia *ia)
+{
+	int most = ia->dev.orig_attr.max_sge_rd;
+
+	/* not every driver fills it in */
+	return least(most ? most : ia->iwarp ? 1 : DPR_IOV_MAX, dpr_ia_max_iov(ia));
+}
+
 static void versions(struct dpr_ia *ia, DAT_IA_ATTR *to)
 {
 	const struct ibv_device_attr *a = &ia->dev.orig_attr;
@@ -42,15 +55,14 @@ static void versions(struct dpr_ia *ia, DAT_IA_ATTR *to)
 static void counts(struct dpr_ia *ia, DAT_IA_ATTR *to)
 {
 	const struct ibv_device_attr *a = &ia->dev.orig_attr;
-	int sge = least(a->max_sge, DPR_IOV_MAX), read_sge = a->max_sge_rd;
 
 	to->max_eps = a->max_qp;
 	to->max_dto_per_ep = dpr_ia_max_dtos(ia);
 	to->max_evds = a->max_cq;
 	to->max_evd_qlen = a->max_cqe;
-	to->max_iov_segments_per_dto = sge;
-	to->max_iov_segments_per_rdma_write = sge;
-	to->max_iov_segments_per_rdma_read = read_sge ? least(read_sge, sge) : sge;
+	to->max_iov_segments_per_dto = dpr_ia_max_iov(ia);
+	to->max_iov_segments_per_rdma_write = dpr_ia_max_iov(ia);
+	to->max_iov_segments_per_rdma_read = dpr_ia_max_read_iov(ia);
 	to->max_lmrs = a->max_mr;
 	to->max_pzs = a->max_pd;
 	to->max_rmrs = ia->mw1 || ia->mw2 ? a->max_mw : 0;

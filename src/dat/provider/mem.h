@@ -67,15 +67,21 @@ static inline struct dpr_pz *dpr_pz_of(DAT_HANDLE h)
 	return (struct dpr_pz *)dpr_obj_of(h, DPR_PZ);
 }
 
+/* What n segments come to. */
+struct dpr_gather {
+	uint64_t bytes;
+	int n;       /* of sge: segments of zero length are legal and left out */
+	bool placed; /* each address is that of the memory, not an offset into a zero based region */
+};
+
 /*
  * Check n segments for an endpoint's zone: rights (DAT_MEM_PRIV_LOCAL_READ or _WRITE), bounds, zone;
- * fills sge. Zero length segments are legal and left out of sge. *bytes: their sum. The DAT
- * error (PRIVILEGES_VIOLATION, PROTECTION_VIOLATION, INVALID_PARAMETER, LENGTH_ERROR if the sum passes
- * 2^32-1) or DAT_SUCCESS.
+ * fills sge. The DAT error (PRIVILEGES_VIOLATION, PROTECTION_VIOLATION, INVALID_PARAMETER,
+ * LENGTH_ERROR if the sum passes 2^32-1) or DAT_SUCCESS.
  */
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
-			uint64_t *bytes, int *n_sge);
+			struct dpr_gather *g);
 /* A request of an RMR completed (from dpr_dto_event); puts the record's reference. */
 void dpr_rmr_done(struct dpr_dto *d, bool ok);
 /* The endpoint's queue pair was destroyed: type 2 windows bound to it are gone. No lock held. */

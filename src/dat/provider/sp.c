@@ -11,7 +11,9 @@
 #include <errno.h>
 #include <string.h>
 
-enum { BACKLOG_MAX = 1024 };
+/* Of rdma_cm, where what is too much may be met with silence: the EVD's room, which refuses, is to be
+ * the narrower place. */
+enum { BACKLOG = 1024 };
 
 static void sp_construct(struct dpr_obj *o)
 {
@@ -40,12 +42,11 @@ CLASS(csp, DPR_CSP, DAT_HANDLE_TYPE_CSP);
 static int hear(struct dpr_sp *sp, enum rdma_port_space space, uint16_t port,
 		struct rdma_cm_id **id)
 {
-	unsigned int room = dpr_evd_room(sp->evd);
 	int err = dpr_ia_id(sp->obj.ia, dpr_sp_context(sp), space, port, id);
 
 	if (err)
 		return err;
-	if (!rdma_listen(*id, (int)(room && room < BACKLOG_MAX ? room : BACKLOG_MAX)))
+	if (!rdma_listen(*id, BACKLOG))
 		return 0;
 	err = errno;
 	rdma_destroy_id(*id);

@@ -246,6 +246,7 @@ static inline unsigned udp_key(struct udp_dest to)
 
 enum udp_mail_type {
 	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL,
+	UDP_MAIL_GROUP, /* a datagram behind the group's address */
 	UDP_MAIL_NEAR_HELLO, UDP_MAIL_NEAR_READY, UDP_MAIL_NEAR_OPEN /* near.h */
 };
 
@@ -269,6 +270,11 @@ int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
  * are in u->gift until the next call. */
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
 		  size_t *ret_len);
+
+/* group.c: to all members of the source address, by letter. */
+int udp_group_post(struct udp_link *u, const struct link_flow *f, const uint8_t *data,
+		   size_t len, size_t seg);
+bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
 
 /* ward.c */
 void udp_entrust(struct link *l, int fd);

@@ -180,6 +180,25 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 	return true;
 }
 
+static bool fill_group(struct udp_link *u, const struct udp_mail *m, size_t off, size_t len,
+		       struct link_rx *rx)
+{
+	const uint8_t *group = u->stage.base + off;
+
+	if (len < 16 || !udp_is_group(group) || !udp_group_joined(u, group))
+		return false;
+	fill_mail(u, group, m, off + 16, len - 16, rx);
+	return true;
+}
+
+/* A letter that brings a datagram. */
+static bool fill_datagram(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+			  size_t off, size_t len, struct link_rx *rx)
+{
+	return m->type == UDP_MAIL_GROUP ? fill_group(u, m, off, len, rx)
+					 : fill_forwarded(u, lo, m, off, len, rx);
+}
+
 static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v, int n, int max,
 		     unsigned *reads)
 {
@@ -194,9 +213,9 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 			udp_order_settle(u, lo);
 			break;
 		}
-		if (m.type != UDP_MAIL_FORWARD) {
+		if (m.type != UDP_MAIL_FORWARD && m.type != UDP_MAIL_GROUP) {
 			udp_order_mail(u, lo, &m, u->stage.base + off, len);
-		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
+		} else if (fill_datagram(u, lo, &m, off, len, &v[n])) {
 			n++;
 			--*reads;
 			/* Where one came others follow, and the mailbox is small. */

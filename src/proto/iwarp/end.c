@@ -263,6 +263,11 @@ void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
 
 void iwp_leave(struct iwp_qp *q)
 {
+	if (q->farewell && !q->heard)
+		return;
+	if (q->farewell)
+		iwp_arm(q, LEAVE_PATIENCE);
+	q->farewell = false;
 	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
 		return;
 	q->life = IWP_HALF;
@@ -304,6 +309,15 @@ static void nudge(struct iwp_qp *q)
 	iwp_arm(q, NUDGE_AFTER << 2 * ++q->nudges);
 }
 
+/* Whoever leaves before the first nudge was due gives it first: the peer's kernel may hang on it. */
+static void farewell(struct iwp_qp *q)
+{
+	q->farewell = false;
+	q->rtr_due = !q->heard && between_messages(q);
+	iwp_arm(q, LEAVE_PATIENCE);
+	iwp_activate(q);
+}
+
 void iwp_timer(struct iwp_qp *q)
 {
 	if (q->patience) {
@@ -319,6 +333,11 @@ void iwp_timer(struct iwp_qp *q)
 			nudge(q);
 		break;
 	case IWP_LEAVING:
+		if (q->farewell) {
+			farewell(q);
+			break;
+		}
+		/* fall through */
 	case IWP_HALF:
 		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
 		break;
@@ -387,7 +406,9 @@ static int disconnect(struct eng_qp *qp)
 	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
-	iwp_arm(q, LEAVE_PATIENCE);
+	q->farewell = q->par.initiator && q->par.rtr == PROTO_RTR_WRITE && !q->heard &&
+		      !q->nudges;
+	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_PATIENCE);
 	iwp_activate(q);
 	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
 	return 0;

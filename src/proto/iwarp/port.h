@@ -74,6 +74,7 @@ struct iwp_qp {
 	bool blocked;             /* until writable() */
 	bool hold;                /* nothing of ours before the peer's first FPDU */
 	bool hold_drained, rtr_due, heard;
+	bool farewell;            /* LEAVING: a last nudge comes before FIN */
 	uint8_t nudges;           /* Writes without octets to an initiator's silent peer */
 	bool answers_first;       /* whose turn it is: answers or the send queue */
 	uint32_t cur;             /* send entry in work */

@@ -11,7 +11,18 @@
 
 static const char no[] = "no, thank you";
 
-/* --- rejected with a reason --- */
+/* A connection without a word. */
+static void brief(struct peer *p)
+{
+	peer_meet(p);
+	if (p->a->passive)
+		peer_left(p);
+	else
+		peer_leave(p);
+	peer_drop(p);
+}
+
+/* --- rejected with a reason; then accepted --- */
 
 static void reject(struct peer *p)
 {
@@ -24,6 +35,7 @@ static void reject(struct peer *p)
 	id = e->id;
 	rdma_ack_cm_event(e);
 	must0(rdma_destroy_id(id));
+	brief(p);
 	peer_close(p);
 }
 
@@ -42,7 +54,9 @@ static void rejected(struct peer *p)
 	must(e->param.conn.private_data_len >= sizeof(no) &&
 	     !memcmp(e->param.conn.private_data, no, sizeof(no)), "the reason was lost");
 	rdma_ack_cm_event(e);
+	peer_drop(p);
 	peer_judge(p);
+	brief(p);
 	peer_close(p);
 }
 
@@ -151,16 +165,6 @@ static void leave(struct peer *p)
 }
 
 /* --- nobody listens; then somebody does --- */
-
-static void brief(struct peer *p)
-{
-	peer_meet(p);
-	if (p->a->passive)
-		peer_left(p);
-	else
-		peer_leave(p);
-	peer_drop(p);
-}
 
 static void refused_once(struct peer *p)
 {
