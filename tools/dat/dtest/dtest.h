@@ -8,7 +8,7 @@
  *
  * The memory of an end, of which the other knows context and address:
  *
- *   0       notes: one that I send, two that I receive into     3 x 64 bytes
+ *   0       notes: one that I send, four that I receive into    5 x 64 bytes
  *   4096    what others read and I send                         size x burst
  *   then    what others write and I receive into                size x burst
  */
@@ -46,7 +46,7 @@ struct dtd {
 	char *source, *target;
 	DAT_RMR_CONTEXT peer_context;
 	uint64_t peer_source, peer_target;
-	uint64_t posted, received, recv_posted;
+	uint64_t posted, received, recv_posted, notes_posted, notes_read;
 	uint32_t common;		/* DTD_CAN_ that both have */
 	bool met;			/* the two ends have found each other */
 };

@@ -112,6 +112,7 @@ enum dtd_result dtd_check_immediate(struct dtd *d)
 	DTD_NEED(reap_extended(d, d->end.request, d->posted++, DAT_IB_RDMA_WRITE_IMMED, NULL) == 0);
 	DTD_NEED(reap_extended(d, d->end.recv, d->received++, DAT_IB_RDMA_WRITE_IMMED_DATA,
 			       &other) == 0);
+	d->notes_read++;
 	DTD_NEED(other == (dtd_is_server(d) ? 0xc11e2702 : 0x5e41e401));
 	DTD_NEED(dtl_differs(d->target, d->o->size, other) < 0);
 	DTD_NEED(dtd_step(d, 61) == 0);

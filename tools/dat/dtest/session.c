@@ -7,6 +7,7 @@
 #include <time.h>
 
 #define NOTE 64
+#define NOTES 4
 #define PRIVATE_MAGIC 0x44544553u	/* "DTES" */
 #define TRIES 100
 
@@ -138,7 +139,7 @@ enum dtd_result dtd_meet(struct dtd *d, struct dtl_end *e, uint32_t nr)
 
 static struct dtl_end_wish wish_of(const struct dtd *d)
 {
-	return (struct dtl_end_wish){ .recvs = d->o->burst + 2, .requests = d->o->burst + 2,
+	return (struct dtl_end_wish){ .recvs = d->o->burst + 3, .requests = d->o->burst + 2,
 		.iov = 1, .how = d->o->how, .cno = d->cno, .srq = DAT_HANDLE_NULL };
 }
 
@@ -172,8 +173,8 @@ enum dtd_result dtd_check_reject(struct dtd *d)
 
 int dtd_post_note(struct dtd *d)
 {
-	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context,
-					  d->mem.start + NOTE * (1 + d->recv_posted % 2), NOTE);
+	char *slot = d->mem.start + NOTE * (1 + d->notes_posted++ % NOTES);
+	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, slot, NOTE);
 
 	return dtl_post_recv(&d->end, &seg, 1, d->recv_posted++);
 }
@@ -205,6 +206,7 @@ enum dtd_result dtd_check_reconnect(struct dtd *d)
 	DTD_NEED(dtl_next(d->end.how, d->cno, d->end.recv, DTL_PATIENCE_MS, &ev) == 0);
 	DTD_NEED(ev.event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED);
 	d->received++;
+	d->notes_read++;
 	DTD_NEED(dtl_check(dat_ep_reset(d->end.ep), "dat_ep_reset") == 0);
 	DTD_NEED(dtd_post_note(d) == 0);
 	if (dtd_meet(d, &d->end, 99) != DTD_PASS)
@@ -228,11 +230,13 @@ int dtd_step(struct dtd *d, uint32_t nr)
 	uint64_t length;
 
 	memcpy(d->mem.start, &note, sizeof(note));
-	if (dtl_post_send(&d->end, &seg, 1, d->posted) != 0 ||
+	/* The peer may be at the next step as soon as it has our note. */
+	if (dtd_post_note(d) != 0 || dtl_post_send(&d->end, &seg, 1, d->posted) != 0 ||
 	    dtd_reap_request(d, d->posted++) != 0 ||
 	    dtl_reap(&d->end, d->end.recv, d->received, &length) != 0)
 		return -1;
-	memcpy(&note, d->mem.start + NOTE * (1 + d->received++ % 2), sizeof(note));
+	d->received++;
+	memcpy(&note, d->mem.start + NOTE * (1 + d->notes_read++ % NOTES), sizeof(note));
 	if (length != NOTE || be64toh(note.nr) != nr) {
 		dtl_complain("the peer is at step %u, we are at %u", (unsigned)be64toh(note.nr), nr);
 		return -1;
@@ -240,7 +244,7 @@ int dtd_step(struct dtd *d, uint32_t nr)
 	d->peer_context = be64toh(note.context);
 	d->peer_source = be64toh(note.source);
 	d->peer_target = be64toh(note.target);
-	return dtd_post_note(d);
+	return 0;
 }
 
 /* --- all of it --- */
@@ -255,7 +259,8 @@ static int open_service(struct dtd *d)
 
 int dtd_open(struct dtd *d, const struct dtd_options *o)
 {
-	uint64_t each = o->size * o->burst;
+	/* Whole pages, since atomics want aligned places. */
+	uint64_t each = (o->size * o->burst + 4095) & ~(uint64_t)4095;
 
 	*d = (struct dtd){ .o = o, .cno = DAT_HANDLE_NULL, .cr_evd = DAT_HANDLE_NULL,
 			   .psp = DAT_HANDLE_NULL, .mem = { .lmr = DAT_HANDLE_NULL } };
