@@ -286,6 +286,57 @@ static void agents(DAT_IA_HANDLE ia)
 	OK(dat_cno_free(cno));
 }
 
+/* An agent may call what it likes; here it takes the events, comes back, and in the end closes the
+ * adapter that calls it. */
+struct busy {
+	DAT_IA_HANDLE ia;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	_Atomic uintptr_t seen;
+	_Atomic bool closing, closed;
+};
+
+static void busy_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct busy *b = data;
+	DAT_EVENT ev;
+
+	CHECK(!atomic_load(&b->closing));
+	OK(dat_cno_modify_agent(b->cno, (DAT_OS_WAIT_PROXY_AGENT){ b, busy_agent }));
+	while (dat_evd_dequeue(b->evd, &ev) == DAT_SUCCESS) {
+		ev_is(&ev, b->evd, atomic_load(&b->seen));
+		atomic_fetch_add(&b->seen, 1);
+	}
+	if (atomic_load(&b->seen) < 1000)
+		return;
+	OK(dat_cno_modify_agent(b->cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
+	atomic_store(&b->closing, true);
+	OK(dat_ia_close(b->ia, DAT_CLOSE_ABRUPT_FLAG));
+	atomic_store(&b->closed, true);
+}
+
+static void agent_closes(void)
+{
+	struct busy b = { 0 };
+	DAT_EVD_HANDLE async;
+	uint64_t till = ev_now() + MP_PATIENCE;
+
+	b.ia = ev_open(&async);
+	OK(dat_cno_create(b.ia, (DAT_OS_WAIT_PROXY_AGENT){ &b, busy_agent }, &b.cno));
+	b.evd = soft_evd(b.ia, b.cno, DAT_EVD_DTO_FLAG);
+	for (uintptr_t i = 0; i < 1000;) {
+		if (ev_post(b.evd, i) == DAT_SUCCESS)
+			i++;
+		else
+			sched_yield();
+		CHECK(ev_now() < till);
+	}
+	while (!atomic_load(&b.closed)) {
+		CHECK(ev_now() < till);
+		sched_yield();
+	}
+}
+
 /* --- descriptors --- */
 
 static bool readable(int fd, int ms)
@@ -379,6 +430,7 @@ int main(void)
 		agents(ia);
 		descriptor(ia);
 		ends(ia, cno, evd);
+		agent_closes();
 	}
 	return 0;
 }

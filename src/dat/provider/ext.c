@@ -89,7 +89,7 @@ static DAT_RETURN write_immed(struct dpr_ep *ep, va_list *args)
 	/* As it is: what the peer's event shows, and what Debian's provider does. */
 	r.wr.imm_data = va_arg(*args, DAT_UINT32);
 	r.flags = (DAT_COMPLETION_FLAGS)va_arg(*args, unsigned int);
-	if (ep->obj.ia->iwarp)
+	if (ep->obj.ia->iwarp && !ep->obj.ia->dapple)
 		return NOT_SUPPORTED;
 	if (!r.remote)
 		return parameter(5);

@@ -18,19 +18,21 @@ struct dpr_pz {
 	struct ibv_pd *pd;
 };
 
+/* What the check of a segment reads is one cache line, from key to va. */
 struct dpr_lmr {
 	struct dpr_obj obj; /* uses: bindings of RMRs */
 	struct dpr_key key;
 	struct dpr_pz *pz;
+	uint64_t base; /* the address work requests name for the first byte: 0 if zero based */
+	DAT_VLEN length;
+	DAT_MEM_PRIV_FLAGS priv;
+	DAT_VA_TYPE va;
+
 	struct ibv_mr *mr;
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION region;
 	char cookie[DAT_LMR_COOKIE_SIZE]; /* of shared memory: region points here */
 	uint64_t addr; /* where the first byte is */
-	DAT_VLEN length;
-	DAT_MEM_PRIV_FLAGS priv;
-	DAT_VA_TYPE va;
-	uint64_t base; /* the address work requests name for the first byte: 0 if zero based */
 };
 
 /* What a window shows, or will when its bind completes. */
