@@ -9,6 +9,8 @@
 
 /* What an IA can beyond the common part, and the checks of the InfiniBand extensions. */
 
+#if DTL_V2
+
 static bool says_true(const DAT_NAMED_ATTR *attr, DAT_COUNT n, const char *name)
 {
 	DAT_COUNT i;
@@ -26,6 +28,8 @@ static bool has(const struct dtl_ia *ia, const char *name)
 	       says_true(ia->attr.vendor_attr, ia->attr.num_vendor_attr, name) ||
 	       says_true(ia->attr.transport_attr, ia->attr.num_transport_attr, name);
 }
+
+#endif
 
 /* Debian's providers have shared queues and do not say so: only trying tells. */
 static bool has_srq(struct dtl_ia *ia)
