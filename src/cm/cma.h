@@ -80,6 +80,8 @@ struct cma_event {
 	uint8_t data[CM_PRIVATE_MAX];
 };
 
+/* Type of the oldest event, or -1: none. It is left where it is. */
+int cma_event_peek(struct cma_chan *ch);
 /* Takes the oldest event: 0, or -EAGAIN. The id named stays valid until its destroy. */
 int cma_event_next(struct cma_chan *ch, struct cma_event *ret);
 

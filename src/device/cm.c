@@ -317,6 +317,7 @@ static void own_loopback(struct link_end *src)
 	if (!loopback_v4(src->addr))
 		return;
 	ut_lock(&list_lock);
+	update(); /* a process that begins with this has none yet */
 	for (int i = 0; i < n_listed; i++) {
 		if (!is_loopback(listed[i]))
 			continue;
@@ -358,12 +359,25 @@ static int look_up(int fd, const struct link_end *dst, bool chosen, struct link_
 	return 0;
 }
 
+static bool group_v6(const uint8_t addr[16])
+{
+	return addr[0] == 0xff;
+}
+
+static bool loopback_v6(const uint8_t addr[16])
+{
+	return memcmp(addr, &in6addr_loopback, 16) == 0;
+}
+
 static int host_route(const struct link_end *dst, struct link_end *src)
 {
 	bool chosen = !any_addr(src->addr);
 	struct link_end found = *src;
 	int fd, r, keep = errno;
 
+	/* lo has no route for them; the link has a way of its own (link/udp/group.c). */
+	if (chosen && group_v6(dst->addr) && loopback_v6(src->addr))
+		return 0;
 	fd = socket(is_v4(dst->addr) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	r = fd < 0 ? -errno : look_up(fd, dst, chosen, &found);
 	if (fd >= 0)

@@ -27,6 +27,12 @@ void dev_own_fini(struct dev_own *o)
 	ut_mutex_fini(&o->lock);
 }
 
+void dev_own_doze(struct dev_adapter *a, bool on, bool look) UT_NO_TSA
+{
+	if (a->link)
+		a->link->ops->doze(a->link, on, look);
+}
+
 void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 {
 	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.u64 = a->serial };
@@ -36,6 +42,7 @@ void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 		return;
 	epoll_ctl(o->ep, EPOLL_CTL_MOD, atomic_load(&o->link_fd), &ev);
 	o->watched = on;
+	dev_own_doze(a, on, on);
 }
 
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now)

@@ -109,6 +109,9 @@ uint64_t dev_own_next(struct dev_adapter *a);
 
 /* For wait.c. The thread's epoll set reports the link, or does not. */
 void dev_own_watch(struct dev_adapter *a, bool on);
+/* From here on somebody sleeps on the link's descriptor (link_ops.doze), or looks by himself. The
+ * link is there as long as link_fd is. */
+void dev_own_doze(struct dev_adapter *a, bool on, bool look);
 /* The tick goes on, or starts: then returns when the thread must look, for
  * dev_thread_wake_by() after own.lock; else UT_NEVER. own.lock held. */
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);

@@ -229,8 +229,11 @@ int dev_open(const struct dev_info *info, struct eng_ctx **ret)
 
 static void flush(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	if (a->wired)
-		a->machine->transmit(&a->dev, ut_now(), false);
+	if (!a->wired)
+		return;
+	if (a->link)
+		a->link->leaving = true;
+	a->machine->transmit(&a->dev, ut_now(), false);
 }
 
 void dev_close(struct eng_ctx *ctx)

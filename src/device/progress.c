@@ -72,6 +72,11 @@ static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
 		atomic_store(&a->deferred_since, waits ? now : 0);
 }
 
+static struct ut_stage *dev_stage(struct dev_adapter *a)
+{
+	return a->link ? a->link->rx_stage : a->streams->rx_stage;
+}
+
 int dev_run(struct dev_adapter *a, enum dev_driver by)
 {
 	int keep = errno, received, kicked, done;
@@ -86,6 +91,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		return 0;
 	}
 	judge_deferral(a, now);
+	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
 	/* Who posts wants to send; who waits for an answer polls next. A receive call here
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);

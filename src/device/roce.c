@@ -8,6 +8,7 @@
  *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
  *                   for programs that know LIDs only, as qperf
+ *   DAPPLE_LOCAL=off  the wire also between processes of this host
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "cm/ibcm/ibcm.h"
@@ -111,6 +112,13 @@ static uint16_t udp_port(void)
 	return (uint16_t)n;
 }
 
+static bool wire_only(void)
+{
+	const char *v = getenv("DAPPLE_LOCAL");
+
+	return v && strcmp(v, "off") == 0;
+}
+
 /* The link with what the environment hangs between it and the protocol. */
 static int open_link(struct link **ret)
 {
@@ -127,6 +135,11 @@ static int open_link(struct link **ret)
 	if (r < 0)
 		return r;
 	*ret = l;
+	if (!wire_only()) {
+		r = udp_go_near(l);
+		if (r < 0)
+			ut_warn("no shared memory with other processes: %s", strerror(-r));
+	}
 	if (!weather || !*weather)
 		return 0;
 	r = link_fault_open(l, &rates, ret);
@@ -200,6 +213,7 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 
 static void forget(struct dev_adapter *a)
 {
+	ut_close(a->link->more_fd);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
 	if (a->will)
 		ut_close(dev_will_fd(a->will));

@@ -44,6 +44,8 @@ static void enter(struct waiter *w)
 		atomic_store(&o->leader_until, 0);
 		atomic_store(&o->owner, DEV_OWN_WAITER);
 		dev_own_watch(w->a, false);
+		/* It makes a round of progress before it sleeps. */
+		dev_own_doze(w->a, true, false);
 	}
 	ut_unlock(&o->lock);
 }
@@ -63,6 +65,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 		return atomic_load(&o->deadline);
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
+	dev_own_doze(w->a, false, false);
 	/* The caller counts as who polls, or its next wait would not lead. */
 	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
@@ -94,6 +97,7 @@ static void step_down(struct waiter *w)
 	o->leader = false;
 	w->leads = false;
 	atomic_store(&o->owner, DEV_OWN_APP);
+	dev_own_doze(w->a, false, false);
 	atomic_store(&o->beat, true);
 	told = dev_own_tick(o, ut_now());
 	ut_unlock(&o->lock);

@@ -19,6 +19,7 @@
 
 #include "engine/counter.h"
 #include "util/idtab.h"
+#include "engine/qpn.h"
 #include "util/list.h"
 #include "util/lock.h"
 #include "util/rng.h"
@@ -135,6 +136,7 @@ struct eng_dev {
 	struct ut_rng rng UT_GUARDED_BY(lock);
 	uint32_t qpn_fixed UT_GUARDED_BY(lock); /* slot bits of every QPN */
 	uint32_t qpn_mask UT_GUARDED_BY(lock);  /* bits free to choose; 0 = not attached */
+	struct eng_qpns qpns UT_GUARDED_BY(lock);
 	uint64_t counters[ENG_C_COUNT] UT_GUARDED_BY(lock);
 	uint32_t n_mcast_attach UT_GUARDED_BY(lock);
 	struct ut_list xrcds UT_GUARDED_BY(lock); /* struct eng_xrcd with an inode */

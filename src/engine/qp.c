@@ -135,19 +135,32 @@ static bool qpn_free(struct eng_dev *dev, uint32_t n)
 }
 
 /* Random, and from there upwards among the free bits until one is unused: 0 = all taken. */
-static uint32_t choose_qpn(struct eng_dev *dev) UT_REQUIRES(dev->lock);
-static uint32_t choose_qpn(struct eng_dev *dev)
+static uint32_t search_qpn(struct eng_dev *dev, bool rested) UT_REQUIRES(dev->lock);
+static uint32_t search_qpn(struct eng_dev *dev, bool rested)
 {
 	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
 	uint32_t first = (uint32_t)(ut_rng_u64(&dev->rng) >> 32) & mask, bits = first;
 
 	do {
-		if (qpn_free(dev, fixed | bits))
+		if (qpn_free(dev, fixed | bits) &&
+		    !(rested && eng_qpn_rests(&dev->qpns, fixed | bits)))
 			return fixed | bits;
 		/* A carry runs through the bits that are not ours. */
 		bits = ((bits | ~mask) + 1) & mask;
 	} while (bits != first);
 	return 0;
+}
+
+static uint32_t choose_qpn(struct eng_dev *dev) UT_REQUIRES(dev->lock);
+static uint32_t choose_qpn(struct eng_dev *dev)
+{
+	uint32_t n = search_qpn(dev, true);
+
+	if (!n)
+		n = search_qpn(dev, false);
+	if (n)
+		eng_qpn_used(&dev->qpns, n);
+	return n;
 }
 
 static int enter(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);

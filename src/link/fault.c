@@ -187,6 +187,7 @@ static int fault_send(struct link *l, const struct link_flow *flow, const uint8_
 		fates[i] = draw(f);
 		quiet = quiet && fates[i] == FATE_PASS;
 	}
+	f->lower->leaving = l->leaving;
 	if (quiet) {
 		r = f->lower->ops->send(f->lower, flow, data, len, seg);
 		for (i = 0; i < n; i++)
@@ -353,6 +354,13 @@ static int fault_pass_on(struct link *l, const struct link_rx *rx, uint64_t serv
 	return lower->ops->pass_on(lower, rx, service);
 }
 
+static void fault_doze(struct link *l, bool on, bool look)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	lower->ops->doze(lower, on, look);
+}
+
 static void fault_entrust(struct link *l, int fd)
 {
 	struct link *lower = fault_of(l)->lower;
@@ -416,6 +424,7 @@ static const struct link_ops fault_ops = {
 	.entrust = fault_entrust,
 	.orphan = fault_orphan,
 	.fd = fault_fd,
+	.doze = fault_doze,
 	.close = fault_close,
 };
 

@@ -98,6 +98,12 @@ struct link_ops {
 	/* A descriptor that is readable (epoll) when recv or error may have
 	 * something; stays the same for life. -1: the owner drives virtual time. */
 	int (*fd)(struct link *l);
+	/*
+	 * on: nobody calls recv() from here on before the descriptor is readable, so make it
+	 * readable for whatever comes; off: somebody does. look: make it readable once now, for
+	 * what may have come meanwhile. From any thread. Default: nothing, the descriptor always is.
+	 */
+	void (*doze)(struct link *l, bool on, bool look);
 	/* Close: no more sends; frees. */
 	void (*close)(struct link *l);
 };
@@ -112,6 +118,9 @@ struct link {
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
+	int more_fd; /* besides fd() and what it watches, to be closed in a child; -1: none */
+	/* Set by the owner before its last sends: what would have to wait is not worth it now. */
+	bool leaving;
 	/* Set by the owner: QPNs or IDs with these bits were given out, they must not change
 	 * any more (add_addr refuses an address that would need others). */
 	bool qpn_given;

@@ -411,6 +411,10 @@ static int sim_pass_on(struct link *l, const struct link_rx *rx, uint64_t servic
 	return 0;
 }
 
+static void sim_doze(struct link *l, bool on, bool look)
+{
+}
+
 static void sim_entrust(struct link *l, int fd)
 {
 }
@@ -492,6 +496,7 @@ static const struct link_ops sim_ops = {
 	.entrust = sim_entrust,
 	.orphan = sim_orphan,
 	.fd = sim_fd,
+	.doze = sim_doze,
 	.close = sim_close,
 };
 

@@ -19,10 +19,20 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#define UT_SEEN 32u
+
 struct ut_stage {
 	int fd;
 	uint8_t *base;
 	size_t size;
+	/* Now, on ut_now()'s clock, while an application's own thread makes progress; 0: another
+	 * thread does, and nothing is touched without the kernel. Set by the owner. */
+	uint64_t own;
+	/* Pages that the kernel reached lately for us, readable [0] and writable [1]. */
+	struct {
+		uintptr_t page;
+		uint64_t until;
+	} seen[2][UT_SEEN];
 };
 
 #define UT_STAGE_INIT { .fd = -1 }
@@ -43,5 +53,14 @@ ssize_t ut_stage_gather(struct ut_stage *s, size_t off, const struct iovec *iov,
  * becomes visible later. Same results as ut_stage_gather().
  */
 ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+
+/*
+ * The same for Sends and receive buffers, which the application has just given us. A few bytes on
+ * pages that a call has reached within the last 2 ms are copied by plain loads and stores, if s->own
+ * says that this is a thread of the application: what it unmaps while it is in use costs it a
+ * crash in its own call, then, and no longer an error. Everybody else asks the kernel.
+ */
+ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 
 #endif

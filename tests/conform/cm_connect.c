@@ -2,6 +2,8 @@
 /* Connections: making, refusing, ending, by both ends and in every order. */
 #include "cm.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,6 +283,100 @@ static void many(void)
 	}
 }
 
+/* --- a server that hands requests over in one variable, as rping's --- */
+
+enum { TOGETHER = 40, SHORT_BACKLOG = 3 };
+
+static struct desk {
+	struct rdma_event_channel *ch;
+	struct rdma_cm_id *request; /* the variable */
+	sem_t given;
+	int established;
+} desk;
+
+static void *porter(void *arg)
+{
+	while (desk.established < TOGETHER) {
+		struct rdma_cm_event *e;
+
+		CF_OK(rdma_get_cm_event(desk.ch, &e));
+		if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			desk.request = e->id;
+			CF_OK(sem_post(&desk.given));
+		} else {
+			CF_EQ(e->event, RDMA_CM_EVENT_ESTABLISHED);
+			desk.established++;
+		}
+		CF_OK(rdma_ack_cm_event(e));
+	}
+	return NULL;
+}
+
+static void in_one_variable(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+	struct rdma_cm_id *l, *a[TOGETHER], *p[TOGETHER];
+	struct sockaddr_storage at = cm_here(AF_INET, 0);
+	struct rdma_event_channel *ach = cm_channel();
+	pthread_t t;
+
+	desk.ch = cm_channel();
+	CF_OK(sem_init(&desk.given, 0, 0));
+	l = cm_id(desk.ch, RDMA_PS_TCP);
+	CF_OK(rdma_bind_addr(l, cm_sa(&at)));
+	CF_OK(rdma_listen(l, SHORT_BACKLOG));
+	at = cm_here(AF_INET, cm_port(l));
+	for (int i = 0; i < TOGETHER; i++) {
+		a[i] = cm_towards(ach, RDMA_PS_TCP, &at);
+		cm_qp(a[i]);
+	}
+	for (int i = 0; i < TOGETHER; i++)
+		CF_OK(rdma_connect(a[i], &param));
+	CF_OK(pthread_create(&t, NULL, porter, NULL));
+	for (int i = 0; i < TOGETHER; i++) {
+		CF_OK(sem_wait(&desk.given));
+		p[i] = cm_keep(desk.request);
+		for (int k = 0; k < i; k++)
+			CF_TRUE(p[k] != p[i]);
+		cm_qp(p[i]);
+		CF_OK(rdma_accept(p[i], &param));
+	}
+	for (int i = 0; i < TOGETHER; i++)
+		CF_EQ(cm_event(ach, ESTABLISHED), 0);
+	CF_OK(pthread_join(t, NULL));
+}
+
+/* Who keeps requests lying is not kept waiting for each. */
+static void taken_late(void)
+{
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+	struct rdma_event_channel *ach = cm_channel(), *pch = cm_channel();
+	struct rdma_cm_id *l = cm_listen(pch, RDMA_PS_TCP, NULL), *p[TOGETHER];
+	struct sockaddr_storage at = cm_here(AF_INET, cm_port(l));
+	uint64_t t;
+
+	for (int i = 0; i < TOGETHER; i++) {
+		struct rdma_cm_id *a = cm_towards(ach, RDMA_PS_TCP, &at);
+
+		cm_qp(a);
+		CF_OK(rdma_connect(a, &param));
+	}
+	t = cf_ns();
+	for (int i = 0; i < TOGETHER; i++) {
+		struct rdma_cm_event *e = cm_take(pch, CONNECT_REQUEST);
+
+		p[i] = cm_keep(e->id);
+		CF_OK(rdma_ack_cm_event(e));
+	}
+	CF_TRUE(cf_ns() - t < 3000000000ull);
+	for (int i = 0; i < TOGETHER; i++) {
+		cm_qp(p[i]);
+		CF_OK(rdma_accept(p[i], &param));
+	}
+	for (int i = 0; i < TOGETHER; i++)
+		CF_EQ(cm_event(ach, ESTABLISHED), 0);
+}
+
 const struct cf_check cf_checks[] = {
 	{ "+", "a connection over IPv4", 0, over_ipv4 },
 	{ "+", "a connection over IPv6", 0, over_ipv6 },
@@ -295,5 +391,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "both ends disconnect", 0, both_at_once },
 	{ "+", "a queue pair of the program's own", 0, own_qp },
 	{ "+", "fifty at once", 0, many },
+	{ "+", "together, backlog 3, one variable", 0, in_one_variable },
+	{ "+", "requests that are taken together", 0, taken_late },
 	{ 0 }
 };

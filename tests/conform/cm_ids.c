@@ -276,9 +276,75 @@ static void groups(void)
 	cm_silent(ch);
 }
 
+/* --- servers of one port --- */
+
+static struct share {
+	_Atomic int port;
+} *share;
+
+static int first_server(void *arg)
+{
+	struct sockaddr_storage any = cm_any(AF_INET, 0);
+	struct rdma_event_channel *ch = cm_channel();
+
+	share->port = cm_port(cm_listen(ch, RDMA_PS_TCP, &any));
+	for (;;)
+		pause();
+	return 1;
+}
+
+/* The second one hears of it, with one kind of adapter or several. */
+static void second_server(void)
+{
+	struct rdma_event_channel *ch = cm_channel();
+	struct sockaddr_storage any, here;
+	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
+
+	share = cf_pages(sizeof(*share));
+	cf_child(first_server, NULL);
+	while (!share->port && cf_ns() < end)
+		usleep(500);
+	CF_TRUE(share->port);
+	any = cm_any(AF_INET, (uint16_t)share->port);
+	here = cm_here(AF_INET, (uint16_t)share->port);
+	CF_ERR(rdma_bind_addr(cm_id(ch, RDMA_PS_TCP), cm_sa(&any)), EADDRINUSE);
+	CF_ERR(rdma_bind_addr(cm_id(ch, RDMA_PS_TCP), cm_sa(&here)), EADDRINUSE);
+	any = cm_any(AF_INET6, (uint16_t)share->port);
+	CF_ERR(rdma_bind_addr(cm_id(ch, RDMA_PS_TCP), cm_sa(&any)), EADDRINUSE);
+}
+
+/* A TCP program's port is taken for iWARP; where RoCE comes first it does not matter. */
+static void tcp_has_it(void)
+{
+	struct rdma_event_channel *ch = cm_channel();
+	struct sockaddr_storage any;
+	uint16_t port;
+	int fd = cf_tcp_listen(&port);
+
+	any = cm_any(AF_INET, port);
+	if (cm_is_iwarp()) {
+		CF_ERR(rdma_bind_addr(cm_id(ch, RDMA_PS_TCP), cm_sa(&any)), EADDRINUSE);
+	} else {
+		struct rdma_cm_id *l = cm_listen(ch, RDMA_PS_TCP, &any), *id;
+		struct sockaddr_storage to = cm_here(AF_INET, port);
+		struct rdma_cm_event *e;
+
+		id = cm_towards(ch, RDMA_PS_TCP, &to);
+		cm_qp(id);
+		CF_OK(rdma_connect(id, NULL));
+		e = cm_take(ch, CONNECT_REQUEST);
+		CF_TRUE(e->listen_id == l);
+		cm_keep(e->id);
+		CF_OK(rdma_ack_cm_event(e));
+	}
+	close(fd);
+}
+
 const struct cf_check cf_checks[] = {
 	{ "+", "a port is one listener's", 0, ports },
 	{ "+", "any address and any port", 0, wildcard },
+	{ "+", "a second server on a port", 0, second_server },
+	{ "+", "a port that a TCP program has", 0, tcp_has_it },
 	{ "+", "addresses that lead nowhere, calls too early", 0, unreachable },
 	{ "+", "a channel that must not block", 0, would_block },
 	{ "+", "identifiers change their channel", 0, migrated },

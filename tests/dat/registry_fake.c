@@ -31,6 +31,29 @@ struct fake_object {
 	const DAT_PROVIDER *table;
 	DAT_HANDLE_TYPE type;
 	DAT_CONTEXT context;
+	struct fake_object *next; /* of the same IA; under lock */
+	DAT_IA_HANDLE ia;
+};
+
+/* Objects that remember what they were given, for conversions to be seen. */
+struct fake_ep {
+	struct fake_object o;
+	DAT_EP_PARAM param;
+};
+
+struct fake_evd {
+	struct fake_object o;
+	DAT_EVENT event; /* the next to come out, while event_number is set */
+};
+
+struct fake_lmr {
+	struct fake_object o;
+	DAT_LMR_PARAM param;
+};
+
+struct fake_rmr {
+	struct fake_object o;
+	DAT_RMR_PARAM param;
 };
 
 struct fake {
@@ -41,6 +64,7 @@ struct fake {
 };
 
 static struct fake *fakes;
+static struct fake_object *objects; /* under lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void trace(const char *what, const char *name, const char *more)
@@ -79,26 +103,55 @@ static struct fake *fake_of(DAT_HANDLE handle)
 	return (struct fake *)(void *)DAT_HANDLE_TO_PROVIDER(handle);
 }
 
-static DAT_HANDLE new_object(struct fake *f, DAT_HANDLE_TYPE type)
+static DAT_HANDLE new_object(struct fake *f, DAT_IA_HANDLE ia, DAT_HANDLE_TYPE type)
 {
 	struct fake_object *o = says(f, "pages") ?
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) :
-		calloc(1, sizeof(*o));
+		calloc(1, 1024);
 
 	if (!o || o == MAP_FAILED)
 		abort();
-	*o = (struct fake_object){ .table = &f->table, .type = type };
+	*o = (struct fake_object){ .table = &f->table, .type = type, .ia = ia };
+	pthread_mutex_lock(&lock);
+	o->next = objects;
+	objects = o;
+	pthread_mutex_unlock(&lock);
 	return o;
+}
+
+static void give_back(struct fake_object *o)
+{
+	if (says(fake_of(o), "pages")) {
+		if (munmap(o, 4096))
+			abort();
+		return;
+	}
+	/* Else the compiler sees that nobody reads it again, and the allocator need not
+	 * overwrite it. */
+	*(const DAT_PROVIDER *volatile *)&o->table = NULL;
+	free(o);
+}
+
+/* Those of an IA when it ends, or one. */
+static void end_objects(DAT_HANDLE one, DAT_IA_HANDLE ia)
+{
+	struct fake_object **at, *o;
+
+	pthread_mutex_lock(&lock);
+	for (at = &objects; (o = *at);) {
+		if (o != one && (!ia || o->ia != ia)) {
+			at = &o->next;
+			continue;
+		}
+		*at = o->next;
+		give_back(o);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 static DAT_RETURN end_object(DAT_HANDLE handle)
 {
-	struct fake_object *o = handle;
-
-	if (says(fake_of(handle), "pages"))
-		return munmap(o, 4096) ? DAT_ERROR(DAT_INTERNAL_ERROR, 0) : DAT_SUCCESS;
-	o->table = NULL;
-	free(o);
+	end_objects(handle, NULL);
 	return DAT_SUCCESS;
 }
 
@@ -110,9 +163,12 @@ static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HAN
 	trace("open", name, "");
 	if (!f || says(f, "openfail"))
 		return DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	*ia = NULL;
+	if (says(f, "nullia"))
+		return DAT_SUCCESS;
+	*ia = new_object(f, NULL, DAT_HANDLE_TYPE_IA);
 	if (*evd == DAT_HANDLE_NULL)
-		*evd = new_object(f, DAT_HANDLE_TYPE_EVD);
-	*ia = says(f, "nullia") ? NULL : new_object(f, DAT_HANDLE_TYPE_IA);
+		*evd = new_object(f, *ia, DAT_HANDLE_TYPE_EVD);
 	return DAT_SUCCESS;
 }
 
@@ -124,6 +180,10 @@ static DAT_RETURN fake_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *evd, DAT_IA_ATTR_
 
 	if (mask && attr) {
 		trace("query", f->info.ia_name, mask == DAT_IA_FIELD_ALL ? "all" : "some");
+		attr->max_message_size = UINT32_MAX;
+		attr->max_srqs = 21;
+		attr->num_vendor_attr = 22;
+		strcpy(attr->adapter_name, f->info.ia_name);
 		attr->extension_supported = says(f, "ext") ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
 	}
 	/* The distribution's registry finds its entry again by these. */
@@ -131,6 +191,10 @@ static DAT_RETURN fake_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *evd, DAT_IA_ATTR_
 		pattr->dapl_version_major = f->info.dapl_version_major;
 		pattr->dapl_version_minor = f->info.dapl_version_minor;
 		pattr->is_thread_safe = f->info.is_thread_safe;
+		pattr->pz_support = DAT_PZ_SHAREABLE;
+		pattr->evd_stream_merging_supported[5][4] = DAT_TRUE;
+		pattr->rdma_write_for_rdma_read_req = DAT_TRUE;
+		pattr->num_provider_specific_attr = 31;
 	}
 	return DAT_SUCCESS;
 }
@@ -140,12 +204,13 @@ static DAT_RETURN fake_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	trace("close", fake_of(ia)->info.ia_name, flags ? "graceful" : "");
 	if (flags == DAT_CLOSE_GRACEFUL_FLAG && says(fake_of(ia), "inuse"))
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
-	return end_object(ia);
+	end_objects(ia, ia);
+	return DAT_SUCCESS;
 }
 
 static DAT_RETURN fake_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 {
-	*pz = new_object(fake_of(ia), DAT_HANDLE_TYPE_PZ);
+	*pz = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_PZ);
 	return DAT_SUCCESS;
 }
 
@@ -158,7 +223,7 @@ static DAT_RETURN fake_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ
 static DAT_RETURN fake_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 				  DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
-	*evd = new_object(fake_of(ia), DAT_HANDLE_TYPE_EVD);
+	*evd = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_EVD);
 	return DAT_SUCCESS;
 }
 
@@ -166,13 +231,191 @@ static DAT_RETURN fake_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HAN
 				 DAT_EVD_HANDLE q, DAT_EVD_HANDLE c, const DAT_EP_ATTR *attr,
 				 DAT_EP_HANDLE *ep)
 {
-	*ep = new_object(fake_of(ia), DAT_HANDLE_TYPE_EP);
+	struct fake_ep *e = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_EP);
+
+	e->param = (DAT_EP_PARAM){ .ia_handle = ia, .ep_state = DAT_EP_STATE_CONNECTED_MULTI_PATH,
+				   .comm = { 1, 2, 3 }, .local_port_qual = 0x1122334455667788,
+				   .remote_port_qual = 7, .pz_handle = pz, .recv_evd_handle = r,
+				   .request_evd_handle = q, .connect_evd_handle = c };
+	if (attr)
+		e->param.ep_attr = *attr;
+	*ep = e;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+	if (!param)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (mask & ~DAT_EP_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	*param = ((struct fake_ep *)ep)->param;
+	/* The mask itself, where a test finds it. */
+	param->remote_port_qual = mask;
+	return DAT_SUCCESS;
+}
+
+/* The receive EVD gets a completion that shows the request. */
+static DAT_RETURN fake_post(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *local,
+			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+			    DAT_COMPLETION_FLAGS flags)
+{
+	struct fake_evd *evd = ((struct fake_ep *)ep)->param.recv_evd_handle;
+	DAT_DTO_COMPLETION_EVENT_DATA *d = &evd->event.event_data.dto_completion_event_data;
+
+	evd->event.event_number = DAT_DTO_COMPLETION_EVENT;
+	evd->event.evd_handle = evd;
+	memset(evd->event.event_extension_data, 0xee, sizeof(evd->event.event_extension_data));
+	*d = (DAT_DTO_COMPLETION_EVENT_DATA){
+		.ep_handle = ep, .user_cookie = cookie, .status = DAT_DTO_ERR_LOCAL_MM_ERROR,
+		.transfered_length = (n ? local[n - 1].segment_length : 0) + (DAT_SEG_LENGTH)flags,
+		.operation = DAT_DTO_RDMA_READ, .rmr_context = 5 };
+	if (n)
+		d->user_cookie.as_64 += local[n - 1].lmr_context + local[n - 1].virtual_address;
+	if (remote)
+		d->user_cookie.as_64 += remote->rmr_context + remote->virtual_address;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *local,
+				 DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	return fake_post(ep, n, local, cookie, NULL, flags);
+}
+
+static DAT_RETURN fake_post_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *local,
+				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
+				  DAT_COMPLETION_FLAGS flags)
+{
+	return fake_post(ep, n, local, cookie, remote, flags);
+}
+
+static DAT_RETURN fake_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
+				  DAT_REGION_DESCRIPTION region, DAT_VLEN length, DAT_PZ_HANDLE pz,
+				  DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va, DAT_LMR_HANDLE *lmr,
+				  DAT_LMR_CONTEXT *lc, DAT_RMR_CONTEXT *rc, DAT_VLEN *size,
+				  DAT_VADDR *address)
+{
+	static DAT_LMR_CONTEXT contexts = 1000;
+	struct fake_lmr *l;
+
+	/* Arguments 5 and 9 of 2.0. */
+	if (!pz)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (!rc)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
+	if (va != DAT_VA_TYPE_VA)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	l = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_LMR);
+	l->param = (DAT_LMR_PARAM){ .ia_handle = ia, .mem_type = type, .region_desc = region,
+				    .length = length, .pz_handle = pz, .mem_priv = priv,
+				    .va_type = DAT_VA_TYPE_ZB, .lmr_context = contexts,
+				    .rmr_context = contexts + 1, .registered_size = length + 1,
+				    .registered_address = 77 };
+	*lmr = l;
+	*lc = contexts++;
+	*rc = 9;
+	*size = length;
+	*address = 7;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param)
+{
+	*param = ((struct fake_lmr *)lmr)->param;
+	param->length = (DAT_VLEN)mask;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
+{
+	struct fake_rmr *r = new_object(fake_of(pz), ((struct fake_object *)pz)->ia, DAT_HANDLE_TYPE_RMR);
+
+	r->param = (DAT_RMR_PARAM){ .pz_handle = pz, .rmr_scope = DAT_RMR_SCOPE_PZ };
+	/* As some providers do: its own handle of the IA, which a test sets as context. */
+	r->param.ia_handle = ((struct fake_object *)pz)->context.as_ptr;
+	*rmr = r;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *param)
+{
+	*param = ((struct fake_rmr *)rmr)->param;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
+				const DAT_LMR_TRIPLET *local, DAT_MEM_PRIV_FLAGS priv,
+				DAT_VA_TYPE va, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	struct fake_rmr *r = rmr;
+
+	if (!context)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
+	if (local->segment_length &&
+	    ((struct fake_lmr *)lmr)->param.lmr_context != local->lmr_context)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	r->param.lmr_triplet = *local;
+	r->param.mem_priv = priv;
+	r->param.rmr_context = *context = 4711;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
+				  DAT_SRQ_HANDLE *srq)
+{
+	*srq = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_SRQ);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *param)
+{
+	*param = (DAT_SRQ_PARAM){ .srq_state = DAT_SRQ_STATE_OPERATIONAL, .max_recv_dtos = 3,
+				  .outstanding_dto_count = 8 };
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,
+				  DAT_CNO_HANDLE *cno)
+{
+	*cno = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_CNO);
+	((struct fake_object *)*cno)->context.as_ptr = agent.instance_data;
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
+{
+	/* As strict as the distribution's providers. */
+	if (mask & ~DAT_CNO_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	param->proxy_type = DAT_PROXY_TYPE_AGENT;
+	param->proxy.agent.instance_data = ((struct fake_object *)cno)->context.as_ptr;
 	return DAT_SUCCESS;
 }
 
 static DAT_RETURN fake_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
-	return DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	struct fake_evd *e = evd;
+
+	if (!e->event.event_number)
+		return DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+	*event = e->event;
+	memset(&e->event, 0, sizeof(e->event));
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN fake_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+			    DAT_EVENT *event, DAT_COUNT *nmore)
+{
+	*nmore = threshold;
+	return fake_dequeue(evd, event);
+}
+
+static DAT_RETURN fake_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event)
+{
+	((struct fake_evd *)evd)->event = *event;
+	return DAT_SUCCESS;
 }
 
 static DAT_RETURN fake_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *p)
@@ -237,7 +480,25 @@ static void fill(struct fake *f)
 		.evd_free_func = end_object,
 		.ep_create_func = fake_ep_create,
 		.ep_modify_func = fake_ep_modify,
+		.ep_query_func = fake_ep_query,
+		.ep_post_send_func = fake_post_send,
+		.ep_post_rdma_write_func = fake_post_write,
 		.ep_free_func = end_object,
+		.evd_wait_func = fake_wait,
+		.evd_post_se_func = fake_post_se,
+		.lmr_create_func = fake_lmr_create,
+		.lmr_query_func = fake_lmr_query,
+		.lmr_free_func = end_object,
+		.rmr_create_func = fake_rmr_create,
+		.rmr_query_func = fake_rmr_query,
+		.rmr_bind_func = fake_rmr_bind,
+		.rmr_free_func = end_object,
+		.srq_create_func = fake_srq_create,
+		.srq_query_func = fake_srq_query,
+		.srq_free_func = end_object,
+		.cno_create_func = fake_cno_create,
+		.cno_query_func = fake_cno_query,
+		.cno_free_func = end_object,
 	};
 	if (says(f, "holes"))
 		return;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A registry under test by its path, so that one program tests ours and the distribution's; and a
- * dat.conf and a trace of the fake provider in a folder that goes away. */
+/* A registry under test by its path, so that one program tests ours and the distribution's. */
 #ifndef TESTS_DAT_REGISTRY_LIB_H
 #define TESTS_DAT_REGISTRY_LIB_H
 
 #include <dat2/dat_registry.h>
 #include <stdbool.h>
+
+#include "registry_files.h"
 
 struct registry {
 	DAT_RETURN (*openv)(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE *, DAT_IA_HANDLE *,
@@ -19,15 +20,9 @@ struct registry {
 	void *dl;
 };
 
-/* Skips (77) when the library is not there. */
+/* "system" is the distribution's; skips (77) when that is not there. */
 void registry_open(struct registry *r, const char *path, bool global);
 void *registry_sym(const struct registry *r, const char *name);
-
-/* Must come before the first call of a registry: its configuration, with FAKE replaced by
- * the path of the fake provider, and an empty trace. NULL: a file that does not exist. */
-void registry_conf(const char *fake, const char *text);
-/* What the fake provider wrote since the last call, to be freed; never NULL. */
-char *registry_trace(void);
 
 #define ERR(type, subtype) DAT_ERROR(DAT_##type, DAT_##subtype)
 

@@ -176,7 +176,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 		uint8_t body[64];
 	} x = { 0 };
 	const struct ucred root = { .pid = getppid() };
-	int gifts[3] = { fd, fd, fd };
+	int gifts[3] = { fd, fd, fd }; /* two of them are what a will is */
 	long r;
 
 	for (int type = 0; type <= UDP_MAIL_FORWARD + 1; type++)
@@ -197,7 +197,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 			}
 			shared->mails += send_mail(fd, v, &x, sizeof(x.m) + 20, 0, NULL, 0) > 0;
 			shared->mails += send_mail(fd, v, &x, sizeof(x), SCM_RIGHTS, gifts,
-						   sizeof(gifts)) > 0;
+						   (2 + index) * sizeof(int)) > 0;
 			r = send_mail(fd, v, &x, sizeof(x), SCM_CREDENTIALS, &root, sizeof(root));
 			refused(r < 0 ? -1 : 0, EPERM);
 		}

@@ -25,7 +25,9 @@ done </modules/order
 mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 hostroot /ro
 mount -t tmpfs tmpfs /rw
 mkdir /rw/upper /rw/work
-mount -t overlay -o lowerdir=/ro,upperdir=/rw/upper,workdir=/rw/work overlay /newroot
+mkdir /extra
+mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=262144 extra /extra
+mount -t overlay -o lowerdir=/extra:/ro,upperdir=/rw/upper,workdir=/rw/work overlay /newroot
 mkdir -p /newroot/share /newroot/guest
 mount -t 9p -o trans=virtio,version=9p2000.L,cache=none,msize=262144 share /newroot/share
 mount -t tmpfs tmpfs /newroot/tmp

@@ -21,9 +21,9 @@ static void nobody_answers(void)
 	from = w.now;
 	client = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
 	CHECK(cmw_run(&w, 200 * UT_S, client_done));
-	CHECK(client->status == -ETIMEDOUT && w.sent_of[0] == 16);
-	/* 0.25 + 0.5 + 1 + 2 + 4 and eleven full timeouts. */
-	CHECK(w.now - from == 31 * IBCM_FIRST_NS + 11 * ibcm_ns(20));
+	CHECK(client->status == -ETIMEDOUT && w.sent_of[0] == 24);
+	/* Nine times 0.25, 0.5 + 1 + 2 + 4 and eleven full timeouts. */
+	CHECK(w.now - from == 39 * IBCM_FIRST_NS + 11 * ibcm_ns(20));
 	cmw_close(&w);
 	open_world();
 	connected(IBV_QPT_RC);

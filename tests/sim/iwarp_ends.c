@@ -537,6 +537,32 @@ static void nudged(void)
 	}
 }
 
+/* One that leaves at once says it again before FIN; one that was heard needs not. */
+static void nudged_leaving(void)
+{
+	for (int heard = 0; heard < 2; heard++) {
+		struct iw_options o = { .rtr = PROTO_RTR_WRITE };
+		struct pipe_stream *peer;
+
+		w = iw_open(21, 0);
+		peer = iw_solo(w, &a, &o, 65536);
+		iw_run(w);
+		iw_got(peer, "c140 00000001 0000000000000000");
+		if (heard)
+			iw_put(peer, "c140 00000001 0000000000000000");
+		iw_run(w);
+		CHECK(modify(&a, IBV_QPS_SQD) == 0);
+		iw_pass(w, 9 * UT_MS);
+		CHECK(peer->in_len == 0 && peer->fin == heard);
+		iw_pass(w, 2 * UT_MS);
+		CHECK(peer->in_len == (heard ? 0 : 20) && peer->fin);
+		iw_pass(w, 10 * UT_S);
+		iw_ended(&a, 0);
+		iw_end_close(&a);
+		iw_close(w);
+	}
+}
+
 /* Never inside another message: siw takes one open tagged message only. */
 static void nudged_between(void)
 {
@@ -741,6 +767,7 @@ int main(int argc, char **argv)
 		{ "-", "the responder waits", held_back },
 		{ "-", "the responder waits and leaves", held_back_leaving },
 		{ "-", "a silent peer is nudged", nudged },
+		{ "-", "a silent peer is nudged before the end", nudged_leaving },
 		{ "-", "a nudge never cuts a message", nudged_between },
 		{ "-", "the manager terminates", manager_terminates },
 		{ "-", "depth is agreed, not set", depth_is_agreed },

@@ -349,18 +349,62 @@ static void backlog(void)
 		mw_put(s[i], REQ "00010000");
 	}
 	mw_run(w);
-	CHECK(w->n == 3 && !s[2]->in_len);
-	mw_got(s[3], REP "60010000");
-	mw_got(s[4], REP "60010000");
-	CHECK(s[4]->fin);
+	/* Who comes when it is full waits, and its private data with it. */
+	s[5] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
+	mw_put(s[5], REQ "00010003616263");
+	mw_run(w);
+	for (int i = 0; i < 6; i++)
+		CHECK(!s[i]->in_len && !s[i]->fin);
+	CHECK(w->n == 3);
+	mw_pass(w, 20 * UT_S);
+	CHECK(w->n == 3 && !s[4]->fin);
 	CHECK(mw_accept(w->ev[1].ep, &p) == 0);
+	mw_run(w);
+	CHECK(w->n == 5); /* the fourth, and ESTABLISHED */
 	mw_destroy(w->ev[0].ep);
-	for (int i = 4; i < 6; i++) {
+	CHECK(mw_reject(w->ev[2].ep, NULL, 0) == 0);
+	mw_run(w);
+	CHECK(w->n == 7 && w->ev[6].type == CM_EV_REQUEST);
+	CHECK(w->ev[6].param.private_len == 3 && !memcmp(w->ev[6].data, "abc", 3));
+	mw_close(w);
+}
+
+/* Those who wait may give up, say too much, or find the listener gone. */
+static void backlog_left(void)
+{
+	struct mpa_world *w = mw_open(NULL, NULL);
+	struct cm_ep *l = mw_listen(&w->h[0], 1);
+	struct pipe_stream *s[5];
+
+	for (int i = 0; i < 5; i++) {
 		s[i] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
 		mw_put(s[i], REQ "00010000");
+		mw_run(w);
 	}
+	CHECK(w->n == 1);
+	pipe_end(s[1], false);
+	mw_put(s[2], "00");
 	mw_run(w);
-	CHECK(w->n == 6 && !s[5]->in_len); /* two more, and ESTABLISHED */
+	CHECK(s[2]->fin && !s[3]->fin);
+	mw_destroy(w->ev[0].ep);
+	mw_run(w);
+	CHECK(w->n == 2);
+	mw_destroy(w->ev[1].ep);
+	mw_run(w);
+	CHECK(w->n == 3); /* the fifth */
+	s[3] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
+	mw_put(s[3], REQ "00010000");
+	s[4] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
+	mw_put(s[4], REQ "00010000");
+	mw_run(w);
+	mw_pass(w, 61 * UT_S);
+	CHECK(w->n == 3 && s[3]->fin && s[4]->fin);
+	s[4] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
+	mw_put(s[4], REQ "00010000");
+	mw_run(w);
+	mw_destroy(l);
+	mw_run(w);
+	CHECK(s[4]->fin && w->n == 3);
 	mw_close(w);
 }
 
@@ -701,6 +745,7 @@ static const struct test_case cases[] = {
 	{ "-", "half-open by the thousand", half_open_by_the_thousand },
 	{ "-", "half-open from one address", one_address },
 	{ "-", "backlog", backlog },
+	{ "-", "waiting for a place", backlog_left },
 	{ "-", "nobody there", nobody_there },
 	{ "-", "wrong calls", wrong_calls },
 	{ "-", "the QP is lost", lost_qp },

@@ -56,7 +56,12 @@ static int fake_fd(struct link *l)
 	return wire[0];
 }
 
+static void fake_doze(struct link *l, bool on, bool look)
+{
+}
+
 static const struct link_ops fake_link_ops = {
+	.doze = fake_doze,
 	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
 };
 

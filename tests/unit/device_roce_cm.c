@@ -308,7 +308,8 @@ static void killed_among(unsigned others, bool stopped)
 {
 	pid_t a, b, other[4];
 
-	board->gone = board->established = board->stop = 0;
+	board->gone = board->established = 0;
+	board->stop = 0;
 	answers = ended = 0;
 	for (unsigned i = 0; i < others; i++)
 		other[i] = start(idle);

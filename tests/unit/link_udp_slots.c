@@ -40,6 +40,17 @@ static uint16_t port;
 static pid_t pids[PLACES];
 static bool stopped[PLACES];
 
+static struct link *member(void)
+{
+	struct link *l;
+
+	CHECK(udp_open(port, &l) == 0);
+#ifdef NEAR
+	CHECK(udp_go_near(l) == 0);
+#endif
+	return l;
+}
+
 static void take(int me, const struct link_rx *v)
 {
 	CHECK(v->len == 32 && v->data[8] < PLACES);
@@ -69,7 +80,7 @@ static void live(int me)
 	struct link *l;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	CHECK(udp_open(port, &l) == 0);
+	l = member();
 	CHECK(l->ops->add_addr(l, LO4, 0) == 0);
 	self->qpn = l->qpn_fixed;
 	self->state = LIVING;
@@ -308,7 +319,7 @@ static void as_nobody(unsigned slot)
 	struct link *l;
 
 	CHECK(setgid(65534) == 0 && setuid(65534) == 0);
-	CHECK(udp_open(port, &l) == 0);
+	l = member();
 	CHECK(l->ops->add_addr(l, LO4, 0) == -EADDRINUSE);
 	CHECK(strstr(udp_explain(LO4, port, -EADDRINUSE), "another user"));
 	l->ops->close(l);
@@ -328,7 +339,8 @@ static void test_stranger(void)
 		fprintf(stderr, "not root: no second user to test with\n");
 		return;
 	}
-	CHECK(udp_open(port, &l) == 0 && l->ops->add_addr(l, LO4, 0) == 0);
+	l = member();
+	CHECK(l->ops->add_addr(l, LO4, 0) == 0);
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0)

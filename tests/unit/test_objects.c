@@ -92,6 +92,21 @@ static void groups(struct fake *f)
 	CHECK(eng_qp_destroy(qp) == 0 && eng_qp_destroy(rc) == 0);
 }
 
+/* A peer keeps the number of an ended connection for a while: it does not come back soon. */
+static void numbers(struct fake *f)
+{
+	static unsigned int seen[1 << 16];
+
+	for (unsigned int i = 1; i < 40000; i++) {
+		struct eng_qp *qp = fake_qp(f, IBV_QPT_RC);
+		unsigned int *was = &seen[qp->qpn & 0xffff];
+
+		CHECK_MSG(!*was || i - *was > 16000, "number 0x%x again after %u", qp->qpn, i - *was);
+		*was = i;
+		CHECK(eng_qp_destroy(qp) == 0);
+	}
+}
+
 /* Makes one of everything and removes it; false when memory failed on the way. */
 static bool one_of_each(void)
 {
@@ -139,6 +154,7 @@ int main(void)
 	srq_limit(&f);
 	domains(&f);
 	groups(&f);
+	numbers(&f);
 	fake_close(&f);
 	while (!one_of_each())
 		failed++;

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "util/alloc.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/restart.h"
 
@@ -136,7 +137,17 @@ static bool take_request(struct rcm_event *e, const struct rcm_id *listener)
 	cma_id_set_user(id->cma, id);
 	e->pub.id = &id->pub;
 	e->pub.listen_id = &e->counted->pub;
+	atomic_store(&id->fresh, true);
+	atomic_fetch_add(&rcm_of(id->pub.channel, rcm_chan)->unseen, 1);
 	return true;
+}
+
+void rcm_id_used(struct rcm_id *id)
+{
+	/* Not moved to another channel before this. */
+	if (atomic_load_explicit(&id->fresh, memory_order_relaxed) &&
+	    atomic_exchange(&id->fresh, false))
+		atomic_fetch_sub(&rcm_of(id->pub.channel, rcm_chan)->unseen, 1);
 }
 
 /* 0, -EAGAIN ...; -EINTR: there was one, but it cannot be shown. */
@@ -163,6 +174,7 @@ static int take(struct rcm_chan *ch, struct rcm_event *e)
 
 void rcm_id_silence(struct rcm_id *id)
 {
+	rcm_id_used(id);
 	ut_lock(&take_lock);
 	cma_id_destroy(id->cma);
 	id->cma = NULL;
@@ -295,11 +307,50 @@ static int sleep_for_ever(void)
 	return -EINTR;
 }
 
+/*
+ * Programs pass a request to another thread in one variable and ask for the next event (rping's
+ * persistent server does). A kernel gives that thread the time of a system call, and the
+ * network that between two packets; here both requests may wait already, and the
+ * second would overwrite the first. So a request that follows another waits a little for a
+ * sign that the first one was seen: any use of its identifier. A program that lets requests
+ * lie on purpose is not made to wait again and again.
+ */
+#define SEEN_STEP_NS 200000
+#define SEEN_NS (200 * UT_MS) /* the other thread may wait for a processor */
+#define SEEN_IN_VAIN 4
+
+static void let_see(struct rcm_chan *ch)
+{
+	const struct timespec step = { 0, SEEN_STEP_NS };
+	uint64_t end;
+
+	if (!atomic_load(&ch->unseen) || atomic_load(&ch->in_vain) >= SEEN_IN_VAIN ||
+	    fcntl(ch->pub.fd, F_GETFL) & O_NONBLOCK)
+		return;
+	end = ut_now() + SEEN_NS;
+	while (ut_now() < end) {
+		if (!atomic_load(&ch->unseen)) {
+			atomic_store(&ch->in_vain, 0);
+			return;
+		}
+		if (cma_event_peek(ch->cma) != RDMA_CM_EVENT_CONNECT_REQUEST)
+			return;
+		ppoll(NULL, 0, &step, NULL);
+	}
+	atomic_fetch_add(&ch->in_vain, 1);
+}
+
+static int next_event(struct waiter *w)
+{
+	let_see(w->ch);
+	return try_next(w->ch, w->e);
+}
+
 static int await_event(struct waiter *w)
 {
 	int rc;
 
-	while ((rc = try_next(w->ch, w->e)) == -EAGAIN) {
+	while ((rc = next_event(w)) == -EAGAIN) {
 		rc = wait_for(w->ch);
 		if (!rc && abandoned(w->ch))
 			rc = sleep_for_ever();

@@ -118,6 +118,7 @@ static int do_accept(struct rcm_id *id, const struct rdma_conn_param *p)
 	struct cm_param param;
 	int rc = check(id, p);
 
+	rcm_id_used(id);
 	if (rc)
 		return rc;
 	if (id->dev && !rcm_is_ud(id)) {
@@ -152,6 +153,7 @@ static int do_reject(struct rdma_cm_id *id, enum cm_reject reason, const void *d
 {
 	if (!id || (len && !data))
 		return -EINVAL;
+	rcm_id_used(rcm_of(id, rcm_id));
 	return cma_reject(rcm_of(id, rcm_id)->cma, reason, data, len);
 }
 

@@ -120,6 +120,7 @@ int rcm_id_migrate(struct rcm_id *id, struct rdma_event_channel *channel)
 
 	if (rc)
 		return rc;
+	rcm_id_used(id);
 	rc = cma_id_migrate(id->cma, to->cma);
 	if (rc) {
 		rcm_chan_release(to);
@@ -152,6 +153,7 @@ UT_EXPORT int rdma_set_option(struct rdma_cm_id *pub, int level, int optname, vo
 {
 	if (!pub || !optval)
 		return rcm_result(-EINVAL);
+	rcm_id_used(rcm_of(pub, rcm_id));
 	return rcm_result(cma_option(rcm_of(pub, rcm_id)->cma, level, optname, optval, optlen));
 }
 

@@ -105,5 +105,6 @@ UT_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_at
 {
 	if (!id || !qp_attr || !qp_attr_mask)
 		return rcm_result(-EINVAL);
+	rcm_id_used(rcm_of(id, rcm_id));
 	return rcm_result(cma_qp_attr(rcm_of(id, rcm_id)->cma, qp_attr, qp_attr_mask));
 }

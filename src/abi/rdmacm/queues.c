@@ -121,6 +121,7 @@ static int create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *a)
 {
 	int rc = check(id, a);
 
+	rcm_id_used(id);
 	if (!rc)
 		rc = complete(id, a);
 	if (rc)
@@ -200,6 +201,7 @@ static int create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *a)
 	struct ibv_srq *srq;
 	int rc = 0;
 
+	rcm_id_used(id);
 	if (!id->pub.verbs || id->pub.srq)
 		return -EINVAL;
 	if (!(a->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !a->pd) {

@@ -41,6 +41,8 @@ struct rcm_chan {
 	bool shown;            /* to the program: see the graves of chan.c */
 	_Atomic(struct eng_dev *) dev; /* the one adapter that its events come from... */
 	_Atomic bool many;             /* ...unless there are several */
+	_Atomic int unseen;            /* requests shown whose identifiers nobody has used yet */
+	_Atomic int in_vain;           /* waits for their use, in a row */
 };
 
 /* A device that identifiers were bound to, open for the life of the process. */
@@ -59,6 +61,7 @@ struct rcm_id {
 	struct rcm_dev *dev;  /* of pub.verbs */
 	struct rcm_chan *own; /* a synchronous identifier's private channel, else NULL */
 	bool nowhere;         /* bound to lo, where no adapter is */
+	_Atomic bool fresh;   /* of a request, and not used since it was shown */
 	bool moves_qp;        /* the manager moves the queue pair by itself */
 	bool given_up;        /* we ended the connection: what comes of it is not news */
 	bool connected, disconnected;
@@ -134,6 +137,8 @@ void rcm_chan_hears(struct rdma_event_channel *ch, struct eng_dev *dev);
 int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret);
 /* The same without ever blocking. */
 int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret);
+/* The program uses an identifier: it has understood the request that brought it. */
+void rcm_id_used(struct rcm_id *id);
 /* Ends the manager's half of an identifier: no event of it is on its way to a program then. */
 void rcm_id_silence(struct rcm_id *id);
 void rcm_await_acks(struct rcm_id *id);

@@ -2,8 +2,11 @@
 /*
  * Binding. A port is claimed here and not at listen(), so that a second bind
  * hears EADDRINUSE at once. Any address means all addresses of all adapters
- * that serve the identifier; one that refuses (its port is taken) is left out
- * and logged, and the call fails only when all refuse. Port 0 with any address:
+ * that serve the identifier. The kind that comes first must have the port at all of
+ * them, or the call fails with EADDRINUSE: peers of this host reach that kind, and a
+ * second server would never be asked. Of other kinds an address that refuses (iWARP
+ * shares its ports with all TCP programs) is left out and logged; and so is what refuses
+ * for other reasons, unless all do. Port 0 with any address:
  * the first endpoint chooses, and when another adapter has that port taken the
  * choice is made again, while the first choice is still held.
  */
@@ -100,13 +103,18 @@ static void note_left_out(struct cma_id *id, struct cm_port *p, const struct lin
 		cma_addr_text(e, text, sizeof(text)), strerror(-r));
 }
 
-/* Binds all from `from` on to one port. Returns 0 or the first refusal; strict: at a refusal
- * because of the port it stops with that. */
-static int bind_all(struct cma_id *id, const struct targets *t, int from, uint16_t port,
-		    bool strict)
+static bool first_kind(const struct targets *t, const struct cm_port *p)
 {
-	int first = 0;
+	return p->ops == t->v[0].port->ops;
+}
 
+/*
+ * Binds all from `from` on to one port. 0, or why the call must fail. *ret_refused becomes the
+ * first reason why one was left out. strict: a taken port is never left out.
+ */
+static int bind_all(struct cma_id *id, const struct targets *t, int from, uint16_t port,
+		    bool strict, int *ret_refused)
+{
 	for (int i = from; i < t->n; i++) {
 		struct link_end e = t->v[i].local;
 		int r;
@@ -115,19 +123,33 @@ static int bind_all(struct cma_id *id, const struct targets *t, int from, uint16
 		r = cma_sub_add(id, t->v[i].port, &e);
 		if (r == 0)
 			continue;
-		if ((strict && r == -EADDRINUSE) || r == -ENOMEM)
+		if (r == -ENOMEM ||
+		    (r == -EADDRINUSE && (strict || first_kind(t, t->v[i].port))))
 			return r;
 		note_left_out(id, t->v[i].port, &e, r);
-		first = first ? first : r;
+		*ret_refused = *ret_refused ? *ret_refused : r;
 	}
-	return first;
+	return 0;
+}
+
+/* The first target that has a port to give; its place, or why there is none. */
+static int bind_first(struct cma_id *id, const struct targets *t)
+{
+	int r = -ENODEV;
+
+	for (int at = 0; at < t->n && r != -ENOMEM; at++) {
+		r = cma_sub_add(id, t->v[at].port, &t->v[at].local);
+		if (r == 0)
+			return at;
+	}
+	return r;
 }
 
 static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *port)
 {
 	struct ut_list earlier = UT_LIST_INIT(earlier);
 	struct cma_sub *s, *tmp;
-	int r = 0, at = 0;
+	int r = 0, at = 0, refused = 0;
 
 	for (int tries = 0; tries < CHOICES; tries++) {
 		/* The choice of before is held until there is another. */
@@ -135,14 +157,13 @@ static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *por
 			ut_list_del(&s->node);
 			ut_list_add_tail(&earlier, &s->node);
 		}
-		for (at = 0, r = -ENODEV; at < t->n && r < 0 && r != -ENOMEM; at++)
-			r = cma_sub_add(id, t->v[at].port, &t->v[at].local);
+		at = bind_first(id, t);
 		ut_list_each_safe(s, tmp, &earlier, node)
 			cma_sub_drop(id, s);
-		if (r < 0)
-			return r;
+		if (at < 0)
+			return at;
 		*port = ut_list_first(&id->subs, struct cma_sub, node)->ep->local.port;
-		r = bind_all(id, t, at, *port, tries < CHOICES - 1);
+		r = bind_all(id, t, at + 1, *port, tries < CHOICES - 1, &refused);
 		if (r != -EADDRINUSE)
 			break;
 	}
@@ -153,14 +174,18 @@ static int bind_any(struct cma_id *id, const struct cma_addr *a)
 {
 	struct targets t = { 0 };
 	uint16_t port = a->end.port;
-	int r = find_targets(id, a->family, &t);
+	int r = find_targets(id, a->family, &t), refused = -ENODEV;
 
-	if (r == 0)
-		r = port ? bind_all(id, &t, 0, port, false) : bind_chosen(id, &t, &port);
+	if (r == 0 && port) {
+		refused = 0;
+		r = bind_all(id, &t, 0, port, false, &refused);
+	} else if (r == 0) {
+		r = bind_chosen(id, &t, &port);
+	}
 	free(t.v);
-	if (r == -ENOMEM || ut_list_empty(&id->subs)) {
+	if (r < 0 || ut_list_empty(&id->subs)) {
 		drop_subs(id);
-		return r ? r : -ENODEV;
+		return r ? r : refused;
 	}
 	id->local = a->end;
 	id->local.port = port;

@@ -144,6 +144,20 @@ static void hand_over(struct cma_chan *ch, const struct cma_qev *q)
 	ch->n_ids++;
 }
 
+int cma_event_peek(struct cma_chan *ch)
+{
+	struct cma_qev *q;
+	int type;
+
+	if (cma_foreign(ch->c))
+		return -1;
+	ut_lock(&ch->c->lock);
+	q = ut_list_first(&ch->events, struct cma_qev, node);
+	type = q ? q->e.type : -1;
+	ut_unlock(&ch->c->lock);
+	return type;
+}
+
 int cma_event_next(struct cma_chan *ch, struct cma_event *ret)
 {
 	struct cma *c = ch->c;

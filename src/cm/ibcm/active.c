@@ -124,7 +124,7 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
 	if (param->qp_type == IBV_QPT_UD)
 		return ibcm_sidr_connect(e, param);
 	build_req(e, param);
-	ibcm_ask(e, IBCM_REQ_SENT, IBCM_TIMEOUT, IBCM_RETRIES);
+	ibcm_ask(e, IBCM_REQ_SENT, IBCM_TIMEOUT, IBCM_DRAWS + IBCM_RETRIES);
 	return 0;
 }
 

@@ -44,6 +44,7 @@ enum ibcm_state {
 #define IBCM_TIMEOUT 20u     /* CM response timeout we ask for and grant, as rdma_cm does: 4.3 s */
 #define IBCM_RETRIES 15u
 #define IBCM_FIRST_NS 250000000ull /* first repetition; doubles up to the full timeout */
+#define IBCM_DRAWS 8u /* repetitions of a request before the doubling */
 /* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_knock_again). */
 #define IBCM_KNOCK_NS 1000000ull
 #define IBCM_KNOCKS 7u

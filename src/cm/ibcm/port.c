@@ -100,6 +100,19 @@ static void give_up(struct ibcm_ep *e, enum cm_event_type type, int status)
 	ibcm_raise(e, type, status);
 }
 
+/*
+ * A request names no process and meets any of those on the address, maybe one that is stopped;
+ * each repetition draws anew, so the first few come soon.
+ */
+static unsigned doublings(const struct ibcm_ep *e)
+{
+	bool anybody = e->state == IBCM_REQ_SENT || e->state == IBCM_SIDR_SENT;
+	unsigned n = anybody ? e->tries > IBCM_DRAWS ? e->tries - IBCM_DRAWS : 0u : e->tries;
+
+	/* Six are beyond any full timeout that counts here. */
+	return n < 6 ? n : 6;
+}
+
 static void repeat(struct ibcm_ep *e)
 {
 	uint64_t full = ibcm_ns(e->full), wait = full;
@@ -113,8 +126,7 @@ static void repeat(struct ibcm_ep *e)
 			return;
 		}
 		e->tries++;
-		/* Six doublings are beyond any full timeout that counts here. */
-		wait = IBCM_FIRST_NS << (e->tries < 6 ? e->tries : 6);
+		wait = IBCM_FIRST_NS << doublings(e);
 	}
 	ibcm_send_kept(e);
 	ibcm_arm(e, wait < full ? wait : full);

@@ -14,7 +14,7 @@
 
 static bool counts(const struct ibcm_ep *e)
 {
-	return e->state == IBCM_REP_RCVD || e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB;
+	return e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB;
 }
 
 void ibcm_tie_check(struct ibcm_ep *e)

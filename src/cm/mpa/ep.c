@@ -11,8 +11,8 @@
 
 static const char *const state_name[MPA_STATES] = {
 	"fresh", "listening", "connecting", "waiting for the reply", "waiting for the request",
-	"waiting for its user", "accepting", "rejecting", "waiting for the first frame",
-	"established", "closing", "over",
+	"waiting for its turn", "waiting for its user", "accepting", "rejecting",
+	"waiting for the first frame", "established", "closing", "over",
 };
 
 struct mpa_ep *mpa_ep_new(struct mpa *m)
@@ -186,6 +186,12 @@ void mpa_end_later(struct mpa_ep *e, enum cm_event_type type, int status)
 	make_due(e);
 }
 
+void mpa_turn_later(struct mpa_ep *e)
+{
+	e->due_turn = true;
+	make_due(e);
+}
+
 void mpa_ready_later(struct mpa_ep *e)
 {
 	e->due_ready = true;
@@ -224,10 +230,16 @@ static void end_qp(struct mpa_ep *e)
 
 void mpa_ep_destroy(struct mpa_ep *e)
 {
-	e->due_ready = e->due_end = false;
+	bool nobodys = e->state == MPA_WAIT_USER;
+
+	e->due_turn = e->due_ready = e->due_end = false;
 	ut_list_del(&e->due);
-	if (e->state == MPA_WAIT_USER)
+	if (nobodys)
 		mpa_reject(&e->ep, CM_REJ_CONSUMER, NULL, 0);
+	if (nobodys && e->state == MPA_REJECTING && e->whole) {
+		mpa_drop_stream(e, false); /* no reason in it that could be lost */
+		mpa_ep_state(e, MPA_OVER);
+	}
 	if (e->state == MPA_REJECTING) {
 		e->orphan = true; /* the Reply is still on its way */
 		return;

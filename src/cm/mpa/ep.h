@@ -18,7 +18,9 @@
 #include "util/list.h"
 
 #define MPA_RTR_WAIT_S 8    /* passive: from the Reply sent to the announced RTR */
+#define MPA_REJECT_LINGER_NS 200000000ull /* between a rejecting Reply and our FIN */
 #define MPA_FLUSH_WAIT_S 5  /* for the rest of a rejecting Reply to leave */
+#define MPA_TURN_WAIT_S 60  /* with a whole Request, until its user can be asked */
 #define MPA_BACKLOG_MAX 1024
 #define MPA_PEER_BUCKETS 64
 
@@ -28,6 +30,7 @@ enum mpa_state {
 	MPA_CONNECTING,   /* awaits TCP */
 	MPA_WAIT_REPLY,   /* Request sent, or on its way out */
 	MPA_WAIT_REQUEST, /* half open: its user does not know it yet */
+	MPA_WAIT_TURN,    /* half open: its Request is whole, its listener's backlog is full */
 	MPA_WAIT_USER,    /* REQUEST told; awaits accept or reject */
 	MPA_ACCEPTING,    /* Reply on its way out */
 	MPA_REJECTING,    /* the same, R = 1 */
@@ -73,7 +76,7 @@ struct mpa_ep {
 
 	/* Told by mpa_run(). */
 	struct ut_list due;
-	bool due_ready, due_end;
+	bool due_turn, due_ready, due_end;
 	enum cm_event_type end;
 	int end_status;
 
@@ -137,6 +140,7 @@ void mpa_drop_stream(struct mpa_ep *e, bool abort);
 void mpa_end(struct mpa_ep *e, enum cm_event_type type, int status);
 void mpa_end_later(struct mpa_ep *e, enum cm_event_type type, int status);
 void mpa_ready_later(struct mpa_ep *e);
+void mpa_turn_later(struct mpa_ep *e);
 /* The user's answer to REQUEST, else 0. p NULL: none. */
 int mpa_tell(struct mpa_ep *e, enum cm_event_type type, int status, const struct cm_param *p);
 /* Its own depths as the parameters of ESTABLISHED; the peer's, seen from here. */
@@ -182,6 +186,8 @@ size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, u
 void mpa_passive_closed(struct mpa_ep *e, int error);
 void mpa_passive_sent(struct mpa_ep *e, int error);
 void mpa_passive_expired(struct mpa_ep *e);
+/* Its listener may have room now. */
+void mpa_passive_turn(struct mpa_ep *e);
 /* Sends the accepting Reply in e->out; the stream is e->qpn's behind it. On failure nothing is
  * left of the stream. */
 int mpa_passive_reply(struct mpa_ep *e);
@@ -191,6 +197,7 @@ int mpa_half_open_add(struct mpa_ep *e, struct mpa_ep *listener);
 void mpa_half_open_del(struct mpa_ep *e);
 void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener);
 void mpa_pending_del(struct mpa_ep *e);
+void mpa_pending_next(struct mpa_ep *listener);
 
 /* adopt.c */
 void mpa_adopt_request(struct mpa_ep *e);

@@ -94,12 +94,29 @@ void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener)
 	e->listener->n_pending++;
 }
 
+/* The oldest of those that wait for room. */
+void mpa_pending_next(struct mpa_ep *listener)
+{
+	struct mpa_ep *e;
+
+	if (listener->n_pending >= listener->backlog)
+		return;
+	ut_list_each(e, &listener->half_open, child)
+		if (e->state == MPA_WAIT_TURN && !e->due_turn) {
+			mpa_turn_later(e);
+			return;
+		}
+}
+
 /* The listener may be gone already. */
 void mpa_pending_del(struct mpa_ep *e)
 {
-	if (!e->listener)
+	struct mpa_ep *listener = e->listener;
+
+	if (!listener)
 		return;
 	ut_list_del(&e->child);
-	e->listener->n_pending--;
+	listener->n_pending--;
 	e->listener = NULL;
+	mpa_pending_next(listener);
 }

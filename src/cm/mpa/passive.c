@@ -46,11 +46,15 @@ int mpa_listen(struct cm_ep *ep, int backlog)
 	if (!e->port)
 		return -EINVAL;
 	e->backlog = backlog > 0 ? (unsigned)backlog : MPA_BACKLOG_MAX;
-	if (again)
+	if (again) {
+		mpa_pending_next(e);
 		return 0;
+	}
 	e->port->user_ops = &mpa_listener_user;
 	e->port->user = e;
-	r = e->m->cfg.streams->ops->listen(e->port, backlog > 0 ? backlog : 0);
+	/* The host's own queue is emptied at once; a short one would only drop SYNs, which
+	 * come again after seconds. */
+	r = e->m->cfg.streams->ops->listen(e->port, 0);
 	if (r == 0)
 		mpa_ep_state(e, MPA_LISTENING);
 	return r;
@@ -70,29 +74,71 @@ static void dismiss(struct mpa_ep *e, int status, const char *why)
 	}
 }
 
-static void on_request(struct mpa_ep *e)
+static void ask_user(struct mpa_ep *e, const struct cm_param *p)
 {
 	struct mpa_ep *listener = e->listener;
-	struct cm_param p = mpa_peer_param(e, &e->peer);
 
-	e->peer.data = NULL; /* goes away with this call */
-	e->peer.len = 0;
 	mpa_timer_stop(e);
 	mpa_half_open_del(e);
 	mpa_ep_state(e, MPA_WAIT_USER);
-	if (listener->n_pending >= listener->backlog) {
-		mpa_say(e, "too many requests wait to be accepted");
+	mpa_pending_add(e, listener);
+	if (mpa_tell(e, CM_EV_REQUEST, 0, p))
 		mpa_ep_destroy(e);
+}
+
+/* Its place among the half open ones it keeps: they are what has a ceiling. */
+static void wait_turn(struct mpa_ep *e, uint64_t now)
+{
+	if (mpa_talk_keep(e, e->peer.data, e->peer.len) < 0) {
+		dismiss(e, -ENOMEM, "no memory for its request");
 		return;
 	}
-	mpa_pending_add(e, listener);
-	if (mpa_tell(e, CM_EV_REQUEST, 0, &p))
-		mpa_ep_destroy(e);
+	mpa_ep_state(e, MPA_WAIT_TURN);
+	mpa_timer_from(e, now, MPA_TURN_WAIT_S);
+}
+
+/*
+ * A listener's backlog bounds what its user has not answered. Who comes then is not refused,
+ * as TCP does not refuse either, but waits; programs listen with a backlog of 3 and
+ * expect 50 clients.
+ */
+static void on_request(struct mpa_ep *e, uint64_t now)
+{
+	struct cm_param p = mpa_peer_param(e, &e->peer);
+	bool full = e->listener->n_pending >= e->listener->backlog;
+
+	if (full) {
+		wait_turn(e, now);
+		return;
+	}
+	e->peer.data = NULL; /* goes away with this call */
+	e->peer.len = 0;
+	ask_user(e, &p);
+}
+
+void mpa_passive_turn(struct mpa_ep *e)
+{
+	struct mpa_ep *listener = e->listener;
+	struct cm_param p;
+
+	if (e->state != MPA_WAIT_TURN || listener->n_pending >= listener->backlog)
+		return;
+	e->peer.data = e->data;
+	e->peer.len = e->data_len;
+	p = mpa_peer_param(e, &e->peer);
+	e->peer.data = NULL;
+	e->peer.len = 0;
+	mpa_pending_next(listener); /* there may be room for more */
+	ask_user(e, &p);
 }
 
 /* What comes later: a peer that speaks out of turn, or whose bytes no longer matter. */
 static size_t out_of_turn(struct mpa_ep *e, size_t len)
 {
+	if (len && e->state == MPA_WAIT_TURN) {
+		dismiss(e, -EPROTO, "it went on before it had a reply");
+		return len;
+	}
 	if (len && e->state == MPA_WAIT_USER) {
 		mpa_say(e, "it went on before it had a reply");
 		mpa_drop_stream(e, true);
@@ -119,7 +165,7 @@ size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, u
 	if (e->done)
 		mpa_adopt_request(e);
 	else
-		on_request(e);
+		on_request(e, now);
 	return (size_t)n;
 }
 
@@ -212,6 +258,24 @@ int mpa_passive_reply(struct mpa_ep *e)
 	return 0;
 }
 
+static void reject_over(struct mpa_ep *e, bool abort)
+{
+	mpa_drop_stream(e, abort);
+	mpa_ep_state(e, MPA_OVER);
+	mpa_timer_stop(e);
+	if (e->orphan)
+		mpa_ep_free(e);
+}
+
+/*
+ * siw that sees the end of the stream and a Reply at once reports the end and forgets the Reply
+ * with the reason in it. Who is rejected closes (RFC 5044 7.1.2), and for that it has a moment.
+ */
+static void reject_linger(struct mpa_ep *e)
+{
+	mpa_timer_start_ns(e, MPA_REJECT_LINGER_NS);
+}
+
 int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len)
 {
 	struct mpa_ep *e = mpa_ep_of(ep);
@@ -229,12 +293,12 @@ int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16
 	mpa_ep_state(e, MPA_REJECTING);
 	if (!e->fin)
 		r = mpa_talk_send(e);
-	if (r == 0 && !e->whole && !e->fin) {
+	if (r < 0 || e->fin)
+		reject_over(e, r < 0);
+	else if (e->whole)
+		reject_linger(e);
+	else
 		mpa_timer_start(e, MPA_FLUSH_WAIT_S);
-		return 0;
-	}
-	mpa_drop_stream(e, r < 0);
-	mpa_ep_state(e, MPA_OVER);
 	return 0;
 }
 
@@ -242,11 +306,10 @@ int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16
 void mpa_passive_sent(struct mpa_ep *e, int error)
 {
 	if (e->state == MPA_REJECTING) {
-		mpa_drop_stream(e, error < 0);
-		mpa_ep_state(e, MPA_OVER);
-		mpa_timer_stop(e);
-		if (e->orphan)
-			mpa_ep_free(e);
+		if (error == 0)
+			reject_linger(e);
+		else
+			reject_over(e, true);
 		return;
 	}
 	if (error == 0)
@@ -269,8 +332,11 @@ void mpa_passive_closed(struct mpa_ep *e, int error)
 	case MPA_WAIT_REQUEST:
 		dismiss(e, -ECONNRESET, "closed before its request was whole");
 		break;
+	case MPA_WAIT_TURN:
+		dismiss(e, -ECONNRESET, "closed before its turn came");
+		break;
 	case MPA_REJECTING:
-		mpa_passive_sent(e, -ECONNRESET);
+		reject_over(e, !e->whole);
 		break;
 	case MPA_ACCEPTING:
 		mpa_passive_sent(e, error ? -error : -ECONNRESET);
@@ -297,7 +363,12 @@ void mpa_passive_expired(struct mpa_ep *e)
 	case MPA_WAIT_REQUEST:
 		dismiss(e, -ETIMEDOUT, "its request did not come in time");
 		break;
+	case MPA_WAIT_TURN:
+		dismiss(e, -ETIMEDOUT, "its turn did not come");
+		break;
 	case MPA_REJECTING:
+		reject_over(e, !e->whole);
+		break;
 	case MPA_ACCEPTING:
 		mpa_passive_sent(e, -ETIMEDOUT);
 		break;

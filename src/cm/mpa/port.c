@@ -207,6 +207,11 @@ static void tell_due(struct mpa_ep *e)
 {
 	struct cm_param p = e->done ? mpa_peer_param(e, &e->peer) : mpa_own_param(e);
 
+	if (e->due_turn) {
+		e->due_turn = false;
+		mpa_passive_turn(e);
+		return;
+	}
 	if (e->due_ready) {
 		e->due_ready = false;
 		if (e->due_end)

@@ -5,9 +5,12 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/log.h"
+#include "dat/provider/ud.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEP_MS = 4000, STEP_TRIES = 15, RETRY_MAX = 7 };
 
@@ -50,6 +53,8 @@ static int request(struct dpr_conn *c, struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 {
 	struct rdma_conn_param p = dpr_conn_param(&ep->attr, &c->out);
 
+	if (c->ud)
+		return dpr_ud_request(c, ep);
 	return rdma_connect(c->id, &p) ? errno : 0;
 }
 
@@ -84,9 +89,11 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 
 	if (!ep)
 		return;
-	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
+	if (c->ud ? c->waiting : ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 		err = advance(c, ep, e);
 	dpr_conn_absent(ep);
+	if (err)
+		dpr_log(DPR_LOG_CM, "connection %p: no way on: %s", (void *)c, strerror(err));
 	if (err)
 		dpr_conn_failed(c, refused ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
 					   : DAT_CONNECTION_EVENT_UNREACHABLE);
@@ -95,9 +102,11 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 /* The connection stays with the endpoint, for what the peer may have said. */
 void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 {
-	struct dpr_ep *ep = dpr_conn_present(c);
+	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_present(c);
 	struct dpr_ep_step s;
 
+	if (c->ud)
+		dpr_ud_failed(c, false);
 	if (!ep)
 		return;
 	s = dpr_ep_step(ep->state, DPR_ON_REFUSED, true);
@@ -146,6 +155,9 @@ void dpr_conn_timeout(struct dpr_timer *t)
 
 	if (!dpr_conn_hold_alive(c))
 		return;
-	give_up(c);
+	if (c->ud)
+		dpr_ud_failed(c, false);
+	else
+		give_up(c);
 	dpr_conn_put(c);
 }

@@ -5,7 +5,9 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/log.h"
 #include "dat/provider/sp.h"
+#include "dat/provider/ud.h"
 
 #include <string.h>
 
@@ -97,7 +99,10 @@ void dpr_conn_ready(struct dpr_ia *ia)
 
 static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
-	struct dpr_ep *ep = dpr_conn_present(c);
+	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_present(c);
+
+	if (c->ud)
+		dpr_ud_established(c, e);
 
 	if (!ep)
 		return;
@@ -115,6 +120,10 @@ static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 
 static void rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
+	if (c->ud) {
+		dpr_ud_rejected(c, e);
+		return;
+	}
 	c->in = e->in;
 	dpr_conn_failed(c, dpr_private_rejected(&c->in, e->status, c->ia->iwarp));
 }
@@ -133,6 +142,8 @@ static void ended(struct dpr_conn *c, enum dpr_ep_do why)
 
 void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
+	dpr_log(DPR_LOG_CM, "connection %p, %s side: %s, status %d", (void *)c,
+		c->active ? "active" : "passive", rdma_event_str(e->type), e->status);
 	switch (e->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ADDR_ERROR:
@@ -150,7 +161,9 @@ void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e)
 			ended(c, DPR_ON_REFUSED);
 		break;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		if (c->active)
+		if (c->ud && c->active)
+			dpr_ud_rejected(c, e);
+		else if (c->active)
 			dpr_conn_failed(c, DAT_CONNECTION_EVENT_UNREACHABLE);
 		else
 			ended(c, DPR_ON_REFUSED);

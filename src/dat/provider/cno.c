@@ -178,7 +178,8 @@ DAT_RETURN dpr_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE
 	return DAT_SUCCESS;
 }
 
-/* A CNO with a descriptor has no agent. A trigger that nobody collected goes to the new agent. */
+/* A CNO with a descriptor has no agent. A trigger that nobody collected goes to the new agent, also one
+ * that was on its way to the old one: that is not called any more, unless it runs already. */
 DAT_RETURN dpr_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	struct dpr_cno *c = dpr_cno_of(cno);
@@ -188,6 +189,10 @@ DAT_RETURN dpr_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agen
 	if (c->fd >= 0 && agent.proxy_agent_func)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	ut_lock(&c->lock);
+	if (c->called.proxy_agent_func) {
+		c->called = DAT_OS_WAIT_PROXY_AGENT_NULL;
+		c->triggered = c->last != DAT_HANDLE_NULL;
+	}
 	c->agent = agent;
 	if (c->triggered && to_agent(c))
 		c->triggered = false;

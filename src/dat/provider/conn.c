@@ -15,6 +15,7 @@ struct dpr_conn *dpr_conn_new(struct dpr_ia *ia, bool active)
 	c->ia = ia;
 	c->active = active;
 	ut_mutex_init(&c->lock);
+	ut_list_init(&c->of_ep);
 	dpr_timer_init(&c->timer, dpr_conn_timeout);
 	return c;
 }
@@ -93,7 +94,7 @@ struct dpr_ep *dpr_conn_present(struct dpr_conn *c)
 	if (!ep)
 		return NULL;
 	ut_lock(&ep->lock);
-	if (ep->conn == c)
+	if (ep->conn == c || (c->ud && c->linked))
 		return ep;
 	ut_unlock(&ep->lock);
 	dpr_obj_put(&ep->obj);

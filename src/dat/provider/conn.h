@@ -28,7 +28,7 @@ enum {
 	/* over InfiniBand and RoCE: the fields of REQ (behind the IP CM's header), REP and REJ */
 	DPR_IB_REQ = 56, DPR_IB_REP = 196, DPR_IB_REJ = 148,
 	/* datagrams: the fields of SIDR_REQ and SIDR_REP, behind our own header (ud.c) */
-	DPR_UD_REQ = 144, DPR_UD_REP = 112,
+	DPR_UD_REQ = 144, DPR_UD_REP = 132,
 	DPR_IW_PRIVATE = 251,
 	DPR_REJ_HEADER = 4, /* in front of the consumer's data in each reject */
 };
@@ -47,6 +47,11 @@ struct dpr_conn {
 	struct dpr_private in;  /* the loop's; stays valid until ep_free or ep_reset */
 	struct sockaddr_storage remote;
 	uint64_t qual;
+	/* datagrams (ud.h); of_ep and what follows by the endpoint's lock */
+	bool ud;
+	struct ut_list of_ep;
+	bool linked, waiting, released; /* on the list; not answered yet; freed by the consumer */
+	struct ibv_ah *ah;
 	bool common; /* reached by dat_ep_common_connect or a common service point */
 };
 

@@ -5,6 +5,7 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/ud.h"
 
 #include <errno.h>
 #include <string.h>
@@ -93,7 +94,8 @@ static DAT_RETURN attempt(struct dpr_ep *ep, const struct ask *a, struct dpr_con
 	c->remote = a->to;
 	c->qual = a->qual;
 	c->common = a->common;
-	err = dpr_ia_id(ep->obj.ia, c, RDMA_PS_TCP, 0, &c->id);
+	c->ud = dpr_ep_is_ud(ep);
+	err = dpr_ia_id(ep->obj.ia, c, c->ud ? RDMA_PS_UDP : RDMA_PS_TCP, 0, &c->id);
 	if (err) {
 		dpr_conn_put(c);
 		return errno_to_dat(err);
@@ -115,6 +117,7 @@ static DAT_RETURN commit(struct dpr_ep *ep, struct dpr_conn *c, DAT_TIMEOUT time
 	dpr_conn_join(c, ep);
 	ep->conn = c;
 	atomic_store(&ep->early, true);
+	atomic_store(&ep->failed, false);
 	dpr_ep_go(ep, DPR_DO_CONNECT);
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		*err = -dpr_timer_arm(&c->timer, timeout);
@@ -132,6 +135,11 @@ static DAT_RETURN go(struct dpr_ep *ep, const struct ask *a)
 	ret = attempt(ep, a, &c);
 	if (ret)
 		return ret;
+	if (c->ud) {
+		ret = dpr_ud_connect(ep, c, a->timeout);
+		dpr_conn_put(c);
+		return ret;
+	}
 	dpr_conn_hold(c);
 	ut_lock(&ep->lock);
 	ret = commit(ep, c, a->timeout, &err);
@@ -150,6 +158,8 @@ static DAT_RETURN may(struct dpr_ep *ep)
 
 	ut_lock(&ep->lock);
 	ret = dpr_ep_step(ep->state, DPR_DO_CONNECT, dpr_ep_configured(ep)).ret;
+	if (dpr_ep_is_ud(ep) && ep->state == DAT_EP_STATE_CONNECTED)
+		ret = DAT_SUCCESS; /* to one more peer */
 	ut_unlock(&ep->lock);
 	return ret;
 }

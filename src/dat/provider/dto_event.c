@@ -64,6 +64,13 @@ static struct dpr_ep *hold(struct dpr_ep *ep)
 	return ep;
 }
 
+/* Also noted in the endpoint: who hears meanwhile that the peer has gone looks there for why. */
+static struct dpr_ep *failed(struct dpr_ep *ep)
+{
+	atomic_store(&ep->failed, true);
+	return hold(ep);
+}
+
 static enum dpr_dto_out request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev,
 				      bool *notify, struct dpr_ep **broken,
 				      struct dpr_ep **drained) UT_NO_TSA;
@@ -87,7 +94,7 @@ static enum dpr_dto_out request_event(struct dpr_dto *d, const struct ibv_wc *wc
 	dpr_dto_fill(ev, ep, (enum dpr_op)d->op, d->cookie, dpr_dto_status(wc->status), d->bytes,
 		     d->rmr);
 	if (!ok && wc->status != IBV_WC_WR_FLUSH_ERR)
-		*broken = hold(ep);
+		*broken = failed(ep);
 	ok = ok || d->op != DPR_OP_INVALIDATE; /* visible */
 	retire(&ep->sq, d, wc->status == IBV_WC_SUCCESS);
 	if (may_drain(ep))
@@ -138,7 +145,7 @@ static void taken(struct dpr_ep *ep, struct dpr_ep **broken, struct dpr_ep **dra
 			*drained = hold(ep);
 	}
 	if (hard >= 0 && n > hard && !*broken)
-		*broken = hold(ep);
+		*broken = failed(ep);
 }
 
 static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
@@ -164,7 +171,7 @@ static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const s
 	if (wc->status == IBV_WC_SUCCESS)
 		received(ia, ep, wc, ev);
 	else if (wc->status != IBV_WC_WR_FLUSH_ERR)
-		*broken = hold(ep);
+		*broken = failed(ep);
 	if (srq)
 		taken(ep, broken, drained);
 	return DPR_DTO_EVENT;

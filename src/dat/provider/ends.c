@@ -103,6 +103,10 @@ static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
 	struct dpr_ep_step s;
 
 	ut_lock(&ep->lock);
+	/* The peer may leave because of what went wrong here, and be heard before it is seen here: a
+	 * Terminate of iWARP is both. */
+	if (ep->failed && (what == DPR_ON_DISCONNECTED || what == DPR_ON_DRAINED))
+		what = DPR_ON_BROKEN;
 	s = dpr_ep_go(ep, what);
 	ep->ending = false;
 	atomic_store(&ep->early, false);

@@ -12,6 +12,7 @@
 #include "dat/provider/evd.h"
 #include "dat/provider/mem.h"
 #include "dat/provider/srq.h"
+#include "dat/provider/ud.h"
 
 #include <errno.h>
 
@@ -167,6 +168,7 @@ static void drop_conn(struct dpr_ep *ep)
 		dpr_conn_leave(c);
 		dpr_conn_put(c);
 	}
+	dpr_ud_drop(ep);
 }
 
 /* --- the end --- */

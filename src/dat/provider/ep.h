@@ -19,41 +19,43 @@ struct dpr_private;
 struct dpr_pz;
 struct dpr_srq;
 
+/* What a post and its completion touch comes first, in as few cache lines as it takes. */
 struct dpr_ep {
 	struct dpr_obj obj;
 	struct ut_mutex lock;
 	DAT_EP_STATE state UT_GUARDED_BY(lock);
-	DAT_EP_ATTR attr UT_GUARDED_BY(lock); /* as granted; named attributes point into us */
-	/* each is held and used (dpr_use, dpr_evd_feed) by this endpoint */
-	struct dpr_pz *pz UT_GUARDED_BY(lock);
-	struct dpr_evd *recv UT_GUARDED_BY(lock), *request UT_GUARDED_BY(lock),
-		*connect UT_GUARDED_BY(lock);
-	struct dpr_srq *srq; /* immutable */
-
-	struct ut_mutex life; /* one of connect, accept, reset, free, modify; before `lock` */
-	bool made_here;       /* for a request: goes back to us when that is rejected */
-	struct dpr_conn *conn UT_GUARDED_BY(lock); /* the present attempt or connection; holds it */
-	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
 	_Atomic uint32_t qpn;
-	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
+	struct ibv_qp *qp UT_GUARDED_BY(lock);     /* NULL without one */
+	uint32_t inline_max UT_GUARDED_BY(lock);   /* of qp; set by dpr_ep_flush_posted */
 	/* From the attempt until ESTABLISHED is queued: completions must not overtake it. */
 	_Atomic bool early;
 	bool ending UT_GUARDED_BY(lock); /* somebody is about to say why it ended */
-	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
+	_Atomic bool failed; /* a request or receive of qp failed, other than by a flush */
+	bool made_here;      /* for a request: goes back to us when that is rejected */
+
 	struct dpr_dtoq sq UT_GUARDED_BY(lock);    /* requests and binds */
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
+	/* each is held and used (dpr_use, dpr_evd_feed) by this endpoint */
+	struct dpr_pz *pz UT_GUARDED_BY(lock);
+	struct dpr_evd *request UT_GUARDED_BY(lock), *recv UT_GUARDED_BY(lock),
+		*connect UT_GUARDED_BY(lock);
+	struct dpr_srq *srq; /* immutable */
+	DAT_EP_ATTR attr UT_GUARDED_BY(lock); /* as granted; named attributes point into us */
+	/* DCNT_EP_*; relaxed, by the posting and the draining thread; what a reset leaves out */
+	uint64_t counters[24], counted[24];
 
-	uint32_t inline_max UT_GUARDED_BY(lock); /* of qp; set by dpr_ep_flush_posted */
-
+	struct ut_mutex life; /* one of connect, accept, reset, free, modify; before `lock` */
+	struct dpr_conn *conn UT_GUARDED_BY(lock); /* the present attempt or connection; holds it */
+	struct ut_list uds UT_GUARDED_BY(lock);    /* datagrams: of_ep of connections, held */
+	struct dpr_key qpkey; /* finds ep by qpn for receives of SRQs: dpr_qpn_add, qpn.c */
+	struct dpr_timer poll; /* graceful disconnect: nobody else may reap the requests */
 	/* SRQ endpoints: receives taken and not reaped; marks of dat_ep_set_watermark,
 	 * DAT_WATERMARK_INFINITE: none. Atomic since they are judged under evd->lock. */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
 	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
-	/* DCNT_EP_*; relaxed, by the posting and the draining thread; what a reset leaves out */
-	uint64_t counters[24], counted[24];
 };
 
 static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)

@@ -30,36 +30,36 @@ static DAT_COUNT least(DAT_COUNT a, DAT_COUNT b)
 	return a < b ? a : b;
 }
 
-static DAT_SEG_LENGTH message_max(struct dpr_ia *ia)
+/* A datagram is one packet; IBV_MTU_256 is 1. */
+static DAT_SEG_LENGTH message_max(struct dpr_ia *ia, bool ud)
 {
-	struct ibv_port_attr port;
 	DAT_SEG_LENGTH most = 1u << SIZE_DEFAULT_SHIFT;
 
-	if (!ibv_query_port(ia->verbs, ia->id->port_num, &port) && port.max_msg_sz < most)
-		most = port.max_msg_sz;
-	return most;
+	if (ud)
+		return 128u << ia->port_attr.active_mtu;
+	return ia->port_attr.max_msg_sz < most ? ia->port_attr.max_msg_sz : most;
 }
 
 /* The most that this device gives an endpoint. */
-static DAT_EP_ATTR limits(struct dpr_ia *ia)
+static DAT_EP_ATTR limits(struct dpr_ia *ia, bool ud)
 {
 	const struct ibv_device_attr *d = &ia->dev.orig_attr;
-	DAT_SEG_LENGTH size = message_max(ia);
+	DAT_SEG_LENGTH size = message_max(ia, ud);
 
 	return (DAT_EP_ATTR){
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = size,
 		.max_rdma_size = size,
 		.qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = d->max_qp_wr,
-		.max_request_dtos = d->max_qp_wr,
-		.max_recv_iov = d->max_sge,
-		.max_request_iov = d->max_sge,
+		.max_recv_dtos = dpr_ia_max_dtos(ia),
+		.max_request_dtos = dpr_ia_max_dtos(ia),
+		.max_recv_iov = dpr_ia_max_iov(ia),
+		.max_request_iov = dpr_ia_max_iov(ia),
 		.max_rdma_read_in = least(d->max_qp_rd_atom, 255),
 		.max_rdma_read_out = least(d->max_qp_init_rd_atom, 255),
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.max_rdma_read_iov = ia->iwarp ? 1 : d->max_sge,
-		.max_rdma_write_iov = d->max_sge,
+		.max_rdma_read_iov = dpr_ia_max_read_iov(ia),
+		.max_rdma_write_iov = dpr_ia_max_iov(ia),
 	};
 }
 
@@ -139,7 +139,8 @@ static void fill(DAT_EP_ATTR *to, const DAT_EP_ATTR *def, const DAT_EP_ATTR *mos
 DAT_RETURN dpr_ep_attr(struct dpr_ia *ia, const DAT_EP_ATTR *attr, DAT_RETURN_SUBTYPE arg,
 		       DAT_EP_ATTR *to)
 {
-	DAT_EP_ATTR most = limits(ia), def = defaults(&most);
+	DAT_EP_ATTR most = limits(ia, attr && (int)attr->service_type == UD_TYPE);
+	DAT_EP_ATTR def = defaults(&most);
 	DAT_RETURN ret;
 
 	if (!attr) {

@@ -52,6 +52,7 @@ static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 	ep->made_here = false;
 	ep->conn = NULL;
 	ep->qp = NULL;
+	ut_list_init(&ep->uds);
 	ep->ending = false;
 	ep->inline_max = 0;
 	ep->soft_armed = ep->soft_due = false;
@@ -59,6 +60,7 @@ static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 	ep->soft = ep->hard = DAT_WATERMARK_INFINITE;
 	atomic_store(&ep->qpn, 0);
 	atomic_store(&ep->early, false);
+	atomic_store(&ep->failed, false);
 	memset(&ep->sq, 0, sizeof(ep->sq));
 	memset(&ep->rq, 0, sizeof(ep->rq));
 	memset(ep->counters, 0, sizeof(ep->counters));

@@ -2,6 +2,7 @@
 /* An endpoint's queue pair, made on the id that connects or accepts. */
 #include "dat/provider/ep.h"
 #include "dat/provider/evd.h"
+#include "dat/provider/log.h"
 #include "dat/provider/mem.h"
 #include "dat/provider/srq.h"
 
@@ -52,6 +53,7 @@ DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id)
 	if (create(ep, id))
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	ep->qp = id->qp;
+	dpr_log(DPR_LOG_EP, "ep %p: queue pair 0x%x", (void *)ep, ep->qp->qp_num);
 	atomic_store(&ep->qpn, ep->qp->qp_num);
 	if (!dpr_qpn_add(ep->obj.ia, ep->qp->qp_num, ep) && !dpr_ep_flush_posted(ep))
 		return DAT_SUCCESS;

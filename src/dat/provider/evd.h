@@ -31,40 +31,41 @@ struct dpr_early {
 	bool notify;
 };
 
+/* What a look for events touches comes first, in as few cache lines as it takes. */
 struct dpr_evd {
 	struct dpr_obj obj;
-	struct ut_mutex shape; /* one resize, feed or change of CNO at a time; before lock */
 	struct ut_mutex lock;
-	DAT_EVD_FLAGS flags;     /* immutable */
-	struct ibv_comp_channel *channel; /* with cq; immutable */
-	struct dpr_watch watch;  /* channel->fd, while a CNO is set; guarded by shape */
-	struct dpr_timer settle; /* the loop acts on `after` and `overflow` */
-
 	struct ibv_cq *cq;       /* NULL without DTO and bind streams; immutable */
-	unsigned int hidden;     /* entries of cq kept for completions nobody sees; by shape */
-	/* A waiter without cq sleeps on this number (futex), one with cq on `wake` beside channel. */
-	_Atomic uint32_t pushes;
-	int wake UT_GUARDED_BY(lock); /* eventfd, -1 until somebody had to sleep */
-
-	struct dpr_evring ring UT_GUARDED_BY(lock);
-	unsigned int qlen UT_GUARDED_BY(lock); /* granted; the ring may be larger for a while */
-	struct dpr_cno *cno UT_GUARDED_BY(lock); /* held, used */
+	DAT_EVD_FLAGS flags;     /* immutable */
 	bool waiting UT_GUARDED_BY(lock);
 	bool unwaitable UT_GUARDED_BY(lock);
 	bool disabled UT_GUARDED_BY(lock);
 	bool dead UT_GUARDED_BY(lock);     /* overflowed: nothing more is taken */
 	bool overflow UT_GUARDED_BY(lock); /* and nobody was told yet */
 	bool armed UT_GUARDED_BY(lock);    /* cq will put an event into channel */
+
+	struct dpr_evring ring UT_GUARDED_BY(lock);
 	/* feeders by completion flags: all, SOLICITED_WAIT, UNSIGNALLED */
 	unsigned int feeds UT_GUARDED_BY(lock), solicited UT_GUARDED_BY(lock),
 		unsignalled UT_GUARDED_BY(lock);
-	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
-	struct dpr_after *after UT_GUARDED_BY(lock);
 	unsigned int nafter UT_GUARDED_BY(lock), after_size UT_GUARDED_BY(lock);
-	struct dpr_early *early UT_GUARDED_BY(lock);
 	unsigned int nearly UT_GUARDED_BY(lock), early_size UT_GUARDED_BY(lock);
+	unsigned int qlen UT_GUARDED_BY(lock); /* granted; the ring may be larger for a while */
+	struct dpr_cno *cno UT_GUARDED_BY(lock); /* held, used */
 	/* DCNT_EVD_*: dpr_count; what a reset leaves out */
 	uint64_t counters[DCNT_EVD_ALL_COUNTERS], counted[DCNT_EVD_ALL_COUNTERS];
+
+	struct dpr_after *after UT_GUARDED_BY(lock);
+	struct dpr_early *early UT_GUARDED_BY(lock);
+	struct ut_mutex shape; /* one resize, feed or change of CNO at a time; before lock */
+	struct ibv_comp_channel *channel; /* with cq; immutable */
+	struct dpr_watch watch;  /* channel->fd, while a CNO is set; guarded by shape */
+	struct dpr_timer settle; /* the loop acts on `after` and `overflow` */
+	unsigned int hidden;     /* entries of cq kept for completions nobody sees; by shape */
+	/* A waiter without cq sleeps on this number (futex), one with cq on `wake` beside channel. */
+	_Atomic uint32_t pushes;
+	int wake UT_GUARDED_BY(lock); /* eventfd, -1 until somebody had to sleep */
+	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
 };
 
 static inline struct dpr_evd *dpr_evd_of(DAT_HANDLE h)

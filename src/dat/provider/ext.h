@@ -8,9 +8,21 @@
 
 #include "dat/provider/ia.h"
 
+#include <dat2/dat_ib_extensions.h>
 #include <stdarg.h>
 
+struct dpr_ep;
+
 DAT_RETURN dpr_extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args);
+
+/* dat_ib_query_counters, dat_ib_print_counters: of an adapter, an endpoint or an EVD. `print`:
+ * to standard output and not to out. counters.c */
+DAT_RETURN dpr_counters(DAT_HANDLE handle, int which, DAT_UINT64 *out, bool print, bool reset);
+
+/* dat_ib_ud_cm_free, `cm` being the context of the event, and dat_ib_ud_ah_free; of the connection
+ * side (ud*.c), which made both. */
+DAT_RETURN dpr_ud_cm_free(struct dpr_ep *ep, DAT_CONTEXT cm);
+DAT_RETURN dpr_ud_ah_free(struct dpr_ep *ep, DAT_IB_ADDR_HANDLE *ah);
 
 /* Adds 1 to a counter of the adapter, an endpoint or an EVD: DCNT_* of dat_ib_extensions.h. */
 static inline void dpr_count(uint64_t *counter, uint64_t n)

@@ -52,11 +52,13 @@ struct dpr_ia {
 	bool iwarp;    /* node type RNIC: private data, reads, no UD, no immediate of IB */
 	bool mw1, mw2; /* memory windows of type 1, 2B */
 	bool zb_lmr, zb_rmr;
+	bool dapple;   /* the libraries below are Dapple's (known by dlsym) */
 	unsigned int private_max; /* bytes of private data in a request: 56 or 251 */
 
+	char device_name[64]; /* of verbs */
 	struct dpr_watch watch;   /* channel->fd */
 	struct dpr_device *device; /* async.c: who else has this verbs context */
-	struct dpr_ia_attrs *attrs; /* ia_attr.c: named attributes and their text */
+	struct dpr_ia_attrs *attrs; /* named_attr.c */
 	uint64_t counters[85], counted[85]; /* DCNT_IA_*: dpr_count; what a reset leaves out */
 
 	struct ut_list objs UT_GUARDED_BY(lock); /* of_ia; every kind but DPR_IA */
@@ -80,6 +82,10 @@ static inline struct dpr_ia *dpr_ia_of(DAT_HANDLE h)
 	return (struct dpr_ia *)dpr_obj_of(h, DPR_IA);
 }
 
+/* As dpr_ia_open, for entries of dat.conf that say threadsafe. */
+DAT_RETURN dpr_ia_open_safe(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE *async,
+			    DAT_IA_HANDLE *ia);
+
 /* The handle the consumer knows this adapter by (dats_get_ia_handle): for query results. */
 DAT_IA_HANDLE dpr_ia_public(struct dpr_ia *ia);
 
@@ -89,6 +95,39 @@ DAT_IA_HANDLE dpr_ia_public(struct dpr_ia *ia);
  */
 int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint16_t port,
 	      struct rdma_cm_id **id);
+
+/* What an endpoint may have of requests or receives: a rebind of a type 2 window is two requests. */
+static inline DAT_COUNT dpr_ia_max_dtos(const struct dpr_ia *ia)
+{
+	return ia->mw2 ? ia->dev.orig_attr.max_qp_wr / 2 : ia->dev.orig_attr.max_qp_wr;
+}
+
+/* Segments of a request, of a Read, of a receive: what is told by dat_ia_query and granted to EPs. */
+DAT_COUNT dpr_ia_max_iov(const struct dpr_ia *ia);
+DAT_COUNT dpr_ia_max_read_iov(const struct dpr_ia *ia);
+
+/* ia_addr.c: the adapter that `params` of dat.conf mean: fills channel, id, verbs, port, addr and
+ * device_name, or nothing. DAT_SUCCESS or INVALID_ADDRESS. */
+DAT_RETURN dpr_ia_find(struct dpr_ia *ia, const char *params);
+/* Undoes it. */
+void dpr_ia_lose(struct dpr_ia *ia);
+
+/* named_attr.c: 0 or -ENOMEM. */
+int dpr_ia_attrs_make(struct dpr_ia *ia);
+void dpr_ia_attrs_free(struct dpr_ia *ia);
+DAT_COUNT dpr_ia_attrs_get(struct dpr_ia *ia, DAT_NAMED_ATTR **attr);
+
+/* --- entries of dat.conf, as dat_provider_init gave them (init.c) --- */
+
+struct dpr_entry {
+	DAT_PROVIDER_INFO info;
+	char params[DAT_NAME_MAX_LENGTH];
+};
+
+/* The entry of that name, rather one with that thread safety. False: there is none. */
+bool dpr_entry_find(const char *name, bool safe, struct dpr_entry *to);
+
+extern const DAT_PROVIDER dpr_table; /* table.c; without device_name */
 
 /* --- asynchronous errors --- */
 

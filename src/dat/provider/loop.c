@@ -62,7 +62,7 @@ static void poke(struct loop *l)
 	syscall(SYS_write, l->wake, &one, sizeof(one));
 }
 
-static void run_begin(struct loop *l, const void *what) UT_REQUIRES(lock)
+static void run_begin(struct loop *l, const void *what) UT_RELEASE(lock) UT_NO_TSA
 {
 	l->running = what;
 	ut_unlock(&lock);

@@ -18,19 +18,21 @@ struct dpr_pz {
 	struct ibv_pd *pd;
 };
 
+/* What the check of a segment reads is one cache line, from key to va. */
 struct dpr_lmr {
 	struct dpr_obj obj; /* uses: bindings of RMRs */
 	struct dpr_key key;
 	struct dpr_pz *pz;
+	uint64_t base; /* the address work requests name for the first byte: 0 if zero based */
+	DAT_VLEN length;
+	DAT_MEM_PRIV_FLAGS priv;
+	DAT_VA_TYPE va;
+
 	struct ibv_mr *mr;
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION region;
 	char cookie[DAT_LMR_COOKIE_SIZE]; /* of shared memory: region points here */
 	uint64_t addr; /* where the first byte is */
-	DAT_VLEN length;
-	DAT_MEM_PRIV_FLAGS priv;
-	DAT_VA_TYPE va;
-	uint64_t base; /* the address work requests name for the first byte: 0 if zero based */
 };
 
 /* What a window shows, or will when its bind completes. */
@@ -67,15 +69,21 @@ static inline struct dpr_pz *dpr_pz_of(DAT_HANDLE h)
 	return (struct dpr_pz *)dpr_obj_of(h, DPR_PZ);
 }
 
+/* What n segments come to. */
+struct dpr_gather {
+	uint64_t bytes;
+	int n;       /* of sge: segments of zero length are legal and left out */
+	bool placed; /* each address is that of the memory, not an offset into a zero based region */
+};
+
 /*
  * Check n segments for an endpoint's zone: rights (DAT_MEM_PRIV_LOCAL_READ or _WRITE), bounds, zone;
- * fills sge. Zero length segments are legal and left out of sge. *bytes: their sum. The DAT
- * error (PRIVILEGES_VIOLATION, PROTECTION_VIOLATION, INVALID_PARAMETER, LENGTH_ERROR if the sum passes
- * 2^32-1) or DAT_SUCCESS.
+ * fills sge. The DAT error (PRIVILEGES_VIOLATION, PROTECTION_VIOLATION, INVALID_PARAMETER,
+ * LENGTH_ERROR if the sum passes 2^32-1) or DAT_SUCCESS.
  */
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
-			uint64_t *bytes, int *n_sge);
+			struct dpr_gather *g);
 /* A request of an RMR completed (from dpr_dto_event); puts the record's reference. */
 void dpr_rmr_done(struct dpr_dto *d, bool ok);
 /* The endpoint's queue pair was destroyed: type 2 windows bound to it are gone. No lock held. */

@@ -133,8 +133,7 @@ static DAT_RETURN post(struct dpr_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *io
 {
 	struct ibv_sge sge[DPR_IOV_MAX];
 	DAT_RETURN ret = ready(ep, flags);
-	uint64_t bytes;
-	int n_sge;
+	struct dpr_gather g;
 
 	if (ret != DAT_SUCCESS)
 		return ret;
@@ -142,11 +141,10 @@ static DAT_RETURN post(struct dpr_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *io
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (n && !iov)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	ret = dpr_segments(ep->obj.ia, ep->pz, n, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, sge, &bytes,
-			   &n_sge);
+	ret = dpr_segments(ep->obj.ia, ep->pz, n, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, sge, &g);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	return issue(ep, sge, n_sge, bytes, cookie, flags);
+	return issue(ep, sge, g.n, g.bytes, cookie, flags);
 }
 
 DAT_RETURN dpr_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -171,6 +169,7 @@ int dpr_ep_flush_posted(struct dpr_ep *ep)
 	int err = 0;
 
 	ep->inline_max = 0;
+	atomic_store(&ep->failed, false);
 	if (!ibv_query_qp(ep->qp, &attr, IBV_QP_CAP, &init))
 		ep->inline_max = init.cap.max_inline_data;
 	while (!err && q->given != q->head) {

@@ -135,17 +135,20 @@ static DAT_RETURN gather(struct dpr_ep *ep, struct dpr_request *r, struct ibv_sg
 			 uint64_t *bytes) UT_REQUIRES(ep->lock)
 {
 	bool rdma = ops[r->op].remote;
+	struct dpr_gather g;
 	DAT_RETURN ret;
 
 	if (r->n < 0 || r->n > DPR_IOV_MAX || r->n > iov_max(ep, r->op))
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (r->n && !r->iov)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	ret = dpr_segments(ep->obj.ia, ep->pz, r->n, r->iov, ops[r->op].need, sge, bytes,
-			   &r->wr.num_sge);
+	ret = dpr_segments(ep->obj.ia, ep->pz, r->n, r->iov, ops[r->op].need, sge, &g);
 	if (ret != DAT_SUCCESS)
 		return ret;
+	*bytes = g.bytes;
 	r->wr.sg_list = sge;
+	r->wr.num_sge = g.n;
+	r->inlined = g.placed && g.bytes <= ep->inline_max && ops[r->op].inlined;
 	if (r->op == DPR_OP_READ) {
 		if (*bytes < r->remote->segment_length)
 			return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
@@ -180,7 +183,7 @@ struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *
 	return d;
 }
 
-unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
+unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r)
 {
 	unsigned int f = 0;
 
@@ -190,7 +193,7 @@ unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r, u
 		f |= IBV_SEND_SOLICITED;
 	if (r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		f |= IBV_SEND_FENCE;
-	if (bytes <= ep->inline_max && ops[r->op].inlined)
+	if (r->inlined)
 		f |= IBV_SEND_INLINE;
 	return f;
 }
@@ -208,7 +211,7 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 	d->rmr = rmr;
 	d->binding = (uint8_t)binding;
 	r->wr.wr_id = (uintptr_t)d;
-	r->wr.send_flags = dpr_request_flags(ep, r, bytes);
+	r->wr.send_flags = dpr_request_flags(ep, r);
 	/* counted first: the completion may be drained before ibv_post_send returns */
 	ep->sq.head++;
 	err = ibv_post_send(ep->qp, &r->wr, &bad);

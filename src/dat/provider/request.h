@@ -18,6 +18,7 @@ struct dpr_request {
 	const DAT_RMR_TRIPLET *remote; /* or NULL */
 	DAT_DTO_COOKIE cookie;
 	DAT_COMPLETION_FLAGS flags;
+	bool inlined;            /* set on the way: may travel in the request itself */
 	uint8_t flags_arg;       /* the place of the flags among the arguments, for the error */
 };
 
@@ -37,7 +38,7 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr,
 			     unsigned int binding) UT_REQUIRES(ep->lock);
 /* What the completion flags mean to verbs; the turn to be signalled is used up. */
-unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
+unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r)
 	UT_REQUIRES(ep->lock);
 /* The record for the next request, filled. Not yet counted. */
 struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)

@@ -44,7 +44,7 @@ static int post_type1(struct dpr_ep *ep, struct dpr_bind *b, unsigned int slot)
 	struct dpr_dto *d = dpr_request_record(ep, &b->req, 0);
 	struct ibv_mw_bind wr = {
 		.wr_id = (uintptr_t)d,
-		.send_flags = dpr_request_flags(ep, &b->req, UINT64_MAX),
+		.send_flags = dpr_request_flags(ep, &b->req),
 		.bind_info = info_of(b),
 	};
 	int err;
@@ -80,7 +80,7 @@ static int post_type2(struct dpr_ep *ep, struct dpr_bind *b, unsigned int slot, 
 		d->rmr = b->rmr;
 		d->binding = (uint8_t)old;
 		inv.wr_id = (uintptr_t)d;
-		inv.send_flags = dpr_request_flags(ep, &step, UINT64_MAX);
+		inv.send_flags = dpr_request_flags(ep, &step);
 		dpr_obj_hold(&b->rmr->obj);
 		atomic_fetch_add(&ep->sq.inner, 1);
 		ep->sq.head++;
@@ -90,7 +90,7 @@ static int post_type2(struct dpr_ep *ep, struct dpr_bind *b, unsigned int slot, 
 	d->binding = (uint8_t)slot;
 	ep->sq.head++;
 	b->req.wr.wr_id = (uintptr_t)d;
-	b->req.wr.send_flags = dpr_request_flags(ep, &b->req, UINT64_MAX);
+	b->req.wr.send_flags = dpr_request_flags(ep, &b->req);
 	b->req.wr.opcode = IBV_WR_BIND_MW;
 	b->req.wr.bind_mw.mw = b->rmr->mw;
 	b->req.wr.bind_mw.rkey = new_key;

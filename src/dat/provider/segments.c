@@ -31,10 +31,9 @@ static DAT_RETURN check(const struct dpr_lmr *l, const struct dpr_pz *pz, const 
 
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
-			uint64_t *bytes, int *n_sge)
+			struct dpr_gather *g)
 {
-	uint64_t sum = 0;
-	int out = 0;
+	*g = (struct dpr_gather){ .placed = true };
 
 	for (DAT_COUNT i = 0; i < n; i++) {
 		const struct dpr_lmr *l;
@@ -48,14 +47,13 @@ DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 		ret = check(l, pz, &iov[i], need);
 		if (ret != DAT_SUCCESS)
 			return ret;
-		sge[out++] = (struct ibv_sge){
+		sge[g->n++] = (struct ibv_sge){
 			.addr = iov[i].virtual_address,
 			.length = iov[i].segment_length,
 			.lkey = iov[i].lmr_context,
 		};
-		sum += iov[i].segment_length;
+		g->bytes += iov[i].segment_length;
+		g->placed &= l->va == DAT_VA_TYPE_VA;
 	}
-	*bytes = sum;
-	*n_sge = out;
-	return sum > UINT32_MAX ? DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE) : DAT_SUCCESS;
+	return g->bytes > UINT32_MAX ? DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE) : DAT_SUCCESS;
 }

@@ -5,6 +5,7 @@
 
 #include "dat/provider/conn.h"
 #include "dat/provider/ia.h"
+#include "dat/provider/ud.h"
 
 struct dpr_ep;
 struct dpr_evd;
@@ -32,7 +33,9 @@ struct dpr_cr {
 	struct dpr_ep *ep;     /* of an RSP or a PROVIDER PSP; held */
 	struct dpr_private in; /* as received */
 	uint8_t responder_resources, initiator_depth; /* what the peer asked for, seen from us */
+	_Atomic bool taken; /* being answered */
 	bool ud;
+	struct dpr_ud_peer peer;
 	struct sockaddr_storage remote;
 };
 
@@ -55,6 +58,20 @@ static inline struct dpr_cr *dpr_cr_of(DAT_HANDLE h)
 	return (struct dpr_cr *)dpr_obj_of(h, DPR_CR);
 }
 
+/* --- among sp.c, psp.c and csp.c --- */
+/* Not listening yet. NULL: no memory. */
+struct dpr_sp *dpr_sp_new(struct dpr_ia *ia, enum dpr_kind kind, struct dpr_evd *evd);
+/* Port 0: any. 0 or positive errno. Requests that come at once wait for the lock. */
+int dpr_sp_listen(struct dpr_sp *sp, uint16_t port) UT_REQUIRES(sp->lock);
+/* The end: false if another thread was first. No lock held. */
+bool dpr_sp_end(struct dpr_sp *sp);
+DAT_RETURN dpr_sp_evd(struct dpr_ia *ia, DAT_EVD_HANDLE handle, struct dpr_evd **evd);
+/* errno of listening */
+DAT_RETURN dpr_sp_error(int err);
+DAT_RETURN dpr_sp_free(DAT_HANDLE handle, enum dpr_kind kind, DAT_RETURN_SUBTYPE sub);
+
+/* --- requests --- */
+
 /* The loop: a request came; e->id is ours from here on. */
 void dpr_sp_request(struct dpr_sp *sp, const struct dpr_cm_event *e);
 /* Gives a connection that was asked for to this service point. False: it will not have it (gone,
@@ -62,6 +79,8 @@ void dpr_sp_request(struct dpr_sp *sp, const struct dpr_cm_event *e);
 bool dpr_sp_offer(struct dpr_sp *sp, struct dpr_conn *c, const struct dpr_cr *as);
 /* The listener of this adapter with that qualifier, held; NULL: none. */
 struct dpr_sp *dpr_sp_find(struct dpr_ia *ia, DAT_CONN_QUAL qual);
+/* Its endpoint, of an RSP or of ours, goes back to where it came from; a reference of it too. */
+void dpr_cr_return_ep(struct dpr_ep *ep);
 /* The provider refuses: nobody listens, as far as the peer can tell. */
 void dpr_conn_refuse(struct dpr_conn *c);
 

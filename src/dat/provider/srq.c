@@ -124,9 +124,8 @@ DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 {
 	struct dpr_srq *s = dpr_srq_of(handle);
 	struct ibv_sge sge[DPR_IOV_MAX];
-	uint64_t bytes;
+	struct dpr_gather g;
 	DAT_RETURN ret;
-	int n_sge;
 
 	if (!s)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
@@ -134,13 +133,12 @@ DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (n && !iov)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	ret = dpr_segments(s->obj.ia, s->pz, n, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, sge, &bytes,
-			   &n_sge);
+	ret = dpr_segments(s->obj.ia, s->pz, n, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, sge, &g);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!room(s))
 		dpr_srq_catch_up(s);
-	return post(s, sge, n_sge, bytes, cookie);
+	return post(s, sge, g.n, g.bytes, cookie);
 }
 
 /* --- completions --- */

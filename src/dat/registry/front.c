@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/registry/front.h"
 
+#include "dat/registry/provider.h"
+
 static const struct dreg_front front = {
 	.size = sizeof(struct dreg_front),
 	.calls = {
@@ -84,7 +86,7 @@ static const struct dreg_front front = {
 	},
 	.ia_openv = dat_ia_openv,
 	.list_providers = dat_registry_list_providers,
-	.add_provider = dat_registry_add_provider,
+	.add_provider = dreg_provider_add_loaded,
 	.remove_provider = dat_registry_remove_provider,
 	.get_ia_handle = dats_get_ia_handle,
 };

@@ -124,6 +124,15 @@ static void *open_library(const struct dreg_entry *e)
 	return dl;
 }
 
+/* Set while this thread runs init of a library that we loaded. */
+static __thread bool loading;
+
+DAT_RETURN dreg_provider_add_loaded(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
+{
+	return loading ? dat_registry_add_provider(provider, info) :
+			 dreg_bad(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+}
+
 /* By the busy one. The provider's code runs: constructors, init. */
 static bool load(struct dreg_entry *e)
 {
@@ -140,9 +149,17 @@ static bool load(struct dreg_entry *e)
 			 e->library);
 		goto close;
 	}
-	if (!dlsym(e->dl, "dapl_extensions"))
-		dreg_say(DREG_STATIC, "%s: %s has no dapl_extensions", e->info.ia_name, e->library);
+	if (!dlsym(e->dl, "dapl_extensions")) {
+		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s has no dapl_extensions", e->info.ia_name,
+			 e->library);
+		/* What is named for programs of 1.2 may be a provider of 1.2, whose table only
+		 * looks like one of 2.0. Those of 2.0 have this name. */
+		if (e->info.dapl_version_major < DAT_VERSION_MAJOR)
+			goto close;
+	}
+	loading = true;
 	init(&e->info, e->params);
+	loading = false;
 	pthread_mutex_lock(&dreg_lock);
 	registered = *find(&e->info) != NULL;
 	pthread_mutex_unlock(&dreg_lock);

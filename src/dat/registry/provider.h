@@ -24,6 +24,10 @@ struct dreg_use {
  */
 DAT_RETURN dreg_provider_use(const struct dreg_wish *wish, struct dreg_use *ret);
 
+/* For a provider that found libdat.so.1's call instead of ours: refused unless it is being loaded,
+ * when it is known to be one of 2.0. */
+DAT_RETURN dreg_provider_add_loaded(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info);
+
 /* Gives it back; the last one unloads the library. */
 void dreg_provider_leave(struct dreg_use *use);
 

@@ -23,6 +23,7 @@
 #define UDP_KEYS 512u
 #define UDP_RX_SLOTS 8u
 #define UDP_RX_SLOT_BYTES 65536u
+#define UDP_GIFTS 4
 #define UDP_BTH_BYTES 8u /* as far as the destination QPN */
 
 union udp_sa {
@@ -31,7 +32,14 @@ union udp_sa {
 	struct sockaddr_in6 in6;
 };
 
-enum udp_kind { UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_WARD };
+enum udp_kind {
+	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_WARD,
+	UDP_BELL, /* near.h: a sender wrote into a ring while we slept */
+	UDP_PEER, /* its pidfd */
+};
+
+struct udp_near_tx;
+struct udp_near_rx;
 
 /* A descriptor in the epoll set. */
 struct udp_port {
@@ -43,6 +51,8 @@ struct udp_port {
 	struct udp_local *local; /* MAIN and MAIL */
 	struct udp_service *service; /* SERVICE */
 	struct udp_ward *ward;       /* WARD: its pidfd */
+	struct udp_near_tx *near_tx; /* PEER: one of the two */
+	struct udp_near_rx *near_rx;
 	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
 	struct ut_list err_node; /* in udp_link.errors */
 };
@@ -146,10 +156,11 @@ struct udp_link {
 	unsigned n_wards;
 	struct udp_ward *shown; /* by orphan(); the first of the dead */
 	int will;              /* the owner's descriptor, or -1 */
-	int gift[2];           /* of the last message read: pidfd and will, or -1 */
+	int gift[UDP_GIFTS];   /* descriptors of the last message read, or -1 */
 	uint64_t stamp;
 	struct ut_rng rng;
 	struct udp_stats stats;
+	struct udp_near *near; /* near.h; NULL: the wire only */
 };
 
 static inline struct udp_link *udp_of(struct link *l)
@@ -212,6 +223,8 @@ int udp_lock(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, u
 struct udp_dest {
 	uint16_t slot; /* UDP_NO_SLOT: the service */
 	uint64_t service;
+	const uint8_t *addr; /* of another local address; NULL: the sender's own */
+	uint32_t scope;
 };
 
 static inline struct udp_dest udp_to_slot(unsigned slot)
@@ -231,7 +244,11 @@ static inline unsigned udp_key(struct udp_dest to)
 				      : 0x100u + (unsigned)((to.service ^ to.service >> 8) & 0xff);
 }
 
-enum udp_mail_type { UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL };
+enum udp_mail_type {
+	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL,
+	UDP_MAIL_GROUP, /* a datagram behind the group's address */
+	UDP_MAIL_NEAR_HELLO, UDP_MAIL_NEAR_READY, UDP_MAIL_NEAR_OPEN /* near.h */
+};
 
 #define UDP_MAIL_MAGIC 0x444c5031u
 
@@ -246,13 +263,18 @@ struct udp_mail {
 
 int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len);
-/* The same with two descriptors and no body. */
+/* The same with n descriptors, at most UDP_GIFTS. */
 int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		  struct udp_mail *m, const int fds[2]);
+		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n);
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. Descriptors of it
  * are in u->gift until the next call. */
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
 		  size_t *ret_len);
+
+/* group.c: to all members of the source address, by letter. */
+int udp_group_post(struct udp_link *u, const struct link_flow *f, const uint8_t *data,
+		   size_t len, size_t seg);
+bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
 
 /* ward.c */
 void udp_entrust(struct link *l, int fd);

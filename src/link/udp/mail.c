@@ -15,14 +15,16 @@
 static int post(struct udp_link *u, struct udp_local *lo, struct udp_dest to, struct udp_mail *m,
 		struct msghdr *h)
 {
+	const uint8_t *addr = to.addr ? to.addr : lo->addr;
+	uint32_t scope = to.addr ? to.scope : lo->scope;
 	struct sockaddr_un sun;
 	long r;
 
 	h->msg_name = &sun;
 	if (to.slot == UDP_NO_SLOT)
-		h->msg_namelen = udp_service_name(u, lo->addr, lo->scope, to.service, &sun);
+		h->msg_namelen = udp_service_name(u, addr, scope, to.service, &sun);
 	else
-		h->msg_namelen = udp_name(u, lo->addr, lo->scope, to.slot, &sun);
+		h->msg_namelen = udp_name(u, addr, scope, to.slot, &sun);
 	m->magic = UDP_MAIL_MAGIC;
 	m->slot = (uint8_t)u->slot;
 	r = LINK_SYS(SYS_sendmsg, lo->mail.fd, h, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -39,18 +41,18 @@ int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 }
 
 int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		  struct udp_mail *m, const int fds[2])
+		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = { 0 };
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = sizeof(control) };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(UDP_GIFTS * sizeof(int))] = { 0 };
+	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
+	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control,
+			    .msg_controllen = CMSG_SPACE((size_t)n * sizeof(int)) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
 
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(2 * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, 2 * sizeof(int));
+	c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
 	return post(u, lo, to, m, &h);
 }
 
@@ -70,12 +72,12 @@ static bool from_us(const struct udp_link *u, struct msghdr *h)
 
 static void drop_gift(struct udp_link *u)
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < UDP_GIFTS; i++)
 		if (u->gift[i] >= 0)
 			link_sys_close(&u->gift[i]);
 }
 
-/* Two are kept for the reader, but a stranger may send any number. */
+/* A few are kept for the reader, but a stranger may send any number. */
 static void take_gifts(struct udp_link *u, struct msghdr *h)
 {
 	struct cmsghdr *c;
@@ -89,7 +91,7 @@ static void take_gifts(struct udp_link *u, struct msghdr *h)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (n == 2 && u->gift[i] < 0)
+			if (i < UDP_GIFTS && u->gift[i] < 0)
 				u->gift[i] = fd;
 			else
 				link_sys_close(&fd);
@@ -100,7 +102,8 @@ static void take_gifts(struct udp_link *u, struct msghdr *h)
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
 		  size_t *ret_len)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + 64];
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) +
+					      CMSG_SPACE(UDP_GIFTS * sizeof(int))];
 	struct iovec iov[2] = { { m, sizeof(*m) }, { body, room } };
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
 	long r;

@@ -5,7 +5,7 @@
  * are "hot" and tried directly; the others are found by a look at the epoll
  * set, which is also what the owner sleeps on.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/clock.h"
@@ -21,7 +21,10 @@
 
 int udp_watch(struct udp_link *u, struct udp_port *p)
 {
-	struct epoll_event e = { .events = p->kind == UDP_TX ? 0 : EPOLLIN, .data.ptr = p };
+	/* A bell is never read: each ring is a new edge. */
+	struct epoll_event e = { .events = p->kind == UDP_TX ? 0 :
+					   p->kind == UDP_BELL ? EPOLLIN | EPOLLET : EPOLLIN,
+				 .data.ptr = p };
 
 	ut_list_init(&p->hot_node);
 	ut_list_init(&p->err_node);
@@ -61,10 +64,14 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 		if (ut_list_empty(&p->service->ready))
 			ut_list_add_tail(&u->ready, &p->service->ready);
 		return;
+	case UDP_PEER:
+		udp_near_died(u, p);
+		return;
 	case UDP_WARD:
 		udp_ward_died(u, p->ward);
 		return;
 	case UDP_TIMER:
+	case UDP_BELL:
 		return;
 	default:
 		break;

@@ -6,7 +6,7 @@
  * places used in turn, so what a caller had no room for stays valid while the
  * next call fills others.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/log.h"
@@ -180,6 +180,25 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 	return true;
 }
 
+static bool fill_group(struct udp_link *u, const struct udp_mail *m, size_t off, size_t len,
+		       struct link_rx *rx)
+{
+	const uint8_t *group = u->stage.base + off;
+
+	if (len < 16 || !udp_is_group(group) || !udp_group_joined(u, group))
+		return false;
+	fill_mail(u, group, m, off + 16, len - 16, rx);
+	return true;
+}
+
+/* A letter that brings a datagram. */
+static bool fill_datagram(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+			  size_t off, size_t len, struct link_rx *rx)
+{
+	return m->type == UDP_MAIL_GROUP ? fill_group(u, m, off, len, rx)
+					 : fill_forwarded(u, lo, m, off, len, rx);
+}
+
 static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v, int n, int max,
 		     unsigned *reads)
 {
@@ -194,9 +213,9 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 			udp_order_settle(u, lo);
 			break;
 		}
-		if (m.type != UDP_MAIL_FORWARD) {
+		if (m.type != UDP_MAIL_FORWARD && m.type != UDP_MAIL_GROUP) {
 			udp_order_mail(u, lo, &m, u->stage.base + off, len);
-		} else if (fill_forwarded(u, lo, &m, off, len, &v[n])) {
+		} else if (fill_datagram(u, lo, &m, off, len, &v[n])) {
 			n++;
 			--*reads;
 			/* Where one came others follow, and the mailbox is small. */
@@ -247,6 +266,16 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 	return n;
 }
 
+/* Rings cost a look at memory; what is in them comes before what needs a call. */
+static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+{
+	while (n < max && *reads && !u->carry.left && udp_near_recv(u)) {
+		--*reads;
+		n = hand_out(u, v, n, max);
+	}
+	return n;
+}
+
 int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
@@ -257,7 +286,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		udp_outbox_flush(u);
 	if (++u->calls % RX_LOOK_CALLS == 0)
 		udp_look(u);
-	if (!u->carry.left)
+	n = read_near(u, v, n, max, &reads);
+	if (!n && !u->carry.left)
 		n = poll_hot(u, v, n, max, &reads);
 	if (!n && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
 		u->empties = 0;
@@ -268,6 +298,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	if (!u->carry.left)
 		n = read_boxes(u, v, n, max, &reads);
 	u->active = u->active || n;
+	udp_near_settle(u);
 	return n;
 }
 

@@ -5,7 +5,7 @@
  * a few are kept. A port that cannot be had is remembered too, and the member
  * socket sends with its own.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/log.h"
@@ -238,6 +238,26 @@ static bool refuses_trains(int r)
 	return r == -EIO || r == -EINVAL || r == -ENOPROTOOPT || r == -EOPNOTSUPP;
 }
 
+static int send_all(struct link *l, const struct link_flow *f, const struct tx_way *w,
+		    const uint8_t *data, size_t len, size_t seg)
+{
+	struct udp_link *u = udp_of(l);
+	int r;
+
+	if (len > seg && !u->gso)
+		return send_singly(u, f, w, data, len, seg);
+	r = send_once(u, f, w, data, len, seg);
+	if (len <= seg || !refuses_trains(r))
+		return r;
+	r = send_singly(u, f, w, data, len, seg);
+	if (r == 0) {
+		u->gso = false;
+		l->train_packets = 1;
+		ut_info("the device takes no trains of datagrams, they go one by one");
+	}
+	return r;
+}
+
 int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
 	     size_t seg)
 {
@@ -248,21 +268,16 @@ int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, siz
 	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
 	    udp_is_v4(f->src) != udp_is_v4(f->dst))
 		return -EINVAL;
+	if (udp_near_send(u, f, data, len, seg, &r)) {
+		u->active = true;
+		return r;
+	}
 	r = find_way(u, f, &w);
 	if (r < 0)
 		return r;
 	u->active = true;
-	if (len <= seg || u->gso)
-		r = send_once(u, f, &w, data, len, seg);
-	else
-		return send_singly(u, f, &w, data, len, seg);
-	if (len <= seg || !refuses_trains(r))
-		return r;
-	r = send_singly(u, f, &w, data, len, seg);
-	if (r == 0) {
-		u->gso = false;
-		l->train_packets = 1;
-		ut_info("the device takes no trains of datagrams, they go one by one");
-	}
+	r = send_all(l, f, &w, data, len, seg);
+	if (r == -ENETUNREACH && udp_is_group(f->dst))
+		r = udp_group_post(u, f, data, len, seg);
 	return r;
 }

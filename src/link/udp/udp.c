@@ -5,7 +5,7 @@
  * received, no number with it given out) a further address whose name for it is taken makes the link move
  * to another slot with all its addresses; later that address is refused.
  */
-#include "link/udp/local.h"
+#include "link/udp/near.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -255,6 +255,7 @@ static int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 static void drop_local(struct udp_link *u, struct udp_local *lo)
 {
 	udp_tx_forget(u, lo->addr);
+	udp_near_forget_addr(u, lo->addr);
 	local_leave(u, lo);
 	local_free(u, lo);
 	if (ut_list_empty(&u->locals) && !u->active && !u->base.qpn_given)
@@ -345,6 +346,7 @@ static void udp_close(struct link *l)
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
 	udp_services_drop(u);
+	udp_near_fini(u);
 	udp_wards_drop(u, NULL);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
@@ -367,6 +369,7 @@ static const struct link_ops udp_ops = {
 	.entrust = udp_entrust,
 	.orphan = udp_orphan,
 	.fd = udp_fd,
+	.doze = udp_near_doze,
 	.close = udp_close,
 };
 
@@ -397,7 +400,9 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->ready);
 	ut_list_init(&u->wards);
 	ut_list_init(&u->dead);
-	u->will = u->gift[0] = u->gift[1] = -1;
+	u->will = -1;
+	for (int i = 0; i < UDP_GIFTS; i++)
+		u->gift[i] = -1;
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
@@ -408,6 +413,7 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->timer.err_node);
 	u->timer_at = UT_NEVER;
 	u->epfd = -1;
+	u->base.more_fd = -1;
 	u->rng.state = ut_rng_seed();
 	set_slot(u, UDP_NONE_YET);
 	r = udp_own_uid(&u->uid);
@@ -423,6 +429,11 @@ int udp_open(uint16_t port, struct link **ret)
 	u->base.train_packets = u->gso ? UDP_TRAIN_PACKETS : 1;
 	*ret = &u->base;
 	return 0;
+}
+
+int udp_go_near(struct link *l)
+{
+	return udp_near_init(udp_of(l));
 }
 
 void udp_stats(struct link *l, struct udp_stats *ret)

@@ -23,6 +23,7 @@ struct udp_stats {
 	uint64_t dropped;   /* for a slot that nobody owns */
 	uint64_t probes, attaches;
 	uint64_t calls_send, calls_recv;
+	uint64_t near_sent, near_received; /* records through shared memory */
 };
 
 /*
@@ -32,6 +33,9 @@ struct udp_stats {
  * afterwards it is refused with -EADDRINUSE when the slot's name is taken.
  */
 int udp_open(uint16_t port, struct link **ret);
+/* Once, before the first address: members on this host that did the same are reached through
+ * shared memory. 0, or negative errno and the link goes on without. */
+int udp_go_near(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
 /*

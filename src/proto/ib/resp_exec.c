@@ -92,6 +92,10 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
 	if (n < 0)
 		return -n;
+	/* A small message of its own, with nothing to wait for. */
+	if (last && !skip && st->own && !q->port->placing.q)
+		return ut_stage_scatter_own(st, off, iov, n) == (ssize_t)len ? ENG_OK
+									    : ENG_V_LOC_FAULT;
 	if (st == q->port->link->rx_stage)
 		return ibp_place(q, true, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
 	return ibp_scatter(st, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;

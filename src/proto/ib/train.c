@@ -97,13 +97,14 @@ void ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n,
 }
 
 /* Copies the pieces into the stage; returns the bytes that arrived. */
-static size_t fill(struct ibp_train *t)
+static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 {
 	uint8_t *at = t->stage.base;
 	ssize_t r;
 
 	if (t->user) {
-		r = ut_stage_gather(&t->stage, 0, t->iov, t->n_iov);
+		t->stage.own = t->response ? 0 : port->link->rx_stage->own;
+		r = ut_stage_gather_own(&t->stage, 0, t->iov, t->n_iov);
 		return r < 0 ? 0 : (size_t)r;
 	}
 	for (int i = 0; i < t->n_iov; i++) {
@@ -151,7 +152,7 @@ void ibp_train_flush(struct ibp_port *port)
 	if (!t->n)
 		return;
 	if (!t->waiting) {
-		got = fill(t);
+		got = fill(port, t);
 		if (got < t->len) {
 			faulty = ibp_qp(t->qp);
 			psn = cut(port, got);

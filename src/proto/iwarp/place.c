@@ -64,6 +64,7 @@ static void receive_done(struct iwp_qp *q, struct eng_cqe *e)
 static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct eng_pd *pd = q->qp->srq ? q->qp->srq->pd : q->qp->pd;
+	struct ut_stage *st = q->port->streams->rx_stage;
 	struct iovec iov[IWP_IOV];
 	int n;
 
@@ -73,6 +74,10 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 			IWP_IOV - 1);
 	if (n < 0)
 		return (enum eng_verdict)-n;
+	/* A small message of its own. */
+	if (rx->last && !q->rx_off && st->own)
+		return ut_stage_scatter_own(st, rx->off, iov, n) == (ssize_t)rx->len
+			       ? ENG_OK : ENG_V_LOC_FAULT;
 	return iwp_scatter(q, rx->off, iov, n, rx->len, rx->last) ? ENG_OK : ENG_V_LOC_FAULT;
 }
 

@@ -74,6 +74,7 @@ struct iwp_qp {
 	bool blocked;             /* until writable() */
 	bool hold;                /* nothing of ours before the peer's first FPDU */
 	bool hold_drained, rtr_due, heard;
+	bool farewell;            /* LEAVING: a last nudge comes before FIN */
 	uint8_t nudges;           /* Writes without octets to an initiator's silent peer */
 	bool answers_first;       /* whose turn it is: answers or the send queue */
 	uint32_t cur;             /* send entry in work */
@@ -212,6 +213,9 @@ void iwp_release(struct iwp_qp *q);
 /* Does what LEAVING is waiting for. */
 void iwp_leave(struct iwp_qp *q);
 void iwp_timer(struct iwp_qp *q);
+void iwp_timer_opened(struct iwp_qp *q);
+void iwp_timer_leaving(struct iwp_qp *q);
+void iwp_let_go(struct iwp_qp *q, bool abort);
 void iwp_forget(struct iwp_qp *q);
 
 extern const struct link_stream_user iwp_stream_user;

@@ -52,7 +52,8 @@ static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t n)
 		halt(q, w, (enum eng_verdict)-pieces);
 		return false;
 	}
-	if (ut_stage_gather(&q->port->stage, at, iov, pieces) != (ssize_t)n) {
+	q->port->stage.own = q->port->streams->rx_stage->own;
+	if (ut_stage_gather_own(&q->port->stage, at, iov, pieces) != (ssize_t)n) {
 		halt(q, w, ENG_V_LOC_FAULT);
 		return false;
 	}

@@ -11,7 +11,33 @@
 
 static const char no[] = "no, thank you";
 
-/* --- rejected with a reason --- */
+/* The passive end's word: siw's kernel stops if a stream ends before it had the first one. */
+static void greet(struct peer *p)
+{
+	if (p->a->passive)
+		peer_tell(p, 99);
+	else
+		must(peer_hear(p) == 99, "another first word");
+}
+
+static void brief(struct peer *p)
+{
+	if (p->a->passive) {
+		peer_request(p);
+	} else {
+		peer_resolve(p, p->a->port);
+		peer_expect_word(p);
+	}
+	peer_meet(p);
+	greet(p);
+	if (p->a->passive)
+		peer_left(p);
+	else
+		peer_leave(p);
+	peer_drop(p);
+}
+
+/* --- rejected with a reason; then accepted --- */
 
 static void reject(struct peer *p)
 {
@@ -24,6 +50,7 @@ static void reject(struct peer *p)
 	id = e->id;
 	rdma_ack_cm_event(e);
 	must0(rdma_destroy_id(id));
+	brief(p);
 	peer_close(p);
 }
 
@@ -42,7 +69,9 @@ static void rejected(struct peer *p)
 	must(e->param.conn.private_data_len >= sizeof(no) &&
 	     !memcmp(e->param.conn.private_data, no, sizeof(no)), "the reason was lost");
 	rdma_ack_cm_event(e);
+	peer_drop(p);
 	peer_judge(p);
+	brief(p);
 	peer_close(p);
 }
 
@@ -74,7 +103,7 @@ static void private_passive(struct peer *p)
 	peer_open(p, p->a);
 	e = peer_event(p, RDMA_CM_EVENT_CONNECT_REQUEST);
 	same_letter(e, REQ_MOST, 1);
-	peer_saw(p, "depth:%u/%u", e->param.conn.responder_resources,
+	peer_saw(p, "depth:%u+%u", e->param.conn.responder_resources,
 		 e->param.conn.initiator_depth);
 	p->id = e->id;
 	rdma_ack_cm_event(e);
@@ -84,6 +113,7 @@ static void private_passive(struct peer *p)
 	param.private_data_len = sizeof(rep);
 	must0(rdma_accept(p->id, &param));
 	peer_want(p, RDMA_CM_EVENT_ESTABLISHED);
+	greet(p);
 	peer_left(p);
 	peer_judge(p);
 	peer_close(p);
@@ -98,15 +128,17 @@ static void private_active(struct peer *p)
 
 	peer_open(p, p->a);
 	peer_resolve(p, p->a->port);
+	peer_expect_word(p);
 	letter(req, sizeof(req), 1);
 	param.private_data = req;
 	param.private_data_len = sizeof(req);
 	must0(rdma_connect(p->id, &param));
 	e = peer_event(p, RDMA_CM_EVENT_ESTABLISHED);
 	same_letter(e, REP_MOST, 2);
-	peer_saw(p, "depth:%u/%u", e->param.conn.responder_resources,
+	peer_saw(p, "depth:%u+%u", e->param.conn.responder_resources,
 		 e->param.conn.initiator_depth);
 	rdma_ack_cm_event(e);
+	greet(p);
 	peer_leave(p);
 	peer_judge(p);
 	peer_close(p);
@@ -134,9 +166,13 @@ static void leave(struct peer *p)
 	peer_hear(p);
 	if (p->a->passive)
 		peer_tell(p, 2);
-	if (mine)
+	if (mine) {
 		must0(rdma_disconnect(p->id));
-	peer_left(p);
+		peer_left(p);
+	} else {
+		peer_left(p);
+		rdma_disconnect(p->id); /* the answer; on a kernel it flushes too */
+	}
 	for (int i = 0; i < 4; i++) {
 		struct ibv_wc wc = peer_done(p, p->rcq);
 
@@ -147,16 +183,6 @@ static void leave(struct peer *p)
 }
 
 /* --- nobody listens; then somebody does --- */
-
-static void brief(struct peer *p)
-{
-	peer_meet(p);
-	if (p->a->passive)
-		peer_left(p);
-	else
-		peer_leave(p);
-	peer_drop(p);
-}
 
 static void refused_once(struct peer *p)
 {

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct peer_scenario *const all[] = { peer_data, peer_faults, peer_ends };
+static const struct peer_scenario *const all[] = {
+	peer_data, peer_faults, peer_ends, peer_bench,
+};
 
 static int usage(void)
 {

@@ -109,6 +109,6 @@ struct peer_scenario {
 	void (*passive)(struct peer *p), (*active)(struct peer *p);
 };
 
-extern const struct peer_scenario peer_data[], peer_faults[], peer_ends[];
+extern const struct peer_scenario peer_data[], peer_faults[], peer_ends[], peer_bench[];
 
 #endif

@@ -20,10 +20,11 @@ double peer_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* siw refuses a receive without an entry. */
 void peer_recv(struct peer *p, size_t at, size_t len)
 {
-	struct ibv_sge sge = { (uintptr_t)p->mem + at, (uint32_t)len, p->mr->lkey };
-	struct ibv_recv_wr *bad, wr = { .wr_id = at, .sg_list = &sge, .num_sge = len ? 1 : 0 };
+	struct ibv_sge sge = { (uintptr_t)p->mem + at, len ? (uint32_t)len : 1, p->mr->lkey };
+	struct ibv_recv_wr *bad, wr = { .wr_id = at, .sg_list = &sge, .num_sge = 1 };
 
 	if (p->srq)
 		must0(errno = ibv_post_srq_recv(p->srq, &wr, &bad));

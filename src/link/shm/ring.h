@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A ring of records from one process to another. Each segment has one writer: the sender's has the
+ * records and the tail, the receiver's the head, and a page of the receiver's that all its senders
+ * share says whether it sleeps. Neither end
+ * trusts what it reads from the other: every number is read once and checked, and records are
+ * copied out before anybody looks into them.
+ *
+ * Sleeping: the receiver raises `doze`, then looks at the tail; the sender moves the tail, then
+ * looks at `doze`. With a full fence between on both sides one of them sees the other.
+ */
+#ifndef LINK_SHM_RING_H
+#define LINK_SHM_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHM_LINE 64u
+#define SHM_RING_MAGIC 0x444c5052u
+#define SHM_RING_BYTES (1u << 20) /* records of one direction; a power of two */
+#define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
+#define SHM_RING_SEG_MOST (SHM_RING_SEG + 65536u) /* whole pages, whatever a page is */
+
+/* The sender's segment. */
+struct shm_ring {
+	uint32_t magic, bytes;
+	_Alignas(SHM_LINE) _Atomic uint64_t tail; /* bytes ever written */
+	_Alignas(SHM_LINE) uint8_t data[];
+};
+
+/* The receiver's segment: one page. */
+struct shm_ear {
+	uint32_t magic;
+	_Alignas(SHM_LINE) _Atomic uint64_t head; /* bytes ever consumed */
+	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* nobody will read any more */
+};
+
+/* The receiver's, one for all rings. */
+struct shm_doze {
+	uint32_t magic;
+	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
+};
+
+/* In front of each payload; records are whole lines long. */
+struct shm_record {
+	uint32_t bytes; /* of payload; SHM_WRAP: nothing, go on at the start */
+	uint16_t seg;   /* datagrams of so many bytes each */
+	uint16_t sport;
+	uint8_t tos, ttl;
+	uint8_t pad[6];
+	uint8_t src[16], dst[16];
+};
+
+#define SHM_WRAP UINT32_MAX
+#define SHM_PAYLOAD_MAX 65536u
+
+struct shm_tx {
+	struct shm_ring *ring; /* ours, writable */
+	const struct shm_ear *ear;
+	const struct shm_doze *doze;
+	uint64_t tail, head; /* head: as last seen */
+};
+
+struct shm_rx {
+	const struct shm_ring *ring;
+	struct shm_ear *ear; /* ours, writable */
+	uint64_t head;
+};
+
+void shm_ring_init(struct shm_ring *r);
+/* Somebody else's segment of `size` bytes has the shape of a ring. */
+bool shm_ring_valid(const struct shm_ring *r, size_t size);
+
+enum shm_put {
+	SHM_PUT,      /* written, the receiver is awake or has not consumed the previous one */
+	SHM_PUT_RING, /* written; it sleeps: ring the bell */
+	SHM_FULL,
+	SHM_GONE
+};
+enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload);
+
+/*
+ * The oldest record: 1, *h and its payload in buf (`room` bytes); 0: empty; -EPROTO: what is there
+ * is no record, the ring is not to be used any more.
+ */
+int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room);
+static inline bool shm_waiting(const struct shm_rx *r)
+{
+	return atomic_load_explicit(&r->ring->tail, memory_order_acquire) != r->head;
+}
+
+#endif

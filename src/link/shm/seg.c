@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "link/shm/seg.h"
+
+#include "link/sys.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define SEALS_ALL (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) & ~(page - 1);
+}
+
+int shm_seg_make(const char *name, size_t size, void **ret)
+{
+	int fd = ut_refused(EMFILE) ? -1 : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *p = MAP_FAILED;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	size = whole_pages(size);
+	if (ftruncate(fd, (off_t)size) == 0)
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED && madvise(p, size, MADV_DONTFORK) == 0 &&
+	    fcntl(fd, F_ADD_SEALS, SEALS_ALL) == 0) {
+		*ret = p;
+		return fd;
+	}
+	r = -errno;
+	if (p != MAP_FAILED)
+		munmap(p, size);
+	link_sys_close(&fd);
+	return r;
+}
+
+const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+	void *p;
+
+	if (seals < 0 || (seals & SEALS_ALL) != SEALS_ALL || fstat(fd, &st) < 0 ||
+	    st.st_size < (off_t)least || st.st_size > (off_t)most)
+		return NULL;
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	if (madvise(p, (size_t)st.st_size, MADV_DONTFORK) < 0) {
+		munmap(p, (size_t)st.st_size);
+		return NULL;
+	}
+	*ret_size = (size_t)st.st_size;
+	return p;
+}
+
+void shm_seg_unmap(const void *base, size_t size)
+{
+	if (base)
+		munmap((void *)base, whole_pages(size));
+}

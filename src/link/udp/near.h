@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The short way to members on the same host: a ring of shared memory per pair of links and
+ * direction, in place of the kernel's UDP. What travels is the same - datagrams and trains of them,
+ * with their addresses - so everything above is as on the wire.
+ *
+ * Who sends first asks the owner of the slot through its mailbox and holds its datagrams back until
+ * the answer comes, so that none overtakes another by changing ways:
+ *
+ *     sender                               receiver
+ *     HELLO   addresses, token     ---->   (the mailbox says which uid wrote)
+ *     READY   token  <----  its ear, its doze page, its bell (eventfd), its pidfd
+ *     OPEN    token, the ring, the sender's pidfd  ---->
+ *
+ * A name that is not there (another host), another uid, or no answer within NEAR_PATIENCE: the wire.
+ * Connection management (QP0, QP1) and groups always take the wire, so that packet filters are
+ * asked. An end that dies is noticed by its pidfd, one that closes says so in its ear.
+ */
+#ifndef LINK_UDP_NEAR_H
+#define LINK_UDP_NEAR_H
+
+#include "link/shm/ring.h"
+#include "link/udp/local.h"
+#include "util/heap.h"
+
+#define NEAR_PATIENCE (20 * UT_MS)
+#define NEAR_AGAIN (1000 * UT_MS) /* a name that was not there is asked for again */
+#define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
+#define NEAR_KEYS 256u
+
+enum near_state { NEAR_ASKED, NEAR_OPEN, NEAR_FAR };
+
+/* Towards one slot of one address. */
+struct udp_near_tx {
+	struct ut_list node, same_key;
+	uint8_t addr[16];
+	uint16_t slot;
+	enum near_state state;
+	bool refused;        /* FAR since nobody has the name: ask again later */
+	uint8_t own[16];     /* our address in this pair */
+	uint32_t scope;
+	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
+	uint64_t token;
+	struct shm_tx ring;
+	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
+	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
+	struct udp_port bell;
+};
+
+/* From one link. */
+struct udp_near_rx {
+	struct ut_list node;
+	uint64_t token, since;
+	uint8_t addr[16];
+	uint16_t slot;
+	size_t size;        /* of the sender's segment */
+	struct shm_rx ring; /* ring.ring NULL: it has not come yet */
+	struct udp_port peer;
+};
+
+struct udp_near {
+	struct shm_doze *doze; /* our page, passed to every sender */
+	unsigned n_tx, n_rx;
+	struct ut_list tx, rx;
+	struct ut_list keys[NEAR_KEYS]; /* tx by address and slot */
+	struct udp_near_tx *last;
+	struct udp_port bell;
+};
+
+/* 0 or -errno. A link for which it is not called (u->near is NULL) neither asks nor answers. */
+int udp_near_init(struct udp_link *u);
+void udp_near_fini(struct udp_link *u);
+void udp_near_forget_addr(struct udp_link *u, const uint8_t addr[16]);
+
+/* As udp_send, if the datagrams go the short way: true and *ret. False: the wire. */
+bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
+		   size_t seg, int *ret);
+/* Takes one record of any ring into u->carry: true, or false when all are empty. */
+bool udp_near_recv(struct udp_link *u);
+/* A letter of the three above; its descriptors are in u->gift. */
+void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+		   const uint8_t *body, size_t len);
+/* The epoll set reports a peer's pidfd. */
+void udp_near_died(struct udp_link *u, struct udp_port *p);
+/* link_ops.doze */
+void udp_near_doze(struct link *l, bool on, bool look);
+/* A call left something, and nobody will look unless the descriptor is readable: it is, then. */
+void udp_near_settle(struct udp_link *u);
+
+#endif

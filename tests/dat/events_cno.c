@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Consumer notification objects: triggers, waiters, agents, descriptors, their end. */
+#include "events_lib.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const DAT_RETURN empty = (DAT_RETURN)DAT_ERROR(DAT_QUEUE_EMPTY, 0);
+static DAT_EVD_HANDLE other = (DAT_EVD_HANDLE)&other; /* no event was ever put there */
+
+static DAT_EVD_HANDLE soft_evd(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more)
+{
+	DAT_EVD_HANDLE evd;
+
+	OK(dat_evd_create(ia, 8, cno, (DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG | more), &evd));
+	return evd;
+}
+
+static void fires(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE got = other;
+
+	OK(dat_cno_wait(cno, MP_PATIENCE, &got));
+	CHECK(got == evd);
+}
+
+static void silent(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE got = other;
+
+	WANT(dat_cno_wait(cno, 0, &got), empty);
+	CHECK(got == DAT_HANDLE_NULL);
+}
+
+static void drain(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
+		;
+}
+
+static void queries(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno)
+{
+	DAT_CNO_PARAM p;
+	DAT_EVD_HANDLE evd;
+
+	WANT(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, NULL),
+	     ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	WANT(dat_cno_query(cno, (DAT_CNO_PARAM_MASK)8, &p),
+	     ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	WANT(dat_cno_query(cno, DAT_CNO_FIELD_ALL, NULL),
+	     ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	WANT(dat_cno_wait(cno, 0, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	WANT(dat_evd_create(ia, 1, (DAT_CNO_HANDLE)ia, DAT_EVD_SOFTWARE_FLAG, &evd),
+	     ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
+	for (int mask = 0; mask < 8; mask++) {
+		memset(&p, 0xee, sizeof(p));
+		OK(dat_cno_query(cno, (DAT_CNO_PARAM_MASK)mask, &p));
+		CHECK(p.ia_handle == ia && p.proxy_type == DAT_PROXY_TYPE_NONE);
+	}
+}
+
+/* Stays until collected, once, however many events there were. */
+static void sticky(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	silent(cno);
+	for (int i = 0; i < 3; i++)
+		OK(ev_post(evd, 1));
+	drain(evd);
+	fires(cno, evd);
+	silent(cno);
+}
+
+static void disabled(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	OK(dat_evd_disable(evd));
+	OK(ev_post(evd, 1));
+	silent(cno);
+	drain(evd);
+	OK(dat_evd_enable(evd));
+	silent(cno);
+	/* what came in the meantime and is still there must not be slept on */
+	OK(dat_evd_disable(evd));
+	OK(ev_post(evd, 1));
+	OK(dat_evd_enable(evd));
+	fires(cno, evd);
+	drain(evd);
+}
+
+/* A direct waiter gets the event, and the CNO hears nothing of it. */
+static void waited_on(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	struct ev_waiter w = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };
+
+	ev_wait_start(&w);
+	OK(ev_post(evd, 5));
+	ev_wait_join(&w);
+	WANT(w.ret, DAT_SUCCESS);
+	silent(cno);
+	OK(ev_post(evd, 6));
+	fires(cno, evd);
+	drain(evd);
+}
+
+struct cno_waiter {
+	DAT_CNO_HANDLE cno;
+	pthread_t thread;
+	_Atomic pid_t tid;
+	DAT_RETURN ret;
+	DAT_EVD_HANDLE evd;
+	_Atomic bool over;
+};
+
+static void *waiting(void *arg)
+{
+	struct cno_waiter *w = arg;
+
+	w->evd = other;
+	atomic_store(&w->tid, (pid_t)syscall(SYS_gettid));
+	w->ret = dat_cno_wait(w->cno, DAT_TIMEOUT_INFINITE, &w->evd);
+	atomic_store(&w->over, true);
+	return NULL;
+}
+
+static void start(struct cno_waiter *w, int n, DAT_CNO_HANDLE cno)
+{
+	for (int i = 0; i < n; i++) {
+		w[i] = (struct cno_waiter){ .cno = cno };
+		CHECK(!pthread_create(&w[i].thread, NULL, waiting, &w[i]));
+		while (!atomic_load(&w[i].tid))
+			sched_yield();
+		ev_until_asleep(w[i].tid);
+	}
+}
+
+static int over(struct cno_waiter *w, int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += atomic_load(&w[i].over);
+	return sum;
+}
+
+/* Several waiters; each trigger lets one of them go. */
+static void many(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	enum { N = 4 };
+	struct cno_waiter w[N];
+
+	start(w, N, cno);
+	WANT(dat_cno_free(cno), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE));
+	for (int i = 1; i <= N; i++) {
+		uint64_t till = ev_now() + MP_PATIENCE;
+
+		OK(ev_post(evd, 1));
+		while (over(w, N) < i && ev_now() < till)
+			sched_yield();
+		CHECK(over(w, N) == i);
+	}
+	for (int i = 0; i < N; i++) {
+		pthread_join(w[i].thread, NULL);
+		WANT(w[i].ret, DAT_SUCCESS);
+		CHECK(w[i].evd == evd);
+	}
+	drain(evd);
+	silent(cno);
+}
+
+static void handler(int sig)
+{
+	(void)sig;
+}
+
+static void interrupted(DAT_CNO_HANDLE cno)
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct cno_waiter w;
+
+	CHECK(!sigaction(SIGUSR1, &sa, NULL));
+	start(&w, 1, cno);
+	pthread_kill(w.thread, SIGUSR1);
+	pthread_join(w.thread, NULL);
+	WANT(w.ret, ERR(DAT_INTERRUPTED_CALL, 0));
+	start(&w, 1, cno);
+	pthread_cancel(w.thread);
+	pthread_join(w.thread, NULL);
+}
+
+static void timing(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE got = other;
+	uint64_t t = ev_now();
+
+	WANT(dat_cno_wait(cno, 20000, &got), empty);
+	t = ev_now() - t;
+	CHECK(got == DAT_HANDLE_NULL && t >= 20000 && t < 2000000);
+}
+
+/* Moving an EVD from one CNO to another, and away. */
+static void moved(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_CNO_HANDLE second;
+	DAT_EVD_PARAM p;
+
+	OK(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &second));
+	OK(dat_evd_modify_cno(evd, second));
+	OK(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &p));
+	CHECK(p.cno_handle == second);
+	OK(ev_post(evd, 1));
+	fires(second, evd);
+	silent(cno);
+	WANT(dat_cno_free(second), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE));
+	WANT(dat_evd_modify_cno(evd, (DAT_CNO_HANDLE)evd),
+	     ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
+	OK(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
+	OK(ev_post(evd, 1));
+	silent(second);
+	OK(dat_cno_free(second));
+	WANT(dat_cno_free(second), ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
+	OK(dat_evd_modify_cno(evd, cno));
+	drain(evd);
+}
+
+/* --- agents --- */
+
+static _Atomic int calls;
+static _Atomic(DAT_EVD_HANDLE) called_with;
+static _Atomic(pid_t) called_in;
+
+static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	CHECK(data == (DAT_PVOID)&calls);
+	atomic_store(&called_in, (pid_t)syscall(SYS_gettid));
+	atomic_store(&called_with, evd);
+	atomic_fetch_add(&calls, 1);
+}
+
+static void calls_are(int n)
+{
+	uint64_t till = ev_now() + MP_PATIENCE;
+
+	while (atomic_load(&calls) < n && ev_now() < till)
+		sched_yield();
+	CHECK(atomic_load(&calls) == n);
+}
+
+static void agents(DAT_IA_HANDLE ia)
+{
+	const DAT_OS_WAIT_PROXY_AGENT a = { &calls, agent };
+	DAT_CNO_HANDLE cno;
+	DAT_CNO_PARAM p;
+	DAT_EVD_HANDLE evd;
+
+	OK(dat_cno_create(ia, a, &cno));
+	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
+	CHECK(p.proxy_type == DAT_PROXY_TYPE_AGENT && p.proxy.agent.proxy_agent_func == agent);
+	evd = soft_evd(ia, cno, 0);
+	OK(ev_post(evd, 1));
+	calls_are(1);
+	CHECK(atomic_load(&called_with) == evd);
+	CHECK(atomic_load(&called_in) != (pid_t)syscall(SYS_gettid));
+	silent(cno); /* the agent took the trigger */
+	/* and is used up: the next trigger stays */
+	OK(ev_post(evd, 2));
+	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
+	CHECK(p.proxy_type == DAT_PROXY_TYPE_NONE);
+	/* until there is an agent again, which gets it at once */
+	OK(dat_cno_modify_agent(cno, a));
+	calls_are(2);
+	OK(dat_cno_modify_agent(cno, a));
+	OK(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
+	OK(ev_post(evd, 3));
+	fires(cno, evd);
+	CHECK(atomic_load(&calls) == 2);
+	/* the end is told to the agent too */
+	OK(dat_cno_modify_agent(cno, a));
+	OK(dat_evd_free(evd));
+	calls_are(3);
+	CHECK(atomic_load(&called_with) == DAT_HANDLE_NULL);
+	OK(dat_cno_free(cno));
+}
+
+/* An agent may call what it likes; here it takes the events, comes back, and in the end closes the
+ * adapter that calls it. */
+struct busy {
+	DAT_IA_HANDLE ia;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	_Atomic uintptr_t seen;
+	_Atomic bool closing, closed;
+};
+
+static void busy_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	struct busy *b = data;
+	DAT_EVENT ev;
+
+	CHECK(!atomic_load(&b->closing));
+	OK(dat_cno_modify_agent(b->cno, (DAT_OS_WAIT_PROXY_AGENT){ b, busy_agent }));
+	while (dat_evd_dequeue(b->evd, &ev) == DAT_SUCCESS) {
+		ev_is(&ev, b->evd, atomic_load(&b->seen));
+		atomic_fetch_add(&b->seen, 1);
+	}
+	if (atomic_load(&b->seen) < 1000)
+		return;
+	OK(dat_cno_modify_agent(b->cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
+	atomic_store(&b->closing, true);
+	OK(dat_ia_close(b->ia, DAT_CLOSE_ABRUPT_FLAG));
+	atomic_store(&b->closed, true);
+}
+
+static void agent_closes(void)
+{
+	struct busy b = { 0 };
+	DAT_EVD_HANDLE async;
+	uint64_t till = ev_now() + MP_PATIENCE;
+
+	b.ia = ev_open(&async);
+	OK(dat_cno_create(b.ia, (DAT_OS_WAIT_PROXY_AGENT){ &b, busy_agent }, &b.cno));
+	b.evd = soft_evd(b.ia, b.cno, DAT_EVD_DTO_FLAG);
+	for (uintptr_t i = 0; i < 1000;) {
+		if (ev_post(b.evd, i) == DAT_SUCCESS)
+			i++;
+		else
+			sched_yield();
+		CHECK(ev_now() < till);
+	}
+	while (!atomic_load(&b.closed)) {
+		CHECK(ev_now() < till);
+		sched_yield();
+	}
+}
+
+/* --- descriptors --- */
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1 && p.revents & POLLIN;
+}
+
+static void descriptor(DAT_IA_HANDLE ia)
+{
+	const DAT_OS_WAIT_PROXY_AGENT a = { &calls, agent };
+	int before = ev_fds();
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd, got;
+	DAT_CNO_PARAM p;
+	DAT_FD fd = -1;
+
+	WANT(dat_cno_fd_create(ia, NULL, &cno), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	WANT(dat_cno_fd_create(ia, &fd, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	OK(dat_cno_fd_create(ia, &fd, &cno));
+	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
+	CHECK(p.proxy_type == DAT_PROXY_TYPE_FD && p.proxy.fd == fd);
+	WANT(dat_cno_modify_agent(cno, a), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	WANT(dat_cno_trigger(cno, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	evd = soft_evd(ia, cno, DAT_EVD_DTO_FLAG);
+	for (int i = 0; i < 3; i++) {
+		CHECK(!readable(fd, 0));
+		got = other;
+		WANT(dat_cno_trigger(cno, &got), empty);
+		CHECK(got == DAT_HANDLE_NULL);
+		OK(ev_post(evd, 1));
+		CHECK(readable(fd, 10000));
+		OK(dat_cno_trigger(cno, &got));
+		CHECK(got == evd);
+		drain(evd);
+	}
+	/* a wait collects as well */
+	OK(ev_post(evd, 1));
+	fires(cno, evd);
+	CHECK(!readable(fd, 0));
+	OK(dat_evd_free(evd));
+	OK(dat_cno_free(cno));
+	CHECK(ev_fds() == before);
+}
+
+/* --- the end --- */
+
+static void ends(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE second = soft_evd(ia, cno, 0);
+	struct cno_waiter w[2];
+
+	start(w, 2, cno);
+	OK(dat_evd_free(evd));
+	CHECK(!over(w, 2));
+	OK(dat_evd_free(second));
+	for (int i = 0; i < 2; i++) {
+		pthread_join(w[i].thread, NULL);
+		WANT(w[i].ret, DAT_SUCCESS);
+		CHECK(w[i].evd == DAT_HANDLE_NULL);
+	}
+	/* it may be used again */
+	evd = soft_evd(ia, cno, 0);
+	OK(ev_post(evd, 1));
+	fires(cno, evd);
+	start(w, 1, cno);
+	OK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+	pthread_join(w[0].thread, NULL);
+	CHECK(w[0].evd == DAT_HANDLE_NULL);
+}
+
+int main(void)
+{
+	for (int with_cq = 0; with_cq < 2; with_cq++) {
+		DAT_EVD_HANDLE async, evd;
+		DAT_IA_HANDLE ia = ev_open(&async);
+		DAT_CNO_HANDLE cno;
+
+		OK(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+		queries(ia, cno);
+		evd = soft_evd(ia, cno, with_cq ? DAT_EVD_DTO_FLAG : 0);
+		sticky(cno, evd);
+		disabled(cno, evd);
+		waited_on(cno, evd);
+		many(cno, evd);
+		interrupted(cno);
+		timing(cno);
+		moved(ia, cno, evd);
+		atomic_store(&calls, 0);
+		agents(ia);
+		descriptor(ia);
+		ends(ia, cno, evd);
+		agent_closes();
+	}
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "events_lib.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+DAT_IA_HANDLE ev_open(DAT_EVD_HANDLE *async)
+{
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	*async = DAT_HANDLE_NULL;
+	ret = dat_ia_open((char *)mp_ia_name(), 16, async, &ia);
+	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND)
+		SKIP("no adapter %s here", mp_ia_name());
+	OK(ret);
+	return ia;
+}
+
+uint64_t ev_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000;
+}
+
+DAT_RETURN ev_post(DAT_EVD_HANDLE evd, uintptr_t what)
+{
+	DAT_EVENT ev;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.event_number = DAT_SOFTWARE_EVENT;
+	ev.event_data.software_event_data.pointer = (DAT_PVOID)what;
+	return dat_evd_post_se(evd, &ev);
+}
+
+void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what)
+{
+	CHECK_MSG(ev->event_number == DAT_SOFTWARE_EVENT, "event %x", ev->event_number);
+	CHECK(ev->evd_handle == evd);
+	CHECK_MSG((uintptr_t)ev->event_data.software_event_data.pointer == what, "%lu, not %lu",
+		  (unsigned long)(uintptr_t)ev->event_data.software_event_data.pointer,
+		  (unsigned long)what);
+}
+
+int ev_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	CHECK(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* Its state in /proc is S: it sleeps in a call, and a thread of these tests has only one to sleep in. */
+void ev_until_asleep(pid_t tid)
+{
+	char path[64], line[256], *end;
+	uint64_t till = ev_now() + MP_PATIENCE;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	for (;;) {
+		FILE *f = fopen(path, "r");
+
+		CHECK(f && fgets(line, sizeof(line), f));
+		fclose(f);
+		end = strrchr(line, ')');
+		if (end && end[2] == 'S')
+			return;
+		CHECK(ev_now() < till);
+		sched_yield();
+	}
+}
+
+struct start {
+	struct ev_waiter *w;
+	_Atomic pid_t tid;
+};
+
+static void *waiting(void *arg)
+{
+	struct start *s = arg;
+	struct ev_waiter *w = s->w;
+	uint64_t t = ev_now();
+
+	atomic_store(&s->tid, (pid_t)syscall(SYS_gettid));
+	w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event, &w->nmore);
+	w->took = ev_now() - t;
+	return NULL;
+}
+
+void ev_wait_start(struct ev_waiter *w)
+{
+	struct start s = { .w = w };
+
+	memset(&w->event, 0xee, sizeof(w->event));
+	w->nmore = -1;
+	CHECK(!pthread_create(&w->thread, NULL, waiting, &s));
+	while (!atomic_load(&s.tid))
+		sched_yield();
+	ev_until_asleep(s.tid);
+}
+
+void ev_wait_join(struct ev_waiter *w)
+{
+	CHECK(!pthread_join(w->thread, NULL));
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the tests of events share beyond mem_pair.h. */
+#ifndef TESTS_DAT_EVENTS_LIB_H
+#define TESTS_DAT_EVENTS_LIB_H
+
+#include "mem_pair.h"
+
+#include <pthread.h>
+
+/* An adapter alone. */
+DAT_IA_HANDLE ev_open(DAT_EVD_HANDLE *async);
+uint64_t ev_now(void); /* microseconds */
+/* A software event with that pointer. */
+DAT_RETURN ev_post(DAT_EVD_HANDLE evd, uintptr_t what);
+/* The next software event is that one. */
+void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
+/* Open descriptors of this process. */
+int ev_fds(void);
+
+/* dat_evd_wait in a thread of its own. */
+struct ev_waiter {
+	DAT_EVD_HANDLE evd;
+	DAT_TIMEOUT timeout;
+	DAT_COUNT threshold;
+	pthread_t thread;
+	DAT_RETURN ret;
+	DAT_EVENT event;
+	DAT_COUNT nmore;
+	uint64_t took;
+};
+/* Returns when the thread is asleep in the call, as far as the kernel tells. */
+void ev_wait_start(struct ev_waiter *w);
+void ev_wait_join(struct ev_waiter *w);
+void ev_until_asleep(pid_t tid);
+
+#endif

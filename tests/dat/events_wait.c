@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * dat_evd_wait: threshold, the count of what is left, time, signals, exclusivity; for an EVD without
+ * a completion queue behind it and for one with.
+ */
+#include "events_lib.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static void arguments(DAT_EVD_HANDLE evd, int qlen)
+{
+	DAT_COUNT n;
+	DAT_EVENT ev;
+
+	WANT(dat_evd_wait(evd, 0, 0, &ev, &n), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	WANT(dat_evd_wait(evd, 0, -1, &ev, &n), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	WANT(dat_evd_wait(evd, 0, qlen + 1, &ev, &n),
+	     ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
+	WANT(dat_evd_wait(evd, 0, 1, NULL, &n), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4));
+	WANT(dat_evd_wait(evd, 0, 1, &ev, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5));
+}
+
+/* For every number of events and threshold: who gets one, and how many are said to be left. */
+static void thresholds(DAT_EVD_HANDLE evd, int qlen)
+{
+	DAT_COUNT n;
+	DAT_EVENT ev;
+
+	for (int have = 0; have <= qlen; have++) {
+		for (int want = 1; want <= qlen; want++) {
+			DAT_RETURN ret;
+			int left = have;
+
+			for (int i = 0; i < have; i++)
+				OK(ev_post(evd, (uintptr_t)i));
+			n = -1;
+			ret = dat_evd_wait(evd, 0, want, &ev, &n);
+			if (have >= want) {
+				WANT(ret, DAT_SUCCESS);
+				ev_is(&ev, evd, 0);
+				CHECK(n == --left && n >= want - 1);
+			} else {
+				WANT(ret, ERR(DAT_TIMEOUT_EXPIRED, 0));
+				CHECK(n == have);
+			}
+			while (left--) {
+				OK(dat_evd_dequeue(evd, &ev));
+				ev_is(&ev, evd, (uintptr_t)(have - left - 1));
+			}
+			WANT(dat_evd_dequeue(evd, &ev), ERR(DAT_QUEUE_EMPTY, 0));
+		}
+	}
+}
+
+/* Not before the time is over, and not long behind it although events below the threshold come. */
+static void timing(DAT_EVD_HANDLE evd)
+{
+	static const DAT_TIMEOUT times[] = { 1, 700, 5000, 30000 };
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		DAT_EVENT ev;
+		DAT_COUNT n;
+		uint64_t t = ev_now();
+
+		WANT(dat_evd_wait(evd, times[i], 1, &ev, &n), ERR(DAT_TIMEOUT_EXPIRED, 0));
+		t = ev_now() - t;
+		CHECK_MSG(t + 1 >= times[i], "%lu us, not %u", (unsigned long)t, times[i]);
+		CHECK_MSG(t < times[i] + 2000000, "%lu us, not %u", (unsigned long)t, times[i]);
+	}
+}
+
+static void spurious(DAT_EVD_HANDLE evd, int qlen)
+{
+	struct ev_waiter w = { .evd = evd, .timeout = 200000, .threshold = qlen };
+	const struct timespec ms10 = { 0, 10000000 };
+	DAT_EVENT ev;
+
+	ev_wait_start(&w);
+	for (int i = 0; i < qlen - 1; i++) {
+		OK(ev_post(evd, (uintptr_t)i));
+		nanosleep(&ms10, NULL);
+	}
+	ev_wait_join(&w);
+	WANT(w.ret, ERR(DAT_TIMEOUT_EXPIRED, 0));
+	CHECK(w.nmore == qlen - 1);
+	CHECK_MSG(w.took >= 200000 && w.took < 2200000, "%lu us", (unsigned long)w.took);
+	for (int i = 0; i < qlen - 1; i++) {
+		OK(dat_evd_dequeue(evd, &ev));
+		ev_is(&ev, evd, (uintptr_t)i);
+	}
+}
+
+/* The waiter goes with the event that makes the threshold full. */
+static void woken(DAT_EVD_HANDLE evd, int qlen)
+{
+	DAT_EVENT ev;
+
+	for (int want = 1; want <= qlen; want++) {
+		struct ev_waiter w = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE,
+				       .threshold = want };
+
+		ev_wait_start(&w);
+		for (int i = 0; i < want; i++)
+			OK(ev_post(evd, (uintptr_t)i));
+		ev_wait_join(&w);
+		WANT(w.ret, DAT_SUCCESS);
+		ev_is(&w.event, evd, 0);
+		CHECK(w.nmore == want - 1);
+		for (int i = 1; i < want; i++) {
+			OK(dat_evd_dequeue(evd, &ev));
+			ev_is(&ev, evd, (uintptr_t)i);
+		}
+	}
+}
+
+static void alone(DAT_EVD_HANDLE evd)
+{
+	struct ev_waiter w = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 2 };
+	DAT_COUNT n = -1;
+	DAT_EVENT ev;
+
+	OK(ev_post(evd, 1));
+	ev_wait_start(&w);
+	WANT(dat_evd_wait(evd, 0, 1, &ev, &n), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER));
+	WANT(dat_evd_dequeue(evd, &ev), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER));
+	WANT(dat_evd_free(evd), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
+	/* it may be resized meanwhile; the waiter asks for no more than it can hold then */
+	OK(dat_evd_resize(evd, 64));
+	OK(ev_post(evd, 2));
+	ev_wait_join(&w);
+	WANT(w.ret, DAT_SUCCESS);
+	CHECK(w.nmore == 1);
+	OK(dat_evd_dequeue(evd, &ev));
+	ev_is(&ev, evd, 2);
+}
+
+static void made_unwaitable(DAT_EVD_HANDLE evd)
+{
+	struct ev_waiter w = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };
+
+	ev_wait_start(&w);
+	OK(dat_evd_set_unwaitable(evd));
+	ev_wait_join(&w);
+	WANT(w.ret, ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE));
+	OK(dat_evd_clear_unwaitable(evd));
+}
+
+static void handler(int sig)
+{
+	(void)sig;
+}
+
+/* Whether or not the handler wants calls restarted: DAT says the consumer is told. */
+static void interrupted(DAT_EVD_HANDLE evd)
+{
+	for (int restart = 0; restart < 2; restart++) {
+		struct ev_waiter w = { .evd = evd, .timeout = restart ? DAT_TIMEOUT_INFINITE :
+								      MP_PATIENCE,
+				       .threshold = 1 };
+		struct sigaction sa = { .sa_handler = handler,
+					.sa_flags = restart ? SA_RESTART : 0 };
+
+		CHECK(!sigaction(SIGUSR1, &sa, NULL));
+		ev_wait_start(&w);
+		pthread_kill(w.thread, SIGUSR1);
+		ev_wait_join(&w);
+		WANT(w.ret, ERR(DAT_INTERRUPTED_CALL, 0));
+		CHECK(w.nmore == 0);
+	}
+}
+
+/* A cancelled waiter leaves the EVD as if it had never waited. */
+static void cancelled(DAT_EVD_HANDLE evd)
+{
+	struct ev_waiter w = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };
+	DAT_EVENT ev;
+
+	ev_wait_start(&w);
+	pthread_cancel(w.thread);
+	ev_wait_join(&w);
+	WANT(dat_evd_dequeue(evd, &ev), ERR(DAT_QUEUE_EMPTY, 0));
+}
+
+/* Two threads, as many events as they can: each wake-up that is lost would stop them. */
+static void *poster(void *arg)
+{
+	for (uintptr_t i = 0; i < 50000; i++)
+		while (ev_post((DAT_EVD_HANDLE)arg, i) != DAT_SUCCESS)
+			sched_yield();
+	return NULL;
+}
+
+static void none_lost(DAT_EVD_HANDLE evd)
+{
+	pthread_t t;
+	DAT_EVENT ev;
+	DAT_COUNT n;
+
+	CHECK(!pthread_create(&t, NULL, poster, evd));
+	for (uintptr_t i = 0; i < 50000; i++) {
+		OK(dat_evd_wait(evd, MP_PATIENCE, 1, &ev, &n));
+		ev_is(&ev, evd, i);
+	}
+	pthread_join(t, NULL);
+}
+
+int main(void)
+{
+	DAT_EVD_HANDLE async, evd;
+	DAT_IA_HANDLE ia = ev_open(&async);
+
+	for (int with_cq = 0; with_cq < 2; with_cq++) {
+		struct ev_waiter w = { .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };
+		const int qlen = 6;
+
+		OK(dat_evd_create(ia, qlen, DAT_HANDLE_NULL, (DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG |
+				  (with_cq ? DAT_EVD_DTO_FLAG : 0)), &evd));
+		arguments(evd, qlen);
+		thresholds(evd, qlen);
+		timing(evd);
+		spurious(evd, qlen);
+		woken(evd, qlen);
+		alone(evd);
+		made_unwaitable(evd);
+		interrupted(evd);
+		cancelled(evd);
+		none_lost(evd);
+		if (!with_cq)
+			continue;
+		/* closing the adapter ends the wait */
+		w.evd = evd;
+		ev_wait_start(&w);
+		OK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+		ev_wait_join(&w);
+		WANT(w.ret, ERR(DAT_ABORT, DAT_SUB_INTERRUPTED));
+	}
+	return 0;
+}

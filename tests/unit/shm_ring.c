@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The ring between two processes: every record arrives once, whole and in order, whatever its size;
+ * a receiver that sleeps is always woken, with delays injected at each step; and what a hostile
+ * sender writes is refused without reading past anything.
+ */
+#include "link/shm/ring.h"
+#include "link/shm/seg.h"
+#include "support/check.h"
+#include "util/rng.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define RECORDS 60000u
+#define SLEEPY 40000u
+
+struct pair {
+	struct shm_ring *ring;
+	struct shm_ear *ear;
+	struct shm_doze *doze;
+	struct shm_tx tx;
+	struct shm_rx rx;
+	int bell;
+	uint64_t seed;
+	uint32_t count, largest;
+	bool sleepy;
+};
+
+static void pair_make(struct pair *p)
+{
+	int fd[3];
+
+	fd[0] = shm_seg_make("test-ring", SHM_RING_SEG, (void **)&p->ring);
+	fd[1] = shm_seg_make("test-ear", sizeof(*p->ear), (void **)&p->ear);
+	fd[2] = shm_seg_make("test-doze", sizeof(*p->doze), (void **)&p->doze);
+	for (int i = 0; i < 3; i++) {
+		CHECK(fd[i] >= 0);
+		close(fd[i]);
+	}
+	shm_ring_init(p->ring);
+	CHECK(shm_ring_valid(p->ring, SHM_RING_SEG));
+	p->tx = (struct shm_tx){ .ring = p->ring, .ear = p->ear, .doze = p->doze };
+	p->rx = (struct shm_rx){ .ring = p->ring, .ear = p->ear };
+	p->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	CHECK(p->bell >= 0);
+}
+
+static void pair_end(struct pair *p)
+{
+	close(p->bell);
+	shm_seg_unmap(p->ring, SHM_RING_SEG);
+	shm_seg_unmap(p->ear, sizeof(*p->ear));
+	shm_seg_unmap(p->doze, sizeof(*p->doze));
+}
+
+/* Now and then the other side gets far ahead, or the processor. */
+static void dawdle(struct ut_rng *r)
+{
+	uint32_t x = ut_rng_below(r, 64);
+
+	if (x == 0)
+		sched_yield();
+	else if (x < 4)
+		for (volatile unsigned i = 0; i < 2000 * x; i++)
+			;
+}
+
+static uint32_t size_of(struct ut_rng *r, uint32_t largest)
+{
+	return ut_rng_below(r, 8) ? 1 + ut_rng_below(r, 256) : 1 + ut_rng_below(r, largest);
+}
+
+static void *send_all(void *arg)
+{
+	struct pair *p = arg;
+	struct ut_rng sizes = { p->seed }, dice = { p->seed + 1 };
+	uint8_t *buf = malloc(SHM_PAYLOAD_MAX);
+	uint64_t one = 1;
+
+	CHECK(buf);
+	for (uint32_t i = 0; i < p->count; i++) {
+		struct shm_record h = { .bytes = size_of(&sizes, p->largest), .seg = 1,
+					.sport = (uint16_t)i };
+		enum shm_put r;
+
+		memset(buf, (int)(i * 7 + 1), h.bytes);
+		while ((r = shm_put(&p->tx, &h, buf)) == SHM_FULL)
+			sched_yield();
+		CHECK(r == SHM_PUT || r == SHM_PUT_RING);
+		if (r == SHM_PUT_RING)
+			CHECK(write(p->bell, &one, sizeof(one)) == sizeof(one));
+		dawdle(&dice);
+	}
+	free(buf);
+	return NULL;
+}
+
+/* As the owner of a link sleeps: says so, looks once more, and blocks. */
+static void nap(struct pair *p, struct ut_rng *dice)
+{
+	struct pollfd f = { .fd = p->bell, .events = POLLIN };
+	uint64_t n;
+
+	atomic_store(&p->doze->on, 1);
+	dawdle(dice);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!shm_waiting(&p->rx)) {
+		CHECK_MSG(poll(&f, 1, 20000) == 1, "nobody rang the bell; seed %llu",
+			  (unsigned long long)p->seed);
+		CHECK(read(p->bell, &n, sizeof(n)) == sizeof(n));
+	}
+	atomic_store(&p->doze->on, 0);
+}
+
+static void receive_all(struct pair *p)
+{
+	struct ut_rng sizes = { p->seed }, dice = { p->seed + 2 };
+	uint8_t *buf = malloc(SHM_PAYLOAD_MAX);
+	struct shm_record h;
+
+	CHECK(buf);
+	for (uint32_t i = 0; i < p->count; i++) {
+		uint32_t want = size_of(&sizes, p->largest);
+		int r;
+
+		while (!(r = shm_get(&p->rx, &h, buf, SHM_PAYLOAD_MAX))) {
+			if (p->sleepy)
+				nap(p, &dice);
+			else
+				sched_yield();
+		}
+		CHECK_MSG(r == 1 && h.bytes == want && h.sport == (uint16_t)i, "record %u, seed %llu",
+			  i, (unsigned long long)p->seed);
+		for (uint32_t k = 0; k < want; k++)
+			CHECK(buf[k] == (uint8_t)(i * 7 + 1));
+		dawdle(&dice);
+	}
+	CHECK(shm_get(&p->rx, &h, buf, SHM_PAYLOAD_MAX) == 0);
+	free(buf);
+}
+
+static void stream(uint64_t seed, uint32_t count, uint32_t largest, bool sleepy)
+{
+	struct pair p = { .seed = seed, .count = count, .largest = largest,
+			  .sleepy = sleepy };
+	pthread_t t;
+
+	pair_make(&p);
+	printf("seed %llu\n", (unsigned long long)p.seed);
+	CHECK(pthread_create(&t, NULL, send_all, &p) == 0);
+	receive_all(&p);
+	CHECK(pthread_join(t, NULL) == 0);
+	pair_end(&p);
+}
+
+static void full_and_gone(void)
+{
+	struct pair p = { 0 };
+	struct shm_record h = { .bytes = 1000, .seg = 1000 };
+	uint8_t buf[1000] = { 0 };
+	unsigned n = 0;
+
+	pair_make(&p);
+	while (shm_put(&p.tx, &h, buf) != SHM_FULL)
+		n++;
+	CHECK(n == SHM_RING_BYTES / 1088);
+	CHECK(shm_get(&p.rx, &h, buf, sizeof(buf)) == 1 && h.bytes == 1000);
+	CHECK(shm_put(&p.tx, &h, buf) == SHM_PUT);
+	atomic_store(&p.ear->gone, 1);
+	CHECK(shm_put(&p.tx, &h, buf) == SHM_GONE);
+	pair_end(&p);
+}
+
+/* What a liar may write: each is an error, and nothing outside the ring is touched (under ASan). */
+static void liars(void)
+{
+	static const struct {
+		uint32_t bytes;
+		uint64_t tail;
+	} lies[] = {
+		{ 100, SHM_RING_BYTES + 64 }, /* more than there is */
+		{ 100, 65 },                   /* no whole lines */
+		{ SHM_PAYLOAD_MAX + 1, SHM_RING_BYTES },
+		{ UINT32_MAX - 1, SHM_RING_BYTES },
+		{ 1000, 64 },                  /* longer than what was written */
+		{ SHM_WRAP, 64 },              /* wraps into nothing */
+	};
+	uint8_t *buf = malloc(SHM_PAYLOAD_MAX);
+	struct shm_record h;
+
+	CHECK(buf);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct pair p = { 0 };
+
+		pair_make(&p);
+		h = (struct shm_record){ .bytes = lies[i].bytes, .seg = 1 };
+		memcpy(p.ring->data, &h, sizeof(h));
+		atomic_store(&p.ring->tail, lies[i].tail);
+		CHECK_MSG(shm_get(&p.rx, &h, buf, SHM_PAYLOAD_MAX) == -EPROTO, "lie %zu", i);
+		pair_end(&p);
+	}
+	free(buf);
+}
+
+/* A head that lies gives the receiver no room that it has not. */
+static void lying_head(void)
+{
+	struct pair p = { 0 };
+	struct shm_record h = { .bytes = 60000, .seg = 60000 };
+	uint8_t *buf = calloc(1, 60000);
+
+	CHECK(buf);
+	pair_make(&p);
+	while (shm_put(&p.tx, &h, buf) != SHM_FULL)
+		;
+	atomic_store(&p.ear->head, UINT64_MAX / 2);
+	CHECK(shm_put(&p.tx, &h, buf) == SHM_FULL);
+	pair_end(&p);
+	free(buf);
+}
+
+static void unsealed_is_refused(void)
+{
+	int fd = memfd_create("test-plain", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t size;
+	void *p;
+
+	CHECK(fd >= 0 && ftruncate(fd, 65536) == 0);
+	CHECK(!shm_seg_map(fd, 64, 65536, &size));
+	close(fd);
+	fd = shm_seg_make("test-sealed", 4096, &p);
+	CHECK(fd >= 0 && ftruncate(fd, 0) < 0 && ftruncate(fd, 1 << 20) < 0);
+	CHECK(mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	CHECK(!shm_seg_map(fd, 1 << 20, 1 << 21, &size) && !shm_seg_map(fd, 1, 64, &size));
+	close(fd);
+	shm_seg_unmap(p, 4096);
+}
+
+/* shm_ring [SEED] */
+int main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : ut_rng_seed();
+
+	full_and_gone();
+	liars();
+	lying_head();
+	unsealed_is_refused();
+	stream(seed, RECORDS, 9000, false);
+	stream(seed, RECORDS / 20, SHM_PAYLOAD_MAX, false);
+	stream(seed, SLEEPY, 600, true);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef DTT_CONTROL_H
+#define DTT_CONTROL_H
+
+/*
+ * The conversation of client and server, over a DAT connection of its own:
+ *
+ *   connect          private data: magic, version; another version is rejected with ours
+ *   REQUEST   c->s   the plan
+ *   READY     s->c   where the data endpoints are to connect
+ *   ...              the test itself
+ *   DONE      c->s   how the client fared
+ *   RESULT    s->c   how the server fared, with a sentence; also instead of READY
+ *
+ * A message is magic, version, type, length of the body, body; all numbers in network order.
+ */
+
+#include "plan.h"
+
+#define CTL_MAGIC 0x44504c54u		/* "DPLT" */
+#define CTL_VERSION 1
+#define CTL_TEXT 256
+
+enum ctl_type { CTL_REQUEST = 1, CTL_READY, CTL_DONE, CTL_RESULT };
+
+struct ctl_ready {
+	uint32_t n_quals;
+	uint64_t quals[DTT_LANES_MAX];
+};
+
+struct ctl_result {
+	bool ok;
+	char text[CTL_TEXT];
+};
+
+struct ctl {
+	struct dtl_end end;
+	struct dtl_mem mem;
+	uint64_t received, sent;
+};
+
+/* What connects sends along. */
+struct ctl_hello {
+	uint32_t magic, version;	/* network order */
+};
+void ctl_hello_set(struct ctl_hello *h);
+bool ctl_hello_ok(const void *data, int size);
+
+/* An endpoint with posted receives, not connected yet. */
+int ctl_make(struct ctl *c, struct dtl_ia *ia, DAT_QOS qos);
+int ctl_drop(struct ctl *c);
+
+int ctl_send_request(struct ctl *c, const struct dtt_plan *plan);
+int ctl_send_ready(struct ctl *c, const struct ctl_ready *ready);
+int ctl_send_result(struct ctl *c, enum ctl_type type, bool ok, const char *text);
+
+union ctl_body {
+	struct dtt_plan plan;
+	struct ctl_ready ready;
+	struct ctl_result result;	/* of DONE and RESULT */
+};
+/* The next message's type, or -1. */
+int ctl_recv(struct ctl *c, union ctl_body *ret);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "lane.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <string.h>
+
+#define NOTE_BYTES 64
+#define LANE_MAGIC 0x4c414e45u
+
+struct note {
+	uint32_t magic, context;	/* network order, as all of it */
+	uint64_t base;
+};
+
+static uint64_t rounded(uint64_t n)
+{
+	return (n + 63) & ~(uint64_t)63;
+}
+
+static uint64_t lay_out(struct dtt_lane *l)
+{
+	uint64_t at = 2 * NOTE_BYTES;
+	uint32_t i;
+
+	for (i = 0; i < l->plan->n_ops; i++) {
+		uint64_t bytes = rounded(dtt_op_bytes(&l->plan->ops[i]));
+
+		l->at[i] = at;
+		at += l->plan->ops[i].type == DTT_SR ? 3 * bytes : bytes;
+	}
+	return at;
+}
+
+/* How many requests an RDMA Read becomes: iWARP scatters into one segment only. */
+static uint32_t read_pieces(const struct dtt_lane *l, const struct dtt_op *op, uint32_t *ret_each)
+{
+	int most = l->end.ia->attr.max_iov_segments_per_rdma_read;
+	uint32_t each = most < 1 ? 1 : (uint32_t)most;
+
+	if (each > op->segments)
+		each = op->segments;
+	*ret_each = each;
+	return (op->segments + each - 1) / each;
+}
+
+static struct dtl_end_wish wish_for(struct dtt_lane *l, struct dtl_ia *ia, DAT_CNO_HANDLE cno,
+				    DAT_QOS qos)
+{
+	struct dtl_end_wish w = { .recvs = 3, .requests = 3, .iov = 1, .how = l->plan->how,
+				  .cno = cno, .srq = DAT_HANDLE_NULL, .qos = qos };
+	uint32_t i, each;
+
+	for (i = 0; i < l->plan->n_ops; i++) {
+		const struct dtt_op *op = &l->plan->ops[i];
+
+		if (op->who == l->side)
+			w.requests += op->type == DTT_RR ? read_pieces(l, op, &each) : 1;
+		else if (op->type == DTT_SR)
+			w.recvs += 2;
+		if ((int)op->segments > w.iov)
+			w.iov = op->segments;
+	}
+	if (l->plan->kind == 'P')
+		w.requests += l->plan->window * (w.requests - 3);
+	if (w.iov > ia->attr.max_iov_segments_per_dto)
+		w.iov = ia->attr.max_iov_segments_per_dto;
+	return w;
+}
+
+static int post_note_recv(struct dtt_lane *l)
+{
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start + NOTE_BYTES, NOTE_BYTES);
+
+	return dtl_post_recv(&l->end, &seg, 1, l->recv_posted++);
+}
+
+int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *plan,
+		  enum dtt_side side, DAT_CNO_HANDLE cno, DAT_QOS qos)
+{
+	struct dtl_end_wish wish;
+
+	*l = (struct dtt_lane){ .plan = plan, .side = side, .end = { .ia = ia },
+				.mem = { .lmr = DAT_HANDLE_NULL } };
+	wish = wish_for(l, ia, cno, qos);
+	if (wish.requests > ia->attr.max_dto_per_ep || wish.recvs > ia->attr.max_dto_per_ep) {
+		dtl_complain("%d requests and %d receives at a time are more than the IA takes (%d)",
+			     wish.requests, wish.recvs, ia->attr.max_dto_per_ep);
+		return -1;
+	}
+	if (dtl_mem_make(&l->mem, ia, lay_out(l), DAT_MEM_PRIV_ALL_FLAG) == 0 &&
+	    dtl_end_make(&l->end, ia, &wish) == 0 && post_note_recv(l) == 0 &&
+	    (plan->kind == 'P' || dtt_lane_post_recvs(l, 0) == 0))
+		return 0;
+	dtt_lane_drop(l);
+	return -1;
+}
+
+int dtt_lane_drop(struct dtt_lane *l)
+{
+	int bad = dtl_end_drop(&l->end);
+
+	return dtl_mem_drop(&l->mem) | bad;
+}
+
+int dtt_lane_swap(struct dtt_lane *l)
+{
+	struct note note = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
+			     .base = htobe64((uintptr_t)l->mem.start) };
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, sizeof(note));
+
+	memcpy(l->mem.start, &note, sizeof(note));
+	if (dtl_post_send(&l->end, &seg, 1, l->posted++) != 0 || dtt_lane_reap_requests(l) != 0 ||
+	    dtt_lane_reap_recv(l, sizeof(note)) != 0)
+		return -1;
+	memcpy(&note, l->mem.start + NOTE_BYTES, sizeof(note));
+	if (ntohl(note.magic) != LANE_MAGIC) {
+		dtl_complain("the peer's first message is not about its memory");
+		return -1;
+	}
+	l->peer_context = ntohl(note.context);
+	l->peer_base = be64toh(note.base);
+	return 0;
+}
+
+char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op)
+{
+	return l->mem.start + l->at[op];
+}
+
+char *dtt_lane_recv_part(struct dtt_lane *l, uint32_t op, uint64_t iteration)
+{
+	return l->mem.start + l->at[op] +
+	       (1 + iteration % 2) * rounded(dtt_op_bytes(&l->plan->ops[op]));
+}
+
+static void segments(struct dtt_lane *l, char *start, const struct dtt_op *op,
+		     DAT_LMR_TRIPLET *segs)
+{
+	uint32_t i;
+
+	for (i = 0; i < op->segments; i++)
+		segs[i] = dtl_segment(l->mem.context, start + (uint64_t)i * op->size, op->size);
+}
+
+int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration)
+{
+	DAT_LMR_TRIPLET segs[DTT_SEGMENTS_MAX];
+	uint32_t i;
+
+	for (i = 0; i < l->plan->n_ops; i++) {
+		const struct dtt_op *op = &l->plan->ops[i];
+
+		if (op->type != DTT_SR || op->who == l->side)
+			continue;
+		segments(l, dtt_lane_recv_part(l, i, iteration), op, segs);
+		if (dtl_post_recv(&l->end, segs, op->segments, l->recv_posted) != 0)
+			return -1;
+		l->recv_posted++;
+	}
+	return 0;
+}
+
+static int post_rdma(struct dtt_lane *l, const struct dtt_op *op, uint32_t nr,
+		     DAT_LMR_TRIPLET *segs, uint32_t first, uint32_t n)
+{
+	uint64_t start = l->peer_base + l->at[nr] + (uint64_t)first * op->size;
+	DAT_RMR_TRIPLET to = dtl_remote(l->peer_context, start, (uint64_t)n * op->size);
+	DAT_DTO_COOKIE cookie = { .as_64 = l->posted };
+	DAT_RETURN r;
+
+	if (op->type == DTT_RW)
+		r = dat_ep_post_rdma_write(l->end.ep, n, segs + first, cookie, &to,
+					   DAT_COMPLETION_DEFAULT_FLAG);
+	else
+		r = dat_ep_post_rdma_read(l->end.ep, n, segs + first, cookie, &to,
+					  DAT_COMPLETION_DEFAULT_FLAG);
+	if (dtl_check(r, op->type == DTT_RW ? "dat_ep_post_rdma_write" : "dat_ep_post_rdma_read"))
+		return -1;
+	l->posted++;
+	l->count.wqes++;
+	return 0;
+}
+
+static int post_reads(struct dtt_lane *l, const struct dtt_op *op, uint32_t nr,
+		      DAT_LMR_TRIPLET *segs)
+{
+	uint32_t each, first;
+
+	read_pieces(l, op, &each);
+	for (first = 0; first < op->segments; first += each)
+		if (post_rdma(l, op, nr, segs, first, op->segments - first < each ?
+			      op->segments - first : each) != 0)
+			return -1;
+	l->count.read += dtt_op_bytes(op);
+	return 0;
+}
+
+int dtt_lane_post(struct dtt_lane *l, uint32_t nr)
+{
+	const struct dtt_op *op = &l->plan->ops[nr];
+	DAT_LMR_TRIPLET segs[DTT_SEGMENTS_MAX];
+
+	segments(l, dtt_lane_send_part(l, nr), op, segs);
+	if (op->type == DTT_RR)
+		return post_reads(l, op, nr, segs);
+	if (op->type == DTT_RW) {
+		l->count.written += dtt_op_bytes(op);
+		return post_rdma(l, op, nr, segs, 0, op->segments);
+	}
+	if (dtl_post_send(&l->end, segs, op->segments, l->posted) != 0)
+		return -1;
+	l->posted++;
+	l->count.wqes++;
+	l->count.sent += dtt_op_bytes(op);
+	return 0;
+}
+
+int dtt_lane_reap_requests(struct dtt_lane *l)
+{
+	while (l->reaped < l->posted) {
+		if (dtl_reap(&l->end, l->end.request, l->reaped, NULL) != 0)
+			return -1;
+		l->reaped++;
+	}
+	return 0;
+}
+
+int dtt_lane_reap_recv(struct dtt_lane *l, uint64_t expected)
+{
+	uint64_t length;
+
+	if (dtl_reap(&l->end, l->end.recv, l->recv_reaped, &length) != 0)
+		return -1;
+	l->recv_reaped++;
+	if (length != expected) {
+		dtl_complain("a message of %llu bytes arrived with %llu",
+			     (unsigned long long)expected, (unsigned long long)length);
+		return -1;
+	}
+	l->count.wqes++;
+	l->count.received += length;
+	return 0;
+}

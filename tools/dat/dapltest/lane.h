@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef DTT_LANE_H
+#define DTT_LANE_H
+
+/*
+ * A lane is one data connection with the memory of its operations.  Both ends lay the memory out
+ * alike, so that all an end must know of the other is one context and one address:
+ *
+ *   0      what I tell the peer about my memory     64 bytes
+ *   64     what the peer tells me                   64 bytes
+ *   128    operation 0, operation 1, ...            each on a multiple of 64
+ *
+ * A Send/Receive has three parts: what is sent, and two places to receive into, for this
+ * iteration and the next one, whose receives are posted early.
+ */
+
+#include "plan.h"
+
+struct dtt_count {
+	uint64_t wqes, sent, received, read, written;	/* the last four in bytes */
+};
+
+struct dtt_lane {
+	const struct dtt_plan *plan;
+	enum dtt_side side;
+	struct dtl_end end;
+	struct dtl_mem mem;
+	uint64_t at[DTT_OPS_MAX];	/* where each operation's memory begins */
+	DAT_RMR_CONTEXT peer_context;
+	uint64_t peer_base;
+	uint64_t posted, reaped;	/* requests; they are their own cookies */
+	uint64_t recv_posted, recv_reaped;
+	struct dtt_count count;
+};
+
+int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *plan,
+		  enum dtt_side side, DAT_CNO_HANDLE cno, DAT_QOS qos);
+int dtt_lane_drop(struct dtt_lane *l);
+
+/* Tells the peer of our memory and hears of its; the receives were posted by make. */
+int dtt_lane_swap(struct dtt_lane *l);
+
+char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op);
+char *dtt_lane_recv_part(struct dtt_lane *l, uint32_t op, uint64_t iteration);
+/* Receives for all the operations in which the peer sends, in their order. */
+int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration);
+/* Posts the operation as its initiator. */
+int dtt_lane_post(struct dtt_lane *l, uint32_t op);
+int dtt_lane_reap_requests(struct dtt_lane *l);
+int dtt_lane_reap_recv(struct dtt_lane *l, uint64_t expected);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ends.h"
+
+/*
+ * dapple-dapltest: tests a DAT provider, alone or against a server of its own kind.  The command
+ * line is that of the DAPL project's dapltest; the exit status is 0 only when all that was asked
+ * for went well.
+ */
+
+#define WORDS_MAX 512
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t n;
+
+	if (!f) {
+		fprintf(stderr, "dapple-dapltest: cannot read %s: %m\n", path);
+		return NULL;
+	}
+	n = getdelim(&text, &size, '\0', f);
+	fclose(f);
+	if (n >= 0)
+		return text;
+	free(text);
+	fprintf(stderr, "dapple-dapltest: %s is empty\n", path);
+	return NULL;
+}
+
+/* -f FILE: its words instead of ours. They live as long as the program. */
+static int from_file(const char *path, char **words)
+{
+	char *text = read_file(path), *save, *word;
+	int n = 1;
+
+	if (!text)
+		return -1;
+	for (word = strtok_r(text, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
+		if (n == WORDS_MAX - 1) {
+			fprintf(stderr, "dapple-dapltest: too many words in %s\n", path);
+			return -1;
+		}
+		words[n++] = word;
+	}
+	words[n] = NULL;
+	return n;
+}
+
+static int dispatch(const struct dtt_options *o)
+{
+	switch (o->kind) {
+	case 'S':
+		return dtt_server(o);
+	case 'L':
+		return dtt_limit(o);
+	case 'F':
+		return dtt_fft(o);
+	case 'I':
+		return dtt_query(o);
+	default:
+		return dtt_client(o);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char *words[WORDS_MAX] = { argv[0] };
+	struct dtt_options o;
+	int r;
+
+	if (argc == 3 && strcmp(argv[1], "-f") == 0) {
+		argc = from_file(argv[2], words);
+		argv = words;
+		if (argc < 0)
+			return 1;
+	}
+	r = dtt_options_parse(argc, argv, &o);
+	if (r != 0)
+		return r > 0 ? 0 : 1;
+	return dispatch(&o) == 0 ? 0 : 1;
+}

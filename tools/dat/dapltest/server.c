@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "ends.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "control.h"
+#include "doors.h"
+#include "job.h"
+
+/*
+ * The server: one service point for control connections, one thread for each client.  It ends
+ * when a client asks it to (-T Q), after the tests that are under way.
+ */
+
+#define BACKLOG 64
+#define LOOK_MS 100	/* how soon the listener sees that it shall end */
+
+struct server {
+	const struct dtt_options *o;
+	struct dtl_ia ia;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	int sessions;		/* lock */
+	bool quit;		/* lock */
+	int bad;		/* lock: how many tests failed */
+};
+
+struct session {
+	struct server *s;
+	struct ctl ctl;
+};
+
+/* --- one client --- */
+
+static int run_job(struct session *se, const struct dtt_plan *plan, struct dtt_job *job,
+		   struct dtt_doors *doors)
+{
+	struct server *s = se->s;
+	struct ctl_ready ready;
+	union ctl_body body;
+	uint32_t i;
+	int bad;
+
+	if (dtt_doors_open(doors, &s->ia, s->o->qual, job->lanes, job->n, plan->rsp) != 0)
+		return -1;
+	ready.n_quals = doors->n_quals;
+	for (i = 0; i < doors->n_quals; i++)
+		ready.quals[i] = doors->quals[i];
+	if (ctl_send_ready(&se->ctl, &ready) != 0 ||
+	    dtt_doors_accept(doors, job->lanes, job->n) != 0)
+		return -1;
+	bad = dtt_job_run(job);
+	if (ctl_recv(&se->ctl, &body) != CTL_DONE)
+		return -1;
+	if (!body.result.ok)
+		dtl_complain("the client failed: %s", body.result.text);
+	return bad || !body.result.ok ? -1 : dtt_job_look(job);
+}
+
+static int serve_test(struct session *se, const struct dtt_plan *plan)
+{
+	const char *fault = dtt_plan_fault(plan, &se->s->ia);
+	struct dtt_doors doors = { .psp = DAT_HANDLE_NULL, .evd = DAT_HANDLE_NULL };
+	struct dtt_job job;
+	int bad;
+
+	if (fault || dtt_job_make(&job, &se->s->ia, plan, DTT_SERVER, DAT_QOS_BEST_EFFORT) != 0) {
+		ctl_send_result(&se->ctl, CTL_RESULT, false,
+				fault ? fault : "the server could not make its endpoints");
+		return -1;
+	}
+	bad = run_job(se, plan, &job, &doors);
+	ctl_send_result(&se->ctl, CTL_RESULT, !bad, bad ? "the server's end failed" : "passed");
+	bad |= dtt_doors_close(&doors);
+	return dtt_job_drop(&job) | bad;
+}
+
+static void serve_quit(struct session *se)
+{
+	struct server *s = se->s;
+
+	pthread_mutex_lock(&s->lock);
+	while (s->sessions > 1 && !s->quit)
+		pthread_cond_wait(&s->changed, &s->lock);
+	s->quit = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	ctl_send_result(&se->ctl, CTL_RESULT, true, "the server ends");
+}
+
+static void *session_main(void *arg)
+{
+	struct session *se = arg;
+	struct server *s = se->s;
+	union ctl_body body;
+	DAT_EVENT ev;
+	int bad = -1;
+
+	if (dtl_established(&se->ctl.end, NULL) == 0 && ctl_recv(&se->ctl, &body) == CTL_REQUEST) {
+		bad = 0;
+		if (s->o->debug)
+			dtt_plan_print(&body.plan);
+		if (body.plan.kind == 'Q')
+			serve_quit(se);
+		else
+			bad = serve_test(se, &body.plan);
+		/* The client goes first, so that it has read the result. */
+		if (dtl_next(DTL_WAIT, DAT_HANDLE_NULL, se->ctl.end.conn, DTL_PATIENCE_MS,
+			     &ev) == 0)
+			se->ctl.end.connected = false;
+	}
+	bad |= ctl_drop(&se->ctl);
+	pthread_mutex_lock(&s->lock);
+	s->sessions--;
+	s->bad += bad != 0;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	free(se);
+	return NULL;
+}
+
+/* --- the listener --- */
+
+static int start_session(struct server *s, DAT_CR_HANDLE cr)
+{
+	struct session *se = calloc(1, sizeof(*se));
+	pthread_attr_t attr;
+	pthread_t thread;
+	int r;
+
+	if (!se || ctl_make(&se->ctl, &s->ia, DAT_QOS_BEST_EFFORT) != 0) {
+		free(se);
+		return dtl_cr_reject(cr, NULL, 0), -1;
+	}
+	se->s = s;
+	pthread_mutex_lock(&s->lock);
+	s->sessions++;
+	pthread_mutex_unlock(&s->lock);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	r = dtl_accept(&se->ctl.end, cr, NULL, 0);
+	if (r == 0)
+		r = pthread_create(&thread, &attr, session_main, se) ? -1 : 0;
+	pthread_attr_destroy(&attr);
+	if (r == 0)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	s->sessions--;
+	pthread_mutex_unlock(&s->lock);
+	ctl_drop(&se->ctl);
+	free(se);
+	return -1;
+}
+
+static int answer(struct server *s, const DAT_EVENT *ev)
+{
+	DAT_CR_HANDLE cr = ev->event_data.cr_arrival_event_data.cr_handle;
+	struct ctl_hello mine;
+	DAT_CR_PARAM param;
+
+	if (ev->event_number != DAT_CONNECTION_REQUEST_EVENT)
+		return -1;
+	if (dtl_check(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query") != 0)
+		return -1;
+	if (ctl_hello_ok(param.private_data, param.private_data_size))
+		return start_session(s, cr);
+	dtl_complain("a client of another kind or version is turned away");
+	ctl_hello_set(&mine);
+	return dtl_check(dtl_cr_reject(cr, &mine, sizeof(mine)), "dat_cr_reject");
+}
+
+static bool wants_to_end(struct server *s)
+{
+	bool quit;
+
+	pthread_mutex_lock(&s->lock);
+	quit = s->quit && s->sessions == 0;
+	pthread_mutex_unlock(&s->lock);
+	return quit;
+}
+
+static int listen_loop(struct server *s, DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+	int r;
+
+	while (!wants_to_end(s)) {
+		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, evd, LOOK_MS, &ev);
+		if (r < 0)
+			return -1;
+		/* A client that cannot be served is no reason to leave the others. */
+		if (r == 0)
+			answer(s, &ev);
+	}
+	return 0;
+}
+
+int dtt_server(const struct dtt_options *o)
+{
+	struct server s = { .o = o, .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .changed = PTHREAD_COND_INITIALIZER };
+	DAT_PSP_HANDLE psp;
+	DAT_EVD_HANDLE evd;
+	int bad;
+
+	if (dtl_ia_open(&s.ia, o->ia) != 0)
+		return -1;
+	if (dtl_check(dat_evd_create(s.ia.ia, BACKLOG, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd),
+		      "dat_evd_create") != 0) {
+		dtl_ia_close(&s.ia);
+		return -1;
+	}
+	if (dtl_check(dat_psp_create(s.ia.ia, o->qual, evd, DAT_PSP_CONSUMER_FLAG, &psp),
+		      "dat_psp_create (another qualifier: -n)") != 0) {
+		dat_evd_free(evd);
+		dtl_ia_close(&s.ia);
+		return -1;
+	}
+	printf("Dapltest: Service Point Ready - %s\n", o->ia);
+	fflush(stdout);
+	bad = listen_loop(&s, evd);
+	bad |= dtl_check(dat_psp_free(psp), "dat_psp_free");
+	bad |= dtl_check(dat_evd_free(evd), "dat_evd_free");
+	bad |= dtl_ia_close(&s.ia);
+	printf("DT_cs_Server (%s):  Exiting.\n", o->ia);
+	if (s.bad)
+		dtl_complain("%d test%s failed", s.bad, s.bad == 1 ? "" : "s");
+	return bad || s.bad ? -1 : 0;
+}
