@@ -256,8 +256,16 @@ static void atomics(struct peer *p)
 		peer_request(p);
 		memcpy(p->mem + 64, &v, 8);
 		peer_expect_word(p);
+	} else {
+		peer_resolve(p, p->a->port);
+		peer_expect_word(p);
 	}
 	peer_meet(p);
+	/* Its word shows that no RTU is missing, which only time would bring. */
+	if (p->a->passive)
+		peer_tell(p, 1);
+	else
+		peer_hear(p);
 	if (p->a->passive) {
 		peer_hear(p);
 		memcpy(&v, p->mem + 64, 8);
