@@ -90,7 +90,8 @@ static enum fft_result wait_not(struct dtl_ia *ia)
 	OK(dat_evd_create(ia->ia, 4, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
 	FFT_NEED(CALL(dat_evd_wait(evd, 0, 1, &ev, &more), DAT_TIMEOUT_EXPIRED, 0));
 	FFT_NEED(dtl_now_ns() - start < 1000000000u);
-	FFT_NEED(CALL(dat_evd_dequeue(evd, &ev), DAT_QUEUE_EMPTY, 0));
+	/* The type alone: Debian's provider leaves the class off, and its tools count on that. */
+	FFT_NEED(DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_QUEUE_EMPTY);
 	OK(dat_evd_free(evd));
 	return FFT_PASS;
 }
