@@ -105,10 +105,15 @@ static void rights(void)
 
 	OK(dat_pz_create(p.a.ia, &pz));
 	l[0] = region(p.a.ia, p.a.pz, p.a.buf, DAT_MEM_PRIV_LOCAL_READ_FLAG, &rd.lmr_context);
+	/* who may write locally may read: dtest sends from such a buffer */
+	l[1] = region(p.a.ia, p.a.pz, p.a.buf, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &wr.lmr_context);
+	OK(mp_recv(&p.b, 0, 64, 1));
+	OK(dat_ep_post_send(p.a.ep, 1, &wr, c, DEFAULT));
+	DTO(p.a.req, DAT_DTO_SEND, c.as_64, DAT_DTO_SUCCESS);
+	DTO(p.b.recv, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS);
+	OK(dat_lmr_free(l[1]));
 	/* remote write makes an ibv_mr locally writable, but not a DAT region locally readable */
-	l[1] = region(p.a.ia, p.a.pz, p.a.buf,
-		      DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-		      &wr.lmr_context);
+	l[1] = region(p.a.ia, p.a.pz, p.a.buf, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, &wr.lmr_context);
 	l[2] = region(p.a.ia, p.a.pz, p.a.buf, DAT_MEM_PRIV_ALL_FLAG, &gone.lmr_context);
 	l[3] = region(p.a.ia, pz, p.a.buf, DAT_MEM_PRIV_ALL_FLAG, &far.lmr_context);
 	OK(dat_lmr_free(l[2]));

@@ -33,7 +33,7 @@ static void mixes(DAT_IA_HANDLE ia)
 		CHECK((p.evd_state & 0x30) == DAT_EVD_STATE_CONFIG_THRESHOLD);
 		WANT(dat_evd_wait(evd, 0, 1, &ev, &n), ERR(DAT_TIMEOUT_EXPIRED, 0));
 		CHECK(n == 0);
-		WANT(dat_evd_dequeue(evd, &ev), ERR(DAT_QUEUE_EMPTY, 0));
+		EMPTY(evd, flags & (DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG));
 		WANT(ev_post(evd, 1), flags & DAT_EVD_SOFTWARE_FLAG ?
 					      DAT_SUCCESS :
 					      ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));

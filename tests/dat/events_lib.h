@@ -14,6 +14,10 @@ uint64_t ev_now(void); /* microseconds */
 DAT_RETURN ev_post(DAT_EVD_HANDLE evd, uintptr_t what);
 /* The next software event is that one. */
 void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
+/* Nothing is queued. An EVD with completion streams says so without the error class. */
+#define EMPTY(evd, completions) \
+	WANT(dat_evd_dequeue(evd, &(DAT_EVENT){ 0 }), \
+	     (completions) ? (DAT_RETURN)DAT_QUEUE_EMPTY : ERR(DAT_QUEUE_EMPTY, 0))
 /* Open descriptors of this process. */
 int ev_fds(void);
 

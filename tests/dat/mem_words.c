@@ -66,7 +66,7 @@ void mp_none(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
 
-	WANT(dat_evd_dequeue(evd, &ev), ERR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE));
+	CHECK(DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_QUEUE_EMPTY);
 }
 
 void mp_ended(struct mp_end *e, DAT_EVENT_NUMBER how)

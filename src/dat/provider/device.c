@@ -42,6 +42,9 @@ static const struct row rows[] = {
 	{ IBV_EVENT_QP_REQ_ERR, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN, DAT_EP_TRANSFER_TO_ERROR },
 	{ IBV_EVENT_QP_ACCESS_ERR, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN, DAT_EP_TRANSFER_TO_ERROR },
 	{ IBV_EVENT_SQ_DRAINED, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN, DAT_EP_OTHER_ERROR },
+	/* an endpoint with an SRQ has gone to its error state, in whatever way: dtestsrq waits for it */
+	{ IBV_EVENT_QP_LAST_WQE_REACHED, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN,
+	  DAT_EP_TRANSFER_TO_ERROR },
 	{ IBV_EVENT_SRQ_ERR, ABOUT_SRQ, 0, 0 },
 	{ IBV_EVENT_SRQ_LIMIT_REACHED, ABOUT_SRQ, 0, 0 },
 	{ IBV_EVENT_DEVICE_FATAL, ABOUT_IA, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
@@ -108,8 +111,10 @@ static void tell(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
 	} else if (r->about == ABOUT_SRQ) {
 		dpr_srq_async((struct dpr_srq *)o, type);
 	} else if (r->about == ABOUT_EP) {
-		dpr_count(&ia->counters[DCNT_IA_ASYNC_QP_ERROR], 1);
 		dpr_async_event(ia, r->number, (DAT_HANDLE)o, r->reason);
+		if (type == IBV_EVENT_QP_LAST_WQE_REACHED)
+			return;
+		dpr_count(&ia->counters[DCNT_IA_ASYNC_QP_ERROR], 1);
 		dpr_ep_broken((struct dpr_ep *)o);
 	} else {
 		dpr_async_event(ia, r->number, (DAT_HANDLE)ia, r->reason);

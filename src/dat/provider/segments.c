@@ -2,7 +2,8 @@
 /*
  * Local segments against the regions they name. Verbs would find most of this out too, but only
  * after the post and at the price of the connection; and rights of DAT are narrower than those of
- * the device (a region with remote write is locally writable there).
+ * the device (a region with remote write is locally writable there). But who may write locally may
+ * read: other providers cannot forbid it, and dtest sends from its receive buffers.
  */
 #include "dat/provider/mem.h"
 
@@ -22,7 +23,8 @@ static DAT_RETURN check(const struct dpr_lmr *l, const struct dpr_pz *pz, const 
 
 	if (l->pz != pz)
 		return refuse(DAT_PROTECTION_VIOLATION, need);
-	if (need & ~l->priv)
+	if (need & ~(l->priv | (l->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG ?
+					DAT_MEM_PRIV_LOCAL_READ_FLAG : 0)))
 		return refuse(DAT_PRIVILEGES_VIOLATION, need);
 	if (off > l->length || t->segment_length > l->length - off)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
