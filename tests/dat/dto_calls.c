@@ -2,6 +2,9 @@
 /* The posting calls: handles, arguments, rights, zones, limits, and the states of the endpoint. */
 #include "mem_pair.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #define EP_BAD ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 #define ARG(n) ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 #define FULL DAT_INSUFFICIENT_RESOURCES
@@ -243,6 +246,26 @@ static void unconnected(void)
 	}
 }
 
+/* Receives that waited for a connection that fails come back, whether or not it got as far as a
+ * queue pair: nobody listens, or nothing answers in time. */
+static void in_vain(void)
+{
+	struct sockaddr_in far = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
+	DAT_IA_ADDRESS_PTR to[] = { p.b.attr.ia_address_ptr, (DAT_IA_ADDRESS_PTR)&far };
+
+	for (int i = 0; i < 2; i++) {
+		OK(mp_recv(&p.a, 0, 8, 70));
+		OK(mp_recv(&p.a, 0, 8, 71));
+		OK(dat_ep_connect(p.a.ep, to[i], 9, 300000, 0, NULL, DAT_QOS_BEST_EFFORT, 0));
+		mp_next(p.a.conn);
+		DTO(p.a.recv, DAT_DTO_RECEIVE, 70, DAT_DTO_ERR_FLUSHED);
+		DTO(p.a.recv, DAT_DTO_RECEIVE, 71, DAT_DTO_ERR_FLUSHED);
+		OK(mp_send(&p.a, 0, 8, 72, 0));
+		DTO(p.a.req, DAT_DTO_SEND, 72, DAT_DTO_ERR_FLUSHED);
+		OK(dat_ep_reset(p.a.ep));
+	}
+}
+
 /* A receive that is too short breaks the connection, each end by what it saw. */
 static void too_short(void)
 {
@@ -259,6 +282,7 @@ int main(void)
 	p.ep.max_message_size = 4096;
 	p.ep.max_rdma_size = 8192;
 	mp_open(&p);
+	in_vain();
 	unconnected();
 	handles();
 	arguments();

@@ -114,6 +114,8 @@ void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 		dpr_ep_go(ep, DPR_ON_REFUSED);
 		dpr_timer_cancel(&c->timer); /* the loop's own */
 		dpr_ep_qp_error(ep);
+		if (!ep->qp)
+			dpr_ep_fail_posted(ep);
 		dpr_ep_say(ep->connect, ep, s.event ? s.event : event, c->in.len, c->in.data);
 		atomic_store(&ep->early, false);
 	}

@@ -95,6 +95,8 @@ static bool stop(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wh
 		ep->conn = NULL;
 	}
 	dpr_ep_qp_error(ep);
+	if (!ep->qp)
+		dpr_ep_fail_posted(ep);
 	return true;
 }
 

@@ -8,6 +8,15 @@
 
 #include <errno.h>
 
+static DAT_COUNT most_segments(const DAT_EP_ATTR *a)
+{
+	DAT_COUNT n = a->max_request_iov;
+
+	if (n < a->max_rdma_write_iov)
+		n = a->max_rdma_write_iov;
+	return n < a->max_rdma_read_iov ? a->max_rdma_read_iov : n;
+}
+
 /*
  * A missing EVD means that nothing is posted in that direction; the other one's completion queue
  * then stands in, since verbs want one.
@@ -25,7 +34,7 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr)
 		.cap = {
 			.max_send_wr = ep->sq.size,
 			.max_recv_wr = ep->rq.size,
-			.max_send_sge = (uint32_t)ep->attr.max_request_iov,
+			.max_send_sge = (uint32_t)most_segments(&ep->attr),
 			.max_recv_sge = (uint32_t)ep->attr.max_recv_iov,
 			.max_inline_data = dpr_inline_wish(),
 		},

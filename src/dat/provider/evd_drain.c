@@ -346,9 +346,13 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 
 /* --- forgetting an endpoint --- */
 
+/* A receive that is forgotten is no buffer of its SRQ any more, just like one that is reaped. */
 static bool of_ep(const DAT_EVENT *ev, void *arg)
 {
-	return is_dto(ev) && ev->event_data.dto_completion_event_data.ep_handle == arg;
+	if (!is_dto(ev) || ev->event_data.dto_completion_event_data.ep_handle != arg)
+		return false;
+	dpr_dto_reaped(ev);
+	return true;
 }
 
 static void purge_early(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->lock)
@@ -358,6 +362,8 @@ static void purge_early(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->loc
 	for (unsigned int i = 0; i < e->nearly; i++)
 		if (e->early[i].ep != ep)
 			e->early[kept++] = e->early[i];
+		else
+			dpr_dto_reaped(&e->early[i].ev);
 	e->nearly = kept;
 }
 
