@@ -98,10 +98,18 @@ static void fork_parent(void) UT_NO_TSA
 	ut_unlock(&dev_process_lock);
 }
 
+/* In the child: ours since fork_prepare(), or left locked by a thread that is not here. */
+static void renew(struct ut_mutex *l, bool held) UT_NO_TSA
+{
+	if (held)
+		ut_unlock(l);
+	ut_mutex_init(l);
+}
+
 /* Its threads and their locks are gone, whatever state they were in. */
 static void adopt_or_abandon(struct dev_adapter *a)
 {
-	ut_mutex_init(&a->dev.lock);
+	renew(&a->dev.lock, a->fork_held);
 	ut_mutex_init(&a->dev.pending_lock);
 	if (a->wired || !a->fork_held) {
 		ut_list_del(&a->node);
@@ -120,7 +128,7 @@ static void fork_child(void) UT_NO_TSA
 	struct dev_adapter *a, *tmp;
 
 	atomic_fetch_add(&generation, 1);
-	ut_mutex_init(&dev_process_lock);
+	renew(&dev_process_lock, fork_held);
 	dev_thread_forget();
 	dev_cm_forget();
 	if (!fork_held)

@@ -123,6 +123,24 @@ void eng_qp_move(struct eng_qp *qp, enum ibv_qp_state to)
 	eng_dev_mark(qp->dev, qp);
 }
 
+/*
+ * What has arrived before a QP ends counts: an acknowledgement that lies unread would make a Send
+ * that the peer has taken a flushed one, and an answer put off until the next call would do the same
+ * at the other end. Programs that say good-bye by TCP are faster than either.
+ */
+static void hear(struct eng_dev *dev, const struct eng_qp *qp, enum ibv_qp_state to)
+	UT_REQUIRES(dev->lock)
+{
+	enum ibv_qp_state from = eng_qp_state(qp);
+
+	if ((to != IBV_QPS_ERR && to != IBV_QPS_RESET) ||
+	    (from != IBV_QPS_RTR && from != IBV_QPS_RTS && from != IBV_QPS_SQD))
+		return;
+	/* The first round only sends if something was posted. */
+	for (int i = 0; i < 2; i++)
+		dev->ops->progress(dev);
+}
+
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	struct eng_dev *dev = qp->dev;
@@ -135,6 +153,8 @@ int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 		return 0;
 	mask = eng_qp_drop_bits(qp->type, mask);
 	ut_lock(&dev->lock);
+	if (mask & IBV_QP_STATE)
+		hear(dev, qp, attr->qp_state);
 	from = eng_qp_state(qp);
 	to = mask & IBV_QP_STATE ? attr->qp_state : from;
 	r = check(qp, attr, mask, from, to);

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -131,8 +132,9 @@ static struct dpl_stream_attr attr_of(const struct cf_side *s, bool initiator)
 
 static void hand_over(struct cf_side *s, int fd, const struct dpl_stream_attr *a)
 {
-	if (!dpl.stream)
-		look_up();
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	CF_OK(pthread_once(&once, look_up)); /* two roles may be threads */
 	CF_OK(dpl.stream(s->qp, fd, a, sizeof(*a)));
 }
 

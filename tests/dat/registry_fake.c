@@ -31,6 +31,8 @@ struct fake_object {
 	const DAT_PROVIDER *table;
 	DAT_HANDLE_TYPE type;
 	DAT_CONTEXT context;
+	struct fake_object *next; /* of the same IA; under lock */
+	DAT_IA_HANDLE ia;
 };
 
 /* Objects that remember what they were given, for conversions to be seen. */
@@ -62,6 +64,7 @@ struct fake {
 };
 
 static struct fake *fakes;
+static struct fake_object *objects; /* under lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void trace(const char *what, const char *name, const char *more)
@@ -100,7 +103,7 @@ static struct fake *fake_of(DAT_HANDLE handle)
 	return (struct fake *)(void *)DAT_HANDLE_TO_PROVIDER(handle);
 }
 
-static DAT_HANDLE new_object(struct fake *f, DAT_HANDLE_TYPE type)
+static DAT_HANDLE new_object(struct fake *f, DAT_IA_HANDLE ia, DAT_HANDLE_TYPE type)
 {
 	struct fake_object *o = says(f, "pages") ?
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) :
@@ -108,18 +111,47 @@ static DAT_HANDLE new_object(struct fake *f, DAT_HANDLE_TYPE type)
 
 	if (!o || o == MAP_FAILED)
 		abort();
-	*o = (struct fake_object){ .table = &f->table, .type = type };
+	*o = (struct fake_object){ .table = &f->table, .type = type, .ia = ia };
+	pthread_mutex_lock(&lock);
+	o->next = objects;
+	objects = o;
+	pthread_mutex_unlock(&lock);
 	return o;
+}
+
+static void give_back(struct fake_object *o)
+{
+	if (says(fake_of(o), "pages")) {
+		if (munmap(o, 4096))
+			abort();
+		return;
+	}
+	/* Else the compiler sees that nobody reads it again, and the allocator need not
+	 * overwrite it. */
+	*(const DAT_PROVIDER *volatile *)&o->table = NULL;
+	free(o);
+}
+
+/* Those of an IA when it ends, or one. */
+static void end_objects(DAT_HANDLE one, DAT_IA_HANDLE ia)
+{
+	struct fake_object **at, *o;
+
+	pthread_mutex_lock(&lock);
+	for (at = &objects; (o = *at);) {
+		if (o != one && (!ia || o->ia != ia)) {
+			at = &o->next;
+			continue;
+		}
+		*at = o->next;
+		give_back(o);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 static DAT_RETURN end_object(DAT_HANDLE handle)
 {
-	struct fake_object *o = handle;
-
-	if (says(fake_of(handle), "pages"))
-		return munmap(o, 4096) ? DAT_ERROR(DAT_INTERNAL_ERROR, 0) : DAT_SUCCESS;
-	o->table = NULL;
-	free(o);
+	end_objects(handle, NULL);
 	return DAT_SUCCESS;
 }
 
@@ -131,9 +163,12 @@ static DAT_RETURN fake_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HAN
 	trace("open", name, "");
 	if (!f || says(f, "openfail"))
 		return DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+	*ia = NULL;
+	if (says(f, "nullia"))
+		return DAT_SUCCESS;
+	*ia = new_object(f, NULL, DAT_HANDLE_TYPE_IA);
 	if (*evd == DAT_HANDLE_NULL)
-		*evd = new_object(f, DAT_HANDLE_TYPE_EVD);
-	*ia = says(f, "nullia") ? NULL : new_object(f, DAT_HANDLE_TYPE_IA);
+		*evd = new_object(f, *ia, DAT_HANDLE_TYPE_EVD);
 	return DAT_SUCCESS;
 }
 
@@ -169,12 +204,13 @@ static DAT_RETURN fake_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	trace("close", fake_of(ia)->info.ia_name, flags ? "graceful" : "");
 	if (flags == DAT_CLOSE_GRACEFUL_FLAG && says(fake_of(ia), "inuse"))
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
-	return end_object(ia);
+	end_objects(ia, ia);
+	return DAT_SUCCESS;
 }
 
 static DAT_RETURN fake_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 {
-	*pz = new_object(fake_of(ia), DAT_HANDLE_TYPE_PZ);
+	*pz = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_PZ);
 	return DAT_SUCCESS;
 }
 
@@ -187,7 +223,7 @@ static DAT_RETURN fake_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ
 static DAT_RETURN fake_evd_create(DAT_IA_HANDLE ia, DAT_COUNT qlen, DAT_CNO_HANDLE cno,
 				  DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
-	*evd = new_object(fake_of(ia), DAT_HANDLE_TYPE_EVD);
+	*evd = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_EVD);
 	return DAT_SUCCESS;
 }
 
@@ -195,7 +231,7 @@ static DAT_RETURN fake_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HAN
 				 DAT_EVD_HANDLE q, DAT_EVD_HANDLE c, const DAT_EP_ATTR *attr,
 				 DAT_EP_HANDLE *ep)
 {
-	struct fake_ep *e = new_object(fake_of(ia), DAT_HANDLE_TYPE_EP);
+	struct fake_ep *e = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_EP);
 
 	e->param = (DAT_EP_PARAM){ .ia_handle = ia, .ep_state = DAT_EP_STATE_CONNECTED_MULTI_PATH,
 				   .comm = { 1, 2, 3 }, .local_port_qual = 0x1122334455667788,
@@ -270,7 +306,7 @@ static DAT_RETURN fake_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
 	if (va != DAT_VA_TYPE_VA)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
-	l = new_object(fake_of(ia), DAT_HANDLE_TYPE_LMR);
+	l = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_LMR);
 	l->param = (DAT_LMR_PARAM){ .ia_handle = ia, .mem_type = type, .region_desc = region,
 				    .length = length, .pz_handle = pz, .mem_priv = priv,
 				    .va_type = DAT_VA_TYPE_ZB, .lmr_context = contexts,
@@ -293,7 +329,7 @@ static DAT_RETURN fake_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DA
 
 static DAT_RETURN fake_rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 {
-	struct fake_rmr *r = new_object(fake_of(pz), DAT_HANDLE_TYPE_RMR);
+	struct fake_rmr *r = new_object(fake_of(pz), ((struct fake_object *)pz)->ia, DAT_HANDLE_TYPE_RMR);
 
 	r->param = (DAT_RMR_PARAM){ .pz_handle = pz, .rmr_scope = DAT_RMR_SCOPE_PZ };
 	/* As some providers do: its own handle of the IA, which a test sets as context. */
@@ -329,7 +365,7 @@ static DAT_RETURN fake_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 static DAT_RETURN fake_srq_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
 				  DAT_SRQ_HANDLE *srq)
 {
-	*srq = new_object(fake_of(ia), DAT_HANDLE_TYPE_SRQ);
+	*srq = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_SRQ);
 	return DAT_SUCCESS;
 }
 
@@ -343,7 +379,7 @@ static DAT_RETURN fake_srq_query(DAT_SRQ_HANDLE srq, DAT_SRQ_PARAM_MASK mask, DA
 static DAT_RETURN fake_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,
 				  DAT_CNO_HANDLE *cno)
 {
-	*cno = new_object(fake_of(ia), DAT_HANDLE_TYPE_CNO);
+	*cno = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_CNO);
 	((struct fake_object *)*cno)->context.as_ptr = agent.instance_data;
 	return DAT_SUCCESS;
 }

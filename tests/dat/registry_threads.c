@@ -57,7 +57,7 @@ static unsigned count(const char *text, const char *word)
 /* Of each name: init and fini take turns, and closes match opens. */
 static void check_trace(const char *text)
 {
-	CHECK(count(text, "open n") == opened && opened == THREADS * ROUNDS);
+	CHECK(count(text, "open n") == opened && opened == THREADS * ROUNDS + 3);
 	CHECK(count(text, "close n") == opened);
 	CHECK(count(text, "refused") == 0 && count(text, "kept") == 0);
 	for (int i = 0; i < NAMES; i++) {
@@ -77,9 +77,27 @@ static void check_trace(const char *text)
 	}
 }
 
+/* Cancelled before it begins: it gets through the open and the close, since in the middle of them
+ * it would leave the library half loaded, and everybody who wants it waiting. */
+static void *cancelled(void *arg)
+{
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	pthread_cancel(pthread_self());
+	errno = 4242;
+	CHECK(r.openv((char *)"n0", 8, &evd, &ia, 2, 0, DAT_TRUE) == DAT_SUCCESS);
+	CHECK(r.close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
+	CHECK(errno == 4242);
+	opened++;
+	pthread_testcancel();
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t[THREADS];
+	void *result;
 	char *text;
 
 	CHECK(argc > 2);
@@ -87,6 +105,10 @@ int main(int argc, char **argv)
 		      "n1 u2.0 threadsafe default FAKE dapl.2.0 pages \"\"\n"
 		      "n2 u2.1 threadsafe default FAKE dapl.2.0 \"\" \"\"\n");
 	registry_open(&r, argv[1], true);
+	for (int i = 0; i < 3; i++) {
+		CHECK(!pthread_create(&t[0], NULL, cancelled, NULL));
+		CHECK(!pthread_join(t[0], &result) && result == PTHREAD_CANCELED);
+	}
 	for (uintptr_t i = 0; i < THREADS; i++)
 		CHECK(!pthread_create(&t[i], NULL, run, (void *)(i + 1)));
 	for (int i = 0; i < THREADS; i++)

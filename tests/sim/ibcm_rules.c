@@ -225,6 +225,35 @@ static void bad_requests(void)
 	cmw_close(&w);
 }
 
+/* An ID of the peer's is one connection's, until that is over. */
+static void id_in_use(void)
+{
+	uint8_t mad[WIRE_MAD_BYTES];
+	struct cmw_user *first;
+
+	open_world();
+	w.side[1].on_request = CMW_WAIT;
+	cmw_listen(&w, CM_PS_TCP, CMW_PORT, 0);
+	make_req();
+	CHECK(refused_with(last) == 0 && w.side[1].newest);
+	first = server;
+	/* The same again is a repetition: MRA. */
+	CHECK(refused_with(last) == 0 && w.sent_of[WIRE_CM_ATTR_MRA - 0x10] == 1);
+	memcpy(mad, last, sizeof(mad));
+	wire_set_CM_REQ_local_qpn(mad + WIRE_MAD_LEN, 0x777);
+	CHECK(refused_with(mad) == CM_REJ_DUPLICATE_COMM_ID);
+	memcpy(mad, last, sizeof(mad));
+	wire_set_MAD_tid(mad, 0x123);
+	CHECK(refused_with(mad) == CM_REJ_DUPLICATE_COMM_ID);
+	CHECK(server == first);
+	CHECK(ops(first)->reject(first->ep, CM_REJ_CONSUMER, NULL, 0) == 0);
+	CHECK(wire_get_CM_REJ_reason(answer_to(last)) == CM_REJ_CONSUMER);
+	/* What was refused is over for the peer too. */
+	wire_set_CM_REQ_local_qpn(mad + WIRE_MAD_LEN, 0x777);
+	CHECK(refused_with(mad) == 0 && server != first);
+	cmw_close(&w);
+}
+
 static void unknown_ids(void)
 {
 	uint8_t mad[WIRE_MAD_BYTES], *m;
@@ -323,6 +352,7 @@ static const struct test_case cases[] = {
 	{ "-", "sizes of private data", private_sizes },
 	{ "-", "ECE and read resources both ways", enhanced_establishment },
 	{ "-", "bad requests and their reasons", bad_requests },
+	{ "-", "a communication ID in use", id_in_use },
 	{ "-", "unknown communication IDs", unknown_ids },
 	{ "-", "LAP", load_path_is_refused },
 	{ "-", "stale connection", stale_connection },

@@ -154,6 +154,59 @@ static void golden_in(void)
 	end();
 }
 
+/*
+ * What no verb of ours asks for, and a peer may: masks. An add whose mask marks the top bits of
+ * fields carries into none of them; a compare sees, and a swap changes, only the bits of its mask.
+ */
+static void masked_atomics(void)
+{
+	static const struct {
+		const char *kind, *data, *mask, *compare, *cmask;
+		uint64_t before, after;
+	} v[] = {
+		/* four fields of 16 bits, each one from its end */
+		{ "00000000", "0001000100010001", "8000800080008000", "0000000000000000",
+		  "ffffffffffffffff", 0xffff7ffffffe0000, 0x00008000ffff0001 },
+		/* bytes; the lowest wraps alone */
+		{ "00000000", "00000000000000ff", "8080808080808080", "0000000000000000",
+		  "ffffffffffffffff", 0x0102030405060708, 0x0102030405060707 },
+		/* every bit a field: exclusive or */
+		{ "00000000", "ff00ff00ff00ff00", "ffffffffffffffff", "0000000000000000",
+		  "ffffffffffffffff", 0x0ff00ff00ff00ff0, 0xf0f0f0f0f0f0f0f0 },
+		/* the upper half is compared, the lower one changed */
+		{ "00000002", "aaaaaaaabbbbbbbb", "00000000ffffffff", "1111111199999999",
+		  "ffffffff00000000", 0x1111111122222222, 0x11111111bbbbbbbb },
+		{ "00000002", "aaaaaaaabbbbbbbb", "00000000ffffffff", "1111111022222222",
+		  "ffffffff00000000", 0x1111111122222222, 0x1111111122222222 },
+		/* nothing compared: a swap */
+		{ "00000002", "aaaaaaaabbbbbbbb", "ffffffffffffffff", "0000000000000000",
+		  "0000000000000000", 0x1111111122222222, 0xaaaaaaaabbbbbbbb },
+	};
+	struct iw_options o = { .initiator_b = true, .rtr = PROTO_RTR_READ };
+	uint64_t *word;
+	char hex[256];
+
+	begin(&o);
+	rename_region(0xabcd01, 0x10000);
+	word = (uint64_t *)a.mem;
+	iw_put_hex(peer, G19); /* the announced first message */
+	iw_run(w);
+	peer->in_len = 0;
+	for (unsigned k = 0; k < sizeof(v) / sizeof(v[0]); k++) {
+		*word = v[k].before;
+		snprintf(hex, sizeof(hex), "414a 00000000 00000001 %08x 00000000 %s 00000011 00abcd01"
+			 " 0000000000010000 %s %s %s %s", k + 2, v[k].kind, v[k].data, v[k].mask,
+			 v[k].compare, v[k].cmask);
+		iw_put(peer, hex);
+		iw_run(w);
+		CHECK_MSG(*word == v[k].after, "row %u: %016llx", k, (unsigned long long)*word);
+		snprintf(hex, sizeof(hex), "414b 00000000 00000003 %08x 00000000 00000011 %016llx",
+			 k + 1, (unsigned long long)v[k].before);
+		iw_got(peer, hex);
+	}
+	end();
+}
+
 static void golden_read_rtr(void)
 {
 	struct iw_options o = { .initiator_b = true, .rtr = PROTO_RTR_READ };
@@ -888,6 +941,7 @@ int main(int argc, char **argv)
 		{ "-", "golden vectors out", golden_out },
 		{ "-", "golden requests", golden_requests },
 		{ "-", "golden vectors in", golden_in },
+	{ "-", "atomics with masks", masked_atomics },
 		{ "-", "Read as ready to receive", golden_read_rtr },
 		{ "-", "golden vectors with markers", golden_markers },
 		{ "-", "a marker that points elsewhere", wrong_marker },

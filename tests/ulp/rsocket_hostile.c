@@ -55,8 +55,9 @@ static void open_raw(struct ends *e)
 	CHECK(!rdma_create_qp(raw.id, NULL, &attr));
 	raw.mr = rdma_reg_write(raw.id, raw.memory, sizeof(raw.memory));
 	CHECK(raw.mr);
+	/* What the server says may overtake us; on iWARP it is a Send of four bytes. */
 	for (int i = 0; i < 64; i++)
-		CHECK(!rdma_post_recv(raw.id, NULL, raw.memory, 0, raw.mr));
+		CHECK(!rdma_post_recv(raw.id, NULL, raw.memory + 192, 4, raw.mr));
 	good_data();
 }
 
@@ -164,9 +165,12 @@ static void message_server(struct ends *e)
 
 	for (int i = 0; i < NR_MESSAGES; i++) {
 		int fd = accept_one(e, lfd);
+		ssize_t n;
 		char c;
 
-		CHECK_MSG(rrecv(fd, &c, 1, 0) == -1 && errno == EPROTO, "message %d", i);
+		errno = 0;
+		n = rrecv(fd, &c, 1, 0);
+		CHECK_MSG(n == -1 && errno == EPROTO, "message %d: %zd", i, n);
 		CHECK(rrecv(fd, &c, 1, 0) == 0);
 		CHECK(rsend(fd, &c, 1, 0) == -1 && errno == ECONNRESET);
 		CHECK(!rclose(fd));

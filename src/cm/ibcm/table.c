@@ -65,6 +65,32 @@ static struct ibcm_ep *by_req(struct ibcm *cm, const struct gsi_rx *rx)
 			     (uint32_t)wire_get_CM_REQ_local_comm_id(m), NULL);
 }
 
+/* Not a repetition: the peer uses an ID for something new. */
+static bool other_req(const struct ibcm_ep *e, const struct gsi_rx *rx)
+{
+	const uint8_t *m = ibcm_msg(rx);
+
+	return e->tid != wire_get_MAD_tid(rx->mad) ||
+	       e->remote_qpn != (uint32_t)wire_get_CM_REQ_local_qpn(m);
+}
+
+/*
+ * An ID that is in use names no second connection (IBTA table 107, reason 30); one whose REQ we
+ * have refused is free again, for all that we still answer to repetitions.
+ */
+static bool id_taken(struct ibcm_ep **e, struct ibcm *cm, const struct gsi_rx *rx)
+{
+	if (!*e || !other_req(*e, rx))
+		return false;
+	if ((*e)->state == IBCM_ANSWERED) {
+		ibcm_ep_over(*e);
+		*e = NULL;
+		return false;
+	}
+	ibcm_reply_rej(cm, rx, 0, CM_REJ_DUPLICATE_COMM_ID);
+	return true;
+}
+
 /* A peer that gave up its REQ does not know our ID: it names itself by its GUID. */
 static struct ibcm_ep *by_rej(struct ibcm *cm, const struct gsi_rx *rx)
 {
@@ -130,6 +156,8 @@ static void dispatch(struct ibcm *cm, const struct gsi_rx *rx, unsigned k)
 {
 	struct ibcm_ep *e = messages[k].find(cm, rx);
 
+	if (k == REQ && id_taken(&e, cm, rx))
+		return;
 	if (!e)
 		messages[k].unknown(cm, rx);
 	else if (table[e->state][k])

@@ -11,8 +11,8 @@
 
 static const char *const state_name[MPA_STATES] = {
 	"fresh", "listening", "connecting", "waiting for the reply", "waiting for the request",
-	"waiting for its turn", "waiting for its user", "accepting", "rejecting", "waiting for the first frame",
-	"established", "closing", "over",
+	"waiting for its turn", "waiting for its user", "accepting", "rejecting",
+	"waiting for the first frame", "established", "closing", "over",
 };
 
 struct mpa_ep *mpa_ep_new(struct mpa *m)

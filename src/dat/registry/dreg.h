@@ -18,6 +18,7 @@
 #include <dat2/udat.h>
 #include <dat2/dat_registry.h>
 
+#include <errno.h>
 #include <pthread.h>
 
 #define DREG_EXPORT __attribute__((visibility("default")))
@@ -27,6 +28,28 @@ extern pthread_mutex_t dreg_lock;
 static inline DAT_RETURN dreg_bad(DAT_RETURN type, DAT_RETURN subtype)
 {
 	return DAT_ERROR(type, subtype);
+}
+
+/*
+ * Around calls that load, open and close: a thread that is cancelled in the middle would leave an
+ * entry busy for ever, and errno is the program's.
+ */
+struct dreg_guard {
+	int cancel_state, saved_errno;
+};
+
+static inline struct dreg_guard dreg_enter(void)
+{
+	struct dreg_guard g = { .saved_errno = errno };
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g.cancel_state);
+	return g;
+}
+
+static inline void dreg_leave(const struct dreg_guard *g)
+{
+	pthread_setcancelstate(g->cancel_state, NULL);
+	errno = g->saved_errno;
 }
 
 #endif

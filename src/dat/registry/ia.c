@@ -174,6 +174,7 @@ DREG_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 				    DAT_UINT32 minor, DAT_BOOLEAN thread_safe)
 {
 	struct dreg_wish wish = { ia_name, major, minor, thread_safe };
+	struct dreg_guard guard;
 	DAT_RETURN rc;
 
 	if (!ia_name || strnlen(ia_name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
@@ -185,7 +186,9 @@ DREG_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	if (*async_evd != DAT_HANDLE_NULL && *async_evd != DAT_EVD_ASYNC_EXISTS &&
 	    !dreg_object(*async_evd))
 		return dreg_bad(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	guard = dreg_enter();
 	rc = open_ia(&wish, async_qlen, async_evd, ia);
+	dreg_leave(&guard);
 	dreg_say(DREG_CONSUMER, "open of %s %u.%u %s: %#x", ia_name, major, minor,
 		 thread_safe ? "threadsafe" : "nonthreadsafe", rc);
 	return rc;
@@ -218,14 +221,17 @@ DREG_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 {
 	uintptr_t nr = (uintptr_t)ia < DREG_MAX_IAS ? (uintptr_t)ia : number_of(ia, true);
 	DAT_IA_HANDLE object = nr ? take_open((unsigned)nr) : DAT_HANDLE_NULL;
+	struct dreg_guard guard;
 	DAT_RETURN rc;
 
 	if (!object)
 		return dreg_bad(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	guard = dreg_enter();
 	rc = DAT_CALL_PROVIDER_FUNC(ia_close_func, object, flags);
 	if (rc == DAT_SUCCESS)
 		unpublish((unsigned)nr);
 	else
 		atomic_store_explicit(&place((unsigned)nr)->open, object, memory_order_release);
+	dreg_leave(&guard);
 	return rc;
 }

@@ -30,6 +30,7 @@ DREG_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *cou
 						   DAT_PROVIDER_INFO *(list[]))
 {
 	struct listing l = { .max = max, .list = list };
+	struct dreg_guard guard;
 
 	if (!count)
 		return dreg_bad(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -37,7 +38,9 @@ DREG_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *cou
 		return dreg_bad(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (max < 0)
 		return dreg_bad(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	guard = dreg_enter();
 	dreg_entry_each(put, &l);
+	dreg_leave(&guard);
 	if (l.bad)
 		return dreg_bad(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	*count = max && l.n > max ? max : l.n;
@@ -63,9 +66,12 @@ static bool is_it(void *ctx, const DAT_PROVIDER_INFO *info)
 
 static bool find_name(const char *name, struct search *ret)
 {
+	struct dreg_guard guard = dreg_enter();
+
 	*ret = (struct search){ .name = name };
 	if (name)
 		dreg_entry_each(is_it, ret);
+	dreg_leave(&guard);
 	return ret->any;
 }
 

@@ -88,7 +88,7 @@ struct tcp_place {
 	struct ut_list streams, drains, dead;
 	struct ut_list listeners, dead_listeners;
 	struct ut_list hot, todo, orphans;
-	unsigned n_hot, calls, empties;
+	unsigned n_hot, calls, empties, look_only;
 	uint64_t now;       /* of the last poll() */
 	uint64_t accept_at; /* listeners rest until then; 0 = they do not */
 	/* The stream whose rest still lies in the stage. */

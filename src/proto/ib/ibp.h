@@ -55,9 +55,9 @@ bool ibp_busy(struct eng_dev *dev);
 uint64_t ibp_deadline(struct eng_dev *dev);
 
 /*
- * For who watches a connection of `qpn` to `peer`: something of the peer has come after `since`: 1. Else the
- * peer was asked for a sign of life, which leaves with the next transmit (0); or this QP
- * cannot ask: -ENOENT, -EOPNOTSUPP (its type or state), -EAGAIN. dev->lock held.
+ * For who watches a connection of `qpn` to `peer`: something of the peer has come after
+ * `since`: 1. Else the peer was asked for a sign of life, which leaves with the next transmit
+ * (0); or this QP cannot ask: -ENOENT, -EOPNOTSUPP (its type or state), -EAGAIN. dev->lock held.
  */
 int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
 /* Nobody is there any more: a connected QP goes to ERR, its requests complete. */

@@ -15,11 +15,6 @@
 #include <string.h>
 
 #define LAST_WORDS (UT_S)       /* for the socket to take a Terminate */
-#define LEAVE_PATIENCE (5 * UT_S) /* for what is queued and the peer's FIN */
-#define HOLD_LOOK UT_MS
-#define HOLD_AFTER (5 * UT_MS)
-#define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
-#define NUDGES 5
 
 static void drop_rest(struct iwp_qp *q)
 {
@@ -29,7 +24,7 @@ static void drop_rest(struct iwp_qp *q)
 	q->blocked = false;
 }
 
-static void let_go(struct iwp_qp *q, bool abort)
+void iwp_let_go(struct iwp_qp *q, bool abort)
 {
 	struct link_stream *s = q->s;
 
@@ -46,7 +41,7 @@ static void let_go(struct iwp_qp *q, bool abort)
 void iwp_forget(struct iwp_qp *q)
 {
 	q->owner = NULL;
-	let_go(q, false);
+	iwp_let_go(q, false);
 }
 
 void iwp_release(struct iwp_qp *q)
@@ -54,7 +49,7 @@ void iwp_release(struct iwp_qp *q)
 	if (q->rest_len)
 		iwp_arm(q, LAST_WORDS);
 	else
-		let_go(q, false);
+		iwp_let_go(q, false);
 }
 
 static void explain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
@@ -266,87 +261,12 @@ void iwp_leave(struct iwp_qp *q)
 	if (q->farewell && !q->heard)
 		return;
 	if (q->farewell)
-		iwp_arm(q, LEAVE_PATIENCE);
-	q->farewell = false;
+		iwp_timer_leaving(q);
 	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
 		return;
 	q->life = IWP_HALF;
 	q->port->ops->shutdown(q->s);
 	eng_qp_drained(q->qp);
-}
-
-/* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */
-static void look_at_hold(struct iwp_qp *q)
-{
-	bool drained = q->port->ops->drained(q->s);
-
-	if (drained && q->hold_drained) {
-		q->hold = false;
-		iwp_activate(q);
-		return;
-	}
-	q->hold_drained = drained;
-	iwp_arm(q, drained ? HOLD_AFTER : HOLD_LOOK);
-}
-
-static bool between_messages(const struct iwp_qp *q)
-{
-	return !q->off && !q->imm_due && !q->rest_len && !iwp_answer_open(q);
-}
-
-/*
- * siw overlooks what arrives between its Reply and the moment when the QP has the socket, the
- * ready-to-receive Write and all behind it, until something else arrives; and iw_cm stops the
- * whole kernel if the stream then ends instead. So a peer that agreed to Writes without octets
- * gets a few more of them while it says nothing; to any other peer they mean nothing.
- */
-static void nudge(struct iwp_qp *q)
-{
-	if (q->heard || q->nudges == NUDGES)
-		return;
-	q->rtr_due = between_messages(q);
-	iwp_activate(q);
-	iwp_arm(q, NUDGE_AFTER << 2 * ++q->nudges);
-}
-
-/* Whoever leaves before the first nudge was due gives it first: the peer's kernel may hang on it. */
-static void farewell(struct iwp_qp *q)
-{
-	q->farewell = false;
-	q->rtr_due = !q->heard && between_messages(q);
-	iwp_arm(q, LEAVE_PATIENCE);
-	iwp_activate(q);
-}
-
-void iwp_timer(struct iwp_qp *q)
-{
-	if (q->patience) {
-		ut_timer_set(&q->port->timers, &q->timer, q->port->now + q->patience);
-		q->patience = 0;
-		return;
-	}
-	switch (q->life) {
-	case IWP_OPEN:
-		if (q->hold)
-			look_at_hold(q);
-		else if (q->par.initiator)
-			nudge(q);
-		break;
-	case IWP_LEAVING:
-		if (q->farewell) {
-			farewell(q);
-			break;
-		}
-		/* fall through */
-	case IWP_HALF:
-		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
-		break;
-	case IWP_LAST:
-		let_go(q, true);
-		break;
-	case IWP_IDLE:
-		break;
-	}
 }
 
 /* --- proto/stream.h --- */
@@ -378,10 +298,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
 	s->user = q;
 	s->user_ops = &iwp_stream_user;
-	if (!p->initiator && p->rtr == PROTO_RTR_NONE && p->hold_first)
-		iwp_arm(q, HOLD_LOOK);
-	if (q->rtr_due && p->rtr == PROTO_RTR_WRITE)
-		iwp_arm(q, NUDGE_AFTER);
+	iwp_timer_opened(q);
 	eng_qp_move(qp, IBV_QPS_RTS);
 	iwp_activate(q);
 	return 0;
@@ -406,9 +323,7 @@ static int disconnect(struct eng_qp *qp)
 	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
-	q->farewell = q->par.initiator && q->par.rtr == PROTO_RTR_WRITE && !q->heard &&
-		      !q->nudges;
-	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_PATIENCE);
+	iwp_timer_leaving(q);
 	iwp_activate(q);
 	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
 	return 0;

@@ -213,6 +213,9 @@ void iwp_release(struct iwp_qp *q);
 /* Does what LEAVING is waiting for. */
 void iwp_leave(struct iwp_qp *q);
 void iwp_timer(struct iwp_qp *q);
+void iwp_timer_opened(struct iwp_qp *q);
+void iwp_timer_leaving(struct iwp_qp *q);
+void iwp_let_go(struct iwp_qp *q, bool abort);
 void iwp_forget(struct iwp_qp *q);
 
 extern const struct link_stream_user iwp_stream_user;

@@ -14,11 +14,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static const struct peer *me;
+
 void peer_fail(const char *fmt, ...)
 {
 	va_list ap;
 
 	fflush(stdout);
+	if (me && *me->saw)
+		fprintf(stderr, "until then: %s\n", me->saw);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -114,6 +118,7 @@ void peer_open(struct peer *p, const struct peer_args *a)
 {
 	struct sockaddr_storage ss;
 
+	me = p;
 	*p = (struct peer){ .a = a, .access = p->access, .use_srq = p->use_srq };
 	p->ch = rdma_create_event_channel();
 	must(p->ch, "no event channel: %s", strerror(errno));

@@ -11,10 +11,25 @@
 
 static const char no[] = "no, thank you";
 
-/* A connection without a word. */
+/* The passive end's word: siw's kernel stops if a stream ends before it had the first one. */
+static void greet(struct peer *p)
+{
+	if (p->a->passive)
+		peer_tell(p, 99);
+	else
+		must(peer_hear(p) == 99, "another first word");
+}
+
 static void brief(struct peer *p)
 {
+	if (p->a->passive) {
+		peer_request(p);
+	} else {
+		peer_resolve(p, p->a->port);
+		peer_expect_word(p);
+	}
 	peer_meet(p);
+	greet(p);
 	if (p->a->passive)
 		peer_left(p);
 	else
@@ -98,6 +113,7 @@ static void private_passive(struct peer *p)
 	param.private_data_len = sizeof(rep);
 	must0(rdma_accept(p->id, &param));
 	peer_want(p, RDMA_CM_EVENT_ESTABLISHED);
+	greet(p);
 	peer_left(p);
 	peer_judge(p);
 	peer_close(p);
@@ -112,6 +128,7 @@ static void private_active(struct peer *p)
 
 	peer_open(p, p->a);
 	peer_resolve(p, p->a->port);
+	peer_expect_word(p);
 	letter(req, sizeof(req), 1);
 	param.private_data = req;
 	param.private_data_len = sizeof(req);
@@ -121,6 +138,7 @@ static void private_active(struct peer *p)
 	peer_saw(p, "depth:%u+%u", e->param.conn.responder_resources,
 		 e->param.conn.initiator_depth);
 	rdma_ack_cm_event(e);
+	greet(p);
 	peer_leave(p);
 	peer_judge(p);
 	peer_close(p);

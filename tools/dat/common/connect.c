@@ -7,7 +7,7 @@
 
 static int make_evds(struct dtl_end *e, const struct dtl_end_wish *wish)
 {
-	DAT_CNO_HANDLE cno = wish->how == DTL_CNO ? wish->cno : DAT_HANDLE_NULL;
+	DAT_CNO_HANDLE cno = wish->cno;
 
 	return dtl_check(dat_evd_create(e->ia->ia, wish->recvs + 1, cno, DAT_EVD_DTO_FLAG,
 					&e->recv), "dat_evd_create (receives)") ||

@@ -33,7 +33,7 @@ struct dtl_end_wish {
 	int iov;
 	int reads;		/* RDMA Reads outstanding at most; 0: as the provider likes */
 	enum dtl_how how;
-	DAT_CNO_HANDLE cno;	/* for DTL_CNO */
+	DAT_CNO_HANDLE cno;	/* of the DTO EVDs, or DAT_HANDLE_NULL; DTL_CNO needs one */
 	DAT_SRQ_HANDLE srq;	/* or DAT_HANDLE_NULL */
 	DAT_QOS qos;
 };

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a stream does by the clock. At its beginning: a responder holds back its first FPDU, an
+ * initiator repeats its own to a peer that seems not to have seen it; both for the sake of siw,
+ * whose QP takes over the socket some time after the Reply has left. At its end: patience, which
+ * is limited.
+ */
+#include "proto/iwarp/port.h"
+
+#include "util/clock.h"
+
+#define LEAVE_PATIENCE (5 * UT_S) /* for what is queued and the peer's FIN */
+#define HOLD_LOOK UT_MS
+#define HOLD_AFTER (5 * UT_MS)
+#define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
+#define NUDGES 5
+
+static bool takes_nudges(const struct iwp_qp *q)
+{
+	return q->par.initiator && q->par.rtr == PROTO_RTR_WRITE && !q->heard;
+}
+
+void iwp_timer_opened(struct iwp_qp *q)
+{
+	if (takes_nudges(q))
+		iwp_arm(q, NUDGE_AFTER);
+	else if (!q->par.initiator && q->par.rtr == PROTO_RTR_NONE && q->par.hold_first)
+		iwp_arm(q, HOLD_LOOK);
+}
+
+/* Who leaves before the first nudge was due gives it before FIN: siw's kernel may depend on it. */
+void iwp_timer_leaving(struct iwp_qp *q)
+{
+	q->farewell = !q->farewell && takes_nudges(q) && !q->nudges;
+	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_PATIENCE);
+}
+
+/* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */
+static void look_at_hold(struct iwp_qp *q)
+{
+	bool drained = q->port->ops->drained(q->s);
+
+	if (drained && q->hold_drained) {
+		q->hold = false;
+		iwp_activate(q);
+		return;
+	}
+	q->hold_drained = drained;
+	iwp_arm(q, drained ? HOLD_AFTER : HOLD_LOOK);
+}
+
+static bool between_messages(const struct iwp_qp *q)
+{
+	return !q->off && !q->imm_due && !q->rest_len && !iwp_answer_open(q);
+}
+
+/*
+ * siw overlooks what arrives between its Reply and the moment when the QP has the socket, the
+ * ready-to-receive Write and all behind it, until something else arrives; and iw_cm stops the
+ * whole kernel if the stream then ends instead. So a peer that agreed to Writes without octets
+ * gets a few more of them while it says nothing; to any other peer they mean nothing.
+ */
+static void nudge(struct iwp_qp *q)
+{
+	if (q->heard || q->nudges == NUDGES)
+		return;
+	q->rtr_due |= between_messages(q);
+	iwp_activate(q);
+	iwp_arm(q, NUDGE_AFTER << 2 * ++q->nudges);
+}
+
+static void farewell(struct iwp_qp *q)
+{
+	q->rtr_due = !q->heard && between_messages(q);
+	iwp_timer_leaving(q);
+	iwp_activate(q);
+}
+
+void iwp_timer(struct iwp_qp *q)
+{
+	if (q->patience) {
+		ut_timer_set(&q->port->timers, &q->timer, q->port->now + q->patience);
+		q->patience = 0;
+		return;
+	}
+	switch (q->life) {
+	case IWP_OPEN:
+		if (q->hold)
+			look_at_hold(q);
+		else if (q->par.initiator)
+			nudge(q);
+		break;
+	case IWP_LEAVING:
+		if (q->farewell) {
+			farewell(q);
+			break;
+		}
+		/* fall through */
+	case IWP_HALF:
+		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
+		break;
+	case IWP_LAST:
+		iwp_let_go(q, true);
+		break;
+	case IWP_IDLE:
+		break;
+	}
+}
