@@ -1,48 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Consumer notification objects: triggers, waiters, agents, descriptors, their end. */
+/* Consumer notification objects: triggers, waiters, their end. */
 #include "events_lib.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const DAT_RETURN empty = (DAT_RETURN)DAT_ERROR(DAT_QUEUE_EMPTY, 0);
 static DAT_EVD_HANDLE other = (DAT_EVD_HANDLE)&other; /* no event was ever put there */
-
-static DAT_EVD_HANDLE soft_evd(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more)
-{
-	DAT_EVD_HANDLE evd;
-
-	OK(dat_evd_create(ia, 8, cno, (DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG | more), &evd));
-	return evd;
-}
-
-static void fires(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
-{
-	DAT_EVD_HANDLE got = other;
-
-	OK(dat_cno_wait(cno, MP_PATIENCE, &got));
-	CHECK(got == evd);
-}
-
-static void silent(DAT_CNO_HANDLE cno)
-{
-	DAT_EVD_HANDLE got = other;
-
-	WANT(dat_cno_wait(cno, 0, &got), empty);
-	CHECK(got == DAT_HANDLE_NULL);
-}
-
-static void drain(DAT_EVD_HANDLE evd)
-{
-	DAT_EVENT ev;
-
-	while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
-		;
-}
 
 static void queries(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno)
 {
@@ -68,28 +34,28 @@ static void queries(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno)
 /* Stays until collected, once, however many events there were. */
 static void sticky(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
-	silent(cno);
+	ev_silent(cno);
 	for (int i = 0; i < 3; i++)
 		OK(ev_post(evd, 1));
-	drain(evd);
-	fires(cno, evd);
-	silent(cno);
+	ev_drain(evd);
+	ev_fires(cno, evd);
+	ev_silent(cno);
 }
 
 static void disabled(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
 	OK(dat_evd_disable(evd));
 	OK(ev_post(evd, 1));
-	silent(cno);
-	drain(evd);
+	ev_silent(cno);
+	ev_drain(evd);
 	OK(dat_evd_enable(evd));
-	silent(cno);
+	ev_silent(cno);
 	/* what came in the meantime and is still there must not be slept on */
 	OK(dat_evd_disable(evd));
 	OK(ev_post(evd, 1));
 	OK(dat_evd_enable(evd));
-	fires(cno, evd);
-	drain(evd);
+	ev_fires(cno, evd);
+	ev_drain(evd);
 }
 
 /* A direct waiter gets the event, and the CNO hears nothing of it. */
@@ -101,10 +67,10 @@ static void waited_on(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 	OK(ev_post(evd, 5));
 	ev_wait_join(&w);
 	WANT(w.ret, DAT_SUCCESS);
-	silent(cno);
+	ev_silent(cno);
 	OK(ev_post(evd, 6));
-	fires(cno, evd);
-	drain(evd);
+	ev_fires(cno, evd);
+	ev_drain(evd);
 }
 
 struct cno_waiter {
@@ -168,8 +134,8 @@ static void many(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 		WANT(w[i].ret, DAT_SUCCESS);
 		CHECK(w[i].evd == evd);
 	}
-	drain(evd);
-	silent(cno);
+	ev_drain(evd);
+	ev_silent(cno);
 }
 
 static void handler(int sig)
@@ -197,7 +163,7 @@ static void timing(DAT_CNO_HANDLE cno)
 	DAT_EVD_HANDLE got = other;
 	uint64_t t = ev_now();
 
-	WANT(dat_cno_wait(cno, 20000, &got), empty);
+	WANT(dat_cno_wait(cno, 20000, &got), ERR(DAT_QUEUE_EMPTY, 0));
 	t = ev_now() - t;
 	CHECK(got == DAT_HANDLE_NULL && t >= 20000 && t < 2000000);
 }
@@ -213,181 +179,25 @@ static void moved(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 	OK(dat_evd_query(evd, DAT_EVD_FIELD_CNO, &p));
 	CHECK(p.cno_handle == second);
 	OK(ev_post(evd, 1));
-	fires(second, evd);
-	silent(cno);
+	ev_fires(second, evd);
+	ev_silent(cno);
 	WANT(dat_cno_free(second), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE));
 	WANT(dat_evd_modify_cno(evd, (DAT_CNO_HANDLE)evd),
 	     ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
 	OK(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
 	OK(ev_post(evd, 1));
-	silent(second);
+	ev_silent(second);
 	OK(dat_cno_free(second));
 	WANT(dat_cno_free(second), ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO));
 	OK(dat_evd_modify_cno(evd, cno));
-	drain(evd);
-}
-
-/* --- agents --- */
-
-static _Atomic int calls;
-static _Atomic(DAT_EVD_HANDLE) called_with;
-static _Atomic(pid_t) called_in;
-
-static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
-{
-	CHECK(data == (DAT_PVOID)&calls);
-	atomic_store(&called_in, (pid_t)syscall(SYS_gettid));
-	atomic_store(&called_with, evd);
-	atomic_fetch_add(&calls, 1);
-}
-
-static void calls_are(int n)
-{
-	uint64_t till = ev_now() + MP_PATIENCE;
-
-	while (atomic_load(&calls) < n && ev_now() < till)
-		sched_yield();
-	CHECK(atomic_load(&calls) == n);
-}
-
-static void agents(DAT_IA_HANDLE ia)
-{
-	const DAT_OS_WAIT_PROXY_AGENT a = { &calls, agent };
-	DAT_CNO_HANDLE cno;
-	DAT_CNO_PARAM p;
-	DAT_EVD_HANDLE evd;
-
-	OK(dat_cno_create(ia, a, &cno));
-	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
-	CHECK(p.proxy_type == DAT_PROXY_TYPE_AGENT && p.proxy.agent.proxy_agent_func == agent);
-	evd = soft_evd(ia, cno, 0);
-	OK(ev_post(evd, 1));
-	calls_are(1);
-	CHECK(atomic_load(&called_with) == evd);
-	CHECK(atomic_load(&called_in) != (pid_t)syscall(SYS_gettid));
-	silent(cno); /* the agent took the trigger */
-	/* and is used up: the next trigger stays */
-	OK(ev_post(evd, 2));
-	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
-	CHECK(p.proxy_type == DAT_PROXY_TYPE_NONE);
-	/* until there is an agent again, which gets it at once */
-	OK(dat_cno_modify_agent(cno, a));
-	calls_are(2);
-	OK(dat_cno_modify_agent(cno, a));
-	OK(dat_cno_modify_agent(cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
-	OK(ev_post(evd, 3));
-	fires(cno, evd);
-	CHECK(atomic_load(&calls) == 2);
-	/* the end is told to the agent too */
-	OK(dat_cno_modify_agent(cno, a));
-	OK(dat_evd_free(evd));
-	calls_are(3);
-	CHECK(atomic_load(&called_with) == DAT_HANDLE_NULL);
-	OK(dat_cno_free(cno));
-}
-
-/* An agent may call what it likes; here it takes the events, comes back, and in the end closes the
- * adapter that calls it. */
-struct busy {
-	DAT_IA_HANDLE ia;
-	DAT_CNO_HANDLE cno;
-	DAT_EVD_HANDLE evd;
-	_Atomic uintptr_t seen;
-	_Atomic bool closing, closed;
-};
-
-static void busy_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
-{
-	struct busy *b = data;
-	DAT_EVENT ev;
-
-	CHECK(!atomic_load(&b->closing));
-	OK(dat_cno_modify_agent(b->cno, (DAT_OS_WAIT_PROXY_AGENT){ b, busy_agent }));
-	while (dat_evd_dequeue(b->evd, &ev) == DAT_SUCCESS) {
-		ev_is(&ev, b->evd, atomic_load(&b->seen));
-		atomic_fetch_add(&b->seen, 1);
-	}
-	if (atomic_load(&b->seen) < 1000)
-		return;
-	OK(dat_cno_modify_agent(b->cno, DAT_OS_WAIT_PROXY_AGENT_NULL));
-	atomic_store(&b->closing, true);
-	OK(dat_ia_close(b->ia, DAT_CLOSE_ABRUPT_FLAG));
-	atomic_store(&b->closed, true);
-}
-
-static void agent_closes(void)
-{
-	struct busy b = { 0 };
-	DAT_EVD_HANDLE async;
-	uint64_t till = ev_now() + MP_PATIENCE;
-
-	b.ia = ev_open(&async);
-	OK(dat_cno_create(b.ia, (DAT_OS_WAIT_PROXY_AGENT){ &b, busy_agent }, &b.cno));
-	b.evd = soft_evd(b.ia, b.cno, DAT_EVD_DTO_FLAG);
-	for (uintptr_t i = 0; i < 1000;) {
-		if (ev_post(b.evd, i) == DAT_SUCCESS)
-			i++;
-		else
-			sched_yield();
-		CHECK(ev_now() < till);
-	}
-	while (!atomic_load(&b.closed)) {
-		CHECK(ev_now() < till);
-		sched_yield();
-	}
-}
-
-/* --- descriptors --- */
-
-static bool readable(int fd, int ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, ms) == 1 && p.revents & POLLIN;
-}
-
-static void descriptor(DAT_IA_HANDLE ia)
-{
-	const DAT_OS_WAIT_PROXY_AGENT a = { &calls, agent };
-	int before = ev_fds();
-	DAT_CNO_HANDLE cno;
-	DAT_EVD_HANDLE evd, got;
-	DAT_CNO_PARAM p;
-	DAT_FD fd = -1;
-
-	WANT(dat_cno_fd_create(ia, NULL, &cno), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
-	WANT(dat_cno_fd_create(ia, &fd, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
-	OK(dat_cno_fd_create(ia, &fd, &cno));
-	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
-	CHECK(p.proxy_type == DAT_PROXY_TYPE_FD && p.proxy.fd == fd);
-	WANT(dat_cno_modify_agent(cno, a), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
-	WANT(dat_cno_trigger(cno, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
-	evd = soft_evd(ia, cno, DAT_EVD_DTO_FLAG);
-	for (int i = 0; i < 3; i++) {
-		CHECK(!readable(fd, 0));
-		got = other;
-		WANT(dat_cno_trigger(cno, &got), empty);
-		CHECK(got == DAT_HANDLE_NULL);
-		OK(ev_post(evd, 1));
-		CHECK(readable(fd, 10000));
-		OK(dat_cno_trigger(cno, &got));
-		CHECK(got == evd);
-		drain(evd);
-	}
-	/* a wait collects as well */
-	OK(ev_post(evd, 1));
-	fires(cno, evd);
-	CHECK(!readable(fd, 0));
-	OK(dat_evd_free(evd));
-	OK(dat_cno_free(cno));
-	CHECK(ev_fds() == before);
+	ev_drain(evd);
 }
 
 /* --- the end --- */
 
 static void ends(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
-	DAT_EVD_HANDLE second = soft_evd(ia, cno, 0);
+	DAT_EVD_HANDLE second = ev_soft(ia, cno, 0);
 	struct cno_waiter w[2];
 
 	start(w, 2, cno);
@@ -400,9 +210,9 @@ static void ends(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 		CHECK(w[i].evd == DAT_HANDLE_NULL);
 	}
 	/* it may be used again */
-	evd = soft_evd(ia, cno, 0);
+	evd = ev_soft(ia, cno, 0);
 	OK(ev_post(evd, 1));
-	fires(cno, evd);
+	ev_fires(cno, evd);
 	start(w, 1, cno);
 	OK(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 	pthread_join(w[0].thread, NULL);
@@ -418,7 +228,7 @@ int main(void)
 
 		OK(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
 		queries(ia, cno);
-		evd = soft_evd(ia, cno, with_cq ? DAT_EVD_DTO_FLAG : 0);
+		evd = ev_soft(ia, cno, with_cq ? DAT_EVD_DTO_FLAG : 0);
 		sticky(cno, evd);
 		disabled(cno, evd);
 		waited_on(cno, evd);
@@ -426,11 +236,7 @@ int main(void)
 		interrupted(cno);
 		timing(cno);
 		moved(ia, cno, evd);
-		atomic_store(&calls, 0);
-		agents(ia);
-		descriptor(ia);
 		ends(ia, cno, evd);
-		agent_closes();
 	}
 	return 0;
 }

@@ -113,3 +113,35 @@ void ev_wait_join(struct ev_waiter *w)
 {
 	CHECK(!pthread_join(w->thread, NULL));
 }
+
+DAT_EVD_HANDLE ev_soft(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more)
+{
+	DAT_EVD_HANDLE evd;
+
+	OK(dat_evd_create(ia, 8, cno, (DAT_EVD_FLAGS)(DAT_EVD_SOFTWARE_FLAG | more), &evd));
+	return evd;
+}
+
+void ev_fires(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
+{
+	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)&got;
+
+	OK(dat_cno_wait(cno, MP_PATIENCE, &got));
+	CHECK(got == evd);
+}
+
+void ev_silent(DAT_CNO_HANDLE cno)
+{
+	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)&got;
+
+	WANT(dat_cno_wait(cno, 0, &got), ERR(DAT_QUEUE_EMPTY, 0));
+	CHECK(got == DAT_HANDLE_NULL);
+}
+
+void ev_drain(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
+		;
+}

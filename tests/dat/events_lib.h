@@ -21,6 +21,13 @@ void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
 /* Open descriptors of this process. */
 int ev_fds(void);
 
+/* An EVD for software events and, with `more`, for others. */
+DAT_EVD_HANDLE ev_soft(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more);
+void ev_drain(DAT_EVD_HANDLE evd);
+/* The CNO is triggered, by that EVD; or is not. */
+void ev_fires(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd);
+void ev_silent(DAT_CNO_HANDLE cno);
+
 /* dat_evd_wait in a thread of its own. */
 struct ev_waiter {
 	DAT_EVD_HANDLE evd;
