@@ -28,7 +28,8 @@
 #include <unistd.h>
 
 static struct dev_adapter *a;
-static struct link link_;
+static struct ut_stage stage = UT_STAGE_INIT;
+static struct link link_ = { .rx_stage = &stage };
 static int wire[2], event_fd;
 static atomic_int received, events_raised, transmits, fired;
 static atomic_bool acks_waiting;
