@@ -126,6 +126,10 @@ int eng_cq_resize(struct eng_cq *cq, uint32_t cqe)
 	ring = ut_calloc(cap, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
+	/* What was posted before this call counts: another thread may be about to complete it. */
+	ut_lock(&cq->dev->lock);
+	cq->dev->ops->progress(cq->dev);
+	eng_dev_unlock(cq->dev);
 	ut_lock(&cq->lock);
 	if (cq->tail - cq->head > cqe) {
 		ut_unlock(&cq->lock);
