@@ -43,11 +43,21 @@ static struct rdma_cm_event *next_event(struct peer *p)
 
 struct rdma_cm_event *peer_event(struct peer *p, enum rdma_cm_event_type want)
 {
-	struct rdma_cm_event *e = next_event(p);
+	struct rdma_cm_event *e = p->early;
 
-	/* Comes when it likes. */
-	while (e->event == RDMA_CM_EVENT_TIMEWAIT_EXIT && want != e->event) {
-		rdma_ack_cm_event(e);
+	if (e && want == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		p->early = NULL;
+		return e;
+	}
+	e = next_event(p);
+	/* One comes when it likes; the next connection may ask before the last one has ended. */
+	while (want != e->event) {
+		if (e->event == RDMA_CM_EVENT_TIMEWAIT_EXIT)
+			rdma_ack_cm_event(e);
+		else if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST && !p->early)
+			p->early = e;
+		else
+			break;
 		e = next_event(p);
 	}
 	must(e->event == want, "%s (status %d), not %s", rdma_event_str(e->event), e->status,

@@ -200,10 +200,13 @@ static void refused(struct peer *p)
 	peer_open(p, p->a);
 	peer_resolve(p, p->a->port + 1);
 	param = peer_param(p, &card);
-	must0(rdma_connect(p->id, &param));
-	e = peer_event(p, RDMA_CM_EVENT_REJECTED);
-	peer_saw(p, "rejected:%d", e->status);
-	rdma_ack_cm_event(e);
+	if (rdma_connect(p->id, &param) == 0) {
+		e = peer_event(p, RDMA_CM_EVENT_REJECTED);
+		peer_saw(p, "rejected:%d", e->status);
+		rdma_ack_cm_event(e);
+	} else { /* siw says it at once */
+		peer_saw(p, "rejected:%d", -errno);
+	}
 	peer_drop(p);
 	peer_judge(p);
 	brief(p);

@@ -36,6 +36,7 @@ struct peer {
 	const struct peer_args *a;
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *listener, *id;
+	struct rdma_cm_event *early; /* a request that came before it was wanted */
 	struct ibv_pd *pd;
 	struct ibv_cq *scq, *rcq;
 	struct ibv_srq *srq;
