@@ -143,7 +143,7 @@ static void serve(int out)
 	struct sockaddr_in a = loopback(0);
 	struct rdma_conn_param p = { .retry_count = 7, .rnr_retry_count = 7 };
 	struct report r = { 0 };
-	struct rdma_cm_id *l, *id;
+	struct rdma_cm_id *l = NULL, *id;
 	double first = 0;
 	int made = 0, gone = 0;
 

@@ -89,6 +89,7 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 
 	if (!ep)
 		return;
+	dpr_ep_held(ep);
 	if (c->ud ? c->waiting : ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 		err = advance(c, ep, e);
 	dpr_conn_absent(ep);
@@ -109,6 +110,7 @@ void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 		dpr_ud_failed(c, false);
 	if (!ep)
 		return;
+	dpr_ep_held(ep);
 	s = dpr_ep_step(ep->state, DPR_ON_REFUSED, true);
 	if (!s.ret && !ep->ending) {
 		dpr_ep_go(ep, DPR_ON_REFUSED);
@@ -133,6 +135,7 @@ static void give_up(struct dpr_conn *c)
 
 	if (!ep)
 		return;
+	dpr_ep_held(ep);
 	mine = ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING && !ep->ending;
 	if (mine) {
 		dpr_ep_go(ep, DPR_ON_REFUSED);

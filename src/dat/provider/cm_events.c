@@ -106,6 +106,7 @@ static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 
 	if (!ep)
 		return;
+	dpr_ep_held(ep);
 	if (!ep->ending) {
 		if (c->active)
 			c->in = e->in;

@@ -70,6 +70,13 @@ static inline bool dpr_ep_is_ud(const struct dpr_ep *ep)
 	return ep->attr.service_type == DAT_SERVICE_TYPE_EXTENSION_BASE;
 }
 
+/* For code that got its endpoint from dpr_conn_present, locked. */
+static inline void dpr_ep_held(struct dpr_ep *ep) UT_ASSERT_HELD(ep->lock);
+static inline void dpr_ep_held(struct dpr_ep *ep)
+{
+	(void)ep;
+}
+
 /* --- for the connection side (conn.h) --- */
 
 /* The verbs attributes of a queue pair for ep on its queues, sized by its attributes. Called with

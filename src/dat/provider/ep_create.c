@@ -44,6 +44,7 @@ int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr)
 }
 
 /* All that a slot may have kept of a former endpoint. */
+static void clear(struct dpr_ep *ep, struct dpr_srq *srq) UT_NO_TSA;
 static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 {
 	ep->pz = NULL;

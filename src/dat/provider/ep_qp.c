@@ -42,6 +42,7 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr)
 	};
 }
 
+static int create(struct dpr_ep *ep, struct rdma_cm_id *id) UT_REQUIRES(ep->lock);
 static int create(struct dpr_ep *ep, struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr;

@@ -55,10 +55,16 @@ void dpr_cr_return_ep(struct dpr_ep *ep)
 	dpr_obj_put(&ep->obj);
 }
 
+/* Judged before the request is offered; one that is spent meanwhile is refused by give(). */
 static bool makes_ep(struct dpr_sp *sp)
 {
+	bool none;
+
+	ut_lock(&sp->lock);
+	none = !sp->ep;
+	ut_unlock(&sp->lock);
 	return (sp->kind == DPR_PSP && sp->flags == DAT_PSP_PROVIDER_FLAG) ||
-	       (sp->kind == DPR_RSP && !sp->ep);
+	       (sp->kind == DPR_RSP && none);
 }
 
 /* --- the request --- */
@@ -138,14 +144,14 @@ static bool give(struct dpr_sp *sp, struct dpr_cr *cr, struct dpr_ep *made,
 
 bool dpr_sp_offer(struct dpr_sp *sp, struct dpr_conn *c, const struct dpr_cr *as)
 {
-	struct dpr_ep *made = makes_ep(sp) ? dpr_ep_for_request(sp->obj.ia) : NULL;
+	bool makes = makes_ep(sp), ok = false;
+	struct dpr_ep *made = makes ? dpr_ep_for_request(sp->obj.ia) : NULL;
 	struct dpr_cr *cr = cr_new(c, as);
 	struct rdma_cm_id *spent = NULL;
-	bool ok = false;
 
 	if (made)
 		dpr_obj_hold(&made->obj); /* the request's */
-	if (cr && (made || !makes_ep(sp))) {
+	if (cr && (made || !makes)) {
 		ut_lock(&sp->lock);
 		ok = give(sp, cr, made, &spent);
 		ut_unlock(&sp->lock);

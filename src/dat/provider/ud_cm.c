@@ -163,6 +163,7 @@ void dpr_ud_established(struct dpr_conn *c, const struct dpr_cm_event *e)
 
 	if (!ep)
 		return;
+	dpr_ep_held(ep);
 	if (c->waiting) {
 		dpr_timer_cancel(&c->timer); /* the loop's own */
 		c->in = e->in;
@@ -179,6 +180,7 @@ void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 
 	if (!ep)
 		return;
+	dpr_ep_held(ep);
 	if (c->waiting) {
 		dpr_timer_cancel(&c->timer); /* of the loop, or none is armed */
 		c->waiting = false;
