@@ -210,10 +210,22 @@ static void ask_back(struct udp_link *u, const struct udp_local *lo, const struc
 	tx_new(u, &back, slot);
 }
 
+/* Who asked and left without opening its ring is not watched; returns how many are left. */
+static unsigned drop_late(struct udp_link *u)
+{
+	struct udp_near_rx *r, *s;
+	uint64_t now = ut_now();
+
+	ut_list_each_safe(r, s, &u->near->rx, node)
+		if (!r->ring.ring && now - r->since > NEAR_AGAIN)
+			rx_drop(u, r);
+	return u->near->n_rx;
+}
+
 static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 			 const struct hello *h)
 {
-	struct udp_near_rx *r = u->near->n_rx < NEAR_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
+	struct udp_near_rx *r = drop_late(u) < NEAR_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
 	int fds[4] = { -1, u->base.more_fd, u->near->bell.fd, -1 };
 	void *ear = NULL;
@@ -370,7 +382,10 @@ static void ring_bell(int fd)
 static int put(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f,
 	       const uint8_t *data, size_t len, size_t seg)
 {
-	struct shm_record h = { .bytes = (uint32_t)len, .seg = (uint16_t)seg, .sport = f->sport,
+	/* The port that the wire would carry, which is another when somebody has the wanted one:
+	 * the ICRC covers it. */
+	struct shm_record h = { .bytes = (uint32_t)len, .seg = (uint16_t)seg,
+				.sport = udp_source_port(&u->base, f),
 				.tos = f->tos, .ttl = f->ttl ? f->ttl : 64 };
 
 	memcpy(h.src, f->src, 16);
