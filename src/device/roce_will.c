@@ -7,21 +7,16 @@
  */
 #include "device/roce_will.h"
 
-#include "device/sys.h"
+#include "link/shm/seg.h"
 #include "util/alloc.h"
+#include "util/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define ROWS 16383u
 #define MAGIC 0x6470776cu
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
 
 struct table {
 	uint32_t magic;
@@ -37,30 +32,14 @@ struct dev_will {
 	uint16_t n_free, free[ROWS]; /* rows below used, in the order they came back */
 };
 
-/* Sealed before anybody gets it; only the mapping that exists by then can write. */
-static int map(struct dev_will *w)
-{
-	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
-
-	if (ftruncate(w->fd, sizeof(struct table)) < 0)
-		return -errno;
-	w->t = mmap(NULL, sizeof(struct table), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
-	if (w->t == MAP_FAILED) {
-		w->t = NULL;
-		return -errno;
-	}
-	madvise(w->t, sizeof(struct table), MADV_DONTFORK);
-	return fcntl(w->fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
-}
-
 struct dev_will *dev_will_new(void)
 {
 	struct dev_will *w = ut_zalloc(sizeof(*w));
 
 	if (!w)
 		return NULL;
-	w->fd = ut_refused(EMFILE) ? -1 : memfd_create("dapple-will", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (w->fd < 0 || map(w) < 0) {
+	w->fd = shm_seg_make("dapple-will", sizeof(*w->t), (void **)&w->t);
+	if (w->fd < 0) {
 		dev_will_free(w);
 		return NULL;
 	}
@@ -72,8 +51,7 @@ void dev_will_free(struct dev_will *w)
 {
 	if (!w)
 		return;
-	if (w->t)
-		munmap(w->t, sizeof(struct table));
+	shm_seg_unmap(w->t, sizeof(*w->t));
 	if (w->fd >= 0)
 		ut_close(w->fd);
 	free(w);

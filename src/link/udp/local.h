@@ -107,7 +107,7 @@ struct udp_ward {
 	struct udp_port port;
 	uint8_t addr[16];
 	uint8_t slot;
-	void *map;
+	const void *map;
 	size_t len;
 };
 
@@ -266,6 +266,8 @@ int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 /* The same with n descriptors, at most UDP_GIFTS. */
 int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n);
+/* By which those who keep something of ours hear of our end, to be given and then closed; -errno. */
+int udp_own_pidfd(void);
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. Descriptors of it
  * are in u->gift until the next call. */
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,

@@ -12,6 +12,15 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+int udp_own_pidfd(void)
+{
+	return (int)LINK_SYS(SYS_pidfd_open, getpid(), 0);
+}
+
 static int post(struct udp_link *u, struct udp_local *lo, struct udp_dest to, struct udp_mail *m,
 		struct msghdr *h)
 {

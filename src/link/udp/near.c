@@ -31,11 +31,6 @@ static void no_port(struct udp_port *p, enum udp_kind kind)
 	ut_list_init(&p->err_node);
 }
 
-static int own_pidfd(void)
-{
-	return (int)LINK_SYS(SYS_pidfd_open, getpid(), 0);
-}
-
 static unsigned key_of(const uint8_t addr[16], unsigned slot)
 {
 	return (addr[12] * 131u + addr[14] * 31u + addr[15] * 7u + addr[7] + slot) % NEAR_KEYS;
@@ -172,10 +167,8 @@ static void ask(struct udp_link *u, struct udp_near_tx *t, const struct link_flo
 	r = letter(u, t->addr, f->scope, t->slot, UDP_MAIL_NEAR_HELLO, &h, NULL, 0);
 	t->since = ut_now();
 	t->state = NEAR_ASKED;
-	if (r < 0 && r != -EAGAIN)
-		tx_far(u, t, true);
-	else if (r < 0)
-		tx_far(u, t, false);
+	if (r < 0)
+		tx_far(u, t, r != -EAGAIN);
 }
 
 static struct udp_near_tx *tx_new(struct udp_link *u, const struct link_flow *f, unsigned slot)
@@ -233,7 +226,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	if (!r)
 		return;
 	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_ear), &ear);
-	fds[3] = own_pidfd();
+	fds[3] = udp_own_pidfd();
 	*r = (struct udp_near_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
 	memcpy(r->addr, h->src, 16);
 	r->slot = m->slot;
@@ -275,7 +268,7 @@ static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 	void *ring = NULL;
 
 	fds[0] = shm_seg_make("dapple-ring", SHM_RING_SEG, &ring);
-	fds[1] = own_pidfd();
+	fds[1] = udp_own_pidfd();
 	t->ring.ring = ring;
 	memcpy(h.src, t->own, 16);
 	memcpy(h.dst, t->addr, 16);

@@ -12,6 +12,7 @@
  */
 #include "link/udp/local.h"
 
+#include "link/shm/seg.h"
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -19,11 +20,8 @@
 #include "util/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #define WARDS_MAX 64u        /* each costs a descriptor and a mapping */
 #define WARD_BYTES (4u << 20)
@@ -31,12 +29,6 @@
 #define TELL_TRIES 20
 #define TELL_RETRY (5 * UT_MS)
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -75,7 +67,7 @@ static bool tell(struct udp_link *u, struct udp_local *lo)
 	int n = keepers(u, lo, slot);
 
 	if (n)
-		fds[0] = (int)LINK_SYS(SYS_pidfd_open, getpid(), 0);
+		fds[0] = udp_own_pidfd();
 	if (fds[0] < 0)
 		return true; /* an old kernel or a strict container: peers find out by themselves */
 	for (int i = 0; i < n; i++)
@@ -122,28 +114,10 @@ void udp_entrust(struct link *l, int fd)
 static void drop(struct udp_link *u, struct udp_ward *w)
 {
 	udp_unwatch(u, &w->port);
-	munmap(w->map, w->len);
+	shm_seg_unmap(w->map, w->len);
 	ut_list_del(&w->node);
 	u->n_wards--;
 	free(w);
-}
-
-/* NULL: not what it should be. Only memory that cannot shrink or change under us is mapped. */
-static void *map_will(int fd, size_t *len)
-{
-	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE;
-	struct stat st;
-	void *map;
-
-	if ((fcntl(fd, F_GET_SEALS) & seals) != seals || fstat(fd, &st) < 0 || st.st_size <= 0 ||
-	    st.st_size > (off_t)WARD_BYTES)
-		return NULL;
-	*len = (size_t)st.st_size;
-	map = mmap(NULL, *len, PROT_READ, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return NULL;
-	madvise(map, *len, MADV_DONTFORK);
-	return map;
 }
 
 static void forget_slot(struct udp_link *u, const struct udp_local *lo, unsigned slot)
@@ -162,7 +136,7 @@ static struct udp_ward *ward_new(struct udp_link *u, struct udp_local *lo, unsig
 
 	if (!w)
 		return NULL;
-	w->map = map_will(will, &w->len);
+	w->map = shm_seg_map(will, 1, WARD_BYTES, &w->len);
 	if (!w->map) {
 		free(w);
 		return NULL;
