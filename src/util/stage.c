@@ -82,6 +82,19 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
+#define TAIL 64u /* bytes */
+
+int ut_stage_tail(struct iovec *iov, int n)
+{
+	struct iovec *end = &iov[n - 1];
+
+	if (!n || end->iov_len <= TAIL)
+		return n;
+	iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - TAIL, TAIL };
+	end->iov_len -= TAIL;
+	return n + 1;
+}
+
 /* --- the application's own thread --- */
 
 #define OWN_BYTES 512u

@@ -55,7 +55,13 @@ ssize_t ut_stage_gather(struct ut_stage *s, size_t off, const struct iovec *iov,
 ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 
 /*
- * The same for Sends and receive buffers, which the application has just given us. A few bytes on
+ * Splits the last of n pieces so that its last 64 bytes become visible last: programs poll the last
+ * byte of a Write. iov has room for one piece more; returns how many there are then.
+ */
+int ut_stage_tail(struct iovec *iov, int n);
+
+/*
+ * Gather and scatter for Sends and receive buffers, which the application has just given us. A few bytes on
  * pages that a call has reached within the last 2 ms are copied by plain loads and stores, if s->own
  * says that this is a thread of the application: what it unmaps while it is in use costs it a
  * crash in its own call, then, and no longer an error. Everybody else asks the kernel.

@@ -11,26 +11,12 @@
 
 #include <errno.h>
 
-#define TAIL 64u /* bytes of a message that become visible last */
-
-/* Splits the last piece; a Write is polled by its last byte. */
-static int split_tail(struct iovec *iov, int n)
-{
-	struct iovec *end = &iov[n - 1];
-
-	if (!n || end->iov_len <= TAIL)
-		return n;
-	iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - TAIL, TAIL };
-	end->iov_len -= TAIL;
-	return n + 1;
-}
-
 int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
 {
 	if (!len)
 		return 0;
 	if (last)
-		n = split_tail(iov, n);
+		n = ut_stage_tail(iov, n);
 	return ut_stage_scatter(st, off, iov, n) == (ssize_t)len ? 0 : -EFAULT;
 }
 
@@ -100,7 +86,7 @@ int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int
 		w->iov[w->n++] = (struct iovec){ w->sink, off - w->end };
 	}
 	if (last)
-		n = split_tail(iov, n);
+		n = ut_stage_tail(iov, n);
 	memcpy(&w->iov[w->n], iov, (size_t)n * sizeof(*iov));
 	w->n += n;
 	w->end = off + len;

@@ -8,19 +8,12 @@
 
 #include <string.h>
 
-#define TAIL 64u /* octets that become visible last; programs poll the last one */
-
 bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
 {
-	struct iovec *end = &iov[n - 1];
-
 	if (!len)
 		return true;
-	if (last && end->iov_len > TAIL) {
-		iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - TAIL, TAIL };
-		end->iov_len -= TAIL;
-		n++;
-	}
+	if (last)
+		n = ut_stage_tail(iov, n);
 	return ut_stage_scatter(q->port->streams->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
