@@ -104,7 +104,8 @@ class Subnet:
     def capture(self, path):
         """The wire into a file, from before this returns."""
         with open(path, "wb") as out, open(path + ".log", "wb") as log:
-            p = subprocess.Popen([GUEST, "ns", "tcpdump", "-i", "pv0", "-U", "-w", "-"],
+            p = subprocess.Popen([GUEST, "ns", "tcpdump", "-i", "pv0", "--immediate-mode", "-U",
+                                  "-w", "-"],
                                  env=self.env, stdout=out, stderr=log)
         while p.poll() is None and os.path.getsize(path) == 0:
             time.sleep(0.01)
