@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Query completion queues. */
+/* Query completion queues, and sleep on their channels. */
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
 #include "dapple/verbs.h"
 #include "engine/cq.h"
+#include "engine/dev.h"
 #include "util/export.h"
 
 static int armed_as(enum eng_cq_arm arm)
@@ -37,4 +38,16 @@ UT_EXPORT int dpl_query_cq(struct ibv_cq *pub, struct dpl_cq_attr *attr)
 	};
 	ut_unlock(&cq->lock);
 	return 0;
+}
+
+UT_EXPORT int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until)
+{
+	struct eng_dev *dev = dpl_dev(channel->context);
+	int rc, keep = errno;
+
+	if (!dev)
+		return errno;
+	rc = dev->ops->wait(dev, channel->fd, fd, until);
+	errno = keep;
+	return -rc;
 }

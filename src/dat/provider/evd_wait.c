@@ -4,7 +4,9 @@
  *
  * No wake-up is lost: a waiter looks, asks for notification, looks again and only then sleeps, with
  * the lock held from the second look until the sleep begins. Pushed events wake by the number
- * `pushes` (futex) or, beside a completion queue, by a descriptor of their own.
+ * `pushes` (futex) or, beside a completion queue, by a descriptor of their own. Over Dapple's libraries
+ * a waiter for completions sleeps inside the engine (dpl_wait_comp) and drives the adapter itself: one
+ * wake-up; elsewhere in poll().
  *
  * There is no spinning before the sleep: measured with 0 to 1000 looks on two shared processors, the
  * round trip of 8 bytes between two waiters got no shorter (medians 61 and 72 us without, 58 to 90 with),
@@ -74,11 +76,22 @@ static DAT_RETURN look(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 	return AGAIN;
 }
 
+/* Nothing is left to read of the wake-ups that were meant for this sleep. */
+static void drop_wakes(struct dpr_evd *e) UT_REQUIRES(e->lock)
+{
+	uint64_t n;
+
+	if (e->woken)
+		syscall(SYS_read, e->wake, &n, sizeof(n));
+	e->woken = false;
+}
+
 /* The waiter is gone: what comes from here on is the CNO's business. */
 static void leave(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	bool notified = false;
 
+	drop_wakes(e);
 	e->waiting = false;
 	if (!e->cno || e->disabled || !e->cq || e->armed)
 		return;
@@ -106,22 +119,29 @@ static int poll_till(struct pollfd *fd, uint64_t at)
 	return ppoll(fd, 2, at == UINT64_MAX ? NULL : &ts, NULL);
 }
 
+/* 0 or -EINTR: the channel has an event, somebody wrote to `wake`, or the time is over. */
+static int wait_for_either(struct dpr_evd *e, int wake, uint64_t at)
+{
+	struct pollfd fd[2] = { { .fd = e->channel->fd, .events = POLLIN },
+				{ .fd = wake, .events = POLLIN } };
+	int err = e->obj.ia->wait_comp ? e->obj.ia->wait_comp(e->channel, wake, at) : EOPNOTSUPP;
+
+	if (err == 0 || err == ETIMEDOUT || err == EINTR)
+		return err == EINTR ? -EINTR : 0;
+	return poll_till(fd, at) < 0 ? -errno : 0;
+}
+
 /* Here, and in sleep_word, a thread may be cancelled, and nowhere else. Returns what the call does. */
 static int sleep_cq(struct wait *w, int wake)
 {
-	struct pollfd fd[2] = { { .fd = w->e->channel->fd, .events = POLLIN },
-				{ .fd = wake, .events = POLLIN } };
-	uint64_t drop;
 	int old, n;
 
 	pthread_cleanup_push(cancelled, w->e);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
-	n = poll_till(fd, w->at);
+	n = wait_for_either(w->e, wake, w->at);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_cleanup_pop(0);
-	if (n > 0 && fd[1].revents)
-		syscall(SYS_read, wake, &drop, sizeof(drop));
-	return n < 0 ? -errno : 0;
+	return n;
 }
 
 static int sleep_word(struct wait *w, uint32_t seen)
@@ -155,6 +175,7 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 	ut_unlock(&e->lock);
 	ret = e->cq ? sleep_cq(w, wake) : sleep_word(w, seen);
 	ut_lock(&e->lock);
+	drop_wakes(e);
 	if (dpr_evd_take_events(e)) {
 		count(e, DCNT_EVD_WAIT_NOTIFY);
 		w->all_told = dpr_evd_solicited(e);
@@ -255,7 +276,6 @@ DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	struct dpr_evd *e = dpr_evd_of(evd);
 	DAT_RETURN ret = DAT_SUCCESS;
-	bool notified = false;
 
 	if (!e)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
@@ -265,7 +285,8 @@ DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	count(e, DCNT_EVD_DEQUEUE);
 	if (e->waiting) {
 		ret = DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
-	} else if (take(e, event) || (dpr_evd_drain_locked(e, &notified) && take(e, event))) {
+	} else if (dpr_evd_next(e, event)) {
+		dpr_dto_reaped(event);
 		count(e, DCNT_EVD_DEQUEUE_FOUND);
 	} else {
 		count(e, DCNT_EVD_DEQUEUE_NOT_FOUND);
