@@ -124,8 +124,8 @@ int dpl_query_cq(struct ibv_cq *cq, struct dpl_cq_attr *attr);
  * takes no event: call that next, on a channel with O_NONBLOCK if several
  * threads use it. Unlike poll() on channel->fd the caller drives the adapter
  * while it sleeps, so that a completion wakes one thread and not two. 0: look
- * now; nothing may have come, so call it in a loop. Other values: ETIMEDOUT;
- * EINTR after a handler ran, with SA_RESTART or without.
+ * now; nothing may have come yet, so call it in a loop. Other values:
+ * ETIMEDOUT; EINTR after a handler ran, with SA_RESTART or without.
  */
 int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until);
 

@@ -119,7 +119,7 @@ static int lead(struct dev_adapter *a, uint32_t *polls, uint64_t *until)
 }
 
 /* Sleeps on the caller's descriptors, and on the link when `link`. >0: bits of
- * what is ready (1 own, 2 link), 0: time, or -errno. */
+ * what is ready (1 fd, 2 link, 4 also), 0: time, or -errno. */
 static int sleep_on(struct waiter *w, bool link, uint64_t until)
 {
 	struct pollfd p[3] = {
@@ -138,7 +138,7 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 	r = ppoll(p, w->also >= 0 ? 3 : link ? 2 : 1, until == UT_NEVER ? NULL : &t, NULL);
 	if (r < 0)
 		return -errno;
-	return (p[0].revents || p[2].revents ? 1 : 0) | (p[1].revents ? 2 : 0);
+	return (p[0].revents ? 1 : 0) | (p[1].revents ? 2 : 0) | (p[2].revents ? 4 : 0);
 }
 
 static int wait_loop(struct waiter *w)
@@ -168,8 +168,8 @@ static int wait_loop(struct waiter *w)
 		r = sleep_on(w, w->leads && idle < DEV_IDLE_WAKES, until < w->end ? until : w->end);
 		if (r < 0)
 			return r;
-		if (r & 1)
-			return 0;
+		if (r & 5)
+			return r & 4 ? 1 : 0;
 		if (!r && w->end != UT_NEVER && ut_now() >= w->end)
 			return -ETIMEDOUT;
 		/* Readable, yet nothing to read: do not spin on it. */

@@ -55,9 +55,9 @@ struct eng_dev_ops {
 	/*
 	 * Sleeps until fd or `also` (-1: none) is readable, the clock shows `until` (UT_NEVER:
 	 * no limit) or the adapter may have progress to make, and makes that progress in the
-	 * calling thread; called without locks. A cancellation point. Returns 0 after a
-	 * descriptor or progress (the caller looks again whether its event has come),
-	 * -ETIMEDOUT, or -EINTR after a signal.
+	 * calling thread; called without locks. A cancellation point. Returns 1 if `also` is
+	 * readable, 0 after fd or progress (the caller looks again whether its event has
+	 * come), -ETIMEDOUT, or -EINTR after a signal.
 	 */
 	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
 	/*

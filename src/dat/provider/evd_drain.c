@@ -239,7 +239,7 @@ static bool straight(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
 			else
 				have = convert(e, &wc[i], event, &notify);
 		}
-	} while (!have && got > 0 && got == want);
+	} while (got > 0 && got == want);
 	return have;
 }
 

@@ -54,21 +54,38 @@ static bool enough(struct wait *w) UT_REQUIRES(w->e->lock)
 	return dpr_evring_ripe(r, w->threshold) || r->count >= r->size;
 }
 
-static DAT_RETURN look(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
+/* Any event will do, and none is in the ring: it need not go through that. */
+static bool take_first(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
+{
+	if (!dpr_evd_next(w->e, event))
+		return false;
+	dpr_dto_reaped(event);
+	return true;
+}
+
+static bool take_ripe(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	struct dpr_evd *e = w->e;
 	bool notified = false;
 
-	if (dpr_evd_solicited(w->e) && dpr_evd_take_events(w->e))
+	if (dpr_evd_solicited(e) && dpr_evd_take_events(e))
 		w->all_told = true;
-	dpr_evd_drain_locked(w->e, &notified);
+	dpr_evd_drain_locked(e, &notified);
 	if (w->all_told)
 		e->ring.told = e->ring.count;
 	w->all_told = false;
+	return !e->unwaitable && enough(w) && take(e, event);
+}
+
+static DAT_RETURN look(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
+{
+	struct dpr_evd *e = w->e;
+	bool any = w->threshold == 1 && !e->solicited && !e->unsignalled && !e->unwaitable;
+
+	if (any && !e->ring.count ? take_first(w, event) : take_ripe(w, event))
+		return DAT_SUCCESS;
 	if (e->unwaitable)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
-	if (enough(w) && take(w->e, event))
-		return DAT_SUCCESS;
 	if (!dpr_evd_of((DAT_HANDLE)e))
 		return DPR_ERR(DAT_ABORT, DAT_SUB_INTERRUPTED); /* closed with its adapter */
 	if (e->dead)

@@ -73,9 +73,10 @@ static inline bool dpr_plain_fits(struct dpr_ep *ep, enum dpr_op op, uint32_t by
 				  : bytes <= remote->segment_length);
 }
 
-static inline bool dpr_plain_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t,
-				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote)
-	UT_REQUIRES(ep->lock)
+/* Three times inlined, each with an operation known beforehand. */
+__attribute__((always_inline)) static inline bool
+dpr_plain_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_DTO_COOKIE cookie,
+	       const DAT_RMR_TRIPLET *remote) UT_REQUIRES(ep->lock)
 {
 	const bool read = op == DPR_OP_READ, write = op == DPR_OP_WRITE;
 	const int count = read ? DCNT_EP_POST_READ : write ? DCNT_EP_POST_WRITE : DCNT_EP_POST_SEND;

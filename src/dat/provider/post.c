@@ -5,9 +5,9 @@
 #include "dat/provider/plain.h"
 
 /* False: not done, go the long way. */
-static inline bool plain(DAT_EP_HANDLE handle, enum dpr_op op, DAT_COUNT n,
-			 const DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
-			 const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+__attribute__((always_inline)) static inline bool
+plain(DAT_EP_HANDLE handle, enum dpr_op op, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+      DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
 {
 	struct dpr_ep *ep = dpr_ep_of(handle);
 	bool done;
