@@ -29,7 +29,8 @@ struct wait {
 	unsigned int threshold;
 	DAT_TIMEOUT timeout;
 	uint64_t at; /* deadline; UINT64_MAX: none */
-	bool all_told, interrupted;
+	bool all_told, interrupted, stayed;
+	int cancel; /* the thread's state, if it stayed */
 };
 
 /* Under evd->lock, hence no locked instruction; read by others without. */
@@ -198,31 +199,41 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 		w->all_told = dpr_evd_solicited(e);
 	}
 	w->interrupted = ret == -EINTR;
-	return DAT_SUCCESS;
+	return AGAIN;
 }
 
+/* The first look found nothing. */
 static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	struct dpr_evd *e = w->e;
-	DAT_RETURN ret;
+	DAT_RETURN ret = AGAIN;
 
-	for (;;) {
-		ret = look(w, event);
-		if (ret != AGAIN)
-			return ret;
+	while (ret == AGAIN) {
 		if (w->interrupted)
 			return DPR_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 		if (!w->timeout || (w->at != UINT64_MAX && dpr_now() >= w->at))
 			return DPR_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-		if (e->cq && !e->armed) {
-			if (!dpr_evd_arm(w->e))
-				return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
-			continue; /* and look again */
-		}
-		ret = sleep_once(w);
-		if (ret != DAT_SUCCESS)
-			return ret;
+		if (!e->cq || e->armed)
+			ret = sleep_once(w);
+		else if (!dpr_evd_arm(e))
+			return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		if (ret == AGAIN)
+			ret = look(w, event);
 	}
+	return ret;
+}
+
+/* From here on there is a waiter: the object must stay, and no thread may be cancelled that has the lock. */
+static DAT_RETURN stay(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
+{
+	DAT_RETURN ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &w->cancel);
+	dpr_obj_hold(&w->e->obj);
+	w->stayed = w->e->waiting = true;
+	ret = run(w, event);
+	leave(w->e);
+	return ret;
 }
 
 static DAT_RETURN may_wait(struct wait *w) UT_REQUIRES(w->e->lock)
@@ -245,10 +256,10 @@ static DAT_RETURN wait_locked(struct wait *w, DAT_EVENT *event, DAT_COUNT *nmore
 	if (ret != DAT_SUCCESS)
 		return ret;
 	count(w->e, DCNT_EVD_WAIT);
-	w->e->waiting = true;
-	ret = run(w, event);
+	ret = look(w, event);
+	if (ret == AGAIN)
+		ret = stay(w, event);
 	*nmore = (DAT_COUNT)w->e->ring.count;
-	leave(w->e);
 	return ret;
 }
 
@@ -256,7 +267,7 @@ DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 			DAT_EVENT *event, DAT_COUNT *nmore)
 {
 	struct wait w = { .e = dpr_evd_of(evd), .timeout = timeout, .at = UINT64_MAX };
-	int kept = errno, old;
+	int kept = errno;
 	DAT_RETURN ret;
 
 	if (!w.e)
@@ -268,13 +279,13 @@ DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 	if (timeout && timeout != DAT_TIMEOUT_INFINITE)
 		w.at = dpr_now() + (uint64_t)timeout * 1000;
 	w.threshold = threshold > 0 ? (unsigned int)threshold : 0;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	dpr_obj_hold(&w.e->obj);
 	ut_lock(&w.e->lock);
 	ret = wait_locked(&w, event, nmore);
 	ut_unlock(&w.e->lock);
-	dpr_obj_put(&w.e->obj);
-	pthread_setcancelstate(old, &old);
+	if (w.stayed) {
+		dpr_obj_put(&w.e->obj);
+		pthread_setcancelstate(w.cancel, NULL);
+	}
 	errno = kept;
 	return ret;
 }
