@@ -121,6 +121,6 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look);
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
 
 /* eng_dev_ops.wait */
-int dev_own_wait(struct dev_adapter *a, int fd);
+int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
 
 #endif

@@ -53,12 +53,13 @@ struct eng_dev_ops {
 	 */
 	int (*progress)(struct eng_dev *dev);
 	/*
-	 * Sleeps until fd is readable or the adapter may have progress to make,
-	 * and makes that progress in the calling thread; called without locks.
-	 * A cancellation point. Returns 0 after either (the caller looks again
-	 * whether its event has come), -EINTR after a signal.
+	 * Sleeps until fd or `also` (-1: none) is readable, the clock shows `until` (UT_NEVER:
+	 * no limit) or the adapter may have progress to make, and makes that progress in the
+	 * calling thread; called without locks. A cancellation point. Returns 1 if `also` is
+	 * readable, 0 after fd or progress (the caller looks again whether its event has
+	 * come), -ETIMEDOUT, or -EINTR after a signal.
 	 */
-	int (*wait)(struct eng_dev *dev, int fd);
+	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
 	/*
 	 * After each poll by the application that found its queue empty; called
 	 * without locks. did: what progress did, 0 = nothing, or somebody else

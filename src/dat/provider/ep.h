@@ -15,6 +15,7 @@
 
 struct dpr_conn;
 struct dpr_evd;
+struct dpr_lmr;
 struct dpr_private;
 struct dpr_pz;
 struct dpr_srq;
@@ -39,6 +40,7 @@ struct dpr_ep {
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
 	/* each is held and used (dpr_use, dpr_evd_feed) by this endpoint */
 	struct dpr_pz *pz UT_GUARDED_BY(lock);
+	const struct dpr_lmr *near UT_GUARDED_BY(lock); /* of the last segment; not held (plain.h) */
 	struct dpr_evd *request UT_GUARDED_BY(lock), *recv UT_GUARDED_BY(lock),
 		*connect UT_GUARDED_BY(lock);
 	struct dpr_srq *srq; /* immutable */

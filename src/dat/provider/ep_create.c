@@ -48,6 +48,7 @@ static void clear(struct dpr_ep *ep, struct dpr_srq *srq) UT_NO_TSA;
 static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 {
 	ep->pz = NULL;
+	ep->near = NULL;
 	ep->recv = ep->request = ep->connect = NULL;
 	ep->srq = srq;
 	ep->made_here = false;

@@ -69,7 +69,8 @@ static void evd_clear(struct dpr_evd *e, DAT_COUNT qlen, DAT_EVD_FLAGS flags) UT
 	e->ring = (struct dpr_evring){ 0 };
 	e->qlen = (unsigned int)qlen;
 	e->cno = NULL;
-	e->waiting = e->unwaitable = e->disabled = e->dead = e->overflow = e->armed = false;
+	e->waiting = e->unwaitable = e->disabled = e->dead = e->overflow = e->armed = e->woken =
+		false;
 	e->feeds = e->solicited = e->unsignalled = e->unacked = 0;
 	e->after = NULL;
 	e->nafter = e->after_size = 0;

@@ -11,6 +11,7 @@
 #include "dat/provider/ep.h"
 #include "dat/provider/ext.h"
 #include "dat/provider/log.h"
+#include "dat/provider/plain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,22 +38,17 @@ bool dpr_evd_arm(struct dpr_evd *e)
 bool dpr_evd_take_events(struct dpr_evd *e)
 {
 	struct ibv_cq *cq;
-	bool any = false;
 	void *ctx;
 
-	if (!e->cq)
+	/* one: a second, should there be one, makes the channel readable again */
+	if (!e->cq || ibv_get_cq_event(e->channel, &cq, &ctx))
 		return false;
-	while (!ibv_get_cq_event(e->channel, &cq, &ctx)) {
-		any = true;
-		e->armed = false;
-		/* acknowledging takes a lock of the library: not each time */
-		if (++e->unacked == 1024) {
-			ibv_ack_cq_events(e->cq, e->unacked);
-			e->unacked = 0;
-		}
+	e->armed = false;
+	/* acknowledging takes a lock of the library: not each time */
+	if (++e->unacked == 1024) {
+		ibv_ack_cq_events(e->cq, e->unacked);
+		e->unacked = 0;
 	}
-	if (!any)
-		return false;
 	dpr_count(&e->counters[DCNT_EVD_DTO_CALLBACK], 1);
 	if (dpr_evd_solicited(e))
 		dpr_evd_arm(e);
@@ -160,26 +156,38 @@ unsigned int dpr_evd_release_early(struct dpr_evd *e, bool *notified)
 	return out;
 }
 
-/* One completion into the ring. Queued events: 0 or 1. */
-static unsigned int take_one(struct dpr_evd *e, const struct ibv_wc *wc, bool *notified)
+/* The event of one completion. False: there is none, or not yet. */
+static bool convert(struct dpr_evd *e, const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify)
 	UT_REQUIRES(e->lock)
 {
 	struct dpr_ep *broken = NULL, *drained = NULL;
-	DAT_EVENT *slot = dpr_evring_slot(&e->ring);
 	enum dpr_dto_out out;
-	bool notify = true;
 
-	out = dpr_dto_event(e->obj.ia, wc, slot, &notify, &broken, &drained);
+	ev->evd_handle = (DAT_EVD_HANDLE)e;
+	if (!e->nearly && dpr_plain_event(wc, ev, notify)) {
+		*notify &= !dpr_evd_solicited(e);
+		return true;
+	}
+	*notify = true;
+	out = dpr_dto_event(e->obj.ia, wc, ev, notify, &broken, &drained);
 	if (broken)
 		later(e, broken, DPR_AFTER_BROKEN);
 	if (drained)
 		later(e, drained, DPR_AFTER_DRAINED);
 	if (out == DPR_DTO_HIDDEN)
-		return 0;
-	slot->evd_handle = (DAT_EVD_HANDLE)e;
+		return false;
 	if (wc->status == IBV_WC_SUCCESS && dpr_evd_solicited(e))
-		notify = false; /* the channel tells */
-	if (put_aside(e, slot, notify))
+		*notify = false; /* the channel tells */
+	return !put_aside(e, ev, *notify);
+}
+
+/* One completion into the ring. Queued events: 0 or 1. */
+static unsigned int take_one(struct dpr_evd *e, const struct ibv_wc *wc, bool *notified)
+	UT_REQUIRES(e->lock)
+{
+	bool notify;
+
+	if (!convert(e, wc, dpr_evring_slot(&e->ring), &notify))
 		return 0;
 	dpr_evring_commit(&e->ring, notify);
 	*notified |= notify;
@@ -213,6 +221,37 @@ unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified)
 			queued += take_one(e, &wc[i], notified);
 	} while (got > 0 && got == want);
 	return queued;
+}
+
+/* The ring is empty: the first event goes to the consumer and never sees it. */
+static bool straight(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	bool have = false, notify;
+	int want, got;
+
+	do {
+		want = may_take(e);
+		got = want ? ibv_poll_cq(e->cq, want, wc) : 0;
+		for (int i = 0; i < got; i++) {
+			if (have)
+				take_one(e, &wc[i], &notify);
+			else
+				have = convert(e, &wc[i], event, &notify);
+		}
+	} while (got > 0 && got == want);
+	return have;
+}
+
+bool dpr_evd_next(struct dpr_evd *e, DAT_EVENT *event)
+{
+	bool notified = false;
+
+	if (!e->ring.count && e->cq && !e->nearly)
+		return straight(e, event);
+	if (!e->ring.count)
+		dpr_evd_drain_locked(e, &notified);
+	return dpr_evring_get(&e->ring, event);
 }
 
 unsigned int dpr_evd_drain(struct dpr_evd *e)

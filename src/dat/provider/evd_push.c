@@ -21,7 +21,7 @@ void dpr_evd_wake(struct dpr_evd *e)
 	if (!e->cq)
 		dpr_futex_wake(&e->pushes, 1);
 	else if (e->wake >= 0)
-		syscall(SYS_write, e->wake, &one, sizeof(one));
+		e->woken = syscall(SYS_write, e->wake, &one, sizeof(one)) > 0;
 }
 
 void dpr_evd_tell(struct dpr_evd *e, bool notified)

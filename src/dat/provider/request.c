@@ -71,7 +71,7 @@ static DAT_RETURN may_post(struct dpr_ep *ep, const struct dpr_request *r) UT_RE
 		known &= ~(DAT_COMPLETION_FLAGS)DAT_COMPLETION_UNSIGNALLED_FLAG;
 	if (r->flags & ~known)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + r->flags_arg - 1);
-	if (ep->state == DAT_EP_STATE_CONNECTED)
+	if (ep->state == DAT_EP_STATE_CONNECTED && ep->request)
 		return DAT_SUCCESS;
 	return dpr_ep_step(ep->state, DPR_DO_POST_REQUEST, ep->pz && ep->request).ret;
 }
