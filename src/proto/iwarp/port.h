@@ -115,6 +115,8 @@ struct iwp_port {
 	/* The chunk being made. */
 	struct iwp_qp *tx;
 	size_t fill, limit;
+	size_t summed;         /* octets of the FPDU in work whose CRC is known: */
+	uint32_t sum;
 };
 
 static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
@@ -154,6 +156,10 @@ bool iwp_tx_open(struct iwp_qp *q);
 bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu);
 /* Where the FPDU is built; *stage_off tells its place in the stage. */
 uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off);
+/* Application memory to behind the header of `head` octets, which is complete but for its length;
+ * a posted buffer, or what a Read asks for. False: some of it is not there. */
+bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const struct iovec *iov,
+		   int n, uint32_t len, bool posted);
 /* Length, pad, CRC and markers; it is part of the chunk now. */
 void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu);
 /* Hands the chunk to the stream. */
