@@ -258,7 +258,11 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	ut_unlock(&a->own.lock);
 	if (!run)
 		return;
-	ut_lock(&a->dev.lock);
+	/* Whoever drives is at it just now: to wait would cost both a wake-up per tick. */
+	if (!claimed)
+		ut_lock(&a->dev.lock);
+	else if (!ut_trylock(&a->dev.lock))
+		return;
 	before = a->dev.counters[ENG_C_rx_pkts];
 	done = dev_run(a, DEV_BY_THREAD);
 	if (claimed)
