@@ -9,6 +9,7 @@
 #include "device/progress.h"
 
 #include "device/adapter.h"
+#include "device/thread.h"
 #include "engine/qp.h"
 #include "util/clock.h"
 
@@ -119,7 +120,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 
 int dev_progress(struct eng_dev *dev)
 {
-	return dev_run(dev_adapter_of(dev), DEV_BY_APP);
+	/* What was posted while the background thread held the lock is its work. */
+	return dev_run(dev_adapter_of(dev), dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
 }
 
 /*
