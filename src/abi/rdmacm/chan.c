@@ -317,7 +317,7 @@ static int sleep_for_ever(void)
  * lie on purpose is not made to wait again and again.
  */
 #define SEEN_STEP_NS 200000
-#define SEEN_NS (200 * UT_MS) /* the other thread may wait for a processor */
+#define SEEN_NS (500 * UT_MS) /* the other thread may wait for a processor */
 #define SEEN_IN_VAIN 4
 
 static void let_see(struct rcm_chan *ch)

@@ -12,6 +12,7 @@
 #include "dat/provider/epstate.h"
 #include "dat/provider/ia.h"
 #include "dat/provider/keys.h"
+#include "dat/provider/lock.h"
 
 struct dpr_conn;
 struct dpr_evd;
@@ -23,7 +24,7 @@ struct dpr_srq;
 /* What a post and its completion touch comes first, in as few cache lines as it takes. */
 struct dpr_ep {
 	struct dpr_obj obj;
-	struct ut_mutex lock;
+	struct dpr_lock lock;
 	DAT_EP_STATE state UT_GUARDED_BY(lock);
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */

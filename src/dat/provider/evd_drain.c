@@ -259,11 +259,11 @@ unsigned int dpr_evd_drain(struct dpr_evd *e)
 	bool notified = false;
 	unsigned int n;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	n = dpr_evd_drain_locked(e, &notified);
 	if (n)
 		dpr_evd_tell(e, notified);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	return n;
 }
 
@@ -286,14 +286,14 @@ void dpr_evd_settle_now(struct dpr_evd *e)
 	unsigned int n;
 	bool overflow;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	after = e->after;
 	n = e->nafter;
 	e->after = NULL;
 	e->nafter = e->after_size = 0;
 	overflow = e->overflow;
 	e->overflow = false;
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	for (unsigned int i = 0; i < n; i++)
 		act(&after[i]);
 	free(after);
@@ -320,7 +320,7 @@ void dpr_evd_ready(struct dpr_watch *w)
 	struct dpr_evd *e = ut_container(w, struct dpr_evd, watch);
 	bool notified = false;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	if (dpr_evd_take_events(e)) {
 		if (e->cno && !e->disabled && !e->waiting)
 			dpr_evd_arm(e);
@@ -330,7 +330,7 @@ void dpr_evd_ready(struct dpr_watch *w)
 		/* also if another thread has drained it meanwhile */
 		dpr_evd_tell(e, notified || e->ring.told);
 	}
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 }
 
 /* --- feeding --- */
@@ -356,17 +356,17 @@ int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mo
 	if (!e->cq)
 		return EINVAL;
 	ut_lock(&e->shape);
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	need = e->qlen + e->hidden + hidden;
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	if (need > (unsigned int)e->cq->cqe && ibv_resize_cq(e->cq, (int)need))
 		err = ENOMEM;
 	if (!err) {
 		e->hidden += hidden;
 		dpr_use(&e->obj);
-		ut_lock(&e->lock);
+		dpr_lock(&e->lock);
 		count_mode(e, mode, 1);
-		ut_unlock(&e->lock);
+		dpr_unlock(&e->lock);
 	}
 	ut_unlock(&e->shape);
 	return err;
@@ -376,9 +376,9 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 {
 	ut_lock(&e->shape);
 	e->hidden -= hidden;
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	count_mode(e, mode, -1);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	ut_unlock(&e->shape);
 	dpr_unuse(&e->obj);
 }
@@ -412,13 +412,13 @@ void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep)
 	bool notified = false, full;
 
 	do {
-		ut_lock(&e->lock);
+		dpr_lock(&e->lock);
 		dpr_evd_drain_locked(e, &notified);
 		purge_early(e, ep);
 		dpr_evring_purge(&e->ring, of_ep, ep);
 		full = e->cq && e->ring.count == e->ring.size &&
 		       !dpr_evring_resize(&e->ring, 2 * e->ring.size);
 		dpr_evd_tell(e, notified);
-		ut_unlock(&e->lock);
+		dpr_unlock(&e->lock);
 	} while (full);
 }

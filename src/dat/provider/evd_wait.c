@@ -122,9 +122,9 @@ static void cancelled(void *arg) UT_NO_TSA
 {
 	struct dpr_evd *e = arg;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	leave(e);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	dpr_obj_put(&e->obj);
 }
 
@@ -190,9 +190,9 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 	if (e->cq && wake < 0)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	count(e, DCNT_EVD_WAIT_BLOCKED);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	ret = e->cq ? sleep_cq(w, wake) : sleep_word(w, seen);
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	drop_wakes(e);
 	if (dpr_evd_take_events(e)) {
 		count(e, DCNT_EVD_WAIT_NOTIFY);
@@ -279,9 +279,9 @@ DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 	if (timeout && timeout != DAT_TIMEOUT_INFINITE)
 		w.at = dpr_now() + (uint64_t)timeout * 1000;
 	w.threshold = threshold > 0 ? (unsigned int)threshold : 0;
-	ut_lock(&w.e->lock);
+	dpr_lock(&w.e->lock);
 	ret = wait_locked(&w, event, nmore);
-	ut_unlock(&w.e->lock);
+	dpr_unlock(&w.e->lock);
 	if (w.stayed) {
 		dpr_obj_put(&w.e->obj);
 		pthread_setcancelstate(w.cancel, NULL);
@@ -309,7 +309,7 @@ DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
 	if (!event)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	count(e, DCNT_EVD_DEQUEUE);
 	if (e->waiting) {
 		ret = DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
@@ -320,6 +320,6 @@ DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		count(e, DCNT_EVD_DEQUEUE_NOT_FOUND);
 		ret = e->dead ? DPR_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE) : nothing(e);
 	}
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	return ret;
 }

@@ -27,6 +27,7 @@
 #define IWP_RD 32            /* reads and atomics in flight, each way */
 #define IWP_CHUNK (256u << 10) /* octets in one send() */
 #define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
+#define IWP_TAKE (16u << 10) /* octets of payload from which the link places them */
 #define IWP_NO_WQE UINT32_MAX
 #define IWP_IOV 40
 
@@ -88,6 +89,7 @@ struct iwp_qp {
 
 	/* In. */
 	uint64_t rx_pos;
+	uint8_t short_ones;       /* in a row, behind long ones */
 	uint32_t rx_msn0, rx_msn1, rx_msn3;
 	struct eng_rwqe *rwqe;    /* the receive taken */
 	bool have_rwqe;
