@@ -9,10 +9,14 @@
 #include "util/heap.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 void dev_own_init(struct dev_own *o)
 {
+	const char *progress = getenv("DAPPLE_PROGRESS");
+
 	ut_mutex_init(&o->lock);
 	atomic_init(&o->owner, DEV_OWN_THREAD);
 	atomic_init(&o->link_fd, -1);
@@ -20,6 +24,7 @@ void dev_own_init(struct dev_own *o)
 	atomic_init(&o->leader_until, UT_NEVER);
 	o->ep = -1;
 	o->polls_to_own = DEV_POLLS_TO_OWN;
+	o->trusted = progress && !strcmp(progress, "poll");
 }
 
 void dev_own_fini(struct dev_own *o)
@@ -117,17 +122,12 @@ void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
 		dev_thread_wake_by(deadline);
 }
 
-void dev_own_polled(struct dev_adapter *a, uint64_t now)
+static void to_app(struct dev_adapter *a, uint64_t now)
 {
 	struct dev_own *o = &a->own;
 	uint64_t told = UT_NEVER;
 
-	o->polls++;
-	o->last_poll = now;
-	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
-	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
-		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
-	if (o->polls < o->polls_to_own || atomic_load(&o->owner) != DEV_OWN_THREAD)
+	if (atomic_load(&o->owner) != DEV_OWN_THREAD)
 		return;
 	ut_lock(&o->lock);
 	if (atomic_load(&o->owner) == DEV_OWN_THREAD && o->ep >= 0) {
@@ -139,12 +139,37 @@ void dev_own_polled(struct dev_adapter *a, uint64_t now)
 	dev_thread_wake_by(told);
 }
 
+void dev_own_polled(struct dev_adapter *a, uint64_t now)
+{
+	struct dev_own *o = &a->own;
+
+	o->polls++;
+	o->last_poll = now;
+	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
+	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+	if (o->polls >= o->polls_to_own)
+		to_app(a, now);
+}
+
+void dev_own_busy(struct dev_adapter *a, uint64_t ns)
+{
+	struct dev_own *o = &a->own;
+
+	o->last_poll += ns;
+	if (atomic_load_explicit(&o->poller, memory_order_relaxed) == (uint64_t)pthread_self())
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+}
+
 /* Does the application that claims to poll look at what comes in? */
 static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
 	struct dev_own *o = &a->own;
 
-	if (received && now - o->last_poll > DEV_AWAY_NS) {
+	if (o->trusted)
+		return;
+	/* It may have polled since the thread looked at the clock and waited for its lock. */
+	if (received && now > o->last_poll && now - o->last_poll > DEV_AWAY_NS) {
 		o->good_ticks = 0;
 		/* Once may be the scheduler's doing. */
 		if (++o->misses < DEV_MISSES)
@@ -180,16 +205,34 @@ void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
 	o->seen_by_app = o->seen_by_thread = 0;
 }
 
+/*
+ * A poller finds the lock taken while the thread works, which in a stream is nearly always: it would
+ * never get the adapter, and both would be busy. The packets of such a round count as seen by it.
+ */
+static void look_beside(struct dev_adapter *a, uint64_t now, uint32_t packets)
+{
+	struct dev_own *o = &a->own;
+
+	if (packets > o->seen_by_thread)
+		packets = o->seen_by_thread;
+	o->seen_by_thread -= packets;
+	o->seen_by_app += packets;
+	if (o->polls_to_own != DEV_POLLS_WARY)
+		to_app(a, now);
+}
+
 static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
 {
 	struct dev_own *o = &a->own;
 
 	if (!o->ticking || now < o->next_tick)
 		return false;
-	if (atomic_exchange(&o->beat, false)) {
+	o->away = atomic_exchange(&o->beat, false) ? 0 : o->away + 1;
+	if (o->away < (o->trusted ? DEV_TICKS_AWAY_TRUSTED : DEV_TICKS_AWAY)) {
 		o->next_tick = now + DEV_TICK_NS;
 		return true;
 	}
+	o->away = 0;
 	to_thread(a);
 	return true;
 }
@@ -231,6 +274,7 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	struct dev_own *o = &a->own;
 	bool run, mine, claimed;
 	uint64_t before;
+	uint32_t polls;
 	int done;
 
 	ut_lock(&a->own.lock);
@@ -249,9 +293,17 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	ut_unlock(&a->own.lock);
 	if (!run)
 		return;
-	ut_lock(&a->dev.lock);
+	/* Whoever drives is at it just now: to wait would cost both a wake-up per tick. */
+	if (!claimed)
+		ut_lock(&a->dev.lock);
+	else if (!ut_trylock(&a->dev.lock))
+		return;
 	before = a->dev.counters[ENG_C_rx_pkts];
+	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 	done = dev_run(a, DEV_BY_THREAD);
+	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) - polls;
+	if (mine && polls >= DEV_POLLS_BESIDE)
+		look_beside(a, now, (uint32_t)(a->dev.counters[ENG_C_rx_pkts] - before));
 	if (claimed)
 		judge_poller(a, now, a->dev.counters[ENG_C_rx_pkts] != before);
 	eng_dev_unlock(&a->dev);

@@ -22,6 +22,10 @@
  * nobody looked for. From then on only being first to see the packets, beside a
  * thread that is woken for each, counts as evidence.
  *
+ * In a stream the thread's rounds are long and follow one another, and a poller finds the lock
+ * taken each time. So polls beside such a round hand the adapter over as well, and its
+ * packets count as seen by the poller; and a poller's own long round is not time spent elsewhere.
+ *
  * Evidence of polling is progress made by an application thread without
  * posted work. Posting alone is not: a program that posts and then sleeps in
  * its own poll() on a completion channel needs the background thread at once.
@@ -43,7 +47,10 @@ struct dev_adapter;
 
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
+#define DEV_POLLS_BESIDE 32 /* within one round of the thread do so too; one per event is no spinning */
 #define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
+#define DEV_TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
+#define DEV_TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define DEV_AWAY_NS 200000ull /* without a poll for so long it looks elsewhere */
 #define DEV_MISSES 3       /* such finds make it untrusted */
 #define DEV_GOOD_TICKS 64   /* ticks without one until the others are forgotten */
@@ -67,6 +74,8 @@ struct dev_own {
 	bool ticking UT_GUARDED_BY(lock);
 	uint64_t next_tick UT_GUARDED_BY(lock);
 	unsigned quiet UT_GUARDED_BY(lock);
+	unsigned away UT_GUARDED_BY(lock); /* ticks without a poll under APP */
+	bool trusted; /* DAPPLE_PROGRESS=poll: the program says that it polls; constant */
 	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
 	_Atomic unsigned waiters;        /* written under lock */
 	unsigned idle_wakes;             /* the background thread's */
@@ -101,6 +110,8 @@ void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
 void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n);
 /* An application thread polled and had nothing posted. dev.lock held. */
 void dev_own_polled(struct dev_adapter *a, uint64_t now);
+/* Its round took so long by itself, posted work or not: that was no time spent elsewhere. dev.lock held. */
+void dev_own_busy(struct dev_adapter *a, uint64_t ns);
 
 /* The background thread's turn with this adapter, process lock held. */
 void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable);
@@ -117,6 +128,6 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look);
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
 
 /* eng_dev_ops.wait */
-int dev_own_wait(struct dev_adapter *a, int fd);
+int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
 
 #endif

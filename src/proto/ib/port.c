@@ -14,7 +14,9 @@
 #include <string.h>
 
 #define MULTICAST_QPN 0xffffffu
-#define ROUND_PACKETS 256u /* sent per ibp_transmit(), so that receiving gets its turn */
+/* Sent per ibp_transmit(), so that receiving gets its turn: some 0.1 ms. */
+#define ROUND_PACKETS 256u
+#define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
@@ -31,6 +33,12 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	}
 	port->dev = dev;
 	port->link = cfg->link;
+	r = ibp_near_init(port);
+	if (r < 0) {
+		ut_stage_fini(&port->train.stage);
+		free(port);
+		return r;
+	}
 	port->cfg = *cfg;
 	port->rng.state = cfg->seed;
 	ut_list_init(&port->active);
@@ -46,6 +54,7 @@ void ibp_port_fini(struct eng_dev *dev)
 	if (!port)
 		return;
 	ibp_gsi_fini(port);
+	ibp_near_fini(port);
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);
 	free(port);
@@ -66,14 +75,14 @@ void ibp_qp_stop(struct ibp_qp *q)
 		if (q->port->train.waiting) {
 			q->port->train.waiting = false;
 			q->port->train.n = q->port->train.len = 0;
-			q->port->train.n_iov = 0;
+			q->port->train.n_iov = q->port->train.n_spans = 0;
 			q->port->train.user = q->port->train.closed = false;
 			q->port->train.qp = NULL;
 		}
 	}
 	if (q->port->placing.q == q) {
 		q->port->placing.q = NULL;
-		q->port->placing.n = 0;
+		q->port->placing.n = q->port->placing.n_from = 0;
 	}
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
@@ -228,7 +237,8 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	if (qp->type != IBV_QPT_UD && !from_peer(ibp_qp(qp), rx)) {
+	if ((qp->type != IBV_QPT_UD && !from_peer(ibp_qp(qp), rx)) ||
+	    (rx->note && p->src_qpn != qp->attr.dest_qp_num)) {
 		ibp_count(port, ENG_C_rx_bad_source);
 		return NULL;
 	}
@@ -236,6 +246,8 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
+	if (rx->note)
+		return ibp_qp(qp);
 	return ibp_icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
 }
 
@@ -253,7 +265,9 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if ((rx->tos & 3) == 3)
 		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP)
+	if (p->shape->flags & WIRE_F_RSP && q->req.near != rx->note)
+		ibp_count(q->port, ENG_C_rx_bad_source);
+	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
 	else if (p->shape->cls == WIRE_CLASS_UC)
 		ibp_uc_receive(q, p, rx);
@@ -266,8 +280,19 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	struct wire_ib_packet p;
 	struct ibp_qp *q;
 
-	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
+	port->near.rx = NULL;
+	if (rx->note ? !ibp_near_parse(port, rx, &p)
+		     : wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
 		ibp_count(port, ENG_C_rx_short);
+		return;
+	}
+	if (rx->note) {
+		q = find_qp(port, &p, rx);
+		if (q) {
+			q->heard = port->now;
+			dispatch(q, &p, rx);
+		}
+		port->near.rx = NULL;
 		return;
 	}
 	if (p.dest_qpn == MULTICAST_QPN) {
@@ -354,8 +379,11 @@ static void send_acks(struct ibp_port *port)
 int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 {
 	struct ibp_port *port = dev->port;
+	uint64_t bytes;
 	struct ut_list *n;
 
+	eng_dev_held(dev);
+	bytes = dev->counters[ENG_C_tx_bytes];
 	port->now = now;
 	port->sent = 0;
 	port->blocked = false;
@@ -363,7 +391,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);
-	while (!port->blocked && port->sent < ROUND_PACKETS && (n = ut_list_pop(&port->active)))
+	while (!port->blocked && port->sent < ROUND_PACKETS &&
+	       dev->counters[ENG_C_tx_bytes] - bytes < ROUND_BYTES && (n = ut_list_pop(&port->active)))
 		give_turn(ut_container(n, struct ibp_qp, active));
 	if (!defer_acks)
 		send_acks(port);
