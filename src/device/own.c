@@ -9,10 +9,14 @@
 #include "util/heap.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 void dev_own_init(struct dev_own *o)
 {
+	const char *progress = getenv("DAPPLE_PROGRESS");
+
 	ut_mutex_init(&o->lock);
 	atomic_init(&o->owner, DEV_OWN_THREAD);
 	atomic_init(&o->link_fd, -1);
@@ -20,6 +24,7 @@ void dev_own_init(struct dev_own *o)
 	atomic_init(&o->leader_until, UT_NEVER);
 	o->ep = -1;
 	o->polls_to_own = DEV_POLLS_TO_OWN;
+	o->trusted = progress && !strcmp(progress, "poll");
 }
 
 void dev_own_fini(struct dev_own *o)
@@ -144,6 +149,8 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
 	struct dev_own *o = &a->own;
 
+	if (o->trusted)
+		return;
 	if (received && now - o->last_poll > DEV_AWAY_NS) {
 		o->good_ticks = 0;
 		/* Once may be the scheduler's doing. */
@@ -186,10 +193,12 @@ static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lo
 
 	if (!o->ticking || now < o->next_tick)
 		return false;
-	if (atomic_exchange(&o->beat, false)) {
+	o->away = atomic_exchange(&o->beat, false) ? 0 : o->away + 1;
+	if (o->away < (o->trusted ? DEV_TICKS_AWAY_TRUSTED : DEV_TICKS_AWAY)) {
 		o->next_tick = now + DEV_TICK_NS;
 		return true;
 	}
+	o->away = 0;
 	to_thread(a);
 	return true;
 }

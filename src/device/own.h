@@ -44,6 +44,8 @@ struct dev_adapter;
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
 #define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
+#define DEV_TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
+#define DEV_TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define DEV_AWAY_NS 200000ull /* without a poll for so long it looks elsewhere */
 #define DEV_MISSES 3       /* such finds make it untrusted */
 #define DEV_GOOD_TICKS 64   /* ticks without one until the others are forgotten */
@@ -67,6 +69,8 @@ struct dev_own {
 	bool ticking UT_GUARDED_BY(lock);
 	uint64_t next_tick UT_GUARDED_BY(lock);
 	unsigned quiet UT_GUARDED_BY(lock);
+	unsigned away UT_GUARDED_BY(lock); /* ticks without a poll under APP */
+	bool trusted; /* DAPPLE_PROGRESS=poll: the program says that it polls; constant */
 	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
 	_Atomic unsigned waiters;        /* written under lock */
 	unsigned idle_wakes;             /* the background thread's */
@@ -118,6 +122,6 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look);
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
 
 /* eng_dev_ops.wait */
-int dev_own_wait(struct dev_adapter *a, int fd);
+int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
 
 #endif

@@ -77,4 +77,12 @@ int ut_stage_tail(struct iovec *iov, int n);
 ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 
+/*
+ * The same without a place in the stage: up to its size from or to any other memory of ours, which
+ * costs a copy more when the kernel is asked.
+ */
+ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
+ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
+			   const struct iovec *iov, int n);
+
 #endif

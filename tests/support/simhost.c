@@ -38,10 +38,12 @@ static int progress(struct eng_dev *dev)
 	return did;
 }
 
-static int no_wait(struct eng_dev *dev, int fd)
+static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
 	(void)dev;
 	(void)fd;
+	(void)also;
+	(void)until;
 	return 0;
 }
 

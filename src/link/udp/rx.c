@@ -269,7 +269,14 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 /* Rings cost a look at memory; what is in them comes before what needs a call. */
 static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
-	while (n < max && *reads && !u->carry.left && udp_near_recv(u)) {
+	while (n < max && *reads && !u->carry.left) {
+		v[n].note = false;
+		if (!udp_near_recv(u, &v[n]))
+			break;
+		if (v[n].note) {
+			n++;
+			continue;
+		}
 		--*reads;
 		n = hand_out(u, v, n, max);
 	}
@@ -280,7 +287,10 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
 	unsigned reads = RX_READS;
-	int n = hand_out(u, v, 0, max);
+	int n;
+
+	udp_near_release(u);
+	n = hand_out(u, v, 0, max);
 
 	if (u->outbox_used)
 		udp_outbox_flush(u);
