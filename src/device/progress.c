@@ -18,6 +18,7 @@
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
+#define DEV_LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
 #define PENDING_MAX 64 /* QPs kicked in one round */
 #define ERROR_LOOK_NS UT_MS /* a busy poller asks for reports this seldom */
 
@@ -113,6 +114,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		dev_own_received(a, by, (uint32_t)received);
 	if (by == DEV_BY_APP && !kicked)
 		dev_own_polled(a, now);
+	if (by == DEV_BY_APP && done > DEV_LONG_ROUND)
+		dev_own_busy(a, ut_now() - now);
 	next = eng_dev_tick(&a->dev, now);
 	deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	dev_own_after(a, by, deadline < next ? deadline : next);
