@@ -122,17 +122,12 @@ void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
 		dev_thread_wake_by(deadline);
 }
 
-void dev_own_polled(struct dev_adapter *a, uint64_t now)
+static void to_app(struct dev_adapter *a, uint64_t now)
 {
 	struct dev_own *o = &a->own;
 	uint64_t told = UT_NEVER;
 
-	o->polls++;
-	o->last_poll = now;
-	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
-	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
-		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
-	if (o->polls < o->polls_to_own || atomic_load(&o->owner) != DEV_OWN_THREAD)
+	if (atomic_load(&o->owner) != DEV_OWN_THREAD)
 		return;
 	ut_lock(&o->lock);
 	if (atomic_load(&o->owner) == DEV_OWN_THREAD && o->ep >= 0) {
@@ -144,6 +139,28 @@ void dev_own_polled(struct dev_adapter *a, uint64_t now)
 	dev_thread_wake_by(told);
 }
 
+void dev_own_polled(struct dev_adapter *a, uint64_t now)
+{
+	struct dev_own *o = &a->own;
+
+	o->polls++;
+	o->last_poll = now;
+	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
+	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+	if (o->polls >= o->polls_to_own)
+		to_app(a, now);
+}
+
+void dev_own_busy(struct dev_adapter *a, uint64_t ns)
+{
+	struct dev_own *o = &a->own;
+
+	o->last_poll += ns;
+	if (atomic_load_explicit(&o->poller, memory_order_relaxed) == (uint64_t)pthread_self())
+		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
+}
+
 /* Does the application that claims to poll look at what comes in? */
 static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
@@ -151,7 +168,8 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 
 	if (o->trusted)
 		return;
-	if (received && now - o->last_poll > DEV_AWAY_NS) {
+	/* It may have polled since the thread looked at the clock and waited for its lock. */
+	if (received && now > o->last_poll && now - o->last_poll > DEV_AWAY_NS) {
 		o->good_ticks = 0;
 		/* Once may be the scheduler's doing. */
 		if (++o->misses < DEV_MISSES)
@@ -185,6 +203,22 @@ void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
 	if (o->seen_by_app >= all - all / 4)
 		o->polls_to_own = DEV_POLLS_TO_OWN;
 	o->seen_by_app = o->seen_by_thread = 0;
+}
+
+/*
+ * A poller finds the lock taken while the thread works, which in a stream is nearly always: it would
+ * never get the adapter, and both would be busy. The packets of such a round count as seen by it.
+ */
+static void look_beside(struct dev_adapter *a, uint64_t now, uint32_t packets)
+{
+	struct dev_own *o = &a->own;
+
+	if (packets > o->seen_by_thread)
+		packets = o->seen_by_thread;
+	o->seen_by_thread -= packets;
+	o->seen_by_app += packets;
+	if (o->polls_to_own != DEV_POLLS_WARY)
+		to_app(a, now);
 }
 
 static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
@@ -235,11 +269,19 @@ static void rest(struct dev_adapter *a, uint64_t now)
 	ut_unlock(&o->lock);
 }
 
+/* A round now would do the application's next one, and what is posted meanwhile would be
+ * ours too, for as long as more is posted than one round takes. */
+static bool is_at_it(const struct dev_own *o, uint64_t now)
+{
+	return o->last_round && now < o->last_round + DEV_AWAY_NS;
+}
+
 void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
 	struct dev_own *o = &a->own;
 	bool run, mine, claimed;
 	uint64_t before;
+	uint32_t polls;
 	int done;
 
 	ut_lock(&a->own.lock);
@@ -263,8 +305,17 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		ut_lock(&a->dev.lock);
 	else if (!ut_trylock(&a->dev.lock))
 		return;
+	if (claimed && is_at_it(o, now)) {
+		judge_poller(a, now, false);
+		eng_dev_unlock(&a->dev);
+		return;
+	}
 	before = a->dev.counters[ENG_C_rx_pkts];
+	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 	done = dev_run(a, DEV_BY_THREAD);
+	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) - polls;
+	if (mine && polls >= DEV_POLLS_BESIDE)
+		look_beside(a, now, (uint32_t)(a->dev.counters[ENG_C_rx_pkts] - before));
 	if (claimed)
 		judge_poller(a, now, a->dev.counters[ENG_C_rx_pkts] != before);
 	eng_dev_unlock(&a->dev);

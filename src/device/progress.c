@@ -18,6 +18,7 @@
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
+#define DEV_LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
 #define PENDING_MAX 64 /* QPs kicked in one round */
 #define ERROR_LOOK_NS UT_MS /* a busy poller asks for reports this seldom */
 
@@ -93,6 +94,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	}
 	judge_deferral(a, now);
 	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
+	if (by == DEV_BY_APP)
+		a->own.last_round = now;
 	/* Who posts wants to send; who waits for an answer polls next. A receive call here
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
@@ -111,6 +114,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		dev_own_received(a, by, (uint32_t)received);
 	if (by == DEV_BY_APP && !kicked)
 		dev_own_polled(a, now);
+	if (by == DEV_BY_APP && done > DEV_LONG_ROUND)
+		dev_own_busy(a, ut_now() - now);
 	next = eng_dev_tick(&a->dev, now);
 	deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	dev_own_after(a, by, deadline < next ? deadline : next);
@@ -133,6 +138,9 @@ void dev_polled(struct eng_dev *dev, int did)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
+	/* Who looks while another thread drives has looked all the same. */
+	if (!atomic_load_explicit(&a->own.beat, memory_order_relaxed))
+		atomic_store_explicit(&a->own.beat, true, memory_order_relaxed);
 	if (did)
 		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
 	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=

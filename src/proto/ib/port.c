@@ -14,7 +14,9 @@
 #include <string.h>
 
 #define MULTICAST_QPN 0xffffffu
-#define ROUND_PACKETS 256u /* sent per ibp_transmit(), so that receiving gets its turn */
+/* Sent per ibp_transmit(), so that receiving gets its turn: some 0.1 ms. */
+#define ROUND_PACKETS 256u
+#define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
@@ -73,14 +75,14 @@ void ibp_qp_stop(struct ibp_qp *q)
 		if (q->port->train.waiting) {
 			q->port->train.waiting = false;
 			q->port->train.n = q->port->train.len = 0;
-			q->port->train.n_iov = 0;
+			q->port->train.n_iov = q->port->train.n_spans = 0;
 			q->port->train.user = q->port->train.closed = false;
 			q->port->train.qp = NULL;
 		}
 	}
 	if (q->port->placing.q == q) {
 		q->port->placing.q = NULL;
-		q->port->placing.n = 0;
+		q->port->placing.n = q->port->placing.n_from = 0;
 	}
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
@@ -377,8 +379,11 @@ static void send_acks(struct ibp_port *port)
 int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 {
 	struct ibp_port *port = dev->port;
+	uint64_t bytes;
 	struct ut_list *n;
 
+	eng_dev_held(dev);
+	bytes = dev->counters[ENG_C_tx_bytes];
 	port->now = now;
 	port->sent = 0;
 	port->blocked = false;
@@ -386,7 +391,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);
-	while (!port->blocked && port->sent < ROUND_PACKETS && (n = ut_list_pop(&port->active)))
+	while (!port->blocked && port->sent < ROUND_PACKETS &&
+	       dev->counters[ENG_C_tx_bytes] - bytes < ROUND_BYTES && (n = ut_list_pop(&port->active)))
 		give_turn(ut_container(n, struct ibp_qp, active));
 	if (!defer_acks)
 		send_acks(port);

@@ -25,6 +25,7 @@
 #define IBP_PKEY 0xffffu
 #define IBP_TRAIN_PACKETS 64u
 #define IBP_TRAIN_BYTES 65000u
+#define IBP_SPANS 8
 #define IBP_IOV 1000            /* below IOV_MAX with room for one header */
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
@@ -78,11 +79,15 @@ struct ibp_train {
 	bool waiting; /* filled in and checked, but the socket was full */
 	int n_iov;
 	struct iovec iov[IBP_IOV + 24];
+	/* Application memory in it, what adjoins in one piece; n_spans > IBP_SPANS: too many. */
+	int n_spans;
+	struct iovec spans[IBP_SPANS];
 	uint32_t psn[IBP_TRAIN_PACKETS];
 	uint8_t head[IBP_TRAIN_PACKETS][WIRE_IB_HDRS_MAX];
 };
 
 #define IBP_PLACE_IOV 512
+#define IBP_PLACE_FROM 64
 
 /* Payload of one QP that waits to be placed: contiguous in the receive stage
  * but for the headers in between. */
@@ -90,8 +95,9 @@ struct ibp_placing {
 	struct ibp_qp *q; /* NULL: nothing waits */
 	bool request;     /* we are the responder */
 	size_t start, end;
-	int n;
-	struct iovec iov[IBP_PLACE_IOV];
+	int n, n_from;
+	struct iovec iov[IBP_PLACE_IOV];  /* what is dropped goes into the sink */
+	struct iovec from[IBP_PLACE_FROM]; /* without what is dropped */
 	uint8_t sink[128];
 };
 

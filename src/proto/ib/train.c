@@ -12,10 +12,14 @@
  */
 #include "proto/ib/port.h"
 
+#include "util/reach.h"
+
 #include <errno.h>
 #include <string.h>
 
 static const uint8_t zeros[8]; /* pad and room for the ICRC */
+
+#define IBP_ASK_PAGES 512u /* up to so many bytes ut_stage_gather_own() knows better */
 
 uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload)
 {
@@ -34,7 +38,7 @@ static void train_reset(struct ibp_train *t)
 {
 	t->len = t->seg = t->n = 0;
 	t->closed = t->user = t->waiting = false;
-	t->n_iov = 0;
+	t->n_iov = t->n_spans = 0;
 	t->qp = NULL;
 }
 
@@ -81,6 +85,18 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 	return &t->iov[t->n_iov + 1]; /* the header comes first */
 }
 
+static void add_span(struct ibp_train *t, const struct iovec *v)
+{
+	struct iovec *last = t->n_spans ? &t->spans[t->n_spans - 1] : NULL;
+
+	if (t->n_spans > IBP_SPANS)
+		return;
+	if (last && (uint8_t *)last->iov_base + last->iov_len == v->iov_base)
+		last->iov_len += v->iov_len;
+	else if (t->n_spans++ < IBP_SPANS)
+		t->spans[t->n_spans - 1] = *v;
+}
+
 int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
 {
 	struct ibp_train *t = &port->train;
@@ -95,6 +111,8 @@ int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, 
 	*head = (struct iovec){ t->head[t->n], hdr };
 	*tail = (struct iovec){ (void *)zeros, p->pad + 4u };
 	t->psn[t->n] = p->psn;
+	for (int i = 1; user && i <= n; i++)
+		add_span(t, &head[i]);
 	t->n_iov += n + 2;
 	t->n++;
 	t->len += size;
@@ -104,22 +122,68 @@ int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, 
 	return 0;
 }
 
-/* Copies the pieces into the stage; returns the bytes that arrived. */
+/* Where the ICRC of packet i goes in, whose bytes are in the stage. */
+static void seal(const struct ibp_port *port, struct ibp_train *t, uint16_t sport, uint32_t i)
+{
+	uint32_t off = i * t->seg, size = t->len - off < t->seg ? t->len - off : t->seg;
+
+	wire_icrc_fill(&t->path->icrc, sport, port->link->port, (uint16_t)i, true,
+		       t->stage.base + off, size - 4);
+}
+
+static uint16_t source_port(const struct ibp_port *port)
+{
+	return port->link->ops->source_port(port->link, &port->train.path->flow);
+}
+
+static void seal_all(const struct ibp_port *port, struct ibp_train *t)
+{
+	uint16_t sport = source_port(port);
+
+	for (uint32_t i = 0; i < t->n; i++)
+		seal(port, t, sport, i);
+}
+
+/* By plain loads, each packet sealed while it is still in the nearest cache. */
+static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
+{
+	uint16_t sport = source_port(port);
+	uint8_t *at = t->stage.base;
+	uint32_t i = 0;
+
+	for (int k = 0; k < t->n_iov; k++) {
+		memcpy(at, t->iov[k].iov_base, t->iov[k].iov_len);
+		at += t->iov[k].iov_len;
+		if (t->iov[k].iov_base == zeros) /* the last piece of a packet */
+			seal(port, t, sport, i++);
+	}
+}
+
+/*
+ * May we load from the application's memory ourselves? It has just given us its requests, and if
+ * this is its own thread, no page of them goes between the question and the copy unless it
+ * takes away what is in use. A responder's memory and the background thread leave it to the kernel.
+ */
+static bool plain(const struct ibp_train *t)
+{
+	return !t->user || (t->stage.own && t->len > IBP_ASK_PAGES && t->n_spans <= IBP_SPANS &&
+			    ut_reach_read(t->spans, t->n_spans));
+}
+
+/* Copies the pieces into the stage and seals the packets; returns the bytes that arrived. */
 static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 {
-	uint8_t *at = t->stage.base;
 	ssize_t r;
 
-	if (t->user) {
-		t->stage.own = t->response ? 0 : port->link->rx_stage->own;
-		r = ut_stage_gather_own(&t->stage, 0, t->iov, t->n_iov);
-		return r < 0 ? 0 : (size_t)r;
+	t->stage.own = t->response ? 0 : port->link->rx_stage->own;
+	if (plain(t)) {
+		fill_plainly(port, t);
+		return t->len;
 	}
-	for (int i = 0; i < t->n_iov; i++) {
-		memcpy(at, t->iov[i].iov_base, t->iov[i].iov_len);
-		at += t->iov[i].iov_len;
-	}
-	return t->len;
+	r = ut_stage_gather_own(&t->stage, 0, t->iov, t->n_iov);
+	if (r == (ssize_t)t->len)
+		seal_all(port, t);
+	return r < 0 ? 0 : (size_t)r;
 }
 
 /* Drops the packets that could not be read; returns the PSN of the first. */
@@ -131,19 +195,6 @@ static uint32_t cut(struct ibp_port *port, size_t good)
 	t->len = t->n * t->seg;
 	ibp_count(port, ENG_C_tx_faults);
 	return t->psn[t->n];
-}
-
-static void seal(struct ibp_port *port)
-{
-	struct ibp_train *t = &port->train;
-	uint16_t sport = port->link->ops->source_port(port->link, &t->path->flow);
-
-	for (uint32_t i = 0, off = 0; i < t->n; i++, off += t->seg) {
-		uint32_t size = t->len - off < t->seg ? t->len - off : t->seg;
-
-		wire_icrc_fill(&t->path->icrc, sport, port->link->port, (uint16_t)i, true,
-			       t->stage.base + off, size - 4);
-	}
 }
 
 void ibp_train_flush(struct ibp_port *port)
@@ -164,9 +215,8 @@ void ibp_train_flush(struct ibp_port *port)
 		if (got < t->len) {
 			faulty = ibp_qp(t->qp);
 			psn = cut(port, got);
+			seal_all(port, t);
 		}
-		if (t->n)
-			seal(port);
 	}
 	r = t->n ? port->link->ops->send(port->link, &t->path->flow, t->stage.base, t->len, t->seg)
 		 : 0;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Larger copies from and to the application's memory, still with an error for pages that are gone
+ * (law 8).
+ */
+#ifndef UTIL_REACH_H
+#define UTIL_REACH_H
+
+#include <stdbool.h>
+#include <sys/uio.h>
+
+/*
+ * The kernel has all of it at hand for reading now, so that a thread of the application may load
+ * from it at once. False: something is missing or cannot be asked about; the copy is then the
+ * kernel's, which also finds out what is wrong. Costs about 0.3 us and 0.1 us per page.
+ */
+bool ut_reach_read(const struct iovec *iov, int n);
+
+/*
+ * From our memory to the application's, pieces in order, what is in a later one becoming visible
+ * later. All bytes, or -errno: then part of them may have arrived. Twice as fast as a stage's
+ * scatter for whole packets, slower for few bytes; a container may refuse it.
+ */
+int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, int n_to);
+
+#endif
