@@ -46,7 +46,7 @@ class Subnet:
     def must(self, *words):
         code, text = self.guest(*words)
         if code == 77:
-            raise Missing(text.strip())
+            raise Missing(text.strip().removeprefix("skipped: "))
         if code:
             raise RuntimeError(" ".join(words) + ": " + text)
 
