@@ -92,6 +92,7 @@ struct dev_own {
 	uint32_t good_ticks, misses;
 	uint32_t seen_by_app, seen_by_thread; /* packets since the last judgement */
 	uint64_t last_poll;
+	uint64_t last_round; /* made by an application thread: a poll or a post */
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
 
