@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,13 +30,18 @@ class Subnet:
         self.share = os.path.join(self.state, "g1")
         self.count = 0
         self.now = self.child = None
+        self.lock, self.closed = threading.Lock(), False
 
     def guest(self, *words):
         """Exit status and output."""
-        with subprocess.Popen([GUEST, *words], env=self.env, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as self.child:
-            text = self.child.communicate()[0]
-        return self.child.returncode, text
+        with self.lock:
+            if self.closed:
+                raise RuntimeError("stopped")
+            child = self.child = subprocess.Popen(
+                [GUEST, *words], env=self.env, text=True, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text = child.communicate()[0]
+        return child.returncode, text
 
     def must(self, *words):
         code, text = self.guest(*words)
@@ -58,11 +64,13 @@ class Subnet:
         self.now = None
 
     def close(self):
-        """Also while another thread starts something."""
+        """Also while another thread starts something, which then fails."""
+        with self.lock:
+            self.closed = True
         if self.child and self.child.poll() is None:
             self.child.terminate()
             self.child.wait()
-        self.down()
+        subprocess.run([GUEST, "down"], env=self.env, check=False)
         shutil.rmtree(self.work, ignore_errors=True)
 
     def driver(self, driver):
