@@ -34,6 +34,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
 #define ERRORS_MAX 16
 
@@ -49,7 +50,7 @@ static int receive(struct dev_adapter *a, uint64_t now)
 			ibp_receive(&a->dev, a->rx, n, now);
 			done += n;
 		}
-		if (n < DEV_RX_BATCH)
+		if (n < RX_STREAM)
 			break;
 	}
 	return done;
