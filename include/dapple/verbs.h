@@ -8,8 +8,8 @@
  * NULL with errno set. Common to all:
  *	EOPNOTSUPP	the object belongs to another libibverbs (real hardware)
  *	EIO		the object was made before fork() by the parent
- * All calls are safe from any thread; none is async-signal-safe; none is a
- * cancellation point.
+ * All calls are safe from any thread; none is async-signal-safe; none but
+ * dpl_wait_comp is a cancellation point.
  */
 #ifndef DAPPLE_VERBS_H
 #define DAPPLE_VERBS_H
@@ -116,6 +116,18 @@ struct dpl_cq_attr {
 
 /* Query Completion Queue (11.2.6.2). */
 int dpl_query_cq(struct ibv_cq *cq, struct dpl_cq_attr *attr);
+
+/*
+ * Sleep until the channel has an event, fd is readable or has failed (-1: no
+ * such descriptor), or CLOCK_MONOTONIC shows `until` nanoseconds (UINT64_MAX:
+ * never). It is ibv_get_cq_event with a limit and a second descriptor, and
+ * takes no event: call that next, on a channel with O_NONBLOCK if several
+ * threads use it. Unlike poll() on channel->fd the caller drives the adapter
+ * while it sleeps, so that a completion wakes one thread and not two. 0: look
+ * now; nothing may have come yet, so call it in a loop. Other values:
+ * ETIMEDOUT; EINTR after a handler ran, with SA_RESTART or without.
+ */
+int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until);
 
 /* --- address handles (11.2.2) --- */
 

@@ -156,9 +156,9 @@ static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret)
 	return dev_port_query_iwarp(dev_adapter_of(dev)->info.ifindex, ret);
 }
 
-static int wait_on(struct eng_dev *dev, int fd)
+static int wait_on(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
-	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd);
+	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd, also, until);
 }
 
 static void why(struct eng_dev *dev, const char *sentence)

@@ -9,10 +9,14 @@
 #include "util/heap.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 void dev_own_init(struct dev_own *o)
 {
+	const char *progress = getenv("DAPPLE_PROGRESS");
+
 	ut_mutex_init(&o->lock);
 	atomic_init(&o->owner, DEV_OWN_THREAD);
 	atomic_init(&o->link_fd, -1);
@@ -20,6 +24,7 @@ void dev_own_init(struct dev_own *o)
 	atomic_init(&o->leader_until, UT_NEVER);
 	o->ep = -1;
 	o->polls_to_own = DEV_POLLS_TO_OWN;
+	o->trusted = progress && !strcmp(progress, "poll");
 }
 
 void dev_own_fini(struct dev_own *o)
@@ -161,6 +166,8 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
 	struct dev_own *o = &a->own;
 
+	if (o->trusted)
+		return;
 	/* It may have polled since the thread looked at the clock and waited for its lock. */
 	if (received && now > o->last_poll && now - o->last_poll > DEV_AWAY_NS) {
 		o->good_ticks = 0;
@@ -221,10 +228,12 @@ static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lo
 
 	if (!o->ticking || now < o->next_tick)
 		return false;
-	if (atomic_exchange(&o->beat, false)) {
+	o->away = atomic_exchange(&o->beat, false) ? 0 : o->away + 1;
+	if (o->away < (o->trusted ? DEV_TICKS_AWAY_TRUSTED : DEV_TICKS_AWAY)) {
 		o->next_tick = now + DEV_TICK_NS;
 		return true;
 	}
+	o->away = 0;
 	to_thread(a);
 	return true;
 }
@@ -261,6 +270,13 @@ static void rest(struct dev_adapter *a, uint64_t now)
 	ut_unlock(&o->lock);
 }
 
+/* A round now would do the application's next one, and what is posted meanwhile would be
+ * ours too, for as long as more is posted than one round takes. */
+static bool is_at_it(const struct dev_own *o, uint64_t now)
+{
+	return o->last_round && now < o->last_round + DEV_AWAY_NS;
+}
+
 void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
 	struct dev_own *o = &a->own;
@@ -285,7 +301,16 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	ut_unlock(&a->own.lock);
 	if (!run)
 		return;
-	ut_lock(&a->dev.lock);
+	/* Whoever drives is at it just now: to wait would cost both a wake-up per tick. */
+	if (!claimed)
+		ut_lock(&a->dev.lock);
+	else if (!ut_trylock(&a->dev.lock))
+		return;
+	if (claimed && is_at_it(o, now)) {
+		judge_poller(a, now, false);
+		eng_dev_unlock(&a->dev);
+		return;
+	}
 	before = a->dev.counters[ENG_C_rx_pkts];
 	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 	done = dev_run(a, DEV_BY_THREAD);

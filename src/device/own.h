@@ -49,6 +49,8 @@ struct dev_adapter;
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
 #define DEV_POLLS_BESIDE 32 /* in one round of the thread do so too; one per event is no spinning */
 #define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
+#define DEV_TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
+#define DEV_TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define DEV_AWAY_NS 200000ull /* without a poll for so long it looks elsewhere */
 #define DEV_MISSES 3       /* such finds make it untrusted */
 #define DEV_GOOD_TICKS 64   /* ticks without one until the others are forgotten */
@@ -72,6 +74,8 @@ struct dev_own {
 	bool ticking UT_GUARDED_BY(lock);
 	uint64_t next_tick UT_GUARDED_BY(lock);
 	unsigned quiet UT_GUARDED_BY(lock);
+	unsigned away UT_GUARDED_BY(lock); /* ticks without a poll under APP */
+	bool trusted; /* DAPPLE_PROGRESS=poll: the program says that it polls; constant */
 	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
 	_Atomic unsigned waiters;        /* written under lock */
 	unsigned idle_wakes;             /* the background thread's */
@@ -88,6 +92,7 @@ struct dev_own {
 	uint32_t good_ticks, misses;
 	uint32_t seen_by_app, seen_by_thread; /* packets since the last judgement */
 	uint64_t last_poll;
+	uint64_t last_round; /* made by an application thread: a poll or a post */
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
 
@@ -125,6 +130,6 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look);
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
 
 /* eng_dev_ops.wait */
-int dev_own_wait(struct dev_adapter *a, int fd);
+int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
 
 #endif

@@ -9,6 +9,7 @@
 #include "device/progress.h"
 
 #include "device/adapter.h"
+#include "device/thread.h"
 #include "engine/qp.h"
 #include "util/clock.h"
 
@@ -93,6 +94,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	}
 	judge_deferral(a, now);
 	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
+	if (by == DEV_BY_APP)
+		a->own.last_round = now;
 	/* Who posts wants to send; who waits for an answer polls next. A receive call here
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
@@ -122,7 +125,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 
 int dev_progress(struct eng_dev *dev)
 {
-	return dev_run(dev_adapter_of(dev), DEV_BY_APP);
+	/* What was posted while the background thread held the lock is its work. */
+	return dev_run(dev_adapter_of(dev), dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
 }
 
 /*
@@ -134,6 +138,9 @@ void dev_polled(struct eng_dev *dev, int did)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
+	/* Who looks while another thread drives has looked all the same. */
+	if (!atomic_load_explicit(&a->own.beat, memory_order_relaxed))
+		atomic_store_explicit(&a->own.beat, true, memory_order_relaxed);
 	if (did)
 		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
 	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=

@@ -8,7 +8,8 @@
  *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
  *                   for programs that know LIDs only, as qperf
- *   DAPPLE_LOCAL=off  the wire also between processes of this host
+ *   DAPPLE_LOCAL=off  the wire also between processes of this host; =messages: whole messages
+ *                   instead of packets there; =messages,copy: and nobody reads the other's memory
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "cm/ibcm/ibcm.h"
@@ -22,6 +23,7 @@
 #include "device/roce_will.h"
 #include "device/why.h"
 #include "link/fault.h"
+#include "link/near.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
 #include "util/heap.h"
@@ -48,6 +50,7 @@ static int receive(struct dev_adapter *a, uint64_t now)
 
 		if (n > 0) {
 			ibp_receive(&a->dev, a->rx, n, now);
+			link_near(l)->release(l);
 			done += n;
 		}
 		if (n < RX_STREAM)
@@ -113,11 +116,14 @@ static uint16_t udp_port(void)
 	return (uint16_t)n;
 }
 
-static bool wire_only(void)
+/* DAPPLE_LOCAL=first[,second]: either word is this one. */
+static bool local_is(const char *word)
 {
 	const char *v = getenv("DAPPLE_LOCAL");
+	size_t n = strlen(word);
 
-	return v && strcmp(v, "off") == 0;
+	return v && ((!strncmp(v, word, n) && (!v[n] || v[n] == ',')) ||
+		     (strchr(v, ',') && !strcmp(strchr(v, ',') + 1, word)));
 }
 
 /* The link with what the environment hangs between it and the protocol. */
@@ -136,8 +142,10 @@ static int open_link(struct link **ret)
 	if (r < 0)
 		return r;
 	*ret = l;
-	if (!wire_only()) {
+	if (!local_is("off")) {
 		r = udp_go_near(l);
+		if (r == 0 && local_is("messages"))
+			udp_go_notes(l, !local_is("copy"));
 		if (r < 0)
 			ut_warn("no shared memory with other processes: %s", strerror(-r));
 	}
@@ -180,6 +188,10 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	}
 	a->link = cfg.link;
 	a->wired = true;
+	if (a->link->seals) {
+		a->dev.seals = a->link->seals;
+		a->dev.seal_mask = LINK_SEALS - 1;
+	}
 	return 0;
 }
 
@@ -301,9 +313,9 @@ static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
 	return 0;
 }
 
-static int wait_on(struct eng_dev *dev, int fd)
+static int wait_on(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
-	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd);
+	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd, also, until);
 }
 
 static void why(struct eng_dev *dev, const char *sentence)
@@ -387,6 +399,9 @@ static void roce_close(struct dev_adapter *a)
 		dev_roce_cm_fini(a);
 		log_counters(a);
 		ibp_port_fini(&a->dev);
+		eng_dev_held(&a->dev);
+		a->dev.seal_mask = 0;
+		a->dev.seals = &a->dev.no_seal;
 		a->link->ops->close(a->link);
 		a->link = NULL;
 		a->wired = false;

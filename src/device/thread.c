@@ -43,6 +43,7 @@ struct dev_thread {
 
 static struct ut_mutex start_lock = { PTHREAD_MUTEX_INITIALIZER };
 static struct dev_thread *_Atomic current;
+static __thread bool is_this;
 
 static void set_timer(struct dev_thread *t, uint64_t at) UT_REQUIRES(t->lock)
 {
@@ -132,6 +133,7 @@ static void *run(void *arg)
 	struct dev_thread *t = arg;
 	struct epoll_event ev[EVENTS_MAX];
 
+	is_this = true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	while (!atomic_load(&t->stop)) {
 		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
@@ -144,6 +146,11 @@ static void *run(void *arg)
 			dev_cm_deliver();
 	}
 	return NULL;
+}
+
+bool dev_thread_is_this(void)
+{
+	return is_this;
 }
 
 static void release(struct dev_thread *t)

@@ -8,11 +8,14 @@
 #ifndef DEVICE_THREAD_H
 #define DEVICE_THREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Starts it if it does not run. 0 or negative errno. Any lock of this room but
  * the timer lock may be held. */
 int dev_thread_start(void);
+/* The caller is the background thread, not one of the application. */
+bool dev_thread_is_this(void);
 /* The epoll set of the running thread; -1 without one. */
 int dev_thread_epoll(void);
 /* The thread looks at time t at the latest. Cheap when it does so anyway. */

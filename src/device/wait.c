@@ -24,7 +24,8 @@
 
 struct waiter {
 	struct dev_adapter *a;
-	int fd;
+	int fd, also;  /* what the caller waits for; also may be -1 */
+	uint64_t end;  /* the caller's limit, UT_NEVER: none */
 	bool leads;
 };
 
@@ -117,12 +118,15 @@ static int lead(struct dev_adapter *a, uint32_t *polls, uint64_t *until)
 	return done;
 }
 
-/* Sleeps on the descriptor, and on link and deadline when `link`. >0: bits of
- * what is ready (1 own, 2 link), 0: time, or -errno. */
+/* Sleeps on the caller's descriptors, and on the link when `link`. >0: bits of
+ * what is ready (1 fd, 2 link, 4 also), 0: time, or -errno. */
 static int sleep_on(struct waiter *w, bool link, uint64_t until)
 {
-	struct pollfd p[2] = { { .fd = w->fd, .events = POLLIN },
-			       { .fd = atomic_load(&w->a->own.link_fd), .events = POLLIN } };
+	struct pollfd p[3] = {
+		{ .fd = w->fd, .events = POLLIN },
+		{ .fd = link ? atomic_load(&w->a->own.link_fd) : -1, .events = POLLIN },
+		{ .fd = w->also, .events = POLLIN },
+	};
 	uint64_t now = until == UT_NEVER ? 0 : ut_now();
 	struct timespec t = { 0 };
 	int r;
@@ -131,10 +135,10 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 		t.tv_sec = (time_t)((until - now) / UT_S);
 		t.tv_nsec = (long)((until - now) % UT_S);
 	}
-	r = ppoll(p, link ? 2 : 1, until == UT_NEVER ? NULL : &t, NULL);
+	r = ppoll(p, w->also >= 0 ? 3 : link ? 2 : 1, until == UT_NEVER ? NULL : &t, NULL);
 	if (r < 0)
 		return -errno;
-	return (p[0].revents ? 1 : 0) | (link && p[1].revents ? 2 : 0);
+	return (p[0].revents ? 1 : 0) | (p[1].revents ? 2 : 0) | (p[2].revents ? 4 : 0);
 }
 
 static int wait_loop(struct waiter *w)
@@ -161,19 +165,21 @@ static int wait_loop(struct waiter *w)
 			until = UT_NEVER;
 		else if (idle >= DEV_IDLE_WAKES && until > ut_now() + DEV_TICK_NS)
 			until = ut_now() + DEV_TICK_NS;
-		r = sleep_on(w, w->leads && idle < DEV_IDLE_WAKES, until);
+		r = sleep_on(w, w->leads && idle < DEV_IDLE_WAKES, until < w->end ? until : w->end);
 		if (r < 0)
 			return r;
-		if (r & 1)
-			return 0;
+		if (r & 5)
+			return r & 4 ? 1 : 0;
+		if (!r && w->end != UT_NEVER && ut_now() >= w->end)
+			return -ETIMEDOUT;
 		/* Readable, yet nothing to read: do not spin on it. */
 		idle = idle >= DEV_IDLE_WAKES ? 0 : r & 2 ? idle + 1 : 0;
 	}
 }
 
-int dev_own_wait(struct dev_adapter *a, int fd)
+int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
 {
-	struct waiter w = { .a = a, .fd = fd };
+	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until };
 	int r;
 
 	/* Address changes are events too, and the thread is who hears of them. */

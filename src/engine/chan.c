@@ -66,6 +66,16 @@ int eng_chan_get(struct eng_chan *chan, struct eng_cq **ret)
 	return 0;
 }
 
+bool eng_chan_has(struct eng_chan *chan)
+{
+	bool any;
+
+	ut_lock(&chan->lock);
+	any = !ut_list_empty(&chan->ready);
+	ut_unlock(&chan->lock);
+	return any;
+}
+
 void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq)
 {
 	ut_lock(&chan->lock);

@@ -33,6 +33,9 @@ C(rp_cnp_handled, "congestion notifications received") \
 C(guessed_keys,   "remote keys that named nothing") \
 C(forwarded,      "packets handed to the process that owns the QP") \
 C(tx_faults,      "packets not sent: unreadable memory or a full socket") \
+C(local_tx,       "packets sent as messages to a process of this host") \
+C(local_pulls,    "payloads fetched from the memory of a process of this host") \
+C(local_again,    "packets of this host asked for again with their payload copied") \
 C(acks_deferred,  "acknowledgements that waited for the next call")
 
 enum eng_counter {

@@ -53,12 +53,13 @@ struct eng_dev_ops {
 	 */
 	int (*progress)(struct eng_dev *dev);
 	/*
-	 * Sleeps until fd is readable or the adapter may have progress to make,
-	 * and makes that progress in the calling thread; called without locks.
-	 * A cancellation point. Returns 0 after either (the caller looks again
-	 * whether its event has come), -EINTR after a signal.
+	 * Sleeps until fd or `also` (-1: none) is readable, the clock shows `until` (UT_NEVER:
+	 * no limit) or the adapter may have progress to make, and makes that progress in the
+	 * calling thread; called without locks. A cancellation point. Returns 1 if `also` is
+	 * readable, 0 after fd or progress (the caller looks again whether its event has
+	 * come), -ETIMEDOUT, or -EINTR after a signal.
 	 */
-	int (*wait)(struct eng_dev *dev, int fd);
+	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
 	/*
 	 * After each poll by the application that found its queue empty; called
 	 * without locks. did: what progress did, 0 = nothing, or somebody else
@@ -144,6 +145,15 @@ struct eng_dev {
 	bool ticks UT_GUARDED_BY(lock);           /* the device room calls eng_dev_tick() */
 	struct eng_why_ring *why UT_GUARDED_BY(lock); /* last failure sentences */
 
+	/*
+	 * One of these words changes before memory that a key or a send request named is given back
+	 * (index: key >> 8, or QPN): for readers that did not take the lock. The device room puts
+	 * them where those can see them; else nobody looks.
+	 */
+	_Atomic uint32_t *seals UT_GUARDED_BY(lock);
+	uint32_t seal_mask UT_GUARDED_BY(lock);
+	_Atomic uint32_t no_seal;
+
 	/* QPs with new work; an own lock, so that a poster never waits for progress. */
 	struct ut_mutex pending_lock;
 	struct ut_list pending UT_GUARDED_BY(pending_lock);
@@ -183,6 +193,12 @@ static inline void eng_dev_held(struct eng_dev *dev) UT_ASSERT_HELD(dev->lock);
 static inline void eng_dev_held(struct eng_dev *dev)
 {
 	(void)dev;
+}
+
+static inline void eng_seal_break(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
+static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
+{
+	atomic_fetch_add_explicit(&dev->seals[index & dev->seal_mask], 1, memory_order_seq_cst);
 }
 
 /* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */

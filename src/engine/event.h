@@ -78,6 +78,8 @@ int eng_chan_create(struct eng_ctx *ctx, struct eng_chan **ret);
 int eng_chan_destroy(struct eng_chan *chan);
 /* The CQ of the oldest event without waiting: 0 or -EAGAIN. */
 int eng_chan_get(struct eng_chan *chan, struct eng_cq **ret);
+/* Has it one? The next eng_chan_get of another thread may be faster. */
+bool eng_chan_has(struct eng_chan *chan);
 /* Queues one event for the CQ. Called with the CQ's lock held. */
 void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq);
 /* Drops the queued events of a CQ that goes away. */

@@ -137,6 +137,8 @@ static int rereg_check(const struct eng_mkey *mr, int flags, struct eng_pd *pd, 
 static void rereg_apply(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t addr,
 			uint64_t length, unsigned access)
 {
+	eng_dev_held(mr->dev);
+	eng_seal_break(mr->dev, mr->key >> 8);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		atomic_fetch_add(&pd->users, 1);
 		atomic_fetch_sub(&mr->pd->users, 1);

@@ -49,7 +49,9 @@ static void unbind(struct eng_mkey *mw)
 {
 	if (!mw->valid)
 		return;
+	eng_dev_held(mw->dev);
 	mw->valid = false;
+	eng_seal_break(mw->dev, mw->key >> 8);
 	mw->mr->windows--;
 	mw->mr = NULL;
 	if (mw->qp) {

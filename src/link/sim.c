@@ -290,7 +290,7 @@ static uint16_t sim_source_port(struct link *l, const struct link_flow *f)
 
 static void fill_rx(struct link_rx *rx, const struct sim_wire *w)
 {
-	rx->len = w->p.len;
+	*rx = (struct link_rx){ .data = rx->data, .off = rx->off, .len = w->p.len, .seg = rx->seg };
 	rx->sport = w->p.flow.sport;
 	rx->tos = w->p.flow.tos;
 	rx->ttl = w->p.flow.ttl;

@@ -24,6 +24,8 @@
  * with markers. A user that consumes nothing of so much has its stream failed (EMSGSIZE). */
 #define LINK_STREAM_KEEP (68u * 1024)
 
+#define LINK_TAKE_IOV 42 /* pieces in one take() */
+
 struct link_streams;
 struct link_stream;
 struct link_listener;
@@ -65,6 +67,9 @@ struct link_stream {
 	const struct link_stream_user *user_ops; /* NULL: nobody, bytes wait */
 	void *user;
 	struct link_end local, remote;
+	/* The user's: one look should show so many bytes, of which it will take() most; 0: it wants
+	 * whatever there is. Fewer or more may come. */
+	size_t want;
 };
 
 /* A bound port; it may listen, or be used up by connect(). */
@@ -104,6 +109,12 @@ struct link_streams_ops {
 	uint32_t (*mss)(struct link_stream *s);
 	/* Everything sent so far was acknowledged by the peer's host. */
 	bool (*drained)(struct link_stream *s);
+	/*
+	 * Inside received(): moves what is shown at `off` to application memory, pieces in
+	 * order, later pieces later. False: it did not, or not wholly, so scatter it from the
+	 * stage, whose bytes stay as they are.
+	 */
+	bool (*take)(struct link_stream *s, size_t off, const struct iovec *iov, int n, size_t len);
 	/* Stop / go on reading: back-pressure, or before a user exists. */
 	void (*pause)(struct link_stream *s, bool on);
 	/* FIN after what was sent. */

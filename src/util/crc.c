@@ -10,6 +10,7 @@
 #include "util/crc.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -124,6 +125,7 @@ static uint32_t multiply(uint32_t poly, uint32_t a, uint32_t b)
 }
 
 #ifdef UT_CRC_X86
+#define COPY_LEAST 512 /* bytes that are worth eight lanes */
 #define FOLD_TARGET __attribute__((target("pclmul,sse4.1")))
 #define FOLD_INLINE FOLD_TARGET __attribute__((always_inline)) static inline
 
@@ -290,6 +292,39 @@ FOLD_TARGET static uint32_t crc32c_folded(uint32_t state, const uint8_t *p, size
 	return fold_message(&crc32c_poly, state, p, len);
 }
 
+/* Eight lanes as in fold_wide(); the stores find room beside the multiplier, so that the copy is
+ * for nothing, and what is summed up is what was stored even if the source changes meanwhile. */
+FOLD_TARGET static uint32_t crc32c_copied(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
+{
+	const __m128i k8 = load16((const uint8_t *)crc32c_poly.fold8);
+	const __m128i k4 = load16((const uint8_t *)crc32c_poly.fold4);
+	const __m128i k2 = load16((const uint8_t *)crc32c_poly.fold2);
+	const __m128i k1 = load16((const uint8_t *)crc32c_poly.fold1);
+	__m128i lane[8] = { _mm_cvtsi32_si128((int)state) };
+	bool first = true;
+
+	if (len < COPY_LEAST) {
+		memcpy(to, p, len);
+		return crc32c_folded(state, to, len);
+	}
+	for (; len >= 128; p += 128, to += 128, len -= 128) {
+#pragma GCC unroll 8
+		for (int i = 0; i < 8; i++) {
+			__m128i v = load16(p + 16 * i);
+
+			_mm_storeu_si128((__m128i *)(to + 16 * i), v);
+			lane[i] = first ? _mm_xor_si128(lane[i], v) : fold(lane[i], k8, v);
+		}
+		first = false;
+	}
+	for (int i = 0; i < 4; i++)
+		lane[i + 4] = fold(lane[i], k4, lane[i + 4]);
+	lane[6] = fold(lane[4], k2, lane[6]);
+	lane[7] = fold(lane[5], k2, lane[7]);
+	memcpy(to, p, len);
+	return fold_rest(&crc32c_poly, fold(lane[6], k1, lane[7]), to, len);
+}
+
 /* The product has 63 bits: its earlier half is carried over 4 bytes, the later one added. */
 FOLD_TARGET static uint32_t multiply_clmul(const struct crc_poly *poly, crc_slices t, uint32_t a,
 					   uint32_t b)
@@ -324,21 +359,28 @@ static uint32_t crc32_two_sliced(const uint8_t *a, size_t alen, const uint8_t *b
 	return crc32_sliced(crc32_sliced(~0u, a, alen), b, blen);
 }
 
+static uint32_t crc32c_copied_sliced(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
+{
+	memcpy(to, p, len);
+	return crc32c_sliced(state, to, len);
+}
+
 struct crc_ops {
 	uint32_t (*crc32)(uint32_t state, const uint8_t *p, size_t len);
 	uint32_t (*crc32c)(uint32_t state, const uint8_t *p, size_t len);
 	uint32_t (*crc32_two)(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen);
+	uint32_t (*crc32c_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*mul)(const struct crc_poly *poly, crc_slices t, uint32_t a, uint32_t b);
 };
 
 static const struct crc_ops portable_ops = {
-	crc32_sliced, crc32c_sliced, crc32_two_sliced, multiply_portable
+	crc32_sliced, crc32c_sliced, crc32_two_sliced, crc32c_copied_sliced, multiply_portable
 };
 static const struct crc_ops *crc_ops = &portable_ops;
 
 #ifdef UT_CRC_X86
 static const struct crc_ops fold_ops = {
-	crc32_folded, crc32c_folded, crc32_two_folded, multiply_clmul
+	crc32_folded, crc32c_folded, crc32_two_folded, crc32c_copied, multiply_clmul
 };
 #endif
 
@@ -387,6 +429,11 @@ uint32_t ut_crc32(uint32_t crc, const void *data, size_t len)
 uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len)
 {
 	return ~crc_ops->crc32c(~crc, data, len);
+}
+
+uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len)
+{
+	return ~crc_ops->crc32c_copy(~crc, to, from, len);
 }
 
 uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen)

@@ -2,6 +2,7 @@
 #include "util/stage.h"
 
 #include "util/alloc.h"
+#include "util/crc.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -11,6 +12,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14; older ones say EINVAL, and we gather by a call */
+#endif
 
 static int map_stage(struct ut_stage *s)
 {
@@ -82,6 +87,47 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
+#define LOADS_LEAST 4096u /* bytes of a piece that pay for a call of their own */
+
+/* Present and readable now, all of it. The pages around are the kernel's to round to. */
+static bool readable(const struct iovec *v)
+{
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, at = (uintptr_t)v->iov_base;
+	int keep = errno;
+	bool good = madvise((void *)(at & ~mask), v->iov_len + (at & mask),
+			    MADV_POPULATE_READ) == 0;
+
+	errno = keep;
+	return good;
+}
+
+static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
+			  uint32_t *crc)
+{
+	ssize_t r = ut_stage_gather(s, off, iov, n);
+
+	if (r > 0)
+		*crc = ut_crc32c(*crc, s->base + off, (size_t)r);
+	return r;
+}
+
+ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
+			    uint32_t *crc)
+{
+	size_t done = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!s->own || iov[i].iov_len < LOADS_LEAST || !readable(&iov[i])) {
+			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
+
+			return r < 0 ? (done ? (ssize_t)done : r) : (ssize_t)done + r;
+		}
+		*crc = ut_crc32c_copy(*crc, s->base + off + done, iov[i].iov_base, iov[i].iov_len);
+		done += iov[i].iov_len;
+	}
+	return (ssize_t)done;
+}
+
 #define TAIL 64u /* bytes */
 
 int ut_stage_tail(struct iovec *iov, int n)
@@ -149,40 +195,70 @@ static size_t bytes_of(const struct iovec *iov, int n)
 	return sum;
 }
 
+static void load(uint8_t *at, const struct iovec *iov, int n)
+{
+	for (int i = 0; i < n; i++) {
+		memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+}
+
+static void store(const uint8_t *at, const struct iovec *iov, int n)
+{
+	for (int i = 0; i < n; i++) {
+		memcpy(iov[i].iov_base, at, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+}
+
+/* By the kernel, which finds out what may be touched. */
+static ssize_t ask(struct ut_stage *s, int how, size_t off, const struct iovec *iov, int n)
+{
+	ssize_t r = how == READABLE ? ut_stage_gather(s, off, iov, n)
+				    : ut_stage_scatter(s, off, iov, n);
+
+	if (s->own && r > 0 && (size_t)r == bytes_of(iov, n))
+		note(s, how, iov, n);
+	return r;
+}
+
 ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	ssize_t r;
-
-	if (s->own && known(s, READABLE, iov, n)) {
-		uint8_t *at = s->base + off;
-
-		for (int i = 0; i < n; i++) {
-			memcpy(at, iov[i].iov_base, iov[i].iov_len);
-			at += iov[i].iov_len;
-		}
-		return at - (s->base + off);
-	}
-	r = ut_stage_gather(s, off, iov, n);
-	if (s->own && r > 0 && (size_t)r == bytes_of(iov, n))
-		note(s, READABLE, iov, n);
-	return r;
+	if (!s->own || !known(s, READABLE, iov, n))
+		return ask(s, READABLE, off, iov, n);
+	load(s->base + off, iov, n);
+	return (ssize_t)bytes_of(iov, n);
 }
 
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
+	if (!s->own || !known(s, WRITABLE, iov, n))
+		return ask(s, WRITABLE, off, iov, n);
+	store(s->base + off, iov, n);
+	return (ssize_t)bytes_of(iov, n);
+}
+
+ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
+{
 	ssize_t r;
 
-	if (s->own && known(s, WRITABLE, iov, n)) {
-		const uint8_t *at = s->base + off;
-
-		for (int i = 0; i < n; i++) {
-			memcpy(iov[i].iov_base, at, iov[i].iov_len);
-			at += iov[i].iov_len;
-		}
-		return at - (s->base + off);
+	if (s->own && known(s, READABLE, iov, n)) {
+		load(to, iov, n);
+		return (ssize_t)bytes_of(iov, n);
 	}
-	r = ut_stage_scatter(s, off, iov, n);
-	if (s->own && r > 0 && (size_t)r == bytes_of(iov, n))
-		note(s, WRITABLE, iov, n);
+	r = ask(s, READABLE, 0, iov, n);
+	if (r > 0)
+		memcpy(to, s->base, (size_t)r);
 	return r;
+}
+
+ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
+			   const struct iovec *iov, int n)
+{
+	if (s->own && known(s, WRITABLE, iov, n)) {
+		store(from, iov, n);
+		return (ssize_t)len;
+	}
+	memcpy(s->base, from, len);
+	return ask(s, WRITABLE, 0, iov, n);
 }

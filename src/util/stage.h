@@ -49,6 +49,14 @@ void ut_stage_fini(struct ut_stage *s);
  */
 ssize_t ut_stage_gather(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 /*
+ * The same for a buffer that the application has just given us, and *crc goes on over what has
+ * come. In a thread of the application (s->own) one pass of plain loads does both; each piece is
+ * made present by a call just before, so that pages that are gone are an error here too. Who
+ * unmaps it in that very moment gets a crash of its own making.
+ */
+ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
+			    uint32_t *crc);
+/*
  * Stage -> application memory, pieces in order: what is in a later piece
  * becomes visible later. Same results as ut_stage_gather().
  */
@@ -68,5 +76,13 @@ int ut_stage_tail(struct iovec *iov, int n);
  */
 ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+
+/*
+ * The same without a place in the stage: up to its size from or to any other memory of ours, which
+ * costs a copy more when the kernel is asked.
+ */
+ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
+ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
+			   const struct iovec *iov, int n);
 
 #endif

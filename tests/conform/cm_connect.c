@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,23 +286,44 @@ static void many(void)
 
 /* --- a server that hands requests over in one variable, as rping's --- */
 
-enum { TOGETHER = 40, SHORT_BACKLOG = 3 };
+enum { TOGETHER = 40, SHORT_BACKLOG = 3, TRIES = 8 };
+#define MS 1000000ull
 
 static struct desk {
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *request; /* the variable */
+	struct rdma_cm_id *all[TOGETHER];
 	sem_t given;
-	int established;
+	int requests, established;
+	bool late; /* a request was written over another that was not taken */
 } desk;
+
+/* The first time that a request comes before its predecessor was taken, it has waited for that. */
+static void not_at_once(uint64_t last)
+{
+	int waiting;
+
+	CF_OK(sem_getvalue(&desk.given, &waiting));
+	if (!waiting || desk.late)
+		return;
+	desk.late = true;
+	if (cf_ns() - last < 100 * MS)
+		CF_DIE("the next request came after %d us", (int)((cf_ns() - last) / 1000));
+}
 
 static void *porter(void *arg)
 {
+	uint64_t last = 0;
+
 	while (desk.established < TOGETHER) {
 		struct rdma_cm_event *e;
 
 		CF_OK(rdma_get_cm_event(desk.ch, &e));
 		if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			desk.request = e->id;
+			not_at_once(last);
+			CF_TRUE(desk.requests < TOGETHER);
+			desk.all[desk.requests++] = desk.request = e->id;
+			last = cf_ns();
 			CF_OK(sem_post(&desk.given));
 		} else {
 			CF_EQ(e->event, RDMA_CM_EVENT_ESTABLISHED);
@@ -312,7 +334,16 @@ static void *porter(void *arg)
 	return NULL;
 }
 
-static void in_one_variable(void)
+static bool written_over(struct rdma_cm_id **p, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (p[k] == p[n])
+			return true;
+	return false;
+}
+
+/* False: this thread, which takes the requests, was held up for so long that nobody waits for it. */
+static bool one_variable(void)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
 	struct rdma_cm_id *l, *a[TOGETHER], *p[TOGETHER];
@@ -320,6 +351,7 @@ static void in_one_variable(void)
 	struct rdma_event_channel *ach = cm_channel();
 	pthread_t t;
 
+	memset(&desk, 0, sizeof(desk));
 	desk.ch = cm_channel();
 	CF_OK(sem_init(&desk.given, 0, 0));
 	l = cm_id(desk.ch, RDMA_PS_TCP);
@@ -335,19 +367,32 @@ static void in_one_variable(void)
 	CF_OK(pthread_create(&t, NULL, porter, NULL));
 	for (int i = 0; i < TOGETHER; i++) {
 		CF_OK(sem_wait(&desk.given));
-		p[i] = cm_keep(desk.request);
-		for (int k = 0; k < i; k++)
-			CF_TRUE(p[k] != p[i]);
-		cm_qp(p[i]);
+		p[i] = desk.request;
+		if (written_over(p, i) || desk.late) {
+			CF_TRUE(desk.late);
+			p[i] = desk.all[i];
+		}
+		cm_qp(cm_keep(p[i]));
 		CF_OK(rdma_accept(p[i], &param));
 	}
 	for (int i = 0; i < TOGETHER; i++)
 		CF_EQ(cm_event(ach, ESTABLISHED), 0);
 	CF_OK(pthread_join(t, NULL));
+	return !desk.late;
 }
 
-/* Who keeps requests lying is not kept waiting for each. */
-static void taken_late(void)
+static void in_one_variable(void)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (one_variable())
+			return;
+		cf_undo_all();
+	}
+	printf("# no thread of ours ran in time, %d times\n", TRIES);
+}
+
+/* How long it took to be given all requests. */
+static uint64_t take_late(void)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
 	struct rdma_event_channel *ach = cm_channel(), *pch = cm_channel();
@@ -368,13 +413,27 @@ static void taken_late(void)
 		p[i] = cm_keep(e->id);
 		CF_OK(rdma_ack_cm_event(e));
 	}
-	CF_TRUE(cf_ns() - t < 3000000000ull);
+	t = cf_ns() - t;
 	for (int i = 0; i < TOGETHER; i++) {
 		cm_qp(p[i]);
 		CF_OK(rdma_accept(p[i], &param));
 	}
 	for (int i = 0; i < TOGETHER; i++)
 		CF_EQ(cm_event(ach, ESTABLISHED), 0);
+	return t;
+}
+
+/* Who keeps requests lying is not kept waiting for each; a busy machine may be slow once or twice. */
+static void taken_late(void)
+{
+	uint64_t t = UINT64_MAX;
+
+	for (int i = 0; i < TRIES && t >= 5000 * MS; i++) {
+		t = take_late();
+		cf_undo_all();
+	}
+	if (t >= 5000 * MS)
+		CF_DIE("%d requests in %d ms", TOGETHER, (int)(t / MS));
 }
 
 const struct cf_check cf_checks[] = {

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_MS 60000
+#define LIMIT_MS 180000
 #define LIMIT_FULL_MS 600000
 
 struct cf_adapter cf;

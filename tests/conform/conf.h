@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CF_WAIT_MS 10000
+#define CF_WAIT_MS 30000
 /* How long to watch that something does not happen. */
 #define CF_QUIET_MS 30
 

@@ -181,7 +181,8 @@ struct cf_opt cf_opt(void)
 	return (struct cf_opt){
 		.type = IBV_QPT_RC, .sq = 32, .rq = 32, .sge = 4, .cqe = 256,
 		.access = CF_QP_ACCESS, .mr_access = CF_ALL_ACCESS, .len = 65536,
-		.timeout = 14, .retry = 7, .rnr = 7, .min_rnr = 12, .rd = 4,
+		/* 1.07 s, eight times: one that waits for a processor is still there */
+		.timeout = 18, .retry = 7, .rnr = 7, .min_rnr = 12, .rd = 4,
 		.psn = 0x123456, .qkey = 0x11111111, .up = IBV_QPS_RTS,
 	};
 }

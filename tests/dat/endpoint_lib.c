@@ -43,7 +43,7 @@ DAT_CR_HANDLE el_request(struct el *t)
 	DAT_EVENT ev;
 
 	/* nobody asks: then the asking side may know why */
-	if (dat_evd_wait(t->p.b.cr, MP_PATIENCE / 4, 1, &ev, &nmore))
+	if (dat_evd_wait(t->p.b.cr, MP_PATIENCE, 1, &ev, &nmore))
 		CHECK_MSG(0, "no request came; the other side heard event %x",
 			  dat_evd_dequeue(t->p.a.conn, &ev) ? 0u : (unsigned int)ev.event_number);
 	CHECK(ev.event_number == DAT_CONNECTION_REQUEST_EVENT);
@@ -82,13 +82,32 @@ static void forget(DAT_EVD_HANDLE evd)
 		;
 }
 
+/* The request that carries this word; those before it are left over from earlier. */
+static DAT_CR_HANDLE request_of(struct el *t, uint32_t word, bool clean)
+{
+	DAT_CR_HANDLE cr;
+	DAT_CR_PARAM p;
+
+	for (;;) {
+		cr = el_request(t);
+		OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
+		if (p.private_data_size >= (DAT_COUNT)sizeof(word) &&
+		    !memcmp(p.private_data, &word, sizeof(word)))
+			return cr;
+		CHECK(!clean);
+		dat_cr_reject(cr, 0, NULL);
+	}
+}
+
 static void another(struct el *t, bool clean)
 {
+	static uint32_t word = 0x7ab1e5;
 	DAT_EP_HANDLE ep = el_ep(&t->p.a), peer = el_ep(&t->p.b);
 	DAT_EVENT ev;
 
-	el_connect(t, ep, t->qual, 0, NULL);
-	OK(dat_cr_accept(el_request(t), peer, 0, NULL));
+	word++;
+	el_connect(t, ep, t->qual, sizeof(word), &word);
+	OK(dat_cr_accept(request_of(t, word, clean), peer, 0, NULL));
 	do {
 		ev = mp_next(t->p.a.conn);
 		CHECK(!clean || ev.event_data.connect_event_data.ep_handle == ep);

@@ -150,7 +150,7 @@ static void interrupted(DAT_CNO_HANDLE cno)
 
 	CHECK(!sigaction(SIGUSR1, &sa, NULL));
 	start(&w, 1, cno);
-	pthread_kill(w.thread, SIGUSR1);
+	ev_interrupt(w.thread, &w.over);
 	pthread_join(w.thread, NULL);
 	WANT(w.ret, ERR(DAT_INTERRUPTED_CALL, 0));
 	start(&w, 1, cno);
@@ -165,7 +165,7 @@ static void timing(DAT_CNO_HANDLE cno)
 
 	WANT(dat_cno_wait(cno, 20000, &got), ERR(DAT_QUEUE_EMPTY, 0));
 	t = ev_now() - t;
-	CHECK(got == DAT_HANDLE_NULL && t >= 20000 && t < 2000000);
+	CHECK(got == DAT_HANDLE_NULL && t + 1 >= 20000);
 }
 
 /* Moving an EVD from one CNO to another, and away. */

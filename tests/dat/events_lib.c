@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -60,7 +61,17 @@ int ev_fds(void)
 	return n;
 }
 
-/* Its state in /proc is S: it sleeps in a call, and a thread of these tests has only one to sleep in. */
+void ev_fds_become(int want)
+{
+	uint64_t till = ev_now() + MP_PATIENCE;
+
+	while (ev_fds() != want && ev_now() < till)
+		sched_yield();
+	CHECK_MSG(ev_fds() == want, "%d descriptors, %d before", ev_fds(), want);
+}
+
+/* Its state in /proc is S: it sleeps in a call, and a thread of these tests has only one to sleep in. Or
+ * it is over already, if its call had a timeout. */
 void ev_until_asleep(pid_t tid)
 {
 	char path[64], line[256], *end;
@@ -70,10 +81,10 @@ void ev_until_asleep(pid_t tid)
 	for (;;) {
 		FILE *f = fopen(path, "r");
 
-		CHECK(f && fgets(line, sizeof(line), f));
-		fclose(f);
-		end = strrchr(line, ')');
-		if (end && end[2] == 'S')
+		end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+		if (f)
+			fclose(f);
+		if (!end || end[2] == 'S')
 			return;
 		CHECK(ev_now() < till);
 		sched_yield();
@@ -94,6 +105,7 @@ static void *waiting(void *arg)
 	atomic_store(&s->tid, (pid_t)syscall(SYS_gettid));
 	w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event, &w->nmore);
 	w->took = ev_now() - t;
+	atomic_store(&w->over, true);
 	return NULL;
 }
 
@@ -103,10 +115,22 @@ void ev_wait_start(struct ev_waiter *w)
 
 	memset(&w->event, 0xee, sizeof(w->event));
 	w->nmore = -1;
+	atomic_store(&w->over, false);
 	CHECK(!pthread_create(&w->thread, NULL, waiting, &s));
 	while (!atomic_load(&s.tid))
 		sched_yield();
 	ev_until_asleep(s.tid);
+}
+
+void ev_interrupt(pthread_t thread, _Atomic bool *over)
+{
+	uint64_t till = ev_now() + MP_PATIENCE;
+
+	while (!atomic_load(over)) {
+		CHECK(!pthread_kill(thread, SIGUSR1));
+		CHECK(ev_now() < till);
+		usleep(1000);
+	}
 }
 
 void ev_wait_join(struct ev_waiter *w)

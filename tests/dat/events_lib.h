@@ -20,6 +20,8 @@ void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
 	     (completions) ? (DAT_RETURN)DAT_QUEUE_EMPTY : ERR(DAT_QUEUE_EMPTY, 0))
 /* Open descriptors of this process. */
 int ev_fds(void);
+/* ... come to that number: a background thread may have one for a moment. */
+void ev_fds_become(int want);
 
 /* An EVD for software events and, with `more`, for others. */
 DAT_EVD_HANDLE ev_soft(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more);
@@ -38,10 +40,14 @@ struct ev_waiter {
 	DAT_EVENT event;
 	DAT_COUNT nmore;
 	uint64_t took;
+	_Atomic bool over;
 };
 /* Returns when the thread is asleep in the call, as far as the kernel tells. */
 void ev_wait_start(struct ev_waiter *w);
 void ev_wait_join(struct ev_waiter *w);
 void ev_until_asleep(pid_t tid);
+/* SIGUSR1 for that thread until it has left its call: one that meets it elsewhere, as in a lock, is no
+ * interruption of the wait. */
+void ev_interrupt(pthread_t thread, _Atomic bool *over);
 
 #endif

@@ -54,7 +54,8 @@ static void thresholds(DAT_EVD_HANDLE evd, int qlen, int with_cq)
 	}
 }
 
-/* Not before the time is over, and not long behind it although events below the threshold come. */
+/* Not before the time is over. How long behind it is the machine's affair; only that the wait ends is
+ * ours. */
 static void timing(DAT_EVD_HANDLE evd)
 {
 	static const DAT_TIMEOUT times[] = { 1, 700, 5000, 30000 };
@@ -67,28 +68,42 @@ static void timing(DAT_EVD_HANDLE evd)
 		WANT(dat_evd_wait(evd, times[i], 1, &ev, &n), ERR(DAT_TIMEOUT_EXPIRED, 0));
 		t = ev_now() - t;
 		CHECK_MSG(t + 1 >= times[i], "%lu us, not %u", (unsigned long)t, times[i]);
-		CHECK_MSG(t < times[i] + 2000000, "%lu us, not %u", (unsigned long)t, times[i]);
 	}
 }
 
-static void spurious(DAT_EVD_HANDLE evd, int qlen)
+/* Events below the threshold neither end the wait nor make it longer. True: all of them came while it
+ * lasted. */
+static bool disturbed(DAT_EVD_HANDLE evd, int qlen, DAT_TIMEOUT usec)
 {
-	struct ev_waiter w = { .evd = evd, .timeout = 200000, .threshold = qlen };
-	const struct timespec ms10 = { 0, 10000000 };
+	struct ev_waiter w = { .evd = evd, .timeout = usec, .threshold = qlen };
+	const struct timespec pause = { 0, usec * 50 };
 	DAT_EVENT ev;
+	int n = 0;
 
 	ev_wait_start(&w);
-	for (int i = 0; i < qlen - 1; i++) {
-		OK(ev_post(evd, (uintptr_t)i));
-		nanosleep(&ms10, NULL);
+	while (n < qlen - 1) {
+		OK(ev_post(evd, (uintptr_t)n++));
+		nanosleep(&pause, NULL);
 	}
 	ev_wait_join(&w);
 	WANT(w.ret, ERR(DAT_TIMEOUT_EXPIRED, 0));
-	CHECK(w.nmore == qlen - 1);
-	CHECK_MSG(w.took >= 200000 && w.took < 2200000, "%lu us", (unsigned long)w.took);
-	for (int i = 0; i < qlen - 1; i++) {
+	CHECK_MSG(w.took + 1 >= usec, "%lu us", (unsigned long)w.took);
+	CHECK(w.nmore >= 0 && w.nmore <= n);
+	for (int i = 0; i < n; i++) {
 		OK(dat_evd_dequeue(evd, &ev));
 		ev_is(&ev, evd, (uintptr_t)i);
+	}
+	return w.nmore == n;
+}
+
+/* Whoever posts may be held up for longer than the wait: then both get more time. */
+static void spurious(DAT_EVD_HANDLE evd, int qlen)
+{
+	DAT_TIMEOUT usec = 200000;
+
+	while (!disturbed(evd, qlen, usec)) {
+		usec *= 2;
+		CHECK(usec < MP_PATIENCE);
 	}
 }
 
@@ -164,7 +179,7 @@ static void interrupted(DAT_EVD_HANDLE evd)
 
 		CHECK(!sigaction(SIGUSR1, &sa, NULL));
 		ev_wait_start(&w);
-		pthread_kill(w.thread, SIGUSR1);
+		ev_interrupt(w.thread, &w.over);
 		ev_wait_join(&w);
 		WANT(w.ret, ERR(DAT_INTERRUPTED_CALL, 0));
 		CHECK(w.nmore == 0);

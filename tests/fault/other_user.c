@@ -39,7 +39,7 @@ static uint16_t port;
 /* Seen by the attacker and its victims. */
 static struct shared {
 	atomic_uint rounds, refused, mails, datagrams;
-	atomic_bool stop, holding;
+	atomic_bool stop, stopped, holding;
 	uint32_t qpn[2];
 } *shared;
 static int go[2]; /* a byte starts the attacker */
@@ -283,6 +283,7 @@ static int attacker(void *arg)
 		attack_udp();
 		shared->rounds++;
 	}
+	shared->stopped = true;
 	return 0;
 }
 
@@ -330,6 +331,17 @@ static bool exchange(struct cf_party *p, struct cf_side *s, uint32_t k)
 	return !last;
 }
 
+/* Names and port are refused as long as a victim has them. */
+static void await_stopped(void)
+{
+	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
+
+	shared->stop = true;
+	while (!shared->stopped && cf_ns() < end)
+		sched_yield();
+	CF_TRUE(shared->stopped);
+}
+
 static void victim(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
@@ -354,7 +366,7 @@ static void victim(struct cf_party *p)
 	cf_no_event(s.ctx);
 	await_descriptors(fds);
 	cf_meet(p);
-	shared->stop = true;
+	await_stopped();
 }
 
 static void need_root(void)

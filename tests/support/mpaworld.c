@@ -149,7 +149,7 @@ static int dev_none(struct eng_dev *dev)
 	return 0;
 }
 
-static int dev_wait(struct eng_dev *dev, int fd)
+static int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
 	return 0;
 }

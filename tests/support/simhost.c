@@ -2,6 +2,7 @@
 #include "support/simhost.h"
 
 #include "support/check.h"
+#include "support/nearnet.h"
 #include "util/clock.h"
 #include "util/heap.h"
 
@@ -21,6 +22,12 @@ static int progress(struct eng_dev *dev)
 	eng_dev_held(dev);
 	if (h->stopped)
 		return 0;
+	while (h->world->near &&
+	       (n = near_net_recv(h->world->near, (int)(h - h->world->host), rx, BATCH)) > 0) {
+		ibp_receive(dev, rx, n, h->world->now);
+		link_near(h->link)->release(h->link);
+		did += n;
+	}
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);
 		did += n;
@@ -38,10 +45,12 @@ static int progress(struct eng_dev *dev)
 	return did;
 }
 
-static int no_wait(struct eng_dev *dev, int fd)
+static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
 	(void)dev;
 	(void)fd;
+	(void)also;
+	(void)until;
 	return 0;
 }
 
@@ -139,6 +148,11 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 	if (r < 0)
 		return r;
 	h->dev.device = h;
+	if (h->link->seals) {
+		eng_dev_held(&h->dev);
+		h->dev.seals = h->link->seals;
+		h->dev.seal_mask = LINK_SEALS - 1;
+	}
 	set_limits(&h->dev);
 	r = ibp_port_init(&h->dev, &cfg);
 	if (r < 0) {
@@ -165,6 +179,8 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 	memcpy(h->addr, o->ipv6 ? v6 : v4, 16);
 	h->addr[15] = (uint8_t)(i + 1);
 	r = sim_link_open(w->net, h->addr, &h->link);
+	if (r == 0 && w->near)
+		near_net_join(w->near, i, h->link);
 	if (r == 0)
 		r = dev_open(h, i, o);
 	if (r == 0)
@@ -202,6 +218,8 @@ int sim_world_try(struct sim_world *w, const struct sim_options *o)
 		return r;
 	w->now = 1000 * UT_S;
 	w->n = o->hosts ? o->hosts : 2;
+	if (o->messages)
+		w->near = near_net_open(w);
 	for (int i = 0; i < w->n && r == 0; i++)
 		r = host_open(w, i, o);
 	if (r < 0)
@@ -219,6 +237,9 @@ void sim_world_close(struct sim_world *w)
 	for (int i = 0; i < w->n; i++)
 		host_close(&w->host[i]);
 	sim_net_close(w->net);
+	if (w->near)
+		near_net_close(w->near);
+	w->near = NULL;
 }
 
 bool sim_round(struct sim_world *w)

@@ -31,11 +31,14 @@ struct sim_host {
 	bool stopped; /* takes no part: neither receives nor sends */
 };
 
+struct near_net;
+
 struct sim_world {
 	struct sim_net *net;
 	uint64_t now;
 	int n;
 	struct sim_host host[SIM_HOSTS];
+	struct near_net *near; /* support/nearnet.h; NULL: datagrams only */
 	void (*each_round)(void *); /* for parties that are no host; may be NULL */
 	void *each_round_arg;
 };
@@ -45,6 +48,7 @@ struct sim_options {
 	uint64_t seed;
 	uint32_t mtu_max;      /* 4096 */
 	bool ipv6, rate_control;
+	bool messages; /* the hosts are processes of one host */
 	const struct gsi_user *gsi; /* of every host, or NULL */
 	struct sim_config net; /* delay 0 = SIM_DELAY */
 };

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define PATIENCE_S 60
+#define PATIENCE_S 120
 
 static void run(const char *name, int family, end_fn *server, end_fn *client, bool killed)
 {

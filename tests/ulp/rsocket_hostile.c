@@ -50,8 +50,8 @@ static void open_raw(struct ends *e)
 			 .max_recv_sge = 1 } };
 
 	CHECK(!rdma_create_id(NULL, &raw.id, NULL, RDMA_PS_TCP));
-	CHECK(!rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&e->addr, 2000));
-	CHECK(!rdma_resolve_route(raw.id, 2000));
+	CHECK(!rdma_resolve_addr(raw.id, NULL, (struct sockaddr *)&e->addr, 20000));
+	CHECK(!rdma_resolve_route(raw.id, 20000));
 	CHECK(!rdma_create_qp(raw.id, NULL, &attr));
 	raw.mr = rdma_reg_write(raw.id, raw.memory, sizeof(raw.memory));
 	CHECK(raw.mr);

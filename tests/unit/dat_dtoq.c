@@ -27,7 +27,8 @@ static void rooms(void)
 	CHECK(dpr_dtoq_init(&q, 1u << 25, 0, 0) == -ENOMEM);
 	CHECK(!dpr_dtoq_init(&q, 5, 0, 2));
 	CHECK(q.mask >= 4 && q.waiting);
-	q.head = q.tail = UINT32_MAX - 2; /* over the wrap */
+	q.tail = UINT32_MAX - 2; /* over the wrap */
+	q.head = UINT32_MAX - 2;
 	for (int i = 0; i < 5; i++) {
 		CHECK(dpr_dtoq_room(&q, 1));
 		post(&q);

@@ -2,9 +2,12 @@
 /*
  * Two links of one host that reach each other through shared memory: what arrives is what the wire
  * would have brought, the source port included when another socket has the wanted one (the ICRC
- * covers it).
+ * covers it). Messages arrive as they were written, in one order with datagrams, and what they name
+ * is fetched; a seal shows to the reader; a reader that gives nothing back leaves no room.
  */
 #include "link_udp_util.h"
+
+#include "link/near.h"
 
 #include <errno.h>
 
@@ -25,7 +28,7 @@ static uint16_t occupy(int *fd)
 /* Sends until it goes (the ends must agree first) and takes it at the other end. */
 static void pass(struct link *from, struct link *to, const struct link_flow *f, struct link_rx *ret)
 {
-	uint64_t end = ut_now() + 5 * UT_S;
+	uint64_t end = ut_now() + 20 * UT_S;
 	struct link_rx v[8];
 	uint8_t data[32] = { 0 };
 	int r = -EAGAIN, n = 0;
@@ -39,6 +42,119 @@ static void pass(struct link *from, struct link *to, const struct link_flow *f, 
 	}
 	CHECK(r == 0 && n == 1 && v[0].len == 32);
 	*ret = v[0];
+}
+
+/* Asks until the way is known. */
+static enum link_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *pulls)
+{
+	uint64_t end = ut_now() + 5 * UT_S;
+	enum link_reach r = LINK_ASKED;
+	struct link_rx v[8];
+
+	while (r == LINK_ASKED && ut_now() < end) {
+		r = link_near(a)->reach(a, f, b->qpn_fixed | 0x55, pulls);
+		a->ops->recv(a, v, 8);
+		b->ops->recv(b, v, 8);
+	}
+	return r;
+}
+
+static int say(struct link *a, struct link *b, const struct link_flow *f, const char *note,
+	       const void *data, uint32_t len)
+{
+	struct link_place at;
+	int r = link_near(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
+
+	if (r < 0)
+		return r;
+	memset(at.note, 0, LINK_NOTE_BYTES);
+	memcpy(at.note, note, strlen(note));
+	memcpy(at.data, data, len);
+	link_near(a)->commit(a, &at, len);
+	CHECK(!link_near(a)->consumed(a, f, b->qpn_fixed | 0x55, at.end));
+	return 0;
+}
+
+static void messages(struct link *a, struct link *b, const struct link_flow *f, bool pulls)
+{
+	const struct link_near_ops *n = link_near(b);
+	char mine[] = "what a message names", got[sizeof(mine)] = "";
+	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
+	static uint8_t big[LINK_NEAR_MAX];
+	struct link_rx v[8];
+	uint32_t before;
+	int r = 0;
+
+	CHECK(say(a, b, f, "one", "data", 5) == 0 && say(a, b, f, "two", big, sizeof(big)) == 0);
+	CHECK(b->ops->recv(b, v, 8) == 2 && v[0].note && v[1].note);
+	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == LINK_NOTE_BYTES + 5);
+	CHECK(!strcmp((const char *)v[0].data + LINK_NOTE_BYTES, "data"));
+	CHECK(v[1].len == LINK_NOTE_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
+	before = n->seal(b, &v[0], 700);
+	link_seal_break(a->seals, 700);
+	CHECK(n->seal(b, &v[0], 700) == before + 1 && n->seal(b, &v[0], 701) != before + 1);
+	if (pulls) {
+		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
+		CHECK(!strcmp(got, mine));
+		from.iov_base = NULL;
+		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) <= 0);
+	} else {
+		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) < 0);
+	}
+	n->release(b);
+	/* Held ones keep their room. */
+	CHECK(say(a, b, f, "three", "", 1) == 0 && b->ops->recv(b, v, 8) == 1);
+	for (int i = 0; i < 4; i++)
+		r = say(a, b, f, "four", big, sizeof(big));
+	CHECK(r == -EAGAIN || r == -ENOBUFS);
+	n->release(b);
+	CHECK(b->ops->recv(b, v, 1) == 1 && say(a, b, f, "four", big, sizeof(big)) < 0);
+	n->release(b);
+	CHECK(say(a, b, f, "four", big, sizeof(big)) == 0);
+	while (b->ops->recv(b, v, 8) > 0)
+		n->release(b);
+}
+
+static void try_messages(uint16_t port, bool pull)
+{
+	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link *a, *b;
+	struct link_rx rx;
+	bool pulls;
+
+	CHECK(udp_open(port, &a) == 0 && udp_go_near(a) == 0);
+	CHECK(udp_open(port, &b) == 0 && udp_go_near(b) == 0);
+	udp_go_notes(a, true);
+	udp_go_notes(b, pull);
+	CHECK(a->ops->add_addr(a, LO4, 0) == 0);
+	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
+	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	CHECK(!pulls || pull); /* a host may forbid it to all */
+	messages(a, b, &f, pulls);
+	pass(a, b, &f, &rx);
+	CHECK(!rx.note);
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
+/* One of them does not know messages. */
+static void datagrams_only(uint16_t port)
+{
+	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link *a, *b;
+	struct link_rx rx;
+	bool pulls;
+
+	CHECK(udp_open(port, &a) == 0 && udp_go_near(a) == 0);
+	CHECK(udp_open(port, &b) == 0 && udp_go_near(b) == 0);
+	udp_go_notes(a, true);
+	CHECK(a->ops->add_addr(a, LO4, 0) == 0);
+	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
+	CHECK(way(a, b, &f, &pulls) == LINK_FAR);
+	CHECK(link_near(b)->reach(b, &f, a->qpn_fixed | 0x55, &pulls) == LINK_FAR);
+	pass(a, b, &f, &rx);
+	a->ops->close(a);
+	b->ops->close(b);
 }
 
 int main(void)
@@ -66,5 +182,8 @@ int main(void)
 	close(fd);
 	a->ops->close(a);
 	b->ops->close(b);
+	try_messages(port, true);
+	try_messages(port, false);
+	datagrams_only(port);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * still an error, not a crash, for pages that the kernel has not reached lately.
  */
 #include "support/check.h"
+#include "util/crc.h"
 #include "util/rng.h"
 #include "util/stage.h"
 
@@ -82,6 +83,39 @@ static void read_only(struct ut_stage *s)
 	munmap(mem, PAGE);
 }
 
+/* A long gather with its sum, by loads and by calls: the same bytes, the same sum, and the same
+ * error at a page that is gone in the middle. */
+static void summed(struct ut_stage *s, uint64_t own)
+{
+	uint8_t *mem = pages(16);
+	struct ut_rng r = { 11 };
+
+	s->own = own;
+	for (size_t i = 0; i < 16 * PAGE; i++)
+		mem[i] = (uint8_t)ut_rng_below(&r, 256);
+	for (int round = 0; round < 200; round++) {
+		size_t a = ut_rng_below(&r, 3 * PAGE), b = ut_rng_below(&r, 9 * PAGE);
+		struct iovec iov[2] = { { mem + a, b }, { mem + b, a } };
+		uint32_t crc = (uint32_t)round;
+
+		CHECK(ut_stage_gather_crc(s, 24, iov, 2, &crc) == (ssize_t)(a + b));
+		CHECK(!memcmp(s->base + 24, mem + a, b) && !memcmp(s->base + 24 + b, mem + b, a));
+		CHECK(crc == ut_crc32c((uint32_t)round, s->base + 24, a + b));
+	}
+	CHECK(munmap(mem + 8 * PAGE, PAGE) == 0);
+	for (size_t off = 0; off < 2; off++) {
+		struct iovec iov[2] = { { mem + off, 2 * PAGE }, { mem + 6 * PAGE, 6 * PAGE } };
+		uint32_t crc = 0;
+
+		/* Fewer than asked: how many of the second piece is the kernel's affair. */
+		CHECK(ut_stage_gather_crc(s, 0, iov, 2, &crc) <= (ssize_t)(4 * PAGE));
+		CHECK(ut_stage_gather_crc(s, 0, iov, 2, &crc) >= (ssize_t)(2 * PAGE));
+		iov[0].iov_base = mem + 8 * PAGE;
+		CHECK(ut_stage_gather_crc(s, 0, iov, 1, &crc) == -EFAULT);
+	}
+	munmap(mem, 16 * PAGE);
+}
+
 int main(void)
 {
 	struct ut_stage s;
@@ -91,6 +125,8 @@ int main(void)
 	any_shape(&s);
 	gone(&s);
 	read_only(&s);
+	summed(&s, 950 * MS);
+	summed(&s, 0);
 	ut_stage_fini(&s);
 	return 0;
 }

@@ -92,6 +92,23 @@ static void two_pieces(const uint8_t *end)
 		}
 }
 
+/* What it stores is the source and what it returns the sum of that; nothing beside is written. */
+static void copies(const uint8_t *end)
+{
+	static uint8_t to[6000];
+
+	for (size_t len = 0; len <= 5000; len += len < 700 ? 1 : 61) {
+		uint32_t start = (uint32_t)len * 0x9e3779b1;
+		uint8_t *at = to + 1 + len % 64;
+
+		memset(to, 0xa5, sizeof(to));
+		CHECK(ut_crc32c_copy(start, at, end - len, len) == ut_crc32c(start, end - len, len),
+		      "copy of %zu", len);
+		CHECK(!memcmp(at, end - len, len), "copy of %zu", len);
+		CHECK(at[-1] == 0xa5 && at[len] == 0xa5, "around %zu", len);
+	}
+}
+
 static void moving_differences(const struct crc_kind *k, const uint8_t *end, uint64_t *rnd)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -125,6 +142,7 @@ static void run(enum ut_crc_impl impl, const uint8_t *end)
 		moving_differences(&kinds[i], end, &rnd);
 	}
 	two_pieces(end);
+	copies(end);
 }
 
 int main(void)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Query completion queues. */
+/* Query completion queues, and sleep on their channels. */
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
 #include "dapple/verbs.h"
 #include "engine/cq.h"
+#include "engine/dev.h"
+#include "engine/event.h"
 #include "util/export.h"
+
+#define BUSY_ROUNDS 16
 
 static int armed_as(enum eng_cq_arm arm)
 {
@@ -37,4 +41,20 @@ UT_EXPORT int dpl_query_cq(struct ibv_cq *pub, struct dpl_cq_attr *attr)
 	};
 	ut_unlock(&cq->lock);
 	return 0;
+}
+
+UT_EXPORT int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until)
+{
+	struct eng_dev *dev = dpl_dev(channel->context);
+	struct eng_chan *chan = dev ? vrb_of(channel, vrb_chan)->chan : NULL;
+	int rc = 0, keep = errno;
+
+	if (!dev)
+		return errno;
+	/* What other objects of the adapter got is progress too. But the limit and fd are looked at
+	 * only when there is none, so the caller gets his turn even if it never ends. */
+	for (int i = 0; !rc && !eng_chan_has(chan) && i < BUSY_ROUNDS; i++)
+		rc = dev->ops->wait(dev, channel->fd, fd, until);
+	errno = keep;
+	return rc < 0 ? -rc : 0;
 }

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/heap.h"
 #include "util/log.h"
 #include "util/restart.h"
 
@@ -224,7 +225,7 @@ static int sleep_on(struct rcm_chan *ch)
 	struct eng_dev *dev = atomic_load(&ch->dev);
 
 	if (dev && !atomic_load(&ch->many) && !dev_is_foreign(dev))
-		return dev->ops->wait(dev, ch->pub.fd);
+		return dev->ops->wait(dev, ch->pub.fd, -1, UT_NEVER);
 	return ppoll(&p, 1, NULL, NULL) < 0 ? -errno : 0;
 }
 
@@ -316,7 +317,7 @@ static int sleep_for_ever(void)
  * lie on purpose is not made to wait again and again.
  */
 #define SEEN_STEP_NS 200000
-#define SEEN_NS (200 * UT_MS) /* the other thread may wait for a processor */
+#define SEEN_NS (500 * UT_MS) /* the other thread may wait for a processor */
 #define SEEN_IN_VAIN 4
 
 static void let_see(struct rcm_chan *ch)

@@ -2,6 +2,7 @@
 /* Blocking for an event, with the manners of read(); see util/restart.h. */
 #include "abi/verbs/vrb.h"
 
+#include "util/heap.h"
 #include "util/restart.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@ int vrb_wait(struct eng_dev *dev, int fd)
 		eng_dev_poll(dev);
 		return -EAGAIN;
 	}
-	rc = dev->ops->wait(dev, fd);
+	rc = dev->ops->wait(dev, fd, -1, UT_NEVER);
 	if (rc == -EINTR && ut_restartable())
 		return 0;
 	return rc;

@@ -66,9 +66,9 @@ static bool is_ep(struct dpr_obj *o, const void *qp)
 	struct dpr_ep *ep = (struct dpr_ep *)o;
 	bool it;
 
-	ut_lock(&ep->lock);
+	dpr_lock(&ep->lock);
 	it = ep->qp == qp;
-	ut_unlock(&ep->lock);
+	dpr_unlock(&ep->lock);
 	return it;
 }
 

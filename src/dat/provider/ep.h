@@ -12,9 +12,11 @@
 #include "dat/provider/epstate.h"
 #include "dat/provider/ia.h"
 #include "dat/provider/keys.h"
+#include "dat/provider/lock.h"
 
 struct dpr_conn;
 struct dpr_evd;
+struct dpr_lmr;
 struct dpr_private;
 struct dpr_pz;
 struct dpr_srq;
@@ -22,7 +24,7 @@ struct dpr_srq;
 /* What a post and its completion touch comes first, in as few cache lines as it takes. */
 struct dpr_ep {
 	struct dpr_obj obj;
-	struct ut_mutex lock;
+	struct dpr_lock lock;
 	DAT_EP_STATE state UT_GUARDED_BY(lock);
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */
@@ -39,6 +41,7 @@ struct dpr_ep {
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
 	/* each is held and used (dpr_use, dpr_evd_feed) by this endpoint */
 	struct dpr_pz *pz UT_GUARDED_BY(lock);
+	const struct dpr_lmr *near UT_GUARDED_BY(lock); /* of the last segment; not held (plain.h) */
 	struct dpr_evd *request UT_GUARDED_BY(lock), *recv UT_GUARDED_BY(lock),
 		*connect UT_GUARDED_BY(lock);
 	struct dpr_srq *srq; /* immutable */

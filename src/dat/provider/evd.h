@@ -15,6 +15,7 @@
 
 #include "dat/provider/evring.h"
 #include "dat/provider/ia.h"
+#include "dat/provider/lock.h"
 
 struct dpr_cno;
 struct dpr_ep;
@@ -34,7 +35,7 @@ struct dpr_early {
 /* What a look for events touches comes first, in as few cache lines as it takes. */
 struct dpr_evd {
 	struct dpr_obj obj;
-	struct ut_mutex lock;
+	struct dpr_lock lock;
 	struct ibv_cq *cq;       /* NULL without DTO and bind streams; immutable */
 	DAT_EVD_FLAGS flags;     /* immutable */
 	bool waiting UT_GUARDED_BY(lock);
@@ -65,6 +66,7 @@ struct dpr_evd {
 	/* A waiter without cq sleeps on this number (futex), one with cq on `wake` beside channel. */
 	_Atomic uint32_t pushes;
 	int wake UT_GUARDED_BY(lock); /* eventfd, -1 until somebody had to sleep */
+	bool woken UT_GUARDED_BY(lock); /* `wake` was written to */
 	unsigned int unacked UT_GUARDED_BY(lock); /* events of the channel */
 };
 
@@ -105,6 +107,9 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 unsigned int dpr_evd_drain(struct dpr_evd *e);
 unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
 
+/* The oldest event, taken out; from the completion queue if none is in the ring. False: none. */
+bool dpr_evd_next(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock);
+
 /* Forget queued DTO events of an endpoint (dat_ep_reset, dat_ep_free may drop them), and make sure that
  * the completion queue has none: after the queue pair is gone, before its records go. */
 void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep);
@@ -122,7 +127,7 @@ void dpr_evd_tell(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
 void dpr_evd_wake(struct dpr_evd *e) UT_REQUIRES(e->lock);
 /* Ask for an event of the channel, unless that is the case. False: nothing to ask for. */
 bool dpr_evd_arm(struct dpr_evd *e) UT_REQUIRES(e->lock);
-/* Take the events of the channel. True: there was one. */
+/* Take an event of the channel. True: there was one. */
 bool dpr_evd_take_events(struct dpr_evd *e) UT_REQUIRES(e->lock);
 /* All feeders receive with SOLICITED_WAIT: completions notify by the event of the channel alone, which
  * therefore is asked for all the time. */

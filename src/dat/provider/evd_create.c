@@ -34,7 +34,7 @@ static void evd_construct(struct dpr_obj *o)
 	struct dpr_evd *e = (struct dpr_evd *)o;
 
 	ut_mutex_init(&e->shape);
-	ut_mutex_init(&e->lock);
+	dpr_lock_init(&e->lock);
 	dpr_timer_init(&e->settle, dpr_evd_settle);
 	ut_list_init(&e->watch.on);
 }
@@ -69,7 +69,8 @@ static void evd_clear(struct dpr_evd *e, DAT_COUNT qlen, DAT_EVD_FLAGS flags) UT
 	e->ring = (struct dpr_evring){ 0 };
 	e->qlen = (unsigned int)qlen;
 	e->cno = NULL;
-	e->waiting = e->unwaitable = e->disabled = e->dead = e->overflow = e->armed = false;
+	e->waiting = e->unwaitable = e->disabled = e->dead = e->overflow = e->armed = e->woken =
+		false;
 	e->feeds = e->solicited = e->unsignalled = e->unacked = 0;
 	e->after = NULL;
 	e->nafter = e->after_size = 0;
@@ -88,12 +89,12 @@ static void evd_end(struct dpr_evd *e) UT_NO_TSA
 		return;
 	dpr_count(&e->obj.ia->counters[DCNT_IA_EVD_FREE], 1);
 	ut_lock(&e->shape);
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	cno = e->cno;
 	e->cno = NULL;
 	if (e->waiting)
 		dpr_evd_wake(e);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	if (cno && e->channel)
 		dpr_loop_forget(&e->watch);
 	ut_unlock(&e->shape);
@@ -199,9 +200,9 @@ DAT_RETURN dpr_evd_free(DAT_EVD_HANDLE evd)
 	ut_unlock(&e->obj.ia->lock);
 	if (own)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_ASYNC);
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	busy = e->waiting || atomic_load(&e->obj.uses);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	if (busy)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	evd_end(e);
@@ -218,7 +219,7 @@ static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->sh
 	if (e->cq && qlen + e->hidden > (unsigned int)e->cq->cqe &&
 	    ibv_resize_cq(e->cq, (int)(qlen + e->hidden)))
 		return no_room();
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	was = e->ring.count;
 	err = dpr_evring_resize(&e->ring, qlen);
 	if (!err)
@@ -226,7 +227,7 @@ static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->sh
 	/* a full ring may have been what held completions back */
 	if (!err && was && dpr_evd_drain_locked(e, &notified))
 		dpr_evd_tell(e, notified);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	if (err == -EBUSY)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	return err ? no_room() : DAT_SUCCESS;

@@ -11,6 +11,7 @@
 #include "dat/provider/ep.h"
 #include "dat/provider/ext.h"
 #include "dat/provider/log.h"
+#include "dat/provider/plain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,22 +38,17 @@ bool dpr_evd_arm(struct dpr_evd *e)
 bool dpr_evd_take_events(struct dpr_evd *e)
 {
 	struct ibv_cq *cq;
-	bool any = false;
 	void *ctx;
 
-	if (!e->cq)
+	/* one: a second, should there be one, makes the channel readable again */
+	if (!e->cq || ibv_get_cq_event(e->channel, &cq, &ctx))
 		return false;
-	while (!ibv_get_cq_event(e->channel, &cq, &ctx)) {
-		any = true;
-		e->armed = false;
-		/* acknowledging takes a lock of the library: not each time */
-		if (++e->unacked == 1024) {
-			ibv_ack_cq_events(e->cq, e->unacked);
-			e->unacked = 0;
-		}
+	e->armed = false;
+	/* acknowledging takes a lock of the library: not each time */
+	if (++e->unacked == 1024) {
+		ibv_ack_cq_events(e->cq, e->unacked);
+		e->unacked = 0;
 	}
-	if (!any)
-		return false;
 	dpr_count(&e->counters[DCNT_EVD_DTO_CALLBACK], 1);
 	if (dpr_evd_solicited(e))
 		dpr_evd_arm(e);
@@ -160,26 +156,38 @@ unsigned int dpr_evd_release_early(struct dpr_evd *e, bool *notified)
 	return out;
 }
 
-/* One completion into the ring. Queued events: 0 or 1. */
-static unsigned int take_one(struct dpr_evd *e, const struct ibv_wc *wc, bool *notified)
+/* The event of one completion. False: there is none, or not yet. */
+static bool convert(struct dpr_evd *e, const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify)
 	UT_REQUIRES(e->lock)
 {
 	struct dpr_ep *broken = NULL, *drained = NULL;
-	DAT_EVENT *slot = dpr_evring_slot(&e->ring);
 	enum dpr_dto_out out;
-	bool notify = true;
 
-	out = dpr_dto_event(e->obj.ia, wc, slot, &notify, &broken, &drained);
+	ev->evd_handle = (DAT_EVD_HANDLE)e;
+	if (!e->nearly && dpr_plain_event(wc, ev, notify)) {
+		*notify &= !dpr_evd_solicited(e);
+		return true;
+	}
+	*notify = true;
+	out = dpr_dto_event(e->obj.ia, wc, ev, notify, &broken, &drained);
 	if (broken)
 		later(e, broken, DPR_AFTER_BROKEN);
 	if (drained)
 		later(e, drained, DPR_AFTER_DRAINED);
 	if (out == DPR_DTO_HIDDEN)
-		return 0;
-	slot->evd_handle = (DAT_EVD_HANDLE)e;
+		return false;
 	if (wc->status == IBV_WC_SUCCESS && dpr_evd_solicited(e))
-		notify = false; /* the channel tells */
-	if (put_aside(e, slot, notify))
+		*notify = false; /* the channel tells */
+	return !put_aside(e, ev, *notify);
+}
+
+/* One completion into the ring. Queued events: 0 or 1. */
+static unsigned int take_one(struct dpr_evd *e, const struct ibv_wc *wc, bool *notified)
+	UT_REQUIRES(e->lock)
+{
+	bool notify;
+
+	if (!convert(e, wc, dpr_evring_slot(&e->ring), &notify))
 		return 0;
 	dpr_evring_commit(&e->ring, notify);
 	*notified |= notify;
@@ -215,16 +223,47 @@ unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified)
 	return queued;
 }
 
+/* The ring is empty: the first event goes to the consumer and never sees it. */
+static bool straight(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	bool have = false, notify;
+	int want, got;
+
+	do {
+		want = may_take(e);
+		got = want ? ibv_poll_cq(e->cq, want, wc) : 0;
+		for (int i = 0; i < got; i++) {
+			if (have)
+				take_one(e, &wc[i], &notify);
+			else
+				have = convert(e, &wc[i], event, &notify);
+		}
+	} while (got > 0 && got == want);
+	return have;
+}
+
+bool dpr_evd_next(struct dpr_evd *e, DAT_EVENT *event)
+{
+	bool notified = false;
+
+	if (!e->ring.count && e->cq && !e->nearly)
+		return straight(e, event);
+	if (!e->ring.count)
+		dpr_evd_drain_locked(e, &notified);
+	return dpr_evring_get(&e->ring, event);
+}
+
 unsigned int dpr_evd_drain(struct dpr_evd *e)
 {
 	bool notified = false;
 	unsigned int n;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	n = dpr_evd_drain_locked(e, &notified);
 	if (n)
 		dpr_evd_tell(e, notified);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	return n;
 }
 
@@ -247,14 +286,14 @@ void dpr_evd_settle_now(struct dpr_evd *e)
 	unsigned int n;
 	bool overflow;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	after = e->after;
 	n = e->nafter;
 	e->after = NULL;
 	e->nafter = e->after_size = 0;
 	overflow = e->overflow;
 	e->overflow = false;
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	for (unsigned int i = 0; i < n; i++)
 		act(&after[i]);
 	free(after);
@@ -281,7 +320,7 @@ void dpr_evd_ready(struct dpr_watch *w)
 	struct dpr_evd *e = ut_container(w, struct dpr_evd, watch);
 	bool notified = false;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	if (dpr_evd_take_events(e)) {
 		if (e->cno && !e->disabled && !e->waiting)
 			dpr_evd_arm(e);
@@ -291,7 +330,7 @@ void dpr_evd_ready(struct dpr_watch *w)
 		/* also if another thread has drained it meanwhile */
 		dpr_evd_tell(e, notified || e->ring.told);
 	}
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 }
 
 /* --- feeding --- */
@@ -317,17 +356,17 @@ int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mo
 	if (!e->cq)
 		return EINVAL;
 	ut_lock(&e->shape);
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	need = e->qlen + e->hidden + hidden;
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	if (need > (unsigned int)e->cq->cqe && ibv_resize_cq(e->cq, (int)need))
 		err = ENOMEM;
 	if (!err) {
 		e->hidden += hidden;
 		dpr_use(&e->obj);
-		ut_lock(&e->lock);
+		dpr_lock(&e->lock);
 		count_mode(e, mode, 1);
-		ut_unlock(&e->lock);
+		dpr_unlock(&e->lock);
 	}
 	ut_unlock(&e->shape);
 	return err;
@@ -337,9 +376,9 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 {
 	ut_lock(&e->shape);
 	e->hidden -= hidden;
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	count_mode(e, mode, -1);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	ut_unlock(&e->shape);
 	dpr_unuse(&e->obj);
 }
@@ -373,13 +412,13 @@ void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep)
 	bool notified = false, full;
 
 	do {
-		ut_lock(&e->lock);
+		dpr_lock(&e->lock);
 		dpr_evd_drain_locked(e, &notified);
 		purge_early(e, ep);
 		dpr_evring_purge(&e->ring, of_ep, ep);
 		full = e->cq && e->ring.count == e->ring.size &&
 		       !dpr_evring_resize(&e->ring, 2 * e->ring.size);
 		dpr_evd_tell(e, notified);
-		ut_unlock(&e->lock);
+		dpr_unlock(&e->lock);
 	} while (full);
 }

@@ -21,7 +21,7 @@ void dpr_evd_wake(struct dpr_evd *e)
 	if (!e->cq)
 		dpr_futex_wake(&e->pushes, 1);
 	else if (e->wake >= 0)
-		syscall(SYS_write, e->wake, &one, sizeof(one));
+		e->woken = syscall(SYS_write, e->wake, &one, sizeof(one)) > 0;
 }
 
 void dpr_evd_tell(struct dpr_evd *e, bool notified)
@@ -45,9 +45,9 @@ static void die(struct dpr_evd *e) UT_REQUIRES(e->lock)
 
 void dpr_evd_cq_error(struct dpr_evd *e)
 {
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	die(e);
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 }
 
 static enum dpr_push queue(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, bool soft)
@@ -71,7 +71,7 @@ enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 	enum dpr_push out = DPR_PUSH_FULL;
 	bool notified = false;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	if (!e->dead && dpr_evd_of((DAT_HANDLE)e)) {
 		unsigned int drained = dpr_evd_drain_locked(e, &notified);
 
@@ -84,7 +84,7 @@ enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 		    ev->event_number < DAT_ASYNC_ERROR_EVD_OVERFLOW)
 			dpr_count(&e->counters[DCNT_EVD_CONN_CALLBACK], 1);
 	}
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	return out;
 }
 
@@ -92,9 +92,9 @@ unsigned int dpr_evd_room(struct dpr_evd *e)
 {
 	unsigned int room;
 
-	ut_lock(&e->lock);
+	dpr_lock(&e->lock);
 	room = e->qlen > e->ring.count && !e->dead ? e->qlen - e->ring.count : 0;
-	ut_unlock(&e->lock);
+	dpr_unlock(&e->lock);
 	return room;
 }
 

@@ -103,6 +103,7 @@ static int learn(struct dpr_ia *ia)
 		  (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B);
 	ia->zb_lmr = probe_zb_lmr(ia->verbs);
 	ia->dapple = over_dapple();
+	*(void **)&ia->wait_comp = dlsym(RTLD_DEFAULT, "dpl_wait_comp");
 	ia->zb_rmr = ia->mw2 && ia->dapple;
 	return 0;
 }

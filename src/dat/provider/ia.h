@@ -53,6 +53,8 @@ struct dpr_ia {
 	bool mw1, mw2; /* memory windows of type 1, 2B */
 	bool zb_lmr, zb_rmr;
 	bool dapple;   /* the libraries below are Dapple's (known by dlsym) */
+	/* dpl_wait_comp of those (dapple/verbs.h), or NULL */
+	int (*wait_comp)(struct ibv_comp_channel *channel, int fd, uint64_t until);
 	unsigned int private_max; /* bytes of private data in a request: 56 or 251 */
 
 	char device_name[64]; /* of verbs */

@@ -31,11 +31,6 @@ static unsigned int entries UT_GUARDED_BY(lock);
  * present one. (K0) publishes a table, (K1) an entry. */
 static _Atomic(struct table *) present = &tables[FIRST_BITS];
 
-static uint64_t name_of(enum dpr_space space, uint32_t number)
-{
-	return (uint64_t)space << 32 | number;
-}
-
 static _Atomic(struct dpr_key *) *chain_of(const struct table *t, struct dpr_ia *ia, uint64_t name)
 {
 	uint64_t h = (name ^ (uintptr_t)ia) * UINT64_C(0x9e3779b97f4a7c15);
@@ -88,7 +83,7 @@ void dpr_key_add(struct dpr_key *k, struct dpr_ia *ia, enum dpr_space space, uin
 	t = atomic_load_explicit(&present, memory_order_relaxed);
 	atomic_store_explicit(&k->ia, ia, memory_order_relaxed);
 	atomic_store_explicit(&k->owner, owner, memory_order_relaxed);
-	atomic_store_explicit(&k->name, name_of(space, number), memory_order_relaxed);
+	atomic_store_explicit(&k->name, dpr_key_name(space, number), memory_order_relaxed);
 	link_in(t, k);
 	if (++entries > 1u << t->bits)
 		grow();
@@ -141,12 +136,12 @@ static struct dpr_obj *find_locked(struct dpr_ia *ia, uint64_t name, _Bool hold)
 
 struct dpr_obj *dpr_key_find(struct dpr_ia *ia, enum dpr_space space, uint32_t number)
 {
-	struct dpr_obj *o = walk(ia, name_of(space, number), STEPS);
+	struct dpr_obj *o = walk(ia, dpr_key_name(space, number), STEPS);
 
-	return o ? o : find_locked(ia, name_of(space, number), 0);
+	return o ? o : find_locked(ia, dpr_key_name(space, number), 0);
 }
 
 struct dpr_obj *dpr_key_get(struct dpr_ia *ia, enum dpr_space space, uint32_t number)
 {
-	return find_locked(ia, name_of(space, number), 1);
+	return find_locked(ia, dpr_key_name(space, number), 1);
 }

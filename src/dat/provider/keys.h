@@ -35,6 +35,19 @@ void dpr_key_add(struct dpr_key *k, struct dpr_ia *ia, enum dpr_space space, uin
 /* Harmless if it is not in the table. */
 void dpr_key_del(struct dpr_key *k);
 
+static inline uint64_t dpr_key_name(enum dpr_space space, uint32_t number)
+{
+	return (uint64_t)space << 32 | number;
+}
+
+/* Is it this entry? It may have left the table. */
+static inline _Bool dpr_key_is(const struct dpr_key *k, struct dpr_ia *ia, enum dpr_space space,
+			       uint32_t number)
+{
+	return atomic_load_explicit(&k->name, memory_order_relaxed) == dpr_key_name(space, number) &&
+	       atomic_load_explicit(&k->ia, memory_order_relaxed) == ia;
+}
+
 /* NULL: no such number. The owner is not held. */
 struct dpr_obj *dpr_key_find(struct dpr_ia *ia, enum dpr_space space, uint32_t number);
 /* The same with a reference. */

@@ -2,11 +2,31 @@
 /* dat_ep_post_*: the requests that need no more than what request.c does for all. */
 #include "dat/provider/request.h"
 
+#include "dat/provider/plain.h"
+
+/* False: not done, go the long way. */
+__attribute__((always_inline)) static inline bool
+plain(DAT_EP_HANDLE handle, enum dpr_op op, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+      DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)
+{
+	struct dpr_ep *ep = dpr_ep_of(handle);
+	bool done;
+
+	if (!ep || n != 1 || !iov || flags)
+		return false;
+	dpr_lock(&ep->lock);
+	done = dpr_plain_post(ep, op, iov, cookie, remote);
+	dpr_unlock(&ep->lock);
+	return done;
+}
+
 DAT_RETURN dpr_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
 	struct dpr_request r;
 
+	if (plain(ep, DPR_OP_SEND, n, iov, cookie, NULL, flags))
+		return DAT_SUCCESS;
 	r.wr.next = NULL;
 	r.wr.opcode = IBV_WR_SEND;
 	r.op = DPR_OP_SEND;
@@ -67,6 +87,8 @@ DAT_RETURN dpr_ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET 
 				 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 				 DAT_COMPLETION_FLAGS flags)
 {
+	if (remote && plain(ep, DPR_OP_READ, n, iov, cookie, remote, flags))
+		return DAT_SUCCESS;
 	return rdma(ep, DPR_OP_READ, IBV_WR_RDMA_READ, n, iov, cookie, remote, flags);
 }
 
@@ -74,5 +96,7 @@ DAT_RETURN dpr_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET
 				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 				  DAT_COMPLETION_FLAGS flags)
 {
+	if (remote && plain(ep, DPR_OP_WRITE, n, iov, cookie, remote, flags))
+		return DAT_SUCCESS;
 	return rdma(ep, DPR_OP_WRITE, IBV_WR_RDMA_WRITE, n, iov, cookie, remote, flags);
 }

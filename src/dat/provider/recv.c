@@ -9,6 +9,7 @@
 #include "dat/provider/dtoq.h"
 #include "dat/provider/evd.h"
 #include "dat/provider/ext.h"
+#include "dat/provider/plain.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
@@ -38,10 +39,10 @@ static void drain(struct dpr_ep *ep)
 	struct dpr_evd *e = ep->recv;
 
 	dpr_obj_hold(&e->obj);
-	ut_unlock(&ep->lock);
+	dpr_unlock(&ep->lock);
 	dpr_evd_drain(e);
 	dpr_obj_put(&e->obj);
-	ut_lock(&ep->lock);
+	dpr_lock(&ep->lock);
 }
 
 static DAT_RETURN ready(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQUIRES(ep->lock)
@@ -155,9 +156,12 @@ DAT_RETURN dpr_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	ut_lock(&ep->lock);
-	ret = post(ep, n, iov, cookie, flags);
-	ut_unlock(&ep->lock);
+	dpr_lock(&ep->lock);
+	if (n == 1 && iov && !flags && dpr_plain_recv(ep, iov, cookie))
+		ret = DAT_SUCCESS;
+	else
+		ret = post(ep, n, iov, cookie, flags);
+	dpr_unlock(&ep->lock);
 	return ret;
 }
 

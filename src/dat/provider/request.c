@@ -71,7 +71,7 @@ static DAT_RETURN may_post(struct dpr_ep *ep, const struct dpr_request *r) UT_RE
 		known &= ~(DAT_COMPLETION_FLAGS)DAT_COMPLETION_UNSIGNALLED_FLAG;
 	if (r->flags & ~known)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + r->flags_arg - 1);
-	if (ep->state == DAT_EP_STATE_CONNECTED)
+	if (ep->state == DAT_EP_STATE_CONNECTED && ep->request)
 		return DAT_SUCCESS;
 	return dpr_ep_step(ep->state, DPR_DO_POST_REQUEST, ep->pz && ep->request).ret;
 }
@@ -85,10 +85,10 @@ static void drain(struct dpr_ep *ep)
 	if (!e)
 		return;
 	dpr_obj_hold(&e->obj);
-	ut_unlock(&ep->lock);
+	dpr_unlock(&ep->lock);
 	dpr_evd_drain(e);
 	dpr_obj_put(&e->obj);
-	ut_lock(&ep->lock);
+	dpr_lock(&ep->lock);
 }
 
 DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uint32_t records)
@@ -248,12 +248,12 @@ DAT_RETURN dpr_request_post(DAT_EP_HANDLE handle, struct dpr_request *r)
 
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	ut_lock(&ep->lock);
+	dpr_lock(&ep->lock);
 	ret = dpr_request_ready(ep, r, 1);
 	if (ret == DAT_SUCCESS)
 		ret = gather(ep, r, sge, &bytes);
 	if (ret == DAT_SUCCESS)
 		ret = dpr_request_issue(ep, r, bytes, NULL, 0);
-	ut_unlock(&ep->lock);
+	dpr_unlock(&ep->lock);
 	return ret;
 }

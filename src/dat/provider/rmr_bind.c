@@ -144,9 +144,9 @@ DAT_RETURN dpr_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TR
 	ret = check(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	ut_lock(&ep->lock);
+	dpr_lock(&ep->lock);
 	ret = bind_on(ep, &b);
-	ut_unlock(&ep->lock);
+	dpr_unlock(&ep->lock);
 	if (ret == DAT_SUCCESS && context)
 		*context = b.rkey;
 	return ret;

@@ -114,9 +114,9 @@ bool dpr_sp_end(struct dpr_sp *sp)
 	if (ud)
 		rdma_destroy_id(ud);
 	if (ep) {
-		ut_lock(&ep->lock);
+		dpr_lock(&ep->lock);
 		dpr_ep_go(ep, DPR_DO_RSP_FREE);
-		ut_unlock(&ep->lock);
+		dpr_unlock(&ep->lock);
 		dpr_obj_put(&ep->obj);
 	}
 	dpr_unuse(&sp->evd->obj);

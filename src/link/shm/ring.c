@@ -48,37 +48,59 @@ static bool must_ring(const struct shm_tx *t, uint64_t before)
 	       atomic_load_explicit(&t->ear->head, memory_order_relaxed) == before;
 }
 
-enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload)
+struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
+			       enum shm_put *ret)
 {
-	uint64_t need = record_bytes(h->bytes), before = t->tail;
-	uint64_t end = SHM_RING_BYTES - (t->tail & MASK), skip = end < need ? end : 0;
-	uint8_t *at;
+	uint64_t need = record_bytes(bytes), end = SHM_RING_BYTES - (t->tail & MASK);
 
+	*ret = SHM_GONE;
 	if (atomic_load_explicit(&t->ear->gone, memory_order_relaxed))
-		return SHM_GONE;
-	if (!has_room(t, skip + need))
-		return SHM_FULL;
-	if (skip) {
-		struct shm_record wrap = { .bytes = SHM_WRAP };
+		return NULL;
+	*ret_skip = end < need ? end : 0;
+	*ret = SHM_FULL;
+	if (!has_room(t, *ret_skip + need))
+		return NULL;
+	return (struct shm_record *)(t->ring->data + ((t->tail + *ret_skip) & MASK));
+}
 
-		memcpy(t->ring->data + (t->tail & MASK), &wrap, sizeof(wrap));
-		t->tail += skip;
-	}
-	at = t->ring->data + (t->tail & MASK);
-	memcpy(at, h, sizeof(*h));
-	memcpy(at + sizeof(*h), payload, h->bytes);
-	t->tail += need;
+enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
+{
+	uint64_t before = t->tail;
+
+	if (skip)
+		*(uint32_t *)(t->ring->data + (t->tail & MASK)) = SHM_WRAP;
+	t->tail += skip + record_bytes(at->bytes);
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 	return must_ring(t, before) ? SHM_PUT_RING : SHM_PUT;
 }
 
-static void consume(struct shm_rx *r, uint64_t n)
+enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload)
 {
-	r->head += n;
-	atomic_store_explicit(&r->ear->head, r->head, memory_order_release);
+	enum shm_put r;
+	uint64_t skip;
+	struct shm_record *at = shm_reserve(t, h->bytes, &skip, &r);
+
+	if (!at)
+		return r;
+	*at = *h;
+	memcpy(at + 1, payload, h->bytes);
+	return shm_commit(t, at, skip);
 }
 
-int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room)
+bool shm_consumed(const struct shm_tx *t, uint64_t end)
+{
+	uint64_t head = atomic_load_explicit(&t->ear->head, memory_order_relaxed);
+
+	return (int64_t)(head - end) >= 0;
+}
+
+static void publish(struct shm_rx *r)
+{
+	if (!r->held)
+		atomic_store_explicit(&r->ear->head, r->head, memory_order_release);
+}
+
+int shm_peek(struct shm_rx *r, struct shm_record *h)
 {
 	uint64_t have = atomic_load_explicit(&r->ring->tail, memory_order_acquire) - r->head, end;
 
@@ -91,15 +113,48 @@ int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room)
 	if (h->bytes == SHM_WRAP) {
 		if (end >= have)
 			return -EPROTO; /* it is written together with what follows */
-		consume(r, end);
+		r->head += end;
+		publish(r);
 		have -= end;
 		end = SHM_RING_BYTES;
 		memcpy(h, r->ring->data, sizeof(*h));
 	}
-	if (h->bytes > SHM_PAYLOAD_MAX || h->bytes > room || record_bytes(h->bytes) > have ||
-	    record_bytes(h->bytes) > end)
+	if (h->bytes > (h->seg ? SHM_PAYLOAD_MAX : SHM_MESSAGE_MAX) ||
+	    record_bytes(h->bytes) > have || record_bytes(h->bytes) > end)
 		return -EPROTO;
+	return 1;
+}
+
+void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf)
+{
 	memcpy(buf, r->ring->data + (r->head & MASK) + sizeof(*h), h->bytes);
-	consume(r, record_bytes(h->bytes));
+	r->head += record_bytes(h->bytes);
+	publish(r);
+}
+
+const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
+{
+	const uint8_t *at = r->ring->data + (r->head & MASK);
+
+	r->head += record_bytes(h->bytes);
+	r->held = true;
+	return at + offsetof(struct shm_record, note);
+}
+
+void shm_release(struct shm_rx *r)
+{
+	r->held = false;
+	publish(r);
+}
+
+int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room)
+{
+	int got = shm_peek(r, h);
+
+	if (got <= 0)
+		return got;
+	if (h->bytes > room)
+		return -EPROTO;
+	shm_take(r, h, buf);
 	return 1;
 }

@@ -6,6 +6,9 @@
  * trusts what it reads from the other: every number is read once and checked, and records are
  * copied out before anybody looks into them.
  *
+ * Records are datagrams (link/link.h) or messages (link/near.h), told apart by `seg`. A message is
+ * filled in and looked at in place; its room is given back when the reader has done with it.
+ *
  * Sleeping: the receiver raises `doze`, then looks at the tail; the sender moves the tail, then
  * looks at `doze`. With a full fence between on both sides one of them sees the other.
  */
@@ -18,6 +21,7 @@
 #include <stdint.h>
 
 #define SHM_LINE 64u
+#define SHM_SEALS 512u /* link/near.h */
 #define SHM_RING_MAGIC 0x444c5052u
 #define SHM_RING_BYTES (1u << 20) /* records of one direction; a power of two */
 #define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
@@ -37,24 +41,31 @@ struct shm_ear {
 	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* nobody will read any more */
 };
 
-/* The receiver's, one for all rings. */
+/* A process's own, one for all its rings. */
 struct shm_doze {
 	uint32_t magic;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
+	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* link/near.h */
 };
 
 /* In front of each payload; records are whole lines long. */
 struct shm_record {
 	uint32_t bytes; /* of payload; SHM_WRAP: nothing, go on at the start */
-	uint16_t seg;   /* datagrams of so many bytes each */
+	uint16_t seg;   /* datagrams of so many bytes each; 0: a message */
 	uint16_t sport;
-	uint8_t tos, ttl;
-	uint8_t pad[6];
-	uint8_t src[16], dst[16];
+	union {
+		struct {
+			uint8_t tos, ttl;
+			uint8_t pad[6];
+			uint8_t src[16], dst[16];
+		};
+		uint8_t note[40]; /* the message's, straight before its bytes */
+	};
 };
 
 #define SHM_WRAP UINT32_MAX
 #define SHM_PAYLOAD_MAX 65536u
+#define SHM_MESSAGE_MAX (256u << 10)
 
 struct shm_tx {
 	struct shm_ring *ring; /* ours, writable */
@@ -66,7 +77,8 @@ struct shm_tx {
 struct shm_rx {
 	const struct shm_ring *ring;
 	struct shm_ear *ear; /* ours, writable */
-	uint64_t head;
+	uint64_t head; /* read up to here; the ear says less while messages are looked at */
+	bool held;     /* there are such */
 };
 
 void shm_ring_init(struct shm_ring *r);
@@ -80,12 +92,28 @@ enum shm_put {
 	SHM_GONE
 };
 enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload);
+/*
+ * The same in two steps: room for a record of at most `bytes` of payload (NULL: SHM_FULL or
+ * SHM_GONE is in *ret), and its end. *ret_skip belongs to the second.
+ */
+struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
+			       enum shm_put *ret);
+enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
+/* What was written up to here has been read. A reader that says nonsense never has. */
+bool shm_consumed(const struct shm_tx *t, uint64_t end);
 
 /*
  * The oldest record: 1, *h and its payload in buf (`room` bytes); 0: empty; -EPROTO: what is there
  * is no record, the ring is not to be used any more.
  */
 int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room);
+/* Looks at it first: 1 and its head, 0, or -EPROTO. It is taken by one of the next two. */
+int shm_peek(struct shm_rx *r, struct shm_record *h);
+/* A datagram's payload, copied out. */
+void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);
+/* A message, in place until shm_release(): its note, and h->bytes behind that. */
+const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
+void shm_release(struct shm_rx *r);
 static inline bool shm_waiting(const struct shm_rx *r)
 {
 	return atomic_load_explicit(&r->ring->tail, memory_order_acquire) != r->head;

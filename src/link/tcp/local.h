@@ -23,7 +23,7 @@
 
 #define TCP_STAGE_BYTES (256u * 1024)
 #define TCP_READ_LEAST (64u * 1024) /* room for one read, or the rest moves to the front */
-#define TCP_READS 2                 /* of one stream in one poll() */
+#define TCP_READ_MOST (512u * 1024)  /* of one stream in one poll() */
 #define TCP_DRAIN_NS 1000000000ull  /* how long a closed stream reads and throws away */
 #define TCP_DRAIN_BYTES (16u << 20) /* ... and how much */
 #define TCP_RETRY_NS 100000000ull   /* out of descriptors: when to accept again */
@@ -94,6 +94,8 @@ struct tcp_place {
 	/* The stream whose rest still lies in the stage. */
 	struct tcp_stream *owner;
 	size_t rest_off, rest_len;
+	/* What is shown of [peek_at, peek_end) is still in the socket, see take.c. */
+	size_t peek_at, peek_end;
 };
 
 static inline struct tcp_place *tcp_of(struct link_streams *p)
@@ -168,6 +170,11 @@ void tcp_show_rest(struct tcp_stream *s);
 void tcp_evict(struct tcp_place *p);
 void tcp_tell_closed(struct tcp_stream *s, int error);
 void tcp_pause(struct link_stream *l, bool on);
+
+/* take.c */
+bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n, size_t len);
+/* What was shown and not taken has been read. */
+void tcp_settle(struct tcp_stream *s);
 
 /* tx.c */
 ssize_t tcp_send(struct link_stream *l, const void *data, size_t len);

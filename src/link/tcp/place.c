@@ -22,6 +22,7 @@ static const struct link_streams_ops ops = {
 	.room = tcp_room,
 	.mss = tcp_mss,
 	.drained = tcp_drained,
+	.take = tcp_take,
 	.pause = tcp_pause,
 	.shutdown = tcp_shutdown,
 	.close = tcp_close,

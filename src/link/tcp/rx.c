@@ -112,6 +112,7 @@ static long read_once(struct tcp_stream *s, bool *ret_full)
 {
 	struct tcp_place *p = tcp_place_of(s);
 	size_t end, room;
+	bool peek;
 	long n;
 
 	own(p, s);
@@ -125,12 +126,23 @@ static long read_once(struct tcp_stream *s, bool *ret_full)
 	room = p->stage.size - end;
 	if (!room)
 		return -EMSGSIZE;
-	n = LINK_SYS(SYS_recvfrom, s->fd, p->stage.base + end, room, MSG_DONTWAIT, NULL, NULL);
+	peek = s->base.want > p->rest_len;
+	if (peek && s->base.want - p->rest_len < room)
+		room = s->base.want - p->rest_len;
+	n = LINK_SYS(SYS_recvfrom, s->fd, p->stage.base + end, room,
+		     MSG_DONTWAIT | (peek ? MSG_PEEK : 0), NULL, NULL);
 	*ret_full = n == (long)room;
-	if (n <= 0)
+	if (n <= 0) {
 		keep(p, s, p->rest_off, p->rest_len);
-	else
-		show(s, p->rest_off, p->rest_len + (size_t)n);
+		return n;
+	}
+	if (peek) {
+		p->peek_at = end;
+		p->peek_end = end + (size_t)n;
+	}
+	show(s, p->rest_off, p->rest_len + (size_t)n);
+	if (peek)
+		tcp_settle(s);
 	return n;
 }
 
@@ -147,11 +159,12 @@ static void orphan(struct tcp_stream *s)
 int tcp_read(struct tcp_stream *s)
 {
 	bool more = true;
+	size_t sum = 0;
 	int done = 0;
 
 	if (!s->base.user_ops)
 		orphan(s);
-	for (int i = 0; i < TCP_READS && more && may_read(s); i++) {
+	while (sum < TCP_READ_MOST && more && may_read(s)) {
 		long n = read_once(s, &more);
 
 		if (n == -EAGAIN)
@@ -162,6 +175,7 @@ int tcp_read(struct tcp_stream *s)
 			tcp_tell_closed(s, n < 0 ? (int)-n : s->error);
 			break;
 		}
+		sum += (size_t)n;
 		if (s->state == TCP_S_OPEN)
 			tcp_heat(s);
 	}

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 
 #define ROOM_LEAST (16u * 1024) /* less is not worth asking the kernel for */
+#define MSS_KEEP (10 * UT_MS)
 #define MSS_DEFAULT 536         /* RFC 9293 3.7.1, until the kernel knows better */
 
 static void blocked(struct tcp_stream *s)
@@ -85,8 +86,9 @@ uint32_t tcp_mss(struct link_stream *l)
 
 	if (s->fd < 0)
 		return MSS_DEFAULT;
-	/* It follows the path's MTU and the options in use, which change seldom. */
-	if (s->mss && now - s->mss_at < UT_S)
+	/* It follows the path's MTU and the options in use, which change seldom; and half of the
+	 * largest window seen, which on loopback starts below what the MTU would allow. */
+	if (s->mss && now - s->mss_at < MSS_KEEP)
 		return s->mss;
 	mss = tcp_sock_number(s->fd, IPPROTO_TCP, TCP_MAXSEG, MSS_DEFAULT);
 	s->mss = mss > 0 ? (uint32_t)mss : MSS_DEFAULT;

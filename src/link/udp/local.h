@@ -158,6 +158,7 @@ struct udp_link {
 	struct udp_ward *shown; /* by orphan(); the first of the dead */
 	int will;              /* the owner's descriptor, or -1 */
 	int gift[UDP_GIFTS];   /* descriptors of the last message read, or -1 */
+	int gift_pid;          /* who sent it, as seen from here; 0: cannot be seen */
 	uint64_t stamp;
 	struct ut_rng rng;
 	struct udp_stats stats;

@@ -65,7 +65,7 @@ int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 	return post(u, lo, to, m, &h);
 }
 
-static bool from_us(const struct udp_link *u, struct msghdr *h)
+static bool from_us(struct udp_link *u, struct msghdr *h)
 {
 	struct cmsghdr *c;
 	struct ucred cred;
@@ -74,6 +74,7 @@ static bool from_us(const struct udp_link *u, struct msghdr *h)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
 			continue;
 		memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+		u->gift_pid = cred.pid;
 		return cred.uid == u->uid;
 	}
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/udp/near.h"
 
+#include "link/near.h"
 #include "link/shm/seg.h"
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -19,9 +20,13 @@
 #define NEAR_TX_MAX 1024
 #define NEAR_RX_MAX 1024
 
+enum { HELLO_NOTES = 1, HELLO_PULLS = 2 };
+
 struct hello {
 	uint64_t token;
 	uint8_t src[16], dst[16];
+	uint64_t probe; /* HELLO: where the token lies in the asker's memory */
+	uint32_t can, pad;
 };
 
 static void no_port(struct udp_port *p, enum udp_kind kind)
@@ -72,6 +77,7 @@ static void rx_drop(struct udp_link *u, struct udp_near_rx *r)
 		atomic_store(&r->ring.ear->gone, 1);
 	shm_seg_unmap(r->ring.ring, r->size);
 	shm_seg_unmap(r->ring.ear, sizeof(struct shm_ear));
+	shm_seg_unmap(r->page, sizeof(struct shm_doze));
 	u->near->n_rx--;
 	ut_list_del(&r->node);
 	free(r);
@@ -106,6 +112,15 @@ int udp_near_init(struct udp_link *u)
 	if (r < 0)
 		udp_near_fini(u);
 	return r;
+}
+
+void udp_near_notes(struct udp_link *u)
+{
+	if (!u->near)
+		return;
+	u->near->notes = true;
+	u->base.near = &udp_near_ops;
+	u->base.seals = u->near->doze->seals;
 }
 
 void udp_near_fini(struct udp_link *u)
@@ -160,6 +175,8 @@ static void ask(struct udp_link *u, struct udp_near_tx *t, const struct link_flo
 	int r;
 
 	t->token = h.token = ut_rng_u64(&u->rng);
+	h.probe = (uintptr_t)&t->token;
+	h.can = u->near->notes ? HELLO_NOTES : 0;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
 	memcpy(t->own, f->src, 16);
@@ -215,6 +232,19 @@ static unsigned drop_late(struct udp_link *u)
 	return u->near->n_rx;
 }
 
+/* What the asker may do, and whether we can reach into it. */
+static uint32_t what_we_can(struct udp_link *u, struct udp_near_rx *r, const struct hello *h)
+{
+	if (!u->near->notes || !(h->can & HELLO_NOTES))
+		return 0;
+	r->probe = h->probe;
+	if (u->near->no_pulls || u->gift_pid <= 0 ||
+	    !udp_near_probe(u->gift_pid, h->probe, h->token))
+		return HELLO_NOTES;
+	r->pid = u->gift_pid;
+	return HELLO_NOTES | HELLO_PULLS;
+}
+
 static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 			 const struct hello *h)
 {
@@ -229,7 +259,9 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	fds[3] = udp_own_pidfd();
 	*r = (struct udp_near_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
 	memcpy(r->addr, h->src, 16);
+	memcpy(r->own, lo->addr, 16);
 	r->slot = m->slot;
+	back.can = what_we_can(u, r, h);
 	no_port(&r->peer, UDP_PEER);
 	ut_list_add_tail(&u->near->rx, &r->node);
 	u->near->n_rx++;
@@ -248,7 +280,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 static const void *take_page(int fd, uint32_t magic)
 {
 	size_t size;
-	const uint32_t *page = shm_seg_map(fd, 2 * SHM_LINE, PAGE_MOST, &size);
+	const uint32_t *page = shm_seg_map(fd, sizeof(struct shm_doze), PAGE_MOST, &size);
 
 	if (!page || *page == magic)
 		return page;
@@ -264,7 +296,7 @@ static int keep(int fd)
 static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 {
 	struct hello h = { .token = t->token };
-	int fds[2] = { -1, -1 }, r = -ENOMEM;
+	int fds[3] = { -1, -1, u->base.more_fd }, r = -ENOMEM;
 	void *ring = NULL;
 
 	fds[0] = shm_seg_make("dapple-ring", SHM_RING_SEG, &ring);
@@ -274,7 +306,7 @@ static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 	memcpy(h.dst, t->addr, 16);
 	if (fds[0] >= 0 && fds[1] >= 0) {
 		shm_ring_init(t->ring.ring);
-		r = letter(u, t->addr, t->scope, t->slot, UDP_MAIL_NEAR_OPEN, &h, fds, 2);
+		r = letter(u, t->addr, t->scope, t->slot, UDP_MAIL_NEAR_OPEN, &h, fds, 3);
 	}
 	link_sys_close(&fds[0]);
 	link_sys_close(&fds[1]);
@@ -297,6 +329,8 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 	    udp_watch(u, &t->bell) == 0 && udp_watch(u, &t->peer) == 0 && open_ring(u, t) == 0) {
 		t->state = NEAR_OPEN;
 		t->since = 0;
+		t->notes = u->near->notes && (h->can & HELLO_NOTES);
+		t->pulls = h->can & HELLO_PULLS;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
 		tx_far(u, t, false);
@@ -316,7 +350,8 @@ static void take_open(struct udp_link *u, const struct udp_mail *m, const struct
 	r->ring.ring = shm_seg_map(fds[0], SHM_RING_SEG, SHM_RING_SEG_MOST, &r->size);
 	r->peer.fd = keep(fds[1]);
 	r->peer.near_rx = r;
-	if (!r->ring.ring || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
+	r->page = take_page(fds[2], DOZE_MAGIC);
+	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
 	    udp_watch(u, &r->peer) < 0)
 		rx_drop(u, r);
 }
@@ -338,7 +373,7 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 		answer_hello(u, lo, m, &h);
 	else if (m->type == UDP_MAIL_NEAR_READY && n == 4)
 		take_ready(u, m, &h, fds);
-	else if (m->type == UDP_MAIL_NEAR_OPEN && n == 2)
+	else if (m->type == UDP_MAIL_NEAR_OPEN && n == 3)
 		take_open(u, m, &h, fds);
 }
 
@@ -372,18 +407,9 @@ static void ring_bell(int fd)
 	LINK_SYS(SYS_write, fd, &one, sizeof(one));
 }
 
-static int put(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f,
-	       const uint8_t *data, size_t len, size_t seg)
+int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r)
 {
-	/* The port that the wire would carry, which is another when somebody has the wanted one:
-	 * the ICRC covers it. */
-	struct shm_record h = { .bytes = (uint32_t)len, .seg = (uint16_t)seg,
-				.sport = udp_source_port(&u->base, f),
-				.tos = f->tos, .ttl = f->ttl ? f->ttl : 64 };
-
-	memcpy(h.src, f->src, 16);
-	memcpy(h.dst, f->dst, 16);
-	switch (shm_put(&t->ring, &h, data)) {
+	switch (r) {
 	case SHM_PUT_RING:
 		ring_bell(t->bell.fd);
 		break;
@@ -400,6 +426,20 @@ static int put(struct udp_link *u, struct udp_near_tx *t, const struct link_flow
 	t->since = 0;
 	u->stats.near_sent++;
 	return 0;
+}
+
+static int put(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f,
+	       const uint8_t *data, size_t len, size_t seg)
+{
+	/* The port that the wire would carry, which is another when somebody has the wanted one:
+	 * the ICRC covers it. */
+	struct shm_record h = { .bytes = (uint32_t)len, .seg = (uint16_t)seg,
+				.sport = udp_source_port(&u->base, f),
+				.tos = f->tos, .ttl = f->ttl ? f->ttl : 64 };
+
+	memcpy(h.src, f->src, 16);
+	memcpy(h.dst, f->dst, 16);
+	return udp_near_result(u, t, shm_put(&t->ring, &h, data));
 }
 
 /* The destination QPN's slot; UDP_NO_SLOT for what keeps to the wire. */
@@ -425,27 +465,44 @@ static void await(struct udp_link *u, const struct link_flow *f)
 		lo->mail_ready = true;
 }
 
-bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
-		   size_t seg, int *ret)
+struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, unsigned slot)
 {
-	unsigned slot = u->near ? near_slot(u, f, data, len) : UDP_NO_SLOT;
 	struct udp_near_tx *t;
 
 	if (slot == UDP_NO_SLOT || (slot == u->slot && udp_local_find(u, f->dst)))
-		return false;
+		return NULL;
 	t = tx_find(u, f->dst, slot);
 	if (!t)
 		t = tx_new(u, f, slot);
 	if (!t)
-		return false;
+		return NULL;
 	if (t->state == NEAR_FAR && t->refused && ut_now() - t->since > NEAR_AGAIN)
 		ask(u, t, f);
 	if (t->state == NEAR_ASKED && (u->base.leaving || ut_now() - t->since > NEAR_PATIENCE))
 		tx_far(u, t, false);
 	if (t->state == NEAR_FAR)
+		return NULL;
+	if (t->state == NEAR_ASKED)
+		await(u, f);
+	return t;
+}
+
+struct udp_near_tx *udp_near_open(struct udp_link *u, const uint8_t addr[16], unsigned slot)
+{
+	struct udp_near_tx *t = tx_find(u, addr, slot);
+
+	return t && t->state == NEAR_OPEN ? t : NULL;
+}
+
+bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
+		   size_t seg, int *ret)
+{
+	unsigned slot = u->near ? near_slot(u, f, data, len) : UDP_NO_SLOT;
+	struct udp_near_tx *t = udp_near_way(u, f, slot);
+
+	if (!t)
 		return false;
 	if (t->state == NEAR_ASKED) {
-		await(u, f);
 		*ret = -EAGAIN;
 		return true;
 	}
@@ -456,38 +513,59 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 	return false;
 }
 
-static bool take(struct udp_link *u, struct udp_near_rx *r)
+static void take_datagram(struct udp_link *u, struct udp_near_rx *r, const struct shm_record *h)
 {
 	size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 	struct udp_carry *c = &u->carry;
-	struct shm_record h;
-	int got = shm_get(&r->ring, &h, u->stage.base + off, UDP_RX_SLOT_BYTES);
 
-	if (got < 0 || (got && !h.seg)) {
+	shm_take(&r->ring, h, u->stage.base + off);
+	u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
+	*c = (struct udp_carry){ .rx = { .data = u->stage.base + off, .off = off,
+					 .sport = h->sport, .tos = h->tos, .ttl = h->ttl },
+				 .left = h->bytes, .step = h->seg };
+	memcpy(c->rx.src, h->src, 16);
+	memcpy(c->rx.dst, h->dst, 16);
+}
+
+static void take_note(struct udp_near_rx *r, const struct shm_record *h, struct link_rx *note)
+{
+	*note = (struct link_rx){ .data = shm_hold(&r->ring, h), .len = LINK_NOTE_BYTES + h->bytes,
+				  .note = true, .from = r };
+	memcpy(note->src, r->addr, 16);
+	memcpy(note->dst, r->own, 16);
+}
+
+static bool take(struct udp_link *u, struct udp_near_rx *r, struct link_rx *note)
+{
+	struct shm_record h;
+	int got = shm_peek(&r->ring, &h);
+
+	if (got < 0 || (got && h.seg && h.bytes > UDP_RX_SLOT_BYTES) ||
+	    (got && !h.seg && !u->near->notes)) {
 		ut_warn("a process of this user wrote nonsense into its ring; it is ignored now");
-		rx_drop(u, r);
+		/* Messages before it may still be looked at. */
+		r->broken = u->near->held = true;
 		return false;
 	}
 	if (!got)
 		return false;
-	u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
-	*c = (struct udp_carry){ .rx = { .data = u->stage.base + off, .off = off,
-					 .sport = h.sport, .tos = h.tos, .ttl = h.ttl },
-				 .left = h.bytes, .step = h.seg };
-	memcpy(c->rx.src, h.src, 16);
-	memcpy(c->rx.dst, h.dst, 16);
+	if (h.seg)
+		take_datagram(u, r, &h);
+	else
+		take_note(r, &h, note);
+	u->near->held |= !h.seg;
 	u->stats.near_received++;
 	return true;
 }
 
-bool udp_near_recv(struct udp_link *u)
+bool udp_near_recv(struct udp_link *u, struct link_rx *note)
 {
 	struct udp_near_rx *r, *s;
 
 	if (!u->near)
 		return false;
 	ut_list_each_safe(r, s, &u->near->rx, node) {
-		if (!r->ring.ring || !shm_waiting(&r->ring) || !take(u, r))
+		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring) || !take(u, r, note))
 			continue;
 		/* The next one's turn. */
 		ut_list_del(&r->node);
@@ -510,14 +588,31 @@ void udp_near_doze(struct link *l, bool on, bool look)
 		ring_bell(n->bell.fd);
 }
 
+void udp_near_release(struct udp_link *u)
+{
+	struct udp_near_rx *r, *s;
+
+	if (!u->near || !u->near->held)
+		return;
+	u->near->held = false;
+	ut_list_each_safe(r, s, &u->near->rx, node) {
+		if (r->broken)
+			rx_drop(u, r);
+		else if (r->ring.held)
+			shm_release(&r->ring);
+	}
+}
+
 void udp_near_settle(struct udp_link *u)
 {
 	struct udp_near_rx *r;
 
 	if (!u->near || !atomic_load_explicit(&u->near->doze->on, memory_order_relaxed))
 		return;
+	/* As in shm_put(): the head has moved, now look at the tail again. */
+	atomic_thread_fence(memory_order_seq_cst);
 	ut_list_each(r, &u->near->rx, node)
-		if (r->ring.ring && shm_waiting(&r->ring)) {
+		if (r->ring.ring && !r->broken && shm_waiting(&r->ring)) {
 			ring_bell(u->near->bell.fd);
 			return;
 		}

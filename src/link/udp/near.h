@@ -10,11 +10,18 @@
  *     sender                               receiver
  *     HELLO   addresses, token     ---->   (the mailbox says which uid wrote)
  *     READY   token  <----  its ear, its doze page, its bell (eventfd), its pidfd
- *     OPEN    token, the ring, the sender's pidfd  ---->
+ *     OPEN    token, the ring, the sender's pidfd and its page  ---->
  *
  * A name that is not there (another host), another uid, or no answer within NEAR_PATIENCE: the wire.
  * Connection management (QP0, QP1) and groups always take the wire, so that packet filters are
  * asked. An end that dies is noticed by its pidfd, one that closes says so in its ear.
+ *
+ * Messages (link/near.h) take the same rings between two links that both said so. What a message
+ * names of its writer's memory the reader fetches by process_vm_readv(). HELLO says where the token
+ * lies there, and the reader answers in READY whether it could read it: so both know that this way
+ * is open, and each fetch takes the token along, which no program that came after an exec or under
+ * the same process number would have there. Where it is not open (another user namespace, seccomp,
+ * Yama), everything is copied into the ring.
  */
 #ifndef LINK_UDP_NEAR_H
 #define LINK_UDP_NEAR_H
@@ -41,6 +48,7 @@ struct udp_near_tx {
 	uint32_t scope;
 	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
 	uint64_t token;
+	bool notes, pulls;   /* OPEN: it takes messages, and may fetch what they name */
 	struct shm_tx ring;
 	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
 	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
@@ -51,8 +59,12 @@ struct udp_near_tx {
 struct udp_near_rx {
 	struct ut_list node;
 	uint64_t token, since;
-	uint8_t addr[16];
+	uint8_t addr[16], own[16]; /* the sender's and ours */
 	uint16_t slot;
+	int pid;            /* the sender's, if messages may be fetched from there; 0 */
+	uint64_t probe;     /* where it has the token */
+	const struct shm_doze *page; /* the sender's; its seals */
+	bool broken;        /* dropped by the next release */
 	size_t size;        /* of the sender's segment */
 	struct shm_rx ring; /* ring.ring NULL: it has not come yet */
 	struct udp_port peer;
@@ -65,23 +77,43 @@ struct udp_near {
 	struct ut_list keys[NEAR_KEYS]; /* tx by address and slot */
 	struct udp_near_tx *last;
 	struct udp_port bell;
+	bool held;  /* messages are looked at, or a ring is broken: udp_near_release() */
+	bool notes; /* messages are wanted: a user has said so */
+	bool no_pulls;
+	struct shm_doze unseen; /* instead of a page of a sender's that never came */
 };
 
 /* 0 or -errno. A link for which it is not called (u->near is NULL) neither asks nor answers. */
 int udp_near_init(struct udp_link *u);
 void udp_near_fini(struct udp_link *u);
+/* Messages, too: before the first address. */
+void udp_near_notes(struct udp_link *u);
 void udp_near_forget_addr(struct udp_link *u, const uint8_t addr[16]);
 
 /* As udp_send, if the datagrams go the short way: true and *ret. False: the wire. */
 bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
 		   size_t seg, int *ret);
-/* Takes one record of any ring into u->carry: true, or false when all are empty. */
-bool udp_near_recv(struct udp_link *u);
+/*
+ * Takes one record of any ring: a datagram (or a train of them) into u->carry, or a message into
+ * *note, which is link_rx.note then. False when all are empty.
+ */
+bool udp_near_recv(struct udp_link *u, struct link_rx *note);
+/* The messages it gave are not looked at any more. */
+void udp_near_release(struct udp_link *u);
 /* A letter of the three above; its descriptors are in u->gift. */
 void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 		   const uint8_t *body, size_t len);
 /* The epoll set reports a peer's pidfd. */
 void udp_near_died(struct udp_link *u, struct udp_port *p);
+/* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
+struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, unsigned slot);
+/* The same slot, if it is open; asks nobody. */
+struct udp_near_tx *udp_near_open(struct udp_link *u, const uint8_t addr[16], unsigned slot);
+/* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send. */
+int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
+/* near_note.c */
+extern const struct link_near_ops udp_near_ops;
+bool udp_near_probe(int pid, uint64_t at, uint64_t token);
 /* link_ops.doze */
 void udp_near_doze(struct link *l, bool on, bool look);
 /* A call left something, and nobody will look unless the descriptor is readable: it is, then. */

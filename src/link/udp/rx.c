@@ -275,7 +275,14 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 /* Rings cost a look at memory; what is in them comes before what needs a call. */
 static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
-	while (n < max && *reads && !u->carry.left && udp_near_recv(u)) {
+	while (n < max && *reads && !u->carry.left) {
+		v[n].note = false;
+		if (!udp_near_recv(u, &v[n]))
+			break;
+		if (v[n].note) {
+			n++;
+			continue;
+		}
 		--*reads;
 		n = hand_out(u, v, n, max);
 	}
@@ -288,6 +295,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	unsigned reads = RX_READS;
 	int n;
 
+	udp_near_release(u);
 	udp_let_go(u);
 	n = hand_out(u, v, 0, max);
 	/* Nobody looks at what was handed out before: the places that are warm come first. */

@@ -437,6 +437,15 @@ int udp_go_near(struct link *l)
 	return udp_near_init(udp_of(l));
 }
 
+void udp_go_notes(struct link *l, bool pull)
+{
+	struct udp_link *u = udp_of(l);
+
+	udp_near_notes(u);
+	if (u->near)
+		u->near->no_pulls = !pull;
+}
+
 void udp_stats(struct link *l, struct udp_stats *ret)
 {
 	*ret = udp_of(l)->stats;

@@ -36,6 +36,9 @@ int udp_open(uint16_t port, struct link **ret);
 /* Once, before the first address: members on this host that did the same are reached through
  * shared memory. 0, or negative errno and the link goes on without. */
 int udp_go_near(struct link *l);
+/* After it: messages (link/near.h) to those that also did. pull false: as if nobody could reach
+ * into anybody's memory. */
+void udp_go_notes(struct link *l, bool pull);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
 /*

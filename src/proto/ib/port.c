@@ -33,6 +33,12 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	}
 	port->dev = dev;
 	port->link = cfg->link;
+	r = ibp_near_init(port);
+	if (r < 0) {
+		ut_stage_fini(&port->train.stage);
+		free(port);
+		return r;
+	}
 	port->cfg = *cfg;
 	port->rng.state = cfg->seed;
 	ut_list_init(&port->active);
@@ -48,6 +54,7 @@ void ibp_port_fini(struct eng_dev *dev)
 	if (!port)
 		return;
 	ibp_gsi_fini(port);
+	ibp_near_fini(port);
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);
 	free(port);
@@ -230,7 +237,8 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	if (qp->type != IBV_QPT_UD && !from_peer(ibp_qp(qp), rx)) {
+	if ((qp->type != IBV_QPT_UD && !from_peer(ibp_qp(qp), rx)) ||
+	    (rx->note && p->src_qpn != qp->attr.dest_qp_num)) {
 		ibp_count(port, ENG_C_rx_bad_source);
 		return NULL;
 	}
@@ -238,6 +246,8 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
+	if (rx->note)
+		return ibp_qp(qp);
 	return ibp_icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
 }
 
@@ -255,7 +265,9 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if ((rx->tos & 3) == 3)
 		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP)
+	if (p->shape->flags & WIRE_F_RSP && q->req.near != rx->note)
+		ibp_count(q->port, ENG_C_rx_bad_source);
+	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
 	else if (p->shape->cls == WIRE_CLASS_UC)
 		ibp_uc_receive(q, p, rx);
@@ -268,8 +280,19 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	struct wire_ib_packet p;
 	struct ibp_qp *q;
 
-	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
+	port->near.rx = NULL;
+	if (rx->note ? !ibp_near_parse(port, rx, &p)
+		     : wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
 		ibp_count(port, ENG_C_rx_short);
+		return;
+	}
+	if (rx->note) {
+		q = find_qp(port, &p, rx);
+		if (q) {
+			q->heard = port->now;
+			dispatch(q, &p, rx);
+		}
+		port->near.rx = NULL;
 		return;
 	}
 	if (p.dest_qpn == MULTICAST_QPN) {

@@ -13,6 +13,7 @@
 #include "engine/qp.h"
 #include "link/link.h"
 #include "proto/ib/ibp.h"
+#include "proto/ib/near.h"
 #include "util/heap.h"
 #include "util/rng.h"
 #include "wire/ib_packet.h"
@@ -118,10 +119,11 @@ struct ibp_port {
 	struct ut_list active, acks;
 	struct ibp_train train;
 	struct ibp_placing placing;
+	struct ibp_near near;
 	struct ibp_gsi gsi;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
-	bool blocked;       /* the socket is full until the next call */
+	bool blocked;       /* the socket or a ring is full until the next call */
 	bool defer;         /* acknowledgements may wait for a ride */
 };
 
@@ -135,12 +137,18 @@ struct ibp_rdres {
 	uint32_t length;
 	uint32_t tx_bytes; /* this answer ends before this offset */
 	bool used, atomic, pending, replay;
+	bool plain;        /* near.h: asked for with its payload copied */
 };
 
 enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
 
 struct ibp_resp {
 	uint32_t epsn, msn;
+	uint32_t mtu;   /* bytes of each packet of a message but the last */
+	bool near;      /* near.h; chosen says that it stays so */
+	bool chosen;
+	bool plain_due; /* the sequence NAK that is owed asks for plain packets */
+	bool plain;     /* the answer being made is one */
 	enum ibp_message message;
 	bool gap_nak;   /* requests ahead of epsn get no (further) NAK */
 	bool ack_due;
@@ -169,6 +177,12 @@ struct ibp_req {
 	uint32_t psn_next;  /* first PSN never used */
 	uint32_t psn_una;   /* oldest PSN not acknowledged */
 	uint32_t psn_send;  /* PSN of the packet at (cur, pkt) */
+	uint32_t mtu;       /* bytes of each packet of a message but the last */
+	bool near, chosen;  /* near.h */
+	bool pulls;         /* the peer can fetch from our memory */
+	bool plain;         /* not what comes before plain_until, which it has asked for again */
+	uint32_t plain_until;
+	uint64_t near_end;  /* where the newest packet ends in the ring */
 	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
 	uint32_t rd_head, rd_count;
 	uint32_t since_ack;  /* packets since the last with the A bit */
@@ -192,7 +206,7 @@ struct ibp_qp {
 	struct ibp_path path;
 	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
 	struct eng_av ud_av; /* the path's, for UD */
-	uint32_t mtu;        /* bytes */
+	uint32_t mtu;        /* of the path, in bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
 	bool id_known;      /* last_id is the peer's last IPv4 identification */
 	uint8_t id_strikes; /* implausible ones in a row */
@@ -242,8 +256,9 @@ int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_
  */
 struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 			      const struct ibp_path *path, bool response, uint32_t size, int *max);
-/* Adds the packet; n pieces of payload, `user` when they are application memory. */
-void ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
+/* Adds the packet; n pieces of payload, `user` when they are application memory. 0, or -EFAULT: it
+ * was to leave at once, and they could not be read. */
+int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
 void ibp_train_flush(struct ibp_port *port);
 /* 64 bytes in the transmit stage for results to scatter; returns their offset. */
 size_t ibp_scratch(struct ibp_port *port, uint8_t **ret);
@@ -281,6 +296,7 @@ void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
 #define IBP_RNR (-1)
+#define IBP_AGAIN (-2) /* near.h: the packet is to come again, plain */
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 int ibp_resp_take(struct ibp_qp *q);
 /* Where the taken receive completes, or NULL: an XRC queue may have been
@@ -306,6 +322,25 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 void ibp_resp_ack(struct ibp_qp *q);
 void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
 bool ibp_resp_has_work(const struct ibp_qp *q);
+
+/* near.c */
+int ibp_near_init(struct ibp_port *port);
+void ibp_near_fini(struct ibp_port *port);
+/* Before the first PSN is given out: the requester's kind. False: not known yet. */
+bool ibp_near_choose(struct ibp_qp *q);
+/* Whether a packet of this QP is one of this kind now, and the two steps of making it: as
+ * ibp_train_begin and ibp_train_end. */
+bool ibp_near_is(const struct ibp_qp *q, bool response);
+struct iovec *ibp_near_begin(struct ibp_qp *q, bool response, uint32_t size, int *max);
+int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
+/* A message as a packet; false: it is none. The payload stays where it is. */
+bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p);
+/* Its payload into application memory, as ibp_place(); or IBP_AGAIN. iov has room for one more. */
+int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
+/* The packets of a requester up to the newest are asked for plain. */
+void ibp_near_plain(struct ibp_qp *q);
+/* What was sent last still lies in the ring: sending it again would help nobody. */
+bool ibp_near_unread(const struct ibp_qp *q);
 
 /* uc.c, ud.c */
 void ibp_uc_fault(struct ibp_qp *q);

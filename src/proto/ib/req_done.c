@@ -16,6 +16,8 @@ static uint32_t window_limit(const struct ibp_qp *q)
 	uint32_t unit = q->mtu < 1024 ? 1024 : q->mtu;
 	uint32_t n = bytes / unit;
 
+	if (q->req.near)
+		return IBP_NEAR_WINDOW;
 	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
 }
 
@@ -28,7 +30,7 @@ void ibp_req_reset(struct ibp_qp *q)
 	*r = (struct ibp_req){
 		.cur = q->qp->sq.head, .psn_next = psn, .psn_una = psn, .psn_send = psn,
 		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
-		.threshold = UINT32_MAX, .deadline = UT_NEVER,
+		.threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->mtu,
 	};
 	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
 }
@@ -145,6 +147,8 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 	}
 	w = eng_ring_head(&q->qp->sq);
 	if (w) {
+		eng_dev_held(q->port->dev);
+		eng_seal_break(q->port->dev, q->qp->qpn);
 		why = (struct eng_why){
 			.key = w->rkey, .addr = w->remote_addr, .length = w->length,
 			.doing = "a send request",
@@ -230,6 +234,11 @@ void ibp_req_timer(struct ibp_qp *q)
 	}
 	r->retry_left--;
 	r->limited = false;
+	/* The peer has not come to it: it is slow, or stopped, and must not find it twice. */
+	if (ibp_near_unread(q)) {
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		return;
+	}
 	ibp_req_slow_down(q);
 	ibp_req_go_back(q);
 	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));

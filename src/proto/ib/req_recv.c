@@ -111,6 +111,8 @@ static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	bool whole;
 
 	ibp_count(q->port, ENG_C_packet_seq_err);
+	if (q->req.near && q->port->near.plain)
+		ibp_near_plain(q);
 	whole = acknowledge(q, p->psn);
 	if (q->req.rnr_wait || eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
@@ -171,6 +173,32 @@ static void ack(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 }
 
+/* The answer names memory that cannot be read (any more): its owner shall look. */
+static void ask_plain(struct ibp_qp *q, uint32_t psn)
+{
+	struct ibp_req *r = &q->req;
+
+	if (r->plain && psn_diff(psn, r->plain_until) < 0 && !q->port->near.plain) {
+		/* It was asked for plain and is not. */
+		ibp_req_fail_head(q, ENG_V_BAD_RESP);
+		return;
+	}
+	ibp_count(q->port, ENG_C_local_again);
+	ibp_near_plain(q);
+	ibp_req_go_back(q);
+}
+
+/* From the stage, or from wherever a message of this host has it. */
+static int place_data(struct ibp_qp *q, struct ut_stage *st, size_t off, struct iovec *iov, int n,
+		      uint32_t len, bool last)
+{
+	if (st != q->port->link->rx_stage)
+		return ibp_scatter(st, off, iov, n, len, last);
+	if (q->port->near.rx)
+		return ibp_near_place(q->port, iov, n, len, last);
+	return ibp_place(q, false, off, iov, n, len, last);
+}
+
 /* The oldest data that is missing has come: place it. */
 static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st, size_t off,
 		      uint32_t len, uint64_t skip, bool last)
@@ -179,10 +207,16 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 	uint32_t psn = q->req.psn_una;
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, skip, len, true, iov, 36);
 
-	if (n >= 0 && (st == q->port->link->rx_stage
-			       ? ibp_place(q, false, off, iov, n, len, last)
-			       : ibp_scatter(st, off, iov, n, len, last)) < 0)
-		n = -ENG_V_LOC_FAULT;
+	if (n >= 0) {
+		int r = place_data(q, st, off, iov, n, len, last);
+
+		if (r == IBP_AGAIN) {
+			ask_plain(q, psn);
+			return;
+		}
+		if (r < 0)
+			n = -ENG_V_LOC_FAULT;
+	}
 	if (n < 0) {
 		ibp_req_fail_head(q, (enum eng_verdict)-n);
 		return;
@@ -200,9 +234,9 @@ static void read_response(struct ibp_qp *q, struct eng_swqe *w, const struct wir
 			  const struct link_rx *rx)
 {
 	uint32_t number = (uint32_t)psn_diff(p->psn, w->first_psn);
-	uint64_t skip = (uint64_t)number * q->mtu;
+	uint64_t skip = (uint64_t)number * q->req.mtu;
 	bool last = p->psn == w->last_psn;
-	uint32_t want = last ? (uint32_t)(w->length - skip) : q->mtu;
+	uint32_t want = last ? (uint32_t)(w->length - skip) : q->req.mtu;
 
 	if (p->payload_len != want) {
 		ibp_req_fail_head(q, ENG_V_BAD_RESP);

@@ -52,7 +52,7 @@ static uint32_t packets_of(const struct ibp_qp *q, const struct eng_swqe *w)
 	if (w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
 	    w->length == 0)
 		return 1;
-	return (uint32_t)((w->length + q->mtu - 1) / q->mtu);
+	return (uint32_t)((w->length + q->req.mtu - 1) / q->req.mtu);
 }
 
 static bool sqd(const struct ibp_qp *q)
@@ -178,7 +178,7 @@ static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_
 			uint32_t packets)
 {
 	struct ibp_req *r = &q->req;
-	uint64_t off = (uint64_t)r->pkt * q->mtu;
+	uint64_t off = (uint64_t)r->pkt * q->req.mtu;
 	bool last = r->pkt == packets - 1;
 
 	*p = (struct wire_ib_packet){
@@ -197,7 +197,7 @@ static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_
 	} else if (w->opcode == IBV_WR_RDMA_READ) {
 		p->va = w->remote_addr + off;
 	} else {
-		p->payload_len = last ? (uint32_t)(w->length - off) : q->mtu;
+		p->payload_len = last ? (uint32_t)(w->length - off) : q->req.mtu;
 		p->pad = -p->payload_len & 3;
 	}
 }
@@ -214,7 +214,7 @@ static uint32_t chunk_end(uint32_t pkt, uint32_t packets)
 static int payload(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_packet *p,
 		   struct iovec *iov, int max, bool *user)
 {
-	uint64_t off = (uint64_t)q->req.pkt * q->mtu;
+	uint64_t off = (uint64_t)q->req.pkt * q->req.mtu;
 
 	*user = false;
 	if (!p->payload_len)
@@ -273,8 +273,8 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		return STEP_STOP;
 	fill_packet(q, w, &p, packets);
 	if (w->opcode == IBV_WR_RDMA_READ) {
-		uint64_t left = w->length - (uint64_t)r->pkt * q->mtu;
-		uint64_t piece = (uint64_t)psns * q->mtu;
+		uint64_t left = w->length - (uint64_t)r->pkt * q->req.mtu;
+		uint64_t piece = (uint64_t)psns * q->req.mtu;
 
 		p.dma_len = (uint32_t)(left < piece ? left : piece);
 	}
@@ -289,7 +289,14 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		return STEP_STOP;
 	}
 	p.ack_req = want_ack(q, r->pkt + psns == packets);
-	ibp_train_end(q->port, &p, n, user);
+	if (r->plain) {
+		r->plain = psn_diff(p.psn, r->plain_until) < 0;
+		q->port->near.say_plain = r->plain && w->opcode == IBV_WR_RDMA_READ;
+	}
+	if (ibp_train_end(q->port, &p, n, user) < 0) {
+		halt(q, w, ENG_V_LOC_FAULT);
+		return STEP_STOP;
+	}
 	advance(q, w, psns, packets);
 	return STEP_SENT;
 }
@@ -343,6 +350,10 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	uint32_t before = q->port->sent;
 
+	if (!r->chosen && r->cur != q->qp->sq.tail && !ibp_near_choose(q)) {
+		ibp_activate(q);
+		return;
+	}
 	/* Not stopped by a request that failed here: those before it may be lost. */
 	while (!r->rnr_wait && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
 	       r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {

@@ -24,11 +24,11 @@ static enum eng_verdict check_length(const struct ibp_qp *q, const struct wire_i
 	if (!(f & WIRE_F_PAYLOAD))
 		good = n == 0;
 	else if (f & (WIRE_F_FIRST | WIRE_F_MIDDLE))
-		good = n == q->mtu;
+		good = n == q->resp.mtu;
 	else if (f & WIRE_F_LAST)
-		good = n >= 1 && n <= q->mtu;
+		good = n >= 1 && n <= q->resp.mtu;
 	else
-		good = n <= q->mtu;
+		good = n <= q->resp.mtu;
 	return good && p->pad == (-n & 3) ? ENG_OK : ENG_V_RX_LENGTH;
 }
 
@@ -80,6 +80,12 @@ static struct eng_pd *recv_pd(const struct ibp_qp *q)
 	return q->qp->srq ? q->qp->srq->pd : q->qp->pd;
 }
 
+/* What the placement of a message of this host comes to. */
+static int near_verdict(int r, enum eng_verdict fault)
+{
+	return r == IBP_AGAIN ? r : r < 0 ? (int)fault : ENG_OK;
+}
+
 int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
 		   bool last)
 {
@@ -92,6 +98,8 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
 	if (n < 0)
 		return -n;
+	if (q->port->near.rx && st == q->port->link->rx_stage)
+		return near_verdict(ibp_near_place(q->port, iov, n, len, last), ENG_V_LOC_FAULT);
 	/* A small message of its own, with nothing to wait for. */
 	if (last && !skip && st->own && !q->port->placing.q)
 		return ut_stage_scatter_own(st, off, iov, n) == (ssize_t)len ? ENG_OK
@@ -194,6 +202,10 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
 	if (n < 0)
 		return ENG_V_RX_BOUNDS;
+	if (q->port->near.rx)
+		return near_verdict(ibp_near_place(q->port, iov, n, p->payload_len,
+						   p->shape->flags & WIRE_F_END),
+				    ENG_V_RX_FAULT);
 	return ibp_place(q, true, payload_off(p, rx), iov, n, p->payload_len,
 			 p->shape->flags & WIRE_F_END) < 0 ? ENG_V_RX_FAULT : ENG_OK;
 }
@@ -239,6 +251,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_resp *r = &q->resp;
+	enum ibp_message before = r->message;
 	uint16_t f = p->shape->flags;
 	int v = check_sequence(r, f);
 
@@ -253,6 +266,8 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	if (f & WIRE_F_ATOMIC)
 		return ibp_resp_atomic(q, p);
 	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
+	if (v == IBP_AGAIN)
+		r->message = before;
 	if (v == ENG_OK) {
 		r->epsn = psn_add(r->epsn, 1);
 		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));

@@ -26,7 +26,7 @@ static uint32_t depth(const struct ibp_qp *q)
 
 static uint32_t responses(const struct ibp_qp *q, uint32_t len)
 {
-	return len ? (uint32_t)(((uint64_t)len + q->mtu - 1) / q->mtu) : 1;
+	return len ? (uint32_t)(((uint64_t)len + q->resp.mtu - 1) / q->resp.mtu) : 1;
 }
 
 /* The oldest entry, unless its answer has not left yet. */
@@ -167,12 +167,16 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	struct ibp_rdres *e = find_entry(q, p->psn);
 	uint32_t end = psn_add(p->psn, responses(q, p->dma_len) - 1);
 	uint64_t off;
+	bool plain;
 
 	if (!e || e->atomic || p->payload_len || psn_diff(end, e->last_psn) > 0)
 		return;
-	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->mtu;
+	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->resp.mtu;
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
 		return;
+	/* The first answer could not be fetched, so it was none. */
+	plain = q->port->near.rx && q->port->near.plain;
+	e->plain |= plain;
 	/* What has not been sent yet is on its way anyhow. */
 	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
 		return;
@@ -182,7 +186,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 		e->tx_bytes = (uint32_t)(off + p->dma_len);
 	}
 	e->tx_start = e->tx_psn = p->psn;
-	e->replay |= !e->pending;
+	e->replay |= !e->pending && !plain;
 	e->pending = true;
 	ibp_activate(q);
 }

@@ -14,7 +14,7 @@ void ibp_resp_reset(struct ibp_qp *q)
 	struct eng_rwqe *rwqe = q->resp.rwqe;
 
 	q->resp = (struct ibp_resp){ .rwqe = rwqe, .epsn = q->qp->attr.rq_psn & IBP_PSN_MASK,
-				     .pd = q->qp->pd, .cq = q->qp->recv_cq };
+				     .pd = q->qp->pd, .cq = q->qp->recv_cq, .mtu = q->mtu };
 }
 
 void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
@@ -50,6 +50,10 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 		r->gap_nak = true;
 		r->rnr_due = true;
 		ibp_activate(q);
+	} else if (v == IBP_AGAIN) {
+		ibp_count(q->port, ENG_C_local_again);
+		r->gap_nak = r->seq_due = r->plain_due = true;
+		ibp_activate(q);
 	} else if (v != ENG_OK) {
 		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
 	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
@@ -59,12 +63,27 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 	}
 }
 
+/* Requests are of one kind; which one, the first in order says. */
+static bool fits_kind(struct ibp_qp *q, bool first)
+{
+	const struct ibp_near *near = &q->port->near;
+	struct ibp_resp *r = &q->resp;
+	uint32_t mtu = near->rx ? near->unit : q->mtu;
+
+	if (r->chosen)
+		return r->near == (near->rx != NULL) && r->mtu == mtu;
+	r->near = near->rx != NULL;
+	r->mtu = mtu;
+	r->chosen = first;
+	return true;
+}
+
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_resp *r = &q->resp;
 	int32_t d = psn_diff(p->psn, r->epsn);
 
-	if (r->dead)
+	if (r->dead || !fits_kind(q, d == 0))
 		return;
 	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
 		eng_qp_comm_est(q->qp);

@@ -89,16 +89,18 @@ static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict 
 static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 {
 	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
-	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->mtu, off;
+	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->resp.mtu, off;
 	uint64_t left = e->tx_bytes - skip;
 	struct eng_mkey *mk;
 	struct iovec *iov;
 	int max, n = 0, v;
 
-	p.payload_len = left < q->mtu ? (uint32_t)left : q->mtu;
+	p.payload_len = left < q->resp.mtu ? (uint32_t)left : q->resp.mtu;
 	p.pad = -p.payload_len & 3;
 	p.syndrome = SYN_ACK;
 	p.msn = e->msn;
+	p.rkey = e->rkey;
+	q->resp.plain = e->plain;
 	iov = ibp_train_begin(q->port, q->qp, &q->path, true,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov)
@@ -114,7 +116,10 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 			return true;
 		}
 	}
-	ibp_train_end(q->port, &p, n, n > 0);
+	if (ibp_train_end(q->port, &p, n, n > 0) < 0) {
+		refuse_read(q, e, ENG_V_RX_FAULT);
+		return true;
+	}
 	if (e->tx_psn == e->tx_end)
 		e->pending = e->replay = false;
 	e->tx_psn = psn_add(e->tx_psn, 1);
@@ -197,13 +202,15 @@ static bool send_naks(struct ibp_qp *q)
 		if (!put_aeth(q, rnr, r->epsn))
 			return false;
 		ibp_count(q->port, ENG_C_rnr_nak_sent);
-	} else if (r->seq_due && !put_aeth(q, SYN_SEQUENCE, r->epsn)) {
-		return false;
+	} else if (r->seq_due) {
+		q->port->near.say_plain = r->plain_due;
+		if (!put_aeth(q, SYN_SEQUENCE, r->epsn))
+			return false;
 	}
 	/* Either says that all before it has been executed. */
 	if (r->rnr_due || r->seq_due)
 		r->ack_due = false;
-	r->rnr_due = r->seq_due = false;
+	r->rnr_due = r->seq_due = r->plain_due = false;
 	return true;
 }
 

@@ -67,6 +67,9 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 	struct ibp_train *t = &port->train;
 	enum ibv_qp_state before = eng_qp_state(qp);
 
+	port->near.q = NULL;
+	if (ibp_near_is(ibp_qp(qp), response))
+		return ibp_near_begin(ibp_qp(qp), response, size, max);
 	if (t->waiting || (t->n && !joins(port, qp, path, response, size)))
 		ibp_train_flush(port);
 	/* The flush may have found a fault of this very QP. */
@@ -94,13 +97,17 @@ static void add_span(struct ibp_train *t, const struct iovec *v)
 		t->spans[t->n_spans - 1] = *v;
 }
 
-void ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
 {
 	struct ibp_train *t = &port->train;
 	struct iovec *head = &t->iov[t->n_iov], *tail = head + 1 + n;
-	size_t hdr = wire_ib_build(t->head[t->n], p);
-	uint32_t size = (uint32_t)hdr + p->payload_len + p->pad + 4;
+	uint32_t size;
+	size_t hdr;
 
+	if (port->near.q)
+		return ibp_near_end(port, p, n, user);
+	hdr = wire_ib_build(t->head[t->n], p);
+	size = (uint32_t)hdr + p->payload_len + p->pad + 4;
 	*head = (struct iovec){ t->head[t->n], hdr };
 	*tail = (struct iovec){ (void *)zeros, p->pad + 4u };
 	t->psn[t->n] = p->psn;
@@ -112,6 +119,7 @@ void ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n,
 	t->user |= user;
 	t->closed = size < t->seg;
 	port->sent++;
+	return 0;
 }
 
 /* Where the ICRC of packet i goes in, whose bytes are in the stage. */

@@ -14,6 +14,8 @@ bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_
 		return true;
 	if (last)
 		n = ut_stage_tail(iov, n);
+	if (len >= IWP_TAKE && q->port->ops->take(q->s, off, iov, n, len))
+		return true;
 	return ut_stage_scatter(q->port->streams->rx_stage, off, iov, n) == (ssize_t)len;
 }
 

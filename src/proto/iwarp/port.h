@@ -27,6 +27,7 @@
 #define IWP_RD 32            /* reads and atomics in flight, each way */
 #define IWP_CHUNK (256u << 10) /* octets in one send() */
 #define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
+#define IWP_TAKE (16u << 10) /* octets of payload from which the link places them */
 #define IWP_NO_WQE UINT32_MAX
 #define IWP_IOV 40
 
@@ -88,6 +89,7 @@ struct iwp_qp {
 
 	/* In. */
 	uint64_t rx_pos;
+	uint8_t short_ones;       /* in a row, behind long ones */
 	uint32_t rx_msn0, rx_msn1, rx_msn3;
 	struct eng_rwqe *rwqe;    /* the receive taken */
 	bool have_rwqe;
@@ -115,6 +117,8 @@ struct iwp_port {
 	/* The chunk being made. */
 	struct iwp_qp *tx;
 	size_t fill, limit;
+	size_t summed;         /* octets of the FPDU in work whose CRC is known: */
+	uint32_t sum;
 };
 
 static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
@@ -154,6 +158,10 @@ bool iwp_tx_open(struct iwp_qp *q);
 bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu);
 /* Where the FPDU is built; *stage_off tells its place in the stage. */
 uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off);
+/* Application memory to behind the header of `head` octets, which is complete but for its length;
+ * a posted buffer, or what a Read asks for. False: some of it is not there. */
+bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const struct iovec *iov,
+		   int n, uint32_t len, bool posted);
 /* Length, pad, CRC and markers; it is part of the chunk now. */
 void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu);
 /* Hands the chunk to the stream. */

@@ -298,8 +298,7 @@ static int answer_segment(struct iwp_qp *q, struct iwp_answer *a)
 		/* The key may have gone since the request was taken. */
 		v = iwp_remote(q, a->src_stag, a->src_to + a->off, n, IBV_ACCESS_REMOTE_READ, iov,
 			       &pieces);
-		if (!v && ut_stage_gather(&q->port->stage, at + WIRE_DDPTagged_LEN, iov, pieces) !=
-				  (ssize_t)n)
+		if (!v && !iwp_tx_gather(q, at, WIRE_DDPTagged_LEN, iov, pieces, n, false))
 			v = ENG_V_RX_FAULT;
 		if (v) {
 			fail_answer(q, a, v);

@@ -106,6 +106,22 @@ static int fpdu_size(const struct iwp_qp *q, const uint8_t *p, size_t len)
 	return (int)wire_fpdu_len(q->rx_pos, ulpdu, q->par.markers_rx);
 }
 
+#define SHORT_ONES 8 /* FPDUs until long ones are not expected any more */
+
+/*
+ * Long FPDUs come in a row, all as long as the first but for the last of each message: the link
+ * shows one at a time and places its payload. A guess that fails costs a copy and nothing else.
+ */
+static void expect(struct iwp_qp *q, uint32_t n)
+{
+	if (n > IWP_TAKE && !q->par.markers_rx) {
+		q->s->want = n;
+		q->short_ones = 0;
+	} else if (q->s->want && ++q->short_ones == SHORT_ONES) {
+		q->s->want = 0;
+	}
+}
+
 static void complain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 {
 	bool headers = rx->shape != NULL;
@@ -131,6 +147,8 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 			iwp_fail(q, (enum eng_verdict)-n, NULL, NULL);
 			break;
 		}
+		if (n)
+			expect(q, (uint32_t)n);
 		if (n == 0 || (size_t)n > len - done)
 			return done;
 		v = take(q, &rx, (uint32_t)n);

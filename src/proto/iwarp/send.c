@@ -35,8 +35,8 @@ static bool is_read(const struct eng_swqe *w)
 	       w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Octets [q->off, q->off + n) of the message to the stage. */
-static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t n)
+/* Octets [q->off, q->off + n) of the message to the stage, behind a header that is made. */
+static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t head, uint32_t n)
 {
 	struct iovec iov[IWP_IOV];
 	int pieces;
@@ -44,7 +44,7 @@ static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t n)
 	if (!n)
 		return true;
 	if (w->flags & IBV_SEND_INLINE) {
-		memcpy(q->port->stage.base + at, eng_swqe_inline(w) + q->off, n);
+		memcpy(q->port->stage.base + at + head, eng_swqe_inline(w) + q->off, n);
 		return true;
 	}
 	pieces = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, q->off, n, false, iov, IWP_IOV);
@@ -52,8 +52,7 @@ static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t n)
 		halt(q, w, (enum eng_verdict)-pieces);
 		return false;
 	}
-	q->port->stage.own = q->port->streams->rx_stage->own;
-	if (ut_stage_gather_own(&q->port->stage, at, iov, pieces) != (ssize_t)n) {
+	if (!iwp_tx_gather(q, at, head, iov, pieces, n, true)) {
 		halt(q, w, ENG_V_LOC_FAULT);
 		return false;
 	}
@@ -83,13 +82,13 @@ static int segment(struct iwp_qp *q, struct eng_swqe *w, bool tagged)
 	if (!iwp_tx_fits(q, head - 2 + n))
 		return 0;
 	h = iwp_tx_begin(q, &at);
-	if (!fill(q, w, at + head, n))
-		return -1;
 	if (tagged)
 		iwp_tagged(h, WIRE_IW_RDMA_WRITE, w->rkey, w->remote_addr + q->off, last);
 	else
 		iwp_untagged(h, send_opcode(w), w->opcode == IBV_WR_SEND_WITH_INV ? w->imm : 0,
 			     q->send_msn, (uint32_t)q->off, last);
+	if (!fill(q, w, at, head, n))
+		return -1;
 	iwp_tx_end(q, head - 2 + n);
 	q->off += n;
 	return 1;

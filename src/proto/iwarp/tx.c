@@ -7,12 +7,15 @@
 #include "proto/iwarp/port.h"
 
 #include "util/alloc.h"
+#include "util/crc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MSS_LOOK 64 /* chunks between two looks at the segment size */
+#define MSS_LOOK 64    /* chunks between two looks at the segment size */
+#define LONG_ULPDU 16384
+#define SUM_LEAST 4096 /* octets of payload that are summed up while they are copied */
 
 static void look_at_mss(struct iwp_qp *q)
 {
@@ -21,6 +24,13 @@ static void look_at_mss(struct iwp_qp *q)
 	q->mulpdu = wire_mulpdu(q->port->ops->mss(q->s), q->par.markers_tx);
 	if (q->mulpdu > most)
 		q->mulpdu = most;
+}
+
+/* Where a segment carries so much that calls do not count, each begins with an FPDU, the peer
+ * finds whole ones, and it works on one while we make the next. */
+static size_t chunk_of(const struct iwp_qp *q)
+{
+	return q->mulpdu < LONG_ULPDU ? IWP_CHUNK : q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
 }
 
 bool iwp_tx_open(struct iwp_qp *q)
@@ -39,7 +49,9 @@ bool iwp_tx_open(struct iwp_qp *q)
 		look_at_mss(q);
 	p->tx = q;
 	p->fill = 0;
-	p->limit = room < IWP_CHUNK ? room : IWP_CHUNK;
+	p->limit = chunk_of(q);
+	if (p->limit > room)
+		p->limit = room;
 	return true;
 }
 
@@ -52,10 +64,36 @@ bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu)
 	return p->fill == 0 || p->fill + n <= p->limit;
 }
 
+static size_t place_of_fpdu(const struct iwp_qp *q)
+{
+	return q->par.markers_tx ? IWP_CHUNK + IWP_FPDU_ROOM : q->port->fill;
+}
+
 uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off)
 {
-	*stage_off = q->par.markers_tx ? IWP_CHUNK + IWP_FPDU_ROOM : q->port->fill;
+	q->port->summed = q->port->sum = 0;
+	*stage_off = place_of_fpdu(q);
 	return q->port->stage.base + *stage_off;
+}
+
+/* Small pieces of a posted buffer are stored by the application's own thread, long ones summed up
+ * on their way: a CRC over what was copied is right whatever becomes of the buffer meanwhile. */
+bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const struct iovec *iov,
+		   int n, uint32_t len, bool posted)
+{
+	struct iwp_port *p = q->port;
+	uint8_t *h = p->stage.base + stage_off;
+	size_t at = stage_off + head;
+
+	if (!posted)
+		return ut_stage_gather(&p->stage, at, iov, n) == (ssize_t)len;
+	p->stage.own = p->streams->rx_stage->own;
+	if (len < SUM_LEAST || !q->par.crc || q->par.markers_tx)
+		return ut_stage_gather_own(&p->stage, at, iov, n) == (ssize_t)len;
+	wire_set_DDPTagged_ulpdu_len(h, head - 2 + len);
+	p->sum = ut_crc32c(0, h, head);
+	p->summed = head + len;
+	return ut_stage_gather_crc(&p->stage, at, iov, n, &p->sum) == (ssize_t)len;
 }
 
 static void put_marker(uint8_t *at, uint32_t back)
@@ -111,8 +149,8 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 {
 	struct iwp_port *p = q->port;
 	uint32_t body = wire_fpdu_body(ulpdu);
-	size_t off, n;
-	uint8_t *h = iwp_tx_begin(q, &off);
+	uint8_t *h = p->stage.base + place_of_fpdu(q);
+	size_t n;
 
 	wire_set_DDPTagged_ulpdu_len(h, ulpdu);
 	memset(h + 2 + ulpdu, 0, body - 2 - ulpdu);
@@ -120,7 +158,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 		n = end_marked(q, h, body);
 	} else {
 		if (q->par.crc)
-			wire_put_icrc(h + body, wire_mpa_crc(h, body));
+			wire_put_icrc(h + body, ut_crc32c(p->sum, h + p->summed, body - p->summed));
 		else
 			memset(h + body, 0, WIRE_MPA_CRC_LEN);
 		n = body + WIRE_MPA_CRC_LEN;

@@ -34,7 +34,7 @@ static struct rdma_cm_event *next_event(struct peer *p)
 {
 	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
 	struct rdma_cm_event *e;
-	int r = poll(&fd, 1, PEER_WAIT_MS * (p->a->kind && !strcmp(p->a->kind, "slow") ? 4 : 1));
+	int r = poll(&fd, 1, PEER_WAIT_MS * (p->a->kind && !strcmp(p->a->kind, "slow") ? 3 : 1));
 
 	must(r == 1, "no connection event came");
 	must0(rdma_get_cm_event(p->ch, &e));

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define REQ_MOST 56
@@ -228,11 +229,35 @@ static void silence(struct peer *p)
 	peer_open(p, p->a);
 	peer_resolve(p, p->a->port);
 	param = peer_param(p, &card);
-	must0(rdma_connect(p->id, &param));
-	e = peer_event(p, RDMA_CM_EVENT_UNREACHABLE);
-	peer_saw(p, "unreachable:%d", e->status);
-	rdma_ack_cm_event(e);
+	if (rdma_connect(p->id, &param) == 0) {
+		e = peer_event(p, RDMA_CM_EVENT_UNREACHABLE);
+		peer_saw(p, "unreachable:%d", e->status);
+		rdma_ack_cm_event(e);
+	} else { /* siw says it at once */
+		peer_saw(p, "unreachable:%d", -errno);
+	}
 	peer_judge(p);
+	peer_close(p);
+}
+
+/* --- an interface goes down, and all its connections with it; the next one comes to be --- */
+
+static void outage(struct peer *p)
+{
+	peer_open(p, p->a);
+	if (p->a->passive) {
+		peer_request(p);
+	} else {
+		peer_resolve(p, p->a->port);
+		peer_expect_word(p);
+	}
+	peer_meet(p);
+	greet(p);
+	if (p->a->run)
+		must(system(p->a->run) == 0, "%s failed", p->a->run);
+	peer_left(p);
+	peer_drop(p);
+	brief(p);
 	peer_close(p);
 }
 
@@ -268,6 +293,7 @@ const struct peer_scenario peer_ends[] = {
 	{ "leave", "disconnected by -k active, passive or both", leave, leave },
 	{ "nobody", "no listener", refused_once, refused },
 	{ "silent", "no answer", absent, silence },
+	{ "outage", "-x takes an interface down, which ends the connection", outage, outage },
 	{ "many", "-n connections", many, many },
 	{ 0 }
 };

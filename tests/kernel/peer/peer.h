@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define PEER_MEM (20u << 20)
-#define PEER_WAIT_MS 30000
+#define PEER_WAIT_MS 60000
 #define PEER_SIZES 16
 
 struct peer_args {

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The answers of a link that knows datagrams only. */
+#include "link/near.h"
+
+#include <errno.h>
+
+static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+			     bool *ret_pulls)
+{
+	*ret_pulls = false;
+	return LINK_FAR;
+}
+
+static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct link_place *ret)
+{
+	return -ENOTCONN;
+}
+
+static void commit(struct link *l, struct link_place *at, uint32_t bytes)
+{
+}
+
+static bool consumed(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end)
+{
+	return true;
+}
+
+static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+		    const struct iovec *from, int m)
+{
+	return -ENOTCONN;
+}
+
+static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
+{
+	return 0;
+}
+
+static void release(struct link *l)
+{
+}
+
+const struct link_near_ops link_near_none = {
+	.reach = reach,
+	.reserve = reserve,
+	.commit = commit,
+	.consumed = consumed,
+	.pull = pull,
+	.seal = seal,
+	.release = release,
+};

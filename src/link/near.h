@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages between processes of one host, beside the datagrams of link.h: a note of 40 bytes, which
+ * is the protocol's own, and up to LINK_NEAR_MAX bytes behind it. They take the same ring as the
+ * datagrams, so one order holds for both, and nothing of them is ever lost, doubled or damaged:
+ * what may happen is that the ring is full, and that its reader dies.
+ *
+ * Memory of the writer may be named in a note instead of being copied into it; who reads the note
+ * fetches it with pull(), which only ever reads. So nobody but a process itself writes into its
+ * memory, under its own locks and after its own checks, and a deregistration is final there
+ * without asking anybody. What a pull has read may be stale, though: each process shows its
+ * readers a table of seals, one of which the note names with its value. Who takes memory back
+ * breaks the seal first (link_seal_break), and who pulled looks at it afterwards.
+ */
+#ifndef LINK_NEAR_H
+#define LINK_NEAR_H
+
+#include "link/link.h"
+
+#include <stdatomic.h>
+
+#define LINK_NOTE_BYTES 40u
+#define LINK_NEAR_MAX (256u << 10)
+#define LINK_SEALS 512u /* a power of two */
+
+enum link_reach {
+	LINK_FAR,   /* by datagrams only */
+	LINK_ASKED, /* not known yet: ask again with the next round, it takes 20 ms at most */
+	LINK_NEAR,
+};
+
+/* Room for one message. */
+struct link_place {
+	uint8_t *note, *data; /* LINK_NOTE_BYTES, and as many as were asked for */
+	uint64_t end;         /* set by commit(): the place behind it, for consumed() */
+	void *to;             /* the link's own */
+	uint32_t skip;        /* likewise */
+};
+
+/* Progress lock held, none blocks. f->src is a local address, qpn the receiver's. */
+struct link_near_ops {
+	/* How the owner of a QPN is reached. *ret_pulls: he can fetch from our memory. */
+	enum link_reach (*reach)(struct link *l, const struct link_flow *f, uint32_t qpn,
+				 bool *ret_pulls);
+	/*
+	 * Room for a note and `bytes` behind it, to be filled before the next call for this link.
+	 * 0; -EAGAIN: full, or asked; -ENOBUFS: full for so long that its reader is stopped;
+	 * -ENOTCONN: nobody reads it any more.
+	 */
+	int (*reserve)(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+		       struct link_place *ret);
+	/* The message is complete, with no more bytes than were reserved; it leaves. */
+	void (*commit)(struct link *l, struct link_place *at, uint32_t bytes);
+	/* What lies before `end` was taken by its reader, or there is none any more. */
+	bool (*consumed)(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end);
+	/*
+	 * From the memory of who wrote rx (pieces `from`) to ours. Bytes or -errno; fewer than asked for,
+	 * or an error: something is gone, at one of the ends.
+	 */
+	ssize_t (*pull)(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+			const struct iovec *from, int m);
+	/* A seal of who wrote rx; whatever he likes if there is none of this number. */
+	uint32_t (*seal)(struct link *l, const struct link_rx *rx, uint32_t index);
+	/* Nothing that the last recv() gave is looked at any more. */
+	void (*release)(struct link *l);
+};
+
+/* For links without such a way. */
+extern const struct link_near_ops link_near_none;
+
+static inline const struct link_near_ops *link_near(const struct link *l)
+{
+	return l->near ? l->near : &link_near_none;
+}
+
+/* Those of our own process. The fence makes whoever saw later stores of ours see this one, too. */
+static inline void link_seal_break(_Atomic uint32_t *seals, uint32_t index)
+{
+	atomic_fetch_add_explicit(&seals[index % LINK_SEALS], 1, memory_order_seq_cst);
+}
+
+#endif

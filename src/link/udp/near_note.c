@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Messages through the rings of near.h: the slots of link_near_ops. */
+#include "link/udp/near.h"
+
+#include "link/near.h"
+#include "link/sys.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+_Static_assert(SHM_SEALS == LINK_SEALS && SHM_MESSAGE_MAX == LINK_NEAR_MAX, "the same numbers");
+_Static_assert(sizeof(((struct shm_record *)0)->note) == LINK_NOTE_BYTES, "a note is a record's");
+
+#define PULL_IOV 1024 /* IOV_MAX */
+
+static unsigned slot_of(uint32_t qpn)
+{
+	unsigned slot = qpn >> UDP_SLOT_SHIFT;
+
+	return qpn < 2 || slot >= UDP_SLOTS ? UDP_NO_SLOT : slot;
+}
+
+static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+			     bool *ret_pulls)
+{
+	struct udp_near_tx *t = NULL;
+
+	*ret_pulls = false;
+	if (!udp_is_group(f->dst))
+		t = udp_near_way(udp_of(l), f, slot_of(qpn));
+	if (!t)
+		return LINK_FAR;
+	if (t->state == NEAR_ASKED)
+		return LINK_ASKED;
+	/* A ring stands for one pair of addresses. */
+	if (!t->notes || memcmp(t->own, f->src, 16))
+		return LINK_FAR;
+	*ret_pulls = t->pulls;
+	return LINK_NEAR;
+}
+
+static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct link_place *ret)
+{
+	struct udp_link *u = udp_of(l);
+	struct udp_near_tx *t = udp_near_way(u, f, slot_of(qpn));
+	struct shm_record *at;
+	enum shm_put why;
+	uint64_t skip;
+
+	if (!t || (t->state == NEAR_OPEN && !t->notes))
+		return -ENOTCONN;
+	if (t->state == NEAR_ASKED)
+		return -EAGAIN;
+	at = shm_reserve(&t->ring, bytes, &skip, &why);
+	if (!at)
+		return udp_near_result(u, t, why);
+	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1),
+				    .to = t, .skip = (uint32_t)skip };
+	return 0;
+}
+
+static void commit(struct link *l, struct link_place *at, uint32_t bytes)
+{
+	struct shm_record *r = (struct shm_record *)at->data - 1;
+	struct udp_near_tx *t = at->to;
+
+	r->bytes = bytes;
+	r->seg = 0;
+	r->sport = 0;
+	udp_near_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
+	at->end = t->ring.tail;
+}
+
+static bool consumed(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end)
+{
+	struct udp_near_tx *t = udp_near_open(udp_of(l), f->dst, slot_of(qpn));
+
+	return !t || shm_consumed(&t->ring, end);
+}
+
+static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *from, int m)
+{
+	return LINK_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)m, 0);
+}
+
+bool udp_near_probe(int pid, uint64_t at, uint64_t token)
+{
+	uint64_t word = ~token;
+	struct iovec to = { &word, sizeof(word) };
+	struct iovec from = { (void *)(uintptr_t)at, sizeof(word) };
+
+	return copy_in(pid, &to, 1, &from, 1) == sizeof(word) && word == token;
+}
+
+/* The token goes along in the same call, which reads one address space: the one it is in. */
+static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+		    const struct iovec *from, int m)
+{
+	struct udp_near_rx *r = rx->from;
+	struct iovec dst[PULL_IOV], src[PULL_IOV];
+	uint64_t token = ~r->token;
+	long got;
+
+	(void)l;
+	if (!r->pid)
+		return -ENOTCONN;
+	if (n >= PULL_IOV || m >= PULL_IOV)
+		return -EINVAL;
+	memcpy(dst + 1, to, (size_t)n * sizeof(*to));
+	memcpy(src + 1, from, (size_t)m * sizeof(*from));
+	dst[0] = (struct iovec){ &token, sizeof(token) };
+	src[0] = (struct iovec){ (void *)(uintptr_t)r->probe, sizeof(token) };
+	got = copy_in(r->pid, dst, n + 1, src, m + 1);
+	if (got < 0)
+		return got;
+	if (got < (long)sizeof(token) || token != r->token)
+		return -ESRCH;
+	return got - (long)sizeof(token);
+}
+
+static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
+{
+	const struct udp_near_rx *r = rx->from;
+
+	(void)l;
+	return atomic_load_explicit(&r->page->seals[index % LINK_SEALS], memory_order_acquire);
+}
+
+static void release(struct link *l)
+{
+	struct udp_link *u = udp_of(l);
+
+	if (!u->near->held)
+		return;
+	udp_near_release(u);
+	udp_near_settle(u);
+}
+
+const struct link_near_ops udp_near_ops = {
+	.reach = reach,
+	.reserve = reserve,
+	.commit = commit,
+	.consumed = consumed,
+	.pull = pull,
+	.seal = seal,
+	.release = release,
+};

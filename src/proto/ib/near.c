@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Packets without a wire, see near.h: making them, reading them, and what lies behind them. */
+#include "proto/ib/port.h"
+
+#include <errno.h>
+
+_Static_assert(sizeof(struct ibp_note) == LINK_NOTE_BYTES, "it is what the link carries");
+
+#define STAGE_BYTES (LINK_NEAR_MAX + 4096u)
+#define ATOMIC_BYTES 16u
+
+int ibp_near_init(struct ibp_port *port)
+{
+	port->near.stage = (struct ut_stage)UT_STAGE_INIT;
+	return port->link->near ? ut_stage_init(&port->near.stage, STAGE_BYTES) : 0;
+}
+
+void ibp_near_fini(struct ibp_port *port)
+{
+	ut_stage_fini(&port->near.stage);
+}
+
+/* --- making --- */
+
+bool ibp_near_choose(struct ibp_qp *q)
+{
+	struct ibp_port *port = q->port;
+	struct ibp_req *r = &q->req;
+	enum link_reach how = LINK_FAR;
+
+	if (r->chosen)
+		return true;
+	if (port->near.stage.base && q->path.valid)
+		how = link_near(port->link)->reach(port->link, &q->path.flow,
+						   q->qp->attr.dest_qp_num, &r->pulls);
+	if (how == LINK_ASKED) {
+		port->blocked = true;
+		return false;
+	}
+	r->chosen = true;
+	r->near = how == LINK_NEAR;
+	if (!r->near)
+		return true;
+	/* An unreliable message is complete when it is in the ring, so all of it must be. */
+	r->pulls &= q->cls != WIRE_CLASS_UC;
+	r->mtu = 1u << (r->pulls ? IBP_UNIT_PULL : IBP_UNIT_COPY);
+	r->window = r->threshold = IBP_NEAR_WINDOW;
+	return true;
+}
+
+bool ibp_near_is(const struct ibp_qp *q, bool response)
+{
+	return response ? q->resp.near : q->req.near;
+}
+
+static bool may_name(struct ibp_qp *q, bool response)
+{
+	struct link *l = q->port->link;
+	bool pulls = false;
+
+	if (!response)
+		return q->req.pulls &&
+		       (!q->req.plain || psn_diff(q->req.psn_send, q->req.plain_until) >= 0);
+	return !q->resp.plain &&
+	       link_near(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &pulls) ==
+		       LINK_NEAR && pulls;
+}
+
+struct iovec *ibp_near_begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
+{
+	struct ibp_port *port = q->port;
+	struct ibp_near *near = &port->near;
+	struct link *l = port->link;
+	int r;
+
+	near->pull = size > IBP_NEAR_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
+	if (near->pull)
+		size = sizeof(struct ibp_pieces) + IBP_NEAR_PIECES * 16u;
+	r = link_near(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num,
+				  size < LINK_NEAR_MAX ? size : LINK_NEAR_MAX, &near->place);
+	if (r == -EAGAIN) {
+		port->blocked = true;
+		return NULL;
+	}
+	near->lost = r < 0;
+	near->q = q;
+	near->response = response;
+	*max = IBP_NEAR_PIECES;
+	return near->iov;
+}
+
+static uint32_t put_pieces(struct ibp_near *near, const struct wire_ib_packet *p, int n)
+{
+	struct ibp_port *port = near->q->port;
+	struct ibp_pieces *to = (struct ibp_pieces *)near->place.data;
+
+	/* A request's memory is given back with its QP, an answer's with its key. */
+	to->seal = (near->response ? p->rkey >> 8 : near->q->qp->qpn) % LINK_SEALS;
+	to->value = atomic_load_explicit(&port->link->seals[to->seal], memory_order_relaxed);
+	for (int i = 0; i < n; i++) {
+		to->v[i].addr = (uintptr_t)near->iov[i].iov_base;
+		to->v[i].length = near->iov[i].iov_len;
+	}
+	return (uint32_t)(sizeof(*to) + (size_t)n * sizeof(to->v[0]));
+}
+
+/* What lies behind the note; bytes or -EFAULT. */
+static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+{
+	struct ibp_near *near = &port->near;
+	uint64_t *word = (uint64_t *)near->place.data;
+
+	if (wire_ib_shape(p->opcode)->flags & WIRE_F_ATOMIC) {
+		word[0] = p->swap_add;
+		word[1] = p->compare;
+		return ATOMIC_BYTES;
+	}
+	if (!p->payload_len)
+		return 0;
+	if (near->pull)
+		return (int)put_pieces(near, p, n);
+	if (!user) {
+		memcpy(near->place.data, near->iov[0].iov_base, p->payload_len);
+		return (int)p->payload_len;
+	}
+	near->stage.own = near->response ? 0 : port->link->rx_stage->own;
+	if (ut_stage_load_own(&near->stage, near->place.data, near->iov, n) !=
+	    (ssize_t)p->payload_len)
+		return -EFAULT;
+	return (int)p->payload_len;
+}
+
+static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool named)
+{
+	const struct ibp_qp *q = near->q;
+	uint32_t mtu = near->response ? q->resp.mtu : q->req.mtu;
+	struct ibp_note note = {
+		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
+		.flags = (uint8_t)((p->se ? IBP_NOTE_SE : 0) | (p->ack_req ? IBP_NOTE_ASK : 0) |
+				   (named ? IBP_NOTE_PULL : 0) |
+				   (near->say_plain ? IBP_NOTE_PLAIN : 0)),
+		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
+		.imm = p->imm, .rkey = p->rkey, .va = p->va,
+		.length = near->response ? p->msn : p->dma_len, .srqn = p->srqn,
+	};
+
+	memcpy(near->place.note, &note, sizeof(note));
+}
+
+int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+{
+	struct eng_dev *dev = port->dev;
+	struct ibp_near *near = &port->near;
+	struct ibp_qp *q = near->q;
+	int bytes = 0;
+
+	eng_dev_held(dev);
+	near->pull &= p->payload_len != 0;
+	if (!near->lost)
+		bytes = put_payload(port, p, n, user);
+	if (bytes >= 0 && !near->lost) {
+		put_note(near, p, near->pull);
+		link_near(port->link)->commit(port->link, &near->place, (uint32_t)bytes);
+		if (!near->response)
+			q->req.near_end = near->place.end;
+	}
+	near->q = NULL;
+	near->say_plain = false;
+	if (bytes < 0 || near->lost)
+		ibp_count(port, ENG_C_tx_faults);
+	if (bytes < 0)
+		return -EFAULT;
+	port->sent++;
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_tx_bytes] += p->payload_len;
+	dev->counters[ENG_C_local_tx]++;
+	return 0;
+}
+
+/* --- reading --- */
+
+/* Where the payload lies; every number is read once, from the copy. */
+static bool read_pieces(struct ibp_near *near, const uint8_t *at, size_t len, uint32_t *ret)
+{
+	struct {
+		uint64_t addr, length;
+	} v[IBP_NEAR_PIECES];
+	struct ibp_pieces head;
+	uint64_t sum = 0;
+	size_t n;
+
+	if (len < sizeof(head) + sizeof(v[0]) || (len - sizeof(head)) % sizeof(v[0]) ||
+	    len > sizeof(head) + sizeof(v))
+		return false;
+	n = (len - sizeof(head)) / sizeof(v[0]);
+	memcpy(&head, at, sizeof(head));
+	memcpy(v, at + sizeof(head), n * sizeof(v[0]));
+	near->seal = head.seal;
+	near->value = head.value;
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].length || v[i].length > LINK_NEAR_MAX)
+			return false;
+		near->from[i] = (struct iovec){ (void *)(uintptr_t)v[i].addr, v[i].length };
+		sum += v[i].length;
+	}
+	near->n_from = (int)n;
+	*ret = (uint32_t)sum;
+	return sum <= LINK_NEAR_MAX;
+}
+
+/* What lies behind the note fits the opcode. */
+static bool read_payload(struct ibp_near *near, uint8_t flags, struct wire_ib_packet *p)
+{
+	uint32_t len = near->rx->len - LINK_NOTE_BYTES;
+	uint64_t word[2];
+
+	near->n_from = 0;
+	near->data = near->rx->data + LINK_NOTE_BYTES;
+	if (p->shape->flags & WIRE_F_ATOMIC) {
+		if (len != ATOMIC_BYTES)
+			return false;
+		memcpy(word, near->data, sizeof(word));
+		p->swap_add = word[0];
+		p->compare = word[1];
+		return true;
+	}
+	if (!(p->shape->flags & WIRE_F_PAYLOAD))
+		return len == 0;
+	p->payload_len = len;
+	if (!(flags & IBP_NOTE_PULL))
+		return len <= LINK_NEAR_MAX;
+	return p->shape->cls != WIRE_CLASS_UC &&
+	       read_pieces(near, near->data, len, &p->payload_len);
+}
+
+bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p)
+{
+	struct ibp_near *near = &port->near;
+	const struct wire_ib_shape *shape;
+	struct ibp_note n;
+
+	if (!near->stage.base || rx->len < sizeof(n))
+		return false;
+	memcpy(&n, rx->data, sizeof(n));
+	shape = wire_ib_shape(n.opcode);
+	if (!shape || (shape->cls != WIRE_CLASS_RC && shape->cls != WIRE_CLASS_UC &&
+		       shape->cls != WIRE_CLASS_XRC) ||
+	    (n.unit != IBP_UNIT_PULL && n.unit != IBP_UNIT_COPY))
+		return false;
+	*p = (struct wire_ib_packet){
+		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
+		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK,
+		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
+		.imm = n.imm, .syndrome = n.syndrome, .pkey = IBP_PKEY, .migreq = true,
+		.se = n.flags & IBP_NOTE_SE, .ack_req = n.flags & IBP_NOTE_ASK,
+	};
+	near->rx = rx;
+	near->unit = 1u << n.unit;
+	near->plain = n.flags & IBP_NOTE_PLAIN;
+	if (!read_payload(near, n.flags, p))
+		return false;
+	p->pad = -p->payload_len & 3; /* as checked for packets of the wire */
+	p->payload = near->data;
+	return true;
+}
+
+static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
+{
+	struct ibp_near *near = &port->near;
+	struct link *l = port->link;
+	ssize_t got = link_near(l)->pull(l, near->rx, iov, n, near->from, near->n_from);
+
+	eng_dev_held(port->dev);
+	port->dev->counters[ENG_C_local_pulls]++;
+	/* Whatever was stored over what we read, the seal was broken before. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (got == (ssize_t)len &&
+	    link_near(l)->seal(l, near->rx, near->seal) == near->value)
+		return 0;
+	return IBP_AGAIN;
+}
+
+int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last)
+{
+	struct ibp_near *near = &port->near;
+
+	if (!len)
+		return 0;
+	if (last)
+		n = ut_stage_tail(iov, n);
+	if (near->n_from)
+		return fetch(port, iov, n, len);
+	near->stage.own = port->link->rx_stage->own;
+	return ut_stage_store_own(&near->stage, near->data, len, iov, n) == (ssize_t)len
+		       ? 0 : -EFAULT;
+}
+
+/* --- again --- */
+
+void ibp_near_plain(struct ibp_qp *q)
+{
+	q->req.plain = true;
+	q->req.plain_until = q->req.psn_next;
+}
+
+bool ibp_near_unread(const struct ibp_qp *q)
+{
+	struct link *l = q->port->link;
+
+	return q->req.near && !link_near(l)->consumed(l, &q->path.flow, q->qp->attr.dest_qp_num,
+						     q->req.near_end);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The transport between processes of one host: what travels is still a packet - opcode, PSN, the fields
+ * of its headers - but it has no wire form, no ICRC and no path MTU. Its payload is up to 256 KiB,
+ * copied into the link's ring or named there for the peer to fetch (link/near.h). So the machine
+ * of this room, with all its checks, states, counters and sentences, is the local path as well:
+ * a message of any usual size is one packet "only", a longer one is first, middle, last.
+ *
+ * Requests and answers are two directions, each of one kind from RESET to RESET. A requester
+ * chooses before it gives out its first PSN, since that decides how many a message has; a
+ * responder goes by the first request it gets, and answers the same way.
+ *
+ * Whatever is odd about fetching - pages that are gone at either end, a seal that was broken
+ * meanwhile, a peer that cannot be read - ends the same way: the packet is asked for again, plain
+ * (requests by a sequence NAK, answers by asking again), and comes with its payload copied by
+ * its owner, who then finds the fault as on the wire.
+ */
+#ifndef PROTO_IB_NEAR_H
+#define PROTO_IB_NEAR_H
+
+#include "link/near.h"
+#include "util/stage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibp_qp;
+
+/* In front of the payload, in the host's byte order: only this host reads it. */
+struct ibp_note {
+	uint8_t opcode, flags; /* enum wire opcodes; IBP_NOTE_* */
+	uint8_t unit;          /* log2 of what a packet holds that is not the last */
+	uint8_t syndrome;      /* of an answer */
+	uint32_t psn, dest_qpn, src_qpn;
+	uint32_t imm;          /* or the key to invalidate */
+	uint32_t rkey;
+	uint64_t va;
+	uint32_t length;       /* answers: MSN */
+	uint32_t srqn;         /* XRC requests */
+};
+
+enum {
+	IBP_NOTE_SE = 1,
+	IBP_NOTE_ASK = 2,   /* the A bit */
+	IBP_NOTE_PULL = 4,  /* a struct ibp_pieces follows, not the payload */
+	IBP_NOTE_PLAIN = 8, /* do not name memory in what I ask for again */
+};
+
+/* Where the payload lies in the writer's memory. */
+struct ibp_pieces {
+	uint32_t seal, value; /* it holds as long as this seal has this value */
+	struct {
+		uint64_t addr, length;
+	} v[];
+};
+
+#define IBP_NEAR_PIECES 136 /* more than a gather list and a page list can give */
+#define IBP_NEAR_COPY 4096u /* up to here the payload is copied */
+#define IBP_NEAR_WINDOW 4096u /* packets; the ring itself holds back */
+#define IBP_UNIT_PULL 18u   /* log2: 256 KiB */
+#define IBP_UNIT_COPY 15u   /* where everything is copied, so that the ring holds many */
+
+/* Of a port: what is being sent and what is being received. */
+struct ibp_near {
+	struct ut_stage stage; /* base NULL: this link knows no messages */
+	struct ibp_qp *q;      /* whose packet is being made; NULL: a train's */
+	bool response;
+	bool lost;             /* it goes nowhere */
+	bool pull;             /* its payload is named */
+	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
+	struct link_place place;
+	struct iovec iov[IBP_NEAR_PIECES];
+
+	const struct link_rx *rx; /* being looked at; NULL: a datagram */
+	const uint8_t *data;      /* its payload, unless it is named */
+	bool plain;               /* it has IBP_NOTE_PLAIN */
+	uint32_t unit;            /* bytes */
+	int n_from;               /* pieces that name its payload, or 0 */
+	struct iovec from[IBP_NEAR_PIECES];
+	uint32_t seal, value;
+};
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One message at a time, a given number of them, for counting what a message costs: two QPs in one
+ * thread, which posts and polls both ends until the message has arrived and is completed. Nothing
+ * depends on what else the machine does, except for the rare tick of the background thread.
+ *
+ *     cost-loop send|write|read|atomic BYTES COUNT
+ */
+#include "support/check.h"
+
+#include <arpa/inet.h>
+#include <rdma/rdma_cma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct end {
+	struct rdma_cm_id *id;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+};
+
+static struct rdma_event_channel *channel;
+static struct rdma_cm_id *listener;
+static struct end a, b;
+static size_t bytes;
+
+/* The id the event is for, which is a new one for a request. */
+static struct rdma_cm_id *event(enum rdma_cm_event_type want)
+{
+	struct rdma_cm_event *ev;
+	struct rdma_cm_id *id;
+
+	CHECK(!rdma_get_cm_event(channel, &ev));
+	CHECK_MSG(ev->event == want, "%s and not %s", rdma_event_str(ev->event),
+		  rdma_event_str(want));
+	id = ev->id;
+	CHECK(!rdma_ack_cm_event(ev));
+	return id;
+}
+
+static void equip(struct end *e)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1 };
+
+	e->cq = ibv_create_cq(e->id->verbs, 16, NULL, NULL, 0);
+	CHECK(e->cq);
+	attr.send_cq = attr.recv_cq = e->cq;
+	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1,
+					.max_recv_sge = 1 };
+	CHECK(!rdma_create_qp(e->id, NULL, &attr));
+	CHECK(!posix_memalign((void **)&e->buf, 4096, bytes < 8 ? 8 : bytes));
+	memset(e->buf, 1, bytes);
+	e->mr = ibv_reg_mr(e->id->pd, e->buf, bytes, IBV_ACCESS_LOCAL_WRITE |
+			   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			   IBV_ACCESS_REMOTE_ATOMIC);
+	CHECK(e->mr);
+}
+
+static void join(void)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
+					 .retry_count = 7, .rnr_retry_count = 7 };
+
+	channel = rdma_create_event_channel();
+	CHECK(channel);
+	CHECK(!rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
+	CHECK(!rdma_create_id(channel, &a.id, NULL, RDMA_PS_TCP));
+	CHECK(!rdma_bind_addr(listener, (struct sockaddr *)&sin) && !rdma_listen(listener, 1));
+	sin.sin_port = rdma_get_src_port(listener);
+	CHECK(!rdma_resolve_addr(a.id, NULL, (struct sockaddr *)&sin, 10000));
+	event(RDMA_CM_EVENT_ADDR_RESOLVED);
+	CHECK(!rdma_resolve_route(a.id, 10000));
+	event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	equip(&a);
+	CHECK(!rdma_connect(a.id, &param));
+	b.id = event(RDMA_CM_EVENT_CONNECT_REQUEST);
+	equip(&b);
+	CHECK(!rdma_accept(b.id, &param));
+	event(RDMA_CM_EVENT_ESTABLISHED);
+	event(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void reap(struct end *e, int *left)
+{
+	struct ibv_wc wc[2];
+	int n = ibv_poll_cq(e->cq, 2, wc);
+
+	CHECK(n >= 0 && n <= *left);
+	for (int i = 0; i < n; i++)
+		CHECK_MSG(!wc[i].status, "%s", ibv_wc_status_str(wc[i].status));
+	*left -= n;
+}
+
+__attribute__((noinline)) static void message(enum ibv_wr_opcode op)
+{
+	struct ibv_sge at_a = { (uintptr_t)a.buf, bytes, a.mr->lkey };
+	struct ibv_sge at_b = { (uintptr_t)b.buf, bytes, b.mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &at_a, .num_sge = 1, .opcode = op }, *bad;
+	struct ibv_recv_wr rr = { .sg_list = &at_b, .num_sge = 1 }, *bad_rr;
+	int left_a = 1, left_b = op == IBV_WR_SEND;
+
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)b.buf;
+		wr.wr.atomic.rkey = b.mr->rkey;
+		wr.wr.atomic.compare_add = 1;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)b.buf;
+		wr.wr.rdma.rkey = b.mr->rkey;
+	}
+	if (left_b)
+		CHECK(!ibv_post_recv(b.id->qp, &rr, &bad_rr));
+	CHECK(!ibv_post_send(a.id->qp, &wr, &bad));
+	while (left_a || left_b) {
+		if (left_b)
+			reap(&b, &left_b);
+		if (left_a)
+			reap(&a, &left_a);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = { "send", "write", "read", "atomic" };
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+						  IBV_WR_ATOMIC_FETCH_AND_ADD };
+	unsigned int op = 0;
+
+	CHECK(argc == 4);
+	while (op < 4 && strcmp(argv[1], names[op]))
+		op++;
+	CHECK(op < 4);
+	CHECK(!setenv("DAPPLE_PROGRESS", "poll", 1)); /* the thread would join in, since we are slow */
+	bytes = strtoul(argv[2], NULL, 10);
+	join();
+	for (int none = 0, i = 0; i < 64; i++)
+		reap(&a, &none);
+	for (unsigned long n = strtoul(argv[3], NULL, 10); n; n--)
+		message(ops[op]);
+	_exit(0); /* what the end costs is not counted */
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Messages between processes of one host (proto/ib/near.h): every operation at every size comes out
+ * as on the wire, whether its payload was copied or fetched; what cannot be fetched is asked for again;
+ * and a writer of nonsense gets nowhere.
+ */
+#include "proto/ib/near.h"
+#include "support/cases.h"
+#include "support/check.h"
+#include "support/nearnet.h"
+#include "support/tape.h"
+#include "util/clock.h"
+#include "util/heap.h"
+#include "util/rng.h"
+#include "wire/ib_opcode.h"
+
+#include <sys/mman.h>
+
+#define MEMORY (8u << 20)
+#define HALF (MEMORY / 2)
+
+static struct sim_world w;
+static struct sim_end a, b;
+
+static void open_pair(const struct sim_qp_options *o)
+{
+	static const struct sim_qp_options none;
+
+	sim_world_open(&w, &(struct sim_options){ .seed = 7, .messages = true });
+	sim_pair(&a, &w.host[0], &b, &w.host[1], o ? o : &none);
+	sim_end_memory(&a, MEMORY);
+	sim_end_memory(&b, MEMORY);
+}
+
+/* The wire was not touched, unless a test closed on purpose otherwise. */
+static void close_pair(void)
+{
+	struct sim_stats st;
+
+	sim_net_stats(w.net, &st);
+	CHECK_MSG(st.sent == 0, "%llu datagrams left", (unsigned long long)st.sent);
+	sim_end_close(&a);
+	sim_end_close(&b);
+	sim_world_close(&w);
+}
+
+static void op(enum ibv_wr_opcode code, uint8_t *at, uint32_t len, uint8_t *remote, unsigned flags)
+{
+	CHECK(sim_post(&a, &(struct sim_op){ .code = code, .at = at, .len = len, .remote = remote,
+					     .rkey = b.mr->key, .flags = flags, .imm = 77,
+					     .id = 5 }) == 0);
+}
+
+static const uint32_t sizes[] = { 0, 1, 8, 63, 64, 65, 1000, 4095, 4096, 4097, 5000, 32768, 32769,
+				  65536, 262143, 262144, 262145, 1048576, 3000001 };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static void a_send(uint32_t len, enum ibv_wr_opcode code, enum ibv_wc_opcode want)
+{
+	struct ibv_wc wc;
+
+	pattern_fill(a.mem, len, len);
+	memset(b.mem, 0, len + 1);
+	CHECK(sim_post_recv(&b, 9, b.mem, want == IBV_WC_RECV ? HALF : 0) == 0);
+	op(code, a.mem, len, b.mem, 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	wc = sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	CHECK(wc.opcode == want && wc.byte_len == len && wc.wr_id == 9);
+	if (code != IBV_WR_SEND)
+		CHECK(wc.wc_flags == IBV_WC_WITH_IMM && wc.imm_data == 77);
+	CHECK(!memcmp(a.mem, b.mem, len) && !b.mem[len]);
+}
+
+static void a_write_and_read(uint32_t len)
+{
+	pattern_fill(a.mem, len, len + 1);
+	memset(b.mem, 0, len + 1);
+	op(IBV_WR_RDMA_WRITE, a.mem, len, b.mem, 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(!memcmp(a.mem, b.mem, len) && !b.mem[len]);
+	memset(a.mem + HALF, 0, len + 1);
+	op(IBV_WR_RDMA_READ, a.mem + HALF, len, b.mem, 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(!memcmp(a.mem + HALF, b.mem, len) && !a.mem[HALF + len]);
+}
+
+static void all_sizes(bool copy)
+{
+	open_pair(NULL);
+	w.near->copy = copy;
+	for (size_t i = 0; i < SIZES; i++) {
+		a_send(sizes[i], IBV_WR_SEND, IBV_WC_RECV);
+		a_send(sizes[i], IBV_WR_SEND_WITH_IMM, IBV_WC_RECV);
+		a_send(sizes[i], IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
+		a_write_and_read(sizes[i]);
+	}
+	CHECK(copy == (w.near->fetches == 0));
+	CHECK(sim_counter(a.h, ENG_C_local_again) == 0 && sim_counter(b.h, ENG_C_local_again) == 0);
+	CHECK(sim_counter(a.h, ENG_C_retransmits) == 0);
+	close_pair();
+}
+
+static void fetched(void)
+{
+	all_sizes(false);
+}
+
+static void copied(void)
+{
+	all_sizes(true);
+}
+
+static void atomics(void)
+{
+	uint64_t *word = (uint64_t *)b.mem, *old;
+
+	open_pair(NULL);
+	word = (uint64_t *)(b.mem + 64);
+	old = (uint64_t *)a.mem;
+	*word = 40;
+	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_ATOMIC_FETCH_AND_ADD, .at = old, .len = 8,
+					     .remote = word, .rkey = b.mr->key, .add = 2 }) == 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(*word == 42 && *old == 40);
+	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_ATOMIC_CMP_AND_SWP, .at = old, .len = 8,
+					     .remote = word, .rkey = b.mr->key, .add = 42,
+					     .swap = 7 }) == 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(*word == 7 && *old == 42);
+	close_pair();
+}
+
+/* What was sent before anybody knew the way waits, and takes it then. */
+static void asked_first(void)
+{
+	open_pair(NULL);
+	w.near->asked_until = w.now + 5 * UT_MS;
+	a.mem[0] = 9;
+	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
+	for (int i = 0; i < 100; i++)
+		sim_round(&w);
+	CHECK(b.mem[0] == 0);
+	w.now = w.near->asked_until;
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(b.mem[0] == 9);
+	close_pair();
+}
+
+/* A message without a receive comes again by the timer; what is behind it never overtakes. */
+static void no_receive(void)
+{
+	open_pair(&(struct sim_qp_options){ .min_rnr = 14 }); /* 1.28 ms */
+	a.mem[0] = 1;
+	a.mem[HALF] = 2;
+	op(IBV_WR_SEND, a.mem, 100000, NULL, 0);
+	op(IBV_WR_RDMA_WRITE, a.mem + HALF, 8, b.mem, 0);
+	sim_no_wc(&w, a.scq, UT_MS);
+	CHECK(b.mem[0] == 0 && sim_counter(b.h, ENG_C_rnr_nak_sent) == 1);
+	CHECK(sim_post_recv(&b, 1, b.mem + HALF, 200000) == 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(b.mem[0] == 2 && b.mem[HALF] == 1 && eng_cq_held(b.rcq) == 1);
+	CHECK(sim_counter(a.h, ENG_C_rnr_nak_retry_err) == 1);
+	close_pair();
+}
+
+static void retries_end(void)
+{
+	open_pair(&(struct sim_qp_options){ .rnr_retry = 2 });
+	op(IBV_WR_SEND, a.mem, 8, NULL, 0);
+	sim_wc_is(&w, a.scq, IBV_WC_RNR_RETRY_EXC_ERR);
+	CHECK(sim_counter(b.h, ENG_C_rnr_nak_sent) == 3);
+	close_pair();
+}
+
+/* --- odd fetches --- */
+
+static void break_qp_seal(struct near_net *n)
+{
+	n->fetching = NULL;
+	link_seal_break(n->host[0].seals, a.qp->qpn);
+}
+
+/* What was read may not be what was sent: once more, copied. */
+static void broken_seal(void)
+{
+	open_pair(NULL);
+	w.near->fetching = break_qp_seal;
+	a_send(1000000, IBV_WR_SEND, IBV_WC_RECV);
+	CHECK(sim_counter(b.h, ENG_C_local_again) == 1);
+	CHECK(sim_counter(a.h, ENG_C_packet_seq_err) == 1);
+	w.near->fetching = break_qp_seal;
+	a_send(100000, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
+	CHECK(sim_counter(b.h, ENG_C_local_again) == 2);
+	CHECK(b.qp && eng_qp_state(b.qp) == IBV_QPS_RTS);
+	w.near->fetches = 0;
+	a_send(100000, IBV_WR_SEND, IBV_WC_RECV);
+	CHECK(w.near->fetches == 1); /* later ones are fetched again */
+	close_pair();
+}
+
+static struct eng_mkey *lent;
+
+static void take_back(struct near_net *n)
+{
+	n->fetching = NULL;
+	CHECK(eng_mr_dereg(lent) == 0);
+}
+
+/* A Read whose region goes while it is being fetched is refused, as one that comes too late. */
+static void dereg_while_reading(void)
+{
+	open_pair(NULL);
+	lent = sim_reg(b.h, b.mem, 1 << 20);
+	w.near->fetching = take_back;
+	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_RDMA_READ, .at = a.mem, .len = 1 << 20,
+					     .remote = b.mem, .rkey = lent->key }) == 0);
+	sim_wc_is(&w, a.scq, IBV_WC_REM_ACCESS_ERR);
+	CHECK(eng_qp_state(b.qp) == IBV_QPS_ERR && sim_event(b.h, IBV_EVENT_QP_ACCESS_ERR));
+	close_pair();
+}
+
+static void unmap(uint8_t *at, size_t len)
+{
+	CHECK(mmap(at, len, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == at);
+}
+
+/* Pages that are gone: who owns them is at fault, and says so as on the wire. */
+static void missing(enum ibv_wr_opcode code, bool mine, enum ibv_wc_status want)
+{
+	uint8_t *at = mine ? a.mem : b.mem;
+
+	open_pair(NULL);
+	at = mine ? a.mem : b.mem;
+	unmap(at + 300000 / 4096 * 4096, 8192);
+	CHECK(sim_post_recv(&b, 1, b.mem, HALF) == 0);
+	op(code, a.mem, 500000, b.mem, 0);
+	sim_wc_is(&w, a.scq, want);
+	CHECK(eng_qp_state(a.qp) == IBV_QPS_ERR);
+	CHECK((eng_qp_state(b.qp) == IBV_QPS_ERR) == (want != IBV_WC_LOC_PROT_ERR));
+	close_pair();
+}
+
+static void missing_pages(void)
+{
+	missing(IBV_WR_RDMA_WRITE, true, IBV_WC_LOC_PROT_ERR);
+	missing(IBV_WR_SEND, true, IBV_WC_LOC_PROT_ERR);
+	missing(IBV_WR_RDMA_READ, true, IBV_WC_LOC_PROT_ERR);
+	missing(IBV_WR_RDMA_WRITE, false, IBV_WC_REM_ACCESS_ERR);
+	missing(IBV_WR_RDMA_READ, false, IBV_WC_REM_ACCESS_ERR);
+	missing(IBV_WR_SEND, false, IBV_WC_REM_OP_ERR);
+}
+
+/* A stopped peer finds each packet once, however often the timer ran. */
+static void unread(void)
+{
+	open_pair(&(struct sim_qp_options){ .retry = 5 });
+	w.host[1].stopped = true;
+	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
+	sim_no_wc(&w, a.scq, 3 * UT_MS);
+	CHECK(sim_counter(a.h, ENG_C_local_ack_timeout_err) >= 2);
+	CHECK(sim_counter(a.h, ENG_C_retransmits) == 0);
+	w.host[1].stopped = false;
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(sim_counter(b.h, ENG_C_duplicate_request) == 0);
+	w.host[1].stopped = true;
+	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
+	sim_wc_is(&w, a.scq, IBV_WC_RETRY_EXC_ERR);
+	close_pair();
+}
+
+/* --- nonsense --- */
+
+static struct ibp_note honest(uint8_t opcode, uint32_t psn)
+{
+	return (struct ibp_note){ .opcode = opcode, .unit = IBP_UNIT_PULL, .psn = psn,
+				  .dest_qpn = b.qp->qpn, .src_qpn = a.qp->qpn, .flags = IBP_NOTE_ASK,
+				  .va = (uintptr_t)b.mem, .rkey = b.mr->key, .length = 64 };
+}
+
+static bool untouched(const uint8_t *at, size_t len)
+{
+	while (len && !*at) {
+		at++;
+		len--;
+	}
+	return !len;
+}
+
+/* Random notes with a true core: whatever they say, nobody else's memory changes. */
+static void storm_of_nonsense(void)
+{
+	struct ut_rng rng = { .state = 11 };
+	uint8_t data[4096];
+	uint32_t psn = 0;
+
+	for (int round = 0; round < 100; round++) {
+		open_pair(NULL);
+		for (int i = 0; i < 60; i++) {
+			struct ibp_note n = honest((uint8_t)ut_rng_below(&rng, 0x18), psn);
+			uint32_t len = ut_rng_below(&rng, 4) ? ut_rng_below(&rng, 200)
+							     : ut_rng_below(&rng, sizeof(data));
+
+			for (uint32_t j = 0; j < len; j++)
+				data[j] = (uint8_t)ut_rng_u64(&rng);
+			for (uint32_t k = ut_rng_below(&rng, 4); k; k--)
+				((uint8_t *)&n)[ut_rng_below(&rng, sizeof(n))] =
+					(uint8_t)ut_rng_u64(&rng);
+			near_net_inject(w.near, 0, 1, &n, data, len);
+			psn = eng_qp_state(b.qp) == IBV_QPS_RTS ? psn + ut_rng_below(&rng, 2) : 0;
+			sim_round(&w);
+		}
+		psn = 0;
+		CHECK(untouched(a.mem, 65536));
+		sim_end_close(&a);
+		sim_end_close(&b);
+		sim_world_close(&w);
+	}
+}
+
+/* Strangers: another QP's number, an answer nobody waits for, a note in pieces that lie. */
+static void strangers(void)
+{
+	struct {
+		struct ibp_pieces head;
+		uint64_t v[4];
+	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
+	struct ibp_note n;
+
+	open_pair(NULL);
+	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
+	n.src_qpn ^= 1;
+	near_net_inject(w.near, 0, 1, &n, a.mem, 64);
+	sim_round(&w);
+	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 1);
+	n = honest(WIRE_RC_ACKNOWLEDGE, 0);
+	near_net_inject(w.near, 0, 1, &n, NULL, 0);
+	sim_round(&w);
+	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 2);
+	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
+	n.flags |= IBP_NOTE_PULL;
+	near_net_inject(w.near, 0, 1, &n, &lie, sizeof(lie));
+	n.unit = 40;
+	near_net_inject(w.near, 0, 1, &n, a.mem, 64);
+	sim_round(&w);
+	CHECK(sim_counter(b.h, ENG_C_rx_short) == 2 && w.near->fetches == 0);
+	a.mem[0] = 3; /* and the connection is as good as ever */
+	op(IBV_WR_RDMA_WRITE, a.mem, 64, b.mem, 0);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(b.mem[0] == 3);
+	close_pair();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct test_case cases[] = {
+		{ "-", "every size, fetched", fetched },
+		{ "-", "every size, copied", copied },
+		{ "-", "atomics", atomics },
+		{ "-", "asked first", asked_first },
+		{ "-", "no receive", no_receive },
+		{ "-", "retries end", retries_end },
+		{ "-", "broken seal", broken_seal },
+		{ "-", "dereg while reading", dereg_while_reading },
+		{ "-", "missing pages", missing_pages },
+		{ "-", "unread", unread },
+		{ "-", "nonsense", storm_of_nonsense },
+		{ "-", "strangers", strangers },
+	};
+
+	return RUN_CASES(cases, argc, argv);
+}

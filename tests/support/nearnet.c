@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "support/nearnet.h"
+
+#include "support/check.h"
+
+#include <string.h>
+
+static struct near_net *net; /* one world at a time */
+
+static int host_of(const struct link *l)
+{
+	for (int i = 0; i < net->w->n; i++)
+		if (net->w->host[i].link == l)
+			return i;
+	CHECK_MSG(0, "a link of no host");
+	return -1;
+}
+
+/* By the address, as the last octet counts the hosts from 1. */
+static struct shm_tx *towards(struct link *l, const struct link_flow *f)
+{
+	int to = f->dst[15] - 1;
+
+	return to >= 0 && to < net->w->n ? &net->host[host_of(l)].tx[to] : NULL;
+}
+
+static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+			     bool *ret_pulls)
+{
+	*ret_pulls = !net->copy;
+	if (!towards(l, f))
+		return LINK_FAR;
+	return net->w->now < net->asked_until ? LINK_ASKED : LINK_NEAR;
+}
+
+static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct link_place *ret)
+{
+	struct shm_tx *t = towards(l, f);
+	struct shm_record *at;
+	enum shm_put why;
+	uint64_t skip;
+
+	CHECK(t && bytes <= LINK_NEAR_MAX);
+	at = net->full ? NULL : shm_reserve(t, bytes, &skip, &why);
+	if (!at)
+		return -EAGAIN;
+	memset(at, 0xee, 48u + bytes);
+	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1), .to = t,
+				    .skip = (uint32_t)skip };
+	return 0;
+}
+
+static void commit(struct link *l, struct link_place *at, uint32_t bytes)
+{
+	struct shm_record *r = (struct shm_record *)at->data - 1;
+	struct shm_tx *t = at->to;
+
+	r->bytes = bytes;
+	r->seg = 0;
+	shm_commit(t, r, at->skip);
+	at->end = t->tail;
+}
+
+static bool consumed(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end)
+{
+	return shm_consumed(towards(l, f), end);
+}
+
+static ssize_t size_of(const struct iovec *iov, int n)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += iov[i].iov_len;
+	return (ssize_t)sum;
+}
+
+static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+		    const struct iovec *from, int m)
+{
+	ssize_t got = ut_stage_gather(&net->stage, 0, from, m);
+
+	net->fetches++;
+	CHECK(!net->copy);
+	if (got == size_of(from, m))
+		got = ut_stage_scatter(&net->stage, 0, to, n);
+	if (net->fetching)
+		net->fetching(net);
+	return got;
+}
+
+static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
+{
+	struct near_host *h = rx->from;
+
+	return atomic_load(&h->seals[index % LINK_SEALS]);
+}
+
+static void release(struct link *l)
+{
+	struct near_host *h = &net->host[host_of(l)];
+
+	for (int i = 0; i < net->w->n; i++)
+		if (h->rx[i].held)
+			shm_release(&h->rx[i]);
+}
+
+static const struct link_near_ops ops = {
+	.reach = reach, .reserve = reserve, .commit = commit, .consumed = consumed, .pull = pull,
+	.seal = seal, .release = release,
+};
+
+int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max)
+{
+	int got = 0;
+
+	for (int from = 0; from < n->w->n && got < max; from++) {
+		struct shm_rx *r = &n->host[i].rx[from];
+		struct shm_record h;
+
+		while (got < max && shm_peek(r, &h) == 1) {
+			rx[got] = (struct link_rx){ .data = shm_hold(r, &h), .note = true,
+						    .len = LINK_NOTE_BYTES + h.bytes,
+						    .from = &n->host[from] };
+			memcpy(rx[got].src, n->w->host[from].addr, 16);
+			memcpy(rx[got].dst, n->w->host[i].addr, 16);
+			got++;
+		}
+	}
+	return got;
+}
+
+void near_net_inject(struct near_net *n, int i, int j, const void *note, const void *data,
+		     uint32_t len)
+{
+	struct shm_record h = { .bytes = len };
+
+	memcpy(h.note, note, LINK_NOTE_BYTES);
+	CHECK(shm_put(&n->host[i].tx[j], &h, data) != SHM_FULL);
+}
+
+struct near_net *near_net_open(struct sim_world *w)
+{
+	struct near_net *n = calloc(1, sizeof(*n));
+
+	CHECK(n && ut_stage_init(&n->stage, LINK_NEAR_MAX + 4096u) == 0);
+	net = n;
+	n->w = w;
+	for (int i = 0; i < SIM_HOSTS; i++)
+		for (int j = 0; j < SIM_HOSTS; j++) {
+			struct shm_ring *ring = aligned_alloc(64, SHM_RING_SEG);
+			struct shm_ear *ear = aligned_alloc(64, sizeof(*ear));
+
+			CHECK(ring && ear);
+			memset(ring, 0, sizeof(*ring));
+			memset(ear, 0, sizeof(*ear));
+			shm_ring_init(ring);
+			n->host[i].tx[j] = (struct shm_tx){ ring, ear, &n->doze, 0, 0 };
+			n->host[j].rx[i] = (struct shm_rx){ .ring = ring, .ear = ear };
+		}
+	return n;
+}
+
+void near_net_join(struct near_net *n, int i, struct link *l)
+{
+	l->near = &ops;
+	l->seals = n->host[i].seals;
+}
+
+void near_net_close(struct near_net *n)
+{
+	for (int i = 0; i < SIM_HOSTS; i++)
+		for (int j = 0; j < SIM_HOSTS; j++) {
+			free(n->host[i].tx[j].ring);
+			free(n->host[j].rx[i].ear);
+		}
+	ut_stage_fini(&n->stage);
+	free(n);
+	net = NULL;
+}
