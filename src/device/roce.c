@@ -91,6 +91,7 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 static const struct dev_machine roce_machine = {
+	.patient = ibp_patient,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,

@@ -20,7 +20,7 @@
 #endif
 
 #define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
-#define RX_LOOK_EMPTY 8  /* empty calls per look at the quiet sockets */
+#define RX_LOOK_EMPTY 24 /* empty calls per look at the quiet sockets; each is short */
 #define RX_LOOK_CALLS 16 /* calls per look when there is always something */
 #define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the owner has its turn: caches are small */
