@@ -118,6 +118,33 @@ static void gone(struct link *a, struct link *b)
 	munmap(mem, 65536);
 }
 
+/* What is for nobody is looked at once, too, however often the link asks in one call. */
+static void not_ours(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct link *b = open_here();
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct udp_stats st = { 0 };
+	struct link_rx v[PACKETS];
+	uint64_t end = ut_now() + 10 * UT_S;
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	b->keep = true;
+	put_bth(out, 200u << UDP_SLOT_SHIFT | 1);
+	for (int i = 0; i < 200; i++)
+		CHECK(sendto(fd, out, SEG, 0, (struct sockaddr *)&to, sizeof(to)) == SEG);
+	while (st.dropped < 200 && ut_now() < end) {
+		CHECK(b->ops->recv(b, v, PACKETS) == 0);
+		udp_stats(b, &st);
+	}
+	for (int i = 0; i < 100; i++)
+		CHECK(b->ops->recv(b, v, PACKETS) == 0);
+	udp_stats(b, &st);
+	CHECK(st.dropped == 200);
+	close(fd);
+	b->ops->close(b);
+}
+
 /* The address goes while a train is kept. */
 static void address_gone(struct link *a, struct link *b)
 {
@@ -155,5 +182,6 @@ int main(void)
 	address_gone(a, b);
 	a->ops->close(a);
 	b->ops->close(b);
+	not_ours();
 	return 0;
 }

@@ -117,6 +117,7 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 	bool more = true, look = u->base.keep && !n;
 	size_t bytes = 0;
 
+	udp_let_go(u); /* one of which nothing was for us */
 	*ret_got = false;
 	while (more && n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
