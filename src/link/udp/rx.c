@@ -22,6 +22,7 @@
 #define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
 #define RX_LOOK_EMPTY 24 /* empty calls per look at the quiet sockets; each is short */
 #define RX_LOOK_CALLS 16 /* calls per look when there is always something */
+#define RX_LOOK_WARM 64  /* the same while it comes through shared memory */
 #define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the owner has its turn: caches are small */
 #define RX_STREAK 16     /* successes until another hot socket goes first */
@@ -294,6 +295,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
 	unsigned reads = RX_READS;
+	bool warm = udp_near_warm(u);
 	int n;
 
 	udp_near_release(u);
@@ -304,12 +306,12 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		u->rx_slot = 0;
 	if (u->outbox_used)
 		udp_outbox_flush(u);
-	if (++u->calls % RX_LOOK_CALLS == 0)
+	if (++u->calls % (warm ? RX_LOOK_WARM : RX_LOOK_CALLS) == 0)
 		udp_look(u);
 	n = read_near(u, v, n, max, &reads);
-	if (!n && !u->carry.left)
+	if (!n && !warm && !u->carry.left)
 		n = poll_hot(u, v, n, max, &reads);
-	if (!n && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
+	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
 		u->empties = 0;
 		if (udp_look(u))
 			n = poll_hot(u, v, n, max, &reads);

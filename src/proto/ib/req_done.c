@@ -203,7 +203,7 @@ void ibp_req_complete(struct ibp_qp *q)
 	}
 	if (q->qp->sq_draining) {
 		w = eng_ring_head(sq);
-		if (!w || !w->started)
+		if (!w || (!w->started && !q->req.begun))
 			eng_qp_drained(q->qp);
 	}
 }
