@@ -206,8 +206,9 @@ void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
 }
 
 /*
- * A poller finds the lock taken while the thread works, which in a stream is nearly always: it would
- * never get the adapter, and both would be busy. The packets of such a round count as seen by it.
+ * A poller finds the lock taken while the thread works, which in a stream is nearly always: it
+ * would never get the adapter, and both would be busy. The packets of such a round count as seen
+ * by it.
  */
 static void look_beside(struct dev_adapter *a, uint64_t now, uint32_t packets)
 {

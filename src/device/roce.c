@@ -36,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
 #define ERRORS_MAX 16
 
@@ -52,7 +53,7 @@ static int receive(struct dev_adapter *a, uint64_t now)
 			link_near(l)->release(l);
 			done += n;
 		}
-		if (n < DEV_RX_BATCH)
+		if (n < RX_STREAM)
 			break;
 	}
 	return done;
@@ -90,6 +91,7 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 static const struct dev_machine roce_machine = {
+	.patient = ibp_patient,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,

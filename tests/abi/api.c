@@ -306,7 +306,7 @@ static void handlers(void)
 	CHECK(!ibv_post_send(b.qp[0], &wr, &bad));
 	wr.wr.rdma.rkey ^= 0xff00; /* the other end raises an event */
 	CHECK(!ibv_post_send(b.qp[0], &wr, &bad));
-	for (int i = 0; i < 5000 && (!atomic_load(&seen) || !atomic_load(&seen_async)); i++)
+	for (int i = 0; i < 30000 && (!atomic_load(&seen) || !atomic_load(&seen_async)); i++)
 		poll(NULL, 0, 1);
 	CHECK(atomic_load(&seen) >= 1 && atomic_load(&seen_async) == 1);
 	CHECK(!dpl_set_comp_handler(b.ch, NULL, NULL));
@@ -389,7 +389,7 @@ static void closed_under_waiter(void)
 	return; /* it does not see locks that a cancelled thread takes while it unwinds */
 #endif
 	CHECK(!pthread_create(&t, NULL, sleep_for_event, c));
-	for (int i = 0; i < 5000 && !in_ppoll(atomic_load(&sleeper)); i++)
+	for (int i = 0; i < 30000 && !in_ppoll(atomic_load(&sleeper)); i++)
 		nanosleep(&ms, NULL);
 	CHECK(in_ppoll(atomic_load(&sleeper)));
 	CHECK(!ibv_close_device(c));

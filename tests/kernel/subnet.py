@@ -46,7 +46,7 @@ class Subnet:
     def must(self, *words):
         code, text = self.guest(*words)
         if code == 77:
-            raise Missing(text.strip())
+            raise Missing(text.strip().removeprefix("skipped: "))
         if code:
             raise RuntimeError(" ".join(words) + ": " + text)
 
@@ -122,7 +122,7 @@ class Subnet:
 
     def ours(self, adapter, text, limit, stays, mpa):
         cmd = [GUEST, "ns", self.dapple, "run", "--adapter", adapter, "--", "sh", "-c",
-               f"exec timeout {limit} {text}"]
+               f"exec timeout -k 5 {limit} {text}"]
         out = tempfile.TemporaryFile("w+", dir=self.work)
         env = dict(self.env, DAPPLE_MPA=mpa) if mpa else self.env
         return Ours(stays, subprocess.Popen(cmd, env=env, stdout=out, stderr=out,
@@ -133,7 +133,7 @@ class Subnet:
         name = os.path.join(self.share, f"m{self.count}")
         lines = ["cd /tmp"]
         if ready:
-            lines += [f"timeout {limit} {text} &", "c=$!",
+            lines += [f"timeout -k 5 {limit} {text} &", "c=$!",
                       f"until {ready}; do kill -0 $c || break; busybox usleep 30000; done",
                       f"touch /share/m{self.count}.up"]
             if stays:
@@ -141,7 +141,7 @@ class Subnet:
                           "kill $c", "exit 0"]
             lines += ["wait $c"]
         else:
-            lines += [f"exec timeout {limit} {text}"]
+            lines += [f"exec timeout -k 5 {limit} {text}"]
         with open(name + ".tmp", "w", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
         os.rename(name + ".tmp", name + ".cmd")

@@ -306,6 +306,24 @@ static void wrong_answers(void)
 	}
 }
 
+/* As captured: siw that was busy with a Send of four octets (2a000000) when a Read of none came. */
+static void answer_of_siw(void)
+{
+	struct iw_options o = { 0 };
+	char hex[64];
+
+	begin(&o);
+	post(&(struct iw_op){ .code = IBV_WR_RDMA_READ, .id = 1, .rkey = 0x100, .remote = 0x1000 });
+	CHECK(peer->in_len == 52 && get32(peer->in + 32) == 0);
+	sprintf(hex, "c142 %08x 0000000000000000 2a000000", get32(peer->in + 20));
+	peer->in_len = 0;
+	iw_put(peer, hex);
+	iw_wc(&a, a.scq, 1, IBV_WC_BAD_RESP_ERR);
+	CHECK(peer->in[20] == 0x11 && peer->in[21] == 1 && peer->in[22] == 0xc0);
+	iw_event(a.h, FATAL);
+	end();
+}
+
 static void answer_twice(void)
 {
 	struct iw_options o = { 0 };
@@ -349,6 +367,7 @@ int main(int argc, char **argv)
 		{ "-", "wrong messages", all_wrongs },
 		{ "-", "empty messages", empty_ones },
 		{ "-", "wrong answers", wrong_answers },
+		{ "-", "an empty answer that is not", answer_of_siw },
 		{ "-", "an answer in two, then again", answer_twice },
 		{ "-", "more reads than agreed", ird_exceeded },
 	};

@@ -146,6 +146,27 @@ static void asked_first(void)
 	close_pair();
 }
 
+/* The same counts as begun when the queue is drained meanwhile, what is behind it does not. */
+static void drained_while_asked(void)
+{
+	struct ibv_qp_attr sqd = { .qp_state = IBV_QPS_SQD }, got;
+
+	open_pair(NULL);
+	w.near->asked_until = w.now + 5 * UT_MS;
+	a.mem[0] = a.mem[8] = 9;
+	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
+	op(IBV_WR_RDMA_WRITE, a.mem + 8, 8, b.mem + 8, 0);
+	sim_round(&w);
+	CHECK(eng_qp_modify(a.qp, &sqd, IBV_QP_STATE) == 0);
+	sim_round(&w);
+	CHECK(eng_qp_query(a.qp, &got, 0) == 0 && got.sq_draining);
+	w.now = w.near->asked_until;
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	CHECK(eng_qp_query(a.qp, &got, 0) == 0 && !got.sq_draining);
+	CHECK(b.mem[0] == 9 && b.mem[8] == 0);
+	close_pair();
+}
+
 /* A message without a receive comes again by the timer; what is behind it never overtakes. */
 static void no_receive(void)
 {
@@ -358,6 +379,7 @@ int main(int argc, char **argv)
 		{ "-", "every size, copied", copied },
 		{ "-", "atomics", atomics },
 		{ "-", "asked first", asked_first },
+		{ "-", "drained while asked", drained_while_asked },
 		{ "-", "no receive", no_receive },
 		{ "-", "retries end", retries_end },
 		{ "-", "broken seal", broken_seal },

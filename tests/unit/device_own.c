@@ -115,8 +115,14 @@ static uint64_t fake_next(struct eng_dev *dev)
 	return fake_deadline;
 }
 
+static bool fake_patient(struct eng_dev *dev)
+{
+	(void)dev;
+	return false;
+}
+
 static const struct dev_machine fake_machine = {
-	fake_receive, fake_errors, fake_transmit, fake_acks, fake_busy, fake_next,
+	fake_receive, fake_errors, fake_transmit, fake_patient, fake_acks, fake_busy, fake_next,
 };
 
 static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };

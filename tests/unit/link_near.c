@@ -118,6 +118,7 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 static void try_messages(uint16_t port, bool pull)
 {
 	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link_flow back = flow_to((const uint8_t *)SECOND, LO4, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
 	bool pulls;
@@ -129,6 +130,8 @@ static void try_messages(uint16_t port, bool pull)
 	CHECK(a->ops->add_addr(a, LO4, 0) == 0);
 	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
 	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	/* Who is asked can answer from the first question on. */
+	CHECK(say(b, a, &back, "answer", "", 1) == 0);
 	CHECK(!pulls || pull); /* a host may forbid it to all */
 	messages(a, b, &f, pulls);
 	pass(a, b, &f, &rx);

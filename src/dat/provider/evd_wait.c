@@ -71,6 +71,10 @@ static bool take_ripe(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 	struct dpr_evd *e = w->e;
 	bool notified = false;
 
+	/* To look at an empty completion queue drives the adapter. Who has events to work on is not
+	 * helped by more of them: his receives would run out. But nmore 0 shall be true. */
+	if (e->ring.count > 1 && enough(w) && !e->unwaitable)
+		return take(e, event);
 	if (dpr_evd_solicited(e) && dpr_evd_take_events(e))
 		w->all_told = true;
 	dpr_evd_drain_locked(e, &notified);

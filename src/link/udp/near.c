@@ -329,6 +329,7 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 	    udp_watch(u, &t->bell) == 0 && udp_watch(u, &t->peer) == 0 && open_ring(u, t) == 0) {
 		t->state = NEAR_OPEN;
 		t->since = 0;
+		t->opened = ut_now();
 		t->notes = u->near->notes && (h->can & HELLO_NOTES);
 		t->pulls = h->can & HELLO_PULLS;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
@@ -382,7 +383,7 @@ void udp_near_died(struct udp_link *u, struct udp_port *p)
 {
 	if (p->near_tx) {
 		tx_drop(u, p->near_tx);
-	} else if (p->near_rx && !shm_waiting(&p->near_rx->ring)) {
+	} else if (p->near_rx && !shm_waiting(&p->near_rx->ring) && !p->near_rx->ring.held) {
 		rx_drop(u, p->near_rx);
 	}
 }
@@ -457,7 +458,7 @@ static unsigned near_slot(const struct udp_link *u, const struct link_flow *f,
 }
 
 /* Somebody waits for the answer: the next call reads the mailbox unasked. */
-static void await(struct udp_link *u, const struct link_flow *f)
+void udp_near_await(struct udp_link *u, const struct link_flow *f)
 {
 	struct udp_local *lo = udp_local_find(u, f->src);
 
@@ -469,7 +470,7 @@ struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, 
 {
 	struct udp_near_tx *t;
 
-	if (slot == UDP_NO_SLOT || (slot == u->slot && udp_local_find(u, f->dst)))
+	if (slot == UDP_NO_SLOT)
 		return NULL;
 	t = tx_find(u, f->dst, slot);
 	if (!t)
@@ -483,8 +484,18 @@ struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, 
 	if (t->state == NEAR_FAR)
 		return NULL;
 	if (t->state == NEAR_ASKED)
-		await(u, f);
+		udp_near_await(u, f);
 	return t;
+}
+
+bool udp_near_both(struct udp_link *u, const struct udp_near_tx *t)
+{
+	struct udp_near_rx *r;
+
+	ut_list_each(r, &u->near->rx, node)
+		if (r->ring.ring && r->slot == t->slot && !memcmp(r->addr, t->addr, 16))
+			return true;
+	return false;
 }
 
 struct udp_near_tx *udp_near_open(struct udp_link *u, const uint8_t addr[16], unsigned slot)
@@ -498,8 +509,10 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 		   size_t seg, int *ret)
 {
 	unsigned slot = u->near ? near_slot(u, f, data, len) : UDP_NO_SLOT;
-	struct udp_near_tx *t = udp_near_way(u, f, slot);
+	struct udp_near_tx *t = NULL;
 
+	if (slot != u->slot || !udp_local_find(u, f->dst))
+		t = udp_near_way(u, f, slot);
 	if (!t)
 		return false;
 	if (t->state == NEAR_ASKED) {
@@ -570,9 +583,17 @@ bool udp_near_recv(struct udp_link *u, struct link_rx *note)
 		/* The next one's turn. */
 		ut_list_del(&r->node);
 		ut_list_add_tail(&u->near->rx, &r->node);
+		u->near->warm = NEAR_WARM;
 		return true;
 	}
+	u->near->warm -= u->near->warm > 0;
 	return false;
+}
+
+bool udp_near_warm(struct udp_link *u)
+{
+	return u->near && u->near->warm &&
+	       !atomic_load_explicit(&u->near->doze->on, memory_order_relaxed);
 }
 
 /* From any thread, no lock held: one word tells all senders. */

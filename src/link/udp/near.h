@@ -34,6 +34,7 @@
 #define NEAR_AGAIN (1000 * UT_MS) /* a name that was not there is asked for again */
 #define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
 #define NEAR_KEYS 256u
+#define NEAR_WARM 1000 /* empty calls after a record that look at the rings first of all */
 
 enum near_state { NEAR_ASKED, NEAR_OPEN, NEAR_FAR };
 
@@ -49,6 +50,7 @@ struct udp_near_tx {
 	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
 	uint64_t token;
 	bool notes, pulls;   /* OPEN: it takes messages, and may fetch what they name */
+	uint64_t opened;
 	struct shm_tx ring;
 	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
 	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
@@ -77,6 +79,7 @@ struct udp_near {
 	struct ut_list keys[NEAR_KEYS]; /* tx by address and slot */
 	struct udp_near_tx *last;
 	struct udp_port bell;
+	unsigned warm; /* a record came so lately: udp_near_warm() */
 	bool held;  /* messages are looked at, or a ring is broken: udp_near_release() */
 	bool notes; /* messages are wanted: a user has said so */
 	bool no_pulls;
@@ -98,6 +101,8 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
  * *note, which is link_rx.note then. False when all are empty.
  */
 bool udp_near_recv(struct udp_link *u, struct link_rx *note);
+/* What comes next will come this way, too, and the owner polls: the kernel is asked seldom. */
+bool udp_near_warm(struct udp_link *u);
 /* The messages it gave are not looked at any more. */
 void udp_near_release(struct udp_link *u);
 /* A letter of the three above; its descriptors are in u->gift. */
@@ -107,8 +112,12 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 void udp_near_died(struct udp_link *u, struct udp_port *p);
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
 struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, unsigned slot);
+/* The other direction of an open one: who is asked there can answer. */
+bool udp_near_both(struct udp_link *u, const struct udp_near_tx *t);
 /* The same slot, if it is open; asks nobody. */
 struct udp_near_tx *udp_near_open(struct udp_link *u, const uint8_t addr[16], unsigned slot);
+/* An answer is waited for: the mailbox is read by the next call. */
+void udp_near_await(struct udp_link *u, const struct link_flow *f);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send. */
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
 /* near_note.c */

@@ -4,6 +4,7 @@
 
 #include "link/near.h"
 #include "link/sys.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <string.h>
@@ -36,6 +37,11 @@ static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t
 	/* A ring stands for one pair of addresses. */
 	if (!t->notes || memcmp(t->own, f->src, 16))
 		return LINK_FAR;
+	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
+	if (!udp_near_both(udp_of(l), t)) {
+		udp_near_await(udp_of(l), f);
+		return ut_now() - t->opened < NEAR_PATIENCE ? LINK_ASKED : LINK_FAR;
+	}
 	*ret_pulls = t->pulls;
 	return LINK_NEAR;
 }

@@ -80,6 +80,7 @@ struct iovec *ibp_near_begin(struct ibp_qp *q, bool response, uint32_t size, int
 				  size < LINK_NEAR_MAX ? size : LINK_NEAR_MAX, &near->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
+		ibp_activate(q); /* nothing tells when there is room */
 		return NULL;
 	}
 	near->lost = r < 0;

@@ -67,8 +67,9 @@ static bool start(struct ibp_qp *q, struct eng_swqe *w)
 
 	if (w->started)
 		return true;
-	if (sqd(q))
+	if (sqd(q) && !r->begun)
 		return false;
+	r->begun = false;
 	w->first_psn = r->psn_next;
 	w->last_psn = psn_add(r->psn_next, packets_of(q, w) - 1);
 	w->ssn = ++r->ssn;
@@ -351,6 +352,8 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	uint32_t before = q->port->sent;
 
 	if (!r->chosen && r->cur != q->qp->sq.tail && !ibp_near_choose(q)) {
+		r->begun |= st == IBV_QPS_RTS &&
+			    !is_local(((struct eng_swqe *)eng_ring_at(&q->qp->sq, r->cur))->opcode);
 		ibp_activate(q);
 		return;
 	}
