@@ -129,9 +129,10 @@ static bool readable(int fd, int ms)
 	return poll(&p, 1, ms) == 1 && p.revents & POLLIN;
 }
 
-static void descriptor(DAT_IA_HANDLE ia)
+static int descriptor(void *ia_arg)
 {
 	const DAT_OS_WAIT_PROXY_AGENT a = { &calls, agent };
+	DAT_IA_HANDLE ia = ia_arg;
 	int before = ev_fds();
 	DAT_CNO_HANDLE cno;
 	DAT_EVD_HANDLE evd, got;
@@ -163,7 +164,7 @@ static void descriptor(DAT_IA_HANDLE ia)
 	CHECK(!readable(fd, 0));
 	OK(dat_evd_free(evd));
 	OK(dat_cno_free(cno));
-	ev_fds_become(before);
+	return before;
 }
 
 int main(void)
@@ -172,7 +173,7 @@ int main(void)
 	DAT_IA_HANDLE ia = ev_open(&async);
 
 	agents(ia);
-	descriptor(ia);
+	ev_no_fds_left(descriptor, ia);
 	OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	for (int i = 0; i < 5; i++)
 		agent_closes();

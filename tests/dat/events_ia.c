@@ -204,7 +204,7 @@ static void handles(void)
 }
 
 /* Nothing is left behind, and the qualifier of a listener is free again at once. */
-static void again(void)
+static int again(void *arg)
 {
 	DAT_EVD_HANDLE async, evd;
 	DAT_PSP_HANDLE psp;
@@ -223,7 +223,7 @@ static void again(void)
 		if (i == 1)
 			fds = ev_fds();
 	}
-	ev_fds_become(fds);
+	return fds;
 }
 
 static void related(void)
@@ -250,7 +250,7 @@ int main(void)
 	async_evds();
 	queries();
 	handles();
-	again();
+	ev_no_fds_left(again, NULL);
 	related();
 	return 0;
 }

@@ -20,8 +20,12 @@ void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
 	     (completions) ? (DAT_RETURN)DAT_QUEUE_EMPTY : ERR(DAT_QUEUE_EMPTY, 0))
 /* Open descriptors of this process. */
 int ev_fds(void);
-/* ... come to that number: a background thread may have one for a moment. */
-void ev_fds_become(int want);
+/*
+ * round() does something and returns how many descriptors there were before, or after it did it for the
+ * first time: in the end there are no more. It has ten tries, since other processes on this host that
+ * talk to our adapter take descriptors here as well; what is forgotten is forgotten each time.
+ */
+void ev_no_fds_left(int (*round)(void *arg), void *arg);
 
 /* An EVD for software events and, with `more`, for others. */
 DAT_EVD_HANDLE ev_soft(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more);

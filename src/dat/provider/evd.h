@@ -122,6 +122,12 @@ DAT_RETURN dpr_evd_make(struct dpr_ia *ia, DAT_COUNT qlen, struct dpr_cno *cno, 
 
 /* --- inside evd*.c --- */
 
+static inline bool dpr_evd_is_dto(const DAT_EVENT *ev)
+{
+	return ev->event_number == DAT_DTO_COMPLETION_EVENT ||
+	       (int)ev->event_number == DAT_IB_DTO_EVENT;
+}
+
 /* Tell who has to know that events came: the waiter, else the CNO if one of them notifies. */
 void dpr_evd_tell(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
 void dpr_evd_wake(struct dpr_evd *e) UT_REQUIRES(e->lock);
