@@ -6,15 +6,15 @@
 #include "util/sys.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* Linux 5.14; older ones say EINVAL, and we gather by a call */
+#ifndef MADV_POPULATE_READ /* Linux 5.14; older ones say EINVAL */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
 #endif
 
 static int map_stage(struct ut_stage *s)
@@ -89,16 +89,26 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 
 #define LOADS_LEAST 4096u /* bytes of a piece that pay for a call of their own */
 
-/* Present and readable now, all of it. The pages around are the kernel's to round to. */
-static bool readable(const struct iovec *v)
+/* All of its pages are there now, to be read or to be written. */
+static bool populate(void *p, size_t len, int how)
 {
-	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, at = (uintptr_t)v->iov_base;
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, at = (uintptr_t)p;
 	int keep = errno;
-	bool good = madvise((void *)(at & ~mask), v->iov_len + (at & mask),
-			    MADV_POPULATE_READ) == 0;
+	bool good = madvise((void *)(at & ~mask), len + (at & mask), how) == 0;
 
 	errno = keep;
 	return good;
+}
+
+bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
+{
+	struct iovec iov = { at, 8 };
+
+	if (ut_stage_gather(s, scratch, &iov, 1) != 8)
+		return false;
+	/* An old kernel and a read-only page both answer EINVAL; memory of our own tells which. */
+	return populate(at, 8, MADV_POPULATE_WRITE) ||
+	       !populate(s->base + scratch, 8, MADV_POPULATE_WRITE);
 }
 
 static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
@@ -117,7 +127,8 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 	size_t done = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (!s->own || iov[i].iov_len < LOADS_LEAST || !readable(&iov[i])) {
+		if (!s->own || iov[i].iov_len < LOADS_LEAST ||
+		    !populate(iov[i].iov_base, iov[i].iov_len, MADV_POPULATE_READ)) {
 			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
 
 			return r < 0 ? (done ? (ssize_t)done : r) : (ssize_t)done + r;

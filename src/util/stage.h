@@ -14,6 +14,7 @@
 #ifndef UTIL_STAGE_H
 #define UTIL_STAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -67,6 +68,13 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
  * byte of a Write. iov has room for one piece more; returns how many there are then.
  */
 int ut_stage_tail(struct iovec *iov, int n);
+
+/*
+ * May the CPU write the eight bytes at `at`? A store cannot be refused, so the page is made present
+ * and writable first by a call that can; what remains is an application that unmaps in the same
+ * microsecond. scratch: eight unused bytes of the stage.
+ */
+bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at);
 
 /*
  * Gather and scatter for Sends and receive buffers, which the application has just given us. A few bytes on

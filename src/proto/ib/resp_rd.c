@@ -8,15 +8,6 @@
  */
 #include "proto/ib/port.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 static uint32_t depth(const struct ibp_qp *q)
 {
 	uint32_t n = q->qp->attr.max_dest_rd_atomic;
@@ -84,34 +75,6 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 	return ENG_OK;
 }
 
-/*
- * A store by the CPU cannot be refused, so the page is made present and
- * writable first by a call that can; what remains is an application that
- * unmaps in the same microsecond.
- */
-static bool populate(uintptr_t at)
-{
-	uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-
-	return madvise((void *)page, 8, MADV_POPULATE_WRITE) == 0;
-}
-
-static bool touchable(struct ibp_qp *q, void *at)
-{
-	uint8_t *scratch;
-	size_t off = ibp_scratch(q->port, &scratch);
-	struct iovec iov = { at, 8 };
-	int keep = errno;
-	bool good = ut_stage_gather(&q->port->train.stage, off, &iov, 1) == 8;
-
-	/* An old kernel and a read-only page both answer EINVAL; memory of our
-	 * own tells which it was. */
-	if (good && !populate((uintptr_t)at) && populate((uintptr_t)scratch))
-		good = false;
-	errno = keep;
-	return good;
-}
-
 static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
 {
 	uint64_t old = p->compare;
@@ -128,6 +91,7 @@ int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 	struct ibp_rdres *e;
 	struct eng_mkey *mk;
 	struct iovec iov[2];
+	uint8_t *scratch;
 	uint64_t off;
 	int v;
 
@@ -144,7 +108,8 @@ int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 		return v;
 	if (eng_mkey_iov(mk, off, 8, iov, 2) != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
-	if (!touchable(q, iov[0].iov_base))
+	if (!ut_stage_word(&q->port->train.stage, ibp_scratch(q->port, &scratch),
+			   iov[0].iov_base))
 		return ENG_V_RX_FAULT;
 	*e = (struct ibp_rdres){ .atomic = true, .orig = execute_atomic(iov[0].iov_base, p) };
 	publish(q, e, 1);

@@ -7,14 +7,7 @@
  */
 #include "proto/iwarp/port.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
 
 /* --- requester --- */
 
@@ -176,28 +169,6 @@ static uint64_t execute(uint64_t *at, const uint8_t *a)
 	return old;
 }
 
-static bool populate(uintptr_t at)
-{
-	uintptr_t page = at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-
-	return madvise((void *)page, 8, MADV_POPULATE_WRITE) == 0;
-}
-
-/* A store by the CPU cannot be refused: the page is made present and writable by a call that
- * can. An old kernel and a read-only page both answer EINVAL; memory of our own tells which.
- * scratch: eight unused octets of the transmit stage. */
-static bool touchable(struct iwp_qp *q, size_t scratch, void *at)
-{
-	struct iovec iov = { at, 8 };
-	int keep = errno;
-	bool good = ut_stage_gather(&q->port->stage, scratch, &iov, 1) == 8;
-
-	if (good && !populate((uintptr_t)at) && populate((uintptr_t)q->port->stage.base))
-		good = false;
-	errno = keep;
-	return good;
-}
-
 /* The word a request names, if the peer may have it and it is there. */
 static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t scratch,
 				    uint64_t **ret)
@@ -216,7 +187,7 @@ static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t s
 	if (n != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
 	*ret = iov[0].iov_base;
-	return touchable(q, scratch, *ret) ? ENG_OK : ENG_V_RX_FAULT;
+	return ut_stage_word(&q->port->stage, scratch, *ret) ? ENG_OK : ENG_V_RX_FAULT;
 }
 
 /* Not executed yet: the answers to earlier reads show the word as it is before. */
