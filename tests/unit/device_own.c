@@ -12,6 +12,7 @@
 #include "device/process.h"
 #include "device/progress.h"
 #include "device/thread.h"
+#include "engine/qp.h"
 #include "support/check.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -88,8 +89,20 @@ static int fake_errors(struct dev_adapter *ad, uint64_t now)
 	return ad->link->ops->error(ad->link, &e);
 }
 
+/* The background thread's next round waits in here until told to go on. */
+static atomic_bool hold_thread, thread_held;
+
+static void stay(void)
+{
+	atomic_store(&thread_held, true);
+	while (atomic_load(&hold_thread))
+		sched_yield();
+}
+
 static int fake_transmit(struct eng_dev *dev, uint64_t now, bool defer)
 {
+	if (dev_thread_is_this() && atomic_load(&hold_thread))
+		stay();
 	if (!defer)
 		atomic_store(&acks_waiting, false);
 	if (fake_deadline <= now) {
@@ -126,7 +139,17 @@ static const struct dev_machine fake_machine = {
 };
 
 static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };
-static const struct eng_proto_ops fake_proto = { .name = "fake" };
+/* Posted work: who was asked to do it, and whether it might touch what is the application's. */
+static atomic_int kicks_app, kicks_thread, kicks_touching;
+
+static void fake_kick(struct eng_qp *qp)
+{
+	(void)qp;
+	atomic_fetch_add(dev_thread_is_this() ? &kicks_thread : &kicks_app, 1);
+	atomic_fetch_add(&kicks_touching, stage.own != 0);
+}
+
+static const struct eng_proto_ops fake_proto = { .name = "fake", .qp_kick = fake_kick };
 
 static void make_adapter(void)
 {
@@ -302,6 +325,37 @@ static void polling_owns_and_returns(void)
 	feed();
 	sleep_event();
 	expect_idle();
+}
+
+/*
+ * What is posted while the background thread holds the lock is done by it, and by calls alone: the
+ * thread does not touch pages that may be gone, whoever posted.
+ */
+static void thread_does_posted_work(void)
+{
+	struct eng_qp qp = { .dev = &a->dev };
+
+	begin("posted work is left to the thread");
+	ut_list_init(&qp.pending);
+	wait_for_owner(DEV_OWN_THREAD);
+	atomic_store(&hold_thread, true);
+	feed();
+	while (!atomic_load(&thread_held))
+		sched_yield();
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(!atomic_load(&kicks_app) && !atomic_load(&kicks_thread));
+	atomic_store(&hold_thread, false);
+	while (!atomic_load(&kicks_thread))
+		sched_yield();
+	CHECK(!atomic_load(&kicks_touching) && !atomic_load(&kicks_app));
+	/* In a round of its own the application's thread may. */
+	get_event();
+	do {
+		eng_dev_kick(&a->dev, &qp);
+		ut_lock(&a->dev.lock); /* nobody runs it any more */
+		eng_dev_unlock(&a->dev);
+	} while (!atomic_load(&kicks_app));
+	CHECK(atomic_load(&kicks_touching) == atomic_load(&kicks_app));
 }
 
 static void deadlines_are_served(void)
@@ -542,6 +596,7 @@ int main(void)
 	exit_waits();
 #endif
 	make_adapter();
+	thread_does_posted_work();
 	polling_owns_and_returns();
 	deadlines_are_served();
 	waiter_leads();
