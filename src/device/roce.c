@@ -26,6 +26,7 @@
 #include "link/near.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
+#include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
@@ -37,6 +38,7 @@
 #include <string.h>
 
 #define RX_BATCHES 4 /* receive calls in one round */
+#define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
 static int receive(struct dev_adapter *a, uint64_t now)
@@ -52,7 +54,8 @@ static int receive(struct dev_adapter *a, uint64_t now)
 			link_near(l)->release(l);
 			done += n;
 		}
-		if (n < DEV_RX_BATCH)
+		/* Large messages of this host take their time, and their senders wait for a word. */
+		if (n < DEV_RX_BATCH || ut_now() - now > RX_TIME)
 			break;
 	}
 	return done;
