@@ -7,10 +7,13 @@
  *	bench-rawudp bw  [BYTES] [SECONDS]   UDP_SEGMENT trains of datagrams of
  *	                                     BYTES, UDP_GRO receiver; prints GB/s
  *	                                     received
+ *	bench-rawudp pps [BYTES] [SECONDS]   a call per datagram at both ends;
+ *	                                     prints datagrams received per second
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,21 +93,23 @@ static int latency(size_t bytes, int rounds)
 	return waitpid(child, &status, 0) < 0 || status;
 }
 
-static void blast(int fd, const struct sockaddr_in *to, size_t bytes, double seconds)
+static void blast(int fd, const struct sockaddr_in *to, size_t bytes, double seconds, bool trains)
 {
-	size_t packets = 65000 / bytes < 64 ? 65000 / bytes : 64, len = packets * bytes;
+	size_t packets = 65000 / bytes < 64 ? 65000 / bytes : 64, len = trains ? packets * bytes : bytes;
 	char *buf = calloc(1, 65536);
 	int seg = (int)bytes;
 	double end = now() + seconds;
 
-	setsockopt(fd, SOL_UDP, UDP_SEGMENT, &seg, sizeof(seg));
+	if (trains)
+		setsockopt(fd, SOL_UDP, UDP_SEGMENT, &seg, sizeof(seg));
 	while (now() < end)
 		for (int i = 0; i < 16; i++)
 			sendto(fd, buf, len, 0, (const struct sockaddr *)to, sizeof(*to));
 	free(buf);
 }
 
-static int bandwidth(size_t bytes, double seconds)
+/* In GB/s by trains, else in datagrams per second. */
+static int stream(size_t bytes, double seconds, bool trains)
 {
 	struct sockaddr_in a, b;
 	int fa = udp(&a), fb = udp(&b), on = 1;
@@ -113,10 +118,11 @@ static int bandwidth(size_t bytes, double seconds)
 	pid_t child = fork();
 
 	if (child == 0) {
-		blast(fa, &b, bytes, seconds);
+		blast(fa, &b, bytes, seconds, trains);
 		_exit(0);
 	}
-	setsockopt(fb, SOL_UDP, UDP_GRO, &on, sizeof(on));
+	if (trains)
+		setsockopt(fb, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	for (t = last = now(); now() < t + seconds;) {
 		ssize_t n = recv(fb, buf, 1 << 17, MSG_DONTWAIT);
 
@@ -125,7 +131,7 @@ static int bandwidth(size_t bytes, double seconds)
 			last = now();
 		}
 	}
-	printf("%.4f\n", sum / (last - t) / 1e9);
+	printf("%.4f\n", sum / (last - t) / (trains ? 1e9 : (double)bytes));
 	free(buf);
 	return waitpid(child, NULL, 0) < 0;
 }
@@ -138,7 +144,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "lat"))
 		return latency(bytes ? bytes : 32, third > 0 ? (int)third : 20000);
 	if (argc > 1 && !strcmp(argv[1], "bw"))
-		return bandwidth(bytes ? bytes : 4112, third > 0 ? third : 1);
-	fprintf(stderr, "usage: bench-rawudp lat|bw [BYTES] [ROUNDS|SECONDS]\n");
+		return stream(bytes ? bytes : 4112, third > 0 ? third : 1, true);
+	if (argc > 1 && !strcmp(argv[1], "pps"))
+		return stream(bytes ? bytes : 80, third > 0 ? third : 1, false);
+	fprintf(stderr, "usage: bench-rawudp lat|bw|pps [BYTES] [ROUNDS|SECONDS]\n");
 	return 2;
 }

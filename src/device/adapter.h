@@ -38,6 +38,8 @@ struct dev_machine {
 	int (*errors)(struct dev_adapter *a, uint64_t now);
 	/* Posted work, timers, sends; acknowledgements too unless defer_acks. */
 	int (*transmit)(struct eng_dev *dev, uint64_t now, bool defer_acks);
+	/* What was posted last may wait a little, to leave together with more. */
+	bool (*patient)(struct eng_dev *dev);
 	bool (*acks_pending)(struct eng_dev *dev);
 	bool (*busy)(struct eng_dev *dev);
 	uint64_t (*deadline)(struct eng_dev *dev);
@@ -95,6 +97,8 @@ struct dev_adapter {
 	bool for_cm; /* the RDMA CM wants to hear of its addresses; it is never closed then */
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
+	uint64_t held_since;    /* posted requests wait for more; 0 = none do */
+	uint32_t hold_penalty;  /* posts until that is tried again */
 	atomic_uint idle_polls; /* in a row, by any thread */
 	struct link_rx rx[DEV_RX_BATCH];
 

@@ -65,7 +65,15 @@ static uint64_t deadline(struct eng_dev *dev)
 	return least(at, a->streams->ops->deadline(a->streams));
 }
 
+/* TCP gathers by itself. */
+static bool patient(struct eng_dev *dev)
+{
+	(void)dev;
+	return false;
+}
+
 static const struct dev_machine iwp_machine = {
+	.patient = patient,
 	.receive = receive,
 	.errors = errors,
 	.transmit = transmit,

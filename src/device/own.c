@@ -206,8 +206,9 @@ void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
 }
 
 /*
- * A poller finds the lock taken while the thread works, which in a stream is nearly always: it would
- * never get the adapter, and both would be busy. The packets of such a round count as seen by it.
+ * A poller finds the lock taken while the thread works, which in a stream is nearly always: it
+ * would never get the adapter, and both would be busy. The packets of such a round count as seen
+ * by it.
  */
 static void look_beside(struct dev_adapter *a, uint64_t now, uint32_t packets)
 {
@@ -269,6 +270,13 @@ static void rest(struct dev_adapter *a, uint64_t now)
 	ut_unlock(&o->lock);
 }
 
+/* A round now would do the application's next one, and what is posted meanwhile would be
+ * ours too, for as long as more is posted than one round takes. */
+static bool is_at_it(const struct dev_own *o, uint64_t now)
+{
+	return o->last_round && now < o->last_round + DEV_AWAY_NS;
+}
+
 void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
 	struct dev_own *o = &a->own;
@@ -298,6 +306,11 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		ut_lock(&a->dev.lock);
 	else if (!ut_trylock(&a->dev.lock))
 		return;
+	if (claimed && is_at_it(o, now)) {
+		judge_poller(a, now, false);
+		eng_dev_unlock(&a->dev);
+		return;
+	}
 	before = a->dev.counters[ENG_C_rx_pkts];
 	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 	done = dev_run(a, DEV_BY_THREAD);

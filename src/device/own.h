@@ -47,7 +47,7 @@ struct dev_adapter;
 
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
-#define DEV_POLLS_BESIDE 32 /* within one round of the thread do so too; one per event is no spinning */
+#define DEV_POLLS_BESIDE 32 /* in one round of the thread do so too; one per event is no spinning */
 #define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
 #define DEV_TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
 #define DEV_TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
@@ -92,6 +92,7 @@ struct dev_own {
 	uint32_t good_ticks, misses;
 	uint32_t seen_by_app, seen_by_thread; /* packets since the last judgement */
 	uint64_t last_poll;
+	uint64_t last_round; /* made by an application thread: a poll or a post */
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
 
@@ -110,7 +111,8 @@ void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
 void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n);
 /* An application thread polled and had nothing posted. dev.lock held. */
 void dev_own_polled(struct dev_adapter *a, uint64_t now);
-/* Its round took so long by itself, posted work or not: that was no time spent elsewhere. dev.lock held. */
+/* Its round took so long by itself, posted work or not: that was no time spent elsewhere.
+ * dev.lock held. */
 void dev_own_busy(struct dev_adapter *a, uint64_t ns);
 
 /* The background thread's turn with this adapter, process lock held. */

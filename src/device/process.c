@@ -26,12 +26,14 @@
 #include "util/log.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define FORK_PATIENCE (100 * UT_MS)
-#define EXIT_PATIENCE (20 * UT_MS)
+/* Looks a millisecond apart, not time: a process that was not run has not waited. A holder that waits
+ * for a processor on a busy machine does for longer than one would think. */
+#define FORK_PATIENCE 1000
+#define EXIT_PATIENCE 2000
 #define JOIN_PATIENCE (200 * UT_MS)
 
 struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };
@@ -59,15 +61,15 @@ const struct dev_info *dev_info_of(struct eng_dev *dev)
 	return &dev_adapter_of(dev)->info;
 }
 
-static bool lock_within(struct ut_mutex *l, uint64_t patience) UT_TRY_ACQUIRE(*l) UT_NO_TSA;
-static bool lock_within(struct ut_mutex *l, uint64_t patience)
+static bool lock_within(struct ut_mutex *l, unsigned looks) UT_TRY_ACQUIRE(*l) UT_NO_TSA;
+static bool lock_within(struct ut_mutex *l, unsigned looks)
 {
-	uint64_t until = ut_now() + patience;
+	const struct timespec step = { 0, UT_MS };
 
 	while (!ut_trylock(l)) {
-		if (ut_now() > until)
+		if (!looks--)
 			return false;
-		sched_yield();
+		nanosleep(&step, NULL);
 	}
 	return true;
 }

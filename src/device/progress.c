@@ -74,6 +74,29 @@ static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
 		atomic_store(&a->deferred_since, waits ? now : 0);
 }
 
+/*
+ * A message alone costs a system call at each end, a train of them the same. One that is posted
+ * behind many unanswered ones is in no hurry: the next poll, the post that fills a train or the
+ * answer takes it along. If none of them came in time, the next ones are not made to wait.
+ */
+static bool hold(struct dev_adapter *a, uint64_t now, bool posted) UT_REQUIRES(a->dev.lock)
+{
+	bool again = a->held_since && now - a->held_since > DEV_DEFER_NS;
+
+	if (again)
+		a->hold_penalty = DEV_HOLD_PENALTY;
+	else if (posted && a->hold_penalty)
+		a->hold_penalty--;
+	if (!posted || a->hold_penalty || atomic_load(&a->own.waiters) ||
+	    !a->machine->patient(&a->dev)) {
+		a->held_since = 0;
+		return false;
+	}
+	if (!a->held_since)
+		a->held_since = now;
+	return true;
+}
+
 static struct ut_stage *dev_stage(struct dev_adapter *a)
 {
 	return a->link ? a->link->rx_stage : a->streams->rx_stage;
@@ -94,6 +117,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	}
 	judge_deferral(a, now);
 	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
+	if (by == DEV_BY_APP)
+		a->own.last_round = now;
 	/* Who posts wants to send; who waits for an answer polls next. A receive call here
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
@@ -104,8 +129,11 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		a->last_error_look = now;
 		done += a->machine->errors(a, now);
 	}
-	defer = !kicked && may_defer(a, by, now, received);
-	done += a->machine->transmit(&a->dev, now, defer);
+	defer = hold(a, now, posted);
+	if (!defer) {
+		defer = !kicked && may_defer(a, by, now, received);
+		done += a->machine->transmit(&a->dev, now, defer);
+	}
 	note_deferral(a, defer, now);
 
 	if (received)
@@ -115,7 +143,10 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	if (by == DEV_BY_APP && done > DEV_LONG_ROUND)
 		dev_own_busy(a, ut_now() - now);
 	next = eng_dev_tick(&a->dev, now);
-	deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
+	if (a->held_since)
+		deadline = a->held_since + DEV_DEFER_NS;
+	else
+		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	dev_own_after(a, by, deadline < next ? deadline : next);
 	errno = keep;
 	return done;
@@ -136,6 +167,9 @@ void dev_polled(struct eng_dev *dev, int did)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
+	/* Who looks while another thread drives has looked all the same. */
+	if (!atomic_load_explicit(&a->own.beat, memory_order_relaxed))
+		atomic_store_explicit(&a->own.beat, true, memory_order_relaxed);
 	if (did)
 		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
 	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=

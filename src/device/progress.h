@@ -14,6 +14,8 @@ struct eng_dev;
 #define DEV_DEFER_NS 50000ull
 /* Receptions without deferral after one was not picked up in time. */
 #define DEV_DEFER_PENALTY 64
+/* Posts that leave at once after one that was not taken along in time. */
+#define DEV_HOLD_PENALTY 256
 
 /* Receive, posted work, timers, transmit; never blocks. dev.lock held.
  * Returns the number of things done, 0 = idle. */

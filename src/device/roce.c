@@ -37,6 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
@@ -55,7 +56,7 @@ static int receive(struct dev_adapter *a, uint64_t now)
 			done += n;
 		}
 		/* Large messages of this host take their time, and their senders wait for a word. */
-		if (n < DEV_RX_BATCH || ut_now() - now > RX_TIME)
+		if (n < RX_STREAM || ut_now() - now > RX_TIME)
 			break;
 	}
 	return done;
@@ -93,6 +94,7 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 static const struct dev_machine roce_machine = {
+	.patient = ibp_patient,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,

@@ -67,6 +67,12 @@ struct link_ops {
 	uint16_t (*source_port)(struct link *l, const struct link_flow *f);
 	/* Up to max datagrams into v. Returns how many, 0 = none waiting. */
 	int (*recv)(struct link *l, struct link_rx *v, int max);
+	/*
+	 * The train that the last recv() left with the system (kept_len > 0) goes once more, this
+	 * time into these pieces, in order. 0: the same bytes as in the stage; -errno: some may
+	 * have arrived. Whatever the result, nothing is kept after it. Links that never keep have none.
+	 */
+	int (*take)(struct link *l, const struct iovec *iov, int n);
 	/* The oldest report, or 0. Default: none. */
 	int (*error)(struct link *l, struct link_err *ret);
 	/* Local addresses: 0, -EADDRINUSE (another user or the kernel has the
@@ -122,6 +128,13 @@ struct link {
 	size_t train_bytes;         /* largest len of one send */
 	unsigned train_packets;     /* largest number of packets in one send */
 	uint16_t port;              /* destination port of every packet, host order */
+	/*
+	 * keep: set by the owner while it places whole trains into the application's memory, which
+	 * the system does faster from where they are than from the stage. Then recv() may hand out
+	 * one train, in the stage at kept_off, that take() can have again until the next recv().
+	 */
+	bool keep;
+	size_t kept_off, kept_len;
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */

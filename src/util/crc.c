@@ -294,19 +294,16 @@ FOLD_TARGET static uint32_t crc32c_folded(uint32_t state, const uint8_t *p, size
 
 /* Eight lanes as in fold_wide(); the stores find room beside the multiplier, so that the copy is
  * for nothing, and what is summed up is what was stored even if the source changes meanwhile. */
-FOLD_TARGET static uint32_t crc32c_copied(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
+FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
+			    const uint8_t *p, size_t len)
 {
-	const __m128i k8 = load16((const uint8_t *)crc32c_poly.fold8);
-	const __m128i k4 = load16((const uint8_t *)crc32c_poly.fold4);
-	const __m128i k2 = load16((const uint8_t *)crc32c_poly.fold2);
-	const __m128i k1 = load16((const uint8_t *)crc32c_poly.fold1);
+	const __m128i k8 = load16((const uint8_t *)poly->fold8);
+	const __m128i k4 = load16((const uint8_t *)poly->fold4);
+	const __m128i k2 = load16((const uint8_t *)poly->fold2);
+	const __m128i k1 = load16((const uint8_t *)poly->fold1);
 	__m128i lane[8] = { _mm_cvtsi32_si128((int)state) };
 	bool first = true;
 
-	if (len < COPY_LEAST) {
-		memcpy(to, p, len);
-		return crc32c_folded(state, to, len);
-	}
 	for (; len >= 128; p += 128, to += 128, len -= 128) {
 #pragma GCC unroll 8
 		for (int i = 0; i < 8; i++) {
@@ -322,7 +319,23 @@ FOLD_TARGET static uint32_t crc32c_copied(uint32_t state, uint8_t *to, const uin
 	lane[6] = fold(lane[4], k2, lane[6]);
 	lane[7] = fold(lane[5], k2, lane[7]);
 	memcpy(to, p, len);
-	return fold_rest(&crc32c_poly, fold(lane[6], k1, lane[7]), to, len);
+	return fold_rest(poly, fold(lane[6], k1, lane[7]), to, len);
+}
+
+FOLD_TARGET static uint32_t crc32_copied(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
+{
+	if (len >= COPY_LEAST)
+		return copied(&crc32_poly, state, to, p, len);
+	memcpy(to, p, len);
+	return crc32_folded(state, to, len);
+}
+
+FOLD_TARGET static uint32_t crc32c_copied(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
+{
+	if (len >= COPY_LEAST)
+		return copied(&crc32c_poly, state, to, p, len);
+	memcpy(to, p, len);
+	return crc32c_folded(state, to, len);
 }
 
 /* The product has 63 bits: its earlier half is carried over 4 bytes, the later one added. */
@@ -359,6 +372,12 @@ static uint32_t crc32_two_sliced(const uint8_t *a, size_t alen, const uint8_t *b
 	return crc32_sliced(crc32_sliced(~0u, a, alen), b, blen);
 }
 
+static uint32_t crc32_copied_sliced(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
+{
+	memcpy(to, p, len);
+	return crc32_sliced(state, to, len);
+}
+
 static uint32_t crc32c_copied_sliced(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
 {
 	memcpy(to, p, len);
@@ -369,18 +388,21 @@ struct crc_ops {
 	uint32_t (*crc32)(uint32_t state, const uint8_t *p, size_t len);
 	uint32_t (*crc32c)(uint32_t state, const uint8_t *p, size_t len);
 	uint32_t (*crc32_two)(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen);
+	uint32_t (*crc32_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*crc32c_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*mul)(const struct crc_poly *poly, crc_slices t, uint32_t a, uint32_t b);
 };
 
 static const struct crc_ops portable_ops = {
-	crc32_sliced, crc32c_sliced, crc32_two_sliced, crc32c_copied_sliced, multiply_portable
+	crc32_sliced, crc32c_sliced, crc32_two_sliced, crc32_copied_sliced,
+	crc32c_copied_sliced, multiply_portable
 };
 static const struct crc_ops *crc_ops = &portable_ops;
 
 #ifdef UT_CRC_X86
 static const struct crc_ops fold_ops = {
-	crc32_folded, crc32c_folded, crc32_two_folded, crc32c_copied, multiply_clmul
+	crc32_folded, crc32c_folded, crc32_two_folded, crc32_copied, crc32c_copied,
+	multiply_clmul
 };
 #endif
 
@@ -429,6 +451,11 @@ uint32_t ut_crc32(uint32_t crc, const void *data, size_t len)
 uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len)
 {
 	return ~crc_ops->crc32c(~crc, data, len);
+}
+
+uint32_t ut_crc32_copy(uint32_t crc, void *to, const void *from, size_t len)
+{
+	return ~crc_ops->crc32_copy(~crc, to, from, len);
 }
 
 uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len)

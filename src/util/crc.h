@@ -15,7 +15,8 @@
 uint32_t ut_crc32(uint32_t crc, const void *data, size_t len);
 uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len);
 
-/* Copies, and returns ut_crc32c() of the copy: one pass, each byte read once. */
+/* Copies, and returns ut_crc32(), ut_crc32c() of the copy: one pass, each byte read once. */
+uint32_t ut_crc32_copy(uint32_t crc, void *to, const void *from, size_t len);
 uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len);
 
 /* CRC of a || b in one pass; what the ICRC needs: a pseudo header, then the packet. */

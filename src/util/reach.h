@@ -18,8 +18,8 @@ bool ut_reach_read(const struct iovec *iov, int n);
 
 /*
  * From our memory to the application's, pieces in order, what is in a later one becoming visible
- * later. All bytes, or -errno: then part of them may have arrived. Twice as fast as a stage's
- * scatter for whole packets, slower for few bytes; a container may refuse it.
+ * later. All bytes, or -errno: then part of them may have arrived. Faster than a stage's scatter for
+ * whole packets, slower for few bytes; a container may refuse it.
  */
 int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, int n_to);
 

@@ -59,11 +59,11 @@ void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 	wire_set_UDP_checksum(ip + WIRE_IPv6_LEN, 0xffff);
 }
 
-uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
-			   uint16_t id, bool df, const uint8_t *ib, size_t len)
+/* The headers as the ICRC sees them, up to BTH. Returns their length. */
+static size_t rebuild(uint8_t *head, const struct wire_icrc_flow *flow, uint16_t sport,
+		      uint16_t dport, uint16_t id, bool df, const uint8_t *ib, size_t len)
 {
 	const uint64_t udp_len = WIRE_UDP_LEN + len + WIRE_ICRC_LEN;
-	uint8_t head[sizeof(flow->head) + WIRE_BTH_LEN];
 	uint8_t *ip = head + LRH_LEN, *udp = head + flow->head_len - WIRE_UDP_LEN;
 	uint8_t *bth = udp + WIRE_UDP_LEN;
 
@@ -82,8 +82,28 @@ uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, ui
 	wire_set_BTH_fecn(bth, 1);
 	wire_set_BTH_becn(bth, 1);
 	wire_set_BTH_rsv6(bth, 0x3f);
-	return ut_crc32_two(head, flow->head_len + WIRE_BTH_LEN, ib + WIRE_BTH_LEN,
-			    len - WIRE_BTH_LEN);
+	return flow->head_len + WIRE_BTH_LEN;
+}
+
+uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
+			   uint16_t id, bool df, const uint8_t *ib, size_t len)
+{
+	uint8_t head[sizeof(flow->head) + WIRE_BTH_LEN];
+	size_t n = rebuild(head, flow, sport, dport, id, df, ib, len);
+
+	return ut_crc32_two(head, n, ib + WIRE_BTH_LEN, len - WIRE_BTH_LEN);
+}
+
+void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
+		    bool df, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad)
+{
+	uint8_t head[sizeof(flow->head) + WIRE_BTH_LEN], *at = ib + hdr;
+	size_t m = rebuild(head, flow, sport, dport, id, df, ib, hdr + n + pad);
+	uint32_t crc = ut_crc32_two(head, m, ib + WIRE_BTH_LEN, hdr - WIRE_BTH_LEN);
+
+	crc = ut_crc32_copy(crc, at, payload, n);
+	memset(at + n, 0, pad);
+	wire_put_icrc(at + n + pad, ut_crc32(crc, at + n, pad));
 }
 
 void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,

@@ -34,6 +34,11 @@ uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, ui
 void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
 		    bool df, uint8_t *ib, size_t len);
 
+/* The same while the payload is copied behind hdr bytes of headers that are in place, each byte of
+ * it read once; pad bytes of zeros follow it. */
+void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
+		    bool df, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad);
+
 /*
  * len counts the ICRC. 0 when it matches, else WIRE_DROP_ICRC.
  *

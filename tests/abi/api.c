@@ -306,7 +306,7 @@ static void handlers(void)
 	CHECK(!ibv_post_send(b.qp[0], &wr, &bad));
 	wr.wr.rdma.rkey ^= 0xff00; /* the other end raises an event */
 	CHECK(!ibv_post_send(b.qp[0], &wr, &bad));
-	for (int i = 0; i < 5000 && (!atomic_load(&seen) || !atomic_load(&seen_async)); i++)
+	for (int i = 0; i < 30000 && (!atomic_load(&seen) || !atomic_load(&seen_async)); i++)
 		poll(NULL, 0, 1);
 	CHECK(atomic_load(&seen) >= 1 && atomic_load(&seen_async) == 1);
 	CHECK(!dpl_set_comp_handler(b.ch, NULL, NULL));
@@ -389,7 +389,7 @@ static void closed_under_waiter(void)
 	return; /* it does not see locks that a cancelled thread takes while it unwinds */
 #endif
 	CHECK(!pthread_create(&t, NULL, sleep_for_event, c));
-	for (int i = 0; i < 5000 && !in_ppoll(atomic_load(&sleeper)); i++)
+	for (int i = 0; i < 30000 && !in_ppoll(atomic_load(&sleeper)); i++)
 		nanosleep(&ms, NULL);
 	CHECK(in_ppoll(atomic_load(&sleeper)));
 	CHECK(!ibv_close_device(c));
@@ -500,6 +500,93 @@ static void cancelled_wait(struct bed *b)
 	CHECK(!pthread_cancel(t) && !pthread_join(t, &got) && got == PTHREAD_CANCELED);
 }
 
+static uint64_t clock_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+struct wait_comp {
+	struct bed *b;
+	int fd;
+};
+
+/* As a program would: until it is something else than nothing. */
+static void *wait_comp(void *arg)
+{
+	struct wait_comp *w = arg;
+	struct ibv_cq *cq;
+	void *context;
+	char c;
+	long rc;
+
+	do {
+		rc = dpl_wait_comp(w->b->ch, w->fd, UINT64_MAX);
+		if (!rc && !ibv_get_cq_event(w->b->ch, &cq, &context)) {
+			ibv_ack_cq_events(cq, 1);
+			return (void *)-1L;
+		}
+	} while (!rc && (w->fd < 0 || read(w->fd, &c, 1) != 1));
+	return (void *)rc;
+}
+
+/* The channel has O_NONBLOCK. An event, a second descriptor, a time and a signal each end it. */
+static void bounded_waits(struct bed *b)
+{
+	struct ibv_sge sge = { (uintptr_t)b->buf, 8, b->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED,
+				  .wr.rdma = { (uintptr_t)b->buf + 64, b->mr->rkey } }, *bad;
+	struct sigaction a = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct wait_comp w = { .b = b, .fd = -1 };
+	uint64_t from = clock_now();
+	int fd[2], rc, before;
+	struct ibv_wc wc;
+	pthread_t t;
+	void *got;
+
+	CHECK(!ibv_req_notify_cq(b->cq, 0));
+	do
+		rc = dpl_wait_comp(b->ch, -1, from + 30000000);
+	while (!rc);
+	CHECK(rc == ETIMEDOUT && clock_now() >= from + 30000000);
+	CHECK(dpl_wait_comp(b->ch, -1, 1) == ETIMEDOUT); /* long past */
+
+	CHECK(!pthread_create(&t, NULL, wait_comp, &w));
+	CHECK(!ibv_post_send(b->qp[0], &wr, &bad));
+	CHECK(!pthread_join(t, &got) && (long)got == -1);
+	while (!ibv_poll_cq(b->cq, 1, &wc))
+		;
+
+	CHECK(!pipe2(fd, O_CLOEXEC | O_NONBLOCK) && write(fd[1], "x", 1) == 1);
+	w.fd = fd[0];
+	CHECK(wait_comp(&w) == NULL); /* readable before */
+	CHECK(!pthread_create(&t, NULL, wait_comp, &w));
+	CHECK(write(fd[1], "x", 1) == 1);
+	CHECK(!pthread_join(t, &got) && !got);
+	close(fd[0]);
+	close(fd[1]);
+
+	w.fd = -1;
+	before = atomic_load(&alarms);
+	CHECK(!sigaction(SIGUSR1, &a, NULL));
+	CHECK(!pthread_create(&t, NULL, wait_comp, &w));
+	do {
+		poll(NULL, 0, 10);
+		pthread_kill(t, SIGUSR1);
+	} while (pthread_tryjoin_np(t, &got));
+	CHECK((long)got == EINTR && atomic_load(&alarms) > before);
+	signal(SIGUSR1, SIG_DFL);
+
+#ifdef __SANITIZE_THREAD__
+	return; /* as in closed_under_waiter() */
+#endif
+	CHECK(!pthread_create(&t, NULL, wait_comp, &w));
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &got) && got == PTHREAD_CANCELED);
+}
+
 static void waits(void)
 {
 	static struct bed b;
@@ -515,6 +602,7 @@ static void waits(void)
 	fcntl(b.c->async_fd, F_SETFL, O_NONBLOCK);
 	CHECK(ibv_get_cq_event(b.ch, &cq, &context) == -1 && errno == EAGAIN);
 	CHECK(ibv_get_async_event(b.c, &e) == -1 && errno == EAGAIN);
+	bounded_waits(&b);
 	free_bed(&b);
 }
 

@@ -79,7 +79,7 @@ static struct rdma_cm_id *resolved(enum rdma_port_space ps)
 {
 	struct rdma_cm_id *id = make_id(channel, ps);
 
-	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&there, 1000));
+	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&there, 30000));
 	script_raise(cma_of(id), RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	rdma_ack_cm_event(event_of(RDMA_CM_EVENT_ADDR_RESOLVED));
 	return id;
@@ -408,7 +408,7 @@ static void synchronous(void)
 
 	CHECK(id->channel && id->channel != channel);
 	CHECK(!pthread_create(&t, NULL, raise_later, cma_of(id)));
-	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&there, 1000));
+	CHECK(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&there, 30000));
 	pthread_join(t, NULL);
 	CHECK(id->event && id->event->event == RDMA_CM_EVENT_ADDR_RESOLVED && id->verbs);
 	script_raise(cma_of(id), RDMA_CM_EVENT_ADDR_CHANGE, 0); /* an aside */

@@ -74,6 +74,53 @@ static void stranger(void)
 	CF_EQ(cf_state(b.qp), IBV_QPS_RTS);
 }
 
+/* --- posting without polling --- */
+
+enum { UNPOLLED = 48, ROUNDS = 20 };
+
+/* Both poll for a while, so that the adapter counts on it; then one posts and does not look again
+ * before the other has it all. */
+static void posts_unpolled(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side s;
+
+	o.sq = UNPOLLED;
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	for (int round = 0; round < ROUNDS; round++) {
+		cf_meet(p);
+		for (int i = 0; i < UNPOLLED; i++)
+			cf_post(&s, .op = IBV_WR_SEND, .id = i, .len = 8);
+		cf_meet(p);
+		for (int i = 0; i < UNPOLLED; i++)
+			cf_wc(s.scq, i, SUCCESS);
+	}
+}
+
+static void takes_unpolled(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side s;
+
+	o.rq = UNPOLLED;
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < UNPOLLED; i++)
+			cf_recv(&s, i, 0, 64);
+		cf_meet(p);
+		for (int i = 0; i < UNPOLLED; i++)
+			cf_wc(s.rcq, i, SUCCESS);
+		cf_meet(p);
+	}
+}
+
+static void unpolled(void)
+{
+	cf_processes(posts_unpolled, takes_unpolled);
+}
+
 /* --- leaving right after the last completion --- */
 
 enum { LAST = 3 };
@@ -346,6 +393,7 @@ static void daemonize(void)
 const struct cf_check cf_checks[] = {
 	{ "99", "two processes on one port", 0, two_on_a_port },
 	{ "99", "a QP answers its peer only", CF_PATH, stranger },
+	{ "+", "posts that no poll follows leave all the same", 0, unpolled },
 	{ "+", "the receiver leaves after its last completion", 0, receiver_leaves },
 	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
 	{ "+", "the peer is killed at any moment", 0, killed_peer },

@@ -277,6 +277,31 @@ static void too_short(void)
 	mp_ended(&p.b, DAT_CONNECTION_EVENT_BROKEN);
 }
 
+/* A connection may do with one of the two EVDs for completions; nothing is posted the other way. */
+static void one_way(void)
+{
+	DAT_EVD_HANDLE req = p.a.req, recv = p.b.recv;
+	DAT_LMR_TRIPLET t = mp_at(&p.a, 0, 8);
+	DAT_RMR_TRIPLET r;
+
+	p.a.req = p.b.recv = DAT_HANDLE_NULL;
+	mp_again(&p);
+	r = mp_rmt(&p.b, 0, 8);
+	CHECK(DAT_GET_TYPE(dat_ep_post_send(p.a.ep, 1, &t, c, DEFAULT)) == DAT_INVALID_STATE);
+	CHECK(DAT_GET_TYPE(dat_ep_post_rdma_write(p.a.ep, 1, &t, c, &r, DEFAULT)) ==
+	      DAT_INVALID_STATE);
+	CHECK(DAT_GET_TYPE(dat_ep_post_rdma_read(p.a.ep, 1, &t, c, &r, DEFAULT)) ==
+	      DAT_INVALID_STATE);
+	WANT(mp_recv(&p.b, 0, 8, 1), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_RECV));
+	OK(mp_recv(&p.a, 0, 8, 2));
+	OK(mp_send(&p.b, 0, 8, 3, 0));
+	DTO(p.a.recv, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS);
+	DTO(p.b.req, DAT_DTO_SEND, 3, DAT_DTO_SUCCESS);
+	p.a.req = req;
+	p.b.recv = recv;
+	mp_again(&p);
+}
+
 int main(void)
 {
 	p.ep.max_message_size = 4096;
@@ -291,7 +316,7 @@ int main(void)
 	lengths();
 	sizes();
 	receives();
-	mp_again(&p);
+	one_way();
 	too_short();
 	mp_close(&p);
 	return 0;

@@ -2,6 +2,8 @@
 /* The IB extensions: atomics, immediate data, counters, what is refused; where the attributes say so. */
 #include "mem_pair.h"
 
+#include <poll.h>
+
 #define ARG(n) ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 #define NO_MODEL ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
 #define NOT_THERE ERR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
@@ -150,6 +152,39 @@ static void counters(void)
 	OK(dat_ib_print_counters(p.b.ep, DCNT_EP_ALL_COUNTERS, 0));
 }
 
+/* The provider's thread may be about to count. */
+static void counts(DAT_HANDLE h, int which, DAT_UINT64 n)
+{
+	for (int ms = 0; ms < 20000 && counter(h, which) < n; ms++)
+		poll(NULL, 0, 1);
+	CHECK_MSG(counter(h, which) == n, "counter %d is %llu", which,
+		  (unsigned long long)counter(h, which));
+}
+
+/* a connected to b at the start; it ends here. */
+static void connections(void)
+{
+	counts(p.a.ia, DCNT_IA_CM_REQ_TX, 1);
+	counts(p.b.ia, DCNT_IA_CM_REQ_RX, 1);
+	counts(p.b.ia, DCNT_IA_CM_REP_TX, 1);
+	counts(p.a.ia, DCNT_IA_CM_REP_RX, 1);
+	counts(p.a.ia, DCNT_IA_CM_RTU_TX, 1);
+	counts(p.b.ia, DCNT_IA_CM_RTU_RX, 1);
+	counts(p.a.ia, DCNT_IA_CM_ACTIVE_EST, 1);
+	counts(p.b.ia, DCNT_IA_CM_PASSIVE_EST, 1);
+	counts(p.b.ia, DCNT_IA_CM_LISTEN, 1);
+	counts(p.a.ia, DCNT_IA_CM_PASSIVE_EST, 0);
+	counts(p.b.ia, DCNT_IA_CM_ACTIVE_EST, 0);
+	counts(p.a.ia, DCNT_IA_CM_DREQ_TX, 0);
+	OK(dat_ep_disconnect(p.a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	mp_ended(&p.a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	mp_ended(&p.b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	counts(p.a.ia, DCNT_IA_CM_DREQ_TX, 1);
+	counts(p.b.ia, DCNT_IA_CM_DREQ_RX, 1);
+	counts(p.b.ia, DCNT_IA_CM_DREQ_TX, 0);
+	mp_again(&p);
+}
+
 /* Nobody does these in software yet; the answer says so. */
 static void refused(void)
 {
@@ -188,6 +223,7 @@ int main(void)
 	counters();
 	refused();
 	fast_query();
+	connections();
 	mp_close(&p);
 	return 0;
 }

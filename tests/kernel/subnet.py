@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -29,18 +30,23 @@ class Subnet:
         self.share = os.path.join(self.state, "g1")
         self.count = 0
         self.now = self.child = None
+        self.lock, self.closed = threading.Lock(), False
 
     def guest(self, *words):
         """Exit status and output."""
-        with subprocess.Popen([GUEST, *words], env=self.env, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as self.child:
-            text = self.child.communicate()[0]
-        return self.child.returncode, text
+        with self.lock:
+            if self.closed:
+                raise RuntimeError("stopped")
+            child = self.child = subprocess.Popen(
+                [GUEST, *words], env=self.env, text=True, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        text = child.communicate()[0]
+        return child.returncode, text
 
     def must(self, *words):
         code, text = self.guest(*words)
         if code == 77:
-            raise Missing(text.strip())
+            raise Missing(text.strip().removeprefix("skipped: "))
         if code:
             raise RuntimeError(" ".join(words) + ": " + text)
 
@@ -58,11 +64,13 @@ class Subnet:
         self.now = None
 
     def close(self):
-        """Also while another thread starts something."""
+        """Also while another thread starts something, which then fails."""
+        with self.lock:
+            self.closed = True
         if self.child and self.child.poll() is None:
             self.child.terminate()
             self.child.wait()
-        self.down()
+        subprocess.run([GUEST, "down"], env=self.env, check=False)
         shutil.rmtree(self.work, ignore_errors=True)
 
     def driver(self, driver):
@@ -114,7 +122,7 @@ class Subnet:
 
     def ours(self, adapter, text, limit, stays, mpa):
         cmd = [GUEST, "ns", self.dapple, "run", "--adapter", adapter, "--", "sh", "-c",
-               f"exec timeout {limit} {text}"]
+               f"exec timeout -k 5 {limit} {text}"]
         out = tempfile.TemporaryFile("w+", dir=self.work)
         env = dict(self.env, DAPPLE_MPA=mpa) if mpa else self.env
         return Ours(stays, subprocess.Popen(cmd, env=env, stdout=out, stderr=out,
@@ -125,7 +133,7 @@ class Subnet:
         name = os.path.join(self.share, f"m{self.count}")
         lines = ["cd /tmp"]
         if ready:
-            lines += [f"timeout {limit} {text} &", "c=$!",
+            lines += [f"timeout -k 5 {limit} {text} &", "c=$!",
                       f"until {ready}; do kill -0 $c || break; busybox usleep 30000; done",
                       f"touch /share/m{self.count}.up"]
             if stays:
@@ -133,7 +141,7 @@ class Subnet:
                           "kill $c", "exit 0"]
             lines += ["wait $c"]
         else:
-            lines += [f"exec timeout {limit} {text}"]
+            lines += [f"exec timeout -k 5 {limit} {text}"]
         with open(name + ".tmp", "w", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
         os.rename(name + ".tmp", name + ".cmd")

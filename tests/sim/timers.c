@@ -53,6 +53,8 @@ static void silence(void)
 				uint64_t gap = c->v[k].at - c->v[k - 1].at;
 
 				CHECK(gap >= t && gap <= 4 * t && c->v[k].p.psn == P0);
+				/* the last ones wait as long as they may */
+				CHECK(k < 3 || gap >= 4 * t);
 			}
 			CHECK(crafted_state(c) == IBV_QPS_ERR);
 			CHECK(crafted_counter(c, ENG_C_local_ack_timeout_err) == retry + 1u);
@@ -100,7 +102,7 @@ static void restored(void)
 	for (uint32_t i = 0; i < 5; i++) {
 		post(c, IBV_WR_SEND, i, 8);
 		for (int lost = 0; lost < 3; lost++)
-			crafted_run(c, T(8));
+			crafted_run(c, T(8) << lost);
 		answer(c, 0x1f, P0 + i);
 		CHECK(sim_wc_is(&c->w, c->e.scq, IBV_WC_SUCCESS).wr_id == i);
 	}

@@ -90,7 +90,7 @@ static void expect_among(struct eng_ctx *ctx, enum ibv_event_type type)
 	struct eng_event e;
 
 	do {
-		CHECK(poll(&p, 1, 5000) == 1);
+		CHECK(poll(&p, 1, 30000) == 1);
 		CHECK(eng_async_get(ctx, &e) == 0);
 	} while (e.type != type);
 }

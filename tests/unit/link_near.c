@@ -28,7 +28,7 @@ static uint16_t occupy(int *fd)
 /* Sends until it goes (the ends must agree first) and takes it at the other end. */
 static void pass(struct link *from, struct link *to, const struct link_flow *f, struct link_rx *ret)
 {
-	uint64_t end = ut_now() + 5 * UT_S;
+	uint64_t end = ut_now() + 20 * UT_S;
 	struct link_rx v[8];
 	uint8_t data[32] = { 0 };
 	int r = -EAGAIN, n = 0;

@@ -101,7 +101,7 @@ static void test_answers(void)
 			bool sidr = attrs[i] == SIDR_REP;
 
 			say(attrs[i], sidr ? id : 0xffffffff, sidr ? 0xffffffff : id, i * 3 + k);
-			CHECK(recv_wait(l[k], v, 4, 5 * UT_S) == 1);
+			CHECK(recv_wait(l[k], v, 4, 30 * UT_S) == 1);
 			CHECK(mark_of(v) == i * 3 + k && !v[0].passed);
 			CHECK(!memcmp(v[0].src, PEER, 16) && !memcmp(v[0].dst, LO4, 16));
 		}
@@ -124,7 +124,7 @@ static void test_train(void)
 	for (unsigned i = 0; i < 8; i++)
 		put_mad(p[i], RTU, 0, l[i & 1]->qpn_fixed << 8, i);
 	CHECK(peer->ops->send(peer, &f, p[0], sizeof(p), MAD_BYTES) == 0);
-	for (uint64_t end = ut_now() + 5 * UT_S; got[0] + got[1] < 8;) {
+	for (uint64_t end = ut_now() + 30 * UT_S; got[0] + got[1] < 8;) {
 		CHECK(ut_now() < end);
 		for (unsigned k = 0; k < 2; k++)
 			for (int i = 0, n = recv_wait(l[k], v, 8, UT_MS); i < n; i++, got[k]++)
@@ -155,8 +155,8 @@ static void test_anybody(void)
 			    i % 8 == 0 ? 0xff000000 : 0x4d000001, i);
 		}
 		n = recv_wait(l[0], v, 4, UT_MS);
-		n += recv_wait(l[1], v, 4, n ? UT_MS : 5 * UT_S);
-		for (uint64_t end = ut_now() + 5 * UT_S; !n && ut_now() < end;)
+		n += recv_wait(l[1], v, 4, n ? UT_MS : 30 * UT_S);
+		for (uint64_t end = ut_now() + 30 * UT_S; !n && ut_now() < end;)
 			n = recv_wait(l[0], v, 4, UT_MS);
 		CHECK(n == 1);
 	}
@@ -188,7 +188,7 @@ static void test_claims(void)
 {
 	struct link *a = member(), *b = member();
 	unsigned passed = 0, taken = 0, none = 0;
-	uint64_t end = ut_now() + 10 * UT_S;
+	uint64_t end = ut_now() + 60 * UT_S;
 
 	CHECK(a->ops->claim(a, PEER, SERVICE) == -EADDRNOTAVAIL);
 	CHECK(b->ops->claim(b, LO4, SERVICE) == 0);
@@ -250,7 +250,7 @@ static struct board {
 static pid_t start(bool claims)
 {
 	unsigned before = board->living;
-	uint64_t end = ut_now() + 10 * UT_S;
+	uint64_t end = ut_now() + 60 * UT_S;
 	pid_t pid = fork();
 	struct link_rx v[8];
 	struct link *l;
@@ -305,7 +305,7 @@ static void test_stopped_sibling(void)
 
 		do {
 			say(REQ, i, 0, i);
-			CHECK(++tries < 60);
+			CHECK(++tries < 600);
 		} while (!got_more(before, 50 * UT_MS));
 		worst = tries > worst ? tries : worst;
 	}
@@ -325,20 +325,24 @@ static void test_stopped_claimant(void)
 	struct link *l = member();
 	uint8_t p[MAD_BYTES];
 	struct link_rx rx = { .data = p, .len = sizeof(p), .sport = 55410, .ttl = 64 };
-	uint64_t t;
+	uint64_t t, quickest = UINT64_MAX;
 	unsigned before = board->got;
 
 	put_mad(p, REQ, 1, 0, 1);
 	memcpy(rx.src, PEER, 16);
 	memcpy(rx.dst, LO4, 16);
 	CHECK(kill(owner, SIGSTOP) == 0 && waitpid(owner, NULL, WUNTRACED) == owner);
-	t = ut_now();
-	for (int i = 0; i < 5000; i++)
-		CHECK(l->ops->pass_on(l, &rx, SERVICE) == 1);
-	CHECK(ut_now() - t < UT_S);
+	for (int k = 0; k < 10; k++) {
+		t = ut_now();
+		for (int i = 0; i < 500; i++)
+			CHECK(l->ops->pass_on(l, &rx, SERVICE) == 1);
+		t = ut_now() - t;
+		quickest = t < quickest ? t : quickest;
+	}
+	CHECK(quickest < UT_S / 10);
 	CHECK(stats(l).passed_on < 1024 && stats(l).dropped > 3000);
 	CHECK(kill(owner, SIGCONT) == 0);
-	CHECK(got_more(before, 5 * UT_S));
+	CHECK(got_more(before, 30 * UT_S));
 	/* A dead one has no name. */
 	CHECK(kill(owner, SIGKILL) == 0 && waitpid(owner, NULL, 0) == owner);
 	nothing(l); /* what waited for it is dropped */
@@ -359,8 +363,9 @@ static void test_leavers(void)
 		for (int i = 0; i < 8; i++)
 			say(REQ, 1, 0, sent++);
 		l->ops->close(l); /* with what it has not read */
+		/* No more at once than its mailbox holds while it has no processor. */
+		CHECK(got_more(before + sent - 1, 30 * UT_S));
 	}
-	CHECK(got_more(before + sent - 1, 5 * UT_S));
 	CHECK(board->got == before + sent);
 	board->stop = 1;
 	finish(owner);
@@ -407,7 +412,7 @@ static void test_stranger(void)
 		fprintf(stderr, "not root: no second user to test with\n");
 	}
 	forge();
-	CHECK(recv_wait(l, v, 4, 5 * UT_S) == 1 && v[0].passed && mark_of(v) == 1);
+	CHECK(recv_wait(l, v, 4, 30 * UT_S) == 1 && v[0].passed && mark_of(v) == 1);
 	l->ops->close(l);
 }
 

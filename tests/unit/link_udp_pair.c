@@ -48,7 +48,7 @@ static void check_train(struct link *a, struct link *b, const uint8_t addr[16], 
 	CHECK(a->ops->source_port(a, &f) == 50123 || a->ops->source_port(a, &f) == port);
 	CHECK(a->ops->send(a, &f, out, len, seg) == 0);
 	while (got < n) {
-		int k = recv_wait(b, v, 5, 5 * UT_S);
+		int k = recv_wait(b, v, 5, 20 * UT_S);
 
 		CHECK(k > 0);
 		for (int i = 0; i < k; i++, got++) {
@@ -115,7 +115,7 @@ static void test_processes(const uint8_t addr[16])
 		b = open_on(addr);
 		CHECK(write(sync[1], &b->qpn_fixed, 4) == 4);
 		for (;;) {
-			int n = recv_wait(b, v, 8, 10 * UT_S);
+			int n = recv_wait(b, v, 8, 30 * UT_S);
 
 			CHECK(n > 0);
 			for (int i = 0; i < n; i++) {
@@ -143,7 +143,7 @@ static void test_processes(const uint8_t addr[16])
 		p[8] = 0;
 		p[9] = (uint8_t)i;
 		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
-		n = recv_wait(a, v, 8, 10 * UT_S);
+		n = recv_wait(a, v, 8, 30 * UT_S);
 		CHECK(n == 1 && v[0].len == 64 && v[0].data[9] == (uint8_t)i);
 	}
 	udp_stats(a, &st);
@@ -174,7 +174,7 @@ static void test_refused(void)
 	const uint16_t sports[2] = { 0, quiet_sport() };
 	static const uint8_t other[16] = { [10] = 0xff, 0xff, 127, 0, 0, 77 };
 	struct link *a = open_on(LO4);
-	uint64_t end = ut_now() + 5 * UT_S;
+	uint64_t end = ut_now() + 20 * UT_S;
 	struct link_err e = { .error = 0 };
 	struct link_rx v[4];
 	uint8_t p[64];
@@ -186,7 +186,7 @@ static void test_refused(void)
 		struct pollfd w = { a->ops->fd(a), POLLIN, 0 };
 
 		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
-		CHECK(poll(&w, 1, 5000) == 1);
+		CHECK(poll(&w, 1, 20000) == 1);
 		while (!a->ops->error(a, &e) && ut_now() < end)
 			a->ops->recv(a, v, 4);
 		CHECK(e.error == ECONNREFUSED && !memcmp(e.dst, other, 16));
@@ -222,13 +222,13 @@ static void test_group(const uint8_t addr[16], const uint8_t group[16], const ch
 	for (int i = 0; i < 2; i++) {
 		struct link *l = i ? a : b;
 
-		CHECK(recv_wait(l, v, 4, 5 * UT_S) == 1);
+		CHECK(recv_wait(l, v, 4, 20 * UT_S) == 1);
 		CHECK(v[0].len == 64 && !memcmp(v[0].data, p, 64) && v[0].ttl == 9);
 		CHECK(!memcmp(v[0].dst, group, 16) && !memcmp(v[0].src, addr, 16));
 	}
 	b->ops->leave(b, group, lo);
 	CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
-	CHECK(recv_wait(a, v, 4, 5 * UT_S) == 1);
+	CHECK(recv_wait(a, v, 4, 20 * UT_S) == 1);
 	CHECK(b->ops->recv(b, v, 4) == 0);
 	a->ops->close(a);
 	b->ops->close(b);

@@ -105,6 +105,10 @@ static void copies(const uint8_t *end)
 		CHECK(ut_crc32c_copy(start, at, end - len, len) == ut_crc32c(start, end - len, len),
 		      "copy of %zu", len);
 		CHECK(!memcmp(at, end - len, len), "copy of %zu", len);
+		memset(at, 0, len);
+		CHECK(ut_crc32_copy(start, at, end - len, len) == ut_crc32(start, end - len, len),
+		      "copy of %zu", len);
+		CHECK(!memcmp(at, end - len, len), "copy of %zu", len);
 		CHECK(at[-1] == 0xa5 && at[len] == 0xa5, "around %zu", len);
 	}
 }

@@ -107,6 +107,28 @@ static void check_lengths(const struct wire_icrc_flow *f4, const struct wire_icr
 	}
 }
 
+/* Copied and sealed at once is what is there copied and then sealed, and nothing behind it. */
+static void check_copies(const struct wire_icrc_flow *f4, const struct wire_icrc_flow *f6,
+			 const uint8_t *end)
+{
+	static uint8_t want[4300], got[4300];
+	const uint8_t *from = end - 4200;
+
+	for (size_t n = 0; n < 4200; n += n < 300 ? 1 : 41) {
+		const struct wire_icrc_flow *f = n & 1 ? f4 : f6;
+		size_t hdr = n % 3 ? 28 : 12, pad = -n & 3, len = hdr + n + pad;
+
+		memset(want, 0xa5, sizeof(want));
+		memcpy(want, from, hdr);
+		memcpy(got, want, sizeof(got));
+		memcpy(want + hdr, end - n, n);
+		memset(want + hdr + n, 0, pad);
+		wire_icrc_fill(f, SPORT, DPORT, 9, true, want, len);
+		wire_icrc_copy(f, SPORT, DPORT, 9, true, got, hdr, end - n, n, pad);
+		CHECK(!memcmp(want, got, sizeof(got)), "copy of %zu behind %zu", n, hdr);
+	}
+}
+
 static void check_ids(const struct wire_icrc_flow *f4, uint8_t *end, uint64_t *rnd)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -192,6 +214,7 @@ int main(void)
 		*p = (uint8_t)wire_random(&rnd);
 	check_goldens(&f4, &f6);
 	check_lengths(&f4, &f6, end);
+	check_copies(&f4, &f6, end);
 	check_ids(&f4, end, &rnd);
 	check_strength(&f4, end, &rnd);
 	check_damage(&f4, end, &rnd);

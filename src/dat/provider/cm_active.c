@@ -5,6 +5,7 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/ext.h"
 #include "dat/provider/log.h"
 #include "dat/provider/ud.h"
 
@@ -55,7 +56,7 @@ static int request(struct dpr_conn *c, struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 
 	if (c->ud)
 		return dpr_ud_request(c, ep);
-	return rdma_connect(c->id, &p) ? errno : 0;
+	return dpr_count_cm(c->ia, DCNT_IA_CM_REQ_TX, rdma_connect(c->id, &p));
 }
 
 static int again(struct dpr_conn *c, const char *knob_name, int (*step)(struct dpr_conn *), int status)

@@ -5,6 +5,7 @@
  */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/ext.h"
 #include "dat/provider/log.h"
 #include "dat/provider/sp.h"
 #include "dat/provider/ud.h"
@@ -47,6 +48,7 @@ static void on_request(struct rdma_cm_event *ev)
 	e.id->context = NULL;
 	rdma_ack_cm_event(ev);
 	if (sp) {
+		dpr_count(&sp->obj.ia->counters[DCNT_IA_CM_REQ_RX], 1);
 		dpr_sp_request(sp, &e);
 		dpr_obj_put(&sp->obj);
 	} else {
@@ -97,6 +99,25 @@ void dpr_conn_ready(struct dpr_ia *ia)
 
 /* --- what happened to a connection --- */
 
+/* What rdma_cm tells of the exchange. The third message of it has no event of its own. */
+static void count(struct dpr_conn *c, enum rdma_cm_event_type type)
+{
+	uint64_t *n = c->ia->counters;
+
+	if (type == RDMA_CM_EVENT_ESTABLISHED) {
+		dpr_count(&n[c->active ? DCNT_IA_CM_REP_RX : DCNT_IA_CM_RTU_RX], 1);
+		dpr_count(&n[c->active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST], 1);
+		if (c->active)
+			dpr_count(&n[DCNT_IA_CM_RTU_TX], 1);
+	} else if (type == RDMA_CM_EVENT_UNREACHABLE) {
+		dpr_count(&n[DCNT_IA_CM_ERR_TIMEOUT], 1);
+	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
+		bool ours = atomic_exchange(&c->over, true);
+
+		dpr_count(&n[ours ? DCNT_IA_CM_DREP_RX : DCNT_IA_CM_DREQ_RX], 1);
+	}
+}
+
 static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
 	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_present(c);
@@ -121,12 +142,17 @@ static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 
 static void rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
+	DAT_EVENT_NUMBER event;
+
 	if (c->ud) {
 		dpr_ud_rejected(c, e);
 		return;
 	}
 	c->in = e->in;
-	dpr_conn_failed(c, dpr_private_rejected(&c->in, e->status, c->ia->iwarp));
+	event = dpr_private_rejected(&c->in, e->status, c->ia->iwarp);
+	dpr_count(&c->ia->counters[event == DAT_CONNECTION_EVENT_PEER_REJECTED
+					   ? DCNT_IA_CM_USER_REJ_RX : DCNT_IA_CM_ERR_REJ_RX], 1);
+	dpr_conn_failed(c, event);
 }
 
 /* Not yet answered: dat_cr_accept will find out. */
@@ -145,6 +171,7 @@ void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
 	dpr_log(DPR_LOG_CM, "connection %p, %s side: %s, status %d", (void *)c,
 		c->active ? "active" : "passive", rdma_event_str(e->type), e->status);
+	count(c, e->type);
 	switch (e->type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ADDR_ERROR:

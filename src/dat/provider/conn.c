@@ -2,6 +2,7 @@
 /* The life of a connection object: counted, and its id goes with it. */
 #include "dat/provider/conn.h"
 #include "dat/provider/ep.h"
+#include "dat/provider/ext.h"
 
 #include <stdlib.h>
 
@@ -83,8 +84,10 @@ void dpr_conn_leave(struct dpr_conn *c)
 
 void dpr_conn_hang_up(struct dpr_conn *c)
 {
-	if (c->id)
-		rdma_disconnect(c->id);
+	bool first = !atomic_exchange(&c->over, true);
+
+	if (c->id && !rdma_disconnect(c->id) && first)
+		dpr_count(&c->ia->counters[DCNT_IA_CM_DREQ_TX], 1);
 }
 
 struct dpr_ep *dpr_conn_present(struct dpr_conn *c)

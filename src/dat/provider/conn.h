@@ -41,6 +41,7 @@ struct dpr_conn {
 	struct dpr_ep *ep UT_GUARDED_BY(lock); /* held; NULL before accept and after the end */
 	bool active;      /* immutable */
 	_Atomic bool gone; /* the peer gave up before we answered */
+	_Atomic bool over; /* one of us asked for the disconnect */
 	struct dpr_timer timer; /* the consumer's timeout over the whole establishment */
 	unsigned int tries;     /* to resolve; the loop's */
 	struct dpr_private out; /* to send with the request */

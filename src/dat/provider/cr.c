@@ -104,7 +104,7 @@ static int answer(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private
 
 	p.responder_resources = least(p.responder_resources, cr->responder_resources);
 	p.initiator_depth = least(p.initiator_depth, cr->initiator_depth);
-	return rdma_accept(cr->conn->id, &p) ? errno : 0;
+	return dpr_count_cm(cr->obj.ia, DCNT_IA_CM_REP_TX, rdma_accept(cr->conn->id, &p));
 }
 
 /* *err: the peer is gone, which the endpoint hears by its event. */
@@ -220,7 +220,8 @@ DAT_RETURN dpr_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID d
 		return DPR_ERR(DAT_INVALID_PARAMETER, fits ? DAT_INVALID_ARG3 : DAT_INVALID_ARG2);
 	}
 	dpr_private_reject(&out, false);
-	rdma_reject(cr->conn->id, out.data, out.len);
+	dpr_count_cm(cr->obj.ia, DCNT_IA_CM_USER_REJ_TX,
+		     rdma_reject(cr->conn->id, out.data, out.len));
 	dpr_count(&cr->obj.ia->counters[DCNT_IA_SP_CR_REJECTED], 1);
 	if (cr->ep)
 		dpr_cr_return_ep(cr->ep);

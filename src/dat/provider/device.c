@@ -72,34 +72,32 @@ static bool is_ep(struct dpr_obj *o, const void *qp)
 	return it;
 }
 
-static bool is_it(struct dpr_obj *o, enum about about, const struct ibv_async_event *ev)
+/* The queue that an event is about. */
+struct queue {
+	enum about about;
+	const struct ibv_async_event *ev;
+};
+
+static bool has_queue(struct dpr_obj *o, const void *arg)
 {
+	const struct queue *q = arg;
 	enum dpr_kind kind = o->cls->kind;
 
-	if (about == ABOUT_EP)
-		return kind == DPR_EP && is_ep(o, ev->element.qp);
-	if (about == ABOUT_EVD)
-		return kind == DPR_EVD && ((struct dpr_evd *)o)->cq == ev->element.cq;
-	if (about == ABOUT_SRQ)
-		return kind == DPR_SRQ && ((struct dpr_srq *)o)->srq == ev->element.srq;
+	if (q->about == ABOUT_EP)
+		return kind == DPR_EP && is_ep(o, q->ev->element.qp);
+	if (q->about == ABOUT_EVD)
+		return kind == DPR_EVD && ((struct dpr_evd *)o)->cq == q->ev->element.cq;
+	if (q->about == ABOUT_SRQ)
+		return kind == DPR_SRQ && ((struct dpr_srq *)o)->srq == q->ev->element.srq;
 	return false;
 }
 
 /* The object that has the queue, held; NULL if the queue is not ours. */
 static struct dpr_obj *whose(struct dpr_ia *ia, enum about about, const struct ibv_async_event *ev)
 {
-	struct dpr_obj *o, *found = NULL;
+	const struct queue q = { about, ev };
 
-	ut_lock(&ia->lock);
-	ut_list_each(o, &ia->objs, of_ia) {
-		if (!is_it(o, about, ev))
-			continue;
-		found = o;
-		dpr_obj_hold(o);
-		break;
-	}
-	ut_unlock(&ia->lock);
-	return found;
+	return dpr_obj_find(ia, has_queue, &q);
 }
 
 static void tell(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,

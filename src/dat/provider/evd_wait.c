@@ -8,9 +8,10 @@
  * a waiter for completions sleeps inside the engine (dpl_wait_comp) and drives the adapter itself: one
  * wake-up; elsewhere in poll().
  *
- * There is no spinning before the sleep: measured with 0 to 1000 looks on two shared processors, the
- * round trip of 8 bytes between two waiters got no shorter (medians 61 and 72 us without, 58 to 90 with),
- * and who wants to poll has dat_evd_dequeue.
+ * Before it sleeps it looks LOOKS more times, which take less than a tenth of the sleep that they often
+ * save. Measured as the round trip of 8 bytes between two waiters, with both processors ours: 9.9 us
+ * without, 8.2 with one, 4.7 to 7 with two, 3.3 with four; and beside a load of 30 two cost
+ * nothing, and four 1 to 2 us. Who wants to poll has dat_evd_dequeue.
  */
 #include "dat/provider/evd.h"
 
@@ -23,6 +24,7 @@
 #include <sys/eventfd.h>
 
 #define AGAIN 0xffffffffu /* no DAT_RETURN */
+#define LOOKS 2
 
 struct wait {
 	struct dpr_evd *e;
@@ -69,6 +71,10 @@ static bool take_ripe(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 	struct dpr_evd *e = w->e;
 	bool notified = false;
 
+	/* To look at an empty completion queue drives the adapter. Who has events to work on is not
+	 * helped by more of them: his receives would run out. But nmore 0 shall be true. */
+	if (e->ring.count > 1 && enough(w) && !e->unwaitable)
+		return take(e, event);
 	if (dpr_evd_solicited(e) && dpr_evd_take_events(e))
 		w->all_told = true;
 	dpr_evd_drain_locked(e, &notified);
@@ -207,16 +213,19 @@ static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	struct dpr_evd *e = w->e;
 	DAT_RETURN ret = AGAIN;
+	unsigned int looks = 0; /* since it was armed */
 
 	while (ret == AGAIN) {
 		if (w->interrupted)
 			return DPR_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 		if (!w->timeout || (w->at != UINT64_MAX && dpr_now() >= w->at))
 			return DPR_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-		if (!e->cq || e->armed)
-			ret = sleep_once(w);
-		else if (!dpr_evd_arm(e))
+		if (e->cq && !e->armed && !dpr_evd_arm(e))
 			return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		if (!e->cq || looks++ > LOOKS) {
+			ret = sleep_once(w);
+			looks = 0;
+		}
 		if (ret == AGAIN)
 			ret = look(w, event);
 	}

@@ -9,6 +9,7 @@
 #include "dat/provider/ia.h"
 
 #include <dat2/dat_ib_extensions.h>
+#include <errno.h>
 #include <stdarg.h>
 
 struct dpr_ep;
@@ -28,6 +29,15 @@ DAT_RETURN dpr_ud_ah_free(struct dpr_ep *ep, DAT_IB_ADDR_HANDLE *ah);
 static inline void dpr_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+/* The call of librdmacm, 0 or -1, and its counter if it went well: positive errno. */
+static inline int dpr_count_cm(struct dpr_ia *ia, int which, int failed)
+{
+	if (failed)
+		return errno;
+	dpr_count(&ia->counters[which], 1);
+	return 0;
 }
 
 /* The same where one lock has all writers: a load and a store instead of a locked addition. */

@@ -16,27 +16,16 @@ static const enum dpr_kind order[] = {
 	DPR_PZ,
 };
 
-static struct dpr_obj *first_of(struct dpr_ia *ia, enum dpr_kind kind)
+static bool of_kind(struct dpr_obj *o, const void *kind)
 {
-	struct dpr_obj *o, *found = NULL;
-
-	ut_lock(&ia->lock);
-	ut_list_each(o, &ia->objs, of_ia) {
-		if (o->cls->kind != kind)
-			continue;
-		found = o;
-		dpr_obj_hold(o);
-		break;
-	}
-	ut_unlock(&ia->lock);
-	return found;
+	return o->cls->kind == *(const enum dpr_kind *)kind;
 }
 
 static void close_all(struct dpr_ia *ia, enum dpr_kind kind)
 {
 	struct dpr_obj *o;
 
-	while ((o = first_of(ia, kind))) {
+	while ((o = dpr_obj_find(ia, of_kind, &kind))) {
 		if (o->cls->close)
 			o->cls->close(o);
 		/* a close that did nothing would be asked for ever */

@@ -134,6 +134,23 @@ void dpr_obj_put(struct dpr_obj *o)
 		dpr_obj_put(&ia->obj);
 }
 
+struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, const void *arg),
+			     const void *arg)
+{
+	struct dpr_obj *o, *found = NULL;
+
+	ut_lock(&ia->lock);
+	ut_list_each(o, &ia->objs, of_ia) {
+		if (!is(o, arg))
+			continue;
+		found = o;
+		dpr_obj_hold(o);
+		break;
+	}
+	ut_unlock(&ia->lock);
+	return found;
+}
+
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle)
 {
 	uintptr_t at = (uintptr_t)handle;

@@ -105,6 +105,10 @@ static inline void *dpr_obj_of(DAT_HANDLE handle, enum dpr_kind kind)
 	return atomic_load_explicit(&o->kind, memory_order_acquire) == kind ? o : NULL;
 }
 
+/* The oldest object of the adapter that `is` says yes to, held; NULL: none. `is` runs under ia->lock. */
+struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, const void *arg),
+			     const void *arg);
+
 /* Any live object of ours, whatever the argument: looked for in the slabs. NULL if it is none. */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
 

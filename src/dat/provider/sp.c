@@ -7,6 +7,7 @@
 #include "dat/provider/sp.h"
 #include "dat/provider/ep.h"
 #include "dat/provider/evd.h"
+#include "dat/provider/ext.h"
 
 #include <errno.h>
 #include <string.h>
@@ -62,6 +63,7 @@ int dpr_sp_listen(struct dpr_sp *sp, uint16_t port)
 		sp->listen = NULL;
 		return err;
 	}
+	dpr_count(&sp->obj.ia->counters[DCNT_IA_CM_LISTEN], 1);
 	if (!port)
 		sp->qual = ntohs(rdma_get_src_port(sp->listen));
 	/* Somebody else may have the port for datagrams: then he has those. */

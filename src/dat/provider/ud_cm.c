@@ -153,7 +153,7 @@ int dpr_ud_request(struct dpr_conn *c, struct dpr_ep *ep)
 	p.private_data = out.data;
 	p.private_data_len = out.len;
 	p.qp_num = us.qpn;
-	return rdma_connect(c->id, &p) ? errno : 0;
+	return dpr_count_cm(c->ia, DCNT_IA_CM_REQ_TX, rdma_connect(c->id, &p));
 }
 
 void dpr_ud_established(struct dpr_conn *c, const struct dpr_cm_event *e)
@@ -210,7 +210,7 @@ static int answer(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private
 		.qp_num = atomic_load(&ep->qpn),
 	};
 
-	return rdma_accept(cr->conn->id, &p) ? errno : 0;
+	return dpr_count_cm(cr->obj.ia, DCNT_IA_CM_REP_TX, rdma_accept(cr->conn->id, &p));
 }
 
 DAT_RETURN dpr_ud_accept(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private *out)

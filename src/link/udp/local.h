@@ -147,6 +147,7 @@ struct udp_link {
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
 	struct udp_carry carry;
+	struct udp_port *kept; /* the socket that has it, while base.kept_len */
 	struct ut_list locals, groups, hot, errors, outbox, services, ready;
 	unsigned outbox_used;
 	uint16_t outbox_for[UDP_KEYS]; /* by udp_key() */
@@ -335,6 +336,9 @@ uint64_t udp_order_deadline(const struct udp_order *o);
 
 /* rx.c, tx.c, err.c: the slots of link_ops. */
 int udp_recv(struct link *l, struct link_rx *v, int max);
+/* keep.c: the first look at a train that take() may want; and no more wanted. */
+int udp_take(struct link *l, const struct iovec *iov, int n);
+void udp_let_go(struct udp_link *u);
 /* Reads what waits on a member socket outside recv(): probes are answered, what
  * belongs to others is handed on, the rest is dropped. */
 void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t room);

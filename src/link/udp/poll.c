@@ -37,6 +37,8 @@ void udp_unwatch(struct udp_link *u, struct udp_port *p)
 		return;
 	ut_list_del(&p->hot_node);
 	ut_list_del(&p->err_node);
+	if (u->kept == p)
+		u->kept = NULL;
 	epoll_ctl(u->epfd, EPOLL_CTL_DEL, p->fd, NULL);
 	link_sys_close(&p->fd);
 }

@@ -20,10 +20,11 @@
 #endif
 
 #define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
-#define RX_LOOK_EMPTY 8  /* empty calls per look at the quiet sockets */
+#define RX_LOOK_EMPTY 24 /* empty calls per look at the quiet sockets; each is short */
 #define RX_LOOK_CALLS 16 /* calls per look when there is always something */
 #define RX_LOOK_WARM 64  /* the same while it comes through shared memory */
 #define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
+#define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the owner has its turn: caches are small */
 #define RX_STREAK 16     /* successes until another hot socket goes first */
 
 static int cmsg_int(const struct cmsghdr *c)
@@ -57,9 +58,9 @@ static void read_control(struct msghdr *h, struct udp_carry *c)
 	}
 }
 
-/* One receive into buf: 1 and *c filled, or 0 = empty. */
+/* One receive into buf: 1 and *c filled, or 0 = empty. look: it stays in the queue. */
 static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_t room,
-		     struct udp_carry *c)
+		     struct udp_carry *c, bool look)
 {
 	_Alignas(struct cmsghdr) char control[128];
 	union udp_sa sa;
@@ -73,13 +74,14 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, p->fd, &h, MSG_DONTWAIT);
+		r = LINK_SYS(SYS_recvmsg, p->fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
 		if (r >= 0 || r == -EAGAIN)
 			break;
 		udp_port_error(u, p);
 	}
 	if (r < 0)
 		return 0;
+	u->kept = look ? p : NULL;
 	c->rx = (struct link_rx){ .data = buf };
 	c->local = p->kind == UDP_MAIN ? p->local : NULL;
 	c->left = c->step = (h.msg_flags & MSG_TRUNC) ? 0 : (uint32_t)r;
@@ -113,19 +115,24 @@ static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)
 static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, int n, int max,
 		     unsigned *reads, bool *ret_got)
 {
-	bool more = true;
+	bool more = true, look = u->base.keep && !n;
+	size_t bytes = 0;
 
+	udp_let_go(u); /* one of which nothing was for us */
 	*ret_got = false;
 	while (more && n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!read_once(u, p, u->stage.base + off, UDP_RX_SLOT_BYTES, &u->carry))
+		if (!read_once(u, p, u->stage.base + off, UDP_RX_SLOT_BYTES, &u->carry, look))
 			break;
 		*ret_got = true;
 		--*reads;
 		u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
 		u->carry.rx.off = off;
-		more = u->carry.left > u->carry.step;
+		u->base.kept_off = off;
+		u->base.kept_len = look ? u->carry.left : 0;
+		bytes += u->carry.left;
+		more = u->carry.left > u->carry.step && bytes < RX_BYTES && !look;
 		n = hand_out(u, v, n, max);
 	}
 	return n;
@@ -292,8 +299,11 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	int n;
 
 	udp_near_release(u);
+	udp_let_go(u);
 	n = hand_out(u, v, 0, max);
-
+	/* Nobody looks at what was handed out before: the places that are warm come first. */
+	if (!n && !u->carry.left)
+		u->rx_slot = 0;
 	if (u->outbox_used)
 		udp_outbox_flush(u);
 	if (++u->calls % (warm ? RX_LOOK_WARM : RX_LOOK_CALLS) == 0)
@@ -319,7 +329,7 @@ void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t ro
 	struct udp_carry c;
 	struct link_rx rx;
 
-	for (int i = 0; i < 4096 && read_once(u, &lo->main, buf, room, &c); i++)
+	for (int i = 0; i < 4096 && read_once(u, &lo->main, buf, room, &c, false); i++)
 		while (c.left) {
 			cut(&c, &rx);
 			if (udp_is_ours(u, lo, &rx))

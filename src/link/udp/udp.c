@@ -358,6 +358,7 @@ static const struct link_ops udp_ops = {
 	.send = udp_send,
 	.source_port = udp_source_port,
 	.recv = udp_recv,
+	.take = udp_take,
 	.error = udp_error,
 	.add_addr = udp_add_addr,
 	.del_addr = udp_del_addr,

@@ -47,6 +47,11 @@ void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t n
  * included unless defer_acks; bounded work per call. Returns the packets sent.
  */
 int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
+/*
+ * All that waits to be sent are a few small messages behind many unanswered ones. What answers
+ * those comes anyway, so they may wait for it, or for more of their kind to share a train with.
+ */
+bool ibp_patient(struct eng_dev *dev);
 /* Acknowledgements are waiting for a ride. */
 bool ibp_acks_pending(struct eng_dev *dev);
 /* Work is left that needs no event from outside (a send budget was used up). */

@@ -19,6 +19,12 @@
 #define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
+/* Who may wait: small ones, so many at most, behind so many unanswered packets. */
+#define PATIENT_BYTES 256u
+#define PATIENT_MOST 32u
+#define PATIENT_FLIGHT 16
+#define PATIENT_QPS 8 /* looked at per post */
+
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 {
 	struct ibp_port *port = ut_zalloc(sizeof(*port));
@@ -400,6 +406,38 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	if (!port->blocked)
 		ibp_gsi_run(port);
 	return (int)port->sent;
+}
+
+static bool can_wait(struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->req;
+	struct eng_ring *sq = &q->qp->sq;
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - r->cur;
+	const struct eng_swqe *w;
+
+	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
+	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->near ||
+	    psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT)
+		return false;
+	/* Those before it could wait, too, or they would have been sent. */
+	w = eng_ring_at(sq, tail - 1);
+	return w->length <= PATIENT_BYTES &&
+	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
+		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
+bool ibp_patient(struct eng_dev *dev)
+{
+	struct ibp_port *port = dev->port;
+	struct ibp_qp *q;
+	int n = 0;
+
+	if (port->train.waiting || ibp_gsi_waits(port))
+		return false;
+	ut_list_each(q, &port->active, active)
+		if (++n > PATIENT_QPS || !can_wait(q))
+			return false;
+	return n > 0;
 }
 
 bool ibp_acks_pending(struct eng_dev *dev)

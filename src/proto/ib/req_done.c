@@ -208,6 +208,17 @@ void ibp_req_complete(struct ibp_qp *q)
 	}
 }
 
+/*
+ * After each retry twice as long, up to the four times that IBTA allows a timeout to be late: one loss
+ * costs no more than before, and a peer that waits for a processor has three times as long to answer.
+ */
+static void arm_again(struct ibp_qp *q)
+{
+	unsigned int retries = q->qp->attr.retry_cnt - q->req.retry_left;
+
+	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout) << (retries < 2 ? retries : 2));
+}
+
 void ibp_req_timer(struct ibp_qp *q)
 {
 	struct ibp_req *r = &q->req;
@@ -242,12 +253,12 @@ void ibp_req_timer(struct ibp_qp *q)
 	r->retry_left--;
 	r->limited = false;
 	if (unread) {
-		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		arm_again(q);
 		return;
 	}
 	ibp_req_slow_down(q);
 	ibp_req_go_back(q);
-	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+	arm_again(q);
 }
 
 /* IBTA table 45 in units of 10 us. */

@@ -144,18 +144,44 @@ static void seal_all(const struct ibp_port *port, struct ibp_train *t)
 		seal(port, t, sport, i);
 }
 
-/* By plain loads, each packet sealed while it is still in the nearest cache. */
+/* By plain loads: headers, payload in one piece (the rule for whole packets) and pad. */
+static void copy_packet(const struct ibp_port *port, struct ibp_train *t, uint16_t sport,
+			uint32_t i, const struct iovec *v)
+{
+	uint8_t *at = t->stage.base + (size_t)i * t->seg;
+
+	memcpy(at, v[0].iov_base, v[0].iov_len);
+	wire_icrc_copy(&t->path->icrc, sport, port->link->port, (uint16_t)i, true, at, v[0].iov_len,
+		       v[1].iov_base, v[1].iov_len, v[2].iov_len - 4);
+}
+
+/* By plain loads, any number of pieces. Returns how many there were. */
+static int copy_pieces(const struct ibp_port *port, struct ibp_train *t, uint16_t sport,
+		       uint32_t i, const struct iovec *v)
+{
+	uint8_t *at = t->stage.base + (size_t)i * t->seg;
+	int n = 0;
+
+	do {
+		memcpy(at, v[n].iov_base, v[n].iov_len);
+		at += v[n].iov_len;
+	} while (v[n++].iov_base != zeros); /* the last piece of a packet */
+	seal(port, t, sport, i);
+	return n;
+}
+
 static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
 {
 	uint16_t sport = source_port(port);
-	uint8_t *at = t->stage.base;
-	uint32_t i = 0;
+	const struct iovec *v = t->iov;
 
-	for (int k = 0; k < t->n_iov; k++) {
-		memcpy(at, t->iov[k].iov_base, t->iov[k].iov_len);
-		at += t->iov[k].iov_len;
-		if (t->iov[k].iov_base == zeros) /* the last piece of a packet */
-			seal(port, t, sport, i++);
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (v[1].iov_base != zeros && v[2].iov_base == zeros) {
+			copy_packet(port, t, sport, i, v);
+			v += 3;
+		} else {
+			v += copy_pieces(port, t, sport, i, v);
+		}
 	}
 }
 

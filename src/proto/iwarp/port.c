@@ -9,6 +9,7 @@
 
 #define TURN 16   /* FPDUs in a row of answers, then of the send queue */
 #define ROUND 256 /* FPDUs in one iwp_transmit() */
+#define ROUND_OCTETS (1u << 20) /* ... or so many octets: somebody waits for the lock */
 
 void iwp_activate(struct iwp_qp *q)
 {
@@ -327,9 +328,16 @@ static int run_active(struct iwp_port *p)
 	return (int)(p->sent - before);
 }
 
+static uint64_t sent_octets(const struct iwp_port *p)
+{
+	eng_dev_held(p->dev);
+	return p->dev->counters[ENG_C_tx_bytes];
+}
+
 int iwp_transmit(struct eng_dev *dev, uint64_t now)
 {
 	struct iwp_port *p = dev->port;
+	uint64_t before = sent_octets(p);
 	struct ut_timer *t;
 	int done = 0, n;
 
@@ -339,7 +347,8 @@ int iwp_transmit(struct eng_dev *dev, uint64_t now)
 	do {
 		n = run_active(p);
 		done += n;
-	} while (n && done < ROUND && !ut_list_empty(&p->active));
+	} while (n && done < ROUND && sent_octets(p) - before < ROUND_OCTETS &&
+		 !ut_list_empty(&p->active));
 	return done;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MSS_LOOK 64    /* chunks between two looks at the segment size */
+#define LONG_ULPDU 16384
 #define SUM_LEAST 4096 /* octets of payload that are summed up while they are copied */
 
 static void look_at_mss(struct iwp_qp *q)
@@ -23,6 +24,13 @@ static void look_at_mss(struct iwp_qp *q)
 	q->mulpdu = wire_mulpdu(q->port->ops->mss(q->s), q->par.markers_tx);
 	if (q->mulpdu > most)
 		q->mulpdu = most;
+}
+
+/* Where a segment carries so much that calls do not count, each begins with an FPDU, the peer
+ * finds whole ones, and it works on one while we make the next. */
+static size_t chunk_of(const struct iwp_qp *q)
+{
+	return q->mulpdu < LONG_ULPDU ? IWP_CHUNK : q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
 }
 
 bool iwp_tx_open(struct iwp_qp *q)
@@ -41,7 +49,9 @@ bool iwp_tx_open(struct iwp_qp *q)
 		look_at_mss(q);
 	p->tx = q;
 	p->fill = 0;
-	p->limit = room < IWP_CHUNK ? room : IWP_CHUNK;
+	p->limit = chunk_of(q);
+	if (p->limit > room)
+		p->limit = room;
 	return true;
 }
 
