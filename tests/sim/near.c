@@ -278,7 +278,7 @@ static void unread(void)
 	open_pair(&(struct sim_qp_options){ .retry = 5 });
 	w.host[1].stopped = true;
 	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
-	sim_no_wc(&w, a.scq, 3 * UT_MS);
+	sim_no_wc(&w, a.scq, 8 * UT_MS);
 	CHECK(sim_counter(a.h, ENG_C_local_ack_timeout_err) >= 2);
 	CHECK(sim_counter(a.h, ENG_C_retransmits) == 0);
 	w.host[1].stopped = false;
