@@ -26,6 +26,7 @@
 #include "link/near.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
+#include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
@@ -38,6 +39,7 @@
 
 #define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
+#define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
 static int receive(struct dev_adapter *a, uint64_t now)
@@ -53,7 +55,8 @@ static int receive(struct dev_adapter *a, uint64_t now)
 			link_near(l)->release(l);
 			done += n;
 		}
-		if (n < RX_STREAM)
+		/* Large messages of this host take their time, and their senders wait for a word. */
+		if (n < RX_STREAM || ut_now() - now > RX_TIME)
 			break;
 	}
 	return done;

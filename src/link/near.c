@@ -21,9 +21,9 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 {
 }
 
-static bool consumed(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end)
+static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
-	return true;
+	return UINT64_MAX;
 }
 
 static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
@@ -45,7 +45,7 @@ const struct link_near_ops link_near_none = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
-	.consumed = consumed,
+	.taken = taken,
 	.pull = pull,
 	.seal = seal,
 	.release = release,

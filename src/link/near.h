@@ -32,7 +32,7 @@ enum link_reach {
 /* Room for one message. */
 struct link_place {
 	uint8_t *note, *data; /* LINK_NOTE_BYTES, and as many as were asked for */
-	uint64_t end;         /* set by commit(): the place behind it, for consumed() */
+	uint64_t end;         /* set by commit(): the place behind it, for taken() */
 	void *to;             /* the link's own */
 	uint32_t skip;        /* likewise */
 };
@@ -51,8 +51,8 @@ struct link_near_ops {
 		       struct link_place *ret);
 	/* The message is complete, with no more bytes than were reserved; it leaves. */
 	void (*commit)(struct link *l, struct link_place *at, uint32_t bytes);
-	/* What lies before `end` was taken by its reader, or there is none any more. */
-	bool (*consumed)(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end);
+	/* Up to where the reader has taken what was written; UINT64_MAX: there is none any more. */
+	uint64_t (*taken)(struct link *l, const struct link_flow *f, uint32_t qpn);
 	/*
 	 * From the memory of who wrote rx (pieces `from`) to ours. Bytes or -errno; fewer than asked for,
 	 * or an error: something is gone, at one of the ends.

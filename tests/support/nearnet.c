@@ -62,9 +62,9 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 	at->end = t->tail;
 }
 
-static bool consumed(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end)
+static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
-	return shm_consumed(towards(l, f), end);
+	return shm_taken(towards(l, f));
 }
 
 static ssize_t size_of(const struct iovec *iov, int n)
@@ -107,7 +107,7 @@ static void release(struct link *l)
 }
 
 static const struct link_near_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .consumed = consumed, .pull = pull,
+	.reach = reach, .reserve = reserve, .commit = commit, .taken = taken, .pull = pull,
 	.seal = seal, .release = release,
 };
 

@@ -71,7 +71,7 @@ static int say(struct link *a, struct link *b, const struct link_flow *f, const 
 	memcpy(at.note, note, strlen(note));
 	memcpy(at.data, data, len);
 	link_near(a)->commit(a, &at, len);
-	CHECK(!link_near(a)->consumed(a, f, b->qpn_fixed | 0x55, at.end));
+	CHECK(link_near(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);
 	return 0;
 }
 

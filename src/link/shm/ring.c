@@ -87,11 +87,9 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 	return shm_commit(t, at, skip);
 }
 
-bool shm_consumed(const struct shm_tx *t, uint64_t end)
+uint64_t shm_taken(const struct shm_tx *t)
 {
-	uint64_t head = atomic_load_explicit(&t->ear->head, memory_order_relaxed);
-
-	return (int64_t)(head - end) >= 0;
+	return atomic_load_explicit(&t->ear->head, memory_order_relaxed);
 }
 
 static void publish(struct shm_rx *r)

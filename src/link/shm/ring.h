@@ -99,8 +99,8 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
 			       enum shm_put *ret);
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
-/* What was written up to here has been read. A reader that says nonsense never has. */
-bool shm_consumed(const struct shm_tx *t, uint64_t end);
+/* The reader says that it has read so far; it may lie. */
+uint64_t shm_taken(const struct shm_tx *t);
 
 /*
  * The oldest record: 1, *h and its payload in buf (`room` bytes); 0: empty; -EPROTO: what is there

@@ -79,11 +79,11 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 	at->end = t->ring.tail;
 }
 
-static bool consumed(struct link *l, const struct link_flow *f, uint32_t qpn, uint64_t end)
+static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
 	struct udp_near_tx *t = udp_near_open(udp_of(l), f->dst, slot_of(qpn));
 
-	return !t || shm_consumed(&t->ring, end);
+	return t ? shm_taken(&t->ring) : UINT64_MAX;
 }
 
 static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *from, int m)
@@ -148,7 +148,7 @@ const struct link_near_ops udp_near_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
-	.consumed = consumed,
+	.taken = taken,
 	.pull = pull,
 	.seal = seal,
 	.release = release,

@@ -304,10 +304,16 @@ void ibp_near_plain(struct ibp_qp *q)
 	q->req.plain_until = q->req.psn_next;
 }
 
-bool ibp_near_unread(const struct ibp_qp *q)
+bool ibp_near_unread(struct ibp_qp *q, bool *ret_busy)
 {
 	struct link *l = q->port->link;
+	uint64_t at;
 
-	return q->req.near && !link_near(l)->consumed(l, &q->path.flow, q->qp->attr.dest_qp_num,
-						     q->req.near_end);
+	*ret_busy = false;
+	if (!q->req.near)
+		return false;
+	at = link_near(l)->taken(l, &q->path.flow, q->qp->attr.dest_qp_num);
+	*ret_busy = at != q->req.near_taken;
+	q->req.near_taken = at;
+	return at < q->req.near_end;
 }

@@ -57,6 +57,7 @@ struct ibp_pieces {
 #define IBP_NEAR_PIECES 136 /* more than a gather list and a page list can give */
 #define IBP_NEAR_COPY 4096u /* up to here the payload is copied */
 #define IBP_NEAR_WINDOW 4096u /* packets; the ring itself holds back */
+#define IBP_NEAR_HEAVY 16u    /* of large ones: so much work may wait for the peer, and its answer */
 #define IBP_UNIT_PULL 18u   /* log2: 256 KiB */
 #define IBP_UNIT_COPY 15u   /* where everything is copied, so that the ring holds many */
 

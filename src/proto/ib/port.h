@@ -184,6 +184,7 @@ struct ibp_req {
 	bool plain;         /* not what comes before plain_until, which it has asked for again */
 	uint32_t plain_until;
 	uint64_t near_end;  /* where the newest packet ends in the ring */
+	uint64_t near_taken; /* how far the peer had come when the timer fired last */
 	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
 	uint32_t rd_head, rd_count;
 	uint32_t since_ack;  /* packets since the last with the A bit */
@@ -340,8 +341,9 @@ bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire
 int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
 /* The packets of a requester up to the newest are asked for plain. */
 void ibp_near_plain(struct ibp_qp *q);
-/* What was sent last still lies in the ring: sending it again would help nobody. */
-bool ibp_near_unread(const struct ibp_qp *q);
+/* What was sent last still lies in the ring: sending it again would help nobody. *ret_busy: but the
+ * peer has taken something since the last look. */
+bool ibp_near_unread(struct ibp_qp *q, bool *ret_busy);
 
 /* uc.c, ud.c */
 void ibp_uc_fault(struct ibp_qp *q);

@@ -223,6 +223,7 @@ void ibp_req_timer(struct ibp_qp *q)
 {
 	struct ibp_req *r = &q->req;
 	enum ibv_qp_state st = eng_qp_state(q->qp);
+	bool unread, busy;
 
 	if (r->deadline == UT_NEVER || (st != IBV_QPS_RTS && st != IBV_QPS_SQD))
 		return;
@@ -238,6 +239,12 @@ void ibp_req_timer(struct ibp_qp *q)
 	}
 	if (!ibp_req_outstanding(q))
 		return;
+	/* The peer has not come to it. While it works it is only late, and must not find it twice. */
+	unread = ibp_near_unread(q, &busy);
+	if (unread && busy) {
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		return;
+	}
 	ibp_count(q->port, ENG_C_local_ack_timeout_err);
 	if (r->retry_left == 0) {
 		ibp_req_fail_head(q, ENG_V_RETRY_EXC);
@@ -245,8 +252,7 @@ void ibp_req_timer(struct ibp_qp *q)
 	}
 	r->retry_left--;
 	r->limited = false;
-	/* The peer has not come to it: it is slow, or stopped, and must not find it twice. */
-	if (ibp_near_unread(q)) {
+	if (unread) {
 		arm_again(q);
 		return;
 	}

@@ -138,6 +138,9 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 		return true;
 	/* One packet more when the window shrank below what is in flight: it asks
 	 * for the answer that nothing in flight may have asked for. */
+	if (r->near && w->length > IBP_NEAR_COPY && w->opcode != IBV_WR_RDMA_READ &&
+	    flight >= IBP_NEAR_HEAVY)
+		return false;
 	if (flight && flight + n > r->window && r->since_ack != IBP_ASK_NOW)
 		return false;
 	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))
@@ -154,7 +157,8 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 static bool want_ack(struct ibp_qp *q, bool last)
 {
 	struct ibp_req *r = &q->req;
-	uint32_t quarter = r->window / 4 ? r->window / 4 : 1;
+	uint32_t window = r->near && r->window > IBP_NEAR_HEAVY ? IBP_NEAR_HEAVY : r->window;
+	uint32_t quarter = window / 4 ? window / 4 : 1;
 
 	if (q->cls == WIRE_CLASS_UC)
 		return false;
