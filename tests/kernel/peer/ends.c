@@ -16,7 +16,7 @@ static const char no[] = "no, thank you";
 static void greet(struct peer *p)
 {
 	if (p->a->passive)
-		peer_tell(p, 99);
+		peer_last_word(p, 99);
 	else
 		must(peer_hear(p) == 99, "another first word");
 }
@@ -277,7 +277,7 @@ static void many(struct peer *p)
 			peer_tell(p, i);
 		must(peer_hear(p) == i, "out of step");
 		if (p->a->passive)
-			peer_tell(p, i);
+			peer_last_word(p, i);
 		if (p->a->passive)
 			peer_left(p);
 		else

@@ -95,6 +95,8 @@ void peer_fill(struct peer *p, size_t at, size_t len, unsigned seed);
 void peer_check(struct peer *p, size_t at, size_t len, unsigned seed);
 /* A word from the other end, or to it: keeps the two in step. It lies at the end of the memory. */
 void peer_tell(struct peer *p, uint32_t word);
+/* After it the other end leaves, maybe before it acknowledged: the completion is not looked at. */
+void peer_last_word(struct peer *p, uint32_t word);
 void peer_expect_word(struct peer *p); /* posts the receive */
 uint32_t peer_hear(struct peer *p);
 /* Notes what this end saw, in order; peer_judge() compares all with -e. */

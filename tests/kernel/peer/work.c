@@ -101,10 +101,16 @@ void peer_check(struct peer *p, size_t at, size_t len, unsigned seed)
 		must(p->mem[at + i] == pattern(i, seed), "byte %zu of %zu is wrong", i, len);
 }
 
-void peer_tell(struct peer *p, uint32_t word)
+void peer_last_word(struct peer *p, uint32_t word)
 {
 	memcpy(p->mem + WORD_OUT, &word, 4);
-	peer_do(p, &(struct peer_op){ .code = IBV_WR_SEND, .at = WORD_OUT, .len = 4 });
+	peer_post(p, &(struct peer_op){ .code = IBV_WR_SEND, .at = WORD_OUT, .len = 4 });
+}
+
+void peer_tell(struct peer *p, uint32_t word)
+{
+	peer_last_word(p, word);
+	peer_ok(p, p->scq);
 }
 
 void peer_expect_word(struct peer *p)
