@@ -282,7 +282,7 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	struct dev_own *o = &a->own;
 	bool run, mine, claimed;
 	uint64_t before;
-	uint32_t polls;
+	uint32_t polls, since;
 	int done;
 
 	ut_lock(&a->own.lock);
@@ -314,8 +314,9 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	before = a->dev.counters[ENG_C_rx_pkts];
 	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 	done = dev_run(a, DEV_BY_THREAD);
-	polls = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) - polls;
-	if (mine && polls >= DEV_POLLS_BESIDE)
+	since = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
+	/* Less than before: somebody's poll found something. */
+	if (mine && since >= polls && since - polls >= DEV_POLLS_BESIDE)
 		look_beside(a, now, (uint32_t)(a->dev.counters[ENG_C_rx_pkts] - before));
 	if (claimed)
 		judge_poller(a, now, a->dev.counters[ENG_C_rx_pkts] != before);

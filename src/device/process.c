@@ -33,7 +33,8 @@
 /* Looks a millisecond apart, not time: a process that was not run has not waited. A holder that waits
  * for a processor on a busy machine does for longer than one would think. */
 #define FORK_PATIENCE 1000
-#define EXIT_PATIENCE 2000
+/* Shorter, since exit() in a signal handler may find the lock held below it. */
+#define EXIT_PATIENCE 400
 #define JOIN_PATIENCE (200 * UT_MS)
 
 struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };

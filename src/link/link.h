@@ -140,7 +140,8 @@ struct link {
 	 * first add_addr that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
 	int more_fd; /* besides fd() and what it watches, to be closed in a child; -1: none */
-	/* Set by the owner before its last sends: what would have to wait is not worth it now. */
+	/* Set by the owner around the last sends of its own or of a QP: nothing is held back for a
+	 * better way now. */
 	bool leaving;
 	/* Set by the owner: QPNs or IDs with these bits were given out, they must not change
 	 * any more (add_addr refuses an address that would need others). */

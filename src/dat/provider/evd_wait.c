@@ -68,20 +68,19 @@ static bool take_first(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 
 static bool take_ripe(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
-	struct dpr_evd *e = w->e;
 	bool notified = false;
 
 	/* To look at an empty completion queue drives the adapter. Who has events to work on is not
 	 * helped by more of them: his receives would run out. But nmore 0 shall be true. */
-	if (e->ring.count > 1 && enough(w) && !e->unwaitable)
-		return take(e, event);
-	if (dpr_evd_solicited(e) && dpr_evd_take_events(e))
+	if (w->e->ring.count > 1 && enough(w) && !w->e->unwaitable)
+		return take(w->e, event);
+	if (dpr_evd_solicited(w->e) && dpr_evd_take_events(w->e))
 		w->all_told = true;
-	dpr_evd_drain_locked(e, &notified);
+	dpr_evd_drain_locked(w->e, &notified);
 	if (w->all_told)
-		e->ring.told = e->ring.count;
+		w->e->ring.told = w->e->ring.count;
 	w->all_told = false;
-	return !e->unwaitable && enough(w) && take(e, event);
+	return !w->e->unwaitable && enough(w) && take(w->e, event);
 }
 
 static DAT_RETURN look(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
@@ -220,7 +219,7 @@ static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 			return DPR_ERR(DAT_INTERRUPTED_CALL, DAT_NO_SUBTYPE);
 		if (!w->timeout || (w->at != UINT64_MAX && dpr_now() >= w->at))
 			return DPR_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-		if (e->cq && !e->armed && !dpr_evd_arm(e))
+		if (e->cq && !e->armed && !dpr_evd_arm(w->e))
 			return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 		if (!e->cq || looks++ > LOOKS) {
 			ret = sleep_once(w);

@@ -479,9 +479,9 @@ struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, 
 		return NULL;
 	if (t->state == NEAR_FAR && t->refused && ut_now() - t->since > NEAR_AGAIN)
 		ask(u, t, f);
-	if (t->state == NEAR_ASKED && (u->base.leaving || ut_now() - t->since > NEAR_PATIENCE))
+	if (t->state == NEAR_ASKED && ut_now() - t->since > NEAR_PATIENCE)
 		tx_far(u, t, false);
-	if (t->state == NEAR_FAR)
+	if (t->state == NEAR_FAR || (t->state == NEAR_ASKED && u->base.leaving))
 		return NULL;
 	if (t->state == NEAR_ASKED)
 		udp_near_await(u, f);
@@ -601,6 +601,7 @@ void udp_near_doze(struct link *l, bool on, bool look)
 {
 	struct udp_near *n = udp_of(l)->near;
 
+	atomic_store_explicit(&udp_of(l)->dozing, on, memory_order_relaxed);
 	if (!n)
 		return;
 	atomic_store(&n->doze->on, on);

@@ -311,7 +311,8 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	n = read_near(u, v, n, max, &reads);
 	if (!n && !warm && !u->carry.left)
 		n = poll_hot(u, v, n, max, &reads);
-	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY)) {
+	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY ||
+			    atomic_load_explicit(&u->dozing, memory_order_relaxed))) {
 		u->empties = 0;
 		if (udp_look(u))
 			n = poll_hot(u, v, n, max, &reads);

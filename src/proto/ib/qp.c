@@ -86,12 +86,17 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
-/* A peer must not fail because we leave: what we executed is acknowledged. */
+/* A peer must not fail because we leave: what we executed is acknowledged, and by the wire if it is
+ * not known yet whether there is a shorter way. */
 static void leave_politely(struct ibp_qp *q)
 {
+	bool leaving = q->port->link->leaving;
+
+	q->port->link->leaving = true;
 	if (q->resp.ack_due && q->path.valid)
 		ibp_resp_ack(q);
 	ibp_qp_stop(q);
+	q->port->link->leaving = leaving;
 }
 
 static void qp_fini(struct eng_qp *qp)
