@@ -125,6 +125,7 @@ static void unpolled(void)
 
 enum { LAST = 3 };
 static int leavers;
+static bool tidy; /* they destroy their QP, and must have acknowledged by then */
 
 static int leave(void *arg)
 {
@@ -143,13 +144,18 @@ static int leave(void *arg)
 		cf_connect(p, &s);
 	for (int i = 0; i < LAST; i++)
 		cf_wc(s.rcq, i, SUCCESS);
-	exit(0); /* as by returning from main: nothing is destroyed */
+	if (tidy)
+		cf_drop(s.qp);
+	exit(0); /* as by returning from main: the rest is not destroyed */
 }
 
 static void leaving(struct cf_party *p)
 {
-	for (int i = 0; i < leavers; i++)
+	for (int i = 0; i < leavers; i++) {
 		cf_reap(cf_child(leave, p));
+		if (tidy)
+			cf_meet(p);
+	}
 }
 
 static void staying(struct cf_party *p)
@@ -164,6 +170,8 @@ static void staying(struct cf_party *p)
 		cf_connect(p, &each);
 		for (int k = 0; k < LAST; k++)
 			cf_post(&each, .op = IBV_WR_SEND, .id = k, .len = 64);
+		if (tidy) /* who does not poll is slow to tell the other that there is a shorter way */
+			cf_meet(p);
 		for (int k = 0; k < LAST; k++)
 			cf_wc(each.scq, k, SUCCESS);
 		cf_drop(each.qp);
@@ -176,6 +184,13 @@ static void receiver_leaves(void)
 {
 	leavers = 200;
 	cf_processes(staying, leaving);
+}
+
+static void receiver_destroys(void)
+{
+	tidy = true;
+	receiver_leaves();
+	tidy = false;
 }
 
 static void receiver_leaves_full(void)
@@ -395,6 +410,7 @@ const struct cf_check cf_checks[] = {
 	{ "99", "a QP answers its peer only", CF_PATH, stranger },
 	{ "+", "posts that no poll follows leave all the same", 0, unpolled },
 	{ "+", "the receiver leaves after its last completion", 0, receiver_leaves },
+	{ "+", "the receiver destroys its QP after its last completion", CF_PATH, receiver_destroys },
 	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
 	{ "+", "the peer is killed at any moment", 0, killed_peer },
 	{ "100", "fork in the middle", 0, fork_in_the_middle },

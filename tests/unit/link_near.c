@@ -160,6 +160,54 @@ static void datagrams_only(uint16_t port)
 	b->ops->close(b);
 }
 
+static int send_to(struct link *from, struct link *to, const struct link_flow *f)
+{
+	uint8_t data[32] = { 0 };
+
+	put_bth(data, to->qpn_fixed | 0x55);
+	return from->ops->send(from, f, data, 32, 32);
+}
+
+/* What is sent around an end is not held back until the way is known, which is taken afterwards all
+ * the same. And who is woken answers at once whoever asks, though his socket gave something lately. */
+static void not_held(uint16_t port)
+{
+	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link_rx v[8];
+	struct udp_stats st;
+	struct link *a, *b;
+
+	CHECK(udp_open(port, &a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
+	CHECK(udp_open(port, &b) == 0 && udp_go_near(b) == 0);
+	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
+	pass(a, b, &f, &v[0]);
+	CHECK(udp_go_near(a) == 0);
+	b->ops->doze(b, true, false);
+	while (b->ops->recv(b, v, 8) > 0)
+		;
+	CHECK(send_to(a, b, &f) == -EAGAIN);
+	CHECK(b->ops->recv(b, v, 8) == 0 && a->ops->recv(a, v, 8) == 0);
+	CHECK(send_to(a, b, &f) == 0);
+	/* the letter with the ring, and what is in it */
+	CHECK(b->ops->recv(b, v, 8) == 0 && b->ops->recv(b, v, 8) == 1);
+	udp_stats(b, &st);
+	CHECK(st.near_received == 1);
+	a->ops->close(a);
+
+	CHECK(udp_open(port, &a) == 0 && udp_go_near(a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
+	CHECK(send_to(a, b, &f) == -EAGAIN);
+	a->leaving = true;
+	CHECK(send_to(a, b, &f) == 0);
+	a->leaving = false;
+	udp_stats(a, &st);
+	CHECK(st.near_sent == 0 && b->ops->recv(b, v, 8) == 1);
+	pass(a, b, &f, &v[0]);
+	udp_stats(a, &st);
+	CHECK(st.near_sent == 1);
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
 int main(void)
 {
 	uint16_t port = free_port(), taken;
@@ -188,5 +236,6 @@ int main(void)
 	try_messages(port, true);
 	try_messages(port, false);
 	datagrams_only(port);
+	not_held(port);
 	return 0;
 }
