@@ -342,8 +342,8 @@ static void storm_of_nonsense(void)
 /* Strangers: another QP's number, an answer nobody waits for, a note in pieces that lie. */
 static void strangers(void)
 {
-	struct {
-		struct ibp_pieces head;
+	struct { /* struct ibp_pieces with two of them */
+		uint32_t seal, value;
 		uint64_t v[4];
 	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
 	struct ibp_note n;
