@@ -27,7 +27,12 @@
 #define REQUESTS 20000 /* at least */
 #define BACKLOG 1024
 #define CLIENTS 20
-#define MEMORY_MAX (48u << 20) /* 1,024 requests of a backlog, and what malloc keeps */
+#ifdef __SANITIZE_ADDRESS__
+#define MALLOC_KEEPS (288u << 20) /* its quarantine, and red zones */
+#else
+#define MALLOC_KEEPS (16u << 20)
+#endif
+#define MEMORY_MAX ((32u << 20) + MALLOC_KEEPS) /* and 1,024 requests of a backlog */
 #define UD_SEND_ONLY 0x64
 #define MTU_1024 3
 

@@ -83,7 +83,8 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 	if (!at)
 		return r;
 	*at = *h;
-	memcpy(at + 1, payload, h->bytes);
+	if (h->bytes)
+		memcpy(at + 1, payload, h->bytes);
 	return shm_commit(t, at, skip);
 }
 
