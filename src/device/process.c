@@ -34,7 +34,7 @@
  * for a processor on a busy machine does for longer than one would think. */
 #define FORK_PATIENCE 1000
 /* Shorter, since exit() in a signal handler may find the lock held below it. */
-#define EXIT_PATIENCE 400
+#define EXIT_PATIENCE 1000
 #define JOIN_PATIENCE (200 * UT_MS)
 
 struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };
