@@ -33,7 +33,7 @@
 /* Looks a millisecond apart, not time: a process that was not run has not waited. A holder that waits
  * for a processor on a busy machine does for longer than one would think. */
 #define FORK_PATIENCE 1000
-/* Shorter, since exit() in a signal handler may find the lock held below it. */
+/* Not more, since exit() in a signal handler may find the lock held below it. */
 #define EXIT_PATIENCE 1000
 #define JOIN_PATIENCE (200 * UT_MS)
 
