@@ -117,42 +117,62 @@ static void ping_send(struct end *e, const struct row *r, bool server, uint32_t 
 	}
 }
 
-static void stream_out(struct end *e, const struct row *r, uint32_t n)
+/* Over iWARP a Send ends when TCP has taken it, and one for which no receive waits ends the
+ * connection: beyond the first receives, the peer says when it has posted the next DEPTH. */
+static void await_receives(int control, uint32_t i)
+{
+	char go;
+
+	if (i >= RECEIVES && i % DEPTH == 0)
+		hear(control, &go, 1);
+}
+
+static void stream_out(struct end *e, const struct row *r, int control, uint32_t n)
 {
 	uint32_t posted = 0, done = 0, depth = r->block && r->len == 8 ? 1 : DEPTH;
 
 	while (done < n) {
 		while (posted < n && posted - done < depth) {
-			uint32_t off = posted++ % depth * r->len;
+			uint32_t off = posted % depth * r->len;
 
-			if (r->how == STREAM_SEND)
+			if (r->how == STREAM_SEND) {
+				await_receives(control, posted);
 				e->send(e, off, r->len);
-			else
+			} else {
 				e->write(e, off, r->len);
+			}
+			posted++;
 		}
 		done += e->reap_sent(e, r->block);
 	}
 }
 
 /* Twice as many receives as sends under way: what is measured is not who meets RNR more often. */
-static void stream_in(struct end *e, const struct row *r, uint32_t n)
+static void stream_in(struct end *e, const struct row *r, int control, uint32_t n)
 {
+	char go = 0;
+
 	for (uint32_t done = 0; done < n;) {
 		unsigned int got = e->reap_received(e, r->block);
 
-		for (unsigned int i = 0; i < got; i++, done++)
+		for (unsigned int i = 0; i < got; i++) {
 			if (done + RECEIVES < n)
 				e->recv(e, done % DEPTH * r->len, r->len);
+			if (++done % DEPTH == 0 && done - DEPTH + RECEIVES < n)
+				tell(control, &go, 1);
+		}
 	}
 }
 
-static double calls(struct end *e, const struct row *r, uint32_t n)
+static double calls(struct end *e, const struct row *r, int control, uint32_t n)
 {
 	static double post[MAX_CALLS], reap[MAX_CALLS];
 	uint64_t t0, t1;
 
 	MUST(n <= MAX_CALLS);
 	for (uint32_t i = 0; i < n; i++) {
+		if (r->how == CALLS_SEND)
+			await_receives(control, i);
 		t0 = now();
 		(r->how == CALLS_SEND ? e->send : e->write)(e, 0, r->len);
 		post[i] = (double)(now() - t0);
@@ -190,11 +210,11 @@ static double run(struct end *e, const struct row *r, bool server, int control, 
 	else if (r->how == PING_SEND)
 		ping_send(e, r, server, n);
 	else if (!server && r->how <= CALLS_SEND)
-		each = calls(e, r, n);
+		each = calls(e, r, control, n);
 	else if (!server)
-		stream_out(e, r, n);
+		stream_out(e, r, control, n);
 	else if (to_server)
-		stream_in(e, r, n);
+		stream_in(e, r, control, n);
 	t = now() - t;
 	tell(control, &go, 1);
 	hear(control, &go, 1);
