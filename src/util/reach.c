@@ -7,26 +7,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 /* since 5.14; older kernels say EINVAL */
+#ifndef MADV_POPULATE_READ /* Linux 5.14; older ones say EINVAL */
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
 #endif
 
-bool ut_reach_read(const struct iovec *iov, int n)
+bool ut_reach(const void *p, size_t len, enum ut_reach_how how)
 {
-	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-	int keep = errno, r = 0;
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, at = (uintptr_t)p;
+	int keep = errno, r;
 
-	for (int i = 0; i < n && r == 0; i++) {
-		uintptr_t start = (uintptr_t)iov[i].iov_base & ~mask;
-		uintptr_t end = ((uintptr_t)iov[i].iov_base + iov[i].iov_len + mask) & ~mask;
-
-		r = madvise((void *)start, end - start, MADV_POPULATE_READ);
-	}
+	r = madvise((void *)(at & ~mask), len + (at & mask),
+		    how == UT_REACH_READ ? MADV_POPULATE_READ : MADV_POPULATE_WRITE);
 	errno = keep;
 	return r == 0;
 }
 
-static size_t bytes_of(const struct iovec *iov, int n)
+bool ut_reach_read(const struct iovec *iov, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!ut_reach(iov[i].iov_base, iov[i].iov_len, UT_REACH_READ))
+			return false;
+	return true;
+}
+
+size_t ut_iov_bytes(const struct iovec *iov, int n)
 {
 	size_t sum = 0;
 
@@ -45,7 +50,7 @@ int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, i
 
 	if (did < 0)
 		r = -errno;
-	else if ((size_t)did != bytes_of(to, n_to))
+	else if ((size_t)did != ut_iov_bytes(to, n_to))
 		r = -EFAULT;
 	errno = keep;
 	return r;

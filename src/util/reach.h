@@ -7,7 +7,14 @@
 #define UTIL_REACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/uio.h>
+
+enum ut_reach_how { UT_REACH_READ, UT_REACH_WRITE };
+
+/* All pages of the range are there now, to be read or to be written (which makes them the
+ * process's own). False also on kernels that cannot say. */
+bool ut_reach(const void *p, size_t len, enum ut_reach_how how);
 
 /*
  * The kernel has all of it at hand for reading now, so that a thread of the application may load
@@ -22,5 +29,8 @@ bool ut_reach_read(const struct iovec *iov, int n);
  * whole packets, slower for few bytes; a container may refuse it.
  */
 int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, int n_to);
+
+/* The bytes of n pieces together. */
+size_t ut_iov_bytes(const struct iovec *iov, int n);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "util/alloc.h"
 #include "util/crc.h"
+#include "util/reach.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -11,11 +12,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_READ /* Linux 5.14; older ones say EINVAL */
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
 
 static int map_stage(struct ut_stage *s)
 {
@@ -89,17 +85,6 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 
 #define LOADS_LEAST 4096u /* bytes of a piece that pay for a call of their own */
 
-/* All of its pages are there now, to be read or to be written. */
-static bool populate(void *p, size_t len, int how)
-{
-	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, at = (uintptr_t)p;
-	int keep = errno;
-	bool good = madvise((void *)(at & ~mask), len + (at & mask), how) == 0;
-
-	errno = keep;
-	return good;
-}
-
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 {
 	struct iovec iov = { at, 8 };
@@ -107,8 +92,8 @@ bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 	if (ut_stage_gather(s, scratch, &iov, 1) != 8)
 		return false;
 	/* An old kernel and a read-only page both answer EINVAL; memory of our own tells which. */
-	return populate(at, 8, MADV_POPULATE_WRITE) ||
-	       !populate(s->base + scratch, 8, MADV_POPULATE_WRITE);
+	return ut_reach(at, 8, UT_REACH_WRITE) ||
+	       !ut_reach(s->base + scratch, 8, UT_REACH_WRITE);
 }
 
 static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
@@ -128,7 +113,7 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 
 	for (int i = 0; i < n; i++) {
 		if (!s->own || iov[i].iov_len < LOADS_LEAST ||
-		    !populate(iov[i].iov_base, iov[i].iov_len, MADV_POPULATE_READ)) {
+		    !ut_reach(iov[i].iov_base, iov[i].iov_len, UT_REACH_READ)) {
 			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
 
 			return r < 0 ? (done ? (ssize_t)done : r) : (ssize_t)done + r;
@@ -197,15 +182,6 @@ static void note(struct ut_stage *s, int how, const struct iovec *iov, int n)
 	}
 }
 
-static size_t bytes_of(const struct iovec *iov, int n)
-{
-	size_t sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += iov[i].iov_len;
-	return sum;
-}
-
 static void load(uint8_t *at, const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -228,7 +204,7 @@ static ssize_t ask(struct ut_stage *s, int how, size_t off, const struct iovec *
 	ssize_t r = how == READABLE ? ut_stage_gather(s, off, iov, n)
 				    : ut_stage_scatter(s, off, iov, n);
 
-	if (s->own && r > 0 && (size_t)r == bytes_of(iov, n))
+	if (s->own && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
 		note(s, how, iov, n);
 	return r;
 }
@@ -238,7 +214,7 @@ ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *
 	if (!s->own || !known(s, READABLE, iov, n))
 		return ask(s, READABLE, off, iov, n);
 	load(s->base + off, iov, n);
-	return (ssize_t)bytes_of(iov, n);
+	return (ssize_t)ut_iov_bytes(iov, n);
 }
 
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
@@ -246,7 +222,7 @@ ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec 
 	if (!s->own || !known(s, WRITABLE, iov, n))
 		return ask(s, WRITABLE, off, iov, n);
 	store(s->base + off, iov, n);
-	return (ssize_t)bytes_of(iov, n);
+	return (ssize_t)ut_iov_bytes(iov, n);
 }
 
 ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
@@ -255,7 +231,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 
 	if (s->own && known(s, READABLE, iov, n)) {
 		load(to, iov, n);
-		return (ssize_t)bytes_of(iov, n);
+		return (ssize_t)ut_iov_bytes(iov, n);
 	}
 	r = ask(s, READABLE, 0, iov, n);
 	if (r > 0)
