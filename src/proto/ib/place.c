@@ -86,6 +86,12 @@ static bool put(const struct ibp_placing *w, size_t len)
 	       ut_reach_put(w->from, w->n_from, to, destinations(w, to)) == 0;
 }
 
+void ibp_place_drop(struct ibp_port *port)
+{
+	port->placing.q = NULL;
+	port->placing.n = port->placing.n_from = 0;
+}
+
 /* What waits goes into memory. 0 or -EFAULT. */
 static int run(struct ibp_port *port)
 {
@@ -100,8 +106,7 @@ static int run(struct ibp_port *port)
 	l->keep = len >= IBP_KEEP_BYTES;
 	if (!take(w, l) && !put(w, len))
 		good = ut_stage_scatter(l->rx_stage, w->start, w->iov, w->n) == (ssize_t)len;
-	w->q = NULL;
-	w->n = w->n_from = 0;
+	ibp_place_drop(port);
 	return good ? 0 : -EFAULT;
 }
 

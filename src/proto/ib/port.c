@@ -78,18 +78,11 @@ void ibp_qp_stop(struct ibp_qp *q)
 	/* Its packets leave now or never: the train points at its path. */
 	if (q->port->train.qp == q->qp) {
 		ibp_train_flush(q->port);
-		if (q->port->train.waiting) {
-			q->port->train.waiting = false;
-			q->port->train.n = q->port->train.len = 0;
-			q->port->train.n_iov = q->port->train.n_spans = 0;
-			q->port->train.user = q->port->train.closed = false;
-			q->port->train.qp = NULL;
-		}
+		if (q->port->train.waiting)
+			ibp_train_drop(q->port);
 	}
-	if (q->port->placing.q == q) {
-		q->port->placing.q = NULL;
-		q->port->placing.n = q->port->placing.n_from = 0;
-	}
+	if (q->port->placing.q == q)
+		ibp_place_drop(q->port);
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&q->acks);

@@ -262,6 +262,8 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
  * was to leave at once, and they could not be read. */
 int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
 void ibp_train_flush(struct ibp_port *port);
+/* Forgets what was added and has not left. */
+void ibp_train_drop(struct ibp_port *port);
 /* 64 bytes in the transmit stage for results to scatter; returns their offset. */
 size_t ibp_scratch(struct ibp_port *port, uint8_t **ret);
 /* Size of a packet on the wire. */
@@ -315,6 +317,8 @@ int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint3
 int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
 	      bool last);
 void ibp_place_settle(struct ibp_port *port);
+/* Forgets what waits. */
+void ibp_place_drop(struct ibp_port *port);
 /* resp_rd.c */
 int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p);
 int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p);

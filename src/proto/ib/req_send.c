@@ -136,11 +136,11 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 
 	if (q->cls == WIRE_CLASS_UC)
 		return true;
-	/* One packet more when the window shrank below what is in flight: it asks
-	 * for the answer that nothing in flight may have asked for. */
 	if (r->near && w->length > IBP_NEAR_COPY && w->opcode != IBV_WR_RDMA_READ &&
 	    flight >= IBP_NEAR_HEAVY)
 		return false;
+	/* One packet more when the window shrank below what is in flight: it asks
+	 * for the answer that nothing in flight may have asked for. */
 	if (flight && flight + n > r->window && r->since_ack != IBP_ASK_NOW)
 		return false;
 	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))

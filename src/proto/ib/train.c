@@ -34,8 +34,10 @@ size_t ibp_scratch(struct ibp_port *port, uint8_t **ret)
 	return off;
 }
 
-static void train_reset(struct ibp_train *t)
+void ibp_train_drop(struct ibp_port *port)
 {
+	struct ibp_train *t = &port->train;
+
 	t->len = t->seg = t->n = 0;
 	t->closed = t->user = t->waiting = false;
 	t->n_iov = t->n_spans = 0;
@@ -253,7 +255,7 @@ void ibp_train_flush(struct ibp_port *port)
 			ibp_count(port, ENG_C_tx_faults);
 		dev->counters[ENG_C_tx_pkts] += t->n;
 		dev->counters[ENG_C_tx_bytes] += t->len;
-		train_reset(t);
+		ibp_train_drop(port);
 	}
 	/* Last, since the QP may fail and flush trains of its own. */
 	if (faulty && response)
