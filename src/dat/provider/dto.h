@@ -42,6 +42,19 @@ struct dpr_dto {
 	bool notify;          /* false: UNSIGNALLED */
 };
 
+/* What the poster knows; ep is NULL for an SRQ's. index and rmr or srq are the queue's business. */
+static inline void dpr_dto_begin(struct dpr_dto *d, struct dpr_ep *ep, enum dpr_op op,
+				 DAT_DTO_COOKIE cookie, uint64_t bytes,
+				 DAT_COMPLETION_FLAGS flags)
+{
+	d->ep = ep;
+	d->cookie = cookie;
+	d->bytes = (uint32_t)bytes;
+	d->op = (uint8_t)op;
+	d->quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	d->notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
 /*
  * A queue of records. head by the poster under ep->lock, tail by the drainer. A rebind of a type 2
  * window takes two records, the invalidation being a request of its own that does not count against

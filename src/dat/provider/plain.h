@@ -50,12 +50,7 @@ static inline struct dpr_dto *dpr_plain_record(struct dpr_ep *ep, struct dpr_dto
 	if (dpr_dtoq_used(q) >= q->limit)
 		return NULL;
 	d = dpr_dtoq_next(q);
-	d->ep = ep;
-	d->cookie = cookie;
-	d->bytes = bytes;
-	d->op = (uint8_t)op;
-	d->quiet = false;
-	d->notify = true;
+	dpr_dto_begin(d, ep, op, cookie, bytes, DAT_COMPLETION_DEFAULT_FLAG);
 	return d;
 }
 

@@ -108,12 +108,8 @@ static DAT_RETURN issue(struct dpr_ep *ep, struct ibv_sge *sge, int n, uint64_t 
 	if (over && !ep->qp)
 		return flush(ep, cookie);
 	d = dpr_dtoq_next(&ep->rq);
-	d->ep = ep;
-	d->cookie = cookie;
-	d->bytes = (uint32_t)bytes;
-	d->op = DPR_OP_RECV;
-	d->quiet = false;
-	d->notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	/* A receive completes with an event, whatever is asked for. */
+	dpr_dto_begin(d, ep, DPR_OP_RECV, cookie, bytes, flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 	if (!ep->qp)
 		keep(&ep->rq, sge, n);
 	/* counted first: it may complete before ibv_post_recv returns */

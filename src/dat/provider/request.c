@@ -174,12 +174,7 @@ struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *
 {
 	struct dpr_dto *d = dpr_dtoq_next(&ep->sq);
 
-	d->ep = ep;
-	d->cookie = r->cookie;
-	d->bytes = (uint32_t)bytes;
-	d->op = (uint8_t)r->op;
-	d->quiet = r->flags & DAT_COMPLETION_SUPPRESS_FLAG;
-	d->notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	dpr_dto_begin(d, ep, r->op, r->cookie, bytes, r->flags);
 	return d;
 }
 

@@ -47,13 +47,8 @@ static DAT_RETURN issue(struct dpr_srq *s, struct ibv_sge *sge, int n, uint64_t 
 	int err;
 
 	s->free = d->next;
-	d->ep = NULL;
+	dpr_dto_begin(d, NULL, DPR_OP_RECV, cookie, bytes, DAT_COMPLETION_DEFAULT_FLAG);
 	d->srq = s;
-	d->cookie = cookie;
-	d->bytes = (uint32_t)bytes;
-	d->op = DPR_OP_RECV;
-	d->quiet = false;
-	d->notify = true;
 	err = ibv_post_srq_recv(s->srq, &wr, &bad);
 	if (err) {
 		d->next = s->free;
