@@ -31,10 +31,9 @@
 #include <time.h>
 
 /* Looks a millisecond apart, not time: a process that was not run has not waited. A holder that waits
- * for a processor on a busy machine does for longer than one would think. */
-#define FORK_PATIENCE 1000
-/* Not more, since exit() in a signal handler may find the lock held below it. */
-#define EXIT_PATIENCE 1000
+ * for a processor on a busy machine does for longer than one would think; but not more, since fork()
+ * or exit() in a signal handler may find the lock held below it. */
+#define LOOKS 1000
 #define JOIN_PATIENCE (200 * UT_MS)
 
 struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };
@@ -81,11 +80,11 @@ static void fork_prepare(void) UT_NO_TSA
 {
 	struct dev_adapter *a;
 
-	fork_held = lock_within(&dev_process_lock, FORK_PATIENCE);
+	fork_held = lock_within(&dev_process_lock, LOOKS);
 	if (!fork_held)
 		return;
 	ut_list_each(a, &dev_process_adapters, node)
-		a->fork_held = lock_within(&a->dev.lock, FORK_PATIENCE);
+		a->fork_held = lock_within(&a->dev.lock, LOOKS);
 }
 
 static void fork_parent(void) UT_NO_TSA
@@ -272,10 +271,10 @@ __attribute__((destructor)) static void at_exit(void)
 {
 	struct dev_adapter *a;
 
-	if (!lock_within(&dev_process_lock, EXIT_PATIENCE))
+	if (!lock_within(&dev_process_lock, LOOKS))
 		return;
 	ut_list_each(a, &dev_process_adapters, node) {
-		if (!lock_within(&a->dev.lock, EXIT_PATIENCE))
+		if (!lock_within(&a->dev.lock, LOOKS))
 			continue;
 		flush(a);
 		if (a->wired)

@@ -10,7 +10,7 @@
  * memory, under its own locks and after its own checks, and a deregistration is final there
  * without asking anybody. What a pull has read may be stale, though: each process shows its
  * readers a table of seals, one of which the note names with its value. Who takes memory back
- * breaks the seal first (link_seal_break), and who pulled looks at it afterwards.
+ * breaks the seal first (eng_seal_break), and who pulled looks at it afterwards.
  */
 #ifndef LINK_NEAR_H
 #define LINK_NEAR_H
@@ -71,12 +71,6 @@ extern const struct link_near_ops link_near_none;
 static inline const struct link_near_ops *link_near(const struct link *l)
 {
 	return l->near ? l->near : &link_near_none;
-}
-
-/* Those of our own process. The fence makes whoever saw later stores of ours see this one, too. */
-static inline void link_seal_break(_Atomic uint32_t *seals, uint32_t index)
-{
-	atomic_fetch_add_explicit(&seals[index % LINK_SEALS], 1, memory_order_seq_cst);
 }
 
 #endif
