@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#if DTL_V2
+#include <dat2/dat_ib_extensions.h>
+#endif
+
 #define CONN_QLEN 8
 
 static int make_evds(struct dtl_end *e, const struct dtl_end_wish *wish)
@@ -25,16 +29,22 @@ static DAT_EP_ATTR attributes(const struct dtl_ia *ia, const struct dtl_end_wish
 	DAT_EP_ATTR a;
 
 	memset(&a, 0, sizeof(a));
+	a.max_recv_dtos = wish->recvs;
+	a.max_request_dtos = wish->requests;
+	a.max_recv_iov = wish->iov;
+	a.max_request_iov = wish->iov;
+#if DTL_V2
+	if (wish->datagrams) {	/* sizes are the provider's, and there is no RDMA */
+		a.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
+		return a;
+	}
+#endif
 	a.service_type = DAT_SERVICE_TYPE_RC;
 	a.max_message_size = ia->attr.max_message_size;
 	a.max_rdma_size = ia->attr.max_rdma_size;
 	a.qos = DAT_QOS_BEST_EFFORT;
 	a.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
 	a.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
-	a.max_recv_dtos = wish->recvs;
-	a.max_request_dtos = wish->requests;
-	a.max_recv_iov = wish->iov;
-	a.max_request_iov = wish->iov;
 	a.max_rdma_read_in = reads < ia->attr.max_rdma_read_per_ep_in ?
 			     reads : ia->attr.max_rdma_read_per_ep_in;
 	a.max_rdma_read_out = reads < ia->attr.max_rdma_read_per_ep_out ?

@@ -36,6 +36,7 @@ struct dtl_end_wish {
 	DAT_CNO_HANDLE cno;	/* of the DTO EVDs, or DAT_HANDLE_NULL; DTL_CNO needs one */
 	DAT_SRQ_HANDLE srq;	/* or DAT_HANDLE_NULL */
 	DAT_QOS qos;
+	bool datagrams;		/* the IB extension */
 };
 
 struct dtl_end {

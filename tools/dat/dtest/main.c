@@ -21,6 +21,8 @@ static const struct check {
 	{ "immediate", "RDMA Write with immediate data", dtd_check_immediate },
 	{ "atomics", "fetch and add, compare and swap", dtd_check_atomics },
 	{ "srq", "messages into a shared receive queue", dtd_check_srq },
+	{ "datagrams", "datagrams, with an address that a connection request fetched",
+	  dtd_check_datagrams },
 	{ "reconnect", "disconnect, reset, and connect again", dtd_check_reconnect },
 };
 
