@@ -80,15 +80,21 @@ int dtl_end_make(struct dtl_end *e, struct dtl_ia *ia, const struct dtl_end_wish
 
 int dtl_disconnect(struct dtl_end *e)
 {
-	DAT_EVENT ev;
-	int r;
-
 	if (!e->connected)
 		return 0;
 	e->connected = false;
 	if (dtl_check(dat_ep_disconnect(e->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect") != 0)
 		return -1;
 	/* The peer may have been faster: either way one such event ends the connection. */
+	return dtl_disconnected(e);
+}
+
+int dtl_disconnected(struct dtl_end *e)
+{
+	DAT_EVENT ev;
+	int r;
+
+	e->connected = false;
 	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, &ev);
 	if (r > 0)
 		dtl_complain("no event ended the connection");

@@ -96,6 +96,8 @@ int dtl_accept(struct dtl_end *e, DAT_CR_HANDLE cr, const void *data, int size);
 /* Waits until the connection of this end is made, by whoever asked for it. */
 int dtl_established(struct dtl_end *e, DAT_EVENT *ret);
 int dtl_disconnect(struct dtl_end *e);
+/* Waits for the peer to do so. */
+int dtl_disconnected(struct dtl_end *e);
 
 int dtl_post_recv(struct dtl_end *e, DAT_LMR_TRIPLET *segs, int n, uint64_t cookie);
 int dtl_post_send(struct dtl_end *e, DAT_LMR_TRIPLET *segs, int n, uint64_t cookie);

@@ -86,6 +86,8 @@ enum dtd_result dtd_check_reconnect(struct dtd *d);
 int dtd_step(struct dtd *d, uint32_t nr);
 /* And each tells the other a number. */
 int dtd_step_saying(struct dtd *d, uint32_t nr, uint64_t saying, uint64_t *ret);
+/* Ends the connection behind the last step. */
+int dtd_part(struct dtd *d);
 int dtd_reap_request(struct dtd *d, uint64_t cookie);
 /* One more receive of a note's size. */
 int dtd_post_note(struct dtd *d);

@@ -144,6 +144,8 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	bad = run_all(&d);
+	if (!bad && d.end.connected)
+		bad = dtd_part(&d);
 	bad |= dtd_close(&d);
 	printf("%s\n", bad ? "FAILED" : "all checks passed");
 	return bad ? 1 : 0;
