@@ -120,15 +120,21 @@ int dtl_end_drop(struct dtl_end *e)
 	return bad;
 }
 
+int dtl_ask(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+	    const void *data, int size)
+{
+	return dtl_check(dat_ep_connect(e->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)to, qual,
+					DTL_PATIENCE_MS / 2 * 1000, size,
+					(DAT_PVOID)(uintptr_t)data, e->qos,
+					DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
+}
+
 int dtl_connect(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
 		const void *data, int size, DAT_EVENT *ret)
 {
 	int r;
 
-	if (dtl_check(dat_ep_connect(e->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)to, qual,
-				     DTL_PATIENCE_MS / 2 * 1000, size,
-				     (DAT_PVOID)(uintptr_t)data, e->qos,
-				     DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect") != 0)
+	if (dtl_ask(e, to, qual, data, size) != 0)
 		return -1;
 	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, ret);
 	if (r > 0)

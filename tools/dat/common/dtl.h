@@ -89,7 +89,10 @@ int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *r
 int dtl_end_make(struct dtl_end *e, struct dtl_ia *ia, const struct dtl_end_wish *wish);
 /* Disconnects first when connected. */
 int dtl_end_drop(struct dtl_end *e);
-/* Sends the request and waits for the answer: the event is given back, whatever it is. */
+/* Sends the request, */
+int dtl_ask(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+	    const void *data, int size);
+/* and waits for the answer: the event is given back, whatever it is. */
 int dtl_connect(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
 		const void *data, int size, DAT_EVENT *ret);
 int dtl_accept(struct dtl_end *e, DAT_CR_HANDLE cr, const void *data, int size);

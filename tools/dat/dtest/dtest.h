@@ -16,6 +16,7 @@
 #include "common/dtl.h"
 
 #define DTD_QUAL 45248		/* where the old tool listens */
+#define DTD_BACKLOG 8		/* requests that the server keeps */
 #define DTD_PRIVATE 48		/* bytes of private data in request, answer and rejection */
 
 enum dtd_result { DTD_PASS, DTD_FAIL, DTD_UNSUPP };
@@ -70,6 +71,8 @@ static inline bool dtd_is_server(const struct dtd *d)
 /* Connects an endpoint of the list's check NR: the server takes requests in any order of
  * arrival, and refuses one of another check. */
 enum dtd_result dtd_meet(struct dtd *d, struct dtl_end *e, uint32_t nr);
+/* N of them at once, N being DTD_BACKLOG at most. */
+enum dtd_result dtd_meet_many(struct dtd *d, struct dtl_end *e, int n, uint32_t nr);
 /* The same for datagram endpoints; the event has the peer's address. Not in DAT 1.2. */
 enum dtd_result dtd_meet_ud(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_EVENT *ret);
 enum dtd_result dtd_check_reject(struct dtd *d);
@@ -92,13 +95,14 @@ int dtd_reap_request(struct dtd *d, uint64_t cookie);
 /* One more receive of a note's size. */
 int dtd_post_note(struct dtd *d);
 
-/* --- checks.c, extension.c, datagrams.c --- */
+/* --- checks.c, many.c, extension.c, datagrams.c --- */
 
 enum dtd_result dtd_check_messages(struct dtd *d);
 enum dtd_result dtd_check_write(struct dtd *d);
 enum dtd_result dtd_check_read(struct dtd *d);
 enum dtd_result dtd_check_suppress(struct dtd *d);
 enum dtd_result dtd_check_srq(struct dtd *d);
+enum dtd_result dtd_check_many(struct dtd *d);
 enum dtd_result dtd_check_immediate(struct dtd *d);
 enum dtd_result dtd_check_atomics(struct dtd *d);
 enum dtd_result dtd_check_datagrams(struct dtd *d);

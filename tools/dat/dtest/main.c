@@ -23,6 +23,7 @@ static const struct check {
 	{ "srq", "messages into a shared receive queue", dtd_check_srq },
 	{ "datagrams", "datagrams, with an address that a connection request fetched",
 	  dtd_check_datagrams },
+	{ "many", "connections in bursts", dtd_check_many },
 	{ "reconnect", "disconnect, reset, and connect again", dtd_check_reconnect },
 };
 

@@ -55,7 +55,8 @@ static bool read_word(const void *data, int size, enum kind kind, struct word *r
 
 /* --- the server's side of a meeting --- */
 
-static int next_request(struct dtd *d, uint32_t nr, int sign, DAT_CR_HANDLE *ret,
+/* Of a check from NR on, N of them. */
+static int next_request(struct dtd *d, uint32_t nr, uint32_t n, int sign, DAT_CR_HANDLE *ret,
 			struct word *ret_word)
 {
 	DAT_CR_PARAM param;
@@ -75,7 +76,7 @@ static int next_request(struct dtd *d, uint32_t nr, int sign, DAT_CR_HANDLE *ret
 	if (dtl_check(dat_cr_query(*ret, DAT_CR_FIELD_ALL, &param), "dat_cr_query") != 0)
 		return -1;
 	if (!read_word(param.private_data, param.private_data_size, ASK, ret_word) ||
-	    ntohl(ret_word->nr) != nr) {
+	    ntohl(ret_word->nr) - nr >= n) {
 		dtl_complain("a request of another check or another program is turned away");
 		dtl_cr_reject(*ret, NULL, 0);
 		return -1;
@@ -89,7 +90,7 @@ static enum dtd_result take(struct dtd *d, struct dtl_end *e, uint32_t nr, const
 	struct word asked, answer;
 	DAT_CR_HANDLE cr;
 
-	DTD_NEED(next_request(d, nr, s->request, &cr, &asked) == 0);
+	DTD_NEED(next_request(d, nr, 1, s->request, &cr, &asked) == 0);
 	d->common = dtd_abilities(&d->ia) & ntohl(asked.abilities);
 	write_word(&answer, ANSWER, nr, dtd_abilities(&d->ia));
 	DTD_NEED(dtl_accept(e, cr, &answer, sizeof(answer)) == 0);
@@ -158,6 +159,52 @@ enum dtd_result dtd_meet(struct dtd *d, struct dtl_end *e, uint32_t nr)
 	return r;
 }
 
+static enum dtd_result take_many(struct dtd *d, struct dtl_end *e, int n, uint32_t nr)
+{
+	struct word asked, answer;
+	DAT_CR_HANDLE cr;
+	uint32_t at, seen = 0;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		DTD_NEED(next_request(d, nr, n, connection.request, &cr, &asked) == 0);
+		at = ntohl(asked.nr) - nr;
+		DTD_NEED(!(seen >> at & 1));
+		seen |= 1u << at;
+		write_word(&answer, ANSWER, nr + at, 0);
+		DTD_NEED(dtl_accept(&e[at], cr, &answer, sizeof(answer)) == 0);
+	}
+	for (i = 0; i < n; i++)
+		DTD_NEED(dtl_established(&e[i], NULL) == 0);
+	return DTD_PASS;
+}
+
+static enum dtd_result enter_many(struct dtd *d, struct dtl_end *e, int n, uint32_t nr)
+{
+	DAT_CONNECTION_EVENT_DATA *c;
+	struct word asked, answer;
+	DAT_EVENT ev;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		write_word(&asked, ASK, nr + i, 0);
+		DTD_NEED(dtl_ask(&e[i], &d->peer, d->o->qual, &asked, sizeof(asked)) == 0);
+	}
+	for (i = 0; i < n; i++) {
+		DTD_NEED(dtl_established(&e[i], &ev) == 0);
+		c = &ev.event_data.connect_event_data;
+		DTD_NEED(c->ep_handle == e[i].ep);
+		DTD_NEED(read_word(c->private_data, c->private_data_size, ANSWER, &answer));
+		DTD_NEED(ntohl(answer.nr) == nr + i);
+	}
+	return DTD_PASS;
+}
+
+enum dtd_result dtd_meet_many(struct dtd *d, struct dtl_end *e, int n, uint32_t nr)
+{
+	return dtd_is_server(d) ? take_many(d, e, n, nr) : enter_many(d, e, n, nr);
+}
+
 #if DTL_V2
 enum dtd_result dtd_meet_ud(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_EVENT *ret)
 {
@@ -178,7 +225,7 @@ enum dtd_result dtd_check_reject(struct dtd *d)
 	DAT_EVENT ev;
 
 	if (dtd_is_server(d)) {
-		DTD_NEED(next_request(d, 0, connection.request, &cr, &word) == 0);
+		DTD_NEED(next_request(d, 0, 1, connection.request, &cr, &word) == 0);
 		write_word(&word, REFUSE, 0, 0);
 		DTD_NEED(dtl_check(dtl_cr_reject(cr, &word, sizeof(word)), "dat_cr_reject") == 0);
 		return DTD_PASS;

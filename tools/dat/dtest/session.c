@@ -128,7 +128,8 @@ int dtd_step_saying(struct dtd *d, uint32_t nr, uint64_t saying, uint64_t *ret)
 
 static int open_service(struct dtd *d)
 {
-	return dtl_check(dat_evd_create(d->ia.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &d->cr_evd),
+	return dtl_check(dat_evd_create(d->ia.ia, DTD_BACKLOG, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG,
+					&d->cr_evd),
 			 "dat_evd_create") ||
 	       dtl_check(dat_psp_create(d->ia.ia, d->o->qual, d->cr_evd, DAT_PSP_CONSUMER_FLAG,
 					&d->psp), "dat_psp_create (another qualifier: -n)") ? -1 : 0;
