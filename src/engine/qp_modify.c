@@ -2,8 +2,14 @@
 /* Modify and query: check everything, then change everything. */
 #include "engine/qp.h"
 #include "engine/qp_attr.h"
+#include "util/clock.h"
 
 #include <errno.h>
+#include <sched.h>
+
+/* The 50 us that a peer puts an answer off at most (device/progress.h), and its thread's way to a
+ * processor. */
+#define ANSWER_NS 200000ull
 
 void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 {
@@ -132,10 +138,11 @@ void eng_qp_move(struct eng_qp *qp, enum ibv_qp_state to)
  * that the peer has taken a flushed one, and an answer put off until the next call would do the same
  * at the other end. Programs that say good-bye by TCP are faster than either.
  */
-static void hear(struct eng_dev *dev, const struct eng_qp *qp, enum ibv_qp_state to)
+static void hear(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
 	UT_REQUIRES(dev->lock)
 {
 	enum ibv_qp_state from = eng_qp_state(qp);
+	uint64_t until;
 
 	if ((to != IBV_QPS_ERR && to != IBV_QPS_RESET) ||
 	    (from != IBV_QPS_RTR && from != IBV_QPS_RTS && from != IBV_QPS_SQD))
@@ -143,6 +150,14 @@ static void hear(struct eng_dev *dev, const struct eng_qp *qp, enum ibv_qp_state
 	/* The first round only sends if something was posted. */
 	for (int i = 0; i < 2; i++)
 		dev->ops->progress(dev);
+	/* A peer may have put its answer off, and told its program already that the message came. */
+	until = ut_now() + ANSWER_NS;
+	while (eng_ring_used(&qp->sq) && eng_qp_state(qp) == from) {
+		sched_yield();
+		dev->ops->progress(dev);
+		if (ut_now() > until)
+			break;
+	}
 }
 
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)

@@ -150,6 +150,13 @@ static void counters(void)
 	WANT(dat_ib_query_counters(p.a.pz, 0, all, 0),
 	     ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1));
 	OK(dat_ib_print_counters(p.b.ep, DCNT_EP_ALL_COUNTERS, 0));
+	/* those of connections always count; those of a port's link are not there */
+	OK(dat_ib_start_counter(p.a.ia, DCNT_IA_CM));
+	OK(dat_ib_stop_counter(p.a.ia, DCNT_IA_CM));
+	WANT(dat_ib_start_counter(p.a.ia, DCNT_IA_LNK), NOT_THERE);
+	WANT(dat_ib_stop_counter(p.a.ia, DCNT_IA_DIAG), NOT_THERE);
+	WANT(dat_ib_stop_counter(p.a.ia, DCNT_IA_DIAG + 1), ARG(2));
+	WANT(dat_ib_start_counter(p.a.pz, DCNT_IA_CM), ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
 }
 
 /* The provider's thread may be about to count. */

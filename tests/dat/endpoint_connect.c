@@ -58,6 +58,7 @@ static void data_sizes(DAT_COUNT ask, DAT_COUNT answer)
 	cr = el_request(&t);
 	p = query(cr);
 	carried(p.private_data, p.private_data_size, words, ask);
+	CHECK(p.private_data);
 	CHECK(p.local_ep_handle == DAT_HANDLE_NULL && p.remote_port_qual);
 	CHECK(((struct sockaddr *)p.remote_ia_address_ptr)->sa_family ==
 	      ((struct sockaddr *)t.p.a.attr.ia_address_ptr)->sa_family);

@@ -53,10 +53,16 @@ DAT_CR_HANDLE el_request(struct el *t)
 DAT_CONNECTION_EVENT_DATA el_event(struct mp_end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT ev = mp_next(e->conn);
+	DAT_CONNECTION_EVENT_DATA *d = &ev.event_data.connect_event_data;
 
 	CHECK_MSG(ev.event_number == number, "event %x, not %x", ev.event_number, number);
-	CHECK(ev.event_data.connect_event_data.ep_handle == ep);
-	return ev.event_data.connect_event_data;
+	CHECK(d->ep_handle == ep);
+	/* Programs look at the data of any event without asking how much there is: dtestcm does. */
+	CHECK(d->private_data);
+	for (int i = d->private_data_size; i < 64; i++)
+		CHECK_MSG(((char *)d->private_data)[i] == 0, "of %d bytes of private data, byte %d is "
+			  "not 0", d->private_data_size, i);
+	return *d;
 }
 
 void el_join(struct el *t, DAT_EP_HANDLE ep, DAT_EP_HANDLE peer)

@@ -14,6 +14,10 @@ static int progress(struct eng_dev *dev)
 	int n = 0;
 
 	eng_dev_held(dev);
+	if (of(dev)->answered && --of(dev)->answer_in == 0) {
+		eng_send_done(of(dev)->answered, ENG_OK);
+		of(dev)->answered = NULL;
+	}
 	while ((qp = eng_dev_pop_pending(dev))) {
 		if (!eng_qp_flush_if_dead(qp))
 			dev->proto->qp_kick(qp);

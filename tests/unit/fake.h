@@ -16,6 +16,8 @@ struct fake {
 	struct eng_cq *cq;
 	unsigned kicks, moves, attaches, joins;
 	bool drain_at_once;
+	struct eng_qp *answered;	/* its oldest request is, in so many rounds of progress */
+	unsigned answer_in;
 };
 
 void fake_open(struct fake *f);

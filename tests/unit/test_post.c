@@ -124,6 +124,23 @@ static void flush(struct fake *f)
 	CHECK(eng_qp_destroy(qp) == 0);
 }
 
+/* The peer has the message, and its acknowledgement comes a little later than the word of it. */
+static void late_answer(struct fake *f)
+{
+	struct eng_qp *qp = fake_qp(f, IBV_QPT_RC);
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
+	struct ibv_wc wc[2];
+
+	fake_move(qp, IBV_QPS_RTS);
+	CHECK(post(qp, fake_send(1)) == 0);
+	f->answered = qp;
+	f->answer_in = 3;
+	CHECK(eng_qp_modify(qp, &a, IBV_QP_STATE) == 0);
+	CHECK(!f->answered);
+	CHECK(eng_cq_poll(f->cq, 2, wc) == 1 && wc[0].status == IBV_WC_SUCCESS);
+	CHECK(eng_qp_destroy(qp) == 0);
+}
+
 static void extended(struct fake *f)
 {
 	struct eng_qp *qp = fake_qp(f, IBV_QPT_RC);
@@ -186,6 +203,7 @@ int main(void)
 	legality(&f);
 	inline_data(&f);
 	flush(&f);
+	late_answer(&f);
 	extended(&f);
 	overrun(&f);
 	fake_close(&f);

@@ -31,6 +31,7 @@ static void copy(const struct rdma_cm_event *ev, struct dpr_cm_event *e)
 		e->responder_resources = ev->param.conn.responder_resources;
 		e->initiator_depth = ev->param.conn.initiator_depth;
 	}
+	memset(&e->in, 0, sizeof(e->in));
 	e->in.len = data ? len : 0;
 	if (e->in.len)
 		memcpy(e->in.data, data, e->in.len);

@@ -76,7 +76,7 @@ DAT_RETURN dpr_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PAR
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote,
 		.remote_port_qual = ntohs(rdma_get_dst_port(cr->conn->id)),
 		.private_data_size = cr->in.len,
-		.private_data = cr->in.len ? cr->in.data : NULL,
+		.private_data = cr->in.data,
 		.local_ep_handle = (DAT_EP_HANDLE)cr->ep,
 	};
 	return DAT_SUCCESS;

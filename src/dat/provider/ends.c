@@ -27,6 +27,9 @@ struct dpr_ep_step dpr_ep_go(struct dpr_ep *ep, enum dpr_ep_do what)
 	return s;
 }
 
+/* Behind events without private data: programs look at them without asking how much there is. */
+static uint8_t nothing[256];
+
 void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event, DAT_COUNT size,
 		void *data)
 {
@@ -39,7 +42,7 @@ void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event, 
 	ev.event_data.connect_event_data = (DAT_CONNECTION_EVENT_DATA){
 		.ep_handle = (DAT_EP_HANDLE)ep,
 		.private_data_size = size,
-		.private_data = size ? data : NULL,
+		.private_data = size ? data : nothing,
 	};
 	dpr_evd_push(evd, &ev, true, false);
 }

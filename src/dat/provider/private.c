@@ -56,6 +56,7 @@ static void strip(struct dpr_private *p)
 {
 	p->len = (uint8_t)(p->len - DPR_REJ_HEADER);
 	memmove(p->data, p->data + DPR_REJ_HEADER, p->len);
+	memset(p->data + p->len, 0, DPR_REJ_HEADER);
 }
 
 /*

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#if DTL_V2
+#include <dat2/dat_ib_extensions.h>
+#endif
+
 #define CONN_QLEN 8
 
 static int make_evds(struct dtl_end *e, const struct dtl_end_wish *wish)
@@ -25,16 +29,22 @@ static DAT_EP_ATTR attributes(const struct dtl_ia *ia, const struct dtl_end_wish
 	DAT_EP_ATTR a;
 
 	memset(&a, 0, sizeof(a));
+	a.max_recv_dtos = wish->recvs;
+	a.max_request_dtos = wish->requests;
+	a.max_recv_iov = wish->iov;
+	a.max_request_iov = wish->iov;
+#if DTL_V2
+	if (wish->datagrams) {	/* sizes are the provider's, and there is no RDMA */
+		a.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
+		return a;
+	}
+#endif
 	a.service_type = DAT_SERVICE_TYPE_RC;
 	a.max_message_size = ia->attr.max_message_size;
 	a.max_rdma_size = ia->attr.max_rdma_size;
 	a.qos = DAT_QOS_BEST_EFFORT;
 	a.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
 	a.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
-	a.max_recv_dtos = wish->recvs;
-	a.max_request_dtos = wish->requests;
-	a.max_recv_iov = wish->iov;
-	a.max_request_iov = wish->iov;
 	a.max_rdma_read_in = reads < ia->attr.max_rdma_read_per_ep_in ?
 			     reads : ia->attr.max_rdma_read_per_ep_in;
 	a.max_rdma_read_out = reads < ia->attr.max_rdma_read_per_ep_out ?
@@ -70,15 +80,21 @@ int dtl_end_make(struct dtl_end *e, struct dtl_ia *ia, const struct dtl_end_wish
 
 int dtl_disconnect(struct dtl_end *e)
 {
-	DAT_EVENT ev;
-	int r;
-
 	if (!e->connected)
 		return 0;
 	e->connected = false;
 	if (dtl_check(dat_ep_disconnect(e->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect") != 0)
 		return -1;
 	/* The peer may have been faster: either way one such event ends the connection. */
+	return dtl_disconnected(e);
+}
+
+int dtl_disconnected(struct dtl_end *e)
+{
+	DAT_EVENT ev;
+	int r;
+
+	e->connected = false;
 	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, &ev);
 	if (r > 0)
 		dtl_complain("no event ended the connection");
@@ -104,15 +120,21 @@ int dtl_end_drop(struct dtl_end *e)
 	return bad;
 }
 
+int dtl_ask(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+	    const void *data, int size)
+{
+	return dtl_check(dat_ep_connect(e->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)to, qual,
+					DTL_PATIENCE_MS / 2 * 1000, size,
+					(DAT_PVOID)(uintptr_t)data, e->qos,
+					DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
+}
+
 int dtl_connect(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
 		const void *data, int size, DAT_EVENT *ret)
 {
 	int r;
 
-	if (dtl_check(dat_ep_connect(e->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)to, qual,
-				     DTL_PATIENCE_MS / 2 * 1000, size,
-				     (DAT_PVOID)(uintptr_t)data, e->qos,
-				     DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect") != 0)
+	if (dtl_ask(e, to, qual, data, size) != 0)
 		return -1;
 	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, ret);
 	if (r > 0)

@@ -36,6 +36,7 @@ struct dtl_end_wish {
 	DAT_CNO_HANDLE cno;	/* of the DTO EVDs, or DAT_HANDLE_NULL; DTL_CNO needs one */
 	DAT_SRQ_HANDLE srq;	/* or DAT_HANDLE_NULL */
 	DAT_QOS qos;
+	bool datagrams;		/* the IB extension */
 };
 
 struct dtl_end {
@@ -88,13 +89,18 @@ int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *r
 int dtl_end_make(struct dtl_end *e, struct dtl_ia *ia, const struct dtl_end_wish *wish);
 /* Disconnects first when connected. */
 int dtl_end_drop(struct dtl_end *e);
-/* Sends the request and waits for the answer: the event is given back, whatever it is. */
+/* Sends the request, */
+int dtl_ask(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
+	    const void *data, int size);
+/* and waits for the answer: the event is given back, whatever it is. */
 int dtl_connect(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL qual,
 		const void *data, int size, DAT_EVENT *ret);
 int dtl_accept(struct dtl_end *e, DAT_CR_HANDLE cr, const void *data, int size);
 /* Waits until the connection of this end is made, by whoever asked for it. */
 int dtl_established(struct dtl_end *e, DAT_EVENT *ret);
 int dtl_disconnect(struct dtl_end *e);
+/* Waits for the peer to do so. */
+int dtl_disconnected(struct dtl_end *e);
 
 int dtl_post_recv(struct dtl_end *e, DAT_LMR_TRIPLET *segs, int n, uint64_t cookie);
 int dtl_post_send(struct dtl_end *e, DAT_LMR_TRIPLET *segs, int n, uint64_t cookie);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdlib.h>
 #include <string.h>
 
 #include "dtest.h"
@@ -11,22 +12,41 @@
 
 #if DTL_V2
 
-static bool says_true(const DAT_NAMED_ATTR *attr, DAT_COUNT n, const char *name)
+static const char *value(const DAT_NAMED_ATTR *attr, DAT_COUNT n, const char *name)
 {
 	DAT_COUNT i;
 
 	for (i = 0; i < n; i++)
 		if (strcmp(attr[i].name, name) == 0)
-			return attr[i].value && strcmp(attr[i].value, "TRUE") == 0;
-	return false;
+			return attr[i].value;
+	return NULL;
+}
+
+static const char *value_of(const struct dtl_ia *ia, const char *name)
+{
+	const char *v = value(ia->prov.provider_specific_attr,
+			      ia->prov.num_provider_specific_attr, name);
+
+	if (!v)
+		v = value(ia->attr.vendor_attr, ia->attr.num_vendor_attr, name);
+	if (!v)
+		v = value(ia->attr.transport_attr, ia->attr.num_transport_attr, name);
+	return v;
 }
 
 static bool has(const struct dtl_ia *ia, const char *name)
 {
-	return says_true(ia->prov.provider_specific_attr, ia->prov.num_provider_specific_attr,
-			 name) ||
-	       says_true(ia->attr.vendor_attr, ia->attr.num_vendor_attr, name) ||
-	       says_true(ia->attr.transport_attr, ia->attr.num_transport_attr, name);
+	const char *v = value_of(ia, name);
+
+	return v && strcmp(v, "TRUE") == 0;
+}
+
+unsigned dtd_mtu(const struct dtl_ia *ia)
+{
+	const char *v = value_of(ia, "DAT_IB_TRANSPORT_MTU");
+	unsigned long mtu = v ? strtoul(v, NULL, 10) : 0;
+
+	return mtu >= 256 && mtu <= 65536 ? mtu : 256;	/* the least that InfiniBand has */
 }
 
 #endif
@@ -53,6 +73,8 @@ uint32_t dtd_abilities(struct dtl_ia *ia)
 			can |= DTD_CAN_ATOMICS;
 		if (has(ia, "DAT_IB_IMMED_DATA"))
 			can |= DTD_CAN_IMMEDIATE;
+		if (has(ia, DAT_IB_ATTR_UD))
+			can |= DTD_CAN_DATAGRAMS;
 	}
 #endif
 	return can | (has_srq(ia) ? DTD_CAN_SRQ : 0);

@@ -21,6 +21,9 @@ static const struct check {
 	{ "immediate", "RDMA Write with immediate data", dtd_check_immediate },
 	{ "atomics", "fetch and add, compare and swap", dtd_check_atomics },
 	{ "srq", "messages into a shared receive queue", dtd_check_srq },
+	{ "datagrams", "datagrams, with an address that a connection request fetched",
+	  dtd_check_datagrams },
+	{ "many", "connections in bursts", dtd_check_many },
 	{ "reconnect", "disconnect, reset, and connect again", dtd_check_reconnect },
 };
 
@@ -142,6 +145,8 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	bad = run_all(&d);
+	if (!bad && d.end.connected)
+		bad = dtd_part(&d);
 	bad |= dtd_close(&d);
 	printf("%s\n", bad ? "FAILED" : "all checks passed");
 	return bad ? 1 : 0;
