@@ -156,7 +156,7 @@ static inline bool mpa_type_ok(const struct cm_param *p)
 {
 	return !p->qp_type || p->qp_type == IBV_QPT_RC;
 }
-/* A sentence for the log that names both ends. */
+/* A sentence that names both ends and its state. */
 void mpa_say(const struct mpa_ep *e, const char *what);
 
 /* talk.c: bytes out, bytes in, the QP. */
