@@ -212,11 +212,64 @@ static void storm(void)
 		}
 }
 
+/* --- what a hostile host on the way could do: the ICRC does not keep it from that --- */
+
+/* The ways to meet each of the messages. Both hang up at once, so nothing may last. */
+static void spoiled_exchange(unsigned way)
+{
+	struct cm_param p = with_data(way == 3 ? IBV_QPT_UD : IBV_QPT_RC);
+	enum cm_ps ps = way == 3 ? CM_PS_UDP : CM_PS_TCP;
+
+	w.side[0].on_established = CMW_HANG_UP;
+	w.side[1].on_established = way == 0 ? CMW_STAY : CMW_HANG_UP;
+	w.side[1].on_request = way == 1 ? CMW_REJECT : CMW_ACCEPT;
+	w.side[0].on_response = way == 2 ? CMW_REJECT : CMW_ACCEPT;
+	cmw_listen(&w, ps, CMW_PORT, 0);
+	cmw_connect(&w, ps, CMW_PORT, &p);
+	cmw_run(&w, 1000 * UT_S, NULL);
+}
+
+/* Whatever the octet makes of the message: no event twice (the world sees to that), every end is
+ * told of an end, and nobody waits for ever. Returns how many messages there were. */
+static unsigned spoil_one(unsigned way, unsigned n, unsigned octet, uint8_t mask)
+{
+	unsigned sent;
+
+	cmw_open(&w, 1 + way);
+	w.fault = CMW_SPOIL;
+	w.fault_at = n;
+	w.spoil_at = octet;
+	w.spoil = mask;
+	spoiled_exchange(way);
+	sent = w.sent;
+	for (unsigned i = 1; i < w.n_users; i++) /* 0 listens */
+		CHECK_MSG(cmw_state(w.users[i]) == IBCM_OVER ||
+			  cmw_state(w.users[i]) == IBCM_ESTAB,
+			  "way %u, message %u, octet %u, bits %02x: user %u in state %d", way, n, octet,
+			  mask, i, cmw_state(w.users[i]));
+	cmw_close(&w);
+	return sent;
+}
+
+static void spoiled(void)
+{
+	for (unsigned way = 0; way < 4; way++) {
+		unsigned messages = spoil_one(way, 0, 0, 0);
+
+		CHECK(messages >= 2 && messages <= 7);
+		for (unsigned n = 1; n <= messages; n++)
+			for (unsigned octet = 0; octet < WIRE_MAD_BYTES; octet++)
+				for (unsigned k = 0; k < 2; k++)
+					spoil_one(way, n, octet, k ? 0xff : (uint8_t)(1u << octet % 8));
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "-", "each exchange undisturbed", sunshine },
 	{ "-", "each message lost", lost },
 	{ "-", "each message doubled", doubled },
 	{ "-", "each message late, others overtake it", late },
+	{ "-", "each octet of each message wrong", spoiled },
 	{ "-", "random weather", storm },
 };
 
