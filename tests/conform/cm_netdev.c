@@ -82,6 +82,22 @@ static void removal(void)
 	cm_say(other.a, other.p, 2);
 }
 
+/* The next request; what went with an address may be told of before it. */
+static bool next_request(struct rdma_event_channel *pch)
+{
+	struct rdma_cm_event *e;
+	bool r;
+
+	CF_OK(rdma_get_cm_event(pch, &e));
+	r = e->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+	if (r)
+		cm_keep(e->id);
+	else
+		CF_EQ(e->event, RDMA_CM_EVENT_ADDR_CHANGE);
+	CF_OK(rdma_ack_cm_event(e));
+	return r;
+}
+
 /* One try; true when the listener heard it. */
 static bool heard(struct rdma_event_channel *pch, struct sockaddr_storage *to)
 {
@@ -89,17 +105,15 @@ static bool heard(struct rdma_event_channel *pch, struct sockaddr_storage *to)
 	struct pollfd p[2] = { { pch->fd, POLLIN, 0 }, { ach->fd, POLLIN, 0 } };
 	struct rdma_cm_id *id = cm_towards(ach, RDMA_PS_TCP, to);
 	struct rdma_conn_param how = param();
-	struct rdma_cm_event *e;
 
 	cm_qp(id);
 	CF_OK(rdma_connect(id, &how));
-	CF_TRUE(poll(p, 2, CF_WAIT_MS) > 0);
-	if (!p[0].revents)
-		return false;
-	e = cm_take(pch, CONNECT_REQUEST);
-	cm_keep(e->id);
-	CF_OK(rdma_ack_cm_event(e));
-	return true;
+	do {
+		CF_TRUE(poll(p, 2, CF_WAIT_MS) > 0);
+		if (p[0].revents && next_request(pch))
+			return true;
+	} while (!p[1].revents);
+	return false;
 }
 
 /* A listener on any address takes one that comes later, and the end of one is told who has it. */
