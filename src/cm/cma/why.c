@@ -69,24 +69,24 @@ void cma_say(const struct cm_event *ev)
 	switch (ev->type) {
 	case CM_EV_REJECTED:
 		if (ev->status > 0)
-			cm_say(p, local, remote, "rejected, %s (reason %d)",
+			cm_why(p, local, remote, "rejected, %s (reason %d)",
 			       reason_text(ev->status), ev->status);
 		else
-			cm_say(p, local, remote, "rejected, %s", text);
+			cm_why(p, local, remote, "rejected, %s", text);
 		break;
 	case CM_EV_UNREACHABLE:
 		if (ev->status > 0)
-			cm_say(p, local, remote, "%s (status %d)", sidr_text(ev->status),
+			cm_why(p, local, remote, "%s (status %d)", sidr_text(ev->status),
 			       ev->status);
 		else
-			cm_say(p, local, remote, "not reached, %s", text);
+			cm_why(p, local, remote, "not reached, %s", text);
 		break;
 	case CM_EV_ERROR:
-		cm_say(p, local, remote, "failed, %s", text);
+		cm_why(p, local, remote, "failed, %s", text);
 		break;
 	case CM_EV_DISCONNECTED:
 		if (ev->status)
-			cm_say(p, local, remote, "broken, %s", text);
+			cm_why(p, local, remote, "broken, %s", text);
 		break;
 	default:
 		break;

@@ -175,7 +175,7 @@ static bool stale(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m)
 		ibcm_ep_mad(e, WIRE_CM_ATTR_DREQ);
 		wire_set_CM_DREQ_remote_qpn(e->mad + WIRE_MAD_LEN, e->remote_qpn);
 		ibcm_send_kept(e);
-		cm_say(cm->port, &e->ep.local, &e->ep.remote,
+		cm_why(cm->port, &e->ep.local, &e->ep.remote,
 		       "over, the other end asks for a new one of the same QP");
 		ibcm_timewait(e);
 		ibcm_raise(e, CM_EV_DISCONNECTED, 0);
@@ -193,7 +193,7 @@ static void say_refused(struct ibcm *cm, const struct gsi_rx *rx, unsigned reaso
 	memcpy(local.addr, rx->dst, 16);
 	memcpy(remote.addr, rx->src, 16);
 	local.port = (uint16_t)wire_get_CM_REQ_service_id(ibcm_msg(rx));
-	cm_say(cm->port, &local, &remote, "its request was refused, reason %u", reason);
+	cm_why(cm->port, &local, &remote, "its request was refused, reason %u", reason);
 }
 
 void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)

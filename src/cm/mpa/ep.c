@@ -52,7 +52,7 @@ void mpa_ep_free(struct mpa_ep *e)
 
 void mpa_say(const struct mpa_ep *e, const char *what)
 {
-	cm_say(e->ep.port, &e->ep.local, &e->ep.remote, "%s: %s", state_name[e->state],
+	cm_why(e->ep.port, &e->ep.local, &e->ep.remote, "%s: %s", state_name[e->state],
 	       what ? what : "?");
 }
 

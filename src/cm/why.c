@@ -21,7 +21,7 @@ static const char *text_of(const struct link_end *end, char buf[INET6_ADDRSTRLEN
 	return buf;
 }
 
-void cm_say(struct cm_port *p, const struct link_end *local, const struct link_end *remote,
+void cm_why(struct cm_port *p, const struct link_end *local, const struct link_end *remote,
 	    const char *fmt, ...)
 {
 	char a[INET6_ADDRSTRLEN], b[INET6_ADDRSTRLEN], line[SENTENCE];
