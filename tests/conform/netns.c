@@ -3,10 +3,13 @@
 #include "conf.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 int cf_ip(const char *args)
@@ -35,6 +38,20 @@ static int make_interface(void)
 	       cf_ip("link set cfpeer mtu 9000 up");
 }
 
+/* The kernel says that an end of a veth has a carrier when it gets around to it. */
+static void await_carrier(void)
+{
+	struct ifreq r = { .ifr_name = "cfdev0" };
+	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CF_TRUE(fd >= 0);
+	while (!ioctl(fd, SIOCGIFFLAGS, &r) && !(r.ifr_flags & IFF_RUNNING) && cf_ns() < end)
+		usleep(500);
+	close(fd);
+	CF_TRUE(r.ifr_flags & IFF_RUNNING);
+}
+
 void cf_netns(void)
 {
 	char map[40];
@@ -50,4 +67,5 @@ void cf_netns(void)
 	if (cf_ip("link set lo up") || make_interface() ||
 	    cf_ip("address add 192.0.2.1/24 dev cfdev0") || cf_ip("link set cfdev0 up"))
 		cf_skip("no dummy or veth interface can be made");
+	await_carrier();
 }
