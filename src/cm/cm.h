@@ -92,6 +92,7 @@ struct cm_event {
 	enum cm_event_type type;
 	int status;
 	struct cm_ep *ep, *listener;
+	bool said;              /* the manager knew more than the status, and has said it (cm_why) */
 	struct cm_param param;  /* the peer's wishes seen from here: responder_resources is what
 				 * we would have to serve, as rdma_cma(7) reports it */
 	/* UD, ESTABLISHED */

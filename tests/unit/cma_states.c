@@ -239,6 +239,7 @@ static void test_failures(void)
 		struct cma_chan *ch = fh_chan();
 		struct cma_id *id = fh_routed(ch);
 		struct cm_param p = fh_param();
+		struct cm_event e;
 		char own[64];
 
 		CHECK(cma_connect(id, &p) == 0);
@@ -251,6 +252,14 @@ static void test_failures(void)
 			  strstr(fh.said, v[i].say), "%s", fh.said);
 		fh.said[0] = 0;
 		fh_raise(&fh.alpha, fh_ep(&fh.alpha), CM_EV_TIMEWAIT_EXIT, 0);
+		CHECK(!fh.said[0]);
+		/* Nor twice. */
+		e = (struct cm_event){ .type = v[i].type, .status = v[i].status, .said = true,
+				       .ep = &fh_ep(&fh.alpha)->ep };
+		ut_lock(&fh.alpha.dev.lock);
+		fh.alpha.cm.user->event(&fh.alpha.cm, &e);
+		ut_unlock(&fh.alpha.dev.lock);
+		fh_expect(ch, v[i].want, v[i].status);
 		CHECK(!fh.said[0]);
 		cma_id_destroy(id);
 		CHECK(cma_chan_destroy(ch) == 0);

@@ -64,6 +64,8 @@ void cma_say(const struct cm_event *ev)
 	struct cm_port *p = ev->ep->port;
 	const char *text = strerrordesc_np(-ev->status);
 
+	if (ev->said)
+		return;
 	if (!text)
 		text = "unknown error";
 	switch (ev->type) {

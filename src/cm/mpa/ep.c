@@ -130,7 +130,7 @@ static void tell_adopter(struct mpa_ep *e, enum cm_event_type type, int status,
 
 int mpa_tell(struct mpa_ep *e, enum cm_event_type type, int status, const struct cm_param *p)
 {
-	struct cm_event ev = { .type = type, .status = status, .ep = &e->ep };
+	struct cm_event ev = { .type = type, .status = status, .ep = &e->ep, .said = e->said };
 
 	if (e->done) {
 		tell_adopter(e, type, status, p);

@@ -98,6 +98,7 @@ struct mpa_ep {
 	bool heard;                 /* a byte of the Reply has come */
 	bool knocking;              /* nobody listened; asked again when the timer fires */
 	uint8_t knocks;
+	bool said;                  /* why it is over */
 	bool fell_back;             /* this is the second try, revision 1 */
 	bool orphan;                /* destroyed by its user, lives until flushed */
 	struct proto_stream_params terms;
