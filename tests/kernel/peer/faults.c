@@ -191,7 +191,8 @@ static void inv_passive(struct peer *p)
 	peer_tell(p, key);
 	wc = peer_ok(p, p->rcq);
 	/* The library of siw does not tell of it. */
-	must(wc.wc_flags & IBV_WC_WITH_INV || kind(p, "untold"), "no invalidation is told of");
+	must(wc.wc_flags & IBV_WC_WITH_INV || kind(p, "untold"),
+	     "no invalidation is told of: flags %#x, key %#x", wc.wc_flags, wc.invalidated_rkey);
 	must(!(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey == key, "key %#x, not %#x",
 	     wc.invalidated_rkey, key);
 	must(wc.byte_len == 100, "%u bytes", wc.byte_len);
