@@ -8,7 +8,13 @@
  *	bench-rawtcp blat [BYTES] [ROUNDS]   both blocking in poll() before each read
  *	bench-rawtcp rate [BYTES] [SECONDS]  one send call per message; messages/s
  *	bench-rawtcp bw   [BYTES] [SECONDS]  sends of BYTES; GB/s received
+ *	bench-rawtcp sum  [BYTES] [SECONDS]  the same with a CRC32C over each piece of a segment's
+ *	                                     size: copied and summed, then sent; received, summed
+ *	                                     and only then copied to its place. The least that a
+ *	                                     checked placement can do.
  */
+#include "util/crc.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -24,6 +30,7 @@
 #include <unistd.h>
 
 #define CHUNK (256 * 1024)
+#define PIECE (65483 - 4) /* with its sum a segment of the loopback interface */
 
 static double now(void)
 {
@@ -153,6 +160,74 @@ static double throughput(size_t bytes, double seconds)
 	return sum / (last - t);
 }
 
+static void put_summed(int fd, const char *from, size_t bytes)
+{
+	static char stage[PIECE + 4];
+
+	for (size_t off = 0; off < bytes; off += PIECE) {
+		size_t n = bytes - off < PIECE ? bytes - off : PIECE;
+		uint32_t crc = ut_crc32c_copy(0, stage, from + off, n);
+
+		memcpy(stage + n, &crc, sizeof(crc));
+		put(fd, stage, n + sizeof(crc));
+	}
+}
+
+/* False: the end. */
+static bool get_all(int fd, char *to, size_t n)
+{
+	while (n) {
+		ssize_t r = recv(fd, to, n, 0);
+
+		if (r <= 0)
+			return false;
+		to += r;
+		n -= (size_t)r;
+	}
+	return true;
+}
+
+static bool get_summed(int fd, char *to, size_t bytes)
+{
+	static char stage[PIECE + 4];
+	uint32_t crc;
+
+	for (size_t off = 0; off < bytes; off += PIECE) {
+		size_t n = bytes - off < PIECE ? bytes - off : PIECE;
+
+		if (!get_all(fd, stage, n + sizeof(crc)))
+			return false;
+		memcpy(&crc, stage + n, sizeof(crc));
+		if (ut_crc32c(0, stage, n) != crc)
+			fail("a wrong CRC");
+		memcpy(to + off, stage, n);
+	}
+	return true;
+}
+
+static double summed(size_t bytes, double seconds)
+{
+	char *buf = calloc(1, bytes);
+	double sum = 0, t, last;
+	pid_t child;
+	int fd[2];
+
+	connection(fd);
+	child = fork();
+	if (child == 0) {
+		close(fd[1]);
+		for (t = now(); now() < t + seconds;)
+			put_summed(fd[0], buf, bytes);
+		_exit(0);
+	}
+	close(fd[0]);
+	for (t = last = now(); get_summed(fd[1], buf, bytes); last = now())
+		sum += (double)bytes;
+	free(buf);
+	waitpid(child, NULL, 0);
+	return sum / (last - t);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -171,6 +246,10 @@ int main(int argc, char **argv)
 		printf("%.4f\n", throughput(bytes ? bytes : 1 << 20, seconds) / 1e9);
 		return 0;
 	}
-	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|bw [BYTES] [ROUNDS|SECONDS]\n");
+	if (!strcmp(mode, "sum")) {
+		printf("%.4f\n", summed(bytes ? bytes : 1 << 20, seconds) / 1e9);
+		return 0;
+	}
+	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|bw|sum [BYTES] [ROUNDS|SECONDS]\n");
 	return 2;
 }

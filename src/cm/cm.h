@@ -92,6 +92,7 @@ struct cm_event {
 	enum cm_event_type type;
 	int status;
 	struct cm_ep *ep, *listener;
+	bool said;              /* the manager knew more than the status, and has said it (cm_why) */
 	struct cm_param param;  /* the peer's wishes seen from here: responder_resources is what
 				 * we would have to serve, as rdma_cma(7) reports it */
 	/* UD, ESTABLISHED */
@@ -170,5 +171,12 @@ static inline uint64_t cm_ip_service(enum cm_ps ps, uint16_t port)
 {
 	return (uint64_t)ps << 16 | port;
 }
+
+/* --- why.c --- */
+
+/* Why a connection came to nothing, in a sentence that names both ends: it is logged, and kept for
+ * `dapple why`. dev->lock held. */
+void cm_why(struct cm_port *p, const struct link_end *local, const struct link_end *remote,
+	    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

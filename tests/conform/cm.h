@@ -52,6 +52,11 @@ struct cm_pair {
 /* Up to a request that waits for its answer; req is not acknowledged. */
 void cm_request(struct cm_pair *c, int family, struct rdma_conn_param *param,
 		struct rdma_cm_event **req);
+/* The same over IPv4 with a step between the route and the connect, which may bring the queue pair;
+ * and on from the request, which may have one too. */
+void cm_request_after(struct cm_pair *c, void (*step)(struct rdma_cm_id *id),
+		      struct rdma_cm_event **req);
+void cm_accept(struct cm_pair *c, struct rdma_cm_event *req);
 /* An established connection. */
 void cm_connect(struct cm_pair *c, int family);
 /* One message from one end to the other. */

@@ -183,6 +183,39 @@ void cm_connect(struct cm_pair *c, int family)
 	CF_EQ(cm_event(c->pch, ESTABLISHED), 0);
 }
 
+void cm_request_after(struct cm_pair *c, void (*step)(struct rdma_cm_id *id),
+			  struct rdma_cm_event **req)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
+					 .retry_count = 7, .rnr_retry_count = 7 };
+	struct sockaddr_storage to;
+
+	c->ach = cm_channel();
+	c->pch = cm_channel();
+	c->listener = cm_listen(c->pch, RDMA_PS_TCP, NULL);
+	to = cm_here(AF_INET, cm_port(c->listener));
+	c->a = cm_towards(c->ach, RDMA_PS_TCP, &to);
+	step(c->a);
+	if (!c->a->qp)
+		cm_qp(c->a);
+	CF_OK(rdma_connect(c->a, &param));
+	*req = cm_take(c->pch, CONNECT_REQUEST);
+	c->p = cm_keep((*req)->id);
+}
+
+void cm_accept(struct cm_pair *c, struct rdma_cm_event *req)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
+					 .rnr_retry_count = 7 };
+
+	if (!c->p->qp)
+		cm_qp(c->p);
+	CF_OK(rdma_accept(c->p, &param));
+	CF_OK(rdma_ack_cm_event(req));
+	CF_EQ(cm_event(c->ach, ESTABLISHED), 0);
+	CF_EQ(cm_event(c->pch, ESTABLISHED), 0);
+}
+
 void cm_say(struct rdma_cm_id *from, struct rdma_cm_id *to, uint64_t seed)
 {
 	static uint8_t out[MESSAGE], in[MESSAGE];

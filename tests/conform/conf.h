@@ -315,6 +315,12 @@ void cf_stream_wait(struct cf_side *s);
  * is a plain socket. */
 int cf_stream_bare(struct cf_side *s);
 
+/* --- netns.c --- */
+/* Into a network namespace with lo and cfdev0, 192.0.2.1/24; or the check is skipped. */
+void cf_netns(void);
+/* `ip` with these arguments; 0 or not. */
+int cf_ip(const char *args);
+
 /* A child that runs fn(arg) and leaves with what it returns; killed with us. */
 pid_t cf_child(int (*fn)(void *), void *arg);
 /* Waits for it; fails the check unless it left with 0. */

@@ -10,49 +10,9 @@
  */
 #include "conf.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static int ip(const char *args)
-{
-	char line[200];
-
-	snprintf(line, sizeof(line), "LD_LIBRARY_PATH= ip %s >/dev/null 2>&1", args);
-	return system(line);
-}
-
-static void put_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-		cf_skip("cannot write %s", path);
-	if (fd >= 0)
-		close(fd);
-}
-
-static void own_namespace(void)
-{
-	char map[40];
-	uid_t uid = getuid();
-
-	if (unshare(CLONE_NEWNET) < 0) {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-			cf_skip("no namespaces here: %s", strerror(errno));
-		put_file("/proc/self/setgroups", "deny");
-		snprintf(map, sizeof(map), "0 %u 1", uid);
-		put_file("/proc/self/uid_map", map);
-	}
-	if (ip("link set lo up") || (ip("link add cfdev0 type dummy") &&
-	    (ip("link add cfdev0 type veth peer name cfpeer") || ip("link set cfpeer mtu 9000 up"))) ||
-	    ip("address add 192.0.2.1/24 dev cfdev0") || ip("link set cfdev0 up"))
-		cf_skip("no dummy or veth interface can be made");
-}
 
 /* Its adapter of the kind that is tested: CONFORM_DEVICE's, or RoCE. */
 static struct ibv_context *open_on_cfdev(void)
@@ -128,23 +88,23 @@ static void gid_table_of(bool working)
 	struct ibv_context *ctx;
 	int i1, i2;
 
-	own_namespace();
+	cf_netns();
 	ctx = open_on_cfdev();
 	if (working)
 		at_work(ctx);
 	i1 = find_gid(ctx, first);
 	CF_TRUE(i1 >= 0);
 	CF_EQ(find_gid(ctx, second), -1);
-	CF_OK(ip("address add 192.0.2.2/24 dev cfdev0"));
+	CF_OK(cf_ip("address add 192.0.2.2/24 dev cfdev0"));
 	await_gid(ctx, second, true);
 	i2 = find_gid(ctx, second);
 	CF_EQ(find_gid(ctx, first), i1);
-	CF_OK(ip("address add 192.0.2.3/24 dev cfdev0"));
+	CF_OK(cf_ip("address add 192.0.2.3/24 dev cfdev0"));
 	await_gid(ctx, (const uint8_t[4]){ 192, 0, 2, 3 }, true);
-	CF_OK(ip("address del 192.0.2.3/24 dev cfdev0"));
+	CF_OK(cf_ip("address del 192.0.2.3/24 dev cfdev0"));
 	await_gid(ctx, (const uint8_t[4]){ 192, 0, 2, 3 }, false);
 	CF_EQ(find_gid(ctx, second), i2); /* the index stays */
-	CF_OK(ip("address del 192.0.2.2/24 dev cfdev0"));
+	CF_OK(cf_ip("address del 192.0.2.2/24 dev cfdev0"));
 	await_gid(ctx, second, false);
 	CF_EQ(find_gid(ctx, first), i1);
 }
@@ -176,16 +136,16 @@ static void link_state_of(bool working)
 {
 	struct ibv_context *ctx;
 
-	own_namespace();
+	cf_netns();
 	ctx = open_on_cfdev();
 	if (working)
 		at_work(ctx);
 	CF_EQ(port_of(ctx).state, IBV_PORT_ACTIVE);
 	CF_EQ(port_of(ctx).phys_state, 5);
-	CF_OK(ip("link set cfdev0 down"));
+	CF_OK(cf_ip("link set cfdev0 down"));
 	await_port(ctx, IBV_EVENT_PORT_ERR);
 	CF_EQ(port_of(ctx).state, IBV_PORT_DOWN);
-	CF_OK(ip("link set cfdev0 up"));
+	CF_OK(cf_ip("link set cfdev0 up"));
 	await_port(ctx, IBV_EVENT_PORT_ACTIVE);
 	CF_EQ(port_of(ctx).state, IBV_PORT_ACTIVE);
 }
@@ -208,11 +168,11 @@ static void mtu_steps(void)
 	enum ibv_mtu last = 0, now;
 	char cmd[64];
 
-	own_namespace();
+	cf_netns();
 	ctx = open_on_cfdev();
 	for (int m = 600; m <= 4400; m += 4) {
 		snprintf(cmd, sizeof(cmd), "link set cfdev0 mtu %d", m);
-		CF_OK(ip(cmd));
+		CF_OK(cf_ip(cmd));
 		now = port_of(ctx).active_mtu;
 		CF_TRUE(now >= last);
 		/* IPv4 20, UDP 8, BTH 12, RETH 16, ImmDt 4, ICRC 4 must fit beside the payload. */

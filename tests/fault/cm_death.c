@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,7 +122,7 @@ static int sibling(void *arg)
 	return 1;
 }
 
-enum point { ASKED, ANSWERED, CONNECTED };
+enum point { ASKED, ANSWERED, CONNECTED, LEAVING };
 
 static int client_dies(void *arg)
 {
@@ -148,8 +149,25 @@ static int server_dies(void *arg)
 	take_request(&e);
 	if (point >= ANSWERED)
 		CF_OK(accept_it(&e));
-	if (point == CONNECTED)
+	if (point >= CONNECTED)
 		CF_EQ(cm_event(e.ch, ESTABLISHED), 0);
+	if (point == LEAVING)
+		CF_OK(rdma_disconnect(e.id));
+	stay();
+	return 1;
+}
+
+/* Its service for datagrams was asked for, and it has not answered. */
+static int service_dies(void *arg)
+{
+	struct sockaddr_storage here = at("127.0.0.1", 0);
+	struct end e;
+
+	begin("127.0.0.1");
+	e.ch = cm_channel();
+	e.listener = cm_listen(e.ch, RDMA_PS_UDP, &here);
+	page->port = cm_port(e.listener);
+	take_request(&e);
 	stay();
 	return 1;
 }
@@ -311,6 +329,41 @@ static void server_disconnecting(bool with_sibling)
 	over(&e);
 }
 
+/* The end that it asked for comes, by its own DREQ or for its sake. */
+static void server_leaving(bool with_sibling)
+{
+	pid_t pid = start(server_dies, LEAVING, with_sibling);
+	struct end e;
+
+	ask(&e, "127.0.0.1");
+	CF_EQ(cm_event(e.ch, ESTABLISHED), 0);
+	await(&page->ready, 1);
+	kill_it(pid);
+	over(&e);
+}
+
+static void service_asked(bool with_sibling)
+{
+	struct sockaddr_storage to;
+	struct end e;
+	const char *device = getenv("CONFORM_DEVICE");
+	pid_t pid;
+
+	/* Asked without opening it: that is the children's to do. */
+	if (device && strstr(device, "_iw_"))
+		cf_skip("a stream has no datagrams");
+	pid = start(service_dies, ASKED, with_sibling);
+	await(&page->port, 1);
+	to = at("127.0.0.1", page->port);
+	e.ch = cm_channel();
+	e.id = cm_towards(e.ch, RDMA_PS_UDP, &to);
+	cm_qp(e.id);
+	CF_OK(rdma_connect(e.id, NULL));
+	await(&page->ready, 1);
+	kill_it(pid);
+	failed(&e);
+}
+
 /* A peer that is only stopped loses nothing, however long we ask. */
 static void server_asleep(bool with_sibling)
 {
@@ -336,6 +389,8 @@ BOTH(server_asked)
 BOTH(server_answered)
 BOTH(server_connected)
 BOTH(server_disconnecting)
+BOTH(server_leaving)
+BOTH(service_asked)
 BOTH(server_asleep)
 
 /* --- a stopped sibling, while others connect --- */
@@ -400,6 +455,10 @@ const struct cf_check cf_checks[] = {
 	{ "+", "... with a sibling", 0, server_connected_among },
 	{ "+", "server killed with our DREQ unanswered, alone", 0, server_disconnecting_alone },
 	{ "+", "... with a sibling", 0, server_disconnecting_among },
+	{ "+", "server killed after its DREQ, alone", 0, server_leaving_alone },
+	{ "+", "... with a sibling", 0, server_leaving_among },
+	{ "+", "service killed with a SIDR_REQ received, alone", 0, service_asked_alone },
+	{ "+", "... with a sibling", 0, service_asked_among },
 	{ "+", "server stopped and woken, alone", 0, server_asleep_alone },
 	{ "+", "... with a sibling", 0, server_asleep_among },
 	{ "+", "a stopped sibling while others connect", 0, stopped_sibling },

@@ -39,6 +39,18 @@ static inline void connected(enum ibv_qp_type type)
 	CHECK(cmw_state(client) == IBCM_ESTAB && cmw_state(server) == IBCM_ESTAB);
 }
 
+/* The host's last sentence names both ends and holds these words. */
+static inline void said(int side, const char *words)
+{
+	const uint8_t *a = w.side[0].host->addr, *b = w.side[1].host->addr;
+	const char *line = w.side[side].host->said;
+	char ends[2][40];
+
+	snprintf(ends[0], sizeof(ends[0]), "%u.%u.%u.%u port", a[12], a[13], a[14], a[15]);
+	snprintf(ends[1], sizeof(ends[1]), "%u.%u.%u.%u port", b[12], b[13], b[14], b[15]);
+	CHECK_MSG(strstr(line, ends[0]) && strstr(line, ends[1]) && strstr(line, words), "%s", line);
+}
+
 /* The last MAD of an exchange that was taken apart: a REQ as it is sent. */
 static inline uint8_t *make_req(void)
 {

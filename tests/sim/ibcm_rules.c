@@ -215,7 +215,13 @@ static void bad_requests(void)
 	for (unsigned k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
 		memcpy(mad, last, sizeof(mad));
 		mad[WIRE_MAD_LEN + bad[k].at] = bad[k].value;
+		w.side[1].host->said[0] = 0;
 		CHECK_MSG(refused_with(mad) == bad[k].reason, "byte %u", bad[k].at);
+		/* Where nobody listens who asked says it. */
+		if (bad[k].reason == CM_REJ_INVALID_SERVICE_ID)
+			CHECK(!w.side[1].host->said[0]);
+		else
+			said(1, "request was refused");
 	}
 	memcpy(mad, last, sizeof(mad));
 	mad[2] = 3;
@@ -308,6 +314,7 @@ static void stale_connection(void)
 	pass(UT_US);
 	CHECK(w.sent_of[2] == 1);
 	CHECK(server->heard[CM_EV_DISCONNECTED] == 1 && cmw_state(server) == IBCM_TIMEWAIT);
+	said(1, "asks for a new one");
 	pass(3 * UT_S);
 	CHECK(server->heard[CM_EV_TIMEWAIT_EXIT] == 1);
 	/* Now there is nothing in its way. */

@@ -142,6 +142,41 @@ static void rej_of_rep_lost(void)
 	start();
 }
 
+/* --- and of those that only ask for a number --- */
+
+static void start_datagrams(void)
+{
+	struct cm_param p = cmw_param(IBV_QPT_UD);
+
+	cmw_listen(&w, CM_PS_UDP, CMW_PORT, 0);
+	client = cmw_connect(&w, CM_PS_UDP, CMW_PORT, &p);
+	settle();
+}
+
+static void sidr_nobody(void)
+{
+	w.side[1].deaf = true;
+	start_datagrams();
+}
+
+static void sidr_asked(void)
+{
+	w.side[1].on_request = CMW_WAIT;
+	start_datagrams();
+}
+
+static void sidr_rep_lost(void)
+{
+	w.lose_attr = WIRE_CM_ATTR_SIDR_REP;
+	start_datagrams();
+}
+
+static void rejected(void)
+{
+	w.side[1].on_request = CMW_REJECT;
+	start();
+}
+
 static const struct {
 	const char *name;
 	void (*reach)(void);
@@ -163,6 +198,11 @@ static const struct {
 	{ "DREQ, not established", hung_up_before_establish, IBCM_REP_RCVD, IBCM_DREQ_SENT },
 	{ "REJ of REQ lost", rej_lost, IBCM_REQ_SENT, IBCM_ANSWERED },
 	{ "REJ of REP lost", rej_of_rep_lost, IBCM_ANSWERED, IBCM_REP_SENT },
+	{ "rejected", rejected, IBCM_OVER, IBCM_ANSWERED },
+	{ "SIDR_REQ sent, nobody", sidr_nobody, IBCM_SIDR_SENT, -1 },
+	{ "SIDR_REQ sent, received", sidr_asked, IBCM_SIDR_SENT, IBCM_SIDR_RCVD },
+	{ "SIDR_REQ sent, SIDR_REP lost", sidr_rep_lost, IBCM_SIDR_SENT, IBCM_ANSWERED },
+	{ "SIDR answered", start_datagrams, IBCM_OVER, IBCM_ANSWERED },
 };
 
 #define NR_PAIRS (sizeof(pairs) / sizeof(pairs[0]))
@@ -177,10 +217,21 @@ static void at(size_t k, uint64_t seed)
 	CHECK((server ? (int)cmw_state(server) : -1) == pairs[k].server);
 }
 
+/* Who asked for a number has no more to hear than the answer. */
 static bool ended(const struct cmw_user *u)
 {
+	bool answered = u->ep && !u->passive && u->heard[CM_EV_ESTABLISHED] &&
+			u->last.param.qp_type == IBV_QPT_UD;
+
 	return u->heard[CM_EV_REJECTED] || u->heard[CM_EV_UNREACHABLE] ||
-	       u->heard[CM_EV_DISCONNECTED];
+	       u->heard[CM_EV_DISCONNECTED] || answered;
+}
+
+/* Nobody but its user ends what waits for the answer to a SIDR_REQ. */
+static void answer_sidr(void)
+{
+	if (server && server->ep && cmw_state(server) == IBCM_SIDR_RCVD)
+		CHECK(ops(server)->reject(server->ep, CM_REJ_CONSUMER, NULL, 0) == 0);
 }
 
 /* Good weather again; then who is left must have heard of the end, or have caused it. */
@@ -188,6 +239,8 @@ static void finish(bool client_knows, bool server_knows)
 {
 	w.lose_attr = 0;
 	w.side[1].deaf = false;
+	server_knows |= server && server->ep && cmw_state(server) == IBCM_SIDR_RCVD;
+	answer_sidr();
 	cmw_run(&w, 400 * UT_S, NULL);
 	server = w.side[1].newest;
 	CHECK(!client->ep || client_knows || ended(client));
@@ -286,9 +339,10 @@ static void reject_each(void)
 		      (c == IBCM_REP_RCVD ? 0 : -EINVAL));
 		if (server)
 			CHECK(ops(server)->reject(server->ep, CM_REJ_CONSUMER, NULL, 0) ==
-			      (s == IBCM_REQ_RCVD ? 0 : -EINVAL));
+			      (s == IBCM_REQ_RCVD || s == IBCM_SIDR_RCVD ? 0 : -EINVAL));
 		cmw_destroy(client);
-		finish(true, s == IBCM_ANSWERED || s == IBCM_REQ_RCVD || s < 0);
+		finish(true, s == IBCM_ANSWERED || s == IBCM_REQ_RCVD || s == IBCM_SIDR_RCVD ||
+			     s < 0);
 	}
 }
 
@@ -307,7 +361,7 @@ static void wrong_calls(void)
 		if (server) {
 			CHECK(ops(server)->establish(server->ep) == -EINVAL);
 			CHECK(ops(server)->listen(server->ep, 1) == -EINVAL);
-			if (s != IBCM_REQ_RCVD)
+			if (s != IBCM_REQ_RCVD && s != IBCM_SIDR_RCVD)
 				CHECK(ops(server)->accept(server->ep, &p) == -EINVAL);
 		}
 		cmw_close(&w);
@@ -323,7 +377,7 @@ static void refused_each(void)
 		at(k, 9);
 		w.side[1].deaf = true;
 		ibcm_unreachable(&w.side[0].port, w.side[1].host->addr, ECONNREFUSED, w.now);
-		if (c == IBCM_REQ_SENT) {
+		if (c == IBCM_REQ_SENT || c == IBCM_SIDR_SENT) {
 			CHECK(client->heard[CM_EV_REJECTED]);
 			CHECK(client->status == CM_REJ_INVALID_SERVICE_ID);
 		}

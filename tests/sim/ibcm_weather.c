@@ -212,11 +212,73 @@ static void storm(void)
 		}
 }
 
+/* --- what a hostile host on the way could do: the ICRC does not keep it from that --- */
+
+/* The ways to meet each of the messages. Both hang up at once, so nothing may last. */
+static void spoiled_exchange(unsigned way)
+{
+	struct cm_param p = with_data(way == 3 ? IBV_QPT_UD : IBV_QPT_RC);
+	enum cm_ps ps = way == 3 ? CM_PS_UDP : CM_PS_TCP;
+
+	w.side[0].on_established = CMW_HANG_UP;
+	w.side[1].on_established = way == 0 ? CMW_STAY : CMW_HANG_UP;
+	w.side[1].on_request = way == 1 ? CMW_REJECT : CMW_ACCEPT;
+	w.side[0].on_response = way == 2 ? CMW_REJECT : CMW_ACCEPT;
+	cmw_listen(&w, ps, CMW_PORT, 0);
+	cmw_connect(&w, ps, CMW_PORT, &p);
+	cmw_run(&w, 1000 * UT_S, NULL);
+}
+
+/* Whatever the octet makes of the message: no event twice (the world sees to that), every end is
+ * told of an end, and nobody waits for ever. Returns how many messages there were. */
+static unsigned spoil_one(unsigned way, unsigned n, unsigned octet, uint8_t mask)
+{
+	const unsigned *h;
+	unsigned sent;
+
+	cmw_open(&w, 1 + way);
+	/* Where a number of the other end's is wrong, its DREQ is not believed, but asked about. */
+	for (int i = 0; i < 2; i++)
+		cmw_cm(&w, i)->cfg.probe_ns = 5 * UT_S;
+	w.fault = CMW_SPOIL;
+	w.fault_at = n;
+	w.spoil_at = octet;
+	w.spoil = mask;
+	spoiled_exchange(way);
+	sent = w.sent;
+	for (unsigned i = 1; i < w.n_users; i++) /* 0 listens */
+		CHECK_MSG(cmw_state(w.users[i]) == IBCM_OVER,
+			  "way %u, message %u, octet %u, bits %02x: user %u in state %d", way, n, octet,
+			  mask, i, cmw_state(w.users[i]));
+	/* Who asked hears how it ended, unless he ended it himself. */
+	h = w.users[1]->heard;
+	if (way != 2)
+		CHECK_MSG(h[CM_EV_REJECTED] + h[CM_EV_UNREACHABLE] + h[CM_EV_DISCONNECTED] +
+			  (way == 3 ? h[CM_EV_ESTABLISHED] : 0) == 1,
+			  "way %u, message %u, octet %u, bits %02x", way, n, octet, mask);
+	cmw_close(&w);
+	return sent;
+}
+
+static void spoiled(void)
+{
+	for (unsigned way = 0; way < 4; way++) {
+		unsigned messages = spoil_one(way, 0, 0, 0);
+
+		CHECK(messages >= 2 && messages <= 7);
+		for (unsigned n = 1; n <= messages; n++)
+			for (unsigned octet = 0; octet < WIRE_MAD_BYTES; octet++)
+				for (unsigned bit = 0; bit < 9; bit++)
+					spoil_one(way, n, octet, bit < 8 ? (uint8_t)(1u << bit) : 0xff);
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "-", "each exchange undisturbed", sunshine },
 	{ "-", "each message lost", lost },
 	{ "-", "each message doubled", doubled },
 	{ "-", "each message late, others overtake it", late },
+	{ "-", "each bit and octet of each message wrong", spoiled },
 	{ "-", "random weather", storm },
 };
 

@@ -467,9 +467,9 @@ static void held_back(void)
 	iw_pass(w, 100 * UT_MS);
 	CHECK(peer->in_len == 20);
 	peer->in_len = 0;
-	iw_pass(w, 4 * UT_MS);
+	iw_pass(w, 45 * UT_MS);
 	CHECK(peer->in_len == 0);
-	iw_pass(w, 5 * UT_MS);
+	iw_pass(w, 10 * UT_MS);
 	CHECK(peer->in_len == 32);
 	iw_end_close(&a);
 	iw_close(w);

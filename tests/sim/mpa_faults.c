@@ -15,6 +15,18 @@ static struct cm_param rc(void)
 				  .initiator_depth = 1, .private_data = "abc", .private_len = 3 };
 }
 
+/* The host's last sentence names both ends and holds these words. */
+static void said(const struct mw_host *h, const struct link_end *a, const struct link_end *b,
+		 const char *words)
+{
+	char want[80];
+
+	snprintf(want, sizeof(want), "port %u and", a->port);
+	CHECK_MSG(strstr(h->said, want) && strstr(h->said, words), "%s", h->said);
+	snprintf(want, sizeof(want), "port %u (mpa)", b->port);
+	CHECK_MSG(strstr(h->said, want), "%s", h->said);
+}
+
 /* --- FIN and RST after each byte --- */
 
 /* Each endpoint that had a REQUEST or a connect hears of exactly one end, unless it is open. */
@@ -153,6 +165,7 @@ static void silent_stranger(void)
 	CHECK(!s->fin);
 	mw_pass(w, 1);
 	CHECK(s->fin);
+	said(&w->h[0], &s->s.remote, &s->s.local, "did not come in time");
 	mw_quiet(w);
 	mw_close(w);
 }
@@ -191,6 +204,7 @@ static void no_reply(void)
 	mw_pass(w, 1);
 	mw_want(w, 0, CM_EV_UNREACHABLE, -ETIMEDOUT);
 	mw_quiet(w);
+	said(&w->h[0], &e->local, &to, "no whole reply");
 	CHECK(s->fin && w->net.live == 1);
 	mw_close(w);
 }

@@ -42,6 +42,7 @@ static int carry(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad
 	unsigned attr = (unsigned)wire_get_MAD_attr_id(mad);
 	bool hit = ++world->sent == world->fault_at;
 	uint64_t delay = CMW_DELAY;
+	uint8_t copy[WIRE_MAD_BYTES];
 
 	memcpy(world->last_mad, mad, WIRE_MAD_BYTES);
 	CHECK(attr >= 0x10 && attr <= 0x1a);
@@ -55,9 +56,12 @@ static int carry(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad
 		return 0;
 	if ((hit && world->fault == CMW_LATER) || chance())
 		delay = CMW_LATE + ut_rng_below(&world->rng, 1000);
-	queue(to, mad, src, av->dgid, delay);
+	memcpy(copy, mad, sizeof(copy));
+	if (hit && world->fault == CMW_SPOIL)
+		copy[world->spoil_at] ^= world->spoil;
+	queue(to, copy, src, av->dgid, delay);
 	if ((hit && world->fault == CMW_DOUBLE) || chance())
-		queue(to, mad, src, av->dgid, delay + 5);
+		queue(to, copy, src, av->dgid, delay + 5);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct cmw_user {
 	uint8_t data[256], request[256]; /* private data: last, that of the REQUEST */
 };
 
-enum cmw_fault { CMW_LOSE, CMW_DOUBLE, CMW_LATER, CMW_FAULTS };
+enum cmw_fault { CMW_LOSE, CMW_DOUBLE, CMW_LATER, CMW_SPOIL, CMW_FAULTS };
 
 struct cmw_side {
 	struct cmw *w;
@@ -71,6 +71,8 @@ struct cmw {
 	/* The n-th MAD (1 = the first) suffers this; 0 = none. */
 	unsigned fault_at;
 	enum cmw_fault fault;
+	unsigned spoil_at;            /* CMW_SPOIL: which octet, */
+	uint8_t spoil;                /* and which bits of it */
 	unsigned lose_attr;           /* every one of this attribute is lost; 0 = none */
 	/* Per mille, seeded. */
 	unsigned rate;

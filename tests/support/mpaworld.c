@@ -183,6 +183,9 @@ static int dev_port(struct eng_dev *dev, struct ibv_port_attr *a)
 
 static void dev_why(struct eng_dev *dev, const char *sentence)
 {
+	struct mw_host *h = ut_container(dev, struct mw_host, dev);
+
+	snprintf(h->said, sizeof(h->said), "%s", sentence);
 }
 
 static const struct eng_dev_ops dev_ops = {

@@ -59,6 +59,7 @@ struct mw_host {
 	bool destroys;              /* destroys the endpoint inside that event */
 	struct eng_qp *qps[4096];
 	int nqps;
+	char said[256];             /* the last failure sentence */
 };
 
 struct mpa_world {

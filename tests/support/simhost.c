@@ -91,8 +91,9 @@ static int query_port(struct eng_dev *dev, struct ibv_port_attr *a)
 
 static void why(struct eng_dev *dev, const char *sentence)
 {
-	(void)dev;
-	(void)sentence;
+	struct sim_host *h = ut_container(dev, struct sim_host, dev);
+
+	snprintf(h->said, sizeof(h->said), "%s", sentence);
 }
 
 static const struct eng_dev_ops ops = {

@@ -119,6 +119,18 @@ void await_addr(struct ends *e)
 	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
 }
 
+/* Family and port; the rest of an IPv6 address may be said in more than one way. */
+static void check_peer(int fd, const struct sockaddr_storage *want, socklen_t want_len)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	CHECK(!rgetpeername(fd, (struct sockaddr *)&peer, &len));
+	CHECK(len == want_len && peer.ss_family == want->ss_family);
+	CHECK(((struct sockaddr_in *)&peer)->sin_port ==
+	      ((const struct sockaddr_in *)want)->sin_port);
+}
+
 int accept_one(struct ends *e, int lfd)
 {
 	struct sockaddr_storage from;
@@ -127,17 +139,23 @@ int accept_one(struct ends *e, int lfd)
 
 	CHECK(fd >= 0);
 	CHECK(from.ss_family == e->family && len == e->addr_len);
+	check_peer(fd, &from, len);
 	return fd;
 }
 
 int connect_there(struct ends *e, void (*options)(int fd))
 {
 	int fd = rsocket(e->family, SOCK_STREAM, 0);
+	struct sockaddr_storage peer;
+	socklen_t len;
 
 	CHECK(fd >= 0);
 	if (options)
 		options(fd);
+	len = sizeof(peer);
+	CHECK(rgetpeername(fd, (struct sockaddr *)&peer, &len) == -1 && errno == ENOTCONN);
 	CHECK(!rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len));
+	check_peer(fd, &e->addr, e->addr_len);
 	return fd;
 }
 

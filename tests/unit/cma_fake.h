@@ -44,6 +44,7 @@ struct fake_port {
 struct fake_host {
 	struct cma *c;
 	struct fake_port alpha, beta;
+	char said[256];    /* the last sentence; the test empties it */
 };
 
 extern struct fake_host fh;

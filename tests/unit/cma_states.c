@@ -222,21 +222,45 @@ static void test_failures(void)
 	static const struct {
 		enum cm_event_type type;
 		int status, want;
+		const char *say;
 	} v[] = {
-		{ CM_EV_REJECTED, CM_REJ_CONSUMER, RDMA_CM_EVENT_REJECTED },
-		{ CM_EV_REJECTED, -ECONNREFUSED, RDMA_CM_EVENT_REJECTED },
-		{ CM_EV_UNREACHABLE, -ETIMEDOUT, RDMA_CM_EVENT_UNREACHABLE },
-		{ CM_EV_ERROR, -EPROTO, RDMA_CM_EVENT_CONNECT_ERROR },
+		{ CM_EV_REJECTED, CM_REJ_CONSUMER, RDMA_CM_EVENT_REJECTED, "by the program" },
+		{ CM_EV_REJECTED, CM_REJ_INVALID_SERVICE_ID, RDMA_CM_EVENT_REJECTED,
+		  "nobody listens" },
+		{ CM_EV_REJECTED, 77, RDMA_CM_EVENT_REJECTED, "reason 77" },
+		{ CM_EV_REJECTED, -ECONNREFUSED, RDMA_CM_EVENT_REJECTED, "Connection refused" },
+		{ CM_EV_UNREACHABLE, -ETIMEDOUT, RDMA_CM_EVENT_UNREACHABLE, "timed out" },
+		{ CM_EV_UNREACHABLE, 1, RDMA_CM_EVENT_UNREACHABLE, "nobody serves" },
+		{ CM_EV_ERROR, -EPROTO, RDMA_CM_EVENT_CONNECT_ERROR, "Protocol error" },
+		{ CM_EV_ERROR, -99999, RDMA_CM_EVENT_CONNECT_ERROR, "unknown error" },
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		struct cma_chan *ch = fh_chan();
 		struct cma_id *id = fh_routed(ch);
 		struct cm_param p = fh_param();
+		struct cm_event e;
+		char own[64];
 
 		CHECK(cma_connect(id, &p) == 0);
+		fh.said[0] = 0;
+		snprintf(own, sizeof(own), "10.0.0.1 port %u", fh_ep(&fh.alpha)->ep.local.port);
 		fh_raise(&fh.alpha, fh_ep(&fh.alpha), v[i].type, v[i].status);
 		CHECK(fh_expect(ch, v[i].want, v[i].status)->id == id);
+		/* Both ends and the reason; what is not told is not said either. */
+		CHECK_MSG(strstr(fh.said, own) && strstr(fh.said, "10.0.0.9 port 7 ") &&
+			  strstr(fh.said, v[i].say), "%s", fh.said);
+		fh.said[0] = 0;
+		fh_raise(&fh.alpha, fh_ep(&fh.alpha), CM_EV_TIMEWAIT_EXIT, 0);
+		CHECK(!fh.said[0]);
+		/* Nor twice. */
+		e = (struct cm_event){ .type = v[i].type, .status = v[i].status, .said = true,
+				       .ep = &fh_ep(&fh.alpha)->ep };
+		ut_lock(&fh.alpha.dev.lock);
+		fh.alpha.cm.user->event(&fh.alpha.cm, &e);
+		ut_unlock(&fh.alpha.dev.lock);
+		fh_expect(ch, v[i].want, v[i].status);
+		CHECK(!fh.said[0]);
 		cma_id_destroy(id);
 		CHECK(cma_chan_destroy(ch) == 0);
 	}

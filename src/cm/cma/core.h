@@ -170,6 +170,10 @@ void cma_sub_drop(struct cma_id *id, struct cma_sub *s);
 /* Does an id bound to any of `family` take this address? */
 bool cma_any_takes(int family, bool afonly, const uint8_t addr[16]);
 
+/* --- why.c --- */
+/* What a failure means; dev->lock of its adapter held. */
+void cma_say(const struct cm_event *ev);
+
 /* --- bind.c --- */
 int cma_bind_addr(struct cma_id *id, const struct cma_addr *a);
 

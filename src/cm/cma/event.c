@@ -57,6 +57,8 @@ static void happened(struct cma_id *id, const struct cm_event *ev)
 			 cma_state_name(id->state));
 	}
 	ut_unlock(&id->c->lock);
+	if (next >= 0)
+		cma_say(ev);
 }
 
 /* --- requests --- */

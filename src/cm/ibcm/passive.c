@@ -9,8 +9,6 @@
  */
 #include "cm/ibcm/ep.h"
 
-#include "util/log.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -177,10 +175,25 @@ static bool stale(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m)
 		ibcm_ep_mad(e, WIRE_CM_ATTR_DREQ);
 		wire_set_CM_DREQ_remote_qpn(e->mad + WIRE_MAD_LEN, e->remote_qpn);
 		ibcm_send_kept(e);
+		cm_why(cm->port, &e->ep.local, &e->ep.remote,
+		       "over, the other end asks for a new one of the same QP");
 		ibcm_timewait(e);
 		ibcm_raise(e, CM_EV_DISCONNECTED, 0);
 	}
 	return true;
+}
+
+/* Where nobody listens the other end says so: it asks several times, and maybe not in vain. */
+static void say_refused(struct ibcm *cm, const struct gsi_rx *rx, unsigned reason)
+{
+	struct link_end local = { 0 }, remote = { 0 };
+
+	if (reason == CM_REJ_INVALID_SERVICE_ID)
+		return;
+	memcpy(local.addr, rx->dst, 16);
+	memcpy(remote.addr, rx->src, 16);
+	local.port = (uint16_t)wire_get_CM_REQ_service_id(ibcm_msg(rx));
+	cm_why(cm->port, &local, &remote, "its request was refused, reason %u", reason);
 }
 
 void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)
@@ -201,8 +214,7 @@ void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)
 		request(listener, rx, port);
 		return;
 	}
-	ut_debug("ibcm: refused a request for service %llx, reason %u",
-		 (unsigned long long)wire_get_CM_REQ_service_id(m), reason);
+	say_refused(cm, rx, reason);
 	ibcm_reply_rej(cm, rx, 0, reason);
 }
 

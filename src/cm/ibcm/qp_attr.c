@@ -102,7 +102,7 @@ static int to_rts(const struct ibcm_ep *e, struct ibv_qp_attr *a)
 		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
 	}
 	if (e->qp_type != IBV_QPT_UC) {
-		a->timeout = e->ack_timeout;
+		a->timeout = e->ep.opt.ack_timeout ? e->ep.opt.ack_timeout : e->ack_timeout;
 		mask |= IBV_QP_TIMEOUT;
 	}
 	return mask;

@@ -150,6 +150,7 @@ void mpa_active_sent(struct mpa_ep *e, int error)
 static void fail(struct mpa_ep *e, enum cm_event_type type, int status, const char *why)
 {
 	mpa_say(e, why);
+	e->said = true;
 	mpa_drop_stream(e, true);
 	mpa_end(e, type, status);
 }

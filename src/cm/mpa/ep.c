@@ -5,7 +5,6 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,26 +50,10 @@ void mpa_ep_free(struct mpa_ep *e)
 
 /* --- text --- */
 
-static const char *text_of(const struct link_end *end, char buf[INET6_ADDRSTRLEN])
-{
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
-	bool is_v4 = !memcmp(end->addr, v4, sizeof(v4));
-
-	if (!inet_ntop(is_v4 ? AF_INET : AF_INET6, end->addr + (is_v4 ? 12 : 0), buf,
-		       INET6_ADDRSTRLEN))
-		strcpy(buf, "?");
-	return buf;
-}
-
 void mpa_say(const struct mpa_ep *e, const char *what)
 {
-	char a[INET6_ADDRSTRLEN], b[INET6_ADDRSTRLEN];
-
-	if (!ut_log_enabled(UT_LOG_INFO))
-		return;
-	ut_info("iwarp connection of %s port %u and %s port %u, %s: %s", text_of(&e->ep.local, a),
-		e->ep.local.port, text_of(&e->ep.remote, b), e->ep.remote.port,
-		state_name[e->state], what ? what : "?");
+	cm_why(e->ep.port, &e->ep.local, &e->ep.remote, "%s: %s", state_name[e->state],
+	       what ? what : "?");
 }
 
 void mpa_ep_state(struct mpa_ep *e, enum mpa_state to)
@@ -147,7 +130,7 @@ static void tell_adopter(struct mpa_ep *e, enum cm_event_type type, int status,
 
 int mpa_tell(struct mpa_ep *e, enum cm_event_type type, int status, const struct cm_param *p)
 {
-	struct cm_event ev = { .type = type, .status = status, .ep = &e->ep };
+	struct cm_event ev = { .type = type, .status = status, .ep = &e->ep, .said = e->said };
 
 	if (e->done) {
 		tell_adopter(e, type, status, p);

@@ -98,6 +98,7 @@ struct mpa_ep {
 	bool heard;                 /* a byte of the Reply has come */
 	bool knocking;              /* nobody listened; asked again when the timer fires */
 	uint8_t knocks;
+	bool said;                  /* why it is over */
 	bool fell_back;             /* this is the second try, revision 1 */
 	bool orphan;                /* destroyed by its user, lives until flushed */
 	struct proto_stream_params terms;
@@ -156,7 +157,7 @@ static inline bool mpa_type_ok(const struct cm_param *p)
 {
 	return !p->qp_type || p->qp_type == IBV_QPT_RC;
 }
-/* A sentence for the log that names both ends. */
+/* A sentence that names both ends and its state. */
 void mpa_say(const struct mpa_ep *e, const char *what);
 
 /* talk.c: bytes out, bytes in, the QP. */

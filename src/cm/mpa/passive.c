@@ -351,6 +351,7 @@ static void no_rtr(struct mpa_ep *e)
 	struct eng_qp *qp = e->qp;
 
 	mpa_say(e, "the announced ready-to-receive message did not come");
+	e->said = true;
 	mpa_detach(e);
 	if (qp)
 		e->m->cfg.proto->disconnect(qp);

@@ -11,7 +11,7 @@
 
 #define LEAVE_PATIENCE (5 * UT_S) /* for what is queued and the peer's FIN */
 #define HOLD_LOOK UT_MS
-#define HOLD_AFTER (5 * UT_MS)
+#define HOLD_AFTER (50 * UT_MS) /* a crowded guest of ours took 20 to read a Reply */
 #define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
 #define NUDGES 5
 
