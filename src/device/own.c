@@ -157,7 +157,6 @@ void dev_own_busy(struct dev_adapter *a, uint64_t ns)
 	struct dev_own *o = &a->own;
 
 	o->last_poll += ns;
-	o->last_round += ns;
 	if (atomic_load_explicit(&o->poller, memory_order_relaxed) == (uint64_t)pthread_self())
 		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
 }
