@@ -8,8 +8,8 @@
  *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
  *                   for programs that know LIDs only, as qperf
- *   DAPPLE_LOCAL=off  the wire also between processes of this host; =messages: whole messages
- *                   instead of packets there; =messages,copy: and nobody reads the other's memory
+ *   DAPPLE_LOCAL=off  the wire also between processes of this host; =packets: packets and not
+ *                   whole messages there; =copy: messages, but nobody reads the other's memory
  *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
  */
 #include "cm/ibcm/ibcm.h"
@@ -120,14 +120,21 @@ static uint16_t udp_port(void)
 	return (uint16_t)n;
 }
 
-/* DAPPLE_LOCAL=first[,second]: either word is this one. */
-static bool local_is(const char *word)
+/* How processes of this host reach each other. Bad weather is for packets: there are no messages. */
+static int go_local(struct link *l, bool weather)
 {
 	const char *v = getenv("DAPPLE_LOCAL");
-	size_t n = strlen(word);
+	int r;
 
-	return v && ((!strncmp(v, word, n) && (!v[n] || v[n] == ',')) ||
-		     (strchr(v, ',') && !strcmp(strchr(v, ',') + 1, word)));
+	v = v ? v : "";
+	if (!strcmp(v, "off"))
+		return 0;
+	if (*v && strcmp(v, "packets") && strcmp(v, "copy"))
+		ut_error("DAPPLE_LOCAL takes off, packets or copy, not \"%s\"", v);
+	r = udp_go_near(l);
+	if (r == 0 && !weather && strcmp(v, "packets"))
+		udp_go_notes(l, strcmp(v, "copy"));
+	return r;
 }
 
 /* The link with what the environment hangs between it and the protocol. */
@@ -146,13 +153,9 @@ static int open_link(struct link **ret)
 	if (r < 0)
 		return r;
 	*ret = l;
-	if (!local_is("off")) {
-		r = udp_go_near(l);
-		if (r == 0 && local_is("messages"))
-			udp_go_notes(l, !local_is("copy"));
-		if (r < 0)
-			ut_warn("no shared memory with other processes: %s", strerror(-r));
-	}
+	r = go_local(l, weather && *weather);
+	if (r < 0)
+		ut_warn("no shared memory with other processes: %s", strerror(-r));
 	if (!weather || !*weather)
 		return 0;
 	r = link_fault_open(l, &rates, ret);
