@@ -128,37 +128,21 @@ static int latency(size_t bytes, int rounds, bool block)
 	return waitpid(child, &status, 0) < 0 || status;
 }
 
-/* Bytes per second that arrive while the other end sends messages of this size. */
-static double throughput(size_t bytes, double seconds)
+/* One message out; what has come in, 0 at the end. */
+struct way {
+	void (*out)(int fd, const char *from, size_t bytes);
+	size_t (*in)(int fd, char *to, size_t bytes);
+};
+
+static size_t get_some(int fd, char *to, size_t bytes)
 {
-	char *buf = calloc(1, bytes > CHUNK ? bytes : CHUNK);
-	double sum = 0, t, last;
-	pid_t child;
-	int fd[2];
+	ssize_t n = recv(fd, to, CHUNK, 0);
 
-	connection(fd);
-	child = fork();
-	if (child == 0) {
-		close(fd[1]);
-		for (t = now(); now() < t + seconds;)
-			for (int i = 0; i < 16; i++)
-				put(fd[0], buf, bytes);
-		_exit(0);
-	}
-	close(fd[0]);
-	t = last = now();
-	for (;;) {
-		ssize_t n = recv(fd[1], buf, CHUNK, 0);
-
-		if (n <= 0)
-			break;
-		sum += (double)n;
-		last = now();
-	}
-	free(buf);
-	waitpid(child, NULL, 0);
-	return sum / (last - t);
+	(void)bytes;
+	return n > 0 ? (size_t)n : 0;
 }
+
+static const struct way plain = { put, get_some };
 
 static void put_summed(int fd, const char *from, size_t bytes)
 {
@@ -187,7 +171,7 @@ static bool get_all(int fd, char *to, size_t n)
 	return true;
 }
 
-static bool get_summed(int fd, char *to, size_t bytes)
+static size_t get_summed(int fd, char *to, size_t bytes)
 {
 	static char stage[PIECE + 4];
 	uint32_t crc;
@@ -196,33 +180,38 @@ static bool get_summed(int fd, char *to, size_t bytes)
 		size_t n = bytes - off < PIECE ? bytes - off : PIECE;
 
 		if (!get_all(fd, stage, n + sizeof(crc)))
-			return false;
+			return 0;
 		memcpy(&crc, stage + n, sizeof(crc));
 		if (ut_crc32c(0, stage, n) != crc)
 			fail("a wrong CRC");
 		memcpy(to + off, stage, n);
 	}
-	return true;
+	return bytes;
 }
 
-static double summed(size_t bytes, double seconds)
+static const struct way with_sums = { put_summed, get_summed };
+
+/* Bytes per second that arrive while the other end sends messages of this size. */
+static double throughput(const struct way *way, size_t bytes, double seconds)
 {
-	char *buf = calloc(1, bytes);
+	char *buf = calloc(1, bytes > CHUNK ? bytes : CHUNK);
 	double sum = 0, t, last;
 	pid_t child;
 	int fd[2];
+	size_t n;
 
 	connection(fd);
 	child = fork();
 	if (child == 0) {
 		close(fd[1]);
 		for (t = now(); now() < t + seconds;)
-			put_summed(fd[0], buf, bytes);
+			for (int i = 0; i < 16; i++)
+				way->out(fd[0], buf, bytes);
 		_exit(0);
 	}
 	close(fd[0]);
-	for (t = last = now(); get_summed(fd[1], buf, bytes); last = now())
-		sum += (double)bytes;
+	for (t = last = now(); (n = way->in(fd[1], buf, bytes)); last = now())
+		sum += (double)n;
 	free(buf);
 	waitpid(child, NULL, 0);
 	return sum / (last - t);
@@ -239,15 +228,15 @@ int main(int argc, char **argv)
 		return latency(bytes ? bytes : 8, third > 0 ? (int)third : 20000, mode[0] == 'b');
 	if (!strcmp(mode, "rate")) {
 		bytes = bytes ? bytes : 64;
-		printf("%.0f\n", throughput(bytes, seconds) / (double)bytes);
+		printf("%.0f\n", throughput(&plain, bytes, seconds) / (double)bytes);
 		return 0;
 	}
 	if (!strcmp(mode, "bw")) {
-		printf("%.4f\n", throughput(bytes ? bytes : 1 << 20, seconds) / 1e9);
+		printf("%.4f\n", throughput(&plain, bytes ? bytes : 1 << 20, seconds) / 1e9);
 		return 0;
 	}
 	if (!strcmp(mode, "sum")) {
-		printf("%.4f\n", summed(bytes ? bytes : 1 << 20, seconds) / 1e9);
+		printf("%.4f\n", throughput(&with_sums, bytes ? bytes : 1 << 20, seconds) / 1e9);
 		return 0;
 	}
 	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|bw|sum [BYTES] [ROUNDS|SECONDS]\n");

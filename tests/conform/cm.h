@@ -49,6 +49,8 @@ struct cm_pair {
 	struct rdma_event_channel *ach, *pch; /* active, passive */
 	struct rdma_cm_id *listener, *a, *p;
 };
+/* A listener and an id with a route to it. */
+void cm_open(struct cm_pair *c, int family);
 /* Up to a request that waits for its answer; req is not acknowledged. */
 void cm_request(struct cm_pair *c, int family, struct rdma_conn_param *param,
 		struct rdma_cm_event **req);

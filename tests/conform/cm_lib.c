@@ -153,8 +153,7 @@ struct rdma_cm_id *cm_towards(struct rdma_event_channel *ch, enum rdma_port_spac
 	return id;
 }
 
-void cm_request(struct cm_pair *c, int family, struct rdma_conn_param *param,
-		struct rdma_cm_event **req)
+void cm_open(struct cm_pair *c, int family)
 {
 	struct sockaddr_storage at = cm_here(family, 0), to;
 
@@ -163,6 +162,12 @@ void cm_request(struct cm_pair *c, int family, struct rdma_conn_param *param,
 	c->listener = cm_listen(c->pch, RDMA_PS_TCP, &at);
 	to = cm_here(family, cm_port(c->listener));
 	c->a = cm_towards(c->ach, RDMA_PS_TCP, &to);
+}
+
+void cm_request(struct cm_pair *c, int family, struct rdma_conn_param *param,
+		struct rdma_cm_event **req)
+{
+	cm_open(c, family);
 	cm_qp(c->a);
 	CF_OK(rdma_connect(c->a, param));
 	*req = cm_take(c->pch, CONNECT_REQUEST);
@@ -188,13 +193,8 @@ void cm_request_after(struct cm_pair *c, void (*step)(struct rdma_cm_id *id),
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
 					 .retry_count = 7, .rnr_retry_count = 7 };
-	struct sockaddr_storage to;
 
-	c->ach = cm_channel();
-	c->pch = cm_channel();
-	c->listener = cm_listen(c->pch, RDMA_PS_TCP, NULL);
-	to = cm_here(AF_INET, cm_port(c->listener));
-	c->a = cm_towards(c->ach, RDMA_PS_TCP, &to);
+	cm_open(c, AF_INET);
 	step(c->a);
 	if (!c->a->qp)
 		cm_qp(c->a);

@@ -158,13 +158,8 @@ static void ask_ece(struct cm_pair *c, struct ibv_qp *qp[2], const struct ibv_ec
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
 					 .retry_count = 7, .rnr_retry_count = 7 };
-	struct sockaddr_storage to;
 
-	c->ach = cm_channel();
-	c->pch = cm_channel();
-	c->listener = cm_listen(c->pch, RDMA_PS_TCP, NULL);
-	to = cm_here(AF_INET, cm_port(c->listener));
-	c->a = cm_towards(c->ach, RDMA_PS_TCP, &to);
+	cm_open(c, AF_INET);
 	hide_qp(c->a, &qp[0]);
 	CF_OK(rdma_set_local_ece(c->a, &(struct ibv_ece){ ece->vendor_id, ece->options, 0 }));
 	param.qp_num = qp[0]->qp_num;

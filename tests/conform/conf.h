@@ -101,6 +101,9 @@ void cf_rc(const char *file, int line, const char *what, int rc, int want);
 		cf_same(__FILE__, __LINE__, "errno of " #call, errno, want);     \
 	} while (0)
 
+/* Bytes of this process in memory. */
+unsigned long cf_resident(void);
+
 /* --- what will be undone at the end --- */
 typedef int (*cf_undo)(void *);
 void cf_keep(cf_undo undo, void *obj, const char *what);

@@ -194,17 +194,6 @@ static void idle(void)
 		CF_DIE("%.1f ms of processor time in 400 idle ms, twenty times", used * 1e3);
 }
 
-static long rss_kib(void)
-{
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	if (!f || fscanf(f, "%*d %ld", &pages) != 1)
-		CF_DIE("cannot read statm");
-	fclose(f);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 static void cost(void)
 {
 	enum { N = 1000 };
@@ -221,14 +210,14 @@ static void cost(void)
 					  .cap = { 1, 1, 1, 1, 0 } };
 	for (int i = 0; i < 20; i++)
 		cf_qp(s.pd, &init);
-	before = rss_kib();
+	before = (long)(cf_resident() / 1024);
 	for (int i = 0; i < N; i++) {
 		struct cf_side end;
 
 		s.qp = cf_qp(s.pd, &init);
 		cf_loop(&s, &end);
 	}
-	each = (rss_kib() - before) / (double)N;
+	each = ((long)(cf_resident() / 1024) - before) / (double)N;
 	if (each > 8)
 		CF_DIE("a connected RC QP costs %.1f KiB", each);
 }

@@ -3,10 +3,21 @@
 #include "conf.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+unsigned long cf_resident(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	CF_TRUE(f && fscanf(f, "%*u %lu", &pages) == 1);
+	fclose(f);
+	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
+}
 
 static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
 

@@ -56,16 +56,6 @@ __attribute__((constructor)) static void choose_port(void)
 	setenv("DAPPLE_ADAPTER", "roce", 1);
 }
 
-static unsigned long resident(void)
-{
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	CF_TRUE(f && fscanf(f, "%*u %lu", &pages) == 1);
-	fclose(f);
-	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
-}
-
 /* --- the server --- */
 
 static void one_event(struct rdma_event_channel *ch, bool answer)
@@ -109,7 +99,7 @@ static int server(void *arg)
 	CF_OK(rdma_bind_addr(l, cm_sa(&at)));
 	CF_OK(rdma_listen(l, 0));
 	page->quiet = cm_port(cm_listen(quiet, RDMA_PS_TCP, &at));
-	page->before = resident();
+	page->before = cf_resident();
 	page->busy = cm_port(l);
 	while (!page->stop) {
 		CF_TRUE(poll(p, 2, 100) >= 0);
@@ -117,7 +107,7 @@ static int server(void *arg)
 			one_event(quiet, true);
 		if (p[0].revents)
 			one_event(busy, page->answers);
-		page->after = resident();
+		page->after = cf_resident();
 	}
 	_exit(0); /* the identifiers are those of thousands */
 }

@@ -47,16 +47,6 @@ __attribute__((constructor)) static void choose_kind(void)
 
 /* --- the server --- */
 
-static unsigned long resident(void)
-{
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	CF_TRUE(f && fscanf(f, "%*u %lu", &pages) == 1);
-	fclose(f);
-	return pages * (unsigned long)sysconf(_SC_PAGESIZE);
-}
-
 static int files(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -104,7 +94,7 @@ static int server(void *arg)
 	struct sockaddr_storage at = cm_here(AF_INET, 0);
 	struct rdma_cm_id *l = cm_listen(ch, RDMA_PS_TCP, &at);
 
-	page->before = resident();
+	page->before = cf_resident();
 	page->files_before = files();
 	page->port = cm_port(l);
 	while (!page->stop) {
@@ -114,8 +104,8 @@ static int server(void *arg)
 		page->files = files();
 		if (page->files > page->files_most)
 			page->files_most = page->files;
-		if (resident() > page->most)
-			page->most = resident();
+		if (cf_resident() > page->most)
+			page->most = cf_resident();
 	}
 	_exit(0);
 }
