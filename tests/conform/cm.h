@@ -45,6 +45,9 @@ struct rdma_cm_id *cm_listen(struct rdma_event_channel *ch, enum rdma_port_space
 struct rdma_cm_id *cm_towards(struct rdma_event_channel *ch, enum rdma_port_space ps,
 			      struct sockaddr_storage *to);
 
+/* Connects with a queue pair of its own, hears that it is established, and leaves. */
+void cm_visit(struct rdma_event_channel *ch, uint16_t port);
+
 struct cm_pair {
 	struct rdma_event_channel *ach, *pch; /* active, passive */
 	struct rdma_cm_id *listener, *a, *p;

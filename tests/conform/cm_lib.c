@@ -153,6 +153,19 @@ struct rdma_cm_id *cm_towards(struct rdma_event_channel *ch, enum rdma_port_spac
 	return id;
 }
 
+void cm_visit(struct rdma_event_channel *ch, uint16_t port)
+{
+	struct rdma_conn_param p = { .retry_count = 7, .rnr_retry_count = 7 };
+	struct sockaddr_storage to = cm_here(AF_INET, port);
+	struct rdma_cm_id *id = cm_towards(ch, RDMA_PS_TCP, &to);
+
+	cm_qp(id);
+	CF_OK(rdma_connect(id, &p));
+	CF_EQ(cm_event(ch, ESTABLISHED), 0);
+	rdma_destroy_qp(id);
+	cf_drop(id);
+}
+
 void cm_open(struct cm_pair *c, int family)
 {
 	struct sockaddr_storage at = cm_here(family, 0), to;

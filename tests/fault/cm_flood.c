@@ -114,19 +114,6 @@ static int server(void *arg)
 
 /* --- honest clients --- */
 
-static void connect_one(struct rdma_event_channel *ch, int to_port)
-{
-	struct rdma_conn_param p = { .retry_count = 7, .rnr_retry_count = 7 };
-	struct sockaddr_storage to = cm_here(AF_INET, (uint16_t)to_port);
-	struct rdma_cm_id *id = cm_towards(ch, RDMA_PS_TCP, &to);
-
-	cm_qp(id);
-	CF_OK(rdma_connect(id, &p));
-	CF_EQ(cm_event(ch, ESTABLISHED), 0);
-	rdma_destroy_qp(id);
-	cf_drop(id);
-}
-
 static int clients(void *arg)
 {
 	struct rdma_event_channel *ch;
@@ -134,7 +121,7 @@ static int clients(void *arg)
 	CF_OK(setenv("DAPPLE_ADDRESS", "127.0.0.2", 1));
 	ch = cm_channel();
 	for (int i = 0; i < CLIENTS; i++)
-		connect_one(ch, *(atomic_int *)arg);
+		cm_visit(ch, (uint16_t)*(atomic_int *)arg);
 	return 0;
 }
 
