@@ -315,11 +315,31 @@ static void stale_connection(void)
 	CHECK(w.sent_of[2] == 1);
 	CHECK(server->heard[CM_EV_DISCONNECTED] == 1 && cmw_state(server) == IBCM_TIMEWAIT);
 	said(1, "asks for a new one");
-	pass(3 * UT_S);
-	CHECK(server->heard[CM_EV_TIMEWAIT_EXIT] == 1);
 	/* Now there is nothing in its way. */
 	old = server;
 	CHECK(refused_with(last) == 0 && server != old);
+	pass(3 * UT_S);
+	CHECK(old->heard[CM_EV_TIMEWAIT_EXIT] == 1);
+	cmw_close(&w);
+}
+
+/* The process that had the QPN died without a word; the next one is given its number. */
+static void number_of_a_dead_process(void)
+{
+	struct cm_param p = cmw_param(IBV_QPT_RC);
+	struct cmw_user *old, *heir;
+
+	open_world();
+	connected(IBV_QPT_RC);
+	old = server;
+	p.qpn = ibcm_of(client->ep)->local_qpn;
+	w.lose_attr = WIRE_CM_ATTR_DREQ;
+	cmw_destroy(client);
+	heir = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
+	pass(100 * UT_MS);
+	CHECK(cmw_state(old) == IBCM_TIMEWAIT && old->heard[CM_EV_DISCONNECTED] == 1);
+	CHECK(cmw_state(heir) == IBCM_ESTAB && server != old && cmw_state(server) == IBCM_ESTAB);
+	CHECK(!heir->heard[CM_EV_REJECTED] && w.sent_of[2] == 1);
 	cmw_close(&w);
 }
 
@@ -363,6 +383,7 @@ static const struct test_case cases[] = {
 	{ "-", "unknown communication IDs", unknown_ids },
 	{ "-", "LAP", load_path_is_refused },
 	{ "-", "stale connection", stale_connection },
+	{ "-", "the QPN of a process that died", number_of_a_dead_process },
 	{ "-", "strangers touch nothing", strangers_touch_nothing },
 };
 

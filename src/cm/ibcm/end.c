@@ -96,9 +96,10 @@ static void raise_rej(struct ibcm_ep *e, const struct gsi_rx *rx)
 
 void ibcm_rejected(struct ibcm_ep *e, const struct gsi_rx *rx)
 {
+	unsigned reason = (unsigned)wire_get_CM_REJ_reason(ibcm_msg(rx));
+
 	if (e->state == IBCM_REQ_SENT &&
-	    wire_get_CM_REJ_reason(ibcm_msg(rx)) == CM_REJ_INVALID_SERVICE_ID &&
-	    ibcm_knock_again(e))
+	    (reason == CM_REJ_INVALID_SERVICE_ID || reason == CM_REJ_STALE) && ibcm_knock_again(e))
 		return;
 	if (e->active) {
 		ibcm_enter(e, IBCM_OVER);

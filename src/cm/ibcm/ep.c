@@ -228,10 +228,15 @@ void ibcm_ask(struct ibcm_ep *e, enum ibcm_state state, unsigned code, unsigned 
 	ibcm_arm(e, full < IBCM_FIRST_NS ? full : IBCM_FIRST_NS);
 }
 
-/* As long as packets of the connection may be on their way. */
+/*
+ * As long as packets of the connection may be on their way. They go to our QP of old: should the
+ * peer have taken the number of its own for another attempt already (as the next process with its
+ * part of the numbers may), that is no stale connection.
+ */
 void ibcm_timewait(struct ibcm_ep *e)
 {
 	ibcm_enter(e, IBCM_TIMEWAIT);
+	ut_list_del(&e->key[IBCM_BY_QPN].node);
 	ibcm_arm(e, ibcm_ns(e->ack_timeout < IBCM_TIMEOUT ? e->ack_timeout : IBCM_TIMEOUT));
 }
 
