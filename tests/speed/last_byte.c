@@ -14,7 +14,8 @@
 #include <sched.h>
 #include <string.h>
 
-enum { SLOTS = 16, SLOT = 65536, SHORT = 20000, LONG = 2500000 };
+enum { SLOTS = 16, SLOT = 65536, SHORT = 20000, LONG = 2500000,
+       CLOSELY = 20000 /* looks before the processor is shared */ };
 
 /* Who places what comes in. */
 enum mode { ASLEEP, POLLS, BLOCKS, MODES };
@@ -27,7 +28,7 @@ static struct page {
 
 static void post(struct cf_side *s, const struct cf_addr *to, int slot, uint32_t size, uint8_t tag)
 {
-	uint64_t at = (uint64_t)slot * SLOT + SLOT - size;
+	uint64_t at = (uint64_t)slot * SLOT + SLOT - size % 61 - size; /* ends anywhere in a line */
 
 	memset(s->buf + at, tag, size);
 	cf_post(s, .op = IBV_WR_RDMA_WRITE, .id = (uint64_t)slot, .off = at, .len = size,
@@ -36,8 +37,11 @@ static void post(struct cf_side *s, const struct cf_addr *to, int slot, uint32_t
 
 static void look(uint64_t n, int slot, uint32_t size, uint8_t tag)
 {
-	const volatile uint8_t *end = target + (size_t)(slot + 1) * SLOT;
+	const volatile uint8_t *end = target + (size_t)slot * SLOT + SLOT - size % 61;
 
+	/* Closely first: what is to be seen lasts some nanoseconds. */
+	for (int i = 0; i < CLOSELY && end[-1] != tag; i++)
+		;
 	SP_UNTIL(end[-1] == tag, "write %llu of %u bytes does not come", (unsigned long long)n, size);
 	atomic_thread_fence(memory_order_acquire);
 	if (!sp_all(end - size, size, tag)) {
@@ -65,15 +69,15 @@ static void initiator(struct cf_party *p)
 	to.rkey = page->rkey;
 	for (int n = 0, slot = 0; n < times;) {
 		int many = 1 + (int)(sp_below(&rng, 4) ? 0 : sp_below(&rng, SLOTS));
-		/* another value than the slot has; no pause between two of one value */
+		/* another value than is there */
 		uint8_t tag = (uint8_t)(1 + n % 255), tags[SLOTS];
 
 		atomic_store(&page->mode, (int)((int64_t)n * MODES / times));
 		for (int i = 0; i < many; i++) {
 			int at = (slot + i) % SLOTS;
 
-			tags[i] = target[(at + 1) * SLOT - 1] == tag ? tag % 255 + 1 : tag;
-			size[i] = sp_size(&rng, 64, SLOT);
+			size[i] = sp_size(&rng, 64, SLOT - 64);
+			tags[i] = target[(at + 1) * SLOT - 1 - size[i] % 61] == tag ? tag % 255 + 1 : tag;
 			post(&s, &to, at, size[i], tags[i]);
 		}
 		for (int i = 0; i < many; i++)
