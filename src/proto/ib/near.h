@@ -46,9 +46,12 @@ enum {
 	IBP_NOTE_PLAIN = 8, /* do not name memory in what I ask for again */
 };
 
-/* Where the payload lies in the writer's memory. */
+/* Where the payload lies in the writer's memory, as long as both seals have their values: that of
+ * the region, and of the QP whose request it is (an answer has the region's twice). */
 struct ibp_pieces {
-	uint32_t seal, value; /* it holds as long as this seal has this value */
+	struct {
+		uint32_t index, value;
+	} seal[2];
 	struct {
 		uint64_t addr, length;
 	} v[];
@@ -69,6 +72,7 @@ struct ibp_near {
 	bool lost;             /* it goes nowhere */
 	bool pull;             /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
+	uint32_t key;          /* of the region that a request names */
 	struct link_place place;
 	struct iovec iov[IBP_NEAR_PIECES];
 
@@ -78,7 +82,7 @@ struct ibp_near {
 	uint32_t unit;            /* bytes */
 	int n_from;               /* pieces that name its payload, or 0 */
 	struct iovec from[IBP_NEAR_PIECES];
-	uint32_t seal, value;
+	uint32_t seal[2], value[2];
 };
 
 #endif
