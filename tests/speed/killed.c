@@ -56,6 +56,7 @@ struct end {
 	struct sp_rng rng;
 	uint64_t posted, done;
 	bool failed;
+	struct sp_patience since_death;
 	enum { WAITS, RUNS, OVER } is;
 };
 
@@ -139,6 +140,7 @@ static int victim(void *arg)
 	struct lane *l = &page->lane[v->lane];
 	bool last = v->wave == waves;
 	struct cf_opt o = options(last);
+	enum ibv_wc_status why = IBV_WC_SUCCESS;
 	struct end e = { .rng = { page->seed + (uint64_t)v->wave * LANES + (uint64_t)v->lane } };
 
 	cf_side(&e.s, &o);
@@ -152,9 +154,10 @@ static int victim(void *arg)
 	atomic_store(&l->up, v->wave + 1);
 	while (!e.failed && (!last || e.done < LAST_WORK)) {
 		post_some(&e);
-		take_some(&e);
+		why = take_some(&e);
 	}
-	CF_TRUE(!last || !e.failed);
+	if (last && e.failed)
+		CF_DIE("the last wave: %s after %d requests", ibv_wc_status_str(why), (int)e.done);
 	atomic_store(&l->worked, last);
 	SP_UNTIL((e.failed ? 0 : take_some(&e), atomic_load(&page->done) > v->wave),
 		 "neither killed nor done with");
@@ -198,7 +201,8 @@ static bool kill_one(struct lane *l, pid_t pid, int wave, uint64_t *at, struct s
 
 static void kill_wave(const pid_t *pid, int wave, struct sp_rng *rng)
 {
-	uint64_t at[LANES], limit = cf_ns() + 2 * CF_WAIT_MS * 1000000ull;
+	struct sp_patience p = { 0 };
+	uint64_t at[LANES];
 	int dead = 0;
 
 	for (int i = 0; i < LANES; i++) /* from its first instruction on; or when it works */
@@ -207,7 +211,7 @@ static void kill_wave(const pid_t *pid, int wave, struct sp_rng *rng)
 		dead = 0;
 		for (int i = 0; i < LANES; i++)
 			dead += kill_one(&page->lane[i], pid[i], wave, &at[i], rng);
-		CF_TRUE(cf_ns() < limit);
+		CF_TRUE(!sp_over(&p, 2 * CF_WAIT_MS * 1000000ull));
 		usleep(50);
 	}
 }
@@ -286,12 +290,14 @@ static void step_running(struct end *e, struct lane *l)
 		post_some(e);
 	why = take_some(e);
 	if (why != IBV_WC_SUCCESS) {
+		if (last)
+			CF_DIE("the last wave: %s after %d requests", ibv_wc_status_str(why),
+			       (int)e->done);
 		CF_EQ(why, cf_peer_gone());
-		CF_TRUE(!last);
 		sv.killed += atomic_load(&l->doomed) > sv.wave;
 		sv.early += atomic_load(&l->doomed) <= sv.wave;
 	}
-	if (dead && cf_ns() - l->died > IN_TIME)
+	if (dead && sp_over(&e->since_death, IN_TIME))
 		CF_DIE("wave %d: no error in time", sv.wave);
 	if (last ? e->done < LAST_WORK || !l->worked : !e->failed || e->done < e->posted)
 		return;
@@ -324,7 +330,7 @@ static bool step_all(void)
 
 static void survive_wave(void)
 {
-	uint64_t end = cf_ns() + 3 * CF_WAIT_MS * 1000000ull;
+	struct sp_patience p = { 0 };
 
 	sv.base.o = options(sv.wave == waves);
 	for (int i = 0; i < LANES; i++) {
@@ -338,7 +344,7 @@ static void survive_wave(void)
 	}
 	atomic_store(&page->ready, sv.wave + 1);
 	while (!step_all()) {
-		if (cf_ns() > end)
+		if (sp_over(&p, 3 * CF_WAIT_MS * 1000000ull))
 			CF_DIE("wave %d does not end", sv.wave);
 		sched_yield();
 	}
