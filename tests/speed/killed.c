@@ -42,7 +42,8 @@ static struct page {
 	} lane[LANES];
 } *page;
 static enum heir heir;
-static int waves; /* of killing; one more of working */
+static int waves; /* of killing */
+static int working; /* one more, whose victims work and leave */
 
 struct victim {
 	int wave, lane;
@@ -221,7 +222,7 @@ static void killer(struct cf_party *p)
 	struct sp_rng rng = { page->seed };
 	pid_t pid[LANES];
 
-	for (int wave = 0; wave <= waves; wave++) {
+	for (int wave = 0; wave < waves + working; wave++) {
 		SP_UNTIL((usleep(100), atomic_load(&page->ready) > wave), "no word of the survivor");
 		for (int i = 0; i < LANES; i++) {
 			struct victim v = { wave, i };
@@ -369,14 +370,14 @@ static void survivor(struct cf_party *p)
 		CF_OK(listen(sv.listener, 4 * LANES));
 		page->port = port;
 	}
-	for (sv.wave = 0; sv.wave <= waves; sv.wave++) {
+	for (sv.wave = 0; sv.wave < waves + working; sv.wave++) {
 		if (sv.wave == WARM)
 			warm = sp_held();
 		survive_wave();
 	}
 	printf("# %d victims: %u died at work, %u were taken for dead; the longest error took %d ms\n",
 	       waves * LANES, sv.killed, sv.early, (int)(sv.longest / 1000000));
-	CF_TRUE(sv.killed > 0);
+	CF_TRUE(sv.killed > 0 || waves == 1);
 	/* Sockets of source ports are kept for a while, up to 32. */
 	warm.fds += cf.iwarp ? 0 : 32;
 	/* Who asked for a ring and died is forgotten when somebody asks a second later. */
@@ -390,6 +391,7 @@ static void kill_all(enum heir what, int times, const char *name)
 {
 	heir = what;
 	waves = times;
+	working = what != FORKED_RAW;
 	page = cf_pages(sizeof(*page));
 	page->seed = sp_seed(name);
 	page->check = getpid();
@@ -406,7 +408,11 @@ static void with_heirs(void)
 	kill_all(FORKED, sp_times(1, 20), "killed, a child lives on");
 }
 
-/* Without the handlers of pthread_atfork(): it keeps every descriptor. */
+/*
+ * Without the handlers of pthread_atfork(): it keeps every descriptor, the sockets that share the
+ * port among them. The survivor hears of the death all the same. What the kernel goes on to give to
+ * those sockets is lost, until the others have found out; so nothing is asked of who comes then.
+ */
 static void with_raw_heirs(void)
 {
 	const char *device = getenv("CONFORM_DEVICE");

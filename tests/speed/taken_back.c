@@ -187,15 +187,17 @@ static void target_takes_back(void)
 /* --- the initiator takes back --- */
 
 static void post_own(struct cf_side *s, struct sp_rng *rng, uint64_t id, uint8_t *area,
-		     struct ibv_mr *mr, const struct cf_addr *to)
+		     struct ibv_mr *mr, const struct cf_addr *to, uint32_t *sends)
 {
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE, IBV_WR_SEND };
-	enum ibv_wr_opcode op = ops[sp_below(rng, 3)];
+	/* On a stream each Send must find a receive, and is complete before that. */
+	enum ibv_wr_opcode op = ops[sp_below(rng, cf.iwarp && *sends == WINDOW ? 2 : 3)];
 	uint32_t len = sp_size(rng, 8, AREA / 4);
 	/* sinks in the second half: what is sent is always the same */
 	uint32_t at = (op == IBV_WR_RDMA_READ ? AREA / 2 : 0) + sp_below(rng, AREA / 2 - len + 1);
 	struct ibv_sge sge = { (uintptr_t)area + at, len, mr->lkey };
 
+	*sends += op == IBV_WR_SEND;
 	cf_post(s, .op = op, .id = id, .sge = &sge, .n = 1, .raddr = to->addr, .rkey = to->rkey);
 }
 
@@ -212,12 +214,13 @@ static void withdraw(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int r
 {
 	struct ibv_mr *mr = cf_mr(s->pd, area, AREA, CF_ALL_ACCESS);
 	uint64_t posted = 0, done = 0, stop = cf_ns() + sp_below(rng, MOST_NS);
+	uint32_t sends = 0;
 	bool failed = false;
 	struct ibv_wc wc;
 
 	while (cf_ns() < stop || posted == done) {
 		if (posted - done < WINDOW)
-			post_own(s, rng, posted++, area, mr, to);
+			post_own(s, rng, posted++, area, mr, to, &sends);
 		if (sp_below(rng, 2) && ibv_poll_cq(s->scq, 1, &wc) == 1) {
 			CF_EQ(wc.wr_id, done++);
 			CF_EQ(wc.status, IBV_WC_SUCCESS);
