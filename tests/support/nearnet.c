@@ -106,9 +106,14 @@ static void release(struct link *l)
 			shm_release(&h->rx[i]);
 }
 
+static bool idle(struct link *l)
+{
+	return false;
+}
+
 static const struct link_near_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .taken = taken, .pull = pull,
-	.seal = seal, .release = release,
+	.seal = seal, .release = release, .idle = idle,
 };
 
 int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max)
