@@ -137,9 +137,13 @@ static void wrong_number(void)
 {
 	struct xrc t;
 	struct ibv_wc wc;
+	uint32_t nobodys;
 
 	setup(&t);
-	cf_post(&t.a, .op = IBV_WR_SEND, .id = 1, .len = 64, .srqn = t.num[0] ^ 0x7f00);
+	nobodys = t.num[0] ^ 0x7f00;
+	if (nobodys == t.num[1])
+		nobodys ^= 0x100;
+	cf_post(&t.a, .op = IBV_WR_SEND, .id = 1, .len = 64, .srqn = nobodys);
 	CF_TRUE(cf_poll(t.a.scq, &wc, CF_WAIT_MS));
 	CF_EQ(wc.status, IBV_WC_REM_INV_REQ_ERR);
 	cf_await_state(t.b.qp, IBV_QPS_ERR);
