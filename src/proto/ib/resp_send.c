@@ -233,9 +233,10 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 void ibp_resp_ack(struct ibp_qp *q)
 {
 	struct ibp_resp *r = &q->resp;
+	uint32_t out = q->relay ? q->relay->out : 0;
 
 	if (r->ack_due && !r->dead && !ibp_resp_has_work(q)) {
-		if (!put_aeth(q, SYN_ACK, psn_add(r->epsn, IBP_PSN_MASK)))
+		if (!put_aeth(q, SYN_ACK, psn_add(r->epsn, IBP_PSN_MASK - out)))
 			return;
 		r->ack_due = false;
 	}
