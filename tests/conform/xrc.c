@@ -206,7 +206,7 @@ static void opener(struct cf_party *p)
 	cf_meet(p);
 	/* Said at the call, so no program is led to believe otherwise. */
 	if (p->first && *(int *)p->shared)
-		cf_skip("domains are not shared between processes: refused with EAGAIN");
+		cf_skip("a target belongs to its process: opening its domain without O_CREAT is EAGAIN");
 }
 
 static void across_processes(void)
