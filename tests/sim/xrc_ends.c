@@ -6,6 +6,7 @@
 #include "proto/ib/port.h"
 #include "sim/xrc_world.h"
 #include "support/cases.h"
+#include "util/alloc.h"
 #include "util/clock.h"
 #include "util/rng.h"
 #include "wire/ib_opcode.h"
@@ -305,6 +306,34 @@ static void many_targets(void)
 	xw_close();
 }
 
+/* The n-th allocation of a message fails. When it is one of the owner's for a stand-in the target is
+ * told, and the next time there may be one. */
+static void no_memory(void)
+{
+	enum ibv_wc_status v;
+	unsigned failed = 0;
+
+	for (unsigned n = 1; n < 40; n++) {
+		xw_open(true);
+		xw_recv(2, 1, 0, 8192);
+		ut_fault_arm(n, 0);
+		xw_send(2, 2, 0, 100);
+		v = sim_wc(&x.w, x.a.scq).status;
+		ut_fault_arm(0, 0);
+		CHECK(v == IBV_WC_SUCCESS || v == IBV_WC_REM_OP_ERR);
+		if (v != IBV_WC_SUCCESS) {
+			failed++;
+			reconnect();
+			xw_send(2, 2, 0, 100);
+			sim_wc_is(&x.w, x.a.scq, IBV_WC_SUCCESS);
+		}
+		xw_got(2, IBV_WC_SUCCESS);
+		CHECK(eng_cq_held(x.q[2].cq) == 0);
+		xw_close();
+	}
+	CHECK_MSG(failed >= 3, "%u", failed);
+}
+
 /* --- nonsense --- */
 
 static struct ibp_relay_note honest(enum ibp_relay_kind kind)
@@ -332,10 +361,11 @@ static void nonsense(void)
 
 			for (size_t j = 0; j < sizeof(junk); j++)
 				junk[j] = (uint8_t)ut_rng_u64(&rng);
+			n.kind |= ut_rng_below(&rng, 2) ? IBP_RELAY_FIRST : 0;
 			n.psn = ut_rng_below(&rng, 4);
 			n.run = ut_rng_below(&rng, 4);
 			n.opcode = (uint8_t)(WIRE_XRC_SEND_FIRST + ut_rng_below(&rng, 0x18));
-			if (n.kind == IBP_RELAY_OPEN) {
+			if ((n.kind & IBP_RELAY_KIND) == IBP_RELAY_OPEN) {
 				n.open.fs = d->fs;
 				n.open.ino = d->ino;
 			}
@@ -395,6 +425,7 @@ int main(int argc, char **argv)
 		{ "68", "the sender is silent within a message", sender_silent },
 		{ "68", "the owner's completion queue overruns", overrun },
 		{ "68", "more targets than stand-ins", many_targets },
+		{ "-", "no memory at the owner", no_memory },
 		{ "-", "nonsense in the ring", nonsense },
 		{ "-", "false answers", false_answers },
 	};

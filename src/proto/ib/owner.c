@@ -23,6 +23,7 @@ struct ibp_standin {
 	uint32_t srqn;     /* of the message in work */
 	uint32_t seen;     /* PSN at the last tick */
 	uint64_t wait, ask_end;
+	uint64_t touched;
 };
 
 void ibp_relays_init(struct ibp_port *port)
@@ -103,15 +104,17 @@ static struct ibp_standin *make(struct ibp_port *port)
 	return s;
 }
 
+/* The one that was used the longest time ago. */
 static struct ibp_standin *idle(struct ibp_port *port)
 {
-	struct ibp_standin *s;
+	struct ibp_standin *s, *best = NULL;
 
 	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
 		ut_list_each(s, &port->relays.keys[i], node)
-			if (s->q->resp.message == IBP_NONE && ut_list_empty(&s->due))
-				return s;
-	return NULL;
+			if (s->q->resp.message == IBP_NONE && ut_list_empty(&s->due) &&
+			    (!best || s->touched < best->touched))
+				best = s;
+	return best;
 }
 
 static struct ibp_standin *unused(struct ibp_port *port)
@@ -250,6 +253,7 @@ static void open_message(struct ibp_port *port, const struct link_rx *rx, const 
 	/* Of a connection that this QP has had before. */
 	if (s->q->resp.message != IBP_NONE)
 		end_message(s, ENG_V_FLUSH);
+	s->touched = port->now;
 	s->fs = n->open.fs;
 	s->ino = n->open.ino;
 }
@@ -331,12 +335,13 @@ static void request(struct ibp_port *port, const struct link_rx *rx, const struc
 	struct ibp_standin *s = find(port, rx, n->qpn);
 	int v;
 
-	if (!s) {
+	if (s && s->run == n->run && s->ended)
+		return;
+	if (!s || (s->run != n->run && !(n->kind & IBP_RELAY_FIRST))) {
 		unknown(port, rx, n);
 		return;
 	}
-	if (s->run == n->run && s->ended)
-		return;
+	s->touched = port->now;
 	if (s->run != n->run) {
 		s->run = n->run;
 		s->ended = false;
@@ -369,7 +374,7 @@ void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
 {
 	struct ibp_standin *s;
 
-	switch (n->kind & ~IBP_RELAY_SOLICITED) {
+	switch (n->kind & IBP_RELAY_KIND) {
 	case IBP_RELAY_OPEN:
 		open_message(port, rx, n);
 		break;
@@ -394,15 +399,17 @@ bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
 	if (!port->near.stage.base || rx->len < sizeof(n))
 		return false;
 	memcpy(&n, rx->data, sizeof(n));
-	kind = n.kind & (uint8_t)~IBP_RELAY_SOLICITED;
+	kind = n.kind & IBP_RELAY_KIND;
 	if (n.mark != IBP_RELAY_MARK || kind < IBP_RELAY_OPEN || kind > IBP_RELAY_ASK)
 		return false;
 	n.psn &= IBP_PSN_MASK;
 	n.qpn &= IBP_PSN_MASK;
-	if (kind <= IBP_RELAY_CLOSE)
+	if (kind <= IBP_RELAY_CLOSE) {
 		ibp_owner_receive(port, rx, &n);
-	else
+	} else {
+		n.kind = kind;
 		ibp_relay_told(port, rx, &n);
+	}
 	return true;
 }
 

@@ -149,7 +149,7 @@ static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, 
 {
 	struct ibp_relay_note n = note(q, IBP_RELAY_REQUEST, p->psn);
 
-	n.kind |= p->se ? IBP_RELAY_SOLICITED : 0;
+	n.kind |= (p->se ? IBP_RELAY_SOLICITED : 0) | (q->relay->out ? 0 : IBP_RELAY_FIRST);
 	n.opcode = p->opcode;
 	n.unit = (uint8_t)__builtin_ctz(q->resp.mtu);
 	n.req.va = p->va;

@@ -80,7 +80,10 @@ struct ibp_relay_note {
 	};
 };
 
-#define IBP_RELAY_SOLICITED 0x80 /* with IBP_RELAY_REQUEST, in kind */
+/* With IBP_RELAY_REQUEST, in kind. */
+#define IBP_RELAY_SOLICITED 0x80
+#define IBP_RELAY_FIRST 0x40 /* of its run; the owner takes no run from its middle */
+#define IBP_RELAY_KIND 0x3f
 
 /* Of a target QP. */
 struct ibp_relay {
