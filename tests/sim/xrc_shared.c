@@ -249,10 +249,16 @@ static void batch(struct ut_rng *rng)
 		f[i] = (struct flight){ 1 + (int)ut_rng_below(rng, 3), ut_rng_below(rng, 8000), i };
 		pattern_fill(x.a.mem + i * 8192, f[i].len, i);
 		xw_send(f[i].to, i, i * 8192, f[i].len);
-		if (ut_rng_below(rng, 4)) /* some come late */
+		/* Some come late, owners stop for a while, and rings are full. */
+		x.w.near->full = ut_rng_below(rng, 8) == 0;
+		x.w.host[2 + ut_rng_below(rng, 2)].stopped = ut_rng_below(rng, 3) == 0;
+		for (uint32_t k = ut_rng_below(rng, 4); k; k--)
 			sim_round(&x.w);
+		if (ut_rng_below(rng, 4) == 0)
+			sim_run(&x.w, ut_rng_below(rng, 3 * UT_MS), NULL, NULL);
 		xw_recv(f[i].to, i, i * 8192, 8192);
 	}
+	x.w.near->full = x.w.host[2].stopped = x.w.host[3].stopped = false;
 	for (unsigned i = 0; i < XW_DEPTH; i++)
 		CHECK(sim_wc_is(&x.w, x.a.scq, IBV_WC_SUCCESS).wr_id == i);
 	for (unsigned i = 0; i < XW_DEPTH; i++)
@@ -265,7 +271,7 @@ static void weather(void)
 {
 	struct sim_qp_options o = { .timeout = 10 };
 
-	for (unsigned seed = 1; seed < 7; seed++) {
+	for (unsigned seed = 1; seed < 13; seed++) {
 		struct sim_options net = {
 			.seed = seed,
 			.net = { .rates = { .seed = seed, .loss = 20, .dup = 20,
