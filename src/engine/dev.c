@@ -65,6 +65,16 @@ void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp)
 	ut_unlock(&dev->pending_lock);
 }
 
+void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp)
+{
+	ut_lock(&dev->pending_lock);
+	if (!ut_list_empty(&qp->pending)) {
+		ut_list_del(&qp->pending);
+		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
+	}
+	ut_unlock(&dev->pending_lock);
+}
+
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 {
 	eng_dev_mark(dev, qp);

@@ -333,6 +333,17 @@ int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len
 		       ? 0 : -EFAULT;
 }
 
+int ibp_near_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
+{
+	struct iovec iov = { to, len };
+
+	if (port->near.n_from)
+		return fetch(port, &iov, 1, len);
+	if (len)
+		memcpy(to, port->near.data, len);
+	return 0;
+}
+
 /* --- again --- */
 
 void ibp_near_plain(struct ibp_qp *q)
