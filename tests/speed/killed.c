@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LANES = 10, WAVES = 6, WAVES_FULL = 1000, WARM = 2, WINDOW = 8, AREA = 65536,
+enum { LANES = 10, WAVES = 6, WAVES_FULL = 250, WARM = 2, WINDOW = 8, AREA = 65536,
        LAST_WORK = 200 };
 enum heir { NO_HEIR, FORKED, FORKED_RAW };
 
@@ -424,6 +424,9 @@ static void with_raw_heirs(void)
 
 const struct cf_check cf_checks[] = {
 	{ "+", "killed at any moment", 0, any_moment },
+	{ "+", "the second 2,500 of 10^4", CF_FULL, any_moment },
+	{ "+", "the third", CF_FULL, any_moment },
+	{ "+", "the fourth", CF_FULL, any_moment },
 	{ "+", "killed, and a forked child lives on", 0, with_heirs },
 	{ "+", "killed, and a copy with all descriptors lives on", 0, with_raw_heirs },
 	{ 0 },
