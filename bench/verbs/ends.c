@@ -209,7 +209,7 @@ void ends_post_recv(struct ends *e)
 void ends_post(struct ends *e, int qp, enum ibv_wr_opcode op, uint64_t bytes, bool signalled)
 {
 	struct ibv_sge sge = { (uintptr_t)e->buf, (uint32_t)bytes, e->mr->lkey };
-	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = op,
+	struct ibv_send_wr wr = { .wr_id = (uint64_t)qp, .sg_list = &sge, .num_sge = 1, .opcode = op,
 		.send_flags = signalled ? IBV_SEND_SIGNALED : 0 }, *bad;
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {

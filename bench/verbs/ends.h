@@ -52,6 +52,7 @@ int ends_close(struct ends *e);
 int ends_wait(struct ends *e, struct ibv_cq *cq, struct ibv_wc *wc, int max);
 
 void ends_post_recv(struct ends *e);
+/* The completion has the number of the queue pair as wr_id. */
 void ends_post(struct ends *e, int qp, enum ibv_wr_opcode op, uint64_t bytes, bool signalled);
 
 #endif

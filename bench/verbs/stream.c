@@ -67,7 +67,7 @@ static double flow(struct ends *e, enum ibv_wr_opcode op, uint64_t bytes, double
 				stay_behind(e, sent);
 			ends_post(e, 0, op, bytes, true);
 		}
-		for (int n = ends_wait(e, e->cq, wc, DEPTH); n > 0; n--, open--)
+		for (int n = open ? ends_wait(e, e->cq, wc, DEPTH) : 0; n > 0; n--, open--)
 			sum += (double)bytes;
 	} while (more || open);
 	return sum / (lim_now() - t);
@@ -103,37 +103,49 @@ int measure_bw(int argc, char **argv)
 	return ends_close(&e);
 }
 
-static int post_burst(struct ends *e, int *turn)
+/* How many went out: of a queue pair whose earlier ones are slow to complete, none. */
+static int post_burst(struct ends *e, int *turn, int *open, int most)
 {
-	for (int i = 0; i < BURST; i++)
-		ends_post(e, *turn, IBV_WR_SEND, 64, true);
+	int qp = *turn;
+
 	*turn = (*turn + 1) % e->n;
+	if (open[qp] + BURST > most)
+		return 0;
+	for (int i = 0; i < BURST; i++)
+		ends_post(e, qp, IBV_WR_SEND, 64, true);
+	open[qp] += BURST;
 	return BURST;
 }
 
 int measure_rate(int argc, char **argv)
 {
-	int n = (int)lim_number(argc, argv, 0, 1), open = 0, turn = 0;
+	int n = (int)lim_number(argc, argv, 0, 1), flying = 0, turn = 0;
+	int depth = n == 1 ? FLIGHT : FLIGHT / (n < 16 ? n : 16) + 2 * BURST;
 	double seconds = lim_number(argc, argv, 1, 0.3), sum = 0, t;
+	int *open = calloc((size_t)n, sizeof(*open));
 	struct ibv_wc wc[64];
 	struct ends e;
 
-	ends_open(&e, n, 64, n == 1 ? FLIGHT : FLIGHT / (n < 16 ? n : 16) + 2 * BURST, false);
+	ends_need(open != NULL, "memory");
+	ends_open(&e, n, 64, depth, false);
 	if (e.me == 1)
 		sink(&e, true);
 	for (t = lim_now(); lim_now() < t + seconds;) {
 		stay_behind(&e, (uint64_t)sum + FLIGHT);
-		while (open <= FLIGHT - BURST)
-			open += post_burst(&e, &turn);
-		while (open > FLIGHT / 2) {
+		while (flying <= FLIGHT - BURST)
+			flying += post_burst(&e, &turn, open, depth);
+		while (flying > FLIGHT / 2) {
 			int got = ends_wait(&e, e.cq, wc, 64);
 
-			open -= got;
+			for (int i = 0; i < got; i++)
+				open[wc[i].wr_id]--;
+			flying -= got;
 			sum += got;
 		}
 	}
 	printf("%.0f\n", sum / (lim_now() - t));
-	while (open)
-		open -= ends_wait(&e, e.cq, wc, 64);
+	while (flying)
+		flying -= ends_wait(&e, e.cq, wc, 64);
+	free(open);
 	return ends_close(&e);
 }
