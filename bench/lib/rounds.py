@@ -39,9 +39,19 @@ def once(row, place, entry, tell):
 
 
 def run(rows, place, rounds, tell):
-    """{name: entry}; an entry's rounds are {key: figure} or None."""
+    """{name: entry}; an entry's rounds are {key: figure} or None. Interrupted: what there is by then."""
     out = {r.name: new_entry(r) for r in rows}
-    able = [r for r in rows if not r.lacks]
+    try:
+        run_all([r for r in rows if not r.lacks], out, place, rounds, tell)
+    except KeyboardInterrupt:
+        tell("interrupted")
+    most = max((len(e["rounds"]) for e in out.values()), default=0)
+    for e in out.values():
+        e["rounds"] += [None] * (most - len(e["rounds"]))
+    return out
+
+
+def run_all(able, out, place, rounds, tell):
     for n in range(rounds):
         at = n * len(able) // rounds
         tell(f"round {n + 1} of {rounds}: cpu pressure {pressure()} %")
@@ -51,7 +61,6 @@ def run(rows, place, rounds, tell):
                 once(r, place, entry, tell)
             else:
                 entry["rounds"].append(None)
-    return out
 
 
 def values(entries, name, key=""):

@@ -67,7 +67,8 @@ def end(p):
     """The whole session of a program that may have ended long ago."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(p.pid, signal.SIGKILL)
-    p.communicate()
+    if not p.stdout.closed:
+        p.communicate()
 
 
 def last_words(text):

@@ -71,6 +71,8 @@ def swept(words, last, sizes, headers):
 def rows(place):
     def lacks(words):
         program = place.limit(words.split()[0])
+        if place.cpus[0] == place.cpus[1] and {"none", "pause"} & set(words.split()):
+            return "both ends spin, which needs two processors"
         return None if os.path.exists(program) else f"{os.path.basename(program)} was not built"
     out = [row(n, "limits " + tags, unit, single(w), lacks(w)) for n, tags, unit, w in SINGLE]
     out += [row(n, "limits one-core", "us", single(w, True), lacks(w)) for n, w in ONE_CORE]
