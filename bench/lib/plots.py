@@ -127,11 +127,12 @@ def draw(ax, contenders, series, prefix, scale=1.0):
     return sorted(set().union(*drawn)) if drawn else None, empty
 
 
-def dress(ax, title, xs, xlabel, ylabel, xwords, ylog=True):
+def dress(ax, title, xs, xlabel, ylabel, xwords, ylog=True, xlog=True):
     ax.set_title(title)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
-    ax.set_xscale("log")
+    if xlog:
+        ax.set_xscale("log")
     if ylog:
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(plain))
@@ -148,7 +149,8 @@ def dress(ax, title, xs, xlabel, ylabel, xwords, ylog=True):
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(FuncFormatter(xwords))
         ax.tick_params(axis="x", labelrotation=30)
-    ax.legend()
+    # Below and not inside: there is no corner that no line ever crosses.
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.27), ncol=2, frameon=False)
 
 
 def save(fig, folder, name):
@@ -159,7 +161,7 @@ def save(fig, folder, name):
 
 
 def figure(contenders, folder, name, panels, xlabel, ylabel, xwords=size_word, prefix="", ylog=True,
-           scale=1.0):
+           scale=1.0, xlog=True):
     """panels: {title: series}. Only those with a series are given room."""
     able = {t: s for t, s in panels.items()
             if any(points(contenders, n, prefix) for n, _, _ in s)}
@@ -169,10 +171,10 @@ def figure(contenders, folder, name, panels, xlabel, ylabel, xwords=size_word, p
     if not able:
         print(f"{name}: no figures, not drawn")
         return
-    fig, axes = plt.subplots(1, len(able), figsize=(max(5.5, 4.4 * len(able)), 4.4), squeeze=False)
+    fig, axes = plt.subplots(1, len(able), figsize=(max(5.5, 4.4 * len(able)), 5.4), squeeze=False)
     for ax, (title, series) in zip(axes[0], able.items()):
         xs, empty = draw(ax, contenders, series, prefix, scale)
-        dress(ax, title, xs, xlabel, ylabel, xwords, ylog)
+        dress(ax, title, xs, xlabel, ylabel, xwords, ylog, xlog)
         if empty:
             print(f"{name}, {title}: no figures of {', '.join(empty)}")
     save(fig, folder, name)
@@ -187,7 +189,7 @@ def percentiles(contenders, folder):
                                     for r in entry["rounds"]]}
     changed = {n: even(e) for n, e in contenders.items() if "percentiles" in n}
     figure(changed, folder, "latency-percentiles", TAIL, "percentile of the messages", "half round trip, us",
-           lambda x, _=None: ranks[int(x) - 1] if 1 <= x <= 5 and x == int(x) else "")
+           lambda x, _=None: ranks[int(x) - 1] if 1 <= x <= 5 and x == int(x) else "", xlog=False)
 
 
 def connections(contenders, folder):

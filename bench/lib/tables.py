@@ -36,7 +36,8 @@ def of_targets(judged):
     lines = []
     for t in judged:
         limit = f"{t['direction']} {t['factor']:g}"
-        called = t["against"] + (f" ({t['best']})" if t.get("best", t["against"]) != t["against"] else "")
+        best = t.get("best", t["against"])
+        called = t["against"] + (f" ({best})" if best != t["against"] else "")
         if t["verdict"] == "no figure":
             lines.append((t["path"], t["what"], called, "-", limit, f"no figure: {t['why']}"))
         else:
