@@ -44,18 +44,18 @@ struct note {
 	bool gone;
 };
 
-static struct ut_mutex list_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex list_lock = UT_MUTEX_INIT;
 static struct ut_list known UT_GUARDED_BY(list_lock) = UT_LIST_INIT(known);
 static struct dev_adapter **listed UT_GUARDED_BY(list_lock); /* in listing order */
 static int n_listed UT_GUARDED_BY(list_lock);
 static int changes UT_GUARDED_BY(list_lock) = -1; /* netlink */
 static bool scanned UT_GUARDED_BY(list_lock);
 
-static struct ut_mutex note_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex note_lock = UT_MUTEX_INIT;
 static struct ut_list notes UT_GUARDED_BY(note_lock) = UT_LIST_INIT(notes);
 static atomic_bool noted;
 
-static struct ut_mutex make_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex make_lock = UT_MUTEX_INIT;
 static struct cma *_Atomic the_cma; /* made under make_lock */
 
 static struct dev_adapter *adapter_of(struct cm_port *p)

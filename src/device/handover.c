@@ -29,9 +29,9 @@ struct handover {
 };
 
 /* Guards the list and its records. Taken below dev.lock; a leaf. */
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct ut_list all = UT_LIST_INIT(all);
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct ut_cond changed = UT_COND_INIT;
 
 _Static_assert((int)DEV_RTR_SEND == (int)PROTO_RTR_SEND, "one numbering");
 _Static_assert((int)DEV_HANDOVER_AGREED == (int)MPA_ADOPT_NEGOTIATED, "one numbering");
@@ -53,7 +53,7 @@ static void done(void *arg, int error, const struct cm_param *peer)
 			memcpy(h->result.private_data, peer->private_data, h->result.private_len);
 	}
 	h->done = true;
-	pthread_cond_broadcast(&changed);
+	ut_cond_broadcast(&changed);
 	ut_unlock(&lock);
 }
 
@@ -215,49 +215,25 @@ int dev_handover(struct eng_qp *qp, int fd, const struct dev_handover_want *w)
 	return r;
 }
 
-static void unlock_it(void *arg) UT_NO_TSA;
-static void unlock_it(void *arg)
-{
-	(void)arg;
-	ut_unlock(&lock);
-}
-
-static struct timespec after(int timeout_ms)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += timeout_ms / 1000;
-	t.tv_nsec += timeout_ms % 1000 * (long)UT_MS;
-	t.tv_sec += t.tv_nsec / (long)UT_S;
-	t.tv_nsec %= (long)UT_S;
-	return t;
-}
-
 /* The handshake itself goes on in the background thread. */
 int dev_handover_wait(struct eng_qp *qp, int timeout_ms, struct dev_handover_result *ret)
 	UT_NO_TSA
 {
-	struct timespec until = after(timeout_ms < 0 ? 0 : timeout_ms);
+	uint64_t until = timeout_ms < 0 ? UINT64_MAX : ut_now() + (uint64_t)timeout_ms * UT_MS;
 	struct handover *h;
 	int r = 0;
 
 	ut_lock(&lock);
-	pthread_cleanup_push(unlock_it, NULL);
 	while ((h = find(qp)) && !h->done && r == 0)
-		r = timeout_ms < 0 ? pthread_cond_wait(&changed, &lock.m)
-				   : pthread_cond_clockwait(&changed, &lock.m, CLOCK_MONOTONIC,
-							    &until);
+		r = ut_cond_wait_or_end(&changed, &lock, until);
 	if (!h) {
 		r = -ENOTCONN;
 	} else if (h->done) {
 		*ret = h->result;
 		drop(h);
 		r = 0;
-	} else {
-		r = -r;
 	}
-	pthread_cleanup_pop(1);
+	ut_unlock(&lock);
 	return r;
 }
 

@@ -36,7 +36,7 @@
 #define LOOKS 1000
 #define JOIN_PATIENCE (200 * UT_MS)
 
-struct ut_mutex dev_process_lock = { PTHREAD_MUTEX_INITIALIZER };
+struct ut_mutex dev_process_lock = UT_MUTEX_INIT;
 struct ut_list dev_process_adapters = UT_LIST_INIT(dev_process_adapters);
 
 static _Atomic unsigned generation = 1;

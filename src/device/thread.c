@@ -41,7 +41,7 @@ struct dev_thread {
 	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
 };
 
-static struct ut_mutex start_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex start_lock = UT_MUTEX_INIT;
 static struct dev_thread *_Atomic current;
 static __thread bool is_this;
 
@@ -298,7 +298,7 @@ void dev_thread_forget(void)
 {
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 
-	start_lock = (struct ut_mutex){ PTHREAD_MUTEX_INITIALIZER };
+	start_lock = (struct ut_mutex)UT_MUTEX_INIT;
 	if (t)
 		release(t);
 }

@@ -29,7 +29,7 @@ struct one {
 };
 
 static const uint16_t pkeys[] = { 0xffff };
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 
 static const char *speed_name(uint8_t speed)
 {

@@ -32,7 +32,7 @@
 #define REFILL_NS (100 * UT_MS)
 #define LINE_MAX_WHY 1024
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static uint64_t tokens UT_GUARDED_BY(lock) = BURST, refilled UT_GUARDED_BY(lock);
 
 static bool allowed(void)

@@ -25,7 +25,7 @@
 
 enum link_reach {
 	LINK_FAR,   /* by datagrams only */
-	LINK_ASKED, /* not known yet: ask again with the next round, it takes 20 ms at most */
+	LINK_ASKED, /* not known yet: ask again with the next round; 0.3 s at most */
 	LINK_NEAR,
 };
 

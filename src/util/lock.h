@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A mutex that clang's thread safety analysis understands, and the words with
- * which a struct says which lock guards which field. Other compilers see
- * plain pthread mutexes. The order of all locks is in docs/locking.md.
+ * which a struct says which lock guards which field. The order of all locks is in
+ * docs/locking.md.
+ *
+ * It is a word and a futex: one atomic instruction to take it and one to let go of it, inline. A
+ * pthread mutex takes some forty instructions more, and a message meets a dozen locks.
  */
 #ifndef UTIL_LOCK_H
 #define UTIL_LOCK_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #if defined(__clang__) && __clang_major__ >= 19
 #define UT_TSA(x) __attribute__((x))
@@ -29,35 +33,68 @@
 #define UT_ASSERT_HELD(l) UT_TSA(assert_capability(l))
 
 struct UT_CAPABILITY("mutex") ut_mutex {
-	pthread_mutex_t m;
+	_Atomic uint32_t word; /* 0: free, 1: held, 2: held, and somebody may sleep on it */
 };
+
+#define UT_MUTEX_INIT { 0 }
+
+/* errno is kept. */
+void ut_mutex_sleep(struct ut_mutex *l);
+void ut_mutex_wake(struct ut_mutex *l);
 
 static inline void ut_mutex_init(struct ut_mutex *l)
 {
-	pthread_mutex_init(&l->m, NULL);
+	atomic_init(&l->word, 0);
 }
 
 static inline void ut_mutex_fini(struct ut_mutex *l)
 {
-	pthread_mutex_destroy(&l->m);
-}
-
-static inline void ut_lock(struct ut_mutex *l) UT_ACQUIRE(l) UT_NO_TSA;
-static inline void ut_lock(struct ut_mutex *l)
-{
-	pthread_mutex_lock(&l->m);
+	(void)l; /* nothing is behind it: the word that ends the list of what its owner gives back */
 }
 
 static inline bool ut_trylock(struct ut_mutex *l) UT_TRY_ACQUIRE(l) UT_NO_TSA;
 static inline bool ut_trylock(struct ut_mutex *l)
 {
-	return pthread_mutex_trylock(&l->m) == 0;
+	uint32_t free = 0;
+
+	return atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
+
+static inline void ut_lock(struct ut_mutex *l) UT_ACQUIRE(l) UT_NO_TSA;
+static inline void ut_lock(struct ut_mutex *l)
+{
+	if (__builtin_expect(!ut_trylock(l), 0))
+		ut_mutex_sleep(l);
 }
 
 static inline void ut_unlock(struct ut_mutex *l) UT_RELEASE(l) UT_NO_TSA;
 static inline void ut_unlock(struct ut_mutex *l)
 {
-	pthread_mutex_unlock(&l->m);
+	if (__builtin_expect(atomic_exchange_explicit(&l->word, 0, memory_order_release) == 2, 0))
+		ut_mutex_wake(l);
 }
+
+/* What waiters sleep on until something under a mutex has changed. */
+struct ut_cond {
+	_Atomic uint32_t changes;
+};
+
+#define UT_COND_INIT { 0 }
+
+static inline void ut_cond_init(struct ut_cond *c)
+{
+	atomic_init(&c->changes, 0);
+}
+
+/*
+ * l is held, let go of while it sleeps, and held again. May return without cause: look again. 0, or
+ * -ETIMEDOUT at CLOCK_MONOTONIC until (ns; UINT64_MAX: never). No cancellation point.
+ */
+int ut_cond_wait(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_REQUIRES(l);
+/* The same as a cancellation point: a thread that is cancelled here does not hold the mutex. */
+int ut_cond_wait_or_end(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_REQUIRES(l);
+/* The mutex is held. */
+void ut_cond_broadcast(struct ut_cond *c);
 
 #endif

@@ -30,7 +30,7 @@ struct queued {
 	struct cma_event e;
 };
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 
 static int result(void)
 {

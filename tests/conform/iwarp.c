@@ -201,7 +201,7 @@ static void say(int fd, const char *hex)
 }
 
 /* One FPDU without markers; 0 = the stream has ended. */
-static size_t hear(int fd, uint8_t *frame, size_t room)
+static size_t hear_any(int fd, uint8_t *frame, size_t room)
 {
 	size_t have = 0, want = 2;
 
@@ -221,6 +221,30 @@ static size_t hear(int fd, uint8_t *frame, size_t room)
 		CF_TRUE(want <= room);
 	}
 	return have;
+}
+
+/* A Write without octets: a peer that says nothing gets a few of them (proto/iwarp/timer.c). */
+static bool is_nudge(const uint8_t *frame, size_t n)
+{
+	return n == 20 && (frame[2] & 0x80) && (frame[3] & 15) == 0;
+}
+
+static size_t hear(int fd, uint8_t *frame, size_t room)
+{
+	size_t n;
+
+	do
+		n = hear_any(fd, frame, room);
+	while (is_nudge(frame, n));
+	return n;
+}
+
+static void hear_nothing(int fd)
+{
+	uint8_t f[256];
+
+	while (cf_readable(fd, CF_QUIET_MS))
+		CF_TRUE(is_nudge(f, hear_any(fd, f, sizeof(f))));
 }
 
 /* The last frame of the stream is this Terminate. */
@@ -483,7 +507,7 @@ static void ord(void)
 		CF_EQ(f[3] & 15, 1);
 		CF_EQ(f[15], i + 1); /* MSN */
 	}
-	CF_TRUE(!cf_readable(fd, CF_QUIET_MS));
+	hear_nothing(fd);
 	cf_quiet(s.scq);
 }
 
@@ -503,7 +527,7 @@ static void fence(void)
 	CF_EQ(f[3] & 15, 1);
 	CF_EQ(hear(fd, f, sizeof(f)), 36);
 	CF_EQ(f[3] & 15, 0);
-	CF_TRUE(!cf_readable(fd, CF_QUIET_MS));
+	hear_nothing(fd);
 	cf_quiet(s.scq); /* completions keep their order */
 }
 

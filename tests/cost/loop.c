@@ -4,14 +4,20 @@
  * thread, which posts and polls both ends until the message has arrived and is completed. Nothing
  * depends on what else the machine does, except for the rare tick of the background thread.
  *
- *     cost-loop send|write|read|atomic BYTES COUNT
+ *     cost-loop send|write|read|atomic|pong BYTES COUNT
+ *
+ * pong is between two processes, as programs measure latency: each polls for the other's Send and
+ * answers by one. A pipe passes the turn, so nobody polls for nothing; one message is half a round,
+ * and the counts of both are added.
  */
 #include "support/check.h"
 
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct end {
@@ -58,28 +64,51 @@ static void equip(struct end *e)
 	CHECK(e->mr);
 }
 
-static void join(void)
+static struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
+					.retry_count = 7, .rnr_retry_count = 7 };
+
+static void open_channel(struct rdma_cm_id **ret)
+{
+	channel = rdma_create_event_channel();
+	CHECK(channel && !rdma_create_id(channel, ret, NULL, RDMA_PS_TCP));
+}
+
+/* Its port. */
+static uint16_t hear(void)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1,
-					 .retry_count = 7, .rnr_retry_count = 7 };
 
-	channel = rdma_create_event_channel();
-	CHECK(channel);
-	CHECK(!rdma_create_id(channel, &listener, NULL, RDMA_PS_TCP));
-	CHECK(!rdma_create_id(channel, &a.id, NULL, RDMA_PS_TCP));
 	CHECK(!rdma_bind_addr(listener, (struct sockaddr *)&sin) && !rdma_listen(listener, 1));
-	sin.sin_port = rdma_get_src_port(listener);
+	return rdma_get_src_port(listener);
+}
+
+static void call(uint16_t port)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = port,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+
 	CHECK(!rdma_resolve_addr(a.id, NULL, (struct sockaddr *)&sin, 10000));
 	event(RDMA_CM_EVENT_ADDR_RESOLVED);
 	CHECK(!rdma_resolve_route(a.id, 10000));
 	event(RDMA_CM_EVENT_ROUTE_RESOLVED);
 	equip(&a);
 	CHECK(!rdma_connect(a.id, &param));
+}
+
+static void answer(void)
+{
 	b.id = event(RDMA_CM_EVENT_CONNECT_REQUEST);
 	equip(&b);
 	CHECK(!rdma_accept(b.id, &param));
+}
+
+static void join(void)
+{
+	open_channel(&listener);
+	CHECK(!rdma_create_id(channel, &a.id, NULL, RDMA_PS_TCP));
+	call(hear());
+	answer();
 	event(RDMA_CM_EVENT_ESTABLISHED);
 	event(RDMA_CM_EVENT_ESTABLISHED);
 }
@@ -122,6 +151,97 @@ __attribute__((noinline)) static void message(enum ibv_wr_opcode op)
 	}
 }
 
+/* --- between two processes --- */
+
+static void post_pong(struct end *e)
+{
+	struct ibv_sge at = { (uintptr_t)e->buf, bytes, e->mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &at, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+
+	CHECK(!ibv_post_send(e->id->qp, &wr, &bad));
+}
+
+static void post_room(struct end *e)
+{
+	struct ibv_sge at = { (uintptr_t)e->buf, bytes, e->mr->lkey };
+	struct ibv_recv_wr wr = { .sg_list = &at, .num_sge = 1 }, *bad;
+
+	CHECK(!ibv_post_recv(e->id->qp, &wr, &bad));
+}
+
+/* Until the other's Send is there; completions of our own come along. */
+static void take_pong(struct end *e)
+{
+	struct ibv_wc wc;
+
+	for (bool got = false; !got;) {
+		int n = ibv_poll_cq(e->cq, 1, &wc);
+
+		CHECK(n >= 0 && (n == 0 || !wc.status));
+		got = n && (wc.opcode & IBV_WC_RECV);
+	}
+	post_room(e);
+}
+
+__attribute__((noinline)) static void message_of(struct end *e, bool first)
+{
+	if (!first)
+		take_pong(e);
+	post_pong(e);
+}
+
+static void turn(int fd, bool mine)
+{
+	char c = 0;
+
+	CHECK((mine ? write(fd, &c, 1) : read(fd, &c, 1)) == 1);
+}
+
+static void play(struct end *e, unsigned long n, int in, int out, bool first)
+{
+	if (first) /* now both are set up */
+		turn(in, false);
+	for (; n; n--, first = false) {
+		if (!first)
+			turn(in, false);
+		message_of(e, first);
+		turn(out, true);
+	}
+}
+
+static void pong(unsigned long count)
+{
+	int down[2], up[2], status;
+	uint16_t port;
+	pid_t child;
+
+	CHECK(!pipe(down) && !pipe(up));
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		open_channel(&listener);
+		port = hear();
+		CHECK(write(up[1], &port, sizeof(port)) == sizeof(port));
+		answer();
+		event(RDMA_CM_EVENT_ESTABLISHED);
+		post_room(&b);
+		turn(up[1], true);
+		play(&b, count / 2, down[0], up[1], false);
+		turn(down[0], false); /* the other has taken the last one */
+		_exit(0);
+	}
+	open_channel(&a.id);
+	CHECK(read(up[0], &port, sizeof(port)) == sizeof(port));
+	call(port);
+	event(RDMA_CM_EVENT_ESTABLISHED);
+	post_room(&a);
+	play(&a, count / 2, up[0], down[1], true);
+	turn(up[0], false);
+	take_pong(&a);
+	turn(down[1], true);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[] = { "send", "write", "read", "atomic" };
@@ -130,11 +250,15 @@ int main(int argc, char **argv)
 	unsigned int op = 0;
 
 	CHECK(argc == 4);
+	CHECK(!setenv("DAPPLE_PROGRESS", "poll", 1)); /* the thread would join in, since we are slow */
+	bytes = strtoul(argv[2], NULL, 10);
+	if (!strcmp(argv[1], "pong")) {
+		pong(strtoul(argv[3], NULL, 10));
+		_exit(0);
+	}
 	while (op < 4 && strcmp(argv[1], names[op]))
 		op++;
 	CHECK(op < 4);
-	CHECK(!setenv("DAPPLE_PROGRESS", "poll", 1)); /* the thread would join in, since we are slow */
-	bytes = strtoul(argv[2], NULL, 10);
 	join();
 	for (int none = 0, i = 0; i < 64; i++)
 		reap(&a, &none);

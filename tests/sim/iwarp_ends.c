@@ -524,6 +524,24 @@ static void nudged(void)
 	iw_end_close(&a);
 	iw_close(w);
 
+	/* Without such a word it is what was sent first that may be overlooked. */
+	o.rtr = PROTO_RTR_NONE;
+	w = iw_open(21, 0);
+	peer = iw_solo(w, &a, &o, 65536);
+	iw_pass(w, 100 * UT_S);
+	CHECK(peer->in_len == 0);
+	send(&a, 1, 8);
+	iw_run(w);
+	CHECK(peer->in_len == 32);
+	peer->in_len = 0;
+	iw_pass(w, 11 * UT_MS);
+	iw_got(peer, word);
+	iw_put(peer, word);
+	iw_pass(w, 100 * UT_S);
+	CHECK(peer->in_len == 0);
+	iw_end_close(&a);
+	iw_close(w);
+
 	/* Not for ever, and not to one that takes another kind of first word. */
 	for (o.rtr = PROTO_RTR_NONE; o.rtr <= PROTO_RTR_SEND; o.rtr++) {
 		w = iw_open(21, 0);

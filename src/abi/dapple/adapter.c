@@ -25,7 +25,7 @@ struct modified {
 	char desc[NODE_DESC];
 };
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct ut_list all = UT_LIST_INIT(all);
 
 static struct modified *find(const char *device) UT_REQUIRES(lock)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 /* From taking an event until it is counted, against the end of its identifier. */
-static struct ut_mutex take_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex take_lock = UT_MUTEX_INIT;
 
 int rcm_chan_create(struct rcm_chan **ret)
 {
@@ -188,7 +188,7 @@ static void acknowledge(struct rcm_id *id, struct rcm_group *g)
 	id->acked++;
 	if (g)
 		g->acked++;
-	pthread_cond_broadcast(&id->acks);
+	ut_cond_broadcast(&id->acks);
 	ut_unlock(&id->lock);
 }
 
@@ -415,12 +415,8 @@ UT_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 /* Not to be cancelled: the identifier is half gone. */
 void rcm_await_acks(struct rcm_id *id)
 {
-	int old;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	ut_lock(&id->lock);
 	while (id->acked != id->delivered)
-		pthread_cond_wait(&id->acks, &id->lock.m);
+		ut_cond_wait(&id->acks, &id->lock, UINT64_MAX);
 	ut_unlock(&id->lock);
-	pthread_setcancelstate(old, NULL);
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct ut_list devices = UT_LIST_INIT(devices);
 
 /* Other threads' locks are gone with them. */

@@ -20,7 +20,7 @@ struct rcm_id *rcm_id_alloc(void *context, enum rdma_port_space ps, enum ibv_qp_
 	id->pub.ps = ps;
 	id->pub.qp_type = qp_type;
 	ut_mutex_init(&id->lock);
-	pthread_cond_init(&id->acks, NULL);
+	ut_cond_init(&id->acks);
 	ut_list_init(&id->groups);
 	return id;
 }
@@ -30,7 +30,6 @@ void rcm_id_free(struct rcm_id *id)
 	rcm_groups_forget(id);
 	if (id->pub.channel)
 		rcm_chan_release(rcm_of(id->pub.channel, rcm_chan));
-	pthread_cond_destroy(&id->acks);
 	ut_mutex_fini(&id->lock);
 	free(id->ep_attr);
 	free(id);

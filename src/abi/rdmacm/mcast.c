@@ -132,14 +132,10 @@ static struct rcm_group *take(struct rcm_id *id, const struct sockaddr *addr)
 
 static void await_acks(struct rcm_id *id, const struct rcm_group *g)
 {
-	int old;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	ut_lock(&id->lock);
 	while (g->acked != g->delivered)
-		pthread_cond_wait(&id->acks, &id->lock.m);
+		ut_cond_wait(&id->acks, &id->lock, UINT64_MAX);
 	ut_unlock(&id->lock);
-	pthread_setcancelstate(old, NULL);
 }
 
 static int leave(struct rcm_id *id, const struct sockaddr *addr)

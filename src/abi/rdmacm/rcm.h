@@ -72,7 +72,7 @@ struct rcm_id {
 	struct ibv_qp_init_attr *ep_attr; /* a listening endpoint's, for its requests */
 	struct ibv_pd *ep_pd;
 	struct ut_mutex lock;
-	pthread_cond_t acks;
+	struct ut_cond acks;
 	unsigned delivered UT_GUARDED_BY(lock), acked UT_GUARDED_BY(lock);
 	struct ut_list groups UT_GUARDED_BY(lock); /* struct rcm_group */
 };

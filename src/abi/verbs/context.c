@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct ut_mutex vrb_contexts_lock = { PTHREAD_MUTEX_INITIALIZER };
+struct ut_mutex vrb_contexts_lock = UT_MUTEX_INIT;
 struct ut_list vrb_contexts = UT_LIST_INIT(vrb_contexts);
 
 /*

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct ut_mutex vrb_devices_lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex vrb_devices_lock = UT_MUTEX_INIT;
 static struct ut_list devices = UT_LIST_INIT(devices);
 static const char not_a_provider; /* its address is in no provider's table */
 

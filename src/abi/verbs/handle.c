@@ -5,7 +5,7 @@
 #include "util/idtab.h"
 #include "util/lock.h"
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct ut_idtab tables[VRB_KINDS] UT_GUARDED_BY(lock);
 static uint32_t last[VRB_KINDS] UT_GUARDED_BY(lock);
 

@@ -96,16 +96,16 @@ struct dpr_ep *dpr_conn_present(struct dpr_conn *c)
 
 	if (!ep)
 		return NULL;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	if (ep->conn == c || (c->ud && c->linked))
 		return ep;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_obj_put(&ep->obj);
 	return NULL;
 }
 
 void dpr_conn_absent(struct dpr_ep *ep)
 {
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_obj_put(&ep->obj);
 }

@@ -141,9 +141,9 @@ static DAT_RETURN go(struct dpr_ep *ep, const struct ask *a)
 		return ret;
 	}
 	dpr_conn_hold(c);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = commit(ep, c, a->timeout, &err);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (ret)
 		dpr_conn_put(c); /* what would have been the endpoint's */
 	else if (err)
@@ -156,11 +156,11 @@ static DAT_RETURN may(struct dpr_ep *ep)
 {
 	DAT_RETURN ret;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = dpr_ep_step(ep->state, DPR_DO_CONNECT, dpr_ep_configured(ep)).ret;
 	if (dpr_ep_is_ud(ep) && ep->state == DAT_EP_STATE_CONNECTED)
 		ret = DAT_SUCCESS; /* to one more peer */
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ret;
 }
 
@@ -222,7 +222,7 @@ static DAT_RETURN peer_of(struct dpr_ep *dup, struct ask *a)
 {
 	DAT_RETURN ret;
 
-	dpr_lock(&dup->lock);
+	ut_lock(&dup->lock);
 	ret = dpr_ep_step(dup->state, DPR_DO_DUP_SOURCE, true).ret;
 	if (!ret && !dup->conn)
 		ret = DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
@@ -231,7 +231,7 @@ static DAT_RETURN peer_of(struct dpr_ep *dup, struct ask *a)
 		a->qual = dup->conn->qual;
 		a->common = dup->conn->common;
 	}
-	dpr_unlock(&dup->lock);
+	ut_unlock(&dup->lock);
 	return ret;
 }
 

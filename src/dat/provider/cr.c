@@ -140,9 +140,9 @@ static DAT_RETURN accept_with(struct dpr_cr *cr, struct dpr_ep *ep, const struct
 		ut_unlock(&ep->life);
 		return ret;
 	}
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = join(cr, ep, out, &err);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (!ret && err)
 		dpr_conn_failed(cr->conn, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	ut_unlock(&ep->life);

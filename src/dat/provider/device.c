@@ -22,7 +22,7 @@ struct dpr_device {
 	unsigned int n, size;
 };
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER }; /* before ia->lock */
+static struct ut_mutex lock = UT_MUTEX_INIT; /* before ia->lock */
 static struct ut_list devices UT_GUARDED_BY(lock) = UT_LIST_INIT(devices);
 
 /* --- verbs to DAT --- */
@@ -66,9 +66,9 @@ static bool is_ep(struct dpr_obj *o, const void *qp)
 	struct dpr_ep *ep = (struct dpr_ep *)o;
 	bool it;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	it = ep->qp == qp;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return it;
 }
 

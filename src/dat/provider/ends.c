@@ -64,11 +64,11 @@ bool dpr_ep_early(struct dpr_ep *ep)
 {
 	bool may;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	if (ep->early && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
 		dpr_ep_established(ep, NULL);
 	may = !ep->early;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return may;
 }
 
@@ -107,7 +107,7 @@ static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
 {
 	struct dpr_ep_step s;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	/* The peer may leave because of what went wrong here, and be heard before it is seen here: a
 	 * Terminate of iWARP is both. */
 	if (ep->failed && (what == DPR_ON_DISCONNECTED || what == DPR_ON_DRAINED))
@@ -119,7 +119,7 @@ static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
 		dpr_ep_say(ep->connect, ep, s.event, 0, NULL);
 		dpr_bump(&ep->counters[DCNT_EP_DISCONNECT], 1);
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 }
 
 void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what)
@@ -127,9 +127,9 @@ void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wha
 	struct dpr_conn *dropped;
 	bool mine;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	mine = stop(ep, of, what, &dropped);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (!mine)
 		return;
 	if (dropped) {
@@ -183,11 +183,11 @@ bool dpr_ep_idle(struct dpr_ep *ep)
 	bool idle;
 
 	dpr_ep_reap(ep);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	idle = !dpr_dtoq_used(&ep->sq);
 	if (!idle)
 		mark(ep);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return idle;
 }
 
@@ -195,9 +195,9 @@ static bool pending(struct dpr_ep *ep)
 {
 	bool is;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	is = ep->state == DAT_EP_STATE_DISCONNECT_PENDING;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return is;
 }
 
@@ -237,11 +237,11 @@ DAT_RETURN dpr_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	s = dpr_ep_step(ep->state, what, true);
 	if (s.next == DAT_EP_STATE_DISCONNECT_PENDING)
 		dpr_ep_go(ep, what);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (s.ret)
 		return s.ret;
 	if (s.next == DAT_EP_STATE_DISCONNECT_PENDING)

@@ -20,7 +20,7 @@ static void ep_construct(struct dpr_obj *o)
 {
 	struct dpr_ep *ep = (struct dpr_ep *)o;
 
-	dpr_lock_init(&ep->lock);
+	ut_mutex_init(&ep->lock);
 	ut_mutex_init(&ep->life);
 	dpr_timer_init(&ep->poll, dpr_ep_poll);
 }
@@ -54,13 +54,13 @@ const struct dpr_class dpr_ep_class = {
 /* An endpoint's EVDs may be changed or dropped meanwhile: they are held here. */
 static void hold_evds(struct dpr_ep *ep, struct dpr_evd *evd[2])
 {
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	evd[0] = ep->request;
 	evd[1] = ep->recv != ep->request ? ep->recv : NULL;
 	for (int i = 0; i < 2; i++)
 		if (evd[i])
 			dpr_obj_hold(&evd[i]->obj);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 }
 
 void dpr_ep_reap(struct dpr_ep *ep)
@@ -96,14 +96,14 @@ static struct ibv_qp *take_qp(struct dpr_ep *ep)
 {
 	struct ibv_qp *qp;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	qp = ep->qp;
 	ep->qp = NULL;
 	if (qp) {
 		dpr_qpn_del(ep->obj.ia, qp->qp_num);
 		atomic_store(&ep->qpn, 0);
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return qp;
 }
 
@@ -131,9 +131,9 @@ static void drop_qp(struct dpr_ep *ep)
 {
 	struct ibv_qp *qp;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	dpr_ep_qp_error(ep);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_ep_reap(ep);
 	qp = take_qp(ep);
 	if (!qp)
@@ -141,9 +141,9 @@ static void drop_qp(struct dpr_ep *ep)
 	dpr_rmr_ep_gone(ep);
 	ibv_destroy_qp(qp);
 	forget_posted(ep);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	dpr_ep_queues(ep, &ep->attr);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 }
 
 /* Its attempt or connection, which nobody finds by the endpoint any more. */
@@ -151,12 +151,12 @@ static struct dpr_conn *take_conn(struct dpr_ep *ep)
 {
 	struct dpr_conn *c;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	c = ep->conn;
 	ep->conn = NULL;
 	if (c)
 		dpr_conn_hang_up(c);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return c;
 }
 
@@ -177,11 +177,11 @@ static struct dpr_ep_parts take_parts(struct dpr_ep *ep)
 {
 	struct dpr_ep_parts p;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	p = dpr_ep_parts(ep);
 	ep->pz = NULL;
 	ep->recv = ep->request = ep->connect = NULL;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return p;
 }
 
@@ -192,10 +192,10 @@ void dpr_ep_finish(struct dpr_ep *ep)
 
 	if (!dpr_obj_kill(&ep->obj))
 		return;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ep->state = DAT_EP_STATE_DISCONNECTED;
 	atomic_store(&ep->early, false);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_timer_cancel(&ep->poll);
 	drop_conn(ep);
 	drop_qp(ep);
@@ -216,9 +216,9 @@ static struct dpr_ep_step look(struct dpr_ep *ep, enum dpr_ep_do what)
 {
 	struct dpr_ep_step s;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	s = dpr_ep_step(ep->state, what, dpr_ep_configured(ep));
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return s;
 }
 
@@ -246,9 +246,9 @@ static void reset(struct dpr_ep *ep)
 {
 	drop_conn(ep);
 	drop_qp(ep);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	dpr_ep_go(ep, DPR_DO_RESET);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 }
 
 DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE handle)

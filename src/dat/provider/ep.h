@@ -12,7 +12,7 @@
 #include "dat/provider/epstate.h"
 #include "dat/provider/ia.h"
 #include "dat/provider/keys.h"
-#include "dat/provider/lock.h"
+#include "util/lock.h"
 
 struct dpr_conn;
 struct dpr_evd;
@@ -24,7 +24,7 @@ struct dpr_srq;
 /* What a post and its completion touch comes first, in as few cache lines as it takes. */
 struct dpr_ep {
 	struct dpr_obj obj;
-	struct dpr_lock lock;
+	struct ut_mutex lock;
 	DAT_EP_STATE state UT_GUARDED_BY(lock);
 	/* Of qp, 0 without. A completion with another number is left from a former life of the
 	 * records, and means nothing. */

@@ -75,17 +75,17 @@ static struct dpr_ep *ep_new(struct dpr_ia *ia, const DAT_EP_ATTR *attr, struct 
 
 	if (!ep)
 		return NULL;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	clear(ep, srq);
 	ep->attr = *attr;
 	ep->state = DAT_EP_STATE_UNCONFIGURED_UNCONNECTED;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ep;
 }
 
 static void settle(struct dpr_ep *ep, const struct dpr_ep_parts *p)
 {
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ep->pz = p->pz;
 	ep->recv = p->recv;
 	ep->request = p->request;
@@ -96,7 +96,7 @@ static void settle(struct dpr_ep *ep, const struct dpr_ep_parts *p)
 		ep->soft = ep->attr.srq_soft_hw;
 		ep->soft_armed = true;
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 }
 
 static DAT_RETURN make(struct dpr_ia *ia, const struct dpr_ep_parts *p, struct dpr_srq *srq,
@@ -112,9 +112,9 @@ static DAT_RETURN make(struct dpr_ia *ia, const struct dpr_ep_parts *p, struct d
 		dpr_use(&srq->obj);
 		dpr_obj_hold(&srq->obj);
 	}
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	err = dpr_ep_queues(ep, attr);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	r = err ? DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY)
 		: dpr_parts_take(p, attr);
 	if (r) {
@@ -181,9 +181,9 @@ struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia)
 
 	if (dpr_ep_attr(ia, NULL, DAT_NO_SUBTYPE, &attr) || make(ia, &none, NULL, &attr, &ep))
 		return NULL;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ep->made_here = true;
 	dpr_ep_go(ep, DPR_ON_REQUEST);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ep;
 }

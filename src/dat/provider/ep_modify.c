@@ -155,9 +155,9 @@ DAT_RETURN dpr_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT
 	if (!param)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	ut_lock(&ep->life);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = change(ep, mask, param, &drop, &attr);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_parts_drop(&drop, &attr);
 	ut_unlock(&ep->life);
 	return ret;

@@ -39,7 +39,7 @@ DAT_RETURN dpr_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
 	if (!param)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	memset(param, 0, sizeof(*param));
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	param->ia_handle = dpr_ia_public(ep->obj.ia);
 	param->ep_state = ep->state;
 	ends(ep, param);
@@ -49,7 +49,7 @@ DAT_RETURN dpr_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
 	param->connect_evd_handle = (DAT_EVD_HANDLE)ep->connect;
 	param->srq_handle = (DAT_SRQ_HANDLE)ep->srq;
 	param->ep_attr = ep->attr;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }
 
@@ -63,14 +63,14 @@ DAT_RETURN dpr_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOL
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	idle = dpr_ep_idle(ep);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	if (state)
 		*state = ep->state;
 	if (recv_idle)
 		*recv_idle = ep->srq || !dpr_dtoq_used(&ep->rq) ? DAT_TRUE : DAT_FALSE;
 	if (request_idle)
 		*request_idle = idle ? DAT_TRUE : DAT_FALSE;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }
 
@@ -82,12 +82,12 @@ DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *allocated, DAT_COU
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	dpr_ep_reap(ep);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	if (allocated)
 		*allocated = ep->srq ? ep->taken : (DAT_COUNT)dpr_dtoq_used(&ep->rq);
 	if (span)
 		*span = DAT_VALUE_UNKNOWN;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }
 
@@ -104,10 +104,10 @@ DAT_RETURN dpr_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT 
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	if (!ep->srq)
 		return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ep->hard = hard;
 	ep->soft = soft;
 	ep->soft_armed = soft != DAT_WATERMARK_INFINITE;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return DAT_SUCCESS;
 }

@@ -15,7 +15,7 @@
 
 #include "dat/provider/evring.h"
 #include "dat/provider/ia.h"
-#include "dat/provider/lock.h"
+#include "util/lock.h"
 
 struct dpr_cno;
 struct dpr_ep;
@@ -35,7 +35,7 @@ struct dpr_early {
 /* What a look for events touches comes first, in as few cache lines as it takes. */
 struct dpr_evd {
 	struct dpr_obj obj;
-	struct dpr_lock lock;
+	struct ut_mutex lock;
 	struct ibv_cq *cq;       /* NULL without DTO and bind streams; immutable */
 	DAT_EVD_FLAGS flags;     /* immutable */
 	bool waiting UT_GUARDED_BY(lock);

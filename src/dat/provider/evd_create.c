@@ -34,7 +34,7 @@ static void evd_construct(struct dpr_obj *o)
 	struct dpr_evd *e = (struct dpr_evd *)o;
 
 	ut_mutex_init(&e->shape);
-	dpr_lock_init(&e->lock);
+	ut_mutex_init(&e->lock);
 	dpr_timer_init(&e->settle, dpr_evd_settle);
 	ut_list_init(&e->watch.on);
 }
@@ -89,12 +89,12 @@ static void evd_end(struct dpr_evd *e) UT_NO_TSA
 		return;
 	dpr_count(&e->obj.ia->counters[DCNT_IA_EVD_FREE], 1);
 	ut_lock(&e->shape);
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	cno = e->cno;
 	e->cno = NULL;
 	if (e->waiting)
 		dpr_evd_wake(e);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	if (cno && e->channel)
 		dpr_loop_forget(&e->watch);
 	ut_unlock(&e->shape);
@@ -200,9 +200,9 @@ DAT_RETURN dpr_evd_free(DAT_EVD_HANDLE evd)
 	ut_unlock(&e->obj.ia->lock);
 	if (own)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_ASYNC);
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	busy = e->waiting || atomic_load(&e->obj.uses);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	if (busy)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	evd_end(e);
@@ -219,7 +219,7 @@ static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->sh
 	if (e->cq && qlen + e->hidden > (unsigned int)e->cq->cqe &&
 	    ibv_resize_cq(e->cq, (int)(qlen + e->hidden)))
 		return no_room();
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	was = e->ring.count;
 	err = dpr_evring_resize(&e->ring, qlen);
 	if (!err)
@@ -227,7 +227,7 @@ static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->sh
 	/* a full ring may have been what held completions back */
 	if (!err && was && dpr_evd_drain_locked(e, &notified))
 		dpr_evd_tell(e, notified);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	if (err == -EBUSY)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
 	return err ? no_room() : DAT_SUCCESS;

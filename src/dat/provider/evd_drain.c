@@ -252,11 +252,11 @@ unsigned int dpr_evd_drain(struct dpr_evd *e)
 	bool notified = false;
 	unsigned int n;
 
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	n = dpr_evd_drain_locked(e, &notified);
 	if (n)
 		dpr_evd_tell(e, notified);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return n;
 }
 
@@ -279,14 +279,14 @@ void dpr_evd_settle_now(struct dpr_evd *e)
 	unsigned int n;
 	bool overflow;
 
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	after = e->after;
 	n = e->nafter;
 	e->after = NULL;
 	e->nafter = e->after_size = 0;
 	overflow = e->overflow;
 	e->overflow = false;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	for (unsigned int i = 0; i < n; i++)
 		act(&after[i]);
 	free(after);
@@ -313,7 +313,7 @@ void dpr_evd_ready(struct dpr_watch *w)
 	struct dpr_evd *e = ut_container(w, struct dpr_evd, watch);
 	bool notified = false;
 
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	if (dpr_evd_take_events(e)) {
 		if (e->cno && !e->disabled && !e->waiting)
 			dpr_evd_arm(e);
@@ -323,5 +323,5 @@ void dpr_evd_ready(struct dpr_watch *w)
 		/* also if another thread has drained it meanwhile */
 		dpr_evd_tell(e, notified || e->ring.told);
 	}
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 }

@@ -27,17 +27,17 @@ int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mo
 	if (!e->cq)
 		return EINVAL;
 	ut_lock(&e->shape);
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	need = e->qlen + e->hidden + hidden;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	if (need > (unsigned int)e->cq->cqe && ibv_resize_cq(e->cq, (int)need))
 		err = ENOMEM;
 	if (!err) {
 		e->hidden += hidden;
 		dpr_use(&e->obj);
-		dpr_lock(&e->lock);
+		ut_lock(&e->lock);
 		count_mode(e, mode, 1);
-		dpr_unlock(&e->lock);
+		ut_unlock(&e->lock);
 	}
 	ut_unlock(&e->shape);
 	return err;
@@ -47,9 +47,9 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 {
 	ut_lock(&e->shape);
 	e->hidden -= hidden;
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	count_mode(e, mode, -1);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	ut_unlock(&e->shape);
 	dpr_unuse(&e->obj);
 }
@@ -83,13 +83,13 @@ void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep)
 	bool notified = false, full;
 
 	do {
-		dpr_lock(&e->lock);
+		ut_lock(&e->lock);
 		dpr_evd_drain_locked(e, &notified);
 		purge_early(e, ep);
 		dpr_evring_purge(&e->ring, of_ep, ep);
 		full = e->cq && e->ring.count == e->ring.size &&
 		       !dpr_evring_resize(&e->ring, 2 * e->ring.size);
 		dpr_evd_tell(e, notified);
-		dpr_unlock(&e->lock);
+		ut_unlock(&e->lock);
 	} while (full);
 }

@@ -42,9 +42,9 @@ static int watch(struct dpr_evd *e, bool on) UT_REQUIRES(e->shape)
 static DAT_RETURN set_cno(struct dpr_evd *e, struct dpr_cno *c, struct dpr_cno **old)
 	UT_REQUIRES(e->shape)
 {
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	*old = e->cno;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	if (*old == c) {
 		*old = NULL;
 		return DAT_SUCCESS;
@@ -57,10 +57,10 @@ static DAT_RETURN set_cno(struct dpr_evd *e, struct dpr_cno *c, struct dpr_cno *
 		dpr_obj_hold(&c->obj);
 		dpr_use(&c->obj);
 	}
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	e->cno = c;
 	start_telling(e);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
 
@@ -92,14 +92,14 @@ DAT_RETURN dpr_evd_enable(DAT_EVD_HANDLE evd)
 
 	if (!e)
 		return no_evd();
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	if (e->disabled) {
 		e->disabled = false;
 		start_telling(e);
 		if (e->ring.told && !e->waiting)
 			dpr_evd_tell(e, true);
 	}
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
 
@@ -109,9 +109,9 @@ DAT_RETURN dpr_evd_disable(DAT_EVD_HANDLE evd)
 
 	if (!e)
 		return no_evd();
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	e->disabled = true;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
 
@@ -121,11 +121,11 @@ DAT_RETURN dpr_evd_set_unwaitable(DAT_EVD_HANDLE evd)
 
 	if (!e)
 		return no_evd();
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	e->unwaitable = true;
 	if (e->waiting)
 		dpr_evd_wake(e);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
 
@@ -135,9 +135,9 @@ DAT_RETURN dpr_evd_clear_unwaitable(DAT_EVD_HANDLE evd)
 
 	if (!e)
 		return no_evd();
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	e->unwaitable = false;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
 
@@ -167,10 +167,10 @@ DAT_RETURN dpr_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PA
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	param->ia_handle = dpr_ia_public(e->obj.ia);
 	param->evd_flags = e->flags;
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	param->evd_qlen = (DAT_COUNT)e->qlen;
 	param->evd_state = state(e);
 	param->cno_handle = (DAT_CNO_HANDLE)e->cno;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }

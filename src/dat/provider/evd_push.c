@@ -45,9 +45,9 @@ static void die(struct dpr_evd *e) UT_REQUIRES(e->lock)
 
 void dpr_evd_cq_error(struct dpr_evd *e)
 {
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	die(e);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 }
 
 static enum dpr_push queue(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, bool soft)
@@ -71,7 +71,7 @@ enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 	enum dpr_push out = DPR_PUSH_FULL;
 	bool notified = false;
 
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	if (!e->dead && dpr_evd_of((DAT_HANDLE)e)) {
 		unsigned int drained = dpr_evd_drain_locked(e, &notified);
 
@@ -84,7 +84,7 @@ enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 		    ev->event_number < DAT_ASYNC_ERROR_EVD_OVERFLOW)
 			dpr_count(&e->counters[DCNT_EVD_CONN_CALLBACK], 1);
 	}
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return out;
 }
 
@@ -92,9 +92,9 @@ unsigned int dpr_evd_room(struct dpr_evd *e)
 {
 	unsigned int room;
 
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	room = e->qlen > e->ring.count && !e->dead ? e->qlen - e->ring.count : 0;
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return room;
 }
 

@@ -127,9 +127,9 @@ static void cancelled(void *arg) UT_NO_TSA
 {
 	struct dpr_evd *e = arg;
 
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	leave(e);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	dpr_obj_put(&e->obj);
 }
 
@@ -195,9 +195,9 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 	if (e->cq && wake < 0)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 	count(e, DCNT_EVD_WAIT_BLOCKED);
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	ret = e->cq ? sleep_cq(w, wake) : sleep_word(w, seen);
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	drop_wakes(e);
 	if (dpr_evd_take_events(e)) {
 		count(e, DCNT_EVD_WAIT_NOTIFY);
@@ -287,9 +287,9 @@ DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 	if (timeout && timeout != DAT_TIMEOUT_INFINITE)
 		w.at = dpr_now() + (uint64_t)timeout * 1000;
 	w.threshold = threshold > 0 ? (unsigned int)threshold : 0;
-	dpr_lock(&w.e->lock);
+	ut_lock(&w.e->lock);
 	ret = wait_locked(&w, event, nmore);
-	dpr_unlock(&w.e->lock);
+	ut_unlock(&w.e->lock);
 	if (w.stayed) {
 		dpr_obj_put(&w.e->obj);
 		pthread_setcancelstate(w.cancel, NULL);
@@ -317,7 +317,7 @@ DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
 	if (!event)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	dpr_lock(&e->lock);
+	ut_lock(&e->lock);
 	count(e, DCNT_EVD_DEQUEUE);
 	if (e->waiting) {
 		ret = DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
@@ -328,6 +328,6 @@ DAT_RETURN dpr_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		count(e, DCNT_EVD_DEQUEUE_NOT_FOUND);
 		ret = e->dead ? DPR_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE) : nothing(e);
 	}
-	dpr_unlock(&e->lock);
+	ut_unlock(&e->lock);
 	return ret;
 }

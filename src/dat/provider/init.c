@@ -22,7 +22,7 @@ struct registered {
 	DAT_PROVIDER table; /* the registry takes ia_open from it */
 };
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct ut_list entries UT_GUARDED_BY(lock) = UT_LIST_INIT(entries);
 
 typedef DAT_RETURN register_fn(const DAT_PROVIDER *, const DAT_PROVIDER_INFO *);

@@ -25,7 +25,7 @@ static struct table tables[LAST_BITS + 1] = {
 	[FIRST_BITS] = { FIRST_BITS, first_chains },
 };
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static unsigned int entries UT_GUARDED_BY(lock);
 /* Tables that were outgrown stay: walkers may be in them, and all together are no larger than the
  * present one. (K0) publishes a table, (K1) an entry. */

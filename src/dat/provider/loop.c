@@ -34,8 +34,8 @@ struct loop {
 };
 
 /* One lock for all of it, a leaf; `loop` and what is behind it are guarded by it. */
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
-static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* `running` changed */
+static struct ut_mutex lock = UT_MUTEX_INIT;
+static struct ut_cond idle = UT_COND_INIT; /* `running` changed */
 static struct loop *loop UT_GUARDED_BY(lock);
 static unsigned int users UT_GUARDED_BY(lock);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -72,7 +72,7 @@ static void run_end(struct loop *l) UT_ACQUIRE(lock) UT_NO_TSA
 {
 	ut_lock(&lock);
 	l->running = NULL;
-	pthread_cond_broadcast(&idle);
+	ut_cond_broadcast(&idle);
 }
 
 static void run_timers(struct loop *l) UT_REQUIRES(lock) UT_NO_TSA
@@ -219,7 +219,6 @@ static int loop_start(struct loop *l)
 static void in_child(void) UT_NO_TSA
 {
 	ut_mutex_init(&lock);
-	pthread_cond_init(&idle, NULL);
 	if (loop) {
 		close(loop->epoll);
 		close(loop->wake);
@@ -280,7 +279,7 @@ void dpr_loop_put(void)
 static void quiet(struct loop *l, const void *what) UT_REQUIRES(lock) UT_NO_TSA
 {
 	while (l == loop && mine != l && l->running == what)
-		pthread_cond_wait(&idle, &lock.m);
+		ut_cond_wait(&idle, &lock, UINT64_MAX);
 }
 
 int dpr_loop_watch(struct dpr_watch *w)

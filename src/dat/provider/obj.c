@@ -24,7 +24,7 @@ struct pool {
 	struct ut_list free; /* of_ia of free slots, oldest first */
 };
 
-static struct ut_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct pool pools[DPR_KINDS] UT_GUARDED_BY(lock);
 static _Atomic(struct slab *) slabs;
 

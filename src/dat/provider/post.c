@@ -14,9 +14,9 @@ plain(DAT_EP_HANDLE handle, enum dpr_op op, DAT_COUNT n, const DAT_LMR_TRIPLET *
 
 	if (!ep || n != 1 || !iov || flags)
 		return false;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	done = dpr_plain_post(ep, op, iov, cookie, remote);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return done;
 }
 

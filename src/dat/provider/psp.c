@@ -97,9 +97,9 @@ static DAT_RETURN reserve(struct dpr_sp *sp, struct dpr_ep *ep) UT_REQUIRES(sp->
 {
 	DAT_RETURN ret;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = dpr_ep_go(ep, DPR_DO_RSP_CREATE).ret;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (ret)
 		return ret;
 	dpr_obj_hold(&ep->obj);

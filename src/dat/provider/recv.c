@@ -39,10 +39,10 @@ static void drain(struct dpr_ep *ep)
 	struct dpr_evd *e = ep->recv;
 
 	dpr_obj_hold(&e->obj);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_evd_drain(e);
 	dpr_obj_put(&e->obj);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 }
 
 static DAT_RETURN ready(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQUIRES(ep->lock)
@@ -152,12 +152,12 @@ DAT_RETURN dpr_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	if (n == 1 && iov && !flags && dpr_plain_recv(ep, iov, cookie))
 		ret = DAT_SUCCESS;
 	else
 		ret = post(ep, n, iov, cookie, flags);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ret;
 }
 

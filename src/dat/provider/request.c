@@ -85,10 +85,10 @@ static void drain(struct dpr_ep *ep)
 	if (!e)
 		return;
 	dpr_obj_hold(&e->obj);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	dpr_evd_drain(e);
 	dpr_obj_put(&e->obj);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 }
 
 DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uint32_t records)
@@ -243,12 +243,12 @@ DAT_RETURN dpr_request_post(DAT_EP_HANDLE handle, struct dpr_request *r)
 
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = dpr_request_ready(ep, r, 1);
 	if (ret == DAT_SUCCESS)
 		ret = gather(ep, r, sge, &bytes);
 	if (ret == DAT_SUCCESS)
 		ret = dpr_request_issue(ep, r, bytes, NULL, 0);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ret;
 }

@@ -144,9 +144,9 @@ DAT_RETURN dpr_rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TR
 	ret = check(&b);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = bind_on(ep, &b);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (ret == DAT_SUCCESS && context)
 		*context = b.rkey;
 	return ret;

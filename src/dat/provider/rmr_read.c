@@ -129,8 +129,8 @@ DAT_RETURN dpr_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIP
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	r.wr.wr.rdma.remote_addr = remote->virtual_address;
 	r.wr.wr.rdma.rkey = remote->rmr_context;
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = read_on(ep, &r, local);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ret;
 }

@@ -116,9 +116,9 @@ bool dpr_sp_end(struct dpr_sp *sp)
 	if (ud)
 		rdma_destroy_id(ud);
 	if (ep) {
-		dpr_lock(&ep->lock);
+		ut_lock(&ep->lock);
 		dpr_ep_go(ep, DPR_DO_RSP_FREE);
-		dpr_unlock(&ep->lock);
+		ut_unlock(&ep->lock);
 		dpr_obj_put(&ep->obj);
 	}
 	dpr_unuse(&sp->evd->obj);

@@ -29,18 +29,18 @@ static DAT_EP_STATE claim(struct dpr_ep *ep)
 {
 	DAT_EP_STATE before;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	before = ep->state;
 	dpr_ep_go(ep, DPR_ON_REQUEST);
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return before;
 }
 
 static void unclaim(struct dpr_ep *ep, DAT_EP_STATE before)
 {
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ep->state = before;
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 }
 
 void dpr_cr_return_ep(struct dpr_ep *ep)
@@ -48,9 +48,9 @@ void dpr_cr_return_ep(struct dpr_ep *ep)
 	if (ep->made_here) {
 		dpr_ep_take_back(ep);
 	} else {
-		dpr_lock(&ep->lock);
+		ut_lock(&ep->lock);
 		dpr_ep_go(ep, DPR_DO_REJECT);
-		dpr_unlock(&ep->lock);
+		ut_unlock(&ep->lock);
 	}
 	dpr_obj_put(&ep->obj);
 }

@@ -74,12 +74,12 @@ void dpr_srq_catch_up(struct dpr_srq *s)
 
 		if (!ep || ep->srq != s || n == sizeof(e) / sizeof(e[0]))
 			continue;
-		dpr_lock(&ep->lock);
+		ut_lock(&ep->lock);
 		if (ep->recv && (!n || e[n - 1] != ep->recv)) {
 			dpr_obj_hold(&ep->recv->obj);
 			e[n++] = ep->recv;
 		}
-		dpr_unlock(&ep->lock);
+		ut_unlock(&ep->lock);
 	}
 	ut_unlock(&ia->lock);
 	while (n--) {

@@ -125,7 +125,7 @@ DAT_RETURN dpr_ud_connect(struct dpr_ep *ep, struct dpr_conn *c, DAT_TIMEOUT tim
 	DAT_RETURN ret;
 	int err = 0;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = may(ep, DPR_DO_CONNECT);
 	if (!ret) {
 		dpr_conn_hold(c);
@@ -135,7 +135,7 @@ DAT_RETURN dpr_ud_connect(struct dpr_ep *ep, struct dpr_conn *c, DAT_TIMEOUT tim
 		if (!err)
 			err = dpr_conn_start(c);
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (err)
 		dpr_ud_failed(c, false);
 	return ret;
@@ -218,7 +218,7 @@ DAT_RETURN dpr_ud_accept(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_
 	struct dpr_conn *c = cr->conn;
 	DAT_RETURN ret;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	ret = may(ep, DPR_DO_ACCEPT);
 	if (!ret) {
 		c->ud = true;
@@ -233,7 +233,7 @@ DAT_RETURN dpr_ud_accept(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_
 			say(ep, c, DAT_IB_UD_CONNECTION_ERROR_EVENT, DAT_IB_UD_CONNECT_ERROR, 0);
 		}
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	return ret;
 }
 
@@ -253,11 +253,11 @@ void dpr_ud_drop(struct dpr_ep *ep)
 	struct dpr_conn *c;
 
 	do {
-		dpr_lock(&ep->lock);
+		ut_lock(&ep->lock);
 		c = ut_list_first(&ep->uds, struct dpr_conn, of_ep);
 		if (c)
 			unlink_from(c);
-		dpr_unlock(&ep->lock);
+		ut_unlock(&ep->lock);
 		if (c)
 			forget(c);
 	} while (c);
@@ -281,7 +281,7 @@ DAT_RETURN dpr_ud_cm_free(struct dpr_ep *ep, DAT_CONTEXT cm)
 	struct dpr_conn *c = NULL;
 	bool last = false;
 
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	if (cm.as_ptr)
 		c = find(ep, cm.as_ptr, NULL);
 	if (c) {
@@ -290,7 +290,7 @@ DAT_RETURN dpr_ud_cm_free(struct dpr_ep *ep, DAT_CONTEXT cm)
 		if (last)
 			unlink_from(c);
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (last)
 		forget(c);
 	return c ? DAT_SUCCESS : DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -304,7 +304,7 @@ DAT_RETURN dpr_ud_ah_free(struct dpr_ep *ep, DAT_IB_ADDR_HANDLE *handle)
 
 	if (!handle || !handle->ah)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	dpr_lock(&ep->lock);
+	ut_lock(&ep->lock);
 	c = find(ep, NULL, handle->ah);
 	if (c) {
 		ah = c->ah;
@@ -313,7 +313,7 @@ DAT_RETURN dpr_ud_ah_free(struct dpr_ep *ep, DAT_IB_ADDR_HANDLE *handle)
 		if (last)
 			unlink_from(c);
 	}
-	dpr_unlock(&ep->lock);
+	ut_unlock(&ep->lock);
 	if (ah)
 		ibv_destroy_ah(ah);
 	if (last)

@@ -6,6 +6,7 @@
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
 #include "util/log.h"
 
@@ -107,6 +108,8 @@ int udp_near_init(struct udp_link *u)
 	for (unsigned i = 0; i < NEAR_KEYS; i++)
 		ut_list_init(&n->keys[i]);
 	no_port(&n->bell, UDP_BELL);
+	no_port(&n->life[0], UDP_TX);
+	no_port(&n->life[1], UDP_TX);
 	u->near = n;
 	r = open_page(u, n);
 	if (r < 0)
@@ -135,6 +138,8 @@ void udp_near_fini(struct udp_link *u)
 	while ((r = ut_list_first(&u->near->rx, struct udp_near_rx, node)))
 		rx_drop(u, r);
 	udp_unwatch(u, &u->near->bell);
+	udp_unwatch(u, &u->near->life[0]);
+	udp_unwatch(u, &u->near->life[1]);
 	shm_seg_unmap(u->near->doze, sizeof(*u->near->doze));
 	link_sys_close(&u->base.more_fd);
 	free(u->near);
@@ -207,6 +212,34 @@ static struct udp_near_tx *tx_new(struct udp_link *u, const struct link_flow *f,
 
 /* --- letters --- */
 
+static int keep(int fd)
+{
+	return (int)LINK_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/*
+ * What a peer sees becoming readable when this process ends: its pidfd. Where there is none
+ * (kernels before 5.3, valgrind) the end of a pipe that only this process can write into; both
+ * ends are in the epoll set so that a child closes them.
+ */
+static int own_life(struct udp_link *u)
+{
+	struct udp_port *life = u->near->life;
+	int fd = udp_own_pidfd(), ends[2];
+
+	if (fd != -ENOSYS)
+		return fd;
+	if (life[0].fd < 0) {
+		if (ut_refused(EMFILE) || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+			return -errno;
+		for (int i = 0; i < 2; i++) {
+			life[i].fd = ends[i];
+			udp_watch(u, &life[i]);
+		}
+	}
+	return keep(life[0].fd);
+}
+
 /* There will be acknowledgements: the way back is opened before anybody waits for it. */
 static void ask_back(struct udp_link *u, const struct udp_local *lo, const struct hello *h,
 		     unsigned slot)
@@ -245,6 +278,17 @@ static uint32_t what_we_can(struct udp_link *u, struct udp_near_rx *r, const str
 	return HELLO_NOTES | HELLO_PULLS;
 }
 
+/* At once, so that nobody waits for what will not come. */
+static void refuse(struct udp_link *u, const struct udp_local *lo, const struct udp_mail *m,
+		   const struct hello *h)
+{
+	struct hello back = { .token = h->token };
+
+	memcpy(back.src, lo->addr, 16);
+	memcpy(back.dst, h->src, 16);
+	letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, NULL, 0);
+}
+
 static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 			 const struct hello *h)
 {
@@ -253,10 +297,12 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	int fds[4] = { -1, u->base.more_fd, u->near->bell.fd, -1 };
 	void *ear = NULL;
 
-	if (!r)
+	if (!r) {
+		refuse(u, lo, m, h);
 		return;
+	}
 	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_ear), &ear);
-	fds[3] = udp_own_pidfd();
+	fds[3] = own_life(u);
 	*r = (struct udp_near_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
 	memcpy(r->addr, h->src, 16);
 	memcpy(r->own, lo->addr, 16);
@@ -270,8 +316,10 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
 	if (fds[0] < 0 || fds[3] < 0 ||
-	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, fds, 4) < 0)
+	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, fds, 4) < 0) {
 		rx_drop(u, r);
+		refuse(u, lo, m, h);
+	}
 	link_sys_close(&fds[0]);
 	link_sys_close(&fds[3]);
 	ask_back(u, lo, h, m->slot);
@@ -288,11 +336,6 @@ static const void *take_page(int fd, uint32_t magic)
 	return NULL;
 }
 
-static int keep(int fd)
-{
-	return (int)LINK_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
-}
-
 static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 {
 	struct hello h = { .token = t->token };
@@ -300,7 +343,7 @@ static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 	void *ring = NULL;
 
 	fds[0] = shm_seg_make("dapple-ring", SHM_RING_SEG, &ring);
-	fds[1] = udp_own_pidfd();
+	fds[1] = own_life(u);
 	t->ring.ring = ring;
 	memcpy(h.src, t->own, 16);
 	memcpy(h.dst, t->addr, 16);
@@ -338,6 +381,14 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 	}
 }
 
+static void take_refusal(struct udp_link *u, const struct udp_mail *m, const struct hello *h)
+{
+	struct udp_near_tx *t = tx_find(u, h->src, m->slot);
+
+	if (t && t->state == NEAR_ASKED && t->token == h->token)
+		tx_far(u, t, false);
+}
+
 static void take_open(struct udp_link *u, const struct udp_mail *m, const struct hello *h,
 		      const int *fds)
 {
@@ -367,11 +418,18 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 	while (n < UDP_GIFTS && fds[n] >= 0)
 		n++;
 
-	if (!u->near || len != sizeof(h))
+	if (len != sizeof(h))
 		return;
 	memcpy(&h, body, sizeof(h));
+	if (!u->near) {
+		if (m->type == UDP_MAIL_NEAR_HELLO)
+			refuse(u, lo, m, &h);
+		return;
+	}
 	if (m->type == UDP_MAIL_NEAR_HELLO && n == 0)
 		answer_hello(u, lo, m, &h);
+	else if (m->type == UDP_MAIL_NEAR_READY && n == 0)
+		take_refusal(u, m, &h);
 	else if (m->type == UDP_MAIL_NEAR_READY && n == 4)
 		take_ready(u, m, &h, fds);
 	else if (m->type == UDP_MAIL_NEAR_OPEN && n == 3)

@@ -12,7 +12,8 @@
  *     READY   token  <----  its ear, its doze page, its bell (eventfd), its pidfd
  *     OPEN    token, the ring, the sender's pidfd and its page  ---->
  *
- * A name that is not there (another host), another uid, or no answer within NEAR_PATIENCE: the wire.
+ * A name that is not there (another host), another uid, a READY with nothing in it (the owner wants
+ * no part in this, or has no room), or no answer within NEAR_PATIENCE (it is stopped): the wire.
  * Connection management (QP0, QP1) and groups always take the wire, so that packet filters are
  * asked. An end that dies is noticed by its pidfd, one that closes says so in its ear.
  *
@@ -30,7 +31,7 @@
 #include "link/udp/local.h"
 #include "util/heap.h"
 
-#define NEAR_PATIENCE (20 * UT_MS)
+#define NEAR_PATIENCE (300 * UT_MS) /* a process that has no processor for so long is stopped */
 #define NEAR_AGAIN (1000 * UT_MS) /* a name that was not there is asked for again */
 #define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
 #define NEAR_KEYS 256u
@@ -79,6 +80,7 @@ struct udp_near {
 	struct ut_list keys[NEAR_KEYS]; /* tx by address and slot */
 	struct udp_near_tx *last;
 	struct udp_port bell;
+	struct udp_port life[2]; /* of a pipe, where there are no pidfds */
 	unsigned warm; /* a record came so lately: udp_near_warm() */
 	bool held;  /* messages are looked at, or a ring is broken: udp_near_release() */
 	bool notes; /* messages are wanted: a user has said so */

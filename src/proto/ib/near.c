@@ -131,9 +131,19 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	return (int)p->payload_len;
 }
 
-static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool named)
+/* A Send names no memory of the peer, so its note has room for the answer that is due. */
+static bool takes_ack(const struct ibp_near *near, const struct wire_ib_packet *p)
 {
 	const struct ibp_qp *q = near->q;
+
+	return !near->response && q->cls == WIRE_CLASS_RC && q->resp.ack_due && q->resp.near &&
+	       !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
+	       ibp_resp_may_ack(q);
+}
+
+static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool named)
+{
+	struct ibp_qp *q = near->q;
 	uint32_t mtu = near->response ? q->resp.mtu : q->req.mtu;
 	struct ibp_note note = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
@@ -145,6 +155,11 @@ static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool
 		.length = near->response ? p->msn : p->dma_len, .srqn = p->srqn,
 	};
 
+	if (takes_ack(near, p)) {
+		note.flags |= IBP_NOTE_ACKS;
+		note.va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
+		ibp_resp_acked(q);
+	}
 	memcpy(near->place.note, &note, sizeof(note));
 }
 
@@ -258,6 +273,10 @@ bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire
 	near->rx = rx;
 	near->unit = 1u << n.unit;
 	near->plain = n.flags & IBP_NOTE_PLAIN;
+	near->acks = (n.flags & IBP_NOTE_ACKS) && shape->cls == WIRE_CLASS_RC &&
+		     !(shape->flags & WIRE_F_RSP);
+	near->ack_psn = (uint32_t)n.va & IBP_PSN_MASK;
+	near->ack_msn = (uint32_t)(n.va >> 32) & IBP_PSN_MASK;
 	if (!read_payload(near, n.flags, p))
 		return false;
 	p->pad = -p->payload_len & 3; /* as checked for packets of the wire */

@@ -34,7 +34,7 @@ struct ibp_note {
 	uint32_t psn, dest_qpn, src_qpn;
 	uint32_t imm;          /* or the key to invalidate */
 	uint32_t rkey;
-	uint64_t va;
+	uint64_t va;           /* IBP_NOTE_ACKS: the last PSN that was executed, and the MSN << 32 */
 	uint32_t length;       /* answers: MSN */
 	uint32_t srqn;         /* XRC requests */
 };
@@ -44,6 +44,7 @@ enum {
 	IBP_NOTE_ASK = 2,   /* the A bit */
 	IBP_NOTE_PULL = 4,  /* a struct ibp_pieces follows, not the payload */
 	IBP_NOTE_PLAIN = 8, /* do not name memory in what I ask for again */
+	IBP_NOTE_ACKS = 16, /* a Send that brings an acknowledgement along */
 };
 
 /* Where the payload lies in the writer's memory. */
@@ -75,6 +76,8 @@ struct ibp_near {
 	const struct link_rx *rx; /* being looked at; NULL: a datagram */
 	const uint8_t *data;      /* its payload, unless it is named */
 	bool plain;               /* it has IBP_NOTE_PLAIN */
+	bool acks;                /* and IBP_NOTE_ACKS: */
+	uint32_t ack_psn, ack_msn;
 	uint32_t unit;            /* bytes */
 	int n_from;               /* pieces that name its payload, or 0 */
 	struct iovec from[IBP_NEAR_PIECES];

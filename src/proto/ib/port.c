@@ -274,6 +274,22 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
+static void receive_note(struct ibp_port *port, const struct wire_ib_packet *p,
+			 const struct link_rx *rx)
+{
+	struct ibp_qp *q = find_qp(port, p, rx);
+
+	if (!q)
+		return;
+	q->heard = port->now;
+	if (port->near.acks && q->req.near && state_accepts(q->qp, true)) {
+		ibp_req_acked(q, port->near.ack_psn, port->near.ack_msn);
+		if (!state_accepts(q->qp, false))
+			return;
+	}
+	dispatch(q, p, rx);
+}
+
 static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
@@ -286,11 +302,7 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 		return;
 	}
 	if (rx->note) {
-		q = find_qp(port, &p, rx);
-		if (q) {
-			q->heard = port->now;
-			dispatch(q, &p, rx);
-		}
+		receive_note(port, &p, rx);
 		port->near.rx = NULL;
 		return;
 	}

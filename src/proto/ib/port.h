@@ -292,6 +292,8 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v);
 struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index);
 /* req_recv.c */
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+/* An acknowledgement that came with a request (near.h). */
+void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn);
 
 /* resp_recv.c */
 void ibp_resp_reset(struct ibp_qp *q);
@@ -326,6 +328,9 @@ void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* resp_send.c: answers that are due; acks too unless they may wait. */
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 void ibp_resp_ack(struct ibp_qp *q);
+/* What it needs besides being due; and it has left by another way. */
+bool ibp_resp_may_ack(const struct ibp_qp *q);
+void ibp_resp_acked(struct ibp_qp *q);
 void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
 bool ibp_resp_has_work(const struct ibp_qp *q);
 

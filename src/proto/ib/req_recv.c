@@ -287,6 +287,15 @@ static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 		atomic_response(q, w, p);
 }
 
+void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn)
+{
+	const struct wire_ib_packet p = { .psn = psn, .msn = msn, .syndrome = 0x1f };
+	struct ibp_req *r = &q->req;
+
+	if (psn_diff(psn, r->psn_next) < 0 && psn_diff(psn, r->psn_una) >= 0)
+		ack(q, &p);
+}
+
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_req *r = &q->req;

@@ -230,14 +230,23 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 		ibp_activate(q);
 }
 
+bool ibp_resp_may_ack(const struct ibp_qp *q)
+{
+	return !q->resp.dead && !ibp_resp_has_work(q);
+}
+
+void ibp_resp_acked(struct ibp_qp *q)
+{
+	q->resp.ack_due = false;
+	ut_list_del(&q->acks);
+}
+
 void ibp_resp_ack(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
-
-	if (r->ack_due && !r->dead && !ibp_resp_has_work(q)) {
-		if (!put_aeth(q, SYN_ACK, psn_add(r->epsn, IBP_PSN_MASK)))
+	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
+		if (!put_aeth(q, SYN_ACK, psn_add(q->resp.epsn, IBP_PSN_MASK)))
 			return;
-		r->ack_due = false;
+		q->resp.ack_due = false;
 	}
 	ut_list_del(&q->acks);
 }

@@ -306,6 +306,8 @@ static void give_turn(struct iwp_qp *q)
 			return;
 		iwp_tx_close(q);
 	}
+	if (q->port->sent != before)
+		iwp_timer_sent(q);
 	iwp_sq_complete(q);
 	if (!iwp_alive(q))
 		return;

@@ -76,6 +76,7 @@ struct iwp_qp {
 	bool hold;                /* nothing of ours before the peer's first FPDU */
 	bool hold_drained, rtr_due, heard;
 	bool farewell;            /* LEAVING: a last nudge comes before FIN */
+	bool watched;             /* its first message was sent, and the timer runs for it */
 	uint8_t nudges;           /* Writes without octets to an initiator's silent peer */
 	bool answers_first;       /* whose turn it is: answers or the send queue */
 	uint32_t cur;             /* send entry in work */
@@ -222,6 +223,7 @@ void iwp_release(struct iwp_qp *q);
 void iwp_leave(struct iwp_qp *q);
 void iwp_timer(struct iwp_qp *q);
 void iwp_timer_opened(struct iwp_qp *q);
+void iwp_timer_sent(struct iwp_qp *q);
 void iwp_timer_leaving(struct iwp_qp *q);
 void iwp_let_go(struct iwp_qp *q, bool abort);
 void iwp_forget(struct iwp_qp *q);

@@ -15,9 +15,11 @@
 #define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
 #define NUDGES 5
 
+/* Something of ours is on its way to it, and a Write without octets is no surprise. */
 static bool takes_nudges(const struct iwp_qp *q)
 {
-	return q->par.initiator && q->par.rtr == PROTO_RTR_WRITE && !q->heard;
+	return q->par.initiator && !q->heard &&
+	       (q->par.rtr == PROTO_RTR_WRITE || (q->par.rtr == PROTO_RTR_NONE && q->tx_pos));
 }
 
 void iwp_timer_opened(struct iwp_qp *q)
@@ -26,6 +28,15 @@ void iwp_timer_opened(struct iwp_qp *q)
 		iwp_arm(q, NUDGE_AFTER);
 	else if (!q->par.initiator && q->par.rtr == PROTO_RTR_NONE && q->par.hold_first)
 		iwp_arm(q, HOLD_LOOK);
+}
+
+/* Without a ready-to-receive message the first of the application's may be what is overlooked. */
+void iwp_timer_sent(struct iwp_qp *q)
+{
+	if (q->watched || q->life != IWP_OPEN || q->par.rtr != PROTO_RTR_NONE || !takes_nudges(q))
+		return;
+	q->watched = true;
+	iwp_arm(q, NUDGE_AFTER);
 }
 
 /* Who leaves before the first nudge was due gives it before FIN: siw's kernel may depend on it. */
@@ -56,9 +67,10 @@ static bool between_messages(const struct iwp_qp *q)
 
 /*
  * siw overlooks what arrives between its Reply and the moment when the QP has the socket, the
- * ready-to-receive Write and all behind it, until something else arrives; and iw_cm stops the
- * whole kernel if the stream then ends instead. So a peer that agreed to Writes without octets
- * gets a few more of them while it says nothing; to any other peer they mean nothing.
+ * ready-to-receive Write and all behind it, or else the first message, until something else
+ * arrives; and iw_cm stops the whole kernel if the stream then ends instead. So a peer that
+ * agreed to Writes without octets, or to no such message, gets a few of them while it says
+ * nothing; to any other peer they mean nothing (RFC 5041 7.1: without octets no tag is looked at).
  */
 static void nudge(struct iwp_qp *q)
 {

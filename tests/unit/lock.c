@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The inline lock: one holder at a time, nobody sleeps for ever, errno is kept, free when all are done. */
-#include "dat/provider/lock.h"
+#include "util/lock.h"
 
 #include "support/check.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 
 enum { THREADS = 6, ROUNDS = 20000 };
 
-static struct dpr_lock lock;
+static struct ut_mutex lock;
 static unsigned long turns, inside; /* guarded by lock */
 
 static void *taker(void *arg)
@@ -18,14 +19,14 @@ static void *taker(void *arg)
 
 	errno = ERANGE;
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		dpr_lock(&lock);
+		ut_lock(&lock);
 		CHECK(++inside == 1);
 		turns++;
 		/* the others find it taken, and go to sleep */
 		if (i % pause == 0)
 			sched_yield();
 		inside--;
-		dpr_unlock(&lock);
+		ut_unlock(&lock);
 	}
 	CHECK(errno == ERANGE);
 	return NULL;
@@ -36,8 +37,8 @@ int main(void)
 	unsigned int pause[THREADS];
 	pthread_t t[THREADS];
 
-	dpr_lock_init(&lock);
-	dpr_lock(&lock);
+	ut_mutex_init(&lock);
+	ut_lock(&lock);
 	CHECK(atomic_load(&lock.word) == 1);
 	for (unsigned int i = 0; i < THREADS; i++) {
 		pause[i] = 3 + 2 * i;
@@ -46,13 +47,13 @@ int main(void)
 	while (atomic_load(&lock.word) != 2) /* somebody waits for us */
 		sched_yield();
 	CHECK(!turns);
-	dpr_unlock(&lock);
+	ut_unlock(&lock);
 	for (unsigned int i = 0; i < THREADS; i++)
 		CHECK(!pthread_join(t[i], NULL));
 	CHECK(turns == (unsigned long)THREADS * ROUNDS && !inside);
-	dpr_lock(&lock);
+	ut_lock(&lock);
 	CHECK(atomic_load(&lock.word) == 1);
-	dpr_unlock(&lock);
+	ut_unlock(&lock);
 	CHECK(!atomic_load(&lock.word));
 	return 0;
 }
