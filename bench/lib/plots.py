@@ -150,13 +150,13 @@ def dress(ax, title, xs, xlabel, ylabel, xwords, ylog=True, xlog=True):
         ax.xaxis.set_major_formatter(FuncFormatter(xwords))
         ax.tick_params(axis="x", labelrotation=30)
     # Below and not inside: there is no corner that no line ever crosses.
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.27), ncol=2, frameon=False)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24), ncol=2, frameon=False)
 
 
 def save(fig, folder, name):
     fig.tight_layout()
-    fig.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
-    fig.savefig(os.path.join(folder, name + ".png"), dpi=110)
+    fig.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None}, bbox_inches="tight")
+    fig.savefig(os.path.join(folder, name + ".png"), dpi=110, bbox_inches="tight")
     plt.close(fig)
 
 

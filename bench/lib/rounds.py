@@ -38,11 +38,15 @@ def once(row, place, entry, tell):
     entry["rounds"].append(got)
 
 
-def run(rows, place, rounds, tell):
-    """{name: entry}; an entry's rounds are {key: figure} or None. Interrupted: what there is by then."""
+def run(rows, place, rounds, tell, seconds=None):
+    """{name: entry}; an entry's rounds are {key: figure} or None. Interrupted: what there is by then.
+
+    Behind so many seconds nobody starts any more.
+    """
     out = {r.name: new_entry(r) for r in rows}
     try:
-        run_all([r for r in rows if not r.lacks], out, place, rounds, tell)
+        run_all([r for r in rows if not r.lacks], out, place, rounds, tell,
+                time.monotonic() + seconds if seconds else None)
     except KeyboardInterrupt:
         tell("interrupted")
     most = max((len(e["rounds"]) for e in out.values()), default=0)
@@ -51,13 +55,15 @@ def run(rows, place, rounds, tell):
     return out
 
 
-def run_all(able, out, place, rounds, tell):
+def run_all(able, out, place, rounds, tell, until):
     for n in range(rounds):
         at = n * len(able) // rounds
         tell(f"round {n + 1} of {rounds}: cpu pressure {pressure()} %")
         for r in able[at:] + able[:at]:
             entry = out[r.name]
-            if n < r.most and len(entry["failures"]) < GIVE_UP:
+            if until and time.monotonic() > until:
+                entry["lacks"] = "no time was left for it in a quick run"
+            elif n < r.most and len(entry["failures"]) < GIVE_UP:
                 once(r, place, entry, tell)
             else:
                 entry["rounds"].append(None)

@@ -23,12 +23,21 @@ struct line {
 	uint64_t count;
 };
 
+static void hint(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 static void until(const struct line *l, uint64_t value)
 {
 	for (unsigned looks = 1;
 	     atomic_load_explicit(l->yours, memory_order_acquire) != value; looks++) {
 		if (l->wait == 'p')
-			__builtin_ia32_pause();
+			hint();
 		else if (l->wait == 'y' && looks % 16 == 0)
 			sched_yield();
 	}

@@ -68,7 +68,8 @@ int measure_quiet(int argc, char **argv)
 			poll(NULL, 0, (int)(seconds * 1000));
 	}
 	/* One is this very sleep; the processor time of looking here is in it, 0.1 ms or so. */
-	printf("%.3f\ncpu %.4f\n", (woken[1] - woken[0] - 1) / t, (ns[1] - ns[0]) * 1e-6 / t);
+	woken[1] -= woken[0] + 1;
+	printf("%.3f\ncpu %.4f\n", woken[1] > 0 ? woken[1] / t : 0, (ns[1] - ns[0]) * 1e-6 / t);
 	close(stay[1]);
 	return ends_close(&e);
 }
