@@ -26,6 +26,7 @@ class Place:
         self.quick = quick
         cpus = sorted(os.sched_getaffinity(0))
         self.cpus = (cpus[0], cpus[1] if len(cpus) > 1 else cpus[0])
+        self.most = 120        # seconds for a program, whatever it asks for
         self.raised = None     # could the share of the processors be raised?
 
     def dapple(self):
@@ -77,6 +78,7 @@ def last_words(text):
 
 
 def one(place, words, env=None, timeout=60):
+    timeout = min(timeout, place.most)
     p = spawn(place, words, env or place.env())
     try:
         out, _ = p.communicate(timeout=timeout)
