@@ -95,8 +95,9 @@ for path in ("local", "RoCE", "iWARP"):
     TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{path} send, one core, {wait}", "8"), at(ONE),
                  "blocking primitive", AT_MOST, 2.0)
                 for wait, said in (("poll", "polling"), ("event", "blocking"))]
-TARGETS += [(path, "idle, wake-ups per second", at(f"{path} idle wake-ups"), None, "", AT_MOST, 0.0)
-            for path in ("local", "RoCE", "iWARP")]
+TARGETS += [(path, f"idle, {what}", at(f"{path} idle wake-ups", key), None, "", AT_MOST, 0.0)
+            for path in ("local", "RoCE", "iWARP")
+            for key, what in (("", "wake-ups per second"), ("cpu", "ms of CPU time per second"))]
 
 
 def best_of(entries, others, unit):

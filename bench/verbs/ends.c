@@ -117,7 +117,7 @@ static void connect_all(struct ends *e, int depth)
 	struct sockaddr_in to = loopback(e->shared->port);
 
 	for (int i = 0; i < e->n; i++) {
-		struct rdma_cm_id *id;
+		struct rdma_cm_id *id = NULL;
 
 		ends_need(ch && !rdma_create_id(ch, &id, NULL, RDMA_PS_TCP) &&
 			  !rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 5000), "resolve");

@@ -12,7 +12,8 @@
  *	rate [QPS] [S]				64-byte sends per second over so many queue pairs, with
  *						the same number of messages in flight whatever QPS
  *	quiet [QPS] [S]				wake-ups per second and "cpu" in ms per second of two
- *						processes with idle connections
+ *						processes with idle connections, but for the thread
+ *						that looks
  *	memory [QPS]				KiB per idle RC queue pair beside its queues (RoCE)
  */
 #include "measure.h"
