@@ -32,6 +32,9 @@ struct dev_adapter;
  * called with dev->lock held, once the adapter is wired.
  */
 struct dev_machine {
+	/* For a poller: there is nothing to take in, not even worth a look at the clock. Says so a
+	 * few times in a row at most. NULL: no such short look. */
+	bool (*idle)(struct dev_adapter *a);
 	/* Takes in what has come, bounded work. Returns how many things. */
 	int (*receive)(struct dev_adapter *a, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. */
@@ -99,7 +102,9 @@ struct dev_adapter {
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	uint64_t held_since;    /* posted requests wait for more; 0 = none do */
 	uint32_t hold_penalty;  /* posts until that is tried again */
-	atomic_uint idle_polls; /* in a row, by any thread */
+	atomic_uint idle_polls; /* in a row, by any thread; short looks count less */
+	atomic_bool short_look; /* the last poll was one */
+	bool calm;              /* the last round left nothing to do but wait */
 	struct link_rx rx[DEV_RX_BATCH];
 
 	/* When the oldest waiting acknowledgement was put off, 0 = none. Written

@@ -17,6 +17,7 @@
 #include <sched.h>
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_POLL_WEIGHT 4 /* so many short looks are one */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
 #define DEV_LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
 #define PENDING_MAX 64 /* QPs kicked in one round */
@@ -58,7 +59,7 @@ static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && now - since > DEV_DEFER_NS)
+	if (since && now - since > DEV_DEFER_NS && !a->own.trusted)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
@@ -102,10 +103,23 @@ static struct ut_stage *dev_stage(struct dev_adapter *a)
 	return a->link ? a->link->rx_stage : a->streams->rx_stage;
 }
 
+/*
+ * Most polls of a ping-pong find nothing, and the time of a round is the time in which a message
+ * is not seen. What is due by the clock waits for the next whole round, a microsecond.
+ */
+static bool is_idle(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	bool yes = a->calm && !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
+		   a->machine->idle && a->machine->idle(a);
+
+	atomic_store_explicit(&a->short_look, yes, memory_order_relaxed);
+	return yes;
+}
+
 int dev_run(struct dev_adapter *a, enum dev_driver by)
 {
-	int keep = errno, received, kicked, done;
-	uint64_t now = ut_now(), deadline, next;
+	int keep, received, kicked, done;
+	uint64_t now, deadline, next;
 	bool defer, posted;
 
 	eng_dev_held(&a->dev);
@@ -115,6 +129,10 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 			;
 		return 0;
 	}
+	if (by == DEV_BY_APP && is_idle(a))
+		return 0;
+	keep = errno;
+	now = ut_now();
 	judge_deferral(a, now);
 	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
 	if (by == DEV_BY_APP)
@@ -147,6 +165,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		deadline = a->held_since + DEV_DEFER_NS;
 	else
 		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
+	a->calm = deadline > now && !a->held_since;
 	dev_own_after(a, by, deadline < next ? deadline : next);
 	errno = keep;
 	return done;
@@ -166,13 +185,18 @@ int dev_progress(struct eng_dev *dev)
 void dev_polled(struct eng_dev *dev, int did)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
+	unsigned idle;
 
 	/* Who looks while another thread drives has looked all the same. */
 	if (!atomic_load_explicit(&a->own.beat, memory_order_relaxed))
 		atomic_store_explicit(&a->own.beat, true, memory_order_relaxed);
-	if (did)
-		atomic_store_explicit(&a->idle_polls, 0, memory_order_relaxed);
-	else if (atomic_fetch_add_explicit(&a->idle_polls, 1, memory_order_relaxed) >=
-		 DEV_POLLS_TO_YIELD)
+	idle = did ? 0 : atomic_load_explicit(&a->idle_polls, memory_order_relaxed) +
+			 (atomic_load_explicit(&a->short_look, memory_order_relaxed)
+				  ? 1 : DEV_POLL_WEIGHT);
+	if (idle > DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT) {
+		idle = DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT;
 		sched_yield();
+	}
+	/* Two pollers may lose each other's count, which is no harm. */
+	atomic_store_explicit(&a->idle_polls, idle, memory_order_relaxed);
 }

@@ -42,6 +42,11 @@
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
+static bool idle(struct dev_adapter *a)
+{
+	return link_near(a->link)->idle(a->link);
+}
+
 static int receive(struct dev_adapter *a, uint64_t now)
 {
 	struct link *l = a->link;
@@ -95,6 +100,7 @@ static uint64_t deadline(struct eng_dev *dev)
 
 static const struct dev_machine roce_machine = {
 	.patient = ibp_patient,
+	.idle = idle,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,

@@ -43,7 +43,8 @@ struct dev_thread {
 
 static struct ut_mutex start_lock = UT_MUTEX_INIT;
 static struct dev_thread *_Atomic current;
-static __thread bool is_this;
+/* Asked by every poll: from its place in the thread, and not by a call. */
+static __thread bool is_this __attribute__((tls_model("initial-exec")));
 
 static void set_timer(struct dev_thread *t, uint64_t at) UT_REQUIRES(t->lock)
 {

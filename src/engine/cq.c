@@ -227,6 +227,15 @@ static void wake(struct eng_cq *cq, const struct eng_cqe *e)
 		fire(cq);
 }
 
+static void note_some(struct eng_cq *cq) UT_REQUIRES(cq->lock);
+static void note_some(struct eng_cq *cq)
+{
+	bool some = cq->head != cq->tail || cq->overrun;
+
+	if (atomic_load_explicit(&cq->some, memory_order_relaxed) != some)
+		atomic_store_explicit(&cq->some, some, memory_order_relaxed);
+}
+
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 {
 	bool full;
@@ -246,6 +255,7 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 		if (cq->arm != ENG_CQ_IDLE) /* nobody shall sleep on a dead queue */
 			fire(cq);
 	}
+	note_some(cq);
 	ut_unlock(&cq->lock);
 	return !full;
 }
@@ -254,6 +264,8 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 {
 	int r = 0;
 
+	if (!atomic_load_explicit(&cq->some, memory_order_relaxed))
+		return 0;
 	ut_lock(&cq->lock);
 	if (cq->tail != cq->head) {
 		*ret = cq->ring[cq->head++ & (cq->cap - 1)];
@@ -261,6 +273,7 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 	} else if (cq->overrun) {
 		r = -EOVERFLOW;
 	}
+	note_some(cq);
 	ut_unlock(&cq->lock);
 	return r;
 }
@@ -296,11 +309,14 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = 0;
 
+	if (!atomic_load_explicit(&cq->some, memory_order_relaxed))
+		return 0;
 	ut_lock(&cq->lock);
 	while (got < n && cq->head != cq->tail)
 		to_wc(&wc[got++], &cq->ring[cq->head++ & (cq->cap - 1)]);
 	if (!got && n > 0 && cq->overrun)
 		got = -EOVERFLOW;
+	note_some(cq);
 	ut_unlock(&cq->lock);
 	return got;
 }
@@ -328,6 +344,7 @@ void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)
 			cq->ring[to++ & (cq->cap - 1)] = *e;
 	}
 	cq->tail = to;
+	note_some(cq);
 	ut_unlock(&cq->lock);
 }
 

@@ -55,6 +55,9 @@ struct eng_cq {
 	uint32_t head UT_GUARDED_BY(lock), tail UT_GUARDED_BY(lock);
 	enum eng_cq_arm arm UT_GUARDED_BY(lock);
 	bool overrun UT_GUARDED_BY(lock);
+	/* There is something to take, or an overrun to report. Written under lock; a poller that
+	 * reads false without it has looked a moment earlier. */
+	atomic_bool some;
 	/* Moderation: an armed event waits for `count` completions, but at most
 	 * `period` us; it comes at once when either is 0 or the device room
 	 * does not serve eng_dev_tick(). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The progress lock and the pending list. A poster marks, then tries the lock;
- * a holder unlocks, then looks at the list. With a full fence between the two
- * steps on both sides, one of them sees the other, so no post is left behind.
+ * a holder unlocks, then looks at the list. All four steps are sequentially consistent
+ * (util/lock.h), so one of the two sees the other, and no post is left behind.
  */
 #include "engine/dev.h"
 
@@ -49,13 +49,9 @@ void eng_dev_fini(struct eng_dev *dev)
 
 static void run_pending(struct eng_dev *dev)
 {
-	/* F0: pairs with the poster's step from marking to trylock. */
-	atomic_thread_fence(memory_order_seq_cst);
-	while (atomic_load_explicit(&dev->n_pending, memory_order_acquire) &&
-	       ut_trylock(&dev->lock)) {
+	while (atomic_load(&dev->n_pending) && ut_trylock(&dev->lock)) {
 		dev->ops->progress(dev);
 		ut_unlock(&dev->lock);
-		atomic_thread_fence(memory_order_seq_cst);
 	}
 }
 
@@ -64,7 +60,17 @@ void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp)
 	ut_lock(&dev->pending_lock);
 	if (ut_list_empty(&qp->pending)) {
 		ut_list_add_tail(&dev->pending, &qp->pending);
-		atomic_fetch_add_explicit(&dev->n_pending, 1, memory_order_release);
+		atomic_fetch_add(&dev->n_pending, 1);
+	}
+	ut_unlock(&dev->pending_lock);
+}
+
+void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp)
+{
+	ut_lock(&dev->pending_lock);
+	if (!ut_list_empty(&qp->pending)) {
+		ut_list_del(&qp->pending);
+		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
 	}
 	ut_unlock(&dev->pending_lock);
 }

@@ -181,6 +181,7 @@ void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
 
 /* Marks the QP pending; whoever holds the progress lock will look at it. */
 void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp);
+void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp);
 /*
  * Delivers completion events whose moderation period is over; returns the next
  * deadline (CLOCK_MONOTONIC ns) or UINT64_MAX. Optional: until the device room

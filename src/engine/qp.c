@@ -243,16 +243,6 @@ int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp *
 	return r;
 }
 
-static void unmark(struct eng_dev *dev, struct eng_qp *qp)
-{
-	ut_lock(&dev->pending_lock);
-	if (!ut_list_empty(&qp->pending)) {
-		ut_list_del(&qp->pending);
-		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
-	}
-	ut_unlock(&dev->pending_lock);
-}
-
 /* CQEs of a destroyed QP must not be seen; an XRC target's lie in the CQs of
  * the domain's SRQs. */
 static void purge(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
@@ -277,7 +267,7 @@ static void leave(struct eng_dev *dev, struct eng_qp *qp)
 	eng_qp_set_state(qp, IBV_QPS_RESET);
 	ut_idtab_del(&dev->qps, qp->qpn);
 	eng_mw_orphan(qp);
-	unmark(dev, qp);
+	eng_dev_unmark(dev, qp);
 	purge(dev, qp);
 }
 

@@ -155,6 +155,16 @@ struct eng_why {
 /* Before eng_qp_fail(); without it that keeps a sentence of its own. w may be NULL. */
 void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w);
 
+/*
+ * A QP in place of an XRC target of another process, whose number the protocol gives it: completions
+ * name that, no packet and no program reaches it, its state is RTS. NULL: no memory. It is
+ * remembered by the completions it made, so it is freed with the port and not before.
+ */
+struct eng_qp *eng_qp_stand_in(struct eng_dev *dev);
+void eng_qp_stand_in_free(struct eng_qp *qp);
+/* True: a completion queue of it overran; it is in RTS again. */
+bool eng_qp_revive(struct eng_qp *qp);
+
 /* --- for the shells; takes the lock --- */
 
 /* Last sentence of this QP (0: of the adapter), for the call in

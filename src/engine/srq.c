@@ -25,15 +25,38 @@ static int check_spec(struct eng_dev *dev, const struct eng_srq_spec *s)
 	return 0;
 }
 
-/* A number that peers name on the wire: not to be guessed from another one. */
+/*
+ * A number that peers name on the wire: not to be guessed from another one, but with the bits of
+ * this process in front as a QPN has them, so that a target QP of another one knows whose it is.
+ * From a random one upwards among the free bits; 0 = all taken.
+ */
+static uint32_t search_number(struct eng_dev *dev, bool rested) UT_REQUIRES(dev->lock);
+static uint32_t search_number(struct eng_dev *dev, bool rested)
+{
+	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
+	uint32_t first = (uint32_t)(ut_rng_u64(&dev->rng) >> 32) & mask, bits = first, n;
+
+	do {
+		n = fixed | bits;
+		if (n > 1 && n < 0xffffff && !ut_idtab_get(&dev->srqs, n) &&
+		    !(rested && eng_qpn_rests(&dev->qpns, n)))
+			return n;
+		bits = ((bits | ~mask) + 1) & mask;
+	} while (bits != first);
+	return 0;
+}
+
+/* It rests among the QPNs: a mark too many there costs nothing. */
 static int choose_number(struct eng_dev *dev, struct eng_srq *srq) UT_REQUIRES(dev->lock);
 static int choose_number(struct eng_dev *dev, struct eng_srq *srq)
 {
-	uint32_t n;
+	uint32_t n = search_number(dev, true);
 
-	do
-		n = (uint32_t)(ut_rng_u64(&dev->rng) >> 40);
-	while (n == 0 || n == 0xffffff || ut_idtab_get(&dev->srqs, n));
+	if (!n)
+		n = search_number(dev, false);
+	if (!n)
+		return -ENOMEM;
+	eng_qpn_used(&dev->qpns, n);
 	srq->number = n;
 	return ut_idtab_add(&dev->srqs, n, srq);
 }
@@ -45,17 +68,20 @@ static int enter(struct eng_dev *dev, struct eng_srq *srq)
 	if (!srq->xrcd)
 		return 0;
 	ut_lock(&dev->lock);
-	r = choose_number(dev, srq);
+	r = dev->qpn_mask ? 0 : dev->ops->attach(dev);
+	if (r == 0)
+		r = choose_number(dev, srq);
 	eng_dev_unlock(dev);
 	return r;
 }
 
-static struct eng_srq *srq_new(struct eng_ctx *ctx, const struct eng_srq_spec *spec)
+static int srq_new(struct eng_ctx *ctx, const struct eng_srq_spec *spec, struct eng_srq **ret)
 {
 	struct eng_srq *srq = ut_zalloc(sizeof(*srq));
+	int r;
 
 	if (!srq)
-		return NULL;
+		return -ENOMEM;
 	srq->ctx = ctx;
 	srq->dev = ctx->dev;
 	srq->pd = spec->pd;
@@ -64,14 +90,16 @@ static struct eng_srq *srq_new(struct eng_ctx *ctx, const struct eng_srq_spec *s
 	srq->max_sge = spec->attr.max_sge;
 	if (eng_ring_init(&srq->ring, spec->attr.max_wr, eng_recv_stride(srq->max_sge)) < 0) {
 		free(srq);
-		return NULL;
+		return -ENOMEM;
 	}
-	if (enter(srq->dev, srq) < 0) {
+	r = enter(srq->dev, srq);
+	if (r < 0) {
 		eng_ring_fini(&srq->ring);
 		free(srq);
-		return NULL;
+		return r;
 	}
-	return srq;
+	*ret = srq;
+	return 0;
 }
 
 int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_srq **ret)
@@ -84,10 +112,10 @@ int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_sr
 		return r;
 	if (eng_count(&dev->n_srq, (uint32_t)dev->attr.orig_attr.max_srq) < 0)
 		return -ENOMEM;
-	srq = srq_new(ctx, spec);
-	if (!srq) {
+	r = srq_new(ctx, spec, &srq);
+	if (r < 0) {
 		eng_uncount(&dev->n_srq);
-		return -ENOMEM;
+		return r;
 	}
 	atomic_fetch_add(&srq->pd->users, 1);
 	if (srq->xrcd) {

@@ -46,7 +46,8 @@ struct eng_srq_spec {
 	struct ibv_srq_attr attr;
 };
 
-/* attr is updated with the real sizes. -EINVAL, -ENOMEM. */
+/* attr is updated with the real sizes. -EINVAL, -ENOMEM; an XRC one joins the adapter's port as a QP
+ * does: also -EADDRINUSE ... */
 int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_srq **ret);
 int eng_srq_destroy(struct eng_srq *srq); /* 0 or -EBUSY */
 /* mask: IBV_SRQ_MAX_WR, IBV_SRQ_LIMIT. Entries survive a resize. */

@@ -41,6 +41,11 @@ static void release(struct link *l)
 {
 }
 
+static bool idle(struct link *l)
+{
+	return false;
+}
+
 const struct link_near_ops link_near_none = {
 	.reach = reach,
 	.reserve = reserve,
@@ -49,4 +54,5 @@ const struct link_near_ops link_near_none = {
 	.pull = pull,
 	.seal = seal,
 	.release = release,
+	.idle = idle,
 };

@@ -21,6 +21,7 @@
 
 #define LINK_NOTE_BYTES 40u
 #define LINK_NEAR_MAX (256u << 10)
+#define LINK_IDLE_CALLS 16u
 #define LINK_SEALS 512u /* a power of two */
 
 enum link_reach {
@@ -63,6 +64,12 @@ struct link_near_ops {
 	uint32_t (*seal)(struct link *l, const struct link_rx *rx, uint32_t index);
 	/* Nothing that the last recv() gave is looked at any more. */
 	void (*release)(struct link *l);
+	/*
+	 * For a poller that asks often: messages are what came of late, and there is none now, so
+	 * that recv() may be left out. At most LINK_IDLE_CALLS times in a row, for the sake of what
+	 * comes in other ways. Only between release() and the next recv().
+	 */
+	bool (*idle)(struct link *l);
 };
 
 /* For links without such a way. */

@@ -5,7 +5,9 @@
  * docs/locking.md.
  *
  * It is a word and a futex: one atomic instruction to take it and one to let go of it, inline. A
- * pthread mutex takes some forty instructions more, and a message meets a dozen locks.
+ * pthread mutex takes some forty instructions more, and a message meets a dozen locks. Taking,
+ * finding it taken and letting go are sequentially consistent: who publishes something in that
+ * order too and then finds the lock taken knows that the holder sees it after letting go.
  */
 #ifndef UTIL_LOCK_H
 #define UTIL_LOCK_H
@@ -57,8 +59,7 @@ static inline bool ut_trylock(struct ut_mutex *l)
 {
 	uint32_t free = 0;
 
-	return atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
-						       memory_order_relaxed);
+	return atomic_compare_exchange_strong(&l->word, &free, 1);
 }
 
 static inline void ut_lock(struct ut_mutex *l) UT_ACQUIRE(l) UT_NO_TSA;
@@ -71,7 +72,7 @@ static inline void ut_lock(struct ut_mutex *l)
 static inline void ut_unlock(struct ut_mutex *l) UT_RELEASE(l) UT_NO_TSA;
 static inline void ut_unlock(struct ut_mutex *l)
 {
-	if (__builtin_expect(atomic_exchange_explicit(&l->word, 0, memory_order_release) == 2, 0))
+	if (__builtin_expect(atomic_exchange(&l->word, 0) == 2, 0))
 		ut_mutex_wake(l);
 }
 

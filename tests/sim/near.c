@@ -343,7 +343,7 @@ static void storm_of_nonsense(void)
 static void strangers(void)
 {
 	struct { /* struct ibp_pieces with two of them */
-		uint32_t seal, value;
+		uint32_t seal[2][2];
 		uint64_t v[4];
 	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
 	struct ibp_note n;

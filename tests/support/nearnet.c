@@ -3,6 +3,7 @@
 
 #include "support/check.h"
 
+#include <errno.h>
 #include <string.h>
 
 static struct near_net *net; /* one world at a time */
@@ -16,19 +17,21 @@ static int host_of(const struct link *l)
 	return -1;
 }
 
-/* By the address, as the last octet counts the hosts from 1. */
-static struct shm_tx *towards(struct link *l, const struct link_flow *f)
+/* By the address, as the last octet counts the hosts from 1, or the slot, which does too. */
+static struct shm_tx *towards(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
-	int to = f->dst[15] - 1;
+	int to = (net->w->slots ? (int)(qpn >> 16) : f->dst[15]) - 1, from = host_of(l);
 
-	return to >= 0 && to < net->w->n ? &net->host[host_of(l)].tx[to] : NULL;
+	if (to < 0 || to >= net->w->n || ((net->apart | net->gone) & (1u << to | 1u << from)))
+		return NULL;
+	return &net->host[from].tx[to];
 }
 
 static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
 			     bool *ret_pulls)
 {
 	*ret_pulls = !net->copy;
-	if (!towards(l, f))
+	if (!towards(l, f, qpn))
 		return LINK_FAR;
 	return net->w->now < net->asked_until ? LINK_ASKED : LINK_NEAR;
 }
@@ -36,12 +39,15 @@ static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
 		   struct link_place *ret)
 {
-	struct shm_tx *t = towards(l, f);
+	struct shm_tx *t = towards(l, f, qpn);
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
 
-	CHECK(t && bytes <= LINK_NEAR_MAX);
+	CHECK(bytes <= LINK_NEAR_MAX);
+	if (!t && net->w->slots)
+		return -ENOTCONN;
+	CHECK(t);
 	at = net->full ? NULL : shm_reserve(t, bytes, &skip, &why);
 	if (!at)
 		return -EAGAIN;
@@ -64,7 +70,9 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 
 static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
-	return shm_taken(towards(l, f));
+	struct shm_tx *t = towards(l, f, qpn);
+
+	return t ? shm_taken(t) : UINT64_MAX;
 }
 
 static ssize_t size_of(const struct iovec *iov, int n)
@@ -106,9 +114,14 @@ static void release(struct link *l)
 			shm_release(&h->rx[i]);
 }
 
+static bool idle(struct link *l)
+{
+	return false;
+}
+
 static const struct link_near_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .taken = taken, .pull = pull,
-	.seal = seal, .release = release,
+	.seal = seal, .release = release, .idle = idle,
 };
 
 int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max)

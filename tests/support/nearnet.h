@@ -23,6 +23,8 @@ struct near_net {
 	uint64_t asked_until;  /* nobody knows the way before */
 	bool copy;             /* nobody can fetch */
 	bool full;             /* no ring has room */
+	unsigned apart;        /* hosts (1 << i) that are reached by datagrams only */
+	unsigned gone;         /* processes that have died */
 	void (*fetching)(struct near_net *n); /* called between fetching and looking at the seal */
 	unsigned fetches;
 };

@@ -62,9 +62,11 @@ static void polled(struct eng_dev *dev, int did)
 
 static int attach(struct eng_dev *dev)
 {
+	struct sim_host *h = dev->device;
+
 	eng_dev_held(dev);
-	dev->qpn_fixed = 0;
-	dev->qpn_mask = 0xffffff;
+	dev->qpn_fixed = h->world->slots ? (uint32_t)(h - h->world->host + 1) << 16 : 0;
+	dev->qpn_mask = h->world->slots ? 0xffff : 0xffffff;
 	return 0;
 }
 
@@ -219,6 +221,7 @@ int sim_world_try(struct sim_world *w, const struct sim_options *o)
 		return r;
 	w->now = 1000 * UT_S;
 	w->n = o->hosts ? o->hosts : 2;
+	w->slots = o->slots;
 	if (o->messages)
 		w->near = near_net_open(w);
 	for (int i = 0; i < w->n && r == 0; i++)
@@ -440,6 +443,7 @@ int sim_post(struct sim_end *e, const struct sim_op *o)
 	};
 
 	fill_target(&wr, o);
+	wr.qp_type.xrc.remote_srqn = o->srqn;
 	return eng_post_send(e->qp, &wr, &bad);
 }
 

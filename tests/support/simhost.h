@@ -38,6 +38,7 @@ struct sim_world {
 	struct sim_net *net;
 	uint64_t now;
 	int n;
+	bool slots;
 	struct sim_host host[SIM_HOSTS];
 	struct near_net *near; /* support/nearnet.h; NULL: datagrams only */
 	void (*each_round)(void *); /* for parties that are no host; may be NULL */
@@ -50,6 +51,7 @@ struct sim_options {
 	uint32_t mtu_max;      /* 4096 */
 	bool ipv6, rate_control;
 	bool messages; /* the hosts are processes of one host */
+	bool slots;    /* each has a slot in front of its numbers, and messages find it by that */
 	const struct gsi_user *gsi; /* of every host, or NULL */
 	struct sim_config net; /* delay 0 = SIM_DELAY */
 };
@@ -116,7 +118,7 @@ struct sim_op {
 	unsigned flags; /* besides SIGNALED */
 	uint64_t add, swap;
 	struct eng_ah *ah;
-	uint32_t qpn, qkey;
+	uint32_t qpn, qkey, srqn;
 };
 
 /* Posts; the result of eng_post_send / eng_post_recv. */

@@ -135,7 +135,9 @@ static bool fake_patient(struct eng_dev *dev)
 }
 
 static const struct dev_machine fake_machine = {
-	fake_receive, fake_errors, fake_transmit, fake_patient, fake_acks, fake_busy, fake_next,
+	.receive = fake_receive, .errors = fake_errors, .transmit = fake_transmit,
+	.patient = fake_patient, .acks_pending = fake_acks, .busy = fake_busy,
+	.deadline = fake_next,
 };
 
 static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };

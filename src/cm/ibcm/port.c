@@ -169,6 +169,8 @@ int ibcm_run(struct cm_port *p, uint64_t now)
 	struct ut_timer *t;
 	int n;
 
+	if (ut_list_empty(&cm->fresh) && ut_heap_next(&cm->heap) > now)
+		return 0;
 	cm->now = now;
 	cm->has_now = true;
 	n = ibcm_settle(cm);

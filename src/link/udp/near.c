@@ -635,6 +635,7 @@ bool udp_near_recv(struct udp_link *u, struct link_rx *note)
 
 	if (!u->near)
 		return false;
+	u->near->idle = 0;
 	ut_list_each_safe(r, s, &u->near->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring) || !take(u, r, note))
 			continue;

@@ -144,6 +144,25 @@ static void release(struct link *l)
 	udp_near_settle(u);
 }
 
+#define IDLE_RINGS 4 /* more are looked at by recv() alone */
+
+static bool idle(struct link *l)
+{
+	struct udp_link *u = udp_of(l);
+	const struct udp_near_rx *r;
+	struct udp_near *n = u->near;
+
+	if (n->idle >= LINK_IDLE_CALLS || n->n_rx > IDLE_RINGS || n->held || u->carry.left ||
+	    !udp_near_warm(u))
+		return false;
+	ut_list_each(r, &n->rx, node)
+		if (r->ring.ring && shm_waiting(&r->ring))
+			return false;
+	n->idle++;
+	n->warm -= n->warm > 1;
+	return true;
+}
+
 const struct link_near_ops udp_near_ops = {
 	.reach = reach,
 	.reserve = reserve,
@@ -152,4 +171,5 @@ const struct link_near_ops udp_near_ops = {
 	.pull = pull,
 	.seal = seal,
 	.release = release,
+	.idle = idle,
 };

@@ -53,13 +53,25 @@ bool ibp_near_is(const struct ibp_qp *q, bool response)
 	return response ? q->resp.near : q->req.near;
 }
 
+/* All that the request gathers is of one region, whose seal can stand for it. */
+static bool one_region(struct ibp_qp *q)
+{
+	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->req.cur);
+
+	for (uint32_t i = 1; i < w->num_sge; i++)
+		if (w->sge[i].lkey != w->sge[0].lkey)
+			return false;
+	q->port->near.key = w->sge[0].lkey;
+	return true;
+}
+
 static bool may_name(struct ibp_qp *q, bool response)
 {
 	struct link *l = q->port->link;
 	bool pulls = false;
 
 	if (!response)
-		return q->req.pulls &&
+		return q->req.pulls && one_region(q) &&
 		       (!q->req.plain || psn_diff(q->req.psn_send, q->req.plain_until) >= 0);
 	return !q->resp.plain &&
 	       link_near(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &pulls) ==
@@ -94,10 +106,14 @@ static uint32_t put_pieces(struct ibp_near *near, const struct wire_ib_packet *p
 {
 	struct ibp_port *port = near->q->port;
 	struct ibp_pieces *to = (struct ibp_pieces *)near->place.data;
+	uint32_t key = (near->response ? p->rkey : near->key) >> 8;
 
-	/* A request's memory is given back with its QP, an answer's with its key. */
-	to->seal = (near->response ? p->rkey >> 8 : near->q->qp->qpn) % LINK_SEALS;
-	to->value = atomic_load_explicit(&port->link->seals[to->seal], memory_order_relaxed);
+	/* A request's memory is given back with its QP, too: it ends in an error without us. */
+	to->seal[0].index = key % LINK_SEALS;
+	to->seal[1].index = (near->response ? key : near->q->qp->qpn) % LINK_SEALS;
+	for (int i = 0; i < 2; i++)
+		to->seal[i].value = atomic_load_explicit(&port->link->seals[to->seal[i].index],
+							 memory_order_relaxed);
 	for (int i = 0; i < n; i++) {
 		to->v[i].addr = (uintptr_t)near->iov[i].iov_base;
 		to->v[i].length = near->iov[i].iov_len;
@@ -211,8 +227,10 @@ static bool read_pieces(struct ibp_near *near, const uint8_t *at, size_t len, ui
 	n = (len - sizeof(head)) / sizeof(v[0]);
 	memcpy(&head, at, sizeof(head));
 	memcpy(v, at + sizeof(head), n * sizeof(v[0]));
-	near->seal = head.seal;
-	near->value = head.value;
+	for (int i = 0; i < 2; i++) {
+		near->seal[i] = head.seal[i].index;
+		near->value[i] = head.seal[i].value;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].length || v[i].length > LINK_NEAR_MAX)
 			return false;
@@ -294,10 +312,10 @@ static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 	port->dev->counters[ENG_C_local_pulls]++;
 	/* Whatever was stored over what we read, the seal was broken before. */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (got == (ssize_t)len &&
-	    link_near(l)->seal(l, near->rx, near->seal) == near->value)
-		return 0;
-	return IBP_AGAIN;
+	for (int i = 0; i < 2; i++)
+		if (link_near(l)->seal(l, near->rx, near->seal[i]) != near->value[i])
+			return IBP_AGAIN;
+	return got == (ssize_t)len ? 0 : IBP_AGAIN;
 }
 
 int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last)
@@ -313,6 +331,17 @@ int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len
 	near->stage.own = port->link->rx_stage->own;
 	return ut_stage_store_own(&near->stage, near->data, len, iov, n) == (ssize_t)len
 		       ? 0 : -EFAULT;
+}
+
+int ibp_near_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
+{
+	struct iovec iov = { to, len };
+
+	if (port->near.n_from)
+		return fetch(port, &iov, 1, len);
+	if (len)
+		memcpy(to, port->near.data, len);
+	return 0;
 }
 
 /* --- again --- */

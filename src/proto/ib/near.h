@@ -47,9 +47,12 @@ enum {
 	IBP_NOTE_ACKS = 16, /* a Send that brings an acknowledgement along */
 };
 
-/* Where the payload lies in the writer's memory. */
+/* Where the payload lies in the writer's memory, as long as both seals have their values: that of
+ * the region, and of the QP whose request it is (an answer has the region's twice). */
 struct ibp_pieces {
-	uint32_t seal, value; /* it holds as long as this seal has this value */
+	struct {
+		uint32_t index, value;
+	} seal[2];
 	struct {
 		uint64_t addr, length;
 	} v[];
@@ -70,6 +73,7 @@ struct ibp_near {
 	bool lost;             /* it goes nowhere */
 	bool pull;             /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
+	uint32_t key;          /* of the region that a request names */
 	struct link_place place;
 	struct iovec iov[IBP_NEAR_PIECES];
 
@@ -81,7 +85,7 @@ struct ibp_near {
 	uint32_t unit;            /* bytes */
 	int n_from;               /* pieces that name its payload, or 0 */
 	struct iovec from[IBP_NEAR_PIECES];
-	uint32_t seal, value;
+	uint32_t seal[2], value[2];
 };
 
 #endif

@@ -49,6 +49,7 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	port->rng.state = cfg->seed;
 	ut_list_init(&port->active);
 	ut_list_init(&port->acks);
+	ibp_relays_init(port);
 	dev->port = port;
 	return 0;
 }
@@ -60,6 +61,7 @@ void ibp_port_fini(struct eng_dev *dev)
 	if (!port)
 		return;
 	ibp_gsi_fini(port);
+	ibp_relays_fini(port);
 	ibp_near_fini(port);
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);
@@ -83,6 +85,8 @@ void ibp_qp_stop(struct ibp_qp *q)
 	}
 	if (q->port->placing.q == q)
 		ibp_place_drop(q->port);
+	if (q->relay)
+		ibp_relay_stop(q);
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&q->acks);
@@ -298,7 +302,9 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	port->near.rx = NULL;
 	if (rx->note ? !ibp_near_parse(port, rx, &p)
 		     : wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
-		ibp_count(port, ENG_C_rx_short);
+		if (!rx->note || !ibp_relay_receive(port, rx))
+			ibp_count(port, ENG_C_rx_short);
+		port->near.rx = NULL;
 		return;
 	}
 	if (rx->note) {
@@ -349,8 +355,14 @@ static void fire_timers(struct ibp_port *port)
 {
 	struct ut_timer *t;
 
-	while ((t = ut_heap_expired(&port->timers, port->now)))
-		ibp_req_timer(ut_container(t, struct ibp_qp, req.timer));
+	while ((t = ut_heap_expired(&port->timers, port->now))) {
+		struct ibp_qp *q = ut_container(t, struct ibp_qp, req.timer);
+
+		if (q->qp->type == IBV_QPT_XRC_RECV)
+			ibp_relay_timer(q);
+		else
+			ibp_req_timer(q);
+	}
 }
 
 static void give_turn(struct ibp_qp *q)
@@ -410,6 +422,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	ibp_train_flush(port);
 	if (!port->blocked)
 		ibp_gsi_run(port);
+	if (ibp_relay_waits(&port->relays))
+		ibp_relay_run(port);
 	return (int)port->sent;
 }
 
@@ -437,7 +451,7 @@ bool ibp_patient(struct eng_dev *dev)
 	struct ibp_qp *q;
 	int n = 0;
 
-	if (port->train.waiting || ibp_gsi_waits(port))
+	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays))
 		return false;
 	ut_list_each(q, &port->active, active)
 		if (++n > PATIENT_QPS || !can_wait(q))
@@ -454,7 +468,8 @@ bool ibp_busy(struct eng_dev *dev)
 {
 	struct ibp_port *port = dev->port;
 
-	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port);
+	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port) ||
+	       ibp_relay_waits(&port->relays);
 }
 
 uint64_t ibp_deadline(struct eng_dev *dev)

@@ -14,6 +14,7 @@
 #include "link/link.h"
 #include "proto/ib/ibp.h"
 #include "proto/ib/near.h"
+#include "proto/ib/relay.h"
 #include "util/heap.h"
 #include "util/rng.h"
 #include "wire/ib_packet.h"
@@ -120,6 +121,7 @@ struct ibp_port {
 	struct ibp_train train;
 	struct ibp_placing placing;
 	struct ibp_near near;
+	struct ibp_relays relays;
 	struct ibp_gsi gsi;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
@@ -214,6 +216,9 @@ struct ibp_qp {
 	uint8_t id_strikes; /* implausible ones in a row */
 	uint16_t last_id;
 	uint64_t heard;     /* when the last sound packet of the peer came */
+	/* relay.h: of an XRC target, and of what stands for one here; else NULL. */
+	struct ibp_relay *relay;
+	struct ibp_standin *standin;
 	struct ibp_req req;
 	struct ibp_resp resp;
 };
@@ -303,6 +308,9 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 /* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
 #define IBP_RNR (-1)
 #define IBP_AGAIN (-2) /* near.h: the packet is to come again, plain */
+#define IBP_HOLD (-3)  /* relay.h, these three */
+#define IBP_AWAY (-4)
+#define IBP_HERE (-5)
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 int ibp_resp_take(struct ibp_qp *q);
 /* Where the taken receive completes, or NULL: an XRC queue may have been
@@ -348,6 +356,8 @@ int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, b
 bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p);
 /* Its payload into application memory, as ibp_place(); or IBP_AGAIN. iov has room for one more. */
 int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
+/* The same into a plain buffer: 0 or IBP_AGAIN. */
+int ibp_near_copy(struct ibp_port *port, uint8_t *to, uint32_t len);
 /* The packets of a requester up to the newest are asked for plain. */
 void ibp_near_plain(struct ibp_qp *q);
 /* What was sent last still lies in the ring: sending it again would help nobody. *ret_busy: but the

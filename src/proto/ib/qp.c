@@ -75,6 +75,11 @@ static int qp_init(struct eng_qp *qp)
 	if (!q->resp.rwqe)
 		return -ENOMEM;
 	r = ut_heap_reserve(&q->port->timers);
+	if (r == 0 && qp->type == IBV_QPT_XRC_RECV) {
+		r = ibp_relay_new(q);
+		if (r < 0)
+			ut_heap_unreserve(&q->port->timers);
+	}
 	if (r < 0) {
 		free(q->resp.rwqe);
 		return r;
@@ -106,7 +111,9 @@ static void qp_fini(struct eng_qp *qp)
 	leave_politely(q);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->resp.rwqe);
+	free(q->relay);
 	q->resp.rwqe = NULL;
+	q->relay = NULL;
 }
 
 static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)

@@ -36,6 +36,11 @@ static void ahead(struct ibp_qp *q)
 	if (r->gap_nak)
 		return;
 	r->gap_nak = true;
+	/* A NAK would acknowledge what is out. */
+	if (q->relay && q->relay->out) {
+		ibp_relay_hold(q);
+		return;
+	}
 	r->seq_due = true;
 	ibp_activate(q);
 }
@@ -54,6 +59,10 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 		ibp_count(q->port, ENG_C_local_again);
 		r->gap_nak = r->seq_due = r->plain_due = true;
 		ibp_activate(q);
+	} else if (v == IBP_HOLD) {
+		ibp_relay_hold(q);
+	} else if (v == IBP_AWAY) {
+		return;
 	} else if (v != ENG_OK) {
 		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
 	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
@@ -91,7 +100,8 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 		ahead(q);
 	} else if (d < 0) {
 		ibp_count(q->port, ENG_C_duplicate_request);
-		ibp_resp_duplicate(q, p);
+		if (!q->relay || !ibp_relay_covers(q, p))
+			ibp_resp_duplicate(q, p);
 	} else {
 		r->gap_nak = r->seq_due = r->rnr_due = false;
 		answer(q, ibp_resp_execute(q, p, rx), p);

@@ -243,8 +243,10 @@ void ibp_resp_acked(struct ibp_qp *q)
 
 void ibp_resp_ack(struct ibp_qp *q)
 {
+	uint32_t out = q->relay ? q->relay->out : 0;
+
 	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
-		if (!put_aeth(q, SYN_ACK, psn_add(q->resp.epsn, IBP_PSN_MASK)))
+		if (!put_aeth(q, SYN_ACK, psn_add(q->resp.epsn, IBP_PSN_MASK - out)))
 			return;
 		q->resp.ack_due = false;
 	}

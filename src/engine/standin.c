@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* QPs in place of those of other processes: completions name them, nobody else does. */
+#include "engine/qp.h"
+
+#include "engine/qp_attr.h"
+#include "engine/recv_fill.h"
+#include "util/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct eng_qp *eng_qp_stand_in(struct eng_dev *dev)
+{
+	size_t size = (sizeof(struct eng_qp) + dev->proto->qp_size + 63) & ~(size_t)63;
+	struct eng_qp *qp = ut_fault() ? NULL : aligned_alloc(64, size);
+
+	if (!qp)
+		return NULL;
+	memset(qp, 0, size);
+	qp->dev = dev;
+	qp->type = IBV_QPT_XRC_RECV;
+	qp->attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE; /* the target has checked its own */
+	ut_list_init(&qp->mw);
+	ut_list_init(&qp->pending);
+	if (eng_ring_init(&qp->sq, 0, (uint32_t)sizeof(struct eng_swqe)) < 0 ||
+	    eng_ring_init(&qp->rq, 0, eng_recv_stride(0)) < 0) {
+		free(qp);
+		return NULL;
+	}
+	eng_qp_set_state(qp, IBV_QPS_RTS);
+	return qp;
+}
+
+bool eng_qp_revive(struct eng_qp *qp)
+{
+	if (eng_qp_state(qp) != IBV_QPS_ERR)
+		return false;
+	eng_dev_unmark(qp->dev, qp);
+	eng_qp_set_state(qp, IBV_QPS_RTS);
+	return true;
+}
+
+void eng_qp_stand_in_free(struct eng_qp *qp)
+{
+	eng_dev_unmark(qp->dev, qp);
+	eng_ring_fini(&qp->sq);
+	eng_ring_fini(&qp->rq);
+	free(qp);
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The owner's side of relay.h: stand-ins for targets of other processes, and what they answer. */
+#include "proto/ib/port.h"
+
+#include "util/alloc.h"
+#include "util/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define WAIT_NS (50 * UT_MS) /* without anything of a message in work, until it is asked about */
+#define WAIT_MOST UT_S
+
+struct ibp_standin {
+	struct ibp_qp *q;
+	struct ut_list node; /* keys or spare */
+	struct ut_list due;
+	struct link_flow back;
+	uint64_t fs, ino;
+	uint32_t run, msn; /* msn: when it began */
+	bool ended;        /* the rest of this run is dropped */
+	struct ibp_relay_note said; /* the last answer */
+	uint32_t srqn;     /* of the message in work */
+	uint32_t seen;     /* PSN at the last tick */
+	uint64_t wait, ask_end;
+	uint64_t touched;
+};
+
+void ibp_relays_init(struct ibp_port *port)
+{
+	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
+		ut_list_init(&port->relays.keys[i]);
+	ut_list_init(&port->relays.spare);
+	ut_list_init(&port->relays.due);
+}
+
+bool ibp_owner_domain(const struct ibp_standin *s, const struct eng_xrcd *x)
+{
+	return x->shared && x->fs == s->fs && x->ino == s->ino;
+}
+
+/* --- stand-ins --- */
+
+static void destroy(struct ibp_standin *s)
+{
+	struct ibp_qp *q = s->q;
+
+	ut_timer_clear(&q->port->timers, &q->req.timer);
+	ut_list_del(&q->active);
+	ut_list_del(&s->node);
+	ut_list_del(&s->due);
+	free(q->resp.rwqe);
+	eng_qp_stand_in_free(q->qp);
+	free(s);
+}
+
+static void destroy_all(struct ut_list *list)
+{
+	struct ibp_standin *s;
+
+	while ((s = ut_list_first(list, struct ibp_standin, node)))
+		destroy(s);
+}
+
+void ibp_relays_fini(struct ibp_port *port)
+{
+	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
+		destroy_all(&port->relays.keys[i]);
+	destroy_all(&port->relays.spare);
+}
+
+static int fill(struct ibp_port *port, struct ibp_standin *s, struct eng_qp *qp)
+{
+	uint32_t sges = (uint32_t)port->dev->attr.orig_attr.max_sge;
+	struct ibp_qp *q = ibp_qp(qp);
+
+	q->qp = qp;
+	q->port = port;
+	q->cls = WIRE_CLASS_XRC;
+	q->standin = s;
+	ut_list_init(&q->active);
+	ut_list_init(&q->acks);
+	s->q = q;
+	ut_list_init(&s->node);
+	ut_list_init(&s->due);
+	q->resp.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
+	return q->resp.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
+}
+
+static struct ibp_standin *make(struct ibp_port *port)
+{
+	struct ibp_standin *s = ut_zalloc(sizeof(*s));
+	struct eng_qp *qp = s ? eng_qp_stand_in(port->dev) : NULL;
+
+	if (!qp) {
+		free(s);
+		return NULL;
+	}
+	if (fill(port, s, qp) < 0) {
+		destroy(s);
+		return NULL;
+	}
+	port->relays.n++;
+	return s;
+}
+
+/* The one that was used the longest time ago. */
+static struct ibp_standin *idle(struct ibp_port *port)
+{
+	struct ibp_standin *s, *best = NULL;
+
+	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
+		ut_list_each(s, &port->relays.keys[i], node)
+			if (s->q->resp.message == IBP_NONE && ut_list_empty(&s->due) &&
+			    (!best || s->touched < best->touched))
+				best = s;
+	return best;
+}
+
+static struct ibp_standin *unused(struct ibp_port *port)
+{
+	struct ibp_standin *s = ut_list_first(&port->relays.spare, struct ibp_standin, node);
+
+	if (!s && port->relays.n < IBP_STANDINS_MAX)
+		s = make(port);
+	return s ? s : idle(port);
+}
+
+static struct ut_list *key(struct ibp_port *port, uint32_t qpn)
+{
+	return &port->relays.keys[qpn % IBP_STANDIN_KEYS];
+}
+
+static struct ibp_standin *find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn)
+{
+	struct ibp_standin *s;
+
+	ut_list_each(s, key(port, qpn), node)
+		if (s->q->qp->qpn == qpn && !memcmp(s->back.dst, rx->src, 16) &&
+		    !memcmp(s->back.src, rx->dst, 16))
+			return s;
+	return NULL;
+}
+
+/* What was in work will not be finished. */
+static void end_message(struct ibp_standin *s, enum eng_verdict v)
+{
+	struct ibp_qp *q = s->q;
+
+	ibp_recv_end(q, v);
+	eng_qp_revive(q->qp); /* no matter if there was no room for that */
+	q->resp.message = IBP_NONE;
+	ut_timer_clear(&q->port->timers, &q->req.timer);
+}
+
+static void retire(struct ibp_standin *s)
+{
+	end_message(s, ENG_V_FLUSH);
+	ut_list_del(&s->due);
+	ut_list_del(&s->node);
+	ut_list_add_tail(&s->q->port->relays.spare, &s->node);
+}
+
+/* --- answers --- */
+
+struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx)
+{
+	struct link_flow f = { .ttl = 64 };
+	int i;
+
+	eng_dev_held(port->dev);
+	i = eng_gid_find(port->dev, (const union ibv_gid *)rx->dst);
+	f.scope = i >= 0 ? port->dev->gids[i].ifindex : 0;
+	memcpy(f.src, rx->dst, 16);
+	memcpy(f.dst, rx->src, 16);
+	return f;
+}
+
+static void owe(struct ibp_standin *s)
+{
+	if (ut_list_empty(&s->due))
+		ut_list_add_tail(&s->q->port->relays.due, &s->due);
+}
+
+static void answer(struct ibp_standin *s, enum ibp_relay_kind kind, uint32_t psn,
+		   enum eng_verdict v)
+{
+	const struct ibp_resp *r = &s->q->resp;
+
+	s->said = (struct ibp_relay_note){
+		.kind = kind, .mark = IBP_RELAY_MARK, .psn = psn, .qpn = s->q->qp->qpn, .run = s->run,
+		.say = { .verdict = v, .ends = (uint32_t)psn_diff(r->msn, s->msn),
+			 .inside = r->message != IBP_NONE },
+	};
+	s->ended = kind != IBP_RELAY_DONE;
+	owe(s);
+}
+
+/* A target that does not read does not learn it now: it asks when it does. */
+static void give(struct ibp_standin *s)
+{
+	int r = ibp_relay_say(s->q->port, &s->back, s->said.qpn, &s->said, NULL);
+
+	if (r == -EAGAIN)
+		return;
+	ut_list_del(&s->due);
+	if (r == -ENOTCONN)
+		retire(s);
+}
+
+void ibp_relay_run(struct ibp_port *port)
+{
+	struct ut_list *n, *next;
+
+	for (n = port->relays.due.next; n != &port->relays.due; n = next) {
+		next = n->next;
+		give(ut_container(n, struct ibp_standin, due));
+	}
+}
+
+/* Nobody stands for that target: it may go on somewhere else. If it cannot be told it asks. */
+static void unknown(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+{
+	struct link_flow back = ibp_relay_back(port, rx);
+	struct ibp_relay_note no = { .kind = IBP_RELAY_ERROR, .mark = IBP_RELAY_MARK,
+				     .psn = n->psn, .qpn = n->qpn, .run = n->run,
+				     .say = { .verdict = ENG_V_RX_OWNER } };
+
+	(void)ibp_relay_say(port, &back, n->qpn, &no, NULL);
+}
+
+/* --- requests --- */
+
+static void open_message(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+{
+	struct ibp_standin *s = find(port, rx, n->qpn);
+
+	if (s && s->ended && s->run == n->run)
+		return;
+	if (!s) {
+		s = unused(port);
+		if (!s)
+			return;
+		retire(s);
+		ut_list_del(&s->node);
+		ut_list_add_tail(key(port, n->qpn), &s->node);
+		s->q->qp->qpn = n->qpn;
+		s->back = ibp_relay_back(port, rx);
+		s->run = s->said.run = ~n->run;
+		s->ended = false;
+		memcpy(s->q->qp->attr.ah_attr.grh.dgid.raw, rx->src, 16);
+	}
+	/* Of a connection that this QP has had before. */
+	if (s->q->resp.message != IBP_NONE)
+		end_message(s, ENG_V_FLUSH);
+	s->touched = port->now;
+	s->fs = n->open.fs;
+	s->ino = n->open.ino;
+}
+
+static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n,
+		  struct wire_ib_packet *p)
+{
+	const struct wire_ib_shape *shape = wire_ib_shape(n->opcode);
+	struct ibp_near *near = &port->near;
+
+	if (!shape->name || shape->cls != WIRE_CLASS_XRC || !(shape->flags & WIRE_F_REQ) ||
+	    !(shape->flags & (WIRE_F_SEND | WIRE_F_WRITE)) || n->unit < 8 ||
+	    n->unit > IBP_UNIT_PULL)
+		return false;
+	*p = (struct wire_ib_packet){
+		.shape = shape, .opcode = n->opcode, .psn = n->psn, .va = n->req.va,
+		.rkey = n->req.rkey, .dma_len = n->req.length, .imm = n->req.imm,
+		.srqn = n->req.srqn & IBP_PSN_MASK, .se = n->kind & IBP_RELAY_SOLICITED,
+		.payload_len = rx->len - LINK_NOTE_BYTES, .pkey = IBP_PKEY, .migreq = true,
+	};
+	p->pad = -p->payload_len & 3;
+	near->rx = rx;
+	near->n_from = 0;
+	near->data = p->payload = rx->data + LINK_NOTE_BYTES;
+	near->unit = 1u << n->unit;
+	near->plain = false;
+	return true;
+}
+
+static int execute(struct ibp_standin *s, const struct link_rx *rx, const struct ibp_relay_note *n)
+{
+	struct ibp_resp *r = &s->q->resp;
+	struct wire_ib_packet p;
+	int v;
+
+	if (n->psn != r->epsn)
+		return ENG_V_RX_SEQUENCE;
+	if (!parse(s->q->port, rx, n, &p))
+		return ENG_V_RX_LENGTH;
+	if (r->message == IBP_NONE)
+		r->mtu = s->q->port->near.unit;
+	else if (r->mtu != s->q->port->near.unit)
+		return ENG_V_RX_LENGTH;
+	s->srqn = p.srqn;
+	v = ibp_resp_execute(s->q, &p, rx);
+	s->q->port->near.rx = NULL;
+	return eng_qp_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
+}
+
+/* The receive that was taken carries the news here, the target fails there. */
+static void failed(struct ibp_standin *s, enum eng_verdict v, uint32_t psn)
+{
+	struct ibp_resp *r = &s->q->resp;
+	struct eng_why why = { .key = r->message == IBP_WRITE ? r->rkey : 0,
+			       .addr = r->message == IBP_WRITE ? r->va + r->offset : 0,
+			       .doing = "a request" };
+
+	memcpy(why.peer.raw, s->back.dst, 16);
+	why.peer_qpn = s->q->qp->qpn;
+	eng_why(s->q->qp, v, &why);
+	s->q->qp->why_said = 0;
+	end_message(s, v);
+	answer(s, IBP_RELAY_ERROR, psn, v);
+}
+
+static void watch(struct ibp_standin *s)
+{
+	struct ibp_qp *q = s->q;
+
+	if (ut_timer_queued(&q->req.timer))
+		return;
+	s->wait = WAIT_NS;
+	s->seen = q->resp.epsn;
+	ut_timer_set(&q->port->timers, &q->req.timer, q->port->now + s->wait);
+}
+
+static void request(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+{
+	struct ibp_standin *s = find(port, rx, n->qpn);
+	int v;
+
+	if (s && s->run == n->run && s->ended)
+		return;
+	if (!s || (s->run != n->run && !(n->kind & IBP_RELAY_FIRST))) {
+		unknown(port, rx, n);
+		return;
+	}
+	s->touched = port->now;
+	if (s->run != n->run) {
+		s->run = n->run;
+		s->ended = false;
+		s->msn = s->q->resp.msn;
+		s->q->resp.epsn = n->psn;
+	}
+	v = execute(s, rx, n);
+	if (v == ENG_OK)
+		answer(s, IBP_RELAY_DONE, s->q->resp.epsn, ENG_OK);
+	else if (v == IBP_RNR)
+		answer(s, IBP_RELAY_RNR, n->psn, ENG_OK);
+	else
+		failed(s, v > 0 ? (enum eng_verdict)v : ENG_V_LOC_FAULT, n->psn);
+	if (s->q->resp.message != IBP_NONE)
+		watch(s);
+}
+
+static void probe(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+{
+	struct ibp_standin *s = find(port, rx, n->qpn);
+
+	if (s && s->run == n->run && s->said.run == n->run)
+		owe(s);
+	else
+		unknown(port, rx, n);
+}
+
+void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
+		       const struct ibp_relay_note *n)
+{
+	struct ibp_standin *s;
+
+	switch (n->kind & IBP_RELAY_KIND) {
+	case IBP_RELAY_OPEN:
+		open_message(port, rx, n);
+		break;
+	case IBP_RELAY_REQUEST:
+		request(port, rx, n);
+		break;
+	case IBP_RELAY_PROBE:
+		probe(port, rx, n);
+		break;
+	default:
+		s = find(port, rx, n->qpn);
+		if (s)
+			retire(s);
+	}
+}
+
+bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
+{
+	struct ibp_relay_note n;
+	uint8_t kind;
+
+	if (!port->near.stage.base || rx->len < sizeof(n))
+		return false;
+	memcpy(&n, rx->data, sizeof(n));
+	kind = n.kind & IBP_RELAY_KIND;
+	if (n.mark != IBP_RELAY_MARK || kind < IBP_RELAY_OPEN || kind > IBP_RELAY_ASK)
+		return false;
+	n.psn &= IBP_PSN_MASK;
+	n.qpn &= IBP_PSN_MASK;
+	if (kind <= IBP_RELAY_CLOSE) {
+		ibp_owner_receive(port, rx, &n);
+	} else {
+		n.kind = kind;
+		ibp_relay_told(port, rx, &n);
+	}
+	return true;
+}
+
+/* --- a message that does not go on --- */
+
+void ibp_owner_timer(struct ibp_qp *q)
+{
+	struct ibp_standin *s = q->standin;
+	struct ibp_relay_note ask = { .kind = IBP_RELAY_ASK, .mark = IBP_RELAY_MARK,
+				      .qpn = q->qp->qpn, .run = s->run, .req = { .srqn = s->srqn } };
+	struct link *l = q->port->link;
+	struct link_place at;
+	int r = 0;
+
+	if (q->resp.message == IBP_NONE)
+		return;
+	if (q->resp.epsn != s->seen) {
+		s->wait = WAIT_NS;
+	} else {
+		s->wait = s->wait < WAIT_MOST / 2 ? s->wait * 2 : WAIT_MOST;
+		r = link_near(l)->reserve(l, &s->back, ask.qpn, 0, &at);
+		if (r == 0 && link_near(l)->taken(l, &s->back, ask.qpn) >= s->ask_end)
+			r = ibp_relay_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
+	}
+	if (r == -ENOTCONN) {
+		retire(s);
+		return;
+	}
+	s->seen = q->resp.epsn;
+	ut_timer_set(&q->port->timers, &q->req.timer, q->port->now + s->wait);
+}

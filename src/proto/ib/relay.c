@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The target's side of relay.h: requests go to the owner of their queue, answers come back. */
+#include "proto/ib/port.h"
+
+#include "util/alloc.h"
+#include "util/clock.h"
+
+#include <errno.h>
+
+_Static_assert(sizeof(struct ibp_relay_note) == LINK_NOTE_BYTES, "it is what the link carries");
+_Static_assert(offsetof(struct ibp_relay_note, mark) == offsetof(struct ibp_note, unit),
+	       "by which they are told apart");
+
+#define WAY_NS UT_MS          /* between looks whether the way is known */
+#define TICK_NS (20 * UT_MS)  /* without an answer, until it is asked for */
+
+int ibp_relay_new(struct ibp_qp *q)
+{
+	q->relay = ut_zalloc(sizeof(*q->relay));
+	if (!q->relay)
+		return -ENOMEM;
+	q->relay->run = (uint32_t)ut_rng_u64(&q->port->rng);
+	return 0;
+}
+
+static uint32_t oldest(const struct ibp_qp *q)
+{
+	return psn_add(q->resp.epsn, -q->relay->out);
+}
+
+static bool same_owner(struct ibp_port *port, uint32_t a, uint32_t b)
+{
+	eng_dev_held(port->dev);
+	return !((a ^ b) & ~port->dev->qpn_mask & IBP_PSN_MASK);
+}
+
+static bool foreign(struct ibp_port *port, uint32_t srqn)
+{
+	eng_dev_held(port->dev);
+	return !same_owner(port, srqn, port->dev->qpn_fixed);
+}
+
+/* The owner has our address, too. */
+static struct link_flow here(const struct ibp_qp *q)
+{
+	struct link_flow f = q->path.flow;
+
+	memcpy(f.dst, f.src, 16);
+	return f;
+}
+
+int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
+		  const struct ibp_relay_note *n, uint64_t *ret_end)
+{
+	const struct link_near_ops *near = link_near(port->link);
+	struct link_place at;
+	int r = near->reserve(port->link, f, qpn, 0, &at);
+
+	if (r < 0)
+		return r;
+	memcpy(at.note, n, sizeof(*n));
+	near->commit(port->link, &at, 0);
+	if (ret_end)
+		*ret_end = at.end;
+	port->sent++;
+	ibp_count(port, ENG_C_tx_pkts);
+	ibp_count(port, ENG_C_local_tx);
+	return 0;
+}
+
+static struct ibp_relay_note note(const struct ibp_qp *q, enum ibp_relay_kind kind, uint32_t psn)
+{
+	return (struct ibp_relay_note){ .kind = kind, .mark = IBP_RELAY_MARK, .psn = psn,
+					.qpn = q->qp->qpn, .run = q->relay->run };
+}
+
+static void arm(struct ibp_qp *q, uint64_t delay)
+{
+	struct ut_timer *t = &q->req.timer;
+	uint64_t at = q->port->now + delay;
+
+	if (!ut_timer_queued(t) || t->at > at)
+		ut_timer_set(&q->port->timers, t, at);
+}
+
+/* --- requests --- */
+
+/* Not from here: a Read and an atomic want an answer of ours, and a message stays where it began. */
+static bool goes_out(const struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	uint16_t f = p->shape->flags;
+
+	return (f & (WIRE_F_SEND | WIRE_F_WRITE)) && foreign(q->port, p->srqn) &&
+	       q->qp->xrcd->shared && q->path.valid &&
+	       (f & WIRE_F_START ? !q->relay->abroad
+				 : q->relay->abroad &&
+					   same_owner(q->port, p->srqn, q->relay->srqn));
+}
+
+static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	return (p->shape->flags & WIRE_F_WRITE) &&
+			       !(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE)
+		       ? ENG_V_RX_DISABLED : ENG_OK;
+}
+
+static enum link_reach way(const struct ibp_qp *q, uint32_t srqn)
+{
+	struct link_flow f = here(q);
+	bool pulls;
+
+	return link_near(q->port->link)->reach(q->port->link, &f, srqn, &pulls);
+}
+
+/* Why a note or its payload did not leave. */
+static int not_sent(struct ibp_qp *q, int error)
+{
+	struct ibp_relay *y = q->relay;
+
+	if (error == IBP_AGAIN && !y->out)
+		return IBP_AGAIN;
+	y->plain |= error == IBP_AGAIN;
+	if (error != -ENOTCONN || y->out) /* if the owner is gone, the timer finds out */
+		return IBP_HOLD;
+	return y->abroad ? ENG_V_RX_OWNER : ENG_V_RX_SRQN;
+}
+
+/* All before it has been answered. */
+static void begin_run(struct ibp_qp *q)
+{
+	struct ibp_relay *y = q->relay;
+
+	y->run++;
+	y->msn = q->resp.msn;
+	y->ends = 0;
+	y->seen = q->resp.epsn;
+}
+
+static int open_message(struct ibp_qp *q, const struct link_flow *f, uint32_t srqn)
+{
+	struct ibp_relay_note n = note(q, IBP_RELAY_OPEN, q->resp.epsn);
+
+	n.open.fs = q->qp->xrcd->fs;
+	n.open.ino = q->qp->xrcd->ino;
+	return ibp_relay_say(q->port, f, srqn, &n, NULL);
+}
+
+static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t *to)
+{
+	struct ibp_relay_note n = note(q, IBP_RELAY_REQUEST, p->psn);
+
+	n.kind |= (p->se ? IBP_RELAY_SOLICITED : 0) | (q->relay->out ? 0 : IBP_RELAY_FIRST);
+	n.opcode = p->opcode;
+	n.unit = (uint8_t)__builtin_ctz(q->resp.mtu);
+	n.req.va = p->va;
+	n.req.rkey = p->rkey;
+	n.req.length = p->dma_len;
+	n.req.imm = p->imm;
+	n.req.srqn = p->srqn;
+	memcpy(to, &n, sizeof(n));
+}
+
+/* 0, IBP_AGAIN, or what the link said. */
+static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib_packet *p)
+{
+	struct ibp_port *port = q->port;
+	const struct link_near_ops *near = link_near(port->link);
+	struct link_place at;
+	int r = near->reserve(port->link, f, p->srqn, p->payload_len, &at);
+
+	if (r < 0)
+		return r;
+	/* It may be named in the requester's memory, where the owner cannot look. */
+	if (port->near.rx)
+		r = ibp_near_copy(port, at.data, p->payload_len);
+	else if (p->payload_len)
+		memcpy(at.data, p->payload, p->payload_len);
+	if (r < 0)
+		return r;
+	put_request(q, p, at.note);
+	near->commit(port->link, &at, p->payload_len);
+	port->sent++;
+	ibp_count(port, ENG_C_tx_pkts);
+	ibp_count(port, ENG_C_local_tx);
+	return 0;
+}
+
+/* It is out: epsn has moved on, but the answer is the owner's. */
+static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_relay *y = q->relay;
+	struct ibp_resp *r = &q->resp;
+	uint16_t f = p->shape->flags;
+
+	if (f & WIRE_F_START) {
+		r->offset = 0;
+		r->va = f & WIRE_F_WRITE ? p->va : 0;
+		r->rkey = f & WIRE_F_WRITE ? p->rkey : 0;
+	}
+	r->offset += p->payload_len;
+	r->srq = NULL; /* none of ours */
+	r->message = f & WIRE_F_END ? IBP_NONE : f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
+	r->epsn = psn_add(r->epsn, 1);
+	y->abroad = !(f & WIRE_F_END);
+	y->ends += !!(f & WIRE_F_END);
+	y->asked |= p->ack_req;
+	y->out++;
+	arm(q, TICK_NS);
+}
+
+static int forward(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct link_flow f = here(q);
+	int r = 0;
+
+	if (!q->relay->out)
+		begin_run(q);
+	q->relay->srqn = p->srqn;
+	if (p->shape->flags & WIRE_F_START)
+		r = open_message(q, &f, p->srqn);
+	if (r == 0)
+		r = put(q, &f, p);
+	if (r < 0)
+		return not_sent(q, r);
+	book(q, p);
+	return IBP_AWAY;
+}
+
+int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
+{
+	struct ibp_relay *y = q->relay;
+	enum link_reach how = LINK_NEAR;
+
+	y->held = y->plain = false;
+	if (!goes_out(q, p))
+		return y->out ? IBP_HOLD : IBP_HERE;
+	if (v == ENG_OK)
+		v = allowed(q, p);
+	if (y->out && (v != ENG_OK || !same_owner(q->port, p->srqn, y->srqn)))
+		return IBP_HOLD;
+	if (v != ENG_OK)
+		return v;
+	if (!y->out && (p->shape->flags & WIRE_F_START))
+		how = way(q, p->srqn);
+	if (how == LINK_NEAR)
+		return forward(q, p);
+	y->srqn = p->srqn;
+	return how == LINK_FAR ? ENG_V_RX_SRQN : IBP_HOLD;
+}
+
+/* --- what is dropped meanwhile --- */
+
+void ibp_relay_hold(struct ibp_qp *q)
+{
+	q->relay->held = true;
+	q->resp.gap_nak = true;
+	arm(q, q->relay->out ? TICK_NS : WAY_NS);
+}
+
+static void ask_again(struct ibp_qp *q)
+{
+	struct ibp_relay *y = q->relay;
+
+	q->resp.seq_due = true;
+	q->resp.plain_due = y->plain;
+	y->held = y->plain = false;
+	ibp_activate(q);
+}
+
+bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	if (!q->relay->out || psn_diff(p->psn, oldest(q)) < 0)
+		return false;
+	q->relay->asked |= p->ack_req;
+	return true;
+}
+
+/* --- answers --- */
+
+static void owe_ack(struct ibp_qp *q)
+{
+	q->resp.ack_due = true;
+	if (ut_list_empty(&q->acks))
+		ut_list_add_tail(&q->port->acks, &q->acks);
+}
+
+/* The oldest of what is out is not executed, and nothing behind it. */
+static void fall_back(struct ibp_qp *q, bool inside)
+{
+	struct ibp_relay *y = q->relay;
+
+	q->resp.epsn = oldest(q);
+	q->resp.message = inside ? IBP_WRITE : IBP_NONE; /* a Send is refused before it begins */
+	y->out = 0;
+	y->abroad = inside;
+	y->held = y->plain = y->asked = false;
+}
+
+static void fail(struct ibp_qp *q, enum eng_verdict v)
+{
+	fall_back(q, false);
+	ibp_resp_fatal(q, v, q->resp.epsn);
+}
+
+static void refused(struct ibp_qp *q, const struct ibp_relay_note *n)
+{
+	uint32_t v = n->say.verdict;
+
+	if (n->kind == IBP_RELAY_ERROR) {
+		fail(q, v && v < ENG_V_COUNT && eng_verdicts[v].nak ? (enum eng_verdict)v
+								    : ENG_V_RX_OWNER);
+		return;
+	}
+	fall_back(q, n->say.inside);
+	q->resp.gap_nak = q->resp.rnr_due = true;
+	ibp_activate(q);
+}
+
+static void done(struct ibp_qp *q, uint32_t n)
+{
+	struct ibp_relay *y = q->relay;
+
+	if (n && y->asked)
+		owe_ack(q);
+	if (y->out)
+		return;
+	y->asked = false;
+	if (y->held)
+		ask_again(q);
+}
+
+static struct ibp_qp *target(struct ibp_port *port, uint32_t qpn)
+{
+	struct eng_qp *qp = eng_qp_find(port->dev, qpn);
+
+	return qp && qp->type == IBV_QPT_XRC_RECV ? ibp_qp(qp) : NULL;
+}
+
+/* An owner that has a message of ours in work, so it says, is told when we have not. */
+static void asked(struct ibp_port *port, const struct link_rx *rx, struct ibp_qp *q,
+		  const struct ibp_relay_note *n)
+{
+	struct link_flow back = ibp_relay_back(port, rx);
+	struct ibp_relay_note close = { .kind = IBP_RELAY_CLOSE, .mark = IBP_RELAY_MARK,
+					.qpn = n->qpn };
+
+	if (q && (q->relay->out || q->relay->abroad) &&
+	    same_owner(port, q->relay->srqn, n->req.srqn))
+		return;
+	(void)ibp_relay_say(port, &back, n->req.srqn & IBP_PSN_MASK, &close, NULL);
+}
+
+void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
+		    const struct ibp_relay_note *n)
+{
+	struct ibp_qp *q = target(port, n->qpn & IBP_PSN_MASK);
+	struct ibp_relay *y;
+	int32_t d;
+
+	if (n->kind == IBP_RELAY_ASK) {
+		asked(port, rx, q, n);
+		return;
+	}
+	if (!q || !q->relay->out || n->run != q->relay->run || q->resp.dead)
+		return;
+	y = q->relay;
+	d = psn_diff(n->psn & IBP_PSN_MASK, oldest(q));
+	if (d < 0 || (uint32_t)d > y->out || (n->kind != IBP_RELAY_DONE && (uint32_t)d == y->out))
+		return;
+	y->out -= (uint32_t)d;
+	q->resp.msn = psn_add(y->msn, n->say.ends < y->ends ? n->say.ends : y->ends);
+	if (n->kind == IBP_RELAY_DONE)
+		done(q, (uint32_t)d);
+	else
+		refused(q, n);
+}
+
+/* --- time and end --- */
+
+/* A single one may lie unread there. */
+static void probe(struct ibp_qp *q)
+{
+	struct ibp_relay *y = q->relay;
+	struct ibp_relay_note n = note(q, IBP_RELAY_PROBE, oldest(q));
+	struct link *l = q->port->link;
+	struct link_flow f = here(q);
+	struct link_place at;
+	int r = link_near(l)->reserve(l, &f, y->srqn, 0, &at);
+
+	if (r == -ENOTCONN)
+		fail(q, ENG_V_RX_OWNER);
+	else if (r == 0 && link_near(l)->taken(l, &f, y->srqn) >= y->probe_end)
+		(void)ibp_relay_say(q->port, &f, y->srqn, &n, &y->probe_end);
+}
+
+void ibp_relay_timer(struct ibp_qp *q)
+{
+	struct ibp_relay *y = q->relay;
+
+	if (q->standin) {
+		ibp_owner_timer(q);
+		return;
+	}
+	if (q->resp.dead)
+		return;
+	if (y->out && oldest(q) == y->seen)
+		probe(q);
+	y->seen = oldest(q);
+	if (y->out)
+		arm(q, TICK_NS);
+	else if (y->held && way(q, y->srqn) == LINK_ASKED)
+		arm(q, WAY_NS);
+	else if (y->held)
+		ask_again(q);
+}
+
+void ibp_relay_stop(struct ibp_qp *q)
+{
+	struct ibp_relay *y = q->relay;
+	struct ibp_relay_note n = note(q, IBP_RELAY_CLOSE, 0);
+	struct link_flow f = here(q);
+
+	y->held = y->plain = false;
+	if (!y->out && !y->abroad)
+		return;
+	(void)ibp_relay_say(q->port, &f, y->srqn, &n, NULL);
+	fall_back(q, false);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * XRC domains shared by processes: requests to a target QP of one process (the target) that name a
+ * receive queue of another one (the owner), which is known by the slot bits in the SRQ's number.
+ *
+ *      requester            target                              owner
+ *        SEND    ------>  checks order, length    -- OPEN --->  finds the domain by its inode
+ *                         copies the payload      -- REQUEST ->  takes a receive, places, completes
+ *                <------  ACK                     <-- DONE ---
+ *
+ * All packets of a Send or Write that names such a queue go to the owner, since keys are looked
+ * up in the SRQ's protection domain; a Read or an atomic would need data back and is answered as
+ * one that names no queue. They travel as messages (link/near.h) with the payload behind the
+ * note, so nobody writes into another process's memory, and who cannot be reached by messages has
+ * no queue here either.
+ *
+ * The owner has a stand-in: a QP object with the target's number that no packet and no program
+ * can reach. Requests are executed on it by the same code as on any responder; the domain is found
+ * by device and inode for every message, so closing it asks nobody. What comes of a request is said
+ * back, and only then the target acknowledges, sends an RNR NAK, or a NAK and fails.
+ *
+ * Several requests may be out at once, to one owner: a run. Its PSNs follow one another, and what the
+ * owner refuses (no receive, an error) ends the run for it: whatever else it gets of this run is
+ * dropped, as it is going to come again. The target goes back to the refused PSN and begins a
+ * new run with its next request, as it does whenever nothing is out. Answers name their run.
+ *
+ * While something is out, a request for anywhere else is held: dropped without a word, like all
+ * behind it, and asked for once, by a sequence NAK, when the answers have come. A repeated
+ * request that is out is not forwarded again. So a requester's timer multiplies no work, and an
+ * owner that is slow makes nobody wait but the QPs that send to it.
+ *
+ * Rings lose nothing, but processes die. Both ends ask each other from time to time while they wait:
+ * a target whose owner is gone or does not know the run fails with RX_OWNER, an owner whose
+ * target has no message in work any more flushes the receive that it took.
+ */
+#ifndef PROTO_IB_RELAY_H
+#define PROTO_IB_RELAY_H
+
+#include "link/link.h"
+#include "util/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibp_port;
+struct ibp_qp;
+struct wire_ib_packet;
+
+enum ibp_relay_kind {
+	IBP_RELAY_OPEN = 1, /* in front of each message: its QP's domain */
+	IBP_RELAY_REQUEST,
+	IBP_RELAY_PROBE,    /* an answer is awaited */
+	IBP_RELAY_CLOSE,    /* the message in work does not go on */
+	IBP_RELAY_DONE,     /* all before psn */
+	IBP_RELAY_RNR,      /* psn found no receive */
+	IBP_RELAY_ERROR,    /* psn ended so */
+	IBP_RELAY_ASK,      /* does the message in work go on? */
+};
+
+#define IBP_RELAY_MARK 0xff /* in place of ibp_note.unit, so that it is not taken for one */
+
+/* In place of a struct ibp_note. */
+struct ibp_relay_note {
+	uint8_t kind, opcode, mark;
+	uint8_t unit; /* log2 of the bytes of a packet that is not the last */
+	uint32_t psn, qpn, run; /* qpn: the target's, always */
+	union {
+		struct {
+			uint64_t va;
+			uint32_t rkey, length, imm, srqn;
+		} req;
+		struct {
+			uint64_t fs, ino;
+		} open;
+		struct {
+			uint32_t verdict;
+			uint32_t ends; /* messages executed in this run */
+			uint32_t inside; /* a message is in work */
+		} say;
+	};
+};
+
+/* With IBP_RELAY_REQUEST, in kind. */
+#define IBP_RELAY_SOLICITED 0x80
+#define IBP_RELAY_FIRST 0x40 /* of its run; the owner takes no run from its middle */
+#define IBP_RELAY_KIND 0x3f
+
+/* Of a target QP. */
+struct ibp_relay {
+	uint32_t run;
+	uint32_t out;   /* requests before epsn without an answer; 0: no run is open */
+	uint32_t ends;  /* messages that end in this run */
+	uint32_t msn;   /* when it began */
+	uint32_t srqn;  /* whoever owns it has what is out, and the message in work if abroad */
+	bool abroad;
+	bool asked;     /* for an acknowledgement of what is out */
+	bool held, plain; /* something was dropped, to be asked for; near.h */
+	uint32_t seen;  /* PSN of the oldest out at the last tick */
+	uint64_t probe_end;
+};
+
+#define IBP_STANDINS_MAX 1024u
+#define IBP_STANDIN_KEYS 64u
+
+struct ibp_standin;
+
+/* Of a port. */
+struct ibp_relays {
+	struct ut_list keys[IBP_STANDIN_KEYS]; /* stand-ins by the target's QPN */
+	struct ut_list spare, due;             /* without a target; with an answer to give */
+	unsigned n;
+};
+
+void ibp_relays_init(struct ibp_port *port);
+void ibp_relays_fini(struct ibp_port *port);
+/* A message that is no packet: true, it was one of these. */
+bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx);
+/* Answers that are due. */
+void ibp_relay_run(struct ibp_port *port);
+static inline bool ibp_relay_waits(const struct ibp_relays *r)
+{
+	return r->due.next != &r->due;
+}
+
+/* --- target: relay.c --- */
+
+int ibp_relay_new(struct ibp_qp *q);
+/*
+ * The next request in order, of which the checks so far gave v: IBP_HERE (it is ours), IBP_AWAY (it
+ * is on its way), IBP_HOLD, IBP_AGAIN, or a verdict.
+ */
+int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v);
+/* What was dropped is asked for when it can be taken. */
+void ibp_relay_hold(struct ibp_qp *q);
+/* A request that comes again is out: there is nothing to be done. */
+bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p);
+/* The QP stops: what is out and what is in work abroad is given up. */
+void ibp_relay_stop(struct ibp_qp *q);
+void ibp_relay_timer(struct ibp_qp *q);
+/* An answer, or IBP_RELAY_ASK. */
+void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
+		    const struct ibp_relay_note *n);
+/* A note alone to the process that has the number qpn; ret_end: where it ends in the ring, or NULL.
+ * 0 or as link_near_ops.reserve. */
+int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
+		  const struct ibp_relay_note *n, uint64_t *ret_end);
+/* To whoever sent this. */
+struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx);
+
+/* --- owner: owner.c --- */
+
+/* OPEN, REQUEST, PROBE, CLOSE. */
+void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
+		       const struct ibp_relay_note *n);
+void ibp_owner_timer(struct ibp_qp *q);
+/* The domain of a queue is the one that the target's message was sent to. */
+struct eng_xrcd;
+bool ibp_owner_domain(const struct ibp_standin *s, const struct eng_xrcd *x);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The ring and its sleeping reader, in every interleaving (explore.h): the sources of link/shm and
+ * link/udp themselves, and the link's own recv(), over a real epoll set and a real bell.
+ *
+ *	one sleeper	a writer; a reader that blocks as wait() does
+ *	the thread	a reader that goes to sleep right after it found something
+ *	two drivers	an application takes over from that thread and leaves again
+ *
+ * by datagrams, by messages that are looked at in place meanwhile, and on a ring that is full and wraps.
+ *
+ * Each record arrives once and in order, and nobody sleeps while one waits. Without fences, or
+ * without a second look after the call, the search must find how a wake-up is lost.
+ */
+#include "explore.h"
+
+#include <stdatomic.h>
+
+#undef atomic_load
+#undef atomic_load_explicit
+#undef atomic_store
+#undef atomic_store_explicit
+#undef atomic_thread_fence
+#define atomic_load_explicit(p, o) ((__typeof__(*(p) + 0))mc_load((p), sizeof(*(p))))
+#define atomic_store_explicit(p, v, o) \
+	mc_store((p), (uint64_t)(v), sizeof(*(p)), (o) == memory_order_seq_cst)
+#define atomic_load(p) atomic_load_explicit(p, memory_order_seq_cst)
+#define atomic_store(p, v) atomic_store_explicit(p, v, memory_order_seq_cst)
+#define atomic_thread_fence(o) mc_fence((o) == memory_order_seq_cst)
+
+#include "../../src/link/shm/ring.c"
+#undef MASK
+#define udp_near_settle look_again /* so that a model can leave it away */
+#include "../../src/link/udp/near.c"
+#undef udp_near_settle
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define CHECK(x)                                                                     \
+	do {                                                                         \
+		if (!(x)) {                                                          \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);      \
+			exit(1);                                                     \
+		}                                                                    \
+	} while (0)
+
+/* Linked in place of syscall(): what the link asks of the kernel is a step of its own. */
+long __real_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...);
+long __wrap_syscall(long nr, ...)
+{
+	long a[6];
+	va_list ap;
+
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	mc_point("system call");
+	return mc_note(__real_syscall(nr, a[0], a[1], a[2], a[3], a[4], a[5]));
+}
+
+#define MOST 4 /* records */
+
+static struct {
+	struct link *l;
+	struct udp_link *u;
+	struct udp_near_rx rx;
+	struct udp_near_tx tx;
+	struct udp_link writer; /* counts only */
+	struct shm_ring *ring;
+	struct shm_ear *ear;
+	/* the scenario */
+	uint32_t bytes;
+	unsigned records, before; /* so many are there at the beginning */
+	bool message, forgets;
+	uint64_t start;
+	/* what has happened */
+	unsigned got;
+	bool locked, watched;
+} w;
+
+void udp_near_settle(struct udp_link *u);
+void udp_near_settle(struct udp_link *u)
+{
+	if (!w.forgets)
+		look_again(u);
+}
+
+static bool readable(void)
+{
+	struct pollfd p = { .fd = w.u->epfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static bool has_moved(void)
+{
+	return w.ear->head != w.tx.ring.head;
+}
+
+/* --- the writer --- */
+
+static void write_one(unsigned i)
+{
+	struct shm_record *at;
+	enum shm_put why;
+	uint64_t skip;
+
+	while (!(at = shm_reserve(&w.tx.ring, w.bytes, &skip, &why))) {
+		mc_must(why == SHM_FULL, "the reader is gone");
+		if (mc_inside())
+			mc_until(has_moved, "waits for room");
+	}
+	*at = (struct shm_record){ .bytes = w.bytes, .seg = w.message ? 0 : (uint16_t)w.bytes };
+	if (w.message)
+		at->note[0] = (uint8_t)i;
+	else
+		at->sport = (uint16_t)i;
+	udp_near_result(&w.writer, &w.tx, shm_commit(&w.tx.ring, at, skip));
+}
+
+static void writer(void)
+{
+	for (unsigned i = w.before; i < w.records; i++)
+		write_one(i);
+}
+
+/* --- the reader --- */
+
+static int round_of_progress(void)
+{
+	struct link_rx v[2];
+	int n = w.l->ops->recv(w.l, v, 2);
+
+	for (int i = 0; i < n; i++) {
+		mc_must(v[i].note == w.message, "another kind of record");
+		mc_must((w.message ? v[i].data[0] : v[i].sport) == w.got, "lost, doubled or out of order");
+		w.got++;
+	}
+	link_near(w.l)->release(w.l);
+	return n;
+}
+
+/* As device/wait.c: it says that it sleeps, makes a round of progress, and blocks. */
+static void sleeper(void)
+{
+	udp_near_doze(w.l, true, false);
+	while (w.got < w.records)
+		if (!round_of_progress() && w.got < w.records)
+			mc_until(readable, "sleeps");
+}
+
+/* --- two who drive, as device/own.c has it --- */
+
+static bool is_free(void)
+{
+	return !w.locked;
+}
+
+static void locked_round(void)
+{
+	mc_until(is_free, "takes the lock");
+	w.locked = true;
+	round_of_progress();
+	w.locked = false;
+}
+
+static bool must_look(void)
+{
+	return w.got == w.records || (w.watched && readable());
+}
+
+static void background(void)
+{
+	for (;;) {
+		mc_until(must_look, "sleeps, if it is not reported");
+		if (w.got == w.records)
+			return;
+		locked_round();
+	}
+}
+
+static void application(void)
+{
+	mc_point("is not reported to the thread any more");
+	w.watched = false;
+	udp_near_doze(w.l, false, false);
+	locked_round();
+	mc_point("is reported to the thread again");
+	w.watched = true;
+	udp_near_doze(w.l, true, true);
+}
+
+/* --- the world --- */
+
+static void reset(void)
+{
+	struct udp_near *n = w.u->near;
+	struct epoll_event ev[8];
+	uint64_t drop;
+
+	while (read(n->bell.fd, &drop, sizeof(drop)) > 0)
+		;
+	while (epoll_wait(w.u->epfd, ev, 8, 0) > 0)
+		;
+	w.got = 0;
+	w.locked = false;
+	w.watched = true;
+	n->warm = 0;
+	n->held = false;
+	n->doze->on = 1;
+	w.u->calls = w.u->empties = w.u->rx_slot = 0;
+	w.u->dozing = true;
+	w.u->carry = (struct udp_carry){ 0 };
+	w.ring->tail = w.ear->head = w.start;
+	w.rx.ring = (struct shm_rx){ .ring = w.ring, .ear = w.ear, .head = w.start };
+	w.tx.ring = (struct shm_tx){ .ring = w.ring, .ear = w.ear, .doze = n->doze,
+				     .tail = w.start, .head = w.start };
+	w.tx.since = 0;
+	for (unsigned i = 0; i < w.before; i++)
+		write_one(i);
+	while (epoll_wait(w.u->epfd, ev, 8, 0) > 0)
+		; /* whoever begins looks first */
+}
+
+/* What two who drive share, and the kernel. */
+static uint64_t state(void)
+{
+	return (uint64_t)w.got << 40 | (uint64_t)w.locked << 39 | (uint64_t)w.watched << 38 |
+	       (uint64_t)readable() << 37 | (uint64_t)w.rx.ring.held << 36 |
+	       (uint64_t)w.u->near->held << 35 | (uint64_t)(w.u->near->warm > 0) << 34 |
+	       (w.rx.ring.head - w.start) / SHM_LINE;
+}
+
+static bool all_came(void)
+{
+	return w.got == w.records;
+}
+
+static void make_world(void)
+{
+	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0 && udp_go_near(w.l) == 0);
+	udp_go_notes(w.l, false);
+	w.u = udp_of(w.l);
+	w.ring = aligned_alloc(4096, SHM_RING_SEG + 4096 - SHM_RING_SEG % 4096);
+	w.ear = aligned_alloc(SHM_LINE, sizeof(*w.ear));
+	CHECK(w.ring && w.ear);
+	memset(w.ear, 0, sizeof(*w.ear));
+	shm_ring_init(w.ring);
+	ut_list_add_tail(&w.u->near->rx, &w.rx.node);
+	w.tx.bell.fd = w.u->near->bell.fd;
+	mc_watch(&w.ring->tail, sizeof(w.ring->tail), "tail");
+	mc_watch(&w.ear->head, sizeof(w.ear->head), "head");
+	mc_watch(&w.u->near->doze->on, sizeof(w.u->near->doze->on), "doze");
+}
+
+static const struct mc_model one = {
+	"one sleeper", 2, { writer, sleeper }, reset, state, all_came
+};
+static const struct mc_model thread = {
+	"the thread", 2, { writer, background }, reset, state, all_came
+};
+static const struct mc_model two = {
+	"two drivers", 3, { writer, background, application }, reset, state, all_came
+};
+
+static void search(const struct mc_model *m, const char *what, bool want)
+{
+	unsigned long states;
+	bool good = mc_explore(m, want, &states);
+
+	printf("# %s, %s: %lu states, %s\n", m->name, what, states,
+	       good ? "all end well" : "a way that does not");
+	fflush(stdout);
+	CHECK(good == want);
+}
+
+int main(int argc, char **argv)
+{
+	bool full = argc > 1;
+
+	make_world();
+	w.bytes = 32;
+	for (int i = 0; i < 2; i++) {
+		w.message = i;
+		w.records = full ? 3 : 2;
+		search(&one, i ? "messages that are held" : "datagrams", true);
+		search(&thread, i ? "messages that are held" : "datagrams", true);
+		w.records = full ? 2 : 1;
+		search(&two, i ? "messages that are held" : "datagrams", true);
+	}
+	w.bytes = SHM_MESSAGE_MAX;
+	w.start = SHM_RING_BYTES - 4 * SHM_LINE;
+	w.records = MOST;
+	w.before = full ? MOST - 2 : MOST - 1;
+	search(&one, "a ring that is full, and wraps", true);
+	/* Does it find what there is to find? */
+	w.records = 2;
+	w.before = 0;
+	w.bytes = 32;
+	mc_no_fences = true;
+	search(&one, "without fences", false);
+	mc_no_fences = false;
+	w.forgets = true;
+	search(&thread, "without a second look", false);
+	return 0;
+}
