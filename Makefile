@@ -6,12 +6,14 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Number of jobs; all processors by default.
 JOBS ?=
+# Options of bench/run, which then runs alone: make bench BENCH=--quick
+BENCH ?=
 
 NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-full bench install deb clean help deps
+.PHONY: all demo check check-kernel check-full bench bench-docs install deb clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -40,8 +42,15 @@ check-full: deps all
 	-@packaging/deps kernel
 	@packaging/ci/full $(BUILD)
 
+# The second part is what has no peer in this run: DAT, connections, the kernel's drivers in guests.
 bench: all
-	@meson test -C $(BUILD) --benchmark --verbose
+	-@packaging/deps test bench
+	@bench/run --build $(BUILD) $(BENCH)
+	$(if $(BENCH),,@meson test -C $(BUILD) --benchmark --verbose --no-suite side-by-side)
+
+bench-docs: all
+	-@packaging/deps test bench
+	@bench/run --build $(BUILD) --docs $(BENCH)
 
 install: all
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
@@ -61,8 +70,10 @@ help:
 	@echo 'make check         all quick tests (at most 10 minutes)'
 	@echo 'make check-kernel  against rdma_rxe and siw in a guest (at most 3 minutes)'
 	@echo 'make check-full    the long ones and the sanitizers too (at most 45 minutes)'
-	@echo 'make bench         benchmarks, as ratios to raw UDP'
+	@echo 'make bench         everything side by side, as ratios, into $(BUILD)/bench/ (BENCH=--quick:'
+	@echo '                   2 minutes); then the longer benchmarks'
+	@echo 'make bench-docs    the first part of it, and docs/performance.md from what it gave'
 	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'
 	@echo 'make deb           a Debian package, into $(BUILD)/deb/'
 	@echo 'make clean         remove what the build made'
-	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR'
+	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, BENCH'

@@ -7,44 +7,29 @@
  *	bench-rawtcp lat  [BYTES] [ROUNDS]   both polling; half the round trip in us
  *	bench-rawtcp blat [BYTES] [ROUNDS]   both blocking in poll() before each read
  *	bench-rawtcp rate [BYTES] [SECONDS]  one send call per message; messages/s
- *	bench-rawtcp bw   [BYTES] [SECONDS]  sends of BYTES; GB/s received
+ *	bench-rawtcp bw   [BYTES] [SECONDS]  sends of BYTES, both ends blocking; GB/s received, then
+ *	                                     CPU time per byte, both ends, in ns
  *	bench-rawtcp sum  [BYTES] [SECONDS]  the same with a CRC32C over each piece of a segment's
  *	                                     size: copied and summed, then sent; received, summed
  *	                                     and only then copied to its place. The least that a
  *	                                     checked placement can do.
  */
+#include "limit.h"
 #include "util/crc.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHUNK (256 * 1024)
 #define PIECE (65483 - 4) /* with its sum a segment of the loopback interface */
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "bench-rawtcp: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static void tune(int fd)
 {
@@ -64,10 +49,10 @@ static void connection(int fd[2])
 	if (l < 0 || fd[0] < 0 || bind(l, (struct sockaddr *)&a, n) < 0 || listen(l, 1) < 0 ||
 	    getsockname(l, (struct sockaddr *)&a, &n) < 0 ||
 	    connect(fd[0], (struct sockaddr *)&a, n) < 0)
-		fail("connect");
+		lim_fail("connect");
 	fd[1] = accept(l, NULL, NULL);
 	if (fd[1] < 0)
-		fail("accept");
+		lim_fail("accept");
 	close(l);
 	tune(fd[0]);
 	tune(fd[1]);
@@ -82,7 +67,7 @@ static void get(int fd, char *buf, size_t n, bool block)
 		ssize_t r = recv(fd, buf, n, MSG_DONTWAIT);
 
 		if (r == 0 || (r < 0 && errno != EAGAIN))
-			fail("recv");
+			lim_fail("recv");
 		if (r > 0)
 			n -= (size_t)r;
 		else if (block)
@@ -96,36 +81,46 @@ static void put(int fd, const char *buf, size_t n)
 		ssize_t r = send(fd, buf, n, MSG_NOSIGNAL);
 
 		if (r < 0)
-			fail("send");
+			lim_fail("send");
 		buf += r;
 		n -= (size_t)r;
 	}
 }
 
+struct pings {
+	int fd;
+	char *buf;
+	size_t bytes;
+	bool block;
+};
+
+static void ping(void *arg)
+{
+	struct pings *p = arg;
+
+	put(p->fd, p->buf, p->bytes);
+	get(p->fd, p->buf, p->bytes, p->block);
+}
+
 static int latency(size_t bytes, int rounds, bool block)
 {
-	char *buf = calloc(1, bytes);
-	int fd[2], status;
+	struct pings p = { .buf = calloc(1, bytes), .bytes = bytes, .block = block };
+	int fd[2];
 	pid_t child;
-	double t;
 
 	connection(fd);
-	child = fork();
+	child = lim_fork();
 	if (child == 0) {
 		for (int i = 0; i < rounds; i++) {
-			get(fd[1], buf, bytes, block);
-			put(fd[1], buf, bytes);
+			get(fd[1], p.buf, bytes, block);
+			put(fd[1], p.buf, bytes);
 		}
 		_exit(0);
 	}
-	t = now();
-	for (int i = 0; i < rounds; i++) {
-		put(fd[0], buf, bytes);
-		get(fd[0], buf, bytes, block);
-	}
-	printf("%.3f\n", (now() - t) / rounds / 2 * 1e6);
-	free(buf);
-	return waitpid(child, &status, 0) < 0 || status;
+	p.fd = fd[0];
+	printf("%.3f\n", lim_median(ping, &p, rounds, 20) / 2);
+	free(p.buf);
+	return lim_join(child);
 }
 
 /* One message out; what has come in, 0 at the end. */
@@ -183,7 +178,7 @@ static size_t get_summed(int fd, char *to, size_t bytes)
 			return 0;
 		memcpy(&crc, stage + n, sizeof(crc));
 		if (ut_crc32c(0, stage, n) != crc)
-			fail("a wrong CRC");
+			lim_fail("a wrong CRC");
 		memcpy(to + off, stage, n);
 	}
 	return bytes;
@@ -191,8 +186,11 @@ static size_t get_summed(int fd, char *to, size_t bytes)
 
 static const struct way with_sums = { put_summed, get_summed };
 
-/* Bytes per second that arrive while the other end sends messages of this size. */
-static double throughput(const struct way *way, size_t bytes, double seconds)
+/*
+ * Bytes per second that arrive while the other end sends messages of this size; and the
+ * processor time of both ends.
+ */
+static double throughput(const struct way *way, size_t bytes, double seconds, double *cpu)
 {
 	char *buf = calloc(1, bytes > CHUNK ? bytes : CHUNK);
 	double sum = 0, t, last;
@@ -201,42 +199,40 @@ static double throughput(const struct way *way, size_t bytes, double seconds)
 	size_t n;
 
 	connection(fd);
-	child = fork();
+	child = lim_fork();
 	if (child == 0) {
 		close(fd[1]);
-		for (t = now(); now() < t + seconds;)
+		for (t = lim_now(); lim_now() < t + seconds;)
 			for (int i = 0; i < 16; i++)
 				way->out(fd[0], buf, bytes);
 		_exit(0);
 	}
 	close(fd[0]);
-	for (t = last = now(); (n = way->in(fd[1], buf, bytes)); last = now())
+	for (t = last = lim_now(); (n = way->in(fd[1], buf, bytes)); last = lim_now())
 		sum += (double)n;
 	free(buf);
-	waitpid(child, NULL, 0);
+	lim_join(child);
+	*cpu = lim_cpu() / sum * 1e9;
 	return sum / (last - t);
 }
 
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
-	size_t bytes = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
-	double third = argc > 3 ? atof(argv[3]) : 0;
-	double seconds = third > 0 ? third : 1;
+	size_t bytes = (size_t)lim_number(argc, argv, 2, 0);
+	double seconds = lim_number(argc, argv, 3, 1), cpu, r;
 
 	if (!strcmp(mode, "lat") || !strcmp(mode, "blat"))
-		return latency(bytes ? bytes : 8, third > 0 ? (int)third : 20000, mode[0] == 'b');
+		return latency(bytes ? bytes : 8, (int)lim_number(argc, argv, 3, 20000) / 20 * 20,
+			       mode[0] == 'b');
 	if (!strcmp(mode, "rate")) {
 		bytes = bytes ? bytes : 64;
-		printf("%.0f\n", throughput(&plain, bytes, seconds) / (double)bytes);
+		printf("%.0f\n", throughput(&plain, bytes, seconds, &cpu) / (double)bytes);
 		return 0;
 	}
-	if (!strcmp(mode, "bw")) {
-		printf("%.4f\n", throughput(&plain, bytes ? bytes : 1 << 20, seconds) / 1e9);
-		return 0;
-	}
-	if (!strcmp(mode, "sum")) {
-		printf("%.4f\n", throughput(&with_sums, bytes ? bytes : 1 << 20, seconds) / 1e9);
+	if (!strcmp(mode, "bw") || !strcmp(mode, "sum")) {
+		r = throughput(mode[0] == 's' ? &with_sums : &plain, bytes ? bytes : 1 << 20, seconds, &cpu);
+		printf("%.4f\ncpu %.4f\n", r / 1e9, cpu);
 		return 0;
 	}
 	fprintf(stderr, "usage: bench-rawtcp lat|blat|rate|bw|sum [BYTES] [ROUNDS|SECONDS]\n");

@@ -4,12 +4,15 @@
  *
  *	bench-rawudp lat [BYTES] [ROUNDS]    two processes, both polling;
  *	                                     prints half the round trip in us
+ *	bench-rawudp blat [BYTES] [ROUNDS]   the same, both blocking
  *	bench-rawudp bw  [BYTES] [SECONDS]   UDP_SEGMENT trains of datagrams of
  *	                                     BYTES, UDP_GRO receiver; prints GB/s
- *	                                     received
+ *	                                     received, then CPU time per byte in ns
  *	bench-rawudp pps [BYTES] [SECONDS]   a call per datagram at both ends;
  *	                                     prints datagrams received per second
  */
+#include "limit.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
@@ -18,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef UDP_SEGMENT
@@ -29,14 +30,6 @@
 #define UDP_GRO 104
 #endif
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int udp(struct sockaddr_in *addr)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), big = 4 << 20, pmtu = IP_PMTUDISC_DO;
@@ -45,52 +38,59 @@ static int udp(struct sockaddr_in *addr)
 	*addr = (struct sockaddr_in){ .sin_family = AF_INET,
 				      .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	if (fd < 0 || bind(fd, (struct sockaddr *)addr, n) < 0 ||
-	    getsockname(fd, (struct sockaddr *)addr, &n) < 0) {
-		perror("bench-rawudp: socket");
-		exit(1);
-	}
+	    getsockname(fd, (struct sockaddr *)addr, &n) < 0)
+		lim_fail("socket");
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &big, sizeof(big));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &big, sizeof(big));
 	setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu));
 	return fd;
 }
 
-static void spin_recv(int fd, char *buf, size_t n)
+struct pings {
+	int fd, flags; /* MSG_DONTWAIT: polling */
+	struct sockaddr_in to;
+	char buf[65536];
+	size_t bytes;
+};
+
+static void get(struct pings *p)
 {
-	while (recv(fd, buf, n, MSG_DONTWAIT) < 0)
+	while (recv(p->fd, p->buf, sizeof(p->buf), p->flags) < 0)
 		if (errno != EAGAIN)
-			exit(1);
+			lim_fail("recv");
 }
 
-static void put(int fd, const struct sockaddr_in *to, const char *buf, size_t n)
+static void put(struct pings *p)
 {
-	if (sendto(fd, buf, n, 0, (const struct sockaddr *)to, sizeof(*to)) < 0)
-		exit(1);
+	if (sendto(p->fd, p->buf, p->bytes, 0, (const struct sockaddr *)&p->to, sizeof(p->to)) < 0)
+		lim_fail("send");
 }
 
-static int latency(size_t bytes, int rounds)
+static void ping(void *arg)
 {
-	struct sockaddr_in a, b;
-	int fa = udp(&a), fb = udp(&b), status;
-	char *buf = calloc(1, 65536);
-	pid_t child = fork();
-	double t;
+	put(arg);
+	get(arg);
+}
 
+static int latency(size_t bytes, int rounds, bool block)
+{
+	static struct pings near, far;
+	pid_t child;
+
+	near.fd = udp(&far.to);
+	far.fd = udp(&near.to);
+	near.flags = far.flags = block ? 0 : MSG_DONTWAIT;
+	near.bytes = far.bytes = bytes;
+	child = lim_fork();
 	if (child == 0) {
 		for (int i = 0; i < rounds; i++) {
-			spin_recv(fb, buf, 65536);
-			put(fb, &a, buf, bytes);
+			get(&far);
+			put(&far);
 		}
 		_exit(0);
 	}
-	t = now();
-	for (int i = 0; i < rounds; i++) {
-		put(fa, &b, buf, bytes);
-		spin_recv(fa, buf, 65536);
-	}
-	printf("%.3f\n", (now() - t) / rounds / 2 * 1e6);
-	free(buf);
-	return waitpid(child, &status, 0) < 0 || status;
+	printf("%.3f\n", lim_median(ping, &near, rounds, 20) / 2);
+	return lim_join(child);
 }
 
 static void blast(int fd, const struct sockaddr_in *to, size_t bytes, double seconds, bool trains)
@@ -98,11 +98,11 @@ static void blast(int fd, const struct sockaddr_in *to, size_t bytes, double sec
 	size_t packets = 65000 / bytes < 64 ? 65000 / bytes : 64, len = trains ? packets * bytes : bytes;
 	char *buf = calloc(1, 65536);
 	int seg = (int)bytes;
-	double end = now() + seconds;
+	double end = lim_now() + seconds;
 
 	if (trains)
 		setsockopt(fd, SOL_UDP, UDP_SEGMENT, &seg, sizeof(seg));
-	while (now() < end)
+	while (lim_now() < end)
 		for (int i = 0; i < 16; i++)
 			sendto(fd, buf, len, 0, (const struct sockaddr *)to, sizeof(*to));
 	free(buf);
@@ -115,7 +115,7 @@ static int stream(size_t bytes, double seconds, bool trains)
 	int fa = udp(&a), fb = udp(&b), on = 1;
 	char *buf = malloc(1 << 17);
 	double sum = 0, t, last;
-	pid_t child = fork();
+	pid_t child = lim_fork();
 
 	if (child == 0) {
 		blast(fa, &b, bytes, seconds, trains);
@@ -123,30 +123,34 @@ static int stream(size_t bytes, double seconds, bool trains)
 	}
 	if (trains)
 		setsockopt(fb, SOL_UDP, UDP_GRO, &on, sizeof(on));
-	for (t = last = now(); now() < t + seconds;) {
+	for (t = last = lim_now(); lim_now() < t + seconds;) {
 		ssize_t n = recv(fb, buf, 1 << 17, MSG_DONTWAIT);
 
 		if (n > 0) {
 			sum += (double)n;
-			last = now();
+			last = lim_now();
 		}
 	}
-	printf("%.4f\n", sum / (last - t) / (trains ? 1e9 : (double)bytes));
 	free(buf);
-	return waitpid(child, NULL, 0) < 0;
+	lim_join(child);
+	printf("%.4f\ncpu %.4f\n", sum / (last - t) / (trains ? 1e9 : (double)bytes),
+	       lim_cpu() / sum * 1e9);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	size_t bytes = argc > 2 ? strtoul(argv[2], NULL, 0) : 0;
-	double third = argc > 3 ? atof(argv[3]) : 0;
+	const char *mode = argc > 1 ? argv[1] : "";
+	size_t bytes = (size_t)lim_number(argc, argv, 2, 0);
+	double seconds = lim_number(argc, argv, 3, 1);
 
-	if (argc > 1 && !strcmp(argv[1], "lat"))
-		return latency(bytes ? bytes : 32, third > 0 ? (int)third : 20000);
-	if (argc > 1 && !strcmp(argv[1], "bw"))
-		return stream(bytes ? bytes : 4112, third > 0 ? third : 1, true);
-	if (argc > 1 && !strcmp(argv[1], "pps"))
-		return stream(bytes ? bytes : 80, third > 0 ? third : 1, false);
-	fprintf(stderr, "usage: bench-rawudp lat|bw|pps [BYTES] [ROUNDS|SECONDS]\n");
+	if (!strcmp(mode, "lat") || !strcmp(mode, "blat"))
+		return latency(bytes ? bytes : 32, (int)lim_number(argc, argv, 3, 20000) / 20 * 20,
+			       mode[0] == 'b');
+	if (!strcmp(mode, "bw"))
+		return stream(bytes ? bytes : 4112, seconds, true);
+	if (!strcmp(mode, "pps"))
+		return stream(bytes ? bytes : 80, seconds, false);
+	fprintf(stderr, "usage: bench-rawudp lat|blat|bw|pps [BYTES] [ROUNDS|SECONDS]\n");
 	return 2;
 }

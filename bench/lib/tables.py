@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Results as Markdown, which is read well enough in a terminal."""
+from . import rounds
+
+
+def short(v):
+    if v is None:
+        return "-"
+    if v == 0:
+        return "0"
+    if abs(v) >= 1e5:
+        return f"{v / 1e6:.3g} M"
+    return f"{v:.3g}" if abs(v) < 1000 else f"{v:,.0f}"
+
+
+def grid(head, lines):
+    out = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    out += ["| " + " | ".join(str(c).replace("|", "/") for c in line) + " |" for line in lines]
+    return "\n".join(out)
+
+
+def weather(meta):
+    before, after = meta["pressure"]
+    said = (f"{meta['rounds']} interleaved rounds on processors {meta['cpus'][0]} and {meta['cpus'][1]} "
+            f"of {meta['machine']}, Linux {meta['kernel']}. Somebody waited for a processor "
+            f"{short(before)} % of the time before and {short(after)} % after the run; the bench's "
+            f"own share of the processors could {'' if meta['raised'] else 'not '}be raised.")
+    if meta.get("line"):
+        low, high = meta["line"]
+        said += (f" A bare cache line took {low:.3f} to {high:.3f} us in the rounds: where the host "
+                 "of a virtual machine moves its processors about, ratios to it swing as much.")
+    return said
+
+
+def of_targets(judged):
+    lines = []
+    for t in judged:
+        limit = f"{t['direction']} {t['factor']:g}"
+        best = t.get("best", t["against"])
+        called = t["against"] + (f" ({best})" if best != t["against"] else "")
+        if t["verdict"] == "no figure":
+            lines.append((t["path"], t["what"], called, "-", limit, f"no figure: {t['why']}"))
+        else:
+            ratio = f"{t['ratio']:.2f} ({t['least']:.2f}, {t['most']:.2f})"
+            lines.append((t["path"], t["what"], called, ratio, limit, t["verdict"]))
+    return grid(("path", "measure", "against", "ratio (least, most)", "target", "verdict"), lines)
+
+
+def keys_of(entry):
+    got = [k for r in entry["rounds"] if r for k in r]
+    return list(dict.fromkeys(got))
+
+
+def of_contenders(entries):
+    lines = []
+    for name, e in entries.items():
+        for key in keys_of(e):
+            mid, low, high = rounds.spread(entries, name, key)
+            unit = "ns/B of CPU time" if key.startswith("cpu") and e["unit"] == "GB/s" else \
+                "ms/s of CPU time" if key == "cpu" else "KiB" if key.startswith("kib") else e["unit"]
+            lines.append((name, key.removeprefix("cpu").removeprefix("kib"), unit, short(mid),
+                          short(low), short(high)))
+    return grid(("who", "size or count", "unit", "median", "least", "most"), lines)
+
+
+def of_missing(entries):
+    """Who gave nothing, or not always, each with the reason."""
+    lines = []
+    for name, e in entries.items():
+        if e["lacks"]:
+            lines.append((name, "skipped", e["lacks"]))
+        elif not any(e["rounds"]):
+            lines.append((name, "failed", rounds.why_missing(e)))
+        elif e["failures"]:
+            lines.append((name, f"failed in {len(e['failures'])} rounds", e["failures"][0]))
+    return lines
+
+
+def counts(entries, judged):
+    skipped = sum(1 for e in entries.values() if e["lacks"])
+    failed = sum(1 for e in entries.values() if not e["lacks"] and not any(e["rounds"]))
+    by = {v: sum(1 for t in judged if t["verdict"] == v) for v in ("met", "missed", "no figure")}
+    return (f"{len(entries) - skipped - failed} contenders measured, {failed} failed, {skipped} skipped; "
+            f"targets: {by['met']} met, {by['missed']} missed, {by['no figure']} without a figure")
+
+
+def whole(results):
+    entries, judged = results["contenders"], results["targets"]
+    parts = [weather(results["meta"]), counts(entries, judged) + "."]
+    if judged:
+        parts.append(of_targets(judged))
+    absent = of_missing(entries)
+    if absent:
+        parts.append(grid(("who", "", "why"), absent))
+    return parts, of_contenders(entries)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What we mean to reach, as rows: ours against the best of the others, in one run.
+
+A ratio is taken in each round and the middle of them counts. Which of several others is the
+best is decided once, by their medians: the best of each round would be the luckiest moment of
+the machine, and nobody can be held to that.
+"""
+import statistics
+
+from . import rounds
+
+LINES = [f"line: {where}, {wait}" for where in ("one", "split") for wait in ("none", "pause", "yield")]
+RINGS = ["ring, shown message by message", "ring, shown by 32"]
+VM = ["process_vm_readv", "process_vm_writev"]
+ONE = ["futex, one core", "eventfd, one core"]
+
+AT_MOST, AT_LEAST = "at most", "at least"
+
+
+def at(names, key=""):
+    return [(n, key) for n in ([names] if isinstance(names, str) else names)]
+
+
+# path, what, ours, others, their name, direction, factor
+TARGETS = [
+    ("local", "`ib_send_lat` 8 B", at("local ib_send_lat 8 B"), at(LINES),
+     "best bare cache line", AT_MOST, 1.3),
+    ("local", "`ib_send_lat` 8 B", at("local ib_send_lat 8 B"), at("UCX tag latency, posix+cma", "8"),
+     "UCX tag", AT_MOST, 1.0),
+    ("local", "`ib_send_lat` 8 B", at("local ib_send_lat 8 B"), at("Open MPI latency, vader", "8"),
+     "Open MPI", AT_MOST, 1.0),
+    ("local", "`ib_write_lat` 8 B, ordinary memory", at("local ib_write_lat 8 B"),
+     at(["write by process_vm_writev", "write by memory descriptor"], "8"),
+     "better bare one-sided ping-pong", AT_MOST, 1.15),
+    ("local", "`ib_write_lat` 8 B, shared registration", at("shared ib_write_lat 8 B"), at(LINES),
+     "best bare cache line", AT_MOST, 1.25),
+    ("local", "`ib_write_lat` 8 B, shared registration", at("shared ib_write_lat 8 B"),
+     at("UCX put latency, posix+cma", "8"), "UCX put", AT_MOST, 1.0),
+    ("local", "64 B Send rate, 2,048 outstanding", at("local ib_send_bw 64 B, 2048 outstanding"),
+     at(RINGS), "bare ring", AT_LEAST, 0.35),
+    ("local", "64 B Send rate, 2,048 outstanding", at("local ib_send_bw 64 B, 2048 outstanding"),
+     at("UCX tag rate, posix+cma", "64"), "UCX tag", AT_LEAST, 3.0),
+    ("local", "64 B Send rate, perftest's depth", at("local ib_send_bw 64 B"),
+     at("UCX tag rate, posix+cma", "64"), "UCX tag", AT_LEAST, 1.0),
+]
+for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576")):
+    TARGETS += [
+        ("local", f"{name} bandwidth", at(f"local ib_write_bw {name}"), at(VM, key),
+         "process_vm", AT_LEAST, 0.95),
+        ("local", f"{name} bandwidth", at(f"local ib_write_bw {name}"),
+         at("UCX tag bandwidth, posix+cma", key), "UCX tag", AT_LEAST, 1.0),
+        ("local", f"{name} bandwidth, shared registration", at(f"shared ib_write_bw {name}"),
+         at("memcpy, shared memfd", key), "memcpy", AT_LEAST, 0.95),
+        ("local", f"{name} bandwidth, shared registration", at(f"shared ib_write_bw {name}"),
+         at("UCX put bandwidth, posix+cma", key), "UCX put", AT_LEAST, 1.0),
+    ]
+TARGETS += [
+    ("local", "FAA, target polling", at("local FAA, target polling"), at("ring, round trip"),
+     "ring, there and back", AT_MOST, 1.3),
+    ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers who looks"),
+     "blocking primitive, there and back", AT_MOST, 1.3),
+    ("iWARP", "`ib_send_lat -R` 8 B, polling", at("iWARP ib_send_lat 8 B"), at("TCP, polling", "8"),
+     "raw TCP, polling", AT_MOST, 1.1),
+    ("iWARP", "`ib_send_lat -R -e` 8 B", at("iWARP ib_send_lat -e 8 B"), at("TCP, blocking"),
+     "raw TCP, blocking", AT_MOST, 1.2),
+    ("iWARP", "64 B Send rate", at("iWARP ib_send_bw 64 B"), at("UCX tag rate, tcp", "64"), "UCX tcp",
+     AT_LEAST, 10.0),
+]
+for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576")):
+    TARGETS += [("iWARP", f"{name} Write, CRC on", at(f"iWARP ib_write_bw {name}"), at(others, key),
+                 called, AT_LEAST, factor)
+                for others, called, factor in (("TCP, stream", "raw TCP", 0.85),
+                                               ("UCX tag bandwidth, tcp", "UCX tcp", 1.0),
+                                               ("iperf3", "iperf3", 1.0))]
+TARGETS += [
+    ("RoCE", "`ib_send_lat` 8 B, polling", at("RoCE ib_send_lat 8 B"), at("UDP, polling", "8"),
+     "raw UDP, polling", AT_MOST, 1.25),
+    ("RoCE", "`ib_send_lat` 8 B, polling", at("RoCE ib_send_lat 8 B"),
+     at("libfabric latency, udp;rxd", "8"), "libfabric's reliable UDP", AT_MOST, 0.5),
+    ("RoCE", "64 B Send rate", at("RoCE ib_send_bw 64 B"), at("UDP, a datagram per 64 B"),
+     "UDP, a call per datagram", AT_LEAST, 4.0),
+    ("RoCE", "64 KiB Write, MTU 4096", at("RoCE ib_write_bw 64 KiB"), at("UDP, GSO and GRO"),
+     "raw UDP, GSO and GRO", AT_LEAST, 0.7),
+    ("RoCE", "1 MiB Write, MTU 4096", at("RoCE ib_write_bw 1 MiB"), at("UDP, GSO and GRO"),
+     "raw UDP, GSO and GRO", AT_LEAST, 0.7),
+]
+for path in ("local", "RoCE", "iWARP"):
+    TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{path} rate by queue pairs", "1000"),
+                 at(f"{path} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.8)]
+TARGETS += [("any", "an idle RC QP, KiB beside its queues", at("RoCE memory of a queue pair"), None, "",
+             AT_MOST, 4.0),
+            ("any", "`ib_send_lat` 8 B, one core", at("local ib_send_lat 8 B, one core"), at(ONE),
+             "blocking primitive", AT_MOST, 2.0)]
+for path in ("local", "RoCE", "iWARP"):
+    TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{path} send, one core, {wait}", "8"), at(ONE),
+                 "blocking primitive", AT_MOST, 2.0)
+                for wait, said in (("poll", "polling"), ("event", "blocking"))]
+TARGETS += [(path, f"idle, {what}", at(f"{path} idle wake-ups", key), None, "", AT_MOST, 0.0)
+            for path in ("local", "RoCE", "iWARP")
+            for key, what in (("", "wake-ups per second"), ("cpu", "ms of CPU time per second"))]
+
+
+def best_of(entries, others, unit):
+    """Of those that gave figures, by their medians."""
+    have = [(rounds.median(entries, *o), o) for o in others]
+    have = [h for h in have if h[0] is not None]
+    if not have:
+        return None
+    return (min if unit == "us" else max)(have)[1]
+
+
+def missing(entries, wanted):
+    return "; ".join(sorted({f"{n}: {rounds.why_missing(entries.get(n))}" for n, _ in wanted}))
+
+
+def judge(entries, target):
+    path, what, ours, others, called, direction, factor = target
+    out = {"path": path, "what": what, "against": called, "direction": direction, "factor": factor}
+    own = rounds.values(entries, *ours[0])
+    if not any(v is not None for v in own):
+        return {**out, "verdict": "no figure", "why": missing(entries, ours)}
+    if others is None:
+        ratios = [v for v in own if v is not None]
+    else:
+        best = best_of(entries, others, entries[ours[0][0]]["unit"])
+        if best is None:
+            return {**out, "verdict": "no figure", "why": missing(entries, others)}
+        out["best"] = best[0] if len(others) > 1 else called
+        ratios = [a / b for a, b in zip(own, rounds.values(entries, *best)) if a is not None and b]
+        if not ratios:
+            return {**out, "verdict": "no figure", "why": "no round has figures of both"}
+    mid = statistics.median(ratios)
+    good = mid <= factor if direction == AT_MOST else mid >= factor
+    return {**out, "ratio": mid, "least": min(ratios), "most": max(ratios), "rounds": len(ratios),
+            "verdict": "met" if good else "missed"}
+
+
+def chosen(target, names):
+    """Is any of ours in this run?"""
+    return any(n in names for n, _ in target[2])
+
+
+def all_of(entries):
+    return [judge(entries, t) for t in TARGETS if chosen(t, entries)]

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What it costs to wake who sleeps, by the two primitives that processes can share.
+ *
+ *	bench-wake futex|eventfd|one [ROUNDS]
+ *
+ * futex, eventfd: each end sleeps until the other wakes it; half a round trip in us. one: only
+ * the far end sleeps, in a read of an eventfd, and the near one looks at memory, as it is when
+ * an operation needs the help of a process that is asleep; the whole round trip in us. (A futex
+ * would not do for that: the near end is quick enough that the far one need not sleep.)
+ */
+#include "limit.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct side {
+	_Alignas(128) _Atomic uint32_t word;
+	int fd;
+};
+
+struct pair {
+	struct side *side; /* 0: what the parent waits for */
+	int by_futex, near_looks, me;
+	uint32_t count;
+};
+
+static void wake(struct pair *p, int who, uint32_t value)
+{
+	struct side *s = &p->side[who];
+	uint64_t one = 1;
+
+	atomic_store(&s->word, value);
+	if (who == 0 && p->near_looks)
+		return;
+	if (p->by_futex)
+		syscall(SYS_futex, &s->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	else if (write(s->fd, &one, sizeof(one)) != sizeof(one))
+		lim_fail("eventfd");
+}
+
+static void look(struct side *s, uint32_t value)
+{
+	for (unsigned looks = 1; atomic_load(&s->word) != value; looks++)
+		if (looks % 1024 == 0)
+			sched_yield();
+}
+
+static void wait_for(struct pair *p, uint32_t value)
+{
+	struct side *s = &p->side[p->me];
+	uint64_t n;
+
+	if (p->me == 0 && p->near_looks) {
+		look(s, value);
+		return;
+	}
+	if (!p->by_futex && read(s->fd, &n, sizeof(n)) != sizeof(n))
+		lim_fail("eventfd");
+	while (atomic_load(&s->word) != value)
+		syscall(SYS_futex, &s->word, FUTEX_WAIT, value - 1, NULL, NULL, 0);
+}
+
+static void ping(void *arg)
+{
+	struct pair *p = arg;
+
+	p->count++;
+	wake(p, 1, p->count);
+	wait_for(p, p->count);
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = (int)lim_number(argc, argv, 2, 20000) / 20 * 20;
+	struct pair p = { .side = lim_shared(4096) };
+	pid_t child;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: bench-wake futex|eventfd|one [ROUNDS]\n");
+		return 2;
+	}
+	p.by_futex = !strcmp(argv[1], "futex");
+	p.near_looks = !strcmp(argv[1], "one");
+	for (int i = 0; i < 2; i++)
+		p.side[i].fd = eventfd(0, EFD_CLOEXEC);
+	child = lim_fork();
+	if (!child) {
+		p.me = 1;
+		for (uint32_t i = 1; i <= (uint32_t)rounds; i++) {
+			wait_for(&p, i);
+			wake(&p, 0, i);
+		}
+		return 0;
+	}
+	printf("%.4f\n", lim_median(ping, &p, rounds, 20) / (p.near_looks ? 1 : 2));
+	return lim_join(child);
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Who takes part. A module per tool: how it is started and how its output is read, as rows."""
+import importlib
+
+MODULES = ("limits", "dapple", "ucx", "openmpi", "libfabric", "iperf")
+
+
+def contenders(place):
+    out = []
+    for name in MODULES:
+        out += importlib.import_module("peers." + name).rows(place)
+    names = [c.name for c in out]
+    assert len(names) == len(set(names)), "two contenders of one name"
+    return out

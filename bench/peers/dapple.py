@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Dapple: through Debian's own perftest, unmodified, and through bench-verbs and bench-connections.
+
+perftest prints us, MB/s (2^20) and Mpps; taken are its typical latency (the median), average
+bandwidth and rate.
+"""
+import os
+import re
+import subprocess
+
+from lib import start, targets
+from .row import BANDWIDTH_SIZES, LATENCY_SIZES, row
+
+LATENCY, RATE, BANDWIDTH = range(3)
+UNITS = ("us", "msg/s", "GB/s")
+
+WIRE = {"DAPPLE_LOCAL": "off"}
+SHARE = {"DAPPLE_SHARE": "1"}
+LOCAL = {}
+
+LAT, BW = "-n 10000", "-n 20000"
+# name, tags, adapter, environment, command, what is taken
+PERFTEST = [
+    ("local ib_send_lat 8 B", "local", "roce", LOCAL, f"ib_send_lat -s 8 {LAT}", LATENCY),
+    ("local ib_write_lat 8 B", "local", "roce", LOCAL, f"ib_write_lat -s 8 {LAT}", LATENCY),
+    ("local ib_read_lat 8 B", "local", "roce", LOCAL, f"ib_read_lat -s 8 {LAT}", LATENCY),
+    ("local ib_atomic_lat", "local", "roce", LOCAL, "ib_atomic_lat -A FETCH_AND_ADD -n 5000", LATENCY),
+    ("local ib_send_bw 64 B", "local", "roce", LOCAL, "ib_send_bw -s 64 -n 500000", RATE),
+    ("local ib_send_bw 64 B, 2048 outstanding", "local", "roce", LOCAL,
+     "ib_send_bw -s 64 -n 500000 -t 2048 -r 2048", RATE),
+    ("local ib_write_bw 64 KiB", "local", "roce", LOCAL, f"ib_write_bw -s 65536 {BW}", BANDWIDTH),
+    ("local ib_write_bw 1 MiB", "local", "roce", LOCAL, "ib_write_bw -s 1048576 -n 1500", BANDWIDTH),
+    ("local ib_read_bw 64 KiB", "local", "roce", LOCAL, f"ib_read_bw -s 65536 {BW}", BANDWIDTH),
+    ("shared ib_write_lat 8 B", "local share", "roce", SHARE, f"ib_write_lat -s 8 {LAT}", LATENCY),
+    ("shared ib_write_bw 64 KiB", "local share", "roce", SHARE, f"ib_write_bw -s 65536 {BW}",
+     BANDWIDTH),
+    ("shared ib_write_bw 1 MiB", "local share", "roce", SHARE, "ib_write_bw -s 1048576 -n 1500",
+     BANDWIDTH),
+    ("RoCE ib_send_lat 8 B", "roce", "roce", WIRE, f"ib_send_lat -s 8 {LAT}", LATENCY),
+    ("RoCE ib_write_lat 8 B", "roce", "roce", WIRE, f"ib_write_lat -s 8 {LAT}", LATENCY),
+    ("RoCE ib_read_lat 8 B", "roce", "roce", WIRE, f"ib_read_lat -s 8 {LAT}", LATENCY),
+    ("RoCE ib_atomic_lat", "roce", "roce", WIRE, "ib_atomic_lat -A FETCH_AND_ADD -n 5000", LATENCY),
+    ("RoCE ib_read_bw 64 KiB", "roce", "roce", WIRE, "ib_read_bw -s 65536 -n 5000 -m 4096", BANDWIDTH),
+    ("RoCE ib_send_bw 64 B", "roce", "roce", WIRE, "ib_send_bw -s 64 -n 200000", RATE),
+    ("RoCE ib_write_bw 64 KiB", "roce", "roce", WIRE, "ib_write_bw -s 65536 -n 10000 -m 4096",
+     BANDWIDTH),
+    ("RoCE ib_write_bw 1 MiB", "roce", "roce", WIRE, "ib_write_bw -s 1048576 -n 1000 -m 4096",
+     BANDWIDTH),
+    ("iWARP ib_send_lat 8 B", "iwarp", "iwarp", WIRE, f"ib_send_lat -R -s 8 {LAT}", LATENCY),
+    ("iWARP ib_send_lat -e 8 B", "iwarp", "iwarp", WIRE, "ib_send_lat -R -e -s 8 -n 5000", LATENCY),
+    ("iWARP ib_write_lat 8 B", "iwarp", "iwarp", WIRE, f"ib_write_lat -R -s 8 {LAT}", LATENCY),
+    ("iWARP ib_read_lat 8 B", "iwarp", "iwarp", WIRE, f"ib_read_lat -R -s 8 {LAT}", LATENCY),
+    ("iWARP ib_atomic_lat", "iwarp", "iwarp", WIRE, "ib_atomic_lat -R -A FETCH_AND_ADD -n 5000", LATENCY),
+    ("iWARP ib_read_bw 64 KiB", "iwarp", "iwarp", WIRE, "ib_read_bw -R -s 65536 -n 5000", BANDWIDTH),
+    ("iWARP ib_send_bw 64 B", "iwarp", "iwarp", WIRE, "ib_send_bw -R -s 64 -n 200000", RATE),
+    ("iWARP ib_write_bw 64 KiB", "iwarp", "iwarp", WIRE, "ib_write_bw -R -s 65536 -n 10000", BANDWIDTH),
+    ("iWARP ib_write_bw 1 MiB", "iwarp", "iwarp", WIRE, "ib_write_bw -R -s 1048576 -n 1000", BANDWIDTH),
+]
+
+# The paths, as bench-verbs walks them.
+PATHS = [("local", "roce", LOCAL), ("RoCE", "roce", WIRE), ("iWARP", "iwarp", WIRE),
+         ("shared", "roce", SHARE)]
+
+QPS = ("1", "10", "100", "1000")
+CONNECTIONS = ("10", "100", "1000", "5000")
+
+
+def of_perftest(text, result):
+    """The numbers of the client's result line."""
+    numbers = [line for line in text.splitlines() if re.match(r"client\| +\d+ +\d+ ", line)]
+    if not numbers:
+        raise start.Failed("no result line: " + start.last_words(text))
+    fields = [float(x) for x in numbers[-1].split("|")[1].split()]
+    if result == LATENCY:
+        return fields[4]                      # t_typical
+    return fields[4] * 1e6 if result == RATE else fields[3] * (1 << 20) / 1e9
+
+
+def perftest(adapter, env, command, result, one_core=False):
+    def run(place):
+        cpus = (place.cpus[0],) * 2 if one_core else place.cpus
+        words = [place.dapple(), "pair", "--adapter", adapter, "--timeout", "40", "--",
+                 os.path.join(place.here, "lib", "pin"), str(cpus[1]), str(cpus[0])] + command.split()
+        return {"": of_perftest(start.one(place, words, place.env(env)), result)}
+    return run
+
+
+def verbs(place, adapter, env, words, one_core=False):
+    return start.figures(start.one(
+        place, [place.dapple(), "run", "--adapter", adapter, "--",
+                place.program("verbs", "bench-verbs")] + words.split(),
+        place.env(env, one_core), timeout=60))
+
+
+def by_verbs(adapter, env, words, one_core=False):
+    return lambda place: verbs(place, adapter, env, words, one_core)
+
+
+def by_qps(adapter, env):
+    return lambda place: {n: verbs(place, adapter, env, f"rate {n} 0.3")[""] for n in QPS}
+
+
+def connections(adapter):
+    """Rate, and resident KiB of an idle one (the larger end) as "kib..."."""
+    def run(place):
+        out = {}
+        for n in CONNECTIONS[:2] if place.quick else CONNECTIONS:
+            text = start.one(place, [place.dapple(), "run", "--adapter", adapter, "--",
+                                     place.program("scale", "bench-connections"), n], timeout=120)
+            rate = re.search(r"at a time: (\d+)/s", text)
+            kib = re.search(r"idle one: ([-\d.]+) KiB at the client, ([-\d.]+) KiB", text)
+            if not rate or not kib:
+                raise start.Failed("no figures: " + start.last_words(text))
+            out[n] = float(rate[1])
+            out["kib" + n] = max(0.0, float(kib[1]), float(kib[2]))
+        return out
+    return run
+
+
+def share_is_there(place):
+    """A build that does not know shared registration would be measured under its name."""
+    try:
+        done = subprocess.run([place.dapple(), "run", "--help"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+    except OSError:
+        return False
+    return "--share" in done.stdout
+
+
+def own_rows(lacks, no_share):
+    lat, bw = ",".join(LATENCY_SIZES), ",".join(BANDWIDTH_SIZES)
+    out = []
+    for path, adapter, env in PATHS:
+        why = lacks or (no_share if path == "shared" else None)
+        tag = "local share" if path == "shared" else path.lower()
+
+        def add(name, tags, unit, run, most=99, why=why, tag=tag, path=path):
+            out.append(row(f"{path} {name}", f"own {tag} {tags}", unit, run, why, most))
+        kinds = ("write",) if path == "shared" else ("send", "write")
+        for kind in kinds:
+            add(f"{kind} latency", "curve", "us", by_verbs(adapter, env, f"lat {kind} poll {lat} 4000"), 5)
+            add(f"{kind} bandwidth", "curve cpu", "GB/s",
+                by_verbs(adapter, env, f"bw {kind} poll {bw} 0.2"), 5)
+        if path == "shared":
+            continue
+        add("send bandwidth, events", "cpu", "GB/s", by_verbs(adapter, env, f"bw send event {bw} 0.2"), 5)
+        add("send percentiles, polling", "tail", "us", by_verbs(adapter, env, "tail send poll 8 100000"), 3)
+        add("send percentiles, events", "tail", "us", by_verbs(adapter, env, "tail send event 8 30000"), 3)
+        add("rate by queue pairs", "scale", "msg/s", by_qps(adapter, env), 5)
+        add("FAA, target polling", "", "us", by_verbs(adapter, env, "faa poll 5000"))
+        add("FAA, target asleep", "", "us", by_verbs(adapter, env, "faa sleep 3000"))
+        for wait in ("poll", "event"):
+            add(f"send, one core, {wait}", "one-core", "us",
+                by_verbs(adapter, env, f"lat send {wait} 8 5000", True))
+        add("idle wake-ups", "idle", "1/s", by_verbs(adapter, env, "quiet 10 2"), 2)
+    return out
+
+
+def rows(place):
+    built = None if os.path.exists(place.dapple()) else "dapple was not built"
+    own = built or (None if os.path.exists(place.program("verbs", "bench-verbs")) else
+                    "bench-verbs was not built (librdmacm-dev)")
+    scale = built or (None if os.path.exists(place.program("scale", "bench-connections")) else
+                      "bench-connections was not built (librdmacm-dev)")
+    no_share = None if built or share_is_there(place) else "this build has no shared registration"
+    judged = {name for t in targets.TARGETS for name, _ in t[2]}
+    out = []
+    for name, tags, adapter, env, command, result in PERFTEST:
+        lacks = built or (None if start.have(command.split()[0]) else "perftest is not installed")
+        lacks = lacks or (no_share if env is SHARE else None)
+        out.append(row(name, "perftest " + tags, UNITS[result],
+                       perftest(adapter, env, command, result), lacks, 99 if name in judged else 2))
+    lacks = built or (None if start.have("ib_send_lat") else "perftest is not installed")
+    out.append(row("local ib_send_lat 8 B, one core", "perftest one-core", "us",
+                   perftest("roce", LOCAL, "ib_send_lat -s 8 -n 3000", LATENCY, True), lacks))
+    out += own_rows(own, no_share)
+    out.append(row("RoCE memory of a queue pair", "own scale", "KiB",
+                   by_verbs("roce", LOCAL, "memory 1000"), own, 3))
+    for name, adapter in (("RoCE", "roce"), ("iWARP", "iwarp")):
+        out.append(row(f"{name} connections", "own scale", "1/s", connections(adapter), scale, 2))
+    return out

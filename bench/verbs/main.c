@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What perftest does not measure. dapple run [--adapter KIND] -- bench-verbs MODE ...
+ *
+ *	lat KIND poll|event [BYTES,...] [N]	half a round trip of send or write, a whole one of
+ *						read or faa, in us; "BYTES FIGURE" for each size
+ *	tail KIND poll|event [BYTES] [N]	the same as percentiles: "50 FIGURE" to "99.99 FIGURE"
+ *	faa poll|sleep [N]			round trip of a fetch-and-add whose target polls its
+ *						queue or sleeps
+ *	bw KIND poll|event [BYTES,...] [S]	GB/s of send, write or read; "cpuBYTES FIGURE" is the
+ *						processor time of both ends per byte, in ns
+ *	rate [QPS] [S]				64-byte sends per second over so many queue pairs, with
+ *						the same number of messages in flight whatever QPS
+ *	quiet [QPS] [S]				wake-ups per second and "cpu" in ms per second of two
+ *						processes with idle connections, but for the thread
+ *						that looks
+ *	memory [QPS]				KiB per idle RC queue pair beside its queues (RoCE)
+ */
+#include "measure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} modes[] = {
+	{ "lat", measure_lat }, { "tail", measure_tail }, { "faa", measure_faa },
+	{ "bw", measure_bw }, { "rate", measure_rate }, { "quiet", measure_quiet },
+	{ "memory", measure_memory },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			return modes[i].run(argc - 2, argv + 2);
+	fprintf(stderr, "usage: bench-verbs lat|tail KIND poll|event [BYTES] [N]\n"
+			"       bench-verbs faa poll|sleep [N]\n"
+			"       bench-verbs bw KIND poll|event [BYTES] [SECONDS]\n"
+			"       bench-verbs rate|quiet [QPS] [SECONDS]\n"
+			"       bench-verbs memory [QPS]\n");
+	return 2;
+}
