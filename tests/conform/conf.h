@@ -25,6 +25,7 @@
 #include <sys/types.h>
 
 #define CF_WAIT_MS 30000
+#define CF_LOOK_MS 50
 /* How long to watch that something does not happen. */
 #define CF_QUIET_MS 30
 
@@ -257,6 +258,13 @@ void cf_peer_of_local_error(struct cf_side *b, uint64_t rid);
 enum ibv_wc_status cf_peer_gone(void);
 
 /* --- completions --- */
+/* Time of which little passes while this process does not run: a machine that stood still, all of
+ * it, for half a minute is no fault. Each look counts CF_LOOK_MS at most since the one before. */
+struct cf_patience {
+	uint64_t spent, last;
+};
+/* So much time has been spent, since the struct was zero. */
+bool cf_over(struct cf_patience *p, uint64_t ns);
 bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
 struct ibv_wc cf_wc_at(const char *file, int line, struct ibv_cq *cq, uint64_t id,
 		       enum ibv_wc_status status);

@@ -82,9 +82,18 @@ int cf_recv_try(struct cf_side *s, uint64_t id, uint64_t off, uint32_t len, uint
 
 /* --- completions --- */
 
+bool cf_over(struct cf_patience *p, uint64_t ns)
+{
+	uint64_t now = cf_ns(), passed = p->last ? now - p->last : 0;
+
+	p->last = now;
+	p->spent += passed < CF_LOOK_MS * 1000000u ? passed : CF_LOOK_MS * 1000000u;
+	return p->spent > ns;
+}
+
 bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 {
-	uint64_t end = cf_ns() + ms * 1000000ull;
+	struct cf_patience p = { 0 };
 	int n;
 
 	for (;;) {
@@ -93,7 +102,7 @@ bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 			CF_DIE("ibv_poll_cq gave %d", n);
 		if (n)
 			return true;
-		if (cf_ns() > end)
+		if (cf_over(&p, ms * 1000000ull))
 			return false;
 		sched_yield();
 	}
@@ -142,8 +151,13 @@ int cf_drain(struct ibv_cq *cq)
 bool cf_readable(int fd, int ms)
 {
 	struct pollfd p = { fd, POLLIN, 0 };
+	int r;
 
-	return poll(&p, 1, ms) > 0;
+	do {
+		r = poll(&p, 1, ms < CF_LOOK_MS ? ms : CF_LOOK_MS);
+		ms -= CF_LOOK_MS;
+	} while (r == 0 && ms > 0);
+	return r > 0;
 }
 
 struct ibv_async_event cf_event_at(const char *file, int line, struct ibv_context *ctx,

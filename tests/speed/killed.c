@@ -57,7 +57,7 @@ struct end {
 	struct sp_rng rng;
 	uint64_t posted, done;
 	bool failed;
-	struct sp_patience since_death;
+	struct cf_patience since_death;
 	enum { WAITS, RUNS, OVER } is;
 };
 
@@ -202,7 +202,7 @@ static bool kill_one(struct lane *l, pid_t pid, int wave, uint64_t *at, struct s
 
 static void kill_wave(const pid_t *pid, int wave, struct sp_rng *rng)
 {
-	struct sp_patience p = { 0 };
+	struct cf_patience p = { 0 };
 	uint64_t at[LANES];
 	int dead = 0;
 
@@ -212,7 +212,7 @@ static void kill_wave(const pid_t *pid, int wave, struct sp_rng *rng)
 		dead = 0;
 		for (int i = 0; i < LANES; i++)
 			dead += kill_one(&page->lane[i], pid[i], wave, &at[i], rng);
-		CF_TRUE(!sp_over(&p, 2 * CF_WAIT_MS * 1000000ull));
+		CF_TRUE(!cf_over(&p, 2 * CF_WAIT_MS * 1000000ull));
 		usleep(50);
 	}
 }
@@ -298,7 +298,7 @@ static void step_running(struct end *e, struct lane *l)
 		sv.killed += atomic_load(&l->doomed) > sv.wave;
 		sv.early += atomic_load(&l->doomed) <= sv.wave;
 	}
-	if (dead && sp_over(&e->since_death, IN_TIME))
+	if (dead && cf_over(&e->since_death, IN_TIME))
 		CF_DIE("wave %d: no error in time", sv.wave);
 	if (last ? e->done < LAST_WORK || !l->worked : !e->failed || e->done < e->posted)
 		return;
@@ -331,7 +331,7 @@ static bool step_all(void)
 
 static void survive_wave(void)
 {
-	struct sp_patience p = { 0 };
+	struct cf_patience p = { 0 };
 
 	sv.base.o = options(sv.wave == waves);
 	for (int i = 0; i < LANES; i++) {
@@ -345,7 +345,7 @@ static void survive_wave(void)
 	}
 	atomic_store(&page->ready, sv.wave + 1);
 	while (!step_all()) {
-		if (sp_over(&p, 3 * CF_WAIT_MS * 1000000ull))
+		if (cf_over(&p, 3 * CF_WAIT_MS * 1000000ull))
 			CF_DIE("wave %d does not end", sv.wave);
 		sched_yield();
 	}

@@ -61,15 +61,6 @@ bool sp_is_wire(void)
 	return v && !strcmp(v, "off");
 }
 
-bool sp_over(struct sp_patience *p, uint64_t ns)
-{
-	uint64_t now = cf_ns(), passed = p->last ? now - p->last : 0;
-
-	p->last = now;
-	p->spent += passed < 50000000 ? passed : 50000000;
-	return p->spent > ns;
-}
-
 /* --- what a process has --- */
 
 static unsigned entries(const char *dir)
@@ -105,7 +96,7 @@ struct sp_held sp_held(void)
 
 void sp_no_more_than(const struct sp_held *before, unsigned long slack)
 {
-	struct sp_patience p = { 0 };
+	struct cf_patience p = { 0 };
 	struct sp_held now;
 
 	do {
@@ -114,7 +105,7 @@ void sp_no_more_than(const struct sp_held *before, unsigned long slack)
 		    now.threads <= before->threads && now.resident <= before->resident + slack)
 			return;
 		usleep(5000);
-	} while (!sp_over(&p, CF_WAIT_MS * 1000000ull));
+	} while (!cf_over(&p, CF_WAIT_MS * 1000000ull));
 	CF_DIE("more than before: descriptors %u -> %u, mappings %u -> %u, threads %u -> %u, "
 	       "memory %lu KiB -> %lu KiB", before->fds, now.fds, before->maps, now.maps,
 	       before->threads, now.threads, before->resident >> 10, now.resident >> 10);

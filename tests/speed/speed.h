@@ -54,19 +54,11 @@ void sp_remap(uint8_t *at, size_t len, uint8_t fill);
  * taken (and -1 where there are none). */
 bool sp_try_connect(struct cf_side *s, const struct cf_addr *peer, int fd, bool initiator);
 
-/* Time of which little passes while this process does not run: a machine that stood still, all of
- * it, for half a minute is no fault. Each look counts 50 ms at most since the one before. */
-struct sp_patience {
-	uint64_t spent, last;
-};
-/* So much time has been spent, since the struct was zero. */
-bool sp_over(struct sp_patience *p, uint64_t ns);
-
 #define SP_UNTIL(cond, ...)                                                    \
 	do {                                                                   \
-		struct sp_patience p_ = { 0 };                                 \
+		struct cf_patience p_ = { 0 };                                 \
 		for (unsigned i_ = 0; !(cond); i_++) {                         \
-			if (i_ % 64 == 63 && sp_over(&p_, CF_WAIT_MS * 1000000ull)) \
+			if (i_ % 64 == 63 && cf_over(&p_, CF_WAIT_MS * 1000000ull)) \
 				CF_DIE(__VA_ARGS__);                           \
 			if (i_ % 16 == 15)                                     \
 				sched_yield();                                 \

@@ -125,7 +125,7 @@ static bool may_end(enum ibv_wc_status st, bool first)
 static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)
 {
 	uint64_t posted = 0, done = 0;
-	struct sp_patience p = { 0 };
+	struct cf_patience p = { 0 };
 	bool failed = false;
 	struct ibv_wc wc;
 
@@ -133,7 +133,7 @@ static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int rou
 		/* Not as long as the other takes to come to it. */
 		while (!failed && posted - done < WINDOW)
 			post_one(s, rng, posted++, area);
-		if (sp_over(&p, CF_WAIT_MS * 1000000ull))
+		if (cf_over(&p, CF_WAIT_MS * 1000000ull))
 			CF_DIE("round %d: taken back: %s, requests go on", round,
 			       atomic_load(&page->taken) > round ? "yes" : "no");
 		if (ibv_poll_cq(s->scq, 1, &wc) != 1)
