@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 	}
 	while (op < 4 && strcmp(argv[1], names[op]))
 		op++;
-	CHECK(op < 4);
+	CHECK(op < 4 && !setenv("DAPPLE_LOCAL", "off", 1));
 	join();
 	poll_in_vain(&a);
 	for (unsigned long n = strtoul(argv[3], NULL, 10); n; n--)
