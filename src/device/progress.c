@@ -59,7 +59,7 @@ static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && now - since > DEV_DEFER_NS && !a->own.trusted)
+	if (since && now - since > DEV_DEFER_NS)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
