@@ -41,8 +41,9 @@ struct dev_machine {
 	int (*errors)(struct dev_adapter *a, uint64_t now);
 	/* Posted work, timers, sends; acknowledgements too unless defer_acks. */
 	int (*transmit)(struct eng_dev *dev, uint64_t now, bool defer_acks);
-	/* What was posted last may wait a little, to leave together with more. */
-	bool (*patient)(struct eng_dev *dev);
+	/* What was posted last may wait a little, to leave together with more. crowd: much was posted
+	 * since the last poll, so that the next one cannot be far. */
+	bool (*patient)(struct eng_dev *dev, bool crowd);
 	bool (*acks_pending)(struct eng_dev *dev);
 	bool (*busy)(struct eng_dev *dev);
 	uint64_t (*deadline)(struct eng_dev *dev);
@@ -102,6 +103,7 @@ struct dev_adapter {
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	uint64_t held_since;    /* posted requests wait for more; 0 = none do */
 	uint32_t hold_penalty;  /* posts until that is tried again */
+	uint32_t posts;         /* rounds for posts since the last poll */
 	atomic_uint idle_polls; /* in a row, by any thread; short looks count less */
 	atomic_bool short_look; /* the last poll was one */
 	bool calm;              /* the last round left nothing to do but wait */

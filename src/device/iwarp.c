@@ -66,9 +66,10 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 /* TCP gathers by itself. */
-static bool patient(struct eng_dev *dev)
+static bool patient(struct eng_dev *dev, bool crowd)
 {
 	(void)dev;
+	(void)crowd;
 	return false;
 }
 

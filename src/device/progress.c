@@ -17,6 +17,7 @@
 #include <sched.h>
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_POSTS_CROWD 16 /* posts without a poll: a program that fills many queues, then polls */
 #define DEV_POLL_WEIGHT 4 /* so many short looks are one */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
 #define DEV_LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
@@ -89,7 +90,7 @@ static bool hold(struct dev_adapter *a, uint64_t now, bool posted) UT_REQUIRES(a
 	else if (posted && a->hold_penalty)
 		a->hold_penalty--;
 	if (!posted || a->hold_penalty || atomic_load(&a->own.waiters) ||
-	    !a->machine->patient(&a->dev)) {
+	    !a->machine->patient(&a->dev, a->posts > DEV_POSTS_CROWD)) {
 		a->held_since = 0;
 		return false;
 	}
@@ -129,8 +130,10 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 			;
 		return 0;
 	}
-	if (by == DEV_BY_APP && is_idle(a))
+	if (by == DEV_BY_APP && is_idle(a)) {
+		a->posts = 0;
 		return 0;
+	}
 	keep = errno;
 	now = ut_now();
 	judge_deferral(a, now);
@@ -140,6 +143,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	/* Who posts wants to send; who waits for an answer polls next. A receive call here
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
+	a->posts = posted ? a->posts + 1 : 0;
 	received = posted ? 0 : a->machine->receive(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;

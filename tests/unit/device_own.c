@@ -128,9 +128,10 @@ static uint64_t fake_next(struct eng_dev *dev)
 	return fake_deadline;
 }
 
-static bool fake_patient(struct eng_dev *dev)
+static bool fake_patient(struct eng_dev *dev, bool crowd)
 {
 	(void)dev;
+	(void)crowd;
 	return false;
 }
 

@@ -123,7 +123,7 @@ struct udp_tx {
 	uint16_t sport;
 	uint32_t scope;
 	bool used;
-	uint64_t stamp;
+	uint64_t stamp; /* of the last change to it */
 	int tos, ttl;
 };
 
@@ -160,7 +160,6 @@ struct udp_link {
 	int will;              /* the owner's descriptor, or -1 */
 	int gift[UDP_GIFTS];   /* descriptors of the last message read, or -1 */
 	int gift_pid;          /* who sent it, as seen from here; 0: cannot be seen */
-	uint64_t stamp;
 	struct ut_rng rng;
 	struct udp_stats stats;
 	struct udp_near *near; /* near.h; NULL: the wire only */

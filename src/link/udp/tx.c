@@ -3,11 +3,14 @@
  * Sending. The source port of a flow spreads it over paths and queues and is
  * part of what the ICRC covers, so each wanted port is a socket bound to it;
  * a few are kept. A port that cannot be had is remembered too, and the member
- * socket sends with its own.
+ * socket sends with its own; so it does for flows beyond those few, since to
+ * close and open a socket at each change of flow costs more than any spreading
+ * gains.
  */
 #include "link/udp/near.h"
 
 #include "link/sys.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -19,6 +22,7 @@
 #endif
 
 #define TX_TTL 64
+#define TX_KEPT UT_S /* a socket without use for so long may go to another flow */
 
 /* How one call goes out. */
 struct tx_way {
@@ -85,14 +89,17 @@ static bool tx_matches(const struct udp_tx *t, const struct link_flow *f)
 	return t->used && t->sport == f->sport && !memcmp(t->port.addr, f->src, 16);
 }
 
-/* Found, or the one unused longest replaced. NULL: no such local address. */
+/* Found, or made in place of one that has long been without use. NULL: no such local address, or no
+ * place. */
 static struct udp_tx *tx_get(struct udp_link *u, const struct link_flow *f)
 {
 	struct udp_tx *t = u->tx_last, *oldest = NULL;
 	struct udp_local *lo;
+	uint64_t now;
 
 	if (t && tx_matches(t, f))
 		return t;
+	now = ut_now();
 	for (t = u->tx; t < u->tx + UDP_TX_CACHE; t++) {
 		if (tx_matches(t, f))
 			goto found;
@@ -100,14 +107,14 @@ static struct udp_tx *tx_get(struct udp_link *u, const struct link_flow *f)
 			oldest = t;
 	}
 	lo = udp_local_find(u, f->src);
-	if (!lo)
+	if (!lo || (oldest->used && now - oldest->stamp < TX_KEPT))
 		return NULL;
 	t = oldest;
 	if (t->used)
 		tx_close(u, t);
 	tx_open(u, lo, f, t);
 found:
-	t->stamp = ++u->stamp;
+	t->stamp = now;
 	u->tx_last = t;
 	return t;
 }

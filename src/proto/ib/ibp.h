@@ -50,8 +50,9 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
 /*
  * All that waits to be sent are a few small messages behind many unanswered ones. What answers
  * those comes anyway, so they may wait for it, or for more of their kind to share a train with.
+ * crowd: a poll comes anyway, so nothing unanswered is asked for.
  */
-bool ibp_patient(struct eng_dev *dev);
+bool ibp_patient(struct eng_dev *dev, bool crowd);
 /* Acknowledgements are waiting for a ride. */
 bool ibp_acks_pending(struct eng_dev *dev);
 /* Work is left that needs no event from outside (a send budget was used up). */

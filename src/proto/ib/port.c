@@ -19,7 +19,8 @@
 #define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
-/* Who may wait: small ones, so many at most, behind so many unanswered packets. */
+/* Who may wait: small ones, so many at most, behind so many unanswered packets of their QP, or in a
+ * crowd of posts. */
 #define PATIENT_BYTES 256u
 #define PATIENT_MOST 32u
 #define PATIENT_FLIGHT 16
@@ -427,7 +428,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	return (int)port->sent;
 }
 
-static bool can_wait(struct ibp_qp *q)
+static bool can_wait(struct ibp_qp *q, bool crowd)
 {
 	const struct ibp_req *r = &q->req;
 	struct eng_ring *sq = &q->qp->sq;
@@ -436,7 +437,7 @@ static bool can_wait(struct ibp_qp *q)
 
 	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
 	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->near ||
-	    psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT)
+	    (!crowd && psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
@@ -445,7 +446,7 @@ static bool can_wait(struct ibp_qp *q)
 		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-bool ibp_patient(struct eng_dev *dev)
+bool ibp_patient(struct eng_dev *dev, bool crowd)
 {
 	struct ibp_port *port = dev->port;
 	struct ibp_qp *q;
@@ -454,7 +455,7 @@ bool ibp_patient(struct eng_dev *dev)
 	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays))
 		return false;
 	ut_list_each(q, &port->active, active)
-		if (++n > PATIENT_QPS || !can_wait(q))
+		if (++n > PATIENT_QPS || !can_wait(q, crowd))
 			return false;
 	return n > 0;
 }
