@@ -108,7 +108,7 @@ static struct cf_opt options(bool last)
 
 	o.len = AREA;
 	o.min_rnr = 1;
-	o.timeout = last ? 16 : TIMEOUT; /* 0.27 s: what is lost comes again soon */
+	o.timeout = last ? 18 : TIMEOUT; /* 1.1 s, eight times: a machine may stand still for seconds */
 	o.retry = last ? 7 : RETRIES;
 	return o;
 }

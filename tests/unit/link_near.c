@@ -8,6 +8,7 @@
 #include "link_udp_util.h"
 
 #include "link/near.h"
+#include "link/shm/ring.h"
 
 #include <errno.h>
 
@@ -214,6 +215,32 @@ static void not_held(uint16_t port)
 	close_pair(a, b);
 }
 
+/* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
+static void let_go(uint16_t port)
+{
+	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link_rx v[8];
+	struct link_place at;
+	struct link *a, *b;
+	bool pulls;
+
+	open_pair(port, &a, &b);
+	udp_go_notes(a, true);
+	udp_go_notes(b, true);
+	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	CHECK(link_near(a)->reserve(a, &f, b->qpn_fixed | 0x55, 8, &at) == 0);
+	link_near(a)->commit(a, &at, 8);
+	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
+	CHECK(b->ops->recv(b, v, 8) == 0);
+	link_near(b)->release(b);
+	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
+	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	CHECK(say(a, b, &f, "found", "", 1) == 0);
+	CHECK(b->ops->recv(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
+	link_near(b)->release(b);
+	close_pair(a, b);
+}
+
 int main(void)
 {
 	uint16_t port = free_port(), taken;
@@ -240,5 +267,6 @@ int main(void)
 	try_messages(port, false);
 	datagrams_only(port);
 	not_held(port);
+	let_go(port);
 	return 0;
 }

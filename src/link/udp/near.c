@@ -71,6 +71,11 @@ static void tx_drop(struct udp_link *u, struct udp_near_tx *t)
 	free(t);
 }
 
+void udp_near_drop(struct udp_link *u, struct udp_near_tx *t)
+{
+	tx_drop(u, t);
+}
+
 static void rx_drop(struct udp_link *u, struct udp_near_rx *r)
 {
 	udp_unwatch(u, &r->peer);
@@ -253,14 +258,17 @@ static void ask_back(struct udp_link *u, const struct udp_local *lo, const struc
 	tx_new(u, &back, slot);
 }
 
-/* Who asked and left without opening its ring is not watched; returns how many are left. */
+/*
+ * Who asked and left without opening its ring is not watched; returns how many are left. But its
+ * letter may lie in the mailbox behind the one that is being read, while the machine stood still.
+ */
 static unsigned drop_late(struct udp_link *u)
 {
+	uint64_t now = ut_now(), late = u->near->n_rx < NEAR_RX_MAX / 2 ? NEAR_LATE : NEAR_AGAIN;
 	struct udp_near_rx *r, *s;
-	uint64_t now = ut_now();
 
 	ut_list_each_safe(r, s, &u->near->rx, node)
-		if (!r->ring.ring && now - r->since > NEAR_AGAIN)
+		if (!r->ring.ring && now - r->since > late)
 			rx_drop(u, r);
 	return u->near->n_rx;
 }

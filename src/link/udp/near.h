@@ -33,6 +33,7 @@
 
 #define NEAR_PATIENCE (300 * UT_MS) /* a process that has no processor for so long is stopped */
 #define NEAR_AGAIN (1000 * UT_MS) /* a name that was not there is asked for again */
+#define NEAR_LATE (60000 * UT_MS) /* after READY nobody opens a ring any more */
 #define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
 #define NEAR_KEYS 256u
 #define NEAR_WARM 1000 /* empty calls after a record that look at the rings first of all */
@@ -123,6 +124,8 @@ struct udp_near_tx *udp_near_open(struct udp_link *u, const uint8_t addr[16], un
 void udp_near_await(struct udp_link *u, const struct link_flow *f);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send. */
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
+/* Its reader has let go of it: the next who wants that way asks anew. */
+void udp_near_drop(struct udp_link *u, struct udp_near_tx *t);
 /* near_note.c */
 extern const struct link_near_ops udp_near_ops;
 bool udp_near_probe(int pid, uint64_t at, uint64_t token);
