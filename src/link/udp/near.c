@@ -545,7 +545,8 @@ struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, 
 		return NULL;
 	if (t->state == NEAR_FAR && t->refused && ut_now() - t->since > NEAR_AGAIN)
 		ask(u, t, f);
-	if (t->state == NEAR_ASKED && ut_now() - t->since > NEAR_PATIENCE)
+	if (t->state == NEAR_ASKED &&
+	    ut_now() - t->since > (u->near->notes ? NEAR_PATIENCE : NEAR_PATIENCE_DATAGRAMS))
 		tx_far(u, t, false);
 	if (t->state == NEAR_FAR || (t->state == NEAR_ASKED && u->base.leaving))
 		return NULL;

@@ -31,7 +31,10 @@
 #include "link/udp/local.h"
 #include "util/heap.h"
 
-#define NEAR_PATIENCE (300 * UT_MS) /* a process that has no processor for so long is stopped */
+/* A process that has no processor for so long is stopped. Datagrams wait less: they hold back those
+ * to everybody else, which messages do not. */
+#define NEAR_PATIENCE (300 * UT_MS)
+#define NEAR_PATIENCE_DATAGRAMS (20 * UT_MS)
 #define NEAR_AGAIN (1000 * UT_MS) /* a name that was not there is asked for again */
 #define NEAR_LATE (60000 * UT_MS) /* after READY nobody opens a ring any more */
 #define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
