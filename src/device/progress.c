@@ -110,7 +110,11 @@ static struct ut_stage *dev_stage(struct dev_adapter *a)
  */
 static bool is_idle(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	bool yes = a->calm && !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
+	/* Who gives the processor away between polls comes so seldom that each must be whole. */
+	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >=
+		      DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT;
+	bool yes = a->calm && !yields &&
+		   !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
 		   a->machine->idle && a->machine->idle(a);
 
 	atomic_store_explicit(&a->short_look, yes, memory_order_relaxed);

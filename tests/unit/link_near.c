@@ -241,6 +241,38 @@ static void let_go(uint16_t port)
 	close_pair(a, b);
 }
 
+/* Rings that are never empty do not shut out what comes by the socket. */
+static void both_ways(uint16_t port)
+{
+	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	uint64_t end = ut_now() + 20 * UT_S;
+	struct link_rx v[8];
+	struct link *a, *b, *c;
+	bool pulls, came = false;
+
+	open_pair(port, &a, &b);
+	udp_go_notes(a, true);
+	udp_go_notes(b, true);
+	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	b->ops->doze(b, false, false); /* it polls */
+	CHECK(udp_open(port, &c) == 0 && c->ops->add_addr(c, LO4, 0) == 0);
+	for (bool sent = false; !came && ut_now() < end;) {
+		int n;
+
+		CHECK(say(a, b, &f, "on and on", "", 1) == 0);
+		if (!sent)
+			sent = send_to(c, b, &f) == 0;
+		n = b->ops->recv(b, v, 8);
+		for (int i = 0; i < n; i++)
+			came |= !v[i].note;
+		link_near(b)->release(b);
+		c->ops->recv(c, v, 8);
+	}
+	CHECK(came);
+	c->ops->close(c);
+	close_pair(a, b);
+}
+
 int main(void)
 {
 	uint16_t port = free_port(), taken;
@@ -268,5 +300,6 @@ int main(void)
 	datagrams_only(port);
 	not_held(port);
 	let_go(port);
+	both_ways(port);
 	return 0;
 }

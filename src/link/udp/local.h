@@ -146,6 +146,7 @@ struct udp_link {
 	uint64_t timer_at;
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
+	uint64_t looked; /* at the sockets, while records came through rings */
 	_Atomic bool dozing; /* recv() is called because there is something, somewhere */
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */

@@ -9,6 +9,7 @@
 #include "link/udp/near.h"
 
 #include "link/sys.h"
+#include "util/clock.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 #define RX_READS (UDP_RX_SLOTS - 1) /* receives in one call */
 #define RX_LOOK_EMPTY 24 /* empty calls per look at the quiet sockets; each is short */
 #define RX_LOOK_CALLS 16 /* calls per look when there is always something */
-#define RX_LOOK_WARM 64  /* the same while it comes through shared memory */
+#define RX_LOOK_WARM (100 * UT_US) /* between looks while it comes through shared memory */
 #define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the owner has its turn: caches are small */
 #define RX_STREAK 16     /* successes until another hot socket goes first */
@@ -291,11 +292,25 @@ static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsi
 	return n;
 }
 
+/* By the clock where calls cost next to nothing, or much more than that, as beside other pollers. */
+static bool look_is_due(struct udp_link *u, bool warm)
+{
+	uint64_t now;
+
+	if (!warm)
+		return ++u->calls % RX_LOOK_CALLS == 0;
+	now = ut_now();
+	if (now - u->looked < RX_LOOK_WARM)
+		return false;
+	u->looked = now;
+	return true;
+}
+
 int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
 	unsigned reads = RX_READS;
-	bool warm = udp_near_warm(u);
+	bool warm = udp_near_warm(u), looked;
 	int n;
 
 	udp_near_release(u);
@@ -306,10 +321,10 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		u->rx_slot = 0;
 	if (u->outbox_used)
 		udp_outbox_flush(u);
-	if (++u->calls % (warm ? RX_LOOK_WARM : RX_LOOK_CALLS) == 0)
-		udp_look(u);
+	looked = look_is_due(u, warm) && udp_look(u);
 	n = read_near(u, v, n, max, &reads);
-	if (!n && !warm && !u->carry.left)
+	/* What comes by the sockets has its turn though the rings are never empty. */
+	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
 		n = poll_hot(u, v, n, max, &reads);
 	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY ||
 			    atomic_load_explicit(&u->dozing, memory_order_relaxed))) {
