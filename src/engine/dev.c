@@ -75,6 +75,36 @@ void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp)
 	ut_unlock(&dev->pending_lock);
 }
 
+/* Random, and from there upwards among the free bits until one is unused: 0 = all taken. */
+static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
+	UT_REQUIRES(dev->lock);
+static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
+{
+	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
+	uint32_t first = (uint32_t)(ut_rng_u64(&dev->rng) >> 32) & mask, bits = first, n;
+
+	do {
+		n = fixed | bits;
+		if (n > 1 && n < 0xffffff && !ut_idtab_get(taken, n) &&
+		    !(rested && eng_qpn_rests(&dev->qpns, n)))
+			return n;
+		/* A carry runs through the bits that are not ours. */
+		bits = ((bits | ~mask) + 1) & mask;
+	} while (bits != first);
+	return 0;
+}
+
+uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken)
+{
+	uint32_t n = search(dev, taken, true);
+
+	if (!n)
+		n = search(dev, taken, false);
+	if (n)
+		eng_qpn_used(&dev->qpns, n);
+	return n;
+}
+
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 {
 	eng_dev_mark(dev, qp);

@@ -183,6 +183,11 @@ void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
 void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp);
 void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp);
 /*
+ * A number for a QP or an XRC SRQ, not in this table of them and if possible not used lately (all
+ * rest among the QPNs: a mark too many there costs nothing). 0: all are taken.
+ */
+uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken) UT_REQUIRES(dev->lock);
+/*
  * Delivers completion events whose moderation period is over; returns the next
  * deadline (CLOCK_MONOTONIC ns) or UINT64_MAX. Optional: until the device room
  * calls it for the first time, no event is ever held back.

@@ -74,11 +74,11 @@ static uint32_t send_room(struct eng_dev *dev, struct ibv_qp_cap *c)
 	return room;
 }
 
-static struct eng_qp *qp_alloc(size_t size)
+struct eng_qp *eng_qp_alloc(const struct eng_dev *dev)
 {
+	size_t size = (sizeof(struct eng_qp) + dev->proto->qp_size + 63) & ~(size_t)63;
 	struct eng_qp *qp;
 
-	size = (size + 63) & ~(size_t)63;
 	if (ut_fault())
 		return NULL;
 	qp = aligned_alloc(64, size); /* the protocol's part starts a cache line */
@@ -89,7 +89,7 @@ static struct eng_qp *qp_alloc(size_t size)
 
 static struct eng_qp *qp_new(struct eng_ctx *ctx, const struct eng_qp_spec *s, uint32_t room)
 {
-	struct eng_qp *qp = qp_alloc(sizeof(*qp) + ctx->dev->proto->qp_size);
+	struct eng_qp *qp = eng_qp_alloc(ctx->dev);
 
 	if (!qp)
 		return NULL;
@@ -128,41 +128,6 @@ static void qp_free(struct eng_qp *qp)
 	free(qp);
 }
 
-static bool qpn_free(struct eng_dev *dev, uint32_t n) UT_REQUIRES(dev->lock);
-static bool qpn_free(struct eng_dev *dev, uint32_t n)
-{
-	return n > 1 && n < 0xffffff && !ut_idtab_get(&dev->qps, n);
-}
-
-/* Random, and from there upwards among the free bits until one is unused: 0 = all taken. */
-static uint32_t search_qpn(struct eng_dev *dev, bool rested) UT_REQUIRES(dev->lock);
-static uint32_t search_qpn(struct eng_dev *dev, bool rested)
-{
-	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
-	uint32_t first = (uint32_t)(ut_rng_u64(&dev->rng) >> 32) & mask, bits = first;
-
-	do {
-		if (qpn_free(dev, fixed | bits) &&
-		    !(rested && eng_qpn_rests(&dev->qpns, fixed | bits)))
-			return fixed | bits;
-		/* A carry runs through the bits that are not ours. */
-		bits = ((bits | ~mask) + 1) & mask;
-	} while (bits != first);
-	return 0;
-}
-
-static uint32_t choose_qpn(struct eng_dev *dev) UT_REQUIRES(dev->lock);
-static uint32_t choose_qpn(struct eng_dev *dev)
-{
-	uint32_t n = search_qpn(dev, true);
-
-	if (!n)
-		n = search_qpn(dev, false);
-	if (n)
-		eng_qpn_used(&dev->qpns, n);
-	return n;
-}
-
 static int enter(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
 static int enter(struct eng_dev *dev, struct eng_qp *qp)
 {
@@ -170,7 +135,7 @@ static int enter(struct eng_dev *dev, struct eng_qp *qp)
 
 	if (r < 0)
 		return r;
-	qp->qpn = choose_qpn(dev);
+	qp->qpn = eng_dev_number(dev, &dev->qps);
 	if (!qp->qpn)
 		return -ENOMEM;
 	r = ut_idtab_add(&dev->qps, qp->qpn, qp);

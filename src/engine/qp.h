@@ -161,6 +161,8 @@ void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w);
  * remembered by the completions it made, so it is freed with the port and not before.
  */
 struct eng_qp *eng_qp_stand_in(struct eng_dev *dev);
+/* Zeroed, with room for the protocol's part; NULL: no memory. Freed by free(). */
+struct eng_qp *eng_qp_alloc(const struct eng_dev *dev);
 void eng_qp_stand_in_free(struct eng_qp *qp);
 /* True: a completion queue of it overran; it is in RTS again. */
 bool eng_qp_revive(struct eng_qp *qp);

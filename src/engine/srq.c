@@ -25,38 +25,15 @@ static int check_spec(struct eng_dev *dev, const struct eng_srq_spec *s)
 	return 0;
 }
 
-/*
- * A number that peers name on the wire: not to be guessed from another one, but with the bits of
- * this process in front as a QPN has them, so that a target QP of another one knows whose it is.
- * From a random one upwards among the free bits; 0 = all taken.
- */
-static uint32_t search_number(struct eng_dev *dev, bool rested) UT_REQUIRES(dev->lock);
-static uint32_t search_number(struct eng_dev *dev, bool rested)
-{
-	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
-	uint32_t first = (uint32_t)(ut_rng_u64(&dev->rng) >> 32) & mask, bits = first, n;
-
-	do {
-		n = fixed | bits;
-		if (n > 1 && n < 0xffffff && !ut_idtab_get(&dev->srqs, n) &&
-		    !(rested && eng_qpn_rests(&dev->qpns, n)))
-			return n;
-		bits = ((bits | ~mask) + 1) & mask;
-	} while (bits != first);
-	return 0;
-}
-
-/* It rests among the QPNs: a mark too many there costs nothing. */
+/* A number that peers name on the wire, so it is chosen as a QPN is: with the bits of this process in
+ * front, a target QP of another one knows whose it is. */
 static int choose_number(struct eng_dev *dev, struct eng_srq *srq) UT_REQUIRES(dev->lock);
 static int choose_number(struct eng_dev *dev, struct eng_srq *srq)
 {
-	uint32_t n = search_number(dev, true);
+	uint32_t n = eng_dev_number(dev, &dev->srqs);
 
 	if (!n)
-		n = search_number(dev, false);
-	if (!n)
 		return -ENOMEM;
-	eng_qpn_used(&dev->qpns, n);
 	srq->number = n;
 	return ut_idtab_add(&dev->srqs, n, srq);
 }

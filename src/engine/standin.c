@@ -7,23 +7,24 @@
 #include "util/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct eng_qp *eng_qp_stand_in(struct eng_dev *dev)
 {
-	size_t size = (sizeof(struct eng_qp) + dev->proto->qp_size + 63) & ~(size_t)63;
-	struct eng_qp *qp = ut_fault() ? NULL : aligned_alloc(64, size);
+	struct eng_qp *qp = eng_qp_alloc(dev);
 
 	if (!qp)
 		return NULL;
-	memset(qp, 0, size);
 	qp->dev = dev;
 	qp->type = IBV_QPT_XRC_RECV;
 	qp->attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE; /* the target has checked its own */
 	ut_list_init(&qp->mw);
 	ut_list_init(&qp->pending);
-	if (eng_ring_init(&qp->sq, 0, (uint32_t)sizeof(struct eng_swqe)) < 0 ||
-	    eng_ring_init(&qp->rq, 0, eng_recv_stride(0)) < 0) {
+	if (eng_ring_init(&qp->sq, 0, (uint32_t)sizeof(struct eng_swqe)) < 0) {
+		free(qp);
+		return NULL;
+	}
+	if (eng_ring_init(&qp->rq, 0, eng_recv_stride(0)) < 0) {
+		eng_ring_fini(&qp->sq);
 		free(qp);
 		return NULL;
 	}

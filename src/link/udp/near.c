@@ -71,11 +71,6 @@ static void tx_drop(struct udp_link *u, struct udp_near_tx *t)
 	free(t);
 }
 
-void udp_near_drop(struct udp_link *u, struct udp_near_tx *t)
-{
-	tx_drop(u, t);
-}
-
 static void rx_drop(struct udp_link *u, struct udp_near_rx *r)
 {
 	udp_unwatch(u, &r->peer);
@@ -486,6 +481,7 @@ int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r)
 		/* A receiver that does not read for so long is stopped: as lost on the wire. */
 		return ut_now() - t->since < NEAR_FULL ? -EAGAIN : -ENOBUFS;
 	case SHM_GONE:
+		tx_drop(u, t);
 		return -ENOTCONN;
 	default:
 		break;
@@ -587,10 +583,7 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 		return true;
 	}
 	*ret = put(u, t, f, data, len, seg);
-	if (*ret != -ENOTCONN)
-		return true;
-	tx_drop(u, t);
-	return false;
+	return *ret != -ENOTCONN;
 }
 
 static void take_datagram(struct udp_link *u, struct udp_near_rx *r, const struct shm_record *h)

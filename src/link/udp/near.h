@@ -125,10 +125,9 @@ bool udp_near_both(struct udp_link *u, const struct udp_near_tx *t);
 struct udp_near_tx *udp_near_open(struct udp_link *u, const uint8_t addr[16], unsigned slot);
 /* An answer is waited for: the mailbox is read by the next call. */
 void udp_near_await(struct udp_link *u, const struct link_flow *f);
-/* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send. */
+/* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
+ * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
-/* Its reader has let go of it: the next who wants that way asks anew. */
-void udp_near_drop(struct udp_link *u, struct udp_near_tx *t);
 /* near_note.c */
 extern const struct link_near_ops udp_near_ops;
 bool udp_near_probe(int pid, uint64_t at, uint64_t token);

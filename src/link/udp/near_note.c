@@ -60,13 +60,8 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	if (t->state == NEAR_ASKED)
 		return -EAGAIN;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
-	if (!at) {
-		int r = udp_near_result(u, t, why);
-
-		if (why == SHM_GONE)
-			udp_near_drop(u, t);
-		return r;
-	}
+	if (!at)
+		return udp_near_result(u, t, why);
 	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;

@@ -279,53 +279,49 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-static void receive_note(struct ibp_port *port, const struct wire_ib_packet *p,
-			 const struct link_rx *rx)
+/* What a note brings besides its request. False: the QP stopped over it. */
+static bool take_ack(struct ibp_qp *q)
 {
-	struct ibp_qp *q = find_qp(port, p, rx);
+	const struct ibp_near *near = &q->port->near;
 
+	if (!near->acks || !q->req.near || !state_accepts(q->qp, true))
+		return true;
+	ibp_req_acked(q, near->ack_psn, near->ack_msn);
+	return state_accepts(q->qp, false);
+}
+
+static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
+			  const struct link_rx *rx)
+{
+	struct ibp_qp *q;
+
+	if (!rx->note && p->dest_qpn == MULTICAST_QPN) {
+		deliver_multicast(port, p, rx);
+		return;
+	}
+	if (!rx->note && p->dest_qpn == GSI_QPN) {
+		ibp_gsi_receive(port, p, rx);
+		return;
+	}
+	q = find_qp(port, p, rx);
 	if (!q)
 		return;
 	q->heard = port->now;
-	if (port->near.acks && q->req.near && state_accepts(q->qp, true)) {
-		ibp_req_acked(q, port->near.ack_psn, port->near.ack_msn);
-		if (!state_accepts(q->qp, false))
-			return;
-	}
-	dispatch(q, p, rx);
+	if (!rx->note || take_ack(q))
+		dispatch(q, p, rx);
 }
 
 static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
-	struct ibp_qp *q;
+	bool sound = rx->note ? ibp_near_parse(port, rx, &p)
+			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;
 
+	if (sound)
+		receive_sound(port, &p, rx);
+	else if (!rx->note || !ibp_relay_receive(port, rx))
+		ibp_count(port, ENG_C_rx_short);
 	port->near.rx = NULL;
-	if (rx->note ? !ibp_near_parse(port, rx, &p)
-		     : wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK) {
-		if (!rx->note || !ibp_relay_receive(port, rx))
-			ibp_count(port, ENG_C_rx_short);
-		port->near.rx = NULL;
-		return;
-	}
-	if (rx->note) {
-		receive_note(port, &p, rx);
-		port->near.rx = NULL;
-		return;
-	}
-	if (p.dest_qpn == MULTICAST_QPN) {
-		deliver_multicast(port, &p, rx);
-		return;
-	}
-	if (p.dest_qpn == GSI_QPN) {
-		ibp_gsi_receive(port, &p, rx);
-		return;
-	}
-	q = find_qp(port, &p, rx);
-	if (!q)
-		return;
-	q->heard = port->now;
-	dispatch(q, &p, rx);
 }
 
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
