@@ -233,7 +233,7 @@ static void note_some(struct eng_cq *cq)
 	bool some = cq->head != cq->tail || cq->overrun;
 
 	if (atomic_load_explicit(&cq->some, memory_order_relaxed) != some)
-		atomic_store_explicit(&cq->some, some, memory_order_relaxed);
+		atomic_store_explicit(&cq->some, some, memory_order_release);
 }
 
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
@@ -248,14 +248,15 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 		*slot = *e;
 		if (cq->timestamps)
 			stamp(slot);
+		note_some(cq); /* before the event: whom it wakes looks at once, without the lock */
 		wake(cq, e);
 	} else if (!cq->overrun) {
 		cq->overrun = true;
+		note_some(cq);
 		eng_async_raise(cq->ctx, IBV_EVENT_CQ_ERR, cq->user);
 		if (cq->arm != ENG_CQ_IDLE) /* nobody shall sleep on a dead queue */
 			fire(cq);
 	}
-	note_some(cq);
 	ut_unlock(&cq->lock);
 	return !full;
 }
@@ -264,7 +265,7 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 {
 	int r = 0;
 
-	if (!atomic_load_explicit(&cq->some, memory_order_relaxed))
+	if (!atomic_load_explicit(&cq->some, memory_order_acquire))
 		return 0;
 	ut_lock(&cq->lock);
 	if (cq->tail != cq->head) {
@@ -309,7 +310,7 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = 0;
 
-	if (!atomic_load_explicit(&cq->some, memory_order_relaxed))
+	if (!atomic_load_explicit(&cq->some, memory_order_acquire))
 		return 0;
 	ut_lock(&cq->lock);
 	while (got < n && cq->head != cq->tail)

@@ -3,6 +3,9 @@
 #include "fake.h"
 
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -146,6 +149,52 @@ static void sizes(struct fake *f)
 	CHECK(eng_cq_destroy(cq) == 0);
 }
 
+#define WAKES 5000
+
+static atomic_int turn; /* what the consumer has armed for */
+
+static void *producer(void *arg)
+{
+	for (int i = 1; i <= WAKES; i++) {
+		while (atomic_load(&turn) < i)
+			sched_yield();
+		push(arg, (uint64_t)i, 0, false, NULL);
+	}
+	return NULL;
+}
+
+/* Whoever an event wakes looks at once and finds the completion: nobody will call again. On one
+ * processor the sleeper often runs before the producer goes on behind its wake-up. */
+static void wakes(struct fake *f)
+{
+	cpu_set_t all, one;
+	struct eng_chan *ch;
+	struct ibv_wc wc;
+	struct eng_cq *cq;
+	pthread_t t;
+
+	CHECK(sched_getaffinity(0, sizeof(all), &all) == 0);
+	CPU_ZERO(&one);
+	for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+	CHECK(eng_chan_create(f->ctx, &ch) == 0);
+	CHECK(eng_cq_create(f->ctx, 8, ch, false, &cq) == 0);
+	CHECK(pthread_create(&t, NULL, producer, cq) == 0);
+	for (int i = 1; i <= WAKES; i++) {
+		struct pollfd p = { .fd = ch->fd, .events = POLLIN };
+
+		eng_cq_arm(cq, false);
+		atomic_store(&turn, i);
+		CHECK(poll(&p, 1, 60000) == 1 && got_event(ch, cq));
+		CHECK(eng_cq_poll(cq, 1, &wc) == 1 && wc.wr_id == (uint64_t)i);
+	}
+	pthread_join(t, NULL);
+	CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+	CHECK(eng_cq_destroy(cq) == 0 && eng_chan_destroy(ch) == 0);
+}
+
 int main(void)
 {
 	struct fake f;
@@ -155,6 +204,7 @@ int main(void)
 	descriptors(&f);
 	moderation(&f);
 	sizes(&f);
+	wakes(&f);
 	fake_close(&f);
 	return 0;
 }
