@@ -81,6 +81,12 @@ class Subnet:
         subprocess.run([GUEST, "down"], env=self.env, check=False)
         shutil.rmtree(self.work, ignore_errors=True)
 
+    def ring(self):
+        """The guest's loop has a look. Opened so, a guest that is gone does not matter."""
+        bell = os.open(os.path.join(self.state, "bell1.in"), os.O_RDWR | os.O_NONBLOCK)
+        os.write(bell, b"\n")
+        os.close(bell)
+
     def driver(self, driver):
         """True if it is another one now. From rxe to siw a new guest is the safer way."""
         if self.now == driver:
@@ -143,7 +149,7 @@ class Subnet:
         if ready:
             lines += [f"timeout -k 5 {limit} {text} &", "c=$!",
                       f"until {ready}; do kill -0 $c || break; busybox usleep 30000; done",
-                      f"touch /share/{base}.up"]
+                      f": >/share/{base}.up"]
             if stays:
                 lines += [f"until [ -e /share/{base}.stop ]; do busybox usleep 50000; done",
                           "kill $c", "exit 0"]
@@ -152,7 +158,8 @@ class Subnet:
             lines += [f"exec timeout -k 5 {limit} {text}"]
         with open(name + ".tmp", "w", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
-        os.rename(name + ".tmp", name + ".cmd")
+        os.rename(name + ".tmp", name + ".cell")
+        self.ring()
         return Theirs(self, stays, name)
 
 
