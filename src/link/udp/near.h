@@ -127,8 +127,9 @@ void udp_near_await(struct udp_link *u, const struct link_flow *f);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
  * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
-/* A message of this ring, in place until udp_near_release(). */
-void udp_near_take_note(struct udp_near_rx *r, const struct shm_record *h, struct link_rx *note);
+/* A message of this ring as link_rx has it: its note at `at`, `bytes` behind that. */
+void udp_near_note_at(struct udp_near_rx *r, const uint8_t *at, uint32_t bytes,
+		      struct link_rx *note);
 /* near_note.c */
 extern const struct link_near_ops udp_near_ops;
 bool udp_near_probe(int pid, uint64_t at, uint64_t token);

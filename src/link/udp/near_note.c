@@ -150,10 +150,17 @@ static void release(struct link *l)
 static int take_notes(struct udp_near_rx *r, struct link_rx *v, int max)
 {
 	struct shm_record h;
+	const uint8_t *at;
+	uint32_t bytes;
 	int n = 0;
 
+	at = max ? shm_glance(&r->ring, &bytes) : NULL;
+	if (at) {
+		udp_near_note_at(r, at, bytes, v);
+		return 1;
+	}
 	while (n < max && shm_waiting(&r->ring) && shm_peek(&r->ring, &h) > 0 && !h.seg)
-		udp_near_take_note(r, &h, &v[n++]);
+		udp_near_note_at(r, shm_hold(&r->ring, &h), h.bytes, &v[n++]);
 	return n;
 }
 
