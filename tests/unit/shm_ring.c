@@ -224,6 +224,62 @@ static void lying_head(void)
 	free(buf);
 }
 
+static void put_message(struct pair *p, uint32_t bytes, bool datagram)
+{
+	enum shm_put why;
+	uint64_t skip;
+	struct shm_record *at = shm_reserve(&p->tx, bytes, &skip, &why);
+
+	CHECK(at);
+	*at = (struct shm_record){ .bytes = bytes, .seg = datagram };
+	memset(at->note, 'n', SHM_NOTE_BYTES);
+	memset(at + 1, 'd', bytes);
+	shm_commit(&p->tx, at, skip);
+}
+
+static void drain(struct pair *p)
+{
+	struct shm_record h;
+
+	while (shm_peek(&p->rx, &h) > 0)
+		shm_hold(&p->rx, &h);
+	shm_release(&p->rx);
+}
+
+/* One small message alone, and nothing else. Interleavings are the model's, tests/speed. */
+static void glances(void)
+{
+	static const struct {
+		uint32_t bytes;
+		bool datagram, twice, good;
+	} v[] = {
+		{ 8, false, false, true }, { 0, false, false, true }, { 9, false, false, false },
+		{ 8, true, false, false }, { 8, false, true, false },
+	};
+	struct pair p = { 0 };
+	const uint8_t *at;
+	uint32_t n;
+
+	pair_make(&p);
+	CHECK(!shm_glance(&p.rx, &n));
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		put_message(&p, v[i].bytes, v[i].datagram);
+		if (v[i].twice)
+			put_message(&p, v[i].bytes, v[i].datagram);
+		at = shm_glance(&p.rx, &n);
+		CHECK(!at == !v[i].good);
+		if (at)
+			CHECK(n == v[i].bytes && at[0] == 'n' && (!n || at[SHM_NOTE_BYTES] == 'd') &&
+			      !shm_glance(&p.rx, &n) && !shm_waiting(&p.rx));
+		drain(&p);
+		CHECK(!shm_waiting(&p.rx) && shm_taken(&p.tx) == p.tx.tail);
+	}
+	put_message(&p, 8, false);
+	p.ring->newest_bytes = SHM_GLANCE_DATA + 1; /* a liar */
+	CHECK(!shm_glance(&p.rx, &n));
+	pair_end(&p);
+}
+
 static void unsealed_is_refused(void)
 {
 	int fd = memfd_create("test-plain", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -249,6 +305,7 @@ int main(int argc, char **argv)
 	full_and_gone();
 	liars();
 	lying_head();
+	glances();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);
 	stream(seed, RECORDS / 20, SHM_PAYLOAD_MAX, false);

@@ -7,6 +7,7 @@
 #define MASK (SHM_RING_BYTES - 1)
 
 _Static_assert(sizeof(struct shm_record) == 48, "copied as it is between processes");
+_Static_assert(offsetof(struct shm_ring, data) == 2 * SHM_LINE, "tail and newest share a line");
 _Static_assert((SHM_RING_BYTES & MASK) == 0, "positions are masked");
 
 static uint64_t record_bytes(uint32_t payload)
@@ -63,6 +64,26 @@ struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_s
 	return (struct shm_record *)(t->ring->data + ((t->tail + *ret_skip) & MASK));
 }
 
+static uint32_t lines(uint64_t at)
+{
+	return (uint32_t)(at / SHM_LINE);
+}
+
+/* A reader may be at the words now; it looks at `newest` again when it has them. */
+static void show(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
+{
+	const uint8_t *from = at->note;
+	uint64_t v;
+
+	atomic_store_explicit(&r->newest, lines(tail), memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&r->newest_bytes, at->bytes, memory_order_relaxed);
+	for (unsigned i = 0; i < SHM_GLANCE_WORDS; i++) {
+		memcpy(&v, from + i * sizeof(v), sizeof(v));
+		atomic_store_explicit(&r->glance[i], v, memory_order_relaxed);
+	}
+}
+
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 {
 	uint64_t before = t->tail;
@@ -70,6 +91,8 @@ enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 	if (skip)
 		*(uint32_t *)(t->ring->data + (t->tail & MASK)) = SHM_WRAP;
 	t->tail += skip + record_bytes(at->bytes);
+	if (!at->seg && at->bytes <= SHM_GLANCE_DATA)
+		show(t->ring, at, t->tail);
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 	return must_ring(t, before) ? SHM_PUT_RING : SHM_PUT;
 }
@@ -138,6 +161,27 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 	r->head += record_bytes(h->bytes);
 	r->held = true;
 	return at + offsetof(struct shm_record, note);
+}
+
+const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes)
+{
+	uint64_t tail = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
+	uint32_t n;
+
+	if (r->held || tail - r->head != record_bytes(0) ||
+	    atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail))
+		return NULL;
+	n = atomic_load_explicit(&r->ring->newest_bytes, memory_order_relaxed);
+	for (unsigned i = 0; i < SHM_GLANCE_WORDS; i++)
+		r->glance[i] = atomic_load_explicit(&r->ring->glance[i], memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail) ||
+	    n > SHM_GLANCE_DATA)
+		return NULL;
+	*ret_bytes = n;
+	r->head = tail;
+	r->held = true;
+	return (const uint8_t *)r->glance;
 }
 
 void shm_release(struct shm_rx *r)

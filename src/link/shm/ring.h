@@ -27,10 +27,22 @@
 #define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
 #define SHM_RING_SEG_MOST (SHM_RING_SEG + 65536u) /* whole pages, whatever a page is */
 
+#define SHM_NOTE_BYTES 40u
+#define SHM_GLANCE_DATA 8u /* bytes of a message behind its note */
+#define SHM_GLANCE_WORDS ((SHM_NOTE_BYTES + SHM_GLANCE_DATA) / 8)
+
 /* The sender's segment. */
 struct shm_ring {
 	uint32_t magic, bytes;
 	_Alignas(SHM_LINE) _Atomic uint64_t tail; /* bytes ever written */
+	/*
+	 * In the tail's cache line, a second copy of the newest record if it is a small message, so
+	 * that a reader who has kept up fetches one line from the writer's cache and not two. It is
+	 * being written, or was, for the tail with these low bits (in lines); the words are good if
+	 * that still holds after they were read.
+	 */
+	_Atomic uint32_t newest, newest_bytes;
+	_Atomic uint64_t glance[SHM_GLANCE_WORDS];
 	_Alignas(SHM_LINE) uint8_t data[];
 };
 
@@ -59,7 +71,7 @@ struct shm_record {
 			uint8_t pad[6];
 			uint8_t src[16], dst[16];
 		};
-		uint8_t note[40]; /* the message's, straight before its bytes */
+		uint8_t note[SHM_NOTE_BYTES]; /* the message's, straight before its bytes */
 	};
 };
 
@@ -79,6 +91,7 @@ struct shm_rx {
 	struct shm_ear *ear; /* ours, writable */
 	uint64_t head; /* read up to here; the ear says less while messages are looked at */
 	bool held;     /* there are such */
+	uint64_t glance[SHM_GLANCE_WORDS]; /* one that was taken by shm_glance() */
 };
 
 void shm_ring_init(struct shm_ring *r);
@@ -113,6 +126,9 @@ int shm_peek(struct shm_rx *r, struct shm_record *h);
 void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);
 /* A message, in place until shm_release(): its note, and h->bytes behind that. */
 const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
+/* All that waits is one small message: its note and *ret_bytes behind that, until shm_release().
+ * NULL: look with shm_peek(). */
+const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes);
 void shm_release(struct shm_rx *r);
 static inline bool shm_waiting(const struct shm_rx *r)
 {
