@@ -159,7 +159,7 @@ static void leave(struct peer *p)
 		peer_tell(p, 1);
 	peer_hear(p);
 	if (p->a->passive)
-		peer_tell(p, 2);
+		peer_tell_end(p, 2);
 	if (mine) {
 		must0(rdma_disconnect(p->id));
 		peer_left(p);

@@ -63,7 +63,7 @@ static void meet_with(struct peer *p, peer_speak_fn *speak)
 
 static void meet(struct peer *p)
 {
-	meet_with(p, peer_tell);
+	meet_with(p, peer_tell_end);
 }
 
 /* --- remote access --- */

@@ -91,7 +91,7 @@ static void die(struct peer *p)
 		peer_request(p);
 		peer_expect_word(p);
 	}
-	peer_begin(p, peer_tell);
+	peer_begin(p, peer_tell_end);
 	if (p->a->passive)
 		peer_hear(p);
 	else if (mine)

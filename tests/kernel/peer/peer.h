@@ -104,6 +104,12 @@ void peer_check(struct peer *p, size_t at, size_t len, unsigned seed);
 void peer_tell(struct peer *p, uint32_t word);
 /* After it the other end leaves, maybe before it acknowledged: the completion is not looked at. */
 void peer_last_word(struct peer *p, uint32_t word);
+/*
+ * The completion of a Send that the other end may answer by leaving. siw calls it failed, though it
+ * went out whole, if the peer's FIN comes before it has looked (docs/interop.md).
+ */
+void peer_went(struct peer *p);
+void peer_tell_end(struct peer *p, uint32_t word);
 void peer_expect_word(struct peer *p); /* posts the receive */
 uint32_t peer_hear(struct peer *p);
 /* Notes what this end saw, in order; peer_judge() compares all with -e. */
