@@ -104,6 +104,7 @@ static struct eng_qp *qp_new(struct eng_ctx *ctx, const struct eng_qp_spec *s, u
 	qp->cap = s->cap;
 	qp->sq_sig_all = s->sq_sig_all;
 	qp->block_mcast_loopback = s->block_mcast_loopback;
+	qp->gsi = s->gsi;
 	qp->send_ops = s->send_ops;
 	qp->openers = 1;
 	ut_list_init(&qp->mw);
@@ -128,16 +129,26 @@ static void qp_free(struct eng_qp *qp)
 	free(qp);
 }
 
+static int choose_number(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
+static int choose_number(struct eng_dev *dev, struct eng_qp *qp)
+{
+	if (qp->gsi) {
+		qp->qpn = ENG_GSI_QPN;
+		return eng_qp_find(dev, qp->qpn) ? -EBUSY : 0;
+	}
+	qp->qpn = eng_dev_number(dev, &dev->qps);
+	return qp->qpn ? 0 : -ENOMEM;
+}
+
 static int enter(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
 static int enter(struct eng_dev *dev, struct eng_qp *qp)
 {
 	int r = dev->qpn_mask ? 0 : dev->ops->attach(dev);
 
+	if (r == 0)
+		r = choose_number(dev, qp);
 	if (r < 0)
 		return r;
-	qp->qpn = eng_dev_number(dev, &dev->qps);
-	if (!qp->qpn)
-		return -ENOMEM;
 	r = ut_idtab_add(&dev->qps, qp->qpn, qp);
 	if (r < 0)
 		return r;

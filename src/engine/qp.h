@@ -17,6 +17,11 @@
 #include "engine/verdict.h"
 #include "engine/wqe.h"
 
+/* Queue pair 1 (IBTA 10.2.4.5): a datagram queue pair with this number, key and message size. */
+#define ENG_GSI_QPN 1u
+#define ENG_GSI_QKEY 0x80010000u
+#define ENG_GSI_BYTES 256u
+
 struct eng_qp {
 	struct eng_dev *dev;
 	struct eng_ctx *ctx;
@@ -30,6 +35,7 @@ struct eng_qp {
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;
 	bool block_mcast_loopback;
+	bool gsi;                /* it is QP1; type is UD */
 	void *user;
 	uint64_t send_ops; /* enum ibv_qp_create_send_ops_flags, extended API */
 
@@ -69,11 +75,12 @@ struct eng_qp_spec {
 	struct eng_xrcd *xrcd;
 	struct ibv_qp_cap cap; /* updated with the real values */
 	bool sq_sig_all, block_mcast_loopback;
+	bool gsi; /* QP1 is wanted; type UD */
 	uint64_t send_ops;
 };
 
 /* -EINVAL (limits, missing or foreign objects), -EOPNOTSUPP (type),
- * -EADDRINUSE (the adapter's port is somebody else's), -ENOMEM. */
+ * -EADDRINUSE (the adapter's port is somebody else's), -EBUSY (QP1 is), -ENOMEM. */
 int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp **ret);
 /* 0 or -EBUSY while attached to a multicast group. */
 int eng_qp_destroy(struct eng_qp *qp);
