@@ -49,6 +49,7 @@ struct eng_qp {
 	bool comm_est_raised, last_wqe_raised;
 	unsigned mcast_groups; /* attachments */
 	unsigned openers;      /* XRC_TGT handles */
+	struct ut_list hearers; /* struct eng_qp_hearer */
 	uint32_t bound_windows;
 	struct ut_list mw;     /* struct eng_mkey: windows bound on this QP */
 	uint8_t why_said;      /* verdict whose sentence is kept already */
@@ -63,6 +64,14 @@ struct eng_qp {
 	struct ut_list pending; /* dev->pending; pending_lock */
 
 	_Alignas(64) uint8_t proto[];
+};
+
+/* A further handle of an XRC target, which is told of its events as the first one is. The memory is
+ * the shell's. */
+struct eng_qp_hearer {
+	struct ut_list node;
+	struct eng_ctx *ctx;
+	void *user;
 };
 
 #define eng_qp_proto(qp) ((void *)(qp)->proto)
@@ -84,11 +93,14 @@ struct eng_qp_spec {
 int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp **ret);
 /* 0 or -EBUSY while attached to a multicast group. */
 int eng_qp_destroy(struct eng_qp *qp);
-/* The handle that events of this QP name is about to go, maybe before the QP: if
- * it is this one, events have no addressee from here on. */
+/* A handle that events of this QP name is about to go, maybe before the QP: it is told of none from
+ * here on. */
 void eng_qp_disown(struct eng_qp *qp, const void *user);
-/* One more handle on an XRC target, found by number in its domain. -EINVAL. */
+/* One more handle on an XRC target, found by number in its domain. -EINVAL; -EOPNOTSUPP: the number
+ * is one of another process, with which the domain is shared. */
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret);
+/* That handle is ready to be named by events; until eng_qp_disown() of its `user`. */
+void eng_qp_hear(struct eng_qp *qp, struct eng_qp_hearer *h);
 /* A mask of 0 succeeds. CUR_STATE must tell the truth. RTS->SQD starts draining:
  * the protocol calls eng_qp_drained(), from qp_moved already when nothing runs.
  * All or nothing. -EINVAL, -EOPNOTSUPP, -EPERM; qp_moved of the protocol follows. */

@@ -205,6 +205,8 @@ struct ibv_qp *vrb_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *attr)
 	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
 		qp->pub.qp_base.qp_context = attr->qp_context;
 	publish(qp, c);
+	qp->hears = (struct eng_qp_hearer){ .ctx = vrb_ctx(c)->eng, .user = &qp->pub.qp_base };
+	eng_qp_hear(qp->qp, &qp->hears);
 	return &qp->pub.qp_base;
 }
 

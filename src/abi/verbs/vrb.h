@@ -18,6 +18,7 @@
 #include "abi/verbs/handle.h"
 #include "device/device.h"
 #include "engine/cq.h"
+#include "engine/qp.h"
 #include "util/list.h"
 #include "util/lock.h"
 
@@ -33,7 +34,6 @@ struct eng_chan;
 struct eng_ctx;
 struct eng_mkey;
 struct eng_pd;
-struct eng_qp;
 struct eng_srq;
 struct eng_swqe;
 struct eng_xrcd;
@@ -153,6 +153,7 @@ struct vrb_qp {
 	unsigned async_delivered;
 	struct vrb_pd *pd;
 	struct vrb_xrcd *xrcd;
+	struct eng_qp_hearer hears; /* of ibv_open_qp() */
 	struct ut_list node; /* vrb_context.qps */
 	struct eng_swqe *cur; /* entry under construction, between wr_start and wr_complete */
 };
