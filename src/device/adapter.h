@@ -32,9 +32,14 @@ struct dev_adapter;
  * called with dev->lock held, once the adapter is wired.
  */
 struct dev_machine {
-	/* For a poller: there is nothing to take in, not even worth a look at the clock. Says so a
-	 * few times in a row at most. NULL: no such short look. */
-	bool (*idle)(struct dev_adapter *a);
+	/*
+	 * Two short cuts of who polls, without a look at the clock, a few times between two whole rounds.
+	 * What came the usual way is taken in: how many things, or -EAGAIN, a whole round must look.
+	 * *ret_whole: whatever came or not, a whole round is due now.
+	 */
+	int (*express)(struct dev_adapter *a, bool *ret_whole);
+	/* As eng_dev_ops.posted. */
+	bool (*posted)(struct eng_qp *qp);
 	/* Takes in what has come, bounded work. Returns how many things. */
 	int (*receive)(struct dev_adapter *a, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. */
@@ -106,7 +111,11 @@ struct dev_adapter {
 	uint32_t posts;         /* rounds for posts since the last poll */
 	atomic_uint idle_polls; /* in a row, by any thread; short looks count less */
 	atomic_bool short_look; /* the last poll was one */
-	bool calm;              /* the last round left nothing to do but wait */
+	bool calm;              /* the last whole round left nothing to do but wait */
+	uint32_t shorts;        /* posts and polls since then that made no round */
+	uint32_t vain;          /* polls since an acknowledgement was put off without a look at the clock */
+	bool put_off;           /* such a one waits, */
+	uint32_t put_off_at;    /* since this tick */
 	struct link_rx rx[DEV_RX_BATCH];
 
 	/* When the oldest waiting acknowledgement was put off, 0 = none. Written

@@ -74,6 +74,8 @@ static bool patient(struct eng_dev *dev, bool crowd)
 }
 
 static const struct dev_machine iwp_machine = {
+	.express = dev_express_none,
+	.posted = dev_posted_none,
 	.patient = patient,
 	.receive = receive,
 	.errors = errors,
@@ -178,6 +180,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 
 static const struct eng_dev_ops iwarp_ops = {
 	.progress = dev_progress,
+	.posted = eng_dev_by_round,
 	.wait = wait_on,
 	.polled = dev_polled,
 	.attach = attach,

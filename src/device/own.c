@@ -228,6 +228,7 @@ static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lo
 
 	if (!o->ticking || now < o->next_tick)
 		return false;
+	atomic_fetch_add_explicit(&o->ticks, 1, memory_order_relaxed);
 	o->away = atomic_exchange(&o->beat, false) ? 0 : o->away + 1;
 	if (o->away < (o->trusted ? DEV_TICKS_AWAY_TRUSTED : DEV_TICKS_AWAY)) {
 		o->next_tick = now + DEV_TICK_NS;

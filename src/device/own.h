@@ -70,6 +70,7 @@ struct dev_own {
 	_Atomic int link_fd;   /* -1 before attach; written once, under dev.lock */
 	int ep;                /* the epoll set that has link_fd; written with it */
 	_Atomic bool beat;     /* polled since the last tick */
+	_Atomic uint32_t ticks; /* how many there were */
 	bool watched UT_GUARDED_BY(lock); /* link_fd is armed in the thread's epoll set */
 	bool ticking UT_GUARDED_BY(lock);
 	uint64_t next_tick UT_GUARDED_BY(lock);

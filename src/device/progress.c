@@ -19,6 +19,8 @@
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_POSTS_CROWD 16 /* posts without a poll: a program that fills many queues, then polls */
 #define DEV_POLL_WEIGHT 4 /* so many short looks are one */
+#define DEV_SHORT_ROUNDS 32 /* between two whole ones */
+#define DEV_VAIN_POLLS 4 /* that an acknowledgement waits for after a short round */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
 #define DEV_LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
 #define PENDING_MAX 64 /* QPs kicked in one round */
@@ -60,7 +62,7 @@ static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && now - since > DEV_DEFER_NS)
+	if (since && now - since > DEV_DEFER_NS && !a->own.trusted)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
@@ -104,26 +106,88 @@ static struct ut_stage *dev_stage(struct dev_adapter *a)
 	return a->link ? a->link->rx_stage : a->streams->rx_stage;
 }
 
+/* --- without a round --- */
+
+int dev_express_none(struct dev_adapter *a, bool *ret_whole)
+{
+	return -EAGAIN;
+}
+
+bool dev_posted_none(struct eng_qp *qp)
+{
+	return false;
+}
+
 /*
- * Most polls of a ping-pong find nothing, and the time of a round is the time in which a message
- * is not seen. What is due by the clock waits for the next whole round, a microsecond.
+ * Most polls of a ping-pong find nothing or one message, and the time of a round is the time in which
+ * a message is not seen. So an application that polls goes without: no look at the clock, at sockets,
+ * timers and managers, all of which wait for the next whole round, some microseconds at most.
  */
-static bool is_idle(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	return a->calm && a->shorts < DEV_SHORT_ROUNDS && !a->defer_penalty &&
+	       atomic_load_explicit(&a->own.owner, memory_order_relaxed) == DEV_OWN_APP &&
+	       !atomic_load_explicit(&a->own.waiters, memory_order_relaxed) &&
+	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
+	       dev_stage(a)->own && !dev_is_foreign(&a->dev);
+}
+
+/*
+ * What judge_deferral() does with the clock: whether an acknowledgement that was put off by a short
+ * round lay there while the thread's tick went by, and how many polls in vain it waits.
+ */
+static void look_at_put_off(struct dev_adapter *a, bool found)
+{
+	uint32_t tick = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
+
+	if (a->put_off && a->put_off_at != tick && !a->own.trusted)
+		a->defer_penalty = DEV_DEFER_PENALTY;
+	a->vain = found ? 0 : a->vain + 1;
+	a->put_off = a->machine->acks_pending(&a->dev);
+	a->put_off_at = tick;
+}
+
+bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	eng_dev_held(&a->dev);
+	if (!a->wired || !may_be_short(a) || dev_thread_is_this() || !a->machine->posted(qp))
+		return false;
+	a->shorts++;
+	if (a->put_off)
+		look_at_put_off(a, true);
+	return true;
+}
+
+/* True: that was all, *ret_done things. False: a round is due; *ret_done have been received. */
+static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
 {
 	/* Who gives the processor away between polls comes so seldom that each must be whole. */
 	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >=
-		      DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT;
-	bool yes = a->calm && !yields &&
-		   !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
-		   a->machine->idle && a->machine->idle(a);
+		      DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT, whole = false;
+	int n;
 
-	atomic_store_explicit(&a->short_look, yes, memory_order_relaxed);
-	return yes;
+	*ret_done = 0;
+	if (yields || !may_be_short(a) || (a->put_off && a->vain >= DEV_VAIN_POLLS))
+		return false;
+	n = a->machine->express(a, &whole);
+	if (n < 0)
+		return false;
+	*ret_done = n;
+	if (whole)
+		return false;
+	a->shorts++;
+	if (n)
+		dev_own_received(a, DEV_BY_APP, (uint32_t)n);
+	if (n || a->put_off)
+		look_at_put_off(a, n > 0);
+	return true;
 }
 
 int dev_run(struct dev_adapter *a, enum dev_driver by)
 {
-	int keep, received, kicked, done;
+	int keep, received, kicked, done, early = 0;
 	uint64_t now, deadline, next;
 	bool defer, posted;
 
@@ -134,10 +198,16 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 			;
 		return 0;
 	}
-	if (by == DEV_BY_APP && is_idle(a)) {
-		a->posts = 0;
-		return 0;
+	if (by == DEV_BY_APP) {
+		bool yes = short_round(a, &early);
+
+		atomic_store_explicit(&a->short_look, yes && !early, memory_order_relaxed);
+		if (yes) {
+			a->posts = 0;
+			return early;
+		}
 	}
+	a->shorts = 0;
 	keep = errno;
 	now = ut_now();
 	judge_deferral(a, now);
@@ -148,7 +218,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 	a->posts = posted ? a->posts + 1 : 0;
-	received = posted ? 0 : a->machine->receive(a, now);
+	received = posted || early ? early : a->machine->receive(a, now);
 	kicked = kick_pending(a);
 	done = received + kicked;
 	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS) {
@@ -161,6 +231,8 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 		done += a->machine->transmit(&a->dev, now, defer);
 	}
 	note_deferral(a, defer, now);
+	a->put_off = false;
+	a->vain = 0;
 
 	if (received)
 		dev_own_received(a, by, (uint32_t)received);

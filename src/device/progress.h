@@ -5,10 +5,12 @@
 
 #include "device/own.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct dev_adapter;
 struct eng_dev;
+struct eng_qp;
 
 /* A put-off acknowledgement waits this long for the application's next call. */
 #define DEV_DEFER_NS 50000ull
@@ -21,8 +23,13 @@ struct eng_dev;
  * Returns the number of things done, 0 = idle. */
 int dev_run(struct dev_adapter *a, enum dev_driver by);
 
-/* eng_dev_ops.progress and .polled */
+/* dev_machine.express and .posted of who knows rounds only. */
+int dev_express_none(struct dev_adapter *a, bool *ret_whole);
+bool dev_posted_none(struct eng_qp *qp);
+
+/* eng_dev_ops.progress, .posted and .polled */
 int dev_progress(struct eng_dev *dev);
+bool dev_posted(struct eng_dev *dev, struct eng_qp *qp);
 void dev_polled(struct eng_dev *dev, int did);
 
 #endif

@@ -39,12 +39,23 @@
 
 #define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
+#define RX_EXPRESS 16 /* messages of a poll that makes no round */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
-static bool idle(struct dev_adapter *a)
+static int express(struct dev_adapter *a, bool *ret_whole)
 {
-	return link_near(a->link)->idle(a->link);
+	int n = link_near(a->link)->next(a->link, a->rx, RX_EXPRESS), done;
+
+	if (n <= 0)
+		return n;
+	done = ibp_express(&a->dev, a->rx, n);
+	*ret_whole = done < n;
+	if (done < n)
+		ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
+	link_near(a->link)->release(a->link);
+	*ret_whole |= ibp_busy(&a->dev);
+	return n;
 }
 
 static int receive(struct dev_adapter *a, uint64_t now)
@@ -100,7 +111,8 @@ static uint64_t deadline(struct eng_dev *dev)
 
 static const struct dev_machine roce_machine = {
 	.patient = ibp_patient,
-	.idle = idle,
+	.express = express,
+	.posted = ibp_express_post,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,
@@ -341,6 +353,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 
 static const struct eng_dev_ops roce_ops = {
 	.progress = dev_progress,
+	.posted = dev_posted,
 	.wait = wait_on,
 	.polled = dev_polled,
 	.attach = attach,

@@ -107,8 +107,21 @@ uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken)
 
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 {
+	if (ut_trylock(&dev->lock)) {
+		if (!dev->ops->posted(dev, qp)) {
+			eng_dev_mark(dev, qp);
+			dev->ops->progress(dev);
+		}
+		eng_dev_unlock(dev);
+		return;
+	}
 	eng_dev_mark(dev, qp);
 	run_pending(dev);
+}
+
+bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp)
+{
+	return false;
 }
 
 int eng_dev_poll(struct eng_dev *dev)

@@ -61,6 +61,11 @@ struct eng_dev_ops {
 	 */
 	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
 	/*
+	 * The application has posted to a QP: true if all of it is on its way without a round of
+	 * progress(). False: it waits for one. lock held.
+	 */
+	bool (*posted)(struct eng_dev *dev, struct eng_qp *qp);
+	/*
 	 * After each poll by the application that found its queue empty; called
 	 * without locks. did: what progress did, 0 = nothing, or somebody else
 	 * is at it. May give the processor away.
@@ -168,8 +173,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 /* All objects must be gone. */
 void eng_dev_fini(struct eng_dev *dev);
 
-/* Marks the QP pending and runs progress here if nobody else does. No lock
- * held on entry. */
+/* What was posted to the QP leaves, here if nobody else has the lock. No lock held on entry. */
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp) UT_EXCLUDES(dev->lock);
 /* One round of progress if the lock is free. Returns what progress() did, or
  * 0 when somebody else is at it. */
@@ -207,6 +211,9 @@ static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
 {
 	atomic_fetch_add_explicit(&dev->seals[index & dev->seal_mask], 1, memory_order_seq_cst);
 }
+
+/* eng_dev_ops.posted of who knows rounds only. */
+bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp);
 
 /* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
 int eng_count(atomic_uint *n, uint32_t max);

@@ -100,6 +100,9 @@ enum eng_verdict eng_mkey_invalidate(struct eng_qp *qp, uint32_t key);
 /* Windows bound on a QP that is destroyed lose the binding. */
 void eng_mw_orphan(struct eng_qp *qp);
 
+/* Whole key equal, whatever its state; or NULL. */
+struct eng_mkey *eng_mkey_get(struct eng_dev *dev, uint32_t key) UT_REQUIRES(dev->lock);
+
 /*
  * Checks one access (dev->lock held). qp matters for type 2 windows.
  * Local: key of an SGE; `write` when data will be placed there. The verdict is

@@ -8,8 +8,6 @@
 /* Gives mk a fresh random key and enters it. 0 or -ENOMEM. */
 int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
 void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk) UT_REQUIRES(dev->lock);
-/* Whole key equal, whatever its state; or NULL. */
-struct eng_mkey *eng_mkey_get(struct eng_dev *dev, uint32_t key) UT_REQUIRES(dev->lock);
 /* Index equal, whatever the low byte. */
 struct eng_mkey *eng_mkey_by_index(struct eng_dev *dev, uint32_t key) UT_REQUIRES(dev->lock);
 

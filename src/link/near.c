@@ -41,9 +41,9 @@ static void release(struct link *l)
 {
 }
 
-static bool idle(struct link *l)
+static int next(struct link *l, struct link_rx *v, int max)
 {
-	return false;
+	return -EAGAIN;
 }
 
 const struct link_near_ops link_near_none = {
@@ -54,5 +54,5 @@ const struct link_near_ops link_near_none = {
 	.pull = pull,
 	.seal = seal,
 	.release = release,
-	.idle = idle,
+	.next = next,
 };

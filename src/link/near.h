@@ -21,7 +21,6 @@
 
 #define LINK_NOTE_BYTES 40u
 #define LINK_NEAR_MAX (256u << 10)
-#define LINK_IDLE_CALLS 16u
 #define LINK_SEALS 512u /* a power of two */
 
 enum link_reach {
@@ -65,11 +64,11 @@ struct link_near_ops {
 	/* Nothing that the last recv() gave is looked at any more. */
 	void (*release)(struct link *l);
 	/*
-	 * For a poller that asks often: messages are what came of late, and there is none now, so
-	 * that recv() may be left out. At most LINK_IDLE_CALLS times in a row, for the sake of what
-	 * comes in other ways. Only between release() and the next recv().
+	 * For a poller that asks often, and calls recv() now and then for the sake of what comes in
+	 * other ways: the messages at hand, at most max, 0 if there are none; they end with
+	 * release(). -EAGAIN: there is something else, or the like of late, so recv() must look.
 	 */
-	bool (*idle)(struct link *l);
+	int (*next)(struct link *l, struct link_rx *v, int max);
 };
 
 /* For links without such a way. */

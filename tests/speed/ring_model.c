@@ -223,7 +223,6 @@ static void reset(void)
 	n->doze->on = 1;
 	w.u->calls = w.u->empties = w.u->rx_slot = 0;
 	w.u->looked = 0;
-	n->idle = 0;
 	w.u->dozing = true;
 	w.u->carry = (struct udp_carry){ 0 };
 	w.ring->tail = w.ear->head = w.start;

@@ -114,14 +114,14 @@ static void release(struct link *l)
 			shm_release(&h->rx[i]);
 }
 
-static bool idle(struct link *l)
+static int next(struct link *l, struct link_rx *v, int max)
 {
-	return false;
+	return -EAGAIN;
 }
 
 static const struct link_near_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .taken = taken, .pull = pull,
-	.seal = seal, .release = release, .idle = idle,
+	.seal = seal, .release = release, .next = next,
 };
 
 int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max)

@@ -29,6 +29,7 @@ struct sim_host {
 	uint8_t addr[16];
 	bool ready;   /* dev and its port are there */
 	bool stopped; /* takes no part: neither receives nor sends */
+	unsigned posts;
 	char said[256]; /* the last failure sentence */
 };
 

@@ -245,9 +245,10 @@ static void why(struct eng_dev *dev, const char *sentence)
 	snprintf(fh.said, sizeof(fh.said), "%s", sentence);
 }
 
-static const struct eng_dev_ops dev_ops = { .progress = progress, .mcast_join = join,
-					    .mcast_leave = leave, .query_port = query,
-					    .why = why };
+static const struct eng_dev_ops dev_ops = {
+	.progress = progress, .posted = eng_dev_by_round, .mcast_join = join, .mcast_leave = leave,
+	.query_port = query, .why = why,
+};
 
 static void open_port(struct fake_port *p, const char *name)
 {

@@ -138,10 +138,13 @@ static bool fake_patient(struct eng_dev *dev, bool crowd)
 static const struct dev_machine fake_machine = {
 	.receive = fake_receive, .errors = fake_errors, .transmit = fake_transmit,
 	.patient = fake_patient, .acks_pending = fake_acks, .busy = fake_busy,
-	.deadline = fake_next,
+	.deadline = fake_next, .express = dev_express_none, .posted = dev_posted_none,
 };
 
-static const struct eng_dev_ops fake_ops = { .progress = dev_progress, .polled = dev_polled };
+static const struct eng_dev_ops fake_ops = {
+	.progress = dev_progress, .posted = dev_posted, .polled = dev_polled,
+};
+
 /* Posted work: who was asked to do it, and whether it might touch what is the application's. */
 static atomic_int kicks_app, kicks_thread, kicks_touching;
 

@@ -64,7 +64,10 @@ static void why(struct eng_dev *dev, const char *s)
 {
 }
 
-static const struct eng_dev_ops ops = { progress, no_wait, polled, attach, join, leave, port, why };
+static const struct eng_dev_ops ops = {
+	.progress = progress, .wait = no_wait, .posted = eng_dev_by_round, .polled = polled,
+	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = port, .why = why,
+};
 
 static int qp_init(struct eng_qp *qp)
 {

@@ -600,7 +600,7 @@ static void take_datagram(struct udp_link *u, struct udp_near_rx *r, const struc
 	memcpy(c->rx.dst, h->dst, 16);
 }
 
-static void take_note(struct udp_near_rx *r, const struct shm_record *h, struct link_rx *note)
+void udp_near_take_note(struct udp_near_rx *r, const struct shm_record *h, struct link_rx *note)
 {
 	*note = (struct link_rx){ .data = shm_hold(&r->ring, h), .len = LINK_NOTE_BYTES + h->bytes,
 				  .note = true, .from = r };
@@ -625,7 +625,7 @@ static bool take(struct udp_link *u, struct udp_near_rx *r, struct link_rx *note
 	if (h.seg)
 		take_datagram(u, r, &h);
 	else
-		take_note(r, &h, note);
+		udp_near_take_note(r, &h, note);
 	u->near->held |= !h.seg;
 	u->stats.near_received++;
 	return true;
@@ -637,7 +637,6 @@ bool udp_near_recv(struct udp_link *u, struct link_rx *note)
 
 	if (!u->near)
 		return false;
-	u->near->idle = 0;
 	ut_list_each_safe(r, s, &u->near->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring) || !take(u, r, note))
 			continue;

@@ -86,7 +86,6 @@ struct udp_near {
 	struct udp_port bell;
 	struct udp_port life[2]; /* of a pipe, where there are no pidfds */
 	unsigned warm; /* a record came so lately: udp_near_warm() */
-	unsigned idle; /* calls of near_ops.idle that said yes since the last recv() */
 	bool held;  /* messages are looked at, or a ring is broken: udp_near_release() */
 	bool notes; /* messages are wanted: a user has said so */
 	bool no_pulls;
@@ -128,6 +127,8 @@ void udp_near_await(struct udp_link *u, const struct link_flow *f);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
  * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
+/* A message of this ring, in place until udp_near_release(). */
+void udp_near_take_note(struct udp_near_rx *r, const struct shm_record *h, struct link_rx *note);
 /* near_note.c */
 extern const struct link_near_ops udp_near_ops;
 bool udp_near_probe(int pid, uint64_t at, uint64_t token);

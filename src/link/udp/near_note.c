@@ -144,23 +144,43 @@ static void release(struct link *l)
 	udp_near_settle(u);
 }
 
-#define IDLE_RINGS 4 /* more are looked at by recv() alone */
+#define NEXT_RINGS 4 /* more are looked at by recv() alone */
 
-static bool idle(struct link *l)
+/* As udp_near_recv(), which also sees to rings that make no sense. */
+static int take_notes(struct udp_near_rx *r, struct link_rx *v, int max)
+{
+	struct shm_record h;
+	int n = 0;
+
+	while (n < max && shm_waiting(&r->ring) && shm_peek(&r->ring, &h) > 0 && !h.seg)
+		udp_near_take_note(r, &h, &v[n++]);
+	return n;
+}
+
+static int next(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
-	const struct udp_near_rx *r;
-	struct udp_near *n = u->near;
+	struct udp_near *near = u->near;
+	bool other = false;
+	struct udp_near_rx *r;
+	int n = 0;
 
-	if (n->idle >= LINK_IDLE_CALLS || n->n_rx > IDLE_RINGS || n->held || u->carry.left ||
-	    !udp_near_warm(u))
-		return false;
-	ut_list_each(r, &n->rx, node)
-		if (r->ring.ring && shm_waiting(&r->ring))
-			return false;
-	n->idle++;
-	n->warm -= n->warm > 1;
-	return true;
+	if (near->n_rx > NEXT_RINGS || near->held || u->carry.left || !udp_near_warm(u))
+		return -EAGAIN;
+	ut_list_each(r, &near->rx, node) {
+		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
+			continue;
+		n += take_notes(r, v + n, max - n);
+		other |= !n;
+	}
+	if (!n) {
+		near->warm -= near->warm > 1;
+		return other ? -EAGAIN : 0;
+	}
+	near->held = true;
+	near->warm = NEAR_WARM;
+	u->stats.near_received += (unsigned)n;
+	return n;
 }
 
 const struct link_near_ops udp_near_ops = {
@@ -171,5 +191,5 @@ const struct link_near_ops udp_near_ops = {
 	.pull = pull,
 	.seal = seal,
 	.release = release,
-	.idle = idle,
+	.next = next,
 };

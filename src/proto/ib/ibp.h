@@ -40,6 +40,14 @@ void ibp_port_fini(struct eng_dev *dev);
 /* n received datagrams (BTH .. ICRC), as one link->recv() gave them. Anything may
  * be in them. Nothing of them is looked at after the return. */
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
+/*
+ * Without a look at the clock, between two rounds of ibp_receive() and ibp_transmit(): as many of these
+ * messages, in order, as are the usual ones. Returns how many; the others are for ibp_receive().
+ */
+int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n);
+/* What was posted to this QP has gone to a peer on this host: true. False: it, or some of it, waits for
+ * eng_proto_ops.qp_kick() and a round. */
+bool ibp_express_post(struct eng_qp *qp);
 /* The kernel reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*

@@ -147,14 +147,14 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	return (int)p->payload_len;
 }
 
-/* A Send names no memory of the peer, so its note has room for the answer that is due. */
-static bool takes_ack(const struct ibp_near *near, const struct wire_ib_packet *p)
+/* A Send names no memory of the peer, so its note has room. */
+void ibp_near_add_ack(struct ibp_qp *q, struct ibp_note *note)
 {
-	const struct ibp_qp *q = near->q;
-
-	return !near->response && q->cls == WIRE_CLASS_RC && q->resp.ack_due && q->resp.near &&
-	       !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
-	       ibp_resp_may_ack(q);
+	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.near || !ibp_resp_may_ack(q))
+		return;
+	note->flags |= IBP_NOTE_ACKS;
+	note->va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
+	ibp_resp_acked(q);
 }
 
 static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool named)
@@ -171,11 +171,9 @@ static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool
 		.length = near->response ? p->msn : p->dma_len, .srqn = p->srqn,
 	};
 
-	if (takes_ack(near, p)) {
-		note.flags |= IBP_NOTE_ACKS;
-		note.va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
-		ibp_resp_acked(q);
-	}
+	if (!near->response &&
+	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)))
+		ibp_near_add_ack(q, &note);
 	memcpy(near->place.note, &note, sizeof(note));
 }
 

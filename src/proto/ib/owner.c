@@ -80,6 +80,7 @@ static int fill(struct ibp_port *port, struct ibp_standin *s, struct eng_qp *qp)
 	q->standin = s;
 	ut_list_init(&q->active);
 	ut_list_init(&q->acks);
+	ut_list_init(&q->unarmed);
 	s->q = q;
 	ut_list_init(&s->node);
 	ut_list_init(&s->due);

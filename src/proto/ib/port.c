@@ -50,6 +50,7 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	port->rng.state = cfg->seed;
 	ut_list_init(&port->active);
 	ut_list_init(&port->acks);
+	ut_list_init(&port->unarmed);
 	ibp_relays_init(port);
 	dev->port = port;
 	return 0;
@@ -91,6 +92,7 @@ void ibp_qp_stop(struct ibp_qp *q)
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&q->acks);
+	ut_list_del(&q->unarmed);
 }
 
 void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v)
@@ -314,7 +316,11 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
-	bool sound = rx->note ? ibp_near_parse(port, rx, &p)
+	bool sound;
+
+	if (rx->note && ibp_express_take(port, rx))
+		return;
+	sound = rx->note ? ibp_near_parse(port, rx, &p)
 			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;
 
 	if (sound)
@@ -408,6 +414,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	port->sent = 0;
 	port->blocked = false;
 	port->defer = defer_acks;
+	ibp_arm_all(port);
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);

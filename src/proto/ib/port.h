@@ -118,6 +118,7 @@ struct ibp_port {
 	struct ut_rng rng;
 	struct ut_heap timers;
 	struct ut_list active, acks;
+	struct ut_list unarmed; /* QPs whose timer waits for a look at the clock (express.c) */
 	struct ibp_train train;
 	struct ibp_placing placing;
 	struct ibp_near near;
@@ -170,7 +171,8 @@ struct ibp_resp {
 	uint32_t srqn;
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
 	struct ibp_rdres res[IBP_RD_ATOMIC];
-	uint32_t res_next, res_count; /* ring of max_dest_rd_atomic entries */
+	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
+	bool res_used;     /* any of them, since RESET */
 	uint64_t cnp_at;
 };
 
@@ -206,7 +208,7 @@ struct ibp_req {
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
-	struct ut_list active, acks;
+	struct ut_list active, acks, unarmed;
 	struct ibp_path path;
 	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
 	struct eng_av ud_av; /* the path's, for UD */
@@ -316,6 +318,8 @@ int ibp_resp_take(struct ibp_qp *q);
 /* Where the taken receive completes, or NULL: an XRC queue may have been
  * destroyed, with its completion queue, while a message of it was coming in. */
 struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
+/* The taken receive completes with q->resp.offset bytes; flags: enum ibv_wc_flags. */
+void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited);
 /* Places payload into the current receive at `skip` bytes into it. */
 int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
 		   bool last);
@@ -363,6 +367,15 @@ void ibp_near_plain(struct ibp_qp *q);
 /* What was sent last still lies in the ring: sending it again would help nobody. *ret_busy: but the
  * peer has taken something since the last look. */
 bool ibp_near_unread(struct ibp_qp *q, bool *ret_busy);
+
+/* An acknowledgement that is due goes along in the note of a Send. */
+void ibp_near_add_ack(struct ibp_qp *q, struct ibp_note *note);
+
+/* express.c: a message of this host was the usual one and has been executed. False: nothing of it
+ * has happened but what happens once. */
+bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx);
+/* Sets the timers that were put off. */
+void ibp_arm_all(struct ibp_port *port);
 
 /* uc.c, ud.c */
 void ibp_uc_fault(struct ibp_qp *q);

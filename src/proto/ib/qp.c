@@ -71,6 +71,7 @@ static int qp_init(struct eng_qp *qp)
 	q->port = qp->dev->port;
 	ut_list_init(&q->active);
 	ut_list_init(&q->acks);
+	ut_list_init(&q->unarmed);
 	q->resp.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
 	if (!q->resp.rwqe)
 		return -ENOMEM;

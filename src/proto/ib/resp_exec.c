@@ -110,21 +110,23 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 	return ibp_scatter(st, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
 }
 
+void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited)
+{
+	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->resp.offset,
+			     .wc_flags = (uint8_t)flags, .imm = imm, .solicited = solicited };
+
+	q->resp.have_rwqe = false;
+	eng_recv_done(q->qp, q->resp.cq, q->resp.rwqe->wr_id, &e);
+}
+
 static void receive_done(struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t opcode)
 {
-	struct ibp_resp *r = &q->resp;
-	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)r->offset,
-			     .solicited = p->se };
-
-	if (p->shape->flags & WIRE_F_IMM) {
-		e.wc_flags = IBV_WC_WITH_IMM;
-		e.imm = p->imm;
-	} else if (p->shape->flags & WIRE_F_INV) {
-		e.wc_flags = IBV_WC_WITH_INV;
-		e.imm = p->inv_rkey;
-	}
-	r->have_rwqe = false;
-	eng_recv_done(q->qp, r->cq, r->rwqe->wr_id, &e);
+	if (p->shape->flags & WIRE_F_IMM)
+		ibp_recv_done(q, opcode, IBV_WC_WITH_IMM, p->imm, p->se);
+	else if (p->shape->flags & WIRE_F_INV)
+		ibp_recv_done(q, opcode, IBV_WC_WITH_INV, p->inv_rkey, p->se);
+	else
+		ibp_recv_done(q, opcode, 0, 0, p->se);
 }
 
 static size_t payload_off(const struct wire_ib_packet *p, const struct link_rx *rx)

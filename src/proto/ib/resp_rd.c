@@ -41,6 +41,7 @@ static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
 	e->last_psn = e->tx_end = psn_add(r->epsn, n - 1);
 	e->msn = r->msn;
 	e->used = e->pending = true;
+	r->res_used = true;
 	r->res_next = (r->res_next + 1) % depth(q);
 	r->epsn = psn_add(r->epsn, n);
 	/* The answer acknowledges all that came before. */

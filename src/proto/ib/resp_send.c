@@ -13,7 +13,7 @@
 bool ibp_resp_has_work(const struct ibp_qp *q)
 {
 	const struct ibp_resp *r = &q->resp;
-	uint32_t depth = q->qp->attr.max_dest_rd_atomic;
+	uint32_t depth = r->res_used ? q->qp->attr.max_dest_rd_atomic : 0;
 
 	for (uint32_t i = 0; i < depth && i < IBP_RD_ATOMIC; i++)
 		if (r->res[i].pending)

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The usual message between processes of one host: a Send or Write of one packet, small enough to be
+ * copied, on a connection where nothing is wrong. It goes from the work request into the ring and
+ * from the ring into memory and completion without a packet in between and without a round of
+ * the port. These are the rules of req_send.c, req_recv.c, resp_recv.c and resp_exec.c for that one
+ * case; whatever is not it changes nothing here and is left to them.
+ *
+ * No clock is read on this way. A timer that would be armed waits for the next round (port->unarmed).
+ */
+#include "proto/ib/port.h"
+
+enum { /* IBTA table 38, RC */
+	SEND_ONLY = 0x04,
+	SEND_ONLY_IMM = 0x05,
+	WRITE_ONLY = 0x0a,
+	WRITE_ONLY_IMM = 0x0b,
+	ACKNOWLEDGE = 0x11,
+};
+
+#define SYN_ACK 0x1f
+
+static void arm_later(struct ibp_qp *q)
+{
+	if (ut_list_empty(&q->unarmed))
+		ut_list_add_tail(&q->port->unarmed, &q->unarmed);
+}
+
+/* --- posting --- */
+
+static bool may_post(const struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->req;
+
+	return r->near && q->cls == WIRE_CLASS_RC && eng_qp_state(q->qp) == IBV_QPS_RTS &&
+	       !r->rnr_wait && !r->halted && !r->recovering && !r->plain && !r->limited && !r->pkt &&
+	       r->psn_send == r->psn_next;
+}
+
+static int opcode_of(const struct eng_swqe *w)
+{
+	switch (w->opcode) {
+	case IBV_WR_SEND: return SEND_ONLY;
+	case IBV_WR_SEND_WITH_IMM: return SEND_ONLY_IMM;
+	case IBV_WR_RDMA_WRITE: return WRITE_ONLY;
+	case IBV_WR_RDMA_WRITE_WITH_IMM: return WRITE_ONLY_IMM;
+	default: return -1;
+	}
+}
+
+static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+{
+	struct ibp_near *near = &q->port->near;
+	int n;
+
+	if (!w->length)
+		return true;
+	if (w->flags & IBV_SEND_INLINE) {
+		memcpy(to, eng_swqe_inline(w), w->length);
+		return true;
+	}
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, near->iov,
+			IBP_NEAR_PIECES);
+	near->stage.own = q->port->link->rx_stage->own;
+	return n > 0 && ut_stage_load_own(&near->stage, to, near->iov, n) == (ssize_t)w->length;
+}
+
+static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
+{
+	struct ibp_req *r = &q->req;
+	struct ibp_note note = {
+		.opcode = opcode, .flags = IBP_NOTE_ASK, .unit = (uint8_t)__builtin_ctz(r->mtu),
+		.psn = r->psn_next, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
+		.imm = w->imm, .rkey = w->rkey, .va = w->remote_addr, .length = (uint32_t)w->length,
+	};
+
+	if ((w->flags & IBV_SEND_SOLICITED) && opcode != WRITE_ONLY)
+		note.flags |= IBP_NOTE_SE;
+	if (opcode <= SEND_ONLY_IMM)
+		ibp_near_add_ack(q, &note);
+	memcpy(at, &note, sizeof(note));
+}
+
+/* As start(), want_ack() and advance() in req_send.c. */
+static void number(struct ibp_req *r, struct eng_swqe *w)
+{
+	r->begun = false;
+	w->first_psn = w->last_psn = r->psn_next;
+	w->ssn = ++r->ssn;
+	w->started = 1;
+	r->since_ack = 0;
+	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
+	r->cur++;
+}
+
+static bool post_one(struct ibp_qp *q, struct eng_swqe *w)
+{
+	struct eng_dev *dev = q->port->dev;
+	struct link *l = q->port->link;
+	struct ibp_req *r = &q->req;
+	int opcode = opcode_of(w);
+	struct link_place place;
+
+	if (opcode < 0 || w->started || w->verdict || (w->flags & IBV_SEND_FENCE) ||
+	    w->length > IBP_NEAR_COPY ||
+	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window ||
+	    link_near(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
+				  &place) < 0 ||
+	    !copy_payload(q, w, place.data))
+		return false;
+	put_note(q, w, (uint8_t)opcode, place.note);
+	number(r, w);
+	link_near(l)->commit(l, &place, (uint32_t)w->length);
+	r->near_end = place.end;
+	eng_dev_held(dev);
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_tx_bytes] += w->length;
+	dev->counters[ENG_C_local_tx]++;
+	return true;
+}
+
+bool ibp_express_post(struct eng_qp *qp)
+{
+	struct ibp_qp *q = ibp_qp(qp);
+	struct ibp_req *r = &q->req;
+	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+
+	if (!may_post(q))
+		return false;
+	if (r->deadline == UT_NEVER)
+		arm_later(q);
+	while (r->cur != tail)
+		if (!post_one(q, eng_ring_at(&qp->sq, r->cur)))
+			return false;
+	return true;
+}
+
+/* --- what comes --- */
+
+static bool from_peer(const struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
+{
+	return q->path.valid && (n->src_qpn & IBP_PSN_MASK) == q->qp->attr.dest_qp_num &&
+	       memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
+	       memcmp(rx->dst, q->path.flow.src, 16) == 0;
+}
+
+/* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */
+static bool complete(struct ibp_qp *q, uint32_t psn)
+{
+	struct eng_ring *sq = &q->qp->sq;
+	const struct eng_swqe *w;
+	int32_t left;
+
+	do {
+		w = eng_ring_head(sq);
+		if (!w || !w->started || opcode_of(w) < 0)
+			return false;
+		left = psn_diff(psn, w->last_psn);
+		if (left < 0)
+			return false;
+		q->req.psn_una = psn_add(w->last_psn, 1);
+		eng_send_done(q->qp, ENG_OK);
+	} while (left && eng_qp_state(q->qp) == IBV_QPS_RTS);
+	return true;
+}
+
+/* False: not so simple; what was done is done, and the rest is the same acknowledgement. */
+static bool acknowledged(struct ibp_qp *q, uint32_t psn)
+{
+	struct ibp_req *r = &q->req;
+	uint32_t before = r->psn_una;
+
+	if (!r->near || r->rd_count || r->recovering || r->rnr_wait || r->halted || r->limited ||
+	    q->qp->sq_draining || r->psn_send != r->psn_next || psn_diff(psn, r->psn_next) >= 0)
+		return false;
+	if (psn_diff(psn, before) < 0)
+		return true; /* known */
+	if (!complete(q, psn))
+		return false;
+	r->retry_left = q->qp->attr.retry_cnt;
+	r->rnr_left = q->qp->attr.rnr_retry;
+	r->deadline = UT_NEVER;
+	ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
+	if (ibp_req_outstanding(q))
+		arm_later(q);
+	if (r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed))
+		ibp_activate(q);
+	return true;
+}
+
+static bool take_ack(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
+{
+	return n->syndrome == SYN_ACK && rx->len == sizeof(*n) &&
+	       acknowledged(q, n->psn & IBP_PSN_MASK);
+}
+
+static bool is_next(const struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
+{
+	const struct ibp_resp *r = &q->resp;
+
+	return r->chosen && r->near && !r->dead && !r->gap_nak && r->message == IBP_NONE &&
+	       (n->psn & IBP_PSN_MASK) == r->epsn && n->unit < 32 && 1u << n->unit == r->mtu &&
+	       len <= IBP_NEAR_COPY && !(n->flags & (IBP_NOTE_PULL | IBP_NOTE_PLAIN));
+}
+
+static bool take_send(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
+{
+	struct ibp_resp *r = &q->resp;
+
+	if (ibp_resp_take(q) != ENG_OK || len > r->rwqe->length ||
+	    ibp_place_recv(q, q->port->link->rx_stage, 0, len, 0, true) != ENG_OK)
+		return false;
+	r->offset = len;
+	if (n->opcode == SEND_ONLY_IMM)
+		ibp_recv_done(q, IBV_WC_RECV, IBV_WC_WITH_IMM, n->imm, n->flags & IBP_NOTE_SE);
+	else
+		ibp_recv_done(q, IBV_WC_RECV, 0, 0, n->flags & IBP_NOTE_SE);
+	return true;
+}
+
+/* The receive is taken before memory changes: without one nothing has happened. */
+static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
+{
+	struct ibp_resp *r = &q->resp;
+	bool imm = n->opcode == WRITE_ONLY_IMM;
+	struct iovec iov[4];
+	struct eng_mkey *mk;
+	uint64_t off;
+	int k;
+
+	eng_dev_held(q->port->dev);
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE) || n->length != len)
+		return false;
+	/* A guessed key is counted once, by those who refuse it. */
+	if (len && (!eng_mkey_get(q->port->dev, n->rkey) ||
+		    eng_mkey_remote(q->port->dev, r->pd, q->qp, n->rkey, n->va, len,
+				    IBV_ACCESS_REMOTE_WRITE, &mk, &off) != ENG_OK))
+		return false;
+	if (imm && ibp_resp_take(q) != ENG_OK)
+		return false;
+	if (len) {
+		k = eng_mkey_iov(mk, off, len, iov, 3);
+		if (k < 0 || ibp_near_place(q->port, iov, k, len, true) != 0)
+			return false;
+	}
+	r->offset = len;
+	if (imm)
+		ibp_recv_done(q, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, n->imm,
+			      n->flags & IBP_NOTE_SE);
+	return true;
+}
+
+static void executed(struct ibp_qp *q, const struct ibp_note *n)
+{
+	struct ibp_resp *r = &q->resp;
+
+	r->epsn = psn_add(r->epsn, 1);
+	r->msn = psn_add(r->msn, 1);
+	if (!(n->flags & IBP_NOTE_ASK))
+		return;
+	r->ack_due = true;
+	if (ut_list_empty(&q->acks))
+		ut_list_add_tail(&q->port->acks, &q->acks);
+}
+
+static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
+{
+	struct ibp_near *near = &q->port->near;
+	uint32_t len = rx->len - (uint32_t)sizeof(*n);
+	bool done;
+
+	if (!is_next(q, n, len))
+		return false;
+	if (n->flags & IBP_NOTE_ACKS) {
+		if (!acknowledged(q, (uint32_t)n->va & IBP_PSN_MASK) ||
+		    eng_qp_state(q->qp) != IBV_QPS_RTS)
+			return false;
+	}
+	near->rx = rx;
+	near->data = rx->data + sizeof(*n);
+	near->n_from = 0;
+	done = n->opcode <= SEND_ONLY_IMM ? take_send(q, n, len) : take_write(q, n, len);
+	near->rx = NULL;
+	if (done && eng_qp_state(q->qp) == IBV_QPS_RTS)
+		executed(q, n);
+	return done;
+}
+
+bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
+{
+	struct ibp_note n;
+	struct eng_qp *qp;
+	struct ibp_qp *q;
+	bool done = false;
+
+	if (!port->near.stage.base || rx->len < sizeof(n))
+		return false;
+	memcpy(&n, rx->data, sizeof(n));
+	eng_dev_held(port->dev);
+	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
+	if (!qp || qp->type != IBV_QPT_RC || eng_qp_state(qp) != IBV_QPS_RTS)
+		return false;
+	q = ibp_qp(qp);
+	if (!from_peer(q, &n, rx))
+		return false;
+	if (n.opcode == ACKNOWLEDGE)
+		done = take_ack(q, &n, rx);
+	else if (n.opcode == SEND_ONLY || n.opcode == SEND_ONLY_IMM || n.opcode == WRITE_ONLY ||
+		 n.opcode == WRITE_ONLY_IMM)
+		done = take_request(q, &n, rx);
+	if (done)
+		q->heard = port->now;
+	return done;
+}
+
+int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n)
+{
+	struct ibp_port *port = dev->port;
+	int done = 0;
+
+	eng_dev_held(dev);
+	while (done < n && ibp_express_take(port, &rx[done]))
+		dev->counters[ENG_C_rx_bytes] += rx[done++].len;
+	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
+	return done;
+}
+
+void ibp_arm_all(struct ibp_port *port)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(&port->unarmed))) {
+		struct ibp_qp *q = ut_container(n, struct ibp_qp, unarmed);
+
+		if (ibp_req_outstanding(q) && !q->req.rnr_wait && q->req.deadline == UT_NEVER)
+			ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+	}
+}
