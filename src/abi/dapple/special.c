@@ -4,6 +4,7 @@
 #include "dapple/verbs.h"
 #include "engine/dev.h"
 #include "util/export.h"
+#include "util/log.h"
 
 #include <errno.h>
 
@@ -19,6 +20,10 @@ UT_EXPORT struct ibv_qp *dpl_create_special_qp(struct ibv_pd *pd, uint8_t port_n
 	if (port_num < 1 || port_num > dev->attr.orig_attr.phys_port_cnt ||
 	    (unsigned)type > DPL_QP_RAW_ETHERTYPE)
 		return NULL;
+	if (type == DPL_QP_GSI)
+		return dpl_shell()->create_gsi(pd, attr);
+	ut_error("%s has no %s", dev->name, type == DPL_QP_SMI ? "subnet management: queue pair 0 "
+		 "is InfiniBand's" : "queue pairs for raw packets");
 	errno = EOPNOTSUPP;
-	return type == DPL_QP_GSI ? dpl_shell()->create_gsi(pd, attr) : NULL;
+	return NULL;
 }

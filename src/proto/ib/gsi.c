@@ -158,7 +158,10 @@ int ibp_gsi_claim(struct ibp_port *port)
 		if (r == 0 || r == -EADDRNOTAVAIL)
 			continue;
 		ibp_gsi_unclaim(port);
-		return r == -EADDRINUSE ? -EBUSY : r;
+		if (r != -EADDRINUSE)
+			return r;
+		ut_error("%s: queue pair 1 is another process's", port->dev->name);
+		return -EBUSY;
 	}
 	return got ? 0 : -EADDRNOTAVAIL;
 }
