@@ -241,11 +241,14 @@ static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
 
 	if (r < 0)
 		explain(a, g, r);
+	else
+		ibp_gsi_addr(&a->dev, g->gid.raw, true);
 	return r;
 }
 
 static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 {
+	ibp_gsi_addr(&a->dev, addr, false);
 	a->link->ops->del_addr(a->link, addr);
 }
 
