@@ -141,10 +141,43 @@ int dpl_modify_ah(struct ibv_ah *ah, const struct ibv_ah_attr *attr);
 
 enum dpl_special_qp { DPL_QP_SMI, DPL_QP_GSI, DPL_QP_RAW_IPV6, DPL_QP_RAW_ETHERTYPE };
 
+/* The Q_Key of queue pair 1 (IBTA 10.2.5), and the bytes of a management datagram (13.4.2). */
+#define DPL_GSI_QKEY 0x80010000u
+#define DPL_MAD_BYTES 256
+
 /*
- * Get Special QP. The adapter's own managers hold QP0 and QP1 of a RoCE port
- * and raw packets are not offered: always NULL with EOPNOTSUPP today (EINVAL
- * for a wrong port or type). Management datagrams: libibumad.
+ * Get Special QP. DPL_QP_GSI on a RoCE adapter: the queue pair 1 of the port, a
+ * datagram queue pair (qp_type reads IBV_QPT_UD, whatever attr->qp_type says)
+ * for which ibv_modify_qp, ibv_post_send ... ibv_destroy_qp work as for those,
+ * but for what follows.
+ *
+ * What comes: management datagrams to QP1 of every class but 0x07, which the
+ * adapter's own communication manager answers; 256 bytes behind the 40 of the
+ * GRH, with the Q_Key above. Without a receive they are dropped and counted
+ * (rx_no_wqe), and so is what comes while nobody has QP1 (rx_no_qp).
+ * What leaves: IBV_WR_SEND (others EINVAL) of exactly 256 bytes (others
+ * complete with IBV_WC_LOC_LEN_ERR), to any queue pair, always with that Q_Key;
+ * remote_qkey is not looked at. What answers a message of class 0x07 goes to
+ * the manager. Transaction IDs, retries and RMPP are the program's.
+ *
+ * RESET to INIT needs IBV_QP_PKEY_INDEX and IBV_QP_QKEY (DPL_GSI_QKEY, others
+ * EINVAL; no privilege is asked for) and not IBV_QP_PORT, which was named here
+ * but may be given again. No multicast group takes it (EINVAL).
+ *
+ * There is one QP1 per address of the adapter on this host: whoever of all
+ * processes got it has it until it is destroyed or its process ends. Datagrams
+ * come to any process of the address and are handed to that one; so while
+ * another one of them is stopped (SIGSTOP) some are lost, as on a bad line.
+ *
+ *	EBUSY		somebody has it: this process, or another one on an
+ *			address of the adapter
+ *	EOPNOTSUPP	the adapter has no such queue pair. DPL_QP_SMI: subnet
+ *			management is an InfiniBand link's, Ethernet has none.
+ *			DPL_QP_RAW_ETHERTYPE, DPL_QP_RAW_IPV6: raw packets are
+ *			not offered. iWARP: none at all. (EINVAL would say that
+ *			the caller erred; on another adapter he might be right.)
+ *	EINVAL		port_num; type; queue sizes; objects missing or of
+ *			another device; then as ibv_create_qp
  */
 struct ibv_qp *dpl_create_special_qp(struct ibv_pd *pd, uint8_t port_num,
 				     enum dpl_special_qp type, struct ibv_qp_init_attr *attr);

@@ -17,9 +17,12 @@
 #include <sched.h>
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_HASTE_MOST 4 /* that often halved */
+#define DEV_MET_NS 500ull /* a yield in which somebody ran lasts so long at least, */
+#define DEV_STRANGER_NS 100000ull /* and with who has other things to do this and more */
 #define DEV_POSTS_CROWD 16 /* posts without a poll: a program that fills many queues, then polls */
 #define DEV_POLL_WEIGHT 4 /* so many short looks are one */
-#define DEV_SHORT_ROUNDS 32 /* between two whole ones */
+#define DEV_SHORT_ROUNDS 32 /* or messages between two whole ones, which acknowledge */
 #define DEV_VAIN_POLLS 4 /* that an acknowledgement waits for after a short round */
 #define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for an answer beside polls */
 #define DEV_LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
@@ -106,6 +109,13 @@ static struct ut_stage *dev_stage(struct dev_adapter *a)
 	return a->link ? a->link->rx_stage : a->streams->rx_stage;
 }
 
+/* Polls in vain, in short looks, until a poller gives way. */
+static unsigned patience(struct dev_adapter *a)
+{
+	return DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT >>
+	       atomic_load_explicit(&a->haste, memory_order_relaxed);
+}
+
 /* --- without a round --- */
 
 int dev_express_none(struct dev_adapter *a, bool *ret_whole)
@@ -164,8 +174,8 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
 {
 	/* Who gives the processor away between polls comes so seldom that each must be whole. */
-	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >=
-		      DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT, whole = false;
+	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >= patience(a);
+	bool whole = false;
 	int n;
 
 	*ret_done = 0;
@@ -177,7 +187,7 @@ static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 	*ret_done = n;
 	if (whole)
 		return false;
-	a->shorts++;
+	a->shorts += n ? (uint32_t)n : 1;
 	if (n)
 		dev_own_received(a, DEV_BY_APP, (uint32_t)n);
 	if (n || a->put_off)
@@ -257,25 +267,55 @@ int dev_progress(struct eng_dev *dev)
 	return dev_run(dev_adapter_of(dev), dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
 }
 
+/* --- giving way --- */
+
 /*
- * Who spins beside its partner on one processor waits for a scheduler tick
- * (4 ms) unless it gives way; on idle processors a yield costs less than the
- * receive call that just found nothing.
+ * Who spins beside its partner on one processor waits for a scheduler tick (4 ms) unless it gives
+ * way; on idle processors a yield costs less than the receive call that just found nothing. Was
+ * the partner there, just behind a yield in which somebody ran for a moment, it shares this
+ * processor, and the next wait gives way sooner. (A stranger would have run for a slice of his.)
  */
+static void give_way(struct dev_adapter *a)
+{
+	uint64_t before = ut_now(), took;
+
+	sched_yield();
+	took = ut_now() - before;
+	atomic_store_explicit(&a->met, took >= DEV_MET_NS && took < DEV_STRANGER_NS,
+			      memory_order_relaxed);
+}
+
+static void found(struct dev_adapter *a)
+{
+	unsigned haste = atomic_load_explicit(&a->haste, memory_order_relaxed), before = haste;
+
+	if (atomic_load_explicit(&a->met, memory_order_relaxed))
+		haste += haste < DEV_HASTE_MOST;
+	else
+		haste -= haste > 0;
+	atomic_store_explicit(&a->met, false, memory_order_relaxed);
+	if (haste != before)
+		atomic_store_explicit(&a->haste, haste, memory_order_relaxed);
+}
+
 void dev_polled(struct eng_dev *dev, int did)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
-	unsigned idle;
+	unsigned idle = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 
 	/* Who looks while another thread drives has looked all the same. */
 	if (!atomic_load_explicit(&a->own.beat, memory_order_relaxed))
 		atomic_store_explicit(&a->own.beat, true, memory_order_relaxed);
-	idle = did ? 0 : atomic_load_explicit(&a->idle_polls, memory_order_relaxed) +
-			 (atomic_load_explicit(&a->short_look, memory_order_relaxed)
-				  ? 1 : DEV_POLL_WEIGHT);
-	if (idle > DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT) {
-		idle = DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT;
-		sched_yield();
+	if (did) {
+		found(a);
+		idle = 0;
+	} else {
+		idle += atomic_load_explicit(&a->short_look, memory_order_relaxed) ? 1
+										   : DEV_POLL_WEIGHT;
+		if (idle > patience(a)) {
+			idle = patience(a);
+			give_way(a);
+		}
 	}
 	/* Two pollers may lose each other's count, which is no harm. */
 	atomic_store_explicit(&a->idle_polls, idle, memory_order_relaxed);

@@ -45,16 +45,16 @@
 
 static int express(struct dev_adapter *a, bool *ret_whole)
 {
-	int n = link_near(a->link)->next(a->link, a->rx, RX_EXPRESS), done;
+	int n = link_near(a->link)->next(a->link, a->rx, RX_EXPRESS), done = 0;
 
-	if (n <= 0)
-		return n;
-	done = ibp_express(&a->dev, a->rx, n);
-	*ret_whole = done < n;
-	if (done < n)
-		ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
-	link_near(a->link)->release(a->link);
-	*ret_whole |= ibp_busy(&a->dev);
+	if (n > 0) {
+		done = ibp_express(&a->dev, a->rx, n);
+		if (done < n)
+			ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
+		link_near(a->link)->release(a->link);
+	}
+	/* Some of it was unusual, or a call about a QP has left it something to do. */
+	*ret_whole = done < n || ibp_busy(&a->dev);
 	return n;
 }
 
@@ -241,11 +241,14 @@ static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
 
 	if (r < 0)
 		explain(a, g, r);
+	else
+		ibp_gsi_addr(&a->dev, g->gid.raw, true);
 	return r;
 }
 
 static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 {
+	ibp_gsi_addr(&a->dev, addr, false);
 	a->link->ops->del_addr(a->link, addr);
 }
 

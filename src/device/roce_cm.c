@@ -10,6 +10,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/rng.h"
+#include "wire/cm_fields.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +87,7 @@ static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
 		ibcm_receive(&a->cm, rx, now);
 }
 
-const struct gsi_user dev_roce_gsi = { .received = received };
+const struct gsi_user dev_roce_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .received = received };
 
 /* --- those who died --- */
 

@@ -130,7 +130,7 @@ int eng_mcast_attach(struct eng_qp *qp, const union ibv_gid *mgid)
 	struct eng_dev *dev = qp->dev;
 	int r;
 
-	if (qp->type != IBV_QPT_UD || !is_group(mgid))
+	if (qp->type != IBV_QPT_UD || qp->gsi || !is_group(mgid))
 		return -EINVAL;
 	ut_lock(&dev->lock);
 	r = attach(dev, qp, mgid);

@@ -6,6 +6,7 @@
 #include "engine/qp_attr.h"
 #include "engine/recv_fill.h"
 #include "util/alloc.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,8 +83,10 @@ struct eng_qp *eng_qp_alloc(const struct eng_dev *dev)
 	if (ut_fault())
 		return NULL;
 	qp = aligned_alloc(64, size); /* the protocol's part starts a cache line */
-	if (qp)
+	if (qp) {
 		memset(qp, 0, size);
+		ut_list_init(&qp->hearers);
+	}
 	return qp;
 }
 
@@ -104,6 +107,7 @@ static struct eng_qp *qp_new(struct eng_ctx *ctx, const struct eng_qp_spec *s, u
 	qp->cap = s->cap;
 	qp->sq_sig_all = s->sq_sig_all;
 	qp->block_mcast_loopback = s->block_mcast_loopback;
+	qp->gsi = s->gsi;
 	qp->send_ops = s->send_ops;
 	qp->openers = 1;
 	ut_list_init(&qp->mw);
@@ -128,16 +132,26 @@ static void qp_free(struct eng_qp *qp)
 	free(qp);
 }
 
+static int choose_number(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
+static int choose_number(struct eng_dev *dev, struct eng_qp *qp)
+{
+	if (qp->gsi) {
+		qp->qpn = ENG_GSI_QPN;
+		return eng_qp_find(dev, qp->qpn) ? -EBUSY : 0;
+	}
+	qp->qpn = eng_dev_number(dev, &dev->qps);
+	return qp->qpn ? 0 : -ENOMEM;
+}
+
 static int enter(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
 static int enter(struct eng_dev *dev, struct eng_qp *qp)
 {
 	int r = dev->qpn_mask ? 0 : dev->ops->attach(dev);
 
+	if (r == 0)
+		r = choose_number(dev, qp);
 	if (r < 0)
 		return r;
-	qp->qpn = eng_dev_number(dev, &dev->qps);
-	if (!qp->qpn)
-		return -ENOMEM;
 	r = ut_idtab_add(&dev->qps, qp->qpn, qp);
 	if (r < 0)
 		return r;
@@ -260,6 +274,7 @@ int eng_qp_destroy(struct eng_qp *qp)
 
 void eng_qp_disown(struct eng_qp *qp, const void *user)
 {
+	struct eng_qp_hearer *h, *next;
 	struct eng_dev *dev = qp->dev;
 
 	ut_lock(&dev->lock);
@@ -267,13 +282,32 @@ void eng_qp_disown(struct eng_qp *qp, const void *user)
 		qp->user = NULL;
 		qp->ctx = NULL;
 	}
+	ut_list_each_safe(h, next, &qp->hearers, node)
+		if (h->user == user)
+			ut_list_del(&h->node);
 	eng_dev_unlock(dev);
+}
+
+void eng_qp_hear(struct eng_qp *qp, struct eng_qp_hearer *h)
+{
+	struct eng_dev *dev = qp->dev;
+
+	ut_lock(&dev->lock);
+	ut_list_add_tail(&qp->hearers, &h->node);
+	eng_dev_unlock(dev);
+}
+
+static bool is_own(struct eng_dev *dev, uint32_t qpn) UT_REQUIRES(dev->lock);
+static bool is_own(struct eng_dev *dev, uint32_t qpn)
+{
+	return dev->qpn_mask && !((qpn ^ dev->qpn_fixed) & ~dev->qpn_mask & 0xffffff);
 }
 
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 {
 	struct eng_dev *dev = x->dev;
 	struct eng_qp *qp;
+	bool away;
 
 	ut_lock(&dev->lock);
 	qp = eng_qp_find(dev, qpn);
@@ -281,11 +315,13 @@ int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 		qp = NULL;
 	if (qp)
 		qp->openers++;
+	away = !qp && x->shared && qpn <= 0xffffff && !is_own(dev, qpn);
 	eng_dev_unlock(dev);
-	if (!qp)
-		return -EINVAL;
+	if (away)
+		ut_error("%s: QP 0x%06x is another process's: only that one can open it", dev->name,
+			 qpn);
 	*ret = qp;
-	return 0;
+	return qp ? 0 : away ? -EOPNOTSUPP : -EINVAL;
 }
 
 struct eng_qp *eng_qp_find(struct eng_dev *dev, uint32_t qpn)

@@ -17,6 +17,11 @@
 #include "engine/verdict.h"
 #include "engine/wqe.h"
 
+/* Queue pair 1 (IBTA 10.2.4.5): a datagram queue pair with this number, key and message size. */
+#define ENG_GSI_QPN 1u
+#define ENG_GSI_QKEY 0x80010000u
+#define ENG_GSI_BYTES 256u
+
 struct eng_qp {
 	struct eng_dev *dev;
 	struct eng_ctx *ctx;
@@ -30,6 +35,7 @@ struct eng_qp {
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;
 	bool block_mcast_loopback;
+	bool gsi;                /* it is QP1; type is UD */
 	void *user;
 	uint64_t send_ops; /* enum ibv_qp_create_send_ops_flags, extended API */
 
@@ -43,6 +49,7 @@ struct eng_qp {
 	bool comm_est_raised, last_wqe_raised;
 	unsigned mcast_groups; /* attachments */
 	unsigned openers;      /* XRC_TGT handles */
+	struct ut_list hearers; /* struct eng_qp_hearer */
 	uint32_t bound_windows;
 	struct ut_list mw;     /* struct eng_mkey: windows bound on this QP */
 	uint8_t why_said;      /* verdict whose sentence is kept already */
@@ -59,6 +66,14 @@ struct eng_qp {
 	_Alignas(64) uint8_t proto[];
 };
 
+/* A further handle of an XRC target, which is told of its events as the first one is. The memory is
+ * the shell's. */
+struct eng_qp_hearer {
+	struct ut_list node;
+	struct eng_ctx *ctx;
+	void *user;
+};
+
 #define eng_qp_proto(qp) ((void *)(qp)->proto)
 
 struct eng_qp_spec {
@@ -69,19 +84,23 @@ struct eng_qp_spec {
 	struct eng_xrcd *xrcd;
 	struct ibv_qp_cap cap; /* updated with the real values */
 	bool sq_sig_all, block_mcast_loopback;
+	bool gsi; /* QP1 is wanted; type UD */
 	uint64_t send_ops;
 };
 
 /* -EINVAL (limits, missing or foreign objects), -EOPNOTSUPP (type),
- * -EADDRINUSE (the adapter's port is somebody else's), -ENOMEM. */
+ * -EADDRINUSE (the adapter's port is somebody else's), -EBUSY (QP1 is), -ENOMEM. */
 int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp **ret);
 /* 0 or -EBUSY while attached to a multicast group. */
 int eng_qp_destroy(struct eng_qp *qp);
-/* The handle that events of this QP name is about to go, maybe before the QP: if
- * it is this one, events have no addressee from here on. */
+/* A handle that events of this QP name is about to go, maybe before the QP: it is told of none from
+ * here on. */
 void eng_qp_disown(struct eng_qp *qp, const void *user);
-/* One more handle on an XRC target, found by number in its domain. -EINVAL. */
+/* One more handle on an XRC target, found by number in its domain. -EINVAL; -EOPNOTSUPP: the number
+ * is one of another process, with which the domain is shared. */
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret);
+/* That handle is ready to be named by events; until eng_qp_disown() of its `user`. */
+void eng_qp_hear(struct eng_qp *qp, struct eng_qp_hearer *h);
 /* A mask of 0 succeeds. CUR_STATE must tell the truth. RTS->SQD starts draining:
  * the protocol calls eng_qp_drained(), from qp_moved already when nothing runs.
  * All or nothing. -EINVAL, -EOPNOTSUPP, -EPERM; qp_moved of the protocol follows. */

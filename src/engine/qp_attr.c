@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The transition table of the QP (IBTA 11.2.5.2): a row per pair of states, a
- * column per QP type, in each the required and the optional attributes.
+ * column per QP type, in each the required and the optional attributes. QP1 was
+ * given its port when it was made; programs may name it again.
  */
 #include "engine/qp_attr.h"
 
@@ -28,7 +29,7 @@
 #define MIG IBV_QP_PATH_MIG_STATE
 #define DQ IBV_QP_DEST_QPN
 
-enum column { RC, UC, UD, XI, XT, COLUMNS };
+enum column { RC, UC, UD, XI, XT, GS, COLUMNS };
 
 struct need {
 	int required, optional;
@@ -39,8 +40,9 @@ struct row {
 	struct need by[COLUMNS];
 };
 
-#define NONE { { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 0 }, { 0, 0 } }
-#define ALL(req, opt) { { req, opt }, { req, opt }, { req, opt }, { req, opt }, { req, opt } }
+#define NONE ALL(0, 0)
+#define ALL(req, opt)                                                                   \
+	{ { req, opt }, { req, opt }, { req, opt }, { req, opt }, { req, opt }, { req, opt } }
 #define S(x) IBV_QPS_##x
 
 static const struct row rows[] = {
@@ -50,45 +52,52 @@ static const struct row rows[] = {
 		[UC] = { PKI | PORT | ACC, 0 },
 		[UD] = { PKI | PORT | QK, 0 },
 		[XI] = { PKI | PORT | ACC, 0 },
-		[XT] = { PKI | PORT | ACC, 0 } } },
+		[XT] = { PKI | PORT | ACC, 0 },
+		[GS] = { PKI | QK, PORT } } },
 	{ S(INIT), S(INIT), {
 		[RC] = { 0, PKI | PORT | ACC },
 		[UC] = { 0, PKI | PORT | ACC },
 		[UD] = { 0, PKI | PORT | QK },
 		[XI] = { 0, PKI | PORT | ACC },
-		[XT] = { 0, PKI | PORT | ACC } } },
+		[XT] = { 0, PKI | PORT | ACC },
+		[GS] = { 0, PKI | PORT | QK } } },
 	{ S(INIT), S(RTR), {
 		[RC] = { AV | MTU | DQ | RPSN | MDRA | MINR, ALT | ACC | PKI },
 		[UC] = { AV | MTU | DQ | RPSN, ALT | ACC | PKI },
 		[UD] = { 0, PKI | QK },
 		[XI] = { AV | MTU | DQ | RPSN, ALT | ACC | PKI },
-		[XT] = { AV | MTU | DQ | RPSN | MDRA | MINR, ALT | ACC | PKI } } },
+		[XT] = { AV | MTU | DQ | RPSN | MDRA | MINR, ALT | ACC | PKI },
+		[GS] = { 0, PKI | QK } } },
 	{ S(RTR), S(RTS), {
 		[RC] = { TO | RTY | RNR | SPSN | MRA, CUR | ALT | ACC | MINR | MIG },
 		[UC] = { SPSN, CUR | ALT | ACC | MIG },
 		[UD] = { SPSN, CUR | QK },
 		[XI] = { TO | RTY | RNR | SPSN | MRA, CUR | ALT | ACC | MIG },
-		[XT] = { TO | SPSN, CUR | ALT | ACC | MINR | MIG } } },
+		[XT] = { TO | SPSN, CUR | ALT | ACC | MINR | MIG },
+		[GS] = { SPSN, CUR | QK } } },
 	{ S(RTS), S(RTS), {
 		[RC] = { 0, CUR | ACC | ALT | MIG | MINR },
 		[UC] = { 0, CUR | ACC | ALT | MIG },
 		[UD] = { 0, CUR | QK },
 		[XI] = { 0, CUR | ACC | ALT | MIG },
-		[XT] = { 0, CUR | ACC | ALT | MIG | MINR } } },
+		[XT] = { 0, CUR | ACC | ALT | MIG | MINR },
+		[GS] = { 0, CUR | QK } } },
 	{ S(RTS), S(SQD), ALL(0, NOTIFY) },
 	{ S(SQD), S(RTS), {
 		[RC] = { 0, CUR | ALT | ACC | MINR | MIG },
 		[UC] = { 0, CUR | ALT | ACC | MIG },
 		[UD] = { 0, CUR | QK },
 		[XI] = { 0, CUR | ALT | ACC | MIG },
-		[XT] = { 0, CUR | ALT | ACC | MINR | MIG } } },
+		[XT] = { 0, CUR | ALT | ACC | MINR | MIG },
+		[GS] = { 0, CUR | QK } } },
 	{ S(SQD), S(SQD), {
 		[RC] = { 0, PORT | AV | TO | RTY | RNR | MRA | MDRA | ALT | ACC | PKI | MINR | MIG },
 		[UC] = { 0, AV | ALT | ACC | PKI | MIG },
 		[UD] = { 0, PKI | QK },
 		[XI] = { 0, PORT | AV | TO | RTY | RNR | MRA | ALT | ACC | PKI | MIG },
-		[XT] = { 0, PORT | AV | TO | MDRA | ALT | ACC | PKI | MINR | MIG } } },
-	{ S(SQE), S(RTS), { [UC] = { 0, CUR | ACC }, [UD] = { 0, CUR | QK } } },
+		[XT] = { 0, PORT | AV | TO | MDRA | ALT | ACC | PKI | MINR | MIG },
+		[GS] = { 0, PKI | QK } } },
+	{ S(SQE), S(RTS), { [UC] = { 0, CUR | ACC }, [UD] = { 0, CUR | QK }, [GS] = { 0, CUR | QK } } },
 	{ S(INIT), S(RESET), NONE },
 	{ S(RTR), S(RESET), NONE },
 	{ S(RTS), S(RESET), NONE },
@@ -103,9 +112,11 @@ static const struct row rows[] = {
 	{ S(ERR), S(ERR), NONE },
 };
 
-static enum column column_of(enum ibv_qp_type type)
+static enum column column_of(const struct eng_qp *qp)
 {
-	switch (type) {
+	if (qp->gsi)
+		return GS;
+	switch (qp->type) {
 	case IBV_QPT_RC: return RC;
 	case IBV_QPT_UC: return UC;
 	case IBV_QPT_UD: return UD;
@@ -124,10 +135,10 @@ int eng_qp_drop_bits(enum ibv_qp_type type, int mask)
 	return mask;
 }
 
-bool eng_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+bool eng_qp_transition(const struct eng_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to,
 		       int *ret_required, int *ret_optional)
 {
-	enum column c = column_of(type);
+	enum column c = column_of(qp);
 
 	if (c == COLUMNS)
 		return false;
@@ -199,6 +210,8 @@ int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr,
 	if (!path_ok(qp, attr, mask, to) || !counts_ok(qp, attr, mask) ||
 	    !migration_ok(qp, attr, mask, to))
 		return -EINVAL;
+	if ((mask & QK) && qp->gsi)
+		return attr->qkey == ENG_GSI_QKEY ? 0 : -EINVAL;
 	/* Keys with the top bit belong to the privileged services (IBTA 10.2.5). */
 	if ((mask & QK) && (attr->qkey & 0x80000000u) && geteuid() != 0)
 		return -EPERM;

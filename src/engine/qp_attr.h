@@ -12,7 +12,7 @@
  * programs may pass the mask of an RC QP. */
 int eng_qp_drop_bits(enum ibv_qp_type type, int mask);
 /* Required and optional bits (without STATE); false: no such transition. */
-bool eng_qp_transition(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+bool eng_qp_transition(const struct eng_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to,
 		       int *ret_required, int *ret_optional);
 /* Values of the attributes in the mask: 0, -EINVAL, -EPERM. dev->lock held. */
 int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,

@@ -16,8 +16,12 @@
 /* An XRC target may outlive the handle it was made with. */
 static void tell(struct eng_qp *qp, enum ibv_event_type type)
 {
+	const struct eng_qp_hearer *h;
+
 	if (qp->ctx)
 		eng_async_raise(qp->ctx, type, qp->user);
+	ut_list_each(h, &qp->hearers, node)
+		eng_async_raise(h->ctx, type, h->user);
 }
 
 static void push(struct eng_qp *qp, struct eng_cq *cq, const struct eng_cqe *e,

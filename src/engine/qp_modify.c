@@ -29,6 +29,7 @@ void eng_qp_clear(struct eng_qp *qp)
 		.cur_qp_state = eng_qp_state(qp),
 		.path_mtu = IBV_MTU_256,
 		.path_mig_state = IBV_MIG_MIGRATED,
+		.port_num = qp->gsi ? 1 : 0, /* it was made on that port */
 		.cap = qp->cap,
 	};
 	qp->sq_draining = qp->sqd_notify = false;
@@ -53,7 +54,7 @@ static int check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		r = eng_qp_check_stream_values(qp, attr, mask);
 		return r < 0 ? r : dev->proto->qp_check(qp, attr, mask, to);
 	}
-	if (!eng_qp_transition(qp->type, from, to, &required, &optional))
+	if (!eng_qp_transition(qp, from, to, &required, &optional))
 		return -EINVAL;
 	if ((mask & required) != required)
 		return -EINVAL;

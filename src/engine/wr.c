@@ -80,6 +80,8 @@ int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w)
 		return -EINVAL;
 	if ((row->kind & ENG_WR_BIND) && !bind_ok(w))
 		return -EINVAL;
+	if (qp->gsi && w->opcode != IBV_WR_SEND)
+		return -EINVAL;
 	if (qp->type == IBV_QPT_UD && (!w->ud.pd || w->ud.qpn > 0xffffff))
 		return -EINVAL;
 	if (qp->type == IBV_QPT_XRC_SEND && !(row->kind & ENG_WR_LOCAL) && w->srqn > 0xffffff)
@@ -108,7 +110,7 @@ void eng_wr_finish(struct eng_qp *qp, struct eng_swqe *w)
 	w->verdict = ENG_OK;
 	if (qp->type == IBV_QPT_UD && w->ud.pd != qp->pd)
 		w->verdict = ENG_V_LOC_AH_PD;
-	else if (w->length > qp->dev->max_msg_sz)
+	else if (w->length > qp->dev->max_msg_sz || (qp->gsi && w->length != ENG_GSI_BYTES))
 		w->verdict = ENG_V_LOC_LEN;
 }
 

@@ -2,7 +2,8 @@
 /*
  * The general service interface: management datagrams over QP1 (IBTA 13.5).
  * The transport takes UD packets for QPN 1 with the well-known Q_Key out of its
- * stream and gives them to one user per adapter; it sends MADs from QP1.
+ * stream. One management class per adapter is a manager's of ours, for which it
+ * also sends MADs from QP1; all others are for the application that has QP1.
  */
 #ifndef PROTO_GSI_H
 #define PROTO_GSI_H
@@ -28,6 +29,7 @@ struct gsi_rx {
 };
 
 struct gsi_user {
+	uint8_t mgmt_class; /* what is for it */
 	/* dev->lock held. Everything in it is the stranger's. */
 	void (*received)(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now);
 };

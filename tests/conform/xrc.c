@@ -21,7 +21,7 @@ static void connect(struct xrc *t)
 	cf_up(&t->b, IBV_QPS_RTS, &pa);
 }
 
-static void setup(struct xrc *t)
+static void setup_in(struct xrc *t, int file)
 {
 	struct cf_opt o = cf_opt();
 
@@ -29,12 +29,17 @@ static void setup(struct xrc *t)
 	cf_side(&t->b, &o);
 	t->a.o.type = IBV_QPT_XRC_SEND;
 	t->b.o.type = IBV_QPT_XRC_RECV;
-	t->x = domain(t->b.ctx, -1, O_CREAT);
+	t->x = domain(t->b.ctx, file, O_CREAT);
 	t->a.qp = xrc_qp(&t->a, IBV_QPT_XRC_SEND, NULL);
 	t->b.qp = xrc_qp(&t->b, IBV_QPT_XRC_RECV, t->x);
 	for (int i = 0; i < 2; i++)
 		t->srq[i] = xrc_srq(&t->b, t->x, &t->num[i]);
 	connect(t);
+}
+
+static void setup(struct xrc *t)
+{
+	setup_in(t, -1);
 }
 
 static void post_on(struct xrc *t, int i, uint64_t id, uint32_t off, uint32_t len)
@@ -173,40 +178,59 @@ static void handles(void)
 	CF_NULL(reopen(t.b.ctx, t.x, qpn), EINVAL);
 }
 
+/* Every handle is told what happens, on its own context. */
+static void told(void)
+{
+	struct ibv_qp *here, *there, *gone;
+	struct cf_side c;
+	struct cf_opt o = cf_opt();
+	struct xrc t;
+	int fd = temp_file();
+
+	setup_in(&t, fd);
+	cf_side(&c, &o);
+	here = reopen(t.b.ctx, t.x, t.b.qp->qp_num);
+	gone = reopen(t.b.ctx, t.x, t.b.qp->qp_num);
+	there = reopen(c.ctx, domain(c.ctx, fd, O_CREAT), t.b.qp->qp_num);
+	CF_TRUE(here && there && gone);
+	CF_OK(ibv_destroy_qp(gone));
+	cf_post(&t.a, .op = IBV_WR_RDMA_WRITE, .id = 1, .len = 64, .raddr = 4096, .rkey = 0x77,
+		.srqn = t.num[0]);
+	cf_wc(t.a.scq, 1, REM_ACCESS_ERR);
+	CF_TRUE(cf_event(t.b.ctx, QP_ACCESS_ERR).element.qp == t.b.qp);
+	CF_TRUE(cf_event(t.b.ctx, QP_ACCESS_ERR).element.qp == here);
+	CF_TRUE(cf_event(c.ctx, QP_ACCESS_ERR).element.qp == there);
+	cf_no_event(t.b.ctx);
+	cf_no_event(c.ctx);
+	CF_OK(ibv_destroy_qp(here));
+	CF_OK(ibv_destroy_qp(there));
+	close(fd);
+}
+
 /* --- two processes share a domain by its file --- */
 
 static int shared_file;
 
+/* A target is its process's: said at the call, so that no program is led to believe otherwise. */
 static void opener(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side s;
-	struct ibv_xrcd *x = NULL;
-	struct ibv_qp *qp;
+	struct ibv_xrcd *x;
 	uint32_t mine = 0, qpn;
 
 	cf_side(&s, &o);
-	if (p->first) {
-		x = domain(s.ctx, shared_file, O_CREAT);
+	x = domain(s.ctx, shared_file, O_CREAT);
+	if (p->first)
 		mine = xrc_qp(&s, IBV_QPT_XRC_RECV, x)->qp_num;
-	}
 	cf_swap(p, &mine, &qpn, 4);
 	if (!p->first) {
-		x = domain_try(s.ctx, shared_file, 0);
-		if (!x && errno == EAGAIN)
-			*(int *)p->shared = 1;
-	}
-	if (!p->first && x) {
-		cf_keep((cf_undo)ibv_close_xrcd, x, "ibv_close_xrcd");
-		qp = reopen(s.ctx, x, qpn);
-		if (!qp)
-			CF_DIE("the target of another process cannot be opened: %s", strerror(errno));
-		CF_OK(ibv_destroy_qp(qp));
+		CF_NULL(reopen(s.ctx, x, qpn), EOPNOTSUPP); /* the process has no queue yet */
+		xrc_srq(&s, x, &mine);
+		CF_NULL(reopen(s.ctx, x, qpn), EOPNOTSUPP);
+		CF_NULL(reopen(s.ctx, domain(s.ctx, -1, O_CREAT), qpn), EINVAL);
 	}
 	cf_meet(p);
-	/* Said at the call, so no program is led to believe otherwise. */
-	if (p->first && *(int *)p->shared)
-		cf_skip("a target belongs to its process: opening its domain without O_CREAT is EAGAIN");
 }
 
 static void across_processes(void)
@@ -221,7 +245,8 @@ const struct cf_check cf_checks[] = {
 	{ "68", "a receive queue of another domain", CF_XRC, other_domain },
 	{ "68", "what XRC objects are not for", CF_XRC, misuse },
 	{ "68", "a target lives with its last handle", CF_XRC, handles },
-	{ "68", "a target opened by a second process", CF_XRC, across_processes },
+	{ "68", "events of a target go to each handle", CF_XRC, told },
+	{ "68", "a target of another process is refused", CF_XRC, across_processes },
 	{ "69", "domains by file: create, exclusive, missing", CF_XRC, domains },
 	{ 0 },
 };

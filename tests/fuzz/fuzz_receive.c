@@ -40,7 +40,7 @@ enum { SOURCE = 4096, SINK = 12288, REMOTE = 24576, AREA = 40960, PIECE = 4096, 
 #define CANARY 0xa5
 #define SECRET 0x3c
 
-enum { RC, UC, UD, INI, TGT, QPS };
+enum { RC, UC, UD, INI, TGT, GSI, QPS };
 #define WORKS 64
 
 static struct sim_world w;
@@ -85,9 +85,8 @@ static uint64_t next_work(uint8_t state)
 static void post(int q, enum ibv_wr_opcode code, uint32_t at, uint32_t len, uint32_t key)
 {
 	struct sim_op o = { .code = code, .id = next_work(1), .at = area + at, .len = len,
-			    .lkey = key, .remote = (void *)0x7000, .rkey = 0x99, .ah = q == UD ? ah
-											: NULL,
-			    .qpn = PEER_QPN, .qkey = 0x1234 };
+			    .lkey = key, .remote = (void *)0x7000, .rkey = 0x99,
+			    .ah = q == UD || q == GSI ? ah : NULL, .qpn = PEER_QPN, .qkey = 0x1234 };
 
 	require(sim_post(&end[q], &o) == 0, "post");
 }
@@ -111,6 +110,7 @@ static void post_all(void)
 	post_receives(UC);
 	post_receives(UD);
 	post_receives(TGT);
+	post_receives(GSI);
 	for (int q = RC; q <= INI; q += INI - RC) {
 		post(q, IBV_WR_SEND, SOURCE, 3 * MTU, mr_source->key);
 		post(q, IBV_WR_RDMA_WRITE, SOURCE, 2 * MTU + 1, mr_source->key);
@@ -122,6 +122,7 @@ static void post_all(void)
 	}
 	post(UC, IBV_WR_SEND, SOURCE, MTU + 1, mr_source->key);
 	post(UD, IBV_WR_SEND, SOURCE, 100, mr_source->key);
+	post(GSI, IBV_WR_SEND, SOURCE, GSI_MAD_BYTES, mr_source->key);
 }
 
 static void make_xrc(struct sim_host *h)
@@ -138,7 +139,8 @@ static void make_xrc(struct sim_host *h)
 static void setup(void)
 {
 	static const enum ibv_qp_type types[QPS] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD,
-						     IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV };
+						     IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
+						     IBV_QPT_UD };
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
 	struct sim_qp_options o = { .depth = 8, .mtu = IBV_MTU_256, .timeout = 4, .retry = 7 };
 	struct sim_host *h = &w.host[0];
@@ -158,6 +160,7 @@ static void setup(void)
 	for (int i = 0; i < QPS; i++) {
 		o.type = types[i];
 		o.xrcd = i == TGT ? xrcd : NULL;
+		o.gsi = i == GSI;
 		sim_end_create(&end[i], h, &o);
 		sim_end_aim(&end[i], peer_addr, PEER_QPN, 0xfffffd, 0xfffffe, &o);
 	}
@@ -231,9 +234,14 @@ static void fix_key(uint8_t *p, size_t len, const struct wire_ib_shape *s, bool 
 		wire_put32(h + 12, wire_get32(h + 12) & 0xfff);
 }
 
+static struct sim_end *meant(const uint8_t *ctl)
+{
+	return &end[ctl[0] % 8 % QPS];
+}
+
 static void fix_bth(uint8_t *p, const uint8_t *ctl, const struct wire_ib_shape *s)
 {
-	struct sim_end *e = &end[ctl[0] % 8 % QPS];
+	struct sim_end *e = meant(ctl);
 	struct ibp_qp *q = ibp_qp(e->qp);
 	uint32_t qpn = wire_get32(p + 4) & 0xff000000u, psn = wire_get32(p + 8) & 0xff000000u;
 
@@ -276,6 +284,8 @@ static void send_packet(const uint8_t *ctl, const uint8_t *bytes, size_t len)
 	fix_bth(p, ctl, s);
 	if (ctl[0] & FIX_KEY && s->hdr_len)
 		fix_key(p, len, s, ctl[2] & NO_RIGHTS);
+	if (ctl[0] & FIX_KEY && s->hdrs & WIRE_H_DETH)
+		wire_put32(p + WIRE_BTH_LEN, meant(ctl)->qp->attr.qkey);
 	if (ctl[0] & FULL && s->hdr_len)
 		len = fill_up(p, len, s);
 	wire_icrc_flow_v4(&icrc, (ctl[2] & STRANGER ? stranger : peer_addr) + 12,

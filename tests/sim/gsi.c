@@ -3,6 +3,7 @@
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
+#include "wire/cm_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
 	(void)dev;
 }
 
-static const struct gsi_user user = { .received = received };
+static const struct gsi_user user = { .mgmt_class = WIRE_MAD_CLASS_CM, .received = received };
 
 static struct crafted *begin(void)
 {
@@ -45,6 +46,7 @@ static void pattern(uint8_t mad[GSI_MAD_BYTES], unsigned salt)
 {
 	for (unsigned i = 0; i < GSI_MAD_BYTES; i++)
 		mad[i] = (uint8_t)(i * 7 + salt * 13);
+	mad[1] = WIRE_MAD_CLASS_CM;
 }
 
 static int send_mad(struct crafted *c, const uint8_t addr[16], unsigned salt)

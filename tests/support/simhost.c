@@ -310,17 +310,18 @@ void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_o
 	uint32_t depth = o->depth ? o->depth : 64;
 	struct eng_qp_spec spec = {
 		.type = o->type ? o->type : IBV_QPT_RC, .pd = h->pd, .srq = o->srq,
-		.xrcd = o->xrcd,
+		.xrcd = o->xrcd, .gsi = o->gsi,
 		.cap = { .max_send_wr = depth, .max_recv_wr = o->srq ? 0 : depth,
 			 .max_send_sge = o->sge ? o->sge : 4, .max_recv_sge = o->sge ? o->sge : 4,
 			 .max_inline_data = o->inline_data ? o->inline_data : 64 },
 	};
 	struct ibv_qp_attr init = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x1234,
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qkey = o->gsi ? ENG_GSI_QKEY : 0x1234,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 	};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | (o->gsi ? 0 : IBV_QP_PORT);
 
 	*e = (struct sim_end){ .h = h };
 	CHECK(eng_cq_create(h->ctx, 4 * depth, NULL, false, &e->scq) == 0);

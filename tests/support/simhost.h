@@ -71,6 +71,7 @@ bool sim_run(struct sim_world *w, uint64_t limit, bool (*done)(void *), void *ar
 
 struct sim_qp_options {
 	enum ibv_qp_type type;
+	bool gsi; /* type UD: QP1 */
 	uint32_t depth, sge, inline_data; /* 64, 4, 64 */
 	enum ibv_mtu mtu;                 /* IBV_MTU_1024 */
 	uint32_t psn_a, psn_b;

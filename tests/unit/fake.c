@@ -168,7 +168,7 @@ static void step(struct eng_qp *qp, enum ibv_qp_state to)
 	struct ibv_qp_attr a = fake_attr();
 	int req, opt;
 
-	CHECK(eng_qp_transition(qp->type, eng_qp_state(qp), to, &req, &opt));
+	CHECK(eng_qp_transition(qp, eng_qp_state(qp), to, &req, &opt));
 	a.qp_state = to;
 	CHECK(eng_qp_modify(qp, &a, req | IBV_QP_STATE) == 0);
 }

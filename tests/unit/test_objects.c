@@ -43,6 +43,32 @@ static void srq_limit(struct fake *f)
 	CHECK(eng_qp_destroy(qp) == 0 && eng_srq_destroy(srq) == 0);
 }
 
+/* Each handle is told of an event, until it goes. */
+static void hearers(struct fake *f, struct eng_qp *qp)
+{
+	struct eng_qp_hearer h[2] = { { .ctx = f->ctx, .user = &h[0] },
+				      { .ctx = f->ctx, .user = &h[1] } };
+	struct eng_event e;
+
+	eng_qp_hear(qp, &h[0]);
+	eng_qp_hear(qp, &h[1]);
+	ut_lock(&f->dev.lock);
+	eng_qp_fail(qp, ENG_V_RX_LENGTH, IBV_QPS_ERR, true);
+	eng_dev_unlock(&f->dev);
+	for (int i = 0; i < 2; i++)
+		CHECK(eng_async_get(f->ctx, &e) == 0 && e.user == &h[i]);
+	CHECK(eng_async_get(f->ctx, &e) == -EAGAIN);
+	eng_qp_disown(qp, &h[0]);
+	CHECK(eng_qp_modify(qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+			    IBV_QP_STATE) == 0);
+	ut_lock(&f->dev.lock);
+	eng_qp_comm_est(qp);
+	eng_dev_unlock(&f->dev);
+	CHECK(eng_async_get(f->ctx, &e) == 0 && e.user == &h[1]);
+	CHECK(eng_async_get(f->ctx, &e) == -EAGAIN);
+	eng_qp_disown(qp, &h[1]);
+}
+
 static void domains(struct fake *f)
 {
 	int fd = memfd_create("domain", MFD_CLOEXEC);
@@ -72,6 +98,12 @@ static void domains(struct fake *f)
 	eng_qp_comm_est(again);
 	eng_dev_unlock(&f->dev);
 	CHECK(eng_async_get(f->ctx, &(struct eng_event){ 0 }) == -EAGAIN);
+	hearers(f, again);
+	/* A number of another process, one that is none, and a domain that no other process has. */
+	CHECK(eng_qp_open(x, again->qpn ^ 0x10000, &qp) == -EOPNOTSUPP);
+	CHECK(eng_qp_open(x, again->qpn | 0x1000000, &qp) == -EINVAL);
+	CHECK(eng_xrcd_open(&f->dev, -1, O_CREAT, &y) == 0);
+	CHECK(eng_qp_open(y, again->qpn ^ 0x10000, &qp) == -EINVAL && eng_xrcd_close(y) == 0);
 	CHECK(eng_qp_destroy(again) == 0 && eng_srq_destroy(srq) == 0 && eng_xrcd_close(x) == 0);
 	close(fd);
 }

@@ -41,7 +41,7 @@ static void refused(struct eng_qp *qp, int mask, int to)
 static void one_pair(struct eng_qp *qp, int from, int to)
 {
 	int req = 0, opt = 0, known = eng_qp_drop_bits(qp->type, ENG_QP_STANDARD);
-	bool ok = eng_qp_transition(qp->type, (enum ibv_qp_state)from, (enum ibv_qp_state)to,
+	bool ok = eng_qp_transition(qp, (enum ibv_qp_state)from, (enum ibv_qp_state)to,
 				    &req, &opt);
 
 	CHECK_MSG(ok == legal(from, to), "type %d: %d to %d", qp->type, from, to);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Verbs that are refused: Reliable Datagram, and special queue pairs. */
-#include "abi/dapple/shell.h"
+/* Verbs that are refused: Reliable Datagram. */
 #include "dapple/verbs.h"
 #include "util/export.h"
 
@@ -40,14 +39,4 @@ UT_EXPORT int dpl_query_eec(struct dpl_eec *eec, struct dpl_eec_attr *attr, int 
 UT_EXPORT int dpl_destroy_eec(struct dpl_eec *eec)
 {
 	return EOPNOTSUPP;
-}
-
-UT_EXPORT struct ibv_qp *dpl_create_special_qp(struct ibv_pd *pd, uint8_t port_num,
-					       enum dpl_special_qp type,
-					       struct ibv_qp_init_attr *attr)
-{
-	if (!dpl_dev(pd->context))
-		return NULL;
-	errno = port_num == 1 && (unsigned)type <= DPL_QP_RAW_ETHERTYPE ? EOPNOTSUPP : EINVAL;
-	return NULL;
 }

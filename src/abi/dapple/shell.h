@@ -27,6 +27,8 @@ struct dpl_shell {
 	/* A public region around the engine's. NULL with errno. */
 	struct vrb_mr *(*wrap_mr)(struct vrb_pd *pd, struct eng_mkey *mk, void *addr,
 				  size_t length);
+	/* As ibv_create_qp(): queue pair 1. */
+	struct ibv_qp *(*create_gsi)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 };
 
 /* The one table; filled by the shell before its first context is given out. */

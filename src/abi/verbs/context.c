@@ -79,6 +79,7 @@ static void fill_shell(void)
 	s->ack_async = vrb_ack_async_event;
 	s->ack_comp = vrb_ack_cq_events;
 	s->wrap_mr = vrb_mr_wrap;
+	s->create_gsi = vrb_create_gsi;
 }
 
 static void fill_public(struct vrb_context *c, struct ibv_device *d)

@@ -115,7 +115,7 @@ static void fill_public(struct vrb_qp *qp, const struct ibv_qp_init_attr_ex *a)
 	}
 }
 
-struct ibv_qp *vrb_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr)
+static struct ibv_qp *create(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr, bool gsi)
 {
 	struct eng_qp_spec spec;
 	struct vrb_qp *qp;
@@ -129,6 +129,7 @@ struct ibv_qp *vrb_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_e
 	if (!qp)
 		return vrb_null(-ENOMEM);
 	fill_spec(&spec, attr);
+	spec.gsi = gsi;
 	rc = eng_qp_create(vrb_ctx(c)->eng, &spec, &qp->qp);
 	if (rc) {
 		free(qp);
@@ -140,7 +141,13 @@ struct ibv_qp *vrb_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_e
 	return &qp->pub.qp_base;
 }
 
-VRB_NOW(create_qp) struct ibv_qp *vrb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+struct ibv_qp *vrb_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr)
+{
+	return create(c, attr, false);
+}
+
+static struct ibv_qp *create_plain(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+				   enum ibv_qp_type type, bool gsi)
 {
 	struct ibv_qp_init_attr_ex ex = {
 		.qp_context = attr->qp_context,
@@ -148,7 +155,7 @@ VRB_NOW(create_qp) struct ibv_qp *vrb_create_qp(struct ibv_pd *pd, struct ibv_qp
 		.recv_cq = attr->recv_cq,
 		.srq = attr->srq,
 		.cap = attr->cap,
-		.qp_type = attr->qp_type,
+		.qp_type = type,
 		.sq_sig_all = attr->sq_sig_all,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 		.pd = pd,
@@ -157,10 +164,20 @@ VRB_NOW(create_qp) struct ibv_qp *vrb_create_qp(struct ibv_pd *pd, struct ibv_qp
 
 	if (!pd)
 		return vrb_null(-EINVAL);
-	qp = vrb_create_qp_ex(pd->context, &ex);
+	qp = create(pd->context, &ex, gsi);
 	if (qp)
 		attr->cap = ex.cap;
 	return qp;
+}
+
+VRB_NOW(create_qp) struct ibv_qp *vrb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return create_plain(pd, attr, attr->qp_type, false);
+}
+
+struct ibv_qp *vrb_create_gsi(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return create_plain(pd, attr, IBV_QPT_UD, true);
 }
 
 /* One more handle on an XRC target. */
@@ -188,6 +205,8 @@ struct ibv_qp *vrb_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *attr)
 	if (attr->comp_mask & IBV_QP_OPEN_ATTR_CONTEXT)
 		qp->pub.qp_base.qp_context = attr->qp_context;
 	publish(qp, c);
+	qp->hears = (struct eng_qp_hearer){ .ctx = vrb_ctx(c)->eng, .user = &qp->pub.qp_base };
+	eng_qp_hear(qp->qp, &qp->hears);
 	return &qp->pub.qp_base;
 }
 

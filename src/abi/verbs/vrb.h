@@ -18,6 +18,7 @@
 #include "abi/verbs/handle.h"
 #include "device/device.h"
 #include "engine/cq.h"
+#include "engine/qp.h"
 #include "util/list.h"
 #include "util/lock.h"
 
@@ -33,7 +34,6 @@ struct eng_chan;
 struct eng_ctx;
 struct eng_mkey;
 struct eng_pd;
-struct eng_qp;
 struct eng_srq;
 struct eng_swqe;
 struct eng_xrcd;
@@ -153,6 +153,7 @@ struct vrb_qp {
 	unsigned async_delivered;
 	struct vrb_pd *pd;
 	struct vrb_xrcd *xrcd;
+	struct eng_qp_hearer hears; /* of ibv_open_qp() */
 	struct ut_list node; /* vrb_context.qps */
 	struct eng_swqe *cur; /* entry under construction, between wr_start and wr_complete */
 };
@@ -270,6 +271,7 @@ int vrb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_re
 struct ibv_xrcd *vrb_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *attr);
 int vrb_close_xrcd(struct ibv_xrcd *x);
 struct ibv_qp *vrb_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *vrb_create_gsi(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *vrb_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *attr);
 int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

@@ -8,7 +8,9 @@
  *	QPN 0			any member
  *	QPN 1			an answer of the connection manager: the slot in the ID it
  *				names (mad.h); else any member, drawn anew each time, so that a
- *				repeated request meets a live one when a member is stopped
+ *				repeated request meets a live one when a member is stopped. It
+ *				passes on what is for another one (service.c), MADs of other
+ *				classes to whoever has QP1 (proto/ib/gsi.c)
  *	slot known		its index, found by halving
  *	else			past the end: the kernel's hash picks somebody
  *

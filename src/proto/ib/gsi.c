@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * QP1, the general service interface (IBTA 13.5.1). No queue pair stands
- * behind it: a MAD is one datagram of fixed size, and one user per adapter
- * takes them all, so the machine has only a bounded queue of what is to leave
- * and the checks of what has come.
+ * QP1, the general service interface (IBTA 13.5.1). A MAD is one datagram of
+ * fixed size. The class of our manager has no queue pair behind it, only a
+ * bounded queue of what is to leave and the checks of what has come. Those MADs are
+ * sent one by one, outside of the trains: they are rare, and a full train must
+ * not hold up the answer that a connection waits for.
  *
- * MADs are sent one by one, outside of the trains: they are rare, and a
- * full train must not hold up the answer that a connection waits for.
+ * All other classes are for the application that has made QP1, a datagram queue
+ * pair with a number of its own (ud.c). Of the processes on an address one has it.
+ * It holds a service ID there, by which the member that a datagram happens to come
+ * to hands it over.
  */
 #include "proto/ib/port.h"
 
 #include "util/alloc.h"
+#include "util/log.h"
+#include "wire/cm_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,6 +29,13 @@
 /* The kernel's rule for datagram QPs, with QPN 1. */
 #define GSI_SPORT (0xc000u + (0x61c88647u >> 18))
 _Static_assert(GSI_SPORT == 55410, "the port that rdma_rxe sends MADs from");
+
+_Static_assert(GSI_QPN == ENG_GSI_QPN && GSI_QKEY == ENG_GSI_QKEY &&
+	       GSI_MAD_BYTES == ENG_GSI_BYTES, "two names of the same");
+
+/* Not one that a manager could be asked for: service IDs that begin with 2 are the operating
+ * system's own (IBTA annex A3). */
+#define GSI_SERVICE 0x02646170706c6501ull
 
 struct ibp_gsi_entry {
 	struct ibp_path path;
@@ -108,9 +120,92 @@ void ibp_gsi_fini(struct ibp_port *port)
 	port->gsi = (struct ibp_gsi){ 0 };
 }
 
+/* --- the application's part --- */
+
+/* The valid GID of the least address above `after` (NULL: of all). In this order processes that
+ * want the same addresses cannot each get some of them. */
+static const uint8_t *next_addr(struct ibp_port *port, const uint8_t *after)
+{
+	const uint8_t *best = NULL;
+
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = &port->dev->gids[i];
+
+		if (g->valid && (!after || memcmp(g->gid.raw, after, 16) > 0) &&
+		    (!best || memcmp(g->gid.raw, best, 16) < 0))
+			best = g->gid.raw;
+	}
+	return best;
+}
+
+void ibp_gsi_unclaim(struct ibp_port *port)
+{
+	const uint8_t *addr = NULL;
+
+	while ((addr = next_addr(port, addr)))
+		port->link->ops->unclaim(port->link, addr, GSI_SERVICE);
+}
+
+int ibp_gsi_claim(struct ibp_port *port)
+{
+	const uint8_t *addr = NULL;
+	int r, got = 0;
+
+	while ((addr = next_addr(port, addr))) {
+		r = port->link->ops->claim(port->link, addr, GSI_SERVICE);
+		got += r == 0;
+		/* Some addresses may not be bound, because their UDP port is somebody else's. */
+		if (r == 0 || r == -EADDRNOTAVAIL)
+			continue;
+		ibp_gsi_unclaim(port);
+		if (r != -EADDRINUSE)
+			return r;
+		ut_error("%s: queue pair 1 is another process's", port->dev->name);
+		return -EBUSY;
+	}
+	return got ? 0 : -EADDRNOTAVAIL;
+}
+
+void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here)
+{
+	struct ibp_port *port = dev->port;
+	int r = 0;
+
+	eng_dev_held(dev);
+	if (!eng_qp_find(dev, GSI_QPN))
+		return;
+	if (here)
+		r = port->link->ops->claim(port->link, addr, GSI_SERVICE);
+	else
+		port->link->ops->unclaim(port->link, addr, GSI_SERVICE);
+	if (r < 0)
+		ut_warn("%s: its queue pair 1 gets nothing at an address that is new: %s",
+			dev->name, strerror(-r));
+}
+
+static bool receives(const struct eng_qp *qp)
+{
+	enum ibv_qp_state st = eng_qp_state(qp);
+
+	return st == IBV_QPS_RTR || st == IBV_QPS_RTS || st == IBV_QPS_SQD || st == IBV_QPS_SQE;
+}
+
+static void to_owner(struct ibp_port *port, const struct wire_ib_packet *p,
+		     const struct link_rx *rx)
+{
+	struct eng_qp *qp = eng_qp_find(port->dev, GSI_QPN);
+
+	if (qp && receives(qp))
+		ibp_ud_receive(ibp_qp(qp), p, rx);
+	else if (qp || !port->link->ops->pass_on(port->link, rx, GSI_SERVICE))
+		ibp_count(port, ENG_C_rx_no_qp);
+}
+
+/* --- what has come --- */
+
 static bool acceptable(struct ibp_port *port, const struct wire_ib_packet *p)
 {
-	if (!port->cfg.gsi || p->opcode != WIRE_UD_SEND_ONLY)
+	if (p->opcode != WIRE_UD_SEND_ONLY)
 		ibp_count(port, ENG_C_rx_no_qp);
 	else if (p->payload_len != GSI_MAD_BYTES)
 		ibp_count(port, ENG_C_rx_short);
@@ -126,14 +221,19 @@ static bool acceptable(struct ibp_port *port, const struct wire_ib_packet *p)
 void ibp_gsi_receive(struct ibp_port *port, const struct wire_ib_packet *p,
 		     const struct link_rx *rx)
 {
+	const struct gsi_user *user = port->cfg.gsi;
 	struct gsi_rx g = { .mad = p->payload, .pkey = p->pkey, .traffic_class = rx->tos,
 			    .raw = rx };
 
 	if (!acceptable(port, p) || !ibp_icrc_matches(port, NULL, rx))
 		return;
-	memcpy(g.src, rx->src, 16);
-	memcpy(g.dst, rx->dst, 16);
 	/* The user may end QPs: what came for them before is placed first. */
 	ibp_place_settle(port);
-	port->cfg.gsi->received(port->dev, &g, port->now);
+	if (!user || wire_get_MAD_mgmt_class(p->payload) != user->mgmt_class) {
+		to_owner(port, p, rx);
+		return;
+	}
+	memcpy(g.src, rx->src, 16);
+	memcpy(g.dst, rx->dst, 16);
+	user->received(port->dev, &g, port->now);
 }

@@ -30,7 +30,7 @@ struct ibp_config {
 	/* A path without GRH, which RoCE has no meaning for, leads to this port
 	 * itself instead of being refused. */
 	bool no_grh_is_self;
-	const struct gsi_user *gsi; /* or NULL: MADs are dropped */
+	const struct gsi_user *gsi; /* or NULL: no class has a manager */
 };
 
 /* Attaches a port to dev->port. 0 or -ENOMEM. */
@@ -83,6 +83,9 @@ void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
  * 0, -EINVAL (no route from this GID), -EAGAIN (too many wait already).
  */
 int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[GSI_MAD_BYTES]);
+
+/* The link has got an address, or is about to lose one: who has QP1 has it there, too. */
+void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here);
 
 /* The UDP source port of a connected QP pair, symmetric (kernel formula). */
 uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);

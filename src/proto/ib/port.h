@@ -387,6 +387,9 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget);
 void ibp_gsi_receive(struct ibp_port *port, const struct wire_ib_packet *p,
 		     const struct link_rx *rx);
 void ibp_gsi_run(struct ibp_port *port);
+/* QP1 is this process's at all addresses, or at none: 0, -EBUSY (somebody has it), -errno. */
+int ibp_gsi_claim(struct ibp_port *port);
+void ibp_gsi_unclaim(struct ibp_port *port);
 void ibp_gsi_fini(struct ibp_port *port);
 
 static inline bool ibp_gsi_waits(const struct ibp_port *port)

@@ -76,8 +76,9 @@ static int qp_init(struct eng_qp *qp)
 	if (!q->resp.rwqe)
 		return -ENOMEM;
 	r = ut_heap_reserve(&q->port->timers);
-	if (r == 0 && qp->type == IBV_QPT_XRC_RECV) {
-		r = ibp_relay_new(q);
+	if (r == 0) {
+		r = qp->type == IBV_QPT_XRC_RECV ? ibp_relay_new(q) :
+		    qp->gsi ? ibp_gsi_claim(q->port) : 0;
 		if (r < 0)
 			ut_heap_unreserve(&q->port->timers);
 	}
@@ -110,6 +111,8 @@ static void qp_fini(struct eng_qp *qp)
 	struct ibp_qp *q = ibp_qp(qp);
 
 	leave_politely(q);
+	if (qp->gsi)
+		ibp_gsi_unclaim(q->port);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->resp.rwqe);
 	free(q->relay);

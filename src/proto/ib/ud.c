@@ -45,8 +45,9 @@ static enum eng_verdict aim(struct ibp_qp *q, const struct eng_swqe *w)
 
 static struct wire_ib_packet datagram(struct ibp_qp *q, const struct eng_swqe *w)
 {
-	/* A Q_Key with the top bit set asks for the QP's own (IBTA 10.2.5). */
-	uint32_t qkey = w->ud.qkey & 0x80000000u ? q->qp->attr.qkey : w->ud.qkey;
+	/* A Q_Key with the top bit set asks for the QP's own, and QP1 has no other (IBTA 10.2.5). */
+	bool own = q->qp->gsi || (w->ud.qkey & 0x80000000u);
+	uint32_t qkey = own ? q->qp->attr.qkey : w->ud.qkey;
 	uint32_t len = (uint32_t)w->length;
 
 	return (struct wire_ib_packet){

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Special queue pairs: of the four that the specification names Ethernet has one. */
+#include "abi/dapple/shell.h"
+#include "dapple/verbs.h"
+#include "engine/dev.h"
+#include "util/export.h"
+#include "util/log.h"
+
+#include <errno.h>
+
+UT_EXPORT struct ibv_qp *dpl_create_special_qp(struct ibv_pd *pd, uint8_t port_num,
+					       enum dpl_special_qp type,
+					       struct ibv_qp_init_attr *attr)
+{
+	const struct eng_dev *dev = dpl_dev(pd->context);
+
+	if (!dev)
+		return NULL;
+	errno = EINVAL;
+	if (port_num < 1 || port_num > dev->attr.orig_attr.phys_port_cnt ||
+	    (unsigned)type > DPL_QP_RAW_ETHERTYPE)
+		return NULL;
+	if (type == DPL_QP_GSI)
+		return dpl_shell()->create_gsi(pd, attr);
+	ut_error("%s has no %s", dev->name, type == DPL_QP_SMI ? "subnet management: queue pair 0 "
+		 "is InfiniBand's" : "queue pairs for raw packets");
+	errno = EOPNOTSUPP;
+	return NULL;
+}
