@@ -38,7 +38,7 @@ mount -t tmpfs tmpfs /newroot/dev/shm
 mount -t devpts devpts /newroot/dev/pts
 mount --move /proc /newroot/proc
 mount --move /sys /newroot/sys
-cp /loop /newroot/guest/loop
+cp /loop /bin/busybox /newroot/guest/
 
 hostname "guest$guest"
-exec switch_root /newroot /bin/sh /guest/loop "$guest" "$driver"
+exec switch_root /newroot /guest/busybox sh /guest/loop "$guest" "$driver"

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """A guest, our end of the wire to it, and programs started at either of them."""
+import itertools
 import os
+import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUEST = os.path.join(HERE, "guest")
+KEEP = [sys.executable, "-S", "-E", os.path.join(HERE, "keep")]
 # A host in the subnet that is not there, but whose Ethernet address both ends know.
 NOBODY = {"v4": "10.77.0.99", "v6": "fd77::99"}
 PREPARE = "; ".join(["sysctl -qw net.ipv4.tcp_syn_retries=1"] + [
@@ -28,8 +32,8 @@ class Subnet:
         self.env = dict(os.environ, GUEST_DIR=self.state,
                         DAPPLE_RUNTIME_DIR=os.path.join(self.work, "run"))
         self.share = os.path.join(self.state, "g1")
-        self.count = 0
-        self.now = self.child = None
+        self.count = itertools.count(1)
+        self.now, self.children = None, set()
         self.lock, self.closed = threading.Lock(), False
 
     def guest(self, *words):
@@ -37,10 +41,13 @@ class Subnet:
         with self.lock:
             if self.closed:
                 raise RuntimeError("stopped")
-            child = self.child = subprocess.Popen(
+            child = subprocess.Popen(
                 [GUEST, *words], env=self.env, text=True, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.children.add(child)
         text = child.communicate()[0]
+        with self.lock:
+            self.children.discard(child)
         return child.returncode, text
 
     def must(self, *words):
@@ -67,11 +74,18 @@ class Subnet:
         """Also while another thread starts something, which then fails."""
         with self.lock:
             self.closed = True
-        if self.child and self.child.poll() is None:
-            self.child.terminate()
-            self.child.wait()
+            children = list(self.children)
+        for child in children:
+            child.terminate()
+            child.wait()
         subprocess.run([GUEST, "down"], env=self.env, check=False)
         shutil.rmtree(self.work, ignore_errors=True)
+
+    def ring(self):
+        """The guest's loop has a look. Opened so, a guest that is gone does not matter."""
+        bell = os.open(os.path.join(self.state, "bell1.in"), os.O_RDWR | os.O_NONBLOCK)
+        os.write(bell, b"\n")
+        os.close(bell)
 
     def driver(self, driver):
         """True if it is another one now. From rxe to siw a new guest is the safer way."""
@@ -125,48 +139,56 @@ class Subnet:
                f"exec timeout -k 5 {limit} {text}"]
         out = tempfile.TemporaryFile("w+", dir=self.work)
         env = dict(self.env, DAPPLE_MPA=mpa) if mpa else self.env
-        return Ours(stays, subprocess.Popen(cmd, env=env, stdout=out, stderr=out,
-                                            stdin=subprocess.DEVNULL), out)
+        return Ours(stays, subprocess.Popen(KEEP + cmd, env=env, text=True, stderr=out,
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE), out)
 
     def theirs(self, text, limit, stays, ready):
-        self.count += 1
-        name = os.path.join(self.share, f"m{self.count}")
+        base = f"m{next(self.count)}"
+        name = os.path.join(self.share, base)
         lines = ["cd /tmp"]
         if ready:
             lines += [f"timeout -k 5 {limit} {text} &", "c=$!",
                       f"until {ready}; do kill -0 $c || break; busybox usleep 30000; done",
-                      f"touch /share/m{self.count}.up"]
+                      f": >/share/{base}.up"]
             if stays:
-                lines += [f"until [ -e /share/m{self.count}.stop ]; do busybox usleep 50000; done",
+                lines += [f"until [ -e /share/{base}.stop ]; do busybox usleep 50000; done",
                           "kill $c", "exit 0"]
             lines += ["wait $c"]
         else:
             lines += [f"exec timeout -k 5 {limit} {text}"]
         with open(name + ".tmp", "w", encoding="utf-8") as f:
             f.write("\n".join(lines) + "\n")
-        os.rename(name + ".tmp", name + ".cmd")
+        os.rename(name + ".tmp", name + ".cell")
+        self.ring()
         return Theirs(self, stays, name)
 
 
 class Ours:
-    def __init__(self, stays, process, out):
-        self.stays, self.process, self.out = stays, process, out
+    """A program below `keep`, which says how it ended and then ends what it left behind."""
+
+    def __init__(self, stays, keeper, out):
+        self.stays, self.keeper, self.out, self.code = stays, keeper, out, None
+
+    def look(self, seconds):
+        if self.code is None and select.select([self.keeper.stdout], [], [], seconds)[0]:
+            self.code = int(self.keeper.stdout.readline() or -9)
 
     def stop(self):
         if self.stays:
-            self.process.terminate()
+            self.keeper.stdin.write("\n")
+            self.keeper.stdin.flush()
 
     def wait(self, seconds):
-        try:
-            self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.look(seconds)
         self.out.seek(0)
-        return 0 if self.stays else self.process.returncode, self.out.read()
+        return 0 if self.stays else -9 if self.code is None else self.code, self.out.read()
 
     def ended(self):
-        return self.process.poll() is not None
+        self.look(0)
+        return self.code is not None
+
+    def finish(self):
+        self.keeper.communicate()
 
 
 class Theirs:
@@ -186,6 +208,9 @@ class Theirs:
             time.sleep(0.02)
         with open(self.name + ".rc", encoding="utf-8") as f:
             return int(f.read() or 1), self.text()
+
+    def finish(self):
+        """Its script has a limit of time of its own."""
 
     def text(self):
         try:

@@ -130,12 +130,23 @@ static void connected(struct rs_sock *s)
 	pthread_mutex_unlock(&s->c);
 }
 
+void rs_conn_explained(struct rs_sock *s, int err)
+{
+	if (s->unexplained && err) {
+		s->state = RS_BROKEN;
+		s->err = err;
+	}
+	s->unexplained = false;
+	rs_nap_wake(s->naps, -1);
+}
+
 static void peer_ended(struct rs_sock *s, int err)
 {
 	pthread_mutex_lock(&s->c);
 	/* What the peer sent before it went is here already. */
 	rs_cq_drive(s);
 	rs_end(s, err ? RS_BROKEN : RS_GONE, err);
+	rs_conn_explained(s, err);
 	pthread_mutex_unlock(&s->c);
 	rs_conn_down(s);
 }
@@ -188,8 +199,9 @@ static void on_event(struct rs_sock *s, const struct rdma_cm_event *ev, const vo
 			refuse(s, err);
 		break;
 	default:
+		/* A stream that was reset says so; what RoCE says there is no reason. */
 		if (ev->event == RDMA_CM_EVENT_DISCONNECTED)
-			peer_ended(s, 0);
+			peer_ended(s, s->msg_send && ev->status < 0 ? err : 0);
 		else if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 			peer_ended(s, ENODEV);
 	}

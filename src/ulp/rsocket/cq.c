@@ -48,15 +48,20 @@ static int errno_of(enum ibv_wc_status status)
 	}
 }
 
-/* A flushed request only tells that the queue pair has ended; who ended it is told elsewhere. */
+/*
+ * A flushed request only tells that the queue pair has ended; who ended it is told elsewhere. Below
+ * iWARP that may be a reset, and then this is no end of file.
+ */
 static void failed(struct rs_sock *s, enum ibv_wc_status status)
 {
 	if (s->state != RS_CONNECTED)
 		return;
-	if (status == IBV_WC_WR_FLUSH_ERR)
+	if (status == IBV_WC_WR_FLUSH_ERR) {
 		rs_end(s, RS_GONE, 0);
-	else
+		s->unexplained = s->msg_send;
+	} else {
 		rs_end(s, RS_BROKEN, errno_of(status));
+	}
 }
 
 static void control(struct rs_sock *s, enum rs_ctrl what)

@@ -5,6 +5,8 @@
  */
 #include "ulp/rsocket/sock.h"
 
+#define EXPLAIN_MS 1000
+
 /* With r and c held; c is released around each copy, which only r protects. */
 static size_t copy_out(struct rs_sock *s, struct rs_cursor *cur, size_t want, bool peek)
 {
@@ -25,7 +27,8 @@ static size_t copy_out(struct rs_sock *s, struct rs_cursor *cur, size_t want, bo
 	return done;
 }
 
-/* Nothing there: 0 at the end, -EAGAIN before it, or the error, once. */
+/* Nothing there: 0 at the end, -EAGAIN before it, -EINPROGRESS while it is not known which end it
+ * is, or the error, once. */
 static int why_nothing(struct rs_sock *s)
 {
 	int err;
@@ -36,6 +39,8 @@ static int why_nothing(struct rs_sock *s)
 		return -EAGAIN;
 	if (s->rd_open)
 		return s->state >= RS_CONNECTED ? -EAGAIN : -ENOTCONN;
+	if (s->unexplained)
+		return -EINPROGRESS;
 	err = rs_take_err(s);
 	return err ? -err : s->state == RS_REFUSED ? -ENOTCONN : 0;
 }
@@ -56,6 +61,22 @@ static ssize_t recv_some(struct rs_sock *s, struct rs_cursor *cur, size_t want, 
 	return n;
 }
 
+static bool test_explained(struct rs_sock *s)
+{
+	return !s->unexplained;
+}
+
+/* The identifier's event comes right behind the flushed requests: this is no wait on the peer. */
+static void explain(struct rs_sock *s)
+{
+	rs_conn_look(s, true);
+	if (!rs_wait(s, test_explained, false, EXPLAIN_MS))
+		return;
+	pthread_mutex_lock(&s->c);
+	rs_conn_explained(s, 0);
+	pthread_mutex_unlock(&s->c);
+}
+
 ssize_t rs_stream_recv(struct rs_sock *s, const struct iovec *iov, int nr, int flags)
 {
 	struct rs_cursor cur = { .iov = iov };
@@ -74,11 +95,13 @@ ssize_t rs_stream_recv(struct rs_sock *s, const struct iovec *iov, int nr, int f
 		r = recv_some(s, &cur, len - done, flags & MSG_PEEK);
 		if (r > 0)
 			done += (size_t)r;
-		else if (r != -EAGAIN)
+		else if (r != -EAGAIN && (r != -EINPROGRESS || done))
 			break;
 		if (done == len || (done && (!(flags & MSG_WAITALL) || flags & MSG_PEEK || nowait)))
 			break;
-		if (r > 0)
+		if (r == -EINPROGRESS)
+			explain(s);
+		if (r > 0 || r == -EINPROGRESS)
 			continue;
 		r = rs_wait(s, rs_test_read, nowait, -1);
 		if (r)

@@ -87,6 +87,7 @@ struct rs_sock {
 	bool rd_open, wr_open;
 	bool shut_rd;                   /* by ourselves: reading gives the end at once */
 	bool heard;                     /* something has come in */
+	bool unexplained;               /* the stream has ended; why, the identifier says next */
 	bool armed;
 	int err;                        /* told once, by the next call or SO_ERROR */
 	unsigned unacked;
@@ -180,6 +181,7 @@ void rs_conn_data(struct rs_sock *s, struct rs_conn *ret);
 int rs_conn_take(struct rs_sock *s, const void *data, size_t len);
 void rs_conn_look(struct rs_sock *s, bool now);
 void rs_conn_down(struct rs_sock *s);
+void rs_conn_explained(struct rs_sock *s, int err);     /* c held */
 int rs_conn_wait(struct rs_sock *s, int flags);         /* until it is CONNECTED */
 
 /* listen.c */

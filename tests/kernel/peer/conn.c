@@ -140,6 +140,15 @@ void peer_open(struct peer *p, const struct peer_args *a)
 	must0(rdma_listen(p->listener, 16));
 }
 
+void peer_bind(struct peer *p)
+{
+	struct sockaddr_storage ss;
+
+	address(p, 0, &ss);
+	must0(rdma_create_id(p->ch, &p->id, NULL, RDMA_PS_TCP));
+	must0(rdma_bind_addr(p->id, (struct sockaddr *)&ss));
+}
+
 void peer_resolve(struct peer *p, int port)
 {
 	struct sockaddr_storage ss;
@@ -207,6 +216,22 @@ void peer_meet(struct peer *p)
 	e = peer_event(p, RDMA_CM_EVENT_ESTABLISHED);
 	take_card(p, e);
 	rdma_ack_cm_event(e);
+}
+
+void peer_begin(struct peer *p, peer_speak_fn *speak)
+{
+	if (p->a->passive) {
+		if (!p->id)
+			peer_request(p);
+	} else {
+		peer_resolve(p, p->a->port);
+		peer_expect_word(p);
+	}
+	peer_meet(p);
+	if (p->a->passive)
+		speak(p, 99);
+	else
+		must(peer_hear(p) == 99, "another first word");
 }
 
 void peer_left(struct peer *p)

@@ -58,7 +58,10 @@ static void send_loop(struct peer *p, unsigned code, unsigned flags)
 			peer_post(p, &op);
 			if (flags & IBV_SEND_INLINE)
 				memset(p->mem, 0xff, n);
-			peer_ok(p, p->scq);
+			if (i + 1 < rounds(p))
+				peer_ok(p, p->scq);
+			else
+				peer_went(p);
 		}
 	}
 }
@@ -131,9 +134,12 @@ static void write_passive(struct peer *p, bool imm)
 		}
 		half_way(p, i);
 		peer_check(p, 0, size_of(p, i), i);
-		if (i + 1 < rounds(p))
+		if (i + 1 < rounds(p)) {
 			peer_expect_word(p);
-		peer_tell(p, i);
+			peer_tell(p, i);
+		} else {
+			peer_tell_end(p, i);
+		}
 	}
 }
 

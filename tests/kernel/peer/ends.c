@@ -21,21 +21,9 @@ static void greet(struct peer *p)
 		must(peer_hear(p) == 99, "another first word");
 }
 
-static void begin(struct peer *p)
-{
-	if (p->a->passive) {
-		peer_request(p);
-	} else {
-		peer_resolve(p, p->a->port);
-		peer_expect_word(p);
-	}
-	peer_meet(p);
-	greet(p);
-}
-
 static void brief(struct peer *p)
 {
-	begin(p);
+	peer_begin(p, peer_last_word);
 	if (p->a->passive)
 		peer_left(p);
 	else
@@ -171,7 +159,7 @@ static void leave(struct peer *p)
 		peer_tell(p, 1);
 	peer_hear(p);
 	if (p->a->passive)
-		peer_tell(p, 2);
+		peer_tell_end(p, 2);
 	if (mine) {
 		must0(rdma_disconnect(p->id));
 		peer_left(p);
@@ -250,7 +238,7 @@ static void silence(struct peer *p)
 static void outage(struct peer *p)
 {
 	peer_open(p, p->a);
-	begin(p);
+	peer_begin(p, peer_last_word);
 	if (p->a->run)
 		must(system(p->a->run) == 0, "%s failed", p->a->run);
 	peer_left(p);

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,23 +50,20 @@ static void part(struct peer *p)
 	peer_close(p);
 }
 
-/* siw's kernel stops if the first that comes is a fault, so the passive end speaks before it. */
-static void meet(struct peer *p)
+static void meet_with(struct peer *p, peer_speak_fn *speak)
 {
 	peer_open(p, p->a);
 	if (p->a->passive) {
 		peer_request(p);
 		if (!kind(p, "norecv"))
 			peer_expect_word(p);
-	} else {
-		peer_resolve(p, p->a->port);
-		peer_expect_word(p);
 	}
-	peer_meet(p);
-	if (p->a->passive)
-		peer_tell(p, 99);
-	else
-		must(peer_hear(p) == 99, "another first word");
+	peer_begin(p, speak);
+}
+
+static void meet(struct peer *p)
+{
+	meet_with(p, peer_tell_end);
 }
 
 /* --- remote access --- */
@@ -94,7 +89,8 @@ static void access_passive(struct peer *p)
 {
 	if (kind(p, "right"))
 		p->access = IBV_ACCESS_LOCAL_WRITE;
-	meet(p);
+	/* rxe may take the bad request before the acknowledgement in front of it, and flush. */
+	meet_with(p, peer_last_word);
 	part(p);
 }
 
@@ -188,6 +184,8 @@ static void inv_passive(struct peer *p)
 	peer_hear(p); /* iWARP: the initiator speaks first */
 	key = open_window(p);
 	peer_recv(p, 8192, 4096);
+	/* For the end: siw flushes nothing that is posted once its QP has failed. */
+	peer_recv(p, 8192, 4096);
 	peer_tell(p, key);
 	wc = peer_ok(p, p->rcq);
 	/* The library of siw does not tell of it. */
@@ -198,7 +196,6 @@ static void inv_passive(struct peer *p)
 	must(wc.byte_len == 100, "%u bytes", wc.byte_len);
 	peer_check(p, 0, 4096, 1);
 	peer_check(p, 8192, 100, 2);
-	peer_recv(p, 8192, 4096);
 	part(p);
 }
 
@@ -227,55 +224,9 @@ static void inv_active(struct peer *p)
 	peer_close(p);
 }
 
-/* --- one end is killed --- */
-
-/* Writes one after the other until one fails, or the connection manager is first. */
-static void survive(struct peer *p)
-{
-	double until = peer_now() + PEER_WAIT_MS / 1000.0;
-	struct pollfd fd = { .fd = p->ch->fd, .events = POLLIN };
-	struct peer_op op = { .code = IBV_WR_RDMA_WRITE, .len = 4096, .remote = p->far.addr,
-			      .rkey = p->far.rkey };
-	struct ibv_wc wc;
-
-	for (peer_post(p, &op); ; sched_yield()) {
-		must(peer_now() < until, "the other end's death was not noticed");
-		if (poll(&fd, 1, 0) == 1) {
-			peer_left(p);
-			peer_saw(p, "left");
-			break;
-		}
-		if (ibv_poll_cq(p->scq, 1, &wc) != 1)
-			continue;
-		if (wc.status != IBV_WC_SUCCESS) {
-			peer_saw_wc(p, "send", &wc);
-			rdma_disconnect(p->id);
-			break;
-		}
-		peer_post(p, &op);
-	}
-	peer_judge(p);
-	peer_close(p);
-}
-
-static void die(struct peer *p)
-{
-	bool mine = kind(p, p->a->passive ? "passive" : "active");
-
-	meet(p);
-	if (p->a->passive)
-		peer_hear(p);
-	else
-		peer_tell(p, 1);
-	if (mine)
-		kill(getpid(), SIGKILL);
-	survive(p);
-}
-
 const struct peer_scenario peer_faults[] = {
 	{ "access", "one request without the right to it", access_passive, access_active },
 	{ "rnr", "a Send without a receive", rnr_passive, rnr_active },
 	{ "inv", "Send with invalidate, and the key used again", inv_passive, inv_active },
-	{ "die", "one end is killed", die, die },
 	{ 0 }
 };

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const struct peer_scenario *const all[] = {
-	peer_data, peer_faults, peer_ends, peer_bench,
+	peer_data, peer_faults, peer_killed, peer_ends, peer_bench,
 };
 
 static int usage(void)

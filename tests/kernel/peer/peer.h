@@ -64,12 +64,19 @@ void peer_open(struct peer *p, const struct peer_args *a);
 /* Until both ends are established; cards are exchanged. */
 void peer_meet(struct peer *p);
 void peer_resolve(struct peer *p, int port);
+void peer_bind(struct peer *p); /* at this end's own address, to any port */
 void peer_qp(struct peer *p);
 /* The next event, which must be this; its acknowledgement is the caller's. */
 struct rdma_cm_event *peer_event(struct peer *p, enum rdma_cm_event_type want);
 void peer_want(struct peer *p, enum rdma_cm_event_type want);
 struct rdma_conn_param peer_param(struct peer *p, struct peer_card *card);
 void peer_request(struct peer *p); /* passive: takes one up to a QP of its own */
+/*
+ * All up to the passive end's first word, which it speaks so. siw's kernel stops if the first that
+ * comes is a fault, or the end.
+ */
+typedef void peer_speak_fn(struct peer *p, uint32_t word);
+void peer_begin(struct peer *p, peer_speak_fn *speak);
 void peer_leave(struct peer *p);   /* disconnect, and the event of it */
 void peer_left(struct peer *p);    /* the other end's disconnect */
 void peer_drop(struct peer *p);    /* id and QP go; a further peer_meet() is possible */
@@ -97,6 +104,12 @@ void peer_check(struct peer *p, size_t at, size_t len, unsigned seed);
 void peer_tell(struct peer *p, uint32_t word);
 /* After it the other end leaves, maybe before it acknowledged: the completion is not looked at. */
 void peer_last_word(struct peer *p, uint32_t word);
+/*
+ * The completion of a Send that the other end may answer by leaving. siw calls it failed, though it
+ * went out whole, if the peer's FIN comes before it has looked (docs/interop.md).
+ */
+void peer_went(struct peer *p);
+void peer_tell_end(struct peer *p, uint32_t word);
 void peer_expect_word(struct peer *p); /* posts the receive */
 uint32_t peer_hear(struct peer *p);
 /* Notes what this end saw, in order; peer_judge() compares all with -e. */
@@ -112,6 +125,7 @@ struct peer_scenario {
 	void (*passive)(struct peer *p), (*active)(struct peer *p);
 };
 
-extern const struct peer_scenario peer_data[], peer_faults[], peer_ends[], peer_bench[];
+extern const struct peer_scenario peer_data[], peer_faults[], peer_killed[], peer_ends[],
+				  peer_bench[];
 
 #endif

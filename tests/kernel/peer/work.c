@@ -113,6 +113,21 @@ void peer_tell(struct peer *p, uint32_t word)
 	peer_ok(p, p->scq);
 }
 
+void peer_went(struct peer *p)
+{
+	bool siw = !strncmp(ibv_get_device_name(p->id->verbs->device), "siw", 3);
+	struct ibv_wc wc = peer_done(p, p->scq);
+
+	must(siw || wc.status == IBV_WC_SUCCESS, "the last send ended with %s (vendor %#x)",
+	     ibv_wc_status_str(wc.status), wc.vendor_err);
+}
+
+void peer_tell_end(struct peer *p, uint32_t word)
+{
+	peer_last_word(p, word);
+	peer_went(p);
+}
+
 void peer_expect_word(struct peer *p)
 {
 	peer_recv(p, WORD_IN, 4);
