@@ -4,6 +4,8 @@
  * pairs, in one process and in two, negotiated by Dapple or before, with every
  * framing; and what is refused, with whose socket afterwards.
  */
+#include "support/check.h"
+
 #include <dapple/stream.h>
 
 #include <errno.h>
@@ -17,15 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#define CHECK(cond)                                                              \
-	do {                                                                     \
-		if (!(cond)) {                                                   \
-			fprintf(stderr, "%s:%d: not true: %s (errno %d)\n",      \
-				__func__, __LINE__, #cond, errno);               \
-			exit(1);                                                 \
-		}                                                                \
-	} while (0)
 
 #define BYTES (256 * 1024)
 #define IRD 4

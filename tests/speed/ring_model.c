@@ -34,17 +34,11 @@
 #include "../../src/link/udp/near.c"
 #undef udp_near_settle
 
+#include "support/check.h"
+
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#define CHECK(x)                                                                     \
-	do {                                                                         \
-		if (!(x)) {                                                          \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x);      \
-			exit(1);                                                     \
-		}                                                                    \
-	} while (0)
 
 /* Time stands still, or no state could be come back to. */
 int __wrap_clock_gettime(clockid_t which, struct timespec *ret);

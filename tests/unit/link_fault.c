@@ -2,19 +2,12 @@
 /* The bad-weather decorator over the simulated net, and its environment text. */
 #include "link/fault.h"
 #include "link/sim.h"
+#include "support/check.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(x)                                                         \
-	do {                                                             \
-		if (!(x)) {                                              \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			exit(1);                                         \
-		}                                                        \
-	} while (0)
 
 static const uint8_t A[16] = { [15] = 1 };
 static const uint8_t B[16] = { [15] = 2 };

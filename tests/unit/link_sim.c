@@ -3,19 +3,12 @@
 #include "link/sim.h"
 
 #include "util/heap.h"
+#include "support/check.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(x)                                                         \
-	do {                                                             \
-		if (!(x)) {                                              \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \
-			exit(1);                                         \
-		}                                                        \
-	} while (0)
 
 static const uint8_t A[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
 static const uint8_t B[16] = { [10] = 0xff, 0xff, 10, 0, 0, 2 };

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Polls and posts that make no round of progress: when they are allowed, and that a whole round comes
+ * in time for what they leave - acknowledgements, timers, sockets. A fake machine counts; no thread
+ * and no clock takes part, so every count is exact.
+ */
+#include "device/adapter.h"
+#include "device/process.h"
+#include "device/progress.h"
+#include "engine/qp.h"
+#include "support/check.h"
+#include "util/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct dev_adapter *a;
+static struct ut_stage stage = UT_STAGE_INIT;
+static struct link link_ = { .rx_stage = &stage };
+
+/* What the machine has to give, and what was asked of it. */
+static int gives; /* things per express(), or -EAGAIN */
+static bool wants_whole, acks, takes_posts;
+static int looks, wholes, flushes;
+static uint64_t deadline;
+
+static int express(struct dev_adapter *ad, bool *ret_whole)
+{
+	looks++;
+	*ret_whole = wants_whole;
+	return gives;
+}
+
+static bool posted(struct eng_qp *qp)
+{
+	return takes_posts;
+}
+
+static int receive(struct dev_adapter *ad, uint64_t now)
+{
+	return 0;
+}
+
+static int errors(struct dev_adapter *ad, uint64_t now)
+{
+	return 0;
+}
+
+static int transmit(struct eng_dev *dev, uint64_t now, bool defer)
+{
+	wholes++;
+	if (!defer) {
+		flushes += acks;
+		acks = false;
+	}
+	return 0;
+}
+
+static bool patient(struct eng_dev *dev, bool crowd)
+{
+	return false;
+}
+
+static bool acks_pending(struct eng_dev *dev)
+{
+	return acks;
+}
+
+static bool busy(struct eng_dev *dev)
+{
+	return false;
+}
+
+static uint64_t next(struct eng_dev *dev)
+{
+	return deadline;
+}
+
+static const struct dev_machine machine = {
+	.express = express, .posted = posted, .receive = receive, .errors = errors,
+	.transmit = transmit, .patient = patient, .acks_pending = acks_pending, .busy = busy,
+	.deadline = next,
+};
+
+static void kick(struct eng_qp *qp)
+{
+	(void)qp;
+}
+
+static const struct eng_dev_ops ops = {
+	.progress = dev_progress, .posted = dev_posted, .polled = dev_polled,
+};
+static const struct eng_proto_ops proto = { .name = "fake", .qp_kick = kick };
+
+/* An adapter whose application polls, right behind a whole round that left nothing to do. */
+static void fresh(void)
+{
+	a = calloc(1, sizeof(*a));
+	CHECK(a && eng_dev_init(&a->dev, "fake", &ops, &proto, 1) == 0);
+	a->dev.device = a;
+	a->machine = &machine;
+	a->generation = dev_process_generation();
+	a->link = &link_;
+	a->wired = true;
+	dev_own_init(&a->own);
+	atomic_store(&a->own.owner, DEV_OWN_APP);
+	gives = -EAGAIN;
+	wants_whole = acks = false;
+	takes_posts = true;
+	deadline = UT_NEVER;
+	CHECK(eng_dev_poll(&a->dev) == 0);
+	gives = looks = wholes = flushes = 0;
+}
+
+static void drop(void)
+{
+	eng_dev_fini(&a->dev);
+	dev_own_fini(&a->own);
+	free(a);
+}
+
+static bool poll_is_whole(void)
+{
+	int before = wholes;
+
+	eng_dev_poll(&a->dev);
+	CHECK(wholes - before <= 1);
+	return wholes != before;
+}
+
+static int polls_until_whole(void)
+{
+	int n = 0;
+
+	while (!poll_is_whole())
+		CHECK(++n < 1000);
+	return n;
+}
+
+static void vain_polls(void)
+{
+	fresh();
+	CHECK(polls_until_whole() == 32 && looks == 32);
+	drop();
+}
+
+static void messages(void)
+{
+	fresh();
+	gives = 16;
+	CHECK(polls_until_whole() == 2);
+	gives = 1;
+	CHECK(polls_until_whole() == 32);
+	wants_whole = true; /* an unusual one */
+	CHECK(polls_until_whole() == 0);
+	drop();
+}
+
+static void acknowledgements(void)
+{
+	fresh();
+	gives = 1;
+	acks = true;
+	CHECK(!poll_is_whole());
+	gives = 0; /* programs look at their other queue before they answer */
+	CHECK(polls_until_whole() == 4 && flushes == 1 && !a->defer_penalty);
+	gives = 1;
+	acks = true;
+	CHECK(!poll_is_whole());
+	atomic_fetch_add(&a->own.ticks, 1); /* the application was elsewhere */
+	gives = 0;
+	CHECK(!poll_is_whole() && a->defer_penalty);
+	CHECK(poll_is_whole() && flushes == 2); /* it does not work like that now */
+	drop();
+}
+
+static void not_allowed(void)
+{
+	struct eng_qp qp = { 0 };
+
+	fresh();
+	atomic_store(&a->own.owner, DEV_OWN_THREAD);
+	CHECK(poll_is_whole());
+	atomic_store(&a->own.owner, DEV_OWN_APP);
+	CHECK(!poll_is_whole());
+	atomic_store(&a->own.waiters, 1);
+	CHECK(poll_is_whole());
+	atomic_store(&a->own.waiters, 0);
+	CHECK(!poll_is_whole());
+	gives = -EAGAIN; /* something else than messages */
+	CHECK(poll_is_whole());
+	gives = 0;
+	CHECK(!poll_is_whole());
+	ut_list_init(&qp.pending);
+	eng_dev_mark(&a->dev, &qp);
+	CHECK(poll_is_whole() && !poll_is_whole());
+	deadline = 1; /* long past */
+	CHECK(polls_until_whole() <= 32 && poll_is_whole() && poll_is_whole());
+	deadline = UT_NEVER;
+	CHECK(poll_is_whole() && !poll_is_whole());
+	drop();
+}
+
+static void posts(void)
+{
+	struct eng_qp qp = { 0 };
+	int n = 0;
+
+	fresh();
+	ut_list_init(&qp.pending);
+	while (!wholes) {
+		eng_dev_kick(&a->dev, &qp);
+		n++;
+	}
+	CHECK(n == 33);
+	takes_posts = false;
+	wholes = 0;
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(wholes == 1 && ut_list_empty(&qp.pending));
+	drop();
+}
+
+/* The partner was there, right behind a yield: that is on one processor. */
+static void haste(void)
+{
+	fresh();
+	for (int i = 0; i < 10; i++) {
+		atomic_store(&a->met, true);
+		dev_polled(&a->dev, 1);
+	}
+	CHECK(atomic_load(&a->haste) == 4);
+	gives = 0;
+	for (int i = 0; i < 5; i++)
+		poll_is_whole();
+	CHECK(atomic_load(&a->idle_polls) == 4); /* it has given way */
+	for (int i = 0; i < 10; i++) {
+		atomic_store(&a->met, false);
+		dev_polled(&a->dev, 1);
+	}
+	CHECK(atomic_load(&a->haste) == 0);
+	drop();
+}
+
+int main(void)
+{
+	stage.own = 1;
+	vain_polls();
+	messages();
+	acknowledgements();
+	not_allowed();
+	posts();
+	haste();
+	return 0;
+}
