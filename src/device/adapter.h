@@ -111,7 +111,8 @@ struct dev_adapter {
 	uint32_t posts;         /* rounds for posts since the last poll */
 	atomic_uint idle_polls; /* in a row, by any thread; short looks count less */
 	atomic_bool short_look; /* the last poll was one */
-	atomic_bool met;        /* somebody ran for a moment when the poller gave way last */
+	atomic_bool slow_yield; /* when the poller gave way last, as if somebody had run, */
+	atomic_bool met;        /* or somebody did, for a moment */
 	atomic_uint haste;      /* how often the polls before that have been halved */
 	bool calm;              /* the last whole round left nothing to do but wait */
 	uint32_t shorts;        /* posts, polls and messages since then that made no round */

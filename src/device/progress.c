@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_HASTE_MOST 4 /* that often halved */
@@ -269,20 +270,31 @@ int dev_progress(struct eng_dev *dev)
 
 /* --- giving way --- */
 
+static long switches(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_THREAD, &u) < 0 ? 0 : u.ru_nvcsw + u.ru_nivcsw;
+}
+
 /*
  * Who spins beside its partner on one processor waits for a scheduler tick (4 ms) unless it gives
  * way; on idle processors a yield costs less than the receive call that just found nothing. Was
  * the partner there, just behind a yield in which somebody ran for a moment, it shares this
  * processor, and the next wait gives way sooner. (A stranger would have run for a slice of his.)
+ * A yield may be slow by itself; so after one that was, the scheduler is asked about the next.
  */
 static void give_way(struct dev_adapter *a)
 {
+	bool ask = atomic_load_explicit(&a->slow_yield, memory_order_relaxed), slow;
+	long n = ask ? switches() : 0;
 	uint64_t before = ut_now(), took;
 
 	sched_yield();
 	took = ut_now() - before;
-	atomic_store_explicit(&a->met, took >= DEV_MET_NS && took < DEV_STRANGER_NS,
-			      memory_order_relaxed);
+	slow = took >= DEV_MET_NS && took < DEV_STRANGER_NS;
+	atomic_store_explicit(&a->met, ask && slow && switches() != n, memory_order_relaxed);
+	atomic_store_explicit(&a->slow_yield, slow, memory_order_relaxed);
 }
 
 static void found(struct dev_adapter *a)
