@@ -3,6 +3,8 @@
 #include "cm.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +82,43 @@ static void would_block(void)
 }
 
 /* The events of an identifier go along; those of others stay. */
+#define REMOVALS 2000
+
+static atomic_bool removals_end;
+
+/* Who takes events while another thread destroys their identifiers. */
+static void *take_events(void *channel)
+{
+	struct rdma_cm_event *e;
+
+	while (!atomic_load(&removals_end))
+		if (rdma_get_cm_event(channel, &e) == 0)
+			rdma_ack_cm_event(e);
+	return NULL;
+}
+
+/* An event that has been taken and an identifier that goes do not meet half-way. */
+static void removed(void)
+{
+	struct rdma_event_channel *ch = cm_channel();
+	struct sockaddr_storage to = cm_here(AF_INET, 1);
+	struct rdma_cm_id *id;
+	pthread_t t;
+
+	CF_OK(fcntl(ch->fd, F_SETFL, O_NONBLOCK));
+	atomic_store(&removals_end, false);
+	CF_OK(pthread_create(&t, NULL, take_events, ch));
+	for (int i = 0; i < REMOVALS; i++) {
+		CF_OK(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
+		CF_OK(rdma_resolve_addr(id, NULL, cm_sa(&to), 1000));
+		for (volatile int k = 0; k < i % 64 * 20; k++)
+			;
+		CF_OK(rdma_destroy_id(id));
+	}
+	atomic_store(&removals_end, true);
+	CF_OK(pthread_join(t, NULL));
+}
+
 static void migrated(void)
 {
 	struct rdma_event_channel *one = cm_channel(), *two = cm_channel();
@@ -347,6 +386,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "a port that a TCP program has", 0, tcp_has_it },
 	{ "+", "addresses that lead nowhere, calls too early", 0, unreachable },
 	{ "+", "a channel that must not block", 0, would_block },
+	{ "+", "identifiers that go while their events are taken", 0, removed },
 	{ "+", "identifiers change their channel", 0, migrated },
 	{ "+", "synchronous endpoints", 0, synchronous },
 	{ "+", "synchronous endpoints in two processes", 0, in_processes },

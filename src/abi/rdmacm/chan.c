@@ -15,6 +15,8 @@
 
 /* From taking an event until it is counted, against the end of its identifier. */
 static struct ut_mutex take_lock = UT_MUTEX_INIT;
+static struct ut_cond filled = UT_COND_INIT; /* some rcm_id.filling has become 0 */
+static unsigned forks UT_GUARDED_BY(take_lock); /* above this process */
 
 int rcm_chan_create(struct rcm_chan **ret)
 {
@@ -41,6 +43,9 @@ int rcm_chan_create(struct rcm_chan **ret)
 void rcm_chan_after_fork(void)
 {
 	ut_mutex_init(&take_lock);
+	ut_lock(&take_lock);
+	forks++; /* who was filling an event in is not here */
+	ut_unlock(&take_lock);
 }
 
 /*
@@ -168,6 +173,10 @@ static int take(struct rcm_chan *ch, struct rcm_event *e)
 		ut_lock(&e->counted->lock);
 		e->counted->delivered++;
 		ut_unlock(&e->counted->lock);
+		if (e->counted->forks != forks)
+			e->counted->filling = 0;
+		e->counted->forks = forks;
+		e->counted->filling++;
 	}
 	ut_unlock(&take_lock);
 	return rc;
@@ -177,6 +186,9 @@ void rcm_id_silence(struct rcm_id *id)
 {
 	rcm_id_used(id);
 	ut_lock(&take_lock);
+	/* Another thread may have just taken an event of it, and asks the manager about it. */
+	while (id->filling && id->forks == forks)
+		ut_cond_wait(&filled, &take_lock, UINT64_MAX);
 	cma_id_destroy(id->cma);
 	id->cma = NULL;
 	ut_unlock(&take_lock);
@@ -192,6 +204,17 @@ static void acknowledge(struct rcm_id *id, struct rcm_group *g)
 	ut_unlock(&id->lock);
 }
 
+static bool fill(struct rcm_event *e)
+{
+	bool good = rcm_event_fill(e);
+
+	ut_lock(&take_lock);
+	if (!--e->counted->filling)
+		ut_cond_broadcast(&filled);
+	ut_unlock(&take_lock);
+	return good;
+}
+
 static int try_next(struct rcm_chan *ch, struct rcm_event *e)
 {
 	int rc;
@@ -203,7 +226,7 @@ static int try_next(struct rcm_chan *ch, struct rcm_event *e)
 			continue;
 		if (rc)
 			return rc;
-		if (rcm_event_fill(e))
+		if (fill(e))
 			return 0;
 		acknowledge(e->counted, e->group);
 	}

@@ -74,6 +74,7 @@ struct rcm_id {
 	struct ut_mutex lock;
 	struct ut_cond acks;
 	unsigned delivered UT_GUARDED_BY(lock), acked UT_GUARDED_BY(lock);
+	unsigned filling, forks; /* threads that fill an event of it in; since when: take_lock of chan.c */
 	struct ut_list groups UT_GUARDED_BY(lock); /* struct rcm_group */
 };
 
