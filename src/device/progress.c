@@ -61,13 +61,19 @@ static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, i
 }
 
 /* The owner of a deferred acknowledgement came late, or never: the application
- * does not work like that now. */
+ * does not work like that now, unless it says that it does. */
+static void deferred_in_vain(struct dev_adapter *a)
+{
+	if (!a->own.trusted)
+		a->defer_penalty = DEV_DEFER_PENALTY;
+}
+
 static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && now - since > DEV_DEFER_NS && !a->own.trusted)
-		a->defer_penalty = DEV_DEFER_PENALTY;
+	if (since && now - since > DEV_DEFER_NS)
+		deferred_in_vain(a);
 }
 
 static void note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
@@ -140,7 +146,7 @@ static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	       atomic_load_explicit(&a->own.owner, memory_order_relaxed) == DEV_OWN_APP &&
 	       !atomic_load_explicit(&a->own.waiters, memory_order_relaxed) &&
 	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
-	       dev_stage(a)->own && !dev_is_foreign(&a->dev);
+	       dev_stage(a)->own;
 }
 
 /*
@@ -151,8 +157,8 @@ static void look_at_put_off(struct dev_adapter *a, bool found)
 {
 	uint32_t tick = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
 
-	if (a->put_off && a->put_off_at != tick && !a->own.trusted)
-		a->defer_penalty = DEV_DEFER_PENALTY;
+	if (a->put_off && a->put_off_at != tick)
+		deferred_in_vain(a);
 	a->vain = found ? 0 : a->vain + 1;
 	a->put_off = a->machine->acks_pending(&a->dev);
 	a->put_off_at = tick;
@@ -163,7 +169,8 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	struct dev_adapter *a = dev_adapter_of(dev);
 
 	eng_dev_held(&a->dev);
-	if (!a->wired || !may_be_short(a) || dev_thread_is_this() || !a->machine->posted(qp))
+	if (!a->wired || dev_is_foreign(dev) || !may_be_short(a) || dev_thread_is_this() ||
+	    !a->machine->posted(qp))
 		return false;
 	a->shorts++;
 	if (a->put_off)

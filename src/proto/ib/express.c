@@ -137,13 +137,6 @@ bool ibp_express_post(struct eng_qp *qp)
 
 /* --- what comes --- */
 
-static bool from_peer(const struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
-{
-	return q->path.valid && (n->src_qpn & IBP_PSN_MASK) == q->qp->attr.dest_qp_num &&
-	       memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
-	       memcmp(rx->dst, q->path.flow.src, 16) == 0;
-}
-
 /* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */
 static bool complete(struct ibp_qp *q, uint32_t psn)
 {
@@ -301,7 +294,7 @@ bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
 	if (!qp || qp->type != IBV_QPT_RC || eng_qp_state(qp) != IBV_QPS_RTS)
 		return false;
 	q = ibp_qp(qp);
-	if (!from_peer(q, &n, rx))
+	if (!ibp_from_peer(q, rx) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
 		return false;
 	if (n.opcode == ACKNOWLEDGE)
 		done = take_ack(q, &n, rx);

@@ -200,12 +200,6 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	return good;
 }
 
-static bool from_peer(const struct ibp_qp *q, const struct link_rx *rx)
-{
-	return q->path.valid && memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
-	       memcmp(rx->dst, q->path.flow.src, 16) == 0;
-}
-
 static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet *p,
 			      const struct link_rx *rx)
 {
@@ -243,7 +237,7 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	if ((qp->type != IBV_QPT_UD && !from_peer(ibp_qp(qp), rx)) ||
+	if ((qp->type != IBV_QPT_UD && !ibp_from_peer(ibp_qp(qp), rx)) ||
 	    (rx->note && p->src_qpn != qp->attr.dest_qp_num)) {
 		ibp_count(port, ENG_C_rx_bad_source);
 		return NULL;

@@ -230,6 +230,13 @@ static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 	return eng_qp_proto(qp);
 }
 
+/* The addresses are those of the connection. */
+static inline bool ibp_from_peer(const struct ibp_qp *q, const struct link_rx *rx)
+{
+	return q->path.valid && memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
+	       memcmp(rx->dst, q->path.flow.src, 16) == 0;
+}
+
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 {
 	struct eng_dev *dev = port->dev;
