@@ -344,8 +344,59 @@ static void faults(void)
 	CHECK(good);
 }
 
+/* --- an end comes after what was there before it --- */
+
+#define GREETERS 200
+
+static struct ear greeter[2][GREETERS], leaver[2];
+static int heard_before_end;
+
+static void leaver_closed(struct link_stream *s, int error, uint64_t now)
+{
+	for (int i = 0; i < GREETERS; i++)
+		heard_before_end += greeter[1][i].got == 1;
+	ear_closed(s, error, now);
+}
+
+static void leave_and_listen(struct link_streams *p, struct link_streams *q)
+{
+	heard_before_end = 0;
+	for (int i = 0; i < GREETERS; i++)
+		CHECK(send_some(greeter[0][i].s, 0, 1) == 1);
+	q->ops->close(leaver[0].s, false);
+	UNTIL(p, leaver[1].closed);
+	CHECK_MSG(heard_before_end == GREETERS, "%d of %d", heard_before_end, GREETERS);
+}
+
+/* lately: the one that leaves was read just before, and is looked at before all others. */
+static void end_in_turn(bool lately)
+{
+	static const struct link_stream_user ops = { ear_received, ear_writable, ear_connected,
+						     leaver_closed };
+	struct link_streams *p = place_open(), *q = place_open();
+
+	memset(greeter, 0, sizeof(greeter));
+	memset(leaver, 0, sizeof(leaver));
+	pair_make(q, p, LO4, &leaver[0], &leaver[1]);
+	for (int i = 0; i < GREETERS; i++)
+		pair_make(q, p, LO4, &greeter[0][i], &greeter[1][i]);
+	leaver[1].s->user_ops = &ops;
+	if (lately) {
+		CHECK(send_some(leaver[0].s, 0, 1) == 1);
+		UNTIL(p, leaver[1].got == 1);
+		/* Until it is read without a look at the others. */
+		for (int i = 0; i < 20; i++)
+			places_poll(p, NULL);
+	}
+	leave_and_listen(p, q);
+	p->ops->fini(p);
+	q->ops->fini(q);
+}
+
 int main(void)
 {
+	end_in_turn(false);
+	end_in_turn(true);
 	struct rlimit r;
 
 	CHECK(getrlimit(RLIMIT_NOFILE, &r) == 0);

@@ -51,7 +51,7 @@ struct tcp_stream {
 	struct link_stream base;
 	struct ut_list node;      /* place->streams, drains or dead */
 	struct ut_list hot_node;  /* place->hot */
-	struct ut_list todo_node; /* place->todo: something to do that no descriptor reports */
+	struct ut_list todo_node; /* place->todo: something to do that no descriptor reports; over */
 	struct ut_list idle_node; /* place->orphans: bytes wait for a user */
 	int fd;
 	int error;         /* to be told by closed() */
@@ -88,6 +88,7 @@ struct tcp_place {
 	struct ut_list streams, drains, dead;
 	struct ut_list listeners, dead_listeners;
 	struct ut_list hot, todo, orphans;
+	struct ut_list over; /* ended: closed() is due when the others have been looked at */
 	unsigned n_hot, calls, empties, look_only;
 	uint64_t now;       /* of the last poll() */
 	uint64_t accept_at; /* listeners rest until then; 0 = they do not */

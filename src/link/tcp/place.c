@@ -35,7 +35,8 @@ static const struct link_streams_ops ops = {
 static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
-				  &p->dead_listeners, &p->hot, &p->todo, &p->orphans };
+				  &p->dead_listeners, &p->hot, &p->todo, &p->orphans,
+				  &p->over };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		ut_list_init(all[i]);

@@ -156,6 +156,20 @@ static void orphan(struct tcp_stream *s)
 		ut_list_add_tail(&tcp_place_of(s)->orphans, &s->idle_node);
 }
 
+/*
+ * Hot streams are read out of turn, and what epoll reports twice comes out of turn too; so an end
+ * is told when the others have been asked. Who closes one connection after it began another one
+ * is then heard in that order, as programs expect that count connections as they come and go.
+ */
+static void over(struct tcp_stream *s, int error)
+{
+	s->rx_over = s->news = true;
+	s->error = error;
+	tcp_cool(s);
+	if (ut_list_empty(&s->todo_node))
+		ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
+}
+
 int tcp_read(struct tcp_stream *s)
 {
 	bool more = true;
@@ -172,7 +186,7 @@ int tcp_read(struct tcp_stream *s)
 		done++;
 		if (n <= 0) {
 			/* A failed send may have been told the reason before us. */
-			tcp_tell_closed(s, n < 0 ? (int)-n : s->error);
+			over(s, n < 0 ? (int)-n : s->error);
 			break;
 		}
 		sum += (size_t)n;

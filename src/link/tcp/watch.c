@@ -22,6 +22,7 @@
 #define LOOK_CALLS 16   /* calls per look when there is always something */
 #define LOOK_ONLY 8     /* looks that find no quiet stream, until the hot ones are read again */
 #define EVENTS 64
+#define LOOKS_OVER 8    /* looks before an end is told, while each finds EVENTS that are ready */
 
 static uint32_t wanted(const struct tcp_stream *s)
 {
@@ -153,12 +154,13 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	return done;
 }
 
-static int look(struct tcp_place *p)
+static int look(struct tcp_place *p, bool *more)
 {
 	struct epoll_event v[EVENTS];
 	long n = LINK_SYS(SYS_epoll_pwait, p->epfd, v, EVENTS, 0, NULL, 8);
 	int done = 0;
 
+	*more = n == EVENTS;
 	if (p->look_only)
 		p->look_only--;
 	/* Nothing that an event names is freed before poll() returns. */
@@ -206,20 +208,20 @@ static int read_hot(struct tcp_place *p)
 static void tell_news(struct tcp_stream *s)
 {
 	s->news = false;
-	if (s->error)
+	if (s->rx_over)
 		tcp_tell_closed(s, s->error);
 	else if (s->base.user_ops)
 		s->base.user_ops->connected(&s->base, tcp_place_of(s)->now);
 }
 
-static int run_todo(struct tcp_place *p)
+static int run_todo(struct ut_list *todo)
 {
 	struct ut_list mine = UT_LIST_INIT(mine);
 	struct ut_list *n;
 	int done = 0;
 
 	/* What is put on the list meanwhile waits for the next call. */
-	while ((n = ut_list_pop(&p->todo)))
+	while ((n = ut_list_pop(todo)))
 		ut_list_add_tail(&mine, n);
 	while ((n = ut_list_pop(&mine))) {
 		struct tcp_stream *s = ut_container(n, struct tcp_stream, todo_node);
@@ -251,6 +253,16 @@ static void adopt_orphans(struct tcp_place *p)
 	}
 }
 
+static int look_around(struct tcp_place *p)
+{
+	bool more = true;
+	int done = 0;
+
+	for (int i = 0; more && (i == 0 || (i < LOOKS_OVER && !ut_list_empty(&p->over))); i++)
+		done += look(p, &more);
+	return done + run_todo(&p->over);
+}
+
 int tcp_poll(struct link_streams *l, uint64_t now)
 {
 	struct tcp_place *p = tcp_of(l);
@@ -260,11 +272,11 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	if (!ut_list_empty(&p->orphans))
 		adopt_orphans(p);
 	if (!ut_list_empty(&p->todo))
-		done += run_todo(p);
+		done += run_todo(&p->todo);
 	if (!p->look_only)
 		done += read_hot(p);
-	if (is_time_to_look(p, !done))
-		done += look(p);
+	if (is_time_to_look(p, !done) || !ut_list_empty(&p->over))
+		done += look_around(p);
 	if (p->accept_at && p->accept_at <= now)
 		tcp_accept_again(p);
 	tcp_drain_expired(p);
