@@ -169,8 +169,11 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	struct dev_adapter *a = dev_adapter_of(dev);
 
 	eng_dev_held(&a->dev);
-	if (!a->wired || dev_is_foreign(dev) || !may_be_short(a) || dev_thread_is_this() ||
-	    !a->machine->posted(qp))
+	if (!a->wired || dev_is_foreign(dev))
+		return false;
+	if (a->machine->alone(qp))
+		return true;
+	if (!may_be_short(a) || dev_thread_is_this() || !a->machine->posted(qp))
 		return false;
 	a->shorts++;
 	if (a->put_off)

@@ -23,7 +23,7 @@ struct eng_qp;
  * Returns the number of things done, 0 = idle. */
 int dev_run(struct dev_adapter *a, enum dev_driver by);
 
-/* dev_machine.express and .posted of who knows rounds only. */
+/* dev_machine.express, .posted and .alone of who knows rounds only. */
 int dev_express_none(struct dev_adapter *a, bool *ret_whole);
 bool dev_posted_none(struct eng_qp *qp);
 

@@ -113,6 +113,7 @@ static const struct dev_machine roce_machine = {
 	.patient = ibp_patient,
 	.express = express,
 	.posted = ibp_express_post,
+	.alone = ibp_visit_posted,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,
@@ -147,12 +148,15 @@ static int go_local(struct link *l, bool weather)
 	v = v ? v : "";
 	if (!strcmp(v, "off"))
 		return 0;
-	if (*v && strcmp(v, "packets") && strcmp(v, "copy"))
-		ut_error("DAPPLE_LOCAL takes off, packets or copy, not \"%s\"", v);
+	if (*v && strcmp(v, "packets") && strcmp(v, "copy") && strcmp(v, "messages"))
+		ut_error("DAPPLE_LOCAL takes off, packets, copy or messages, not \"%s\"", v);
 	r = udp_go_near(l);
-	if (r == 0 && !weather && strcmp(v, "packets"))
-		udp_go_notes(l, strcmp(v, "copy"));
-	return r;
+	if (r < 0 || weather || !strcmp(v, "packets"))
+		return r;
+	udp_go_notes(l, strcmp(v, "copy"));
+	if (!*v)
+		udp_go_visits(l);
+	return 0;
 }
 
 /* The link with what the environment hangs between it and the protocol. */
@@ -217,6 +221,8 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		a->dev.seals = a->link->seals;
 		a->dev.seal_mask = LINK_SEALS - 1;
 	}
+	if (a->link->shown)
+		a->dev.recall = ibp_recall;
 	return 0;
 }
 
@@ -255,6 +261,7 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 static void forget(struct dev_adapter *a)
 {
 	ut_close(a->link->more_fd);
+	link_near(a->link)->forget(a->link);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
 	if (a->will)
 		ut_close(dev_will_fd(a->will));
@@ -431,6 +438,7 @@ static void roce_close(struct dev_adapter *a)
 		eng_dev_held(&a->dev);
 		a->dev.seal_mask = 0;
 		a->dev.seals = &a->dev.no_seal;
+		a->dev.recall = NULL;
 		a->link->ops->close(a->link);
 		a->link = NULL;
 		a->wired = false;

@@ -158,6 +158,9 @@ struct eng_dev {
 	_Atomic uint32_t *seals UT_GUARDED_BY(lock);
 	uint32_t seal_mask UT_GUARDED_BY(lock);
 	_Atomic uint32_t no_seal;
+	/* Likewise, for those who reach our memory by themselves: returns when none of them can any
+	 * more. NULL: there are none. */
+	void (*recall)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
 
 	/* QPs with new work; an own lock, so that a poster never waits for progress. */
 	struct ut_mutex pending_lock;
@@ -210,6 +213,8 @@ static inline void eng_seal_break(struct eng_dev *dev, uint32_t index) UT_REQUIR
 static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
 {
 	atomic_fetch_add_explicit(&dev->seals[index & dev->seal_mask], 1, memory_order_seq_cst);
+	if (dev->recall)
+		dev->recall(dev, index);
 }
 
 /* eng_dev_ops.posted of who knows rounds only. */

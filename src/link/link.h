@@ -124,6 +124,8 @@ struct link {
 	const struct link_near_ops *near;
 	/* Ours, LINK_SEALS of them, shown to those who read our messages; NULL likewise. */
 	_Atomic uint32_t *seals;
+	/* Likewise ours, link/shown.h; NULL: nobody comes. */
+	struct link_shown *shown;
 	struct ut_stage *rx_stage;  /* where received data lies */
 	size_t train_bytes;         /* largest len of one send */
 	unsigned train_packets;     /* largest number of packets in one send */

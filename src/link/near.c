@@ -37,7 +37,19 @@ static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
 	return 0;
 }
 
-static void release(struct link *l)
+static const struct link_shown *enter(struct link *l, const struct link_flow *f, uint32_t qpn,
+				      struct link_visit *ret)
+{
+	return NULL;
+}
+
+static ssize_t reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov, int n,
+			bool write)
+{
+	return -ENOTCONN;
+}
+
+static void nothing(struct link *l)
 {
 }
 
@@ -53,6 +65,11 @@ const struct link_near_ops link_near_none = {
 	.taken = taken,
 	.pull = pull,
 	.seal = seal,
-	.release = release,
+	.release = nothing,
+	.enter = enter,
+	.reach_in = reach_in,
+	.leave = nothing,
+	.see_off = nothing,
+	.forget = nothing,
 	.next = next,
 };

@@ -16,6 +16,7 @@
 #define LINK_NEAR_H
 
 #include "link/link.h"
+#include "link/shown.h"
 
 #include <stdatomic.h>
 
@@ -35,6 +36,10 @@ struct link_place {
 	uint64_t end;         /* set by commit(): the place behind it, for taken() */
 	void *to;             /* the link's own */
 	uint32_t skip;        /* likewise */
+};
+
+struct link_visit {
+	int fd;
 };
 
 /* Progress lock held, none blocks. f->src is a local address, qpn the receiver's. */
@@ -63,6 +68,22 @@ struct link_near_ops {
 	uint32_t (*seal)(struct link *l, const struct link_rx *rx, uint32_t index);
 	/* Nothing that the last recv() gave is looked at any more. */
 	void (*release)(struct link *l);
+	/*
+	 * A visit to the memory of the QPN's owner (link/shown.h): what he shows, all of it still
+	 * unproven; until leave() he gives nothing of it back. NULL: this way is not open, or not
+	 * yet. One visit at a time, and a short one: he may be waiting for its end.
+	 */
+	const struct link_shown *(*enter)(struct link *l, const struct link_flow *f, uint32_t qpn,
+					  struct link_visit *ret);
+	/* Between our pieces and his memory at addr, one piece after the other, each on its own.
+	 * Bytes or -errno. */
+	ssize_t (*reach_in)(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+			    int n, bool write);
+	void (*leave)(struct link *l);
+	/* Who was here when this was called has left, or is dead. What he came by is hidden. */
+	void (*see_off)(struct link *l);
+	/* In a forked child: closes what the descriptor's set does not name. */
+	void (*forget)(struct link *l);
 	/*
 	 * For a poller that asks often, and calls recv() now and then for the sake of what comes in
 	 * other ways: the messages at hand, at most max, 0 if there are none; they end with

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A ring of records from one process to another. Each segment has one writer: the sender's has the
- * records and the tail, the receiver's the head, and a page of the receiver's that all its senders
- * share says whether it sleeps. Neither end
+ * records and the tail, the receiver's the head, and some pages of the receiver's that all its
+ * senders share say whether it sleeps. Neither end
  * trusts what it reads from the other: every number is read once and checked, and records are
  * copied out before anybody looks into them.
  *
@@ -14,6 +14,8 @@
  */
 #ifndef LINK_SHM_RING_H
 #define LINK_SHM_RING_H
+
+#include "link/shown.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,9 +57,11 @@ struct shm_ear {
 
 /* A process's own, one for all its rings. */
 struct shm_doze {
-	uint32_t magic;
+	uint32_t magic, id; /* id: random, for `visit` of others */
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
+	_Alignas(SHM_LINE) _Atomic uint64_t visit; /* to whom (id << 32) and the how manieth; or 0 */
 	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* link/near.h */
+	_Alignas(SHM_LINE) struct link_shown shown;
 };
 
 /* In front of each payload; records are whole lines long. */

@@ -23,7 +23,7 @@
 #define UDP_KEYS 512u
 #define UDP_RX_SLOTS 8u
 #define UDP_RX_SLOT_BYTES 65536u
-#define UDP_GIFTS 4
+#define UDP_GIFTS 5
 #define UDP_BTH_BYTES 8u /* as far as the destination QPN */
 
 union udp_sa {

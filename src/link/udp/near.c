@@ -15,9 +15,10 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 
-#define DOZE_MAGIC 0x444c445au
+#define DOZE_MAGIC 0x444c445bu
 #define EAR_MAGIC 0x444c4541u
 #define PAGE_MOST 65536u /* a page, whatever its size is here */
+#define DOZE_MOST (sizeof(struct shm_doze) + PAGE_MOST)
 #define NEAR_TX_MAX 1024
 #define NEAR_RX_MAX 1024
 
@@ -26,7 +27,7 @@ enum { HELLO_NOTES = 1, HELLO_PULLS = 2 };
 struct hello {
 	uint64_t token;
 	uint8_t src[16], dst[16];
-	uint64_t probe; /* HELLO: where the token lies in the asker's memory */
+	uint64_t probe; /* HELLO, READY: where the token lies in the writer's memory */
 	uint32_t can, pad;
 };
 
@@ -46,6 +47,7 @@ static void tx_close(struct udp_link *u, struct udp_near_tx *t)
 {
 	udp_unwatch(u, &t->peer);
 	udp_unwatch(u, &t->bell);
+	link_sys_close(&t->memory);
 	shm_seg_unmap(t->ring.ring, SHM_RING_SEG);
 	shm_seg_unmap(t->ring.ear, sizeof(struct shm_ear));
 	shm_seg_unmap(t->ring.doze, sizeof(struct shm_doze));
@@ -74,8 +76,10 @@ static void tx_drop(struct udp_link *u, struct udp_near_tx *t)
 static void rx_drop(struct udp_link *u, struct udp_near_rx *r)
 {
 	udp_unwatch(u, &r->peer);
-	if (r->ring.ear)
+	if (r->ring.ear) {
 		atomic_store(&r->ring.ear->gone, 1);
+		udp_near_see_off_one(u, r);
+	}
 	shm_seg_unmap(r->ring.ring, r->size);
 	shm_seg_unmap(r->ring.ear, sizeof(struct shm_ear));
 	shm_seg_unmap(r->page, sizeof(struct shm_doze));
@@ -91,6 +95,7 @@ static int open_page(struct udp_link *u, struct udp_near *n)
 	if (u->base.more_fd < 0)
 		return u->base.more_fd;
 	n->doze->magic = DOZE_MAGIC;
+	n->doze->id = (uint32_t)ut_rng_u64(&u->rng);
 	atomic_store(&n->doze->on, 1);
 	n->bell.fd = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return n->bell.fd < 0 ? -errno : udp_watch(u, &n->bell);
@@ -124,6 +129,14 @@ void udp_near_notes(struct udp_link *u)
 	u->near->notes = true;
 	u->base.near = &udp_near_ops;
 	u->base.seals = u->near->doze->seals;
+}
+
+void udp_near_visits(struct udp_link *u)
+{
+	if (!u->near || !u->near->notes)
+		return;
+	u->near->visits = true;
+	u->base.shown = &u->near->doze->shown;
 }
 
 void udp_near_fini(struct udp_link *u)
@@ -201,6 +214,7 @@ static struct udp_near_tx *tx_new(struct udp_link *u, const struct link_flow *f,
 		return NULL;
 	memcpy(t->addr, f->dst, 16);
 	t->slot = (uint16_t)slot;
+	t->memory = -1;
 	no_port(&t->peer, UDP_PEER);
 	no_port(&t->bell, UDP_TX);
 	ut_list_add_tail(&u->near->tx, &t->node);
@@ -297,7 +311,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 {
 	struct udp_near_rx *r = drop_late(u) < NEAR_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
-	int fds[4] = { -1, u->base.more_fd, u->near->bell.fd, -1 };
+	int fds[UDP_GIFTS] = { -1, u->base.more_fd, u->near->bell.fd, -1, -1 };
 	void *ear = NULL;
 
 	if (!r) {
@@ -318,20 +332,25 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 		r->ring.ear->magic = EAR_MAGIC;
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
+	if (back.can & HELLO_NOTES)
+		fds[4] = udp_near_memory(u);
+	back.probe = (uintptr_t)&r->token;
 	if (fds[0] < 0 || fds[3] < 0 ||
-	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, fds, 4) < 0) {
+	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, fds,
+		   fds[4] < 0 ? 4 : 5) < 0) {
 		rx_drop(u, r);
 		refuse(u, lo, m, h);
 	}
 	link_sys_close(&fds[0]);
 	link_sys_close(&fds[3]);
+	link_sys_close(&fds[4]);
 	ask_back(u, lo, h, m->slot);
 }
 
-static const void *take_page(int fd, uint32_t magic)
+static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
 {
 	size_t size;
-	const uint32_t *page = shm_seg_map(fd, sizeof(struct shm_doze), PAGE_MOST, &size);
+	const uint32_t *page = shm_seg_map(fd, least, most, &size);
 
 	if (!page || *page == magic)
 		return page;
@@ -366,8 +385,8 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 
 	if (!t || t->state != NEAR_ASKED || t->token != h->token)
 		return;
-	t->ring.ear = take_page(fds[0], EAR_MAGIC);
-	t->ring.doze = take_page(fds[1], DOZE_MAGIC);
+	t->ring.ear = take_page(fds[0], EAR_MAGIC, sizeof(struct shm_ear), PAGE_MOST);
+	t->ring.doze = take_page(fds[1], DOZE_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
 	t->bell.fd = keep(fds[2]);
 	t->peer.fd = keep(fds[3]);
 	t->peer.near_tx = t;
@@ -378,6 +397,8 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 		t->opened = ut_now();
 		t->notes = u->near->notes && (h->can & HELLO_NOTES);
 		t->pulls = h->can & HELLO_PULLS;
+		if (fds[4] >= 0 && t->notes && udp_near_memory_is(fds[4], h->probe, t->token))
+			t->memory = keep(fds[4]);
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
 		tx_far(u, t, false);
@@ -405,7 +426,7 @@ static void take_open(struct udp_link *u, const struct udp_mail *m, const struct
 	r->ring.ring = shm_seg_map(fds[0], SHM_RING_SEG, SHM_RING_SEG_MOST, &r->size);
 	r->peer.fd = keep(fds[1]);
 	r->peer.near_rx = r;
-	r->page = take_page(fds[2], DOZE_MAGIC);
+	r->page = take_page(fds[2], DOZE_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
 	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
 	    udp_watch(u, &r->peer) < 0)
 		rx_drop(u, r);
@@ -433,7 +454,7 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 		answer_hello(u, lo, m, &h);
 	else if (m->type == UDP_MAIL_NEAR_READY && n == 0)
 		take_refusal(u, m, &h);
-	else if (m->type == UDP_MAIL_NEAR_READY && n == 4)
+	else if (m->type == UDP_MAIL_NEAR_READY && n >= 4)
 		take_ready(u, m, &h, fds);
 	else if (m->type == UDP_MAIL_NEAR_OPEN && n == 3)
 		take_open(u, m, &h, fds);

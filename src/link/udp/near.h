@@ -22,11 +22,13 @@
  * lies there, and the reader answers in READY whether it could read it: so both know that this way
  * is open, and each fetch takes the token along, which no program that came after an exec or under
  * the same process number would have there. Where it is not open (another user namespace, seccomp,
- * Yama), everything is copied into the ring.
+ * Yama), everything is copied into the ring. A fifth descriptor in READY is the memory itself, for
+ * visits (near_visit.c); READY says where the token lies in it.
  */
 #ifndef LINK_UDP_NEAR_H
 #define LINK_UDP_NEAR_H
 
+#include "link/near.h"
 #include "link/shm/ring.h"
 #include "link/udp/local.h"
 #include "util/heap.h"
@@ -60,6 +62,8 @@ struct udp_near_tx {
 	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
 	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
 	struct udp_port bell;
+	int memory;          /* the receiver's; -1: it lets nobody in */
+	bool seen;           /* it has our page */
 };
 
 /* From one link. */
@@ -89,7 +93,8 @@ struct udp_near {
 	bool held;  /* messages are looked at, or a ring is broken: udp_near_release() */
 	bool notes; /* messages are wanted: a user has said so */
 	bool no_pulls;
-	struct shm_doze unseen; /* instead of a page of a sender's that never came */
+	bool visits; /* others may come into our memory */
+	uint32_t visit; /* how many we have made */
 };
 
 /* 0 or -errno. A link for which it is not called (u->near is NULL) neither asks nor answers. */
@@ -97,6 +102,8 @@ int udp_near_init(struct udp_link *u);
 void udp_near_fini(struct udp_link *u);
 /* Messages, too: before the first address. */
 void udp_near_notes(struct udp_link *u);
+/* And that others come into our memory by themselves. */
+void udp_near_visits(struct udp_link *u);
 void udp_near_forget_addr(struct udp_link *u, const uint8_t addr[16]);
 
 /* As udp_send, if the datagrams go the short way: true and *ret. False: the wire. */
@@ -130,8 +137,23 @@ int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
 /* A message of this ring as link_rx has it: its note at `at`, `bytes` behind that. */
 void udp_near_note_at(struct udp_near_rx *r, const uint8_t *at, uint32_t bytes,
 		      struct link_rx *note);
+/* near_visit.c: the slots of link_near_ops */
+const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *f, uint32_t qpn,
+					struct link_visit *ret);
+ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+			  int n, bool write);
+void udp_near_leave(struct link *l);
+void udp_near_see_off(struct link *l);
+void udp_near_forget(struct link *l);
+/* Only this one's visit. Nothing that it could enter by is left. */
+void udp_near_see_off_one(struct udp_link *u, const struct udp_near_rx *r);
+/* Ours, to be given away and closed; or -1. */
+int udp_near_memory(struct udp_link *u);
+/* It is the memory in which the token lies there. */
+bool udp_near_memory_is(int fd, uint64_t at, uint64_t token);
 /* near_note.c */
 extern const struct link_near_ops udp_near_ops;
+unsigned udp_near_slot(uint32_t qpn); /* or UDP_NO_SLOT */
 bool udp_near_probe(int pid, uint64_t at, uint64_t token);
 /* link_ops.doze */
 void udp_near_doze(struct link *l, bool on, bool look);

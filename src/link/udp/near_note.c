@@ -15,7 +15,7 @@ _Static_assert(sizeof(((struct shm_record *)0)->note) == LINK_NOTE_BYTES, "a not
 
 #define PULL_IOV 1024 /* IOV_MAX */
 
-static unsigned slot_of(uint32_t qpn)
+unsigned udp_near_slot(uint32_t qpn)
 {
 	unsigned slot = qpn >> UDP_SLOT_SHIFT;
 
@@ -29,7 +29,7 @@ static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t
 
 	*ret_pulls = false;
 	if (!udp_is_group(f->dst))
-		t = udp_near_way(udp_of(l), f, slot_of(qpn));
+		t = udp_near_way(udp_of(l), f, udp_near_slot(qpn));
 	if (!t)
 		return LINK_FAR;
 	if (t->state == NEAR_ASKED)
@@ -50,7 +50,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 		   struct link_place *ret)
 {
 	struct udp_link *u = udp_of(l);
-	struct udp_near_tx *t = udp_near_way(u, f, slot_of(qpn));
+	struct udp_near_tx *t = udp_near_way(u, f, udp_near_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
@@ -81,7 +81,7 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 
 static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
-	struct udp_near_tx *t = udp_near_open(udp_of(l), f->dst, slot_of(qpn));
+	struct udp_near_tx *t = udp_near_open(udp_of(l), f->dst, udp_near_slot(qpn));
 
 	return t ? shm_taken(&t->ring) : UINT64_MAX;
 }
@@ -198,5 +198,10 @@ const struct link_near_ops udp_near_ops = {
 	.pull = pull,
 	.seal = seal,
 	.release = release,
+	.enter = udp_near_enter,
+	.reach_in = udp_near_reach_in,
+	.leave = udp_near_leave,
+	.see_off = udp_near_see_off,
+	.forget = udp_near_forget,
 	.next = next,
 };

@@ -446,6 +446,11 @@ void udp_go_notes(struct link *l, bool pull)
 		u->near->no_pulls = !pull;
 }
 
+void udp_go_visits(struct link *l)
+{
+	udp_near_visits(udp_of(l));
+}
+
 void udp_stats(struct link *l, struct udp_stats *ret)
 {
 	*ret = udp_of(l)->stats;

@@ -39,6 +39,8 @@ int udp_go_near(struct link *l);
 /* After it: messages (link/near.h) to those that also did. pull false: as if nobody could reach
  * into anybody's memory. */
 void udp_go_notes(struct link *l, bool pull);
+/* After that: they may serve themselves from what is shown of us (link/shown.h). */
+void udp_go_visits(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
 /*

@@ -48,6 +48,10 @@ int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n);
 /* What was posted to this QP has gone to a peer on this host: true. False: it, or some of it, waits for
  * eng_proto_ops.qp_kick() and a round. */
 bool ibp_express_post(struct eng_qp *qp);
+/* The same without any help of the peer: nobody need look after it. */
+bool ibp_visit_posted(struct eng_qp *qp);
+/* eng_dev.recall, for a link that shows what others may reach (link/shown.h). */
+void ibp_recall(struct eng_dev *dev, uint32_t index);
 /* The kernel reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*

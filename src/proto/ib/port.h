@@ -381,6 +381,12 @@ void ibp_near_add_ack(struct ibp_qp *q, struct ibp_note *note);
 /* express.c: a message of this host was the usual one and has been executed. False: nothing of it
  * has happened but what happens once. */
 bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx);
+/* visit.c */
+#define IBP_VISIT_MOST 4096u /* bytes; above that the peer fetches faster than we store */
+/* A packet of this host has used the key with success: those who come next may come themselves. */
+void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
+/* The oldest request is a Read or Write that we could make ourselves, and it is complete. */
+bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w);
 /* Sets the timers that were put off. */
 void ibp_arm_all(struct ibp_port *port);
 

@@ -185,6 +185,9 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 	struct ibp_qp *q = ibp_qp(qp);
 	enum ibv_qp_state to = eng_qp_state(qp);
 
+	eng_dev_held(qp->dev);
+	if (from == IBV_QPS_RTS)
+		eng_seal_break(qp->dev, qp->qpn); /* it is shown with the rights it had */
 	if (mask & IBV_QP_AV)
 		take_address(q);
 	if (mask & IBV_QP_PATH_MTU)

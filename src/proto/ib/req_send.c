@@ -322,6 +322,8 @@ static enum step run_one(struct ibp_qp *q)
 
 	if (is_local(w->opcode) && !w->verdict)
 		return run_local(q, w);
+	if (ibp_visit(q, w))
+		return STEP_SENT;
 	if (!start(q, w))
 		return STEP_STOP;
 	if (w->verdict || w->length > q->port->dev->max_msg_sz) {

@@ -68,6 +68,7 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 				    IBV_ACCESS_REMOTE_READ, &mk, &off);
 		if (v != ENG_OK)
 			return v;
+		ibp_show(q, mk, p->rkey);
 	}
 	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len,
 				 .tx_bytes = p->dma_len,

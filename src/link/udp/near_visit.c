@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Visits between the processes of near.h, see link/shown.h. The way into another's memory is its
+ * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
+ * reaches nothing any more after an exec or under the same process number, and needs no leave to
+ * trace (sibling user namespaces, Yama, seccomp).
+ */
+#include "link/udp/near.h"
+
+#include "link/near.h"
+#include "link/sys.h"
+#include "util/clock.h"
+#include "util/heap.h"
+#include "util/log.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+
+#define LOOKS_YIELD 64u /* looks at a visitor before sleeping in between */
+#define NAP_NS 50000l
+#define NAPS_ALIVE 20u  /* naps between looks whether it lives */
+
+int udp_near_memory(struct udp_link *u)
+{
+	/* Whose death is not noticed must not come: one could wait for it for ever. */
+	if (!u->near->visits || u->near->life[0].fd >= 0 || ut_refused(EMFILE))
+		return -1;
+	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+}
+
+bool udp_near_memory_is(int fd, uint64_t at, uint64_t token)
+{
+	uint64_t word = ~token;
+
+	return LINK_SYS(SYS_pread64, fd, &word, sizeof(word), (long)at) == sizeof(word) &&
+	       word == token;
+}
+
+/* --- visiting --- */
+
+const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *f, uint32_t qpn,
+					struct link_visit *ret)
+{
+	struct udp_link *u = udp_of(l);
+	struct udp_near_tx *t = udp_near_open(u, f->dst, udp_near_slot(qpn));
+
+	if (!t || t->memory < 0 || memcmp(t->own, f->src, 16))
+		return NULL;
+	/* Who has taken something out of our ring got our page before: it sees the visit. */
+	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
+		return NULL;
+	u->near->visit++;
+	atomic_store(&u->near->doze->visit, (uint64_t)t->ring.doze->id << 32 | u->near->visit);
+	if (atomic_load_explicit(&t->ring.ear->gone, memory_order_acquire)) {
+		udp_near_leave(l);
+		return NULL;
+	}
+	ret->fd = t->memory;
+	return &t->ring.doze->shown;
+}
+
+ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+			  int n, bool write)
+{
+	if (n == 1)
+		return LINK_SYS(write ? SYS_pwrite64 : SYS_pread64, v->fd, iov->iov_base,
+				iov->iov_len, (long)addr);
+	return LINK_SYS(write ? SYS_pwritev : SYS_preadv, v->fd, iov, (long)n, (long)addr, 0L);
+}
+
+void udp_near_leave(struct link *l)
+{
+	atomic_store_explicit(&udp_of(l)->near->doze->visit, 0, memory_order_release);
+}
+
+/* --- being visited --- */
+
+static bool is_dead(const struct udp_near_rx *r)
+{
+	struct pollfd v = { r->peer.fd, POLLIN, 0 };
+
+	return poll(&v, 1, 0) > 0;
+}
+
+/* Its processor may have been taken away in the middle, and it may have been stopped there. */
+static void wait_out(const struct udp_near_rx *r, uint64_t visit)
+{
+	const _Atomic uint64_t *now = &r->page->visit;
+	const struct timespec nap = { 0, NAP_NS };
+
+	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == visit; n++) {
+		if (n < LOOKS_YIELD) {
+			sched_yield();
+			continue;
+		}
+		if (n % NAPS_ALIVE == 0 && is_dead(r))
+			return;
+		if (n == 20000)
+			ut_warn("a process of this host stands still in the middle of a Read or "
+				"Write of memory that is given back here: waiting for it");
+		LINK_SYS(SYS_nanosleep, &nap, NULL);
+	}
+}
+
+void udp_near_see_off_one(struct udp_link *u, const struct udp_near_rx *r)
+{
+	uint64_t visit;
+
+	if (!r->page)
+		return;
+	visit = atomic_load_explicit(&r->page->visit, memory_order_acquire);
+	if (visit && visit >> 32 == u->near->doze->id)
+		wait_out(r, visit);
+}
+
+void udp_near_see_off(struct link *l)
+{
+	struct udp_link *u = udp_of(l);
+	struct udp_near_rx *r;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	ut_list_each(r, &u->near->rx, node)
+		udp_near_see_off_one(u, r);
+}
+
+void udp_near_forget(struct link *l)
+{
+	struct udp_near_tx *t;
+
+	ut_list_each(t, &udp_of(l)->near->tx, node)
+		link_sys_close(&t->memory);
+}
