@@ -92,9 +92,10 @@ static void lends(struct cf_party *p)
 	}
 }
 
-static void post_one(struct cf_side *s, struct sp_rng *rng, uint64_t id, uint8_t *area)
+static void post_one(struct cf_side *s, struct sp_rng *rng, uint64_t id, uint8_t *area,
+		     uint32_t most)
 {
-	uint32_t len = sp_size(rng, 8, AREA / 4), at = sp_below(rng, AREA - len + 1);
+	uint32_t len = sp_size(rng, 8, most), at = sp_below(rng, AREA - len + 1);
 	uint64_t off = AREA / 2 + (id % WINDOW) * (AREA / 4); /* where a Read puts it */
 	bool read = sp_below(rng, 2);
 
@@ -124,6 +125,9 @@ static bool may_end(enum ibv_wc_status st, bool first)
 
 static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)
 {
+	/* Small ones, one after the other, are made by this end alone where there is a way. */
+	bool alone = sp_below(rng, 2);
+	uint32_t window = alone ? 1 : WINDOW, most = alone ? 4096 : AREA / 4;
 	uint64_t posted = 0, done = 0;
 	struct cf_patience p = { 0 };
 	bool failed = false;
@@ -131,8 +135,8 @@ static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int rou
 
 	while (!failed || done < posted) {
 		/* Not as long as the other takes to come to it. */
-		while (!failed && posted - done < WINDOW)
-			post_one(s, rng, posted++, area);
+		while (!failed && posted - done < window)
+			post_one(s, rng, posted++, area, most);
 		if (cf_over(&p, CF_WAIT_MS * 1000000ull))
 			CF_DIE("round %d: taken back: %s, requests go on", round,
 			       atomic_load(&page->taken) > round ? "yes" : "no");

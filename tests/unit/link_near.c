@@ -5,14 +5,12 @@
  * covers it). Messages arrive as they were written, in one order with datagrams, and what they name
  * is fetched; a seal shows to the reader; a reader that gives nothing back leaves no room.
  */
-#include "link_udp_util.h"
+#include "link_near_util.h"
 
-#include "link/near.h"
 #include "link/shm/ring.h"
 
 #include <errno.h>
 
-#define SECOND "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\2"
 
 /* A socket of somebody else on 127.0.0.1; its port. */
 static uint16_t occupy(int *fd)
@@ -43,37 +41,6 @@ static void pass(struct link *from, struct link *to, const struct link_flow *f, 
 	}
 	CHECK(r == 0 && n == 1 && v[0].len == 32);
 	*ret = v[0];
-}
-
-/* Asks until the way is known. */
-static enum link_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *pulls)
-{
-	uint64_t end = ut_now() + 5 * UT_S;
-	enum link_reach r = LINK_ASKED;
-	struct link_rx v[8];
-
-	while (r == LINK_ASKED && ut_now() < end) {
-		r = link_near(a)->reach(a, f, b->qpn_fixed | 0x55, pulls);
-		a->ops->recv(a, v, 8);
-		b->ops->recv(b, v, 8);
-	}
-	return r;
-}
-
-static int say(struct link *a, struct link *b, const struct link_flow *f, const char *note,
-	       const void *data, uint32_t len)
-{
-	struct link_place at;
-	int r = link_near(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
-
-	if (r < 0)
-		return r;
-	memset(at.note, 0, LINK_NOTE_BYTES);
-	memcpy(at.note, note, strlen(note));
-	memcpy(at.data, data, len);
-	link_near(a)->commit(a, &at, len);
-	CHECK(link_near(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);
-	return 0;
 }
 
 static void messages(struct link *a, struct link *b, const struct link_flow *f, bool pulls)
@@ -114,21 +81,6 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 	CHECK(say(a, b, f, "four", big, sizeof(big)) == 0);
 	while (b->ops->recv(b, v, 8) > 0)
 		n->release(b);
-}
-
-/* Two links that reach each other; what else they know is the caller's. */
-static void open_pair(uint16_t port, struct link **a, struct link **b)
-{
-	CHECK(udp_open(port, a) == 0 && udp_go_near(*a) == 0);
-	CHECK(udp_open(port, b) == 0 && udp_go_near(*b) == 0);
-	CHECK((*a)->ops->add_addr(*a, LO4, 0) == 0);
-	CHECK((*b)->ops->add_addr(*b, (const uint8_t *)SECOND, 0) == 0);
-}
-
-static void close_pair(struct link *a, struct link *b)
-{
-	a->ops->close(a);
-	b->ops->close(b);
 }
 
 static void try_messages(uint16_t port, bool pull)
