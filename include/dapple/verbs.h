@@ -89,6 +89,17 @@ int dpl_rereg_phys_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd,
  */
 struct ibv_mr *dpl_alloc_lkey(struct ibv_pd *pd, uint32_t max_pages);
 
+/*
+ * Memory whose pages other processes of this user on this host may map. In a region on it a Read,
+ * Write or atomic of theirs is plain loads and stores, made by the requester alone. It is zeroed,
+ * page-aligned, and absent in children of fork(). NULL with errno EINVAL (length 0), ENOMEM,
+ * EMFILE. (DAPPLE_SHARE=1 makes regions of other memory the same, see dapple(1).)
+ */
+void *dpl_alloc_shared(size_t length);
+
+/* Gives it back; regions on it are deregistered first. EINVAL: not from dpl_alloc_shared(). */
+int dpl_free_shared(void *addr);
+
 struct dpl_mw_attr {
 	uint32_t rkey; /* the key that works now, or the one before the first bind */
 	struct ibv_pd *pd;

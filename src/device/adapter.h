@@ -40,8 +40,9 @@ struct dev_machine {
 	int (*express)(struct dev_adapter *a, bool *ret_whole);
 	/* As eng_dev_ops.posted. */
 	bool (*posted)(struct eng_qp *qp);
-	/* The same for what is complete at once, whoever looks after the adapter. */
-	bool (*alone)(struct eng_qp *qp);
+	/* The same for what is complete at once, whoever looks after the adapter. app: this is a thread
+	 * of the application. */
+	bool (*alone)(struct eng_qp *qp, bool app);
 	/* Takes in what has come, bounded work. Returns how many things. */
 	int (*receive)(struct dev_adapter *a, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. */

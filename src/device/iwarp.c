@@ -76,7 +76,7 @@ static bool patient(struct eng_dev *dev, bool crowd)
 static const struct dev_machine iwp_machine = {
 	.express = dev_express_none,
 	.posted = dev_posted_none,
-	.alone = dev_posted_none,
+	.alone = dev_alone_none,
 	.patient = patient,
 	.receive = receive,
 	.errors = errors,

@@ -135,6 +135,11 @@ bool dev_posted_none(struct eng_qp *qp)
 	return false;
 }
 
+bool dev_alone_none(struct eng_qp *qp, bool app)
+{
+	return false;
+}
+
 /*
  * Most polls of a ping-pong find nothing or one message, and the time of a round is the time in which
  * a message is not seen. So an application that polls goes without: no look at the clock, at sockets,
@@ -171,7 +176,7 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
-	if (a->machine->alone(qp))
+	if (a->machine->alone(qp, !dev_thread_is_this()))
 		return true;
 	if (!may_be_short(a) || dev_thread_is_this() || !a->machine->posted(qp))
 		return false;

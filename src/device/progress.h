@@ -26,6 +26,7 @@ int dev_run(struct dev_adapter *a, enum dev_driver by);
 /* dev_machine.express, .posted and .alone of who knows rounds only. */
 int dev_express_none(struct dev_adapter *a, bool *ret_whole);
 bool dev_posted_none(struct eng_qp *qp);
+bool dev_alone_none(struct eng_qp *qp, bool app);
 
 /* eng_dev_ops.progress, .posted and .polled */
 int dev_progress(struct eng_dev *dev);

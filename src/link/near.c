@@ -49,6 +49,15 @@ static ssize_t reach_in(const struct link_visit *v, uint64_t addr, const struct 
 	return -ENOTCONN;
 }
 
+static uint8_t *borrowed(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len)
+{
+	return NULL;
+}
+
+static void lend(struct link *l, const struct link_rx *rx, uint32_t id, int fd)
+{
+}
+
 static void nothing(struct link *l)
 {
 }
@@ -68,7 +77,9 @@ const struct link_near_ops link_near_none = {
 	.release = nothing,
 	.enter = enter,
 	.reach_in = reach_in,
+	.borrowed = borrowed,
 	.leave = nothing,
+	.lend = lend,
 	.see_off = nothing,
 	.forget = nothing,
 	.next = next,

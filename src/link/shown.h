@@ -30,6 +30,9 @@ struct link_shown_key {
 	uint32_t access;      /* enum ibv_access_flags */
 	uint64_t pd;          /* alike for what belongs together; no more than that */
 	uint64_t iova, length, addr;
+	/* What of it lies in memory that was lent (link_near_ops.lend); id 0: nothing. */
+	uint32_t area, pad;
+	uint64_t area_addr, area_length;
 };
 
 struct link_shown_qp {

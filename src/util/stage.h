@@ -87,7 +87,8 @@ ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec 
 
 /*
  * The same without a place in the stage: up to its size from or to any other memory of ours, which
- * costs a copy more when the kernel is asked.
+ * costs a copy more when the kernel is asked. Large pieces, too, are copied by plain loads and
+ * stores in a thread of the application, each made present by a call just before.
  */
 ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
 ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,

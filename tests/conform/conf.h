@@ -128,6 +128,7 @@ struct ibv_qp *cf_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
 struct ibv_ah *cf_ah(struct ibv_pd *pd);
 struct ibv_mw *cf_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 void *cf_pages(size_t len); /* anonymous, zeroed, shared with forked children */
+void *cf_buffer(size_t len); /* the same; with CONFORM_LENT from dpl_alloc_shared(), and kept */
 struct ibv_ah_attr cf_ah_attr(void);
 
 #define CF_ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \

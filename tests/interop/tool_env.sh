@@ -26,4 +26,6 @@ expect 0 "$DAPPLE" run -- env; has "OMPI_MCA_opal_common_ucx_tls=mine"
 cmp "$work/a" "$work/b" || fault "lists grow when nested"
 grep -q ':/nowhere$' "$work/a" || fault "the user's library path is lost"
 expect 0 "$DAPPLE" env --no-preload; hasnt LD_PRELOAD
+hasnt DAPPLE_SHARE
+expect 0 "$DAPPLE" env --share; has DAPPLE_SHARE=
 finish

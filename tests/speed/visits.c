@@ -223,6 +223,64 @@ static void send_before_write(void)
 	cf_processes(sends_first, receives_late);
 }
 
+/* --- the last byte --- */
+
+static uint32_t size_of(uint32_t i)
+{
+	return 64 + (i * 7919) % (MOST - 64);
+}
+
+static void stores(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_addr to;
+	struct cf_side s;
+
+	o.len = 2 * MOST;
+	cf_side(&s, &o);
+	to = cf_connect(p, &s);
+	warm(&s, &to);
+	cf_meet(p);
+	for (uint32_t i = 0; i < 10 * ROUNDS; i++) {
+		/* No two of the same value follow each other. */
+		memset(s.buf, 1 + (int)(i % 255), size_of(i));
+		one_write(&s, &to, i, 0, size_of(i));
+		SP_UNTIL(((volatile uint8_t *)s.buf)[MOST] == (uint8_t)(1 + i % 255),
+			 "Write %u was not seen", i);
+	}
+}
+
+/* Polls the last byte of each and looks at all others at once; an echo says that it has. */
+static void watches(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_addr to;
+	struct cf_side s;
+
+	o.len = 2 * MOST;
+	cf_side(&s, &o);
+	to = cf_connect(p, &s);
+	warm(&s, &to);
+	memset(s.buf, 0, MOST);
+	cf_meet(p);
+	for (uint32_t i = 0; i < 10 * ROUNDS; i++) {
+		uint8_t tag = (uint8_t)(1 + i % 255);
+
+		SP_UNTIL(((volatile uint8_t *)s.buf)[size_of(i) - 1] == tag, "no Write %u", i);
+		if (!sp_all(s.buf, size_of(i), tag))
+			CF_DIE("Write %u of %u bytes showed its last byte first", i, size_of(i));
+		s.buf[MOST + 64] = tag;
+		cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = i, .off = MOST + 64, .len = 1,
+			.raddr = to.addr + MOST, .rkey = to.rkey);
+		cf_wc(s.scq, i, SUCCESS);
+	}
+}
+
+static void last_byte(void)
+{
+	cf_processes(stores, watches);
+}
+
 /* --- another program in its place --- */
 
 static void outlives(struct cf_party *p)
@@ -270,6 +328,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "the target stands still", 0, target_stands_still },
 	{ "+", "rights that were withdrawn", CF_SELF, rights_withdrawn },
 	{ "+", "a Send without a receive before a Write", CF_RNR, send_before_write },
+	{ "+", "the last byte comes last", 0, last_byte },
 	{ "+", "the target becomes another program", 0, target_executes },
 	{ 0 },
 };

@@ -77,7 +77,7 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 static const struct dev_machine machine = {
-	.express = express, .posted = posted, .alone = dev_posted_none, .receive = receive, .errors = errors,
+	.express = express, .posted = posted, .alone = dev_alone_none, .receive = receive, .errors = errors,
 	.transmit = transmit, .patient = patient, .acks_pending = acks_pending, .busy = busy,
 	.deadline = next,
 };

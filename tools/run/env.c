@@ -193,6 +193,8 @@ int run_env_each(const struct run_env *env, set_fn *set, void *arg)
 	set_lists(env, libdir, set, arg);
 	set("DAPPLE_ADAPTER", adapter && *adapter ? adapter : "roce,iwarp", arg);
 	set("DAPPLE_TREE", tree, arg);
+	if (env->share)
+		set("DAPPLE_SHARE", "1", arg);
 	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (!getenv(defaults[i][0]))
 			set(defaults[i][0], defaults[i][1], arg);
@@ -236,6 +238,8 @@ int run_cmd_env(int argc, char **argv)
 				return RUN_EXIT_USAGE;
 		} else if (strcmp(name, "no-preload") == 0) {
 			env.preload = false;
+		} else if (strcmp(name, "share") == 0) {
+			env.share = true;
 		} else {
 			return run_usage_error("env", "there is no option \"%s\"", name);
 		}

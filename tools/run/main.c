@@ -29,11 +29,14 @@ static const struct command commands[] = {
 "                   and scripts; all such runs of one user share one namespace\n"
 "  --no-preload     libraries only; programs that look into /sys themselves\n"
 "                   see no device\n"
+"  --share          pages of registered memory are exchanged for shared ones, so\n"
+"                   that Reads and Writes within this host are loads and stores\n"
+"                   (DAPPLE_SHARE in the manual says what changes)\n"
 "\n"
 "Exit status: that of COMMAND; 126 or 127 if it cannot be started; 77 if this\n"
 "machine refuses namespaces.\n" },
 	{ "env", run_cmd_env, "print the environment of dapple run for eval",
-"usage: dapple env [--adapter KIND] [--no-preload]\n"
+"usage: dapple env [--adapter KIND] [--no-preload] [--share]\n"
 "\n"
 "Prints the variables that dapple run sets as shell assignments:\n"
 "\n"

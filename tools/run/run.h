@@ -45,6 +45,7 @@ bool run_opts_number(struct run_opts *o, long min, long max, long *ret);
 struct run_env {
 	const char *adapter;	/* from --adapter, or NULL */
 	bool preload;		/* false: libraries only, or --isolate */
+	bool share;		/* --share */
 };
 
 /* Is the adapter one that this version has?  0 or an exit code, said why. */

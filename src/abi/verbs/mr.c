@@ -9,8 +9,10 @@
 #include "abi/verbs/export.h"
 #include "engine/mkey.h"
 #include "util/alloc.h"
+#include "util/area.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, size_t length)
 {
@@ -31,6 +33,17 @@ struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, s
 	return mr;
 }
 
+#define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+
+/* Shared registration: other processes of the host may map what they may name. */
+static struct ut_area *share(uint64_t addr, size_t length, unsigned access)
+{
+	const char *v = getenv("DAPPLE_SHARE");
+
+	return v && *v && strcmp(v, "0") && (access & REMOTE) ? ut_area_exchange(addr, length)
+							       : NULL;
+}
+
 static struct ibv_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec, void *addr)
 {
 	struct vrb_pd *pd = vrb_of(pub, vrb_pd);
@@ -49,6 +62,8 @@ static struct ibv_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec
 		return vrb_null(-ENOMEM);
 	}
 	mr->fixed = spec->null;
+	if (!spec->null)
+		mr->area = share(spec->addr, spec->length, spec->access);
 	return &mr->pub;
 }
 
@@ -141,8 +156,12 @@ UT_EXPORT int ibv_rereg_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd, voi
 		pub->pd = pd;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		struct ut_area *before = mr->area;
+
 		pub->addr = addr;
 		pub->length = length;
+		mr->area = share((uintptr_t)addr, length, mr->mk->access);
+		ut_area_restore(before);
 	}
 	pub->lkey = pub->rkey = mr->mk->key;
 	return 0;
@@ -165,6 +184,7 @@ VRB_NOW(dereg_mr) int vrb_dereg_mr(struct ibv_mr *pub)
 		pub->handle = vrb_handle_add(VRB_MRS, &mr->h);
 		return vrb_error(rc);
 	}
+	ut_area_restore(mr->area);
 	vrb_pd_unuse(mr->pd);
 	if (mr->dm)
 		atomic_fetch_sub(&mr->dm->h.users, 1);

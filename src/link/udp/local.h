@@ -250,7 +250,7 @@ static inline unsigned udp_key(struct udp_dest to)
 enum udp_mail_type {
 	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL,
 	UDP_MAIL_GROUP, /* a datagram behind the group's address */
-	UDP_MAIL_NEAR_HELLO, UDP_MAIL_NEAR_READY, UDP_MAIL_NEAR_OPEN /* near.h */
+	UDP_MAIL_NEAR_HELLO, UDP_MAIL_NEAR_READY, UDP_MAIL_NEAR_OPEN, UDP_MAIL_NEAR_LEND /* near.h */
 };
 
 #define UDP_MAIL_MAGIC 0x444c5031u

@@ -27,7 +27,7 @@ enum { HELLO_NOTES = 1, HELLO_PULLS = 2 };
 struct hello {
 	uint64_t token;
 	uint8_t src[16], dst[16];
-	uint64_t probe; /* HELLO, READY: where the token lies in the writer's memory */
+	uint64_t probe; /* HELLO, READY: where the token lies in the writer's memory. LEND: an id */
 	uint32_t can, pad;
 };
 
@@ -48,6 +48,7 @@ static void tx_close(struct udp_link *u, struct udp_near_tx *t)
 	udp_unwatch(u, &t->peer);
 	udp_unwatch(u, &t->bell);
 	link_sys_close(&t->memory);
+	udp_near_give_up(t);
 	shm_seg_unmap(t->ring.ring, SHM_RING_SEG);
 	shm_seg_unmap(t->ring.ear, sizeof(struct shm_ear));
 	shm_seg_unmap(t->ring.doze, sizeof(struct shm_doze));
@@ -347,6 +348,24 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	ask_back(u, lo, h, m->slot);
 }
 
+int udp_near_letter_lend(struct udp_link *u, const struct udp_near_rx *r, uint32_t id, int fd)
+{
+	struct udp_local *lo = udp_local_find(u, r->own);
+	struct hello h = { .token = r->token, .probe = id };
+
+	memcpy(h.src, r->own, 16);
+	memcpy(h.dst, r->addr, 16);
+	return letter(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_NEAR_LEND, &h, &fd, 1);
+}
+
+static void take_lend(struct udp_link *u, const struct udp_mail *m, const struct hello *h, int fd)
+{
+	struct udp_near_tx *t = tx_find(u, h->src, m->slot);
+
+	if (t && t->state == NEAR_OPEN && t->token == h->token && t->memory >= 0)
+		udp_near_borrow(t, (uint32_t)h->probe, fd);
+}
+
 static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
 {
 	size_t size;
@@ -458,6 +477,8 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 		take_ready(u, m, &h, fds);
 	else if (m->type == UDP_MAIL_NEAR_OPEN && n == 3)
 		take_open(u, m, &h, fds);
+	else if (m->type == UDP_MAIL_NEAR_LEND && n == 1)
+		take_lend(u, m, &h, fds[0]);
 }
 
 /* What a dead process wrote is read to its end first, as what it sent by the wire would be. */

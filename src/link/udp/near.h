@@ -24,6 +24,8 @@
  * the same process number would have there. Where it is not open (another user namespace, seccomp,
  * Yama), everything is copied into the ring. A fifth descriptor in READY is the memory itself, for
  * visits (near_visit.c); READY says where the token lies in it.
+ *
+ *     LEND    token, an id, memory that the sender may map        <----
  */
 #ifndef LINK_UDP_NEAR_H
 #define LINK_UDP_NEAR_H
@@ -41,9 +43,16 @@
 #define NEAR_LATE (60000 * UT_MS) /* after READY nobody opens a ring any more */
 #define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
 #define NEAR_KEYS 256u
+#define NEAR_AREAS 32u /* that one process lends to another; more are not */
 #define NEAR_WARM 1000 /* empty calls after a record that look at the rings first of all */
 
 enum near_state { NEAR_ASKED, NEAR_OPEN, NEAR_FAR };
+
+struct udp_near_area {
+	uint32_t id; /* 0: none */
+	uint8_t *base;
+	size_t length;
+};
 
 /* Towards one slot of one address. */
 struct udp_near_tx {
@@ -64,6 +73,8 @@ struct udp_near_tx {
 	struct udp_port bell;
 	int memory;          /* the receiver's; -1: it lets nobody in */
 	bool seen;           /* it has our page */
+	struct udp_near_area areas[NEAR_AREAS]; /* what it has lent to us */
+	unsigned n_areas;    /* ever */
 };
 
 /* From one link. */
@@ -76,6 +87,8 @@ struct udp_near_rx {
 	uint64_t probe;     /* where it has the token */
 	const struct shm_doze *page; /* the sender's; its seals */
 	bool broken;        /* dropped by the next release */
+	uint32_t lent[NEAR_AREAS]; /* to this sender */
+	unsigned n_lent;
 	size_t size;        /* of the sender's segment */
 	struct shm_rx ring; /* ring.ring NULL: it has not come yet */
 	struct udp_port peer;
@@ -123,6 +136,8 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 		   const uint8_t *body, size_t len);
 /* The epoll set reports a peer's pidfd. */
 void udp_near_died(struct udp_link *u, struct udp_port *p);
+/* The letter LEND. */
+int udp_near_letter_lend(struct udp_link *u, const struct udp_near_rx *r, uint32_t id, int fd);
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
 struct udp_near_tx *udp_near_way(struct udp_link *u, const struct link_flow *f, unsigned slot);
 /* The other direction of an open one: who is asked there can answer. */
@@ -142,11 +157,16 @@ const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *
 					struct link_visit *ret);
 ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
 			  int n, bool write);
+uint8_t *udp_near_borrowed(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len);
 void udp_near_leave(struct link *l);
+void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id, int fd);
 void udp_near_see_off(struct link *l);
 void udp_near_forget(struct link *l);
 /* Only this one's visit. Nothing that it could enter by is left. */
 void udp_near_see_off_one(struct udp_link *u, const struct udp_near_rx *r);
+/* A letter with something that this one lends; all of it is given up with the ring. */
+void udp_near_borrow(struct udp_near_tx *t, uint32_t id, int fd);
+void udp_near_give_up(struct udp_near_tx *t);
 /* Ours, to be given away and closed; or -1. */
 int udp_near_memory(struct udp_link *u);
 /* It is the memory in which the token lies there. */

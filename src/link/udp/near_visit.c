@@ -9,6 +9,7 @@
 
 #include "link/near.h"
 #include "link/sys.h"
+#include "util/area.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
@@ -57,6 +58,7 @@ const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *
 		return NULL;
 	}
 	ret->fd = t->memory;
+	ret->to = t;
 	return &t->ring.doze->shown;
 }
 
@@ -72,6 +74,49 @@ ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struc
 void udp_near_leave(struct link *l)
 {
 	atomic_store_explicit(&udp_of(l)->near->doze->visit, 0, memory_order_release);
+}
+
+/* --- memory that is lent --- */
+
+uint8_t *udp_near_borrowed(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len)
+{
+	const struct udp_near_tx *t = v->to;
+
+	for (unsigned i = 0; i < NEAR_AREAS && id; i++)
+		if (t->areas[i].id == id)
+			return off <= t->areas[i].length && len <= t->areas[i].length - off
+				       ? t->areas[i].base + off : NULL;
+	return NULL;
+}
+
+void udp_near_borrow(struct udp_near_tx *t, uint32_t id, int fd)
+{
+	struct udp_near_area *a = &t->areas[t->n_areas % NEAR_AREAS];
+
+	if (!id)
+		return;
+	ut_area_unmap(a->base, a->length);
+	a->base = ut_area_map(fd, &a->length);
+	a->id = a->base ? id : 0;
+	t->n_areas += a->base != NULL;
+}
+
+void udp_near_give_up(struct udp_near_tx *t)
+{
+	for (unsigned i = 0; i < NEAR_AREAS; i++)
+		ut_area_unmap(t->areas[i].base, t->areas[i].length);
+	memset(t->areas, 0, sizeof(t->areas));
+}
+
+void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id, int fd)
+{
+	struct udp_near_rx *r = rx->from;
+
+	for (unsigned i = 0; i < NEAR_AREAS && i < r->n_lent; i++)
+		if (r->lent[(r->n_lent - 1 - i) % NEAR_AREAS] == id)
+			return;
+	if (udp_near_letter_lend(udp_of(l), r, id, fd) == 0)
+		r->lent[r->n_lent++ % NEAR_AREAS] = id;
 }
 
 /* --- being visited --- */

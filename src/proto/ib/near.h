@@ -73,6 +73,7 @@ struct ibp_near {
 	bool lost;             /* it goes nowhere */
 	bool pull;             /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
+	bool app;              /* a thread of the application's has posted this instant */
 	uint32_t key;          /* of the region that a request names */
 	struct link_place place;
 	struct iovec iov[IBP_NEAR_PIECES];

@@ -382,7 +382,7 @@ void ibp_near_add_ack(struct ibp_qp *q, struct ibp_note *note);
  * has happened but what happens once. */
 bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx);
 /* visit.c */
-#define IBP_VISIT_MOST 16384u /* bytes; above that the peer fetches faster than we store */
+#define IBP_VISIT_MOST 16384u /* bytes; above that the peer fetches faster than the kernel stores for us */
 /* A packet of this host has used the key with success: those who come next may come themselves. */
 void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 /* The oldest request is a Read or Write that we could make ourselves, and it is complete. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Small Reads and Writes between processes of one host, made by the requester alone (link/shown.h).
- * They have no PSN and no packet, so they are begun only while nothing of their queue is under
+ * Reads, Writes and atomics between processes of one host, made by the requester alone
+ * (link/shown.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
+ * the memory was lent to us. They have no PSN and no packet, so they are begun only while nothing of their queue is under
  * way: what was posted before them has been executed, and what comes after them starts later. What
  * the tables do not grant changes nothing and goes as a packet, so that every refusal, event and
  * sentence is the responder's.
@@ -12,16 +13,31 @@
 #include "proto/ib/port.h"
 
 #include "engine/mkey.h"
+#include "util/area.h"
+#include "util/clock.h"
 
-#define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE)
+#include <unistd.h>
+
+#define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
+#define PIECE (256u << 10) /* of one visit: who waits for its end does not wait long */
+#define LAST 64u /* bytes that become visible after all others */
 
 /* --- showing --- */
 
 static bool may_show(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	return q->cls == WIRE_CLASS_RC && q->port->near.rx && mk->key == key &&
-	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
+	return q->cls == WIRE_CLASS_RC && q->port->near.rx && mk->key == key && mk->kind == ENG_MR && !mk->pages && !mk->null &&
 	       eng_qp_state(q->qp) == IBV_QPS_RTS;
+}
+
+/* What of the region others may map. */
+static void show_area(struct link_shown_key *k, const struct eng_mkey *mk)
+{
+	struct ut_area_view v = { 0 };
+
+	k->area = ut_area_find(mk->addr, mk->length, &v) ? v.id : 0;
+	k->area_addr = v.addr;
+	k->area_length = v.length;
 }
 
 static void show_key(struct link_shown *s, const struct eng_mkey *mk)
@@ -30,6 +46,7 @@ static void show_key(struct link_shown *s, const struct eng_mkey *mk)
 
 	if (atomic_load_explicit(&k->key, memory_order_relaxed))
 		return;
+	show_area(k, mk);
 	k->access = mk->access;
 	k->pd = (uintptr_t)mk->pd;
 	k->iova = mk->iova;
@@ -49,19 +66,33 @@ static void show_qp(struct link_shown *s, const struct ibp_qp *q)
 	memcpy(e->addr, q->path.flow.dst, sizeof(e->addr));
 	e->access = qp->attr.qp_access_flags & SERVED;
 	if (!qp->attr.max_dest_rd_atomic)
-		e->access &= ~(unsigned)IBV_ACCESS_REMOTE_READ;
+		e->access &= (unsigned)IBV_ACCESS_REMOTE_WRITE;
 	e->pd = (uintptr_t)q->resp.pd;
 	atomic_store_explicit(&e->qpn, qp->qpn, memory_order_release);
+}
+
+static void lend(struct ibp_port *port, const struct link_shown_key *k)
+{
+	int fd = ut_area_fd(k->area);
+
+	if (fd < 0)
+		return;
+	link_near(port->link)->lend(port->link, port->near.rx, k->area, fd);
+	close(fd);
 }
 
 void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
 	struct link_shown *s = q->port->link->shown;
+	const struct link_shown_key *k;
 
 	if (!s || !may_show(q, mk, key))
 		return;
 	show_key(s, mk);
 	show_qp(s, q);
+	k = &s->keys[(key >> 8) % LINK_SHOWN];
+	if (k->area && atomic_load_explicit(&k->key, memory_order_relaxed) == key)
+		lend(q->port, k);
 }
 
 void ibp_recall(struct eng_dev *dev, uint32_t index)
@@ -86,6 +117,17 @@ void ibp_recall(struct eng_dev *dev, uint32_t index)
 
 /* --- visiting --- */
 
+static unsigned right_for(const struct eng_swqe *w)
+{
+	switch (w->opcode) {
+	case IBV_WR_RDMA_WRITE: return IBV_ACCESS_REMOTE_WRITE;
+	case IBV_WR_RDMA_READ: return IBV_ACCESS_REMOTE_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD: return IBV_ACCESS_REMOTE_ATOMIC;
+	default: return 0;
+	}
+}
+
 static bool grants_qp(const struct ibp_qp *q, const struct link_shown *s, unsigned need,
 		      uint64_t *ret_pd)
 {
@@ -99,59 +141,182 @@ static bool grants_qp(const struct ibp_qp *q, const struct link_shown *s, unsign
 	       !memcmp(e->addr, q->path.flow.src, sizeof(e->addr));
 }
 
-static bool grants(const struct ibp_qp *q, const struct link_shown *s, const struct eng_swqe *w,
-		   unsigned need, uint64_t *ret_addr)
+/* The key, if it allows all of the request; *ret_addr: the owner's address of the first byte. */
+static const struct link_shown_key *grants(const struct ibp_qp *q, const struct link_shown *s,
+					   const struct eng_swqe *w, uint64_t *ret_addr)
 {
 	const struct link_shown_key *k = &s->keys[(w->rkey >> 8) % LINK_SHOWN];
 	uint64_t pd, off = w->remote_addr;
+	unsigned need = right_for(w);
 
 	if (!grants_qp(q, s, need, &pd) ||
 	    atomic_load_explicit(&k->key, memory_order_acquire) != w->rkey)
-		return false;
+		return NULL;
 	off -= k->iova;
 	*ret_addr = k->addr + off;
 	return k->pd == pd && (k->access & need) && w->remote_addr >= k->iova &&
-	       off <= k->length && w->length <= k->length - off;
+			       off <= k->length && w->length <= k->length - off
+		       ? k : NULL;
 }
+
+/* --- by loads and stores --- */
+
+/* In the order of the bytes' places, whatever memcpy() does; eight of them never tear. */
+static void store_last(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+	if (n >= 8) {
+		memcpy(to, from, n - 8);
+		atomic_thread_fence(memory_order_release);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n == 4) {
+		memcpy(to, from, 4);
+	} else {
+		for (uint32_t i = 0; i < n; i++)
+			*(volatile uint8_t *)(to + i) = from[i];
+	}
+}
+
+static bool gather(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to, uint32_t off, uint32_t len)
+{
+	struct ibp_near *near = &q->port->near;
+	int n;
+
+	if (!len)
+		return true;
+	if (w->flags & IBV_SEND_INLINE) {
+		memcpy(to, eng_swqe_inline(w) + off, len);
+		return true;
+	}
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, false, near->iov, IBP_NEAR_PIECES);
+	return n > 0 && ut_stage_load_own(&near->stage, to, near->iov, n) == (ssize_t)len;
+}
+
+static bool scatter(struct ibp_qp *q, struct eng_swqe *w, const uint8_t *from, uint32_t off,
+		    uint32_t len)
+{
+	struct ibp_near *near = &q->port->near;
+	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, true, near->iov,
+			    IBP_NEAR_PIECES);
+
+	return n > 0 && ut_stage_store_own(&near->stage, from, len, near->iov, n) == (ssize_t)len;
+}
+
+static bool store(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t off, uint32_t len)
+{
+	uint32_t last = off + len == w->length ? (len < LAST ? len : LAST) : 0;
+	uint8_t tail[LAST];
+
+	if (!gather(q, w, at, off, len - last) || !gather(q, w, tail, off + len - last, last))
+		return false;
+	atomic_thread_fence(memory_order_release);
+	store_last(at + len - last, tail, last);
+	return true;
+}
+
+/* What it found goes to our memory, which is looked at first: executed is executed. */
+static bool execute(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
+{
+	uint64_t *word = (uint64_t *)at, old;
+
+	if ((uintptr_t)at % 8 || !gather(q, w, (uint8_t *)&old, 0, sizeof(old)) ||
+	    !scatter(q, w, (uint8_t *)&old, 0, sizeof(old)))
+		return false;
+	old = w->atomic.compare_add;
+	if (w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		old = __atomic_fetch_add(word, w->atomic.compare_add, __ATOMIC_SEQ_CST);
+	else
+		__atomic_compare_exchange_n(word, &old, w->atomic.swap, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	scatter(q, w, (uint8_t *)&old, 0, sizeof(old));
+	return true;
+}
+
+static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t off, uint32_t len)
+{
+	eng_dev_held(q->port->dev);
+	q->port->dev->counters[ENG_C_local_stores]++;
+	/* There was no round that has looked at the clock. */
+	q->port->near.stage.own = q->port->near.app ? ut_now() : 0;
+	switch (w->opcode) {
+	case IBV_WR_RDMA_WRITE: return store(q, w, at, off, len);
+	case IBV_WR_RDMA_READ: return scatter(q, w, at, off, len);
+	default: return execute(q, w, at);
+	}
+}
+
+/* --- by the kernel --- */
 
 /* Our end: one piece, or two with the last bytes for themselves. 0: not so simple. */
 static int our_end(struct ibp_qp *q, struct eng_swqe *w, bool write, struct iovec iov[2])
 {
-	int n;
+	int n = 1;
 
-	if (w->flags & IBV_SEND_INLINE) {
+	if (w->flags & IBV_SEND_INLINE)
 		iov[0] = (struct iovec){ eng_swqe_inline(w), w->length };
-		n = 1;
-	} else {
+	else
 		n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, !write, iov, 1);
-	}
 	return n == 1 ? ut_stage_tail(iov, 1) : 0;
 }
 
-static bool moved(struct ibp_qp *q, const struct eng_swqe *w, struct iovec iov[2], int n,
-		  bool write)
+static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct link_visit *v, uint64_t addr)
 {
-	unsigned need = write ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_READ;
-	struct link *l = q->port->link;
-	const struct link_near_ops *near = link_near(l);
-	const struct link_shown *s;
-	struct link_visit visit;
-	uint64_t addr;
-	bool done;
+	bool write = w->opcode == IBV_WR_RDMA_WRITE;
+	struct iovec iov[2];
+	int n;
 
-	s = near->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &visit);
-	if (!s)
+	if ((!write && w->opcode != IBV_WR_RDMA_READ) || w->length > IBP_VISIT_MOST)
 		return false;
-	done = grants(q, s, w, need, &addr) &&
-	       near->reach_in(&visit, addr, iov, n, write) == (ssize_t)w->length;
-	near->leave(l);
-	return done;
+	n = our_end(q, w, write, iov);
+	return n && link_near(q->port->link)->reach_in(v, addr, iov, n, write) == (ssize_t)w->length;
 }
 
-static bool is_small(const struct eng_swqe *w)
+/* --- both --- */
+
+/* Memory of his that is ours as well. */
+static uint8_t *common(struct link *l, const struct link_visit *v, const struct link_shown_key *k,
+		       uint64_t addr, uint32_t len)
 {
-	return (w->opcode == IBV_WR_RDMA_WRITE || w->opcode == IBV_WR_RDMA_READ) && w->length &&
-	       w->length <= IBP_VISIT_MOST && !w->started && !w->verdict;
+	if (!k->area || addr < k->area_addr || addr - k->area_addr > k->area_length ||
+	    len > k->area_length - (addr - k->area_addr))
+		return NULL;
+	return link_near(l)->borrowed(v, k->area, addr - k->area_addr, len);
+}
+
+/* One visit: *done bytes are more afterwards. */
+static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
+{
+	struct link *l = q->port->link;
+	const struct link_near_ops *near = link_near(l);
+	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
+	const struct link_shown *s;
+	const struct link_shown_key *k;
+	struct link_visit v;
+	uint64_t addr = 0;
+	uint8_t *at;
+	bool ok;
+
+	s = near->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	if (!s)
+		return false;
+	k = grants(q, s, w, &addr);
+	at = k ? common(l, &v, k, addr + *done, part) : NULL;
+	if (at) {
+		ok = touch(q, w, at, *done, part);
+	} else {
+		ok = k && !*done && reach_in(q, w, &v, addr);
+		part = (uint32_t)w->length;
+	}
+	near->leave(l);
+	*done += part;
+	return ok;
+}
+
+static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
+{
+	unsigned need = right_for(w);
+
+	return need && w->length && w->length <= q->port->dev->max_msg_sz && !w->started &&
+	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
 /* Nothing is under way, and nothing is in the way. */
@@ -166,17 +331,14 @@ static bool is_alone(const struct ibp_qp *q)
 
 bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 {
-	bool write = w->opcode == IBV_WR_RDMA_WRITE;
 	struct eng_dev *dev = q->port->dev;
-	struct iovec iov[2];
-	int n;
+	uint32_t done = 0;
 
-	if (!is_small(w) || !q->port->link->shown || !is_alone(q) ||
-	    (!write && !q->qp->attr.max_rd_atomic))
+	if (!is_simple(q, w) || !q->port->link->shown || !is_alone(q))
 		return false;
-	n = our_end(q, w, write, iov);
-	if (!n || !moved(q, w, iov, n, write))
-		return false;
+	while (done < w->length)
+		if (!visit(q, w, &done))
+			return false;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_local_visits]++;
 	q->port->sent++;
@@ -185,13 +347,16 @@ bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 	return true;
 }
 
-bool ibp_visit_posted(struct eng_qp *qp)
+bool ibp_visit_posted(struct eng_qp *qp, bool app)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
 
-	while (q->req.cur != tail)
-		if (!ibp_visit(q, eng_ring_at(&qp->sq, q->req.cur)))
-			return false;
+	q->port->near.app = app;
+	while (q->req.cur != tail && ibp_visit(q, eng_ring_at(&qp->sq, q->req.cur)))
+		;
+	q->port->near.app = false;
+	if (q->req.cur != tail)
+		return false;
 	return eng_qp_state(qp) == IBV_QPS_RTS;
 }
