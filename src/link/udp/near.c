@@ -511,6 +511,14 @@ static void ring_bell(int fd)
 	LINK_SYS(SYS_write, fd, &one, sizeof(one));
 }
 
+int udp_near_full(struct udp_near_tx *t, uint64_t patience)
+{
+	if (!t->since)
+		t->since = ut_now();
+	/* A receiver that does not read for so long is stopped: as lost on the wire. */
+	return ut_now() - t->since < patience ? -EAGAIN : -ENOBUFS;
+}
+
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r)
 {
 	switch (r) {
@@ -518,10 +526,7 @@ int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r)
 		ring_bell(t->bell.fd);
 		break;
 	case SHM_FULL:
-		if (!t->since)
-			t->since = ut_now();
-		/* A receiver that does not read for so long is stopped: as lost on the wire. */
-		return ut_now() - t->since < NEAR_FULL ? -EAGAIN : -ENOBUFS;
+		return udp_near_full(t, NEAR_FULL);
 	case SHM_GONE:
 		tx_drop(u, t);
 		return -ENOTCONN;

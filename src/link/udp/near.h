@@ -41,7 +41,7 @@
 #define NEAR_PATIENCE_DATAGRAMS (20 * UT_MS)
 #define NEAR_AGAIN (1000 * UT_MS) /* a name that was not there is asked for again */
 #define NEAR_LATE (60000 * UT_MS) /* after READY nobody opens a ring any more */
-#define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds its sender back */
+#define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds back datagrams; messages NEAR_PATIENCE */
 #define NEAR_KEYS 256u
 #define NEAR_AREAS 32u /* that one process lends to another; more are not */
 #define NEAR_WARM 1000 /* empty calls after a record that look at the rings first of all */
@@ -149,6 +149,8 @@ void udp_near_await(struct udp_link *u, const struct link_flow *f);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
  * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
 int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r);
+/* Its ring is full: -EAGAIN, and -ENOBUFS when it has been so for longer than that. */
+int udp_near_full(struct udp_near_tx *t, uint64_t patience);
 /* A message of this ring as link_rx has it: its note at `at`, `bytes` behind that. */
 void udp_near_note_at(struct udp_near_rx *r, const uint8_t *at, uint32_t bytes,
 		      struct link_rx *note);

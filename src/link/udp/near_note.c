@@ -61,7 +61,8 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 		return -EAGAIN;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
 	if (!at)
-		return udp_near_result(u, t, why);
+		return why == SHM_FULL ? udp_near_full(t, NEAR_PATIENCE)
+				       : udp_near_result(u, t, why);
 	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;
