@@ -31,7 +31,8 @@ PERFTEST = [
     ("local ib_write_bw 64 KiB", "local", "roce", LOCAL, f"ib_write_bw -s 65536 {BW}", BANDWIDTH),
     ("local ib_write_bw 1 MiB", "local", "roce", LOCAL, "ib_write_bw -s 1048576 -n 1500", BANDWIDTH),
     ("local ib_read_bw 64 KiB", "local", "roce", LOCAL, f"ib_read_bw -s 65536 {BW}", BANDWIDTH),
-    ("shared ib_write_lat 8 B", "local share", "roce", SHARE, f"ib_write_lat -s 8 {LAT}", LATENCY),
+    ("shared ib_write_lat 8 B", "local share", "roce", SHARE, f"ib_write_lat -s 8 {LAT} --flows 32",
+     LATENCY),                                  # flows: a buffer that is not of the heap
     ("shared ib_write_bw 64 KiB", "local share", "roce", SHARE, f"ib_write_bw -s 65536 {BW}",
      BANDWIDTH),
     ("shared ib_write_bw 1 MiB", "local share", "roce", SHARE, "ib_write_bw -s 1048576 -n 1500",

@@ -119,41 +119,6 @@ static void check_setuid(struct doctor_finding *f)
 
 /* --- kernel services --- */
 
-static void check_memfd(struct doctor_finding *f)
-{
-	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, fd;
-
-	fd = memfd_create("dapple-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0) {
-		doctor_say(f, DOCTOR_FAIL, "memfd_create is refused: %s", strerror(errno));
-		doctor_remedy(f, "permit memfd_create in the seccomp profile of the container");
-		return;
-	}
-#ifdef F_SEAL_FUTURE_WRITE
-	seals |= F_SEAL_FUTURE_WRITE;
-#endif
-	if (ftruncate(fd, 4096) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
-		doctor_say(f, DOCTOR_WARN, "shared memory cannot be sealed (%s): processes of this host talk over UDP only",
-		    strerror(errno));
-	else
-		doctor_say(f, DOCTOR_OK, "shared memory by memfd_create, with seals");
-	close(fd);
-}
-
-static void check_pidfd(struct doctor_finding *f)
-{
-	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-
-	if (fd < 0) {
-		doctor_say(f, DOCTOR_WARN, "pidfd_open is refused (%s): the death of a peer process shows only by timeouts",
-		    strerror(errno));
-		doctor_remedy(f, "permit pidfd_open in the seccomp profile of the container");
-		return;
-	}
-	close(fd);
-	doctor_say(f, DOCTOR_OK, "death of peer processes is seen by pidfd");
-}
-
 static void check_userns(struct doctor_finding *f)
 {
 	int pipes[2], status = 0;
@@ -216,8 +181,9 @@ int run_cmd_doctor(int argc, char **argv)
 	static void (*const checks[])(struct doctor_finding *) = {
 		check_libraries, check_library_path, check_setuid, check_hardware,
 		check_runtime_dir, doctor_check_port, doctor_check_reuseport, doctor_check_mtu_discover,
-		check_memfd, check_pidfd, doctor_check_udp_batching, doctor_check_ipv6, doctor_check_rmem,
-		check_nofile, check_userns,
+		doctor_check_memfd, doctor_check_pidfd, doctor_check_visits,
+		doctor_check_fetch, doctor_check_udp_batching, doctor_check_ipv6,
+		doctor_check_rmem, check_nofile, check_userns,
 	};
 	static const char *const words[] = { "ok  ", "warn", "fail" };
 	struct run_opts o = { .command = "doctor", .argv = argv, .argc = argc, .index = 1 };
