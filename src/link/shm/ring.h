@@ -2,9 +2,8 @@
 /*
  * A ring of records from one process to another. Each segment has one writer: the sender's has the
  * records and the tail, the receiver's the head, and some pages of the receiver's that all its
- * senders share say whether it sleeps. Neither end
- * trusts what it reads from the other: every number is read once and checked, and records are
- * copied out before anybody looks into them.
+ * senders share say whether it sleeps. Neither end trusts what it reads from the other: every
+ * number is read once and checked, and records are copied out before anybody looks into them.
  *
  * Records are datagrams (link/link.h) or messages (link/near.h), told apart by `seg`. A message is
  * filled in and looked at in place; its room is given back when the reader has done with it.

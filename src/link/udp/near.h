@@ -44,6 +44,10 @@
 #define NEAR_FULL (10 * UT_MS)    /* so long a full ring holds back datagrams; messages NEAR_PATIENCE */
 #define NEAR_KEYS 256u
 #define NEAR_AREAS 32u /* that one process lends to another; more are not */
+#define NEAR_TX_MAX 1024
+#define NEAR_RX_MAX 1024
+#define NEAR_DOZE_MAGIC 0x444c445bu
+#define NEAR_EAR_MAGIC 0x444c4541u
 #define NEAR_WARM 1000 /* empty calls after a record that look at the rings first of all */
 
 enum near_state { NEAR_ASKED, NEAR_OPEN, NEAR_FAR };
@@ -109,6 +113,18 @@ struct udp_near {
 	bool visits; /* others may come into our memory */
 	uint32_t visit; /* how many we have made */
 };
+
+/* near_way.c */
+void udp_near_no_port(struct udp_port *p, enum udp_kind kind);
+struct udp_near_tx *udp_near_find(struct udp_link *u, const uint8_t addr[16], unsigned slot);
+/* Asks, too. NULL: no room. */
+struct udp_near_tx *udp_near_tx_new(struct udp_link *u, const struct link_flow *f, unsigned slot);
+/* There is no way, as things are now, or since nobody has the name. */
+void udp_near_tx_far(struct udp_link *u, struct udp_near_tx *t, bool refused);
+void udp_near_tx_drop(struct udp_link *u, struct udp_near_tx *t);
+void udp_near_rx_drop(struct udp_link *u, struct udp_near_rx *r);
+/* near_mail.c: the letter HELLO. */
+void udp_near_ask(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f);
 
 /* 0 or -errno. A link for which it is not called (u->near is NULL) neither asks nor answers. */
 int udp_near_init(struct udp_link *u);
