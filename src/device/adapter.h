@@ -43,6 +43,8 @@ struct dev_machine {
 	/* The same for what is complete at once, whoever looks after the adapter. app: this is a thread
 	 * of the application. */
 	bool (*alone)(struct eng_qp *qp, bool app);
+	/* It was not, but may be after a look at what has come. */
+	bool (*soon)(struct eng_qp *qp);
 	/* Takes in what has come, bounded work. Returns how many things. */
 	int (*receive)(struct dev_adapter *a, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. */

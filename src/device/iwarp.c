@@ -77,6 +77,7 @@ static const struct dev_machine iwp_machine = {
 	.express = dev_express_none,
 	.posted = dev_posted_none,
 	.alone = dev_alone_none,
+	.soon = dev_posted_none,
 	.patient = patient,
 	.receive = receive,
 	.errors = errors,

@@ -169,6 +169,23 @@ static void look_at_put_off(struct dev_adapter *a, bool found)
 	a->put_off_at = tick;
 }
 
+/*
+ * Programs that poll memory do not poll their completions, so that an acknowledgement may have come
+ * long ago that only the thread would look at, when it gets a processor.
+ */
+static bool alone(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+{
+	bool app = !dev_thread_is_this(), whole;
+
+	if (a->machine->alone(qp, app))
+		return true;
+	if (!app || !a->machine->soon(qp))
+		return false;
+	if (a->machine->express(a, &whole) < 0)
+		a->machine->receive(a, ut_now());
+	return a->machine->alone(qp, app);
+}
+
 bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
@@ -176,7 +193,7 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
-	if (a->machine->alone(qp, !dev_thread_is_this()))
+	if (alone(a, qp))
 		return true;
 	if (!may_be_short(a) || dev_thread_is_this() || !a->machine->posted(qp))
 		return false;

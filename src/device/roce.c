@@ -114,6 +114,7 @@ static const struct dev_machine roce_machine = {
 	.express = express,
 	.posted = ibp_express_post,
 	.alone = ibp_visit_posted,
+	.soon = ibp_visit_soon,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,

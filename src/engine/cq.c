@@ -158,16 +158,6 @@ int eng_cq_modify(struct eng_cq *cq, uint16_t count, uint16_t period)
 	return 0;
 }
 
-void eng_cq_arm(struct eng_cq *cq, bool solicited_only)
-{
-	enum eng_cq_arm arm = solicited_only ? ENG_CQ_SOLICITED : ENG_CQ_ANY;
-
-	ut_lock(&cq->lock);
-	if (arm > cq->arm)
-		cq->arm = arm;
-	ut_unlock(&cq->lock);
-}
-
 static void stamp(struct eng_cqe *e)
 {
 	struct timespec t;
@@ -177,11 +167,18 @@ static void stamp(struct eng_cqe *e)
 	e->wallclock = (uint64_t)t.tv_sec * UT_S + (uint64_t)t.tv_nsec;
 }
 
+static void note_emptied(struct eng_cq *cq, bool yes)
+{
+	if (atomic_load_explicit(&cq->emptied, memory_order_relaxed) != yes)
+		atomic_store_explicit(&cq->emptied, yes, memory_order_relaxed);
+}
+
 static void fire(struct eng_cq *cq) UT_REQUIRES(cq->lock);
 static void fire(struct eng_cq *cq)
 {
 	cq->arm = ENG_CQ_IDLE;
 	cq->mod_seen = 0;
+	note_emptied(cq, false);
 	ut_list_del(&cq->held);
 	if (cq->chan)
 		eng_chan_raise(cq->chan, cq);
@@ -216,12 +213,38 @@ void eng_cq_release(struct eng_cq *cq)
 	ut_unlock(&cq->lock);
 }
 
+static bool is_loud(const struct eng_cqe *e)
+{
+	return e->solicited || e->status != IBV_WC_SUCCESS;
+}
+
+static bool unheard(struct eng_cq *cq, bool solicited_only) UT_REQUIRES(cq->lock);
+static bool unheard(struct eng_cq *cq, bool solicited_only)
+{
+	if (!atomic_load_explicit(&cq->emptied, memory_order_relaxed))
+		return false;
+	for (uint32_t i = cq->head; i != cq->tail; i++)
+		if (!solicited_only || is_loud(&cq->ring[i & (cq->cap - 1)]))
+			return true;
+	return false;
+}
+
+void eng_cq_arm(struct eng_cq *cq, bool solicited_only)
+{
+	enum eng_cq_arm arm = solicited_only ? ENG_CQ_SOLICITED : ENG_CQ_ANY;
+
+	ut_lock(&cq->lock);
+	if (arm > cq->arm)
+		cq->arm = arm;
+	if (unheard(cq, cq->arm == ENG_CQ_SOLICITED))
+		fire(cq);
+	ut_unlock(&cq->lock);
+}
+
 static void wake(struct eng_cq *cq, const struct eng_cqe *e) UT_REQUIRES(cq->lock);
 static void wake(struct eng_cq *cq, const struct eng_cqe *e)
 {
-	bool loud = e->solicited || e->status != IBV_WC_SUCCESS;
-
-	if (cq->arm == ENG_CQ_IDLE || (cq->arm == ENG_CQ_SOLICITED && !loud))
+	if (cq->arm == ENG_CQ_IDLE || (cq->arm == ENG_CQ_SOLICITED && !is_loud(e)))
 		return;
 	if (!hold(cq))
 		fire(cq);
@@ -265,8 +288,10 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 {
 	int r = 0;
 
-	if (!atomic_load_explicit(&cq->some, memory_order_acquire))
+	if (!atomic_load_explicit(&cq->some, memory_order_acquire)) {
+		note_emptied(cq, true);
 		return 0;
+	}
 	ut_lock(&cq->lock);
 	if (cq->tail != cq->head) {
 		*ret = cq->ring[cq->head++ & (cq->cap - 1)];
@@ -275,6 +300,7 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 		r = -EOVERFLOW;
 	}
 	note_some(cq);
+	note_emptied(cq, r == 0);
 	ut_unlock(&cq->lock);
 	return r;
 }
@@ -310,14 +336,17 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = 0;
 
-	if (!atomic_load_explicit(&cq->some, memory_order_acquire))
+	if (!atomic_load_explicit(&cq->some, memory_order_acquire)) {
+		note_emptied(cq, true);
 		return 0;
+	}
 	ut_lock(&cq->lock);
 	while (got < n && cq->head != cq->tail)
 		to_wc(&wc[got++], &cq->ring[cq->head++ & (cq->cap - 1)]);
 	if (!got && n > 0 && cq->overrun)
 		got = -EOVERFLOW;
 	note_some(cq);
+	note_emptied(cq, got >= 0 && got < n);
 	ut_unlock(&cq->lock);
 	return got;
 }

@@ -58,6 +58,9 @@ struct eng_cq {
 	/* There is something to take, or an overrun to report. Written under lock; a poller that
 	 * reads false without it has looked a moment earlier. */
 	atomic_bool some;
+	/* The consumer's last look left nothing, and no event was raised since: what is there now it
+	 * has not heard of. Written by consumers, and under lock. */
+	atomic_bool emptied;
 	/* Moderation: an armed event waits for `count` completions, but at most
 	 * `period` us; it comes at once when either is 0 or the device room
 	 * does not serve eng_dev_tick(). */
@@ -79,7 +82,12 @@ int eng_cq_destroy(struct eng_cq *cq);
 /* Unread completions and their order survive; -EINVAL below their number. */
 int eng_cq_resize(struct eng_cq *cq, uint32_t cqe);
 int eng_cq_modify(struct eng_cq *cq, uint16_t count, uint16_t period);
-/* One-shot; "any" is never weakened to "solicited" (C11-31). */
+/*
+ * One-shot; "any" is never weakened to "solicited" (C11-31). Completions that are there already make
+ * no event, unless they came between the look that left the queue empty and this call, as adapters
+ * do that are told with the request how far the consumer has come: programs poll two queues, arm both
+ * and sleep, and here the look at the second makes the progress that fills the first.
+ */
 void eng_cq_arm(struct eng_cq *cq, bool solicited_only);
 /*
  * Up to n completions into wc. Drives progress once when the queue is empty.

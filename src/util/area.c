@@ -46,20 +46,30 @@ static void discard(struct ut_area *a)
 	free(a);
 }
 
+void *ut_map_shared(int fd, size_t length, int prot)
+{
+	void *p = mmap(NULL, length, prot, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (madvise(p, length, MADV_DONTFORK) == 0)
+		return p;
+	munmap(p, length);
+	return NULL;
+}
+
 /* Mapped wherever there is room. */
 static struct ut_area *area_new(size_t length)
 {
 	struct ut_area *a = ut_zalloc(sizeof(*a));
-	void *p = MAP_FAILED;
 
 	if (!a)
 		return NULL;
 	a->length = length;
 	a->fd = ut_refused(EMFILE) ? -1 : memfd_create("dapple-area", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (a->fd >= 0 && ftruncate(a->fd, (off_t)length) == 0 && fcntl(a->fd, F_ADD_SEALS, SEALS) == 0)
-		p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
-	a->base = p == MAP_FAILED ? NULL : p;
-	if (a->base && madvise(p, length, MADV_DONTFORK) == 0)
+		a->base = ut_map_shared(a->fd, length, PROT_READ | PROT_WRITE);
+	if (a->base)
 		return a;
 	discard(a);
 	return NULL;
@@ -336,14 +346,8 @@ uint8_t *ut_area_map(int fd, size_t *ret_length)
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size <= 0)
 		return NULL;
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	if (madvise(p, (size_t)st.st_size, MADV_DONTFORK) < 0) {
-		munmap(p, (size_t)st.st_size);
-		return NULL;
-	}
-	*ret_length = (size_t)st.st_size;
+	p = ut_map_shared(fd, (size_t)st.st_size, PROT_READ | PROT_WRITE);
+	*ret_length = p ? (size_t)st.st_size : 0;
 	return p;
 }
 

@@ -42,6 +42,9 @@ bool ut_area_find(uint64_t addr, uint64_t length, struct ut_area_view *ret);
 /* A descriptor of it, to be closed; -1 if it has gone. */
 int ut_area_fd(uint32_t id);
 
+/* A file mapped for all who have it, and not for children of fork(); NULL with errno. */
+void *ut_map_shared(int fd, size_t length, int prot);
+
 /*
  * Somebody else's: mapped, *ret_length bytes; NULL unless it is a memfd that cannot shrink. The
  * descriptor stays the caller's.

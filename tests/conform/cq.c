@@ -123,6 +123,29 @@ static void armed_late(void)
 	CF_EQ(cf_drain(d.b.rcq), 2);
 }
 
+/* A look that found nothing, a completion, and only then the request: nobody would look again. */
+static void armed_too_late(void)
+{
+	struct duo d;
+
+	setup(&d, 256);
+	CF_EQ(cf_drain(d.b.rcq), 0);
+	message(&d, 0);
+	arm(&d, SOL);
+	CF_TRUE(!event(&d, false));
+	arm(&d, ANY);
+	CF_TRUE(event(&d, true));
+	arm(&d, ANY); /* that one has been told */
+	CF_TRUE(!event(&d, false));
+	CF_EQ(cf_drain(d.b.rcq), 1);
+	message(&d, IBV_SEND_SOLICITED);
+	CF_TRUE(event(&d, true)); /* armed all the while */
+	CF_EQ(cf_drain(d.b.rcq), 1);
+	message(&d, IBV_SEND_SOLICITED);
+	arm(&d, SOL);
+	CF_TRUE(event(&d, true));
+}
+
 static void no_channel(void)
 {
 	struct cf_opt o = cf_opt();
@@ -355,6 +378,7 @@ const struct cf_check cf_checks[] = {
 	{ "61 83", "solicited over several packets", 0, multi_packet_solicited },
 	{ "83", "an error wakes a solicited arm", 0, errors_solicit },
 	{ "84", "armed with completions present", 0, armed_late },
+	{ "+", "a completion between the last look and the request", 0, armed_too_late },
 	{ "83", "arming without a channel", 0, no_channel },
 	{ "84", "arm, poll, wait: no wake-up is lost", 0, race_short },
 	{ "84", "arm, poll, wait: a million times", CF_FULL, race_full },

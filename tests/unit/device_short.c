@@ -23,11 +23,15 @@ static int gives; /* things per express(), or -EAGAIN */
 static bool wants_whole, acks, takes_posts;
 static int looks, wholes, flushes;
 static uint64_t deadline;
+/* Requests that need nobody, once an acknowledgement was seen; receive() and express() see it. */
+static bool can_alone, unseen;
+static int received, visits;
 
 static int express(struct dev_adapter *ad, bool *ret_whole)
 {
 	looks++;
 	*ret_whole = wants_whole;
+	unseen &= gives < 0;
 	return gives;
 }
 
@@ -36,8 +40,22 @@ static bool posted(struct eng_qp *qp)
 	return takes_posts;
 }
 
+static bool alone(struct eng_qp *qp, bool app)
+{
+	CHECK(app);
+	visits += can_alone && !unseen;
+	return can_alone && !unseen;
+}
+
+static bool soon(struct eng_qp *qp)
+{
+	return can_alone && unseen;
+}
+
 static int receive(struct dev_adapter *ad, uint64_t now)
 {
+	received++;
+	unseen = false;
 	return 0;
 }
 
@@ -77,8 +95,8 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 static const struct dev_machine machine = {
-	.express = express, .posted = posted, .alone = dev_alone_none, .receive = receive, .errors = errors,
-	.transmit = transmit, .patient = patient, .acks_pending = acks_pending, .busy = busy,
+	.express = express, .posted = posted, .alone = alone, .soon = soon, .receive = receive,
+	.errors = errors, .transmit = transmit, .patient = patient, .acks_pending = acks_pending, .busy = busy,
 	.deadline = next,
 };
 
@@ -174,6 +192,31 @@ static void acknowledgements(void)
 	drop();
 }
 
+/* Whoever looks after the adapter, and after a look at what has come if only that is missing. */
+static void done_alone(void)
+{
+	struct eng_qp qp = { 0 };
+
+	fresh();
+	ut_list_init(&qp.pending);
+	can_alone = true;
+	visits = received = 0;
+	atomic_store(&a->own.owner, DEV_OWN_THREAD);
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(visits == 1 && !wholes && !looks && !received);
+	unseen = true;
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(visits == 2 && looks == 1 && !received && !wholes);
+	unseen = true;
+	gives = -EAGAIN; /* something else came, too */
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(visits == 3 && looks == 2 && received == 1 && !wholes);
+	can_alone = false;
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(visits == 3 && looks == 2 && wholes); /* a round for it */
+	drop();
+}
+
 static void not_allowed(void)
 {
 	struct eng_qp qp = { 0 };
@@ -248,6 +291,7 @@ int main(void)
 	messages();
 	acknowledgements();
 	not_allowed();
+	done_alone();
 	posts();
 	haste();
 	return 0;

@@ -2,6 +2,7 @@
 #include "link/shm/seg.h"
 
 #include "link/sys.h"
+#include "util/area.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -23,21 +24,20 @@ static size_t whole_pages(size_t size)
 int shm_seg_make(const char *name, size_t size, void **ret)
 {
 	int fd = ut_refused(EMFILE) ? -1 : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *p = MAP_FAILED;
+	void *p = NULL;
 	int r;
 
 	if (fd < 0)
 		return -errno;
 	size = whole_pages(size);
 	if (ftruncate(fd, (off_t)size) == 0)
-		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p != MAP_FAILED && madvise(p, size, MADV_DONTFORK) == 0 &&
-	    fcntl(fd, F_ADD_SEALS, SEALS_ALL) == 0) {
+		p = ut_map_shared(fd, size, PROT_READ | PROT_WRITE);
+	if (p && fcntl(fd, F_ADD_SEALS, SEALS_ALL) == 0) {
 		*ret = p;
 		return fd;
 	}
 	r = -errno;
-	if (p != MAP_FAILED)
+	if (p)
 		munmap(p, size);
 	link_sys_close(&fd);
 	return r;
@@ -52,13 +52,9 @@ const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
 	if (seals < 0 || (seals & SEALS_ALL) != SEALS_ALL || fstat(fd, &st) < 0 ||
 	    st.st_size < (off_t)least || st.st_size > (off_t)most)
 		return NULL;
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
+	p = ut_map_shared(fd, (size_t)st.st_size, PROT_READ);
+	if (!p)
 		return NULL;
-	if (madvise(p, (size_t)st.st_size, MADV_DONTFORK) < 0) {
-		munmap(p, (size_t)st.st_size);
-		return NULL;
-	}
 	*ret_size = (size_t)st.st_size;
 	return p;
 }

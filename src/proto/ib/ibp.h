@@ -50,6 +50,8 @@ int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n);
 bool ibp_express_post(struct eng_qp *qp);
 /* The same without any help of the peer: nobody need look after it. */
 bool ibp_visit_posted(struct eng_qp *qp, bool app);
+/* It would be so if what was posted before were acknowledged; maybe it is, and nobody has looked. */
+bool ibp_visit_soon(struct eng_qp *qp);
 /* eng_dev.recall, for a link that shows what others may reach (link/shown.h). */
 void ibp_recall(struct eng_dev *dev, uint32_t index);
 /* The kernel reported that packets to this address are refused. */

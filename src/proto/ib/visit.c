@@ -319,14 +319,13 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
-/* Nothing is under way, and nothing is in the way. */
-static bool is_alone(const struct ibp_qp *q)
+static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
 
-	return r->near && q->cls == WIRE_CLASS_RC && eng_qp_state(q->qp) == IBV_QPS_RTS &&
-	       r->psn_una == r->psn_next && r->psn_send == r->psn_next && !r->pkt && !r->halted &&
-	       !r->rnr_wait && !r->recovering && !r->plain;
+	return q->port->link->shown && r->near && q->cls == WIRE_CLASS_RC &&
+	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !r->pkt &&
+	       !r->halted && !r->rnr_wait && !r->recovering && !r->plain;
 }
 
 bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
@@ -334,7 +333,8 @@ bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
 
-	if (!is_simple(q, w) || !q->port->link->shown || !is_alone(q))
+	if (!is_simple(q, w) || !is_smooth(q) || q->req.psn_una != q->req.psn_next ||
+	    eng_ring_head(&q->qp->sq) != w)
 		return false;
 	while (done < w->length)
 		if (!visit(q, w, &done))
@@ -345,6 +345,15 @@ bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 	q->req.cur++;
 	eng_send_done(q->qp, ENG_OK);
 	return true;
+}
+
+bool ibp_visit_soon(struct eng_qp *qp)
+{
+	struct ibp_qp *q = ibp_qp(qp);
+	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+
+	return q->req.cur != tail && is_smooth(q) && q->req.psn_una != q->req.psn_next &&
+	       is_simple(q, eng_ring_at(&qp->sq, q->req.cur));
 }
 
 bool ibp_visit_posted(struct eng_qp *qp, bool app)
