@@ -171,19 +171,22 @@ static void look_at_put_off(struct dev_adapter *a, bool found)
 
 /*
  * Programs that poll memory do not poll their completions, so that an acknowledgement may have come
- * long ago that only the thread would look at, when it gets a processor.
+ * long ago that only the thread would look at, when it gets a processor. What else has come with it
+ * wants a round.
  */
 static bool alone(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
 {
-	bool app = !dev_thread_is_this(), whole;
+	bool app = !dev_thread_is_this(), whole = false;
 
 	if (a->machine->alone(qp, app))
 		return true;
 	if (!app || !a->machine->soon(qp))
 		return false;
-	if (a->machine->express(a, &whole) < 0)
+	if (a->machine->express(a, &whole) < 0) {
 		a->machine->receive(a, ut_now());
-	return a->machine->alone(qp, app);
+		whole = true;
+	}
+	return a->machine->alone(qp, app) && !whole && !a->machine->acks_pending(&a->dev);
 }
 
 bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)

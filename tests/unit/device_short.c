@@ -210,10 +210,14 @@ static void done_alone(void)
 	unseen = true;
 	gives = -EAGAIN; /* something else came, too */
 	eng_dev_kick(&a->dev, &qp);
-	CHECK(visits == 3 && looks == 2 && received == 1 && !wholes);
+	CHECK(visits == 3 && looks == 2 && received == 1 && wholes == 1);
+	unseen = acks = true;
+	gives = 1; /* a message that wants an answer */
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(visits == 4 && looks == 3 && wholes == 2);
 	can_alone = false;
 	eng_dev_kick(&a->dev, &qp);
-	CHECK(visits == 3 && looks == 2 && wholes); /* a round for it */
+	CHECK(visits == 4 && looks == 3 && wholes == 3); /* a round for it */
 	drop();
 }
 
