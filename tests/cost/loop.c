@@ -206,7 +206,6 @@ static void poll_in_vain(struct end *e)
 
 static void play(struct end *e, unsigned long n, int in, int out, bool first)
 {
-	poll_in_vain(e);
 	if (first) /* now both are set up */
 		turn(in, false);
 	for (; n; n--, first = false) {
@@ -233,6 +232,7 @@ static void pong(unsigned long count)
 		answer();
 		event(RDMA_CM_EVENT_ESTABLISHED);
 		post_room(&b);
+		poll_in_vain(&b); /* nothing can come before the turn is given away */
 		turn(up[1], true);
 		play(&b, count / 2, down[0], up[1], false);
 		turn(down[0], false); /* the other has taken the last one */
@@ -243,6 +243,7 @@ static void pong(unsigned long count)
 	call(port);
 	event(RDMA_CM_EVENT_ESTABLISHED);
 	post_room(&a);
+	poll_in_vain(&a);
 	play(&a, count / 2, up[0], down[1], true);
 	turn(up[0], false);
 	take_pong(&a);
