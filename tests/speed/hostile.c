@@ -139,6 +139,9 @@ static void notes(bool over)
 		memcpy(at.note, &n, sizeof(n));
 		memcpy(at.data, data, len);
 		link_near(x.l)->commit(x.l, &at, len);
+		/* The victim has let go of the ring, and so has our own link. */
+		if (udp_near_open(x.u, LO4, x.slot) != x.t)
+			return;
 		for (int k = 0; over && k < 50; k++) {
 			struct shm_record *r = (struct shm_record *)at.data - 1;
 
@@ -281,7 +284,7 @@ static int attack(void *arg)
 	join();
 	atomic_store(&page->round, round + 1);
 	SP_UNTIL((usleep(200), atomic_load(&page->offered) > round), "no prey");
-	for (int i = 0; i < 3 && x.t; i++)
+	for (int i = 0; i < 3 && (x.t = udp_near_open(x.u, LO4, x.slot)); i++)
 		switch (sp_below(&x.rng, 6)) {
 		case 0: notes(false); break;
 		case 1: notes(true); break;
