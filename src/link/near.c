@@ -54,7 +54,7 @@ static uint8_t *borrowed(const struct link_visit *v, uint32_t id, uint64_t off, 
 	return NULL;
 }
 
-static void lend(struct link *l, const struct link_rx *rx, uint32_t id, int fd)
+static void lend(struct link *l, const struct link_rx *rx, uint32_t id)
 {
 }
 

@@ -83,8 +83,9 @@ struct link_near_ops {
 	/* The owner's memory as ours: byte off of what he lent under this id; NULL: not here. */
 	uint8_t *(*borrowed)(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len);
 	void (*leave)(struct link *l);
-	/* Who wrote rx may map the memfd fd (util/area.h); at once or a little later, or never. */
-	void (*lend)(struct link *l, const struct link_rx *rx, uint32_t id, int fd);
+	/* Who wrote rx may map this area (util/area.h); at once or a little later, or never. Asked
+	 * again for the same one, it costs a look. */
+	void (*lend)(struct link *l, const struct link_rx *rx, uint32_t id);
 	/* Who was here when this was called has left, or is dead. What he came by is hidden. */
 	void (*see_off)(struct link *l);
 	/* In a forked child: closes what the descriptor's set does not name. */

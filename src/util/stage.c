@@ -226,10 +226,8 @@ ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec 
 }
 
 /* Much, and made present just before. */
-static bool reached(const struct ut_stage *s, enum ut_reach_how how, const struct iovec *iov, int n)
+static bool reached(enum ut_reach_how how, const struct iovec *iov, int n)
 {
-	if (!s->own)
-		return false;
 	for (int i = 0; i < n; i++)
 		if (iov[i].iov_len < LOADS_LEAST ||
 		    !ut_reach(iov[i].iov_base, iov[i].iov_len, how))
@@ -241,7 +239,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 {
 	ssize_t r;
 
-	if (s->own && (known(s, READABLE, iov, n) || reached(s, UT_REACH_READ, iov, n))) {
+	if (s->own && (known(s, READABLE, iov, n) || reached(UT_REACH_READ, iov, n))) {
 		load(to, iov, n);
 		return (ssize_t)ut_iov_bytes(iov, n);
 	}
@@ -254,7 +252,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
-	if (s->own && (known(s, WRITABLE, iov, n) || reached(s, UT_REACH_WRITE, iov, n))) {
+	if (s->own && (known(s, WRITABLE, iov, n) || reached(UT_REACH_WRITE, iov, n))) {
 		store(from, iov, n);
 		return (ssize_t)len;
 	}

@@ -54,6 +54,16 @@ static void warm(struct cf_side *s, const struct cf_addr *to)
 		one_write(s, to, i, 0, 8);
 }
 
+static struct cf_addr begin(struct cf_party *p, struct cf_side *s, const struct cf_opt *o)
+{
+	struct cf_addr to;
+
+	cf_side(s, o);
+	to = cf_connect(p, s);
+	warm(s, &to);
+	return to;
+}
+
 /* --- the target stands still --- */
 
 static void makes_alone(struct cf_party *p)
@@ -182,9 +192,7 @@ static void sends_first(struct cf_party *p)
 	struct cf_side s;
 
 	o.rnr = 7;
-	cf_side(&s, &o);
-	to = cf_connect(p, &s);
-	warm(&s, &to);
+	to = begin(p, &s, &o);
 	memset(s.buf, 1, 64);
 	cf_meet(p);
 	for (uint64_t i = 0; i < ROUNDS; i++) {
@@ -237,9 +245,7 @@ static void stores(struct cf_party *p)
 	struct cf_side s;
 
 	o.len = 2 * MOST;
-	cf_side(&s, &o);
-	to = cf_connect(p, &s);
-	warm(&s, &to);
+	to = begin(p, &s, &o);
 	cf_meet(p);
 	for (uint32_t i = 0; i < 10 * ROUNDS; i++) {
 		/* No two of the same value follow each other. */
@@ -258,9 +264,7 @@ static void watches(struct cf_party *p)
 	struct cf_side s;
 
 	o.len = 2 * MOST;
-	cf_side(&s, &o);
-	to = cf_connect(p, &s);
-	warm(&s, &to);
+	to = begin(p, &s, &o);
 	memset(s.buf, 0, MOST);
 	cf_meet(p);
 	for (uint32_t i = 0; i < 10 * ROUNDS; i++) {
@@ -293,9 +297,7 @@ static void outlives(struct cf_party *p)
 
 	o.timeout = 8;
 	o.retry = 1;
-	cf_side(&s, &o);
-	to = cf_connect(p, &s);
-	warm(&s, &to);
+	to = begin(p, &s, &o);
 	cf_meet(p);
 	do {
 		cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = n++, .len = 4096, .raddr = to.addr,

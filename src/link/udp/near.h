@@ -177,7 +177,7 @@ ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struc
 			  int n, bool write);
 uint8_t *udp_near_borrowed(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len);
 void udp_near_leave(struct link *l);
-void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id, int fd);
+void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id);
 void udp_near_see_off(struct link *l);
 void udp_near_forget(struct link *l);
 /* Only this one's visit. Nothing that it could enter by is left. */

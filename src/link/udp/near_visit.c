@@ -108,15 +108,18 @@ void udp_near_give_up(struct udp_near_tx *t)
 	memset(t->areas, 0, sizeof(t->areas));
 }
 
-void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id, int fd)
+void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id)
 {
 	struct udp_near_rx *r = rx->from;
+	int fd;
 
 	for (unsigned i = 0; i < NEAR_AREAS && i < r->n_lent; i++)
 		if (r->lent[(r->n_lent - 1 - i) % NEAR_AREAS] == id)
 			return;
-	if (udp_near_letter_lend(udp_of(l), r, id, fd) == 0)
+	fd = ut_area_fd(id);
+	if (fd >= 0 && udp_near_letter_lend(udp_of(l), r, id, fd) == 0)
 		r->lent[r->n_lent++ % NEAR_AREAS] = id;
+	link_sys_close(&fd);
 }
 
 /* --- being visited --- */

@@ -16,8 +16,6 @@
 #include "util/area.h"
 #include "util/clock.h"
 
-#include <unistd.h>
-
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define PIECE (256u << 10) /* of one visit: who waits for its end does not wait long */
 #define LAST 64u /* bytes that become visible after all others */
@@ -26,7 +24,8 @@
 
 static bool may_show(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	return q->cls == WIRE_CLASS_RC && q->port->near.rx && mk->key == key && mk->kind == ENG_MR && !mk->pages && !mk->null &&
+	return q->cls == WIRE_CLASS_RC && q->port->near.rx && mk->key == key &&
+	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
 	       eng_qp_state(q->qp) == IBV_QPS_RTS;
 }
 
@@ -71,16 +70,6 @@ static void show_qp(struct link_shown *s, const struct ibp_qp *q)
 	atomic_store_explicit(&e->qpn, qp->qpn, memory_order_release);
 }
 
-static void lend(struct ibp_port *port, const struct link_shown_key *k)
-{
-	int fd = ut_area_fd(k->area);
-
-	if (fd < 0)
-		return;
-	link_near(port->link)->lend(port->link, port->near.rx, k->area, fd);
-	close(fd);
-}
-
 void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
 	struct link_shown *s = q->port->link->shown;
@@ -92,7 +81,7 @@ void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 	show_qp(s, q);
 	k = &s->keys[(key >> 8) % LINK_SHOWN];
 	if (k->area && atomic_load_explicit(&k->key, memory_order_relaxed) == key)
-		lend(q->port, k);
+		link_near(q->port->link)->lend(q->port->link, q->port->near.rx, k->area);
 }
 
 void ibp_recall(struct eng_dev *dev, uint32_t index)
