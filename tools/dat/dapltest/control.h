@@ -18,7 +18,7 @@
 #include "plan.h"
 
 #define CTL_MAGIC 0x44504c54u		/* "DPLT" */
-#define CTL_VERSION 1
+#define CTL_VERSION 2
 #define CTL_TEXT 256
 
 enum ctl_type { CTL_REQUEST = 1, CTL_READY, CTL_DONE, CTL_RESULT };

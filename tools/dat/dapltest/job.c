@@ -44,6 +44,8 @@ int dtt_job_run(struct dtt_job *j)
 		r = dtt_perf_run(&j->lane, &j->perf);
 		if (r == 0)
 			r = dtt_perf_look(&j->lane);
+		if (r == 0)
+			r = dtt_lane_say(&j->lane);
 	}
 	j->ns = dtl_now_ns() - start;
 	return r;
@@ -51,7 +53,9 @@ int dtt_job_run(struct dtt_job *j)
 
 int dtt_job_look(struct dtt_job *j)
 {
-	return j->plan->kind == 'P' ? dtt_perf_look(&j->lane) : 0;
+	if (j->plan->kind != 'P')
+		return 0;
+	return dtt_lane_hear(&j->lane) != 0 ? -1 : dtt_perf_look(&j->lane);
 }
 
 void dtt_job_report(const struct dtt_job *j)

@@ -20,7 +20,11 @@ int dtt_job_make(struct dtt_job *j, struct dtl_ia *ia, const struct dtt_plan *pl
 		 enum dtt_side side, DAT_QOS qos);
 /* Over connected lanes. At the server of P it only swaps the memory. */
 int dtt_job_run(struct dtt_job *j);
-/* The server of P looks at what was written, once the client says that it has done. */
+/*
+ * The server of P looks at what was written, once the client says that it has done: on the lane
+ * itself. A Write that is complete at its source may be on its way still where the transport is a
+ * stream (RFC 5040, section 5.5), and another connection may overtake it; a Send behind it may not.
+ */
 int dtt_job_look(struct dtt_job *j);
 void dtt_job_report(const struct dtt_job *j);
 int dtt_job_drop(struct dtt_job *j);

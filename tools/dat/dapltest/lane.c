@@ -90,7 +90,7 @@ int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *
 	}
 	if (dtl_mem_make(&l->mem, ia, lay_out(l), DAT_MEM_PRIV_ALL_FLAG) == 0 &&
 	    dtl_end_make(&l->end, ia, &wish) == 0 && post_note_recv(l) == 0 &&
-	    (plan->kind == 'P' || dtt_lane_post_recvs(l, 0) == 0))
+	    (plan->kind == 'P' ? post_note_recv(l) : dtt_lane_post_recvs(l, 0)) == 0)
 		return 0;
 	dtt_lane_drop(l);
 	return -1;
@@ -103,24 +103,37 @@ int dtt_lane_drop(struct dtt_lane *l)
 	return dtl_mem_drop(&l->mem) | bad;
 }
 
-int dtt_lane_swap(struct dtt_lane *l)
+int dtt_lane_say(struct dtt_lane *l)
 {
 	struct note note = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
 			     .base = htobe64((uintptr_t)l->mem.start) };
 	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, sizeof(note));
 
 	memcpy(l->mem.start, &note, sizeof(note));
-	if (dtl_post_send(&l->end, &seg, 1, l->posted++) != 0 || dtt_lane_reap_requests(l) != 0 ||
-	    dtt_lane_reap_recv(l, sizeof(note)) != 0)
+	if (dtl_post_send(&l->end, &seg, 1, l->posted++) != 0)
+		return -1;
+	return dtt_lane_reap_requests(l);
+}
+
+int dtt_lane_hear(struct dtt_lane *l)
+{
+	struct note note;
+
+	if (dtt_lane_reap_recv(l, sizeof(note)) != 0)
 		return -1;
 	memcpy(&note, l->mem.start + NOTE_BYTES, sizeof(note));
 	if (ntohl(note.magic) != LANE_MAGIC) {
-		dtl_complain("the peer's first message is not about its memory");
+		dtl_complain("the peer's message is not about its memory");
 		return -1;
 	}
 	l->peer_context = ntohl(note.context);
 	l->peer_base = be64toh(note.base);
 	return 0;
+}
+
+int dtt_lane_swap(struct dtt_lane *l)
+{
+	return dtt_lane_say(l) != 0 ? -1 : dtt_lane_hear(l);
 }
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op)

@@ -37,7 +37,11 @@ int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *
 		  enum dtt_side side, DAT_CNO_HANDLE cno, DAT_QOS qos);
 int dtt_lane_drop(struct dtt_lane *l);
 
-/* Tells the peer of our memory and hears of its; the receives were posted by make. */
+/* Tells the peer of our memory, behind all that was requested before; hears of its. The receives were
+ * posted by make: one, for P a second. */
+int dtt_lane_say(struct dtt_lane *l);
+int dtt_lane_hear(struct dtt_lane *l);
+/* Both. */
 int dtt_lane_swap(struct dtt_lane *l);
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op);
