@@ -159,10 +159,28 @@ int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct i
 	return pieces(mk, off, len, true, iov, max);
 }
 
+/* The usual list: one entry, in one region of one piece. 0: look at it in full. */
+static int one_piece(struct eng_pd *pd, const struct ibv_sge *sge, uint64_t len, bool write,
+		     struct iovec *iov)
+{
+	struct eng_mkey *mk;
+	uint64_t at;
+
+	if (len > sge->length ||
+	    eng_mkey_local(pd, sge->lkey, sge->addr, len, write, &mk, &at) != ENG_OK ||
+	    mk->null || mk->pages)
+		return 0;
+	*iov = (struct iovec){ (void *)(uintptr_t)(mk->addr + at), len };
+	return 1;
+}
+
 int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
 		bool write, struct iovec *iov, int max)
 {
 	int used = 0;
+
+	if (n == 1 && !off && len && max && one_piece(pd, sge, len, write, iov))
+		return 1;
 
 	for (int i = 0; i < n && len; off -= min64(off, sge[i].length), i++) {
 		struct eng_mkey *mk;

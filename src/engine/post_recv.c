@@ -35,7 +35,7 @@ bool eng_recv_pop(struct eng_ring *r, struct eng_rwqe *buf)
 	if (!w)
 		return false;
 	memcpy(buf, w, eng_recv_stride(w->num_sge));
-	atomic_fetch_add_explicit(&r->head, 1, memory_order_release);
+	eng_ring_drop(r);
 	return true;
 }
 
@@ -49,7 +49,7 @@ static int post_one(struct eng_qp *qp, const struct ibv_recv_wr *wr)
 
 int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	bool posted = false;
+	bool posted = false, dead;
 	int r = 0;
 
 	if (qp->srq || qp->type == IBV_QPT_XRC_SEND || qp->type == IBV_QPT_XRC_RECV) {
@@ -63,13 +63,13 @@ int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 			break;
 		posted = true;
 	}
+	/* A failing QP stores its state and then takes this lock to see what there is to flush: it sees
+	 * what was posted here, or its state is seen here. */
+	dead = eng_qp_state(qp) == IBV_QPS_ERR;
 	ut_unlock(&qp->rq.lock);
 	if (r < 0)
 		*bad = wr;
-	/* A failing QP stores its state and then flushes; we published and now
-	 * look: with a fence on both sides one of us sees the other. */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (posted && eng_qp_state(qp) == IBV_QPS_ERR)
+	if (posted && dead)
 		eng_dev_kick(qp->dev, qp);
 	return r;
 }

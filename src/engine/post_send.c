@@ -86,11 +86,42 @@ static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct i
 		w->srqn = wr->qp_type.xrc.remote_srqn;
 }
 
+#define PLAIN_OPS (1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_RDMA_WRITE | \
+		   1u << IBV_WR_RDMA_WRITE_WITH_IMM)
+#define PLAIN_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
+
+/*
+ * The usual request: a Send or Write from one piece of registered memory. All that fill() checks holds
+ * of it, and what it has no use for stays as the slot's last request left it.
+ */
+static bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
+{
+	if (qp->type != IBV_QPT_RC || wr->num_sge != 1 || (wr->send_flags & ~PLAIN_FLAGS) ||
+	    wr->opcode >= 32 || !(PLAIN_OPS & ~qp->dev->proto->wr_refused & 1u << wr->opcode) ||
+	    !qp->cap.max_send_sge || wr->sg_list->length > qp->dev->max_msg_sz)
+		return false;
+	w->wr_id = wr->wr_id;
+	w->length = wr->sg_list->length;
+	w->remote_addr = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM ? wr->wr.rdma.remote_addr : 0;
+	w->rkey = wr->opcode <= IBV_WR_RDMA_WRITE_WITH_IMM ? wr->wr.rdma.rkey : 0;
+	w->imm = wr->imm_data;
+	w->opcode = (uint8_t)wr->opcode;
+	w->flags = (uint8_t)(wr->send_flags | (qp->sq_sig_all ? IBV_SEND_SIGNALED : 0));
+	w->num_sge = 1;
+	w->verdict = ENG_OK;
+	w->first_psn = w->last_psn = w->ssn = 0;
+	w->started = w->done = 0;
+	w->sge[0] = wr->sg_list[0];
+	return true;
+}
+
 static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
 	const struct eng_wr_row *row = eng_wr_row(wr->opcode);
 	int r;
 
+	if (fill_plain(qp, w, wr))
+		return 0;
 	if (!row || !(row->types & 1u << qp->type) || wr->send_flags > 0xff)
 		return -EINVAL;
 	memset(w, 0, sizeof(*w));

@@ -53,7 +53,7 @@ static void send_end(struct eng_qp *qp, enum eng_verdict v)
 	};
 	/* The slot first: whoever sees the completion may post at once, and must
 	 * not find the queue full. Pairs with the poster's acquire. */
-	atomic_fetch_add_explicit(&qp->sq.head, 1, memory_order_release);
+	eng_ring_drop(&qp->sq);
 	if (loud)
 		push(qp, qp->send_cq, &e, ENG_V_TX_CQ_FULL);
 }
@@ -124,14 +124,19 @@ void eng_qp_fail_stream(struct eng_qp *qp, enum eng_verdict v)
 	fail(qp, v, IBV_QPS_ERR, eng_verdicts[v].stream);
 }
 
+/* See eng_post_recv(): what is posted behind these is flushed by its poster. */
 static void flush_receives(struct eng_qp *qp)
 {
-	const struct eng_rwqe *w;
+	uint32_t n;
 
-	while ((w = eng_ring_head(&qp->rq))) {
+	ut_lock(&qp->rq.lock);
+	n = eng_ring_used(&qp->rq);
+	ut_unlock(&qp->rq.lock);
+	while (n--) {
+		const struct eng_rwqe *w = eng_ring_head(&qp->rq);
 		uint64_t wr_id = w->wr_id;
 
-		atomic_fetch_add_explicit(&qp->rq.head, 1, memory_order_release);
+		eng_ring_drop(&qp->rq);
 		eng_recv_failed(qp, qp->recv_cq, wr_id, ENG_V_FLUSH);
 	}
 }

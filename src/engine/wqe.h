@@ -120,6 +120,14 @@ static inline uint32_t eng_ring_used(struct eng_ring *r)
 	       atomic_load_explicit(&r->head, memory_order_acquire);
 }
 
+/* The oldest entry is done with; whoever sees that may fill its slot. Consumers hold the progress lock
+ * (a shared receive queue's, its own), so there is one at a time. */
+static inline void eng_ring_drop(struct eng_ring *r)
+{
+	atomic_store_explicit(&r->head, atomic_load_explicit(&r->head, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
 /* The oldest entry, or NULL. Consumer side. */
 static inline void *eng_ring_head(struct eng_ring *r)
 {

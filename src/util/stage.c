@@ -150,19 +150,27 @@ static uintptr_t last_page(const struct iovec *v)
 	return ((uintptr_t)v->iov_base + v->iov_len - 1) >> OWN_PAGE;
 }
 
+static bool seen(const struct ut_stage *s, int how, uintptr_t page)
+{
+	return s->seen[how][page % UT_SEEN].page == page &&
+	       s->seen[how][page % UT_SEEN].until >= s->own;
+}
+
 /* Few bytes, and each page was reached a moment ago. */
 static bool known(const struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	size_t sum = 0;
 
+	if (n == 1 && iov->iov_len - 1 < OWN_BYTES &&
+	    (uintptr_t)iov->iov_base >> OWN_PAGE == last_page(iov))
+		return seen(s, how, last_page(iov));
 	for (int i = 0; i < n; i++) {
 		sum += iov[i].iov_len;
 		if (sum > OWN_BYTES)
 			return false;
 		for (uintptr_t p = (uintptr_t)iov[i].iov_base >> OWN_PAGE;
 		     iov[i].iov_len && p <= last_page(&iov[i]); p++)
-			if (s->seen[how][p % UT_SEEN].page != p ||
-			    s->seen[how][p % UT_SEEN].until < s->own)
+			if (!seen(s, how, p))
 				return false;
 	}
 	return true;
@@ -182,12 +190,15 @@ static void note(struct ut_stage *s, int how, const struct iovec *iov, int n)
 	}
 }
 
-static void load(uint8_t *at, const struct iovec *iov, int n)
+static ssize_t load(uint8_t *to, const struct iovec *iov, int n)
 {
+	uint8_t *at = to;
+
 	for (int i = 0; i < n; i++) {
 		memcpy(at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
+	return at - to;
 }
 
 static void store(const uint8_t *at, const struct iovec *iov, int n)
@@ -213,8 +224,7 @@ ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *
 {
 	if (!s->own || !known(s, READABLE, iov, n))
 		return ask(s, READABLE, off, iov, n);
-	load(s->base + off, iov, n);
-	return (ssize_t)ut_iov_bytes(iov, n);
+	return load(s->base + off, iov, n);
 }
 
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
@@ -239,10 +249,8 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 {
 	ssize_t r;
 
-	if (s->own && (known(s, READABLE, iov, n) || reached(UT_REACH_READ, iov, n))) {
-		load(to, iov, n);
-		return (ssize_t)ut_iov_bytes(iov, n);
-	}
+	if (s->own && (known(s, READABLE, iov, n) || reached(UT_REACH_READ, iov, n)))
+		return load(to, iov, n);
 	r = ask(s, READABLE, 0, iov, n);
 	if (r > 0)
 		memcpy(to, s->base, (size_t)r);
