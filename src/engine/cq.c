@@ -259,10 +259,42 @@ static void note_some(struct eng_cq *cq)
 		atomic_store_explicit(&cq->some, some, memory_order_release);
 }
 
+static void to_wc(struct ibv_wc *wc, const struct eng_cqe *e)
+{
+	wc->wr_id = e->wr_id;
+	wc->status = (enum ibv_wc_status)e->status;
+	wc->opcode = (enum ibv_wc_opcode)e->opcode;
+	wc->vendor_err = e->vendor_err;
+	wc->byte_len = e->byte_len;
+	wc->imm_data = e->imm; /* or the invalidated key: the same four bytes */
+	wc->qp_num = e->qpn;
+	wc->src_qp = e->src_qp;
+	wc->wc_flags = e->wc_flags;
+	wc->pkey_index = e->pkey_index;
+	wc->slid = e->slid;
+	wc->sl = e->sl;
+	wc->dlid_path_bits = e->dlid_path_bits;
+}
+
+static bool straight(struct eng_cq *cq, const struct eng_cqe *e)
+{
+	struct eng_poller *p;
+
+	eng_dev_held(cq->dev);
+	p = cq->dev->poller;
+	if (!p || p->cq != cq || p->got == p->room ||
+	    atomic_load_explicit(&cq->some, memory_order_relaxed))
+		return false;
+	to_wc(&p->wc[p->got++], e);
+	return true;
+}
+
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 {
 	bool full;
 
+	if (straight(cq, e))
+		return true;
 	ut_lock(&cq->lock);
 	full = cq->overrun || cq->tail - cq->head >= cq->size;
 	if (!full) {
@@ -311,25 +343,8 @@ int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 
 	if (r)
 		return r;
-	eng_dev_poll(cq->dev);
+	eng_dev_poll(cq->dev, NULL);
 	return eng_cq_take(cq, ret);
-}
-
-static void to_wc(struct ibv_wc *wc, const struct eng_cqe *e)
-{
-	wc->wr_id = e->wr_id;
-	wc->status = (enum ibv_wc_status)e->status;
-	wc->opcode = (enum ibv_wc_opcode)e->opcode;
-	wc->vendor_err = e->vendor_err;
-	wc->byte_len = e->byte_len;
-	wc->imm_data = e->imm; /* or the invalidated key: the same four bytes */
-	wc->qp_num = e->qpn;
-	wc->src_qp = e->src_qp;
-	wc->wc_flags = e->wc_flags;
-	wc->pkey_index = e->pkey_index;
-	wc->slid = e->slid;
-	wc->sl = e->sl;
-	wc->dlid_path_bits = e->dlid_path_bits;
 }
 
 static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
@@ -353,12 +368,13 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 
 int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
+	struct eng_poller p = { .cq = cq, .wc = wc, .room = n };
 	int got = drain(cq, n, wc);
 
 	if (got || n <= 0)
 		return got;
-	eng_dev_poll(cq->dev);
-	return drain(cq, n, wc);
+	eng_dev_poll(cq->dev, cq->chan ? NULL : &p);
+	return p.got ? p.got : drain(cq, n, wc);
 }
 
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)

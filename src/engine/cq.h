@@ -74,6 +74,17 @@ struct eng_cq {
 	atomic_uint users;      /* QPs and XRC SRQs */
 };
 
+/*
+ * Who polls an empty queue and makes a round of progress for it: what completes there meanwhile goes
+ * into wc and not by the ring, as long as the ring is empty. Not for queues with a channel, whose
+ * completions may have to make an event.
+ */
+struct eng_poller {
+	struct eng_cq *cq;
+	struct ibv_wc *wc;
+	int room, got;
+};
+
 /* cqe 1..attr.max_cqe, else -EINVAL. */
 int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool timestamps,
 		  struct eng_cq **ret);

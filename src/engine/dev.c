@@ -124,12 +124,14 @@ bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp)
 	return false;
 }
 
-int eng_dev_poll(struct eng_dev *dev)
+int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
 {
 	int did = 0;
 
 	if (ut_trylock(&dev->lock)) {
+		dev->poller = p;
 		did = dev->ops->progress(dev);
+		dev->poller = NULL;
 		eng_dev_unlock(dev);
 	}
 	dev->ops->polled(dev, did);

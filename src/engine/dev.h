@@ -32,6 +32,7 @@
 struct eng_qp;
 struct eng_dev;
 struct eng_ctx;
+struct eng_poller;
 
 #define ENG_GIDS_MAX 128
 
@@ -149,6 +150,7 @@ struct eng_dev {
 	struct ut_list held UT_GUARDED_BY(lock);  /* struct eng_cq with a moderated event */
 	bool ticks UT_GUARDED_BY(lock);           /* the device room calls eng_dev_tick() */
 	struct eng_why_ring *why UT_GUARDED_BY(lock); /* last failure sentences */
+	struct eng_poller *poller UT_GUARDED_BY(lock); /* who makes this round, by polling; or NULL */
 
 	/*
 	 * One of these words changes before memory that a key or a send request named is given back
@@ -179,8 +181,8 @@ void eng_dev_fini(struct eng_dev *dev);
 /* What was posted to the QP leaves, here if nobody else has the lock. No lock held on entry. */
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp) UT_EXCLUDES(dev->lock);
 /* One round of progress if the lock is free. Returns what progress() did, or
- * 0 when somebody else is at it. */
-int eng_dev_poll(struct eng_dev *dev) UT_EXCLUDES(dev->lock);
+ * 0 when somebody else is at it. p (or NULL): completions that go straight to the poller. */
+int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p) UT_EXCLUDES(dev->lock);
 /* Takes the next QP with new work off the list, or NULL. */
 struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev) UT_REQUIRES(dev->lock);
 /* Unlocks and runs what was posted meanwhile. Use instead of ut_unlock. */

@@ -18,6 +18,8 @@ static int progress(struct eng_dev *dev)
 		eng_send_done(of(dev)->answered, ENG_OK);
 		of(dev)->answered = NULL;
 	}
+	for (int i = 0; i < 3 && of(dev)->fed; i++)
+		eng_cq_push(of(dev)->fed, &(struct eng_cqe){ .wr_id = of(dev)->feed++ });
 	while ((qp = eng_dev_pop_pending(dev))) {
 		if (!eng_qp_flush_if_dead(qp))
 			dev->proto->qp_kick(qp);

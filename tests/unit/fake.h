@@ -18,6 +18,8 @@ struct fake {
 	bool drain_at_once;
 	struct eng_qp *answered;	/* its oldest request is, in so many rounds of progress */
 	unsigned answer_in;
+	struct eng_cq *fed; /* three completions in each round, numbered on */
+	uint64_t feed;
 };
 
 void fake_open(struct fake *f);

@@ -16,7 +16,7 @@ int vrb_wait(struct eng_dev *dev, int fd)
 	if (flags & O_NONBLOCK) {
 		/* Whoever polls the descriptor himself expects the adapter to
 		 * run by itself; one look costs little and may save a round. */
-		eng_dev_poll(dev);
+		eng_dev_poll(dev, NULL);
 		return -EAGAIN;
 	}
 	rc = dev->ops->wait(dev, fd, -1, UT_NEVER);
