@@ -38,8 +38,9 @@ struct dev_machine {
 	 * *ret_whole: whatever came or not, a whole round is due now.
 	 */
 	int (*express)(struct dev_adapter *a, bool *ret_whole);
-	/* As eng_dev_ops.posted. */
-	bool (*posted)(struct eng_qp *qp);
+	/* As eng_dev_ops.posted. crowd: much was posted since the last poll, so that the next one cannot
+	 * be far; what leaves by shared memory may wait for that, or for its like. */
+	bool (*posted)(struct eng_qp *qp, bool crowd);
 	/* The same for what is complete at once, whoever looks after the adapter. app: this is a thread
 	 * of the application. */
 	bool (*alone)(struct eng_qp *qp, bool app);
@@ -55,6 +56,8 @@ struct dev_machine {
 	 * since the last poll, so that the next one cannot be far. */
 	bool (*patient)(struct eng_dev *dev, bool crowd);
 	bool (*acks_pending)(struct eng_dev *dev);
+	/* They leave, as far as the link takes them, and nothing else does. */
+	void (*acknowledge)(struct eng_dev *dev);
 	bool (*busy)(struct eng_dev *dev);
 	uint64_t (*deadline)(struct eng_dev *dev);
 };

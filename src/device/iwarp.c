@@ -52,6 +52,11 @@ static bool acks_pending(struct eng_dev *dev)
 	return false;
 }
 
+static void acknowledge(struct eng_dev *dev)
+{
+	(void)dev;
+}
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -77,12 +82,13 @@ static const struct dev_machine iwp_machine = {
 	.express = dev_express_none,
 	.posted = dev_posted_none,
 	.alone = dev_alone_none,
-	.soon = dev_posted_none,
+	.soon = dev_soon_none,
 	.patient = patient,
 	.receive = receive,
 	.errors = errors,
 	.transmit = transmit,
 	.acks_pending = acks_pending,
+	.acknowledge = acknowledge,
 	.busy = iwp_busy,
 	.deadline = deadline,
 };

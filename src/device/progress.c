@@ -130,7 +130,12 @@ int dev_express_none(struct dev_adapter *a, bool *ret_whole)
 	return -EAGAIN;
 }
 
-bool dev_posted_none(struct eng_qp *qp)
+bool dev_posted_none(struct eng_qp *qp, bool crowd)
+{
+	return false;
+}
+
+bool dev_soon_none(struct eng_qp *qp)
 {
 	return false;
 }
@@ -156,15 +161,18 @@ static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 /*
  * What judge_deferral() does with the clock: whether an acknowledgement that was put off by a short
- * round lay there while the thread's tick went by, and how many polls in vain it waits.
+ * round lay there while the thread's tick went by, and how many polls in vain it waits. After that no
+ * answer is on its way, and a sender with a short queue stands still until it hears.
  */
-static void look_at_put_off(struct dev_adapter *a, bool found)
+static void look_at_put_off(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
 {
 	uint32_t tick = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
 
 	if (a->put_off && a->put_off_at != tick)
 		deferred_in_vain(a);
 	a->vain = found ? 0 : a->vain + 1;
+	if (a->vain >= DEV_VAIN_POLLS)
+		a->machine->acknowledge(&a->dev);
 	a->put_off = a->machine->acks_pending(&a->dev);
 	a->put_off_at = tick;
 }
@@ -198,8 +206,10 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 		return false;
 	if (alone(a, qp))
 		return true;
-	if (!may_be_short(a) || dev_thread_is_this() || !a->machine->posted(qp))
+	if (!may_be_short(a) || dev_thread_is_this() ||
+	    !a->machine->posted(qp, a->posts > DEV_POSTS_CROWD))
 		return false;
+	a->posts++;
 	a->shorts++;
 	if (a->put_off)
 		look_at_put_off(a, true);
@@ -215,7 +225,7 @@ static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 	int n;
 
 	*ret_done = 0;
-	if (yields || !may_be_short(a) || (a->put_off && a->vain >= DEV_VAIN_POLLS))
+	if (yields || !may_be_short(a))
 		return false;
 	n = a->machine->express(a, &whole);
 	if (n < 0)

@@ -23,9 +23,10 @@ struct eng_qp;
  * Returns the number of things done, 0 = idle. */
 int dev_run(struct dev_adapter *a, enum dev_driver by);
 
-/* dev_machine.express, .posted and .alone of who knows rounds only. */
+/* dev_machine.express, .posted, .soon and .alone of who knows rounds only. */
 int dev_express_none(struct dev_adapter *a, bool *ret_whole);
-bool dev_posted_none(struct eng_qp *qp);
+bool dev_posted_none(struct eng_qp *qp, bool crowd);
+bool dev_soon_none(struct eng_qp *qp);
 bool dev_alone_none(struct eng_qp *qp, bool app);
 
 /* eng_dev_ops.progress, .posted and .polled */

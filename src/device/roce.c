@@ -119,6 +119,7 @@ static const struct dev_machine roce_machine = {
 	.errors = take_errors,
 	.transmit = transmit,
 	.acks_pending = ibp_acks_pending,
+	.acknowledge = ibp_acknowledge,
 	.busy = ibp_busy,
 	.deadline = deadline,
 };

@@ -71,6 +71,7 @@ const struct link_near_ops link_near_none = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
+	.show = nothing,
 	.taken = taken,
 	.pull = pull,
 	.seal = seal,

@@ -36,6 +36,7 @@ struct link_place {
 	uint64_t end;         /* set by commit(): the place behind it, for taken() */
 	void *to;             /* the link's own */
 	uint32_t skip;        /* likewise */
+	bool more;            /* others follow at once: the reader need not be told before show() */
 };
 
 struct link_visit {
@@ -55,8 +56,10 @@ struct link_near_ops {
 	 */
 	int (*reserve)(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct link_place *ret);
-	/* The message is complete, with no more bytes than were reserved; it leaves. */
+	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. */
 	void (*commit)(struct link *l, struct link_place *at, uint32_t bytes);
+	/* Whatever waits leaves now; next() does this too. */
+	void (*show)(struct link *l);
 	/* Up to where the reader has taken what was written; UINT64_MAX: there is none any more. */
 	uint64_t (*taken)(struct link *l, const struct link_flow *f, uint32_t qpn);
 	/*

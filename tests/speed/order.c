@@ -4,6 +4,7 @@
  *
  *	Send without a receive, then Writes on the same QP: no Write lands before the receive has been
  *	posted and has its message.
+ *	Many Sends posted in a row behind some polls, and then no call any more: all of them arrive.
  *	A thousand QPs of one pair of processes, of which some never get a receive: all others are
  *	served, and so are they when the receives come at last.
  */
@@ -113,6 +114,71 @@ static void overtaking(void)
 	cf_processes(send_then_write, receives_late);
 }
 
+/* --- many in a row, and silence --- */
+
+enum { ROWS = 100, ROWS_FULL = 5000, ROW = 64 };
+
+static void falls_silent(struct cf_party *p)
+{
+	struct sp_rng rng = { page->seed };
+	struct cf_opt o = cf_opt();
+	struct cf_side s;
+	struct ibv_wc wc;
+
+	o.sq = ROW;
+	o.cqe = ROW;
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	for (int round = 0; round < sp_times(ROWS, ROWS_FULL); round++) {
+		uint32_t n = 1 + sp_below(&rng, ROW);
+
+		cf_meet(p); /* the receives are there */
+		for (int i = 0; i < 100; i++) /* one who polls, it seems */
+			CF_EQ(ibv_poll_cq(s.scq, 1, &wc), 0);
+		for (uint32_t i = 0; i < n; i++)
+			cf_post(&s, .op = i + 1 < n ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM, .id = i, .len = 8);
+		SP_UNTIL(atomic_load(&page->seen) > round, "round %d: not all of %u have come", round, n);
+		for (uint32_t i = 0; i < n; i++)
+			cf_wc(s.scq, i, SUCCESS);
+	}
+	cf_meet(p);
+}
+
+static void counts(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side s;
+	int used = ROW;
+	bool last;
+
+	o.rq = ROW;
+	o.cqe = ROW;
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	for (int round = 0; round < sp_times(ROWS, ROWS_FULL); round++) {
+		for (; used; used--)
+			cf_recv(&s, 0, 0, 8);
+		cf_meet(p);
+		do {
+			struct ibv_wc wc;
+
+			CF_TRUE(cf_poll(s.rcq, &wc, CF_WAIT_MS));
+			CF_EQ(wc.status, IBV_WC_SUCCESS);
+			last = wc.wc_flags & IBV_WC_WITH_IMM;
+			used++;
+		} while (!last);
+		atomic_store(&page->seen, round + 1);
+	}
+	cf_meet(p);
+}
+
+static void silence(void)
+{
+	page = cf_pages(4096);
+	page->seed = sp_seed("many in a row, then silence");
+	cf_processes(falls_silent, counts);
+}
+
 /* --- a thousand, of which three starve --- */
 
 enum { QPS = 1000, STARVE = 3, DEEP = 16, ROUNDS = 3, ROUNDS_FULL = 200 };
@@ -217,6 +283,7 @@ static void starving(void)
 
 const struct cf_check cf_checks[] = {
 	{ "+", "a Write behind a Send without a receive", CF_RNR, overtaking },
+	{ "+", "many Sends in a row, then no call", CF_RNR, silence },
 	{ "+", "three of a thousand QPs have no receives", CF_RNR, starving },
 	{ 0 },
 };

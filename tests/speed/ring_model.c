@@ -220,9 +220,10 @@ static void reset(void)
 	w.u->dozing = true;
 	w.u->carry = (struct udp_carry){ 0 };
 	w.ring->tail = w.ear->head = w.start;
-	w.rx.ring = (struct shm_rx){ .ring = w.ring, .ear = w.ear, .head = w.start };
+	w.rx.ring = (struct shm_rx){ .ring = w.ring, .ear = w.ear, .head = w.start,
+				     .seen = w.start };
 	w.tx.ring = (struct shm_tx){ .ring = w.ring, .ear = w.ear, .doze = n->doze,
-				     .tail = w.start, .head = w.start };
+				     .tail = w.start, .head = w.start, .shown = w.start };
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
 		write_one(i);
@@ -236,6 +237,7 @@ static uint64_t state(void)
 	return (uint64_t)w.got << 40 | (uint64_t)w.locked << 39 | (uint64_t)w.watched << 38 |
 	       (uint64_t)readable() << 37 | (uint64_t)w.rx.ring.held << 36 |
 	       (uint64_t)w.u->near->held << 35 | (uint64_t)(w.u->near->warm > 0) << 34 |
+	       (w.rx.ring.seen - w.start) / SHM_LINE << 16 |
 	       (w.rx.ring.head - w.start) / SHM_LINE;
 }
 

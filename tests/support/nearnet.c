@@ -64,8 +64,20 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 
 	r->bytes = bytes;
 	r->seg = 0;
-	shm_commit(t, r, at->skip);
+	if (at->more)
+		shm_finish(t, r, at->skip);
+	else
+		shm_commit(t, r, at->skip);
 	at->end = t->tail;
+}
+
+static void show(struct link *l)
+{
+	struct near_host *h = &net->host[host_of(l)];
+
+	for (int i = 0; i < net->w->n; i++)
+		if (h->tx[i].ring && h->tx[i].shown != h->tx[i].tail)
+			shm_show(&h->tx[i]);
 }
 
 static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
@@ -120,7 +132,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 }
 
 static const struct link_near_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .taken = taken, .pull = pull,
+	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .taken = taken, .pull = pull,
 	.seal = seal, .release = release, .next = next,
 };
 

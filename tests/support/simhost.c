@@ -98,12 +98,13 @@ static void why(struct eng_dev *dev, const char *sentence)
 	snprintf(h->said, sizeof(h->said), "%s", sentence);
 }
 
-/* Half of what is posted takes the short cut, as it would beside a poller. */
+/* Half of what is posted takes the short cut, as it would beside a poller, half of that in a crowd. */
 static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct sim_host *h = dev->device;
 
-	return h->world->near && !h->stopped && h->posts++ % 2 && ibp_express_post(qp);
+	return h->world->near && !h->stopped && h->posts++ % 2 &&
+	       ibp_express_post(qp, h->posts % 4 == 0);
 }
 
 static const struct eng_dev_ops ops = {

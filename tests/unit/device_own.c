@@ -118,6 +118,11 @@ static bool fake_acks(struct eng_dev *dev)
 	return atomic_load(&acks_waiting);
 }
 
+static void fake_acknowledge(struct eng_dev *dev)
+{
+	atomic_store(&acks_waiting, false);
+}
+
 static bool fake_busy(struct eng_dev *dev)
 {
 	return false;
@@ -137,8 +142,8 @@ static bool fake_patient(struct eng_dev *dev, bool crowd)
 
 static const struct dev_machine fake_machine = {
 	.receive = fake_receive, .errors = fake_errors, .transmit = fake_transmit,
-	.patient = fake_patient, .acks_pending = fake_acks, .busy = fake_busy,
-	.deadline = fake_next, .express = dev_express_none, .posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_posted_none,
+	.patient = fake_patient, .acks_pending = fake_acks, .acknowledge = fake_acknowledge, .busy = fake_busy,
+	.deadline = fake_next, .express = dev_express_none, .posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
 };
 
 static const struct eng_dev_ops fake_ops = {
@@ -242,7 +247,7 @@ static void get_event(void)
 static void poll_event(void)
 {
 	while (!take_event())
-		eng_dev_poll(&a->dev);
+		eng_dev_poll(&a->dev, NULL);
 }
 
 /* As a program with an event loop of its own does. */
@@ -324,7 +329,7 @@ static void polling_owns_and_returns(void)
 	/* Who is held up between two polls has been silent, too. */
 	do
 		for (int i = 0; i < DEV_POLLS_TO_OWN; i++)
-			eng_dev_poll(&a->dev);
+			eng_dev_poll(&a->dev, NULL);
 	while (owner() != DEV_OWN_APP);
 	/* Given back without anybody's help, and then a packet is served. */
 	wait_for_owner(DEV_OWN_THREAD);
@@ -508,9 +513,9 @@ static void deferred_is_flushed(void)
 	do {
 		/* The application owns the adapter, takes one packet and goes away. */
 		for (int i = 0; i < 2 * DEV_POLLS_TO_OWN; i++)
-			eng_dev_poll(&a->dev);
+			eng_dev_poll(&a->dev, NULL);
 		feed();
-		eng_dev_poll(&a->dev);
+		eng_dev_poll(&a->dev, NULL);
 		CHECK(take_event() || (poll_event(), true));
 	} while (!atomic_load(&a->deferred_since) && a->defer_penalty == 0);
 	while (atomic_load(&acks_waiting))

@@ -280,6 +280,38 @@ static void glances(void)
 	pair_end(&p);
 }
 
+/* Written and not shown is not there; shown is all of it, and who sleeps is woken for it. */
+static void groups(void)
+{
+	struct shm_doze sleeper = { .on = 1 };
+	struct pair p = { 0 };
+	enum shm_put why;
+	uint64_t skip;
+
+	pair_make(&p);
+	p.tx.doze = &sleeper;
+	for (int i = 0; i < 3; i++) {
+		struct shm_record *at = shm_reserve(&p.tx, 8, &skip, &why);
+
+		CHECK(at);
+		*at = (struct shm_record){ .bytes = 8 };
+		shm_finish(&p.tx, at, skip);
+		CHECK(!shm_waiting(&p.rx));
+	}
+	CHECK(shm_show(&p.tx) == SHM_PUT_RING);
+	sleeper.on = 0; /* it has not looked yet, but is about to */
+	put_message(&p, 8, false);
+	for (int i = 0; i < 4; i++) {
+		struct shm_record h;
+
+		CHECK(shm_peek(&p.rx, &h) == 1 && h.bytes == 8);
+		shm_hold(&p.rx, &h);
+	}
+	shm_release(&p.rx);
+	CHECK(!shm_waiting(&p.rx) && shm_taken(&p.tx) == p.tx.tail);
+	pair_end(&p);
+}
+
 static void unsealed_is_refused(void)
 {
 	int fd = memfd_create("test-plain", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -306,6 +338,7 @@ int main(int argc, char **argv)
 	liars();
 	lying_head();
 	glances();
+	groups();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);
 	stream(seed, RECORDS / 20, SHM_PAYLOAD_MAX, false);

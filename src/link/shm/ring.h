@@ -87,12 +87,16 @@ struct shm_tx {
 	const struct shm_ear *ear;
 	const struct shm_doze *doze;
 	uint64_t tail, head; /* head: as last seen */
+	uint64_t shown;      /* the reader was told of so much */
 };
 
 struct shm_rx {
 	const struct shm_ring *ring;
 	struct shm_ear *ear; /* ours, writable */
 	uint64_t head; /* read up to here; the ear says less while messages are looked at */
+	/* The tail as last seen. Until all of that is read the writer keeps its line, and stores tails
+	 * without having to fetch it back for each. */
+	uint64_t seen;
 	bool held;     /* there are such */
 	uint64_t glance[SHM_GLANCE_WORDS]; /* one that was taken by shm_glance() */
 };
@@ -115,6 +119,10 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
 			       enum shm_put *ret);
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
+/* The same in two: it is written, and later all that was written is shown to the reader. Each tail that
+ * is shown costs both ends a cache line fetched from the other. */
+void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip);
+enum shm_put shm_show(struct shm_tx *t);
 /* The reader says that it has read so far; it may lie. */
 uint64_t shm_taken(const struct shm_tx *t);
 
@@ -133,9 +141,11 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
  * NULL: look with shm_peek(). */
 const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes);
 void shm_release(struct shm_rx *r);
-static inline bool shm_waiting(const struct shm_rx *r)
+static inline bool shm_waiting(struct shm_rx *r)
 {
-	return atomic_load_explicit(&r->ring->tail, memory_order_acquire) != r->head;
+	if (r->seen == r->head)
+		r->seen = atomic_load_explicit(&r->ring->tail, memory_order_acquire);
+	return r->seen != r->head;
 }
 
 #endif

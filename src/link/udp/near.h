@@ -107,6 +107,7 @@ struct udp_near {
 	struct udp_port bell;
 	struct udp_port life[2]; /* of a pipe, where there are no pidfds */
 	unsigned warm; /* a record came so lately: udp_near_warm() */
+	bool unshown; /* link_place.more */
 	bool held;  /* messages are looked at, or a ring is broken: udp_near_release() */
 	bool notes; /* messages are wanted: a user has said so */
 	bool no_pulls;

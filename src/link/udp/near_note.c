@@ -76,8 +76,29 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 	r->bytes = bytes;
 	r->seg = 0;
 	r->sport = 0;
-	udp_near_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
+	if (at->more) {
+		shm_finish(&t->ring, r, at->skip);
+		udp_of(l)->near->unshown = true;
+	} else {
+		udp_near_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
+	}
 	at->end = t->ring.tail;
+}
+
+static void show_all(struct udp_link *u)
+{
+	struct udp_near_tx *t, *s;
+
+	u->near->unshown = false;
+	ut_list_each_safe(t, s, &u->near->tx, node)
+		if (t->state == NEAR_OPEN && t->ring.shown != t->ring.tail)
+			udp_near_result(u, t, shm_show(&t->ring));
+}
+
+static void show(struct link *l)
+{
+	if (udp_of(l)->near->unshown)
+		show_all(udp_of(l));
 }
 
 static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
@@ -173,6 +194,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 	struct udp_near_rx *r;
 	int n = 0;
 
+	show(l);
 	if (near->n_rx > NEXT_RINGS || near->held || u->carry.left || !udp_near_warm(u))
 		return -EAGAIN;
 	ut_list_each(r, &near->rx, node) {
@@ -195,6 +217,7 @@ const struct link_near_ops udp_near_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
+	.show = show,
 	.taken = taken,
 	.pull = pull,
 	.seal = seal,

@@ -19,6 +19,7 @@ enum { /* IBTA table 38, RC */
 };
 
 #define SYN_ACK 0x1f
+#define GROUP 8 /* messages that are shown to the peer together, where more follow */
 
 static void arm_later(struct ibp_qp *q)
 {
@@ -67,18 +68,18 @@ static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 
 static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
 {
-	struct ibp_req *r = &q->req;
-	struct ibp_note note = {
-		.opcode = opcode, .flags = IBP_NOTE_ASK, .unit = (uint8_t)__builtin_ctz(r->mtu),
-		.psn = r->psn_next, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
-		.imm = w->imm, .rkey = w->rkey, .va = w->remote_addr, .length = (uint32_t)w->length,
-	};
+	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WRITE_ONLY;
+	uint64_t va = w->remote_addr;
+	bool acks = opcode <= SEND_ONLY_IMM && ibp_near_acks(q, &va);
 
-	if ((w->flags & IBV_SEND_SOLICITED) && opcode != WRITE_ONLY)
-		note.flags |= IBP_NOTE_SE;
-	if (opcode <= SEND_ONLY_IMM)
-		ibp_near_add_ack(q, &note);
-	memcpy(at, &note, sizeof(note));
+	ibp_note_put(at, (struct ibp_note){
+		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->req.mtu),
+		.flags = (uint8_t)(IBP_NOTE_ASK | (se ? IBP_NOTE_SE : 0) |
+				   (acks ? IBP_NOTE_ACKS : 0)),
+		.psn = q->req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num,
+		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey, .va = va,
+		.length = (uint32_t)w->length,
+	});
 }
 
 /* As start(), want_ack() and advance() in req_send.c. */
@@ -93,7 +94,14 @@ static void number(struct ibp_req *r, struct eng_swqe *w)
 	r->cur++;
 }
 
-static bool post_one(struct ibp_qp *q, struct eng_swqe *w)
+/* Few enough that the reader begins while the others are written. */
+static bool wait_for_more(struct ibp_near *near, bool more)
+{
+	near->unshown = more && near->unshown + 1 < GROUP ? near->unshown + 1 : 0;
+	return near->unshown;
+}
+
+static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
 	struct link *l = q->port->link;
@@ -110,6 +118,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w)
 		return false;
 	put_note(q, w, (uint8_t)opcode, place.note);
 	number(r, w);
+	place.more = wait_for_more(&q->port->near, more);
 	link_near(l)->commit(l, &place, (uint32_t)w->length);
 	r->near_end = place.end;
 	eng_dev_held(dev);
@@ -119,7 +128,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w)
 	return true;
 }
 
-bool ibp_express_post(struct eng_qp *qp)
+bool ibp_express_post(struct eng_qp *qp, bool crowd)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	struct ibp_req *r = &q->req;
@@ -130,12 +139,20 @@ bool ibp_express_post(struct eng_qp *qp)
 	if (r->deadline == UT_NEVER)
 		arm_later(q);
 	while (r->cur != tail)
-		if (!post_one(q, eng_ring_at(&qp->sq, r->cur)))
+		if (!post_one(q, eng_ring_at(&qp->sq, r->cur), crowd || r->cur + 1 != tail))
 			return false;
 	return true;
 }
 
 /* --- what comes --- */
+
+/* Those who only receive stay in RTR, and their first message is an event. */
+static bool hears(const struct eng_qp *qp)
+{
+	enum ibv_qp_state s = eng_qp_state(qp);
+
+	return s == IBV_QPS_RTS || (s == IBV_QPS_RTR && qp->comm_est_raised);
+}
 
 /* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */
 static bool complete(struct ibp_qp *q, uint32_t psn)
@@ -183,7 +200,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 
 static bool take_ack(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
 {
-	return n->syndrome == SYN_ACK && rx->len == sizeof(*n) &&
+	return n->syndrome == SYN_ACK && rx->len == LINK_NOTE_BYTES &&
 	       acknowledged(q, n->psn & IBP_PSN_MASK);
 }
 
@@ -260,22 +277,22 @@ static void executed(struct ibp_qp *q, const struct ibp_note *n)
 static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
 {
 	struct ibp_near *near = &q->port->near;
-	uint32_t len = rx->len - (uint32_t)sizeof(*n);
+	uint32_t len = rx->len - LINK_NOTE_BYTES;
 	bool done;
 
 	if (!is_next(q, n, len))
 		return false;
 	if (n->flags & IBP_NOTE_ACKS) {
 		if (!acknowledged(q, (uint32_t)n->va & IBP_PSN_MASK) ||
-		    eng_qp_state(q->qp) != IBV_QPS_RTS)
+		    !hears(q->qp))
 			return false;
 	}
 	near->rx = rx;
-	near->data = rx->data + sizeof(*n);
+	near->data = rx->data + LINK_NOTE_BYTES;
 	near->n_from = 0;
 	done = n->opcode <= SEND_ONLY_IMM ? take_send(q, n, len) : take_write(q, n, len);
 	near->rx = NULL;
-	if (done && eng_qp_state(q->qp) == IBV_QPS_RTS)
+	if (done && hears(q->qp))
 		executed(q, n);
 	return done;
 }
@@ -287,12 +304,12 @@ bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
 	struct ibp_qp *q;
 	bool done = false;
 
-	if (!port->near.stage.base || rx->len < sizeof(n))
+	if (!port->near.stage.base || rx->len < LINK_NOTE_BYTES)
 		return false;
-	memcpy(&n, rx->data, sizeof(n));
+	n = ibp_note_get(rx->data);
 	eng_dev_held(port->dev);
 	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
-	if (!qp || qp->type != IBV_QPT_RC || eng_qp_state(qp) != IBV_QPS_RTS)
+	if (!qp || qp->type != IBV_QPT_RC || !hears(qp))
 		return false;
 	q = ibp_qp(qp);
 	if (!ibp_from_peer(q, rx) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)

@@ -47,7 +47,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n);
 /* What was posted to this QP has gone to a peer on this host: true. False: it, or some of it, waits for
  * eng_proto_ops.qp_kick() and a round. */
-bool ibp_express_post(struct eng_qp *qp);
+bool ibp_express_post(struct eng_qp *qp, bool crowd);
 /* The same without any help of the peer: nobody need look after it. */
 bool ibp_visit_posted(struct eng_qp *qp, bool app);
 /* It would be so if what was posted before were acknowledged; maybe it is, and nobody has looked. */
@@ -69,6 +69,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
 bool ibp_patient(struct eng_dev *dev, bool crowd);
 /* Acknowledgements are waiting for a ride. */
 bool ibp_acks_pending(struct eng_dev *dev);
+/* They leave, and nothing else. dev->lock held. */
+void ibp_acknowledge(struct eng_dev *dev);
 /* Work is left that needs no event from outside (a send budget was used up). */
 bool ibp_busy(struct eng_dev *dev);
 /* The next deadline in ns of the caller's clock, or UT_NEVER. */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-_Static_assert(sizeof(struct ibp_note) == LINK_NOTE_BYTES, "it is what the link carries");
+_Static_assert(IBP_NOTE_WORDS * 8 == LINK_NOTE_BYTES, "it is what the link carries");
 
 #define STAGE_BYTES (LINK_NEAR_MAX + 4096u)
 #define ATOMIC_BYTES 16u
@@ -147,16 +147,6 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	return (int)p->payload_len;
 }
 
-/* A Send names no memory of the peer, so its note has room. */
-void ibp_near_add_ack(struct ibp_qp *q, struct ibp_note *note)
-{
-	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.near || !ibp_resp_may_ack(q))
-		return;
-	note->flags |= IBP_NOTE_ACKS;
-	note->va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
-	ibp_resp_acked(q);
-}
-
 static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool named)
 {
 	struct ibp_qp *q = near->q;
@@ -172,9 +162,10 @@ static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool
 	};
 
 	if (!near->response &&
-	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)))
-		ibp_near_add_ack(q, &note);
-	memcpy(near->place.note, &note, sizeof(note));
+	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
+	    ibp_near_acks(q, &note.va))
+		note.flags |= IBP_NOTE_ACKS;
+	ibp_note_put(near->place.note, note);
 }
 
 int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
@@ -271,9 +262,9 @@ bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire
 	const struct wire_ib_shape *shape;
 	struct ibp_note n;
 
-	if (!near->stage.base || rx->len < sizeof(n))
+	if (!near->stage.base || rx->len < LINK_NOTE_BYTES)
 		return false;
-	memcpy(&n, rx->data, sizeof(n));
+	n = ibp_note_get(rx->data);
 	shape = wire_ib_shape(n.opcode);
 	if (!shape || (shape->cls != WIRE_CLASS_RC && shape->cls != WIRE_CLASS_UC &&
 		       shape->cls != WIRE_CLASS_XRC) ||

@@ -21,12 +21,14 @@
 #include "link/near.h"
 #include "util/stage.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct ibp_qp;
 
-/* In front of the payload, in the host's byte order: only this host reads it. */
+/* In front of the payload, in the form of ibp_note_put(). */
 struct ibp_note {
 	uint8_t opcode, flags; /* enum wire opcodes; IBP_NOTE_* */
 	uint8_t unit;          /* log2 of what a packet holds that is not the last */
@@ -46,6 +48,55 @@ enum {
 	IBP_NOTE_PLAIN = 8, /* do not name memory in what I ask for again */
 	IBP_NOTE_ACKS = 16, /* a Send that brings an acknowledgement along */
 };
+
+#define IBP_NOTE_WORDS 5
+#define IBP_NOTE_UNIT_AT 2 /* byte of it */
+
+/* One store; the compiler would put them together in memory of its own, and read that by another width. */
+static inline void ibp_note_word(uint8_t *at, int i, uint64_t v)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+
+	__atomic_store_n((word *)(void *)at + i, htole64(v), __ATOMIC_RELAXED);
+}
+
+/*
+ * Words of 64 bits there and back, little-endian. As wide as they are written they are read, here and
+ * when the link copies them: a processor does not hand a load what several stores have written
+ * before these have left it, and they queue behind others that wait for a line that the peer has. That
+ * was a third of a sender's time. at: aligned to 8 bytes.
+ */
+static inline void ibp_note_put(uint8_t *at, const struct ibp_note n)
+{
+	ibp_note_word(at, 0, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
+				     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32);
+	ibp_note_word(at, 1, n.dest_qpn | (uint64_t)n.src_qpn << 32);
+	ibp_note_word(at, 2, n.imm | (uint64_t)n.rkey << 32);
+	ibp_note_word(at, 3, n.va);
+	ibp_note_word(at, 4, n.length | (uint64_t)n.srqn << 32);
+}
+
+/* Each word is read once: the peer may write on. */
+static inline struct ibp_note ibp_note_get(const uint8_t *at)
+{
+	uint64_t w[IBP_NOTE_WORDS];
+
+	for (int i = 0; i < IBP_NOTE_WORDS; i++) {
+		uint64_t v;
+
+		memcpy(&v, at + i * 8, 8);
+		w[i] = le64toh(v);
+	}
+	return (struct ibp_note){
+		.opcode = (uint8_t)w[0], .flags = (uint8_t)(w[0] >> 8),
+		.unit = (uint8_t)(w[0] >> 16), .syndrome = (uint8_t)(w[0] >> 24),
+		.psn = (uint32_t)(w[0] >> 32),
+		.dest_qpn = (uint32_t)w[1], .src_qpn = (uint32_t)(w[1] >> 32),
+		.imm = (uint32_t)w[2], .rkey = (uint32_t)(w[2] >> 32),
+		.va = w[3],
+		.length = (uint32_t)w[4], .srqn = (uint32_t)(w[4] >> 32),
+	};
+}
 
 /* Where the payload lies in the writer's memory, as long as both seals have their values: that of
  * the region, and of the QP whose request it is (an answer has the region's twice). */
@@ -74,6 +125,7 @@ struct ibp_near {
 	bool pull;             /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
 	bool app;              /* a thread of the application's has posted this instant */
+	uint32_t unshown;      /* messages that the peer has not been told of */
 	uint32_t key;          /* of the region that a request names */
 	struct link_place place;
 	struct iovec iov[IBP_NEAR_PIECES];

@@ -418,6 +418,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	if (!defer_acks)
 		send_acks(port);
 	ibp_train_flush(port);
+	link_near(port->link)->show(port->link);
 	if (!port->blocked)
 		ibp_gsi_run(port);
 	if (ibp_relay_waits(&port->relays))
@@ -455,6 +456,15 @@ bool ibp_patient(struct eng_dev *dev, bool crowd)
 		if (++n > PATIENT_QPS || !can_wait(q, crowd))
 			return false;
 	return n > 0;
+}
+
+void ibp_acknowledge(struct eng_dev *dev)
+{
+	struct ibp_port *port = dev->port;
+
+	port->blocked = false;
+	send_acks(port);
+	ibp_train_flush(port);
 }
 
 bool ibp_acks_pending(struct eng_dev *dev)

@@ -375,8 +375,16 @@ void ibp_near_plain(struct ibp_qp *q);
  * peer has taken something since the last look. */
 bool ibp_near_unread(struct ibp_qp *q, bool *ret_busy);
 
-/* An acknowledgement that is due goes along in the note of a Send. */
-void ibp_near_add_ack(struct ibp_qp *q, struct ibp_note *note);
+/* An acknowledgement is due that can go along in the note of a Send, which names no memory of the
+ * peer and so has room: *ret_va with IBP_NOTE_ACKS. */
+static inline bool ibp_near_acks(struct ibp_qp *q, uint64_t *ret_va)
+{
+	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.near || !ibp_resp_may_ack(q))
+		return false;
+	*ret_va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
+	ibp_resp_acked(q);
+	return true;
+}
 
 /* express.c: a message of this host was the usual one and has been executed. False: nothing of it
  * has happened but what happens once. */

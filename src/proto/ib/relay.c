@@ -8,7 +8,7 @@
 #include <errno.h>
 
 _Static_assert(sizeof(struct ibp_relay_note) == LINK_NOTE_BYTES, "it is what the link carries");
-_Static_assert(offsetof(struct ibp_relay_note, mark) == offsetof(struct ibp_note, unit),
+_Static_assert(offsetof(struct ibp_relay_note, mark) == IBP_NOTE_UNIT_AT,
 	       "by which they are told apart");
 
 #define WAY_NS UT_MS          /* between looks whether the way is known */
