@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Visits between two links: not before the owner knows his visitor, not after he closed, and he
- * waits for who is there. The bytes arrive; what is no memory is an error.
+ * waits for who is there, but not for the dead. The bytes arrive; what is no memory is an error.
  */
 #include "link_near_util.h"
 
+#include "link/udp/near.h"
+
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 static const struct link_flow THERE = { .src = { [10] = 0xff, 0xff, 127, 0, 0, 1 },
 					.dst = { [10] = 0xff, 0xff, 127, 0, 0, 2 },
@@ -122,6 +128,83 @@ static void waits(struct pair *p)
 	link_near(p->a)->leave(p->a);
 }
 
+/* --- a visitor that is killed inside --- */
+
+struct inside {
+	_Atomic uint32_t qpn; /* the owner's */
+	atomic_bool is;
+};
+
+static struct link *alone(uint16_t port, const uint8_t *addr)
+{
+	struct link *l;
+
+	CHECK(udp_open(port, &l) == 0 && udp_go_near(l) == 0);
+	CHECK(l->ops->add_addr(l, addr, 0) == 0);
+	udp_go_notes(l, true);
+	return l;
+}
+
+static void visit_for_ever(uint16_t port, struct inside *s)
+{
+	struct link *l = alone(port, LO4);
+	const struct link_near_ops *n = link_near(l);
+	struct link_place at;
+	struct link_visit v;
+	struct link_rx rx[8];
+	uint32_t qpn;
+	bool pulls;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!(qpn = atomic_load(&s->qpn)))
+		sched_yield();
+	while (n->reach(l, &THERE, qpn, &pulls) == LINK_ASKED)
+		l->ops->recv(l, rx, 8);
+	CHECK(n->reserve(l, &THERE, qpn, 0, &at) == 0);
+	memset(at.note, 0, LINK_NOTE_BYTES);
+	n->commit(l, &at, 0);
+	while (!n->enter(l, &THERE, qpn, &v))
+		sched_yield();
+	atomic_store(&s->is, true);
+	for (;;)
+		pause();
+}
+
+static void look(struct link *l)
+{
+	struct link_rx v[8];
+
+	l->ops->recv(l, v, 8);
+	link_near(l)->release(l);
+}
+
+/* His ring is let go of, and nobody waits for the end of his visit. */
+static void killed_inside(uint16_t port)
+{
+	struct inside *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct link *l;
+	pid_t pid;
+
+	CHECK(s != MAP_FAILED);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		visit_for_ever(port, s);
+	alarm(120); /* the fault would be to stand still */
+	l = alone(port, (const uint8_t *)SECOND);
+	udp_go_visits(l);
+	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
+	while (!atomic_load(&s->is))
+		look(l);
+	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	CHECK(udp_of(l)->near->n_rx == 1);
+	while (udp_of(l)->near->n_rx)
+		look(l);
+	l->ops->close(l);
+	alarm(0);
+	munmap(s, 4096);
+}
+
 int main(void)
 {
 	uint16_t port = free_port();
@@ -132,6 +215,7 @@ int main(void)
 		printf("/proc/self/mem cannot be opened here\n");
 		return 77;
 	}
+	killed_inside(port);
 	pair_open(&p, port, true);
 	CHECK(!enter(&p, &v)); /* b has not seen a's page for sure */
 	acquaint(&p);

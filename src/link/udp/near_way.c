@@ -58,11 +58,12 @@ void udp_near_tx_drop(struct udp_link *u, struct udp_near_tx *t)
 
 void udp_near_rx_drop(struct udp_link *u, struct udp_near_rx *r)
 {
-	udp_unwatch(u, &r->peer);
+	/* Its pidfd is still open: who was killed in the middle of a visit does not end it. */
 	if (r->ring.ear) {
 		atomic_store(&r->ring.ear->gone, 1);
 		udp_near_see_off_one(u, r);
 	}
+	udp_unwatch(u, &r->peer);
 	shm_seg_unmap(r->ring.ring, r->size);
 	shm_seg_unmap(r->ring.ear, sizeof(struct shm_ear));
 	shm_seg_unmap(r->page, sizeof(struct shm_doze));
