@@ -408,7 +408,7 @@ static void victim_rounds(struct cf_side *s, const struct cf_addr *to)
 	if (offered)
 		withdraw(&y);
 	printf("# %d attackers\n", seen);
-	/* Who asked and did not come is forgotten when somebody asks a second later. */
+	before.ears += 2 * SP_EARS; /* who asked and did not come */
 	before.maps += 4 * HELLOS * ROUNDS;
 	before.fds += 64;
 	sp_no_more_than(&before, 64ul << 20);

@@ -380,8 +380,9 @@ static void survivor(struct cf_party *p)
 	CF_TRUE(sv.killed > 0 || waves == 1);
 	/* Sockets of source ports are kept for a while, up to 32. */
 	warm.fds += cf.iwarp ? 0 : 32;
-	/* Who asked for a ring and died is forgotten when somebody asks a second later. */
+	/* Rings of the last wave, whose ends are told one by one. */
 	warm.maps += cf.iwarp ? 0 : 2 * LANES;
+	warm.ears += cf.iwarp ? 0 : SP_EARS;
 	if (waves > WARM)
 		sp_no_more_than(&warm, 16ul << 20);
 	cf_meet(p);

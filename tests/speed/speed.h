@@ -35,9 +35,13 @@ static inline int sp_times(int usual, int full)
 /* RoCE that keeps to the wire, or another way. */
 bool sp_is_wire(void);
 
-/* What this process has now. */
+/*
+ * What this process has now. An ear is a page of the local path and counts apart: an asker that
+ * dies before it opens its ring leaves one behind for a minute; from SP_EARS on for a second.
+ */
+#define SP_EARS 512
 struct sp_held {
-	unsigned fds, maps, threads;
+	unsigned fds, maps, ears, threads;
 	unsigned long resident;
 };
 struct sp_held sp_held(void);
