@@ -43,21 +43,34 @@ static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	return n;
 }
 
+/* Whoever makes this round is the only one who looks after the adapter, and an application's thread
+ * that may answer next. */
+static bool is_answerer(struct dev_adapter *a, enum dev_driver by)
+{
+	int owner = atomic_load(&a->own.owner);
+	unsigned waiters = atomic_load(&a->own.waiters);
+
+	return (by == DEV_BY_APP && owner == DEV_OWN_APP && !waiters) ||
+	       (by == DEV_BY_WAITER && owner == DEV_OWN_WAITER && waiters == 1);
+}
+
 static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, int received)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
 	/* What waits already may wait a few polls more: programs look at their
-	 * other queue before they answer. */
-	if (by != DEV_BY_APP || (!received && (!since || now - since > DEV_DEFER_POLL_NS)))
+	 * other queue before they answer. Who waits returns with what has come; a round
+	 * in which nothing came is the last before it sleeps. */
+	if (by == DEV_BY_THREAD || by == DEV_BY_CALL)
+		return false;
+	if (!received && (by == DEV_BY_WAITER || !since || now - since > DEV_DEFER_POLL_NS))
 		return false;
 	if (a->defer_penalty) {
 		a->defer_penalty -= a->defer_penalty < (uint32_t)received ? a->defer_penalty
 									    : (uint32_t)received;
 		return false;
 	}
-	return atomic_load(&a->own.owner) == DEV_OWN_APP && !atomic_load(&a->own.waiters) &&
-	       (!since || now - since < DEV_DEFER_NS);
+	return is_answerer(a, by) && (!since || now - since < DEV_DEFER_NS);
 }
 
 /* The owner of a deferred acknowledgement came late, or never: the application
@@ -72,7 +85,8 @@ static void judge_deferral(struct dev_adapter *a, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	if (since && now - since > DEV_DEFER_NS)
+	/* A post without a round may have taken it along long ago. */
+	if (since && now - since > DEV_DEFER_NS && a->machine->acks_pending(&a->dev))
 		deferred_in_vain(a);
 }
 

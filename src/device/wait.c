@@ -63,13 +63,16 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 		o->ticking = false;
 		atomic_store(&o->owner, DEV_OWN_THREAD);
 		dev_own_watch(w->a, true);
-		return atomic_load(&o->deadline);
+		/* An acknowledgement that was to go with the caller's answer is the thread's now. */
+		return atomic_load(&w->a->deferred_since) ? 0 : atomic_load(&o->deadline);
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
 	dev_own_doze(w->a, false, false);
 	/* The caller counts as who polls, or its next wait would not lead. */
 	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
+	/* Nor has it been spinning: its next poll in vain is the first. */
+	atomic_store_explicit(&w->a->idle_polls, 0, memory_order_relaxed);
 	return dev_own_tick(&w->a->own, ut_now());
 }
 
