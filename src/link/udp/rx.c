@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Receiving. A ping-pong costs one recvmsg per packet: a socket that gave a
- * single datagram is not asked again in the same call. One that gave a
- * coalesced train is drained, since more is likely there. The stage has eight
- * places used in turn, so what a caller had no room for stays valid while the
- * next call fills others.
+ * single datagram, or two, is not asked again in the same call. One that gave a
+ * longer train, coalesced, is drained, since more is likely there. The stage has
+ * eight places used in turn, so what a caller had no room for stays valid while
+ * the next call fills others.
  */
 #include "link/udp/near.h"
 
@@ -133,7 +133,8 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 		u->base.kept_off = off;
 		u->base.kept_len = look ? u->carry.left : 0;
 		bytes += u->carry.left;
-		more = u->carry.left > u->carry.step && bytes < RX_BYTES && !look;
+		/* Two are what a ping-pong gives: an answer and its acknowledgement. */
+		more = u->carry.left > 2 * u->carry.step && bytes < RX_BYTES && !look;
 		n = hand_out(u, v, n, max);
 	}
 	return n;
