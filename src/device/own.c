@@ -7,6 +7,7 @@
 #include "util/clock.h"
 #include "util/faulty.h"
 #include "util/heap.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ void dev_own_init(struct dev_own *o)
 	atomic_init(&o->link_fd, -1);
 	atomic_init(&o->deadline, UT_NEVER);
 	atomic_init(&o->leader_until, UT_NEVER);
-	o->ep = -1;
+	o->ep = o->alarm = -1;
 	o->polls_to_own = DEV_POLLS_TO_OWN;
 	o->trusted = progress && !strcmp(progress, "poll");
 }
@@ -98,6 +99,8 @@ void dev_own_detach(struct dev_adapter *a)
 	o->ep = -1;
 	o->watched = o->ticking = false;
 	atomic_store(&o->link_fd, -1);
+	ut_close(o->alarm);
+	o->alarm = -1;
 	ut_unlock(&o->lock);
 }
 

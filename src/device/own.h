@@ -44,6 +44,7 @@
 #include <stdint.h>
 
 struct dev_adapter;
+struct eng_chan;
 
 #define DEV_TICK_NS 1000000ull
 #define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
@@ -64,6 +65,10 @@ enum dev_owner { DEV_OWN_THREAD, DEV_OWN_APP, DEV_OWN_WAITER };
  * nothing about who will look next. */
 enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER, DEV_BY_CALL };
 
+/* How much a round asks of the system. DEV_LOOK_CHEAP: nothing that the link's descriptor will show as
+ * well, since the caller sleeps on it next, or will be back soon. */
+enum dev_look { DEV_LOOK, DEV_LOOK_CHEAP };
+
 struct dev_own {
 	struct ut_mutex lock;
 	_Atomic int owner;     /* enum dev_owner; written under lock */
@@ -80,6 +85,10 @@ struct dev_own {
 	bool leader UT_GUARDED_BY(lock); /* a waiter watches the link */
 	_Atomic unsigned waiters;        /* written under lock */
 	unsigned idle_wakes;             /* the background thread's */
+	/* In the link's set, for nobody but a leader that sleeps on that alone and is wanted
+	 * (eng_chan_doze); -1 before the first one. */
+	int alarm UT_GUARDED_BY(lock);
+	_Atomic bool woke; /* the application has just left a wait */
 
 	/* What the last round of progress found, on the engine's clock; now or
 	 * earlier = at once. Written under dev.lock. */
@@ -130,7 +139,8 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look);
  * dev_thread_wake_by() after own.lock; else UT_NEVER. own.lock held. */
 uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
 
-/* eng_dev_ops.wait */
+/* eng_dev_ops.wait, .wait_comp */
 int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
+int dev_own_wait_comp(struct dev_adapter *a, struct eng_chan *chan);
 
 #endif

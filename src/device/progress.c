@@ -255,7 +255,35 @@ static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 	return true;
 }
 
+static int take_in(struct dev_adapter *a, uint64_t now, enum dev_look look)
+{
+	bool *cheap = a->link ? &a->link->cheap : &a->streams->cheap;
+	int n;
+
+	*cheap = look == DEV_LOOK_CHEAP;
+	n = a->machine->receive(a, now);
+	*cheap = false;
+	return n;
+}
+
+/*
+ * The event that ended a wait is nearly always for what has been taken in, and the poll that finds
+ * no more of it nearly always leads to the next wait: there a descriptor tells.
+ */
+static enum dev_look look_of_poll(struct dev_adapter *a)
+{
+	if (!atomic_load_explicit(&a->own.woke, memory_order_relaxed))
+		return DEV_LOOK;
+	atomic_store_explicit(&a->own.woke, false, memory_order_relaxed);
+	return DEV_LOOK_CHEAP;
+}
+
 int dev_run(struct dev_adapter *a, enum dev_driver by)
+{
+	return dev_run_look(a, by, DEV_LOOK);
+}
+
+int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 {
 	int keep, received, kicked, done, early = 0;
 	uint64_t now, deadline, next;
@@ -288,7 +316,9 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 	a->posts = posted ? a->posts + 1 : 0;
-	received = posted || early ? early : a->machine->receive(a, now);
+	if (by == DEV_BY_APP && !posted)
+		look = look_of_poll(a);
+	received = posted || early ? early : take_in(a, now, look);
 	kicked = kick_pending(a);
 	done = received + kicked;
 	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS) {

@@ -22,6 +22,7 @@ struct eng_qp;
 /* Receive, posted work, timers, transmit; never blocks. dev.lock held.
  * Returns the number of things done, 0 = idle. */
 int dev_run(struct dev_adapter *a, enum dev_driver by);
+int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look);
 
 /* dev_machine.express, .posted, .soon and .alone of who knows rounds only. */
 int dev_express_none(struct dev_adapter *a, bool *ret_whole);

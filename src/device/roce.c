@@ -355,6 +355,11 @@ static int wait_on(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd, also, until);
 }
 
+static int wait_comp(struct eng_dev *dev, struct eng_chan *chan)
+{
+	return dev_is_foreign(dev) ? -EIO : dev_own_wait_comp(dev_adapter_of(dev), chan);
+}
+
 static void why(struct eng_dev *dev, const char *sentence)
 {
 	dev_why_keep(sentence);
@@ -364,6 +369,7 @@ static const struct eng_dev_ops roce_ops = {
 	.progress = dev_progress,
 	.posted = dev_posted,
 	.wait = wait_on,
+	.wait_comp = wait_comp,
 	.polled = dev_polled,
 	.attach = attach,
 	.mcast_join = mcast_join,

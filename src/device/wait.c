@@ -7,27 +7,57 @@
  * thread. Waking another waiter to lead would cost more than the rare second
  * wake-up does.
  *
- * A waiter is cancelled only inside ppoll(), where it holds no lock; the
- * cleanup handler gives the lead back.
+ * A leader that waits for an event of a channel sleeps on the link's own epoll set
+ * and on nothing else: one call, which also takes the bell's edge away, where a poll
+ * of that set beside another descriptor costs half as much again, and a look behind
+ * it. Who raises an event for it meanwhile rings its alarm, a member of that set.
+ *
+ * A waiter is cancelled only inside ppoll() and epoll_pwait(), where it holds no lock;
+ * the cleanup handler gives the lead back.
  */
 #include "device/own.h"
 
 #include "device/adapter.h"
 #include "device/progress.h"
 #include "device/thread.h"
+#include "engine/event.h"
+#include "engine/semfd.h"
 #include "util/clock.h"
+#include "util/faulty.h"
 #include "util/heap.h"
+#include "util/sys.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
 #include <time.h>
+
+#define DOZE_LEAST_NS (2 * UT_MS) /* nearer limits than this are the leader's own */
+#define DOZE_EVENTS 8
 
 struct waiter {
 	struct dev_adapter *a;
+	struct eng_chan *chan; /* it takes an event of this one; NULL: it looks for itself */
 	int fd, also;  /* what the caller waits for; also may be -1 */
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
+	int alarm;     /* of who leads */
 	bool leads;
+	uint32_t polls, before; /* other threads': by now, and when it began to lead */
 };
+
+/* Without one the leader looks at the channel's descriptor. */
+static int make_alarm(struct dev_own *o) UT_REQUIRES(o->lock)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = eng_semfd_open();
+
+	if (fd >= 0 && ut_epoll_add(atomic_load(&o->link_fd), fd, &ev) < 0) {
+		ut_close(fd);
+		fd = -1;
+	}
+	return fd < 0 ? -1 : fd;
+}
 
 /* Takes the lead unless another waiter has it or another thread is polling:
  * two threads on one link only get into each other's way. */
@@ -41,6 +71,9 @@ static void enter(struct waiter *w)
 		   (atomic_load(&o->owner) == DEV_OWN_THREAD || !atomic_load(&o->beat) ||
 		    atomic_load(&o->poller) == (uint64_t)pthread_self());
 	if (w->leads) {
+		if (w->chan && o->alarm < 0)
+			o->alarm = make_alarm(o);
+		w->alarm = o->alarm;
 		o->leader = true;
 		atomic_store(&o->leader_until, 0);
 		atomic_store(&o->owner, DEV_OWN_WAITER);
@@ -73,7 +106,15 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 	atomic_store(&o->beat, true);
 	/* Nor has it been spinning: its next poll in vain is the first. */
 	atomic_store_explicit(&w->a->idle_polls, 0, memory_order_relaxed);
+	atomic_store_explicit(&o->woke, true, memory_order_relaxed);
 	return dev_own_tick(&w->a->own, ut_now());
+}
+
+/* Another waiter of the channel may lead next. */
+static void leave_chan(struct waiter *w)
+{
+	if (w->leads && w->chan && eng_chan_leave(w->chan))
+		eng_semfd_down(w->alarm);
 }
 
 static void leave(void *arg)
@@ -82,6 +123,7 @@ static void leave(void *arg)
 	struct dev_own *o = &w->a->own;
 	uint64_t told = UT_NEVER;
 
+	leave_chan(w);
 	ut_lock(&w->a->own.lock);
 	atomic_fetch_sub(&o->waiters, 1);
 	if (w->leads)
@@ -97,6 +139,7 @@ static void step_down(struct waiter *w)
 	struct dev_own *o = &w->a->own;
 	uint64_t told;
 
+	leave_chan(w);
 	ut_lock(&o->lock);
 	o->leader = false;
 	w->leads = false;
@@ -108,14 +151,17 @@ static void step_down(struct waiter *w)
 	dev_thread_wake_by(told);
 }
 
-/* One round as the leader. Returns what it did; *polls counts other threads'. */
-static int lead(struct dev_adapter *a, uint32_t *polls, uint64_t *until)
+/* One round as the leader. Returns what it did. */
+static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 {
+	struct dev_adapter *a = w->a;
 	int done;
 
+	if (w->chan && eng_chan_attend(w->chan))
+		eng_semfd_down(w->alarm);
 	ut_lock(&a->dev.lock);
-	done = dev_run(a, DEV_BY_WAITER);
-	*polls = a->own.polls;
+	done = dev_run_look(a, DEV_BY_WAITER, look);
+	w->polls = a->own.polls;
 	*until = atomic_load(&a->own.leader_until);
 	eng_dev_unlock(&a->dev);
 	return done;
@@ -134,6 +180,9 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 	struct timespec t = { 0 };
 	int r;
 
+	/* There is work that cannot be done yet, and who is in the way may want this processor. */
+	if (until <= now && link)
+		sched_yield();
 	if (until > now && until != UT_NEVER) {
 		t.tv_sec = (time_t)((until - now) / UT_S);
 		t.tv_nsec = (long)((until - now) % UT_S);
@@ -144,31 +193,75 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 	return (p[0].revents ? 1 : 0) | (p[1].revents ? 2 : 0) | (p[2].revents ? 4 : 0);
 }
 
+/*
+ * As sleep_on(), for who leads and has an alarm. A limit costs a timer that is set and taken back by
+ * each sleep; one far away is left to the thread, whose timer is set once.
+ */
+static int doze(struct waiter *w, uint64_t until)
+{
+	struct dev_own *o = &w->a->own;
+	struct epoll_event ev[DOZE_EVENTS];
+	int r;
+
+	if (until != UT_NEVER) {
+		if (until < ut_now() + DOZE_LEAST_NS)
+			return sleep_on(w, true, until);
+		atomic_store(&o->leader_until, UT_NEVER);
+		/* See dev_own_after(): it may have become an earlier one. */
+		dev_thread_wake_by(atomic_load(&o->deadline));
+	}
+	/* What they say, the next round asks again: others may change the set meanwhile. */
+	r = epoll_pwait(atomic_load(&o->link_fd), ev, DOZE_EVENTS, -1, NULL);
+	return r < 0 ? -errno : r ? 2 : 0;
+}
+
+static int rest(struct waiter *w, bool link, uint64_t until)
+{
+	if (link && w->chan && w->alarm >= 0)
+		return doze(w, until);
+	return sleep_on(w, link, until);
+}
+
+/* The caller has something to look for. */
+static bool is_over(struct waiter *w, int done)
+{
+	if (!w->chan)
+		return w->leads && done > 0;
+	return w->leads ? !eng_chan_doze(w->chan, w->alarm) : eng_chan_has(w->chan);
+}
+
 static int wait_loop(struct waiter *w)
 {
-	uint32_t polls, before = 0;
+	enum dev_look look = DEV_LOOK_CHEAP;
 	unsigned idle = 0;
 	uint64_t until = UT_NEVER;
 	bool first = true;
-	int r;
+	int r, done = 0;
 
 	for (;;) {
 		if (w->leads) {
 			/* Progress first: it sends what was put off, and what came
 			 * before this moment will not make the link readable again. */
-			if (lead(w->a, &polls, &until) > 0)
-				return 0;
-			if (!first && polls >= before + DEV_POLLS_TO_OWN)
-				step_down(w);
+			done = lead(w, look, &until);
 			if (first)
-				before = polls;
+				w->before = w->polls;
 			first = false;
+		}
+		if (is_over(w, done))
+			return 0;
+		look = DEV_LOOK;
+		if (w->leads && w->polls >= w->before + DEV_POLLS_TO_OWN)
+			step_down(w);
+		if (w->leads && done > 0) {
+			look = DEV_LOOK_CHEAP;
+			idle = 0;
+			continue;
 		}
 		if (!w->leads)
 			until = UT_NEVER;
 		else if (idle >= DEV_IDLE_WAKES && until > ut_now() + DEV_TICK_NS)
 			until = ut_now() + DEV_TICK_NS;
-		r = sleep_on(w, w->leads && idle < DEV_IDLE_WAKES, until < w->end ? until : w->end);
+		r = rest(w, w->leads && idle < DEV_IDLE_WAKES, until < w->end ? until : w->end);
 		if (r < 0)
 			return r;
 		if (r & 5)
@@ -180,18 +273,32 @@ static int wait_loop(struct waiter *w)
 	}
 }
 
-int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
+static int wait_as(struct waiter *w)
 {
-	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until };
 	int r;
 
 	/* Address changes are events too, and the thread is who hears of them. */
 	r = dev_thread_start();
 	if (r < 0)
 		return r;
-	enter(&w);
-	pthread_cleanup_push(leave, &w);
-	r = wait_loop(&w);
+	enter(w);
+	pthread_cleanup_push(leave, w);
+	r = wait_loop(w);
 	pthread_cleanup_pop(1);
 	return r;
+}
+
+int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
+{
+	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until, .alarm = -1 };
+
+	return wait_as(&w);
+}
+
+int dev_own_wait_comp(struct dev_adapter *a, struct eng_chan *chan)
+{
+	struct waiter w = { .a = a, .chan = chan, .fd = chan->fd, .also = -1, .end = UT_NEVER,
+			    .alarm = -1 };
+
+	return wait_as(&w);
 }

@@ -27,6 +27,9 @@ int eng_chan_create(struct eng_ctx *ctx, struct eng_chan **ret)
 	chan->ctx = ctx;
 	ut_mutex_init(&chan->lock);
 	ut_list_init(&chan->ready);
+	ut_lock(&chan->lock);
+	chan->alarm = -1;
+	ut_unlock(&chan->lock);
 	*ret = chan;
 	return 0;
 }
@@ -46,6 +49,16 @@ int eng_chan_destroy(struct eng_chan *chan)
 	return 0;
 }
 
+/* One event less. */
+static void uncount(struct eng_chan *chan) UT_REQUIRES(chan->lock);
+static void uncount(struct eng_chan *chan)
+{
+	if (chan->owed)
+		chan->owed = false;
+	else
+		eng_semfd_down(chan->fd);
+}
+
 int eng_chan_get(struct eng_chan *chan, struct eng_cq **ret)
 {
 	struct eng_cq *cq = NULL;
@@ -57,7 +70,7 @@ int eng_chan_get(struct eng_chan *chan, struct eng_cq **ret)
 		cq = ut_container(n, struct eng_cq, ready);
 		if (--cq->events_queued)
 			ut_list_add_tail(&chan->ready, n);
-		eng_semfd_down(chan->fd);
+		uncount(chan);
 	}
 	ut_unlock(&chan->lock);
 	if (!cq)
@@ -81,7 +94,15 @@ void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq)
 	ut_lock(&chan->lock);
 	if (cq->events_queued++ == 0)
 		ut_list_add_tail(&chan->ready, &cq->ready);
-	eng_semfd_up(chan->fd);
+	if (chan->attended && !chan->owed)
+		chan->owed = true;
+	else
+		eng_semfd_up(chan->fd);
+	if (chan->alarm >= 0) {
+		eng_semfd_up(chan->alarm);
+		chan->alarm = -1;
+		chan->rung = true;
+	}
 	ut_unlock(&chan->lock);
 }
 
@@ -90,6 +111,50 @@ void eng_chan_drop(struct eng_chan *chan, struct eng_cq *cq)
 	ut_lock(&chan->lock);
 	ut_list_del(&cq->ready);
 	for (; cq->events_queued; cq->events_queued--)
-		eng_semfd_down(chan->fd);
+		uncount(chan);
 	ut_unlock(&chan->lock);
+}
+
+/* Where it stands now, and whether its alarm was rung in the last place. */
+static bool stand(struct eng_chan *chan, bool attended, int alarm) UT_REQUIRES(chan->lock);
+static bool stand(struct eng_chan *chan, bool attended, int alarm)
+{
+	bool rung = chan->rung;
+
+	chan->attended = attended;
+	chan->alarm = alarm;
+	chan->rung = false;
+	return rung;
+}
+
+bool eng_chan_attend(struct eng_chan *chan)
+{
+	bool rung;
+
+	ut_lock(&chan->lock);
+	rung = stand(chan, true, -1);
+	ut_unlock(&chan->lock);
+	return rung;
+}
+
+bool eng_chan_doze(struct eng_chan *chan, int alarm)
+{
+	bool none;
+
+	ut_lock(&chan->lock);
+	none = ut_list_empty(&chan->ready);
+	if (none)
+		stand(chan, false, alarm);
+	ut_unlock(&chan->lock);
+	return none;
+}
+
+bool eng_chan_leave(struct eng_chan *chan)
+{
+	bool rung;
+
+	ut_lock(&chan->lock);
+	rung = stand(chan, false, -1);
+	ut_unlock(&chan->lock);
+	return rung;
 }

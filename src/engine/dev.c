@@ -6,6 +6,7 @@
  */
 #include "engine/dev.h"
 
+#include "engine/event.h"
 #include "engine/qp.h"
 #include "engine/why.h"
 
@@ -122,6 +123,11 @@ void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp)
 {
 	return false;
+}
+
+int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
+{
+	return dev->ops->wait(dev, chan->fd, -1, UINT64_MAX);
 }
 
 int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)

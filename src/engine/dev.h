@@ -31,6 +31,7 @@
 
 struct eng_qp;
 struct eng_dev;
+struct eng_chan;
 struct eng_ctx;
 struct eng_poller;
 
@@ -61,6 +62,9 @@ struct eng_dev_ops {
 	 * come), -ETIMEDOUT, or -EINTR after a signal.
 	 */
 	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
+	/* The same until the channel has an event, which the caller takes at once: 0 (or another
+	 * thread was faster), or -EINTR. Default: eng_dev_wait_comp. */
+	int (*wait_comp)(struct eng_dev *dev, struct eng_chan *chan);
 	/*
 	 * The application has posted to a QP: true if all of it is on its way without a round of
 	 * progress(). False: it waits for one. lock held.
@@ -219,6 +223,8 @@ static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
 		dev->recall(dev, index);
 }
 
+/* eng_dev_ops.wait_comp of who knows descriptors only. */
+int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 /* eng_dev_ops.posted of who knows rounds only. */
 bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp);
 

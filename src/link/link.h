@@ -104,7 +104,9 @@ struct link_ops {
 	 * call. NULL: no (further) one has died. Its bytes are those of another process. */
 	const void *(*orphan)(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
 	/* A descriptor that is readable (epoll) when recv or error may have
-	 * something; stays the same for life. -1: the owner drives virtual time. */
+	 * something; stays the same for life. -1: the owner drives virtual time. An epoll
+	 * set, to which the owner may add a descriptor of its own with data 0; the link
+	 * passes over that. */
 	int (*fd)(struct link *l);
 	/*
 	 * on: nobody calls recv() from here on before the descriptor is readable, so make it
@@ -136,6 +138,9 @@ struct link {
 	 * one train, in the stage at kept_off, that take() can have again until the next recv().
 	 */
 	bool keep;
+	/* Set by the owner around a recv(): what fd() shows as well may be left there, and nothing is
+	 * asked of the system. */
+	bool cheap;
 	size_t kept_off, kept_len;
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the

@@ -130,7 +130,7 @@ struct link_streams_ops {
 	/* When poll() must run although the descriptor is not readable; UT_NEVER. */
 	uint64_t (*deadline)(struct link_streams *p);
 	/* A descriptor that is readable (epoll) when poll() has something to do. Stays the
-	 * same for life. -1: the owner drives virtual time. */
+	 * same for life. -1: the owner drives virtual time. An epoll set, and as link_ops.fd. */
 	int (*fd)(struct link_streams *p);
 	/* Closes everything (as close(s, false)) and frees. */
 	void (*fini)(struct link_streams *p);
@@ -139,6 +139,7 @@ struct link_streams_ops {
 struct link_streams {
 	const struct link_streams_ops *ops;
 	struct ut_stage *rx_stage; /* where received() data lies */
+	bool cheap; /* as link.cheap, for poll() */
 };
 
 #endif

@@ -72,7 +72,7 @@ VRB_NOW(get_cq_event) int vrb_get_cq_event(struct ibv_comp_channel *pub, struct 
 	if (!dev)
 		return -1;
 	while ((rc = vrb_take_comp(pub, cq)) == -EAGAIN) {
-		int w = vrb_wait(dev, pub->fd);
+		int w = vrb_wait_comp(dev, vrb_of(pub, vrb_chan)->chan);
 
 		if (!w)
 			continue;

@@ -228,6 +228,8 @@ void vrb_await_acks(pthread_mutex_t *m, pthread_cond_t *c, const uint32_t *acked
 /* wait.c: an event descriptor had nothing: waits as read() would. 0 = look
  * again, or a negative errno. A cancellation point; no lock may be held. */
 int vrb_wait(struct eng_dev *dev, int fd);
+/* The same for a channel, whose event is to be taken at once. */
+int vrb_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 
 /* The slots of one table each. */
 void vrb_fill_ops(struct verbs_context *v);

@@ -2,27 +2,44 @@
 /* Blocking for an event, with the manners of read(); see util/restart.h. */
 #include "abi/verbs/vrb.h"
 
+#include "engine/event.h"
 #include "util/heap.h"
 #include "util/restart.h"
 
 #include <fcntl.h>
 
-int vrb_wait(struct eng_dev *dev, int fd)
+/* 0: it is one to sleep on. */
+static int may_sleep(struct eng_dev *dev, int fd)
 {
-	int flags = fcntl(fd, F_GETFL), rc;
+	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0)
 		return -errno;
-	if (flags & O_NONBLOCK) {
-		/* Whoever polls the descriptor himself expects the adapter to
-		 * run by itself; one look costs little and may save a round. */
-		eng_dev_poll(dev, NULL);
-		return -EAGAIN;
-	}
-	rc = dev->ops->wait(dev, fd, -1, UT_NEVER);
-	if (rc == -EINTR && ut_restartable())
+	if (!(flags & O_NONBLOCK))
 		return 0;
-	return rc;
+	/* Whoever polls the descriptor himself expects the adapter to
+	 * run by itself; one look costs little and may save a round. */
+	eng_dev_poll(dev, NULL);
+	return -EAGAIN;
+}
+
+static int slept(int rc)
+{
+	return rc == -EINTR && ut_restartable() ? 0 : rc;
+}
+
+int vrb_wait(struct eng_dev *dev, int fd)
+{
+	int rc = may_sleep(dev, fd);
+
+	return rc ? rc : slept(dev->ops->wait(dev, fd, -1, UT_NEVER));
+}
+
+int vrb_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
+{
+	int rc = may_sleep(dev, chan->fd);
+
+	return rc ? rc : slept(dev->ops->wait_comp(dev, chan));
 }
 
 void vrb_await_acks(pthread_mutex_t *m, pthread_cond_t *c, const uint32_t *acked,

@@ -168,6 +168,8 @@ static int look(struct tcp_place *p, bool *more)
 		enum tcp_kind *kind = v[i].data.ptr;
 		struct tcp_stream *s = (struct tcp_stream *)kind;
 
+		if (!kind) /* the owner's own */
+			continue;
 		if (*kind == TCP_K_LISTENER || ut_list_empty(&s->hot_node))
 			p->look_only = LOOK_ONLY;
 		if (*kind == TCP_K_LISTENER)
@@ -273,9 +275,9 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 		adopt_orphans(p);
 	if (!ut_list_empty(&p->todo))
 		done += run_todo(&p->todo);
-	if (!p->look_only)
+	if (!p->look_only && !l->cheap)
 		done += read_hot(p);
-	if (is_time_to_look(p, !done) || !ut_list_empty(&p->over))
+	if ((!l->cheap && is_time_to_look(p, !done)) || !ut_list_empty(&p->over))
 		done += look_around(p);
 	if (p->accept_at && p->accept_at <= now)
 		tcp_accept_again(p);

@@ -104,8 +104,11 @@ bool udp_look(struct udp_link *u)
 
 	for (long i = 0; i < n; i++) {
 		struct udp_port *p = v[i].data.ptr;
-		enum udp_kind kind = p->kind;
+		enum udp_kind kind;
 
+		if (!p) /* the owner's own */
+			continue;
+		kind = p->kind;
 		mark(u, p, v[i].events); /* a dead peer's is freed */
 		if (kind == UDP_TIMER)
 			run_timers(u);

@@ -307,11 +307,30 @@ static bool look_is_due(struct udp_link *u, bool warm)
 	return true;
 }
 
+/* n are there from the rings. What comes by the sockets has its turn though those are never empty:
+ * looked. */
+static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads,
+			bool looked)
+{
+	bool warm = udp_near_warm(u);
+
+	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
+		n = poll_hot(u, v, n, max, reads);
+	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY ||
+			    atomic_load_explicit(&u->dozing, memory_order_relaxed))) {
+		u->empties = 0;
+		if (udp_look(u))
+			n = poll_hot(u, v, n, max, reads);
+	}
+	/* Not over the rest of a train: its place would be the next but seven. */
+	return u->carry.left ? n : read_boxes(u, v, n, max, reads);
+}
+
 int udp_recv(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
 	unsigned reads = RX_READS;
-	bool warm = udp_near_warm(u), looked;
+	bool looked;
 	int n;
 
 	udp_near_release(u);
@@ -322,20 +341,10 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		u->rx_slot = 0;
 	if (u->outbox_used)
 		udp_outbox_flush(u);
-	looked = look_is_due(u, warm) && udp_look(u);
+	looked = !l->cheap && look_is_due(u, udp_near_warm(u)) && udp_look(u);
 	n = read_near(u, v, n, max, &reads);
-	/* What comes by the sockets has its turn though the rings are never empty. */
-	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
-		n = poll_hot(u, v, n, max, &reads);
-	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY ||
-			    atomic_load_explicit(&u->dozing, memory_order_relaxed))) {
-		u->empties = 0;
-		if (udp_look(u))
-			n = poll_hot(u, v, n, max, &reads);
-	}
-	/* Not over the rest of a train: its place would be the next but seven. */
-	if (!u->carry.left)
-		n = read_boxes(u, v, n, max, &reads);
+	if (!l->cheap)
+		n = read_sockets(u, v, n, max, &reads, looked);
 	u->active = u->active || n;
 	udp_near_settle(u);
 	return n;
