@@ -8,8 +8,9 @@
  *           blocking wait: nobody watches; the background thread ticks once a
  *           millisecond, serves what is overdue, and takes the adapter back
  *           after a whole tick without a poll.
- *   WAITER  a thread blocked in wait() watches link and deadline itself. The
- *           background thread is asleep, after ten quiet ticks for good.
+ *   WAITER  a thread blocked in wait() watches the link itself, and the deadline unless
+ *           that is far away. The background thread is asleep, after ten quiet ticks
+ *           until such a deadline.
  *
  *              4 empty polls                          wait()
  *     THREAD ----------------> APP <--------------------------> WAITER
@@ -93,7 +94,8 @@ struct dev_own {
 	/* What the last round of progress found, on the engine's clock; now or
 	 * earlier = at once. Written under dev.lock. */
 	_Atomic uint64_t deadline;
-	/* The sleeping leader wakes by itself at this time. 0: it is about to look. */
+	/* The sleeping leader wakes by itself at this time. 0: it is about to look; UT_NEVER: the
+	 * deadline is the thread's. */
 	_Atomic uint64_t leader_until;
 
 	/* dev.lock */
