@@ -107,7 +107,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 	/* Nor has it been spinning: its next poll in vain is the first. */
 	atomic_store_explicit(&w->a->idle_polls, 0, memory_order_relaxed);
 	atomic_store_explicit(&o->woke, true, memory_order_relaxed);
-	return dev_own_tick(&w->a->own, ut_now());
+	return dev_own_tick(&w->a->own, o->ticking ? 0 : ut_now());
 }
 
 /* Another waiter of the channel may lead next. */
