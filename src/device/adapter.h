@@ -122,6 +122,8 @@ struct dev_adapter {
 	atomic_bool slow_yield; /* when the poller gave way last, as if somebody had run, */
 	atomic_bool met;        /* or somebody did, for a moment */
 	atomic_uint haste;      /* how often the polls before that have been halved */
+	atomic_bool gives_way;  /* it is in a yield just now; */
+	atomic_uint yields;     /* how many, when it is sure whom it meets there */
 	bool calm;              /* the last whole round left nothing to do but wait */
 	uint32_t shorts;        /* posts, polls and messages since then that made no round */
 	uint32_t vain;          /* polls since an acknowledgement was put off without a look at the clock */

@@ -21,6 +21,7 @@
 #define DEV_HASTE_MOST 4 /* that often halved */
 #define DEV_MET_NS 500ull /* a yield in which somebody ran lasts so long at least, */
 #define DEV_STRANGER_NS 100000ull /* and with who has other things to do this and more */
+#define DEV_YIELDS_ASK 16
 #define DEV_POSTS_CROWD 16 /* posts without a poll: a program that fills many queues, then polls */
 #define DEV_POLL_WEIGHT 4 /* so many short looks are one */
 #define DEV_SHORT_ROUNDS 32 /* or messages between two whole ones, which acknowledge */
@@ -371,18 +372,24 @@ static long switches(void)
  * way; on idle processors a yield costs less than the receive call that just found nothing. Was
  * the partner there, just behind a yield in which somebody ran for a moment, it shares this
  * processor, and the next wait gives way sooner. (A stranger would have run for a slice of his.)
- * A yield may be slow by itself; so after one that was, the scheduler is asked about the next.
+ * A yield may be slow by itself; so after one that was, the scheduler is asked about the next, and
+ * about one in a few when it has said yes often enough.
  */
 static void give_way(struct dev_adapter *a)
 {
 	bool ask = atomic_load_explicit(&a->slow_yield, memory_order_relaxed), slow;
-	long n = ask ? switches() : 0;
+	bool sure = atomic_load_explicit(&a->haste, memory_order_relaxed) == DEV_HASTE_MOST &&
+		    ++a->yields % DEV_YIELDS_ASK;
+	long n = ask && !sure ? switches() : 0;
 	uint64_t before = ut_now(), took;
 
+	atomic_store_explicit(&a->gives_way, true, memory_order_relaxed);
 	sched_yield();
+	atomic_store_explicit(&a->gives_way, false, memory_order_relaxed);
 	took = ut_now() - before;
 	slow = took >= DEV_MET_NS && took < DEV_STRANGER_NS;
-	atomic_store_explicit(&a->met, ask && slow && switches() != n, memory_order_relaxed);
+	atomic_store_explicit(&a->met, ask && slow && (sure || switches() != n),
+			      memory_order_relaxed);
 	atomic_store_explicit(&a->slow_yield, slow, memory_order_relaxed);
 }
 

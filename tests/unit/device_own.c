@@ -505,6 +505,29 @@ static void stress(int takers)
 	expect_idle();
 }
 
+/*
+ * On one processor the thread runs when a poller has given way, and sees every packet first; still it is
+ * the poller who owns the adapter then. Only an owner's tick counts.
+ */
+static void who_gives_way_owns(void)
+{
+	uint32_t before;
+
+	begin("a poller that gives way");
+	wait_for_owner(DEV_OWN_THREAD);
+	ut_lock(&a->dev.lock);
+	a->own.polls_to_own = DEV_POLLS_TO_OWN;
+	eng_dev_unlock(&a->dev);
+	before = atomic_load(&a->own.ticks);
+	atomic_store(&a->gives_way, true);
+	feed();
+	while (atomic_load(&a->own.ticks) == before)
+		pass(UT_MS / 4);
+	atomic_store(&a->gives_way, false);
+	sleep_event();
+	wait_for_owner(DEV_OWN_THREAD);
+}
+
 static void deferred_is_flushed(void)
 {
 	begin("a deferred acknowledgement does not stay");
@@ -616,6 +639,7 @@ int main(void)
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 	cancelled_waiter();
 #endif
+	who_gives_way_owns();
 	deferred_is_flushed();
 	stress(1);
 	stress(4);
