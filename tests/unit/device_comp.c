@@ -85,6 +85,11 @@ static bool acks_pending(struct eng_dev *dev)
 	return atomic_load(&acks);
 }
 
+static void acknowledge(struct eng_dev *dev)
+{
+	atomic_store(&acks, false);
+}
+
 static bool busy(struct eng_dev *dev)
 {
 	return false;
@@ -97,8 +102,8 @@ static uint64_t next(struct eng_dev *dev)
 
 static const struct dev_machine machine = {
 	.receive = receive, .errors = errors, .transmit = transmit, .patient = patient,
-	.acks_pending = acks_pending, .busy = busy, .deadline = next, .express = dev_express_none,
-	.posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_posted_none,
+	.acks_pending = acks_pending, .acknowledge = acknowledge, .busy = busy, .deadline = next, .express = dev_express_none,
+	.posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
 };
 
 static const struct eng_dev_ops ops = {
@@ -440,9 +445,9 @@ static void poll_behind_a_wait(void)
 		feed_sleeper(1);
 		CHECK(take());
 		before = atomic_load(&looks);
-		eng_dev_poll(&a->dev);
+		eng_dev_poll(&a->dev, NULL);
 	} while (atomic_load(&looks) != before);
-	eng_dev_poll(&a->dev);
+	eng_dev_poll(&a->dev, NULL);
 	CHECK(atomic_load(&looks) > before);
 }
 
