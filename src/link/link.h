@@ -24,6 +24,7 @@ struct link_flow {
 	uint16_t sport;           /* wanted source port, host order; best effort */
 	uint8_t tos, ttl;
 };
+_Static_assert(sizeof(struct link_flow) == 40, "no gaps: flows are compared as bytes");
 
 /* One received datagram. data lies in the link's receive stage at `off`. It is
  * valid until the next recv(). */

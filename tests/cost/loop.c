@@ -4,7 +4,9 @@
  * thread, which posts and polls both ends until the message has arrived and is completed. Nothing
  * depends on what else the machine does, except for the rare tick of the background thread.
  *
- *     cost-loop send|write|read|atomic|pong BYTES COUNT
+ *     cost-loop send|write|read|atomic|stream|crowd|pong BYTES COUNT
+ *
+ * stream and crowd post 50 Sends before they poll, the one to one queue pair, the other to 25.
  *
  * pong is between two processes, as programs measure latency: each polls for the other's Send and
  * answers by one. A pipe passes the turn, so nobody polls for nothing; one message is half a round,
@@ -30,6 +32,8 @@ struct end {
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static struct end a, b;
+static bool shares; /* all ends have one completion queue */
+static uint32_t depth = 4;
 static size_t bytes;
 
 /* The id the event is for, which is a new one for a request. */
@@ -50,11 +54,11 @@ static void equip(struct end *e)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1 };
 
-	e->cq = ibv_create_cq(e->id->verbs, 16, NULL, NULL, 0);
+	e->cq = shares && a.cq ? a.cq : ibv_create_cq(e->id->verbs, 4 * (int)depth, NULL, NULL, 0);
 	CHECK(e->cq);
 	attr.send_cq = attr.recv_cq = e->cq;
-	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1,
-					.max_recv_sge = 1 };
+	attr.cap = (struct ibv_qp_cap){ .max_send_wr = depth, .max_recv_wr = depth,
+					.max_send_sge = 1, .max_recv_sge = 1 };
 	CHECK(!rdma_create_qp(e->id, NULL, &attr));
 	CHECK(!posix_memalign((void **)&e->buf, 4096, bytes < 8 ? 8 : bytes));
 	memset(e->buf, 1, bytes);
@@ -115,8 +119,8 @@ static void join(void)
 
 static void reap(struct end *e, int *left)
 {
-	struct ibv_wc wc[2];
-	int n = ibv_poll_cq(e->cq, 2, wc);
+	struct ibv_wc wc[16];
+	int n = ibv_poll_cq(e->cq, 16, wc);
 
 	CHECK(n >= 0 && n <= *left);
 	for (int i = 0; i < n; i++)
@@ -149,6 +153,62 @@ __attribute__((noinline)) static void message(enum ibv_wr_opcode op)
 		if (left_a)
 			reap(&a, &left_a);
 	}
+}
+
+/* Who polls in vain is taken for one that polls. */
+static void poll_in_vain(struct end *e)
+{
+	for (int none = 0, i = 0; i < 64; i++)
+		reap(e, &none);
+}
+
+/* --- many at a time --- */
+
+#define BATCH 50
+#define CROWD 25
+
+struct pair {
+	struct end a, b;
+};
+
+__attribute__((noinline)) static void message_batch(struct pair *p, int n)
+{
+	struct ibv_sge sge = { .length = (uint32_t)bytes };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr rr = { .sg_list = &sge, .num_sge = 1 }, *bad_rr;
+	int left = 2 * BATCH;
+
+	for (int i = 0; i < BATCH; i++) {
+		struct end *e = &p[i * n / BATCH].b;
+
+		sge.addr = (uintptr_t)e->buf;
+		sge.lkey = e->mr->lkey;
+		CHECK(!ibv_post_recv(e->id->qp, &rr, &bad_rr));
+	}
+	for (int i = 0; i < BATCH; i++) {
+		struct end *e = &p[i * n / BATCH].a;
+
+		sge.addr = (uintptr_t)e->buf;
+		sge.lkey = e->mr->lkey;
+		CHECK(!ibv_post_send(e->id->qp, &wr, &bad));
+	}
+	while (left)
+		reap(&p->a, &left);
+}
+
+static void stream(int n, unsigned long count)
+{
+	struct pair p[CROWD];
+
+	depth = 2 * BATCH;
+	shares = true;
+	for (int i = 0; i < n; i++) {
+		join();
+		p[i] = (struct pair){ a, b };
+	}
+	poll_in_vain(&a);
+	for (; count; count -= BATCH)
+		message_batch(p, n);
 }
 
 /* --- between two processes --- */
@@ -195,13 +255,6 @@ static void turn(int fd, bool mine)
 	char c = 0;
 
 	CHECK((mine ? write(fd, &c, 1) : read(fd, &c, 1)) == 1);
-}
-
-/* Who polls in vain is taken for one that polls. */
-static void poll_in_vain(struct end *e)
-{
-	for (int none = 0, i = 0; i < 64; i++)
-		reap(e, &none);
 }
 
 static void play(struct end *e, unsigned long n, int in, int out, bool first)
@@ -261,6 +314,11 @@ int main(int argc, char **argv)
 	CHECK(argc == 4);
 	CHECK(!setenv("DAPPLE_PROGRESS", "poll", 1)); /* the thread would join in, since we are slow */
 	bytes = strtoul(argv[2], NULL, 10);
+	if (!strcmp(argv[1], "stream") || !strcmp(argv[1], "crowd")) {
+		CHECK(!setenv("DAPPLE_LOCAL", "off", 1));
+		stream(!strcmp(argv[1], "stream") ? 1 : CROWD, strtoul(argv[3], NULL, 10));
+		_exit(0);
+	}
 	if (!strcmp(argv[1], "pong")) {
 		pong(strtoul(argv[3], NULL, 10));
 		_exit(0);

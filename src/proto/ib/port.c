@@ -79,12 +79,7 @@ void ibp_activate(struct ibp_qp *q)
 
 void ibp_qp_stop(struct ibp_qp *q)
 {
-	/* Its packets leave now or never: the train points at its path. */
-	if (q->port->train.qp == q->qp) {
-		ibp_train_flush(q->port);
-		if (q->port->train.waiting)
-			ibp_train_drop(q->port);
-	}
+	ibp_train_leave(q->port, q);
 	if (q->port->placing.q == q)
 		ibp_place_drop(q->port);
 	if (q->relay)
@@ -377,23 +372,25 @@ static void give_turn(struct ibp_qp *q)
 		ibp_req_run(q, TURN_PACKETS);
 	if (!q->resp.ack_due)
 		return;
-	/* It rides with what was just sent, or waits on the list. */
-	if (!port->defer || port->sent != before)
+	/*
+	 * It rides with what was just sent, or waits on the list. A short packet ends a train, so beside
+	 * others it waits for theirs.
+	 */
+	if (ut_list_empty(&port->active) && (!port->defer || port->sent != before)) {
 		ibp_resp_ack(q);
-	else if (ut_list_empty(&q->acks))
-		ut_list_add_tail(&port->acks, &q->acks);
+		return;
+	}
+	port->rides |= port->sent != before;
+	ibp_resp_owe(q);
 }
 
 static void send_acks(struct ibp_port *port)
 {
 	struct ut_list *n;
 
-	for (n = port->acks.next; n != &port->acks && !port->blocked;) {
-		struct ibp_qp *q = ut_container(n, struct ibp_qp, acks);
-
-		n = n->next;
-		ibp_resp_ack(q);
-	}
+	/* What leaves to make room may end any queue pair, and its place on the list with it. */
+	while (!port->blocked && (n = ut_list_pop(&port->acks)))
+		ibp_resp_ack(ut_container(n, struct ibp_qp, acks));
 }
 
 int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
@@ -408,6 +405,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	port->sent = 0;
 	port->blocked = false;
 	port->defer = defer_acks;
+	port->rides = false;
 	ibp_arm_all(port);
 	fire_timers(port);
 	if (port->train.waiting)
@@ -415,7 +413,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	while (!port->blocked && port->sent < ROUND_PACKETS &&
 	       dev->counters[ENG_C_tx_bytes] - bytes < ROUND_BYTES && (n = ut_list_pop(&port->active)))
 		give_turn(ut_container(n, struct ibp_qp, active));
-	if (!defer_acks)
+	if (!defer_acks || port->rides)
 		send_acks(port);
 	ibp_train_flush(port);
 	link_near(port->link)->show(port->link);

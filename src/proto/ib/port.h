@@ -34,6 +34,7 @@
 #define IBP_ASK_NOW UINT32_MAX  /* since_ack: the next packet gets the A bit */
 #define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
 #define IBP_ID_STRIKES 8
+#define IBP_LOCAL_SPORT 0xc000u /* UDP source port of connections within the host */
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
 
 /* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
@@ -70,11 +71,10 @@ struct ibp_path {
 	bool valid;
 };
 
-/* Packets that leave in one send: equal sizes, one QP, the last may be shorter. */
+/* Packets that leave in one send: equal sizes, one way, the last may be shorter. */
 struct ibp_train {
 	struct ut_stage stage; /* packets, then IBP_SCRATCH for small results */
-	const struct ibp_path *path;
-	struct eng_qp *qp;
+	struct ibp_path path;
 	uint32_t len, seg, n;
 	bool closed, user, response;
 	bool waiting; /* filled in and checked, but the socket was full */
@@ -83,7 +83,10 @@ struct ibp_train {
 	/* Application memory in it, what adjoins in one piece; n_spans > IBP_SPANS: too many. */
 	int n_spans;
 	struct iovec spans[IBP_SPANS];
+	/* Of each packet: whose it is (NULL: of a QP that is gone), its number, its first piece. */
+	struct ibp_qp *of[IBP_TRAIN_PACKETS];
 	uint32_t psn[IBP_TRAIN_PACKETS];
+	int iov_at[IBP_TRAIN_PACKETS];
 	uint8_t head[IBP_TRAIN_PACKETS][WIRE_IB_HDRS_MAX];
 };
 
@@ -128,6 +131,7 @@ struct ibp_port {
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket or a ring is full until the next call */
 	bool defer;         /* acknowledgements may wait for a ride */
+	bool rides;         /* and there is one in this round */
 };
 
 /* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
@@ -276,8 +280,10 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
  * was to leave at once, and they could not be read. */
 int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
 void ibp_train_flush(struct ibp_port *port);
-/* Forgets what was added and has not left. */
-void ibp_train_drop(struct ibp_port *port);
+/* A packet of this QP has been added and has not left. */
+bool ibp_train_has(const struct ibp_port *port, const struct ibp_qp *q);
+/* The QP goes: what was added of it leaves now or, if the socket is full, without it. */
+void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q);
 /* 64 bytes in the transmit stage for results to scatter; returns their offset. */
 size_t ibp_scratch(struct ibp_port *port, uint8_t **ret);
 /* Size of a packet on the wire. */
@@ -347,6 +353,8 @@ void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* resp_send.c: answers that are due; acks too unless they may wait. */
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 void ibp_resp_ack(struct ibp_qp *q);
+/* The acknowledgement that is due waits for send_acks() or a ride. */
+void ibp_resp_owe(struct ibp_qp *q);
 /* What it needs besides being due; and it has left by another way. */
 bool ibp_resp_may_ack(const struct ibp_qp *q);
 void ibp_resp_acked(struct ibp_qp *q);

@@ -149,18 +149,31 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* There are no ways within a host to be spread over, and only packets of one port share a train. */
+static void choose_port(struct ibp_qp *q)
+{
+	struct eng_dev *dev = q->port->dev;
+	union ibv_gid to;
+
+	eng_dev_held(dev);
+	memcpy(to.raw, q->path.flow.dst, 16);
+	if (eng_gid_find(dev, &to) >= 0)
+		q->path.flow.sport = IBP_LOCAL_SPORT;
+}
+
 static void take_address(struct ibp_qp *q)
 {
 	struct ibv_qp_attr *a = &q->qp->attr;
 	struct eng_av av;
 
-	ibp_train_flush(q->port);
+	ibp_train_flush(q->port); /* what is in it goes the old way */
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
 		q->path.valid = false;
 		return;
 	}
+	choose_port(q);
 	ibp_icrc_flow(&q->rx_icrc, q->path.flow.dst, q->path.flow.src);
 }
 

@@ -280,8 +280,7 @@ bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
 static void owe_ack(struct ibp_qp *q)
 {
 	q->resp.ack_due = true;
-	if (ut_list_empty(&q->acks))
-		ut_list_add_tail(&q->port->acks, &q->acks);
+	ibp_resp_owe(q);
 }
 
 /* The oldest of what is out is not executed, and nothing behind it. */

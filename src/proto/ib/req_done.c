@@ -138,7 +138,7 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 
 	/* What was put together of it leaves before its buffer is given back; the
 	 * flush may find a fault of its own and end the queue. */
-	if (q->port->train.qp == q->qp && !q->port->train.waiting) {
+	if (!q->port->train.waiting && ibp_train_has(q->port, q)) {
 		enum ibv_qp_state before = eng_qp_state(q->qp);
 
 		ibp_train_flush(q->port);
@@ -178,9 +178,7 @@ static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
 /* Unreliable messages are complete when the link has them, not before. */
 static bool on_the_way(const struct ibp_qp *q)
 {
-	const struct ibp_train *t = &q->port->train;
-
-	return (q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD) && t->n && t->qp == q->qp;
+	return (q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD) && ibp_train_has(q->port, q);
 }
 
 void ibp_req_complete(struct ibp_qp *q)

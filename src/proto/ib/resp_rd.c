@@ -175,7 +175,6 @@ void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
 		}
 	} else if (p->ack_req) {
 		q->resp.ack_due = true;
-		if (ut_list_empty(&q->acks))
-			ut_list_add_tail(&q->port->acks, &q->acks);
+		ibp_resp_owe(q);
 	}
 }

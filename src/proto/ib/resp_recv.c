@@ -67,8 +67,7 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
 	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
 		r->ack_due = true;
-		if (ut_list_empty(&q->acks))
-			ut_list_add_tail(&q->port->acks, &q->acks);
+		ibp_resp_owe(q);
 	}
 }
 

@@ -183,7 +183,7 @@ static bool send_fatal(struct ibp_qp *q)
 
 	if (!r->nak_put && !put_fatal(q))
 		return false;
-	if (q->port->train.waiting && q->port->train.qp == q->qp)
+	if (q->port->train.waiting && ibp_train_has(q->port, q))
 		return false;
 	v = r->nak;
 	r->nak = ENG_OK;
@@ -241,13 +241,22 @@ void ibp_resp_acked(struct ibp_qp *q)
 	ut_list_del(&q->acks);
 }
 
+void ibp_resp_owe(struct ibp_qp *q)
+{
+	if (ut_list_empty(&q->acks))
+		ut_list_add_tail(&q->port->acks, &q->acks);
+}
+
 void ibp_resp_ack(struct ibp_qp *q)
 {
 	uint32_t out = q->relay ? q->relay->out : 0;
 
 	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
-		if (!put_aeth(q, SYN_ACK, psn_add(q->resp.epsn, IBP_PSN_MASK - out)))
+		if (!put_aeth(q, SYN_ACK, psn_add(q->resp.epsn, IBP_PSN_MASK - out))) {
+			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
+				ibp_resp_owe(q);
 			return;
+		}
 		q->resp.ack_due = false;
 	}
 	ut_list_del(&q->acks);

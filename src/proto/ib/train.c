@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Trains: packets of equal size to one peer that leave in a single system
- * call (UDP GSO on the real link).
+ * Trains: packets of equal size to one process that leave in a single system
+ * call (UDP GSO on the real link), of one queue pair or of many.
  *
  * Headers are written beside the train and payload is only named; the flush
  * then copies both into the stage with one gathering call, however many
@@ -34,18 +34,65 @@ size_t ibp_scratch(struct ibp_port *port, uint8_t **ret)
 	return off;
 }
 
-void ibp_train_drop(struct ibp_port *port)
+static void empty(struct ibp_train *t)
 {
-	struct ibp_train *t = &port->train;
-
 	t->len = t->seg = t->n = 0;
 	t->closed = t->user = t->waiting = false;
 	t->n_iov = t->n_spans = 0;
-	t->qp = NULL;
 }
 
-static bool joins(const struct ibp_port *port, struct eng_qp *qp, const struct ibp_path *path,
-		  bool response, uint32_t size)
+bool ibp_train_has(const struct ibp_port *port, const struct ibp_qp *q)
+{
+	const struct ibp_train *t = &port->train;
+
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->of[i] == q)
+			return true;
+	return false;
+}
+
+void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
+{
+	struct ibp_train *t = &port->train;
+	bool others = false;
+
+	if (!ibp_train_has(port, q))
+		return;
+	ibp_train_flush(port);
+	/* What waits for the socket is sealed by its place; those of others keep theirs. */
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->of[i] == q)
+			t->of[i] = NULL;
+		others |= t->of[i] != NULL;
+	}
+	if (!others)
+		empty(t);
+}
+
+static bool reliable(const struct ibp_qp *q)
+{
+	return q->cls == WIRE_CLASS_RC || q->cls == WIRE_CLASS_XRC;
+}
+
+/*
+ * Whoever receives a train looks at the first packet of it to find the process that it is for, and that
+ * process is in the upper bits of a QPN. Unreliable services share with nobody: their requests
+ * are complete when the train has left.
+ */
+static bool same_way(const struct ibp_port *port, const struct ibp_qp *q, const struct ibp_qp *with)
+{
+	const struct ibp_train *t = &port->train;
+	uint32_t differ = q->qp->attr.dest_qp_num ^ with->qp->attr.dest_qp_num;
+
+	if (q == with)
+		return true;
+	eng_dev_held(port->dev);
+	return reliable(q) && reliable(with) && !(differ & ~port->dev->qpn_mask) &&
+	       !memcmp(&q->path.flow, &t->path.flow, sizeof(t->path.flow));
+}
+
+static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool response,
+		  uint32_t size)
 {
 	const struct ibp_train *t = &port->train;
 	uint32_t packets = port->link->train_packets;
@@ -59,8 +106,8 @@ static bool joins(const struct ibp_port *port, struct eng_qp *qp, const struct i
 	 * cannot be read must concern requests only, or answers only. */
 	if (response != t->response && (!response || size > 64))
 		return false;
-	return t->qp == qp && t->path == path && !t->closed && size <= t->seg &&
-	       t->n < packets && t->len + size <= bytes && t->n_iov < IBP_IOV - 80;
+	return !t->closed && size <= t->seg && t->n < packets && t->len + size <= bytes &&
+	       t->n_iov < IBP_IOV - 80 && same_way(port, q, t->of[t->n - 1]);
 }
 
 struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
@@ -68,21 +115,23 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 {
 	struct ibp_train *t = &port->train;
 	enum ibv_qp_state before = eng_qp_state(qp);
+	struct ibp_qp *q = ibp_qp(qp);
 
 	port->near.q = NULL;
-	if (ibp_near_is(ibp_qp(qp), response))
-		return ibp_near_begin(ibp_qp(qp), response, size, max);
-	if (t->waiting || (t->n && !joins(port, qp, path, response, size)))
+	if (ibp_near_is(q, response))
+		return ibp_near_begin(q, response, size, max);
+	if (t->waiting || (t->n && !joins(port, q, response, size)))
 		ibp_train_flush(port);
 	/* The flush may have found a fault of this very QP. */
 	if (t->waiting || eng_qp_state(qp) != before)
 		return NULL;
 	if (!t->n) {
-		t->qp = qp;
-		t->path = path;
+		t->path = *path;
 		t->response = response;
 		t->seg = size;
 	}
+	t->of[t->n] = q;
+	t->iov_at[t->n] = t->n_iov;
 	*max = IBP_IOV - t->n_iov;
 	return &t->iov[t->n_iov + 1]; /* the header comes first */
 }
@@ -129,20 +178,20 @@ static void seal(const struct ibp_port *port, struct ibp_train *t, uint16_t spor
 {
 	uint32_t off = i * t->seg, size = t->len - off < t->seg ? t->len - off : t->seg;
 
-	wire_icrc_fill(&t->path->icrc, sport, port->link->port, (uint16_t)i, true,
+	wire_icrc_fill(&t->path.icrc, sport, port->link->port, (uint16_t)i, true,
 		       t->stage.base + off, size - 4);
 }
 
 static uint16_t source_port(const struct ibp_port *port)
 {
-	return port->link->ops->source_port(port->link, &port->train.path->flow);
+	return port->link->ops->source_port(port->link, &port->train.path.flow);
 }
 
-static void seal_all(const struct ibp_port *port, struct ibp_train *t)
+static void seal_some(const struct ibp_port *port, struct ibp_train *t, uint32_t n)
 {
 	uint16_t sport = source_port(port);
 
-	for (uint32_t i = 0; i < t->n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		seal(port, t, sport, i);
 }
 
@@ -153,7 +202,7 @@ static void copy_packet(const struct ibp_port *port, struct ibp_train *t, uint16
 	uint8_t *at = t->stage.base + (size_t)i * t->seg;
 
 	memcpy(at, v[0].iov_base, v[0].iov_len);
-	wire_icrc_copy(&t->path->icrc, sport, port->link->port, (uint16_t)i, true, at, v[0].iov_len,
+	wire_icrc_copy(&t->path.icrc, sport, port->link->port, (uint16_t)i, true, at, v[0].iov_len,
 		       v[1].iov_base, v[1].iov_len, v[2].iov_len - 4);
 }
 
@@ -210,56 +259,98 @@ static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 	}
 	r = ut_stage_gather_own(&t->stage, 0, t->iov, t->n_iov);
 	if (r == (ssize_t)t->len)
-		seal_all(port, t);
+		seal_some(port, t, t->n);
 	return r < 0 ? 0 : (size_t)r;
 }
 
-/* Drops the packets that could not be read; returns the PSN of the first. */
-static uint32_t cut(struct ibp_port *port, size_t good)
+/*
+ * Packet `bad` could not be read: it and what follows of its QP are not to leave, but what others have
+ * behind it is.
+ */
+static void keep_behind(struct ibp_train *t, uint32_t bad)
+{
+	const struct ibp_qp *q = t->of[bad];
+	uint32_t n = t->n, seg = t->seg;
+	int end = t->n_iov, next;
+
+	empty(t);
+	t->seg = seg;
+	t->user = true;
+	t->n_spans = IBP_SPANS + 1;
+	for (uint32_t i = bad + 1; i < n; i++) {
+		struct iovec *to = &t->iov[t->n_iov];
+
+		next = i + 1 < n ? t->iov_at[i + 1] : end;
+		if (t->of[i] == q)
+			continue;
+		for (int k = t->iov_at[i]; k < next; k++, to++) {
+			*to = t->iov[k];
+			t->len += (uint32_t)to->iov_len;
+		}
+		to = &t->iov[t->n_iov];
+		memmove(t->head[t->n], t->head[i], to->iov_len);
+		to->iov_base = t->head[t->n];
+		t->of[t->n] = t->of[i];
+		t->psn[t->n] = t->psn[i];
+		t->iov_at[t->n++] = t->n_iov;
+		t->n_iov += next - t->iov_at[i];
+	}
+}
+
+/* 0, or -EAGAIN: it waits for the socket. */
+static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
+{
+	struct eng_dev *dev = port->dev;
+	struct ibp_train *t = &port->train;
+	int r = 0;
+
+	eng_dev_held(dev);
+	if (n)
+		r = port->link->ops->send(port->link, &t->path.flow, t->stage.base, len, t->seg);
+	if (r == -EAGAIN) {
+		t->waiting = port->blocked = true;
+		t->n = n;
+		t->len = len;
+		return r;
+	}
+	if (r < 0)
+		ibp_count(port, ENG_C_tx_faults);
+	dev->counters[ENG_C_tx_pkts] += n;
+	dev->counters[ENG_C_tx_bytes] += len;
+	return 0;
+}
+
+/* Some of it could not be read: what precedes that leaves, what is behind it is the train. */
+static void part(struct ibp_port *port, size_t good)
 {
 	struct ibp_train *t = &port->train;
+	uint32_t bad = (uint32_t)(good / t->seg), psn = t->psn[bad];
+	struct ibp_qp *faulty = t->of[bad];
+	bool response = t->response;
 
-	t->n = (uint32_t)(good / t->seg);
-	t->len = t->n * t->seg;
 	ibp_count(port, ENG_C_tx_faults);
-	return t->psn[t->n];
+	seal_some(port, t, bad);
+	if (put_out(port, bad, bad * t->seg) == 0)
+		keep_behind(t, bad);
+	/* Last, since the QP may fail and flush trains of its own. */
+	if (response)
+		ibp_resp_fault(faulty, psn);
+	else
+		ibp_req_fault(faulty, psn);
 }
 
 void ibp_train_flush(struct ibp_port *port)
 {
-	struct eng_dev *dev = port->dev;
 	struct ibp_train *t = &port->train;
-	struct ibp_qp *faulty = NULL;
-	bool response = t->response;
-	uint32_t psn = 0;
-	size_t got;
-	int r;
 
-	eng_dev_held(dev);
-	if (!t->n)
-		return;
-	if (!t->waiting) {
-		got = fill(port, t);
-		if (got < t->len) {
-			faulty = ibp_qp(t->qp);
-			psn = cut(port, got);
-			seal_all(port, t);
-		}
+	if (t->waiting && put_out(port, t->n, t->len) == 0)
+		empty(t);
+	while (t->n && !t->waiting) {
+		size_t got = fill(port, t);
+
+		if (got < t->len)
+			part(port, got);
+		else if (put_out(port, t->n, t->len) == 0)
+			empty(t);
 	}
-	r = t->n ? port->link->ops->send(port->link, &t->path->flow, t->stage.base, t->len, t->seg)
-		 : 0;
-	if (r == -EAGAIN) {
-		t->waiting = port->blocked = true;
-	} else {
-		if (r < 0)
-			ibp_count(port, ENG_C_tx_faults);
-		dev->counters[ENG_C_tx_pkts] += t->n;
-		dev->counters[ENG_C_tx_bytes] += t->len;
-		ibp_train_drop(port);
-	}
-	/* Last, since the QP may fail and flush trains of its own. */
-	if (faulty && response)
-		ibp_resp_fault(faulty, psn);
-	else if (faulty)
-		ibp_req_fault(faulty, psn);
 }

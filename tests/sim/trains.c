@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Queue pairs that share trains: who may, and what one's misfortune means for the others. */
+#include "support/cases.h"
+#include "support/check.h"
+#include "support/tape.h"
+
+#include "util/clock.h"
+
+#include <sys/mman.h>
+
+#define MOST 20
+#define LEN 64u
+#define PAGE 4096u
+
+/* Pairs of queue pairs of one host, or of two. */
+struct crowd {
+	struct sim_world w;
+	struct sim_end a[MOST], b[MOST];
+	int n;
+	struct tape tape;
+	uint16_t place[TAPE_MAX]; /* of each packet in its train */
+};
+
+static int note_place(struct tape *t, const struct tape_packet *x, struct sim_packet *raw)
+{
+	struct crowd *c = ut_container(t, struct crowd, tape);
+
+	c->place[t->n] = raw->id;
+	return 1;
+}
+
+static struct crowd *open_crowd(int n, int hosts, const struct sim_qp_options *qo)
+{
+	static struct crowd c;
+
+	sim_world_open(&c.w, &(struct sim_options){ .hosts = hosts });
+	c.n = n;
+	for (int i = 0; i < n; i++) {
+		sim_pair(&c.a[i], &c.w.host[0], &c.b[i], &c.w.host[hosts - 1], qo);
+		sim_end_memory(&c.a[i], LEN);
+		sim_end_memory(&c.b[i], 2 * PAGE);
+		pattern_fill(c.a[i].mem, LEN, (unsigned)i);
+		CHECK(sim_post_recv(&c.b[i], (uint64_t)i, c.b[i].mem, LEN) == 0);
+	}
+	tape_start(&c.tape, &c.w);
+	c.tape.judge = note_place;
+	return &c;
+}
+
+static void close_crowd(struct crowd *c)
+{
+	for (int i = 0; i < c->n; i++) {
+		sim_end_close(&c->a[i]);
+		sim_end_close(&c->b[i]);
+	}
+	sim_world_close(&c->w);
+}
+
+/* The posters find the lock taken, so that all of it is there when the next round begins. */
+static void post_all(struct crowd *c)
+{
+	struct eng_dev *dev = &c->w.host[0].dev;
+
+	ut_lock(&dev->lock);
+	for (int i = 0; i < c->n; i++)
+		CHECK(sim_post(&c->a[i], &(struct sim_op){ .code = IBV_WR_SEND, .id = (uint64_t)i,
+							   .at = c->a[i].mem, .len = LEN }) == 0);
+	eng_dev_unlock(dev);
+}
+
+static void arrived(struct crowd *c, int i)
+{
+	sim_wc_is(&c->w, c->a[i].scq, IBV_WC_SUCCESS);
+	sim_wc_is(&c->w, c->b[i].rcq, IBV_WC_SUCCESS);
+	pattern_check(c->b[i].mem, LEN, (unsigned)i);
+}
+
+/* The k-th packet of this kind is at this place of its train. */
+static void is_at(const struct crowd *c, uint8_t opcode, int k, int place)
+{
+	const struct tape_packet *x = tape_find(&c->tape, opcode, k);
+
+	CHECK(x != NULL);
+	CHECK_MSG(c->place[x - c->tape.v] == place, "packet %d at %d, not %d", k,
+		  c->place[x - c->tape.v], place);
+}
+
+static void one_train(void)
+{
+	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ 0 });
+
+	post_all(c);
+	for (int i = 0; i < MOST; i++)
+		arrived(c, i);
+	CHECK(c->tape.n == 2 * MOST);
+	for (int i = 0; i < MOST; i++) {
+		CHECK(c->tape.v[i].sport == c->tape.v[0].sport);
+		is_at(c, WIRE_RC_SEND_ONLY, i, i);
+		is_at(c, WIRE_RC_ACKNOWLEDGE, i, i);
+	}
+	close_crowd(c);
+}
+
+/* On a network each pair of queue pairs has a port of its own, by which it is spread. */
+static void own_ports(void)
+{
+	struct crowd *c = open_crowd(MOST, 2, &(struct sim_qp_options){ 0 });
+
+	post_all(c);
+	for (int i = 0; i < MOST; i++) {
+		arrived(c, i);
+		CHECK(tape_find(&c->tape, WIRE_RC_SEND_ONLY, i)->sport ==
+		      ibp_flow_sport(0, c->a[i].qp->qpn, c->b[i].qp->qpn));
+		is_at(c, WIRE_RC_SEND_ONLY, i, 0);
+	}
+	close_crowd(c);
+}
+
+/* The first packet says for which process a train is. */
+static void own_slots(void)
+{
+	static const uint32_t to[4] = { 0x010123, 0x010456, 0x020123, 0x020456 };
+	struct sim_world *w;
+	struct crowd c = { .n = 4 };
+
+	w = &c.w;
+	sim_world_open(w, &(struct sim_options){ .hosts = 1, .slots = true });
+	for (int i = 0; i < 4; i++) {
+		sim_end_create(&c.a[i], &w->host[0], &(struct sim_qp_options){ 0 });
+		sim_end_aim(&c.a[i], w->host[0].addr, to[i], 0, 0, &(struct sim_qp_options){ 0 });
+		sim_end_memory(&c.a[i], LEN);
+	}
+	tape_start(&c.tape, w);
+	c.tape.judge = note_place;
+	post_all(&c);
+	for (int i = 0; i < 4; i++)
+		is_at(&c, WIRE_RC_SEND_ONLY, i, i % 2);
+	for (int i = 0; i < 4; i++)
+		sim_end_close(&c.a[i]);
+	sim_world_close(w);
+}
+
+/* Nobody would send it again: there is no timeout. */
+static void fault_between_others(void)
+{
+	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ .timeout_zero = true });
+
+	for (int i = 3; i < MOST; i += 5)
+		CHECK(munmap(c->a[i].mem, c->a[i].mem_len) == 0);
+	post_all(c);
+	for (int i = 0; i < MOST; i++) {
+		if (i % 5 != 3)
+			arrived(c, i);
+		else
+			sim_wc_is(&c->w, c->a[i].scq, IBV_WC_LOC_PROT_ERR);
+	}
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == MOST - MOST / 5);
+	CHECK(sim_counter(&c->w.host[0], ENG_C_retransmits) == 0);
+	close_crowd(c);
+}
+
+static void later(struct crowd *c)
+{
+	c->w.now += SIM_DELAY;
+	while (sim_round(&c->w))
+		;
+}
+
+static void send(struct sim_end *e, uint64_t id, size_t off)
+{
+	struct eng_dev *dev = &e->h->dev;
+
+	ut_lock(&dev->lock);
+	CHECK(sim_post(e, &(struct sim_op){ .code = IBV_WR_SEND, .id = id, .at = e->mem + off,
+					    .len = LEN }) == 0);
+	eng_dev_mark(dev, e->qp);
+	ut_unlock(&dev->lock);
+}
+
+/*
+ * The acknowledgement of the first finds no room behind the request of the second, whose memory
+ * turns out to be gone just then; and the second stands behind the first among those that owe one.
+ */
+static void fault_among_acks(void)
+{
+	struct crowd *c = open_crowd(3, 2, &(struct sim_qp_options){ 0 });
+
+	for (int i = 1; i < 3; i++) {
+		CHECK(sim_post_recv(&c->a[i], 7, c->a[i].mem, LEN) == 0);
+		send(&c->b[i], 0, PAGE);
+	}
+	sim_round(&c->w);
+	send(&c->a[0], 0, 0);
+	send(&c->a[1], 1, 0);
+	later(c);
+	CHECK(munmap(c->b[1].mem + PAGE, PAGE) == 0);
+	send(&c->b[1], 9, PAGE);
+	later(c);
+	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 4);
+	arrived(c, 0);
+	sim_wc_is(&c->w, c->b[1].scq, IBV_WC_SUCCESS);
+	CHECK(sim_wc_is(&c->w, c->b[1].scq, IBV_WC_LOC_PROT_ERR).wr_id == 9);
+	close_crowd(c);
+}
+
+/* A train waits for the socket when one of its queue pairs goes. */
+static void one_goes(void)
+{
+	struct crowd *c = open_crowd(3, 1, &(struct sim_qp_options){ .timeout_zero = true });
+
+	sim_link_block(c->w.host[0].link, true);
+	post_all(c);
+	sim_round(&c->w);
+	sim_end_close(&c->a[0]);
+	sim_link_block(c->w.host[0].link, false);
+	arrived(c, 1);
+	arrived(c, 2);
+	CHECK(sim_counter(&c->w.host[0], ENG_C_retransmits) == 0);
+	sim_end_close(&c->b[0]);
+	c->a[0] = c->a[2];
+	c->b[0] = c->b[2];
+	c->n = 2;
+	close_crowd(c);
+}
+
+static const struct test_case cases[] = {
+	{ "-", "one train for many", one_train },
+	{ "95", "own ports on a network", own_ports },
+	{ "-", "own trains for each slot", own_slots },
+	{ "74", "a fault between others", fault_between_others },
+	{ "74", "a fault among acknowledgements", fault_among_acks },
+	{ "-", "one goes while all wait", one_goes },
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_CASES(cases, argc, argv);
+}
