@@ -292,6 +292,16 @@ FOLD_TARGET static uint32_t crc32c_folded(uint32_t state, const uint8_t *p, size
 	return fold_message(&crc32c_poly, state, p, len);
 }
 
+/* 16 bytes and more, the first 16 of them with what is set in `ones`. */
+FOLD_TARGET static uint32_t crc32_or_folded(uint32_t state, const uint8_t ones[16], const uint8_t *p,
+					    size_t len)
+{
+	__m128i acc = _mm_or_si128(load16(p), load16(ones));
+
+	acc = _mm_xor_si128(acc, _mm_cvtsi32_si128((int)state));
+	return fold_from(&crc32_poly, acc, p + 16, len - 16);
+}
+
 /* Eight lanes as in fold_wide(); the stores find room beside the multiplier, so that the copy is
  * for nothing, and what is summed up is what was stored even if the source changes meanwhile. */
 FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
@@ -372,6 +382,15 @@ static uint32_t crc32_two_sliced(const uint8_t *a, size_t alen, const uint8_t *b
 	return crc32_sliced(crc32_sliced(~0u, a, alen), b, blen);
 }
 
+static uint32_t crc32_or_sliced(uint32_t state, const uint8_t ones[16], const uint8_t *p, size_t len)
+{
+	uint8_t head[16];
+
+	for (int i = 0; i < 16; i++)
+		head[i] = p[i] | ones[i];
+	return crc32_sliced(crc32_sliced(state, head, 16), p + 16, len - 16);
+}
+
 static uint32_t crc32_copied_sliced(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)
 {
 	memcpy(to, p, len);
@@ -388,21 +407,22 @@ struct crc_ops {
 	uint32_t (*crc32)(uint32_t state, const uint8_t *p, size_t len);
 	uint32_t (*crc32c)(uint32_t state, const uint8_t *p, size_t len);
 	uint32_t (*crc32_two)(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen);
+	uint32_t (*crc32_or)(uint32_t state, const uint8_t ones[16], const uint8_t *p, size_t len);
 	uint32_t (*crc32_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*crc32c_copy)(uint32_t state, uint8_t *to, const uint8_t *p, size_t len);
 	uint32_t (*mul)(const struct crc_poly *poly, crc_slices t, uint32_t a, uint32_t b);
 };
 
 static const struct crc_ops portable_ops = {
-	crc32_sliced, crc32c_sliced, crc32_two_sliced, crc32_copied_sliced,
+	crc32_sliced, crc32c_sliced, crc32_two_sliced, crc32_or_sliced, crc32_copied_sliced,
 	crc32c_copied_sliced, multiply_portable
 };
 static const struct crc_ops *crc_ops = &portable_ops;
 
 #ifdef UT_CRC_X86
 static const struct crc_ops fold_ops = {
-	crc32_folded, crc32c_folded, crc32_two_folded, crc32_copied, crc32c_copied,
-	multiply_clmul
+	crc32_folded, crc32c_folded, crc32_two_folded, crc32_or_folded, crc32_copied,
+	crc32c_copied, multiply_clmul
 };
 #endif
 
@@ -466,6 +486,11 @@ uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len)
 uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen)
 {
 	return ~crc_ops->crc32_two(a, alen, b, blen);
+}
+
+uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const void *data, size_t len)
+{
+	return ~crc_ops->crc32_or(~crc, ones, data, len);
 }
 
 /* powers[k] = x^(+-8 * 2^k): one product per set bit of n. */

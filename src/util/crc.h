@@ -21,6 +21,8 @@ uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len);
 
 /* CRC of a || b in one pass; what the ICRC needs: a pseudo header, then the packet. */
 uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen);
+/* As ut_crc32(), of 16 bytes or more; in the first 16 the bits of `ones` count as set. */
+uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const void *data, size_t len);
 
 /* A difference of CRC states after n more (equal) bytes, and n bytes earlier. */
 uint32_t ut_crc32_advance(uint32_t diff, uint64_t n);

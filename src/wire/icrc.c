@@ -17,6 +17,7 @@ enum {
 	V6_HEAD = LRH_LEN + WIRE_IPv6_LEN + WIRE_UDP_LEN,
 	V4_ID = LRH_LEN + 4,		/* place of the identification */
 	V4_DF = 0x40,			/* in the byte after it */
+	BTH_MASKED = 4,
 	IPPROTO_IS_UDP = 17,
 	MAX_PACKET = 65535 - WIRE_IPv4_LEN - WIRE_UDP_LEN,
 };
@@ -59,6 +60,13 @@ void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 	wire_set_UDP_checksum(ip + WIRE_IPv6_LEN, 0xffff);
 }
 
+/* FECN, BECN and what is reserved behind them make one byte. */
+static void mask_bth(uint8_t *bth, const uint8_t *ib)
+{
+	memcpy(bth, ib, WIRE_BTH_LEN);
+	bth[BTH_MASKED] = 0xff;
+}
+
 /* The headers as the ICRC sees them, up to BTH. Returns their length. */
 static size_t rebuild(uint8_t *head, const struct wire_icrc_flow *flow, uint16_t sport,
 		      uint16_t dport, uint16_t id, bool df, const uint8_t *ib, size_t len)
@@ -78,10 +86,7 @@ static size_t rebuild(uint8_t *head, const struct wire_icrc_flow *flow, uint16_t
 	wire_set_UDP_sport(udp, sport);
 	wire_set_UDP_dport(udp, dport);
 	wire_set_UDP_length(udp, udp_len);
-	memcpy(bth, ib, WIRE_BTH_LEN);
-	wire_set_BTH_fecn(bth, 1);
-	wire_set_BTH_becn(bth, 1);
-	wire_set_BTH_rsv6(bth, 0x3f);
+	mask_bth(bth, ib);
 	return flow->head_len + WIRE_BTH_LEN;
 }
 
@@ -92,6 +97,48 @@ uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, ui
 	size_t n = rebuild(head, flow, sport, dport, id, df, ib, len);
 
 	return ut_crc32_two(head, n, ib + WIRE_BTH_LEN, len - WIRE_BTH_LEN);
+}
+
+/* What bit k of the identification makes of the CRC of an IPv4 pseudo header. */
+static const uint32_t id_bit[16] = {
+	0x9b73ead4, 0xed96d3e9, 0x005ca193, 0x00b94326, 0x0172864c, 0x02e50c98,
+	0x05ca1930, 0x0b943260, 0x81256527, 0xd93bcc0f, 0x69069e5f, 0xd20d3cbe,
+	0x7f6b7f3d, 0xfed6fe7a, 0x26dcfab5, 0x4db9f56a,
+};
+
+__attribute__((noinline))
+static uint32_t remember(const struct wire_icrc_flow *flow, struct wire_icrc_memo *m, uint16_t sport,
+			 uint16_t dport, const uint8_t *ib, size_t len)
+{
+	uint8_t head[sizeof(flow->head) + WIRE_BTH_LEN];
+
+	rebuild(head, flow, sport, dport, 0, true, ib, len);
+	*m = (struct wire_icrc_memo){ .crc = ut_crc32(0, head, flow->head_len),
+				      .len = (uint32_t)len, .sport = sport, .dport = dport };
+	return m->crc;
+}
+
+static inline uint32_t up_to_bth(const struct wire_icrc_flow *flow, struct wire_icrc_memo *m,
+				 uint16_t sport, uint16_t dport, const uint8_t *ib, size_t len)
+{
+	return m->len == len && m->sport == sport && m->dport == dport
+		       ? m->crc : remember(flow, m, sport, dport, ib, len);
+}
+
+uint32_t wire_icrc_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport,
+			 uint16_t dport, uint16_t id, const uint8_t *ib, size_t len)
+{
+	static const uint8_t masked[16] = { [BTH_MASKED] = 0xff };
+	uint32_t crc = up_to_bth(flow, memo, sport, dport, ib, len);
+	uint8_t few[16];
+
+	for (unsigned bits = flow->v6 ? 0 : id; bits; bits &= bits - 1)
+		crc ^= id_bit[__builtin_ctz(bits)];
+	if (len >= sizeof(masked))
+		return ut_crc32_or(crc, masked, ib, len);
+	memcpy(few, ib, len);
+	few[BTH_MASKED] = 0xff;
+	return ut_crc32(crc, few, len);
 }
 
 void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
@@ -112,16 +159,11 @@ void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
 	wire_put_icrc(ib + len, wire_icrc_compute(flow, sport, dport, id, df, ib, len));
 }
 
-int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
-		    const uint8_t *ib, size_t len, uint16_t *id)
+/* The identification that explains this difference between the CRC that came and ours. */
+static int solve(const struct wire_icrc_flow *flow, uint32_t diff, size_t len, uint16_t *id)
 {
-	uint32_t diff, there;
+	uint32_t there;
 
-	if (len < WIRE_BTH_LEN + WIRE_ICRC_LEN || len > MAX_PACKET)
-		return WIRE_DROP_ICRC;
-	len -= WIRE_ICRC_LEN;
-	diff = wire_get_icrc(ib + len) ^
-	       wire_icrc_compute(flow, sport, dport, *id, true, ib, len);
 	if (!diff)
 		return WIRE_OK;
 	if (flow->v6)
@@ -133,4 +175,30 @@ int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
 		return WIRE_DROP_ICRC;
 	*id ^= (uint16_t)((there & 0xff) << 8 | (there >> 8 & 0xff));
 	return WIRE_OK;
+}
+
+static bool has_length(size_t len)
+{
+	return len >= WIRE_BTH_LEN + WIRE_ICRC_LEN && len <= MAX_PACKET;
+}
+
+int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
+		    const uint8_t *ib, size_t len, uint16_t *id)
+{
+	if (!has_length(len))
+		return WIRE_DROP_ICRC;
+	len -= WIRE_ICRC_LEN;
+	return solve(flow, wire_get_icrc(ib + len) ^
+			   wire_icrc_compute(flow, sport, dport, *id, true, ib, len), len, id);
+}
+
+int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo,
+			  uint16_t sport, uint16_t dport, const uint8_t *ib, size_t len,
+			  uint16_t *id)
+{
+	if (!has_length(len))
+		return WIRE_DROP_ICRC;
+	len -= WIRE_ICRC_LEN;
+	return solve(flow, wire_get_icrc(ib + len) ^
+			   wire_icrc_again(flow, memo, sport, dport, *id, ib, len), len, id);
 }

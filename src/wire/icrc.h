@@ -26,9 +26,23 @@ struct wire_icrc_flow {
 void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
 void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
 
+/*
+ * The CRC up to BTH, with identification 0, as the last packet of this flow had it: those of one length
+ * and port have the same. Zeroed: none yet. One flow, one memo.
+ */
+struct wire_icrc_memo {
+	uint32_t crc;
+	uint32_t len;
+	uint16_t sport, dport;
+};
+
 /* len counts BTH up to the pad (>= 12), not the ICRC. id and df mean nothing for IPv6. */
 uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
 			   uint16_t id, bool df, const uint8_t *ib, size_t len);
+
+/* The same with DF, most of it remembered: for packet after packet of one flow. */
+uint32_t wire_icrc_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport,
+			 uint16_t dport, uint16_t id, const uint8_t *ib, size_t len);
 
 /* Computes and stores behind the packet, at ib + len. */
 void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
@@ -50,5 +64,9 @@ void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
  */
 int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
 		    const uint8_t *ib, size_t len, uint16_t *id);
+/* The same with a memo. */
+int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo,
+			  uint16_t sport, uint16_t dport, const uint8_t *ib, size_t len,
+			  uint16_t *id);
 
 #endif

@@ -92,6 +92,22 @@ static void two_pieces(const uint8_t *end)
 		}
 }
 
+static void with_ones(const uint8_t *end)
+{
+	uint8_t ones[16] = { 0 }, copy[700];
+
+	for (size_t len = 16; len <= sizeof(copy); len++) {
+		uint32_t start = (uint32_t)len * 0x9e3779b1;
+
+		ones[len % 16] ^= (uint8_t)(len * 7);
+		memcpy(copy, end - len, len);
+		for (int i = 0; i < 16; i++)
+			copy[i] |= ones[i];
+		CHECK(ut_crc32_or(start, ones, end - len, len) ==
+		      slow_crc(kinds[0].poly, start, copy, len), "%zu with ones", len);
+	}
+}
+
 /* What it stores is the source and what it returns the sum of that; nothing beside is written. */
 static void copies(const uint8_t *end)
 {
@@ -146,6 +162,7 @@ static void run(enum ut_crc_impl impl, const uint8_t *end)
 		moving_differences(&kinds[i], end, &rnd);
 	}
 	two_pieces(end);
+	with_ones(end);
 	copies(end);
 }
 

@@ -165,6 +165,39 @@ static void check_strength(const struct wire_icrc_flow *f4, uint8_t *end, uint64
 	CHECK(accepted <= 6, "%u random CRCs accepted", accepted);
 }
 
+/* What is remembered of one packet serves the next ones, and only those that it is true of. */
+static void check_memo(const struct wire_icrc_flow *flow, uint8_t *end)
+{
+	uint64_t own = 4, *rnd = &own;
+	struct wire_icrc_memo m = { 0 };
+	size_t len = 12;
+	uint16_t sport = SPORT, dport = DPORT;
+
+	for (int i = 0; i < 20000; i++) {
+		uint16_t id = (uint16_t)wire_random(rnd), found = id;
+		uint8_t *ib;
+
+		if (wire_random(rnd) % 4 == 0)
+			len = 12 + wire_random(rnd) % (i % 8 ? 90 : 1100);
+		if (wire_random(rnd) % 16 == 0)
+			sport = (uint16_t)wire_random(rnd);
+		if (wire_random(rnd) % 64 == 0)
+			dport = (uint16_t)wire_random(rnd);
+		ib = end - len - 4;
+		CHECK(wire_icrc_again(flow, &m, sport, dport, id, ib, len) ==
+		      wire_icrc_compute(flow, sport, dport, id, true, ib, len), "%zu bytes", len);
+		wire_icrc_fill(flow, sport, dport, id, true, ib, len);
+		found ^= (uint16_t)(wire_random(rnd) & (flow->v6 ? 0 : 0xffff));
+		CHECK(wire_icrc_check_again(flow, &m, sport, dport, ib, len + 4, &found) == WIRE_OK,
+		      "%zu bytes", len);
+		CHECK(found == id, "identification %u, not %u", found, id);
+		ib[wire_random(rnd) % 4] ^= 1;
+		if (flow->v6)
+			CHECK(wire_icrc_check_again(flow, &m, sport, dport, ib, len + 4, &found),
+			      "damage");
+	}
+}
+
 static bool masked(size_t bit)
 {
 	return bit / 8 == 4;
@@ -216,6 +249,8 @@ int main(void)
 	check_lengths(&f4, &f6, end);
 	check_copies(&f4, &f6, end);
 	check_ids(&f4, end, &rnd);
+	check_memo(&f4, end);
+	check_memo(&f6, end);
 	check_strength(&f4, end, &rnd);
 	check_damage(&f4, end, &rnd);
 	return wire_test_end();
