@@ -55,6 +55,8 @@ struct dev_machine {
 	/* What was posted last may wait a little, to leave together with more. crowd: much was posted
 	 * since the last poll, so that the next one cannot be far. */
 	bool (*patient)(struct eng_dev *dev, bool crowd);
+	/* The same of what was posted to a queue pair since it last said so; false where that is not known. */
+	bool (*more)(struct eng_qp *qp);
 	bool (*acks_pending)(struct eng_dev *dev);
 	/* They leave, as far as the link takes them, and nothing else does. */
 	void (*acknowledge)(struct eng_dev *dev);
@@ -115,8 +117,10 @@ struct dev_adapter {
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
 	uint64_t held_since;    /* posted requests wait for more; 0 = none do */
+	uint32_t held_at;       /* and this was the thread's tick */
 	uint32_t hold_penalty;  /* posts until that is tried again */
-	uint32_t posts;         /* rounds for posts since the last poll */
+	uint32_t posts;         /* made since the last poll */
+	bool crowd;             /* and there were many before that one */
 	atomic_uint idle_polls; /* in a row, by any thread; short looks count less */
 	atomic_bool short_look; /* the last poll was one */
 	atomic_bool slow_yield; /* when the poller gave way last, as if somebody had run, */

@@ -84,6 +84,7 @@ static const struct dev_machine iwp_machine = {
 	.alone = dev_alone_none,
 	.soon = dev_soon_none,
 	.patient = patient,
+	.more = dev_posted_none,
 	.receive = receive,
 	.errors = errors,
 	.transmit = transmit,

@@ -117,13 +117,38 @@ static bool hold(struct dev_adapter *a, uint64_t now, bool posted) UT_REQUIRES(a
 	else if (posted && a->hold_penalty)
 		a->hold_penalty--;
 	if (!posted || a->hold_penalty || atomic_load(&a->own.waiters) ||
-	    !a->machine->patient(&a->dev, a->posts > DEV_POSTS_CROWD)) {
+	    !a->machine->patient(&a->dev, a->crowd || a->posts > DEV_POSTS_CROWD)) {
 		a->held_since = 0;
 		return false;
 	}
-	if (!a->held_since)
+	if (!a->held_since) {
 		a->held_since = now;
+		a->held_at = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
+	}
 	return true;
+}
+
+/*
+ * One more of those that wait, without a round and the clock: whether they have waited long the
+ * thread's tick tells, and how many there may be the machine.
+ */
+static bool hold_more(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+{
+	if (!a->held_since || dev_thread_is_this() ||
+	    a->held_at != atomic_load_explicit(&a->own.ticks, memory_order_relaxed) ||
+	    atomic_load_explicit(&a->own.waiters, memory_order_relaxed) ||
+	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) || !a->machine->more(qp))
+		return false;
+	a->posts++;
+	return true;
+}
+
+/* A poll. Who posted much before it will do so before the next one. */
+static void end_of_posts(struct dev_adapter *a)
+{
+	if (a->posts)
+		a->crowd = a->posts > DEV_POSTS_CROWD;
+	a->posts = 0;
 }
 
 static struct ut_stage *dev_stage(struct dev_adapter *a)
@@ -219,7 +244,7 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
-	if (alone(a, qp))
+	if (hold_more(a, qp) || alone(a, qp))
 		return true;
 	if (!may_be_short(a) || dev_thread_is_this() ||
 	    !a->machine->posted(qp, a->posts > DEV_POSTS_CROWD))
@@ -302,7 +327,7 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 
 		atomic_store_explicit(&a->short_look, yes && !early, memory_order_relaxed);
 		if (yes) {
-			a->posts = 0;
+			end_of_posts(a);
 			return early;
 		}
 	}
@@ -316,7 +341,10 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	/* Who posts wants to send; who waits for an answer polls next. A receive call here
 	 * would nearly always find nothing and stand in front of the send. */
 	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
-	a->posts = posted ? a->posts + 1 : 0;
+	if (posted)
+		a->posts++;
+	else
+		end_of_posts(a);
 	if (by == DEV_BY_APP && !posted)
 		look = look_of_poll(a);
 	received = posted || early ? early : take_in(a, now, look);

@@ -111,6 +111,7 @@ static uint64_t deadline(struct eng_dev *dev)
 
 static const struct dev_machine roce_machine = {
 	.patient = ibp_patient,
+	.more = ibp_more,
 	.express = express,
 	.posted = ibp_express_post,
 	.alone = ibp_visit_posted,

@@ -9,7 +9,9 @@
  * (retry_cnt is 7) are met once in a hundred runs, and the QP is right to give up. So that
  * no run ends by such luck, the weather clears for the last two tries.
  *
- *	soak [--seed N] [--messages N] [--rate PERMILLE] [--pairs N]
+ * On one host the pairs share trains, and an application's threads make the progress.
+ *
+ *	soak [--seed N] [--messages N] [--rate PERMILLE] [--pairs N] [--one-host]
  */
 #include "proto/ib/port.h"
 #include "support/check.h"
@@ -298,9 +300,9 @@ static void open_pair(struct pair *p, uint64_t seed)
 	p->mem_b = aligned_alloc(4096, (len + 4095) & ~4095ull);
 	memset(p->mem_a, 0, len);
 	memset(p->mem_b, 0, len);
-	sim_pair(&p->a, &world.host[0], &p->b, &world.host[1], &o);
+	sim_pair(&p->a, &world.host[0], &p->b, &world.host[world.n - 1], &o);
 	p->mr_a = sim_reg(&world.host[0], p->mem_a, len);
-	p->mr_b = sim_reg(&world.host[1], p->mem_b, len);
+	p->mr_b = sim_reg(&world.host[world.n - 1], p->mem_b, len);
 }
 
 static void close_pair(struct pair *p)
@@ -318,14 +320,16 @@ int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "seed", 1, NULL, 's' }, { "messages", 1, NULL, 'm' },
-		{ "rate", 1, NULL, 'r' }, { "pairs", 1, NULL, 'p' }, { 0 },
+		{ "rate", 1, NULL, 'r' }, { "pairs", 1, NULL, 'p' },
+		{ "one-host", 0, NULL, 'o' }, { 0 },
 	};
 	uint64_t seed = ut_rng_seed() & 0xffffffff;
+	bool one_host = false;
 	unsigned rate = 30;
 	struct sim_stats st;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:m:r:p:", opts, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "s:m:r:p:o", opts, NULL)) >= 0) {
 		uint64_t v = optarg ? strtoull(optarg, NULL, 0) : 0;
 
 		if (c == 's')
@@ -334,19 +338,21 @@ int main(int argc, char **argv)
 			messages = v;
 		else if (c == 'r')
 			rate = (unsigned)v;
+		else if (c == 'o')
+			one_host = true;
 		else if (c == 'p' && v >= 1 && v <= PAIRS)
 			n_pairs = (int)v;
 		else
 			return 2;
 	}
-	printf("soak --seed %" PRIu64 " --messages %" PRIu64 " --rate %u --pairs %d\n", seed,
-	       messages, rate, n_pairs);
+	printf("soak --seed %" PRIu64 " --messages %" PRIu64 " --rate %u --pairs %d%s\n", seed,
+	       messages, rate, n_pairs, one_host ? " --one-host" : "");
 	fflush(stdout);
 	rng.state = seed;
 	rates = (struct link_fault_rates){ .loss = rate, .dup = rate, .reorder = rate,
 					   .corrupt = rate, .seed = seed };
-	sim_world_open(&world, &(struct sim_options){ .seed = seed, .net = {
-		.rates = rates, .jitter = 3000 } });
+	sim_world_open(&world, &(struct sim_options){ .hosts = one_host ? 1 : 2, .own = one_host,
+		.seed = seed, .net = { .rates = rates, .jitter = 3000 } });
 	for (int i = 0; i < n_pairs; i++)
 		open_pair(&pairs[i], seed + (uint64_t)i);
 	CHECK_MSG(sim_run(&world, 1000000 * UT_S, all_done, NULL), "stuck after %" PRIu64,

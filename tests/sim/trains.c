@@ -29,15 +29,15 @@ static int note_place(struct tape *t, const struct tape_packet *x, struct sim_pa
 	return 1;
 }
 
-static struct crowd *open_crowd(int n, int hosts, const struct sim_qp_options *qo)
+static struct crowd *open_crowd_as(int n, int hosts, bool own, const struct sim_qp_options *qo)
 {
 	static struct crowd c;
 
-	sim_world_open(&c.w, &(struct sim_options){ .hosts = hosts });
+	sim_world_open(&c.w, &(struct sim_options){ .hosts = hosts, .own = own });
 	c.n = n;
 	for (int i = 0; i < n; i++) {
 		sim_pair(&c.a[i], &c.w.host[0], &c.b[i], &c.w.host[hosts - 1], qo);
-		sim_end_memory(&c.a[i], LEN);
+		sim_end_memory(&c.a[i], PAGE);
 		sim_end_memory(&c.b[i], 2 * PAGE);
 		pattern_fill(c.a[i].mem, LEN, (unsigned)i);
 		CHECK(sim_post_recv(&c.b[i], (uint64_t)i, c.b[i].mem, LEN) == 0);
@@ -45,6 +45,11 @@ static struct crowd *open_crowd(int n, int hosts, const struct sim_qp_options *q
 	tape_start(&c.tape, &c.w);
 	c.tape.judge = note_place;
 	return &c;
+}
+
+static struct crowd *open_crowd(int n, int hosts, const struct sim_qp_options *qo)
+{
+	return open_crowd_as(n, hosts, false, qo);
 }
 
 static void close_crowd(struct crowd *c)
@@ -141,9 +146,9 @@ static void own_slots(void)
 }
 
 /* Nobody would send it again: there is no timeout. */
-static void fault_between_others(void)
+static void fault_in(bool own)
 {
-	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ .timeout_zero = true });
+	struct crowd *c = open_crowd_as(MOST, 1, own, &(struct sim_qp_options){ .timeout_zero = true });
 
 	for (int i = 3; i < MOST; i += 5)
 		CHECK(munmap(c->a[i].mem, c->a[i].mem_len) == 0);
@@ -157,6 +162,17 @@ static void fault_between_others(void)
 	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == MOST - MOST / 5);
 	CHECK(sim_counter(&c->w.host[0], ENG_C_retransmits) == 0);
 	close_crowd(c);
+}
+
+static void fault_between_others(void)
+{
+	fault_in(false);
+}
+
+/* Where packets are put together at once. */
+static void fault_between_ready(void)
+{
+	fault_in(true);
 }
 
 static void later(struct crowd *c)
@@ -223,13 +239,52 @@ static void one_goes(void)
 	close_crowd(c);
 }
 
+/* As a poster does that holds the lock: the queue pair is kicked, or may join those that wait. */
+static bool waits(struct sim_end *e, uint32_t len, bool more)
+{
+	struct eng_dev *dev = &e->h->dev;
+	struct eng_qp *qp;
+
+	eng_dev_held(dev);
+	CHECK(sim_post(e, &(struct sim_op){ .code = IBV_WR_SEND, .at = e->mem, .len = len }) == 0);
+	qp = eng_dev_pop_pending(dev);
+	CHECK(qp == e->qp);
+	if (more && ibp_more(qp))
+		return true;
+	dev->proto->qp_kick(qp);
+	return ibp_patient(dev, true);
+}
+
+/* 31 of one queue pair, 64 of all, and nothing that is large or comes when something else is due. */
+static void patience(void)
+{
+	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ 0 });
+	struct eng_dev *dev = &c->w.host[0].dev;
+
+	ut_lock(&dev->lock);
+	for (int i = 0; i < 31; i++)
+		CHECK(waits(&c->a[0], LEN, i));
+	CHECK(!waits(&c->a[0], LEN, true));
+	ibp_transmit(dev, c->w.now, false);
+	for (int i = 0; i < 64; i++)
+		CHECK_MSG(waits(&c->a[1 + i % 16], LEN, i >= 16), "post %d", i);
+	CHECK(!waits(&c->a[1], LEN, true));
+	ibp_transmit(dev, c->w.now, false);
+	CHECK(waits(&c->a[1], LEN, false) && !waits(&c->a[1], PAGE, true));
+	CHECK(!waits(&c->a[2], LEN, false));
+	ut_unlock(&dev->lock);
+	close_crowd(c);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "one train for many", one_train },
 	{ "95", "own ports on a network", own_ports },
 	{ "-", "own trains for each slot", own_slots },
 	{ "74", "a fault between others", fault_between_others },
+	{ "74", "a fault between packets that are ready", fault_between_ready },
 	{ "74", "a fault among acknowledgements", fault_among_acks },
 	{ "-", "one goes while all wait", one_goes },
+	{ "-", "who may wait for company", patience },
 };
 
 int main(int argc, char **argv)

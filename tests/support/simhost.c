@@ -22,6 +22,8 @@ static int progress(struct eng_dev *dev)
 	eng_dev_held(dev);
 	if (h->stopped)
 		return 0;
+	if (h->world->own)
+		h->link->rx_stage->own = h->world->now;
 	while (h->world->near &&
 	       (n = near_net_recv(h->world->near, (int)(h - h->world->host), rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);
@@ -231,6 +233,7 @@ int sim_world_try(struct sim_world *w, const struct sim_options *o)
 	w->now = 1000 * UT_S;
 	w->n = o->hosts ? o->hosts : 2;
 	w->slots = o->slots;
+	w->own = o->own;
 	if (o->messages)
 		w->near = near_net_open(w);
 	for (int i = 0; i < w->n && r == 0; i++)

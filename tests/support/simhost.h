@@ -39,7 +39,7 @@ struct sim_world {
 	struct sim_net *net;
 	uint64_t now;
 	int n;
-	bool slots;
+	bool slots, own;
 	struct sim_host host[SIM_HOSTS];
 	struct near_net *near; /* support/nearnet.h; NULL: datagrams only */
 	void (*each_round)(void *); /* for parties that are no host; may be NULL */
@@ -53,6 +53,9 @@ struct sim_options {
 	bool ipv6, rate_control;
 	bool messages; /* the hosts are processes of one host */
 	bool slots;    /* each has a slot in front of its numbers, and messages find it by that */
+	/* Progress is made by the application's own threads, which touch memory that was reached within
+	 * 2 ms without asking; not for tests that take memory away. */
+	bool own;
 	const struct gsi_user *gsi; /* of every host, or NULL */
 	struct sim_config net; /* delay 0 = SIM_DELAY */
 };

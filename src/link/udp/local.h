@@ -25,6 +25,7 @@
 #define UDP_RX_SLOT_BYTES 65536u
 #define UDP_GIFTS 5
 #define UDP_BTH_BYTES 8u /* as far as the destination QPN */
+#define UDP_BTH_QPN 5u   /* which begins there, with the slot */
 
 union udp_sa {
 	struct sockaddr sa;

@@ -9,6 +9,8 @@
 #include "link/udp/near.h"
 
 #include "link/sys.h"
+#include "link/udp/mad.h"
+#include "link/udp/probe.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -103,11 +105,20 @@ static void cut(struct udp_carry *c, struct link_rx *ret)
 	c->rx.seg++;
 }
 
+/* What udp_is_ours() would say, of nearly all: a queue pair of this slot, and no probe. */
+static bool plainly_ours(const struct udp_link *u, const struct link_rx *rx)
+{
+	const uint8_t *qpn = rx->data + UDP_BTH_QPN;
+
+	return rx->len >= UDP_BTH_BYTES && rx->data[0] != UDP_PROBE_OPCODE && qpn[0] == u->slot &&
+	       (qpn[0] || qpn[1] || qpn[2] > UDP_GSI_QPN);
+}
+
 static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)
 {
 	while (n < max && u->carry.left) {
 		cut(&u->carry, &v[n]);
-		n += udp_is_ours(u, u->carry.local, &v[n]);
+		n += plainly_ours(u, &v[n]) || udp_is_ours(u, u->carry.local, &v[n]);
 	}
 	return n;
 }

@@ -67,6 +67,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
  * crowd: a poll comes anyway, so nothing unanswered is asked for.
  */
 bool ibp_patient(struct eng_dev *dev, bool crowd);
+/* What was posted to a queue pair since it was found so may wait with the others. */
+bool ibp_more(struct eng_qp *qp);
 /* Acknowledgements are waiting for a ride. */
 bool ibp_acks_pending(struct eng_dev *dev);
 /* They leave, and nothing else. dev->lock held. */

@@ -19,13 +19,6 @@
 #define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
-/* Who may wait: small ones, so many at most, behind so many unanswered packets of their QP, or in a
- * crowd of posts. */
-#define PATIENT_BYTES 256u
-#define PATIENT_MOST 32u
-#define PATIENT_FLIGHT 16
-#define PATIENT_QPS 8 /* looked at per post */
-
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 {
 	struct ibp_port *port = ut_zalloc(sizeof(*port));
@@ -80,6 +73,7 @@ void ibp_activate(struct ibp_qp *q)
 void ibp_qp_stop(struct ibp_qp *q)
 {
 	ibp_train_leave(q->port, q);
+	ibp_patience_end(q->port);
 	if (q->port->placing.q == q)
 		ibp_place_drop(q->port);
 	if (q->relay)
@@ -177,17 +171,21 @@ static bool plausible(struct ibp_qp *q, uint16_t id)
 
 bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
 {
+	struct wire_icrc_memo none = { 0 }, *memo = &none;
 	struct wire_icrc_flow local;
 	const struct wire_icrc_flow *flow = &local;
 	bool connected = q && q->qp->type != IBV_QPT_UD, good;
 	bool runs = connected && q->id_known && q->last_id >= IBP_TRAIN_PACKETS;
 	uint16_t id = runs ? (uint16_t)(q->last_id + 1) : rx->seg;
 
-	if (connected)
+	if (connected) {
 		flow = &q->rx_icrc;
-	else
+		memo = &q->rx_memo[rx->len != IBP_ACK_BYTES];
+	} else {
 		ibp_icrc_flow(&local, rx->src, rx->dst);
-	good = wire_icrc_check(flow, rx->sport, port->link->port, rx->data, rx->len, &id) == 0;
+	}
+	good = wire_icrc_check_again(flow, memo, rx->sport, port->link->port, rx->data, rx->len,
+				     &id) == 0;
 	if (good && connected && ibp_is_v4(rx->dst))
 		good = plausible(q, id);
 	if (!good)
@@ -307,7 +305,7 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	struct wire_ib_packet p;
 	bool sound;
 
-	if (rx->note && ibp_express_take(port, rx))
+	if (rx->note ? ibp_express_take(port, rx) : ibp_swift_take(port, rx))
 		return;
 	sound = rx->note ? ibp_near_parse(port, rx, &p)
 			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;
@@ -325,6 +323,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 
 	eng_dev_held(dev);
 	port->now = now;
+	ibp_patience_end(port);
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
 	for (int i = 0; i < n; i++) {
 		dev->counters[ENG_C_rx_bytes] += rx[i].len;
@@ -402,6 +401,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	eng_dev_held(dev);
 	bytes = dev->counters[ENG_C_tx_bytes];
 	port->now = now;
+	ibp_patience_end(port);
 	port->sent = 0;
 	port->blocked = false;
 	port->defer = defer_acks;
@@ -422,38 +422,6 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	if (ibp_relay_waits(&port->relays))
 		ibp_relay_run(port);
 	return (int)port->sent;
-}
-
-static bool can_wait(struct ibp_qp *q, bool crowd)
-{
-	const struct ibp_req *r = &q->req;
-	struct eng_ring *sq = &q->qp->sq;
-	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - r->cur;
-	const struct eng_swqe *w;
-
-	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
-	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->near ||
-	    (!crowd && psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT))
-		return false;
-	/* Those before it could wait, too, or they would have been sent. */
-	w = eng_ring_at(sq, tail - 1);
-	return w->length <= PATIENT_BYTES &&
-	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
-		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
-}
-
-bool ibp_patient(struct eng_dev *dev, bool crowd)
-{
-	struct ibp_port *port = dev->port;
-	struct ibp_qp *q;
-	int n = 0;
-
-	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays))
-		return false;
-	ut_list_each(q, &port->active, active)
-		if (++n > PATIENT_QPS || !can_wait(q, crowd))
-			return false;
-	return n > 0;
 }
 
 void ibp_acknowledge(struct eng_dev *dev)

@@ -35,6 +35,7 @@
 #define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
 #define IBP_ID_STRIKES 8
 #define IBP_LOCAL_SPORT 0xc000u /* UDP source port of connections within the host */
+#define IBP_ACK_BYTES 20u   /* an acknowledgement on the wire */
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
 
 /* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
@@ -75,12 +76,16 @@ struct ibp_path {
 struct ibp_train {
 	struct ut_stage stage; /* packets, then IBP_SCRATCH for small results */
 	struct ibp_path path;
+	struct wire_icrc_memo memo[2]; /* of the path: of acknowledgements, and of others */
 	uint32_t len, seg, n;
+	uint16_t sport; /* of what is ready */
 	bool closed, user, response;
+	bool ready;   /* all of it is in the stage and sealed, nothing is only named */
 	bool waiting; /* filled in and checked, but the socket was full */
 	int n_iov;
 	struct iovec iov[IBP_IOV + 24];
-	/* Application memory in it, what adjoins in one piece; n_spans > IBP_SPANS: too many. */
+	/* Pages of application memory in it, what touches in one piece; n_spans > IBP_SPANS: too
+	 * many. */
 	int n_spans;
 	struct iovec spans[IBP_SPANS];
 	/* Of each packet: whose it is (NULL: of a QP that is gone), its number, its first piece. */
@@ -121,6 +126,9 @@ struct ibp_port {
 	struct ut_rng rng;
 	struct ut_heap timers;
 	struct ut_list active, acks;
+	/* Up to here those on `active` may wait for more (NULL: look at all), for so many posts now. */
+	struct ut_list *judged;
+	uint32_t held;
 	struct ut_list unarmed; /* QPs whose timer waits for a look at the clock (express.c) */
 	struct ibp_train train;
 	struct ibp_placing placing;
@@ -215,6 +223,7 @@ struct ibp_qp {
 	struct ut_list active, acks, unarmed;
 	struct ibp_path path;
 	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
+	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */
 	struct eng_av ud_av; /* the path's, for UD */
 	uint32_t mtu;        /* of the path, in bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
@@ -276,10 +285,20 @@ int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_
  */
 struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 			      const struct ibp_path *path, bool response, uint32_t size, int *max);
-/* Adds the packet; n pieces of payload, `user` when they are application memory. 0, or -EFAULT: it
- * was to leave at once, and they could not be read. */
+/* Adds the packet; n pieces of payload, `user` when they are application memory. 0, or -EFAULT: they
+ * were read at once, and could not be. */
 int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
+/* For a requester, where such a packet may be put together at once, behind others that were; or NULL. */
+uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size);
+/* It has been, up to its pad. */
+void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad);
+#define IBP_ASK_PAGES 512u /* up to so many bytes ut_stage_gather_own() knows better */
+extern const uint8_t ibp_train_pad[8]; /* zeros: pad and room for the ICRC, the last piece of a packet */
+/* train_send.c */
 void ibp_train_flush(struct ibp_port *port);
+/* The source port of the train, and the ICRC of its packet i, whose bytes are in the stage. */
+uint16_t ibp_train_port(const struct ibp_port *port);
+void ibp_train_seal(const struct ibp_port *port, struct ibp_train *t, uint16_t sport, uint32_t i);
 /* A packet of this QP has been added and has not left. */
 bool ibp_train_has(const struct ibp_port *port, const struct ibp_qp *q);
 /* The QP goes: what was added of it leaves now or, if the socket is full, without it. */
@@ -405,6 +424,14 @@ void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w);
 /* Sets the timers that were put off. */
 void ibp_arm_all(struct ibp_port *port);
+
+/* patience.c: those that wait for more are looked at anew. */
+void ibp_patience_end(struct ibp_port *port);
+
+/* swift.c: the usual packet of the wire. Up to so many requests have left; false: none. */
+bool ibp_swift_send(struct ibp_qp *q, uint32_t most);
+/* One has been executed. False: nothing of it has happened but what happens once. */
+bool ibp_swift_take(struct ibp_port *port, const struct link_rx *rx);
 
 /* uc.c, ud.c */
 void ibp_uc_fault(struct ibp_qp *q);

@@ -175,6 +175,7 @@ static void take_address(struct ibp_qp *q)
 	}
 	choose_port(q);
 	ibp_icrc_flow(&q->rx_icrc, q->path.flow.dst, q->path.flow.src);
+	memset(q->rx_memo, 0, sizeof(q->rx_memo));
 }
 
 static void forget(struct ibp_qp *q)
@@ -227,11 +228,15 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 static void qp_kick(struct eng_qp *qp)
 {
 	enum ibv_qp_state st = eng_qp_state(qp);
+	struct ibp_qp *q = ibp_qp(qp);
 
-	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE)
+	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE) {
 		eng_qp_flush(qp);
-	else
-		ibp_activate(ibp_qp(qp));
+		return;
+	}
+	if (!ut_list_empty(&q->active))
+		q->port->judged = NULL;
+	ibp_activate(q);
 }
 
 const struct eng_proto_ops ibp_proto_ops = {

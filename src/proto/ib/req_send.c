@@ -370,7 +370,8 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 			ibp_activate(q);
 			break;
 		}
-		if (run_one(q) == STEP_STOP)
+		if (!ibp_swift_send(q, budget - (q->port->sent - before)) &&
+		    run_one(q) == STEP_STOP)
 			break;
 		st = eng_qp_state(q->qp);
 	}

@@ -3,8 +3,8 @@
  * Trains: packets of equal size to one process that leave in a single system
  * call (UDP GSO on the real link), of one queue pair or of many.
  *
- * Headers are written beside the train and payload is only named; the flush
- * then copies both into the stage with one gathering call, however many
+ * What is small is put together at once. Else headers are written beside the
+ * train and payload is only named; the flush (train_send.c) then copies both into the stage with one gathering call, however many
  * packets and pieces there are, computes the ICRCs over what really leaves,
  * and sends. So each payload byte is copied once before the kernel's own copy,
  * and a buffer that the application changes or unmaps meanwhile cannot make
@@ -12,14 +12,12 @@
  */
 #include "proto/ib/port.h"
 
-#include "util/reach.h"
-
 #include <errno.h>
 #include <string.h>
 
-static const uint8_t zeros[8]; /* pad and room for the ICRC */
+const uint8_t ibp_train_pad[8];
 
-#define IBP_ASK_PAGES 512u /* up to so many bytes ut_stage_gather_own() knows better */
+#define IBP_PAGE 4096u /* the smallest there is */
 
 uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload)
 {
@@ -34,13 +32,6 @@ size_t ibp_scratch(struct ibp_port *port, uint8_t **ret)
 	return off;
 }
 
-static void empty(struct ibp_train *t)
-{
-	t->len = t->seg = t->n = 0;
-	t->closed = t->user = t->waiting = false;
-	t->n_iov = t->n_spans = 0;
-}
-
 bool ibp_train_has(const struct ibp_port *port, const struct ibp_qp *q)
 {
 	const struct ibp_train *t = &port->train;
@@ -49,24 +40,6 @@ bool ibp_train_has(const struct ibp_port *port, const struct ibp_qp *q)
 		if (t->of[i] == q)
 			return true;
 	return false;
-}
-
-void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
-{
-	struct ibp_train *t = &port->train;
-	bool others = false;
-
-	if (!ibp_train_has(port, q))
-		return;
-	ibp_train_flush(port);
-	/* What waits for the socket is sealed by its place; those of others keep theirs. */
-	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->of[i] == q)
-			t->of[i] = NULL;
-		others |= t->of[i] != NULL;
-	}
-	if (!others)
-		empty(t);
 }
 
 static bool reliable(const struct ibp_qp *q)
@@ -126,7 +99,10 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 	if (t->waiting || eng_qp_state(qp) != before)
 		return NULL;
 	if (!t->n) {
-		t->path = *path;
+		if (memcmp(&t->path.flow, &path->flow, sizeof(path->flow))) {
+			t->path = *path;
+			memset(t->memo, 0, sizeof(t->memo));
+		}
 		t->response = response;
 		t->seg = size;
 	}
@@ -136,31 +112,72 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 	return &t->iov[t->n_iov + 1]; /* the header comes first */
 }
 
+/* Whole pages, and those that touch are one: many small buffers are few spans. */
 static void add_span(struct ibp_train *t, const struct iovec *v)
 {
 	struct iovec *last = t->n_spans ? &t->spans[t->n_spans - 1] : NULL;
+	uintptr_t from = (uintptr_t)v->iov_base & ~(uintptr_t)(IBP_PAGE - 1);
+	uintptr_t end = ((uintptr_t)v->iov_base + v->iov_len + IBP_PAGE - 1) &
+			~(uintptr_t)(IBP_PAGE - 1);
+	uintptr_t at = last ? (uintptr_t)last->iov_base : 0;
 
 	if (t->n_spans > IBP_SPANS)
 		return;
-	if (last && (uint8_t *)last->iov_base + last->iov_len == v->iov_base)
-		last->iov_len += v->iov_len;
-	else if (t->n_spans++ < IBP_SPANS)
-		t->spans[t->n_spans - 1] = *v;
+	if (last && from >= at && from <= at + last->iov_len) {
+		if (end > at + last->iov_len)
+			last->iov_len = end - at;
+	} else if (t->n_spans++ < IBP_SPANS) {
+		t->spans[t->n_spans - 1] = (struct iovec){ (void *)from, end - from };
+	}
 }
 
-int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+/* The packet is in the stage up to its pad: pad, ICRC, and it belongs to the train. */
+void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad)
+{
+	struct ibp_train *t = &port->train;
+
+	memset(at + len, 0, pad);
+	t->len += (uint32_t)(len + pad + 4);
+	ibp_train_seal(port, t, t->sport, t->n);
+	t->closed = t->len < ++t->n * t->seg;
+	port->sent++;
+}
+
+uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size)
+{
+	struct ibp_train *t = &port->train;
+
+	if (!t->n || !t->ready || t->waiting || t->response || !joins(port, q, false, size))
+		return NULL;
+	t->of[t->n] = q;
+	return t->stage.base + (size_t)t->n * t->seg;
+}
+
+static int copy_now(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+{
+	struct ibp_train *t = &port->train;
+	size_t off = (size_t)t->n * t->seg, hdr = wire_ib_build(t->stage.base + off, p);
+	const struct iovec *v = &t->iov[1];
+
+	if (n && !user) {
+		memcpy(t->stage.base + off + hdr, v->iov_base, v->iov_len);
+	} else if (n && ut_stage_gather_own(&t->stage, off + hdr, v, n) != (ssize_t)p->payload_len) {
+		ibp_count(port, ENG_C_tx_faults);
+		return -EFAULT;
+	}
+	ibp_train_add(port, t->stage.base + off, hdr + p->payload_len, p->pad);
+	return 0;
+}
+
+static void put_named(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
 {
 	struct ibp_train *t = &port->train;
 	struct iovec *head = &t->iov[t->n_iov], *tail = head + 1 + n;
-	uint32_t size;
-	size_t hdr;
+	size_t hdr = wire_ib_build(t->head[t->n], p);
+	uint32_t size = (uint32_t)hdr + p->payload_len + p->pad + 4;
 
-	if (port->near.q)
-		return ibp_near_end(port, p, n, user);
-	hdr = wire_ib_build(t->head[t->n], p);
-	size = (uint32_t)hdr + p->payload_len + p->pad + 4;
 	*head = (struct iovec){ t->head[t->n], hdr };
-	*tail = (struct iovec){ (void *)zeros, p->pad + 4u };
+	*tail = (struct iovec){ (void *)ibp_train_pad, p->pad + 4u };
 	t->psn[t->n] = p->psn;
 	for (int i = 1; user && i <= n; i++)
 		add_span(t, &head[i]);
@@ -170,187 +187,34 @@ int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, 
 	t->user |= user;
 	t->closed = size < t->seg;
 	port->sent++;
-	return 0;
-}
-
-/* Where the ICRC of packet i goes in, whose bytes are in the stage. */
-static void seal(const struct ibp_port *port, struct ibp_train *t, uint16_t sport, uint32_t i)
-{
-	uint32_t off = i * t->seg, size = t->len - off < t->seg ? t->len - off : t->seg;
-
-	wire_icrc_fill(&t->path.icrc, sport, port->link->port, (uint16_t)i, true,
-		       t->stage.base + off, size - 4);
-}
-
-static uint16_t source_port(const struct ibp_port *port)
-{
-	return port->link->ops->source_port(port->link, &port->train.path.flow);
-}
-
-static void seal_some(const struct ibp_port *port, struct ibp_train *t, uint32_t n)
-{
-	uint16_t sport = source_port(port);
-
-	for (uint32_t i = 0; i < n; i++)
-		seal(port, t, sport, i);
-}
-
-/* By plain loads: headers, payload in one piece (the rule for whole packets) and pad. */
-static void copy_packet(const struct ibp_port *port, struct ibp_train *t, uint16_t sport,
-			uint32_t i, const struct iovec *v)
-{
-	uint8_t *at = t->stage.base + (size_t)i * t->seg;
-
-	memcpy(at, v[0].iov_base, v[0].iov_len);
-	wire_icrc_copy(&t->path.icrc, sport, port->link->port, (uint16_t)i, true, at, v[0].iov_len,
-		       v[1].iov_base, v[1].iov_len, v[2].iov_len - 4);
-}
-
-/* By plain loads, any number of pieces. Returns how many there were. */
-static int copy_pieces(const struct ibp_port *port, struct ibp_train *t, uint16_t sport,
-		       uint32_t i, const struct iovec *v)
-{
-	uint8_t *at = t->stage.base + (size_t)i * t->seg;
-	int n = 0;
-
-	do {
-		memcpy(at, v[n].iov_base, v[n].iov_len);
-		at += v[n].iov_len;
-	} while (v[n++].iov_base != zeros); /* the last piece of a packet */
-	seal(port, t, sport, i);
-	return n;
-}
-
-static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
-{
-	uint16_t sport = source_port(port);
-	const struct iovec *v = t->iov;
-
-	for (uint32_t i = 0; i < t->n; i++) {
-		if (v[1].iov_base != zeros && v[2].iov_base == zeros) {
-			copy_packet(port, t, sport, i, v);
-			v += 3;
-		} else {
-			v += copy_pieces(port, t, sport, i, v);
-		}
-	}
 }
 
 /*
- * May we load from the application's memory ourselves? It has just given us its requests, and if
- * this is its own thread, no page of them goes between the question and the copy unless it
- * takes away what is in use. A responder's memory and the background thread leave it to the kernel.
+ * Small messages are read at once, which in a thread of the application needs the kernel only for pages
+ * that were not reached lately; and then nothing can fail any more. For long ones, whatever
+ * their packets are, one question for the whole train is better.
  */
-static bool plain(const struct ibp_train *t)
+static void begin_train(struct ibp_port *port, const struct wire_ib_packet *p, bool user)
 {
-	return !t->user || (t->stage.own && t->len > IBP_ASK_PAGES && t->n_spans <= IBP_SPANS &&
-			    ut_reach_read(t->spans, t->n_spans));
-}
-
-/* Copies the pieces into the stage and seals the packets; returns the bytes that arrived. */
-static size_t fill(const struct ibp_port *port, struct ibp_train *t)
-{
-	ssize_t r;
+	struct ibp_train *t = &port->train;
 
 	t->stage.own = t->response ? 0 : port->link->rx_stage->own;
-	if (plain(t)) {
-		fill_plainly(port, t);
-		return t->len;
-	}
-	r = ut_stage_gather_own(&t->stage, 0, t->iov, t->n_iov);
-	if (r == (ssize_t)t->len)
-		seal_some(port, t, t->n);
-	return r < 0 ? 0 : (size_t)r;
+	t->ready = !user || (t->stage.own && p->payload_len <= IBP_ASK_PAGES &&
+			     wire_ib_shape(p->opcode)->flags & WIRE_F_ONLY);
+	if (t->ready)
+		t->sport = ibp_train_port(port);
 }
 
-/*
- * Packet `bad` could not be read: it and what follows of its QP are not to leave, but what others have
- * behind it is.
- */
-static void keep_behind(struct ibp_train *t, uint32_t bad)
+int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
 {
-	const struct ibp_qp *q = t->of[bad];
-	uint32_t n = t->n, seg = t->seg;
-	int end = t->n_iov, next;
-
-	empty(t);
-	t->seg = seg;
-	t->user = true;
-	t->n_spans = IBP_SPANS + 1;
-	for (uint32_t i = bad + 1; i < n; i++) {
-		struct iovec *to = &t->iov[t->n_iov];
-
-		next = i + 1 < n ? t->iov_at[i + 1] : end;
-		if (t->of[i] == q)
-			continue;
-		for (int k = t->iov_at[i]; k < next; k++, to++) {
-			*to = t->iov[k];
-			t->len += (uint32_t)to->iov_len;
-		}
-		to = &t->iov[t->n_iov];
-		memmove(t->head[t->n], t->head[i], to->iov_len);
-		to->iov_base = t->head[t->n];
-		t->of[t->n] = t->of[i];
-		t->psn[t->n] = t->psn[i];
-		t->iov_at[t->n++] = t->n_iov;
-		t->n_iov += next - t->iov_at[i];
-	}
-}
-
-/* 0, or -EAGAIN: it waits for the socket. */
-static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
-{
-	struct eng_dev *dev = port->dev;
 	struct ibp_train *t = &port->train;
-	int r = 0;
 
-	eng_dev_held(dev);
-	if (n)
-		r = port->link->ops->send(port->link, &t->path.flow, t->stage.base, len, t->seg);
-	if (r == -EAGAIN) {
-		t->waiting = port->blocked = true;
-		t->n = n;
-		t->len = len;
-		return r;
-	}
-	if (r < 0)
-		ibp_count(port, ENG_C_tx_faults);
-	dev->counters[ENG_C_tx_pkts] += n;
-	dev->counters[ENG_C_tx_bytes] += len;
+	if (port->near.q)
+		return ibp_near_end(port, p, n, user);
+	if (!t->n)
+		begin_train(port, p, user);
+	if (t->ready)
+		return copy_now(port, p, n, user);
+	put_named(port, p, n, user);
 	return 0;
-}
-
-/* Some of it could not be read: what precedes that leaves, what is behind it is the train. */
-static void part(struct ibp_port *port, size_t good)
-{
-	struct ibp_train *t = &port->train;
-	uint32_t bad = (uint32_t)(good / t->seg), psn = t->psn[bad];
-	struct ibp_qp *faulty = t->of[bad];
-	bool response = t->response;
-
-	ibp_count(port, ENG_C_tx_faults);
-	seal_some(port, t, bad);
-	if (put_out(port, bad, bad * t->seg) == 0)
-		keep_behind(t, bad);
-	/* Last, since the QP may fail and flush trains of its own. */
-	if (response)
-		ibp_resp_fault(faulty, psn);
-	else
-		ibp_req_fault(faulty, psn);
-}
-
-void ibp_train_flush(struct ibp_port *port)
-{
-	struct ibp_train *t = &port->train;
-
-	if (t->waiting && put_out(port, t->n, t->len) == 0)
-		empty(t);
-	while (t->n && !t->waiting) {
-		size_t got = fill(port, t);
-
-		if (got < t->len)
-			part(port, got);
-		else if (put_out(port, t->n, t->len) == 0)
-			empty(t);
-	}
 }

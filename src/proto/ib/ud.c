@@ -93,9 +93,10 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 		if (n < 0)
 			return halt(q, w, (enum eng_verdict)-n);
 	}
+	if (ibp_train_end(q->port, &p, n, user) < 0)
+		return halt(q, w, ENG_V_LOC_FAULT);
 	w->first_psn = w->last_psn = p.psn;
 	w->started = w->done = 1;
-	ibp_train_end(q->port, &p, n, user);
 	q->req.psn_next = psn_add(q->req.psn_next, 1);
 	q->req.psn_una = q->req.psn_send = q->req.psn_next;
 	return true;

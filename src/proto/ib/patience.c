@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Small requests that wait for company, see ibp.h. */
+#include "proto/ib/port.h"
+
+/* Who may wait: small ones, so many at most, behind so many unanswered packets of their QP, or in a
+ * crowd of posts. */
+#define PATIENT_BYTES 256u
+#define PATIENT_MOST 32u
+#define PATIENT_FLIGHT 16
+#define PATIENT_ALL 64 /* posts of all queue pairs together: a train */
+
+void ibp_patience_end(struct ibp_port *port)
+{
+	port->judged = NULL;
+	port->held = 0;
+}
+
+static bool can_wait(struct ibp_qp *q, bool crowd)
+{
+	const struct ibp_req *r = &q->req;
+	struct eng_ring *sq = &q->qp->sq;
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - r->cur;
+	const struct eng_swqe *w;
+
+	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
+	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->near ||
+	    (!crowd && psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT))
+		return false;
+	/* Those before it could wait, too, or they would have been sent. */
+	w = eng_ring_at(sq, tail - 1);
+	return w->length <= PATIENT_BYTES &&
+	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
+		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
+/* Those judged before are as they were: whatever moves one of them forgets that they were judged. */
+bool ibp_patient(struct eng_dev *dev, bool crowd)
+{
+	struct ibp_port *port = dev->port;
+	struct ut_list *n;
+
+	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays) ||
+	    ut_list_empty(&port->active) || ++port->held > PATIENT_ALL)
+		return false;
+	if (!port->judged)
+		port->judged = &port->active;
+	for (n = port->judged->next; n != &port->active; n = n->next) {
+		if (!can_wait(ut_container(n, struct ibp_qp, active), crowd))
+			return false;
+		port->judged = n;
+	}
+	return true;
+}
+
+bool ibp_more(struct eng_qp *qp)
+{
+	struct ibp_qp *q = ibp_qp(qp);
+
+	return q->port->judged && !ut_list_empty(&q->active) && q->port->held < PATIENT_ALL &&
+	       can_wait(q, true) && ++q->port->held;
+}
