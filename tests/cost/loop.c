@@ -6,7 +6,7 @@
  *
  *     cost-loop send|write|read|atomic|stream|crowd|pong BYTES COUNT
  *
- * stream and crowd post 50 Sends before they poll, the one to one queue pair, the other to 25.
+ * stream and crowd post 200 Sends before they poll, the one to one queue pair, the other to 25.
  *
  * pong is between two processes, as programs measure latency: each polls for the other's Send and
  * answers by one. A pipe passes the turn, so nobody polls for nothing; one message is half a round,
@@ -164,7 +164,7 @@ static void poll_in_vain(struct end *e)
 
 /* --- many at a time --- */
 
-#define BATCH 50
+#define BATCH 200
 #define CROWD 25
 
 struct pair {
