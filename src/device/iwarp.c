@@ -5,7 +5,9 @@
  * connection needs them. No address is claimed: ports are TCP ports, and QPNs are
  * seen by nobody outside, so all 24 bits are free and random.
  *
- *   DAPPLE_MPA=...  what is asked of the peer in MPA (iwarp_config.c)
+ *   DAPPLE_LOCAL=off  TCP also between processes of this host; =streams: shared memory for
+ *                     connections, too, that an application hands over
+ *   DAPPLE_MPA=...    what is asked of the peer in MPA (iwarp_config.c)
  */
 #include "device/iwarp.h"
 
@@ -22,6 +24,8 @@
 #include "util/rng.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int receive(struct dev_adapter *a, uint64_t now)
 {
@@ -78,13 +82,22 @@ static bool patient(struct eng_dev *dev, bool crowd)
 	return false;
 }
 
+/* What came from this host; what follows from it may want a round. */
+static int express(struct dev_adapter *a, bool *ret_whole)
+{
+	int n = a->streams->ops->glance(a->streams);
+
+	*ret_whole = n > 0 && (iwp_busy(&a->dev) || mpa_deadline(&a->cm) == 0);
+	return n;
+}
+
 static const struct dev_machine iwp_machine = {
-	.express = dev_express_none,
+	.express = express,
 	.posted = dev_posted_none,
 	.alone = dev_alone_none,
 	.soon = dev_soon_none,
 	.patient = patient,
-	.more = dev_posted_none,
+	.more = dev_soon_none,
 	.receive = receive,
 	.errors = errors,
 	.transmit = transmit,
@@ -107,6 +120,23 @@ static int wire_manager(struct dev_adapter *a, struct link_streams *streams)
 	return mpa_init(&a->cm, &a->dev, &cfg);
 }
 
+/* How processes of this host reach each other. */
+static void go_near(struct link_streams *streams)
+{
+	const char *v = getenv("DAPPLE_LOCAL");
+	unsigned how = TCP_NEAR_CONNECTED;
+	int r;
+
+	v = v ? v : "";
+	if (!strcmp(v, "off"))
+		return;
+	if (!strcmp(v, "streams"))
+		how |= TCP_NEAR_HANDED_OVER;
+	r = tcp_go_near(streams, how);
+	if (r < 0)
+		ut_warn("no shared memory with other processes: %s", strerror(-r));
+}
+
 static int wire(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	struct iwp_config cfg = { .seed = ut_rng_seed() };
@@ -114,6 +144,7 @@ static int wire(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 	if (r < 0)
 		return r;
+	go_near(cfg.streams);
 	r = iwp_port_init(&a->dev, &cfg);
 	if (r < 0)
 		goto close_streams;

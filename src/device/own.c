@@ -37,6 +37,8 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look) UT_NO_TSA
 {
 	if (a->link)
 		a->link->ops->doze(a->link, on, look);
+	else if (a->streams)
+		a->streams->ops->doze(a->streams, on, look);
 }
 
 void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA

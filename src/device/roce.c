@@ -148,11 +148,12 @@ static int go_local(struct link *l, bool weather)
 	const char *v = getenv("DAPPLE_LOCAL");
 	int r;
 
-	v = v ? v : "";
+	/* What iWARP does more by that word is nothing to us. */
+	v = v && strcmp(v, "streams") ? v : "";
 	if (!strcmp(v, "off"))
 		return 0;
 	if (*v && strcmp(v, "packets") && strcmp(v, "copy") && strcmp(v, "messages"))
-		ut_error("DAPPLE_LOCAL takes off, packets, copy or messages, not \"%s\"", v);
+		ut_error("DAPPLE_LOCAL takes off, packets, copy, messages or streams, not \"%s\"", v);
 	r = udp_go_near(l);
 	if (r < 0 || weather || !strcmp(v, "packets"))
 		return r;

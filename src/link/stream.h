@@ -47,6 +47,12 @@ struct link_stream_user {
 	 */
 	size_t (*received)(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 			   uint64_t now);
+	/*
+	 * The same for a stream that is `near`: the bytes lie in memory that the peer may rewrite at
+	 * any time, and stay valid until this call returns. Whatever decides something is copied
+	 * first.
+	 */
+	size_t (*shown)(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
 	/* A send() was refused or cut; now there is room. */
 	void (*writable)(struct link_stream *s, uint64_t now);
 	/* An active connect has succeeded. */
@@ -70,6 +76,9 @@ struct link_stream {
 	/* The user's: one look should show so many bytes, of which it will take() most; 0: it wants
 	 * whatever there is. Fewer or more may come. */
 	size_t want;
+	/* The bytes go through memory that is shared with the peer's process: nothing damages them on
+	 * the way. Known before the first one is sent or shown. */
+	bool near;
 };
 
 /* A bound port; it may listen, or be used up by connect(). */
@@ -103,8 +112,19 @@ struct link_streams_ops {
 	 * -EAGAIN (writable() will be called), or another -errno (closed() follows).
 	 */
 	ssize_t (*send)(struct link_stream *s, const void *data, size_t len);
-	/* About how many bytes send() would take now; a hint to compose no more than that. */
+	/* About how many bytes send() would take now; a hint to compose no more than that. 0: writable()
+	 * will be called. */
 	size_t (*room)(struct link_stream *s);
+	/*
+	 * What was agreed lets the stream take a shorter way than the wire, if there is one. active: it
+	 * asks for it, and its next byte waits until that is decided; else it will be asked, and the
+	 * next byte of another user than the present one waits, or decides for the wire.
+	 */
+	void (*near)(struct link_stream *s, bool active);
+	/* Where the next `len` bytes to send may be put together, in one piece, or NULL: by send().
+	 * commit() sends as many of them. */
+	uint8_t *(*reserve)(struct link_stream *s, size_t len);
+	void (*commit)(struct link_stream *s, size_t len);
 	/* Largest TCP payload of a segment now (EMSS), in bytes. */
 	uint32_t (*mss)(struct link_stream *s);
 	/* Everything sent so far was acknowledged by the peer's host. */
@@ -127,6 +147,12 @@ struct link_streams_ops {
 	void (*close)(struct link_stream *s, bool abort);
 	/* Calls users for all that happened, bounded work per call. Returns how many things. */
 	int (*poll)(struct link_streams *p, uint64_t now);
+	/* A part of poll(): what costs no system call to find out, with the time of the last one.
+	 * -EAGAIN: it takes a whole one. */
+	int (*glance)(struct link_streams *p);
+	/* From any thread, no lock held: the owner is about to sleep on the descriptor (on), and makes
+	 * a poll() before, or wants to be told to (look); or it polls. */
+	void (*doze)(struct link_streams *p, bool on, bool look);
 	/* When poll() must run although the descriptor is not readable; UT_NEVER. */
 	uint64_t (*deadline)(struct link_streams *p);
 	/* A descriptor that is readable (epoll) when poll() has something to do. Stays the

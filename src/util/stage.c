@@ -235,13 +235,29 @@ ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec 
 	return (ssize_t)ut_iov_bytes(iov, n);
 }
 
+/* Octets of the pieces at iov that lie one behind the other, and how many pieces they are. */
+static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
+{
+	size_t sum = iov[0].iov_len;
+	int i = 1;
+
+	while (i < n && iov[i].iov_base == (uint8_t *)iov[0].iov_base + sum)
+		sum += iov[i++].iov_len;
+	*ret_n = i;
+	return sum;
+}
+
 /* Much, and made present just before. */
 static bool reached(enum ut_reach_how how, const struct iovec *iov, int n)
 {
-	for (int i = 0; i < n; i++)
-		if (iov[i].iov_len < LOADS_LEAST ||
-		    !ut_reach(iov[i].iov_base, iov[i].iov_len, how))
+	int row;
+
+	for (int i = 0; i < n; i += row) {
+		size_t len = in_a_row(iov + i, n - i, &row);
+
+		if (len < LOADS_LEAST || !ut_reach(iov[i].iov_base, len, how))
 			return false;
+	}
 	return true;
 }
 

@@ -453,7 +453,41 @@ static bool op_take(struct link_stream *s, size_t off, const struct iovec *iov, 
 	return ut_stage_scatter(s->place->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
+static void op_near(struct link_stream *s, bool active)
+{
+	(void)s;
+	(void)active;
+}
+
+static uint8_t *op_reserve(struct link_stream *s, size_t len)
+{
+	(void)s;
+	(void)len;
+	return NULL;
+}
+
+static void op_commit(struct link_stream *s, size_t len)
+{
+	(void)s;
+	(void)len;
+}
+
+static int op_glance(struct link_streams *p)
+{
+	(void)p;
+	return -EAGAIN;
+}
+
+static void op_doze(struct link_streams *p, bool on, bool look)
+{
+	(void)p;
+	(void)on;
+	(void)look;
+}
+
 static const struct link_streams_ops ops = {
+	.near = op_near, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
+	.doze = op_doze,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,
 	.drained = op_drained, .take = op_take, .pause = op_pause, .shutdown = op_shutdown,

@@ -142,8 +142,18 @@ static size_t second_received(struct link_stream *s, const uint8_t *data, size_t
 	return ear_received(s, data, off, len, now);
 }
 
-static const struct link_stream_user second_ops = { second_received, ear_writable, ear_connected,
-						    ear_closed };
+static size_t second_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+{
+	struct ear *e = s->user;
+
+	e->next_ops = NULL;
+	e->take = 0;
+	e->connected = 77;
+	return ear_shown(s, data, len, now);
+}
+
+static const struct link_stream_user second_ops = { second_received, second_shown, ear_writable,
+						    ear_connected, ear_closed };
 
 /* A new user sees the rest at once; bytes without any user wait. */
 static void changed_user(void)

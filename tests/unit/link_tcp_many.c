@@ -276,8 +276,8 @@ static void forgotten(void)
 		unsigned all = count_fds();
 
 		tcp_forget(p);
-		/* two ends, a listener, epoll, the stage */
-		_exit(count_fds() == all - 5 && all >= before ? 0 : 1);
+		/* two ends, a listener, epoll, the stage; near: the bell */
+		_exit(count_fds() == all - (ea.s->near ? 6 : 5) && all >= before ? 0 : 1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	p->ops->pause(eb.s, false);
@@ -297,6 +297,10 @@ static bool whole_life(void)
 
 	if (tcp_open(0, &p) < 0)
 		return false;
+#ifdef NEAR
+	if (tcp_go_near(p, TCP_NEAR_CONNECTED | TCP_NEAR_SELF) < 0)
+		goto out;
+#endif
 	if (p->ops->bind(p, &at, false, false, &l) < 0)
 		goto out;
 	l->user_ops = &porch_ops;
@@ -311,6 +315,15 @@ static bool whole_life(void)
 	if (ea.closed)
 		goto out;
 	ear_on(&eb, porch.v[0]);
+#ifdef NEAR
+	p->ops->near(eb.s, false);
+	p->ops->near(ea.s, true);
+	/* Or on the wire, for want of anything. */
+	UNTIL(p, ea.closed || eb.closed || p->ops->room(ea.s));
+	UNTIL(p, ea.closed || eb.closed || p->ops->room(eb.s));
+	if (!ea.closed && !eb.closed)
+		CHECK(ea.s->near == eb.s->near);
+#endif
 	for (int i = 0; i < 3 && !ea.closed && !eb.closed; i++) {
 		/* What a planted fault kept back does not come. */
 		if (send_some(ea.s, (uint64_t)i * 10, 10) != 10 ||
@@ -333,7 +346,7 @@ static void faults(void)
 	unsigned before = count_fds(), n;
 	bool good = false;
 
-	for (n = 1; n < 200; n++) {
+	for (n = 1; n < 400; n++) {
 		ut_fault_arm(n, 0);
 		good = whole_life();
 		ut_fault_arm(0, 0);
@@ -371,7 +384,7 @@ static void leave_and_listen(struct link_streams *p, struct link_streams *q)
 /* lately: the one that leaves was read just before, and is looked at before all others. */
 static void end_in_turn(bool lately)
 {
-	static const struct link_stream_user ops = { ear_received, ear_writable, ear_connected,
+	static const struct link_stream_user ops = { ear_received, ear_shown, ear_writable, ear_connected,
 						     leaver_closed };
 	struct link_streams *p = place_open(), *q = place_open();
 

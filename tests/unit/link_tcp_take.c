@@ -97,7 +97,7 @@ static size_t received(struct link_stream *s, const uint8_t *data, size_t off, s
 	return done;
 }
 
-static const struct link_stream_user taker_ops = { received, ear_writable, ear_connected,
+static const struct link_stream_user taker_ops = { received, ear_shown, ear_writable, ear_connected,
 						   ear_closed };
 
 /* Frames one behind the other, as many as the memory holds. */

@@ -26,7 +26,7 @@ struct ear {
 	uint64_t got;      /* bytes consumed */
 	uint64_t sum;      /* of them, by place */
 	size_t shown;      /* length of the last show */
-	unsigned shows, connected, writable, closed;
+	unsigned shows, near_shows, connected, writable, closed;
 	int error;         /* closed() */
 	bool close_in, pause_in;
 	const struct link_stream_user *next_ops;
@@ -37,15 +37,11 @@ static inline uint8_t pattern(uint64_t i)
 	return (uint8_t)(i * 131 + (i >> 8) * 17 + (i >> 16));
 }
 
-static inline size_t ear_received(struct link_stream *s, const uint8_t *data, size_t off,
-				  size_t len, uint64_t now)
+static inline size_t ear_hear(struct link_stream *s, const uint8_t *data, size_t len)
 {
 	struct ear *e = s->user;
 	size_t n = len;
 
-	(void)now;
-	CHECK(data == s->place->rx_stage->base + off);
-	CHECK(off + len <= s->place->rx_stage->size && len);
 	e->shows++;
 	e->shown = len;
 	if (e->frame)
@@ -61,6 +57,23 @@ static inline size_t ear_received(struct link_stream *s, const uint8_t *data, si
 	if (e->close_in)
 		s->place->ops->close(s, false);
 	return n;
+}
+
+static inline size_t ear_received(struct link_stream *s, const uint8_t *data, size_t off,
+				  size_t len, uint64_t now)
+{
+	(void)now;
+	CHECK(data == s->place->rx_stage->base + off);
+	CHECK(off + len <= s->place->rx_stage->size && len && !s->near);
+	return ear_hear(s, data, len);
+}
+
+static inline size_t ear_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+{
+	(void)now;
+	CHECK(s->near && len);
+	((struct ear *)s->user)->near_shows++;
+	return ear_hear(s, data, len);
 }
 
 static inline void ear_writable(struct link_stream *s, uint64_t now)
@@ -84,8 +97,8 @@ static inline void ear_closed(struct link_stream *s, int error, uint64_t now)
 	e->error = error;
 }
 
-static const struct link_stream_user ear_ops = { ear_received, ear_writable, ear_connected,
-						 ear_closed };
+static const struct link_stream_user ear_ops = { ear_received, ear_shown, ear_writable,
+						 ear_connected, ear_closed };
 
 static inline void ear_on(struct ear *e, struct link_stream *s)
 {
@@ -116,6 +129,9 @@ static inline struct link_streams *place_open(void)
 	struct link_streams *p;
 
 	CHECK(tcp_open(0, &p) == 0);
+#ifdef NEAR
+	CHECK(tcp_go_near(p, TCP_NEAR_CONNECTED | TCP_NEAR_SELF) == 0);
+#endif
 	CHECK(p->ops->fd(p) >= 0 && p->rx_stage->base);
 	CHECK(p->ops->poll(p, ut_now()) == 0 && p->ops->deadline(p) == UT_NEVER);
 	return p;
@@ -199,6 +215,11 @@ static inline void pair_make(struct link_streams *a, struct link_streams *b,
 	ear_on(eb, porch.v[0]);
 	CHECK(s->local.port == eb->s->remote.port && s->remote.port == eb->s->local.port);
 	CHECK(!memcmp(s->local.addr, addr, 16) && !memcmp(eb->s->remote.addr, addr, 16));
+#ifdef NEAR
+	b->ops->near(eb->s, false);
+	a->ops->near(ea->s, true);
+	UNTIL2(a, b, ea->s->near && eb->s->near);
+#endif
 	b->ops->unbind(l);
 }
 

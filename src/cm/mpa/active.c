@@ -189,6 +189,7 @@ static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *
 
 	mpa_timer_stop(e);
 	mpa_ep_state(e, MPA_ESTABLISHED); /* before the protocol may say that it ended */
+	mpa_talk_near(e, true);
 	r = mpa_attach(e, qp);
 	if (r < 0) {
 		fail(e, CM_EV_ERROR, r, "the QP does not take the stream");

@@ -166,6 +166,8 @@ void mpa_talk_take(struct mpa_ep *e, struct link_stream *s); /* becomes its user
 /* Sends what is left of e->out. 0 (see e->whole) or negative errno: the stream is lost. */
 int mpa_talk_send(struct mpa_ep *e);
 int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
+/* The terms are known: the stream may take a shorter way than the wire behind the Reply. */
+void mpa_talk_near(struct mpa_ep *e, bool active);
 int mpa_qp_usable(struct eng_dev *dev, uint32_t qpn, struct eng_qp **ret);
 int mpa_attach(struct mpa_ep *e, struct eng_qp *qp);
 void mpa_detach(struct mpa_ep *e); /* no more up-calls from the protocol */

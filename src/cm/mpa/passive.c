@@ -239,8 +239,10 @@ int mpa_accept(struct cm_ep *ep, const struct cm_param *param)
 /* Sends the accepting Reply; the rest of it may have to wait for room. */
 int mpa_passive_reply(struct mpa_ep *e)
 {
-	int r = mpa_talk_send(e);
+	int r;
 
+	mpa_talk_near(e, false);
+	r = mpa_talk_send(e);
 	if (r == 0 && !e->whole) {
 		mpa_pending_del(e);
 		mpa_ep_state(e, MPA_ACCEPTING);

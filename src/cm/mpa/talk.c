@@ -62,6 +62,12 @@ static size_t received(struct link_stream *s, const uint8_t *data, size_t off, s
 			    : mpa_passive_received(e, data, len, now);
 }
 
+/* Nobody may speak here before the QP has the stream; what does not is its own to judge. */
+static size_t shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+{
+	return 0;
+}
+
 static void writable(struct link_stream *s, uint64_t now)
 {
 	struct mpa_ep *e = s->user;
@@ -96,7 +102,7 @@ static void closed(struct link_stream *s, int error, uint64_t now)
 }
 
 const struct link_stream_user mpa_stream_user = {
-	.received = received, .writable = writable, .connected = connected, .closed = closed,
+	.received = received, .shown = shown, .writable = writable, .connected = connected, .closed = closed,
 };
 
 void mpa_talk_take(struct mpa_ep *e, struct link_stream *s)
@@ -107,6 +113,13 @@ void mpa_talk_take(struct mpa_ep *e, struct link_stream *s)
 	e->ep.remote = s->remote;
 	s->user_ops = &mpa_stream_user;
 	s->user = e;
+}
+
+/* Markers say where in a TCP segment an FPDU begins; who asks for them wants segments. */
+void mpa_talk_near(struct mpa_ep *e, bool active)
+{
+	if (!e->terms.markers_tx && !e->terms.markers_rx)
+		e->m->cfg.streams->ops->near(e->stream, active);
 }
 
 /* --- the QP --- */

@@ -4,6 +4,7 @@
 #include "link/sys.h"
 #include "util/area.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -57,6 +58,69 @@ const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
 		return NULL;
 	*ret_size = (size_t)st.st_size;
 	return p;
+}
+
+/* --- with a ring --- */
+
+/* The whole of it, and then what lies behind `head` once more; NULL with errno. */
+static void *map_ring(int fd, size_t head, size_t ring, int prot)
+{
+	uint8_t *p = mmap(NULL, head + 2 * ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
+	int keep;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (mmap(p, head + ring, prot, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED &&
+	    mmap(p + head + ring, ring, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)head) != MAP_FAILED &&
+	    madvise(p, head + 2 * ring, MADV_DONTFORK) == 0)
+		return p;
+	keep = errno;
+	munmap(p, head + 2 * ring);
+	errno = keep;
+	return NULL;
+}
+
+size_t shm_ring_head(void)
+{
+	return whole_pages(1);
+}
+
+int shm_ring_make(const char *name, size_t ring, void **ret)
+{
+	size_t head = shm_ring_head();
+	int fd = ut_refused(EMFILE) ? -1 : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+	void *p = NULL;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)(head + ring)) == 0)
+		p = map_ring(fd, head, ring, PROT_READ | PROT_WRITE);
+	if (p && fcntl(fd, F_ADD_SEALS, SEALS_ALL) == 0) {
+		*ret = p;
+		return fd;
+	}
+	r = -errno;
+	shm_ring_unmap(p, ring);
+	link_sys_close(&fd);
+	return r;
+}
+
+const void *shm_ring_map(int fd, size_t ring)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & SEALS_ALL) != SEALS_ALL || fstat(fd, &st) < 0 ||
+	    st.st_size != (off_t)(shm_ring_head() + ring))
+		return NULL;
+	return map_ring(fd, shm_ring_head(), ring, PROT_READ);
+}
+
+void shm_ring_unmap(const void *base, size_t ring)
+{
+	if (base)
+		munmap((void *)base, shm_ring_head() + 2 * ring);
 }
 
 void shm_seg_unmap(const void *base, size_t size)

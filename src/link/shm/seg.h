@@ -21,4 +21,13 @@ int shm_seg_make(const char *name, size_t size, void **ret);
 const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size);
 void shm_seg_unmap(const void *base, size_t size);
 
+/*
+ * The same with a ring of bytes (whole pages) behind one page of other things: the ring is mapped
+ * twice, once behind the other, so that what begins in it never has to be cut at its end.
+ */
+size_t shm_ring_head(void); /* where the ring begins */
+int shm_ring_make(const char *name, size_t ring, void **ret);
+const void *shm_ring_map(int fd, size_t ring); /* or NULL */
+void shm_ring_unmap(const void *base, size_t ring);
+
 #endif

@@ -38,6 +38,7 @@ static void leave_lists(struct tcp_stream *s)
 	struct tcp_place *p = tcp_place_of(s);
 
 	tcp_cool(s);
+	tcp_near_end(s);
 	ut_list_del(&s->todo_node);
 	ut_list_del(&s->idle_node);
 	if (p->owner == s)
@@ -108,8 +109,13 @@ void tcp_reap(struct tcp_place *p)
 {
 	struct ut_list *n;
 
-	while ((n = ut_list_pop(&p->dead)))
-		free(ut_container(n, struct tcp_stream, node));
+	while ((n = ut_list_pop(&p->dead))) {
+		struct tcp_stream *s = ut_container(n, struct tcp_stream, node);
+
+		tcp_near_free(s);
+		free(s);
+	}
+	tcp_calls_reap(p);
 	while ((n = ut_list_pop(&p->dead_listeners)))
 		free(ut_container(n, struct tcp_listener, node));
 }
@@ -162,6 +168,7 @@ void tcp_fini(struct link_streams *l)
 	while ((s = ut_list_first(&p->drains, struct tcp_stream, node)))
 		die(s);
 	tcp_reap(p);
+	tcp_doors_fini(p);
 	link_sys_close(&p->epfd);
 	ut_stage_fini(&p->stage);
 	free(p);
@@ -179,6 +186,7 @@ void tcp_forget(struct link_streams *l)
 			link_sys_close(&s->fd);
 	ut_list_each(n, &p->listeners, node)
 		link_sys_close(&n->fd);
+	tcp_doors_forget(p);
 	link_sys_close(&p->epfd);
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */
 	link_sys_close(&p->stage.fd);

@@ -16,6 +16,7 @@
 
 #include "link/tcp/tcp.h"
 
+#include "link/shm/pipe.h"
 #include "util/list.h"
 
 #include <netinet/in.h>
@@ -28,6 +29,11 @@
 #define TCP_DRAIN_BYTES (16u << 20) /* ... and how much */
 #define TCP_RETRY_NS 100000000ull   /* out of descriptors: when to accept again */
 #define TCP_FINI_MS 200             /* fini waits so long for what was sent */
+#define TCP_NEAR_MOST 1024          /* streams of a place that have shared memory */
+#define TCP_NEAR_HOT 64             /* of them, those that are looked at in each poll() */
+#define TCP_NEAR_ROOM (72u * 1024)  /* less is no room: an FPDU fits as a whole */
+#define TCP_NEAR_PATIENCE 300000000ull /* an answer takes so long at most, or the wire it is */
+#define TCP_CALLS_MOST 256          /* of strangers that have not said what they want */
 
 union tcp_sa {
 	struct sockaddr sa;
@@ -43,7 +49,48 @@ enum tcp_state {
 };
 
 /* What an epoll event points at. */
-enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER };
+enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_DOOR, TCP_K_CALL, TCP_K_BELL };
+
+/* How the bytes of a stream go, see door.c. */
+enum tcp_way {
+	TCP_W_WIRE,
+	TCP_W_OFFERED, /* passive: the peer may still ask */
+	TCP_W_ASKED,   /* active: awaits the answer */
+	TCP_W_SHOWN,   /* passive: it has our segment and decides */
+	TCP_W_NEAR
+};
+
+/* Where peers of this host ask: the name belongs to a local address and port. */
+struct tcp_door {
+	enum tcp_kind kind;
+	struct ut_list node; /* place->doors or dead_doors */
+	struct tcp_place *place;
+	struct link_end local;
+	int fd;
+	unsigned offers; /* streams that need it */
+};
+
+/* A unix connection on which two ends agree. */
+struct tcp_call {
+	enum tcp_kind kind;
+	struct ut_list node; /* place->young_calls, the oldest first; late_calls or dead_calls */
+	struct tcp_place *place;
+	struct tcp_stream *s; /* NULL: who called has not said yet */
+	int fd;
+	uint64_t until;
+};
+
+/* What a stream has while it may leave the wire, and when it has left it. */
+struct tcp_near {
+	struct shm_pipe pipe;
+	struct tcp_stream *s; /* whose it is */
+	struct tcp_call *call;
+	struct ut_list hot_node; /* place->near_hot */
+	uint64_t seen;  /* the end of what its user was shown */
+	uint32_t hot;   /* looks in vain until it is quiet */
+	bool bell_due;  /* the kernel had no memory for it */
+	bool fin;       /* TCP has ended, with `error` of the stream: told when all was shown */
+};
 
 struct tcp_stream {
 	enum tcp_kind kind; /* first, as in tcp_listener */
@@ -70,6 +117,11 @@ struct tcp_stream {
 	uint64_t mss_at;   /* when it was asked for */
 	uint64_t drain_until;
 	size_t drain_left;
+	enum tcp_way way;
+	bool handed_over;  /* adopted: its bytes go by TCP unless the place says otherwise */
+	const struct link_stream_user *offered_by; /* OFFERED: its bytes do not decide */
+	struct tcp_near *near; /* ASKED, SHOWN, NEAR */
+	struct ut_list offer_node; /* place->offers */
 };
 
 struct tcp_listener {
@@ -97,6 +149,17 @@ struct tcp_place {
 	size_t rest_off, rest_len;
 	/* What is shown of [peek_at, peek_end) is still in the socket, see take.c. */
 	size_t peek_at, peek_end;
+	/* Shared memory, see door.c and near.c. */
+	unsigned near;      /* enum tcp_near_how; 0: none */
+	uint32_t uid;       /* ours and our number, as peers are shown them */
+	int pid;
+	struct ut_list doors, dead_doors, offers, near_hot;
+	struct ut_list young_calls, late_calls, dead_calls; /* late: without a time limit */
+	unsigned n_calls; /* of strangers */
+	unsigned n_near_hot;
+	_Atomic unsigned n_near;
+	_Atomic bool dozing; /* somebody sleeps on the descriptor */
+	struct tcp_bell { enum tcp_kind kind; int fd; } bell;
 };
 
 static inline struct tcp_place *tcp_of(struct link_streams *p)
@@ -162,6 +225,43 @@ int tcp_listener_take(struct tcp_listener *l);
 int tcp_accept(struct tcp_listener *l);
 void tcp_accept_again(struct tcp_place *p);
 
+/* door.c: how two ends agree to leave the wire. */
+void tcp_near(struct link_stream *l, bool active);
+/* It keeps to the wire from now on, if it is not too late. */
+void tcp_to_wire(struct tcp_stream *s);
+/* The peer has what it needs, and something has come by TCP: which way is it? */
+void tcp_decide(struct tcp_stream *s);
+/* Takes the call away, and what the stream has. */
+void tcp_near_free(struct tcp_stream *s);
+int tcp_door_event(struct tcp_door *d);
+int tcp_call_event(struct tcp_call *c);
+void tcp_calls_expired(struct tcp_place *p);
+void tcp_calls_reap(struct tcp_place *p);
+/* Those that nobody needs. */
+void tcp_doors_close(struct tcp_place *p);
+void tcp_doors_fini(struct tcp_place *p);
+void tcp_doors_forget(struct tcp_place *p);
+
+/* near.c: bytes through shared memory. */
+void tcp_near_begin(struct tcp_stream *s);
+void tcp_near_end(struct tcp_stream *s); /* its user has closed it */
+void tcp_near_again(struct tcp_stream *s); /* what it was shown before is shown once more */
+ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len);
+size_t tcp_near_room(struct tcp_stream *s);
+bool tcp_near_drained(struct tcp_stream *s);
+uint8_t *tcp_reserve(struct link_stream *l, size_t len);
+void tcp_commit(struct link_stream *l, size_t len);
+/* Its ring has news, or room that is waited for. Returns how many things happened. */
+int tcp_near_visit(struct tcp_stream *s);
+/* All that are hot. */
+int tcp_near_look(struct tcp_place *p);
+/* TCP is readable: bells, or the end. */
+int tcp_near_bell(struct tcp_stream *s);
+/* The owner may sleep now. */
+void tcp_near_settle(struct tcp_place *p);
+int tcp_glance(struct link_streams *l);
+void tcp_doze(struct link_streams *l, bool on, bool look);
+
 /* rx.c */
 /* Reads what there is, a bounded amount. Returns how many things happened. */
 int tcp_read(struct tcp_stream *s);
@@ -170,6 +270,12 @@ void tcp_show_rest(struct tcp_stream *s);
 /* The stage is needed: the rest in it goes elsewhere. */
 void tcp_evict(struct tcp_place *p);
 void tcp_tell_closed(struct tcp_stream *s, int error);
+/* The end has come; it is told in its turn. */
+void tcp_over(struct tcp_stream *s, int error);
+static inline bool tcp_may_read(const struct tcp_stream *s)
+{
+	return s->state == TCP_S_OPEN && !s->paused && !s->rx_over && s->base.user_ops;
+}
 void tcp_pause(struct link_stream *l, bool on);
 
 /* take.c */

@@ -20,6 +20,9 @@ static const struct link_streams_ops ops = {
 	.adopt = tcp_adopt,
 	.send = tcp_send,
 	.room = tcp_room,
+	.near = tcp_near,
+	.reserve = tcp_reserve,
+	.commit = tcp_commit,
 	.mss = tcp_mss,
 	.drained = tcp_drained,
 	.take = tcp_take,
@@ -27,6 +30,8 @@ static const struct link_streams_ops ops = {
 	.shutdown = tcp_shutdown,
 	.close = tcp_close,
 	.poll = tcp_poll,
+	.glance = tcp_glance,
+	.doze = tcp_doze,
 	.deadline = tcp_deadline,
 	.fd = place_fd,
 	.fini = tcp_fini,
@@ -36,7 +41,8 @@ static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
 				  &p->dead_listeners, &p->hot, &p->todo, &p->orphans,
-				  &p->over };
+				  &p->over, &p->doors, &p->dead_doors, &p->offers, &p->near_hot,
+				  &p->young_calls, &p->late_calls, &p->dead_calls };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		ut_list_init(all[i]);
@@ -53,6 +59,9 @@ int tcp_open(uint32_t ifindex, struct link_streams **ret)
 	p->base.rx_stage = &p->stage;
 	p->ifindex = ifindex;
 	init_lists(p);
+	p->bell.kind = TCP_K_BELL;
+	p->bell.fd = -1;
+	atomic_init(&p->dozing, true);
 	p->epfd = ut_fault() ? -ENFILE : (int)LINK_SYS(SYS_epoll_create1, EPOLL_CLOEXEC);
 	r = p->epfd < 0 ? p->epfd : ut_stage_init(&p->stage, TCP_STAGE_BYTES);
 	if (r < 0) {

@@ -14,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool may_read(const struct tcp_stream *s)
-{
-	return s->state == TCP_S_OPEN && !s->paused && !s->rx_over && s->base.user_ops;
-}
-
 void tcp_evict(struct tcp_place *p)
 {
 	struct tcp_stream *s = p->owner;
@@ -78,10 +73,15 @@ static void show(struct tcp_stream *s, size_t off, size_t len)
 	bool stuck = false;
 
 	p->owner = NULL;
-	while (len && may_read(s)) {
+	while (len && tcp_may_read(s)) {
 		const struct link_stream_user *ops = s->base.user_ops;
 		void *user = s->base.user;
-		size_t used = ops->received(&s->base, p->stage.base + off, off, len, p->now);
+		size_t used;
+
+		/* Who has sent this by TCP has chosen. */
+		if (s->way != TCP_W_WIRE)
+			tcp_to_wire(s);
+		used = ops->received(&s->base, p->stage.base + off, off, len, p->now);
 
 		if (s->state != TCP_S_OPEN)
 			return;
@@ -101,7 +101,7 @@ void tcp_show_rest(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
-	if (!may_read(s) || (!s->carry_len && p->owner != s))
+	if (!tcp_may_read(s) || s->way == TCP_W_NEAR || (!s->carry_len && p->owner != s))
 		return;
 	own(p, s);
 	show(s, p->rest_off, p->rest_len);
@@ -161,13 +161,31 @@ static void orphan(struct tcp_stream *s)
  * is told when the others have been asked. Who closes one connection after it began another one
  * is then heard in that order, as programs expect that count connections as they come and go.
  */
-static void over(struct tcp_stream *s, int error)
+void tcp_over(struct tcp_stream *s, int error)
 {
+	tcp_to_wire(s);
 	s->rx_over = s->news = true;
 	s->error = error;
 	tcp_cool(s);
 	if (ut_list_empty(&s->todo_node))
 		ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
+}
+
+/* Its first byte by TCP tells the way, or it is a bell: it stays where it is until that is known. */
+static bool is_decided(struct tcp_stream *s)
+{
+	uint8_t c;
+	long n;
+
+	if (s->way != TCP_W_SHOWN)
+		return true;
+	n = LINK_SYS(SYS_recvfrom, s->fd, &c, 1, MSG_DONTWAIT | MSG_PEEK, NULL, NULL);
+	if (n == -EAGAIN)
+		return false;
+	if (n < 0)
+		s->error = (int)-n; /* the kernel tells it once */
+	tcp_decide(s);
+	return true;
 }
 
 int tcp_read(struct tcp_stream *s)
@@ -176,9 +194,13 @@ int tcp_read(struct tcp_stream *s)
 	size_t sum = 0;
 	int done = 0;
 
+	if (!is_decided(s))
+		return 0;
+	if (s->way == TCP_W_NEAR)
+		return tcp_near_bell(s);
 	if (!s->base.user_ops)
 		orphan(s);
-	while (sum < TCP_READ_MOST && more && may_read(s)) {
+	while (sum < TCP_READ_MOST && more && tcp_may_read(s)) {
 		long n = read_once(s, &more);
 
 		if (n == -EAGAIN)
@@ -186,7 +208,7 @@ int tcp_read(struct tcp_stream *s)
 		done++;
 		if (n <= 0) {
 			/* A failed send may have been told the reason before us. */
-			over(s, n < 0 ? (int)-n : s->error);
+			tcp_over(s, n < 0 ? (int)-n : s->error);
 			break;
 		}
 		sum += (size_t)n;
@@ -205,7 +227,9 @@ void tcp_pause(struct link_stream *l, bool on)
 	if (s->paused == on || s->state == TCP_S_DEAD || s->state == TCP_S_DRAINING)
 		return;
 	s->paused = on;
-	if (on)
+	if (s->way == TCP_W_NEAR && !on)
+		tcp_near_again(s);
+	else if (on)
 		tcp_cool(s);
 	else if (s->carry_len || tcp_place_of(s)->owner == s)
 		tcp_todo(s);

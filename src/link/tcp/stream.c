@@ -27,6 +27,7 @@ int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp
 	ut_list_init(&s->hot_node);
 	ut_list_init(&s->todo_node);
 	ut_list_init(&s->idle_node);
+	ut_list_init(&s->offer_node);
 	ut_list_add_tail(&p->streams, &s->node);
 	*ret = s;
 	return 0;
@@ -182,6 +183,7 @@ int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret)
 		return r;
 	s->base.local = local;
 	s->base.remote = remote;
+	s->handed_over = true;
 	tcp_watch(s);
 	if (s->news) {
 		r = -s->error;

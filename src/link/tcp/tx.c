@@ -9,6 +9,7 @@
 
 #define ROOM_LEAST (16u * 1024) /* less is not worth asking the kernel for */
 #define MSS_KEEP (10 * UT_MS)
+#define MSS_NEAR 65536          /* what an FPDU can be at most */
 #define MSS_DEFAULT 536         /* RFC 9293 3.7.1, until the kernel knows better */
 
 static void blocked(struct tcp_stream *s)
@@ -36,6 +37,17 @@ static void broken(struct tcp_stream *s, int error)
 	tcp_watch(s);
 }
 
+/* It is decided now, or there is nobody to wait for. False: writable() tells when it is. */
+static bool knows_way(struct tcp_stream *s)
+{
+	if (s->way == TCP_W_OFFERED && s->base.user_ops != s->offered_by)
+		tcp_to_wire(s);
+	if (s->way != TCP_W_ASKED && s->way != TCP_W_SHOWN)
+		return true;
+	s->blocked = true;
+	return false;
+}
+
 ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
@@ -43,6 +55,10 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 
 	if (s->state != TCP_S_OPEN)
 		return s->state == TCP_S_CONNECTING ? -ENOTCONN : -EPIPE;
+	if (!knows_way(s))
+		return -EAGAIN;
+	if (s->way == TCP_W_NEAR)
+		return tcp_near_send(s, data, len);
 	n = LINK_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 	if (n == -EAGAIN || n == -ENOBUFS) {
 		blocked(s);
@@ -68,8 +84,10 @@ size_t tcp_room(struct link_stream *l)
 	struct tcp_stream *s = tcp_stream_of(l);
 	size_t buffer, queued;
 
-	if (s->state != TCP_S_OPEN || s->blocked)
+	if (s->state != TCP_S_OPEN || !knows_way(s) || s->blocked)
 		return 0;
+	if (s->way == TCP_W_NEAR)
+		return tcp_near_room(s);
 	if (s->credit >= ROOM_LEAST)
 		return s->credit;
 	buffer = (size_t)tcp_sock_number(s->fd, SOL_SOCKET, SO_SNDBUF, ROOM_LEAST);
@@ -86,6 +104,8 @@ uint32_t tcp_mss(struct link_stream *l)
 
 	if (s->fd < 0)
 		return MSS_DEFAULT;
+	if (s->way == TCP_W_NEAR)
+		return MSS_NEAR;
 	/* It follows the path's MTU and the options in use, which change seldom; and half of the
 	 * largest window seen, which on loopback starts below what the MTU would allow. */
 	if (s->mss && now - s->mss_at < MSS_KEEP)
@@ -100,6 +120,8 @@ bool tcp_drained(struct link_stream *l)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 
+	if (s->way == TCP_W_NEAR)
+		return tcp_near_drained(s);
 	return s->fd < 0 || tcp_sock_unacked(s->fd) == 0;
 }
 

@@ -24,14 +24,22 @@
 #define EVENTS 64
 #define LOOKS_OVER 8    /* looks before an end is told, while each finds EVENTS that are ready */
 
+/* What it waits for is room in the socket, and not to know its way. */
+static bool is_of_tcp(const struct tcp_stream *s)
+{
+	return s->way == TCP_W_WIRE || s->way == TCP_W_OFFERED;
+}
+
 static uint32_t wanted(const struct tcp_stream *s)
 {
 	switch (s->state) {
 	case TCP_S_CONNECTING:
 		return s->rx_over ? 0 : EPOLLOUT;
 	case TCP_S_OPEN:
+		if (s->way == TCP_W_NEAR)
+			return s->rx_over || s->near->fin ? 0 : EPOLLIN;
 		return (s->paused || s->rx_over || !ut_list_empty(&s->idle_node) ? 0 : EPOLLIN) |
-		       (s->blocked ? EPOLLOUT : 0);
+		       (s->blocked && is_of_tcp(s) ? EPOLLOUT : 0);
 	case TCP_S_DRAINING:
 		return EPOLLIN;
 	default:
@@ -142,7 +150,7 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	if ((events & ~(uint32_t)EPOLLOUT) && (s->mask & EPOLLIN))
 		done += tcp_read(s);
 	/* A reset shows as writable too; the user's next send() says so. */
-	if (s->state == TCP_S_OPEN && s->blocked && (events & ~(uint32_t)EPOLLIN)) {
+	if (s->state == TCP_S_OPEN && s->blocked && is_of_tcp(s) && (events & ~(uint32_t)EPOLLIN)) {
 		s->blocked = false;
 		s->credit = 0;
 		if (s->base.user_ops)
@@ -152,6 +160,13 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	if (s->state == TCP_S_OPEN)
 		tcp_watch(s);
 	return done;
+}
+
+static void quiet_bell(struct tcp_place *p)
+{
+	uint64_t n;
+
+	LINK_SYS(SYS_read, p->bell.fd, &n, sizeof(n));
 }
 
 static int look(struct tcp_place *p, bool *more)
@@ -170,19 +185,35 @@ static int look(struct tcp_place *p, bool *more)
 
 		if (!kind) /* the owner's own */
 			continue;
-		if (*kind == TCP_K_LISTENER || ut_list_empty(&s->hot_node))
+		switch (*kind) {
+		case TCP_K_LISTENER:
 			p->look_only = LOOK_ONLY;
-		if (*kind == TCP_K_LISTENER)
 			done += tcp_accept((struct tcp_listener *)kind);
-		else
+			break;
+		case TCP_K_DOOR:
+			done += tcp_door_event((struct tcp_door *)kind);
+			break;
+		case TCP_K_CALL:
+			done += tcp_call_event((struct tcp_call *)kind);
+			break;
+		case TCP_K_BELL:
+			quiet_bell(p);
+			break;
+		case TCP_K_STREAM:
+			if (ut_list_empty(&s->hot_node) && s->way != TCP_W_NEAR)
+				p->look_only = LOOK_ONLY;
 			done += stream_event(s, v[i].events);
+			break;
+		}
 	}
 	return done;
 }
 
+/* Who sleeps on the set must find it empty. */
 static bool is_time_to_look(struct tcp_place *p, bool idle)
 {
-	return p->look_only || ut_list_empty(&p->hot) || ++p->calls % LOOK_CALLS == 0 ||
+	return p->look_only || (ut_list_empty(&p->hot) && ut_list_empty(&p->near_hot)) ||
+	       (idle && atomic_load(&p->dozing)) || ++p->calls % LOOK_CALLS == 0 ||
 	       (idle && ++p->empties % LOOK_EMPTY == 0);
 }
 
@@ -234,6 +265,8 @@ static int run_todo(struct ut_list *todo)
 			tcp_todo(s);
 		if (s->state == TCP_S_OPEN)
 			tcp_show_rest(s);
+		if (s->state == TCP_S_OPEN && s->way == TCP_W_NEAR)
+			tcp_near_visit(s);
 		if (s->state != TCP_S_DEAD)
 			tcp_watch(s);
 		done++;
@@ -275,6 +308,8 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 		adopt_orphans(p);
 	if (!ut_list_empty(&p->todo))
 		done += run_todo(&p->todo);
+	if (!ut_list_empty(&p->near_hot))
+		done += tcp_near_look(p);
 	if (!p->look_only && !l->cheap)
 		done += read_hot(p);
 	if ((!l->cheap && is_time_to_look(p, !done)) || !ut_list_empty(&p->over))
@@ -282,6 +317,8 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	if (p->accept_at && p->accept_at <= now)
 		tcp_accept_again(p);
 	tcp_drain_expired(p);
+	tcp_calls_expired(p);
+	tcp_near_settle(p);
 	tcp_reap(p);
 	return done;
 }
@@ -290,10 +327,13 @@ uint64_t tcp_deadline(struct link_streams *l)
 {
 	struct tcp_place *p = tcp_of(l);
 	struct tcp_stream *s = ut_list_first(&p->drains, struct tcp_stream, node);
+	struct tcp_call *c = ut_list_first(&p->young_calls, struct tcp_call, node);
 	uint64_t at = s ? s->drain_until : UT_NEVER;
 
 	if (p->accept_at && p->accept_at < at)
 		at = p->accept_at;
+	if (c && c->until < at)
+		at = c->until;
 	ut_list_each(s, &p->todo, todo_node)
 		if (!s->news || s->base.user_ops)
 			return 0;

@@ -151,6 +151,7 @@ static void send_terminate(struct iwp_qp *q, int term, const struct iwp_rx *rx, 
 
 	p->tx = q;
 	p->fill = 0;
+	p->out = p->stage.base; /* whether there is room for it or not */
 	h = iwp_tx_begin(q, &at);
 	iwp_untagged(h, WIRE_IW_TERMINATE, 0, 1, 0, true);
 	n = wire_term_build(h + WIRE_DDPUntagged_LEN, &t);

@@ -8,15 +8,19 @@
 
 #include <string.h>
 
-bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
+bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, int n)
 {
-	if (!len)
+	struct ut_stage *st = q->port->streams->rx_stage;
+
+	if (!rx->len)
 		return true;
-	if (last)
+	if (rx->last)
 		n = ut_stage_tail(iov, n);
-	if (len >= IWP_TAKE && q->port->ops->take(q->s, off, iov, n, len))
+	if (rx->far)
+		return ut_stage_store_own(st, rx->far, rx->len, iov, n) == (ssize_t)rx->len;
+	if (rx->len >= IWP_TAKE && q->port->ops->take(q->s, rx->off, iov, n, rx->len))
 		return true;
-	return ut_stage_scatter(q->port->streams->rx_stage, off, iov, n) == (ssize_t)len;
+	return ut_stage_scatter(st, rx->off, iov, n) == (ssize_t)rx->len;
 }
 
 enum eng_verdict iwp_remote_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
@@ -70,10 +74,10 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (n < 0)
 		return (enum eng_verdict)-n;
 	/* A small message of its own. */
-	if (rx->last && !q->rx_off && st->own)
+	if (rx->last && !q->rx_off && st->own && !rx->far)
 		return ut_stage_scatter_own(st, rx->off, iov, n) == (ssize_t)rx->len
 			       ? ENG_OK : ENG_V_LOC_FAULT;
-	return iwp_scatter(q, rx->off, iov, n, rx->len, rx->last) ? ENG_OK : ENG_V_LOC_FAULT;
+	return iwp_scatter(q, rx, iov, n) ? ENG_OK : ENG_V_LOC_FAULT;
 }
 
 /* The message does not tell whether a Write went before; the sender's verbs always have one. */
@@ -164,5 +168,5 @@ enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (v)
 		return v;
 	q->written += rx->len;
-	return iwp_scatter(q, rx->off, iov, n, rx->len, rx->last) ? ENG_OK : ENG_V_RX_FAULT;
+	return iwp_scatter(q, rx, iov, n) ? ENG_OK : ENG_V_RX_FAULT;
 }

@@ -28,6 +28,9 @@
 #define IWP_CHUNK (256u << 10) /* octets in one send() */
 #define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
 #define IWP_TAKE (16u << 10) /* octets of payload from which the link places them */
+#define IWP_SHOWN (128u << 10) /* where in the receive stage copies of what a near peer sent lie */
+#define IWP_HEAD 64u         /* octets of an FPDU that are copied first */
+#define IWP_SMALL 512u       /* FPDUs of so many octets are copied as a whole */
 #define IWP_NO_WQE UINT32_MAX
 #define IWP_IOV 40
 
@@ -117,6 +120,7 @@ struct iwp_port {
 
 	/* The chunk being made. */
 	struct iwp_qp *tx;
+	uint8_t *out;          /* where: in the stage, or straight in the memory of a near stream */
 	size_t fill, limit;
 	size_t summed;         /* octets of the FPDU in work whose CRC is known: */
 	uint32_t sum;
@@ -125,6 +129,12 @@ struct iwp_port {
 static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
 {
 	return eng_qp_proto(qp);
+}
+
+/* Memory damages nothing, so there is no CRC; a peer that lies can do so with a right one. */
+static inline bool iwp_sums(const struct iwp_qp *q)
+{
+	return q->par.crc && !(q->s && q->s->near);
 }
 
 static inline bool iwp_alive(const struct iwp_qp *q)
@@ -137,6 +147,7 @@ struct iwp_rx {
 	const uint8_t *h;      /* from ULPDU_Length on */
 	const uint8_t *data;   /* behind the DDP header */
 	size_t off;            /* of data in the receive stage */
+	const uint8_t *far;    /* or where it lies in memory that the peer writes; `data` is nothing */
 	uint32_t len;          /* of data */
 	const struct wire_iwarp_shape *shape;
 	uint8_t opcode;
@@ -196,7 +207,7 @@ struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
 enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx);
 enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx);
 /* Into application memory, the last 64 octets last when it ends a message. */
-bool iwp_scatter(struct iwp_qp *q, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
+bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, int n);
 /* A right of the peer to our memory; and where, for no more than a segment. */
 enum eng_verdict iwp_remote_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
 				  unsigned need, struct eng_mkey **ret_mk, uint64_t *ret_off);
@@ -206,6 +217,7 @@ enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32
 /* --- rx.c --- */
 size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 		    uint64_t now);
+size_t iwp_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
 
 /* --- end.c: how it ends --- */
 /*

@@ -31,22 +31,23 @@ static void read_done(struct iwp_qp *q, const struct iwp_read *rd)
 	iwp_activate(q); /* ORD and fences may have waited */
 }
 
-static enum eng_verdict place_answer(struct iwp_qp *q, const struct iwp_read *rd, size_t off,
-				     uint32_t len, bool last)
+static enum eng_verdict place_answer(struct iwp_qp *q, const struct iwp_read *rd,
+				     const struct iwp_rx *rx)
 {
 	struct eng_swqe *w;
 	struct iovec iov[IWP_IOV];
 	int n;
 
-	if (!len)
+	if (!rx->len)
 		return ENG_OK;
 	if (rd->index == IWP_NO_WQE)
 		return ENG_V_RESP_BOUNDS;
 	w = eng_ring_at(&q->qp->sq, rd->index);
-	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, rd->got, len, true, iov, IWP_IOV - 1);
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, rd->got, rx->len, true, iov,
+			IWP_IOV - 1);
 	if (n < 0)
 		return (enum eng_verdict)-n;
-	return iwp_scatter(q, off, iov, n, len, last) ? ENG_OK : ENG_V_LOC_FAULT;
+	return iwp_scatter(q, rx, iov, n) ? ENG_OK : ENG_V_LOC_FAULT;
 }
 
 enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx)
@@ -59,7 +60,7 @@ enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (wire_get_DDPTagged_to(rx->h) != rd->got || rx->len > rd->size - rd->got ||
 	    rx->last != (rd->got + rx->len == rd->size))
 		return ENG_V_RESP_BOUNDS;
-	v = place_answer(q, rd, rx->off, rx->len, rx->last);
+	v = place_answer(q, rd, rx);
 	if (v)
 		return v;
 	rd->got += rx->len;

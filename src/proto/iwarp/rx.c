@@ -5,6 +5,8 @@
  */
 #include "proto/iwarp/port.h"
 
+#include <string.h>
+
 static enum eng_verdict check_header(struct iwp_rx *rx, uint32_t ulpdu)
 {
 	bool tagged = wire_get_DDPTagged_tagged(rx->h);
@@ -14,6 +16,7 @@ static enum eng_verdict check_header(struct iwp_rx *rx, uint32_t ulpdu)
 		return ENG_V_RX_FPDU;
 	rx->data = rx->h + head;
 	rx->off += head;
+	rx->far = rx->far ? rx->far + head : NULL;
 	rx->len = ulpdu + 2 - head;
 	rx->last = wire_get_DDPTagged_last(rx->h);
 	rx->opcode = (uint8_t)wire_get_DDPTagged_opcode(rx->h);
@@ -75,9 +78,11 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_rx_pkts]++;
 	q->port->dev->counters[ENG_C_rx_bytes] += total;
-	crc = wire_get_icrc(p + total - WIRE_MPA_CRC_LEN);
-	if (q->par.crc && wire_mpa_crc(p, total - WIRE_MPA_CRC_LEN) != crc)
-		return ENG_V_RX_CRC;
+	if (iwp_sums(q)) {
+		crc = wire_get_icrc(p + total - WIRE_MPA_CRC_LEN);
+		if (wire_mpa_crc(p, total - WIRE_MPA_CRC_LEN) != crc)
+			return ENG_V_RX_CRC;
+	}
 	if (q->par.markers_rx && !wire_fpdu_strip(q->rx_pos, &p, total))
 		return ENG_V_RX_MARKER;
 	rx->off += (size_t)(p - rx->h);
@@ -131,6 +136,28 @@ static void complain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *
 		 rx->len == WIRE_ReadRequest_LEN ? rx->data : NULL);
 }
 
+/* One whole FPDU. */
+static void take_one(struct iwp_qp *q, struct iwp_rx *rx, uint32_t n)
+{
+	enum eng_verdict v = take(q, rx, n);
+
+	q->rx_pos += n;
+	/* Its completion may have overrun the queue. */
+	if (!v && iwp_alive(q) && eng_qp_state(q->qp) == IBV_QPS_ERR)
+		v = ENG_V_RX_CQ_FULL;
+	if (v)
+		complain(q, v, rx);
+}
+
+/* Returns what was consumed of len. */
+static size_t end_of_call(struct iwp_qp *q, size_t done, size_t len)
+{
+	if (!iwp_alive(q))
+		return len;
+	iwp_sq_complete(q); /* reads that were answered */
+	return iwp_alive(q) ? done : len;
+}
+
 size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 		    uint64_t now)
 {
@@ -141,7 +168,6 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 	while (iwp_alive(q) && done < len) {
 		struct iwp_rx rx = { .h = data + done, .off = off + done };
 		int n = fpdu_size(q, data + done, len - done);
-		enum eng_verdict v;
 
 		if (n < 0) {
 			iwp_fail(q, (enum eng_verdict)-n, NULL, NULL);
@@ -151,17 +177,57 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 			expect(q, (uint32_t)n);
 		if (n == 0 || (size_t)n > len - done)
 			return done;
-		v = take(q, &rx, (uint32_t)n);
-		q->rx_pos += (uint32_t)n;
+		take_one(q, &rx, (uint32_t)n);
 		done += (size_t)n;
-		/* Its completion may have overrun the queue. */
-		if (!v && iwp_alive(q) && eng_qp_state(q->qp) == IBV_QPS_ERR)
-			v = ENG_V_RX_CQ_FULL;
-		if (v)
-			complain(q, v, &rx);
 	}
-	if (!iwp_alive(q))
-		return len;
-	iwp_sq_complete(q); /* reads that were answered */
-	return iwp_alive(q) ? done : len;
+	return end_of_call(q, done, len);
+}
+
+/* --- from a peer that may write what we read --- */
+
+/* Its payload is placed and not looked at. */
+static bool is_payload(const uint8_t *h)
+{
+	return wire_iwarp_shape(wire_get_DDPTagged_opcode(h))->flags & WIRE_IWF_PAYLOAD;
+}
+
+/* Size of the FPDU at `data`, and a copy of all in it that decides anything; else as fpdu_size(). */
+static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp_rx *rx)
+{
+	uint8_t *own = q->port->streams->rx_stage->base + IWP_SHOWN;
+	size_t head = len < IWP_HEAD ? len : IWP_HEAD;
+	int n;
+
+	memcpy(own, data, head);
+	n = fpdu_size(q, own, len);
+	if (n <= 0 || (size_t)n > len)
+		return n;
+	*rx = (struct iwp_rx){ .h = own, .off = IWP_SHOWN };
+	if ((uint32_t)n > IWP_SMALL && is_payload(own))
+		rx->far = data;
+	else if ((size_t)n > head)
+		memcpy(own + head, data + head, (size_t)n - head);
+	return n;
+}
+
+size_t iwp_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+{
+	struct iwp_qp *q = s->user;
+	size_t done = 0;
+
+	q->port->now = now;
+	while (iwp_alive(q) && done < len) {
+		struct iwp_rx rx = { 0 };
+		int n = copy_in(q, data + done, len - done, &rx);
+
+		if (n < 0) {
+			iwp_fail(q, (enum eng_verdict)-n, NULL, NULL);
+			break;
+		}
+		if (n == 0 || (size_t)n > len - done)
+			break;
+		take_one(q, &rx, (uint32_t)n);
+		done += (size_t)n;
+	}
+	return end_of_call(q, done, len);
 }

@@ -44,7 +44,7 @@ static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t head,
 	if (!n)
 		return true;
 	if (w->flags & IBV_SEND_INLINE) {
-		memcpy(q->port->stage.base + at + head, eng_swqe_inline(w) + q->off, n);
+		memcpy(q->port->out + at + head, eng_swqe_inline(w) + q->off, n);
 		return true;
 	}
 	pieces = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, q->off, n, false, iov, IWP_IOV);

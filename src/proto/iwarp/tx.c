@@ -52,6 +52,9 @@ bool iwp_tx_open(struct iwp_qp *q)
 	p->limit = chunk_of(q);
 	if (p->limit > room)
 		p->limit = room;
+	p->out = p->ops->reserve(q->s, IWP_FPDU_ROOM);
+	if (!p->out)
+		p->out = p->stage.base;
 	return true;
 }
 
@@ -73,7 +76,19 @@ uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off)
 {
 	q->port->summed = q->port->sum = 0;
 	*stage_off = place_of_fpdu(q);
-	return q->port->stage.base + *stage_off;
+	return q->port->out + *stage_off;
+}
+
+/* Into shared memory, which the kernel does not write for us. */
+static bool gather_near(struct iwp_port *p, uint8_t *to, const struct iovec *iov, int n, uint32_t len,
+			bool posted)
+{
+	if (posted)
+		return ut_stage_load_own(&p->stage, to, iov, n) == (ssize_t)len;
+	if (ut_stage_gather(&p->stage, 0, iov, n) != (ssize_t)len)
+		return false;
+	memcpy(to, p->stage.base, len);
+	return true;
 }
 
 /* Small pieces of a posted buffer are stored by the application's own thread, long ones summed up
@@ -82,13 +97,15 @@ bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const stru
 		   int n, uint32_t len, bool posted)
 {
 	struct iwp_port *p = q->port;
-	uint8_t *h = p->stage.base + stage_off;
+	uint8_t *h = p->out + stage_off;
 	size_t at = stage_off + head;
 
+	p->stage.own = p->streams->rx_stage->own;
+	if (p->out != p->stage.base)
+		return gather_near(p, h + head, iov, n, len, posted);
 	if (!posted)
 		return ut_stage_gather(&p->stage, at, iov, n) == (ssize_t)len;
-	p->stage.own = p->streams->rx_stage->own;
-	if (len < SUM_LEAST || !q->par.crc || q->par.markers_tx)
+	if (len < SUM_LEAST || !iwp_sums(q) || q->par.markers_tx)
 		return ut_stage_gather_own(&p->stage, at, iov, n) == (ssize_t)len;
 	wire_set_DDPTagged_ulpdu_len(h, head - 2 + len);
 	p->sum = ut_crc32c(0, h, head);
@@ -139,7 +156,7 @@ static size_t end_marked(struct iwp_qp *q, const uint8_t *h, uint32_t body)
 		put_marker(to + n, (uint32_t)(pos + n - fpdu));
 		n += WIRE_Marker_LEN;
 	}
-	if (q->par.crc)
+	if (iwp_sums(q))
 		wire_put_icrc(crc, wire_mpa_crc(to, n));
 	memcpy(to + n, crc, sizeof(crc));
 	return n + sizeof(crc);
@@ -149,7 +166,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 {
 	struct iwp_port *p = q->port;
 	uint32_t body = wire_fpdu_body(ulpdu);
-	uint8_t *h = p->stage.base + place_of_fpdu(q);
+	uint8_t *h = p->out + place_of_fpdu(q);
 	size_t n;
 
 	wire_set_DDPTagged_ulpdu_len(h, ulpdu);
@@ -157,7 +174,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 	if (q->par.markers_tx) {
 		n = end_marked(q, h, body);
 	} else {
-		if (q->par.crc)
+		if (iwp_sums(q))
 			wire_put_icrc(h + body, ut_crc32c(p->sum, h + p->summed, body - p->summed));
 		else
 			memset(h + body, 0, WIRE_MPA_CRC_LEN);
@@ -169,6 +186,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 	eng_dev_held(p->dev);
 	p->dev->counters[ENG_C_tx_pkts]++;
 	p->dev->counters[ENG_C_tx_bytes] += n;
+	p->dev->counters[ENG_C_local_tx] += q->s && q->s->near;
 }
 
 /* What the socket left is copied, once per full socket buffer. */
@@ -190,12 +208,16 @@ static void keep(struct iwp_qp *q, const uint8_t *data, size_t n)
 void iwp_tx_close(struct iwp_qp *q)
 {
 	struct iwp_port *p = q->port;
-	const uint8_t *data = p->stage.base;
+	const uint8_t *data = p->out;
 	size_t n = p->fill;
 	ssize_t r = 0;
 
 	p->tx = NULL;
 	p->fill = 0;
+	if (n && p->out != p->stage.base) {
+		p->ops->commit(q->s, n);
+		return;
+	}
 	while (n && (r = p->ops->send(q->s, data, n)) > 0) {
 		data += r;
 		n -= (size_t)r;

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Streams that have left the wire: their bytes go through a pair of rings (link/shm/pipe.h). The
+ * socket stays what it was for everything else: FIN and RST, from the peer or from the kernel when
+ * its process dies, mean what they meant, behind all that lies in the ring. A byte that comes by it
+ * is a bell and says nothing but "look". So nobody needs a descriptor more, the owner sleeps on the
+ * set as ever, and the kernel says which of a thousand streams has news.
+ *
+ * Streams that were busy lately are hot and looked at in each poll(); they sleep only when the owner
+ * does. The others sleep each for itself, and are rung for.
+ */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/log.h"
+
+#include <string.h>
+
+#define NEAR_HOT (1u << 16) /* looks in vain until a stream is quiet again */
+#define NEAR_SHOW (72u << 10) /* bytes in one show, so that the peer gets its room back meanwhile */
+
+static bool dozing(const struct tcp_place *p)
+{
+	return atomic_load(&p->dozing);
+}
+
+static void ring(struct tcp_stream *s)
+{
+	long r = LINK_SYS(SYS_sendto, s->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+
+	/* If there is no room, there are bells; where there is no peer, nobody sleeps. */
+	s->near->bell_due = r == -ENOBUFS || r == -ENOMEM;
+	if (s->near->bell_due)
+		tcp_todo(s);
+	else if (r < 0 && r != -EAGAIN && r != -EPIPE && !s->error)
+		s->error = (int)-r; /* the kernel tells it once */
+}
+
+static bool has_news(const struct tcp_stream *s)
+{
+	return tcp_may_read(s) && shm_pipe_end(&s->near->pipe) != s->near->seen;
+}
+
+static bool has_room(const struct tcp_stream *s)
+{
+	return s->blocked && shm_pipe_room(&s->near->pipe, TCP_NEAR_ROOM) >= TCP_NEAR_ROOM;
+}
+
+/* What comes now rings; what has come is looked at once more. */
+static void doze_one(struct tcp_stream *s)
+{
+	shm_pipe_sleep(&s->near->pipe, SHM_PIPE_NEWS | (s->blocked ? SHM_PIPE_ROOM : 0u));
+	if (has_news(s) || has_room(s))
+		tcp_todo(s);
+}
+
+static void cool(struct tcp_stream *s)
+{
+	struct tcp_near *n = s->near;
+
+	if (ut_list_empty(&n->hot_node))
+		return;
+	ut_list_del(&n->hot_node);
+	tcp_place_of(s)->n_near_hot--;
+}
+
+static void heat(struct tcp_stream *s)
+{
+	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_near *n = s->near, *old;
+
+	n->hot = NEAR_HOT;
+	if (!ut_list_empty(&n->hot_node))
+		return;
+	if (p->n_near_hot == TCP_NEAR_HOT) {
+		old = ut_list_first(&p->near_hot, struct tcp_near, hot_node);
+		cool(old->s);
+		doze_one(old->s);
+	}
+	ut_list_add_tail(&p->near_hot, &n->hot_node);
+	p->n_near_hot++;
+}
+
+void tcp_near_begin(struct tcp_stream *s)
+{
+	tcp_cool(s);
+	heat(s);
+	tcp_todo(s);
+	tcp_watch(s);
+}
+
+/* Its memory goes with the stream's: who closes it may be looking at it. */
+void tcp_near_end(struct tcp_stream *s)
+{
+	if (s->way == TCP_W_NEAR)
+		cool(s);
+	else
+		tcp_near_free(s);
+}
+
+void tcp_near_again(struct tcp_stream *s)
+{
+	s->near->seen = s->near->pipe.head;
+	tcp_todo(s);
+}
+
+/* --- out --- */
+
+/* The owner may be asleep on its way back from here: a stream that waits for room says so at once. */
+static void blocked(struct tcp_stream *s)
+{
+	s->blocked = true;
+	if (dozing(tcp_place_of(s)) || shm_pipe_sleeps(&s->near->pipe))
+		doze_one(s);
+}
+
+ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len)
+{
+	struct shm_pipe *p = &s->near->pipe;
+	size_t room = shm_pipe_room(p, len), n = len < room ? len : room;
+
+	if (s->near->fin && s->error)
+		return -EPIPE;
+	if (n < len)
+		blocked(s);
+	if (!n)
+		return -EAGAIN;
+	memcpy(shm_pipe_at(p), data, n);
+	if (shm_pipe_commit(p, n))
+		ring(s);
+	return (ssize_t)n;
+}
+
+size_t tcp_near_room(struct tcp_stream *s)
+{
+	size_t room = shm_pipe_room(&s->near->pipe, TCP_NEAR_ROOM);
+
+	if (s->blocked)
+		return 0;
+	if (room >= TCP_NEAR_ROOM)
+		return room;
+	blocked(s);
+	return 0;
+}
+
+bool tcp_near_drained(struct tcp_stream *s)
+{
+	return shm_pipe_room(&s->near->pipe, SHM_PIPE_BYTES) == SHM_PIPE_BYTES;
+}
+
+uint8_t *tcp_reserve(struct link_stream *l, size_t len)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+
+	if (s->way != TCP_W_NEAR || s->state != TCP_S_OPEN || s->blocked ||
+	    shm_pipe_room(&s->near->pipe, len) < len)
+		return NULL;
+	return shm_pipe_at(&s->near->pipe);
+}
+
+void tcp_commit(struct link_stream *l, size_t len)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+
+	if (shm_pipe_commit(&s->near->pipe, len))
+		ring(s);
+}
+
+/* --- in --- */
+
+/* Up to `end`, a piece at a time. */
+static void show(struct tcp_stream *s, uint64_t end)
+{
+	struct tcp_near *n = s->near;
+	bool stuck = false;
+
+	tcp_evict(tcp_place_of(s)); /* the user may need the stage */
+	while (n->pipe.head != end && tcp_may_read(s)) {
+		const struct link_stream_user *ops = s->base.user_ops;
+		size_t len = (size_t)(end - n->pipe.head), used;
+
+		len = len < NEAR_SHOW ? len : NEAR_SHOW;
+		used = ops->shown(&s->base, shm_pipe_in(&n->pipe), len, tcp_place_of(s)->now);
+		if (s->state != TCP_S_OPEN)
+			return;
+		if (used && shm_pipe_consume(&n->pipe, used))
+			ring(s);
+		if (!used && ops == s->base.user_ops) {
+			stuck = len >= LINK_STREAM_KEEP && !s->paused;
+			break;
+		}
+	}
+	n->seen = end;
+	if (stuck)
+		tcp_tell_closed(s, EMSGSIZE);
+}
+
+static int read_ring(struct tcp_stream *s)
+{
+	uint64_t end = shm_pipe_end(&s->near->pipe);
+
+	if (!tcp_may_read(s) || end == s->near->seen)
+		return 0;
+	if (shm_pipe_sane(&s->near->pipe, end)) {
+		show(s, end);
+	} else {
+		ut_warn("a process of this user wrote nonsense into its ring; its connection ends");
+		tcp_over(s, EPROTO);
+	}
+	return 1;
+}
+
+static int tell_room(struct tcp_stream *s)
+{
+	if (s->state != TCP_S_OPEN || !has_room(s))
+		return 0;
+	s->blocked = false;
+	if (s->base.user_ops)
+		s->base.user_ops->writable(&s->base, tcp_place_of(s)->now);
+	return 1;
+}
+
+/* Bells are thrown away. An end waits until all that came before has been shown. */
+static void take_bells(struct tcp_stream *s)
+{
+	struct tcp_near *n = s->near;
+	long r;
+
+	if (n->fin)
+		return;
+	r = LINK_SYS(SYS_recvfrom, s->fd, NULL, (long)TCP_STAGE_BYTES, MSG_DONTWAIT | MSG_TRUNC, NULL,
+		     NULL);
+	if (r > 0 || r == -EAGAIN)
+		return;
+	n->fin = true;
+	s->error = r < 0 && !s->error ? (int)-r : s->error;
+	tcp_watch(s);
+}
+
+/* Told behind all that came, or to somebody who does not read and cannot send either. */
+static bool is_over(const struct tcp_stream *s)
+{
+	if (s->state != TCP_S_OPEN || !s->near->fin || s->rx_over || !s->base.user_ops)
+		return false;
+	return s->paused ? s->blocked && s->error : !has_news(s);
+}
+
+/* Bytes wait for a user. */
+static void orphan(struct tcp_stream *s)
+{
+	if (s->state == TCP_S_OPEN && !s->base.user_ops && ut_list_empty(&s->idle_node))
+		ut_list_add_tail(&tcp_place_of(s)->orphans, &s->idle_node);
+}
+
+int tcp_near_visit(struct tcp_stream *s)
+{
+	struct tcp_near *n = s->near;
+	bool slept = shm_pipe_sleeps(&n->pipe);
+	int done = 0;
+
+	if (n->bell_due)
+		ring(s);
+	if (has_news(s) || has_room(s)) {
+		/* There is a bell, or there will be soon. */
+		if (slept && dozing(tcp_place_of(s)))
+			take_bells(s);
+		shm_pipe_wake(&n->pipe);
+		heat(s);
+		done = read_ring(s) + tell_room(s);
+	} else if (slept && !ut_list_empty(&n->hot_node) && !dozing(tcp_place_of(s))) {
+		shm_pipe_wake(&n->pipe);
+	}
+	orphan(s);
+	if (is_over(s)) {
+		tcp_over(s, s->error);
+		done++;
+	}
+	return done;
+}
+
+int tcp_near_bell(struct tcp_stream *s)
+{
+	take_bells(s);
+	return tcp_near_visit(s);
+}
+
+int tcp_near_look(struct tcp_place *p)
+{
+	struct tcp_near *n, *next;
+	struct tcp_stream *v[TCP_NEAR_HOT];
+	int k = 0, done = 0;
+
+	/* A callback may close or heat any of them. */
+	ut_list_each_safe(n, next, &p->near_hot, hot_node)
+		v[k++] = n->s;
+	for (int i = 0; i < k; i++) {
+		int did;
+
+		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->near->hot_node))
+			continue;
+		did = tcp_near_visit(v[i]);
+		done += did;
+		if (!did && v[i]->state == TCP_S_OPEN && --v[i]->near->hot == 0) {
+			cool(v[i]);
+			doze_one(v[i]);
+		}
+	}
+	return done;
+}
+
+void tcp_near_settle(struct tcp_place *p)
+{
+	struct tcp_near *n;
+
+	if (!dozing(p))
+		return;
+	ut_list_each(n, &p->near_hot, hot_node)
+		if (!shm_pipe_sleeps(&n->pipe))
+			doze_one(n->s);
+}
+
+/* --- for who drives the place --- */
+
+int tcp_glance(struct link_streams *l)
+{
+	struct tcp_place *p = tcp_of(l);
+
+	if (ut_list_empty(&p->near_hot) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
+	    !ut_list_empty(&p->hot) || p->look_only || dozing(p))
+		return -EAGAIN;
+	return tcp_near_look(p);
+}
+
+void tcp_doze(struct link_streams *l, bool on, bool look)
+{
+	struct tcp_place *p = tcp_of(l);
+	uint64_t one = 1;
+
+	atomic_store(&p->dozing, on);
+	if (on && look && atomic_load(&p->n_near))
+		LINK_SYS(SYS_write, p->bell.fd, &one, sizeof(one));
+}
