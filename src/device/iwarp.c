@@ -93,7 +93,7 @@ static int express(struct dev_adapter *a, bool *ret_whole)
 
 static const struct dev_machine iwp_machine = {
 	.express = express,
-	.posted = dev_posted_none,
+	.posted = iwp_express_post,
 	.alone = dev_alone_none,
 	.soon = dev_soon_none,
 	.patient = patient,
@@ -225,7 +225,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 
 static const struct eng_dev_ops iwarp_ops = {
 	.progress = dev_progress,
-	.posted = eng_dev_by_round,
+	.posted = dev_posted,
 	.wait = wait_on,
 	.wait_comp = wait_comp,
 	.polled = dev_polled,

@@ -5,7 +5,7 @@
  *
  * First byte: 1 = CRC, 2 = markers come, 4 = we are the initiator, 8 = the rest is the stream as it
  * is; otherwise it is messages, each with a byte of length before it, which get length, pad and
- * CRC here. 16 = little room to send. Second byte: bytes that arrive at a time, odd = at most.
+ * CRC here. 16 = little room to send, 32 = near (without markers). Second byte: bytes that arrive at a time, odd = at most.
  * In messages 4b4b4b4b stands for the region's key, 52525252 for the oldest read's sink, and an
  * address that begins with aaaa for the region's.
  */
@@ -78,7 +78,7 @@ static void feed(struct run *r, const uint8_t *data, size_t size)
 static void start(struct run *r, uint8_t flags, uint8_t cut)
 {
 	struct iw_options o = { .no_crc = !(flags & 1), .markers_b = flags & 2,
-				.initiator_b = !(flags & 4), .ird = 2, .ord = 4 };
+				.initiator_b = !(flags & 4), .near = flags & 32, .ird = 2, .ord = 4 };
 	struct eng_mr_spec s = { .length = 4096, .access = 15 };
 	static const enum ibv_wr_opcode codes[SENDS] = {
 		IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND, IBV_WR_RDMA_READ,

@@ -120,7 +120,8 @@ static bool may_end(enum ibv_wc_status st, bool first)
 {
 	if (st == IBV_WC_WR_FLUSH_ERR)
 		return !first || cf.iwarp; /* the stream has ended with a Terminate */
-	return first && st == IBV_WC_REM_ACCESS_ERR;
+	/* ... which may name a request behind one that will never be answered: that is flushed first. */
+	return (first || cf.iwarp) && st == IBV_WC_REM_ACCESS_ERR;
 }
 
 static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)

@@ -276,6 +276,7 @@ void iw_end_attach(struct iw_end *e, struct link_stream *s, const struct iw_opti
 
 	e->s = s;
 	e->ready = e->ended = 0;
+	s->near = (o->near || getenv("SIM_NEAR")) && !o->markers_a && !o->markers_b;
 	ut_lock(&e->h->dev.lock);
 	CHECK(iwp_stream_ops.attach(e->qp, s, &p, &owner, e) == 0);
 	ut_unlock(&e->h->dev.lock);

@@ -317,6 +317,22 @@ static void give_turn(struct iwp_qp *q)
 		iwp_activate(q);
 }
 
+/*
+ * What is posted to a near stream goes at once: the peer looks at the ring itself, so there is nothing
+ * to gain by the clock, the timers and everybody else's turn that a round brings.
+ */
+bool iwp_express_post(struct eng_qp *qp)
+{
+	struct iwp_qp *q = iwp_of(qp);
+	struct iwp_port *p = q->port;
+
+	if (q->life != IWP_OPEN || !q->s->near || q->blocked || !ut_list_empty(&p->active) ||
+	    eng_qp_state(qp) != IBV_QPS_RTS)
+		return false;
+	give_turn(q);
+	return iwp_alive(q) && ut_list_empty(&p->active);
+}
+
 static int run_active(struct iwp_port *p)
 {
 	uint32_t before = p->sent;
