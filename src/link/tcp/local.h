@@ -21,6 +21,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #define TCP_STAGE_BYTES (256u * 1024)
 #define TCP_READ_LEAST (64u * 1024) /* room for one read, or the rest moves to the front */
@@ -225,6 +226,31 @@ int tcp_listener_take(struct tcp_listener *l);
 int tcp_accept(struct tcp_listener *l);
 void tcp_accept_again(struct tcp_place *p);
 
+/* call.c */
+struct tcp_hello {
+	uint32_t magic;
+	uint16_t from_port, to_port;
+	uint8_t from[16], to[16];
+};
+#define TCP_HELLO_MAGIC 0x44504931u /* and a version */
+
+/* Of an end's door. */
+socklen_t tcp_door_name(const struct link_end *e, struct sockaddr_un *ret);
+int tcp_unix_socket(void);
+int tcp_watch_unix(struct tcp_place *p, int fd, void *what);
+/* Another user is a stranger. Within one process the host's stack has nothing to wake. */
+bool tcp_is_one_of_us(const struct tcp_place *p, int fd);
+int tcp_tell(int fd, const struct tcp_hello *h, int segment);
+/* A descriptor and what was said with it; -EAGAIN; or another -errno: nothing will come. */
+int tcp_hear(int fd, struct tcp_hello *h);
+/* fd is its own then; or NULL. s NULL: a stranger's. */
+struct tcp_call *tcp_call_new(struct tcp_place *p, struct tcp_stream *s, int fd);
+void tcp_call_over(struct tcp_call *c);
+/* The connection itself is the limit now. */
+void tcp_call_keep(struct tcp_call *c);
+void tcp_calls_expired(struct tcp_place *p);
+void tcp_calls_reap(struct tcp_place *p);
+
 /* door.c: how two ends agree to leave the wire. */
 void tcp_near(struct link_stream *l, bool active);
 /* It keeps to the wire from now on, if it is not too late. */
@@ -235,8 +261,6 @@ void tcp_decide(struct tcp_stream *s);
 void tcp_near_free(struct tcp_stream *s);
 int tcp_door_event(struct tcp_door *d);
 int tcp_call_event(struct tcp_call *c);
-void tcp_calls_expired(struct tcp_place *p);
-void tcp_calls_reap(struct tcp_place *p);
 /* Those that nobody needs. */
 void tcp_doors_close(struct tcp_place *p);
 void tcp_doors_fini(struct tcp_place *p);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Calls between two processes of this host, on which door.c agrees: unix sockets in the place's set,
+ * letters of one shape with a descriptor each, and how long somebody is waited for. Whoever calls or
+ * answers may say anything, or nothing.
+ */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+socklen_t tcp_door_name(const struct link_end *e, struct sockaddr_un *ret)
+{
+	char *at = ret->sun_path + 1;
+	int n = snprintf(at, sizeof(ret->sun_path) - 1, "dapple-iw/");
+
+	memset(ret->sun_path, 0, 1);
+	ret->sun_family = AF_UNIX;
+	for (int i = 0; i < 16; i++)
+		n += snprintf(at + n, sizeof(ret->sun_path) - 1 - (size_t)n, "%02x", e->addr[i]);
+	n += snprintf(at + n, sizeof(ret->sun_path) - 1 - (size_t)n, "/%u", e->port);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+int tcp_unix_socket(void)
+{
+	return (int)LINK_SYS(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* What peers are shown of us: getuid() differs between user namespaces. */
+static int own_cred(struct tcp_place *p)
+{
+	struct ucred c = { 0 };
+	socklen_t n = sizeof(c);
+	int sv[2];
+	long r = LINK_SYS(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv);
+
+	if (r < 0)
+		return (int)r;
+	r = LINK_SYS(SYS_getsockopt, sv[0], SOL_SOCKET, SO_PEERCRED, &c, &n);
+	link_sys_close(&sv[0]);
+	link_sys_close(&sv[1]);
+	p->uid = c.uid;
+	p->pid = c.pid;
+	return (int)r;
+}
+
+/* Another user is a stranger. Within one process the host's stack has nothing to wake. */
+bool tcp_is_one_of_us(const struct tcp_place *p, int fd)
+{
+	struct ucred c = { 0 };
+	socklen_t n = sizeof(c);
+
+	if (LINK_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
+		return false;
+	return c.uid == p->uid && (c.pid != p->pid || (p->near & TCP_NEAR_SELF));
+}
+
+int tcp_watch_unix(struct tcp_place *p, int fd, void *what)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = what };
+	int keep = errno, r = ut_epoll_add(p->epfd, fd, &e) < 0 ? -errno : 0;
+
+	errno = keep;
+	return r;
+}
+
+/* --- letters --- */
+
+int tcp_tell(int fd, const struct tcp_hello *h, int segment)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)h, sizeof(*h) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	long r;
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &segment, sizeof(int));
+	r = LINK_SYS(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return r < 0 ? (int)r : 0;
+}
+
+/* One is kept, a stranger may send any number. */
+static int take_one(struct msghdr *m)
+{
+	int kept = -1;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+			if (kept < 0)
+				kept = fd;
+			else
+				link_sys_close(&fd);
+		}
+	}
+	return kept;
+}
+
+/* A descriptor and what was said with it; -EAGAIN; or another -errno: nothing will come. */
+int tcp_hear(int fd, struct tcp_hello *h)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+	struct iovec iov = { h, sizeof(*h) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	long r = LINK_SYS(SYS_recvmsg, fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int segment;
+
+	if (r < 0)
+		return (int)r;
+	segment = take_one(&m);
+	if (r == (long)sizeof(*h) && h->magic == TCP_HELLO_MAGIC && segment >= 0)
+		return segment;
+	link_sys_close(&segment);
+	return -EPROTO;
+}
+
+/* --- calls --- */
+
+struct tcp_call *tcp_call_new(struct tcp_place *p, struct tcp_stream *s, int fd)
+{
+	struct tcp_call *c = ut_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct tcp_call){ .kind = TCP_K_CALL, .place = p, .s = s, .fd = fd,
+				.until = ut_now() + TCP_NEAR_PATIENCE };
+	if (tcp_watch_unix(p, fd, c) < 0) {
+		free(c);
+		return NULL;
+	}
+	ut_list_add_tail(&p->young_calls, &c->node);
+	p->n_calls += !s;
+	return c;
+}
+
+/* An event of this round may still name it. */
+void tcp_call_over(struct tcp_call *c)
+{
+	struct tcp_place *p = c->place;
+
+	if (c->fd < 0)
+		return;
+	tcp_unwatch(p, c->fd);
+	link_sys_close(&c->fd);
+	p->n_calls -= !c->s;
+	if (c->s)
+		c->s->near->call = NULL;
+	c->s = NULL;
+	ut_list_del(&c->node);
+	ut_list_add_tail(&p->dead_calls, &c->node);
+}
+
+/* The connection itself is the limit now. */
+void tcp_call_keep(struct tcp_call *c)
+{
+	ut_list_del(&c->node);
+	ut_list_add_tail(&c->place->late_calls, &c->node);
+}
+
+void tcp_calls_expired(struct tcp_place *p)
+{
+	struct tcp_call *c;
+
+	while ((c = ut_list_first(&p->young_calls, struct tcp_call, node)) && c->until <= p->now) {
+		if (c->s)
+			tcp_to_wire(c->s);
+		else
+			tcp_call_over(c);
+	}
+}
+
+void tcp_calls_reap(struct tcp_place *p)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(&p->dead_calls)))
+		free(ut_container(n, struct tcp_call, node));
+	while ((n = ut_list_pop(&p->dead_doors)))
+		free(ut_container(n, struct tcp_door, node));
+}
+
+int tcp_go_near(struct link_streams *l, unsigned how)
+{
+	struct tcp_place *p = tcp_of(l);
+	int r = own_cred(p), fd;
+
+	if (r < 0)
+		return r;
+	fd = (int)LINK_SYS(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0)
+		return fd;
+	p->bell.fd = fd;
+	r = tcp_watch_unix(p, fd, &p->bell);
+	if (r < 0)
+		link_sys_close(&p->bell.fd);
+	else
+		p->near = how;
+	return r;
+}
