@@ -62,17 +62,15 @@ const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
 
 /* --- with a ring --- */
 
-/* The whole of it, and then what lies behind `head` once more; NULL with errno. */
+/* The whole of it, and what lies behind `head` once more in the place behind its end. */
 static void *map_ring(int fd, size_t head, size_t ring, int prot)
 {
-	uint8_t *p = mmap(NULL, head + 2 * ring, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			  -1, 0);
+	uint8_t *p = mmap(NULL, head + 2 * ring, prot, MAP_SHARED, fd, 0);
 	int keep;
 
 	if (p == MAP_FAILED)
 		return NULL;
-	if (mmap(p, head + ring, prot, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED &&
-	    mmap(p + head + ring, ring, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)head) != MAP_FAILED &&
+	if (mmap(p + head + ring, ring, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)head) != MAP_FAILED &&
 	    madvise(p, head + 2 * ring, MADV_DONTFORK) == 0)
 		return p;
 	keep = errno;
