@@ -23,7 +23,10 @@ void dev_own_init(struct dev_own *o)
 	atomic_init(&o->link_fd, -1);
 	atomic_init(&o->deadline, UT_NEVER);
 	atomic_init(&o->leader_until, UT_NEVER);
-	o->ep = o->alarm = -1;
+	o->ep = -1;
+	ut_lock(&o->lock);
+	o->alarm = -1;
+	ut_unlock(&o->lock);
 	o->polls_to_own = DEV_POLLS_TO_OWN;
 	o->trusted = progress && !strcmp(progress, "poll");
 }
