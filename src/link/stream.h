@@ -121,6 +121,8 @@ struct link_streams_ops {
 	 * next byte of another user than the present one waits, or decides for the wire.
 	 */
 	void (*near)(struct link_stream *s, bool active);
+	/* Its next byte waits no longer for that: it has chosen the wire, unless it had chosen before. */
+	void (*hurry)(struct link_stream *s);
 	/* Where the next `len` bytes to send may be put together, in one piece, or NULL: by send().
 	 * commit() sends as many of them. */
 	uint8_t *(*reserve)(struct link_stream *s, size_t len);

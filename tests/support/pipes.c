@@ -477,6 +477,11 @@ static void op_near(struct link_stream *s, bool active)
 	(void)active;
 }
 
+static void op_hurry(struct link_stream *s)
+{
+	(void)s;
+}
+
 static uint8_t near_out[128 * 1024];
 
 static uint8_t *op_reserve(struct link_stream *s, size_t len)
@@ -506,7 +511,7 @@ static void op_doze(struct link_streams *p, bool on, bool look)
 }
 
 static const struct link_streams_ops ops = {
-	.near = op_near, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
+	.near = op_near, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
 	.doze = op_doze,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,

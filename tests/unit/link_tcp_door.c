@@ -503,6 +503,27 @@ static void speaks_first(void)
 	b->ops->fini(b);
 }
 
+/* Who cannot wait for the answer goes by TCP, whatever the other end has done by then. */
+static void in_a_hurry(bool shown)
+{
+	struct link_streams *a = near_open(), *b = near_open();
+	struct ear ea = { 0 }, eb = { 0 };
+
+	pair_make(a, b, LO4, &ea, &eb);
+	b->ops->near(eb.s, false);
+	a->ops->near(ea.s, true);
+	for (int i = 0; shown && i < 10; i++)
+		b->ops->poll(b, ut_now());
+	CHECK(!shown || b->ops->room(eb.s) == 0);
+	CHECK(send_some(ea.s, 0, 10) == 0);
+	a->ops->hurry(ea.s);
+	CHECK(a->ops->room(ea.s) && send_some(ea.s, 0, 10) == 10);
+	UNTIL2(a, b, eb.got == 10);
+	talk(a, b, &ea, &eb, false);
+	a->ops->fini(a);
+	b->ops->fini(b);
+}
+
 /* Another user has the name: he is not even asked. */
 static void other_user(void)
 {
@@ -625,6 +646,8 @@ int main(void)
 	liars();
 	strangers();
 	speaks_first();
+	in_a_hurry(false);
+	in_a_hurry(true);
 	other_user();
 	killed();
 	many();

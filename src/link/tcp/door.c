@@ -370,6 +370,17 @@ void tcp_near(struct link_stream *l, bool active)
 		offer(s);
 }
 
+/* Who has asked is bound to nothing yet; who has shown its segment is. */
+void tcp_hurry(struct link_stream *l)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+
+	if (s->state != TCP_S_OPEN || s->way != TCP_W_ASKED)
+		return;
+	s->blocked = false;
+	tcp_to_wire(s);
+}
+
 /* Its streams are gone. */
 void tcp_doors_fini(struct tcp_place *p)
 {

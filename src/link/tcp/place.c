@@ -21,6 +21,7 @@ static const struct link_streams_ops ops = {
 	.send = tcp_send,
 	.room = tcp_room,
 	.near = tcp_near,
+	.hurry = tcp_hurry,
 	.reserve = tcp_reserve,
 	.commit = tcp_commit,
 	.mss = tcp_mss,

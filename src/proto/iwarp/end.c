@@ -26,8 +26,11 @@ static void drop_rest(struct iwp_qp *q)
 
 void iwp_let_go(struct iwp_qp *q, bool abort)
 {
-	struct link_stream *s = q->s;
+	struct link_stream *s;
 
+	if (!abort)
+		iwp_say_ready(q);
+	s = q->s;
 	ut_timer_clear(&q->port->timers, &q->timer);
 	q->patience = 0;
 	ut_list_del(&q->active);
@@ -172,6 +175,7 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 
 	if (!iwp_alive(q))
 		return;
+	iwp_say_ready(q);
 	iwp_sq_collect(q);
 	explain(q, v, rx);
 	q->life = IWP_LAST;
@@ -318,6 +322,7 @@ static int disconnect(struct eng_qp *qp)
 		return -ENOTCONN;
 	if (q->life != IWP_OPEN)
 		return 0;
+	iwp_say_ready(q);
 	q->life = IWP_LEAVING;
 	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
 	/* A peer that announced its first word is waited for even now (RFC 5044 7.1.2, 4). */

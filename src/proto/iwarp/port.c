@@ -248,6 +248,22 @@ static void send_rtr(struct iwp_qp *q)
 	}
 }
 
+/*
+ * What was agreed as the first word is said before the last one, also where the stream does not know
+ * its way yet: a peer that never hears it takes the connection for one that was never made.
+ */
+void iwp_say_ready(struct iwp_qp *q)
+{
+	if (!q->rtr_due || q->tx_pos || !q->s)
+		return;
+	q->port->ops->hurry(q->s);
+	q->blocked = q->rest_len;
+	if (iwp_tx_open(q)) {
+		send_rtr(q);
+		iwp_tx_close(q);
+	}
+}
+
 static bool may_run_sq(const struct iwp_qp *q)
 {
 	return q->life == IWP_LEAVING || eng_qp_state(q->qp) == IBV_QPS_RTS;

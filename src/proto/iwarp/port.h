@@ -160,6 +160,8 @@ void iwp_activate(struct iwp_qp *q);
 /* Callers outside of iwp_transmit() know the time of the last event only: the delay counts from
  * the next round. */
 void iwp_arm(struct iwp_qp *q, uint64_t delay);
+/* The ready-to-receive message goes now, if it has not gone. */
+void iwp_say_ready(struct iwp_qp *q);
 /* What was agreed is what the attributes show. */
 void iwp_show_depth(struct iwp_qp *q);
 
