@@ -44,34 +44,22 @@ static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	return n;
 }
 
-/* Whoever makes this round is the only one who looks after the adapter, and an application's thread
- * that may answer next. */
-static bool is_answerer(struct dev_adapter *a, enum dev_driver by)
-{
-	int owner = atomic_load(&a->own.owner);
-	unsigned waiters = atomic_load(&a->own.waiters);
-
-	return (by == DEV_BY_APP && owner == DEV_OWN_APP && !waiters) ||
-	       (by == DEV_BY_WAITER && owner == DEV_OWN_WAITER && waiters == 1);
-}
-
 static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, int received)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
 	/* What waits already may wait a few polls more: programs look at their
-	 * other queue before they answer. Who waits returns with what has come; a round
-	 * in which nothing came is the last before it sleeps. */
-	if (by == DEV_BY_THREAD || by == DEV_BY_CALL)
-		return false;
-	if (!received && (by == DEV_BY_WAITER || !since || now - since > DEV_DEFER_POLL_NS))
+	 * other queue before they answer. Not behind a wait: who slept for a message may
+	 * leave by _exit() with it (fio's jobs do), and its sender would ask the dead. */
+	if (by != DEV_BY_APP || (!received && (!since || now - since > DEV_DEFER_POLL_NS)))
 		return false;
 	if (a->defer_penalty) {
 		a->defer_penalty -= a->defer_penalty < (uint32_t)received ? a->defer_penalty
 									    : (uint32_t)received;
 		return false;
 	}
-	return is_answerer(a, by) && (!since || now - since < DEV_DEFER_NS);
+	return atomic_load(&a->own.owner) == DEV_OWN_APP && !atomic_load(&a->own.waiters) &&
+	       (!since || now - since < DEV_DEFER_NS);
 }
 
 /* The owner of a deferred acknowledgement came late, or never: the application
@@ -309,11 +297,59 @@ int dev_run(struct dev_adapter *a, enum dev_driver by)
 	return dev_run_look(a, by, DEV_LOOK);
 }
 
+/* All there was to do, in *ret_done things; or a round is due, *ret_done have been received. */
+static bool without_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+{
+	bool yes = short_round(a, ret_done);
+
+	atomic_store_explicit(&a->short_look, yes && !*ret_done, memory_order_relaxed);
+	if (yes)
+		end_of_posts(a);
+	return yes;
+}
+
+/* Who posts wants to send; who waits for an answer polls next. A receive call here would nearly always
+ * find nothing and stand in front of the send. */
+static bool is_for_posts(struct dev_adapter *a, enum dev_driver by) UT_REQUIRES(a->dev.lock)
+{
+	bool posted = by == DEV_BY_APP &&
+		      atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
+
+	if (posted)
+		a->posts++;
+	else
+		end_of_posts(a);
+	return posted;
+}
+
+static int look_for_errors(struct dev_adapter *a, enum dev_driver by, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
+{
+	if (by == DEV_BY_APP && now - a->last_error_look < ERROR_LOOK_NS)
+		return 0;
+	a->last_error_look = now;
+	return a->machine->errors(a, now);
+}
+
+/* When somebody must look again. */
+static void set_deadline(struct dev_adapter *a, enum dev_driver by, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
+{
+	uint64_t next = eng_dev_tick(&a->dev, now), deadline;
+
+	if (a->held_since)
+		deadline = a->held_since + DEV_DEFER_NS;
+	else
+		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
+	a->calm = deadline > now && !a->held_since;
+	dev_own_after(a, by, deadline < next ? deadline : next);
+}
+
 int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 {
 	int keep, received, kicked, done, early = 0;
-	uint64_t now, deadline, next;
 	bool defer, posted;
+	uint64_t now;
 
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(&a->dev)) {
@@ -322,15 +358,8 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 			;
 		return 0;
 	}
-	if (by == DEV_BY_APP) {
-		bool yes = short_round(a, &early);
-
-		atomic_store_explicit(&a->short_look, yes && !early, memory_order_relaxed);
-		if (yes) {
-			end_of_posts(a);
-			return early;
-		}
-	}
+	if (by == DEV_BY_APP && without_round(a, &early))
+		return early;
 	a->shorts = 0;
 	keep = errno;
 	now = ut_now();
@@ -338,22 +367,12 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
 	if (by == DEV_BY_APP)
 		a->own.last_round = now;
-	/* Who posts wants to send; who waits for an answer polls next. A receive call here
-	 * would nearly always find nothing and stand in front of the send. */
-	posted = by == DEV_BY_APP && atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
-	if (posted)
-		a->posts++;
-	else
-		end_of_posts(a);
+	posted = is_for_posts(a, by);
 	if (by == DEV_BY_APP && !posted)
 		look = look_of_poll(a);
 	received = posted || early ? early : take_in(a, now, look);
 	kicked = kick_pending(a);
-	done = received + kicked;
-	if (by != DEV_BY_APP || now - a->last_error_look >= ERROR_LOOK_NS) {
-		a->last_error_look = now;
-		done += a->machine->errors(a, now);
-	}
+	done = received + kicked + look_for_errors(a, by, now);
 	defer = hold(a, now, posted);
 	if (!defer) {
 		defer = !kicked && may_defer(a, by, now, received);
@@ -369,13 +388,7 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 		dev_own_polled(a, now);
 	if (by == DEV_BY_APP && done > DEV_LONG_ROUND)
 		dev_own_busy(a, ut_now() - now);
-	next = eng_dev_tick(&a->dev, now);
-	if (a->held_since)
-		deadline = a->held_since + DEV_DEFER_NS;
-	else
-		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
-	a->calm = deadline > now && !a->held_since;
-	dev_own_after(a, by, deadline < next ? deadline : next);
+	set_deadline(a, by, now);
 	errno = keep;
 	return done;
 }
