@@ -372,15 +372,15 @@ static void give_turn(struct ibp_qp *q)
 	if (!q->resp.ack_due)
 		return;
 	/*
-	 * It rides with what was just sent, or waits on the list. A short packet ends a train, so beside
-	 * others it waits for theirs.
+	 * It goes right behind what was just sent: who gets an answer counts on the room that the
+	 * acknowledgement makes in its send queue. Else it waits on the list, as a short packet ends a
+	 * train; in a ring there are none.
 	 */
-	if (ut_list_empty(&port->active) && (!port->defer || port->sent != before)) {
+	if (port->sent != before ||
+	    (!port->defer && (q->resp.near || ut_list_empty(&port->active))))
 		ibp_resp_ack(q);
-		return;
-	}
-	port->rides |= port->sent != before;
-	ibp_resp_owe(q);
+	else
+		ibp_resp_owe(q);
 }
 
 static void send_acks(struct ibp_port *port)
@@ -405,7 +405,6 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	port->sent = 0;
 	port->blocked = false;
 	port->defer = defer_acks;
-	port->rides = false;
 	ibp_arm_all(port);
 	fire_timers(port);
 	if (port->train.waiting)
@@ -413,7 +412,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	while (!port->blocked && port->sent < ROUND_PACKETS &&
 	       dev->counters[ENG_C_tx_bytes] - bytes < ROUND_BYTES && (n = ut_list_pop(&port->active)))
 		give_turn(ut_container(n, struct ibp_qp, active));
-	if (!defer_acks || port->rides)
+	if (!defer_acks)
 		send_acks(port);
 	ibp_train_flush(port);
 	link_near(port->link)->show(port->link);

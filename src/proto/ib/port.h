@@ -139,7 +139,6 @@ struct ibp_port {
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket or a ring is full until the next call */
 	bool defer;         /* acknowledgements may wait for a ride */
-	bool rides;         /* and there is one in this round */
 };
 
 /* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
