@@ -358,6 +358,24 @@ static void early_bell(void)
 	hand_over(&t);
 }
 
+/* A bell for what was seen before this sleep began is for this sleep nevertheless; the next bytes
+ * ring again. */
+static void late_bell(void)
+{
+	struct hand t;
+
+	hand_open(&t);
+	for (uint64_t i = 0; i < 50; i++) {
+		put(&t, i * 10, 10);
+		UNTIL(t.p, t.e.got == i * 10 + 10);
+		/* Between the bytes and the look whether somebody sleeps the writer was interrupted. */
+		t.pipe.rung = atomic_load(&t.pipe.peer->asleep);
+		CHECK(t.pipe.rung && send(t.tcp, "", 1, 0) == 1);
+		UNTIL(t.p, atomic_load(&t.pipe.peer->asleep) != t.pipe.rung);
+	}
+	hand_over(&t);
+}
+
 /* It dies when it has said nothing, everything, or half. */
 static void dies(void)
 {
@@ -642,6 +660,7 @@ int main(void)
 		bad_answer(how);
 	gives_up();
 	early_bell();
+	late_bell();
 	dies();
 	liars();
 	strangers();

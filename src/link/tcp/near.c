@@ -220,7 +220,11 @@ static int tell_room(struct tcp_stream *s)
 	return 1;
 }
 
-/* Bells are thrown away. An end waits until all that came before has been shown. */
+/*
+ * Bells are thrown away. One that was late, for something that was seen before this sleep, was
+ * rung for this sleep all the same: there will be no other for it, so it is over. An end waits until
+ * all that came before has been shown.
+ */
 static void take_bells(struct tcp_stream *s)
 {
 	struct tcp_near *n = s->near;
@@ -230,6 +234,10 @@ static void take_bells(struct tcp_stream *s)
 		return;
 	r = LINK_SYS(SYS_recvfrom, s->fd, NULL, (long)TCP_STAGE_BYTES, MSG_DONTWAIT | MSG_TRUNC, NULL,
 		     NULL);
+	if (r > 0) {
+		shm_pipe_wake(&n->pipe);
+		heat(s);
+	}
 	if (r > 0 || r == -EAGAIN)
 		return;
 	n->fin = true;
