@@ -2,7 +2,7 @@
 /*
  * shm_pipe: two ends that sleep, one for news and one for room, as near.c has them do it, in every
  * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent. Without the
- * fences, or without the second look before sleep, a way must be found that ends badly.
+ * fences, without the second look before sleep, or if a late bell does not end a sleep, a way must be found that ends badly.
  */
 #include "explore.h"
 
@@ -36,6 +36,7 @@ static struct {
 	int bells[2];            /* bytes in the socket of each */
 	int sent, got;
 	bool trusting;           /* nobody looks again */
+	bool sleepy;             /* the receiver sleeps on under the same number behind a late bell */
 } w;
 
 static void ring(int whose)
@@ -101,6 +102,8 @@ static void receiver(void)
 		shm_pipe_sleep(&w.pipe[1], SHM_PIPE_NEWS);
 		if (w.trusting || !news())
 			sleep_on(1);
+		while (w.sleepy && !news())
+			sleep_on(1);
 		shm_pipe_wake(&w.pipe[1]);
 	}
 }
@@ -160,6 +163,9 @@ int main(void)
 	w.trusting = true;
 	search("without a second look", false);
 	w.trusting = false;
+	w.sleepy = true;
+	search("a late bell is ignored", false);
+	w.sleepy = false;
 	mc_no_fences = true;
 	search("without fences", false);
 	return 0;
