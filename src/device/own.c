@@ -304,8 +304,7 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		run = serve_waiter(a, now);
 		break;
 	default:
-		run = readable || atomic_load(&o->deadline) <= now ||
-		      atomic_load(&a->deferred_since);
+		run = readable || atomic_load(&o->deadline) <= now;
 	}
 	mine = atomic_load(&o->owner) == DEV_OWN_THREAD;
 	claimed = atomic_load(&o->owner) == DEV_OWN_APP;

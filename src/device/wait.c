@@ -96,8 +96,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 		o->ticking = false;
 		atomic_store(&o->owner, DEV_OWN_THREAD);
 		dev_own_watch(w->a, true);
-		/* An acknowledgement that was to go with the caller's answer is the thread's now. */
-		return atomic_load(&w->a->deferred_since) ? 0 : atomic_load(&o->deadline);
+		return atomic_load(&o->deadline);
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
 	dev_own_doze(w->a, false, false);
@@ -113,7 +112,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 /* Another waiter of the channel may lead next. */
 static void leave_chan(struct waiter *w)
 {
-	if (w->leads && w->chan && eng_chan_leave(w->chan))
+	if (w->leads && w->chan && eng_chan_attend(w->chan, false))
 		eng_semfd_down(w->alarm);
 }
 
@@ -157,7 +156,7 @@ static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 	struct dev_adapter *a = w->a;
 	int done;
 
-	if (w->chan && eng_chan_attend(w->chan))
+	if (w->chan && eng_chan_attend(w->chan, true))
 		eng_semfd_down(w->alarm);
 	ut_lock(&a->dev.lock);
 	done = dev_run_look(a, DEV_BY_WAITER, look);

@@ -115,7 +115,7 @@ void eng_chan_drop(struct eng_chan *chan, struct eng_cq *cq)
 	ut_unlock(&chan->lock);
 }
 
-/* Where it stands now, and whether its alarm was rung in the last place. */
+/* Where its leader stands now, and whether the alarm was rung in the last place. */
 static bool stand(struct eng_chan *chan, bool attended, int alarm) UT_REQUIRES(chan->lock);
 static bool stand(struct eng_chan *chan, bool attended, int alarm)
 {
@@ -127,12 +127,12 @@ static bool stand(struct eng_chan *chan, bool attended, int alarm)
 	return rung;
 }
 
-bool eng_chan_attend(struct eng_chan *chan)
+bool eng_chan_attend(struct eng_chan *chan, bool yes)
 {
 	bool rung;
 
 	ut_lock(&chan->lock);
-	rung = stand(chan, true, -1);
+	rung = stand(chan, yes, -1);
 	ut_unlock(&chan->lock);
 	return rung;
 }
@@ -147,14 +147,4 @@ bool eng_chan_doze(struct eng_chan *chan, int alarm)
 		stand(chan, false, alarm);
 	ut_unlock(&chan->lock);
 	return none;
-}
-
-bool eng_chan_leave(struct eng_chan *chan)
-{
-	bool rung;
-
-	ut_lock(&chan->lock);
-	rung = stand(chan, false, -1);
-	ut_unlock(&chan->lock);
-	return rung;
 }

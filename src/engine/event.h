@@ -89,13 +89,12 @@ bool eng_chan_has(struct eng_chan *chan);
  * For who waits and makes progress itself, no more than one thread at a time. Its event costs no
  * call: what is raised while it is awake is handed over, as if it had been in a read() of the
  * descriptor before all others. It takes the event, or looks for it anew with eng_chan_doze().
- * Both that give a bool return: its alarm was rung, and is its to silence.
+ * It is there, or has gone; true: its alarm was rung, and is its to silence.
  */
-bool eng_chan_attend(struct eng_chan *chan);
+bool eng_chan_attend(struct eng_chan *chan, bool yes);
 /* It is about to sleep until `alarm` is written, or, -1, until fd is readable. False: there is an
  * event, and it is not. */
 bool eng_chan_doze(struct eng_chan *chan, int alarm);
-bool eng_chan_leave(struct eng_chan *chan);
 /* Queues one event for the CQ. Called with the CQ's lock held. */
 void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq);
 /* Drops the queued events of a CQ that goes away. */

@@ -6,27 +6,16 @@
  */
 #include "explore.h"
 
-#include <stdatomic.h>
-
 static bool blind(const void *p, uint64_t *ret);
 
-#undef atomic_load
-#undef atomic_load_explicit
-#undef atomic_store
-#undef atomic_store_explicit
-#undef atomic_thread_fence
-#define atomic_load_explicit(p, o)                                                       \
-	({                                                                               \
-		uint64_t v_;                                                             \
-		if (!blind((p), &v_))                                                    \
-			v_ = mc_load((p), sizeof(*(p)));                                 \
-		(__typeof__(*(p) + 0))v_;                                                \
+#define MC_LOAD(p)                                       \
+	({                                               \
+		uint64_t v_;                             \
+		if (!blind((p), &v_))                    \
+			v_ = mc_load((p), sizeof(*(p))); \
+		v_;                                      \
 	})
-#define atomic_store_explicit(p, v, o) \
-	mc_store((p), (uint64_t)(v), sizeof(*(p)), (o) == memory_order_seq_cst)
-#define atomic_load(p) atomic_load_explicit(p, memory_order_seq_cst)
-#define atomic_store(p, v) atomic_store_explicit(p, v, memory_order_seq_cst)
-#define atomic_thread_fence(o) mc_fence((o) == memory_order_seq_cst)
+#include "model_atomics.h"
 
 #include "../../src/link/shm/ring.c"
 

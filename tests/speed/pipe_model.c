@@ -4,21 +4,7 @@
  * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent. Without the
  * fences, without the second look before sleep, or if a late bell does not end a sleep, a way must be found that ends badly.
  */
-#include "explore.h"
-
-#include <stdatomic.h>
-
-#undef atomic_load
-#undef atomic_load_explicit
-#undef atomic_store
-#undef atomic_store_explicit
-#undef atomic_thread_fence
-#define atomic_load_explicit(p, o) ((__typeof__(*(p) + 0))mc_load((p), sizeof(*(p))))
-#define atomic_store_explicit(p, v, o) \
-	mc_store((p), (uint64_t)(v), sizeof(*(p)), (o) == memory_order_seq_cst)
-#define atomic_load(p) atomic_load_explicit(p, memory_order_seq_cst)
-#define atomic_store(p, v) atomic_store_explicit(p, v, memory_order_seq_cst)
-#define atomic_thread_fence(o) mc_fence((o) == memory_order_seq_cst)
+#include "model_atomics.h"
 
 #include "../../src/link/shm/pipe.c"
 

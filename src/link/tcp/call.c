@@ -6,6 +6,7 @@
  */
 #include "link/tcp/local.h"
 
+#include "link/rights.h"
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -92,29 +93,6 @@ int tcp_tell(int fd, const struct tcp_hello *h, int segment)
 	return r < 0 ? (int)r : 0;
 }
 
-/* One is kept, a stranger may send any number. */
-static int take_one(struct msghdr *m)
-{
-	int kept = -1;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (kept < 0)
-				kept = fd;
-			else
-				link_sys_close(&fd);
-		}
-	}
-	return kept;
-}
-
 /* A descriptor and what was said with it; -EAGAIN; or another -errno: nothing will come. */
 int tcp_hear(int fd, struct tcp_hello *h)
 {
@@ -123,11 +101,11 @@ int tcp_hear(int fd, struct tcp_hello *h)
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
 			    .msg_controllen = sizeof(control) };
 	long r = LINK_SYS(SYS_recvmsg, fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int segment;
+	int segment = -1;
 
 	if (r < 0)
 		return (int)r;
-	segment = take_one(&m);
+	link_rights_take(&m, &segment, 1);
 	if (r == (long)sizeof(*h) && h->magic == TCP_HELLO_MAGIC && segment >= 0)
 		return segment;
 	link_sys_close(&segment);

@@ -6,6 +6,7 @@
  */
 #include "link/udp/local.h"
 
+#include "link/rights.h"
 #include "link/sys.h"
 
 #include <errno.h>
@@ -87,28 +88,6 @@ static void drop_gift(struct udp_link *u)
 			link_sys_close(&u->gift[i]);
 }
 
-/* A few are kept for the reader, but a stranger may send any number. */
-static void take_gifts(struct udp_link *u, struct msghdr *h)
-{
-	struct cmsghdr *c;
-
-	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (i < UDP_GIFTS && u->gift[i] < 0)
-				u->gift[i] = fd;
-			else
-				link_sys_close(&fd);
-		}
-	}
-}
-
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
 		  size_t *ret_len)
 {
@@ -126,7 +105,7 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 		r = LINK_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (r < 0)
 			return 0;
-		take_gifts(u, &h);
+		link_rights_take(&h, u->gift, UDP_GIFTS);
 		if ((size_t)r < sizeof(*m) || (h.msg_flags & MSG_TRUNC) || !from_us(u, &h) ||
 		    m->magic != UDP_MAIL_MAGIC || m->slot >= UDP_SLOTS) {
 			drop_gift(u);

@@ -82,18 +82,6 @@ static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
 	});
 }
 
-/* As start(), want_ack() and advance() in req_send.c. */
-static void number(struct ibp_req *r, struct eng_swqe *w)
-{
-	r->begun = false;
-	w->first_psn = w->last_psn = r->psn_next;
-	w->ssn = ++r->ssn;
-	w->started = 1;
-	r->since_ack = 0;
-	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
-	r->cur++;
-}
-
 /* Few enough that the reader begins while the others are written. */
 static bool wait_for_more(struct ibp_near *near, bool more)
 {
@@ -117,7 +105,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	    !copy_payload(q, w, place.data))
 		return false;
 	put_note(q, w, (uint8_t)opcode, place.note);
-	number(r, w);
+	ibp_req_number(r, w);
 	place.more = wait_for_more(&q->port->near, more);
 	link_near(l)->commit(l, &place, (uint32_t)w->length);
 	r->near_end = place.end;
@@ -145,14 +133,6 @@ bool ibp_express_post(struct eng_qp *qp, bool crowd)
 }
 
 /* --- what comes --- */
-
-/* Those who only receive stay in RTR, and their first message is an event. */
-static bool hears(const struct eng_qp *qp)
-{
-	enum ibv_qp_state s = eng_qp_state(qp);
-
-	return s == IBV_QPS_RTS || (s == IBV_QPS_RTR && qp->comm_est_raised);
-}
 
 /* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */
 static bool complete(struct ibp_qp *q, uint32_t psn)
@@ -261,19 +241,6 @@ static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
 	return true;
 }
 
-static void executed(struct ibp_qp *q, const struct ibp_note *n)
-{
-	struct ibp_resp *r = &q->resp;
-
-	r->epsn = psn_add(r->epsn, 1);
-	r->msn = psn_add(r->msn, 1);
-	if (!(n->flags & IBP_NOTE_ASK))
-		return;
-	r->ack_due = true;
-	if (ut_list_empty(&q->acks))
-		ut_list_add_tail(&q->port->acks, &q->acks);
-}
-
 static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
 {
 	struct ibp_near *near = &q->port->near;
@@ -284,7 +251,7 @@ static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struc
 		return false;
 	if (n->flags & IBP_NOTE_ACKS) {
 		if (!acknowledged(q, (uint32_t)n->va & IBP_PSN_MASK) ||
-		    !hears(q->qp))
+		    !ibp_resp_hears(q->qp))
 			return false;
 	}
 	near->rx = rx;
@@ -292,8 +259,8 @@ static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struc
 	near->n_from = 0;
 	done = n->opcode <= SEND_ONLY_IMM ? take_send(q, n, len) : take_write(q, n, len);
 	near->rx = NULL;
-	if (done && hears(q->qp))
-		executed(q, n);
+	if (done && ibp_resp_hears(q->qp))
+		ibp_resp_executed(q, n->flags & IBP_NOTE_ASK);
 	return done;
 }
 
@@ -309,7 +276,7 @@ bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
 	n = ibp_note_get(rx->data);
 	eng_dev_held(port->dev);
 	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
-	if (!qp || qp->type != IBV_QPT_RC || !hears(qp))
+	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))
 		return false;
 	q = ibp_qp(qp);
 	if (!ibp_from_peer(q, rx) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)

@@ -311,6 +311,17 @@ uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload);
 void ibp_req_run(struct ibp_qp *q, uint32_t budget);
 /* A packet of the train could not be read from memory. */
 void ibp_req_fault(struct ibp_qp *q, uint32_t psn);
+/* A request of one packet has left: start(), want_ack() and advance() of req_send.c in one. */
+static inline void ibp_req_number(struct ibp_req *r, struct eng_swqe *w)
+{
+	r->begun = false;
+	w->first_psn = w->last_psn = r->psn_next;
+	w->ssn = ++r->ssn;
+	w->started = 1;
+	r->since_ack = 0;
+	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
+	r->cur++;
+}
 /* req_done.c */
 void ibp_req_reset(struct ibp_qp *q);
 void ibp_req_complete(struct ibp_qp *q);
@@ -371,8 +382,23 @@ void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* resp_send.c: answers that are due; acks too unless they may wait. */
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 void ibp_resp_ack(struct ibp_qp *q);
-/* The acknowledgement that is due waits for send_acks() or a ride. */
+/* An acknowledgement is due; it waits for send_acks() or a ride. */
 void ibp_resp_owe(struct ibp_qp *q);
+/* Those who only receive stay in RTR, and their first message is an event. */
+static inline bool ibp_resp_hears(const struct eng_qp *qp)
+{
+	enum ibv_qp_state s = eng_qp_state(qp);
+
+	return s == IBV_QPS_RTS || (s == IBV_QPS_RTR && qp->comm_est_raised);
+}
+/* The next request, of one packet, has been executed; ask: its sender wants to hear of it. */
+static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
+{
+	q->resp.epsn = psn_add(q->resp.epsn, 1);
+	q->resp.msn = psn_add(q->resp.msn, 1);
+	if (ask)
+		ibp_resp_owe(q);
+}
 /* What it needs besides being due; and it has left by another way. */
 bool ibp_resp_may_ack(const struct ibp_qp *q);
 void ibp_resp_acked(struct ibp_qp *q);

@@ -277,12 +277,6 @@ bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 /* --- answers --- */
 
-static void owe_ack(struct ibp_qp *q)
-{
-	q->resp.ack_due = true;
-	ibp_resp_owe(q);
-}
-
 /* The oldest of what is out is not executed, and nothing behind it. */
 static void fall_back(struct ibp_qp *q, bool inside)
 {
@@ -320,7 +314,7 @@ static void done(struct ibp_qp *q, uint32_t n)
 	struct ibp_relay *y = q->relay;
 
 	if (n && y->asked)
-		owe_ack(q);
+		ibp_resp_owe(q);
 	if (y->out)
 		return;
 	y->asked = false;

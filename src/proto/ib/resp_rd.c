@@ -174,7 +174,6 @@ void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
 			ibp_activate(q);
 		}
 	} else if (p->ack_req) {
-		q->resp.ack_due = true;
 		ibp_resp_owe(q);
 	}
 }

@@ -66,7 +66,6 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 	} else if (v != ENG_OK) {
 		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
 	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
-		r->ack_due = true;
 		ibp_resp_owe(q);
 	}
 }

@@ -243,6 +243,7 @@ void ibp_resp_acked(struct ibp_qp *q)
 
 void ibp_resp_owe(struct ibp_qp *q)
 {
+	q->resp.ack_due = true;
 	if (ut_list_empty(&q->acks))
 		ut_list_add_tail(&q->port->acks, &q->acks);
 }

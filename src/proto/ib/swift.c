@@ -59,18 +59,6 @@ static bool put_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	       ut_stage_gather_own(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
-/* As start(), want_ack() and advance() in req_send.c. */
-static void number(struct ibp_req *r, struct eng_swqe *w)
-{
-	r->begun = false;
-	w->first_psn = w->last_psn = r->psn_next;
-	w->ssn = ++r->ssn;
-	w->started = 1;
-	r->since_ack = 0;
-	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
-	r->cur++;
-}
-
 bool ibp_swift_send(struct ibp_qp *q, uint32_t most)
 {
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire), n = 0;
@@ -89,7 +77,7 @@ bool ibp_swift_send(struct ibp_qp *q, uint32_t most)
 			break;
 		put_header(q, w, at);
 		ibp_train_add(q->port, at, WIRE_BTH_LEN + len, -len & 3);
-		number(r, w);
+		ibp_req_number(r, w);
 	}
 	return n;
 }
@@ -106,7 +94,7 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 
 	eng_dev_held(port->dev);
 	qp = eng_qp_find(port->dev, (uint32_t)wire_get_BTH_dest_qpn(h));
-	if (!qp || qp->type != IBV_QPT_RC || eng_qp_state(qp) != IBV_QPS_RTS)
+	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))
 		return NULL;
 	q = ibp_qp(qp);
 	r = &q->resp;
@@ -128,7 +116,6 @@ static bool take_send(struct ibp_qp *q, const struct link_rx *rx, uint32_t len)
 bool ibp_swift_take(struct ibp_port *port, const struct link_rx *rx)
 {
 	uint8_t h[WIRE_BTH_LEN];
-	struct ibp_resp *r;
 	struct ibp_qp *q;
 	uint32_t len;
 
@@ -146,15 +133,9 @@ bool ibp_swift_take(struct ibp_port *port, const struct link_rx *rx)
 		return true; /* counted, and that is all that becomes of it */
 	if (!take_send(q, rx, len))
 		return false;
-	r = &q->resp;
 	q->heard = port->now;
-	r->offset = len;
+	q->resp.offset = len;
 	ibp_recv_done(q, IBV_WC_RECV, 0, 0, wire_get_BTH_se(h));
-	r->epsn = psn_add(r->epsn, 1);
-	r->msn = psn_add(r->msn, 1);
-	if (wire_get_BTH_ack_req(h)) {
-		r->ack_due = true;
-		ibp_resp_owe(q);
-	}
+	ibp_resp_executed(q, wire_get_BTH_ack_req(h));
 	return true;
 }
