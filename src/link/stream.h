@@ -118,9 +118,10 @@ struct link_streams_ops {
 	/*
 	 * What was agreed lets the stream take a shorter way than the wire, if there is one. active: it
 	 * asks for it, and its next byte waits until that is decided; else it will be asked, and the
-	 * next byte of another user than the present one waits, or decides for the wire.
+	 * next byte of another user than the present one waits, or decides for the wire. True: it has
+	 * asked, and writable() tells when it is decided.
 	 */
-	void (*near)(struct link_stream *s, bool active);
+	bool (*near)(struct link_stream *s, bool active);
 	/* Its next byte waits no longer for that: it has chosen the wire, unless it had chosen before. */
 	void (*hurry)(struct link_stream *s);
 	/* Where the next `len` bytes to send may be put together, in one piece, or NULL: by send().

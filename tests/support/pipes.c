@@ -471,10 +471,11 @@ static bool op_take(struct link_stream *s, size_t off, const struct iovec *iov, 
 	return ut_stage_scatter(s->place->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
-static void op_near(struct link_stream *s, bool active)
+static bool op_near(struct link_stream *s, bool active)
 {
 	(void)s;
 	(void)active;
+	return false;
 }
 
 static void op_hurry(struct link_stream *s)

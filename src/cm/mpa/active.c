@@ -8,7 +8,10 @@
  */
 #include "cm/mpa/ep.h"
 
+#include "util/alloc.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void wishes(struct mpa_ep *e, const struct cm_param *param)
@@ -189,7 +192,6 @@ static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *
 
 	mpa_timer_stop(e);
 	mpa_ep_state(e, MPA_ESTABLISHED); /* before the protocol may say that it ended */
-	mpa_talk_near(e, true);
 	r = mpa_attach(e, qp);
 	if (r < 0) {
 		fail(e, CM_EV_ERROR, r, "the QP does not take the stream");
@@ -200,6 +202,44 @@ static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *
 	p.private_data = rep->data;
 	p.private_len = rep->len;
 	mpa_tell(e, CM_EV_ESTABLISHED, 0, &p);
+}
+
+/*
+ * The QP's first word must be on its way when the user hears of the connection: what he does to
+ * another one afterwards would be heard before it. So both wait until it is known which way that is.
+ */
+static bool must_wait(struct mpa_ep *e, const struct mpa_frame *rep)
+{
+	if (!mpa_talk_near(e, true))
+		return false;
+	free(e->kept);
+	e->kept = ut_malloc(rep->len ? rep->len : 1);
+	if (!e->kept) {
+		e->m->cfg.streams->ops->hurry(e->stream);
+		return false;
+	}
+	memcpy(e->kept, rep->data, rep->len);
+	e->peer = *rep;
+	e->peer.data = e->kept;
+	mpa_ep_state(e, MPA_WAIT_WAY);
+	return true;
+}
+
+void mpa_active_decided(struct mpa_ep *e)
+{
+	struct mpa_frame rep = e->peer;
+	uint8_t *kept = e->kept; /* the endpoint may be gone afterwards */
+	struct eng_qp *qp;
+	int r = mpa_qp_usable(e->m->dev, e->qpn, &qp);
+
+	e->kept = NULL;
+	e->peer.data = NULL;
+	e->peer.len = 0;
+	if (r < 0)
+		fail(e, CM_EV_ERROR, r, "the QP has gone or is in another state");
+	else
+		agreed(e, qp, &rep);
+	free(kept);
 }
 
 static void on_reply(struct mpa_ep *e, const struct mpa_frame *rep)
@@ -221,7 +261,7 @@ static void on_reply(struct mpa_ep *e, const struct mpa_frame *rep)
 		fail(e, CM_EV_ERROR, r, "the QP has gone or is in another state");
 	else if (code > 0)
 		refuse_terms(e, qp, code);
-	else
+	else if (!must_wait(e, rep))
 		agreed(e, qp, rep);
 }
 
@@ -232,6 +272,11 @@ size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, ui
 
 	if (!len)
 		return 0;
+	/* The peer has chosen the wire. */
+	if (e->state == MPA_WAIT_WAY) {
+		mpa_active_decided(e);
+		return 0;
+	}
 	e->heard = true;
 	n = e->whole ? mpa_frame_parse(MPA_REPLY, data, len, &rep) : -EPROTO;
 	if (n == 0)

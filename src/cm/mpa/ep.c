@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const char *const state_name[MPA_STATES] = {
-	"fresh", "listening", "connecting", "waiting for the reply", "waiting for the request",
+	"fresh", "listening", "connecting", "waiting for the reply", "waiting for its way",
+	"waiting for the request",
 	"waiting for its turn", "waiting for its user", "accepting", "rejecting",
 	"waiting for the first frame", "established", "closing", "over",
 };

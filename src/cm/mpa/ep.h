@@ -29,6 +29,7 @@ enum mpa_state {
 	MPA_LISTENING,
 	MPA_CONNECTING,   /* awaits TCP */
 	MPA_WAIT_REPLY,   /* Request sent, or on its way out */
+	MPA_WAIT_WAY,     /* has the Reply; the stream asks for a shorter way */
 	MPA_WAIT_REQUEST, /* half open: its user does not know it yet */
 	MPA_WAIT_TURN,    /* half open: its Request is whole, its listener's backlog is full */
 	MPA_WAIT_USER,    /* REQUEST told; awaits accept or reject */
@@ -92,7 +93,7 @@ struct mpa_ep {
 	struct mpa_frame peer;      /* passive: the Request; its data is gone */
 	uint8_t *data;
 	uint16_t data_len;
-	uint8_t *kept;              /* adopted responder: the Request's private data, if it must wait */
+	uint8_t *kept;              /* the peer's private data, if it must wait */
 	uint16_t sent;              /* bytes of `out` the link has taken */
 	bool whole;                 /* all of them */
 	bool heard;                 /* a byte of the Reply has come */
@@ -166,8 +167,9 @@ void mpa_talk_take(struct mpa_ep *e, struct link_stream *s); /* becomes its user
 /* Sends what is left of e->out. 0 (see e->whole) or negative errno: the stream is lost. */
 int mpa_talk_send(struct mpa_ep *e);
 int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
-/* The terms are known: the stream may take a shorter way than the wire behind the Reply. */
-void mpa_talk_near(struct mpa_ep *e, bool active);
+/* The terms are known: the stream may take a shorter way than the wire behind the Reply. True:
+ * writable() says when it is known. */
+bool mpa_talk_near(struct mpa_ep *e, bool active);
 int mpa_qp_usable(struct eng_dev *dev, uint32_t qpn, struct eng_qp **ret);
 int mpa_attach(struct mpa_ep *e, struct eng_qp *qp);
 void mpa_detach(struct mpa_ep *e); /* no more up-calls from the protocol */
@@ -179,6 +181,7 @@ size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, ui
 void mpa_active_closed(struct mpa_ep *e, int error);
 void mpa_active_sent(struct mpa_ep *e, int error);
 void mpa_active_expired(struct mpa_ep *e);
+void mpa_active_decided(struct mpa_ep *e); /* the way, that is */
 
 /* passive.c */
 extern const struct link_listener_user mpa_listener_user;

@@ -195,7 +195,7 @@ static void expired(struct mpa_ep *e, uint64_t now)
 
 		e->wait = 0;
 		ut_timer_set(&e->m->timers, &e->timer, at);
-	} else if (e->state == MPA_WAIT_REPLY || e->knocking) {
+	} else if (e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_WAY || e->knocking) {
 		mpa_active_expired(e);
 	} else {
 		mpa_passive_expired(e);

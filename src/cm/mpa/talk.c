@@ -50,7 +50,7 @@ int mpa_talk_send(struct mpa_ep *e)
 
 static bool is_active(const struct mpa_ep *e)
 {
-	return e->state == MPA_CONNECTING || e->state == MPA_WAIT_REPLY;
+	return e->state == MPA_CONNECTING || e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_WAY;
 }
 
 static size_t received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
@@ -73,6 +73,10 @@ static void writable(struct link_stream *s, uint64_t now)
 	struct mpa_ep *e = s->user;
 	int r;
 
+	if (e->state == MPA_WAIT_WAY) {
+		mpa_active_decided(e);
+		return;
+	}
 	if (e->state != MPA_WAIT_REPLY && e->state != MPA_ACCEPTING && e->state != MPA_REJECTING)
 		return;
 	if (e->whole)
@@ -116,10 +120,10 @@ void mpa_talk_take(struct mpa_ep *e, struct link_stream *s)
 }
 
 /* Markers say where in a TCP segment an FPDU begins; who asks for them wants segments. */
-void mpa_talk_near(struct mpa_ep *e, bool active)
+bool mpa_talk_near(struct mpa_ep *e, bool active)
 {
-	if (!e->terms.markers_tx && !e->terms.markers_rx)
-		e->m->cfg.streams->ops->near(e->stream, active);
+	return !e->terms.markers_tx && !e->terms.markers_rx &&
+	       e->m->cfg.streams->ops->near(e->stream, active);
 }
 
 /* --- the QP --- */

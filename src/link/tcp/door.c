@@ -311,6 +311,7 @@ void tcp_decide(struct tcp_stream *s)
 
 int tcp_call_event(struct tcp_call *c)
 {
+	struct tcp_stream *s = c->s;
 	struct tcp_hello h;
 	int fd;
 
@@ -321,8 +322,8 @@ int tcp_call_event(struct tcp_call *c)
 	fd = tcp_hear(c->fd, &h);
 	if (fd == -EAGAIN)
 		return 0;
-	if (c->s)
-		tcp_decide(c->s);
+	if (s)
+		tcp_decide(s);
 	else if (fd >= 0)
 		take_hello(c, &h, fd);
 	else
@@ -356,18 +357,20 @@ int tcp_door_event(struct tcp_door *d)
 
 /* --- the place --- */
 
-void tcp_near(struct link_stream *l, bool active)
+bool tcp_near(struct link_stream *l, bool active)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 	struct tcp_place *p = tcp_place_of(s);
 
 	if (!p->near || s->way != TCP_W_WIRE || s->state != TCP_S_OPEN || s->rx_over || !has_place(p) ||
 	    (s->handed_over && !(p->near & TCP_NEAR_HANDED_OVER)))
-		return;
+		return false;
 	if (active)
 		ask(s);
 	else
 		offer(s);
+	s->blocked |= s->way == TCP_W_ASKED;
+	return s->way == TCP_W_ASKED;
 }
 
 /* Who has asked is bound to nothing yet; who has shown its segment is. */

@@ -252,7 +252,7 @@ void tcp_calls_expired(struct tcp_place *p);
 void tcp_calls_reap(struct tcp_place *p);
 
 /* door.c: how two ends agree to leave the wire. */
-void tcp_near(struct link_stream *l, bool active);
+bool tcp_near(struct link_stream *l, bool active);
 void tcp_hurry(struct link_stream *l);
 /* It keeps to the wire from now on, if it is not too late. */
 void tcp_to_wire(struct tcp_stream *s);

@@ -295,6 +295,9 @@ static int look_around(struct tcp_place *p)
 
 	for (int i = 0; more && (i == 0 || (i < LOOKS_OVER && !ut_list_empty(&p->over))); i++)
 		done += look(p, &more);
+	/* What others wrote before an end that has been seen comes before it. */
+	if (!ut_list_empty(&p->over))
+		done += run_todo(&p->todo) + tcp_near_look(p);
 	return done + run_todo(&p->over);
 }
 
