@@ -309,6 +309,14 @@ void tcp_decide(struct tcp_stream *s)
 		tcp_to_wire(s);
 }
 
+/* Its first byte is there already: what the peer did afterwards is not to be heard before it. */
+static void decided(struct tcp_stream *s)
+{
+	tcp_decide(s);
+	if (s->way == TCP_W_NEAR)
+		tcp_near_visit(s);
+}
+
 int tcp_call_event(struct tcp_call *c)
 {
 	struct tcp_stream *s = c->s;
@@ -323,7 +331,7 @@ int tcp_call_event(struct tcp_call *c)
 	if (fd == -EAGAIN)
 		return 0;
 	if (s)
-		tcp_decide(s);
+		decided(s);
 	else if (fd >= 0)
 		take_hello(c, &h, fd);
 	else
