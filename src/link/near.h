@@ -41,7 +41,8 @@ struct link_place {
 
 struct link_visit {
 	int fd;
-	void *to; /* the link's own */
+	uint32_t most; /* bytes that reach_in() is good for, all visits to them taken together */
+	void *to;      /* the link's own */
 };
 
 /* Progress lock held, none blocks. f->src is a local address, qpn the receiver's. */

@@ -36,7 +36,7 @@ struct link_shown_key {
 };
 
 struct link_shown_qp {
-	_Atomic uint32_t qpn; /* 0: nothing. It is in RTS, */
+	_Atomic uint32_t qpn; /* 0: nothing. It receives, */
 	uint32_t peer;        /* connected to this QPN */
 	uint8_t addr[16];     /* at this address; */
 	uint32_t access;      /* it serves these */

@@ -106,6 +106,27 @@ static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *io
 	return r;
 }
 
+#define OWN_NS 2000000ull
+
+enum { READABLE, WRITABLE };
+
+/* In a thread of the application: asked for now, or a moment ago. */
+static bool present(struct ut_stage *s, int how, const void *p, size_t len)
+{
+	uintptr_t at = (uintptr_t)p, end = at + len;
+	unsigned i = (at >> 12) % UT_SPANS;
+
+	if (s->spans[how][i].at <= at && end <= s->spans[how][i].end &&
+	    s->spans[how][i].until >= s->own)
+		return true;
+	if (!ut_reach(p, len, how == READABLE ? UT_REACH_READ : UT_REACH_WRITE))
+		return false;
+	s->spans[how][i].at = at;
+	s->spans[how][i].end = end;
+	s->spans[how][i].until = s->own + OWN_NS;
+	return true;
+}
+
 ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *iov, int n,
 			    uint32_t *crc)
 {
@@ -113,7 +134,7 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 
 	for (int i = 0; i < n; i++) {
 		if (!s->own || iov[i].iov_len < LOADS_LEAST ||
-		    !ut_reach(iov[i].iov_base, iov[i].iov_len, UT_REACH_READ)) {
+		    !present(s, READABLE, iov[i].iov_base, iov[i].iov_len)) {
 			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
 
 			return r < 0 ? (done ? (ssize_t)done : r) : (ssize_t)done + r;
@@ -140,10 +161,7 @@ int ut_stage_tail(struct iovec *iov, int n)
 /* --- the application's own thread --- */
 
 #define OWN_BYTES 512u
-#define OWN_NS 2000000ull
 #define OWN_PAGE 12 /* of the smallest pages there are */
-
-enum { READABLE, WRITABLE };
 
 static uintptr_t last_page(const struct iovec *v)
 {
@@ -247,15 +265,15 @@ static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
 	return sum;
 }
 
-/* Much, and made present just before. */
-static bool reached(enum ut_reach_how how, const struct iovec *iov, int n)
+/* Much, and made present. */
+static bool reached(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	int row;
 
 	for (int i = 0; i < n; i += row) {
 		size_t len = in_a_row(iov + i, n - i, &row);
 
-		if (len < LOADS_LEAST || !ut_reach(iov[i].iov_base, len, how))
+		if (len < LOADS_LEAST || !present(s, how, iov[i].iov_base, len))
 			return false;
 	}
 	return true;
@@ -265,7 +283,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 {
 	ssize_t r;
 
-	if (s->own && (known(s, READABLE, iov, n) || reached(UT_REACH_READ, iov, n)))
+	if (s->own && (known(s, READABLE, iov, n) || reached(s, READABLE, iov, n)))
 		return load(to, iov, n);
 	r = ask(s, READABLE, 0, iov, n);
 	if (r > 0)
@@ -276,7 +294,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
-	if (s->own && (known(s, WRITABLE, iov, n) || reached(UT_REACH_WRITE, iov, n))) {
+	if (s->own && (known(s, WRITABLE, iov, n) || reached(s, WRITABLE, iov, n))) {
 		store(from, iov, n);
 		return (ssize_t)len;
 	}

@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 
 #define UT_SEEN 32u
+#define UT_SPANS 8u
 
 struct ut_stage {
 	int fd;
@@ -34,6 +35,11 @@ struct ut_stage {
 		uintptr_t page;
 		uint64_t until;
 	} seen[2][UT_SEEN];
+	/* Longer pieces that were made present lately. */
+	struct {
+		uintptr_t at, end;
+		uint64_t until;
+	} spans[2][UT_SPANS];
 };
 
 #define UT_STAGE_INIT { .fd = -1 }
@@ -52,7 +58,7 @@ ssize_t ut_stage_gather(struct ut_stage *s, size_t off, const struct iovec *iov,
 /*
  * The same for a buffer that the application has just given us, and *crc goes on over what has
  * come. In a thread of the application (s->own) one pass of plain loads does both; each piece is
- * made present by a call just before, so that pages that are gone are an error here too. Who
+ * made present by a call just before or lately, so that pages that are gone are an error here too. Who
  * unmaps it in that very moment gets a crash of its own making.
  */
 ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *iov, int n,

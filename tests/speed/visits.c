@@ -11,9 +11,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { WARM = 20, ROUNDS = 200, MOST = 16384 };
+/* Where one process may reach into the other by its number: more than one piece of a visit. */
+enum { LONG = 300000, BACK = LONG + 64 };
 
 static char state_of(pid_t pid)
 {
@@ -64,6 +67,14 @@ static struct cf_addr begin(struct cf_party *p, struct cf_side *s, const struct 
 	return to;
 }
 
+static uint32_t most_of(pid_t peer, const struct cf_addr *at)
+{
+	char byte;
+	struct iovec here = { &byte, 1 }, there = { (void *)(uintptr_t)at->addr, 1 };
+
+	return process_vm_readv(peer, &here, 1, &there, 1, 0) == 1 ? LONG : MOST;
+}
+
 /* --- the target stands still --- */
 
 static void makes_alone(struct cf_party *p)
@@ -71,24 +82,26 @@ static void makes_alone(struct cf_party *p)
 	struct cf_opt o = cf_opt();
 	struct cf_addr to;
 	struct cf_side s;
+	uint32_t most;
 	pid_t peer;
 
-	o.len = 4 * MOST;
+	o.len = 2 * BACK;
 	cf_side(&s, &o);
 	cf_swap(p, &(pid_t){ getpid() }, &peer, sizeof(peer));
 	to = cf_connect(p, &s);
 	warm(&s, &to);
 	cf_meet(p);
 	hold(peer);
+	most = most_of(peer, &to);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		uint32_t len = 1 + (i * 7919) % MOST, off = i % 8;
+		uint32_t len = 1 + (i * 7919) % (i % 2 ? most : MOST), off = i % 8;
 
 		cf_fill(s.buf + off, len, i);
 		one_write(&s, &to, i, off, len);
-		cf_post(&s, .op = IBV_WR_RDMA_READ, .id = i, .off = 2 * MOST, .len = len,
+		cf_post(&s, .op = IBV_WR_RDMA_READ, .id = i, .off = BACK, .len = len,
 			.raddr = to.addr + off, .rkey = to.rkey);
 		cf_wc(s.scq, i, SUCCESS);
-		cf_verify(s.buf + 2 * MOST, len, i);
+		cf_verify(s.buf + BACK, len, i);
 	}
 	cf_fill(s.buf, MOST, 4711);
 	one_write(&s, &to, ROUNDS, 0, MOST);
@@ -102,7 +115,7 @@ static void stands_still(struct cf_party *p)
 	struct cf_side s;
 	pid_t peer;
 
-	o.len = 4 * MOST;
+	o.len = 2 * BACK;
 	cf_side(&s, &o);
 	cf_swap(p, &(pid_t){ getpid() }, &peer, sizeof(peer));
 	cf_connect(p, &s);
@@ -297,11 +310,13 @@ static void outlives(struct cf_party *p)
 
 	o.timeout = 8;
 	o.retry = 1;
+	o.len = MOST;
 	to = begin(p, &s, &o);
 	cf_meet(p);
 	do {
-		cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = n++, .len = 4096, .raddr = to.addr,
-			.rkey = to.rkey);
+		cf_post(&s, .op = IBV_WR_RDMA_WRITE, .id = n, .len = n % 2 ? 4096 : MOST,
+			.raddr = to.addr, .rkey = to.rkey);
+		n++;
 		CF_TRUE(cf_poll(s.scq, &wc, CF_WAIT_MS));
 	} while (wc.status == IBV_WC_SUCCESS);
 	CF_EQ(wc.status, cf_peer_gone());
@@ -312,7 +327,7 @@ static void becomes_another(struct cf_party *p)
 	struct cf_opt o = cf_opt();
 	struct cf_side s;
 
-	o.len = 4096;
+	o.len = MOST;
 	cf_side(&s, &o);
 	cf_connect(p, &s);
 	cf_meet(p);

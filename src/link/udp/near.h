@@ -48,6 +48,9 @@
 #define NEAR_RX_MAX 1024
 #define NEAR_DOZE_MAGIC 0x444c445bu
 #define NEAR_EAR_MAGIC 0x444c4541u
+#define NEAR_MEMORY_BEST 4096u  /* bytes of a visit that the descriptor is quicker for */
+#define NEAR_MEMORY_MOST 16384u /* more the peer fetches faster than the descriptor takes them */
+#define NEAR_VISIT_MOST (8u << 20)
 #define NEAR_WARM 1000 /* empty calls after a record that look at the rings first of all */
 
 enum near_state { NEAR_ASKED, NEAR_OPEN, NEAR_FAR };
@@ -76,6 +79,8 @@ struct udp_near_tx {
 	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
 	struct udp_port bell;
 	int memory;          /* the receiver's; -1: it lets nobody in */
+	int pid;             /* the receiver's, if process_vm_* reaches it; 0 */
+	uint64_t probe;      /* where it has the token */
 	bool seen;           /* it has our page */
 	struct udp_near_area areas[NEAR_AREAS]; /* what it has lent to us */
 	unsigned n_areas;    /* ever */

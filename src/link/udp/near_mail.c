@@ -252,6 +252,10 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 		t->pulls = h->can & HELLO_PULLS;
 		if (fds[4] >= 0 && t->notes && udp_near_memory_is(fds[4], h->probe, t->token))
 			t->memory = keep(fds[4]);
+		if (t->memory >= 0 && !u->near->no_pulls && u->gift_pid > 0 &&
+		    udp_near_probe(u->gift_pid, h->probe, t->token))
+			t->pid = u->gift_pid;
+		t->probe = h->probe;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
 		udp_near_tx_far(u, t, false);

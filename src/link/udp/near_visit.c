@@ -3,7 +3,9 @@
  * Visits between the processes of near.h, see link/shown.h. The way into another's memory is its
  * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
  * reaches nothing any more after an exec or under the same process number, and needs no leave to
- * trace (sibling user namespaces, Yama, seccomp).
+ * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
+ * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, the
+ * descriptor says before each piece that it is still the one.
  */
 #include "link/udp/near.h"
 
@@ -58,13 +60,37 @@ const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *
 		return NULL;
 	}
 	ret->fd = t->memory;
+	ret->most = t->pid ? NEAR_VISIT_MOST : NEAR_MEMORY_MOST;
 	ret->to = t;
 	return &t->ring.doze->shown;
+}
+
+static ssize_t reach_by_number(struct udp_near_tx *t, uint64_t addr, const struct iovec *iov, int n,
+			       size_t len, bool write)
+{
+	struct iovec there = { (void *)(uintptr_t)addr, len };
+	long r;
+
+	if (!udp_near_memory_is(t->memory, t->probe, t->token))
+		return -ESRCH;
+	r = LINK_SYS(write ? SYS_process_vm_writev : SYS_process_vm_readv, t->pid, iov, (long)n,
+		     &there, 1L, 0L);
+	/* A filter or a rule that came later: not again. */
+	if (r == -EPERM || r == -ENOSYS || r == -ESRCH)
+		t->pid = 0;
+	return r;
 }
 
 ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
 			  int n, bool write)
 {
+	struct udp_near_tx *t = v->to;
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	if (t->pid && len > NEAR_MEMORY_BEST)
+		return reach_by_number(t, addr, iov, n, len, write);
 	if (n == 1)
 		return LINK_SYS(write ? SYS_pwrite64 : SYS_pread64, v->fd, iov->iov_base,
 				iov->iov_len, (long)addr);

@@ -192,6 +192,7 @@ struct ibp_req {
 	uint32_t psn_next;  /* first PSN never used */
 	uint32_t psn_una;   /* oldest PSN not acknowledged */
 	uint32_t psn_send;  /* PSN of the packet at (cur, pkt) */
+	uint32_t peer_psn;  /* the last of a request that the peer must execute himself */
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	bool near, chosen;  /* near.h */
 	bool begun;         /* the oldest request only waits for that choice */
@@ -319,6 +320,8 @@ static inline void ibp_req_number(struct ibp_req *r, struct eng_swqe *w)
 	w->ssn = ++r->ssn;
 	w->started = 1;
 	r->since_ack = 0;
+	if (w->opcode != IBV_WR_RDMA_WRITE)
+		r->peer_psn = r->psn_next;
 	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
 	r->cur++;
 }
@@ -442,11 +445,14 @@ static inline bool ibp_near_acks(struct ibp_qp *q, uint64_t *ret_va)
  * has happened but what happens once. */
 bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx);
 /* visit.c */
-#define IBP_VISIT_MOST 16384u /* bytes; above that the peer fetches faster than the kernel stores for us */
 /* A packet of this host has used the key with success: those who come next may come themselves. */
 void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 /* The oldest request is a Read or Write that we could make ourselves, and it is complete. */
 bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w);
+/* A visit is a way to make such a request. */
+bool ibp_may_visit(uint8_t opcode);
+/* It will be one as soon as what is under way is done, and that is worth the wait. */
+bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w);
 /* Sets the timers that were put off. */
 void ibp_arm_all(struct ibp_port *port);
 

@@ -29,6 +29,7 @@ void ibp_req_reset(struct ibp_qp *q)
 	ut_timer_clear(&q->port->timers, &r->timer);
 	*r = (struct ibp_req){
 		.cur = q->qp->sq.head, .psn_next = psn, .psn_una = psn, .psn_send = psn,
+		.peer_psn = psn_add(psn, IBP_PSN_MASK),
 		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
 		.threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->mtu,
 	};

@@ -74,6 +74,8 @@ static bool start(struct ibp_qp *q, struct eng_swqe *w)
 	w->last_psn = psn_add(r->psn_next, packets_of(q, w) - 1);
 	w->ssn = ++r->ssn;
 	w->started = 1;
+	if (!ibp_may_visit(w->opcode))
+		r->peer_psn = w->last_psn;
 	return true;
 }
 
@@ -324,6 +326,8 @@ static enum step run_one(struct ibp_qp *q)
 		return run_local(q, w);
 	if (ibp_visit(q, w))
 		return STEP_SENT;
+	if (ibp_visit_next(q, w))
+		return STEP_STOP;
 	if (!start(q, w))
 		return STEP_STOP;
 	if (w->verdict || w->length > q->port->dev->max_msg_sz) {

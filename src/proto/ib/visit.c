@@ -19,6 +19,7 @@
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define PIECE (256u << 10) /* of one visit: who waits for its end does not wait long */
 #define LAST 64u /* bytes that become visible after all others */
+#define WORTH 4096u /* bytes: less in a stream is quicker in the ring, an acknowledgement for many */
 
 /* --- showing --- */
 
@@ -26,7 +27,7 @@ static bool may_show(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t
 {
 	return q->cls == WIRE_CLASS_RC && q->port->near.rx && mk->key == key &&
 	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
-	       eng_qp_state(q->qp) == IBV_QPS_RTS;
+	       ibp_resp_hears(q->qp);
 }
 
 /* What of the region others may map. */
@@ -106,15 +107,20 @@ void ibp_recall(struct eng_dev *dev, uint32_t index)
 
 /* --- visiting --- */
 
-static unsigned right_for(const struct eng_swqe *w)
+static unsigned right_for(uint8_t opcode)
 {
-	switch (w->opcode) {
+	switch (opcode) {
 	case IBV_WR_RDMA_WRITE: return IBV_ACCESS_REMOTE_WRITE;
 	case IBV_WR_RDMA_READ: return IBV_ACCESS_REMOTE_READ;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD: return IBV_ACCESS_REMOTE_ATOMIC;
 	default: return 0;
 	}
+}
+
+bool ibp_may_visit(uint8_t opcode)
+{
+	return right_for(opcode);
 }
 
 static bool grants_qp(const struct ibp_qp *q, const struct link_shown *s, unsigned need,
@@ -136,7 +142,7 @@ static const struct link_shown_key *grants(const struct ibp_qp *q, const struct 
 {
 	const struct link_shown_key *k = &s->keys[(w->rkey >> 8) % LINK_SHOWN];
 	uint64_t pd, off = w->remote_addr;
-	unsigned need = right_for(w);
+	unsigned need = right_for(w->opcode);
 
 	if (!grants_qp(q, s, need, &pd) ||
 	    atomic_load_explicit(&k->key, memory_order_acquire) != w->rkey)
@@ -235,28 +241,33 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 
 /* --- by the kernel --- */
 
-/* Our end: one piece, or two with the last bytes for themselves. 0: not so simple. */
-static int our_end(struct ibp_qp *q, struct eng_swqe *w, bool write, struct iovec iov[2])
+/* Our end of a part, its last bytes for themselves if they are those of the request. */
+static int our_end(struct ibp_qp *q, struct eng_swqe *w, uint32_t off, uint32_t len)
 {
+	struct iovec *iov = q->port->near.iov;
 	int n = 1;
 
 	if (w->flags & IBV_SEND_INLINE)
-		iov[0] = (struct iovec){ eng_swqe_inline(w), w->length };
+		iov[0] = (struct iovec){ eng_swqe_inline(w) + off, len };
 	else
-		n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, !write, iov, 1);
-	return n == 1 ? ut_stage_tail(iov, 1) : 0;
+		n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len,
+				w->opcode == IBV_WR_RDMA_READ, iov, IBP_NEAR_PIECES);
+	return n > 0 && off + len == w->length ? ut_stage_tail(iov, n) : n;
 }
 
-static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct link_visit *v, uint64_t addr)
+static bool by_kernel(const struct eng_swqe *w, const struct link_visit *v)
 {
-	bool write = w->opcode == IBV_WR_RDMA_WRITE;
-	struct iovec iov[2];
-	int n;
+	return (w->opcode == IBV_WR_RDMA_WRITE || w->opcode == IBV_WR_RDMA_READ) && w->length <= v->most;
+}
 
-	if ((!write && w->opcode != IBV_WR_RDMA_READ) || w->length > IBP_VISIT_MOST)
-		return false;
-	n = our_end(q, w, write, iov);
-	return n && link_near(q->port->link)->reach_in(v, addr, iov, n, write) == (ssize_t)w->length;
+static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct link_visit *v, uint64_t addr,
+		     uint32_t off, uint32_t len)
+{
+	int n = by_kernel(w, v) ? our_end(q, w, off, len) : 0;
+
+	return n > 0 && link_near(q->port->link)->reach_in(v, addr, q->port->near.iov, n,
+							    w->opcode == IBV_WR_RDMA_WRITE) ==
+				(ssize_t)len;
 }
 
 /* --- both --- */
@@ -289,12 +300,10 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 		return false;
 	k = grants(q, s, w, &addr);
 	at = k ? common(l, &v, k, addr + *done, part) : NULL;
-	if (at) {
+	if (at)
 		ok = touch(q, w, at, *done, part);
-	} else {
-		ok = k && !*done && reach_in(q, w, &v, addr);
-		part = (uint32_t)w->length;
-	}
+	else
+		ok = k && reach_in(q, w, &v, addr + *done, *done, part);
 	near->leave(l);
 	*done += part;
 	return ok;
@@ -302,7 +311,7 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 
 static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 {
-	unsigned need = right_for(w);
+	unsigned need = right_for(w->opcode);
 
 	return need && w->length && w->length <= q->port->dev->max_msg_sz && !w->started &&
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
@@ -334,6 +343,29 @@ bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 	q->req.cur++;
 	eng_send_done(q->qp, ENG_OK);
 	return true;
+}
+
+/* What is before it is done soon, unless it waits for a receive or for who sleeps. */
+bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	struct link *l = q->port->link;
+	const struct ibp_req *r = &q->req;
+	const struct link_shown_key *k;
+	const struct link_shown *s;
+	struct link_visit v;
+	uint64_t addr;
+	bool yes;
+
+	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !is_smooth(q) ||
+	    psn_diff(r->psn_una, r->peer_psn) <= 0)
+		return false;
+	s = link_near(l)->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	if (!s)
+		return false;
+	k = grants(q, s, w, &addr);
+	yes = k && (by_kernel(w, &v) || common(l, &v, k, addr, 1));
+	link_near(l)->leave(l);
+	return yes;
 }
 
 bool ibp_visit_soon(struct eng_qp *qp)
