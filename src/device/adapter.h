@@ -50,13 +50,14 @@ struct dev_machine {
 	int (*receive)(struct dev_adapter *a, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. */
 	int (*errors)(struct dev_adapter *a, uint64_t now);
-	/* Posted work, timers, sends; acknowledgements too unless defer_acks. */
-	int (*transmit)(struct eng_dev *dev, uint64_t now, bool defer_acks);
+	/* Posted work, timers, sends. */
+	int (*transmit)(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
 	/* What was posted last may wait a little, to leave together with more. crowd: much was posted
 	 * since the last poll, so that the next one cannot be far. */
 	bool (*patient)(struct eng_dev *dev, bool crowd);
 	/* The same of what was posted to a queue pair since it last said so; false where that is not known. */
 	bool (*more)(struct eng_qp *qp);
+	/* Some wait, or their receivers have not been woken. */
 	bool (*acks_pending)(struct eng_dev *dev);
 	/* They leave, as far as the link takes them, and nothing else does. */
 	void (*acknowledge)(struct eng_dev *dev);

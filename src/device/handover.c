@@ -169,7 +169,7 @@ static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 	}
 	sweep(a, qp, h);
 	/* The first bytes go out without waiting for an event. */
-	a->machine->transmit(&a->dev, ut_now(), false);
+	a->machine->transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
 	return 0;
 }
 

@@ -41,12 +41,12 @@ static int errors(struct dev_adapter *a, uint64_t now)
 }
 
 /* TCP acknowledges by itself, so nothing can be put off. */
-static int transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
+static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	int done = mpa_run(&a->cm, now);
 
-	(void)defer_acks;
+	(void)acks;
 	return done + iwp_transmit(dev, now);
 }
 

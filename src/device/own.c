@@ -304,7 +304,8 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		run = serve_waiter(a, now);
 		break;
 	default:
-		run = readable || atomic_load(&o->deadline) <= now;
+		run = readable || atomic_load(&o->deadline) <= now ||
+		      atomic_load(&a->deferred_since);
 	}
 	mine = atomic_load(&o->owner) == DEV_OWN_THREAD;
 	claimed = atomic_load(&o->owner) == DEV_OWN_APP;

@@ -235,7 +235,7 @@ static void flush(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		return;
 	if (a->link)
 		a->link->leaving = true;
-	a->machine->transmit(&a->dev, ut_now(), false);
+	a->machine->transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
 }
 
 void dev_close(struct eng_ctx *ctx)

@@ -44,22 +44,50 @@ static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	return n;
 }
 
-static bool may_defer(struct dev_adapter *a, enum dev_driver by, uint64_t now, int received)
+/* Whoever makes this round is the only one who looks after the adapter, and an application's thread
+ * that may answer next. */
+static bool is_answerer(struct dev_adapter *a, enum dev_driver by)
+{
+	int owner = atomic_load(&a->own.owner);
+	unsigned waiters = atomic_load(&a->own.waiters);
+
+	return (by == DEV_BY_APP && owner == DEV_OWN_APP && !waiters) ||
+	       (by == DEV_BY_WAITER && owner == DEV_OWN_WAITER && waiters == 1);
+}
+
+/* Who waits returns with what has come; a round in which nothing came is the last before it sleeps. A
+ * poller looks at its other queue before it answers, so what waits already may wait a few polls more. */
+static bool answers_soon(enum dev_driver by, uint64_t since, uint64_t now, int received)
+{
+	switch (by) {
+	case DEV_BY_WAITER:
+		return received;
+	case DEV_BY_APP:
+		return (received || (since && now - since <= DEV_DEFER_POLL_NS)) &&
+		       (!since || now - since < DEV_DEFER_NS);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Behind a wait never later: who slept for a message may leave by _exit() with it (fio's jobs do), and
+ * its sender would ask the dead.
+ */
+static enum eng_acks acks(struct dev_adapter *a, enum dev_driver by, uint64_t now, int received)
 {
 	uint64_t since = atomic_load_explicit(&a->deferred_since, memory_order_relaxed);
 
-	/* What waits already may wait a few polls more: programs look at their
-	 * other queue before they answer. Not behind a wait: who slept for a message may
-	 * leave by _exit() with it (fio's jobs do), and its sender would ask the dead. */
-	if (by != DEV_BY_APP || (!received && (!since || now - since > DEV_DEFER_POLL_NS)))
-		return false;
+	if (!answers_soon(by, since, now, received))
+		return ENG_ACKS_NOW;
 	if (a->defer_penalty) {
 		a->defer_penalty -= a->defer_penalty < (uint32_t)received ? a->defer_penalty
 									    : (uint32_t)received;
-		return false;
+		return ENG_ACKS_NOW;
 	}
-	return atomic_load(&a->own.owner) == DEV_OWN_APP && !atomic_load(&a->own.waiters) &&
-	       (!since || now - since < DEV_DEFER_NS);
+	if (!is_answerer(a, by))
+		return ENG_ACKS_NOW;
+	return by == DEV_BY_WAITER ? ENG_ACKS_QUIETLY : ENG_ACKS_LATER;
 }
 
 /* The owner of a deferred acknowledgement came late, or never: the application
@@ -348,7 +376,8 @@ static void set_deadline(struct dev_adapter *a, enum dev_driver by, uint64_t now
 int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 {
 	int keep, received, kicked, done, early = 0;
-	bool defer, posted;
+	enum eng_acks how = ENG_ACKS_LATER;
+	bool posted;
 	uint64_t now;
 
 	eng_dev_held(&a->dev);
@@ -373,12 +402,11 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	received = posted || early ? early : take_in(a, now, look);
 	kicked = kick_pending(a);
 	done = received + kicked + look_for_errors(a, by, now);
-	defer = hold(a, now, posted);
-	if (!defer) {
-		defer = !kicked && may_defer(a, by, now, received);
-		done += a->machine->transmit(&a->dev, now, defer);
+	if (!hold(a, now, posted)) {
+		how = kicked ? ENG_ACKS_NOW : acks(a, by, now, received);
+		done += a->machine->transmit(&a->dev, now, how);
 	}
-	note_deferral(a, defer, now);
+	note_deferral(a, how != ENG_ACKS_NOW, now);
 	a->put_off = false;
 	a->vain = 0;
 

@@ -92,12 +92,12 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 	return n + dev_roce_cm_bury(a, now);
 }
 
-static int transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
+static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	int done = a->cm.ops ? ibcm_run(&a->cm, now) : 0;
 
-	return done + ibp_transmit(dev, now, defer_acks);
+	return done + ibp_transmit(dev, now, acks);
 }
 
 static uint64_t deadline(struct eng_dev *dev)

@@ -202,7 +202,7 @@ int dev_roce_cm_init(struct dev_adapter *a)
 static void flush(struct dev_adapter *a)
 {
 	for (int i = 0; i < GOODBYE_ROUNDS && ibp_busy(&a->dev); i++)
-		ibp_transmit(&a->dev, ut_now(), false);
+		ibp_transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
 }
 
 void dev_roce_cm_leave(struct dev_adapter *a)

@@ -96,7 +96,8 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
 		o->ticking = false;
 		atomic_store(&o->owner, DEV_OWN_THREAD);
 		dev_own_watch(w->a, true);
-		return atomic_load(&o->deadline);
+		/* A bell that was to ring with the caller's answer is the thread's now. */
+		return atomic_load(&w->a->deferred_since) ? 0 : atomic_load(&o->deadline);
 	}
 	atomic_store(&o->owner, DEV_OWN_APP);
 	dev_own_doze(w->a, false, false);

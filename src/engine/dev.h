@@ -37,6 +37,15 @@ struct eng_poller;
 
 #define ENG_GIDS_MAX 128
 
+/* Whether acknowledgements leave that are due. */
+enum eng_acks {
+	ENG_ACKS_NOW,
+	/* So that a peer finds them, whatever becomes of this process, but is not woken for them, where
+	 * there is such a way. */
+	ENG_ACKS_QUIETLY,
+	ENG_ACKS_LATER, /* they wait for a ride */
+};
+
 struct eng_gid {
 	union ibv_gid gid;
 	uint32_t ifindex;

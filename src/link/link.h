@@ -129,6 +129,7 @@ struct link {
 	_Atomic uint32_t *seals;
 	/* Likewise ours, link/shown.h; NULL: nobody comes. */
 	struct link_shown *shown;
+	unsigned untold;            /* link_near_ops.tell() has something to do */
 	struct ut_stage *rx_stage;  /* where received data lies */
 	size_t train_bytes;         /* largest len of one send */
 	unsigned train_packets;     /* largest number of packets in one send */

@@ -72,6 +72,7 @@ const struct link_near_ops link_near_none = {
 	.reserve = reserve,
 	.commit = commit,
 	.show = nothing,
+	.tell = nothing,
 	.taken = taken,
 	.pull = pull,
 	.seal = seal,

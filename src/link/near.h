@@ -37,6 +37,7 @@ struct link_place {
 	void *to;             /* the link's own */
 	uint32_t skip;        /* likewise */
 	bool more;            /* others follow at once: the reader need not be told before show() */
+	bool quiet;           /* it can wait: a reader that sleeps is not woken before tell() */
 };
 
 struct link_visit {
@@ -57,10 +58,13 @@ struct link_near_ops {
 	 */
 	int (*reserve)(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct link_place *ret);
-	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. */
+	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. What
+	 * has left is read even if its writer dies. */
 	void (*commit)(struct link *l, struct link_place *at, uint32_t bytes);
 	/* Whatever waits leaves now; next() does this too. */
 	void (*show)(struct link *l);
+	/* Who sleeps beside something quiet is woken; link.untold counts them. */
+	void (*tell)(struct link *l);
 	/* Up to where the reader has taken what was written; UINT64_MAX: there is none any more. */
 	uint64_t (*taken)(struct link *l, const struct link_flow *f, uint32_t qpn);
 	/*

@@ -161,7 +161,7 @@ static void many(void)
 	for (unsigned i = 0; i < QUEUE; i++)
 		CHECK(send_mad(c, c->addr, i) == 0);
 	CHECK(send_mad(c, c->addr, 0) == -EAGAIN);
-	ibp_transmit(&c->e.h->dev, c->w.now, false);
+	ibp_transmit(&c->e.h->dev, c->w.now, ENG_ACKS_NOW);
 	CHECK(ibp_busy(&c->e.h->dev) && send_mad(c, c->addr, 0) == -EAGAIN);
 	sim_link_block(c->e.h->link, false);
 	/* With a socket that takes them a full queue makes room by itself. */

@@ -265,11 +265,11 @@ static void patience(void)
 	for (int i = 0; i < 31; i++)
 		CHECK(waits(&c->a[0], LEN, i));
 	CHECK(!waits(&c->a[0], LEN, true));
-	ibp_transmit(dev, c->w.now, false);
+	ibp_transmit(dev, c->w.now, ENG_ACKS_NOW);
 	for (int i = 0; i < 64; i++)
 		CHECK_MSG(waits(&c->a[1 + i % 16], LEN, i >= 16), "post %d", i);
 	CHECK(!waits(&c->a[1], LEN, true));
-	ibp_transmit(dev, c->w.now, false);
+	ibp_transmit(dev, c->w.now, ENG_ACKS_NOW);
 	CHECK(waits(&c->a[1], LEN, false) && !waits(&c->a[1], PAGE, true));
 	CHECK(!waits(&c->a[2], LEN, false));
 	ut_unlock(&dev->lock);

@@ -132,7 +132,8 @@ static int next(struct link *l, struct link_rx *v, int max)
 }
 
 static const struct link_near_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .taken = taken, .pull = pull,
+	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .tell = show,
+	.taken = taken, .pull = pull,
 	.seal = seal, .release = release, .next = next,
 };
 

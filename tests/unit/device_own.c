@@ -99,11 +99,11 @@ static void stay(void)
 		sched_yield();
 }
 
-static int fake_transmit(struct eng_dev *dev, uint64_t now, bool defer)
+static int fake_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 {
 	if (dev_thread_is_this() && atomic_load(&hold_thread))
 		stay();
-	if (!defer)
+	if (how == ENG_ACKS_NOW)
 		atomic_store(&acks_waiting, false);
 	if (fake_deadline <= now) {
 		fake_deadline = UT_NEVER;
@@ -554,9 +554,9 @@ static void deferred_is_flushed(void)
 
 static int said[2]; /* a byte for each round that puts nothing off */
 
-static int last_transmit(struct eng_dev *dev, uint64_t now, bool defer)
+static int last_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 {
-	if (!defer && write(said[1], "", 1) != 1)
+	if (how == ENG_ACKS_NOW && write(said[1], "", 1) != 1)
 		_exit(2);
 	return 0;
 }

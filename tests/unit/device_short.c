@@ -65,10 +65,10 @@ static int errors(struct dev_adapter *ad, uint64_t now)
 	return 0;
 }
 
-static int transmit(struct eng_dev *dev, uint64_t now, bool defer)
+static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 {
 	wholes++;
-	if (!defer) {
+	if (how == ENG_ACKS_NOW) {
 		flushes += acks;
 		acks = false;
 	}

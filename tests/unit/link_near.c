@@ -10,7 +10,7 @@
 #include "link/shm/ring.h"
 
 #include <errno.h>
-
+#include <poll.h>
 
 /* A socket of somebody else on 127.0.0.1; its port. */
 static uint16_t occupy(int *fd)
@@ -228,6 +228,49 @@ static void both_ways(uint16_t port)
 	close_pair(a, b);
 }
 
+/* Takes so many messages, and sleeps. Was it woken? */
+static bool woken(struct link *b, int messages)
+{
+	struct pollfd p = { .fd = b->ops->fd(b), .events = POLLIN };
+	bool yes = poll(&p, 1, 0) == 1;
+	struct link_rx v[8];
+
+	CHECK(b->ops->recv(b, v, 8) == messages);
+	link_near(b)->release(b);
+	while (poll(&p, 1, 0) == 1)
+		CHECK(b->ops->recv(b, v, 8) == 0);
+	return yes;
+}
+
+/* What is said quietly is there for who looks; who sleeps is woken by what follows, or when told. */
+static void quiet_ones(uint16_t port)
+{
+	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct link *a, *b;
+	bool pulls;
+
+	open_pair(port, &a, &b);
+	udp_go_notes(a, true);
+	udp_go_notes(b, true);
+	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	b->ops->doze(b, true, false);
+	woken(b, 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && a->untold == 1 && !woken(b, 1));
+		link_near(a)->tell(a); /* too late, it has been taken */
+		CHECK(!a->untold && !woken(b, 0));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
+		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && a->untold == 1);
+		link_near(a)->tell(a);
+		CHECK(!a->untold && woken(b, 2));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
+		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !a->untold && woken(b, 2));
+	}
+	CHECK(say_so(a, b, &f, "left unread", "", 1, true) == 0);
+	close_pair(a, b);
+}
+
 int main(void)
 {
 	uint16_t port = free_port(), taken;
@@ -256,5 +299,6 @@ int main(void)
 	not_held(port);
 	let_go(port);
 	both_ways(port);
+	quiet_ones(port);
 	return 0;
 }

@@ -26,20 +26,27 @@ static inline enum link_reach way(struct link *a, struct link *b, const struct l
 	return r;
 }
 
-static inline int say(struct link *a, struct link *b, const struct link_flow *f, const char *note,
-	       const void *data, uint32_t len)
+static inline int say_so(struct link *a, struct link *b, const struct link_flow *f, const char *note,
+			 const void *data, uint32_t len, bool quiet)
 {
 	struct link_place at;
 	int r = link_near(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
 
 	if (r < 0)
 		return r;
+	at.quiet = quiet;
 	memset(at.note, 0, LINK_NOTE_BYTES);
 	memcpy(at.note, note, strlen(note));
 	memcpy(at.data, data, len);
 	link_near(a)->commit(a, &at, len);
 	CHECK(link_near(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);
 	return 0;
+}
+
+static inline int say(struct link *a, struct link *b, const struct link_flow *f, const char *note,
+		      const void *data, uint32_t len)
+{
+	return say_so(a, b, f, note, data, len, false);
 }
 
 /* Two links that reach each other; what else they know is the caller's. */

@@ -42,13 +42,20 @@ static bool has_room(struct shm_tx *t, uint64_t need)
 	return t->tail + need - t->head <= SHM_RING_BYTES;
 }
 
-/* After the tail has moved: must the receiver be woken? If it had not consumed what was there
- * before, it was told of that, or was awake, and looks again before it sleeps. */
+/*
+ * After the tail has moved: must the receiver be woken? If it had not consumed what was there
+ * before, it was told of that, or was awake, and looks again before it sleeps. Of what was hushed it
+ * was not told, and may have slept since it took the half of it.
+ */
 static bool must_ring(const struct shm_tx *t, uint64_t before)
 {
+	uint64_t head;
+
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load_explicit(&t->doze->on, memory_order_relaxed) &&
-	       atomic_load_explicit(&t->ear->head, memory_order_relaxed) == before;
+	if (!atomic_load_explicit(&t->doze->on, memory_order_relaxed))
+		return false;
+	head = atomic_load_explicit(&t->ear->head, memory_order_relaxed);
+	return t->hushed ? head != t->tail : head == before;
 }
 
 struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
@@ -118,10 +125,19 @@ void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 enum shm_put shm_show(struct shm_tx *t)
 {
 	uint64_t before = t->shown;
+	bool ring;
 
 	t->shown = t->tail;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
-	return must_ring(t, before) ? SHM_PUT_RING : SHM_PUT;
+	ring = must_ring(t, before);
+	t->hushed = false;
+	return ring ? SHM_PUT_RING : SHM_PUT;
+}
+
+void shm_hush(struct shm_tx *t)
+{
+	t->hushed = true;
+	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 }
 
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)

@@ -88,6 +88,7 @@ struct shm_tx {
 	const struct shm_doze *doze;
 	uint64_t tail, head; /* head: as last seen */
 	uint64_t shown;      /* the reader was told of so much */
+	bool hushed;         /* it may know more */
 };
 
 struct shm_rx {
@@ -123,6 +124,8 @@ enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
  * is shown costs both ends a cache line fetched from the other. */
 void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip);
 enum shm_put shm_show(struct shm_tx *t);
+/* It is there for who looks, and nobody is woken for it before the next shm_show() or shm_commit(). */
+void shm_hush(struct shm_tx *t);
 /* The reader says that it has read so far; it may lie. */
 uint64_t shm_taken(const struct shm_tx *t);
 

@@ -82,6 +82,7 @@ struct udp_near_tx {
 	int pid;             /* the receiver's, if process_vm_* reaches it; 0 */
 	uint64_t probe;      /* where it has the token */
 	bool seen;           /* it has our page */
+	bool untold;         /* something quiet lies in its ring */
 	struct udp_near_area areas[NEAR_AREAS]; /* what it has lent to us */
 	unsigned n_areas;    /* ever */
 };
@@ -119,6 +120,12 @@ struct udp_near {
 	bool visits; /* others may come into our memory */
 	uint32_t visit; /* how many we have made */
 };
+
+static inline void udp_near_told(struct udp_link *u, struct udp_near_tx *t)
+{
+	u->base.untold -= t->untold;
+	t->untold = false;
+}
 
 /* near_way.c */
 void udp_near_no_port(struct udp_port *p, enum udp_kind kind);

@@ -79,7 +79,13 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 	if (at->more) {
 		shm_finish(&t->ring, r, at->skip);
 		udp_of(l)->near->unshown = true;
+	} else if (at->quiet) {
+		shm_finish(&t->ring, r, at->skip);
+		shm_hush(&t->ring);
+		l->untold += !t->untold;
+		t->untold = true;
 	} else {
+		udp_near_told(udp_of(l), t);
 		udp_near_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
@@ -91,13 +97,22 @@ static void show_all(struct udp_link *u)
 
 	u->near->unshown = false;
 	ut_list_each_safe(t, s, &u->near->tx, node)
-		if (t->state == NEAR_OPEN && t->ring.shown != t->ring.tail)
-			udp_near_result(u, t, shm_show(&t->ring));
+		if (t->state == NEAR_OPEN) {
+			udp_near_told(u, t);
+			if (t->ring.shown != t->ring.tail)
+				udp_near_result(u, t, shm_show(&t->ring));
+		}
 }
 
 static void show(struct link *l)
 {
 	if (udp_of(l)->near->unshown)
+		show_all(udp_of(l));
+}
+
+static void tell(struct link *l)
+{
+	if (l->untold)
 		show_all(udp_of(l));
 }
 
@@ -218,6 +233,7 @@ const struct link_near_ops udp_near_ops = {
 	.reserve = reserve,
 	.commit = commit,
 	.show = show,
+	.tell = tell,
 	.taken = taken,
 	.pull = pull,
 	.seal = seal,

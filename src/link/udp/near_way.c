@@ -35,6 +35,7 @@ static void tx_close(struct udp_link *u, struct udp_near_tx *t)
 	shm_seg_unmap(t->ring.ear, sizeof(struct shm_ear));
 	shm_seg_unmap(t->ring.doze, sizeof(struct shm_doze));
 	t->ring = (struct shm_tx){ 0 };
+	udp_near_told(u, t);
 }
 
 void udp_near_tx_far(struct udp_link *u, struct udp_near_tx *t, bool refused)

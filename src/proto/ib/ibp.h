@@ -58,9 +58,9 @@ void ibp_recall(struct eng_dev *dev, uint32_t index);
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*
  * Takes posted work, fires timers, sends what may be sent, acknowledgements
- * included unless defer_acks; bounded work per call. Returns the packets sent.
+ * as acks says; bounded work per call. Returns the packets sent.
  */
-int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
+int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
 /*
  * All that waits to be sent are a few small messages behind many unanswered ones. What answers
  * those comes anyway, so they may wait for it, or for more of their kind to share a train with.
@@ -69,7 +69,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks);
 bool ibp_patient(struct eng_dev *dev, bool crowd);
 /* What was posted to a queue pair since it was found so may wait with the others. */
 bool ibp_more(struct eng_qp *qp);
-/* Acknowledgements are waiting for a ride. */
+/* Acknowledgements are waiting for a ride, or have left quietly. */
 bool ibp_acks_pending(struct eng_dev *dev);
 /* They leave, and nothing else. dev->lock held. */
 void ibp_acknowledge(struct eng_dev *dev);

@@ -181,6 +181,7 @@ int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, b
 		bytes = put_payload(port, p, n, user);
 	if (bytes >= 0 && !near->lost) {
 		put_note(near, p, near->pull);
+		near->place.quiet = near->quiet;
 		link_near(port->link)->commit(port->link, &near->place, (uint32_t)bytes);
 		if (!near->response)
 			q->req.near_end = near->place.end;

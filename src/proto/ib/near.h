@@ -128,7 +128,8 @@ struct ibp_near {
 	uint32_t unshown;      /* messages that the peer has not been told of */
 	uint32_t key;          /* of the region that a request names */
 	struct link_place place;
-	struct iovec iov[IBP_NEAR_PIECES];
+	bool quiet; /* what is put together may wait until somebody looks */
+	struct iovec iov[IBP_NEAR_PIECES + 1]; /* the last bytes of the last piece apart */
 
 	const struct link_rx *rx; /* being looked at; NULL: a datagram */
 	const uint8_t *data;      /* its payload, unless it is named */

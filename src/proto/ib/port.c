@@ -377,22 +377,27 @@ static void give_turn(struct ibp_qp *q)
 	 * train; in a ring there are none.
 	 */
 	if (port->sent != before ||
-	    (!port->defer && (q->resp.near || ut_list_empty(&port->active))))
+	    (port->manner == ENG_ACKS_NOW && (q->resp.near || ut_list_empty(&port->active))))
 		ibp_resp_ack(q);
 	else
 		ibp_resp_owe(q);
 }
 
-static void send_acks(struct ibp_port *port)
+static void send_acks(struct ibp_port *port, bool quiet)
 {
 	struct ut_list *n;
+
+	port->near.quiet = quiet;
 
 	/* What leaves to make room may end any queue pair, and its place on the list with it. */
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
 		ibp_resp_ack(ut_container(n, struct ibp_qp, acks));
+	port->near.quiet = false;
+	if (!quiet)
+		link_near(port->link)->tell(port->link);
 }
 
-int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
+int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
 	struct ibp_port *port = dev->port;
 	uint64_t bytes;
@@ -404,7 +409,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	ibp_patience_end(port);
 	port->sent = 0;
 	port->blocked = false;
-	port->defer = defer_acks;
+	port->manner = acks;
 	ibp_arm_all(port);
 	fire_timers(port);
 	if (port->train.waiting)
@@ -412,8 +417,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, bool defer_acks)
 	while (!port->blocked && port->sent < ROUND_PACKETS &&
 	       dev->counters[ENG_C_tx_bytes] - bytes < ROUND_BYTES && (n = ut_list_pop(&port->active)))
 		give_turn(ut_container(n, struct ibp_qp, active));
-	if (!defer_acks)
-		send_acks(port);
+	if (acks != ENG_ACKS_LATER)
+		send_acks(port, acks == ENG_ACKS_QUIETLY);
 	ibp_train_flush(port);
 	link_near(port->link)->show(port->link);
 	if (!port->blocked)
@@ -428,13 +433,15 @@ void ibp_acknowledge(struct eng_dev *dev)
 	struct ibp_port *port = dev->port;
 
 	port->blocked = false;
-	send_acks(port);
+	send_acks(port, false);
 	ibp_train_flush(port);
 }
 
 bool ibp_acks_pending(struct eng_dev *dev)
 {
-	return !ut_list_empty(&((struct ibp_port *)dev->port)->acks);
+	struct ibp_port *port = dev->port;
+
+	return !ut_list_empty(&port->acks) || port->link->untold;
 }
 
 bool ibp_busy(struct eng_dev *dev)

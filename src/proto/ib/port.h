@@ -138,7 +138,7 @@ struct ibp_port {
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket or a ring is full until the next call */
-	bool defer;         /* acknowledgements may wait for a ride */
+	enum eng_acks manner; /* of acknowledging, now */
 };
 
 /* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
