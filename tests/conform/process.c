@@ -126,6 +126,25 @@ static void unpolled(void)
 enum { LAST = 3 };
 static int leavers;
 static bool tidy; /* they destroy their QP, and must have acknowledged by then */
+static bool sleepy; /* they sleep in the kernel for the only one, and leave by _exit() */
+
+static void sleep_for(struct cf_side *s)
+{
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	void *ctx;
+
+	CF_OK(ibv_get_cq_event(s->chan, &cq, &ctx));
+	ibv_ack_cq_events(cq, 1);
+	CF_EQ(ibv_poll_cq(s->rcq, 1, &wc), 1);
+	CF_EQ(wc.status, IBV_WC_SUCCESS);
+	_exit(0);
+}
+
+static int messages(void)
+{
+	return sleepy ? 1 : LAST;
+}
 
 static int leave(void *arg)
 {
@@ -133,15 +152,20 @@ static int leave(void *arg)
 	struct cf_opt o = cf_opt();
 	struct cf_side s;
 
+	o.chan = sleepy;
 	cf_side(&s, &o);
 	if (cf.iwarp)
 		cf_up(&s, IBV_QPS_INIT, NULL);
 	else
 		cf_connect(p, &s);
-	for (int i = 0; i < LAST; i++)
+	if (sleepy)
+		CF_OK(ibv_req_notify_cq(s.rcq, 0));
+	for (int i = 0; i < messages(); i++)
 		cf_recv(&s, i, 0, 64);
 	if (cf.iwarp)
 		cf_connect(p, &s);
+	if (sleepy)
+		sleep_for(&s);
 	for (int i = 0; i < LAST; i++)
 		cf_wc(s.rcq, i, SUCCESS);
 	if (tidy)
@@ -168,11 +192,11 @@ static void staying(struct cf_party *p)
 	for (int i = 0; i < leavers; i++) {
 		cf_side_again(&each, &s);
 		cf_connect(p, &each);
-		for (int k = 0; k < LAST; k++)
+		for (int k = 0; k < messages(); k++)
 			cf_post(&each, .op = IBV_WR_SEND, .id = k, .len = 64);
 		if (tidy) /* who does not poll is slow to tell the other that there is a shorter way */
 			cf_meet(p);
-		for (int k = 0; k < LAST; k++)
+		for (int k = 0; k < messages(); k++)
 			cf_wc(each.scq, k, SUCCESS);
 		cf_drop(each.qp);
 		cf_drop(each.scq);
@@ -191,6 +215,13 @@ static void receiver_destroys(void)
 	tidy = true;
 	receiver_leaves();
 	tidy = false;
+}
+
+static void receiver_sleeps(void)
+{
+	sleepy = true;
+	receiver_leaves();
+	sleepy = false;
 }
 
 static void receiver_leaves_full(void)
@@ -411,6 +442,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "posts that no poll follows leave all the same", 0, unpolled },
 	{ "+", "the receiver leaves after its last completion", 0, receiver_leaves },
 	{ "+", "the receiver destroys its QP after its last completion", CF_PATH, receiver_destroys },
+	{ "+", "the receiver sleeps for its last message and leaves by _exit()", 0, receiver_sleeps },
 	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
 	{ "+", "the peer is killed at any moment", 0, killed_peer },
 	{ "100", "fork in the middle", 0, fork_in_the_middle },
