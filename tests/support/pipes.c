@@ -483,19 +483,21 @@ static void op_hurry(struct link_stream *s)
 	(void)s;
 }
 
-static uint8_t near_out[128 * 1024];
+static uint8_t near_out[256 * 1024];
+static size_t near_asked;
 
 static uint8_t *op_reserve(struct link_stream *s, size_t len)
 {
 	struct pipe_stream *p = pipe_of(s);
 	bool can = s->near && !p->error && !place_of(s->place)->net->failing && room_of(p) >= len;
 
+	near_asked = len;
 	return can && len <= sizeof(near_out) ? near_out : NULL;
 }
 
 static void op_commit(struct link_stream *s, size_t len)
 {
-	CHECK(op_send(s, near_out, len) == (ssize_t)len);
+	CHECK(len <= near_asked && op_send(s, near_out, len) == (ssize_t)len);
 }
 
 static int op_glance(struct link_streams *p)

@@ -52,7 +52,7 @@ bool iwp_tx_open(struct iwp_qp *q)
 	p->limit = chunk_of(q);
 	if (p->limit > room)
 		p->limit = room;
-	p->out = p->ops->reserve(q->s, IWP_FPDU_ROOM);
+	p->out = p->ops->reserve(q->s, p->limit > IWP_FPDU_ROOM ? p->limit : IWP_FPDU_ROOM);
 	if (!p->out)
 		p->out = p->stage.base;
 	return true;
