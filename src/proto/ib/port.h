@@ -170,6 +170,7 @@ struct ibp_resp {
 	bool dead;      /* a fatal NAK is owed or out */
 	bool skipping;  /* UC: message given up, waiting for the next first packet */
 	bool have_rwqe;
+	bool res_used;  /* any of res, since RESET */
 	enum eng_verdict nak; /* owed, with nak_psn */
 	bool nak_put;   /* it is in the train, which waits for the socket */
 	uint32_t nak_psn;
@@ -181,10 +182,10 @@ struct ibp_resp {
 	struct eng_srq *srq;   /* XRC: of the current message; may be gone, see ibp_recv_cq() */
 	uint32_t srqn;
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
-	struct ibp_rdres res[IBP_RD_ATOMIC];
-	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
-	bool res_used;     /* any of them, since RESET */
+	/* What few use. */
 	uint64_t cnp_at;
+	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
+	struct ibp_rdres res[IBP_RD_ATOMIC];
 };
 
 struct ibp_req {
@@ -199,42 +200,45 @@ struct ibp_req {
 	bool pulls;         /* the peer can fetch from our memory */
 	bool plain;         /* not what comes before plain_until, which it has asked for again */
 	uint32_t plain_until;
-	uint64_t near_end;  /* where the newest packet ends in the ring */
-	uint64_t near_taken; /* how far the peer had come when the timer fired last */
-	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
-	uint32_t rd_head, rd_count;
-	uint32_t since_ack;  /* packets since the last with the A bit */
-	uint32_t window, threshold, grown; /* packets; additive growth */
-	uint8_t retry_left, rnr_left;
 	bool rnr_wait;
 	bool recovering;     /* went back and no progress yet */
 	bool halted;         /* a local error waits for its turn at the head */
-	uint64_t deadline;   /* of the timer, which may fire early */
-	uint64_t cnp_at;
-	struct ut_timer timer;
-	/* End-to-end credits (IBTA 9.7.7.2). */
+	uint8_t retry_left, rnr_left;
+	bool limited;        /* with ssn and lsn: end-to-end credits (IBTA 9.7.7.2) */
 	uint32_t ssn, lsn;
-	bool limited;
+	uint64_t near_end;  /* where the newest packet ends in the ring */
+	uint32_t since_ack;  /* packets since the last with the A bit */
+	uint32_t rd_head, rd_count;
+	uint32_t window, threshold, grown; /* packets; additive growth */
+	uint64_t deadline;   /* of the timer, which may fire early */
+	/* What few use. */
+	struct ut_timer timer;
+	uint64_t near_taken; /* how far the peer had come when the timer fired last */
+	uint64_t cnp_at;
+	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
 };
 
+/* What a small message within a host looks at lies together: of a thousand queue pairs few lines are in
+ * the nearest cache. */
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
-	struct ut_list active, acks, unarmed;
-	struct ibp_path path;
-	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
-	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */
-	struct eng_av ud_av; /* the path's, for UD */
+	struct ut_list active, acks;
 	uint32_t mtu;        /* of the path, in bytes */
 	uint8_t cls;         /* enum wire_class of what it sends */
 	bool id_known;      /* last_id is the peer's last IPv4 identification */
 	uint8_t id_strikes; /* implausible ones in a row */
+	struct ibp_req req;
+	struct ibp_path path;
 	uint16_t last_id;
 	uint64_t heard;     /* when the last sound packet of the peer came */
+	struct ut_list unarmed;
+	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
+	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */
+	struct eng_av ud_av; /* the path's, for UD */
 	/* relay.h: of an XRC target, and of what stands for one here; else NULL. */
 	struct ibp_relay *relay;
 	struct ibp_standin *standin;
-	struct ibp_req req;
 	struct ibp_resp resp;
 };
 

@@ -144,7 +144,7 @@ void ibp_resp_fault(struct ibp_qp *q, uint32_t psn)
 /* Oldest first: the ring's next victim is its oldest entry. */
 static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
 {
-	uint32_t depth = q->qp->attr.max_dest_rd_atomic;
+	uint32_t depth = q->resp.res_used ? q->qp->attr.max_dest_rd_atomic : 0;
 
 	if (depth > IBP_RD_ATOMIC)
 		depth = IBP_RD_ATOMIC;
