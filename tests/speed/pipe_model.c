@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * shm_pipe: two ends that sleep, one for news and one for room, as near.c has them do it, in every
- * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent. Without the
- * fences, without the second look before sleep, or if a late bell does not end a sleep, a way must be found that ends badly.
+ * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent, and looked
+ * for where they were put. Without the fences, without the second look before sleep, if a late bell does
+ * not end a sleep, or if the base moves too early, a way must be found that ends badly.
  */
 #include "model_atomics.h"
 
@@ -20,6 +21,8 @@ static struct {
 	struct shm_end end[2];
 	struct shm_pipe pipe[2]; /* the sender's, the receiver's */
 	int bells[2];            /* bytes in the socket of each */
+	size_t where[MESSAGES];  /* the sender put each */
+	bool hasty;              /* the sender moves its base though something is unread */
 	int sent, got;
 	bool trusting;           /* nobody looks again */
 	bool sleepy;             /* the receiver sleeps on under the same number behind a late bell */
@@ -63,7 +66,11 @@ static void sender(void)
 {
 	while (w.sent < MESSAGES) {
 		if (room()) {
-			w.sent++;
+			shm_pipe_begin(&w.pipe[0]);
+			if (w.hasty)
+				atomic_store_explicit(&w.end[0].base, w.pipe[0].base = w.pipe[0].tail,
+						      memory_order_relaxed);
+			w.where[w.sent++] = (w.pipe[0].tail - w.pipe[0].base) % SHM_PIPE_BYTES;
 			if (shm_pipe_commit(&w.pipe[0], BYTES))
 				ring(1);
 			continue;
@@ -80,6 +87,7 @@ static void receiver(void)
 	while (w.got < MESSAGES) {
 		if (news()) {
 			mc_must(shm_pipe_sane(&w.pipe[1], shm_pipe_end(&w.pipe[1])), "sane");
+			mc_must(shm_pipe_offset(&w.pipe[1]) == w.where[w.got], "elsewhere");
 			w.got++;
 			if (shm_pipe_consume(&w.pipe[1], BYTES))
 				ring(0);
@@ -135,15 +143,17 @@ static void search(const char *what, bool want)
 
 int main(void)
 {
-	static const char *const names[2][3] = { { "sender's tail", "sender's head", "sender asleep" },
+	static const char *const names[2][4] = { { "sender's tail", "sender's head", "sender asleep",
+						   "sender's base" },
 						 { "receiver's tail", "receiver's head",
-						   "receiver asleep" } };
+						   "receiver asleep", "receiver's base" } };
 
 	reset();
 	for (int i = 0; i < 2; i++) {
 		mc_watch(&w.end[i].tail, sizeof(w.end[i].tail), names[i][0]);
 		mc_watch(&w.end[i].head, sizeof(w.end[i].head), names[i][1]);
 		mc_watch(&w.end[i].asleep, sizeof(w.end[i].asleep), names[i][2]);
+		mc_watch(&w.end[i].base, sizeof(w.end[i].base), names[i][3]);
 	}
 	search("as it is", true);
 	w.trusting = true;
@@ -152,6 +162,9 @@ int main(void)
 	w.sleepy = true;
 	search("a late bell is ignored", false);
 	w.sleepy = false;
+	w.hasty = true;
+	search("the base moves while something is unread", false);
+	w.hasty = false;
 	mc_no_fences = true;
 	search("without fences", false);
 	return 0;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#define WARM 4096u /* bytes between two looks whether a pipe is empty */
 #define KINDS 3u /* bits of `asleep` that say what for */
 
 _Static_assert((SHM_PIPE_BYTES & (SHM_PIPE_BYTES - 1)) == 0, "positions are masked");
@@ -46,19 +47,37 @@ void shm_pipe_fini(struct shm_pipe *p)
 	*p = (struct shm_pipe){ 0 };
 }
 
+/* A head that runs ahead or back is a liar's; he gets no more than he has. */
+static void look_at_head(struct shm_pipe *p)
+{
+	uint64_t head = atomic_load_explicit(&p->peer->head, memory_order_acquire);
+
+	if (head - p->peer_head <= p->tail - p->peer_head)
+		p->peer_head = head;
+}
+
+static size_t room_of(const struct shm_pipe *p)
+{
+	return (size_t)(SHM_PIPE_BYTES - (p->tail - p->peer_head));
+}
+
 size_t shm_pipe_room(struct shm_pipe *p, size_t enough)
 {
-	size_t room = (size_t)(SHM_PIPE_BYTES - (p->tail - p->peer_head));
-	uint64_t head;
+	if (room_of(p) < enough)
+		look_at_head(p);
+	return room_of(p);
+}
 
-	if (room >= enough)
-		return room;
-	head = atomic_load_explicit(&p->peer->head, memory_order_acquire);
-	/* A head that runs ahead or back is a liar's; he gets no more than he has. */
-	if (head - p->peer_head > p->tail - p->peer_head)
-		return room;
-	p->peer_head = head;
-	return (size_t)(SHM_PIPE_BYTES - (p->tail - head));
+void shm_pipe_begin(struct shm_pipe *p)
+{
+	if (p->tail < p->look)
+		return;
+	p->look = p->tail + WARM;
+	look_at_head(p);
+	if (p->peer_head != p->tail)
+		return;
+	p->base = p->tail;
+	atomic_store_explicit(&p->own->base, p->base, memory_order_relaxed);
 }
 
 /* A position of ours has moved. */

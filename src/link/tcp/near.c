@@ -125,6 +125,7 @@ ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len)
 		blocked(s);
 	if (!n)
 		return -EAGAIN;
+	shm_pipe_begin(p);
 	memcpy(shm_pipe_at(p), data, n);
 	if (shm_pipe_commit(p, n))
 		ring(s);
@@ -155,6 +156,7 @@ uint8_t *tcp_reserve(struct link_stream *l, size_t len)
 	if (s->way != TCP_W_NEAR || s->state != TCP_S_OPEN || s->blocked ||
 	    shm_pipe_room(&s->near->pipe, len) < len)
 		return NULL;
+	shm_pipe_begin(&s->near->pipe);
 	return shm_pipe_at(&s->near->pipe);
 }
 
