@@ -156,7 +156,7 @@ struct cm_user {
 
 struct cm_port {
 	const struct cm_ops *ops;
-	const struct cm_user *user;  /* set before the first endpoint */
+	const struct cm_user *_Atomic user; /* set before the first endpoint */
 	struct eng_dev *dev;
 	void *manager;               /* struct ibcm, struct mpa */
 };

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LW IBV_ACCESS_LOCAL_WRITE
 #define RW IBV_ACCESS_REMOTE_WRITE
@@ -239,16 +240,18 @@ static void hole(enum hole h, bool readonly)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_side a, b;
-	uint8_t *p = cf_pages(65536);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *all = cf_pages(16 * page), *p = all + 4 * page;
 	struct ibv_mr *mr;
 	bool at_b = h != SRC && h != RD_RESULT;
 
 	cf_pair(&a, &b, &o);
-	mr = cf_mr(at_b ? b.pd : a.pd, p, 65536, CF_ALL_ACCESS);
+	mr = cf_mr(at_b ? b.pd : a.pd, all, 16 * page, CF_ALL_ACCESS);
+	/* A hole between pages: a larger one other threads' mappings would soon fill. */
 	if (readonly)
-		CF_OK(mprotect(p, 65536, PROT_READ));
+		CF_OK(mprotect(p, 2 * page, PROT_READ));
 	else
-		CF_OK(munmap(p, 65536));
+		CF_OK(munmap(p, 2 * page));
 	struct ibv_sge sge = { (uintptr_t)p, 8192, mr->lkey };
 
 	switch (h) {

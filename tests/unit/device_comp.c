@@ -35,7 +35,7 @@ static struct eng_cq cq;
 static uint64_t deadline = UT_NEVER; /* dev.lock */
 static atomic_int fired, looks, packets;
 static atomic_bool acks, untold;
-static bool silent; /* packets make no event */
+static atomic_bool silent; /* packets make no event */
 
 static void doze(struct link *l, bool on, bool look)
 {
