@@ -230,8 +230,9 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 {
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_local_stores]++;
-	/* There was no round that has looked at the clock. */
-	q->port->near.stage.own = q->port->near.app ? ut_now() : 0;
+	/* There was no round that has looked at the clock, which inline data do without. */
+	q->port->near.stage.own =
+		q->port->near.app && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0;
 	switch (w->opcode) {
 	case IBV_WR_RDMA_WRITE: return store(q, w, at, off, len);
 	case IBV_WR_RDMA_READ: return scatter(q, w, at, off, len);
