@@ -57,7 +57,7 @@ void doctor_check_visits(struct doctor_finding *f)
 		return;
 	}
 	close(fd);
-	doctor_say(f, DOCTOR_OK, "small Reads and Writes within this host need no help of the other process (/proc/self/mem)");
+	doctor_say(f, DOCTOR_OK, "Reads and Writes within this host need no help of the other process (/proc/self/mem)");
 }
 
 static int ptrace_scope(void)
@@ -86,6 +86,6 @@ void doctor_check_fetch(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_WARN, "kernel.yama.ptrace_scope is %d: large messages within this host are copied twice", scope);
 		doctor_remedy(f, "sysctl kernel.yama.ptrace_scope=0, or DAPPLE_SHARE=1 for programs that suit it");
 	} else {
-		doctor_say(f, DOCTOR_OK, "large messages within this host are fetched in one copy (process_vm_readv)");
+		doctor_say(f, DOCTOR_OK, "large messages within this host are copied once (process_vm_readv)");
 	}
 }
