@@ -59,16 +59,20 @@ TARGETS += [
      "ring, there and back", AT_MOST, 1.3),
     ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers who looks"),
      "blocking primitive, there and back", AT_MOST, 1.3),
-    ("iWARP", "`ib_send_lat -R` 8 B, polling", at("iWARP ib_send_lat 8 B"), at("TCP, polling", "8"),
-     "raw TCP, polling", AT_MOST, 1.1),
-    ("iWARP", "`ib_send_lat -R -e` 8 B", at("iWARP ib_send_lat -e 8 B"), at("TCP, blocking"),
-     "raw TCP, blocking", AT_MOST, 1.2),
-    ("iWARP", "64 B Send rate", at("iWARP ib_send_bw 64 B"), at("UCX tag rate, tcp", "64"), "UCX tcp",
-     AT_LEAST, 10.0),
 ]
-for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576")):
-    TARGETS += [("iWARP", f"{name} Write, CRC on", at(f"iWARP ib_write_bw {name}"), at(others, key),
-                 called, AT_LEAST, factor)
+# On the wire, and as programs on one host get it.
+for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP near")):
+    TARGETS += [
+        (path, "`ib_send_lat -R` 8 B, polling", at(f"{tool} ib_send_lat 8 B"),
+         at("TCP, polling", "8"), "raw TCP, polling", AT_MOST, 1.1),
+        (path, "`ib_send_lat -R -e` 8 B", at(f"{tool} ib_send_lat -e 8 B"), at("TCP, blocking"),
+         "raw TCP, blocking", AT_MOST, 1.2),
+        (path, "64 B Send rate", at(f"{tool} ib_send_bw 64 B"), at("UCX tag rate, tcp", "64"),
+         "UCX tcp", AT_LEAST, 10.0),
+    ]
+    TARGETS += [(path, f"{name} Write" + (", CRC on" if tool == path else ""),
+                 at(f"{tool} ib_write_bw {name}"), at(others, key), called, AT_LEAST, factor)
+                for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576"))
                 for others, called, factor in (("TCP, stream", "raw TCP", 0.85),
                                                ("UCX tag bandwidth, tcp", "UCX tcp", 1.0),
                                                ("iperf3", "iperf3", 1.0))]

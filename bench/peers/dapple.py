@@ -58,6 +58,12 @@ PERFTEST = [
     ("iWARP ib_write_bw 1 MiB", "iwarp", "iwarp", WIRE, "ib_write_bw -R -s 1048576 -n 1000", BANDWIDTH),
 ]
 
+# The same within a host, where programs get shared memory unless they ask for the wire.
+PERFTEST += [(name.replace("iWARP", "iWARP near"), tags, adapter, LOCAL, command, result)
+             for name, tags, adapter, _, command, result in PERFTEST
+             if name in ("iWARP ib_send_lat 8 B", "iWARP ib_send_lat -e 8 B", "iWARP ib_send_bw 64 B",
+                         "iWARP ib_write_bw 64 KiB", "iWARP ib_write_bw 1 MiB")]
+
 # The paths, as bench-verbs walks them.
 PATHS = [("local", "roce", LOCAL), ("RoCE", "roce", WIRE), ("iWARP", "iwarp", WIRE),
          ("shared", "roce", SHARE)]
