@@ -13,7 +13,7 @@ NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-full bench bench-docs install deb clean help deps
+.PHONY: all demo check check-kernel check-kernel-full check-full bench bench-docs install deb clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -39,8 +39,11 @@ check-kernel: deps all
 
 # Each part runs even if one before it failed; the last line adds them up.
 check-full: deps all
-	-@packaging/deps kernel
 	@packaging/ci/full $(BUILD)
+
+check-kernel-full: deps all
+	-@packaging/deps kernel
+	@$(TESTS) $(BUILD) --suite kernel-full
 
 # The second part is what has no peer in this run: DAT, connections, the kernel's drivers in guests.
 bench: all
@@ -70,6 +73,7 @@ help:
 	@echo 'make check         all quick tests (at most 10 minutes)'
 	@echo 'make check-kernel  against rdma_rxe and siw in a guest (at most 3 minutes)'
 	@echo 'make check-full    the long ones and the sanitizers too (at most 45 minutes)'
+	@echo 'make check-kernel-full  all of it against rdma_rxe and siw in guests (at most 25 minutes)'
 	@echo 'make bench         everything side by side, as ratios, into $(BUILD)/bench/ (BENCH=--quick:'
 	@echo '                   2 minutes); then the longer benchmarks'
 	@echo 'make bench-docs    the first part of it, and docs/performance.md from what it gave'
