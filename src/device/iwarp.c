@@ -74,14 +74,6 @@ static uint64_t deadline(struct eng_dev *dev)
 	return least(at, a->streams->ops->deadline(a->streams));
 }
 
-/* TCP gathers by itself. */
-static bool patient(struct eng_dev *dev, bool crowd)
-{
-	(void)dev;
-	(void)crowd;
-	return false;
-}
-
 /* What came from this host; what follows from it may want a round. */
 static int express(struct dev_adapter *a, bool *ret_whole)
 {
@@ -96,8 +88,8 @@ static const struct dev_machine iwp_machine = {
 	.posted = iwp_express_post,
 	.alone = dev_alone_none,
 	.soon = dev_soon_none,
-	.patient = patient,
-	.more = dev_soon_none,
+	.patient = iwp_patient,
+	.more = iwp_more,
 	.receive = receive,
 	.errors = errors,
 	.transmit = transmit,

@@ -167,6 +167,15 @@ static void end_of_posts(struct dev_adapter *a)
 	a->posts = 0;
 }
 
+/* Who posts now may have polled since the last post without coming here. */
+static void look_for_polls(struct dev_adapter *a)
+{
+	if (!atomic_load_explicit(&a->dev.reaped, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&a->dev.reaped, false, memory_order_relaxed);
+	end_of_posts(a);
+}
+
 static struct ut_stage *dev_stage(struct dev_adapter *a)
 {
 	return a->link ? a->link->rx_stage : a->streams->rx_stage;
@@ -260,6 +269,7 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
+	look_for_polls(a);
 	if (hold_more(a, qp) || alone(a, qp))
 		return true;
 	if (!may_be_short(a) || dev_thread_is_this() ||

@@ -337,12 +337,20 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 	return r;
 }
 
+static void was_served(struct eng_dev *dev)
+{
+	if (!atomic_load_explicit(&dev->reaped, memory_order_relaxed))
+		atomic_store_explicit(&dev->reaped, true, memory_order_relaxed);
+}
+
 int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 {
 	int r = eng_cq_take(cq, ret);
 
-	if (r)
+	if (r) {
+		was_served(cq->dev);
 		return r;
+	}
 	eng_dev_poll(cq->dev, NULL);
 	return eng_cq_take(cq, ret);
 }
@@ -371,8 +379,10 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	struct eng_poller p = { .cq = cq, .wc = wc, .room = n };
 	int got = drain(cq, n, wc);
 
-	if (got || n <= 0)
+	if (got || n <= 0) {
+		was_served(cq->dev);
 		return got;
+	}
 	eng_dev_poll(cq->dev, cq->chan ? NULL : &p);
 	return p.got ? p.got : drain(cq, n, wc);
 }

@@ -180,6 +180,7 @@ struct eng_dev {
 	/* QPs with new work; an own lock, so that a poster never waits for progress. */
 	struct ut_mutex pending_lock;
 	struct ut_list pending UT_GUARDED_BY(pending_lock);
+	atomic_bool reaped; /* a poll was served without a look at the adapter; set by it, read and cleared there */
 	atomic_uint n_pending;
 
 	/* Live objects by kind, against the limits of attr. */

@@ -8,6 +8,9 @@
 #include <ucontext.h>
 
 enum { WORDS = 16, BUFFER = 8, STACK = 256 << 10, DEPTH = 4096 };
+/* Steps of all after which a store is seen: without that a thread that looks at it again and again does
+ * so for ever. Far more than a way to an end has. */
+enum { LATE = 512 };
 
 static struct word {
 	void *at;
@@ -23,7 +26,7 @@ struct thread {
 	char *stack;
 	bool begun, done;
 	struct {
-		int word;
+		int word, since;
 		uint64_t value;
 	} buf[BUFFER];
 	int n_buf;
@@ -41,7 +44,7 @@ static struct {
 	struct {
 		uint8_t choice, choices;
 	} path[DEPTH];
-	int len;
+	int len, depth;
 	uint64_t *seen;
 	size_t room, n_seen;
 } x;
@@ -162,6 +165,7 @@ void mc_store(volatile void *at, uint64_t v, size_t size, bool full)
 	if (x.now->n_buf == BUFFER)
 		flush_one(x.now);
 	x.now->buf[x.now->n_buf].word = w;
+	x.now->buf[x.now->n_buf].since = x.depth;
 	x.now->buf[x.now->n_buf++].value = v;
 	while (full && !mc_no_fences && x.now->n_buf)
 		flush_one(x.now);
@@ -220,6 +224,11 @@ static int choices(int ret[2 * MC_THREADS])
 {
 	int n = 0;
 
+	for (int i = 0; i < x.m->threads; i++)
+		if (x.t[i].n_buf && x.depth - x.t[i].buf[0].since > LATE) {
+			ret[0] = MC_THREADS + i;
+			return 1;
+		}
 	for (int i = 0; i < x.m->threads; i++)
 		if (!x.t[i].done && (!x.t[i].until || x.t[i].until()))
 			ret[n++] = i;
@@ -291,6 +300,7 @@ static const char *run(bool say)
 
 	begin();
 	for (depth = 0; !x.broken; depth++) {
+		x.depth = depth;
 		n = choices(c);
 		if (!n)
 			return verdict();

@@ -32,6 +32,13 @@ bool iwp_express_post(struct eng_qp *qp, bool crowd);
 /* Takes posted work, fires timers, sends what may be sent; bounded work per call.
  * Returns the FPDUs sent. */
 int iwp_transmit(struct eng_dev *dev, uint64_t now);
+/*
+ * crowd: a program posts much without a poll. All that waits to be sent are small requests then, which
+ * may wait for more, and the next poll sends them.
+ */
+bool iwp_patient(struct eng_dev *dev, bool crowd);
+/* What was posted to a queue pair since it was found so may wait with the others. */
+bool iwp_more(struct eng_qp *qp);
 /* Work is left that needs no event from outside. */
 bool iwp_busy(struct eng_dev *dev);
 uint64_t iwp_deadline(struct eng_dev *dev);

@@ -117,6 +117,7 @@ struct iwp_port {
 	struct ut_rng rng;
 	uint64_t now;
 	uint32_t sent;         /* FPDUs, for budgets */
+	uint32_t held;         /* posts that wait for more */
 
 	/* The chunk being made. */
 	struct iwp_qp *tx;
@@ -154,6 +155,9 @@ struct iwp_rx {
 	bool last;
 	bool first; /* nothing had come from this peer before */
 };
+
+/* patience.c: nothing waits any more. */
+void iwp_patience_end(struct iwp_port *p);
 
 /* --- port.c --- */
 void iwp_activate(struct iwp_qp *q);
