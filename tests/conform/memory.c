@@ -247,11 +247,11 @@ static void hole(enum hole h, bool readonly)
 
 	cf_pair(&a, &b, &o);
 	mr = cf_mr(at_b ? b.pd : a.pd, all, 16 * page, CF_ALL_ACCESS);
-	/* A hole between pages: a larger one other threads' mappings would soon fill. */
+	/* What nobody may touch stands for the hole, which other threads' mappings would soon fill. */
 	if (readonly)
 		CF_OK(mprotect(p, 2 * page, PROT_READ));
 	else
-		CF_OK(munmap(p, 2 * page));
+		CF_TRUE(mmap(p, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == p);
 	struct ibv_sge sge = { (uintptr_t)p, 8192, mr->lkey };
 
 	switch (h) {
