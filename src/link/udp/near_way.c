@@ -30,6 +30,7 @@ static void tx_close(struct udp_link *u, struct udp_near_tx *t)
 	udp_unwatch(u, &t->peer);
 	udp_unwatch(u, &t->bell);
 	link_sys_close(&t->memory);
+	t->pid = 0;
 	udp_near_give_up(t);
 	shm_seg_unmap(t->ring.ring, SHM_RING_SEG);
 	shm_seg_unmap(t->ring.ear, sizeof(struct shm_ear));
