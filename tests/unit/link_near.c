@@ -170,6 +170,17 @@ static void not_held(uint16_t port)
 	close_pair(a, b);
 }
 
+/* A pair that exchanges messages. */
+static void open_near(uint16_t port, const struct link_flow *f, struct link **a, struct link **b)
+{
+	bool pulls;
+
+	open_pair(port, a, b);
+	udp_go_notes(*a, true);
+	udp_go_notes(*b, true);
+	CHECK(way(*a, *b, f, &pulls) == LINK_NEAR);
+}
+
 /* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
 static void let_go(uint16_t port)
 {
@@ -179,10 +190,7 @@ static void let_go(uint16_t port)
 	struct link *a, *b;
 	bool pulls;
 
-	open_pair(port, &a, &b);
-	udp_go_notes(a, true);
-	udp_go_notes(b, true);
-	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	open_near(port, &f, &a, &b);
 	CHECK(link_near(a)->reserve(a, &f, b->qpn_fixed | 0x55, 8, &at) == 0);
 	link_near(a)->commit(a, &at, 8);
 	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
@@ -203,12 +211,9 @@ static void both_ways(uint16_t port)
 	uint64_t end = ut_now() + 20 * UT_S;
 	struct link_rx v[8];
 	struct link *a, *b, *c;
-	bool pulls, came = false;
+	bool came = false;
 
-	open_pair(port, &a, &b);
-	udp_go_notes(a, true);
-	udp_go_notes(b, true);
-	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	open_near(port, &f, &a, &b);
 	b->ops->doze(b, false, false); /* it polls */
 	CHECK(udp_open(port, &c) == 0 && c->ops->add_addr(c, LO4, 0) == 0);
 	for (bool sent = false; !came && ut_now() < end;) {
@@ -247,12 +252,8 @@ static void quiet_ones(uint16_t port)
 {
 	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link *a, *b;
-	bool pulls;
 
-	open_pair(port, &a, &b);
-	udp_go_notes(a, true);
-	udp_go_notes(b, true);
-	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	open_near(port, &f, &a, &b);
 	b->ops->doze(b, true, false);
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
