@@ -363,6 +363,31 @@ static void send_inv_bad(void)
 	send_inv_fails(type1_window);
 }
 
+/* The window is bound at once; that it is comes to light when what was posted before it has ended,
+ * and waits for nothing that is posted later. */
+static void behind_a_message(void)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ };
+	struct win w;
+	struct ibv_mw *mw;
+
+	setup(&w);
+	mw = cf_mw(w.b.pd, IBV_MW_TYPE_1);
+	for (int i = 0; i < 60; i++) {
+		enum ibv_wr_opcode op = ops[i % 3];
+
+		if (op == IBV_WR_SEND)
+			cf_recv(&w.a, 4, 0, 64);
+		cf_post(&w.b, .op = op, .id = 3, .len = 64, .to = &w.a);
+		CF_OK(bind1(&w, mw, info(w.b.mr, (uintptr_t)w.b.buf, 64, WINDOW)));
+		cf_wc(w.b.scq, 3, SUCCESS);
+		cf_wc(w.b.scq, 77, SUCCESS);
+		if (op == IBV_WR_SEND)
+			cf_wc(w.a.rcq, 4, SUCCESS);
+	}
+	works(&w, mw->rkey, 0);
+}
+
 const struct cf_check cf_checks[] = {
 	{ "75", "type 1: bind, move, unbind, old keys, EBUSY", CF_MW1, type1 },
 	{ "75", "rights of window and region", CF_MW1, rights },
@@ -371,6 +396,7 @@ const struct cf_check cf_checks[] = {
 	{ "76", "type 2: key byte, invalidate, rebind", CF_MW2, type2 },
 	{ "76", "type 2: length 0, another index, a plain region", CF_MW2, type2_refusals },
 	{ "76", "type 2: another QP; destroy while bound", CF_MW2, type2_other_qp },
+	{ "+", "a bind behind a message", CF_MW1, behind_a_message },
 	{ "78", "bind and announce in one list", CF_MW2, bind_and_send },
 	{ "59", "Send with invalidate", CF_MW2, send_inv },
 	{ "59", "Send with invalidate of what must not be", CF_MW1 | CF_MW2, send_inv_bad },

@@ -159,6 +159,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_req *r = &q->req;
 	uint32_t before = r->psn_una;
+	const struct eng_swqe *next;
 
 	if (!r->near || r->rd_count || r->recovering || r->rnr_wait || r->halted || r->limited ||
 	    q->qp->sq_draining || r->psn_send != r->psn_next || psn_diff(psn, r->psn_next) >= 0)
@@ -173,6 +174,10 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
 	if (ibp_req_outstanding(q))
 		arm_later(q);
+	/* What was executed here as it was posted, and waited for its turn to say so. */
+	next = eng_ring_head(&q->qp->sq);
+	if (next && next->done)
+		ibp_req_complete(q);
 	if (r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed))
 		ibp_activate(q);
 	return true;
