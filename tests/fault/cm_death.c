@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define CLIENTS 20
+#define DEATHS 100
 
 static struct page {
 	atomic_int ready;     /* 1: the victim stands where it is to die */
@@ -239,8 +240,19 @@ static void client_asked(bool with_sibling)
 		failed(&e);
 }
 
-/* REP received by the victim and not confirmed. On iWARP there is nothing to confirm: both ends are
- * connected. */
+/* A client that had heard of our answer and done nothing else. On iWARP there is nothing to confirm:
+ * both ends were connected. */
+static void said_and_gone(struct end *e)
+{
+	if (cm_is_iwarp()) {
+		CF_EQ(cm_event(e->ch, ESTABLISHED), 0);
+		over(e);
+	} else {
+		failed(e);
+	}
+}
+
+/* REP received by the victim and not confirmed. */
 static void client_answered(bool with_sibling)
 {
 	pid_t pid = start(client_dies, ANSWERED, with_sibling);
@@ -251,12 +263,7 @@ static void client_answered(bool with_sibling)
 	CF_OK(accept_it(&e));
 	await(&page->ready, 1);
 	kill_it(pid);
-	if (cm_is_iwarp()) {
-		CF_EQ(cm_event(e.ch, ESTABLISHED), 0);
-		over(&e);
-	} else {
-		failed(&e);
-	}
+	said_and_gone(&e);
 }
 
 static void client_connected(bool with_sibling)
@@ -440,11 +447,47 @@ static void stopped_sibling(void)
 	kill_it(other);
 }
 
+/* --- in the moment at which it hears --- */
+
+static int client_dies_at_once(void *arg)
+{
+	struct end e;
+
+	begin("127.0.0.1");
+	ask(&e, "127.0.0.2");
+	CF_TRUE(cf_readable(e.ch->fd, CF_WAIT_MS));
+	CF_OK(kill(getpid(), SIGKILL));
+	return 1;
+}
+
+/* What its last act was, and its end, come to us together. */
+static void client_moment(void)
+{
+	struct end e;
+	int status;
+
+	page = cf_pages(sizeof(*page));
+	cf_child(sibling, NULL);
+	await(&page->sibling, 1);
+	begin("127.0.0.2");
+	listen_at(&e, "127.0.0.2");
+	for (int i = 0; i < (cf.full ? 10 * DEATHS : DEATHS); i++) {
+		pid_t pid = cf_child(client_dies_at_once, NULL);
+
+		take_request(&e);
+		CF_OK(accept_it(&e));
+		said_and_gone(&e);
+		CF_EQ(waitpid(pid, &status, 0), pid);
+		CF_TRUE(WIFSIGNALED(status));
+	}
+}
+
 const struct cf_check cf_checks[] = {
 	{ "+", "client killed with its REQ sent, alone", 0, client_asked_alone },
 	{ "+", "... with a sibling", 0, client_asked_among },
 	{ "+", "client killed with a REP received, alone", 0, client_answered_alone },
 	{ "+", "... with a sibling", 0, client_answered_among },
+	{ "+", "client killed as it hears of a REP, many times", 0, client_moment },
 	{ "+", "client killed when connected, alone", 0, client_connected_alone },
 	{ "+", "... with a sibling", 0, client_connected_among },
 	{ "+", "server killed with a REQ received, alone", 0, server_asked_alone },

@@ -306,6 +306,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	iwp_timer_opened(q);
 	eng_qp_move(qp, IBV_QPS_RTS);
 	iwp_activate(q);
+	iwp_say_ready(q); /* before anybody hears that there is a connection, and acts on it */
 	return 0;
 }
 
