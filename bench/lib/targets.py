@@ -60,8 +60,8 @@ TARGETS += [
     ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers who looks"),
      "blocking primitive, there and back", AT_MOST, 1.3),
 ]
-# On the wire, and as programs on one host get it by DAPPLE_LOCAL=streams.
-for path, tool in (("iWARP", "iWARP"), ("iWARP, streams", "iWARP near")):
+# On the wire, and as programs on one host get it.
+for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP near")):
     TARGETS += [
         (path, "`ib_send_lat -R` 8 B, polling", at(f"{tool} ib_send_lat 8 B"),
          at("TCP, polling", "8"), "raw TCP, polling", AT_MOST, 1.1),

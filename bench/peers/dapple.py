@@ -17,7 +17,6 @@ UNITS = ("us", "msg/s", "GB/s")
 WIRE = {"DAPPLE_LOCAL": "off"}
 SHARE = {"DAPPLE_SHARE": "1"}
 LOCAL = {}
-STREAMS = {"DAPPLE_LOCAL": "streams"}
 
 LAT, BW = "-n 10000", "-n 20000"
 # name, tags, adapter, environment, command, what is taken
@@ -59,8 +58,8 @@ PERFTEST = [
     ("iWARP ib_write_bw 1 MiB", "iwarp", "iwarp", WIRE, "ib_write_bw -R -s 1048576 -n 1000", BANDWIDTH),
 ]
 
-# The same within a host, for programs that ask for shared memory.
-PERFTEST += [(name.replace("iWARP", "iWARP near"), tags, adapter, STREAMS, command, result)
+# The same within a host, where programs get shared memory unless they ask for the wire.
+PERFTEST += [(name.replace("iWARP", "iWARP near"), tags, adapter, LOCAL, command, result)
              for name, tags, adapter, _, command, result in PERFTEST
              if name in ("iWARP ib_send_lat 8 B", "iWARP ib_send_lat -e 8 B", "iWARP ib_send_bw 64 B",
                          "iWARP ib_write_bw 64 KiB", "iWARP ib_write_bw 1 MiB")]

@@ -5,7 +5,8 @@
  * connection needs them. No address is claimed: ports are TCP ports, and QPNs are
  * seen by nobody outside, so all 24 bits are free and random.
  *
- *   DAPPLE_LOCAL=streams  connections between processes of this host leave TCP for shared memory
+ *   DAPPLE_LOCAL=off  TCP also between processes of this host; =streams: shared memory for
+ *                     connections, too, that an application hands over
  *   DAPPLE_MPA=...    what is asked of the peer in MPA (iwarp_config.c)
  */
 #include "device/iwarp.h"
@@ -111,19 +112,18 @@ static int wire_manager(struct dev_adapter *a, struct link_streams *streams)
 	return mpa_init(&a->cm, &a->dev, &cfg);
 }
 
-/*
- * How processes of this host reach each other: by TCP, unless somebody asks for more. Handshakes that
- * are cut short in the moment in which a stream changes its way do not all end as on TCP yet
- * (fault, cm_death over it: a peer that dies behind its first word).
- */
+/* How processes of this host reach each other. */
 static void go_near(struct link_streams *streams)
 {
 	const char *v = getenv("DAPPLE_LOCAL");
+	unsigned how = TCP_NEAR_CONNECTED;
 	int r;
 
-	if (!v || strcmp(v, "streams"))
+	if (v && !strcmp(v, "off"))
 		return;
-	r = tcp_go_near(streams, TCP_NEAR_CONNECTED | TCP_NEAR_HANDED_OVER);
+	if (v && !strcmp(v, "streams"))
+		how |= TCP_NEAR_HANDED_OVER;
+	r = tcp_go_near(streams, how);
 	if (r < 0)
 		ut_warn("no shared memory with other processes: %s", strerror(-r));
 }

@@ -25,10 +25,10 @@ void doctor_check_memfd(struct doctor_finding *f)
 	seals |= F_SEAL_FUTURE_WRITE;
 #endif
 	if (ftruncate(fd, 4096) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0)
-		doctor_say(f, DOCTOR_WARN, "shared memory cannot be sealed (%s): processes of this host talk over UDP only",
+		doctor_say(f, DOCTOR_WARN, "shared memory cannot be sealed (%s): processes of this host talk over UDP and TCP only",
 		    strerror(errno));
 	else
-		doctor_say(f, DOCTOR_OK, "shared memory by memfd_create, with seals");
+		doctor_say(f, DOCTOR_OK, "shared memory by memfd_create, with seals: processes of this host do without UDP and TCP");
 	close(fd);
 }
 
