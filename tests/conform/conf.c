@@ -325,6 +325,8 @@ static int supervise(pid_t pid, int fd, int ms, char *why, size_t n)
 	return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static char left_out_for[200]; /* the last skip's reason */
+
 static int run_one(const struct cf_check *c, bool here)
 {
 	char why[2048];
@@ -349,6 +351,8 @@ static int run_one(const struct cf_check *c, bool here)
 	close(p[1]);
 	rc = supervise(pid, p[0], cf.full ? LIMIT_FULL_MS : LIMIT_MS, why, sizeof(why));
 	close(p[0]);
+	if (rc == 77)
+		snprintf(left_out_for, sizeof(left_out_for), "%s", why);
 	if (rc == 0)
 		printf("ok %s %s (%.2f s)\n", c->numbers, c->name, (cf_ns() - t0) / 1e9);
 	else if (rc == 77)
@@ -463,6 +467,9 @@ int main(int argc, char **argv)
 	}
 	if (list)
 		return 0;
-	printf("%d ran, %d failed\n", ran, failed);
+	if (!ran && *left_out_for)
+		printf("none ran: %s\n", left_out_for);
+	else
+		printf("%d ran, %d failed\n", ran, failed);
 	return failed ? 1 : ran ? 0 : 77;
 }
