@@ -352,7 +352,7 @@ static int run_one(const struct cf_check *c, bool here)
 	rc = supervise(pid, p[0], cf.full ? LIMIT_FULL_MS : LIMIT_MS, why, sizeof(why));
 	close(p[0]);
 	if (rc == 77)
-		snprintf(left_out_for, sizeof(left_out_for), "%s", why);
+		snprintf(left_out_for, sizeof(left_out_for), "%.*s", (int)sizeof(left_out_for) - 1, why);
 	if (rc == 0)
 		printf("ok %s %s (%.2f s)\n", c->numbers, c->name, (cf_ns() - t0) / 1e9);
 	else if (rc == 77)
