@@ -13,10 +13,22 @@
 static struct iw_world *w;
 static struct iw_end a, b;
 
-static void begin(const struct iw_options *o)
+/* What is to happen to which octet is told between these: the first word leaves in the second. */
+static void prepare(int from)
 {
 	w = iw_open(21, 0);
+	w->net.from = from;
+}
+
+static void join(const struct iw_options *o)
+{
 	iw_pair(w, &a, &b, o, 65536);
+}
+
+static void begin(const struct iw_options *o)
+{
+	prepare(0);
+	join(o);
 }
 
 static void end(void)
@@ -110,8 +122,8 @@ static size_t length_of_exchange(const struct iw_options *o, int from)
 	struct book x;
 	size_t n;
 
-	begin(o);
-	w->net.from = from;
+	prepare(from);
+	join(o);
 	exchange();
 	iw_run(w);
 	keep_book(&x);
@@ -133,11 +145,11 @@ static void cut_everywhere(void)
 			for (int reset = 0; reset < 2; reset++) {
 				struct book x;
 
-				begin(&o);
-				w->net.from = from;
+				prepare(from);
 				w->net.last = at;
 				w->net.reset = reset;
 				w->net.cut = at % 3;
+				join(&o);
 				exchange();
 				iw_pass(w, 10 * UT_S);
 				all_over(&x);
@@ -164,10 +176,10 @@ static void damage_everywhere(void)
 			for (int bit = 0; bit < 8; bit += 1 + !(i & 2)) {
 				struct book x;
 
-				begin(&o);
-				w->net.from = from;
+				prepare(from);
 				w->net.harmed = at;
 				w->net.harm = (uint8_t)(1 << bit);
+				join(&o);
 				memset(a.mem, 0xcc, a.mem_len);
 				memset(b.mem, 0xcc, b.mem_len);
 				exchange();
