@@ -20,7 +20,7 @@ static bool can_wait(const struct iwp_qp *q)
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
 	const struct eng_swqe *w;
 
-	if (q->life != IWP_OPEN || !q->s || q->s->near || q->hold || q->rtr_due || q->halted ||
+	if (q->life != IWP_OPEN || !q->s || q->hold || q->rtr_due || q->halted ||
 	    q->off || q->rest_len || q->an_count || q->cur == tail)
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
