@@ -31,7 +31,6 @@
 #define TCP_RETRY_NS 100000000ull   /* out of descriptors: when to accept again */
 #define TCP_FINI_MS 200             /* fini waits so long for what was sent */
 #define TCP_NEAR_MOST 1024          /* streams of a place that have shared memory */
-#define TCP_NEAR_HOT 64             /* of them, those that are looked at in each poll() */
 #define TCP_NEAR_ROOM (72u * 1024)  /* less is no room: an FPDU fits as a whole */
 #define TCP_NEAR_PATIENCE 300000000ull /* an answer takes so long at most, or the wire it is */
 #define TCP_CALLS_MOST 256          /* of strangers that have not said what they want */
@@ -89,6 +88,7 @@ struct tcp_near {
 	struct ut_list hot_node; /* place->near_hot */
 	uint64_t seen;  /* the end of what its user was shown */
 	uint32_t hot;   /* looks in vain until it is quiet */
+	uint32_t heat;  /* what it begins with; the more, the oftener it had something */
 	bool bell_due;  /* the kernel had no memory for it */
 	bool fin;       /* TCP has ended, with `error` of the stream: told when all was shown */
 };
@@ -278,8 +278,8 @@ uint8_t *tcp_reserve(struct link_stream *l, size_t len);
 void tcp_commit(struct link_stream *l, size_t len);
 /* Its ring has news, or room that is waited for. Returns how many things happened. */
 int tcp_near_visit(struct tcp_stream *s);
-/* All that are hot. */
-int tcp_near_look(struct tcp_place *p);
+/* Some that are hot, in turns; or all. */
+int tcp_near_look(struct tcp_place *p, bool all);
 /* TCP is readable: bells, or the end. */
 int tcp_near_bell(struct tcp_stream *s);
 /* The owner may sleep now. */

@@ -6,8 +6,8 @@
  * is a bell and says nothing but "look". So nobody needs a descriptor more, the owner sleeps on the
  * set as ever, and the kernel says which of a thousand streams has news.
  *
- * Streams that were busy lately are hot and looked at in each poll(); they sleep only when the owner
- * does. The others sleep each for itself, and are rung for.
+ * Streams that were busy lately are hot and looked at by poll(), where there are many in turns; they
+ * sleep only when the owner does. The others sleep each for itself, and are rung for.
  */
 #include "link/tcp/local.h"
 
@@ -16,7 +16,9 @@
 
 #include <string.h>
 
-#define NEAR_HOT (1u << 16) /* looks in vain until a stream is quiet again */
+#define NEAR_HOT (1u << 16) /* looks in vain until a stream is quiet again, if it is one of few */
+#define NEAR_NEW 64u        /* ... that begins to talk: of a thousand new ones most say one word */
+#define NEAR_TURN 64u       /* streams of one look */
 #define NEAR_SHOW (72u << 10) /* bytes in one show, so that the peer gets its room back meanwhile */
 
 static bool dozing(const struct tcp_place *p)
@@ -67,16 +69,12 @@ static void cool(struct tcp_stream *s)
 static void heat(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
-	struct tcp_near *n = s->near, *old;
+	struct tcp_near *n = s->near;
 
-	n->hot = NEAR_HOT;
+	n->heat = n->heat < NEAR_HOT ? 2 * n->heat + NEAR_NEW : NEAR_HOT;
+	n->hot = n->heat;
 	if (!ut_list_empty(&n->hot_node))
 		return;
-	if (p->n_near_hot == TCP_NEAR_HOT) {
-		old = ut_list_first(&p->near_hot, struct tcp_near, hot_node);
-		cool(old->s);
-		doze_one(old->s);
-	}
 	ut_list_add_tail(&p->near_hot, &n->hot_node);
 	p->n_near_hot++;
 }
@@ -294,26 +292,62 @@ int tcp_near_bell(struct tcp_stream *s)
 	return tcp_near_visit(s);
 }
 
-int tcp_near_look(struct tcp_place *p)
+static bool cooler(struct tcp_near *n, uint32_t by)
 {
-	struct tcp_near *n, *next;
-	struct tcp_stream *v[TCP_NEAR_HOT];
-	int k = 0, done = 0;
+	n->hot -= n->hot < by ? n->hot : by;
+	return n->hot;
+}
 
-	/* A callback may close or heat any of them. */
-	ut_list_each_safe(n, next, &p->near_hot, hot_node)
-		v[k++] = n->s;
-	for (int i = 0; i < k; i++) {
+/* Among many one is cold sooner, so that what all of them cost in vain is the same. */
+static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
+{
+	uint32_t vain = 1 + p->n_near_hot / NEAR_TURN;
+	int done = 0;
+
+	for (unsigned i = 0; i < k; i++) {
 		int did;
 
 		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->near->hot_node))
 			continue;
 		did = tcp_near_visit(v[i]);
 		done += did;
-		if (!did && v[i]->state == TCP_S_OPEN && --v[i]->near->hot == 0) {
+		if (!did && v[i]->state == TCP_S_OPEN && !cooler(v[i]->near, vain)) {
 			cool(v[i]);
 			doze_one(v[i]);
 		}
+	}
+	return done;
+}
+
+/* The next of them. A callback may close or heat any. */
+static unsigned whose_turn(struct tcp_place *p, struct tcp_stream *v[NEAR_TURN])
+{
+	struct tcp_near *n, *next;
+	unsigned k = 0;
+
+	ut_list_each_safe(n, next, &p->near_hot, hot_node) {
+		if (k == NEAR_TURN)
+			break;
+		v[k++] = n->s;
+	}
+	for (unsigned i = 0; k < p->n_near_hot && i < k; i++) {
+		ut_list_del(&v[i]->near->hot_node);
+		ut_list_add_tail(&p->near_hot, &v[i]->near->hot_node);
+	}
+	return k;
+}
+
+int tcp_near_look(struct tcp_place *p, bool all)
+{
+	struct tcp_stream *v[NEAR_TURN];
+	unsigned left = all ? p->n_near_hot : 1, k;
+	int done = 0;
+
+	for (; left; left -= k < left ? k : left) {
+		k = whose_turn(p, v);
+		if (!k)
+			break;
+		done += look_at(p, v, k);
 	}
 	return done;
 }
@@ -338,7 +372,7 @@ int tcp_glance(struct link_streams *l)
 	if (ut_list_empty(&p->near_hot) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
 	    !ut_list_empty(&p->hot) || p->look_only || dozing(p))
 		return -EAGAIN;
-	return tcp_near_look(p);
+	return tcp_near_look(p, false);
 }
 
 void tcp_doze(struct link_streams *l, bool on, bool look)

@@ -297,7 +297,7 @@ static int look_around(struct tcp_place *p)
 		done += look(p, &more);
 	/* What others wrote before an end that has been seen comes before it. */
 	if (!ut_list_empty(&p->over))
-		done += run_todo(&p->todo) + tcp_near_look(p);
+		done += run_todo(&p->todo) + tcp_near_look(p, true);
 	return done + run_todo(&p->over);
 }
 
@@ -312,7 +312,7 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	if (!ut_list_empty(&p->todo))
 		done += run_todo(&p->todo);
 	if (!ut_list_empty(&p->near_hot))
-		done += tcp_near_look(p);
+		done += tcp_near_look(p, false);
 	if (!p->look_only && !l->cheap)
 		done += read_hot(p);
 	if ((!l->cheap && is_time_to_look(p, !done)) || !ut_list_empty(&p->over))
