@@ -110,20 +110,31 @@ static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *io
 
 enum { READABLE, WRITABLE };
 
+/* Pieces that lie behind each other become one, which was reached when the first of them was. */
+static void believe(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
+{
+	struct ut_span *v = s->spans[how];
+
+	for (unsigned i = 0; i < UT_SPANS; i++)
+		if (v[i].end == at && v[i].until >= s->own) {
+			v[i].end = end;
+			return;
+		}
+	v[s->next_span++ % UT_SPANS] = (struct ut_span){ at, end, s->own + OWN_NS };
+}
+
 /* In a thread of the application: asked for now, or a moment ago. */
 static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 {
 	uintptr_t at = (uintptr_t)p, end = at + len;
-	unsigned i = (at >> 12) % UT_SPANS;
+	const struct ut_span *v = s->spans[how];
 
-	if (s->spans[how][i].at <= at && end <= s->spans[how][i].end &&
-	    s->spans[how][i].until >= s->own)
-		return true;
+	for (unsigned i = 0; i < UT_SPANS; i++)
+		if (v[i].at <= at && end <= v[i].end && v[i].until >= s->own)
+			return true;
 	if (!ut_reach(p, len, how == READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
-	s->spans[how][i].at = at;
-	s->spans[how][i].end = end;
-	s->spans[how][i].until = s->own + OWN_NS;
+	believe(s, how, at, end);
 	return true;
 }
 

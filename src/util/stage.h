@@ -36,10 +36,11 @@ struct ut_stage {
 		uint64_t until;
 	} seen[2][UT_SEEN];
 	/* Longer pieces that were made present lately. */
-	struct {
+	struct ut_span {
 		uintptr_t at, end;
 		uint64_t until;
 	} spans[2][UT_SPANS];
+	unsigned next_span;
 };
 
 #define UT_STAGE_INIT { .fd = -1 }

@@ -12,6 +12,8 @@
 
 #define PAGE 4096u
 #define MS 1000000ull
+#define BIG 64u  /* pages of a piece */
+#define MANY 16u /* pieces of a message */
 
 static uint8_t *pages(size_t n)
 {
@@ -103,6 +105,7 @@ static void summed(struct ut_stage *s, uint64_t own)
 		CHECK(crc == ut_crc32c((uint32_t)round, s->base + 24, a + b));
 	}
 	CHECK(munmap(mem + 8 * PAGE, PAGE) == 0);
+	s->own += own ? 3 * MS : 0;
 	for (size_t off = 0; off < 2; off++) {
 		struct iovec iov[2] = { { mem + off, 2 * PAGE }, { mem + 6 * PAGE, 6 * PAGE } };
 		uint32_t crc = 0;
@@ -116,9 +119,40 @@ static void summed(struct ut_stage *s, uint64_t own)
 	munmap(mem, 16 * PAGE);
 }
 
+/* A long message is loaded in pieces, and the kernel is asked for each of them once in 2 ms, wherever it
+ * lies; what is known of pieces behind each other is one. */
+static void long_message(struct ut_stage *s)
+{
+	uint8_t *mem = pages(2 * MANY * BIG), *to = pages(BIG);
+	struct iovec iov = { mem, BIG * PAGE };
+
+	s->own = 1950 * MS;
+	for (int round = 0; round < 3; round++)
+		for (unsigned i = 0; i < MANY; i++) {
+			iov.iov_base = mem + i * BIG * PAGE;
+			CHECK(ut_stage_load_own(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
+		}
+	CHECK(s->next_span == 1);
+	for (int round = 0; round < 3; round++)
+		for (unsigned i = 0; i < UT_SPANS - 1; i++) {
+			iov.iov_base = mem + (MANY + 1 + 2 * i) * BIG * PAGE;
+			CHECK(ut_stage_load_own(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
+		}
+	CHECK(s->next_span == UT_SPANS);
+	s->own += 3 * MS;
+	CHECK(ut_stage_load_own(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
+	CHECK(s->next_span == UT_SPANS + 1);
+	munmap(mem, 2 * MANY * BIG * PAGE);
+	munmap(to, BIG * PAGE);
+}
+
 int main(void)
 {
 	struct ut_stage s;
+
+	CHECK(ut_stage_init(&s, 65536) == 0);
+	long_message(&s);
+	ut_stage_fini(&s);
 
 	CHECK(ut_stage_init(&s, 65536) == 0);
 	s.own = 50 * MS;
