@@ -83,7 +83,7 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
-#define LOADS_LEAST 4096u /* bytes of a piece that pay for a call of their own */
+#define OWN_BYTES 512u /* fewer are looked up by their pages, more are made present */
 
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 {
@@ -144,7 +144,7 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 	size_t done = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (!s->own || iov[i].iov_len < LOADS_LEAST ||
+		if (!s->own || iov[i].iov_len <= OWN_BYTES ||
 		    !present(s, READABLE, iov[i].iov_base, iov[i].iov_len)) {
 			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
 
@@ -171,7 +171,6 @@ int ut_stage_tail(struct iovec *iov, int n)
 
 /* --- the application's own thread --- */
 
-#define OWN_BYTES 512u
 #define OWN_PAGE 12 /* of the smallest pages there are */
 
 static uintptr_t last_page(const struct iovec *v)
@@ -201,6 +200,37 @@ static bool known(const struct ut_stage *s, int how, const struct iovec *iov, in
 		     iov[i].iov_len && p <= last_page(&iov[i]); p++)
 			if (!seen(s, how, p))
 				return false;
+	}
+	return true;
+}
+
+/* Octets of the pieces at iov that lie one behind the other, and how many pieces they are. */
+static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
+{
+	size_t sum = iov[0].iov_len;
+	int i = 1;
+
+	while (i < n && iov[i].iov_base == (uint8_t *)iov[0].iov_base + sum)
+		sum += iov[i++].iov_len;
+	*ret_n = i;
+	return sum;
+}
+
+/* There for plain loads, or stores. */
+static bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
+{
+	int row;
+
+	if (!s->own)
+		return false;
+	if (known(s, how, iov, n))
+		return true;
+	for (int i = 0; i < n; i += row) {
+		size_t len = in_a_row(iov + i, n - i, &row);
+
+		if (len <= OWN_BYTES ? !known(s, how, iov + i, row)
+				     : !present(s, how, iov[i].iov_base, len))
+			return false;
 	}
 	return true;
 }
@@ -251,50 +281,24 @@ static ssize_t ask(struct ut_stage *s, int how, size_t off, const struct iovec *
 
 ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	if (!s->own || !known(s, READABLE, iov, n))
+	if (!at_hand(s, READABLE, iov, n))
 		return ask(s, READABLE, off, iov, n);
 	return load(s->base + off, iov, n);
 }
 
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	if (!s->own || !known(s, WRITABLE, iov, n))
+	if (!at_hand(s, WRITABLE, iov, n))
 		return ask(s, WRITABLE, off, iov, n);
 	store(s->base + off, iov, n);
 	return (ssize_t)ut_iov_bytes(iov, n);
-}
-
-/* Octets of the pieces at iov that lie one behind the other, and how many pieces they are. */
-static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
-{
-	size_t sum = iov[0].iov_len;
-	int i = 1;
-
-	while (i < n && iov[i].iov_base == (uint8_t *)iov[0].iov_base + sum)
-		sum += iov[i++].iov_len;
-	*ret_n = i;
-	return sum;
-}
-
-/* Much, and made present. */
-static bool reached(struct ut_stage *s, int how, const struct iovec *iov, int n)
-{
-	int row;
-
-	for (int i = 0; i < n; i += row) {
-		size_t len = in_a_row(iov + i, n - i, &row);
-
-		if (len < LOADS_LEAST || !present(s, how, iov[i].iov_base, len))
-			return false;
-	}
-	return true;
 }
 
 ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
 {
 	ssize_t r;
 
-	if (s->own && (known(s, READABLE, iov, n) || reached(s, READABLE, iov, n)))
+	if (at_hand(s, READABLE, iov, n))
 		return load(to, iov, n);
 	r = ask(s, READABLE, 0, iov, n);
 	if (r > 0)
@@ -305,7 +309,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
-	if (s->own && (known(s, WRITABLE, iov, n) || reached(s, WRITABLE, iov, n))) {
+	if (at_hand(s, WRITABLE, iov, n)) {
 		store(from, iov, n);
 		return (ssize_t)len;
 	}
