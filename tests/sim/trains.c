@@ -11,6 +11,7 @@
 #define MOST 20
 #define LEN 64u
 #define PAGE 4096u
+#define FEW (4 * PAGE) /* bytes that may wait */
 
 /* Pairs of queue pairs of one host, or of two. */
 struct crowd {
@@ -37,7 +38,7 @@ static struct crowd *open_crowd_as(int n, int hosts, bool own, const struct sim_
 	c.n = n;
 	for (int i = 0; i < n; i++) {
 		sim_pair(&c.a[i], &c.w.host[0], &c.b[i], &c.w.host[hosts - 1], qo);
-		sim_end_memory(&c.a[i], PAGE);
+		sim_end_memory(&c.a[i], FEW);
 		sim_end_memory(&c.b[i], 2 * PAGE);
 		pattern_fill(c.a[i].mem, LEN, (unsigned)i);
 		CHECK(sim_post_recv(&c.b[i], (uint64_t)i, c.b[i].mem, LEN) == 0);
@@ -255,7 +256,8 @@ static bool waits(struct sim_end *e, uint32_t len, bool more)
 	return ibp_patient(dev, true);
 }
 
-/* 31 of one queue pair, 64 of all, and nothing that is large or comes when something else is due. */
+/* 31 of one queue pair, 64 of all, 64 KiB of one, and nothing that is large or comes when something else
+ * is due. */
 static void patience(void)
 {
 	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ 0 });
@@ -270,8 +272,12 @@ static void patience(void)
 		CHECK_MSG(waits(&c->a[1 + i % 16], LEN, i >= 16), "post %d", i);
 	CHECK(!waits(&c->a[1], LEN, true));
 	ibp_transmit(dev, c->w.now, ENG_ACKS_NOW);
-	CHECK(waits(&c->a[1], LEN, false) && !waits(&c->a[1], PAGE, true));
+	CHECK(waits(&c->a[1], LEN, false) && !waits(&c->a[1], FEW + 1, true));
 	CHECK(!waits(&c->a[2], LEN, false));
+	ibp_transmit(dev, c->w.now, ENG_ACKS_NOW);
+	for (int i = 0; i < 4; i++)
+		CHECK(waits(&c->a[0], FEW, i));
+	CHECK(!waits(&c->a[0], FEW, true));
 	ut_unlock(&dev->lock);
 	close_crowd(c);
 }

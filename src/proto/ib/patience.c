@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Small requests that wait for company, see ibp.h. */
+/* Requests that wait for company, see ibp.h. */
 #include "proto/ib/port.h"
 
-/* Who may wait: small ones, so many at most, behind so many unanswered packets of their QP, or in a
- * crowd of posts. */
-#define PATIENT_BYTES 256u
+/* Who may wait: what a train has room for more than once, so many of them at most, behind so many
+ * unanswered packets of their QP, or in a crowd of posts. */
+#define PATIENT_BYTES 16384u
+#define PATIENT_SUM 65536u /* of one queue pair, if all were as long as the last */
 #define PATIENT_MOST 32u
 #define PATIENT_FLIGHT 16
 #define PATIENT_ALL 64 /* posts of all queue pairs together: a train */
@@ -28,7 +29,7 @@ static bool can_wait(struct ibp_qp *q, bool crowd)
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
-	return w->length <= PATIENT_BYTES &&
+	return w->length <= PATIENT_BYTES && (uint64_t)n * w->length <= PATIENT_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }

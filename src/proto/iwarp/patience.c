@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Small requests that wait for company, see iwp.h. TCP would gather what it cannot send at once, but on
+ * Requests that wait for company, see iwp.h. TCP would gather what it cannot send at once, but on
  * a short way it can, and a call and a segment for each cost ten times what the FPDU does.
  */
 #include "proto/iwarp/port.h"
 
-#define PATIENT_BYTES 256u
+#define PATIENT_BYTES 16384u
+#define PATIENT_SUM 65536u /* of one queue pair, if all were as long as the last */
 #define PATIENT_ALL 64u /* posts of all queue pairs together */
 
 void iwp_patience_end(struct iwp_port *p)
@@ -25,7 +26,7 @@ static bool can_wait(const struct iwp_qp *q)
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
-	return w->length <= PATIENT_BYTES &&
+	return w->length <= PATIENT_BYTES && (uint64_t)(tail - q->cur) * w->length <= PATIENT_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_INV || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
