@@ -278,14 +278,26 @@ uint8_t *tcp_reserve(struct link_stream *l, size_t len);
 void tcp_commit(struct link_stream *l, size_t len);
 /* Its ring has news, or room that is waited for. Returns how many things happened. */
 int tcp_near_visit(struct tcp_stream *s);
-/* Some that are hot, in turns; or all. */
-int tcp_near_look(struct tcp_place *p, bool all);
 /* TCP is readable: bells, or the end. */
 int tcp_near_bell(struct tcp_stream *s);
+bool tcp_near_has_news(const struct tcp_stream *s);
+bool tcp_near_has_room(const struct tcp_stream *s); /* and waits for it */
+
+/* near_look.c: which of these are looked at. */
+void tcp_near_heat(struct tcp_stream *s);
+void tcp_near_cool(struct tcp_stream *s);
+/* It is rung for from now on. */
+void tcp_near_doze(struct tcp_stream *s);
+/* Some that are hot, in turns; or all. */
+int tcp_near_look(struct tcp_place *p, bool all);
 /* The owner may sleep now. */
 void tcp_near_settle(struct tcp_place *p);
 int tcp_glance(struct link_streams *l);
 void tcp_doze(struct link_streams *l, bool on, bool look);
+static inline bool tcp_dozing(const struct tcp_place *p)
+{
+	return atomic_load(&p->dozing);
+}
 
 /* rx.c */
 /* Reads what there is, a bounded amount. Returns how many things happened. */

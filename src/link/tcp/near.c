@@ -16,15 +16,7 @@
 
 #include <string.h>
 
-#define NEAR_HOT (1u << 16) /* looks in vain until a stream is quiet again, if it is one of few */
-#define NEAR_NEW 64u        /* ... that begins to talk: of a thousand new ones most say one word */
-#define NEAR_TURN 64u       /* streams of one look */
 #define NEAR_SHOW (72u << 10) /* bytes in one show, so that the peer gets its room back meanwhile */
-
-static bool dozing(const struct tcp_place *p)
-{
-	return atomic_load(&p->dozing);
-}
 
 static void ring(struct tcp_stream *s)
 {
@@ -38,51 +30,20 @@ static void ring(struct tcp_stream *s)
 		s->error = (int)-r; /* the kernel tells it once */
 }
 
-static bool has_news(const struct tcp_stream *s)
+bool tcp_near_has_news(const struct tcp_stream *s)
 {
 	return tcp_may_read(s) && shm_pipe_end(&s->near->pipe) != s->near->seen;
 }
 
-static bool has_room(const struct tcp_stream *s)
+bool tcp_near_has_room(const struct tcp_stream *s)
 {
 	return s->blocked && shm_pipe_room(&s->near->pipe, TCP_NEAR_ROOM) >= TCP_NEAR_ROOM;
-}
-
-/* What comes now rings; what has come is looked at once more. */
-static void doze_one(struct tcp_stream *s)
-{
-	shm_pipe_sleep(&s->near->pipe, SHM_PIPE_NEWS | (s->blocked ? SHM_PIPE_ROOM : 0u));
-	if (has_news(s) || has_room(s))
-		tcp_todo(s);
-}
-
-static void cool(struct tcp_stream *s)
-{
-	struct tcp_near *n = s->near;
-
-	if (ut_list_empty(&n->hot_node))
-		return;
-	ut_list_del(&n->hot_node);
-	tcp_place_of(s)->n_near_hot--;
-}
-
-static void heat(struct tcp_stream *s)
-{
-	struct tcp_place *p = tcp_place_of(s);
-	struct tcp_near *n = s->near;
-
-	n->heat = n->heat < NEAR_HOT ? 2 * n->heat + NEAR_NEW : NEAR_HOT;
-	n->hot = n->heat;
-	if (!ut_list_empty(&n->hot_node))
-		return;
-	ut_list_add_tail(&p->near_hot, &n->hot_node);
-	p->n_near_hot++;
 }
 
 void tcp_near_begin(struct tcp_stream *s)
 {
 	tcp_cool(s);
-	heat(s);
+	tcp_near_heat(s);
 	tcp_todo(s);
 	tcp_watch(s);
 }
@@ -91,7 +52,7 @@ void tcp_near_begin(struct tcp_stream *s)
 void tcp_near_end(struct tcp_stream *s)
 {
 	if (s->way == TCP_W_NEAR)
-		cool(s);
+		tcp_near_cool(s);
 	else
 		tcp_near_free(s);
 }
@@ -108,8 +69,8 @@ void tcp_near_again(struct tcp_stream *s)
 static void blocked(struct tcp_stream *s)
 {
 	s->blocked = true;
-	if (dozing(tcp_place_of(s)) || shm_pipe_sleeps(&s->near->pipe))
-		doze_one(s);
+	if (tcp_dozing(tcp_place_of(s)) || shm_pipe_sleeps(&s->near->pipe))
+		tcp_near_doze(s);
 }
 
 ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len)
@@ -212,7 +173,7 @@ static int read_ring(struct tcp_stream *s)
 
 static int tell_room(struct tcp_stream *s)
 {
-	if (s->state != TCP_S_OPEN || !has_room(s))
+	if (s->state != TCP_S_OPEN || !tcp_near_has_room(s))
 		return 0;
 	s->blocked = false;
 	if (s->base.user_ops)
@@ -236,7 +197,7 @@ static void take_bells(struct tcp_stream *s)
 		     NULL);
 	if (r > 0) {
 		shm_pipe_wake(&n->pipe);
-		heat(s);
+		tcp_near_heat(s);
 	}
 	if (r > 0 || r == -EAGAIN)
 		return;
@@ -250,7 +211,7 @@ static bool is_over(const struct tcp_stream *s)
 {
 	if (s->state != TCP_S_OPEN || !s->near->fin || s->rx_over || !s->base.user_ops)
 		return false;
-	return s->paused ? s->blocked && s->error : !has_news(s);
+	return s->paused ? s->blocked && s->error : !tcp_near_has_news(s);
 }
 
 /* Bytes wait for a user. */
@@ -268,14 +229,14 @@ int tcp_near_visit(struct tcp_stream *s)
 
 	if (n->bell_due)
 		ring(s);
-	if (has_news(s) || has_room(s)) {
+	if (tcp_near_has_news(s) || tcp_near_has_room(s)) {
 		/* There is a bell, or there will be soon. */
-		if (slept && dozing(tcp_place_of(s)))
+		if (slept && tcp_dozing(tcp_place_of(s)))
 			take_bells(s);
 		shm_pipe_wake(&n->pipe);
-		heat(s);
+		tcp_near_heat(s);
 		done = read_ring(s) + tell_room(s);
-	} else if (slept && !ut_list_empty(&n->hot_node) && !dozing(tcp_place_of(s))) {
+	} else if (slept && !ut_list_empty(&n->hot_node) && !tcp_dozing(tcp_place_of(s))) {
 		shm_pipe_wake(&n->pipe);
 	}
 	orphan(s);
@@ -290,97 +251,4 @@ int tcp_near_bell(struct tcp_stream *s)
 {
 	take_bells(s);
 	return tcp_near_visit(s);
-}
-
-static bool cooler(struct tcp_near *n, uint32_t by)
-{
-	n->hot -= n->hot < by ? n->hot : by;
-	return n->hot;
-}
-
-/* Among many one is cold sooner, so that what all of them cost in vain is the same. */
-static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
-{
-	uint32_t vain = 1 + p->n_near_hot / NEAR_TURN;
-	int done = 0;
-
-	for (unsigned i = 0; i < k; i++) {
-		int did;
-
-		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->near->hot_node))
-			continue;
-		did = tcp_near_visit(v[i]);
-		done += did;
-		if (!did && v[i]->state == TCP_S_OPEN && !cooler(v[i]->near, vain)) {
-			cool(v[i]);
-			doze_one(v[i]);
-		}
-	}
-	return done;
-}
-
-/* The next of them. A callback may close or heat any. */
-static unsigned whose_turn(struct tcp_place *p, struct tcp_stream *v[NEAR_TURN])
-{
-	struct tcp_near *n, *next;
-	unsigned k = 0;
-
-	ut_list_each_safe(n, next, &p->near_hot, hot_node) {
-		if (k == NEAR_TURN)
-			break;
-		v[k++] = n->s;
-	}
-	for (unsigned i = 0; k < p->n_near_hot && i < k; i++) {
-		ut_list_del(&v[i]->near->hot_node);
-		ut_list_add_tail(&p->near_hot, &v[i]->near->hot_node);
-	}
-	return k;
-}
-
-int tcp_near_look(struct tcp_place *p, bool all)
-{
-	struct tcp_stream *v[NEAR_TURN];
-	unsigned left = all ? p->n_near_hot : 1, k;
-	int done = 0;
-
-	for (; left; left -= k < left ? k : left) {
-		k = whose_turn(p, v);
-		if (!k)
-			break;
-		done += look_at(p, v, k);
-	}
-	return done;
-}
-
-void tcp_near_settle(struct tcp_place *p)
-{
-	struct tcp_near *n;
-
-	if (!dozing(p))
-		return;
-	ut_list_each(n, &p->near_hot, hot_node)
-		if (!shm_pipe_sleeps(&n->pipe))
-			doze_one(n->s);
-}
-
-/* --- for who drives the place --- */
-
-int tcp_glance(struct link_streams *l)
-{
-	struct tcp_place *p = tcp_of(l);
-
-	if (ut_list_empty(&p->near_hot) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
-	    !ut_list_empty(&p->hot) || p->look_only || dozing(p))
-		return -EAGAIN;
-	return tcp_near_look(p, false);
-}
-
-void tcp_doze(struct link_streams *l, bool on, bool look)
-{
-	struct tcp_place *p = tcp_of(l);
-	uint64_t one = 1;
-
-	atomic_store(&p->dozing, on);
-	if (on && look && atomic_load(&p->n_near))
-		LINK_SYS(SYS_write, p->bell.fd, &one, sizeof(one));
 }
