@@ -56,7 +56,7 @@ BANDWIDTH = {
 }
 
 RATE = {"64 B Sends, polling": [(f"{p} rate by queue pairs", OURS, f"Dapple {p}")
-                                for p in ("local", "RoCE", "iWARP")]}
+                                for p in ("local", "RoCE", "iWARP", "iWARP near")]}
 
 TAIL = {said: [(f"{p} send percentiles, {wait}", OURS, f"Dapple {p}") for p in ("local", "RoCE", "iWARP")]
         for said, wait in (("8 B Send, polling", "polling"), ("8 B Send, events", "events"))}

@@ -88,15 +88,16 @@ TARGETS += [
     ("RoCE", "1 MiB Write, MTU 4096", at("RoCE ib_write_bw 1 MiB"), at("UDP, GSO and GRO"),
      "raw UDP, GSO and GRO", AT_LEAST, 0.7),
 ]
-for path in ("local", "RoCE", "iWARP"):
-    TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{path} rate by queue pairs", "1000"),
-                 at(f"{path} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.8)]
+OWN = (("local", "local"), ("RoCE", "RoCE"), ("iWARP", "iWARP"), ("iWARP, one host", "iWARP near"))
+for path, tool in OWN:
+    TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{tool} rate by queue pairs", "1000"),
+                 at(f"{tool} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.8)]
 TARGETS += [("any", "an idle RC QP, KiB beside its queues", at("RoCE memory of a queue pair"), None, "",
              AT_MOST, 4.0),
             ("any", "`ib_send_lat` 8 B, one core", at("local ib_send_lat 8 B, one core"), at(ONE),
              "blocking primitive", AT_MOST, 2.0)]
-for path in ("local", "RoCE", "iWARP"):
-    TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{path} send, one core, {wait}", "8"), at(ONE),
+for path, tool in OWN:
+    TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{tool} send, one core, {wait}", "8"), at(ONE),
                  "blocking primitive", AT_MOST, 2.0)
                 for wait, said in (("poll", "polling"), ("event", "blocking"))]
 TARGETS += [(path, f"idle, {what}", at(f"{path} idle wake-ups", key), None, "", AT_MOST, 0.0)

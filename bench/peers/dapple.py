@@ -134,6 +134,14 @@ def share_is_there(place):
     return "--share" in done.stdout
 
 
+def busy_rows(path, tag, adapter, env, why):
+    out = [row(f"{path} rate by queue pairs", f"own {tag} scale", "msg/s", by_qps(adapter, env), why, 5)]
+    for wait in ("poll", "event"):
+        out.append(row(f"{path} send, one core, {wait}", f"own {tag} one-core", "us",
+                       by_verbs(adapter, env, f"lat send {wait} 8 5000", True), why))
+    return out
+
+
 def own_rows(lacks, no_share):
     lat, bw = ",".join(LATENCY_SIZES), ",".join(BANDWIDTH_SIZES)
     out = []
@@ -150,17 +158,14 @@ def own_rows(lacks, no_share):
                 by_verbs(adapter, env, f"bw {kind} poll {bw} 0.2"), 5)
         if path == "shared":
             continue
+        out += busy_rows(path, tag, adapter, env, why)
         add("send bandwidth, events", "cpu", "GB/s", by_verbs(adapter, env, f"bw send event {bw} 0.2"), 5)
         add("send percentiles, polling", "tail", "us", by_verbs(adapter, env, "tail send poll 8 100000"), 3)
         add("send percentiles, events", "tail", "us", by_verbs(adapter, env, "tail send event 8 30000"), 3)
-        add("rate by queue pairs", "scale", "msg/s", by_qps(adapter, env), 5)
         add("FAA, target polling", "", "us", by_verbs(adapter, env, "faa poll 5000"))
         add("FAA, target asleep", "", "us", by_verbs(adapter, env, "faa sleep 3000"))
-        for wait in ("poll", "event"):
-            add(f"send, one core, {wait}", "one-core", "us",
-                by_verbs(adapter, env, f"lat send {wait} 8 5000", True))
         add("idle wake-ups", "idle", "1/s", by_verbs(adapter, env, "quiet 10 2"), 2)
-    return out
+    return out + busy_rows("iWARP near", "iwarp", "iwarp", LOCAL, lacks)
 
 
 def rows(place):
