@@ -425,9 +425,6 @@ static void with_raw_heirs(void)
 
 const struct cf_check cf_checks[] = {
 	{ "+", "killed at any moment", 0, any_moment },
-	{ "+", "the second 2,500 of 10^4", CF_FULL, any_moment },
-	{ "+", "the third", CF_FULL, any_moment },
-	{ "+", "the fourth", CF_FULL, any_moment },
 	{ "+", "killed, and a forked child lives on", 0, with_heirs },
 	{ "+", "killed, and a copy with all descriptors lives on", 0, with_raw_heirs },
 	{ 0 },
