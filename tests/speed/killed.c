@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LANES = 10, WAVES = 6, WAVES_FULL = 250, WARM = 2, WINDOW = 8, AREA = 65536,
+enum { LANES = 10, WAVES = 6, WAVES_FULL = 125, WARM = 2, WINDOW = 8, AREA = 65536,
        LAST_WORK = 200 };
 enum heir { NO_HEIR, FORKED, FORKED_RAW };
 

@@ -290,7 +290,8 @@ int main(int argc, char **argv)
 		w.records = full ? 3 : 2;
 		search(&one, i ? "messages that are held" : "datagrams", true);
 		search(&thread, i ? "messages that are held" : "datagrams", true);
-		w.records = full ? 2 : 1;
+		/* A second record has more ways with two drivers than half an hour walks. */
+		w.records = 1;
 		search(&two, i ? "messages that are held" : "datagrams", true);
 	}
 	w.quiet = true;
