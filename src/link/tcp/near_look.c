@@ -72,10 +72,10 @@ static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
 /* The next of them. A callback may close or heat any. */
 static unsigned whose_turn(struct tcp_place *p, struct tcp_stream *v[NEAR_TURN])
 {
-	struct tcp_near *n, *next;
+	struct tcp_near *n;
 	unsigned k = 0;
 
-	ut_list_each_safe(n, next, &p->near_hot, hot_node) {
+	ut_list_each(n, &p->near_hot, hot_node) {
 		if (k == NEAR_TURN)
 			break;
 		v[k++] = n->s;

@@ -62,7 +62,7 @@ void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t n
  */
 int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
 /*
- * All that waits to be sent are a few small messages behind many unanswered ones. What answers
+ * All that waits to be sent are a few messages, none of them long, behind many unanswered ones. What answers
  * those comes anyway, so they may wait for it, or for more of their kind to share a train with.
  * crowd: a poll comes anyway, so nothing unanswered is asked for.
  */

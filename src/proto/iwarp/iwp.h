@@ -33,7 +33,7 @@ bool iwp_express_post(struct eng_qp *qp, bool crowd);
  * Returns the FPDUs sent. */
 int iwp_transmit(struct eng_dev *dev, uint64_t now);
 /*
- * crowd: a program posts much without a poll. All that waits to be sent are small requests then, which
+ * crowd: a program posts much without a poll. All that waits to be sent are requests then, none of them long, which
  * may wait for more, and the next poll sends them.
  */
 bool iwp_patient(struct eng_dev *dev, bool crowd);

@@ -14,7 +14,7 @@ void iwp_patience_end(struct iwp_port *p)
 	p->held = 0;
 }
 
-/* All that it has to do is to send small requests that nobody answers but TCP. */
+/* All that it has to do is to send requests that are not long and that nobody answers but TCP. */
 static bool can_wait(const struct iwp_qp *q)
 {
 	const struct eng_ring *sq = &q->qp->sq;
