@@ -109,6 +109,8 @@ int main(void)
 	}
 	measure("parse write only", run_parse, 1056);
 	measure("build write only", run_build, 1056);
+	if (ut_crc_use(UT_CRC_FOLD) == UT_CRC_FOLD)
+		measure("crc32, one lane", run_crc32, 65536);
 	if (ut_crc_use(UT_CRC_PORTABLE) == UT_CRC_PORTABLE)
 		measure("crc32 portable", run_crc32, 4096);
 	return 0;

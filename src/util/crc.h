@@ -41,7 +41,7 @@ static inline uint32_t ut_crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_
 	return ut_crc32c_advance(crc_a, len_b) ^ crc_b;
 }
 
-enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD };
+enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD, UT_CRC_FOLD_WIDE };
 
 /*
  * For tests and benchmarks, which must see each implementation: switches the whole process and

@@ -178,5 +178,6 @@ int main(void)
 		*p = (uint8_t)wire_random(&rnd);
 	run(UT_CRC_PORTABLE, end);
 	run(UT_CRC_FOLD, end);
+	run(UT_CRC_FOLD_WIDE, end);
 	return wire_test_end();
 }

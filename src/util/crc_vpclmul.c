@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * CRC with a multiplier of four 128-bit lanes (VPCLMULQDQ on 512 bits, since 2019): 256 bytes a turn in
+ * four registers, whose eight products take as long as one of them has to wait for its last.
+ */
+#if defined(__x86_64__)
+#define FOLD_TARGET __attribute__((target("pclmul,sse4.2,avx512f,avx512vl,avx512bw,vpclmulqdq")))
+#include "util/crc_fold.h"
+
+enum { LINE = 64, TURN = 4 * LINE };
+
+FOLD_INLINE __m512i load_line(const uint8_t *p)
+{
+	return _mm512_loadu_si512((const void *)p);
+}
+
+/* One multiplier for all four lanes. */
+FOLD_INLINE __m512i spread(const uint64_t k[2])
+{
+	return _mm512_broadcast_i32x4(load16((const uint8_t *)k));
+}
+
+FOLD_INLINE __m512i fold_line(__m512i acc, __m512i k, __m512i next)
+{
+	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(acc, k, 0x00),
+					 _mm512_clmulepi64_epi128(acc, k, 0x11), next, 0x96);
+}
+
+/* Four lines that follow each other, made one. */
+FOLD_INLINE __m512i join_lines(const struct crc_poly *poly, const __m512i line[4])
+{
+	const __m512i k4 = spread(poly->fold4), k8 = spread(poly->fold8);
+
+	return fold_line(fold_line(line[0], k8, line[2]), k4, fold_line(line[1], k8, line[3]));
+}
+
+FOLD_INLINE __m128i join_line(const struct crc_poly *poly, __m512i line)
+{
+	__m128i lane[4] = {
+		_mm512_extracti32x4_epi32(line, 0), _mm512_extracti32x4_epi32(line, 1),
+		_mm512_extracti32x4_epi32(line, 2), _mm512_extracti32x4_epi32(line, 3),
+	};
+
+	return join_lanes(poly, lane);
+}
+
+/* The line before *p, and a turn or more behind it. */
+FOLD_INLINE __m512i fold_turns(const struct crc_poly *poly, __m512i line0, const uint8_t **p,
+			       size_t *len)
+{
+	const __m512i k16 = spread(poly->fold16);
+	__m512i line[4] = { line0, load_line(*p), load_line(*p + LINE), load_line(*p + 2 * LINE) };
+
+	*p += TURN - LINE;
+	*len -= TURN - LINE;
+	for (; *len >= TURN; *p += TURN, *len -= TURN) {
+#pragma GCC unroll 4
+		for (int i = 0; i < 4; i++)
+			line[i] = fold_line(line[i], k16, load_line(*p + LINE * i));
+	}
+	return join_lines(poly, line);
+}
+
+FOLD_INLINE __m128i fold_bulk(const struct crc_poly *poly, __m128i acc, const uint8_t **p, size_t *len)
+{
+	const __m512i k4 = spread(poly->fold4);
+	/* acc, and the 48 bytes behind it. */
+	__m512i line = _mm512_inserti32x4(_mm512_maskz_loadu_epi64(0xfc, *p - 16), acc, 0);
+
+	*p += LINE - 16;
+	*len -= LINE - 16;
+	if (*len >= TURN)
+		line = fold_turns(poly, line, p, len);
+	for (; *len >= LINE; *p += LINE, *len -= LINE)
+		line = fold_line(line, k4, load_line(*p));
+	return join_line(poly, line);
+}
+
+FOLD_INLINE __m128i copy_bulk(const struct crc_poly *poly, uint32_t state, uint8_t **to,
+			      const uint8_t **p, size_t *len)
+{
+	const __m512i k16 = spread(poly->fold16);
+	__m512i line[4];
+
+	for (int i = 0; i < 4; i++) {
+		line[i] = load_line(*p + LINE * i);
+		_mm512_storeu_si512((void *)(*to + LINE * i), line[i]);
+	}
+	line[0] = _mm512_xor_si512(line[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
+	for (;;) {
+		*p += TURN;
+		*to += TURN;
+		*len -= TURN;
+		if (*len < TURN)
+			break;
+#pragma GCC unroll 4
+		for (int i = 0; i < 4; i++) {
+			__m512i v = load_line(*p + LINE * i);
+
+			_mm512_storeu_si512((void *)(*to + LINE * i), v);
+			line[i] = fold_line(line[i], k16, v);
+		}
+	}
+	return join_line(poly, join_lines(poly, line));
+}
+
+const struct crc_ops crc_vpclmul_ops = FOLD_OPS;
+#else
+typedef int crc_vpclmul_is_empty;
+#endif
