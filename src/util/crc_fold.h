@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * CRC by carry-less multiplication: what is the same for each width of the multiplier. Included by one
- * file per width, which says FOLD_TARGET and has fold_bulk() and copy_bulk().
+ * file per width, which says FOLD_TARGET and has fold_bulk() and copied().
  *
  * Folding: with the message as a polynomial, 16 bytes that are d bits ahead may be replaced by
  * their product with x^d mod P, added to the 16 bytes found there. In the bit-reflected form
@@ -21,11 +21,10 @@
 FOLD_INLINE __m128i fold_bulk(const struct crc_poly *poly, __m128i acc, const uint8_t **p,
 			      size_t *len);
 
-/* The same for a message from its start, COPY_LEAST or more, which is copied to *to on the way: the
- * stores find room beside the multiplier, so that the copy is for nothing, and what is summed up is
- * what was stored even if the source changes meanwhile. */
-FOLD_INLINE __m128i copy_bulk(const struct crc_poly *poly, uint32_t state, uint8_t **to,
-			      const uint8_t **p, size_t *len);
+/* COPY_LEAST bytes or more are copied, and what was stored is summed up, even if the source changes
+ * meanwhile. */
+FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
+			    const uint8_t *p, size_t len);
 
 FOLD_INLINE __m128i load16(const uint8_t *p)
 {
@@ -158,15 +157,6 @@ FOLD_TARGET static uint32_t crc32_or_folded(uint32_t state, const uint8_t ones[1
 
 	acc = _mm_xor_si128(acc, _mm_cvtsi32_si128((int)state));
 	return fold_from(&crc32_poly, acc, p + 16, len - 16);
-}
-
-FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
-			    const uint8_t *p, size_t len)
-{
-	__m128i acc = copy_bulk(poly, state, &to, &p, &len);
-
-	memcpy(to, p, len);
-	return fold_rest(poly, acc, to, len);
 }
 
 FOLD_TARGET static uint32_t crc32_copied(uint32_t state, uint8_t *to, const uint8_t *p, size_t len)

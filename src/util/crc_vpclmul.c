@@ -7,7 +7,7 @@
 #define FOLD_TARGET __attribute__((target("pclmul,sse4.2,avx512f,avx512vl,avx512bw,vpclmulqdq")))
 #include "util/crc_fold.h"
 
-enum { LINE = 64, TURN = 4 * LINE };
+enum { LINE = 64, TURN = 4 * LINE, BLOCK = 4096 };
 
 FOLD_INLINE __m512i load_line(const uint8_t *p)
 {
@@ -76,32 +76,21 @@ FOLD_INLINE __m128i fold_bulk(const struct crc_poly *poly, __m128i acc, const ui
 	return join_line(poly, line);
 }
 
-FOLD_INLINE __m128i copy_bulk(const struct crc_poly *poly, uint32_t state, uint8_t **to,
-			      const uint8_t **p, size_t *len)
+/*
+ * Block by block: what stays in the first cache is read again for next to nothing, and libc's copy
+ * overwrites without reading first, which stores between the products do not. The first one is as
+ * much shorter as aligns the others, whose lines are read whole then.
+ */
+FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
+			    const uint8_t *p, size_t len)
 {
-	const __m512i k16 = spread(poly->fold16);
-	__m512i line[4];
+	size_t n = len < 2 * BLOCK ? len : BLOCK - (uintptr_t)to % LINE;
 
-	for (int i = 0; i < 4; i++) {
-		line[i] = load_line(*p + LINE * i);
-		_mm512_storeu_si512((void *)(*to + LINE * i), line[i]);
+	for (; len; to += n, p += n, len -= n, n = len < 2 * BLOCK ? len : BLOCK) {
+		memmove(to, p, n); /* memcpy() would become instructions that crawl when unaligned */
+		state = fold_message(poly, state, to, n);
 	}
-	line[0] = _mm512_xor_si512(line[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
-	for (;;) {
-		*p += TURN;
-		*to += TURN;
-		*len -= TURN;
-		if (*len < TURN)
-			break;
-#pragma GCC unroll 4
-		for (int i = 0; i < 4; i++) {
-			__m512i v = load_line(*p + LINE * i);
-
-			_mm512_storeu_si512((void *)(*to + LINE * i), v);
-			line[i] = fold_line(line[i], k16, v);
-		}
-	}
-	return join_line(poly, join_lines(poly, line));
+	return state;
 }
 
 const struct crc_ops crc_vpclmul_ops = FOLD_OPS;

@@ -18,6 +18,8 @@ bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, i
 		n = ut_stage_tail(iov, n);
 	if (rx->far)
 		return ut_stage_store_own(st, rx->far, rx->len, iov, n) == (ssize_t)rx->len;
+	if (st->own && rx->len >= IWP_TAKE)
+		return ut_stage_scatter_own(st, rx->off, iov, n) == (ssize_t)rx->len;
 	if (rx->len >= IWP_TAKE && q->port->ops->take(q->s, rx->off, iov, n, rx->len))
 		return true;
 	return ut_stage_scatter(st, rx->off, iov, n) == (ssize_t)rx->len;

@@ -15,6 +15,7 @@
 
 #define MSS_LOOK 64    /* chunks between two looks at the segment size */
 #define LONG_ULPDU 16384
+#define LONG_CHUNK (128u << 10)
 #define SUM_LEAST 4096 /* octets of payload that are summed up while they are copied */
 
 static void look_at_mss(struct iwp_qp *q)
@@ -26,11 +27,13 @@ static void look_at_mss(struct iwp_qp *q)
 		q->mulpdu = most;
 }
 
-/* Where a segment carries so much that calls do not count, each begins with an FPDU, the peer
- * finds whole ones, and it works on one while we make the next. */
+/* Where a segment carries much (loopback: half of the peer's first window at the start, 64 KiB later), each
+ * begins with an FPDU, so that the peer finds whole ones, and it works on some while we make the next. */
 static size_t chunk_of(const struct iwp_qp *q)
 {
-	return q->mulpdu < LONG_ULPDU ? IWP_CHUNK : q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
+	size_t fpdu = q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
+
+	return q->mulpdu < LONG_ULPDU ? IWP_CHUNK : LONG_CHUNK / fpdu * fpdu;
 }
 
 bool iwp_tx_open(struct iwp_qp *q)
