@@ -86,6 +86,21 @@ static bool put(const struct ibp_placing *w, size_t len)
 	       ut_reach_put(w->from, w->n_from, to, destinations(w, to)) == 0;
 }
 
+/* In a thread of the application, and the headers go to the sink. */
+static bool store(struct ibp_placing *w, struct ut_stage *st)
+{
+	const uint8_t *from = st->base + w->start;
+	struct iovec to[IBP_PLACE_IOV];
+
+	if (!st->own || !ut_stage_may_store(st, to, destinations(w, to)))
+		return false;
+	for (int i = 0; i < w->n; i++) {
+		memcpy(w->iov[i].iov_base, from, w->iov[i].iov_len);
+		from += w->iov[i].iov_len;
+	}
+	return true;
+}
+
 void ibp_place_drop(struct ibp_port *port)
 {
 	port->placing.q = NULL;
@@ -102,9 +117,9 @@ static int run(struct ibp_port *port)
 
 	if (!w->q)
 		return 0;
-	/* Such trains follow one another. */
-	l->keep = len >= IBP_KEEP_BYTES;
-	if (!take(w, l) && !put(w, len))
+	/* Such trains follow one another, and who may not store asks the kernel. */
+	l->keep = len >= IBP_KEEP_BYTES && !l->rx_stage->own;
+	if (!store(w, l->rx_stage) && !take(w, l) && !put(w, len))
 		good = ut_stage_scatter(l->rx_stage, w->start, w->iov, w->n) == (ssize_t)len;
 	ibp_place_drop(port);
 	return good ? 0 : -EFAULT;
