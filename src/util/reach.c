@@ -23,14 +23,6 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how)
 	return r == 0;
 }
 
-bool ut_reach_read(const struct iovec *iov, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (!ut_reach(iov[i].iov_base, iov[i].iov_len, UT_REACH_READ))
-			return false;
-	return true;
-}
-
 size_t ut_iov_bytes(const struct iovec *iov, int n)
 {
 	size_t sum = 0;

@@ -17,13 +17,6 @@ enum ut_reach_how { UT_REACH_READ, UT_REACH_WRITE };
 bool ut_reach(const void *p, size_t len, enum ut_reach_how how);
 
 /*
- * The kernel has all of it at hand for reading now, so that a thread of the application may load
- * from it at once. False: something is missing or cannot be asked about; the copy is then the
- * kernel's, which also finds out what is wrong. Costs about 0.3 us and 0.1 us per page.
- */
-bool ut_reach_read(const struct iovec *iov, int n);
-
-/*
  * From our memory to the application's, pieces in order, what is in a later one becoming visible
  * later. All bytes, or -errno: then part of them may have arrived. Faster than a stage's scatter for
  * whole packets, slower for few bytes; a container may refuse it.

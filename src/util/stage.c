@@ -235,6 +235,11 @@ static bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
 	return true;
 }
 
+bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n)
+{
+	return at_hand(s, READABLE, iov, n);
+}
+
 bool ut_stage_may_store(struct ut_stage *s, const struct iovec *iov, int n)
 {
 	return at_hand(s, WRITABLE, iov, n);

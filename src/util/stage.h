@@ -101,7 +101,8 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n);
 
-/* A thread of the application may store to all of it now; false: the kernel has to. */
+/* A thread of the application may load from, or store to, all of it now; false: the kernel has to. */
+bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n);
 bool ut_stage_may_store(struct ut_stage *s, const struct iovec *iov, int n);
 
 #endif

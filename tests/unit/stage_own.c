@@ -146,6 +146,33 @@ static void long_message(struct ut_stage *s)
 	munmap(to, BIG * PAGE);
 }
 
+/* Who may load and store himself: nobody beside the application's thread, nothing that is gone, and the answer
+ * holds for a moment. */
+static void allowed(struct ut_stage *s)
+{
+	uint8_t *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec v[2] = { { p, PAGE }, { p + 2 * PAGE, PAGE } };
+	uint64_t own = s->own;
+
+	CHECK(p != MAP_FAILED);
+	if (!ut_stage_may_load(s, v, 2)) {
+		fprintf(stderr, "this kernel cannot be asked for pages: the kernel copies\n");
+		munmap(p, 4 * PAGE);
+		return;
+	}
+	CHECK(ut_stage_may_store(s, v, 2));
+	s->own = 0;
+	CHECK(!ut_stage_may_load(s, v, 2) && !ut_stage_may_store(s, v, 2));
+	s->own = own + 100 * MS;
+	CHECK(mprotect(p + 2 * PAGE, PAGE, PROT_READ) == 0);
+	CHECK(ut_stage_may_load(s, v, 2) && ut_stage_may_store(s, v, 1) && !ut_stage_may_store(s, v, 2));
+	CHECK(munmap(p, PAGE) == 0);
+	s->own = own + 200 * MS;
+	CHECK(!ut_stage_may_load(s, v, 1) && ut_stage_may_load(s, v + 1, 1));
+	munmap(p + PAGE, 3 * PAGE);
+	s->own = own;
+}
+
 int main(void)
 {
 	struct ut_stage s;
@@ -159,6 +186,7 @@ int main(void)
 	any_shape(&s);
 	gone(&s);
 	read_only(&s);
+	allowed(&s);
 	summed(&s, 950 * MS);
 	summed(&s, 0);
 	ut_stage_fini(&s);

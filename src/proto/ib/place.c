@@ -16,6 +16,7 @@
 /* From which on it pays. */
 #define IBP_PUT_BYTES 8192u
 #define IBP_KEEP_BYTES 16384u
+#define IBP_KEEP_SHORTS 8u
 
 int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
 {
@@ -107,6 +108,17 @@ void ibp_place_drop(struct ibp_port *port)
 	port->placing.n = port->placing.n_from = 0;
 }
 
+/* Long trains follow one another, with the first packet of each message between them, which is longer
+ * than the next and travels alone. Who may store does not ask the kernel. */
+static void expect(struct ibp_placing *w, struct link *l, size_t len)
+{
+	if (len >= IBP_KEEP_BYTES)
+		w->patience = IBP_KEEP_SHORTS;
+	else if (w->patience)
+		w->patience--;
+	l->keep = w->patience && !l->rx_stage->own;
+}
+
 /* What waits goes into memory. 0 or -EFAULT. */
 static int run(struct ibp_port *port)
 {
@@ -117,8 +129,7 @@ static int run(struct ibp_port *port)
 
 	if (!w->q)
 		return 0;
-	/* Such trains follow one another, and who may not store asks the kernel. */
-	l->keep = len >= IBP_KEEP_BYTES && !l->rx_stage->own;
+	expect(w, l, len);
 	if (!store(w, l->rx_stage) && !take(w, l) && !put(w, len))
 		good = ut_stage_scatter(l->rx_stage, w->start, w->iov, w->n) == (ssize_t)len;
 	ibp_place_drop(port);

@@ -108,6 +108,7 @@ struct ibp_placing {
 	struct iovec iov[IBP_PLACE_IOV];  /* what is dropped goes into the sink */
 	struct iovec from[IBP_PLACE_FROM]; /* without what is dropped */
 	uint8_t sink[128];
+	unsigned patience; /* so many trains that are not long, until none are expected any more */
 };
 
 struct ibp_gsi_entry;

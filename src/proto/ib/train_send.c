@@ -5,7 +5,6 @@
  */
 #include "proto/ib/port.h"
 
-#include "util/reach.h"
 
 #define IBP_COPY_SUMMED 512u /* from which on a copy and its sum in one pass pay */
 
@@ -84,10 +83,10 @@ static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
  * this is its own thread, no page of them goes between the question and the copy unless it
  * takes away what is in use. A responder's memory and the background thread leave it to the kernel.
  */
-static bool plain(const struct ibp_train *t)
+static bool plain(struct ibp_train *t)
 {
 	return !t->user || (t->stage.own && t->len > IBP_ASK_PAGES && t->n_spans <= IBP_SPANS &&
-			    ut_reach_read(t->spans, t->n_spans));
+			    ut_stage_may_load(&t->stage, t->spans, t->n_spans));
 }
 
 /* Copies the pieces into the stage and seals the packets; returns the bytes that arrived. */
