@@ -107,6 +107,7 @@ struct eng_dev_ops {
 struct eng_proto_ops {
 	const char *name;
 	size_t qp_size; /* protocol bytes behind struct eng_qp, zeroed */
+	size_t qp_hot;  /* of these the first, which a message has to do with */
 	/* QP types served, 1u << enum ibv_qp_type. */
 	uint32_t qp_types;
 	/* Work requests without a form on this wire, 1u << enum ibv_wr_opcode:
@@ -182,6 +183,7 @@ struct eng_dev {
 	struct ut_list pending UT_GUARDED_BY(pending_lock);
 	atomic_bool reaped; /* a poll was served without a look at the adapter; set by it, read and cleared there */
 	atomic_uint n_pending;
+	_Atomic(const struct eng_qp *) posted; /* the last one that was posted to; a hint */
 
 	/* Live objects by kind, against the limits of attr. */
 	atomic_uint n_pd, n_mr, n_mw, n_cq, n_qp, n_srq, n_ah, n_xrcd;

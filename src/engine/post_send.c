@@ -139,6 +139,25 @@ static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr 
 	return r;
 }
 
+#define AHEAD 6 /* slots */
+
+/*
+ * With a thousand queue pairs each turn of one begins in a cold cache: two dozen lines of it, fetched one
+ * after the other as the path comes to them, and two or three for each slot. Asked for together they
+ * cost a third of that.
+ */
+static void warm(struct eng_qp *qp)
+{
+	const uint8_t *at = (const uint8_t *)qp;
+	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+
+	atomic_store_explicit(&qp->dev->posted, qp, memory_order_relaxed);
+	for (size_t i = 0; i < sizeof(*qp) + qp->dev->proto->qp_hot; i += 64)
+		__builtin_prefetch(at + i, 1);
+	for (uint32_t i = 0; qp->sq.mem && i < AHEAD; i++)
+		eng_ring_warm(&qp->sq, tail + i);
+}
+
 static int post_one(struct eng_qp *qp, const struct ibv_send_wr *wr)
 {
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
@@ -150,6 +169,7 @@ static int post_one(struct eng_qp *qp, const struct ibv_send_wr *wr)
 		return -EINVAL;
 	if (eng_ring_used(&qp->sq) >= qp->sq.max)
 		return qp->type == IBV_QPT_XRC_RECV ? -EINVAL : -ENOMEM;
+	eng_ring_warm(&qp->sq, tail + AHEAD);
 	r = fill(qp, eng_ring_at(&qp->sq, tail), wr);
 	if (r == 0)
 		atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
@@ -161,6 +181,8 @@ int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	bool posted = false;
 	int r = 0;
 
+	if (atomic_load_explicit(&qp->dev->posted, memory_order_relaxed) != qp)
+		warm(qp);
 	ut_lock(&qp->sq.lock);
 	for (; wr; wr = wr->next) {
 		r = post_one(qp, wr);

@@ -114,6 +114,15 @@ static inline void *eng_ring_at(const struct eng_ring *r, uint32_t index)
 	return r->mem + (size_t)(index & (r->slots - 1)) * r->stride;
 }
 
+/* That slot will be written soon. */
+static inline void eng_ring_warm(const struct eng_ring *r, uint32_t index)
+{
+	const uint8_t *at = eng_ring_at(r, index);
+
+	for (uint32_t i = 0; i < r->stride; i += 64)
+		__builtin_prefetch(at + i, 1);
+}
+
 static inline uint32_t eng_ring_used(struct eng_ring *r)
 {
 	return atomic_load_explicit(&r->tail, memory_order_acquire) -

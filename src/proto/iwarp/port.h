@@ -88,7 +88,6 @@ struct iwp_qp {
 	bool halted;              /* the entry at cur has a verdict */
 	uint32_t leave_at;        /* LEAVING: the tail when it began */
 	uint32_t send_msn, read_msn, resp_msn; /* next ones of QN 0, 1, 3 */
-	struct iwp_read rd[IWP_RD];
 	uint32_t rd_head, rd_count;
 
 	/* In. */
@@ -102,8 +101,11 @@ struct iwp_qp {
 	uint8_t rx_opcode;
 	uint64_t written;         /* octets of the last Write, or of the one that is coming */
 	bool write_over;          /* it has ended */
-	struct iwp_answer an[IWP_RD];
 	uint32_t an_head, an_count;
+
+	/* Behind what each message has to do with. */
+	struct iwp_read rd[IWP_RD];
+	struct iwp_answer an[IWP_RD];
 };
 
 struct iwp_port {
