@@ -7,8 +7,9 @@
 #include "util/sys.h"
 
 #include <errno.h>
-#include <string.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -270,11 +271,13 @@ static ssize_t load(uint8_t *to, const struct iovec *iov, int n)
 	return at - to;
 }
 
-static void store(const uint8_t *at, const struct iovec *iov, int n)
+void ut_stage_store(const uint8_t *from, const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++) {
-		memcpy(iov[i].iov_base, at, iov[i].iov_len);
-		at += iov[i].iov_len;
+		memcpy(iov[i].iov_base, from, iov[i].iov_len);
+		from += iov[i].iov_len;
+		/* Costs something only where stores may pass one another. */
+		atomic_thread_fence(memory_order_release);
 	}
 }
 
@@ -300,7 +303,7 @@ ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec 
 {
 	if (!at_hand(s, WRITABLE, iov, n))
 		return ask(s, WRITABLE, off, iov, n);
-	store(s->base + off, iov, n);
+	ut_stage_store(s->base + off, iov, n);
 	return (ssize_t)ut_iov_bytes(iov, n);
 }
 
@@ -320,7 +323,7 @@ ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
 	if (at_hand(s, WRITABLE, iov, n)) {
-		store(from, iov, n);
+		ut_stage_store(from, iov, n);
 		return (ssize_t)len;
 	}
 	memcpy(s->base, from, len);

@@ -84,10 +84,11 @@ int ut_stage_tail(struct iovec *iov, int n);
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at);
 
 /*
- * Gather and scatter for Sends and receive buffers, which the application has just given us. A few bytes on
- * pages that a call has reached within the last 2 ms are copied by plain loads and stores, if s->own
- * says that this is a thread of the application: what it unmaps while it is in use costs it a
- * crash in its own call, then, and no longer an error. Everybody else asks the kernel.
+ * Gather and scatter for what the application has given us, or granted to its peer. Pages
+ * that a call has reached within the last 2 ms, and longer pieces that it has made present, are copied by plain
+ * loads and stores, if s->own says that this is a thread of the application: what it unmaps while
+ * it is in use costs it a crash in its own call, then, and no longer an error. Everybody else asks
+ * the kernel.
  */
 ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
@@ -104,5 +105,7 @@ ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
 /* A thread of the application may load from, or store to, all of it now; false: the kernel has to. */
 bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n);
 bool ut_stage_may_store(struct ut_stage *s, const struct iovec *iov, int n);
+/* By plain stores, pieces in order, what is in a later one becoming visible later. */
+void ut_stage_store(const uint8_t *from, const struct iovec *iov, int n);
 
 #endif

@@ -90,15 +90,11 @@ static bool put(const struct ibp_placing *w, size_t len)
 /* In a thread of the application, and the headers go to the sink. */
 static bool store(struct ibp_placing *w, struct ut_stage *st)
 {
-	const uint8_t *from = st->base + w->start;
 	struct iovec to[IBP_PLACE_IOV];
 
 	if (!st->own || !ut_stage_may_store(st, to, destinations(w, to)))
 		return false;
-	for (int i = 0; i < w->n; i++) {
-		memcpy(w->iov[i].iov_base, from, w->iov[i].iov_len);
-		from += w->iov[i].iov_len;
-	}
+	ut_stage_store(st->base + w->start, w->iov, w->n);
 	return true;
 }
 
