@@ -10,6 +10,7 @@
  */
 #include "util/crc_impl.h"
 
+#ifdef FOLD_TARGET
 #include <immintrin.h>
 
 #define FOLD_INLINE FOLD_TARGET __attribute__((always_inline)) static inline
@@ -189,3 +190,4 @@ FOLD_TARGET static uint32_t multiply_clmul(const struct crc_poly *poly, crc_slic
 
 #define FOLD_OPS { crc32_folded, crc32c_folded, crc32_two_folded, crc32_or_folded, \
 		   crc32_copied, crc32c_copied, multiply_clmul }
+#endif
