@@ -167,8 +167,10 @@ void tcp_over(struct tcp_stream *s, int error)
 	s->rx_over = s->news = true;
 	s->error = error;
 	tcp_cool(s);
-	if (ut_list_empty(&s->todo_node))
-		ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
+	/* What is to be done of it anyway is no reason to be told sooner. */
+	if (!ut_list_empty(&s->todo_node))
+		ut_list_del(&s->todo_node);
+	ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
 }
 
 /* Its first byte by TCP tells the way, or it is a bell: it stays where it is until that is known. */
