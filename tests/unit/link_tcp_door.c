@@ -7,6 +7,7 @@
 #include "link_tcp_util.h"
 
 #include "link/shm/pipe.h"
+#include "link/tcp/local.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -651,8 +652,28 @@ static void many(void)
 	b->ops->fini(b);
 }
 
+/* An end is told when the others have been looked at, whatever else is to be done of its stream. */
+static void busy_end(void)
+{
+	struct link_streams *a = near_open(), *b = near_open();
+	struct ear ea = { 0 }, eb = { 0 };
+	struct tcp_place *p = tcp_of(b);
+
+	pair_make(a, b, LO4, &ea, &eb);
+	b->ops->near(eb.s, false);
+	a->ops->near(ea.s, true);
+	UNTIL2(a, b, ea.s->near && eb.s->near);
+	tcp_todo(tcp_stream_of(eb.s));
+	tcp_over(tcp_stream_of(eb.s), 0);
+	CHECK(ut_list_empty(&p->todo) && !ut_list_empty(&p->over));
+	UNTIL(b, eb.closed);
+	a->ops->fini(a);
+	b->ops->fini(b);
+}
+
 int main(void)
 {
+	busy_end();
 	agreed();
 	nobody();
 	silent();
