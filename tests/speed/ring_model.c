@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 		w.records = full ? 3 : 2;
 		search(&one, i ? "messages that are held" : "datagrams", true);
 		search(&thread, i ? "messages that are held" : "datagrams", true);
-		/* A second record has more ways with two drivers than half an hour walks. */
+		/* With a second record two drivers had not walked all ways in seven minutes. */
 		w.records = 1;
 		search(&two, i ? "messages that are held" : "datagrams", true);
 	}

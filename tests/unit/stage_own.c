@@ -150,11 +150,10 @@ static void long_message(struct ut_stage *s)
  * holds for a moment. */
 static void allowed(struct ut_stage *s)
 {
-	uint8_t *p = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *p = pages(4);
 	struct iovec v[2] = { { p, PAGE }, { p + 2 * PAGE, PAGE } };
 	uint64_t own = s->own;
 
-	CHECK(p != MAP_FAILED);
 	if (!ut_stage_may_load(s, v, 2)) {
 		fprintf(stderr, "this kernel cannot be asked for pages: the kernel copies\n");
 		munmap(p, 4 * PAGE);

@@ -5,7 +5,6 @@
  */
 #include "proto/ib/port.h"
 
-
 #define IBP_COPY_SUMMED 512u /* from which on a copy and its sum in one pass pay */
 
 static void empty(struct ibp_train *t)
@@ -85,7 +84,7 @@ static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
  */
 static bool plain(struct ibp_train *t)
 {
-	return !t->user || (t->stage.own && t->len > IBP_ASK_PAGES && t->n_spans <= IBP_SPANS &&
+	return !t->user || (t->len > IBP_ASK_PAGES && t->n_spans <= IBP_SPANS &&
 			    ut_stage_may_load(&t->stage, t->spans, t->n_spans));
 }
 
