@@ -10,6 +10,7 @@
 #include "util/clock.h"
 #include "util/faulty.h"
 #include "util/heap.h"
+#include "util/life.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -136,6 +137,7 @@ static void *run(void *arg)
 
 	is_this = true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	ut_life_begin();
 	while (!atomic_load(&t->stop)) {
 		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
 
@@ -146,6 +148,7 @@ static void *run(void *arg)
 		if (!atomic_load(&t->stop))
 			dev_cm_deliver();
 	}
+	ut_life_end();
 	return NULL;
 }
 
@@ -300,6 +303,7 @@ void dev_thread_forget(void)
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 
 	start_lock = (struct ut_mutex)UT_MUTEX_INIT;
+	ut_life_forget();
 	if (t)
 		release(t);
 }

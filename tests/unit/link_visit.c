@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Visits between two links: not before the owner knows his visitor, not after he closed, and he
- * waits for who is there, but not for the dead. The bytes arrive; what is no memory is an error.
+ * waits for who is there, but not for the dead. The bytes arrive; what is no memory, or no more that
+ * process's, is an error.
  */
 #include "link_near_util.h"
 
@@ -80,6 +81,48 @@ static void bytes(struct pair *p)
 	CHECK(n->reach_in(&v, (uintptr_t)theirs, &whole, 1, true) <= 0);
 	CHECK(!strcmp(theirs, ours));
 	n->leave(p->a);
+}
+
+/* --- by the number of a process --- */
+
+static ssize_t long_one(struct pair *p, bool write)
+{
+	static char theirs[64 << 10], ours[sizeof(theirs)];
+	struct iovec whole = { ours, sizeof(ours) };
+	struct link_visit v;
+	ssize_t r;
+
+	CHECK(enter(p, &v));
+	memset(write ? ours : theirs, 'n', sizeof(ours));
+	memset(write ? theirs : ours, 'o', sizeof(ours));
+	r = link_near(p->a)->reach_in(&v, (uintptr_t)theirs, &whole, 1, write);
+	CHECK(memcmp(ours, theirs, sizeof(ours)) == 0 || r < 0);
+	link_near(p->a)->leave(p->a);
+	return r;
+}
+
+static void both_ways(struct pair *p, ssize_t expect)
+{
+	CHECK(long_one(p, true) == expect);
+	CHECK(long_one(p, false) == expect);
+}
+
+/* Ends as if the process did. */
+static void *promise(void *arg)
+{
+	ut_life_begin();
+	both_ways(arg, 64 << 10);
+	return NULL;
+}
+
+/* Only as long as it is the same process that said it: who promises nothing is asked. */
+static void by_number(struct pair *p)
+{
+	pthread_t t;
+
+	both_ways(p, 64 << 10);
+	CHECK(pthread_create(&t, NULL, promise, p) == 0 && pthread_join(t, NULL) == 0);
+	both_ways(p, -ESRCH);
 }
 
 /* --- the end of a registration --- */
@@ -221,6 +264,7 @@ int main(void)
 	acquaint(&p);
 	bytes(&p);
 	waits(&p);
+	by_number(&p);
 	p.qpn ^= 1u << 23; /* of somebody else */
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;

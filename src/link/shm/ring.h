@@ -15,6 +15,7 @@
 #define LINK_SHM_RING_H
 
 #include "link/shown.h"
+#include "util/life.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -57,6 +58,7 @@ struct shm_ear {
 /* A process's own, one for all its rings. */
 struct shm_doze {
 	uint32_t magic, id; /* id: random, for `visit` of others */
+	struct ut_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
 	_Alignas(SHM_LINE) _Atomic uint64_t visit; /* to whom (id << 32) and the how manieth; or 0 */
 	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* link/near.h */

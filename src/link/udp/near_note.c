@@ -138,17 +138,13 @@ bool udp_near_probe(int pid, uint64_t at, uint64_t token)
 }
 
 /* The token goes along in the same call, which reads one address space: the one it is in. */
-static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
-		    const struct iovec *from, int m)
+static ssize_t pull_token(const struct udp_near_rx *r, const struct iovec *to, int n,
+			  const struct iovec *from, int m)
 {
-	struct udp_near_rx *r = rx->from;
 	struct iovec dst[PULL_IOV], src[PULL_IOV];
 	uint64_t token = ~r->token;
 	long got;
 
-	(void)l;
-	if (!r->pid)
-		return -ENOTCONN;
 	if (n >= PULL_IOV || m >= PULL_IOV)
 		return -EINVAL;
 	memcpy(dst + 1, to, (size_t)n * sizeof(*to));
@@ -161,6 +157,25 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 	if (got < (long)sizeof(token) || token != r->token)
 		return -ESRCH;
 	return got - (long)sizeof(token);
+}
+
+static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+		    const struct iovec *from, int m)
+{
+	const struct udp_near_rx *r = rx->from;
+	ssize_t got;
+
+	(void)l;
+	if (!r->pid)
+		return -ENOTCONN;
+	if (ut_life(&r->page->life) != UT_LIFE_HERE)
+		return pull_token(r, to, n, from, m);
+	got = copy_in(r->pid, to, n, from, m);
+	/* What was read from another was read for nothing. */
+	if (got >= 0 && ut_life(&r->page->life) != UT_LIFE_HERE &&
+	    !udp_near_probe(r->pid, r->probe, r->token))
+		return -ESRCH;
+	return got;
 }
 
 static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)

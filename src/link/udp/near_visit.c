@@ -4,8 +4,8 @@
  * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
  * reaches nothing any more after an exec or under the same process number, and needs no leave to
  * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
- * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, the
- * descriptor says before each piece that it is still the one.
+ * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
+ * word of life (util/life.h) says before each piece that it is still the one, or the descriptor does.
  */
 #include "link/udp/near.h"
 
@@ -65,13 +65,23 @@ const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *
 	return &t->ring.doze->shown;
 }
 
+/* Behind its number is still the program that told it. */
+static bool is_same(const struct udp_near_tx *t)
+{
+	switch (ut_life(&t->ring.doze->life)) {
+	case UT_LIFE_HERE: return true;
+	case UT_LIFE_GONE: return false;
+	default: return udp_near_memory_is(t->memory, t->probe, t->token);
+	}
+}
+
 static ssize_t reach_by_number(struct udp_near_tx *t, uint64_t addr, const struct iovec *iov, int n,
 			       size_t len, bool write)
 {
 	struct iovec there = { (void *)(uintptr_t)addr, len };
 	long r;
 
-	if (!udp_near_memory_is(t->memory, t->probe, t->token))
+	if (!is_same(t))
 		return -ESRCH;
 	r = LINK_SYS(write ? SYS_process_vm_writev : SYS_process_vm_readv, t->pid, iov, (long)n,
 		     &there, 1L, 0L);

@@ -81,6 +81,7 @@ static int open_page(struct udp_link *u, struct udp_near *n)
 		return u->base.more_fd;
 	n->doze->magic = NEAR_DOZE_MAGIC;
 	n->doze->id = (uint32_t)ut_rng_u64(&u->rng);
+	ut_life_add(&n->doze->life);
 	atomic_store(&n->doze->on, 1);
 	n->bell.fd = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return n->bell.fd < 0 ? -errno : udp_watch(u, &n->bell);
@@ -138,6 +139,8 @@ void udp_near_fini(struct udp_link *u)
 	udp_unwatch(u, &u->near->bell);
 	udp_unwatch(u, &u->near->life[0]);
 	udp_unwatch(u, &u->near->life[1]);
+	if (u->near->doze)
+		ut_life_remove(&u->near->doze->life);
 	shm_seg_unmap(u->near->doze, sizeof(*u->near->doze));
 	link_sys_close(&u->base.more_fd);
 	free(u->near);
