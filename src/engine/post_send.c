@@ -146,6 +146,7 @@ static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr 
  * after the other as the path comes to them, and two or three for each slot. Asked for together they
  * cost a third of that.
  */
+static void warm(struct eng_qp *qp) UT_REQUIRES(qp->sq.lock);
 static void warm(struct eng_qp *qp)
 {
 	const uint8_t *at = (const uint8_t *)qp;
@@ -156,6 +157,13 @@ static void warm(struct eng_qp *qp)
 		__builtin_prefetch(at + i, 1);
 	for (uint32_t i = 0; qp->sq.mem && i < AHEAD; i++)
 		eng_ring_warm(&qp->sq, tail + i);
+}
+
+void eng_post_begin(struct eng_qp *qp)
+{
+	ut_lock(&qp->sq.lock);
+	if (atomic_load_explicit(&qp->dev->posted, memory_order_relaxed) != qp)
+		warm(qp);
 }
 
 static int post_one(struct eng_qp *qp, const struct ibv_send_wr *wr)
@@ -181,9 +189,7 @@ int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	bool posted = false;
 	int r = 0;
 
-	if (atomic_load_explicit(&qp->dev->posted, memory_order_relaxed) != qp)
-		warm(qp);
-	ut_lock(&qp->sq.lock);
+	eng_post_begin(qp);
 	for (; wr; wr = wr->next) {
 		r = post_one(qp, wr);
 		if (r < 0)

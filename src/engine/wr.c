@@ -116,7 +116,7 @@ void eng_wr_finish(struct eng_qp *qp, struct eng_swqe *w)
 
 void eng_wr_begin(struct eng_qp *qp)
 {
-	ut_lock(&qp->sq.lock);
+	eng_post_begin(qp);
 	qp->wr_tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? -EINVAL : 0;
 }

@@ -3,6 +3,7 @@
 #ifndef ENGINE_WR_TABLE_H
 #define ENGINE_WR_TABLE_H
 
+#include "engine/qp.h"
 #include "engine/wqe.h"
 
 enum eng_wr_kind {
@@ -24,6 +25,9 @@ struct eng_wr_row {
 
 /* NULL: no such opcode. */
 const struct eng_wr_row *eng_wr_row(unsigned opcode);
+
+/* Takes the lock of the send queue, for a caller who fills slots. */
+void eng_post_begin(struct eng_qp *qp) UT_ACQUIRE(qp->sq.lock);
 
 /* Sums up lengths, marks signaled entries, finds verdicts; the entry is checked. */
 void eng_wr_finish(struct eng_qp *qp, struct eng_swqe *w);
