@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Polls and posts without a round. Most polls of a ping-pong find nothing or one message, and the time
+ * of a round is the time in which a message is not seen. So an application that polls goes without: no
+ * look at the clock, at sockets, timers and managers, all of which wait for the next whole round, some
+ * microseconds at most.
+ */
+#include "device/short.h"
+
+#include "device/adapter.h"
+#include "device/progress.h"
+#include "device/thread.h"
+#include "engine/qp.h"
+#include "util/clock.h"
+
+#include <errno.h>
+
+#define DEV_SHORT_ROUNDS 32 /* or messages between two whole ones, which acknowledge */
+#define DEV_VAIN_POLLS 4 /* that an acknowledgement waits for after a short round */
+
+int dev_express_none(struct dev_adapter *a, bool *ret_whole)
+{
+	return -EAGAIN;
+}
+
+bool dev_posted_none(struct eng_qp *qp, bool crowd)
+{
+	return false;
+}
+
+bool dev_soon_none(struct eng_qp *qp)
+{
+	return false;
+}
+
+bool dev_alone_none(struct eng_qp *qp, bool app)
+{
+	return false;
+}
+
+static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	return a->calm && a->shorts < DEV_SHORT_ROUNDS && !a->defer_penalty &&
+	       atomic_load_explicit(&a->own.owner, memory_order_relaxed) == DEV_OWN_APP &&
+	       !atomic_load_explicit(&a->own.waiters, memory_order_relaxed) &&
+	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
+	       dev_stage(a)->own;
+}
+
+/*
+ * What dev_judge_deferral() does with the clock: whether an acknowledgement that was put off by a short
+ * round lay there while the thread's tick went by, and how many polls in vain it waits. After that no
+ * answer is on its way, and a sender with a short queue stands still until it hears.
+ */
+static void look_at_put_off(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
+{
+	uint32_t tick = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
+
+	if (a->put_off && a->put_off_at != tick)
+		dev_deferred_in_vain(a);
+	a->vain = found ? 0 : a->vain + 1;
+	if (a->vain >= DEV_VAIN_POLLS)
+		a->machine->acknowledge(&a->dev);
+	a->put_off = a->machine->acks_pending(&a->dev);
+	a->put_off_at = tick;
+}
+
+/*
+ * Programs that poll memory do not poll their completions, so that an acknowledgement may have come
+ * long ago that only the thread would look at, when it gets a processor. What else has come with it
+ * wants a round.
+ */
+static bool alone(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+{
+	bool app = !dev_thread_is_this(), whole = false;
+
+	if (a->machine->alone(qp, app))
+		return true;
+	if (!app || !a->machine->soon(qp))
+		return false;
+	if (a->machine->express(a, &whole) < 0) {
+		a->machine->receive(a, ut_now());
+		whole = true;
+	}
+	return a->machine->alone(qp, app) && !whole && !a->machine->acks_pending(&a->dev);
+}
+
+bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	eng_dev_held(&a->dev);
+	if (!a->wired || dev_is_foreign(dev))
+		return false;
+	dev_look_for_polls(a);
+	if (dev_hold_more(a, qp) || alone(a, qp))
+		return true;
+	if (!may_be_short(a) || dev_thread_is_this() ||
+	    !a->machine->posted(qp, a->posts > DEV_POSTS_CROWD))
+		return false;
+	a->posts++;
+	a->shorts++;
+	if (a->put_off)
+		look_at_put_off(a, true);
+	return true;
+}
+
+/* True: that was all, *ret_done things. False: a round is due; *ret_done have been received. */
+static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+{
+	/* Who gives the processor away between polls comes so seldom that each must be whole. */
+	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >= dev_poll_patience(a);
+	bool whole = false;
+	int n;
+
+	*ret_done = 0;
+	if (yields || !may_be_short(a))
+		return false;
+	n = a->machine->express(a, &whole);
+	if (n < 0)
+		return false;
+	*ret_done = n;
+	if (whole)
+		return false;
+	a->shorts += n ? (uint32_t)n : 1;
+	if (n)
+		dev_own_received(a, DEV_BY_APP, (uint32_t)n);
+	if (n || a->put_off)
+		look_at_put_off(a, n > 0);
+	return true;
+}
+
+bool dev_without_round(struct dev_adapter *a, int *ret_done)
+{
+	bool yes = short_round(a, ret_done);
+
+	atomic_store_explicit(&a->short_look, yes && !*ret_done, memory_order_relaxed);
+	if (yes)
+		dev_end_of_posts(a);
+	return yes;
+}
