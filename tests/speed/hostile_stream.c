@@ -34,7 +34,7 @@ static struct page {
 	uint64_t seed;
 } *page;
 
-/* As in link/tcp/door.c. */
+/* As in link/tcp/local.h. */
 struct hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;

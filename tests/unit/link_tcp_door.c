@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How two ends leave the wire (link/tcp/door.c), and each way in which that comes to nothing: nobody
+ * How two ends leave the wire (link/tcp/agree.c), and each way in which that comes to nothing: nobody
  * is there, somebody else is, the other end speaks first, changes its mind, lies or dies. Whatever
  * happens, the bytes come as they were sent, or the stream ends.
  */
@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-/* As in door.c. */
+/* As in link/tcp/local.h. */
 struct hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;
