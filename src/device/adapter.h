@@ -148,6 +148,16 @@ static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)
 	return dev->device;
 }
 
+static inline struct dev_adapter *dev_adapter_of_cm(struct cm_port *p)
+{
+	return ut_container(p, struct dev_adapter, cm);
+}
+
+static inline bool dev_is_lo(const struct dev_adapter *a)
+{
+	return a->info.guid == DEV_LOOPBACK_GUID;
+}
+
 extern const struct dev_kind_row dev_roce_row;
 extern const struct dev_kind_row dev_iwarp_row;
 

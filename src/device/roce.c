@@ -5,15 +5,13 @@
  * opened: listing programs stay cheap, and a program that opens its device
  * and then becomes a daemon has nothing yet that a fork would tear apart.
  *
- *   DAPPLE_PORT=N   another UDP port than 4791, for tests beside a live system
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself:
  *                   for programs that know LIDs only, as qperf
- *   DAPPLE_LOCAL=off  the wire also between processes of this host; =packets: packets and not
- *                   whole messages there; =copy: messages, but nobody reads the other's memory
- *   DAPPLE_FAULT=.. seeded loss and damage below the protocol (link/fault.h)
+ *
+ * What the environment says of the link is in roce_link.c.
  */
-#include "cm/ibcm/ibcm.h"
-#include "device/adapter.h"
+#include "device/roce.h"
+
 #include "device/fork.h"
 #include "device/gids.h"
 #include "device/limits.h"
@@ -22,12 +20,9 @@
 #include "device/roce_cm.h"
 #include "device/roce_will.h"
 #include "device/why.h"
-#include "link/fault.h"
 #include "link/near.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
-#include "util/clock.h"
-#include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
 #include "util/sys.h"
@@ -36,159 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
-#define RX_BATCHES 4 /* receive calls in one round */
-#define RX_EXPRESS 16 /* messages of a poll that makes no round */
-#define RX_TIME UT_MS
-#define ERRORS_MAX 16
-
-static int express(struct dev_adapter *a, bool *ret_whole)
-{
-	int n = link_near(a->link)->next(a->link, a->rx, RX_EXPRESS), done = 0;
-
-	if (n > 0) {
-		done = ibp_express(&a->dev, a->rx, n);
-		if (done < n)
-			ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
-		link_near(a->link)->release(a->link);
-	}
-	/* Some of it was unusual, or a call about a QP has left it something to do. */
-	*ret_whole = done < n || ibp_busy(&a->dev);
-	return n;
-}
-
-static int receive(struct dev_adapter *a, uint64_t now)
-{
-	struct link *l = a->link;
-	int done = 0;
-
-	for (int batch = 0; batch < RX_BATCHES; batch++) {
-		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
-
-		if (n > 0) {
-			ibp_receive(&a->dev, a->rx, n, now);
-			link_near(l)->release(l);
-			done += n;
-		}
-		/* Large messages of this host take their time, and their senders wait for a word. */
-		if (n < RX_STREAM || ut_now() - now > RX_TIME)
-			break;
-	}
-	return done;
-}
-
-static int take_errors(struct dev_adapter *a, uint64_t now)
-{
-	struct link_err e;
-	int n = 0;
-
-	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
-		ibp_unreachable(&a->dev, &e, now);
-		if (a->cm.ops)
-			ibcm_unreachable(&a->cm, e.dst, e.error, now);
-		n++;
-	}
-	return n + dev_roce_cm_bury(a, now);
-}
-
-static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
-{
-	struct dev_adapter *a = dev_adapter_of(dev);
-	int done = a->cm.ops ? ibcm_run(&a->cm, now) : 0;
-
-	return done + ibp_transmit(dev, now, acks);
-}
-
-static uint64_t deadline(struct eng_dev *dev)
-{
-	struct dev_adapter *a = dev_adapter_of(dev);
-	uint64_t manager = a->cm.ops ? ibcm_deadline(&a->cm) : UT_NEVER;
-	uint64_t transport = ibp_deadline(dev);
-
-	return manager < transport ? manager : transport;
-}
-
-static const struct dev_machine roce_machine = {
-	.patient = ibp_patient,
-	.more = ibp_more,
-	.express = express,
-	.posted = ibp_express_post,
-	.alone = ibp_visit_posted,
-	.soon = ibp_visit_soon,
-	.receive = receive,
-	.errors = take_errors,
-	.transmit = transmit,
-	.acks_pending = ibp_acks_pending,
-	.acknowledge = ibp_acknowledge,
-	.busy = ibp_busy,
-	.deadline = deadline,
-};
-
-static uint16_t udp_port(void)
-{
-	const char *v = getenv("DAPPLE_PORT");
-	char *end;
-	unsigned long n;
-
-	if (!v || !*v)
-		return UDP_ROCE_PORT;
-	n = strtoul(v, &end, 10);
-	if (*end || n < 1 || n > 65535) {
-		ut_error("DAPPLE_PORT takes a port number 1..65535, not \"%s\"; using %d", v,
-			 UDP_ROCE_PORT);
-		return UDP_ROCE_PORT;
-	}
-	return (uint16_t)n;
-}
-
-/* How processes of this host reach each other. Bad weather is for packets: there are no messages. */
-static int go_local(struct link *l, bool weather)
-{
-	const char *v = getenv("DAPPLE_LOCAL");
-	int r;
-
-	/* What iWARP does more by that word is nothing to us. */
-	v = v && strcmp(v, "streams") ? v : "";
-	if (!strcmp(v, "off"))
-		return 0;
-	if (*v && strcmp(v, "packets") && strcmp(v, "copy") && strcmp(v, "messages"))
-		ut_error("DAPPLE_LOCAL takes off, packets, copy, messages or streams, not \"%s\"", v);
-	r = udp_go_near(l);
-	if (r < 0 || weather || !strcmp(v, "packets"))
-		return r;
-	udp_go_notes(l, strcmp(v, "copy"));
-	if (!*v)
-		udp_go_visits(l);
-	return 0;
-}
-
-/* The link with what the environment hangs between it and the protocol. */
-static int open_link(struct link **ret)
-{
-	const char *weather = getenv(LINK_FAULT_ENV);
-	struct link_fault_rates rates;
-	struct link *l;
-	int r;
-
-	if (weather && *weather && link_fault_parse(weather, &rates) < 0) {
-		ut_error("%s is not understood: \"%s\"", LINK_FAULT_ENV, weather);
-		return -EINVAL;
-	}
-	r = udp_open(udp_port(), &l);
-	if (r < 0)
-		return r;
-	*ret = l;
-	r = go_local(l, weather && *weather);
-	if (r < 0)
-		ut_warn("no shared memory with other processes: %s", strerror(-r));
-	if (!weather || !*weather)
-		return 0;
-	r = link_fault_open(l, &rates, ret);
-	if (r < 0)
-		l->ops->close(l);
-	return r;
-}
 
 static bool no_grh_is_self(const struct dev_adapter *a)
 {
@@ -211,7 +53,7 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 	if (a->link)
 		return 0;
-	r = open_link(&cfg.link);
+	r = dev_roce_link_open(&cfg.link);
 	if (r < 0)
 		return r;
 	r = ibp_port_init(&a->dev, &cfg);
@@ -234,8 +76,8 @@ static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
 {
 	char sentence[256];
 
-	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, udp_port(),
-		 udp_explain(g->gid.raw, udp_port(), error));
+	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, dev_roce_udp_port(),
+		 udp_explain(g->gid.raw, dev_roce_udp_port(), error));
 	ut_warn("%s", sentence);
 	dev_why_keep(sentence);
 }
@@ -406,7 +248,7 @@ static int roce_open(struct dev_adapter *a)
 	if (r < 0)
 		return r;
 	a->dev.device = a;
-	a->machine = &roce_machine;
+	a->machine = &dev_roce_machine;
 	dev_limits_set(&a->dev, &a->info);
 	return 0;
 }

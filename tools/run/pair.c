@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "pair.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "device/tree.h"
 #include "run.h"
@@ -25,200 +17,21 @@
  *
  *   server runs -> it listens -> client runs -> one end is done
  *       -> the other within the grace time, else it is ended -> one status
- *
- * Each end is a process group of its own, so that ending it takes what it has
- * started along; if we are killed, the kernel kills both.
  */
 
 enum { SERVER, CLIENT };
-
-struct end {
-	const char *name;
-	char **words;
-	pid_t pid;		/* 0: not started */
-	bool done, ended_by_us;
-	int status;		/* as a shell says it, once done */
-	int failed_at;		/* order of failures: 1 first; 0 none */
-	struct pair_pipe pipes[2];
-};
-
-struct pair {
-	struct end ends[2];
-	struct pair_plan plan;
-	struct pair_hosts hosts;
-	struct run_env env;
-	bool use_hosts, v6, stays;
-	long mtu, wait_s, grace_s, timeout_s;
-	int signals;
-	sigset_t old_mask;
-	int failures, killed_by;
-	bool timed_out, never_listened;
-	long long started, ended_first;	/* ms; 0: not yet */
-	long long stop_sent;
-	struct pair_quiet quiet;
-	int look_ms;
-};
 
 #define KILL_AFTER_MS 2000	/* from TERM to KILL */
 #define DRAIN_MS 1000		/* output of stragglers after both ends are gone */
 #define LOOK_MAX_MS 50
 
-static long long now_ms(void)
+long long pair_now_ms(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
-
-/* --- starting --- */
-
-static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
-{
-	struct end *e = &p->ends[which];
-	int null, r, i;
-
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)	/* died before it was set */
-		_exit(126);
-	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
-	null = open("/dev/null", O_RDWR);
-	if (null < 0 || dup2(null, 0) < 0)
-		_exit(126);
-	for (i = 0; i < 2; i++)
-		if (dup2(out[i][1], i + 1) < 0)
-			_exit(126);
-	if (null > 2)
-		close(null);
-	if (p->use_hosts && setns(p->hosts.ns[which], CLONE_NEWNET) < 0) {
-		run_say("cannot enter the network namespace: %s", strerror(errno));
-		_exit(126);
-	}
-	/* Programs take the first adapter unless told; lo is no way out of here. */
-	if (p->use_hosts)
-		setenv("DAPPLE_DEVICES", PAIR_HOSTS_DEVICES, 0);
-	/* Here and not in the parent: the tree is that of the namespace. */
-	r = run_env_apply(&p->env);
-	_exit(r ? r : run_exec(e->words));
-}
-
-static int start(struct pair *p, int which)
-{
-	static const char *const prefix[2] = { "server| ", "client| " };
-	struct end *e = &p->ends[which];
-	pid_t parent = getpid();
-	int out[2][2], i;
-
-	for (i = 0; i < 2; i++)
-		if (pipe2(out[i], O_CLOEXEC) < 0) {
-			run_say("cannot make a pipe: %s", strerror(errno));
-			return 1;
-		}
-	fflush(NULL);
-	e->pid = fork();
-	if (e->pid < 0) {
-		run_say("cannot start a process: %s", strerror(errno));
-		return 1;
-	}
-	if (e->pid == 0)
-		child(p, which, parent, out);
-	setpgid(e->pid, e->pid);	/* whoever of the two comes first */
-	for (i = 0; i < 2; i++) {
-		close(out[i][1]);
-		fcntl(out[i][0], F_SETFL, O_NONBLOCK);
-		e->pipes[i] = (struct pair_pipe){ .fd = out[i][0], .out = i + 1,
-						  .prefix = prefix[which] };
-	}
-	return 0;
-}
-
-/* --- ending --- */
-
-static void send_end(struct end *e, int sig)
-{
-	if (!e->pid || e->done)
-		return;
-	/* The group may not exist yet, or no longer have the leader in it. */
-	if (kill(-e->pid, sig) < 0)
-		kill(e->pid, sig);
-}
-
-static void stop_all(struct pair *p, long long now)
-{
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		if (p->ends[i].pid && !p->ends[i].done)
-			p->ends[i].ended_by_us = true;
-		send_end(&p->ends[i], p->stop_sent ? SIGKILL : SIGTERM);
-		if (!p->stop_sent)
-			send_end(&p->ends[i], SIGCONT);
-	}
-	p->stop_sent = now;
-}
-
-static void finish(struct pair *p, struct end *e, int status)
-{
-	e->done = true;
-	e->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	/* What the end leaves running in its group goes with it. */
-	kill(-e->pid, p->stop_sent ? SIGKILL : SIGTERM);
-	if (e->status && !e->ended_by_us && !p->killed_by) {
-		e->failed_at = ++p->failures;
-		if (WIFSIGNALED(status))
-			run_say("the %s was ended by signal %d (%s)", e->name, WTERMSIG(status),
-				strsignal(WTERMSIG(status)));
-		else
-			run_say("the %s failed with status %d", e->name, e->status);
-	}
-	if (!p->ended_first)
-		p->ended_first = now_ms();
-}
-
-static void reap(struct pair *p)
-{
-	int i, status;
-
-	for (i = 0; i < 2; i++)
-		if (p->ends[i].pid && !p->ends[i].done &&
-		    waitpid(p->ends[i].pid, &status, WNOHANG) == p->ends[i].pid)
-			finish(p, &p->ends[i], status);
-}
-
-static void on_signals(struct pair *p)
-{
-	struct signalfd_siginfo si;
-	int i;
-
-	while (read(p->signals, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
-			continue;	/* reap() looks anyway */
-		if (si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2) {
-			p->killed_by = (int)si.ssi_signo;
-			if (!p->ended_first)	/* from here on they have the grace time */
-				p->ended_first = now_ms();
-		}
-		for (i = 0; i < 2; i++)
-			send_end(&p->ends[i], (int)si.ssi_signo);
-	}
-}
-
-static void open_signals(struct pair *p)
-{
-	static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,
-					 SIGCHLD };
-	sigset_t set;
-	size_t i;
-
-	sigemptyset(&set);
-	for (i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-		sigaddset(&set, forwarded[i]);
-	sigprocmask(SIG_BLOCK, &set, &p->old_mask);
-	p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-/* --- the loop --- */
 
 static void poll_once(struct pair *p, int timeout)
 {
@@ -237,13 +50,13 @@ static void poll_once(struct pair *p, int timeout)
 		for (i = 1; i < n; i++)
 			if (fds[i].revents)
 				pair_pipe_read(pipes[i]);
-	on_signals(p);
-	reap(p);
+	pair_signals(p);
+	pair_reap(p);
 }
 
 static bool all_done(const struct pair *p)
 {
-	const struct end *s = &p->ends[SERVER], *c = &p->ends[CLIENT];
+	const struct pair_end *s = &p->ends[SERVER], *c = &p->ends[CLIENT];
 
 	return s->done && (!c->pid || c->done);
 }
@@ -251,24 +64,24 @@ static bool all_done(const struct pair *p)
 /* Times that are due.  The server that is meant to stay has no grace. */
 static void keep_time(struct pair *p, long long now)
 {
-	const struct end *c = &p->ends[CLIENT];
+	const struct pair_end *c = &p->ends[CLIENT];
 
 	if (p->timeout_s && !p->timed_out && now - p->started > p->timeout_s * 1000) {
 		p->timed_out = true;
 		run_say("time over after %ld s: ending both", p->timeout_s);
-		stop_all(p, now);
+		pair_stop(p, now);
 	}
 	if (p->stop_sent) {
 		if (now - p->stop_sent > KILL_AFTER_MS)
-			stop_all(p, now);
+			pair_stop(p, now);
 		return;
 	}
 	if (c->done && c->status == 0 && p->stays) {
-		stop_all(p, now);
+		pair_stop(p, now);
 		return;
 	}
 	if ((p->ended_first && now - p->ended_first > p->grace_s * 1000) || p->never_listened)
-		stop_all(p, now);
+		pair_stop(p, now);
 }
 
 static void try_client(struct pair *p, long long now)
@@ -276,7 +89,7 @@ static void try_client(struct pair *p, long long now)
 	if (p->killed_by || p->stop_sent)
 		return;
 	if (pair_is_ready(p->ends[SERVER].pid, p->plan.port, p->plan.ready, &p->quiet)) {
-		if (start(p, CLIENT) != 0)
+		if (pair_start(p, CLIENT) != 0)
 			p->never_listened = true;
 		return;
 	}
@@ -295,7 +108,7 @@ static void loop(struct pair *p)
 	while (!all_done(p)) {
 		bool waiting = !p->ends[CLIENT].pid && !p->ends[SERVER].done;
 
-		now = now_ms();
+		now = pair_now_ms();
 		if (waiting)
 			try_client(p, now);
 		keep_time(p, now);
@@ -308,11 +121,11 @@ static void loop(struct pair *p)
 /* Both ends are gone; a process that one left behind may keep a pipe open. */
 static void drain(struct pair *p)
 {
-	long long until = now_ms() + DRAIN_MS;
+	long long until = pair_now_ms() + DRAIN_MS;
 	bool open_pipe = true;
 	int i, k;
 
-	while (open_pipe && now_ms() < until) {
+	while (open_pipe && pair_now_ms() < until) {
 		open_pipe = false;
 		for (i = 0; i < 4; i++)
 			if (p->ends[i / 2].pid && p->ends[i / 2].pipes[i % 2].fd >= 0)
@@ -330,7 +143,7 @@ static void drain(struct pair *p)
 
 static int verdict(struct pair *p)
 {
-	const struct end *s = &p->ends[SERVER], *c = &p->ends[CLIENT];
+	const struct pair_end *s = &p->ends[SERVER], *c = &p->ends[CLIENT];
 
 	if (p->killed_by)
 		return 128 + p->killed_by;
@@ -386,9 +199,9 @@ static int run_pair(struct pair *p, char **words)
 	p->stays = p->stays || p->plan.stays;
 	p->ends[SERVER].words = p->plan.server;
 	p->ends[CLIENT].words = p->plan.client;
-	open_signals(p);
-	p->started = now_ms();
-	r = start(p, SERVER);
+	pair_signals_open(p);
+	p->started = pair_now_ms();
+	r = pair_start(p, SERVER);
 	if (r == 0) {
 		loop(p);
 		drain(p);

@@ -4,9 +4,12 @@
 
 /* The parts of dapple pair. */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "run.h"
 
 /* --- known.c: how a program is made server and client --- */
 
@@ -80,5 +83,47 @@ struct pair_pipe {
 /* Reads what is there; at the end of file gives out the unfinished line. */
 void pair_pipe_read(struct pair_pipe *p);
 void pair_pipe_close(struct pair_pipe *p);
+
+/* --- ends.c: the two as processes --- */
+
+struct pair_end {
+	const char *name;
+	char **words;
+	pid_t pid;		/* 0: not started */
+	bool done, ended_by_us;
+	int status;		/* as a shell says it, once done */
+	int failed_at;		/* order of failures: 1 first; 0 none */
+	struct pair_pipe pipes[2];
+};
+
+struct pair {
+	struct pair_end ends[2];
+	struct pair_plan plan;
+	struct pair_hosts hosts;
+	struct run_env env;
+	bool use_hosts, v6, stays;
+	long mtu, wait_s, grace_s, timeout_s;
+	int signals;
+	sigset_t old_mask;
+	int failures, killed_by;
+	bool timed_out, never_listened;
+	long long started, ended_first;	/* ms; 0: not yet */
+	long long stop_sent;
+	struct pair_quiet quiet;
+	int look_ms;
+};
+
+/* which: 0 the server, 1 the client. 0, or 1 after a sentence. */
+int pair_start(struct pair *p, int which);
+/* Both are to end: by TERM, the second time by KILL. */
+void pair_stop(struct pair *p, long long now);
+void pair_reap(struct pair *p);
+void pair_signals_open(struct pair *p);
+/* Signals that came are theirs, too. */
+void pair_signals(struct pair *p);
+
+/* --- pair.c --- */
+
+long long pair_now_ms(void);
 
 #endif

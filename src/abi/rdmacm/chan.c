@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Event channels: taking events, waiting for them, acknowledging them. */
+/* Event channels: taking events of them, acknowledging these. Waiting is in wait.c. */
 #include "abi/rdmacm/rcm.h"
 
-#include "device/device.h"
 #include "util/alloc.h"
-#include "util/clock.h"
-#include "util/heap.h"
 #include "util/log.h"
-#include "util/restart.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 
 /* From taking an event until it is counted, against the end of its identifier. */
@@ -105,6 +99,38 @@ void rcm_chan_release(struct rcm_chan *ch)
 	ut_unlock(&take_lock);
 	if (last)
 		end_chan(ch);
+}
+
+bool rcm_chan_enter(struct rcm_chan *ch)
+{
+	bool there;
+
+	ut_lock(&take_lock);
+	there = ch->cma;
+	ch->waiters += there;
+	ut_unlock(&take_lock);
+	return there;
+}
+
+void rcm_chan_leave(struct rcm_chan *ch)
+{
+	bool last;
+
+	ut_lock(&take_lock);
+	last = --ch->waiters == 0 && !ch->ids && ch->doomed;
+	ut_unlock(&take_lock);
+	if (last)
+		end_chan(ch);
+}
+
+bool rcm_chan_abandoned(struct rcm_chan *ch)
+{
+	bool r;
+
+	ut_lock(&take_lock);
+	r = ch->doomed && !ch->ids;
+	ut_unlock(&take_lock);
+	return r;
 }
 
 UT_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
@@ -215,7 +241,7 @@ static bool fill(struct rcm_event *e)
 	return good;
 }
 
-static int try_next(struct rcm_chan *ch, struct rcm_event *e)
+int rcm_event_next(struct rcm_chan *ch, struct rcm_event *e)
 {
 	int rc;
 
@@ -232,39 +258,6 @@ static int try_next(struct rcm_chan *ch, struct rcm_event *e)
 	}
 }
 
-void rcm_chan_hears(struct rdma_event_channel *pub, struct eng_dev *dev)
-{
-	struct rcm_chan *ch = rcm_of(pub, rcm_chan);
-	struct eng_dev *none = NULL;
-
-	if (!dev || (!atomic_compare_exchange_strong(&ch->dev, &none, dev) && none != dev))
-		atomic_store(&ch->many, true);
-}
-
-/* The devices of rdma_cm stay open for life, so that this one cannot go meanwhile. */
-static int sleep_on(struct rcm_chan *ch)
-{
-	struct pollfd p = { .fd = ch->pub.fd, .events = POLLIN };
-	struct eng_dev *dev = atomic_load(&ch->dev);
-
-	if (dev && !atomic_load(&ch->many) && !dev_is_foreign(dev))
-		return dev->ops->wait(dev, ch->pub.fd, -1, UT_NEVER);
-	return ppoll(&p, 1, NULL, NULL) < 0 ? -errno : 0;
-}
-
-/* As read() on a kernel's descriptor would: 0 = look again, or a negative errno. */
-static int wait_for(struct rcm_chan *ch)
-{
-	int flags = fcntl(ch->pub.fd, F_GETFL), rc;
-
-	if (flags < 0)
-		return -errno;
-	if (flags & O_NONBLOCK)
-		return -EAGAIN;
-	rc = sleep_on(ch);
-	return rc == -EINTR && ut_restartable() ? 0 : rc;
-}
-
 int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
 {
 	struct rcm_event *e = ut_malloc(sizeof(*e));
@@ -272,152 +265,12 @@ int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
 
 	if (!e)
 		return -ENOMEM;
-	rc = try_next(ch, e);
+	rc = rcm_event_next(ch, e);
 	if (rc)
 		free(e);
 	else
 		*ret = e;
 	return rc;
-}
-
-/* A wait that may be cancelled, or find its channel destroyed. */
-struct waiter {
-	struct rcm_chan *ch;
-	struct rcm_event *e;
-};
-
-/* False: it was destroyed already. */
-static bool enter(struct waiter *w)
-{
-	bool there;
-
-	ut_lock(&take_lock);
-	there = w->ch->cma;
-	w->ch->waiters += there;
-	ut_unlock(&take_lock);
-	return there;
-}
-
-static void leave(void *arg)
-{
-	struct waiter *w = arg;
-	bool last;
-
-	ut_lock(&take_lock);
-	last = --w->ch->waiters == 0 && !w->ch->ids && w->ch->doomed;
-	ut_unlock(&take_lock);
-	if (last)
-		end_chan(w->ch);
-	free(w->e);
-}
-
-static bool abandoned(struct rcm_chan *ch)
-{
-	bool r;
-
-	ut_lock(&take_lock);
-	r = ch->doomed && !ch->ids;
-	ut_unlock(&take_lock);
-	return r;
-}
-
-/* Programs destroy a channel under a thread that waits for its events, and leave: with a
- * kernel it sleeps on. An error would make it complain or exit first. */
-static int sleep_for_ever(void)
-{
-	do
-		ppoll(NULL, 0, NULL, NULL);
-	while (ut_restartable());
-	return -EINTR;
-}
-
-/*
- * Programs pass a request to another thread in one variable and ask for the next event (rping's
- * persistent server does). A kernel gives that thread the time of a system call, and the
- * network that between two packets; here both requests may wait already, and the
- * second would overwrite the first. So a request that follows another waits a little for a
- * sign that the first one was seen: any use of its identifier. A program that lets requests
- * lie on purpose is not made to wait again and again.
- */
-#define SEEN_STEP_NS 200000
-#define SEEN_NS (500 * UT_MS) /* the other thread may wait for a processor */
-#define SEEN_IN_VAIN 4
-
-static void let_see(struct rcm_chan *ch)
-{
-	const struct timespec step = { 0, SEEN_STEP_NS };
-	uint64_t end;
-
-	if (!atomic_load(&ch->unseen) || atomic_load(&ch->in_vain) >= SEEN_IN_VAIN ||
-	    fcntl(ch->pub.fd, F_GETFL) & O_NONBLOCK)
-		return;
-	end = ut_now() + SEEN_NS;
-	while (ut_now() < end) {
-		if (!atomic_load(&ch->unseen)) {
-			atomic_store(&ch->in_vain, 0);
-			return;
-		}
-		if (cma_event_peek(ch->cma) != RDMA_CM_EVENT_CONNECT_REQUEST)
-			return;
-		ppoll(NULL, 0, &step, NULL);
-	}
-	atomic_fetch_add(&ch->in_vain, 1);
-}
-
-static int next_event(struct waiter *w)
-{
-	let_see(w->ch);
-	return try_next(w->ch, w->e);
-}
-
-static int await_event(struct waiter *w)
-{
-	int rc;
-
-	while ((rc = next_event(w)) == -EAGAIN) {
-		rc = wait_for(w->ch);
-		if (!rc && abandoned(w->ch))
-			rc = sleep_for_ever();
-		if (rc)
-			break;
-	}
-	return rc;
-}
-
-int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret)
-{
-	struct waiter w = { ch, ut_malloc(sizeof(*w.e)) };
-	int rc;
-
-	if (!w.e)
-		return -ENOMEM;
-	if (!enter(&w)) {
-		free(w.e);
-		return sleep_for_ever();
-	}
-	pthread_cleanup_push(leave, &w);
-	rc = await_event(&w);
-	if (!rc) {
-		*ret = w.e;
-		w.e = NULL;
-	}
-	pthread_cleanup_pop(1);
-	return rc;
-}
-
-UT_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
-{
-	struct rcm_event *e;
-	int rc, keep = errno;
-
-	if (!channel || !event)
-		return rcm_result(-EINVAL);
-	rc = rcm_event_get(rcm_of(channel, rcm_chan), &e);
-	if (rc)
-		return rcm_result(rc);
-	*event = &e->pub;
-	errno = keep;
-	return 0;
 }
 
 UT_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)

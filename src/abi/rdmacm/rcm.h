@@ -130,19 +130,28 @@ void rcm_chan_after_fork(void);
 /* One identifier more, one less; the channel may go with the last. */
 void rcm_chan_hold(struct rcm_chan *ch);
 void rcm_chan_release(struct rcm_chan *ch);
-/* Events will come from this adapter (NULL: from any). Who waits for them drives it meanwhile,
- * which spares a wake-up. */
-void rcm_chan_hears(struct rdma_event_channel *ch, struct eng_dev *dev);
-/* The oldest event that the program is to see, blocking as the descriptor says. A cancellation
- * point; no lock may be held. 0 or negative errno. */
-int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret);
-/* The same without ever blocking. */
+/* A thread begins to wait for its events (false: it was destroyed already), and is done with that: the
+ * channel may go. */
+bool rcm_chan_enter(struct rcm_chan *ch);
+void rcm_chan_leave(struct rcm_chan *ch);
+/* Destroyed, and nobody but those who wait has it. */
+bool rcm_chan_abandoned(struct rcm_chan *ch);
+/* The oldest event that the program is to see, without ever blocking. 0 or negative errno. */
+int rcm_event_next(struct rcm_chan *ch, struct rcm_event *e);
+/* The same, in memory of its own. */
 int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret);
 /* The program uses an identifier: it has understood the request that brought it. */
 void rcm_id_used(struct rcm_id *id);
 /* Ends the manager's half of an identifier: no event of it is on its way to a program then. */
 void rcm_id_silence(struct rcm_id *id);
 void rcm_await_acks(struct rcm_id *id);
+
+/* wait.c */
+/* Events will come from this adapter (NULL: from any). Who waits for them drives it meanwhile,
+ * which spares a wake-up. */
+void rcm_chan_hears(struct rdma_event_channel *ch, struct eng_dev *dev);
+/* As rcm_event_try(), blocking as the descriptor says. A cancellation point; no lock may be held. */
+int rcm_event_get(struct rcm_chan *ch, struct rcm_event **ret);
 
 /* event.c. True: fit to be shown; false: it was none of the program's business. */
 bool rcm_event_fill(struct rcm_event *e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Calls between two processes of this host, on which door.c agrees: unix sockets in the place's set,
+ * Calls between two processes of this host, on which agree.c agrees: unix sockets in the place's set,
  * letters of one shape with a descriptor each, and how long somebody is waited for. Whoever calls or
  * answers may say anything, or nothing.
  */

@@ -51,7 +51,7 @@ enum tcp_state {
 /* What an epoll event points at. */
 enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_DOOR, TCP_K_CALL, TCP_K_BELL };
 
-/* How the bytes of a stream go, see door.c. */
+/* How the bytes of a stream go, see agree.c. */
 enum tcp_way {
 	TCP_W_WIRE,
 	TCP_W_OFFERED, /* passive: the peer may still ask */
@@ -150,7 +150,7 @@ struct tcp_place {
 	size_t rest_off, rest_len;
 	/* What is shown of [peek_at, peek_end) is still in the socket, see take.c. */
 	size_t peek_at, peek_end;
-	/* Shared memory, see door.c and near.c. */
+	/* Shared memory, see agree.c and near.c. */
 	unsigned near;      /* enum tcp_near_how; 0: none */
 	uint32_t uid;       /* ours and our number, as peers are shown them */
 	int pid;
@@ -251,7 +251,7 @@ void tcp_call_keep(struct tcp_call *c);
 void tcp_calls_expired(struct tcp_place *p);
 void tcp_calls_reap(struct tcp_place *p);
 
-/* door.c: how two ends agree to leave the wire. */
+/* agree.c: how two ends agree to leave the wire. */
 bool tcp_near(struct link_stream *l, bool active);
 void tcp_hurry(struct link_stream *l);
 /* It keeps to the wire from now on, if it is not too late. */
@@ -260,8 +260,15 @@ void tcp_to_wire(struct tcp_stream *s);
 void tcp_decide(struct tcp_stream *s);
 /* Takes the call away, and what the stream has. */
 void tcp_near_free(struct tcp_stream *s);
-int tcp_door_event(struct tcp_door *d);
 int tcp_call_event(struct tcp_call *c);
+
+/* door.c: where they ask. */
+/* The peer of this passive end may ask from now on; not any more. */
+void tcp_offer(struct tcp_stream *s);
+void tcp_offer_over(struct tcp_stream *s);
+/* The stream that is meant, if it is offered, or NULL. */
+struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h);
+int tcp_door_event(struct tcp_door *d);
 /* Those that nobody needs. */
 void tcp_doors_close(struct tcp_place *p);
 void tcp_doors_fini(struct tcp_place *p);

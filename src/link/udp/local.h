@@ -19,6 +19,7 @@
 /* Slot 255 would hold QPN 0xffffff, which means multicast. */
 #define UDP_SLOTS 255u
 #define UDP_NO_SLOT 0xffffu
+#define UDP_NONE_YET 0xffffu /* u->slot before the first address */
 #define UDP_TX_CACHE 32
 #define UDP_KEYS 512u
 #define UDP_RX_SLOTS 8u
@@ -198,6 +199,12 @@ void udp_port_error(struct udp_link *u, struct udp_port *p);
 bool udp_look(struct udp_link *u);
 /* Arms the timer for the earliest deadline of all searches. */
 void udp_set_timer(struct udp_link *u);
+
+/* locals.c: local addresses, and the slot that they share. */
+int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope);
+void udp_del_addr(struct link *l, const uint8_t addr[16]);
+void udp_local_drop(struct udp_link *u, struct udp_local *lo);
+void udp_set_slot(struct udp_link *u, unsigned slot);
 
 /* service.c: the slots of link_ops, and what they need. */
 int udp_service_claim(struct link *l, const uint8_t addr[16], uint64_t service);

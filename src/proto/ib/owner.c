@@ -1,165 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The owner's side of relay.h: stand-ins for targets of other processes, and what they answer. */
+/* The owner's side of relay.h: what targets of other processes hand on, and what is answered. */
 #include "proto/ib/port.h"
 
-#include "util/alloc.h"
 #include "util/clock.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define WAIT_NS (50 * UT_MS) /* without anything of a message in work, until it is asked about */
 #define WAIT_MOST UT_S
 
-struct ibp_standin {
-	struct ibp_qp *q;
-	struct ut_list node; /* keys or spare */
-	struct ut_list due;
-	struct link_flow back;
-	uint64_t fs, ino;
-	uint32_t run, msn; /* msn: when it began */
-	bool ended;        /* the rest of this run is dropped */
-	struct ibp_relay_note said; /* the last answer */
-	uint32_t srqn;     /* of the message in work */
-	uint32_t seen;     /* PSN at the last tick */
-	uint64_t wait, ask_end;
-	uint64_t touched;
-};
-
-void ibp_relays_init(struct ibp_port *port)
-{
-	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
-		ut_list_init(&port->relays.keys[i]);
-	ut_list_init(&port->relays.spare);
-	ut_list_init(&port->relays.due);
-}
-
 bool ibp_owner_domain(const struct ibp_standin *s, const struct eng_xrcd *x)
 {
 	return x->shared && x->fs == s->fs && x->ino == s->ino;
-}
-
-/* --- stand-ins --- */
-
-static void destroy(struct ibp_standin *s)
-{
-	struct ibp_qp *q = s->q;
-
-	ut_timer_clear(&q->port->timers, &q->req.timer);
-	ut_list_del(&q->active);
-	ut_list_del(&s->node);
-	ut_list_del(&s->due);
-	free(q->resp.rwqe);
-	eng_qp_stand_in_free(q->qp);
-	free(s);
-}
-
-static void destroy_all(struct ut_list *list)
-{
-	struct ibp_standin *s;
-
-	while ((s = ut_list_first(list, struct ibp_standin, node)))
-		destroy(s);
-}
-
-void ibp_relays_fini(struct ibp_port *port)
-{
-	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
-		destroy_all(&port->relays.keys[i]);
-	destroy_all(&port->relays.spare);
-}
-
-static int fill(struct ibp_port *port, struct ibp_standin *s, struct eng_qp *qp)
-{
-	uint32_t sges = (uint32_t)port->dev->attr.orig_attr.max_sge;
-	struct ibp_qp *q = ibp_qp(qp);
-
-	q->qp = qp;
-	q->port = port;
-	q->cls = WIRE_CLASS_XRC;
-	q->standin = s;
-	ut_list_init(&q->active);
-	ut_list_init(&q->acks);
-	ut_list_init(&q->unarmed);
-	s->q = q;
-	ut_list_init(&s->node);
-	ut_list_init(&s->due);
-	q->resp.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
-	return q->resp.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
-}
-
-static struct ibp_standin *make(struct ibp_port *port)
-{
-	struct ibp_standin *s = ut_zalloc(sizeof(*s));
-	struct eng_qp *qp = s ? eng_qp_stand_in(port->dev) : NULL;
-
-	if (!qp) {
-		free(s);
-		return NULL;
-	}
-	if (fill(port, s, qp) < 0) {
-		destroy(s);
-		return NULL;
-	}
-	port->relays.n++;
-	return s;
-}
-
-/* The one that was used the longest time ago. */
-static struct ibp_standin *idle(struct ibp_port *port)
-{
-	struct ibp_standin *s, *best = NULL;
-
-	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
-		ut_list_each(s, &port->relays.keys[i], node)
-			if (s->q->resp.message == IBP_NONE && ut_list_empty(&s->due) &&
-			    (!best || s->touched < best->touched))
-				best = s;
-	return best;
-}
-
-static struct ibp_standin *unused(struct ibp_port *port)
-{
-	struct ibp_standin *s = ut_list_first(&port->relays.spare, struct ibp_standin, node);
-
-	if (!s && port->relays.n < IBP_STANDINS_MAX)
-		s = make(port);
-	return s ? s : idle(port);
-}
-
-static struct ut_list *key(struct ibp_port *port, uint32_t qpn)
-{
-	return &port->relays.keys[qpn % IBP_STANDIN_KEYS];
-}
-
-static struct ibp_standin *find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn)
-{
-	struct ibp_standin *s;
-
-	ut_list_each(s, key(port, qpn), node)
-		if (s->q->qp->qpn == qpn && !memcmp(s->back.dst, rx->src, 16) &&
-		    !memcmp(s->back.src, rx->dst, 16))
-			return s;
-	return NULL;
-}
-
-/* What was in work will not be finished. */
-static void end_message(struct ibp_standin *s, enum eng_verdict v)
-{
-	struct ibp_qp *q = s->q;
-
-	ibp_recv_end(q, v);
-	eng_qp_revive(q->qp); /* no matter if there was no room for that */
-	q->resp.message = IBP_NONE;
-	ut_timer_clear(&q->port->timers, &q->req.timer);
-}
-
-static void retire(struct ibp_standin *s)
-{
-	end_message(s, ENG_V_FLUSH);
-	ut_list_del(&s->due);
-	ut_list_del(&s->node);
-	ut_list_add_tail(&s->q->port->relays.spare, &s->node);
 }
 
 /* --- answers --- */
@@ -206,7 +58,7 @@ static void give(struct ibp_standin *s)
 		return;
 	ut_list_del(&s->due);
 	if (r == -ENOTCONN)
-		retire(s);
+		ibp_standin_retire(s);
 }
 
 void ibp_relay_run(struct ibp_port *port)
@@ -234,17 +86,17 @@ static void unknown(struct ibp_port *port, const struct link_rx *rx, const struc
 
 static void open_message(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
 {
-	struct ibp_standin *s = find(port, rx, n->qpn);
+	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
 
 	if (s && s->ended && s->run == n->run)
 		return;
 	if (!s) {
-		s = unused(port);
+		s = ibp_standin_unused(port);
 		if (!s)
 			return;
-		retire(s);
+		ibp_standin_retire(s);
 		ut_list_del(&s->node);
-		ut_list_add_tail(key(port, n->qpn), &s->node);
+		ut_list_add_tail(ibp_standin_key(port, n->qpn), &s->node);
 		s->q->qp->qpn = n->qpn;
 		s->back = ibp_relay_back(port, rx);
 		s->run = s->said.run = ~n->run;
@@ -253,7 +105,7 @@ static void open_message(struct ibp_port *port, const struct link_rx *rx, const 
 	}
 	/* Of a connection that this QP has had before. */
 	if (s->q->resp.message != IBP_NONE)
-		end_message(s, ENG_V_FLUSH);
+		ibp_standin_end(s, ENG_V_FLUSH);
 	s->touched = port->now;
 	s->fs = n->open.fs;
 	s->ino = n->open.ino;
@@ -316,7 +168,7 @@ static void failed(struct ibp_standin *s, enum eng_verdict v, uint32_t psn)
 	why.peer_qpn = s->q->qp->qpn;
 	eng_why(s->q->qp, v, &why);
 	s->q->qp->why_said = 0;
-	end_message(s, v);
+	ibp_standin_end(s, v);
 	answer(s, IBP_RELAY_ERROR, psn, v);
 }
 
@@ -333,7 +185,7 @@ static void watch(struct ibp_standin *s)
 
 static void request(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
 {
-	struct ibp_standin *s = find(port, rx, n->qpn);
+	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
 	int v;
 
 	if (s && s->run == n->run && s->ended)
@@ -362,7 +214,7 @@ static void request(struct ibp_port *port, const struct link_rx *rx, const struc
 
 static void probe(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
 {
-	struct ibp_standin *s = find(port, rx, n->qpn);
+	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
 
 	if (s && s->run == n->run && s->said.run == n->run)
 		owe(s);
@@ -386,9 +238,9 @@ void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
 		probe(port, rx, n);
 		break;
 	default:
-		s = find(port, rx, n->qpn);
+		s = ibp_standin_find(port, rx, n->qpn);
 		if (s)
-			retire(s);
+			ibp_standin_retire(s);
 	}
 }
 
@@ -436,7 +288,7 @@ void ibp_owner_timer(struct ibp_qp *q)
 			r = ibp_relay_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
 	}
 	if (r == -ENOTCONN) {
-		retire(s);
+		ibp_standin_retire(s);
 		return;
 	}
 	s->seen = q->resp.epsn;

@@ -6,11 +6,8 @@
 #include "proto/ib/port.h"
 
 #include "engine/mcast.h"
-#include "util/alloc.h"
 #include "util/log.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MULTICAST_QPN 0xffffffu
@@ -19,106 +16,10 @@
 #define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
-int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
-{
-	struct ibp_port *port = ut_zalloc(sizeof(*port));
-	int r;
-
-	if (!port)
-		return -ENOMEM;
-	r = ut_stage_init(&port->train.stage, IBP_TRAIN_BYTES + 4096);
-	if (r < 0) {
-		free(port);
-		return r;
-	}
-	port->dev = dev;
-	port->link = cfg->link;
-	r = ibp_near_init(port);
-	if (r < 0) {
-		ut_stage_fini(&port->train.stage);
-		free(port);
-		return r;
-	}
-	port->cfg = *cfg;
-	port->rng.state = cfg->seed;
-	ut_list_init(&port->active);
-	ut_list_init(&port->acks);
-	ut_list_init(&port->unarmed);
-	ibp_relays_init(port);
-	dev->port = port;
-	return 0;
-}
-
-void ibp_port_fini(struct eng_dev *dev)
-{
-	struct ibp_port *port = dev->port;
-
-	if (!port)
-		return;
-	ibp_gsi_fini(port);
-	ibp_relays_fini(port);
-	ibp_near_fini(port);
-	ut_stage_fini(&port->train.stage);
-	ut_heap_fini(&port->timers);
-	free(port);
-	dev->port = NULL;
-}
-
 void ibp_activate(struct ibp_qp *q)
 {
 	if (ut_list_empty(&q->active))
 		ut_list_add_tail(&q->port->active, &q->active);
-}
-
-void ibp_qp_stop(struct ibp_qp *q)
-{
-	ibp_train_leave(q->port, q);
-	ibp_patience_end(q->port);
-	if (q->port->placing.q == q)
-		ibp_place_drop(q->port);
-	if (q->relay)
-		ibp_relay_stop(q);
-	ut_timer_clear(&q->port->timers, &q->req.timer);
-	ut_list_del(&q->active);
-	ut_list_del(&q->acks);
-	ut_list_del(&q->unarmed);
-}
-
-void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v)
-{
-	struct eng_cq *cq = ibp_recv_cq(q);
-
-	if (q->resp.have_rwqe && cq)
-		eng_recv_failed(q->qp, cq, q->resp.rwqe->wr_id, v);
-	q->resp.have_rwqe = false;
-}
-
-static void fail(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
-		 bool sending, struct eng_why *why)
-{
-	if (q->qp->type != IBV_QPT_UD) {
-		memcpy(why->peer.raw, q->path.flow.dst, 16);
-		why->peer_qpn = q->qp->attr.dest_qp_num;
-	}
-	eng_why(q->qp, v, why);
-	eng_qp_fail(q->qp, v, next, raise);
-	if (next == IBV_QPS_ERR) {
-		ibp_qp_stop(q);
-		ibp_recv_end(q, sending ? ENG_V_FLUSH : v);
-	}
-	eng_qp_flush(q->qp);
-}
-
-void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
-		  struct eng_why *why)
-{
-	fail(q, v, next, raise, false, why);
-}
-
-void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
-		    struct eng_why *why)
-{
-	fail(q, v, next, false, true, why);
 }
 
 /* --- the door --- */

@@ -265,6 +265,13 @@ static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 
 /* port.c */
 void ibp_activate(struct ibp_qp *q);
+/* The invariant CRC is right; q: the connected QP it is for, or NULL. Counts. */
+bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
+/* 0, -EINVAL (families differ, no GRH), -ENODATA (no such GID). */
+int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
+		 uint16_t sport);
+
+/* end.c */
 /* Stops timers and takes the QP off all lists. */
 void ibp_qp_stop(struct ibp_qp *q);
 /* The QP fails: sentence, state, event; the receive in work ends with an
@@ -276,11 +283,6 @@ void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next
 		    struct eng_why *why);
 /* Ends a taken receive with an error, if there is one. */
 void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v);
-/* The invariant CRC is right; q: the connected QP it is for, or NULL. Counts. */
-bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
-/* 0, -EINVAL (families differ, no GRH), -ENODATA (no such GID). */
-int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
-		 uint16_t sport);
 
 /* train.c: begin .. (payload into the iov) .. end. */
 /*

@@ -36,6 +36,7 @@
 #ifndef PROTO_IB_RELAY_H
 #define PROTO_IB_RELAY_H
 
+#include "engine/verdict.h"
 #include "link/link.h"
 #include "util/list.h"
 
@@ -102,7 +103,21 @@ struct ibp_relay {
 #define IBP_STANDINS_MAX 1024u
 #define IBP_STANDIN_KEYS 64u
 
-struct ibp_standin;
+/* Of an owner, for one target. */
+struct ibp_standin {
+	struct ibp_qp *q;
+	struct ut_list node; /* keys or spare */
+	struct ut_list due;
+	struct link_flow back;
+	uint64_t fs, ino;
+	uint32_t run, msn; /* msn: when it began */
+	bool ended;        /* the rest of this run is dropped */
+	struct ibp_relay_note said; /* the last answer */
+	uint32_t srqn;     /* of the message in work */
+	uint32_t seen;     /* PSN at the last tick */
+	uint64_t wait, ask_end;
+	uint64_t touched;
+};
 
 /* Of a port. */
 struct ibp_relays {
@@ -111,8 +126,6 @@ struct ibp_relays {
 	unsigned n;
 };
 
-void ibp_relays_init(struct ibp_port *port);
-void ibp_relays_fini(struct ibp_port *port);
 /* A message that is no packet: true, it was one of these. */
 bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx);
 /* Answers that are due. */
@@ -146,6 +159,21 @@ int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn
 		  const struct ibp_relay_note *n, uint64_t *ret_end);
 /* To whoever sent this. */
 struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx);
+
+/* --- owner: standin.c --- */
+
+void ibp_relays_init(struct ibp_port *port);
+void ibp_relays_fini(struct ibp_port *port);
+/* For the target that sent this, or NULL. */
+struct ibp_standin *ibp_standin_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn);
+/* One without a target, or an idle one of another target; or NULL. */
+struct ibp_standin *ibp_standin_unused(struct ibp_port *port);
+/* Where ibp_standin_find() looks for a target's. */
+struct ut_list *ibp_standin_key(struct ibp_port *port, uint32_t qpn);
+/* What was in work will not be finished. */
+void ibp_standin_end(struct ibp_standin *s, enum eng_verdict v);
+/* The same, and it is nobody's. */
+void ibp_standin_retire(struct ibp_standin *s);
 
 /* --- owner: owner.c --- */
 

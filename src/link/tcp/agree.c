@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * How the two ends of a TCP connection within one host leave the wire, without a byte of it changed.
+ * The passive end has a door: an abstract unix socket that is named after the address and port it
+ * listens on, opened before it answers the Request. The active end, when it has the Reply and before
+ * its first byte, knocks there:
+ *
+ *     active                                      passive
+ *     CONNECT  uid?                     ---->     uid?
+ *     HELLO    the 4-tuple, its segment ---->     is there such a connection?    OFFERED -> SHOWN
+ *     ASKED    <----  its segment
+ *     open = 1, end of the call         ---->     open?                          NEAR
+ *     NEAR: its first byte goes by the ring
+ *
+ * The name proves the network namespace, the kernel the user (SO_PEERCRED), the 4-tuple that both are
+ * ends of one connection. Who decides is the active end alone, and it is bound to nothing until it
+ * has set `open`, so that it may give up whenever it likes: nobody has the name, another user has it,
+ * no answer within TCP_NEAR_PATIENCE (a forked child keeps the name of a dead program, or the peer is
+ * stopped) - the wire. The passive end, which may not speak before it is spoken to, knows the way
+ * when the call ends, or when a byte comes by TCP while `open` is not set. Where it may speak first,
+ * its first byte closes the offer, and who comes too late is sent away.
+ */
+#include "link/tcp/local.h"
+
+#include "link/sys.h"
+#include "util/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- both ends --- */
+
+static bool has_place(const struct tcp_place *p)
+{
+	return atomic_load_explicit(&p->n_near, memory_order_relaxed) < TCP_NEAR_MOST;
+}
+
+/* Returns the segment's descriptor, to be closed, or -errno. */
+static int near_new(struct tcp_stream *s)
+{
+	struct tcp_near *n = ut_zalloc(sizeof(*n));
+	int fd;
+
+	if (!n)
+		return -ENOMEM;
+	fd = shm_pipe_make(&n->pipe);
+	if (fd < 0) {
+		free(n);
+		return fd;
+	}
+	ut_list_init(&n->hot_node);
+	n->s = s;
+	s->near = n;
+	atomic_fetch_add_explicit(&tcp_place_of(s)->n_near, 1, memory_order_relaxed);
+	return fd;
+}
+
+void tcp_near_free(struct tcp_stream *s)
+{
+	struct tcp_near *n = s->near;
+
+	if (s->way == TCP_W_OFFERED)
+		tcp_offer_over(s);
+	s->way = TCP_W_WIRE;
+	if (!n)
+		return;
+	if (n->call)
+		tcp_call_over(n->call);
+	s->near = NULL;
+	shm_pipe_fini(&n->pipe);
+	free(n);
+	atomic_fetch_sub_explicit(&tcp_place_of(s)->n_near, 1, memory_order_relaxed);
+}
+
+void tcp_to_wire(struct tcp_stream *s)
+{
+	bool waited = s->way == TCP_W_ASKED || s->way == TCP_W_SHOWN;
+
+	if (s->way == TCP_W_WIRE || s->way == TCP_W_NEAR)
+		return;
+	tcp_near_free(s);
+	if (waited && s->blocked)
+		tcp_watch(s);
+}
+
+static void to_near(struct tcp_stream *s)
+{
+	struct tcp_call *c = s->near->call;
+
+	s->way = TCP_W_NEAR;
+	s->base.near = true;
+	if (c)
+		tcp_call_over(c);
+	tcp_near_begin(s);
+}
+
+/* --- the active end --- */
+
+static int knock(struct tcp_place *p, const struct link_end *at)
+{
+	struct sockaddr_un sun;
+	socklen_t n = tcp_door_name(at, &sun);
+	int fd = tcp_unix_socket();
+	long r;
+
+	if (fd < 0)
+		return fd;
+	r = LINK_SYS(SYS_connect, fd, &sun, n);
+	if (r == 0 && tcp_is_one_of_us(p, fd))
+		return fd;
+	link_sys_close(&fd);
+	return r < 0 ? (int)r : -EPERM;
+}
+
+static void ask(struct tcp_stream *s)
+{
+	struct tcp_hello h = { .magic = TCP_HELLO_MAGIC, .from_port = s->base.local.port,
+			   .to_port = s->base.remote.port };
+	struct tcp_place *p = tcp_place_of(s);
+	int fd = knock(p, &s->base.remote), segment;
+
+	if (fd < 0)
+		return;
+	segment = near_new(s);
+	memcpy(h.from, s->base.local.addr, 16);
+	memcpy(h.to, s->base.remote.addr, 16);
+	if (segment >= 0 && tcp_tell(fd, &h, segment) == 0)
+		s->near->call = tcp_call_new(p, s, fd);
+	link_sys_close(&segment);
+	if (s->near && s->near->call) {
+		s->way = TCP_W_ASKED;
+		return;
+	}
+	link_sys_close(&fd);
+	tcp_near_free(s);
+}
+
+static int answered(struct tcp_call *c)
+{
+	struct tcp_stream *s = c->s;
+	struct tcp_hello h;
+	int fd = tcp_hear(c->fd, &h);
+
+	if (fd == -EAGAIN)
+		return 0;
+	if (fd >= 0 && shm_pipe_join(&s->near->pipe, fd) == 0) {
+		atomic_store_explicit(&s->near->pipe.own->open, 1, memory_order_release);
+		to_near(s);
+	} else {
+		tcp_to_wire(s);
+	}
+	link_sys_close(&fd);
+	return 1;
+}
+
+/* --- the passive end --- */
+
+/* Who was shown a segment is waited for: s is its own now. */
+static int show_segment(struct tcp_call *c, struct tcp_stream *s, int theirs)
+{
+	struct tcp_hello h = { .magic = TCP_HELLO_MAGIC };
+	int segment = near_new(s), r = segment;
+
+	if (segment < 0)
+		return r;
+	r = shm_pipe_join(&s->near->pipe, theirs);
+	if (r == 0)
+		r = tcp_tell(c->fd, &h, segment);
+	link_sys_close(&segment);
+	return r;
+}
+
+static void take_hello(struct tcp_call *c, const struct tcp_hello *h, int segment)
+{
+	struct tcp_place *p = c->place;
+	struct tcp_stream *s = has_place(p) ? tcp_offered(p, h) : NULL;
+
+	if (!s) {
+		tcp_call_over(c);
+		return;
+	}
+	if (show_segment(c, s, segment) < 0) {
+		tcp_to_wire(s);
+		tcp_call_over(c);
+		return;
+	}
+	tcp_offer_over(s);
+	s->way = TCP_W_SHOWN;
+	p->n_calls--;
+	c->s = s;
+	s->near->call = c;
+	tcp_call_keep(c);
+}
+
+/* Its silence is not ours to break: until it has decided, a byte on TCP may be a bell. */
+void tcp_decide(struct tcp_stream *s)
+{
+	if (atomic_load_explicit(&s->near->pipe.peer->open, memory_order_acquire))
+		to_near(s);
+	else
+		tcp_to_wire(s);
+}
+
+/* Its first byte is there already: what the peer did afterwards is not to be heard before it. */
+static void decided(struct tcp_stream *s)
+{
+	tcp_decide(s);
+	if (s->way == TCP_W_NEAR)
+		tcp_near_visit(s);
+}
+
+int tcp_call_event(struct tcp_call *c)
+{
+	struct tcp_stream *s = c->s;
+	struct tcp_hello h;
+	int fd;
+
+	if (c->fd < 0)
+		return 0;
+	if (c->s && c->s->way == TCP_W_ASKED)
+		return answered(c);
+	fd = tcp_hear(c->fd, &h);
+	if (fd == -EAGAIN)
+		return 0;
+	if (s)
+		decided(s);
+	else if (fd >= 0)
+		take_hello(c, &h, fd);
+	else
+		tcp_call_over(c);
+	if (fd >= 0)
+		link_sys_close(&fd);
+	return 1;
+}
+
+/* --- the place --- */
+
+bool tcp_near(struct link_stream *l, bool active)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+	struct tcp_place *p = tcp_place_of(s);
+
+	if (!p->near || s->way != TCP_W_WIRE || s->state != TCP_S_OPEN || s->rx_over || !has_place(p) ||
+	    (s->handed_over && !(p->near & TCP_NEAR_HANDED_OVER)))
+		return false;
+	if (active)
+		ask(s);
+	else
+		tcp_offer(s);
+	s->blocked |= s->way == TCP_W_ASKED;
+	return s->way == TCP_W_ASKED;
+}
+
+/* Who has asked is bound to nothing yet; who has shown its segment is. */
+void tcp_hurry(struct link_stream *l)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+
+	if (s->state != TCP_S_OPEN || s->way != TCP_W_ASKED)
+		return;
+	s->blocked = false;
+	tcp_to_wire(s);
+}

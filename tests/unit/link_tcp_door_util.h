@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the tests of how two ends leave the wire share: letters, names and segments by hand. */
+#ifndef TESTS_LINK_TCP_DOOR_UTIL_H
+#define TESTS_LINK_TCP_DOOR_UTIL_H
+
+#include "link_tcp_util.h"
+
+#include "link/shm/pipe.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+
+/* As in link/tcp/local.h. */
+struct hello {
+	uint32_t magic;
+	uint16_t from_port, to_port;
+	uint8_t from[16], to[16];
+};
+#define HELLO_MAGIC 0x44504931u
+
+static inline struct link_streams *near_open(void)
+{
+	struct link_streams *p = place_open();
+
+	CHECK(tcp_go_near(p, TCP_NEAR_CONNECTED | TCP_NEAR_SELF) == 0);
+	return p;
+}
+
+static inline socklen_t name_of(const struct link_end *e, struct sockaddr_un *ret)
+{
+	char *at = ret->sun_path + 1;
+	int n = sprintf(at, "dapple-iw/");
+
+	ret->sun_family = AF_UNIX;
+	ret->sun_path[0] = 0;
+	for (int i = 0; i < 16; i++)
+		n += sprintf(at + n, "%02x", e->addr[i]);
+	n += sprintf(at + n, "/%u", e->port);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static inline void give(int to, const void *p, size_t len, int fd)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)p, len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	}
+	CHECK(sendmsg(to, &m, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+/* A descriptor that was given with a hello; -1: the other end has hung up. */
+static inline int taken(int from)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	struct hello h;
+	struct iovec iov = { &h, sizeof(h) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t r = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
+	int fd;
+
+	if (r <= 0)
+		return -1;
+	CHECK(r == (ssize_t)sizeof(h) && h.magic == HELLO_MAGIC && CMSG_FIRSTHDR(&m));
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	return fd;
+}
+
+enum { NO_FD, NOT_SEALED, TOO_SHORT, NO_PIPE, NO_MEMFD, LIES };
+
+/* Segments that are none. */
+static inline int bad_segment(int how)
+{
+	int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | 0x10, fd;
+
+	if (how == NO_FD)
+		return -1;
+	if (how == NO_MEMFD)
+		return open("/dev/zero", O_RDWR | O_CLOEXEC);
+	fd = memfd_create("bad", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	CHECK(fd >= 0);
+	CHECK(ftruncate(fd, how == TOO_SHORT ? 4096
+					     : (off_t)(sysconf(_SC_PAGESIZE) + SHM_PIPE_BYTES)) == 0);
+	if (how != NOT_SEALED)
+		CHECK(fcntl(fd, F_ADD_SEALS, all) == 0);
+	return fd;
+}
+
+#endif
