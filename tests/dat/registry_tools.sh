@@ -76,7 +76,7 @@ for group in queryinfo pz endpoint mem; do
 done
 
 if serve server "Service Point Ready" dapltest -T S -D ia -n 62001; then
-	timeout 90 dapltest -T T -s 127.0.0.1 -D ia -n 62001 -t 2 -w 2 -i 100 -V client SR 1024 \
+	timeout 90 dapltest -T T -s 127.0.0.1 -D ia -n 62001 -t 2 -w 2 -i 1000 -V client SR 1024 \
 		server SR 1024 client RW 4096 server RR 4096 >"$WORK/transaction" 2>&1
 	has transaction "----- Stats ---- : 2 threads, 2 EPs"
 	has transaction "Total RDMA Write"
