@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "util/life.h"
 
+#include "util/list.h"
 #include "util/lock.h"
 
 #include <stddef.h>
@@ -15,11 +16,6 @@ static struct robust_list_head head = {
 };
 static uint32_t thread UT_GUARDED_BY(lock); /* 0: none */
 
-static struct ut_life *life_of(struct robust_list *node)
-{
-	return (struct ut_life *)(void *)((char *)node - offsetof(struct ut_life, node));
-}
-
 static void set_next(struct robust_list *at, struct robust_list *next)
 {
 	__atomic_store_n(&at->next, next, __ATOMIC_RELEASE);
@@ -29,7 +25,8 @@ static void promise(uint32_t owner) UT_REQUIRES(lock)
 {
 	thread = owner;
 	for (struct robust_list *n = head.list.next; n != &head.list; n = n->next)
-		atomic_store_explicit(&life_of(n)->owner, owner, memory_order_release);
+		atomic_store_explicit(&ut_container(n, struct ut_life, node)->owner, owner,
+				      memory_order_release);
 }
 
 void ut_life_add(struct ut_life *l)

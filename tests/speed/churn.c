@@ -72,6 +72,15 @@ static void renew(struct block *b, struct sp_rng *rng)
 	}
 }
 
+/* The last time, and they are freed. */
+static void check_all(struct block b[BLOCKS])
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		check(&b[i]);
+		free(b[i].at);
+	}
+}
+
 /* --- beside it --- */
 
 struct other {
@@ -88,10 +97,7 @@ static void *beside(void *arg)
 
 	while (!atomic_load(&o->stop))
 		renew(&b[sp_below(&rng, BLOCKS)], &rng);
-	for (int i = 0; i < BLOCKS; i++) {
-		check(&b[i]);
-		free(b[i].at);
-	}
+	check_all(b);
 	return NULL;
 }
 
@@ -136,10 +142,7 @@ static void *lender(void *arg)
 	cf_connect(p, &s);
 	for (int round = 0; round < sp_times(SHORT, LONG); round++)
 		lend_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, LENT_LEAST, MOST));
-	for (int i = 0; i < BLOCKS; i++) {
-		check(&b[i]);
-		free(b[i].at);
-	}
+	check_all(b);
 	return NULL;
 }
 

@@ -90,15 +90,22 @@ void rcm_chan_hold(struct rcm_chan *ch)
 	ut_unlock(&take_lock);
 }
 
-void rcm_chan_release(struct rcm_chan *ch)
+/* One of ch->ids or ch->waiters less. */
+static void let_go(struct rcm_chan *ch, unsigned *count)
 {
 	bool last;
 
 	ut_lock(&take_lock);
-	last = --ch->ids == 0 && !ch->waiters && ch->doomed;
+	(*count)--;
+	last = !ch->ids && !ch->waiters && ch->doomed;
 	ut_unlock(&take_lock);
 	if (last)
 		end_chan(ch);
+}
+
+void rcm_chan_release(struct rcm_chan *ch)
+{
+	let_go(ch, &ch->ids);
 }
 
 bool rcm_chan_enter(struct rcm_chan *ch)
@@ -114,13 +121,7 @@ bool rcm_chan_enter(struct rcm_chan *ch)
 
 void rcm_chan_leave(struct rcm_chan *ch)
 {
-	bool last;
-
-	ut_lock(&take_lock);
-	last = --ch->waiters == 0 && !ch->ids && ch->doomed;
-	ut_unlock(&take_lock);
-	if (last)
-		end_chan(ch);
+	let_go(ch, &ch->waiters);
 }
 
 bool rcm_chan_abandoned(struct rcm_chan *ch)
