@@ -80,10 +80,11 @@ struct cma_event {
 	uint8_t data[CM_PRIVATE_MAX];
 };
 
-/* Type of the oldest event, or -1: none. It is left where it is. */
-int cma_event_peek(struct cma_chan *ch);
-/* Takes the oldest event: 0, or -EAGAIN. The id named stays valid until its destroy. */
-int cma_event_next(struct cma_chan *ch, struct cma_event *ret);
+/*
+ * Takes the oldest event: 0, -EAGAIN: none, or -EBUSY: it is a REQUEST, which was not to be taken, and
+ * stays where it is. The id named stays valid until its destroy.
+ */
+int cma_event_next(struct cma_chan *ch, bool requests_too, struct cma_event *ret);
 
 /* --- identifiers --- */
 

@@ -6,6 +6,7 @@
 #include "util/lock.h"
 #include "util/sys.h"
 
+#include <rdma/rdma_cma.h>
 #include <stdlib.h>
 
 struct script script;
@@ -71,25 +72,38 @@ int cma_chan_fd(const struct cma_chan *ch)
 	return ch->fd;
 }
 
-int cma_event_next(struct cma_chan *ch, struct cma_event *ret)
+static void just_too_late(void)
 {
-	struct queued *q = NULL;
-	struct ut_list *n;
+	struct cma_id *listener = script.arrives;
+
+	script.arrives = NULL;
+	if (listener)
+		script_request(listener, &(struct cm_param){ 0 }, false);
+}
+
+int cma_event_next(struct cma_chan *ch, bool requests_too, struct cma_event *ret)
+{
+	struct queued *q;
+	int rc;
 
 	ut_lock(&lock);
-	n = ut_list_pop(&ch->queue);
-	if (n) {
+	q = ut_list_first(&ch->queue, struct queued, node);
+	rc = !q ? -EAGAIN : q->e.type == RDMA_CM_EVENT_CONNECT_REQUEST && !requests_too ? -EBUSY : 0;
+	if (!rc) {
+		ut_list_pop(&ch->queue);
 		eng_semfd_down(ch->fd);
-		q = ut_container(n, struct queued, node);
 		*ret = q->e;
 		ret->user = q->e.listener ? q->e.listener->user : q->e.id->user;
 		ret->param.private_data = ret->data;
 	}
 	ut_unlock(&lock);
-	if (!q)
-		return -EAGAIN;
-	free(q);
-	return 0;
+	if (!rc)
+		free(q);
+	else if (rc == -EAGAIN)
+		just_too_late();
+	else
+		script.held++;
+	return rc;
 }
 
 static void push(struct cma_chan *ch, const struct cma_event *e)

@@ -17,6 +17,8 @@ struct script {
 	int connects, accepts, rejects, establishes, disconnects, leaves, destroyed;
 	enum cm_reject reason;
 	const void *join_context;
+	struct cma_id *arrives; /* a listener: a request comes right behind a look that found nothing */
+	_Atomic int held;       /* looks that were to leave a request, and did */
 };
 
 extern struct script script;

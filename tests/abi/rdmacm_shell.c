@@ -250,6 +250,41 @@ static void passive(void)
 	end(l);
 }
 
+static atomic_bool used;
+
+static void *user(void *id)
+{
+	while (script.held < 3)
+		sched_yield();
+	atomic_store(&used, true);
+	give_qp(id);
+	return NULL;
+}
+
+/* A second request may come between two looks; it waits until the first one's identifier is used. */
+static void one_by_one(void)
+{
+	struct rdma_cm_id *l = make_id(channel, RDMA_PS_TCP), *id[2];
+	struct rdma_cm_event *ev;
+	pthread_t t;
+
+	CHECK(!rdma_bind_addr(l, (struct sockaddr *)&there) && !rdma_listen(l, 0));
+	script_request(cma_of(l), &script.param, false);
+	for (int i = 0; i < 2; i++) {
+		ev = event_of(RDMA_CM_EVENT_CONNECT_REQUEST);
+		CHECK(atomic_load(&used) == i);
+		id[i] = ev->id;
+		rdma_ack_cm_event(ev);
+		script.arrives = i ? NULL : cma_of(l);
+		if (!i)
+			CHECK(!pthread_create(&t, NULL, user, id[i]));
+	}
+	pthread_join(t, NULL);
+	end(id[0]);
+	end(id[1]);
+	end(l);
+}
+
 /* A manager that moves queue pairs itself is not interfered with behind INIT. */
 static void self_moving(void)
 {
@@ -625,6 +660,7 @@ static const struct test_case cases[] = {
 	{ "-", "a transition that fails", failed_transition },
 	{ "-", "a queue pair of the program's own", external_qp },
 	{ "-", "the passive side, depths clamped", passive },
+	{ "-", "a request at a time", one_by_one },
 	{ "-", "a manager that moves queue pairs", self_moving },
 	{ "-", "datagrams", datagrams },
 	{ "-", "destroy waits for acknowledgements", destroy_waits },

@@ -291,11 +291,11 @@ enum { TOGETHER = 40, SHORT_BACKLOG = 3, TRIES = 8 };
 
 static struct desk {
 	struct rdma_event_channel *ch;
-	struct rdma_cm_id *request; /* the variable */
+	struct rdma_cm_id *_Atomic request; /* the variable */
 	struct rdma_cm_id *all[TOGETHER];
 	sem_t given;
 	int requests, established;
-	bool late; /* a request was written over another that was not taken */
+	_Atomic bool late; /* a request was written over another that was not taken */
 } desk;
 
 /* The first time that a request comes before its predecessor was taken, it has waited for that. */

@@ -307,7 +307,7 @@ static void round_trip(struct cma_chan *ch, struct cma_chan *other, int i)
 	usleep((unsigned)(i % 7) * 20);
 	if (i % 3 == 0)
 		CHECK(cma_id_migrate(l, other) == 0);
-	while (cma_event_next(ch, &e) == 0 || cma_event_next(other, &e) == 0)
+	while (cma_event_next(ch, true, &e) == 0 || cma_event_next(other, true, &e) == 0)
 		if (e.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 			cma_id_destroy(e.id);
 			if (i % 2)
@@ -315,7 +315,7 @@ static void round_trip(struct cma_chan *ch, struct cma_chan *other, int i)
 		}
 	cma_id_destroy(l);
 	/* Those that were the application's already when the loop ended are none. */
-	CHECK(cma_event_next(ch, &e) == -EAGAIN && cma_event_next(other, &e) == -EAGAIN);
+	CHECK(cma_event_next(ch, true, &e) == -EAGAIN && cma_event_next(other, true, &e) == -EAGAIN);
 }
 
 static void test_races(void)
@@ -341,7 +341,7 @@ static int child(struct cma_chan *ch, struct cma_id *id)
 	struct cma_event e;
 
 	cma_forget(fh.c);
-	if (cma_connect(id, &p) != -EIO || cma_event_next(ch, &e) != -EIO ||
+	if (cma_connect(id, &p) != -EIO || cma_event_next(ch, true, &e) != -EIO ||
 	    cma_listen(id, 1) != -EIO || cma_chan_create(fh.c, &ch) != -EIO)
 		return 1;
 	cma_id_destroy(id);

@@ -363,7 +363,9 @@ struct cma_event *fh_expect(struct cma_chan *ch, int type, int status)
 	static struct cma_event e;
 
 	CHECK(readable(ch));
-	CHECK(cma_event_next(ch, &e) == 0);
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		CHECK(cma_event_next(ch, false, &e) == -EBUSY && readable(ch));
+	CHECK(cma_event_next(ch, type == RDMA_CM_EVENT_CONNECT_REQUEST, &e) == 0);
 	CHECK_MSG(e.type == type && e.status == status, "got event %d, status %d; not %d, %d",
 		  e.type, e.status, type, status);
 	return &e;
@@ -374,7 +376,7 @@ void fh_expect_none(struct cma_chan *ch)
 	struct cma_event e;
 
 	CHECK(!readable(ch));
-	CHECK(cma_event_next(ch, &e) == -EAGAIN);
+	CHECK(cma_event_next(ch, true, &e) == -EAGAIN);
 }
 
 int fh_eps(struct fake_port *p)

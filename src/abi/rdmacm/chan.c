@@ -184,12 +184,12 @@ void rcm_id_used(struct rcm_id *id)
 }
 
 /* 0, -EAGAIN ...; -EINTR: there was one, but it cannot be shown. */
-static int take(struct rcm_chan *ch, struct rcm_event *e)
+static int take(struct rcm_chan *ch, bool requests_too, struct rcm_event *e)
 {
 	int rc;
 
 	ut_lock(&take_lock);
-	rc = cma_event_next(ch->cma, &e->ev);
+	rc = cma_event_next(ch->cma, requests_too, &e->ev);
 	if (!rc) {
 		e->counted = e->ev.user;
 		e->pub.id = &e->counted->pub;
@@ -242,13 +242,13 @@ static bool fill(struct rcm_event *e)
 	return good;
 }
 
-int rcm_event_next(struct rcm_chan *ch, struct rcm_event *e)
+int rcm_event_next(struct rcm_chan *ch, bool requests_too, struct rcm_event *e)
 {
 	int rc;
 
 	for (;;) {
 		*e = (struct rcm_event){ 0 };
-		rc = take(ch, e);
+		rc = take(ch, requests_too, e);
 		if (rc == -EINTR)
 			continue;
 		if (rc)
@@ -266,7 +266,7 @@ int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret)
 
 	if (!e)
 		return -ENOMEM;
-	rc = rcm_event_next(ch, e);
+	rc = rcm_event_next(ch, true, e);
 	if (rc)
 		free(e);
 	else

@@ -136,9 +136,10 @@ bool rcm_chan_enter(struct rcm_chan *ch);
 void rcm_chan_leave(struct rcm_chan *ch);
 /* Destroyed, and nobody but those who wait has it. */
 bool rcm_chan_abandoned(struct rcm_chan *ch);
-/* The oldest event that the program is to see, without ever blocking. 0 or negative errno. */
-int rcm_event_next(struct rcm_chan *ch, struct rcm_event *e);
-/* The same, in memory of its own. */
+/* The oldest event that the program is to see, without ever blocking. 0 or negative errno; -EBUSY: a request,
+ * left there because requests_too is false. */
+int rcm_event_next(struct rcm_chan *ch, bool requests_too, struct rcm_event *e);
+/* Requests too, in memory of its own. */
 int rcm_event_try(struct rcm_chan *ch, struct rcm_event **ret);
 /* The program uses an identifier: it has understood the request that brought it. */
 void rcm_id_used(struct rcm_id *id);

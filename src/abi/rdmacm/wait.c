@@ -84,31 +84,35 @@ static int sleep_for_ever(void)
 #define SEEN_NS (500 * UT_MS) /* the other thread may wait for a processor */
 #define SEEN_IN_VAIN 4
 
-static void let_see(struct rcm_chan *ch)
+static bool to_be_seen(struct rcm_chan *ch)
 {
-	const struct timespec step = { 0, SEEN_STEP_NS };
-	uint64_t end;
-
-	if (!atomic_load(&ch->unseen) || atomic_load(&ch->in_vain) >= SEEN_IN_VAIN ||
-	    fcntl(ch->pub.fd, F_GETFL) & O_NONBLOCK)
-		return;
-	end = ut_now() + SEEN_NS;
-	while (ut_now() < end) {
-		if (!atomic_load(&ch->unseen)) {
-			atomic_store(&ch->in_vain, 0);
-			return;
-		}
-		if (cma_event_peek(ch->cma) != RDMA_CM_EVENT_CONNECT_REQUEST)
-			return;
-		ppoll(NULL, 0, &step, NULL);
-	}
-	atomic_fetch_add(&ch->in_vain, 1);
+	return atomic_load(&ch->unseen) && atomic_load(&ch->in_vain) < SEEN_IN_VAIN &&
+	       !(fcntl(ch->pub.fd, F_GETFL) & O_NONBLOCK);
 }
 
+/* Any other event is shown at once. */
 static int next_event(struct waiter *w)
 {
-	let_see(w->ch);
-	return rcm_event_next(w->ch, w->e);
+	const struct timespec step = { 0, SEEN_STEP_NS };
+	struct rcm_chan *ch = w->ch;
+	uint64_t end = ut_now() + SEEN_NS;
+	bool waited = false;
+	int rc;
+
+	while (to_be_seen(ch)) {
+		rc = rcm_event_next(ch, false, w->e);
+		if (rc != -EBUSY)
+			return rc;
+		if (ut_now() >= end) {
+			atomic_fetch_add(&ch->in_vain, 1);
+			return rcm_event_next(ch, true, w->e);
+		}
+		waited = true;
+		ppoll(NULL, 0, &step, NULL);
+	}
+	if (waited)
+		atomic_store(&ch->in_vain, 0);
+	return rcm_event_next(ch, true, w->e);
 }
 
 static int await_event(struct waiter *w)

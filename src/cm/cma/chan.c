@@ -144,21 +144,7 @@ static void hand_over(struct cma_chan *ch, const struct cma_qev *q)
 	ch->n_ids++;
 }
 
-int cma_event_peek(struct cma_chan *ch)
-{
-	struct cma_qev *q;
-	int type;
-
-	if (cma_foreign(ch->c))
-		return -1;
-	ut_lock(&ch->c->lock);
-	q = ut_list_first(&ch->events, struct cma_qev, node);
-	type = q ? q->e.type : -1;
-	ut_unlock(&ch->c->lock);
-	return type;
-}
-
-int cma_event_next(struct cma_chan *ch, struct cma_event *ret)
+int cma_event_next(struct cma_chan *ch, bool requests_too, struct cma_event *ret)
 {
 	struct cma *c = ch->c;
 	struct cma_qev *q, *spent = NULL;
@@ -167,9 +153,9 @@ int cma_event_next(struct cma_chan *ch, struct cma_event *ret)
 		return -EIO;
 	ut_lock(&c->lock);
 	q = ut_list_first(&ch->events, struct cma_qev, node);
-	if (!q) {
+	if (!q || (q->e.type == RDMA_CM_EVENT_CONNECT_REQUEST && !requests_too)) {
 		ut_unlock(&c->lock);
-		return -EAGAIN;
+		return q ? -EBUSY : -EAGAIN;
 	}
 	taken(c, ch, q);
 	show(q, ret);
