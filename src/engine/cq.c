@@ -205,14 +205,10 @@ int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 	return eng_cq_take(cq, ret);
 }
 
-static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
+static int drain_some(struct eng_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = 0;
 
-	if (!atomic_load_explicit(&cq->some, memory_order_acquire)) {
-		note_emptied(cq, true);
-		return 0;
-	}
 	ut_lock(&cq->lock);
 	while (got < n && cq->head != cq->tail)
 		to_wc(&wc[got++], &cq->ring[cq->head++ & (cq->cap - 1)]);
@@ -222,6 +218,14 @@ static int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	note_emptied(cq, got >= 0 && got < n);
 	ut_unlock(&cq->lock);
 	return got;
+}
+
+static inline int drain(struct eng_cq *cq, int n, struct ibv_wc *wc)
+{
+	if (atomic_load_explicit(&cq->some, memory_order_acquire))
+		return drain_some(cq, n, wc);
+	note_emptied(cq, true);
+	return 0;
 }
 
 int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)

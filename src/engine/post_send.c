@@ -117,11 +117,12 @@ static bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_s
 
 static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	const struct eng_wr_row *row = eng_wr_row(wr->opcode);
+	const struct eng_wr_row *row;
 	int r;
 
 	if (fill_plain(qp, w, wr))
 		return 0;
+	row = eng_wr_row(wr->opcode);
 	if (!row || !(row->types & 1u << qp->type) || wr->send_flags > 0xff)
 		return -EINVAL;
 	memset(w, 0, sizeof(*w));

@@ -4,23 +4,11 @@
 #include "util/alloc.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-struct ut_idtab_slot {
-	uint32_t id;
-	void *obj; /* NULL = free */
-};
-
-/* Multiplicative hashing: sequential and random numbers both spread. */
-static uint32_t home(const struct ut_idtab *t, uint32_t id)
-{
-	return (id * 0x9e3779b1u ^ id >> 15) & (t->cap - 1);
-}
 
 static struct ut_idtab_slot *find(const struct ut_idtab *t, uint32_t id)
 {
-	uint32_t i = home(t, id);
+	uint32_t i = ut_idtab_home(t, id);
 
 	while (t->v[i].obj && t->v[i].id != id)
 		i = (i + 1) & (t->cap - 1);
@@ -65,7 +53,7 @@ static void close_gap(struct ut_idtab *t, uint32_t gap)
 	uint32_t mask = t->cap - 1;
 
 	for (uint32_t i = (gap + 1) & mask; t->v[i].obj; i = (i + 1) & mask) {
-		uint32_t h = home(t, t->v[i].id);
+		uint32_t h = ut_idtab_home(t, t->v[i].id);
 
 		if (((i - h) & mask) >= ((i - gap) & mask)) {
 			t->v[gap] = t->v[i];
@@ -86,11 +74,6 @@ void *ut_idtab_del(struct ut_idtab *t, uint32_t id)
 	t->used--;
 	close_gap(t, (uint32_t)(s - t->v));
 	return obj;
-}
-
-void *ut_idtab_get(const struct ut_idtab *t, uint32_t id)
-{
-	return t->cap ? find(t, id)->obj : NULL;
 }
 
 void ut_idtab_fini(struct ut_idtab *t)

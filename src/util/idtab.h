@@ -8,7 +8,13 @@
 #ifndef UTIL_IDTAB_H
 #define UTIL_IDTAB_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+struct ut_idtab_slot {
+	uint32_t id;
+	void *obj; /* NULL = free */
+};
 
 struct ut_idtab {
 	struct ut_idtab_slot *v;
@@ -20,8 +26,25 @@ struct ut_idtab {
 int ut_idtab_add(struct ut_idtab *t, uint32_t id, void *obj);
 /* The object that was there, or NULL. */
 void *ut_idtab_del(struct ut_idtab *t, uint32_t id);
-void *ut_idtab_get(const struct ut_idtab *t, uint32_t id);
 void ut_idtab_fini(struct ut_idtab *t);
+
+/* Multiplicative hashing: sequential and random numbers both spread. */
+static inline uint32_t ut_idtab_home(const struct ut_idtab *t, uint32_t id)
+{
+	return (id * 0x9e3779b1u ^ id >> 15) & (t->cap - 1);
+}
+
+/* Several times a message. */
+static inline void *ut_idtab_get(const struct ut_idtab *t, uint32_t id)
+{
+	uint32_t i = ut_idtab_home(t, id);
+
+	if (!t->cap)
+		return NULL;
+	while (t->v[i].obj && t->v[i].id != id)
+		i = (i + 1) & (t->cap - 1);
+	return t->v[i].obj;
+}
 
 /* Iterates in no order: *pos starts at 0; NULL at the end. The table must not
  * change meanwhile. */

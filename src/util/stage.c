@@ -190,9 +190,6 @@ static bool known(const struct ut_stage *s, int how, const struct iovec *iov, in
 {
 	size_t sum = 0;
 
-	if (n == 1 && iov->iov_len - 1 < OWN_BYTES &&
-	    (uintptr_t)iov->iov_base >> OWN_PAGE == last_page(iov))
-		return seen(s, how, last_page(iov));
 	for (int i = 0; i < n; i++) {
 		sum += iov[i].iov_len;
 		if (sum > OWN_BYTES)
@@ -217,15 +214,10 @@ static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
 	return sum;
 }
 
-/* There for plain loads, or stores. */
-static bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
+static bool row_by_row(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	int row;
 
-	if (!s->own)
-		return false;
-	if (known(s, how, iov, n))
-		return true;
 	for (int i = 0; i < n; i += row) {
 		size_t len = in_a_row(iov + i, n - i, &row);
 
@@ -234,6 +226,20 @@ static bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
 			return false;
 	}
 	return true;
+}
+
+/* The usual: one piece on one page. */
+static inline bool one_known(const struct ut_stage *s, int how, const struct iovec *iov, int n)
+{
+	return n == 1 && iov->iov_len - 1 < OWN_BYTES &&
+	       (uintptr_t)iov->iov_base >> OWN_PAGE == last_page(iov) && seen(s, how, last_page(iov));
+}
+
+/* There for plain loads, or stores. */
+static inline bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
+{
+	return s->own && (one_known(s, how, iov, n) || known(s, how, iov, n) ||
+			  row_by_row(s, how, iov, n));
 }
 
 bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n)

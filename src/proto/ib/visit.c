@@ -318,6 +318,17 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
+/* The next request of the queue, if it is of the kind that can be made so. */
+static struct eng_swqe *next_of(const struct ibp_qp *q)
+{
+	const struct eng_ring *sq = &q->qp->sq;
+	struct eng_swqe *w = eng_ring_at(sq, q->req.cur);
+
+	if (q->req.cur == atomic_load_explicit(&sq->tail, memory_order_acquire) || !right_for(w->opcode))
+		return NULL;
+	return w;
+}
+
 static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
@@ -372,22 +383,20 @@ bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w)
 bool ibp_visit_soon(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+	const struct eng_swqe *w = next_of(q);
 
-	return q->req.cur != tail && is_smooth(q) && q->req.psn_una != q->req.psn_next &&
-	       is_simple(q, eng_ring_at(&qp->sq, q->req.cur));
+	return w && is_smooth(q) && q->req.psn_una != q->req.psn_next && is_simple(q, w);
 }
 
 bool ibp_visit_posted(struct eng_qp *qp, bool app)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+	struct eng_swqe *w;
 
 	q->port->near.app = app;
-	while (q->req.cur != tail && ibp_visit(q, eng_ring_at(&qp->sq, q->req.cur)))
+	while ((w = next_of(q)) && ibp_visit(q, w))
 		;
 	q->port->near.app = false;
-	if (q->req.cur != tail)
-		return false;
-	return eng_qp_state(qp) == IBV_QPS_RTS;
+	return !w && q->req.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
+	       eng_qp_state(qp) == IBV_QPS_RTS;
 }
