@@ -59,8 +59,8 @@ struct dev_machine {
 	bool (*more)(struct eng_qp *qp);
 	/* Some wait, or their receivers have not been woken. */
 	bool (*acks_pending)(struct eng_dev *dev);
-	/* They leave, as far as the link takes them, and nothing else does. */
-	void (*acknowledge)(struct eng_dev *dev);
+	/* They leave, as far as the link takes them, and nothing else does. Not for ENG_ACKS_LATER. */
+	void (*acknowledge)(struct eng_dev *dev, enum eng_acks how);
 	bool (*busy)(struct eng_dev *dev);
 	uint64_t (*deadline)(struct eng_dev *dev);
 };

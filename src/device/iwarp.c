@@ -56,7 +56,7 @@ static bool acks_pending(struct eng_dev *dev)
 	return false;
 }
 
-static void acknowledge(struct eng_dev *dev)
+static void acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
 	(void)dev;
 }

@@ -67,8 +67,9 @@ enum dev_owner { DEV_OWN_THREAD, DEV_OWN_APP, DEV_OWN_WAITER };
 enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER, DEV_BY_CALL };
 
 /* How much a round asks of the system. DEV_LOOK_CHEAP: nothing that the link's descriptor will show as
- * well, since the caller sleeps on it next, or will be back soon. */
-enum dev_look { DEV_LOOK, DEV_LOOK_CHEAP };
+ * well, since the caller sleeps on it next, or will be back soon. DEV_LOOK_WOKEN: first of all what the
+ * caller was woken for, who has slept on it. */
+enum dev_look { DEV_LOOK, DEV_LOOK_CHEAP, DEV_LOOK_WOKEN };
 
 struct dev_own {
 	struct ut_mutex lock;

@@ -92,6 +92,19 @@ static void set_deadline(struct dev_adapter *a, enum dev_driver by, uint64_t now
 	dev_own_after(a, by, deadline < next ? deadline : next);
 }
 
+static bool is_short(struct dev_adapter *a, enum dev_driver by, enum dev_look look, int *ret_done)
+	UT_REQUIRES(a->dev.lock)
+{
+	switch (by) {
+	case DEV_BY_APP:
+		return dev_without_round(a, ret_done);
+	case DEV_BY_WAITER:
+		return look == DEV_LOOK_WOKEN && dev_woken(a, ret_done);
+	default:
+		return false;
+	}
+}
+
 int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 {
 	int keep, received, kicked, done, early = 0;
@@ -106,7 +119,7 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 			;
 		return 0;
 	}
-	if (by == DEV_BY_APP && dev_without_round(a, &early))
+	if (is_short(a, by, look, &early))
 		return early;
 	a->shorts = 0;
 	keep = errno;

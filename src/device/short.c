@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Polls and posts without a round. Most polls of a ping-pong find nothing or one message, and the time
+ * Polls, posts and wake-ups without a round. Most polls of a ping-pong find nothing or one message, and the time
  * of a round is the time in which a message is not seen. So an application that polls goes without: no
  * look at the clock, at sockets, timers and managers, all of which wait for the next whole round, some
  * microseconds at most.
@@ -60,7 +60,7 @@ static void look_at_put_off(struct dev_adapter *a, bool found) UT_REQUIRES(a->de
 		dev_deferred_in_vain(a);
 	a->vain = found ? 0 : a->vain + 1;
 	if (a->vain >= DEV_VAIN_POLLS)
-		a->machine->acknowledge(&a->dev);
+		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
 	a->put_off = a->machine->acks_pending(&a->dev);
 	a->put_off_at = tick;
 }
@@ -138,4 +138,37 @@ bool dev_without_round(struct dev_adapter *a, int *ret_done)
 	if (yes)
 		dev_end_of_posts(a);
 	return yes;
+}
+
+/*
+ * What it was woken for is nearly always one message, with which it returns; all else waits for the round
+ * before its next sleep. The acknowledgement does not: see dev_acks().
+ */
+static bool wakes_short(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+{
+	bool whole = false;
+	uint64_t now;
+	int n;
+
+	if (!a->calm || a->defer_penalty || atomic_load(&a->own.owner) != DEV_OWN_WAITER ||
+	    atomic_load(&a->own.waiters) != 1 || atomic_load(&a->dev.n_pending))
+		return false;
+	now = ut_now();
+	dev_stage(a)->own = now;
+	n = a->machine->express(a, &whole);
+	if (n <= 0)
+		return false;
+	*ret_done = n;
+	if (whole)
+		return false;
+	dev_own_received(a, DEV_BY_WAITER, (uint32_t)n);
+	a->machine->acknowledge(&a->dev, ENG_ACKS_QUIETLY);
+	dev_note_deferral(a, true, now);
+	return true;
+}
+
+bool dev_woken(struct dev_adapter *a, int *ret_done)
+{
+	*ret_done = 0;
+	return wakes_short(a, ret_done);
 }

@@ -18,6 +18,9 @@ static inline struct ut_stage *dev_stage(struct dev_adapter *a)
 /* A poll. True: that was all, *ret_done things. False: a round is due, and *ret_done have been received. */
 bool dev_without_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock);
 
+/* The same for a leader that has slept (own.h); it makes a round before it sleeps again. */
+bool dev_woken(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock);
+
 /* --- hold.c --- */
 
 /* How acknowledgements leave behind a round of `by` that has received so many things. */

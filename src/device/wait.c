@@ -266,6 +266,8 @@ static int wait_loop(struct waiter *w)
 			return r;
 		if (r & 5)
 			return r & 4 ? 1 : 0;
+		if (r & 2)
+			look = DEV_LOOK_WOKEN;
 		if (!r && w->end != UT_NEVER && ut_now() >= w->end)
 			return -ETIMEDOUT;
 		/* Readable, yet nothing to read: do not spin on it. */

@@ -91,7 +91,7 @@ static bool acks_pending(struct eng_dev *dev)
 	return atomic_load(&acks) || atomic_load(&untold);
 }
 
-static void acknowledge(struct eng_dev *dev)
+static void acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
 	atomic_store(&acks, false);
 	atomic_store(&untold, false);

@@ -118,7 +118,7 @@ static bool fake_acks(struct eng_dev *dev)
 	return atomic_load(&acks_waiting);
 }
 
-static void fake_acknowledge(struct eng_dev *dev)
+static void fake_acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
 	atomic_store(&acks_waiting, false);
 }

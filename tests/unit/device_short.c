@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Polls and posts that make no round of progress: when they are allowed, and that a whole round comes
+ * Polls, posts and wake-ups that make no round of progress: when they are allowed, and that a whole round comes
  * in time for what they leave - acknowledgements, timers, sockets. A fake machine counts; no thread
  * and no clock takes part, so every count is exact.
  */
@@ -21,7 +21,7 @@ static struct link link_ = { .rx_stage = &stage };
 /* What the machine has to give, and what was asked of it. */
 static int gives; /* things per express(), or -EAGAIN */
 static bool wants_whole, acks, takes_posts;
-static int looks, wholes, flushes, crowds;
+static int looks, wholes, flushes, quietly, crowds;
 static uint64_t deadline;
 /* Requests that need nobody, once an acknowledgement was seen; receive() and express() see it. */
 static bool can_alone, unseen;
@@ -85,9 +85,10 @@ static bool acks_pending(struct eng_dev *dev)
 	return acks;
 }
 
-static void acknowledge(struct eng_dev *dev)
+static void acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
 	flushes += acks;
+	quietly += acks && how == ENG_ACKS_QUIETLY;
 	acks = false;
 }
 
@@ -135,7 +136,7 @@ static void fresh(void)
 	takes_posts = true;
 	deadline = UT_NEVER;
 	CHECK(eng_dev_poll(&a->dev, NULL) == 0);
-	gives = looks = wholes = flushes = 0;
+	gives = looks = wholes = flushes = quietly = received = 0;
 }
 
 static void drop(void)
@@ -283,6 +284,45 @@ static void posts(void)
 	drop();
 }
 
+static int wake(enum dev_look look)
+{
+	int done;
+
+	ut_lock(&a->dev.lock);
+	done = dev_run_look(a, DEV_BY_WAITER, look);
+	eng_dev_unlock(&a->dev);
+	return done;
+}
+
+/* A leader of waits: the round before it sleeps is whole, that behind it takes what it was woken for. */
+static void woken(void)
+{
+	fresh();
+	atomic_store(&a->own.owner, DEV_OWN_WAITER);
+	atomic_store(&a->own.waiters, 1);
+	gives = 1;
+	CHECK(wake(DEV_LOOK_CHEAP) == 0 && wholes == 1 && !looks);
+	acks = true;
+	stage.own = 1; /* it has slept for long */
+	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 1 && looks == 1 && flushes == 1 && quietly == 1);
+	CHECK(stage.own > 1);
+	gives = 0; /* something else */
+	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 2 && received == 2);
+	gives = -EAGAIN;
+	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 3 && received == 3);
+	gives = 1;
+	wants_whole = true; /* an unusual one, which is not taken in twice */
+	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 4 && received == 3);
+	wants_whole = false;
+	atomic_store(&a->own.waiters, 2); /* the others' events are to be raised, too */
+	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 5);
+	atomic_store(&a->own.waiters, 1);
+	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 5);
+	deadline = 1; /* long past: found by this round */
+	CHECK(wake(DEV_LOOK) == 0 && wholes == 6 && wake(DEV_LOOK_WOKEN) == 0 && wholes == 7);
+	drop();
+}
+
 /* The partner was there, right behind a yield: that is on one processor. */
 static void haste(void)
 {
@@ -313,6 +353,7 @@ int main(void)
 	not_allowed();
 	done_alone();
 	posts();
+	woken();
 	haste();
 	return 0;
 }

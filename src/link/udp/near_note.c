@@ -225,7 +225,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 	int n = 0;
 
 	show(l);
-	if (near->n_rx > NEXT_RINGS || near->held || u->carry.left || !udp_near_warm(u))
+	if (near->n_rx > NEXT_RINGS || near->held || u->carry.left || !near->warm)
 		return -EAGAIN;
 	ut_list_each(r, &near->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))

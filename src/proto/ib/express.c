@@ -132,6 +132,32 @@ bool ibp_express_post(struct eng_qp *qp, bool crowd)
 	return true;
 }
 
+/* --- acknowledging --- */
+
+bool ibp_express_ack(struct ibp_qp *q, uint32_t psn)
+{
+	struct ibp_port *port = q->port;
+	struct eng_dev *dev = port->dev;
+	struct link *l = port->link;
+	struct link_place place;
+
+	if (!q->resp.near || q->cls != WIRE_CLASS_RC || port->near.say_plain ||
+	    link_near(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
+		return false;
+	ibp_note_put(place.note, (struct ibp_note){
+		.opcode = ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = SYN_ACK,
+		.psn = psn, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
+		.length = q->resp.msn,
+	});
+	place.quiet = port->near.quiet;
+	link_near(l)->commit(l, &place, 0);
+	eng_dev_held(dev);
+	port->sent++;
+	dev->counters[ENG_C_tx_pkts]++;
+	dev->counters[ENG_C_local_tx]++;
+	return true;
+}
+
 /* --- what comes --- */
 
 /* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */

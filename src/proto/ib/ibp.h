@@ -71,8 +71,8 @@ bool ibp_patient(struct eng_dev *dev, bool crowd);
 bool ibp_more(struct eng_qp *qp);
 /* Acknowledgements are waiting for a ride, or have left quietly. */
 bool ibp_acks_pending(struct eng_dev *dev);
-/* They leave, and nothing else. dev->lock held. */
-void ibp_acknowledge(struct eng_dev *dev);
+/* They leave, and nothing else. Not for ENG_ACKS_LATER. dev->lock held. */
+void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how);
 /* Work is left that needs no event from outside (a send budget was used up). */
 bool ibp_busy(struct eng_dev *dev);
 /* The next deadline in ns of the caller's clock, or UT_NEVER. */

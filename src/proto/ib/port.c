@@ -329,12 +329,12 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	return (int)port->sent;
 }
 
-void ibp_acknowledge(struct eng_dev *dev)
+void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
 	struct ibp_port *port = dev->port;
 
 	port->blocked = false;
-	send_acks(port, false);
+	send_acks(port, how == ENG_ACKS_QUIETLY);
 	ibp_train_flush(port);
 }
 

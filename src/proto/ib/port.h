@@ -451,6 +451,8 @@ static inline bool ibp_near_acks(struct ibp_qp *q, uint64_t *ret_va)
 /* express.c: a message of this host was the usual one and has been executed. False: nothing of it
  * has happened but what happens once. */
 bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx);
+/* The plain acknowledgement up to this PSN, without a packet. False: it has not left, make one. */
+bool ibp_express_ack(struct ibp_qp *q, uint32_t psn);
 /* visit.c */
 /* A packet of this host has used the key with success: those who come next may come themselves. */
 void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);

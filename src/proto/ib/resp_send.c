@@ -253,7 +253,9 @@ void ibp_resp_ack(struct ibp_qp *q)
 	uint32_t out = q->relay ? q->relay->out : 0;
 
 	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
-		if (!put_aeth(q, SYN_ACK, psn_add(q->resp.epsn, IBP_PSN_MASK - out))) {
+		uint32_t psn = psn_add(q->resp.epsn, IBP_PSN_MASK - out);
+
+		if (!ibp_express_ack(q, psn) && !put_aeth(q, SYN_ACK, psn)) {
 			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
 				ibp_resp_owe(q);
 			return;

@@ -388,15 +388,22 @@ bool ibp_visit_soon(struct eng_qp *qp)
 	return w && is_smooth(q) && q->req.psn_una != q->req.psn_next && is_simple(q, w);
 }
 
+static struct eng_swqe *visit_all(struct ibp_qp *q, struct eng_swqe *w, bool app)
+{
+	q->port->near.app = app;
+	while (w && ibp_visit(q, w))
+		w = next_of(q);
+	q->port->near.app = false;
+	return w;
+}
+
 bool ibp_visit_posted(struct eng_qp *qp, bool app)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	struct eng_swqe *w;
+	struct eng_swqe *w = next_of(q);
 
-	q->port->near.app = app;
-	while ((w = next_of(q)) && ibp_visit(q, w))
-		;
-	q->port->near.app = false;
+	if (w)
+		w = visit_all(q, w, app);
 	return !w && q->req.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
 	       eng_qp_state(qp) == IBV_QPS_RTS;
 }
