@@ -192,8 +192,10 @@ int eng_qp_end(struct eng_dev *dev, uint32_t qpn)
 
 	ut_lock(&dev->lock);
 	qp = eng_qp_find(dev, qpn);
-	if (qp)
+	if (qp) {
+		hear(dev, qp, IBV_QPS_ERR);
 		r = check(qp, &attr, IBV_QP_STATE, eng_qp_state(qp), IBV_QPS_ERR);
+	}
 	if (qp && r == 0)
 		move(dev, qp, &attr, IBV_QP_STATE, eng_qp_state(qp), IBV_QPS_ERR);
 	eng_dev_unlock(dev);

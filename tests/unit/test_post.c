@@ -125,7 +125,7 @@ static void flush(struct fake *f)
 }
 
 /* The peer has the message, and its acknowledgement comes a little later than the word of it. */
-static void late_answer(struct fake *f)
+static void late_answer(struct fake *f, bool by_manager)
 {
 	struct eng_qp *qp = fake_qp(f, IBV_QPT_RC);
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
@@ -135,8 +135,8 @@ static void late_answer(struct fake *f)
 	CHECK(post(qp, fake_send(1)) == 0);
 	f->answered = qp;
 	f->answer_in = 3;
-	CHECK(eng_qp_modify(qp, &a, IBV_QP_STATE) == 0);
-	CHECK(!f->answered);
+	CHECK((by_manager ? eng_qp_end(&f->dev, qp->qpn) : eng_qp_modify(qp, &a, IBV_QP_STATE)) == 0);
+	CHECK(!f->answered && eng_qp_state(qp) == IBV_QPS_ERR);
 	CHECK(eng_cq_poll(f->cq, 2, wc) == 1 && wc[0].status == IBV_WC_SUCCESS);
 	CHECK(eng_qp_destroy(qp) == 0);
 }
@@ -203,7 +203,8 @@ int main(void)
 	legality(&f);
 	inline_data(&f);
 	flush(&f);
-	late_answer(&f);
+	late_answer(&f, false);
+	late_answer(&f, true);
 	extended(&f);
 	overrun(&f);
 	fake_close(&f);
