@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@
 struct dev_thread {
 	pthread_t id;
 	int ep, timer, addresses;
-	_Atomic bool stop;
+	_Atomic bool begun, stop;
 	bool looked; /* at the addresses, since it listens to changes */
 	struct ut_mutex lock;    /* timer */
 	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
@@ -136,6 +137,7 @@ static void *run(void *arg)
 	struct epoll_event ev[EVENTS_MAX];
 
 	is_this = true;
+	atomic_store(&t->begun, true);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	ut_life_begin();
 	while (!atomic_load(&t->stop)) {
@@ -209,6 +211,20 @@ static int spawn(struct dev_thread *t)
 	return -r;
 }
 
+/*
+ * A thread that begins is in AddressSanitizer's allocator for a moment, and what is locked there stays so in
+ * a child that is forked meanwhile. (The C library's own is taken care of by its fork().)
+ */
+static void let_begin(const struct dev_thread *t)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	while (!atomic_load(&t->begun))
+		sched_yield();
+#else
+	(void)t;
+#endif
+}
+
 static int start(void) UT_REQUIRES(start_lock)
 {
 	struct dev_thread *t = ut_zalloc(sizeof(*t));
@@ -231,6 +247,7 @@ static int start(void) UT_REQUIRES(start_lock)
 		release(t);
 		return r;
 	}
+	let_begin(t);
 	atomic_store_explicit(&current, t, memory_order_release);
 	return 0;
 }
