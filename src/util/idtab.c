@@ -6,15 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct ut_idtab_slot *find(const struct ut_idtab *t, uint32_t id)
-{
-	uint32_t i = ut_idtab_home(t, id);
-
-	while (t->v[i].obj && t->v[i].id != id)
-		i = (i + 1) & (t->cap - 1);
-	return &t->v[i];
-}
-
 static int grow(struct ut_idtab *t)
 {
 	struct ut_idtab old = *t;
@@ -27,7 +18,7 @@ static int grow(struct ut_idtab *t)
 	t->cap = cap;
 	for (uint32_t i = 0; i < old.cap; i++)
 		if (old.v[i].obj)
-			*find(t, old.v[i].id) = old.v[i];
+			*ut_idtab_find(t, old.v[i].id) = old.v[i];
 	free(old.v);
 	return 0;
 }
@@ -38,7 +29,7 @@ int ut_idtab_add(struct ut_idtab *t, uint32_t id, void *obj)
 
 	if (2 * (t->used + 1) > t->cap && grow(t) < 0)
 		return -ENOMEM;
-	s = find(t, id);
+	s = ut_idtab_find(t, id);
 	if (s->obj)
 		return -EEXIST;
 	*s = (struct ut_idtab_slot){ id, obj };
@@ -65,7 +56,7 @@ static void close_gap(struct ut_idtab *t, uint32_t gap)
 
 void *ut_idtab_del(struct ut_idtab *t, uint32_t id)
 {
-	struct ut_idtab_slot *s = t->cap ? find(t, id) : NULL;
+	struct ut_idtab_slot *s = t->cap ? ut_idtab_find(t, id) : NULL;
 	void *obj = s ? s->obj : NULL;
 
 	if (!obj)

@@ -34,16 +34,20 @@ static inline uint32_t ut_idtab_home(const struct ut_idtab *t, uint32_t id)
 	return (id * 0x9e3779b1u ^ id >> 15) & (t->cap - 1);
 }
 
-/* Several times a message. */
-static inline void *ut_idtab_get(const struct ut_idtab *t, uint32_t id)
+/* Its slot, or the free one where it would be. Of a table with a capacity. */
+static inline struct ut_idtab_slot *ut_idtab_find(const struct ut_idtab *t, uint32_t id)
 {
 	uint32_t i = ut_idtab_home(t, id);
 
-	if (!t->cap)
-		return NULL;
 	while (t->v[i].obj && t->v[i].id != id)
 		i = (i + 1) & (t->cap - 1);
-	return t->v[i].obj;
+	return &t->v[i];
+}
+
+/* Several times a message. */
+static inline void *ut_idtab_get(const struct ut_idtab *t, uint32_t id)
+{
+	return t->cap ? ut_idtab_find(t, id)->obj : NULL;
 }
 
 /* Iterates in no order: *pos starts at 0; NULL at the end. The table must not
