@@ -38,13 +38,18 @@ bool dev_alone_none(struct eng_qp *qp, bool app)
 	return false;
 }
 
+/* Nothing waits for a round, and nobody but that owner, with so many who wait, looks after the adapter. */
+static inline bool undisturbed(struct dev_adapter *a, int owner, unsigned waiters) UT_REQUIRES(a->dev.lock)
+{
+	return a->calm && !a->defer_penalty &&
+	       atomic_load_explicit(&a->own.owner, memory_order_relaxed) == owner &&
+	       atomic_load_explicit(&a->own.waiters, memory_order_relaxed) == waiters &&
+	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
+}
+
 static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	return a->calm && a->shorts < DEV_SHORT_ROUNDS && !a->defer_penalty &&
-	       atomic_load_explicit(&a->own.owner, memory_order_relaxed) == DEV_OWN_APP &&
-	       !atomic_load_explicit(&a->own.waiters, memory_order_relaxed) &&
-	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) &&
-	       dev_stage(a)->own;
+	return undisturbed(a, DEV_OWN_APP, 0) && a->shorts < DEV_SHORT_ROUNDS && dev_stage(a)->own;
 }
 
 /*
@@ -144,14 +149,14 @@ bool dev_without_round(struct dev_adapter *a, int *ret_done)
  * What it was woken for is nearly always one message, with which it returns; all else waits for the round
  * before its next sleep. The acknowledgement does not: see dev_acks().
  */
-static bool wakes_short(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+bool dev_woken(struct dev_adapter *a, int *ret_done)
 {
 	bool whole = false;
 	uint64_t now;
 	int n;
 
-	if (!a->calm || a->defer_penalty || atomic_load(&a->own.owner) != DEV_OWN_WAITER ||
-	    atomic_load(&a->own.waiters) != 1 || atomic_load(&a->dev.n_pending))
+	*ret_done = 0;
+	if (!undisturbed(a, DEV_OWN_WAITER, 1))
 		return false;
 	now = ut_now();
 	dev_stage(a)->own = now;
@@ -165,10 +170,4 @@ static bool wakes_short(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 	a->machine->acknowledge(&a->dev, ENG_ACKS_QUIETLY);
 	dev_note_deferral(a, true, now);
 	return true;
-}
-
-bool dev_woken(struct dev_adapter *a, int *ret_done)
-{
-	*ret_done = 0;
-	return wakes_short(a, ret_done);
 }
