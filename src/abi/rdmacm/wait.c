@@ -95,24 +95,21 @@ static int next_event(struct waiter *w)
 {
 	const struct timespec step = { 0, SEEN_STEP_NS };
 	struct rcm_chan *ch = w->ch;
-	uint64_t end = ut_now() + SEEN_NS;
-	bool waited = false;
+	uint64_t end = 0;
 	int rc;
 
-	while (to_be_seen(ch)) {
-		rc = rcm_event_next(ch, false, w->e);
-		if (rc != -EBUSY)
-			return rc;
+	while ((rc = rcm_event_next(ch, !to_be_seen(ch), w->e)) == -EBUSY) {
+		if (!end)
+			end = ut_now() + SEEN_NS;
 		if (ut_now() >= end) {
 			atomic_fetch_add(&ch->in_vain, 1);
 			return rcm_event_next(ch, true, w->e);
 		}
-		waited = true;
 		ppoll(NULL, 0, &step, NULL);
 	}
-	if (waited)
+	if (end && !atomic_load(&ch->unseen))
 		atomic_store(&ch->in_vain, 0);
-	return rcm_event_next(ch, true, w->e);
+	return rc;
 }
 
 static int await_event(struct waiter *w)
