@@ -28,7 +28,7 @@ struct side {
 
 struct pair {
 	struct side *side; /* 0: what the parent waits for */
-	int by_futex, near_looks, me;
+	int by_futex, local_looks, me;
 	uint32_t count;
 };
 
@@ -38,7 +38,7 @@ static void wake(struct pair *p, int who, uint32_t value)
 	uint64_t one = 1;
 
 	atomic_store(&s->word, value);
-	if (who == 0 && p->near_looks)
+	if (who == 0 && p->local_looks)
 		return;
 	if (p->by_futex)
 		syscall(SYS_futex, &s->word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -58,7 +58,7 @@ static void wait_for(struct pair *p, uint32_t value)
 	struct side *s = &p->side[p->me];
 	uint64_t n;
 
-	if (p->me == 0 && p->near_looks) {
+	if (p->me == 0 && p->local_looks) {
 		look(s, value);
 		return;
 	}
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	p.by_futex = !strcmp(argv[1], "futex");
-	p.near_looks = !strcmp(argv[1], "one");
+	p.local_looks = !strcmp(argv[1], "one");
 	for (int i = 0; i < 2; i++)
 		p.side[i].fd = eventfd(0, EFD_CLOEXEC);
 	child = lim_fork();
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	printf("%.4f\n", lim_median(ping, &p, rounds, 20) / (p.near_looks ? 1 : 2));
+	printf("%.4f\n", lim_median(ping, &p, rounds, 20) / (p.local_looks ? 1 : 2));
 	return lim_join(child);
 }

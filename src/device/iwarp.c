@@ -113,17 +113,17 @@ static int wire_manager(struct dev_adapter *a, struct link_streams *streams)
 }
 
 /* How processes of this host reach each other. */
-static void go_near(struct link_streams *streams)
+static void go_local(struct link_streams *streams)
 {
 	const char *v = getenv("DAPPLE_LOCAL");
-	unsigned how = TCP_NEAR_CONNECTED;
+	unsigned how = TCP_LOCAL_CONNECTED;
 	int r;
 
 	if (v && !strcmp(v, "off"))
 		return;
 	if (v && !strcmp(v, "streams"))
-		how |= TCP_NEAR_HANDED_OVER;
-	r = tcp_go_near(streams, how);
+		how |= TCP_LOCAL_HANDED_OVER;
+	r = tcp_go_local(streams, how);
 	if (r < 0)
 		ut_warn("no shared memory with other processes: %s", strerror(-r));
 }
@@ -135,7 +135,7 @@ static int wire(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 	if (r < 0)
 		return r;
-	go_near(cfg.streams);
+	go_local(cfg.streams);
 	r = iwp_port_init(&a->dev, &cfg);
 	if (r < 0)
 		goto close_streams;

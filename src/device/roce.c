@@ -20,7 +20,7 @@
 #include "device/roce_cm.h"
 #include "device/roce_will.h"
 #include "device/why.h"
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
 #include "util/log.h"
@@ -107,7 +107,7 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 static void forget(struct dev_adapter *a)
 {
 	ut_close(a->link->more_fd);
-	link_near(a->link)->forget(a->link);
+	shm_channel(a->link)->forget(a->link);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
 	if (a->will)
 		ut_close(dev_will_fd(a->will));

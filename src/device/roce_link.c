@@ -46,12 +46,12 @@ static int go_local(struct link *l, bool weather)
 		return 0;
 	if (*v && strcmp(v, "packets") && strcmp(v, "copy") && strcmp(v, "messages"))
 		ut_error("DAPPLE_LOCAL takes off, packets, copy, messages or streams, not \"%s\"", v);
-	r = udp_go_near(l);
+	r = udp_go_local(l);
 	if (r < 0 || weather || !strcmp(v, "packets"))
 		return r;
-	udp_go_notes(l, strcmp(v, "copy"));
+	udp_go_messages(l, strcmp(v, "copy"));
 	if (!*v)
-		udp_go_visits(l);
+		udp_go_direct(l);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "cm/ibcm/ibcm.h"
 #include "device/roce_cm.h"
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "proto/ib/ibp.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -17,13 +17,13 @@
 
 static int express(struct dev_adapter *a, bool *ret_whole)
 {
-	int n = link_near(a->link)->next(a->link, a->rx, RX_EXPRESS), done = 0;
+	int n = shm_channel(a->link)->next(a->link, a->rx, RX_EXPRESS), done = 0;
 
 	if (n > 0) {
 		done = ibp_express(&a->dev, a->rx, n);
 		if (done < n)
 			ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
-		link_near(a->link)->release(a->link);
+		shm_channel(a->link)->release(a->link);
 	}
 	/* Some of it was unusual, or a call about a QP has left it something to do. */
 	*ret_whole = done < n || ibp_busy(&a->dev);
@@ -40,7 +40,7 @@ static int receive(struct dev_adapter *a, uint64_t now)
 
 		if (n > 0) {
 			ibp_receive(&a->dev, a->rx, n, now);
-			link_near(l)->release(l);
+			shm_channel(l)->release(l);
 			done += n;
 		}
 		/* Large messages of this host take their time, and their senders wait for a word. */

@@ -226,7 +226,7 @@ static inline void eng_dev_held(struct eng_dev *dev)
 	(void)dev;
 }
 
-/* link/near.h. The fence makes whoever saw later stores of ours see this one, too. */
+/* host/shm/channel.h. The fence makes whoever saw later stores of ours see this one, too. */
 static inline void eng_seal_break(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
 {

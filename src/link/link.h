@@ -37,7 +37,7 @@ struct link_rx {
 	uint8_t ttl;
 	uint16_t seg;    /* place in a coalesced receive: 0, 1, 2 ... */
 	bool passed;     /* by another process, pass_on() */
-	bool note;       /* no datagram but a message of link/near.h: data lies in no stage */
+	bool note;       /* no datagram but a message of host/shm/channel.h: data lies in no stage */
 	void *from;      /* of a message: the link's own, until release() */
 	uint8_t src[16], dst[16];
 };
@@ -119,17 +119,17 @@ struct link_ops {
 	void (*close)(struct link *l);
 };
 
-struct link_near_ops;
+struct shm_channel_ops;
 
 struct link {
 	const struct link_ops *ops;
-	/* link/near.h, and asked through link_near(); NULL: datagrams are all it knows. */
-	const struct link_near_ops *near;
+	/* host/shm/channel.h, and asked through shm_channel(); NULL: datagrams are all it knows. */
+	const struct shm_channel_ops *chan;
 	/* Ours, LINK_SEALS of them, shown to those who read our messages; NULL likewise. */
 	_Atomic uint32_t *seals;
 	/* Likewise ours, link/shown.h; NULL: nobody comes. */
 	struct link_shown *shown;
-	unsigned untold;            /* link_near_ops.tell() has something to do */
+	unsigned untold;            /* shm_channel_ops.tell() has something to do */
 	struct ut_stage *rx_stage;  /* where received data lies */
 	size_t train_bytes;         /* largest len of one send */
 	unsigned train_packets;     /* largest number of packets in one send */

@@ -4,7 +4,7 @@
  * memory by themselves while it does something else: a table of keys, one of connected queue
  * pairs, and the word in which it says whom it is visiting itself. One writer each, the owner.
  *
- * A visit (link_near_ops.enter, reach, leave) and the end of a registration meet like this:
+ * A visit (shm_channel_ops.enter, reach, leave) and the end of a registration meet like this:
  *
  *     visitor                              owner
  *     visit = whom, and a number           key = 0
@@ -30,7 +30,7 @@ struct link_shown_key {
 	uint32_t access;      /* enum ibv_access_flags */
 	uint64_t pd;          /* alike for what belongs together; no more than that */
 	uint64_t iova, length, addr;
-	/* What of it lies in memory that was lent (link_near_ops.lend); id 0: nothing. */
+	/* What of it lies in memory that was lent (shm_channel_ops.lend); id 0: nothing. */
 	uint32_t area, pad;
 	uint64_t area_addr, area_length;
 };

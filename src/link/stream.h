@@ -78,7 +78,7 @@ struct link_stream {
 	size_t want;
 	/* The bytes go through memory that is shared with the peer's process: nothing damages them on
 	 * the way. Known before the first one is sent or shown. */
-	bool near;
+	bool shm;
 };
 
 /* A bound port; it may listen, or be used up by connect(). */
@@ -121,7 +121,7 @@ struct link_streams_ops {
 	 * next byte of another user than the present one waits, or decides for the wire. True: it has
 	 * asked, and writable() tells when it is decided.
 	 */
-	bool (*near)(struct link_stream *s, bool active);
+	bool (*local)(struct link_stream *s, bool active);
 	/* Its next byte waits no longer for that: it has chosen the wire, unless it had chosen before. */
 	void (*hurry)(struct link_stream *s);
 	/* Where the next `len` bytes to send may be put together, in one piece, or NULL: by send().

@@ -78,7 +78,7 @@ static void feed(struct run *r, const uint8_t *data, size_t size)
 static void start(struct run *r, uint8_t flags, uint8_t cut)
 {
 	struct iw_options o = { .no_crc = !(flags & 1), .markers_b = flags & 2,
-				.initiator_b = !(flags & 4), .near = flags & 32, .ird = 2, .ord = 4 };
+				.initiator_b = !(flags & 4), .local = flags & 32, .ird = 2, .ord = 4 };
 	struct eng_mr_spec s = { .length = 4096, .access = 15 };
 	static const enum ibv_wr_opcode codes[SENDS] = {
 		IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND, IBV_WR_RDMA_READ,

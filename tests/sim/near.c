@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages between processes of one host (proto/ib/near.h): every operation at every size comes out
+ * Messages between processes of one host (proto/ib/frame_shm.h): every operation at every size comes out
  * as on the wire, whether its payload was copied or fetched; what cannot be fetched is asked for again;
  * and a writer of nonsense gets nowhere.
  */
-#include "proto/ib/near.h"
+#include "proto/ib/frame_shm.h"
 #include "support/cases.h"
 #include "support/check.h"
-#include "support/nearnet.h"
+#include "support/localnet.h"
 #include "support/tape.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -196,7 +196,7 @@ static void retries_end(void)
 
 /* --- odd fetches --- */
 
-static void break_qp_seal(struct near_net *n)
+static void break_qp_seal(struct local_net *n)
 {
 	n->fetching = NULL;
 	atomic_fetch_add(&n->host[0].seals[a.qp->qpn % LINK_SEALS], 1);
@@ -222,7 +222,7 @@ static void broken_seal(void)
 
 static struct eng_mkey *lent;
 
-static void take_back(struct near_net *n)
+static void take_back(struct local_net *n)
 {
 	n->fetching = NULL;
 	CHECK(eng_mr_dereg(lent) == 0);
@@ -327,7 +327,7 @@ static void storm_of_nonsense(void)
 			for (uint32_t k = ut_rng_below(&rng, 4); k; k--)
 				((uint8_t *)&n)[ut_rng_below(&rng, sizeof(n))] =
 					(uint8_t)ut_rng_u64(&rng);
-			near_net_inject(w.near, 0, 1, &n, data, len);
+			local_net_inject(w.near, 0, 1, &n, data, len);
 			psn = eng_qp_state(b.qp) == IBV_QPS_RTS ? psn + ut_rng_below(&rng, 2) : 0;
 			sim_round(&w);
 		}
@@ -351,18 +351,18 @@ static void strangers(void)
 	open_pair(NULL);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
 	n.src_qpn ^= 1;
-	near_net_inject(w.near, 0, 1, &n, a.mem, 64);
+	local_net_inject(w.near, 0, 1, &n, a.mem, 64);
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 1);
 	n = honest(WIRE_RC_ACKNOWLEDGE, 0);
-	near_net_inject(w.near, 0, 1, &n, NULL, 0);
+	local_net_inject(w.near, 0, 1, &n, NULL, 0);
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 2);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
 	n.flags |= IBP_NOTE_PULL;
-	near_net_inject(w.near, 0, 1, &n, &lie, sizeof(lie));
+	local_net_inject(w.near, 0, 1, &n, &lie, sizeof(lie));
 	n.unit = 40;
-	near_net_inject(w.near, 0, 1, &n, a.mem, 64);
+	local_net_inject(w.near, 0, 1, &n, a.mem, 64);
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_short) == 2 && w.near->fetches == 0);
 	a.mem[0] = 3; /* and the connection is as good as ever */

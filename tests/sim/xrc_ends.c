@@ -372,7 +372,7 @@ static void nonsense(void)
 			for (uint32_t k = ut_rng_below(&rng, 3); k; k--)
 				((uint8_t *)&n)[ut_rng_below(&rng, sizeof(n))] =
 					(uint8_t)ut_rng_u64(&rng);
-			near_net_inject(x.w.near, from, to, &n, junk, ut_rng_below(&rng, 1500));
+			local_net_inject(x.w.near, from, to, &n, junk, ut_rng_below(&rng, 1500));
 			sim_round(&x.w);
 		}
 		for (size_t j = 0; j < 65536; j++)
@@ -389,7 +389,7 @@ static void false_answers(void)
 	for (int kind = IBP_RELAY_DONE; kind <= IBP_RELAY_ASK; kind++) {
 		struct ibp_relay_note n = honest((enum ibp_relay_kind)kind);
 
-		near_net_inject(x.w.near, 3, 1, &n, NULL, 0);
+		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);
 	}
 	works(2);
@@ -400,7 +400,7 @@ static void false_answers(void)
 	for (int kind = IBP_RELAY_DONE; kind < IBP_RELAY_ASK; kind++) {
 		struct ibp_relay_note n = honest((enum ibp_relay_kind)kind);
 
-		near_net_inject(x.w.near, 3, 1, &n, NULL, 0);
+		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);
 	}
 	CHECK(eng_cq_held(x.a.scq) == 0 && xw_state(&x.t) == IBV_QPS_RTS);

@@ -8,7 +8,7 @@
 
 #include "engine/srq.h"
 #include "support/check.h"
-#include "support/nearnet.h"
+#include "support/localnet.h"
 #include "support/tape.h"
 
 #include <fcntl.h>

@@ -12,10 +12,10 @@
  */
 #include "speed.h"
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "link/shm/seg.h"
-#include "link/udp/near.h"
-#include "proto/ib/near.h"
+#include "host/shm/peer.h"
+#include "proto/ib/frame_shm.h"
 #include "util/clock.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static struct attacker {
 	struct udp_link *u;
 	struct sp_rng rng;
 	unsigned slot; /* the victim's */
-	struct udp_near_tx *t;
+	struct shm_peer_tx *t;
 	struct link_flow f;
 	uint8_t *lent;
 } x;
@@ -55,13 +55,13 @@ static struct attacker {
 static void join(void)
 {
 	bool pulls;
-	enum link_reach r = LINK_ASKED;
+	enum shm_reach r = SHM_REACH_ASKED;
 	struct link_rx v[8];
 	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
 
 	CF_OK(udp_open(UDP_ROCE_PORT, &x.l));
-	CF_OK(udp_go_near(x.l));
-	udp_go_notes(x.l, true);
+	CF_OK(udp_go_local(x.l));
+	udp_go_messages(x.l, true);
 	CF_OK(x.l->ops->add_addr(x.l, LO4, 0));
 	x.u = udp_of(x.l);
 	x.f = (struct link_flow){ .sport = 0xd123, .ttl = 64 };
@@ -69,12 +69,12 @@ static void join(void)
 	memcpy(x.f.dst, LO4, 16);
 	x.slot = page->steady >> UDP_SLOT_SHIFT;
 	atomic_store(&page->attacker, x.l->qpn_fixed | 0x55);
-	while (r == LINK_ASKED && cf_ns() < end) {
-		r = link_near(x.l)->reach(x.l, &x.f, page->steady, &pulls);
+	while (r == SHM_REACH_ASKED && cf_ns() < end) {
+		r = shm_channel(x.l)->reach(x.l, &x.f, page->steady, &pulls);
 		x.l->ops->recv(x.l, v, 8);
-		link_near(x.l)->release(x.l);
+		shm_channel(x.l)->release(x.l);
 	}
-	x.t = udp_near_open(x.u, LO4, x.slot); /* NULL: the victim had no processor for so long */
+	x.t = shm_peer_open(x.u, LO4, x.slot); /* NULL: the victim had no processor for so long */
 }
 
 static void noise(void *p, size_t n)
@@ -132,15 +132,15 @@ static void notes(bool over)
 		struct ibp_note n;
 		uint32_t len = fill_note(&n, data, sizeof(data));
 
-		if (link_near(x.l)->reserve(x.l, &x.f, page->steady, len, &at) < 0) {
+		if (shm_channel(x.l)->reserve(x.l, &x.f, page->steady, len, &at) < 0) {
 			sched_yield();
 			continue;
 		}
 		memcpy(at.note, &n, sizeof(n));
 		memcpy(at.data, data, len);
-		link_near(x.l)->commit(x.l, &at, len);
+		shm_channel(x.l)->commit(x.l, &at, len);
 		/* The victim has let go of the ring, and so has our own link. */
-		if (udp_near_open(x.u, LO4, x.slot) != x.t)
+		if (shm_peer_open(x.u, LO4, x.slot) != x.t)
 			return;
 		for (int k = 0; over && k < 50; k++) {
 			struct shm_record *r = (struct shm_record *)at.data - 1;
@@ -176,17 +176,17 @@ static void tails(void)
 /* What the victim reads of ours: how far we have read, whether we sleep, our seals. */
 static void ears(void)
 {
-	struct udp_near_rx *r;
+	struct shm_peer_rx *r;
 
-	ut_list_each(r, &x.u->near->rx, node)
+	ut_list_each(r, &x.u->chan->rx, node)
 		for (int i = 0; i < 100; i++) {
 			uint64_t head = atomic_load(&r->ring.ear->head);
 
 			atomic_store(&r->ring.ear->head, sp_below(&x.rng, 2) ? sp_rand(&x.rng)
 						: head + SHM_LINE * sp_below(&x.rng, 100));
-			atomic_store(&x.u->near->doze->on, (uint32_t)sp_rand(&x.rng));
+			atomic_store(&x.u->chan->doze->on, (uint32_t)sp_rand(&x.rng));
 			atomic_store(&r->ring.ear->gone, i == 99 && sp_below(&x.rng, 2));
-			noise(x.u->near->doze->seals, sizeof(x.u->near->doze->seals));
+			noise(x.u->chan->doze->seals, sizeof(x.u->chan->doze->seals));
 			sched_yield();
 		}
 }
@@ -256,8 +256,8 @@ static void letters(void)
 			uint32_t can, pad;
 		} h = { .token = i % 2 && x.t ? x.t->token : sp_rand(&x.rng), .probe = any_address(),
 			.can = (uint32_t)sp_rand(&x.rng) };
-		struct udp_mail m = { .type = i < HELLOS ? UDP_MAIL_NEAR_HELLO :
-				      (uint8_t)(UDP_MAIL_NEAR_HELLO + sp_below(&x.rng, 3)) };
+		struct udp_mail m = { .type = i < HELLOS ? UDP_MAIL_SHM_HELLO :
+				      (uint8_t)(UDP_MAIL_SHM_HELLO + sp_below(&x.rng, 3)) };
 		int fds[UDP_GIFTS], n = i < HELLOS ? 0 : (int)sp_below(&x.rng, UDP_GIFTS + 1);
 
 		memcpy(h.src, LO4, 16);
@@ -284,7 +284,7 @@ static int attack(void *arg)
 	join();
 	atomic_store(&page->round, round + 1);
 	SP_UNTIL((usleep(200), atomic_load(&page->offered) > round), "no prey");
-	for (int i = 0; i < 3 && (x.t = udp_near_open(x.u, LO4, x.slot)); i++)
+	for (int i = 0; i < 3 && (x.t = shm_peer_open(x.u, LO4, x.slot)); i++)
 		switch (sp_below(&x.rng, 6)) {
 		case 0: notes(false); break;
 		case 1: notes(true); break;

@@ -17,9 +17,9 @@
 
 #include "../../src/link/shm/ring.c"
 #undef MASK
-#define udp_near_settle look_again /* so that a model can leave it away */
-#include "../../src/link/udp/near.c"
-#undef udp_near_settle
+#define shm_chan_settle look_again /* so that a model can leave it away */
+#include "../../src/host/shm/channel.c"
+#undef shm_chan_settle
 
 #include "support/check.h"
 
@@ -57,8 +57,8 @@ long __wrap_syscall(long nr, ...)
 static struct {
 	struct link *l;
 	struct udp_link *u;
-	struct udp_near_rx rx;
-	struct udp_near_tx tx;
+	struct shm_peer_rx rx;
+	struct shm_peer_tx tx;
 	struct udp_link writer; /* counts only */
 	struct shm_ring *ring;
 	struct shm_ear *ear;
@@ -73,8 +73,8 @@ static struct {
 	bool locked, watched;
 } w;
 
-void udp_near_settle(struct udp_link *u);
-void udp_near_settle(struct udp_link *u)
+void shm_chan_settle(struct udp_link *u);
+void shm_chan_settle(struct udp_link *u)
 {
 	if (!w.forgets)
 		look_again(u);
@@ -114,7 +114,7 @@ static void write_one(unsigned i)
 		shm_finish(&w.tx.ring, at, skip);
 		shm_hush(&w.tx.ring);
 	} else {
-		udp_near_result(&w.writer, &w.tx, shm_commit(&w.tx.ring, at, skip));
+		shm_peer_result(&w.writer, &w.tx, shm_commit(&w.tx.ring, at, skip));
 	}
 }
 
@@ -123,7 +123,7 @@ static void writer(void)
 	for (unsigned i = w.before; i < w.records; i++)
 		write_one(i);
 	if (w.quiet && !w.mute)
-		udp_near_result(&w.writer, &w.tx, shm_show(&w.tx.ring));
+		shm_peer_result(&w.writer, &w.tx, shm_show(&w.tx.ring));
 }
 
 /* --- the reader --- */
@@ -138,14 +138,14 @@ static int round_of_progress(void)
 		mc_must((w.message ? v[i].data[0] : v[i].sport) == w.got, "lost, doubled or out of order");
 		w.got++;
 	}
-	link_near(w.l)->release(w.l);
+	shm_channel(w.l)->release(w.l);
 	return n;
 }
 
 /* As device/wait.c: it says that it sleeps, makes a round of progress, and blocks. */
 static void sleeper(void)
 {
-	udp_near_doze(w.l, true, false);
+	shm_chan_sleep(w.l, true, false);
 	while (w.got < w.records)
 		if (!round_of_progress() && w.got < w.records)
 			mc_until(readable, "sleeps");
@@ -185,18 +185,18 @@ static void application(void)
 {
 	mc_point("is not reported to the thread any more");
 	w.watched = false;
-	udp_near_doze(w.l, false, false);
+	shm_chan_sleep(w.l, false, false);
 	locked_round();
 	mc_point("is reported to the thread again");
 	w.watched = true;
-	udp_near_doze(w.l, true, true);
+	shm_chan_sleep(w.l, true, true);
 }
 
 /* --- the world --- */
 
 static void reset(void)
 {
-	struct udp_near *n = w.u->near;
+	struct shm_chan *n = w.u->chan;
 	struct epoll_event ev[8];
 	uint64_t drop;
 
@@ -231,7 +231,7 @@ static uint64_t state(void)
 {
 	return (uint64_t)w.got << 40 | (uint64_t)w.locked << 39 | (uint64_t)w.watched << 38 |
 	       (uint64_t)readable() << 37 | (uint64_t)w.rx.ring.held << 36 |
-	       (uint64_t)w.u->near->held << 35 | (uint64_t)(w.u->near->warm > 0) << 34 |
+	       (uint64_t)w.u->chan->held << 35 | (uint64_t)(w.u->chan->warm > 0) << 34 |
 	       (w.rx.ring.seen - w.start) / SHM_LINE << 16 |
 	       (w.rx.ring.head - w.start) / SHM_LINE;
 }
@@ -243,19 +243,19 @@ static bool all_came(void)
 
 static void make_world(void)
 {
-	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0 && udp_go_near(w.l) == 0);
-	udp_go_notes(w.l, false);
+	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0 && udp_go_local(w.l) == 0);
+	udp_go_messages(w.l, false);
 	w.u = udp_of(w.l);
 	w.ring = aligned_alloc(4096, SHM_RING_SEG + 4096 - SHM_RING_SEG % 4096);
 	w.ear = aligned_alloc(SHM_LINE, sizeof(*w.ear));
 	CHECK(w.ring && w.ear);
 	memset(w.ear, 0, sizeof(*w.ear));
 	shm_ring_init(w.ring);
-	ut_list_add_tail(&w.u->near->rx, &w.rx.node);
-	w.tx.bell.fd = w.u->near->bell.fd;
+	ut_list_add_tail(&w.u->chan->rx, &w.rx.node);
+	w.tx.bell.fd = w.u->chan->bell.fd;
 	mc_watch(&w.ring->tail, sizeof(w.ring->tail), "tail");
 	mc_watch(&w.ear->head, sizeof(w.ear->head), "head");
-	mc_watch(&w.u->near->doze->on, sizeof(w.u->near->doze->on), "doze");
+	mc_watch(&w.u->chan->doze->on, sizeof(w.u->chan->doze->on), "doze");
 }
 
 static const struct mc_model one = {

@@ -276,9 +276,9 @@ void iw_end_attach(struct iw_end *e, struct link_stream *s, const struct iw_opti
 
 	e->s = s;
 	e->ready = e->ended = 0;
-	s->near = (o->near || getenv("SIM_NEAR")) && !o->markers_a && !o->markers_b;
+	s->shm = (o->near || getenv("SIM_NEAR")) && !o->markers_a && !o->markers_b;
 	if (pipe_of(s)->mate)
-		pipe_of(s)->mate->s.near = s->near; /* a peer by hand, too */
+		pipe_of(s)->mate->s.shm = s->shm; /* a peer by hand, too */
 	ut_lock(&e->h->dev.lock);
 	CHECK(iwp_stream_ops.attach(e->qp, s, &p, &owner, e) == 0);
 	ut_unlock(&e->h->dev.lock);
@@ -473,7 +473,7 @@ static void same(struct pipe_stream *s, const uint8_t *sums, size_t n)
 
 	CHECK(n <= sizeof(want));
 	memcpy(want, sums, n);
-	if (n >= 4 && s->s.near)
+	if (n >= 4 && s->s.shm)
 		memset(want + n - 4, 0, 4);
 	if (s->in_len != n || (n && memcmp(s->in, want, n))) {
 		fprintf(stderr, "came:   ");

@@ -332,7 +332,7 @@ static void taken(struct pipe_stream *s, size_t n)
 }
 
 /* Memory that is gone afterwards; what is left in it may have been anything all the time. */
-static size_t show_near(struct pipe_stream *s, size_t len)
+static size_t show_local(struct pipe_stream *s, size_t len)
 {
 	uint8_t *data = malloc(len);
 	size_t n;
@@ -356,8 +356,8 @@ static int show(struct pipe_stream *s)
 		size_t len = s->shown < most ? s->shown : most;
 
 		user = s->s.user_ops;
-		if (s->s.near) {
-			n = show_near(s, len);
+		if (s->s.shm) {
+			n = show_local(s, len);
 		} else {
 			const uint8_t *data = present(s, len, &off);
 
@@ -471,7 +471,7 @@ static bool op_take(struct link_stream *s, size_t off, const struct iovec *iov, 
 	return ut_stage_scatter(s->place->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
-static bool op_near(struct link_stream *s, bool active)
+static bool op_local(struct link_stream *s, bool active)
 {
 	(void)s;
 	(void)active;
@@ -483,21 +483,21 @@ static void op_hurry(struct link_stream *s)
 	(void)s;
 }
 
-static uint8_t near_out[256 * 1024];
-static size_t near_asked;
+static uint8_t local_out[256 * 1024];
+static size_t local_asked;
 
 static uint8_t *op_reserve(struct link_stream *s, size_t len)
 {
 	struct pipe_stream *p = pipe_of(s);
-	bool can = s->near && !p->error && !place_of(s->place)->net->failing && room_of(p) >= len;
+	bool can = s->shm && !p->error && !place_of(s->place)->net->failing && room_of(p) >= len;
 
-	near_asked = len;
-	return can && len <= sizeof(near_out) ? near_out : NULL;
+	local_asked = len;
+	return can && len <= sizeof(local_out) ? local_out : NULL;
 }
 
 static void op_commit(struct link_stream *s, size_t len)
 {
-	CHECK(len <= near_asked && op_send(s, near_out, len) == (ssize_t)len);
+	CHECK(len <= local_asked && op_send(s, local_out, len) == (ssize_t)len);
 }
 
 static int op_glance(struct link_streams *p)
@@ -514,7 +514,7 @@ static void op_doze(struct link_streams *p, bool on, bool look)
 }
 
 static const struct link_streams_ops ops = {
-	.near = op_near, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
+	.local = op_local, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
 	.doze = op_doze,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,

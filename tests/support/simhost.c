@@ -2,7 +2,7 @@
 #include "support/simhost.h"
 
 #include "support/check.h"
-#include "support/nearnet.h"
+#include "support/localnet.h"
 #include "util/clock.h"
 #include "util/heap.h"
 
@@ -25,9 +25,9 @@ static int progress(struct eng_dev *dev)
 	if (h->world->own)
 		h->link->rx_stage->own = h->world->now;
 	while (h->world->near &&
-	       (n = near_net_recv(h->world->near, (int)(h - h->world->host), rx, BATCH)) > 0) {
+	       (n = local_net_recv(h->world->near, (int)(h - h->world->host), rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);
-		link_near(h->link)->release(h->link);
+		shm_channel(h->link)->release(h->link);
 		did += n;
 	}
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
@@ -194,7 +194,7 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 	h->addr[15] = (uint8_t)(i + 1);
 	r = sim_link_open(w->net, h->addr, &h->link);
 	if (r == 0 && w->near)
-		near_net_join(w->near, i, h->link);
+		local_net_join(w->near, i, h->link);
 	if (r == 0)
 		r = dev_open(h, i, o);
 	if (r == 0)
@@ -235,7 +235,7 @@ int sim_world_try(struct sim_world *w, const struct sim_options *o)
 	w->slots = o->slots;
 	w->own = o->own;
 	if (o->messages)
-		w->near = near_net_open(w);
+		w->near = local_net_open(w);
 	for (int i = 0; i < w->n && r == 0; i++)
 		r = host_open(w, i, o);
 	if (r < 0)
@@ -254,7 +254,7 @@ void sim_world_close(struct sim_world *w)
 		host_close(&w->host[i]);
 	sim_net_close(w->net);
 	if (w->near)
-		near_net_close(w->near);
+		local_net_close(w->near);
 	w->near = NULL;
 }
 

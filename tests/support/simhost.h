@@ -33,7 +33,7 @@ struct sim_host {
 	char said[256]; /* the last failure sentence */
 };
 
-struct near_net;
+struct local_net;
 
 struct sim_world {
 	struct sim_net *net;
@@ -41,7 +41,7 @@ struct sim_world {
 	int n;
 	bool slots, own;
 	struct sim_host host[SIM_HOSTS];
-	struct near_net *near; /* support/nearnet.h; NULL: datagrams only */
+	struct local_net *near; /* support/nearnet.h; NULL: datagrams only */
 	void (*each_round)(void *); /* for parties that are no host; may be NULL */
 	void *each_round_arg;
 };

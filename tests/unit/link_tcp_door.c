@@ -28,8 +28,8 @@ static void talk(struct link_streams *a, struct link_streams *b, struct ear *ea,
 		from_b += 777;
 		UNTIL2(a, b, ea->got == from_b);
 	}
-	CHECK(ea->s->near == near && eb->s->near == near);
-	CHECK(!near == !ea->near_shows && !near == !eb->near_shows);
+	CHECK(ea->s->shm == near && eb->s->shm == near);
+	CHECK(!near == !ea->local_shows && !near == !eb->local_shows);
 	a->ops->close(ea->s, false);
 	UNTIL2(a, b, eb->closed);
 	CHECK(eb->error == 0);
@@ -38,14 +38,14 @@ static void talk(struct link_streams *a, struct link_streams *b, struct ear *ea,
 
 static void agreed(void)
 {
-	struct link_streams *a = near_open(), *b = near_open();
+	struct link_streams *a = local_open(), *b = local_open();
 	struct ear ea = { 0 }, eb = { 0 };
 
 	for (int i = 0; i < 3; i++) {
 		ea = eb = (struct ear){ 0 };
 		pair_make(a, b, LO4, &ea, &eb);
-		b->ops->near(eb.s, false);
-		a->ops->near(ea.s, true);
+		b->ops->local(eb.s, false);
+		a->ops->local(ea.s, true);
 		talk(a, b, &ea, &eb, true);
 	}
 	a->ops->fini(a);
@@ -55,17 +55,17 @@ static void agreed(void)
 /* The other end does not want it, or cannot. */
 static void nobody(void)
 {
-	struct link_streams *a = near_open(), *b = place_open();
+	struct link_streams *a = local_open(), *b = place_open();
 	struct ear ea = { 0 }, eb = { 0 };
 
 	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->near(eb.s, false);
-	a->ops->near(ea.s, true);
+	b->ops->local(eb.s, false);
+	a->ops->local(ea.s, true);
 	CHECK(a->ops->room(ea.s));
 	talk(a, b, &ea, &eb, false);
 	ea = eb = (struct ear){ 0 };
 	pair_make(b, a, LO4, &ea, &eb);
-	a->ops->near(eb.s, false);
+	a->ops->local(eb.s, false);
 	talk(b, a, &ea, &eb, false);
 	a->ops->fini(a);
 	b->ops->fini(b);
@@ -84,14 +84,14 @@ static int squat(const struct link_end *at)
 /* Somebody has the name and says nothing: the patience ends, what waited goes by TCP. */
 static void silent(void)
 {
-	struct link_streams *a = near_open(), *b = near_open();
+	struct link_streams *a = local_open(), *b = local_open();
 	struct ear ea = { 0 }, eb = { 0 };
 	int fd;
 
 	pair_make(a, b, LO4, &ea, &eb);
 	fd = squat(&eb.s->local);
-	b->ops->near(eb.s, false);
-	a->ops->near(ea.s, true);
+	b->ops->local(eb.s, false);
+	a->ops->local(ea.s, true);
 	CHECK(a->ops->room(ea.s) == 0 && send_some(ea.s, 0, 100) == 0);
 	CHECK(a->ops->deadline(a) != UT_NEVER);
 	UNTIL2(a, b, ea.writable);
@@ -104,14 +104,14 @@ static void silent(void)
 /* Somebody has the name and answers nonsense. */
 static void bad_answer(int how)
 {
-	struct link_streams *a = near_open(), *b = place_open();
+	struct link_streams *a = local_open(), *b = place_open();
 	struct hello h = { .magic = how == LIES ? 77 : HELLO_MAGIC };
 	struct ear ea = { 0 }, eb = { 0 };
 	int fd, call, bad = bad_segment(how);
 
 	pair_make(a, b, LO4, &ea, &eb);
 	fd = squat(&eb.s->local);
-	a->ops->near(ea.s, true);
+	a->ops->local(ea.s, true);
 	CHECK(send_some(ea.s, 0, 100) == 0);
 	call = accept(fd, NULL, NULL);
 	give(call, &h, sizeof(h), bad);
@@ -127,17 +127,17 @@ static void bad_answer(int how)
 /* The passive end speaks first, though it was not spoken to: it has chosen TCP. */
 static void speaks_first(void)
 {
-	struct link_streams *a = near_open(), *b = near_open();
+	struct link_streams *a = local_open(), *b = local_open();
 	struct link_stream_user other = ear_ops;
 	struct ear ea = { 0 }, eb = { 0 };
 
 	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->near(eb.s, false);
+	b->ops->local(eb.s, false);
 	CHECK(send_some(eb.s, 0, 10) == 10); /* the Reply: the same user */
 	UNTIL2(a, b, ea.got == 10);
 	eb.s->user_ops = &other;
 	CHECK(send_some(eb.s, 10, 10) == 10);
-	a->ops->near(ea.s, true);
+	a->ops->local(ea.s, true);
 	UNTIL2(a, b, ea.got == 20);
 	talk(a, b, &ea, &eb, false);
 	a->ops->fini(a);
@@ -147,12 +147,12 @@ static void speaks_first(void)
 /* Who cannot wait for the answer goes by TCP, whatever the other end has done by then. */
 static void in_a_hurry(bool shown)
 {
-	struct link_streams *a = near_open(), *b = near_open();
+	struct link_streams *a = local_open(), *b = local_open();
 	struct ear ea = { 0 }, eb = { 0 };
 
 	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->near(eb.s, false);
-	a->ops->near(ea.s, true);
+	b->ops->local(eb.s, false);
+	a->ops->local(ea.s, true);
 	for (int i = 0; shown && i < 10; i++)
 		b->ops->poll(b, ut_now());
 	CHECK(!shown || b->ops->room(eb.s) == 0);
@@ -168,7 +168,7 @@ static void in_a_hurry(bool shown)
 /* Another user has the name: he is not even asked. */
 static void other_user(void)
 {
-	struct link_streams *a = near_open(), *b = place_open();
+	struct link_streams *a = local_open(), *b = place_open();
 	struct ear ea = { 0 }, eb = { 0 };
 	int status, to[2], back[2];
 	char c;
@@ -198,7 +198,7 @@ static void other_user(void)
 		_exit(0);
 	}
 	CHECK(read(back[0], &c, 1) == 1);
-	a->ops->near(ea.s, true);
+	a->ops->local(ea.s, true);
 	CHECK(a->ops->room(ea.s));
 	CHECK(write(to[1], "x", 1) == 1);
 	talk(a, b, &ea, &eb, false);
@@ -210,7 +210,7 @@ static void other_user(void)
 /* A process that is killed leaves what it has sent, and the end behind it. */
 static void killed(void)
 {
-	struct link_streams *b = near_open();
+	struct link_streams *b = local_open();
 	struct porch porch = { .n = 0 };
 	struct link_listener *l = listen_on(b, LO4, &porch);
 	struct ear eb = { 0 };
@@ -219,7 +219,7 @@ static void killed(void)
 
 	CHECK(pid >= 0);
 	if (!pid) {
-		struct link_streams *a = near_open();
+		struct link_streams *a = local_open();
 		struct link_end to = end_of(LO4, l->local.port);
 		struct ear ea = { 0 };
 		struct link_stream *s;
@@ -229,18 +229,18 @@ static void killed(void)
 		UNTIL(a, ea.connected);
 		CHECK(send_some(s, 0, 1) == 1);
 		UNTIL(a, ea.got == 1);
-		a->ops->near(s, true);
-		UNTIL(a, s->near);
+		a->ops->local(s, true);
+		UNTIL(a, s->shm);
 		CHECK(send_some(s, 1, 100000) == 100000);
 		raise(SIGKILL);
 	}
 	UNTIL(b, porch.n == 1);
 	ear_on(&eb, porch.v[0]);
 	UNTIL(b, eb.got == 1);
-	b->ops->near(eb.s, false);
+	b->ops->local(eb.s, false);
 	CHECK(send_some(eb.s, 0, 1) == 1);
 	UNTIL(b, eb.closed);
-	CHECK(eb.s->near && eb.got == 100001);
+	CHECK(eb.s->shm && eb.got == 100001);
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	b->ops->fini(b);
 }
@@ -249,15 +249,15 @@ static void killed(void)
 static void many(void)
 {
 	enum { PAIRS = 150 };
-	struct link_streams *a = near_open(), *b = near_open();
+	struct link_streams *a = local_open(), *b = local_open();
 	static struct ear ea[PAIRS], eb[PAIRS];
 	uint64_t sum = 0;
 
 	for (int i = 0; i < PAIRS; i++) {
 		pair_make(a, b, LO4, &ea[i], &eb[i]);
-		b->ops->near(eb[i].s, false);
-		a->ops->near(ea[i].s, true);
-		UNTIL2(a, b, ea[i].s->near && eb[i].s->near);
+		b->ops->local(eb[i].s, false);
+		a->ops->local(ea[i].s, true);
+		UNTIL2(a, b, ea[i].s->shm && eb[i].s->shm);
 	}
 	for (int round = 0; round < 200; round++) {
 		int i = round * 37 % PAIRS;
@@ -277,14 +277,14 @@ static void many(void)
 /* An end is told when the others have been looked at, whatever else is to be done of its stream. */
 static void busy_end(void)
 {
-	struct link_streams *a = near_open(), *b = near_open();
+	struct link_streams *a = local_open(), *b = local_open();
 	struct ear ea = { 0 }, eb = { 0 };
 	struct tcp_place *p = tcp_of(b);
 
 	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->near(eb.s, false);
-	a->ops->near(ea.s, true);
-	UNTIL2(a, b, ea.s->near && eb.s->near);
+	b->ops->local(eb.s, false);
+	a->ops->local(ea.s, true);
+	UNTIL2(a, b, ea.s->shm && eb.s->shm);
 	tcp_todo(tcp_stream_of(eb.s));
 	tcp_over(tcp_stream_of(eb.s), 0);
 	CHECK(ut_list_empty(&p->todo) && !ut_list_empty(&p->over));

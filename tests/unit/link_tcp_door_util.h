@@ -22,11 +22,11 @@ struct hello {
 };
 #define HELLO_MAGIC 0x44504931u
 
-static inline struct link_streams *near_open(void)
+static inline struct link_streams *local_open(void)
 {
 	struct link_streams *p = place_open();
 
-	CHECK(tcp_go_near(p, TCP_NEAR_CONNECTED | TCP_NEAR_SELF) == 0);
+	CHECK(tcp_go_local(p, TCP_LOCAL_CONNECTED | TCP_LOCAL_SELF) == 0);
 	return p;
 }
 

@@ -32,7 +32,7 @@ static void hand_connect(struct hand *t)
 	struct sockaddr_in sa = { .sin_family = AF_INET };
 	struct link_listener *l;
 
-	*t = (struct hand){ .p = near_open(), .call = -1 };
+	*t = (struct hand){ .p = local_open(), .call = -1 };
 	l = listen_on(t->p, LO4, &porch);
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	sa.sin_port = htons(l->local.port);
@@ -40,7 +40,7 @@ static void hand_connect(struct hand *t)
 	CHECK(connect(t->tcp, (struct sockaddr *)&sa, sizeof(sa)) == 0);
 	UNTIL(t->p, porch.n == 1);
 	ear_on(&t->e, porch.v[0]);
-	t->p->ops->near(t->e.s, false);
+	t->p->ops->local(t->e.s, false);
 	/* The door lives as long as the offer. */
 	t->p->ops->unbind(l);
 	t->h = (struct hello){ .magic = HELLO_MAGIC, .from_port = t->e.s->remote.port,
@@ -81,7 +81,7 @@ static void hand_open(struct hand *t)
 	atomic_store(&t->pipe.own->open, 1);
 	close(t->call);
 	t->call = -1;
-	UNTIL(t->p, t->e.s->near && t->e.writable);
+	UNTIL(t->p, t->e.s->shm && t->e.writable);
 }
 
 static void hand_over(struct hand *t)
@@ -124,13 +124,13 @@ static void gives_up(void)
 	UNTIL(t.p, t.e.writable);
 	tcp_put(&t, 0, 300);
 	UNTIL(t.p, t.e.got == 300);
-	CHECK(!t.e.s->near && !t.e.near_shows);
+	CHECK(!t.e.s->shm && !t.e.local_shows);
 	hand_over(&t);
 	/* Its call still stands, and its first byte by TCP says it. */
 	hand_shown(&t);
 	tcp_put(&t, 0, 1);
 	UNTIL(t.p, t.e.got == 1 && t.e.writable);
-	CHECK(!t.e.s->near && send_some(t.e.s, 0, 10) == 10);
+	CHECK(!t.e.s->shm && send_some(t.e.s, 0, 10) == 10);
 	hand_over(&t);
 }
 
@@ -144,7 +144,7 @@ static void early_bell(void)
 	put(&t, 0, 100);
 	CHECK(send(t.tcp, "x", 1, 0) == 1);
 	UNTIL(t.p, t.e.got == 100);
-	CHECK(t.e.s->near && t.e.shows == t.e.near_shows);
+	CHECK(t.e.s->shm && t.e.shows == t.e.local_shows);
 	hand_over(&t);
 }
 
@@ -253,7 +253,7 @@ static void liars(void)
 /* Who calls with something else than a hello, or for somebody else's connection. */
 static void strangers(void)
 {
-	struct link_streams *a = near_open();
+	struct link_streams *a = local_open();
 	struct ear ea = { 0 };
 	struct hand t;
 	int calls[40];
@@ -272,7 +272,7 @@ static void strangers(void)
 		close(bad);
 		places_poll(t.p, NULL);
 	}
-	CHECK(!t.e.closed && !t.e.s->near);
+	CHECK(!t.e.closed && !t.e.s->shm);
 	for (int i = 0; i < 40; i++)
 		close(calls[i]);
 	hand_over(&t);
@@ -283,7 +283,7 @@ static void strangers(void)
 	give(calls[0], &t.h, sizeof(t.h), calls[1]);
 	tcp_put(&t, 0, 10);
 	UNTIL(t.p, t.e.got == 10);
-	CHECK(!t.e.s->near && send_some(t.e.s, 0, 10) == 10);
+	CHECK(!t.e.s->shm && send_some(t.e.s, 0, 10) == 10);
 	close(calls[0]);
 	close(calls[1]);
 	hand_over(&t);

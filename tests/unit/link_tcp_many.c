@@ -277,7 +277,7 @@ static void forgotten(void)
 
 		tcp_forget(p);
 		/* two ends, a listener, epoll, the stage; near: the bell */
-		_exit(count_fds() == all - (ea.s->near ? 6 : 5) && all >= before ? 0 : 1);
+		_exit(count_fds() == all - (ea.s->shm ? 6 : 5) && all >= before ? 0 : 1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	p->ops->pause(eb.s, false);
@@ -298,7 +298,7 @@ static bool whole_life(void)
 	if (tcp_open(0, &p) < 0)
 		return false;
 #ifdef NEAR
-	if (tcp_go_near(p, TCP_NEAR_CONNECTED | TCP_NEAR_SELF) < 0)
+	if (tcp_go_local(p, TCP_LOCAL_CONNECTED | TCP_LOCAL_SELF) < 0)
 		goto out;
 #endif
 	if (p->ops->bind(p, &at, false, false, &l) < 0)
@@ -316,13 +316,13 @@ static bool whole_life(void)
 		goto out;
 	ear_on(&eb, porch.v[0]);
 #ifdef NEAR
-	p->ops->near(eb.s, false);
-	p->ops->near(ea.s, true);
+	p->ops->local(eb.s, false);
+	p->ops->local(ea.s, true);
 	/* Or on the wire, for want of anything. */
 	UNTIL(p, ea.closed || eb.closed || p->ops->room(ea.s));
 	UNTIL(p, ea.closed || eb.closed || p->ops->room(eb.s));
 	if (!ea.closed && !eb.closed)
-		CHECK(ea.s->near == eb.s->near);
+		CHECK(ea.s->shm == eb.s->shm);
 #endif
 	for (int i = 0; i < 3 && !ea.closed && !eb.closed; i++) {
 		/* What a planted fault kept back does not come. */

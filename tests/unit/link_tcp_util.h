@@ -26,7 +26,7 @@ struct ear {
 	uint64_t got;      /* bytes consumed */
 	uint64_t sum;      /* of them, by place */
 	size_t shown;      /* length of the last show */
-	unsigned shows, near_shows, connected, writable, closed;
+	unsigned shows, local_shows, connected, writable, closed;
 	int error;         /* closed() */
 	bool close_in, pause_in;
 	const struct link_stream_user *next_ops;
@@ -64,15 +64,15 @@ static inline size_t ear_received(struct link_stream *s, const uint8_t *data, si
 {
 	(void)now;
 	CHECK(data == s->place->rx_stage->base + off);
-	CHECK(off + len <= s->place->rx_stage->size && len && !s->near);
+	CHECK(off + len <= s->place->rx_stage->size && len && !s->shm);
 	return ear_hear(s, data, len);
 }
 
 static inline size_t ear_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
 {
 	(void)now;
-	CHECK(s->near && len);
-	((struct ear *)s->user)->near_shows++;
+	CHECK(s->shm && len);
+	((struct ear *)s->user)->local_shows++;
 	return ear_hear(s, data, len);
 }
 
@@ -130,7 +130,7 @@ static inline struct link_streams *place_open(void)
 
 	CHECK(tcp_open(0, &p) == 0);
 #ifdef NEAR
-	CHECK(tcp_go_near(p, TCP_NEAR_CONNECTED | TCP_NEAR_SELF) == 0);
+	CHECK(tcp_go_local(p, TCP_LOCAL_CONNECTED | TCP_LOCAL_SELF) == 0);
 #endif
 	CHECK(p->ops->fd(p) >= 0 && p->rx_stage->base);
 	CHECK(p->ops->poll(p, ut_now()) == 0 && p->ops->deadline(p) == UT_NEVER);
@@ -216,9 +216,9 @@ static inline void pair_make(struct link_streams *a, struct link_streams *b,
 	CHECK(s->local.port == eb->s->remote.port && s->remote.port == eb->s->local.port);
 	CHECK(!memcmp(s->local.addr, addr, 16) && !memcmp(eb->s->remote.addr, addr, 16));
 #ifdef NEAR
-	b->ops->near(eb->s, false);
-	a->ops->near(ea->s, true);
-	UNTIL2(a, b, ea->s->near && eb->s->near);
+	b->ops->local(eb->s, false);
+	a->ops->local(ea->s, true);
+	UNTIL2(a, b, ea->s->shm && eb->s->shm);
 #endif
 	b->ops->unbind(l);
 }

@@ -46,7 +46,7 @@ static struct link *member(void)
 
 	CHECK(udp_open(port, &l) == 0);
 #ifdef NEAR
-	CHECK(udp_go_near(l) == 0);
+	CHECK(udp_go_local(l) == 0);
 #endif
 	return l;
 }

@@ -4,9 +4,9 @@
  * waits for who is there, but not for the dead. The bytes arrive; what is no memory, or no more that
  * process's, is an error.
  */
-#include "link_near_util.h"
+#include "shm_channel_util.h"
 
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -27,7 +27,7 @@ struct pair {
 
 static const struct link_shown *enter(struct pair *p, struct link_visit *v)
 {
-	return link_near(p->a)->enter(p->a, &THERE, p->qpn, v);
+	return shm_channel(p->a)->enter(p->a, &THERE, p->qpn, v);
 }
 
 /* b lets visitors in, or not; nothing has passed between them yet. */
@@ -36,12 +36,12 @@ static void pair_open(struct pair *p, uint16_t port, bool visits)
 	bool pulls;
 
 	open_pair(port, &p->a, &p->b);
-	udp_go_notes(p->a, true);
-	udp_go_notes(p->b, true);
+	udp_go_messages(p->a, true);
+	udp_go_messages(p->b, true);
 	if (visits)
-		udp_go_visits(p->b);
+		udp_go_direct(p->b);
 	CHECK(!p->a->shown && !p->b->shown == !visits);
-	CHECK(way(p->a, p->b, &THERE, &pulls) == LINK_NEAR);
+	CHECK(way(p->a, p->b, &THERE, &pulls) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
 
@@ -52,7 +52,7 @@ static void acquaint(struct pair *p)
 
 	CHECK(say(p->a, p->b, &THERE, "hello", "", 1) == 0);
 	CHECK(p->b->ops->recv(p->b, v, 8) == 1);
-	link_near(p->b)->release(p->b);
+	shm_channel(p->b)->release(p->b);
 }
 
 static void bytes(struct pair *p)
@@ -61,7 +61,7 @@ static void bytes(struct pair *p)
 	char ours[64] = "what we have", got[64] = "";
 	struct iovec whole = { ours, sizeof(ours) }, in = { got, sizeof(got) };
 	struct iovec two[2] = { { ours, 60 }, { ours + 60, 4 } };
-	const struct link_near_ops *n = link_near(p->a);
+	const struct shm_channel_ops *n = shm_channel(p->a);
 	const struct link_shown *s;
 	struct link_visit v;
 
@@ -95,9 +95,9 @@ static ssize_t long_one(struct pair *p, bool write)
 	CHECK(enter(p, &v));
 	memset(write ? ours : theirs, 'n', sizeof(ours));
 	memset(write ? theirs : ours, 'o', sizeof(ours));
-	r = link_near(p->a)->reach_in(&v, (uintptr_t)theirs, &whole, 1, write);
+	r = shm_channel(p->a)->reach_in(&v, (uintptr_t)theirs, &whole, 1, write);
 	CHECK(memcmp(ours, theirs, sizeof(ours)) == 0 || r < 0);
-	link_near(p->a)->leave(p->a);
+	shm_channel(p->a)->leave(p->a);
 	return r;
 }
 
@@ -137,7 +137,7 @@ static void *see_off(void *arg)
 	struct owner *o = arg;
 
 	atomic_store(&o->began, true);
-	link_near(o->l)->see_off(o->l);
+	shm_channel(o->l)->see_off(o->l);
 	atomic_store(&o->done, true);
 	return NULL;
 }
@@ -148,7 +148,7 @@ static void waits(struct pair *p)
 	struct link_visit v;
 	pthread_t t;
 
-	link_near(p->b)->see_off(p->b); /* nobody is there */
+	shm_channel(p->b)->see_off(p->b); /* nobody is there */
 	CHECK(enter(p, &v));
 	CHECK(pthread_create(&t, NULL, see_off, &o) == 0);
 	while (!atomic_load(&o.began))
@@ -156,7 +156,7 @@ static void waits(struct pair *p)
 	for (int i = 0; i < 2000; i++)
 		sched_yield();
 	CHECK(!atomic_load(&o.done));
-	link_near(p->a)->leave(p->a);
+	shm_channel(p->a)->leave(p->a);
 	CHECK(pthread_join(t, NULL) == 0 && atomic_load(&o.done));
 	/* Who comes again and again does not hold it up. */
 	CHECK(enter(p, &v));
@@ -164,11 +164,11 @@ static void waits(struct pair *p)
 	atomic_store(&o.done, false);
 	CHECK(pthread_create(&t, NULL, see_off, &o) == 0);
 	while (!atomic_load(&o.done)) {
-		link_near(p->a)->leave(p->a);
+		shm_channel(p->a)->leave(p->a);
 		CHECK(enter(p, &v));
 	}
 	CHECK(pthread_join(t, NULL) == 0);
-	link_near(p->a)->leave(p->a);
+	shm_channel(p->a)->leave(p->a);
 }
 
 /* --- a visitor that is killed inside --- */
@@ -182,16 +182,16 @@ static struct link *alone(uint16_t port, const uint8_t *addr)
 {
 	struct link *l;
 
-	CHECK(udp_open(port, &l) == 0 && udp_go_near(l) == 0);
+	CHECK(udp_open(port, &l) == 0 && udp_go_local(l) == 0);
 	CHECK(l->ops->add_addr(l, addr, 0) == 0);
-	udp_go_notes(l, true);
+	udp_go_messages(l, true);
 	return l;
 }
 
 static void visit_for_ever(uint16_t port, struct inside *s)
 {
 	struct link *l = alone(port, LO4);
-	const struct link_near_ops *n = link_near(l);
+	const struct shm_channel_ops *n = shm_channel(l);
 	struct link_place at;
 	struct link_visit v;
 	struct link_rx rx[8];
@@ -201,7 +201,7 @@ static void visit_for_ever(uint16_t port, struct inside *s)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!(qpn = atomic_load(&s->qpn)))
 		sched_yield();
-	while (n->reach(l, &THERE, qpn, &pulls) == LINK_ASKED)
+	while (n->reach(l, &THERE, qpn, &pulls) == SHM_REACH_ASKED)
 		l->ops->recv(l, rx, 8);
 	CHECK(n->reserve(l, &THERE, qpn, 0, &at) == 0);
 	memset(at.note, 0, LINK_NOTE_BYTES);
@@ -218,7 +218,7 @@ static void look(struct link *l)
 	struct link_rx v[8];
 
 	l->ops->recv(l, v, 8);
-	link_near(l)->release(l);
+	shm_channel(l)->release(l);
 }
 
 /* His ring is let go of, and nobody waits for the end of his visit. */
@@ -235,7 +235,7 @@ static void killed_inside(uint16_t port)
 		visit_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
 	l = alone(port, (const uint8_t *)SECOND);
-	udp_go_visits(l);
+	udp_go_direct(l);
 	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
 	while (!atomic_load(&s->is))
 		look(l);
@@ -269,10 +269,10 @@ int main(void)
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));
-	link_near(p.a)->leave(p.a);
+	shm_channel(p.a)->leave(p.a);
 	p.b->ops->close(p.b);
 	CHECK(!enter(&p, &v));
-	link_near(p.a)->forget(p.a);
+	shm_channel(p.a)->forget(p.a);
 	p.a->ops->close(p.a);
 
 	pair_open(&p, port, false);

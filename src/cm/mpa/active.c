@@ -210,7 +210,7 @@ static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *
  */
 static bool must_wait(struct mpa_ep *e, const struct mpa_frame *rep)
 {
-	if (!mpa_talk_near(e, true))
+	if (!mpa_stream_local(e, true))
 		return false;
 	free(e->kept);
 	e->kept = ut_malloc(rep->len ? rep->len : 1);

@@ -169,7 +169,7 @@ int mpa_talk_send(struct mpa_ep *e);
 int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
 /* The terms are known: the stream may take a shorter way than the wire behind the Reply. True:
  * writable() says when it is known. */
-bool mpa_talk_near(struct mpa_ep *e, bool active);
+bool mpa_stream_local(struct mpa_ep *e, bool active);
 int mpa_qp_usable(struct eng_dev *dev, uint32_t qpn, struct eng_qp **ret);
 int mpa_attach(struct mpa_ep *e, struct eng_qp *qp);
 void mpa_detach(struct mpa_ep *e); /* no more up-calls from the protocol */

@@ -241,7 +241,7 @@ int mpa_passive_reply(struct mpa_ep *e)
 {
 	int r;
 
-	mpa_talk_near(e, false);
+	mpa_stream_local(e, false);
 	r = mpa_talk_send(e);
 	if (r == 0 && !e->whole) {
 		mpa_pending_del(e);

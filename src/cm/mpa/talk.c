@@ -120,10 +120,10 @@ void mpa_talk_take(struct mpa_ep *e, struct link_stream *s)
 }
 
 /* Markers say where in a TCP segment an FPDU begins; who asks for them wants segments. */
-bool mpa_talk_near(struct mpa_ep *e, bool active)
+bool mpa_stream_local(struct mpa_ep *e, bool active)
 {
 	return !e->terms.markers_tx && !e->terms.markers_rx &&
-	       e->m->cfg.streams->ops->near(e->stream, active);
+	       e->m->cfg.streams->ops->local(e->stream, active);
 }
 
 /* --- the QP --- */

@@ -5,7 +5,7 @@
  * senders share say whether it sleeps. Neither end trusts what it reads from the other: every
  * number is read once and checked, and records are copied out before anybody looks into them.
  *
- * Records are datagrams (link/link.h) or messages (link/near.h), told apart by `seg`. A message is
+ * Records are datagrams (link/link.h) or messages (host/shm/channel.h), told apart by `seg`. A message is
  * filled in and looked at in place; its room is given back when the reader has done with it.
  *
  * Sleeping: the receiver raises `doze`, then looks at the tail; the sender moves the tail, then
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define SHM_LINE 64u
-#define SHM_SEALS 512u /* link/near.h */
+#define SHM_SEALS 512u /* host/shm/channel.h */
 #define SHM_RING_MAGIC 0x444c5052u
 #define SHM_RING_BYTES (1u << 20) /* records of one direction; a power of two */
 #define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
@@ -61,7 +61,7 @@ struct shm_doze {
 	struct ut_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
 	_Alignas(SHM_LINE) _Atomic uint64_t visit; /* to whom (id << 32) and the how manieth; or 0 */
-	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* link/near.h */
+	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct link_shown shown;
 };
 

@@ -15,7 +15,7 @@
  * The name proves the network namespace, the kernel the user (SO_PEERCRED), the 4-tuple that both are
  * ends of one connection. Who decides is the active end alone, and it is bound to nothing until it
  * has set `open`, so that it may give up whenever it likes: nobody has the name, another user has it,
- * no answer within TCP_NEAR_PATIENCE (a forked child keeps the name of a dead program, or the peer is
+ * no answer within TCP_LOCAL_TIMEOUT (a forked child keeps the name of a dead program, or the peer is
  * stopped) - the wire. The passive end, which may not speak before it is spoken to, knows the way
  * when the call ends, or when a byte comes by TCP while `open` is not set. Where it may speak first,
  * its first byte closes the offer, and who comes too late is sent away.
@@ -32,13 +32,13 @@
 
 static bool has_place(const struct tcp_place *p)
 {
-	return atomic_load_explicit(&p->n_near, memory_order_relaxed) < TCP_NEAR_MOST;
+	return atomic_load_explicit(&p->n_local, memory_order_relaxed) < TCP_LOCAL_MOST;
 }
 
 /* Returns the segment's descriptor, to be closed, or -errno. */
-static int near_new(struct tcp_stream *s)
+static int local_new(struct tcp_stream *s)
 {
-	struct tcp_near *n = ut_zalloc(sizeof(*n));
+	struct tcp_local *n = ut_zalloc(sizeof(*n));
 	int fd;
 
 	if (!n)
@@ -50,14 +50,14 @@ static int near_new(struct tcp_stream *s)
 	}
 	ut_list_init(&n->hot_node);
 	n->s = s;
-	s->near = n;
-	atomic_fetch_add_explicit(&tcp_place_of(s)->n_near, 1, memory_order_relaxed);
+	s->shm = n;
+	atomic_fetch_add_explicit(&tcp_place_of(s)->n_local, 1, memory_order_relaxed);
 	return fd;
 }
 
-void tcp_near_free(struct tcp_stream *s)
+void tcp_local_free(struct tcp_stream *s)
 {
-	struct tcp_near *n = s->near;
+	struct tcp_local *n = s->shm;
 
 	if (s->way == TCP_W_OFFERED)
 		tcp_offer_over(s);
@@ -66,32 +66,32 @@ void tcp_near_free(struct tcp_stream *s)
 		return;
 	if (n->call)
 		tcp_call_over(n->call);
-	s->near = NULL;
+	s->shm = NULL;
 	shm_pipe_fini(&n->pipe);
 	free(n);
-	atomic_fetch_sub_explicit(&tcp_place_of(s)->n_near, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&tcp_place_of(s)->n_local, 1, memory_order_relaxed);
 }
 
 void tcp_to_wire(struct tcp_stream *s)
 {
 	bool waited = s->way == TCP_W_ASKED || s->way == TCP_W_SHOWN;
 
-	if (s->way == TCP_W_WIRE || s->way == TCP_W_NEAR)
+	if (s->way == TCP_W_WIRE || s->way == TCP_W_LOCAL)
 		return;
-	tcp_near_free(s);
+	tcp_local_free(s);
 	if (waited && s->blocked)
 		tcp_watch(s);
 }
 
-static void to_near(struct tcp_stream *s)
+static void to_local(struct tcp_stream *s)
 {
-	struct tcp_call *c = s->near->call;
+	struct tcp_call *c = s->shm->call;
 
-	s->way = TCP_W_NEAR;
-	s->base.near = true;
+	s->way = TCP_W_LOCAL;
+	s->base.shm = true;
 	if (c)
 		tcp_call_over(c);
-	tcp_near_begin(s);
+	tcp_local_begin(s);
 }
 
 /* --- the active end --- */
@@ -121,18 +121,18 @@ static void ask(struct tcp_stream *s)
 
 	if (fd < 0)
 		return;
-	segment = near_new(s);
+	segment = local_new(s);
 	memcpy(h.from, s->base.local.addr, 16);
 	memcpy(h.to, s->base.remote.addr, 16);
 	if (segment >= 0 && tcp_tell(fd, &h, segment) == 0)
-		s->near->call = tcp_call_new(p, s, fd);
+		s->shm->call = tcp_call_new(p, s, fd);
 	link_sys_close(&segment);
-	if (s->near && s->near->call) {
+	if (s->shm && s->shm->call) {
 		s->way = TCP_W_ASKED;
 		return;
 	}
 	link_sys_close(&fd);
-	tcp_near_free(s);
+	tcp_local_free(s);
 }
 
 static int answered(struct tcp_call *c)
@@ -143,9 +143,9 @@ static int answered(struct tcp_call *c)
 
 	if (fd == -EAGAIN)
 		return 0;
-	if (fd >= 0 && shm_pipe_join(&s->near->pipe, fd) == 0) {
-		atomic_store_explicit(&s->near->pipe.own->open, 1, memory_order_release);
-		to_near(s);
+	if (fd >= 0 && shm_pipe_join(&s->shm->pipe, fd) == 0) {
+		atomic_store_explicit(&s->shm->pipe.own->open, 1, memory_order_release);
+		to_local(s);
 	} else {
 		tcp_to_wire(s);
 	}
@@ -159,11 +159,11 @@ static int answered(struct tcp_call *c)
 static int show_segment(struct tcp_call *c, struct tcp_stream *s, int theirs)
 {
 	struct tcp_hello h = { .magic = TCP_HELLO_MAGIC };
-	int segment = near_new(s), r = segment;
+	int segment = local_new(s), r = segment;
 
 	if (segment < 0)
 		return r;
-	r = shm_pipe_join(&s->near->pipe, theirs);
+	r = shm_pipe_join(&s->shm->pipe, theirs);
 	if (r == 0)
 		r = tcp_tell(c->fd, &h, segment);
 	link_sys_close(&segment);
@@ -188,15 +188,15 @@ static void take_hello(struct tcp_call *c, const struct tcp_hello *h, int segmen
 	s->way = TCP_W_SHOWN;
 	p->n_calls--;
 	c->s = s;
-	s->near->call = c;
+	s->shm->call = c;
 	tcp_call_keep(c);
 }
 
 /* Its silence is not ours to break: until it has decided, a byte on TCP may be a bell. */
 void tcp_decide(struct tcp_stream *s)
 {
-	if (atomic_load_explicit(&s->near->pipe.peer->open, memory_order_acquire))
-		to_near(s);
+	if (atomic_load_explicit(&s->shm->pipe.peer->open, memory_order_acquire))
+		to_local(s);
 	else
 		tcp_to_wire(s);
 }
@@ -205,8 +205,8 @@ void tcp_decide(struct tcp_stream *s)
 static void decided(struct tcp_stream *s)
 {
 	tcp_decide(s);
-	if (s->way == TCP_W_NEAR)
-		tcp_near_visit(s);
+	if (s->way == TCP_W_LOCAL)
+		tcp_local_serve(s);
 }
 
 int tcp_call_event(struct tcp_call *c)
@@ -235,13 +235,13 @@ int tcp_call_event(struct tcp_call *c)
 
 /* --- the place --- */
 
-bool tcp_near(struct link_stream *l, bool active)
+bool tcp_local(struct link_stream *l, bool active)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 	struct tcp_place *p = tcp_place_of(s);
 
-	if (!p->near || s->way != TCP_W_WIRE || s->state != TCP_S_OPEN || s->rx_over || !has_place(p) ||
-	    (s->handed_over && !(p->near & TCP_NEAR_HANDED_OVER)))
+	if (!p->local || s->way != TCP_W_WIRE || s->state != TCP_S_OPEN || s->rx_over || !has_place(p) ||
+	    (s->handed_over && !(p->local & TCP_LOCAL_HANDED_OVER)))
 		return false;
 	if (active)
 		ask(s);

@@ -62,7 +62,7 @@ bool tcp_is_one_of_us(const struct tcp_place *p, int fd)
 
 	if (LINK_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
 		return false;
-	return c.uid == p->uid && (c.pid != p->pid || (p->near & TCP_NEAR_SELF));
+	return c.uid == p->uid && (c.pid != p->pid || (p->local & TCP_LOCAL_SELF));
 }
 
 int tcp_watch_unix(struct tcp_place *p, int fd, void *what)
@@ -121,7 +121,7 @@ struct tcp_call *tcp_call_new(struct tcp_place *p, struct tcp_stream *s, int fd)
 	if (!c)
 		return NULL;
 	*c = (struct tcp_call){ .kind = TCP_K_CALL, .place = p, .s = s, .fd = fd,
-				.until = ut_now() + TCP_NEAR_PATIENCE };
+				.until = ut_now() + TCP_LOCAL_TIMEOUT };
 	if (tcp_watch_unix(p, fd, c) < 0) {
 		free(c);
 		return NULL;
@@ -142,7 +142,7 @@ void tcp_call_over(struct tcp_call *c)
 	link_sys_close(&c->fd);
 	p->n_calls -= !c->s;
 	if (c->s)
-		c->s->near->call = NULL;
+		c->s->shm->call = NULL;
 	c->s = NULL;
 	ut_list_del(&c->node);
 	ut_list_add_tail(&p->dead_calls, &c->node);
@@ -177,7 +177,7 @@ void tcp_calls_reap(struct tcp_place *p)
 		free(ut_container(n, struct tcp_door, node));
 }
 
-int tcp_go_near(struct link_streams *l, unsigned how)
+int tcp_go_local(struct link_streams *l, unsigned how)
 {
 	struct tcp_place *p = tcp_of(l);
 	int r = own_cred(p), fd;
@@ -192,6 +192,6 @@ int tcp_go_near(struct link_streams *l, unsigned how)
 	if (r < 0)
 		link_sys_close(&p->bell.fd);
 	else
-		p->near = how;
+		p->local = how;
 	return r;
 }

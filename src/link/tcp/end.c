@@ -38,7 +38,7 @@ static void leave_lists(struct tcp_stream *s)
 	struct tcp_place *p = tcp_place_of(s);
 
 	tcp_cool(s);
-	tcp_near_end(s);
+	tcp_local_end(s);
 	ut_list_del(&s->todo_node);
 	ut_list_del(&s->idle_node);
 	if (p->owner == s)
@@ -112,7 +112,7 @@ void tcp_reap(struct tcp_place *p)
 	while ((n = ut_list_pop(&p->dead))) {
 		struct tcp_stream *s = ut_container(n, struct tcp_stream, node);
 
-		tcp_near_free(s);
+		tcp_local_free(s);
 		free(s);
 	}
 	tcp_calls_reap(p);

@@ -30,9 +30,9 @@
 #define TCP_DRAIN_BYTES (16u << 20) /* ... and how much */
 #define TCP_RETRY_NS 100000000ull   /* out of descriptors: when to accept again */
 #define TCP_FINI_MS 200             /* fini waits so long for what was sent */
-#define TCP_NEAR_MOST 1024          /* streams of a place that have shared memory */
-#define TCP_NEAR_ROOM (72u * 1024)  /* less is no room: an FPDU fits as a whole */
-#define TCP_NEAR_PATIENCE 300000000ull /* an answer takes so long at most, or the wire it is */
+#define TCP_LOCAL_MOST 1024          /* streams of a place that have shared memory */
+#define TCP_LOCAL_ROOM (72u * 1024)  /* less is no room: an FPDU fits as a whole */
+#define TCP_LOCAL_TIMEOUT 300000000ull /* an answer takes so long at most, or the wire it is */
 #define TCP_CALLS_MOST 256          /* of strangers that have not said what they want */
 
 union tcp_sa {
@@ -57,7 +57,7 @@ enum tcp_way {
 	TCP_W_OFFERED, /* passive: the peer may still ask */
 	TCP_W_ASKED,   /* active: awaits the answer */
 	TCP_W_SHOWN,   /* passive: it has our segment and decides */
-	TCP_W_NEAR
+	TCP_W_LOCAL
 };
 
 /* Where peers of this host ask: the name belongs to a local address and port. */
@@ -81,11 +81,11 @@ struct tcp_call {
 };
 
 /* What a stream has while it may leave the wire, and when it has left it. */
-struct tcp_near {
+struct tcp_local {
 	struct shm_pipe pipe;
 	struct tcp_stream *s; /* whose it is */
 	struct tcp_call *call;
-	struct ut_list hot_node; /* place->near_hot */
+	struct ut_list hot_node; /* place->local_polled */
 	uint64_t seen;  /* the end of what its user was shown */
 	uint32_t hot;   /* looks in vain until it is quiet */
 	uint32_t heat;  /* what it begins with; the more, the oftener it had something */
@@ -121,7 +121,7 @@ struct tcp_stream {
 	enum tcp_way way;
 	bool handed_over;  /* adopted: its bytes go by TCP unless the place says otherwise */
 	const struct link_stream_user *offered_by; /* OFFERED: its bytes do not decide */
-	struct tcp_near *near; /* ASKED, SHOWN, NEAR */
+	struct tcp_local *shm; /* ASKED, SHOWN, NEAR */
 	struct ut_list offer_node; /* place->offers */
 };
 
@@ -151,14 +151,14 @@ struct tcp_place {
 	/* What is shown of [peek_at, peek_end) is still in the socket, see take.c. */
 	size_t peek_at, peek_end;
 	/* Shared memory, see agree.c and near.c. */
-	unsigned near;      /* enum tcp_near_how; 0: none */
+	unsigned local;      /* enum tcp_local_how; 0: none */
 	uint32_t uid;       /* ours and our number, as peers are shown them */
 	int pid;
-	struct ut_list doors, dead_doors, offers, near_hot;
+	struct ut_list doors, dead_doors, offers, local_polled;
 	struct ut_list young_calls, late_calls, dead_calls; /* late: without a time limit */
 	unsigned n_calls; /* of strangers */
-	unsigned n_near_hot;
-	_Atomic unsigned n_near;
+	unsigned n_local_polled;
+	_Atomic unsigned n_local;
 	_Atomic bool dozing; /* somebody sleeps on the descriptor */
 	struct tcp_bell { enum tcp_kind kind; int fd; } bell;
 };
@@ -252,14 +252,14 @@ void tcp_calls_expired(struct tcp_place *p);
 void tcp_calls_reap(struct tcp_place *p);
 
 /* agree.c: how two ends agree to leave the wire. */
-bool tcp_near(struct link_stream *l, bool active);
+bool tcp_local(struct link_stream *l, bool active);
 void tcp_hurry(struct link_stream *l);
 /* It keeps to the wire from now on, if it is not too late. */
 void tcp_to_wire(struct tcp_stream *s);
 /* The peer has what it needs, and something has come by TCP: which way is it? */
 void tcp_decide(struct tcp_stream *s);
 /* Takes the call away, and what the stream has. */
-void tcp_near_free(struct tcp_stream *s);
+void tcp_local_free(struct tcp_stream *s);
 int tcp_call_event(struct tcp_call *c);
 
 /* door.c: where they ask. */
@@ -275,30 +275,30 @@ void tcp_doors_fini(struct tcp_place *p);
 void tcp_doors_forget(struct tcp_place *p);
 
 /* near.c: bytes through shared memory. */
-void tcp_near_begin(struct tcp_stream *s);
-void tcp_near_end(struct tcp_stream *s); /* its user has closed it */
-void tcp_near_again(struct tcp_stream *s); /* what it was shown before is shown once more */
-ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len);
-size_t tcp_near_room(struct tcp_stream *s);
-bool tcp_near_drained(struct tcp_stream *s);
+void tcp_local_begin(struct tcp_stream *s);
+void tcp_local_end(struct tcp_stream *s); /* its user has closed it */
+void tcp_local_again(struct tcp_stream *s); /* what it was shown before is shown once more */
+ssize_t tcp_local_send(struct tcp_stream *s, const void *data, size_t len);
+size_t tcp_local_room(struct tcp_stream *s);
+bool tcp_local_drained(struct tcp_stream *s);
 uint8_t *tcp_reserve(struct link_stream *l, size_t len);
 void tcp_commit(struct link_stream *l, size_t len);
 /* Its ring has news, or room that is waited for. Returns how many things happened. */
-int tcp_near_visit(struct tcp_stream *s);
+int tcp_local_serve(struct tcp_stream *s);
 /* TCP is readable: bells, or the end. */
-int tcp_near_bell(struct tcp_stream *s);
-bool tcp_near_has_news(const struct tcp_stream *s);
-bool tcp_near_has_room(const struct tcp_stream *s); /* and waits for it */
+int tcp_local_wake(struct tcp_stream *s);
+bool tcp_local_has_news(const struct tcp_stream *s);
+bool tcp_local_has_room(const struct tcp_stream *s); /* and waits for it */
 
-/* near_look.c: which of these are looked at. */
-void tcp_near_heat(struct tcp_stream *s);
-void tcp_near_cool(struct tcp_stream *s);
+/* local_look.c: which of these are looked at. */
+void tcp_local_poll_add(struct tcp_stream *s);
+void tcp_local_poll_remove(struct tcp_stream *s);
 /* It is rung for from now on. */
-void tcp_near_doze(struct tcp_stream *s);
+void tcp_local_sleep(struct tcp_stream *s);
 /* Some that are hot, in turns; or all. */
-int tcp_near_look(struct tcp_place *p, bool all);
+int tcp_local_look(struct tcp_place *p, bool all);
 /* The owner may sleep now. */
-void tcp_near_settle(struct tcp_place *p);
+void tcp_local_settle(struct tcp_place *p);
 int tcp_glance(struct link_streams *l);
 void tcp_doze(struct link_streams *l, bool on, bool look);
 static inline bool tcp_dozing(const struct tcp_place *p)

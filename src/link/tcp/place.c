@@ -20,7 +20,7 @@ static const struct link_streams_ops ops = {
 	.adopt = tcp_adopt,
 	.send = tcp_send,
 	.room = tcp_room,
-	.near = tcp_near,
+	.local = tcp_local,
 	.hurry = tcp_hurry,
 	.reserve = tcp_reserve,
 	.commit = tcp_commit,
@@ -42,7 +42,7 @@ static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
 				  &p->dead_listeners, &p->hot, &p->todo, &p->orphans,
-				  &p->over, &p->doors, &p->dead_doors, &p->offers, &p->near_hot,
+				  &p->over, &p->doors, &p->dead_doors, &p->offers, &p->local_polled,
 				  &p->young_calls, &p->late_calls, &p->dead_calls };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

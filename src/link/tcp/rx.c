@@ -101,7 +101,7 @@ void tcp_show_rest(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
-	if (!tcp_may_read(s) || s->way == TCP_W_NEAR || (!s->carry_len && p->owner != s))
+	if (!tcp_may_read(s) || s->way == TCP_W_LOCAL || (!s->carry_len && p->owner != s))
 		return;
 	own(p, s);
 	show(s, p->rest_off, p->rest_len);
@@ -198,8 +198,8 @@ int tcp_read(struct tcp_stream *s)
 
 	if (!is_decided(s))
 		return 0;
-	if (s->way == TCP_W_NEAR)
-		return tcp_near_bell(s);
+	if (s->way == TCP_W_LOCAL)
+		return tcp_local_wake(s);
 	if (!s->base.user_ops)
 		orphan(s);
 	while (sum < TCP_READ_MOST && more && tcp_may_read(s)) {
@@ -229,8 +229,8 @@ void tcp_pause(struct link_stream *l, bool on)
 	if (s->paused == on || s->state == TCP_S_DEAD || s->state == TCP_S_DRAINING)
 		return;
 	s->paused = on;
-	if (s->way == TCP_W_NEAR && !on)
-		tcp_near_again(s);
+	if (s->way == TCP_W_LOCAL && !on)
+		tcp_local_again(s);
 	else if (on)
 		tcp_cool(s);
 	else if (s->carry_len || tcp_place_of(s)->owner == s)

@@ -16,12 +16,12 @@ int tcp_open(uint32_t ifindex, struct link_streams **ret);
  * Streams between two processes of one user on this host go through shared memory once their users
  * say that they may (link_streams_ops.near). Before the first stream. 0 or -errno.
  */
-enum tcp_near_how {
-	TCP_NEAR_CONNECTED = 1, /* those that connect() and listen() made */
-	TCP_NEAR_HANDED_OVER = 2, /* and those that adopt() took */
-	TCP_NEAR_SELF = 4 /* also within one process: for tests */
+enum tcp_local_how {
+	TCP_LOCAL_CONNECTED = 1, /* those that connect() and listen() made */
+	TCP_LOCAL_HANDED_OVER = 2, /* and those that adopt() took */
+	TCP_LOCAL_SELF = 4 /* also within one process: for tests */
 };
-int tcp_go_near(struct link_streams *p, unsigned how);
+int tcp_go_local(struct link_streams *p, unsigned how);
 /* The process exits: every stream is closed gracefully, and the call lasts until what was
  * sent has reached the peers' hosts, 200 ms at most. The place stays, empty. */
 void tcp_leave(struct link_streams *p);

@@ -9,7 +9,7 @@
 
 #define ROOM_LEAST (16u * 1024) /* less is not worth asking the kernel for */
 #define MSS_KEEP (10 * UT_MS)
-#define MSS_NEAR 65536          /* what an FPDU can be at most */
+#define MSS_LOCAL 65536          /* what an FPDU can be at most */
 #define MSS_DEFAULT 536         /* RFC 9293 3.7.1, until the kernel knows better */
 
 static void blocked(struct tcp_stream *s)
@@ -57,8 +57,8 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 		return s->state == TCP_S_CONNECTING ? -ENOTCONN : -EPIPE;
 	if (!knows_way(s))
 		return -EAGAIN;
-	if (s->way == TCP_W_NEAR)
-		return tcp_near_send(s, data, len);
+	if (s->way == TCP_W_LOCAL)
+		return tcp_local_send(s, data, len);
 	n = LINK_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 	if (n == -EAGAIN || n == -ENOBUFS) {
 		blocked(s);
@@ -86,8 +86,8 @@ size_t tcp_room(struct link_stream *l)
 
 	if (s->state != TCP_S_OPEN || !knows_way(s) || s->blocked)
 		return 0;
-	if (s->way == TCP_W_NEAR)
-		return tcp_near_room(s);
+	if (s->way == TCP_W_LOCAL)
+		return tcp_local_room(s);
 	if (s->credit >= ROOM_LEAST)
 		return s->credit;
 	buffer = (size_t)tcp_sock_number(s->fd, SOL_SOCKET, SO_SNDBUF, ROOM_LEAST);
@@ -104,8 +104,8 @@ uint32_t tcp_mss(struct link_stream *l)
 
 	if (s->fd < 0)
 		return MSS_DEFAULT;
-	if (s->way == TCP_W_NEAR)
-		return MSS_NEAR;
+	if (s->way == TCP_W_LOCAL)
+		return MSS_LOCAL;
 	/* It follows the path's MTU and the options in use, which change seldom; and half of the
 	 * largest window seen, which on loopback starts below what the MTU would allow. */
 	if (s->mss && now - s->mss_at < MSS_KEEP)
@@ -120,8 +120,8 @@ bool tcp_drained(struct link_stream *l)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 
-	if (s->way == TCP_W_NEAR)
-		return tcp_near_drained(s);
+	if (s->way == TCP_W_LOCAL)
+		return tcp_local_drained(s);
 	return s->fd < 0 || tcp_sock_unacked(s->fd) == 0;
 }
 

@@ -36,8 +36,8 @@ static uint32_t wanted(const struct tcp_stream *s)
 	case TCP_S_CONNECTING:
 		return s->rx_over ? 0 : EPOLLOUT;
 	case TCP_S_OPEN:
-		if (s->way == TCP_W_NEAR)
-			return s->rx_over || s->near->fin ? 0 : EPOLLIN;
+		if (s->way == TCP_W_LOCAL)
+			return s->rx_over || s->shm->fin ? 0 : EPOLLIN;
 		return (s->paused || s->rx_over || !ut_list_empty(&s->idle_node) ? 0 : EPOLLIN) |
 		       (s->blocked && is_of_tcp(s) ? EPOLLOUT : 0);
 	case TCP_S_DRAINING:
@@ -200,7 +200,7 @@ static int look(struct tcp_place *p, bool *more)
 			quiet_bell(p);
 			break;
 		case TCP_K_STREAM:
-			if (ut_list_empty(&s->hot_node) && s->way != TCP_W_NEAR)
+			if (ut_list_empty(&s->hot_node) && s->way != TCP_W_LOCAL)
 				p->look_only = LOOK_ONLY;
 			done += stream_event(s, v[i].events);
 			break;
@@ -212,7 +212,7 @@ static int look(struct tcp_place *p, bool *more)
 /* Who sleeps on the set must find it empty. */
 static bool is_time_to_look(struct tcp_place *p, bool idle)
 {
-	return p->look_only || (ut_list_empty(&p->hot) && ut_list_empty(&p->near_hot)) ||
+	return p->look_only || (ut_list_empty(&p->hot) && ut_list_empty(&p->local_polled)) ||
 	       (idle && atomic_load(&p->dozing)) || ++p->calls % LOOK_CALLS == 0 ||
 	       (idle && ++p->empties % LOOK_EMPTY == 0);
 }
@@ -265,8 +265,8 @@ static int run_todo(struct ut_list *todo)
 			tcp_todo(s);
 		if (s->state == TCP_S_OPEN)
 			tcp_show_rest(s);
-		if (s->state == TCP_S_OPEN && s->way == TCP_W_NEAR)
-			tcp_near_visit(s);
+		if (s->state == TCP_S_OPEN && s->way == TCP_W_LOCAL)
+			tcp_local_serve(s);
 		if (s->state != TCP_S_DEAD)
 			tcp_watch(s);
 		done++;
@@ -297,7 +297,7 @@ static int look_around(struct tcp_place *p)
 		done += look(p, &more);
 	/* What others wrote before an end that has been seen comes before it. */
 	if (!ut_list_empty(&p->over))
-		done += run_todo(&p->todo) + tcp_near_look(p, true);
+		done += run_todo(&p->todo) + tcp_local_look(p, true);
 	return done + run_todo(&p->over);
 }
 
@@ -311,8 +311,8 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 		adopt_orphans(p);
 	if (!ut_list_empty(&p->todo))
 		done += run_todo(&p->todo);
-	if (!ut_list_empty(&p->near_hot))
-		done += tcp_near_look(p, false);
+	if (!ut_list_empty(&p->local_polled))
+		done += tcp_local_look(p, false);
 	if (!p->look_only && !l->cheap)
 		done += read_hot(p);
 	if ((!l->cheap && is_time_to_look(p, !done)) || !ut_list_empty(&p->over))
@@ -321,7 +321,7 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 		tcp_accept_again(p);
 	tcp_drain_expired(p);
 	tcp_calls_expired(p);
-	tcp_near_settle(p);
+	tcp_local_settle(p);
 	tcp_reap(p);
 	return done;
 }

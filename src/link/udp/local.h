@@ -40,8 +40,8 @@ enum udp_kind {
 	UDP_PEER, /* its pidfd */
 };
 
-struct udp_near_tx;
-struct udp_near_rx;
+struct shm_peer_tx;
+struct shm_peer_rx;
 
 /* A descriptor in the epoll set. */
 struct udp_port {
@@ -53,8 +53,8 @@ struct udp_port {
 	struct udp_local *local; /* MAIN and MAIL */
 	struct udp_service *service; /* SERVICE */
 	struct udp_ward *ward;       /* WARD: its pidfd */
-	struct udp_near_tx *near_tx; /* PEER: one of the two */
-	struct udp_near_rx *near_rx;
+	struct shm_peer_tx *local_tx; /* PEER: one of the two */
+	struct shm_peer_rx *local_rx;
 	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
 	struct ut_list err_node; /* in udp_link.errors */
 };
@@ -165,7 +165,7 @@ struct udp_link {
 	int gift_pid;          /* who sent it, as seen from here; 0: cannot be seen */
 	struct ut_rng rng;
 	struct udp_stats stats;
-	struct udp_near *near; /* near.h; NULL: the wire only */
+	struct shm_chan *chan; /* near.h; NULL: the wire only */
 };
 
 static inline struct udp_link *udp_of(struct link *l)
@@ -258,7 +258,7 @@ static inline unsigned udp_key(struct udp_dest to)
 enum udp_mail_type {
 	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL,
 	UDP_MAIL_GROUP, /* a datagram behind the group's address */
-	UDP_MAIL_NEAR_HELLO, UDP_MAIL_NEAR_READY, UDP_MAIL_NEAR_OPEN, UDP_MAIL_NEAR_LEND /* near.h */
+	UDP_MAIL_SHM_HELLO, UDP_MAIL_SHM_READY, UDP_MAIL_SHM_OPEN, UDP_MAIL_SHM_EXPORT /* near.h */
 };
 
 #define UDP_MAIL_MAGIC 0x444c5031u

@@ -5,7 +5,7 @@
  * received, no number with it given out) a further address whose name for it is taken makes the link move
  * to another slot with all its addresses; later that address is refused.
  */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -248,7 +248,7 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 void udp_local_drop(struct udp_link *u, struct udp_local *lo)
 {
 	udp_tx_forget(u, lo->addr);
-	udp_near_forget_addr(u, lo->addr);
+	shm_chan_forget_addr(u, lo->addr);
 	local_leave(u, lo);
 	local_free(u, lo);
 	if (ut_list_empty(&u->locals) && !u->active && !u->base.qpn_given)

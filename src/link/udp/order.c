@@ -17,7 +17,7 @@
  * leaver closes, then tells; the one at index 0 attaches. Telling before would
  * lose what the program of the new order sends to the old socket.
  */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
@@ -275,8 +275,8 @@ void udp_order_mail(struct udp_link *u, struct udp_local *lo, const struct udp_m
 		take_left(u, lo, m->slot, m->index);
 	if (m->type == UDP_MAIL_WILL)
 		udp_ward_take(u, lo, m->slot);
-	else if (m->type >= UDP_MAIL_NEAR_HELLO)
-		udp_near_mail(u, lo, m, body, len);
+	else if (m->type >= UDP_MAIL_SHM_HELLO)
+		shm_handshake_message(u, lo, m, body, len);
 	else if (m->type != UDP_MAIL_ANSWER)
 		udp_ward_news(u, lo);
 }

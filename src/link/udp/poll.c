@@ -5,7 +5,7 @@
  * are "hot" and tried directly; the others are found by a look at the epoll
  * set, which is also what the owner sleeps on.
  */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/sys.h"
 #include "util/clock.h"
@@ -67,7 +67,7 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 			ut_list_add_tail(&u->ready, &p->service->ready);
 		return;
 	case UDP_PEER:
-		udp_near_died(u, p);
+		shm_peer_died(u, p);
 		return;
 	case UDP_WARD:
 		udp_ward_died(u, p->ward);

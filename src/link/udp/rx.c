@@ -6,7 +6,7 @@
  * eight places used in turn, so what a caller had no room for stays valid while
  * the next call fills others.
  */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/sys.h"
 #include "link/udp/mad.h"
@@ -288,11 +288,11 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 }
 
 /* Rings cost a look at memory; what is in them comes before what needs a call. */
-static int read_near(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+static int read_local(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
 	while (n < max && *reads && !u->carry.left) {
 		v[n].note = false;
-		if (!udp_near_recv(u, &v[n]))
+		if (!shm_chan_recv(u, &v[n]))
 			break;
 		if (v[n].note) {
 			n++;
@@ -323,7 +323,7 @@ static bool look_is_due(struct udp_link *u, bool warm)
 static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads,
 			bool looked)
 {
-	bool warm = udp_near_warm(u);
+	bool warm = shm_chan_warm(u);
 
 	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
 		n = poll_hot(u, v, n, max, reads);
@@ -344,7 +344,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	bool looked;
 	int n;
 
-	udp_near_release(u);
+	shm_chan_release(u);
 	udp_let_go(u);
 	n = hand_out(u, v, 0, max);
 	/* Nobody looks at what was handed out before: the places that are warm come first. */
@@ -352,12 +352,12 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 		u->rx_slot = 0;
 	if (u->outbox_used)
 		udp_outbox_flush(u);
-	looked = !l->cheap && look_is_due(u, udp_near_warm(u)) && udp_look(u);
-	n = read_near(u, v, n, max, &reads);
+	looked = !l->cheap && look_is_due(u, shm_chan_warm(u)) && udp_look(u);
+	n = read_local(u, v, n, max, &reads);
 	if (!l->cheap)
 		n = read_sockets(u, v, n, max, &reads, looked);
 	u->active = u->active || n;
-	udp_near_settle(u);
+	shm_chan_settle(u);
 	return n;
 }
 

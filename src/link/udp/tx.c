@@ -7,7 +7,7 @@
  * close and open a socket at each change of flow costs more than any spreading
  * gains.
  */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/sys.h"
 #include "util/clock.h"
@@ -275,7 +275,7 @@ int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, siz
 	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
 	    udp_is_v4(f->src) != udp_is_v4(f->dst))
 		return -EINVAL;
-	if (udp_near_send(u, f, data, len, seg, &r)) {
+	if (shm_chan_send(u, f, data, len, seg, &r)) {
 		u->active = true;
 		return r;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Opening and closing a link, and the groups it has joined. Its addresses are in locals.c. */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -86,7 +86,7 @@ static void udp_close(struct link *l)
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
 	udp_services_drop(u);
-	udp_near_fini(u);
+	shm_chan_fini(u);
 	udp_wards_drop(u, NULL);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
@@ -110,7 +110,7 @@ static const struct link_ops udp_ops = {
 	.entrust = udp_entrust,
 	.orphan = udp_orphan,
 	.fd = udp_fd,
-	.doze = udp_near_doze,
+	.doze = shm_chan_sleep,
 	.close = udp_close,
 };
 
@@ -172,23 +172,23 @@ int udp_open(uint16_t port, struct link **ret)
 	return 0;
 }
 
-int udp_go_near(struct link *l)
+int udp_go_local(struct link *l)
 {
-	return udp_near_init(udp_of(l));
+	return shm_chan_init(udp_of(l));
 }
 
-void udp_go_notes(struct link *l, bool pull)
+void udp_go_messages(struct link *l, bool pull)
 {
 	struct udp_link *u = udp_of(l);
 
-	udp_near_notes(u);
-	if (u->near)
-		u->near->no_pulls = !pull;
+	shm_chan_messages(u);
+	if (u->chan)
+		u->chan->no_pulls = !pull;
 }
 
-void udp_go_visits(struct link *l)
+void udp_go_direct(struct link *l)
 {
-	udp_near_visits(udp_of(l));
+	shm_chan_direct(udp_of(l));
 }
 
 void udp_stats(struct link *l, struct udp_stats *ret)

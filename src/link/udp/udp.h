@@ -23,7 +23,7 @@ struct udp_stats {
 	uint64_t dropped;   /* for a slot that nobody owns */
 	uint64_t probes, attaches;
 	uint64_t calls_send, calls_recv;
-	uint64_t near_sent, near_received; /* records through shared memory */
+	uint64_t local_sent, local_received; /* records through shared memory */
 };
 
 /*
@@ -35,12 +35,12 @@ struct udp_stats {
 int udp_open(uint16_t port, struct link **ret);
 /* Once, before the first address: members on this host that did the same are reached through
  * shared memory. 0, or negative errno and the link goes on without. */
-int udp_go_near(struct link *l);
-/* After it: messages (link/near.h) to those that also did. pull false: as if nobody could reach
+int udp_go_local(struct link *l);
+/* After it: messages (host/shm/channel.h) to those that also did. pull false: as if nobody could reach
  * into anybody's memory. */
-void udp_go_notes(struct link *l, bool pull);
+void udp_go_messages(struct link *l, bool pull);
 /* After that: they may serve themselves from what is shown of us (link/shown.h). */
-void udp_go_visits(struct link *l);
+void udp_go_direct(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
 /*

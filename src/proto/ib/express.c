@@ -33,7 +33,7 @@ static bool may_post(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
 
-	return r->near && q->cls == WIRE_CLASS_RC && eng_qp_state(q->qp) == IBV_QPS_RTS &&
+	return r->local && q->cls == WIRE_CLASS_RC && eng_qp_state(q->qp) == IBV_QPS_RTS &&
 	       !r->rnr_wait && !r->halted && !r->recovering && !r->plain && !r->limited && !r->pkt &&
 	       r->psn_send == r->psn_next;
 }
@@ -51,7 +51,7 @@ static int opcode_of(const struct eng_swqe *w)
 
 static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 {
-	struct ibp_near *near = &q->port->near;
+	struct ibp_shm *shm = &q->port->shm;
 	int n;
 
 	if (!w->length)
@@ -60,17 +60,17 @@ static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 		memcpy(to, eng_swqe_inline(w), w->length);
 		return true;
 	}
-	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, near->iov,
-			IBP_NEAR_PIECES);
-	near->stage.own = q->port->link->rx_stage->own;
-	return n > 0 && ut_stage_load_own(&near->stage, to, near->iov, n) == (ssize_t)w->length;
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
+			IBP_SHM_PIECES);
+	shm->stage.own = q->port->link->rx_stage->own;
+	return n > 0 && ut_stage_load_own(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
 }
 
 static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WRITE_ONLY;
 	uint64_t va = w->remote_addr;
-	bool acks = opcode <= SEND_ONLY_IMM && ibp_near_acks(q, &va);
+	bool acks = opcode <= SEND_ONLY_IMM && ibp_shm_acks(q, &va);
 
 	ibp_note_put(at, (struct ibp_note){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->req.mtu),
@@ -83,10 +83,10 @@ static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
 }
 
 /* Few enough that the reader begins while the others are written. */
-static bool wait_for_more(struct ibp_near *near, bool more)
+static bool wait_for_more(struct ibp_shm *shm, bool more)
 {
-	near->unshown = more && near->unshown + 1 < GROUP ? near->unshown + 1 : 0;
-	return near->unshown;
+	shm->unshown = more && shm->unshown + 1 < GROUP ? shm->unshown + 1 : 0;
+	return shm->unshown;
 }
 
 static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
@@ -98,17 +98,17 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	struct link_place place;
 
 	if (opcode < 0 || w->started || w->verdict || (w->flags & IBV_SEND_FENCE) ||
-	    w->length > IBP_NEAR_COPY ||
+	    w->length > IBP_SHM_COPY ||
 	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window ||
-	    link_near(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
+	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
 				  &place) < 0 ||
 	    !copy_payload(q, w, place.data))
 		return false;
 	put_note(q, w, (uint8_t)opcode, place.note);
 	ibp_req_number(r, w);
-	place.more = wait_for_more(&q->port->near, more);
-	link_near(l)->commit(l, &place, (uint32_t)w->length);
-	r->near_end = place.end;
+	place.more = wait_for_more(&q->port->shm, more);
+	shm_channel(l)->commit(l, &place, (uint32_t)w->length);
+	r->ring_end = place.end;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += w->length;
@@ -141,16 +141,16 @@ bool ibp_express_ack(struct ibp_qp *q, uint32_t psn)
 	struct link *l = port->link;
 	struct link_place place;
 
-	if (!q->resp.near || q->cls != WIRE_CLASS_RC || port->near.say_plain ||
-	    link_near(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
+	if (!q->resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
+	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
 	ibp_note_put(place.note, (struct ibp_note){
 		.opcode = ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = SYN_ACK,
 		.psn = psn, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
 		.length = q->resp.msn,
 	});
-	place.quiet = port->near.quiet;
-	link_near(l)->commit(l, &place, 0);
+	place.quiet = port->shm.quiet;
+	shm_channel(l)->commit(l, &place, 0);
 	eng_dev_held(dev);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
@@ -187,7 +187,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	uint32_t before = r->psn_una;
 	const struct eng_swqe *next;
 
-	if (!r->near || r->rd_count || r->recovering || r->rnr_wait || r->halted || r->limited ||
+	if (!r->local || r->rd_count || r->recovering || r->rnr_wait || r->halted || r->limited ||
 	    q->qp->sq_draining || r->psn_send != r->psn_next || psn_diff(psn, r->psn_next) >= 0)
 		return false;
 	if (psn_diff(psn, before) < 0)
@@ -219,9 +219,9 @@ static bool is_next(const struct ibp_qp *q, const struct ibp_note *n, uint32_t l
 {
 	const struct ibp_resp *r = &q->resp;
 
-	return r->chosen && r->near && !r->dead && !r->gap_nak && r->message == IBP_NONE &&
+	return r->chosen && r->local && !r->dead && !r->gap_nak && r->message == IBP_NONE &&
 	       (n->psn & IBP_PSN_MASK) == r->epsn && n->unit < 32 && 1u << n->unit == r->mtu &&
-	       len <= IBP_NEAR_COPY && !(n->flags & (IBP_NOTE_PULL | IBP_NOTE_PLAIN));
+	       len <= IBP_SHM_COPY && !(n->flags & (IBP_NOTE_PULL | IBP_NOTE_PLAIN));
 }
 
 static bool take_send(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
@@ -262,7 +262,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
 	if (len) {
 		ibp_show(q, mk, n->rkey);
 		k = eng_mkey_iov(mk, off, len, iov, 3);
-		if (k < 0 || ibp_near_place(q->port, iov, k, len, true) != 0)
+		if (k < 0 || ibp_shm_place(q->port, iov, k, len, true) != 0)
 			return false;
 	}
 	r->offset = len;
@@ -274,7 +274,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
 
 static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
 {
-	struct ibp_near *near = &q->port->near;
+	struct ibp_shm *shm = &q->port->shm;
 	uint32_t len = rx->len - LINK_NOTE_BYTES;
 	bool done;
 
@@ -285,11 +285,11 @@ static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struc
 		    !ibp_resp_hears(q->qp))
 			return false;
 	}
-	near->rx = rx;
-	near->data = rx->data + LINK_NOTE_BYTES;
-	near->n_from = 0;
+	shm->rx = rx;
+	shm->data = rx->data + LINK_NOTE_BYTES;
+	shm->n_from = 0;
 	done = n->opcode <= SEND_ONLY_IMM ? take_send(q, n, len) : take_write(q, n, len);
-	near->rx = NULL;
+	shm->rx = NULL;
 	if (done && ibp_resp_hears(q->qp))
 		ibp_resp_executed(q, n->flags & IBP_NOTE_ASK);
 	return done;
@@ -302,7 +302,7 @@ bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
 	struct ibp_qp *q;
 	bool done = false;
 
-	if (!port->near.stage.base || rx->len < LINK_NOTE_BYTES)
+	if (!port->shm.stage.base || rx->len < LINK_NOTE_BYTES)
 		return false;
 	n = ibp_note_get(rx->data);
 	eng_dev_held(port->dev);

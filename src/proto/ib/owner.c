@@ -115,7 +115,7 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 		  struct wire_ib_packet *p)
 {
 	const struct wire_ib_shape *shape = wire_ib_shape(n->opcode);
-	struct ibp_near *near = &port->near;
+	struct ibp_shm *shm = &port->shm;
 
 	if (!shape->name || shape->cls != WIRE_CLASS_XRC || !(shape->flags & WIRE_F_REQ) ||
 	    !(shape->flags & (WIRE_F_SEND | WIRE_F_WRITE)) || n->unit < 8 ||
@@ -128,11 +128,11 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 		.payload_len = rx->len - LINK_NOTE_BYTES, .pkey = IBP_PKEY, .migreq = true,
 	};
 	p->pad = -p->payload_len & 3;
-	near->rx = rx;
-	near->n_from = 0;
-	near->data = p->payload = rx->data + LINK_NOTE_BYTES;
-	near->unit = 1u << n->unit;
-	near->plain = false;
+	shm->rx = rx;
+	shm->n_from = 0;
+	shm->data = p->payload = rx->data + LINK_NOTE_BYTES;
+	shm->unit = 1u << n->unit;
+	shm->plain = false;
 	return true;
 }
 
@@ -147,12 +147,12 @@ static int execute(struct ibp_standin *s, const struct link_rx *rx, const struct
 	if (!parse(s->q->port, rx, n, &p))
 		return ENG_V_RX_LENGTH;
 	if (r->message == IBP_NONE)
-		r->mtu = s->q->port->near.unit;
-	else if (r->mtu != s->q->port->near.unit)
+		r->mtu = s->q->port->shm.unit;
+	else if (r->mtu != s->q->port->shm.unit)
 		return ENG_V_RX_LENGTH;
 	s->srqn = p.srqn;
 	v = ibp_resp_execute(s->q, &p, rx);
-	s->q->port->near.rx = NULL;
+	s->q->port->shm.rx = NULL;
 	return eng_qp_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
 }
 
@@ -249,7 +249,7 @@ bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
 	struct ibp_relay_note n;
 	uint8_t kind;
 
-	if (!port->near.stage.base || rx->len < sizeof(n))
+	if (!port->shm.stage.base || rx->len < sizeof(n))
 		return false;
 	memcpy(&n, rx->data, sizeof(n));
 	kind = n.kind & IBP_RELAY_KIND;
@@ -283,8 +283,8 @@ void ibp_owner_timer(struct ibp_qp *q)
 		s->wait = WAIT_NS;
 	} else {
 		s->wait = s->wait < WAIT_MOST / 2 ? s->wait * 2 : WAIT_MOST;
-		r = link_near(l)->reserve(l, &s->back, ask.qpn, 0, &at);
-		if (r == 0 && link_near(l)->taken(l, &s->back, ask.qpn) >= s->ask_end)
+		r = shm_channel(l)->reserve(l, &s->back, ask.qpn, 0, &at);
+		if (r == 0 && shm_channel(l)->taken(l, &s->back, ask.qpn) >= s->ask_end)
 			r = ibp_relay_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
 	}
 	if (r == -ENOTCONN) {

@@ -24,7 +24,7 @@ static bool can_wait(struct ibp_qp *q, bool crowd)
 	const struct eng_swqe *w;
 
 	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
-	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->near ||
+	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->local ||
 	    (!crowd && psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */

@@ -159,7 +159,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if ((rx->tos & 3) == 3)
 		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP && q->req.near != rx->note)
+	if (p->shape->flags & WIRE_F_RSP && q->req.local != rx->note)
 		ibp_count(q->port, ENG_C_rx_bad_source);
 	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
@@ -172,11 +172,11 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 /* What a note brings besides its request. False: the QP stopped over it. */
 static bool take_ack(struct ibp_qp *q)
 {
-	const struct ibp_near *near = &q->port->near;
+	const struct ibp_shm *shm = &q->port->shm;
 
-	if (!near->acks || !q->req.near || !state_accepts(q->qp, true))
+	if (!shm->acks || !q->req.local || !state_accepts(q->qp, true))
 		return true;
-	ibp_req_acked(q, near->ack_psn, near->ack_msn);
+	ibp_req_acked(q, shm->ack_psn, shm->ack_msn);
 	return state_accepts(q->qp, false);
 }
 
@@ -208,14 +208,14 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 
 	if (rx->note ? ibp_express_take(port, rx) : ibp_swift_take(port, rx))
 		return;
-	sound = rx->note ? ibp_near_parse(port, rx, &p)
+	sound = rx->note ? ibp_shm_parse(port, rx, &p)
 			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;
 
 	if (sound)
 		receive_sound(port, &p, rx);
 	else if (!rx->note || !ibp_relay_receive(port, rx))
 		ibp_count(port, ENG_C_rx_short);
-	port->near.rx = NULL;
+	port->shm.rx = NULL;
 }
 
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
@@ -278,7 +278,7 @@ static void give_turn(struct ibp_qp *q)
 	 * train; in a ring there are none.
 	 */
 	if (port->sent != before ||
-	    (port->manner == ENG_ACKS_NOW && (q->resp.near || ut_list_empty(&port->active))))
+	    (port->manner == ENG_ACKS_NOW && (q->resp.local || ut_list_empty(&port->active))))
 		ibp_resp_ack(q);
 	else
 		ibp_resp_owe(q);
@@ -288,14 +288,14 @@ static void send_acks(struct ibp_port *port, bool quiet)
 {
 	struct ut_list *n;
 
-	port->near.quiet = quiet;
+	port->shm.quiet = quiet;
 
 	/* What leaves to make room may end any queue pair, and its place on the list with it. */
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
 		ibp_resp_ack(ut_container(n, struct ibp_qp, acks));
-	port->near.quiet = false;
+	port->shm.quiet = false;
 	if (!quiet)
-		link_near(port->link)->tell(port->link);
+		shm_channel(port->link)->tell(port->link);
 }
 
 int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
@@ -321,7 +321,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	if (acks != ENG_ACKS_LATER)
 		send_acks(port, acks == ENG_ACKS_QUIETLY);
 	ibp_train_flush(port);
-	link_near(port->link)->show(port->link);
+	shm_channel(port->link)->show(port->link);
 	if (!port->blocked)
 		ibp_gsi_run(port);
 	if (ibp_relay_waits(&port->relays))

@@ -13,7 +13,7 @@
 #include "engine/qp.h"
 #include "link/link.h"
 #include "proto/ib/ibp.h"
-#include "proto/ib/near.h"
+#include "proto/ib/frame_shm.h"
 #include "proto/ib/relay.h"
 #include "util/heap.h"
 #include "util/rng.h"
@@ -133,7 +133,7 @@ struct ibp_port {
 	struct ut_list unarmed; /* QPs whose timer waits for a look at the clock (express.c) */
 	struct ibp_train train;
 	struct ibp_placing placing;
-	struct ibp_near near;
+	struct ibp_shm shm;
 	struct ibp_relays relays;
 	struct ibp_gsi gsi;
 	uint64_t now;       /* of the current call */
@@ -160,7 +160,7 @@ enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
 struct ibp_resp {
 	uint32_t epsn, msn;
 	uint32_t mtu;   /* bytes of each packet of a message but the last */
-	bool near;      /* near.h; chosen says that it stays so */
+	bool local;      /* near.h; chosen says that it stays so */
 	bool chosen;
 	bool plain_due; /* the sequence NAK that is owed asks for plain packets */
 	bool plain;     /* the answer being made is one */
@@ -196,7 +196,7 @@ struct ibp_req {
 	uint32_t psn_send;  /* PSN of the packet at (cur, pkt) */
 	uint32_t peer_psn;  /* the last of a request that the peer must execute himself */
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	bool near, chosen;  /* near.h */
+	bool local, chosen;  /* near.h */
 	bool begun;         /* the oldest request only waits for that choice */
 	bool pulls;         /* the peer can fetch from our memory */
 	bool plain;         /* not what comes before plain_until, which it has asked for again */
@@ -207,14 +207,14 @@ struct ibp_req {
 	uint8_t retry_left, rnr_left;
 	bool limited;        /* with ssn and lsn: end-to-end credits (IBTA 9.7.7.2) */
 	uint32_t ssn, lsn;
-	uint64_t near_end;  /* where the newest packet ends in the ring */
+	uint64_t ring_end;  /* where the newest packet ends in the ring */
 	uint32_t since_ack;  /* packets since the last with the A bit */
 	uint32_t rd_head, rd_count;
 	uint32_t window, threshold, grown; /* packets; additive growth */
 	uint64_t deadline;   /* of the timer, which may fire early */
 	/* What few use. */
 	struct ut_timer timer;
-	uint64_t near_taken; /* how far the peer had come when the timer fired last */
+	uint64_t ring_read; /* how far the peer had come when the timer fired last */
 	uint64_t cnp_at;
 	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
 };
@@ -416,32 +416,32 @@ void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
 bool ibp_resp_has_work(const struct ibp_qp *q);
 
 /* near.c */
-int ibp_near_init(struct ibp_port *port);
-void ibp_near_fini(struct ibp_port *port);
+int ibp_shm_init(struct ibp_port *port);
+void ibp_shm_fini(struct ibp_port *port);
 /* Before the first PSN is given out: the requester's kind. False: not known yet. */
-bool ibp_near_choose(struct ibp_qp *q);
+bool ibp_shm_choose(struct ibp_qp *q);
 /* Whether a packet of this QP is one of this kind now, and the two steps of making it: as
  * ibp_train_begin and ibp_train_end. */
-bool ibp_near_is(const struct ibp_qp *q, bool response);
-struct iovec *ibp_near_begin(struct ibp_qp *q, bool response, uint32_t size, int *max);
-int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
+bool ibp_shm_is(const struct ibp_qp *q, bool response);
+struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int *max);
+int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
 /* A message as a packet; false: it is none. The payload stays where it is. */
-bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p);
+bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p);
 /* Its payload into application memory, as ibp_place(); or IBP_AGAIN. iov has room for one more. */
-int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
+int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
 /* The same into a plain buffer: 0 or IBP_AGAIN. */
-int ibp_near_copy(struct ibp_port *port, uint8_t *to, uint32_t len);
+int ibp_shm_copy(struct ibp_port *port, uint8_t *to, uint32_t len);
 /* The packets of a requester up to the newest are asked for plain. */
-void ibp_near_plain(struct ibp_qp *q);
+void ibp_shm_plain(struct ibp_qp *q);
 /* What was sent last still lies in the ring: sending it again would help nobody. *ret_busy: but the
  * peer has taken something since the last look. */
-bool ibp_near_unread(struct ibp_qp *q, bool *ret_busy);
+bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy);
 
 /* An acknowledgement is due that can go along in the note of a Send, which names no memory of the
  * peer and so has room: *ret_va with IBP_NOTE_ACKS. */
-static inline bool ibp_near_acks(struct ibp_qp *q, uint64_t *ret_va)
+static inline bool ibp_shm_acks(struct ibp_qp *q, uint64_t *ret_va)
 {
-	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.near || !ibp_resp_may_ack(q))
+	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.local || !ibp_resp_may_ack(q))
 		return false;
 	*ret_va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
 	ibp_resp_acked(q);

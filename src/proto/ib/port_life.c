@@ -21,7 +21,7 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	}
 	port->dev = dev;
 	port->link = cfg->link;
-	r = ibp_near_init(port);
+	r = ibp_shm_init(port);
 	if (r < 0) {
 		ut_stage_fini(&port->train.stage);
 		free(port);
@@ -45,7 +45,7 @@ void ibp_port_fini(struct eng_dev *dev)
 		return;
 	ibp_gsi_fini(port);
 	ibp_relays_fini(port);
-	ibp_near_fini(port);
+	ibp_shm_fini(port);
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);
 	free(port);

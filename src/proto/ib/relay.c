@@ -52,14 +52,14 @@ static struct link_flow here(const struct ibp_qp *q)
 int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
 		  const struct ibp_relay_note *n, uint64_t *ret_end)
 {
-	const struct link_near_ops *near = link_near(port->link);
+	const struct shm_channel_ops *chan = shm_channel(port->link);
 	struct link_place at;
-	int r = near->reserve(port->link, f, qpn, 0, &at);
+	int r = chan->reserve(port->link, f, qpn, 0, &at);
 
 	if (r < 0)
 		return r;
 	memcpy(at.note, n, sizeof(*n));
-	near->commit(port->link, &at, 0);
+	chan->commit(port->link, &at, 0);
 	if (ret_end)
 		*ret_end = at.end;
 	port->sent++;
@@ -104,12 +104,12 @@ static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
 		       ? ENG_V_RX_DISABLED : ENG_OK;
 }
 
-static enum link_reach way(const struct ibp_qp *q, uint32_t srqn)
+static enum shm_reach way(const struct ibp_qp *q, uint32_t srqn)
 {
 	struct link_flow f = here(q);
 	bool pulls;
 
-	return link_near(q->port->link)->reach(q->port->link, &f, srqn, &pulls);
+	return shm_channel(q->port->link)->reach(q->port->link, &f, srqn, &pulls);
 }
 
 /* Why a note or its payload did not leave. */
@@ -164,21 +164,21 @@ static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, 
 static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib_packet *p)
 {
 	struct ibp_port *port = q->port;
-	const struct link_near_ops *near = link_near(port->link);
+	const struct shm_channel_ops *chan = shm_channel(port->link);
 	struct link_place at;
-	int r = near->reserve(port->link, f, p->srqn, p->payload_len, &at);
+	int r = chan->reserve(port->link, f, p->srqn, p->payload_len, &at);
 
 	if (r < 0)
 		return r;
 	/* It may be named in the requester's memory, where the owner cannot look. */
-	if (port->near.rx)
-		r = ibp_near_copy(port, at.data, p->payload_len);
+	if (port->shm.rx)
+		r = ibp_shm_copy(port, at.data, p->payload_len);
 	else if (p->payload_len)
 		memcpy(at.data, p->payload, p->payload_len);
 	if (r < 0)
 		return r;
 	put_request(q, p, at.note);
-	near->commit(port->link, &at, p->payload_len);
+	chan->commit(port->link, &at, p->payload_len);
 	port->sent++;
 	ibp_count(port, ENG_C_tx_pkts);
 	ibp_count(port, ENG_C_local_tx);
@@ -229,7 +229,7 @@ static int forward(struct ibp_qp *q, const struct wire_ib_packet *p)
 int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 {
 	struct ibp_relay *y = q->relay;
-	enum link_reach how = LINK_NEAR;
+	enum shm_reach how = SHM_REACH_LOCAL;
 
 	y->held = y->plain = false;
 	if (!goes_out(q, p))
@@ -242,10 +242,10 @@ int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 		return v;
 	if (!y->out && (p->shape->flags & WIRE_F_START))
 		how = way(q, p->srqn);
-	if (how == LINK_NEAR)
+	if (how == SHM_REACH_LOCAL)
 		return forward(q, p);
 	y->srqn = p->srqn;
-	return how == LINK_FAR ? ENG_V_RX_SRQN : IBP_HOLD;
+	return how == SHM_REACH_WIRE ? ENG_V_RX_SRQN : IBP_HOLD;
 }
 
 /* --- what is dropped meanwhile --- */
@@ -378,11 +378,11 @@ static void probe(struct ibp_qp *q)
 	struct link *l = q->port->link;
 	struct link_flow f = here(q);
 	struct link_place at;
-	int r = link_near(l)->reserve(l, &f, y->srqn, 0, &at);
+	int r = shm_channel(l)->reserve(l, &f, y->srqn, 0, &at);
 
 	if (r == -ENOTCONN)
 		fail(q, ENG_V_RX_OWNER);
-	else if (r == 0 && link_near(l)->taken(l, &f, y->srqn) >= y->probe_end)
+	else if (r == 0 && shm_channel(l)->taken(l, &f, y->srqn) >= y->probe_end)
 		(void)ibp_relay_say(q->port, &f, y->srqn, &n, &y->probe_end);
 }
 
@@ -401,7 +401,7 @@ void ibp_relay_timer(struct ibp_qp *q)
 	y->seen = oldest(q);
 	if (y->out)
 		arm(q, TICK_NS);
-	else if (y->held && way(q, y->srqn) == LINK_ASKED)
+	else if (y->held && way(q, y->srqn) == SHM_REACH_ASKED)
 		arm(q, WAY_NS);
 	else if (y->held)
 		ask_again(q);

@@ -10,7 +10,7 @@
  *
  * All packets of a Send or Write that names such a queue go to the owner, since keys are looked
  * up in the SRQ's protection domain; a Read or an atomic would need data back and is answered as
- * one that names no queue. They travel as messages (link/near.h) with the payload behind the
+ * one that names no queue. They travel as messages (host/shm/channel.h) with the payload behind the
  * note, so nobody writes into another process's memory, and who cannot be reached by messages has
  * no queue here either.
  *
@@ -154,7 +154,7 @@ void ibp_relay_timer(struct ibp_qp *q);
 void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
 		    const struct ibp_relay_note *n);
 /* A note alone to the process that has the number qpn; ret_end: where it ends in the ring, or NULL.
- * 0 or as link_near_ops.reserve. */
+ * 0 or as shm_channel_ops.reserve. */
 int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
 		  const struct ibp_relay_note *n, uint64_t *ret_end);
 /* To whoever sent this. */

@@ -16,8 +16,8 @@ static uint32_t window_limit(const struct ibp_qp *q)
 	uint32_t unit = q->mtu < 1024 ? 1024 : q->mtu;
 	uint32_t n = bytes / unit;
 
-	if (q->req.near)
-		return IBP_NEAR_WINDOW;
+	if (q->req.local)
+		return IBP_SHM_WINDOW;
 	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
 }
 
@@ -239,7 +239,7 @@ void ibp_req_timer(struct ibp_qp *q)
 	if (!ibp_req_outstanding(q))
 		return;
 	/* The peer has not come to it. While it works it is only late, and must not find it twice. */
-	unread = ibp_near_unread(q, &busy);
+	unread = ibp_shm_unread(q, &busy);
 	if (unread && busy) {
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 		return;

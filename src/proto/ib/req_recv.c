@@ -111,8 +111,8 @@ static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	bool whole;
 
 	ibp_count(q->port, ENG_C_packet_seq_err);
-	if (q->req.near && q->port->near.plain)
-		ibp_near_plain(q);
+	if (q->req.local && q->port->shm.plain)
+		ibp_shm_plain(q);
 	whole = acknowledge(q, p->psn);
 	if (q->req.rnr_wait || eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
@@ -180,10 +180,10 @@ static void ask_plain(struct ibp_qp *q, uint32_t psn)
 
 	/* A second answer to what was asked before; one that is plain follows. A peer that never
 	 * gives one meets the timer. */
-	if (r->plain && psn_diff(psn, r->plain_until) < 0 && !q->port->near.plain)
+	if (r->plain && psn_diff(psn, r->plain_until) < 0 && !q->port->shm.plain)
 		return;
 	ibp_count(q->port, ENG_C_local_again);
-	ibp_near_plain(q);
+	ibp_shm_plain(q);
 	ibp_req_go_back(q);
 }
 
@@ -193,8 +193,8 @@ static int place_data(struct ibp_qp *q, struct ut_stage *st, size_t off, struct 
 {
 	if (st != q->port->link->rx_stage)
 		return ibp_scatter(st, off, iov, n, len, last);
-	if (q->port->near.rx)
-		return ibp_near_place(q->port, iov, n, len, last);
+	if (q->port->shm.rx)
+		return ibp_shm_place(q->port, iov, n, len, last);
 	return ibp_place(q, false, off, iov, n, len, last);
 }
 

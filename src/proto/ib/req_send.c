@@ -138,8 +138,8 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 
 	if (q->cls == WIRE_CLASS_UC)
 		return true;
-	if (r->near && w->length > IBP_NEAR_COPY && w->opcode != IBV_WR_RDMA_READ &&
-	    flight >= IBP_NEAR_HEAVY)
+	if (r->local && w->length > IBP_SHM_COPY && w->opcode != IBV_WR_RDMA_READ &&
+	    flight >= IBP_SHM_HEAVY)
 		return false;
 	/* One packet more when the window shrank below what is in flight: it asks
 	 * for the answer that nothing in flight may have asked for. */
@@ -159,7 +159,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 static bool want_ack(struct ibp_qp *q, bool last)
 {
 	struct ibp_req *r = &q->req;
-	uint32_t window = r->near && r->window > IBP_NEAR_HEAVY ? IBP_NEAR_HEAVY : r->window;
+	uint32_t window = r->local && r->window > IBP_SHM_HEAVY ? IBP_SHM_HEAVY : r->window;
 	uint32_t quarter = window / 4 ? window / 4 : 1;
 
 	if (q->cls == WIRE_CLASS_UC)
@@ -298,7 +298,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 	p.ack_req = want_ack(q, r->pkt + psns == packets);
 	if (r->plain) {
 		r->plain = psn_diff(p.psn, r->plain_until) < 0;
-		q->port->near.say_plain = r->plain && w->opcode == IBV_WR_RDMA_READ;
+		q->port->shm.say_plain = r->plain && w->opcode == IBV_WR_RDMA_READ;
 	}
 	if (ibp_train_end(q->port, &p, n, user) < 0) {
 		halt(q, w, ENG_V_LOC_FAULT);
@@ -361,7 +361,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	uint32_t before = q->port->sent;
 
-	if (!r->chosen && r->cur != q->qp->sq.tail && !ibp_near_choose(q)) {
+	if (!r->chosen && r->cur != q->qp->sq.tail && !ibp_shm_choose(q)) {
 		r->begun |= st == IBV_QPS_RTS &&
 			    !is_local(((struct eng_swqe *)eng_ring_at(&q->qp->sq, r->cur))->opcode);
 		ibp_activate(q);

@@ -82,7 +82,7 @@ static struct eng_pd *recv_pd(const struct ibp_qp *q)
 }
 
 /* What the placement of a message of this host comes to. */
-static int near_verdict(int r, enum eng_verdict fault)
+static int local_verdict(int r, enum eng_verdict fault)
 {
 	return r == IBP_AGAIN ? r : r < 0 ? (int)fault : ENG_OK;
 }
@@ -99,8 +99,8 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
 	if (n < 0)
 		return -n;
-	if (q->port->near.rx && st == q->port->link->rx_stage)
-		return near_verdict(ibp_near_place(q->port, iov, n, len, last), ENG_V_LOC_FAULT);
+	if (q->port->shm.rx && st == q->port->link->rx_stage)
+		return local_verdict(ibp_shm_place(q->port, iov, n, len, last), ENG_V_LOC_FAULT);
 	/* A small message of its own, with nothing to wait for. */
 	if (last && !skip && st->own && !q->port->placing.q)
 		return ut_stage_scatter_own(st, off, iov, n) == (ssize_t)len ? ENG_OK
@@ -207,8 +207,8 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
 	if (n < 0)
 		return ENG_V_RX_BOUNDS;
-	if (q->port->near.rx)
-		return near_verdict(ibp_near_place(q->port, iov, n, p->payload_len,
+	if (q->port->shm.rx)
+		return local_verdict(ibp_shm_place(q->port, iov, n, p->payload_len,
 						   p->shape->flags & WIRE_F_END),
 				    ENG_V_RX_FAULT);
 	return ibp_place(q, true, payload_off(p, rx), iov, n, p->payload_len,

@@ -143,7 +143,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
 		return;
 	/* The first answer could not be fetched, so it was none. */
-	plain = q->port->near.rx && q->port->near.plain;
+	plain = q->port->shm.rx && q->port->shm.plain;
 	e->plain |= plain;
 	/* What has not been sent yet is on its way anyhow. */
 	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)

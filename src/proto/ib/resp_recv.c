@@ -73,13 +73,13 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 /* Requests are of one kind; which one, the first in order says. */
 static bool fits_kind(struct ibp_qp *q, bool first)
 {
-	const struct ibp_near *near = &q->port->near;
+	const struct ibp_shm *shm = &q->port->shm;
 	struct ibp_resp *r = &q->resp;
-	uint32_t mtu = near->rx ? near->unit : q->mtu;
+	uint32_t mtu = shm->rx ? shm->unit : q->mtu;
 
 	if (r->chosen)
-		return r->near == (near->rx != NULL) && r->mtu == mtu;
-	r->near = near->rx != NULL;
+		return r->local == (shm->rx != NULL) && r->mtu == mtu;
+	r->local = shm->rx != NULL;
 	r->mtu = mtu;
 	r->chosen = first;
 	return true;

@@ -203,7 +203,7 @@ static bool send_naks(struct ibp_qp *q)
 			return false;
 		ibp_count(q->port, ENG_C_rnr_nak_sent);
 	} else if (r->seq_due) {
-		q->port->near.say_plain = r->plain_due;
+		q->port->shm.say_plain = r->plain_due;
 		if (!put_aeth(q, SYN_SEQUENCE, r->epsn))
 			return false;
 	}

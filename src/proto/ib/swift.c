@@ -18,7 +18,7 @@ static bool may_send(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
 
-	return q->cls == WIRE_CLASS_RC && r->chosen && !r->near && !r->pkt && !r->limited &&
+	return q->cls == WIRE_CLASS_RC && r->chosen && !r->local && !r->pkt && !r->limited &&
 	       !r->rnr_wait && !r->halted && r->psn_send == r->psn_next;
 }
 
@@ -98,7 +98,7 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 		return NULL;
 	q = ibp_qp(qp);
 	r = &q->resp;
-	if (!r->chosen || r->near || r->dead || r->gap_nak || r->message != IBP_NONE ||
+	if (!r->chosen || r->local || r->dead || r->gap_nak || r->message != IBP_NONE ||
 	    wire_get_BTH_psn(h) != r->epsn || !ibp_from_peer(q, rx))
 		return NULL;
 	return q;

@@ -90,9 +90,9 @@ struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
 	enum ibv_qp_state before = eng_qp_state(qp);
 	struct ibp_qp *q = ibp_qp(qp);
 
-	port->near.q = NULL;
-	if (ibp_near_is(q, response))
-		return ibp_near_begin(q, response, size, max);
+	port->shm.q = NULL;
+	if (ibp_shm_is(q, response))
+		return ibp_shm_begin(q, response, size, max);
 	if (t->waiting || (t->n && !joins(port, q, response, size)))
 		ibp_train_flush(port);
 	/* The flush may have found a fault of this very QP. */
@@ -209,8 +209,8 @@ int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, 
 {
 	struct ibp_train *t = &port->train;
 
-	if (port->near.q)
-		return ibp_near_end(port, p, n, user);
+	if (port->shm.q)
+		return ibp_shm_end(port, p, n, user);
 	if (!t->n)
 		begin_train(port, p, user);
 	if (t->ready)

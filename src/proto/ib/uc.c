@@ -42,7 +42,7 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (begins) {
 		r->message = IBP_NONE;
 		r->skipping = false;
-		r->mtu = q->port->near.rx ? q->port->near.unit : q->mtu;
+		r->mtu = q->port->shm.rx ? q->port->shm.unit : q->mtu;
 	}
 	if (r->skipping) {
 		r->epsn = psn_add(p->psn, 1);

@@ -25,7 +25,7 @@
 
 static bool may_show(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	return q->cls == WIRE_CLASS_RC && q->port->near.rx && mk->key == key &&
+	return q->cls == WIRE_CLASS_RC && q->port->shm.rx && mk->key == key &&
 	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
 	       ibp_resp_hears(q->qp);
 }
@@ -82,7 +82,7 @@ void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 	show_qp(s, q);
 	k = &s->keys[(key >> 8) % LINK_SHOWN];
 	if (k->area && atomic_load_explicit(&k->key, memory_order_relaxed) == key)
-		link_near(q->port->link)->lend(q->port->link, q->port->near.rx, k->area);
+		shm_channel(q->port->link)->lend(q->port->link, q->port->shm.rx, k->area);
 }
 
 void ibp_recall(struct eng_dev *dev, uint32_t index)
@@ -102,7 +102,7 @@ void ibp_recall(struct eng_dev *dev, uint32_t index)
 		shown = true;
 	}
 	if (shown)
-		link_near(port->link)->see_off(port->link);
+		shm_channel(port->link)->see_off(port->link);
 }
 
 /* --- visiting --- */
@@ -173,7 +173,7 @@ static void store_last(uint8_t *to, const uint8_t *from, uint32_t n)
 
 static bool gather(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to, uint32_t off, uint32_t len)
 {
-	struct ibp_near *near = &q->port->near;
+	struct ibp_shm *shm = &q->port->shm;
 	int n;
 
 	if (!len)
@@ -182,18 +182,18 @@ static bool gather(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to, uint32_t o
 		memcpy(to, eng_swqe_inline(w) + off, len);
 		return true;
 	}
-	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, false, near->iov, IBP_NEAR_PIECES);
-	return n > 0 && ut_stage_load_own(&near->stage, to, near->iov, n) == (ssize_t)len;
+	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, false, shm->iov, IBP_SHM_PIECES);
+	return n > 0 && ut_stage_load_own(&shm->stage, to, shm->iov, n) == (ssize_t)len;
 }
 
 static bool scatter(struct ibp_qp *q, struct eng_swqe *w, const uint8_t *from, uint32_t off,
 		    uint32_t len)
 {
-	struct ibp_near *near = &q->port->near;
-	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, true, near->iov,
-			    IBP_NEAR_PIECES);
+	struct ibp_shm *shm = &q->port->shm;
+	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, true, shm->iov,
+			    IBP_SHM_PIECES);
 
-	return n > 0 && ut_stage_store_own(&near->stage, from, len, near->iov, n) == (ssize_t)len;
+	return n > 0 && ut_stage_store_own(&shm->stage, from, len, shm->iov, n) == (ssize_t)len;
 }
 
 static bool store(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t off, uint32_t len)
@@ -231,8 +231,8 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_local_stores]++;
 	/* There was no round that has looked at the clock, which inline data do without. */
-	q->port->near.stage.own =
-		q->port->near.app && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0;
+	q->port->shm.stage.own =
+		q->port->shm.app && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0;
 	switch (w->opcode) {
 	case IBV_WR_RDMA_WRITE: return store(q, w, at, off, len);
 	case IBV_WR_RDMA_READ: return scatter(q, w, at, off, len);
@@ -245,14 +245,14 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 /* Our end of a part, its last bytes for themselves if they are those of the request. */
 static int our_end(struct ibp_qp *q, struct eng_swqe *w, uint32_t off, uint32_t len)
 {
-	struct iovec *iov = q->port->near.iov;
+	struct iovec *iov = q->port->shm.iov;
 	int n = 1;
 
 	if (w->flags & IBV_SEND_INLINE)
 		iov[0] = (struct iovec){ eng_swqe_inline(w) + off, len };
 	else
 		n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len,
-				w->opcode == IBV_WR_RDMA_READ, iov, IBP_NEAR_PIECES);
+				w->opcode == IBV_WR_RDMA_READ, iov, IBP_SHM_PIECES);
 	return n > 0 && off + len == w->length ? ut_stage_tail(iov, n) : n;
 }
 
@@ -266,7 +266,7 @@ static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct link_vis
 {
 	int n = by_kernel(w, v) ? our_end(q, w, off, len) : 0;
 
-	return n > 0 && link_near(q->port->link)->reach_in(v, addr, q->port->near.iov, n,
+	return n > 0 && shm_channel(q->port->link)->reach_in(v, addr, q->port->shm.iov, n,
 							    w->opcode == IBV_WR_RDMA_WRITE) ==
 				(ssize_t)len;
 }
@@ -280,14 +280,14 @@ static uint8_t *common(struct link *l, const struct link_visit *v, const struct 
 	if (!k->area || addr < k->area_addr || addr - k->area_addr > k->area_length ||
 	    len > k->area_length - (addr - k->area_addr))
 		return NULL;
-	return link_near(l)->borrowed(v, k->area, addr - k->area_addr, len);
+	return shm_channel(l)->borrowed(v, k->area, addr - k->area_addr, len);
 }
 
 /* One visit: *done bytes are more afterwards. */
 static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 {
 	struct link *l = q->port->link;
-	const struct link_near_ops *near = link_near(l);
+	const struct shm_channel_ops *chan = shm_channel(l);
 	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
 	const struct link_shown *s;
 	const struct link_shown_key *k;
@@ -296,7 +296,7 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 	uint8_t *at;
 	bool ok;
 
-	s = near->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
@@ -305,7 +305,7 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 		ok = touch(q, w, at, *done, part);
 	else
 		ok = k && reach_in(q, w, &v, addr + *done, *done, part);
-	near->leave(l);
+	shm->leave(l);
 	*done += part;
 	return ok;
 }
@@ -333,7 +333,7 @@ static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
 
-	return q->port->link->shown && r->near && q->cls == WIRE_CLASS_RC &&
+	return q->port->link->shown && r->local && q->cls == WIRE_CLASS_RC &&
 	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !r->pkt &&
 	       !r->halted && !r->rnr_wait && !r->recovering && !r->plain;
 }
@@ -371,12 +371,12 @@ bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w)
 	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !is_smooth(q) ||
 	    psn_diff(r->psn_una, r->peer_psn) <= 0)
 		return false;
-	s = link_near(l)->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	s = shm_channel(l)->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
 	yes = k && (by_kernel(w, &v) || common(l, &v, k, addr, 1));
-	link_near(l)->leave(l);
+	shm_channel(l)->leave(l);
 	return yes;
 }
 
@@ -390,10 +390,10 @@ bool ibp_visit_soon(struct eng_qp *qp)
 
 static struct eng_swqe *visit_all(struct ibp_qp *q, struct eng_swqe *w, bool app)
 {
-	q->port->near.app = app;
+	q->port->shm.app = app;
 	while (w && ibp_visit(q, w))
 		w = next_of(q);
-	q->port->near.app = false;
+	q->port->shm.app = false;
 	return w;
 }
 

@@ -343,7 +343,7 @@ bool iwp_express_post(struct eng_qp *qp, bool crowd)
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
-	if (q->life != IWP_OPEN || !q->s->near || q->blocked || !ut_list_empty(&p->active) ||
+	if (q->life != IWP_OPEN || !q->s->shm || q->blocked || !ut_list_empty(&p->active) ||
 	    eng_qp_state(qp) != IBV_QPS_RTS)
 		return false;
 	give_turn(q);

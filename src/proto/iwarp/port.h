@@ -137,7 +137,7 @@ static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
 /* Memory damages nothing, so there is no CRC; a peer that lies can do so with a right one. */
 static inline bool iwp_sums(const struct iwp_qp *q)
 {
-	return q->par.crc && !(q->s && q->s->near);
+	return q->par.crc && !(q->s && q->s->shm);
 }
 
 static inline bool iwp_alive(const struct iwp_qp *q)

@@ -83,7 +83,7 @@ uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off)
 }
 
 /* Into shared memory, which the kernel does not write for us. */
-static bool gather_near(struct iwp_port *p, uint8_t *to, const struct iovec *iov, int n, uint32_t len,
+static bool gather_local(struct iwp_port *p, uint8_t *to, const struct iovec *iov, int n, uint32_t len,
 			bool posted)
 {
 	if (posted)
@@ -105,7 +105,7 @@ bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const stru
 
 	p->stage.own = p->streams->rx_stage->own;
 	if (p->out != p->stage.base)
-		return gather_near(p, h + head, iov, n, len, posted);
+		return gather_local(p, h + head, iov, n, len, posted);
 	if (!posted)
 		return ut_stage_gather(&p->stage, at, iov, n) == (ssize_t)len;
 	if (len < SUM_LEAST || !iwp_sums(q) || q->par.markers_tx)
@@ -189,7 +189,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 	eng_dev_held(p->dev);
 	p->dev->counters[ENG_C_tx_pkts]++;
 	p->dev->counters[ENG_C_tx_bytes] += n;
-	p->dev->counters[ENG_C_local_tx] += q->s && q->s->near;
+	p->dev->counters[ENG_C_local_tx] += q->s && q->s->shm;
 }
 
 /* What the socket left is copied, once per full socket buffer. */

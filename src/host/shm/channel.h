@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Messages between processes of one host, beside the datagrams of link.h: a note of 40 bytes, which
- * is the protocol's own, and up to LINK_NEAR_MAX bytes behind it. They take the same ring as the
+ * is the protocol's own, and up to SHM_CHANNEL_MAX bytes behind it. They take the same ring as the
  * datagrams, so one order holds for both, and nothing of them is ever lost, doubled or damaged:
  * what may happen is that the ring is full, and that its reader dies.
  *
@@ -12,8 +12,8 @@
  * readers a table of seals, one of which the note names with its value. Who takes memory back
  * breaks the seal first (eng_seal_break), and who pulled looks at it afterwards.
  */
-#ifndef LINK_NEAR_H
-#define LINK_NEAR_H
+#ifndef HOST_SHM_CHANNEL_H
+#define HOST_SHM_CHANNEL_H
 
 #include "link/link.h"
 #include "link/shown.h"
@@ -21,13 +21,13 @@
 #include <stdatomic.h>
 
 #define LINK_NOTE_BYTES 40u
-#define LINK_NEAR_MAX (256u << 10)
+#define SHM_CHANNEL_MAX (256u << 10)
 #define LINK_SEALS 512u /* a power of two */
 
-enum link_reach {
-	LINK_FAR,   /* by datagrams only */
-	LINK_ASKED, /* not known yet: ask again with the next round; 0.3 s at most */
-	LINK_NEAR,
+enum shm_reach {
+	SHM_REACH_WIRE,   /* by datagrams only */
+	SHM_REACH_ASKED, /* not known yet: ask again with the next round; 0.3 s at most */
+	SHM_REACH_LOCAL,
 };
 
 /* Room for one message. */
@@ -47,9 +47,9 @@ struct link_visit {
 };
 
 /* Progress lock held, none blocks. f->src is a local address, qpn the receiver's. */
-struct link_near_ops {
+struct shm_channel_ops {
 	/* How the owner of a QPN is reached. *ret_pulls: he can fetch from our memory. */
-	enum link_reach (*reach)(struct link *l, const struct link_flow *f, uint32_t qpn,
+	enum shm_reach (*reach)(struct link *l, const struct link_flow *f, uint32_t qpn,
 				 bool *ret_pulls);
 	/*
 	 * Room for a note and `bytes` behind it, to be filled before the next call for this link.
@@ -107,11 +107,11 @@ struct link_near_ops {
 };
 
 /* For links without such a way. */
-extern const struct link_near_ops link_near_none;
+extern const struct shm_channel_ops shm_channel_none;
 
-static inline const struct link_near_ops *link_near(const struct link *l)
+static inline const struct shm_channel_ops *shm_channel(const struct link *l)
 {
-	return l->near ? l->near : &link_near_none;
+	return l->chan ? l->chan : &shm_channel_none;
 }
 
 #endif

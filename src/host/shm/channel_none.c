@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The answers of a link that knows datagrams only. */
-#include "link/near.h"
+#include "host/shm/channel.h"
 
 #include <errno.h>
 
-static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
 			     bool *ret_pulls)
 {
 	*ret_pulls = false;
-	return LINK_FAR;
+	return SHM_REACH_WIRE;
 }
 
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
@@ -67,7 +67,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 	return -EAGAIN;
 }
 
-const struct link_near_ops link_near_none = {
+const struct shm_channel_ops shm_channel_none = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "support/nearnet.h"
+#include "support/localnet.h"
 
 #include "support/check.h"
 
 #include <errno.h>
 #include <string.h>
 
-static struct near_net *net; /* one world at a time */
+static struct local_net *net; /* one world at a time */
 
 static int host_of(const struct link *l)
 {
@@ -27,13 +27,13 @@ static struct shm_tx *towards(struct link *l, const struct link_flow *f, uint32_
 	return &net->host[from].tx[to];
 }
 
-static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
 			     bool *ret_pulls)
 {
 	*ret_pulls = !net->copy;
 	if (!towards(l, f, qpn))
-		return LINK_FAR;
-	return net->w->now < net->asked_until ? LINK_ASKED : LINK_NEAR;
+		return SHM_REACH_WIRE;
+	return net->w->now < net->asked_until ? SHM_REACH_ASKED : SHM_REACH_LOCAL;
 }
 
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
@@ -44,7 +44,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	enum shm_put why;
 	uint64_t skip;
 
-	CHECK(bytes <= LINK_NEAR_MAX);
+	CHECK(bytes <= SHM_CHANNEL_MAX);
 	if (!t && net->w->slots)
 		return -ENOTCONN;
 	CHECK(t);
@@ -73,7 +73,7 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 
 static void show(struct link *l)
 {
-	struct near_host *h = &net->host[host_of(l)];
+	struct local_host *h = &net->host[host_of(l)];
 
 	for (int i = 0; i < net->w->n; i++)
 		if (h->tx[i].ring && h->tx[i].shown != h->tx[i].tail)
@@ -112,14 +112,14 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 
 static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
 {
-	struct near_host *h = rx->from;
+	struct local_host *h = rx->from;
 
 	return atomic_load(&h->seals[index % LINK_SEALS]);
 }
 
 static void release(struct link *l)
 {
-	struct near_host *h = &net->host[host_of(l)];
+	struct local_host *h = &net->host[host_of(l)];
 
 	for (int i = 0; i < net->w->n; i++)
 		if (h->rx[i].held)
@@ -131,13 +131,13 @@ static int next(struct link *l, struct link_rx *v, int max)
 	return -EAGAIN;
 }
 
-static const struct link_near_ops ops = {
+static const struct shm_channel_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .tell = show,
 	.taken = taken, .pull = pull,
 	.seal = seal, .release = release, .next = next,
 };
 
-int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max)
+int local_net_recv(struct local_net *n, int i, struct link_rx *rx, int max)
 {
 	int got = 0;
 
@@ -157,7 +157,7 @@ int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max)
 	return got;
 }
 
-void near_net_inject(struct near_net *n, int i, int j, const void *note, const void *data,
+void local_net_inject(struct local_net *n, int i, int j, const void *note, const void *data,
 		     uint32_t len)
 {
 	struct shm_record h = { .bytes = len };
@@ -166,11 +166,11 @@ void near_net_inject(struct near_net *n, int i, int j, const void *note, const v
 	CHECK(shm_put(&n->host[i].tx[j], &h, data) != SHM_FULL);
 }
 
-struct near_net *near_net_open(struct sim_world *w)
+struct local_net *local_net_open(struct sim_world *w)
 {
-	struct near_net *n = calloc(1, sizeof(*n));
+	struct local_net *n = calloc(1, sizeof(*n));
 
-	CHECK(n && ut_stage_init(&n->stage, LINK_NEAR_MAX + 4096u) == 0);
+	CHECK(n && ut_stage_init(&n->stage, SHM_CHANNEL_MAX + 4096u) == 0);
 	net = n;
 	n->w = w;
 	for (int i = 0; i < SIM_HOSTS; i++)
@@ -188,13 +188,13 @@ struct near_net *near_net_open(struct sim_world *w)
 	return n;
 }
 
-void near_net_join(struct near_net *n, int i, struct link *l)
+void local_net_join(struct local_net *n, int i, struct link *l)
 {
-	l->near = &ops;
+	l->chan = &ops;
 	l->seals = n->host[i].seals;
 }
 
-void near_net_close(struct near_net *n)
+void local_net_close(struct local_net *n)
 {
 	for (int i = 0; i < SIM_HOSTS; i++)
 		for (int j = 0; j < SIM_HOSTS; j++) {

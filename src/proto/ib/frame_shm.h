@@ -2,7 +2,7 @@
 /*
  * The transport between processes of one host: what travels is still a packet - opcode, PSN, the fields
  * of its headers - but it has no wire form, no ICRC and no path MTU. Its payload is up to 256 KiB,
- * copied into the link's ring or named there for the peer to fetch (link/near.h). So the machine
+ * copied into the link's ring or named there for the peer to fetch (host/shm/channel.h). So the machine
  * of this room, with all its checks, states, counters and sentences, is the local path as well:
  * a message of any usual size is one packet "only", a longer one is first, middle, last.
  *
@@ -15,10 +15,10 @@
  * (requests by a sequence NAK, answers by asking again), and comes with its payload copied by
  * its owner, who then finds the fault as on the wire.
  */
-#ifndef PROTO_IB_NEAR_H
-#define PROTO_IB_NEAR_H
+#ifndef PROTO_IB_FRAME_SHM_H
+#define PROTO_IB_FRAME_SHM_H
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "util/stage.h"
 
 #include <endian.h>
@@ -109,15 +109,15 @@ struct ibp_pieces {
 	} v[];
 };
 
-#define IBP_NEAR_PIECES 136 /* more than a gather list and a page list can give */
-#define IBP_NEAR_COPY 4096u /* up to here the payload is copied */
-#define IBP_NEAR_WINDOW 4096u /* packets; the ring itself holds back */
-#define IBP_NEAR_HEAVY 16u    /* of large ones: so much work may wait for the peer, and its answer */
+#define IBP_SHM_PIECES 136 /* more than a gather list and a page list can give */
+#define IBP_SHM_COPY 4096u /* up to here the payload is copied */
+#define IBP_SHM_WINDOW 4096u /* packets; the ring itself holds back */
+#define IBP_SHM_HEAVY 16u    /* of large ones: so much work may wait for the peer, and its answer */
 #define IBP_UNIT_PULL 18u   /* log2: 256 KiB */
 #define IBP_UNIT_COPY 15u   /* where everything is copied, so that the ring holds many */
 
 /* Of a port: what is being sent and what is being received. */
-struct ibp_near {
+struct ibp_shm {
 	struct ut_stage stage; /* base NULL: this link knows no messages */
 	struct ibp_qp *q;      /* whose packet is being made; NULL: a train's */
 	bool response;
@@ -129,7 +129,7 @@ struct ibp_near {
 	uint32_t key;          /* of the region that a request names */
 	struct link_place place;
 	bool quiet; /* what is put together may wait until somebody looks */
-	struct iovec iov[IBP_NEAR_PIECES + 1]; /* the last bytes of the last piece apart */
+	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
 	const struct link_rx *rx; /* being looked at; NULL: a datagram */
 	const uint8_t *data;      /* its payload, unless it is named */
@@ -138,7 +138,7 @@ struct ibp_near {
 	uint32_t ack_psn, ack_msn;
 	uint32_t unit;            /* bytes */
 	int n_from;               /* pieces that name its payload, or 0 */
-	struct iovec from[IBP_NEAR_PIECES];
+	struct iovec from[IBP_SHM_PIECES];
 	uint32_t seal[2], value[2];
 };
 

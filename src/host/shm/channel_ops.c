@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Messages through the rings of near.h: the slots of link_near_ops. */
-#include "link/udp/near.h"
+/* Messages through the rings of near.h: the slots of shm_channel_ops. */
+#include "host/shm/peer.h"
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "link/sys.h"
 #include "util/clock.h"
 
@@ -10,59 +10,59 @@
 #include <string.h>
 #include <sys/uio.h>
 
-_Static_assert(SHM_SEALS == LINK_SEALS && SHM_MESSAGE_MAX == LINK_NEAR_MAX, "the same numbers");
+_Static_assert(SHM_SEALS == LINK_SEALS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
 _Static_assert(sizeof(((struct shm_record *)0)->note) == LINK_NOTE_BYTES, "a note is a record's");
 
 #define PULL_IOV 1024 /* IOV_MAX */
 
-unsigned udp_near_slot(uint32_t qpn)
+unsigned shm_peer_slot(uint32_t qpn)
 {
 	unsigned slot = qpn >> UDP_SLOT_SHIFT;
 
 	return qpn < 2 || slot >= UDP_SLOTS ? UDP_NO_SLOT : slot;
 }
 
-static enum link_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
 			     bool *ret_pulls)
 {
-	struct udp_near_tx *t = NULL;
+	struct shm_peer_tx *t = NULL;
 
 	*ret_pulls = false;
 	if (!udp_is_group(f->dst))
-		t = udp_near_way(udp_of(l), f, udp_near_slot(qpn));
+		t = shm_peer_get(udp_of(l), f, shm_peer_slot(qpn));
 	if (!t)
-		return LINK_FAR;
-	if (t->state == NEAR_ASKED)
-		return LINK_ASKED;
+		return SHM_REACH_WIRE;
+	if (t->state == SHM_PEER_ASKED)
+		return SHM_REACH_ASKED;
 	/* A ring stands for one pair of addresses. */
 	if (!t->notes || memcmp(t->own, f->src, 16))
-		return LINK_FAR;
+		return SHM_REACH_WIRE;
 	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
-	if (!udp_near_both(udp_of(l), t)) {
-		udp_near_await(udp_of(l), f);
-		return ut_now() - t->opened < NEAR_PATIENCE ? LINK_ASKED : LINK_FAR;
+	if (!shm_peer_both(udp_of(l), t)) {
+		shm_handshake_await(udp_of(l), f);
+		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
 	}
 	*ret_pulls = t->pulls;
-	return LINK_NEAR;
+	return SHM_REACH_LOCAL;
 }
 
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
 		   struct link_place *ret)
 {
 	struct udp_link *u = udp_of(l);
-	struct udp_near_tx *t = udp_near_way(u, f, udp_near_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_get(u, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
 
-	if (!t || (t->state == NEAR_OPEN && !t->notes))
+	if (!t || (t->state == SHM_PEER_OPEN && !t->notes))
 		return -ENOTCONN;
-	if (t->state == NEAR_ASKED)
+	if (t->state == SHM_PEER_ASKED)
 		return -EAGAIN;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
 	if (!at)
-		return why == SHM_FULL ? udp_near_full(t, NEAR_PATIENCE)
-				       : udp_near_result(u, t, why);
+		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT)
+				       : shm_peer_result(u, t, why);
 	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;
@@ -71,42 +71,42 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
-	struct udp_near_tx *t = at->to;
+	struct shm_peer_tx *t = at->to;
 
 	r->bytes = bytes;
 	r->seg = 0;
 	r->sport = 0;
 	if (at->more) {
 		shm_finish(&t->ring, r, at->skip);
-		udp_of(l)->near->unshown = true;
+		udp_of(l)->chan->unshown = true;
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
 		shm_hush(&t->ring);
 		l->untold += !t->untold;
 		t->untold = true;
 	} else {
-		udp_near_told(udp_of(l), t);
-		udp_near_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
+		shm_peer_told(udp_of(l), t);
+		shm_peer_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
 }
 
 static void show_all(struct udp_link *u)
 {
-	struct udp_near_tx *t, *s;
+	struct shm_peer_tx *t, *s;
 
-	u->near->unshown = false;
-	ut_list_each_safe(t, s, &u->near->tx, node)
-		if (t->state == NEAR_OPEN) {
-			udp_near_told(u, t);
+	u->chan->unshown = false;
+	ut_list_each_safe(t, s, &u->chan->tx, node)
+		if (t->state == SHM_PEER_OPEN) {
+			shm_peer_told(u, t);
 			if (t->ring.shown != t->ring.tail)
-				udp_near_result(u, t, shm_show(&t->ring));
+				shm_peer_result(u, t, shm_show(&t->ring));
 		}
 }
 
 static void show(struct link *l)
 {
-	if (udp_of(l)->near->unshown)
+	if (udp_of(l)->chan->unshown)
 		show_all(udp_of(l));
 }
 
@@ -118,7 +118,7 @@ static void tell(struct link *l)
 
 static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 {
-	struct udp_near_tx *t = udp_near_open(udp_of(l), f->dst, udp_near_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_open(udp_of(l), f->dst, shm_peer_slot(qpn));
 
 	return t ? shm_taken(&t->ring) : UINT64_MAX;
 }
@@ -128,7 +128,7 @@ static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *
 	return LINK_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)m, 0);
 }
 
-bool udp_near_probe(int pid, uint64_t at, uint64_t token)
+bool shm_access_probe(int pid, uint64_t at, uint64_t token)
 {
 	uint64_t word = ~token;
 	struct iovec to = { &word, sizeof(word) };
@@ -138,7 +138,7 @@ bool udp_near_probe(int pid, uint64_t at, uint64_t token)
 }
 
 /* The token goes along in the same call, which reads one address space: the one it is in. */
-static ssize_t pull_token(const struct udp_near_rx *r, const struct iovec *to, int n,
+static ssize_t pull_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
 			  const struct iovec *from, int m)
 {
 	struct iovec dst[PULL_IOV], src[PULL_IOV];
@@ -162,7 +162,7 @@ static ssize_t pull_token(const struct udp_near_rx *r, const struct iovec *to, i
 static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
 		    const struct iovec *from, int m)
 {
-	const struct udp_near_rx *r = rx->from;
+	const struct shm_peer_rx *r = rx->from;
 	ssize_t got;
 
 	(void)l;
@@ -173,14 +173,14 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 	got = copy_in(r->pid, to, n, from, m);
 	/* What was read from another was read for nothing. */
 	if (got >= 0 && ut_life(&r->page->life) != UT_LIFE_HERE &&
-	    !udp_near_probe(r->pid, r->probe, r->token))
+	    !shm_access_probe(r->pid, r->probe, r->token))
 		return -ESRCH;
 	return got;
 }
 
 static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
 {
-	const struct udp_near_rx *r = rx->from;
+	const struct shm_peer_rx *r = rx->from;
 
 	(void)l;
 	return atomic_load_explicit(&r->page->seals[index % LINK_SEALS], memory_order_acquire);
@@ -190,16 +190,16 @@ static void release(struct link *l)
 {
 	struct udp_link *u = udp_of(l);
 
-	if (!u->near->held)
+	if (!u->chan->held)
 		return;
-	udp_near_release(u);
-	udp_near_settle(u);
+	shm_chan_release(u);
+	shm_chan_settle(u);
 }
 
 #define NEXT_RINGS 4 /* more are looked at by recv() alone */
 
-/* As udp_near_recv(), which also sees to rings that make no sense. */
-static int take_notes(struct udp_near_rx *r, struct link_rx *v, int max)
+/* As shm_chan_recv(), which also sees to rings that make no sense. */
+static int take_notes(struct shm_peer_rx *r, struct link_rx *v, int max)
 {
 	struct shm_record h;
 	const uint8_t *at;
@@ -208,42 +208,42 @@ static int take_notes(struct udp_near_rx *r, struct link_rx *v, int max)
 
 	at = max ? shm_glance(&r->ring, &bytes) : NULL;
 	if (at) {
-		udp_near_note_at(r, at, bytes, v);
+		shm_chan_message_at(r, at, bytes, v);
 		return 1;
 	}
 	while (n < max && shm_waiting(&r->ring) && shm_peek(&r->ring, &h) > 0 && !h.seg)
-		udp_near_note_at(r, shm_hold(&r->ring, &h), h.bytes, &v[n++]);
+		shm_chan_message_at(r, shm_hold(&r->ring, &h), h.bytes, &v[n++]);
 	return n;
 }
 
 static int next(struct link *l, struct link_rx *v, int max)
 {
 	struct udp_link *u = udp_of(l);
-	struct udp_near *near = u->near;
+	struct shm_chan *chan = u->chan;
 	bool other = false;
-	struct udp_near_rx *r;
+	struct shm_peer_rx *r;
 	int n = 0;
 
 	show(l);
-	if (near->n_rx > NEXT_RINGS || near->held || u->carry.left || !near->warm)
+	if (chan->n_rx > NEXT_RINGS || chan->held || u->carry.left || !chan->warm)
 		return -EAGAIN;
-	ut_list_each(r, &near->rx, node) {
+	ut_list_each(r, &chan->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
 			continue;
 		n += take_notes(r, v + n, max - n);
 		other |= !n;
 	}
 	if (!n) {
-		near->warm -= near->warm > 1;
+		chan->warm -= chan->warm > 1;
 		return other ? -EAGAIN : 0;
 	}
-	near->held = true;
-	near->warm = NEAR_WARM;
-	u->stats.near_received += (unsigned)n;
+	chan->held = true;
+	chan->warm = SHM_CHAN_WARM;
+	u->stats.local_received += (unsigned)n;
 	return n;
 }
 
-const struct link_near_ops udp_near_ops = {
+const struct shm_channel_ops shm_chan_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
@@ -253,12 +253,12 @@ const struct link_near_ops udp_near_ops = {
 	.pull = pull,
 	.seal = seal,
 	.release = release,
-	.enter = udp_near_enter,
-	.reach_in = udp_near_reach_in,
-	.borrowed = udp_near_borrowed,
-	.leave = udp_near_leave,
-	.lend = udp_near_lend,
-	.see_off = udp_near_see_off,
-	.forget = udp_near_forget,
+	.enter = shm_access_begin,
+	.reach_in = shm_access_copy,
+	.borrowed = shm_access_attached,
+	.leave = shm_access_end,
+	.lend = shm_export_area,
+	.see_off = shm_export_quiesce,
+	.forget = shm_chan_forget,
 	.next = next,
 };

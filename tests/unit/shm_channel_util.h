@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Two links of one host that reach each other through shared memory. */
-#ifndef TESTS_LINK_NEAR_UTIL_H
-#define TESTS_LINK_NEAR_UTIL_H
+#ifndef TESTS_SHM_CHANNEL_UTIL_H
+#define TESTS_SHM_CHANNEL_UTIL_H
 
 #include "link_udp_util.h"
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 
 #include <errno.h>
 
 #define SECOND "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\2"
 
 /* Asks until the way is known. */
-static inline enum link_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *pulls)
+static inline enum shm_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *pulls)
 {
 	uint64_t end = ut_now() + 5 * UT_S;
-	enum link_reach r = LINK_ASKED;
+	enum shm_reach r = SHM_REACH_ASKED;
 	struct link_rx v[8];
 
-	while (r == LINK_ASKED && ut_now() < end) {
-		r = link_near(a)->reach(a, f, b->qpn_fixed | 0x55, pulls);
+	while (r == SHM_REACH_ASKED && ut_now() < end) {
+		r = shm_channel(a)->reach(a, f, b->qpn_fixed | 0x55, pulls);
 		a->ops->recv(a, v, 8);
 		b->ops->recv(b, v, 8);
 	}
@@ -30,7 +30,7 @@ static inline int say_so(struct link *a, struct link *b, const struct link_flow 
 			 const void *data, uint32_t len, bool quiet)
 {
 	struct link_place at;
-	int r = link_near(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
+	int r = shm_channel(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
 
 	if (r < 0)
 		return r;
@@ -38,8 +38,8 @@ static inline int say_so(struct link *a, struct link *b, const struct link_flow 
 	memset(at.note, 0, LINK_NOTE_BYTES);
 	memcpy(at.note, note, strlen(note));
 	memcpy(at.data, data, len);
-	link_near(a)->commit(a, &at, len);
-	CHECK(link_near(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);
+	shm_channel(a)->commit(a, &at, len);
+	CHECK(shm_channel(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);
 	return 0;
 }
 
@@ -52,8 +52,8 @@ static inline int say(struct link *a, struct link *b, const struct link_flow *f,
 /* Two links that reach each other; what else they know is the caller's. */
 static inline void open_pair(uint16_t port, struct link **a, struct link **b)
 {
-	CHECK(udp_open(port, a) == 0 && udp_go_near(*a) == 0);
-	CHECK(udp_open(port, b) == 0 && udp_go_near(*b) == 0);
+	CHECK(udp_open(port, a) == 0 && udp_go_local(*a) == 0);
+	CHECK(udp_open(port, b) == 0 && udp_go_local(*b) == 0);
 	CHECK((*a)->ops->add_addr(*a, LO4, 0) == 0);
 	CHECK((*b)->ops->add_addr(*b, (const uint8_t *)SECOND, 0) == 0);
 }

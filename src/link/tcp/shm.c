@@ -16,50 +16,50 @@
 
 #include <string.h>
 
-#define NEAR_SHOW (72u << 10) /* bytes in one show, so that the peer gets its room back meanwhile */
+#define LOCAL_SHOW (72u << 10) /* bytes in one show, so that the peer gets its room back meanwhile */
 
 static void ring(struct tcp_stream *s)
 {
 	long r = LINK_SYS(SYS_sendto, s->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 
 	/* If there is no room, there are bells; where there is no peer, nobody sleeps. */
-	s->near->bell_due = r == -ENOBUFS || r == -ENOMEM;
-	if (s->near->bell_due)
+	s->shm->bell_due = r == -ENOBUFS || r == -ENOMEM;
+	if (s->shm->bell_due)
 		tcp_todo(s);
 	else if (r < 0 && r != -EAGAIN && r != -EPIPE && !s->error)
 		s->error = (int)-r; /* the kernel tells it once */
 }
 
-bool tcp_near_has_news(const struct tcp_stream *s)
+bool tcp_local_has_news(const struct tcp_stream *s)
 {
-	return tcp_may_read(s) && shm_pipe_end(&s->near->pipe) != s->near->seen;
+	return tcp_may_read(s) && shm_pipe_end(&s->shm->pipe) != s->shm->seen;
 }
 
-bool tcp_near_has_room(const struct tcp_stream *s)
+bool tcp_local_has_room(const struct tcp_stream *s)
 {
-	return s->blocked && shm_pipe_room(&s->near->pipe, TCP_NEAR_ROOM) >= TCP_NEAR_ROOM;
+	return s->blocked && shm_pipe_room(&s->shm->pipe, TCP_LOCAL_ROOM) >= TCP_LOCAL_ROOM;
 }
 
-void tcp_near_begin(struct tcp_stream *s)
+void tcp_local_begin(struct tcp_stream *s)
 {
 	tcp_cool(s);
-	tcp_near_heat(s);
+	tcp_local_poll_add(s);
 	tcp_todo(s);
 	tcp_watch(s);
 }
 
 /* Its memory goes with the stream's: who closes it may be looking at it. */
-void tcp_near_end(struct tcp_stream *s)
+void tcp_local_end(struct tcp_stream *s)
 {
-	if (s->way == TCP_W_NEAR)
-		tcp_near_cool(s);
+	if (s->way == TCP_W_LOCAL)
+		tcp_local_poll_remove(s);
 	else
-		tcp_near_free(s);
+		tcp_local_free(s);
 }
 
-void tcp_near_again(struct tcp_stream *s)
+void tcp_local_again(struct tcp_stream *s)
 {
-	s->near->seen = s->near->pipe.head;
+	s->shm->seen = s->shm->pipe.head;
 	tcp_todo(s);
 }
 
@@ -69,16 +69,16 @@ void tcp_near_again(struct tcp_stream *s)
 static void blocked(struct tcp_stream *s)
 {
 	s->blocked = true;
-	if (tcp_dozing(tcp_place_of(s)) || shm_pipe_sleeps(&s->near->pipe))
-		tcp_near_doze(s);
+	if (tcp_dozing(tcp_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
+		tcp_local_sleep(s);
 }
 
-ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len)
+ssize_t tcp_local_send(struct tcp_stream *s, const void *data, size_t len)
 {
-	struct shm_pipe *p = &s->near->pipe;
+	struct shm_pipe *p = &s->shm->pipe;
 	size_t room = shm_pipe_room(p, len), n = len < room ? len : room;
 
-	if (s->near->fin && s->error)
+	if (s->shm->fin && s->error)
 		return -EPIPE;
 	if (n < len)
 		blocked(s);
@@ -91,39 +91,39 @@ ssize_t tcp_near_send(struct tcp_stream *s, const void *data, size_t len)
 	return (ssize_t)n;
 }
 
-size_t tcp_near_room(struct tcp_stream *s)
+size_t tcp_local_room(struct tcp_stream *s)
 {
-	size_t room = shm_pipe_room(&s->near->pipe, TCP_NEAR_ROOM);
+	size_t room = shm_pipe_room(&s->shm->pipe, TCP_LOCAL_ROOM);
 
 	if (s->blocked)
 		return 0;
-	if (room >= TCP_NEAR_ROOM)
+	if (room >= TCP_LOCAL_ROOM)
 		return room;
 	blocked(s);
 	return 0;
 }
 
-bool tcp_near_drained(struct tcp_stream *s)
+bool tcp_local_drained(struct tcp_stream *s)
 {
-	return shm_pipe_room(&s->near->pipe, SHM_PIPE_BYTES) == SHM_PIPE_BYTES;
+	return shm_pipe_room(&s->shm->pipe, SHM_PIPE_BYTES) == SHM_PIPE_BYTES;
 }
 
 uint8_t *tcp_reserve(struct link_stream *l, size_t len)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 
-	if (s->way != TCP_W_NEAR || s->state != TCP_S_OPEN || s->blocked ||
-	    shm_pipe_room(&s->near->pipe, len) < len)
+	if (s->way != TCP_W_LOCAL || s->state != TCP_S_OPEN || s->blocked ||
+	    shm_pipe_room(&s->shm->pipe, len) < len)
 		return NULL;
-	shm_pipe_begin(&s->near->pipe);
-	return shm_pipe_at(&s->near->pipe);
+	shm_pipe_begin(&s->shm->pipe);
+	return shm_pipe_at(&s->shm->pipe);
 }
 
 void tcp_commit(struct link_stream *l, size_t len)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 
-	if (shm_pipe_commit(&s->near->pipe, len))
+	if (shm_pipe_commit(&s->shm->pipe, len))
 		ring(s);
 }
 
@@ -132,7 +132,7 @@ void tcp_commit(struct link_stream *l, size_t len)
 /* Up to `end`, a piece at a time. */
 static void show(struct tcp_stream *s, uint64_t end)
 {
-	struct tcp_near *n = s->near;
+	struct tcp_local *n = s->shm;
 	bool stuck = false;
 
 	tcp_evict(tcp_place_of(s)); /* the user may need the stage */
@@ -140,7 +140,7 @@ static void show(struct tcp_stream *s, uint64_t end)
 		const struct link_stream_user *ops = s->base.user_ops;
 		size_t len = (size_t)(end - n->pipe.head), used;
 
-		len = len < NEAR_SHOW ? len : NEAR_SHOW;
+		len = len < LOCAL_SHOW ? len : LOCAL_SHOW;
 		used = ops->shown(&s->base, shm_pipe_in(&n->pipe), len, tcp_place_of(s)->now);
 		if (s->state != TCP_S_OPEN)
 			return;
@@ -158,11 +158,11 @@ static void show(struct tcp_stream *s, uint64_t end)
 
 static int read_ring(struct tcp_stream *s)
 {
-	uint64_t end = shm_pipe_end(&s->near->pipe);
+	uint64_t end = shm_pipe_end(&s->shm->pipe);
 
-	if (!tcp_may_read(s) || end == s->near->seen)
+	if (!tcp_may_read(s) || end == s->shm->seen)
 		return 0;
-	if (shm_pipe_sane(&s->near->pipe, end)) {
+	if (shm_pipe_sane(&s->shm->pipe, end)) {
 		show(s, end);
 	} else {
 		ut_warn("a process of this user wrote nonsense into its ring; its connection ends");
@@ -173,7 +173,7 @@ static int read_ring(struct tcp_stream *s)
 
 static int tell_room(struct tcp_stream *s)
 {
-	if (s->state != TCP_S_OPEN || !tcp_near_has_room(s))
+	if (s->state != TCP_S_OPEN || !tcp_local_has_room(s))
 		return 0;
 	s->blocked = false;
 	if (s->base.user_ops)
@@ -188,7 +188,7 @@ static int tell_room(struct tcp_stream *s)
  */
 static void take_bells(struct tcp_stream *s)
 {
-	struct tcp_near *n = s->near;
+	struct tcp_local *n = s->shm;
 	long r;
 
 	if (n->fin)
@@ -197,7 +197,7 @@ static void take_bells(struct tcp_stream *s)
 		     NULL);
 	if (r > 0) {
 		shm_pipe_wake(&n->pipe);
-		tcp_near_heat(s);
+		tcp_local_poll_add(s);
 	}
 	if (r > 0 || r == -EAGAIN)
 		return;
@@ -209,9 +209,9 @@ static void take_bells(struct tcp_stream *s)
 /* Told behind all that came, or to somebody who does not read and cannot send either. */
 static bool is_over(const struct tcp_stream *s)
 {
-	if (s->state != TCP_S_OPEN || !s->near->fin || s->rx_over || !s->base.user_ops)
+	if (s->state != TCP_S_OPEN || !s->shm->fin || s->rx_over || !s->base.user_ops)
 		return false;
-	return s->paused ? s->blocked && s->error : !tcp_near_has_news(s);
+	return s->paused ? s->blocked && s->error : !tcp_local_has_news(s);
 }
 
 /* Bytes wait for a user. */
@@ -221,20 +221,20 @@ static void orphan(struct tcp_stream *s)
 		ut_list_add_tail(&tcp_place_of(s)->orphans, &s->idle_node);
 }
 
-int tcp_near_visit(struct tcp_stream *s)
+int tcp_local_serve(struct tcp_stream *s)
 {
-	struct tcp_near *n = s->near;
+	struct tcp_local *n = s->shm;
 	bool slept = shm_pipe_sleeps(&n->pipe);
 	int done = 0;
 
 	if (n->bell_due)
 		ring(s);
-	if (tcp_near_has_news(s) || tcp_near_has_room(s)) {
+	if (tcp_local_has_news(s) || tcp_local_has_room(s)) {
 		/* There is a bell, or there will be soon. */
 		if (slept && tcp_dozing(tcp_place_of(s)))
 			take_bells(s);
 		shm_pipe_wake(&n->pipe);
-		tcp_near_heat(s);
+		tcp_local_poll_add(s);
 		done = read_ring(s) + tell_room(s);
 	} else if (slept && !ut_list_empty(&n->hot_node) && !tcp_dozing(tcp_place_of(s))) {
 		shm_pipe_wake(&n->pipe);
@@ -247,8 +247,8 @@ int tcp_near_visit(struct tcp_stream *s)
 	return done;
 }
 
-int tcp_near_bell(struct tcp_stream *s)
+int tcp_local_wake(struct tcp_stream *s)
 {
 	take_bells(s);
-	return tcp_near_visit(s);
+	return tcp_local_serve(s);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The letters of near.h: how two processes agree on a way. */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
 #include "link/shm/seg.h"
 #include "link/sys.h"
@@ -40,23 +40,23 @@ static int letter(struct udp_link *u, const uint8_t to[16], uint32_t scope, unsi
 		 : udp_mail_send(u, lo, dest, &m, h, sizeof(*h));
 }
 
-void udp_near_ask(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f)
+void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow *f)
 {
 	struct hello h = { 0 };
 	int r;
 
 	t->token = h.token = ut_rng_u64(&u->rng);
 	h.probe = (uintptr_t)&t->token;
-	h.can = u->near->notes ? HELLO_NOTES : 0;
+	h.can = u->chan->notes ? HELLO_NOTES : 0;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
 	memcpy(t->own, f->src, 16);
 	t->scope = f->scope;
-	r = letter(u, t->addr, f->scope, t->slot, UDP_MAIL_NEAR_HELLO, &h, NULL, 0);
+	r = letter(u, t->addr, f->scope, t->slot, UDP_MAIL_SHM_HELLO, &h, NULL, 0);
 	t->since = ut_now();
-	t->state = NEAR_ASKED;
+	t->state = SHM_PEER_ASKED;
 	if (r < 0)
-		udp_near_tx_far(u, t, r != -EAGAIN);
+		shm_peer_tx_far(u, t, r != -EAGAIN);
 }
 
 /* --- letters --- */
@@ -73,7 +73,7 @@ static int keep(int fd)
  */
 static int own_life(struct udp_link *u)
 {
-	struct udp_port *life = u->near->life;
+	struct udp_port *life = u->chan->life;
 	int fd = udp_own_pidfd(), ends[2];
 
 	if (fd != -ENOSYS)
@@ -95,11 +95,11 @@ static void ask_back(struct udp_link *u, const struct udp_local *lo, const struc
 {
 	struct link_flow back = { .scope = lo->scope };
 
-	if (udp_near_find(u, h->src, slot))
+	if (shm_peer_find(u, h->src, slot))
 		return;
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
-	udp_near_tx_new(u, &back, slot);
+	shm_peer_tx_new(u, &back, slot);
 }
 
 /*
@@ -108,23 +108,23 @@ static void ask_back(struct udp_link *u, const struct udp_local *lo, const struc
  */
 static unsigned drop_late(struct udp_link *u)
 {
-	uint64_t now = ut_now(), late = u->near->n_rx < NEAR_RX_MAX / 2 ? NEAR_LATE : NEAR_AGAIN;
-	struct udp_near_rx *r, *s;
+	uint64_t now = ut_now(), late = u->chan->n_rx < SHM_PEER_RX_MAX / 2 ? SHM_PEER_LATE : SHM_PEER_RETRY;
+	struct shm_peer_rx *r, *s;
 
-	ut_list_each_safe(r, s, &u->near->rx, node)
+	ut_list_each_safe(r, s, &u->chan->rx, node)
 		if (!r->ring.ring && now - r->since > late)
-			udp_near_rx_drop(u, r);
-	return u->near->n_rx;
+			shm_peer_rx_drop(u, r);
+	return u->chan->n_rx;
 }
 
 /* What the asker may do, and whether we can reach into it. */
-static uint32_t what_we_can(struct udp_link *u, struct udp_near_rx *r, const struct hello *h)
+static uint32_t what_we_can(struct udp_link *u, struct shm_peer_rx *r, const struct hello *h)
 {
-	if (!u->near->notes || !(h->can & HELLO_NOTES))
+	if (!u->chan->notes || !(h->can & HELLO_NOTES))
 		return 0;
 	r->probe = h->probe;
-	if (u->near->no_pulls || u->gift_pid <= 0 ||
-	    !udp_near_probe(u->gift_pid, h->probe, h->token))
+	if (u->chan->no_pulls || u->gift_pid <= 0 ||
+	    !shm_access_probe(u->gift_pid, h->probe, h->token))
 		return HELLO_NOTES;
 	r->pid = u->gift_pid;
 	return HELLO_NOTES | HELLO_PULLS;
@@ -138,15 +138,15 @@ static void refuse(struct udp_link *u, const struct udp_local *lo, const struct 
 
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
-	letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, NULL, 0);
+	letter(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, NULL, 0);
 }
 
 static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 			 const struct hello *h)
 {
-	struct udp_near_rx *r = drop_late(u) < NEAR_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
+	struct shm_peer_rx *r = drop_late(u) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
-	int fds[UDP_GIFTS] = { -1, u->base.more_fd, u->near->bell.fd, -1, -1 };
+	int fds[UDP_GIFTS] = { -1, u->base.more_fd, u->chan->bell.fd, -1, -1 };
 	void *ear = NULL;
 
 	if (!r) {
@@ -155,25 +155,25 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	}
 	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_ear), &ear);
 	fds[3] = own_life(u);
-	*r = (struct udp_near_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
+	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
 	memcpy(r->addr, h->src, 16);
 	memcpy(r->own, lo->addr, 16);
 	r->slot = m->slot;
 	back.can = what_we_can(u, r, h);
-	udp_near_no_port(&r->peer, UDP_PEER);
-	ut_list_add_tail(&u->near->rx, &r->node);
-	u->near->n_rx++;
+	udp_port_none(&r->peer, UDP_PEER);
+	ut_list_add_tail(&u->chan->rx, &r->node);
+	u->chan->n_rx++;
 	if (ear)
-		r->ring.ear->magic = NEAR_EAR_MAGIC;
+		r->ring.ear->magic = SHM_CONSUMER_MAGIC;
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
 	if (back.can & HELLO_NOTES)
-		fds[4] = udp_near_memory(u);
+		fds[4] = shm_access_memory(u);
 	back.probe = (uintptr_t)&r->token;
 	if (fds[0] < 0 || fds[3] < 0 ||
-	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_NEAR_READY, &back, fds,
+	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, fds,
 		   fds[4] < 0 ? 4 : 5) < 0) {
-		udp_near_rx_drop(u, r);
+		shm_peer_rx_drop(u, r);
 		refuse(u, lo, m, h);
 	}
 	link_sys_close(&fds[0]);
@@ -182,22 +182,22 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	ask_back(u, lo, h, m->slot);
 }
 
-int udp_near_letter_lend(struct udp_link *u, const struct udp_near_rx *r, uint32_t id, int fd)
+int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32_t id, int fd)
 {
 	struct udp_local *lo = udp_local_find(u, r->own);
 	struct hello h = { .token = r->token, .probe = id };
 
 	memcpy(h.src, r->own, 16);
 	memcpy(h.dst, r->addr, 16);
-	return letter(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_NEAR_LEND, &h, &fd, 1);
+	return letter(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_SHM_EXPORT, &h, &fd, 1);
 }
 
 static void take_lend(struct udp_link *u, const struct udp_mail *m, const struct hello *h, int fd)
 {
-	struct udp_near_tx *t = udp_near_find(u, h->src, m->slot);
+	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
 
-	if (t && t->state == NEAR_OPEN && t->token == h->token && t->memory >= 0)
-		udp_near_borrow(t, (uint32_t)h->probe, fd);
+	if (t && t->state == SHM_PEER_OPEN && t->token == h->token && t->memory >= 0)
+		shm_access_attach(t, (uint32_t)h->probe, fd);
 }
 
 static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
@@ -211,7 +211,7 @@ static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
 	return NULL;
 }
 
-static int open_ring(struct udp_link *u, struct udp_near_tx *t)
+static int open_ring(struct udp_link *u, struct shm_peer_tx *t)
 {
 	struct hello h = { .token = t->token };
 	int fds[3] = { -1, -1, u->base.more_fd }, r = -ENOMEM;
@@ -224,7 +224,7 @@ static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 	memcpy(h.dst, t->addr, 16);
 	if (fds[0] >= 0 && fds[1] >= 0) {
 		shm_ring_init(t->ring.ring);
-		r = letter(u, t->addr, t->scope, t->slot, UDP_MAIL_NEAR_OPEN, &h, fds, 3);
+		r = letter(u, t->addr, t->scope, t->slot, UDP_MAIL_SHM_OPEN, &h, fds, 3);
 	}
 	link_sys_close(&fds[0]);
 	link_sys_close(&fds[1]);
@@ -234,62 +234,62 @@ static int open_ring(struct udp_link *u, struct udp_near_tx *t)
 static void take_ready(struct udp_link *u, const struct udp_mail *m, const struct hello *h,
 		       const int *fds)
 {
-	struct udp_near_tx *t = udp_near_find(u, h->src, m->slot);
+	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
 
-	if (!t || t->state != NEAR_ASKED || t->token != h->token)
+	if (!t || t->state != SHM_PEER_ASKED || t->token != h->token)
 		return;
-	t->ring.ear = take_page(fds[0], NEAR_EAR_MAGIC, sizeof(struct shm_ear), PAGE_MOST);
-	t->ring.doze = take_page(fds[1], NEAR_DOZE_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
+	t->ring.ear = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_ear), PAGE_MOST);
+	t->ring.doze = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
 	t->bell.fd = keep(fds[2]);
 	t->peer.fd = keep(fds[3]);
-	t->peer.near_tx = t;
+	t->peer.local_tx = t;
 	if (t->ring.ear && t->ring.doze && t->bell.fd >= 0 && t->peer.fd >= 0 &&
 	    udp_watch(u, &t->bell) == 0 && udp_watch(u, &t->peer) == 0 && open_ring(u, t) == 0) {
-		t->state = NEAR_OPEN;
+		t->state = SHM_PEER_OPEN;
 		t->since = 0;
 		t->opened = ut_now();
-		t->notes = u->near->notes && (h->can & HELLO_NOTES);
+		t->notes = u->chan->notes && (h->can & HELLO_NOTES);
 		t->pulls = h->can & HELLO_PULLS;
-		if (fds[4] >= 0 && t->notes && udp_near_memory_is(fds[4], h->probe, t->token))
+		if (fds[4] >= 0 && t->notes && shm_access_memory_is(fds[4], h->probe, t->token))
 			t->memory = keep(fds[4]);
-		if (t->memory >= 0 && !u->near->no_pulls && u->gift_pid > 0 &&
-		    udp_near_probe(u->gift_pid, h->probe, t->token))
+		if (t->memory >= 0 && !u->chan->no_pulls && u->gift_pid > 0 &&
+		    shm_access_probe(u->gift_pid, h->probe, t->token))
 			t->pid = u->gift_pid;
 		t->probe = h->probe;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
-		udp_near_tx_far(u, t, false);
+		shm_peer_tx_far(u, t, false);
 	}
 }
 
 static void take_refusal(struct udp_link *u, const struct udp_mail *m, const struct hello *h)
 {
-	struct udp_near_tx *t = udp_near_find(u, h->src, m->slot);
+	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
 
-	if (t && t->state == NEAR_ASKED && t->token == h->token)
-		udp_near_tx_far(u, t, false);
+	if (t && t->state == SHM_PEER_ASKED && t->token == h->token)
+		shm_peer_tx_far(u, t, false);
 }
 
 static void take_open(struct udp_link *u, const struct udp_mail *m, const struct hello *h,
 		      const int *fds)
 {
-	struct udp_near_rx *r;
+	struct shm_peer_rx *r;
 
-	ut_list_each(r, &u->near->rx, node)
+	ut_list_each(r, &u->chan->rx, node)
 		if (r->token == h->token && r->slot == m->slot && !r->ring.ring)
 			break;
-	if (&r->node == &u->near->rx)
+	if (&r->node == &u->chan->rx)
 		return;
 	r->ring.ring = shm_seg_map(fds[0], SHM_RING_SEG, SHM_RING_SEG_MOST, &r->size);
 	r->peer.fd = keep(fds[1]);
-	r->peer.near_rx = r;
-	r->page = take_page(fds[2], NEAR_DOZE_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
+	r->peer.local_rx = r;
+	r->page = take_page(fds[2], SHM_SLEEP_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
 	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
 	    udp_watch(u, &r->peer) < 0)
-		udp_near_rx_drop(u, r);
+		shm_peer_rx_drop(u, r);
 }
 
-void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 		   const uint8_t *body, size_t len)
 {
 	const int *fds = u->gift;
@@ -302,19 +302,19 @@ void udp_near_mail(struct udp_link *u, struct udp_local *lo, const struct udp_ma
 	if (len != sizeof(h))
 		return;
 	memcpy(&h, body, sizeof(h));
-	if (!u->near) {
-		if (m->type == UDP_MAIL_NEAR_HELLO)
+	if (!u->chan) {
+		if (m->type == UDP_MAIL_SHM_HELLO)
 			refuse(u, lo, m, &h);
 		return;
 	}
-	if (m->type == UDP_MAIL_NEAR_HELLO && n == 0)
+	if (m->type == UDP_MAIL_SHM_HELLO && n == 0)
 		answer_hello(u, lo, m, &h);
-	else if (m->type == UDP_MAIL_NEAR_READY && n == 0)
+	else if (m->type == UDP_MAIL_SHM_READY && n == 0)
 		take_refusal(u, m, &h);
-	else if (m->type == UDP_MAIL_NEAR_READY && n >= 4)
+	else if (m->type == UDP_MAIL_SHM_READY && n >= 4)
 		take_ready(u, m, &h, fds);
-	else if (m->type == UDP_MAIL_NEAR_OPEN && n == 3)
+	else if (m->type == UDP_MAIL_SHM_OPEN && n == 3)
 		take_open(u, m, &h, fds);
-	else if (m->type == UDP_MAIL_NEAR_LEND && n == 1)
+	else if (m->type == UDP_MAIL_SHM_EXPORT && n == 1)
 		take_lend(u, m, &h, fds[0]);
 }

@@ -6,51 +6,51 @@
 
 _Static_assert(IBP_NOTE_WORDS * 8 == LINK_NOTE_BYTES, "it is what the link carries");
 
-#define STAGE_BYTES (LINK_NEAR_MAX + 4096u)
+#define STAGE_BYTES (SHM_CHANNEL_MAX + 4096u)
 #define ATOMIC_BYTES 16u
 
-int ibp_near_init(struct ibp_port *port)
+int ibp_shm_init(struct ibp_port *port)
 {
-	port->near.stage = (struct ut_stage)UT_STAGE_INIT;
-	return port->link->near ? ut_stage_init(&port->near.stage, STAGE_BYTES) : 0;
+	port->shm.stage = (struct ut_stage)UT_STAGE_INIT;
+	return port->link->chan ? ut_stage_init(&port->shm.stage, STAGE_BYTES) : 0;
 }
 
-void ibp_near_fini(struct ibp_port *port)
+void ibp_shm_fini(struct ibp_port *port)
 {
-	ut_stage_fini(&port->near.stage);
+	ut_stage_fini(&port->shm.stage);
 }
 
 /* --- making --- */
 
-bool ibp_near_choose(struct ibp_qp *q)
+bool ibp_shm_choose(struct ibp_qp *q)
 {
 	struct ibp_port *port = q->port;
 	struct ibp_req *r = &q->req;
-	enum link_reach how = LINK_FAR;
+	enum shm_reach how = SHM_REACH_WIRE;
 
 	if (r->chosen)
 		return true;
-	if (port->near.stage.base && q->path.valid)
-		how = link_near(port->link)->reach(port->link, &q->path.flow,
+	if (port->shm.stage.base && q->path.valid)
+		how = shm_channel(port->link)->reach(port->link, &q->path.flow,
 						   q->qp->attr.dest_qp_num, &r->pulls);
-	if (how == LINK_ASKED) {
+	if (how == SHM_REACH_ASKED) {
 		port->blocked = true;
 		return false;
 	}
 	r->chosen = true;
-	r->near = how == LINK_NEAR;
-	if (!r->near)
+	r->local = how == SHM_REACH_LOCAL;
+	if (!r->local)
 		return true;
 	/* An unreliable message is complete when it is in the ring, so all of it must be. */
 	r->pulls &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->pulls ? IBP_UNIT_PULL : IBP_UNIT_COPY);
-	r->window = r->threshold = IBP_NEAR_WINDOW;
+	r->window = r->threshold = IBP_SHM_WINDOW;
 	return true;
 }
 
-bool ibp_near_is(const struct ibp_qp *q, bool response)
+bool ibp_shm_is(const struct ibp_qp *q, bool response)
 {
-	return response ? q->resp.near : q->req.near;
+	return response ? q->resp.local : q->req.local;
 }
 
 /* All that the request gathers is of one region, whose seal can stand for it. */
@@ -61,7 +61,7 @@ static bool one_region(struct ibp_qp *q)
 	for (uint32_t i = 1; i < w->num_sge; i++)
 		if (w->sge[i].lkey != w->sge[0].lkey)
 			return false;
-	q->port->near.key = w->sge[0].lkey;
+	q->port->shm.key = w->sge[0].lkey;
 	return true;
 }
 
@@ -74,49 +74,49 @@ static bool may_name(struct ibp_qp *q, bool response)
 		return q->req.pulls && one_region(q) &&
 		       (!q->req.plain || psn_diff(q->req.psn_send, q->req.plain_until) >= 0);
 	return !q->resp.plain &&
-	       link_near(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &pulls) ==
-		       LINK_NEAR && pulls;
+	       shm_channel(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &pulls) ==
+		       SHM_REACH_LOCAL && pulls;
 }
 
-struct iovec *ibp_near_begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
+struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
 {
 	struct ibp_port *port = q->port;
-	struct ibp_near *near = &port->near;
+	struct ibp_shm *shm = &port->shm;
 	struct link *l = port->link;
 	int r;
 
-	near->pull = size > IBP_NEAR_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
-	if (near->pull)
-		size = sizeof(struct ibp_pieces) + IBP_NEAR_PIECES * 16u;
-	r = link_near(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num,
-				  size < LINK_NEAR_MAX ? size : LINK_NEAR_MAX, &near->place);
+	shm->pull = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
+	if (shm->pull)
+		size = sizeof(struct ibp_pieces) + IBP_SHM_PIECES * 16u;
+	r = shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num,
+				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
 		ibp_activate(q); /* nothing tells when there is room */
 		return NULL;
 	}
-	near->lost = r < 0;
-	near->q = q;
-	near->response = response;
-	*max = IBP_NEAR_PIECES;
-	return near->iov;
+	shm->lost = r < 0;
+	shm->q = q;
+	shm->response = response;
+	*max = IBP_SHM_PIECES;
+	return shm->iov;
 }
 
-static uint32_t put_pieces(struct ibp_near *near, const struct wire_ib_packet *p, int n)
+static uint32_t put_pieces(struct ibp_shm *shm, const struct wire_ib_packet *p, int n)
 {
-	struct ibp_port *port = near->q->port;
-	struct ibp_pieces *to = (struct ibp_pieces *)near->place.data;
-	uint32_t key = (near->response ? p->rkey : near->key) >> 8;
+	struct ibp_port *port = shm->q->port;
+	struct ibp_pieces *to = (struct ibp_pieces *)shm->place.data;
+	uint32_t key = (shm->response ? p->rkey : shm->key) >> 8;
 
 	/* A request's memory is given back with its QP, too: it ends in an error without us. */
 	to->seal[0].index = key % LINK_SEALS;
-	to->seal[1].index = (near->response ? key : near->q->qp->qpn) % LINK_SEALS;
+	to->seal[1].index = (shm->response ? key : shm->q->qp->qpn) % LINK_SEALS;
 	for (int i = 0; i < 2; i++)
 		to->seal[i].value = atomic_load_explicit(&port->link->seals[to->seal[i].index],
 							 memory_order_relaxed);
 	for (int i = 0; i < n; i++) {
-		to->v[i].addr = (uintptr_t)near->iov[i].iov_base;
-		to->v[i].length = near->iov[i].iov_len;
+		to->v[i].addr = (uintptr_t)shm->iov[i].iov_base;
+		to->v[i].length = shm->iov[i].iov_len;
 	}
 	return (uint32_t)(sizeof(*to) + (size_t)n * sizeof(to->v[0]));
 }
@@ -124,8 +124,8 @@ static uint32_t put_pieces(struct ibp_near *near, const struct wire_ib_packet *p
 /* What lies behind the note; bytes or -EFAULT. */
 static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
 {
-	struct ibp_near *near = &port->near;
-	uint64_t *word = (uint64_t *)near->place.data;
+	struct ibp_shm *shm = &port->shm;
+	uint64_t *word = (uint64_t *)shm->place.data;
 
 	if (wire_ib_shape(p->opcode)->flags & WIRE_F_ATOMIC) {
 		word[0] = p->swap_add;
@@ -134,61 +134,61 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	}
 	if (!p->payload_len)
 		return 0;
-	if (near->pull)
-		return (int)put_pieces(near, p, n);
+	if (shm->pull)
+		return (int)put_pieces(shm, p, n);
 	if (!user) {
-		memcpy(near->place.data, near->iov[0].iov_base, p->payload_len);
+		memcpy(shm->place.data, shm->iov[0].iov_base, p->payload_len);
 		return (int)p->payload_len;
 	}
-	near->stage.own = near->response ? 0 : port->link->rx_stage->own;
-	if (ut_stage_load_own(&near->stage, near->place.data, near->iov, n) !=
+	shm->stage.own = shm->response ? 0 : port->link->rx_stage->own;
+	if (ut_stage_load_own(&shm->stage, shm->place.data, shm->iov, n) !=
 	    (ssize_t)p->payload_len)
 		return -EFAULT;
 	return (int)p->payload_len;
 }
 
-static void put_note(struct ibp_near *near, const struct wire_ib_packet *p, bool named)
+static void put_note(struct ibp_shm *shm, const struct wire_ib_packet *p, bool named)
 {
-	struct ibp_qp *q = near->q;
-	uint32_t mtu = near->response ? q->resp.mtu : q->req.mtu;
+	struct ibp_qp *q = shm->q;
+	uint32_t mtu = shm->response ? q->resp.mtu : q->req.mtu;
 	struct ibp_note note = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
 		.flags = (uint8_t)((p->se ? IBP_NOTE_SE : 0) | (p->ack_req ? IBP_NOTE_ASK : 0) |
 				   (named ? IBP_NOTE_PULL : 0) |
-				   (near->say_plain ? IBP_NOTE_PLAIN : 0)),
+				   (shm->say_plain ? IBP_NOTE_PLAIN : 0)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
-		.length = near->response ? p->msn : p->dma_len, .srqn = p->srqn,
+		.length = shm->response ? p->msn : p->dma_len, .srqn = p->srqn,
 	};
 
-	if (!near->response &&
+	if (!shm->response &&
 	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
-	    ibp_near_acks(q, &note.va))
+	    ibp_shm_acks(q, &note.va))
 		note.flags |= IBP_NOTE_ACKS;
-	ibp_note_put(near->place.note, note);
+	ibp_note_put(shm->place.note, note);
 }
 
-int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
 {
 	struct eng_dev *dev = port->dev;
-	struct ibp_near *near = &port->near;
-	struct ibp_qp *q = near->q;
+	struct ibp_shm *shm = &port->shm;
+	struct ibp_qp *q = shm->q;
 	int bytes = 0;
 
 	eng_dev_held(dev);
-	near->pull &= p->payload_len != 0;
-	if (!near->lost)
+	shm->pull &= p->payload_len != 0;
+	if (!shm->lost)
 		bytes = put_payload(port, p, n, user);
-	if (bytes >= 0 && !near->lost) {
-		put_note(near, p, near->pull);
-		near->place.quiet = near->quiet;
-		link_near(port->link)->commit(port->link, &near->place, (uint32_t)bytes);
-		if (!near->response)
-			q->req.near_end = near->place.end;
+	if (bytes >= 0 && !shm->lost) {
+		put_note(shm, p, shm->pull);
+		shm->place.quiet = shm->quiet;
+		shm_channel(port->link)->commit(port->link, &shm->place, (uint32_t)bytes);
+		if (!shm->response)
+			q->req.ring_end = shm->place.end;
 	}
-	near->q = NULL;
-	near->say_plain = false;
-	if (bytes < 0 || near->lost)
+	shm->q = NULL;
+	shm->say_plain = false;
+	if (bytes < 0 || shm->lost)
 		ibp_count(port, ENG_C_tx_faults);
 	if (bytes < 0)
 		return -EFAULT;
@@ -202,11 +202,11 @@ int ibp_near_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, b
 /* --- reading --- */
 
 /* Where the payload lies; every number is read once, from the copy. */
-static bool read_pieces(struct ibp_near *near, const uint8_t *at, size_t len, uint32_t *ret)
+static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint32_t *ret)
 {
 	struct {
 		uint64_t addr, length;
-	} v[IBP_NEAR_PIECES];
+	} v[IBP_SHM_PIECES];
 	struct ibp_pieces head;
 	uint64_t sum = 0;
 	size_t n;
@@ -218,32 +218,32 @@ static bool read_pieces(struct ibp_near *near, const uint8_t *at, size_t len, ui
 	memcpy(&head, at, sizeof(head));
 	memcpy(v, at + sizeof(head), n * sizeof(v[0]));
 	for (int i = 0; i < 2; i++) {
-		near->seal[i] = head.seal[i].index;
-		near->value[i] = head.seal[i].value;
+		shm->seal[i] = head.seal[i].index;
+		shm->value[i] = head.seal[i].value;
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (!v[i].length || v[i].length > LINK_NEAR_MAX)
+		if (!v[i].length || v[i].length > SHM_CHANNEL_MAX)
 			return false;
-		near->from[i] = (struct iovec){ (void *)(uintptr_t)v[i].addr, v[i].length };
+		shm->from[i] = (struct iovec){ (void *)(uintptr_t)v[i].addr, v[i].length };
 		sum += v[i].length;
 	}
-	near->n_from = (int)n;
+	shm->n_from = (int)n;
 	*ret = (uint32_t)sum;
-	return sum <= LINK_NEAR_MAX;
+	return sum <= SHM_CHANNEL_MAX;
 }
 
 /* What lies behind the note fits the opcode. */
-static bool read_payload(struct ibp_near *near, uint8_t flags, struct wire_ib_packet *p)
+static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_packet *p)
 {
-	uint32_t len = near->rx->len - LINK_NOTE_BYTES;
+	uint32_t len = shm->rx->len - LINK_NOTE_BYTES;
 	uint64_t word[2];
 
-	near->n_from = 0;
-	near->data = near->rx->data + LINK_NOTE_BYTES;
+	shm->n_from = 0;
+	shm->data = shm->rx->data + LINK_NOTE_BYTES;
 	if (p->shape->flags & WIRE_F_ATOMIC) {
 		if (len != ATOMIC_BYTES)
 			return false;
-		memcpy(word, near->data, sizeof(word));
+		memcpy(word, shm->data, sizeof(word));
 		p->swap_add = word[0];
 		p->compare = word[1];
 		return true;
@@ -252,18 +252,18 @@ static bool read_payload(struct ibp_near *near, uint8_t flags, struct wire_ib_pa
 		return len == 0;
 	p->payload_len = len;
 	if (!(flags & IBP_NOTE_PULL))
-		return len <= LINK_NEAR_MAX;
+		return len <= SHM_CHANNEL_MAX;
 	return p->shape->cls != WIRE_CLASS_UC &&
-	       read_pieces(near, near->data, len, &p->payload_len);
+	       read_pieces(shm, shm->data, len, &p->payload_len);
 }
 
-bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p)
+bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p)
 {
-	struct ibp_near *near = &port->near;
+	struct ibp_shm *shm = &port->shm;
 	const struct wire_ib_shape *shape;
 	struct ibp_note n;
 
-	if (!near->stage.base || rx->len < LINK_NOTE_BYTES)
+	if (!shm->stage.base || rx->len < LINK_NOTE_BYTES)
 		return false;
 	n = ibp_note_get(rx->data);
 	shape = wire_ib_shape(n.opcode);
@@ -278,80 +278,80 @@ bool ibp_near_parse(struct ibp_port *port, const struct link_rx *rx, struct wire
 		.imm = n.imm, .syndrome = n.syndrome, .pkey = IBP_PKEY, .migreq = true,
 		.se = n.flags & IBP_NOTE_SE, .ack_req = n.flags & IBP_NOTE_ASK,
 	};
-	near->rx = rx;
-	near->unit = 1u << n.unit;
-	near->plain = n.flags & IBP_NOTE_PLAIN;
-	near->acks = (n.flags & IBP_NOTE_ACKS) && shape->cls == WIRE_CLASS_RC &&
+	shm->rx = rx;
+	shm->unit = 1u << n.unit;
+	shm->plain = n.flags & IBP_NOTE_PLAIN;
+	shm->acks = (n.flags & IBP_NOTE_ACKS) && shape->cls == WIRE_CLASS_RC &&
 		     !(shape->flags & WIRE_F_RSP);
-	near->ack_psn = (uint32_t)n.va & IBP_PSN_MASK;
-	near->ack_msn = (uint32_t)(n.va >> 32) & IBP_PSN_MASK;
-	if (!read_payload(near, n.flags, p))
+	shm->ack_psn = (uint32_t)n.va & IBP_PSN_MASK;
+	shm->ack_msn = (uint32_t)(n.va >> 32) & IBP_PSN_MASK;
+	if (!read_payload(shm, n.flags, p))
 		return false;
 	p->pad = -p->payload_len & 3; /* as checked for packets of the wire */
-	p->payload = near->data;
+	p->payload = shm->data;
 	return true;
 }
 
 static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 {
-	struct ibp_near *near = &port->near;
+	struct ibp_shm *shm = &port->shm;
 	struct link *l = port->link;
-	ssize_t got = link_near(l)->pull(l, near->rx, iov, n, near->from, near->n_from);
+	ssize_t got = shm_channel(l)->pull(l, shm->rx, iov, n, shm->from, shm->n_from);
 
 	eng_dev_held(port->dev);
 	port->dev->counters[ENG_C_local_pulls]++;
 	/* Whatever was stored over what we read, the seal was broken before. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (int i = 0; i < 2; i++)
-		if (link_near(l)->seal(l, near->rx, near->seal[i]) != near->value[i])
+		if (shm_channel(l)->seal(l, shm->rx, shm->seal[i]) != shm->value[i])
 			return IBP_AGAIN;
 	return got == (ssize_t)len ? 0 : IBP_AGAIN;
 }
 
-int ibp_near_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last)
+int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last)
 {
-	struct ibp_near *near = &port->near;
+	struct ibp_shm *shm = &port->shm;
 
 	if (!len)
 		return 0;
 	if (last)
 		n = ut_stage_tail(iov, n);
-	if (near->n_from)
+	if (shm->n_from)
 		return fetch(port, iov, n, len);
-	near->stage.own = port->link->rx_stage->own;
-	return ut_stage_store_own(&near->stage, near->data, len, iov, n) == (ssize_t)len
+	shm->stage.own = port->link->rx_stage->own;
+	return ut_stage_store_own(&shm->stage, shm->data, len, iov, n) == (ssize_t)len
 		       ? 0 : -EFAULT;
 }
 
-int ibp_near_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
+int ibp_shm_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
 {
 	struct iovec iov = { to, len };
 
-	if (port->near.n_from)
+	if (port->shm.n_from)
 		return fetch(port, &iov, 1, len);
 	if (len)
-		memcpy(to, port->near.data, len);
+		memcpy(to, port->shm.data, len);
 	return 0;
 }
 
 /* --- again --- */
 
-void ibp_near_plain(struct ibp_qp *q)
+void ibp_shm_plain(struct ibp_qp *q)
 {
 	q->req.plain = true;
 	q->req.plain_until = q->req.psn_next;
 }
 
-bool ibp_near_unread(struct ibp_qp *q, bool *ret_busy)
+bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy)
 {
 	struct link *l = q->port->link;
 	uint64_t at;
 
 	*ret_busy = false;
-	if (!q->req.near)
+	if (!q->req.local)
 		return false;
-	at = link_near(l)->taken(l, &q->path.flow, q->qp->attr.dest_qp_num);
-	*ret_busy = at != q->req.near_taken;
-	q->req.near_taken = at;
-	return at < q->req.near_end;
+	at = shm_channel(l)->taken(l, &q->path.flow, q->qp->attr.dest_qp_num);
+	*ret_busy = at != q->req.ring_read;
+	q->req.ring_read = at;
+	return at < q->req.ring_end;
 }

@@ -5,7 +5,7 @@
  * covers it). Messages arrive as they were written, in one order with datagrams, and what they name
  * is fetched; a seal shows to the reader; a reader that gives nothing back leaves no room.
  */
-#include "link_near_util.h"
+#include "shm_channel_util.h"
 
 #include "link/shm/ring.h"
 
@@ -45,10 +45,10 @@ static void pass(struct link *from, struct link *to, const struct link_flow *f, 
 
 static void messages(struct link *a, struct link *b, const struct link_flow *f, bool pulls)
 {
-	const struct link_near_ops *n = link_near(b);
+	const struct shm_channel_ops *n = shm_channel(b);
 	char mine[] = "what a message names", got[sizeof(mine)] = "";
 	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
-	static uint8_t big[LINK_NEAR_MAX];
+	static uint8_t big[SHM_CHANNEL_MAX];
 	struct link_rx v[8];
 	uint32_t before;
 	int r = 0;
@@ -95,9 +95,9 @@ static void try_messages(uint16_t port, bool pull)
 	bool pulls;
 
 	open_pair(port, &a, &b);
-	udp_go_notes(a, true);
-	udp_go_notes(b, pull);
-	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	udp_go_messages(a, true);
+	udp_go_messages(b, pull);
+	CHECK(way(a, b, &f, &pulls) == SHM_REACH_LOCAL);
 	/* Who is asked can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
 	CHECK(!pulls || pull); /* a host may forbid it to all */
@@ -116,9 +116,9 @@ static void datagrams_only(uint16_t port)
 	bool pulls;
 
 	open_pair(port, &a, &b);
-	udp_go_notes(a, true);
-	CHECK(way(a, b, &f, &pulls) == LINK_FAR);
-	CHECK(link_near(b)->reach(b, &f, a->qpn_fixed | 0x55, &pulls) == LINK_FAR);
+	udp_go_messages(a, true);
+	CHECK(way(a, b, &f, &pulls) == SHM_REACH_WIRE);
+	CHECK(shm_channel(b)->reach(b, &f, a->qpn_fixed | 0x55, &pulls) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -141,10 +141,10 @@ static void not_held(uint16_t port)
 	struct link *a, *b;
 
 	CHECK(udp_open(port, &a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
-	CHECK(udp_open(port, &b) == 0 && udp_go_near(b) == 0);
+	CHECK(udp_open(port, &b) == 0 && udp_go_local(b) == 0);
 	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
 	pass(a, b, &f, &v[0]);
-	CHECK(udp_go_near(a) == 0);
+	CHECK(udp_go_local(a) == 0);
 	b->ops->doze(b, true, false);
 	while (b->ops->recv(b, v, 8) > 0)
 		;
@@ -154,31 +154,31 @@ static void not_held(uint16_t port)
 	/* the letter with the ring, and what is in it */
 	CHECK(b->ops->recv(b, v, 8) == 0 && b->ops->recv(b, v, 8) == 1);
 	udp_stats(b, &st);
-	CHECK(st.near_received == 1);
+	CHECK(st.local_received == 1);
 	a->ops->close(a);
 
-	CHECK(udp_open(port, &a) == 0 && udp_go_near(a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
+	CHECK(udp_open(port, &a) == 0 && udp_go_local(a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
 	CHECK(send_to(a, b, &f) == -EAGAIN);
 	a->leaving = true;
 	CHECK(send_to(a, b, &f) == 0);
 	a->leaving = false;
 	udp_stats(a, &st);
-	CHECK(st.near_sent == 0 && b->ops->recv(b, v, 8) == 1);
+	CHECK(st.local_sent == 0 && b->ops->recv(b, v, 8) == 1);
 	pass(a, b, &f, &v[0]);
 	udp_stats(a, &st);
-	CHECK(st.near_sent == 1);
+	CHECK(st.local_sent == 1);
 	close_pair(a, b);
 }
 
 /* A pair that exchanges messages. */
-static void open_near(uint16_t port, const struct link_flow *f, struct link **a, struct link **b)
+static void open_local(uint16_t port, const struct link_flow *f, struct link **a, struct link **b)
 {
 	bool pulls;
 
 	open_pair(port, a, b);
-	udp_go_notes(*a, true);
-	udp_go_notes(*b, true);
-	CHECK(way(*a, *b, f, &pulls) == LINK_NEAR);
+	udp_go_messages(*a, true);
+	udp_go_messages(*b, true);
+	CHECK(way(*a, *b, f, &pulls) == SHM_REACH_LOCAL);
 }
 
 /* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
@@ -190,17 +190,17 @@ static void let_go(uint16_t port)
 	struct link *a, *b;
 	bool pulls;
 
-	open_near(port, &f, &a, &b);
-	CHECK(link_near(a)->reserve(a, &f, b->qpn_fixed | 0x55, 8, &at) == 0);
-	link_near(a)->commit(a, &at, 8);
+	open_local(port, &f, &a, &b);
+	CHECK(shm_channel(a)->reserve(a, &f, b->qpn_fixed | 0x55, 8, &at) == 0);
+	shm_channel(a)->commit(a, &at, 8);
 	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
 	CHECK(b->ops->recv(b, v, 8) == 0);
-	link_near(b)->release(b);
+	shm_channel(b)->release(b);
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
-	CHECK(way(a, b, &f, &pulls) == LINK_NEAR);
+	CHECK(way(a, b, &f, &pulls) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
 	CHECK(b->ops->recv(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
-	link_near(b)->release(b);
+	shm_channel(b)->release(b);
 	close_pair(a, b);
 }
 
@@ -213,7 +213,7 @@ static void both_ways(uint16_t port)
 	struct link *a, *b, *c;
 	bool came = false;
 
-	open_near(port, &f, &a, &b);
+	open_local(port, &f, &a, &b);
 	b->ops->doze(b, false, false); /* it polls */
 	CHECK(udp_open(port, &c) == 0 && c->ops->add_addr(c, LO4, 0) == 0);
 	for (bool sent = false; !came && ut_now() < end;) {
@@ -225,7 +225,7 @@ static void both_ways(uint16_t port)
 		n = b->ops->recv(b, v, 8);
 		for (int i = 0; i < n; i++)
 			came |= !v[i].note;
-		link_near(b)->release(b);
+		shm_channel(b)->release(b);
 		c->ops->recv(c, v, 8);
 	}
 	CHECK(came);
@@ -241,7 +241,7 @@ static bool woken(struct link *b, int messages)
 	struct link_rx v[8];
 
 	CHECK(b->ops->recv(b, v, 8) == messages);
-	link_near(b)->release(b);
+	shm_channel(b)->release(b);
 	while (poll(&p, 1, 0) == 1)
 		CHECK(b->ops->recv(b, v, 8) == 0);
 	return yes;
@@ -253,17 +253,17 @@ static void quiet_ones(uint16_t port)
 	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link *a, *b;
 
-	open_near(port, &f, &a, &b);
+	open_local(port, &f, &a, &b);
 	b->ops->doze(b, true, false);
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && a->untold == 1 && !woken(b, 1));
-		link_near(a)->tell(a); /* too late, it has been taken */
+		shm_channel(a)->tell(a); /* too late, it has been taken */
 		CHECK(!a->untold && !woken(b, 0));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
 		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && a->untold == 1);
-		link_near(a)->tell(a);
+		shm_channel(a)->tell(a);
 		CHECK(!a->untold && woken(b, 2));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !a->untold && woken(b, 2));
@@ -291,7 +291,7 @@ int main(void)
 	CHECK(rx.sport == a->ops->source_port(a, &f));
 	CHECK(!memcmp(rx.src, LO4, 16) && !memcmp(rx.dst, SECOND, 16));
 	udp_stats(b, &st);
-	CHECK(st.near_received == 2);
+	CHECK(st.local_received == 2);
 	close(fd);
 	close_pair(a, b);
 	try_messages(port, true);

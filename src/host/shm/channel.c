@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Datagrams and messages through the rings of near.h. */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "link/sys.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -17,7 +17,7 @@ static void ring_bell(int fd)
 	LINK_SYS(SYS_write, fd, &one, sizeof(one));
 }
 
-int udp_near_full(struct udp_near_tx *t, uint64_t patience)
+int shm_peer_full(struct shm_peer_tx *t, uint64_t patience)
 {
 	if (!t->since)
 		t->since = ut_now();
@@ -25,26 +25,26 @@ int udp_near_full(struct udp_near_tx *t, uint64_t patience)
 	return ut_now() - t->since < patience ? -EAGAIN : -ENOBUFS;
 }
 
-int udp_near_result(struct udp_link *u, struct udp_near_tx *t, enum shm_put r)
+int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r)
 {
 	switch (r) {
 	case SHM_PUT_RING:
 		ring_bell(t->bell.fd);
 		break;
 	case SHM_FULL:
-		return udp_near_full(t, NEAR_FULL);
+		return shm_peer_full(t, SHM_PEER_FULL);
 	case SHM_GONE:
-		udp_near_tx_drop(u, t);
+		shm_peer_tx_drop(u, t);
 		return -ENOTCONN;
 	default:
 		break;
 	}
 	t->since = 0;
-	u->stats.near_sent++;
+	u->stats.local_sent++;
 	return 0;
 }
 
-static int put(struct udp_link *u, struct udp_near_tx *t, const struct link_flow *f,
+static int put(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow *f,
 	       const uint8_t *data, size_t len, size_t seg)
 {
 	/* The port that the wire would carry, which is another when somebody has the wanted one:
@@ -55,11 +55,11 @@ static int put(struct udp_link *u, struct udp_near_tx *t, const struct link_flow
 
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
-	return udp_near_result(u, t, shm_put(&t->ring, &h, data));
+	return shm_peer_result(u, t, shm_put(&t->ring, &h, data));
 }
 
 /* The destination QPN's slot; UDP_NO_SLOT for what keeps to the wire. */
-static unsigned near_slot(const struct udp_link *u, const struct link_flow *f,
+static unsigned local_slot(const struct udp_link *u, const struct link_flow *f,
 			  const uint8_t *data, size_t len)
 {
 	uint32_t qpn;
@@ -72,17 +72,17 @@ static unsigned near_slot(const struct udp_link *u, const struct link_flow *f,
 	return qpn >> UDP_SLOT_SHIFT;
 }
 
-bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
+bool shm_chan_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
 		   size_t seg, int *ret)
 {
-	unsigned slot = u->near ? near_slot(u, f, data, len) : UDP_NO_SLOT;
-	struct udp_near_tx *t = NULL;
+	unsigned slot = u->chan ? local_slot(u, f, data, len) : UDP_NO_SLOT;
+	struct shm_peer_tx *t = NULL;
 
 	if (slot != u->slot || !udp_local_find(u, f->dst))
-		t = udp_near_way(u, f, slot);
+		t = shm_peer_get(u, f, slot);
 	if (!t)
 		return false;
-	if (t->state == NEAR_ASKED) {
+	if (t->state == SHM_PEER_ASKED) {
 		*ret = -EAGAIN;
 		return true;
 	}
@@ -90,7 +90,7 @@ bool udp_near_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 	return *ret != -ENOTCONN;
 }
 
-static void take_datagram(struct udp_link *u, struct udp_near_rx *r, const struct shm_record *h)
+static void take_datagram(struct udp_link *u, struct shm_peer_rx *r, const struct shm_record *h)
 {
 	size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 	struct udp_carry *c = &u->carry;
@@ -104,7 +104,7 @@ static void take_datagram(struct udp_link *u, struct udp_near_rx *r, const struc
 	memcpy(c->rx.dst, h->dst, 16);
 }
 
-void udp_near_note_at(struct udp_near_rx *r, const uint8_t *at, uint32_t bytes,
+void shm_chan_message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
 		      struct link_rx *note)
 {
 	*note = (struct link_rx){ .data = at, .len = LINK_NOTE_BYTES + bytes, .note = true, .from = r };
@@ -112,16 +112,16 @@ void udp_near_note_at(struct udp_near_rx *r, const uint8_t *at, uint32_t bytes,
 	memcpy(note->dst, r->own, 16);
 }
 
-static bool take(struct udp_link *u, struct udp_near_rx *r, struct link_rx *note)
+static bool take(struct udp_link *u, struct shm_peer_rx *r, struct link_rx *note)
 {
 	struct shm_record h;
 	int got = shm_peek(&r->ring, &h);
 
 	if (got < 0 || (got && h.seg && h.bytes > UDP_RX_SLOT_BYTES) ||
-	    (got && !h.seg && !u->near->notes)) {
+	    (got && !h.seg && !u->chan->notes)) {
 		ut_warn("a process of this user wrote nonsense into its ring; it is ignored now");
 		/* Messages before it may still be looked at. */
-		r->broken = u->near->held = true;
+		r->broken = u->chan->held = true;
 		return false;
 	}
 	if (!got)
@@ -129,41 +129,41 @@ static bool take(struct udp_link *u, struct udp_near_rx *r, struct link_rx *note
 	if (h.seg)
 		take_datagram(u, r, &h);
 	else
-		udp_near_note_at(r, shm_hold(&r->ring, &h), h.bytes, note);
-	u->near->held |= !h.seg;
-	u->stats.near_received++;
+		shm_chan_message_at(r, shm_hold(&r->ring, &h), h.bytes, note);
+	u->chan->held |= !h.seg;
+	u->stats.local_received++;
 	return true;
 }
 
-bool udp_near_recv(struct udp_link *u, struct link_rx *note)
+bool shm_chan_recv(struct udp_link *u, struct link_rx *note)
 {
-	struct udp_near_rx *r, *s;
+	struct shm_peer_rx *r, *s;
 
-	if (!u->near)
+	if (!u->chan)
 		return false;
-	ut_list_each_safe(r, s, &u->near->rx, node) {
+	ut_list_each_safe(r, s, &u->chan->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring) || !take(u, r, note))
 			continue;
 		/* The next one's turn. */
 		ut_list_del(&r->node);
-		ut_list_add_tail(&u->near->rx, &r->node);
-		u->near->warm = NEAR_WARM;
+		ut_list_add_tail(&u->chan->rx, &r->node);
+		u->chan->warm = SHM_CHAN_WARM;
 		return true;
 	}
-	u->near->warm -= u->near->warm > 0;
+	u->chan->warm -= u->chan->warm > 0;
 	return false;
 }
 
-bool udp_near_warm(struct udp_link *u)
+bool shm_chan_warm(struct udp_link *u)
 {
-	return u->near && u->near->warm &&
-	       !atomic_load_explicit(&u->near->doze->on, memory_order_relaxed);
+	return u->chan && u->chan->warm &&
+	       !atomic_load_explicit(&u->chan->doze->on, memory_order_relaxed);
 }
 
 /* From any thread, no lock held: one word tells all senders. */
-void udp_near_doze(struct link *l, bool on, bool look)
+void shm_chan_sleep(struct link *l, bool on, bool look)
 {
-	struct udp_near *n = udp_of(l)->near;
+	struct shm_chan *n = udp_of(l)->chan;
 
 	atomic_store_explicit(&udp_of(l)->dozing, on, memory_order_relaxed);
 	if (!n)
@@ -174,32 +174,32 @@ void udp_near_doze(struct link *l, bool on, bool look)
 		ring_bell(n->bell.fd);
 }
 
-void udp_near_release(struct udp_link *u)
+void shm_chan_release(struct udp_link *u)
 {
-	struct udp_near_rx *r, *s;
+	struct shm_peer_rx *r, *s;
 
-	if (!u->near || !u->near->held)
+	if (!u->chan || !u->chan->held)
 		return;
-	u->near->held = false;
-	ut_list_each_safe(r, s, &u->near->rx, node) {
+	u->chan->held = false;
+	ut_list_each_safe(r, s, &u->chan->rx, node) {
 		if (r->broken)
-			udp_near_rx_drop(u, r);
+			shm_peer_rx_drop(u, r);
 		else if (r->ring.held)
 			shm_release(&r->ring);
 	}
 }
 
-void udp_near_settle(struct udp_link *u)
+void shm_chan_settle(struct udp_link *u)
 {
-	struct udp_near_rx *r;
+	struct shm_peer_rx *r;
 
-	if (!u->near || !atomic_load_explicit(&u->near->doze->on, memory_order_relaxed))
+	if (!u->chan || !atomic_load_explicit(&u->chan->doze->on, memory_order_relaxed))
 		return;
 	/* As in shm_put(): the head has moved, now look at the tail again. */
 	atomic_thread_fence(memory_order_seq_cst);
-	ut_list_each(r, &u->near->rx, node)
+	ut_list_each(r, &u->chan->rx, node)
 		if (r->ring.ring && !r->broken && shm_waiting(&r->ring)) {
-			ring_bell(u->near->bell.fd);
+			ring_bell(u->chan->bell.fd);
 			return;
 		}
 }

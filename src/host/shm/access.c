@@ -7,9 +7,9 @@
  * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
  * word of life (util/life.h) says before each piece that it is still the one, or the descriptor does.
  */
-#include "link/udp/near.h"
+#include "host/shm/peer.h"
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "link/sys.h"
 #include "util/area.h"
 #include "util/clock.h"
@@ -24,15 +24,15 @@
 #define NAP_NS 50000l
 #define NAPS_ALIVE 20u  /* naps between looks whether it lives */
 
-int udp_near_memory(struct udp_link *u)
+int shm_access_memory(struct udp_link *u)
 {
 	/* Whose death is not noticed must not come: one could wait for it for ever. */
-	if (!u->near->visits || u->near->life[0].fd >= 0 || ut_refused(EMFILE))
+	if (!u->chan->visits || u->chan->life[0].fd >= 0 || ut_refused(EMFILE))
 		return -1;
 	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 }
 
-bool udp_near_memory_is(int fd, uint64_t at, uint64_t token)
+bool shm_access_memory_is(int fd, uint64_t at, uint64_t token)
 {
 	uint64_t word = ~token;
 
@@ -42,40 +42,40 @@ bool udp_near_memory_is(int fd, uint64_t at, uint64_t token)
 
 /* --- visiting --- */
 
-const struct link_shown *udp_near_enter(struct link *l, const struct link_flow *f, uint32_t qpn,
+const struct link_shown *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
 					struct link_visit *ret)
 {
 	struct udp_link *u = udp_of(l);
-	struct udp_near_tx *t = udp_near_open(u, f->dst, udp_near_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_open(u, f->dst, shm_peer_slot(qpn));
 
 	if (!t || t->memory < 0 || memcmp(t->own, f->src, 16))
 		return NULL;
 	/* Who has taken something out of our ring got our page before: it sees the visit. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
-	u->near->visit++;
-	atomic_store(&u->near->doze->visit, (uint64_t)t->ring.doze->id << 32 | u->near->visit);
+	u->chan->visit++;
+	atomic_store(&u->chan->doze->visit, (uint64_t)t->ring.doze->id << 32 | u->chan->visit);
 	if (atomic_load_explicit(&t->ring.ear->gone, memory_order_acquire)) {
-		udp_near_leave(l);
+		shm_access_end(l);
 		return NULL;
 	}
 	ret->fd = t->memory;
-	ret->most = t->pid ? NEAR_VISIT_MOST : NEAR_MEMORY_MOST;
+	ret->most = t->pid ? SHM_ACCESS_MOST : SHM_ACCESS_FD_MOST;
 	ret->to = t;
 	return &t->ring.doze->shown;
 }
 
 /* Behind its number is still the program that told it. */
-static bool is_same(const struct udp_near_tx *t)
+static bool is_same(const struct shm_peer_tx *t)
 {
 	switch (ut_life(&t->ring.doze->life)) {
 	case UT_LIFE_HERE: return true;
 	case UT_LIFE_GONE: return false;
-	default: return udp_near_memory_is(t->memory, t->probe, t->token);
+	default: return shm_access_memory_is(t->memory, t->probe, t->token);
 	}
 }
 
-static ssize_t reach_by_number(struct udp_near_tx *t, uint64_t addr, const struct iovec *iov, int n,
+static ssize_t reach_by_number(struct shm_peer_tx *t, uint64_t addr, const struct iovec *iov, int n,
 			       size_t len, bool write)
 {
 	struct iovec there = { (void *)(uintptr_t)addr, len };
@@ -91,15 +91,15 @@ static ssize_t reach_by_number(struct udp_near_tx *t, uint64_t addr, const struc
 	return r;
 }
 
-ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+ssize_t shm_access_copy(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
 			  int n, bool write)
 {
-	struct udp_near_tx *t = v->to;
+	struct shm_peer_tx *t = v->to;
 	size_t len = 0;
 
 	for (int i = 0; i < n; i++)
 		len += iov[i].iov_len;
-	if (t->pid && len > NEAR_MEMORY_BEST)
+	if (t->pid && len > SHM_ACCESS_FD_BEST)
 		return reach_by_number(t, addr, iov, n, len, write);
 	if (n == 1)
 		return LINK_SYS(write ? SYS_pwrite64 : SYS_pread64, v->fd, iov->iov_base,
@@ -107,27 +107,27 @@ ssize_t udp_near_reach_in(const struct link_visit *v, uint64_t addr, const struc
 	return LINK_SYS(write ? SYS_pwritev : SYS_preadv, v->fd, iov, (long)n, (long)addr, 0L);
 }
 
-void udp_near_leave(struct link *l)
+void shm_access_end(struct link *l)
 {
-	atomic_store_explicit(&udp_of(l)->near->doze->visit, 0, memory_order_release);
+	atomic_store_explicit(&udp_of(l)->chan->doze->visit, 0, memory_order_release);
 }
 
 /* --- memory that is lent --- */
 
-uint8_t *udp_near_borrowed(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len)
+uint8_t *shm_access_attached(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len)
 {
-	const struct udp_near_tx *t = v->to;
+	const struct shm_peer_tx *t = v->to;
 
-	for (unsigned i = 0; i < NEAR_AREAS && id; i++)
+	for (unsigned i = 0; i < SHM_PEER_AREAS && id; i++)
 		if (t->areas[i].id == id)
 			return off <= t->areas[i].length && len <= t->areas[i].length - off
 				       ? t->areas[i].base + off : NULL;
 	return NULL;
 }
 
-void udp_near_borrow(struct udp_near_tx *t, uint32_t id, int fd)
+void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd)
 {
-	struct udp_near_area *a = &t->areas[t->n_areas % NEAR_AREAS];
+	struct shm_attached *a = &t->areas[t->n_areas % SHM_PEER_AREAS];
 
 	if (!id)
 		return;
@@ -137,30 +137,30 @@ void udp_near_borrow(struct udp_near_tx *t, uint32_t id, int fd)
 	t->n_areas += a->base != NULL;
 }
 
-void udp_near_give_up(struct udp_near_tx *t)
+void shm_access_detach(struct shm_peer_tx *t)
 {
-	for (unsigned i = 0; i < NEAR_AREAS; i++)
+	for (unsigned i = 0; i < SHM_PEER_AREAS; i++)
 		ut_area_unmap(t->areas[i].base, t->areas[i].length);
 	memset(t->areas, 0, sizeof(t->areas));
 }
 
-void udp_near_lend(struct link *l, const struct link_rx *rx, uint32_t id)
+void shm_export_area(struct link *l, const struct link_rx *rx, uint32_t id)
 {
-	struct udp_near_rx *r = rx->from;
+	struct shm_peer_rx *r = rx->from;
 	int fd;
 
-	for (unsigned i = 0; i < NEAR_AREAS && i < r->n_lent; i++)
-		if (r->lent[(r->n_lent - 1 - i) % NEAR_AREAS] == id)
+	for (unsigned i = 0; i < SHM_PEER_AREAS && i < r->n_lent; i++)
+		if (r->lent[(r->n_lent - 1 - i) % SHM_PEER_AREAS] == id)
 			return;
 	fd = ut_area_fd(id);
-	if (fd >= 0 && udp_near_letter_lend(udp_of(l), r, id, fd) == 0)
-		r->lent[r->n_lent++ % NEAR_AREAS] = id;
+	if (fd >= 0 && shm_handshake_export(udp_of(l), r, id, fd) == 0)
+		r->lent[r->n_lent++ % SHM_PEER_AREAS] = id;
 	link_sys_close(&fd);
 }
 
 /* --- being visited --- */
 
-static bool is_dead(const struct udp_near_rx *r)
+static bool is_dead(const struct shm_peer_rx *r)
 {
 	struct pollfd v = { r->peer.fd, POLLIN, 0 };
 
@@ -168,7 +168,7 @@ static bool is_dead(const struct udp_near_rx *r)
 }
 
 /* Its processor may have been taken away in the middle, and it may have been stopped there. */
-static void wait_out(const struct udp_near_rx *r, uint64_t visit)
+static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
 {
 	const _Atomic uint64_t *now = &r->page->visit;
 	const struct timespec nap = { 0, NAP_NS };
@@ -187,31 +187,31 @@ static void wait_out(const struct udp_near_rx *r, uint64_t visit)
 	}
 }
 
-void udp_near_see_off_one(struct udp_link *u, const struct udp_near_rx *r)
+void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r)
 {
 	uint64_t visit;
 
 	if (!r->page)
 		return;
 	visit = atomic_load_explicit(&r->page->visit, memory_order_acquire);
-	if (visit && visit >> 32 == u->near->doze->id)
+	if (visit && visit >> 32 == u->chan->doze->id)
 		wait_out(r, visit);
 }
 
-void udp_near_see_off(struct link *l)
+void shm_export_quiesce(struct link *l)
 {
 	struct udp_link *u = udp_of(l);
-	struct udp_near_rx *r;
+	struct shm_peer_rx *r;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	ut_list_each(r, &u->near->rx, node)
-		udp_near_see_off_one(u, r);
+	ut_list_each(r, &u->chan->rx, node)
+		shm_export_quiesce_one(u, r);
 }
 
-void udp_near_forget(struct link *l)
+void shm_chan_forget(struct link *l)
 {
-	struct udp_near_tx *t;
+	struct shm_peer_tx *t;
 
-	ut_list_each(t, &udp_of(l)->near->tx, node)
+	ut_list_each(t, &udp_of(l)->chan->tx, node)
 		link_sys_close(&t->memory);
 }

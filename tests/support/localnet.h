@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages (link/near.h) between the hosts of a simulated world: real rings, in memory of the test.
+ * Messages (host/shm/channel.h) between the hosts of a simulated world: real rings, in memory of the test.
  * They arrive at once; what a test wants to go wrong it says in the switches below.
  */
 #ifndef TESTS_SUPPORT_NEARNET_H
 #define TESTS_SUPPORT_NEARNET_H
 
-#include "link/near.h"
+#include "host/shm/channel.h"
 #include "link/shm/ring.h"
 #include "support/simhost.h"
 
-struct near_net {
+struct local_net {
 	struct sim_world *w;
-	struct near_host {
+	struct local_host {
 		_Atomic uint32_t seals[LINK_SEALS];
 		struct shm_tx tx[SIM_HOSTS];
 		struct shm_rx rx[SIM_HOSTS];
@@ -25,18 +25,18 @@ struct near_net {
 	bool full;             /* no ring has room */
 	unsigned apart;        /* hosts (1 << i) that are reached by datagrams only */
 	unsigned gone;         /* processes that have died */
-	void (*fetching)(struct near_net *n); /* called between fetching and looking at the seal */
+	void (*fetching)(struct local_net *n); /* called between fetching and looking at the seal */
 	unsigned fetches;
 };
 
-struct near_net *near_net_open(struct sim_world *w);
-void near_net_close(struct near_net *n);
+struct local_net *local_net_open(struct sim_world *w);
+void local_net_close(struct local_net *n);
 /* The link of host i knows messages from here on. */
-void near_net_join(struct near_net *n, int i, struct link *l);
+void local_net_join(struct local_net *n, int i, struct link *l);
 /* What waits in the rings of host i: up to max, 0 = nothing. */
-int near_net_recv(struct near_net *n, int i, struct link_rx *rx, int max);
+int local_net_recv(struct local_net *n, int i, struct link_rx *rx, int max);
 /* A message of the test's own from host i to host j: the note and what is behind it. */
-void near_net_inject(struct near_net *n, int i, int j, const void *note, const void *data,
+void local_net_inject(struct local_net *n, int i, int j, const void *note, const void *data,
 		     uint32_t len);
 
 #endif
