@@ -13,7 +13,7 @@
 #include "cm/cm.h"
 #include "device/device.h"
 #include "device/gids.h"
-#include "device/own.h"
+#include "device/driver.h"
 #include "engine/dev.h"
 #include "link/link.h"
 #include "link/stream.h"
@@ -140,7 +140,7 @@ struct dev_adapter {
 	 * under dev.lock, looked at by the thread's tick without. */
 	_Atomic uint64_t deferred_since;
 
-	struct dev_own own;
+	struct dev_driver_state driver;
 };
 
 static inline struct dev_adapter *dev_adapter_of(const struct eng_dev *dev)

@@ -112,7 +112,7 @@ static bool any_addr(const uint8_t addr[16])
  * With DAPPLE_ADDRESS lo has another address than the one the host would take;
  * packets of ours can only come from that.
  */
-static void own_loopback(struct link_end *src)
+static void is_local_loopback(struct link_end *src)
 {
 	struct link_end v[DEV_ADDRS_MAX];
 	int n;
@@ -181,7 +181,7 @@ int dev_cm_route(const struct link_end *dst, struct link_end *src)
 	if (r < 0)
 		return r;
 	if (!chosen) {
-		own_loopback(&found);
+		is_local_loopback(&found);
 		memcpy(src->addr, found.addr, sizeof(src->addr));
 		src->scope = found.scope;
 	}

@@ -18,11 +18,11 @@
  * that may answer next. */
 static bool is_answerer(struct dev_adapter *a, enum dev_driver by)
 {
-	int owner = atomic_load(&a->own.owner);
-	unsigned waiters = atomic_load(&a->own.waiters);
+	int owner = atomic_load(&a->driver.owner);
+	unsigned waiters = atomic_load(&a->driver.waiters);
 
-	return (by == DEV_BY_APP && owner == DEV_OWN_APP && !waiters) ||
-	       (by == DEV_BY_WAITER && owner == DEV_OWN_WAITER && waiters == 1);
+	return (by == DEV_BY_APP && owner == DEV_DRIVER_APP && !waiters) ||
+	       (by == DEV_BY_WAITER && owner == DEV_DRIVER_WAITER && waiters == 1);
 }
 
 /* Who waits returns with what has come; a round in which nothing came is the last before it sleeps. A
@@ -64,7 +64,7 @@ enum eng_acks dev_acks(struct dev_adapter *a, enum dev_driver by, uint64_t now, 
  * does not work like that now, unless it says that it does. */
 void dev_deferred_in_vain(struct dev_adapter *a)
 {
-	if (!a->own.trusted)
+	if (!a->driver.trusted)
 		a->defer_penalty = DEV_DEFER_PENALTY;
 }
 
@@ -101,14 +101,14 @@ bool dev_hold(struct dev_adapter *a, uint64_t now, bool posted)
 		a->hold_penalty = DEV_HOLD_PENALTY;
 	else if (posted && a->hold_penalty)
 		a->hold_penalty--;
-	if (!posted || a->hold_penalty || atomic_load(&a->own.waiters) ||
+	if (!posted || a->hold_penalty || atomic_load(&a->driver.waiters) ||
 	    !a->machine->patient(&a->dev, a->crowd || a->posts > DEV_POSTS_CROWD)) {
 		a->held_since = 0;
 		return false;
 	}
 	if (!a->held_since) {
 		a->held_since = now;
-		a->held_at = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
+		a->held_at = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
 	}
 	return true;
 }
@@ -120,8 +120,8 @@ bool dev_hold(struct dev_adapter *a, uint64_t now, bool posted)
 bool dev_hold_more(struct dev_adapter *a, struct eng_qp *qp)
 {
 	if (!a->held_since || dev_thread_is_this() ||
-	    a->held_at != atomic_load_explicit(&a->own.ticks, memory_order_relaxed) ||
-	    atomic_load_explicit(&a->own.waiters, memory_order_relaxed) ||
+	    a->held_at != atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) ||
+	    atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) ||
 	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) || !a->machine->more(qp))
 		return false;
 	a->posts++;

@@ -166,8 +166,8 @@ static int attach(struct eng_dev *dev)
 		return 0;
 	if (!a->wired)
 		r = wire(a);
-	if (r == 0 && atomic_load(&a->own.link_fd) < 0)
-		r = dev_own_attach(a, a->streams->ops->fd(a->streams));
+	if (r == 0 && atomic_load(&a->driver.link_fd) < 0)
+		r = dev_driver_attach(a, a->streams->ops->fd(a->streams));
 	if (r < 0)
 		return r;
 	dev->qpn_fixed = 0;
@@ -200,12 +200,12 @@ static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret)
 
 static int wait_on(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
-	return dev_is_foreign(dev) ? -EIO : dev_own_wait(dev_adapter_of(dev), fd, also, until);
+	return dev_is_foreign(dev) ? -EIO : dev_driver_wait(dev_adapter_of(dev), fd, also, until);
 }
 
 static int wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {
-	return dev_is_foreign(dev) ? -EIO : dev_own_wait_comp(dev_adapter_of(dev), chan);
+	return dev_is_foreign(dev) ? -EIO : dev_driver_wait_comp(dev_adapter_of(dev), chan);
 }
 
 static void why(struct eng_dev *dev, const char *sentence)

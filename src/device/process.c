@@ -120,8 +120,8 @@ static void adopt_or_abandon(struct dev_adapter *a)
 			a->kind->forget(a);
 		return;
 	}
-	a->own = (struct dev_own){ 0 };
-	dev_own_init(&a->own);
+	a->driver = (struct dev_driver_state){ 0 };
+	dev_driver_init(&a->driver);
 	atomic_store(&a->generation, dev_process_generation());
 }
 
@@ -179,7 +179,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	a->serial = next_serial++;
 	a->port_up = true;
 	atomic_init(&a->generation, dev_process_generation());
-	dev_own_init(&a->own);
+	dev_driver_init(&a->driver);
 	r = kind->open(a);
 	if (r == 0) {
 		/* Without its addresses it would refuse every QP for a wrong reason. */
@@ -188,7 +188,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 			kind->close(a);
 	}
 	if (r < 0) {
-		dev_own_fini(&a->own);
+		dev_driver_fini(&a->driver);
 		free(a);
 		return r;
 	}
@@ -200,7 +200,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 static void destroy(struct dev_adapter *a)
 {
 	a->kind->close(a);
-	dev_own_fini(&a->own);
+	dev_driver_fini(&a->driver);
 	free(a);
 }
 
@@ -260,7 +260,7 @@ void dev_close(struct eng_ctx *ctx)
 	ut_lock(&a->dev.lock);
 	flush(a);
 	ut_unlock(&a->dev.lock);
-	dev_own_detach(a);
+	dev_driver_detach(a);
 	dev_thread_join(t);
 	destroy(a);
 }

@@ -44,9 +44,9 @@ static int take_in(struct dev_adapter *a, uint64_t now, enum dev_look look)
  */
 static enum dev_look look_of_poll(struct dev_adapter *a)
 {
-	if (!atomic_load_explicit(&a->own.woke, memory_order_relaxed))
+	if (!atomic_load_explicit(&a->driver.woke, memory_order_relaxed))
 		return DEV_LOOK;
-	atomic_store_explicit(&a->own.woke, false, memory_order_relaxed);
+	atomic_store_explicit(&a->driver.woke, false, memory_order_relaxed);
 	return DEV_LOOK_CHEAP;
 }
 
@@ -89,7 +89,7 @@ static void set_deadline(struct dev_adapter *a, enum dev_driver by, uint64_t now
 	else
 		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
 	a->calm = deadline > now && !a->held_since;
-	dev_own_after(a, by, deadline < next ? deadline : next);
+	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 
 static bool is_short(struct dev_adapter *a, enum dev_driver by, enum dev_look look, int *ret_done)
@@ -127,7 +127,7 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	dev_judge_deferral(a, now);
 	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
 	if (by == DEV_BY_APP)
-		a->own.last_round = now;
+		a->driver.last_round = now;
 	posted = is_for_posts(a, by);
 	if (by == DEV_BY_APP && !posted)
 		look = look_of_poll(a);
@@ -143,11 +143,11 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	a->vain = 0;
 
 	if (received)
-		dev_own_received(a, by, (uint32_t)received);
+		dev_driver_received(a, by, (uint32_t)received);
 	if (by == DEV_BY_APP && !kicked)
-		dev_own_polled(a, now);
+		dev_driver_polled(a, now);
 	if (by == DEV_BY_APP && done > DEV_LONG_ROUND)
-		dev_own_busy(a, ut_now() - now);
+		dev_driver_busy(a, ut_now() - now);
 	set_deadline(a, by, now);
 	errno = keep;
 	return done;

@@ -3,7 +3,7 @@
 #ifndef DEVICE_PROGRESS_H
 #define DEVICE_PROGRESS_H
 
-#include "device/own.h"
+#include "device/driver.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -42,14 +42,14 @@ bool dev_alone_none(struct eng_qp *qp, bool app)
 static inline bool undisturbed(struct dev_adapter *a, int owner, unsigned waiters) UT_REQUIRES(a->dev.lock)
 {
 	return a->calm && !a->defer_penalty &&
-	       atomic_load_explicit(&a->own.owner, memory_order_relaxed) == owner &&
-	       atomic_load_explicit(&a->own.waiters, memory_order_relaxed) == waiters &&
+	       atomic_load_explicit(&a->driver.owner, memory_order_relaxed) == owner &&
+	       atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) == waiters &&
 	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 }
 
 static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	return undisturbed(a, DEV_OWN_APP, 0) && a->shorts < DEV_SHORT_ROUNDS && dev_stage(a)->own;
+	return undisturbed(a, DEV_DRIVER_APP, 0) && a->shorts < DEV_SHORT_ROUNDS && dev_stage(a)->own;
 }
 
 /*
@@ -59,7 +59,7 @@ static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
  */
 static void look_at_put_off(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
 {
-	uint32_t tick = atomic_load_explicit(&a->own.ticks, memory_order_relaxed);
+	uint32_t tick = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
 
 	if (a->put_off && a->put_off_at != tick)
 		dev_deferred_in_vain(a);
@@ -129,7 +129,7 @@ static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 		return false;
 	a->shorts += n ? (uint32_t)n : 1;
 	if (n)
-		dev_own_received(a, DEV_BY_APP, (uint32_t)n);
+		dev_driver_received(a, DEV_BY_APP, (uint32_t)n);
 	if (n || a->put_off)
 		look_at_put_off(a, n > 0);
 	return true;
@@ -156,7 +156,7 @@ bool dev_woken(struct dev_adapter *a, int *ret_done)
 	int n;
 
 	*ret_done = 0;
-	if (!undisturbed(a, DEV_OWN_WAITER, 1))
+	if (!undisturbed(a, DEV_DRIVER_WAITER, 1))
 		return false;
 	now = ut_now();
 	dev_stage(a)->own = now;
@@ -166,7 +166,7 @@ bool dev_woken(struct dev_adapter *a, int *ret_done)
 	*ret_done = n;
 	if (whole)
 		return false;
-	dev_own_received(a, DEV_BY_WAITER, (uint32_t)n);
+	dev_driver_received(a, DEV_BY_WAITER, (uint32_t)n);
 	a->machine->acknowledge(&a->dev, ENG_ACKS_QUIETLY);
 	dev_note_deferral(a, true, now);
 	return true;

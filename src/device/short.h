@@ -4,7 +4,7 @@
 #define DEVICE_SHORT_H
 
 #include "device/adapter.h"
-#include "device/own.h"
+#include "device/driver.h"
 
 #define DEV_POSTS_CROWD 16 /* posts without a poll: a program that fills many queues, then polls */
 

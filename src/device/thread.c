@@ -122,8 +122,8 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 	ut_list_each(a, &dev_process_adapters, node) {
 		uint64_t at;
 
-		dev_own_serve(a, now, named(ev, n, a->serial));
-		at = dev_own_next(a);
+		dev_driver_serve(a, now, named(ev, n, a->serial));
+		at = dev_driver_next(a);
 		if (at < next)
 			next = at;
 	}

@@ -15,7 +15,7 @@
  * A waiter is cancelled only inside ppoll() and epoll_pwait(), where it holds no lock;
  * the cleanup handler gives the lead back.
  */
-#include "device/own.h"
+#include "device/driver.h"
 
 #include "device/adapter.h"
 #include "device/progress.h"
@@ -47,7 +47,7 @@ struct waiter {
 };
 
 /* Without one the leader looks at the channel's descriptor. */
-static int make_alarm(struct dev_own *o) UT_REQUIRES(o->lock)
+static int make_alarm(struct dev_driver_state *o) UT_REQUIRES(o->lock)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	int fd = eng_semfd_open();
@@ -63,12 +63,12 @@ static int make_alarm(struct dev_own *o) UT_REQUIRES(o->lock)
  * two threads on one link only get into each other's way. */
 static void enter(struct waiter *w)
 {
-	struct dev_own *o = &w->a->own;
+	struct dev_driver_state *o = &w->a->driver;
 
 	ut_lock(&o->lock);
 	atomic_fetch_add(&o->waiters, 1);
 	w->leads = !o->leader && o->ep >= 0 &&
-		   (atomic_load(&o->owner) == DEV_OWN_THREAD || !atomic_load(&o->beat) ||
+		   (atomic_load(&o->owner) == DEV_DRIVER_THREAD || !atomic_load(&o->beat) ||
 		    atomic_load(&o->poller) == (uint64_t)pthread_self());
 	if (w->leads) {
 		if (w->chan && o->alarm < 0)
@@ -76,38 +76,38 @@ static void enter(struct waiter *w)
 		w->alarm = o->alarm;
 		o->leader = true;
 		atomic_store(&o->leader_until, 0);
-		atomic_store(&o->owner, DEV_OWN_WAITER);
-		dev_own_watch(w->a, false);
+		atomic_store(&o->owner, DEV_DRIVER_WAITER);
+		dev_driver_watch(w->a, false);
 		/* It makes a round of progress before it sleeps. */
-		dev_own_doze(w->a, true, false);
+		dev_driver_sleep(w->a, true, false);
 	}
 	ut_unlock(&o->lock);
 }
 
 /* Gives the lead back: to the background thread when other waiters depend on
  * it, else to nobody but its tick, since the caller will be back soon. */
-static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->own.lock)
+static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 {
-	struct dev_own *o = &w->a->own;
+	struct dev_driver_state *o = &w->a->driver;
 
 	o->leader = false;
 	w->leads = false;
 	if (atomic_load(&o->waiters) > 0) {
 		o->ticking = false;
-		atomic_store(&o->owner, DEV_OWN_THREAD);
-		dev_own_watch(w->a, true);
+		atomic_store(&o->owner, DEV_DRIVER_THREAD);
+		dev_driver_watch(w->a, true);
 		/* A bell that was to ring with the caller's answer is the thread's now. */
 		return atomic_load(&w->a->deferred_since) ? 0 : atomic_load(&o->deadline);
 	}
-	atomic_store(&o->owner, DEV_OWN_APP);
-	dev_own_doze(w->a, false, false);
+	atomic_store(&o->owner, DEV_DRIVER_APP);
+	dev_driver_sleep(w->a, false, false);
 	/* The caller counts as who polls, or its next wait would not lead. */
 	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
 	/* Nor has it been spinning: its next poll in vain is the first. */
 	atomic_store_explicit(&w->a->idle_polls, 0, memory_order_relaxed);
 	atomic_store_explicit(&o->woke, true, memory_order_relaxed);
-	return dev_own_tick(&w->a->own, o->ticking ? 0 : ut_now());
+	return dev_driver_tick(&w->a->driver, o->ticking ? 0 : ut_now());
 }
 
 /* Another waiter of the channel may lead next. */
@@ -120,15 +120,15 @@ static void leave_chan(struct waiter *w)
 static void leave(void *arg)
 {
 	struct waiter *w = arg;
-	struct dev_own *o = &w->a->own;
+	struct dev_driver_state *o = &w->a->driver;
 	uint64_t told = UT_NEVER;
 
 	leave_chan(w);
-	ut_lock(&w->a->own.lock);
+	ut_lock(&w->a->driver.lock);
 	atomic_fetch_sub(&o->waiters, 1);
 	if (w->leads)
 		told = give_back(w);
-	ut_unlock(&w->a->own.lock);
+	ut_unlock(&w->a->driver.lock);
 	dev_thread_wake_by(told);
 }
 
@@ -136,17 +136,17 @@ static void leave(void *arg)
  * those who only wait. */
 static void step_down(struct waiter *w)
 {
-	struct dev_own *o = &w->a->own;
+	struct dev_driver_state *o = &w->a->driver;
 	uint64_t told;
 
 	leave_chan(w);
 	ut_lock(&o->lock);
 	o->leader = false;
 	w->leads = false;
-	atomic_store(&o->owner, DEV_OWN_APP);
-	dev_own_doze(w->a, false, false);
+	atomic_store(&o->owner, DEV_DRIVER_APP);
+	dev_driver_sleep(w->a, false, false);
 	atomic_store(&o->beat, true);
-	told = dev_own_tick(o, ut_now());
+	told = dev_driver_tick(o, ut_now());
 	ut_unlock(&o->lock);
 	dev_thread_wake_by(told);
 }
@@ -161,8 +161,8 @@ static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 		eng_semfd_down(w->alarm);
 	ut_lock(&a->dev.lock);
 	done = dev_run_look(a, DEV_BY_WAITER, look);
-	w->polls = a->own.polls;
-	*until = atomic_load(&a->own.leader_until);
+	w->polls = a->driver.polls;
+	*until = atomic_load(&a->driver.leader_until);
 	eng_dev_unlock(&a->dev);
 	return done;
 }
@@ -173,7 +173,7 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 {
 	struct pollfd p[3] = {
 		{ .fd = w->fd, .events = POLLIN },
-		{ .fd = link ? atomic_load(&w->a->own.link_fd) : -1, .events = POLLIN },
+		{ .fd = link ? atomic_load(&w->a->driver.link_fd) : -1, .events = POLLIN },
 		{ .fd = w->also, .events = POLLIN },
 	};
 	uint64_t now = until == UT_NEVER ? 0 : ut_now();
@@ -199,7 +199,7 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
  */
 static int doze(struct waiter *w, uint64_t until)
 {
-	struct dev_own *o = &w->a->own;
+	struct dev_driver_state *o = &w->a->driver;
 	struct epoll_event ev[DOZE_EVENTS];
 	int r;
 
@@ -207,7 +207,7 @@ static int doze(struct waiter *w, uint64_t until)
 		if (until < ut_now() + DOZE_LEAST_NS)
 			return sleep_on(w, true, until);
 		atomic_store(&o->leader_until, UT_NEVER);
-		/* See dev_own_after(): it may have become an earlier one. */
+		/* See dev_driver_after(): it may have become an earlier one. */
 		dev_thread_wake_by(atomic_load(&o->deadline));
 	}
 	/* What they say, the next round asks again: others may change the set meanwhile. */
@@ -250,7 +250,7 @@ static int wait_loop(struct waiter *w)
 		if (is_over(w, done))
 			return 0;
 		look = DEV_LOOK;
-		if (w->leads && w->polls >= w->before + DEV_POLLS_TO_OWN)
+		if (w->leads && w->polls >= w->before + DEV_POLLS_TO_DRIVE)
 			step_down(w);
 		if (w->leads && done > 0) {
 			look = DEV_LOOK_CHEAP;
@@ -290,14 +290,14 @@ static int wait_as(struct waiter *w)
 	return r;
 }
 
-int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
+int dev_driver_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
 {
 	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until, .alarm = -1 };
 
 	return wait_as(&w);
 }
 
-int dev_own_wait_comp(struct dev_adapter *a, struct eng_chan *chan)
+int dev_driver_wait_comp(struct dev_adapter *a, struct eng_chan *chan)
 {
 	struct waiter w = { .a = a, .chan = chan, .fd = chan->fd, .also = -1, .end = UT_NEVER,
 			    .alarm = -1 };

@@ -74,8 +74,8 @@ void dev_polled(struct eng_dev *dev, int did)
 	unsigned idle = atomic_load_explicit(&a->idle_polls, memory_order_relaxed);
 
 	/* Who looks while another thread drives has looked all the same. */
-	if (!atomic_load_explicit(&a->own.beat, memory_order_relaxed))
-		atomic_store_explicit(&a->own.beat, true, memory_order_relaxed);
+	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
+		atomic_store_explicit(&a->driver.beat, true, memory_order_relaxed);
 	if (did) {
 		found(a);
 		idle = 0;

@@ -84,7 +84,7 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
-#define OWN_BYTES 512u /* fewer are looked up by their pages, more are made present */
+#define CHECKED_BYTES 512u /* fewer are looked up by their pages, more are made present */
 
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 {
@@ -107,7 +107,7 @@ static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *io
 	return r;
 }
 
-#define OWN_NS 2000000ull
+#define CHECKED_NS 2000000ull
 
 enum { READABLE, WRITABLE };
 
@@ -117,11 +117,11 @@ static void believe(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
 	struct ut_span *v = s->spans[how];
 
 	for (unsigned i = 0; i < UT_SPANS; i++)
-		if (v[i].end == at && v[i].until >= s->own) {
+		if (v[i].end == at && v[i].until >= s->pages_checked_at) {
 			v[i].end = end;
 			return;
 		}
-	v[s->next_span++ % UT_SPANS] = (struct ut_span){ at, end, s->own + OWN_NS };
+	v[s->next_span++ % UT_SPANS] = (struct ut_span){ at, end, s->pages_checked_at + CHECKED_NS };
 }
 
 /* In a thread of the application: asked for now, or a moment ago. */
@@ -131,7 +131,7 @@ static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 	const struct ut_span *v = s->spans[how];
 
 	for (unsigned i = 0; i < UT_SPANS; i++)
-		if (v[i].at <= at && end <= v[i].end && v[i].until >= s->own)
+		if (v[i].at <= at && end <= v[i].end && v[i].until >= s->pages_checked_at)
 			return true;
 	if (!ut_reach(p, len, how == READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
@@ -145,7 +145,7 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 	size_t done = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (!s->own || iov[i].iov_len <= OWN_BYTES ||
+		if (!s->pages_checked_at || iov[i].iov_len <= CHECKED_BYTES ||
 		    !present(s, READABLE, iov[i].iov_base, iov[i].iov_len)) {
 			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
 
@@ -172,17 +172,17 @@ int ut_stage_tail(struct iovec *iov, int n)
 
 /* --- the application's own thread --- */
 
-#define OWN_PAGE 12 /* of the smallest pages there are */
+#define CHECKED_PAGE 12 /* of the smallest pages there are */
 
 static uintptr_t last_page(const struct iovec *v)
 {
-	return ((uintptr_t)v->iov_base + v->iov_len - 1) >> OWN_PAGE;
+	return ((uintptr_t)v->iov_base + v->iov_len - 1) >> CHECKED_PAGE;
 }
 
 static bool seen(const struct ut_stage *s, int how, uintptr_t page)
 {
 	return s->seen[how][page % UT_SEEN].page == page &&
-	       s->seen[how][page % UT_SEEN].until >= s->own;
+	       s->seen[how][page % UT_SEEN].until >= s->pages_checked_at;
 }
 
 /* Few bytes, and each page was reached a moment ago. */
@@ -192,9 +192,9 @@ static bool known(const struct ut_stage *s, int how, const struct iovec *iov, in
 
 	for (int i = 0; i < n; i++) {
 		sum += iov[i].iov_len;
-		if (sum > OWN_BYTES)
+		if (sum > CHECKED_BYTES)
 			return false;
-		for (uintptr_t p = (uintptr_t)iov[i].iov_base >> OWN_PAGE;
+		for (uintptr_t p = (uintptr_t)iov[i].iov_base >> CHECKED_PAGE;
 		     iov[i].iov_len && p <= last_page(&iov[i]); p++)
 			if (!seen(s, how, p))
 				return false;
@@ -221,7 +221,7 @@ static bool row_by_row(struct ut_stage *s, int how, const struct iovec *iov, int
 	for (int i = 0; i < n; i += row) {
 		size_t len = in_a_row(iov + i, n - i, &row);
 
-		if (len <= OWN_BYTES ? !known(s, how, iov + i, row)
+		if (len <= CHECKED_BYTES ? !known(s, how, iov + i, row)
 				     : !present(s, how, iov[i].iov_base, len))
 			return false;
 	}
@@ -231,14 +231,14 @@ static bool row_by_row(struct ut_stage *s, int how, const struct iovec *iov, int
 /* The usual: one piece on one page. */
 static inline bool one_known(const struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
-	return n == 1 && iov->iov_len - 1 < OWN_BYTES &&
-	       (uintptr_t)iov->iov_base >> OWN_PAGE == last_page(iov) && seen(s, how, last_page(iov));
+	return n == 1 && iov->iov_len - 1 < CHECKED_BYTES &&
+	       (uintptr_t)iov->iov_base >> CHECKED_PAGE == last_page(iov) && seen(s, how, last_page(iov));
 }
 
 /* There for plain loads, or stores. */
 static inline bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
-	return s->own && (one_known(s, how, iov, n) || known(s, how, iov, n) ||
+	return s->pages_checked_at && (one_known(s, how, iov, n) || known(s, how, iov, n) ||
 			  row_by_row(s, how, iov, n));
 }
 
@@ -255,13 +255,13 @@ bool ut_stage_may_store(struct ut_stage *s, const struct iovec *iov, int n)
 static void note(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++) {
-		uintptr_t p = (uintptr_t)iov[i].iov_base >> OWN_PAGE;
+		uintptr_t p = (uintptr_t)iov[i].iov_base >> CHECKED_PAGE;
 
-		if (iov[i].iov_len > OWN_BYTES)
+		if (iov[i].iov_len > CHECKED_BYTES)
 			return;
 		for (; iov[i].iov_len && p <= last_page(&iov[i]); p++) {
 			s->seen[how][p % UT_SEEN].page = p;
-			s->seen[how][p % UT_SEEN].until = s->own + OWN_NS;
+			s->seen[how][p % UT_SEEN].until = s->pages_checked_at + CHECKED_NS;
 		}
 	}
 }
@@ -293,19 +293,19 @@ static ssize_t ask(struct ut_stage *s, int how, size_t off, const struct iovec *
 	ssize_t r = how == READABLE ? ut_stage_gather(s, off, iov, n)
 				    : ut_stage_scatter(s, off, iov, n);
 
-	if (s->own && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
+	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
 		note(s, how, iov, n);
 	return r;
 }
 
-ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
 	if (!at_hand(s, READABLE, iov, n))
 		return ask(s, READABLE, off, iov, n);
 	return load(s->base + off, iov, n);
 }
 
-ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
 	if (!at_hand(s, WRITABLE, iov, n))
 		return ask(s, WRITABLE, off, iov, n);
@@ -313,7 +313,7 @@ ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec 
 	return (ssize_t)ut_iov_bytes(iov, n);
 }
 
-ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
+ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
 {
 	ssize_t r;
 
@@ -325,7 +325,7 @@ ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *i
 	return r;
 }
 
-ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
+ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
 	if (at_hand(s, WRITABLE, iov, n)) {

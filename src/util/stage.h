@@ -29,7 +29,7 @@ struct ut_stage {
 	size_t size;
 	/* Now, on ut_now()'s clock, while an application's own thread makes progress; 0: another
 	 * thread does, and nothing is touched without the kernel. Set by the owner. */
-	uint64_t own;
+	uint64_t pages_checked_at;
 	/* Pages that the kernel reached lately for us, readable [0] and writable [1]. */
 	struct {
 		uintptr_t page;
@@ -58,7 +58,7 @@ void ut_stage_fini(struct ut_stage *s);
 ssize_t ut_stage_gather(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 /*
  * The same for a buffer that the application has just given us, and *crc goes on over what has
- * come. In a thread of the application (s->own) one pass of plain loads does both; each piece is
+ * come. In a thread of the application (s->pages_checked_at) one pass of plain loads does both; each piece is
  * made present by a call just before or lately, so that pages that are gone are an error here too. Who
  * unmaps it in that very moment gets a crash of its own making.
  */
@@ -86,20 +86,20 @@ bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at);
 /*
  * Gather and scatter for what the application has given us, or granted to its peer. Pages
  * that a call has reached within the last 2 ms, and longer pieces that it has made present, are copied by plain
- * loads and stores, if s->own says that this is a thread of the application: what it unmaps while
+ * loads and stores, if s->pages_checked_at says that this is a thread of the application: what it unmaps while
  * it is in use costs it a crash in its own call, then, and no longer an error. Everybody else asks
  * the kernel.
  */
-ssize_t ut_stage_gather_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
-ssize_t ut_stage_scatter_own(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
 
 /*
  * The same without a place in the stage: up to its size from or to any other memory of ours, which
  * costs a copy more when the kernel is asked. Large pieces, too, are copied by plain loads and
  * stores in a thread of the application, each made present by a call just before.
  */
-ssize_t ut_stage_load_own(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
-ssize_t ut_stage_store_own(struct ut_stage *s, const uint8_t *from, size_t len,
+ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
+ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n);
 
 /* A thread of the application may load from, or store to, all of it now; false: the kernel has to. */

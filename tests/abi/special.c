@@ -248,7 +248,7 @@ static void put_file(const char *path, const char *text)
 	close(fd);
 }
 
-static bool own_namespace(void)
+static bool netns_of_self(void)
 {
 	struct ifreq r = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	uid_t uid = getuid();
@@ -284,7 +284,7 @@ static void own_port(void)
 
 int main(void)
 {
-	bool alone = own_namespace();
+	bool alone = netns_of_self();
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 

@@ -151,7 +151,7 @@ static void sleeper(void)
 			mc_until(readable, "sleeps");
 }
 
-/* --- two who drive, as device/own.c has it --- */
+/* --- two who drive, as device/driver.c has it --- */
 
 static bool is_free(void)
 {

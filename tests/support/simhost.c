@@ -23,7 +23,7 @@ static int progress(struct eng_dev *dev)
 	if (h->stopped)
 		return 0;
 	if (h->world->own)
-		h->link->rx_stage->own = h->world->now;
+		h->link->rx_stage->pages_checked_at = h->world->now;
 	while (h->world->near &&
 	       (n = local_net_recv(h->world->near, (int)(h - h->world->host), rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);

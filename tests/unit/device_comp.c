@@ -134,14 +134,14 @@ static void make_adapter(void)
 	a->generation = dev_process_generation();
 	a->info.ifindex = 1;
 	link_.ops = &link_ops_;
-	dev_own_init(&a->own);
+	dev_driver_init(&a->driver);
 	ut_lock(&dev_process_lock);
 	ut_list_add_tail(&dev_process_adapters, &a->node);
 	ut_unlock(&dev_process_lock);
 	ut_lock(&a->dev.lock);
 	a->link = &link_;
 	a->wired = true;
-	CHECK(dev_own_attach(a, set) == 0);
+	CHECK(dev_driver_attach(a, set) == 0);
 	ut_unlock(&a->dev.lock);
 	CHECK(eng_chan_create(NULL, &chan) == 0);
 	ut_list_init(&cq.ready);
@@ -155,11 +155,11 @@ static void drop_adapter(void)
 	ut_list_del(&a->node);
 	t = dev_thread_take();
 	ut_unlock(&dev_process_lock);
-	dev_own_detach(a);
+	dev_driver_detach(a);
 	dev_thread_join(t);
 	CHECK(eng_chan_destroy(chan) == 0);
 	eng_dev_fini(&a->dev);
-	dev_own_fini(&a->own);
+	dev_driver_fini(&a->driver);
 	free(a);
 	close(set);
 	close(wire[0]);
@@ -187,9 +187,9 @@ static bool take(void)
 	return eng_chan_get(chan, &got) == 0;
 }
 
-static void wait_for_owner(enum dev_owner o)
+static void wait_for_owner(enum dev_driver_kind o)
 {
-	while (atomic_load(&a->own.owner) != (int)o)
+	while (atomic_load(&a->driver.owner) != (int)o)
 		sched_yield();
 }
 
@@ -210,7 +210,7 @@ static void *wait_one(void *ret)
 {
 	int *r = ret;
 
-	*r = dev_own_wait_comp(a, chan);
+	*r = dev_driver_wait_comp(a, chan);
 	return NULL;
 }
 
@@ -219,7 +219,7 @@ static pthread_t start(void *(*f)(void *), void *arg)
 {
 	pthread_t t;
 
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	CHECK(pthread_create(&t, NULL, f, arg) == 0);
 	return t;
 }
@@ -238,7 +238,7 @@ static pthread_t start_sleeper(int *r)
 static void *wait_and_take(void *arg)
 {
 	while (!take())
-		CHECK(dev_own_wait_comp(a, chan) == 0);
+		CHECK(dev_driver_wait_comp(a, chan) == 0);
 	return NULL;
 }
 
@@ -296,7 +296,7 @@ static void sleeps_on(void)
 		while (atomic_load(&packets) != before + i + 1 || atomic_load(&acks))
 			sched_yield();
 	}
-	CHECK(atomic_load(&a->own.waiters) == 1);
+	CHECK(atomic_load(&a->driver.waiters) == 1);
 	wait_for_sleep();
 	silent = false;
 	feed(1);
@@ -376,7 +376,7 @@ __attribute__((unused)) static void cancelled(void)
 			eng_chan_raise(chan, &cq);
 		pthread_cancel(t);
 		pthread_join(t, NULL);
-		CHECK(atomic_load(&a->own.waiters) == 0);
+		CHECK(atomic_load(&a->driver.waiters) == 0);
 		if (i & 1)
 			CHECK(readable(chan->fd) && take());
 		eng_chan_raise(chan, &cq);
@@ -406,7 +406,7 @@ static void deadlines_are_served(void)
 		before = atomic_load(&fired);
 		ut_lock(&a->dev.lock);
 		deadline = ut_now() + (i & 2 ? UT_MS : 20 * UT_MS);
-		a->own.polls = 0;
+		a->driver.polls = 0;
 		dev_run(a, DEV_BY_APP); /* as after a post */
 		eng_dev_unlock(&a->dev);
 		while (atomic_load(&fired) == before)
@@ -441,7 +441,7 @@ static void acknowledged_at_once(void)
 			nanosleep(&moment, NULL);
 	}
 	CHECK(quiet == 20);
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 }
 
 /* The first poll behind a wait asks the system for nothing, the next one does. */

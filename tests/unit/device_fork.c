@@ -92,7 +92,7 @@ static void goes_on(struct eng_ctx *ctx)
 
 static void starts_afresh(struct eng_ctx *ctx)
 {
-	int link_fd = atomic_load(&dev_adapter_of(ctx->dev)->own.link_fd);
+	int link_fd = atomic_load(&dev_adapter_of(ctx->dev)->driver.link_fd);
 	uint32_t fixed = fixed_bits(ctx);
 	struct eng_ctx *mine;
 
@@ -117,7 +117,7 @@ static int members(struct eng_ctx *ctx)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d",
-		 atomic_load(&dev_adapter_of(ctx->dev)->own.link_fd));
+		 atomic_load(&dev_adapter_of(ctx->dev)->driver.link_fd));
 	f = fopen(path, "r");
 	CHECK(f);
 	while (fgets(line, sizeof(line), f))

@@ -129,8 +129,8 @@ static void fresh(void)
 	a->generation = dev_process_generation();
 	a->link = &link_;
 	a->wired = true;
-	dev_own_init(&a->own);
-	atomic_store(&a->own.owner, DEV_OWN_APP);
+	dev_driver_init(&a->driver);
+	atomic_store(&a->driver.owner, DEV_DRIVER_APP);
 	gives = -EAGAIN;
 	wants_whole = acks = false;
 	takes_posts = true;
@@ -142,7 +142,7 @@ static void fresh(void)
 static void drop(void)
 {
 	eng_dev_fini(&a->dev);
-	dev_own_fini(&a->own);
+	dev_driver_fini(&a->driver);
 	free(a);
 }
 
@@ -196,7 +196,7 @@ static void acknowledgements(void)
 	gives = 1;
 	acks = true;
 	CHECK(!poll_is_whole());
-	atomic_fetch_add(&a->own.ticks, 1); /* the application was elsewhere */
+	atomic_fetch_add(&a->driver.ticks, 1); /* the application was elsewhere */
 	gives = 0;
 	CHECK(!poll_is_whole() && a->defer_penalty);
 	CHECK(poll_is_whole() && flushes == 2); /* it does not work like that now */
@@ -212,7 +212,7 @@ static void done_alone(void)
 	ut_list_init(&qp.pending);
 	can_alone = true;
 	visits = received = 0;
-	atomic_store(&a->own.owner, DEV_OWN_THREAD);
+	atomic_store(&a->driver.owner, DEV_DRIVER_THREAD);
 	eng_dev_kick(&a->dev, &qp);
 	CHECK(visits == 1 && !wholes && !looks && !received);
 	unseen = true;
@@ -237,13 +237,13 @@ static void not_allowed(void)
 	struct eng_qp qp = { 0 };
 
 	fresh();
-	atomic_store(&a->own.owner, DEV_OWN_THREAD);
+	atomic_store(&a->driver.owner, DEV_DRIVER_THREAD);
 	CHECK(poll_is_whole());
-	atomic_store(&a->own.owner, DEV_OWN_APP);
+	atomic_store(&a->driver.owner, DEV_DRIVER_APP);
 	CHECK(!poll_is_whole());
-	atomic_store(&a->own.waiters, 1);
+	atomic_store(&a->driver.waiters, 1);
 	CHECK(poll_is_whole());
-	atomic_store(&a->own.waiters, 0);
+	atomic_store(&a->driver.waiters, 0);
 	CHECK(!poll_is_whole());
 	gives = -EAGAIN; /* something else than messages */
 	CHECK(poll_is_whole());
@@ -298,14 +298,14 @@ static int wake(enum dev_look look)
 static void woken(void)
 {
 	fresh();
-	atomic_store(&a->own.owner, DEV_OWN_WAITER);
-	atomic_store(&a->own.waiters, 1);
+	atomic_store(&a->driver.owner, DEV_DRIVER_WAITER);
+	atomic_store(&a->driver.waiters, 1);
 	gives = 1;
 	CHECK(wake(DEV_LOOK_CHEAP) == 0 && wholes == 1 && !looks);
 	acks = true;
-	stage.own = 1; /* it has slept for long */
+	stage.pages_checked_at = 1; /* it has slept for long */
 	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 1 && looks == 1 && flushes == 1 && quietly == 1);
-	CHECK(stage.own > 1);
+	CHECK(stage.pages_checked_at > 1);
 	gives = 0; /* something else */
 	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 2 && received == 2);
 	gives = -EAGAIN;
@@ -314,9 +314,9 @@ static void woken(void)
 	wants_whole = true; /* an unusual one, which is not taken in twice */
 	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 4 && received == 3);
 	wants_whole = false;
-	atomic_store(&a->own.waiters, 2); /* the others' events are to be raised, too */
+	atomic_store(&a->driver.waiters, 2); /* the others' events are to be raised, too */
 	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 5);
-	atomic_store(&a->own.waiters, 1);
+	atomic_store(&a->driver.waiters, 1);
 	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 5);
 	deadline = 1; /* long past: found by this round */
 	CHECK(wake(DEV_LOOK) == 0 && wholes == 6 && wake(DEV_LOOK_WOKEN) == 0 && wholes == 7);
@@ -346,7 +346,7 @@ static void haste(void)
 
 int main(void)
 {
-	stage.own = 1;
+	stage.pages_checked_at = 1;
 	vain_polls();
 	messages();
 	acknowledgements();

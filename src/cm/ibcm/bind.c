@@ -76,7 +76,7 @@ static int take_any(struct ibcm_ep *e, uint64_t service)
 	return r;
 }
 
-static int own_address(struct ibcm *cm, const uint8_t addr[16])
+static int local_address(struct ibcm *cm, const uint8_t addr[16])
 {
 	union ibv_gid gid;
 
@@ -90,7 +90,7 @@ static struct ibcm_ep *make(struct cm_port *p, const struct cm_bind *b, int *ret
 	struct ibcm *cm = p->manager;
 	struct ibcm_ep *e;
 
-	*ret = own_address(cm, b->local.addr);
+	*ret = local_address(cm, b->local.addr);
 	if (*ret)
 		return NULL;
 	e = ibcm_ep_new(cm);

@@ -187,7 +187,7 @@ static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, int code)
 
 static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *rep)
 {
-	struct cm_param p = mpa_own_param(e);
+	struct cm_param p = mpa_local_param(e);
 	int r;
 
 	mpa_timer_stop(e);

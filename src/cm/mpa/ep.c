@@ -96,7 +96,7 @@ static uint8_t depth8(uint16_t v)
 	return v < CM_RD_MAX ? (uint8_t)v : CM_RD_MAX;
 }
 
-struct cm_param mpa_own_param(const struct mpa_ep *e)
+struct cm_param mpa_local_param(const struct mpa_ep *e)
 {
 	return (struct cm_param){ .qp_type = IBV_QPT_RC, .qpn = e->qpn,
 				  .responder_resources = depth8(e->terms.ird),

@@ -146,7 +146,7 @@ void mpa_turn_later(struct mpa_ep *e);
 /* The user's answer to REQUEST, else 0. p NULL: none. */
 int mpa_tell(struct mpa_ep *e, enum cm_event_type type, int status, const struct cm_param *p);
 /* Its own depths as the parameters of ESTABLISHED; the peer's, seen from here. */
-struct cm_param mpa_own_param(const struct mpa_ep *e);
+struct cm_param mpa_local_param(const struct mpa_ep *e);
 struct cm_param mpa_peer_param(const struct mpa_ep *e, const struct mpa_frame *f);
 /* What of an asked number of reads the adapter can give. */
 static inline uint16_t mpa_depth(uint8_t asked, uint16_t max)

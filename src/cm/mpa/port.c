@@ -205,7 +205,7 @@ static void expired(struct mpa_ep *e, uint64_t now)
 /* One thing to tell; when there are two it comes round again. */
 static void tell_due(struct mpa_ep *e)
 {
-	struct cm_param p = e->done ? mpa_peer_param(e, &e->peer) : mpa_own_param(e);
+	struct cm_param p = e->done ? mpa_peer_param(e, &e->peer) : mpa_local_param(e);
 
 	if (e->due_turn) {
 		e->due_turn = false;

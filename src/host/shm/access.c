@@ -48,7 +48,7 @@ const struct link_shown *shm_access_begin(struct link *l, const struct link_flow
 	struct udp_link *u = udp_of(l);
 	struct shm_peer_tx *t = shm_peer_open(u, f->dst, shm_peer_slot(qpn));
 
-	if (!t || t->memory < 0 || memcmp(t->own, f->src, 16))
+	if (!t || t->memory < 0 || memcmp(t->local_addr, f->src, 16))
 		return NULL;
 	/* Who has taken something out of our ring got our page before: it sees the visit. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))

@@ -109,7 +109,7 @@ void shm_chan_message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t byte
 {
 	*note = (struct link_rx){ .data = at, .len = LINK_NOTE_BYTES + bytes, .note = true, .from = r };
 	memcpy(note->src, r->addr, 16);
-	memcpy(note->dst, r->own, 16);
+	memcpy(note->dst, r->local_addr, 16);
 }
 
 static bool take(struct udp_link *u, struct shm_peer_rx *r, struct link_rx *note)

@@ -35,7 +35,7 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 	if (t->state == SHM_PEER_ASKED)
 		return SHM_REACH_ASKED;
 	/* A ring stands for one pair of addresses. */
-	if (!t->notes || memcmp(t->own, f->src, 16))
+	if (!t->notes || memcmp(t->local_addr, f->src, 16))
 		return SHM_REACH_WIRE;
 	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
 	if (!shm_peer_both(udp_of(l), t)) {

@@ -50,7 +50,7 @@ void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct l
 	h.can = u->chan->notes ? HELLO_NOTES : 0;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
-	memcpy(t->own, f->src, 16);
+	memcpy(t->local_addr, f->src, 16);
 	t->scope = f->scope;
 	r = letter(u, t->addr, f->scope, t->slot, UDP_MAIL_SHM_HELLO, &h, NULL, 0);
 	t->since = ut_now();
@@ -71,10 +71,10 @@ static int keep(int fd)
  * (kernels before 5.3, valgrind) the end of a pipe that only this process can write into; both
  * ends are in the epoll set so that a child closes them.
  */
-static int own_life(struct udp_link *u)
+static int self_life(struct udp_link *u)
 {
 	struct udp_port *life = u->chan->life;
-	int fd = udp_own_pidfd(), ends[2];
+	int fd = udp_self_pidfd(), ends[2];
 
 	if (fd != -ENOSYS)
 		return fd;
@@ -154,10 +154,10 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 		return;
 	}
 	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_ear), &ear);
-	fds[3] = own_life(u);
+	fds[3] = self_life(u);
 	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
 	memcpy(r->addr, h->src, 16);
-	memcpy(r->own, lo->addr, 16);
+	memcpy(r->local_addr, lo->addr, 16);
 	r->slot = m->slot;
 	back.can = what_we_can(u, r, h);
 	udp_port_none(&r->peer, UDP_PEER);
@@ -184,10 +184,10 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 
 int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32_t id, int fd)
 {
-	struct udp_local *lo = udp_local_find(u, r->own);
+	struct udp_local *lo = udp_local_find(u, r->local_addr);
 	struct hello h = { .token = r->token, .probe = id };
 
-	memcpy(h.src, r->own, 16);
+	memcpy(h.src, r->local_addr, 16);
 	memcpy(h.dst, r->addr, 16);
 	return letter(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_SHM_EXPORT, &h, &fd, 1);
 }
@@ -218,9 +218,9 @@ static int open_ring(struct udp_link *u, struct shm_peer_tx *t)
 	void *ring = NULL;
 
 	fds[0] = shm_seg_make("dapple-ring", SHM_RING_SEG, &ring);
-	fds[1] = own_life(u);
+	fds[1] = self_life(u);
 	t->ring.ring = ring;
-	memcpy(h.src, t->own, 16);
+	memcpy(h.src, t->local_addr, 16);
 	memcpy(h.dst, t->addr, 16);
 	if (fds[0] >= 0 && fds[1] >= 0) {
 		shm_ring_init(t->ring.ring);

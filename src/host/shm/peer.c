@@ -196,7 +196,7 @@ void shm_chan_forget_addr(struct udp_link *u, const uint8_t addr[16])
 	if (!u->chan)
 		return;
 	ut_list_each_safe(t, s, &u->chan->tx, node)
-		if (!memcmp(t->own, addr, 16))
+		if (!memcmp(t->local_addr, addr, 16))
 			shm_peer_tx_drop(u, t);
 }
 

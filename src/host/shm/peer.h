@@ -68,7 +68,7 @@ struct shm_peer_tx {
 	uint16_t slot;
 	enum shm_peer_state state;
 	bool refused;        /* FAR since nobody has the name: ask again later */
-	uint8_t own[16];     /* our address in this pair */
+	uint8_t local_addr[16];     /* our address in this pair */
 	uint32_t scope;
 	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
 	uint64_t token;
@@ -91,7 +91,7 @@ struct shm_peer_tx {
 struct shm_peer_rx {
 	struct ut_list node;
 	uint64_t token, since;
-	uint8_t addr[16], own[16]; /* the sender's and ours */
+	uint8_t addr[16], local_addr[16]; /* the sender's and ours */
 	uint16_t slot;
 	int pid;            /* the sender's, if messages may be fetched from there; 0 */
 	uint64_t probe;     /* where it has the token */

@@ -37,7 +37,7 @@ int tcp_unix_socket(void)
 }
 
 /* What peers are shown of us: getuid() differs between user namespaces. */
-static int own_cred(struct tcp_place *p)
+static int self_cred(struct tcp_place *p)
 {
 	struct ucred c = { 0 };
 	socklen_t n = sizeof(c);
@@ -180,7 +180,7 @@ void tcp_calls_reap(struct tcp_place *p)
 int tcp_go_local(struct link_streams *l, unsigned how)
 {
 	struct tcp_place *p = tcp_of(l);
-	int r = own_cred(p), fd;
+	int r = self_cred(p), fd;
 
 	if (r < 0)
 		return r;

@@ -24,7 +24,7 @@
 #define UDP_LOCK_STEP (2 * UT_MS)
 
 /* getuid() differs between user namespaces; what peers are shown does not. */
-int udp_own_uid(uint32_t *ret)
+int udp_self_uid(uint32_t *ret)
 {
 	struct ucred c;
 	socklen_t n = sizeof(c);

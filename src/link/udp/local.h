@@ -220,7 +220,7 @@ int udp_box(const struct sockaddr_un *sun, socklen_t n);
 /* "127.0.0.1", "fe80::1%2"; as long as the longest of them. */
 #define UDP_ADDR_TEXT 64
 void udp_addr_text(const uint8_t addr[16], uint32_t scope, char ret[UDP_ADDR_TEXT]);
-int udp_own_uid(uint32_t *ret);
+int udp_self_uid(uint32_t *ret);
 /* A bound mailbox or -errno (-EADDRINUSE: the slot is claimed). */
 int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot);
 socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
@@ -278,7 +278,7 @@ int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n);
 /* By which those who keep something of ours hear of our end, to be given and then closed; -errno. */
-int udp_own_pidfd(void);
+int udp_self_pidfd(void);
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. Descriptors of it
  * are in u->gift until the next call. */
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,

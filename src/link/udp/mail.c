@@ -17,7 +17,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-int udp_own_pidfd(void)
+int udp_self_pidfd(void)
 {
 	return (int)LINK_SYS(SYS_pidfd_open, getpid(), 0);
 }

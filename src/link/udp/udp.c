@@ -157,7 +157,7 @@ int udp_open(uint16_t port, struct link **ret)
 	u->base.more_fd = -1;
 	u->rng.state = ut_rng_seed();
 	udp_set_slot(u, UDP_NONE_YET);
-	r = udp_own_uid(&u->uid);
+	r = udp_self_uid(&u->uid);
 	if (r == 0)
 		r = ut_stage_init(&u->stage, UDP_RX_SLOTS * UDP_RX_SLOT_BYTES);
 	if (r == 0)

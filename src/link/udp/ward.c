@@ -67,7 +67,7 @@ static bool tell(struct udp_link *u, struct udp_local *lo)
 	int n = keepers(u, lo, slot);
 
 	if (n)
-		fds[0] = udp_own_pidfd();
+		fds[0] = udp_self_pidfd();
 	if (fds[0] < 0)
 		return true; /* an old kernel or a strict container: peers find out by themselves */
 	for (int i = 0; i < n; i++)

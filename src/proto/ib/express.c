@@ -62,8 +62,8 @@ static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 	}
 	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
 			IBP_SHM_PIECES);
-	shm->stage.own = q->port->link->rx_stage->own;
-	return n > 0 && ut_stage_load_own(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
+	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
 }
 
 static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)

@@ -140,8 +140,8 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 		memcpy(shm->place.data, shm->iov[0].iov_base, p->payload_len);
 		return (int)p->payload_len;
 	}
-	shm->stage.own = shm->response ? 0 : port->link->rx_stage->own;
-	if (ut_stage_load_own(&shm->stage, shm->place.data, shm->iov, n) !=
+	shm->stage.pages_checked_at = shm->response ? 0 : port->link->rx_stage->pages_checked_at;
+	if (ut_stage_load_user(&shm->stage, shm->place.data, shm->iov, n) !=
 	    (ssize_t)p->payload_len)
 		return -EFAULT;
 	return (int)p->payload_len;
@@ -318,8 +318,8 @@ int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len,
 		n = ut_stage_tail(iov, n);
 	if (shm->n_from)
 		return fetch(port, iov, n, len);
-	shm->stage.own = port->link->rx_stage->own;
-	return ut_stage_store_own(&shm->stage, shm->data, len, iov, n) == (ssize_t)len
+	shm->stage.pages_checked_at = port->link->rx_stage->pages_checked_at;
+	return ut_stage_store_user(&shm->stage, shm->data, len, iov, n) == (ssize_t)len
 		       ? 0 : -EFAULT;
 }
 

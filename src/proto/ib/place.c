@@ -92,7 +92,7 @@ static bool store(struct ibp_placing *w, struct ut_stage *st)
 {
 	struct iovec to[IBP_PLACE_IOV];
 
-	if (!st->own || !ut_stage_may_store(st, to, destinations(w, to)))
+	if (!st->pages_checked_at || !ut_stage_may_store(st, to, destinations(w, to)))
 		return false;
 	ut_stage_store(st->base + w->start, w->iov, w->n);
 	return true;
@@ -112,7 +112,7 @@ static void expect(struct ibp_placing *w, struct link *l, size_t len)
 		w->patience = IBP_KEEP_SHORTS;
 	else if (w->patience)
 		w->patience--;
-	l->keep = w->patience && !l->rx_stage->own;
+	l->keep = w->patience && !l->rx_stage->pages_checked_at;
 }
 
 /* What waits goes into memory. 0 or -EFAULT. */

@@ -299,7 +299,7 @@ int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, 
 uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size);
 /* It has been, up to its pad. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad);
-#define IBP_ASK_PAGES 512u /* up to so many bytes ut_stage_gather_own() knows better */
+#define IBP_ASK_PAGES 512u /* up to so many bytes ut_stage_gather_user() knows better */
 extern const uint8_t ibp_train_pad[8]; /* zeros: pad and room for the ICRC, the last piece of a packet */
 /* train_send.c */
 void ibp_train_flush(struct ibp_port *port);

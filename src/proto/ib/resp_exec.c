@@ -102,8 +102,8 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 	if (q->port->shm.rx && st == q->port->link->rx_stage)
 		return local_verdict(ibp_shm_place(q->port, iov, n, len, last), ENG_V_LOC_FAULT);
 	/* A small message of its own, with nothing to wait for. */
-	if (last && !skip && st->own && !q->port->placing.q)
-		return ut_stage_scatter_own(st, off, iov, n) == (ssize_t)len ? ENG_OK
+	if (last && !skip && st->pages_checked_at && !q->port->placing.q)
+		return ut_stage_scatter_user(st, off, iov, n) == (ssize_t)len ? ENG_OK
 									    : ENG_V_LOC_FAULT;
 	if (st == q->port->link->rx_stage)
 		return ibp_place(q, true, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;

@@ -56,7 +56,7 @@ static bool put_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 		return true;
 	}
 	return eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, &iov, 1) == 1 &&
-	       ut_stage_gather_own(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
+	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
 bool ibp_swift_send(struct ibp_qp *q, uint32_t most)

@@ -161,7 +161,7 @@ static int copy_now(struct ibp_port *port, const struct wire_ib_packet *p, int n
 
 	if (n && !user) {
 		memcpy(t->stage.base + off + hdr, v->iov_base, v->iov_len);
-	} else if (n && ut_stage_gather_own(&t->stage, off + hdr, v, n) != (ssize_t)p->payload_len) {
+	} else if (n && ut_stage_gather_user(&t->stage, off + hdr, v, n) != (ssize_t)p->payload_len) {
 		ibp_count(port, ENG_C_tx_faults);
 		return -EFAULT;
 	}
@@ -198,8 +198,8 @@ static void begin_train(struct ibp_port *port, const struct wire_ib_packet *p, b
 {
 	struct ibp_train *t = &port->train;
 
-	t->stage.own = t->response ? 0 : port->link->rx_stage->own;
-	t->ready = !user || (t->stage.own && p->payload_len <= IBP_ASK_PAGES &&
+	t->stage.pages_checked_at = t->response ? 0 : port->link->rx_stage->pages_checked_at;
+	t->ready = !user || (t->stage.pages_checked_at && p->payload_len <= IBP_ASK_PAGES &&
 			     wire_ib_shape(p->opcode)->flags & WIRE_F_ONLY);
 	if (t->ready)
 		t->sport = ibp_train_port(port);

@@ -97,7 +97,7 @@ static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 		fill_plainly(port, t);
 		return t->len;
 	}
-	r = ut_stage_gather_own(&t->stage, 0, t->iov, t->n_iov);
+	r = ut_stage_gather_user(&t->stage, 0, t->iov, t->n_iov);
 	if (r == (ssize_t)t->len)
 		seal_some(port, t, t->n);
 	return r < 0 ? 0 : (size_t)r;

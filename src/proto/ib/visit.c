@@ -183,7 +183,7 @@ static bool gather(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to, uint32_t o
 		return true;
 	}
 	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, false, shm->iov, IBP_SHM_PIECES);
-	return n > 0 && ut_stage_load_own(&shm->stage, to, shm->iov, n) == (ssize_t)len;
+	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)len;
 }
 
 static bool scatter(struct ibp_qp *q, struct eng_swqe *w, const uint8_t *from, uint32_t off,
@@ -193,7 +193,7 @@ static bool scatter(struct ibp_qp *q, struct eng_swqe *w, const uint8_t *from, u
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, off, len, true, shm->iov,
 			    IBP_SHM_PIECES);
 
-	return n > 0 && ut_stage_store_own(&shm->stage, from, len, shm->iov, n) == (ssize_t)len;
+	return n > 0 && ut_stage_store_user(&shm->stage, from, len, shm->iov, n) == (ssize_t)len;
 }
 
 static bool store(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t off, uint32_t len)
@@ -231,7 +231,7 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_local_stores]++;
 	/* There was no round that has looked at the clock, which inline data do without. */
-	q->port->shm.stage.own =
+	q->port->shm.stage.pages_checked_at =
 		q->port->shm.app && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0;
 	switch (w->opcode) {
 	case IBV_WR_RDMA_WRITE: return store(q, w, at, off, len);

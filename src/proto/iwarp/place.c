@@ -17,9 +17,9 @@ bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, i
 	if (rx->last)
 		n = ut_stage_tail(iov, n);
 	if (rx->far)
-		return ut_stage_store_own(st, rx->far, rx->len, iov, n) == (ssize_t)rx->len;
-	if (st->own && rx->len >= IWP_TAKE)
-		return ut_stage_scatter_own(st, rx->off, iov, n) == (ssize_t)rx->len;
+		return ut_stage_store_user(st, rx->far, rx->len, iov, n) == (ssize_t)rx->len;
+	if (st->pages_checked_at && rx->len >= IWP_TAKE)
+		return ut_stage_scatter_user(st, rx->off, iov, n) == (ssize_t)rx->len;
 	if (rx->len >= IWP_TAKE && q->port->ops->take(q->s, rx->off, iov, n, rx->len))
 		return true;
 	return ut_stage_scatter(st, rx->off, iov, n) == (ssize_t)rx->len;
@@ -76,8 +76,8 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (n < 0)
 		return (enum eng_verdict)-n;
 	/* A small message of its own. */
-	if (rx->last && !q->rx_off && st->own && !rx->far)
-		return ut_stage_scatter_own(st, rx->off, iov, n) == (ssize_t)rx->len
+	if (rx->last && !q->rx_off && st->pages_checked_at && !rx->far)
+		return ut_stage_scatter_user(st, rx->off, iov, n) == (ssize_t)rx->len
 			       ? ENG_OK : ENG_V_LOC_FAULT;
 	return iwp_scatter(q, rx, iov, n) ? ENG_OK : ENG_V_LOC_FAULT;
 }

@@ -87,7 +87,7 @@ static bool gather_local(struct iwp_port *p, uint8_t *to, const struct iovec *io
 			bool posted)
 {
 	if (posted)
-		return ut_stage_load_own(&p->stage, to, iov, n) == (ssize_t)len;
+		return ut_stage_load_user(&p->stage, to, iov, n) == (ssize_t)len;
 	if (ut_stage_gather(&p->stage, 0, iov, n) != (ssize_t)len)
 		return false;
 	memcpy(to, p->stage.base, len);
@@ -103,13 +103,13 @@ bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const stru
 	uint8_t *h = p->out + stage_off;
 	size_t at = stage_off + head;
 
-	p->stage.own = p->streams->rx_stage->own;
+	p->stage.pages_checked_at = p->streams->rx_stage->pages_checked_at;
 	if (p->out != p->stage.base)
 		return gather_local(p, h + head, iov, n, len, posted);
 	if (!posted)
 		return ut_stage_gather(&p->stage, at, iov, n) == (ssize_t)len;
 	if (len < SUM_LEAST || !iwp_sums(q) || q->par.markers_tx)
-		return ut_stage_gather_own(&p->stage, at, iov, n) == (ssize_t)len;
+		return ut_stage_gather_user(&p->stage, at, iov, n) == (ssize_t)len;
 	wire_set_DDPTagged_ulpdu_len(h, head - 2 + len);
 	p->sum = ut_crc32c(0, h, head);
 	p->summed = head + len;

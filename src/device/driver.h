@@ -34,8 +34,8 @@
  * All deadlines of the process meet in one timer (thread.h), armed lazily: a
  * timer that fires early costs one look, a deadline that moves away nothing.
  */
-#ifndef DEVICE_OWN_H
-#define DEVICE_OWN_H
+#ifndef DEVICE_DRIVER_H
+#define DEVICE_DRIVER_H
 
 #include "util/lock.h"
 
@@ -48,7 +48,7 @@ struct dev_adapter;
 struct eng_chan;
 
 #define DEV_TICK_NS 1000000ull
-#define DEV_POLLS_TO_OWN 4 /* empty polls that make an application the driver */
+#define DEV_POLLS_TO_DRIVE 4 /* empty polls that make an application the driver */
 #define DEV_POLLS_BESIDE 32 /* in one round of the thread do so too; one per event is no spinning */
 #define DEV_POLLS_WARY UINT32_MAX /* none do, after it was found not to look */
 #define DEV_TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
@@ -60,7 +60,7 @@ struct eng_chan;
 #define DEV_QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
 #define DEV_IDLE_WAKES 16  /* wake-ups for nothing before a descriptor is rested */
 
-enum dev_owner { DEV_OWN_THREAD, DEV_OWN_APP, DEV_OWN_WAITER };
+enum dev_driver_kind { DEV_DRIVER_THREAD, DEV_DRIVER_APP, DEV_DRIVER_WAITER };
 
 /* Whose thread makes this round of progress. BY_CALL: an application's control call, which says
  * nothing about who will look next. */
@@ -71,9 +71,9 @@ enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER, DEV_BY_CALL };
  * caller was woken for, who has slept on it. */
 enum dev_look { DEV_LOOK, DEV_LOOK_CHEAP, DEV_LOOK_WOKEN };
 
-struct dev_own {
+struct dev_driver_state {
 	struct ut_mutex lock;
-	_Atomic int owner;     /* enum dev_owner; written under lock */
+	_Atomic int owner;     /* enum dev_driver_kind; written under lock */
 	_Atomic int link_fd;   /* -1 before attach; written once, under dev.lock */
 	int ep;                /* the epoll set that has link_fd; written with it */
 	_Atomic bool beat;     /* polled since the last tick */
@@ -101,7 +101,7 @@ struct dev_own {
 
 	/* dev.lock */
 	uint32_t polls; /* empty polls since the thread last received something */
-	uint32_t polls_to_own; /* DEV_POLLS_TO_OWN or DEV_POLLS_WARY */
+	uint32_t polls_to_drive; /* DEV_POLLS_TO_DRIVE or DEV_POLLS_WARY */
 	uint32_t good_ticks, misses;
 	uint32_t seen_by_app, seen_by_thread; /* packets since the last judgement */
 	uint64_t last_poll;
@@ -109,41 +109,41 @@ struct dev_own {
 	_Atomic uint64_t poller; /* pthread_self() of the last one */
 };
 
-void dev_own_init(struct dev_own *o);
-void dev_own_fini(struct dev_own *o);
+void dev_driver_init(struct dev_driver_state *o);
+void dev_driver_fini(struct dev_driver_state *o);
 
 /* The link exists: the background thread watches it. dev.lock held. 0 or -errno. */
-int dev_own_attach(struct dev_adapter *a, int link_fd);
+int dev_driver_attach(struct dev_adapter *a, int link_fd);
 /* The link is about to close; the thread does not look any more. */
-void dev_own_detach(struct dev_adapter *a);
+void dev_driver_detach(struct dev_adapter *a);
 
 /* Ends every round of progress: notes the deadline and sees that somebody is
  * awake for it. dev.lock held. */
-void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline);
+void dev_driver_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline);
 /* Who saw packets first. dev.lock held. */
-void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n);
+void dev_driver_received(struct dev_adapter *a, enum dev_driver by, uint32_t n);
 /* An application thread polled and had nothing posted. dev.lock held. */
-void dev_own_polled(struct dev_adapter *a, uint64_t now);
+void dev_driver_polled(struct dev_adapter *a, uint64_t now);
 /* Its round took so long by itself, posted work or not: that was no time spent elsewhere.
  * dev.lock held. */
-void dev_own_busy(struct dev_adapter *a, uint64_t ns);
+void dev_driver_busy(struct dev_adapter *a, uint64_t ns);
 
 /* The background thread's turn with this adapter, process lock held. */
-void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable);
+void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable);
 /* When the background thread must look again by itself. */
-uint64_t dev_own_next(struct dev_adapter *a);
+uint64_t dev_driver_next(struct dev_adapter *a);
 
 /* For wait.c. The thread's epoll set reports the link, or does not. */
-void dev_own_watch(struct dev_adapter *a, bool on);
+void dev_driver_watch(struct dev_adapter *a, bool on);
 /* From here on somebody sleeps on the link's descriptor (link_ops.doze), or looks by himself. The
  * link is there as long as link_fd is. */
-void dev_own_doze(struct dev_adapter *a, bool on, bool look);
+void dev_driver_sleep(struct dev_adapter *a, bool on, bool look);
 /* The tick goes on, or starts: then returns when the thread must look, for
  * dev_thread_wake_by() after own.lock; else UT_NEVER. own.lock held. */
-uint64_t dev_own_tick(struct dev_own *o, uint64_t now) UT_REQUIRES(o->lock);
+uint64_t dev_driver_tick(struct dev_driver_state *o, uint64_t now) UT_REQUIRES(o->lock);
 
 /* eng_dev_ops.wait, .wait_comp */
-int dev_own_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
-int dev_own_wait_comp(struct dev_adapter *a, struct eng_chan *chan);
+int dev_driver_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
+int dev_driver_wait_comp(struct dev_adapter *a, struct eng_chan *chan);
 
 #endif

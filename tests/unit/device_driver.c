@@ -157,7 +157,7 @@ static void fake_kick(struct eng_qp *qp)
 {
 	(void)qp;
 	atomic_fetch_add(dev_thread_is_this() ? &kicks_thread : &kicks_app, 1);
-	atomic_fetch_add(&kicks_touching, stage.own != 0);
+	atomic_fetch_add(&kicks_touching, stage.pages_checked_at != 0);
 }
 
 static const struct eng_proto_ops fake_proto = { .name = "fake", .qp_kick = fake_kick };
@@ -175,14 +175,14 @@ static void make_adapter(void)
 	a->generation = dev_process_generation();
 	a->info.ifindex = 1;
 	link_.ops = &fake_link_ops;
-	dev_own_init(&a->own);
+	dev_driver_init(&a->driver);
 	ut_lock(&dev_process_lock);
 	ut_list_add_tail(&dev_process_adapters, &a->node);
 	ut_unlock(&dev_process_lock);
 	ut_lock(&a->dev.lock);
 	a->link = &link_;
 	a->wired = true;
-	CHECK(dev_own_attach(a, wire[0]) == 0);
+	CHECK(dev_driver_attach(a, wire[0]) == 0);
 	ut_unlock(&a->dev.lock);
 }
 
@@ -194,10 +194,10 @@ static void drop_adapter(void)
 	ut_list_del(&a->node);
 	t = dev_thread_take();
 	ut_unlock(&dev_process_lock);
-	dev_own_detach(a);
+	dev_driver_detach(a);
 	dev_thread_join(t);
 	eng_dev_fini(&a->dev);
-	dev_own_fini(&a->own);
+	dev_driver_fini(&a->driver);
 	free(a);
 	close(wire[0]);
 	close(wire[1]);
@@ -241,7 +241,7 @@ static bool take_event(void)
 static void get_event(void)
 {
 	while (!take_event())
-		CHECK(dev_own_wait(a, event_fd, -1, UT_NEVER) == 0);
+		CHECK(dev_driver_wait(a, event_fd, -1, UT_NEVER) == 0);
 }
 
 static void poll_event(void)
@@ -259,12 +259,12 @@ static void sleep_event(void)
 		CHECK(poll(&p, 1, -1) == 1);
 }
 
-static enum dev_owner owner(void)
+static enum dev_driver_kind owner(void)
 {
-	return (enum dev_owner)atomic_load(&a->own.owner);
+	return (enum dev_driver_kind)atomic_load(&a->driver.owner);
 }
 
-static void wait_for_owner(enum dev_owner o)
+static void wait_for_owner(enum dev_driver_kind o)
 {
 	while (owner() != o)
 		sched_yield();
@@ -325,14 +325,14 @@ static void expect_idle(void)
 static void polling_owns_and_returns(void)
 {
 	begin("polling owns, silence gives back");
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	/* Who is held up between two polls has been silent, too. */
 	do
-		for (int i = 0; i < DEV_POLLS_TO_OWN; i++)
+		for (int i = 0; i < DEV_POLLS_TO_DRIVE; i++)
 			eng_dev_poll(&a->dev, NULL);
-	while (owner() != DEV_OWN_APP);
+	while (owner() != DEV_DRIVER_APP);
 	/* Given back without anybody's help, and then a packet is served. */
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	feed();
 	sleep_event();
 	expect_idle();
@@ -348,7 +348,7 @@ static void thread_does_posted_work(void)
 
 	begin("posted work is left to the thread");
 	ut_list_init(&qp.pending);
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	atomic_store(&hold_thread, true);
 	feed();
 	while (!atomic_load(&thread_held))
@@ -401,19 +401,19 @@ static void waiter_leads(void)
 
 	begin("a waiter leads");
 	CHECK(pthread_create(&t, NULL, wait_one, NULL) == 0);
-	wait_for_owner(DEV_OWN_WAITER);
+	wait_for_owner(DEV_DRIVER_WAITER);
 	expect_idle();
 	/* Another thread's post sets a deadline that the sleeping leader does not know. */
 	ut_lock(&a->dev.lock);
 	fake_deadline = ut_now() + 2 * UT_MS;
-	a->own.polls = 0;
+	a->driver.polls = 0;
 	dev_run(a, DEV_BY_APP);
 	eng_dev_unlock(&a->dev);
 	while (atomic_load(&fired) == before)
 		pass(UT_MS / 4);
 	feed();
 	pthread_join(t, NULL);
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	expect_idle();
 }
 
@@ -425,13 +425,13 @@ __attribute__((unused)) static void cancelled_waiter(void)
 
 		CHECK(pthread_create(&t, NULL, wait_one, NULL) == 0);
 		if (i & 1)
-			wait_for_owner(DEV_OWN_WAITER);
+			wait_for_owner(DEV_DRIVER_WAITER);
 		pthread_cancel(t);
 		pthread_join(t, NULL);
-		CHECK(atomic_load(&a->own.waiters) == 0);
-		ut_lock(&a->own.lock);
-		CHECK(!a->own.leader);
-		ut_unlock(&a->own.lock);
+		CHECK(atomic_load(&a->driver.waiters) == 0);
+		ut_lock(&a->driver.lock);
+		CHECK(!a->driver.leader);
+		ut_unlock(&a->driver.lock);
 		feed();
 		sleep_event();
 	}
@@ -501,7 +501,7 @@ static void stress(int takers)
 	for (int i = 0; i < takers; i++)
 		pthread_join(t[i], NULL);
 	CHECK(!take_event());
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	expect_idle();
 }
 
@@ -514,28 +514,28 @@ static void who_gives_way_owns(void)
 	uint32_t before;
 
 	begin("a poller that gives way");
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	ut_lock(&a->dev.lock);
-	a->own.polls_to_own = DEV_POLLS_TO_OWN;
+	a->driver.polls_to_drive = DEV_POLLS_TO_DRIVE;
 	eng_dev_unlock(&a->dev);
-	before = atomic_load(&a->own.ticks);
+	before = atomic_load(&a->driver.ticks);
 	atomic_store(&a->gives_way, true);
 	feed();
-	while (atomic_load(&a->own.ticks) == before)
+	while (atomic_load(&a->driver.ticks) == before)
 		pass(UT_MS / 4);
 	atomic_store(&a->gives_way, false);
 	sleep_event();
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 }
 
 static void deferred_is_flushed(void)
 {
 	begin("a deferred acknowledgement does not stay");
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	a->defer_penalty = 0;
 	do {
 		/* The application owns the adapter, takes one packet and goes away. */
-		for (int i = 0; i < 2 * DEV_POLLS_TO_OWN; i++)
+		for (int i = 0; i < 2 * DEV_POLLS_TO_DRIVE; i++)
 			eng_dev_poll(&a->dev, NULL);
 		feed();
 		eng_dev_poll(&a->dev, NULL);
@@ -543,7 +543,7 @@ static void deferred_is_flushed(void)
 	} while (!atomic_load(&a->deferred_since) && a->defer_penalty == 0);
 	while (atomic_load(&acks_waiting))
 		pass(UT_MS / 4);
-	wait_for_owner(DEV_OWN_THREAD);
+	wait_for_owner(DEV_DRIVER_THREAD);
 	ut_lock(&a->dev.lock);
 	CHECK(a->defer_penalty > 0 && a->dev.counters[ENG_C_acks_deferred] > 0);
 	eng_dev_unlock(&a->dev);

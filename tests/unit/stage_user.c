@@ -43,11 +43,11 @@ static void any_shape(struct ut_stage *s)
 		}
 		for (size_t i = 0; i < sum; i++)
 			s->base[i] = want[i] = (uint8_t)ut_rng_below(&r, 256);
-		CHECK(ut_stage_scatter_own(s, 0, iov, n) == (ssize_t)sum);
+		CHECK(ut_stage_scatter_user(s, 0, iov, n) == (ssize_t)sum);
 		memset(s->base, 0, sum);
-		CHECK(ut_stage_gather_own(s, 0, iov, n) == (ssize_t)sum);
+		CHECK(ut_stage_gather_user(s, 0, iov, n) == (ssize_t)sum);
 		CHECK(!memcmp(s->base, want, sum));
-		s->own += MS / 64;
+		s->pages_checked_at += MS / 64;
 	}
 	munmap(mem, 8 * PAGE);
 }
@@ -57,19 +57,19 @@ static void gone(struct ut_stage *s)
 	uint8_t *mem = pages(1);
 	struct iovec iov = { mem, 64 };
 
-	CHECK(ut_stage_scatter_own(s, 0, &iov, 1) == 64);
-	CHECK(ut_stage_gather_own(s, 0, &iov, 1) == 64);
+	CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == 64);
+	CHECK(ut_stage_gather_user(s, 0, &iov, 1) == 64);
 	munmap(mem, PAGE);
-	s->own += 3 * MS;
-	CHECK(ut_stage_scatter_own(s, 0, &iov, 1) == -EFAULT);
-	CHECK(ut_stage_gather_own(s, 0, &iov, 1) == -EFAULT);
+	s->pages_checked_at += 3 * MS;
+	CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == -EFAULT);
+	CHECK(ut_stage_gather_user(s, 0, &iov, 1) == -EFAULT);
 	/* A thread of ours never touches it, whatever was seen. */
 	mem = pages(1);
 	iov.iov_base = mem;
-	CHECK(ut_stage_scatter_own(s, 0, &iov, 1) == 64);
+	CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == 64);
 	munmap(mem, PAGE);
-	s->own = 0;
-	CHECK(ut_stage_scatter_own(s, 0, &iov, 1) == -EFAULT);
+	s->pages_checked_at = 0;
+	CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == -EFAULT);
 }
 
 /* Reached for reading is not reached for writing. */
@@ -78,10 +78,10 @@ static void read_only(struct ut_stage *s)
 	uint8_t *mem = pages(1);
 	struct iovec iov = { mem, 64 };
 
-	s->own = 900 * MS;
+	s->pages_checked_at = 900 * MS;
 	CHECK(mprotect(mem, PAGE, PROT_READ) == 0);
-	CHECK(ut_stage_gather_own(s, 0, &iov, 1) == 64);
-	CHECK(ut_stage_scatter_own(s, 0, &iov, 1) == -EFAULT);
+	CHECK(ut_stage_gather_user(s, 0, &iov, 1) == 64);
+	CHECK(ut_stage_scatter_user(s, 0, &iov, 1) == -EFAULT);
 	munmap(mem, PAGE);
 }
 
@@ -92,7 +92,7 @@ static void summed(struct ut_stage *s, uint64_t own)
 	uint8_t *mem = pages(16);
 	struct ut_rng r = { 11 };
 
-	s->own = own;
+	s->pages_checked_at = own;
 	for (size_t i = 0; i < 16 * PAGE; i++)
 		mem[i] = (uint8_t)ut_rng_below(&r, 256);
 	for (int round = 0; round < 200; round++) {
@@ -105,7 +105,7 @@ static void summed(struct ut_stage *s, uint64_t own)
 		CHECK(crc == ut_crc32c((uint32_t)round, s->base + 24, a + b));
 	}
 	CHECK(munmap(mem + 8 * PAGE, PAGE) == 0);
-	s->own += own ? 3 * MS : 0;
+	s->pages_checked_at += own ? 3 * MS : 0;
 	for (size_t off = 0; off < 2; off++) {
 		struct iovec iov[2] = { { mem + off, 2 * PAGE }, { mem + 6 * PAGE, 6 * PAGE } };
 		uint32_t crc = 0;
@@ -126,21 +126,21 @@ static void long_message(struct ut_stage *s)
 	uint8_t *mem = pages(2 * MANY * BIG), *to = pages(BIG);
 	struct iovec iov = { mem, BIG * PAGE };
 
-	s->own = 1950 * MS;
+	s->pages_checked_at = 1950 * MS;
 	for (int round = 0; round < 3; round++)
 		for (unsigned i = 0; i < MANY; i++) {
 			iov.iov_base = mem + i * BIG * PAGE;
-			CHECK(ut_stage_load_own(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
+			CHECK(ut_stage_load_user(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
 		}
 	CHECK(s->next_span == 1);
 	for (int round = 0; round < 3; round++)
 		for (unsigned i = 0; i < UT_SPANS - 1; i++) {
 			iov.iov_base = mem + (MANY + 1 + 2 * i) * BIG * PAGE;
-			CHECK(ut_stage_load_own(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
+			CHECK(ut_stage_load_user(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
 		}
 	CHECK(s->next_span == UT_SPANS);
-	s->own += 3 * MS;
-	CHECK(ut_stage_load_own(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
+	s->pages_checked_at += 3 * MS;
+	CHECK(ut_stage_load_user(s, to, &iov, 1) == (ssize_t)(BIG * PAGE));
 	CHECK(s->next_span == UT_SPANS + 1);
 	munmap(mem, 2 * MANY * BIG * PAGE);
 	munmap(to, BIG * PAGE);
@@ -152,7 +152,7 @@ static void allowed(struct ut_stage *s)
 {
 	uint8_t *p = pages(4);
 	struct iovec v[2] = { { p, PAGE }, { p + 2 * PAGE, PAGE } };
-	uint64_t own = s->own;
+	uint64_t own = s->pages_checked_at;
 
 	if (!ut_stage_may_load(s, v, 2)) {
 		fprintf(stderr, "this kernel cannot be asked for pages: the kernel copies\n");
@@ -160,16 +160,16 @@ static void allowed(struct ut_stage *s)
 		return;
 	}
 	CHECK(ut_stage_may_store(s, v, 2));
-	s->own = 0;
+	s->pages_checked_at = 0;
 	CHECK(!ut_stage_may_load(s, v, 2) && !ut_stage_may_store(s, v, 2));
-	s->own = own + 100 * MS;
+	s->pages_checked_at = own + 100 * MS;
 	CHECK(mprotect(p + 2 * PAGE, PAGE, PROT_READ) == 0);
 	CHECK(ut_stage_may_load(s, v, 2) && ut_stage_may_store(s, v, 1) && !ut_stage_may_store(s, v, 2));
 	CHECK(munmap(p, PAGE) == 0);
-	s->own = own + 200 * MS;
+	s->pages_checked_at = own + 200 * MS;
 	CHECK(!ut_stage_may_load(s, v, 1) && ut_stage_may_load(s, v + 1, 1));
 	munmap(p + PAGE, 3 * PAGE);
-	s->own = own;
+	s->pages_checked_at = own;
 }
 
 int main(void)
@@ -181,7 +181,7 @@ int main(void)
 	ut_stage_fini(&s);
 
 	CHECK(ut_stage_init(&s, 65536) == 0);
-	s.own = 50 * MS;
+	s.pages_checked_at = 50 * MS;
 	any_shape(&s);
 	gone(&s);
 	read_only(&s);

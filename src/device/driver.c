@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "device/own.h"
+#include "device/driver.h"
 
 #include "device/adapter.h"
 #include "device/progress.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-void dev_own_init(struct dev_own *o)
+void dev_driver_init(struct dev_driver_state *o)
 {
 	const char *progress = getenv("DAPPLE_PROGRESS");
 
 	ut_mutex_init(&o->lock);
-	atomic_init(&o->owner, DEV_OWN_THREAD);
+	atomic_init(&o->owner, DEV_DRIVER_THREAD);
 	atomic_init(&o->link_fd, -1);
 	atomic_init(&o->deadline, UT_NEVER);
 	atomic_init(&o->leader_until, UT_NEVER);
@@ -27,16 +27,16 @@ void dev_own_init(struct dev_own *o)
 	ut_lock(&o->lock);
 	o->alarm = -1;
 	ut_unlock(&o->lock);
-	o->polls_to_own = DEV_POLLS_TO_OWN;
+	o->polls_to_drive = DEV_POLLS_TO_DRIVE;
 	o->trusted = progress && !strcmp(progress, "poll");
 }
 
-void dev_own_fini(struct dev_own *o)
+void dev_driver_fini(struct dev_driver_state *o)
 {
 	ut_mutex_fini(&o->lock);
 }
 
-void dev_own_doze(struct dev_adapter *a, bool on, bool look) UT_NO_TSA
+void dev_driver_sleep(struct dev_adapter *a, bool on, bool look) UT_NO_TSA
 {
 	if (a->link)
 		a->link->ops->doze(a->link, on, look);
@@ -44,19 +44,19 @@ void dev_own_doze(struct dev_adapter *a, bool on, bool look) UT_NO_TSA
 		a->streams->ops->doze(a->streams, on, look);
 }
 
-void dev_own_watch(struct dev_adapter *a, bool on) UT_NO_TSA
+void dev_driver_watch(struct dev_adapter *a, bool on) UT_NO_TSA
 {
 	struct epoll_event ev = { .events = on ? EPOLLIN : 0, .data.u64 = a->serial };
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	if (o->watched == on || o->ep < 0)
 		return;
 	epoll_ctl(o->ep, EPOLL_CTL_MOD, atomic_load(&o->link_fd), &ev);
 	o->watched = on;
-	dev_own_doze(a, on, on);
+	dev_driver_sleep(a, on, on);
 }
 
-uint64_t dev_own_tick(struct dev_own *o, uint64_t now)
+uint64_t dev_driver_tick(struct dev_driver_state *o, uint64_t now)
 {
 	o->quiet = 0;
 	if (o->ticking)
@@ -66,17 +66,17 @@ uint64_t dev_own_tick(struct dev_own *o, uint64_t now)
 	return o->next_tick;
 }
 
-static void to_thread(struct dev_adapter *a) UT_REQUIRES(a->own.lock)
+static void to_thread(struct dev_adapter *a) UT_REQUIRES(a->driver.lock)
 {
-	a->own.ticking = false;
-	atomic_store(&a->own.owner, DEV_OWN_THREAD);
-	dev_own_watch(a, true);
+	a->driver.ticking = false;
+	atomic_store(&a->driver.owner, DEV_DRIVER_THREAD);
+	dev_driver_watch(a, true);
 }
 
-int dev_own_attach(struct dev_adapter *a, int link_fd)
+int dev_driver_attach(struct dev_adapter *a, int link_fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = a->serial };
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	int r = dev_thread_start();
 
 	if (r < 0)
@@ -94,9 +94,9 @@ int dev_own_attach(struct dev_adapter *a, int link_fd)
 	return r;
 }
 
-void dev_own_detach(struct dev_adapter *a)
+void dev_driver_detach(struct dev_adapter *a)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	ut_lock(&o->lock);
 	if (o->ep >= 0)
@@ -114,55 +114,55 @@ void dev_own_detach(struct dev_adapter *a)
  * change owner or leader_until first and look at the deadline (or make a round
  * of progress) afterwards. So one of the two sees the other.
  */
-void dev_own_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
+void dev_driver_after(struct dev_adapter *a, enum dev_driver by, uint64_t deadline)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	int owner;
 
 	atomic_store(&o->deadline, deadline);
 	if (by == DEV_BY_WAITER)
 		atomic_store(&o->leader_until, deadline);
 	if (by == DEV_BY_THREAD)
-		return; /* it asks dev_own_next() before it sleeps */
+		return; /* it asks dev_driver_next() before it sleeps */
 	owner = atomic_load(&o->owner);
-	if (owner == DEV_OWN_THREAD ||
-	    (owner == DEV_OWN_WAITER && deadline < atomic_load(&o->leader_until)))
+	if (owner == DEV_DRIVER_THREAD ||
+	    (owner == DEV_DRIVER_WAITER && deadline < atomic_load(&o->leader_until)))
 		dev_thread_wake_by(deadline);
 }
 
 static void to_app(struct dev_adapter *a, uint64_t now)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	uint64_t told = UT_NEVER;
 
-	if (atomic_load(&o->owner) != DEV_OWN_THREAD)
+	if (atomic_load(&o->owner) != DEV_DRIVER_THREAD)
 		return;
 	ut_lock(&o->lock);
-	if (atomic_load(&o->owner) == DEV_OWN_THREAD && o->ep >= 0) {
-		atomic_store(&o->owner, DEV_OWN_APP);
-		dev_own_watch(a, false);
-		told = dev_own_tick(o, now);
+	if (atomic_load(&o->owner) == DEV_DRIVER_THREAD && o->ep >= 0) {
+		atomic_store(&o->owner, DEV_DRIVER_APP);
+		dev_driver_watch(a, false);
+		told = dev_driver_tick(o, now);
 	}
 	ut_unlock(&o->lock);
 	dev_thread_wake_by(told);
 }
 
-void dev_own_polled(struct dev_adapter *a, uint64_t now)
+void dev_driver_polled(struct dev_adapter *a, uint64_t now)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	o->polls++;
 	o->last_poll = now;
 	atomic_store_explicit(&o->poller, (uint64_t)pthread_self(), memory_order_relaxed);
 	if (!atomic_load_explicit(&o->beat, memory_order_relaxed))
 		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
-	if (o->polls >= o->polls_to_own)
+	if (o->polls >= o->polls_to_drive)
 		to_app(a, now);
 }
 
-void dev_own_busy(struct dev_adapter *a, uint64_t ns)
+void dev_driver_busy(struct dev_adapter *a, uint64_t ns)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	o->last_poll += ns;
 	if (atomic_load_explicit(&o->poller, memory_order_relaxed) == (uint64_t)pthread_self())
@@ -172,7 +172,7 @@ void dev_own_busy(struct dev_adapter *a, uint64_t ns)
 /* Does the application that claims to poll look at what comes in? */
 static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	if (o->trusted)
 		return;
@@ -182,21 +182,21 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 		/* Once may be the scheduler's doing. */
 		if (++o->misses < DEV_MISSES)
 			return;
-		o->polls_to_own = DEV_POLLS_WARY;
+		o->polls_to_drive = DEV_POLLS_WARY;
 		o->misses = 0;
 		o->seen_by_app = o->seen_by_thread = 0;
-		ut_lock(&a->own.lock);
-		if (atomic_load(&o->owner) == DEV_OWN_APP)
+		ut_lock(&a->driver.lock);
+		if (atomic_load(&o->owner) == DEV_DRIVER_APP)
 			to_thread(a);
-		ut_unlock(&a->own.lock);
+		ut_unlock(&a->driver.lock);
 	} else if (++o->good_ticks >= DEV_GOOD_TICKS) {
 		o->misses = 0;
 	}
 }
 
-void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
+void dev_driver_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	uint32_t all;
 
 	if (by == DEV_BY_APP)
@@ -209,7 +209,7 @@ void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
 	if (all < DEV_TRUST_PACKETS)
 		return;
 	if (o->seen_by_app >= all - all / 4)
-		o->polls_to_own = DEV_POLLS_TO_OWN;
+		o->polls_to_drive = DEV_POLLS_TO_DRIVE;
 	o->seen_by_app = o->seen_by_thread = 0;
 }
 
@@ -221,19 +221,19 @@ void dev_own_received(struct dev_adapter *a, enum dev_driver by, uint32_t n)
  */
 static void look_beside(struct dev_adapter *a, uint64_t now, uint32_t packets)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	if (packets > o->seen_by_thread)
 		packets = o->seen_by_thread;
 	o->seen_by_thread -= packets;
 	o->seen_by_app += packets;
-	if (o->polls_to_own != DEV_POLLS_WARY)
+	if (o->polls_to_drive != DEV_POLLS_WARY)
 		to_app(a, now);
 }
 
-static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
+static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->driver.lock)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	if (!o->ticking || now < o->next_tick)
 		return false;
@@ -248,9 +248,9 @@ static bool serve_app(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lo
 	return true;
 }
 
-static bool serve_waiter(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own.lock)
+static bool serve_waiter(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->driver.lock)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	uint64_t deadline = atomic_load(&o->deadline);
 
 	if (o->ticking && now >= o->next_tick) {
@@ -267,49 +267,49 @@ static bool serve_waiter(struct dev_adapter *a, uint64_t now) UT_REQUIRES(a->own
  * stays past, would keep a core busy: look by tick for a while instead. */
 static void rest(struct dev_adapter *a, uint64_t now)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 
 	o->idle_wakes = 0;
 	ut_lock(&o->lock);
-	if (atomic_load(&o->owner) == DEV_OWN_THREAD) {
-		atomic_store(&o->owner, DEV_OWN_APP);
+	if (atomic_load(&o->owner) == DEV_DRIVER_THREAD) {
+		atomic_store(&o->owner, DEV_DRIVER_APP);
 		atomic_store(&o->beat, false);
-		dev_own_watch(a, false);
-		dev_own_tick(o, now);
+		dev_driver_watch(a, false);
+		dev_driver_tick(o, now);
 	}
 	ut_unlock(&o->lock);
 }
 
 /* A round now would do the application's next one, and what is posted meanwhile would be
  * ours too, for as long as more is posted than one round takes. */
-static bool is_at_it(const struct dev_own *o, uint64_t now)
+static bool is_at_it(const struct dev_driver_state *o, uint64_t now)
 {
 	return o->last_round && now < o->last_round + DEV_AWAY_NS;
 }
 
-void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
+void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	bool run, mine, claimed, spins;
 	uint64_t before;
 	uint32_t polls, since;
 	int done;
 
-	ut_lock(&a->own.lock);
+	ut_lock(&a->driver.lock);
 	switch (atomic_load(&o->owner)) {
-	case DEV_OWN_APP:
+	case DEV_DRIVER_APP:
 		run = serve_app(a, now) || readable;
 		break;
-	case DEV_OWN_WAITER:
+	case DEV_DRIVER_WAITER:
 		run = serve_waiter(a, now);
 		break;
 	default:
 		run = readable || atomic_load(&o->deadline) <= now ||
 		      atomic_load(&a->deferred_since);
 	}
-	mine = atomic_load(&o->owner) == DEV_OWN_THREAD;
-	claimed = atomic_load(&o->owner) == DEV_OWN_APP;
-	ut_unlock(&a->own.lock);
+	mine = atomic_load(&o->owner) == DEV_DRIVER_THREAD;
+	claimed = atomic_load(&o->owner) == DEV_DRIVER_APP;
+	ut_unlock(&a->driver.lock);
 	if (!run)
 		return;
 	/* Whoever drives is at it just now: to wait would cost both a wake-up per tick. */
@@ -339,18 +339,18 @@ void dev_own_serve(struct dev_adapter *a, uint64_t now, bool readable)
 		rest(a, now);
 }
 
-uint64_t dev_own_next(struct dev_adapter *a)
+uint64_t dev_driver_next(struct dev_adapter *a)
 {
-	struct dev_own *o = &a->own;
+	struct dev_driver_state *o = &a->driver;
 	uint64_t deadline, next;
 
 	ut_lock(&o->lock);
 	next = o->ticking ? o->next_tick : UT_NEVER;
 	deadline = atomic_load(&o->deadline);
 	switch (atomic_load(&o->owner)) {
-	case DEV_OWN_APP:
+	case DEV_DRIVER_APP:
 		break;
-	case DEV_OWN_WAITER:
+	case DEV_DRIVER_WAITER:
 		if (deadline < atomic_load(&o->leader_until) && deadline < next)
 			next = deadline;
 		break;
