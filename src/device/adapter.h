@@ -37,7 +37,7 @@ struct dev_machine {
 	 * What came the usual way is taken in: how many things, or -EAGAIN, a whole round must look.
 	 * *ret_whole: whatever came or not, a whole round is due now.
 	 */
-	int (*express)(struct dev_adapter *a, bool *ret_whole);
+	int (*fast)(struct dev_adapter *a, bool *ret_whole);
 	/* As eng_dev_ops.posted. crowd: much was posted since the last poll, so that the next one cannot
 	 * be far; what leaves by shared memory may wait for that, or for its like. */
 	bool (*posted)(struct eng_qp *qp, bool crowd);

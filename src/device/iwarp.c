@@ -75,7 +75,7 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 /* What came from this host; what follows from it may want a round. */
-static int express(struct dev_adapter *a, bool *ret_whole)
+static int fast(struct dev_adapter *a, bool *ret_whole)
 {
 	int n = a->streams->ops->glance(a->streams);
 
@@ -84,8 +84,8 @@ static int express(struct dev_adapter *a, bool *ret_whole)
 }
 
 static const struct dev_machine iwp_machine = {
-	.express = express,
-	.posted = iwp_express_post,
+	.fast = fast,
+	.posted = iwp_fast_post,
 	.alone = dev_alone_none,
 	.soon = dev_soon_none,
 	.patient = iwp_patient,

@@ -24,8 +24,8 @@ struct eng_qp;
 int dev_run(struct dev_adapter *a, enum dev_driver by);
 int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look);
 
-/* dev_machine.express, .posted, .soon and .alone of who knows rounds only. */
-int dev_express_none(struct dev_adapter *a, bool *ret_whole);
+/* dev_machine.fast, .posted, .soon and .alone of who knows rounds only. */
+int dev_fast_none(struct dev_adapter *a, bool *ret_whole);
 bool dev_posted_none(struct eng_qp *qp, bool crowd);
 bool dev_soon_none(struct eng_qp *qp);
 bool dev_alone_none(struct eng_qp *qp, bool app);

@@ -11,16 +11,16 @@
 
 #define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
-#define RX_EXPRESS 16 /* messages of a poll that makes no round */
+#define RX_FAST 16 /* messages of a poll that makes no round */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
-static int express(struct dev_adapter *a, bool *ret_whole)
+static int fast(struct dev_adapter *a, bool *ret_whole)
 {
-	int n = shm_channel(a->link)->next(a->link, a->rx, RX_EXPRESS), done = 0;
+	int n = shm_channel(a->link)->next(a->link, a->rx, RX_FAST), done = 0;
 
 	if (n > 0) {
-		done = ibp_express(&a->dev, a->rx, n);
+		done = ibp_fast_receive(&a->dev, a->rx, n);
 		if (done < n)
 			ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
 		shm_channel(a->link)->release(a->link);
@@ -84,8 +84,8 @@ static uint64_t deadline(struct eng_dev *dev)
 const struct dev_machine dev_roce_machine = {
 	.patient = ibp_patient,
 	.more = ibp_more,
-	.express = express,
-	.posted = ibp_express_post,
+	.fast = fast,
+	.posted = ibp_fast_post,
 	.alone = ibp_visit_posted,
 	.soon = ibp_visit_soon,
 	.receive = receive,

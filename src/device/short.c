@@ -18,7 +18,7 @@
 #define DEV_SHORT_ROUNDS 32 /* or messages between two whole ones, which acknowledge */
 #define DEV_VAIN_POLLS 4 /* that an acknowledgement waits for after a short round */
 
-int dev_express_none(struct dev_adapter *a, bool *ret_whole)
+int dev_fast_none(struct dev_adapter *a, bool *ret_whole)
 {
 	return -EAGAIN;
 }
@@ -83,7 +83,7 @@ static bool alone(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.l
 		return true;
 	if (!app || !a->machine->soon(qp))
 		return false;
-	if (a->machine->express(a, &whole) < 0) {
+	if (a->machine->fast(a, &whole) < 0) {
 		a->machine->receive(a, ut_now());
 		whole = true;
 	}
@@ -121,7 +121,7 @@ static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 	*ret_done = 0;
 	if (yields || !may_be_short(a))
 		return false;
-	n = a->machine->express(a, &whole);
+	n = a->machine->fast(a, &whole);
 	if (n < 0)
 		return false;
 	*ret_done = n;
@@ -160,7 +160,7 @@ bool dev_woken(struct dev_adapter *a, int *ret_done)
 		return false;
 	now = ut_now();
 	dev_stage(a)->own = now;
-	n = a->machine->express(a, &whole);
+	n = a->machine->fast(a, &whole);
 	if (n <= 0)
 		return false;
 	*ret_done = n;

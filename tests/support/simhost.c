@@ -106,7 +106,7 @@ static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 	struct sim_host *h = dev->device;
 
 	return h->world->near && !h->stopped && h->posts++ % 2 &&
-	       ibp_express_post(qp, h->posts % 4 == 0);
+	       ibp_fast_post(qp, h->posts % 4 == 0);
 }
 
 static const struct eng_dev_ops ops = {

@@ -109,7 +109,7 @@ static uint64_t next(struct eng_dev *dev)
 
 static const struct dev_machine machine = {
 	.receive = receive, .errors = errors, .transmit = transmit, .patient = patient,
-	.acks_pending = acks_pending, .acknowledge = acknowledge, .busy = busy, .deadline = next, .express = dev_express_none,
+	.acks_pending = acks_pending, .acknowledge = acknowledge, .busy = busy, .deadline = next, .fast = dev_fast_none,
 	.posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
 };
 

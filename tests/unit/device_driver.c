@@ -143,7 +143,7 @@ static bool fake_patient(struct eng_dev *dev, bool crowd)
 static const struct dev_machine fake_machine = {
 	.receive = fake_receive, .errors = fake_errors, .transmit = fake_transmit,
 	.patient = fake_patient, .acks_pending = fake_acks, .acknowledge = fake_acknowledge, .busy = fake_busy,
-	.deadline = fake_next, .express = dev_express_none, .posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
+	.deadline = fake_next, .fast = dev_fast_none, .posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
 };
 
 static const struct eng_dev_ops fake_ops = {

@@ -19,15 +19,15 @@ static struct ut_stage stage = UT_STAGE_INIT;
 static struct link link_ = { .rx_stage = &stage };
 
 /* What the machine has to give, and what was asked of it. */
-static int gives; /* things per express(), or -EAGAIN */
+static int gives; /* things per fast(), or -EAGAIN */
 static bool wants_whole, acks, takes_posts;
 static int looks, wholes, flushes, quietly, crowds;
 static uint64_t deadline;
-/* Requests that need nobody, once an acknowledgement was seen; receive() and express() see it. */
+/* Requests that need nobody, once an acknowledgement was seen; receive() and fast() see it. */
 static bool can_alone, unseen;
 static int received, visits;
 
-static int express(struct dev_adapter *ad, bool *ret_whole)
+static int fast(struct dev_adapter *ad, bool *ret_whole)
 {
 	looks++;
 	*ret_whole = wants_whole;
@@ -103,7 +103,7 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 static const struct dev_machine machine = {
-	.express = express, .posted = posted, .alone = alone, .soon = soon, .receive = receive,
+	.fast = fast, .posted = posted, .alone = alone, .soon = soon, .receive = receive,
 	.errors = errors, .transmit = transmit, .patient = patient, .acks_pending = acks_pending,
 	.acknowledge = acknowledge, .busy = busy,
 	.deadline = next,

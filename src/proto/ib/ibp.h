@@ -44,10 +44,10 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
  * Without a look at the clock, between two rounds of ibp_receive() and ibp_transmit(): as many of these
  * messages, in order, as are the usual ones. Returns how many; the others are for ibp_receive().
  */
-int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n);
+int ibp_fast_receive(struct eng_dev *dev, const struct link_rx *rx, int n);
 /* What was posted to this QP has gone to a peer on this host: true. False: it, or some of it, waits for
  * eng_proto_ops.qp_kick() and a round. */
-bool ibp_express_post(struct eng_qp *qp, bool crowd);
+bool ibp_fast_post(struct eng_qp *qp, bool crowd);
 /* The same without any help of the peer: nobody need look after it. */
 bool ibp_visit_posted(struct eng_qp *qp, bool app);
 /* It would be so if what was posted before were acknowledged; maybe it is, and nobody has looked. */

@@ -206,7 +206,7 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	struct wire_ib_packet p;
 	bool sound;
 
-	if (rx->note ? ibp_express_take(port, rx) : ibp_swift_take(port, rx))
+	if (rx->note ? ibp_fast_take(port, rx) : ibp_fast_wire_take(port, rx))
 		return;
 	sound = rx->note ? ibp_shm_parse(port, rx, &p)
 			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;

@@ -450,9 +450,9 @@ static inline bool ibp_shm_acks(struct ibp_qp *q, uint64_t *ret_va)
 
 /* express.c: a message of this host was the usual one and has been executed. False: nothing of it
  * has happened but what happens once. */
-bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx);
+bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx);
 /* The plain acknowledgement up to this PSN, without a packet. False: it has not left, make one. */
-bool ibp_express_ack(struct ibp_qp *q, uint32_t psn);
+bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn);
 /* visit.c */
 /* A packet of this host has used the key with success: those who come next may come themselves. */
 void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
@@ -469,9 +469,9 @@ void ibp_arm_all(struct ibp_port *port);
 void ibp_patience_end(struct ibp_port *port);
 
 /* swift.c: the usual packet of the wire. Up to so many requests have left; false: none. */
-bool ibp_swift_send(struct ibp_qp *q, uint32_t most);
+bool ibp_fast_wire_send(struct ibp_qp *q, uint32_t most);
 /* One has been executed. False: nothing of it has happened but what happens once. */
-bool ibp_swift_take(struct ibp_port *port, const struct link_rx *rx);
+bool ibp_fast_wire_take(struct ibp_port *port, const struct link_rx *rx);
 
 /* uc.c, ud.c */
 void ibp_uc_fault(struct ibp_qp *q);

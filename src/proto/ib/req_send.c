@@ -374,7 +374,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 			ibp_activate(q);
 			break;
 		}
-		if (!ibp_swift_send(q, budget - (q->port->sent - before)) &&
+		if (!ibp_fast_wire_send(q, budget - (q->port->sent - before)) &&
 		    run_one(q) == STEP_STOP)
 			break;
 		st = eng_qp_state(q->qp);

@@ -255,7 +255,7 @@ void ibp_resp_ack(struct ibp_qp *q)
 	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
 		uint32_t psn = psn_add(q->resp.epsn, IBP_PSN_MASK - out);
 
-		if (!ibp_express_ack(q, psn) && !put_aeth(q, SYN_ACK, psn)) {
+		if (!ibp_fast_ack(q, psn) && !put_aeth(q, SYN_ACK, psn)) {
 			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
 				ibp_resp_owe(q);
 			return;

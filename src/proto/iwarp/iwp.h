@@ -28,7 +28,7 @@ int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg);
 void iwp_port_fini(struct eng_dev *dev);
 
 /* What was just posted is on its way, or will be when there is room; false: a round is due. */
-bool iwp_express_post(struct eng_qp *qp, bool crowd);
+bool iwp_fast_post(struct eng_qp *qp, bool crowd);
 /* Takes posted work, fires timers, sends what may be sent; bounded work per call.
  * Returns the FPDUs sent. */
 int iwp_transmit(struct eng_dev *dev, uint64_t now);

@@ -116,7 +116,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	return true;
 }
 
-bool ibp_express_post(struct eng_qp *qp, bool crowd)
+bool ibp_fast_post(struct eng_qp *qp, bool crowd)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	struct ibp_req *r = &q->req;
@@ -134,7 +134,7 @@ bool ibp_express_post(struct eng_qp *qp, bool crowd)
 
 /* --- acknowledging --- */
 
-bool ibp_express_ack(struct ibp_qp *q, uint32_t psn)
+bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
@@ -295,7 +295,7 @@ static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struc
 	return done;
 }
 
-bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
+bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct ibp_note n;
 	struct eng_qp *qp;
@@ -322,13 +322,13 @@ bool ibp_express_take(struct ibp_port *port, const struct link_rx *rx)
 	return done;
 }
 
-int ibp_express(struct eng_dev *dev, const struct link_rx *rx, int n)
+int ibp_fast_receive(struct eng_dev *dev, const struct link_rx *rx, int n)
 {
 	struct ibp_port *port = dev->port;
 	int done = 0;
 
 	eng_dev_held(dev);
-	while (done < n && ibp_express_take(port, &rx[done]))
+	while (done < n && ibp_fast_take(port, &rx[done]))
 		dev->counters[ENG_C_rx_bytes] += rx[done++].len;
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;

@@ -59,7 +59,7 @@ static bool put_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
-bool ibp_swift_send(struct ibp_qp *q, uint32_t most)
+bool ibp_fast_wire_send(struct ibp_qp *q, uint32_t most)
 {
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire), n = 0;
 	struct ibp_req *r = &q->req;
@@ -113,7 +113,7 @@ static bool take_send(struct ibp_qp *q, const struct link_rx *rx, uint32_t len)
 		       ENG_OK;
 }
 
-bool ibp_swift_take(struct ibp_port *port, const struct link_rx *rx)
+bool ibp_fast_wire_take(struct ibp_port *port, const struct link_rx *rx)
 {
 	uint8_t h[WIRE_BTH_LEN];
 	struct ibp_qp *q;
