@@ -67,8 +67,8 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		a->dev.seals = a->link->seals;
 		a->dev.seal_mask = LINK_SEALS - 1;
 	}
-	if (a->link->shown)
-		a->dev.recall = ibp_recall;
+	if (a->link->export)
+		a->dev.revoke = ibp_revoke;
 	return 0;
 }
 
@@ -290,7 +290,7 @@ static void roce_close(struct dev_adapter *a)
 		eng_dev_held(&a->dev);
 		a->dev.seal_mask = 0;
 		a->dev.seals = &a->dev.no_seal;
-		a->dev.recall = NULL;
+		a->dev.revoke = NULL;
 		a->link->ops->close(a->link);
 		a->link = NULL;
 		a->wired = false;

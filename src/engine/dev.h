@@ -176,7 +176,7 @@ struct eng_dev {
 	_Atomic uint32_t no_seal;
 	/* Likewise, for those who reach our memory by themselves: returns when none of them can any
 	 * more. NULL: there are none. */
-	void (*recall)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
+	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
 
 	/* QPs with new work; an own lock, so that a poster never waits for progress. */
 	struct ut_mutex pending_lock;
@@ -231,8 +231,8 @@ static inline void eng_seal_break(struct eng_dev *dev, uint32_t index) UT_REQUIR
 static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
 {
 	atomic_fetch_add_explicit(&dev->seals[index & dev->seal_mask], 1, memory_order_seq_cst);
-	if (dev->recall)
-		dev->recall(dev, index);
+	if (dev->revoke)
+		dev->revoke(dev, index);
 }
 
 /* eng_dev_ops.wait_comp of who knows descriptors only. */

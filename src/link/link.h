@@ -127,8 +127,8 @@ struct link {
 	const struct shm_channel_ops *chan;
 	/* Ours, LINK_SEALS of them, shown to those who read our messages; NULL likewise. */
 	_Atomic uint32_t *seals;
-	/* Likewise ours, link/shown.h; NULL: nobody comes. */
-	struct link_shown *shown;
+	/* Likewise ours, host/shm/export.h; NULL: nobody comes. */
+	struct shm_export *export;
 	unsigned untold;            /* shm_channel_ops.tell() has something to do */
 	struct ut_stage *rx_stage;  /* where received data lies */
 	size_t train_bytes;         /* largest len of one send */

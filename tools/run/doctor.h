@@ -31,7 +31,7 @@ void doctor_check_rmem(struct doctor_finding *f);
 void doctor_check_memfd(struct doctor_finding *f);
 void doctor_check_pidfd(struct doctor_finding *f);
 /* Which ways processes of this host have into each other's registered memory. */
-void doctor_check_visits(struct doctor_finding *f);
+void doctor_check_direct(struct doctor_finding *f);
 void doctor_check_fetch(struct doctor_finding *f);
 
 #endif

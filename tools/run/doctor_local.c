@@ -46,7 +46,7 @@ void doctor_check_pidfd(struct doctor_finding *f)
 	doctor_say(f, DOCTOR_OK, "death of peer processes is seen by pidfd");
 }
 
-void doctor_check_visits(struct doctor_finding *f)
+void doctor_check_direct(struct doctor_finding *f)
 {
 	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Visits between the processes of near.h, see link/shown.h. The way into another's memory is its
+ * Visits between the processes of near.h, see host/shm/export.h. The way into another's memory is its
  * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
  * reaches nothing any more after an exec or under the same process number, and needs no leave to
  * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
@@ -27,7 +27,7 @@
 int shm_access_memory(struct udp_link *u)
 {
 	/* Whose death is not noticed must not come: one could wait for it for ever. */
-	if (!u->chan->visits || u->chan->life[0].fd >= 0 || ut_refused(EMFILE))
+	if (!u->chan->direct || u->chan->life[0].fd >= 0 || ut_refused(EMFILE))
 		return -1;
 	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 }
@@ -42,8 +42,8 @@ bool shm_access_memory_is(int fd, uint64_t at, uint64_t token)
 
 /* --- visiting --- */
 
-const struct link_shown *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
-					struct link_visit *ret)
+const struct shm_export *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
+					struct shm_access *ret)
 {
 	struct udp_link *u = udp_of(l);
 	struct shm_peer_tx *t = shm_peer_open(u, f->dst, shm_peer_slot(qpn));
@@ -53,8 +53,8 @@ const struct link_shown *shm_access_begin(struct link *l, const struct link_flow
 	/* Who has taken something out of our ring got our page before: it sees the visit. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
-	u->chan->visit++;
-	atomic_store(&u->chan->doze->visit, (uint64_t)t->ring.doze->id << 32 | u->chan->visit);
+	u->chan->access++;
+	atomic_store(&u->chan->doze->access, (uint64_t)t->ring.doze->id << 32 | u->chan->access);
 	if (atomic_load_explicit(&t->ring.ear->gone, memory_order_acquire)) {
 		shm_access_end(l);
 		return NULL;
@@ -62,7 +62,7 @@ const struct link_shown *shm_access_begin(struct link *l, const struct link_flow
 	ret->fd = t->memory;
 	ret->most = t->pid ? SHM_ACCESS_MOST : SHM_ACCESS_FD_MOST;
 	ret->to = t;
-	return &t->ring.doze->shown;
+	return &t->ring.doze->export;
 }
 
 /* Behind its number is still the program that told it. */
@@ -91,7 +91,7 @@ static ssize_t reach_by_number(struct shm_peer_tx *t, uint64_t addr, const struc
 	return r;
 }
 
-ssize_t shm_access_copy(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
 			  int n, bool write)
 {
 	struct shm_peer_tx *t = v->to;
@@ -109,12 +109,12 @@ ssize_t shm_access_copy(const struct link_visit *v, uint64_t addr, const struct 
 
 void shm_access_end(struct link *l)
 {
-	atomic_store_explicit(&udp_of(l)->chan->doze->visit, 0, memory_order_release);
+	atomic_store_explicit(&udp_of(l)->chan->doze->access, 0, memory_order_release);
 }
 
 /* --- memory that is lent --- */
 
-uint8_t *shm_access_attached(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len)
+uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
 {
 	const struct shm_peer_tx *t = v->to;
 
@@ -170,7 +170,7 @@ static bool is_dead(const struct shm_peer_rx *r)
 /* Its processor may have been taken away in the middle, and it may have been stopped there. */
 static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
 {
-	const _Atomic uint64_t *now = &r->page->visit;
+	const _Atomic uint64_t *now = &r->page->access;
 	const struct timespec nap = { 0, NAP_NS };
 
 	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == visit; n++) {
@@ -193,7 +193,7 @@ void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r)
 
 	if (!r->page)
 		return;
-	visit = atomic_load_explicit(&r->page->visit, memory_order_acquire);
+	visit = atomic_load_explicit(&r->page->access, memory_order_acquire);
 	if (visit && visit >> 32 == u->chan->doze->id)
 		wait_out(r, visit);
 }

@@ -16,7 +16,7 @@
 #define HOST_SHM_CHANNEL_H
 
 #include "link/link.h"
-#include "link/shown.h"
+#include "host/shm/export.h"
 
 #include <stdatomic.h>
 
@@ -40,9 +40,9 @@ struct link_place {
 	bool quiet;           /* it can wait: a reader that sleeps is not woken before tell() */
 };
 
-struct link_visit {
+struct shm_access {
 	int fd;
-	uint32_t most; /* bytes that reach_in() is good for, all visits to them taken together */
+	uint32_t most; /* bytes that reach_in() is good for, all direct to them taken together */
 	void *to;      /* the link's own */
 };
 
@@ -78,24 +78,24 @@ struct shm_channel_ops {
 	/* Nothing that the last recv() gave is looked at any more. */
 	void (*release)(struct link *l);
 	/*
-	 * A visit to the memory of the QPN's owner (link/shown.h): what he shows, all of it still
+	 * A visit to the memory of the QPN's owner (host/shm/export.h): what he shows, all of it still
 	 * unproven; until leave() he gives nothing of it back. NULL: this way is not open, or not
 	 * yet. One visit at a time, and a short one: he may be waiting for its end.
 	 */
-	const struct link_shown *(*enter)(struct link *l, const struct link_flow *f, uint32_t qpn,
-					  struct link_visit *ret);
+	const struct shm_export *(*enter)(struct link *l, const struct link_flow *f, uint32_t qpn,
+					  struct shm_access *ret);
 	/* Between our pieces and his memory at addr, one piece after the other, each on its own.
 	 * Bytes or -errno. */
-	ssize_t (*reach_in)(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+	ssize_t (*reach_in)(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
 			    int n, bool write);
 	/* The owner's memory as ours: byte off of what he lent under this id; NULL: not here. */
-	uint8_t *(*borrowed)(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len);
+	uint8_t *(*borrowed)(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
 	void (*leave)(struct link *l);
 	/* Who wrote rx may map this area (util/area.h); at once or a little later, or never. Asked
 	 * again for the same one, it costs a look. */
 	void (*lend)(struct link *l, const struct link_rx *rx, uint32_t id);
 	/* Who was here when this was called has left, or is dead. What he came by is hidden. */
-	void (*see_off)(struct link *l);
+	void (*quiesce)(struct link *l);
 	/* In a forked child: closes what the descriptor's set does not name. */
 	void (*forget)(struct link *l);
 	/*

@@ -37,19 +37,19 @@ static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
 	return 0;
 }
 
-static const struct link_shown *enter(struct link *l, const struct link_flow *f, uint32_t qpn,
-				      struct link_visit *ret)
+static const struct shm_export *enter(struct link *l, const struct link_flow *f, uint32_t qpn,
+				      struct shm_access *ret)
 {
 	return NULL;
 }
 
-static ssize_t reach_in(const struct link_visit *v, uint64_t addr, const struct iovec *iov, int n,
+static ssize_t reach_in(const struct shm_access *v, uint64_t addr, const struct iovec *iov, int n,
 			bool write)
 {
 	return -ENOTCONN;
 }
 
-static uint8_t *borrowed(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len)
+static uint8_t *borrowed(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
 {
 	return NULL;
 }
@@ -82,7 +82,7 @@ const struct shm_channel_ops shm_channel_none = {
 	.borrowed = borrowed,
 	.leave = nothing,
 	.lend = lend,
-	.see_off = nothing,
+	.quiesce = nothing,
 	.forget = nothing,
 	.next = next,
 };

@@ -258,7 +258,7 @@ const struct shm_channel_ops shm_chan_ops = {
 	.borrowed = shm_access_attached,
 	.leave = shm_access_end,
 	.lend = shm_export_area,
-	.see_off = shm_export_quiesce,
+	.quiesce = shm_export_quiesce,
 	.forget = shm_chan_forget,
 	.next = next,
 };

@@ -121,8 +121,8 @@ void shm_chan_direct(struct udp_link *u)
 {
 	if (!u->chan || !u->chan->notes)
 		return;
-	u->chan->visits = true;
-	u->base.shown = &u->chan->doze->shown;
+	u->chan->direct = true;
+	u->base.export = &u->chan->doze->export;
 }
 
 void shm_chan_fini(struct udp_link *u)

@@ -23,7 +23,7 @@
  * is open, and each fetch takes the token along, which no program that came after an exec or under
  * the same process number would have there. Where it is not open (another user namespace, seccomp,
  * Yama), everything is copied into the ring. A fifth descriptor in READY is the memory itself, for
- * visits (local_visit.c); READY says where the token lies in it.
+ * direct (local_visit.c); READY says where the token lies in it.
  *
  *     LEND    token, an id, memory that the sender may map        <----
  */
@@ -117,8 +117,8 @@ struct shm_chan {
 	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
 	bool notes; /* messages are wanted: a user has said so */
 	bool no_pulls;
-	bool visits; /* others may come into our memory */
-	uint32_t visit; /* how many we have made */
+	bool direct; /* others may come into our memory */
+	uint32_t access; /* how many we have made */
 };
 
 static inline void shm_peer_told(struct udp_link *u, struct shm_peer_tx *t)
@@ -184,11 +184,11 @@ int shm_peer_full(struct shm_peer_tx *t, uint64_t patience);
 void shm_chan_message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
 		      struct link_rx *note);
 /* local_visit.c: the slots of shm_channel_ops */
-const struct link_shown *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
-					struct link_visit *ret);
-ssize_t shm_access_copy(const struct link_visit *v, uint64_t addr, const struct iovec *iov,
+const struct shm_export *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
+					struct shm_access *ret);
+ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
 			  int n, bool write);
-uint8_t *shm_access_attached(const struct link_visit *v, uint32_t id, uint64_t off, uint64_t len);
+uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
 void shm_access_end(struct link *l);
 void shm_export_area(struct link *l, const struct link_rx *rx, uint32_t id);
 void shm_export_quiesce(struct link *l);

@@ -14,7 +14,7 @@
 #ifndef LINK_SHM_RING_H
 #define LINK_SHM_RING_H
 
-#include "link/shown.h"
+#include "host/shm/export.h"
 #include "util/life.h"
 
 #include <stdatomic.h>
@@ -60,9 +60,9 @@ struct shm_doze {
 	uint32_t magic, id; /* id: random, for `visit` of others */
 	struct ut_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
-	_Alignas(SHM_LINE) _Atomic uint64_t visit; /* to whom (id << 32) and the how manieth; or 0 */
+	_Alignas(SHM_LINE) _Atomic uint64_t access; /* to whom (id << 32) and the how manieth; or 0 */
 	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* host/shm/channel.h */
-	_Alignas(SHM_LINE) struct link_shown shown;
+	_Alignas(SHM_LINE) struct shm_export export;
 };
 
 /* In front of each payload; records are whole lines long. */

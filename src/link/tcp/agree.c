@@ -74,7 +74,7 @@ void tcp_local_free(struct tcp_stream *s)
 
 void tcp_to_wire(struct tcp_stream *s)
 {
-	bool waited = s->way == TCP_W_ASKED || s->way == TCP_W_SHOWN;
+	bool waited = s->way == TCP_W_ASKED || s->way == TCP_W_ANSWERED;
 
 	if (s->way == TCP_W_WIRE || s->way == TCP_W_LOCAL)
 		return;
@@ -185,7 +185,7 @@ static void take_hello(struct tcp_call *c, const struct tcp_hello *h, int segmen
 		return;
 	}
 	tcp_offer_over(s);
-	s->way = TCP_W_SHOWN;
+	s->way = TCP_W_ANSWERED;
 	p->n_calls--;
 	c->s = s;
 	s->shm->call = c;

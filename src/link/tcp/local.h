@@ -56,7 +56,7 @@ enum tcp_way {
 	TCP_W_WIRE,
 	TCP_W_OFFERED, /* passive: the peer may still ask */
 	TCP_W_ASKED,   /* active: awaits the answer */
-	TCP_W_SHOWN,   /* passive: it has our segment and decides */
+	TCP_W_ANSWERED,   /* passive: it has our segment and decides */
 	TCP_W_LOCAL
 };
 

@@ -179,7 +179,7 @@ static bool is_decided(struct tcp_stream *s)
 	uint8_t c;
 	long n;
 
-	if (s->way != TCP_W_SHOWN)
+	if (s->way != TCP_W_ANSWERED)
 		return true;
 	n = LINK_SYS(SYS_recvfrom, s->fd, &c, 1, MSG_DONTWAIT | MSG_PEEK, NULL, NULL);
 	if (n == -EAGAIN)

@@ -42,7 +42,7 @@ static bool knows_way(struct tcp_stream *s)
 {
 	if (s->way == TCP_W_OFFERED && s->base.user_ops != s->offered_by)
 		tcp_to_wire(s);
-	if (s->way != TCP_W_ASKED && s->way != TCP_W_SHOWN)
+	if (s->way != TCP_W_ASKED && s->way != TCP_W_ANSWERED)
 		return true;
 	s->blocked = true;
 	return false;

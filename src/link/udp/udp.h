@@ -39,7 +39,7 @@ int udp_go_local(struct link *l);
 /* After it: messages (host/shm/channel.h) to those that also did. pull false: as if nobody could reach
  * into anybody's memory. */
 void udp_go_messages(struct link *l, bool pull);
-/* After that: they may serve themselves from what is shown of us (link/shown.h). */
+/* After that: they may serve themselves from what is shown of us (host/shm/export.h). */
 void udp_go_direct(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 

@@ -260,7 +260,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
 	if (imm && ibp_resp_take(q) != ENG_OK)
 		return false;
 	if (len) {
-		ibp_show(q, mk, n->rkey);
+		ibp_export(q, mk, n->rkey);
 		k = eng_mkey_iov(mk, off, len, iov, 3);
 		if (k < 0 || ibp_shm_place(q->port, iov, k, len, true) != 0)
 			return false;

@@ -49,11 +49,11 @@ int ibp_fast_receive(struct eng_dev *dev, const struct link_rx *rx, int n);
  * eng_proto_ops.qp_kick() and a round. */
 bool ibp_fast_post(struct eng_qp *qp, bool crowd);
 /* The same without any help of the peer: nobody need look after it. */
-bool ibp_visit_posted(struct eng_qp *qp, bool app);
+bool ibp_direct_post(struct eng_qp *qp, bool app);
 /* It would be so if what was posted before were acknowledged; maybe it is, and nobody has looked. */
-bool ibp_visit_soon(struct eng_qp *qp);
-/* eng_dev.recall, for a link that shows what others may reach (link/shown.h). */
-void ibp_recall(struct eng_dev *dev, uint32_t index);
+bool ibp_may_direct_post(struct eng_qp *qp);
+/* eng_dev.recall, for a link that shows what others may reach (host/shm/export.h). */
+void ibp_revoke(struct eng_dev *dev, uint32_t index);
 /* The kernel reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*

@@ -455,13 +455,13 @@ bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx);
 bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn);
 /* visit.c */
 /* A packet of this host has used the key with success: those who come next may come themselves. */
-void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
+void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 /* The oldest request is a Read or Write that we could make ourselves, and it is complete. */
-bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w);
+bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w);
 /* A visit is a way to make such a request. */
-bool ibp_may_visit(uint8_t opcode);
+bool ibp_may_be_direct(uint8_t opcode);
 /* It will be one as soon as what is under way is done, and that is worth the wait. */
-bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w);
+bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
 /* Sets the timers that were put off. */
 void ibp_arm_all(struct ibp_port *port);
 

@@ -74,7 +74,7 @@ static bool start(struct ibp_qp *q, struct eng_swqe *w)
 	w->last_psn = psn_add(r->psn_next, packets_of(q, w) - 1);
 	w->ssn = ++r->ssn;
 	w->started = 1;
-	if (!ibp_may_visit(w->opcode))
+	if (!ibp_may_be_direct(w->opcode))
 		r->peer_psn = w->last_psn;
 	return true;
 }
@@ -324,9 +324,9 @@ static enum step run_one(struct ibp_qp *q)
 
 	if (is_local(w->opcode) && !w->verdict)
 		return run_local(q, w);
-	if (ibp_visit(q, w))
+	if (ibp_direct(q, w))
 		return STEP_SENT;
-	if (ibp_visit_next(q, w))
+	if (ibp_direct_next(q, w))
 		return STEP_STOP;
 	if (!start(q, w))
 		return STEP_STOP;

@@ -182,7 +182,7 @@ static enum eng_verdict begin_write(struct ibp_qp *q, const struct wire_ib_packe
 		v = eng_mkey_remote(q->port->dev, r->pd, q->qp, p->rkey, p->va, p->dma_len,
 				    IBV_ACCESS_REMOTE_WRITE, &mk, &off);
 	if (p->dma_len && v == ENG_OK)
-		ibp_show(q, mk, p->rkey);
+		ibp_export(q, mk, p->rkey);
 	r->va = p->va;
 	r->rkey = p->rkey;
 	r->length = p->dma_len;

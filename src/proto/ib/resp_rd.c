@@ -68,7 +68,7 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 				    IBV_ACCESS_REMOTE_READ, &mk, &off);
 		if (v != ENG_OK)
 			return v;
-		ibp_show(q, mk, p->rkey);
+		ibp_export(q, mk, p->rkey);
 	}
 	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len,
 				 .tx_bytes = p->dma_len,
@@ -108,7 +108,7 @@ int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 			    IBV_ACCESS_REMOTE_ATOMIC, &mk, &off);
 	if (v != ENG_OK)
 		return v;
-	ibp_show(q, mk, p->rkey);
+	ibp_export(q, mk, p->rkey);
 	if (eng_mkey_iov(mk, off, 8, iov, 2) != 1 || ((uintptr_t)iov[0].iov_base & 7))
 		return ENG_V_RX_ALIGN;
 	if (!ut_stage_word(&q->port->train.stage, ibp_scratch(q->port, &scratch),

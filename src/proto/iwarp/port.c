@@ -216,7 +216,7 @@ static void closed(struct link_stream *s, int error, uint64_t now)
 }
 
 const struct link_stream_user iwp_stream_user = {
-	.received = iwp_received, .shown = iwp_shown, .writable = writable, .connected = connected, .closed = closed,
+	.received = iwp_received, .shown = iwp_received_shm, .writable = writable, .connected = connected, .closed = closed,
 };
 
 /* --- sending --- */

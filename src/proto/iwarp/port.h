@@ -28,7 +28,7 @@
 #define IWP_CHUNK (256u << 10) /* octets in one send() */
 #define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
 #define IWP_TAKE (16u << 10) /* octets of payload from which the link places them */
-#define IWP_SHOWN (128u << 10) /* where in the receive stage copies of what a near peer sent lie */
+#define IWP_SHM (128u << 10) /* where in the receive stage copies of what a near peer sent lie */
 #define IWP_HEAD 64u         /* octets of an FPDU that are copied first */
 #define IWP_SMALL 512u       /* FPDUs of so many octets are copied as a whole */
 #define IWP_NO_WQE UINT32_MAX
@@ -225,7 +225,7 @@ enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32
 /* --- rx.c --- */
 size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 		    uint64_t now);
-size_t iwp_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
+size_t iwp_received_shm(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
 
 /* --- end.c: how it ends --- */
 /*

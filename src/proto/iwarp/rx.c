@@ -194,7 +194,7 @@ static bool is_payload(const uint8_t *h)
 /* Size of the FPDU at `data`, and a copy of all in it that decides anything; else as fpdu_size(). */
 static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp_rx *rx)
 {
-	uint8_t *own = q->port->streams->rx_stage->base + IWP_SHOWN;
+	uint8_t *own = q->port->streams->rx_stage->base + IWP_SHM;
 	size_t head = len < IWP_HEAD ? len : IWP_HEAD;
 	int n;
 
@@ -202,7 +202,7 @@ static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp
 	n = fpdu_size(q, own, len);
 	if (n <= 0 || (size_t)n > len)
 		return n;
-	*rx = (struct iwp_rx){ .h = own, .off = IWP_SHOWN };
+	*rx = (struct iwp_rx){ .h = own, .off = IWP_SHM };
 	if ((uint32_t)n > IWP_SMALL && is_payload(own))
 		rx->far = data;
 	else if ((size_t)n > head)
@@ -210,7 +210,7 @@ static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp
 	return n;
 }
 
-size_t iwp_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+size_t iwp_received_shm(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
 {
 	struct iwp_qp *q = s->user;
 	size_t done = 0;

@@ -17,15 +17,15 @@
  * and memory that was given back is not touched any more. Both tables are caches that map by the
  * low bits of a number: what is not found there is asked for through the ring.
  */
-#ifndef LINK_SHOWN_H
-#define LINK_SHOWN_H
+#ifndef HOST_SHM_EXPORT_H
+#define HOST_SHM_EXPORT_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define LINK_SHOWN 1024u /* keys, and queue pairs; a power of two */
+#define SHM_EXPORTS 1024u /* keys, and queue pairs; a power of two */
 
-struct link_shown_key {
+struct shm_export_key {
 	_Atomic uint32_t key; /* 0: nothing */
 	uint32_t access;      /* enum ibv_access_flags */
 	uint64_t pd;          /* alike for what belongs together; no more than that */
@@ -35,7 +35,7 @@ struct link_shown_key {
 	uint64_t area_addr, area_length;
 };
 
-struct link_shown_qp {
+struct shm_export_qp {
 	_Atomic uint32_t qpn; /* 0: nothing. It receives, */
 	uint32_t peer;        /* connected to this QPN */
 	uint8_t addr[16];     /* at this address; */
@@ -43,9 +43,9 @@ struct link_shown_qp {
 	uint64_t pd;
 };
 
-struct link_shown {
-	struct link_shown_key keys[LINK_SHOWN];
-	struct link_shown_qp qps[LINK_SHOWN];
+struct shm_export {
+	struct shm_export_key keys[SHM_EXPORTS];
+	struct shm_export_qp qps[SHM_EXPORTS];
 };
 
 #endif

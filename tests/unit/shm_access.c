@@ -25,7 +25,7 @@ struct pair {
 	uint32_t qpn;
 };
 
-static const struct link_shown *enter(struct pair *p, struct link_visit *v)
+static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 {
 	return shm_channel(p->a)->enter(p->a, &THERE, p->qpn, v);
 }
@@ -62,8 +62,8 @@ static void bytes(struct pair *p)
 	struct iovec whole = { ours, sizeof(ours) }, in = { got, sizeof(got) };
 	struct iovec two[2] = { { ours, 60 }, { ours + 60, 4 } };
 	const struct shm_channel_ops *n = shm_channel(p->a);
-	const struct link_shown *s;
-	struct link_visit v;
+	const struct shm_export *s;
+	struct shm_access v;
 
 	s = enter(p, &v);
 	CHECK(s && s != p->b->shown); /* a mapping of our own */
@@ -89,7 +89,7 @@ static ssize_t long_one(struct pair *p, bool write)
 {
 	static char theirs[64 << 10], ours[sizeof(theirs)];
 	struct iovec whole = { ours, sizeof(ours) };
-	struct link_visit v;
+	struct shm_access v;
 	ssize_t r;
 
 	CHECK(enter(p, &v));
@@ -132,12 +132,12 @@ struct owner {
 	atomic_bool began, done;
 };
 
-static void *see_off(void *arg)
+static void *quiesce(void *arg)
 {
 	struct owner *o = arg;
 
 	atomic_store(&o->began, true);
-	shm_channel(o->l)->see_off(o->l);
+	shm_channel(o->l)->quiesce(o->l);
 	atomic_store(&o->done, true);
 	return NULL;
 }
@@ -145,12 +145,12 @@ static void *see_off(void *arg)
 static void waits(struct pair *p)
 {
 	struct owner o = { .l = p->b };
-	struct link_visit v;
+	struct shm_access v;
 	pthread_t t;
 
-	shm_channel(p->b)->see_off(p->b); /* nobody is there */
+	shm_channel(p->b)->quiesce(p->b); /* nobody is there */
 	CHECK(enter(p, &v));
-	CHECK(pthread_create(&t, NULL, see_off, &o) == 0);
+	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.began))
 		sched_yield();
 	for (int i = 0; i < 2000; i++)
@@ -162,7 +162,7 @@ static void waits(struct pair *p)
 	CHECK(enter(p, &v));
 	atomic_store(&o.began, false);
 	atomic_store(&o.done, false);
-	CHECK(pthread_create(&t, NULL, see_off, &o) == 0);
+	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.done)) {
 		shm_channel(p->a)->leave(p->a);
 		CHECK(enter(p, &v));
@@ -188,12 +188,12 @@ static struct link *alone(uint16_t port, const uint8_t *addr)
 	return l;
 }
 
-static void visit_for_ever(uint16_t port, struct inside *s)
+static void access_for_ever(uint16_t port, struct inside *s)
 {
 	struct link *l = alone(port, LO4);
 	const struct shm_channel_ops *n = shm_channel(l);
 	struct link_place at;
-	struct link_visit v;
+	struct shm_access v;
 	struct link_rx rx[8];
 	uint32_t qpn;
 	bool pulls;
@@ -232,7 +232,7 @@ static void killed_inside(uint16_t port)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0)
-		visit_for_ever(port, s);
+		access_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
 	l = alone(port, (const uint8_t *)SECOND);
 	udp_go_direct(l);
@@ -251,7 +251,7 @@ static void killed_inside(uint16_t port)
 int main(void)
 {
 	uint16_t port = free_port();
-	struct link_visit v;
+	struct shm_access v;
 	struct pair p;
 
 	if (access("/proc/self/mem", R_OK | W_OK) < 0) {

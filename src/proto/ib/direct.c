@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Reads, Writes and atomics between processes of one host, made by the requester alone
- * (link/shown.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
+ * (host/shm/export.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
  * the memory was lent to us. They have no PSN and no packet, so they are begun only while nothing of their queue is under
  * way: what was posted before them has been executed, and what comes after them starts later. What
  * the tables do not grant changes nothing and goes as a packet, so that every refusal, event and
@@ -23,7 +23,7 @@
 
 /* --- showing --- */
 
-static bool may_show(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
+static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
 	return q->cls == WIRE_CLASS_RC && q->port->shm.rx && mk->key == key &&
 	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
@@ -31,7 +31,7 @@ static bool may_show(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t
 }
 
 /* What of the region others may map. */
-static void show_area(struct link_shown_key *k, const struct eng_mkey *mk)
+static void export_area(struct shm_export_key *k, const struct eng_mkey *mk)
 {
 	struct ut_area_view v = { 0 };
 
@@ -40,13 +40,13 @@ static void show_area(struct link_shown_key *k, const struct eng_mkey *mk)
 	k->area_length = v.length;
 }
 
-static void show_key(struct link_shown *s, const struct eng_mkey *mk)
+static void export_key(struct shm_export *s, const struct eng_mkey *mk)
 {
-	struct link_shown_key *k = &s->keys[(mk->key >> 8) % LINK_SHOWN];
+	struct shm_export_key *k = &s->keys[(mk->key >> 8) % SHM_EXPORTS];
 
 	if (atomic_load_explicit(&k->key, memory_order_relaxed))
 		return;
-	show_area(k, mk);
+	export_area(k, mk);
 	k->access = mk->access;
 	k->pd = (uintptr_t)mk->pd;
 	k->iova = mk->iova;
@@ -55,10 +55,10 @@ static void show_key(struct link_shown *s, const struct eng_mkey *mk)
 	atomic_store_explicit(&k->key, mk->key, memory_order_release);
 }
 
-static void show_qp(struct link_shown *s, const struct ibp_qp *q)
+static void export_qp(struct shm_export *s, const struct ibp_qp *q)
 {
 	const struct eng_qp *qp = q->qp;
-	struct link_shown_qp *e = &s->qps[qp->qpn % LINK_SHOWN];
+	struct shm_export_qp *e = &s->qps[qp->qpn % SHM_EXPORTS];
 
 	if (atomic_load_explicit(&e->qpn, memory_order_relaxed))
 		return;
@@ -71,26 +71,26 @@ static void show_qp(struct link_shown *s, const struct ibp_qp *q)
 	atomic_store_explicit(&e->qpn, qp->qpn, memory_order_release);
 }
 
-void ibp_show(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
+void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	struct link_shown *s = q->port->link->shown;
-	const struct link_shown_key *k;
+	struct shm_export *s = q->port->link->export;
+	const struct shm_export_key *k;
 
-	if (!s || !may_show(q, mk, key))
+	if (!s || !may_export(q, mk, key))
 		return;
-	show_key(s, mk);
-	show_qp(s, q);
-	k = &s->keys[(key >> 8) % LINK_SHOWN];
+	export_key(s, mk);
+	export_qp(s, q);
+	k = &s->keys[(key >> 8) % SHM_EXPORTS];
 	if (k->area && atomic_load_explicit(&k->key, memory_order_relaxed) == key)
 		shm_channel(q->port->link)->lend(q->port->link, q->port->shm.rx, k->area);
 }
 
-void ibp_recall(struct eng_dev *dev, uint32_t index)
+void ibp_revoke(struct eng_dev *dev, uint32_t index)
 {
 	struct ibp_port *port = dev->port;
-	struct link_shown *s = port->link->shown;
-	struct link_shown_key *k = &s->keys[index % LINK_SHOWN];
-	struct link_shown_qp *e = &s->qps[index % LINK_SHOWN];
+	struct shm_export *s = port->link->export;
+	struct shm_export_key *k = &s->keys[index % SHM_EXPORTS];
+	struct shm_export_qp *e = &s->qps[index % SHM_EXPORTS];
 	bool shown = false;
 
 	if (atomic_load_explicit(&k->key, memory_order_relaxed) >> 8 == index) {
@@ -102,7 +102,7 @@ void ibp_recall(struct eng_dev *dev, uint32_t index)
 		shown = true;
 	}
 	if (shown)
-		shm_channel(port->link)->see_off(port->link);
+		shm_channel(port->link)->quiesce(port->link);
 }
 
 /* --- visiting --- */
@@ -118,16 +118,16 @@ static unsigned right_for(uint8_t opcode)
 	}
 }
 
-bool ibp_may_visit(uint8_t opcode)
+bool ibp_may_be_direct(uint8_t opcode)
 {
 	return right_for(opcode);
 }
 
-static bool grants_qp(const struct ibp_qp *q, const struct link_shown *s, unsigned need,
+static bool grants_qp(const struct ibp_qp *q, const struct shm_export *s, unsigned need,
 		      uint64_t *ret_pd)
 {
 	uint32_t qpn = q->qp->attr.dest_qp_num;
-	const struct link_shown_qp *e = &s->qps[qpn % LINK_SHOWN];
+	const struct shm_export_qp *e = &s->qps[qpn % SHM_EXPORTS];
 
 	if (atomic_load_explicit(&e->qpn, memory_order_acquire) != qpn)
 		return false;
@@ -137,10 +137,10 @@ static bool grants_qp(const struct ibp_qp *q, const struct link_shown *s, unsign
 }
 
 /* The key, if it allows all of the request; *ret_addr: the owner's address of the first byte. */
-static const struct link_shown_key *grants(const struct ibp_qp *q, const struct link_shown *s,
+static const struct shm_export_key *grants(const struct ibp_qp *q, const struct shm_export *s,
 					   const struct eng_swqe *w, uint64_t *ret_addr)
 {
-	const struct link_shown_key *k = &s->keys[(w->rkey >> 8) % LINK_SHOWN];
+	const struct shm_export_key *k = &s->keys[(w->rkey >> 8) % SHM_EXPORTS];
 	uint64_t pd, off = w->remote_addr;
 	unsigned need = right_for(w->opcode);
 
@@ -256,12 +256,12 @@ static int our_end(struct ibp_qp *q, struct eng_swqe *w, uint32_t off, uint32_t 
 	return n > 0 && off + len == w->length ? ut_stage_tail(iov, n) : n;
 }
 
-static bool by_kernel(const struct eng_swqe *w, const struct link_visit *v)
+static bool by_kernel(const struct eng_swqe *w, const struct shm_access *v)
 {
 	return (w->opcode == IBV_WR_RDMA_WRITE || w->opcode == IBV_WR_RDMA_READ) && w->length <= v->most;
 }
 
-static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct link_visit *v, uint64_t addr,
+static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct shm_access *v, uint64_t addr,
 		     uint32_t off, uint32_t len)
 {
 	int n = by_kernel(w, v) ? our_end(q, w, off, len) : 0;
@@ -274,7 +274,7 @@ static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct link_vis
 /* --- both --- */
 
 /* Memory of his that is ours as well. */
-static uint8_t *common(struct link *l, const struct link_visit *v, const struct link_shown_key *k,
+static uint8_t *common(struct link *l, const struct shm_access *v, const struct shm_export_key *k,
 		       uint64_t addr, uint32_t len)
 {
 	if (!k->area || addr < k->area_addr || addr - k->area_addr > k->area_length ||
@@ -289,9 +289,9 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 	struct link *l = q->port->link;
 	const struct shm_channel_ops *chan = shm_channel(l);
 	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
-	const struct link_shown *s;
-	const struct link_shown_key *k;
-	struct link_visit v;
+	const struct shm_export *s;
+	const struct shm_export_key *k;
+	struct shm_access v;
 	uint64_t addr = 0;
 	uint8_t *at;
 	bool ok;
@@ -333,12 +333,12 @@ static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
 
-	return q->port->link->shown && r->local && q->cls == WIRE_CLASS_RC &&
+	return q->port->link->export && r->local && q->cls == WIRE_CLASS_RC &&
 	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !r->pkt &&
 	       !r->halted && !r->rnr_wait && !r->recovering && !r->plain;
 }
 
-bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
+bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
@@ -350,7 +350,7 @@ bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 		if (!visit(q, w, &done))
 			return false;
 	eng_dev_held(dev);
-	dev->counters[ENG_C_local_visits]++;
+	dev->counters[ENG_C_local_direct]++;
 	q->port->sent++;
 	q->req.cur++;
 	eng_send_done(q->qp, ENG_OK);
@@ -358,13 +358,13 @@ bool ibp_visit(struct ibp_qp *q, struct eng_swqe *w)
 }
 
 /* What is before it is done soon, unless it waits for a receive or for who sleeps. */
-bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w)
+bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	struct link *l = q->port->link;
 	const struct ibp_req *r = &q->req;
-	const struct link_shown_key *k;
-	const struct link_shown *s;
-	struct link_visit v;
+	const struct shm_export_key *k;
+	const struct shm_export *s;
+	struct shm_access v;
 	uint64_t addr;
 	bool yes;
 
@@ -380,7 +380,7 @@ bool ibp_visit_next(struct ibp_qp *q, const struct eng_swqe *w)
 	return yes;
 }
 
-bool ibp_visit_soon(struct eng_qp *qp)
+bool ibp_may_direct_post(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	const struct eng_swqe *w = next_of(q);
@@ -388,22 +388,22 @@ bool ibp_visit_soon(struct eng_qp *qp)
 	return w && is_smooth(q) && q->req.psn_una != q->req.psn_next && is_simple(q, w);
 }
 
-static struct eng_swqe *visit_all(struct ibp_qp *q, struct eng_swqe *w, bool app)
+static struct eng_swqe *direct_all(struct ibp_qp *q, struct eng_swqe *w, bool app)
 {
 	q->port->shm.app = app;
-	while (w && ibp_visit(q, w))
+	while (w && ibp_direct(q, w))
 		w = next_of(q);
 	q->port->shm.app = false;
 	return w;
 }
 
-bool ibp_visit_posted(struct eng_qp *qp, bool app)
+bool ibp_direct_post(struct eng_qp *qp, bool app)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	struct eng_swqe *w = next_of(q);
 
 	if (w)
-		w = visit_all(q, w, app);
+		w = direct_all(q, w, app);
 	return !w && q->req.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
 	       eng_qp_state(qp) == IBV_QPS_RTS;
 }
