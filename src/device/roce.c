@@ -63,9 +63,9 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 	}
 	a->link = cfg.link;
 	a->wired = true;
-	if (a->link->seals) {
-		a->dev.seals = a->link->seals;
-		a->dev.seal_mask = LINK_SEALS - 1;
+	if (a->link->generations) {
+		a->dev.generations = a->link->generations;
+		a->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
 	}
 	if (a->link->export)
 		a->dev.revoke = ibp_revoke;
@@ -288,8 +288,8 @@ static void roce_close(struct dev_adapter *a)
 		log_counters(a);
 		ibp_port_fini(&a->dev);
 		eng_dev_held(&a->dev);
-		a->dev.seal_mask = 0;
-		a->dev.seals = &a->dev.no_seal;
+		a->dev.generation_mask = 0;
+		a->dev.generations = &a->dev.no_generation;
 		a->dev.revoke = NULL;
 		a->link->ops->close(a->link);
 		a->link = NULL;

@@ -27,7 +27,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_list_init(&dev->xrcds);
 	ut_list_init(&dev->held);
 	dev->rng.state = seed;
-	dev->seals = &dev->no_seal;
+	dev->generations = &dev->no_generation;
 	dev->why = eng_why_ring_new();
 	if (!dev->why) {
 		ut_mutex_fini(&dev->lock);

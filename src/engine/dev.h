@@ -171,9 +171,9 @@ struct eng_dev {
 	 * (index: key >> 8, or QPN): for readers that did not take the lock. The device room puts
 	 * them where those can see them; else nobody looks.
 	 */
-	_Atomic uint32_t *seals UT_GUARDED_BY(lock);
-	uint32_t seal_mask UT_GUARDED_BY(lock);
-	_Atomic uint32_t no_seal;
+	_Atomic uint32_t *generations UT_GUARDED_BY(lock);
+	uint32_t generation_mask UT_GUARDED_BY(lock);
+	_Atomic uint32_t no_generation;
 	/* Likewise, for those who reach our memory by themselves: returns when none of them can any
 	 * more. NULL: there are none. */
 	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
@@ -227,10 +227,10 @@ static inline void eng_dev_held(struct eng_dev *dev)
 }
 
 /* host/shm/channel.h. The fence makes whoever saw later stores of ours see this one, too. */
-static inline void eng_seal_break(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
-static inline void eng_seal_break(struct eng_dev *dev, uint32_t index)
+static inline void eng_generation_end(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
+static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
 {
-	atomic_fetch_add_explicit(&dev->seals[index & dev->seal_mask], 1, memory_order_seq_cst);
+	atomic_fetch_add_explicit(&dev->generations[index & dev->generation_mask], 1, memory_order_seq_cst);
 	if (dev->revoke)
 		dev->revoke(dev, index);
 }

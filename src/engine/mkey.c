@@ -35,7 +35,7 @@ int eng_mkey_enter(struct eng_dev *dev, struct eng_mkey *mk)
 void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk)
 {
 	ut_idtab_del(&dev->mkeys, mk->key >> 8);
-	eng_seal_break(dev, mk->key >> 8);
+	eng_generation_end(dev, mk->key >> 8);
 }
 
 struct eng_mkey *eng_mkey_by_index(struct eng_dev *dev, uint32_t key)

@@ -51,7 +51,7 @@ static void unbind(struct eng_mkey *mw)
 		return;
 	eng_dev_held(mw->dev);
 	mw->valid = false;
-	eng_seal_break(mw->dev, mw->key >> 8);
+	eng_generation_end(mw->dev, mw->key >> 8);
 	mw->mr->windows--;
 	mw->mr = NULL;
 	if (mw->qp) {

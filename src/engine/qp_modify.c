@@ -16,7 +16,7 @@ void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 	eng_dev_held(qp->dev);
 	/* Its requests are about to be given back. */
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
-		eng_seal_break(qp->dev, qp->qpn);
+		eng_generation_end(qp->dev, qp->qpn);
 	qp->attr.qp_state = to;
 	qp->attr.cur_qp_state = to;
 	atomic_store_explicit(&qp->state, (uint8_t)to, memory_order_seq_cst);

@@ -125,8 +125,8 @@ struct link {
 	const struct link_ops *ops;
 	/* host/shm/channel.h, and asked through shm_channel(); NULL: datagrams are all it knows. */
 	const struct shm_channel_ops *chan;
-	/* Ours, LINK_SEALS of them, shown to those who read our messages; NULL likewise. */
-	_Atomic uint32_t *seals;
+	/* Ours, SHM_CHANNEL_GENERATIONS of them, shown to those who read our messages; NULL likewise. */
+	_Atomic uint32_t *generations;
 	/* Likewise ours, host/shm/export.h; NULL: nobody comes. */
 	struct shm_export *export;
 	unsigned untold;            /* shm_channel_ops.tell() has something to do */

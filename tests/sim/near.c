@@ -196,21 +196,21 @@ static void retries_end(void)
 
 /* --- odd fetches --- */
 
-static void break_qp_seal(struct local_net *n)
+static void end_qp_generation(struct local_net *n)
 {
 	n->fetching = NULL;
-	atomic_fetch_add(&n->host[0].seals[a.qp->qpn % LINK_SEALS], 1);
+	atomic_fetch_add(&n->host[0].generations[a.qp->qpn % SHM_CHANNEL_GENERATIONS], 1);
 }
 
 /* What was read may not be what was sent: once more, copied. */
-static void broken_seal(void)
+static void ended_generation(void)
 {
 	open_pair(NULL);
-	w.near->fetching = break_qp_seal;
+	w.near->fetching = end_qp_generation;
 	a_send(1000000, IBV_WR_SEND, IBV_WC_RECV);
 	CHECK(sim_counter(b.h, ENG_C_local_again) == 1);
 	CHECK(sim_counter(a.h, ENG_C_packet_seq_err) == 1);
-	w.near->fetching = break_qp_seal;
+	w.near->fetching = end_qp_generation;
 	a_send(100000, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
 	CHECK(sim_counter(b.h, ENG_C_local_again) == 2);
 	CHECK(b.qp && eng_qp_state(b.qp) == IBV_QPS_RTS);
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 		{ "-", "drained while asked", drained_while_asked },
 		{ "-", "no receive", no_receive },
 		{ "-", "retries end", retries_end },
-		{ "-", "broken seal", broken_seal },
+		{ "-", "broken seal", ended_generation },
 		{ "-", "dereg while reading", dereg_while_reading },
 		{ "-", "missing pages", missing_pages },
 		{ "-", "unread", unread },

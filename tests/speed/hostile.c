@@ -186,7 +186,7 @@ static void ears(void)
 						: head + SHM_LINE * sp_below(&x.rng, 100));
 			atomic_store(&x.u->chan->doze->on, (uint32_t)sp_rand(&x.rng));
 			atomic_store(&r->ring.ear->gone, i == 99 && sp_below(&x.rng, 2));
-			noise(x.u->chan->doze->seals, sizeof(x.u->chan->doze->seals));
+			noise(x.u->chan->doze->generations, sizeof(x.u->chan->doze->generations));
 			sched_yield();
 		}
 }

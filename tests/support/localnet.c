@@ -110,11 +110,11 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 	return got;
 }
 
-static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
+static uint32_t generation(struct link *l, const struct link_rx *rx, uint32_t index)
 {
 	struct local_host *h = rx->from;
 
-	return atomic_load(&h->seals[index % LINK_SEALS]);
+	return atomic_load(&h->generations[index % SHM_CHANNEL_GENERATIONS]);
 }
 
 static void release(struct link *l)
@@ -134,7 +134,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 static const struct shm_channel_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .tell = show,
 	.taken = taken, .pull = pull,
-	.seal = seal, .release = release, .next = next,
+	.generation = generation, .release = release, .next = next,
 };
 
 int local_net_recv(struct local_net *n, int i, struct link_rx *rx, int max)
@@ -191,7 +191,7 @@ struct local_net *local_net_open(struct sim_world *w)
 void local_net_join(struct local_net *n, int i, struct link *l)
 {
 	l->chan = &ops;
-	l->seals = n->host[i].seals;
+	l->generations = n->host[i].generations;
 }
 
 void local_net_close(struct local_net *n)

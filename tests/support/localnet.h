@@ -13,7 +13,7 @@
 struct local_net {
 	struct sim_world *w;
 	struct local_host {
-		_Atomic uint32_t seals[LINK_SEALS];
+		_Atomic uint32_t generations[SHM_CHANNEL_GENERATIONS];
 		struct shm_tx tx[SIM_HOSTS];
 		struct shm_rx rx[SIM_HOSTS];
 	} host[SIM_HOSTS];

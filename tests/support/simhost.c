@@ -162,10 +162,10 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 	if (r < 0)
 		return r;
 	h->dev.device = h;
-	if (h->link->seals) {
+	if (h->link->generations) {
 		eng_dev_held(&h->dev);
-		h->dev.seals = h->link->seals;
-		h->dev.seal_mask = LINK_SEALS - 1;
+		h->dev.generations = h->link->generations;
+		h->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
 	}
 	set_limits(&h->dev);
 	r = ibp_port_init(&h->dev, &cfg);

@@ -58,9 +58,9 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == LINK_NOTE_BYTES + 5);
 	CHECK(!strcmp((const char *)v[0].data + LINK_NOTE_BYTES, "data"));
 	CHECK(v[1].len == LINK_NOTE_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
-	before = n->seal(b, &v[0], 700);
-	atomic_fetch_add(&a->seals[700 % LINK_SEALS], 1);
-	CHECK(n->seal(b, &v[0], 700) == before + 1 && n->seal(b, &v[0], 701) != before + 1);
+	before = n->generation(b, &v[0], 700);
+	atomic_fetch_add(&a->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
+	CHECK(n->generation(b, &v[0], 700) == before + 1 && n->generation(b, &v[0], 701) != before + 1);
 	if (pulls) {
 		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
 		CHECK(!strcmp(got, mine));

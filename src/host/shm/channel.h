@@ -10,7 +10,7 @@
  * memory, under its own locks and after its own checks, and a deregistration is final there
  * without asking anybody. What a pull has read may be stale, though: each process shows its
  * readers a table of seals, one of which the note names with its value. Who takes memory back
- * breaks the seal first (eng_seal_break), and who pulled looks at it afterwards.
+ * breaks the seal first (eng_generation_end), and who pulled looks at it afterwards.
  */
 #ifndef HOST_SHM_CHANNEL_H
 #define HOST_SHM_CHANNEL_H
@@ -22,7 +22,7 @@
 
 #define LINK_NOTE_BYTES 40u
 #define SHM_CHANNEL_MAX (256u << 10)
-#define LINK_SEALS 512u /* a power of two */
+#define SHM_CHANNEL_GENERATIONS 512u /* a power of two */
 
 enum shm_reach {
 	SHM_REACH_WIRE,   /* by datagrams only */
@@ -74,7 +74,7 @@ struct shm_channel_ops {
 	ssize_t (*pull)(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
 			const struct iovec *from, int m);
 	/* A seal of who wrote rx; whatever he likes if there is none of this number. */
-	uint32_t (*seal)(struct link *l, const struct link_rx *rx, uint32_t index);
+	uint32_t (*generation)(struct link *l, const struct link_rx *rx, uint32_t index);
 	/* Nothing that the last recv() gave is looked at any more. */
 	void (*release)(struct link *l);
 	/*

@@ -32,7 +32,7 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 	return -ENOTCONN;
 }
 
-static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
+static uint32_t generation(struct link *l, const struct link_rx *rx, uint32_t index)
 {
 	return 0;
 }
@@ -75,7 +75,7 @@ const struct shm_channel_ops shm_channel_none = {
 	.tell = nothing,
 	.taken = taken,
 	.pull = pull,
-	.seal = seal,
+	.generation = generation,
 	.release = nothing,
 	.enter = enter,
 	.reach_in = reach_in,

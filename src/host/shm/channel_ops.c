@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-_Static_assert(SHM_SEALS == LINK_SEALS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
+_Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
 _Static_assert(sizeof(((struct shm_record *)0)->note) == LINK_NOTE_BYTES, "a note is a record's");
 
 #define PULL_IOV 1024 /* IOV_MAX */
@@ -178,12 +178,12 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 	return got;
 }
 
-static uint32_t seal(struct link *l, const struct link_rx *rx, uint32_t index)
+static uint32_t generation(struct link *l, const struct link_rx *rx, uint32_t index)
 {
 	const struct shm_peer_rx *r = rx->from;
 
 	(void)l;
-	return atomic_load_explicit(&r->page->seals[index % LINK_SEALS], memory_order_acquire);
+	return atomic_load_explicit(&r->page->generations[index % SHM_CHANNEL_GENERATIONS], memory_order_acquire);
 }
 
 static void release(struct link *l)
@@ -251,7 +251,7 @@ const struct shm_channel_ops shm_chan_ops = {
 	.tell = tell,
 	.taken = taken,
 	.pull = pull,
-	.seal = seal,
+	.generation = generation,
 	.release = release,
 	.enter = shm_access_begin,
 	.reach_in = shm_access_copy,

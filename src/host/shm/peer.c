@@ -114,7 +114,7 @@ void shm_chan_messages(struct udp_link *u)
 		return;
 	u->chan->notes = true;
 	u->base.chan = &shm_chan_ops;
-	u->base.seals = u->chan->doze->seals;
+	u->base.generations = u->chan->doze->generations;
 }
 
 void shm_chan_direct(struct udp_link *u)

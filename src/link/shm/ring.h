@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define SHM_LINE 64u
-#define SHM_SEALS 512u /* host/shm/channel.h */
+#define SHM_GENERATIONS 512u /* host/shm/channel.h */
 #define SHM_RING_MAGIC 0x444c5052u
 #define SHM_RING_BYTES (1u << 20) /* records of one direction; a power of two */
 #define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
@@ -61,7 +61,7 @@ struct shm_doze {
 	struct ut_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
 	_Alignas(SHM_LINE) _Atomic uint64_t access; /* to whom (id << 32) and the how manieth; or 0 */
-	_Alignas(SHM_LINE) _Atomic uint32_t seals[SHM_SEALS]; /* host/shm/channel.h */
+	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct shm_export export;
 };
 

@@ -109,10 +109,10 @@ static uint32_t put_pieces(struct ibp_shm *shm, const struct wire_ib_packet *p, 
 	uint32_t key = (shm->response ? p->rkey : shm->key) >> 8;
 
 	/* A request's memory is given back with its QP, too: it ends in an error without us. */
-	to->seal[0].index = key % LINK_SEALS;
-	to->seal[1].index = (shm->response ? key : shm->q->qp->qpn) % LINK_SEALS;
+	to->generation[0].index = key % SHM_CHANNEL_GENERATIONS;
+	to->generation[1].index = (shm->response ? key : shm->q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
 	for (int i = 0; i < 2; i++)
-		to->seal[i].value = atomic_load_explicit(&port->link->seals[to->seal[i].index],
+		to->generation[i].value = atomic_load_explicit(&port->link->generations[to->generation[i].index],
 							 memory_order_relaxed);
 	for (int i = 0; i < n; i++) {
 		to->v[i].addr = (uintptr_t)shm->iov[i].iov_base;
@@ -218,8 +218,8 @@ static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint
 	memcpy(&head, at, sizeof(head));
 	memcpy(v, at + sizeof(head), n * sizeof(v[0]));
 	for (int i = 0; i < 2; i++) {
-		shm->seal[i] = head.seal[i].index;
-		shm->value[i] = head.seal[i].value;
+		shm->generation[i] = head.generation[i].index;
+		shm->value[i] = head.generation[i].value;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!v[i].length || v[i].length > SHM_CHANNEL_MAX)
@@ -303,7 +303,7 @@ static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 	/* Whatever was stored over what we read, the seal was broken before. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (int i = 0; i < 2; i++)
-		if (shm_channel(l)->seal(l, shm->rx, shm->seal[i]) != shm->value[i])
+		if (shm_channel(l)->generation(l, shm->rx, shm->generation[i]) != shm->value[i])
 			return IBP_AGAIN;
 	return got == (ssize_t)len ? 0 : IBP_AGAIN;
 }

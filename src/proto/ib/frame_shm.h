@@ -103,7 +103,7 @@ static inline struct ibp_note ibp_note_get(const uint8_t *at)
 struct ibp_pieces {
 	struct {
 		uint32_t index, value;
-	} seal[2];
+	} generation[2];
 	struct {
 		uint64_t addr, length;
 	} v[];
@@ -139,7 +139,7 @@ struct ibp_shm {
 	uint32_t unit;            /* bytes */
 	int n_from;               /* pieces that name its payload, or 0 */
 	struct iovec from[IBP_SHM_PIECES];
-	uint32_t seal[2], value[2];
+	uint32_t generation[2], value[2];
 };
 
 #endif

@@ -149,7 +149,7 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 	w = eng_ring_head(&q->qp->sq);
 	if (w) {
 		eng_dev_held(q->port->dev);
-		eng_seal_break(q->port->dev, q->qp->qpn);
+		eng_generation_end(q->port->dev, q->qp->qpn);
 		why = (struct eng_why){
 			.key = w->rkey, .addr = w->remote_addr, .length = w->length,
 			.doing = "a send request",
