@@ -34,7 +34,7 @@ C(guessed_keys,   "remote keys that named nothing") \
 C(forwarded,      "packets handed to the process that owns the QP") \
 C(tx_faults,      "packets not sent: unreadable memory or a full socket") \
 C(local_tx,       "packets sent as messages to a process of this host") \
-C(local_pulls,    "payloads fetched from the memory of a process of this host") \
+C(local_fetches,    "payloads fetched from the memory of a process of this host") \
 C(local_direct,   "Reads and Writes made in the memory of a process of this host without its help") \
 C(local_stores,   "of those pieces, made by plain loads and stores in memory that was lent") \
 C(local_again,    "packets of this host asked for again with their payload copied") \

@@ -294,7 +294,7 @@ static void unread(void)
 
 static struct ibp_note honest(uint8_t opcode, uint32_t psn)
 {
-	return (struct ibp_note){ .opcode = opcode, .unit = IBP_UNIT_PULL, .psn = psn,
+	return (struct ibp_note){ .opcode = opcode, .unit = IBP_UNIT_FETCH, .psn = psn,
 				  .dest_qpn = b.qp->qpn, .src_qpn = a.qp->qpn, .flags = IBP_NOTE_ASK,
 				  .va = (uintptr_t)b.mem, .rkey = b.mr->key, .length = 64 };
 }
@@ -359,7 +359,7 @@ static void strangers(void)
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 2);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
-	n.flags |= IBP_NOTE_PULL;
+	n.flags |= IBP_NOTE_FETCH;
 	local_net_inject(w.near, 0, 1, &n, &lie, sizeof(lie));
 	n.unit = 40;
 	local_net_inject(w.near, 0, 1, &n, a.mem, 64);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 24, THREADS = 2, LEAST = 16, LENT_LEAST = 48 << 10, MOST = 512 << 10,
+enum { BLOCKS = 24, THREADS = 2, LEAST = 16, SHARED_LEAST = 48 << 10, MOST = 512 << 10,
        SHORT = 250, LONG = 8000, WRITES = 4, OLD = 0x11 };
 
 static struct page {
@@ -136,12 +136,12 @@ static void *lender(void *arg)
 	struct block b[BLOCKS] = { 0 };
 	struct cf_side s;
 
-	free(malloc(LENT_LEAST));
+	free(malloc(SHARED_LEAST));
 	atomic_store(&page->has_arena, true);
 	cf_side(&s, &o);
 	cf_connect(p, &s);
 	for (int round = 0; round < sp_times(SHORT, LONG); round++)
-		lend_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, LENT_LEAST, MOST));
+		lend_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, SHARED_LEAST, MOST));
 	check_all(b);
 	return NULL;
 }

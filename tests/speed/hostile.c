@@ -54,7 +54,7 @@ static struct attacker {
 
 static void join(void)
 {
-	bool pulls;
+	bool fetches;
 	enum shm_reach r = SHM_REACH_ASKED;
 	struct link_rx v[8];
 	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
@@ -70,7 +70,7 @@ static void join(void)
 	x.slot = page->steady >> UDP_SLOT_SHIFT;
 	atomic_store(&page->attacker, x.l->qpn_fixed | 0x55);
 	while (r == SHM_REACH_ASKED && cf_ns() < end) {
-		r = shm_channel(x.l)->reach(x.l, &x.f, page->steady, &pulls);
+		r = shm_channel(x.l)->reach(x.l, &x.f, page->steady, &fetches);
 		x.l->ops->recv(x.l, v, 8);
 		shm_channel(x.l)->release(x.l);
 	}
@@ -100,13 +100,13 @@ static uint32_t fill_note(struct ibp_note *n, uint8_t *data, uint32_t room)
 	noise(data, len);
 	*n = (struct ibp_note){
 		.opcode = (uint8_t)sp_below(&x.rng, 0x18), .flags = (uint8_t)sp_below(&x.rng, 16),
-		.unit = sp_below(&x.rng, 2) ? IBP_UNIT_PULL : IBP_UNIT_COPY,
+		.unit = sp_below(&x.rng, 2) ? IBP_UNIT_FETCH : IBP_UNIT_COPY,
 		.psn = sp_below(&x.rng, 64), .length = sp_below(&x.rng, ROOM),
 		.dest_qpn = sp_below(&x.rng, 4) ? page->prey : page->steady,
 		.src_qpn = page->attacker, .rkey = page->rkey,
 		.va = page->room + sp_below(&x.rng, ROOM),
 	};
-	if (n->flags & IBP_NOTE_PULL && sp_below(&x.rng, 2)) {
+	if (n->flags & IBP_NOTE_FETCH && sp_below(&x.rng, 2)) {
 		uint32_t many = 1 + sp_below(&x.rng, 8);
 
 		for (uint32_t i = 0; i < many; i++) {

@@ -28,9 +28,9 @@ static struct shm_tx *towards(struct link *l, const struct link_flow *f, uint32_
 }
 
 static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
-			     bool *ret_pulls)
+			     bool *ret_fetches)
 {
-	*ret_pulls = !net->copy;
+	*ret_fetches = !net->copy;
 	if (!towards(l, f, qpn))
 		return SHM_REACH_WIRE;
 	return net->w->now < net->asked_until ? SHM_REACH_ASKED : SHM_REACH_LOCAL;
@@ -96,7 +96,7 @@ static ssize_t size_of(const struct iovec *iov, int n)
 	return (ssize_t)sum;
 }
 
-static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
 		    const struct iovec *from, int m)
 {
 	ssize_t got = ut_stage_gather(&net->stage, 0, from, m);
@@ -133,7 +133,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 
 static const struct shm_channel_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .tell = show,
-	.taken = taken, .pull = pull,
+	.taken = taken, .fetch = fetch,
 	.generation = generation, .release = release, .next = next,
 };
 

@@ -33,7 +33,7 @@ static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 /* b lets visitors in, or not; nothing has passed between them yet. */
 static void pair_open(struct pair *p, uint16_t port, bool visits)
 {
-	bool pulls;
+	bool fetches;
 
 	open_pair(port, &p->a, &p->b);
 	udp_go_messages(p->a, true);
@@ -41,7 +41,7 @@ static void pair_open(struct pair *p, uint16_t port, bool visits)
 	if (visits)
 		udp_go_direct(p->b);
 	CHECK(!p->a->shown && !p->b->shown == !visits);
-	CHECK(way(p->a, p->b, &THERE, &pulls) == SHM_REACH_LOCAL);
+	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
 
@@ -196,12 +196,12 @@ static void access_for_ever(uint16_t port, struct inside *s)
 	struct shm_access v;
 	struct link_rx rx[8];
 	uint32_t qpn;
-	bool pulls;
+	bool fetches;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!(qpn = atomic_load(&s->qpn)))
 		sched_yield();
-	while (n->reach(l, &THERE, qpn, &pulls) == SHM_REACH_ASKED)
+	while (n->reach(l, &THERE, qpn, &fetches) == SHM_REACH_ASKED)
 		l->ops->recv(l, rx, 8);
 	CHECK(n->reserve(l, &THERE, qpn, 0, &at) == 0);
 	memset(at.note, 0, LINK_NOTE_BYTES);

@@ -43,7 +43,7 @@ static void pass(struct link *from, struct link *to, const struct link_flow *f, 
 	*ret = v[0];
 }
 
-static void messages(struct link *a, struct link *b, const struct link_flow *f, bool pulls)
+static void messages(struct link *a, struct link *b, const struct link_flow *f, bool fetches)
 {
 	const struct shm_channel_ops *n = shm_channel(b);
 	char mine[] = "what a message names", got[sizeof(mine)] = "";
@@ -61,13 +61,13 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 	before = n->generation(b, &v[0], 700);
 	atomic_fetch_add(&a->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
 	CHECK(n->generation(b, &v[0], 700) == before + 1 && n->generation(b, &v[0], 701) != before + 1);
-	if (pulls) {
-		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
+	if (fetches) {
+		CHECK(n->fetch(b, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
 		CHECK(!strcmp(got, mine));
 		from.iov_base = NULL;
-		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) <= 0);
+		CHECK(n->fetch(b, &v[0], &to, 1, &from, 1) <= 0);
 	} else {
-		CHECK(n->pull(b, &v[0], &to, 1, &from, 1) < 0);
+		CHECK(n->fetch(b, &v[0], &to, 1, &from, 1) < 0);
 	}
 	n->release(b);
 	/* Held ones keep their room, and for longer than a process waits for a processor nothing
@@ -86,22 +86,22 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 		n->release(b);
 }
 
-static void try_messages(uint16_t port, bool pull)
+static void try_messages(uint16_t port, bool fetch)
 {
 	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link_flow back = flow_to((const uint8_t *)SECOND, LO4, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
-	bool pulls;
+	bool fetches;
 
 	open_pair(port, &a, &b);
 	udp_go_messages(a, true);
-	udp_go_messages(b, pull);
-	CHECK(way(a, b, &f, &pulls) == SHM_REACH_LOCAL);
+	udp_go_messages(b, fetch);
+	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	/* Who is asked can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
-	CHECK(!pulls || pull); /* a host may forbid it to all */
-	messages(a, b, &f, pulls);
+	CHECK(!fetches || fetch); /* a host may forbid it to all */
+	messages(a, b, &f, fetches);
 	pass(a, b, &f, &rx);
 	CHECK(!rx.note);
 	close_pair(a, b);
@@ -113,12 +113,12 @@ static void datagrams_only(uint16_t port)
 	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
-	bool pulls;
+	bool fetches;
 
 	open_pair(port, &a, &b);
 	udp_go_messages(a, true);
-	CHECK(way(a, b, &f, &pulls) == SHM_REACH_WIRE);
-	CHECK(shm_channel(b)->reach(b, &f, a->qpn_fixed | 0x55, &pulls) == SHM_REACH_WIRE);
+	CHECK(way(a, b, &f, &fetches) == SHM_REACH_WIRE);
+	CHECK(shm_channel(b)->reach(b, &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -173,12 +173,12 @@ static void not_held(uint16_t port)
 /* A pair that exchanges messages. */
 static void open_local(uint16_t port, const struct link_flow *f, struct link **a, struct link **b)
 {
-	bool pulls;
+	bool fetches;
 
 	open_pair(port, a, b);
 	udp_go_messages(*a, true);
 	udp_go_messages(*b, true);
-	CHECK(way(*a, *b, f, &pulls) == SHM_REACH_LOCAL);
+	CHECK(way(*a, *b, f, &fetches) == SHM_REACH_LOCAL);
 }
 
 /* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
@@ -188,7 +188,7 @@ static void let_go(uint16_t port)
 	struct link_rx v[8];
 	struct link_place at;
 	struct link *a, *b;
-	bool pulls;
+	bool fetches;
 
 	open_local(port, &f, &a, &b);
 	CHECK(shm_channel(a)->reserve(a, &f, b->qpn_fixed | 0x55, 8, &at) == 0);
@@ -197,7 +197,7 @@ static void let_go(uint16_t port)
 	CHECK(b->ops->recv(b, v, 8) == 0);
 	shm_channel(b)->release(b);
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
-	CHECK(way(a, b, &f, &pulls) == SHM_REACH_LOCAL);
+	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
 	CHECK(b->ops->recv(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
 	shm_channel(b)->release(b);

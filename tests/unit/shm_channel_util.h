@@ -12,14 +12,14 @@
 #define SECOND "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\2"
 
 /* Asks until the way is known. */
-static inline enum shm_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *pulls)
+static inline enum shm_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *fetches)
 {
 	uint64_t end = ut_now() + 5 * UT_S;
 	enum shm_reach r = SHM_REACH_ASKED;
 	struct link_rx v[8];
 
 	while (r == SHM_REACH_ASKED && ut_now() < end) {
-		r = shm_channel(a)->reach(a, f, b->qpn_fixed | 0x55, pulls);
+		r = shm_channel(a)->reach(a, f, b->qpn_fixed | 0x55, fetches);
 		a->ops->recv(a, v, 8);
 		b->ops->recv(b, v, 8);
 	}

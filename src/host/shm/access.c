@@ -112,7 +112,7 @@ void shm_access_end(struct link *l)
 	atomic_store_explicit(&udp_of(l)->chan->doze->access, 0, memory_order_release);
 }
 
-/* --- memory that is lent --- */
+/* --- memory that is exported --- */
 
 uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
 {
@@ -149,12 +149,12 @@ void shm_export_area(struct link *l, const struct link_rx *rx, uint32_t id)
 	struct shm_peer_rx *r = rx->from;
 	int fd;
 
-	for (unsigned i = 0; i < SHM_PEER_AREAS && i < r->n_lent; i++)
-		if (r->lent[(r->n_lent - 1 - i) % SHM_PEER_AREAS] == id)
+	for (unsigned i = 0; i < SHM_PEER_AREAS && i < r->n_exported; i++)
+		if (r->exported[(r->n_exported - 1 - i) % SHM_PEER_AREAS] == id)
 			return;
 	fd = ut_area_fd(id);
 	if (fd >= 0 && shm_handshake_export(udp_of(l), r, id, fd) == 0)
-		r->lent[r->n_lent++ % SHM_PEER_AREAS] = id;
+		r->exported[r->n_exported++ % SHM_PEER_AREAS] = id;
 	link_sys_close(&fd);
 }
 

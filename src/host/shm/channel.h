@@ -6,9 +6,9 @@
  * what may happen is that the ring is full, and that its reader dies.
  *
  * Memory of the writer may be named in a note instead of being copied into it; who reads the note
- * fetches it with pull(), which only ever reads. So nobody but a process itself writes into its
+ * fetches it with fetch(), which only ever reads. So nobody but a process itself writes into its
  * memory, under its own locks and after its own checks, and a deregistration is final there
- * without asking anybody. What a pull has read may be stale, though: each process shows its
+ * without asking anybody. What a fetch has read may be stale, though: each process shows its
  * readers a table of seals, one of which the note names with its value. Who takes memory back
  * breaks the seal first (eng_generation_end), and who pulled looks at it afterwards.
  */
@@ -48,9 +48,9 @@ struct shm_access {
 
 /* Progress lock held, none blocks. f->src is a local address, qpn the receiver's. */
 struct shm_channel_ops {
-	/* How the owner of a QPN is reached. *ret_pulls: he can fetch from our memory. */
+	/* How the owner of a QPN is reached. *ret_fetches: he can fetch from our memory. */
 	enum shm_reach (*reach)(struct link *l, const struct link_flow *f, uint32_t qpn,
-				 bool *ret_pulls);
+				 bool *ret_fetches);
 	/*
 	 * Room for a note and `bytes` behind it, to be filled before the next call for this link.
 	 * 0; -EAGAIN: full, or asked; -ENOBUFS: full for so long that its reader is stopped;
@@ -71,7 +71,7 @@ struct shm_channel_ops {
 	 * From the memory of who wrote rx (pieces `from`) to ours. Bytes or -errno; fewer than asked for,
 	 * or an error: something is gone, at one of the ends.
 	 */
-	ssize_t (*pull)(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+	ssize_t (*fetch)(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
 			const struct iovec *from, int m);
 	/* A seal of who wrote rx; whatever he likes if there is none of this number. */
 	uint32_t (*generation)(struct link *l, const struct link_rx *rx, uint32_t index);
@@ -88,12 +88,12 @@ struct shm_channel_ops {
 	 * Bytes or -errno. */
 	ssize_t (*reach_in)(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
 			    int n, bool write);
-	/* The owner's memory as ours: byte off of what he lent under this id; NULL: not here. */
-	uint8_t *(*borrowed)(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
+	/* The owner's memory as ours: byte off of what he exported under this id; NULL: not here. */
+	uint8_t *(*attached)(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
 	void (*leave)(struct link *l);
 	/* Who wrote rx may map this area (util/area.h); at once or a little later, or never. Asked
 	 * again for the same one, it costs a look. */
-	void (*lend)(struct link *l, const struct link_rx *rx, uint32_t id);
+	void (*export_area)(struct link *l, const struct link_rx *rx, uint32_t id);
 	/* Who was here when this was called has left, or is dead. What he came by is hidden. */
 	void (*quiesce)(struct link *l);
 	/* In a forked child: closes what the descriptor's set does not name. */

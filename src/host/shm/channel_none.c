@@ -5,9 +5,9 @@
 #include <errno.h>
 
 static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
-			     bool *ret_pulls)
+			     bool *ret_fetches)
 {
-	*ret_pulls = false;
+	*ret_fetches = false;
 	return SHM_REACH_WIRE;
 }
 
@@ -26,7 +26,7 @@ static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
 	return UINT64_MAX;
 }
 
-static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
 		    const struct iovec *from, int m)
 {
 	return -ENOTCONN;
@@ -49,12 +49,12 @@ static ssize_t reach_in(const struct shm_access *v, uint64_t addr, const struct 
 	return -ENOTCONN;
 }
 
-static uint8_t *borrowed(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
+static uint8_t *attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
 {
 	return NULL;
 }
 
-static void lend(struct link *l, const struct link_rx *rx, uint32_t id)
+static void export_area(struct link *l, const struct link_rx *rx, uint32_t id)
 {
 }
 
@@ -74,14 +74,14 @@ const struct shm_channel_ops shm_channel_none = {
 	.show = nothing,
 	.tell = nothing,
 	.taken = taken,
-	.pull = pull,
+	.fetch = fetch,
 	.generation = generation,
 	.release = nothing,
 	.enter = enter,
 	.reach_in = reach_in,
-	.borrowed = borrowed,
+	.attached = attached,
 	.leave = nothing,
-	.lend = lend,
+	.export_area = export_area,
 	.quiesce = nothing,
 	.forget = nothing,
 	.next = next,

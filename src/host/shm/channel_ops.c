@@ -13,7 +13,7 @@
 _Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
 _Static_assert(sizeof(((struct shm_record *)0)->note) == LINK_NOTE_BYTES, "a note is a record's");
 
-#define PULL_IOV 1024 /* IOV_MAX */
+#define FETCH_IOV 1024 /* IOV_MAX */
 
 unsigned shm_peer_slot(uint32_t qpn)
 {
@@ -23,11 +23,11 @@ unsigned shm_peer_slot(uint32_t qpn)
 }
 
 static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
-			     bool *ret_pulls)
+			     bool *ret_fetches)
 {
 	struct shm_peer_tx *t = NULL;
 
-	*ret_pulls = false;
+	*ret_fetches = false;
 	if (!udp_is_group(f->dst))
 		t = shm_peer_get(udp_of(l), f, shm_peer_slot(qpn));
 	if (!t)
@@ -42,7 +42,7 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 		shm_handshake_await(udp_of(l), f);
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
 	}
-	*ret_pulls = t->pulls;
+	*ret_fetches = t->fetches;
 	return SHM_REACH_LOCAL;
 }
 
@@ -138,14 +138,14 @@ bool shm_access_probe(int pid, uint64_t at, uint64_t token)
 }
 
 /* The token goes along in the same call, which reads one address space: the one it is in. */
-static ssize_t pull_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
+static ssize_t fetch_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
 			  const struct iovec *from, int m)
 {
-	struct iovec dst[PULL_IOV], src[PULL_IOV];
+	struct iovec dst[FETCH_IOV], src[FETCH_IOV];
 	uint64_t token = ~r->token;
 	long got;
 
-	if (n >= PULL_IOV || m >= PULL_IOV)
+	if (n >= FETCH_IOV || m >= FETCH_IOV)
 		return -EINVAL;
 	memcpy(dst + 1, to, (size_t)n * sizeof(*to));
 	memcpy(src + 1, from, (size_t)m * sizeof(*from));
@@ -159,7 +159,7 @@ static ssize_t pull_token(const struct shm_peer_rx *r, const struct iovec *to, i
 	return got - (long)sizeof(token);
 }
 
-static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
+static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
 		    const struct iovec *from, int m)
 {
 	const struct shm_peer_rx *r = rx->from;
@@ -169,7 +169,7 @@ static ssize_t pull(struct link *l, const struct link_rx *rx, const struct iovec
 	if (!r->pid)
 		return -ENOTCONN;
 	if (ut_life(&r->page->life) != UT_LIFE_HERE)
-		return pull_token(r, to, n, from, m);
+		return fetch_token(r, to, n, from, m);
 	got = copy_in(r->pid, to, n, from, m);
 	/* What was read from another was read for nothing. */
 	if (got >= 0 && ut_life(&r->page->life) != UT_LIFE_HERE &&
@@ -250,14 +250,14 @@ const struct shm_channel_ops shm_chan_ops = {
 	.show = show,
 	.tell = tell,
 	.taken = taken,
-	.pull = pull,
+	.fetch = fetch,
 	.generation = generation,
 	.release = release,
 	.enter = shm_access_begin,
 	.reach_in = shm_access_copy,
-	.borrowed = shm_access_attached,
+	.attached = shm_access_attached,
 	.leave = shm_access_end,
-	.lend = shm_export_area,
+	.export_area = shm_export_area,
 	.quiesce = shm_export_quiesce,
 	.forget = shm_chan_forget,
 	.next = next,

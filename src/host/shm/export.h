@@ -30,7 +30,7 @@ struct shm_export_key {
 	uint32_t access;      /* enum ibv_access_flags */
 	uint64_t pd;          /* alike for what belongs together; no more than that */
 	uint64_t iova, length, addr;
-	/* What of it lies in memory that was lent (shm_channel_ops.lend); id 0: nothing. */
+	/* What of it lies in memory that was exported (shm_channel_ops.export_area); id 0: nothing. */
 	uint32_t area, pad;
 	uint64_t area_addr, area_length;
 };

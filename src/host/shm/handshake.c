@@ -17,7 +17,7 @@
 #define PAGE_MOST 65536u /* a page, whatever its size is here */
 #define DOZE_MOST (sizeof(struct shm_doze) + PAGE_MOST)
 
-enum { HELLO_NOTES = 1, HELLO_PULLS = 2 };
+enum { HELLO_NOTES = 1, HELLO_FETCHES = 2 };
 
 struct hello {
 	uint64_t token;
@@ -123,11 +123,11 @@ static uint32_t what_we_can(struct udp_link *u, struct shm_peer_rx *r, const str
 	if (!u->chan->notes || !(h->can & HELLO_NOTES))
 		return 0;
 	r->probe = h->probe;
-	if (u->chan->no_pulls || u->gift_pid <= 0 ||
+	if (u->chan->no_fetches || u->gift_pid <= 0 ||
 	    !shm_access_probe(u->gift_pid, h->probe, h->token))
 		return HELLO_NOTES;
 	r->pid = u->gift_pid;
-	return HELLO_NOTES | HELLO_PULLS;
+	return HELLO_NOTES | HELLO_FETCHES;
 }
 
 /* At once, so that nobody waits for what will not come. */
@@ -192,7 +192,7 @@ int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32
 	return letter(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_SHM_EXPORT, &h, &fd, 1);
 }
 
-static void take_lend(struct udp_link *u, const struct udp_mail *m, const struct hello *h, int fd)
+static void take_export(struct udp_link *u, const struct udp_mail *m, const struct hello *h, int fd)
 {
 	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
 
@@ -249,10 +249,10 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 		t->since = 0;
 		t->opened = ut_now();
 		t->notes = u->chan->notes && (h->can & HELLO_NOTES);
-		t->pulls = h->can & HELLO_PULLS;
+		t->fetches = h->can & HELLO_FETCHES;
 		if (fds[4] >= 0 && t->notes && shm_access_memory_is(fds[4], h->probe, t->token))
 			t->memory = keep(fds[4]);
-		if (t->memory >= 0 && !u->chan->no_pulls && u->gift_pid > 0 &&
+		if (t->memory >= 0 && !u->chan->no_fetches && u->gift_pid > 0 &&
 		    shm_access_probe(u->gift_pid, h->probe, t->token))
 			t->pid = u->gift_pid;
 		t->probe = h->probe;
@@ -316,5 +316,5 @@ void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struc
 	else if (m->type == UDP_MAIL_SHM_OPEN && n == 3)
 		take_open(u, m, &h, fds);
 	else if (m->type == UDP_MAIL_SHM_EXPORT && n == 1)
-		take_lend(u, m, &h, fds[0]);
+		take_export(u, m, &h, fds[0]);
 }

@@ -72,7 +72,7 @@ struct shm_peer_tx {
 	uint32_t scope;
 	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
 	uint64_t token;
-	bool notes, pulls;   /* OPEN: it takes messages, and may fetch what they name */
+	bool notes, fetches;   /* OPEN: it takes messages, and may fetch what they name */
 	uint64_t opened;
 	struct shm_tx ring;
 	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
@@ -83,7 +83,7 @@ struct shm_peer_tx {
 	uint64_t probe;      /* where it has the token */
 	bool seen;           /* it has our page */
 	bool untold;         /* something quiet lies in its ring */
-	struct shm_attached areas[SHM_PEER_AREAS]; /* what it has lent to us */
+	struct shm_attached areas[SHM_PEER_AREAS]; /* what it has exported to us */
 	unsigned n_areas;    /* ever */
 };
 
@@ -97,8 +97,8 @@ struct shm_peer_rx {
 	uint64_t probe;     /* where it has the token */
 	const struct shm_doze *page; /* the sender's; its seals */
 	bool broken;        /* dropped by the next release */
-	uint32_t lent[SHM_PEER_AREAS]; /* to this sender */
-	unsigned n_lent;
+	uint32_t exported[SHM_PEER_AREAS]; /* to this sender */
+	unsigned n_exported;
 	size_t size;        /* of the sender's segment */
 	struct shm_rx ring; /* ring.ring NULL: it has not come yet */
 	struct udp_port peer;
@@ -116,7 +116,7 @@ struct shm_chan {
 	bool unshown; /* link_place.more */
 	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
 	bool notes; /* messages are wanted: a user has said so */
-	bool no_pulls;
+	bool no_fetches;
 	bool direct; /* others may come into our memory */
 	uint32_t access; /* how many we have made */
 };

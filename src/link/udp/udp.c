@@ -177,13 +177,13 @@ int udp_go_local(struct link *l)
 	return shm_chan_init(udp_of(l));
 }
 
-void udp_go_messages(struct link *l, bool pull)
+void udp_go_messages(struct link *l, bool fetch)
 {
 	struct udp_link *u = udp_of(l);
 
 	shm_chan_messages(u);
 	if (u->chan)
-		u->chan->no_pulls = !pull;
+		u->chan->no_fetches = !fetch;
 }
 
 void udp_go_direct(struct link *l)

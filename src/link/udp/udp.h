@@ -36,9 +36,9 @@ int udp_open(uint16_t port, struct link **ret);
 /* Once, before the first address: members on this host that did the same are reached through
  * shared memory. 0, or negative errno and the link goes on without. */
 int udp_go_local(struct link *l);
-/* After it: messages (host/shm/channel.h) to those that also did. pull false: as if nobody could reach
+/* After it: messages (host/shm/channel.h) to those that also did. fetch false: as if nobody could reach
  * into anybody's memory. */
-void udp_go_messages(struct link *l, bool pull);
+void udp_go_messages(struct link *l, bool fetch);
 /* After that: they may serve themselves from what is shown of us (host/shm/export.h). */
 void udp_go_direct(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);

@@ -82,7 +82,7 @@ void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 	export_qp(s, q);
 	k = &s->keys[(key >> 8) % SHM_EXPORTS];
 	if (k->area && atomic_load_explicit(&k->key, memory_order_relaxed) == key)
-		shm_channel(q->port->link)->lend(q->port->link, q->port->shm.rx, k->area);
+		shm_channel(q->port->link)->export_area(q->port->link, q->port->shm.rx, k->area);
 }
 
 void ibp_revoke(struct eng_dev *dev, uint32_t index)
@@ -280,7 +280,7 @@ static uint8_t *common(struct link *l, const struct shm_access *v, const struct 
 	if (!k->area || addr < k->area_addr || addr - k->area_addr > k->area_length ||
 	    len > k->area_length - (addr - k->area_addr))
 		return NULL;
-	return shm_channel(l)->borrowed(v, k->area, addr - k->area_addr, len);
+	return shm_channel(l)->attached(v, k->area, addr - k->area_addr, len);
 }
 
 /* One visit: *done bytes are more afterwards. */

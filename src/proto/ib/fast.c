@@ -221,7 +221,7 @@ static bool is_next(const struct ibp_qp *q, const struct ibp_note *n, uint32_t l
 
 	return r->chosen && r->local && !r->dead && !r->gap_nak && r->message == IBP_NONE &&
 	       (n->psn & IBP_PSN_MASK) == r->epsn && n->unit < 32 && 1u << n->unit == r->mtu &&
-	       len <= IBP_SHM_COPY && !(n->flags & (IBP_NOTE_PULL | IBP_NOTE_PLAIN));
+	       len <= IBP_SHM_COPY && !(n->flags & (IBP_NOTE_FETCH | IBP_NOTE_PLAIN));
 }
 
 static bool take_send(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)

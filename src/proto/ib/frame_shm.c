@@ -32,7 +32,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		return true;
 	if (port->shm.stage.base && q->path.valid)
 		how = shm_channel(port->link)->reach(port->link, &q->path.flow,
-						   q->qp->attr.dest_qp_num, &r->pulls);
+						   q->qp->attr.dest_qp_num, &r->fetches);
 	if (how == SHM_REACH_ASKED) {
 		port->blocked = true;
 		return false;
@@ -42,8 +42,8 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	if (!r->local)
 		return true;
 	/* An unreliable message is complete when it is in the ring, so all of it must be. */
-	r->pulls &= q->cls != WIRE_CLASS_UC;
-	r->mtu = 1u << (r->pulls ? IBP_UNIT_PULL : IBP_UNIT_COPY);
+	r->fetches &= q->cls != WIRE_CLASS_UC;
+	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
 	r->window = r->threshold = IBP_SHM_WINDOW;
 	return true;
 }
@@ -68,14 +68,14 @@ static bool one_region(struct ibp_qp *q)
 static bool may_name(struct ibp_qp *q, bool response)
 {
 	struct link *l = q->port->link;
-	bool pulls = false;
+	bool fetches = false;
 
 	if (!response)
-		return q->req.pulls && one_region(q) &&
+		return q->req.fetches && one_region(q) &&
 		       (!q->req.plain || psn_diff(q->req.psn_send, q->req.plain_until) >= 0);
 	return !q->resp.plain &&
-	       shm_channel(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &pulls) ==
-		       SHM_REACH_LOCAL && pulls;
+	       shm_channel(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &fetches) ==
+		       SHM_REACH_LOCAL && fetches;
 }
 
 struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
@@ -85,8 +85,8 @@ struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int 
 	struct link *l = port->link;
 	int r;
 
-	shm->pull = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
-	if (shm->pull)
+	shm->fetch = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
+	if (shm->fetch)
 		size = sizeof(struct ibp_pieces) + IBP_SHM_PIECES * 16u;
 	r = shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num,
 				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
@@ -134,7 +134,7 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	}
 	if (!p->payload_len)
 		return 0;
-	if (shm->pull)
+	if (shm->fetch)
 		return (int)put_pieces(shm, p, n);
 	if (!user) {
 		memcpy(shm->place.data, shm->iov[0].iov_base, p->payload_len);
@@ -154,7 +154,7 @@ static void put_note(struct ibp_shm *shm, const struct wire_ib_packet *p, bool n
 	struct ibp_note note = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
 		.flags = (uint8_t)((p->se ? IBP_NOTE_SE : 0) | (p->ack_req ? IBP_NOTE_ASK : 0) |
-				   (named ? IBP_NOTE_PULL : 0) |
+				   (named ? IBP_NOTE_FETCH : 0) |
 				   (shm->say_plain ? IBP_NOTE_PLAIN : 0)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
@@ -176,11 +176,11 @@ int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bo
 	int bytes = 0;
 
 	eng_dev_held(dev);
-	shm->pull &= p->payload_len != 0;
+	shm->fetch &= p->payload_len != 0;
 	if (!shm->lost)
 		bytes = put_payload(port, p, n, user);
 	if (bytes >= 0 && !shm->lost) {
-		put_note(shm, p, shm->pull);
+		put_note(shm, p, shm->fetch);
 		shm->place.quiet = shm->quiet;
 		shm_channel(port->link)->commit(port->link, &shm->place, (uint32_t)bytes);
 		if (!shm->response)
@@ -251,7 +251,7 @@ static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_pack
 	if (!(p->shape->flags & WIRE_F_PAYLOAD))
 		return len == 0;
 	p->payload_len = len;
-	if (!(flags & IBP_NOTE_PULL))
+	if (!(flags & IBP_NOTE_FETCH))
 		return len <= SHM_CHANNEL_MAX;
 	return p->shape->cls != WIRE_CLASS_UC &&
 	       read_pieces(shm, shm->data, len, &p->payload_len);
@@ -269,7 +269,7 @@ bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_
 	shape = wire_ib_shape(n.opcode);
 	if (!shape || (shape->cls != WIRE_CLASS_RC && shape->cls != WIRE_CLASS_UC &&
 		       shape->cls != WIRE_CLASS_XRC) ||
-	    (n.unit != IBP_UNIT_PULL && n.unit != IBP_UNIT_COPY))
+	    (n.unit != IBP_UNIT_FETCH && n.unit != IBP_UNIT_COPY))
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
@@ -296,10 +296,10 @@ static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 {
 	struct ibp_shm *shm = &port->shm;
 	struct link *l = port->link;
-	ssize_t got = shm_channel(l)->pull(l, shm->rx, iov, n, shm->from, shm->n_from);
+	ssize_t got = shm_channel(l)->fetch(l, shm->rx, iov, n, shm->from, shm->n_from);
 
 	eng_dev_held(port->dev);
-	port->dev->counters[ENG_C_local_pulls]++;
+	port->dev->counters[ENG_C_local_fetches]++;
 	/* Whatever was stored over what we read, the seal was broken before. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (int i = 0; i < 2; i++)

@@ -44,7 +44,7 @@ struct ibp_note {
 enum {
 	IBP_NOTE_SE = 1,
 	IBP_NOTE_ASK = 2,   /* the A bit */
-	IBP_NOTE_PULL = 4,  /* a struct ibp_pieces follows, not the payload */
+	IBP_NOTE_FETCH = 4,  /* a struct ibp_pieces follows, not the payload */
 	IBP_NOTE_PLAIN = 8, /* do not name memory in what I ask for again */
 	IBP_NOTE_ACKS = 16, /* a Send that brings an acknowledgement along */
 };
@@ -113,7 +113,7 @@ struct ibp_pieces {
 #define IBP_SHM_COPY 4096u /* up to here the payload is copied */
 #define IBP_SHM_WINDOW 4096u /* packets; the ring itself holds back */
 #define IBP_SHM_HEAVY 16u    /* of large ones: so much work may wait for the peer, and its answer */
-#define IBP_UNIT_PULL 18u   /* log2: 256 KiB */
+#define IBP_UNIT_FETCH 18u   /* log2: 256 KiB */
 #define IBP_UNIT_COPY 15u   /* where everything is copied, so that the ring holds many */
 
 /* Of a port: what is being sent and what is being received. */
@@ -122,7 +122,7 @@ struct ibp_shm {
 	struct ibp_qp *q;      /* whose packet is being made; NULL: a train's */
 	bool response;
 	bool lost;             /* it goes nowhere */
-	bool pull;             /* its payload is named */
+	bool fetch;             /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
 	bool app;              /* a thread of the application's has posted this instant */
 	uint32_t unshown;      /* messages that the peer has not been told of */

@@ -119,7 +119,7 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 
 	if (!shape->name || shape->cls != WIRE_CLASS_XRC || !(shape->flags & WIRE_F_REQ) ||
 	    !(shape->flags & (WIRE_F_SEND | WIRE_F_WRITE)) || n->unit < 8 ||
-	    n->unit > IBP_UNIT_PULL)
+	    n->unit > IBP_UNIT_FETCH)
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n->opcode, .psn = n->psn, .va = n->req.va,

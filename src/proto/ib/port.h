@@ -198,7 +198,7 @@ struct ibp_req {
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	bool local, chosen;  /* near.h */
 	bool begun;         /* the oldest request only waits for that choice */
-	bool pulls;         /* the peer can fetch from our memory */
+	bool fetches;         /* the peer can fetch from our memory */
 	bool plain;         /* not what comes before plain_until, which it has asked for again */
 	uint32_t plain_until;
 	bool rnr_wait;

@@ -107,9 +107,9 @@ static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
 static enum shm_reach way(const struct ibp_qp *q, uint32_t srqn)
 {
 	struct link_flow f = here(q);
-	bool pulls;
+	bool fetches;
 
-	return shm_channel(q->port->link)->reach(q->port->link, &f, srqn, &pulls);
+	return shm_channel(q->port->link)->reach(q->port->link, &f, srqn, &fetches);
 }
 
 /* Why a note or its payload did not leave. */
