@@ -37,7 +37,7 @@ struct link_rx {
 	uint8_t ttl;
 	uint16_t seg;    /* place in a coalesced receive: 0, 1, 2 ... */
 	bool passed;     /* by another process, pass_on() */
-	bool note;       /* no datagram but a message of host/shm/channel.h: data lies in no stage */
+	bool message;       /* no datagram but a message of host/shm/channel.h: data lies in no stage */
 	void *from;      /* of a message: the link's own, until release() */
 	uint8_t src[16], dst[16];
 };

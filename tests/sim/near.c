@@ -292,10 +292,10 @@ static void unread(void)
 
 /* --- nonsense --- */
 
-static struct ibp_note honest(uint8_t opcode, uint32_t psn)
+static struct ibp_header honest(uint8_t opcode, uint32_t psn)
 {
-	return (struct ibp_note){ .opcode = opcode, .unit = IBP_UNIT_FETCH, .psn = psn,
-				  .dest_qpn = b.qp->qpn, .src_qpn = a.qp->qpn, .flags = IBP_NOTE_ASK,
+	return (struct ibp_header){ .opcode = opcode, .unit = IBP_UNIT_FETCH, .psn = psn,
+				  .dest_qpn = b.qp->qpn, .src_qpn = a.qp->qpn, .flags = IBP_HEADER_ASK,
 				  .va = (uintptr_t)b.mem, .rkey = b.mr->key, .length = 64 };
 }
 
@@ -318,7 +318,7 @@ static void storm_of_nonsense(void)
 	for (int round = 0; round < 100; round++) {
 		open_pair(NULL);
 		for (int i = 0; i < 60; i++) {
-			struct ibp_note n = honest((uint8_t)ut_rng_below(&rng, 0x18), psn);
+			struct ibp_header n = honest((uint8_t)ut_rng_below(&rng, 0x18), psn);
 			uint32_t len = ut_rng_below(&rng, 4) ? ut_rng_below(&rng, 200)
 							     : ut_rng_below(&rng, sizeof(data));
 
@@ -346,7 +346,7 @@ static void strangers(void)
 		uint32_t seal[2][2];
 		uint64_t v[4];
 	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
-	struct ibp_note n;
+	struct ibp_header n;
 
 	open_pair(NULL);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
@@ -359,7 +359,7 @@ static void strangers(void)
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 2);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
-	n.flags |= IBP_NOTE_FETCH;
+	n.flags |= IBP_HEADER_FETCH;
 	local_net_inject(w.near, 0, 1, &n, &lie, sizeof(lie));
 	n.unit = 40;
 	local_net_inject(w.near, 0, 1, &n, a.mem, 64);

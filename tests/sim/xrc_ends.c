@@ -336,9 +336,9 @@ static void no_memory(void)
 
 /* --- nonsense --- */
 
-static struct ibp_relay_note honest(enum ibp_relay_kind kind)
+static struct ibp_forward_header honest(enum ibp_relay_kind kind)
 {
-	return (struct ibp_relay_note){ .kind = (uint8_t)kind, .mark = IBP_RELAY_MARK, .unit = 10,
+	return (struct ibp_forward_header){ .kind = (uint8_t)kind, .mark = IBP_RELAY_MARK, .unit = 10,
 					.opcode = WIRE_XRC_SEND_ONLY, .qpn = x.t.qp->qpn, .run = 5,
 					.req = { .srqn = x.q[2].srq->number } };
 }
@@ -355,7 +355,7 @@ static void nonsense(void)
 			xw_recv(2, i, 65536, 4096);
 		for (int i = 0; i < 2000; i++) {
 			int from = 1 + (int)ut_rng_below(&rng, 3), to = 1 + (int)ut_rng_below(&rng, 3);
-			struct ibp_relay_note n =
+			struct ibp_forward_header n =
 				honest((enum ibp_relay_kind)(1 + ut_rng_below(&rng, 8)));
 			struct eng_xrcd *d = x.q[2].xrcd;
 
@@ -387,7 +387,7 @@ static void false_answers(void)
 	xw_open(true);
 	works(2);
 	for (int kind = IBP_RELAY_DONE; kind <= IBP_RELAY_ASK; kind++) {
-		struct ibp_relay_note n = honest((enum ibp_relay_kind)kind);
+		struct ibp_forward_header n = honest((enum ibp_relay_kind)kind);
 
 		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);
@@ -398,7 +398,7 @@ static void false_answers(void)
 	xw_send(2, 2, 0, 5000);
 	sim_run(&x.w, UT_MS, NULL, NULL);
 	for (int kind = IBP_RELAY_DONE; kind < IBP_RELAY_ASK; kind++) {
-		struct ibp_relay_note n = honest((enum ibp_relay_kind)kind);
+		struct ibp_forward_header n = honest((enum ibp_relay_kind)kind);
 
 		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);

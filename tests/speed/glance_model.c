@@ -53,7 +53,7 @@ static void writer(void)
 
 		mc_must(at != NULL, "there is room");
 		*at = (struct shm_record){ .bytes = BYTES };
-		memset(at->note, i + 1, SHM_NOTE_BYTES);
+		memset(at->header, i + 1, SHM_HEADER_BYTES);
 		memset(at + 1, i + 1, BYTES);
 		shm_commit(&w.tx, at, skip);
 	}
@@ -67,7 +67,7 @@ static bool more(void)
 static void take(const uint8_t *note, uint32_t bytes)
 {
 	/* The two words that are watched: stores to the others would be seen too early. */
-	bool whole = bytes == BYTES && note[0] == w.got + 1 && note[SHM_NOTE_BYTES] == w.got + 1;
+	bool whole = bytes == BYTES && note[0] == w.got + 1 && note[SHM_HEADER_BYTES] == w.got + 1;
 
 	mc_must(whole, "a message is whole, and in its turn");
 	w.got++;

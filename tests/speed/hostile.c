@@ -92,13 +92,13 @@ static uint64_t any_address(void)
 }
 
 /* A note with a true core, and with what it names. */
-static uint32_t fill_note(struct ibp_note *n, uint8_t *data, uint32_t room)
+static uint32_t fill_header(struct ibp_header *n, uint8_t *data, uint32_t room)
 {
 	uint32_t len = sp_below(&x.rng, 4) ? sp_below(&x.rng, 200) : sp_below(&x.rng, room);
 	struct ibp_pieces *p = (struct ibp_pieces *)data;
 
 	noise(data, len);
-	*n = (struct ibp_note){
+	*n = (struct ibp_header){
 		.opcode = (uint8_t)sp_below(&x.rng, 0x18), .flags = (uint8_t)sp_below(&x.rng, 16),
 		.unit = sp_below(&x.rng, 2) ? IBP_UNIT_FETCH : IBP_UNIT_COPY,
 		.psn = sp_below(&x.rng, 64), .length = sp_below(&x.rng, ROOM),
@@ -106,7 +106,7 @@ static uint32_t fill_note(struct ibp_note *n, uint8_t *data, uint32_t room)
 		.src_qpn = page->attacker, .rkey = page->rkey,
 		.va = page->room + sp_below(&x.rng, ROOM),
 	};
-	if (n->flags & IBP_NOTE_FETCH && sp_below(&x.rng, 2)) {
+	if (n->flags & IBP_HEADER_FETCH && sp_below(&x.rng, 2)) {
 		uint32_t many = 1 + sp_below(&x.rng, 8);
 
 		for (uint32_t i = 0; i < many; i++) {
@@ -129,14 +129,14 @@ static void notes(bool over)
 
 	for (int i = 0; i < NOTES; i++) {
 		struct link_place at;
-		struct ibp_note n;
-		uint32_t len = fill_note(&n, data, sizeof(data));
+		struct ibp_header n;
+		uint32_t len = fill_header(&n, data, sizeof(data));
 
 		if (shm_channel(x.l)->reserve(x.l, &x.f, page->steady, len, &at) < 0) {
 			sched_yield();
 			continue;
 		}
-		memcpy(at.note, &n, sizeof(n));
+		memcpy(at.header, &n, sizeof(n));
 		memcpy(at.data, data, len);
 		shm_channel(x.l)->commit(x.l, &at, len);
 		/* The victim has let go of the ring, and so has our own link. */
@@ -147,7 +147,7 @@ static void notes(bool over)
 
 			*(volatile uint32_t *)&r->bytes = k % 2 ? len : (uint32_t)sp_rand(&x.rng);
 			*(volatile uint16_t *)&r->seg = (uint16_t)(k % 3 ? 0 : sp_rand(&x.rng));
-			noise(at.note, 1 + sp_below(&x.rng, LINK_NOTE_BYTES));
+			noise(at.header, 1 + sp_below(&x.rng, SHM_CHANNEL_HEADER_BYTES));
 		}
 	}
 }
@@ -258,7 +258,7 @@ static void letters(void)
 			.can = (uint32_t)sp_rand(&x.rng) };
 		struct udp_mail m = { .type = i < HELLOS ? UDP_MAIL_SHM_HELLO :
 				      (uint8_t)(UDP_MAIL_SHM_HELLO + sp_below(&x.rng, 3)) };
-		int fds[UDP_GIFTS], n = i < HELLOS ? 0 : (int)sp_below(&x.rng, UDP_GIFTS + 1);
+		int fds[UDP_MAIL_FDS], n = i < HELLOS ? 0 : (int)sp_below(&x.rng, UDP_MAIL_FDS + 1);
 
 		memcpy(h.src, LO4, 16);
 		memcpy(h.dst, LO4, 16);

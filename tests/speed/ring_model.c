@@ -107,7 +107,7 @@ static void write_one(unsigned i)
 	}
 	*at = (struct shm_record){ .bytes = w.bytes, .seg = w.message ? 0 : (uint16_t)w.bytes };
 	if (w.message)
-		at->note[0] = (uint8_t)i;
+		at->header[0] = (uint8_t)i;
 	else
 		at->sport = (uint16_t)i;
 	if (w.quiet && mc_inside()) {
@@ -134,7 +134,7 @@ static int round_of_progress(void)
 	int n = w.l->ops->recv(w.l, v, 2);
 
 	for (int i = 0; i < n; i++) {
-		mc_must(v[i].note == w.message, "another kind of record");
+		mc_must(v[i].header == w.message, "another kind of record");
 		mc_must((w.message ? v[i].data[0] : v[i].sport) == w.got, "lost, doubled or out of order");
 		w.got++;
 	}

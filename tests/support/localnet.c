@@ -52,7 +52,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	if (!at)
 		return -EAGAIN;
 	memset(at, 0xee, 48u + bytes);
-	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1), .to = t,
+	*ret = (struct link_place){ .header = at->header, .data = (uint8_t *)(at + 1), .to = t,
 				    .skip = (uint32_t)skip };
 	return 0;
 }
@@ -146,8 +146,8 @@ int local_net_recv(struct local_net *n, int i, struct link_rx *rx, int max)
 		struct shm_record h;
 
 		while (got < max && shm_peek(r, &h) == 1) {
-			rx[got] = (struct link_rx){ .data = shm_hold(r, &h), .note = true,
-						    .len = LINK_NOTE_BYTES + h.bytes,
+			rx[got] = (struct link_rx){ .data = shm_hold(r, &h), .message = true,
+						    .len = SHM_CHANNEL_HEADER_BYTES + h.bytes,
 						    .from = &n->host[from] };
 			memcpy(rx[got].src, n->w->host[from].addr, 16);
 			memcpy(rx[got].dst, n->w->host[i].addr, 16);
@@ -162,7 +162,7 @@ void local_net_inject(struct local_net *n, int i, int j, const void *note, const
 {
 	struct shm_record h = { .bytes = len };
 
-	memcpy(h.note, note, LINK_NOTE_BYTES);
+	memcpy(h.header, note, SHM_CHANNEL_HEADER_BYTES);
 	CHECK(shm_put(&n->host[i].tx[j], &h, data) != SHM_FULL);
 }
 

@@ -204,7 +204,7 @@ static void access_for_ever(uint16_t port, struct inside *s)
 	while (n->reach(l, &THERE, qpn, &fetches) == SHM_REACH_ASKED)
 		l->ops->recv(l, rx, 8);
 	CHECK(n->reserve(l, &THERE, qpn, 0, &at) == 0);
-	memset(at.note, 0, LINK_NOTE_BYTES);
+	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
 	n->commit(l, &at, 0);
 	while (!n->enter(l, &THERE, qpn, &v))
 		sched_yield();

@@ -54,10 +54,10 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 	int r = 0;
 
 	CHECK(say(a, b, f, "one", "data", 5) == 0 && say(a, b, f, "two", big, sizeof(big)) == 0);
-	CHECK(b->ops->recv(b, v, 8) == 2 && v[0].note && v[1].note);
-	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == LINK_NOTE_BYTES + 5);
-	CHECK(!strcmp((const char *)v[0].data + LINK_NOTE_BYTES, "data"));
-	CHECK(v[1].len == LINK_NOTE_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
+	CHECK(b->ops->recv(b, v, 8) == 2 && v[0].header && v[1].header);
+	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == SHM_CHANNEL_HEADER_BYTES + 5);
+	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
+	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
 	before = n->generation(b, &v[0], 700);
 	atomic_fetch_add(&a->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
 	CHECK(n->generation(b, &v[0], 700) == before + 1 && n->generation(b, &v[0], 701) != before + 1);
@@ -103,7 +103,7 @@ static void try_messages(uint16_t port, bool fetch)
 	CHECK(!fetches || fetch); /* a host may forbid it to all */
 	messages(a, b, &f, fetches);
 	pass(a, b, &f, &rx);
-	CHECK(!rx.note);
+	CHECK(!rx.header);
 	close_pair(a, b);
 }
 
@@ -224,7 +224,7 @@ static void both_ways(uint16_t port)
 			sent = send_to(c, b, &f) == 0;
 		n = b->ops->recv(b, v, 8);
 		for (int i = 0; i < n; i++)
-			came |= !v[i].note;
+			came |= !v[i].header;
 		shm_channel(b)->release(b);
 		c->ops->recv(c, v, 8);
 	}

@@ -35,8 +35,8 @@ static inline int say_so(struct link *a, struct link *b, const struct link_flow 
 	if (r < 0)
 		return r;
 	at.quiet = quiet;
-	memset(at.note, 0, LINK_NOTE_BYTES);
-	memcpy(at.note, note, strlen(note));
+	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
+	memcpy(at.header, note, strlen(note));
 	memcpy(at.data, data, len);
 	shm_channel(a)->commit(a, &at, len);
 	CHECK(shm_channel(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);

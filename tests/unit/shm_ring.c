@@ -232,7 +232,7 @@ static void put_message(struct pair *p, uint32_t bytes, bool datagram)
 
 	CHECK(at);
 	*at = (struct shm_record){ .bytes = bytes, .seg = datagram };
-	memset(at->note, 'n', SHM_NOTE_BYTES);
+	memset(at->header, 'n', SHM_HEADER_BYTES);
 	memset(at + 1, 'd', bytes);
 	shm_commit(&p->tx, at, skip);
 }
@@ -269,7 +269,7 @@ static void glances(void)
 		at = shm_glance(&p.rx, &n);
 		CHECK(!at == !v[i].good);
 		if (at)
-			CHECK(n == v[i].bytes && at[0] == 'n' && (!n || at[SHM_NOTE_BYTES] == 'd') &&
+			CHECK(n == v[i].bytes && at[0] == 'n' && (!n || at[SHM_HEADER_BYTES] == 'd') &&
 			      !shm_glance(&p.rx, &n) && !shm_waiting(&p.rx));
 		drain(&p);
 		CHECK(!shm_waiting(&p.rx) && shm_taken(&p.tx) == p.tx.tail);

@@ -107,7 +107,7 @@ static void take_datagram(struct udp_link *u, struct shm_peer_rx *r, const struc
 void shm_chan_message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
 		      struct link_rx *note)
 {
-	*note = (struct link_rx){ .data = at, .len = LINK_NOTE_BYTES + bytes, .note = true, .from = r };
+	*note = (struct link_rx){ .data = at, .len = SHM_CHANNEL_HEADER_BYTES + bytes, .message = true, .from = r };
 	memcpy(note->src, r->addr, 16);
 	memcpy(note->dst, r->local_addr, 16);
 }
@@ -118,7 +118,7 @@ static bool take(struct udp_link *u, struct shm_peer_rx *r, struct link_rx *note
 	int got = shm_peek(&r->ring, &h);
 
 	if (got < 0 || (got && h.seg && h.bytes > UDP_RX_SLOT_BYTES) ||
-	    (got && !h.seg && !u->chan->notes)) {
+	    (got && !h.seg && !u->chan->messages)) {
 		ut_warn("a process of this user wrote nonsense into its ring; it is ignored now");
 		/* Messages before it may still be looked at. */
 		r->broken = u->chan->held = true;

@@ -20,7 +20,7 @@
 
 #include <stdatomic.h>
 
-#define LINK_NOTE_BYTES 40u
+#define SHM_CHANNEL_HEADER_BYTES 40u
 #define SHM_CHANNEL_MAX (256u << 10)
 #define SHM_CHANNEL_GENERATIONS 512u /* a power of two */
 
@@ -32,7 +32,7 @@ enum shm_reach {
 
 /* Room for one message. */
 struct link_place {
-	uint8_t *note, *data; /* LINK_NOTE_BYTES, and as many as were asked for */
+	uint8_t *header, *data; /* SHM_CHANNEL_HEADER_BYTES, and as many as were asked for */
 	uint64_t end;         /* set by commit(): the place behind it, for taken() */
 	void *to;             /* the link's own */
 	uint32_t skip;        /* likewise */

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 
 _Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
-_Static_assert(sizeof(((struct shm_record *)0)->note) == LINK_NOTE_BYTES, "a note is a record's");
+_Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "a note is a record's");
 
 #define FETCH_IOV 1024 /* IOV_MAX */
 
@@ -35,7 +35,7 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 	if (t->state == SHM_PEER_ASKED)
 		return SHM_REACH_ASKED;
 	/* A ring stands for one pair of addresses. */
-	if (!t->notes || memcmp(t->local_addr, f->src, 16))
+	if (!t->messages || memcmp(t->local_addr, f->src, 16))
 		return SHM_REACH_WIRE;
 	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
 	if (!shm_peer_both(udp_of(l), t)) {
@@ -55,7 +55,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	enum shm_put why;
 	uint64_t skip;
 
-	if (!t || (t->state == SHM_PEER_OPEN && !t->notes))
+	if (!t || (t->state == SHM_PEER_OPEN && !t->messages))
 		return -ENOTCONN;
 	if (t->state == SHM_PEER_ASKED)
 		return -EAGAIN;
@@ -63,7 +63,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	if (!at)
 		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT)
 				       : shm_peer_result(u, t, why);
-	*ret = (struct link_place){ .note = at->note, .data = (uint8_t *)(at + 1),
+	*ret = (struct link_place){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;
 }
@@ -199,7 +199,7 @@ static void release(struct link *l)
 #define NEXT_RINGS 4 /* more are looked at by recv() alone */
 
 /* As shm_chan_recv(), which also sees to rings that make no sense. */
-static int take_notes(struct shm_peer_rx *r, struct link_rx *v, int max)
+static int take_messages(struct shm_peer_rx *r, struct link_rx *v, int max)
 {
 	struct shm_record h;
 	const uint8_t *at;
@@ -230,7 +230,7 @@ static int next(struct link *l, struct link_rx *v, int max)
 	ut_list_each(r, &chan->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
 			continue;
-		n += take_notes(r, v + n, max - n);
+		n += take_messages(r, v + n, max - n);
 		other |= !n;
 	}
 	if (!n) {

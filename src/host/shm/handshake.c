@@ -17,7 +17,7 @@
 #define PAGE_MOST 65536u /* a page, whatever its size is here */
 #define DOZE_MOST (sizeof(struct shm_doze) + PAGE_MOST)
 
-enum { HELLO_NOTES = 1, HELLO_FETCHES = 2 };
+enum { HELLO_MESSAGES = 1, HELLO_FETCHES = 2 };
 
 struct hello {
 	uint64_t token;
@@ -27,7 +27,7 @@ struct hello {
 };
 
 /* The addresses of a pair may differ: the mailbox that is asked is named by the receiver's. */
-static int letter(struct udp_link *u, const uint8_t to[16], uint32_t scope, unsigned slot,
+static int message(struct udp_link *u, const uint8_t to[16], uint32_t scope, unsigned slot,
 		  enum udp_mail_type type, const struct hello *h, const int *fds, int n)
 {
 	struct udp_local *lo = udp_local_find(u, h->src);
@@ -47,12 +47,12 @@ void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct l
 
 	t->token = h.token = ut_rng_u64(&u->rng);
 	h.probe = (uintptr_t)&t->token;
-	h.can = u->chan->notes ? HELLO_NOTES : 0;
+	h.can = u->chan->messages ? HELLO_MESSAGES : 0;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
 	memcpy(t->local_addr, f->src, 16);
 	t->scope = f->scope;
-	r = letter(u, t->addr, f->scope, t->slot, UDP_MAIL_SHM_HELLO, &h, NULL, 0);
+	r = message(u, t->addr, f->scope, t->slot, UDP_MAIL_SHM_HELLO, &h, NULL, 0);
 	t->since = ut_now();
 	t->state = SHM_PEER_ASKED;
 	if (r < 0)
@@ -104,7 +104,7 @@ static void ask_back(struct udp_link *u, const struct udp_local *lo, const struc
 
 /*
  * Who asked and left without opening its ring is not watched; returns how many are left. But its
- * letter may lie in the mailbox behind the one that is being read, while the machine stood still.
+ * message may lie in the mailbox behind the one that is being read, while the machine stood still.
  */
 static unsigned drop_late(struct udp_link *u)
 {
@@ -120,14 +120,14 @@ static unsigned drop_late(struct udp_link *u)
 /* What the asker may do, and whether we can reach into it. */
 static uint32_t what_we_can(struct udp_link *u, struct shm_peer_rx *r, const struct hello *h)
 {
-	if (!u->chan->notes || !(h->can & HELLO_NOTES))
+	if (!u->chan->messages || !(h->can & HELLO_MESSAGES))
 		return 0;
 	r->probe = h->probe;
-	if (u->chan->no_fetches || u->gift_pid <= 0 ||
-	    !shm_access_probe(u->gift_pid, h->probe, h->token))
-		return HELLO_NOTES;
-	r->pid = u->gift_pid;
-	return HELLO_NOTES | HELLO_FETCHES;
+	if (u->chan->no_fetches || u->fds_pid <= 0 ||
+	    !shm_access_probe(u->fds_pid, h->probe, h->token))
+		return HELLO_MESSAGES;
+	r->pid = u->fds_pid;
+	return HELLO_MESSAGES | HELLO_FETCHES;
 }
 
 /* At once, so that nobody waits for what will not come. */
@@ -138,7 +138,7 @@ static void refuse(struct udp_link *u, const struct udp_local *lo, const struct 
 
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
-	letter(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, NULL, 0);
+	message(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, NULL, 0);
 }
 
 static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
@@ -146,7 +146,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 {
 	struct shm_peer_rx *r = drop_late(u) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
-	int fds[UDP_GIFTS] = { -1, u->base.more_fd, u->chan->bell.fd, -1, -1 };
+	int fds[UDP_MAIL_FDS] = { -1, u->base.more_fd, u->chan->bell.fd, -1, -1 };
 	void *ear = NULL;
 
 	if (!r) {
@@ -167,11 +167,11 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 		r->ring.ear->magic = SHM_CONSUMER_MAGIC;
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
-	if (back.can & HELLO_NOTES)
+	if (back.can & HELLO_MESSAGES)
 		fds[4] = shm_access_memory(u);
 	back.probe = (uintptr_t)&r->token;
 	if (fds[0] < 0 || fds[3] < 0 ||
-	    letter(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, fds,
+	    message(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, fds,
 		   fds[4] < 0 ? 4 : 5) < 0) {
 		shm_peer_rx_drop(u, r);
 		refuse(u, lo, m, h);
@@ -189,7 +189,7 @@ int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32
 
 	memcpy(h.src, r->local_addr, 16);
 	memcpy(h.dst, r->addr, 16);
-	return letter(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_SHM_EXPORT, &h, &fd, 1);
+	return message(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_SHM_EXPORT, &h, &fd, 1);
 }
 
 static void take_export(struct udp_link *u, const struct udp_mail *m, const struct hello *h, int fd)
@@ -224,7 +224,7 @@ static int open_ring(struct udp_link *u, struct shm_peer_tx *t)
 	memcpy(h.dst, t->addr, 16);
 	if (fds[0] >= 0 && fds[1] >= 0) {
 		shm_ring_init(t->ring.ring);
-		r = letter(u, t->addr, t->scope, t->slot, UDP_MAIL_SHM_OPEN, &h, fds, 3);
+		r = message(u, t->addr, t->scope, t->slot, UDP_MAIL_SHM_OPEN, &h, fds, 3);
 	}
 	link_sys_close(&fds[0]);
 	link_sys_close(&fds[1]);
@@ -248,13 +248,13 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 		t->state = SHM_PEER_OPEN;
 		t->since = 0;
 		t->opened = ut_now();
-		t->notes = u->chan->notes && (h->can & HELLO_NOTES);
+		t->messages = u->chan->messages && (h->can & HELLO_MESSAGES);
 		t->fetches = h->can & HELLO_FETCHES;
-		if (fds[4] >= 0 && t->notes && shm_access_memory_is(fds[4], h->probe, t->token))
+		if (fds[4] >= 0 && t->messages && shm_access_memory_is(fds[4], h->probe, t->token))
 			t->memory = keep(fds[4]);
-		if (t->memory >= 0 && !u->chan->no_fetches && u->gift_pid > 0 &&
-		    shm_access_probe(u->gift_pid, h->probe, t->token))
-			t->pid = u->gift_pid;
+		if (t->memory >= 0 && !u->chan->no_fetches && u->fds_pid > 0 &&
+		    shm_access_probe(u->fds_pid, h->probe, t->token))
+			t->pid = u->fds_pid;
 		t->probe = h->probe;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
@@ -292,11 +292,11 @@ static void take_open(struct udp_link *u, const struct udp_mail *m, const struct
 void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 		   const uint8_t *body, size_t len)
 {
-	const int *fds = u->gift;
+	const int *fds = u->fds;
 	struct hello h;
 	int n = 0;
 
-	while (n < UDP_GIFTS && fds[n] >= 0)
+	while (n < UDP_MAIL_FDS && fds[n] >= 0)
 		n++;
 
 	if (len != sizeof(h))

@@ -112,14 +112,14 @@ void shm_chan_messages(struct udp_link *u)
 {
 	if (!u->chan)
 		return;
-	u->chan->notes = true;
+	u->chan->messages = true;
 	u->base.chan = &shm_chan_ops;
 	u->base.generations = u->chan->doze->generations;
 }
 
 void shm_chan_direct(struct udp_link *u)
 {
-	if (!u->chan || !u->chan->notes)
+	if (!u->chan || !u->chan->messages)
 		return;
 	u->chan->direct = true;
 	u->base.export = &u->chan->doze->export;
@@ -223,7 +223,7 @@ struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct link_flow *f, 
 	if (t->state == SHM_PEER_WIRE && t->refused && ut_now() - t->since > SHM_PEER_RETRY)
 		shm_handshake_ask(u, t, f);
 	if (t->state == SHM_PEER_ASKED &&
-	    ut_now() - t->since > (u->chan->notes ? SHM_PEER_TIMEOUT : SHM_PEER_TIMEOUT_DATAGRAMS))
+	    ut_now() - t->since > (u->chan->messages ? SHM_PEER_TIMEOUT : SHM_PEER_TIMEOUT_DATAGRAMS))
 		shm_peer_tx_far(u, t, false);
 	if (t->state == SHM_PEER_WIRE || (t->state == SHM_PEER_ASKED && u->base.leaving))
 		return NULL;

@@ -72,7 +72,7 @@ struct shm_peer_tx {
 	uint32_t scope;
 	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
 	uint64_t token;
-	bool notes, fetches;   /* OPEN: it takes messages, and may fetch what they name */
+	bool messages, fetches;   /* OPEN: it takes messages, and may fetch what they name */
 	uint64_t opened;
 	struct shm_tx ring;
 	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
@@ -115,7 +115,7 @@ struct shm_chan {
 	unsigned warm; /* a record came so lately: shm_chan_warm() */
 	bool unshown; /* link_place.more */
 	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
-	bool notes; /* messages are wanted: a user has said so */
+	bool messages; /* messages are wanted: a user has said so */
 	bool no_fetches;
 	bool direct; /* others may come into our memory */
 	uint32_t access; /* how many we have made */
@@ -136,7 +136,7 @@ struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct link_flow *
 void shm_peer_tx_far(struct udp_link *u, struct shm_peer_tx *t, bool refused);
 void shm_peer_tx_drop(struct udp_link *u, struct shm_peer_tx *t);
 void shm_peer_rx_drop(struct udp_link *u, struct shm_peer_rx *r);
-/* local_mail.c: the letter HELLO. */
+/* local_mail.c: the message HELLO. */
 void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow *f);
 
 /* 0 or -errno. A link for which it is not called (u->chan is NULL) neither asks nor answers. */
@@ -153,19 +153,19 @@ bool shm_chan_send(struct udp_link *u, const struct link_flow *f, const uint8_t 
 		   size_t seg, int *ret);
 /*
  * Takes one record of any ring: a datagram (or a train of them) into u->carry, or a message into
- * *note, which is link_rx.note then. False when all are empty.
+ * *note, which is link_rx.header then. False when all are empty.
  */
 bool shm_chan_recv(struct udp_link *u, struct link_rx *note);
 /* What comes next will come this way, too, and the owner polls: the kernel is asked seldom. */
 bool shm_chan_warm(struct udp_link *u);
 /* The messages it gave are not looked at any more. */
 void shm_chan_release(struct udp_link *u);
-/* A letter of the three above; its descriptors are in u->gift. */
+/* A message of the three above; its descriptors are in u->fds. */
 void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 		   const uint8_t *body, size_t len);
 /* The epoll set reports a peer's pidfd. */
 void shm_peer_died(struct udp_link *u, struct udp_port *p);
-/* The letter LEND. */
+/* The message LEND. */
 int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32_t id, int fd);
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
 struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct link_flow *f, unsigned slot);
@@ -195,14 +195,14 @@ void shm_export_quiesce(struct link *l);
 void shm_chan_forget(struct link *l);
 /* Only this one's visit. Nothing that it could enter by is left. */
 void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r);
-/* A letter with something that this one lends; all of it is given up with the ring. */
+/* A message with something that this one lends; all of it is given up with the ring. */
 void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd);
 void shm_access_detach(struct shm_peer_tx *t);
 /* Ours, to be given away and closed; or -1. */
 int shm_access_memory(struct udp_link *u);
 /* It is the memory in which the token lies there. */
 bool shm_access_memory_is(int fd, uint64_t at, uint64_t token);
-/* local_note.c */
+/* shm_message.c */
 extern const struct shm_channel_ops shm_chan_ops;
 unsigned shm_peer_slot(uint32_t qpn); /* or UDP_NO_SLOT */
 bool shm_access_probe(int pid, uint64_t at, uint64_t token);

@@ -81,7 +81,7 @@ static uint32_t lines(uint64_t at)
 /* A reader may be at the words now; it looks at `newest` again when it has them. */
 static void show(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
 {
-	const uint8_t *from = at->note;
+	const uint8_t *from = at->header;
 	uint64_t v;
 
 	atomic_store_explicit(&r->newest, lines(tail), memory_order_relaxed);
@@ -214,7 +214,7 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 	r->held = true;
 	for (unsigned i = 0; i < FETCH && r->seen - r->head > i * SHM_LINE; i++)
 		__builtin_prefetch(r->ring->data + ((r->head + i * SHM_LINE) & MASK));
-	return at + offsetof(struct shm_record, note);
+	return at + offsetof(struct shm_record, header);
 }
 
 const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes)

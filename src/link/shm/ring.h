@@ -29,9 +29,9 @@
 #define SHM_RING_SEG (SHM_LINE * 2 + SHM_RING_BYTES)
 #define SHM_RING_SEG_MOST (SHM_RING_SEG + 65536u) /* whole pages, whatever a page is */
 
-#define SHM_NOTE_BYTES 40u
+#define SHM_HEADER_BYTES 40u
 #define SHM_GLANCE_DATA 8u /* bytes of a message behind its note */
-#define SHM_GLANCE_WORDS ((SHM_NOTE_BYTES + SHM_GLANCE_DATA) / 8)
+#define SHM_GLANCE_WORDS ((SHM_HEADER_BYTES + SHM_GLANCE_DATA) / 8)
 
 /* The sender's segment. */
 struct shm_ring {
@@ -76,7 +76,7 @@ struct shm_record {
 			uint8_t pad[6];
 			uint8_t src[16], dst[16];
 		};
-		uint8_t note[SHM_NOTE_BYTES]; /* the message's, straight before its bytes */
+		uint8_t header[SHM_HEADER_BYTES]; /* the message's, straight before its bytes */
 	};
 };
 

@@ -6,7 +6,7 @@
  */
 #include "link/tcp/local.h"
 
-#include "link/rights.h"
+#include "host/rights.h"
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"

@@ -2,7 +2,7 @@
 /*
  * Groups where the host has no way to send to them: lo has no route for IPv6
  * multicast, and who is no administrator cannot add one. All who could hear are
- * members of the sender's address then, so each gets a letter, the sender too. What finds
+ * members of the sender's address then, so each gets a message, the sender too. What finds
  * a full mailbox waits in the outbox, for mailboxes are much smaller than sockets.
  */
 #include "link/udp/local.h"
@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define LETTER_MAX 9216 /* a datagram of the largest path MTU, and more */
+#define MESSAGE_MAX 9216 /* a datagram of the largest path MTU, and more */
 
 static int post_one(struct udp_link *u, struct udp_local *lo, const struct link_flow *f,
 		    unsigned seg, const uint8_t *data, size_t len)
@@ -18,9 +18,9 @@ static int post_one(struct udp_link *u, struct udp_local *lo, const struct link_
 	const struct udp_order *o = &lo->order;
 	struct udp_mail m = { .type = UDP_MAIL_GROUP, .tos = f->tos, .ttl = f->ttl,
 			      .sport = f->sport ? f->sport : u->port, .seg = (uint16_t)seg };
-	uint8_t body[16 + LETTER_MAX];
+	uint8_t body[16 + MESSAGE_MAX];
 
-	if (len > LETTER_MAX)
+	if (len > MESSAGE_MAX)
 		return -EMSGSIZE;
 	memcpy(m.src, f->src, 16);
 	memcpy(body, f->dst, 16);

@@ -24,7 +24,7 @@
 #define UDP_KEYS 512u
 #define UDP_RX_SLOTS 8u
 #define UDP_RX_SLOT_BYTES 65536u
-#define UDP_GIFTS 5
+#define UDP_MAIL_FDS 5
 #define UDP_BTH_BYTES 8u /* as far as the destination QPN */
 #define UDP_BTH_QPN 5u   /* which begins there, with the slot */
 
@@ -161,8 +161,8 @@ struct udp_link {
 	unsigned n_wards;
 	struct udp_ward *shown; /* by orphan(); the first of the dead */
 	int will;              /* the owner's descriptor, or -1 */
-	int gift[UDP_GIFTS];   /* descriptors of the last message read, or -1 */
-	int gift_pid;          /* who sent it, as seen from here; 0: cannot be seen */
+	int fds[UDP_MAIL_FDS];   /* descriptors of the last message read, or -1 */
+	int fds_pid;          /* who sent it, as seen from here; 0: cannot be seen */
 	struct ut_rng rng;
 	struct udp_stats stats;
 	struct shm_chan *chan; /* near.h; NULL: the wire only */
@@ -274,17 +274,17 @@ struct udp_mail {
 
 int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len);
-/* The same with n descriptors, at most UDP_GIFTS. */
+/* The same with n descriptors, at most UDP_MAIL_FDS. */
 int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n);
 /* By which those who keep something of ours hear of our end, to be given and then closed; -errno. */
 int udp_self_pidfd(void);
 /* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. Descriptors of it
- * are in u->gift until the next call. */
+ * are in u->fds until the next call. */
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
 		  size_t *ret_len);
 
-/* group.c: to all members of the source address, by letter. */
+/* group.c: to all members of the source address, by message. */
 int udp_group_post(struct udp_link *u, const struct link_flow *f, const uint8_t *data,
 		   size_t len, size_t seg);
 bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
@@ -296,7 +296,7 @@ const void *udp_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
 void udp_ward_news(struct udp_link *u, struct udp_local *lo);
 void udp_ward_settle(struct udp_link *u, struct udp_local *lo, uint64_t now);
 uint64_t udp_ward_deadline(const struct udp_local *lo);
-/* A member gives us its own: what is in u->gift. */
+/* A member gives us its own: what is in u->fds. */
 void udp_ward_take(struct udp_link *u, struct udp_local *lo, unsigned slot);
 void udp_ward_died(struct udp_link *u, struct udp_ward *w);
 void udp_wards_drop(struct udp_link *u, const struct udp_local *lo); /* NULL: all */
@@ -320,7 +320,7 @@ bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx 
 /* For a member that comes or goes: a request that any other member can take would be lost
  * with it, and its sender waits for seconds until it asks again. Others are dropped. */
 void udp_hand_over(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
-/* The letter in which a datagram travels. */
+/* The message in which a datagram travels. */
 struct udp_mail udp_forwarding(const struct link_rx *rx);
 
 /* steer.c */

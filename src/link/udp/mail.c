@@ -6,7 +6,7 @@
  */
 #include "link/udp/local.h"
 
-#include "link/rights.h"
+#include "host/rights.h"
 #include "link/sys.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
 		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n)
 {
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(UDP_GIFTS * sizeof(int))] = { 0 };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(UDP_MAIL_FDS * sizeof(int))] = { 0 };
 	struct iovec iov[2] = { { m, sizeof(*m) }, { (void *)body, len } };
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = control,
 			    .msg_controllen = CMSG_SPACE((size_t)n * sizeof(int)) };
@@ -75,29 +75,29 @@ static bool from_us(struct udp_link *u, struct msghdr *h)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
 			continue;
 		memcpy(&cred, CMSG_DATA(c), sizeof(cred));
-		u->gift_pid = cred.pid;
+		u->fds_pid = cred.pid;
 		return cred.uid == u->uid;
 	}
 	return false;
 }
 
-static void drop_gift(struct udp_link *u)
+static void close_fds(struct udp_link *u)
 {
-	for (int i = 0; i < UDP_GIFTS; i++)
-		if (u->gift[i] >= 0)
-			link_sys_close(&u->gift[i]);
+	for (int i = 0; i < UDP_MAIL_FDS; i++)
+		if (u->fds[i] >= 0)
+			link_sys_close(&u->fds[i]);
 }
 
 int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
 		  size_t *ret_len)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) +
-					      CMSG_SPACE(UDP_GIFTS * sizeof(int))];
+					      CMSG_SPACE(UDP_MAIL_FDS * sizeof(int))];
 	struct iovec iov[2] = { { m, sizeof(*m) }, { body, room } };
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = 2 };
 	long r;
 
-	drop_gift(u);
+	close_fds(u);
 	for (int i = 0; i < 64; i++) {
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
@@ -105,10 +105,10 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 		r = LINK_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (r < 0)
 			return 0;
-		link_rights_take(&h, u->gift, UDP_GIFTS);
+		link_rights_take(&h, u->fds, UDP_MAIL_FDS);
 		if ((size_t)r < sizeof(*m) || (h.msg_flags & MSG_TRUNC) || !from_us(u, &h) ||
 		    m->magic != UDP_MAIL_MAGIC || m->slot >= UDP_SLOTS) {
-			drop_gift(u);
+			close_fds(u);
 			continue;
 		}
 		*ret_len = (size_t)r - sizeof(*m);

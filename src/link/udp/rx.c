@@ -212,7 +212,7 @@ static bool fill_group(struct udp_link *u, const struct udp_mail *m, size_t off,
 	return true;
 }
 
-/* A letter that brings a datagram. */
+/* A message that brings a datagram. */
 static bool fill_datagram(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 			  size_t off, size_t len, struct link_rx *rx)
 {
@@ -291,10 +291,10 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 static int read_local(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
 	while (n < max && *reads && !u->carry.left) {
-		v[n].note = false;
+		v[n].message = false;
 		if (!shm_chan_recv(u, &v[n]))
 			break;
-		if (v[n].note) {
+		if (v[n].message) {
 			n++;
 			continue;
 		}

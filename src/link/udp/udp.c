@@ -142,8 +142,8 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->wards);
 	ut_list_init(&u->dead);
 	u->will = -1;
-	for (int i = 0; i < UDP_GIFTS; i++)
-		u->gift[i] = -1;
+	for (int i = 0; i < UDP_MAIL_FDS; i++)
+		u->fds[i] = -1;
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;

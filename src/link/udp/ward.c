@@ -153,16 +153,16 @@ static struct udp_ward *ward_new(struct udp_link *u, struct udp_local *lo, unsig
 
 void udp_ward_take(struct udp_link *u, struct udp_local *lo, unsigned slot)
 {
-	int pidfd = u->gift[0], will = u->gift[1];
+	int pidfd = u->fds[0], will = u->fds[1];
 	struct udp_ward *w;
 
 	if (will < 0)
 		return;
 	forget_slot(u, lo, slot);
-	u->gift[0] = -1; /* now the ward's */
+	u->fds[0] = -1; /* now the ward's */
 	w = LINK_SYS(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == -EBADF
 		    ? NULL : ward_new(u, lo, slot, pidfd, will);
-	link_sys_close(&u->gift[1]); /* the mapping is enough */
+	link_sys_close(&u->fds[1]); /* the mapping is enough */
 	if (!w) {
 		link_sys_close(&pidfd);
 		ut_debug("what slot %u gave to keep is refused", slot);
@@ -206,8 +206,8 @@ void udp_wards_drop(struct udp_link *u, const struct udp_local *lo)
 
 	u->shown = NULL;
 	for (int i = 0; i < 2 && !lo; i++)
-		if (u->gift[i] >= 0)
-			link_sys_close(&u->gift[i]);
+		if (u->fds[i] >= 0)
+			link_sys_close(&u->fds[i]);
 	ut_list_each_safe(w, t, &u->wards, node)
 		if (!lo || !memcmp(w->addr, lo->addr, 16))
 			drop(u, w);

@@ -66,16 +66,16 @@ static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
 }
 
-static void put_note(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
+static void put_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WRITE_ONLY;
 	uint64_t va = w->remote_addr;
 	bool acks = opcode <= SEND_ONLY_IMM && ibp_shm_acks(q, &va);
 
-	ibp_note_put(at, (struct ibp_note){
+	ibp_header_put(at, (struct ibp_header){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->req.mtu),
-		.flags = (uint8_t)(IBP_NOTE_ASK | (se ? IBP_NOTE_SE : 0) |
-				   (acks ? IBP_NOTE_ACKS : 0)),
+		.flags = (uint8_t)(IBP_HEADER_ASK | (se ? IBP_HEADER_SE : 0) |
+				   (acks ? IBP_HEADER_ACKS : 0)),
 		.psn = q->req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num,
 		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey, .va = va,
 		.length = (uint32_t)w->length,
@@ -104,7 +104,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 				  &place) < 0 ||
 	    !copy_payload(q, w, place.data))
 		return false;
-	put_note(q, w, (uint8_t)opcode, place.note);
+	put_header(q, w, (uint8_t)opcode, place.header);
 	ibp_req_number(r, w);
 	place.more = wait_for_more(&q->port->shm, more);
 	shm_channel(l)->commit(l, &place, (uint32_t)w->length);
@@ -144,7 +144,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	if (!q->resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
 	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
-	ibp_note_put(place.note, (struct ibp_note){
+	ibp_header_put(place.header, (struct ibp_header){
 		.opcode = ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = SYN_ACK,
 		.psn = psn, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
 		.length = q->resp.msn,
@@ -209,22 +209,22 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	return true;
 }
 
-static bool take_ack(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
+static bool take_ack(struct ibp_qp *q, const struct ibp_header *n, const struct link_rx *rx)
 {
-	return n->syndrome == SYN_ACK && rx->len == LINK_NOTE_BYTES &&
+	return n->syndrome == SYN_ACK && rx->len == SHM_CHANNEL_HEADER_BYTES &&
 	       acknowledged(q, n->psn & IBP_PSN_MASK);
 }
 
-static bool is_next(const struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
+static bool is_next(const struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	const struct ibp_resp *r = &q->resp;
 
 	return r->chosen && r->local && !r->dead && !r->gap_nak && r->message == IBP_NONE &&
 	       (n->psn & IBP_PSN_MASK) == r->epsn && n->unit < 32 && 1u << n->unit == r->mtu &&
-	       len <= IBP_SHM_COPY && !(n->flags & (IBP_NOTE_FETCH | IBP_NOTE_PLAIN));
+	       len <= IBP_SHM_COPY && !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
 }
 
-static bool take_send(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
+static bool take_send(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	struct ibp_resp *r = &q->resp;
 
@@ -233,14 +233,14 @@ static bool take_send(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
 		return false;
 	r->offset = len;
 	if (n->opcode == SEND_ONLY_IMM)
-		ibp_recv_done(q, IBV_WC_RECV, IBV_WC_WITH_IMM, n->imm, n->flags & IBP_NOTE_SE);
+		ibp_recv_done(q, IBV_WC_RECV, IBV_WC_WITH_IMM, n->imm, n->flags & IBP_HEADER_SE);
 	else
-		ibp_recv_done(q, IBV_WC_RECV, 0, 0, n->flags & IBP_NOTE_SE);
+		ibp_recv_done(q, IBV_WC_RECV, 0, 0, n->flags & IBP_HEADER_SE);
 	return true;
 }
 
 /* The receive is taken before memory changes: without one nothing has happened. */
-static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
+static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	struct ibp_resp *r = &q->resp;
 	bool imm = n->opcode == WRITE_ONLY_IMM;
@@ -268,43 +268,43 @@ static bool take_write(struct ibp_qp *q, const struct ibp_note *n, uint32_t len)
 	r->offset = len;
 	if (imm)
 		ibp_recv_done(q, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, n->imm,
-			      n->flags & IBP_NOTE_SE);
+			      n->flags & IBP_HEADER_SE);
 	return true;
 }
 
-static bool take_request(struct ibp_qp *q, const struct ibp_note *n, const struct link_rx *rx)
+static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const struct link_rx *rx)
 {
 	struct ibp_shm *shm = &q->port->shm;
-	uint32_t len = rx->len - LINK_NOTE_BYTES;
+	uint32_t len = rx->len - SHM_CHANNEL_HEADER_BYTES;
 	bool done;
 
 	if (!is_next(q, n, len))
 		return false;
-	if (n->flags & IBP_NOTE_ACKS) {
+	if (n->flags & IBP_HEADER_ACKS) {
 		if (!acknowledged(q, (uint32_t)n->va & IBP_PSN_MASK) ||
 		    !ibp_resp_hears(q->qp))
 			return false;
 	}
 	shm->rx = rx;
-	shm->data = rx->data + LINK_NOTE_BYTES;
+	shm->data = rx->data + SHM_CHANNEL_HEADER_BYTES;
 	shm->n_from = 0;
 	done = n->opcode <= SEND_ONLY_IMM ? take_send(q, n, len) : take_write(q, n, len);
 	shm->rx = NULL;
 	if (done && ibp_resp_hears(q->qp))
-		ibp_resp_executed(q, n->flags & IBP_NOTE_ASK);
+		ibp_resp_executed(q, n->flags & IBP_HEADER_ASK);
 	return done;
 }
 
 bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx)
 {
-	struct ibp_note n;
+	struct ibp_header n;
 	struct eng_qp *qp;
 	struct ibp_qp *q;
 	bool done = false;
 
-	if (!port->shm.stage.base || rx->len < LINK_NOTE_BYTES)
+	if (!port->shm.stage.base || rx->len < SHM_CHANNEL_HEADER_BYTES)
 		return false;
-	n = ibp_note_get(rx->data);
+	n = ibp_header_get(rx->data);
 	eng_dev_held(port->dev);
 	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
 	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-_Static_assert(IBP_NOTE_WORDS * 8 == LINK_NOTE_BYTES, "it is what the link carries");
+_Static_assert(IBP_HEADER_WORDS * 8 == SHM_CHANNEL_HEADER_BYTES, "it is what the link carries");
 
 #define STAGE_BYTES (SHM_CHANNEL_MAX + 4096u)
 #define ATOMIC_BYTES 16u
@@ -147,15 +147,15 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	return (int)p->payload_len;
 }
 
-static void put_note(struct ibp_shm *shm, const struct wire_ib_packet *p, bool named)
+static void put_header(struct ibp_shm *shm, const struct wire_ib_packet *p, bool named)
 {
 	struct ibp_qp *q = shm->q;
 	uint32_t mtu = shm->response ? q->resp.mtu : q->req.mtu;
-	struct ibp_note note = {
+	struct ibp_header note = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
-		.flags = (uint8_t)((p->se ? IBP_NOTE_SE : 0) | (p->ack_req ? IBP_NOTE_ASK : 0) |
-				   (named ? IBP_NOTE_FETCH : 0) |
-				   (shm->say_plain ? IBP_NOTE_PLAIN : 0)),
+		.flags = (uint8_t)((p->se ? IBP_HEADER_SE : 0) | (p->ack_req ? IBP_HEADER_ASK : 0) |
+				   (named ? IBP_HEADER_FETCH : 0) |
+				   (shm->say_plain ? IBP_HEADER_PLAIN : 0)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
 		.length = shm->response ? p->msn : p->dma_len, .srqn = p->srqn,
@@ -164,8 +164,8 @@ static void put_note(struct ibp_shm *shm, const struct wire_ib_packet *p, bool n
 	if (!shm->response &&
 	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
 	    ibp_shm_acks(q, &note.va))
-		note.flags |= IBP_NOTE_ACKS;
-	ibp_note_put(shm->place.note, note);
+		note.flags |= IBP_HEADER_ACKS;
+	ibp_header_put(shm->place.header, note);
 }
 
 int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
@@ -180,7 +180,7 @@ int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bo
 	if (!shm->lost)
 		bytes = put_payload(port, p, n, user);
 	if (bytes >= 0 && !shm->lost) {
-		put_note(shm, p, shm->fetch);
+		put_header(shm, p, shm->fetch);
 		shm->place.quiet = shm->quiet;
 		shm_channel(port->link)->commit(port->link, &shm->place, (uint32_t)bytes);
 		if (!shm->response)
@@ -235,11 +235,11 @@ static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint
 /* What lies behind the note fits the opcode. */
 static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_packet *p)
 {
-	uint32_t len = shm->rx->len - LINK_NOTE_BYTES;
+	uint32_t len = shm->rx->len - SHM_CHANNEL_HEADER_BYTES;
 	uint64_t word[2];
 
 	shm->n_from = 0;
-	shm->data = shm->rx->data + LINK_NOTE_BYTES;
+	shm->data = shm->rx->data + SHM_CHANNEL_HEADER_BYTES;
 	if (p->shape->flags & WIRE_F_ATOMIC) {
 		if (len != ATOMIC_BYTES)
 			return false;
@@ -251,7 +251,7 @@ static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_pack
 	if (!(p->shape->flags & WIRE_F_PAYLOAD))
 		return len == 0;
 	p->payload_len = len;
-	if (!(flags & IBP_NOTE_FETCH))
+	if (!(flags & IBP_HEADER_FETCH))
 		return len <= SHM_CHANNEL_MAX;
 	return p->shape->cls != WIRE_CLASS_UC &&
 	       read_pieces(shm, shm->data, len, &p->payload_len);
@@ -261,11 +261,11 @@ bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_
 {
 	struct ibp_shm *shm = &port->shm;
 	const struct wire_ib_shape *shape;
-	struct ibp_note n;
+	struct ibp_header n;
 
-	if (!shm->stage.base || rx->len < LINK_NOTE_BYTES)
+	if (!shm->stage.base || rx->len < SHM_CHANNEL_HEADER_BYTES)
 		return false;
-	n = ibp_note_get(rx->data);
+	n = ibp_header_get(rx->data);
 	shape = wire_ib_shape(n.opcode);
 	if (!shape || (shape->cls != WIRE_CLASS_RC && shape->cls != WIRE_CLASS_UC &&
 		       shape->cls != WIRE_CLASS_XRC) ||
@@ -276,12 +276,12 @@ bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_
 		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK,
 		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
 		.imm = n.imm, .syndrome = n.syndrome, .pkey = IBP_PKEY, .migreq = true,
-		.se = n.flags & IBP_NOTE_SE, .ack_req = n.flags & IBP_NOTE_ASK,
+		.se = n.flags & IBP_HEADER_SE, .ack_req = n.flags & IBP_HEADER_ASK,
 	};
 	shm->rx = rx;
 	shm->unit = 1u << n.unit;
-	shm->plain = n.flags & IBP_NOTE_PLAIN;
-	shm->acks = (n.flags & IBP_NOTE_ACKS) && shape->cls == WIRE_CLASS_RC &&
+	shm->plain = n.flags & IBP_HEADER_PLAIN;
+	shm->acks = (n.flags & IBP_HEADER_ACKS) && shape->cls == WIRE_CLASS_RC &&
 		     !(shape->flags & WIRE_F_RSP);
 	shm->ack_psn = (uint32_t)n.va & IBP_PSN_MASK;
 	shm->ack_msn = (uint32_t)(n.va >> 32) & IBP_PSN_MASK;

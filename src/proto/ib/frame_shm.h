@@ -28,32 +28,32 @@
 
 struct ibp_qp;
 
-/* In front of the payload, in the form of ibp_note_put(). */
-struct ibp_note {
+/* In front of the payload, in the form of ibp_header_put(). */
+struct ibp_header {
 	uint8_t opcode, flags; /* enum wire opcodes; IBP_NOTE_* */
 	uint8_t unit;          /* log2 of what a packet holds that is not the last */
 	uint8_t syndrome;      /* of an answer */
 	uint32_t psn, dest_qpn, src_qpn;
 	uint32_t imm;          /* or the key to invalidate */
 	uint32_t rkey;
-	uint64_t va;           /* IBP_NOTE_ACKS: the last PSN that was executed, and the MSN << 32 */
+	uint64_t va;           /* IBP_HEADER_ACKS: the last PSN that was executed, and the MSN << 32 */
 	uint32_t length;       /* answers: MSN */
 	uint32_t srqn;         /* XRC requests */
 };
 
 enum {
-	IBP_NOTE_SE = 1,
-	IBP_NOTE_ASK = 2,   /* the A bit */
-	IBP_NOTE_FETCH = 4,  /* a struct ibp_pieces follows, not the payload */
-	IBP_NOTE_PLAIN = 8, /* do not name memory in what I ask for again */
-	IBP_NOTE_ACKS = 16, /* a Send that brings an acknowledgement along */
+	IBP_HEADER_SE = 1,
+	IBP_HEADER_ASK = 2,   /* the A bit */
+	IBP_HEADER_FETCH = 4,  /* a struct ibp_pieces follows, not the payload */
+	IBP_HEADER_PLAIN = 8, /* do not name memory in what I ask for again */
+	IBP_HEADER_ACKS = 16, /* a Send that brings an acknowledgement along */
 };
 
-#define IBP_NOTE_WORDS 5
-#define IBP_NOTE_UNIT_AT 2 /* byte of it */
+#define IBP_HEADER_WORDS 5
+#define IBP_HEADER_UNIT_AT 2 /* byte of it */
 
 /* One store; the compiler would put them together in memory of its own, and read that by another width. */
-static inline void ibp_note_word(uint8_t *at, int i, uint64_t v)
+static inline void ibp_header_word(uint8_t *at, int i, uint64_t v)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
 
@@ -66,28 +66,28 @@ static inline void ibp_note_word(uint8_t *at, int i, uint64_t v)
  * before these have left it, and they queue behind others that wait for a line that the peer has. That
  * was a third of a sender's time. at: aligned to 8 bytes.
  */
-static inline void ibp_note_put(uint8_t *at, const struct ibp_note n)
+static inline void ibp_header_put(uint8_t *at, const struct ibp_header n)
 {
-	ibp_note_word(at, 0, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
+	ibp_header_word(at, 0, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
 				     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32);
-	ibp_note_word(at, 1, n.dest_qpn | (uint64_t)n.src_qpn << 32);
-	ibp_note_word(at, 2, n.imm | (uint64_t)n.rkey << 32);
-	ibp_note_word(at, 3, n.va);
-	ibp_note_word(at, 4, n.length | (uint64_t)n.srqn << 32);
+	ibp_header_word(at, 1, n.dest_qpn | (uint64_t)n.src_qpn << 32);
+	ibp_header_word(at, 2, n.imm | (uint64_t)n.rkey << 32);
+	ibp_header_word(at, 3, n.va);
+	ibp_header_word(at, 4, n.length | (uint64_t)n.srqn << 32);
 }
 
 /* Each word is read once: the peer may write on. */
-static inline struct ibp_note ibp_note_get(const uint8_t *at)
+static inline struct ibp_header ibp_header_get(const uint8_t *at)
 {
-	uint64_t w[IBP_NOTE_WORDS];
+	uint64_t w[IBP_HEADER_WORDS];
 
-	for (int i = 0; i < IBP_NOTE_WORDS; i++) {
+	for (int i = 0; i < IBP_HEADER_WORDS; i++) {
 		uint64_t v;
 
 		memcpy(&v, at + i * 8, 8);
 		w[i] = le64toh(v);
 	}
-	return (struct ibp_note){
+	return (struct ibp_header){
 		.opcode = (uint8_t)w[0], .flags = (uint8_t)(w[0] >> 8),
 		.unit = (uint8_t)(w[0] >> 16), .syndrome = (uint8_t)(w[0] >> 24),
 		.psn = (uint32_t)(w[0] >> 32),
@@ -123,7 +123,7 @@ struct ibp_shm {
 	bool response;
 	bool lost;             /* it goes nowhere */
 	bool fetch;             /* its payload is named */
-	bool say_plain;        /* the next packet carries IBP_NOTE_PLAIN */
+	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
 	bool app;              /* a thread of the application's has posted this instant */
 	uint32_t unshown;      /* messages that the peer has not been told of */
 	uint32_t key;          /* of the region that a request names */
@@ -133,8 +133,8 @@ struct ibp_shm {
 
 	const struct link_rx *rx; /* being looked at; NULL: a datagram */
 	const uint8_t *data;      /* its payload, unless it is named */
-	bool plain;               /* it has IBP_NOTE_PLAIN */
-	bool acks;                /* and IBP_NOTE_ACKS: */
+	bool plain;               /* it has IBP_HEADER_PLAIN */
+	bool acks;                /* and IBP_HEADER_ACKS: */
 	uint32_t ack_psn, ack_msn;
 	uint32_t unit;            /* bytes */
 	int n_from;               /* pieces that name its payload, or 0 */

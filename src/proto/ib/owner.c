@@ -40,7 +40,7 @@ static void answer(struct ibp_standin *s, enum ibp_relay_kind kind, uint32_t psn
 {
 	const struct ibp_resp *r = &s->q->resp;
 
-	s->said = (struct ibp_relay_note){
+	s->said = (struct ibp_forward_header){
 		.kind = kind, .mark = IBP_RELAY_MARK, .psn = psn, .qpn = s->q->qp->qpn, .run = s->run,
 		.say = { .verdict = v, .ends = (uint32_t)psn_diff(r->msn, s->msn),
 			 .inside = r->message != IBP_NONE },
@@ -72,10 +72,10 @@ void ibp_relay_run(struct ibp_port *port)
 }
 
 /* Nobody stands for that target: it may go on somewhere else. If it cannot be told it asks. */
-static void unknown(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+static void unknown(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
 	struct link_flow back = ibp_relay_back(port, rx);
-	struct ibp_relay_note no = { .kind = IBP_RELAY_ERROR, .mark = IBP_RELAY_MARK,
+	struct ibp_forward_header no = { .kind = IBP_RELAY_ERROR, .mark = IBP_RELAY_MARK,
 				     .psn = n->psn, .qpn = n->qpn, .run = n->run,
 				     .say = { .verdict = ENG_V_RX_OWNER } };
 
@@ -84,7 +84,7 @@ static void unknown(struct ibp_port *port, const struct link_rx *rx, const struc
 
 /* --- requests --- */
 
-static void open_message(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+static void open_message(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
 
@@ -111,7 +111,7 @@ static void open_message(struct ibp_port *port, const struct link_rx *rx, const 
 	s->ino = n->open.ino;
 }
 
-static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n,
+static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n,
 		  struct wire_ib_packet *p)
 {
 	const struct wire_ib_shape *shape = wire_ib_shape(n->opcode);
@@ -125,18 +125,18 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 		.shape = shape, .opcode = n->opcode, .psn = n->psn, .va = n->req.va,
 		.rkey = n->req.rkey, .dma_len = n->req.length, .imm = n->req.imm,
 		.srqn = n->req.srqn & IBP_PSN_MASK, .se = n->kind & IBP_RELAY_SOLICITED,
-		.payload_len = rx->len - LINK_NOTE_BYTES, .pkey = IBP_PKEY, .migreq = true,
+		.payload_len = rx->len - SHM_CHANNEL_HEADER_BYTES, .pkey = IBP_PKEY, .migreq = true,
 	};
 	p->pad = -p->payload_len & 3;
 	shm->rx = rx;
 	shm->n_from = 0;
-	shm->data = p->payload = rx->data + LINK_NOTE_BYTES;
+	shm->data = p->payload = rx->data + SHM_CHANNEL_HEADER_BYTES;
 	shm->unit = 1u << n->unit;
 	shm->plain = false;
 	return true;
 }
 
-static int execute(struct ibp_standin *s, const struct link_rx *rx, const struct ibp_relay_note *n)
+static int execute(struct ibp_standin *s, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_resp *r = &s->q->resp;
 	struct wire_ib_packet p;
@@ -183,7 +183,7 @@ static void watch(struct ibp_standin *s)
 	ut_timer_set(&q->port->timers, &q->req.timer, q->port->now + s->wait);
 }
 
-static void request(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+static void request(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
 	int v;
@@ -212,7 +212,7 @@ static void request(struct ibp_port *port, const struct link_rx *rx, const struc
 		watch(s);
 }
 
-static void probe(struct ibp_port *port, const struct link_rx *rx, const struct ibp_relay_note *n)
+static void probe(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
 
@@ -223,7 +223,7 @@ static void probe(struct ibp_port *port, const struct link_rx *rx, const struct 
 }
 
 void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
-		       const struct ibp_relay_note *n)
+		       const struct ibp_forward_header *n)
 {
 	struct ibp_standin *s;
 
@@ -246,7 +246,7 @@ void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
 
 bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
 {
-	struct ibp_relay_note n;
+	struct ibp_forward_header n;
 	uint8_t kind;
 
 	if (!port->shm.stage.base || rx->len < sizeof(n))
@@ -271,7 +271,7 @@ bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
 void ibp_owner_timer(struct ibp_qp *q)
 {
 	struct ibp_standin *s = q->standin;
-	struct ibp_relay_note ask = { .kind = IBP_RELAY_ASK, .mark = IBP_RELAY_MARK,
+	struct ibp_forward_header ask = { .kind = IBP_RELAY_ASK, .mark = IBP_RELAY_MARK,
 				      .qpn = q->qp->qpn, .run = s->run, .req = { .srqn = s->srqn } };
 	struct link *l = q->port->link;
 	struct link_place at;

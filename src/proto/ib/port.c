@@ -132,7 +132,7 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		return NULL;
 	}
 	if ((qp->type != IBV_QPT_UD && !ibp_from_peer(ibp_qp(qp), rx)) ||
-	    (rx->note && p->src_qpn != qp->attr.dest_qp_num)) {
+	    (rx->message && p->src_qpn != qp->attr.dest_qp_num)) {
 		ibp_count(port, ENG_C_rx_bad_source);
 		return NULL;
 	}
@@ -140,7 +140,7 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
-	if (rx->note)
+	if (rx->message)
 		return ibp_qp(qp);
 	return ibp_icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
 }
@@ -159,7 +159,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if ((rx->tos & 3) == 3)
 		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP && q->req.local != rx->note)
+	if (p->shape->flags & WIRE_F_RSP && q->req.local != rx->message)
 		ibp_count(q->port, ENG_C_rx_bad_source);
 	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
@@ -185,11 +185,11 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 {
 	struct ibp_qp *q;
 
-	if (!rx->note && p->dest_qpn == MULTICAST_QPN) {
+	if (!rx->message && p->dest_qpn == MULTICAST_QPN) {
 		deliver_multicast(port, p, rx);
 		return;
 	}
-	if (!rx->note && p->dest_qpn == GSI_QPN) {
+	if (!rx->message && p->dest_qpn == GSI_QPN) {
 		ibp_gsi_receive(port, p, rx);
 		return;
 	}
@@ -197,7 +197,7 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 	if (!q)
 		return;
 	q->heard = port->now;
-	if (!rx->note || take_ack(q))
+	if (!rx->message || take_ack(q))
 		dispatch(q, p, rx);
 }
 
@@ -206,14 +206,14 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 	struct wire_ib_packet p;
 	bool sound;
 
-	if (rx->note ? ibp_fast_take(port, rx) : ibp_fast_wire_take(port, rx))
+	if (rx->message ? ibp_fast_take(port, rx) : ibp_fast_wire_take(port, rx))
 		return;
-	sound = rx->note ? ibp_shm_parse(port, rx, &p)
+	sound = rx->message ? ibp_shm_parse(port, rx, &p)
 			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;
 
 	if (sound)
 		receive_sound(port, &p, rx);
-	else if (!rx->note || !ibp_relay_receive(port, rx))
+	else if (!rx->message || !ibp_relay_receive(port, rx))
 		ibp_count(port, ENG_C_rx_short);
 	port->shm.rx = NULL;
 }

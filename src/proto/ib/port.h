@@ -438,7 +438,7 @@ void ibp_shm_plain(struct ibp_qp *q);
 bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy);
 
 /* An acknowledgement is due that can go along in the note of a Send, which names no memory of the
- * peer and so has room: *ret_va with IBP_NOTE_ACKS. */
+ * peer and so has room: *ret_va with IBP_HEADER_ACKS. */
 static inline bool ibp_shm_acks(struct ibp_qp *q, uint64_t *ret_va)
 {
 	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.local || !ibp_resp_may_ack(q))

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-_Static_assert(sizeof(struct ibp_relay_note) == LINK_NOTE_BYTES, "it is what the link carries");
-_Static_assert(offsetof(struct ibp_relay_note, mark) == IBP_NOTE_UNIT_AT,
+_Static_assert(sizeof(struct ibp_forward_header) == SHM_CHANNEL_HEADER_BYTES, "it is what the link carries");
+_Static_assert(offsetof(struct ibp_forward_header, mark) == IBP_HEADER_UNIT_AT,
 	       "by which they are told apart");
 
 #define WAY_NS UT_MS          /* between looks whether the way is known */
@@ -50,7 +50,7 @@ static struct link_flow here(const struct ibp_qp *q)
 }
 
 int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
-		  const struct ibp_relay_note *n, uint64_t *ret_end)
+		  const struct ibp_forward_header *n, uint64_t *ret_end)
 {
 	const struct shm_channel_ops *chan = shm_channel(port->link);
 	struct link_place at;
@@ -58,7 +58,7 @@ int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn
 
 	if (r < 0)
 		return r;
-	memcpy(at.note, n, sizeof(*n));
+	memcpy(at.header, n, sizeof(*n));
 	chan->commit(port->link, &at, 0);
 	if (ret_end)
 		*ret_end = at.end;
@@ -68,9 +68,9 @@ int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn
 	return 0;
 }
 
-static struct ibp_relay_note note(const struct ibp_qp *q, enum ibp_relay_kind kind, uint32_t psn)
+static struct ibp_forward_header note(const struct ibp_qp *q, enum ibp_relay_kind kind, uint32_t psn)
 {
-	return (struct ibp_relay_note){ .kind = kind, .mark = IBP_RELAY_MARK, .psn = psn,
+	return (struct ibp_forward_header){ .kind = kind, .mark = IBP_RELAY_MARK, .psn = psn,
 					.qpn = q->qp->qpn, .run = q->relay->run };
 }
 
@@ -138,7 +138,7 @@ static void begin_run(struct ibp_qp *q)
 
 static int open_message(struct ibp_qp *q, const struct link_flow *f, uint32_t srqn)
 {
-	struct ibp_relay_note n = note(q, IBP_RELAY_OPEN, q->resp.epsn);
+	struct ibp_forward_header n = note(q, IBP_RELAY_OPEN, q->resp.epsn);
 
 	n.open.fs = q->qp->xrcd->fs;
 	n.open.ino = q->qp->xrcd->ino;
@@ -147,7 +147,7 @@ static int open_message(struct ibp_qp *q, const struct link_flow *f, uint32_t sr
 
 static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t *to)
 {
-	struct ibp_relay_note n = note(q, IBP_RELAY_REQUEST, p->psn);
+	struct ibp_forward_header n = note(q, IBP_RELAY_REQUEST, p->psn);
 
 	n.kind |= (p->se ? IBP_RELAY_SOLICITED : 0) | (q->relay->out ? 0 : IBP_RELAY_FIRST);
 	n.opcode = p->opcode;
@@ -177,7 +177,7 @@ static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib
 		memcpy(at.data, p->payload, p->payload_len);
 	if (r < 0)
 		return r;
-	put_request(q, p, at.note);
+	put_request(q, p, at.header);
 	chan->commit(port->link, &at, p->payload_len);
 	port->sent++;
 	ibp_count(port, ENG_C_tx_pkts);
@@ -295,7 +295,7 @@ static void fail(struct ibp_qp *q, enum eng_verdict v)
 	ibp_resp_fatal(q, v, q->resp.epsn);
 }
 
-static void refused(struct ibp_qp *q, const struct ibp_relay_note *n)
+static void refused(struct ibp_qp *q, const struct ibp_forward_header *n)
 {
 	uint32_t v = n->say.verdict;
 
@@ -331,10 +331,10 @@ static struct ibp_qp *target(struct ibp_port *port, uint32_t qpn)
 
 /* An owner that has a message of ours in work, so it says, is told when we have not. */
 static void asked(struct ibp_port *port, const struct link_rx *rx, struct ibp_qp *q,
-		  const struct ibp_relay_note *n)
+		  const struct ibp_forward_header *n)
 {
 	struct link_flow back = ibp_relay_back(port, rx);
-	struct ibp_relay_note close = { .kind = IBP_RELAY_CLOSE, .mark = IBP_RELAY_MARK,
+	struct ibp_forward_header close = { .kind = IBP_RELAY_CLOSE, .mark = IBP_RELAY_MARK,
 					.qpn = n->qpn };
 
 	if (q && (q->relay->out || q->relay->abroad) &&
@@ -344,7 +344,7 @@ static void asked(struct ibp_port *port, const struct link_rx *rx, struct ibp_qp
 }
 
 void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
-		    const struct ibp_relay_note *n)
+		    const struct ibp_forward_header *n)
 {
 	struct ibp_qp *q = target(port, n->qpn & IBP_PSN_MASK);
 	struct ibp_relay *y;
@@ -374,7 +374,7 @@ void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
 static void probe(struct ibp_qp *q)
 {
 	struct ibp_relay *y = q->relay;
-	struct ibp_relay_note n = note(q, IBP_RELAY_PROBE, oldest(q));
+	struct ibp_forward_header n = note(q, IBP_RELAY_PROBE, oldest(q));
 	struct link *l = q->port->link;
 	struct link_flow f = here(q);
 	struct link_place at;
@@ -410,7 +410,7 @@ void ibp_relay_timer(struct ibp_qp *q)
 void ibp_relay_stop(struct ibp_qp *q)
 {
 	struct ibp_relay *y = q->relay;
-	struct ibp_relay_note n = note(q, IBP_RELAY_CLOSE, 0);
+	struct ibp_forward_header n = note(q, IBP_RELAY_CLOSE, 0);
 	struct link_flow f = here(q);
 
 	y->held = y->plain = false;

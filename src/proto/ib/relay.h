@@ -58,10 +58,10 @@ enum ibp_relay_kind {
 	IBP_RELAY_ASK,      /* does the message in work go on? */
 };
 
-#define IBP_RELAY_MARK 0xff /* in place of ibp_note.unit, so that it is not taken for one */
+#define IBP_RELAY_MARK 0xff /* in place of ibp_header.unit, so that it is not taken for one */
 
-/* In place of a struct ibp_note. */
-struct ibp_relay_note {
+/* In place of a struct ibp_header. */
+struct ibp_forward_header {
 	uint8_t kind, opcode, mark;
 	uint8_t unit; /* log2 of the bytes of a packet that is not the last */
 	uint32_t psn, qpn, run; /* qpn: the target's, always */
@@ -112,7 +112,7 @@ struct ibp_standin {
 	uint64_t fs, ino;
 	uint32_t run, msn; /* msn: when it began */
 	bool ended;        /* the rest of this run is dropped */
-	struct ibp_relay_note said; /* the last answer */
+	struct ibp_forward_header said; /* the last answer */
 	uint32_t srqn;     /* of the message in work */
 	uint32_t seen;     /* PSN at the last tick */
 	uint64_t wait, ask_end;
@@ -152,11 +152,11 @@ void ibp_relay_stop(struct ibp_qp *q);
 void ibp_relay_timer(struct ibp_qp *q);
 /* An answer, or IBP_RELAY_ASK. */
 void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
-		    const struct ibp_relay_note *n);
+		    const struct ibp_forward_header *n);
 /* A note alone to the process that has the number qpn; ret_end: where it ends in the ring, or NULL.
  * 0 or as shm_channel_ops.reserve. */
 int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
-		  const struct ibp_relay_note *n, uint64_t *ret_end);
+		  const struct ibp_forward_header *n, uint64_t *ret_end);
 /* To whoever sent this. */
 struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx);
 
@@ -179,7 +179,7 @@ void ibp_standin_retire(struct ibp_standin *s);
 
 /* OPEN, REQUEST, PROBE, CLOSE. */
 void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
-		       const struct ibp_relay_note *n);
+		       const struct ibp_forward_header *n);
 void ibp_owner_timer(struct ibp_qp *q);
 /* The domain of a queue is the one that the target's message was sent to. */
 struct eng_xrcd;

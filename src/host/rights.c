@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "link/rights.h"
+#include "host/rights.h"
 
 #include "link/sys.h"
 
