@@ -110,7 +110,7 @@ struct dev_adapter {
 	struct link *link; /* of datagram kinds; NULL before it is wired */
 	struct link_streams *streams; /* of stream kinds; likewise */
 	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
-	struct dev_will *will;  /* RoCE: connections that others end when we die */
+	struct dev_records *records;  /* RoCE: connections that others end when we die */
 	struct dev_nl_addr addrs[DEV_ADDRS_MAX]; /* of the interface, GIDs or not */
 	int n_addrs;
 	bool port_up, gone;

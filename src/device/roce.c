@@ -18,7 +18,7 @@
 #include "device/port.h"
 #include "device/progress.h"
 #include "device/roce_cm.h"
-#include "device/roce_will.h"
+#include "device/roce_records.h"
 #include "device/why.h"
 #include "host/shm/channel.h"
 #include "link/udp/udp.h"
@@ -109,8 +109,8 @@ static void forget(struct dev_adapter *a)
 	ut_close(a->link->more_fd);
 	shm_channel(a->link)->forget(a->link);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
-	if (a->will)
-		ut_close(dev_will_fd(a->will));
+	if (a->records)
+		ut_close(dev_records_fd(a->records));
 }
 
 /* Binds what can be bound. One address is enough: the others are reported. */

@@ -4,7 +4,7 @@
 #include "cm/ibcm/ibcm.h"
 #include "device/adapter.h"
 #include "device/port.h"
-#include "device/roce_will.h"
+#include "device/roce_records.h"
 #include "device/sys.h"
 #include "proto/ib/ibp.h"
 #include "util/clock.h"
@@ -49,22 +49,22 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 }
 
 /* Made with the first connection: many processes have none. */
-static int tie(struct eng_dev *dev, const struct ibcm_tie *t)
+static int record(struct eng_dev *dev, const struct ibcm_record *t)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
-	if (!a->will) {
-		a->will = dev_will_new();
-		if (!a->will)
+	if (!a->records) {
+		a->records = dev_records_new();
+		if (!a->records)
 			return -ENOMEM;
-		a->link->ops->entrust(a->link, dev_will_fd(a->will));
+		a->link->ops->entrust(a->link, dev_records_fd(a->records));
 	}
-	return dev_will_add(a->will, t);
+	return dev_records_add(a->records, t);
 }
 
 static void untie(struct eng_dev *dev, int number)
 {
-	dev_will_del(dev_adapter_of(dev)->will, number);
+	dev_records_del(dev_adapter_of(dev)->records, number);
 }
 
 static const struct ibcm_carrier carrier = {
@@ -73,7 +73,7 @@ static const struct ibcm_carrier carrier = {
 	.unclaim = unclaim,
 	.pass_on = pass_on,
 	.probe = ibp_probe,
-	.tie = tie,
+	.record = record,
 	.untie = untie,
 	.gone = ibp_peer_gone,
 };
@@ -91,20 +91,20 @@ const struct gsi_user dev_roce_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .receive
 
 /* --- those who died --- */
 
-int dev_roce_cm_bury(struct dev_adapter *a, uint64_t now)
+int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
 {
-	struct ibcm_tie t;
+	struct ibcm_record t;
 	uint8_t addr[16];
 	const void *left;
 	size_t len;
 	int n = 0;
 
-	while (a->cm.ops && (left = a->link->ops->orphan(a->link, addr, &len))) {
+	while (a->cm.ops && (left = a->link->ops->dead_peer(a->link, addr, &len))) {
 		uint32_t at = 0;
 
-		while (dev_will_read(left, len, &at, &t))
+		while (dev_records_read(left, len, &at, &t))
 			if (!memcmp(t.local, addr, 16))
-				n += ibcm_bury(&a->cm, &t, now);
+				n += ibcm_disconnect_dead(&a->cm, &t, now);
 		ut_info("%s: another process has died; its %d connections are ended here",
 			a->info.name, n);
 	}
@@ -220,7 +220,7 @@ void dev_roce_cm_fini(struct dev_adapter *a)
 	ibcm_fini(&a->cm);
 	flush(a);
 	a->link->ops->entrust(a->link, -1);
-	dev_will_free(a->will);
-	a->will = NULL;
+	dev_records_free(a->records);
+	a->records = NULL;
 	memset(&a->cm, 0, sizeof(a->cm));
 }

@@ -19,7 +19,7 @@ extern const struct gsi_user dev_roce_gsi;
 /* Makes a->cm a port; the slot of the QPNs is known. 0 or -ENOMEM; more than once is once. */
 int dev_roce_cm_init(struct dev_adapter *a);
 /* Ends the connections of processes on our addresses that have died. Returns how many. */
-int dev_roce_cm_bury(struct dev_adapter *a, uint64_t now);
+int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now);
 /* The peers hear that the process ends; the endpoints stay. */
 void dev_roce_cm_leave(struct dev_adapter *a);
 /* The same, and the endpoints go. a->cm.ops is NULL afterwards. */

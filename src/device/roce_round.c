@@ -61,7 +61,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 			ibcm_unreachable(&a->cm, e.dst, e.error, now);
 		n++;
 	}
-	return n + dev_roce_cm_bury(a, now);
+	return n + dev_roce_cm_disconnect_dead(a, now);
 }
 
 static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)

@@ -98,7 +98,7 @@ enum eng_verdict eng_mw_bind(struct eng_qp *qp, const struct eng_swqe *w);
 /* IBV_WR_LOCAL_INV and Send with invalidate: only bound type 2 windows of this QP. */
 enum eng_verdict eng_mkey_invalidate(struct eng_qp *qp, uint32_t key);
 /* Windows bound on a QP that is destroyed lose the binding. */
-void eng_mw_orphan(struct eng_qp *qp);
+void eng_mw_detach(struct eng_qp *qp);
 
 /* Whole key equal, whatever its state; or NULL. */
 struct eng_mkey *eng_mkey_get(struct eng_dev *dev, uint32_t key) UT_REQUIRES(dev->lock);

@@ -151,7 +151,7 @@ enum eng_verdict eng_mkey_invalidate(struct eng_qp *qp, uint32_t key)
 	return ENG_OK;
 }
 
-void eng_mw_orphan(struct eng_qp *qp)
+void eng_mw_detach(struct eng_qp *qp)
 {
 	struct eng_mkey *mw, *tmp;
 

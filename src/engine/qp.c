@@ -245,7 +245,7 @@ static void leave(struct eng_dev *dev, struct eng_qp *qp)
 	dev->proto->qp_fini(qp); /* in its last state: it may still owe an answer */
 	eng_qp_set_state(qp, IBV_QPS_RESET);
 	ut_idtab_del(&dev->qps, qp->qpn);
-	eng_mw_orphan(qp);
+	eng_mw_detach(qp);
 	eng_dev_unmark(dev, qp);
 	purge(dev, qp);
 }

@@ -368,11 +368,11 @@ static void fault_entrust(struct link *l, int fd)
 	lower->ops->entrust(lower, fd);
 }
 
-static const void *fault_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
+static const void *fault_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
 {
 	struct link *lower = fault_of(l)->lower;
 
-	return lower->ops->orphan(lower, ret_addr, ret_len);
+	return lower->ops->dead_peer(lower, ret_addr, ret_len);
 }
 
 static int fault_fd(struct link *l)
@@ -422,7 +422,7 @@ static const struct link_ops fault_ops = {
 	.unclaim = fault_unclaim,
 	.pass_on = fault_pass_on,
 	.entrust = fault_entrust,
-	.orphan = fault_orphan,
+	.dead_peer = fault_dead_peer,
 	.fd = fault_fd,
 	.doze = fault_doze,
 	.close = fault_close,

@@ -103,7 +103,7 @@ struct link_ops {
 	void (*entrust)(struct link *l, int fd);
 	/* What such a process left, and the address that it shared with us; valid until the next
 	 * call. NULL: no (further) one has died. Its bytes are those of another process. */
-	const void *(*orphan)(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
+	const void *(*dead_peer)(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
 	/* A descriptor that is readable (epoll) when recv or error may have
 	 * something; stays the same for life. -1: the owner drives virtual time. An epoll
 	 * set, to which the owner may add a descriptor of its own with data 0; the link

@@ -419,7 +419,7 @@ static void sim_entrust(struct link *l, int fd)
 {
 }
 
-static const void *sim_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
+static const void *sim_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
 {
 	return NULL;
 }
@@ -494,7 +494,7 @@ static const struct link_ops sim_ops = {
 	.unclaim = sim_unclaim,
 	.pass_on = sim_pass_on,
 	.entrust = sim_entrust,
-	.orphan = sim_orphan,
+	.dead_peer = sim_dead_peer,
 	.fd = sim_fd,
 	.doze = sim_doze,
 	.close = sim_close,

@@ -153,24 +153,24 @@ static void refused_all(void)
 /* Another process of its host has its table. */
 static void buried(void)
 {
-	struct ibcm_tie t[CMW_TIES];
+	struct ibcm_record t[CMW_RECORDS];
 	int n = 0;
 
 	watched();
-	memcpy(t, w.side[1].tie, sizeof(t));
+	memcpy(t, w.side[1].record, sizeof(t));
 	kill_server();
-	for (int i = 0; i < CMW_TIES; i++)
+	for (int i = 0; i < CMW_RECORDS; i++)
 		if (t[i].local_id)
-			n += ibcm_bury(&w.side[1].port, &t[i], w.now);
+			n += ibcm_disconnect_dead(&w.side[1].port, &t[i], w.now);
 	CHECK(n == 1);
 	pass(UT_S);
 	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && !w.side[0].gone);
 	/* What another process wrote may be anything. */
 	t[0].local_id = 0;
-	CHECK(!ibcm_bury(&w.side[1].port, &t[0], w.now));
+	CHECK(!ibcm_disconnect_dead(&w.side[1].port, &t[0], w.now));
 	t[0].local_id = 5;
 	memset(t[0].local, 7, 16);
-	CHECK(!ibcm_bury(&w.side[1].port, &t[0], w.now));
+	CHECK(!ibcm_disconnect_dead(&w.side[1].port, &t[0], w.now));
 	cmw_close(&w);
 }
 

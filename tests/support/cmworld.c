@@ -110,13 +110,13 @@ static void gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
 	world->side[side_of(dev)].gone++;
 }
 
-static int tie(struct eng_dev *dev, const struct ibcm_tie *t)
+static int record(struct eng_dev *dev, const struct ibcm_record *t)
 {
 	struct cmw_side *s = &world->side[side_of(dev)];
 
-	for (int i = 0; i < CMW_TIES; i++)
-		if (!s->tie[i].local_id) {
-			s->tie[i] = *t;
+	for (int i = 0; i < CMW_RECORDS; i++)
+		if (!s->record[i].local_id) {
+			s->record[i] = *t;
 			return i;
 		}
 	return -ENOSPC;
@@ -126,13 +126,13 @@ static void untie(struct eng_dev *dev, int number)
 {
 	struct cmw_side *s = &world->side[side_of(dev)];
 
-	CHECK(number >= 0 && number < CMW_TIES && s->tie[number].local_id);
-	s->tie[number].local_id = 0;
+	CHECK(number >= 0 && number < CMW_RECORDS && s->record[number].local_id);
+	s->record[number].local_id = 0;
 }
 
 static const struct ibcm_carrier carrier = {
 	.send = carry, .claim = claim, .unclaim = unclaim, .pass_on = pass_on,
-	.probe = probe, .tie = tie, .untie = untie, .gone = gone,
+	.probe = probe, .record = record, .untie = untie, .gone = gone,
 };
 
 /* --- users --- */
@@ -310,8 +310,8 @@ static void check_empty(struct cmw *w, int side)
 	CHECK(cm->n_half == 0 && cm->n_gone == 0 && cm->ids.used == 0);
 	CHECK(cm->heap.n == 0 && cm->heap.reserved == 0);
 	CHECK(w->side[side].n_services == 0);
-	for (int i = 0; i < CMW_TIES; i++)
-		CHECK(!w->side[side].tie[i].local_id);
+	for (int i = 0; i < CMW_RECORDS; i++)
+		CHECK(!w->side[side].record[i].local_id);
 	for (unsigned i = 0; i < IBCM_BUCKETS; i++)
 		CHECK(cm->half_by_peer[i] == 0);
 }

@@ -15,7 +15,7 @@
 #define CMW_LATE 700000000ull /* longer than the first repetition */
 #define CMW_PORT 7174u
 #define CMW_SERVICES 64
-#define CMW_TIES 2048
+#define CMW_RECORDS 2048
 
 struct cmw;
 
@@ -43,7 +43,7 @@ struct cmw_side {
 	int pass_result;
 	bool deaf;             /* what is sent to it vanishes */
 	uint64_t heard;        /* when its QPs have heard of their peers */
-	struct ibcm_tie tie[CMW_TIES]; /* connections that others would end; local_id 0: none */
+	struct ibcm_record record[CMW_RECORDS]; /* connections that others would end; local_id 0: none */
 	unsigned probes, gone; /* asked of the transport, told to it */
 	/* What its users do with a REQUEST, a RESPONSE. */
 	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;

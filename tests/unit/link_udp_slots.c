@@ -241,7 +241,7 @@ static void join(int i)
 	await("a joiner", newest_lives);
 }
 
-static void bury(int i)
+static void disconnect_dead(int i)
 {
 	int status;
 
@@ -264,11 +264,11 @@ static void act(int i, unsigned what)
 	} else if (what <= 1) {
 		what = 1;
 		board->place[i].state = LEAVING;
-		bury(i);
+		disconnect_dead(i);
 	} else if (what == 2) {
 		board->place[i].state = LEAVING;
 		kill(pids[i], SIGKILL);
-		bury(i);
+		disconnect_dead(i);
 		lossy = true;
 	} else {
 		int other = -1;
@@ -321,7 +321,7 @@ static void test_members(void)
 	for (int i = 0; i < PLACES; i++)
 		if (pids[i]) {
 			board->place[i].state = LEAVING;
-			bury(i);
+			disconnect_dead(i);
 		}
 	CHECK(quickest == UINT64_MAX || quickest < 3 * UT_S);
 }

@@ -128,7 +128,7 @@ void ibcm_ep_free(struct ibcm_ep *e)
 	struct ibcm *cm = e->cm;
 
 	while (!ut_list_empty(&e->children))
-		ibcm_orphan(ut_container(e->children.next, struct ibcm_ep, sibling));
+		ibcm_without_owner(ut_container(e->children.next, struct ibcm_ep, sibling));
 	ibcm_enter(e, IBCM_OVER);
 	ibcm_unbind(e);
 	ibcm_ep_forget(e);
@@ -150,7 +150,7 @@ void ibcm_ep_over(struct ibcm_ep *e)
 	ibcm_ep_forget(e);
 }
 
-void ibcm_orphan(struct ibcm_ep *e)
+void ibcm_without_owner(struct ibcm_ep *e)
 {
 	if (!e->listener)
 		return;
@@ -190,10 +190,10 @@ void ibcm_enter(struct ibcm_ep *e, enum ibcm_state state)
 	ut_list_del(&e->asking);
 	e->state = (uint8_t)state;
 	if (state != IBCM_REQ_RCVD && state != IBCM_SIDR_RCVD)
-		ibcm_orphan(e);
+		ibcm_without_owner(e);
 	if (state != IBCM_REQ_RCVD && state != IBCM_SIDR_RCVD && state != IBCM_REP_SENT)
 		ibcm_half_done(e);
-	ibcm_tie_check(e);
+	ibcm_record_check(e);
 }
 
 static void freshen(struct ibcm_ep *e)

@@ -178,7 +178,7 @@ void ibcm_answered(struct ibcm_ep *e);
 bool ibcm_knock_again(struct ibcm_ep *e);
 bool ibcm_half_open(struct ibcm_ep *e);  /* false: too many */
 void ibcm_half_done(struct ibcm_ep *e);
-void ibcm_orphan(struct ibcm_ep *e);     /* leaves its listener's backlog */
+void ibcm_without_owner(struct ibcm_ep *e);     /* leaves its listener's backlog */
 /* The last thing done with e, unless it is looked up again. */
 void ibcm_raise(struct ibcm_ep *e, enum cm_event_type type, int status);
 void ibcm_raise_data(struct ibcm_ep *e, enum cm_event_type type, int status, const void *data,
@@ -254,10 +254,10 @@ ibcm_handler ibcm_got_dreq, ibcm_dreq_before_rtu, ibcm_dup_dreq, ibcm_got_drep;
 ibcm_handler ibcm_rejected, ibcm_rej_connected, ibcm_got_mra, ibcm_got_lap;
 ibcm_handler ibcm_again;
 
-/* --- watch.c, tie.c --- */
+/* --- watch.c, record.c --- */
 
 /* After each change of state: tied while the peer may count on the connection. */
-void ibcm_tie_check(struct ibcm_ep *e);
+void ibcm_record_check(struct ibcm_ep *e);
 
 void ibcm_estab(struct ibcm_ep *e); /* ESTAB, and watched */
 void ibcm_watch(struct ibcm_ep *e);

@@ -21,7 +21,7 @@
 #include "proto/gsi.h"
 
 /* What a DREQ needs to say; read by other processes, so of fixed size. Row of a table there. */
-struct ibcm_tie {
+struct ibcm_record {
 	uint8_t local[16], remote[16];
 	uint64_t tid;
 	uint32_t local_id; /* 0: no connection */
@@ -43,7 +43,7 @@ struct ibcm_carrier {
 	int (*probe)(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
 	/* A connection that others shall end if this process dies: its number until untie,
 	 * or negative: there is no room. */
-	int (*tie)(struct eng_dev *dev, const struct ibcm_tie *t);
+	int (*record)(struct eng_dev *dev, const struct ibcm_record *t);
 	void (*untie)(struct eng_dev *dev, int number);
 	/* The peer of that QP is no more. */
 	void (*gone)(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
@@ -74,7 +74,7 @@ void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);
 void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint64_t now);
 /* A connection of another process on one of our addresses that has died: its peer gets the
  * DREQ. False: it says nothing sensible. */
-bool ibcm_bury(struct cm_port *p, const struct ibcm_tie *t, uint64_t now);
+bool ibcm_disconnect_dead(struct cm_port *p, const struct ibcm_record *t, uint64_t now);
 /* Timers. Returns the number of things done. */
 int ibcm_run(struct cm_port *p, uint64_t now);
 uint64_t ibcm_deadline(struct cm_port *p);

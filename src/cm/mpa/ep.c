@@ -193,7 +193,7 @@ void mpa_drop_stream(struct mpa_ep *e, bool abort)
 		e->m->cfg.streams->ops->close(s, abort);
 }
 
-static void orphans_of(struct mpa_ep *l)
+static void unclaimed_of(struct mpa_ep *l)
 {
 	struct mpa_ep *e;
 
@@ -228,7 +228,7 @@ void mpa_ep_destroy(struct mpa_ep *e)
 		e->orphan = true; /* the Reply is still on its way */
 		return;
 	}
-	orphans_of(e);
+	unclaimed_of(e);
 	if (e->port)
 		e->m->cfg.streams->ops->unbind(e->port);
 	mpa_drop_stream(e, true);

@@ -100,7 +100,7 @@ struct tcp_stream {
 	struct ut_list node;      /* place->streams, drains or dead */
 	struct ut_list hot_node;  /* place->hot */
 	struct ut_list todo_node; /* place->todo: something to do that no descriptor reports; over */
-	struct ut_list idle_node; /* place->orphans: bytes wait for a user */
+	struct ut_list idle_node; /* place->unclaimed: bytes wait for a user */
 	int fd;
 	int error;         /* to be told by closed() */
 	uint32_t mask;     /* epoll events asked for; 0 = not in the set */
@@ -140,7 +140,7 @@ struct tcp_place {
 	uint32_t ifindex;
 	struct ut_list streams, drains, dead;
 	struct ut_list listeners, dead_listeners;
-	struct ut_list hot, todo, orphans;
+	struct ut_list hot, todo, unclaimed;
 	struct ut_list over; /* ended: closed() is due when the others have been looked at */
 	unsigned n_hot, calls, empties, look_only;
 	uint64_t now;       /* of the last poll() */

@@ -41,7 +41,7 @@ static const struct link_streams_ops ops = {
 static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
-				  &p->dead_listeners, &p->hot, &p->todo, &p->orphans,
+				  &p->dead_listeners, &p->hot, &p->todo, &p->unclaimed,
 				  &p->over, &p->doors, &p->dead_doors, &p->offers, &p->local_polled,
 				  &p->young_calls, &p->late_calls, &p->dead_calls };
 

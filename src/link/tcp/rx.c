@@ -153,7 +153,7 @@ static void orphan(struct tcp_stream *s)
 		return;
 	tcp_cool(s);
 	if (ut_list_empty(&s->idle_node))
-		ut_list_add_tail(&tcp_place_of(s)->orphans, &s->idle_node);
+		ut_list_add_tail(&tcp_place_of(s)->unclaimed, &s->idle_node);
 }
 
 /*

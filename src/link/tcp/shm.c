@@ -218,7 +218,7 @@ static bool is_over(const struct tcp_stream *s)
 static void orphan(struct tcp_stream *s)
 {
 	if (s->state == TCP_S_OPEN && !s->base.user_ops && ut_list_empty(&s->idle_node))
-		ut_list_add_tail(&tcp_place_of(s)->orphans, &s->idle_node);
+		ut_list_add_tail(&tcp_place_of(s)->unclaimed, &s->idle_node);
 }
 
 int tcp_local_serve(struct tcp_stream *s)

@@ -275,11 +275,11 @@ static int run_todo(struct ut_list *todo)
 }
 
 /* Streams that had bytes and no user, and have one now. */
-static void adopt_orphans(struct tcp_place *p)
+static void adopt_unclaimed(struct tcp_place *p)
 {
 	struct tcp_stream *s, *t;
 
-	ut_list_each_safe(s, t, &p->orphans, idle_node) {
+	ut_list_each_safe(s, t, &p->unclaimed, idle_node) {
 		if (!s->base.user_ops)
 			continue;
 		ut_list_del(&s->idle_node);
@@ -307,8 +307,8 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	int done = 0;
 
 	p->now = now;
-	if (!ut_list_empty(&p->orphans))
-		adopt_orphans(p);
+	if (!ut_list_empty(&p->unclaimed))
+		adopt_unclaimed(p);
 	if (!ut_list_empty(&p->todo))
 		done += run_todo(&p->todo);
 	if (!ut_list_empty(&p->local_polled))
@@ -340,7 +340,7 @@ uint64_t tcp_deadline(struct link_streams *l)
 	ut_list_each(s, &p->todo, todo_node)
 		if (!s->news || s->base.user_ops)
 			return 0;
-	ut_list_each(s, &p->orphans, idle_node)
+	ut_list_each(s, &p->unclaimed, idle_node)
 		if (s->base.user_ops)
 			return 0;
 	return at;

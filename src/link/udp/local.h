@@ -35,7 +35,7 @@ union udp_sa {
 };
 
 enum udp_kind {
-	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_WARD,
+	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_PEER_WATCH,
 	UDP_BELL, /* near.h: a sender wrote into a ring while we slept */
 	UDP_PEER, /* its pidfd */
 };
@@ -52,7 +52,7 @@ struct udp_port {
 	uint8_t addr[16];      /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN and MAIL */
 	struct udp_service *service; /* SERVICE */
-	struct udp_ward *ward;       /* WARD: its pidfd */
+	struct udp_peer_watch *watch;       /* WARD: its pidfd */
 	struct shm_peer_tx *local_tx; /* PEER: one of the two */
 	struct shm_peer_rx *local_rx;
 	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
@@ -88,8 +88,8 @@ struct udp_local {
 	bool mail_ready;
 	unsigned mail_hot;     /* read without being told for so many calls */
 	struct udp_order order;
-	unsigned will_tries;   /* our will is to be given to others, from will_at on */
-	uint64_t will_at;
+	unsigned records_tries;   /* our will is to be given to others, from records_at on */
+	uint64_t records_at;
 	int tos, ttl;          /* defaults set on the main socket */
 };
 
@@ -104,8 +104,8 @@ struct udp_service {
 };
 
 /* Another member of an address, and what it wants to be said when it dies. */
-struct udp_ward {
-	struct ut_list node;  /* in udp_link.wards, or dead */
+struct udp_peer_watch {
+	struct ut_list node;  /* in udp_link.peer_watches, or dead */
 	struct udp_port port;
 	uint8_t addr[16];
 	uint8_t slot;
@@ -157,10 +157,10 @@ struct udp_link {
 	uint16_t outbox_for[UDP_KEYS]; /* by udp_key() */
 	struct udp_tx tx[UDP_TX_CACHE];
 	struct udp_tx *tx_last;
-	struct ut_list wards, dead;
-	unsigned n_wards;
-	struct udp_ward *shown; /* by orphan(); the first of the dead */
-	int will;              /* the owner's descriptor, or -1 */
+	struct ut_list peer_watches, dead;
+	unsigned n_peer_watches;
+	struct udp_peer_watch *shown; /* by dead_peer(); the first of the dead */
+	int records;              /* the owner's descriptor, or -1 */
 	int fds[UDP_MAIL_FDS];   /* descriptors of the last message read, or -1 */
 	int fds_pid;          /* who sent it, as seen from here; 0: cannot be seen */
 	struct ut_rng rng;
@@ -256,7 +256,7 @@ static inline unsigned udp_key(struct udp_dest to)
 }
 
 enum udp_mail_type {
-	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_WILL,
+	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_RECORDS,
 	UDP_MAIL_GROUP, /* a datagram behind the group's address */
 	UDP_MAIL_SHM_HELLO, UDP_MAIL_SHM_READY, UDP_MAIL_SHM_OPEN, UDP_MAIL_SHM_EXPORT /* near.h */
 };
@@ -289,17 +289,17 @@ int udp_group_post(struct udp_link *u, const struct link_flow *f, const uint8_t 
 		   size_t len, size_t seg);
 bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
 
-/* ward.c */
+/* watch.c */
 void udp_entrust(struct link *l, int fd);
-const void *udp_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
+const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
 /* The order has changed: others keep our will now. Said by the next settle. */
-void udp_ward_news(struct udp_link *u, struct udp_local *lo);
-void udp_ward_settle(struct udp_link *u, struct udp_local *lo, uint64_t now);
-uint64_t udp_ward_deadline(const struct udp_local *lo);
+void udp_peer_watch_news(struct udp_link *u, struct udp_local *lo);
+void udp_peer_watch_settle(struct udp_link *u, struct udp_local *lo, uint64_t now);
+uint64_t udp_peer_watch_deadline(const struct udp_local *lo);
 /* A member gives us its own: what is in u->fds. */
-void udp_ward_take(struct udp_link *u, struct udp_local *lo, unsigned slot);
-void udp_ward_died(struct udp_link *u, struct udp_ward *w);
-void udp_wards_drop(struct udp_link *u, const struct udp_local *lo); /* NULL: all */
+void udp_peer_watch_take(struct udp_link *u, struct udp_local *lo, unsigned slot);
+void udp_peer_watch_died(struct udp_link *u, struct udp_peer_watch *w);
+void udp_peer_watches_drop(struct udp_link *u, const struct udp_local *lo); /* NULL: all */
 
 /* outbox.c: as udp_mail_send, but what finds a full mailbox waits a little. */
 int udp_outbox_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,

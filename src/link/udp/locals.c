@@ -43,7 +43,7 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 	if (u->carry.local == lo)
 		u->carry.left = 0;
 	udp_outbox_forget(u, lo);
-	udp_wards_drop(u, lo);
+	udp_peer_watches_drop(u, lo);
 	udp_unwatch(u, &lo->main);
 	udp_unwatch(u, &lo->mail);
 	link_sys_close(&lo->order.lock);

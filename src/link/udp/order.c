@@ -160,7 +160,7 @@ static void finish(struct udp_link *u, struct udp_local *lo)
 	attach(u, lo);
 	tell(u, lo, UDP_MAIL_ORDER, 0);
 	link_sys_close(&o->lock);
-	udp_ward_news(u, lo);
+	udp_peer_watch_news(u, lo);
 }
 
 static void heard(struct udp_link *u, struct udp_local *lo, unsigned slot, unsigned index,
@@ -229,8 +229,8 @@ void udp_order_settle(struct udp_link *u, struct udp_local *lo)
 		finish(u, lo);
 		udp_set_timer(u);
 	}
-	if (lo->will_tries) {
-		udp_ward_settle(u, lo, ut_now());
+	if (lo->records_tries) {
+		udp_peer_watch_settle(u, lo, ut_now());
 		udp_set_timer(u);
 	}
 }
@@ -273,12 +273,12 @@ void udp_order_mail(struct udp_link *u, struct udp_local *lo, const struct udp_m
 		take_order(&lo->order, body, len);
 	else if (m->type == UDP_MAIL_LEFT)
 		take_left(u, lo, m->slot, m->index);
-	if (m->type == UDP_MAIL_WILL)
-		udp_ward_take(u, lo, m->slot);
+	if (m->type == UDP_MAIL_RECORDS)
+		udp_peer_watch_take(u, lo, m->slot);
 	else if (m->type >= UDP_MAIL_SHM_HELLO)
 		shm_handshake_message(u, lo, m, body, len);
 	else if (m->type != UDP_MAIL_ANSWER)
-		udp_ward_news(u, lo);
+		udp_peer_watch_news(u, lo);
 }
 
 /* Not at once: the others see it too, and one of them is enough. */

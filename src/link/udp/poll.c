@@ -69,8 +69,8 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 	case UDP_PEER:
 		shm_peer_died(u, p);
 		return;
-	case UDP_WARD:
-		udp_ward_died(u, p->ward);
+	case UDP_PEER_WATCH:
+		udp_peer_watch_died(u, p->watch);
 		return;
 	case UDP_TIMER:
 	case UDP_BELL:
@@ -92,7 +92,7 @@ static void run_timers(struct udp_link *u)
 	u->timer_at = UT_NEVER;
 	ut_list_each(lo, &u->locals, node) {
 		udp_order_tick(u, lo, now);
-		udp_ward_settle(u, lo, now);
+		udp_peer_watch_settle(u, lo, now);
 	}
 	udp_set_timer(u);
 }
@@ -126,8 +126,8 @@ void udp_set_timer(struct udp_link *u)
 	ut_list_each(lo, &u->locals, node) {
 		if (udp_order_deadline(&lo->order) < at)
 			at = udp_order_deadline(&lo->order);
-		if (udp_ward_deadline(lo) < at)
-			at = udp_ward_deadline(lo);
+		if (udp_peer_watch_deadline(lo) < at)
+			at = udp_peer_watch_deadline(lo);
 	}
 	if (at != UT_NEVER) {
 		t.it_value.tv_sec = (time_t)(at / UT_S);

@@ -87,7 +87,7 @@ static void udp_close(struct link *l)
 		drop_group(u, g);
 	udp_services_drop(u);
 	shm_chan_fini(u);
-	udp_wards_drop(u, NULL);
+	udp_peer_watches_drop(u, NULL);
 	udp_unwatch(u, &u->timer);
 	link_sys_close(&u->epfd);
 	ut_stage_fini(&u->stage);
@@ -108,7 +108,7 @@ static const struct link_ops udp_ops = {
 	.unclaim = udp_service_unclaim,
 	.pass_on = udp_pass_on,
 	.entrust = udp_entrust,
-	.orphan = udp_orphan,
+	.dead_peer = udp_dead_peer,
 	.fd = udp_fd,
 	.doze = shm_chan_sleep,
 	.close = udp_close,
@@ -139,9 +139,9 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->outbox);
 	ut_list_init(&u->services);
 	ut_list_init(&u->ready);
-	ut_list_init(&u->wards);
+	ut_list_init(&u->peer_watches);
 	ut_list_init(&u->dead);
-	u->will = -1;
+	u->records = -1;
 	for (int i = 0; i < UDP_MAIL_FDS; i++)
 		u->fds[i] = -1;
 	u->base.ops = &udp_ops;

@@ -5,7 +5,7 @@
  * its ID and rubbed out in the other order, so one that is cut short by death is
  * none.
  */
-#include "device/roce_will.h"
+#include "device/roce_records.h"
 
 #include "link/shm/seg.h"
 #include "util/alloc.h"
@@ -21,33 +21,33 @@
 struct table {
 	uint32_t magic;
 	uint32_t used; /* rows from here on were never written */
-	uint8_t pad[sizeof(struct ibcm_tie) - 8];
-	struct ibcm_tie row[ROWS];
+	uint8_t pad[sizeof(struct ibcm_record) - 8];
+	struct ibcm_record row[ROWS];
 };
-_Static_assert(sizeof(struct ibcm_tie) == 56, "read by other processes");
+_Static_assert(sizeof(struct ibcm_record) == 56, "read by other processes");
 
-struct dev_will {
+struct dev_records {
 	int fd;
 	struct table *t;
 	uint16_t n_free, free[ROWS]; /* rows below used, in the order they came back */
 };
 
-struct dev_will *dev_will_new(void)
+struct dev_records *dev_records_new(void)
 {
-	struct dev_will *w = ut_zalloc(sizeof(*w));
+	struct dev_records *w = ut_zalloc(sizeof(*w));
 
 	if (!w)
 		return NULL;
 	w->fd = shm_seg_make("dapple-will", sizeof(*w->t), (void **)&w->t);
 	if (w->fd < 0) {
-		dev_will_free(w);
+		dev_records_free(w);
 		return NULL;
 	}
 	w->t->magic = MAGIC;
 	return w;
 }
 
-void dev_will_free(struct dev_will *w)
+void dev_records_free(struct dev_records *w)
 {
 	if (!w)
 		return;
@@ -57,15 +57,15 @@ void dev_will_free(struct dev_will *w)
 	free(w);
 }
 
-int dev_will_fd(const struct dev_will *w)
+int dev_records_fd(const struct dev_records *w)
 {
 	return w->fd;
 }
 
-int dev_will_add(struct dev_will *w, const struct ibcm_tie *t)
+int dev_records_add(struct dev_records *w, const struct ibcm_record *t)
 {
 	uint32_t used = w->t->used, i;
-	struct ibcm_tie *row, blank = *t;
+	struct ibcm_record *row, blank = *t;
 
 	if (!w->n_free && used == ROWS)
 		return -ENOSPC;
@@ -79,13 +79,13 @@ int dev_will_add(struct dev_will *w, const struct ibcm_tie *t)
 	return (int)i;
 }
 
-void dev_will_del(struct dev_will *w, int number)
+void dev_records_del(struct dev_records *w, int number)
 {
 	__atomic_store_n(&w->t->row[number].local_id, 0, __ATOMIC_RELEASE);
 	w->free[w->n_free++] = (uint16_t)number;
 }
 
-bool dev_will_read(const void *will, size_t len, uint32_t *at, struct ibcm_tie *ret)
+bool dev_records_read(const void *will, size_t len, uint32_t *at, struct ibcm_record *ret)
 {
 	const struct table *t = will;
 	uint32_t used;

@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WARDS_MAX 64u        /* each costs a descriptor and a mapping */
-#define WARD_BYTES (4u << 20)
+#define PEER_WATCHES_MAX 64u        /* each costs a descriptor and a mapping */
+#define RECORD_BYTES (4u << 20)
 #define KEEPERS 2
 #define TELL_TRIES 20
 #define TELL_RETRY (5 * UT_MS)
@@ -60,10 +60,10 @@ static int keepers(const struct udp_link *u, const struct udp_local *lo, unsigne
 /* False: a mailbox is full, another time. */
 static bool tell(struct udp_link *u, struct udp_local *lo)
 {
-	struct udp_mail m = { .type = UDP_MAIL_WILL };
+	struct udp_mail m = { .type = UDP_MAIL_RECORDS };
 	unsigned slot[KEEPERS];
 	bool done = true;
-	int fds[2] = { -1, u->will };
+	int fds[2] = { -1, u->records };
 	int n = keepers(u, lo, slot);
 
 	if (n)
@@ -77,23 +77,23 @@ static bool tell(struct udp_link *u, struct udp_local *lo)
 	return done;
 }
 
-void udp_ward_news(struct udp_link *u, struct udp_local *lo)
+void udp_peer_watch_news(struct udp_link *u, struct udp_local *lo)
 {
-	lo->will_tries = u->will >= 0 ? TELL_TRIES : 0;
-	lo->will_at = 1; /* a timer set to 0 is none */
+	lo->records_tries = u->records >= 0 ? TELL_TRIES : 0;
+	lo->records_at = 1; /* a timer set to 0 is none */
 }
 
-void udp_ward_settle(struct udp_link *u, struct udp_local *lo, uint64_t now)
+void udp_peer_watch_settle(struct udp_link *u, struct udp_local *lo, uint64_t now)
 {
-	if (!lo->will_tries || now < lo->will_at)
+	if (!lo->records_tries || now < lo->records_at)
 		return;
-	lo->will_tries = tell(u, lo) ? 0 : lo->will_tries - 1;
-	lo->will_at = now + TELL_RETRY;
+	lo->records_tries = tell(u, lo) ? 0 : lo->records_tries - 1;
+	lo->records_at = now + TELL_RETRY;
 }
 
-uint64_t udp_ward_deadline(const struct udp_local *lo)
+uint64_t udp_peer_watch_deadline(const struct udp_local *lo)
 {
-	return lo->will_tries ? lo->will_at : UT_NEVER;
+	return lo->records_tries ? lo->records_at : UT_NEVER;
 }
 
 void udp_entrust(struct link *l, int fd)
@@ -101,79 +101,79 @@ void udp_entrust(struct link *l, int fd)
 	struct udp_link *u = udp_of(l);
 	struct udp_local *lo;
 
-	u->will = fd;
+	u->records = fd;
 	ut_list_each(lo, &u->locals, node) {
-		udp_ward_news(u, lo);
-		udp_ward_settle(u, lo, ut_now());
+		udp_peer_watch_news(u, lo);
+		udp_peer_watch_settle(u, lo, ut_now());
 	}
 	udp_set_timer(u);
 }
 
 /* --- keeping --- */
 
-static void drop(struct udp_link *u, struct udp_ward *w)
+static void drop(struct udp_link *u, struct udp_peer_watch *w)
 {
 	udp_unwatch(u, &w->port);
 	shm_seg_unmap(w->map, w->len);
 	ut_list_del(&w->node);
-	u->n_wards--;
+	u->n_peer_watches--;
 	free(w);
 }
 
 static void forget_slot(struct udp_link *u, const struct udp_local *lo, unsigned slot)
 {
-	struct udp_ward *w, *t;
+	struct udp_peer_watch *w, *t;
 
-	ut_list_each_safe(w, t, &u->wards, node)
+	ut_list_each_safe(w, t, &u->peer_watches, node)
 		if (w->slot == slot && !memcmp(w->addr, lo->addr, 16))
 			drop(u, w);
 }
 
-static struct udp_ward *ward_new(struct udp_link *u, struct udp_local *lo, unsigned slot,
+static struct udp_peer_watch *peer_watch_new(struct udp_link *u, struct udp_local *lo, unsigned slot,
 				 int pidfd, int will)
 {
-	struct udp_ward *w = u->n_wards < WARDS_MAX ? ut_zalloc(sizeof(*w)) : NULL;
+	struct udp_peer_watch *w = u->n_peer_watches < PEER_WATCHES_MAX ? ut_zalloc(sizeof(*w)) : NULL;
 
 	if (!w)
 		return NULL;
-	w->map = shm_seg_map(will, 1, WARD_BYTES, &w->len);
+	w->map = shm_seg_map(will, 1, RECORD_BYTES, &w->len);
 	if (!w->map) {
 		free(w);
 		return NULL;
 	}
 	w->slot = (uint8_t)slot;
 	memcpy(w->addr, lo->addr, 16);
-	w->port = (struct udp_port){ .kind = UDP_WARD, .fd = pidfd, .ward = w };
+	w->port = (struct udp_port){ .kind = UDP_PEER_WATCH, .fd = pidfd, .watch = w };
 	ut_list_init(&w->port.hot_node);
 	ut_list_init(&w->port.err_node);
 	ut_list_init(&w->node);
-	u->n_wards++;
+	u->n_peer_watches++;
 	return w;
 }
 
-void udp_ward_take(struct udp_link *u, struct udp_local *lo, unsigned slot)
+void udp_peer_watch_take(struct udp_link *u, struct udp_local *lo, unsigned slot)
 {
 	int pidfd = u->fds[0], will = u->fds[1];
-	struct udp_ward *w;
+	struct udp_peer_watch *w;
 
 	if (will < 0)
 		return;
 	forget_slot(u, lo, slot);
-	u->fds[0] = -1; /* now the ward's */
+	u->fds[0] = -1; /* now the watch's */
 	w = LINK_SYS(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == -EBADF
-		    ? NULL : ward_new(u, lo, slot, pidfd, will);
+		    ? NULL : peer_watch_new(u, lo, slot, pidfd, will);
 	link_sys_close(&u->fds[1]); /* the mapping is enough */
 	if (!w) {
 		link_sys_close(&pidfd);
 		ut_debug("what slot %u gave to keep is refused", slot);
 		return;
 	}
-	ut_list_add_tail(&u->wards, &w->node);
+	ut_list_add_tail(&u->peer_watches, &w->node);
 	if (udp_watch(u, &w->port) < 0)
 		drop(u, w);
 }
 
-void udp_ward_died(struct udp_link *u, struct udp_ward *w)
+void udp_peer_watch_died(struct udp_link *u, struct udp_peer_watch *w)
 {
 	struct udp_local *lo = udp_local_find(u, w->addr);
 
@@ -185,14 +185,14 @@ void udp_ward_died(struct udp_link *u, struct udp_ward *w)
 		udp_order_astray(u, lo);
 }
 
-const void *udp_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
+const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
 {
 	struct udp_link *u = udp_of(l);
-	struct udp_ward *w;
+	struct udp_peer_watch *w;
 
 	if (u->shown)
 		drop(u, u->shown);
-	u->shown = w = ut_list_first(&u->dead, struct udp_ward, node);
+	u->shown = w = ut_list_first(&u->dead, struct udp_peer_watch, node);
 	if (!w)
 		return NULL;
 	memcpy(ret_addr, w->addr, 16);
@@ -200,15 +200,15 @@ const void *udp_orphan(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
 	return w->map;
 }
 
-void udp_wards_drop(struct udp_link *u, const struct udp_local *lo)
+void udp_peer_watches_drop(struct udp_link *u, const struct udp_local *lo)
 {
-	struct udp_ward *w, *t;
+	struct udp_peer_watch *w, *t;
 
 	u->shown = NULL;
 	for (int i = 0; i < 2 && !lo; i++)
 		if (u->fds[i] >= 0)
 			link_sys_close(&u->fds[i]);
-	ut_list_each_safe(w, t, &u->wards, node)
+	ut_list_each_safe(w, t, &u->peer_watches, node)
 		if (!lo || !memcmp(w->addr, lo->addr, 16))
 			drop(u, w);
 	ut_list_each_safe(w, t, &u->dead, node)

@@ -10,17 +10,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define BURY_TRIES 3u
+#define DISCONNECT_TRIES 3u
 
 static bool counts(const struct ibcm_ep *e)
 {
 	return e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB;
 }
 
-void ibcm_tie_check(struct ibcm_ep *e)
+void ibcm_record_check(struct ibcm_ep *e)
 {
 	const struct ibcm_carrier *c = e->cm->cfg.carrier;
-	struct ibcm_tie t = { .tid = e->tid, .local_id = e->local_id, .remote_id = e->remote_id,
+	struct ibcm_record t = { .tid = e->tid, .local_id = e->local_id, .remote_id = e->remote_id,
 			      .remote_qpn = e->remote_qpn, .tclass = e->tclass };
 
 	if (counts(e) == (e->tied >= 0))
@@ -32,10 +32,10 @@ void ibcm_tie_check(struct ibcm_ep *e)
 	}
 	memcpy(t.local, e->ep.local.addr, 16);
 	memcpy(t.remote, e->ep.remote.addr, 16);
-	e->tied = c->tie(e->cm->dev, &t);
+	e->tied = c->record(e->cm->dev, &t);
 }
 
-static struct ibcm_ep *dead_one(struct ibcm *cm, const struct ibcm_tie *t)
+static struct ibcm_ep *dead_one(struct ibcm *cm, const struct ibcm_record *t)
 {
 	struct ibcm_ep *e = ibcm_ep_new(cm);
 
@@ -59,7 +59,7 @@ static struct ibcm_ep *dead_one(struct ibcm *cm, const struct ibcm_tie *t)
 	return e;
 }
 
-bool ibcm_bury(struct cm_port *p, const struct ibcm_tie *t, uint64_t now)
+bool ibcm_disconnect_dead(struct cm_port *p, const struct ibcm_record *t, uint64_t now)
 {
 	struct ibcm *cm = p->manager;
 	struct ibcm_ep *e;
@@ -76,7 +76,7 @@ bool ibcm_bury(struct cm_port *p, const struct ibcm_tie *t, uint64_t now)
 	cm->now = now;
 	cm->has_now = true;
 	ibcm_hang_up(e);
-	e->max_tries = BURY_TRIES;
+	e->max_tries = DISCONNECT_TRIES;
 	cm->has_now = false;
 	return true;
 }
