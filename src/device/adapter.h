@@ -40,12 +40,12 @@ struct dev_machine {
 	int (*fast)(struct dev_adapter *a, bool *ret_whole);
 	/* As eng_dev_ops.posted. crowd: much was posted since the last poll, so that the next one cannot
 	 * be far; what leaves by shared memory may wait for that, or for its like. */
-	bool (*posted)(struct eng_qp *qp, bool crowd);
+	bool (*post_fast)(struct eng_qp *qp, bool crowd);
 	/* The same for what is complete at once, whoever looks after the adapter. app: this is a thread
 	 * of the application. */
-	bool (*alone)(struct eng_qp *qp, bool app);
+	bool (*post_direct)(struct eng_qp *qp, bool app);
 	/* It was not, but may be after a look at what has come. */
-	bool (*soon)(struct eng_qp *qp);
+	bool (*may_post_direct)(struct eng_qp *qp);
 	/* Takes in what has come, bounded work. Returns how many things. */
 	int (*receive)(struct dev_adapter *a, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. */
@@ -54,9 +54,9 @@ struct dev_machine {
 	int (*transmit)(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
 	/* What was posted last may wait a little, to leave together with more. crowd: much was posted
 	 * since the last poll, so that the next one cannot be far. */
-	bool (*patient)(struct eng_dev *dev, bool crowd);
+	bool (*may_coalesce)(struct eng_dev *dev, bool crowd);
 	/* The same of what was posted to a queue pair since it last said so; false where that is not known. */
-	bool (*more)(struct eng_qp *qp);
+	bool (*coalesce_more)(struct eng_qp *qp);
 	/* Some wait, or their receivers have not been woken. */
 	bool (*acks_pending)(struct eng_dev *dev);
 	/* They leave, as far as the link takes them, and nothing else does. Not for ENG_ACKS_LATER. */

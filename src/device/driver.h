@@ -67,7 +67,7 @@ enum dev_driver_kind { DEV_DRIVER_THREAD, DEV_DRIVER_APP, DEV_DRIVER_WAITER };
 enum dev_driver { DEV_BY_APP, DEV_BY_THREAD, DEV_BY_WAITER, DEV_BY_CALL };
 
 /* How much a round asks of the system. DEV_LOOK_CHEAP: nothing that the link's descriptor will show as
- * well, since the caller sleeps on it next, or will be back soon. DEV_LOOK_WOKEN: first of all what the
+ * well, since the caller sleeps on it next, or will be back may_post_direct. DEV_LOOK_WOKEN: first of all what the
  * caller was woken for, who has slept on it. */
 enum dev_look { DEV_LOOK, DEV_LOOK_CHEAP, DEV_LOOK_WOKEN };
 

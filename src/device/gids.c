@@ -75,7 +75,7 @@ void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
 	memcpy(ret, info->mac, sizeof(info->mac));
 }
 
-/* The GIDs that follow from the addresses: those themselves, or the MAC alone. */
+/* The GIDs that follow from the addresses: those themselves, or the MAC post_direct. */
 static int gids_of(const struct dev_adapter *a, const struct dev_nl_addr *addrs, int n,
 		   struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {

@@ -2,7 +2,7 @@
 /*
  * What may wait. An acknowledgement costs a packet of its own unless the application's answer can take
  * it along, so a round made by a polling application may put acknowledgements off until its next call.
- * That pays only when the call comes soon: one that did not come within 50 us turns deferral off for a
+ * That pays only when the call comes may_post_direct: one that did not come within 50 us turns deferral off for a
  * while. Posted requests wait for more of them in the same way.
  */
 #include "device/short.h"
@@ -89,7 +89,7 @@ void dev_note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
 }
 
 /*
- * A message alone costs a system call at each end, a train of them the same. One that is posted
+ * A message post_direct costs a system call at each end, a train of them the same. One that is posted
  * behind many unanswered ones is in no hurry: the next poll, the post that fills a train or the
  * answer takes it along. If none of them came in time, the next ones are not made to wait.
  */
@@ -102,7 +102,7 @@ bool dev_hold(struct dev_adapter *a, uint64_t now, bool posted)
 	else if (posted && a->hold_penalty)
 		a->hold_penalty--;
 	if (!posted || a->hold_penalty || atomic_load(&a->driver.waiters) ||
-	    !a->machine->patient(&a->dev, a->crowd || a->posts > DEV_POSTS_CROWD)) {
+	    !a->machine->may_coalesce(&a->dev, a->crowd || a->posts > DEV_POSTS_CROWD)) {
 		a->held_since = 0;
 		return false;
 	}
@@ -122,7 +122,7 @@ bool dev_hold_more(struct dev_adapter *a, struct eng_qp *qp)
 	if (!a->held_since || dev_thread_is_this() ||
 	    a->held_at != atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) ||
 	    atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) ||
-	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) || !a->machine->more(qp))
+	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) || !a->machine->coalesce_more(qp))
 		return false;
 	a->posts++;
 	return true;

@@ -85,11 +85,11 @@ static int fast(struct dev_adapter *a, bool *ret_whole)
 
 static const struct dev_machine iwp_machine = {
 	.fast = fast,
-	.posted = iwp_fast_post,
-	.alone = dev_alone_none,
-	.soon = dev_soon_none,
-	.patient = iwp_patient,
-	.more = iwp_more,
+	.post_fast = iwp_fast_post,
+	.post_direct = dev_post_direct_none,
+	.may_post_direct = dev_may_post_direct_none,
+	.may_coalesce = iwp_may_coalesce,
+	.coalesce_more = iwp_coalesce_more,
 	.receive = receive,
 	.errors = errors,
 	.transmit = transmit,
@@ -216,7 +216,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 
 static const struct eng_dev_ops iwarp_ops = {
 	.progress = dev_progress,
-	.posted = dev_posted,
+	.post_fast = dev_post_fast,
 	.wait = wait_on,
 	.wait_comp = wait_comp,
 	.polled = dev_polled,

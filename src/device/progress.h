@@ -24,15 +24,15 @@ struct eng_qp;
 int dev_run(struct dev_adapter *a, enum dev_driver by);
 int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look);
 
-/* dev_machine.fast, .posted, .soon and .alone of who knows rounds only. */
+/* dev_machine.fast, .posted, .may_post_direct and .alone of who knows rounds only. */
 int dev_fast_none(struct dev_adapter *a, bool *ret_whole);
-bool dev_posted_none(struct eng_qp *qp, bool crowd);
-bool dev_soon_none(struct eng_qp *qp);
-bool dev_alone_none(struct eng_qp *qp, bool app);
+bool dev_post_fast_none(struct eng_qp *qp, bool crowd);
+bool dev_may_post_direct_none(struct eng_qp *qp);
+bool dev_post_direct_none(struct eng_qp *qp, bool app);
 
 /* eng_dev_ops.progress, .posted and .polled */
 int dev_progress(struct eng_dev *dev);
-bool dev_posted(struct eng_dev *dev, struct eng_qp *qp);
+bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp);
 void dev_polled(struct eng_dev *dev, int did);
 
 #endif

@@ -211,7 +211,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 
 static const struct eng_dev_ops roce_ops = {
 	.progress = dev_progress,
-	.posted = dev_posted,
+	.post_fast = dev_post_fast,
 	.wait = wait_on,
 	.wait_comp = wait_comp,
 	.polled = dev_polled,

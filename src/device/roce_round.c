@@ -82,12 +82,12 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 const struct dev_machine dev_roce_machine = {
-	.patient = ibp_patient,
-	.more = ibp_more,
+	.may_coalesce = ibp_may_coalesce,
+	.coalesce_more = ibp_coalesce_more,
 	.fast = fast,
-	.posted = ibp_fast_post,
-	.alone = ibp_direct_post,
-	.soon = ibp_may_direct_post,
+	.post_fast = ibp_fast_post,
+	.post_direct = ibp_direct_post,
+	.may_post_direct = ibp_may_direct_post,
 	.receive = receive,
 	.errors = take_errors,
 	.transmit = transmit,

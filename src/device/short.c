@@ -23,17 +23,17 @@ int dev_fast_none(struct dev_adapter *a, bool *ret_whole)
 	return -EAGAIN;
 }
 
-bool dev_posted_none(struct eng_qp *qp, bool crowd)
+bool dev_post_fast_none(struct eng_qp *qp, bool crowd)
 {
 	return false;
 }
 
-bool dev_soon_none(struct eng_qp *qp)
+bool dev_may_post_direct_none(struct eng_qp *qp)
 {
 	return false;
 }
 
-bool dev_alone_none(struct eng_qp *qp, bool app)
+bool dev_post_direct_none(struct eng_qp *qp, bool app)
 {
 	return false;
 }
@@ -75,22 +75,22 @@ static void look_at_put_off(struct dev_adapter *a, bool found) UT_REQUIRES(a->de
  * long ago that only the thread would look at, when it gets a processor. What else has come with it
  * wants a round.
  */
-static bool alone(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+static bool post_direct(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
 {
 	bool app = !dev_thread_is_this(), whole = false;
 
-	if (a->machine->alone(qp, app))
+	if (a->machine->post_direct(qp, app))
 		return true;
-	if (!app || !a->machine->soon(qp))
+	if (!app || !a->machine->may_post_direct(qp))
 		return false;
 	if (a->machine->fast(a, &whole) < 0) {
 		a->machine->receive(a, ut_now());
 		whole = true;
 	}
-	return a->machine->alone(qp, app) && !whole && !a->machine->acks_pending(&a->dev);
+	return a->machine->post_direct(qp, app) && !whole && !a->machine->acks_pending(&a->dev);
 }
 
-bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
+bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
@@ -98,10 +98,10 @@ bool dev_posted(struct eng_dev *dev, struct eng_qp *qp)
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
 	dev_look_for_polls(a);
-	if (dev_hold_more(a, qp) || alone(a, qp))
+	if (dev_hold_more(a, qp) || post_direct(a, qp))
 		return true;
 	if (!may_be_short(a) || dev_thread_is_this() ||
-	    !a->machine->posted(qp, a->posts > DEV_POSTS_CROWD))
+	    !a->machine->post_fast(qp, a->posts > DEV_POSTS_CROWD))
 		return false;
 	a->posts++;
 	a->shorts++;

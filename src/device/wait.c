@@ -2,7 +2,7 @@
 /*
  * Blocking waits. One waiter at a time leads: it watches the link beside its
  * own descriptor and makes progress itself, so that its event costs one
- * wake-up. The others sleep on their descriptors alone; what they wait for is
+ * wake-up. The others sleep on their descriptors post_direct; what they wait for is
  * raised by the leader or, when the leader has left, by the background
  * thread. Waking another waiter to lead would cost more than the rare second
  * wake-up does.
@@ -85,7 +85,7 @@ static void enter(struct waiter *w)
 }
 
 /* Gives the lead back: to the background thread when other waiters depend on
- * it, else to nobody but its tick, since the caller will be back soon. */
+ * it, else to nobody but its tick, since the caller will be back may_post_direct. */
 static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 {
 	struct dev_driver_state *o = &w->a->driver;

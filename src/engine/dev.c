@@ -109,7 +109,7 @@ uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken)
 void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
 {
 	if (ut_trylock(&dev->lock)) {
-		if (!dev->ops->posted(dev, qp)) {
+		if (!dev->ops->post_fast(dev, qp)) {
 			eng_dev_mark(dev, qp);
 			dev->ops->progress(dev);
 		}

@@ -78,7 +78,7 @@ struct eng_dev_ops {
 	 * The application has posted to a QP: true if all of it is on its way without a round of
 	 * progress(). False: it waits for one. lock held.
 	 */
-	bool (*posted)(struct eng_dev *dev, struct eng_qp *qp);
+	bool (*post_fast)(struct eng_dev *dev, struct eng_qp *qp);
 	/*
 	 * After each poll by the application that found its queue empty; called
 	 * without locks. did: what progress did, 0 = nothing, or somebody else

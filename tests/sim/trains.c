@@ -250,10 +250,10 @@ static bool waits(struct sim_end *e, uint32_t len, bool more)
 	CHECK(sim_post(e, &(struct sim_op){ .code = IBV_WR_SEND, .at = e->mem, .len = len }) == 0);
 	qp = eng_dev_pop_pending(dev);
 	CHECK(qp == e->qp);
-	if (more && ibp_more(qp))
+	if (more && ibp_coalesce_more(qp))
 		return true;
 	dev->proto->qp_kick(qp);
-	return ibp_patient(dev, true);
+	return ibp_may_coalesce(dev, true);
 }
 
 /* 31 of one queue pair, 64 of all, 64 KiB of one, and nothing that is large or comes when something else

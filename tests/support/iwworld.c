@@ -72,7 +72,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .posted = eng_dev_by_round, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
+	.progress = progress, .post_fast = eng_dev_by_round, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
 	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
 };
 

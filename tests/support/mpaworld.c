@@ -189,7 +189,7 @@ static void dev_why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops dev_ops = {
-	.progress = dev_none, .posted = eng_dev_by_round, .wait = dev_wait, .wait_comp = eng_dev_wait_comp, .polled = dev_polled, .attach = dev_attach,
+	.progress = dev_none, .post_fast = eng_dev_by_round, .wait = dev_wait, .wait_comp = eng_dev_wait_comp, .polled = dev_polled, .attach = dev_attach,
 	.mcast_join = dev_join, .mcast_leave = dev_leave, .query_port = dev_port,
 	.why = dev_why,
 };

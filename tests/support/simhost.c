@@ -110,7 +110,7 @@ static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .posted = posted, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
+	.progress = progress, .post_fast = posted, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
 	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
 };
 

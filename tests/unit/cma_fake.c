@@ -246,7 +246,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops dev_ops = {
-	.progress = progress, .posted = eng_dev_by_round, .mcast_join = join, .mcast_leave = leave,
+	.progress = progress, .post_fast = eng_dev_by_round, .mcast_join = join, .mcast_leave = leave,
 	.query_port = query, .why = why,
 };
 

@@ -81,7 +81,7 @@ static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 	return 0;
 }
 
-static bool patient(struct eng_dev *dev, bool crowd)
+static bool may_coalesce(struct eng_dev *dev, bool crowd)
 {
 	return false;
 }
@@ -108,13 +108,13 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 static const struct dev_machine machine = {
-	.receive = receive, .errors = errors, .transmit = transmit, .patient = patient,
+	.receive = receive, .errors = errors, .transmit = transmit, .may_coalesce = may_coalesce,
 	.acks_pending = acks_pending, .acknowledge = acknowledge, .busy = busy, .deadline = next, .fast = dev_fast_none,
-	.posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
+	.post_fast = dev_post_fast_none, .post_direct = dev_post_direct_none, .may_post_direct = dev_may_post_direct_none,
 };
 
 static const struct eng_dev_ops ops = {
-	.progress = dev_progress, .posted = dev_posted, .polled = dev_polled,
+	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
 };
 
 static const struct eng_proto_ops proto = { .name = "fake" };

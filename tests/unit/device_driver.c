@@ -133,7 +133,7 @@ static uint64_t fake_next(struct eng_dev *dev)
 	return fake_deadline;
 }
 
-static bool fake_patient(struct eng_dev *dev, bool crowd)
+static bool fake_may_coalesce(struct eng_dev *dev, bool crowd)
 {
 	(void)dev;
 	(void)crowd;
@@ -142,12 +142,12 @@ static bool fake_patient(struct eng_dev *dev, bool crowd)
 
 static const struct dev_machine fake_machine = {
 	.receive = fake_receive, .errors = fake_errors, .transmit = fake_transmit,
-	.patient = fake_patient, .acks_pending = fake_acks, .acknowledge = fake_acknowledge, .busy = fake_busy,
-	.deadline = fake_next, .fast = dev_fast_none, .posted = dev_posted_none, .alone = dev_alone_none, .soon = dev_soon_none,
+	.may_coalesce = fake_may_coalesce, .acks_pending = fake_acks, .acknowledge = fake_acknowledge, .busy = fake_busy,
+	.deadline = fake_next, .fast = dev_fast_none, .post_fast = dev_post_fast_none, .post_direct = dev_post_direct_none, .may_post_direct = dev_may_post_direct_none,
 };
 
 static const struct eng_dev_ops fake_ops = {
-	.progress = dev_progress, .posted = dev_posted, .polled = dev_polled,
+	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
 };
 
 /* Posted work: who was asked to do it, and whether it might touch what is the application's. */
@@ -339,7 +339,7 @@ static void polling_owns_and_returns(void)
 }
 
 /*
- * What is posted while the background thread holds the lock is done by it, and by calls alone: the
+ * What is posted while the background thread holds the lock is done by it, and by calls post_direct: the
  * thread does not touch pages that may be gone, whoever posted.
  */
 static void thread_does_posted_work(void)

@@ -41,14 +41,14 @@ static bool posted(struct eng_qp *qp, bool crowd)
 	return takes_posts;
 }
 
-static bool alone(struct eng_qp *qp, bool app)
+static bool post_direct(struct eng_qp *qp, bool app)
 {
 	CHECK(app);
 	visits += can_alone && !unseen;
 	return can_alone && !unseen;
 }
 
-static bool soon(struct eng_qp *qp)
+static bool may_post_direct(struct eng_qp *qp)
 {
 	return can_alone && unseen;
 }
@@ -75,7 +75,7 @@ static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 	return 0;
 }
 
-static bool patient(struct eng_dev *dev, bool crowd)
+static bool may_coalesce(struct eng_dev *dev, bool crowd)
 {
 	return false;
 }
@@ -103,8 +103,8 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 static const struct dev_machine machine = {
-	.fast = fast, .posted = posted, .alone = alone, .soon = soon, .receive = receive,
-	.errors = errors, .transmit = transmit, .patient = patient, .acks_pending = acks_pending,
+	.fast = fast, .post_fast = posted, .post_direct = post_direct, .may_post_direct = may_post_direct, .receive = receive,
+	.errors = errors, .transmit = transmit, .may_coalesce = may_coalesce, .acks_pending = acks_pending,
 	.acknowledge = acknowledge, .busy = busy,
 	.deadline = next,
 };
@@ -115,7 +115,7 @@ static void kick(struct eng_qp *qp)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = dev_progress, .posted = dev_posted, .polled = dev_polled,
+	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
 };
 static const struct eng_proto_ops proto = { .name = "fake", .qp_kick = kick };
 

@@ -67,7 +67,7 @@ static void why(struct eng_dev *dev, const char *s)
 }
 
 static const struct eng_dev_ops ops = {
-	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .posted = eng_dev_by_round, .polled = polled,
+	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .post_fast = eng_dev_by_round, .polled = polled,
 	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = port, .why = why,
 };
 

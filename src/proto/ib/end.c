@@ -7,7 +7,7 @@
 void ibp_qp_stop(struct ibp_qp *q)
 {
 	ibp_train_leave(q->port, q);
-	ibp_patience_end(q->port);
+	ibp_coalesce_end(q->port);
 	if (q->port->placing.q == q)
 		ibp_place_drop(q->port);
 	if (q->relay)

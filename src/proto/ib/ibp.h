@@ -66,9 +66,9 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
  * those comes anyway, so they may wait for it, or for more of their kind to share a train with.
  * crowd: a poll comes anyway, so nothing unanswered is asked for.
  */
-bool ibp_patient(struct eng_dev *dev, bool crowd);
+bool ibp_may_coalesce(struct eng_dev *dev, bool crowd);
 /* What was posted to a queue pair since it was found so may wait with the others. */
-bool ibp_more(struct eng_qp *qp);
+bool ibp_coalesce_more(struct eng_qp *qp);
 /* Acknowledgements are waiting for a ride, or have left quietly. */
 bool ibp_acks_pending(struct eng_dev *dev);
 /* They leave, and nothing else. Not for ENG_ACKS_LATER. dev->lock held. */

@@ -224,7 +224,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 
 	eng_dev_held(dev);
 	port->now = now;
-	ibp_patience_end(port);
+	ibp_coalesce_end(port);
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
 	for (int i = 0; i < n; i++) {
 		dev->counters[ENG_C_rx_bytes] += rx[i].len;
@@ -307,7 +307,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	eng_dev_held(dev);
 	bytes = dev->counters[ENG_C_tx_bytes];
 	port->now = now;
-	ibp_patience_end(port);
+	ibp_coalesce_end(port);
 	port->sent = 0;
 	port->blocked = false;
 	port->manner = acks;

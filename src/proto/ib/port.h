@@ -466,7 +466,7 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
 void ibp_arm_all(struct ibp_port *port);
 
 /* patience.c: those that wait for more are looked at anew. */
-void ibp_patience_end(struct ibp_port *port);
+void ibp_coalesce_end(struct ibp_port *port);
 
 /* swift.c: the usual packet of the wire. Up to so many requests have left; false: none. */
 bool ibp_fast_wire_send(struct ibp_qp *q, uint32_t most);

@@ -36,9 +36,9 @@ int iwp_transmit(struct eng_dev *dev, uint64_t now);
  * crowd: a program posts much without a poll. All that waits to be sent are requests then, none of them long, which
  * may wait for more, and the next poll sends them.
  */
-bool iwp_patient(struct eng_dev *dev, bool crowd);
+bool iwp_may_coalesce(struct eng_dev *dev, bool crowd);
 /* What was posted to a queue pair since it was found so may wait with the others. */
-bool iwp_more(struct eng_qp *qp);
+bool iwp_coalesce_more(struct eng_qp *qp);
 /* Work is left that needs no event from outside. */
 bool iwp_busy(struct eng_dev *dev);
 uint64_t iwp_deadline(struct eng_dev *dev);

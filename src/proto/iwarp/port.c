@@ -377,7 +377,7 @@ int iwp_transmit(struct eng_dev *dev, uint64_t now)
 	int done = 0, n;
 
 	p->now = now;
-	iwp_patience_end(p);
+	iwp_coalesce_end(p);
 	while ((t = ut_heap_expired(&p->timers, now)))
 		iwp_timer(ut_container(t, struct iwp_qp, timer));
 	do {

@@ -159,7 +159,7 @@ struct iwp_rx {
 };
 
 /* patience.c: nothing waits any more. */
-void iwp_patience_end(struct iwp_port *p);
+void iwp_coalesce_end(struct iwp_port *p);
 
 /* --- port.c --- */
 void iwp_activate(struct iwp_qp *q);

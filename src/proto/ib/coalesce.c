@@ -4,13 +4,13 @@
 
 /* Who may wait: what a train has room for more than once, so many of them at most, behind so many
  * unanswered packets of their QP, or in a crowd of posts. */
-#define PATIENT_BYTES 16384u
-#define PATIENT_SUM 65536u /* of one queue pair, if all were as long as the last */
-#define PATIENT_MOST 32u
-#define PATIENT_FLIGHT 16
-#define PATIENT_ALL 64 /* posts of all queue pairs together: a train */
+#define COALESCE_BYTES 16384u
+#define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last */
+#define COALESCE_MOST 32u
+#define COALESCE_FLIGHT 16
+#define COALESCE_ALL 64 /* posts of all queue pairs together: a train */
 
-void ibp_patience_end(struct ibp_port *port)
+void ibp_coalesce_end(struct ibp_port *port)
 {
 	port->judged = NULL;
 	port->held = 0;
@@ -24,24 +24,24 @@ static bool can_wait(struct ibp_qp *q, bool crowd)
 	const struct eng_swqe *w;
 
 	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
-	    !n || n >= PATIENT_MOST || r->pkt || r->psn_send != r->psn_next || r->local ||
-	    (!crowd && psn_diff(r->psn_send, r->psn_una) < PATIENT_FLIGHT))
+	    !n || n >= COALESCE_MOST || r->pkt || r->psn_send != r->psn_next || r->local ||
+	    (!crowd && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
-	return w->length <= PATIENT_BYTES && (uint64_t)n * w->length <= PATIENT_SUM &&
+	return w->length <= COALESCE_BYTES && (uint64_t)n * w->length <= COALESCE_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
 /* Those judged before are as they were: whatever moves one of them forgets that they were judged. */
-bool ibp_patient(struct eng_dev *dev, bool crowd)
+bool ibp_may_coalesce(struct eng_dev *dev, bool crowd)
 {
 	struct ibp_port *port = dev->port;
 	struct ut_list *n;
 
 	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays) ||
-	    ut_list_empty(&port->active) || ++port->held > PATIENT_ALL)
+	    ut_list_empty(&port->active) || ++port->held > COALESCE_ALL)
 		return false;
 	if (!port->judged)
 		port->judged = &port->active;
@@ -53,10 +53,10 @@ bool ibp_patient(struct eng_dev *dev, bool crowd)
 	return true;
 }
 
-bool ibp_more(struct eng_qp *qp)
+bool ibp_coalesce_more(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	return q->port->judged && !ut_list_empty(&q->active) && q->port->held < PATIENT_ALL &&
+	return q->port->judged && !ut_list_empty(&q->active) && q->port->held < COALESCE_ALL &&
 	       can_wait(q, true) && ++q->port->held;
 }

@@ -5,11 +5,11 @@
  */
 #include "proto/iwarp/port.h"
 
-#define PATIENT_BYTES 16384u
-#define PATIENT_SUM 65536u /* of one queue pair, if all were as long as the last */
-#define PATIENT_ALL 64u /* posts of all queue pairs together */
+#define COALESCE_BYTES 16384u
+#define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last */
+#define COALESCE_ALL 64u /* posts of all queue pairs together */
 
-void iwp_patience_end(struct iwp_port *p)
+void iwp_coalesce_end(struct iwp_port *p)
 {
 	p->held = 0;
 }
@@ -26,17 +26,17 @@ static bool can_wait(const struct iwp_qp *q)
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
-	return w->length <= PATIENT_BYTES && (uint64_t)(tail - q->cur) * w->length <= PATIENT_SUM &&
+	return w->length <= COALESCE_BYTES && (uint64_t)(tail - q->cur) * w->length <= COALESCE_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_INV || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-bool iwp_patient(struct eng_dev *dev, bool crowd)
+bool iwp_may_coalesce(struct eng_dev *dev, bool crowd)
 {
 	struct iwp_port *p = dev->port;
 	struct iwp_qp *q;
 
-	if (!crowd || ut_list_empty(&p->active) || ++p->held > PATIENT_ALL)
+	if (!crowd || ut_list_empty(&p->active) || ++p->held > COALESCE_ALL)
 		return false;
 	ut_list_each(q, &p->active, active)
 		if (!can_wait(q))
@@ -44,11 +44,11 @@ bool iwp_patient(struct eng_dev *dev, bool crowd)
 	return true;
 }
 
-bool iwp_more(struct eng_qp *qp)
+bool iwp_coalesce_more(struct eng_qp *qp)
 {
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;
 
-	return p->held && p->held < PATIENT_ALL && !ut_list_empty(&q->active) && can_wait(q) &&
+	return p->held && p->held < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q) &&
 	       ++p->held;
 }
