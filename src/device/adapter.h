@@ -38,9 +38,9 @@ struct dev_machine {
 	 * *ret_whole: whatever came or not, a whole round is due now.
 	 */
 	int (*fast)(struct dev_adapter *a, bool *ret_whole);
-	/* As eng_dev_ops.posted. crowd: much was posted since the last poll, so that the next one cannot
+	/* As eng_dev_ops.posted. batch: much was posted since the last poll, so that the next one cannot
 	 * be far; what leaves by shared memory may wait for that, or for its like. */
-	bool (*post_fast)(struct eng_qp *qp, bool crowd);
+	bool (*post_fast)(struct eng_qp *qp, bool batch);
 	/* The same for what is complete at once, whoever looks after the adapter. app: this is a thread
 	 * of the application. */
 	bool (*post_direct)(struct eng_qp *qp, bool app);
@@ -52,9 +52,9 @@ struct dev_machine {
 	int (*errors)(struct dev_adapter *a, uint64_t now);
 	/* Posted work, timers, sends. */
 	int (*transmit)(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
-	/* What was posted last may wait a little, to leave together with more. crowd: much was posted
+	/* What was posted last may wait a little, to leave together with more. batch: much was posted
 	 * since the last poll, so that the next one cannot be far. */
-	bool (*may_coalesce)(struct eng_dev *dev, bool crowd);
+	bool (*may_coalesce)(struct eng_dev *dev, bool batch);
 	/* The same of what was posted to a queue pair since it last said so; false where that is not known. */
 	bool (*coalesce_more)(struct eng_qp *qp);
 	/* Some wait, or their receivers have not been woken. */
@@ -117,23 +117,23 @@ struct dev_adapter {
 	bool for_cm; /* the RDMA CM wants to hear of its addresses; it is never closed then */
 	uint64_t last_error_look;
 	uint32_t defer_penalty; /* receptions until deferral is tried again */
-	uint64_t held_since;    /* posted requests wait for more; 0 = none do */
-	uint32_t held_at;       /* and this was the thread's tick */
-	uint32_t hold_penalty;  /* posts until that is tried again */
+	uint64_t delayed_since;    /* posted requests wait for more; 0 = none do */
+	uint32_t delayed_at;       /* and this was the thread's tick */
+	uint32_t delay_penalty;  /* posts until that is tried again */
 	uint32_t posts;         /* made since the last poll */
-	bool crowd;             /* and there were many before that one */
+	bool batch;             /* and there were many before that one */
 	atomic_uint idle_polls; /* in a row, by any thread; short looks count less */
 	atomic_bool short_look; /* the last poll was one */
 	atomic_bool slow_yield; /* when the poller gave way last, as if somebody had run, */
 	atomic_bool met;        /* or somebody did, for a moment */
-	atomic_uint haste;      /* how often the polls before that have been halved */
+	atomic_uint backoff;      /* how often the polls before that have been halved */
 	atomic_bool gives_way;  /* it is in a yield just now; */
 	atomic_uint yields;     /* how many, when it is sure whom it meets there */
-	bool calm;              /* the last whole round left nothing to do but wait */
+	bool quiescent;              /* the last whole round left nothing to do but wait */
 	uint32_t shorts;        /* posts, polls and messages since then that made no round */
-	uint32_t vain;          /* polls since an acknowledgement was put off without a look at the clock */
-	bool put_off;           /* such a one waits, */
-	uint32_t put_off_at;    /* since this tick */
+	uint32_t empty_polls;          /* polls since an acknowledgement was put off without a look at the clock */
+	bool deferred;           /* such a one waits, */
+	uint32_t deferred_at;    /* since this tick */
 	struct link_rx rx[DEV_RX_BATCH];
 
 	/* When the oldest waiting acknowledgement was put off, 0 = none. Written

@@ -34,7 +34,7 @@
  * for a processor on a busy machine does for longer than one would think; but not more, since fork()
  * or exit() in a signal handler may find the lock held below it. */
 #define LOOKS 1000
-#define JOIN_PATIENCE (200 * UT_MS)
+#define JOIN_TIMEOUT (200 * UT_MS)
 
 struct ut_mutex dev_process_lock = UT_MUTEX_INIT;
 struct ut_list dev_process_adapters = UT_LIST_INIT(dev_process_adapters);
@@ -282,5 +282,5 @@ __attribute__((destructor)) static void at_exit(void)
 		ut_unlock(&a->dev.lock);
 	}
 	ut_unlock(&dev_process_lock);
-	dev_thread_leave(JOIN_PATIENCE);
+	dev_thread_leave(JOIN_TIMEOUT);
 }

@@ -84,11 +84,11 @@ static void set_deadline(struct dev_adapter *a, enum dev_driver by, uint64_t now
 {
 	uint64_t next = eng_dev_tick(&a->dev, now), deadline;
 
-	if (a->held_since)
-		deadline = a->held_since + DEV_DEFER_NS;
+	if (a->delayed_since)
+		deadline = a->delayed_since + DEV_DEFER_NS;
 	else
 		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
-	a->calm = deadline > now && !a->held_since;
+	a->quiescent = deadline > now && !a->delayed_since;
 	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 
@@ -134,13 +134,13 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	received = posted || early ? early : take_in(a, now, look);
 	kicked = kick_pending(a);
 	done = received + kicked + look_for_errors(a, by, now);
-	if (!dev_hold(a, now, posted)) {
+	if (!dev_delay_posts(a, now, posted)) {
 		how = kicked ? ENG_ACKS_NOW : dev_acks(a, by, now, received);
 		done += a->machine->transmit(&a->dev, now, how);
 	}
 	dev_note_deferral(a, how != ENG_ACKS_NOW, now);
-	a->put_off = false;
-	a->vain = 0;
+	a->deferred = false;
+	a->empty_polls = 0;
 
 	if (received)
 		dev_driver_received(a, by, (uint32_t)received);

@@ -17,7 +17,7 @@ struct eng_qp;
 /* Receptions without deferral after one was not picked up in time. */
 #define DEV_DEFER_PENALTY 64
 /* Posts that leave at once after one that was not taken along in time. */
-#define DEV_HOLD_PENALTY 256
+#define DEV_DELAY_PENALTY 256
 
 /* Receive, posted work, timers, transmit; never blocks. dev.lock held.
  * Returns the number of things done, 0 = idle. */
@@ -26,7 +26,7 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look);
 
 /* dev_machine.fast, .posted, .may_post_direct and .alone of who knows rounds only. */
 int dev_fast_none(struct dev_adapter *a, bool *ret_whole);
-bool dev_post_fast_none(struct eng_qp *qp, bool crowd);
+bool dev_post_fast_none(struct eng_qp *qp, bool batch);
 bool dev_may_post_direct_none(struct eng_qp *qp);
 bool dev_post_direct_none(struct eng_qp *qp, bool app);
 

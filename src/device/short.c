@@ -16,14 +16,14 @@
 #include <errno.h>
 
 #define DEV_SHORT_ROUNDS 32 /* or messages between two whole ones, which acknowledge */
-#define DEV_VAIN_POLLS 4 /* that an acknowledgement waits for after a short round */
+#define DEV_EMPTY_POLLS 4 /* that an acknowledgement waits for after a short round */
 
 int dev_fast_none(struct dev_adapter *a, bool *ret_whole)
 {
 	return -EAGAIN;
 }
 
-bool dev_post_fast_none(struct eng_qp *qp, bool crowd)
+bool dev_post_fast_none(struct eng_qp *qp, bool batch)
 {
 	return false;
 }
@@ -41,7 +41,7 @@ bool dev_post_direct_none(struct eng_qp *qp, bool app)
 /* Nothing waits for a round, and nobody but that owner, with so many who wait, looks after the adapter. */
 static inline bool undisturbed(struct dev_adapter *a, int owner, unsigned waiters) UT_REQUIRES(a->dev.lock)
 {
-	return a->calm && !a->defer_penalty &&
+	return a->quiescent && !a->defer_penalty &&
 	       atomic_load_explicit(&a->driver.owner, memory_order_relaxed) == owner &&
 	       atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) == waiters &&
 	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
@@ -54,20 +54,20 @@ static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 /*
  * What dev_judge_deferral() does with the clock: whether an acknowledgement that was put off by a short
- * round lay there while the thread's tick went by, and how many polls in vain it waits. After that no
+ * round lay there while the thread's tick went by, and how many polls in empty_polls it waits. After that no
  * answer is on its way, and a sender with a short queue stands still until it hears.
  */
-static void look_at_put_off(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
+static void look_at_deferred(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
 {
 	uint32_t tick = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
 
-	if (a->put_off && a->put_off_at != tick)
-		dev_deferred_in_vain(a);
-	a->vain = found ? 0 : a->vain + 1;
-	if (a->vain >= DEV_VAIN_POLLS)
+	if (a->deferred && a->deferred_at != tick)
+		dev_deferred_uselessly(a);
+	a->empty_polls = found ? 0 : a->empty_polls + 1;
+	if (a->empty_polls >= DEV_EMPTY_POLLS)
 		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
-	a->put_off = a->machine->acks_pending(&a->dev);
-	a->put_off_at = tick;
+	a->deferred = a->machine->acks_pending(&a->dev);
+	a->deferred_at = tick;
 }
 
 /*
@@ -98,15 +98,15 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
 	dev_look_for_polls(a);
-	if (dev_hold_more(a, qp) || post_direct(a, qp))
+	if (dev_delay_more(a, qp) || post_direct(a, qp))
 		return true;
 	if (!may_be_short(a) || dev_thread_is_this() ||
-	    !a->machine->post_fast(qp, a->posts > DEV_POSTS_CROWD))
+	    !a->machine->post_fast(qp, a->posts > DEV_POSTS_BATCH))
 		return false;
 	a->posts++;
 	a->shorts++;
-	if (a->put_off)
-		look_at_put_off(a, true);
+	if (a->deferred)
+		look_at_deferred(a, true);
 	return true;
 }
 
@@ -114,7 +114,7 @@ bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
 {
 	/* Who gives the processor away between polls comes so seldom that each must be whole. */
-	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >= dev_poll_patience(a);
+	bool yields = atomic_load_explicit(&a->idle_polls, memory_order_relaxed) >= dev_polls_before_yield(a);
 	bool whole = false;
 	int n;
 
@@ -130,8 +130,8 @@ static bool short_round(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev
 	a->shorts += n ? (uint32_t)n : 1;
 	if (n)
 		dev_driver_received(a, DEV_BY_APP, (uint32_t)n);
-	if (n || a->put_off)
-		look_at_put_off(a, n > 0);
+	if (n || a->deferred)
+		look_at_deferred(a, n > 0);
 	return true;
 }
 

@@ -6,7 +6,7 @@
 #include "device/adapter.h"
 #include "device/driver.h"
 
-#define DEV_POSTS_CROWD 16 /* posts without a poll: a program that fills many queues, then polls */
+#define DEV_POSTS_BATCH 16 /* posts without a poll: a program that fills many queues, then polls */
 
 static inline struct ut_stage *dev_stage(struct dev_adapter *a)
 {
@@ -29,18 +29,18 @@ enum eng_acks dev_acks(struct dev_adapter *a, enum dev_driver by, uint64_t now, 
 void dev_judge_deferral(struct dev_adapter *a, uint64_t now);
 void dev_note_deferral(struct dev_adapter *a, bool defer, uint64_t now) UT_REQUIRES(a->dev.lock);
 /* They did. */
-void dev_deferred_in_vain(struct dev_adapter *a);
+void dev_deferred_uselessly(struct dev_adapter *a);
 /* Whether what was posted waits for more. posted: this round is a post's. */
-bool dev_hold(struct dev_adapter *a, uint64_t now, bool posted) UT_REQUIRES(a->dev.lock);
+bool dev_delay_posts(struct dev_adapter *a, uint64_t now, bool posted) UT_REQUIRES(a->dev.lock);
 /* One more of those that wait: true, there is nothing else to do. */
-bool dev_hold_more(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock);
+bool dev_delay_more(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock);
 /* Polls part the posts: a poll; and a post, behind which there may have been polls that did not come here. */
 void dev_end_of_posts(struct dev_adapter *a);
 void dev_look_for_polls(struct dev_adapter *a);
 
 /* --- yield.c --- */
 
-/* Polls in vain, in short looks, until a poller gives way. */
-unsigned dev_poll_patience(struct dev_adapter *a);
+/* Polls in empty_polls, in short looks, until a poller gives way. */
+unsigned dev_polls_before_yield(struct dev_adapter *a);
 
 #endif

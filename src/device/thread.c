@@ -296,7 +296,7 @@ void dev_thread_join(struct dev_thread *t)
 	release(t);
 }
 
-void dev_thread_leave(uint64_t patience_ns)
+void dev_thread_leave(uint64_t timeout_ns)
 {
 	/* Reachable, as its descriptors still are; volatile, or the compiler drops it unread. */
 	static struct dev_thread *volatile last __attribute__((unused));
@@ -309,7 +309,7 @@ void dev_thread_leave(uint64_t patience_ns)
 	(void)last;
 	ask_to_stop(t);
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += (long)patience_ns;
+	until.tv_nsec += (long)timeout_ns;
 	until.tv_sec += until.tv_nsec / (long)UT_S;
 	until.tv_nsec %= (long)UT_S;
 	pthread_timedjoin_np(t->id, NULL, &until);

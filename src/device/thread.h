@@ -27,7 +27,7 @@ struct dev_thread;
 struct dev_thread *dev_thread_take(void);
 void dev_thread_join(struct dev_thread *t);
 /* At exit: asks it to end and waits at most so long (< 1 s); frees nothing. */
-void dev_thread_leave(uint64_t patience_ns);
+void dev_thread_leave(uint64_t timeout_ns);
 /* In a child of fork(): closes the descriptors of the thread that is not here. */
 void dev_thread_forget(void);
 

@@ -104,7 +104,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 	/* The caller counts as who polls, or its next wait would not lead. */
 	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
-	/* Nor has it been spinning: its next poll in vain is the first. */
+	/* Nor has it been spinning: its next poll in empty_polls is the first. */
 	atomic_store_explicit(&w->a->idle_polls, 0, memory_order_relaxed);
 	atomic_store_explicit(&o->woke, true, memory_order_relaxed);
 	return dev_driver_tick(&w->a->driver, o->ticking ? 0 : ut_now());

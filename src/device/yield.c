@@ -11,15 +11,15 @@
 
 #define DEV_POLL_WEIGHT 4 /* so many short looks are one */
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
-#define DEV_HASTE_MOST 4 /* that often halved */
+#define DEV_BACKOFF_MOST 4 /* that often halved */
 #define DEV_MET_NS 500ull /* a yield in which somebody ran lasts so long at least, */
 #define DEV_STRANGER_NS 100000ull /* and with who has other things to do this and more */
 #define DEV_YIELDS_ASK 16
 
-unsigned dev_poll_patience(struct dev_adapter *a)
+unsigned dev_polls_before_yield(struct dev_adapter *a)
 {
 	return DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT >>
-	       atomic_load_explicit(&a->haste, memory_order_relaxed);
+	       atomic_load_explicit(&a->backoff, memory_order_relaxed);
 }
 
 static long switches(void)
@@ -40,7 +40,7 @@ static long switches(void)
 static void give_way(struct dev_adapter *a)
 {
 	bool ask = atomic_load_explicit(&a->slow_yield, memory_order_relaxed), slow;
-	bool sure = atomic_load_explicit(&a->haste, memory_order_relaxed) == DEV_HASTE_MOST &&
+	bool sure = atomic_load_explicit(&a->backoff, memory_order_relaxed) == DEV_BACKOFF_MOST &&
 		    ++a->yields % DEV_YIELDS_ASK;
 	long n = ask && !sure ? switches() : 0;
 	uint64_t before = ut_now(), took;
@@ -57,15 +57,15 @@ static void give_way(struct dev_adapter *a)
 
 static void found(struct dev_adapter *a)
 {
-	unsigned haste = atomic_load_explicit(&a->haste, memory_order_relaxed), before = haste;
+	unsigned backoff = atomic_load_explicit(&a->backoff, memory_order_relaxed), before = backoff;
 
 	if (atomic_load_explicit(&a->met, memory_order_relaxed))
-		haste += haste < DEV_HASTE_MOST;
+		backoff += backoff < DEV_BACKOFF_MOST;
 	else
-		haste -= haste > 0;
+		backoff -= backoff > 0;
 	atomic_store_explicit(&a->met, false, memory_order_relaxed);
-	if (haste != before)
-		atomic_store_explicit(&a->haste, haste, memory_order_relaxed);
+	if (backoff != before)
+		atomic_store_explicit(&a->backoff, backoff, memory_order_relaxed);
 }
 
 void dev_polled(struct eng_dev *dev, int did)
@@ -82,8 +82,8 @@ void dev_polled(struct eng_dev *dev, int did)
 	} else {
 		idle += atomic_load_explicit(&a->short_look, memory_order_relaxed) ? 1
 										   : DEV_POLL_WEIGHT;
-		if (idle > dev_poll_patience(a)) {
-			idle = dev_poll_patience(a);
+		if (idle > dev_polls_before_yield(a)) {
+			idle = dev_polls_before_yield(a);
 			give_way(a);
 		}
 	}

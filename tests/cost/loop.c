@@ -156,7 +156,7 @@ __attribute__((noinline)) static void message(enum ibv_wr_opcode op)
 }
 
 /* Who polls in vain is taken for one that polls. */
-static void poll_in_vain(struct end *e)
+static void poll_empty(struct end *e)
 {
 	for (int none = 0, i = 0; i < 64; i++)
 		reap(e, &none);
@@ -165,7 +165,7 @@ static void poll_in_vain(struct end *e)
 /* --- many at a time --- */
 
 #define BATCH 200
-#define CROWD 25
+#define BATCH 25
 
 struct pair {
 	struct end a, b;
@@ -198,7 +198,7 @@ __attribute__((noinline)) static void message_batch(struct pair *p, int n)
 
 static void stream(int n, unsigned long count)
 {
-	struct pair p[CROWD];
+	struct pair p[BATCH];
 
 	depth = 2 * BATCH;
 	shares = true;
@@ -206,7 +206,7 @@ static void stream(int n, unsigned long count)
 		join();
 		p[i] = (struct pair){ a, b };
 	}
-	poll_in_vain(&a);
+	poll_empty(&a);
 	for (; count; count -= BATCH)
 		message_batch(p, n);
 }
@@ -285,7 +285,7 @@ static void pong(unsigned long count)
 		answer();
 		event(RDMA_CM_EVENT_ESTABLISHED);
 		post_room(&b);
-		poll_in_vain(&b); /* nothing can come before the turn is given away */
+		poll_empty(&b); /* nothing can come before the turn is given away */
 		turn(up[1], true);
 		play(&b, count / 2, down[0], up[1], false);
 		turn(down[0], false); /* the other has taken the last one */
@@ -296,7 +296,7 @@ static void pong(unsigned long count)
 	call(port);
 	event(RDMA_CM_EVENT_ESTABLISHED);
 	post_room(&a);
-	poll_in_vain(&a);
+	poll_empty(&a);
 	play(&a, count / 2, up[0], down[1], true);
 	turn(up[0], false);
 	take_pong(&a);
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 	bytes = strtoul(argv[2], NULL, 10);
 	if (!strcmp(argv[1], "stream") || !strcmp(argv[1], "crowd")) {
 		CHECK(!setenv("DAPPLE_LOCAL", "off", 1));
-		stream(!strcmp(argv[1], "stream") ? 1 : CROWD, strtoul(argv[3], NULL, 10));
+		stream(!strcmp(argv[1], "stream") ? 1 : BATCH, strtoul(argv[3], NULL, 10));
 		_exit(0);
 	}
 	if (!strcmp(argv[1], "pong")) {
@@ -327,7 +327,7 @@ int main(int argc, char **argv)
 		op++;
 	CHECK(op < 4 && !setenv("DAPPLE_LOCAL", "off", 1));
 	join();
-	poll_in_vain(&a);
+	poll_empty(&a);
 	for (unsigned long n = strtoul(argv[3], NULL, 10); n; n--)
 		message(ops[op]);
 	_exit(0); /* what the end costs is not counted */

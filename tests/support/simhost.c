@@ -100,7 +100,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 	snprintf(h->said, sizeof(h->said), "%s", sentence);
 }
 
-/* Half of what is posted takes the short cut, as it would beside a poller, half of that in a crowd. */
+/* Half of what is posted takes the short cut, as it would beside a poller, half of that in a batch. */
 static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct sim_host *h = dev->device;

@@ -81,7 +81,7 @@ static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 	return 0;
 }
 
-static bool may_coalesce(struct eng_dev *dev, bool crowd)
+static bool may_coalesce(struct eng_dev *dev, bool batch)
 {
 	return false;
 }

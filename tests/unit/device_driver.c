@@ -133,10 +133,10 @@ static uint64_t fake_next(struct eng_dev *dev)
 	return fake_deadline;
 }
 
-static bool fake_may_coalesce(struct eng_dev *dev, bool crowd)
+static bool fake_may_coalesce(struct eng_dev *dev, bool batch)
 {
 	(void)dev;
-	(void)crowd;
+	(void)batch;
 	return false;
 }
 

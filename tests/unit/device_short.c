@@ -35,9 +35,9 @@ static int fast(struct dev_adapter *ad, bool *ret_whole)
 	return gives;
 }
 
-static bool posted(struct eng_qp *qp, bool crowd)
+static bool posted(struct eng_qp *qp, bool batch)
 {
-	crowds += crowd;
+	crowds += batch;
 	return takes_posts;
 }
 
@@ -75,7 +75,7 @@ static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 	return 0;
 }
 
-static bool may_coalesce(struct eng_dev *dev, bool crowd)
+static bool may_coalesce(struct eng_dev *dev, bool batch)
 {
 	return false;
 }
@@ -164,7 +164,7 @@ static int polls_until_whole(void)
 	return n;
 }
 
-static void vain_polls(void)
+static void empty_polls_of(void)
 {
 	fresh();
 	CHECK(polls_until_whole() == 32 && looks == 32);
@@ -324,14 +324,14 @@ static void woken(void)
 }
 
 /* The partner was there, right behind a yield: that is on one processor. */
-static void haste(void)
+static void backoff(void)
 {
 	fresh();
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&a->met, true);
 		dev_polled(&a->dev, 1);
 	}
-	CHECK(atomic_load(&a->haste) == 4);
+	CHECK(atomic_load(&a->backoff) == 4);
 	gives = 0;
 	for (int i = 0; i < 5; i++)
 		poll_is_whole();
@@ -340,20 +340,20 @@ static void haste(void)
 		atomic_store(&a->met, false);
 		dev_polled(&a->dev, 1);
 	}
-	CHECK(atomic_load(&a->haste) == 0);
+	CHECK(atomic_load(&a->backoff) == 0);
 	drop();
 }
 
 int main(void)
 {
 	stage.pages_checked_at = 1;
-	vain_polls();
+	empty_polls_of();
 	messages();
 	acknowledgements();
 	not_allowed();
 	done_alone();
 	posts();
 	woken();
-	haste();
+	backoff();
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define CROWD 1000
+#define BATCH 1000
 
 static int bind_at(struct link_streams *p, uint16_t port, bool reuse, struct link_listener **l)
 {
@@ -136,9 +136,9 @@ static unsigned count_fds(void)
 	return n;
 }
 
-static void crowd(void)
+static void batch(void)
 {
-	static struct ear a[CROWD], b[CROWD];
+	static struct ear a[BATCH], b[BATCH];
 	static struct porch porch;
 	struct link_streams *p = place_open(), *q = place_open();
 	struct link_listener *l = listen_on(q, LO4, &porch);
@@ -148,36 +148,36 @@ static void crowd(void)
 	porch.n = 0;
 	memset(a, 0, sizeof(a));
 	memset(b, 0, sizeof(b));
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < BATCH; i++) {
 		CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &a[i].s) == 0);
 		ear_on(&a[i], a[i].s);
 		if (i % 100 == 99)
 			UNTIL2(p, q, porch.n == i + 1);
 	}
-	for (int i = 0; i < CROWD; i++)
+	for (int i = 0; i < BATCH; i++)
 		ear_on(&b[i], porch.v[i]);
 	UNTIL2(p, q, ({ connected = 0;
-			for (int i = 0; i < CROWD; i++)
+			for (int i = 0; i < BATCH; i++)
 				connected += a[i].connected;
-			connected == CROWD; }));
-	for (int i = 0; i < CROWD; i++) {
+			connected == BATCH; }));
+	for (int i = 0; i < BATCH; i++) {
 		a[i].frame = b[i].frame = 100;
 		CHECK(send_some(a[i].s, 0, 350) == 350);
 		CHECK(send_some(b[i].s, 0, 250) == 250);
 	}
-	for (int i = 0; i < CROWD; i++)
+	for (int i = 0; i < BATCH; i++)
 		CHECK(send_some(a[i].s, 350, 50) == 50);
 	UNTIL2(p, q, ({ done = 0;
-			for (int i = 0; i < CROWD; i++)
+			for (int i = 0; i < BATCH; i++)
 				done += b[i].got == 400 && a[i].got == 200;
-			done == CROWD; }));
+			done == BATCH; }));
 	/* Close every second one here, the others there, while they hear of it. */
-	for (int i = 0; i < CROWD; i++)
+	for (int i = 0; i < BATCH; i++)
 		(i % 2 ? p : q)->ops->close(i % 2 ? a[i].s : b[i].s, i % 3 == 0);
 	UNTIL2(p, q, ({ done = 0;
-			for (int i = 0; i < CROWD; i++)
+			for (int i = 0; i < BATCH; i++)
 				done += (i % 2 ? b : a)[i].closed;
-			done == CROWD; }));
+			done == BATCH; }));
 	p->ops->fini(p);
 	q->ops->fini(q);
 }
@@ -413,17 +413,17 @@ int main(void)
 	struct rlimit r;
 
 	CHECK(getrlimit(RLIMIT_NOFILE, &r) == 0);
-	if (r.rlim_cur < 2 * CROWD + 100) {
+	if (r.rlim_cur < 2 * BATCH + 100) {
 		r.rlim_cur = r.rlim_max < 4096 ? r.rlim_max : 4096;
 		CHECK(setrlimit(RLIMIT_NOFILE, &r) == 0);
 	}
 	ports();
 	bound_source();
 	both_families();
-	if (r.rlim_cur >= 2 * CROWD + 100)
-		crowd();
+	if (r.rlim_cur >= 2 * BATCH + 100)
+		batch();
 	else
-		printf("at most %lu descriptors: the crowd was left out\n",
+		printf("at most %lu descriptors: the batch was left out\n",
 		       (unsigned long)r.rlim_cur);
 	no_descriptors();
 	last_words(false);

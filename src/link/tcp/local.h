@@ -87,7 +87,7 @@ struct tcp_local {
 	struct tcp_call *call;
 	struct ut_list hot_node; /* place->local_polled */
 	uint64_t seen;  /* the end of what its user was shown */
-	uint32_t hot;   /* looks in vain until it is quiet */
+	uint32_t hot;   /* looks in empty_polls until it is quiet */
 	uint32_t heat;  /* what it begins with; the more, the oftener it had something */
 	bool bell_due;  /* the kernel had no memory for it */
 	bool fin;       /* TCP has ended, with `error` of the stream: told when all was shown */

@@ -7,7 +7,7 @@
 
 #include "link/sys.h"
 
-#define LOCAL_HOT (1u << 16) /* looks in vain until a stream is quiet again, if it is one of few */
+#define LOCAL_HOT (1u << 16) /* looks in empty_polls until a stream is quiet again, if it is one of few */
 #define LOCAL_NEW 64u        /* ... that begins to talk: of a thousand new ones most say one word */
 #define LOCAL_TURN 64u       /* streams of one look */
 
@@ -48,10 +48,10 @@ static bool cooler(struct tcp_local *n, uint32_t by)
 	return n->hot;
 }
 
-/* Among many one is cold sooner, so that what all of them cost in vain is the same. */
+/* Among many one is cold sooner, so that what all of them cost in empty_polls is the same. */
 static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
 {
-	uint32_t vain = 1 + p->n_local_polled / LOCAL_TURN;
+	uint32_t empty_polls = 1 + p->n_local_polled / LOCAL_TURN;
 	int done = 0;
 
 	for (unsigned i = 0; i < k; i++) {
@@ -61,7 +61,7 @@ static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
 			continue;
 		did = tcp_local_serve(v[i]);
 		done += did;
-		if (!did && v[i]->state == TCP_S_OPEN && !cooler(v[i]->shm, vain)) {
+		if (!did && v[i]->state == TCP_S_OPEN && !cooler(v[i]->shm, empty_polls)) {
 			tcp_local_poll_remove(v[i]);
 			tcp_local_sleep(v[i]);
 		}

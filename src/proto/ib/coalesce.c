@@ -3,7 +3,7 @@
 #include "proto/ib/port.h"
 
 /* Who may wait: what a train has room for more than once, so many of them at most, behind so many
- * unanswered packets of their QP, or in a crowd of posts. */
+ * unanswered packets of their QP, or in a batch of posts. */
 #define COALESCE_BYTES 16384u
 #define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last */
 #define COALESCE_MOST 32u
@@ -13,10 +13,10 @@
 void ibp_coalesce_end(struct ibp_port *port)
 {
 	port->judged = NULL;
-	port->held = 0;
+	port->coalescing = 0;
 }
 
-static bool can_wait(struct ibp_qp *q, bool crowd)
+static bool can_wait(struct ibp_qp *q, bool batch)
 {
 	const struct ibp_req *r = &q->req;
 	struct eng_ring *sq = &q->qp->sq;
@@ -25,7 +25,7 @@ static bool can_wait(struct ibp_qp *q, bool crowd)
 
 	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
 	    !n || n >= COALESCE_MOST || r->pkt || r->psn_send != r->psn_next || r->local ||
-	    (!crowd && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
+	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
@@ -35,18 +35,18 @@ static bool can_wait(struct ibp_qp *q, bool crowd)
 }
 
 /* Those judged before are as they were: whatever moves one of them forgets that they were judged. */
-bool ibp_may_coalesce(struct eng_dev *dev, bool crowd)
+bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 {
 	struct ibp_port *port = dev->port;
 	struct ut_list *n;
 
 	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays) ||
-	    ut_list_empty(&port->active) || ++port->held > COALESCE_ALL)
+	    ut_list_empty(&port->active) || ++port->coalescing > COALESCE_ALL)
 		return false;
 	if (!port->judged)
 		port->judged = &port->active;
 	for (n = port->judged->next; n != &port->active; n = n->next) {
-		if (!can_wait(ut_container(n, struct ibp_qp, active), crowd))
+		if (!can_wait(ut_container(n, struct ibp_qp, active), batch))
 			return false;
 		port->judged = n;
 	}
@@ -57,6 +57,6 @@ bool ibp_coalesce_more(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	return q->port->judged && !ut_list_empty(&q->active) && q->port->held < COALESCE_ALL &&
-	       can_wait(q, true) && ++q->port->held;
+	return q->port->judged && !ut_list_empty(&q->active) && q->port->coalescing < COALESCE_ALL &&
+	       can_wait(q, true) && ++q->port->coalescing;
 }

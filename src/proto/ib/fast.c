@@ -116,7 +116,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	return true;
 }
 
-bool ibp_fast_post(struct eng_qp *qp, bool crowd)
+bool ibp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	struct ibp_req *r = &q->req;
@@ -127,7 +127,7 @@ bool ibp_fast_post(struct eng_qp *qp, bool crowd)
 	if (r->deadline == UT_NEVER)
 		arm_later(q);
 	while (r->cur != tail)
-		if (!post_one(q, eng_ring_at(&qp->sq, r->cur), crowd || r->cur + 1 != tail))
+		if (!post_one(q, eng_ring_at(&qp->sq, r->cur), batch || r->cur + 1 != tail))
 			return false;
 	return true;
 }

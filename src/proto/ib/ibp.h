@@ -47,7 +47,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 int ibp_fast_receive(struct eng_dev *dev, const struct link_rx *rx, int n);
 /* What was posted to this QP has gone to a peer on this host: true. False: it, or some of it, waits for
  * eng_proto_ops.qp_kick() and a round. */
-bool ibp_fast_post(struct eng_qp *qp, bool crowd);
+bool ibp_fast_post(struct eng_qp *qp, bool batch);
 /* The same without any help of the peer: nobody need look after it. */
 bool ibp_direct_post(struct eng_qp *qp, bool app);
 /* It would be so if what was posted before were acknowledged; maybe it is, and nobody has looked. */
@@ -64,9 +64,9 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
 /*
  * All that waits to be sent are a few messages, none of them long, behind many unanswered ones. What answers
  * those comes anyway, so they may wait for it, or for more of their kind to share a train with.
- * crowd: a poll comes anyway, so nothing unanswered is asked for.
+ * batch: a poll comes anyway, so nothing unanswered is asked for.
  */
-bool ibp_may_coalesce(struct eng_dev *dev, bool crowd);
+bool ibp_may_coalesce(struct eng_dev *dev, bool batch);
 /* What was posted to a queue pair since it was found so may wait with the others. */
 bool ibp_coalesce_more(struct eng_qp *qp);
 /* Acknowledgements are waiting for a ride, or have left quietly. */

@@ -109,10 +109,10 @@ void ibp_place_drop(struct ibp_port *port)
 static void expect(struct ibp_placing *w, struct link *l, size_t len)
 {
 	if (len >= IBP_KEEP_BYTES)
-		w->patience = IBP_KEEP_SHORTS;
-	else if (w->patience)
-		w->patience--;
-	l->keep = w->patience && !l->rx_stage->pages_checked_at;
+		w->trains_awaited = IBP_KEEP_SHORTS;
+	else if (w->trains_awaited)
+		w->trains_awaited--;
+	l->keep = w->trains_awaited && !l->rx_stage->pages_checked_at;
 }
 
 /* What waits goes into memory. 0 or -EFAULT. */

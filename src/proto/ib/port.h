@@ -108,7 +108,7 @@ struct ibp_placing {
 	struct iovec iov[IBP_PLACE_IOV];  /* what is dropped goes into the sink */
 	struct iovec from[IBP_PLACE_FROM]; /* without what is dropped */
 	uint8_t sink[128];
-	unsigned patience; /* so many trains that are not long, until none are expected any more */
+	unsigned trains_awaited; /* so many trains that are not long, until none are expected any more */
 };
 
 struct ibp_gsi_entry;
@@ -129,7 +129,7 @@ struct ibp_port {
 	struct ut_list active, acks;
 	/* Up to here those on `active` may wait for more (NULL: look at all), for so many posts now. */
 	struct ut_list *judged;
-	uint32_t held;
+	uint32_t coalescing;
 	struct ut_list unarmed; /* QPs whose timer waits for a look at the clock (express.c) */
 	struct ibp_train train;
 	struct ibp_placing placing;
@@ -465,7 +465,7 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
 /* Sets the timers that were put off. */
 void ibp_arm_all(struct ibp_port *port);
 
-/* patience.c: those that wait for more are looked at anew. */
+/* trains_awaited.c: those that wait for more are looked at anew. */
 void ibp_coalesce_end(struct ibp_port *port);
 
 /* swift.c: the usual packet of the wire. Up to so many requests have left; false: none. */

@@ -31,12 +31,12 @@ static bool can_wait(const struct iwp_qp *q)
 		w->opcode == IBV_WR_SEND_WITH_INV || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-bool iwp_may_coalesce(struct eng_dev *dev, bool crowd)
+bool iwp_may_coalesce(struct eng_dev *dev, bool batch)
 {
 	struct iwp_port *p = dev->port;
 	struct iwp_qp *q;
 
-	if (!crowd || ut_list_empty(&p->active) || ++p->held > COALESCE_ALL)
+	if (!batch || ut_list_empty(&p->active) || ++p->held > COALESCE_ALL)
 		return false;
 	ut_list_each(q, &p->active, active)
 		if (!can_wait(q))

@@ -28,15 +28,15 @@ int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg);
 void iwp_port_fini(struct eng_dev *dev);
 
 /* What was just posted is on its way, or will be when there is room; false: a round is due. */
-bool iwp_fast_post(struct eng_qp *qp, bool crowd);
+bool iwp_fast_post(struct eng_qp *qp, bool batch);
 /* Takes posted work, fires timers, sends what may be sent; bounded work per call.
  * Returns the FPDUs sent. */
 int iwp_transmit(struct eng_dev *dev, uint64_t now);
 /*
- * crowd: a program posts much without a poll. All that waits to be sent are requests then, none of them long, which
+ * batch: a program posts much without a poll. All that waits to be sent are requests then, none of them long, which
  * may wait for more, and the next poll sends them.
  */
-bool iwp_may_coalesce(struct eng_dev *dev, bool crowd);
+bool iwp_may_coalesce(struct eng_dev *dev, bool batch);
 /* What was posted to a queue pair since it was found so may wait with the others. */
 bool iwp_coalesce_more(struct eng_qp *qp);
 /* Work is left that needs no event from outside. */

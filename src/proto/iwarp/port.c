@@ -338,7 +338,7 @@ static void give_turn(struct iwp_qp *q)
  * What is posted to a near stream goes at once: the peer looks at the ring itself, so there is nothing
  * to gain by the clock, the timers and everybody else's turn that a round brings.
  */
-bool iwp_fast_post(struct eng_qp *qp, bool crowd)
+bool iwp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct iwp_qp *q = iwp_of(qp);
 	struct iwp_port *p = q->port;

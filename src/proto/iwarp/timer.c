@@ -9,7 +9,7 @@
 
 #include "util/clock.h"
 
-#define LEAVE_PATIENCE (5 * UT_S) /* for what is queued and the peer's FIN */
+#define LEAVE_TIMEOUT (5 * UT_S) /* for what is queued and the peer's FIN */
 #define HOLD_LOOK UT_MS
 #define HOLD_AFTER (50 * UT_MS) /* a crowded guest of ours took 20 to read a Reply */
 #define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
@@ -43,7 +43,7 @@ void iwp_timer_sent(struct iwp_qp *q)
 void iwp_timer_leaving(struct iwp_qp *q)
 {
 	q->farewell = !q->farewell && takes_nudges(q) && !q->nudges;
-	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_PATIENCE);
+	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_TIMEOUT);
 }
 
 /* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */

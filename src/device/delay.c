@@ -62,7 +62,7 @@ enum eng_acks dev_acks(struct dev_adapter *a, enum dev_driver by, uint64_t now, 
 
 /* The owner of a deferred acknowledgement came late, or never: the application
  * does not work like that now, unless it says that it does. */
-void dev_deferred_in_vain(struct dev_adapter *a)
+void dev_deferred_uselessly(struct dev_adapter *a)
 {
 	if (!a->driver.trusted)
 		a->defer_penalty = DEV_DEFER_PENALTY;
@@ -74,7 +74,7 @@ void dev_judge_deferral(struct dev_adapter *a, uint64_t now)
 
 	/* A post without a round may have taken it along long ago. */
 	if (since && now - since > DEV_DEFER_NS && a->machine->acks_pending(&a->dev))
-		dev_deferred_in_vain(a);
+		dev_deferred_uselessly(a);
 }
 
 void dev_note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
@@ -93,22 +93,22 @@ void dev_note_deferral(struct dev_adapter *a, bool defer, uint64_t now)
  * behind many unanswered ones is in no hurry: the next poll, the post that fills a train or the
  * answer takes it along. If none of them came in time, the next ones are not made to wait.
  */
-bool dev_hold(struct dev_adapter *a, uint64_t now, bool posted)
+bool dev_delay_posts(struct dev_adapter *a, uint64_t now, bool posted)
 {
-	bool again = a->held_since && now - a->held_since > DEV_DEFER_NS;
+	bool again = a->delayed_since && now - a->delayed_since > DEV_DEFER_NS;
 
 	if (again)
-		a->hold_penalty = DEV_HOLD_PENALTY;
-	else if (posted && a->hold_penalty)
-		a->hold_penalty--;
-	if (!posted || a->hold_penalty || atomic_load(&a->driver.waiters) ||
-	    !a->machine->may_coalesce(&a->dev, a->crowd || a->posts > DEV_POSTS_CROWD)) {
-		a->held_since = 0;
+		a->delay_penalty = DEV_DELAY_PENALTY;
+	else if (posted && a->delay_penalty)
+		a->delay_penalty--;
+	if (!posted || a->delay_penalty || atomic_load(&a->driver.waiters) ||
+	    !a->machine->may_coalesce(&a->dev, a->batch || a->posts > DEV_POSTS_BATCH)) {
+		a->delayed_since = 0;
 		return false;
 	}
-	if (!a->held_since) {
-		a->held_since = now;
-		a->held_at = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
+	if (!a->delayed_since) {
+		a->delayed_since = now;
+		a->delayed_at = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
 	}
 	return true;
 }
@@ -117,10 +117,10 @@ bool dev_hold(struct dev_adapter *a, uint64_t now, bool posted)
  * One more of those that wait, without a round and the clock: whether they have waited long the
  * thread's tick tells, and how many there may be the machine.
  */
-bool dev_hold_more(struct dev_adapter *a, struct eng_qp *qp)
+bool dev_delay_more(struct dev_adapter *a, struct eng_qp *qp)
 {
-	if (!a->held_since || dev_thread_is_this() ||
-	    a->held_at != atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) ||
+	if (!a->delayed_since || dev_thread_is_this() ||
+	    a->delayed_at != atomic_load_explicit(&a->driver.ticks, memory_order_relaxed) ||
 	    atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) ||
 	    atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed) || !a->machine->coalesce_more(qp))
 		return false;
@@ -132,7 +132,7 @@ bool dev_hold_more(struct dev_adapter *a, struct eng_qp *qp)
 void dev_end_of_posts(struct dev_adapter *a)
 {
 	if (a->posts)
-		a->crowd = a->posts > DEV_POSTS_CROWD;
+		a->batch = a->posts > DEV_POSTS_BATCH;
 	a->posts = 0;
 }
 
