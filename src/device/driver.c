@@ -25,7 +25,7 @@ void dev_driver_init(struct dev_driver_state *o)
 	atomic_init(&o->leader_until, UT_NEVER);
 	o->ep = -1;
 	ut_lock(&o->lock);
-	o->alarm = -1;
+	o->wake_fd = -1;
 	ut_unlock(&o->lock);
 	o->polls_to_drive = DEV_POLLS_TO_DRIVE;
 	o->trusted = progress && !strcmp(progress, "poll");
@@ -39,9 +39,9 @@ void dev_driver_fini(struct dev_driver_state *o)
 void dev_driver_sleep(struct dev_adapter *a, bool on, bool look) UT_NO_TSA
 {
 	if (a->link)
-		a->link->ops->doze(a->link, on, look);
+		a->link->ops->sleep(a->link, on, look);
 	else if (a->streams)
-		a->streams->ops->doze(a->streams, on, look);
+		a->streams->ops->sleep(a->streams, on, look);
 }
 
 void dev_driver_watch(struct dev_adapter *a, bool on) UT_NO_TSA
@@ -104,8 +104,8 @@ void dev_driver_detach(struct dev_adapter *a)
 	o->ep = -1;
 	o->watched = o->ticking = false;
 	atomic_store(&o->link_fd, -1);
-	ut_close(o->alarm);
-	o->alarm = -1;
+	ut_close(o->wake_fd);
+	o->wake_fd = -1;
 	ut_unlock(&o->lock);
 }
 

@@ -88,8 +88,8 @@ struct dev_driver_state {
 	_Atomic unsigned waiters;        /* written under lock */
 	unsigned idle_wakes;             /* the background thread's */
 	/* In the link's set, for nobody but a leader that sleeps on that alone and is wanted
-	 * (eng_chan_doze); -1 before the first one. */
-	int alarm UT_GUARDED_BY(lock);
+	 * (eng_chan_sleep); -1 before the first one. */
+	int wake_fd UT_GUARDED_BY(lock);
 	_Atomic bool woke; /* the application has just left a wait */
 
 	/* What the last round of progress found, on the engine's clock; now or

@@ -10,7 +10,7 @@
  * A leader that waits for an event of a channel sleeps on the link's own epoll set
  * and on nothing else: one call, which also takes the bell's edge away, where a poll
  * of that set beside another descriptor costs half as much again, and a look behind
- * it. Who raises an event for it meanwhile rings its alarm, a member of that set.
+ * it. Who raises an event for it meanwhile rings its wake_fd, a member of that set.
  *
  * A waiter is cancelled only inside ppoll() and epoll_pwait(), where it holds no lock;
  * the cleanup handler gives the lead back.
@@ -33,21 +33,21 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#define DOZE_LEAST_NS (2 * UT_MS) /* nearer limits than this are the leader's own */
-#define DOZE_EVENTS 8
+#define SLEEP_LEAST_NS (2 * UT_MS) /* nearer limits than this are the leader's own */
+#define SLEEP_EVENTS 8
 
 struct waiter {
 	struct dev_adapter *a;
 	struct eng_chan *chan; /* it takes an event of this one; NULL: it looks for itself */
 	int fd, also;  /* what the caller waits for; also may be -1 */
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
-	int alarm;     /* of who leads */
+	int wake_fd;     /* of who leads */
 	bool leads;
 	uint32_t polls, before; /* other threads': by now, and when it began to lead */
 };
 
 /* Without one the leader looks at the channel's descriptor. */
-static int make_alarm(struct dev_driver_state *o) UT_REQUIRES(o->lock)
+static int make_wake_fd(struct dev_driver_state *o) UT_REQUIRES(o->lock)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	int fd = eng_semfd_open();
@@ -71,9 +71,9 @@ static void enter(struct waiter *w)
 		   (atomic_load(&o->owner) == DEV_DRIVER_THREAD || !atomic_load(&o->beat) ||
 		    atomic_load(&o->poller) == (uint64_t)pthread_self());
 	if (w->leads) {
-		if (w->chan && o->alarm < 0)
-			o->alarm = make_alarm(o);
-		w->alarm = o->alarm;
+		if (w->chan && o->wake_fd < 0)
+			o->wake_fd = make_wake_fd(o);
+		w->wake_fd = o->wake_fd;
 		o->leader = true;
 		atomic_store(&o->leader_until, 0);
 		atomic_store(&o->owner, DEV_DRIVER_WAITER);
@@ -114,7 +114,7 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 static void leave_chan(struct waiter *w)
 {
 	if (w->leads && w->chan && eng_chan_attend(w->chan, false))
-		eng_semfd_down(w->alarm);
+		eng_semfd_down(w->wake_fd);
 }
 
 static void leave(void *arg)
@@ -158,7 +158,7 @@ static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 	int done;
 
 	if (w->chan && eng_chan_attend(w->chan, true))
-		eng_semfd_down(w->alarm);
+		eng_semfd_down(w->wake_fd);
 	ut_lock(&a->dev.lock);
 	done = dev_run_look(a, DEV_BY_WAITER, look);
 	w->polls = a->driver.polls;
@@ -194,30 +194,30 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 }
 
 /*
- * As sleep_on(), for who leads and has an alarm. A limit costs a timer that is set and taken back by
+ * As sleep_on(), for who leads and has an wake_fd. A limit costs a timer that is set and taken back by
  * each sleep; one far away is left to the thread, whose timer is set once.
  */
 static int doze(struct waiter *w, uint64_t until)
 {
 	struct dev_driver_state *o = &w->a->driver;
-	struct epoll_event ev[DOZE_EVENTS];
+	struct epoll_event ev[SLEEP_EVENTS];
 	int r;
 
 	if (until != UT_NEVER) {
-		if (until < ut_now() + DOZE_LEAST_NS)
+		if (until < ut_now() + SLEEP_LEAST_NS)
 			return sleep_on(w, true, until);
 		atomic_store(&o->leader_until, UT_NEVER);
 		/* See dev_driver_after(): it may have become an earlier one. */
 		dev_thread_wake_by(atomic_load(&o->deadline));
 	}
 	/* What they say, the next round asks again: others may change the set meanwhile. */
-	r = epoll_pwait(atomic_load(&o->link_fd), ev, DOZE_EVENTS, -1, NULL);
+	r = epoll_pwait(atomic_load(&o->link_fd), ev, SLEEP_EVENTS, -1, NULL);
 	return r < 0 ? -errno : r ? 2 : 0;
 }
 
 static int rest(struct waiter *w, bool link, uint64_t until)
 {
-	if (link && w->chan && w->alarm >= 0)
+	if (link && w->chan && w->wake_fd >= 0)
 		return doze(w, until);
 	return sleep_on(w, link, until);
 }
@@ -227,7 +227,7 @@ static bool is_over(struct waiter *w, int done)
 {
 	if (!w->chan)
 		return w->leads && done > 0;
-	return w->leads ? !eng_chan_doze(w->chan, w->alarm) : eng_chan_has(w->chan);
+	return w->leads ? !eng_chan_sleep(w->chan, w->wake_fd) : eng_chan_has(w->chan);
 }
 
 static int wait_loop(struct waiter *w)
@@ -292,7 +292,7 @@ static int wait_as(struct waiter *w)
 
 int dev_driver_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
 {
-	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until, .alarm = -1 };
+	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until, .wake_fd = -1 };
 
 	return wait_as(&w);
 }
@@ -300,7 +300,7 @@ int dev_driver_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
 int dev_driver_wait_comp(struct dev_adapter *a, struct eng_chan *chan)
 {
 	struct waiter w = { .a = a, .chan = chan, .fd = chan->fd, .also = -1, .end = UT_NEVER,
-			    .alarm = -1 };
+			    .wake_fd = -1 };
 
 	return wait_as(&w);
 }

@@ -28,7 +28,7 @@ int eng_chan_create(struct eng_ctx *ctx, struct eng_chan **ret)
 	ut_mutex_init(&chan->lock);
 	ut_list_init(&chan->ready);
 	ut_lock(&chan->lock);
-	chan->alarm = -1;
+	chan->wake_fd = -1;
 	ut_unlock(&chan->lock);
 	*ret = chan;
 	return 0;
@@ -98,9 +98,9 @@ void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq)
 		chan->owed = true;
 	else
 		eng_semfd_up(chan->fd);
-	if (chan->alarm >= 0) {
-		eng_semfd_up(chan->alarm);
-		chan->alarm = -1;
+	if (chan->wake_fd >= 0) {
+		eng_semfd_up(chan->wake_fd);
+		chan->wake_fd = -1;
 		chan->rung = true;
 	}
 	ut_unlock(&chan->lock);
@@ -115,14 +115,14 @@ void eng_chan_drop(struct eng_chan *chan, struct eng_cq *cq)
 	ut_unlock(&chan->lock);
 }
 
-/* Where its leader stands now, and whether the alarm was rung in the last place. */
-static bool stand(struct eng_chan *chan, bool attended, int alarm) UT_REQUIRES(chan->lock);
-static bool stand(struct eng_chan *chan, bool attended, int alarm)
+/* Where its leader stands now, and whether the wake_fd was rung in the last place. */
+static bool stand(struct eng_chan *chan, bool attended, int wake_fd) UT_REQUIRES(chan->lock);
+static bool stand(struct eng_chan *chan, bool attended, int wake_fd)
 {
 	bool rung = chan->rung;
 
 	chan->attended = attended;
-	chan->alarm = alarm;
+	chan->wake_fd = wake_fd;
 	chan->rung = false;
 	return rung;
 }
@@ -137,14 +137,14 @@ bool eng_chan_attend(struct eng_chan *chan, bool yes)
 	return rung;
 }
 
-bool eng_chan_doze(struct eng_chan *chan, int alarm)
+bool eng_chan_sleep(struct eng_chan *chan, int wake_fd)
 {
 	bool none;
 
 	ut_lock(&chan->lock);
 	none = ut_list_empty(&chan->ready);
 	if (none)
-		stand(chan, false, alarm);
+		stand(chan, false, wake_fd);
 	ut_unlock(&chan->lock);
 	return none;
 }

@@ -74,7 +74,7 @@ struct eng_chan {
 	/* Somebody waits for an event and makes progress meanwhile, eng_dev_ops.wait_comp. */
 	bool attended UT_GUARDED_BY(lock); /* it is awake, and takes the next event at once, */
 	bool owed UT_GUARDED_BY(lock);     /* which is queued, and not in the descriptor's count */
-	int alarm UT_GUARDED_BY(lock);     /* it sleeps on this, not on fd; -1: nobody does */
+	int wake_fd UT_GUARDED_BY(lock);     /* it sleeps on this, not on fd; -1: nobody does */
 	bool rung UT_GUARDED_BY(lock);
 };
 
@@ -88,13 +88,13 @@ bool eng_chan_has(struct eng_chan *chan);
 /*
  * For who waits and makes progress itself, no more than one thread at a time. Its event costs no
  * call: what is raised while it is awake is handed over, as if it had been in a read() of the
- * descriptor before all others. It takes the event, or looks for it anew with eng_chan_doze().
- * It is there, or has gone; true: its alarm was rung, and is its to silence.
+ * descriptor before all others. It takes the event, or looks for it anew with eng_chan_sleep().
+ * It is there, or has gone; true: its wake_fd was rung, and is its to silence.
  */
 bool eng_chan_attend(struct eng_chan *chan, bool yes);
-/* It is about to sleep until `alarm` is written, or, -1, until fd is readable. False: there is an
+/* It is about to sleep until `wake_fd` is written, or, -1, until fd is readable. False: there is an
  * event, and it is not. */
-bool eng_chan_doze(struct eng_chan *chan, int alarm);
+bool eng_chan_sleep(struct eng_chan *chan, int wake_fd);
 /* Queues one event for the CQ. Called with the CQ's lock held. */
 void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq);
 /* Drops the queued events of a CQ that goes away. */

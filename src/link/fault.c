@@ -354,11 +354,11 @@ static int fault_pass_on(struct link *l, const struct link_rx *rx, uint64_t serv
 	return lower->ops->pass_on(lower, rx, service);
 }
 
-static void fault_doze(struct link *l, bool on, bool look)
+static void fault_sleep(struct link *l, bool on, bool look)
 {
 	struct link *lower = fault_of(l)->lower;
 
-	lower->ops->doze(lower, on, look);
+	lower->ops->sleep(lower, on, look);
 }
 
 static void fault_entrust(struct link *l, int fd)
@@ -424,7 +424,7 @@ static const struct link_ops fault_ops = {
 	.entrust = fault_entrust,
 	.dead_peer = fault_dead_peer,
 	.fd = fault_fd,
-	.doze = fault_doze,
+	.sleep = fault_sleep,
 	.close = fault_close,
 };
 

@@ -114,7 +114,7 @@ struct link_ops {
 	 * readable for whatever comes; off: somebody does. look: make it readable once now, for
 	 * what may have come meanwhile. From any thread. Default: nothing, the descriptor always is.
 	 */
-	void (*doze)(struct link *l, bool on, bool look);
+	void (*sleep)(struct link *l, bool on, bool look);
 	/* Close: no more sends; frees. */
 	void (*close)(struct link *l);
 };

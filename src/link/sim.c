@@ -411,7 +411,7 @@ static int sim_pass_on(struct link *l, const struct link_rx *rx, uint64_t servic
 	return 0;
 }
 
-static void sim_doze(struct link *l, bool on, bool look)
+static void sim_sleep(struct link *l, bool on, bool look)
 {
 }
 
@@ -496,7 +496,7 @@ static const struct link_ops sim_ops = {
 	.entrust = sim_entrust,
 	.dead_peer = sim_dead_peer,
 	.fd = sim_fd,
-	.doze = sim_doze,
+	.sleep = sim_sleep,
 	.close = sim_close,
 };
 

@@ -155,7 +155,7 @@ struct link_streams_ops {
 	int (*glance)(struct link_streams *p);
 	/* From any thread, no lock held: the owner is about to sleep on the descriptor (on), and makes
 	 * a poll() before, or wants to be told to (look); or it polls. */
-	void (*doze)(struct link_streams *p, bool on, bool look);
+	void (*sleep)(struct link_streams *p, bool on, bool look);
 	/* When poll() must run although the descriptor is not readable; UT_NEVER. */
 	uint64_t (*deadline)(struct link_streams *p);
 	/* A descriptor that is readable (epoll) when poll() has something to do. Stays the

@@ -28,8 +28,8 @@ static bool blind(const void *p, uint64_t *ret);
 
 static struct {
 	struct shm_ring *ring;
-	struct shm_ear ear;
-	struct shm_doze doze;
+	struct shm_consumer ear;
+	struct shm_page page;
 	struct shm_tx tx;
 	struct shm_rx rx;
 	int got, glances;
@@ -95,9 +95,9 @@ static void reset(void)
 {
 	memset(w.ring, 0, SHM_RING_SEG);
 	shm_ring_init(w.ring);
-	memset(&w.ear, 0, sizeof(w.ear));
-	w.tx = (struct shm_tx){ .ring = w.ring, .ear = &w.ear, .doze = &w.doze };
-	w.rx = (struct shm_rx){ .ring = w.ring, .ear = &w.ear };
+	memset(&w.consumer, 0, sizeof(w.consumer));
+	w.tx = (struct shm_tx){ .ring = w.ring, .consumer = &w.consumer, .page = &w.page };
+	w.rx = (struct shm_rx){ .ring = w.ring, .consumer = &w.consumer };
 	w.got = 0;
 }
 

@@ -156,7 +156,7 @@ static void ring_now(void)
 {
 	uint64_t one = 1;
 
-	CF_TRUE(write(x.t->bell.fd, &one, sizeof(one)) == sizeof(one));
+	CF_TRUE(write(x.t->wake.fd, &one, sizeof(one)) == sizeof(one));
 }
 
 static void tails(void)
@@ -164,7 +164,7 @@ static void tails(void)
 	struct shm_ring *r = x.t->ring.ring;
 
 	for (int i = 0; i < 200; i++) {
-		uint64_t near = atomic_load(&x.t->ring.ear->head) + SHM_LINE * sp_below(&x.rng, 20000);
+		uint64_t near = atomic_load(&x.t->ring.consumer->head) + SHM_LINE * sp_below(&x.rng, 20000);
 
 		if (i % 10 == 0)
 			noise(r->data + sp_below(&x.rng, SHM_RING_BYTES - 4096), 4096);
@@ -180,13 +180,13 @@ static void ears(void)
 
 	ut_list_each(r, &x.u->chan->rx, node)
 		for (int i = 0; i < 100; i++) {
-			uint64_t head = atomic_load(&r->ring.ear->head);
+			uint64_t head = atomic_load(&r->ring.consumer->head);
 
-			atomic_store(&r->ring.ear->head, sp_below(&x.rng, 2) ? sp_rand(&x.rng)
+			atomic_store(&r->ring.consumer->head, sp_below(&x.rng, 2) ? sp_rand(&x.rng)
 						: head + SHM_LINE * sp_below(&x.rng, 100));
-			atomic_store(&x.u->chan->doze->on, (uint32_t)sp_rand(&x.rng));
-			atomic_store(&r->ring.ear->gone, i == 99 && sp_below(&x.rng, 2));
-			noise(x.u->chan->doze->generations, sizeof(x.u->chan->doze->generations));
+			atomic_store(&x.u->chan->page->on, (uint32_t)sp_rand(&x.rng));
+			atomic_store(&r->ring.consumer->gone, i == 99 && sp_below(&x.rng, 2));
+			noise(x.u->chan->page->generations, sizeof(x.u->chan->page->generations));
 			sched_yield();
 		}
 }

@@ -2,7 +2,7 @@
 /*
  * shm_pipe: two ends that sleep, one for news and one for room, as near.c has them do it, in every
  * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent, and looked
- * for where they were put. Without the fences, without the second look before sleep, if a late bell does
+ * for where they were put. Without the fences, without the second look before sleep, if a late wake does
  * not end a sleep, or if the base moves too early, a way must be found that ends badly.
  */
 #include "model_atomics.h"
@@ -25,12 +25,12 @@ static struct {
 	bool hasty;              /* the sender moves its base though something is unread */
 	int sent, got;
 	bool trusting;           /* nobody looks again */
-	bool sleepy;             /* the receiver sleeps on under the same number behind a late bell */
+	bool sleepy;             /* the receiver sleeps on under the same number behind a late wake */
 } w;
 
 static void ring(int whose)
 {
-	mc_point("a bell");
+	mc_point("a wake");
 	w.bells[whose]++;
 }
 
@@ -160,7 +160,7 @@ int main(void)
 	search("without a second look", false);
 	w.trusting = false;
 	w.sleepy = true;
-	search("a late bell is ignored", false);
+	search("a late wake is ignored", false);
 	w.sleepy = false;
 	w.hasty = true;
 	search("the base moves while something is unread", false);

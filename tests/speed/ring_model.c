@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The ring and its sleeping reader, in every interleaving (explore.h): the sources of link/shm and
- * link/udp themselves, and the link's own recv(), over a real epoll set and a real bell.
+ * link/udp themselves, and the link's own recv(), over a real epoll set and a real wake.
  *
  *	one sleeper	a writer; a reader that blocks as wait() does
  *	the thread	a reader that goes to sleep right after it found something
@@ -61,7 +61,7 @@ static struct {
 	struct shm_peer_tx tx;
 	struct udp_link writer; /* counts only */
 	struct shm_ring *ring;
-	struct shm_ear *ear;
+	struct shm_consumer *ear;
 	/* the scenario */
 	uint32_t bytes;
 	unsigned records, before; /* so many are there at the beginning */
@@ -89,7 +89,7 @@ static bool readable(void)
 
 static bool has_moved(void)
 {
-	return w.ear->head != w.tx.ring.head;
+	return w.consumer->head != w.tx.ring.head;
 }
 
 /* --- the writer --- */
@@ -112,7 +112,7 @@ static void write_one(unsigned i)
 		at->sport = (uint16_t)i;
 	if (w.quiet && mc_inside()) {
 		shm_finish(&w.tx.ring, at, skip);
-		shm_hush(&w.tx.ring);
+		shm_no_notify(&w.tx.ring);
 	} else {
 		shm_peer_result(&w.writer, &w.tx, shm_commit(&w.tx.ring, at, skip));
 	}
@@ -200,7 +200,7 @@ static void reset(void)
 	struct epoll_event ev[8];
 	uint64_t drop;
 
-	while (read(n->bell.fd, &drop, sizeof(drop)) > 0)
+	while (read(n->wake.fd, &drop, sizeof(drop)) > 0)
 		;
 	while (epoll_wait(w.u->epfd, ev, 8, 0) > 0)
 		;
@@ -209,15 +209,15 @@ static void reset(void)
 	w.watched = true;
 	n->warm = 0;
 	n->held = false;
-	n->doze->on = 1;
+	n->page->on = 1;
 	w.u->calls = w.u->empties = w.u->rx_slot = 0;
 	w.u->looked = 0;
-	w.u->dozing = true;
+	w.u->sleeping = true;
 	w.u->carry = (struct udp_carry){ 0 };
-	w.ring->tail = w.ear->head = w.start;
-	w.rx.ring = (struct shm_rx){ .ring = w.ring, .ear = w.ear, .head = w.start,
+	w.ring->tail = w.consumer->head = w.start;
+	w.rx.ring = (struct shm_rx){ .ring = w.ring, .consumer = w.consumer, .head = w.start,
 				     .seen = w.start };
-	w.tx.ring = (struct shm_tx){ .ring = w.ring, .ear = w.ear, .doze = n->doze,
+	w.tx.ring = (struct shm_tx){ .ring = w.ring, .consumer = w.consumer, .page = n->page,
 				     .tail = w.start, .head = w.start, .shown = w.start };
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
@@ -247,15 +247,15 @@ static void make_world(void)
 	udp_go_messages(w.l, false);
 	w.u = udp_of(w.l);
 	w.ring = aligned_alloc(4096, SHM_RING_SEG + 4096 - SHM_RING_SEG % 4096);
-	w.ear = aligned_alloc(SHM_LINE, sizeof(*w.ear));
-	CHECK(w.ring && w.ear);
-	memset(w.ear, 0, sizeof(*w.ear));
+	w.consumer = aligned_alloc(SHM_LINE, sizeof(*w.consumer));
+	CHECK(w.ring && w.consumer);
+	memset(w.consumer, 0, sizeof(*w.consumer));
 	shm_ring_init(w.ring);
 	ut_list_add_tail(&w.u->chan->rx, &w.rx.node);
-	w.tx.bell.fd = w.u->chan->bell.fd;
+	w.tx.wake.fd = w.u->chan->wake.fd;
 	mc_watch(&w.ring->tail, sizeof(w.ring->tail), "tail");
-	mc_watch(&w.ear->head, sizeof(w.ear->head), "head");
-	mc_watch(&w.u->chan->doze->on, sizeof(w.u->chan->doze->on), "doze");
+	mc_watch(&w.consumer->head, sizeof(w.consumer->head), "head");
+	mc_watch(&w.u->chan->page->on, sizeof(w.u->chan->page->on), "doze");
 }
 
 static const struct mc_model one = {

@@ -176,14 +176,14 @@ struct local_net *local_net_open(struct sim_world *w)
 	for (int i = 0; i < SIM_HOSTS; i++)
 		for (int j = 0; j < SIM_HOSTS; j++) {
 			struct shm_ring *ring = aligned_alloc(64, SHM_RING_SEG);
-			struct shm_ear *ear = aligned_alloc(64, sizeof(*ear));
+			struct shm_consumer *ear = aligned_alloc(64, sizeof(*ear));
 
 			CHECK(ring && ear);
 			memset(ring, 0, sizeof(*ring));
 			memset(ear, 0, sizeof(*ear));
 			shm_ring_init(ring);
-			n->host[i].tx[j] = (struct shm_tx){ ring, ear, &n->doze, 0, 0 };
-			n->host[j].rx[i] = (struct shm_rx){ .ring = ring, .ear = ear };
+			n->host[i].tx[j] = (struct shm_tx){ ring, ear, &n->page, 0, 0 };
+			n->host[j].rx[i] = (struct shm_rx){ .ring = ring, .consumer = ear };
 		}
 	return n;
 }
@@ -199,7 +199,7 @@ void local_net_close(struct local_net *n)
 	for (int i = 0; i < SIM_HOSTS; i++)
 		for (int j = 0; j < SIM_HOSTS; j++) {
 			free(n->host[i].tx[j].ring);
-			free(n->host[j].rx[i].ear);
+			free(n->host[j].rx[i].consumer);
 		}
 	ut_stage_fini(&n->stage);
 	free(n);

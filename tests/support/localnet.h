@@ -17,7 +17,7 @@ struct local_net {
 		struct shm_tx tx[SIM_HOSTS];
 		struct shm_rx rx[SIM_HOSTS];
 	} host[SIM_HOSTS];
-	struct shm_doze doze;
+	struct shm_page page;
 	struct ut_stage stage; /* what a fetch goes through, so that missing pages are errors */
 
 	uint64_t asked_until;  /* nobody knows the way before */

@@ -506,7 +506,7 @@ static int op_glance(struct link_streams *p)
 	return -EAGAIN;
 }
 
-static void op_doze(struct link_streams *p, bool on, bool look)
+static void op_sleep(struct link_streams *p, bool on, bool look)
 {
 	(void)p;
 	(void)on;
@@ -515,7 +515,7 @@ static void op_doze(struct link_streams *p, bool on, bool look)
 
 static const struct link_streams_ops ops = {
 	.local = op_local, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
-	.doze = op_doze,
+	.sleep = op_sleep,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,
 	.drained = op_drained, .take = op_take, .pause = op_pause, .shutdown = op_shutdown,

@@ -3,7 +3,7 @@
  * Threads that wait for an event of a completion channel and drive the adapter meanwhile. The link is
  * an epoll set with a pipe in it, a byte is a packet, and a packet is an event. What is looked at:
  * which events the channel's descriptor counts, who is woken by them, and that nothing stays behind -
- * no readable descriptor, no rung alarm, no acknowledgement - when a wait ends in some other way.
+ * no readable descriptor, no rung wake_fd, no acknowledgement - when a wait ends in some other way.
  */
 #include "device/adapter.h"
 #include "device/process.h"
@@ -201,7 +201,7 @@ static void wait_for_sleep(void)
 	while (!asleep) {
 		sched_yield();
 		ut_lock(&chan->lock);
-		asleep = chan->alarm >= 0;
+		asleep = chan->wake_fd >= 0;
 		ut_unlock(&chan->lock);
 	}
 }
@@ -242,7 +242,7 @@ static void *wait_and_take(void *arg)
 	return NULL;
 }
 
-/* Nobody's event, nobody's alarm. */
+/* Nobody's event, nobody's wake_fd. */
 static void check_clean(void)
 {
 	CHECK(!take() && !readable(chan->fd) && !readable(set));
@@ -371,7 +371,7 @@ __attribute__((unused)) static void cancelled(void)
 		int r;
 
 		t = start_sleeper(&r);
-		/* Its alarm may ring for nobody. */
+		/* Its wake_fd may ring for nobody. */
 		if (i & 1)
 			eng_chan_raise(chan, &cq);
 		pthread_cancel(t);
@@ -463,7 +463,7 @@ static void poll_behind_a_wait(void)
 
 int main(void)
 {
-	alarm(300);
+	wake_fd(300);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	make_adapter();
 	own_event_costs_nothing();

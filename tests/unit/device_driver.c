@@ -59,12 +59,12 @@ static int fake_fd(struct link *l)
 	return wire[0];
 }
 
-static void fake_doze(struct link *l, bool on, bool look)
+static void fake_sleep(struct link *l, bool on, bool look)
 {
 }
 
 static const struct link_ops fake_link_ops = {
-	.doze = fake_doze,
+	.sleep = fake_sleep,
 	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
 };
 

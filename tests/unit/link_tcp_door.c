@@ -263,8 +263,8 @@ static void many(void)
 		int i = round * 37 % PAIRS;
 
 		/* On one side somebody polls, now and then. */
-		a->ops->doze(a, round % 3, round % 3);
-		b->ops->doze(b, round % 5, round % 5);
+		a->ops->sleep(a, round % 3, round % 3);
+		b->ops->sleep(b, round % 5, round % 5);
 		CHECK(send_some(ea[i].s, eb[i].got, 1000) == 1000);
 		CHECK(send_some(eb[i].s, ea[i].got, 10) == 10);
 		sum = eb[i].got + 1000;

@@ -145,7 +145,7 @@ static void not_held(uint16_t port)
 	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
 	pass(a, b, &f, &v[0]);
 	CHECK(udp_go_local(a) == 0);
-	b->ops->doze(b, true, false);
+	b->ops->sleep(b, true, false);
 	while (b->ops->recv(b, v, 8) > 0)
 		;
 	CHECK(send_to(a, b, &f) == -EAGAIN);
@@ -214,7 +214,7 @@ static void both_ways(uint16_t port)
 	bool came = false;
 
 	open_local(port, &f, &a, &b);
-	b->ops->doze(b, false, false); /* it polls */
+	b->ops->sleep(b, false, false); /* it polls */
 	CHECK(udp_open(port, &c) == 0 && c->ops->add_addr(c, LO4, 0) == 0);
 	for (bool sent = false; !came && ut_now() < end;) {
 		int n;
@@ -254,7 +254,7 @@ static void quiet_ones(uint16_t port)
 	struct link *a, *b;
 
 	open_local(port, &f, &a, &b);
-	b->ops->doze(b, true, false);
+	b->ops->sleep(b, true, false);
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));

@@ -21,8 +21,8 @@
 
 struct pair {
 	struct shm_ring *ring;
-	struct shm_ear *ear;
-	struct shm_doze *doze;
+	struct shm_consumer *ear;
+	struct shm_page *doze;
 	struct shm_tx tx;
 	struct shm_rx rx;
 	int bell;
@@ -36,16 +36,16 @@ static void pair_make(struct pair *p)
 	int fd[3];
 
 	fd[0] = shm_seg_make("test-ring", SHM_RING_SEG, (void **)&p->ring);
-	fd[1] = shm_seg_make("test-ear", sizeof(*p->ear), (void **)&p->ear);
-	fd[2] = shm_seg_make("test-doze", sizeof(*p->doze), (void **)&p->doze);
+	fd[1] = shm_seg_make("test-ear", sizeof(*p->consumer), (void **)&p->consumer);
+	fd[2] = shm_seg_make("test-doze", sizeof(*p->page), (void **)&p->page);
 	for (int i = 0; i < 3; i++) {
 		CHECK(fd[i] >= 0);
 		close(fd[i]);
 	}
 	shm_ring_init(p->ring);
 	CHECK(shm_ring_valid(p->ring, SHM_RING_SEG));
-	p->tx = (struct shm_tx){ .ring = p->ring, .ear = p->ear, .doze = p->doze };
-	p->rx = (struct shm_rx){ .ring = p->ring, .ear = p->ear };
+	p->tx = (struct shm_tx){ .ring = p->ring, .consumer = p->consumer, .page = p->page };
+	p->rx = (struct shm_rx){ .ring = p->ring, .consumer = p->consumer };
 	p->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	CHECK(p->bell >= 0);
 }
@@ -54,8 +54,8 @@ static void pair_end(struct pair *p)
 {
 	close(p->bell);
 	shm_seg_unmap(p->ring, SHM_RING_SEG);
-	shm_seg_unmap(p->ear, sizeof(*p->ear));
-	shm_seg_unmap(p->doze, sizeof(*p->doze));
+	shm_seg_unmap(p->consumer, sizeof(*p->consumer));
+	shm_seg_unmap(p->page, sizeof(*p->page));
 }
 
 /* Now and then the other side gets far ahead, or the processor. */
@@ -106,7 +106,7 @@ static void nap(struct pair *p, struct ut_rng *dice)
 	struct pollfd f = { .fd = p->bell, .events = POLLIN };
 	uint64_t n;
 
-	atomic_store(&p->doze->on, 1);
+	atomic_store(&p->page->on, 1);
 	dawdle(dice);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!shm_waiting(&p->rx)) {
@@ -114,7 +114,7 @@ static void nap(struct pair *p, struct ut_rng *dice)
 			  (unsigned long long)p->seed);
 		CHECK(read(p->bell, &n, sizeof(n)) == sizeof(n));
 	}
-	atomic_store(&p->doze->on, 0);
+	atomic_store(&p->page->on, 0);
 }
 
 static void receive_all(struct pair *p)
@@ -171,7 +171,7 @@ static void full_and_gone(void)
 	CHECK(n == SHM_RING_BYTES / 1088);
 	CHECK(shm_get(&p.rx, &h, buf, sizeof(buf)) == 1 && h.bytes == 1000);
 	CHECK(shm_put(&p.tx, &h, buf) == SHM_PUT);
-	atomic_store(&p.ear->gone, 1);
+	atomic_store(&p.consumer->gone, 1);
 	CHECK(shm_put(&p.tx, &h, buf) == SHM_GONE);
 	pair_end(&p);
 }
@@ -218,7 +218,7 @@ static void lying_head(void)
 	pair_make(&p);
 	while (shm_put(&p.tx, &h, buf) != SHM_FULL)
 		;
-	atomic_store(&p.ear->head, UINT64_MAX / 2);
+	atomic_store(&p.consumer->head, UINT64_MAX / 2);
 	CHECK(shm_put(&p.tx, &h, buf) == SHM_FULL);
 	pair_end(&p);
 	free(buf);
@@ -283,13 +283,13 @@ static void glances(void)
 /* Written and not shown is not there; shown is all of it, and who sleeps is woken for it. */
 static void groups(void)
 {
-	struct shm_doze sleeper = { .on = 1 };
+	struct shm_page sleeper = { .on = 1 };
 	struct pair p = { 0 };
 	enum shm_put why;
 	uint64_t skip;
 
 	pair_make(&p);
-	p.tx.doze = &sleeper;
+	p.tx.page = &sleeper;
 	for (int i = 0; i < 3; i++) {
 		struct shm_record *at = shm_reserve(&p.tx, 8, &skip, &why);
 

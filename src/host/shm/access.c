@@ -54,21 +54,21 @@ const struct shm_export *shm_access_begin(struct link *l, const struct link_flow
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
 	u->chan->access++;
-	atomic_store(&u->chan->doze->access, (uint64_t)t->ring.doze->id << 32 | u->chan->access);
-	if (atomic_load_explicit(&t->ring.ear->gone, memory_order_acquire)) {
+	atomic_store(&u->chan->page->access, (uint64_t)t->ring.page->id << 32 | u->chan->access);
+	if (atomic_load_explicit(&t->ring.consumer->gone, memory_order_acquire)) {
 		shm_access_end(l);
 		return NULL;
 	}
 	ret->fd = t->memory;
 	ret->most = t->pid ? SHM_ACCESS_MOST : SHM_ACCESS_FD_MOST;
 	ret->to = t;
-	return &t->ring.doze->export;
+	return &t->ring.page->export;
 }
 
 /* Behind its number is still the program that told it. */
 static bool is_same(const struct shm_peer_tx *t)
 {
-	switch (ut_life(&t->ring.doze->life)) {
+	switch (ut_life(&t->ring.page->life)) {
 	case UT_LIFE_HERE: return true;
 	case UT_LIFE_GONE: return false;
 	default: return shm_access_memory_is(t->memory, t->probe, t->token);
@@ -109,7 +109,7 @@ ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct 
 
 void shm_access_end(struct link *l)
 {
-	atomic_store_explicit(&udp_of(l)->chan->doze->access, 0, memory_order_release);
+	atomic_store_explicit(&udp_of(l)->chan->page->access, 0, memory_order_release);
 }
 
 /* --- memory that is exported --- */
@@ -194,7 +194,7 @@ void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r)
 	if (!r->page)
 		return;
 	visit = atomic_load_explicit(&r->page->access, memory_order_acquire);
-	if (visit && visit >> 32 == u->chan->doze->id)
+	if (visit && visit >> 32 == u->chan->page->id)
 		wait_out(r, visit);
 }
 

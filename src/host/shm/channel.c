@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static void ring_bell(int fd)
+static void wake_peer(int fd)
 {
 	uint64_t one = 1;
 
@@ -29,7 +29,7 @@ int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r)
 {
 	switch (r) {
 	case SHM_PUT_RING:
-		ring_bell(t->bell.fd);
+		wake_peer(t->wake.fd);
 		break;
 	case SHM_FULL:
 		return shm_peer_full(t, SHM_PEER_FULL);
@@ -157,7 +157,7 @@ bool shm_chan_recv(struct udp_link *u, struct link_rx *note)
 bool shm_chan_warm(struct udp_link *u)
 {
 	return u->chan && u->chan->warm &&
-	       !atomic_load_explicit(&u->chan->doze->on, memory_order_relaxed);
+	       !atomic_load_explicit(&u->chan->page->on, memory_order_relaxed);
 }
 
 /* From any thread, no lock held: one word tells all senders. */
@@ -165,13 +165,13 @@ void shm_chan_sleep(struct link *l, bool on, bool look)
 {
 	struct shm_chan *n = udp_of(l)->chan;
 
-	atomic_store_explicit(&udp_of(l)->dozing, on, memory_order_relaxed);
+	atomic_store_explicit(&udp_of(l)->sleeping, on, memory_order_relaxed);
 	if (!n)
 		return;
-	atomic_store(&n->doze->on, on);
+	atomic_store(&n->page->on, on);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (on && look)
-		ring_bell(n->bell.fd);
+		wake_peer(n->wake.fd);
 }
 
 void shm_chan_release(struct udp_link *u)
@@ -193,13 +193,13 @@ void shm_chan_settle(struct udp_link *u)
 {
 	struct shm_peer_rx *r;
 
-	if (!u->chan || !atomic_load_explicit(&u->chan->doze->on, memory_order_relaxed))
+	if (!u->chan || !atomic_load_explicit(&u->chan->page->on, memory_order_relaxed))
 		return;
 	/* As in shm_put(): the head has moved, now look at the tail again. */
 	atomic_thread_fence(memory_order_seq_cst);
 	ut_list_each(r, &u->chan->rx, node)
 		if (r->ring.ring && !r->broken && shm_waiting(&r->ring)) {
-			ring_bell(u->chan->bell.fd);
+			wake_peer(u->chan->wake.fd);
 			return;
 		}
 }

@@ -81,7 +81,7 @@ static void commit(struct link *l, struct link_place *at, uint32_t bytes)
 		udp_of(l)->chan->unshown = true;
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
-		shm_hush(&t->ring);
+		shm_no_notify(&t->ring);
 		l->untold += !t->untold;
 		t->untold = true;
 	} else {

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define PAGE_MOST 65536u /* a page, whatever its size is here */
-#define DOZE_MOST (sizeof(struct shm_doze) + PAGE_MOST)
+#define PAGE_SEG_MOST (sizeof(struct shm_page) + PAGE_MOST)
 
 enum { HELLO_MESSAGES = 1, HELLO_FETCHES = 2 };
 
@@ -146,16 +146,16 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 {
 	struct shm_peer_rx *r = drop_late(u) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
-	int fds[UDP_MAIL_FDS] = { -1, u->base.more_fd, u->chan->bell.fd, -1, -1 };
+	int fds[UDP_MAIL_FDS] = { -1, u->base.more_fd, u->chan->wake.fd, -1, -1 };
 	void *ear = NULL;
 
 	if (!r) {
 		refuse(u, lo, m, h);
 		return;
 	}
-	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_ear), &ear);
+	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_consumer), &ear);
 	fds[3] = self_life(u);
-	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.ear = ear };
+	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.consumer = ear };
 	memcpy(r->addr, h->src, 16);
 	memcpy(r->local_addr, lo->addr, 16);
 	r->slot = m->slot;
@@ -164,7 +164,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 	ut_list_add_tail(&u->chan->rx, &r->node);
 	u->chan->n_rx++;
 	if (ear)
-		r->ring.ear->magic = SHM_CONSUMER_MAGIC;
+		r->ring.consumer->magic = SHM_CONSUMER_MAGIC;
 	memcpy(back.src, lo->addr, 16);
 	memcpy(back.dst, h->src, 16);
 	if (back.can & HELLO_MESSAGES)
@@ -238,13 +238,13 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 
 	if (!t || t->state != SHM_PEER_ASKED || t->token != h->token)
 		return;
-	t->ring.ear = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_ear), PAGE_MOST);
-	t->ring.doze = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
-	t->bell.fd = keep(fds[2]);
+	t->ring.consumer = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_consumer), PAGE_MOST);
+	t->ring.page = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_page), PAGE_SEG_MOST);
+	t->wake.fd = keep(fds[2]);
 	t->peer.fd = keep(fds[3]);
 	t->peer.local_tx = t;
-	if (t->ring.ear && t->ring.doze && t->bell.fd >= 0 && t->peer.fd >= 0 &&
-	    udp_watch(u, &t->bell) == 0 && udp_watch(u, &t->peer) == 0 && open_ring(u, t) == 0) {
+	if (t->ring.consumer && t->ring.page && t->wake.fd >= 0 && t->peer.fd >= 0 &&
+	    udp_watch(u, &t->wake) == 0 && udp_watch(u, &t->peer) == 0 && open_ring(u, t) == 0) {
 		t->state = SHM_PEER_OPEN;
 		t->since = 0;
 		t->opened = ut_now();
@@ -283,7 +283,7 @@ static void take_open(struct udp_link *u, const struct udp_mail *m, const struct
 	r->ring.ring = shm_seg_map(fds[0], SHM_RING_SEG, SHM_RING_SEG_MOST, &r->size);
 	r->peer.fd = keep(fds[1]);
 	r->peer.local_rx = r;
-	r->page = take_page(fds[2], SHM_SLEEP_MAGIC, sizeof(struct shm_doze), DOZE_MOST);
+	r->page = take_page(fds[2], SHM_SLEEP_MAGIC, sizeof(struct shm_page), PAGE_SEG_MOST);
 	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
 	    udp_watch(u, &r->peer) < 0)
 		shm_peer_rx_drop(u, r);

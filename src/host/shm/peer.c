@@ -28,13 +28,13 @@ static unsigned key_of(const uint8_t addr[16], unsigned slot)
 static void tx_close(struct udp_link *u, struct shm_peer_tx *t)
 {
 	udp_unwatch(u, &t->peer);
-	udp_unwatch(u, &t->bell);
+	udp_unwatch(u, &t->wake);
 	link_sys_close(&t->memory);
 	t->pid = 0;
 	shm_access_detach(t);
 	shm_seg_unmap(t->ring.ring, SHM_RING_SEG);
-	shm_seg_unmap(t->ring.ear, sizeof(struct shm_ear));
-	shm_seg_unmap(t->ring.doze, sizeof(struct shm_doze));
+	shm_seg_unmap(t->ring.consumer, sizeof(struct shm_consumer));
+	shm_seg_unmap(t->ring.page, sizeof(struct shm_page));
 	t->ring = (struct shm_tx){ 0 };
 	shm_peer_told(u, t);
 }
@@ -61,14 +61,14 @@ void shm_peer_tx_drop(struct udp_link *u, struct shm_peer_tx *t)
 void shm_peer_rx_drop(struct udp_link *u, struct shm_peer_rx *r)
 {
 	/* Its pidfd is still open: who was killed in the middle of a visit does not end it. */
-	if (r->ring.ear) {
-		atomic_store(&r->ring.ear->gone, 1);
+	if (r->ring.consumer) {
+		atomic_store(&r->ring.consumer->gone, 1);
 		shm_export_quiesce_one(u, r);
 	}
 	udp_unwatch(u, &r->peer);
 	shm_seg_unmap(r->ring.ring, r->size);
-	shm_seg_unmap(r->ring.ear, sizeof(struct shm_ear));
-	shm_seg_unmap(r->page, sizeof(struct shm_doze));
+	shm_seg_unmap(r->ring.consumer, sizeof(struct shm_consumer));
+	shm_seg_unmap(r->page, sizeof(struct shm_page));
 	u->chan->n_rx--;
 	ut_list_del(&r->node);
 	free(r);
@@ -76,15 +76,15 @@ void shm_peer_rx_drop(struct udp_link *u, struct shm_peer_rx *r)
 
 static int open_page(struct udp_link *u, struct shm_chan *n)
 {
-	u->base.more_fd = shm_seg_make("dapple-doze", sizeof(*n->doze), (void **)&n->doze);
+	u->base.more_fd = shm_seg_make("dapple-page", sizeof(*n->page), (void **)&n->page);
 	if (u->base.more_fd < 0)
 		return u->base.more_fd;
-	n->doze->magic = SHM_SLEEP_MAGIC;
-	n->doze->id = (uint32_t)ut_rng_u64(&u->rng);
-	ut_life_add(&n->doze->life);
-	atomic_store(&n->doze->on, 1);
-	n->bell.fd = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return n->bell.fd < 0 ? -errno : udp_watch(u, &n->bell);
+	n->page->magic = SHM_SLEEP_MAGIC;
+	n->page->id = (uint32_t)ut_rng_u64(&u->rng);
+	ut_life_add(&n->page->life);
+	atomic_store(&n->page->on, 1);
+	n->wake.fd = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return n->wake.fd < 0 ? -errno : udp_watch(u, &n->wake);
 }
 
 int shm_chan_init(struct udp_link *u)
@@ -98,7 +98,7 @@ int shm_chan_init(struct udp_link *u)
 	ut_list_init(&n->rx);
 	for (unsigned i = 0; i < SHM_PEER_KEYS; i++)
 		ut_list_init(&n->keys[i]);
-	udp_port_none(&n->bell, UDP_BELL);
+	udp_port_none(&n->wake, UDP_WAKE);
 	udp_port_none(&n->life[0], UDP_TX);
 	udp_port_none(&n->life[1], UDP_TX);
 	u->chan = n;
@@ -114,7 +114,7 @@ void shm_chan_messages(struct udp_link *u)
 		return;
 	u->chan->messages = true;
 	u->base.chan = &shm_chan_ops;
-	u->base.generations = u->chan->doze->generations;
+	u->base.generations = u->chan->page->generations;
 }
 
 void shm_chan_direct(struct udp_link *u)
@@ -122,7 +122,7 @@ void shm_chan_direct(struct udp_link *u)
 	if (!u->chan || !u->chan->messages)
 		return;
 	u->chan->direct = true;
-	u->base.export = &u->chan->doze->export;
+	u->base.export = &u->chan->page->export;
 }
 
 void shm_chan_fini(struct udp_link *u)
@@ -136,12 +136,12 @@ void shm_chan_fini(struct udp_link *u)
 		shm_peer_tx_drop(u, t);
 	while ((r = ut_list_first(&u->chan->rx, struct shm_peer_rx, node)))
 		shm_peer_rx_drop(u, r);
-	udp_unwatch(u, &u->chan->bell);
+	udp_unwatch(u, &u->chan->wake);
 	udp_unwatch(u, &u->chan->life[0]);
 	udp_unwatch(u, &u->chan->life[1]);
-	if (u->chan->doze)
-		ut_life_remove(&u->chan->doze->life);
-	shm_seg_unmap(u->chan->doze, sizeof(*u->chan->doze));
+	if (u->chan->page)
+		ut_life_remove(&u->chan->page->life);
+	shm_seg_unmap(u->chan->page, sizeof(*u->chan->page));
 	link_sys_close(&u->base.more_fd);
 	free(u->chan);
 	u->chan = NULL;
@@ -171,7 +171,7 @@ struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct link_flow *
 	t->slot = (uint16_t)slot;
 	t->memory = -1;
 	udp_port_none(&t->peer, UDP_PEER);
-	udp_port_none(&t->bell, UDP_TX);
+	udp_port_none(&t->wake, UDP_TX);
 	ut_list_add_tail(&u->chan->tx, &t->node);
 	ut_list_add_tail(&u->chan->keys[key_of(t->addr, slot)], &t->same_key);
 	u->chan->n_tx++;

@@ -9,7 +9,7 @@
  *
  *     sender                               receiver
  *     HELLO   addresses, token     ---->   (the mailbox says which uid wrote)
- *     READY   token  <----  its ear, its doze page, its bell (eventfd), its pidfd
+ *     READY   token  <----  its ear, its page page, its wake (eventfd), its pidfd
  *     OPEN    token, the ring, the sender's pidfd and its page  ---->
  *
  * A name that is not there (another host), another uid, a READY with nothing in it (the owner wants
@@ -77,7 +77,7 @@ struct shm_peer_tx {
 	struct shm_tx ring;
 	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
 	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
-	struct udp_port bell;
+	struct udp_port wake;
 	int memory;          /* the receiver's; -1: it lets nobody in */
 	int pid;             /* the receiver's, if process_vm_* reaches it; 0 */
 	uint64_t probe;      /* where it has the token */
@@ -95,7 +95,7 @@ struct shm_peer_rx {
 	uint16_t slot;
 	int pid;            /* the sender's, if messages may be fetched from there; 0 */
 	uint64_t probe;     /* where it has the token */
-	const struct shm_doze *page; /* the sender's; its seals */
+	const struct shm_page *page; /* the sender's; its seals */
 	bool broken;        /* dropped by the next release */
 	uint32_t exported[SHM_PEER_AREAS]; /* to this sender */
 	unsigned n_exported;
@@ -105,12 +105,12 @@ struct shm_peer_rx {
 };
 
 struct shm_chan {
-	struct shm_doze *doze; /* our page, passed to every sender */
+	struct shm_page *page; /* our page, passed to every sender */
 	unsigned n_tx, n_rx;
 	struct ut_list tx, rx;
 	struct ut_list keys[SHM_PEER_KEYS]; /* tx by address and slot */
 	struct shm_peer_tx *last;
-	struct udp_port bell;
+	struct udp_port wake;
 	struct udp_port life[2]; /* of a pipe, where there are no pidfds */
 	unsigned warm; /* a record came so lately: shm_chan_warm() */
 	bool unshown; /* link_place.more */
@@ -206,7 +206,7 @@ bool shm_access_memory_is(int fd, uint64_t at, uint64_t token);
 extern const struct shm_channel_ops shm_chan_ops;
 unsigned shm_peer_slot(uint32_t qpn); /* or UDP_NO_SLOT */
 bool shm_access_probe(int pid, uint64_t at, uint64_t token);
-/* link_ops.doze */
+/* link_ops.page */
 void shm_chan_sleep(struct link *l, bool on, bool look);
 /* A call left something, and nobody will look unless the descriptor is readable: it is, then. */
 void shm_chan_settle(struct udp_link *u);

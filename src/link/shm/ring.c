@@ -34,7 +34,7 @@ static bool has_room(struct shm_tx *t, uint64_t need)
 
 	if (t->tail + need - t->head <= SHM_RING_BYTES)
 		return true;
-	head = atomic_load_explicit(&t->ear->head, memory_order_acquire);
+	head = atomic_load_explicit(&t->consumer->head, memory_order_acquire);
 	/* A head that runs ahead or back is a liar's; he gets no more than he has. */
 	if (head - t->head > t->tail - t->head)
 		return false;
@@ -44,7 +44,7 @@ static bool has_room(struct shm_tx *t, uint64_t need)
 
 /*
  * After the tail has moved: must the receiver be woken? If it had not consumed what was there
- * before, it was told of that, or was awake, and looks again before it sleeps. Of what was hushed it
+ * before, it was told of that, or was awake, and looks again before it sleeps. Of what was unnotified it
  * was not told, and may have slept since it took the half of it.
  */
 static bool must_ring(const struct shm_tx *t, uint64_t before)
@@ -52,10 +52,10 @@ static bool must_ring(const struct shm_tx *t, uint64_t before)
 	uint64_t head;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&t->doze->on, memory_order_relaxed))
+	if (!atomic_load_explicit(&t->page->on, memory_order_relaxed))
 		return false;
-	head = atomic_load_explicit(&t->ear->head, memory_order_relaxed);
-	return t->hushed ? head != t->tail : head == before;
+	head = atomic_load_explicit(&t->consumer->head, memory_order_relaxed);
+	return t->unnotified ? head != t->tail : head == before;
 }
 
 struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
@@ -64,7 +64,7 @@ struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_s
 	uint64_t need = record_bytes(bytes), end = SHM_RING_BYTES - (t->tail & MASK);
 
 	*ret = SHM_GONE;
-	if (atomic_load_explicit(&t->ear->gone, memory_order_relaxed))
+	if (atomic_load_explicit(&t->consumer->gone, memory_order_relaxed))
 		return NULL;
 	*ret_skip = end < need ? end : 0;
 	*ret = SHM_FULL;
@@ -130,13 +130,13 @@ enum shm_put shm_show(struct shm_tx *t)
 	t->shown = t->tail;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 	ring = must_ring(t, before);
-	t->hushed = false;
+	t->unnotified = false;
 	return ring ? SHM_PUT_RING : SHM_PUT;
 }
 
-void shm_hush(struct shm_tx *t)
+void shm_no_notify(struct shm_tx *t)
 {
-	t->hushed = true;
+	t->unnotified = true;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 }
 
@@ -164,13 +164,13 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 
 uint64_t shm_taken(const struct shm_tx *t)
 {
-	return atomic_load_explicit(&t->ear->head, memory_order_relaxed);
+	return atomic_load_explicit(&t->consumer->head, memory_order_relaxed);
 }
 
 static void publish(struct shm_rx *r)
 {
 	if (!r->held)
-		atomic_store_explicit(&r->ear->head, r->head, memory_order_release);
+		atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
 }
 
 int shm_peek(struct shm_rx *r, struct shm_record *h)

@@ -8,8 +8,8 @@
  * Records are datagrams (link/link.h) or messages (host/shm/channel.h), told apart by `seg`. A message is
  * filled in and looked at in place; its room is given back when the reader has done with it.
  *
- * Sleeping: the receiver raises `doze`, then looks at the tail; the sender moves the tail, then
- * looks at `doze`. With a full fence between on both sides one of them sees the other.
+ * Sleeping: the receiver raises `page`, then looks at the tail; the sender moves the tail, then
+ * looks at `page`. With a full fence between on both sides one of them sees the other.
  */
 #ifndef LINK_SHM_RING_H
 #define LINK_SHM_RING_H
@@ -49,17 +49,17 @@ struct shm_ring {
 };
 
 /* The receiver's segment: one page. */
-struct shm_ear {
+struct shm_consumer {
 	uint32_t magic;
 	_Alignas(SHM_LINE) _Atomic uint64_t head; /* bytes ever consumed */
 	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* nobody will read any more */
 };
 
 /* A process's own, one for all its rings. */
-struct shm_doze {
+struct shm_page {
 	uint32_t magic, id; /* id: random, for `visit` of others */
 	struct ut_life life;
-	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the bell after you wrote */
+	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the wake after you wrote */
 	_Alignas(SHM_LINE) _Atomic uint64_t access; /* to whom (id << 32) and the how manieth; or 0 */
 	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct shm_export export;
@@ -86,16 +86,16 @@ struct shm_record {
 
 struct shm_tx {
 	struct shm_ring *ring; /* ours, writable */
-	const struct shm_ear *ear;
-	const struct shm_doze *doze;
+	const struct shm_consumer *consumer;
+	const struct shm_page *page;
 	uint64_t tail, head; /* head: as last seen */
 	uint64_t shown;      /* the reader was told of so much */
-	bool hushed;         /* it may know more */
+	bool unnotified;         /* it may know more */
 };
 
 struct shm_rx {
 	const struct shm_ring *ring;
-	struct shm_ear *ear; /* ours, writable */
+	struct shm_consumer *consumer; /* ours, writable */
 	uint64_t head; /* read up to here; the ear says less while messages are looked at */
 	/* The tail as last seen. Until all of that is read the writer keeps its line, and stores tails
 	 * without having to fetch it back for each. */
@@ -110,7 +110,7 @@ bool shm_ring_valid(const struct shm_ring *r, size_t size);
 
 enum shm_put {
 	SHM_PUT,      /* written, the receiver is awake or has not consumed the previous one */
-	SHM_PUT_RING, /* written; it sleeps: ring the bell */
+	SHM_PUT_RING, /* written; it sleeps: ring the wake */
 	SHM_FULL,
 	SHM_GONE
 };
@@ -127,7 +127,7 @@ enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
 void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip);
 enum shm_put shm_show(struct shm_tx *t);
 /* It is there for who looks, and nobody is woken for it before the next shm_show() or shm_commit(). */
-void shm_hush(struct shm_tx *t);
+void shm_no_notify(struct shm_tx *t);
 /* The reader says that it has read so far; it may lie. */
 uint64_t shm_taken(const struct shm_tx *t);
 

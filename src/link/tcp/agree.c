@@ -192,7 +192,7 @@ static void take_hello(struct tcp_call *c, const struct tcp_hello *h, int segmen
 	tcp_call_keep(c);
 }
 
-/* Its silence is not ours to break: until it has decided, a byte on TCP may be a bell. */
+/* Its silence is not ours to break: until it has decided, a byte on TCP may be a wake. */
 void tcp_decide(struct tcp_stream *s)
 {
 	if (atomic_load_explicit(&s->shm->pipe.peer->open, memory_order_acquire))

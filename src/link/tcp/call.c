@@ -187,10 +187,10 @@ int tcp_go_local(struct link_streams *l, unsigned how)
 	fd = (int)LINK_SYS(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		return fd;
-	p->bell.fd = fd;
-	r = tcp_watch_unix(p, fd, &p->bell);
+	p->wake.fd = fd;
+	r = tcp_watch_unix(p, fd, &p->wake);
 	if (r < 0)
-		link_sys_close(&p->bell.fd);
+		link_sys_close(&p->wake.fd);
 	else
 		p->local = how;
 	return r;

@@ -150,7 +150,7 @@ void tcp_doors_fini(struct tcp_place *p)
 	while ((d = ut_list_first(&p->doors, struct tcp_door, node)))
 		door_close(d);
 	tcp_calls_reap(p);
-	link_sys_close(&p->bell.fd);
+	link_sys_close(&p->wake.fd);
 }
 
 void tcp_doors_forget(struct tcp_place *p)
@@ -164,5 +164,5 @@ void tcp_doors_forget(struct tcp_place *p)
 			link_sys_close(&c->fd);
 	ut_list_each(d, &p->doors, node)
 		link_sys_close(&d->fd);
-	link_sys_close(&p->bell.fd);
+	link_sys_close(&p->wake.fd);
 }

@@ -49,7 +49,7 @@ enum tcp_state {
 };
 
 /* What an epoll event points at. */
-enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_DOOR, TCP_K_CALL, TCP_K_BELL };
+enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_DOOR, TCP_K_CALL, TCP_K_WAKE };
 
 /* How the bytes of a stream go, see agree.c. */
 enum tcp_way {
@@ -89,7 +89,7 @@ struct tcp_local {
 	uint64_t seen;  /* the end of what its user was shown */
 	uint32_t hot;   /* looks in empty_polls until it is quiet */
 	uint32_t heat;  /* what it begins with; the more, the oftener it had something */
-	bool bell_due;  /* the kernel had no memory for it */
+	bool wake_due;  /* the kernel had no memory for it */
 	bool fin;       /* TCP has ended, with `error` of the stream: told when all was shown */
 };
 
@@ -159,8 +159,8 @@ struct tcp_place {
 	unsigned n_calls; /* of strangers */
 	unsigned n_local_polled;
 	_Atomic unsigned n_local;
-	_Atomic bool dozing; /* somebody sleeps on the descriptor */
-	struct tcp_bell { enum tcp_kind kind; int fd; } bell;
+	_Atomic bool sleeping; /* somebody sleeps on the descriptor */
+	struct tcp_wake { enum tcp_kind kind; int fd; } wake;
 };
 
 static inline struct tcp_place *tcp_of(struct link_streams *p)
@@ -300,10 +300,10 @@ int tcp_local_look(struct tcp_place *p, bool all);
 /* The owner may sleep now. */
 void tcp_local_settle(struct tcp_place *p);
 int tcp_glance(struct link_streams *l);
-void tcp_doze(struct link_streams *l, bool on, bool look);
-static inline bool tcp_dozing(const struct tcp_place *p)
+void tcp_sleep(struct link_streams *l, bool on, bool look);
+static inline bool tcp_sleeping(const struct tcp_place *p)
 {
-	return atomic_load(&p->dozing);
+	return atomic_load(&p->sleeping);
 }
 
 /* rx.c */

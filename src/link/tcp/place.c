@@ -32,7 +32,7 @@ static const struct link_streams_ops ops = {
 	.close = tcp_close,
 	.poll = tcp_poll,
 	.glance = tcp_glance,
-	.doze = tcp_doze,
+	.sleep = tcp_sleep,
 	.deadline = tcp_deadline,
 	.fd = place_fd,
 	.fini = tcp_fini,
@@ -60,9 +60,9 @@ int tcp_open(uint32_t ifindex, struct link_streams **ret)
 	p->base.rx_stage = &p->stage;
 	p->ifindex = ifindex;
 	init_lists(p);
-	p->bell.kind = TCP_K_BELL;
-	p->bell.fd = -1;
-	atomic_init(&p->dozing, true);
+	p->wake.kind = TCP_K_WAKE;
+	p->wake.fd = -1;
+	atomic_init(&p->sleeping, true);
 	p->epfd = ut_fault() ? -ENFILE : (int)LINK_SYS(SYS_epoll_create1, EPOLL_CLOEXEC);
 	r = p->epfd < 0 ? p->epfd : ut_stage_init(&p->stage, TCP_STAGE_BYTES);
 	if (r < 0) {

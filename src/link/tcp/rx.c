@@ -173,7 +173,7 @@ void tcp_over(struct tcp_stream *s, int error)
 	ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
 }
 
-/* Its first byte by TCP tells the way, or it is a bell: it stays where it is until that is known. */
+/* Its first byte by TCP tells the way, or it is a wake: it stays where it is until that is known. */
 static bool is_decided(struct tcp_stream *s)
 {
 	uint8_t c;

@@ -3,7 +3,7 @@
  * Streams that have left the wire: their bytes go through a pair of rings (link/shm/pipe.h). The
  * socket stays what it was for everything else: FIN and RST, from the peer or from the kernel when
  * its process dies, mean what they meant, behind all that lies in the ring. A byte that comes by it
- * is a bell and says nothing but "look". So nobody needs a descriptor more, the owner sleeps on the
+ * is a wake and says nothing but "look". So nobody needs a descriptor more, the owner sleeps on the
  * set as ever, and the kernel says which of a thousand streams has news.
  *
  * Streams that were busy lately are hot and looked at by poll(), where there are many in turns; they
@@ -23,8 +23,8 @@ static void ring(struct tcp_stream *s)
 	long r = LINK_SYS(SYS_sendto, s->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 
 	/* If there is no room, there are bells; where there is no peer, nobody sleeps. */
-	s->shm->bell_due = r == -ENOBUFS || r == -ENOMEM;
-	if (s->shm->bell_due)
+	s->shm->wake_due = r == -ENOBUFS || r == -ENOMEM;
+	if (s->shm->wake_due)
 		tcp_todo(s);
 	else if (r < 0 && r != -EAGAIN && r != -EPIPE && !s->error)
 		s->error = (int)-r; /* the kernel tells it once */
@@ -69,7 +69,7 @@ void tcp_local_again(struct tcp_stream *s)
 static void blocked(struct tcp_stream *s)
 {
 	s->blocked = true;
-	if (tcp_dozing(tcp_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
+	if (tcp_sleeping(tcp_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
 		tcp_local_sleep(s);
 }
 
@@ -186,7 +186,7 @@ static int tell_room(struct tcp_stream *s)
  * rung for this sleep all the same: there will be no other for it, so it is over. An end waits until
  * all that came before has been shown.
  */
-static void take_bells(struct tcp_stream *s)
+static void take_wakes(struct tcp_stream *s)
 {
 	struct tcp_local *n = s->shm;
 	long r;
@@ -227,16 +227,16 @@ int tcp_local_serve(struct tcp_stream *s)
 	bool slept = shm_pipe_sleeps(&n->pipe);
 	int done = 0;
 
-	if (n->bell_due)
+	if (n->wake_due)
 		ring(s);
 	if (tcp_local_has_news(s) || tcp_local_has_room(s)) {
-		/* There is a bell, or there will be soon. */
-		if (slept && tcp_dozing(tcp_place_of(s)))
-			take_bells(s);
+		/* There is a wake, or there will be soon. */
+		if (slept && tcp_sleeping(tcp_place_of(s)))
+			take_wakes(s);
 		shm_pipe_wake(&n->pipe);
 		tcp_local_poll_add(s);
 		done = read_ring(s) + tell_room(s);
-	} else if (slept && !ut_list_empty(&n->hot_node) && !tcp_dozing(tcp_place_of(s))) {
+	} else if (slept && !ut_list_empty(&n->hot_node) && !tcp_sleeping(tcp_place_of(s))) {
 		shm_pipe_wake(&n->pipe);
 	}
 	orphan(s);
@@ -249,6 +249,6 @@ int tcp_local_serve(struct tcp_stream *s)
 
 int tcp_local_wake(struct tcp_stream *s)
 {
-	take_bells(s);
+	take_wakes(s);
 	return tcp_local_serve(s);
 }

@@ -106,7 +106,7 @@ void tcp_local_settle(struct tcp_place *p)
 {
 	struct tcp_local *n;
 
-	if (!tcp_dozing(p))
+	if (!tcp_sleeping(p))
 		return;
 	ut_list_each(n, &p->local_polled, hot_node)
 		if (!shm_pipe_sleeps(&n->pipe))
@@ -120,17 +120,17 @@ int tcp_glance(struct link_streams *l)
 	struct tcp_place *p = tcp_of(l);
 
 	if (ut_list_empty(&p->local_polled) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
-	    !ut_list_empty(&p->hot) || p->look_only || tcp_dozing(p))
+	    !ut_list_empty(&p->hot) || p->look_only || tcp_sleeping(p))
 		return -EAGAIN;
 	return tcp_local_look(p, false);
 }
 
-void tcp_doze(struct link_streams *l, bool on, bool look)
+void tcp_sleep(struct link_streams *l, bool on, bool look)
 {
 	struct tcp_place *p = tcp_of(l);
 	uint64_t one = 1;
 
-	atomic_store(&p->dozing, on);
+	atomic_store(&p->sleeping, on);
 	if (on && look && atomic_load(&p->n_local))
-		LINK_SYS(SYS_write, p->bell.fd, &one, sizeof(one));
+		LINK_SYS(SYS_write, p->wake.fd, &one, sizeof(one));
 }

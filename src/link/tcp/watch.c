@@ -162,11 +162,11 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	return done;
 }
 
-static void quiet_bell(struct tcp_place *p)
+static void quiet_wake(struct tcp_place *p)
 {
 	uint64_t n;
 
-	LINK_SYS(SYS_read, p->bell.fd, &n, sizeof(n));
+	LINK_SYS(SYS_read, p->wake.fd, &n, sizeof(n));
 }
 
 static int look(struct tcp_place *p, bool *more)
@@ -196,8 +196,8 @@ static int look(struct tcp_place *p, bool *more)
 		case TCP_K_CALL:
 			done += tcp_call_event((struct tcp_call *)kind);
 			break;
-		case TCP_K_BELL:
-			quiet_bell(p);
+		case TCP_K_WAKE:
+			quiet_wake(p);
 			break;
 		case TCP_K_STREAM:
 			if (ut_list_empty(&s->hot_node) && s->way != TCP_W_LOCAL)
@@ -213,7 +213,7 @@ static int look(struct tcp_place *p, bool *more)
 static bool is_time_to_look(struct tcp_place *p, bool idle)
 {
 	return p->look_only || (ut_list_empty(&p->hot) && ut_list_empty(&p->local_polled)) ||
-	       (idle && atomic_load(&p->dozing)) || ++p->calls % LOOK_CALLS == 0 ||
+	       (idle && atomic_load(&p->sleeping)) || ++p->calls % LOOK_CALLS == 0 ||
 	       (idle && ++p->empties % LOOK_EMPTY == 0);
 }
 

@@ -36,7 +36,7 @@ union udp_sa {
 
 enum udp_kind {
 	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_PEER_WATCH,
-	UDP_BELL, /* near.h: a sender wrote into a ring while we slept */
+	UDP_WAKE, /* near.h: a sender wrote into a ring while we slept */
 	UDP_PEER, /* its pidfd */
 };
 
@@ -149,7 +149,7 @@ struct udp_link {
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
 	uint64_t looked; /* at the sockets, while records came through rings */
-	_Atomic bool dozing; /* recv() is called because there is something, somewhere */
+	_Atomic bool sleeping; /* recv() is called because there is something, somewhere */
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */
 	struct ut_list locals, groups, hot, errors, outbox, services, ready;

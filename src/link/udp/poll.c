@@ -21,9 +21,9 @@
 
 int udp_watch(struct udp_link *u, struct udp_port *p)
 {
-	/* A bell is never read: each ring is a new edge. */
+	/* A wake is never read: each ring is a new edge. */
 	struct epoll_event e = { .events = p->kind == UDP_TX ? 0 :
-					   p->kind == UDP_BELL ? EPOLLIN | EPOLLET : EPOLLIN,
+					   p->kind == UDP_WAKE ? EPOLLIN | EPOLLET : EPOLLIN,
 				 .data.ptr = p };
 
 	ut_list_init(&p->hot_node);
@@ -73,7 +73,7 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 		udp_peer_watch_died(u, p->watch);
 		return;
 	case UDP_TIMER:
-	case UDP_BELL:
+	case UDP_WAKE:
 		return;
 	default:
 		break;

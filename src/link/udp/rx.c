@@ -328,7 +328,7 @@ static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, u
 	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
 		n = poll_hot(u, v, n, max, reads);
 	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY ||
-			    atomic_load_explicit(&u->dozing, memory_order_relaxed))) {
+			    atomic_load_explicit(&u->sleeping, memory_order_relaxed))) {
 		u->empties = 0;
 		if (udp_look(u))
 			n = poll_hot(u, v, n, max, reads);

@@ -110,7 +110,7 @@ static const struct link_ops udp_ops = {
 	.entrust = udp_entrust,
 	.dead_peer = udp_dead_peer,
 	.fd = udp_fd,
-	.doze = shm_chan_sleep,
+	.sleep = shm_chan_sleep,
 	.close = udp_close,
 };
 
