@@ -77,7 +77,7 @@ static uint64_t deadline(struct eng_dev *dev)
 /* What came from this host; what follows from it may want a round. */
 static int fast(struct dev_adapter *a, bool *ret_whole)
 {
-	int n = a->streams->ops->glance(a->streams);
+	int n = a->streams->ops->peek_shm(a->streams);
 
 	*ret_whole = n > 0 && (iwp_busy(&a->dev) || mpa_deadline(&a->cm) == 0);
 	return n;

@@ -107,7 +107,7 @@ struct eng_dev_ops {
 struct eng_proto_ops {
 	const char *name;
 	size_t qp_size; /* protocol bytes behind struct eng_qp, zeroed */
-	size_t qp_hot;  /* of these the first, which a message has to do with */
+	size_t qp_prefetch;  /* of these the first, which a message has to do with */
 	/* QP types served, 1u << enum ibv_qp_type. */
 	uint32_t qp_types;
 	/* Work requests without a form on this wire, 1u << enum ibv_wr_opcode:

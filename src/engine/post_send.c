@@ -154,7 +154,7 @@ static void warm(struct eng_qp *qp)
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 
 	atomic_store_explicit(&qp->dev->posted, qp, memory_order_relaxed);
-	for (size_t i = 0; i < sizeof(*qp) + qp->dev->proto->qp_hot; i += 64)
+	for (size_t i = 0; i < sizeof(*qp) + qp->dev->proto->qp_prefetch; i += 64)
 		__builtin_prefetch(at + i, 1);
 	for (uint32_t i = 0; qp->sq.mem && i < AHEAD; i++)
 		eng_ring_warm(&qp->sq, tail + i);

@@ -144,7 +144,7 @@ static struct udp_peer_watch *peer_watch_new(struct udp_link *u, struct udp_loca
 	w->slot = (uint8_t)slot;
 	memcpy(w->addr, lo->addr, 16);
 	w->port = (struct udp_port){ .kind = UDP_PEER_WATCH, .fd = pidfd, .watch = w };
-	ut_list_init(&w->port.hot_node);
+	ut_list_init(&w->port.polled_node);
 	ut_list_init(&w->port.err_node);
 	ut_list_init(&w->node);
 	u->n_peer_watches++;

@@ -152,7 +152,7 @@ struct link_streams_ops {
 	int (*poll)(struct link_streams *p, uint64_t now);
 	/* A part of poll(): what costs no system call to find out, with the time of the last one.
 	 * -EAGAIN: it takes a whole one. */
-	int (*glance)(struct link_streams *p);
+	int (*peek_shm)(struct link_streams *p);
 	/* From any thread, no lock held: the owner is about to sleep on the descriptor (on), and makes
 	 * a poll() before, or wants to be told to (look); or it polls. */
 	void (*sleep)(struct link_streams *p, bool on, bool look);

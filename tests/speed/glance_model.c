@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shm_glance(): a reader beside the tail's cache line while the writer writes the next message into
+ * shm_take_inline(): a reader beside the tail's cache line while the writer writes the next message into
  * it, in every interleaving (explore.h). What it takes is whole, and the one that is due. A
  * reader that trusts the tail alone must be found to take halves.
  */
@@ -82,7 +82,7 @@ static void reader(void)
 		uint32_t bytes;
 
 		mc_until(more, "waits for a message");
-		at = shm_glance(&w.rx, &bytes);
+		at = shm_take_inline(&w.rx, &bytes);
 		w.glances += at != NULL;
 		if (at)
 			take(at, bytes);
@@ -115,7 +115,7 @@ static bool all_came(void)
 static void search(const char *what, bool want)
 {
 	static const struct mc_model model = {
-		"a glance", 2, { writer, reader }, reset, state, all_came
+		"a inline_slot", 2, { writer, reader }, reset, state, all_came
 	};
 	unsigned long states;
 	bool good = mc_explore(&model, want, &states);
@@ -133,8 +133,8 @@ int main(void)
 	reset();
 	mc_watch(&w.ring->tail, sizeof(w.ring->tail), "tail");
 	mc_watch(&w.ring->newest, sizeof(w.ring->newest), "newest");
-	mc_watch(&w.ring->glance[0], sizeof(w.ring->glance[0]), "its first word");
-	mc_watch(&w.ring->glance[SHM_GLANCE_WORDS - 1], sizeof(w.ring->glance[0]), "its last word");
+	mc_watch(&w.ring->inline_slot[0], sizeof(w.ring->inline_slot[0]), "its first word");
+	mc_watch(&w.ring->inline_slot[SHM_INLINE_WORDS - 1], sizeof(w.ring->inline_slot[0]), "its last word");
 	search("looked at again", true);
 	w.trusting = true;
 	search("the tail is trusted", false);

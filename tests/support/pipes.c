@@ -500,7 +500,7 @@ static void op_commit(struct link_stream *s, size_t len)
 	CHECK(len <= local_asked && op_send(s, local_out, len) == (ssize_t)len);
 }
 
-static int op_glance(struct link_streams *p)
+static int op_peek_shm(struct link_streams *p)
 {
 	(void)p;
 	return -EAGAIN;
@@ -514,7 +514,7 @@ static void op_sleep(struct link_streams *p, bool on, bool look)
 }
 
 static const struct link_streams_ops ops = {
-	.local = op_local, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .glance = op_glance,
+	.local = op_local, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .peek_shm = op_peek_shm,
 	.sleep = op_sleep,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,

@@ -261,22 +261,22 @@ static void glances(void)
 	uint32_t n;
 
 	pair_make(&p);
-	CHECK(!shm_glance(&p.rx, &n));
+	CHECK(!shm_take_inline(&p.rx, &n));
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		put_message(&p, v[i].bytes, v[i].datagram);
 		if (v[i].twice)
 			put_message(&p, v[i].bytes, v[i].datagram);
-		at = shm_glance(&p.rx, &n);
+		at = shm_take_inline(&p.rx, &n);
 		CHECK(!at == !v[i].good);
 		if (at)
 			CHECK(n == v[i].bytes && at[0] == 'n' && (!n || at[SHM_HEADER_BYTES] == 'd') &&
-			      !shm_glance(&p.rx, &n) && !shm_waiting(&p.rx));
+			      !shm_take_inline(&p.rx, &n) && !shm_waiting(&p.rx));
 		drain(&p);
 		CHECK(!shm_waiting(&p.rx) && shm_taken(&p.tx) == p.tx.tail);
 	}
 	put_message(&p, 8, false);
-	p.ring->newest_bytes = SHM_GLANCE_DATA + 1; /* a liar */
-	CHECK(!shm_glance(&p.rx, &n));
+	p.ring->newest_bytes = SHM_INLINE_DATA + 1; /* a liar */
+	CHECK(!shm_take_inline(&p.rx, &n));
 	pair_end(&p);
 }
 

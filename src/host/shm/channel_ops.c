@@ -206,7 +206,7 @@ static int take_messages(struct shm_peer_rx *r, struct link_rx *v, int max)
 	uint32_t bytes;
 	int n = 0;
 
-	at = max ? shm_glance(&r->ring, &bytes) : NULL;
+	at = max ? shm_take_inline(&r->ring, &bytes) : NULL;
 	if (at) {
 		shm_chan_message_at(r, at, bytes, v);
 		return 1;

@@ -16,7 +16,7 @@
 void udp_port_none(struct udp_port *p, enum udp_kind kind)
 {
 	*p = (struct udp_port){ .kind = kind, .fd = -1 };
-	ut_list_init(&p->hot_node);
+	ut_list_init(&p->polled_node);
 	ut_list_init(&p->err_node);
 }
 

@@ -87,9 +87,9 @@ static void show(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
 	atomic_store_explicit(&r->newest, lines(tail), memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&r->newest_bytes, at->bytes, memory_order_relaxed);
-	for (unsigned i = 0; i < SHM_GLANCE_WORDS; i++) {
+	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++) {
 		memcpy(&v, from + i * sizeof(v), sizeof(v));
-		atomic_store_explicit(&r->glance[i], v, memory_order_relaxed);
+		atomic_store_explicit(&r->inline_slot[i], v, memory_order_relaxed);
 	}
 }
 
@@ -143,7 +143,7 @@ void shm_no_notify(struct shm_tx *t)
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 {
 	shm_finish(t, at, skip);
-	if (!at->seg && at->bytes <= SHM_GLANCE_DATA)
+	if (!at->seg && at->bytes <= SHM_INLINE_DATA)
 		show(t->ring, at, t->tail);
 	return shm_show(t);
 }
@@ -217,7 +217,7 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 	return at + offsetof(struct shm_record, header);
 }
 
-const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes)
+const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes)
 {
 	uint64_t tail;
 	uint32_t n;
@@ -229,16 +229,16 @@ const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes)
 	    atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail))
 		return NULL;
 	n = atomic_load_explicit(&r->ring->newest_bytes, memory_order_relaxed);
-	for (unsigned i = 0; i < SHM_GLANCE_WORDS; i++)
-		r->glance[i] = atomic_load_explicit(&r->ring->glance[i], memory_order_relaxed);
+	for (unsigned i = 0; i < SHM_INLINE_WORDS; i++)
+		r->inline_slot[i] = atomic_load_explicit(&r->ring->inline_slot[i], memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load_explicit(&r->ring->newest, memory_order_relaxed) != lines(tail) ||
-	    n > SHM_GLANCE_DATA)
+	    n > SHM_INLINE_DATA)
 		return NULL;
 	*ret_bytes = n;
 	r->head = r->seen = tail;
 	r->held = true;
-	return (const uint8_t *)r->glance;
+	return (const uint8_t *)r->inline_slot;
 }
 
 void shm_release(struct shm_rx *r)

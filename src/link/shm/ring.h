@@ -30,8 +30,8 @@
 #define SHM_RING_SEG_MOST (SHM_RING_SEG + 65536u) /* whole pages, whatever a page is */
 
 #define SHM_HEADER_BYTES 40u
-#define SHM_GLANCE_DATA 8u /* bytes of a message behind its note */
-#define SHM_GLANCE_WORDS ((SHM_HEADER_BYTES + SHM_GLANCE_DATA) / 8)
+#define SHM_INLINE_DATA 8u /* bytes of a message behind its note */
+#define SHM_INLINE_WORDS ((SHM_HEADER_BYTES + SHM_INLINE_DATA) / 8)
 
 /* The sender's segment. */
 struct shm_ring {
@@ -44,7 +44,7 @@ struct shm_ring {
 	 * that still holds after they were read.
 	 */
 	_Atomic uint32_t newest, newest_bytes;
-	_Atomic uint64_t glance[SHM_GLANCE_WORDS];
+	_Atomic uint64_t inline_slot[SHM_INLINE_WORDS];
 	_Alignas(SHM_LINE) uint8_t data[];
 };
 
@@ -101,7 +101,7 @@ struct shm_rx {
 	 * without having to fetch it back for each. */
 	uint64_t seen;
 	bool held;     /* there are such */
-	uint64_t glance[SHM_GLANCE_WORDS]; /* one that was taken by shm_glance() */
+	uint64_t inline_slot[SHM_INLINE_WORDS]; /* one that was taken by shm_take_inline() */
 };
 
 void shm_ring_init(struct shm_ring *r);
@@ -144,7 +144,7 @@ void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);
 const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
 /* All that waits is one small message: its note and *ret_bytes behind that, until shm_release().
  * NULL: look with shm_peek(). */
-const uint8_t *shm_glance(struct shm_rx *r, uint32_t *ret_bytes);
+const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes);
 void shm_release(struct shm_rx *r);
 static inline bool shm_waiting(struct shm_rx *r)
 {

@@ -48,7 +48,7 @@ static int local_new(struct tcp_stream *s)
 		free(n);
 		return fd;
 	}
-	ut_list_init(&n->hot_node);
+	ut_list_init(&n->polled_node);
 	n->s = s;
 	s->shm = n;
 	atomic_fetch_add_explicit(&tcp_place_of(s)->n_local, 1, memory_order_relaxed);

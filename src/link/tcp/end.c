@@ -37,7 +37,7 @@ static void leave_lists(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
-	tcp_cool(s);
+	tcp_poll_remove(s);
 	tcp_local_end(s);
 	ut_list_del(&s->todo_node);
 	ut_list_del(&s->idle_node);

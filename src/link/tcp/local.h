@@ -85,10 +85,10 @@ struct tcp_local {
 	struct shm_pipe pipe;
 	struct tcp_stream *s; /* whose it is */
 	struct tcp_call *call;
-	struct ut_list hot_node; /* place->local_polled */
+	struct ut_list polled_node; /* place->local_polled */
 	uint64_t seen;  /* the end of what its user was shown */
-	uint32_t hot;   /* looks in empty_polls until it is quiet */
-	uint32_t heat;  /* what it begins with; the more, the oftener it had something */
+	uint32_t polled;   /* looks in empty_polls until it is quiet */
+	uint32_t polled_from;  /* what it begins with; the more, the oftener it had something */
 	bool wake_due;  /* the kernel had no memory for it */
 	bool fin;       /* TCP has ended, with `error` of the stream: told when all was shown */
 };
@@ -98,13 +98,13 @@ struct tcp_stream {
 	enum tcp_state state;
 	struct link_stream base;
 	struct ut_list node;      /* place->streams, drains or dead */
-	struct ut_list hot_node;  /* place->hot */
+	struct ut_list polled_node;  /* place->polled */
 	struct ut_list todo_node; /* place->todo: something to do that no descriptor reports; over */
 	struct ut_list idle_node; /* place->unclaimed: bytes wait for a user */
 	int fd;
 	int error;         /* to be told by closed() */
 	uint32_t mask;     /* epoll events asked for; 0 = not in the set */
-	uint16_t hot;      /* empty reads until it is quiet again */
+	uint16_t polled;      /* empty reads until it is quiet again */
 	bool paused;
 	bool blocked;      /* a send was refused or cut: writable() is due */
 	bool news;         /* connected() or closed() with `error` is due */
@@ -140,9 +140,9 @@ struct tcp_place {
 	uint32_t ifindex;
 	struct ut_list streams, drains, dead;
 	struct ut_list listeners, dead_listeners;
-	struct ut_list hot, todo, unclaimed;
+	struct ut_list polled, todo, unclaimed;
 	struct ut_list over; /* ended: closed() is due when the others have been looked at */
-	unsigned n_hot, calls, empties, look_only;
+	unsigned n_polled, calls, empties, look_only;
 	uint64_t now;       /* of the last poll() */
 	uint64_t accept_at; /* listeners rest until then; 0 = they do not */
 	/* The stream whose rest still lies in the stage. */
@@ -201,8 +201,8 @@ size_t tcp_sock_unacked(int fd);
 void tcp_watch(struct tcp_stream *s);          /* makes the set agree with the flags */
 void tcp_unwatch(struct tcp_place *p, int fd); /* out of the set */
 int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l);
-void tcp_heat(struct tcp_stream *s);
-void tcp_cool(struct tcp_stream *s);
+void tcp_poll_add(struct tcp_stream *s);
+void tcp_poll_remove(struct tcp_stream *s);
 /* poll() is to look after it without an event. */
 void tcp_todo(struct tcp_stream *s);
 int tcp_poll(struct link_streams *l, uint64_t now);
@@ -295,11 +295,11 @@ void tcp_local_poll_add(struct tcp_stream *s);
 void tcp_local_poll_remove(struct tcp_stream *s);
 /* It is rung for from now on. */
 void tcp_local_sleep(struct tcp_stream *s);
-/* Some that are hot, in turns; or all. */
+/* Some that are polled, in turns; or all. */
 int tcp_local_look(struct tcp_place *p, bool all);
 /* The owner may sleep now. */
 void tcp_local_settle(struct tcp_place *p);
-int tcp_glance(struct link_streams *l);
+int tcp_peek_shm(struct link_streams *l);
 void tcp_sleep(struct link_streams *l, bool on, bool look);
 static inline bool tcp_sleeping(const struct tcp_place *p)
 {

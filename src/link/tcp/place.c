@@ -31,7 +31,7 @@ static const struct link_streams_ops ops = {
 	.shutdown = tcp_shutdown,
 	.close = tcp_close,
 	.poll = tcp_poll,
-	.glance = tcp_glance,
+	.peek_shm = tcp_peek_shm,
 	.sleep = tcp_sleep,
 	.deadline = tcp_deadline,
 	.fd = place_fd,
@@ -41,7 +41,7 @@ static const struct link_streams_ops ops = {
 static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
-				  &p->dead_listeners, &p->hot, &p->todo, &p->unclaimed,
+				  &p->dead_listeners, &p->polled, &p->todo, &p->unclaimed,
 				  &p->over, &p->doors, &p->dead_doors, &p->offers, &p->local_polled,
 				  &p->young_calls, &p->late_calls, &p->dead_calls };
 

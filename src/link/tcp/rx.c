@@ -59,7 +59,7 @@ static void keep(struct tcp_place *p, struct tcp_stream *s, size_t off, size_t l
 void tcp_tell_closed(struct tcp_stream *s, int error)
 {
 	s->rx_over = true;
-	tcp_cool(s);
+	tcp_poll_remove(s);
 	if (s->told || !s->base.user_ops)
 		return;
 	s->told = true;
@@ -151,7 +151,7 @@ static void orphan(struct tcp_stream *s)
 {
 	if (s->base.user_ops || s->state != TCP_S_OPEN)
 		return;
-	tcp_cool(s);
+	tcp_poll_remove(s);
 	if (ut_list_empty(&s->idle_node))
 		ut_list_add_tail(&tcp_place_of(s)->unclaimed, &s->idle_node);
 }
@@ -166,7 +166,7 @@ void tcp_over(struct tcp_stream *s, int error)
 	tcp_to_wire(s);
 	s->rx_over = s->news = true;
 	s->error = error;
-	tcp_cool(s);
+	tcp_poll_remove(s);
 	/* What is to be done of it anyway is no reason to be told sooner. */
 	if (!ut_list_empty(&s->todo_node))
 		ut_list_del(&s->todo_node);
@@ -215,7 +215,7 @@ int tcp_read(struct tcp_stream *s)
 		}
 		sum += (size_t)n;
 		if (s->state == TCP_S_OPEN)
-			tcp_heat(s);
+			tcp_poll_add(s);
 	}
 	if (s->state == TCP_S_OPEN)
 		tcp_watch(s);
@@ -232,7 +232,7 @@ void tcp_pause(struct link_stream *l, bool on)
 	if (s->way == TCP_W_LOCAL && !on)
 		tcp_local_again(s);
 	else if (on)
-		tcp_cool(s);
+		tcp_poll_remove(s);
 	else if (s->carry_len || tcp_place_of(s)->owner == s)
 		tcp_todo(s);
 	tcp_watch(s);

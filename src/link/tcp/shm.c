@@ -6,7 +6,7 @@
  * is a wake and says nothing but "look". So nobody needs a descriptor more, the owner sleeps on the
  * set as ever, and the kernel says which of a thousand streams has news.
  *
- * Streams that were busy lately are hot and looked at by poll(), where there are many in turns; they
+ * Streams that were busy lately are polled and looked at by poll(), where there are many in turns; they
  * sleep only when the owner does. The others sleep each for itself, and are rung for.
  */
 #include "link/tcp/local.h"
@@ -42,7 +42,7 @@ bool tcp_local_has_room(const struct tcp_stream *s)
 
 void tcp_local_begin(struct tcp_stream *s)
 {
-	tcp_cool(s);
+	tcp_poll_remove(s);
 	tcp_local_poll_add(s);
 	tcp_todo(s);
 	tcp_watch(s);
@@ -236,7 +236,7 @@ int tcp_local_serve(struct tcp_stream *s)
 		shm_pipe_wake(&n->pipe);
 		tcp_local_poll_add(s);
 		done = read_ring(s) + tell_room(s);
-	} else if (slept && !ut_list_empty(&n->hot_node) && !tcp_sleeping(tcp_place_of(s))) {
+	} else if (slept && !ut_list_empty(&n->polled_node) && !tcp_sleeping(tcp_place_of(s))) {
 		shm_pipe_wake(&n->pipe);
 	}
 	orphan(s);

@@ -7,7 +7,7 @@
 
 #include "link/sys.h"
 
-#define LOCAL_HOT (1u << 16) /* looks in empty_polls until a stream is quiet again, if it is one of few */
+#define LOCAL_POLLED (1u << 16) /* looks in empty_polls until a stream is quiet again, if it is one of few */
 #define LOCAL_NEW 64u        /* ... that begins to talk: of a thousand new ones most say one word */
 #define LOCAL_TURN 64u       /* streams of one look */
 
@@ -23,9 +23,9 @@ void tcp_local_poll_remove(struct tcp_stream *s)
 {
 	struct tcp_local *n = s->shm;
 
-	if (ut_list_empty(&n->hot_node))
+	if (ut_list_empty(&n->polled_node))
 		return;
-	ut_list_del(&n->hot_node);
+	ut_list_del(&n->polled_node);
 	tcp_place_of(s)->n_local_polled--;
 }
 
@@ -34,18 +34,18 @@ void tcp_local_poll_add(struct tcp_stream *s)
 	struct tcp_place *p = tcp_place_of(s);
 	struct tcp_local *n = s->shm;
 
-	n->heat = n->heat < LOCAL_HOT ? 2 * n->heat + LOCAL_NEW : LOCAL_HOT;
-	n->hot = n->heat;
-	if (!ut_list_empty(&n->hot_node))
+	n->polled_from = n->polled_from < LOCAL_POLLED ? 2 * n->polled_from + LOCAL_NEW : LOCAL_POLLED;
+	n->polled = n->polled_from;
+	if (!ut_list_empty(&n->polled_node))
 		return;
-	ut_list_add_tail(&p->local_polled, &n->hot_node);
+	ut_list_add_tail(&p->local_polled, &n->polled_node);
 	p->n_local_polled++;
 }
 
 static bool cooler(struct tcp_local *n, uint32_t by)
 {
-	n->hot -= n->hot < by ? n->hot : by;
-	return n->hot;
+	n->polled -= n->polled < by ? n->polled : by;
+	return n->polled;
 }
 
 /* Among many one is cold sooner, so that what all of them cost in empty_polls is the same. */
@@ -57,7 +57,7 @@ static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
 	for (unsigned i = 0; i < k; i++) {
 		int did;
 
-		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->shm->hot_node))
+		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->shm->polled_node))
 			continue;
 		did = tcp_local_serve(v[i]);
 		done += did;
@@ -69,20 +69,20 @@ static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
 	return done;
 }
 
-/* The next of them. A callback may close or heat any. */
+/* The next of them. A callback may close or polled_from any. */
 static unsigned whose_turn(struct tcp_place *p, struct tcp_stream *v[LOCAL_TURN])
 {
 	struct tcp_local *n;
 	unsigned k = 0;
 
-	ut_list_each(n, &p->local_polled, hot_node) {
+	ut_list_each(n, &p->local_polled, polled_node) {
 		if (k == LOCAL_TURN)
 			break;
 		v[k++] = n->s;
 	}
 	for (unsigned i = 0; k < p->n_local_polled && i < k; i++) {
-		ut_list_del(&v[i]->shm->hot_node);
-		ut_list_add_tail(&p->local_polled, &v[i]->shm->hot_node);
+		ut_list_del(&v[i]->shm->polled_node);
+		ut_list_add_tail(&p->local_polled, &v[i]->shm->polled_node);
 	}
 	return k;
 }
@@ -108,19 +108,19 @@ void tcp_local_settle(struct tcp_place *p)
 
 	if (!tcp_sleeping(p))
 		return;
-	ut_list_each(n, &p->local_polled, hot_node)
+	ut_list_each(n, &p->local_polled, polled_node)
 		if (!shm_pipe_sleeps(&n->pipe))
 			tcp_local_sleep(n->s);
 }
 
 /* --- for who drives the place --- */
 
-int tcp_glance(struct link_streams *l)
+int tcp_peek_shm(struct link_streams *l)
 {
 	struct tcp_place *p = tcp_of(l);
 
 	if (ut_list_empty(&p->local_polled) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
-	    !ut_list_empty(&p->hot) || p->look_only || tcp_sleeping(p))
+	    !ut_list_empty(&p->polled) || p->look_only || tcp_sleeping(p))
 		return -EAGAIN;
 	return tcp_local_look(p, false);
 }

@@ -24,7 +24,7 @@ int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp
 	s->state = state;
 	s->fd = fd;
 	s->base.place = &p->base;
-	ut_list_init(&s->hot_node);
+	ut_list_init(&s->polled_node);
 	ut_list_init(&s->todo_node);
 	ut_list_init(&s->idle_node);
 	ut_list_init(&s->offer_node);
@@ -36,7 +36,7 @@ int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp
 /* Undoes it; the descriptor stays the caller's. */
 static void drop(struct tcp_stream *s)
 {
-	tcp_cool(s);
+	tcp_poll_remove(s);
 	ut_list_del(&s->todo_node);
 	ut_list_del(&s->node);
 	free(s);

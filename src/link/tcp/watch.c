@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who may have something. Streams that gave something lately are "hot" and
+ * Who may have something. Streams that gave something lately are "polled" and
  * read directly; the others are found by a look at the epoll set, which is also
- * what the owner sleeps on. Only few are hot at a time: an empty read costs
+ * what the owner sleeps on. Only few are polled at a time: an empty read costs
  * as much as a look at all of them. While looks find streams that were quiet
  * (many connections begin at once, or many take turns) there are only looks:
  * four empty reads in between, and the others waiting for the eighth of them,
@@ -16,11 +16,11 @@
 
 #include <sys/epoll.h>
 
-#define HOT_MAX 4
-#define HOT_EMPTY 1000  /* empty reads until a stream is quiet again */
+#define POLLED_MAX 4
+#define POLLED_EMPTY 1000  /* empty reads until a stream is quiet again */
 #define LOOK_EMPTY 8    /* empty calls per look at the quiet ones */
 #define LOOK_CALLS 16   /* calls per look when there is always something */
-#define LOOK_ONLY 8     /* looks that find no quiet stream, until the hot ones are read again */
+#define LOOK_ONLY 8     /* looks that find no quiet stream, until the polled ones are read again */
 #define EVENTS 64
 #define LOOKS_OVER 8    /* looks before an end is told, while each finds EVENTS that are ready */
 
@@ -102,25 +102,25 @@ int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l)
 	return r;
 }
 
-void tcp_heat(struct tcp_stream *s)
+void tcp_poll_add(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
-	s->hot = HOT_EMPTY;
-	if (!ut_list_empty(&s->hot_node))
+	s->polled = POLLED_EMPTY;
+	if (!ut_list_empty(&s->polled_node))
 		return;
-	if (p->n_hot == HOT_MAX)
-		tcp_cool(ut_list_first(&p->hot, struct tcp_stream, hot_node));
-	ut_list_add_tail(&p->hot, &s->hot_node);
-	p->n_hot++;
+	if (p->n_polled == POLLED_MAX)
+		tcp_poll_remove(ut_list_first(&p->polled, struct tcp_stream, polled_node));
+	ut_list_add_tail(&p->polled, &s->polled_node);
+	p->n_polled++;
 }
 
-void tcp_cool(struct tcp_stream *s)
+void tcp_poll_remove(struct tcp_stream *s)
 {
-	if (ut_list_empty(&s->hot_node))
+	if (ut_list_empty(&s->polled_node))
 		return;
-	ut_list_del(&s->hot_node);
-	tcp_place_of(s)->n_hot--;
+	ut_list_del(&s->polled_node);
+	tcp_place_of(s)->n_polled--;
 }
 
 void tcp_todo(struct tcp_stream *s)
@@ -200,7 +200,7 @@ static int look(struct tcp_place *p, bool *more)
 			quiet_wake(p);
 			break;
 		case TCP_K_STREAM:
-			if (ut_list_empty(&s->hot_node) && s->way != TCP_W_LOCAL)
+			if (ut_list_empty(&s->polled_node) && s->way != TCP_W_LOCAL)
 				p->look_only = LOOK_ONLY;
 			done += stream_event(s, v[i].events);
 			break;
@@ -212,28 +212,28 @@ static int look(struct tcp_place *p, bool *more)
 /* Who sleeps on the set must find it empty. */
 static bool is_time_to_look(struct tcp_place *p, bool idle)
 {
-	return p->look_only || (ut_list_empty(&p->hot) && ut_list_empty(&p->local_polled)) ||
+	return p->look_only || (ut_list_empty(&p->polled) && ut_list_empty(&p->local_polled)) ||
 	       (idle && atomic_load(&p->sleeping)) || ++p->calls % LOOK_CALLS == 0 ||
 	       (idle && ++p->empties % LOOK_EMPTY == 0);
 }
 
-static int read_hot(struct tcp_place *p)
+static int read_polled(struct tcp_place *p)
 {
-	struct tcp_stream *s, *v[HOT_MAX];
+	struct tcp_stream *s, *v[POLLED_MAX];
 	int n = 0, done = 0;
 
-	/* A callback may close or heat any of them. */
-	ut_list_each(s, &p->hot, hot_node)
+	/* A callback may close or polled_from any of them. */
+	ut_list_each(s, &p->polled, polled_node)
 		v[n++] = s;
 	for (int i = 0; i < n; i++) {
 		int did;
 
-		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->hot_node))
+		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->polled_node))
 			continue;
 		did = tcp_read(v[i]);
 		done += did;
-		if (!did && --v[i]->hot == 0)
-			tcp_cool(v[i]);
+		if (!did && --v[i]->polled == 0)
+			tcp_poll_remove(v[i]);
 	}
 	return done;
 }
@@ -314,7 +314,7 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	if (!ut_list_empty(&p->local_polled))
 		done += tcp_local_look(p, false);
 	if (!p->look_only && !l->cheap)
-		done += read_hot(p);
+		done += read_polled(p);
 	if ((!l->cheap && is_time_to_look(p, !done)) || !ut_list_empty(&p->over))
 		done += look_around(p);
 	if (p->accept_at && p->accept_at <= now)

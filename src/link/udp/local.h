@@ -48,14 +48,14 @@ struct udp_port {
 	enum udp_kind kind;
 	int fd;
 	bool error;            /* reports are waiting */
-	unsigned hot;          /* polled directly for so many empty tries more */
+	unsigned polled;          /* polled directly for so many empty tries more */
 	uint8_t addr[16];      /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN and MAIL */
 	struct udp_service *service; /* SERVICE */
 	struct udp_peer_watch *watch;       /* WARD: its pidfd */
 	struct shm_peer_tx *local_tx; /* PEER: one of the two */
 	struct shm_peer_rx *local_rx;
-	struct ut_list hot_node; /* in udp_link.hot; MAIN and GROUP */
+	struct ut_list polled_node; /* in udp_link.polled; MAIN and GROUP */
 	struct ut_list err_node; /* in udp_link.errors */
 };
 
@@ -86,7 +86,7 @@ struct udp_local {
 	uint32_t scope;
 	struct udp_port main, mail;
 	bool mail_ready;
-	unsigned mail_hot;     /* read without being told for so many calls */
+	unsigned mail_polled;     /* read without being told for so many calls */
 	struct udp_order order;
 	unsigned records_tries;   /* our will is to be given to others, from records_at on */
 	uint64_t records_at;
@@ -152,7 +152,7 @@ struct udp_link {
 	_Atomic bool sleeping; /* recv() is called because there is something, somewhere */
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */
-	struct ut_list locals, groups, hot, errors, outbox, services, ready;
+	struct ut_list locals, groups, polled, errors, outbox, services, ready;
 	unsigned outbox_used;
 	uint16_t outbox_for[UDP_KEYS]; /* by udp_key() */
 	struct udp_tx tx[UDP_TX_CACHE];
@@ -193,7 +193,7 @@ bool udp_sock_gso(void);
 int udp_watch(struct udp_link *u, struct udp_port *p);
 /* Out of every list, out of epoll (a forked child may keep the file), closed. */
 void udp_unwatch(struct udp_link *u, struct udp_port *p);
-void udp_heat(struct udp_link *u, struct udp_port *p);
+void udp_poll_add(struct udp_link *u, struct udp_port *p);
 void udp_port_error(struct udp_link *u, struct udp_port *p);
 /* Looks without waiting; true when something was marked. */
 bool udp_look(struct udp_link *u);

@@ -123,7 +123,7 @@ static void new_mailbox(struct udp_link *u, struct udp_local *lo, int fd)
 {
 	udp_unwatch(u, &lo->mail);
 	lo->mail = (struct udp_port){ .kind = UDP_MAIL, .fd = fd, .local = lo };
-	ut_list_init(&lo->mail.hot_node);
+	ut_list_init(&lo->mail.polled_node);
 	ut_list_init(&lo->mail.err_node);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Who may have something. A poller that asks the kernel about every socket
  * every time pays for the quiet ones, so sockets that gave something lately
- * are "hot" and tried directly; the others are found by a look at the epoll
+ * are "polled" and tried directly; the others are found by a look at the epoll
  * set, which is also what the owner sleeps on.
  */
 #include "host/shm/peer.h"
@@ -16,7 +16,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-#define UDP_HOT 1000   /* empty tries until a socket is quiet again */
+#define UDP_POLLED 1000   /* empty tries until a socket is quiet again */
 #define UDP_EVENTS 32
 
 int udp_watch(struct udp_link *u, struct udp_port *p)
@@ -26,7 +26,7 @@ int udp_watch(struct udp_link *u, struct udp_port *p)
 					   p->kind == UDP_WAKE ? EPOLLIN | EPOLLET : EPOLLIN,
 				 .data.ptr = p };
 
-	ut_list_init(&p->hot_node);
+	ut_list_init(&p->polled_node);
 	ut_list_init(&p->err_node);
 	return ut_epoll_add(u->epfd, p->fd, &e) < 0 ? -errno : 0;
 }
@@ -35,7 +35,7 @@ void udp_unwatch(struct udp_link *u, struct udp_port *p)
 {
 	if (p->fd < 0)
 		return;
-	ut_list_del(&p->hot_node);
+	ut_list_del(&p->polled_node);
 	ut_list_del(&p->err_node);
 	if (u->kept == p)
 		u->kept = NULL;
@@ -43,11 +43,11 @@ void udp_unwatch(struct udp_link *u, struct udp_port *p)
 	link_sys_close(&p->fd);
 }
 
-void udp_heat(struct udp_link *u, struct udp_port *p)
+void udp_poll_add(struct udp_link *u, struct udp_port *p)
 {
-	p->hot = UDP_HOT;
-	if (ut_list_empty(&p->hot_node))
-		ut_list_add_tail(&u->hot, &p->hot_node);
+	p->polled = UDP_POLLED;
+	if (ut_list_empty(&p->polled_node))
+		ut_list_add_tail(&u->polled, &p->polled_node);
 }
 
 void udp_port_error(struct udp_link *u, struct udp_port *p)
@@ -79,7 +79,7 @@ static void mark(struct udp_link *u, struct udp_port *p, uint32_t events)
 		break;
 	}
 	if (events & EPOLLIN)
-		udp_heat(u, p);
+		udp_poll_add(u, p);
 	if (events & EPOLLERR)
 		udp_port_error(u, p);
 }

@@ -26,9 +26,9 @@
 #define RX_LOOK_EMPTY 24 /* empty calls per look at the quiet sockets; each is short */
 #define RX_LOOK_CALLS 16 /* calls per look when there is always something */
 #define RX_LOOK_WARM (100 * UT_US) /* between looks while it comes through shared memory */
-#define RX_MAIL_HOT 64   /* calls that read a mailbox unasked after a forwarded one */
+#define RX_MAIL_POLLED 64   /* calls that read a mailbox unasked after a forwarded one */
 #define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the owner has its turn: caches are small */
-#define RX_STREAK 16     /* successes until another hot socket goes first */
+#define RX_STREAK 16     /* successes until another polled socket goes first */
 
 static int cmsg_int(const struct cmsghdr *c)
 {
@@ -151,24 +151,24 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 	return n;
 }
 
-/* The first of the hot ones that gives something; the others wait their turn. */
-static int poll_hot(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
+/* The first of the polled ones that gives something; the others wait their turn. */
+static int poll_polled(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
 	struct udp_port *p, *t;
 	bool got;
 
-	ut_list_each_safe(p, t, &u->hot, hot_node) {
+	ut_list_each_safe(p, t, &u->polled, polled_node) {
 		n = read_port(u, p, v, n, max, reads, &got);
 		if (!got) {
-			if (--p->hot == 0)
-				ut_list_del(&p->hot_node);
+			if (--p->polled == 0)
+				ut_list_del(&p->polled_node);
 			continue;
 		}
-		udp_heat(u, p);
+		udp_poll_add(u, p);
 		if (++u->streak >= RX_STREAK) {
 			u->streak = 0;
-			ut_list_del(&p->hot_node);
-			ut_list_add_tail(&u->hot, &p->hot_node);
+			ut_list_del(&p->polled_node);
+			ut_list_add_tail(&u->polled, &p->polled_node);
 		}
 		if (n)
 			break;
@@ -240,7 +240,7 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 			n++;
 			--*reads;
 			/* Where one came others follow, and the mailbox is small. */
-			lo->mail_hot = RX_MAIL_HOT;
+			lo->mail_polled = RX_MAIL_POLLED;
 			u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
 		}
 	}
@@ -280,7 +280,7 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 	struct udp_local *lo;
 
 	ut_list_each(lo, &u->locals, node)
-		if (lo->mail_ready || (lo->mail_hot && lo->mail_hot--))
+		if (lo->mail_ready || (lo->mail_polled && lo->mail_polled--))
 			n = read_mail(u, lo, v, n, max, reads);
 	ut_list_each_safe(s, t, &u->ready, ready)
 		n = read_service(u, s, v, n, max, reads);
@@ -326,12 +326,12 @@ static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, u
 	bool warm = shm_chan_warm(u);
 
 	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
-		n = poll_hot(u, v, n, max, reads);
-	if (!n && !warm && (ut_list_empty(&u->hot) || ++u->empties >= RX_LOOK_EMPTY ||
+		n = poll_polled(u, v, n, max, reads);
+	if (!n && !warm && (ut_list_empty(&u->polled) || ++u->empties >= RX_LOOK_EMPTY ||
 			    atomic_load_explicit(&u->sleeping, memory_order_relaxed))) {
 		u->empties = 0;
 		if (udp_look(u))
-			n = poll_hot(u, v, n, max, reads);
+			n = poll_polled(u, v, n, max, reads);
 	}
 	/* Not over the rest of a train: its place would be the next but seven. */
 	return u->carry.left ? n : read_boxes(u, v, n, max, reads);

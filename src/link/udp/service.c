@@ -69,7 +69,7 @@ static struct udp_service *service_new(const uint8_t addr[16], uint64_t id)
 	ut_list_init(&s->node);
 	ut_list_init(&s->ready);
 	s->port = (struct udp_port){ .kind = UDP_SERVICE, .fd = -1, .service = s };
-	ut_list_init(&s->port.hot_node);
+	ut_list_init(&s->port.polled_node);
 	ut_list_init(&s->port.err_node);
 	return s;
 }

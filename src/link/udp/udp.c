@@ -49,7 +49,7 @@ static int udp_join(struct link *l, const uint8_t group[16], uint32_t ifindex)
 	g->ifindex = ifindex;
 	g->port.kind = UDP_GROUP;
 	memcpy(g->port.addr, group, 16);
-	ut_list_init(&g->port.hot_node);
+	ut_list_init(&g->port.polled_node);
 	ut_list_init(&g->port.err_node);
 	g->port.fd = r = udp_sock_group(group, u->port, ifindex);
 	if (r >= 0)
@@ -134,7 +134,7 @@ int udp_open(uint16_t port, struct link **ret)
 		return -ENOMEM;
 	ut_list_init(&u->locals);
 	ut_list_init(&u->groups);
-	ut_list_init(&u->hot);
+	ut_list_init(&u->polled);
 	ut_list_init(&u->errors);
 	ut_list_init(&u->outbox);
 	ut_list_init(&u->services);
@@ -150,7 +150,7 @@ int udp_open(uint16_t port, struct link **ret)
 	u->base.port = u->port = port;
 	u->stage = (struct ut_stage)UT_STAGE_INIT;
 	u->timer = (struct udp_port){ .kind = UDP_TIMER, .fd = -1 };
-	ut_list_init(&u->timer.hot_node);
+	ut_list_init(&u->timer.polled_node);
 	ut_list_init(&u->timer.err_node);
 	u->timer_at = UT_NEVER;
 	u->epfd = -1;

@@ -242,7 +242,7 @@ static void qp_kick(struct eng_qp *qp)
 const struct eng_proto_ops ibp_proto_ops = {
 	.name = "ib",
 	.qp_size = sizeof(struct ibp_qp),
-	.qp_hot = offsetof(struct ibp_qp, resp.res),
+	.qp_prefetch = offsetof(struct ibp_qp, resp.res),
 	.qp_types = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
 		    1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_XRC_RECV,
 	.qp_init = qp_init,

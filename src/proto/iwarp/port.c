@@ -152,7 +152,7 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 const struct eng_proto_ops iwp_proto_ops = {
 	.name = "iwarp",
 	.qp_size = sizeof(struct iwp_qp),
-	.qp_hot = offsetof(struct iwp_qp, rd),
+	.qp_prefetch = offsetof(struct iwp_qp, rd),
 	.qp_types = 1u << IBV_QPT_RC,
 	.wr_refused = 1u << IBV_WR_SEND_WITH_IMM,
 	.streams = true,
