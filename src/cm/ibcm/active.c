@@ -137,14 +137,14 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
  * one: the same request is welcome a moment later.
  * Copies of a refusal that is being waited out say nothing new.
  */
-bool ibcm_knock_again(struct ibcm_ep *e)
+bool ibcm_retry(struct ibcm_ep *e)
 {
 	if (e->knocking)
 		return true;
-	if (e->knocks == IBCM_KNOCKS)
+	if (e->refused_tries == IBCM_REFUSED_TRIES)
 		return false;
 	e->knocking = true;
-	ibcm_arm(e, IBCM_KNOCK_NS << e->knocks++);
+	ibcm_arm(e, IBCM_REFUSED_NS << e->refused_tries++);
 	return true;
 }
 

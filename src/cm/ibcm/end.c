@@ -99,7 +99,7 @@ void ibcm_rejected(struct ibcm_ep *e, const struct gsi_rx *rx)
 	unsigned reason = (unsigned)wire_get_CM_REJ_reason(ibcm_msg(rx));
 
 	if (e->state == IBCM_REQ_SENT &&
-	    (reason == CM_REJ_INVALID_SERVICE_ID || reason == CM_REJ_STALE) && ibcm_knock_again(e))
+	    (reason == CM_REJ_INVALID_SERVICE_ID || reason == CM_REJ_STALE) && ibcm_retry(e))
 		return;
 	if (e->active) {
 		ibcm_enter(e, IBCM_OVER);

@@ -45,9 +45,9 @@ enum ibcm_state {
 #define IBCM_RETRIES 15u
 #define IBCM_FIRST_NS 250000000ull /* first repetition; doubles up to the full timeout */
 #define IBCM_DRAWS 8u /* repetitions of a request before the doubling */
-/* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_knock_again). */
-#define IBCM_KNOCK_NS 1000000ull
-#define IBCM_KNOCKS 7u
+/* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_retry). */
+#define IBCM_REFUSED_NS 1000000ull
+#define IBCM_REFUSED_TRIES 7u
 #define IBCM_LIFE 18u        /* packet life time assumed on RoCE, as rdma_cm does: 1.1 s */
 #define IBCM_MRA_SERVICE 24u /* what we ask of a peer when our user is slow: 69 s */
 #define IBCM_HOPS 64u
@@ -106,7 +106,7 @@ struct ibcm_ep {
 	bool active;
 	bool mra_sent;
 	bool knocking;       /* REQ or SIDR_REQ was refused, and is repeated when the timer fires */
-	uint8_t knocks;
+	uint8_t refused_tries;
 
 	uint32_t backlog, unanswered;  /* a listener's */
 	struct ibcm_ep *listener;      /* whose backlog this is part of */
@@ -175,7 +175,7 @@ void ibcm_enter(struct ibcm_ep *e, enum ibcm_state state);
 void ibcm_timewait(struct ibcm_ep *e);
 void ibcm_answered(struct ibcm_ep *e);
 /* A request met nobody: true, it is asked again soon. */
-bool ibcm_knock_again(struct ibcm_ep *e);
+bool ibcm_retry(struct ibcm_ep *e);
 bool ibcm_half_open(struct ibcm_ep *e);  /* false: too many */
 void ibcm_half_done(struct ibcm_ep *e);
 void ibcm_without_owner(struct ibcm_ep *e);     /* leaves its listener's backlog */

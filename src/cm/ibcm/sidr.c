@@ -63,7 +63,7 @@ void ibcm_got_sidr_rep(struct ibcm_ep *e, const struct gsi_rx *rx)
 
 	if (wire_get_CM_SIDR_REP_service_id(m) != e->dest_service)
 		return;
-	if (status == SIDR_UNSUPPORTED && ibcm_knock_again(e))
+	if (status == SIDR_UNSUPPORTED && ibcm_retry(e))
 		return;
 	e->remote_qpn = ev.remote_qpn;
 	e->qkey = ev.qkey;

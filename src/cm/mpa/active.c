@@ -41,7 +41,7 @@ static int prepare(struct mpa_ep *e, const struct cm_param *param)
 		return -EINVAL;
 	mpa_terms_request(&e->wish, &e->out);
 	e->qpn = param->qpn;
-	return mpa_talk_keep(e, param->private_data, param->private_len);
+	return mpa_stream_keep(e, param->private_data, param->private_len);
 }
 
 static int start(struct mpa_ep *e, const struct link_end *remote)
@@ -54,7 +54,7 @@ static int start(struct mpa_ep *e, const struct link_end *remote)
 	if (r < 0)
 		return r;
 	e->port = NULL; /* used up */
-	mpa_talk_take(e, s);
+	mpa_stream_take(e, s);
 	return 0;
 }
 
@@ -94,15 +94,15 @@ static int claim_again(struct mpa_ep *e)
  * Servers that have just told their client a port (qperf, perftest) listen on it while the
  * connection is on its way: with adapters that need milliseconds to make a QP the server is
  * first, with us the client may be. So that nobody listens is believed after some tries, as
- * with the other manager (ibcm_knock_again).
+ * with the other manager (ibcm_retry).
  */
-static bool knock_again(struct mpa_ep *e, int error)
+static bool retry(struct mpa_ep *e, int error)
 {
-	if (error != ECONNREFUSED || e->knocks == MPA_KNOCKS || e->done)
+	if (error != ECONNREFUSED || e->refused_tries == MPA_REFUSED_TRIES || e->done)
 		return false;
 	mpa_drop_stream(e, true);
 	e->knocking = true;
-	mpa_timer_start_ns(e, MPA_KNOCK_NS << e->knocks++);
+	mpa_timer_start_ns(e, MPA_REFUSED_NS << e->refused_tries++);
 	mpa_ep_state(e, MPA_CONNECTING);
 	return true;
 }
@@ -122,7 +122,7 @@ int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm
 	if (r < 0 && event_of(-r) == CM_EV_ERROR)
 		return r;
 	e->ep.remote = *remote;
-	if (r < 0 && knock_again(e, -r))
+	if (r < 0 && retry(e, -r))
 		return 0;
 	if (r < 0)
 		mpa_end_later(e, event_of(-r), r);
@@ -138,7 +138,7 @@ void mpa_active_connected(struct mpa_ep *e, uint64_t now)
 	e->ep.local = e->stream->local;
 	mpa_ep_state(e, MPA_WAIT_REPLY);
 	mpa_timer_from(e, now, MPA_REPLY_WAIT_S);
-	r = mpa_talk_send(e);
+	r = mpa_stream_send(e);
 	if (r < 0)
 		mpa_active_sent(e, r);
 }
@@ -318,14 +318,14 @@ static bool fall_back(struct mpa_ep *e, int error)
 
 void mpa_active_closed(struct mpa_ep *e, int error)
 {
-	if (fall_back(e, error) || (e->state == MPA_CONNECTING && knock_again(e, error)))
+	if (fall_back(e, error) || (e->state == MPA_CONNECTING && retry(e, error)))
 		return;
 	if (!error || error == EPIPE)
 		error = ECONNRESET; /* a FIN is no answer */
 	fail(e, event_of(error), -error, strerrordesc_np(error));
 }
 
-static void knock(struct mpa_ep *e)
+static void retry_now(struct mpa_ep *e)
 {
 	struct link_end remote = e->ep.remote;
 	int r = claim_again(e);
@@ -333,14 +333,14 @@ static void knock(struct mpa_ep *e)
 	e->knocking = false;
 	if (r == 0)
 		r = start(e, &remote);
-	if (r < 0 && !knock_again(e, -r))
+	if (r < 0 && !retry(e, -r))
 		fail(e, event_of(-r), r, strerrordesc_np(-r));
 }
 
 void mpa_active_expired(struct mpa_ep *e)
 {
 	if (e->knocking) {
-		knock(e);
+		retry_now(e);
 		return;
 	}
 	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole reply came in time");

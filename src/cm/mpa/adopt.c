@@ -30,12 +30,12 @@ static int prepare(struct mpa_ep *e, const struct cm_param *param, bool initiato
 		return -EINVAL;
 	if (initiator)
 		mpa_terms_request(&e->wish, &e->out);
-	return mpa_talk_keep(e, param->private_data, param->private_len);
+	return mpa_stream_keep(e, param->private_data, param->private_len);
 }
 
 static void begin(struct mpa_ep *e, struct link_stream *s, bool initiator)
 {
-	mpa_talk_take(e, s);
+	mpa_stream_take(e, s);
 	if (!initiator) {
 		mpa_ep_state(e, MPA_WAIT_REQUEST);
 		mpa_timer_start(e, MPA_REQUEST_WAIT_S);
@@ -43,7 +43,7 @@ static void begin(struct mpa_ep *e, struct link_stream *s, bool initiator)
 	}
 	mpa_ep_state(e, MPA_WAIT_REPLY);
 	mpa_timer_start(e, MPA_REPLY_WAIT_S);
-	if (mpa_talk_send(e) < 0) {
+	if (mpa_stream_send(e) < 0) {
 		mpa_drop_stream(e, true);
 		mpa_end_later(e, CM_EV_ERROR, -ECONNRESET);
 	}

@@ -63,8 +63,8 @@ struct mpa {
 typedef void mpa_done_fn(void *arg, int error, const struct cm_param *peer);
 
 /* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all. */
-#define MPA_KNOCK_NS 1000000ull
-#define MPA_KNOCKS 7u
+#define MPA_REFUSED_NS 1000000ull
+#define MPA_REFUSED_TRIES 7u
 
 struct mpa_ep {
 	struct cm_ep ep;
@@ -98,7 +98,7 @@ struct mpa_ep {
 	bool whole;                 /* all of them */
 	bool heard;                 /* a byte of the Reply has come */
 	bool knocking;              /* nobody listened; asked again when the timer fires */
-	uint8_t knocks;
+	uint8_t refused_tries;
 	bool said;                  /* why it is over */
 	bool fell_back;             /* this is the second try, revision 1 */
 	bool orphan;                /* destroyed by its user, lives until flushed */
@@ -163,10 +163,10 @@ void mpa_say(const struct mpa_ep *e, const char *what);
 
 /* talk.c: bytes out, bytes in, the QP. */
 extern const struct link_stream_user mpa_stream_user;
-void mpa_talk_take(struct mpa_ep *e, struct link_stream *s); /* becomes its user */
+void mpa_stream_take(struct mpa_ep *e, struct link_stream *s); /* becomes its user */
 /* Sends what is left of e->out. 0 (see e->whole) or negative errno: the stream is lost. */
-int mpa_talk_send(struct mpa_ep *e);
-int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
+int mpa_stream_send(struct mpa_ep *e);
+int mpa_stream_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
 /* The terms are known: the stream may take a shorter way than the wire behind the Reply. True:
  * writable() says when it is known. */
 bool mpa_stream_local(struct mpa_ep *e, bool active);

@@ -22,7 +22,7 @@ static void accepted(struct link_listener *l, struct link_stream *s, uint64_t no
 		listener->m->cfg.streams->ops->close(s, true);
 		return;
 	}
-	mpa_talk_take(e, s);
+	mpa_stream_take(e, s);
 	e->ep.service = listener->ep.service;
 	e->ep.opt = listener->ep.opt;
 	mpa_ep_state(e, MPA_WAIT_REQUEST);
@@ -89,7 +89,7 @@ static void ask_user(struct mpa_ep *e, const struct cm_param *p)
 /* Its place among the half open ones it keeps: they are what has a ceiling. */
 static void wait_turn(struct mpa_ep *e, uint64_t now)
 {
-	if (mpa_talk_keep(e, e->peer.data, e->peer.len) < 0) {
+	if (mpa_stream_keep(e, e->peer.data, e->peer.len) < 0) {
 		dismiss(e, -ENOMEM, "no memory for its request");
 		return;
 	}
@@ -186,7 +186,7 @@ static int answer(struct mpa_ep *e, const void *data, uint16_t len)
 {
 	if (len > mpa_frame_room(e->peer.enhanced))
 		return -EINVAL;
-	return mpa_talk_keep(e, data, len);
+	return mpa_stream_keep(e, data, len);
 }
 
 /* The whole Reply has left. */
@@ -242,7 +242,7 @@ int mpa_passive_reply(struct mpa_ep *e)
 	int r;
 
 	mpa_stream_local(e, false);
-	r = mpa_talk_send(e);
+	r = mpa_stream_send(e);
 	if (r == 0 && !e->whole) {
 		mpa_pending_del(e);
 		mpa_ep_state(e, MPA_ACCEPTING);
@@ -294,7 +294,7 @@ int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16
 	mpa_pending_del(e);
 	mpa_ep_state(e, MPA_REJECTING);
 	if (!e->fin)
-		r = mpa_talk_send(e);
+		r = mpa_stream_send(e);
 	if (r < 0 || e->fin)
 		reject_over(e, r < 0);
 	else if (e->whole)

@@ -21,8 +21,8 @@
 #include <sched.h>
 
 #define LOOKS_YIELD 64u /* looks at a visitor before sleeping in between */
-#define NAP_NS 50000l
-#define NAPS_ALIVE 20u  /* naps between looks whether it lives */
+#define WAIT_NS 50000l
+#define WAITS_ALIVE 20u  /* naps between looks whether it lives */
 
 int shm_access_memory(struct udp_link *u)
 {
@@ -171,14 +171,14 @@ static bool is_dead(const struct shm_peer_rx *r)
 static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
 {
 	const _Atomic uint64_t *now = &r->page->access;
-	const struct timespec nap = { 0, NAP_NS };
+	const struct timespec nap = { 0, WAIT_NS };
 
 	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == visit; n++) {
 		if (n < LOOKS_YIELD) {
 			sched_yield();
 			continue;
 		}
-		if (n % NAPS_ALIVE == 0 && is_dead(r))
+		if (n % WAITS_ALIVE == 0 && is_dead(r))
 			return;
 		if (n == 20000)
 			ut_warn("a process of this host stands still in the middle of a Read or "

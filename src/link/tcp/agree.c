@@ -9,7 +9,7 @@
  *     CONNECT  uid?                     ---->     uid?
  *     HELLO    the 4-tuple, its segment ---->     is there such a connection?    OFFERED -> SHOWN
  *     ASKED    <----  its segment
- *     open = 1, end of the call         ---->     open?                          NEAR
+ *     open = 1, end of the rendezvous         ---->     open?                          NEAR
  *     NEAR: its first byte goes by the ring
  *
  * The name proves the network namespace, the kernel the user (SO_PEERCRED), the 4-tuple that both are
@@ -17,7 +17,7 @@
  * has set `open`, so that it may give up whenever it likes: nobody has the name, another user has it,
  * no answer within TCP_LOCAL_TIMEOUT (a forked child keeps the name of a dead program, or the peer is
  * stopped) - the wire. The passive end, which may not speak before it is spoken to, knows the way
- * when the call ends, or when a byte comes by TCP while `open` is not set. Where it may speak first,
+ * when the rendezvous ends, or when a byte comes by TCP while `open` is not set. Where it may speak first,
  * its first byte closes the offer, and who comes too late is sent away.
  */
 #include "link/tcp/local.h"
@@ -64,8 +64,8 @@ void tcp_local_free(struct tcp_stream *s)
 	s->way = TCP_W_WIRE;
 	if (!n)
 		return;
-	if (n->call)
-		tcp_call_over(n->call);
+	if (n->rendezvous)
+		tcp_rendezvous_over(n->rendezvous);
 	s->shm = NULL;
 	shm_pipe_fini(&n->pipe);
 	free(n);
@@ -85,21 +85,21 @@ void tcp_to_wire(struct tcp_stream *s)
 
 static void to_local(struct tcp_stream *s)
 {
-	struct tcp_call *c = s->shm->call;
+	struct tcp_rendezvous *c = s->shm->rendezvous;
 
 	s->way = TCP_W_LOCAL;
 	s->base.shm = true;
 	if (c)
-		tcp_call_over(c);
+		tcp_rendezvous_over(c);
 	tcp_local_begin(s);
 }
 
 /* --- the active end --- */
 
-static int knock(struct tcp_place *p, const struct link_end *at)
+static int connect_rendezvous(struct tcp_place *p, const struct link_end *at)
 {
 	struct sockaddr_un sun;
-	socklen_t n = tcp_door_name(at, &sun);
+	socklen_t n = tcp_rdv_listener_name(at, &sun);
 	int fd = tcp_unix_socket();
 	long r;
 
@@ -117,7 +117,7 @@ static void ask(struct tcp_stream *s)
 	struct tcp_hello h = { .magic = TCP_HELLO_MAGIC, .from_port = s->base.local.port,
 			   .to_port = s->base.remote.port };
 	struct tcp_place *p = tcp_place_of(s);
-	int fd = knock(p, &s->base.remote), segment;
+	int fd = connect_rendezvous(p, &s->base.remote), segment;
 
 	if (fd < 0)
 		return;
@@ -125,9 +125,9 @@ static void ask(struct tcp_stream *s)
 	memcpy(h.from, s->base.local.addr, 16);
 	memcpy(h.to, s->base.remote.addr, 16);
 	if (segment >= 0 && tcp_tell(fd, &h, segment) == 0)
-		s->shm->call = tcp_call_new(p, s, fd);
+		s->shm->rendezvous = tcp_rendezvous_new(p, s, fd);
 	link_sys_close(&segment);
-	if (s->shm && s->shm->call) {
+	if (s->shm && s->shm->rendezvous) {
 		s->way = TCP_W_ASKED;
 		return;
 	}
@@ -135,7 +135,7 @@ static void ask(struct tcp_stream *s)
 	tcp_local_free(s);
 }
 
-static int answered(struct tcp_call *c)
+static int answered(struct tcp_rendezvous *c)
 {
 	struct tcp_stream *s = c->s;
 	struct tcp_hello h;
@@ -156,7 +156,7 @@ static int answered(struct tcp_call *c)
 /* --- the passive end --- */
 
 /* Who was shown a segment is waited for: s is its own now. */
-static int show_segment(struct tcp_call *c, struct tcp_stream *s, int theirs)
+static int show_segment(struct tcp_rendezvous *c, struct tcp_stream *s, int theirs)
 {
 	struct tcp_hello h = { .magic = TCP_HELLO_MAGIC };
 	int segment = local_new(s), r = segment;
@@ -170,26 +170,26 @@ static int show_segment(struct tcp_call *c, struct tcp_stream *s, int theirs)
 	return r;
 }
 
-static void take_hello(struct tcp_call *c, const struct tcp_hello *h, int segment)
+static void take_hello(struct tcp_rendezvous *c, const struct tcp_hello *h, int segment)
 {
 	struct tcp_place *p = c->place;
 	struct tcp_stream *s = has_place(p) ? tcp_offered(p, h) : NULL;
 
 	if (!s) {
-		tcp_call_over(c);
+		tcp_rendezvous_over(c);
 		return;
 	}
 	if (show_segment(c, s, segment) < 0) {
 		tcp_to_wire(s);
-		tcp_call_over(c);
+		tcp_rendezvous_over(c);
 		return;
 	}
 	tcp_offer_over(s);
 	s->way = TCP_W_ANSWERED;
-	p->n_calls--;
+	p->n_rendezvous--;
 	c->s = s;
-	s->shm->call = c;
-	tcp_call_keep(c);
+	s->shm->rendezvous = c;
+	tcp_rendezvous_keep(c);
 }
 
 /* Its silence is not ours to break: until it has decided, a byte on TCP may be a wake. */
@@ -209,7 +209,7 @@ static void decided(struct tcp_stream *s)
 		tcp_local_serve(s);
 }
 
-int tcp_call_event(struct tcp_call *c)
+int tcp_rendezvous_event(struct tcp_rendezvous *c)
 {
 	struct tcp_stream *s = c->s;
 	struct tcp_hello h;
@@ -227,7 +227,7 @@ int tcp_call_event(struct tcp_call *c)
 	else if (fd >= 0)
 		take_hello(c, &h, fd);
 	else
-		tcp_call_over(c);
+		tcp_rendezvous_over(c);
 	if (fd >= 0)
 		link_sys_close(&fd);
 	return 1;

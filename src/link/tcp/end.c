@@ -115,7 +115,7 @@ void tcp_reap(struct tcp_place *p)
 		tcp_local_free(s);
 		free(s);
 	}
-	tcp_calls_reap(p);
+	tcp_rendezvous_reap(p);
 	while ((n = ut_list_pop(&p->dead_listeners)))
 		free(ut_container(n, struct tcp_listener, node));
 }
@@ -168,7 +168,7 @@ void tcp_fini(struct link_streams *l)
 	while ((s = ut_list_first(&p->drains, struct tcp_stream, node)))
 		die(s);
 	tcp_reap(p);
-	tcp_doors_fini(p);
+	tcp_rdv_listeners_fini(p);
 	link_sys_close(&p->epfd);
 	ut_stage_fini(&p->stage);
 	free(p);
@@ -186,7 +186,7 @@ void tcp_forget(struct link_streams *l)
 			link_sys_close(&s->fd);
 	ut_list_each(n, &p->listeners, node)
 		link_sys_close(&n->fd);
-	tcp_doors_forget(p);
+	tcp_rdv_listeners_forget(p);
 	link_sys_close(&p->epfd);
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */
 	link_sys_close(&p->stage.fd);

@@ -130,7 +130,7 @@ void tcp_unbind(struct link_listener *l)
 	struct tcp_place *p = tcp_of(l->place);
 
 	ut_close(tcp_listener_take(ut_container(l, struct tcp_listener, base)));
-	tcp_doors_close(p);
+	tcp_rdv_listeners_close(p);
 }
 
 /* --- accepting --- */

@@ -33,7 +33,7 @@
 #define TCP_LOCAL_MOST 1024          /* streams of a place that have shared memory */
 #define TCP_LOCAL_ROOM (72u * 1024)  /* less is no room: an FPDU fits as a whole */
 #define TCP_LOCAL_TIMEOUT 300000000ull /* an answer takes so long at most, or the wire it is */
-#define TCP_CALLS_MOST 256          /* of strangers that have not said what they want */
+#define TCP_RENDEZVOUS_MOST 256          /* of strangers that have not said what they want */
 
 union tcp_sa {
 	struct sockaddr sa;
@@ -49,7 +49,7 @@ enum tcp_state {
 };
 
 /* What an epoll event points at. */
-enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_DOOR, TCP_K_CALL, TCP_K_WAKE };
+enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER, TCP_K_RENDEZVOUS_LISTENER, TCP_K_RENDEZVOUS, TCP_K_WAKE };
 
 /* How the bytes of a stream go, see agree.c. */
 enum tcp_way {
@@ -61,9 +61,9 @@ enum tcp_way {
 };
 
 /* Where peers of this host ask: the name belongs to a local address and port. */
-struct tcp_door {
+struct tcp_rdv_listener {
 	enum tcp_kind kind;
-	struct ut_list node; /* place->doors or dead_doors */
+	struct ut_list node; /* place->rdv_listeners or dead_rdv_listeners */
 	struct tcp_place *place;
 	struct link_end local;
 	int fd;
@@ -71,9 +71,9 @@ struct tcp_door {
 };
 
 /* A unix connection on which two ends agree. */
-struct tcp_call {
+struct tcp_rendezvous {
 	enum tcp_kind kind;
-	struct ut_list node; /* place->young_calls, the oldest first; late_calls or dead_calls */
+	struct ut_list node; /* place->young_rendezvous, the oldest first; late_rendezvous or dead_rendezvous */
 	struct tcp_place *place;
 	struct tcp_stream *s; /* NULL: who called has not said yet */
 	int fd;
@@ -84,7 +84,7 @@ struct tcp_call {
 struct tcp_local {
 	struct shm_pipe pipe;
 	struct tcp_stream *s; /* whose it is */
-	struct tcp_call *call;
+	struct tcp_rendezvous *rendezvous;
 	struct ut_list polled_node; /* place->local_polled */
 	uint64_t seen;  /* the end of what its user was shown */
 	uint32_t polled;   /* looks in empty_polls until it is quiet */
@@ -154,9 +154,9 @@ struct tcp_place {
 	unsigned local;      /* enum tcp_local_how; 0: none */
 	uint32_t uid;       /* ours and our number, as peers are shown them */
 	int pid;
-	struct ut_list doors, dead_doors, offers, local_polled;
-	struct ut_list young_calls, late_calls, dead_calls; /* late: without a time limit */
-	unsigned n_calls; /* of strangers */
+	struct ut_list rdv_listeners, dead_rdv_listeners, offers, local_polled;
+	struct ut_list young_rendezvous, late_rendezvous, dead_rendezvous; /* late: without a time limit */
+	unsigned n_rendezvous; /* of strangers */
 	unsigned n_local_polled;
 	_Atomic unsigned n_local;
 	_Atomic bool sleeping; /* somebody sleeps on the descriptor */
@@ -226,7 +226,7 @@ int tcp_listener_take(struct tcp_listener *l);
 int tcp_accept(struct tcp_listener *l);
 void tcp_accept_again(struct tcp_place *p);
 
-/* call.c */
+/* rendezvous.c */
 struct tcp_hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;
@@ -235,7 +235,7 @@ struct tcp_hello {
 #define TCP_HELLO_MAGIC 0x44504931u /* and a version */
 
 /* Of an end's door. */
-socklen_t tcp_door_name(const struct link_end *e, struct sockaddr_un *ret);
+socklen_t tcp_rdv_listener_name(const struct link_end *e, struct sockaddr_un *ret);
 int tcp_unix_socket(void);
 int tcp_watch_unix(struct tcp_place *p, int fd, void *what);
 /* Another user is a stranger. Within one process the host's stack has nothing to wake. */
@@ -244,12 +244,12 @@ int tcp_tell(int fd, const struct tcp_hello *h, int segment);
 /* A descriptor and what was said with it; -EAGAIN; or another -errno: nothing will come. */
 int tcp_hear(int fd, struct tcp_hello *h);
 /* fd is its own then; or NULL. s NULL: a stranger's. */
-struct tcp_call *tcp_call_new(struct tcp_place *p, struct tcp_stream *s, int fd);
-void tcp_call_over(struct tcp_call *c);
+struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_place *p, struct tcp_stream *s, int fd);
+void tcp_rendezvous_over(struct tcp_rendezvous *c);
 /* The connection itself is the limit now. */
-void tcp_call_keep(struct tcp_call *c);
-void tcp_calls_expired(struct tcp_place *p);
-void tcp_calls_reap(struct tcp_place *p);
+void tcp_rendezvous_keep(struct tcp_rendezvous *c);
+void tcp_rendezvous_expired(struct tcp_place *p);
+void tcp_rendezvous_reap(struct tcp_place *p);
 
 /* agree.c: how two ends agree to leave the wire. */
 bool tcp_local(struct link_stream *l, bool active);
@@ -258,9 +258,9 @@ void tcp_hurry(struct link_stream *l);
 void tcp_to_wire(struct tcp_stream *s);
 /* The peer has what it needs, and something has come by TCP: which way is it? */
 void tcp_decide(struct tcp_stream *s);
-/* Takes the call away, and what the stream has. */
+/* Takes the rendezvous away, and what the stream has. */
 void tcp_local_free(struct tcp_stream *s);
-int tcp_call_event(struct tcp_call *c);
+int tcp_rendezvous_event(struct tcp_rendezvous *c);
 
 /* door.c: where they ask. */
 /* The peer of this passive end may ask from now on; not any more. */
@@ -268,11 +268,11 @@ void tcp_offer(struct tcp_stream *s);
 void tcp_offer_over(struct tcp_stream *s);
 /* The stream that is meant, if it is offered, or NULL. */
 struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h);
-int tcp_door_event(struct tcp_door *d);
+int tcp_rdv_listener_event(struct tcp_rdv_listener *d);
 /* Those that nobody needs. */
-void tcp_doors_close(struct tcp_place *p);
-void tcp_doors_fini(struct tcp_place *p);
-void tcp_doors_forget(struct tcp_place *p);
+void tcp_rdv_listeners_close(struct tcp_place *p);
+void tcp_rdv_listeners_fini(struct tcp_place *p);
+void tcp_rdv_listeners_forget(struct tcp_place *p);
 
 /* near.c: bytes through shared memory. */
 void tcp_local_begin(struct tcp_stream *s);

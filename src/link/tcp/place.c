@@ -42,8 +42,8 @@ static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
 				  &p->dead_listeners, &p->polled, &p->todo, &p->unclaimed,
-				  &p->over, &p->doors, &p->dead_doors, &p->offers, &p->local_polled,
-				  &p->young_calls, &p->late_calls, &p->dead_calls };
+				  &p->over, &p->rdv_listeners, &p->dead_rdv_listeners, &p->offers, &p->local_polled,
+				  &p->young_rendezvous, &p->late_rendezvous, &p->dead_rendezvous };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		ut_list_init(all[i]);

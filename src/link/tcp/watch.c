@@ -190,11 +190,11 @@ static int look(struct tcp_place *p, bool *more)
 			p->look_only = LOOK_ONLY;
 			done += tcp_accept((struct tcp_listener *)kind);
 			break;
-		case TCP_K_DOOR:
-			done += tcp_door_event((struct tcp_door *)kind);
+		case TCP_K_RENDEZVOUS_LISTENER:
+			done += tcp_rdv_listener_event((struct tcp_rdv_listener *)kind);
 			break;
-		case TCP_K_CALL:
-			done += tcp_call_event((struct tcp_call *)kind);
+		case TCP_K_RENDEZVOUS:
+			done += tcp_rendezvous_event((struct tcp_rendezvous *)kind);
 			break;
 		case TCP_K_WAKE:
 			quiet_wake(p);
@@ -320,7 +320,7 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	if (p->accept_at && p->accept_at <= now)
 		tcp_accept_again(p);
 	tcp_drain_expired(p);
-	tcp_calls_expired(p);
+	tcp_rendezvous_expired(p);
 	tcp_local_settle(p);
 	tcp_reap(p);
 	return done;
@@ -330,7 +330,7 @@ uint64_t tcp_deadline(struct link_streams *l)
 {
 	struct tcp_place *p = tcp_of(l);
 	struct tcp_stream *s = ut_list_first(&p->drains, struct tcp_stream, node);
-	struct tcp_call *c = ut_list_first(&p->young_calls, struct tcp_call, node);
+	struct tcp_rendezvous *c = ut_list_first(&p->young_rendezvous, struct tcp_rendezvous, node);
 	uint64_t at = s ? s->drain_until : UT_NEVER;
 
 	if (p->accept_at && p->accept_at < at)

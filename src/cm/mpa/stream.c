@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len)
+int mpa_stream_keep(struct mpa_ep *e, const void *data, uint16_t len)
 {
 	uint8_t *copy = NULL;
 
@@ -30,7 +30,7 @@ int mpa_talk_keep(struct mpa_ep *e, const void *data, uint16_t len)
 }
 
 /* The frame is put together again for each piece: a cut one is rare, a buffer would be for ever. */
-int mpa_talk_send(struct mpa_ep *e)
+int mpa_stream_send(struct mpa_ep *e)
 {
 	uint8_t frame[WIRE_MPA_FRAME_MAX];
 	size_t len = mpa_frame_build(&e->out, frame);
@@ -81,7 +81,7 @@ static void writable(struct link_stream *s, uint64_t now)
 		return;
 	if (e->whole)
 		return;
-	r = mpa_talk_send(e);
+	r = mpa_stream_send(e);
 	if (r == 0 && !e->whole)
 		return;
 	if (is_active(e))
@@ -109,7 +109,7 @@ const struct link_stream_user mpa_stream_user = {
 	.received = received, .shown = shown, .writable = writable, .connected = connected, .closed = closed,
 };
 
-void mpa_talk_take(struct mpa_ep *e, struct link_stream *s)
+void mpa_stream_take(struct mpa_ep *e, struct link_stream *s)
 {
 	e->stream = s;
 	e->fin = false;

@@ -4,7 +4,7 @@
  * there, somebody else is, the other end speaks first or is killed. Whatever happens, the bytes come as
  * they were sent, or the stream ends. What a peer can do wrong on purpose is in link_tcp_hand.c.
  */
-#include "link_tcp_door_util.h"
+#include "link_tcp_rendezvous_util.h"
 
 #include "link/tcp/local.h"
 

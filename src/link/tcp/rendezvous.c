@@ -18,7 +18,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-socklen_t tcp_door_name(const struct link_end *e, struct sockaddr_un *ret)
+socklen_t tcp_rdv_listener_name(const struct link_end *e, struct sockaddr_un *ret)
 {
 	char *at = ret->sun_path + 1;
 	int n = snprintf(at, sizeof(ret->sun_path) - 1, "dapple-iw/");
@@ -114,25 +114,25 @@ int tcp_hear(int fd, struct tcp_hello *h)
 
 /* --- calls --- */
 
-struct tcp_call *tcp_call_new(struct tcp_place *p, struct tcp_stream *s, int fd)
+struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_place *p, struct tcp_stream *s, int fd)
 {
-	struct tcp_call *c = ut_zalloc(sizeof(*c));
+	struct tcp_rendezvous *c = ut_zalloc(sizeof(*c));
 
 	if (!c)
 		return NULL;
-	*c = (struct tcp_call){ .kind = TCP_K_CALL, .place = p, .s = s, .fd = fd,
+	*c = (struct tcp_rendezvous){ .kind = TCP_K_RENDEZVOUS, .place = p, .s = s, .fd = fd,
 				.until = ut_now() + TCP_LOCAL_TIMEOUT };
 	if (tcp_watch_unix(p, fd, c) < 0) {
 		free(c);
 		return NULL;
 	}
-	ut_list_add_tail(&p->young_calls, &c->node);
-	p->n_calls += !s;
+	ut_list_add_tail(&p->young_rendezvous, &c->node);
+	p->n_rendezvous += !s;
 	return c;
 }
 
 /* An event of this round may still name it. */
-void tcp_call_over(struct tcp_call *c)
+void tcp_rendezvous_over(struct tcp_rendezvous *c)
 {
 	struct tcp_place *p = c->place;
 
@@ -140,41 +140,41 @@ void tcp_call_over(struct tcp_call *c)
 		return;
 	tcp_unwatch(p, c->fd);
 	link_sys_close(&c->fd);
-	p->n_calls -= !c->s;
+	p->n_rendezvous -= !c->s;
 	if (c->s)
-		c->s->shm->call = NULL;
+		c->s->shm->rendezvous = NULL;
 	c->s = NULL;
 	ut_list_del(&c->node);
-	ut_list_add_tail(&p->dead_calls, &c->node);
+	ut_list_add_tail(&p->dead_rendezvous, &c->node);
 }
 
 /* The connection itself is the limit now. */
-void tcp_call_keep(struct tcp_call *c)
+void tcp_rendezvous_keep(struct tcp_rendezvous *c)
 {
 	ut_list_del(&c->node);
-	ut_list_add_tail(&c->place->late_calls, &c->node);
+	ut_list_add_tail(&c->place->late_rendezvous, &c->node);
 }
 
-void tcp_calls_expired(struct tcp_place *p)
+void tcp_rendezvous_expired(struct tcp_place *p)
 {
-	struct tcp_call *c;
+	struct tcp_rendezvous *c;
 
-	while ((c = ut_list_first(&p->young_calls, struct tcp_call, node)) && c->until <= p->now) {
+	while ((c = ut_list_first(&p->young_rendezvous, struct tcp_rendezvous, node)) && c->until <= p->now) {
 		if (c->s)
 			tcp_to_wire(c->s);
 		else
-			tcp_call_over(c);
+			tcp_rendezvous_over(c);
 	}
 }
 
-void tcp_calls_reap(struct tcp_place *p)
+void tcp_rendezvous_reap(struct tcp_place *p)
 {
 	struct ut_list *n;
 
-	while ((n = ut_list_pop(&p->dead_calls)))
-		free(ut_container(n, struct tcp_call, node));
-	while ((n = ut_list_pop(&p->dead_doors)))
-		free(ut_container(n, struct tcp_door, node));
+	while ((n = ut_list_pop(&p->dead_rendezvous)))
+		free(ut_container(n, struct tcp_rendezvous, node));
+	while ((n = ut_list_pop(&p->dead_rdv_listeners)))
+		free(ut_container(n, struct tcp_rdv_listener, node));
 }
 
 int tcp_go_local(struct link_streams *l, unsigned how)

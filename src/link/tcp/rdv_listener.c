@@ -18,28 +18,28 @@ static bool same_end(const struct link_end *a, const struct link_end *b)
 	return a->port == b->port && !memcmp(a->addr, b->addr, 16);
 }
 
-static struct tcp_door *door_find(struct tcp_place *p, const struct link_end *e)
+static struct tcp_rdv_listener *rdv_listener_find(struct tcp_place *p, const struct link_end *e)
 {
-	struct tcp_door *d;
+	struct tcp_rdv_listener *d;
 
-	ut_list_each(d, &p->doors, node)
+	ut_list_each(d, &p->rdv_listeners, node)
 		if (same_end(&d->local, e))
 			return d;
 	return NULL;
 }
 
-static struct tcp_door *door_open(struct tcp_place *p, const struct link_end *e)
+static struct tcp_rdv_listener *rdv_listener_open(struct tcp_place *p, const struct link_end *e)
 {
-	struct tcp_door *d = ut_zalloc(sizeof(*d));
+	struct tcp_rdv_listener *d = ut_zalloc(sizeof(*d));
 	struct sockaddr_un sun;
-	socklen_t n = tcp_door_name(e, &sun);
+	socklen_t n = tcp_rdv_listener_name(e, &sun);
 
 	if (!d)
 		return NULL;
-	*d = (struct tcp_door){ .kind = TCP_K_DOOR, .place = p, .local = *e, .fd = tcp_unix_socket() };
+	*d = (struct tcp_rdv_listener){ .kind = TCP_K_RENDEZVOUS_LISTENER, .place = p, .local = *e, .fd = tcp_unix_socket() };
 	if (d->fd >= 0 && LINK_SYS(SYS_bind, d->fd, &sun, n) == 0 &&
 	    LINK_SYS(SYS_listen, d->fd, SOMAXCONN) == 0 && tcp_watch_unix(p, d->fd, d) == 0) {
-		ut_list_add_tail(&p->doors, &d->node);
+		ut_list_add_tail(&p->rdv_listeners, &d->node);
 		return d;
 	}
 	link_sys_close(&d->fd);
@@ -48,12 +48,12 @@ static struct tcp_door *door_open(struct tcp_place *p, const struct link_end *e)
 }
 
 /* An event of this round may still name it. */
-static void door_close(struct tcp_door *d)
+static void rdv_listener_close(struct tcp_rdv_listener *d)
 {
 	tcp_unwatch(d->place, d->fd);
 	link_sys_close(&d->fd);
 	ut_list_del(&d->node);
-	ut_list_add_tail(&d->place->dead_doors, &d->node);
+	ut_list_add_tail(&d->place->dead_rdv_listeners, &d->node);
 }
 
 /* Who listens will have more of them. */
@@ -68,22 +68,22 @@ static bool has_listener(struct tcp_place *p, const struct link_end *e)
 	return false;
 }
 
-void tcp_doors_close(struct tcp_place *p)
+void tcp_rdv_listeners_close(struct tcp_place *p)
 {
-	struct tcp_door *d, *next;
+	struct tcp_rdv_listener *d, *next;
 
-	ut_list_each_safe(d, next, &p->doors, node)
+	ut_list_each_safe(d, next, &p->rdv_listeners, node)
 		if (!d->offers && !has_listener(p, &d->local))
-			door_close(d);
+			rdv_listener_close(d);
 }
 
 void tcp_offer(struct tcp_stream *s)
 {
 	struct tcp_place *p = tcp_place_of(s);
-	struct tcp_door *d = door_find(p, &s->base.local);
+	struct tcp_rdv_listener *d = rdv_listener_find(p, &s->base.local);
 
 	if (!d)
-		d = door_open(p, &s->base.local);
+		d = rdv_listener_open(p, &s->base.local);
 	if (!d)
 		return;
 	d->offers++;
@@ -94,11 +94,11 @@ void tcp_offer(struct tcp_stream *s)
 
 void tcp_offer_over(struct tcp_stream *s)
 {
-	struct tcp_door *d = door_find(tcp_place_of(s), &s->base.local);
+	struct tcp_rdv_listener *d = rdv_listener_find(tcp_place_of(s), &s->base.local);
 
 	ut_list_del(&s->offer_node);
 	if (d && --d->offers == 0 && !has_listener(d->place, &d->local))
-		door_close(d);
+		rdv_listener_close(d);
 }
 
 struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h)
@@ -117,21 +117,21 @@ struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h)
 	return NULL;
 }
 
-int tcp_door_event(struct tcp_door *d)
+int tcp_rdv_listener_event(struct tcp_rdv_listener *d)
 {
 	struct tcp_place *p = d->place;
 	int done = 0;
 
 	for (int i = 0; i < CALLS && d->fd >= 0; i++) {
 		int fd = (int)LINK_SYS(SYS_accept4, d->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct tcp_call *c = NULL;
+		struct tcp_rendezvous *c = NULL;
 
 		if (fd < 0)
 			break;
-		if (p->n_calls < TCP_CALLS_MOST && tcp_is_one_of_us(p, fd))
-			c = tcp_call_new(p, NULL, fd);
+		if (p->n_rendezvous < TCP_RENDEZVOUS_MOST && tcp_is_one_of_us(p, fd))
+			c = tcp_rendezvous_new(p, NULL, fd);
 		if (c)
-			tcp_call_event(c);
+			tcp_rendezvous_event(c);
 		else
 			link_sys_close(&fd);
 		done++;
@@ -140,29 +140,29 @@ int tcp_door_event(struct tcp_door *d)
 }
 
 /* Its streams are gone. */
-void tcp_doors_fini(struct tcp_place *p)
+void tcp_rdv_listeners_fini(struct tcp_place *p)
 {
-	struct tcp_call *c;
-	struct tcp_door *d;
+	struct tcp_rendezvous *c;
+	struct tcp_rdv_listener *d;
 
-	while ((c = ut_list_first(&p->young_calls, struct tcp_call, node)))
-		tcp_call_over(c);
-	while ((d = ut_list_first(&p->doors, struct tcp_door, node)))
-		door_close(d);
-	tcp_calls_reap(p);
+	while ((c = ut_list_first(&p->young_rendezvous, struct tcp_rendezvous, node)))
+		tcp_rendezvous_over(c);
+	while ((d = ut_list_first(&p->rdv_listeners, struct tcp_rdv_listener, node)))
+		rdv_listener_close(d);
+	tcp_rendezvous_reap(p);
 	link_sys_close(&p->wake.fd);
 }
 
-void tcp_doors_forget(struct tcp_place *p)
+void tcp_rdv_listeners_forget(struct tcp_place *p)
 {
-	struct ut_list *all[] = { &p->young_calls, &p->late_calls };
-	struct tcp_call *c;
-	struct tcp_door *d;
+	struct ut_list *all[] = { &p->young_rendezvous, &p->late_rendezvous };
+	struct tcp_rendezvous *c;
+	struct tcp_rdv_listener *d;
 
 	for (int i = 0; i < 2; i++)
 		ut_list_each(c, all[i], node)
 			link_sys_close(&c->fd);
-	ut_list_each(d, &p->doors, node)
+	ut_list_each(d, &p->rdv_listeners, node)
 		link_sys_close(&d->fd);
 	link_sys_close(&p->wake.fd);
 }
