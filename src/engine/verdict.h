@@ -96,7 +96,7 @@ V(MPA_LOCAL,        WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2005,       0x20
 V(MPA_IRD,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2006,       0x2006,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer serves too few reads at a time") \
 V(MPA_RTR,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2007,       0x2007,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer has no ready-to-receive message in common with us") \
 V(FLUSH,            WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the request was still queued when its QP stopped working") \
-V(RX_OWNER,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x63, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_FATAL,    ENG_FATAL, "the process that owns the shared receive queue is gone")
+V(RX_HOME,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x63, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_FATAL,    ENG_FATAL, "the process that owns the shared receive queue is gone")
 
 enum eng_verdict {
 	ENG_OK = 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Shared XRC domains when something is wrong (proto/ib/relay.h): what the sender, the target and
+ * Shared XRC domains when something is wrong (proto/ib/xrc/forward.h): what the sender, the target and
  * the owner of the queue are told, when one of them dies, and what nonsense in a ring gets.
  */
 #include "proto/ib/port.h"
@@ -216,8 +216,8 @@ static void owner_forgets(void)
 	half();
 	ut_lock(&x.w.host[2].dev.lock);
 	port = x.w.host[2].dev.port;
-	ibp_relays_fini(port);
-	ibp_relays_init(port);
+	ibp_forwards_fini(port);
+	ibp_forwards_init(port);
 	ut_unlock(&x.w.host[2].dev.lock);
 	tape.judge = NULL;
 	sim_wc_is(&x.w, x.a.scq, IBV_WC_REM_OP_ERR);
@@ -296,7 +296,7 @@ static void many_targets(void)
 
 	xw_open(true);
 	t.xrcd = x.q[1].xrcd;
-	for (unsigned i = 0; i < IBP_STANDINS_MAX + 100; i++) {
+	for (unsigned i = 0; i < IBP_PROXIES_MAX + 100; i++) {
 		CHECK(eng_qp_destroy(x.t.qp) == 0);
 		CHECK(eng_cq_destroy(x.t.scq) == 0 && eng_cq_destroy(x.t.rcq) == 0);
 		sim_end_create(&x.t, &x.w.host[1], &t);
@@ -336,9 +336,9 @@ static void no_memory(void)
 
 /* --- nonsense --- */
 
-static struct ibp_forward_header honest(enum ibp_relay_kind kind)
+static struct ibp_forward_header honest(enum ibp_forward_kind kind)
 {
-	return (struct ibp_forward_header){ .kind = (uint8_t)kind, .mark = IBP_RELAY_MARK, .unit = 10,
+	return (struct ibp_forward_header){ .kind = (uint8_t)kind, .mark = IBP_FORWARD_MARK, .unit = 10,
 					.opcode = WIRE_XRC_SEND_ONLY, .qpn = x.t.qp->qpn, .run = 5,
 					.req = { .srqn = x.q[2].srq->number } };
 }
@@ -356,16 +356,16 @@ static void nonsense(void)
 		for (int i = 0; i < 2000; i++) {
 			int from = 1 + (int)ut_rng_below(&rng, 3), to = 1 + (int)ut_rng_below(&rng, 3);
 			struct ibp_forward_header n =
-				honest((enum ibp_relay_kind)(1 + ut_rng_below(&rng, 8)));
+				honest((enum ibp_forward_kind)(1 + ut_rng_below(&rng, 8)));
 			struct eng_xrcd *d = x.q[2].xrcd;
 
 			for (size_t j = 0; j < sizeof(junk); j++)
 				junk[j] = (uint8_t)ut_rng_u64(&rng);
-			n.kind |= ut_rng_below(&rng, 2) ? IBP_RELAY_FIRST : 0;
+			n.kind |= ut_rng_below(&rng, 2) ? IBP_FORWARD_FIRST : 0;
 			n.psn = ut_rng_below(&rng, 4);
 			n.run = ut_rng_below(&rng, 4);
 			n.opcode = (uint8_t)(WIRE_XRC_SEND_FIRST + ut_rng_below(&rng, 0x18));
-			if ((n.kind & IBP_RELAY_KIND) == IBP_RELAY_OPEN) {
+			if ((n.kind & IBP_FORWARD_KIND) == IBP_FORWARD_OPEN) {
 				n.open.fs = d->fs;
 				n.open.ino = d->ino;
 			}
@@ -386,8 +386,8 @@ static void false_answers(void)
 {
 	xw_open(true);
 	works(2);
-	for (int kind = IBP_RELAY_DONE; kind <= IBP_RELAY_ASK; kind++) {
-		struct ibp_forward_header n = honest((enum ibp_relay_kind)kind);
+	for (int kind = IBP_FORWARD_DONE; kind <= IBP_FORWARD_ASK; kind++) {
+		struct ibp_forward_header n = honest((enum ibp_forward_kind)kind);
 
 		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);
@@ -397,8 +397,8 @@ static void false_answers(void)
 	xw_recv(2, 1, 0, 8192);
 	xw_send(2, 2, 0, 5000);
 	sim_run(&x.w, UT_MS, NULL, NULL);
-	for (int kind = IBP_RELAY_DONE; kind < IBP_RELAY_ASK; kind++) {
-		struct ibp_forward_header n = honest((enum ibp_relay_kind)kind);
+	for (int kind = IBP_FORWARD_DONE; kind < IBP_FORWARD_ASK; kind++) {
+		struct ibp_forward_header n = honest((enum ibp_forward_kind)kind);
 
 		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);

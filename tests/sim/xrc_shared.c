@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A target QP of one process serves receive queues of its siblings (proto/ib/relay.h): every
+ * A target QP of one process serves receive queues of its siblings (proto/ib/xrc/forward.h): every
  * message arrives once, in order, at the queue it names, and is acknowledged after that.
  */
 #include "sim/xrc_world.h"

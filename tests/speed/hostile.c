@@ -128,7 +128,7 @@ static void notes(bool over)
 	uint8_t data[4096];
 
 	for (int i = 0; i < NOTES; i++) {
-		struct link_place at;
+		struct shm_reservation at;
 		struct ibp_header n;
 		uint32_t len = fill_header(&n, data, sizeof(data));
 

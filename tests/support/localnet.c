@@ -37,7 +37,7 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 }
 
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
-		   struct link_place *ret)
+		   struct shm_reservation *ret)
 {
 	struct shm_tx *t = towards(l, f, qpn);
 	struct shm_record *at;
@@ -52,12 +52,12 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	if (!at)
 		return -EAGAIN;
 	memset(at, 0xee, 48u + bytes);
-	*ret = (struct link_place){ .header = at->header, .data = (uint8_t *)(at + 1), .to = t,
+	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1), .to = t,
 				    .skip = (uint32_t)skip };
 	return 0;
 }
 
-static void commit(struct link *l, struct link_place *at, uint32_t bytes)
+static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_tx *t = at->to;

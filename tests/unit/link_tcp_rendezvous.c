@@ -279,7 +279,7 @@ static void busy_end(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
 	struct ear ea = { 0 }, eb = { 0 };
-	struct tcp_place *p = tcp_of(b);
+	struct tcp_link *p = tcp_of(b);
 
 	pair_make(a, b, LO4, &ea, &eb);
 	b->ops->local(eb.s, false);

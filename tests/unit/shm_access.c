@@ -192,7 +192,7 @@ static void access_for_ever(uint16_t port, struct inside *s)
 {
 	struct link *l = alone(port, LO4);
 	const struct shm_channel_ops *n = shm_channel(l);
-	struct link_place at;
+	struct shm_reservation at;
 	struct shm_access v;
 	struct link_rx rx[8];
 	uint32_t qpn;

@@ -186,7 +186,7 @@ static void let_go(uint16_t port)
 {
 	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link_rx v[8];
-	struct link_place at;
+	struct shm_reservation at;
 	struct link *a, *b;
 	bool fetches;
 

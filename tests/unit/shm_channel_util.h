@@ -29,7 +29,7 @@ static inline enum shm_reach way(struct link *a, struct link *b, const struct li
 static inline int say_so(struct link *a, struct link *b, const struct link_flow *f, const char *note,
 			 const void *data, uint32_t len, bool quiet)
 {
-	struct link_place at;
+	struct shm_reservation at;
 	int r = shm_channel(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
 
 	if (r < 0)

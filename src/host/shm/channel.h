@@ -31,7 +31,7 @@ enum shm_reach {
 };
 
 /* Room for one message. */
-struct link_place {
+struct shm_reservation {
 	uint8_t *header, *data; /* SHM_CHANNEL_HEADER_BYTES, and as many as were asked for */
 	uint64_t end;         /* set by commit(): the place behind it, for taken() */
 	void *to;             /* the link's own */
@@ -57,10 +57,10 @@ struct shm_channel_ops {
 	 * -ENOTCONN: nobody reads it any more.
 	 */
 	int (*reserve)(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
-		       struct link_place *ret);
+		       struct shm_reservation *ret);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. What
 	 * has left is read even if its writer dies. */
-	void (*commit)(struct link *l, struct link_place *at, uint32_t bytes);
+	void (*commit)(struct link *l, struct shm_reservation *at, uint32_t bytes);
 	/* Whatever waits leaves now; next() does this too. */
 	void (*show)(struct link *l);
 	/* Who sleeps beside something quiet is woken; link.untold counts them. */

@@ -12,12 +12,12 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 }
 
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
-		   struct link_place *ret)
+		   struct shm_reservation *ret)
 {
 	return -ENOTCONN;
 }
 
-static void commit(struct link *l, struct link_place *at, uint32_t bytes)
+static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
 {
 }
 

@@ -47,7 +47,7 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 }
 
 static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
-		   struct link_place *ret)
+		   struct shm_reservation *ret)
 {
 	struct udp_link *u = udp_of(l);
 	struct shm_peer_tx *t = shm_peer_get(u, f, shm_peer_slot(qpn));
@@ -63,12 +63,12 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	if (!at)
 		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT)
 				       : shm_peer_result(u, t, why);
-	*ret = (struct link_place){ .header = at->header, .data = (uint8_t *)(at + 1),
+	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;
 }
 
-static void commit(struct link *l, struct link_place *at, uint32_t bytes)
+static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_peer_tx *t = at->to;

@@ -113,7 +113,7 @@ struct shm_chan {
 	struct udp_port wake;
 	struct udp_port life[2]; /* of a pipe, where there are no pidfds */
 	unsigned warm; /* a record came so lately: shm_chan_warm() */
-	bool unshown; /* link_place.more */
+	bool unshown; /* shm_reservation.more */
 	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
 	bool messages; /* messages are wanted: a user has said so */
 	bool no_fetches;

@@ -30,7 +30,7 @@
 
 /* --- both ends --- */
 
-static bool has_place(const struct tcp_place *p)
+static bool has_place(const struct tcp_link *p)
 {
 	return atomic_load_explicit(&p->n_local, memory_order_relaxed) < TCP_LOCAL_MOST;
 }
@@ -51,7 +51,7 @@ static int local_new(struct tcp_stream *s)
 	ut_list_init(&n->polled_node);
 	n->s = s;
 	s->shm = n;
-	atomic_fetch_add_explicit(&tcp_place_of(s)->n_local, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&tcp_link_of(s)->n_local, 1, memory_order_relaxed);
 	return fd;
 }
 
@@ -69,7 +69,7 @@ void tcp_local_free(struct tcp_stream *s)
 	s->shm = NULL;
 	shm_pipe_fini(&n->pipe);
 	free(n);
-	atomic_fetch_sub_explicit(&tcp_place_of(s)->n_local, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&tcp_link_of(s)->n_local, 1, memory_order_relaxed);
 }
 
 void tcp_to_wire(struct tcp_stream *s)
@@ -96,7 +96,7 @@ static void to_local(struct tcp_stream *s)
 
 /* --- the active end --- */
 
-static int connect_rendezvous(struct tcp_place *p, const struct link_end *at)
+static int connect_rendezvous(struct tcp_link *p, const struct link_end *at)
 {
 	struct sockaddr_un sun;
 	socklen_t n = tcp_rdv_listener_name(at, &sun);
@@ -116,7 +116,7 @@ static void ask(struct tcp_stream *s)
 {
 	struct tcp_hello h = { .magic = TCP_HELLO_MAGIC, .from_port = s->base.local.port,
 			   .to_port = s->base.remote.port };
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	int fd = connect_rendezvous(p, &s->base.remote), segment;
 
 	if (fd < 0)
@@ -172,7 +172,7 @@ static int show_segment(struct tcp_rendezvous *c, struct tcp_stream *s, int thei
 
 static void take_hello(struct tcp_rendezvous *c, const struct tcp_hello *h, int segment)
 {
-	struct tcp_place *p = c->place;
+	struct tcp_link *p = c->place;
 	struct tcp_stream *s = has_place(p) ? tcp_offered(p, h) : NULL;
 
 	if (!s) {
@@ -238,7 +238,7 @@ int tcp_rendezvous_event(struct tcp_rendezvous *c)
 bool tcp_local(struct link_stream *l, bool active)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	if (!p->local || s->way != TCP_W_WIRE || s->state != TCP_S_OPEN || s->rx_over || !has_place(p) ||
 	    (s->handed_over && !(p->local & TCP_LOCAL_HANDED_OVER)))

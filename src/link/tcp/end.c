@@ -22,7 +22,7 @@
 
 static void die(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	if (s->mask)
 		tcp_unwatch(p, s->fd);
@@ -35,7 +35,7 @@ static void die(struct tcp_stream *s)
 
 static void leave_lists(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	tcp_poll_remove(s);
 	tcp_local_end(s);
@@ -52,7 +52,7 @@ void tcp_close(struct link_stream *l, bool abort)
 {
 	struct linger now = { .l_onoff = 1 };
 	struct tcp_stream *s = tcp_stream_of(l);
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	int keep = errno;
 
 	if (s->state == TCP_S_DEAD || s->state == TCP_S_DRAINING)
@@ -95,7 +95,7 @@ void tcp_drain(struct tcp_stream *s)
 	}
 }
 
-void tcp_drain_expired(struct tcp_place *p)
+void tcp_drain_expired(struct tcp_link *p)
 {
 	struct tcp_stream *s;
 
@@ -105,7 +105,7 @@ void tcp_drain_expired(struct tcp_place *p)
 		die(s);
 }
 
-void tcp_reap(struct tcp_place *p)
+void tcp_reap(struct tcp_link *p)
 {
 	struct ut_list *n;
 
@@ -124,7 +124,7 @@ void tcp_reap(struct tcp_place *p)
 
 /* Something that was sent is not at the peer's host yet, where no RST of ours could
  * reach it any more. */
-static bool under_way(struct tcp_place *p)
+static bool under_way(struct tcp_link *p)
 {
 	struct tcp_stream *s;
 
@@ -134,7 +134,7 @@ static bool under_way(struct tcp_place *p)
 	return false;
 }
 
-static void drain_all(struct tcp_place *p)
+static void drain_all(struct tcp_link *p)
 {
 	struct tcp_stream *s, *t;
 
@@ -144,7 +144,7 @@ static void drain_all(struct tcp_place *p)
 
 void tcp_leave(struct link_streams *l)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	struct timespec ms = { 0, (long)UT_MS };
 	struct tcp_stream *s;
 
@@ -158,7 +158,7 @@ void tcp_leave(struct link_streams *l)
 
 void tcp_fini(struct link_streams *l)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	struct tcp_listener *n;
 	struct tcp_stream *s;
 
@@ -176,7 +176,7 @@ void tcp_fini(struct link_streams *l)
 
 void tcp_forget(struct link_streams *l)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	struct ut_list *all[] = { &p->streams, &p->drains };
 	struct tcp_listener *n;
 	struct tcp_stream *s;

@@ -40,7 +40,7 @@ static bool overlap(const uint8_t a[16], const uint8_t b[16])
 
 /* A port that was bound for reuse and does not listen yet looks to the kernel
  * like what a connection left. */
-static bool held_for_reuse(struct tcp_place *p, const struct link_end *e)
+static bool held_for_reuse(struct tcp_link *p, const struct link_end *e)
 {
 	struct tcp_listener *l;
 
@@ -51,7 +51,7 @@ static bool held_for_reuse(struct tcp_place *p, const struct link_end *e)
 	return false;
 }
 
-static int open_bound(struct tcp_place *p, const struct link_end *local, bool reuse, bool v6only)
+static int open_bound(struct tcp_link *p, const struct link_end *local, bool reuse, bool v6only)
 {
 	bool v4 = tcp_is_v4(local->addr);
 	int fd, r = 0;
@@ -76,7 +76,7 @@ static int open_bound(struct tcp_place *p, const struct link_end *local, bool re
 int tcp_bind(struct link_streams *l, const struct link_end *local, bool reuse, bool v6only,
 	     struct link_listener **ret)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	struct tcp_listener *n = ut_zalloc(sizeof(*n));
 	int r;
 
@@ -112,7 +112,7 @@ int tcp_listen(struct link_listener *l, int backlog)
 
 int tcp_listener_take(struct tcp_listener *l)
 {
-	struct tcp_place *p = tcp_of(l->base.place);
+	struct tcp_link *p = tcp_of(l->base.place);
 	int fd = l->fd;
 
 	if (l->watched)
@@ -127,7 +127,7 @@ int tcp_listener_take(struct tcp_listener *l)
 
 void tcp_unbind(struct link_listener *l)
 {
-	struct tcp_place *p = tcp_of(l->place);
+	struct tcp_link *p = tcp_of(l->place);
 
 	ut_close(tcp_listener_take(ut_container(l, struct tcp_listener, base)));
 	tcp_rdv_listeners_close(p);
@@ -139,7 +139,7 @@ void tcp_unbind(struct link_listener *l)
  * listener that stayed in the set would be reported without end. */
 static void rest(struct tcp_listener *l, int error)
 {
-	struct tcp_place *p = tcp_of(l->base.place);
+	struct tcp_link *p = tcp_of(l->base.place);
 
 	ut_warn("connections wait for a moment: %s", strerror(error));
 	tcp_unwatch(p, l->fd);
@@ -147,7 +147,7 @@ static void rest(struct tcp_listener *l, int error)
 	p->accept_at = p->now + TCP_RETRY_NS;
 }
 
-void tcp_accept_again(struct tcp_place *p)
+void tcp_accept_again(struct tcp_link *p)
 {
 	struct tcp_listener *l;
 
@@ -159,7 +159,7 @@ void tcp_accept_again(struct tcp_place *p)
 
 static int welcome(struct tcp_listener *l, int fd)
 {
-	struct tcp_place *p = tcp_of(l->base.place);
+	struct tcp_link *p = tcp_of(l->base.place);
 	struct link_end local, remote;
 	struct tcp_stream *s;
 

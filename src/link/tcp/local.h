@@ -64,7 +64,7 @@ enum tcp_way {
 struct tcp_rdv_listener {
 	enum tcp_kind kind;
 	struct ut_list node; /* place->rdv_listeners or dead_rdv_listeners */
-	struct tcp_place *place;
+	struct tcp_link *place;
 	struct link_end local;
 	int fd;
 	unsigned offers; /* streams that need it */
@@ -74,7 +74,7 @@ struct tcp_rdv_listener {
 struct tcp_rendezvous {
 	enum tcp_kind kind;
 	struct ut_list node; /* place->young_rendezvous, the oldest first; late_rendezvous or dead_rendezvous */
-	struct tcp_place *place;
+	struct tcp_link *place;
 	struct tcp_stream *s; /* NULL: who called has not said yet */
 	int fd;
 	uint64_t until;
@@ -133,7 +133,7 @@ struct tcp_listener {
 	int fd;
 };
 
-struct tcp_place {
+struct tcp_link {
 	struct link_streams base;
 	struct ut_stage stage;
 	int epfd;
@@ -163,9 +163,9 @@ struct tcp_place {
 	struct tcp_wake { enum tcp_kind kind; int fd; } wake;
 };
 
-static inline struct tcp_place *tcp_of(struct link_streams *p)
+static inline struct tcp_link *tcp_of(struct link_streams *p)
 {
-	return ut_container(p, struct tcp_place, base);
+	return ut_container(p, struct tcp_link, base);
 }
 
 static inline struct tcp_stream *tcp_stream_of(struct link_stream *s)
@@ -173,7 +173,7 @@ static inline struct tcp_stream *tcp_stream_of(struct link_stream *s)
 	return ut_container(s, struct tcp_stream, base);
 }
 
-static inline struct tcp_place *tcp_place_of(const struct tcp_stream *s)
+static inline struct tcp_link *tcp_link_of(const struct tcp_stream *s)
 {
 	return tcp_of(s->base.place);
 }
@@ -199,8 +199,8 @@ size_t tcp_sock_unacked(int fd);
 
 /* watch.c: who may have something. */
 void tcp_watch(struct tcp_stream *s);          /* makes the set agree with the flags */
-void tcp_unwatch(struct tcp_place *p, int fd); /* out of the set */
-int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l);
+void tcp_unwatch(struct tcp_link *p, int fd); /* out of the set */
+int tcp_watch_listener(struct tcp_link *p, struct tcp_listener *l);
 void tcp_poll_add(struct tcp_stream *s);
 void tcp_poll_remove(struct tcp_stream *s);
 /* poll() is to look after it without an event. */
@@ -209,7 +209,7 @@ int tcp_poll(struct link_streams *l, uint64_t now);
 uint64_t tcp_deadline(struct link_streams *l);
 
 /* stream.c: making streams. In which state, told nothing yet; takes fd on success. */
-int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp_stream **ret);
+int tcp_stream_new(struct tcp_link *p, int fd, enum tcp_state state, struct tcp_stream **ret);
 int tcp_connect(struct link_streams *l, struct link_listener *from, const struct link_end *local,
 		const struct link_end *remote, int tos, struct link_stream **ret);
 int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret);
@@ -224,7 +224,7 @@ void tcp_unbind(struct link_listener *l);
 /* Gives the descriptor up, for connect(). */
 int tcp_listener_take(struct tcp_listener *l);
 int tcp_accept(struct tcp_listener *l);
-void tcp_accept_again(struct tcp_place *p);
+void tcp_accept_again(struct tcp_link *p);
 
 /* rendezvous.c */
 struct tcp_hello {
@@ -237,19 +237,19 @@ struct tcp_hello {
 /* Of an end's door. */
 socklen_t tcp_rdv_listener_name(const struct link_end *e, struct sockaddr_un *ret);
 int tcp_unix_socket(void);
-int tcp_watch_unix(struct tcp_place *p, int fd, void *what);
+int tcp_watch_unix(struct tcp_link *p, int fd, void *what);
 /* Another user is a stranger. Within one process the host's stack has nothing to wake. */
-bool tcp_is_one_of_us(const struct tcp_place *p, int fd);
+bool tcp_is_one_of_us(const struct tcp_link *p, int fd);
 int tcp_tell(int fd, const struct tcp_hello *h, int segment);
 /* A descriptor and what was said with it; -EAGAIN; or another -errno: nothing will come. */
 int tcp_hear(int fd, struct tcp_hello *h);
 /* fd is its own then; or NULL. s NULL: a stranger's. */
-struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_place *p, struct tcp_stream *s, int fd);
+struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_link *p, struct tcp_stream *s, int fd);
 void tcp_rendezvous_over(struct tcp_rendezvous *c);
 /* The connection itself is the limit now. */
 void tcp_rendezvous_keep(struct tcp_rendezvous *c);
-void tcp_rendezvous_expired(struct tcp_place *p);
-void tcp_rendezvous_reap(struct tcp_place *p);
+void tcp_rendezvous_expired(struct tcp_link *p);
+void tcp_rendezvous_reap(struct tcp_link *p);
 
 /* agree.c: how two ends agree to leave the wire. */
 bool tcp_local(struct link_stream *l, bool active);
@@ -267,12 +267,12 @@ int tcp_rendezvous_event(struct tcp_rendezvous *c);
 void tcp_offer(struct tcp_stream *s);
 void tcp_offer_over(struct tcp_stream *s);
 /* The stream that is meant, if it is offered, or NULL. */
-struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h);
+struct tcp_stream *tcp_offered(struct tcp_link *p, const struct tcp_hello *h);
 int tcp_rdv_listener_event(struct tcp_rdv_listener *d);
 /* Those that nobody needs. */
-void tcp_rdv_listeners_close(struct tcp_place *p);
-void tcp_rdv_listeners_fini(struct tcp_place *p);
-void tcp_rdv_listeners_forget(struct tcp_place *p);
+void tcp_rdv_listeners_close(struct tcp_link *p);
+void tcp_rdv_listeners_fini(struct tcp_link *p);
+void tcp_rdv_listeners_forget(struct tcp_link *p);
 
 /* near.c: bytes through shared memory. */
 void tcp_local_begin(struct tcp_stream *s);
@@ -296,12 +296,12 @@ void tcp_local_poll_remove(struct tcp_stream *s);
 /* It is rung for from now on. */
 void tcp_local_sleep(struct tcp_stream *s);
 /* Some that are polled, in turns; or all. */
-int tcp_local_look(struct tcp_place *p, bool all);
+int tcp_local_look(struct tcp_link *p, bool all);
 /* The owner may sleep now. */
-void tcp_local_settle(struct tcp_place *p);
+void tcp_local_settle(struct tcp_link *p);
 int tcp_peek_shm(struct link_streams *l);
 void tcp_sleep(struct link_streams *l, bool on, bool look);
-static inline bool tcp_sleeping(const struct tcp_place *p)
+static inline bool tcp_sleeping(const struct tcp_link *p)
 {
 	return atomic_load(&p->sleeping);
 }
@@ -312,7 +312,7 @@ int tcp_read(struct tcp_stream *s);
 /* Shows the user what it left. */
 void tcp_show_rest(struct tcp_stream *s);
 /* The stage is needed: the rest in it goes elsewhere. */
-void tcp_evict(struct tcp_place *p);
+void tcp_evict(struct tcp_link *p);
 void tcp_tell_closed(struct tcp_stream *s, int error);
 /* The end has come; it is told in its turn. */
 void tcp_over(struct tcp_stream *s, int error);
@@ -338,8 +338,8 @@ void tcp_shutdown(struct link_stream *l);
 void tcp_close(struct link_stream *l, bool abort);
 /* A draining stream may have something to throw away. */
 void tcp_drain(struct tcp_stream *s);
-void tcp_drain_expired(struct tcp_place *p);
-void tcp_reap(struct tcp_place *p);
+void tcp_drain_expired(struct tcp_link *p);
+void tcp_reap(struct tcp_link *p);
 void tcp_fini(struct link_streams *l);
 
 #endif

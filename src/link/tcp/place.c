@@ -38,7 +38,7 @@ static const struct link_streams_ops ops = {
 	.fini = tcp_fini,
 };
 
-static void init_lists(struct tcp_place *p)
+static void init_lists(struct tcp_link *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
 				  &p->dead_listeners, &p->polled, &p->todo, &p->unclaimed,
@@ -51,7 +51,7 @@ static void init_lists(struct tcp_place *p)
 
 int tcp_open(uint32_t ifindex, struct link_streams **ret)
 {
-	struct tcp_place *p = ut_zalloc(sizeof(*p));
+	struct tcp_link *p = ut_zalloc(sizeof(*p));
 	int r;
 
 	if (!p)

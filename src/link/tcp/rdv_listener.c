@@ -18,7 +18,7 @@ static bool same_end(const struct link_end *a, const struct link_end *b)
 	return a->port == b->port && !memcmp(a->addr, b->addr, 16);
 }
 
-static struct tcp_rdv_listener *rdv_listener_find(struct tcp_place *p, const struct link_end *e)
+static struct tcp_rdv_listener *rdv_listener_find(struct tcp_link *p, const struct link_end *e)
 {
 	struct tcp_rdv_listener *d;
 
@@ -28,7 +28,7 @@ static struct tcp_rdv_listener *rdv_listener_find(struct tcp_place *p, const str
 	return NULL;
 }
 
-static struct tcp_rdv_listener *rdv_listener_open(struct tcp_place *p, const struct link_end *e)
+static struct tcp_rdv_listener *rdv_listener_open(struct tcp_link *p, const struct link_end *e)
 {
 	struct tcp_rdv_listener *d = ut_zalloc(sizeof(*d));
 	struct sockaddr_un sun;
@@ -57,7 +57,7 @@ static void rdv_listener_close(struct tcp_rdv_listener *d)
 }
 
 /* Who listens will have more of them. */
-static bool has_listener(struct tcp_place *p, const struct link_end *e)
+static bool has_listener(struct tcp_link *p, const struct link_end *e)
 {
 	struct tcp_listener *l;
 
@@ -68,7 +68,7 @@ static bool has_listener(struct tcp_place *p, const struct link_end *e)
 	return false;
 }
 
-void tcp_rdv_listeners_close(struct tcp_place *p)
+void tcp_rdv_listeners_close(struct tcp_link *p)
 {
 	struct tcp_rdv_listener *d, *next;
 
@@ -79,7 +79,7 @@ void tcp_rdv_listeners_close(struct tcp_place *p)
 
 void tcp_offer(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	struct tcp_rdv_listener *d = rdv_listener_find(p, &s->base.local);
 
 	if (!d)
@@ -94,14 +94,14 @@ void tcp_offer(struct tcp_stream *s)
 
 void tcp_offer_over(struct tcp_stream *s)
 {
-	struct tcp_rdv_listener *d = rdv_listener_find(tcp_place_of(s), &s->base.local);
+	struct tcp_rdv_listener *d = rdv_listener_find(tcp_link_of(s), &s->base.local);
 
 	ut_list_del(&s->offer_node);
 	if (d && --d->offers == 0 && !has_listener(d->place, &d->local))
 		rdv_listener_close(d);
 }
 
-struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h)
+struct tcp_stream *tcp_offered(struct tcp_link *p, const struct tcp_hello *h)
 {
 	struct tcp_stream *s;
 	struct link_end from = { .port = h->from_port }, to = { .port = h->to_port };
@@ -119,7 +119,7 @@ struct tcp_stream *tcp_offered(struct tcp_place *p, const struct tcp_hello *h)
 
 int tcp_rdv_listener_event(struct tcp_rdv_listener *d)
 {
-	struct tcp_place *p = d->place;
+	struct tcp_link *p = d->place;
 	int done = 0;
 
 	for (int i = 0; i < CALLS && d->fd >= 0; i++) {
@@ -140,7 +140,7 @@ int tcp_rdv_listener_event(struct tcp_rdv_listener *d)
 }
 
 /* Its streams are gone. */
-void tcp_rdv_listeners_fini(struct tcp_place *p)
+void tcp_rdv_listeners_fini(struct tcp_link *p)
 {
 	struct tcp_rendezvous *c;
 	struct tcp_rdv_listener *d;
@@ -153,7 +153,7 @@ void tcp_rdv_listeners_fini(struct tcp_place *p)
 	link_sys_close(&p->wake.fd);
 }
 
-void tcp_rdv_listeners_forget(struct tcp_place *p)
+void tcp_rdv_listeners_forget(struct tcp_link *p)
 {
 	struct ut_list *all[] = { &p->young_rendezvous, &p->late_rendezvous };
 	struct tcp_rendezvous *c;

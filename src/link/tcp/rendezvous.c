@@ -37,7 +37,7 @@ int tcp_unix_socket(void)
 }
 
 /* What peers are shown of us: getuid() differs between user namespaces. */
-static int self_cred(struct tcp_place *p)
+static int self_cred(struct tcp_link *p)
 {
 	struct ucred c = { 0 };
 	socklen_t n = sizeof(c);
@@ -55,7 +55,7 @@ static int self_cred(struct tcp_place *p)
 }
 
 /* Another user is a stranger. Within one process the host's stack has nothing to wake. */
-bool tcp_is_one_of_us(const struct tcp_place *p, int fd)
+bool tcp_is_one_of_us(const struct tcp_link *p, int fd)
 {
 	struct ucred c = { 0 };
 	socklen_t n = sizeof(c);
@@ -65,7 +65,7 @@ bool tcp_is_one_of_us(const struct tcp_place *p, int fd)
 	return c.uid == p->uid && (c.pid != p->pid || (p->local & TCP_LOCAL_SELF));
 }
 
-int tcp_watch_unix(struct tcp_place *p, int fd, void *what)
+int tcp_watch_unix(struct tcp_link *p, int fd, void *what)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = what };
 	int keep = errno, r = ut_epoll_add(p->epfd, fd, &e) < 0 ? -errno : 0;
@@ -114,7 +114,7 @@ int tcp_hear(int fd, struct tcp_hello *h)
 
 /* --- calls --- */
 
-struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_place *p, struct tcp_stream *s, int fd)
+struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_link *p, struct tcp_stream *s, int fd)
 {
 	struct tcp_rendezvous *c = ut_zalloc(sizeof(*c));
 
@@ -134,7 +134,7 @@ struct tcp_rendezvous *tcp_rendezvous_new(struct tcp_place *p, struct tcp_stream
 /* An event of this round may still name it. */
 void tcp_rendezvous_over(struct tcp_rendezvous *c)
 {
-	struct tcp_place *p = c->place;
+	struct tcp_link *p = c->place;
 
 	if (c->fd < 0)
 		return;
@@ -155,7 +155,7 @@ void tcp_rendezvous_keep(struct tcp_rendezvous *c)
 	ut_list_add_tail(&c->place->late_rendezvous, &c->node);
 }
 
-void tcp_rendezvous_expired(struct tcp_place *p)
+void tcp_rendezvous_expired(struct tcp_link *p)
 {
 	struct tcp_rendezvous *c;
 
@@ -167,7 +167,7 @@ void tcp_rendezvous_expired(struct tcp_place *p)
 	}
 }
 
-void tcp_rendezvous_reap(struct tcp_place *p)
+void tcp_rendezvous_reap(struct tcp_link *p)
 {
 	struct ut_list *n;
 
@@ -179,7 +179,7 @@ void tcp_rendezvous_reap(struct tcp_place *p)
 
 int tcp_go_local(struct link_streams *l, unsigned how)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	int r = self_cred(p), fd;
 
 	if (r < 0)

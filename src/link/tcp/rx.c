@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tcp_evict(struct tcp_place *p)
+void tcp_evict(struct tcp_link *p)
 {
 	struct tcp_stream *s = p->owner;
 
@@ -34,7 +34,7 @@ void tcp_evict(struct tcp_place *p)
 }
 
 /* The rest of s, if any, lies in the stage. */
-static void own(struct tcp_place *p, struct tcp_stream *s)
+static void own(struct tcp_link *p, struct tcp_stream *s)
 {
 	if (p->owner == s)
 		return;
@@ -49,7 +49,7 @@ static void own(struct tcp_place *p, struct tcp_stream *s)
 	s->carry_len = 0;
 }
 
-static void keep(struct tcp_place *p, struct tcp_stream *s, size_t off, size_t len)
+static void keep(struct tcp_link *p, struct tcp_stream *s, size_t off, size_t len)
 {
 	p->owner = len ? s : NULL;
 	p->rest_off = off;
@@ -63,13 +63,13 @@ void tcp_tell_closed(struct tcp_stream *s, int error)
 	if (s->told || !s->base.user_ops)
 		return;
 	s->told = true;
-	s->base.user_ops->closed(&s->base, error, tcp_place_of(s)->now);
+	s->base.user_ops->closed(&s->base, error, tcp_link_of(s)->now);
 }
 
 /* The stage is the callee's while a callback runs: nobody else reads in between. */
 static void show(struct tcp_stream *s, size_t off, size_t len)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	bool stuck = false;
 
 	p->owner = NULL;
@@ -99,7 +99,7 @@ static void show(struct tcp_stream *s, size_t off, size_t len)
 
 void tcp_show_rest(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	if (!tcp_may_read(s) || s->way == TCP_W_LOCAL || (!s->carry_len && p->owner != s))
 		return;
@@ -110,7 +110,7 @@ void tcp_show_rest(struct tcp_stream *s)
 /* One read behind the rest. Returns what recv() said; *ret_full: there may be more. */
 static long read_once(struct tcp_stream *s, bool *ret_full)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	size_t end, room;
 	bool peek;
 	long n;
@@ -153,7 +153,7 @@ static void orphan(struct tcp_stream *s)
 		return;
 	tcp_poll_remove(s);
 	if (ut_list_empty(&s->idle_node))
-		ut_list_add_tail(&tcp_place_of(s)->unclaimed, &s->idle_node);
+		ut_list_add_tail(&tcp_link_of(s)->unclaimed, &s->idle_node);
 }
 
 /*
@@ -170,7 +170,7 @@ void tcp_over(struct tcp_stream *s, int error)
 	/* What is to be done of it anyway is no reason to be told sooner. */
 	if (!ut_list_empty(&s->todo_node))
 		ut_list_del(&s->todo_node);
-	ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
+	ut_list_add_tail(&tcp_link_of(s)->over, &s->todo_node);
 }
 
 /* Its first byte by TCP tells the way, or it is a wake: it stays where it is until that is known. */
@@ -233,7 +233,7 @@ void tcp_pause(struct link_stream *l, bool on)
 		tcp_local_again(s);
 	else if (on)
 		tcp_poll_remove(s);
-	else if (s->carry_len || tcp_place_of(s)->owner == s)
+	else if (s->carry_len || tcp_link_of(s)->owner == s)
 		tcp_todo(s);
 	tcp_watch(s);
 }

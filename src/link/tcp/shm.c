@@ -69,7 +69,7 @@ void tcp_local_again(struct tcp_stream *s)
 static void blocked(struct tcp_stream *s)
 {
 	s->blocked = true;
-	if (tcp_sleeping(tcp_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
+	if (tcp_sleeping(tcp_link_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
 		tcp_local_sleep(s);
 }
 
@@ -135,13 +135,13 @@ static void show(struct tcp_stream *s, uint64_t end)
 	struct tcp_local *n = s->shm;
 	bool stuck = false;
 
-	tcp_evict(tcp_place_of(s)); /* the user may need the stage */
+	tcp_evict(tcp_link_of(s)); /* the user may need the stage */
 	while (n->pipe.head != end && tcp_may_read(s)) {
 		const struct link_stream_user *ops = s->base.user_ops;
 		size_t len = (size_t)(end - n->pipe.head), used;
 
 		len = len < LOCAL_SHOW ? len : LOCAL_SHOW;
-		used = ops->shown(&s->base, shm_pipe_in(&n->pipe), len, tcp_place_of(s)->now);
+		used = ops->shown(&s->base, shm_pipe_in(&n->pipe), len, tcp_link_of(s)->now);
 		if (s->state != TCP_S_OPEN)
 			return;
 		if (used && shm_pipe_consume(&n->pipe, used))
@@ -177,7 +177,7 @@ static int tell_room(struct tcp_stream *s)
 		return 0;
 	s->blocked = false;
 	if (s->base.user_ops)
-		s->base.user_ops->writable(&s->base, tcp_place_of(s)->now);
+		s->base.user_ops->writable(&s->base, tcp_link_of(s)->now);
 	return 1;
 }
 
@@ -218,7 +218,7 @@ static bool is_over(const struct tcp_stream *s)
 static void orphan(struct tcp_stream *s)
 {
 	if (s->state == TCP_S_OPEN && !s->base.user_ops && ut_list_empty(&s->idle_node))
-		ut_list_add_tail(&tcp_place_of(s)->unclaimed, &s->idle_node);
+		ut_list_add_tail(&tcp_link_of(s)->unclaimed, &s->idle_node);
 }
 
 int tcp_local_serve(struct tcp_stream *s)
@@ -231,12 +231,12 @@ int tcp_local_serve(struct tcp_stream *s)
 		ring(s);
 	if (tcp_local_has_news(s) || tcp_local_has_room(s)) {
 		/* There is a wake, or there will be soon. */
-		if (slept && tcp_sleeping(tcp_place_of(s)))
+		if (slept && tcp_sleeping(tcp_link_of(s)))
 			take_wakes(s);
 		shm_pipe_wake(&n->pipe);
 		tcp_local_poll_add(s);
 		done = read_ring(s) + tell_room(s);
-	} else if (slept && !ut_list_empty(&n->polled_node) && !tcp_sleeping(tcp_place_of(s))) {
+	} else if (slept && !ut_list_empty(&n->polled_node) && !tcp_sleeping(tcp_link_of(s))) {
 		shm_pipe_wake(&n->pipe);
 	}
 	orphan(s);

@@ -26,12 +26,12 @@ void tcp_local_poll_remove(struct tcp_stream *s)
 	if (ut_list_empty(&n->polled_node))
 		return;
 	ut_list_del(&n->polled_node);
-	tcp_place_of(s)->n_local_polled--;
+	tcp_link_of(s)->n_local_polled--;
 }
 
 void tcp_local_poll_add(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	struct tcp_local *n = s->shm;
 
 	n->polled_from = n->polled_from < LOCAL_POLLED ? 2 * n->polled_from + LOCAL_NEW : LOCAL_POLLED;
@@ -49,7 +49,7 @@ static bool cooler(struct tcp_local *n, uint32_t by)
 }
 
 /* Among many one is cold sooner, so that what all of them cost in empty_polls is the same. */
-static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
+static int look_at(struct tcp_link *p, struct tcp_stream **v, unsigned k)
 {
 	uint32_t empty_polls = 1 + p->n_local_polled / LOCAL_TURN;
 	int done = 0;
@@ -70,7 +70,7 @@ static int look_at(struct tcp_place *p, struct tcp_stream **v, unsigned k)
 }
 
 /* The next of them. A callback may close or polled_from any. */
-static unsigned whose_turn(struct tcp_place *p, struct tcp_stream *v[LOCAL_TURN])
+static unsigned whose_turn(struct tcp_link *p, struct tcp_stream *v[LOCAL_TURN])
 {
 	struct tcp_local *n;
 	unsigned k = 0;
@@ -87,7 +87,7 @@ static unsigned whose_turn(struct tcp_place *p, struct tcp_stream *v[LOCAL_TURN]
 	return k;
 }
 
-int tcp_local_look(struct tcp_place *p, bool all)
+int tcp_local_look(struct tcp_link *p, bool all)
 {
 	struct tcp_stream *v[LOCAL_TURN];
 	unsigned left = all ? p->n_local_polled : 1, k;
@@ -102,7 +102,7 @@ int tcp_local_look(struct tcp_place *p, bool all)
 	return done;
 }
 
-void tcp_local_settle(struct tcp_place *p)
+void tcp_local_settle(struct tcp_link *p)
 {
 	struct tcp_local *n;
 
@@ -117,7 +117,7 @@ void tcp_local_settle(struct tcp_place *p)
 
 int tcp_peek_shm(struct link_streams *l)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 
 	if (ut_list_empty(&p->local_polled) || !ut_list_empty(&p->todo) || !ut_list_empty(&p->over) ||
 	    !ut_list_empty(&p->polled) || p->look_only || tcp_sleeping(p))
@@ -127,7 +127,7 @@ int tcp_peek_shm(struct link_streams *l)
 
 void tcp_sleep(struct link_streams *l, bool on, bool look)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	uint64_t one = 1;
 
 	atomic_store(&p->sleeping, on);

@@ -14,7 +14,7 @@
 #define IP_BIND_ADDRESS_NO_PORT 24
 #endif
 
-int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp_stream **ret)
+int tcp_stream_new(struct tcp_link *p, int fd, enum tcp_state state, struct tcp_stream **ret)
 {
 	struct tcp_stream *s = ut_zalloc(sizeof(*s));
 
@@ -62,7 +62,7 @@ static bool is_about_peer(int error)
 
 static int start(struct tcp_stream *s, const struct link_end *remote)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	union tcp_sa sa;
 	socklen_t n = tcp_sa_fill(&sa, remote, p->ifindex);
 	int r = (int)LINK_SYS(SYS_connect, s->fd, &sa, n);
@@ -98,7 +98,7 @@ int tcp_connect(struct link_streams *l, struct link_listener *from, const struct
 {
 	struct tcp_listener *bound = from ? ut_container(from, struct tcp_listener, base) : NULL;
 	bool v4 = tcp_is_v4(remote->addr);
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	struct tcp_stream *s = NULL;
 	int fd, r = 0;
 
@@ -146,7 +146,7 @@ void tcp_connect_over(struct tcp_stream *s)
 	tcp_sock_ends(s->fd, &s->base.local, NULL);
 	tcp_watch(s);
 	if (u)
-		u->connected(&s->base, tcp_place_of(s)->now);
+		u->connected(&s->base, tcp_link_of(s)->now);
 }
 
 /* An established TCP connection and nothing else. */

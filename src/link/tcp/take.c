@@ -18,7 +18,7 @@
 /* Bytes that were shown leave the socket. */
 static void forget(struct tcp_stream *s, size_t n)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	while (n && p->peek_at < p->peek_end) {
 		/* Nothing is written there; checkers want an address. */
@@ -40,7 +40,7 @@ static void forget(struct tcp_stream *s, size_t n)
 
 void tcp_settle(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	if (s->state == TCP_S_OPEN)
 		forget(s, p->peek_end - p->peek_at);
@@ -50,7 +50,7 @@ void tcp_settle(struct tcp_stream *s)
 bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n, size_t len)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 	uint8_t before[ASIDE], behind[ASIDE];
 	struct iovec v[LINK_TAKE_IOV + 2];
 	struct msghdr m = { .msg_iov = v, .msg_iovlen = (size_t)n + 1 };

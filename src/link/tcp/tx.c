@@ -99,7 +99,7 @@ size_t tcp_room(struct link_stream *l)
 uint32_t tcp_mss(struct link_stream *l)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
-	uint64_t now = tcp_place_of(s)->now;
+	uint64_t now = tcp_link_of(s)->now;
 	int mss;
 
 	if (s->fd < 0)

@@ -47,7 +47,7 @@ static uint32_t wanted(const struct tcp_stream *s)
 	}
 }
 
-void tcp_unwatch(struct tcp_place *p, int fd)
+void tcp_unwatch(struct tcp_link *p, int fd)
 {
 	int keep = errno;
 
@@ -79,14 +79,14 @@ void tcp_watch(struct tcp_stream *s)
 		return;
 	if (op == EPOLL_CTL_ADD && ut_fault())
 		cannot_watch(s, ENOMEM);
-	else if (epoll_ctl(tcp_place_of(s)->epfd, op, s->fd, &e) < 0)
+	else if (epoll_ctl(tcp_link_of(s)->epfd, op, s->fd, &e) < 0)
 		cannot_watch(s, errno);
 	else
 		s->mask = e.events;
 	errno = keep;
 }
 
-int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l)
+int tcp_watch_listener(struct tcp_link *p, struct tcp_listener *l)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = l };
 	int keep = errno, r = 0;
@@ -104,7 +104,7 @@ int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l)
 
 void tcp_poll_add(struct tcp_stream *s)
 {
-	struct tcp_place *p = tcp_place_of(s);
+	struct tcp_link *p = tcp_link_of(s);
 
 	s->polled = POLLED_EMPTY;
 	if (!ut_list_empty(&s->polled_node))
@@ -120,13 +120,13 @@ void tcp_poll_remove(struct tcp_stream *s)
 	if (ut_list_empty(&s->polled_node))
 		return;
 	ut_list_del(&s->polled_node);
-	tcp_place_of(s)->n_polled--;
+	tcp_link_of(s)->n_polled--;
 }
 
 void tcp_todo(struct tcp_stream *s)
 {
 	if (ut_list_empty(&s->todo_node))
-		ut_list_add_tail(&tcp_place_of(s)->todo, &s->todo_node);
+		ut_list_add_tail(&tcp_link_of(s)->todo, &s->todo_node);
 }
 
 /* --- poll --- */
@@ -154,7 +154,7 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 		s->blocked = false;
 		s->credit = 0;
 		if (s->base.user_ops)
-			s->base.user_ops->writable(&s->base, tcp_place_of(s)->now);
+			s->base.user_ops->writable(&s->base, tcp_link_of(s)->now);
 		done++;
 	}
 	if (s->state == TCP_S_OPEN)
@@ -162,14 +162,14 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	return done;
 }
 
-static void quiet_wake(struct tcp_place *p)
+static void quiet_wake(struct tcp_link *p)
 {
 	uint64_t n;
 
 	LINK_SYS(SYS_read, p->wake.fd, &n, sizeof(n));
 }
 
-static int look(struct tcp_place *p, bool *more)
+static int look(struct tcp_link *p, bool *more)
 {
 	struct epoll_event v[EVENTS];
 	long n = LINK_SYS(SYS_epoll_pwait, p->epfd, v, EVENTS, 0, NULL, 8);
@@ -210,14 +210,14 @@ static int look(struct tcp_place *p, bool *more)
 }
 
 /* Who sleeps on the set must find it empty. */
-static bool is_time_to_look(struct tcp_place *p, bool idle)
+static bool is_time_to_look(struct tcp_link *p, bool idle)
 {
 	return p->look_only || (ut_list_empty(&p->polled) && ut_list_empty(&p->local_polled)) ||
 	       (idle && atomic_load(&p->sleeping)) || ++p->calls % LOOK_CALLS == 0 ||
 	       (idle && ++p->empties % LOOK_EMPTY == 0);
 }
 
-static int read_polled(struct tcp_place *p)
+static int read_polled(struct tcp_link *p)
 {
 	struct tcp_stream *s, *v[POLLED_MAX];
 	int n = 0, done = 0;
@@ -244,7 +244,7 @@ static void tell_news(struct tcp_stream *s)
 	if (s->rx_over)
 		tcp_tell_closed(s, s->error);
 	else if (s->base.user_ops)
-		s->base.user_ops->connected(&s->base, tcp_place_of(s)->now);
+		s->base.user_ops->connected(&s->base, tcp_link_of(s)->now);
 }
 
 static int run_todo(struct ut_list *todo)
@@ -275,7 +275,7 @@ static int run_todo(struct ut_list *todo)
 }
 
 /* Streams that had bytes and no user, and have one now. */
-static void adopt_unclaimed(struct tcp_place *p)
+static void adopt_unclaimed(struct tcp_link *p)
 {
 	struct tcp_stream *s, *t;
 
@@ -288,7 +288,7 @@ static void adopt_unclaimed(struct tcp_place *p)
 	}
 }
 
-static int look_around(struct tcp_place *p)
+static int look_around(struct tcp_link *p)
 {
 	bool more = true;
 	int done = 0;
@@ -303,7 +303,7 @@ static int look_around(struct tcp_place *p)
 
 int tcp_poll(struct link_streams *l, uint64_t now)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	int done = 0;
 
 	p->now = now;
@@ -328,7 +328,7 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 
 uint64_t tcp_deadline(struct link_streams *l)
 {
-	struct tcp_place *p = tcp_of(l);
+	struct tcp_link *p = tcp_of(l);
 	struct tcp_stream *s = ut_list_first(&p->drains, struct tcp_stream, node);
 	struct tcp_rendezvous *c = ut_list_first(&p->young_rendezvous, struct tcp_rendezvous, node);
 	uint64_t at = s ? s->drain_until : UT_NEVER;

@@ -40,7 +40,7 @@ bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 	struct ibp_port *port = dev->port;
 	struct ut_list *n;
 
-	if (port->train.waiting || ibp_gsi_waits(port) || ibp_relay_waits(&port->relays) ||
+	if (port->train.waiting || ibp_gsi_waits(port) || ibp_forward_waits(&port->forwards) ||
 	    ut_list_empty(&port->active) || ++port->coalescing > COALESCE_ALL)
 		return false;
 	if (!port->judged)

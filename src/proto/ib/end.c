@@ -10,8 +10,8 @@ void ibp_qp_stop(struct ibp_qp *q)
 	ibp_coalesce_end(q->port);
 	if (q->port->placing.q == q)
 		ibp_place_drop(q->port);
-	if (q->relay)
-		ibp_relay_stop(q);
+	if (q->forward)
+		ibp_forward_stop(q);
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&q->acks);

@@ -95,7 +95,7 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	struct link *l = q->port->link;
 	struct ibp_req *r = &q->req;
 	int opcode = opcode_of(w);
-	struct link_place place;
+	struct shm_reservation place;
 
 	if (opcode < 0 || w->started || w->verdict || (w->flags & IBV_SEND_FENCE) ||
 	    w->length > IBP_SHM_COPY ||
@@ -139,7 +139,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
 	struct link *l = port->link;
-	struct link_place place;
+	struct shm_reservation place;
 
 	if (!q->resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
 	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)

@@ -127,7 +127,7 @@ struct ibp_shm {
 	bool app;              /* a thread of the application's has posted this instant */
 	uint32_t unshown;      /* messages that the peer has not been told of */
 	uint32_t key;          /* of the region that a request names */
-	struct link_place place;
+	struct shm_reservation place;
 	bool quiet; /* what is put together may wait until somebody looks */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 

@@ -213,7 +213,7 @@ static void receive_one(struct ibp_port *port, const struct link_rx *rx)
 
 	if (sound)
 		receive_sound(port, &p, rx);
-	else if (!rx->message || !ibp_relay_receive(port, rx))
+	else if (!rx->message || !ibp_forward_receive(port, rx))
 		ibp_count(port, ENG_C_rx_short);
 	port->shm.rx = NULL;
 }
@@ -251,7 +251,7 @@ static void fire_timers(struct ibp_port *port)
 		struct ibp_qp *q = ut_container(t, struct ibp_qp, req.timer);
 
 		if (q->qp->type == IBV_QPT_XRC_RECV)
-			ibp_relay_timer(q);
+			ibp_forward_timer(q);
 		else
 			ibp_req_timer(q);
 	}
@@ -324,8 +324,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	shm_channel(port->link)->show(port->link);
 	if (!port->blocked)
 		ibp_gsi_run(port);
-	if (ibp_relay_waits(&port->relays))
-		ibp_relay_run(port);
+	if (ibp_forward_waits(&port->forwards))
+		ibp_forward_run(port);
 	return (int)port->sent;
 }
 
@@ -350,7 +350,7 @@ bool ibp_busy(struct eng_dev *dev)
 	struct ibp_port *port = dev->port;
 
 	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port) ||
-	       ibp_relay_waits(&port->relays);
+	       ibp_forward_waits(&port->forwards);
 }
 
 uint64_t ibp_deadline(struct eng_dev *dev)

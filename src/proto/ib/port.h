@@ -14,7 +14,7 @@
 #include "link/link.h"
 #include "proto/ib/ibp.h"
 #include "proto/ib/frame_shm.h"
-#include "proto/ib/relay.h"
+#include "proto/ib/xrc/forward.h"
 #include "util/heap.h"
 #include "util/rng.h"
 #include "wire/ib_packet.h"
@@ -134,7 +134,7 @@ struct ibp_port {
 	struct ibp_train train;
 	struct ibp_placing placing;
 	struct ibp_shm shm;
-	struct ibp_relays relays;
+	struct ibp_forwards forwards;
 	struct ibp_gsi gsi;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
@@ -237,9 +237,9 @@ struct ibp_qp {
 	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
 	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */
 	struct eng_av ud_av; /* the path's, for UD */
-	/* relay.h: of an XRC target, and of what stands for one here; else NULL. */
-	struct ibp_relay *relay;
-	struct ibp_standin *standin;
+	/* forward.h: of an XRC target, and of what stands for one here; else NULL. */
+	struct ibp_forward *forward;
+	struct ibp_proxy *proxy;
 	struct ibp_resp resp;
 };
 
@@ -362,7 +362,7 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 /* resp_exec.c: ENG_OK, a verdict, or IBP_RNR. */
 #define IBP_RNR (-1)
 #define IBP_AGAIN (-2) /* near.h: the packet is to come again, plain */
-#define IBP_HOLD (-3)  /* relay.h, these three */
+#define IBP_HOLD (-3)  /* forward.h, these three */
 #define IBP_AWAY (-4)
 #define IBP_HERE (-5)
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);

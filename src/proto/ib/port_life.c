@@ -32,7 +32,7 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	ut_list_init(&port->active);
 	ut_list_init(&port->acks);
 	ut_list_init(&port->unarmed);
-	ibp_relays_init(port);
+	ibp_forwards_init(port);
 	dev->port = port;
 	return 0;
 }
@@ -44,7 +44,7 @@ void ibp_port_fini(struct eng_dev *dev)
 	if (!port)
 		return;
 	ibp_gsi_fini(port);
-	ibp_relays_fini(port);
+	ibp_forwards_fini(port);
 	ibp_shm_fini(port);
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);

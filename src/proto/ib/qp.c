@@ -77,7 +77,7 @@ static int qp_init(struct eng_qp *qp)
 		return -ENOMEM;
 	r = ut_heap_reserve(&q->port->timers);
 	if (r == 0) {
-		r = qp->type == IBV_QPT_XRC_RECV ? ibp_relay_new(q) :
+		r = qp->type == IBV_QPT_XRC_RECV ? ibp_forward_new(q) :
 		    qp->gsi ? ibp_gsi_claim(q->port) : 0;
 		if (r < 0)
 			ut_heap_unreserve(&q->port->timers);
@@ -115,9 +115,9 @@ static void qp_fini(struct eng_qp *qp)
 		ibp_gsi_unclaim(q->port);
 	ut_heap_unreserve(&q->port->timers);
 	free(q->resp.rwqe);
-	free(q->relay);
+	free(q->forward);
 	q->resp.rwqe = NULL;
-	q->relay = NULL;
+	q->forward = NULL;
 }
 
 static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)

@@ -41,7 +41,7 @@ static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet
 	if (q->qp->type != IBV_QPT_XRC_RECV)
 		return ENG_OK;
 	srq = eng_srq_find(q->port->dev, p->srqn);
-	if (!srq || !(q->standin ? ibp_owner_domain(q->standin, srq->xrcd)
+	if (!srq || !(q->proxy ? ibp_home_domain(q->proxy, srq->xrcd)
 				 : srq->xrcd == q->qp->xrcd))
 		return ENG_V_RX_SRQN;
 	if (!(p->shape->flags & WIRE_F_START) && (srq != r->srq || p->srqn != r->srqn))
@@ -262,8 +262,8 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 
 	if (v == ENG_OK)
 		v = check_length(q, p);
-	if (q->relay) {
-		int away = ibp_relay_request(q, p, v);
+	if (q->forward) {
+		int away = ibp_forward_request(q, p, v);
 
 		if (away != IBP_HERE)
 			return away;

@@ -37,8 +37,8 @@ static void ahead(struct ibp_qp *q)
 		return;
 	r->gap_nak = true;
 	/* A NAK would acknowledge what is out. */
-	if (q->relay && q->relay->out) {
-		ibp_relay_hold(q);
+	if (q->forward && q->forward->out) {
+		ibp_forward_hold(q);
 		return;
 	}
 	r->seq_due = true;
@@ -60,7 +60,7 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 		r->gap_nak = r->seq_due = r->plain_due = true;
 		ibp_activate(q);
 	} else if (v == IBP_HOLD) {
-		ibp_relay_hold(q);
+		ibp_forward_hold(q);
 	} else if (v == IBP_AWAY) {
 		return;
 	} else if (v != ENG_OK) {
@@ -98,7 +98,7 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 		ahead(q);
 	} else if (d < 0) {
 		ibp_count(q->port, ENG_C_duplicate_request);
-		if (!q->relay || !ibp_relay_covers(q, p))
+		if (!q->forward || !ibp_forward_covers(q, p))
 			ibp_resp_duplicate(q, p);
 	} else {
 		r->gap_nak = r->seq_due = r->rnr_due = false;

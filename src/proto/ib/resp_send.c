@@ -250,7 +250,7 @@ void ibp_resp_owe(struct ibp_qp *q)
 
 void ibp_resp_ack(struct ibp_qp *q)
 {
-	uint32_t out = q->relay ? q->relay->out : 0;
+	uint32_t out = q->forward ? q->forward->out : 0;
 
 	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
 		uint32_t psn = psn_add(q->resp.epsn, IBP_PSN_MASK - out);

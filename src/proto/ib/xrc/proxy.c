@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stand-ins: QP objects on which an owner (relay.h) executes what the targets of other processes hand
+ * Stand-ins: QP objects on which an owner (forward.h) executes what the targets of other processes hand
  * on. They are made as targets come, found by the target's number, and given to others when idle.
  */
 #include "proto/ib/port.h"
@@ -10,15 +10,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-void ibp_relays_init(struct ibp_port *port)
+void ibp_forwards_init(struct ibp_port *port)
 {
-	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
-		ut_list_init(&port->relays.keys[i]);
-	ut_list_init(&port->relays.spare);
-	ut_list_init(&port->relays.due);
+	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
+		ut_list_init(&port->forwards.keys[i]);
+	ut_list_init(&port->forwards.spare);
+	ut_list_init(&port->forwards.due);
 }
 
-static void destroy(struct ibp_standin *s)
+static void destroy(struct ibp_proxy *s)
 {
 	struct ibp_qp *q = s->q;
 
@@ -33,20 +33,20 @@ static void destroy(struct ibp_standin *s)
 
 static void destroy_all(struct ut_list *list)
 {
-	struct ibp_standin *s;
+	struct ibp_proxy *s;
 
-	while ((s = ut_list_first(list, struct ibp_standin, node)))
+	while ((s = ut_list_first(list, struct ibp_proxy, node)))
 		destroy(s);
 }
 
-void ibp_relays_fini(struct ibp_port *port)
+void ibp_forwards_fini(struct ibp_port *port)
 {
-	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
-		destroy_all(&port->relays.keys[i]);
-	destroy_all(&port->relays.spare);
+	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
+		destroy_all(&port->forwards.keys[i]);
+	destroy_all(&port->forwards.spare);
 }
 
-static int fill(struct ibp_port *port, struct ibp_standin *s, struct eng_qp *qp)
+static int fill(struct ibp_port *port, struct ibp_proxy *s, struct eng_qp *qp)
 {
 	uint32_t sges = (uint32_t)port->dev->attr.orig_attr.max_sge;
 	struct ibp_qp *q = ibp_qp(qp);
@@ -54,7 +54,7 @@ static int fill(struct ibp_port *port, struct ibp_standin *s, struct eng_qp *qp)
 	q->qp = qp;
 	q->port = port;
 	q->cls = WIRE_CLASS_XRC;
-	q->standin = s;
+	q->proxy = s;
 	ut_list_init(&q->active);
 	ut_list_init(&q->acks);
 	ut_list_init(&q->unarmed);
@@ -65,9 +65,9 @@ static int fill(struct ibp_port *port, struct ibp_standin *s, struct eng_qp *qp)
 	return q->resp.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
 }
 
-static struct ibp_standin *make(struct ibp_port *port)
+static struct ibp_proxy *make(struct ibp_port *port)
 {
-	struct ibp_standin *s = ut_zalloc(sizeof(*s));
+	struct ibp_proxy *s = ut_zalloc(sizeof(*s));
 	struct eng_qp *qp = s ? eng_qp_stand_in(port->dev) : NULL;
 
 	if (!qp) {
@@ -78,42 +78,42 @@ static struct ibp_standin *make(struct ibp_port *port)
 		destroy(s);
 		return NULL;
 	}
-	port->relays.n++;
+	port->forwards.n++;
 	return s;
 }
 
 /* The one that was used the longest time ago. */
-static struct ibp_standin *idle(struct ibp_port *port)
+static struct ibp_proxy *idle(struct ibp_port *port)
 {
-	struct ibp_standin *s, *best = NULL;
+	struct ibp_proxy *s, *best = NULL;
 
-	for (unsigned i = 0; i < IBP_STANDIN_KEYS; i++)
-		ut_list_each(s, &port->relays.keys[i], node)
+	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
+		ut_list_each(s, &port->forwards.keys[i], node)
 			if (s->q->resp.message == IBP_NONE && ut_list_empty(&s->due) &&
 			    (!best || s->touched < best->touched))
 				best = s;
 	return best;
 }
 
-struct ibp_standin *ibp_standin_unused(struct ibp_port *port)
+struct ibp_proxy *ibp_proxy_unused(struct ibp_port *port)
 {
-	struct ibp_standin *s = ut_list_first(&port->relays.spare, struct ibp_standin, node);
+	struct ibp_proxy *s = ut_list_first(&port->forwards.spare, struct ibp_proxy, node);
 
-	if (!s && port->relays.n < IBP_STANDINS_MAX)
+	if (!s && port->forwards.n < IBP_PROXIES_MAX)
 		s = make(port);
 	return s ? s : idle(port);
 }
 
-struct ut_list *ibp_standin_key(struct ibp_port *port, uint32_t qpn)
+struct ut_list *ibp_proxy_key(struct ibp_port *port, uint32_t qpn)
 {
-	return &port->relays.keys[qpn % IBP_STANDIN_KEYS];
+	return &port->forwards.keys[qpn % IBP_PROXY_KEYS];
 }
 
-struct ibp_standin *ibp_standin_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn)
+struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn)
 {
-	struct ibp_standin *s;
+	struct ibp_proxy *s;
 
-	ut_list_each(s, ibp_standin_key(port, qpn), node)
+	ut_list_each(s, ibp_proxy_key(port, qpn), node)
 		if (s->q->qp->qpn == qpn && !memcmp(s->back.dst, rx->src, 16) &&
 		    !memcmp(s->back.src, rx->dst, 16))
 			return s;
@@ -121,7 +121,7 @@ struct ibp_standin *ibp_standin_find(struct ibp_port *port, const struct link_rx
 }
 
 /* What was in work will not be finished. */
-void ibp_standin_end(struct ibp_standin *s, enum eng_verdict v)
+void ibp_proxy_end(struct ibp_proxy *s, enum eng_verdict v)
 {
 	struct ibp_qp *q = s->q;
 
@@ -131,10 +131,10 @@ void ibp_standin_end(struct ibp_standin *s, enum eng_verdict v)
 	ut_timer_clear(&q->port->timers, &q->req.timer);
 }
 
-void ibp_standin_retire(struct ibp_standin *s)
+void ibp_proxy_retire(struct ibp_proxy *s)
 {
-	ibp_standin_end(s, ENG_V_FLUSH);
+	ibp_proxy_end(s, ENG_V_FLUSH);
 	ut_list_del(&s->due);
 	ut_list_del(&s->node);
-	ut_list_add_tail(&s->q->port->relays.spare, &s->node);
+	ut_list_add_tail(&s->q->port->forwards.spare, &s->node);
 }

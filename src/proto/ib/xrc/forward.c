@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The target's side of relay.h: requests go to the owner of their queue, answers come back. */
+/* The target's side of forward.h: requests go to the owner of their queue, answers come back. */
 #include "proto/ib/port.h"
 
 #include "util/alloc.h"
@@ -14,18 +14,18 @@ _Static_assert(offsetof(struct ibp_forward_header, mark) == IBP_HEADER_UNIT_AT,
 #define WAY_NS UT_MS          /* between looks whether the way is known */
 #define TICK_NS (20 * UT_MS)  /* without an answer, until it is asked for */
 
-int ibp_relay_new(struct ibp_qp *q)
+int ibp_forward_new(struct ibp_qp *q)
 {
-	q->relay = ut_zalloc(sizeof(*q->relay));
-	if (!q->relay)
+	q->forward = ut_zalloc(sizeof(*q->forward));
+	if (!q->forward)
 		return -ENOMEM;
-	q->relay->run = (uint32_t)ut_rng_u64(&q->port->rng);
+	q->forward->run = (uint32_t)ut_rng_u64(&q->port->rng);
 	return 0;
 }
 
 static uint32_t oldest(const struct ibp_qp *q)
 {
-	return psn_add(q->resp.epsn, -q->relay->out);
+	return psn_add(q->resp.epsn, -q->forward->out);
 }
 
 static bool same_owner(struct ibp_port *port, uint32_t a, uint32_t b)
@@ -49,11 +49,11 @@ static struct link_flow here(const struct ibp_qp *q)
 	return f;
 }
 
-int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
+int ibp_forward_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
 		  const struct ibp_forward_header *n, uint64_t *ret_end)
 {
 	const struct shm_channel_ops *chan = shm_channel(port->link);
-	struct link_place at;
+	struct shm_reservation at;
 	int r = chan->reserve(port->link, f, qpn, 0, &at);
 
 	if (r < 0)
@@ -68,10 +68,10 @@ int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn
 	return 0;
 }
 
-static struct ibp_forward_header note(const struct ibp_qp *q, enum ibp_relay_kind kind, uint32_t psn)
+static struct ibp_forward_header note(const struct ibp_qp *q, enum ibp_forward_kind kind, uint32_t psn)
 {
-	return (struct ibp_forward_header){ .kind = kind, .mark = IBP_RELAY_MARK, .psn = psn,
-					.qpn = q->qp->qpn, .run = q->relay->run };
+	return (struct ibp_forward_header){ .kind = kind, .mark = IBP_FORWARD_MARK, .psn = psn,
+					.qpn = q->qp->qpn, .run = q->forward->run };
 }
 
 static void arm(struct ibp_qp *q, uint64_t delay)
@@ -92,9 +92,9 @@ static bool goes_out(const struct ibp_qp *q, const struct wire_ib_packet *p)
 
 	return (f & (WIRE_F_SEND | WIRE_F_WRITE)) && foreign(q->port, p->srqn) &&
 	       q->qp->xrcd->shared && q->path.valid &&
-	       (f & WIRE_F_START ? !q->relay->abroad
-				 : q->relay->abroad &&
-					   same_owner(q->port, p->srqn, q->relay->srqn));
+	       (f & WIRE_F_START ? !q->forward->abroad
+				 : q->forward->abroad &&
+					   same_owner(q->port, p->srqn, q->forward->srqn));
 }
 
 static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
@@ -115,20 +115,20 @@ static enum shm_reach way(const struct ibp_qp *q, uint32_t srqn)
 /* Why a note or its payload did not leave. */
 static int not_sent(struct ibp_qp *q, int error)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 
 	if (error == IBP_AGAIN && !y->out)
 		return IBP_AGAIN;
 	y->plain |= error == IBP_AGAIN;
 	if (error != -ENOTCONN || y->out) /* if the owner is gone, the timer finds out */
 		return IBP_HOLD;
-	return y->abroad ? ENG_V_RX_OWNER : ENG_V_RX_SRQN;
+	return y->abroad ? ENG_V_RX_HOME : ENG_V_RX_SRQN;
 }
 
 /* All before it has been answered. */
 static void begin_run(struct ibp_qp *q)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 
 	y->run++;
 	y->msn = q->resp.msn;
@@ -138,18 +138,18 @@ static void begin_run(struct ibp_qp *q)
 
 static int open_message(struct ibp_qp *q, const struct link_flow *f, uint32_t srqn)
 {
-	struct ibp_forward_header n = note(q, IBP_RELAY_OPEN, q->resp.epsn);
+	struct ibp_forward_header n = note(q, IBP_FORWARD_OPEN, q->resp.epsn);
 
 	n.open.fs = q->qp->xrcd->fs;
 	n.open.ino = q->qp->xrcd->ino;
-	return ibp_relay_say(q->port, f, srqn, &n, NULL);
+	return ibp_forward_say(q->port, f, srqn, &n, NULL);
 }
 
 static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t *to)
 {
-	struct ibp_forward_header n = note(q, IBP_RELAY_REQUEST, p->psn);
+	struct ibp_forward_header n = note(q, IBP_FORWARD_REQUEST, p->psn);
 
-	n.kind |= (p->se ? IBP_RELAY_SOLICITED : 0) | (q->relay->out ? 0 : IBP_RELAY_FIRST);
+	n.kind |= (p->se ? IBP_FORWARD_SOLICITED : 0) | (q->forward->out ? 0 : IBP_FORWARD_FIRST);
 	n.opcode = p->opcode;
 	n.unit = (uint8_t)__builtin_ctz(q->resp.mtu);
 	n.req.va = p->va;
@@ -165,7 +165,7 @@ static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib
 {
 	struct ibp_port *port = q->port;
 	const struct shm_channel_ops *chan = shm_channel(port->link);
-	struct link_place at;
+	struct shm_reservation at;
 	int r = chan->reserve(port->link, f, p->srqn, p->payload_len, &at);
 
 	if (r < 0)
@@ -188,7 +188,7 @@ static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib
 /* It is out: epsn has moved on, but the answer is the owner's. */
 static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 	struct ibp_resp *r = &q->resp;
 	uint16_t f = p->shape->flags;
 
@@ -213,9 +213,9 @@ static int forward(struct ibp_qp *q, const struct wire_ib_packet *p)
 	struct link_flow f = here(q);
 	int r = 0;
 
-	if (!q->relay->out)
+	if (!q->forward->out)
 		begin_run(q);
-	q->relay->srqn = p->srqn;
+	q->forward->srqn = p->srqn;
 	if (p->shape->flags & WIRE_F_START)
 		r = open_message(q, &f, p->srqn);
 	if (r == 0)
@@ -226,9 +226,9 @@ static int forward(struct ibp_qp *q, const struct wire_ib_packet *p)
 	return IBP_AWAY;
 }
 
-int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
+int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 	enum shm_reach how = SHM_REACH_LOCAL;
 
 	y->held = y->plain = false;
@@ -250,16 +250,16 @@ int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 
 /* --- what is dropped meanwhile --- */
 
-void ibp_relay_hold(struct ibp_qp *q)
+void ibp_forward_hold(struct ibp_qp *q)
 {
-	q->relay->held = true;
+	q->forward->held = true;
 	q->resp.gap_nak = true;
-	arm(q, q->relay->out ? TICK_NS : WAY_NS);
+	arm(q, q->forward->out ? TICK_NS : WAY_NS);
 }
 
 static void ask_again(struct ibp_qp *q)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 
 	q->resp.seq_due = true;
 	q->resp.plain_due = y->plain;
@@ -267,11 +267,11 @@ static void ask_again(struct ibp_qp *q)
 	ibp_activate(q);
 }
 
-bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
+bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	if (!q->relay->out || psn_diff(p->psn, oldest(q)) < 0)
+	if (!q->forward->out || psn_diff(p->psn, oldest(q)) < 0)
 		return false;
-	q->relay->asked |= p->ack_req;
+	q->forward->asked |= p->ack_req;
 	return true;
 }
 
@@ -280,7 +280,7 @@ bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
 /* The oldest of what is out is not executed, and nothing behind it. */
 static void fall_back(struct ibp_qp *q, bool inside)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 
 	q->resp.epsn = oldest(q);
 	q->resp.message = inside ? IBP_WRITE : IBP_NONE; /* a Send is refused before it begins */
@@ -299,9 +299,9 @@ static void refused(struct ibp_qp *q, const struct ibp_forward_header *n)
 {
 	uint32_t v = n->say.verdict;
 
-	if (n->kind == IBP_RELAY_ERROR) {
+	if (n->kind == IBP_FORWARD_ERROR) {
 		fail(q, v && v < ENG_V_COUNT && eng_verdicts[v].nak ? (enum eng_verdict)v
-								    : ENG_V_RX_OWNER);
+								    : ENG_V_RX_HOME);
 		return;
 	}
 	fall_back(q, n->say.inside);
@@ -311,7 +311,7 @@ static void refused(struct ibp_qp *q, const struct ibp_forward_header *n)
 
 static void done(struct ibp_qp *q, uint32_t n)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 
 	if (n && y->asked)
 		ibp_resp_owe(q);
@@ -333,36 +333,36 @@ static struct ibp_qp *target(struct ibp_port *port, uint32_t qpn)
 static void asked(struct ibp_port *port, const struct link_rx *rx, struct ibp_qp *q,
 		  const struct ibp_forward_header *n)
 {
-	struct link_flow back = ibp_relay_back(port, rx);
-	struct ibp_forward_header close = { .kind = IBP_RELAY_CLOSE, .mark = IBP_RELAY_MARK,
+	struct link_flow back = ibp_forward_back(port, rx);
+	struct ibp_forward_header close = { .kind = IBP_FORWARD_CLOSE, .mark = IBP_FORWARD_MARK,
 					.qpn = n->qpn };
 
-	if (q && (q->relay->out || q->relay->abroad) &&
-	    same_owner(port, q->relay->srqn, n->req.srqn))
+	if (q && (q->forward->out || q->forward->abroad) &&
+	    same_owner(port, q->forward->srqn, n->req.srqn))
 		return;
-	(void)ibp_relay_say(port, &back, n->req.srqn & IBP_PSN_MASK, &close, NULL);
+	(void)ibp_forward_say(port, &back, n->req.srqn & IBP_PSN_MASK, &close, NULL);
 }
 
-void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
+void ibp_forward_told(struct ibp_port *port, const struct link_rx *rx,
 		    const struct ibp_forward_header *n)
 {
 	struct ibp_qp *q = target(port, n->qpn & IBP_PSN_MASK);
-	struct ibp_relay *y;
+	struct ibp_forward *y;
 	int32_t d;
 
-	if (n->kind == IBP_RELAY_ASK) {
+	if (n->kind == IBP_FORWARD_ASK) {
 		asked(port, rx, q, n);
 		return;
 	}
-	if (!q || !q->relay->out || n->run != q->relay->run || q->resp.dead)
+	if (!q || !q->forward->out || n->run != q->forward->run || q->resp.dead)
 		return;
-	y = q->relay;
+	y = q->forward;
 	d = psn_diff(n->psn & IBP_PSN_MASK, oldest(q));
-	if (d < 0 || (uint32_t)d > y->out || (n->kind != IBP_RELAY_DONE && (uint32_t)d == y->out))
+	if (d < 0 || (uint32_t)d > y->out || (n->kind != IBP_FORWARD_DONE && (uint32_t)d == y->out))
 		return;
 	y->out -= (uint32_t)d;
 	q->resp.msn = psn_add(y->msn, n->say.ends < y->ends ? n->say.ends : y->ends);
-	if (n->kind == IBP_RELAY_DONE)
+	if (n->kind == IBP_FORWARD_DONE)
 		done(q, (uint32_t)d);
 	else
 		refused(q, n);
@@ -373,25 +373,25 @@ void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
 /* A single one may lie unread there. */
 static void probe(struct ibp_qp *q)
 {
-	struct ibp_relay *y = q->relay;
-	struct ibp_forward_header n = note(q, IBP_RELAY_PROBE, oldest(q));
+	struct ibp_forward *y = q->forward;
+	struct ibp_forward_header n = note(q, IBP_FORWARD_PROBE, oldest(q));
 	struct link *l = q->port->link;
 	struct link_flow f = here(q);
-	struct link_place at;
+	struct shm_reservation at;
 	int r = shm_channel(l)->reserve(l, &f, y->srqn, 0, &at);
 
 	if (r == -ENOTCONN)
-		fail(q, ENG_V_RX_OWNER);
+		fail(q, ENG_V_RX_HOME);
 	else if (r == 0 && shm_channel(l)->taken(l, &f, y->srqn) >= y->probe_end)
-		(void)ibp_relay_say(q->port, &f, y->srqn, &n, &y->probe_end);
+		(void)ibp_forward_say(q->port, &f, y->srqn, &n, &y->probe_end);
 }
 
-void ibp_relay_timer(struct ibp_qp *q)
+void ibp_forward_timer(struct ibp_qp *q)
 {
-	struct ibp_relay *y = q->relay;
+	struct ibp_forward *y = q->forward;
 
-	if (q->standin) {
-		ibp_owner_timer(q);
+	if (q->proxy) {
+		ibp_home_timer(q);
 		return;
 	}
 	if (q->resp.dead)
@@ -407,15 +407,15 @@ void ibp_relay_timer(struct ibp_qp *q)
 		ask_again(q);
 }
 
-void ibp_relay_stop(struct ibp_qp *q)
+void ibp_forward_stop(struct ibp_qp *q)
 {
-	struct ibp_relay *y = q->relay;
-	struct ibp_forward_header n = note(q, IBP_RELAY_CLOSE, 0);
+	struct ibp_forward *y = q->forward;
+	struct ibp_forward_header n = note(q, IBP_FORWARD_CLOSE, 0);
 	struct link_flow f = here(q);
 
 	y->held = y->plain = false;
 	if (!y->out && !y->abroad)
 		return;
-	(void)ibp_relay_say(q->port, &f, y->srqn, &n, NULL);
+	(void)ibp_forward_say(q->port, &f, y->srqn, &n, NULL);
 	fall_back(q, false);
 }

@@ -30,11 +30,11 @@
  * owner that is slow makes nobody wait but the QPs that send to it.
  *
  * Rings lose nothing, but processes die. Both ends ask each other from time to time while they wait:
- * a target whose owner is gone or does not know the run fails with RX_OWNER, an owner whose
+ * a target whose owner is gone or does not know the run fails with RX_HOME, an owner whose
  * target has no message in work any more flushes the receive that it took.
  */
-#ifndef PROTO_IB_RELAY_H
-#define PROTO_IB_RELAY_H
+#ifndef PROTO_IB_XRC_FORWARD_H
+#define PROTO_IB_XRC_FORWARD_H
 
 #include "engine/verdict.h"
 #include "link/link.h"
@@ -47,18 +47,18 @@ struct ibp_port;
 struct ibp_qp;
 struct wire_ib_packet;
 
-enum ibp_relay_kind {
-	IBP_RELAY_OPEN = 1, /* in front of each message: its QP's domain */
-	IBP_RELAY_REQUEST,
-	IBP_RELAY_PROBE,    /* an answer is awaited */
-	IBP_RELAY_CLOSE,    /* the message in work does not go on */
-	IBP_RELAY_DONE,     /* all before psn */
-	IBP_RELAY_RNR,      /* psn found no receive */
-	IBP_RELAY_ERROR,    /* psn ended so */
-	IBP_RELAY_ASK,      /* does the message in work go on? */
+enum ibp_forward_kind {
+	IBP_FORWARD_OPEN = 1, /* in front of each message: its QP's domain */
+	IBP_FORWARD_REQUEST,
+	IBP_FORWARD_PROBE,    /* an answer is awaited */
+	IBP_FORWARD_CLOSE,    /* the message in work does not go on */
+	IBP_FORWARD_DONE,     /* all before psn */
+	IBP_FORWARD_RNR,      /* psn found no receive */
+	IBP_FORWARD_ERROR,    /* psn ended so */
+	IBP_FORWARD_ASK,      /* does the message in work go on? */
 };
 
-#define IBP_RELAY_MARK 0xff /* in place of ibp_header.unit, so that it is not taken for one */
+#define IBP_FORWARD_MARK 0xff /* in place of ibp_header.unit, so that it is not taken for one */
 
 /* In place of a struct ibp_header. */
 struct ibp_forward_header {
@@ -81,13 +81,13 @@ struct ibp_forward_header {
 	};
 };
 
-/* With IBP_RELAY_REQUEST, in kind. */
-#define IBP_RELAY_SOLICITED 0x80
-#define IBP_RELAY_FIRST 0x40 /* of its run; the owner takes no run from its middle */
-#define IBP_RELAY_KIND 0x3f
+/* With IBP_FORWARD_REQUEST, in kind. */
+#define IBP_FORWARD_SOLICITED 0x80
+#define IBP_FORWARD_FIRST 0x40 /* of its run; the owner takes no run from its middle */
+#define IBP_FORWARD_KIND 0x3f
 
 /* Of a target QP. */
-struct ibp_relay {
+struct ibp_forward {
 	uint32_t run;
 	uint32_t out;   /* requests before epsn without an answer; 0: no run is open */
 	uint32_t ends;  /* messages that end in this run */
@@ -100,11 +100,11 @@ struct ibp_relay {
 	uint64_t probe_end;
 };
 
-#define IBP_STANDINS_MAX 1024u
-#define IBP_STANDIN_KEYS 64u
+#define IBP_PROXIES_MAX 1024u
+#define IBP_PROXY_KEYS 64u
 
 /* Of an owner, for one target. */
-struct ibp_standin {
+struct ibp_proxy {
 	struct ibp_qp *q;
 	struct ut_list node; /* keys or spare */
 	struct ut_list due;
@@ -120,69 +120,69 @@ struct ibp_standin {
 };
 
 /* Of a port. */
-struct ibp_relays {
-	struct ut_list keys[IBP_STANDIN_KEYS]; /* stand-ins by the target's QPN */
+struct ibp_forwards {
+	struct ut_list keys[IBP_PROXY_KEYS]; /* stand-ins by the target's QPN */
 	struct ut_list spare, due;             /* without a target; with an answer to give */
 	unsigned n;
 };
 
 /* A message that is no packet: true, it was one of these. */
-bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx);
+bool ibp_forward_receive(struct ibp_port *port, const struct link_rx *rx);
 /* Answers that are due. */
-void ibp_relay_run(struct ibp_port *port);
-static inline bool ibp_relay_waits(const struct ibp_relays *r)
+void ibp_forward_run(struct ibp_port *port);
+static inline bool ibp_forward_waits(const struct ibp_forwards *r)
 {
 	return r->due.next != &r->due;
 }
 
-/* --- target: relay.c --- */
+/* --- target: forward.c --- */
 
-int ibp_relay_new(struct ibp_qp *q);
+int ibp_forward_new(struct ibp_qp *q);
 /*
  * The next request in order, of which the checks so far gave v: IBP_HERE (it is ours), IBP_AWAY (it
  * is on its way), IBP_HOLD, IBP_AGAIN, or a verdict.
  */
-int ibp_relay_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v);
+int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v);
 /* What was dropped is asked for when it can be taken. */
-void ibp_relay_hold(struct ibp_qp *q);
+void ibp_forward_hold(struct ibp_qp *q);
 /* A request that comes again is out: there is nothing to be done. */
-bool ibp_relay_covers(struct ibp_qp *q, const struct wire_ib_packet *p);
+bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* The QP stops: what is out and what is in work abroad is given up. */
-void ibp_relay_stop(struct ibp_qp *q);
-void ibp_relay_timer(struct ibp_qp *q);
-/* An answer, or IBP_RELAY_ASK. */
-void ibp_relay_told(struct ibp_port *port, const struct link_rx *rx,
+void ibp_forward_stop(struct ibp_qp *q);
+void ibp_forward_timer(struct ibp_qp *q);
+/* An answer, or IBP_FORWARD_ASK. */
+void ibp_forward_told(struct ibp_port *port, const struct link_rx *rx,
 		    const struct ibp_forward_header *n);
 /* A note alone to the process that has the number qpn; ret_end: where it ends in the ring, or NULL.
  * 0 or as shm_channel_ops.reserve. */
-int ibp_relay_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
+int ibp_forward_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
 		  const struct ibp_forward_header *n, uint64_t *ret_end);
 /* To whoever sent this. */
-struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx);
+struct link_flow ibp_forward_back(struct ibp_port *port, const struct link_rx *rx);
 
-/* --- owner: standin.c --- */
+/* --- owner: proxy.c --- */
 
-void ibp_relays_init(struct ibp_port *port);
-void ibp_relays_fini(struct ibp_port *port);
+void ibp_forwards_init(struct ibp_port *port);
+void ibp_forwards_fini(struct ibp_port *port);
 /* For the target that sent this, or NULL. */
-struct ibp_standin *ibp_standin_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn);
+struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn);
 /* One without a target, or an idle one of another target; or NULL. */
-struct ibp_standin *ibp_standin_unused(struct ibp_port *port);
-/* Where ibp_standin_find() looks for a target's. */
-struct ut_list *ibp_standin_key(struct ibp_port *port, uint32_t qpn);
+struct ibp_proxy *ibp_proxy_unused(struct ibp_port *port);
+/* Where ibp_proxy_find() looks for a target's. */
+struct ut_list *ibp_proxy_key(struct ibp_port *port, uint32_t qpn);
 /* What was in work will not be finished. */
-void ibp_standin_end(struct ibp_standin *s, enum eng_verdict v);
+void ibp_proxy_end(struct ibp_proxy *s, enum eng_verdict v);
 /* The same, and it is nobody's. */
-void ibp_standin_retire(struct ibp_standin *s);
+void ibp_proxy_retire(struct ibp_proxy *s);
 
 /* --- owner: owner.c --- */
 
 /* OPEN, REQUEST, PROBE, CLOSE. */
-void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
+void ibp_home_receive(struct ibp_port *port, const struct link_rx *rx,
 		       const struct ibp_forward_header *n);
-void ibp_owner_timer(struct ibp_qp *q);
+void ibp_home_timer(struct ibp_qp *q);
 /* The domain of a queue is the one that the target's message was sent to. */
 struct eng_xrcd;
-bool ibp_owner_domain(const struct ibp_standin *s, const struct eng_xrcd *x);
+bool ibp_home_domain(const struct ibp_proxy *s, const struct eng_xrcd *x);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The owner's side of relay.h: what targets of other processes hand on, and what is answered. */
+/* The owner's side of forward.h: what targets of other processes hand on, and what is answered. */
 #include "proto/ib/port.h"
 
 #include "util/clock.h"
@@ -9,14 +9,14 @@
 #define WAIT_NS (50 * UT_MS) /* without anything of a message in work, until it is asked about */
 #define WAIT_MOST UT_S
 
-bool ibp_owner_domain(const struct ibp_standin *s, const struct eng_xrcd *x)
+bool ibp_home_domain(const struct ibp_proxy *s, const struct eng_xrcd *x)
 {
 	return x->shared && x->fs == s->fs && x->ino == s->ino;
 }
 
 /* --- answers --- */
 
-struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx)
+struct link_flow ibp_forward_back(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct link_flow f = { .ttl = 64 };
 	int i;
@@ -29,83 +29,83 @@ struct link_flow ibp_relay_back(struct ibp_port *port, const struct link_rx *rx)
 	return f;
 }
 
-static void owe(struct ibp_standin *s)
+static void owe(struct ibp_proxy *s)
 {
 	if (ut_list_empty(&s->due))
-		ut_list_add_tail(&s->q->port->relays.due, &s->due);
+		ut_list_add_tail(&s->q->port->forwards.due, &s->due);
 }
 
-static void answer(struct ibp_standin *s, enum ibp_relay_kind kind, uint32_t psn,
+static void answer(struct ibp_proxy *s, enum ibp_forward_kind kind, uint32_t psn,
 		   enum eng_verdict v)
 {
 	const struct ibp_resp *r = &s->q->resp;
 
 	s->said = (struct ibp_forward_header){
-		.kind = kind, .mark = IBP_RELAY_MARK, .psn = psn, .qpn = s->q->qp->qpn, .run = s->run,
+		.kind = kind, .mark = IBP_FORWARD_MARK, .psn = psn, .qpn = s->q->qp->qpn, .run = s->run,
 		.say = { .verdict = v, .ends = (uint32_t)psn_diff(r->msn, s->msn),
 			 .inside = r->message != IBP_NONE },
 	};
-	s->ended = kind != IBP_RELAY_DONE;
+	s->ended = kind != IBP_FORWARD_DONE;
 	owe(s);
 }
 
 /* A target that does not read does not learn it now: it asks when it does. */
-static void give(struct ibp_standin *s)
+static void give(struct ibp_proxy *s)
 {
-	int r = ibp_relay_say(s->q->port, &s->back, s->said.qpn, &s->said, NULL);
+	int r = ibp_forward_say(s->q->port, &s->back, s->said.qpn, &s->said, NULL);
 
 	if (r == -EAGAIN)
 		return;
 	ut_list_del(&s->due);
 	if (r == -ENOTCONN)
-		ibp_standin_retire(s);
+		ibp_proxy_retire(s);
 }
 
-void ibp_relay_run(struct ibp_port *port)
+void ibp_forward_run(struct ibp_port *port)
 {
 	struct ut_list *n, *next;
 
-	for (n = port->relays.due.next; n != &port->relays.due; n = next) {
+	for (n = port->forwards.due.next; n != &port->forwards.due; n = next) {
 		next = n->next;
-		give(ut_container(n, struct ibp_standin, due));
+		give(ut_container(n, struct ibp_proxy, due));
 	}
 }
 
 /* Nobody stands for that target: it may go on somewhere else. If it cannot be told it asks. */
 static void unknown(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
-	struct link_flow back = ibp_relay_back(port, rx);
-	struct ibp_forward_header no = { .kind = IBP_RELAY_ERROR, .mark = IBP_RELAY_MARK,
+	struct link_flow back = ibp_forward_back(port, rx);
+	struct ibp_forward_header no = { .kind = IBP_FORWARD_ERROR, .mark = IBP_FORWARD_MARK,
 				     .psn = n->psn, .qpn = n->qpn, .run = n->run,
-				     .say = { .verdict = ENG_V_RX_OWNER } };
+				     .say = { .verdict = ENG_V_RX_HOME } };
 
-	(void)ibp_relay_say(port, &back, n->qpn, &no, NULL);
+	(void)ibp_forward_say(port, &back, n->qpn, &no, NULL);
 }
 
 /* --- requests --- */
 
 static void open_message(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
-	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
+	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
 
 	if (s && s->ended && s->run == n->run)
 		return;
 	if (!s) {
-		s = ibp_standin_unused(port);
+		s = ibp_proxy_unused(port);
 		if (!s)
 			return;
-		ibp_standin_retire(s);
+		ibp_proxy_retire(s);
 		ut_list_del(&s->node);
-		ut_list_add_tail(ibp_standin_key(port, n->qpn), &s->node);
+		ut_list_add_tail(ibp_proxy_key(port, n->qpn), &s->node);
 		s->q->qp->qpn = n->qpn;
-		s->back = ibp_relay_back(port, rx);
+		s->back = ibp_forward_back(port, rx);
 		s->run = s->said.run = ~n->run;
 		s->ended = false;
 		memcpy(s->q->qp->attr.ah_attr.grh.dgid.raw, rx->src, 16);
 	}
 	/* Of a connection that this QP has had before. */
 	if (s->q->resp.message != IBP_NONE)
-		ibp_standin_end(s, ENG_V_FLUSH);
+		ibp_proxy_end(s, ENG_V_FLUSH);
 	s->touched = port->now;
 	s->fs = n->open.fs;
 	s->ino = n->open.ino;
@@ -124,7 +124,7 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n->opcode, .psn = n->psn, .va = n->req.va,
 		.rkey = n->req.rkey, .dma_len = n->req.length, .imm = n->req.imm,
-		.srqn = n->req.srqn & IBP_PSN_MASK, .se = n->kind & IBP_RELAY_SOLICITED,
+		.srqn = n->req.srqn & IBP_PSN_MASK, .se = n->kind & IBP_FORWARD_SOLICITED,
 		.payload_len = rx->len - SHM_CHANNEL_HEADER_BYTES, .pkey = IBP_PKEY, .migreq = true,
 	};
 	p->pad = -p->payload_len & 3;
@@ -136,7 +136,7 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 	return true;
 }
 
-static int execute(struct ibp_standin *s, const struct link_rx *rx, const struct ibp_forward_header *n)
+static int execute(struct ibp_proxy *s, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_resp *r = &s->q->resp;
 	struct wire_ib_packet p;
@@ -157,7 +157,7 @@ static int execute(struct ibp_standin *s, const struct link_rx *rx, const struct
 }
 
 /* The receive that was taken carries the news here, the target fails there. */
-static void failed(struct ibp_standin *s, enum eng_verdict v, uint32_t psn)
+static void failed(struct ibp_proxy *s, enum eng_verdict v, uint32_t psn)
 {
 	struct ibp_resp *r = &s->q->resp;
 	struct eng_why why = { .key = r->message == IBP_WRITE ? r->rkey : 0,
@@ -168,11 +168,11 @@ static void failed(struct ibp_standin *s, enum eng_verdict v, uint32_t psn)
 	why.peer_qpn = s->q->qp->qpn;
 	eng_why(s->q->qp, v, &why);
 	s->q->qp->why_said = 0;
-	ibp_standin_end(s, v);
-	answer(s, IBP_RELAY_ERROR, psn, v);
+	ibp_proxy_end(s, v);
+	answer(s, IBP_FORWARD_ERROR, psn, v);
 }
 
-static void watch(struct ibp_standin *s)
+static void watch(struct ibp_proxy *s)
 {
 	struct ibp_qp *q = s->q;
 
@@ -185,12 +185,12 @@ static void watch(struct ibp_standin *s)
 
 static void request(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
-	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
+	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
 	int v;
 
 	if (s && s->run == n->run && s->ended)
 		return;
-	if (!s || (s->run != n->run && !(n->kind & IBP_RELAY_FIRST))) {
+	if (!s || (s->run != n->run && !(n->kind & IBP_FORWARD_FIRST))) {
 		unknown(port, rx, n);
 		return;
 	}
@@ -203,9 +203,9 @@ static void request(struct ibp_port *port, const struct link_rx *rx, const struc
 	}
 	v = execute(s, rx, n);
 	if (v == ENG_OK)
-		answer(s, IBP_RELAY_DONE, s->q->resp.epsn, ENG_OK);
+		answer(s, IBP_FORWARD_DONE, s->q->resp.epsn, ENG_OK);
 	else if (v == IBP_RNR)
-		answer(s, IBP_RELAY_RNR, n->psn, ENG_OK);
+		answer(s, IBP_FORWARD_RNR, n->psn, ENG_OK);
 	else
 		failed(s, v > 0 ? (enum eng_verdict)v : ENG_V_LOC_FAULT, n->psn);
 	if (s->q->resp.message != IBP_NONE)
@@ -214,7 +214,7 @@ static void request(struct ibp_port *port, const struct link_rx *rx, const struc
 
 static void probe(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
 {
-	struct ibp_standin *s = ibp_standin_find(port, rx, n->qpn);
+	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
 
 	if (s && s->run == n->run && s->said.run == n->run)
 		owe(s);
@@ -222,29 +222,29 @@ static void probe(struct ibp_port *port, const struct link_rx *rx, const struct 
 		unknown(port, rx, n);
 }
 
-void ibp_owner_receive(struct ibp_port *port, const struct link_rx *rx,
+void ibp_home_receive(struct ibp_port *port, const struct link_rx *rx,
 		       const struct ibp_forward_header *n)
 {
-	struct ibp_standin *s;
+	struct ibp_proxy *s;
 
-	switch (n->kind & IBP_RELAY_KIND) {
-	case IBP_RELAY_OPEN:
+	switch (n->kind & IBP_FORWARD_KIND) {
+	case IBP_FORWARD_OPEN:
 		open_message(port, rx, n);
 		break;
-	case IBP_RELAY_REQUEST:
+	case IBP_FORWARD_REQUEST:
 		request(port, rx, n);
 		break;
-	case IBP_RELAY_PROBE:
+	case IBP_FORWARD_PROBE:
 		probe(port, rx, n);
 		break;
 	default:
-		s = ibp_standin_find(port, rx, n->qpn);
+		s = ibp_proxy_find(port, rx, n->qpn);
 		if (s)
-			ibp_standin_retire(s);
+			ibp_proxy_retire(s);
 	}
 }
 
-bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
+bool ibp_forward_receive(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct ibp_forward_header n;
 	uint8_t kind;
@@ -252,29 +252,29 @@ bool ibp_relay_receive(struct ibp_port *port, const struct link_rx *rx)
 	if (!port->shm.stage.base || rx->len < sizeof(n))
 		return false;
 	memcpy(&n, rx->data, sizeof(n));
-	kind = n.kind & IBP_RELAY_KIND;
-	if (n.mark != IBP_RELAY_MARK || kind < IBP_RELAY_OPEN || kind > IBP_RELAY_ASK)
+	kind = n.kind & IBP_FORWARD_KIND;
+	if (n.mark != IBP_FORWARD_MARK || kind < IBP_FORWARD_OPEN || kind > IBP_FORWARD_ASK)
 		return false;
 	n.psn &= IBP_PSN_MASK;
 	n.qpn &= IBP_PSN_MASK;
-	if (kind <= IBP_RELAY_CLOSE) {
-		ibp_owner_receive(port, rx, &n);
+	if (kind <= IBP_FORWARD_CLOSE) {
+		ibp_home_receive(port, rx, &n);
 	} else {
 		n.kind = kind;
-		ibp_relay_told(port, rx, &n);
+		ibp_forward_told(port, rx, &n);
 	}
 	return true;
 }
 
 /* --- a message that does not go on --- */
 
-void ibp_owner_timer(struct ibp_qp *q)
+void ibp_home_timer(struct ibp_qp *q)
 {
-	struct ibp_standin *s = q->standin;
-	struct ibp_forward_header ask = { .kind = IBP_RELAY_ASK, .mark = IBP_RELAY_MARK,
+	struct ibp_proxy *s = q->proxy;
+	struct ibp_forward_header ask = { .kind = IBP_FORWARD_ASK, .mark = IBP_FORWARD_MARK,
 				      .qpn = q->qp->qpn, .run = s->run, .req = { .srqn = s->srqn } };
 	struct link *l = q->port->link;
-	struct link_place at;
+	struct shm_reservation at;
 	int r = 0;
 
 	if (q->resp.message == IBP_NONE)
@@ -285,10 +285,10 @@ void ibp_owner_timer(struct ibp_qp *q)
 		s->wait = s->wait < WAIT_MOST / 2 ? s->wait * 2 : WAIT_MOST;
 		r = shm_channel(l)->reserve(l, &s->back, ask.qpn, 0, &at);
 		if (r == 0 && shm_channel(l)->taken(l, &s->back, ask.qpn) >= s->ask_end)
-			r = ibp_relay_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
+			r = ibp_forward_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
 	}
 	if (r == -ENOTCONN) {
-		ibp_standin_retire(s);
+		ibp_proxy_retire(s);
 		return;
 	}
 	s->seen = q->resp.epsn;
