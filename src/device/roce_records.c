@@ -7,7 +7,7 @@
  */
 #include "device/roce_records.h"
 
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 #include "util/alloc.h"
 #include "util/sys.h"
 

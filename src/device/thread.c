@@ -10,7 +10,7 @@
 #include "util/clock.h"
 #include "util/faulty.h"
 #include "util/heap.h"
-#include "util/life.h"
+#include "host/liveness.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -139,7 +139,7 @@ static void *run(void *arg)
 	is_this = true;
 	atomic_store(&t->begun, true);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	ut_life_begin();
+	host_life_begin();
 	while (!atomic_load(&t->stop)) {
 		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
 
@@ -150,7 +150,7 @@ static void *run(void *arg)
 		if (!atomic_load(&t->stop))
 			dev_cm_deliver();
 	}
-	ut_life_end();
+	host_life_end();
 	return NULL;
 }
 
@@ -320,7 +320,7 @@ void dev_thread_forget(void)
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 
 	start_lock = (struct ut_mutex)UT_MUTEX_INIT;
-	ut_life_forget();
+	host_life_forget();
 	if (t)
 		release(t);
 }

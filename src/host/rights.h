@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Descriptors that come with a message on a unix socket (SCM_RIGHTS, unix(7)). */
-#ifndef LINK_RIGHTS_H
-#define LINK_RIGHTS_H
+#ifndef HOST_RIGHTS_H
+#define HOST_RIGHTS_H
 
 struct msghdr;
 

@@ -12,7 +12,7 @@
  */
 #include "link/udp/local.h"
 
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"

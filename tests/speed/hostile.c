@@ -13,7 +13,7 @@
 #include "speed.h"
 
 #include "host/shm/channel.h"
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 #include "host/shm/peer.h"
 #include "proto/ib/frame_shm.h"
 #include "util/clock.h"

@@ -12,7 +12,7 @@
  */
 #include "speed.h"
 
-#include "link/shm/pipe.h"
+#include "host/shm/pipe.h"
 #include "wire/iwarp_fields.h"
 #include "wire/iwarp_opcode.h"
 

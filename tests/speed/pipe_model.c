@@ -7,7 +7,7 @@
  */
 #include "model_atomics.h"
 
-#include "../../src/link/shm/pipe.c"
+#include "../../src/host/shm/pipe.c"
 
 #include "support/check.h"
 

@@ -15,7 +15,7 @@
  */
 #include "model_atomics.h"
 
-#include "../../src/link/shm/ring.c"
+#include "../../src/host/shm/ring.c"
 #undef MASK
 #define shm_chan_settle look_again /* so that a model can leave it away */
 #include "../../src/host/shm/channel.c"

@@ -7,7 +7,7 @@
 #define TESTS_SUPPORT_NEARNET_H
 
 #include "host/shm/channel.h"
-#include "link/shm/ring.h"
+#include "host/shm/ring.h"
 #include "support/simhost.h"
 
 struct local_net {

@@ -5,7 +5,7 @@
 
 #include "link_tcp_util.h"
 
-#include "link/shm/pipe.h"
+#include "host/shm/pipe.h"
 
 #include <fcntl.h>
 #include <stddef.h>

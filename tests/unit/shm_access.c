@@ -110,7 +110,7 @@ static void both_ways(struct pair *p, ssize_t expect)
 /* Ends as if the process did. */
 static void *promise(void *arg)
 {
-	ut_life_begin();
+	host_life_begin();
 	both_ways(arg, 64 << 10);
 	return NULL;
 }

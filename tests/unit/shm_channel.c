@@ -7,7 +7,7 @@
  */
 #include "shm_channel_util.h"
 
-#include "link/shm/ring.h"
+#include "host/shm/ring.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,8 +4,8 @@
  * a receiver that sleeps is always woken, with delays injected at each step; and what a hostile
  * sender writes is refused without reading past anything.
  */
-#include "link/shm/ring.h"
-#include "link/shm/seg.h"
+#include "host/shm/ring.h"
+#include "host/shm/segment.h"
 #include "support/check.h"
 #include "util/rng.h"
 

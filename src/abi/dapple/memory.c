@@ -8,7 +8,7 @@
 #include "dapple/verbs.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
-#include "util/area.h"
+#include "host/shm/area.h"
 #include "util/export.h"
 
 #define MAX_PAGES (1u << 20)
@@ -106,14 +106,14 @@ UT_EXPORT struct ibv_mr *dpl_reg_shared_mr(struct ibv_mr *pub, struct ibv_pd *pd
 UT_EXPORT void *dpl_alloc_shared(size_t length)
 {
 	void *p = NULL;
-	int rc = ut_area_make(length, &p);
+	int rc = shm_area_make(length, &p);
 
 	return rc ? vrb_null(rc) : p;
 }
 
 UT_EXPORT int dpl_free_shared(void *addr)
 {
-	return -ut_area_free(addr);
+	return -shm_area_free(addr);
 }
 
 static bool list_ok(const struct dpl_phys_list *l)

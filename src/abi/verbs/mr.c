@@ -9,7 +9,7 @@
 #include "abi/verbs/export.h"
 #include "engine/mkey.h"
 #include "util/alloc.h"
-#include "util/area.h"
+#include "host/shm/area.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +36,11 @@ struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, s
 #define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 
 /* Shared registration: other processes of the host may map what they may name. */
-static struct ut_area *share(uint64_t addr, size_t length, unsigned access)
+static struct shm_area *share(uint64_t addr, size_t length, unsigned access)
 {
 	const char *v = getenv("DAPPLE_SHARE");
 
-	return v && *v && strcmp(v, "0") && (access & REMOTE) ? ut_area_exchange(addr, length)
+	return v && *v && strcmp(v, "0") && (access & REMOTE) ? shm_area_exchange(addr, length)
 							       : NULL;
 }
 
@@ -156,12 +156,12 @@ UT_EXPORT int ibv_rereg_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd, voi
 		pub->pd = pd;
 	}
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
-		struct ut_area *before = mr->area;
+		struct shm_area *before = mr->area;
 
 		pub->addr = addr;
 		pub->length = length;
 		mr->area = share((uintptr_t)addr, length, mr->mk->access);
-		ut_area_restore(before);
+		shm_area_restore(before);
 	}
 	pub->lkey = pub->rkey = mr->mk->key;
 	return 0;
@@ -184,7 +184,7 @@ VRB_NOW(dereg_mr) int vrb_dereg_mr(struct ibv_mr *pub)
 		pub->handle = vrb_handle_add(VRB_MRS, &mr->h);
 		return vrb_error(rc);
 	}
-	ut_area_restore(mr->area);
+	shm_area_restore(mr->area);
 	vrb_pd_unuse(mr->pd);
 	if (mr->dm)
 		atomic_fetch_sub(&mr->dm->h.users, 1);

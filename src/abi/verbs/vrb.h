@@ -88,7 +88,7 @@ struct vrb_mr {
 	bool imported;
 	bool fixed;            /* a kind that cannot be reregistered */
 	uint32_t max_pages;    /* of dpl_alloc_lkey(), else 0 */
-	struct ut_area *area;  /* pages that were exchanged for shared ones, or NULL */
+	struct shm_area *area;  /* pages that were exchanged for shared ones, or NULL */
 	struct vrb_mr *origin; /* of an imported one */
 	struct vrb_handle h;   /* users: imports */
 };

@@ -5,13 +5,13 @@
  * reaches nothing any more after an exec or under the same process number, and needs no leave to
  * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
  * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
- * word of life (util/life.h) says before each piece that it is still the one, or the descriptor does.
+ * word of life (host/liveness.h) says before each piece that it is still the one, or the descriptor does.
  */
 #include "host/shm/peer.h"
 
 #include "host/shm/channel.h"
 #include "link/sys.h"
-#include "util/area.h"
+#include "host/shm/area.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
@@ -68,9 +68,9 @@ const struct shm_export *shm_access_begin(struct link *l, const struct link_flow
 /* Behind its number is still the program that told it. */
 static bool is_same(const struct shm_peer_tx *t)
 {
-	switch (ut_life(&t->ring.page->life)) {
-	case UT_LIFE_HERE: return true;
-	case UT_LIFE_GONE: return false;
+	switch (host_life(&t->ring.page->life)) {
+	case HOST_LIFE_HERE: return true;
+	case HOST_LIFE_GONE: return false;
 	default: return shm_access_memory_is(t->memory, t->probe, t->token);
 	}
 }
@@ -131,8 +131,8 @@ void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd)
 
 	if (!id)
 		return;
-	ut_area_unmap(a->base, a->length);
-	a->base = ut_area_map(fd, &a->length);
+	shm_area_unmap(a->base, a->length);
+	a->base = shm_area_map(fd, &a->length);
 	a->id = a->base ? id : 0;
 	t->n_areas += a->base != NULL;
 }
@@ -140,7 +140,7 @@ void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd)
 void shm_access_detach(struct shm_peer_tx *t)
 {
 	for (unsigned i = 0; i < SHM_PEER_AREAS; i++)
-		ut_area_unmap(t->areas[i].base, t->areas[i].length);
+		shm_area_unmap(t->areas[i].base, t->areas[i].length);
 	memset(t->areas, 0, sizeof(t->areas));
 }
 
@@ -152,7 +152,7 @@ void shm_export_area(struct link *l, const struct link_rx *rx, uint32_t id)
 	for (unsigned i = 0; i < SHM_PEER_AREAS && i < r->n_exported; i++)
 		if (r->exported[(r->n_exported - 1 - i) % SHM_PEER_AREAS] == id)
 			return;
-	fd = ut_area_fd(id);
+	fd = shm_area_fd(id);
 	if (fd >= 0 && shm_handshake_export(udp_of(l), r, id, fd) == 0)
 		r->exported[r->n_exported++ % SHM_PEER_AREAS] = id;
 	link_sys_close(&fd);

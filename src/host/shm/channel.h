@@ -91,7 +91,7 @@ struct shm_channel_ops {
 	/* The owner's memory as ours: byte off of what he exported under this id; NULL: not here. */
 	uint8_t *(*attached)(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
 	void (*leave)(struct link *l);
-	/* Who wrote rx may map this area (util/area.h); at once or a little later, or never. Asked
+	/* Who wrote rx may map this area (host/shm/area.h); at once or a little later, or never. Asked
 	 * again for the same one, it costs a look. */
 	void (*export_area)(struct link *l, const struct link_rx *rx, uint32_t id);
 	/* Who was here when this was called has left, or is dead. What he came by is hidden. */

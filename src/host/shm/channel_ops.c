@@ -168,11 +168,11 @@ static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iove
 	(void)l;
 	if (!r->pid)
 		return -ENOTCONN;
-	if (ut_life(&r->page->life) != UT_LIFE_HERE)
+	if (host_life(&r->page->life) != HOST_LIFE_HERE)
 		return fetch_token(r, to, n, from, m);
 	got = copy_in(r->pid, to, n, from, m);
 	/* What was read from another was read for nothing. */
-	if (got >= 0 && ut_life(&r->page->life) != UT_LIFE_HERE &&
+	if (got >= 0 && host_life(&r->page->life) != HOST_LIFE_HERE &&
 	    !shm_access_probe(r->pid, r->probe, r->token))
 		return -ESRCH;
 	return got;

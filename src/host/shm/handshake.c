@@ -2,7 +2,7 @@
 /* The letters of near.h: how two processes agree on a way. */
 #include "host/shm/peer.h"
 
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"

@@ -2,7 +2,7 @@
 /* The ways of near.h: to whom there is one, since when, and their ends. */
 #include "host/shm/peer.h"
 
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 #include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -81,7 +81,7 @@ static int open_page(struct udp_link *u, struct shm_chan *n)
 		return u->base.more_fd;
 	n->page->magic = SHM_SLEEP_MAGIC;
 	n->page->id = (uint32_t)ut_rng_u64(&u->rng);
-	ut_life_add(&n->page->life);
+	host_life_add(&n->page->life);
 	atomic_store(&n->page->on, 1);
 	n->wake.fd = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return n->wake.fd < 0 ? -errno : udp_watch(u, &n->wake);
@@ -140,7 +140,7 @@ void shm_chan_fini(struct udp_link *u)
 	udp_unwatch(u, &u->chan->life[0]);
 	udp_unwatch(u, &u->chan->life[1]);
 	if (u->chan->page)
-		ut_life_remove(&u->chan->page->life);
+		host_life_remove(&u->chan->page->life);
 	shm_seg_unmap(u->chan->page, sizeof(*u->chan->page));
 	link_sys_close(&u->base.more_fd);
 	free(u->chan);

@@ -31,7 +31,7 @@
 #define HOST_SHM_PEER_H
 
 #include "host/shm/channel.h"
-#include "link/shm/ring.h"
+#include "host/shm/ring.h"
 #include "link/udp/local.h"
 #include "util/heap.h"
 

@@ -16,7 +16,7 @@
 
 #include "link/tcp/tcp.h"
 
-#include "link/shm/pipe.h"
+#include "host/shm/pipe.h"
 #include "util/list.h"
 
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams that have left the wire: their bytes go through a pair of rings (link/shm/pipe.h). The
+ * Streams that have left the wire: their bytes go through a pair of rings (host/shm/pipe.h). The
  * socket stays what it was for everything else: FIN and RST, from the peer or from the kernel when
  * its process dies, mean what they meant, behind all that lies in the ring. A byte that comes by it
  * is a wake and says nothing but "look". So nobody needs a descriptor more, the owner sleeps on the

@@ -13,7 +13,7 @@
 #include "proto/ib/port.h"
 
 #include "engine/mkey.h"
-#include "util/area.h"
+#include "host/shm/area.h"
 #include "util/clock.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
@@ -33,9 +33,9 @@ static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32
 /* What of the region others may map. */
 static void export_area(struct shm_export_key *k, const struct eng_mkey *mk)
 {
-	struct ut_area_view v = { 0 };
+	struct shm_area_view v = { 0 };
 
-	k->area = ut_area_find(mk->addr, mk->length, &v) ? v.id : 0;
+	k->area = shm_area_find(mk->addr, mk->length, &v) ? v.id : 0;
 	k->area_addr = v.addr;
 	k->area_length = v.length;
 }

@@ -15,8 +15,8 @@
  * when all has been consumed. So a pipe that is emptied now and then lives in its first pages, whatever
  * goes through it, and a thousand of them in the caches. Nobody reads by a base while it moves.
  */
-#ifndef LINK_SHM_PIPE_H
-#define LINK_SHM_PIPE_H
+#ifndef HOST_SHM_PIPE_H
+#define HOST_SHM_PIPE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

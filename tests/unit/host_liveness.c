@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The word of util/life.h, as another process sees it: while its owner lives, after an orderly end, a
+ * The word of host/liveness.h, as another process sees it: while its owner lives, after an orderly end, a
  * kill and an exec, and when a child of the owner's has done what it must not be able to.
  */
 #include "support/check.h"
-#include "util/life.h"
+#include "host/liveness.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 /* Shared by all processes here. */
 static struct words {
-	struct ut_life early, late;
+	struct host_life early, late;
 } *words;
 
 static int says[2], hears[2]; /* pipes of the owner */
@@ -36,10 +36,10 @@ static void hear(int fd)
 
 static void *promise(void *arg)
 {
-	ut_life_begin();
+	host_life_begin();
 	pthread_barrier_wait(&begun);
 	hear(hears[0]);
-	ut_life_end();
+	host_life_end();
 	return arg;
 }
 
@@ -53,18 +53,18 @@ static void *page(int flags)
 
 static void begin(pthread_t *ret)
 {
-	struct ut_life *removed;
+	struct host_life *removed;
 
-	ut_life_add(&words->early);
-	CHECK(ut_life(&words->early) == UT_LIFE_NOTHING);
+	host_life_add(&words->early);
+	CHECK(host_life(&words->early) == HOST_LIFE_NOTHING);
 	CHECK(!pthread_barrier_init(&begun, NULL, 2));
 	CHECK(!pthread_create(ret, NULL, promise, NULL));
 	pthread_barrier_wait(&begun);
-	ut_life_add(&words->late);
+	host_life_add(&words->late);
 	/* Where the kernel must not stumble over what is not there any more. */
 	removed = page(MAP_PRIVATE);
-	ut_life_add(removed);
-	ut_life_remove(removed);
+	host_life_add(removed);
+	host_life_remove(removed);
 	CHECK(!munmap(removed, PAGE));
 }
 
@@ -87,8 +87,8 @@ static void become_another(void)
 static void have_child(void)
 {
 	if (fork() == 0) {
-		ut_life_forget();
-		ut_life_remove(&words->early);
+		host_life_forget();
+		host_life_remove(&words->early);
 		_exit(0);
 	}
 	CHECK(wait(NULL) > 0);
@@ -127,10 +127,10 @@ static pid_t owner(char what)
 	return pid;
 }
 
-static void expect(enum ut_life_says what)
+static void expect(enum host_life_says what)
 {
-	CHECK(ut_life(&words->early) == what);
-	CHECK(ut_life(&words->late) == what);
+	CHECK(host_life(&words->early) == what);
+	CHECK(host_life(&words->late) == what);
 }
 
 static void kill_it(pid_t pid)
@@ -146,21 +146,21 @@ static void killed(void)
 {
 	pid_t pid = owner('k');
 
-	expect(UT_LIFE_HERE);
+	expect(HOST_LIFE_HERE);
 	kill_it(pid);
-	expect(UT_LIFE_GONE);
+	expect(HOST_LIFE_GONE);
 }
 
 static void ended(void)
 {
 	pid_t pid = owner('e');
 
-	expect(UT_LIFE_HERE);
+	expect(HOST_LIFE_HERE);
 	say(hears[1]);
 	hear(says[0]);
-	expect(UT_LIFE_NOTHING);
+	expect(HOST_LIFE_NOTHING);
 	kill_it(pid);
-	expect(UT_LIFE_NOTHING);
+	expect(HOST_LIFE_NOTHING);
 }
 
 static void replaced(void)
@@ -168,7 +168,7 @@ static void replaced(void)
 	pid_t pid = owner('x');
 
 	hear(says[0]);
-	expect(UT_LIFE_GONE);
+	expect(HOST_LIFE_GONE);
 	CHECK(!kill(pid, 0));
 	kill_it(pid);
 }
@@ -178,9 +178,9 @@ static void forked(void)
 	pid_t pid = owner('c');
 
 	hear(says[0]);
-	expect(UT_LIFE_HERE);
+	expect(HOST_LIFE_HERE);
 	kill_it(pid);
-	expect(UT_LIFE_GONE);
+	expect(HOST_LIFE_GONE);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "util/life.h"
+#include "host/liveness.h"
 
 #include "util/list.h"
 #include "util/lock.h"
@@ -12,7 +12,7 @@ static struct ut_mutex lock = UT_MUTEX_INIT;
 /* Read by the kernel when the thread dies, which may be in the middle of each function below. */
 static struct robust_list_head head = {
 	.list = { &head.list },
-	.futex_offset = offsetof(struct ut_life, owner) - offsetof(struct ut_life, node),
+	.futex_offset = offsetof(struct host_life, owner) - offsetof(struct host_life, node),
 };
 static uint32_t thread UT_GUARDED_BY(lock); /* 0: none */
 
@@ -25,11 +25,11 @@ static void promise(uint32_t owner) UT_REQUIRES(lock)
 {
 	thread = owner;
 	for (struct robust_list *n = head.list.next; n != &head.list; n = n->next)
-		atomic_store_explicit(&ut_container(n, struct ut_life, node)->owner, owner,
+		atomic_store_explicit(&ut_container(n, struct host_life, node)->owner, owner,
 				      memory_order_release);
 }
 
-void ut_life_add(struct ut_life *l)
+void host_life_add(struct host_life *l)
 {
 	ut_lock(&lock);
 	l->node.next = head.list.next;
@@ -39,7 +39,7 @@ void ut_life_add(struct ut_life *l)
 	ut_unlock(&lock);
 }
 
-void ut_life_remove(struct ut_life *l)
+void host_life_remove(struct host_life *l)
 {
 	struct robust_list *at = &head.list;
 
@@ -53,7 +53,7 @@ void ut_life_remove(struct ut_life *l)
 	ut_unlock(&lock);
 }
 
-void ut_life_begin(void)
+void host_life_begin(void)
 {
 	struct robust_list_head *now = NULL;
 	size_t size = 0;
@@ -66,14 +66,14 @@ void ut_life_begin(void)
 	ut_unlock(&lock);
 }
 
-void ut_life_end(void)
+void host_life_end(void)
 {
 	ut_lock(&lock);
 	promise(0);
 	ut_unlock(&lock);
 }
 
-void ut_life_forget(void) UT_NO_TSA
+void host_life_forget(void) UT_NO_TSA
 {
 	ut_mutex_init(&lock);
 	head.list.next = &head.list;

@@ -5,8 +5,8 @@
  * which would be a SIGBUS, nor map it for writing. The reader checks the seals and the size and
  * maps it read-only. Mappings are not inherited by fork().
  */
-#ifndef LINK_SHM_SEG_H
-#define LINK_SHM_SEG_H
+#ifndef HOST_SHM_SEG_H
+#define HOST_SHM_SEG_H
 
 #include <stddef.h>
 #include <stdint.h>

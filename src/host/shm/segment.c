@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 
 #include "link/sys.h"
-#include "util/area.h"
+#include "host/shm/area.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ int shm_seg_make(const char *name, size_t size, void **ret)
 		return -errno;
 	size = whole_pages(size);
 	if (ftruncate(fd, (off_t)size) == 0)
-		p = ut_map_shared(fd, size, PROT_READ | PROT_WRITE);
+		p = shm_map_shared(fd, size, PROT_READ | PROT_WRITE);
 	if (p && fcntl(fd, F_ADD_SEALS, SEALS_ALL) == 0) {
 		*ret = p;
 		return fd;
@@ -53,7 +53,7 @@ const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
 	if (seals < 0 || (seals & SEALS_ALL) != SEALS_ALL || fstat(fd, &st) < 0 ||
 	    st.st_size < (off_t)least || st.st_size > (off_t)most)
 		return NULL;
-	p = ut_map_shared(fd, (size_t)st.st_size, PROT_READ);
+	p = shm_map_shared(fd, (size_t)st.st_size, PROT_READ);
 	if (!p)
 		return NULL;
 	*ret_size = (size_t)st.st_size;

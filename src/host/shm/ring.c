@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "link/shm/ring.h"
+#include "host/shm/ring.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "link/shm/pipe.h"
+#include "host/shm/pipe.h"
 
-#include "link/shm/seg.h"
+#include "host/shm/segment.h"
 
 #include <errno.h>
 

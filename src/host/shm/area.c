@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "util/area.h"
+#include "host/shm/area.h"
 
 #include "util/alloc.h"
 #include "util/faulty.h"
@@ -19,7 +19,7 @@
 /* Nobody can take pages away from under who has it mapped. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-struct ut_area {
+struct shm_area {
 	struct ut_list node;
 	uint8_t *base;
 	size_t length;
@@ -37,7 +37,7 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static void discard(struct ut_area *a)
+static void discard(struct shm_area *a)
 {
 	if (a->base)
 		munmap(a->base, a->length);
@@ -46,7 +46,7 @@ static void discard(struct ut_area *a)
 	free(a);
 }
 
-void *ut_map_shared(int fd, size_t length, int prot)
+void *shm_map_shared(int fd, size_t length, int prot)
 {
 	void *p = mmap(NULL, length, prot, MAP_SHARED, fd, 0);
 
@@ -59,33 +59,33 @@ void *ut_map_shared(int fd, size_t length, int prot)
 }
 
 /* Mapped wherever there is room. */
-static struct ut_area *area_new(size_t length)
+static struct shm_area *area_new(size_t length)
 {
-	struct ut_area *a = ut_zalloc(sizeof(*a));
+	struct shm_area *a = ut_zalloc(sizeof(*a));
 
 	if (!a)
 		return NULL;
 	a->length = length;
 	a->fd = ut_refused(EMFILE) ? -1 : memfd_create("dapple-area", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (a->fd >= 0 && ftruncate(a->fd, (off_t)length) == 0 && fcntl(a->fd, F_ADD_SEALS, SEALS) == 0)
-		a->base = ut_map_shared(a->fd, length, PROT_READ | PROT_WRITE);
+		a->base = shm_map_shared(a->fd, length, PROT_READ | PROT_WRITE);
 	if (a->base)
 		return a;
 	discard(a);
 	return NULL;
 }
 
-static void enter(struct ut_area *a) UT_REQUIRES(lock);
-static void enter(struct ut_area *a)
+static void enter(struct shm_area *a) UT_REQUIRES(lock);
+static void enter(struct shm_area *a)
 {
 	a->id = ++last_id ? last_id : ++last_id;
 	ut_list_add_tail(&areas, &a->node);
 }
 
-int ut_area_make(size_t length, void **ret)
+int shm_area_make(size_t length, void **ret)
 {
 	size_t page = page_size();
-	struct ut_area *a;
+	struct shm_area *a;
 
 	if (!length || length > SIZE_MAX / 2)
 		return -EINVAL;
@@ -100,9 +100,9 @@ int ut_area_make(size_t length, void **ret)
 	return 0;
 }
 
-int ut_area_free(void *addr)
+int shm_area_free(void *addr)
 {
-	struct ut_area *a, *found = NULL;
+	struct shm_area *a, *found = NULL;
 
 	ut_lock(&lock);
 	ut_list_each(a, &areas, node)
@@ -185,7 +185,7 @@ static bool is_stack(uint64_t from, uint64_t to)
 }
 
 /* Still mapped where it was put: who unmapped it himself may have other memory there by now. */
-static bool in_place(const struct ut_area *a)
+static bool in_place(const struct shm_area *a)
 {
 	uint64_t at = (uintptr_t)a->base, end = at + a->length;
 	struct mapping m;
@@ -206,10 +206,10 @@ static bool in_place(const struct ut_area *a)
 }
 
 /* The first that has a part. */
-static struct ut_area *touching(uint64_t from, uint64_t to) UT_REQUIRES(lock);
-static struct ut_area *touching(uint64_t from, uint64_t to)
+static struct shm_area *touching(uint64_t from, uint64_t to) UT_REQUIRES(lock);
+static struct shm_area *touching(uint64_t from, uint64_t to)
 {
-	struct ut_area *a;
+	struct shm_area *a;
 
 	ut_list_each(a, &areas, node) {
 		uint64_t base = (uintptr_t)a->base;
@@ -235,11 +235,11 @@ static bool move_mapping(void *from, void *to, size_t length)
 	return mremap(from, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }
 
-static struct ut_area *exchange(uint64_t from, uint64_t to) UT_REQUIRES(lock);
-static struct ut_area *exchange(uint64_t from, uint64_t to)
+static struct shm_area *exchange(uint64_t from, uint64_t to) UT_REQUIRES(lock);
+static struct shm_area *exchange(uint64_t from, uint64_t to)
 {
 	void *there = (void *)(uintptr_t)from;
-	struct ut_area *a;
+	struct shm_area *a;
 
 	if (is_stack(from, to) || !all_plain(from, to))
 		return NULL;
@@ -256,14 +256,14 @@ static struct ut_area *exchange(uint64_t from, uint64_t to)
 	return a;
 }
 
-struct ut_area *ut_area_exchange(uint64_t addr, uint64_t length)
+struct shm_area *shm_area_exchange(uint64_t addr, uint64_t length)
 {
 	uint64_t page = page_size(), from = (addr + page - 1) & ~(page - 1);
 	uint64_t to = (addr + length) & ~(page - 1);
-	struct ut_area *a;
+	struct shm_area *a;
 	int keep = errno;
 
-	if (addr + length < addr || from < addr || to <= from || to - from < UT_AREA_LEAST)
+	if (addr + length < addr || from < addr || to <= from || to - from < SHM_AREA_LEAST)
 		return NULL;
 	ut_lock(&lock);
 	a = touching(from, to);
@@ -279,7 +279,7 @@ struct ut_area *ut_area_exchange(uint64_t addr, uint64_t length)
 }
 
 /* Nothing is changed where it cannot be done: the pages stay shared with who has them. */
-static void give_back(const struct ut_area *a)
+static void give_back(const struct shm_area *a)
 {
 	void *p = in_place(a) ? mmap(NULL, a->length, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -292,7 +292,7 @@ static void give_back(const struct ut_area *a)
 		munmap(p, a->length);
 }
 
-void ut_area_restore(struct ut_area *a)
+void shm_area_restore(struct shm_area *a)
 {
 	int keep = errno;
 
@@ -313,21 +313,21 @@ void ut_area_restore(struct ut_area *a)
 
 /* --- showing it to others --- */
 
-bool ut_area_find(uint64_t addr, uint64_t length, struct ut_area_view *ret)
+bool shm_area_find(uint64_t addr, uint64_t length, struct shm_area_view *ret)
 {
-	struct ut_area *a;
+	struct shm_area *a;
 
 	ut_lock(&lock);
 	a = length && addr + length >= addr ? touching(addr, addr + length) : NULL;
 	if (a)
-		*ret = (struct ut_area_view){ a->id, (uintptr_t)a->base, a->length };
+		*ret = (struct shm_area_view){ a->id, (uintptr_t)a->base, a->length };
 	ut_unlock(&lock);
 	return a;
 }
 
-int ut_area_fd(uint32_t id)
+int shm_area_fd(uint32_t id)
 {
-	struct ut_area *a;
+	struct shm_area *a;
 	int fd = -1;
 
 	ut_lock(&lock);
@@ -338,7 +338,7 @@ int ut_area_fd(uint32_t id)
 	return fd;
 }
 
-uint8_t *ut_area_map(int fd, size_t *ret_length)
+uint8_t *shm_area_map(int fd, size_t *ret_length)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
@@ -346,12 +346,12 @@ uint8_t *ut_area_map(int fd, size_t *ret_length)
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size <= 0)
 		return NULL;
-	p = ut_map_shared(fd, (size_t)st.st_size, PROT_READ | PROT_WRITE);
+	p = shm_map_shared(fd, (size_t)st.st_size, PROT_READ | PROT_WRITE);
 	*ret_length = p ? (size_t)st.st_size : 0;
 	return p;
 }
 
-void ut_area_unmap(uint8_t *base, size_t length)
+void shm_area_unmap(uint8_t *base, size_t length)
 {
 	if (base)
 		munmap(base, length);

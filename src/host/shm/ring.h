@@ -11,11 +11,11 @@
  * Sleeping: the receiver raises `page`, then looks at the tail; the sender moves the tail, then
  * looks at `page`. With a full fence between on both sides one of them sees the other.
  */
-#ifndef LINK_SHM_RING_H
-#define LINK_SHM_RING_H
+#ifndef HOST_SHM_RING_H
+#define HOST_SHM_RING_H
 
 #include "host/shm/export.h"
-#include "util/life.h"
+#include "host/liveness.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@ struct shm_consumer {
 /* A process's own, one for all its rings. */
 struct shm_page {
 	uint32_t magic, id; /* id: random, for `visit` of others */
-	struct ut_life life;
+	struct host_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the wake after you wrote */
 	_Alignas(SHM_LINE) _Atomic uint64_t access; /* to whom (id << 32) and the how manieth; or 0 */
 	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
