@@ -125,7 +125,7 @@ int dev_run_look(struct dev_adapter *a, enum dev_driver by, enum dev_look look)
 	keep = errno;
 	now = ut_now();
 	dev_judge_deferral(a, now);
-	dev_stage(a)->own = by == DEV_BY_THREAD ? 0 : now;
+	dev_stage(a)->pages_checked_at = by == DEV_BY_THREAD ? 0 : now;
 	if (by == DEV_BY_APP)
 		a->driver.last_round = now;
 	posted = is_for_posts(a, by);

@@ -49,7 +49,7 @@ static inline bool undisturbed(struct dev_adapter *a, int owner, unsigned waiter
 
 static bool may_be_short(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
-	return undisturbed(a, DEV_DRIVER_APP, 0) && a->shorts < DEV_SHORT_ROUNDS && dev_stage(a)->own;
+	return undisturbed(a, DEV_DRIVER_APP, 0) && a->shorts < DEV_SHORT_ROUNDS && dev_stage(a)->pages_checked_at;
 }
 
 /*
@@ -159,7 +159,7 @@ bool dev_woken(struct dev_adapter *a, int *ret_done)
 	if (!undisturbed(a, DEV_DRIVER_WAITER, 1))
 		return false;
 	now = ut_now();
-	dev_stage(a)->own = now;
+	dev_stage(a)->pages_checked_at = now;
 	n = a->machine->fast(a, &whole);
 	if (n <= 0)
 		return false;

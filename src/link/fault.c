@@ -450,7 +450,7 @@ int link_fault_open(struct link *lower, const struct link_fault_rates *rates, st
 		return -ENOMEM;
 	f->base = *lower;
 	f->base.ops = &fault_ops;
-	f->base.local = NULL; /* packets only: messages would go around it */
+	f->base.chan = NULL; /* packets only: messages would go around it */
 	f->base.generations = NULL;
 	f->base.export = NULL;
 	f->base.rx_stage = &f->stage;

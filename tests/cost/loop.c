@@ -165,7 +165,7 @@ static void poll_empty(struct end *e)
 /* --- many at a time --- */
 
 #define BATCH 200
-#define BATCH 25
+#define SOME_QPS 25
 
 struct pair {
 	struct end a, b;
@@ -198,7 +198,7 @@ __attribute__((noinline)) static void message_batch(struct pair *p, int n)
 
 static void stream(int n, unsigned long count)
 {
-	struct pair p[BATCH];
+	struct pair p[SOME_QPS];
 
 	depth = 2 * BATCH;
 	shares = true;
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 	bytes = strtoul(argv[2], NULL, 10);
 	if (!strcmp(argv[1], "stream") || !strcmp(argv[1], "crowd")) {
 		CHECK(!setenv("DAPPLE_LOCAL", "off", 1));
-		stream(!strcmp(argv[1], "stream") ? 1 : BATCH, strtoul(argv[3], NULL, 10));
+		stream(!strcmp(argv[1], "stream") ? 1 : SOME_QPS, strtoul(argv[3], NULL, 10));
 		_exit(0);
 	}
 	if (!strcmp(argv[1], "pong")) {

@@ -104,14 +104,14 @@ static void no_such_queue(void)
 	/* Nobody has the slot; its owner has no such number; no way for messages. */
 	for (int i = 0; i < 3; i++) {
 		if (i == 2)
-			x.w.near->apart = 1u << 2;
+			x.w.local->apart = 1u << 2;
 		xw_send_to(i == 0 ? 0x440001 : x.q[2].srq->number ^ (i == 1), 1, IBV_WR_SEND, 0,
 			   100, 2);
 		sim_wc_is(&x.w, x.a.scq, IBV_WC_REM_INV_REQ_ERR);
 		reconnect();
 	}
 	/* A Read or an atomic has no answer from there. */
-	x.w.near->apart = 0;
+	x.w.local->apart = 0;
 	xw_send_to(x.q[2].srq->number, 1, IBV_WR_RDMA_READ, 0, 100, 2);
 	sim_wc_is(&x.w, x.a.scq, IBV_WC_REM_INV_REQ_ERR);
 	xw_close();
@@ -163,13 +163,13 @@ static void domain_again(void)
 static void die(int host)
 {
 	x.w.host[host].stopped = true;
-	x.w.near->gone |= 1u << host;
+	x.w.local->gone |= 1u << host;
 }
 
 static void live(int host)
 {
 	x.w.host[host].stopped = false;
-	x.w.near->gone = 0;
+	x.w.local->gone = 0;
 }
 
 static void owner_dies(void)
@@ -240,9 +240,9 @@ static void target_ends(void)
 	xw_close();
 
 	half(); /* the goodbye finds no room: the owner asks */
-	x.w.near->full = true;
+	x.w.local->full = true;
 	CHECK(eng_qp_modify(x.t.qp, &err, IBV_QP_STATE) == 0);
-	x.w.near->full = false;
+	x.w.local->full = false;
 	CHECK(xw_got(2, IBV_WC_WR_FLUSH_ERR).wr_id == 1);
 	xw_close();
 
@@ -372,7 +372,7 @@ static void nonsense(void)
 			for (uint32_t k = ut_rng_below(&rng, 3); k; k--)
 				((uint8_t *)&n)[ut_rng_below(&rng, sizeof(n))] =
 					(uint8_t)ut_rng_u64(&rng);
-			local_net_inject(x.w.near, from, to, &n, junk, ut_rng_below(&rng, 1500));
+			local_net_inject(x.w.local, from, to, &n, junk, ut_rng_below(&rng, 1500));
 			sim_round(&x.w);
 		}
 		for (size_t j = 0; j < 65536; j++)
@@ -389,7 +389,7 @@ static void false_answers(void)
 	for (int kind = IBP_FORWARD_DONE; kind <= IBP_FORWARD_ASK; kind++) {
 		struct ibp_forward_header n = honest((enum ibp_forward_kind)kind);
 
-		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
+		local_net_inject(x.w.local, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);
 	}
 	works(2);
@@ -400,7 +400,7 @@ static void false_answers(void)
 	for (int kind = IBP_FORWARD_DONE; kind < IBP_FORWARD_ASK; kind++) {
 		struct ibp_forward_header n = honest((enum ibp_forward_kind)kind);
 
-		local_net_inject(x.w.near, 3, 1, &n, NULL, 0);
+		local_net_inject(x.w.local, 3, 1, &n, NULL, 0);
 		sim_round(&x.w);
 	}
 	CHECK(eng_cq_held(x.a.scq) == 0 && xw_state(&x.t) == IBV_QPS_RTS);

@@ -168,7 +168,7 @@ static void asked_first(void)
 	for (int apart = 0; apart < 2; apart++) {
 		xw_open(apart);
 		one_send(1, 8, IBV_WR_SEND); /* the sender knows its own way */
-		x.w.near->asked_until = x.w.now + 7 * UT_MS;
+		x.w.local->asked_until = x.w.now + 7 * UT_MS;
 		xw_recv(2, 1, 0, 8192);
 		xw_recv(1, 2, 0, 8192);
 		xw_send(2, 1, 0, 3000);
@@ -250,7 +250,7 @@ static void batch(struct ut_rng *rng)
 		pattern_fill(x.a.mem + i * 8192, f[i].len, i);
 		xw_send(f[i].to, i, i * 8192, f[i].len);
 		/* Some come late, owners stop for a while, and rings are full. */
-		x.w.near->full = ut_rng_below(rng, 8) == 0;
+		x.w.local->full = ut_rng_below(rng, 8) == 0;
 		x.w.host[2 + ut_rng_below(rng, 2)].stopped = ut_rng_below(rng, 3) == 0;
 		for (uint32_t k = ut_rng_below(rng, 4); k; k--)
 			sim_round(&x.w);
@@ -258,7 +258,7 @@ static void batch(struct ut_rng *rng)
 			sim_run(&x.w, ut_rng_below(rng, 3 * UT_MS), NULL, NULL);
 		xw_recv(f[i].to, i, i * 8192, 8192);
 	}
-	x.w.near->full = x.w.host[2].stopped = x.w.host[3].stopped = false;
+	x.w.local->full = x.w.host[2].stopped = x.w.host[3].stopped = false;
 	for (unsigned i = 0; i < XW_DEPTH; i++)
 		CHECK(sim_wc_is(&x.w, x.a.scq, IBV_WC_SUCCESS).wr_id == i);
 	for (unsigned i = 0; i < XW_DEPTH; i++)

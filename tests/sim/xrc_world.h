@@ -104,7 +104,7 @@ static inline void xw_open_with(bool apart, const struct sim_options *net,
 	so.messages = so.slots = true;
 	so.seed = so.seed ? so.seed : 11;
 	sim_world_open(&x.w, &so);
-	x.w.near->apart = apart;
+	x.w.local->apart = apart;
 	x.file = xw_file();
 	xw_connect(o, target_file ? target_file : x.file);
 	xw_queue_open(&x.q[2], &x.w.host[2], x.file, 512);

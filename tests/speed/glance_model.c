@@ -28,7 +28,7 @@ static bool blind(const void *p, uint64_t *ret);
 
 static struct {
 	struct shm_ring *ring;
-	struct shm_consumer ear;
+	struct shm_consumer consumer;
 	struct shm_page page;
 	struct shm_tx tx;
 	struct shm_rx rx;

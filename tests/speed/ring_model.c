@@ -61,7 +61,7 @@ static struct {
 	struct shm_peer_tx tx;
 	struct udp_link writer; /* counts only */
 	struct shm_ring *ring;
-	struct shm_consumer *ear;
+	struct shm_consumer *consumer;
 	/* the scenario */
 	uint32_t bytes;
 	unsigned records, before; /* so many are there at the beginning */
@@ -134,7 +134,7 @@ static int round_of_progress(void)
 	int n = w.l->ops->recv(w.l, v, 2);
 
 	for (int i = 0; i < n; i++) {
-		mc_must(v[i].header == w.message, "another kind of record");
+		mc_must(v[i].message == w.message, "another kind of record");
 		mc_must((w.message ? v[i].data[0] : v[i].sport) == w.got, "lost, doubled or out of order");
 		w.got++;
 	}
@@ -255,7 +255,7 @@ static void make_world(void)
 	w.tx.wake.fd = w.u->chan->wake.fd;
 	mc_watch(&w.ring->tail, sizeof(w.ring->tail), "tail");
 	mc_watch(&w.consumer->head, sizeof(w.consumer->head), "head");
-	mc_watch(&w.u->chan->page->on, sizeof(w.u->chan->page->on), "doze");
+	mc_watch(&w.u->chan->page->on, sizeof(w.u->chan->page->on), "page");
 }
 
 static const struct mc_model one = {

@@ -276,7 +276,7 @@ void iw_end_attach(struct iw_end *e, struct link_stream *s, const struct iw_opti
 
 	e->s = s;
 	e->ready = e->ended = 0;
-	s->shm = (o->near || getenv("SIM_NEAR")) && !o->markers_a && !o->markers_b;
+	s->shm = (o->local || getenv("SIM_LOCAL")) && !o->markers_a && !o->markers_b;
 	if (pipe_of(s)->mate)
 		pipe_of(s)->mate->s.shm = s->shm; /* a peer by hand, too */
 	ut_lock(&e->h->dev.lock);

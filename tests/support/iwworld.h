@@ -36,7 +36,7 @@ struct iw_world {
 
 struct iw_options {
 	bool no_crc, markers_a, markers_b; /* a sends with markers, b does */
-	bool near; /* the stream has left the wire, where markers let it; SIM_NEAR in the environment: all */
+	bool local; /* the stream has left the wire, where markers let it; SIM_LOCAL in the environment: all */
 	uint16_t ird, ord;                 /* 8 */
 	bool zero_depth;                   /* really 0 */
 	enum proto_rtr rtr;

@@ -24,8 +24,8 @@ static int progress(struct eng_dev *dev)
 		return 0;
 	if (h->world->own)
 		h->link->rx_stage->pages_checked_at = h->world->now;
-	while (h->world->near &&
-	       (n = local_net_recv(h->world->near, (int)(h - h->world->host), rx, BATCH)) > 0) {
+	while (h->world->local &&
+	       (n = local_net_recv(h->world->local, (int)(h - h->world->host), rx, BATCH)) > 0) {
 		ibp_receive(dev, rx, n, h->world->now);
 		shm_channel(h->link)->release(h->link);
 		did += n;
@@ -105,7 +105,7 @@ static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct sim_host *h = dev->device;
 
-	return h->world->near && !h->stopped && h->posts++ % 2 &&
+	return h->world->local && !h->stopped && h->posts++ % 2 &&
 	       ibp_fast_post(qp, h->posts % 4 == 0);
 }
 
@@ -193,8 +193,8 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 	memcpy(h->addr, o->ipv6 ? v6 : v4, 16);
 	h->addr[15] = (uint8_t)(i + 1);
 	r = sim_link_open(w->net, h->addr, &h->link);
-	if (r == 0 && w->near)
-		local_net_join(w->near, i, h->link);
+	if (r == 0 && w->local)
+		local_net_join(w->local, i, h->link);
 	if (r == 0)
 		r = dev_open(h, i, o);
 	if (r == 0)
@@ -235,7 +235,7 @@ int sim_world_try(struct sim_world *w, const struct sim_options *o)
 	w->slots = o->slots;
 	w->own = o->own;
 	if (o->messages)
-		w->near = local_net_open(w);
+		w->local = local_net_open(w);
 	for (int i = 0; i < w->n && r == 0; i++)
 		r = host_open(w, i, o);
 	if (r < 0)
@@ -253,9 +253,9 @@ void sim_world_close(struct sim_world *w)
 	for (int i = 0; i < w->n; i++)
 		host_close(&w->host[i]);
 	sim_net_close(w->net);
-	if (w->near)
-		local_net_close(w->near);
-	w->near = NULL;
+	if (w->local)
+		local_net_close(w->local);
+	w->local = NULL;
 }
 
 bool sim_round(struct sim_world *w)

@@ -37,11 +37,11 @@ static atomic_int fired, looks, packets;
 static atomic_bool acks, untold;
 static atomic_bool silent; /* packets make no event */
 
-static void doze(struct link *l, bool on, bool look)
+static void fake_sleep_link(struct link *l, bool on, bool look)
 {
 }
 
-static const struct link_ops link_ops_ = { .doze = doze };
+static const struct link_ops link_ops_ = { .sleep = fake_sleep_link };
 
 static int receive(struct dev_adapter *ad, uint64_t now)
 {
@@ -463,7 +463,7 @@ static void poll_behind_a_wait(void)
 
 int main(void)
 {
-	wake_fd(300);
+	alarm(300);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	make_adapter();
 	own_event_costs_nothing();

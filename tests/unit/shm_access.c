@@ -40,7 +40,7 @@ static void pair_open(struct pair *p, uint16_t port, bool visits)
 	udp_go_messages(p->b, true);
 	if (visits)
 		udp_go_direct(p->b);
-	CHECK(!p->a->shown && !p->b->shown == !visits);
+	CHECK(!p->a->export && !p->b->export == !visits);
 	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
@@ -66,8 +66,8 @@ static void bytes(struct pair *p)
 	struct shm_access v;
 
 	s = enter(p, &v);
-	CHECK(s && s != p->b->shown); /* a mapping of our own */
-	atomic_store(&p->b->shown->keys[7].key, 0x700);
+	CHECK(s && s != p->b->export); /* a mapping of our own */
+	atomic_store(&p->b->export->keys[7].key, 0x700);
 	CHECK(atomic_load(&s->keys[7].key) == 0x700);
 	CHECK(n->reach_in(&v, (uintptr_t)theirs, &in, 1, false) == sizeof(got));
 	CHECK(!strcmp(got, theirs));
@@ -240,8 +240,8 @@ static void killed_inside(uint16_t port)
 	while (!atomic_load(&s->is))
 		look(l);
 	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
-	CHECK(udp_of(l)->near->n_rx == 1);
-	while (udp_of(l)->near->n_rx)
+	CHECK(udp_of(l)->chan->n_rx == 1);
+	while (udp_of(l)->chan->n_rx)
 		look(l);
 	l->ops->close(l);
 	alarm(0);

@@ -54,7 +54,7 @@ static void messages(struct link *a, struct link *b, const struct link_flow *f, 
 	int r = 0;
 
 	CHECK(say(a, b, f, "one", "data", 5) == 0 && say(a, b, f, "two", big, sizeof(big)) == 0);
-	CHECK(b->ops->recv(b, v, 8) == 2 && v[0].header && v[1].header);
+	CHECK(b->ops->recv(b, v, 8) == 2 && v[0].message && v[1].message);
 	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == SHM_CHANNEL_HEADER_BYTES + 5);
 	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
 	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
@@ -103,7 +103,7 @@ static void try_messages(uint16_t port, bool fetch)
 	CHECK(!fetches || fetch); /* a host may forbid it to all */
 	messages(a, b, &f, fetches);
 	pass(a, b, &f, &rx);
-	CHECK(!rx.header);
+	CHECK(!rx.message);
 	close_pair(a, b);
 }
 
@@ -224,7 +224,7 @@ static void both_ways(uint16_t port)
 			sent = send_to(c, b, &f) == 0;
 		n = b->ops->recv(b, v, 8);
 		for (int i = 0; i < n; i++)
-			came |= !v[i].header;
+			came |= !v[i].message;
 		shm_channel(b)->release(b);
 		c->ops->recv(c, v, 8);
 	}

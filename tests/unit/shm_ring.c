@@ -21,8 +21,8 @@
 
 struct pair {
 	struct shm_ring *ring;
-	struct shm_consumer *ear;
-	struct shm_page *doze;
+	struct shm_consumer *consumer;
+	struct shm_page *page;
 	struct shm_tx tx;
 	struct shm_rx rx;
 	int bell;
@@ -36,8 +36,8 @@ static void pair_make(struct pair *p)
 	int fd[3];
 
 	fd[0] = shm_seg_make("test-ring", SHM_RING_SEG, (void **)&p->ring);
-	fd[1] = shm_seg_make("test-ear", sizeof(*p->consumer), (void **)&p->consumer);
-	fd[2] = shm_seg_make("test-doze", sizeof(*p->page), (void **)&p->page);
+	fd[1] = shm_seg_make("test-consumer", sizeof(*p->consumer), (void **)&p->consumer);
+	fd[2] = shm_seg_make("test-page", sizeof(*p->page), (void **)&p->page);
 	for (int i = 0; i < 3; i++) {
 		CHECK(fd[i] >= 0);
 		close(fd[i]);

@@ -305,7 +305,7 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 		ok = touch(q, w, at, *done, part);
 	else
 		ok = k && reach_in(q, w, &v, addr + *done, *done, part);
-	shm->leave(l);
+	chan->leave(l);
 	*done += part;
 	return ok;
 }

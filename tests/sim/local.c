@@ -87,14 +87,14 @@ static void a_write_and_read(uint32_t len)
 static void all_sizes(bool copy)
 {
 	open_pair(NULL);
-	w.near->copy = copy;
+	w.local->copy = copy;
 	for (size_t i = 0; i < SIZES; i++) {
 		a_send(sizes[i], IBV_WR_SEND, IBV_WC_RECV);
 		a_send(sizes[i], IBV_WR_SEND_WITH_IMM, IBV_WC_RECV);
 		a_send(sizes[i], IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
 		a_write_and_read(sizes[i]);
 	}
-	CHECK(copy == (w.near->fetches == 0));
+	CHECK(copy == (w.local->fetches == 0));
 	CHECK(sim_counter(a.h, ENG_C_local_again) == 0 && sim_counter(b.h, ENG_C_local_again) == 0);
 	CHECK(sim_counter(a.h, ENG_C_retransmits) == 0);
 	close_pair();
@@ -134,13 +134,13 @@ static void atomics(void)
 static void asked_first(void)
 {
 	open_pair(NULL);
-	w.near->asked_until = w.now + 5 * UT_MS;
+	w.local->asked_until = w.now + 5 * UT_MS;
 	a.mem[0] = 9;
 	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
 	for (int i = 0; i < 100; i++)
 		sim_round(&w);
 	CHECK(b.mem[0] == 0);
-	w.now = w.near->asked_until;
+	w.now = w.local->asked_until;
 	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
 	CHECK(b.mem[0] == 9);
 	close_pair();
@@ -152,7 +152,7 @@ static void drained_while_asked(void)
 	struct ibv_qp_attr sqd = { .qp_state = IBV_QPS_SQD }, got;
 
 	open_pair(NULL);
-	w.near->asked_until = w.now + 5 * UT_MS;
+	w.local->asked_until = w.now + 5 * UT_MS;
 	a.mem[0] = a.mem[8] = 9;
 	op(IBV_WR_RDMA_WRITE, a.mem, 8, b.mem, 0);
 	op(IBV_WR_RDMA_WRITE, a.mem + 8, 8, b.mem + 8, 0);
@@ -160,7 +160,7 @@ static void drained_while_asked(void)
 	CHECK(eng_qp_modify(a.qp, &sqd, IBV_QP_STATE) == 0);
 	sim_round(&w);
 	CHECK(eng_qp_query(a.qp, &got, 0) == 0 && got.sq_draining);
-	w.now = w.near->asked_until;
+	w.now = w.local->asked_until;
 	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
 	CHECK(eng_qp_query(a.qp, &got, 0) == 0 && !got.sq_draining);
 	CHECK(b.mem[0] == 9 && b.mem[8] == 0);
@@ -206,17 +206,17 @@ static void end_qp_generation(struct local_net *n)
 static void ended_generation(void)
 {
 	open_pair(NULL);
-	w.near->fetching = end_qp_generation;
+	w.local->fetching = end_qp_generation;
 	a_send(1000000, IBV_WR_SEND, IBV_WC_RECV);
 	CHECK(sim_counter(b.h, ENG_C_local_again) == 1);
 	CHECK(sim_counter(a.h, ENG_C_packet_seq_err) == 1);
-	w.near->fetching = end_qp_generation;
+	w.local->fetching = end_qp_generation;
 	a_send(100000, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WC_RECV_RDMA_WITH_IMM);
 	CHECK(sim_counter(b.h, ENG_C_local_again) == 2);
 	CHECK(b.qp && eng_qp_state(b.qp) == IBV_QPS_RTS);
-	w.near->fetches = 0;
+	w.local->fetches = 0;
 	a_send(100000, IBV_WR_SEND, IBV_WC_RECV);
-	CHECK(w.near->fetches == 1); /* later ones are fetched again */
+	CHECK(w.local->fetches == 1); /* later ones are fetched again */
 	close_pair();
 }
 
@@ -233,7 +233,7 @@ static void dereg_while_reading(void)
 {
 	open_pair(NULL);
 	lent = sim_reg(b.h, b.mem, 1 << 20);
-	w.near->fetching = take_back;
+	w.local->fetching = take_back;
 	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_RDMA_READ, .at = a.mem, .len = 1 << 20,
 					     .remote = b.mem, .rkey = lent->key }) == 0);
 	sim_wc_is(&w, a.scq, IBV_WC_REM_ACCESS_ERR);
@@ -327,7 +327,7 @@ static void storm_of_nonsense(void)
 			for (uint32_t k = ut_rng_below(&rng, 4); k; k--)
 				((uint8_t *)&n)[ut_rng_below(&rng, sizeof(n))] =
 					(uint8_t)ut_rng_u64(&rng);
-			local_net_inject(w.near, 0, 1, &n, data, len);
+			local_net_inject(w.local, 0, 1, &n, data, len);
 			psn = eng_qp_state(b.qp) == IBV_QPS_RTS ? psn + ut_rng_below(&rng, 2) : 0;
 			sim_round(&w);
 		}
@@ -351,20 +351,20 @@ static void strangers(void)
 	open_pair(NULL);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
 	n.src_qpn ^= 1;
-	local_net_inject(w.near, 0, 1, &n, a.mem, 64);
+	local_net_inject(w.local, 0, 1, &n, a.mem, 64);
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 1);
 	n = honest(WIRE_RC_ACKNOWLEDGE, 0);
-	local_net_inject(w.near, 0, 1, &n, NULL, 0);
+	local_net_inject(w.local, 0, 1, &n, NULL, 0);
 	sim_round(&w);
 	CHECK(sim_counter(b.h, ENG_C_rx_bad_source) == 2);
 	n = honest(WIRE_RC_RDMA_WRITE_ONLY, 0);
 	n.flags |= IBP_HEADER_FETCH;
-	local_net_inject(w.near, 0, 1, &n, &lie, sizeof(lie));
+	local_net_inject(w.local, 0, 1, &n, &lie, sizeof(lie));
 	n.unit = 40;
-	local_net_inject(w.near, 0, 1, &n, a.mem, 64);
+	local_net_inject(w.local, 0, 1, &n, a.mem, 64);
 	sim_round(&w);
-	CHECK(sim_counter(b.h, ENG_C_rx_short) == 2 && w.near->fetches == 0);
+	CHECK(sim_counter(b.h, ENG_C_rx_short) == 2 && w.local->fetches == 0);
 	a.mem[0] = 3; /* and the connection is as good as ever */
 	op(IBV_WR_RDMA_WRITE, a.mem, 64, b.mem, 0);
 	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
