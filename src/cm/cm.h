@@ -48,6 +48,22 @@ enum cm_reject {
 	CM_REJ_VENDOR_OPTION = 35
 };
 
+/*
+ * A path record (IBTA volume 1, 15.2.5.16): how packets get from one end to the other. LIDs are in
+ * host order, CM_LID_PERMISSIVE where the GIDs alone name the ends, as on RoCE (annex A17).
+ */
+#define CM_LID_PERMISSIVE 0xffffu
+
+struct cm_path {
+	uint16_t slid, dlid, pkey;
+	uint8_t sl;
+	uint8_t mtu_code; /* enum ibv_mtu */
+	uint8_t rate;     /* enum ibv_rate; 0 = not known */
+	uint8_t life;     /* packet life time: 4.096 us * 2^life */
+	uint8_t traffic_class, hop_limit;
+	uint32_t flow_label; /* 0 = the manager's choice */
+};
+
 struct cm_ece { /* enhanced connection establishment: opaque to us */
 	uint32_t vendor_id, options;
 };
@@ -106,6 +122,7 @@ struct cm_ep {
 	struct link_end local, remote;
 	uint64_t service;             /* service ID; port space in bits 31..16 for IP ones */
 	struct cm_options opt;
+	struct cm_path path;          /* active: set by the user before connect; passive: as the request says */
 };
 
 struct cm_bind {

@@ -42,6 +42,13 @@ struct cma_host {
 	 * *src is kept when it is not the any-address and only checked. 0, -ENETUNREACH,
 	 * -EADDRNOTAVAIL ... */
 	int (*route)(const struct link_end *dst, struct link_end *src);
+	/*
+	 * The path between two addresses, the first of which is this port's. 0: *ret is filled. -EINPROGRESS:
+	 * cma_path_answer() brings it for this ticket, once, within timeout_ms. Other: why there is none.
+	 * Called without locks.
+	 */
+	int (*path)(struct cm_port *p, const struct link_end *src, const struct link_end *dst,
+		    int timeout_ms, uint64_t ticket, struct cm_path *ret);
 	const char *(*name)(struct cm_port *p); /* device name */
 	/* An application's call has given the manager something to send: one round of progress
 	 * that does not count as polling. dev->lock held. */
@@ -56,6 +63,9 @@ void cma_forget(struct cma *c);
 /* An adapter has gone / an address has changed: events for the ids on it. dev->lock not held. */
 void cma_port_gone(struct cma *c, struct cm_port *p);
 void cma_addr_changed(struct cma *c, struct cm_port *p, const uint8_t addr[16]);
+/* The answer to cma_host.path: status 0 with a path, or a negative errno. An identifier that has gone
+ * meanwhile is passed over. From any thread, no lock held. */
+void cma_path_answer(struct cma *c, uint64_t ticket, int status, const struct cm_path *path);
 
 /* --- channels --- */
 
@@ -129,12 +139,9 @@ struct cma_info {
 	struct eng_dev *dev;
 	uint8_t port_num;         /* 1 when bound */
 	union ibv_gid sgid, dgid;
-	uint16_t pkey;            /* 0xffff */
-	bool routed;              /* path information exists */
+	bool routed;              /* path is known */
 	bool moves_qp;            /* struct cm_ops */
-	uint8_t mtu_code;         /* enum ibv_mtu of the path */
-	uint32_t flow_label;
-	uint8_t traffic_class, hop_limit;
+	struct cm_path path;      /* before it is known: the default P_Key and hop limit */
 	uint32_t qkey;            /* UD ids: 0x01234567 unless the group says otherwise */
 	struct cm_ece peer_ece;
 };

@@ -28,6 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEFAULT_PKEY 0xffffu
+#define HOP_LIMIT 64
+#define PACKET_LIFE 18 /* 1.1 s, as the kernel's rdma_cm assumes on RoCE */
+
 /* One that was opened; never freed, or identifiers would point nowhere. */
 struct known {
 	struct ut_list node;
@@ -202,6 +206,28 @@ static int host_attach(struct cm_port *p)
 	return r;
 }
 
+/*
+ * Ethernet has no subnet administrator: the path is the host's own, known at once. What can fail is
+ * the port.
+ */
+static int host_path(struct cm_port *p, const struct link_end *src, const struct link_end *dst,
+		     int timeout_ms, uint64_t ticket, struct cm_path *ret)
+{
+	struct ibv_port_attr attr;
+	int r = p->dev->ops->query_port(p->dev, &attr);
+
+	if (r < 0)
+		return r;
+	if (attr.state != IBV_PORT_ACTIVE)
+		return -ENETDOWN;
+	*ret = (struct cm_path){
+		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = DEFAULT_PKEY,
+		.mtu_code = (uint8_t)attr.active_mtu, .rate = IBV_RATE_10_GBPS,
+		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
+	};
+	return 0;
+}
+
 static const char *host_name(struct cm_port *p)
 {
 	return dev_adapter_of_cm(p)->info.name;
@@ -218,6 +244,7 @@ static const struct cma_host host = {
 	.has_addr = dev_cm_has_addr,
 	.addrs = dev_cm_addrs,
 	.route = dev_cm_route,
+	.path = host_path,
 	.name = host_name,
 	.drive = host_drive,
 };

@@ -36,7 +36,7 @@ static void bind_to_device(void)
 	script = (struct script){ 0 };
 	script.info.device = ibv_get_device_name(v[0]->device);
 	script.info.port_num = 1;
-	script.info.pkey = 0xffff;
+	script.info.path = (struct cm_path){ .slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = 0xffff };
 	script.info.routed = true;
 	CHECK(!ibv_query_gid(v[0], 1, 0, &script.info.sgid));
 	script.info.dgid = script.info.sgid;

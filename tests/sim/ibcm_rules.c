@@ -38,6 +38,32 @@ static void req_fields(void)
 	cmw_close(&w);
 }
 
+/* The REQ says the path that its user chose, and the passive end knows it from there, turned round. */
+static void path_travels(void)
+{
+	const uint8_t *m = w.last_mad + WIRE_MAD_LEN;
+	struct cm_param p = cmw_param(IBV_QPT_RC);
+	const struct cm_path *far;
+
+	open_world();
+	w.path = (struct cm_path){ .slid = 0x11, .dlid = 0x22, .pkey = 0x8003, .sl = 5,
+				   .mtu_code = IBV_MTU_512, .rate = IBV_RATE_40_GBPS, .life = 18,
+				   .hop_limit = 9 };
+	w.side[1].on_request = CMW_WAIT;
+	server = cmw_listen(&w, CM_PS_TCP, CMW_PORT, 1);
+	client = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
+	CHECK(wire_get_CM_REQ_local_lid(m) == 0x11 && wire_get_CM_REQ_remote_lid(m) == 0x22);
+	CHECK(wire_get_CM_REQ_pkey(m) == 0x8003 && wire_get_CM_REQ_sl(m) == 5);
+	CHECK(wire_get_CM_REQ_path_mtu(m) == IBV_MTU_512);
+	CHECK(wire_get_CM_REQ_rate(m) == IBV_RATE_40_GBPS && wire_get_CM_REQ_hop_limit(m) == 9);
+	cmw_run(&w, UT_MS, NULL);
+	CHECK(w.side[1].newest);
+	far = &w.side[1].newest->ep->path;
+	CHECK(far->slid == 0x22 && far->dlid == 0x11 && far->pkey == 0x8003 && far->sl == 5);
+	CHECK(far->mtu_code == IBV_MTU_512 && far->rate == IBV_RATE_40_GBPS);
+	cmw_close(&w);
+}
+
 static void both_ends_agree(void)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND };
@@ -374,6 +400,7 @@ static void strangers_touch_nothing(void)
 
 static const struct test_case cases[] = {
 	{ "-", "a REQ as rdma_cm sends it", req_fields },
+	{ "-", "a path record", path_travels },
 	{ "-", "QP attributes of both ends agree", both_ends_agree },
 	{ "-", "attributes for INIT", init_attributes },
 	{ "-", "sizes of private data", private_sizes },

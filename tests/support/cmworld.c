@@ -431,6 +431,8 @@ struct cmw_user *cmw_connect_to(struct cmw *w, int from, int to, enum cm_ps ps, 
 	int r;
 
 	memcpy(end.addr, w->side[to].host->addr, 16);
+	if (w->path.pkey)
+		u->ep->path = w->path;
 	r = u->ep->port->ops->connect(u->ep, &end, param);
 	CHECK_MSG(r == 0, "result %d", r);
 	return u;

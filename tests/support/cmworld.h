@@ -77,6 +77,7 @@ struct cmw {
 	/* Per mille, seeded. */
 	unsigned rate;
 	struct ut_rng rng;
+	struct cm_path path; /* of the next connects; pkey 0: the manager's own */
 	struct cmw_user *users[4096];
 	unsigned n_users;
 	uint8_t last_mad[WIRE_MAD_BYTES]; /* last sent of any */

@@ -6,13 +6,20 @@
 
 #include <endian.h>
 
-enum { IDLE, BOUND, ADDR, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE, STATES };
+enum { IDLE, BOUND, ADDR, QUERY, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE, STATES };
 
 static struct cma_id *in_state(struct cma_chan *ch, int s)
 {
 	struct cma_id *id;
 
 	switch (s) {
+	case QUERY:
+		id = in_state(ch, ADDR);
+		fh.path_result = -EINPROGRESS;
+		CHECK(cma_resolve_route(id, 1000) == 0);
+		fh.path_result = 0;
+		fh_expect_none(ch);
+		return id;
 	case ROUTED:
 		return fh_routed(ch);
 	case CONNECT:
@@ -150,24 +157,24 @@ static const struct {
 	int (*call)(struct cma_id *id);
 	const char *want;
 } rows[] = {
-	/*                             I B A R L C D G */
-	{ "bind",       c_bind,       "+-------" },
-	{ "resolve",    c_resolve,    "++------" },
-	{ "route",      c_route,      "--+-----" },
-	{ "path",       c_path,       "--+-----" },
-	{ "listen",     c_listen,     "++------" },
-	{ "connect",    c_connect,    "---+----" },
-	{ "accept",     c_accept,     "-----+--" },
-	{ "reject",     c_reject,     "-----+--" },
-	{ "establish",  c_establish,  "-----+--" },
-	{ "notify",     c_notify,     "-----+--" },
-	{ "disconnect", c_disconnect, "-----+++" },
-	{ "join (RC)",  c_join,       "--------" },
-	{ "device",     c_device,     "+-------" },
-	{ "afonly",     c_afonly,     "++------" },
-	{ "no reuse",   c_unreuse,    "+-------" },
-	{ "INIT",       c_init_attr,  "-+++++++" },
-	{ "RTR",        c_rtr_attr,   "-----+++" },
+	/*                             I B A Q R L C D G */
+	{ "bind",       c_bind,       "+--------" },
+	{ "resolve",    c_resolve,    "++-------" },
+	{ "route",      c_route,      "--+------" },
+	{ "path",       c_path,       "--+------" },
+	{ "listen",     c_listen,     "++-------" },
+	{ "connect",    c_connect,    "----+----" },
+	{ "accept",     c_accept,     "------+--" },
+	{ "reject",     c_reject,     "------+--" },
+	{ "establish",  c_establish,  "------+--" },
+	{ "notify",     c_notify,     "------+--" },
+	{ "disconnect", c_disconnect, "------+++" },
+	{ "join (RC)",  c_join,       "---------" },
+	{ "device",     c_device,     "+--------" },
+	{ "afonly",     c_afonly,     "++-------" },
+	{ "no reuse",   c_unreuse,    "+--------" },
+	{ "INIT",       c_init_attr,  "-++++++++" },
+	{ "RTR",        c_rtr_attr,   "------+++" },
 };
 
 static void test_table(void)
@@ -369,6 +376,42 @@ static void test_path_option(void)
 	CHECK(cma_chan_destroy(ch) == 0);
 }
 
+/* A subnet administrator answers later: once, with a path or an error, or to nobody. */
+static void test_path_later(void)
+{
+	struct cm_path path = { .slid = 7, .dlid = 9, .pkey = 0x8002, .sl = 3,
+				.mtu_code = IBV_MTU_2048, .rate = IBV_RATE_20_GBPS, .hop_limit = 1 };
+	struct cma_chan *ch = fh_chan();
+	struct cma_id *id = in_state(ch, QUERY);
+	struct cm_param p = fh_param();
+	struct cma_info info;
+
+	cma_path_answer(fh.c, fh.asked + 1, 0, &path); /* another's */
+	fh_expect_none(ch);
+	cma_query(id, &info);
+	CHECK(!info.routed && info.path.pkey == 0xffff);
+	CHECK(cma_connect(id, &p) == -EINVAL);
+	cma_path_answer(fh.c, fh.asked, -ETIMEDOUT, NULL);
+	fh_expect(ch, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT);
+	cma_path_answer(fh.c, fh.asked, 0, &path); /* late */
+	fh_expect_none(ch);
+	fh.path_result = -EINPROGRESS;
+	CHECK(cma_resolve_route(id, 10) == 0);
+	fh.path_result = 0;
+	cma_path_answer(fh.c, fh.asked, 0, &path);
+	fh_expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	cma_query(id, &info);
+	CHECK(info.routed && info.path.slid == 7 && info.path.pkey == 0x8002);
+	CHECK(cma_connect(id, &p) == 0);
+	CHECK(fh_ep(&fh.alpha)->ep.path.dlid == 9 && fh_ep(&fh.alpha)->ep.path.sl == 3);
+	cma_id_destroy(id);
+	id = in_state(ch, QUERY);
+	cma_id_destroy(id);
+	cma_path_answer(fh.c, fh.asked, 0, &path);
+	fh_expect_none(ch);
+	CHECK(cma_chan_destroy(ch) == 0);
+}
+
 /* 16 to serve, 8 to issue (cma_fake.c). */
 static void test_depths(void)
 {
@@ -454,6 +497,7 @@ int main(void)
 	test_device_choice();
 	test_options();
 	test_path_option();
+	test_path_later();
 	test_depths();
 	test_connect_fails();
 	test_ib_addresses();

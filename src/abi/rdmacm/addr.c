@@ -25,6 +25,12 @@ socklen_t rcm_addr_len(const struct sockaddr *addr)
 	}
 }
 
+/* A path that is known by its GIDs shows no LIDs. */
+static __be16 lid(uint16_t host)
+{
+	return host == CM_LID_PERMISSIVE ? 0 : htobe16(host);
+}
+
 static void fill_path(struct rcm_id *id, const struct cma_info *i)
 {
 	struct ibv_port_attr port;
@@ -32,18 +38,21 @@ static void fill_path(struct rcm_id *id, const struct cma_info *i)
 	id->path = (struct ibv_sa_path_rec){
 		.dgid = i->dgid,
 		.sgid = i->sgid,
-		.flow_label = htobe32(i->flow_label),
-		.hop_limit = i->hop_limit,
-		.traffic_class = i->traffic_class,
+		.dlid = lid(i->path.dlid),
+		.slid = lid(i->path.slid),
+		.flow_label = htobe32(i->path.flow_label),
+		.hop_limit = i->path.hop_limit,
+		.traffic_class = i->path.traffic_class,
 		.reversible = 1,
 		.numb_path = 1,
-		.pkey = htobe16(i->pkey),
+		.pkey = htobe16(i->path.pkey),
+		.sl = i->path.sl,
 		.mtu_selector = EXACTLY,
-		.mtu = i->mtu_code,
+		.mtu = i->path.mtu_code,
 		.rate_selector = EXACTLY,
-		.rate = IBV_RATE_10_GBPS,
+		.rate = i->path.rate ? i->path.rate : IBV_RATE_10_GBPS,
 		.packet_life_time_selector = EXACTLY,
-		.packet_life_time = PACKET_LIFE_TIME,
+		.packet_life_time = i->path.life ? i->path.life : PACKET_LIFE_TIME,
 	};
 	if (!id->path.mtu && !ibv_query_port(id->pub.verbs, id->pub.port_num, &port))
 		id->path.mtu = port.active_mtu;
@@ -86,7 +95,7 @@ int rcm_refresh(struct rcm_id *id)
 	rc = fill_device(id, &i);
 	if (rc)
 		return rc;
-	a->addr.ibaddr = (struct rdma_ib_addr){ i.sgid, i.dgid, htobe16(i.pkey) };
+	a->addr.ibaddr = (struct rdma_ib_addr){ i.sgid, i.dgid, htobe16(i.path.pkey) };
 	/* The paths of iWARP are those of its TCP, and nobody's record. */
 	if (i.routed && id->pub.verbs->device->transport_type != IBV_TRANSPORT_IWARP)
 		fill_path(id, &i);

@@ -247,12 +247,7 @@ static int bind_call(struct cma_id *id, const struct sockaddr *addr)
 
 int cma_bind(struct cma_id *id, const struct sockaddr *addr)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = bind_call(id, addr);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, bind_call(id, addr));
 }

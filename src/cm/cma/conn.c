@@ -39,6 +39,16 @@ static int param_of(struct cma_id *id, const struct cm_param *in, bool answer,
 	return 0;
 }
 
+static struct cm_path path_of(struct cma_id *id)
+{
+	struct cm_path path;
+
+	ut_lock(&id->c->lock);
+	path = id->path;
+	ut_unlock(&id->c->lock);
+	return path;
+}
+
 static int connect_call(struct cma_id *id, const struct cm_param *param)
 {
 	struct cm_param p;
@@ -51,6 +61,7 @@ static int connect_call(struct cma_id *id, const struct cm_param *param)
 	if (r == 0) {
 		cma_port_lock(id->port);
 		id->ep->opt = cma_opt(id);
+		id->ep->path = path_of(id);
 		r = id->port->ops->connect(id->ep, &id->remote, &p);
 		cma_port_unlock(id->c, id->port);
 	}
@@ -61,14 +72,9 @@ static int connect_call(struct cma_id *id, const struct cm_param *param)
 
 int cma_connect(struct cma_id *id, const struct cm_param *param)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = connect_call(id, param);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, connect_call(id, param));
 }
 
 /* A request that could not be accepted is refused, so that the peer need not wait. */
@@ -94,14 +100,9 @@ static int accept_call(struct cma_id *id, const struct cm_param *param)
 
 int cma_accept(struct cma_id *id, const struct cm_param *param)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = accept_call(id, param);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, accept_call(id, param));
 }
 
 /* A call that is one operation of the manager. */
@@ -147,14 +148,9 @@ static int order_call(struct cma_id *id, const struct order *o)
 
 static int order(struct cma_id *id, const struct order *o)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = order_call(id, o);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, order_call(id, o));
 }
 
 int cma_reject(struct cma_id *id, enum cm_reject reason, const void *data, uint16_t len)
@@ -191,19 +187,19 @@ static bool ended(struct cma_id *id)
 	return r;
 }
 
-int cma_disconnect(struct cma_id *id)
+static int disconnect_call(struct cma_id *id)
 {
 	struct order o = { .act = CMA_DO_DISCONNECT };
-	int r;
+	int r = order_call(id, &o);
 
-	if (cma_foreign(id->c))
+	return r == -EINVAL && ended(id) ? 0 : r;
+}
+
+int cma_disconnect(struct cma_id *id)
+{
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = order_call(id, &o);
-	if (r == -EINVAL && ended(id))
-		r = 0;
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, disconnect_call(id));
 }
 
 /* --- attributes for a QP that the caller moves --- */
@@ -254,12 +250,7 @@ static int attr_call(struct cma_id *id, struct ibv_qp_attr *attr, int *mask)
 
 int cma_qp_attr(struct cma_id *id, struct ibv_qp_attr *attr, int *mask)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = attr_call(id, attr, mask);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, attr_call(id, attr, mask));
 }

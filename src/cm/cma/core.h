@@ -35,6 +35,7 @@
 #define CMA_QKEY_IPOIB 0x0b1bu
 #define CMA_QPN_MULTICAST 0xffffffu
 #define CMA_HOP_LIMIT 64
+#define CMA_PKEY 0xffffu
 
 struct cma {
 	const struct cma_host *host;
@@ -42,6 +43,7 @@ struct cma {
 	struct ut_mutex lock;
 	struct ut_list ids UT_GUARDED_BY(lock); /* struct cma_id */
 	struct ut_rng rng UT_GUARDED_BY(lock);
+	uint64_t tickets UT_GUARDED_BY(lock); /* of path questions, ever */
 };
 
 struct cma_chan {
@@ -92,11 +94,6 @@ struct cma_id {
 	enum cm_ps space; /* of the service ID */
 	int backlog;      /* as given to listen() */
 	char device[IBV_SYSFS_NAME_MAX]; /* chosen by option; empty = any */
-	struct cma_path { /* option IB PATH */
-		bool set;
-		uint32_t flow_label;
-		uint8_t traffic_class, hop_limit, mtu_code;
-	} path;
 	uint8_t asked_rd, asked_depth; /* of the peer's request */
 
 	/* c->lock: */
@@ -112,6 +109,9 @@ struct cma_id {
 	bool responded;        /* RESPONSE was reported: who confirms it knows the rest */
 	struct cma_qev *spare; /* an event is not lost for want of memory */
 	struct cm_ece peer_ece;
+	struct cm_path path;     /* from ROUTED on, and of a request */
+	uint64_t ticket;         /* ROUTE_QUERY: of the question */
+	struct cma_qev *answer;  /* ROUTE_QUERY: the event that tells it */
 };
 
 /* --- chan.c: the queue; all under c->lock --- */
@@ -126,7 +126,6 @@ void cma_unqueue(struct cma *c, struct cma_id *id, const struct cma_mc *mc, stru
 
 /* --- id.c --- */
 int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_id **ret);
-void cma_id_hold(struct cma_id *id) UT_REQUIRES(id->c->lock);
 void cma_id_put(struct cma_id *id) UT_EXCLUDES(id->c->lock);
 /* The call is legal: state moves on, 0; else -EINVAL. *old may be NULL. */
 int cma_move(struct cma_id *id, enum cma_act act, enum cma_state *old)
@@ -138,10 +137,28 @@ void cma_move_back(struct cma_id *id, enum cma_state from, enum cma_state to)
 struct cm_options cma_opt(struct cma_id *id) UT_EXCLUDES(id->c->lock);
 int cma_family(struct cma_id *id) UT_EXCLUDES(id->c->lock);
 
-/* Begins and ends a call: -EIO in a forked child. */
+/* In a forked child, where every call on an identifier of the parent is -EIO. */
 static inline bool cma_foreign(const struct cma *c)
 {
 	return atomic_load_explicit(&c->dead, memory_order_relaxed);
+}
+
+/* One call at a time on an identifier. Returns false in a forked child; else ends with cma_leave_call(). */
+static inline bool cma_enter(struct cma_id *id) UT_TRY_ACQUIRE(id->call);
+static inline bool cma_enter(struct cma_id *id)
+{
+	if (cma_foreign(id->c))
+		return false;
+	ut_lock(&id->call);
+	return true;
+}
+
+/* Returns r. */
+static inline int cma_leave_call(struct cma_id *id, int r) UT_RELEASE(id->call);
+static inline int cma_leave_call(struct cma_id *id, int r)
+{
+	ut_unlock(&id->call);
+	return r;
 }
 
 /* --- port.c: the adapters --- */

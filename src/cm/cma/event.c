@@ -97,6 +97,7 @@ static void inherit(struct cma_id *id, struct cma_id *from, const struct cm_even
 	id->asked_rd = ev->param.responder_resources;
 	id->asked_depth = ev->param.initiator_depth;
 	id->peer_ece = ev->param.ece;
+	id->path = ev->ep->path;
 	ut_list_add_tail(&from->c->ids, &id->node);
 }
 

@@ -83,11 +83,6 @@ int cma_family(struct cma_id *id)
 	return family;
 }
 
-void cma_id_hold(struct cma_id *id)
-{
-	id->refs++;
-}
-
 void cma_id_put(struct cma_id *id)
 {
 	bool last;
@@ -99,6 +94,7 @@ void cma_id_put(struct cma_id *id)
 		return;
 	ut_mutex_fini(&id->call);
 	free(id->spare);
+	free(id->answer);
 	free(id);
 }
 
@@ -119,6 +115,8 @@ int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_i
 	id->ps = id->space = ps;
 	id->qp_type = type;
 	id->opt.tos = -1;
+	id->path = (struct cm_path){ .slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE,
+				     .pkey = CMA_PKEY, .hop_limit = CMA_HOP_LIMIT };
 	id->refs = 1;
 	ut_mutex_init(&id->call);
 	ut_list_init(&id->subs);

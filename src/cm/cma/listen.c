@@ -91,12 +91,7 @@ static int listen_call(struct cma_id *id, int backlog)
 
 int cma_listen(struct cma_id *id, int backlog)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = listen_call(id, backlog);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, listen_call(id, backlog));
 }

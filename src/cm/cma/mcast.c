@@ -99,14 +99,9 @@ static int join_call(struct cma_id *id, const struct sockaddr *group, bool send_
 
 int cma_join(struct cma_id *id, const struct sockaddr *group, bool send_only, void *context)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = join_call(id, group, send_only, context);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, join_call(id, group, send_only, context));
 }
 
 static void leave(struct cma_id *id, struct cma_mc *mc)
@@ -155,12 +150,7 @@ static int leave_call(struct cma_id *id, const struct sockaddr *group)
 
 int cma_leave(struct cma_id *id, const struct sockaddr *group)
 {
-	int r;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = leave_call(id, group);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, leave_call(id, group));
 }

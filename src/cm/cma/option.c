@@ -96,7 +96,7 @@ static int set_device(struct cma_id *id, const void *val, size_t len)
 	return r;
 }
 
-/* The caller brings its own path record. What of it means something here: class, label, hops. */
+/* The caller brings its own path record. */
 static int use_path(struct cma_id *id, const struct ibv_path_record *p)
 {
 	uint32_t flow = be32toh(p->flowlabel_hoplimit);
@@ -111,10 +111,14 @@ static int use_path(struct cma_id *id, const struct ibv_path_record *p)
 		id->state = (enum cma_state)r;
 		if (id->opt.tos < 0 && p->tclass)
 			id->opt.tos = p->tclass;
-		id->path = (struct cma_path){
-			.set = true, .flow_label = flow >> 8 & 0xfffff,
-			.traffic_class = p->tclass, .hop_limit = (uint8_t)flow,
-			.mtu_code = p->mtu & 0x3f,
+		id->path = (struct cm_path){
+			.slid = p->slid ? be16toh(p->slid) : CM_LID_PERMISSIVE,
+			.dlid = p->dlid ? be16toh(p->dlid) : CM_LID_PERMISSIVE,
+			.pkey = p->pkey ? be16toh(p->pkey) : CMA_PKEY,
+			.sl = (uint8_t)(be16toh(p->qosclass_sl) & 0xf), .mtu_code = p->mtu & 0x3f,
+			.rate = p->rate & 0x3f, .life = p->packetlifetime & 0x3f,
+			.flow_label = flow >> 8 & 0xfffff, .traffic_class = p->tclass,
+			.hop_limit = (uint8_t)flow,
 		};
 		cma_queue(id->c, q);
 		q = NULL;
@@ -160,28 +164,27 @@ static void update_ep(struct cma_id *id)
 	eng_dev_unlock(id->port->dev);
 }
 
-static int option_call(struct cma_id *id, const struct row *row, const void *val, size_t len)
+static int option_call(struct cma_id *id, int level, int name, const void *val, size_t len)
 {
-	int r;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		int r;
 
-	if (!val || (row->len && row->len != len))
-		return -EINVAL;
-	r = row->set(id, val, len);
-	if (r == 0)
-		update_ep(id);
-	return r;
+		if (row->level != level || row->name != name)
+			continue;
+		if (!val || (row->len && row->len != len))
+			return -EINVAL;
+		r = row->set(id, val, len);
+		if (r == 0)
+			update_ep(id);
+		return r;
+	}
+	return -ENOSYS;
 }
 
 int cma_option(struct cma_id *id, int level, int name, const void *val, size_t len)
 {
-	int r = -ENOSYS;
-
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].level == level && rows[i].name == name)
-			r = option_call(id, &rows[i], val, len);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, option_call(id, level, name, val, len));
 }

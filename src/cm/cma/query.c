@@ -12,11 +12,9 @@ static void look(struct cma_id *id, struct cma_info *ret, int *family)
 	ret->routed = id->state == CMA_ROUTED || id->state == CMA_CONNECT ||
 		      id->state == CMA_DISCONNECT;
 	ret->peer_ece = id->peer_ece;
-	ret->traffic_class = id->opt.tos > 0 ? (uint8_t)id->opt.tos : 0;
-	ret->flow_label = id->path.flow_label;
-	ret->hop_limit = id->path.set ? id->path.hop_limit : CMA_HOP_LIMIT;
-	if (id->path.set)
-		ret->traffic_class = id->path.traffic_class;
+	ret->path = id->path;
+	if (!ret->path.traffic_class && id->opt.tos > 0)
+		ret->path.traffic_class = (uint8_t)id->opt.tos;
 	ut_unlock(&id->c->lock);
 }
 
@@ -32,8 +30,6 @@ static void look_local(struct cma_id *id)
 
 static void look_port(struct cma_id *id, struct cma_info *ret)
 {
-	struct ibv_port_attr attr;
-
 	if (!id->port)
 		return;
 	look_local(id);
@@ -42,18 +38,15 @@ static void look_port(struct cma_id *id, struct cma_info *ret)
 	ret->port_num = 1;
 	ret->moves_qp = id->port->ops->moves_qp;
 	memcpy(ret->sgid.raw, id->local.addr, sizeof(ret->sgid.raw));
-	if (ret->routed && ret->dev->ops->query_port(ret->dev, &attr) == 0)
-		ret->mtu_code = (uint8_t)attr.active_mtu;
 }
 
 void cma_query(struct cma_id *id, struct cma_info *ret)
 {
 	int family;
 
-	*ret = (struct cma_info){ .pkey = 0xffff };
-	if (cma_foreign(id->c))
+	*ret = (struct cma_info){ .path.pkey = CMA_PKEY };
+	if (!cma_enter(id))
 		return;
-	ut_lock(&id->call);
 	look(id, ret, &family);
 	look_port(id, ret);
 	if (id->has_local)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Resolving. The answer is known when the call returns, but it is told as an
- * event: a wrong address, no route, no adapter are ADDR_ERROR with the errno
- * as status, and the identifier may try another address. Only a source
- * that cannot be bound, or a call out of turn, fails at once.
+ * Resolving. The adapter of an address is known when the call returns, and told as an event: a
+ * wrong address, no route, no adapter are ADDR_ERROR with the errno as status, and the
+ * identifier may try another address. Only a source that cannot be bound, or a call out of turn,
+ * fails at once. A path record is known at once on RoCE and iWARP; a subnet administrator
+ * answers later (cma_path_answer).
  */
 #include "cm/cma/core.h"
 #include "util/alloc.h"
@@ -140,45 +141,82 @@ static int resolve_call(struct cma_id *id, const struct sockaddr *src, const str
 int cma_resolve_addr(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 		     int timeout_ms)
 {
-	int r;
-
 	(void)timeout_ms; /* nobody else is asked */
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = resolve_call(id, src, dst);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, resolve_call(id, src, dst));
 }
 
-static int route_call(struct cma_id *id)
+/* ROUTE_RESOLVED or ROUTE_ERROR. A device that went meanwhile has changed the state already. */
+static void tell_path(struct cma *c, struct cma_id *id, int status, const struct cm_path *path)
+	UT_REQUIRES(c->lock)
+{
+	struct cma_qev *q = id->answer;
+	int next = cma_next(id->state, status < 0 ? CMA_ON_NO_PATH : CMA_ON_PATH);
+
+	id->answer = NULL;
+	if (next >= 0)
+		id->state = (enum cma_state)next;
+	if (status == 0)
+		id->path = *path;
+	q->e.type = status < 0 ? RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ROUTE_RESOLVED;
+	q->e.status = status;
+	cma_queue(c, q);
+}
+
+/* The question has a ticket before it is asked: its answer may overtake the return of the call. */
+static int begin_query(struct cma_id *id, struct cma_qev *q)
+{
+	int next;
+
+	ut_lock(&id->c->lock);
+	next = cma_next(id->state, CMA_DO_ROUTE);
+	if (next >= 0) {
+		id->state = (enum cma_state)next;
+		id->ticket = ++id->c->tickets;
+		id->answer = q;
+	}
+	ut_unlock(&id->c->lock);
+	return next < 0 ? next : 0;
+}
+
+static int route_call(struct cma_id *id, int timeout_ms)
 {
 	struct cma_qev *q = cma_qev_new(id, 0, 0);
-	struct ibv_port_attr attr;
-	enum cma_state old;
-	int r = q ? cma_move(id, CMA_DO_ROUTE, &old) : -ENOMEM;
+	struct cm_path path = { 0 };
+	int r = q ? begin_query(id, q) : -ENOMEM;
 
 	if (r < 0) {
 		free(q);
 		return r;
 	}
-	/* The path is the host's own; what can fail is the port. */
-	r = id->port->dev->ops->query_port(id->port->dev, &attr);
-	if (r == 0 && attr.state != IBV_PORT_ACTIVE)
-		r = -ENETDOWN;
-	tell(id, q, CMA_ROUTED, old, RDMA_CM_EVENT_ROUTE_RESOLVED, r);
+	r = id->c->host->path(id->port, &id->local, &id->remote, timeout_ms, id->ticket, &path);
+	if (r == -EINPROGRESS)
+		return 0;
+	ut_lock(&id->c->lock);
+	tell_path(id->c, id, r, &path);
+	ut_unlock(&id->c->lock);
 	return 0;
+}
+
+void cma_path_answer(struct cma *c, uint64_t ticket, int status, const struct cm_path *path)
+{
+	struct cma_id *id;
+
+	if (cma_foreign(c))
+		return;
+	ut_lock(&c->lock);
+	ut_list_each(id, &c->ids, node)
+		if (id->answer && id->ticket == ticket) {
+			tell_path(c, id, status, path);
+			break;
+		}
+	ut_unlock(&c->lock);
 }
 
 int cma_resolve_route(struct cma_id *id, int timeout_ms)
 {
-	int r;
-
-	(void)timeout_ms;
-	if (cma_foreign(id->c))
+	if (!cma_enter(id))
 		return -EIO;
-	ut_lock(&id->call);
-	r = route_call(id);
-	ut_unlock(&id->call);
-	return r;
+	return cma_leave_call(id, route_call(id, timeout_ms));
 }

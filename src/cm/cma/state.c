@@ -5,32 +5,34 @@
 #include <rdma/rdma_cma.h>
 
 /* One letter per cell, '.' = illegal. */
-static const char letter[CMA_STATES + 1] = "IBARLCDGX";
+static const char letter[CMA_STATES + 1] = "IBAQRLCDGX";
 
 static const char *const rows[CMA_ACTS] = {
-	/*                      I B A R L C D G X */
-	[CMA_DO_BIND]       = "B........",
-	[CMA_DO_RESOLVE]    = "AA.......",
-	[CMA_DO_ROUTE]      = "..R......",
-	[CMA_DO_PATH]       = "..R......",
-	[CMA_DO_LISTEN]     = "LL.......",
-	[CMA_DO_CONNECT]    = "...C.....",
-	[CMA_DO_ACCEPT]     = ".....C...",
-	[CMA_DO_REJECT]     = ".....C...",
-	[CMA_DO_ESTABLISH]  = ".....C...",
-	[CMA_DO_NOTIFY]     = ".....C...",
+	/*                      IBAQRLCDGX */
+	[CMA_DO_BIND]       = "B.........",
+	[CMA_DO_RESOLVE]    = "AA........",
+	[CMA_DO_ROUTE]      = "..Q.......",
+	[CMA_DO_PATH]       = "..R.......",
+	[CMA_DO_LISTEN]     = "LL........",
+	[CMA_DO_CONNECT]    = "....C.....",
+	[CMA_DO_ACCEPT]     = "......C...",
+	[CMA_DO_REJECT]     = "......C...",
+	[CMA_DO_ESTABLISH]  = "......C...",
+	[CMA_DO_NOTIFY]     = "......C...",
 	/* Programs disconnect once more when they hear that the peer did. */
-	[CMA_DO_DISCONNECT] = ".....CDG.",
-	[CMA_DO_JOIN]       = ".BA......",
-	[CMA_DO_DEVICE]     = "I........",
-	[CMA_DO_AFONLY]     = "IB.......",
+	[CMA_DO_DISCONNECT] = "......CDG.",
+	[CMA_DO_JOIN]       = ".BA.......",
+	[CMA_DO_DEVICE]     = "I.........",
+	[CMA_DO_AFONLY]     = "IB........",
 	/* Never taken back by a listener; checked where the value is known. */
-	[CMA_DO_REUSE]      = "IBARLC...",
-	[CMA_ON_CONN]       = ".....C...",
-	[CMA_ON_END]        = ".....D...",
-	[CMA_ON_TIMEWAIT]   = "......D..",
-	[CMA_ON_GONE]       = ".GGGGGG..",
-	[CMA_ON_DESTROY]    = "XXXXXXXX.",
+	[CMA_DO_REUSE]      = "IBAQRLC...",
+	[CMA_ON_PATH]       = "...R......",
+	[CMA_ON_NO_PATH]    = "...A......",
+	[CMA_ON_CONN]       = "......C...",
+	[CMA_ON_END]        = "......D...",
+	[CMA_ON_TIMEWAIT]   = ".......D..",
+	[CMA_ON_GONE]       = ".GGGGGGG..",
+	[CMA_ON_DESTROY]    = "XXXXXXXXX.",
 };
 
 int cma_next(enum cma_state now, enum cma_act act)
@@ -44,7 +46,7 @@ int cma_next(enum cma_state now, enum cma_act act)
 const char *cma_state_name(enum cma_state s)
 {
 	static const char *const names[CMA_STATES] = {
-		"idle", "bound", "address resolved", "route resolved", "listening",
+		"idle", "bound", "address resolved", "resolving the route", "route resolved", "listening",
 		"connecting or connected", "disconnected", "device removed", "destroyed",
 	};
 

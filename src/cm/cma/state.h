@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What an identifier may be asked in which state, and what it may hear: one
- * drawn table (state.c). Resolution is a look-up in this process's own host,
- * so the states in which the kernel waits for an answer do not exist.
+ * drawn table (state.c). Addresses are resolved by a look-up in this process's own host, so the
+ * state in which the kernel waits for that does not exist; a path record may come later.
  */
 #ifndef CM_CMA_STATE_H
 #define CM_CMA_STATE_H
@@ -13,6 +13,7 @@ enum cma_state {
 	CMA_IDLE,   /* nothing known */
 	CMA_BOUND,  /* has a source: one address, or any */
 	CMA_ADDR,   /* knows both addresses and its adapter */
+	CMA_ROUTE_QUERY, /* the path record was asked for */
 	CMA_ROUTED, /* may connect */
 	CMA_LISTENING,
 	CMA_CONNECT,    /* from connect() or a request on; connected as well */
@@ -28,6 +29,7 @@ enum cma_act {
 	CMA_DO_ACCEPT, CMA_DO_REJECT, CMA_DO_ESTABLISH, CMA_DO_NOTIFY, CMA_DO_DISCONNECT,
 	CMA_DO_JOIN, CMA_DO_DEVICE, CMA_DO_AFONLY, CMA_DO_REUSE,
 	/* what happens */
+	CMA_ON_PATH, CMA_ON_NO_PATH,
 	CMA_ON_CONN,    /* response, established, rejected, unreachable, error */
 	CMA_ON_END, CMA_ON_TIMEWAIT, CMA_ON_GONE, CMA_ON_DESTROY,
 	CMA_ACTS

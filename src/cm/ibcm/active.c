@@ -25,16 +25,28 @@ static void put_transport(uint8_t *m, enum ibv_qp_type type)
 static void put_path(const struct ibcm_ep *e, uint8_t *m)
 {
 	unsigned delay = e->cm->dev->attr.orig_attr.local_ca_ack_delay;
+	const struct cm_path *path = &e->ep.path;
 
+	wire_set_CM_REQ_pkey(m, path->pkey);
 	wire_set_CM_REQ_path_mtu(m, e->mtu);
-	wire_set_CM_REQ_local_lid(m, 0xffff);
-	wire_set_CM_REQ_remote_lid(m, 0xffff);
+	wire_set_CM_REQ_local_lid(m, path->slid);
+	wire_set_CM_REQ_remote_lid(m, path->dlid);
+	wire_set_CM_REQ_sl(m, path->sl);
+	wire_set_CM_REQ_rate(m, path->rate);
 	wire_set_CM_REQ_local_gid(m, e->ep.local.addr);
 	wire_set_CM_REQ_remote_gid(m, e->ep.remote.addr);
 	wire_set_CM_REQ_flow_label(m, e->flow_label);
 	wire_set_CM_REQ_tclass(m, e->tclass);
-	wire_set_CM_REQ_hop_limit(m, IBCM_HOPS);
+	wire_set_CM_REQ_hop_limit(m, path->hop_limit);
 	wire_set_CM_REQ_ack_timeout(m, ibcm_ack_timeout(delay, e->ack_timeout - 1u));
+}
+
+/* The path's, within what the port can do. */
+static uint8_t path_mtu(const struct ibcm *cm, const struct cm_path *path)
+{
+	uint8_t most = (uint8_t)ibcm_mtu(cm->cfg.mtu_max);
+
+	return path->mtu_code >= IBV_MTU_256 && path->mtu_code < most ? path->mtu_code : most;
 }
 
 static void put_qp(const struct ibcm_ep *e, uint8_t *m, const struct cm_param *p)
@@ -65,7 +77,6 @@ static void build_req(struct ibcm_ep *e, const struct cm_param *p)
 	put_qp(e, m, p);
 	wire_set_CM_REQ_remote_cm_timeout(m, IBCM_TIMEOUT);
 	wire_set_CM_REQ_local_cm_timeout(m, IBCM_TIMEOUT);
-	wire_set_CM_REQ_pkey(m, 0xffff);
 	wire_set_CM_REQ_max_cm_retries(m, IBCM_RETRIES);
 	put_path(e, m);
 	if (ibcm_is_ip(e->dest_service)) {
@@ -86,7 +97,7 @@ static void take_param(struct ibcm_ep *e, const struct cm_param *p)
 	e->init_depth = rd_limit(p->initiator_depth, a->max_qp_init_rd_atom);
 	e->retry = p->retry_count & 7;
 	e->rnr_retry = p->rnr_retry_count & 7;
-	e->mtu = (uint8_t)ibcm_mtu(e->cm->cfg.mtu_max);
+	e->mtu = path_mtu(e->cm, &e->ep.path);
 	e->flow_label = 1 + ut_rng_below(&e->cm->rng, 0xfffff);
 	e->ack_timeout = e->ep.opt.ack_timeout & 31 ? e->ep.opt.ack_timeout & 31 : IBCM_LIFE + 1;
 }

@@ -51,6 +51,7 @@ enum ibcm_state {
 #define IBCM_LIFE 18u        /* packet life time assumed on RoCE, as rdma_cm does: 1.1 s */
 #define IBCM_MRA_SERVICE 24u /* what we ask of a peer when our user is slow: 69 s */
 #define IBCM_HOPS 64u
+#define IBCM_PKEY 0xffffu     /* until a path names another one */
 #define IBCM_UD_QKEY 0x01234567u
 #define IBCM_IP_HEADER WIRE_IP_CM_LEN
 

@@ -55,6 +55,22 @@ static uint8_t sane_timeout(unsigned code)
 	return (uint8_t)(code < 16 ? 16 : code > 22 ? 22 : code);
 }
 
+/* The peer's path, seen from here. */
+static struct cm_path read_path(const uint8_t *m)
+{
+	return (struct cm_path){
+		.slid = (uint16_t)wire_get_CM_REQ_remote_lid(m),
+		.dlid = (uint16_t)wire_get_CM_REQ_local_lid(m),
+		.pkey = (uint16_t)wire_get_CM_REQ_pkey(m),
+		.sl = (uint8_t)wire_get_CM_REQ_sl(m),
+		.mtu_code = (uint8_t)wire_get_CM_REQ_path_mtu(m),
+		.rate = (uint8_t)wire_get_CM_REQ_rate(m),
+		.traffic_class = (uint8_t)wire_get_CM_REQ_tclass(m),
+		.hop_limit = (uint8_t)wire_get_CM_REQ_hop_limit(m),
+		.flow_label = (uint32_t)wire_get_CM_REQ_flow_label(m),
+	};
+}
+
 static void read_req(struct ibcm_ep *e, const uint8_t *m)
 {
 	static const uint8_t none[16];
@@ -67,9 +83,10 @@ static void read_req(struct ibcm_ep *e, const uint8_t *m)
 	e->sq_psn = (uint32_t)wire_get_CM_REQ_start_psn(m);
 	e->retry = (uint8_t)wire_get_CM_REQ_retry_count(m);
 	e->rnr_retry = (uint8_t)wire_get_CM_REQ_rnr_retry(m);
-	e->mtu = (uint8_t)wire_get_CM_REQ_path_mtu(m);
-	e->flow_label = (uint32_t)wire_get_CM_REQ_flow_label(m);
-	e->tclass = (uint8_t)wire_get_CM_REQ_tclass(m);
+	e->ep.path = read_path(m);
+	e->mtu = e->ep.path.mtu_code;
+	e->flow_label = e->ep.path.flow_label;
+	e->tclass = e->ep.path.traffic_class;
 	e->ack_timeout = (uint8_t)wire_get_CM_REQ_ack_timeout(m);
 	e->full = sane_timeout((unsigned)wire_get_CM_REQ_local_cm_timeout(m));
 	e->max_tries = (uint8_t)wire_get_CM_REQ_max_cm_retries(m);

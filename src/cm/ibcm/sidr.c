@@ -17,7 +17,7 @@ int ibcm_sidr_connect(struct ibcm_ep *e, const struct cm_param *p)
 	e->has_mad = true;
 	e->qkey = p->qkey ? p->qkey : IBCM_UD_QKEY;
 	wire_set_CM_SIDR_REQ_request_id(m, e->local_id);
-	wire_set_CM_SIDR_REQ_pkey(m, 0xffff);
+	wire_set_CM_SIDR_REQ_pkey(m, e->ep.path.pkey);
 	wire_set_CM_SIDR_REQ_service_id(m, e->dest_service);
 	if (ibcm_is_ip(e->dest_service)) {
 		ibcm_ip_build(data, &e->ep.local, &e->ep.remote);
