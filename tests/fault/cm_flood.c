@@ -9,6 +9,8 @@
  *	127.0.0.2	honest clients
  */
 #include "../conform/cm.h"
+#include "cm/ibcm/msg.h"
+#include "cm/ibcm/bind.h"
 
 #include "cm/ibcm/ep.h"
 #include "wire/ib_packet.h"

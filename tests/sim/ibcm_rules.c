@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What the connection manager sends, what it asks of QPs, what it refuses and how. */
 #include "ibcm_case.h"
+#include "cm/ibcm/msg.h"
 
 /* --- what goes out --- */
 

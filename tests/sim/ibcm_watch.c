@@ -5,6 +5,7 @@
  * connection.
  */
 #include "sim/ibcm_case.h"
+#include "cm/ibcm/msg.h"
 
 #include <errno.h>
 

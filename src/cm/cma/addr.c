@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cm/cma/addr.h"
 
+#include "cm/cma/addr.h"
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>

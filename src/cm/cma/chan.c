@@ -4,7 +4,8 @@
  * identifier; the descriptor counts what is queued, so it is readable exactly
  * while there is an event. Queue and count change under one lock.
  */
-#include "cm/cma/core.h"
+#include "cm/cma/chan.h"
+
 #include "engine/semfd.h"
 #include "util/alloc.h"
 #include "util/log.h"

@@ -3,7 +3,11 @@
  * Adapters and addresses that come and go. All identifiers are visited, each by
  * a reference and under its own call lock, none of ours held in between.
  */
-#include "cm/cma/core.h"
+#include "cm/cma.h"
+
+#include "cm/cma/chan.h"
+#include "cm/cma/id.h"
+#include "cm/cma/port.h"
 #include "util/alloc.h"
 #include "util/log.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Connections: what the application asks of one endpoint. */
-#include "cm/cma/core.h"
+#include "cm/cma.h"
+
+#include "cm/cma/id.h"
+#include "cm/cma/port.h"
 
 #include <errno.h>
 #include <string.h>

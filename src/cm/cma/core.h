@@ -114,29 +114,6 @@ struct cma_id {
 	struct cma_qev *answer;  /* ROUTE_QUERY: the event that tells it */
 };
 
-/* --- chan.c: the queue; all under c->lock --- */
-struct cma_qev *cma_qev_new(struct cma_id *owner, int type, int status);
-/* The id's spare when memory is short; NULL when that is used up too. */
-struct cma_qev *cma_qev_get(struct cma_id *owner, int type, int status)
-	UT_REQUIRES(owner->c->lock);
-void cma_queue(struct cma *c, struct cma_qev *q) UT_REQUIRES(c->lock);
-/* Takes what belongs to id (and mc, unless NULL) off the queue, onto `to`. */
-void cma_unqueue(struct cma *c, struct cma_id *id, const struct cma_mc *mc, struct ut_list *to)
-	UT_REQUIRES(c->lock);
-
-/* --- id.c --- */
-int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_id **ret);
-void cma_id_put(struct cma_id *id) UT_EXCLUDES(id->c->lock);
-/* The call is legal: state moves on, 0; else -EINVAL. *old may be NULL. */
-int cma_move(struct cma_id *id, enum cma_act act, enum cma_state *old)
-	UT_EXCLUDES(id->c->lock);
-int cma_may(struct cma_id *id, enum cma_act act) UT_EXCLUDES(id->c->lock);
-/* Back to `to` unless somebody else moved it on (device gone). */
-void cma_move_back(struct cma_id *id, enum cma_state from, enum cma_state to)
-	UT_EXCLUDES(id->c->lock);
-struct cm_options cma_opt(struct cma_id *id) UT_EXCLUDES(id->c->lock);
-int cma_family(struct cma_id *id) UT_EXCLUDES(id->c->lock);
-
 /* In a forked child, where every call on an identifier of the parent is -EIO. */
 static inline bool cma_foreign(const struct cma *c)
 {
@@ -160,43 +137,5 @@ static inline int cma_leave_call(struct cma_id *id, int r)
 	ut_unlock(&id->call);
 	return r;
 }
-
-/* --- port.c: the adapters --- */
-void cma_port_lock(struct cm_port *p) UT_ACQUIRE(p->dev->lock);
-void cma_port_unlock(struct cma *c, struct cm_port *p) UT_RELEASE(p->dev->lock);
-/* All ports in listing order, free(); their number or -ENOMEM. */
-int cma_ports(struct cma *c, struct cm_port ***ret);
-/* All addresses of a port, free(). */
-int cma_port_addrs(struct cma *c, struct cm_port *p, struct link_end **ret);
-/* Attached and of use for this id: 0, -ENODEV or why it cannot be attached. */
-int cma_port_ready(struct cma_id *id, struct cm_port *p);
-/* May this id be on the port at all: the option's choice. */
-bool cma_port_chosen(struct cma_id *id, struct cm_port *p);
-/* The adapter of a source address: 0, -EADDRNOTAVAIL, -ENODEV, ... */
-int cma_port_find(struct cma_id *id, const struct link_end *src, struct cm_port **ret);
-
-/* --- ep.c: endpoints --- */
-int cma_ep_bind(struct cma_id *id, struct cm_port *p, const struct link_end *local,
-		struct cm_ep **ret);
-int cma_ep_create(struct cma_id *id, struct cm_port *p, const struct link_end *local,
-		  struct cm_ep **ret);
-int cma_ep_listen(struct cma_id *id, struct cm_port *p, struct cm_ep *ep);
-void cma_ep_destroy(struct cma_id *id, struct cm_port *p, struct cm_ep *ep);
-int cma_sub_add(struct cma_id *id, struct cm_port *p, const struct link_end *local);
-void cma_sub_drop(struct cma_id *id, struct cma_sub *s);
-/* Does an id bound to any of `family` take this address? */
-bool cma_any_takes(int family, bool afonly, const uint8_t addr[16]);
-
-/* --- why.c --- */
-/* What a failure means; dev->lock of its adapter held. */
-void cma_say(const struct cm_event *ev);
-
-/* --- bind.c --- */
-int cma_bind_addr(struct cma_id *id, const struct cma_addr *a);
-
-/* --- mcast.c --- */
-void cma_leave_all(struct cma_id *id);
-
-extern const struct cm_user cma_user;
 
 #endif

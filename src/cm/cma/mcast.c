@@ -7,7 +7,10 @@
  * A send-only member does not make the host listen. UD only: on an adapter
  * without UD an identifier that could ask does not come to be.
  */
-#include "cm/cma/core.h"
+#include "cm/cma/mcast.h"
+
+#include "cm/cma/chan.h"
+#include "cm/cma/id.h"
 #include "engine/mcast.h"
 #include "util/alloc.h"
 

@@ -3,7 +3,11 @@
  * Options. They are the identifier's, and an endpoint that exists already gets
  * them too: programs set the type of service between resolve and connect.
  */
-#include "cm/cma/core.h"
+#include "cm/cma.h"
+
+#include "cm/cma/chan.h"
+#include "cm/cma/id.h"
+#include "cm/cma/port.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -6,7 +6,12 @@
  * fails at once. A path record is known at once on RoCE and iWARP; a subnet administrator
  * answers later (cma_path_answer).
  */
-#include "cm/cma/core.h"
+#include "cm/cma.h"
+
+#include "cm/cma/bind.h"
+#include "cm/cma/chan.h"
+#include "cm/cma/id.h"
+#include "cm/cma/port.h"
 #include "util/alloc.h"
 #include "util/log.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cm/cma/state.h"
 
+#include "cm/cma/state.h"
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 

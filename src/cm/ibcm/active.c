@@ -5,7 +5,12 @@
  * "Starting PSN" of a message is where the *other* end's send queue starts, so
  * each end sends its receive PSN and takes the peer's as its send PSN.
  */
-#include "cm/ibcm/ep.h"
+#include "cm/ibcm/active.h"
+
+#include "cm/ibcm/msg.h"
+#include "cm/ibcm/bind.h"
+#include "cm/ibcm/sidr.h"
+#include "cm/ibcm/watch.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,13 @@
  * A DREQ is answered at once and the answer starts our TIMEWAIT; the user hears
  * of it at the same moment and has nothing to send.
  */
-#include "cm/ibcm/ep.h"
+#include "cm/ibcm/end.h"
+
+#include "cm/ibcm/active.h"
+#include "cm/ibcm/bind.h"
+#include "cm/ibcm/msg.h"
+#include "cm/ibcm/passive.h"
+#include "cm/ibcm/watch.h"
 
 #include <errno.h>
 

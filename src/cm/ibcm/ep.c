@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Endpoints: birth and death, numbers and look-up, timers, events. */
-#include "cm/ibcm/ep.h"
 
 #include "util/alloc.h"
+
+#include "cm/ibcm/bind.h"
+#include "cm/ibcm/msg.h"
+#include "cm/ibcm/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -148,8 +148,6 @@ static inline uint64_t ibcm_ns(unsigned code)
 	return 4096ull << (code < 31 ? code : 31);
 }
 
-/* --- ep.c --- */
-
 int ibcm_tables_init(struct ibcm *cm);
 /* NULL without memory. The endpoint is idle, on no table, without an ID. */
 struct ibcm_ep *ibcm_ep_new(struct ibcm *cm);
@@ -175,8 +173,6 @@ void ibcm_enter(struct ibcm_ep *e, enum ibcm_state state);
 /* TIMEWAIT, or the time in which duplicates are answered. */
 void ibcm_timewait(struct ibcm_ep *e);
 void ibcm_answered(struct ibcm_ep *e);
-/* A request met nobody: true, it is asked again soon. */
-bool ibcm_retry(struct ibcm_ep *e);
 bool ibcm_half_open(struct ibcm_ep *e);  /* false: too many */
 void ibcm_half_done(struct ibcm_ep *e);
 void ibcm_without_owner(struct ibcm_ep *e);     /* leaves its listener's backlog */
@@ -190,81 +186,6 @@ void ibcm_raise_later(struct ibcm_ep *e, enum cm_event_type type);
 /* Deadlines and events of what operations started. Returns how many. */
 int ibcm_settle(struct ibcm *cm);
 
-/* --- msg.c --- */
-
-/* Starts a MAD in buf and returns its message part. */
-uint8_t *ibcm_mad(uint8_t buf[WIRE_MAD_BYTES], enum wire_cm_attr attr, uint64_t tid);
-/* ... with both communication IDs of the endpoint, to be repeated. */
-uint8_t *ibcm_ep_mad(struct ibcm_ep *e, enum wire_cm_attr attr);
-void ibcm_send_kept(struct ibcm_ep *e);
-/* Without keeping: RTU, DREP, MRA of a message, REJ of a message. */
-void ibcm_send_plain(struct ibcm_ep *e, enum wire_cm_attr attr);
-void ibcm_send_mra(struct ibcm_ep *e, unsigned message);
-void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const void *data,
-		    uint16_t len);
-/* An answer to a stranger: back to where rx came from. */
-void ibcm_reply(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t mad[WIRE_MAD_BYTES]);
-void ibcm_reply_rej(struct ibcm *cm, const struct gsi_rx *rx, unsigned message, unsigned reason);
-void ibcm_reply_ids(struct ibcm *cm, const struct gsi_rx *rx, enum wire_cm_attr attr);
-/* Our QP's ACK timeout from a CA's ACK delay and the packet life time, IBTA 12.7.34. */
-uint8_t ibcm_ack_timeout(unsigned ack_delay, unsigned life);
-enum ibv_mtu ibcm_mtu(uint32_t bytes);
-
-/* --- service.c --- */
-
-bool ibcm_is_ip(uint64_t service);
-void ibcm_ip_build(uint8_t *h, const struct link_end *src, const struct link_end *dst);
-/* True when it fits the addresses of the datagram; then the sender's port. */
-bool ibcm_ip_check(const uint8_t *h, const struct gsi_rx *rx, uint16_t *ret_port);
-
-/* --- operations and messages --- */
-
 typedef void ibcm_handler(struct ibcm_ep *e, const struct gsi_rx *rx);
-
-int ibcm_bind(struct cm_port *p, const struct cm_bind *b, struct cm_ep **ret);
-int ibcm_create(struct cm_port *p, const struct cm_bind *b, struct cm_ep **ret);
-int ibcm_listen(struct cm_ep *ep, int backlog);
-void ibcm_unbind(struct ibcm_ep *e);
-/* The listener of a request; if there is none here, the request was handed on (true in
- * *ret_passed) or nobody has one. */
-struct ibcm_ep *ibcm_listener(struct ibcm *cm, const struct gsi_rx *rx, uint64_t service,
-			      bool *ret_passed);
-
-int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param);
-int ibcm_establish(struct cm_ep *ep);
-ibcm_handler ibcm_got_rep, ibcm_dup_rep_early, ibcm_dup_rep, ibcm_dead_rep;
-
-int ibcm_accept(struct cm_ep *ep, const struct cm_param *param);
-int ibcm_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len);
-int ibcm_notify(struct cm_ep *ep, enum ibv_event_type event);
-void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx);
-/* For requests of both kinds: a counted child of the listener, or NULL; and its way up. */
-struct ibcm_ep *ibcm_child(struct ibcm_ep *listener, const struct gsi_rx *rx, uint16_t port);
-void ibcm_offer(struct ibcm_ep *e, struct cm_event *ev);
-ibcm_handler ibcm_got_rtu, ibcm_dup_req_slow, ibcm_dup_req_stale;
-
-int ibcm_sidr_connect(struct ibcm_ep *e, const struct cm_param *param);
-int ibcm_sidr_answer(struct ibcm_ep *e, unsigned status, const struct cm_param *param);
-void ibcm_got_sidr_req(struct ibcm *cm, const struct gsi_rx *rx);
-ibcm_handler ibcm_got_sidr_rep;
-
-int ibcm_disconnect(struct cm_ep *ep);
-void ibcm_destroy(struct cm_ep *ep);
-void ibcm_hang_up(struct ibcm_ep *e); /* DREQ; the event follows */
-ibcm_handler ibcm_got_dreq, ibcm_dreq_before_rtu, ibcm_dup_dreq, ibcm_got_drep;
-ibcm_handler ibcm_rejected, ibcm_rej_connected, ibcm_got_mra, ibcm_got_lap;
-ibcm_handler ibcm_again;
-
-/* --- watch.c, record.c --- */
-
-/* After each change of state: tied while the peer may count on the connection. */
-void ibcm_record_check(struct ibcm_ep *e);
-
-void ibcm_estab(struct ibcm_ep *e); /* ESTAB, and watched */
-void ibcm_watch(struct ibcm_ep *e);
-void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16]);
-ibcm_handler ibcm_got_stranger;
-
-int ibcm_qp_attr(struct cm_ep *ep, struct ibv_qp_attr *attr, int *mask);
 
 #endif

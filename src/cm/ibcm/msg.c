@@ -3,7 +3,7 @@
  * Building and sending messages. A message that could not be sent counts as
  * lost on the way: repetition repairs both.
  */
-#include "cm/ibcm/ep.h"
+#include "cm/ibcm/msg.h"
 
 #include <string.h>
 

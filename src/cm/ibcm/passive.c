@@ -7,7 +7,13 @@
  * adapters of two users of one host; so the address counts as part of each
  * name, which also keeps strangers away from connections of others.
  */
-#include "cm/ibcm/ep.h"
+#include "cm/ibcm/passive.h"
+
+#include "cm/ibcm/bind.h"
+#include "cm/ibcm/end.h"
+#include "cm/ibcm/msg.h"
+#include "cm/ibcm/sidr.h"
+#include "cm/ibcm/watch.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * the Linux kernel gives them: INIT is known from the start, RTR once the peer's
  * REQ or REP has told its QP, RTS at the same time.
  */
-#include "cm/ibcm/ep.h"
+#include "cm/ibcm/qp_attr.h"
 
 #include <errno.h>
 #include <string.h>

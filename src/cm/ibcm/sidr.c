@@ -3,7 +3,12 @@
  * Service ID resolution (IBTA 12.11): one question, one answer, by which a UD
  * QP learns number and Q_Key of a service. No connection is left behind.
  */
-#include "cm/ibcm/ep.h"
+#include "cm/ibcm/sidr.h"
+
+#include "cm/ibcm/active.h"
+#include "cm/ibcm/bind.h"
+#include "cm/ibcm/msg.h"
+#include "cm/ibcm/passive.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef CM_CMA_BIND_H
+#define CM_CMA_BIND_H
+
+#include "cm/cma/core.h"
+
+/* --- bind.c --- */
+int cma_bind_addr(struct cma_id *id, const struct cma_addr *a);
+
+#endif
