@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Addresses and routes, and the public fields that follow from them. */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/addr.h"
+
+#include "abi/rdmacm/dev.h"
+#include "abi/rdmacm/sync.h"
+#include "abi/rdmacm/wait.h"
 
 #include <endian.h>
 #include <infiniband/ib.h>

@@ -5,6 +5,7 @@
  * GIDs of AF_IB are read here. One result, the resolver's first.
  */
 #include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/dev.h"
 
 #include "util/alloc.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Event channels: taking events of them, acknowledging these. Waiting is in wait.c. */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/chan.h"
 
+#include "abi/rdmacm/dev.h"
+#include "abi/rdmacm/event.h"
+#include "abi/rdmacm/id.h"
 #include "util/alloc.h"
 #include "util/log.h"
 

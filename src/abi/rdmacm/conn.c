@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Connections: listen, connect, accept, reject, confirm, end. */
 #include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/addr.h"
+#include "abi/rdmacm/chan.h"
+#include "abi/rdmacm/qp.h"
+#include "abi/rdmacm/sync.h"
+#include "abi/rdmacm/wait.h"
 
 #define RETRY_MAX 7
 

@@ -5,8 +5,9 @@
  * fork() inherited and that its adapter does not serve there is replaced; its
  * memory is left alone, for the program may still point at it.
  */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/dev.h"
 
+#include "abi/rdmacm/chan.h"
 #include "util/alloc.h"
 #include "util/log.h"
 

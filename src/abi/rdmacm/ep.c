@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Endpoints: an identifier with its address, route and queue pair in one call. */
 #include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/addr.h"
+#include "abi/rdmacm/id.h"
+#include "abi/rdmacm/sync.h"
+#include "abi/rdmacm/wait.h"
 
 #include "util/alloc.h"
 

@@ -5,7 +5,13 @@
  * event: a response moves the queue pair and confirms, an end of the connection
  * puts it in error, a joined group is attached.
  */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/event.h"
+
+#include "abi/rdmacm/addr.h"
+#include "abi/rdmacm/chan.h"
+#include "abi/rdmacm/id.h"
+#include "abi/rdmacm/mcast.h"
+#include "abi/rdmacm/qp.h"
 
 static const void *data_of(const struct cm_param *p)
 {

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Identifiers: life, channel, options, names. */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/id.h"
 
+#include "abi/rdmacm/chan.h"
+#include "abi/rdmacm/dev.h"
+#include "abi/rdmacm/mcast.h"
+#include "abi/rdmacm/sync.h"
+#include "abi/rdmacm/wait.h"
 #include "cm/cma.h"
 #include "dapple/cm.h"
 #include "util/alloc.h"

@@ -4,8 +4,10 @@
  * context of a join; what it gives back is looked up and not trusted, since a
  * group may have been left while its event was on the way.
  */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/mcast.h"
 
+#include "abi/rdmacm/addr.h"
+#include "abi/rdmacm/sync.h"
 #include "util/alloc.h"
 
 #include <infiniband/ib.h>

@@ -3,7 +3,9 @@
  * The states of an identifier's queue pair. The manager knows the attributes of
  * each transition; one that moves the queue pair itself asks for INIT only.
  */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/qp.h"
+
+#include "abi/rdmacm/chan.h"
 #include "engine/qp.h"
 
 /* *mask 0: nothing to do. */

@@ -5,6 +5,9 @@
  * identifier's public fields and destroyed by them, as they are found.
  */
 #include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/chan.h"
+#include "abi/rdmacm/dev.h"
+#include "abi/rdmacm/qp.h"
 
 #include <rdma/rdma_verbs.h>
 #include <stddef.h>

@@ -4,7 +4,10 @@
  * for the event that ends it. The event stays in pub.event until the next
  * call, for programs look there for private data.
  */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/sync.h"
+
+#include "abi/rdmacm/chan.h"
+#include "abi/rdmacm/wait.h"
 
 void rcm_forget_event(struct rcm_id *id)
 {

@@ -3,8 +3,9 @@
  * Waiting for an event as programs expect it of a kernel: cancelled, interrupted, on a channel that is
  * destroyed meanwhile, or with a request that another thread has yet to see.
  */
-#include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/wait.h"
 
+#include "abi/rdmacm/chan.h"
 #include "device/device.h"
 #include "util/alloc.h"
 #include "util/clock.h"

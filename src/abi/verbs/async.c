@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Asynchronous events. */
+#include "abi/verbs/async.h"
+
+#include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/wait.h"
 #include "engine/event.h"
 
 enum element { OF_CQ, OF_QP, OF_SRQ, OF_PORT };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completion channels and their events. */
+#include "abi/verbs/chan.h"
+
+#include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/wait.h"
 #include "engine/cq.h"
 #include "engine/event.h"
 #include "util/alloc.h"

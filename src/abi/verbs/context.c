@@ -5,10 +5,17 @@
  * still there keeps the engine's context alive, so that a leaked queue pair can
  * neither crash nor be freed under a packet; its queue pairs stop serving.
  */
+
 #include "abi/verbs/context.h"
 
 #include "abi/dapple/shell.h"
+#include "abi/verbs/async.h"
+#include "abi/verbs/chan.h"
+#include "abi/verbs/device.h"
 #include "abi/verbs/export.h"
+#include "abi/verbs/mr.h"
+#include "abi/verbs/ops.h"
+#include "abi/verbs/qp.h"
 #include "engine/event.h"
 #include "engine/qp.h"
 #include "util/alloc.h"

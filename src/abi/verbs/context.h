@@ -11,4 +11,8 @@ extern struct ut_list vrb_contexts; /* struct vrb_context, guarded by the lock *
 /* NULL with errno. */
 struct ibv_context *vrb_open(struct ibv_device *d);
 
+/* context.c: an object that keeps the engine's context alive. */
+void vrb_hold(struct ibv_context *c);
+void vrb_release(struct ibv_context *c);
+
 #endif

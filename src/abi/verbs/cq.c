@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completion queues. Every one is an ibv_cq_ex behind, as its size costs little
  * and one destructor is enough. */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/cq.h"
 
+#include "abi/verbs/context.h"
+#include "abi/verbs/cq_ex.h"
 #include "abi/verbs/export.h"
+#include "abi/verbs/pd.h"
 #include "engine/cq.h"
 #include "engine/event.h"
 #include "util/alloc.h"

@@ -4,7 +4,8 @@
  * polling lock is held between them unless the queue was declared
  * single-threaded. start_poll that finds nothing holds nothing.
  */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/cq_ex.h"
+
 #include "engine/cq.h"
 
 /* The lock is the caller's between two of his calls, which the analysis of a

@@ -4,16 +4,22 @@
  * list to the next, as in rdma-core: programs compare pointers. The references
  * are one of the list below, one per array that was given out, one per context.
  */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/device.h"
 
 #include "abi/verbs/export.h"
+#include "device/device.h"
 #include "util/alloc.h"
+#include "util/export.h"
 #include "util/log.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct ut_mutex vrb_devices_lock = UT_MUTEX_INIT;
 static struct ut_list devices = UT_LIST_INIT(devices);
@@ -170,4 +176,45 @@ VRB_NOW(get_device_guid) __be64 vrb_get_device_guid(struct ibv_device *d)
 UT_EXPORT int ibv_get_device_index(struct ibv_device *d)
 {
 	return (int)vrb_of(d, vrb_device)->info.index;
+}
+
+/* --- the stand-in for /sys --- */
+
+/* Where programs should look instead of /sys, and the two old readers. */
+
+UT_EXPORT const char *ibv_get_sysfs_path(void);
+UT_EXPORT int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);
+
+const char *ibv_get_sysfs_path(void)
+{
+	const char *root = dev_tree_root();
+
+	return root ? root : "/sys";
+}
+
+/* Length without one final newline; -1 with errno. */
+int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size)
+{
+	char path[4096];
+	ssize_t n;
+	int fd;
+
+	if (!size || snprintf(path, sizeof(path), "%s/%s", dir, file) >= (int)sizeof(path)) {
+		errno = EINVAL;
+		return -1;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, size);
+	close(fd);
+	if (n <= 0)
+		return (int)n;
+	if (buf[n - 1] == '\n')
+		buf[--n] = '\0';
+	else if ((size_t)n < size)
+		buf[n] = '\0';
+	else
+		return -1; /* does not fit with its end */
+	return (int)n;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Device memory: memory of the adapter, which here is memory of the process
  * that only the calls below and registered keys reach. */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/dm.h"
 
+#include "abi/verbs/context.h"
+#include "abi/verbs/mr.h"
 #include "engine/mkey.h"
 #include "util/alloc.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Numbers count up and are not used twice before they wrap. */
+
 #include "abi/verbs/handle.h"
 
 #include "util/idtab.h"

@@ -6,6 +6,8 @@
  * descriptor is refused.
  */
 #include "abi/verbs/context.h"
+#include "abi/verbs/device.h"
+#include "abi/verbs/pd.h"
 #include "abi/verbs/vrb.h"
 #include "util/alloc.h"
 #include "util/export.h"

@@ -4,12 +4,14 @@
  * on-demand registration is what every registration is; the engine is not told
  * about the flag.
  */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/mr.h"
 
+#include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
+#include "abi/verbs/pd.h"
 #include "engine/mkey.h"
-#include "util/alloc.h"
 #include "host/shm/area.h"
+#include "util/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Memory windows; type 2 ones are bound by work requests (qp_ex.c, qp.c). */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/mw.h"
 
+#include "abi/verbs/context.h"
+#include "abi/verbs/pd.h"
+#include "abi/verbs/qp.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
 #include "util/alloc.h"

@@ -5,7 +5,17 @@
  * (flow steering, RSS, work queues, counters, tag matching, rate limits). In
  * ibv_context the header tests nothing, so every entry it calls is filled.
  */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/ops.h"
+
+#include "abi/verbs/cq.h"
+#include "abi/verbs/dm.h"
+#include "abi/verbs/mr.h"
+#include "abi/verbs/mw.h"
+#include "abi/verbs/pd.h"
+#include "abi/verbs/port.h"
+#include "abi/verbs/qp.h"
+#include "abi/verbs/srq.h"
+#include "abi/verbs/xrcd.h"
 
 void vrb_fill_ops(struct verbs_context *v)
 {

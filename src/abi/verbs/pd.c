@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Protection domains, and parent domains, which are a second handle on one. */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/pd.h"
 
+#include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
 #include "engine/mkey.h"
 #include "util/alloc.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What a device and its port are like: attributes, GIDs, P_Keys. */
+
 #include "abi/verbs/port.h"
 
 #include "abi/dapple/shell.h"

@@ -8,4 +8,10 @@
  * errno. */
 int vrb_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
 
+/* Functions of the tables, by the file that has them. */
+int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t len);
+int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
+			struct ibv_device_attr_ex *attr, size_t len);
+int vrb_query_rt_values(struct ibv_context *c, struct ibv_values_ex *values);
+
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Queue pairs: life, attributes, posting. */
+#include "abi/verbs/qp.h"
+
+#include "abi/verbs/context.h"
+#include "abi/verbs/pd.h"
+#include "abi/verbs/qp_ex.h"
+#include "abi/verbs/wait.h"
 #include "engine/qp.h"
 
 #include "abi/verbs/export.h"
-#include "abi/verbs/vrb.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 

@@ -5,7 +5,8 @@
  * An error inside a batch is remembered and makes wr_complete refuse all of it,
  * as the manual demands; the engine checks the entries then.
  */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/qp_ex.h"
+
 #include "engine/qp.h"
 
 #include <string.h>

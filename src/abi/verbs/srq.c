@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Shared receive queues, basic and XRC. */
+#include "abi/verbs/srq.h"
+
+#include "abi/verbs/context.h"
+#include "abi/verbs/pd.h"
+#include "abi/verbs/wait.h"
 #include "engine/srq.h"
 
 #include "abi/verbs/export.h"
-#include "abi/verbs/vrb.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 

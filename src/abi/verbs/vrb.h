@@ -205,78 +205,7 @@ static inline int vrb_minus(int rc)
 	return -1;
 }
 
-/* device.c: one more holder, one less. */
-void vrb_device_get(struct vrb_device *d);
-void vrb_device_put(struct vrb_device *d);
-
-/* context.c: an object that keeps the engine's context alive. */
-void vrb_hold(struct ibv_context *c);
-void vrb_release(struct ibv_context *c);
-
-/* pd.c: an object made through a protection domain. */
-void vrb_pd_use(struct vrb_pd *pd);
-void vrb_pd_unuse(struct vrb_pd *pd);
-
-/* mr.c: the public face of a region that the engine has made; frees nothing on
- * failure. NULL with errno. */
-struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, size_t length);
-
-/* async.c, cq.c: waits until what was handed out has been acknowledged. */
-void vrb_await_acks(pthread_mutex_t *m, pthread_cond_t *c, const uint32_t *acked,
-		    const unsigned *delivered);
-
-/* wait.c: an event descriptor had nothing: waits as read() would. 0 = look
- * again, or a negative errno. A cancellation point; no lock may be held. */
-int vrb_wait(struct eng_dev *dev, int fd);
-/* The same for a channel, whose event is to be taken at once. */
-int vrb_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
-
-/* The slots of one table each. */
-void vrb_fill_ops(struct verbs_context *v);
-void vrb_fill_cq_ex(struct ibv_cq_ex *cq);
-void vrb_fill_qp_ex(struct ibv_qp_ex *qp, enum ibv_qp_type type, uint64_t send_ops);
-/* Legal extended operations of a QP type, enum ibv_qp_create_send_ops_flags. */
-uint64_t vrb_legal_ops(enum ibv_qp_type type);
-
-/* chan.c, async.c: an event without waiting, counted; 0 or -EAGAIN. */
-int vrb_take_comp(struct ibv_comp_channel *ch, struct ibv_cq **ret);
-int vrb_take_async(struct ibv_context *c, struct ibv_async_event *ret);
 void vrb_ack_cq_events(struct ibv_cq *cq, unsigned int n);
 void vrb_ack_async_event(struct ibv_async_event *event);
-
-/* Functions of the tables, by the file that has them. */
-int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t len);
-int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
-			struct ibv_device_attr_ex *attr, size_t len);
-int vrb_query_rt_values(struct ibv_context *c, struct ibv_values_ex *values);
-struct ibv_mr *vrb_alloc_null_mr(struct ibv_pd *pd);
-int vrb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
-		  struct ibv_sge *sg, uint32_t n);
-struct ibv_mw *vrb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
-int vrb_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-int vrb_dealloc_mw(struct ibv_mw *mw);
-struct ibv_dm *vrb_alloc_dm(struct ibv_context *c, struct ibv_alloc_dm_attr *attr);
-int vrb_free_dm(struct ibv_dm *dm);
-struct ibv_mr *vrb_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t off, size_t length,
-			     unsigned int access);
-struct ibv_td *vrb_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *attr);
-int vrb_dealloc_td(struct ibv_td *td);
-struct ibv_pd *vrb_alloc_parent_domain(struct ibv_context *c,
-				       struct ibv_parent_domain_init_attr *attr);
-int vrb_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-int vrb_req_notify_cq(struct ibv_cq *cq, int solicited_only);
-int vrb_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
-struct ibv_cq_ex *vrb_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
-struct ibv_cq *vrb_make_cq(struct ibv_context *c, const struct ibv_cq_init_attr_ex *attr);
-struct ibv_srq *vrb_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *attr);
-int vrb_get_srq_num(struct ibv_srq *srq, uint32_t *number);
-int vrb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-struct ibv_xrcd *vrb_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *attr);
-int vrb_close_xrcd(struct ibv_xrcd *x);
-struct ibv_qp *vrb_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr);
-struct ibv_qp *vrb_create_gsi(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
-struct ibv_qp *vrb_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *attr);
-int vrb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Blocking for an event, with the manners of read(); see util/restart.h. */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/wait.h"
 
 #include "engine/event.h"
 #include "util/heap.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* XRC domains. */
-#include "abi/verbs/vrb.h"
+#include "abi/verbs/xrcd.h"
+
+#include "abi/verbs/context.h"
 #include "engine/srq.h"
 #include "util/alloc.h"
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef ABI_RDMACM_ADDR_H
+#define ABI_RDMACM_ADDR_H
+
+#include "abi/rdmacm/rcm.h"
+
+/* addr.c: the public fields after what the manager knows now. 0 or negative errno. */
+int rcm_refresh(struct rcm_id *id);
+socklen_t rcm_addr_len(const struct sockaddr *addr); /* 0: a family that is not served */
+int rcm_bind(struct rcm_id *id, const struct sockaddr *addr);
+int rcm_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+		     int timeout_ms);
+int rcm_resolve_route(struct rcm_id *id, int timeout_ms);
+
+#endif

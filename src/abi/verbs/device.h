@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef ABI_VERBS_DEVICE_H
+#define ABI_VERBS_DEVICE_H
+
+#include "abi/verbs/vrb.h"
+
+/* device.c: one more holder, one less. */
+void vrb_device_get(struct vrb_device *d);
+void vrb_device_put(struct vrb_device *d);
+
+#endif
