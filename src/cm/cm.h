@@ -118,7 +118,7 @@ struct cm_event {
 
 struct cm_ep {
 	struct cm_port *port;
-	void *user;                   /* of who made it (or took it in a REQUEST event) */
+	void *user;                   /* of the caller of bind() or create(), or of the event handler that took a REQUEST */
 	struct link_end local, remote;
 	uint64_t service;             /* service ID; port space in bits 31..16 for IP ones */
 	struct cm_options opt;
@@ -164,7 +164,7 @@ struct cm_ops {
 	void (*destroy)(struct cm_ep *ep);
 };
 
-/* Who is told. May call back into the ops of this port, destroy included. */
+/* The user of a port. Its handler may call the ops of this port, destroy included. */
 struct cm_user {
 	/* For REQUEST: 0 takes the new endpoint (its user is set), nonzero refuses it and the
 	 * manager rejects and destroys it. Otherwise ignored. */

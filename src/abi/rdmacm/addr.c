@@ -100,7 +100,7 @@ int rcm_refresh(struct rcm_id *id)
 	if (rc)
 		return rc;
 	a->addr.ibaddr = (struct rdma_ib_addr){ i.sgid, i.dgid, htobe16(i.path.pkey) };
-	/* The paths of iWARP are those of its TCP, and nobody's record. */
+	/* iWARP's paths are those of its TCP: there is no path record. */
 	if (i.routed && id->pub.verbs->device->transport_type != IBV_TRANSPORT_IWARP)
 		fill_path(id, &i);
 	return 0;
@@ -132,8 +132,8 @@ static int bind_nowhere(struct rcm_id *id, const struct sockaddr *addr)
 
 /*
  * Where no adapter is on lo, a loopback address binds like any address, as in the kernel: so
- * libfabric asks whether there are connections at all. Such an identifier does not listen: whoever
- * reached it would come from elsewhere.
+ * libfabric asks whether there are connections at all. Such an identifier does not listen: a
+ * request could only come from another address.
  */
 int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 {

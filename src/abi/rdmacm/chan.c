@@ -41,7 +41,7 @@ void rcm_chan_after_fork(void)
 {
 	ut_mutex_init(&take_lock);
 	ut_lock(&take_lock);
-	forks++; /* who was filling an event in is not here */
+	forks++; /* threads that were filling an event in are not here */
 	ut_unlock(&take_lock);
 }
 
@@ -287,7 +287,7 @@ UT_EXPORT int rdma_ack_cm_event(struct rdma_cm_event *event)
 		return rcm_result(-EINVAL);
 	id = e->counted;
 	g = e->group;
-	free(e); /* first, for who waits for this goes on at once */
+	free(e); /* first: a waiting thread goes on at once */
 	acknowledge(id, g);
 	return 0;
 }

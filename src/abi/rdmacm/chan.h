@@ -16,7 +16,7 @@ void rcm_chan_release(struct rcm_chan *ch);
  * channel may go. */
 bool rcm_chan_enter(struct rcm_chan *ch);
 void rcm_chan_leave(struct rcm_chan *ch);
-/* Destroyed, and nobody but those who wait has it. */
+/* Destroyed; only waiting threads have it. */
 bool rcm_chan_abandoned(struct rcm_chan *ch);
 /* The oldest event that the program is to see, without ever blocking. 0 or negative errno; -EBUSY: a request,
  * left there because requests_too is false. */

@@ -174,7 +174,7 @@ UT_EXPORT int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data,
 	return rcm_result(do_reject(id, CM_REJ_VENDOR_OPTION, private_data, private_data_len));
 }
 
-/* For who moves a queue pair of his own, after RDMA_CM_EVENT_CONNECT_RESPONSE. */
+/* For programs that move a queue pair of their own, after RDMA_CM_EVENT_CONNECT_RESPONSE. */
 UT_EXPORT int rdma_establish(struct rdma_cm_id *id)
 {
 	int rc;

@@ -84,7 +84,7 @@ int rcm_id_create(struct rdma_event_channel *channel, void *context, enum rdma_p
 	return rc;
 }
 
-/* The type that goes with a port space unless somebody says otherwise. */
+/* The default queue pair type of a port space. */
 static enum ibv_qp_type usual_type(enum rdma_port_space ps)
 {
 	return ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC;

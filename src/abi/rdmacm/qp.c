@@ -41,7 +41,7 @@ static int init_ud(struct rcm_id *id, struct ibv_qp *qp)
 	return rc ? rc : modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-/* Whoever moves it later: from here on receives can be posted. */
+/* From here on receives can be posted, whether the library or the program moves it later. */
 int rcm_qp_init(struct rcm_id *id, struct ibv_qp *qp)
 {
 	return rcm_is_ud(id) ? init_ud(id, qp) : move(id, qp, IBV_QPS_INIT);

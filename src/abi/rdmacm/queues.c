@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Queue pairs, shared receive queues, and the completion queues that come with
- * them when the program brings none. What is made here is shown in the
+ * them when the program brings none. Objects made here are shown in the
  * identifier's public fields and destroyed by them, as they are found.
  */
 #include "abi/rdmacm/rcm.h"

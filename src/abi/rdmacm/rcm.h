@@ -41,7 +41,7 @@ struct rcm_chan {
 	bool shown;            /* to the program: see the graves of chan.c */
 	_Atomic(struct eng_dev *) dev; /* the one adapter that its events come from... */
 	_Atomic bool many;             /* ...unless there are several */
-	_Atomic int unseen;            /* requests shown whose identifiers nobody has used yet */
+	_Atomic int unseen;            /* requests shown whose identifiers are not used yet */
 	_Atomic int in_vain;           /* waits for their use, in a row */
 };
 

@@ -4,7 +4,7 @@
 
 #include "abi/rdmacm/rcm.h"
 
-/* Events will come from this adapter (NULL: from any). Who waits for them drives it meanwhile,
+/* Events will come from this adapter (NULL: from any). A thread that waits for them drives it meanwhile,
  * which spares a wake-up. */
 void rcm_chan_hears(struct rdma_event_channel *ch, struct eng_dev *dev);
 /* As rcm_event_try(), blocking as the descriptor says. A cancellation point; no lock may be held. */

@@ -65,7 +65,7 @@ VRB_NOW(destroy_ah) int vrb_destroy_ah(struct ibv_ah *pub)
 	return 0;
 }
 
-/* The kernel finds the neighbour when a packet is sent; nobody else needs it. */
+/* The kernel finds the neighbour when a packet is sent. */
 UT_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *attr,
 					  uint8_t mac[6], uint16_t *vid);
 int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *attr, uint8_t mac[6],
@@ -143,7 +143,7 @@ struct origin {
 
 static int read_ipv4(const uint8_t *h, struct origin *ret)
 {
-	if (h[0] != 0x45 || (h[16] & 0xf0) == 0xe0) /* sent to a group: whose address? */
+	if (h[0] != 0x45 || (h[16] & 0xf0) == 0xe0) /* sent to a group, which names no address of ours */
 		return -EINVAL;
 	*ret = (struct origin){ .hop_limit = h[8], .traffic_class = h[1] };
 	map_ipv4(&ret->src, h + 12);

@@ -8,8 +8,8 @@
 
 #include "engine/cq.h"
 
-/* The lock is the caller's between two of his calls, which the analysis of a
- * single function cannot see. */
+/* The lock is held from one call of the program to another, which the analysis of a single function
+ * cannot see. */
 static void enter(struct vrb_cq *cq) UT_NO_TSA
 {
 	if (!cq->single_threaded)

@@ -82,7 +82,7 @@ static struct vrb_device *find_or_make(const struct dev_info *info)
 	return d;
 }
 
-/* Devices that are gone leave the list; who holds one keeps it. */
+/* Devices that are gone leave the list; references keep them alive. */
 static void forget_missing(const struct dev_info *v, int n)
 {
 	struct vrb_device *d, *next;

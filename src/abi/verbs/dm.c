@@ -97,8 +97,8 @@ int vrb_free_dm(struct ibv_dm *pub)
 	return 0;
 }
 
-/* Keys on device memory are always zero-based: its addresses are nobody's
- * business. */
+/* Keys on device memory are always zero-based: its addresses are
+ * private. */
 struct ibv_mr *vrb_reg_dm_mr(struct ibv_pd *pub, struct ibv_dm *pdm, uint64_t off, size_t length,
 			     unsigned int access)
 {

@@ -17,8 +17,8 @@ static int may_sleep(struct eng_dev *dev, int fd)
 		return -errno;
 	if (!(flags & O_NONBLOCK))
 		return 0;
-	/* Whoever polls the descriptor himself expects the adapter to
-	 * run by itself; one look costs little and may save a round. */
+	/* A program that polls the descriptor expects the adapter to run by
+	 * itself; one look costs little and may save a round. */
 	eng_dev_poll(dev, NULL);
 	return -EAGAIN;
 }

@@ -44,7 +44,7 @@ int cma_chan_destroy(struct cma_chan *ch)
 	struct cma *c = ch->c;
 	bool busy;
 
-	/* The descriptor is the child's own, the rest a copy that nobody may rely on. */
+	/* The descriptor is the child's own, the rest an unreliable copy. */
 	if (cma_foreign(c)) {
 		syscall(SYS_close, ch->fd);
 		return 0;

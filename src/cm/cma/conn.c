@@ -179,7 +179,7 @@ int cma_notify(struct cma_id *id, enum ibv_event_type event)
 	return order(id, &o);
 }
 
-/* Who asks again after the end has come has what it wants. */
+/* A second rdma_disconnect() after the end succeeds. */
 static bool ended(struct cma_id *id)
 {
 	bool r;

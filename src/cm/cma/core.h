@@ -5,11 +5,11 @@
  * Three locks, in this order:
  *	cma_id.call   one call at a time on an identifier; never taken by an up-call
  *	dev->lock     of the adapter whose manager is asked; never two of them
- *	cma.lock      queues, states, who is on which channel
+ *	cma.lock      queues, states, the channel of each identifier
  * Managers are called with dev->lock held and cma.lock free, because they may call up
  * from inside. Up-calls come with dev->lock held, change the state and queue an event.
  *
- * Who may hold an identifier: the application until destroy; an endpoint (ep->user)
+ * References to an identifier: the application's until destroy; an endpoint's (ep->user)
  * until ops->destroy has returned; a queued event until it is taken or dropped; a
  * walk over all identifiers (change.c) by a reference. destroy marks it dead, drops
  * its events, destroys the endpoints and gives the first reference back.
@@ -83,8 +83,8 @@ struct cma_id {
 	enum ibv_qp_type qp_type;
 
 	struct ut_mutex call;
-	/* Guarded by call; written before anybody else knows the id when a REQUEST makes it.
-	 * What hangs on an endpoint is its port's dev->lock's besides. */
+	/* Guarded by call; written before the id is published when a REQUEST makes it.
+	 * Fields of an endpoint are guarded by its port's dev->lock as well. */
 	struct cm_port *port; /* set once */
 	struct cm_ep *ep;
 	struct ut_list subs;
@@ -106,7 +106,7 @@ struct cma_id {
 	uint32_t refs;
 	uint32_t untaken, untaken_max; /* requests queued */
 	bool known;            /* to the application; a request not taken is not */
-	bool responded;        /* RESPONSE was reported: who confirms it knows the rest */
+	bool responded;        /* RESPONSE was reported: its confirmation stands for ESTABLISHED */
 	struct cma_qev *spare; /* an event is not lost for want of memory */
 	struct cm_ece peer_ece;
 	struct cm_path path;     /* from ROUTED on, and of a request */

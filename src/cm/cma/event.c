@@ -48,7 +48,7 @@ static void happened(struct cma_id *id, const struct cm_event *ev)
 			id->peer_ece = ev->param.ece;
 		if (ev->type == CM_EV_RESPONSE)
 			id->responded = true;
-		/* ESTABLISHED is news for who did not confirm it himself. */
+		/* ESTABLISHED is news unless the application has confirmed a RESPONSE. */
 		q = ev->type == CM_EV_ESTABLISHED && id->responded ? NULL :
 		    cma_qev_get(id, cma_type_of(ev, ud), ev->status);
 		if (q) {
@@ -81,8 +81,8 @@ static int family_of(const struct cma_id *listener, const struct cm_ep *ep)
 	return cma_addr_v4(ep->local.addr) ? AF_INET : AF_INET6;
 }
 
-/* Who asks is known with both addresses, so the identifier starts where an active one would
- * be after its connect. */
+/* A request names both addresses, so its identifier starts in the state of an active one after
+ * connect. */
 static void inherit(struct cma_id *id, struct cma_id *from, const struct cm_event *ev)
 {
 	id->state = CMA_CONNECT;

@@ -249,8 +249,8 @@ static void kill_id(struct cma_id *id, struct ut_list *events)
 	ut_unlock(&c->lock);
 }
 
-/* With the requests that nobody will take. A request's id hears of nothing else than
- * connections, so this nests once. */
+/* With the requests that were not taken. The identifier of a request gets connection events only,
+ * so this nests once. */
 static void drop(struct cma_id *id, struct ut_list *events)
 {
 	struct ut_list *n;

@@ -11,7 +11,7 @@ void cma_id_put(struct cma_id *id) UT_EXCLUDES(id->c->lock);
 int cma_move(struct cma_id *id, enum cma_act act, enum cma_state *old)
 	UT_EXCLUDES(id->c->lock);
 int cma_may(struct cma_id *id, enum cma_act act) UT_EXCLUDES(id->c->lock);
-/* Back to `to` unless somebody else moved it on (device gone). */
+/* Back to `to` unless the device went meanwhile. */
 void cma_move_back(struct cma_id *id, enum cma_state from, enum cma_state to)
 	UT_EXCLUDES(id->c->lock);
 struct cm_options cma_opt(struct cma_id *id) UT_EXCLUDES(id->c->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Multicast on Ethernet: the group's address is its GID (IPv4 mapped), nobody
- * has to be asked, and to be a member means that the host's stack has joined.
+ * Multicast on Ethernet: the group's address is its GID (IPv4 mapped), there is no
+ * subnet administrator to ask, and a member is a host whose stack has joined.
  * The link is held in the group for as long as the identifier is a member,
  * with or without a QP that is attached; both are counted (engine/mcast.h).
  * A send-only member does not make the host listen. UD only: on an adapter

@@ -146,7 +146,7 @@ static int resolve_call(struct cma_id *id, const struct sockaddr *src, const str
 int cma_resolve_addr(struct cma_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 		     int timeout_ms)
 {
-	(void)timeout_ms; /* nobody else is asked */
+	(void)timeout_ms; /* the look-up is local */
 	if (!cma_enter(id))
 		return -EIO;
 	return cma_leave_call(id, resolve_call(id, src, dst));

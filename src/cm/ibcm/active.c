@@ -148,10 +148,9 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
  * Servers that have just agreed with their client over an earlier connection on
  * connecting once more (perftest does) bind and listen while the request is on its way:
  * with adapters that need milliseconds to make a QP the server is first, with us the
- * client may be. So that nobody listens is believed after the eighth time, 0.13 s later.
- * And who refuses because of a connection that a process of before left behind, ends that
- * one: the same request is welcome a moment later.
- * Copies of a refusal that is being waited out say nothing new.
+ * client may be. So "no listener" is believed after the eighth time, 0.13 s later. And a
+ * peer that refuses because of a stale connection ends that connection: the same request is
+ * accepted a moment later. Copies of a refusal that is being waited out are ignored.
  */
 bool ibcm_retry(struct ibcm_ep *e)
 {

@@ -4,7 +4,7 @@
 
 #include "cm/ibcm/ep.h"
 
-/* A request met nobody: true, it is asked again soon. */
+/* Returns true if the refused request is repeated after a pause, false after the last try. */
 bool ibcm_retry(struct ibcm_ep *e);
 int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param);
 int ibcm_establish(struct cm_ep *ep);

@@ -2,7 +2,7 @@
 /*
  * Service IDs of this host's addresses: bound endpoints and listeners. The
  * carrier holds the name (address, service) against other processes; inside this
- * one the table of bound endpoints says who has it. Several endpoints share a
+ * one the table of bound endpoints has it. Several endpoints share a
  * name when all of them allow it and at most one listens.
  */
 #include "cm/ibcm/bind.h"
@@ -16,7 +16,7 @@ static struct ibcm_ep *holder(struct ibcm *cm, const uint8_t addr[16], uint64_t 
 	return ibcm_key_find(cm, IBCM_BY_BIND, addr, service, 0, not);
 }
 
-/* Somebody of this process has the name: may e have it too? */
+/* True if e may share a name that another endpoint of this process has. */
 static bool may_share(const struct ibcm_ep *e, const struct ibcm_ep *other)
 {
 	return e->ep.opt.reuse && other->ep.opt.reuse && other->state != IBCM_LISTEN;
@@ -178,7 +178,7 @@ struct ibcm_ep *ibcm_listener(struct ibcm *cm, const struct gsi_rx *rx, uint64_t
  * The RDMA IP CM service (annex A11): a range of service IDs whose requests
  * begin their private data with the IP addresses and the sender's port. GIDs of
  * RoCE are addresses too, so both must say the same; a header that names
- * others is a forgery or garbage.
+ * different ones is refused.
  */
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };

@@ -8,8 +8,7 @@ int ibcm_bind(struct cm_port *p, const struct cm_bind *b, struct cm_ep **ret);
 int ibcm_create(struct cm_port *p, const struct cm_bind *b, struct cm_ep **ret);
 int ibcm_listen(struct cm_ep *ep, int backlog);
 void ibcm_unbind(struct ibcm_ep *e);
-/* The listener of a request; if there is none here, the request was handed on (true in
- * *ret_passed) or nobody has one. */
+/* The listener of a request, or NULL: then *ret_passed tells whether another process has taken it. */
 struct ibcm_ep *ibcm_listener(struct ibcm *cm, const struct gsi_rx *rx, uint64_t service,
 			      bool *ret_passed);
 

@@ -63,7 +63,7 @@ void ibcm_got_dreq(struct ibcm_ep *e, const struct gsi_rx *rx)
 }
 
 /*
- * Who disconnects was connected, so the RTU is lost, or late. The user learns of
+ * A DREQ proves that the peer was connected, so the RTU is lost or late. The user learns of
  * the connection before it learns of its end, for the peer may have sent data.
  */
 void ibcm_dreq_before_rtu(struct ibcm_ep *e, const struct gsi_rx *rx)

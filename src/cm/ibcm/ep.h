@@ -8,7 +8,7 @@
  * answer that may have to be given again, the time a communication ID must not be
  * used again.
  *
- * Operations carry no time. What they start is put on a list and gets its
+ * Operations carry no time. An endpoint that they start is put on a list and gets its
  * deadline or raises its event in the next ibcm_run() or ibcm_receive(), so no
  * event ever comes out of an operation. An up-call may destroy any endpoint,
  * its own included: nothing is touched after one, unless it was looked up again.
@@ -45,7 +45,7 @@ enum ibcm_state {
 #define IBCM_RETRIES 15u
 #define IBCM_FIRST_NS 250000000ull /* first repetition; doubles up to the full timeout */
 #define IBCM_DRAWS 8u /* repetitions of a request before the doubling */
-/* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_retry). */
+/* No listener: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_retry). */
 #define IBCM_REFUSED_NS 1000000ull
 #define IBCM_REFUSED_TRIES 7u
 #define IBCM_LIFE 18u        /* packet life time assumed on RoCE, as rdma_cm does: 1.1 s */
@@ -110,7 +110,7 @@ struct ibcm_ep {
 	uint8_t refused_tries;
 
 	uint32_t backlog, unanswered;  /* a listener's */
-	struct ibcm_ep *listener;      /* whose backlog this is part of */
+	struct ibcm_ep *listener;      /* the one whose backlog counts this endpoint */
 	struct ut_list children, sibling;
 
 	uint64_t dest_service, tid, remote_guid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A port of this manager: life, timers, and reports that nobody answers there. */
+/* A port of this manager: life, timers, ICMP reports, and the table of messages by state. */
 #include "cm/ibcm/ibcm.h"
 
 #include "cm/ibcm/active.h"
@@ -91,7 +91,7 @@ void ibcm_fini(struct cm_port *p)
 
 static void give_up(struct ibcm_ep *e, enum cm_event_type type, int status)
 {
-	/* So that a peer who thinks otherwise learns that we have left. */
+	/* A peer that still counts on the connection learns of its end. */
 	if (e->state == IBCM_REQ_SENT || e->state == IBCM_REP_SENT) {
 		ibcm_build_rej(e, e->state == IBCM_REP_SENT, CM_REJ_TIMEOUT, NULL, 0);
 		ibcm_send_kept(e);
@@ -237,8 +237,8 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 
 /*
  * What a message does in each state (IBTA 12.9.5 to 12.9.7, drawn). An empty
- * place: the message is dropped. A message for nobody is answered where silence
- * would keep the sender asking: DREQ by DREP, REP by REJ.
+ * place: the message is dropped. A message without an endpoint is answered
+ * where silence would keep the sender asking: DREQ by DREP, REP by REJ.
  */
 
 /* The order of the attribute IDs, 0x10 ... */

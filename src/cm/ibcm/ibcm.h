@@ -69,8 +69,8 @@ void ibcm_leave(struct cm_port *p);
 void ibcm_fini(struct cm_port *p);
 
 void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now);
-/* Nobody uses the port of this address any more (ICMP): requests to it fail now, connections
- * when it is said twice. */
+/* ICMP reports that the UDP port of this address is closed: requests to it fail now, connections
+ * at the second report. */
 void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint64_t now);
 /* A connection of another process on one of our addresses that has died: its peer gets the
  * DREQ. False: it says nothing sensible. */

@@ -86,7 +86,7 @@ void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const 
 	wire_set_CM_REJ_message(m, message);
 	wire_set_CM_REJ_reason(m, reason);
 	if (reason == CM_REJ_TIMEOUT) {
-		/* Table 109: whose ID it is, since the peer may not know ours. */
+		/* Table 109: names the message whose ID this is, since the peer may not know ours. */
 		wire_put64(guid, e->cm->cfg.ca_guid);
 		wire_set_CM_REJ_info(m, guid);
 		wire_set_CM_REJ_info_len(m, 8);

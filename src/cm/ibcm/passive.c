@@ -206,7 +206,7 @@ static bool stale(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m)
 	return true;
 }
 
-/* Where nobody listens the other end says so: it asks several times, and maybe not in vain. */
+/* Without a listener the request is rejected: the active side repeats it several times. */
 static void say_refused(struct ibcm *cm, const struct gsi_rx *rx, unsigned reason)
 {
 	struct link_end local = { 0 }, remote = { 0 };

@@ -33,7 +33,7 @@ static int to_init(const struct ibcm_ep *e, struct ibv_qp_attr *a)
 		a->qkey = e->qkey ? e->qkey : IBCM_UD_QKEY;
 		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
 	}
-	/* Nobody may touch memory before there is a peer. */
+	/* No remote access before there is a peer. */
 	a->qp_access_flags = 0;
 	if (knows_peer(e) || e->state == IBCM_REQ_SENT) {
 		a->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;

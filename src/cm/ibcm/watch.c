@@ -5,7 +5,7 @@
  *
  *	silence		the transport asks for an acknowledgement that it has had already;
  *			a live peer gives it again
- *	a refusal	nobody has the port of the peer's address any more. One report may be
+ *	a refusal	the UDP port of the peer's address is closed. One report may be
  *			about something older, so it is asked once more, and the second
  *			one counts
  *	"unknown"	the port is served, but by processes that know nothing of the
@@ -106,7 +106,7 @@ void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16])
 		else if (first && !asker)
 			asker = e;
 	}
-	/* One asks for all: who refuses, refuses an address. */
+	/* One probe serves all connections: a refusal is for an address. */
 	if (asker)
 		ibcm_arm(asker, REFUSED_AGAIN);
 	/* Up-calls may destroy any of them, which takes them off. */
@@ -117,10 +117,10 @@ void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16])
 /* --- connections of dead processes --- */
 
 /*
- * Connections beyond death: what another process must know to end them, and ending
- * those of one that has died. Its communication ID is used as if it were ours, so the
- * peer sees a DREQ like any other; the DREP comes to whoever gets it, hence a
- * few repetitions and no certainty.
+ * Connection records: the data that another process needs to disconnect on behalf of a dead peer, and
+ * the disconnection itself. The dead peer's communication ID is used as if it were ours, so the
+ * remote end sees a DREQ like any other; the DREP comes to any member of the address, hence a few
+ * repetitions and no certainty.
  */
 
 #define DISCONNECT_TRIES 3u
