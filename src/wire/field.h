@@ -43,7 +43,7 @@ static inline void wire_put64(uint8_t *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* The one little-endian number on the wire: the CRC at a packet's end. */
+/* The little-endian numbers of the wire: the invariant and the variant CRC at a packet's end. */
 static inline uint32_t wire_get_icrc(const uint8_t *p)
 {
 	uint32_t v;
@@ -55,6 +55,20 @@ static inline uint32_t wire_get_icrc(const uint8_t *p)
 static inline void wire_put_icrc(uint8_t *p, uint32_t v)
 {
 	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline uint16_t wire_get_vcrc(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le16toh(v);
+}
+
+static inline void wire_put_vcrc(uint8_t *p, uint16_t v)
+{
+	v = htole16(v);
 	memcpy(p, &v, sizeof(v));
 }
 
@@ -84,7 +98,12 @@ static inline void wire_set_bits(uint8_t *header, unsigned pos, unsigned width, 
 #define WIRE_FITS(pos, width) \
 	((width) == 64 ? (pos) % 32 == 0 : (width) > 0 && (pos) % 32 + (width) <= 32)
 
+/*
+ * Each row gives wire_get_, wire_set_ and WIRE_<header>_<field>_OFFSET: the byte in which the field
+ * begins, for packet filters, which cannot call.
+ */
 #define WIRE_ACCESS_F(header, field, byte, bit, width)                                         \
+	enum { WIRE_##header##_##field##_OFFSET = (byte) };                                    \
 	_Static_assert(WIRE_FITS((byte) * 8 + (bit), width), #header "." #field);              \
 	static inline uint64_t wire_get_##header##_##field(const uint8_t *h)                   \
 	{                                                                                      \
@@ -96,6 +115,7 @@ static inline void wire_set_bits(uint8_t *header, unsigned pos, unsigned width, 
 	}
 
 #define WIRE_ACCESS_B(header, field, byte, bytes)                                              \
+	enum { WIRE_##header##_##field##_OFFSET = (byte) };                                    \
 	static inline const uint8_t *wire_get_##header##_##field(const uint8_t *h)             \
 	{                                                                                      \
 		return h + (byte);                                                             \
@@ -113,7 +133,7 @@ struct wire_field {
 	uint8_t header;
 };
 
-/* A header: its rows are nr in a row from `first` of the table beside it. */
+/* A header; its rows are `nr` rows of the table beside it, from row `first` on. */
 struct wire_header {
 	const char *name;
 	const char *source;

@@ -1,10 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* IP headers as the sender's kernel wrote them, from what the receiver's socket tells. */
+/* IP headers as the sender's kernel wrote them, from what the receiver's socket tells; GRHs. */
 #include "wire/grh.h"
 
 #include <string.h>
 
+#include "wire/ib_packet.h"
+
 enum { PROTOCOL_UDP = 17 };
+
+int wire_grh_get(const uint8_t *buf, size_t len, struct wire_grh *ret)
+{
+	if (len < WIRE_GRH_LEN)
+		return WIRE_DROP_GRH;
+	ret->ipver = (uint8_t)wire_get_GRH_ipver(buf);
+	ret->tclass = (uint8_t)wire_get_GRH_tclass(buf);
+	ret->flow_label = (uint32_t)wire_get_GRH_flow_label(buf);
+	ret->pay_len = (uint16_t)wire_get_GRH_pay_len(buf);
+	ret->nxt_hdr = (uint8_t)wire_get_GRH_nxt_hdr(buf);
+	ret->hop_lmt = (uint8_t)wire_get_GRH_hop_lmt(buf);
+	memcpy(ret->sgid, wire_get_GRH_sgid(buf), sizeof(ret->sgid));
+	memcpy(ret->dgid, wire_get_GRH_dgid(buf), sizeof(ret->dgid));
+	return WIRE_OK;
+}
+
+size_t wire_grh_put(uint8_t *buf, size_t room, const struct wire_grh *grh)
+{
+	if (room < WIRE_GRH_LEN)
+		return 0;
+	wire_set_GRH_ipver(buf, grh->ipver);
+	wire_set_GRH_tclass(buf, grh->tclass);
+	wire_set_GRH_flow_label(buf, grh->flow_label);
+	wire_set_GRH_pay_len(buf, grh->pay_len);
+	wire_set_GRH_nxt_hdr(buf, grh->nxt_hdr);
+	wire_set_GRH_hop_lmt(buf, grh->hop_lmt);
+	wire_set_GRH_sgid(buf, grh->sgid);
+	wire_set_GRH_dgid(buf, grh->dgid);
+	return WIRE_GRH_LEN;
+}
 
 uint16_t wire_ipv4_checksum(const uint8_t header[WIRE_IPv4_LEN])
 {

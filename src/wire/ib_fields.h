@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * InfiniBand transport headers, and the IP and UDP headers under RoCEv2, field by field.
+ * InfiniBand transport headers, the LRH and GRH below them on InfiniBand links, and the IP and UDP
+ * headers below them in RoCEv2, field by field.
  *
- * Fields named rsvN are reserved: sent as zero, not looked at. Order of rows = order of the
+ * Fields named rsvN are reserved: sent as zero, ignored on receipt. The rows have the order of the
  * specification's table, which the list of headers below names.
  */
 #ifndef WIRE_IB_FIELDS_H
@@ -23,6 +24,7 @@
 	H(ImmDt,         4, "IBTA vol 1, 9.3.6")                                               \
 	H(IETH,          4, "IBTA vol 1, 9.3.7")                                               \
 	H(CNP,          16, "IBTA annex A17, 9.3")                                             \
+	H(LRH,           8, "IBTA vol 1, 7.7")                                                 \
 	H(GRH,          40, "IBTA vol 1, 8.3")                                                 \
 	H(IPv4,         20, "RFC 791, 3.1")                                                    \
 	H(IPv6,         40, "RFC 8200, 3")                                                     \
@@ -84,6 +86,17 @@
 #define WIRE_CNP_FIELDS(F, B)                                                                  \
 	B(CNP, rsv128,          0, 16)
 
+#define WIRE_LRH_FIELDS(F, B)                                                                  \
+	F(LRH, vl,              0, 0,  4)                                                      \
+	F(LRH, lver,            0, 4,  4)                                                      \
+	F(LRH, sl,              1, 0,  4)                                                      \
+	F(LRH, rsv2,            1, 4,  2)                                                      \
+	F(LRH, lnh,             1, 6,  2)                                                      \
+	F(LRH, dlid,            2, 0, 16)                                                      \
+	F(LRH, rsv5,            4, 0,  5)                                                      \
+	F(LRH, pkt_len,         4, 5, 11)                                                      \
+	F(LRH, slid,            6, 0, 16)
+
 #define WIRE_GRH_FIELDS(F, B)                                                                  \
 	F(GRH, ipver,           0, 0,  4)                                                      \
 	F(GRH, tclass,          0, 4,  8)                                                      \
@@ -138,6 +151,7 @@
 	WIRE_ImmDt_FIELDS(F, B)                                                                \
 	WIRE_IETH_FIELDS(F, B)                                                                 \
 	WIRE_CNP_FIELDS(F, B)                                                                  \
+	WIRE_LRH_FIELDS(F, B)                                                                  \
 	WIRE_GRH_FIELDS(F, B)                                                                  \
 	WIRE_IPv4_FIELDS(F, B)                                                                 \
 	WIRE_IPv6_FIELDS(F, B)                                                                 \
@@ -156,9 +170,13 @@ enum {
 	WIRE_IB_HEADERS(H)
 #undef H
 	WIRE_ICRC_LEN = 4,
+	WIRE_VCRC_LEN = 2,
 	/* The longest: an RD atomic, BTH + RDETH + DETH + AtomicETH. */
 	WIRE_IB_HDRS_MAX = 12 + 4 + 8 + 28,
 };
+
+/* The P_Key of the default partition with full membership (IBTA vol 1, 10.9.1). */
+enum { WIRE_PKEY_DEFAULT = 0xffff };
 
 WIRE_IB_FIELDS(WIRE_ACCESS_F, WIRE_ACCESS_B)
 

@@ -15,13 +15,19 @@
 
 #include "wire/ib_opcode.h"
 
-/* Why a packet was put aside before anybody looked at a QP. Rows: name, sentence. */
+/* Reasons to drop a packet before its QP is looked up. Rows: name, sentence. */
 #define WIRE_DROPS(D)                                                                          \
 	D(ICRC,   "invariant CRC does not match")                                              \
 	D(SHORT,  "shorter than a base transport header and a CRC")                            \
 	D(TVER,   "transport version is not 0")                                                \
 	D(OPCODE, "opcode unknown")                                                            \
-	D(LENGTH, "shorter than its headers, pad and CRC")
+	D(LENGTH, "shorter than its headers, pad and CRC")                                     \
+	D(LRH,    "shorter than a local route header")                                         \
+	D(LVER,   "link version is not 0")                                                     \
+	D(LNH,    "next header is not an IBA transport")                                       \
+	D(PKTLEN, "packet length of the local route header is wrong")                          \
+	D(GRH,    "global route header is no IBA one or its length is wrong")                  \
+	D(VCRC,   "variant CRC does not match")
 
 enum wire_drop {
 	WIRE_OK,

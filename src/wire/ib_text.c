@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "wire/ib_link.h"
 #include "wire/ib_packet.h"
 
 struct text {
@@ -35,13 +36,29 @@ static void put_named(struct text *t, const char *name, uint64_t v, unsigned bas
 	put_number(t, v, base);
 }
 
+/* An array, as a GID: each byte in two digits. */
+static void put_bytes(struct text *t, const struct wire_field *f, const uint8_t *header)
+{
+	put(t, " ");
+	put(t, f->name);
+	put(t, " 0x");
+	for (unsigned i = 0; i < f->width / 8u; i++) {
+		put_number(t, header[f->pos / 8 + i] >> 4, 16);
+		put_number(t, header[f->pos / 8 + i] & 15, 16);
+	}
+}
+
 /* Flags and counts in decimal and only when set; keys, numbers and addresses always, in hex. */
 static void put_field(struct text *t, const struct wire_field *f, const uint8_t *header)
 {
 	uint64_t v;
 
-	if (f->width > 64 || !strncmp(f->name, "rsv", 3))
+	if (!strncmp(f->name, "rsv", 3))
 		return;
+	if (f->width > 64) {
+		put_bytes(t, f, header);
+		return;
+	}
 	v = wire_get_bits(header, f->pos, f->width);
 	if (f->width >= 8)
 		put_named(t, f->name, v, 16);
@@ -59,11 +76,10 @@ static void put_header(struct text *t, enum wire_hdr hdr, const uint8_t *header)
 		put_field(t, &wire_fields[h->first + i], header);
 }
 
-static void put_packet(struct text *t, const uint8_t *buf, const struct wire_ib_packet *p)
+static void put_transport(struct text *t, const uint8_t *buf, const struct wire_ib_packet *p)
 {
 	const unsigned hdrs = p->shape->hdrs | WIRE_H_BTH;
 
-	put(t, p->shape->name);
 	for (int i = 0; i < WIRE_NR_HDRS; i++) {
 		if (!(hdrs & 1u << i))
 			continue;
@@ -73,6 +89,19 @@ static void put_packet(struct text *t, const uint8_t *buf, const struct wire_ib_
 	put(t, ", payload");
 	put_named(t, "length", p->payload_len, 10);
 	put_named(t, "icrc", wire_get_icrc(p->icrc), 16);
+}
+
+static void put_drop(struct text *t, int drop, size_t len)
+{
+	put(t, "dropped: ");
+	put(t, wire_drop_text(drop));
+	put_named(t, "length", len, 10);
+}
+
+static size_t end(struct text *t, char *out)
+{
+	*t->at = 0;
+	return (size_t)(t->at - out);
 }
 
 size_t wire_ib_text(char *out, size_t size, const uint8_t *buf, size_t len)
@@ -85,14 +114,36 @@ size_t wire_ib_text(char *out, size_t size, const uint8_t *buf, size_t len)
 		return 0;
 	drop = wire_ib_parse(buf, len, &p);
 	if (drop) {
-		put(&t, "dropped: ");
-		put(&t, wire_drop_text(drop));
-		put_named(&t, "length", len, 10);
+		put_drop(&t, drop, len);
 		if (len)
 			put_named(&t, "opcode", buf[0], 16);
 	} else {
-		put_packet(&t, buf, &p);
+		put(&t, p.shape->name);
+		put_transport(&t, buf, &p);
 	}
-	*t.at = 0;
-	return (size_t)(t.at - out);
+	return end(&t, out);
+}
+
+size_t wire_link_text(char *out, size_t size, const uint8_t *buf, size_t len)
+{
+	struct text t = { out, out + size - !!size };
+	struct wire_link_packet l;
+	struct wire_ib_packet p;
+	int drop;
+
+	if (!size)
+		return 0;
+	drop = wire_link_parse(buf, len, &l);
+	if (!drop)
+		drop = wire_ib_parse(l.ib, l.ib_len, &p);
+	if (drop) {
+		put_drop(&t, drop, len);
+	} else {
+		put(&t, p.shape->name);
+		put_header(&t, WIRE_HDR_LRH, buf);
+		if (l.lrh.lnh == WIRE_LNH_GLOBAL)
+			put_header(&t, WIRE_HDR_GRH, buf + WIRE_LRH_LEN);
+		put_transport(&t, l.ib, &p);
+	}
+	return end(&t, out);
 }

@@ -7,9 +7,15 @@
 #include <stdint.h>
 
 /*
- * Writes at most size bytes with the final 0 and returns the length of the text, cut or not to
- * what fits. Any bytes are allowed in buf; what cannot be parsed is named by its reason.
+ * Write at most size bytes with the final 0 and return the length of the text as it was written,
+ * without that 0; text beyond is cut. buf may hold any bytes; a packet that cannot be parsed gives
+ * the reason.
  */
+
+/* A transport packet: BTH to ICRC, the payload of a RoCEv2 datagram. */
 size_t wire_ib_text(char *out, size_t size, const uint8_t *buf, size_t len);
+
+/* A packet of an InfiniBand link: LRH to ICRC. */
+size_t wire_link_text(char *out, size_t size, const uint8_t *buf, size_t len);
 
 #endif

@@ -8,16 +8,16 @@
 #include <string.h>
 
 #include "util/crc.h"
-#include "wire/ib_fields.h"
+#include "wire/ib_link.h"
 #include "wire/ib_packet.h"
 
 enum {
-	LRH_LEN = 8,			/* all ones where the local route header would be */
-	V4_HEAD = LRH_LEN + WIRE_IPv4_LEN + WIRE_UDP_LEN,
-	V6_HEAD = LRH_LEN + WIRE_IPv6_LEN + WIRE_UDP_LEN,
-	V4_ID = LRH_LEN + 4,		/* place of the identification */
-	V4_DF = 0x40,			/* in the byte after it */
-	BTH_MASKED = 4,
+	/* RoCEv2: all ones where the LRH would be. */
+	V4_HEAD = WIRE_LRH_LEN + WIRE_IPv4_LEN + WIRE_UDP_LEN,
+	V6_HEAD = WIRE_LRH_LEN + WIRE_IPv6_LEN + WIRE_UDP_LEN,
+	V4_ID = WIRE_LRH_LEN + WIRE_IPv4_id_OFFSET,
+	V4_DF = 0x40,			/* in the byte after the identification */
+	BTH_MASKED = WIRE_BTH_fecn_OFFSET,
 	IPPROTO_IS_UDP = 17,
 	MAX_PACKET = 65535 - WIRE_IPv4_LEN - WIRE_UDP_LEN,
 };
@@ -25,12 +25,12 @@ _Static_assert((int)V6_HEAD <= (int)sizeof(((struct wire_icrc_flow *)0)->head), 
 
 void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst)
 {
-	uint8_t *ip = flow->head + LRH_LEN;
+	uint8_t *ip = flow->head + WIRE_LRH_LEN;
 
 	flow->v6 = false;
 	flow->head_len = V4_HEAD;
 	memset(flow->head, 0, sizeof(flow->head));
-	memset(flow->head, 0xff, LRH_LEN);
+	memset(flow->head, 0xff, WIRE_LRH_LEN);
 	wire_set_IPv4_version(ip, 4);
 	wire_set_IPv4_ihl(ip, WIRE_IPv4_LEN / 4);
 	wire_set_IPv4_tos(ip, 0xff);
@@ -44,12 +44,12 @@ void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 
 void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst)
 {
-	uint8_t *ip = flow->head + LRH_LEN;
+	uint8_t *ip = flow->head + WIRE_LRH_LEN;
 
 	flow->v6 = true;
 	flow->head_len = V6_HEAD;
 	memset(flow->head, 0, sizeof(flow->head));
-	memset(flow->head, 0xff, LRH_LEN);
+	memset(flow->head, 0xff, WIRE_LRH_LEN);
 	wire_set_IPv6_version(ip, 6);
 	wire_set_IPv6_tclass(ip, 0xff);
 	wire_set_IPv6_flow_label(ip, 0xfffff);
@@ -72,7 +72,7 @@ static size_t rebuild(uint8_t *head, const struct wire_icrc_flow *flow, uint16_t
 		      uint16_t dport, uint16_t id, bool df, const uint8_t *ib, size_t len)
 {
 	const uint64_t udp_len = WIRE_UDP_LEN + len + WIRE_ICRC_LEN;
-	uint8_t *ip = head + LRH_LEN, *udp = head + flow->head_len - WIRE_UDP_LEN;
+	uint8_t *ip = head + WIRE_LRH_LEN, *udp = head + flow->head_len - WIRE_UDP_LEN;
 	uint8_t *bth = udp + WIRE_UDP_LEN;
 
 	memcpy(head, flow->head, sizeof(flow->head));
@@ -201,4 +201,50 @@ int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_me
 	len -= WIRE_ICRC_LEN;
 	return solve(flow, wire_get_icrc(ib + len) ^
 			   wire_icrc_again(flow, memo, sport, dport, *id, ib, len), len, id);
+}
+
+/* The headers of an InfiniBand packet as the ICRC sees them, LRH to BTH. Returns their length. */
+static size_t mask_link(uint8_t head[WIRE_LINK_HDRS_MAX + WIRE_BTH_LEN], const uint8_t *lrh)
+{
+	uint8_t *grh = head + WIRE_LRH_LEN;
+
+	if (wire_get_LRH_lnh(lrh) != WIRE_LNH_GLOBAL) {
+		memcpy(head, lrh, WIRE_LRH_LEN);
+		wire_set_LRH_vl(head, 0xf);
+		mask_bth(head + WIRE_LRH_LEN, lrh + WIRE_LRH_LEN);
+		return WIRE_LRH_LEN + WIRE_BTH_LEN;
+	}
+	memset(head, 0xff, WIRE_LRH_LEN);
+	memcpy(grh, lrh + WIRE_LRH_LEN, WIRE_GRH_LEN);
+	wire_set_GRH_tclass(grh, 0xff);
+	wire_set_GRH_flow_label(grh, 0xfffff);
+	wire_set_GRH_hop_lmt(grh, 0xff);
+	mask_bth(grh + WIRE_GRH_LEN, lrh + WIRE_LINK_HDRS_MAX);
+	return WIRE_LINK_HDRS_MAX + WIRE_BTH_LEN;
+}
+
+uint32_t wire_icrc_link(const uint8_t *lrh, size_t len)
+{
+	uint8_t head[WIRE_LINK_HDRS_MAX + WIRE_BTH_LEN];
+	size_t n = mask_link(head, lrh);
+
+	return ut_crc32_two(head, n, lrh + n, len - n);
+}
+
+void wire_icrc_link_fill(uint8_t *lrh, size_t len)
+{
+	wire_put_icrc(lrh + len, wire_icrc_link(lrh, len));
+}
+
+int wire_icrc_link_check(const uint8_t *lrh, size_t len)
+{
+	size_t least = WIRE_LRH_LEN + WIRE_BTH_LEN + WIRE_ICRC_LEN;
+	struct wire_lrh h;
+
+	if (wire_lrh_get(lrh, len, &h) || h.lnh < WIRE_LNH_LOCAL)
+		return WIRE_DROP_ICRC;
+	if (len < least + (h.lnh == WIRE_LNH_GLOBAL ? WIRE_GRH_LEN : 0))
+		return WIRE_DROP_ICRC;
+	len -= WIRE_ICRC_LEN;
+	return wire_get_icrc(lrh + len) == wire_icrc_link(lrh, len) ? WIRE_OK : WIRE_DROP_ICRC;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The invariant CRC of RoCEv2.
+ * The invariant CRC of RoCEv2 and of InfiniBand links.
  *
- * It covers, besides the packet, IP and UDP header fields that a UDP socket neither sets nor
+ * RoCEv2: it covers, besides the packet, IP and UDP header fields that a UDP socket neither sets nor
  * shows, so both ends rebuild the headers. The one field that a receiver cannot know is the
  * identification of IPv4; see wire_icrc_check().
  *
- * `ib` always points to BTH; the packet is contiguous up to and including its pad.
+ * `ib` always points to BTH; the packet is contiguous up to and including its pad. `lrh` points to
+ * the LRH of a packet of an InfiniBand link, which needs no flow: all that is covered is in it.
  */
 #ifndef WIRE_ICRC_H
 #define WIRE_ICRC_H
@@ -68,5 +69,21 @@ int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
 int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo,
 			  uint16_t sport, uint16_t dport, const uint8_t *ib, size_t len,
 			  uint16_t *id);
+
+/*
+ * InfiniBand links (IBTA vol 1, 7.8.1). Fields that may change on the way count as ones: the VL of
+ * a packet without GRH; of one with GRH the whole LRH and the GRH's traffic class, flow label and hop
+ * limit; of both the byte 4 of BTH. The LRH's LNH says which of the two it is: LOCAL or GLOBAL.
+ *
+ * len counts LRH to pad (>= 20, with GRH >= 60), not the ICRC, which is stored at lrh + len.
+ */
+uint32_t wire_icrc_link(const uint8_t *lrh, size_t len);
+void wire_icrc_link_fill(uint8_t *lrh, size_t len);
+
+/*
+ * len counts the ICRC, not the VCRC. Returns 0, or WIRE_DROP_ICRC: it does not match, the packet is
+ * too short to have one, or it is a raw packet, which has none.
+ */
+int wire_icrc_link_check(const uint8_t *lrh, size_t len);
 
 #endif
