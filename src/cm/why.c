@@ -2,6 +2,7 @@
 #include "cm/cm.h"
 
 #include "engine/why.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <stdarg.h>
@@ -17,7 +18,7 @@ void cm_why(struct cm_port *p, const struct link_end *local, const struct link_e
 	int n;
 
 	n = snprintf(line, sizeof(line), "connection of %s port %u and %s port %u (%s): ",
-		     eng_addr_text(local->addr, a), local->port, eng_addr_text(remote->addr, b),
+		     ut_ip_text(local->addr, a), local->port, ut_ip_text(remote->addr, b),
 		     remote->port, p->ops->name);
 	va_start(args, fmt);
 	if (n > 0 && n < SENTENCE)

@@ -5,6 +5,7 @@
 #include "device/cm.h"
 #include "engine/event.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <arpa/inet.h>
@@ -16,9 +17,7 @@ enum rank { RANK_IPV4, RANK_IPV6, RANK_LINK_LOCAL, RANK_COUNT };
 
 static enum rank rank_of(const struct dev_nl_addr *a)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (memcmp(a->addr, mapped, sizeof(mapped)) == 0)
+	if (ut_ip_is_v4(a->addr))
 		return RANK_IPV4;
 	return a->link_local ? RANK_LINK_LOCAL : RANK_IPV6;
 }
@@ -46,8 +45,7 @@ static int pick_chosen(const char *list, uint32_t ifindex, struct dev_nl_addr *r
 				 "commas; \"%.*s\" is none", (int)len, list);
 		} else {
 			ret[n] = (struct dev_nl_addr){ .ifindex = ifindex };
-			ret[n].addr[10] = ret[n].addr[11] = 0xff;
-			memcpy(ret[n++].addr + 12, &in, 4);
+			ut_ip_set_v4(ret[n++].addr, &in);
 		}
 		list += len + (list[len] == ',');
 	}

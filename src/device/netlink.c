@@ -9,6 +9,7 @@
 #include "device/sys.h"
 #include "util/alloc.h"
 #include "util/faulty.h"
+#include "util/ip.h"
 
 #include <linux/if_addr.h>
 #include <linux/netlink.h>
@@ -169,12 +170,10 @@ static bool take_link(const struct nlmsghdr *h, void *entry)
 static void set_address(struct dev_nl_addr *e, int family, const void *raw)
 {
 	if (family == AF_INET) {
-		memset(e->addr, 0, 10);
-		e->addr[10] = e->addr[11] = 0xff;
-		memcpy(e->addr + 12, raw, 4);
+		ut_ip_set_v4(e->addr, raw);
 	} else {
 		memcpy(e->addr, raw, 16);
-		e->link_local = IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)raw);
+		e->link_local = ut_ip_is_linklocal(e->addr);
 	}
 }
 

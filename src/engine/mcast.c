@@ -3,19 +3,11 @@
 
 #include "engine/qp.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_group(const union ibv_gid *g)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (g->raw[0] == 0xff)
-		return true;
-	return memcmp(g->raw, mapped, sizeof(mapped)) == 0 && (g->raw[12] & 0xf0) == 0xe0;
-}
 
 struct eng_mcast *eng_mcast_find(struct eng_dev *dev, const union ibv_gid *mgid)
 {
@@ -130,7 +122,7 @@ int eng_mcast_attach(struct eng_qp *qp, const union ibv_gid *mgid)
 	struct eng_dev *dev = qp->dev;
 	int r;
 
-	if (qp->type != IBV_QPT_UD || qp->gsi || !is_group(mgid))
+	if (qp->type != IBV_QPT_UD || qp->gsi || !ut_ip_is_group(mgid->raw))
 		return -EINVAL;
 	ut_lock(&dev->lock);
 	r = attach(dev, qp, mgid);
@@ -162,7 +154,7 @@ int eng_mcast_hold(struct eng_dev *dev, const union ibv_gid *mgid)
 	struct eng_mcast *m = eng_mcast_find(dev, mgid);
 	int r = 0;
 
-	if (!is_group(mgid))
+	if (!ut_ip_is_group(mgid->raw))
 		return -EINVAL;
 	if (!m)
 		r = group_new(dev, mgid, &m);

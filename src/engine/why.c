@@ -8,9 +8,9 @@
 
 #include "engine/qp.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -68,22 +68,12 @@ static bool gid_empty(const union ibv_gid *g)
 	return memcmp(g, &none, sizeof(none)) == 0;
 }
 
-const char *eng_addr_text(const uint8_t addr[16], char buf[INET6_ADDRSTRLEN])
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	bool v4 = memcmp(addr, mapped, sizeof(mapped)) == 0;
-
-	if (!inet_ntop(v4 ? AF_INET : AF_INET6, addr + (v4 ? 12 : 0), buf, INET6_ADDRSTRLEN))
-		strcpy(buf, "?");
-	return buf;
-}
-
 static void say_gid(struct text *t, const union ibv_gid *g)
 {
 	char buf[INET6_ADDRSTRLEN];
 
 	if (!gid_empty(g))
-		say(t, " at %s", eng_addr_text(g->raw, buf));
+		say(t, " at %s", ut_ip_text(g->raw, buf));
 }
 
 static void say_peer(struct text *t, struct eng_qp *qp, const struct eng_why *w)

@@ -12,7 +12,6 @@
 #include "util/clock.h"
 #include "util/faulty.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -45,13 +44,9 @@ void udp_addr_text(const uint8_t addr[16], uint32_t scope, char ret[UDP_ADDR_TEX
 {
 	char text[INET6_ADDRSTRLEN], zone[16] = "";
 
-	if (udp_is_v4(addr))
-		inet_ntop(AF_INET, addr + 12, text, sizeof(text));
-	else
-		inet_ntop(AF_INET6, addr, text, sizeof(text));
-	if (udp_is_linklocal(addr))
+	if (ut_ip_is_linklocal(addr))
 		snprintf(zone, sizeof(zone), "%%%u", scope);
-	snprintf(ret, UDP_ADDR_TEXT, "%s%s", text, zone);
+	snprintf(ret, UDP_ADDR_TEXT, "%s%s", ut_ip_text(addr, text), zone);
 }
 
 socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,

@@ -12,6 +12,7 @@
 
 #include "util/alloc.h"
 #include "util/heap.h"
+#include "util/ip.h"
 #include "util/list.h"
 #include "util/rng.h"
 
@@ -230,17 +231,10 @@ static void send_refusal(struct sim_link *from, struct sim_packet p)
 	ut_timer_set(&from->net->heap, &w->due, from->net->now + 2 * from->net->cfg.delay);
 }
 
-static bool is_group(const uint8_t a[16])
-{
-	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
-
-	return a[0] == 0xff || (!memcmp(a, v4, 12) && (a[12] & 0xf0) == 0xe0);
-}
-
 /* To everybody who listens at the destination. */
 static int send_packet(struct sim_link *from, struct sim_packet *p)
 {
-	bool group = is_group(p->flow.dst);
+	bool group = ut_ip_is_group(p->flow.dst);
 	struct sim_link *to;
 	bool found = false;
 	int r = 0;
@@ -355,7 +349,7 @@ static void sim_del_addr(struct link *l, const uint8_t addr[16])
 
 static int sim_join(struct link *l, const uint8_t group[16], uint32_t ifindex)
 {
-	return is_group(group) ? addr_add(&sim_of(l)->groups, group, ifindex) : -EINVAL;
+	return ut_ip_is_group(group) ? addr_add(&sim_of(l)->groups, group, ifindex) : -EINVAL;
 }
 
 static void sim_leave(struct link *l, const uint8_t group[16], uint32_t ifindex)

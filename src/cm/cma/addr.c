@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-
 #include "cm/cma/addr.h"
+
+#include "util/ip.h"
+
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -9,23 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-bool cma_addr_v4(const uint8_t addr[16])
-{
-	return memcmp(addr, mapped, sizeof(mapped)) == 0;
-}
-
-bool cma_addr_same(const uint8_t a[16], const uint8_t b[16])
-{
-	return memcmp(a, b, 16) == 0;
-}
-
 void cma_addr_set_any(struct link_end *e, bool v4)
 {
+	static const uint8_t zero[4];
+
 	memset(e->addr, 0, sizeof(e->addr));
 	if (v4)
-		memcpy(e->addr, mapped, sizeof(mapped));
+		ut_ip_set_v4(e->addr, zero);
 	e->scope = 0;
 }
 
@@ -35,14 +27,6 @@ void cma_addr_set_loopback(struct link_end *e, bool v4)
 	e->addr[15] = 1;
 	if (v4)
 		e->addr[12] = 127;
-}
-
-bool cma_addr_any(const struct link_end *e)
-{
-	static const uint8_t zero[16];
-
-	return memcmp(e->addr, zero, 16) == 0 ||
-	       (cma_addr_v4(e->addr) && memcmp(e->addr + 12, zero, 4) == 0);
 }
 
 static int read_ib(const struct sockaddr *sa, struct cma_addr *ret)
@@ -64,17 +48,16 @@ static int read_ib(const struct sockaddr *sa, struct cma_addr *ret)
 	return 0;
 }
 
-static bool link_local(const uint8_t addr[16])
+/* fe80::/10, and groups of link-local scope. */
+static bool has_scope(const uint8_t addr[16])
 {
-	return (addr[0] == 0xfe && (addr[1] & 0xc0) == 0x80) ||
-	       (addr[0] == 0xff && (addr[1] & 0x0f) == 2);
+	return ut_ip_is_linklocal(addr) || (addr[0] == 0xff && (addr[1] & 0x0f) == 2);
 }
 
 int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret)
 {
 	struct cma_addr a = { 0 };
-	struct sockaddr_in6 in6;
-	struct sockaddr_in in;
+	union ut_sockaddr in;
 	int r = 0;
 
 	if (!sa)
@@ -82,18 +65,15 @@ int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret)
 	a.family = sa->sa_family;
 	switch (sa->sa_family) {
 	case AF_INET:
-		memcpy(&in, sa, sizeof(in));
-		memcpy(a.end.addr, mapped, sizeof(mapped));
-		memcpy(a.end.addr + 12, &in.sin_addr, 4);
-		a.end.port = ntohs(in.sin_port);
+		memcpy(&in.in, sa, sizeof(in.in));
+		a.end.port = ut_ip_from_sockaddr(&in, a.end.addr, &a.end.scope);
 		break;
 	case AF_INET6:
-		memcpy(&in6, sa, sizeof(in6));
-		memcpy(a.end.addr, &in6.sin6_addr, 16);
-		a.end.port = ntohs(in6.sin6_port);
-		/* Elsewhere the number means nothing, and comparing it would. */
-		if (link_local(a.end.addr))
-			a.end.scope = in6.sin6_scope_id;
+		memcpy(&in.in6, sa, sizeof(in.in6));
+		a.end.port = ut_ip_from_sockaddr(&in, a.end.addr, &a.end.scope);
+		/* The scope of other addresses has no meaning, but addresses are compared with it. */
+		if (!has_scope(a.end.addr))
+			a.end.scope = 0;
 		break;
 	case AF_IB:
 		r = read_ib(sa, &a);
@@ -141,14 +121,9 @@ void cma_addr_write(int family, const struct link_end *end, enum cm_ps space,
 
 const char *cma_addr_text(const struct link_end *e, char *ret, size_t size)
 {
-	char ip[INET6_ADDRSTRLEN] = "?";
+	char ip[INET6_ADDRSTRLEN];
 
-	if (cma_addr_v4(e->addr)) {
-		inet_ntop(AF_INET, e->addr + 12, ip, sizeof(ip));
-		snprintf(ret, size, "%s:%u", ip, e->port);
-	} else {
-		inet_ntop(AF_INET6, e->addr, ip, sizeof(ip));
-		snprintf(ret, size, "[%s]:%u", ip, e->port);
-	}
+	snprintf(ret, size, ut_ip_is_v4(e->addr) ? "%s:%u" : "[%s]:%u", ut_ip_text(e->addr, ip),
+		 e->port);
 	return ret;
 }

@@ -20,9 +20,6 @@ int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret);
 /* space: for AF_IB. */
 void cma_addr_write(int family, const struct link_end *end, enum cm_ps space,
 		    struct sockaddr_storage *ret);
-bool cma_addr_any(const struct link_end *e);
-bool cma_addr_v4(const uint8_t addr[16]);
-bool cma_addr_same(const uint8_t a[16], const uint8_t b[16]);
 /* The any-address of the same IP version. */
 void cma_addr_set_any(struct link_end *e, bool v4);
 /* 127.0.0.1 or ::1 */

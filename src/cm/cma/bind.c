@@ -15,6 +15,7 @@
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -220,7 +221,7 @@ int cma_bind_addr(struct cma_id *id, const struct cma_addr *a)
 		return -EPROTONOSUPPORT;
 	if (a->space)
 		id->space = (enum cm_ps)a->space;
-	r = cma_addr_any(&a->end) ? bind_any(id, a) : bind_one(id, a);
+	r = ut_ip_is_any(a->end.addr) ? bind_any(id, a) : bind_one(id, a);
 	if (r < 0) {
 		id->space = before;
 		return r;

@@ -9,6 +9,7 @@
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static struct cma_sub *find_sub(struct cma_id *id, const struct change *ch)
 	struct cma_sub *s;
 
 	ut_list_each(s, &id->subs, node)
-		if (s->port == ch->port && cma_addr_same(s->ep->local.addr, ch->addr))
+		if (s->port == ch->port && ut_ip_same(s->ep->local.addr, ch->addr))
 			return s;
 	return NULL;
 }
@@ -82,7 +83,7 @@ static struct link_end end_of(struct cma_id *id, const struct change *ch)
 
 	memcpy(e.addr, ch->addr, sizeof(e.addr));
 	for (int i = 0; i < n; i++)
-		if (cma_addr_same(v[i].addr, ch->addr))
+		if (ut_ip_same(v[i].addr, ch->addr))
 			e.scope = v[i].scope;
 	if (n >= 0)
 		free(v);
@@ -140,7 +141,7 @@ static void apply(struct cma_id *id, const struct change *ch)
 	else if (id->any)
 		change_any(id, ch);
 	else if (id->port == ch->port && !ch->there &&
-		 cma_addr_same(id->local.addr, ch->addr))
+		 ut_ip_same(id->local.addr, ch->addr))
 		tell(id, RDMA_CM_EVENT_ADDR_CHANGE, CMA_ACTS);
 	ut_unlock(&id->call);
 }

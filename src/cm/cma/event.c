@@ -8,6 +8,7 @@
 
 #include "cm/cma/chan.h"
 #include "cm/cma/id.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ static int family_of(const struct cma_id *listener, const struct cm_ep *ep)
 {
 	if (listener->family == AF_IB)
 		return AF_IB;
-	return cma_addr_v4(ep->local.addr) ? AF_INET : AF_INET6;
+	return ut_ip_is_v4(ep->local.addr) ? AF_INET : AF_INET6;
 }
 
 /* A request names both addresses, so its identifier starts in the state of an active one after

@@ -13,6 +13,7 @@
 #include "cm/cma/id.h"
 #include "engine/mcast.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 
 #include <errno.h>
 #include <rdma/rdma_cma.h>
@@ -40,7 +41,7 @@ static void describe(struct cma_id *id, const struct cma_mc *mc, struct cma_even
 		.grh = {
 			.dgid = mc->mgid,
 			.sgid_index = (uint8_t)(at < 0 ? 0 : at),
-			.hop_limit = cma_addr_v4(mc->group.addr) ? CMA_HOP_LIMIT : HOPS_IPV6,
+			.hop_limit = ut_ip_is_v4(mc->group.addr) ? CMA_HOP_LIMIT : HOPS_IPV6,
 			.traffic_class = opt.tos > 0 ? (uint8_t)opt.tos : 0,
 		},
 		.dlid = MLID,
@@ -93,7 +94,7 @@ static int join_call(struct cma_id *id, const struct sockaddr *group, bool send_
 	mc->group = a.end;
 	memcpy(mc->mgid.raw, a.end.addr, sizeof(mc->mgid.raw));
 	/* "Any" group has the GID zero, whatever the family. */
-	if (cma_addr_any(&a.end))
+	if (ut_ip_is_any(a.end.addr))
 		memset(mc->mgid.raw, 0, sizeof(mc->mgid.raw));
 	mc->context = context;
 	join(id, mc, send_only, q);
@@ -143,7 +144,7 @@ static int leave_call(struct cma_id *id, const struct sockaddr *group)
 	if (r < 0)
 		return r;
 	ut_list_each(mc, &id->mcs, node) {
-		if (!cma_addr_same(mc->group.addr, a.end.addr))
+		if (!ut_ip_same(mc->group.addr, a.end.addr))
 			continue;
 		leave(id, mc);
 		return 0;

@@ -10,6 +10,7 @@
 #include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -197,6 +198,6 @@ void cma_sub_drop(struct cma_id *id, struct cma_sub *s)
 bool cma_any_takes(int family, bool afonly, const uint8_t addr[16])
 {
 	if (family == AF_INET)
-		return cma_addr_v4(addr);
-	return !afonly || !cma_addr_v4(addr);
+		return ut_ip_is_v4(addr);
+	return !afonly || !ut_ip_is_v4(addr);
 }

@@ -13,6 +13,7 @@
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static int keep_sub(struct cma_id *id, struct cm_port *p, const struct link_end 
 	struct cma_sub *s, *tmp;
 
 	ut_list_each(s, &id->subs, node)
-		if (s->port == p && cma_addr_same(s->ep->local.addr, src->addr))
+		if (s->port == p && ut_ip_same(s->ep->local.addr, src->addr))
 			break;
 	/* The port is taken there: that is why it was left out. */
 	if (&s->node == &id->subs)
@@ -62,7 +63,7 @@ static int take_source(struct cma_id *id, const struct link_end *src)
 static int resolve(struct cma_id *id, const struct cma_addr *dst)
 {
 	struct link_end to = dst->end, src = { 0 };
-	bool v4 = cma_addr_v4(to.addr);
+	bool v4 = ut_ip_is_v4(to.addr);
 	char text[CMA_TEXT];
 	int r;
 
@@ -70,11 +71,11 @@ static int resolve(struct cma_id *id, const struct cma_addr *dst)
 	if (id->ep)
 		src = id->local;
 	/* Nowhere is here. */
-	if (cma_addr_any(&to) && cma_addr_any(&src))
+	if (ut_ip_is_any(to.addr) && ut_ip_is_any(src.addr))
 		cma_addr_set_loopback(&to, v4);
-	else if (cma_addr_any(&to))
+	else if (ut_ip_is_any(to.addr))
 		memcpy(to.addr, src.addr, sizeof(to.addr));
-	r = cma_addr_v4(src.addr) == v4 ? id->c->host->route(&to, &src) : -EAFNOSUPPORT;
+	r = ut_ip_is_v4(src.addr) == v4 ? id->c->host->route(&to, &src) : -EAFNOSUPPORT;
 	if (r == 0)
 		r = take_source(id, &src);
 	if (r < 0) {
@@ -114,7 +115,7 @@ static int bind_source(struct cma_id *id, const struct sockaddr *src)
 	if (!src)
 		return 0;
 	r = cma_addr_read(src, &a);
-	if (r < 0 || (cma_addr_any(&a.end) && !a.end.port))
+	if (r < 0 || (ut_ip_is_any(a.end.addr) && !a.end.port))
 		return r;
 	return cma_bind_addr(id, &a);
 }

@@ -7,6 +7,7 @@
  */
 #include "cm/ibcm/bind.h"
 
+#include "util/ip.h"
 #include <errno.h>
 #include <string.h>
 
@@ -181,13 +182,6 @@ struct ibcm_ep *ibcm_listener(struct ibcm *cm, const struct gsi_rx *rx, uint64_t
  * different ones is refused.
  */
 
-static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-static bool is_v4(const uint8_t addr[16])
-{
-	return memcmp(addr, mapped, 12) == 0;
-}
-
 bool ibcm_is_ip(uint64_t service)
 {
 	uint64_t space = service >> 16;
@@ -206,7 +200,7 @@ static void put_addr(uint8_t to[16], const uint8_t addr[16], bool v4)
 
 void ibcm_ip_build(uint8_t *h, const struct link_end *src, const struct link_end *dst)
 {
-	bool v4 = is_v4(dst->addr);
+	bool v4 = ut_ip_is_v4(dst->addr);
 	uint8_t addr[16];
 
 	memset(h, 0, WIRE_IP_CM_LEN);
@@ -230,7 +224,7 @@ bool ibcm_ip_check(const uint8_t *h, const struct gsi_rx *rx, uint16_t *ret_port
 
 	if (wire_get_IP_CM_version_major(h) || (!v4 && version != 6))
 		return false;
-	if (v4 != is_v4(rx->dst) || v4 != is_v4(rx->src))
+	if (v4 != ut_ip_is_v4(rx->dst) || v4 != ut_ip_is_v4(rx->src))
 		return false;
 	if (!same(wire_get_IP_CM_src_addr(h), rx->src, v4) ||
 	    !same(wire_get_IP_CM_dst_addr(h), rx->dst, v4))

@@ -64,7 +64,7 @@ static unsigned local_slot(const struct udp_link *u, const struct link_flow *f,
 {
 	uint32_t qpn;
 
-	if (len < UDP_BTH_BYTES || udp_is_group(f->dst))
+	if (len < UDP_BTH_BYTES || ut_ip_is_group(f->dst))
 		return UDP_NO_SLOT;
 	qpn = (uint32_t)data[5] << 16 | (uint32_t)data[6] << 8 | data[7];
 	if (qpn < 2 || (qpn >> UDP_SLOT_SHIFT) >= UDP_SLOTS)

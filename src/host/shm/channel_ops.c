@@ -28,7 +28,7 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 	struct shm_peer_tx *t = NULL;
 
 	*ret_fetches = false;
-	if (!udp_is_group(f->dst))
+	if (!ut_ip_is_group(f->dst))
 		t = shm_peer_get(udp_of(l), f, shm_peer_slot(qpn));
 	if (!t)
 		return SHM_REACH_WIRE;

@@ -35,7 +35,7 @@ static int bind_port(int fd, const struct link_end *e, uint32_t scope, bool reus
 
 static bool overlap(const uint8_t a[16], const uint8_t b[16])
 {
-	return tcp_is_any(a) || tcp_is_any(b) || !memcmp(a, b, 16);
+	return ut_ip_is_any(a) || ut_ip_is_any(b) || !memcmp(a, b, 16);
 }
 
 /* A port that was bound for reuse and does not listen yet looks to the kernel
@@ -53,7 +53,7 @@ static bool held_for_reuse(struct tcp_link *p, const struct link_end *e)
 
 static int open_bound(struct tcp_link *p, const struct link_end *local, bool reuse, bool v6only)
 {
-	bool v4 = tcp_is_v4(local->addr);
+	bool v4 = ut_ip_is_v4(local->addr);
 	int fd, r = 0;
 
 	if (!reuse && local->port && held_for_reuse(p, local))
@@ -63,7 +63,7 @@ static int open_bound(struct tcp_link *p, const struct link_end *local, bool reu
 		return fd;
 	if (!v4)
 		r = tcp_sock_option(fd, IPPROTO_IPV6, IPV6_V6ONLY,
-				    v6only || !tcp_is_any(local->addr));
+				    v6only || !ut_ip_is_any(local->addr));
 	if (r == 0)
 		r = bind_port(fd, local, p->ifindex, reuse);
 	if (r < 0) {

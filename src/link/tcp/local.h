@@ -17,6 +17,7 @@
 #include "link/tcp/tcp.h"
 
 #include "host/shm/pipe.h"
+#include "util/ip.h"
 #include "util/list.h"
 
 #include <netinet/in.h>
@@ -34,12 +35,6 @@
 #define TCP_LOCAL_ROOM (72u * 1024)  /* less is no room: an FPDU fits as a whole */
 #define TCP_LOCAL_TIMEOUT 300000000ull /* an answer takes so long at most, or the wire it is */
 #define TCP_RENDEZVOUS_MOST 256          /* of strangers that have not said what they want */
-
-union tcp_sa {
-	struct sockaddr sa;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-};
 
 enum tcp_state {
 	TCP_S_CONNECTING,
@@ -178,14 +173,9 @@ static inline struct tcp_link *tcp_link_of(const struct tcp_stream *s)
 	return tcp_of(s->base.place);
 }
 
-/* addr.c */
-bool tcp_is_v4(const uint8_t a[16]);
-bool tcp_is_any(const uint8_t a[16]);
-/* scope: of link-local addresses, ignored for others. */
-socklen_t tcp_sa_fill(union tcp_sa *sa, const struct link_end *e, uint32_t scope);
-void tcp_sa_read(const union tcp_sa *sa, struct link_end *ret);
-
 /* sock.c: descriptors and options. Negative errno. */
+/* scope: the interface index of link-local addresses that name none. */
+socklen_t tcp_sock_addr(union ut_sockaddr *sa, const struct link_end *e, uint32_t scope);
 int tcp_sock_open(bool v4);
 int tcp_sock_option(int fd, int level, int name, int value);
 int tcp_sock_number(int fd, int level, int name, int fallback);

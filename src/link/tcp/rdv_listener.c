@@ -63,7 +63,7 @@ static bool has_listener(struct tcp_link *p, const struct link_end *e)
 
 	ut_list_each(l, &p->listeners, node)
 		if (l->listening && l->base.local.port == e->port &&
-		    (tcp_is_any(l->base.local.addr) || same_end(&l->base.local, e)))
+		    (ut_ip_is_any(l->base.local.addr) || same_end(&l->base.local, e)))
 			return true;
 	return false;
 }

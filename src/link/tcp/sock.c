@@ -42,29 +42,40 @@ int tcp_sock_open(bool v4)
 			     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 }
 
+socklen_t tcp_sock_addr(union ut_sockaddr *sa, const struct link_end *e, uint32_t scope)
+{
+	return ut_ip_to_sockaddr(e->addr, e->port, e->scope ? e->scope : scope, sa);
+}
+
+static void read_end(const union ut_sockaddr *sa, struct link_end *ret)
+{
+	*ret = (struct link_end){ 0 };
+	ret->port = ut_ip_from_sockaddr(sa, ret->addr, &ret->scope);
+}
+
 int tcp_sock_bind(int fd, const struct link_end *e, uint32_t scope)
 {
-	union tcp_sa sa;
-	socklen_t n = tcp_sa_fill(&sa, e, scope);
+	union ut_sockaddr sa;
+	socklen_t n = tcp_sock_addr(&sa, e, scope);
 
 	return (int)LINK_SYS(SYS_bind, fd, &sa, n);
 }
 
 int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote)
 {
-	union tcp_sa sa = { 0 };
+	union ut_sockaddr sa = { 0 };
 	socklen_t n = sizeof(sa);
 	long r = LINK_SYS(SYS_getsockname, fd, &sa, &n);
 
 	if (r < 0)
 		return (int)r;
-	tcp_sa_read(&sa, local);
+	read_end(&sa, local);
 	if (!remote)
 		return 0;
 	n = sizeof(sa);
 	r = LINK_SYS(SYS_getpeername, fd, &sa, &n);
 	if (r == 0)
-		tcp_sa_read(&sa, remote);
+		read_end(&sa, remote);
 	return (int)r;
 }
 

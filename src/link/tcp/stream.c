@@ -63,8 +63,8 @@ static bool is_about_peer(int error)
 static int start(struct tcp_stream *s, const struct link_end *remote)
 {
 	struct tcp_link *p = tcp_link_of(s);
-	union tcp_sa sa;
-	socklen_t n = tcp_sa_fill(&sa, remote, p->ifindex);
+	union ut_sockaddr sa;
+	socklen_t n = tcp_sock_addr(&sa, remote, p->ifindex);
 	int r = (int)LINK_SYS(SYS_connect, s->fd, &sa, n);
 
 	if (r < 0 && r != -EINPROGRESS && !is_about_peer(-r))
@@ -90,14 +90,14 @@ static int source(int fd, const struct link_end *local, uint32_t ifindex)
 	/* The port is chosen when the peer is known: one number serves many peers. */
 	if (!local->port)
 		tcp_sock_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
-	return local->port || !tcp_is_any(local->addr) ? tcp_sock_bind(fd, local, ifindex) : 0;
+	return local->port || !ut_ip_is_any(local->addr) ? tcp_sock_bind(fd, local, ifindex) : 0;
 }
 
 int tcp_connect(struct link_streams *l, struct link_listener *from, const struct link_end *local,
 		const struct link_end *remote, int tos, struct link_stream **ret)
 {
 	struct tcp_listener *bound = from ? ut_container(from, struct tcp_listener, base) : NULL;
-	bool v4 = tcp_is_v4(remote->addr);
+	bool v4 = ut_ip_is_v4(remote->addr);
 	struct tcp_link *p = tcp_of(l);
 	struct tcp_stream *s = NULL;
 	int fd, r = 0;

@@ -32,7 +32,7 @@ static int read_report(struct udp_port *p, struct link_err *ret)
 {
 	_Alignas(struct cmsghdr) char control[256];
 	uint8_t quoted[64];
-	union udp_sa sa;
+	union ut_sockaddr sa;
 	struct iovec iov = { quoted, sizeof(quoted) };
 	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1 };
 
@@ -45,7 +45,7 @@ static int read_report(struct udp_port *p, struct link_err *ret)
 		if (!h.msg_namelen)
 			continue;
 		ret->error = find_errno(&h);
-		udp_sa_read(&sa, ret->dst);
+		ut_ip_from_sockaddr(&sa, ret->dst, NULL);
 		if (ret->error)
 			return 1;
 	}

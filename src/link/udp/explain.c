@@ -23,7 +23,7 @@ static void print_addr(const uint8_t addr[16], char text[33])
 {
 	uint32_t w;
 
-	for (int i = udp_is_v4(addr) ? 12 : 0; i < 16; i += 4) {
+	for (int i = ut_ip_is_v4(addr) ? 12 : 0; i < 16; i += 4) {
 		memcpy(&w, addr + i, 4);
 		text += sprintf(text, "%08X", w);
 	}
@@ -58,7 +58,7 @@ static const char *explain_in_use(const uint8_t addr[16], uint16_t port)
 	udp_self_uid(&uid);
 	scan("/proc/net/udp", addr, port, &h);
 	/* An IPv6 socket at any address holds IPv4 too. */
-	if (!h.found || !udp_is_v4(addr))
+	if (!h.found || !ut_ip_is_v4(addr))
 		scan("/proc/net/udp6", addr, port, &h);
 	if (!h.found)
 		return "the port was in use a moment ago, or all 255 slots of the address are "

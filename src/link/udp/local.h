@@ -9,6 +9,7 @@
 #define LINK_UDP_LOCAL_H
 
 #include "link/udp/udp.h"
+#include "util/ip.h"
 #include "util/list.h"
 #include "util/rng.h"
 
@@ -27,12 +28,6 @@
 #define UDP_MAIL_FDS 5
 #define UDP_BTH_BYTES 8u /* as far as the destination QPN */
 #define UDP_BTH_QPN 5u   /* which begins there, with the slot */
-
-union udp_sa {
-	struct sockaddr sa;
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
-};
 
 enum udp_kind {
 	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_PEER_WATCH,
@@ -172,14 +167,6 @@ static inline struct udp_link *udp_of(struct link *l)
 {
 	return ut_container(l, struct udp_link, base);
 }
-
-/* addr.c */
-bool udp_is_v4(const uint8_t a[16]);
-bool udp_is_group(const uint8_t a[16]);
-bool udp_is_linklocal(const uint8_t a[16]);
-socklen_t udp_sa_fill(union udp_sa *sa, const uint8_t addr[16], uint16_t port, uint32_t scope);
-/* Returns the port in host order. */
-uint16_t udp_sa_read(const union udp_sa *sa, uint8_t addr[16]);
 
 /* sock.c: each returns a descriptor or -errno. */
 int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope);

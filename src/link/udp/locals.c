@@ -58,8 +58,8 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
  */
 static void hide(struct udp_link *u, struct udp_local *lo)
 {
-	union udp_sa sa;
-	socklen_t n = udp_sa_fill(&sa, lo->addr, UDP_DISCARD, lo->scope);
+	union ut_sockaddr sa;
+	socklen_t n = ut_ip_to_sockaddr(lo->addr, UDP_DISCARD, lo->scope, &sa);
 
 	if (LINK_SYS(SYS_connect, lo->main.fd, &sa, n) < 0)
 		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
@@ -193,7 +193,7 @@ static int open_local(struct udp_link *u, struct udp_local *lo)
 	memcpy(lo->main.addr, lo->addr, 16);
 	lo->tos = 0;
 	lo->ttl = 64;
-	udp_tx_defaults(fd, udp_is_v4(lo->addr), lo->tos, lo->ttl);
+	udp_tx_defaults(fd, ut_ip_is_v4(lo->addr), lo->tos, lo->ttl);
 	r = udp_watch(u, &lo->main);
 	return r < 0 ? r : udp_watch(u, &lo->mail);
 }
@@ -219,7 +219,7 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 	struct udp_local *lo;
 	int lock, r;
 
-	if (udp_is_group(addr))
+	if (ut_ip_is_group(addr))
 		return -EINVAL;
 	if (udp_local_find(u, addr))
 		return 0;

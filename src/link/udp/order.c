@@ -53,8 +53,8 @@ uint64_t udp_order_deadline(const struct udp_order *o)
 static void send_probe(struct udp_link *u, struct udp_local *lo, unsigned index)
 {
 	uint8_t p[UDP_PROBE_BYTES] = { UDP_PROBE_OPCODE };
-	union udp_sa sa;
-	socklen_t n = udp_sa_fill(&sa, lo->addr, u->port, lo->scope);
+	union ut_sockaddr sa;
+	socklen_t n = ut_ip_to_sockaddr(lo->addr, u->port, lo->scope, &sa);
 
 	memcpy(p + UDP_PROBE_MAGIC, UDP_PROBE_MAGIC_TEXT, 4);
 	p[UDP_PROBE_INDEX] = (uint8_t)index;

@@ -66,7 +66,7 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 		     struct udp_carry *c, bool look)
 {
 	_Alignas(struct cmsghdr) char control[128];
-	union udp_sa sa;
+	union ut_sockaddr sa;
 	struct iovec iov = { buf, room };
 	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1 };
 	long r = -EAGAIN;
@@ -88,7 +88,7 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 	c->rx = (struct link_rx){ .data = buf };
 	c->local = p->kind == UDP_MAIN ? p->local : NULL;
 	c->left = c->step = (h.msg_flags & MSG_TRUNC) ? 0 : (uint32_t)r;
-	c->rx.sport = udp_sa_read(&sa, c->rx.src);
+	c->rx.sport = ut_ip_from_sockaddr(&sa, c->rx.src, NULL);
 	memcpy(c->rx.dst, p->addr, 16);
 	read_control(&h, c);
 	return 1;
@@ -206,7 +206,7 @@ static bool fill_group(struct udp_link *u, const struct udp_mail *m, size_t off,
 {
 	const uint8_t *group = u->stage.base + off;
 
-	if (len < 16 || !udp_is_group(group) || !udp_group_joined(u, group))
+	if (len < 16 || !ut_ip_is_group(group) || !udp_group_joined(u, group))
 		return false;
 	fill_mail(u, group, m, off + 16, len - 16, rx);
 	return true;

@@ -80,8 +80,8 @@ static int set_receiver(int fd, bool v4)
 
 static int bind_or_close(int fd, int r, const uint8_t addr[16], uint16_t port, uint32_t scope)
 {
-	union udp_sa sa;
-	socklen_t n = udp_sa_fill(&sa, addr, port, scope);
+	union ut_sockaddr sa;
+	socklen_t n = ut_ip_to_sockaddr(addr, port, scope, &sa);
 
 	if (r == 0 && ut_bind(fd, &sa.sa, n) < 0)
 		r = -errno;
@@ -94,11 +94,11 @@ static int bind_or_close(int fd, int r, const uint8_t addr[16], uint16_t port, u
 
 int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope)
 {
-	int fd = open_sender(udp_is_v4(addr));
+	int fd = open_sender(ut_ip_is_v4(addr));
 
 	if (fd < 0)
 		return fd;
-	return bind_or_close(fd, set_receiver(fd, udp_is_v4(addr)), addr, port, scope);
+	return bind_or_close(fd, set_receiver(fd, ut_ip_is_v4(addr)), addr, port, scope);
 }
 
 /* Somebody may send to the port it borrows: nothing is let in. */
@@ -106,7 +106,7 @@ int udp_sock_tx(const uint8_t addr[16], uint16_t port, uint32_t scope)
 {
 	struct sock_filter none[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
 	struct sock_fprog prog = { 1, none };
-	int fd = open_sender(udp_is_v4(addr)), r = 0;
+	int fd = open_sender(ut_ip_is_v4(addr)), r = 0;
 
 	if (fd < 0)
 		return fd;
@@ -122,7 +122,7 @@ static int join_group(int fd, const uint8_t group[16], uint32_t ifindex)
 	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };
 	int r;
 
-	if (udp_is_v4(group)) {
+	if (ut_ip_is_v4(group)) {
 		memcpy(&m4.imr_multiaddr, group + 12, 4);
 		/* Only what this socket joined, not what others of the host did. */
 		opt(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
@@ -139,7 +139,7 @@ static int join_group(int fd, const uint8_t group[16], uint32_t ifindex)
  * multicast goes to every matching socket anyway. */
 int udp_sock_group(const uint8_t group[16], uint16_t port, uint32_t ifindex)
 {
-	bool v4 = udp_is_v4(group);
+	bool v4 = ut_ip_is_v4(group);
 	int fd = ut_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int r;
 
@@ -173,8 +173,8 @@ int udp_sock_window(int fd, uint32_t *ret)
 /* Two datagrams in one call to ourselves: both must arrive. */
 static bool gso_try(int fd, const uint8_t addr[16])
 {
-	union udp_sa sa;
-	socklen_t n = udp_sa_fill(&sa, addr, 0, 0);
+	union ut_sockaddr sa;
+	socklen_t n = ut_ip_to_sockaddr(addr, 0, 0, &sa);
 	char buf[64];
 
 	if (ut_bind(fd, &sa.sa, n) < 0 || getsockname(fd, &sa.sa, &n) < 0 ||

@@ -81,7 +81,7 @@ static void tx_open(struct udp_link *u, struct udp_local *lo, const struct link_
 		link_sys_close(&t->port.fd);
 		return;
 	}
-	udp_tx_defaults(fd, udp_is_v4(f->src), t->tos, t->ttl);
+	udp_tx_defaults(fd, ut_ip_is_v4(f->src), t->tos, t->ttl);
 }
 
 static bool tx_matches(const struct udp_tx *t, const struct link_flow *f)
@@ -166,7 +166,7 @@ static void put_interface(struct msghdr *h, const struct link_flow *f)
 	struct in6_pktinfo i6 = { .ipi6_ifindex = f->scope };
 	struct in_pktinfo i4 = { .ipi_ifindex = (int)f->scope };
 
-	if (udp_is_v4(f->dst)) {
+	if (ut_ip_is_v4(f->dst)) {
 		memcpy(&i4.ipi_spec_dst, f->src + 12, 4);
 		put_control(h, IPPROTO_IP, IP_PKTINFO, &i4, sizeof(i4));
 	} else {
@@ -178,7 +178,7 @@ static void put_interface(struct msghdr *h, const struct link_flow *f)
 static void fill_control(struct msghdr *h, const struct link_flow *f, const struct tx_way *w,
 			 size_t len, size_t seg)
 {
-	bool v4 = udp_is_v4(f->dst), group = udp_is_group(f->dst);
+	bool v4 = ut_ip_is_v4(f->dst), group = ut_ip_is_group(f->dst);
 	int tos = f->tos, ttl = f->ttl ? f->ttl : TX_TTL;
 	uint16_t step = (uint16_t)seg;
 
@@ -208,12 +208,12 @@ static int send_once(struct udp_link *u, const struct link_flow *f, const struct
 {
 	_Alignas(struct cmsghdr) char control[192];
 	struct iovec iov = { (void *)data, len };
-	union udp_sa sa;
+	union ut_sockaddr sa;
 	struct msghdr h = { .msg_name = &sa, .msg_iov = &iov, .msg_iovlen = 1,
 			    .msg_control = control };
 	long r;
 
-	h.msg_namelen = udp_sa_fill(&sa, f->dst, u->port, f->scope);
+	h.msg_namelen = ut_ip_to_sockaddr(f->dst, u->port, f->scope, &sa);
 	fill_control(&h, f, w, len, seg);
 	if (!h.msg_controllen)
 		h.msg_control = NULL;
@@ -273,7 +273,7 @@ int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, siz
 	int r;
 
 	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
-	    udp_is_v4(f->src) != udp_is_v4(f->dst))
+	    ut_ip_is_v4(f->src) != ut_ip_is_v4(f->dst))
 		return -EINVAL;
 	if (shm_chan_send(u, f, data, len, seg, &r)) {
 		u->active = true;
@@ -284,7 +284,7 @@ int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, siz
 		return r;
 	u->active = true;
 	r = send_all(l, f, &w, data, len, seg);
-	if (r == -ENETUNREACH && udp_is_group(f->dst))
+	if (r == -ENETUNREACH && ut_ip_is_group(f->dst))
 		r = udp_group_post(u, f, data, len, seg);
 	return r;
 }

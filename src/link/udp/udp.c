@@ -38,7 +38,7 @@ static int udp_join(struct link *l, const uint8_t group[16], uint32_t ifindex)
 	struct udp_group *g;
 	int r;
 
-	if (!udp_is_group(group))
+	if (!ut_ip_is_group(group))
 		return -EINVAL;
 	if (find_group(u, group, ifindex))
 		return 0;

@@ -87,7 +87,7 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	}
 	good = wire_icrc_check_again(flow, memo, rx->sport, port->link->port, rx->data, rx->len,
 				     &id) == 0;
-	if (good && connected && ibp_is_v4(rx->dst))
+	if (good && connected && ut_ip_is_v4(rx->dst))
 		good = plausible(q, id);
 	if (!good)
 		ibp_count(port, ENG_C_rx_icrc_errors);

@@ -16,6 +16,7 @@
 #include "proto/ib/frame_shm.h"
 #include "proto/ib/xrc/forward.h"
 #include "util/heap.h"
+#include "util/ip.h"
 #include "util/rng.h"
 #include "wire/ib_packet.h"
 #include "wire/icrc.h"
@@ -23,7 +24,7 @@
 #include <string.h>
 
 #define IBP_PSN_MASK 0xffffffu
-#define IBP_PKEY 0xffffu
+#define IBP_PKEY WIRE_PKEY_DEFAULT
 #define IBP_TRAIN_PACKETS 64u
 #define IBP_TRAIN_BYTES 65000u
 #define IBP_SPANS 8
@@ -49,17 +50,9 @@ static inline uint32_t psn_add(uint32_t a, uint32_t n)
 	return (a + n) & IBP_PSN_MASK;
 }
 
-/* Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
-static inline bool ibp_is_v4(const uint8_t *addr)
-{
-	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(addr, prefix, sizeof(prefix)) == 0;
-}
-
 static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
 {
-	if (ibp_is_v4(dst))
+	if (ut_ip_is_v4(dst))
 		wire_icrc_flow_v4(f, src + 12, dst + 12);
 	else
 		wire_icrc_flow_v6(f, src, dst);

@@ -36,7 +36,7 @@ int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_
 	if (!g->valid)
 		return -ENODATA;
 	dst = self ? g->gid.raw : av->dgid;
-	if (ibp_is_v4(g->gid.raw) != ibp_is_v4(dst))
+	if (ut_ip_is_v4(g->gid.raw) != ut_ip_is_v4(dst))
 		return -EINVAL;
 	*path = (struct ibp_path){ .flow = {
 		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = 64,

@@ -142,7 +142,7 @@ static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 	size_t off = ibp_scratch(q->port, &grh);
 	int v;
 
-	if (ibp_is_v4(rx->dst))
+	if (ut_ip_is_v4(rx->dst))
 		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
 	else
 		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
@@ -160,7 +160,7 @@ static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
  */
 static uint8_t header_kind(const struct link_rx *rx)
 {
-	return ibp_is_v4(rx->dst) ? 2 : 1;
+	return ut_ip_is_v4(rx->dst) ? 2 : 1;
 }
 
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
