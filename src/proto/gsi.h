@@ -10,18 +10,15 @@
 
 #include "engine/wqe.h"
 #include "link/link.h"
+#include "wire/cm_fields.h"
 
 #include <stdint.h>
-
-#define GSI_QPN 1u
-#define GSI_QKEY 0x80010000u /* IBTA 10.2.5 */
-#define GSI_MAD_BYTES 256u   /* IBTA 13.4.2 */
 
 struct eng_dev;
 
 /* One received MAD; valid during the call. */
 struct gsi_rx {
-	const uint8_t *mad;      /* GSI_MAD_BYTES, base version not checked */
+	const uint8_t *mad;      /* WIRE_MAD_BYTES, base version not checked */
 	uint8_t src[16], dst[16]; /* GIDs = addresses */
 	uint16_t pkey;
 	uint8_t traffic_class;

@@ -264,6 +264,10 @@ enum wire_cm_attr {
 	WIRE_CM_ATTR_SIDR_REP, WIRE_CM_ATTR_LAP, WIRE_CM_ATTR_APR
 };
 
+/* The queue pair of the general services (IBTA vol 1, 13.5.1) and its Q_Key (10.2.5). */
+#define WIRE_QPN_GSI 1u
+#define WIRE_QKEY_GSI 0x80010000u
+
 enum {
 	WIRE_MAD_BASE_VERSION = 1, WIRE_MAD_CLASS_CM = 7, WIRE_CM_CLASS_VERSION = 2,
 	WIRE_MAD_METHOD_SEND = 3,

@@ -175,6 +175,14 @@ enum {
 	WIRE_IB_HDRS_MAX = 12 + 4 + 8 + 28,
 };
 
+/* Syndromes of an AETH (IBTA vol 1, 9.7.5.2): the kind in the upper three bits, a value below. */
+enum {
+	WIRE_SYN_ACK = 0x1f,		/* ACK without end-to-end credits */
+	WIRE_SYN_RNR = 0x20,		/* and the timer's code */
+	WIRE_SYN_SEQUENCE = 0x60,	/* NAK of a PSN sequence error */
+	WIRE_SYN_VALUE = 0x1f,		/* mask */
+};
+
 /* The P_Key of the default partition with full membership (IBTA vol 1, 10.9.1). */
 enum { WIRE_PKEY_DEFAULT = 0xffff };
 

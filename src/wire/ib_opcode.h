@@ -110,6 +110,23 @@ enum {
 	WIRE_MESSAGES_INVALIDATE(M, XRC)                                                       \
 	M(CNP, 0x01, NOTIFICATION, NONE, REQ, ONLY, NONE, NONE, NONE)
 
+/*
+ * The low five bits of an opcode, for what is the same in all classes: an opcode is
+ * class | message.
+ */
+enum wire_ib_message {
+#define M(cls, low, name, hdrs, dir, place, op, data, extra) WIRE_MSG_##name = (low),
+	WIRE_MESSAGES_SEND_WRITE(M, )
+	WIRE_MESSAGES_READ_ATOMIC(M, )
+	WIRE_MESSAGES_INVALIDATE(M, )
+#undef M
+};
+
+static inline enum wire_ib_message wire_ib_message(uint8_t opcode)
+{
+	return (enum wire_ib_message)(opcode & 0x1f);
+}
+
 enum wire_ib_opcode {
 #define M(cls, low, name, hdrs, dir, place, op, data, extra) \
 	WIRE_##cls##_##name = WIRE_CLASS_##cls | (low),

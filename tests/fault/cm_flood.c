@@ -179,9 +179,9 @@ static void build_mad(const struct liar *l, const uint8_t dst[16], uint32_t k, u
 static void lie(const struct liar *l, uint32_t k)
 {
 	static const uint8_t dst[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
-	struct wire_ib_packet p = { .opcode = UD_SEND_ONLY, .dest_qpn = GSI_QPN,
-				    .src_qpn = GSI_QPN, .qkey = GSI_QKEY, .pkey = 0xffff,
-				    .psn = k & 0xffffff, .payload_len = GSI_MAD_BYTES };
+	struct wire_ib_packet p = { .opcode = UD_SEND_ONLY, .dest_qpn = WIRE_QPN_GSI,
+				    .src_qpn = WIRE_QPN_GSI, .qkey = WIRE_QKEY_GSI, .pkey = 0xffff,
+				    .psn = k & 0xffffff, .payload_len = WIRE_MAD_BYTES };
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port),
 				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	struct wire_icrc_flow flow;
@@ -189,7 +189,7 @@ static void lie(const struct liar *l, uint32_t k)
 	size_t n = wire_ib_build(buf, &p);
 
 	build_mad(l, dst, k, buf + n);
-	n += GSI_MAD_BYTES;
+	n += WIRE_MAD_BYTES;
 	wire_icrc_flow_v4(&flow, l->addr + 12, dst + 12);
 	wire_icrc_fill(&flow, l->sport, port, 0, true, buf, n);
 	/* A refusal of an earlier answer may come back first. */

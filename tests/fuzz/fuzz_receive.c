@@ -122,7 +122,7 @@ static void post_all(void)
 	}
 	post(UC, IBV_WR_SEND, SOURCE, MTU + 1, mr_source->key);
 	post(UD, IBV_WR_SEND, SOURCE, 100, mr_source->key);
-	post(GSI, IBV_WR_SEND, SOURCE, GSI_MAD_BYTES, mr_source->key);
+	post(GSI, IBV_WR_SEND, SOURCE, WIRE_MAD_BYTES, mr_source->key);
 }
 
 static void make_xrc(struct sim_host *h)

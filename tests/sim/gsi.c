@@ -13,7 +13,7 @@
 static struct {
 	int n;
 	struct gsi_rx rx;
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 } got;
 
 static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
@@ -42,9 +42,9 @@ static struct eng_av to(const uint8_t addr[16])
 	return av;
 }
 
-static void pattern(uint8_t mad[GSI_MAD_BYTES], unsigned salt)
+static void pattern(uint8_t mad[WIRE_MAD_BYTES], unsigned salt)
 {
-	for (unsigned i = 0; i < GSI_MAD_BYTES; i++)
+	for (unsigned i = 0; i < WIRE_MAD_BYTES; i++)
 		mad[i] = (uint8_t)(i * 7 + salt * 13);
 	mad[1] = WIRE_MAD_CLASS_CM;
 }
@@ -52,7 +52,7 @@ static void pattern(uint8_t mad[GSI_MAD_BYTES], unsigned salt)
 static int send_mad(struct crafted *c, const uint8_t addr[16], unsigned salt)
 {
 	struct eng_av av = to(addr);
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 
 	pattern(mad, salt);
 	return ibp_gsi_send(&c->e.h->dev, &av, mad);
@@ -62,7 +62,7 @@ static int send_mad(struct crafted *c, const uint8_t addr[16], unsigned salt)
 static void on_the_wire(void)
 {
 	struct crafted *c = begin();
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 
 	CHECK(!ibp_busy(&c->e.h->dev));
 	for (unsigned i = 0; i < 3; i++)
@@ -73,7 +73,7 @@ static void on_the_wire(void)
 	for (unsigned i = 0; i < 3; i++) {
 		const struct crafted_rx *x = crafted_next(c);
 
-		CHECK(x && x->p.opcode == 0x64 && x->p.psn == i && x->p.dest_qpn == 1);
+		CHECK(x && x->p.opcode == WIRE_UD_SEND_ONLY && x->p.psn == i && x->p.dest_qpn == 1);
 		CHECK(x->p.src_qpn == 1 && x->p.qkey == 0x80010000u && x->p.pkey == 0xffff);
 		CHECK(x->p.ack_req && !x->p.se && !x->p.migreq && x->p.pad == 0 && !x->p.tver);
 		CHECK(x->sport == 55410 && x->ttl == 64 && x->tos == 0x28 && x->len == 280);
@@ -87,12 +87,12 @@ static void on_the_wire(void)
 
 #define MAD(...)                                                                        \
 	CRAFT(c, mad, 256, .opcode = WIRE_UD_SEND_ONLY, .dest_qpn = 1, .src_qpn = 1,    \
-	      .qkey = GSI_QKEY, __VA_ARGS__)
+	      .qkey = WIRE_QKEY_GSI, __VA_ARGS__)
 
 static void taken(void)
 {
 	struct crafted *c = begin();
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 
 	pattern(mad, 9);
 	c->tos = 0x40;
@@ -124,12 +124,12 @@ static void refused(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		c = begin();
 		CRAFT(c, mad, sizes[i], .opcode = WIRE_UD_SEND_ONLY, .dest_qpn = 1, .src_qpn = 1,
-		      .qkey = GSI_QKEY);
+		      .qkey = WIRE_QKEY_GSI);
 		dropped(c, ENG_C_rx_short, "another size");
 	}
 	c = begin();
 	CRAFT(c, mad, 256, .opcode = WIRE_UD_SEND_ONLY, .dest_qpn = 1, .src_qpn = 1,
-	      .qkey = GSI_QKEY + 1);
+	      .qkey = WIRE_QKEY_GSI + 1);
 	dropped(c, ENG_C_rx_bad_qkey, "Q_Key");
 	c = begin();
 	MAD(.pkey = 0x8001);
@@ -140,7 +140,7 @@ static void refused(void)
 	dropped(c, ENG_C_rx_icrc_errors, "ICRC");
 	c = begin();
 	CRAFT(c, mad, 256, .opcode = WIRE_UD_SEND_ONLY_WITH_IMMEDIATE, .dest_qpn = 1,
-	      .src_qpn = 1, .qkey = GSI_QKEY);
+	      .src_qpn = 1, .qkey = WIRE_QKEY_GSI);
 	dropped(c, ENG_C_rx_no_qp, "immediate");
 	c = begin();
 	CRAFT(c, mad, 256, .opcode = WIRE_RC_SEND_ONLY, .dest_qpn = 1);
@@ -155,7 +155,7 @@ static void refused(void)
 static void many(void)
 {
 	struct crafted *c = begin();
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 
 	sim_link_block(c->e.h->link, true);
 	for (unsigned i = 0; i < QUEUE; i++)
@@ -182,7 +182,7 @@ static void no_way(void)
 {
 	struct crafted *c = begin();
 	struct eng_av av = to(c->addr);
-	uint8_t mad[GSI_MAD_BYTES] = { 0 }, v6[16] = { 0xfd, [15] = 1 };
+	uint8_t mad[WIRE_MAD_BYTES] = { 0 }, v6[16] = { 0xfd, [15] = 1 };
 
 	av.sgid_index = 7;
 	CHECK(ibp_gsi_send(&c->e.h->dev, &av, mad) == -EINVAL);
@@ -200,7 +200,7 @@ static void no_way(void)
 static void to_ourselves(void)
 {
 	struct crafted *c = begin();
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 
 	CHECK(send_mad(c, c->e.h->addr, 3) == 0);
 	crafted_run(c, 2 * SIM_DELAY);

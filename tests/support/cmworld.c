@@ -35,7 +35,7 @@ static bool chance(void)
 	return world->rate && ut_rng_below(&world->rng, 1000) < world->rate;
 }
 
-static int carry(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[GSI_MAD_BYTES])
+static int carry(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[WIRE_MAD_BYTES])
 {
 	int from = side_of(dev), to = -1;
 	const uint8_t *src = world->side[from].host->addr;

@@ -75,6 +75,11 @@ static void check_shape(unsigned opcode, const char *cls, const char *name, unsi
 	CHECK(sum == len, "opcode %02x: headers make %u", opcode, sum);
 }
 
+_Static_assert(WIRE_MSG_SEND_FIRST == 0x00 && WIRE_MSG_SEND_ONLY == 0x04 &&
+	       WIRE_MSG_RDMA_WRITE_ONLY_WITH_IMMEDIATE == 0x0b && WIRE_MSG_ACKNOWLEDGE == 0x11 &&
+	       WIRE_MSG_FETCH_ADD == 0x14 && WIRE_MSG_SEND_ONLY_WITH_INVALIDATE == 0x17 &&
+	       (WIRE_CLASS_XRC | WIRE_MSG_SEND_LAST) == WIRE_XRC_SEND_LAST, "low five bits");
+
 static unsigned check_rows(void)
 {
 	unsigned seen = 0;
@@ -83,6 +88,7 @@ static unsigned check_rows(void)
 		unsigned f = flags_of(rows[i].flags), low = rows[i].low;
 		int req = rows[i].flags[0] == 'q';
 
+		CHECK(wire_ib_message((uint8_t)(0xa0 | low)) == low, "message %02x", low);
 		check_shape(low, "RC", rows[i].name, rows[i].rc, "", rows[i].headers, f, 1 << 0);
 		check_shape(0xa0 | low, "XRC", rows[i].name, rows[i].xrc, req ? "XRCETH " : "",
 			    rows[i].headers, f, req ? 1 << 5 : 1 << 4);

@@ -2,6 +2,7 @@
 #include "cm/cma/addr.h"
 
 #include "util/ip.h"
+#include "wire/ib_fields.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
@@ -90,7 +91,7 @@ static void write_ib(const struct link_end *end, enum cm_ps space, struct sockad
 {
 	struct sockaddr_ib ib = {
 		.sib_family = AF_IB,
-		.sib_pkey = htobe16(0xffff),
+		.sib_pkey = htobe16(WIRE_PKEY_DEFAULT),
 		.sib_sid = htobe64(cm_ip_service(space, end->port)),
 		.sib_sid_mask = htobe64(UINT64_MAX),
 		.sib_scope_id = htobe64(end->scope),

@@ -26,6 +26,7 @@
 #include "util/list.h"
 #include "util/lock.h"
 #include "util/rng.h"
+#include "wire/ib_fields.h"
 
 #include <net/if.h>
 #include <stdatomic.h>
@@ -35,7 +36,6 @@
 #define CMA_QKEY_IPOIB 0x0b1bu
 #define CMA_QPN_MULTICAST 0xffffffu
 #define CMA_HOP_LIMIT 64
-#define CMA_PKEY 0xffffu
 
 struct cma {
 	const struct cma_host *host;

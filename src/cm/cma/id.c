@@ -120,7 +120,7 @@ int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_i
 	id->qp_type = type;
 	id->opt.tos = -1;
 	id->path = (struct cm_path){ .slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE,
-				     .pkey = CMA_PKEY, .hop_limit = CMA_HOP_LIMIT };
+				     .pkey = WIRE_PKEY_DEFAULT, .hop_limit = CMA_HOP_LIMIT };
 	id->refs = 1;
 	ut_mutex_init(&id->call);
 	ut_list_init(&id->subs);
@@ -328,7 +328,7 @@ void cma_query(struct cma_id *id, struct cma_info *ret)
 {
 	int family;
 
-	*ret = (struct cma_info){ .path.pkey = CMA_PKEY };
+	*ret = (struct cma_info){ .path.pkey = WIRE_PKEY_DEFAULT };
 	if (!cma_enter(id))
 		return;
 	look(id, ret, &family);

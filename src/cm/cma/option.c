@@ -118,7 +118,7 @@ static int use_path(struct cma_id *id, const struct ibv_path_record *p)
 		id->path = (struct cm_path){
 			.slid = p->slid ? be16toh(p->slid) : CM_LID_PERMISSIVE,
 			.dlid = p->dlid ? be16toh(p->dlid) : CM_LID_PERMISSIVE,
-			.pkey = p->pkey ? be16toh(p->pkey) : CMA_PKEY,
+			.pkey = p->pkey ? be16toh(p->pkey) : WIRE_PKEY_DEFAULT,
 			.sl = (uint8_t)(be16toh(p->qosclass_sl) & 0xf), .mtu_code = p->mtu & 0x3f,
 			.rate = p->rate & 0x3f, .life = p->packetlifetime & 0x3f,
 			.flow_label = flow >> 8 & 0xfffff, .traffic_class = p->tclass,

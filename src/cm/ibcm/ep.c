@@ -116,7 +116,7 @@ struct ibcm_ep *ibcm_ep_new(struct ibcm *cm)
 	e->ep.port = cm->port;
 	e->ep.opt.tos = -1;
 	e->ep.path = (struct cm_path){ .slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE,
-				       .pkey = IBCM_PKEY, .hop_limit = IBCM_HOPS };
+				       .pkey = WIRE_PKEY_DEFAULT, .hop_limit = IBCM_HOPS };
 	e->rq_psn = (uint32_t)ut_rng_u64(&cm->rng) & 0xffffff;
 	ut_list_init(&e->fresh);
 	ut_list_init(&e->asking);

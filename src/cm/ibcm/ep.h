@@ -22,6 +22,7 @@
 #include "util/list.h"
 #include "util/rng.h"
 #include "wire/cm_fields.h"
+#include "wire/ib_fields.h"
 
 enum ibcm_state {
 	IBCM_IDLE,      /* bound, or made for the active side: nothing was sent */
@@ -51,7 +52,6 @@ enum ibcm_state {
 #define IBCM_LIFE 18u        /* packet life time assumed on RoCE, as rdma_cm does: 1.1 s */
 #define IBCM_MRA_SERVICE 24u /* what we ask of a peer when our user is slow: 69 s */
 #define IBCM_HOPS 64u
-#define IBCM_PKEY 0xffffu     /* until a path names another one */
 #define IBCM_UD_QKEY 0x01234567u
 #define IBCM_IP_HEADER WIRE_IP_CM_LEN
 

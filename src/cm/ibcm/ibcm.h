@@ -33,7 +33,7 @@ struct ibcm_record {
 struct ibcm_carrier {
 	/* As ibp_gsi_send(). */
 	int (*send)(struct eng_dev *dev, const struct eng_av *av,
-		    const uint8_t mad[GSI_MAD_BYTES]);
+		    const uint8_t mad[WIRE_MAD_BYTES]);
 	/* As link_ops.claim, unclaim, pass_on. */
 	int (*claim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);
 	void (*unclaim)(struct eng_dev *dev, const uint8_t addr[16], uint64_t service);

@@ -26,8 +26,7 @@
 #define UDP_RX_SLOTS 8u
 #define UDP_RX_SLOT_BYTES 65536u
 #define UDP_MAIL_FDS 5
-#define UDP_BTH_BYTES 8u /* as far as the destination QPN */
-#define UDP_BTH_QPN 5u   /* which begins there, with the slot */
+#define UDP_BTH_BYTES 8u /* of BTH, up to the destination QPN, whose upper 8 bits are the slot */
 
 enum udp_kind {
 	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_PEER_WATCH,

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * As much of a management datagram as must be known to find the process it is
- * for. Offsets count from the BTH (IBTA 9.2, 9.3.2, 13.4.2, 12.6): BTH and DETH
- * take 20 bytes, the common MAD header 24 more.
+ * The fields of a management datagram that tell the process it is for. Offsets count from the BTH,
+ * for the packet filter.
  *
- * Our communication IDs and SIDR request IDs have our slot in their upper 8
- * bits, and every message but the two requests names one of them.
+ * The upper 8 bits of a communication ID or SIDR request ID are the slot of the process that drew
+ * it, and every message but the two requests carries one.
  */
 #ifndef LINK_UDP_MAD_H
 #define LINK_UDP_MAD_H
 
-#define UDP_GSI_QPN 1u
-#define UDP_MAD_AT 20u
-#define UDP_MAD_CLASS (UDP_MAD_AT + 1)
-#define UDP_MAD_ATTR (UDP_MAD_AT + 16)      /* 16 bits */
-#define UDP_CM_REQUEST_ID (UDP_MAD_AT + 24) /* of a SIDR_REP */
-#define UDP_CM_REMOTE_ID (UDP_MAD_AT + 28)  /* of the others */
-#define UDP_MAD_READ (UDP_CM_REMOTE_ID + 4) /* all of the above */
+#include "wire/cm_fields.h"
+#include "wire/ib_fields.h"
 
-#define UDP_CLASS_CM 0x07u
-#define UDP_CM_REQ 0x10u
-#define UDP_CM_SIDR_REQ 0x17u
-#define UDP_CM_SIDR_REP 0x18u
+enum {
+	UDP_MAD_AT = WIRE_BTH_LEN + WIRE_DETH_LEN,
+	UDP_MAD_CLASS = UDP_MAD_AT + WIRE_MAD_mgmt_class_OFFSET,
+	UDP_MAD_ATTR = UDP_MAD_AT + WIRE_MAD_attr_id_OFFSET, /* 16 bits */
+	UDP_CM_AT = UDP_MAD_AT + WIRE_MAD_LEN,
+	UDP_CM_REQUEST_ID = UDP_CM_AT + WIRE_CM_SIDR_REP_request_id_OFFSET,
+	UDP_CM_REMOTE_ID = UDP_CM_AT + WIRE_CM_REP_remote_comm_id_OFFSET,
+	UDP_MAD_READ = UDP_CM_REMOTE_ID + 4, /* all of the above */
+	UDP_CM_SLOT_SHIFT = 24,
+};
+
+#define SAME_PLACE(message) \
+	((int)WIRE_CM_##message##_remote_comm_id_OFFSET == (int)WIRE_CM_REP_remote_comm_id_OFFSET)
+_Static_assert(SAME_PLACE(MRA) && SAME_PLACE(REJ) && SAME_PLACE(RTU) && SAME_PLACE(DREQ) &&
+	       SAME_PLACE(DREP) && SAME_PLACE(LAP) && SAME_PLACE(APR), "one load for all of them");
+#undef SAME_PLACE
 
 #endif

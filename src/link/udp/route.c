@@ -15,14 +15,17 @@
 
 static enum udp_route route_mad(const uint8_t *p, uint32_t len, unsigned *ret_slot)
 {
+	const uint8_t *mad = p + UDP_MAD_AT, *cm = p + UDP_CM_AT;
 	unsigned attr;
 
-	if (len < UDP_MAD_READ || p[UDP_MAD_CLASS] != UDP_CLASS_CM)
+	if (len < UDP_MAD_READ || wire_get_MAD_mgmt_class(mad) != WIRE_MAD_CLASS_CM)
 		return UDP_ROUTE_ANY;
-	attr = (unsigned)p[UDP_MAD_ATTR] << 8 | p[UDP_MAD_ATTR + 1];
-	if (attr == UDP_CM_REQ || attr == UDP_CM_SIDR_REQ)
+	attr = (unsigned)wire_get_MAD_attr_id(mad);
+	if (attr == WIRE_CM_ATTR_REQ || attr == WIRE_CM_ATTR_SIDR_REQ)
 		return UDP_ROUTE_ANY;
-	*ret_slot = p[attr == UDP_CM_SIDR_REP ? UDP_CM_REQUEST_ID : UDP_CM_REMOTE_ID];
+	*ret_slot = (unsigned)((attr == WIRE_CM_ATTR_SIDR_REP ? wire_get_CM_SIDR_REP_request_id(cm)
+							      : wire_get_CM_REP_remote_comm_id(cm)) >>
+			       UDP_CM_SLOT_SHIFT);
 	return UDP_ROUTE_GSI;
 }
 
@@ -33,8 +36,8 @@ enum udp_route udp_route(const struct link_rx *rx, unsigned *ret_slot)
 
 	if (rx->len < UDP_BTH_BYTES)
 		return UDP_ROUTE_ANY;
-	qpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
-	if (qpn == UDP_GSI_QPN)
+	qpn = (uint32_t)wire_get_BTH_dest_qpn(p);
+	if (qpn == WIRE_QPN_GSI)
 		return route_mad(p, rx->len, ret_slot);
 	*ret_slot = qpn >> UDP_SLOT_SHIFT;
 	return qpn ? UDP_ROUTE_SLOT : UDP_ROUTE_ANY;
@@ -78,7 +81,7 @@ bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx 
 
 	if (!lo)
 		return true;
-	if (rx->len && rx->data[0] == UDP_PROBE_OPCODE && udp_order_probe(u, lo, rx))
+	if (rx->len && rx->data[WIRE_BTH_opcode_OFFSET] == UDP_PROBE_OPCODE && udp_order_probe(u, lo, rx))
 		return false;
 	route = udp_route(rx, &slot);
 	if (route == UDP_ROUTE_ANY || slot == u->slot)

@@ -108,10 +108,12 @@ static void cut(struct udp_carry *c, struct link_rx *ret)
 /* What udp_is_ours() would say, of nearly all: a queue pair of this slot, and no probe. */
 static bool plainly_ours(const struct udp_link *u, const struct link_rx *rx)
 {
-	const uint8_t *qpn = rx->data + UDP_BTH_QPN;
+	uint32_t qpn;
 
-	return rx->len >= UDP_BTH_BYTES && rx->data[0] != UDP_PROBE_OPCODE && qpn[0] == u->slot &&
-	       (qpn[0] || qpn[1] || qpn[2] > UDP_GSI_QPN);
+	if (rx->len < UDP_BTH_BYTES || wire_get_BTH_opcode(rx->data) == UDP_PROBE_OPCODE)
+		return false;
+	qpn = (uint32_t)wire_get_BTH_dest_qpn(rx->data);
+	return qpn >> UDP_SLOT_SHIFT == u->slot && qpn > WIRE_QPN_GSI;
 }
 
 static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)

@@ -76,13 +76,13 @@ static void emit_gsi(struct steer *s, unsigned members)
 	unsigned at = s->len;
 #define TO_ANY (uint8_t)(GSI_ANY - (s->len - at) - 1)
 
-	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_ANY, UDP_GSI_QPN);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_ANY, WIRE_QPN_GSI);
 	emit(s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_MAD_CLASS);
-	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_ANY, UDP_CLASS_CM);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_ANY, WIRE_MAD_CLASS_CM);
 	emit(s, BPF_LD | BPF_H | BPF_ABS, 0, 0, UDP_MAD_ATTR);
-	emit(s, BPF_JMP | BPF_JEQ | BPF_K, TO_ANY, 0, UDP_CM_REQ);
-	emit(s, BPF_JMP | BPF_JEQ | BPF_K, TO_ANY, 0, UDP_CM_SIDR_REQ);
-	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, UDP_CM_SIDR_REP);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, TO_ANY, 0, WIRE_CM_ATTR_REQ);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, TO_ANY, 0, WIRE_CM_ATTR_SIDR_REQ);
+	emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, WIRE_CM_ATTR_SIDR_REP);
 	emit(s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_CM_REQUEST_ID);
 	emit(s, BPF_JMP | BPF_JA, 0, 0, GSI_LEN - 9);
 	emit(s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_CM_REMOTE_ID);
@@ -117,13 +117,13 @@ int udp_steer(int fd, const uint16_t *at, unsigned n)
 	struct sock_fprog prog = { .filter = s.f };
 	unsigned count = sort_rows(at, n, row);
 
-	emit(&s, BPF_LD | BPF_B | BPF_ABS, 0, 0, 0);
+	emit(&s, BPF_LD | BPF_B | BPF_ABS, 0, 0, WIRE_BTH_opcode_OFFSET);
 	emit(&s, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, UDP_PROBE_OPCODE);
 	emit(&s, BPF_LD | BPF_B | BPF_ABS, 0, 0, UDP_PROBE_INDEX);
 	emit(&s, BPF_RET | BPF_A, 0, 0, 0);
-	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, 4);
+	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, WIRE_BTH_dest_qpn_OFFSET - 1);
 	emit(&s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xffffff);
-	emit(&s, BPF_JMP | BPF_JGT | BPF_K, 0, 2, UDP_GSI_QPN);
+	emit(&s, BPF_JMP | BPF_JGT | BPF_K, 0, 2, WIRE_QPN_GSI);
 	emit(&s, BPF_ALU | BPF_RSH | BPF_K, 0, 0, UDP_SLOT_SHIFT);
 	emit(&s, BPF_JMP | BPF_JA, 0, 0, GSI_LEN);
 	emit_gsi(&s, n ? n : 1);

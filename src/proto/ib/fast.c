@@ -10,15 +10,6 @@
  */
 #include "proto/ib/port.h"
 
-enum { /* IBTA table 38, RC */
-	SEND_ONLY = 0x04,
-	SEND_ONLY_IMM = 0x05,
-	WRITE_ONLY = 0x0a,
-	WRITE_ONLY_IMM = 0x0b,
-	ACKNOWLEDGE = 0x11,
-};
-
-#define SYN_ACK 0x1f
 #define GROUP 8 /* messages that are shown to the peer together, where more follow */
 
 static void arm_later(struct ibp_qp *q)
@@ -41,10 +32,10 @@ static bool may_post(const struct ibp_qp *q)
 static int opcode_of(const struct eng_swqe *w)
 {
 	switch (w->opcode) {
-	case IBV_WR_SEND: return SEND_ONLY;
-	case IBV_WR_SEND_WITH_IMM: return SEND_ONLY_IMM;
-	case IBV_WR_RDMA_WRITE: return WRITE_ONLY;
-	case IBV_WR_RDMA_WRITE_WITH_IMM: return WRITE_ONLY_IMM;
+	case IBV_WR_SEND: return WIRE_RC_SEND_ONLY;
+	case IBV_WR_SEND_WITH_IMM: return WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
+	case IBV_WR_RDMA_WRITE: return WIRE_RC_RDMA_WRITE_ONLY;
+	case IBV_WR_RDMA_WRITE_WITH_IMM: return WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
 	default: return -1;
 	}
 }
@@ -68,9 +59,9 @@ static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 
 static void put_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
 {
-	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WRITE_ONLY;
+	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
 	uint64_t va = w->remote_addr;
-	bool acks = opcode <= SEND_ONLY_IMM && ibp_shm_acks(q, &va);
+	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_shm_acks(q, &va);
 
 	ibp_header_put(at, (struct ibp_header){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->req.mtu),
@@ -145,7 +136,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
 	ibp_header_put(place.header, (struct ibp_header){
-		.opcode = ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = SYN_ACK,
+		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = WIRE_SYN_ACK,
 		.psn = psn, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
 		.length = q->resp.msn,
 	});
@@ -211,7 +202,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 
 static bool take_ack(struct ibp_qp *q, const struct ibp_header *n, const struct link_rx *rx)
 {
-	return n->syndrome == SYN_ACK && rx->len == SHM_CHANNEL_HEADER_BYTES &&
+	return n->syndrome == WIRE_SYN_ACK && rx->len == SHM_CHANNEL_HEADER_BYTES &&
 	       acknowledged(q, n->psn & IBP_PSN_MASK);
 }
 
@@ -232,7 +223,7 @@ static bool take_send(struct ibp_qp *q, const struct ibp_header *n, uint32_t len
 	    ibp_place_recv(q, q->port->link->rx_stage, 0, len, 0, true) != ENG_OK)
 		return false;
 	r->offset = len;
-	if (n->opcode == SEND_ONLY_IMM)
+	if (n->opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE)
 		ibp_recv_done(q, IBV_WC_RECV, IBV_WC_WITH_IMM, n->imm, n->flags & IBP_HEADER_SE);
 	else
 		ibp_recv_done(q, IBV_WC_RECV, 0, 0, n->flags & IBP_HEADER_SE);
@@ -243,7 +234,7 @@ static bool take_send(struct ibp_qp *q, const struct ibp_header *n, uint32_t len
 static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	struct ibp_resp *r = &q->resp;
-	bool imm = n->opcode == WRITE_ONLY_IMM;
+	bool imm = n->opcode == WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
 	struct iovec iov[4];
 	struct eng_mkey *mk;
 	uint64_t off;
@@ -288,7 +279,7 @@ static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const str
 	shm->rx = rx;
 	shm->data = rx->data + SHM_CHANNEL_HEADER_BYTES;
 	shm->n_from = 0;
-	done = n->opcode <= SEND_ONLY_IMM ? take_send(q, n, len) : take_write(q, n, len);
+	done = n->opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE ? take_send(q, n, len) : take_write(q, n, len);
 	shm->rx = NULL;
 	if (done && ibp_resp_hears(q->qp))
 		ibp_resp_executed(q, n->flags & IBP_HEADER_ASK);
@@ -312,10 +303,10 @@ bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx)
 	q = ibp_qp(qp);
 	if (!ibp_from_peer(q, rx) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
 		return false;
-	if (n.opcode == ACKNOWLEDGE)
+	if (n.opcode == WIRE_RC_ACKNOWLEDGE)
 		done = take_ack(q, &n, rx);
-	else if (n.opcode == SEND_ONLY || n.opcode == SEND_ONLY_IMM || n.opcode == WRITE_ONLY ||
-		 n.opcode == WRITE_ONLY_IMM)
+	else if (n.opcode == WIRE_RC_SEND_ONLY || n.opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE || n.opcode == WIRE_RC_RDMA_WRITE_ONLY ||
+		 n.opcode == WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE)
 		done = take_request(q, &n, rx);
 	if (done)
 		q->heard = port->now;

@@ -9,8 +9,6 @@
 
 #include "wire/ib_fields.h"
 
-#define SEND_ONLY 0x04
-
 /* --- sending --- */
 
 /* What is posted next may leave, as long as it is the usual one. */
@@ -33,7 +31,7 @@ static void put_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t
 {
 	uint8_t h[WIRE_BTH_LEN] = { 0 };
 
-	wire_set_BTH_opcode(h, SEND_ONLY);
+	wire_set_BTH_opcode(h, WIRE_RC_SEND_ONLY);
 	wire_set_BTH_se(h, !!(w->flags & IBV_SEND_SOLICITED));
 	wire_set_BTH_migreq(h, 1);
 	wire_set_BTH_pad(h, -w->length & 3);
@@ -119,7 +117,7 @@ bool ibp_fast_wire_take(struct ibp_port *port, const struct link_rx *rx)
 	struct ibp_qp *q;
 	uint32_t len;
 
-	if (rx->len < WIRE_BTH_LEN + WIRE_ICRC_LEN || rx->data[0] != SEND_ONLY || (rx->tos & 3) == 3)
+	if (rx->len < WIRE_BTH_LEN + WIRE_ICRC_LEN || rx->data[0] != WIRE_RC_SEND_ONLY || (rx->tos & 3) == 3)
 		return false;
 	memcpy(h, rx->data, sizeof(h));
 	len = rx->len - WIRE_BTH_LEN - WIRE_ICRC_LEN;

@@ -23,15 +23,15 @@
 
 #define GSI_QUEUE 256u /* MADs that wait; power of two */
 #define GSI_ROUND 64u  /* sent per ibp_transmit() */
-#define GSI_PACKET (WIRE_BTH_LEN + WIRE_DETH_LEN + GSI_MAD_BYTES + WIRE_ICRC_LEN)
+#define GSI_PACKET (WIRE_BTH_LEN + WIRE_DETH_LEN + WIRE_MAD_BYTES + WIRE_ICRC_LEN)
 #define PKEY_INDEX_BITS 0x7fffu
 
 /* The kernel's rule for datagram QPs, with QPN 1. */
 #define GSI_SPORT (0xc000u + (0x61c88647u >> 18))
 _Static_assert(GSI_SPORT == 55410, "the port that rdma_rxe sends MADs from");
 
-_Static_assert(GSI_QPN == ENG_GSI_QPN && GSI_QKEY == ENG_GSI_QKEY &&
-	       GSI_MAD_BYTES == ENG_GSI_BYTES, "two names of the same");
+_Static_assert(WIRE_QPN_GSI == ENG_GSI_QPN && WIRE_QKEY_GSI == ENG_GSI_QKEY &&
+	       WIRE_MAD_BYTES == ENG_GSI_BYTES, "two names of the same");
 
 /* Not one that a manager could be asked for: service IDs that begin with 2 are the operating
  * system's own (IBTA annex A3). */
@@ -39,7 +39,7 @@ _Static_assert(GSI_QPN == ENG_GSI_QPN && GSI_QKEY == ENG_GSI_QKEY &&
 
 struct ibp_gsi_entry {
 	struct ibp_path path;
-	uint8_t mad[GSI_MAD_BYTES];
+	uint8_t mad[WIRE_MAD_BYTES];
 };
 
 static size_t build(const struct ibp_port *port, const struct ibp_gsi_entry *e,
@@ -47,14 +47,14 @@ static size_t build(const struct ibp_port *port, const struct ibp_gsi_entry *e,
 {
 	const struct wire_ib_packet p = {
 		.opcode = WIRE_UD_SEND_ONLY, .psn = port->gsi.psn, .pkey = IBP_PKEY,
-		.dest_qpn = GSI_QPN, .src_qpn = GSI_QPN, .qkey = GSI_QKEY,
-		.ack_req = true, .payload_len = GSI_MAD_BYTES,
+		.dest_qpn = WIRE_QPN_GSI, .src_qpn = WIRE_QPN_GSI, .qkey = WIRE_QKEY_GSI,
+		.ack_req = true, .payload_len = WIRE_MAD_BYTES,
 	};
 	size_t n = wire_ib_build(buf, &p);
 	uint16_t sport = port->link->ops->source_port(port->link, &e->path.flow);
 
-	memcpy(buf + n, e->mad, GSI_MAD_BYTES);
-	n += GSI_MAD_BYTES;
+	memcpy(buf + n, e->mad, WIRE_MAD_BYTES);
+	n += WIRE_MAD_BYTES;
 	wire_icrc_fill(&e->path.icrc, sport, port->link->port, 0, true, buf, n);
 	return n + WIRE_ICRC_LEN;
 }
@@ -92,7 +92,7 @@ void ibp_gsi_run(struct ibp_port *port)
 	}
 }
 
-int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[GSI_MAD_BYTES])
+int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[WIRE_MAD_BYTES])
 {
 	struct ibp_port *port = dev->port;
 	struct ibp_gsi *g = &port->gsi;
@@ -110,7 +110,7 @@ int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad
 		return -EAGAIN;
 	e = &g->queue[g->tail++ % GSI_QUEUE];
 	e->path = path;
-	memcpy(e->mad, mad, GSI_MAD_BYTES);
+	memcpy(e->mad, mad, WIRE_MAD_BYTES);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here)
 	int r = 0;
 
 	eng_dev_held(dev);
-	if (!eng_qp_find(dev, GSI_QPN))
+	if (!eng_qp_find(dev, WIRE_QPN_GSI))
 		return;
 	if (here)
 		r = port->link->ops->claim(port->link, addr, GSI_SERVICE);
@@ -193,7 +193,7 @@ static bool receives(const struct eng_qp *qp)
 static void to_owner(struct ibp_port *port, const struct wire_ib_packet *p,
 		     const struct link_rx *rx)
 {
-	struct eng_qp *qp = eng_qp_find(port->dev, GSI_QPN);
+	struct eng_qp *qp = eng_qp_find(port->dev, WIRE_QPN_GSI);
 
 	if (qp && receives(qp))
 		ibp_ud_receive(ibp_qp(qp), p, rx);
@@ -207,11 +207,11 @@ static bool acceptable(struct ibp_port *port, const struct wire_ib_packet *p)
 {
 	if (p->opcode != WIRE_UD_SEND_ONLY)
 		ibp_count(port, ENG_C_rx_no_qp);
-	else if (p->payload_len != GSI_MAD_BYTES)
+	else if (p->payload_len != WIRE_MAD_BYTES)
 		ibp_count(port, ENG_C_rx_short);
 	else if ((p->pkey & PKEY_INDEX_BITS) != (IBP_PKEY & PKEY_INDEX_BITS))
 		ibp_count(port, ENG_C_rx_bad_pkey);
-	else if (p->qkey != GSI_QKEY)
+	else if (p->qkey != WIRE_QKEY_GSI)
 		ibp_count(port, ENG_C_rx_bad_qkey);
 	else
 		return true;

@@ -92,7 +92,7 @@ void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
  * fabric; av->sgid_index is valid); it leaves with the next transmit. dev->lock held.
  * 0, -EINVAL (no route from this GID), -EAGAIN (too many wait already).
  */
-int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[GSI_MAD_BYTES]);
+int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[WIRE_MAD_BYTES]);
 
 /* The link has got an address, or is about to lose one: who has QP1 has it there, too. */
 void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here);

@@ -189,7 +189,7 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 		deliver_multicast(port, p, rx);
 		return;
 	}
-	if (!rx->message && p->dest_qpn == GSI_QPN) {
+	if (!rx->message && p->dest_qpn == WIRE_QPN_GSI) {
 		ibp_gsi_receive(port, p, rx);
 		return;
 	}

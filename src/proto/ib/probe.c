@@ -10,8 +10,6 @@
 
 #include <errno.h>
 
-#define SEND_ONLY 0x04 /* low five bits of the opcode */
-
 static bool may_ask(const struct ibp_qp *q)
 {
 	enum ibv_qp_state st = eng_qp_state(q->qp);
@@ -24,7 +22,7 @@ static bool may_ask(const struct ibp_qp *q)
 static int ask(struct ibp_qp *q)
 {
 	struct wire_ib_packet p = {
-		.opcode = q->cls | SEND_ONLY, .psn = psn_add(q->req.psn_una, IBP_PSN_MASK),
+		.opcode = q->cls | WIRE_MSG_SEND_ONLY, .psn = psn_add(q->req.psn_una, IBP_PSN_MASK),
 		.pkey = IBP_PKEY, .migreq = true, .dest_qpn = q->qp->attr.dest_qp_num,
 		.ack_req = true,
 	};

@@ -23,10 +23,10 @@ static bool needs_data(const struct eng_swqe *w)
 static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_req *r = &q->req;
-	uint8_t code = p->syndrome & 0x1f;
+	uint8_t code = p->syndrome & WIRE_SYN_VALUE;
 	uint32_t lsn;
 
-	if (code == 0x1f) {
+	if (code == WIRE_SYN_ACK) {
 		r->limited = false;
 		return;
 	}
@@ -135,7 +135,7 @@ static void fatal_nak(struct ibp_qp *q, const struct wire_ib_packet *p, enum eng
 
 static void nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	switch (p->syndrome & 0x1f) {
+	switch (p->syndrome & WIRE_SYN_VALUE) {
 	case 0:
 		sequence_nak(q, p);
 		break;
@@ -288,7 +288,7 @@ static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 
 void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn)
 {
-	const struct wire_ib_packet p = { .psn = psn, .msn = msn, .syndrome = 0x1f };
+	const struct wire_ib_packet p = { .psn = psn, .msn = msn, .syndrome = WIRE_SYN_ACK };
 	struct ibp_req *r = &q->req;
 
 	if (psn_diff(psn, r->psn_next) < 0 && psn_diff(psn, r->psn_una) >= 0)

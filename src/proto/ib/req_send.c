@@ -31,20 +31,26 @@ static bool is_local(uint8_t op)
 	return op == IBV_WR_LOCAL_INV || op == IBV_WR_BIND_MW;
 }
 
-/* Low five bits of the opcode: rows first, middle, last, only. */
+/* enum wire_ib_message of each packet of a message. */
 struct op_row {
 	uint8_t first, middle, last, only;
 };
 
+#define OP_ROW(op, suffix)                                                             \
+	{ WIRE_MSG_##op##_FIRST, WIRE_MSG_##op##_MIDDLE, WIRE_MSG_##op##_LAST##suffix, \
+	  WIRE_MSG_##op##_ONLY##suffix }
+#define OP_ROW_SINGLE(message) \
+	{ WIRE_MSG_##message, WIRE_MSG_##message, WIRE_MSG_##message, WIRE_MSG_##message }
+
 static const struct op_row op_rows[] = {
-	[IBV_WR_RDMA_WRITE] =          { 0x06, 0x07, 0x08, 0x0a },
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = { 0x06, 0x07, 0x09, 0x0b },
-	[IBV_WR_SEND] =                { 0x00, 0x01, 0x02, 0x04 },
-	[IBV_WR_SEND_WITH_IMM] =       { 0x00, 0x01, 0x03, 0x05 },
-	[IBV_WR_RDMA_READ] =           { 0x0c, 0x0c, 0x0c, 0x0c },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] =  { 0x13, 0x13, 0x13, 0x13 },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { 0x14, 0x14, 0x14, 0x14 },
-	[IBV_WR_SEND_WITH_INV] =       { 0x00, 0x01, 0x16, 0x17 },
+	[IBV_WR_RDMA_WRITE] = OP_ROW(RDMA_WRITE, ),
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = OP_ROW(RDMA_WRITE, _WITH_IMMEDIATE),
+	[IBV_WR_SEND] = OP_ROW(SEND, ),
+	[IBV_WR_SEND_WITH_IMM] = OP_ROW(SEND, _WITH_IMMEDIATE),
+	[IBV_WR_RDMA_READ] = OP_ROW_SINGLE(RDMA_READ_REQUEST),
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = OP_ROW_SINGLE(COMPARE_SWAP),
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = OP_ROW_SINGLE(FETCH_ADD),
+	[IBV_WR_SEND_WITH_INV] = OP_ROW(SEND, _WITH_INVALIDATE),
 };
 
 static uint32_t packets_of(const struct ibp_qp *q, const struct eng_swqe *w)

@@ -81,7 +81,7 @@ static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
 {
 	uint64_t old = p->compare;
 
-	if ((p->opcode & 0x1f) == 0x14)
+	if (wire_ib_message(p->opcode) == WIRE_MSG_FETCH_ADD)
 		return __atomic_fetch_add(at, p->swap_add, __ATOMIC_SEQ_CST);
 	__atomic_compare_exchange_n(at, &old, p->swap_add, false, __ATOMIC_SEQ_CST,
 				    __ATOMIC_SEQ_CST);

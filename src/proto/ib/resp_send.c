@@ -6,9 +6,6 @@
  */
 #include "proto/ib/port.h"
 
-#define SYN_ACK 0x1f      /* no end-to-end credits (IBTA 9.7.7.2.2) */
-#define SYN_RNR 0x20
-#define SYN_SEQUENCE 0x60
 
 bool ibp_resp_has_work(const struct ibp_qp *q)
 {
@@ -43,7 +40,7 @@ static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 static bool put_aeth(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
 {
-	struct wire_ib_packet p = answer(q, 0x11, psn);
+	struct wire_ib_packet p = answer(q, WIRE_MSG_ACKNOWLEDGE, psn);
 
 	p.syndrome = syndrome;
 	p.msn = q->resp.msn;
@@ -52,9 +49,9 @@ static bool put_aeth(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
 
 static bool send_atomic(struct ibp_qp *q, struct ibp_rdres *e)
 {
-	struct wire_ib_packet p = answer(q, 0x12, e->first_psn);
+	struct wire_ib_packet p = answer(q, WIRE_MSG_ATOMIC_ACKNOWLEDGE, e->first_psn);
 
-	p.syndrome = SYN_ACK;
+	p.syndrome = WIRE_SYN_ACK;
 	p.msn = e->msn;
 	p.orig = e->orig;
 	if (!put(q, &p))
@@ -67,7 +64,9 @@ static uint8_t read_opcode(const struct ibp_rdres *e)
 {
 	bool first = e->tx_psn == e->tx_start, last = e->tx_psn == e->tx_end;
 
-	return first && last ? 0x10 : first ? 0x0d : last ? 0x0f : 0x0e;
+	if (first)
+		return last ? WIRE_MSG_RDMA_READ_RESPONSE_ONLY : WIRE_MSG_RDMA_READ_RESPONSE_FIRST;
+	return last ? WIRE_MSG_RDMA_READ_RESPONSE_LAST : WIRE_MSG_RDMA_READ_RESPONSE_MIDDLE;
 }
 
 /* The key may have gone since the request came; a repeated READ is then
@@ -97,7 +96,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 
 	p.payload_len = left < q->resp.mtu ? (uint32_t)left : q->resp.mtu;
 	p.pad = -p.payload_len & 3;
-	p.syndrome = SYN_ACK;
+	p.syndrome = WIRE_SYN_ACK;
 	p.msn = e->msn;
 	p.rkey = e->rkey;
 	q->resp.plain = e->plain;
@@ -194,7 +193,7 @@ static bool send_fatal(struct ibp_qp *q)
 static bool send_naks(struct ibp_qp *q)
 {
 	struct ibp_resp *r = &q->resp;
-	uint8_t rnr = SYN_RNR | (q->qp->attr.min_rnr_timer & 0x1f);
+	uint8_t rnr = WIRE_SYN_RNR | (q->qp->attr.min_rnr_timer & WIRE_SYN_VALUE);
 
 	if (r->nak)
 		return send_fatal(q);
@@ -204,7 +203,7 @@ static bool send_naks(struct ibp_qp *q)
 		ibp_count(q->port, ENG_C_rnr_nak_sent);
 	} else if (r->seq_due) {
 		q->port->shm.say_plain = r->plain_due;
-		if (!put_aeth(q, SYN_SEQUENCE, r->epsn))
+		if (!put_aeth(q, WIRE_SYN_SEQUENCE, r->epsn))
 			return false;
 	}
 	/* Either says that all before it has been executed. */
@@ -255,7 +254,7 @@ void ibp_resp_ack(struct ibp_qp *q)
 	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
 		uint32_t psn = psn_add(q->resp.epsn, IBP_PSN_MASK - out);
 
-		if (!ibp_fast_ack(q, psn) && !put_aeth(q, SYN_ACK, psn)) {
+		if (!ibp_fast_ack(q, psn) && !put_aeth(q, WIRE_SYN_ACK, psn)) {
 			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
 				ibp_resp_owe(q);
 			return;
