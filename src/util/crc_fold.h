@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CRC by carry-less multiplication: what is the same for each width of the multiplier. Included by one
- * file per width, which says FOLD_TARGET and has fold_bulk() and copied().
+ * CRC by carry-less multiplication: the part that is the same for each width of the multiplier. The
+ * file of a width defines FOLD_TARGET, includes this one and implements fold_bulk() and copied().
  *
  * Folding: with the message as a polynomial, 16 bytes that are d bits ahead may be replaced by
  * their product with x^d mod P, added to the 16 bytes found there. In the bit-reflected form
  * the low half of a register is the earlier one, so its multiplier is x^(d+32) and that of the
  * high half x^(d-32). Several independent chains hide the latency of the multiplier.
  */
-#include "util/crc_impl.h"
+#include "util/crc_poly.h"
+#include "util/crc_sliced.h"
 
 #ifdef FOLD_TARGET
 #include <immintrin.h>
+#include <stdbool.h>
 
 #define FOLD_INLINE FOLD_TARGET __attribute__((always_inline)) static inline
 #define BULK_LEAST 48	/* bytes behind the first 16 that are worth several chains */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "util/crc_impl.h"
+#include "util/crc_poly.h"
 
 const struct crc_poly crc32_poly = {
 	.poly = 0xedb88320,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CRC with a multiplier of four 128-bit lanes (VPCLMULQDQ on 512 bits, since 2019): 256 bytes a turn in
- * four registers, whose eight products take as long as one of them has to wait for its last.
+ * 256 bytes a turn in four registers, whose eight products take as long as one of them has to wait
+ * for its last.
  */
-#if defined(__x86_64__)
+#include "util/crc_vpclmul.h"
+
+#ifdef UT_CRC_X86
 #define FOLD_TARGET __attribute__((target("pclmul,sse4.2,avx512f,avx512vl,avx512bw,vpclmulqdq")))
 #include "util/crc_fold.h"
 
@@ -94,6 +96,4 @@ FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t
 }
 
 const struct crc_ops crc_vpclmul_ops = FOLD_OPS;
-#else
-typedef int crc_vpclmul_is_empty;
 #endif
