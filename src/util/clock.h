@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The one clock of the engine: CLOCK_MONOTONIC in nanoseconds (vDSO, no call). */
+/* The clock of the library: CLOCK_MONOTONIC in nanoseconds, read without a system call (vDSO). */
 #ifndef UTIL_CLOCK_H
 #define UTIL_CLOCK_H
 

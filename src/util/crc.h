@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Both CRCs of the wire: CRC-32 (Ethernet; RoCE ICRC) and CRC-32C (iSCSI; MPA).
+ * The 32-bit CRCs of the wire: CRC-32 (Ethernet; the ICRC of IBTA) and CRC-32C (iSCSI; MPA).
  *
- * Calls chain as in zlib: start with 0, pass the last result on for the next piece.
- * A CRC is affine, so the *difference* of two CRCs of equally long data is linear: it
- * moves over n further bytes by one multiplication with x^(8n), and back by x^(-8n).
+ * Calls chain as in zlib: the first one gets 0, each later one the result of the one before. A CRC is
+ * affine, so the *difference* of two CRCs of equally long data is linear: multiplication with x^(8n)
+ * carries it over n further bytes, multiplication with x^(-8n) back over n bytes.
  */
 #ifndef UT_CRC_H
 #define UT_CRC_H
@@ -19,12 +19,12 @@ uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len);
 uint32_t ut_crc32_copy(uint32_t crc, void *to, const void *from, size_t len);
 uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len);
 
-/* CRC of a || b in one pass; what the ICRC needs: a pseudo header, then the packet. */
+/* CRC-32 of a || b in one pass: for the ICRC, of a pseudo header and then the packet. */
 uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen);
-/* As ut_crc32(), of 16 bytes or more; in the first 16 the bits of `ones` count as set. */
+/* As ut_crc32(); len is 16 or more, and in the first 16 bytes the bits of `ones` count as set. */
 uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const void *data, size_t len);
 
-/* A difference of CRC states after n more (equal) bytes, and n bytes earlier. */
+/* A difference of CRCs after n more bytes that are equal, and n bytes earlier. */
 uint32_t ut_crc32_advance(uint32_t diff, uint64_t n);
 uint32_t ut_crc32_retreat(uint32_t diff, uint64_t n);
 uint32_t ut_crc32c_advance(uint32_t diff, uint64_t n);
@@ -44,8 +44,9 @@ static inline uint32_t ut_crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_
 enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD, UT_CRC_FOLD_WIDE };
 
 /*
- * For tests and benchmarks, which must see each implementation: switches the whole process and
- * returns what is now in use (less than asked when this CPU lacks it). Not for threads.
+ * For tests and benchmarks of each implementation: switches the whole process. Returns the
+ * implementation that is now in use, a lesser one if the processor lacks the one asked for. No other
+ * thread may compute a CRC meanwhile.
  */
 enum ut_crc_impl ut_crc_use(enum ut_crc_impl impl);
 

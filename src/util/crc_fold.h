@@ -19,13 +19,13 @@
 #define BULK_LEAST 48	/* bytes behind the first 16 that are worth several chains */
 #define COPY_LEAST 512
 
-/* acc holds the 16 bytes before *p, of which there are BULK_LEAST or more. On return those before the new
- * *p; what is left is any length. */
+/* acc holds the 16 bytes before *p; *len is BULK_LEAST or more. On return acc is for the new *p, with
+ * any *len left. */
 FOLD_INLINE __m128i fold_bulk(const struct crc_poly *poly, __m128i acc, const uint8_t **p,
 			      size_t *len);
 
-/* COPY_LEAST bytes or more are copied, and what was stored is summed up, even if the source changes
- * meanwhile. */
+/* Copies COPY_LEAST bytes or more. The CRC is that of the bytes that were stored, even if the source
+ * changes meanwhile. */
 FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
 			    const uint8_t *p, size_t len);
 
@@ -55,7 +55,7 @@ FOLD_INLINE __m128i fold_tail(__m128i acc, __m128i k, const uint8_t *end, size_t
 	return fold(head, k, rest);
 }
 
-/* 128 bits to 96 to 64, then Barrett: quotient by mu, times P, what is left is the state. */
+/* 128 bits to 96 to 64, then Barrett: quotient by mu, times P; the remainder is the state. */
 FOLD_INLINE uint32_t reduce(const struct crc_poly *poly, __m128i acc)
 {
 	const __m128i low32 = _mm_set_epi64x(0, 0xffffffff);
@@ -152,7 +152,7 @@ FOLD_TARGET static uint32_t crc32c_folded(uint32_t state, const uint8_t *p, size
 	return fold_message(&crc32c_poly, state, p, len);
 }
 
-/* 16 bytes and more, the first 16 of them with what is set in `ones`. */
+/* 16 bytes and more, the first 16 of them with the bits of `ones` set. */
 FOLD_TARGET static uint32_t crc32_or_folded(uint32_t state, const uint8_t ones[16], const uint8_t *p,
 					    size_t len)
 {

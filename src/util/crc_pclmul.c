@@ -47,7 +47,7 @@ FOLD_INLINE __m128i fold_bulk(const struct crc_poly *poly, __m128i acc, const ui
 	return join_lanes(poly, lane);
 }
 
-/* The stores find room beside the multiplier, so that the copy is for nothing. */
+/* The stores use execution ports that the multiplier leaves idle, so the copy costs nothing. */
 FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
 			    const uint8_t *p, size_t len)
 {

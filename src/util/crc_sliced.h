@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* CRC by eight tables, eight bytes a turn: for processors without a carry-less multiplier, and for ends. */
+/* CRC by eight tables, eight bytes a turn: for processors without a carry-less multiplier and for
+ * messages below 16 bytes. */
 #ifndef UT_CRC_SLICED_H
 #define UT_CRC_SLICED_H
 
@@ -19,7 +20,7 @@ static inline uint64_t crc_load_le64(const uint8_t *p)
 	return le64toh(v);
 }
 
-/* Fills both sets of tables; to be called before anything else of this room. */
+/* Fills both sets of tables. Called before any other function of the CRCs. */
 void crc_sliced_init(void);
 
 /* The state after len more bytes. */

@@ -79,9 +79,9 @@ FOLD_INLINE __m128i fold_bulk(const struct crc_poly *poly, __m128i acc, const ui
 }
 
 /*
- * Block by block: what stays in the first cache is read again for next to nothing, and libc's copy
- * overwrites without reading first, which stores between the products do not. The first one is as
- * much shorter as aligns the others, whose lines are read whole then.
+ * Block by block: a block that stays in the first-level cache is read again at little cost, and libc's
+ * copy overwrites cache lines without reading them first, which stores between the products do not.
+ * The first block is shorter, so that the others are aligned and whole lines are read.
  */
 FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t *to,
 			    const uint8_t *p, size_t len)
@@ -89,7 +89,7 @@ FOLD_INLINE uint32_t copied(const struct crc_poly *poly, uint32_t state, uint8_t
 	size_t n = len < 2 * BLOCK ? len : BLOCK - (uintptr_t)to % LINE;
 
 	for (; len; to += n, p += n, len -= n, n = len < 2 * BLOCK ? len : BLOCK) {
-		memmove(to, p, n); /* memcpy() would become instructions that crawl when unaligned */
+		memmove(to, p, n); /* memcpy() becomes string instructions, slow when unaligned */
 		state = fold_message(poly, state, to, n);
 	}
 	return state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * System calls that make or join descriptors, as in libc, with a fault point
- * in front (util/alloc.h): a test makes the n-th of them fail as it does when
- * a process has too many descriptors or the kernel no memory.
+ * System calls that make or connect descriptors, as in libc, with a fault point in front
+ * (util/alloc.h): a test makes the n-th of them fail as it fails when a process has too many
+ * descriptors or the kernel no memory.
  */
 #ifndef UTIL_FAULTY_H
 #define UTIL_FAULTY_H

@@ -35,7 +35,7 @@ void ut_heap_fini(struct ut_heap *h)
 static void put(struct ut_heap *h, uint32_t i, struct ut_timer *t)
 {
 	h->v[i] = t;
-	t->place = i;
+	t->index = i;
 }
 
 static void sift_up(struct ut_heap *h, uint32_t i, struct ut_timer *t)
@@ -70,21 +70,21 @@ static void settle(struct ut_heap *h, uint32_t i, struct ut_timer *t)
 void ut_timer_set(struct ut_heap *h, struct ut_timer *t, uint64_t at)
 {
 	t->at = at;
-	if (t->place)
-		settle(h, t->place, t);
+	if (t->index)
+		settle(h, t->index, t);
 	else
 		sift_up(h, ++h->n, t);
 }
 
 void ut_timer_clear(struct ut_heap *h, struct ut_timer *t)
 {
-	uint32_t i = t->place;
+	uint32_t i = t->index;
 
 	if (!i)
 		return;
 	struct ut_timer *last = h->v[h->n--];
 
-	t->place = 0;
+	t->index = 0;
 	if (last != t)
 		settle(h, i, last);
 }

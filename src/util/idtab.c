@@ -37,8 +37,8 @@ int ut_idtab_add(struct ut_idtab *t, uint32_t id, void *obj)
 	return 0;
 }
 
-/* Closing the gap keeps every later entry of the run reachable from its home
- * slot without leaving tombstones. */
+/* Moves later entries of the run into the gap, so that each stays reachable from its home slot and
+ * no tombstone is needed. */
 static void close_gap(struct ut_idtab *t, uint32_t gap)
 {
 	uint32_t mask = t->cap - 1;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Numbers that strangers may guess at -> objects. The caller picks the
- * number (random where the wire shows it); the table is an open-addressed
- * hash that keeps itself at most half full, so that a look-up is one probe
- * in the common case and a 24-bit space needs no 16 million slots.
+ * Objects by number, where peers send the number: QPNs, keys, communication IDs. The caller picks
+ * the number (random where the wire shows it). The table is an open-addressed hash, at most half
+ * full, so a look-up is one probe in the common case and a 24-bit space needs no 16 million slots.
  */
 #ifndef UTIL_IDTAB_H
 #define UTIL_IDTAB_H
@@ -22,10 +21,11 @@ struct ut_idtab {
 	uint32_t used; /* live entries */
 };
 
-/* 0, -EEXIST (number taken) or -ENOMEM. obj must not be NULL. */
+/* Returns 0, -EEXIST (number taken) or -ENOMEM. obj must not be NULL. */
 int ut_idtab_add(struct ut_idtab *t, uint32_t id, void *obj);
-/* The object that was there, or NULL. */
+/* Removes the number. Returns its object, or NULL if there was none. */
 void *ut_idtab_del(struct ut_idtab *t, uint32_t id);
+/* Frees the table, not the objects. */
 void ut_idtab_fini(struct ut_idtab *t);
 
 /* Multiplicative hashing: sequential and random numbers both spread. */
@@ -34,7 +34,7 @@ static inline uint32_t ut_idtab_home(const struct ut_idtab *t, uint32_t id)
 	return (id * 0x9e3779b1u ^ id >> 15) & (t->cap - 1);
 }
 
-/* Its slot, or the free one where it would be. Of a table with a capacity. */
+/* Returns the slot of id, or the free slot for it. The capacity must not be 0. */
 static inline struct ut_idtab_slot *ut_idtab_find(const struct ut_idtab *t, uint32_t id)
 {
 	uint32_t i = ut_idtab_home(t, id);
@@ -44,14 +44,14 @@ static inline struct ut_idtab_slot *ut_idtab_find(const struct ut_idtab *t, uint
 	return &t->v[i];
 }
 
-/* Several times a message. */
+/* Returns the object of id, or NULL. Inline: called several times a message. */
 static inline void *ut_idtab_get(const struct ut_idtab *t, uint32_t id)
 {
 	return t->cap ? ut_idtab_find(t, id)->obj : NULL;
 }
 
-/* Iterates in no order: *pos starts at 0; NULL at the end. The table must not
- * change meanwhile. */
+/* Iterates in no order: *pos starts at 0; returns NULL at the end. The table must not change
+ * meanwhile. */
 void *ut_idtab_next(const struct ut_idtab *t, uint32_t *pos);
 
 #endif

@@ -72,8 +72,8 @@ socklen_t ut_ip_to_sockaddr(const uint8_t addr[16], uint16_t port, uint32_t scop
 			    union ut_sockaddr *ret);
 
 /*
- * Reads a socket address of AF_INET or AF_INET6. Returns the port in host order; *ret_scope, which may be
- * NULL, is 0 for IPv4.
+ * Reads a socket address of AF_INET or AF_INET6. Returns the port in host order; *ret_scope is 0 for
+ * IPv4, and ret_scope may be NULL.
  */
 uint16_t ut_ip_from_sockaddr(const union ut_sockaddr *sa, uint8_t addr[16], uint32_t *ret_scope);
 

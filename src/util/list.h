@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Intrusive doubly linked list. A head and a node are the same type; a node
- * that is on no list points at itself, so "is it queued?" needs no flag.
+ * Intrusive doubly linked list. Head and node are the same type; a node that is on no list points at
+ * itself, so ut_list_empty() of a node tells whether it is queued.
  */
 #ifndef UTIL_LIST_H
 #define UTIL_LIST_H
@@ -36,7 +36,7 @@ static inline void ut_list_add_tail(struct ut_list *head, struct ut_list *n)
 	head->prev = n;
 }
 
-/* Safe on a node that is on no list. */
+/* Does nothing to a node that is on no list. */
 static inline void ut_list_del(struct ut_list *n)
 {
 	n->prev->next = n->next;
@@ -44,6 +44,7 @@ static inline void ut_list_del(struct ut_list *n)
 	ut_list_init(n);
 }
 
+/* Takes off and returns the first node; NULL if the list is empty. */
 static inline struct ut_list *ut_list_pop(struct ut_list *head)
 {
 	struct ut_list *n = head->next;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who has slept takes it as 2, since he cannot know whether he was the only one. */
+/* A thread that has slept takes the lock as 2, because other threads may sleep on it as well. */
 void ut_mutex_sleep(struct ut_mutex *l)
 {
 	int kept = errno;
@@ -49,7 +49,8 @@ int ut_cond_wait(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_NO_TS
 	return r;
 }
 
-/* Nothing is held and nothing was taken between the two, so it may end at any instruction. */
+/* Between the two calls of pthread_setcanceltype() no lock is held and nothing is allocated, so
+ * that the thread may end at any instruction. */
 int ut_cond_wait_or_end(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_NO_TSA
 {
 	uint32_t seen = atomic_load_explicit(&c->changes, memory_order_relaxed);

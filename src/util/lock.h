@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A mutex that clang's thread safety analysis understands, and the words with
- * which a struct says which lock guards which field. The order of all locks is in
- * docs/locking.md.
+ * A mutex that clang's thread safety analysis understands, and the annotations with which a struct
+ * names the lock that guards a field. The order of all locks is in docs/locking.md.
  *
- * It is a word and a futex: one atomic instruction to take it and one to let go of it, inline. A
- * pthread mutex takes some forty instructions more, and a message meets a dozen locks. Taking,
- * finding it taken and letting go are sequentially consistent: who publishes something in that
- * order too and then finds the lock taken knows that the holder sees it after letting go.
+ * It is a word and a futex: one atomic instruction takes it and one releases it, inline. A pthread
+ * mutex needs some forty instructions more, and a message takes a dozen locks. Taking, a failed
+ * attempt and releasing are sequentially consistent: if a thread publishes something in that order
+ * too and then fails to take the lock, the holder sees it after it has released the lock.
  */
 #ifndef UTIL_LOCK_H
 #define UTIL_LOCK_H
@@ -31,16 +30,16 @@
 #define UT_RELEASE(l) UT_TSA(release_capability(l))
 #define UT_EXCLUDES(l) UT_TSA(locks_excluded(l))
 #define UT_NO_TSA UT_TSA(no_thread_safety_analysis)
-/* Tells the analysis what the reader was told in prose: the caller has it. */
+/* Tells the analysis that the caller holds the lock, as the contract in prose says. */
 #define UT_ASSERT_HELD(l) UT_TSA(assert_capability(l))
 
 struct UT_CAPABILITY("mutex") ut_mutex {
-	_Atomic uint32_t word; /* 0: free, 1: held, 2: held, and somebody may sleep on it */
+	_Atomic uint32_t word; /* 0: free, 1: held, 2: held, and threads may sleep on it */
 };
 
 #define UT_MUTEX_INIT { 0 }
 
-/* errno is kept. */
+/* The slow halves of ut_lock() and ut_unlock(). errno is kept. */
 void ut_mutex_sleep(struct ut_mutex *l);
 void ut_mutex_wake(struct ut_mutex *l);
 
@@ -51,7 +50,7 @@ static inline void ut_mutex_init(struct ut_mutex *l)
 
 static inline void ut_mutex_fini(struct ut_mutex *l)
 {
-	(void)l; /* nothing is behind it: the word that ends the list of what its owner gives back */
+	(void)l; /* nothing to free; stands where the other members are freed */
 }
 
 static inline bool ut_trylock(struct ut_mutex *l) UT_TRY_ACQUIRE(l) UT_NO_TSA;
@@ -89,13 +88,14 @@ static inline void ut_cond_init(struct ut_cond *c)
 }
 
 /*
- * l is held, let go of while it sleeps, and held again. May return without cause: look again. 0, or
- * -ETIMEDOUT at CLOCK_MONOTONIC until (ns; UINT64_MAX: never). No cancellation point.
+ * Called with l held; releases it while the thread sleeps and takes it again. May return without a
+ * change: the caller tests its condition again. Returns 0, or -ETIMEDOUT at `until` (ns of
+ * CLOCK_MONOTONIC; UINT64_MAX: never). No cancellation point.
  */
 int ut_cond_wait(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_REQUIRES(l);
-/* The same as a cancellation point: a thread that is cancelled here does not hold the mutex. */
+/* The same, as a cancellation point: a thread that is cancelled here does not hold the mutex. */
 int ut_cond_wait_or_end(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_REQUIRES(l);
-/* The mutex is held. */
+/* Wakes all waiters. Called with the mutex held. */
 void ut_cond_broadcast(struct ut_cond *c);
 
 #endif

@@ -59,8 +59,8 @@ void ut_log_write(int level, const char *fmt, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = sizeof(line) - 2;
 	line[n++] = '\n';
-	/* One write keeps lines of several processes apart; raw, so that it is
-	 * no cancellation point. A log that cannot be written is lost silently. */
+	/* One write keeps lines of several processes apart. The raw system call is no cancellation
+	 * point. A line that cannot be written is lost. */
 	syscall(SYS_write, log_fd, line, (size_t)n);
 	errno = keep;
 }

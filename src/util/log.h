@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Log lines, silent unless the environment asks:
+ * Log lines. Nothing is written unless the environment asks for it:
  *   DAPPLE_LOG=error|warn|info|debug[:FILE]   default destination: stderr
- * A line is lower case, without key=value, and ends with the system's error
- * text when a call failed. errno is kept.
+ * A line is lower case, without key=value; if a system call failed, its error text is at the end.
+ * errno is kept.
  */
 #ifndef UTIL_LOG_H
 #define UTIL_LOG_H
@@ -15,8 +15,9 @@ enum ut_log_level {
 	UT_LOG_DEBUG,     /* once per state change */
 };
 
-extern int ut_log_threshold; /* -1 = environment not read yet */
+extern int ut_log_threshold; /* enum ut_log_level, 0: silent, -1: environment not read yet */
 
+/* Reads the environment at the first call. Returns whether lines of this level are written. */
 int ut_log_enabled_slow(int level);
 
 static inline int ut_log_enabled(int level)

@@ -32,11 +32,11 @@ size_t ut_iov_bytes(const struct iovec *iov, int n)
 	return sum;
 }
 
-/* Read from the one side and not written to the other: the checker valgrind follows that. */
+/* A read of the library's memory and not a write to the application's: valgrind follows only that. */
 int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, int n_to)
 {
 	int keep = errno, r = 0;
-	/* The process is asked for each time: a child must not read its parent. */
+	/* The process ID is asked for each time: a forked child must not read its parent. */
 	long did = syscall(SYS_process_vm_readv, (long)getpid(), to, (long)n_to, from, (long)n_from,
 			   0l);
 

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Faults of the program itself come from an instruction, never into a wait;
- * sanitizers and language runtimes have handlers of their own kind for them. */
+/* Faults of the program come from an instruction and never interrupt a wait; sanitizers and language
+ * runtimes install handlers without SA_RESTART for them. */
 static bool is_fault(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
@@ -19,7 +19,7 @@ static bool restarts(int sig)
 
 	if (is_fault(sig))
 		return true;
-	if (sigaction(sig, NULL, &a)) /* the C library's own */
+	if (sigaction(sig, NULL, &a)) /* reserved by the C library */
 		return true;
 	if (!(a.sa_flags & SA_SIGINFO) &&
 	    (a.sa_handler == SIG_DFL || a.sa_handler == SIG_IGN))

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Blocking for an event with the manners of read() on a kernel's descriptor.
+ * Blocking for an event as read() on a kernel's descriptor does.
  *
- * A program learns from a signal in one of two ways: its handler was installed
- * with SA_RESTART and read() goes on by itself, or without and read() fails
- * with EINTR. Our waits are polls, which always fail; they cannot know which
- * signal came. But the handlers of a process are nearly always of one kind,
- * and they can be asked for: the wait goes on when every handler has
- * SA_RESTART, and fails with EINTR when one has not.
+ * After a signal handler with SA_RESTART read() goes on by itself, after one without it read() fails
+ * with EINTR. The library's waits are polls, which always fail and do not tell which signal came. But
+ * the handlers of a process are nearly always of one kind, and sigaction() lists them: a wait goes on
+ * if every handler has SA_RESTART, and fails with EINTR if one has not.
  */
 #ifndef UTIL_RESTART_H
 #define UTIL_RESTART_H
 
 #include <stdbool.h>
 
-/* May the wait that a signal interrupted go on, as read() would? errno is kept. */
+/* Returns true if a wait that a signal interrupted goes on, as read() would. errno is kept. */
 bool ut_restartable(void);
 
 #endif

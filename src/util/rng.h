@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Seeded random numbers (the splitmix64 generator). A protocol machine is
- * given a seed, so a run can be replayed; a real adapter seeds from the
- * kernel. Not for secrets that must survive an attacker who sees outputs.
+ * Seeded random numbers (the splitmix64 generator). A protocol machine gets its seed as an argument,
+ * so that a run can be replayed; an adapter takes the seed from the kernel. An attacker who sees
+ * outputs can compute the next ones: not for secrets.
  */
 #ifndef UTIL_RNG_H
 #define UTIL_RNG_H
@@ -22,13 +22,13 @@ static inline uint64_t ut_rng_u64(struct ut_rng *r)
 	return z ^ (z >> 31);
 }
 
-/* Uniform enough in [0, n); n > 0. */
+/* In [0, n), n > 0. The bias is at most n / 2^32. */
 static inline uint32_t ut_rng_below(struct ut_rng *r, uint32_t n)
 {
 	return (uint32_t)(((ut_rng_u64(r) >> 32) * n) >> 32);
 }
 
-/* A seed from the kernel; never fails (falls back to clock and addresses). */
+/* Returns a seed from the kernel, or one made of clock and addresses if the kernel has none yet. */
 uint64_t ut_rng_seed(void);
 
 #endif

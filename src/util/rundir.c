@@ -22,7 +22,7 @@ static int refuse(int error, char *why, size_t why_size, const char *fmt, ...)
 	return error;
 }
 
-/* XDG_RUNTIME_DIR survives su and sudo: another user's is passed over. */
+/* XDG_RUNTIME_DIR survives su and sudo: one of another user is ignored. */
 static const char *xdg_dir(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
@@ -85,8 +85,8 @@ int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size)
 	r = choose(path, sizeof(path), why, why_size);
 	if (r < 0)
 		goto out;
-	/* The mode is set again because a umask may have taken our own bits;
-	 * safe, since a directory we have just made is ours. */
+	/* The mode is set again because a umask may have cleared the owner's bits; safe, because this
+	 * process has just made the directory. */
 	if (mkdir(path, 0700) == 0) {
 		(void)chmod(path, 0700);
 	} else if (errno != EEXIST) {
@@ -117,8 +117,7 @@ int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size)
 	r = ut_rundir(path, sizeof(path), why, why_size);
 	if (r < 0)
 		return r;
-	/* Without /proc all namespaces share number 0, which only such
-	 * processes see. */
+	/* Without /proc all namespaces share number 0, which only processes without /proc see. */
 	if (stat("/proc/thread-self/ns/net", &st) < 0)
 		st.st_ino = 0;
 	errno = saved;

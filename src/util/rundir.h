@@ -3,13 +3,12 @@
 #define UTIL_RUNDIR_H
 
 /*
- * The runtime directory of this user: the one place on disk that processes of
- * one user share.  Being 0700 and ours is its whole protection, so a directory
- * that is not exactly that is refused, never repaired: somebody else may have
- * put it there.
+ * The runtime directory of this user: the one place on disk that processes of one user share. Its
+ * mode 0700 and its owner are its whole protection, so a directory with another mode or owner is
+ * refused and never repaired: another user may have made it.
  *
  *   $DAPPLE_RUNTIME_DIR          if set (absolute)
- *   $XDG_RUNTIME_DIR/dapple      if XDG_RUNTIME_DIR is ours and writable
+ *   $XDG_RUNTIME_DIR/dapple      if XDG_RUNTIME_DIR belongs to this user and is writable
  *   /tmp/dapple-<uid>            otherwise
  */
 
@@ -19,14 +18,14 @@
 #define UT_RUNDIR_MAX 1024
 
 /*
- * Finds or creates the directory.  0, or a negative errno with one English
- * sentence in why (may be NULL).  ret_path is written only on success.
+ * Finds or creates the directory. Returns 0, or a negative errno with one English sentence in why
+ * (may be NULL). ret_path is written only on success.
  */
 int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size);
 
 /*
- * The part for the network namespace of the calling thread,
- * <runtime dir>/net-<inode>: sysfs and dev stand-ins live there.  Not created.
+ * The subdirectory for the network namespace of the calling thread, <runtime dir>/net-<inode>: the
+ * stand-ins for sysfs and dev are there. Not created. Returns as ut_rundir() does.
  */
 int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size);
 

@@ -18,8 +18,8 @@ static int map_stage(struct ut_stage *s)
 {
 	if (ftruncate(s->fd, (off_t)s->size) < 0)
 		return -errno;
-	/* Nobody gets this descriptor, but a program that closes descriptors it
-	 * does not own must at least not shrink the mapping under us. */
+	/* The descriptor is given to no other process, but a program that uses descriptors of the
+	 * library by mistake must not shrink the mapping. */
 	fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	s->base = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 	if (s->base == MAP_FAILED) {
@@ -57,9 +57,8 @@ void ut_stage_fini(struct ut_stage *s)
 	*s = (struct ut_stage)UT_STAGE_INIT;
 }
 
-/* Raw system calls: the libc wrappers are cancellation points, and callers
- * hold a lock. The last two arguments are the halves of a 64-bit offset; on
- * 64-bit kernels the first one carries it all. */
+/* Raw system calls: the libc wrappers are cancellation points, and callers hold a lock. The last two
+ * arguments are the halves of a 64-bit offset; on 64-bit kernels the first one holds all of it. */
 static ssize_t copy(long nr, struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
 	int keep = errno;
@@ -92,7 +91,7 @@ bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 
 	if (ut_stage_gather(s, scratch, &iov, 1) != 8)
 		return false;
-	/* An old kernel and a read-only page both answer EINVAL; memory of our own tells which. */
+	/* EINVAL means an old kernel or a read-only page; the stage, which is writable, tells which. */
 	return ut_reach(at, 8, UT_REACH_WRITE) ||
 	       !ut_reach(s->base + scratch, 8, UT_REACH_WRITE);
 }
@@ -111,8 +110,8 @@ static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *io
 
 enum { READABLE, WRITABLE };
 
-/* Pieces that lie behind each other become one, which was reached when the first of them was. */
-static void believe(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
+/* Adjoining pieces become one span, which expires when the first of them does. */
+static void remember_span(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
 {
 	struct ut_span *v = s->spans[how];
 
@@ -124,7 +123,7 @@ static void believe(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
 	v[s->next_span++ % UT_SPANS] = (struct ut_span){ at, end, s->pages_checked_at + CHECKED_NS };
 }
 
-/* In a thread of the application: asked for now, or a moment ago. */
+/* In a thread of the application: the range was made present lately, or is now. */
 static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 {
 	uintptr_t at = (uintptr_t)p, end = at + len;
@@ -135,7 +134,7 @@ static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 			return true;
 	if (!ut_reach(p, len, how == READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
-	believe(s, how, at, end);
+	remember_span(s, how, at, end);
 	return true;
 }
 
@@ -170,7 +169,7 @@ int ut_stage_tail(struct iovec *iov, int n)
 	return n + 1;
 }
 
-/* --- the application's own thread --- */
+/* --- threads of the application --- */
 
 #define CHECKED_PAGE 12 /* of the smallest pages there are */
 
@@ -185,8 +184,8 @@ static bool seen(const struct ut_stage *s, int how, uintptr_t page)
 	       s->seen[how][page % UT_SEEN].until >= s->pages_checked_at;
 }
 
-/* Few bytes, and each page was reached a moment ago. */
-static bool known(const struct ut_stage *s, int how, const struct iovec *iov, int n)
+/* Few bytes, and each page was reached lately. */
+static bool all_seen(const struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	size_t sum = 0;
 
@@ -202,8 +201,8 @@ static bool known(const struct ut_stage *s, int how, const struct iovec *iov, in
 	return true;
 }
 
-/* Octets of the pieces at iov that lie one behind the other, and how many pieces they are. */
-static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
+/* Returns the bytes of the pieces at iov that adjoin each other; *ret_n is the number of pieces. */
+static size_t adjoining(const struct iovec *iov, int n, int *ret_n)
 {
 	size_t sum = iov[0].iov_len;
 	int i = 1;
@@ -214,45 +213,45 @@ static size_t in_a_row(const struct iovec *iov, int n, int *ret_n)
 	return sum;
 }
 
-static bool row_by_row(struct ut_stage *s, int how, const struct iovec *iov, int n)
+static bool all_safe(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	int row;
 
 	for (int i = 0; i < n; i += row) {
-		size_t len = in_a_row(iov + i, n - i, &row);
+		size_t len = adjoining(iov + i, n - i, &row);
 
-		if (len <= CHECKED_BYTES ? !known(s, how, iov + i, row)
+		if (len <= CHECKED_BYTES ? !all_seen(s, how, iov + i, row)
 				     : !present(s, how, iov[i].iov_base, len))
 			return false;
 	}
 	return true;
 }
 
-/* The usual: one piece on one page. */
-static inline bool one_known(const struct ut_stage *s, int how, const struct iovec *iov, int n)
+/* The common case: one piece on one page. */
+static inline bool one_seen(const struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	return n == 1 && iov->iov_len - 1 < CHECKED_BYTES &&
 	       (uintptr_t)iov->iov_base >> CHECKED_PAGE == last_page(iov) && seen(s, how, last_page(iov));
 }
 
-/* There for plain loads, or stores. */
-static inline bool at_hand(struct ut_stage *s, int how, const struct iovec *iov, int n)
+/* Plain loads, or stores, are safe. */
+static inline bool is_safe(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
-	return s->pages_checked_at && (one_known(s, how, iov, n) || known(s, how, iov, n) ||
-			  row_by_row(s, how, iov, n));
+	return s->pages_checked_at &&
+	       (one_seen(s, how, iov, n) || all_seen(s, how, iov, n) || all_safe(s, how, iov, n));
 }
 
 bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n)
 {
-	return at_hand(s, READABLE, iov, n);
+	return is_safe(s, READABLE, iov, n);
 }
 
 bool ut_stage_may_store(struct ut_stage *s, const struct iovec *iov, int n)
 {
-	return at_hand(s, WRITABLE, iov, n);
+	return is_safe(s, WRITABLE, iov, n);
 }
 
-static void note(struct ut_stage *s, int how, const struct iovec *iov, int n)
+static void remember_pages(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++) {
 		uintptr_t p = (uintptr_t)iov[i].iov_base >> CHECKED_PAGE;
@@ -282,33 +281,33 @@ void ut_stage_store(const uint8_t *from, const struct iovec *iov, int n)
 	for (int i = 0; i < n; i++) {
 		memcpy(iov[i].iov_base, from, iov[i].iov_len);
 		from += iov[i].iov_len;
-		/* Costs something only where stores may pass one another. */
+		/* No instruction on processors that keep stores in order. */
 		atomic_thread_fence(memory_order_release);
 	}
 }
 
-/* By the kernel, which finds out what may be touched. */
-static ssize_t ask(struct ut_stage *s, int how, size_t off, const struct iovec *iov, int n)
+/* A copy by the kernel, which fails at pages that are not mapped. */
+static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const struct iovec *iov, int n)
 {
 	ssize_t r = how == READABLE ? ut_stage_gather(s, off, iov, n)
 				    : ut_stage_scatter(s, off, iov, n);
 
 	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
-		note(s, how, iov, n);
+		remember_pages(s, how, iov, n);
 	return r;
 }
 
 ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	if (!at_hand(s, READABLE, iov, n))
-		return ask(s, READABLE, off, iov, n);
+	if (!is_safe(s, READABLE, iov, n))
+		return copy_by_kernel(s, READABLE, off, iov, n);
 	return load(s->base + off, iov, n);
 }
 
 ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	if (!at_hand(s, WRITABLE, iov, n))
-		return ask(s, WRITABLE, off, iov, n);
+	if (!is_safe(s, WRITABLE, iov, n))
+		return copy_by_kernel(s, WRITABLE, off, iov, n);
 	ut_stage_store(s->base + off, iov, n);
 	return (ssize_t)ut_iov_bytes(iov, n);
 }
@@ -317,9 +316,9 @@ ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *
 {
 	ssize_t r;
 
-	if (at_hand(s, READABLE, iov, n))
+	if (is_safe(s, READABLE, iov, n))
 		return load(to, iov, n);
-	r = ask(s, READABLE, 0, iov, n);
+	r = copy_by_kernel(s, READABLE, 0, iov, n);
 	if (r > 0)
 		memcpy(to, s->base, (size_t)r);
 	return r;
@@ -328,10 +327,10 @@ ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *
 ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
-	if (at_hand(s, WRITABLE, iov, n)) {
+	if (is_safe(s, WRITABLE, iov, n)) {
 		ut_stage_store(from, iov, n);
 		return (ssize_t)len;
 	}
 	memcpy(s->base, from, len);
-	return ask(s, WRITABLE, 0, iov, n);
+	return copy_by_kernel(s, WRITABLE, 0, iov, n);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Closing without being a cancellation point: callers hold locks. errno is kept. */
+/* close() that is no cancellation point, because callers hold locks. errno is kept. */
 #ifndef UTIL_SYS_H
 #define UTIL_SYS_H
 
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Not repeated on EINTR: Linux has closed it. Nothing happens for fd < 0. */
+/* Not repeated after EINTR: Linux has closed the descriptor. Does nothing for fd < 0. */
 static inline void ut_close(int fd)
 {
 	int keep = errno;
@@ -16,8 +16,8 @@ static inline void ut_close(int fd)
 	if (fd < 0)
 		return;
 #ifdef __SANITIZE_THREAD__
-	/* The checker follows descriptors through libc's calls only, and would
-	 * take the next owner of the number for the last one. */
+	/* ThreadSanitizer follows descriptors through libc's calls only, and would take the next
+	 * descriptor of this number for the closed one. */
 	int old;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
