@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* A name for each row, to know how many there are. */
+/* A name for each row, to count them. */
 enum {
 #define F(header, field, byte, bit, width) ROW_##header##_##field,
 #define B(header, field, byte, bytes) ROW_##header##_##field,
@@ -24,7 +24,8 @@ enum {
 #undef F
 #undef B
 
-/* Both lists have the same order of headers, so the first row of one follows from the ones before. */
+/* Both lists have the same order of headers: the rows of a header begin where those of the one before
+ * end. */
 enum {
 	FIRST_MAD = 0,
 	FIRST_CM_REQ = FIRST_MAD + NR_MAD,

@@ -3,9 +3,9 @@
  * Management datagrams, the messages of communication management in them, and the private header
  * of the RDMA IP CM service, field by field.
  *
- * A CM message begins behind the MAD header, so its rows count from there, as its table does.
- * Fields named rsvN are reserved: sent as zero, not looked at. The vendor ID of enhanced connection
- * establishment lies in bytes that were reserved before; its options are the attribute modifier.
+ * A CM message begins behind the MAD header; its rows count from there, as its table does. Fields
+ * named rsvN are reserved: sent as zero, ignored on receipt. The vendor ID of enhanced connection
+ * establishment lies in formerly reserved bytes; its options are the attribute modifier.
  */
 #ifndef WIRE_CM_FIELDS_H
 #define WIRE_CM_FIELDS_H
@@ -249,7 +249,7 @@ enum {
 	WIRE_MAD_BYTES = 256,
 };
 
-/* Bytes left for the consumer, as the last row of each message says. */
+/* Bytes of private data: the width of the last row of each message. */
 enum {
 	WIRE_CM_REQ_PRIVATE = 92, WIRE_CM_MRA_PRIVATE = 222, WIRE_CM_REJ_PRIVATE = 148,
 	WIRE_CM_REP_PRIVATE = 196, WIRE_CM_RTU_PRIVATE = 224, WIRE_CM_DREQ_PRIVATE = 220,
@@ -287,7 +287,7 @@ extern const struct wire_cm_header wire_cm_headers[WIRE_NR_CM_HDRS];
 extern const struct wire_field wire_cm_fields[];
 extern const unsigned wire_nr_cm_fields;
 
-/* The message of an attribute ID, or NULL. */
+/* Returns the message of an attribute ID, NULL if there is none. */
 const struct wire_cm_header *wire_cm_message(unsigned attr);
 
 #endif

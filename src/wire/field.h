@@ -6,7 +6,7 @@
  * B(header, field, byte, bytes) for an array, in the order of the specification's table. Bit 0 is
  * the most significant bit of the byte, as the specifications draw it. Every number lies inside
  * one aligned big-endian 32-bit word of its header or is 64 bits wide, so each access is one load
- * of constant place and one shift; stores to the same word merge in the compiler.
+ * from a constant offset and one shift; the compiler merges stores to the same word.
  */
 #ifndef WIRE_FIELD_H
 #define WIRE_FIELD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* IP headers as the sender's kernel wrote them, from what the receiver's socket tells; GRHs. */
+/* GRHs, and IP headers as the kernel of the sender wrote them. */
 #include "wire/grh.h"
 
 #include <string.h>

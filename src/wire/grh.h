@@ -5,8 +5,8 @@
  *
  * On an InfiniBand link those 40 bytes are the GRH. RoCEv2 puts the IP header of the packet there:
  * IPv6 fills them, IPv4 fills the last 20 and leaves the rest 0. Consumers tell the two apart by the
- * first byte and by the IPv4 header checksum, and make an address handle for the answer from it, so
- * both are always valid, though a UDP socket shows neither and the header is built anew.
+ * first byte and the IPv4 header checksum and make an address handle for the answer from the header.
+ * A UDP socket does not show it, so it is built anew from the addresses, with a valid checksum.
  */
 #ifndef WIRE_GRH_H
 #define WIRE_GRH_H
@@ -37,13 +37,16 @@ int wire_grh_get(const uint8_t *buf, size_t len, struct wire_grh *ret);
  */
 size_t wire_grh_put(uint8_t *buf, size_t room, const struct wire_grh *grh);
 
-/* tclass: TOS or traffic class; ib_len: from BTH through ICRC, at most what a UDP datagram holds. */
+/*
+ * Write the IP header of a RoCEv2 packet. tclass: TOS or traffic class; ib_len: bytes from BTH through
+ * ICRC, at most those of a UDP datagram.
+ */
 void wire_grh_v4(uint8_t grh[WIRE_GRH_LEN], const uint8_t *src, const uint8_t *dst, uint8_t tclass,
 		 uint8_t ttl, size_t ib_len);
 void wire_grh_v6(uint8_t grh[WIRE_GRH_LEN], const uint8_t *src, const uint8_t *dst, uint8_t tclass,
 		 uint8_t hop_limit, size_t ib_len);
 
-/* The checksum that an IPv4 header without options should have; its checksum field is ignored. */
+/* Returns the checksum of an IPv4 header without options; its checksum field is ignored. */
 uint16_t wire_ipv4_checksum(const uint8_t header[WIRE_IPv4_LEN]);
 
 #endif

@@ -34,7 +34,7 @@ size_t wire_lrh_put(uint8_t *buf, size_t room, const struct wire_lrh *lrh)
 	return WIRE_LRH_LEN;
 }
 
-/* The GRH must agree with what is there: version 6, an IBA transport behind it, its length. */
+/* The GRH must have version 6, an IBA transport as next header, and the length of the packet. */
 static int get_grh(struct wire_link_packet *p)
 {
 	int drop = wire_grh_get(p->ib, p->ib_len, &p->grh);

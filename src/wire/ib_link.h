@@ -45,7 +45,7 @@ struct wire_link_packet {
 
 enum {
 	WIRE_LINK_HDRS_MAX = WIRE_LRH_LEN + WIRE_GRH_LEN,
-	WIRE_LINK_PACKET_MAX = 2047 * 4,	/* what pkt_len can say */
+	WIRE_LINK_PACKET_MAX = 2047 * 4,	/* the limit of pkt_len */
 };
 
 /* Reads an LRH from buf[0 .. len). Returns 0, or WIRE_DROP_LRH if len is below 8. */
@@ -60,7 +60,7 @@ size_t wire_lrh_put(uint8_t *buf, size_t room, const struct wire_lrh *lrh);
 /*
  * Reads LRH and GRH of buf[0 .. len), LRH to ICRC without VCRC, and no byte beyond. Returns 0 or an
  * enum wire_drop, after which *ret is undefined: raw packets, other versions and lengths that
- * contradict len are refused. The transport packet and both CRCs are not looked at.
+ * contradict len are refused. Not checked: the transport packet and both CRCs.
  */
 int wire_link_parse(const uint8_t *buf, size_t len, struct wire_link_packet *ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The drawn message table, worked out per class into 256 shapes. */
+/* The message table, expanded per class into 256 shapes. */
 #include "wire/ib_opcode.h"
 
 _Static_assert(sizeof(struct wire_ib_shape) == 16, "four shapes to a cache line");
@@ -10,16 +10,16 @@ _Static_assert(sizeof(struct wire_ib_shape) == 16, "four shapes to a cache line"
 #define WIRE_H_AETH_AtomicAckETH (WIRE_H_AETH | WIRE_H_AtomicAckETH)
 #define WIRE_F_NONE 0
 
-/* What a class puts between BTH and the message's own headers, and who receives it. */
-#define OWN_RC_REQ 0
-#define OWN_RC_RSP 0
-#define OWN_UC_REQ 0
-#define OWN_RD_REQ (WIRE_H_RDETH | WIRE_H_DETH)
-#define OWN_RD_RSP WIRE_H_RDETH
-#define OWN_UD_REQ WIRE_H_DETH
-#define OWN_XRC_REQ WIRE_H_XRCETH
-#define OWN_XRC_RSP 0
-#define OWN_CNP_REQ WIRE_H_CNP
+/* Headers of a class between BTH and the headers of the message, and QP types that receive it. */
+#define CLASS_HDRS_RC_REQ 0
+#define CLASS_HDRS_RC_RSP 0
+#define CLASS_HDRS_UC_REQ 0
+#define CLASS_HDRS_RD_REQ (WIRE_H_RDETH | WIRE_H_DETH)
+#define CLASS_HDRS_RD_RSP WIRE_H_RDETH
+#define CLASS_HDRS_UD_REQ WIRE_H_DETH
+#define CLASS_HDRS_XRC_REQ WIRE_H_XRCETH
+#define CLASS_HDRS_XRC_RSP 0
+#define CLASS_HDRS_CNP_REQ WIRE_H_CNP
 
 #define QPT_RC_REQ WIRE_QPT_RC
 #define QPT_RC_RSP WIRE_QPT_RC
@@ -41,10 +41,10 @@ const struct wire_ib_shape wire_ib_shapes[256] = {
 #define M(c, low, message, h, dir, place, op, data, extra)                                     \
 	[WIRE_##c##_##message] = {                                                             \
 		.name = #c "_" #message,                                                       \
-		.hdrs = OWN_##c##_##dir | WIRE_H_##h,                                          \
+		.hdrs = CLASS_HDRS_##c##_##dir | WIRE_H_##h,                                          \
 		.flags = WIRE_F_##dir | WIRE_F_##place | WIRE_F_##op | WIRE_F_##data |         \
 			 WIRE_F_##extra,                                                       \
-		.hdr_len = HDR_LEN(OWN_##c##_##dir | WIRE_H_##h),                              \
+		.hdr_len = HDR_LEN(CLASS_HDRS_##c##_##dir | WIRE_H_##h),                              \
 		.cls = WIRE_CLASS_##c,                                                         \
 		.qp_types = QPT_##c##_##dir,                                                   \
 	},

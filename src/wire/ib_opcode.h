@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Opcode -> shape: which headers, how long, what kind of message, for which QP types.
+ * Opcode -> shape: headers, their length, kind of message, QP types (IBTA vol 1, 9.2.1, table 38;
+ * annexes A14 and A17).
  *
- * The upper three bits of an opcode are the transport class, the lower five the message. The
- * messages are drawn once; the classes differ in the headers that they put before them.
+ * The upper three bits of an opcode are the transport class, the lower five the message. The table
+ * of messages stands here once; the classes differ in the headers before those of the message.
  */
 #ifndef WIRE_IB_OPCODE_H
 #define WIRE_IB_OPCODE_H
@@ -59,7 +60,7 @@ enum {
 	WIRE_F_END     = WIRE_F_LAST | WIRE_F_ONLY,
 };
 
-/* Columns: class, low 5 bits, name, headers after the class's own, flags (WIRE_F_). */
+/* Columns: class, low 5 bits, name, headers behind those of the class, flags (WIRE_F_). */
 #define WIRE_MESSAGES_SEND_WRITE(M, C)                                                         \
 	M(C, 0x00, SEND_FIRST,                     NONE,      REQ, FIRST,  SEND,  PAYLOAD, NONE) \
 	M(C, 0x01, SEND_MIDDLE,                    NONE,      REQ, MIDDLE, SEND,  PAYLOAD, NONE) \
@@ -94,8 +95,8 @@ enum {
 	M(C, 0x05, SEND_ONLY_WITH_IMMEDIATE,       ImmDt,     REQ, ONLY,   SEND,  PAYLOAD, IMM)
 
 /*
- * Which class has which messages. 0x81 is the RoCEv2 congestion notification; 0x80, a bare BTH,
- * belongs to InfiniBand links only and so is unknown here.
+ * The messages of each class. 0x81 is the RoCEv2 congestion notification; 0x80, a bare BTH, exists
+ * on InfiniBand links only and is unknown here.
  */
 #define WIRE_IB_OPCODES(M)                                                                     \
 	WIRE_MESSAGES_SEND_WRITE(M, RC)                                                        \
@@ -111,8 +112,7 @@ enum {
 	M(CNP, 0x01, NOTIFICATION, NONE, REQ, ONLY, NONE, NONE, NONE)
 
 /*
- * The low five bits of an opcode, for what is the same in all classes: an opcode is
- * class | message.
+ * The low five bits of an opcode, for code that serves all classes: an opcode is class | message.
  */
 enum wire_ib_message {
 #define M(cls, low, name, hdrs, dir, place, op, data, extra) WIRE_MSG_##name = (low),

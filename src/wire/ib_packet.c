@@ -4,7 +4,7 @@
 
 _Static_assert(sizeof(struct wire_ib_packet) == 96, "the packet on everybody's stack");
 
-/* Bytes may alias the struct; a copy of the header on the stack may not, and stays in registers. */
+/* buf may alias *ret; a copy of the header on the stack may not, and stays in registers. */
 static void get_bth(const uint8_t *buf, struct wire_ib_packet *ret)
 {
 	uint8_t h[WIRE_BTH_LEN];
@@ -23,7 +23,7 @@ static void get_bth(const uint8_t *buf, struct wire_ib_packet *ret)
 	ret->psn = (uint32_t)wire_get_BTH_psn(h);
 }
 
-/* Where requests say who and where: class headers, then addresses. */
+/* Headers of the class, then address headers of requests. Returns the next header. */
 static const uint8_t *get_request(const uint8_t *h, unsigned hdrs, struct wire_ib_packet *ret)
 {
 	if (hdrs & WIRE_H_RDETH) {
@@ -55,7 +55,7 @@ static const uint8_t *get_request(const uint8_t *h, unsigned hdrs, struct wire_i
 	return h;
 }
 
-/* What follows: the answer's headers and the four bytes of an immediate or a key. */
+/* Headers of responses, then the four bytes of an immediate or a key. */
 static void get_rest(const uint8_t *h, unsigned hdrs, struct wire_ib_packet *ret)
 {
 	if (hdrs & WIRE_H_AETH) {

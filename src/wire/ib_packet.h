@@ -3,8 +3,8 @@
  * A transport packet, between bytes and a plain struct in host order.
  *
  * Packet = BTH, extended headers, payload, pad, ICRC; that is the UDP payload in RoCEv2. The
- * shape (by opcode) says which fields have a meaning; the others are neither written by the
- * parser nor read by the builder, so neither pays for them.
+ * shape (by opcode) says which fields have a meaning; the parser does not write the others, and the
+ * builder does not read them, so neither spends time on them.
  */
 #ifndef WIRE_IB_PACKET_H
 #define WIRE_IB_PACKET_H
@@ -78,19 +78,19 @@ struct wire_ib_packet {
 };
 
 /*
- * Reads buf[0 .. len), no byte beyond. 0 or an enum wire_drop; after a drop *ret is undefined. The
- * ICRC is not checked here. A pad that an opcode without payload carries is the caller's to judge.
+ * Reads buf[0 .. len), no byte beyond. Returns 0, or an enum wire_drop, after which *ret is undefined.
+ * Not checked: the ICRC, and whether an opcode without payload has a pad.
  */
 int wire_ib_parse(const uint8_t *buf, size_t len, struct wire_ib_packet *ret);
 
 /*
  * Writes BTH and extended headers for p->opcode (at most WIRE_IB_HDRS_MAX bytes) with every
- * reserved bit 0; returns their length, 0 when there is no such opcode. Payload, p->pad bytes of
- * zero and ICRC follow by the caller. Values are cut to the width of their field.
+ * reserved bit 0. Returns their length, 0 if there is no such opcode. The caller adds payload, p->pad
+ * bytes of zero and ICRC. Values are cut to the width of their field.
  */
 size_t wire_ib_build(uint8_t *buf, const struct wire_ib_packet *p);
 
-/* The sentence of a drop, "" for WIRE_OK and for numbers that are no drop. */
+/* Returns the sentence of a drop, "" for WIRE_OK and for numbers that are no drop. */
 const char *wire_drop_text(int drop);
 
 #endif

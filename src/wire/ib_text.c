@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* No stdio: this runs in signal-free, allocation-free places and in the kernel. */
+/* No stdio: this file allocates nothing and may be built into the kernel. */
 #include "wire/ib_text.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One pass: the rebuilt headers and BTH (which has a masked byte) from the stack, chained with the
- * rest of the packet where it lies.
+ * One pass: the rebuilt headers and BTH, with its masked byte, from the stack, chained with the rest
+ * of the packet in place.
  */
 #include "wire/icrc.h"
 
@@ -60,7 +60,7 @@ void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 	wire_set_UDP_checksum(ip + WIRE_IPv6_LEN, 0xffff);
 }
 
-/* FECN, BECN and what is reserved behind them make one byte. */
+/* FECN, BECN and the reserved bits behind them are one byte. */
 static void mask_bth(uint8_t *bth, const uint8_t *ib)
 {
 	memcpy(bth, ib, WIRE_BTH_LEN);
@@ -99,7 +99,7 @@ uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, ui
 	return ut_crc32_two(head, n, ib + WIRE_BTH_LEN, len - WIRE_BTH_LEN);
 }
 
-/* What bit k of the identification makes of the CRC of an IPv4 pseudo header. */
+/* The change of the CRC of an IPv4 pseudo header by bit k of the identification. */
 static const uint32_t id_bit[16] = {
 	0x9b73ead4, 0xed96d3e9, 0x005ca193, 0x00b94326, 0x0172864c, 0x02e50c98,
 	0x05ca1930, 0x0b943260, 0x81256527, 0xd93bcc0f, 0x69069e5f, 0xd20d3cbe,
@@ -159,10 +159,10 @@ void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
 	wire_put_icrc(ib + len, wire_icrc_compute(flow, sport, dport, id, df, ib, len));
 }
 
-/* The identification that explains this difference between the CRC that came and ours. */
+/* Finds the identification that explains the difference between the received and the computed CRC. */
 static int solve(const struct wire_icrc_flow *flow, uint32_t diff, size_t len, uint16_t *id)
 {
-	uint32_t there;
+	uint32_t bits;
 
 	if (!diff)
 		return WIRE_OK;
@@ -170,10 +170,10 @@ static int solve(const struct wire_icrc_flow *flow, uint32_t diff, size_t len, u
 		return WIRE_DROP_ICRC;
 
 	/* Four header bytes, the first lowest: identification, then flags and fragment offset. */
-	there = ut_crc32_retreat(diff, V4_HEAD - V4_ID + len);
-	if (there >> 16 && there >> 16 != V4_DF)
+	bits = ut_crc32_retreat(diff, V4_HEAD - V4_ID + len);
+	if (bits >> 16 && bits >> 16 != V4_DF)
 		return WIRE_DROP_ICRC;
-	*id ^= (uint16_t)((there & 0xff) << 8 | (there >> 8 & 0xff));
+	*id ^= (uint16_t)((bits & 0xff) << 8 | (bits >> 8 & 0xff));
 	return WIRE_OK;
 }
 

@@ -3,11 +3,11 @@
  * The invariant CRC of RoCEv2 and of InfiniBand links.
  *
  * RoCEv2: it covers, besides the packet, IP and UDP header fields that a UDP socket neither sets nor
- * shows, so both ends rebuild the headers. The one field that a receiver cannot know is the
- * identification of IPv4; see wire_icrc_check().
+ * shows, so both ends rebuild the headers. The receiver does not know one of them, the identification
+ * of IPv4: see wire_icrc_check().
  *
  * `ib` always points to BTH; the packet is contiguous up to and including its pad. `lrh` points to
- * the LRH of a packet of an InfiniBand link, which needs no flow: all that is covered is in it.
+ * the LRH of a packet of an InfiniBand link, which contains all covered fields and needs no flow.
  */
 #ifndef WIRE_ICRC_H
 #define WIRE_ICRC_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The constant part of one direction between two addresses, masked fields already all ones. */
+/* The constant headers from one address to another, masked fields already all ones. */
 struct wire_icrc_flow {
 	uint8_t head_len;	/* bytes used: 8 for the absent LRH, IP, UDP */
 	bool v6;
@@ -28,8 +28,8 @@ void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
 
 /*
- * The CRC up to BTH, with identification 0, as the last packet of this flow had it: those of one length
- * and port have the same. Zeroed: none yet. One flow, one memo.
+ * The CRC up to BTH of the last packet of one flow, with identification 0: it is the same for all
+ * packets of one length and port. A zeroed memo is empty. Each flow has a memo of its own.
  */
 struct wire_icrc_memo {
 	uint32_t crc;
@@ -41,27 +41,27 @@ struct wire_icrc_memo {
 uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
 			   uint16_t id, bool df, const uint8_t *ib, size_t len);
 
-/* The same with DF, most of it remembered: for packet after packet of one flow. */
+/* The same with DF, and with a memo for many packets of one flow. */
 uint32_t wire_icrc_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport,
 			 uint16_t dport, uint16_t id, const uint8_t *ib, size_t len);
 
-/* Computes and stores behind the packet, at ib + len. */
+/* Computes it and stores it behind the packet, at ib + len. */
 void wire_icrc_fill(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
 		    bool df, uint8_t *ib, size_t len);
 
-/* The same while the payload is copied behind hdr bytes of headers that are in place, each byte of
- * it read once; pad bytes of zeros follow it. */
+/* The same, and copies n bytes of payload behind the hdr bytes of headers at ib, reading each byte of
+ * it once, and writes pad bytes of zeros behind it. */
 void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport, uint16_t id,
 		    bool df, uint8_t *ib, size_t hdr, const void *payload, size_t n, size_t pad);
 
 /*
- * len counts the ICRC. 0 when it matches, else WIRE_DROP_ICRC.
+ * len counts the ICRC. Returns 0 if it matches, else WIRE_DROP_ICRC.
  *
- * IPv4: *id is the guess (0, or the sender's last + 1), and becomes the identification that
- * fits. A wrong guess costs no second pass: the difference to the received CRC is, carried back
- * to the place of the identification, the difference of the header bytes there. It must be 16 bits
- * of identification and nothing else, or that and a clear DF. About 15 bits of check remain, beside
- * the UDP checksum; only a right guess has all 32. *id is untouched on failure and for IPv6.
+ * IPv4: *id is the guess (0, or the sender's last + 1) and is set to the identification that fits. A
+ * wrong guess costs no second pass: the difference to the received CRC, carried back to the offset of
+ * the identification, is the difference of the header bytes there. It must be 16 bits of
+ * identification and nothing else, or those and a clear DF. About 15 bits of check remain, beside the
+ * UDP checksum; only a right guess has all 32. *id is unchanged on failure and for IPv6.
  */
 int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
 		    const uint8_t *ib, size_t len, uint16_t *id);
@@ -71,9 +71,9 @@ int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_me
 			  uint16_t *id);
 
 /*
- * InfiniBand links (IBTA vol 1, 7.8.1). Fields that may change on the way count as ones: the VL of
- * a packet without GRH; of one with GRH the whole LRH and the GRH's traffic class, flow label and hop
- * limit; of both the byte 4 of BTH. The LRH's LNH says which of the two it is: LOCAL or GLOBAL.
+ * InfiniBand links (IBTA vol 1, 7.8.1). Fields that may change on the way count as ones. Without a
+ * GRH: the VL. With a GRH: the whole LRH, and traffic class, flow label and hop limit of the GRH. In
+ * both: byte 4 of BTH. The LNH of the LRH says whether there is a GRH: it is LOCAL or GLOBAL.
  *
  * len counts LRH to pad (>= 20, with GRH >= 60), not the ICRC, which is stored at lrh + len.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What flows on an iWARP stream in full operation, field by field: DDP segments inside MPA FPDUs,
- * the RDMAP headers behind them, markers. The same rules of rows as in ib_fields.h.
+ * An iWARP stream in full operation, field by field: DDP segments inside MPA FPDUs, the RDMAP headers
+ * behind them, markers. The rules of the rows are those of ib_fields.h.
  *
- * The two DDP headers are drawn with MPA's ULPDU_Length in front, as they lie on the wire: then
- * every number is aligned in its header. A Terminate message repeats a DDP segment length and
- * header in the same 16 or 20 bytes, so the same rows read them there.
+ * The rows of both DDP headers begin with MPA's ULPDU_Length, as on the wire: so every number is
+ * aligned in its header. A Terminate message repeats a DDP segment length and header in the same 16
+ * or 20 bytes, which the same rows read.
  */
 #ifndef WIRE_IWARP_FIELDS_H
 #define WIRE_IWARP_FIELDS_H

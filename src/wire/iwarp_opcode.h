@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* RDMAP opcode -> shape: buffer model, queue, what follows the DDP header, what it means. */
+/* RDMAP opcode -> shape: buffer model, queue, length behind the DDP header, kind of message. */
 #ifndef WIRE_IWARP_OPCODE_H
 #define WIRE_IWARP_OPCODE_H
 

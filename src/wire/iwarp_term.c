@@ -29,8 +29,8 @@ size_t wire_term_build(uint8_t to[WIRE_TERM_MAX], const struct wire_term *t)
 }
 
 /*
- * Without flag bits 0x02 and 0x20 can be either order. MPA's codes 05..07 belong to the set-up of
- * a connection and RDMAP's to its life; 01..04 exist at MPA only, 08 and up at RDMAP only.
+ * Without flag bits 0x02 and 0x20 occur in both orders. Codes 05..07 are MPA's while a connection is
+ * set up and RDMAP's afterwards; 01..04 exist at MPA only, 08 and up at RDMAP only.
  */
 static bool swapped(const uint8_t *p, bool setup)
 {

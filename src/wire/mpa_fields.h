@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * MPA Request and Reply frames, field by field, and what RFC 6581 puts in front of the private
- * data when the S bit is set. The same rules of rows as in ib_fields.h.
+ * MPA Request and Reply frames, field by field, and the enhanced data of RFC 6581, in front of the
+ * private data if the S bit is set. The rules of the rows are those of ib_fields.h.
  */
 #ifndef WIRE_MPA_FIELDS_H
 #define WIRE_MPA_FIELDS_H

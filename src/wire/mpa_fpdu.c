@@ -19,8 +19,8 @@ uint32_t wire_fpdu_len(uint64_t pos, uint32_t ulpdu, bool markers)
 
 	if (!markers)
 		return n;
-	/* From an interval's start on each 508 octets of ours bring a marker in front; what
-	 * the present interval still takes brings none. */
+	/* From the start of the next interval on, each 508 octets of the FPDU have a marker in front;
+	 * octets that fit into the present interval have none. */
 	in = (uint32_t)(pos % WIRE_MARKER_INTERVAL);
 	between = in ? WIRE_MARKER_INTERVAL - in : 0;
 	if (n <= between)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The connection manager's receiver against MADs from the input. A host with a listener of each
- * kind and an endpoint in each state hears one hostile peer; whatever it sends, users hear each
- * event once and in order, and when time has passed nothing is left behind.
+ * kind and an endpoint in each state receives from one hostile peer. Users must get each event once
+ * and in order, and after the timeouts no object may be left.
  *
  * The input is a list of records of 8 bytes of control and a MAD of up to 256 bytes. Control says
- * what is made right on the way - header, IDs of a live endpoint, addresses, service, IP header -
- * so that deep code is reached, how the users answer, and how much time passes.
+ * which fields are corrected on the way - header, IDs of a live endpoint, addresses, service, IP
+ * header - so that deep code is reached, how the users answer, and how much time passes.
  */
 #include "support/check.h"
 #include "support/cmworld.h"
@@ -17,7 +17,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 
 #define RECORD 8u
 
-/* data[0]: which user; data[1]: what is made right; data[2]: time and behaviour; data[3]: an
+/* data[0]: the user; data[1]: corrected fields; data[2]: time and behaviour; data[3]: an
  * operation of the user after it; data[4..5]: length. */
 enum { FIX_MAD = 1, FIX_IDS = 2, FIX_PATH = 4, FIX_SERVICE = 8, FIX_IP = 16, FIX_QPN = 32,
        STRANGER = 64 };
@@ -32,7 +32,7 @@ static void start(enum cm_ps ps, enum ibv_qp_type type)
 	cmw_run(&w, UT_MS, NULL);
 }
 
-/* Users of both sides in all states; the fuzzed side hears both roles. */
+/* Users of both sides in all states; the fuzzed side has both roles. */
 static void setup(void)
 {
 	cmw_open(&w, 5);
@@ -127,7 +127,7 @@ static void receive(const uint8_t *ctl, const uint8_t *bytes, size_t len)
 		cmw_inject(&w, to, mad);
 }
 
-/* What a user may do at any time; results are not of interest, order of events is. */
+/* Operations that a user may do at any time; results are ignored, the order of events is checked. */
 static void operate(uint8_t what, struct cmw_user *u)
 {
 	struct cm_param p = cmw_param(IBV_QPT_RC);

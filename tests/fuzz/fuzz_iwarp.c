@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The iWARP stream receiver against any bytes in any cut. Whatever comes, nothing outside the
- * region changes, each request ends at most once, and an end leaves nothing behind.
+ * The iWARP stream receiver against any bytes in any cut. No byte outside the region may change, each
+ * request completes at most once, and the end of the stream leaves no object behind.
  *
- * First byte: 1 = CRC, 2 = markers come, 4 = we are the initiator, 8 = the rest is the stream as it
- * is; otherwise it is messages, each with a byte of length before it, which get length, pad and
- * CRC here. 16 = little room to send, 32 = near (without markers). Second byte: bytes that arrive at a time, odd = at most.
- * In messages 4b4b4b4b stands for the region's key, 52525252 for the oldest read's sink, and an
- * address that begins with aaaa for the region's.
+ * First byte: 1 = CRC, 2 = markers are received, 4 = the receiver is the initiator, 8 = the rest is
+ * the stream as it is; otherwise it is messages, each behind a byte of length, which get length, pad
+ * and CRC here. 16 = little room to send, 32 = through shared memory (without markers). Second byte:
+ * bytes that arrive at a time, odd = at most. In messages 4b4b4b4b stands for the region's key,
+ * 52525252 for the oldest read's sink, and an address that begins with aaaa for the region's.
  */
 #include "support/check.h"
 #include "support/iwworld.h"
@@ -37,7 +37,7 @@ static void put32(uint8_t *p, uint32_t v)
 		p[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
-/* Where a 64-bit number begins there may be an address. */
+/* A 64-bit number may be an address. */
 static void names(struct run *r, uint8_t *p, size_t n)
 {
 	const struct iwp_qp *q = iwp_of(r->e.qp);

@@ -40,7 +40,7 @@ static void check_rebuild(const uint8_t *buf, const struct wire_link_packet *p)
 	require(wire_link_build(got, n - 1, p) == 0);
 }
 
-/* What was filled in is found right, in a copy with room for the VCRC and no more. */
+/* CRCs that were filled in match, in a copy with room for the VCRC and no more. */
 static void check_crcs(const uint8_t *buf, size_t len)
 {
 	uint8_t *copy = malloc(len + WIRE_VCRC_LEN);
@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wire_link_packet p;
 	struct wire_ib_packet ib;
-	/* A copy of exactly this size lets the sanitizer see each step over the end. */
+	/* A copy of exactly this size: the sanitizer reports each access beyond the end. */
 	uint8_t *buf = malloc(size + !size);
 
 	if (!buf)

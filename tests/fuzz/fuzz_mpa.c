@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * MPA negotiation against any bytes in any cut, as responder and as initiator. Whatever comes,
- * an endpoint hears of at most one opening and one end, terms stay within what the adapter can
- * do, and nothing is left when the managers go.
+ * MPA negotiation against any bytes in any cut, as responder and as initiator. An endpoint must get
+ * at most one established and one disconnected event, negotiated depths stay within the limits of the
+ * adapter, and no object is left when the managers end.
  *
- * First byte: 1 = we connect, 2 = peer resets at the end, 4 = our user rejects, 8 = wrap in a key,
- * upper bits = bytes that arrive at a time. Second byte: our configuration. The rest is the stream.
+ * First byte: 1 = the fuzzed side connects, 2 = the peer resets at the end, 4 = the user rejects, 8 =
+ * a key is put in front, upper bits = bytes that arrive at a time. Second byte: configuration of the
+ * fuzzed side. The rest is the stream.
  */
 #include "support/check.h"
 #include "support/mpaworld.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Any bytes into parser, text and ICRC check; what parses must survive a rebuild unchanged but for
- * reserved bits. The first byte of the input chooses family and ID guess, the rest is the packet.
+ * Any bytes into parser, text and ICRC check. A packet that parses must be the same after a rebuild,
+ * but for reserved bits. The first byte of the input chooses family and ID guess, the rest is the
+ * packet.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static void check_rebuild(const uint8_t *buf, const struct wire_ib_packet *p)
 	require(!memcmp(got, want, p->shape->hdr_len));
 }
 
-/* What we send we accept, and the identification is found whatever the guess was. */
+/* A filled ICRC matches, and the identification is found from any guess. */
 static void check_own_icrc(const struct wire_icrc_flow *flow, uint8_t *buf, size_t len, uint16_t id)
 {
 	uint16_t guess = (uint16_t)(id * 31 + 7);
@@ -76,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	/* A copy of exactly this size lets the sanitizer see each step over the end. */
+	/* A copy of exactly this size: the sanitizer reports each access beyond the end. */
 	len = size - 1;
 	buf = malloc(len + !len);
 	if (!buf)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The whole receive path, both roles, all QP types, against packets from the input. A host with
- * work outstanding everywhere hears one hostile peer; whatever it sends, memory outside of what it
- * may write stays as it is, and each work request completes once and only once.
+ * The whole receive path, both roles, all QP types, against packets from the input. A host with work
+ * outstanding on every queue receives from one hostile peer. Memory that the peer may not write must
+ * stay as it is, and each work request completes exactly once.
  *
  * The input is a list of records: 4 bytes of control, 2 of length, the packet from its BTH. Control
- * says what is made right on the way - ICRC, QPN, a PSN near the expected one, keys - so that deep
- * code is reached, and how much time passes.
+ * says which fields are corrected on the way - ICRC, QPN, a PSN close to the expected one, keys - so
+ * that deep code is reached, and how much time passes.
  */
 #include "support/simhost.h"
 
@@ -32,7 +32,7 @@ enum {
 enum { STEP = 3, STRANGER = 1 << 2, MARKED = 1 << 3, RAW_HEAD = 1 << 4, NO_RIGHTS = 1 << 5 };
 enum { TOGETHER = 1 }; /* arrives in one batch with the next */
 
-/* Places in the application's memory; what lies between is nobody's. */
+/* Offsets in the application's memory; the bytes between belong to no region. */
 enum { SOURCE = 4096, SINK = 12288, REMOTE = 24576, AREA = 40960, PIECE = 4096, REMOTE_LEN = 8192 };
 #define RECV_AT(k) (SINK + 64u + (k) * 512u)
 #define RECV_LEN 400u
@@ -256,7 +256,7 @@ static void fix_bth(uint8_t *p, const uint8_t *ctl, const struct wire_ib_shape *
 						(uint32_t)(int8_t)ctl[1]));
 }
 
-/* Makes it as long as its opcode wants it to be for a first or middle packet. */
+/* Gives a packet the length that its opcode demands of a first or middle packet. */
 static size_t fill_up(uint8_t *p, size_t len, const struct wire_ib_shape *s)
 {
 	size_t want = s->hdr_len + MTU;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a hostile peer of a socket over RDMA can say: connection data, messages, the descriptors it
- * writes into our memory, headers of datagrams. Whatever comes, the books of the stream balance and
- * nothing outside its rings is named.
+ * The bytes of a hostile peer of a socket over RDMA: connection data, messages, the descriptors that
+ * it writes into the socket's memory, headers of datagrams. The counters of the stream must stay
+ * consistent, and no access may leave its rings.
  *
- * The first 40 bytes are connection data (made right when bit 0 of byte 40 says so); byte 41 and
- * on are records of 5 bytes: an action and its 32-bit argument.
+ * The first 40 bytes are connection data (corrected if bit 0 of byte 40 is set); from byte 41 on there
+ * are records of 5 bytes: an action and its 32-bit argument.
  */
 #include "support/check.h"
 #include "ulp/rsocket/flow.h"
@@ -103,7 +103,7 @@ static bool act(const uint8_t *r)
 	case 4:
 		complete();
 		break;
-	default: /* the peer writes whatever it likes into our list */
+	default: /* the peer writes any value into the list */
 		memcpy((uint8_t *)list + r[0] / 6 % (sizeof(list) - 3), &arg, sizeof(arg));
 	}
 	return true;

@@ -5,7 +5,8 @@
  *	target [--seed N] [--runs N] [--max-len N] FILE|FOLDER ...
  *
  * Replays every file, then runs N mutations of them. The same seed gives the same inputs, `random`
- * takes one from the kernel; when an input kills the target, seed and run are on the last line and the input is in crash-RUN.
+ * takes a seed from the kernel. If an input crashes the target, the last line has seed and run, and
+ * the input is in crash-RUN.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static size_t nr_seeds;
 static size_t max_len = 4096;
 static uint64_t rng_state;
 
-/* What is being run, for the report of a crash. */
+/* The present input, for the report of a crash. */
 static uint8_t input[MAX_LEN];
 static volatile size_t input_len;
 static volatile uint64_t run_now, seed_now;
@@ -53,7 +54,7 @@ static void on_crash(int sig)
 	char name[40], text[120];
 	int fd, n;
 
-	/* The process is lost anyway; snprintf of integers is the smaller risk. */
+	/* Not safe in a signal handler, but the process ends here in any case. */
 	snprintf(name, sizeof(name), "crash-%llu", (unsigned long long)run_now);
 	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd >= 0 && write(fd, input, input_len) < 0)
@@ -91,7 +92,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Folders in name order, so that a seed means the same inputs everywhere. */
+/* Folders in order of names, so that a seed gives the same inputs on each machine. */
 static int load(const char *path)
 {
 	struct dirent **entries;
@@ -114,7 +115,7 @@ static int load(const char *path)
 	return n < 0 ? -1 : err;
 }
 
-/* Blind: flip, set, cut, grow, copy a piece of another seed over this one. */
+/* Without knowledge of the format: flip, set, cut, grow, copy a piece of another seed over this one. */
 static size_t mutate_bytes(uint8_t *data, size_t size, size_t max)
 {
 	const struct seed *other = &seeds[rng() % nr_seeds];
@@ -178,7 +179,7 @@ static void random_seed(void)
 	fflush(stdout);
 }
 
-/* Options and files; negative on a usage or file error. */
+/* Reads options and files. Returns 0, or -1 on a usage or file error. */
 static int arguments(int argc, char **argv, uint64_t *runs)
 {
 	for (int i = 1; i < argc; i++) {

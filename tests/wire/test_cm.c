@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Communication management messages: golden vectors written out by hand from the layouts, with the
- * values that the Linux rdma_cm was seen to send; each row alone; rows without gap or overlap.
+ * Communication management messages: golden vectors written out by hand from the layouts, with values
+ * of captures of the Linux rdma_cm; each row alone; rows without gap or overlap.
  */
 #include "wire/cm_fields.h"
 
@@ -76,7 +76,7 @@ static void golden_req(void)
 	CHECK(!memcmp(h + WIRE_IP_CM_LEN, "hi", 2) && h + WIRE_CM_REQ_PRIVATE == req + 256, " ");
 }
 
-/* One value of each remaining message at its byte, as the tables draw them. */
+/* One value of each remaining message at the byte that its table says. */
 static const struct golden {
 	enum wire_cm_hdr hdr;
 	const char *field;

@@ -108,7 +108,7 @@ static void with_ones(const uint8_t *end)
 	}
 }
 
-/* What it stores is the source and what it returns the sum of that; nothing beside is written. */
+/* The copy equals the source, the CRC is that of the copy, and no byte beside it is written. */
 static void copies(const uint8_t *end)
 {
 	static uint8_t to[6000];

@@ -53,7 +53,7 @@ static void check_checksum(void)
 	}
 }
 
-/* Rows that nothing else writes. */
+/* Rows that no other function of this test writes. */
 static void check_rows(void)
 {
 	static const uint8_t udp[8] = { 0xc1, 0x21, 0x12, 0xb7, 0x00, 0x24, 0xff, 0xfe };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The ICRC against a slow one written from the rule, against zlib, and the search for the IPv4 ID. */
+/*
+ * The ICRC against a slow one written from the specification and against zlib; the search for the
+ * IPv4 ID.
+ */
 #include "wire/icrc.h"
 
 #include "wire/ib_packet.h"
@@ -45,7 +48,7 @@ static uint32_t slow(uint32_t state, const uint8_t *p, size_t len)
 	return state;
 }
 
-/* Byte by byte from the rule, without any code of the room under test. */
+/* Byte by byte from the specification, without code of the room under test. */
 static uint32_t slow_icrc(bool v6, uint16_t id, bool df, const uint8_t *ib, size_t len)
 {
 	unsigned udp = 8 + (unsigned)len + 4, ip = 20 + udp;
@@ -107,7 +110,8 @@ static void check_lengths(const struct wire_icrc_flow *f4, const struct wire_icr
 	}
 }
 
-/* Copied and sealed at once is what is there copied and then sealed, and nothing behind it. */
+/* Copying with the ICRC gives the bytes of a copy followed by wire_icrc_fill(), and no byte behind is
+ * written. */
 static void check_copies(const struct wire_icrc_flow *f4, const struct wire_icrc_flow *f6,
 			 const uint8_t *end)
 {
@@ -165,7 +169,7 @@ static void check_strength(const struct wire_icrc_flow *f4, uint8_t *end, uint64
 	CHECK(accepted <= 6, "%u random CRCs accepted", accepted);
 }
 
-/* What is remembered of one packet serves the next ones, and only those that it is true of. */
+/* The memo of one packet serves later ones of the same length and ports, and no others. */
 static void check_memo(const struct wire_icrc_flow *flow, uint8_t *end)
 {
 	uint64_t own = 4, *rnd = &own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * iWARP's bytes: headers and CRCs of known messages, Terminates in both bit orders, segment sizes,
- * and the arithmetic of markers against one that counts every octet.
+ * iWARP on the wire: headers and CRCs of known messages, Terminates in both bit orders, segment
+ * sizes, and the arithmetic of markers against a model that counts every octet.
  */
 #include "wire/iwarp_opcode.h"
 #include "wire/iwarp_term.h"
@@ -239,7 +239,7 @@ static void terminates_in(void)
 	}
 }
 
-/* Cut anywhere it is refused or read within its bounds. */
+/* A message cut at any length is refused or read within its bounds. */
 static void terminates_cut(void)
 {
 	uint8_t whole[64], *end = wire_fence();

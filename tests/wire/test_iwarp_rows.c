@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * iWARP's stream and MPA's frames built from the rows, against golden vectors, most of which were
- * checked by tshark; and the rows and opcode shapes themselves.
+ * iWARP streams and MPA frames built from the rows, against golden vectors, most of them checked by
+ * tshark; the rows and opcode shapes.
  */
 #include "wire/iwarp_opcode.h"
 #include "wire/iwarp_term.h"
@@ -37,7 +37,7 @@ static void same(const char *id, const uint8_t *got, size_t n, const char *hex)
 
 /* --- composing --- */
 
-/* A stream as a sender makes it: the test's own insertion of markers. */
+/* A stream as a sender makes it; the test inserts markers by code of its own. */
 struct out {
 	uint8_t buf[2048];
 	size_t n;
@@ -217,7 +217,7 @@ static void terminates_built(void)
 	       "0016414700000000000000020000000100000000200200007fe42585");
 }
 
-/* Nothing that comes may be read beyond its end. */
+/* No message may be read beyond its end. */
 static void terminates_random(void)
 {
 	uint64_t seed = 7;

@@ -5,16 +5,16 @@
  * Sources of the bytes:
  * - `local` without its VCRC: the sample packet of IBTA volume 1, 7.8.3, table 29 (an RDMA WRITE
  *   Only of 14 bytes), with its ICRC 96 25 b7 5a, as quoted byte by byte on the linux-rdma list in
- *   January 2025 ("crc32c_le in rxe", message IDs 20250129183009.GC2120662@ziepe.ca and
+ *   January 2025 (messages 20250129183009.GC2120662@ziepe.ca and
  *   20250129202537.GA66821@sol.localdomain).
  * - `global`: the same packet with a GRH, as the test array of the packet generator in Mellanox's
- *   VAPI of 2004 has it, with payload length and next header as IBTA 8.3 wants them. Its ICRC was
- *   computed with Python's zlib.crc32 over the packet with LRH, traffic class, flow label, hop limit
- *   and byte 4 of BTH as ones, which are the bytes that the generator masks too.
+ *   VAPI of 2004 has it, with payload length and next header as IBTA 8.3 demands. Its ICRC was
+ *   computed with Python's zlib.crc32 over the packet with LRH, traffic class, flow label, hop
+ *   limit and byte 4 of BTH as ones; the generator masks the same bytes.
  * - VCRCs: no published packet was found. The values were computed with a bit-by-bit program in
  *   Python from the parameters that the packet generator above and Endace's dagcrc.c agree on:
- *   0x100b reflected (0xd008), seed and final inversion 0xffff, low byte first. `generator_rows` are
- *   entries of the generator's own table.
+ *   0x100b reflected (0xd008), seed and final inversion 0xffff, low byte first. `generator_rows`
+ *   are entries of the generator's table.
  */
 #include "wire/ib_link.h"
 

@@ -7,7 +7,8 @@
 
 /*
  * Header lengths with BTH, by class; 0 where the class lacks the message.
- * Flags: q request, s response; F M L O place; S W R A K kind; i immediate, v invalidate; p payload.
+ * Flags: q request, s response; F M L O first to only; S W R A K kind; i immediate, v invalidate; p
+ * payload.
  */
 static const struct {
 	uint8_t low;

@@ -6,7 +6,7 @@
 
 /*
  * One packet for each header, written out by hand from the layouts named in ib_fields.h: headers,
- * then payload, pad and four bytes in the place of the ICRC.
+ * then payload, pad and four bytes instead of the ICRC.
  */
 static const struct golden {
 	const char *what;
@@ -60,7 +60,7 @@ static const struct golden {
 	    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4 } },
 };
 
-/* Compares what the shape says is there. */
+/* Compares the fields of the headers that the shape has. */
 static void same(const char *what, const struct wire_ib_packet *a, const struct wire_ib_packet *b)
 {
 	const unsigned h = wire_ib_shape(a->opcode)->hdrs | WIRE_H_BTH;
@@ -173,7 +173,7 @@ static void check_round_trips(uint8_t *end, uint64_t *rnd)
 	}
 }
 
-/* Each prefix of the longest packet of each opcode, ending where nothing can be read. */
+/* Each prefix of the longest packet of each opcode; the page behind it cannot be read. */
 static void check_truncation(uint8_t *end, uint64_t *rnd)
 {
 	for (int op = 0; op < 256; op++) {

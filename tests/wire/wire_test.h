@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of this folder share: a check that goes on and counts, random numbers, a fence. */
+/* Shared by the tests of this folder: a check that counts failures and continues, random numbers, a
+ * fence. */
 #ifndef WIRE_TEST_H
 #define WIRE_TEST_H
 
@@ -35,7 +36,7 @@ static inline uint64_t wire_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* End of a writable area of at least 64 KiB; the next byte is not readable, sanitizer or not. */
+/* Returns the end of a writable area of at least 64 KiB; the next byte is not readable. */
 static inline uint8_t *wire_fence(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), area = 65536;
