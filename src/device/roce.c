@@ -23,6 +23,7 @@
 #include "host/shm/channel.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
+#include "util/ip.h"
 #include "util/log.h"
 #include "util/rng.h"
 #include "util/sys.h"
@@ -84,7 +85,7 @@ static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
 
 static uint32_t scope_of(const struct eng_gid *g)
 {
-	return g->gid.raw[0] == 0xfe && (g->gid.raw[1] & 0xc0) == 0x80 ? g->ifindex : 0;
+	return ut_ip_is_linklocal(g->gid.raw) ? g->ifindex : 0;
 }
 
 static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
