@@ -8,6 +8,7 @@
 #include "cm/ibcm/bind.h"
 
 #include "util/ip.h"
+
 #include <errno.h>
 #include <string.h>
 
