@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# A plain front over meson; `make help` says what there is.
+# Front end of meson; `make help` lists the targets.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 # Number of jobs; all processors by default.
 JOBS ?=
+# Parts of check-full; all by default: quick asan rules programs tsan
+PART ?=
 # Options of bench/run, which then runs alone: make bench BENCH=--quick
 BENCH ?=
 
@@ -13,7 +15,7 @@ NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-kernel-full check-full bench bench-docs install deb clean help deps
+.PHONY: all demo check check-kernel check-kernel-full check-full soak bench bench-docs install deb clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -32,20 +34,25 @@ check: deps all
 	@packaging/checks/lengths .
 	@$(TESTS) $(BUILD) --no-suite full
 
-# What is missing is said by the tests themselves, which are skipped then.
+# A test whose packages are missing is skipped and names them.
 check-kernel: deps all
 	-@packaging/deps kernel
 	@$(TESTS) $(BUILD) --suite kernel
 
 # Each part runs even if one before it failed; the last line adds them up.
 check-full: deps all
-	@packaging/ci/full $(BUILD)
+	@packaging/ci/full $(BUILD) $(PART)
+
+# Millions of messages, thousands of processes that are killed.
+soak: deps all
+	@$(TESTS) $(BUILD) --suite soak --timeout-multiplier 3
 
 check-kernel-full: deps all
 	-@packaging/deps kernel
 	@$(TESTS) $(BUILD) --suite kernel-full
 
-# The second part is what has no peer in this run: DAT, connections, the kernel's drivers in guests.
+# The second command runs the benchmarks without a peer in the first: DAT, connections, the kernel's
+# drivers in guests.
 bench: all
 	-@packaging/deps test bench
 	@bench/run --build $(BUILD) $(BENCH)
@@ -70,14 +77,16 @@ clean:
 help:
 	@echo 'make               build into $(BUILD)/'
 	@echo "make demo          run Debian's verbs programs on a software adapter"
-	@echo 'make check         all quick tests (at most 10 minutes)'
-	@echo 'make check-kernel  against rdma_rxe and siw in a guest (at most 3 minutes)'
-	@echo 'make check-full    the long ones and the sanitizers too (at most 45 minutes)'
-	@echo 'make check-kernel-full  all of it against rdma_rxe and siw in guests (at most 25 minutes)'
-	@echo 'make bench         everything side by side, as ratios, into $(BUILD)/bench/ (BENCH=--quick:'
+	@echo 'make check         the quick tests (at most 10 minutes)'
+	@echo 'make check-kernel  smoke tests against rdma_rxe and siw in a guest (at most 3 minutes)'
+	@echo 'make check-full    the long tests and the sanitizers too; PART=quick, asan, rules, programs or'
+	@echo '                   tsan runs one part (each at most 45 minutes)'
+	@echo 'make soak          the same again a million times: messages, lost packets, killed processes'
+	@echo 'make check-kernel-full  every operation against rdma_rxe and siw in guests (at most 25 minutes)'
+	@echo 'make bench         Dapple and its peers side by side, as ratios, into $(BUILD)/bench/ (BENCH=--quick:'
 	@echo '                   2 minutes); then the longer benchmarks'
-	@echo 'make bench-docs    the first part of it, and docs/performance.md from what it gave'
+	@echo 'make bench-docs    its first part, and docs/performance.md from the results'
 	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'
 	@echo 'make deb           a Debian package, into $(BUILD)/deb/'
-	@echo 'make clean         remove what the build made'
-	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, BENCH'
+	@echo 'make clean         remove the build folders'
+	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, PART, BENCH'
