@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Two connected queue pairs for the programs that count what a message costs. */
+/* Two connected queue pairs, for the programs that count the cost of messages. */
 #ifndef TESTS_COST_ENDS_H
 #define TESTS_COST_ENDS_H
 
@@ -15,7 +15,7 @@ struct end {
 	uint8_t *buf;
 };
 
-/* What the next ends are made like; set before ends_connect() or ends_accept(). */
+/* Properties of the next ends; set before ends_resolve() or ends_accept(). */
 extern struct ends_shape {
 	size_t bytes;   /* of each buffer, and of a message */
 	uint32_t depth; /* of each queue */

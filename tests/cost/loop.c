@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One message at a time, a given number of them, for counting what a message costs: two QPs in one
- * thread, which posts and polls both ends until the message has arrived and is completed. Nothing
- * depends on what else the machine does, except for the rare tick of the background thread.
+ * The cost of a message: a given number of messages, one at a time, between two QPs of one thread,
+ * which posts and polls both ends until the message has arrived and is completed. Other load of the
+ * machine changes nothing but the rare tick of the background thread.
  *
  *     cost-loop send|write|read|atomic|stream|spread|pong BYTES COUNT
  *

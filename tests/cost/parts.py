@@ -2,7 +2,7 @@
 """Runs cost-calls under callgrind and reads the parts that it wrote, one for each counted call.
 
 A part has the instructions of the call (total), its system calls (system), the source files in which an instruction ran
-(files: those of functions and of what was inlined into them) and the calls from function to
+(files: those of functions and of functions inlined into them) and the calls from function to
 function (calls: caller's file, callee's file, how often).
 """
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Under callgrind a program is some fifty times slower, and what waits for company by the clock would
- * find it late each time. To be loaded first: a monotonic clock that goes slower still.
+ * A monotonic clock that goes 200 times slower, to be loaded first. Under callgrind a program is some
+ * fifty times slower, so that each timeout and each deadline of coalescing would be over too early.
  */
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -22,7 +22,7 @@ static struct timespec of_ns(int64_t ns)
 	return (struct timespec){ .tv_sec = ns / NS, .tv_nsec = ns % NS };
 }
 
-/* What the clock showed when it was looked at first; threads that race see nearly the same. */
+/* The first time that the clock showed; threads that race get nearly the same. */
 static int64_t start(int64_t now)
 {
 	static _Atomic int64_t first;
