@@ -15,6 +15,7 @@
 #include "device/gids.h"
 #include "device/driver.h"
 #include "engine/dev.h"
+#include "host/shm/channel.h"
 #include "link/link.h"
 #include "link/stream.h"
 #include "util/list.h"
@@ -107,6 +108,7 @@ struct dev_adapter {
 
 	/* dev.lock */
 	bool wired;        /* link and protocol exist; before that nothing comes or goes */
+	struct shm_channel *chan; /* of datagram kinds, to the processes of this host */
 	struct link *link; /* of datagram kinds; NULL before it is wired */
 	struct link_streams *streams; /* of stream kinds; likewise */
 	struct cm_port cm; /* cm.ops is NULL until kind->cm_attach() or, iWARP, the first QP */
@@ -135,6 +137,7 @@ struct dev_adapter {
 	bool deferred;           /* such a one waits, */
 	uint32_t deferred_at;    /* since this tick */
 	struct link_rx rx[DEV_RX_BATCH];
+	struct shm_message messages[DEV_RX_BATCH];
 
 	/* When the oldest waiting acknowledgement was put off, 0 = none. Written
 	 * under dev.lock, looked at by the thread's tick without. */

@@ -54,7 +54,7 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 	if (a->link)
 		return 0;
-	r = dev_roce_link_open(&cfg.link);
+	r = dev_roce_link_open(&cfg.link, &cfg.chan);
 	if (r < 0)
 		return r;
 	r = ibp_port_init(&a->dev, &cfg);
@@ -63,12 +63,13 @@ static int ensure_port(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 		return r;
 	}
 	a->link = cfg.link;
+	a->chan = cfg.chan;
 	a->wired = true;
-	if (a->link->generations) {
-		a->dev.generations = a->link->generations;
+	if (a->chan->generations) {
+		a->dev.generations = a->chan->generations;
 		a->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
 	}
-	if (a->link->export)
+	if (a->chan->export)
 		a->dev.revoke = ibp_revoke;
 	return 0;
 }
@@ -107,8 +108,7 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 
 static void forget(struct dev_adapter *a)
 {
-	ut_close(a->link->more_fd);
-	shm_channel(a->link)->forget(a->link);
+	a->chan->ops->forget(a->chan);
 	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
 	if (a->records)
 		ut_close(dev_records_fd(a->records));

@@ -14,6 +14,6 @@ extern const struct dev_machine dev_roce_machine;
 /* The UDP port that all adapters of the process use. */
 uint16_t dev_roce_udp_port(void);
 /* The link with what the environment hangs between it and the protocol. 0 or -errno. */
-int dev_roce_link_open(struct link **ret);
+int dev_roce_link_open(struct link **ret, struct shm_channel **ret_chan);
 
 #endif

@@ -55,7 +55,7 @@ static int go_local(struct link *l, bool weather)
 	return 0;
 }
 
-int dev_roce_link_open(struct link **ret)
+int dev_roce_link_open(struct link **ret, struct shm_channel **ret_chan)
 {
 	const char *weather = getenv(LINK_FAULT_ENV);
 	struct link_fault_rates rates;
@@ -73,6 +73,7 @@ int dev_roce_link_open(struct link **ret)
 	r = go_local(l, weather && *weather);
 	if (r < 0)
 		ut_warn("no shared memory with other processes: %s", strerror(-r));
+	*ret_chan = udp_channel(l);
 	if (!weather || !*weather)
 		return 0;
 	r = link_fault_open(l, &rates, ret);

@@ -17,32 +17,52 @@
 
 static int fast(struct dev_adapter *a, bool *ret_whole)
 {
-	int n = shm_channel(a->link)->next(a->link, a->rx, RX_FAST), done = 0;
+	struct shm_channel *c = a->chan;
+	int n = c->ops->poll_fast(c, a->messages, RX_FAST), done = 0;
 
 	if (n > 0) {
-		done = ibp_fast_receive(&a->dev, a->rx, n);
+		done = ibp_fast_receive(&a->dev, a->messages, n);
 		if (done < n)
-			ibp_receive(&a->dev, a->rx + done, n - done, ut_now());
-		shm_channel(a->link)->release(a->link);
+			ibp_receive_messages(&a->dev, a->messages + done, n - done, ut_now());
+		c->ops->release(c);
 	}
 	/* Some of it was unusual, or a call about a QP has left it something to do. */
 	*ret_whole = done < n || ibp_busy(&a->dev);
 	return n;
 }
 
-static int receive(struct dev_adapter *a, uint64_t now)
+static int receive_messages(struct dev_adapter *a, uint64_t now)
+{
+	struct shm_channel *c = a->chan;
+	int n = c->ops->poll(c, a->messages, DEV_RX_BATCH);
+
+	if (n > 0) {
+		ibp_receive_messages(&a->dev, a->messages, n, now);
+		c->ops->release(c);
+	}
+	return n;
+}
+
+static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 {
 	struct link *l = a->link;
+	int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
+
+	if (n > 0)
+		ibp_receive(&a->dev, a->rx, n, now);
+	return n;
+}
+
+static int receive(struct dev_adapter *a, uint64_t now)
+{
 	int done = 0;
 
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
-		int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
+		int n = receive_messages(a, now);
 
-		if (n > 0) {
-			ibp_receive(&a->dev, a->rx, n, now);
-			shm_channel(l)->release(l);
-			done += n;
-		}
+		a->link->local_news = n > 0;
+		n += receive_datagrams(a, now);
+		done += n;
 		/* Large messages of this host take their time, and their senders wait for a word. */
 		if (n < RX_STREAM || ut_now() - now > RX_TIME)
 			break;

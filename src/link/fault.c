@@ -38,7 +38,7 @@
 struct parcel {
 	struct ut_list node;
 	struct link_rx rx;     /* received */
-	struct link_flow flow; /* to be sent */
+	struct ut_flow flow; /* to be sent */
 	unsigned after;
 	uint64_t due;
 	uint32_t len;
@@ -146,7 +146,7 @@ static void tx_release(struct fault_link *f, bool passed)
 	}
 }
 
-static int tx_meet(struct fault_link *f, const struct link_flow *flow, enum fate fate,
+static int tx_meet(struct fault_link *f, const struct ut_flow *flow, enum fate fate,
 		   const uint8_t *data, uint32_t len)
 {
 	struct parcel *p;
@@ -172,7 +172,7 @@ static int tx_meet(struct fault_link *f, const struct link_flow *flow, enum fate
 	return r;
 }
 
-static int fault_send(struct link *l, const struct link_flow *flow, const uint8_t *data,
+static int fault_send(struct link *l, const struct ut_flow *flow, const uint8_t *data,
 		      size_t len, size_t seg)
 {
 	struct fault_link *f = fault_of(l);
@@ -207,7 +207,7 @@ static int fault_send(struct link *l, const struct link_flow *flow, const uint8_
 	return r;
 }
 
-static uint16_t fault_source_port(struct link *l, const struct link_flow *flow)
+static uint16_t fault_source_port(struct link *l, const struct ut_flow *flow)
 {
 	struct link *lower = fault_of(l)->lower;
 
@@ -450,9 +450,6 @@ int link_fault_open(struct link *lower, const struct link_fault_rates *rates, st
 		return -ENOMEM;
 	f->base = *lower;
 	f->base.ops = &fault_ops;
-	f->base.chan = NULL; /* packets only: messages would go around it */
-	f->base.generations = NULL;
-	f->base.export = NULL;
 	f->base.rx_stage = &f->stage;
 	if (f->base.train_packets > FAULT_TRAIN)
 		f->base.train_packets = FAULT_TRAIN;

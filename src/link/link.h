@@ -11,20 +11,12 @@
 #ifndef LINK_LINK_H
 #define LINK_LINK_H
 
+#include "util/flow.h"
 #include "util/stage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Where a train goes and with which header fields. */
-struct link_flow {
-	uint8_t src[16], dst[16]; /* src: an address added to this link */
-	uint32_t scope;           /* interface index for link-local addresses */
-	uint16_t sport;           /* wanted source port, host order; best effort */
-	uint8_t tos, ttl;
-};
-_Static_assert(sizeof(struct link_flow) == 40, "no gaps: flows are compared as bytes");
 
 /* One received datagram. data lies in the link's receive stage at `off`. It is
  * valid until the next recv(). */
@@ -37,8 +29,6 @@ struct link_rx {
 	uint8_t ttl;
 	uint16_t seg;    /* place in a coalesced receive: 0, 1, 2 ... */
 	bool passed;     /* by another process, pass_on() */
-	bool message;       /* no datagram but a message of host/shm/channel.h: data lies in no stage */
-	void *from;      /* of a message: the link's own, until release() */
 	uint8_t src[16], dst[16];
 };
 
@@ -58,14 +48,14 @@ struct link_ops {
 	 * -EAGAIN (nothing was sent: the socket is full), or -errno (lost; the
 	 * reliability above repairs).
 	 */
-	int (*send)(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+	int (*send)(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
 		    size_t seg);
 	/*
 	 * The source port that packets of this flow will carry, host order; the
 	 * ICRC covers it. Opens what is needed for f->sport; falls back to the
 	 * listening port. Holds until the next call for another flow.
 	 */
-	uint16_t (*source_port)(struct link *l, const struct link_flow *f);
+	uint16_t (*source_port)(struct link *l, const struct ut_flow *f);
 	/* Up to max datagrams into v. Returns how many, 0 = none waiting. */
 	int (*recv)(struct link *l, struct link_rx *v, int max);
 	/*
@@ -119,17 +109,8 @@ struct link_ops {
 	void (*close)(struct link *l);
 };
 
-struct shm_channel_ops;
-
 struct link {
 	const struct link_ops *ops;
-	/* host/shm/channel.h, and asked through shm_channel(); NULL: datagrams are all it knows. */
-	const struct shm_channel_ops *chan;
-	/* Ours, SHM_CHANNEL_GENERATIONS of them, shown to those who read our messages; NULL likewise. */
-	_Atomic uint32_t *generations;
-	/* Likewise ours, host/shm/export.h; NULL: nobody comes. */
-	struct shm_export *export;
-	unsigned untold;            /* shm_channel_ops.tell() has something to do */
 	struct ut_stage *rx_stage;  /* where received data lies */
 	size_t train_bytes;         /* largest len of one send */
 	unsigned train_packets;     /* largest number of packets in one send */
@@ -143,12 +124,14 @@ struct link {
 	/* Set by the owner around a recv(): what fd() shows as well may be left there, and nothing is
 	 * asked of the system. */
 	bool cheap;
+	/* Set by the owner around a recv(): this round has found messages by the shm channel, so sockets are
+	 * asked only when their turn has come. */
+	bool local_news;
 	size_t kept_off, kept_len;
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
-	int more_fd; /* besides fd() and what it watches, to be closed in a child; -1: none */
 	/* Set by the owner around the last sends of its own or of a QP: nothing is held back for a
 	 * better way now. */
 	bool leaving;

@@ -253,7 +253,7 @@ static int send_packet(struct sim_link *from, struct sim_packet *p)
 	return r;
 }
 
-static int sim_send(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+static int sim_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
 		    size_t seg)
 {
 	struct sim_link *s = sim_of(l);
@@ -277,7 +277,7 @@ static int sim_send(struct link *l, const struct link_flow *f, const uint8_t *da
 	return r;
 }
 
-static uint16_t sim_source_port(struct link *l, const struct link_flow *f)
+static uint16_t sim_source_port(struct link *l, const struct ut_flow *f)
 {
 	return f->sport;
 }

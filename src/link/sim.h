@@ -34,7 +34,7 @@ struct sim_config {
 struct sim_packet {
 	uint64_t nr;              /* 0, 1, 2 ...: order of sending in this net */
 	struct link *from, *to;
-	struct link_flow flow;
+	struct ut_flow flow;
 	uint16_t id;              /* IPv4 identification: place in its train */
 	uint64_t delay;
 	uint8_t *data;

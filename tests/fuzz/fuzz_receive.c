@@ -270,7 +270,7 @@ static size_t fill_up(uint8_t *p, size_t len, const struct wire_ib_shape *s)
 
 static void send_packet(const uint8_t *ctl, const uint8_t *bytes, size_t len)
 {
-	struct link_flow f = { .sport = 0xd000, .ttl = 64, .tos = ctl[2] & MARKED ? 3 : 0 };
+	struct ut_flow f = { .sport = 0xd000, .ttl = 64, .tos = ctl[2] & MARKED ? 3 : 0 };
 	struct wire_icrc_flow icrc;
 	uint8_t p[2048] = { 0 };
 	const struct wire_ib_shape *s;

@@ -48,7 +48,7 @@ static struct attacker {
 	struct sp_rng rng;
 	unsigned slot; /* the victim's */
 	struct shm_peer_tx *t;
-	struct link_flow f;
+	struct ut_flow f;
 	uint8_t *lent;
 } x;
 
@@ -64,15 +64,15 @@ static void join(void)
 	udp_go_messages(x.l, true);
 	CF_OK(x.l->ops->add_addr(x.l, LO4, 0));
 	x.u = udp_of(x.l);
-	x.f = (struct link_flow){ .sport = 0xd123, .ttl = 64 };
+	x.f = (struct ut_flow){ .sport = 0xd123, .ttl = 64 };
 	memcpy(x.f.src, LO4, 16);
 	memcpy(x.f.dst, LO4, 16);
 	x.slot = page->steady >> UDP_SLOT_SHIFT;
 	atomic_store(&page->attacker, x.l->qpn_fixed | 0x55);
 	while (r == SHM_REACH_ASKED && cf_ns() < end) {
-		r = shm_channel(x.l)->reach(x.l, &x.f, page->steady, &fetches);
+		r = udp_channel(x.l)->ops->reach(udp_channel(x.l), &x.f, page->steady, &fetches);
 		x.l->ops->recv(x.l, v, 8);
-		shm_channel(x.l)->release(x.l);
+		udp_channel(x.l)->ops->release(udp_channel(x.l));
 	}
 	x.t = shm_peer_open(x.u, LO4, x.slot); /* NULL: the victim had no processor for so long */
 }
@@ -132,13 +132,13 @@ static void notes(bool over)
 		struct ibp_header n;
 		uint32_t len = fill_header(&n, data, sizeof(data));
 
-		if (shm_channel(x.l)->reserve(x.l, &x.f, page->steady, len, &at) < 0) {
+		if (udp_channel(x.l)->ops->reserve(udp_channel(x.l), &x.f, page->steady, len, &at) < 0) {
 			sched_yield();
 			continue;
 		}
 		memcpy(at.header, &n, sizeof(n));
 		memcpy(at.data, data, len);
-		shm_channel(x.l)->commit(x.l, &at, len);
+		udp_channel(x.l)->ops->commit(udp_channel(x.l), &at, len);
 		/* The victim has let go of the ring, and so has our own link. */
 		if (shm_peer_open(x.u, LO4, x.slot) != x.t)
 			return;

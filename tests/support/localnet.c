@@ -8,38 +8,38 @@
 
 static struct local_net *net; /* one world at a time */
 
-static int host_of(const struct link *l)
+static int host_of(const struct shm_channel *c)
 {
 	for (int i = 0; i < net->w->n; i++)
-		if (net->w->host[i].link == l)
+		if (&net->host[i].chan == c)
 			return i;
-	CHECK_MSG(0, "a link of no host");
+	CHECK_MSG(0, "a channel of no host");
 	return -1;
 }
 
 /* By the address, as the last octet counts the hosts from 1, or the slot, which does too. */
-static struct shm_tx *towards(struct link *l, const struct link_flow *f, uint32_t qpn)
+static struct shm_tx *towards(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
-	int to = (net->w->slots ? (int)(qpn >> 16) : f->dst[15]) - 1, from = host_of(l);
+	int to = (net->w->slots ? (int)(qpn >> 16) : f->dst[15]) - 1, from = host_of(c);
 
 	if (to < 0 || to >= net->w->n || ((net->apart | net->gone) & (1u << to | 1u << from)))
 		return NULL;
 	return &net->host[from].tx[to];
 }
 
-static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 			     bool *ret_fetches)
 {
 	*ret_fetches = !net->copy;
-	if (!towards(l, f, qpn))
+	if (!towards(c, f, qpn))
 		return SHM_REACH_WIRE;
 	return net->w->now < net->asked_until ? SHM_REACH_ASKED : SHM_REACH_LOCAL;
 }
 
-static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		   struct shm_reservation *ret)
 {
-	struct shm_tx *t = towards(l, f, qpn);
+	struct shm_tx *t = towards(c, f, qpn);
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
@@ -57,7 +57,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	return 0;
 }
 
-static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
+static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_tx *t = at->to;
@@ -71,18 +71,18 @@ static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
 	at->end = t->tail;
 }
 
-static void show(struct link *l)
+static void show(struct shm_channel *c)
 {
-	struct local_host *h = &net->host[host_of(l)];
+	struct local_host *h = &net->host[host_of(c)];
 
 	for (int i = 0; i < net->w->n; i++)
 		if (h->tx[i].ring && h->tx[i].shown != h->tx[i].tail)
 			shm_show(&h->tx[i]);
 }
 
-static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
+static uint64_t taken(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
-	struct shm_tx *t = towards(l, f, qpn);
+	struct shm_tx *t = towards(c, f, qpn);
 
 	return t ? shm_taken(t) : UINT64_MAX;
 }
@@ -96,66 +96,66 @@ static ssize_t size_of(const struct iovec *iov, int n)
 	return (ssize_t)sum;
 }
 
-static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
-		    const struct iovec *from, int m)
+static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to, int n,
+		    const struct iovec *from, int k)
 {
-	ssize_t got = ut_stage_gather(&net->stage, 0, from, m);
+	ssize_t got = ut_stage_gather(&net->stage, 0, from, k);
 
 	net->fetches++;
 	CHECK(!net->copy);
-	if (got == size_of(from, m))
+	if (got == size_of(from, k))
 		got = ut_stage_scatter(&net->stage, 0, to, n);
 	if (net->fetching)
 		net->fetching(net);
 	return got;
 }
 
-static uint32_t generation(struct link *l, const struct link_rx *rx, uint32_t index)
+static uint32_t generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
 {
-	struct local_host *h = rx->from;
+	struct local_host *h = m->from;
 
 	return atomic_load(&h->generations[index % SHM_CHANNEL_GENERATIONS]);
 }
 
-static void release(struct link *l)
+static void release(struct shm_channel *c)
 {
-	struct local_host *h = &net->host[host_of(l)];
+	struct local_host *h = &net->host[host_of(c)];
 
 	for (int i = 0; i < net->w->n; i++)
 		if (h->rx[i].held)
 			shm_release(&h->rx[i]);
 }
 
-static int next(struct link *l, struct link_rx *v, int max)
+static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 {
 	return -EAGAIN;
 }
 
-static const struct shm_channel_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .show = show, .tell = show,
-	.taken = taken, .fetch = fetch,
-	.generation = generation, .release = release, .next = next,
-};
-
-int local_net_recv(struct local_net *n, int i, struct link_rx *rx, int max)
+static int poll_all(struct shm_channel *c, struct shm_message *v, int max)
 {
-	int got = 0;
+	int got = 0, i = host_of(c);
 
-	for (int from = 0; from < n->w->n && got < max; from++) {
-		struct shm_rx *r = &n->host[i].rx[from];
+	for (int from = 0; from < net->w->n && got < max; from++) {
+		struct shm_rx *r = &net->host[i].rx[from];
 		struct shm_record h;
 
 		while (got < max && shm_peek(r, &h) == 1) {
-			rx[got] = (struct link_rx){ .data = shm_hold(r, &h), .message = true,
-						    .len = SHM_CHANNEL_HEADER_BYTES + h.bytes,
-						    .from = &n->host[from] };
-			memcpy(rx[got].src, n->w->host[from].addr, 16);
-			memcpy(rx[got].dst, n->w->host[i].addr, 16);
+			v[got] = (struct shm_message){ .data = shm_hold(r, &h),
+						       .len = SHM_CHANNEL_HEADER_BYTES + h.bytes,
+						       .from = &net->host[from] };
+			memcpy(v[got].src, net->w->host[from].addr, 16);
+			memcpy(v[got].dst, net->w->host[i].addr, 16);
 			got++;
 		}
 	}
 	return got;
 }
+
+static const struct shm_channel_ops ops = {
+	.reach = reach, .reserve = reserve, .commit = commit, .flush = show, .notify = show,
+	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
+	.poll_fast = poll_fast, .release = release,
+};
 
 void local_net_inject(struct local_net *n, int i, int j, const void *note, const void *data,
 		     uint32_t len)
@@ -188,10 +188,11 @@ struct local_net *local_net_open(struct sim_world *w)
 	return n;
 }
 
-void local_net_join(struct local_net *n, int i, struct link *l)
+struct shm_channel *local_net_join(struct local_net *n, int i)
 {
-	l->chan = &ops;
-	l->generations = n->host[i].generations;
+	n->host[i].chan = (struct shm_channel){ .ops = &ops, .messages = true,
+						.generations = n->host[i].generations };
+	return &n->host[i].chan;
 }
 
 void local_net_close(struct local_net *n)

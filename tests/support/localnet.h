@@ -13,6 +13,7 @@
 struct local_net {
 	struct sim_world *w;
 	struct local_host {
+		struct shm_channel chan;
 		_Atomic uint32_t generations[SHM_CHANNEL_GENERATIONS];
 		struct shm_tx tx[SIM_HOSTS];
 		struct shm_rx rx[SIM_HOSTS];
@@ -31,10 +32,8 @@ struct local_net {
 
 struct local_net *local_net_open(struct sim_world *w);
 void local_net_close(struct local_net *n);
-/* The link of host i knows messages from here on. */
-void local_net_join(struct local_net *n, int i, struct link *l);
-/* What waits in the rings of host i: up to max, 0 = nothing. */
-int local_net_recv(struct local_net *n, int i, struct link_rx *rx, int max);
+/* The channel of host i. */
+struct shm_channel *local_net_join(struct local_net *n, int i);
 /* A message of the test's own from host i to host j: the note and what is behind it. */
 void local_net_inject(struct local_net *n, int i, int j, const void *note, const void *data,
 		     uint32_t len);

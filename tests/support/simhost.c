@@ -15,6 +15,7 @@ static int progress(struct eng_dev *dev)
 {
 	struct sim_host *h = dev->device;
 	struct link_rx rx[BATCH];
+	struct shm_message messages[BATCH];
 	struct link_err err;
 	struct eng_qp *qp;
 	int n, did = 0;
@@ -24,10 +25,9 @@ static int progress(struct eng_dev *dev)
 		return 0;
 	if (h->world->own)
 		h->link->rx_stage->pages_checked_at = h->world->now;
-	while (h->world->local &&
-	       (n = local_net_recv(h->world->local, (int)(h - h->world->host), rx, BATCH)) > 0) {
-		ibp_receive(dev, rx, n, h->world->now);
-		shm_channel(h->link)->release(h->link);
+	while ((n = h->chan->ops->poll(h->chan, messages, BATCH)) > 0) {
+		ibp_receive_messages(dev, messages, n, h->world->now);
+		h->chan->ops->release(h->chan);
 		did += n;
 	}
 	while ((n = h->link->ops->recv(h->link, rx, BATCH)) > 0) {
@@ -154,7 +154,7 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 {
 	struct ibp_config cfg = { .seed = o->seed + (uint64_t)i, .mtu_max = o->mtu_max ? o->mtu_max
 									     : 4096,
-				  .rate_control = o->rate_control, .link = h->link,
+				  .rate_control = o->rate_control, .link = h->link, .chan = h->chan,
 				  .gsi = o->gsi };
 	struct eng_gid g = { .type = IBV_GID_TYPE_ROCE_V2, .ifindex = 1, .valid = true };
 	int r = eng_dev_init(&h->dev, "sim", &ops, &ibp_proto_ops, o->seed * 31 + (uint64_t)i);
@@ -162,9 +162,9 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 	if (r < 0)
 		return r;
 	h->dev.device = h;
-	if (h->link->generations) {
+	if (h->chan->generations) {
 		eng_dev_held(&h->dev);
-		h->dev.generations = h->link->generations;
+		h->dev.generations = h->chan->generations;
 		h->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
 	}
 	set_limits(&h->dev);
@@ -193,8 +193,7 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 	memcpy(h->addr, o->ipv6 ? v6 : v4, 16);
 	h->addr[15] = (uint8_t)(i + 1);
 	r = sim_link_open(w->net, h->addr, &h->link);
-	if (r == 0 && w->local)
-		local_net_join(w->local, i, h->link);
+	h->chan = w->local ? local_net_join(w->local, i) : &shm_channel_none;
 	if (r == 0)
 		r = dev_open(h, i, o);
 	if (r == 0)

@@ -24,6 +24,7 @@ struct sim_host {
 	struct sim_world *world;
 	struct eng_dev dev;
 	struct link *link;
+	struct shm_channel *chan; /* of w->local, or shm_channel_none */
 	struct eng_ctx *ctx;
 	struct eng_pd *pd;
 	uint8_t addr[16];

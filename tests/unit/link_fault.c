@@ -56,7 +56,7 @@ static void account(struct tally *t, const struct link_rx *v)
 static struct tally run(struct link_fault_rates rates, bool sender_side, size_t train)
 {
 	struct sim_config cfg = { .delay = 1 };
-	struct link_flow f = { .ttl = 64 };
+	struct ut_flow f = { .ttl = 64 };
 	struct link *a, *b, **side = sender_side ? &a : &b;
 	struct tally t = { .last = -1 };
 	struct sim_net *net;

@@ -34,7 +34,7 @@ static void close_pair(void)
 
 static int send_to(const uint8_t dst[16], const void *data, size_t len, size_t seg)
 {
-	struct link_flow f = { .sport = 50000, .tos = 2, .ttl = 64 };
+	struct ut_flow f = { .sport = 50000, .tos = 2, .ttl = 64 };
 
 	memcpy(f.src, A, 16);
 	memcpy(f.dst, dst, 16);
@@ -51,7 +51,7 @@ static void test_train(void)
 		data[i] = (uint8_t)(i * 7);
 	CHECK(send_to(B, data, sizeof(data), 1000) == 0);
 	CHECK(sim_net_next(net) == 100);
-	CHECK(a->port && a->ops->source_port(a, &(struct link_flow){ .sport = 7 }) == 7);
+	CHECK(a->port && a->ops->source_port(a, &(struct ut_flow){ .sport = 7 }) == 7);
 	CHECK(sim_net_deliver(net, 99) == 0);
 	CHECK(b->ops->recv(b, v, 8) == 0);
 	CHECK(sim_net_deliver(net, 100) == 3);

@@ -64,7 +64,7 @@ static unsigned mark_of(const struct link_rx *rx)
 
 static void say(unsigned attr, uint32_t local, uint32_t remote, unsigned mark)
 {
-	struct link_flow f = flow_to(PEER, LO4, 55410);
+	struct ut_flow f = flow_to(PEER, LO4, 55410);
 	uint8_t p[MAD_BYTES];
 
 	put_mad(p, attr, local, remote, mark);
@@ -116,7 +116,7 @@ static void test_answers(void)
 static void test_train(void)
 {
 	struct link *l[2] = { member(), member() };
-	struct link_flow f = flow_to(PEER, LO4, 55410);
+	struct ut_flow f = flow_to(PEER, LO4, 55410);
 	uint8_t p[8][MAD_BYTES];
 	struct link_rx v[8];
 	unsigned got[2] = { 0, 0 };
@@ -145,7 +145,7 @@ static void test_anybody(void)
 		int n;
 
 		if (i % 4 == 3) { /* too short for any class */
-			struct link_flow f = flow_to(PEER, LO4, 55410);
+			struct ut_flow f = flow_to(PEER, LO4, 55410);
 			uint8_t p[MAD_BYTES];
 
 			put_mad(p, 0, 0, 0, i);

@@ -25,7 +25,7 @@ static struct link *open_here(void)
 
 static void send_train(struct link *a, struct link *b, unsigned salt)
 {
-	struct link_flow f = flow_to(LO4, LO4, 0);
+	struct ut_flow f = flow_to(LO4, LO4, 0);
 
 	for (unsigned i = 0; i < sizeof(out); i++)
 		out[i] = (uint8_t)(i * 7 + i / 251 + salt * 13);

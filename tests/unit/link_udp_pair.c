@@ -36,7 +36,7 @@ static void check_train(struct link *a, struct link *b, const uint8_t addr[16], 
 			unsigned n, size_t last)
 {
 	static uint8_t out[65536];
-	struct link_flow f = flow_to(addr, addr, 50123);
+	struct ut_flow f = flow_to(addr, addr, 50123);
 	size_t len = (n - 1) * seg + last;
 	struct link_rx v[5];
 	unsigned got = 0;
@@ -70,7 +70,7 @@ static void test_sizes(const uint8_t addr[16])
 	struct link *a = open_on(addr), *b = open_on(addr);
 	unsigned most = a->train_packets;
 	static uint8_t big[65537];
-	struct link_flow f = flow_to(addr, addr, 0);
+	struct ut_flow f = flow_to(addr, addr, 0);
 
 	CHECK(a->qpn_fixed != b->qpn_fixed);
 	CHECK(b->rx_window >= 65536);
@@ -119,7 +119,7 @@ static void test_processes(const uint8_t addr[16])
 
 			CHECK(n > 0);
 			for (int i = 0; i < n; i++) {
-				struct link_flow f = flow_to(addr, v[i].src, v[i].sport);
+				struct ut_flow f = flow_to(addr, v[i].src, v[i].sport);
 
 				memcpy(p, v[i].data, 64);
 				put_bth(p, back);
@@ -136,7 +136,7 @@ static void test_processes(const uint8_t addr[16])
 		a->ops->recv(a, v, 8);
 	CHECK(read(sync[0], &peer, 4) == 4 && peer != a->qpn_fixed);
 	for (int i = 0; i < 2000; i++) {
-		struct link_flow f = flow_to(addr, addr, 50000);
+		struct ut_flow f = flow_to(addr, addr, 50000);
 		int n;
 
 		fill(p, 64, peer | 9, (unsigned)i);
@@ -150,8 +150,8 @@ static void test_processes(const uint8_t addr[16])
 	CHECK(st.dropped == 0);
 	put_bth(p, peer | 9);
 	p[8] = 'q';
-	CHECK(a->ops->send(a, &(struct link_flow){ 0 }, p, 64, 64) == -EADDRNOTAVAIL);
-	for (struct link_flow f = flow_to(addr, addr, 0);;) {
+	CHECK(a->ops->send(a, &(struct ut_flow){ 0 }, p, 64, 64) == -EADDRNOTAVAIL);
+	for (struct ut_flow f = flow_to(addr, addr, 0);;) {
 		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
 		break;
 	}
@@ -182,7 +182,7 @@ static void test_refused(void)
 	fill(p, 64, 0x123456, 0);
 	for (int k = 0; k < 2; k++) {
 		uint16_t sport = sports[k];
-		struct link_flow f = flow_to(LO4, other, sport);
+		struct ut_flow f = flow_to(LO4, other, sport);
 		struct pollfd w = { a->ops->fd(a), POLLIN, 0 };
 
 		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
@@ -192,7 +192,7 @@ static void test_refused(void)
 		CHECK(e.error == ECONNREFUSED && !memcmp(e.dst, other, 16));
 		/* The report on the socket is no failure of a send to elsewhere. */
 		for (int i = 0; i < 20; i++) {
-			struct link_flow self = flow_to(LO4, LO4, sport);
+			struct ut_flow self = flow_to(LO4, LO4, sport);
 
 			CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
 			CHECK(a->ops->send(a, &self, p, 64, 64) == 0);
@@ -208,7 +208,7 @@ static void test_refused(void)
 static void test_group(const uint8_t addr[16], const uint8_t group[16], const char *ifname)
 {
 	struct link *a = open_on(addr), *b = open_on(addr);
-	struct link_flow f = flow_to(addr, group, 50002);
+	struct ut_flow f = flow_to(addr, group, 50002);
 	uint32_t lo = if_nametoindex(ifname);
 	struct link_rx v[4];
 	uint8_t p[64];

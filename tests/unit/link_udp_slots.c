@@ -59,7 +59,7 @@ static void take(int me, const struct link_rx *v)
 
 static void say(struct link *l, int me, int to)
 {
-	struct link_flow f = flow_to(LO4, LO4, (uint16_t)(50000 + me));
+	struct ut_flow f = flow_to(LO4, LO4, (uint16_t)(50000 + me));
 	struct place *p = &board->place[to];
 	uint8_t data[32] = { 0 };
 

@@ -70,10 +70,10 @@ static inline void put_bth(uint8_t *p, uint32_t qpn)
 	p[7] = (uint8_t)qpn;
 }
 
-static inline struct link_flow flow_to(const uint8_t src[16], const uint8_t dst[16],
+static inline struct ut_flow flow_to(const uint8_t src[16], const uint8_t dst[16],
 				       uint16_t sport)
 {
-	struct link_flow f = { .sport = sport, .ttl = 64 };
+	struct ut_flow f = { .sport = sport, .ttl = 64 };
 
 	memcpy(f.src, src, 16);
 	memcpy(f.dst, dst, 16);

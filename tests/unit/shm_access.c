@@ -16,7 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-static const struct link_flow THERE = { .src = { [10] = 0xff, 0xff, 127, 0, 0, 1 },
+static const struct ut_flow THERE = { .src = { [10] = 0xff, 0xff, 127, 0, 0, 1 },
 					.dst = { [10] = 0xff, 0xff, 127, 0, 0, 2 },
 					.sport = 0xd123, .ttl = 64 };
 
@@ -27,7 +27,7 @@ struct pair {
 
 static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 {
-	return shm_channel(p->a)->enter(p->a, &THERE, p->qpn, v);
+	return udp_channel(p->a)->ops->access_begin(udp_channel(p->a), &THERE, p->qpn, v);
 }
 
 /* b lets visitors in, or not; nothing has passed between them yet. */
@@ -40,7 +40,7 @@ static void pair_open(struct pair *p, uint16_t port, bool visits)
 	udp_go_messages(p->b, true);
 	if (visits)
 		udp_go_direct(p->b);
-	CHECK(!p->a->export && !p->b->export == !visits);
+	CHECK(!udp_channel(p->a)->export && !udp_channel(p->b)->export == !visits);
 	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
@@ -48,11 +48,11 @@ static void pair_open(struct pair *p, uint16_t port, bool visits)
 /* A message has passed. */
 static void acquaint(struct pair *p)
 {
-	struct link_rx v[8];
+	struct shm_message v[8];
 
 	CHECK(say(p->a, p->b, &THERE, "hello", "", 1) == 0);
-	CHECK(p->b->ops->recv(p->b, v, 8) == 1);
-	shm_channel(p->b)->release(p->b);
+	CHECK(take_messages(p->b, v, 8) == 1);
+	udp_channel(p->b)->ops->release(udp_channel(p->b));
 }
 
 static void bytes(struct pair *p)
@@ -61,26 +61,26 @@ static void bytes(struct pair *p)
 	char ours[64] = "what we have", got[64] = "";
 	struct iovec whole = { ours, sizeof(ours) }, in = { got, sizeof(got) };
 	struct iovec two[2] = { { ours, 60 }, { ours + 60, 4 } };
-	const struct shm_channel_ops *n = shm_channel(p->a);
+	const struct shm_channel_ops *n = udp_channel(p->a)->ops;
 	const struct shm_export *s;
 	struct shm_access v;
 
 	s = enter(p, &v);
-	CHECK(s && s != p->b->export); /* a mapping of our own */
-	atomic_store(&p->b->export->keys[7].key, 0x700);
+	CHECK(s && s != udp_channel(p->b)->export); /* a mapping of our own */
+	atomic_store(&udp_channel(p->b)->export->keys[7].key, 0x700);
 	CHECK(atomic_load(&s->keys[7].key) == 0x700);
-	CHECK(n->reach_in(&v, (uintptr_t)theirs, &in, 1, false) == sizeof(got));
+	CHECK(n->access_copy(&v, (uintptr_t)theirs, &in, 1, false) == sizeof(got));
 	CHECK(!strcmp(got, theirs));
-	CHECK(n->reach_in(&v, (uintptr_t)theirs, &whole, 1, true) == sizeof(ours));
+	CHECK(n->access_copy(&v, (uintptr_t)theirs, &whole, 1, true) == sizeof(ours));
 	CHECK(!strcmp(theirs, ours));
 	memset(theirs, 0, sizeof(theirs));
-	CHECK(n->reach_in(&v, (uintptr_t)theirs, two, 2, true) == sizeof(ours));
+	CHECK(n->access_copy(&v, (uintptr_t)theirs, two, 2, true) == sizeof(ours));
 	CHECK(!strcmp(theirs, ours));
-	CHECK(n->reach_in(&v, 4096, &whole, 1, true) <= 0);
+	CHECK(n->access_copy(&v, 4096, &whole, 1, true) <= 0);
 	whole.iov_base = NULL;
-	CHECK(n->reach_in(&v, (uintptr_t)theirs, &whole, 1, true) <= 0);
+	CHECK(n->access_copy(&v, (uintptr_t)theirs, &whole, 1, true) <= 0);
 	CHECK(!strcmp(theirs, ours));
-	n->leave(p->a);
+	n->access_end(udp_channel(p->a));
 }
 
 /* --- by the number of a process --- */
@@ -95,9 +95,9 @@ static ssize_t long_one(struct pair *p, bool write)
 	CHECK(enter(p, &v));
 	memset(write ? ours : theirs, 'n', sizeof(ours));
 	memset(write ? theirs : ours, 'o', sizeof(ours));
-	r = shm_channel(p->a)->reach_in(&v, (uintptr_t)theirs, &whole, 1, write);
+	r = udp_channel(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
 	CHECK(memcmp(ours, theirs, sizeof(ours)) == 0 || r < 0);
-	shm_channel(p->a)->leave(p->a);
+	udp_channel(p->a)->ops->access_end(udp_channel(p->a));
 	return r;
 }
 
@@ -137,7 +137,7 @@ static void *quiesce(void *arg)
 	struct owner *o = arg;
 
 	atomic_store(&o->began, true);
-	shm_channel(o->l)->quiesce(o->l);
+	udp_channel(o->l)->ops->quiesce(udp_channel(o->l));
 	atomic_store(&o->done, true);
 	return NULL;
 }
@@ -148,7 +148,7 @@ static void waits(struct pair *p)
 	struct shm_access v;
 	pthread_t t;
 
-	shm_channel(p->b)->quiesce(p->b); /* nobody is there */
+	udp_channel(p->b)->ops->quiesce(udp_channel(p->b)); /* nobody is there */
 	CHECK(enter(p, &v));
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.began))
@@ -156,7 +156,7 @@ static void waits(struct pair *p)
 	for (int i = 0; i < 2000; i++)
 		sched_yield();
 	CHECK(!atomic_load(&o.done));
-	shm_channel(p->a)->leave(p->a);
+	udp_channel(p->a)->ops->access_end(udp_channel(p->a));
 	CHECK(pthread_join(t, NULL) == 0 && atomic_load(&o.done));
 	/* Who comes again and again does not hold it up. */
 	CHECK(enter(p, &v));
@@ -164,11 +164,11 @@ static void waits(struct pair *p)
 	atomic_store(&o.done, false);
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.done)) {
-		shm_channel(p->a)->leave(p->a);
+		udp_channel(p->a)->ops->access_end(udp_channel(p->a));
 		CHECK(enter(p, &v));
 	}
 	CHECK(pthread_join(t, NULL) == 0);
-	shm_channel(p->a)->leave(p->a);
+	udp_channel(p->a)->ops->access_end(udp_channel(p->a));
 }
 
 /* --- a visitor that is killed inside --- */
@@ -178,7 +178,7 @@ struct inside {
 	atomic_bool is;
 };
 
-static struct link *alone(uint16_t port, const uint8_t *addr)
+static struct link *link_alone(uint16_t port, const uint8_t *addr)
 {
 	struct link *l;
 
@@ -190,23 +190,24 @@ static struct link *alone(uint16_t port, const uint8_t *addr)
 
 static void access_for_ever(uint16_t port, struct inside *s)
 {
-	struct link *l = alone(port, LO4);
-	const struct shm_channel_ops *n = shm_channel(l);
+	struct link *l = link_alone(port, LO4);
+	struct shm_channel *c = udp_channel(l);
+	const struct shm_channel_ops *n = c->ops;
 	struct shm_reservation at;
 	struct shm_access v;
-	struct link_rx rx[8];
+	struct shm_message rx[8];
 	uint32_t qpn;
 	bool fetches;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!(qpn = atomic_load(&s->qpn)))
 		sched_yield();
-	while (n->reach(l, &THERE, qpn, &fetches) == SHM_REACH_ASKED)
-		l->ops->recv(l, rx, 8);
-	CHECK(n->reserve(l, &THERE, qpn, 0, &at) == 0);
+	while (n->reach(c, &THERE, qpn, &fetches) == SHM_REACH_ASKED)
+		take_messages(l, rx, 8);
+	CHECK(n->reserve(c, &THERE, qpn, 0, &at) == 0);
 	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
-	n->commit(l, &at, 0);
-	while (!n->enter(l, &THERE, qpn, &v))
+	n->commit(c, &at, 0);
+	while (!n->access_begin(c, &THERE, qpn, &v))
 		sched_yield();
 	atomic_store(&s->is, true);
 	for (;;)
@@ -215,10 +216,10 @@ static void access_for_ever(uint16_t port, struct inside *s)
 
 static void look(struct link *l)
 {
-	struct link_rx v[8];
+	struct shm_message v[8];
 
-	l->ops->recv(l, v, 8);
-	shm_channel(l)->release(l);
+	take_messages(l, v, 8);
+	udp_channel(l)->ops->release(udp_channel(l));
 }
 
 /* His ring is let go of, and nobody waits for the end of his visit. */
@@ -234,7 +235,7 @@ static void killed_inside(uint16_t port)
 	if (pid == 0)
 		access_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
-	l = alone(port, (const uint8_t *)SECOND);
+	l = link_alone(port, (const uint8_t *)SECOND);
 	udp_go_direct(l);
 	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
 	while (!atomic_load(&s->is))
@@ -269,10 +270,10 @@ int main(void)
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));
-	shm_channel(p.a)->leave(p.a);
+	udp_channel(p.a)->ops->access_end(udp_channel(p.a));
 	p.b->ops->close(p.b);
 	CHECK(!enter(&p, &v));
-	shm_channel(p.a)->forget(p.a);
+	udp_channel(p.a)->ops->forget(udp_channel(p.a));
 	p.a->ops->close(p.a);
 
 	pair_open(&p, port, false);

@@ -25,7 +25,7 @@ static uint16_t occupy(int *fd)
 }
 
 /* Sends until it goes (the ends must agree first) and takes it at the other end. */
-static void pass(struct link *from, struct link *to, const struct link_flow *f, struct link_rx *ret)
+static void pass(struct link *from, struct link *to, const struct ut_flow *f, struct link_rx *ret)
 {
 	uint64_t end = ut_now() + 20 * UT_S;
 	struct link_rx v[8];
@@ -43,53 +43,54 @@ static void pass(struct link *from, struct link *to, const struct link_flow *f, 
 	*ret = v[0];
 }
 
-static void messages(struct link *a, struct link *b, const struct link_flow *f, bool fetches)
+static void messages(struct link *a, struct link *b, const struct ut_flow *f, bool fetches)
 {
-	const struct shm_channel_ops *n = shm_channel(b);
+	struct shm_channel *c = udp_channel(b);
+	const struct shm_channel_ops *n = c->ops;
 	char mine[] = "what a message names", got[sizeof(mine)] = "";
 	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
 	static uint8_t big[SHM_CHANNEL_MAX];
-	struct link_rx v[8];
+	struct shm_message v[8];
 	uint32_t before;
 	int r = 0;
 
 	CHECK(say(a, b, f, "one", "data", 5) == 0 && say(a, b, f, "two", big, sizeof(big)) == 0);
-	CHECK(b->ops->recv(b, v, 8) == 2 && v[0].message && v[1].message);
+	CHECK(take_messages(b, v, 8) == 2);
 	CHECK(!strcmp((const char *)v[0].data, "one") && v[0].len == SHM_CHANNEL_HEADER_BYTES + 5);
 	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
 	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
-	before = n->generation(b, &v[0], 700);
-	atomic_fetch_add(&a->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
-	CHECK(n->generation(b, &v[0], 700) == before + 1 && n->generation(b, &v[0], 701) != before + 1);
+	before = n->generation(c, &v[0], 700);
+	atomic_fetch_add(&udp_channel(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
+	CHECK(n->generation(c, &v[0], 700) == before + 1 && n->generation(c, &v[0], 701) != before + 1);
 	if (fetches) {
-		CHECK(n->fetch(b, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
+		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
 		CHECK(!strcmp(got, mine));
 		from.iov_base = NULL;
-		CHECK(n->fetch(b, &v[0], &to, 1, &from, 1) <= 0);
+		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) <= 0);
 	} else {
-		CHECK(n->fetch(b, &v[0], &to, 1, &from, 1) < 0);
+		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) < 0);
 	}
-	n->release(b);
+	n->release(c);
 	/* Held ones keep their room, and for longer than a process waits for a processor nothing
 	 * is given up: a UC message would be lost. */
-	CHECK(say(a, b, f, "three", "", 1) == 0 && b->ops->recv(b, v, 8) == 1);
+	CHECK(say(a, b, f, "three", "", 1) == 0 && take_messages(b, v, 8) == 1);
 	for (int i = 0; i < 4; i++)
 		r = say(a, b, f, "four", big, sizeof(big));
 	for (uint64_t end = ut_now() + 50 * UT_MS; r == -EAGAIN && ut_now() < end;)
 		r = say(a, b, f, "four", big, sizeof(big));
 	CHECK(r == -EAGAIN);
-	n->release(b);
-	CHECK(b->ops->recv(b, v, 1) == 1 && say(a, b, f, "four", big, sizeof(big)) < 0);
-	n->release(b);
+	n->release(c);
+	CHECK(take_messages(b, v, 1) == 1 && say(a, b, f, "four", big, sizeof(big)) < 0);
+	n->release(c);
 	CHECK(say(a, b, f, "four", big, sizeof(big)) == 0);
-	while (b->ops->recv(b, v, 8) > 0)
-		n->release(b);
+	while (take_messages(b, v, 8) > 0)
+		n->release(c);
 }
 
 static void try_messages(uint16_t port, bool fetch)
 {
-	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
-	struct link_flow back = flow_to((const uint8_t *)SECOND, LO4, 0xd123);
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct ut_flow back = flow_to((const uint8_t *)SECOND, LO4, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
 	bool fetches;
@@ -103,14 +104,13 @@ static void try_messages(uint16_t port, bool fetch)
 	CHECK(!fetches || fetch); /* a host may forbid it to all */
 	messages(a, b, &f, fetches);
 	pass(a, b, &f, &rx);
-	CHECK(!rx.message);
 	close_pair(a, b);
 }
 
 /* One of them does not know messages. */
 static void datagrams_only(uint16_t port)
 {
-	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link *a, *b;
 	struct link_rx rx;
 	bool fetches;
@@ -118,12 +118,12 @@ static void datagrams_only(uint16_t port)
 	open_pair(port, &a, &b);
 	udp_go_messages(a, true);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_WIRE);
-	CHECK(shm_channel(b)->reach(b, &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
+	CHECK(udp_channel(b)->ops->reach(udp_channel(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
 
-static int send_to(struct link *from, struct link *to, const struct link_flow *f)
+static int send_to(struct link *from, struct link *to, const struct ut_flow *f)
 {
 	uint8_t data[32] = { 0 };
 
@@ -135,7 +135,7 @@ static int send_to(struct link *from, struct link *to, const struct link_flow *f
  * the same. And who is woken answers at once whoever asks, though his socket gave something lately. */
 static void not_held(uint16_t port)
 {
-	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link_rx v[8];
 	struct udp_stats st;
 	struct link *a, *b;
@@ -171,7 +171,7 @@ static void not_held(uint16_t port)
 }
 
 /* A pair that exchanges messages. */
-static void open_local(uint16_t port, const struct link_flow *f, struct link **a, struct link **b)
+static void open_local(uint16_t port, const struct ut_flow *f, struct link **a, struct link **b)
 {
 	bool fetches;
 
@@ -184,31 +184,32 @@ static void open_local(uint16_t port, const struct link_flow *f, struct link **a
 /* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
 static void let_go(uint16_t port)
 {
-	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
-	struct link_rx v[8];
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct shm_message v[8];
 	struct shm_reservation at;
 	struct link *a, *b;
 	bool fetches;
 
 	open_local(port, &f, &a, &b);
-	CHECK(shm_channel(a)->reserve(a, &f, b->qpn_fixed | 0x55, 8, &at) == 0);
-	shm_channel(a)->commit(a, &at, 8);
+	CHECK(udp_channel(a)->ops->reserve(udp_channel(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
+	udp_channel(a)->ops->commit(udp_channel(a), &at, 8);
 	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
-	CHECK(b->ops->recv(b, v, 8) == 0);
-	shm_channel(b)->release(b);
+	CHECK(take_messages(b, v, 8) == 0);
+	udp_channel(b)->ops->release(udp_channel(b));
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
-	CHECK(b->ops->recv(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
-	shm_channel(b)->release(b);
+	CHECK(take_messages(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
+	udp_channel(b)->ops->release(udp_channel(b));
 	close_pair(a, b);
 }
 
 /* Rings that are never empty do not shut out what comes by the socket. */
 static void both_ways(uint16_t port)
 {
-	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	uint64_t end = ut_now() + 20 * UT_S;
+	struct shm_message messages[8];
 	struct link_rx v[8];
 	struct link *a, *b, *c;
 	bool came = false;
@@ -217,15 +218,12 @@ static void both_ways(uint16_t port)
 	b->ops->sleep(b, false, false); /* it polls */
 	CHECK(udp_open(port, &c) == 0 && c->ops->add_addr(c, LO4, 0) == 0);
 	for (bool sent = false; !came && ut_now() < end;) {
-		int n;
-
 		CHECK(say(a, b, &f, "on and on", "", 1) == 0);
 		if (!sent)
 			sent = send_to(c, b, &f) == 0;
-		n = b->ops->recv(b, v, 8);
-		for (int i = 0; i < n; i++)
-			came |= !v[i].message;
-		shm_channel(b)->release(b);
+		b->local_news = udp_channel(b)->ops->poll(udp_channel(b), messages, 8) > 0;
+		came = b->ops->recv(b, v, 8) > 0;
+		udp_channel(b)->ops->release(udp_channel(b));
 		c->ops->recv(c, v, 8);
 	}
 	CHECK(came);
@@ -238,19 +236,19 @@ static bool woken(struct link *b, int messages)
 {
 	struct pollfd p = { .fd = b->ops->fd(b), .events = POLLIN };
 	bool yes = poll(&p, 1, 0) == 1;
-	struct link_rx v[8];
+	struct shm_message v[8];
 
-	CHECK(b->ops->recv(b, v, 8) == messages);
-	shm_channel(b)->release(b);
+	CHECK(take_messages(b, v, 8) == messages);
+	udp_channel(b)->ops->release(udp_channel(b));
 	while (poll(&p, 1, 0) == 1)
-		CHECK(b->ops->recv(b, v, 8) == 0);
+		CHECK(take_messages(b, v, 8) == 0);
 	return yes;
 }
 
 /* What is said quietly is there for who looks; who sleeps is woken by what follows, or when told. */
 static void quiet_ones(uint16_t port)
 {
-	struct link_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
+	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link *a, *b;
 
 	open_local(port, &f, &a, &b);
@@ -258,15 +256,15 @@ static void quiet_ones(uint16_t port)
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));
-		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && a->untold == 1 && !woken(b, 1));
-		shm_channel(a)->tell(a); /* too late, it has been taken */
-		CHECK(!a->untold && !woken(b, 0));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && udp_channel(a)->unnotified == 1 && !woken(b, 1));
+		udp_channel(a)->ops->notify(udp_channel(a)); /* too late, it has been taken */
+		CHECK(!udp_channel(a)->unnotified && !woken(b, 0));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && a->untold == 1);
-		shm_channel(a)->tell(a);
-		CHECK(!a->untold && woken(b, 2));
+		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && udp_channel(a)->unnotified == 1);
+		udp_channel(a)->ops->notify(udp_channel(a));
+		CHECK(!udp_channel(a)->unnotified && woken(b, 2));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !a->untold && woken(b, 2));
+		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !udp_channel(a)->unnotified && woken(b, 2));
 	}
 	CHECK(say_so(a, b, &f, "left unread", "", 1, true) == 0);
 	close_pair(a, b);
@@ -277,7 +275,7 @@ int main(void)
 	uint16_t port = free_port(), taken;
 	struct udp_stats st;
 	struct link *a, *b;
-	struct link_flow f;
+	struct ut_flow f;
 	struct link_rx rx;
 	int fd;
 

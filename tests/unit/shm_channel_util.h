@@ -11,26 +11,38 @@
 
 #define SECOND "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\2"
 
+/* A round of the owner: messages, then datagrams, of which there are none. */
+static inline int take_messages(struct link *l, struct shm_message *v, int max)
+{
+	struct shm_channel *c = udp_channel(l);
+	int n = c->ops->poll(c, v, max);
+	struct link_rx rx[8];
+
+	l->local_news = n > 0;
+	CHECK(l->ops->recv(l, rx, 8) == 0);
+	return n;
+}
+
 /* Asks until the way is known. */
-static inline enum shm_reach way(struct link *a, struct link *b, const struct link_flow *f, bool *fetches)
+static inline enum shm_reach way(struct link *a, struct link *b, const struct ut_flow *f, bool *fetches)
 {
 	uint64_t end = ut_now() + 5 * UT_S;
 	enum shm_reach r = SHM_REACH_ASKED;
-	struct link_rx v[8];
+	struct shm_message v[8];
 
 	while (r == SHM_REACH_ASKED && ut_now() < end) {
-		r = shm_channel(a)->reach(a, f, b->qpn_fixed | 0x55, fetches);
-		a->ops->recv(a, v, 8);
-		b->ops->recv(b, v, 8);
+		r = udp_channel(a)->ops->reach(udp_channel(a), f, b->qpn_fixed | 0x55, fetches);
+		take_messages(a, v, 8);
+		take_messages(b, v, 8);
 	}
 	return r;
 }
 
-static inline int say_so(struct link *a, struct link *b, const struct link_flow *f, const char *note,
+static inline int say_so(struct link *a, struct link *b, const struct ut_flow *f, const char *note,
 			 const void *data, uint32_t len, bool quiet)
 {
 	struct shm_reservation at;
-	int r = shm_channel(a)->reserve(a, f, b->qpn_fixed | 0x55, len, &at);
+	int r = udp_channel(a)->ops->reserve(udp_channel(a), f, b->qpn_fixed | 0x55, len, &at);
 
 	if (r < 0)
 		return r;
@@ -38,12 +50,12 @@ static inline int say_so(struct link *a, struct link *b, const struct link_flow 
 	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
 	memcpy(at.header, note, strlen(note));
 	memcpy(at.data, data, len);
-	shm_channel(a)->commit(a, &at, len);
-	CHECK(shm_channel(a)->taken(a, f, b->qpn_fixed | 0x55) < at.end);
+	udp_channel(a)->ops->commit(udp_channel(a), &at, len);
+	CHECK(udp_channel(a)->ops->consumed(udp_channel(a), f, b->qpn_fixed | 0x55) < at.end);
 	return 0;
 }
 
-static inline int say(struct link *a, struct link *b, const struct link_flow *f, const char *note,
+static inline int say(struct link *a, struct link *b, const struct ut_flow *f, const char *note,
 		      const void *data, uint32_t len)
 {
 	return say_so(a, b, f, note, data, len, false);

@@ -42,10 +42,10 @@ bool shm_access_memory_is(int fd, uint64_t at, uint64_t token)
 
 /* --- visiting --- */
 
-const struct shm_export *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
+const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 					struct shm_access *ret)
 {
-	struct udp_link *u = udp_of(l);
+	struct udp_link *u = shm_chan_of(c)->u;
 	struct shm_peer_tx *t = shm_peer_open(u, f->dst, shm_peer_slot(qpn));
 
 	if (!t || t->memory < 0 || memcmp(t->local_addr, f->src, 16))
@@ -56,7 +56,7 @@ const struct shm_export *shm_access_begin(struct link *l, const struct link_flow
 	u->chan->access++;
 	atomic_store(&u->chan->page->access, (uint64_t)t->ring.page->id << 32 | u->chan->access);
 	if (atomic_load_explicit(&t->ring.consumer->gone, memory_order_acquire)) {
-		shm_access_end(l);
+		shm_access_end(c);
 		return NULL;
 	}
 	ret->fd = t->memory;
@@ -107,9 +107,9 @@ ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct 
 	return LINK_SYS(write ? SYS_pwritev : SYS_preadv, v->fd, iov, (long)n, (long)addr, 0L);
 }
 
-void shm_access_end(struct link *l)
+void shm_access_end(struct shm_channel *c)
 {
-	atomic_store_explicit(&udp_of(l)->chan->page->access, 0, memory_order_release);
+	atomic_store_explicit(&shm_chan_of(c)->page->access, 0, memory_order_release);
 }
 
 /* --- memory that is exported --- */
@@ -144,16 +144,16 @@ void shm_access_detach(struct shm_peer_tx *t)
 	memset(t->areas, 0, sizeof(t->areas));
 }
 
-void shm_export_area(struct link *l, const struct link_rx *rx, uint32_t id)
+void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id)
 {
-	struct shm_peer_rx *r = rx->from;
+	struct shm_peer_rx *r = m->from;
 	int fd;
 
 	for (unsigned i = 0; i < SHM_PEER_AREAS && i < r->n_exported; i++)
 		if (r->exported[(r->n_exported - 1 - i) % SHM_PEER_AREAS] == id)
 			return;
 	fd = shm_area_fd(id);
-	if (fd >= 0 && shm_handshake_export(udp_of(l), r, id, fd) == 0)
+	if (fd >= 0 && shm_handshake_export(shm_chan_of(c)->u, r, id, fd) == 0)
 		r->exported[r->n_exported++ % SHM_PEER_AREAS] = id;
 	link_sys_close(&fd);
 }
@@ -198,9 +198,9 @@ void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r)
 		wait_out(r, visit);
 }
 
-void shm_export_quiesce(struct link *l)
+void shm_export_quiesce(struct shm_channel *c)
 {
-	struct udp_link *u = udp_of(l);
+	struct udp_link *u = shm_chan_of(c)->u;
 	struct shm_peer_rx *r;
 
 	atomic_thread_fence(memory_order_seq_cst);
@@ -208,10 +208,12 @@ void shm_export_quiesce(struct link *l)
 		shm_export_quiesce_one(u, r);
 }
 
-void shm_chan_forget(struct link *l)
+void shm_chan_forget(struct shm_channel *c)
 {
+	struct shm_chan *chan = shm_chan_of(c);
 	struct shm_peer_tx *t;
 
-	ut_list_each(t, &udp_of(l)->chan->tx, node)
+	ut_list_each(t, &chan->tx, node)
 		link_sys_close(&t->memory);
+	ut_close(chan->page_fd);
 }

@@ -8,6 +8,7 @@
 #include "util/heap.h"
 #include "util/log.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void wake_peer(int fd)
@@ -44,7 +45,7 @@ int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r)
 	return 0;
 }
 
-static int put(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow *f,
+static int put(struct udp_link *u, struct shm_peer_tx *t, const struct ut_flow *f,
 	       const uint8_t *data, size_t len, size_t seg)
 {
 	/* The port that the wire would carry, which is another when somebody has the wanted one:
@@ -59,7 +60,7 @@ static int put(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow
 }
 
 /* The destination QPN's slot; UDP_NO_SLOT for what keeps to the wire. */
-static unsigned local_slot(const struct udp_link *u, const struct link_flow *f,
+static unsigned local_slot(const struct udp_link *u, const struct ut_flow *f,
 			  const uint8_t *data, size_t len)
 {
 	uint32_t qpn;
@@ -72,7 +73,7 @@ static unsigned local_slot(const struct udp_link *u, const struct link_flow *f,
 	return qpn >> UDP_SLOT_SHIFT;
 }
 
-bool shm_chan_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
+bool shm_chan_send(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
 		   size_t seg, int *ret)
 {
 	unsigned slot = u->chan ? local_slot(u, f, data, len) : UDP_NO_SLOT;
@@ -104,54 +105,129 @@ static void take_datagram(struct udp_link *u, struct shm_peer_rx *r, const struc
 	memcpy(c->rx.dst, h->dst, 16);
 }
 
-void shm_chan_message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
-		      struct link_rx *note)
+static void message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
+		       struct shm_message *ret)
 {
-	*note = (struct link_rx){ .data = at, .len = SHM_CHANNEL_HEADER_BYTES + bytes, .message = true, .from = r };
-	memcpy(note->src, r->addr, 16);
-	memcpy(note->dst, r->local_addr, 16);
+	ret->data = at;
+	ret->len = SHM_CHANNEL_HEADER_BYTES + bytes;
+	ret->from = r;
+	memcpy(ret->src, r->addr, 16);
+	memcpy(ret->dst, r->local_addr, 16);
 }
 
-static bool take(struct udp_link *u, struct shm_peer_rx *r, struct link_rx *note)
+/* The oldest record of a ring: 1 and its head, or 0. A ring with nonsense in it is dropped by the next release,
+ * since messages before it may still be looked at. */
+static int peek(struct udp_link *u, struct shm_peer_rx *r, struct shm_record *h)
 {
-	struct shm_record h;
-	int got = shm_peek(&r->ring, &h);
+	int got = !r->ring.ring || r->broken || !shm_waiting(&r->ring) ? 0 : shm_peek(&r->ring, h);
 
-	if (got < 0 || (got && h.seg && h.bytes > UDP_RX_SLOT_BYTES) ||
-	    (got && !h.seg && !u->chan->messages)) {
+	if (got < 0 || (got && h->seg && h->bytes > UDP_RX_SLOT_BYTES) ||
+	    (got && !h->seg && !u->chan->messages)) {
 		ut_warn("a process of this user wrote nonsense into its ring; it is ignored now");
-		/* Messages before it may still be looked at. */
 		r->broken = u->chan->held = true;
-		return false;
+		return 0;
 	}
-	if (!got)
-		return false;
-	if (h.seg)
-		take_datagram(u, r, &h);
-	else
-		shm_chan_message_at(r, shm_hold(&r->ring, &h), h.bytes, note);
-	u->chan->held |= !h.seg;
-	u->stats.local_received++;
-	return true;
+	return got;
 }
 
-bool shm_chan_recv(struct udp_link *u, struct link_rx *note)
+/* The other rings have their turn first. */
+static void took_from(struct udp_link *u, struct shm_peer_rx *r)
+{
+	ut_list_del(&r->node);
+	ut_list_add_tail(&u->chan->rx, &r->node);
+	u->chan->warm = SHM_CHAN_WARM;
+	u->stats.local_received++;
+}
+
+bool shm_chan_recv(struct udp_link *u)
 {
 	struct shm_peer_rx *r, *s;
+	struct shm_record h;
 
 	if (!u->chan)
 		return false;
-	ut_list_each_safe(r, s, &u->chan->rx, node) {
-		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring) || !take(u, r, note))
-			continue;
-		/* The next one's turn. */
-		ut_list_del(&r->node);
-		ut_list_add_tail(&u->chan->rx, &r->node);
-		u->chan->warm = SHM_CHAN_WARM;
-		return true;
-	}
-	u->chan->warm -= u->chan->warm > 0;
+	ut_list_each_safe(r, s, &u->chan->rx, node)
+		if (peek(u, r, &h) && h.seg) {
+			take_datagram(u, r, &h);
+			took_from(u, r);
+			return true;
+		}
 	return false;
+}
+
+static bool take_message(struct udp_link *u, struct shm_message *ret)
+{
+	struct shm_peer_rx *r, *s;
+	struct shm_record h;
+
+	ut_list_each_safe(r, s, &u->chan->rx, node)
+		if (peek(u, r, &h) && !h.seg) {
+			message_at(r, shm_hold(&r->ring, &h), h.bytes, ret);
+			u->chan->held = true;
+			took_from(u, r);
+			return true;
+		}
+	return false;
+}
+
+int shm_chan_poll(struct shm_channel *c, struct shm_message *v, int max)
+{
+	struct udp_link *u = shm_chan_of(c)->u;
+	int n = 0;
+
+	shm_chan_release(c);
+	while (n < max && take_message(u, &v[n]))
+		n++;
+	if (!n)
+		u->chan->warm -= u->chan->warm > 0;
+	shm_chan_settle(u);
+	return n;
+}
+
+#define FAST_RINGS 4 /* more are looked at by shm_chan_poll() alone */
+
+static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
+{
+	struct shm_record h;
+	const uint8_t *at;
+	uint32_t bytes;
+	int n = 0;
+
+	at = max ? shm_take_inline(&r->ring, &bytes) : NULL;
+	if (at) {
+		message_at(r, at, bytes, v);
+		return 1;
+	}
+	while (n < max && shm_waiting(&r->ring) && shm_peek(&r->ring, &h) > 0 && !h.seg)
+		message_at(r, shm_hold(&r->ring, &h), h.bytes, &v[n++]);
+	return n;
+}
+
+int shm_chan_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+{
+	struct shm_chan *chan = shm_chan_of(c);
+	struct udp_link *u = chan->u;
+	bool other = false;
+	struct shm_peer_rx *r;
+	int n = 0;
+
+	c->ops->flush(c);
+	if (chan->n_rx > FAST_RINGS || chan->held || u->carry.left || !chan->warm)
+		return -EAGAIN;
+	ut_list_each(r, &chan->rx, node) {
+		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
+			continue;
+		n += take_fast(r, v + n, max - n);
+		other |= !n;
+	}
+	if (!n) {
+		chan->warm -= chan->warm > 1;
+		return other ? -EAGAIN : 0;
+	}
+	chan->held = true;
+	chan->warm = SHM_CHAN_WARM;
+	u->stats.local_received += (unsigned)n;
+	return n;
 }
 
 bool shm_chan_warm(struct udp_link *u)
@@ -174,19 +250,21 @@ void shm_chan_sleep(struct link *l, bool on, bool look)
 		wake_peer(n->wake.fd);
 }
 
-void shm_chan_release(struct udp_link *u)
+void shm_chan_release(struct shm_channel *c)
 {
+	struct shm_chan *chan = shm_chan_of(c);
 	struct shm_peer_rx *r, *s;
 
-	if (!u->chan || !u->chan->held)
+	if (!chan->held)
 		return;
-	u->chan->held = false;
-	ut_list_each_safe(r, s, &u->chan->rx, node) {
+	chan->held = false;
+	ut_list_each_safe(r, s, &chan->rx, node) {
 		if (r->broken)
-			shm_peer_rx_drop(u, r);
+			shm_peer_rx_drop(chan->u, r);
 		else if (r->ring.held)
 			shm_release(&r->ring);
 	}
+	shm_chan_settle(chan->u);
 }
 
 void shm_chan_settle(struct udp_link *u)

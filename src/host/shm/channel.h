@@ -1,117 +1,137 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages between processes of one host, beside the datagrams of link.h: a note of 40 bytes, which
- * is the protocol's own, and up to SHM_CHANNEL_MAX bytes behind it. They take the same ring as the
- * datagrams, so one order holds for both, and nothing of them is ever lost, doubled or damaged:
+ * The shm channel: messages between this process and the others of its host. A message is a header of
+ * 40 bytes, which is the protocol's own, and up to SHM_CHANNEL_MAX bytes behind it. The messages for
+ * one peer process take one ring (ring.h) and keep their order. None is lost, doubled or damaged:
  * what may happen is that the ring is full, and that its reader dies.
  *
- * Memory of the writer may be named in a note instead of being copied into it; who reads the note
- * fetches it with fetch(), which only ever reads. So nobody but a process itself writes into its
- * memory, under its own locks and after its own checks, and a deregistration is final there
- * without asking anybody. What a fetch has read may be stale, though: each process shows its
- * readers a table of seals, one of which the note names with its value. Who takes memory back
- * breaks the seal first (eng_generation_end), and who pulled looks at it afterwards.
+ * Memory of the writer may be named in a message instead of being copied into it; the reader
+ * fetches it, and fetch() only ever reads. So a process alone writes into its memory, under its own
+ * locks and after its own checks, and a deregistration is final there without asking a peer. Bytes
+ * that were fetched may be stale, though: each process shows its readers a table of generations,
+ * one of which the header names with its value. A deregistration ends the generation first
+ * (eng_generation_end), and the reader looks at it after the fetch.
+ *
+ * The slots are called with the progress lock held, and none blocks. f->src is a local address, qpn
+ * the receiver's.
  */
 #ifndef HOST_SHM_CHANNEL_H
 #define HOST_SHM_CHANNEL_H
 
-#include "link/link.h"
 #include "host/shm/export.h"
+#include "util/flow.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 #define SHM_CHANNEL_HEADER_BYTES 40u
 #define SHM_CHANNEL_MAX (256u << 10)
 #define SHM_CHANNEL_GENERATIONS 512u /* a power of two */
 
 enum shm_reach {
-	SHM_REACH_WIRE,   /* by datagrams only */
-	SHM_REACH_ASKED, /* not known yet: ask again with the next round; 0.3 s at most */
+	SHM_REACH_WIRE,  /* by datagrams only */
+	SHM_REACH_ASKED, /* not known yet: asked again in the next round, for 0.3 s at most */
 	SHM_REACH_LOCAL,
 };
 
 /* Room for one message. */
 struct shm_reservation {
 	uint8_t *header, *data; /* SHM_CHANNEL_HEADER_BYTES, and as many as were asked for */
-	uint64_t end;         /* set by commit(): the place behind it, for taken() */
-	void *to;             /* the link's own */
-	uint32_t skip;        /* likewise */
-	bool more;            /* others follow at once: the reader need not be told before show() */
-	bool quiet;           /* it can wait: a reader that sleeps is not woken before tell() */
+	uint64_t end;   /* set by commit(): the end of the message in the ring, for consumed() */
+	void *to;       /* the channel's own */
+	uint32_t skip;  /* likewise */
+	bool more;      /* others follow at once: the reader sees it with the next flush() */
+	bool quiet;     /* it can wait: a sleeping reader is woken by the next notify() */
 };
 
 struct shm_access {
 	int fd;
-	uint32_t most; /* bytes that reach_in() is good for, all direct to them taken together */
-	void *to;      /* the link's own */
+	uint32_t most; /* bytes of a request up to which access_copy() is worth it */
+	void *to;      /* the channel's own */
 };
 
-/* Progress lock held, none blocks. f->src is a local address, qpn the receiver's. */
+struct shm_channel;
+
+/* One message as poll() gives it; valid until release(). */
+struct shm_message {
+	const uint8_t *data; /* the header, and the bytes behind it */
+	uint32_t len;        /* of both */
+	void *from;          /* the channel's own: the writer */
+	uint8_t src[16], dst[16];
+};
+
 struct shm_channel_ops {
-	/* How the owner of a QPN is reached. *ret_fetches: he can fetch from our memory. */
-	enum shm_reach (*reach)(struct link *l, const struct link_flow *f, uint32_t qpn,
-				 bool *ret_fetches);
+	/* How the owner of a QPN is reached. *ret_fetches: its process can fetch from our memory. */
+	enum shm_reach (*reach)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
+				bool *ret_fetches);
 	/*
-	 * Room for a note and `bytes` behind it, to be filled before the next call for this link.
-	 * 0; -EAGAIN: full, or asked; -ENOBUFS: full for so long that its reader is stopped;
-	 * -ENOTCONN: nobody reads it any more.
+	 * Room for a header and `bytes` behind it, to be filled before the next call. Returns 0;
+	 * -EAGAIN if the ring is full or the peer has not answered yet; -ENOBUFS if it has been full for
+	 * so long that its reader is stopped; -ENOTCONN if it has no reader any more.
 	 */
-	int (*reserve)(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
-	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. What
-	 * has left is read even if its writer dies. */
-	void (*commit)(struct link *l, struct shm_reservation *at, uint32_t bytes);
-	/* Whatever waits leaves now; next() does this too. */
-	void (*show)(struct link *l);
-	/* Who sleeps beside something quiet is woken; link.untold counts them. */
-	void (*tell)(struct link *l);
-	/* Up to where the reader has taken what was written; UINT64_MAX: there is none any more. */
-	uint64_t (*taken)(struct link *l, const struct link_flow *f, uint32_t qpn);
+	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
+	 * message that has left is read even if its writer dies. */
+	void (*commit)(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes);
+	/* Messages committed with `more` leave now; poll_fast() does this too. */
+	void (*flush)(struct shm_channel *c);
+	/* Wakes peers that sleep beside a `quiet` message; c->unnotified counts them. */
+	void (*notify)(struct shm_channel *c);
+	/* The end of what the reader has taken, as in shm_reservation.end; UINT64_MAX without a reader. */
+	uint64_t (*consumed)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn);
 	/*
-	 * From the memory of who wrote rx (pieces `from`) to ours. Bytes or -errno; fewer than asked for,
-	 * or an error: something is gone, at one of the ends.
+	 * From the memory of the writer of m (pieces `from`) to ours. Bytes or -errno; fewer than
+	 * asked for, or an error: memory is gone at one of the ends.
 	 */
-	ssize_t (*fetch)(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
-			const struct iovec *from, int m);
-	/* A seal of who wrote rx; whatever he likes if there is none of this number. */
-	uint32_t (*generation)(struct link *l, const struct link_rx *rx, uint32_t index);
-	/* Nothing that the last recv() gave is looked at any more. */
-	void (*release)(struct link *l);
+	ssize_t (*fetch)(struct shm_channel *c, const struct shm_message *m, const struct iovec *to,
+			 int n, const struct iovec *from, int k);
+	/* A generation of the writer of m; any value if there is none of this number. */
+	uint32_t (*generation)(struct shm_channel *c, const struct shm_message *m, uint32_t index);
+	/* The messages at hand from all peers, at most max; 0: none. They end with release(). */
+	int (*poll)(struct shm_channel *c, struct shm_message *v, int max);
 	/*
-	 * A visit to the memory of the QPN's owner (host/shm/export.h): what he shows, all of it still
-	 * unproven; until leave() he gives nothing of it back. NULL: this way is not open, or not
-	 * yet. One visit at a time, and a short one: he may be waiting for its end.
+	 * The same for a thread that polls often, and makes a whole round now and then. -EAGAIN: a ring has
+	 * something else, or a round must look.
 	 */
-	const struct shm_export *(*enter)(struct link *l, const struct link_flow *f, uint32_t qpn,
-					  struct shm_access *ret);
-	/* Between our pieces and his memory at addr, one piece after the other, each on its own.
-	 * Bytes or -errno. */
-	ssize_t (*reach_in)(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
-			    int n, bool write);
-	/* The owner's memory as ours: byte off of what he exported under this id; NULL: not here. */
-	uint8_t *(*attached)(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
-	void (*leave)(struct link *l);
-	/* Who wrote rx may map this area (host/shm/area.h); at once or a little later, or never. Asked
-	 * again for the same one, it costs a look. */
-	void (*export_area)(struct link *l, const struct link_rx *rx, uint32_t id);
-	/* Who was here when this was called has left, or is dead. What he came by is hidden. */
-	void (*quiesce)(struct link *l);
-	/* In a forked child: closes what the descriptor's set does not name. */
-	void (*forget)(struct link *l);
+	int (*poll_fast)(struct shm_channel *c, struct shm_message *v, int max);
+	/* The messages of the last poll() are not looked at any more. */
+	void (*release)(struct shm_channel *c);
 	/*
-	 * For a poller that asks often, and calls recv() now and then for the sake of what comes in
-	 * other ways: the messages at hand, at most max, 0 if there are none; they end with
-	 * release(). -EAGAIN: there is something else, or the like of late, so recv() must look.
+	 * Begins direct access to the memory of the QPN's owner (export.h). Returns the tables it
+	 * exports, all of them unproven, or NULL if this way is not open, or not yet. Until access_end()
+	 * the owner gives no memory back, so an access is short, and there is one at a time.
 	 */
-	int (*next)(struct link *l, struct link_rx *v, int max);
+	const struct shm_export *(*access_begin)(struct shm_channel *c, const struct ut_flow *f,
+						 uint32_t qpn, struct shm_access *ret);
+	/* Between our pieces and the owner's memory at addr, one piece after the other. Bytes or -errno. */
+	ssize_t (*access_copy)(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
+			       int n, bool write);
+	/* The owner's memory as mapped here: byte off of the area it exported; NULL if it is not. */
+	uint8_t *(*access_attached)(const struct shm_access *v, uint32_t id, uint64_t off,
+				    uint64_t len);
+	void (*access_end)(struct shm_channel *c);
+	/* The writer of m may map this area (area.h), at once, a little later, or never. A second call for
+	 * the same one costs a look. */
+	void (*export_area)(struct shm_channel *c, const struct shm_message *m, uint32_t id);
+	/* Returns when no direct access that began before the call goes on. Its entries are revoked. */
+	void (*quiesce)(struct shm_channel *c);
+	/* In a forked child: closes descriptors that are not in the poll set. */
+	void (*forget)(struct shm_channel *c);
 };
 
-/* For links without such a way. */
-extern const struct shm_channel_ops shm_channel_none;
+struct shm_channel {
+	const struct shm_channel_ops *ops;
+	bool messages;      /* peers may be reached by messages at all */
+	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
+	struct shm_export *export;     /* our tables; NULL: no direct access to our memory */
+	unsigned unnotified;           /* peers that notify() would wake */
+};
 
-static inline const struct shm_channel_ops *shm_channel(const struct link *l)
-{
-	return l->chan ? l->chan : &shm_channel_none;
-}
+/* Reaches no process: the default of an adapter without a local path. */
+extern struct shm_channel shm_channel_none;
 
 #endif

@@ -22,14 +22,14 @@ unsigned shm_peer_slot(uint32_t qpn)
 	return qpn < 2 || slot >= UDP_SLOTS ? UDP_NO_SLOT : slot;
 }
 
-static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t qpn,
+static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 			     bool *ret_fetches)
 {
 	struct shm_peer_tx *t = NULL;
 
 	*ret_fetches = false;
 	if (!ut_ip_is_group(f->dst))
-		t = shm_peer_get(udp_of(l), f, shm_peer_slot(qpn));
+		t = shm_peer_get(shm_chan_of(c)->u, f, shm_peer_slot(qpn));
 	if (!t)
 		return SHM_REACH_WIRE;
 	if (t->state == SHM_PEER_ASKED)
@@ -38,18 +38,18 @@ static enum shm_reach reach(struct link *l, const struct link_flow *f, uint32_t 
 	if (!t->messages || memcmp(t->local_addr, f->src, 16))
 		return SHM_REACH_WIRE;
 	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
-	if (!shm_peer_both(udp_of(l), t)) {
-		shm_handshake_await(udp_of(l), f);
+	if (!shm_peer_both(shm_chan_of(c)->u, t)) {
+		shm_handshake_await(shm_chan_of(c)->u, f);
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
 	}
 	*ret_fetches = t->fetches;
 	return SHM_REACH_LOCAL;
 }
 
-static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint32_t bytes,
+static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		   struct shm_reservation *ret)
 {
-	struct udp_link *u = udp_of(l);
+	struct udp_link *u = shm_chan_of(c)->u;
 	struct shm_peer_tx *t = shm_peer_get(u, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
@@ -68,7 +68,7 @@ static int reserve(struct link *l, const struct link_flow *f, uint32_t qpn, uint
 	return 0;
 }
 
-static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
+static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_peer_tx *t = at->to;
@@ -78,15 +78,15 @@ static void commit(struct link *l, struct shm_reservation *at, uint32_t bytes)
 	r->sport = 0;
 	if (at->more) {
 		shm_finish(&t->ring, r, at->skip);
-		udp_of(l)->chan->unshown = true;
+		shm_chan_of(c)->u->chan->unshown = true;
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
 		shm_no_notify(&t->ring);
-		l->untold += !t->untold;
+		c->unnotified += !t->untold;
 		t->untold = true;
 	} else {
-		shm_peer_told(udp_of(l), t);
-		shm_peer_result(udp_of(l), t, shm_commit(&t->ring, r, at->skip));
+		shm_peer_told(shm_chan_of(c)->u, t);
+		shm_peer_result(shm_chan_of(c)->u, t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
 }
@@ -104,28 +104,28 @@ static void show_all(struct udp_link *u)
 		}
 }
 
-static void show(struct link *l)
+static void show(struct shm_channel *c)
 {
-	if (udp_of(l)->chan->unshown)
-		show_all(udp_of(l));
+	if (shm_chan_of(c)->u->chan->unshown)
+		show_all(shm_chan_of(c)->u);
 }
 
-static void tell(struct link *l)
+static void tell(struct shm_channel *c)
 {
-	if (l->untold)
-		show_all(udp_of(l));
+	if (c->unnotified)
+		show_all(shm_chan_of(c)->u);
 }
 
-static uint64_t taken(struct link *l, const struct link_flow *f, uint32_t qpn)
+static uint64_t taken(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
-	struct shm_peer_tx *t = shm_peer_open(udp_of(l), f->dst, shm_peer_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c)->u, f->dst, shm_peer_slot(qpn));
 
 	return t ? shm_taken(&t->ring) : UINT64_MAX;
 }
 
-static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *from, int m)
+static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *from, int k)
 {
-	return LINK_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)m, 0);
+	return LINK_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)k, 0);
 }
 
 bool shm_access_probe(int pid, uint64_t at, uint64_t token)
@@ -139,19 +139,19 @@ bool shm_access_probe(int pid, uint64_t at, uint64_t token)
 
 /* The token goes along in the same call, which reads one address space: the one it is in. */
 static ssize_t fetch_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
-			  const struct iovec *from, int m)
+			  const struct iovec *from, int k)
 {
 	struct iovec dst[FETCH_IOV], src[FETCH_IOV];
 	uint64_t token = ~r->token;
 	long got;
 
-	if (n >= FETCH_IOV || m >= FETCH_IOV)
+	if (n >= FETCH_IOV || k >= FETCH_IOV)
 		return -EINVAL;
 	memcpy(dst + 1, to, (size_t)n * sizeof(*to));
-	memcpy(src + 1, from, (size_t)m * sizeof(*from));
+	memcpy(src + 1, from, (size_t)k * sizeof(*from));
 	dst[0] = (struct iovec){ &token, sizeof(token) };
 	src[0] = (struct iovec){ (void *)(uintptr_t)r->probe, sizeof(token) };
-	got = copy_in(r->pid, dst, n + 1, src, m + 1);
+	got = copy_in(r->pid, dst, n + 1, src, k + 1);
 	if (got < 0)
 		return got;
 	if (got < (long)sizeof(token) || token != r->token)
@@ -159,18 +159,17 @@ static ssize_t fetch_token(const struct shm_peer_rx *r, const struct iovec *to, 
 	return got - (long)sizeof(token);
 }
 
-static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iovec *to, int n,
-		    const struct iovec *from, int m)
+static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to, int n,
+		    const struct iovec *from, int k)
 {
-	const struct shm_peer_rx *r = rx->from;
+	const struct shm_peer_rx *r = m->from;
 	ssize_t got;
 
-	(void)l;
 	if (!r->pid)
 		return -ENOTCONN;
 	if (host_life(&r->page->life) != HOST_LIFE_HERE)
-		return fetch_token(r, to, n, from, m);
-	got = copy_in(r->pid, to, n, from, m);
+		return fetch_token(r, to, n, from, k);
+	got = copy_in(r->pid, to, n, from, k);
 	/* What was read from another was read for nothing. */
 	if (got >= 0 && host_life(&r->page->life) != HOST_LIFE_HERE &&
 	    !shm_access_probe(r->pid, r->probe, r->token))
@@ -178,87 +177,30 @@ static ssize_t fetch(struct link *l, const struct link_rx *rx, const struct iove
 	return got;
 }
 
-static uint32_t generation(struct link *l, const struct link_rx *rx, uint32_t index)
+static uint32_t generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
 {
-	const struct shm_peer_rx *r = rx->from;
+	const struct shm_peer_rx *r = m->from;
 
-	(void)l;
 	return atomic_load_explicit(&r->page->generations[index % SHM_CHANNEL_GENERATIONS], memory_order_acquire);
-}
-
-static void release(struct link *l)
-{
-	struct udp_link *u = udp_of(l);
-
-	if (!u->chan->held)
-		return;
-	shm_chan_release(u);
-	shm_chan_settle(u);
-}
-
-#define NEXT_RINGS 4 /* more are looked at by recv() alone */
-
-/* As shm_chan_recv(), which also sees to rings that make no sense. */
-static int take_messages(struct shm_peer_rx *r, struct link_rx *v, int max)
-{
-	struct shm_record h;
-	const uint8_t *at;
-	uint32_t bytes;
-	int n = 0;
-
-	at = max ? shm_take_inline(&r->ring, &bytes) : NULL;
-	if (at) {
-		shm_chan_message_at(r, at, bytes, v);
-		return 1;
-	}
-	while (n < max && shm_waiting(&r->ring) && shm_peek(&r->ring, &h) > 0 && !h.seg)
-		shm_chan_message_at(r, shm_hold(&r->ring, &h), h.bytes, &v[n++]);
-	return n;
-}
-
-static int next(struct link *l, struct link_rx *v, int max)
-{
-	struct udp_link *u = udp_of(l);
-	struct shm_chan *chan = u->chan;
-	bool other = false;
-	struct shm_peer_rx *r;
-	int n = 0;
-
-	show(l);
-	if (chan->n_rx > NEXT_RINGS || chan->held || u->carry.left || !chan->warm)
-		return -EAGAIN;
-	ut_list_each(r, &chan->rx, node) {
-		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
-			continue;
-		n += take_messages(r, v + n, max - n);
-		other |= !n;
-	}
-	if (!n) {
-		chan->warm -= chan->warm > 1;
-		return other ? -EAGAIN : 0;
-	}
-	chan->held = true;
-	chan->warm = SHM_CHAN_WARM;
-	u->stats.local_received += (unsigned)n;
-	return n;
 }
 
 const struct shm_channel_ops shm_chan_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
-	.show = show,
-	.tell = tell,
-	.taken = taken,
+	.flush = show,
+	.notify = tell,
+	.consumed = taken,
 	.fetch = fetch,
 	.generation = generation,
-	.release = release,
-	.enter = shm_access_begin,
-	.reach_in = shm_access_copy,
-	.attached = shm_access_attached,
-	.leave = shm_access_end,
+	.poll = shm_chan_poll,
+	.poll_fast = shm_chan_poll_fast,
+	.release = shm_chan_release,
+	.access_begin = shm_access_begin,
+	.access_copy = shm_access_copy,
+	.access_attached = shm_access_attached,
+	.access_end = shm_access_end,
 	.export_area = shm_export_area,
 	.quiesce = shm_export_quiesce,
 	.forget = shm_chan_forget,
-	.next = next,
 };

@@ -40,7 +40,7 @@ static int message(struct udp_link *u, const uint8_t to[16], uint32_t scope, uns
 		 : udp_mail_send(u, lo, dest, &m, h, sizeof(*h));
 }
 
-void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow *f)
+void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct ut_flow *f)
 {
 	struct hello h = { 0 };
 	int r;
@@ -93,7 +93,7 @@ static int self_life(struct udp_link *u)
 static void ask_back(struct udp_link *u, const struct udp_local *lo, const struct hello *h,
 		     unsigned slot)
 {
-	struct link_flow back = { .scope = lo->scope };
+	struct ut_flow back = { .scope = lo->scope };
 
 	if (shm_peer_find(u, h->src, slot))
 		return;
@@ -146,7 +146,7 @@ static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct 
 {
 	struct shm_peer_rx *r = drop_late(u) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
-	int fds[UDP_MAIL_FDS] = { -1, u->base.more_fd, u->chan->wake.fd, -1, -1 };
+	int fds[UDP_MAIL_FDS] = { -1, u->chan->page_fd, u->chan->wake.fd, -1, -1 };
 	void *ear = NULL;
 
 	if (!r) {
@@ -214,7 +214,7 @@ static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
 static int open_ring(struct udp_link *u, struct shm_peer_tx *t)
 {
 	struct hello h = { .token = t->token };
-	int fds[3] = { -1, -1, u->base.more_fd }, r = -ENOMEM;
+	int fds[3] = { -1, -1, u->chan->page_fd }, r = -ENOMEM;
 	void *ring = NULL;
 
 	fds[0] = shm_seg_make("dapple-ring", SHM_RING_SEG, &ring);

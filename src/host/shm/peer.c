@@ -76,9 +76,9 @@ void shm_peer_rx_drop(struct udp_link *u, struct shm_peer_rx *r)
 
 static int open_page(struct udp_link *u, struct shm_chan *n)
 {
-	u->base.more_fd = shm_seg_make("dapple-page", sizeof(*n->page), (void **)&n->page);
-	if (u->base.more_fd < 0)
-		return u->base.more_fd;
+	n->page_fd = shm_seg_make("dapple-page", sizeof(*n->page), (void **)&n->page);
+	if (n->page_fd < 0)
+		return n->page_fd;
 	n->page->magic = SHM_SLEEP_MAGIC;
 	n->page->id = (uint32_t)ut_rng_u64(&u->rng);
 	host_life_add(&n->page->life);
@@ -94,6 +94,9 @@ int shm_chan_init(struct udp_link *u)
 
 	if (!n)
 		return -ENOMEM;
+	n->base.ops = &shm_chan_ops;
+	n->u = u;
+	n->page_fd = -1;
 	ut_list_init(&n->tx);
 	ut_list_init(&n->rx);
 	for (unsigned i = 0; i < SHM_PEER_KEYS; i++)
@@ -113,8 +116,8 @@ void shm_chan_messages(struct udp_link *u)
 	if (!u->chan)
 		return;
 	u->chan->messages = true;
-	u->base.chan = &shm_chan_ops;
-	u->base.generations = u->chan->page->generations;
+	u->chan->base.messages = true;
+	u->chan->base.generations = u->chan->page->generations;
 }
 
 void shm_chan_direct(struct udp_link *u)
@@ -122,7 +125,7 @@ void shm_chan_direct(struct udp_link *u)
 	if (!u->chan || !u->chan->messages)
 		return;
 	u->chan->direct = true;
-	u->base.export = &u->chan->page->export;
+	u->chan->base.export = &u->chan->page->export;
 }
 
 void shm_chan_fini(struct udp_link *u)
@@ -142,7 +145,7 @@ void shm_chan_fini(struct udp_link *u)
 	if (u->chan->page)
 		host_life_remove(&u->chan->page->life);
 	shm_seg_unmap(u->chan->page, sizeof(*u->chan->page));
-	link_sys_close(&u->base.more_fd);
+	link_sys_close(&u->chan->page_fd);
 	free(u->chan);
 	u->chan = NULL;
 }
@@ -161,7 +164,7 @@ struct shm_peer_tx *shm_peer_find(struct udp_link *u, const uint8_t addr[16], un
 	return NULL;
 }
 
-struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct link_flow *f, unsigned slot)
+struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct ut_flow *f, unsigned slot)
 {
 	struct shm_peer_tx *t = u->chan->n_tx < SHM_PEER_TX_MAX ? ut_zalloc(sizeof(*t)) : NULL;
 
@@ -201,7 +204,7 @@ void shm_chan_forget_addr(struct udp_link *u, const uint8_t addr[16])
 }
 
 /* Somebody waits for the answer: the next call reads the mailbox unasked. */
-void shm_handshake_await(struct udp_link *u, const struct link_flow *f)
+void shm_handshake_await(struct udp_link *u, const struct ut_flow *f)
 {
 	struct udp_local *lo = udp_local_find(u, f->src);
 
@@ -209,7 +212,7 @@ void shm_handshake_await(struct udp_link *u, const struct link_flow *f)
 		lo->mail_ready = true;
 }
 
-struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct link_flow *f, unsigned slot)
+struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct ut_flow *f, unsigned slot)
 {
 	struct shm_peer_tx *t;
 

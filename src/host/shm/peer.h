@@ -105,6 +105,9 @@ struct shm_peer_rx {
 };
 
 struct shm_chan {
+	struct shm_channel base;
+	struct udp_link *u;
+	int page_fd; /* of `page`; not in the poll set, closed in a child; -1: none */
 	struct shm_page *page; /* our page, passed to every sender */
 	unsigned n_tx, n_rx;
 	struct ut_list tx, rx;
@@ -121,9 +124,14 @@ struct shm_chan {
 	uint32_t access; /* how many we have made */
 };
 
+static inline struct shm_chan *shm_chan_of(struct shm_channel *c)
+{
+	return ut_container(c, struct shm_chan, base);
+}
+
 static inline void shm_peer_told(struct udp_link *u, struct shm_peer_tx *t)
 {
-	u->base.untold -= t->untold;
+	u->chan->base.unnotified -= t->untold;
 	t->untold = false;
 }
 
@@ -131,13 +139,13 @@ static inline void shm_peer_told(struct udp_link *u, struct shm_peer_tx *t)
 void udp_port_none(struct udp_port *p, enum udp_kind kind);
 struct shm_peer_tx *shm_peer_find(struct udp_link *u, const uint8_t addr[16], unsigned slot);
 /* Asks, too. NULL: no room. */
-struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct link_flow *f, unsigned slot);
+struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct ut_flow *f, unsigned slot);
 /* There is no way, as things are now, or since nobody has the name. */
 void shm_peer_tx_far(struct udp_link *u, struct shm_peer_tx *t, bool refused);
 void shm_peer_tx_drop(struct udp_link *u, struct shm_peer_tx *t);
 void shm_peer_rx_drop(struct udp_link *u, struct shm_peer_rx *r);
 /* local_mail.c: the message HELLO. */
-void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct link_flow *f);
+void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct ut_flow *f);
 
 /* 0 or -errno. A link for which it is not called (u->chan is NULL) neither asks nor answers. */
 int shm_chan_init(struct udp_link *u);
@@ -149,17 +157,17 @@ void shm_chan_direct(struct udp_link *u);
 void shm_chan_forget_addr(struct udp_link *u, const uint8_t addr[16]);
 
 /* As udp_send, if the datagrams go the short way: true and *ret. False: the wire. */
-bool shm_chan_send(struct udp_link *u, const struct link_flow *f, const uint8_t *data, size_t len,
+bool shm_chan_send(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
 		   size_t seg, int *ret);
 /*
- * Takes one record of any ring: a datagram (or a train of them) into u->carry, or a message into
- * *note, which is link_rx.header then. False when all are empty.
+ * Takes one datagram record (or a train of them) of any ring into u->carry. Returns false if none has one.
  */
-bool shm_chan_recv(struct udp_link *u, struct link_rx *note);
+bool shm_chan_recv(struct udp_link *u);
 /* What comes next will come this way, too, and the owner polls: the kernel is asked seldom. */
 bool shm_chan_warm(struct udp_link *u);
-/* The messages it gave are not looked at any more. */
-void shm_chan_release(struct udp_link *u);
+void shm_chan_release(struct shm_channel *c);
+int shm_chan_poll(struct shm_channel *c, struct shm_message *v, int max);
+int shm_chan_poll_fast(struct shm_channel *c, struct shm_message *v, int max);
 /* A message of the three above; its descriptors are in u->fds. */
 void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
 		   const uint8_t *body, size_t len);
@@ -168,31 +176,28 @@ void shm_peer_died(struct udp_link *u, struct udp_port *p);
 /* The message LEND. */
 int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32_t id, int fd);
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
-struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct link_flow *f, unsigned slot);
+struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct ut_flow *f, unsigned slot);
 /* The other direction of an open one: who is asked there can answer. */
 bool shm_peer_both(struct udp_link *u, const struct shm_peer_tx *t);
 /* The same slot, if it is open; asks nobody. */
 struct shm_peer_tx *shm_peer_open(struct udp_link *u, const uint8_t addr[16], unsigned slot);
 /* An answer is waited for: the mailbox is read by the next call. */
-void shm_handshake_await(struct udp_link *u, const struct link_flow *f);
+void shm_handshake_await(struct udp_link *u, const struct ut_flow *f);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
  * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
 int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r);
 /* Its ring is full: -EAGAIN, and -ENOBUFS when it has been so for longer than that. */
 int shm_peer_full(struct shm_peer_tx *t, uint64_t patience);
-/* A message of this ring as link_rx has it: its note at `at`, `bytes` behind that. */
-void shm_chan_message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
-		      struct link_rx *note);
-/* local_visit.c: the slots of shm_channel_ops */
-const struct shm_export *shm_access_begin(struct link *l, const struct link_flow *f, uint32_t qpn,
+/* access.c: slots of shm_channel_ops */
+const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 					struct shm_access *ret);
 ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
 			  int n, bool write);
 uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
-void shm_access_end(struct link *l);
-void shm_export_area(struct link *l, const struct link_rx *rx, uint32_t id);
-void shm_export_quiesce(struct link *l);
-void shm_chan_forget(struct link *l);
+void shm_access_end(struct shm_channel *c);
+void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id);
+void shm_export_quiesce(struct shm_channel *c);
+void shm_chan_forget(struct shm_channel *c);
 /* Only this one's visit. Nothing that it could enter by is left. */
 void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r);
 /* A message with something that this one lends; all of it is given up with the ring. */

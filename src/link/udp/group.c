@@ -12,7 +12,7 @@
 
 #define MESSAGE_MAX 9216 /* a datagram of the largest path MTU, and more */
 
-static int post_one(struct udp_link *u, struct udp_local *lo, const struct link_flow *f,
+static int post_one(struct udp_link *u, struct udp_local *lo, const struct ut_flow *f,
 		    unsigned seg, const uint8_t *data, size_t len)
 {
 	const struct udp_order *o = &lo->order;
@@ -32,7 +32,7 @@ static int post_one(struct udp_link *u, struct udp_local *lo, const struct link_
 	return 0;
 }
 
-int udp_group_post(struct udp_link *u, const struct link_flow *f, const uint8_t *data,
+int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data,
 		   size_t len, size_t seg)
 {
 	struct udp_local *lo = udp_local_find(u, f->src);

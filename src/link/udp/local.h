@@ -271,7 +271,7 @@ int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body,
 		  size_t *ret_len);
 
 /* group.c: to all members of the source address, by message. */
-int udp_group_post(struct udp_link *u, const struct link_flow *f, const uint8_t *data,
+int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data,
 		   size_t len, size_t seg);
 bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
 
@@ -339,9 +339,9 @@ void udp_let_go(struct udp_link *u);
 void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t room);
 /* Default TOS and TTL of a socket, so that the usual packet needs no ancillary data. */
 void udp_tx_defaults(int fd, bool v4, int tos, int ttl);
-int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+int udp_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
 	     size_t seg);
-uint16_t udp_source_port(struct link *l, const struct link_flow *f);
+uint16_t udp_source_port(struct link *l, const struct ut_flow *f);
 void udp_tx_forget(struct udp_link *u, const uint8_t addr[16]);
 struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16]);
 int udp_error(struct link *l, struct link_err *ret);

@@ -293,13 +293,8 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 static int read_local(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
 	while (n < max && *reads && !u->carry.left) {
-		v[n].message = false;
-		if (!shm_chan_recv(u, &v[n]))
+		if (!shm_chan_recv(u))
 			break;
-		if (v[n].message) {
-			n++;
-			continue;
-		}
 		--*reads;
 		n = hand_out(u, v, n, max);
 	}
@@ -325,7 +320,7 @@ static bool look_is_due(struct udp_link *u, bool warm)
 static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads,
 			bool looked)
 {
-	bool warm = shm_chan_warm(u);
+	bool warm = shm_chan_warm(u) || u->base.local_news;
 
 	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
 		n = poll_polled(u, v, n, max, reads);
@@ -346,7 +341,6 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	bool looked;
 	int n;
 
-	shm_chan_release(u);
 	udp_let_go(u);
 	n = hand_out(u, v, 0, max);
 	/* Nobody looks at what was handed out before: the places that are warm come first. */

@@ -66,7 +66,7 @@ void udp_tx_forget(struct udp_link *u, const uint8_t addr[16])
 			tx_close(u, &u->tx[i]);
 }
 
-static void tx_open(struct udp_link *u, struct udp_local *lo, const struct link_flow *f,
+static void tx_open(struct udp_link *u, struct udp_local *lo, const struct ut_flow *f,
 		    struct udp_tx *t)
 {
 	int fd = udp_sock_tx(f->src, f->sport, lo->scope);
@@ -84,14 +84,14 @@ static void tx_open(struct udp_link *u, struct udp_local *lo, const struct link_
 	udp_tx_defaults(fd, ut_ip_is_v4(f->src), t->tos, t->ttl);
 }
 
-static bool tx_matches(const struct udp_tx *t, const struct link_flow *f)
+static bool tx_matches(const struct udp_tx *t, const struct ut_flow *f)
 {
 	return t->used && t->sport == f->sport && !memcmp(t->port.addr, f->src, 16);
 }
 
 /* Found, or made in place of one that has long been without use. NULL: no such local address, or no
  * place. */
-static struct udp_tx *tx_get(struct udp_link *u, const struct link_flow *f)
+static struct udp_tx *tx_get(struct udp_link *u, const struct ut_flow *f)
 {
 	struct udp_tx *t = u->tx_last, *oldest = NULL;
 	struct udp_local *lo;
@@ -119,7 +119,7 @@ found:
 	return t;
 }
 
-static int find_way(struct udp_link *u, const struct link_flow *f, struct tx_way *ret)
+static int find_way(struct udp_link *u, const struct ut_flow *f, struct tx_way *ret)
 {
 	struct udp_tx *t = NULL;
 	struct udp_local *lo;
@@ -137,7 +137,7 @@ static int find_way(struct udp_link *u, const struct link_flow *f, struct tx_way
 	return 0;
 }
 
-uint16_t udp_source_port(struct link *l, const struct link_flow *f)
+uint16_t udp_source_port(struct link *l, const struct ut_flow *f)
 {
 	struct udp_link *u = udp_of(l);
 	struct tx_way w;
@@ -161,7 +161,7 @@ static void put_control(struct msghdr *h, int level, int type, const void *x, si
 }
 
 /* A group has no route of its own: say which interface and address. */
-static void put_interface(struct msghdr *h, const struct link_flow *f)
+static void put_interface(struct msghdr *h, const struct ut_flow *f)
 {
 	struct in6_pktinfo i6 = { .ipi6_ifindex = f->scope };
 	struct in_pktinfo i4 = { .ipi_ifindex = (int)f->scope };
@@ -175,7 +175,7 @@ static void put_interface(struct msghdr *h, const struct link_flow *f)
 	}
 }
 
-static void fill_control(struct msghdr *h, const struct link_flow *f, const struct tx_way *w,
+static void fill_control(struct msghdr *h, const struct ut_flow *f, const struct tx_way *w,
 			 size_t len, size_t seg)
 {
 	bool v4 = ut_ip_is_v4(f->dst), group = ut_ip_is_group(f->dst);
@@ -203,7 +203,7 @@ static bool may_be_old(long r)
 	       r == -EOPNOTSUPP || r == -ENONET;
 }
 
-static int send_once(struct udp_link *u, const struct link_flow *f, const struct tx_way *w,
+static int send_once(struct udp_link *u, const struct ut_flow *f, const struct tx_way *w,
 		     const uint8_t *data, size_t len, size_t seg)
 {
 	_Alignas(struct cmsghdr) char control[192];
@@ -227,7 +227,7 @@ static int send_once(struct udp_link *u, const struct link_flow *f, const struct
 	return r < 0 ? (int)r : 0;
 }
 
-static int send_singly(struct udp_link *u, const struct link_flow *f, const struct tx_way *w,
+static int send_singly(struct udp_link *u, const struct ut_flow *f, const struct tx_way *w,
 		       const uint8_t *data, size_t len, size_t seg)
 {
 	size_t off;
@@ -245,7 +245,7 @@ static bool refuses_trains(int r)
 	return r == -EIO || r == -EINVAL || r == -ENOPROTOOPT || r == -EOPNOTSUPP;
 }
 
-static int send_all(struct link *l, const struct link_flow *f, const struct tx_way *w,
+static int send_all(struct link *l, const struct ut_flow *f, const struct tx_way *w,
 		    const uint8_t *data, size_t len, size_t seg)
 {
 	struct udp_link *u = udp_of(l);
@@ -265,7 +265,7 @@ static int send_all(struct link *l, const struct link_flow *f, const struct tx_w
 	return r;
 }
 
-int udp_send(struct link *l, const struct link_flow *f, const uint8_t *data, size_t len,
+int udp_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
 	     size_t seg)
 {
 	struct udp_link *u = udp_of(l);

@@ -154,7 +154,6 @@ int udp_open(uint16_t port, struct link **ret)
 	ut_list_init(&u->timer.err_node);
 	u->timer_at = UT_NEVER;
 	u->epfd = -1;
-	u->base.more_fd = -1;
 	u->rng.state = ut_rng_seed();
 	udp_set_slot(u, UDP_NONE_YET);
 	r = udp_self_uid(&u->uid);
@@ -189,6 +188,13 @@ void udp_go_messages(struct link *l, bool fetch)
 void udp_go_direct(struct link *l)
 {
 	shm_chan_direct(udp_of(l));
+}
+
+struct shm_channel *udp_channel(struct link *l)
+{
+	struct udp_link *u = udp_of(l);
+
+	return u->chan ? &u->chan->base : &shm_channel_none;
 }
 
 void udp_stats(struct link *l, struct udp_stats *ret)

@@ -16,6 +16,8 @@
 #define UDP_SLOT_BITS 8   /* top bits of a 24-bit QPN */
 #define UDP_SLOT_SHIFT 16
 
+struct shm_channel;
+
 struct udp_stats {
 	uint64_t forwarded; /* datagrams handed to their owner's mailbox */
 	uint64_t received_forwarded;
@@ -41,6 +43,8 @@ int udp_go_local(struct link *l);
 void udp_go_messages(struct link *l, bool fetch);
 /* After that: they may serve themselves from what is shown of us (host/shm/export.h). */
 void udp_go_direct(struct link *l);
+/* The channel of the local path; shm_channel_none before udp_go_local(). */
+struct shm_channel *udp_channel(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
 /*

@@ -73,7 +73,7 @@ static void export_qp(struct shm_export *s, const struct ibp_qp *q)
 
 void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	struct shm_export *s = q->port->link->export;
+	struct shm_export *s = q->port->chan->export;
 	const struct shm_export_key *k;
 
 	if (!s || !may_export(q, mk, key))
@@ -82,13 +82,13 @@ void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 	export_qp(s, q);
 	k = &s->keys[(key >> 8) % SHM_EXPORTS];
 	if (k->area && atomic_load_explicit(&k->key, memory_order_relaxed) == key)
-		shm_channel(q->port->link)->export_area(q->port->link, q->port->shm.rx, k->area);
+		q->port->chan->ops->export_area(q->port->chan, q->port->shm.rx, k->area);
 }
 
 void ibp_revoke(struct eng_dev *dev, uint32_t index)
 {
 	struct ibp_port *port = dev->port;
-	struct shm_export *s = port->link->export;
+	struct shm_export *s = port->chan->export;
 	struct shm_export_key *k = &s->keys[index % SHM_EXPORTS];
 	struct shm_export_qp *e = &s->qps[index % SHM_EXPORTS];
 	bool shown = false;
@@ -102,7 +102,7 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 		shown = true;
 	}
 	if (shown)
-		shm_channel(port->link)->quiesce(port->link);
+		port->chan->ops->quiesce(port->chan);
 }
 
 /* --- visiting --- */
@@ -266,7 +266,7 @@ static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct shm_acce
 {
 	int n = by_kernel(w, v) ? our_end(q, w, off, len) : 0;
 
-	return n > 0 && shm_channel(q->port->link)->reach_in(v, addr, q->port->shm.iov, n,
+	return n > 0 && q->port->chan->ops->access_copy(v, addr, q->port->shm.iov, n,
 							    w->opcode == IBV_WR_RDMA_WRITE) ==
 				(ssize_t)len;
 }
@@ -274,20 +274,19 @@ static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct shm_acce
 /* --- both --- */
 
 /* Memory of his that is ours as well. */
-static uint8_t *common(struct link *l, const struct shm_access *v, const struct shm_export_key *k,
+static uint8_t *common(struct shm_channel *chan, const struct shm_access *v, const struct shm_export_key *k,
 		       uint64_t addr, uint32_t len)
 {
 	if (!k->area || addr < k->area_addr || addr - k->area_addr > k->area_length ||
 	    len > k->area_length - (addr - k->area_addr))
 		return NULL;
-	return shm_channel(l)->attached(v, k->area, addr - k->area_addr, len);
+	return chan->ops->access_attached(v, k->area, addr - k->area_addr, len);
 }
 
 /* One visit: *done bytes are more afterwards. */
 static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 {
-	struct link *l = q->port->link;
-	const struct shm_channel_ops *chan = shm_channel(l);
+	struct shm_channel *chan = q->port->chan;
 	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
 	const struct shm_export *s;
 	const struct shm_export_key *k;
@@ -296,16 +295,16 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 	uint8_t *at;
 	bool ok;
 
-	s = chan->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->ops->access_begin(chan, &q->path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
-	at = k ? common(l, &v, k, addr + *done, part) : NULL;
+	at = k ? common(chan, &v, k, addr + *done, part) : NULL;
 	if (at)
 		ok = touch(q, w, at, *done, part);
 	else
 		ok = k && reach_in(q, w, &v, addr + *done, *done, part);
-	chan->leave(l);
+	chan->ops->access_end(chan);
 	*done += part;
 	return ok;
 }
@@ -333,7 +332,7 @@ static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->req;
 
-	return q->port->link->export && r->local && q->cls == WIRE_CLASS_RC &&
+	return q->port->chan->export && r->local && q->cls == WIRE_CLASS_RC &&
 	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !r->pkt &&
 	       !r->halted && !r->rnr_wait && !r->recovering && !r->plain;
 }
@@ -360,7 +359,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 /* What is before it is done soon, unless it waits for a receive or for who sleeps. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
-	struct link *l = q->port->link;
+	struct shm_channel *chan = q->port->chan;
 	const struct ibp_req *r = &q->req;
 	const struct shm_export_key *k;
 	const struct shm_export *s;
@@ -371,12 +370,12 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !is_smooth(q) ||
 	    psn_diff(r->psn_una, r->peer_psn) <= 0)
 		return false;
-	s = shm_channel(l)->enter(l, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->ops->access_begin(chan, &q->path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
-	yes = k && (by_kernel(w, &v) || common(l, &v, k, addr, 1));
-	shm_channel(l)->leave(l);
+	yes = k && (by_kernel(w, &v) || common(chan, &v, k, addr, 1));
+	chan->ops->access_end(chan);
 	return yes;
 }
 

@@ -83,7 +83,7 @@ static bool wait_for_more(struct ibp_shm *shm, bool more)
 static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
-	struct link *l = q->port->link;
+	struct shm_channel *chan = q->port->chan;
 	struct ibp_req *r = &q->req;
 	int opcode = opcode_of(w);
 	struct shm_reservation place;
@@ -91,14 +91,14 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	if (opcode < 0 || w->started || w->verdict || (w->flags & IBV_SEND_FENCE) ||
 	    w->length > IBP_SHM_COPY ||
 	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window ||
-	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
+	    chan->ops->reserve(chan, &q->path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
 				  &place) < 0 ||
 	    !copy_payload(q, w, place.data))
 		return false;
 	put_header(q, w, (uint8_t)opcode, place.header);
 	ibp_req_number(r, w);
 	place.more = wait_for_more(&q->port->shm, more);
-	shm_channel(l)->commit(l, &place, (uint32_t)w->length);
+	chan->ops->commit(chan, &place, (uint32_t)w->length);
 	r->ring_end = place.end;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_tx_pkts]++;
@@ -129,11 +129,11 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
-	struct link *l = port->link;
+	struct shm_channel *chan = port->chan;
 	struct shm_reservation place;
 
 	if (!q->resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
-	    shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
+	    chan->ops->reserve(chan, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
 	ibp_header_put(place.header, (struct ibp_header){
 		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = WIRE_SYN_ACK,
@@ -141,7 +141,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 		.length = q->resp.msn,
 	});
 	place.quiet = port->shm.quiet;
-	shm_channel(l)->commit(l, &place, 0);
+	chan->ops->commit(chan, &place, 0);
 	eng_dev_held(dev);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
@@ -200,7 +200,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	return true;
 }
 
-static bool take_ack(struct ibp_qp *q, const struct ibp_header *n, const struct link_rx *rx)
+static bool take_ack(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *rx)
 {
 	return n->syndrome == WIRE_SYN_ACK && rx->len == SHM_CHANNEL_HEADER_BYTES &&
 	       acknowledged(q, n->psn & IBP_PSN_MASK);
@@ -263,7 +263,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 	return true;
 }
 
-static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const struct link_rx *rx)
+static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *rx)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	uint32_t len = rx->len - SHM_CHANNEL_HEADER_BYTES;
@@ -286,7 +286,7 @@ static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const str
 	return done;
 }
 
-bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx)
+bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx)
 {
 	struct ibp_header n;
 	struct eng_qp *qp;
@@ -301,7 +301,7 @@ bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx)
 	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))
 		return false;
 	q = ibp_qp(qp);
-	if (!ibp_from_peer(q, rx) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
+	if (!ibp_from_peer(q, rx->src, rx->dst) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
 		return false;
 	if (n.opcode == WIRE_RC_ACKNOWLEDGE)
 		done = take_ack(q, &n, rx);
@@ -313,7 +313,7 @@ bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx)
 	return done;
 }
 
-int ibp_fast_receive(struct eng_dev *dev, const struct link_rx *rx, int n)
+int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *rx, int n)
 {
 	struct ibp_port *port = dev->port;
 	int done = 0;

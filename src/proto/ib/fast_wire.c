@@ -97,7 +97,7 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 	q = ibp_qp(qp);
 	r = &q->resp;
 	if (!r->chosen || r->local || r->dead || r->gap_nak || r->message != IBP_NONE ||
-	    wire_get_BTH_psn(h) != r->epsn || !ibp_from_peer(q, rx))
+	    wire_get_BTH_psn(h) != r->epsn || !ibp_from_peer(q, rx->src, rx->dst))
 		return NULL;
 	return q;
 }

@@ -12,7 +12,7 @@ _Static_assert(IBP_HEADER_WORDS * 8 == SHM_CHANNEL_HEADER_BYTES, "it is what the
 int ibp_shm_init(struct ibp_port *port)
 {
 	port->shm.stage = (struct ut_stage)UT_STAGE_INIT;
-	return port->link->chan ? ut_stage_init(&port->shm.stage, STAGE_BYTES) : 0;
+	return port->chan->messages ? ut_stage_init(&port->shm.stage, STAGE_BYTES) : 0;
 }
 
 void ibp_shm_fini(struct ibp_port *port)
@@ -31,7 +31,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	if (r->chosen)
 		return true;
 	if (port->shm.stage.base && q->path.valid)
-		how = shm_channel(port->link)->reach(port->link, &q->path.flow,
+		how = port->chan->ops->reach(port->chan, &q->path.flow,
 						   q->qp->attr.dest_qp_num, &r->fetches);
 	if (how == SHM_REACH_ASKED) {
 		port->blocked = true;
@@ -67,14 +67,14 @@ static bool one_region(struct ibp_qp *q)
 
 static bool may_name(struct ibp_qp *q, bool response)
 {
-	struct link *l = q->port->link;
+	struct shm_channel *chan = q->port->chan;
 	bool fetches = false;
 
 	if (!response)
 		return q->req.fetches && one_region(q) &&
 		       (!q->req.plain || psn_diff(q->req.psn_send, q->req.plain_until) >= 0);
 	return !q->resp.plain &&
-	       shm_channel(l)->reach(l, &q->path.flow, q->qp->attr.dest_qp_num, &fetches) ==
+	       chan->ops->reach(chan, &q->path.flow, q->qp->attr.dest_qp_num, &fetches) ==
 		       SHM_REACH_LOCAL && fetches;
 }
 
@@ -82,13 +82,13 @@ struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int 
 {
 	struct ibp_port *port = q->port;
 	struct ibp_shm *shm = &port->shm;
-	struct link *l = port->link;
+	struct shm_channel *chan = port->chan;
 	int r;
 
 	shm->fetch = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
 	if (shm->fetch)
 		size = sizeof(struct ibp_pieces) + IBP_SHM_PIECES * 16u;
-	r = shm_channel(l)->reserve(l, &q->path.flow, q->qp->attr.dest_qp_num,
+	r = chan->ops->reserve(chan, &q->path.flow, q->qp->attr.dest_qp_num,
 				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
@@ -112,7 +112,7 @@ static uint32_t put_pieces(struct ibp_shm *shm, const struct wire_ib_packet *p, 
 	to->generation[0].index = key % SHM_CHANNEL_GENERATIONS;
 	to->generation[1].index = (shm->response ? key : shm->q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
 	for (int i = 0; i < 2; i++)
-		to->generation[i].value = atomic_load_explicit(&port->link->generations[to->generation[i].index],
+		to->generation[i].value = atomic_load_explicit(&port->chan->generations[to->generation[i].index],
 							 memory_order_relaxed);
 	for (int i = 0; i < n; i++) {
 		to->v[i].addr = (uintptr_t)shm->iov[i].iov_base;
@@ -182,7 +182,7 @@ int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bo
 	if (bytes >= 0 && !shm->lost) {
 		put_header(shm, p, shm->fetch);
 		shm->place.quiet = shm->quiet;
-		shm_channel(port->link)->commit(port->link, &shm->place, (uint32_t)bytes);
+		port->chan->ops->commit(port->chan, &shm->place, (uint32_t)bytes);
 		if (!shm->response)
 			q->req.ring_end = shm->place.end;
 	}
@@ -257,7 +257,7 @@ static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_pack
 	       read_pieces(shm, shm->data, len, &p->payload_len);
 }
 
-bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p)
+bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *rx, struct wire_ib_packet *p)
 {
 	struct ibp_shm *shm = &port->shm;
 	const struct wire_ib_shape *shape;
@@ -295,15 +295,15 @@ bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_
 static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 {
 	struct ibp_shm *shm = &port->shm;
-	struct link *l = port->link;
-	ssize_t got = shm_channel(l)->fetch(l, shm->rx, iov, n, shm->from, shm->n_from);
+	struct shm_channel *chan = port->chan;
+	ssize_t got = chan->ops->fetch(chan, shm->rx, iov, n, shm->from, shm->n_from);
 
 	eng_dev_held(port->dev);
 	port->dev->counters[ENG_C_local_fetches]++;
 	/* Whatever was stored over what we read, the seal was broken before. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (int i = 0; i < 2; i++)
-		if (shm_channel(l)->generation(l, shm->rx, shm->generation[i]) != shm->value[i])
+		if (chan->ops->generation(chan, shm->rx, shm->generation[i]) != shm->value[i])
 			return IBP_AGAIN;
 	return got == (ssize_t)len ? 0 : IBP_AGAIN;
 }
@@ -344,13 +344,13 @@ void ibp_shm_plain(struct ibp_qp *q)
 
 bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy)
 {
-	struct link *l = q->port->link;
+	struct shm_channel *chan = q->port->chan;
 	uint64_t at;
 
 	*ret_busy = false;
 	if (!q->req.local)
 		return false;
-	at = shm_channel(l)->taken(l, &q->path.flow, q->qp->attr.dest_qp_num);
+	at = chan->ops->consumed(chan, &q->path.flow, q->qp->attr.dest_qp_num);
 	*ret_busy = at != q->req.ring_read;
 	q->req.ring_read = at;
 	return at < q->req.ring_end;

@@ -19,6 +19,7 @@
 #define PROTO_IB_FRAME_SHM_H
 
 #include "host/shm/channel.h"
+#include "link/link.h"
 #include "util/stage.h"
 
 #include <endian.h>
@@ -27,6 +28,16 @@
 #include <string.h>
 
 struct ibp_qp;
+
+/* A message as the packet that the machine knows; its payload lies in no stage. */
+static inline struct link_rx ibp_shm_packet(const struct shm_message *m)
+{
+	struct link_rx rx = { .data = m->data, .len = m->len };
+
+	memcpy(rx.src, m->src, sizeof(rx.src));
+	memcpy(rx.dst, m->dst, sizeof(rx.dst));
+	return rx;
+}
 
 /* In front of the payload, in the form of ibp_header_put(). */
 struct ibp_header {
@@ -131,7 +142,7 @@ struct ibp_shm {
 	bool quiet; /* what is put together may wait until somebody looks */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
-	const struct link_rx *rx; /* being looked at; NULL: a datagram */
+	const struct shm_message *rx; /* being looked at; NULL: a datagram */
 	const uint8_t *data;      /* its payload, unless it is named */
 	bool plain;               /* it has IBP_HEADER_PLAIN */
 	bool acks;                /* and IBP_HEADER_ACKS: */

@@ -13,6 +13,7 @@
 #define PROTO_IB_IBP_H
 
 #include "engine/dev.h"
+#include "host/shm/channel.h"
 #include "link/link.h"
 #include "proto/gsi.h"
 
@@ -23,6 +24,7 @@ extern const struct eng_proto_ops ibp_proto_ops;
 
 struct ibp_config {
 	struct link *link;
+	struct shm_channel *chan; /* to the processes of this host; shm_channel_none without any */
 	uint64_t seed;
 	uint32_t window_bytes;  /* most a QP has in flight; 0 = from link->rx_window */
 	uint32_t mtu_max;       /* active MTU in bytes, 256..4096 */
@@ -40,11 +42,13 @@ void ibp_port_fini(struct eng_dev *dev);
 /* n received datagrams (BTH .. ICRC), as one link->recv() gave them. Anything may
  * be in them. Nothing of them is looked at after the return. */
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
+/* The same of messages of the channel; the caller releases them. */
+void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now);
 /*
  * Without a look at the clock, between two rounds of ibp_receive() and ibp_transmit(): as many of these
  * messages, in order, as are the usual ones. Returns how many; the others are for ibp_receive().
  */
-int ibp_fast_receive(struct eng_dev *dev, const struct link_rx *rx, int n);
+int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n);
 /* What was posted to this QP has gone to a peer on this host: true. False: it, or some of it, waits for
  * eng_proto_ops.qp_kick() and a round. */
 bool ibp_fast_post(struct eng_qp *qp, bool batch);

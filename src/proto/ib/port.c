@@ -131,8 +131,8 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	if ((qp->type != IBV_QPT_UD && !ibp_from_peer(ibp_qp(qp), rx)) ||
-	    (rx->message && p->src_qpn != qp->attr.dest_qp_num)) {
+	if ((qp->type != IBV_QPT_UD && !ibp_from_peer(ibp_qp(qp), rx->src, rx->dst)) ||
+	    (port->shm.rx && p->src_qpn != qp->attr.dest_qp_num)) {
 		ibp_count(port, ENG_C_rx_bad_source);
 		return NULL;
 	}
@@ -140,7 +140,7 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
-	if (rx->message)
+	if (port->shm.rx)
 		return ibp_qp(qp);
 	return ibp_icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
 }
@@ -159,7 +159,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if ((rx->tos & 3) == 3)
 		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP && q->req.local != rx->message)
+	if (p->shape->flags & WIRE_F_RSP && q->req.local != !!q->port->shm.rx)
 		ibp_count(q->port, ENG_C_rx_bad_source);
 	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
@@ -185,11 +185,11 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 {
 	struct ibp_qp *q;
 
-	if (!rx->message && p->dest_qpn == MULTICAST_QPN) {
+	if (!port->shm.rx && p->dest_qpn == MULTICAST_QPN) {
 		deliver_multicast(port, p, rx);
 		return;
 	}
-	if (!rx->message && p->dest_qpn == WIRE_QPN_GSI) {
+	if (!port->shm.rx && p->dest_qpn == WIRE_QPN_GSI) {
 		ibp_gsi_receive(port, p, rx);
 		return;
 	}
@@ -197,25 +197,41 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 	if (!q)
 		return;
 	q->heard = port->now;
-	if (!rx->message || take_ack(q))
+	if (!port->shm.rx || take_ack(q))
 		dispatch(q, p, rx);
 }
 
-static void receive_one(struct ibp_port *port, const struct link_rx *rx)
+static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
-	bool sound;
 
-	if (rx->message ? ibp_fast_take(port, rx) : ibp_fast_wire_take(port, rx))
+	if (ibp_fast_wire_take(port, rx))
 		return;
-	sound = rx->message ? ibp_shm_parse(port, rx, &p)
-			      : wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK;
-
-	if (sound)
+	if (wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK)
 		receive_sound(port, &p, rx);
-	else if (!rx->message || !ibp_forward_receive(port, rx))
+	else
+		ibp_count(port, ENG_C_rx_short);
+}
+
+static void receive_message(struct ibp_port *port, const struct shm_message *m)
+{
+	struct wire_ib_packet p;
+	struct link_rx rx;
+
+	if (ibp_fast_take(port, m))
+		return;
+	rx = ibp_shm_packet(m);
+	if (ibp_shm_parse(port, m, &p))
+		receive_sound(port, &p, &rx);
+	else if (!ibp_forward_receive(port, m))
 		ibp_count(port, ENG_C_rx_short);
 	port->shm.rx = NULL;
+}
+
+static void begin_receive(struct ibp_port *port, uint64_t now)
+{
+	port->now = now;
+	ibp_coalesce_end(port);
 }
 
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
@@ -223,14 +239,26 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 	struct ibp_port *port = dev->port;
 
 	eng_dev_held(dev);
-	port->now = now;
-	ibp_coalesce_end(port);
+	begin_receive(port, now);
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
 	for (int i = 0; i < n; i++) {
 		dev->counters[ENG_C_rx_bytes] += rx[i].len;
-		receive_one(port, &rx[i]);
+		receive_datagram(port, &rx[i]);
 	}
 	ibp_place_settle(port);
+}
+
+void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now)
+{
+	struct ibp_port *port = dev->port;
+
+	eng_dev_held(dev);
+	begin_receive(port, now);
+	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
+	for (int i = 0; i < n; i++) {
+		dev->counters[ENG_C_rx_bytes] += m[i].len;
+		receive_message(port, &m[i]);
+	}
 }
 
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
@@ -295,7 +323,7 @@ static void send_acks(struct ibp_port *port, bool quiet)
 		ibp_resp_ack(ut_container(n, struct ibp_qp, acks));
 	port->shm.quiet = false;
 	if (!quiet)
-		shm_channel(port->link)->tell(port->link);
+		port->chan->ops->notify(port->chan);
 }
 
 int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
@@ -321,7 +349,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	if (acks != ENG_ACKS_LATER)
 		send_acks(port, acks == ENG_ACKS_QUIETLY);
 	ibp_train_flush(port);
-	shm_channel(port->link)->show(port->link);
+	port->chan->ops->flush(port->chan);
 	if (!port->blocked)
 		ibp_gsi_run(port);
 	if (ibp_forward_waits(&port->forwards))
@@ -342,7 +370,7 @@ bool ibp_acks_pending(struct eng_dev *dev)
 {
 	struct ibp_port *port = dev->port;
 
-	return !ut_list_empty(&port->acks) || port->link->untold;
+	return !ut_list_empty(&port->acks) || port->chan->unnotified;
 }
 
 bool ibp_busy(struct eng_dev *dev)

@@ -60,7 +60,7 @@ static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, c
 
 /* Where packets to a peer go. */
 struct ibp_path {
-	struct link_flow flow;
+	struct ut_flow flow;
 	struct wire_icrc_flow icrc;
 	bool valid;
 };
@@ -116,6 +116,7 @@ struct ibp_gsi {
 struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
+	struct shm_channel *chan;
 	struct ibp_config cfg;
 	struct ut_rng rng;
 	struct ut_heap timers;
@@ -242,10 +243,10 @@ static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 }
 
 /* The addresses are those of the connection. */
-static inline bool ibp_from_peer(const struct ibp_qp *q, const struct link_rx *rx)
+static inline bool ibp_from_peer(const struct ibp_qp *q, const uint8_t src[16], const uint8_t dst[16])
 {
-	return q->path.valid && memcmp(rx->src, q->path.flow.dst, 16) == 0 &&
-	       memcmp(rx->dst, q->path.flow.src, 16) == 0;
+	return q->path.valid && memcmp(src, q->path.flow.dst, 16) == 0 &&
+	       memcmp(dst, q->path.flow.src, 16) == 0;
 }
 
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
@@ -419,7 +420,7 @@ bool ibp_shm_is(const struct ibp_qp *q, bool response);
 struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int *max);
 int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user);
 /* A message as a packet; false: it is none. The payload stays where it is. */
-bool ibp_shm_parse(struct ibp_port *port, const struct link_rx *rx, struct wire_ib_packet *p);
+bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p);
 /* Its payload into application memory, as ibp_place(); or IBP_AGAIN. iov has room for one more. */
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
 /* The same into a plain buffer: 0 or IBP_AGAIN. */
@@ -443,7 +444,7 @@ static inline bool ibp_shm_acks(struct ibp_qp *q, uint64_t *ret_va)
 
 /* express.c: a message of this host was the usual one and has been executed. False: nothing of it
  * has happened but what happens once. */
-bool ibp_fast_take(struct ibp_port *port, const struct link_rx *rx);
+bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx);
 /* The plain acknowledgement up to this PSN, without a packet. False: it has not left, make one. */
 bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn);
 /* visit.c */

@@ -21,6 +21,7 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	}
 	port->dev = dev;
 	port->link = cfg->link;
+	port->chan = cfg->chan;
 	r = ibp_shm_init(port);
 	if (r < 0) {
 		ut_stage_fini(&port->train.stage);

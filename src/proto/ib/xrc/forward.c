@@ -41,25 +41,25 @@ static bool foreign(struct ibp_port *port, uint32_t srqn)
 }
 
 /* The owner has our address, too. */
-static struct link_flow here(const struct ibp_qp *q)
+static struct ut_flow here(const struct ibp_qp *q)
 {
-	struct link_flow f = q->path.flow;
+	struct ut_flow f = q->path.flow;
 
 	memcpy(f.dst, f.src, 16);
 	return f;
 }
 
-int ibp_forward_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
+int ibp_forward_say(struct ibp_port *port, const struct ut_flow *f, uint32_t qpn,
 		  const struct ibp_forward_header *n, uint64_t *ret_end)
 {
-	const struct shm_channel_ops *chan = shm_channel(port->link);
+	struct shm_channel *chan = port->chan;
 	struct shm_reservation at;
-	int r = chan->reserve(port->link, f, qpn, 0, &at);
+	int r = chan->ops->reserve(chan, f, qpn, 0, &at);
 
 	if (r < 0)
 		return r;
 	memcpy(at.header, n, sizeof(*n));
-	chan->commit(port->link, &at, 0);
+	chan->ops->commit(chan, &at, 0);
 	if (ret_end)
 		*ret_end = at.end;
 	port->sent++;
@@ -106,10 +106,10 @@ static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
 
 static enum shm_reach way(const struct ibp_qp *q, uint32_t srqn)
 {
-	struct link_flow f = here(q);
+	struct ut_flow f = here(q);
 	bool fetches;
 
-	return shm_channel(q->port->link)->reach(q->port->link, &f, srqn, &fetches);
+	return q->port->chan->ops->reach(q->port->chan, &f, srqn, &fetches);
 }
 
 /* Why a note or its payload did not leave. */
@@ -136,7 +136,7 @@ static void begin_run(struct ibp_qp *q)
 	y->seen = q->resp.epsn;
 }
 
-static int open_message(struct ibp_qp *q, const struct link_flow *f, uint32_t srqn)
+static int open_message(struct ibp_qp *q, const struct ut_flow *f, uint32_t srqn)
 {
 	struct ibp_forward_header n = note(q, IBP_FORWARD_OPEN, q->resp.epsn);
 
@@ -161,12 +161,12 @@ static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, 
 }
 
 /* 0, IBP_AGAIN, or what the link said. */
-static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib_packet *p)
+static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_packet *p)
 {
 	struct ibp_port *port = q->port;
-	const struct shm_channel_ops *chan = shm_channel(port->link);
+	struct shm_channel *chan = port->chan;
 	struct shm_reservation at;
-	int r = chan->reserve(port->link, f, p->srqn, p->payload_len, &at);
+	int r = chan->ops->reserve(chan, f, p->srqn, p->payload_len, &at);
 
 	if (r < 0)
 		return r;
@@ -178,7 +178,7 @@ static int put(struct ibp_qp *q, const struct link_flow *f, const struct wire_ib
 	if (r < 0)
 		return r;
 	put_request(q, p, at.header);
-	chan->commit(port->link, &at, p->payload_len);
+	chan->ops->commit(chan, &at, p->payload_len);
 	port->sent++;
 	ibp_count(port, ENG_C_tx_pkts);
 	ibp_count(port, ENG_C_local_tx);
@@ -210,7 +210,7 @@ static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 static int forward(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	struct link_flow f = here(q);
+	struct ut_flow f = here(q);
 	int r = 0;
 
 	if (!q->forward->out)
@@ -330,10 +330,10 @@ static struct ibp_qp *target(struct ibp_port *port, uint32_t qpn)
 }
 
 /* An owner that has a message of ours in work, so it says, is told when we have not. */
-static void asked(struct ibp_port *port, const struct link_rx *rx, struct ibp_qp *q,
+static void asked(struct ibp_port *port, const struct shm_message *rx, struct ibp_qp *q,
 		  const struct ibp_forward_header *n)
 {
-	struct link_flow back = ibp_forward_back(port, rx);
+	struct ut_flow back = ibp_forward_back(port, rx);
 	struct ibp_forward_header close = { .kind = IBP_FORWARD_CLOSE, .mark = IBP_FORWARD_MARK,
 					.qpn = n->qpn };
 
@@ -343,7 +343,7 @@ static void asked(struct ibp_port *port, const struct link_rx *rx, struct ibp_qp
 	(void)ibp_forward_say(port, &back, n->req.srqn & IBP_PSN_MASK, &close, NULL);
 }
 
-void ibp_forward_told(struct ibp_port *port, const struct link_rx *rx,
+void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 		    const struct ibp_forward_header *n)
 {
 	struct ibp_qp *q = target(port, n->qpn & IBP_PSN_MASK);
@@ -375,14 +375,14 @@ static void probe(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;
 	struct ibp_forward_header n = note(q, IBP_FORWARD_PROBE, oldest(q));
-	struct link *l = q->port->link;
-	struct link_flow f = here(q);
+	struct shm_channel *chan = q->port->chan;
+	struct ut_flow f = here(q);
 	struct shm_reservation at;
-	int r = shm_channel(l)->reserve(l, &f, y->srqn, 0, &at);
+	int r = chan->ops->reserve(chan, &f, y->srqn, 0, &at);
 
 	if (r == -ENOTCONN)
 		fail(q, ENG_V_RX_HOME);
-	else if (r == 0 && shm_channel(l)->taken(l, &f, y->srqn) >= y->probe_end)
+	else if (r == 0 && chan->ops->consumed(chan, &f, y->srqn) >= y->probe_end)
 		(void)ibp_forward_say(q->port, &f, y->srqn, &n, &y->probe_end);
 }
 
@@ -411,7 +411,7 @@ void ibp_forward_stop(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;
 	struct ibp_forward_header n = note(q, IBP_FORWARD_CLOSE, 0);
-	struct link_flow f = here(q);
+	struct ut_flow f = here(q);
 
 	y->held = y->plain = false;
 	if (!y->out && !y->abroad)

@@ -108,7 +108,7 @@ struct ibp_proxy {
 	struct ibp_qp *q;
 	struct ut_list node; /* keys or spare */
 	struct ut_list due;
-	struct link_flow back;
+	struct ut_flow back;
 	uint64_t fs, ino;
 	uint32_t run, msn; /* msn: when it began */
 	bool ended;        /* the rest of this run is dropped */
@@ -127,7 +127,7 @@ struct ibp_forwards {
 };
 
 /* A message that is no packet: true, it was one of these. */
-bool ibp_forward_receive(struct ibp_port *port, const struct link_rx *rx);
+bool ibp_forward_receive(struct ibp_port *port, const struct shm_message *rx);
 /* Answers that are due. */
 void ibp_forward_run(struct ibp_port *port);
 static inline bool ibp_forward_waits(const struct ibp_forwards *r)
@@ -151,21 +151,21 @@ bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p);
 void ibp_forward_stop(struct ibp_qp *q);
 void ibp_forward_timer(struct ibp_qp *q);
 /* An answer, or IBP_FORWARD_ASK. */
-void ibp_forward_told(struct ibp_port *port, const struct link_rx *rx,
+void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 		    const struct ibp_forward_header *n);
 /* A note alone to the process that has the number qpn; ret_end: where it ends in the ring, or NULL.
  * 0 or as shm_channel_ops.reserve. */
-int ibp_forward_say(struct ibp_port *port, const struct link_flow *f, uint32_t qpn,
+int ibp_forward_say(struct ibp_port *port, const struct ut_flow *f, uint32_t qpn,
 		  const struct ibp_forward_header *n, uint64_t *ret_end);
 /* To whoever sent this. */
-struct link_flow ibp_forward_back(struct ibp_port *port, const struct link_rx *rx);
+struct ut_flow ibp_forward_back(struct ibp_port *port, const struct shm_message *rx);
 
 /* --- owner: proxy.c --- */
 
 void ibp_forwards_init(struct ibp_port *port);
 void ibp_forwards_fini(struct ibp_port *port);
 /* For the target that sent this, or NULL. */
-struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn);
+struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct shm_message *rx, uint32_t qpn);
 /* One without a target, or an idle one of another target; or NULL. */
 struct ibp_proxy *ibp_proxy_unused(struct ibp_port *port);
 /* Where ibp_proxy_find() looks for a target's. */
@@ -178,7 +178,7 @@ void ibp_proxy_retire(struct ibp_proxy *s);
 /* --- owner: owner.c --- */
 
 /* OPEN, REQUEST, PROBE, CLOSE. */
-void ibp_home_receive(struct ibp_port *port, const struct link_rx *rx,
+void ibp_home_receive(struct ibp_port *port, const struct shm_message *rx,
 		       const struct ibp_forward_header *n);
 void ibp_home_timer(struct ibp_qp *q);
 /* The domain of a queue is the one that the target's message was sent to. */

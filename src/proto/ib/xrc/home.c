@@ -16,9 +16,9 @@ bool ibp_home_domain(const struct ibp_proxy *s, const struct eng_xrcd *x)
 
 /* --- answers --- */
 
-struct link_flow ibp_forward_back(struct ibp_port *port, const struct link_rx *rx)
+struct ut_flow ibp_forward_back(struct ibp_port *port, const struct shm_message *rx)
 {
-	struct link_flow f = { .ttl = 64 };
+	struct ut_flow f = { .ttl = 64 };
 	int i;
 
 	eng_dev_held(port->dev);
@@ -72,9 +72,9 @@ void ibp_forward_run(struct ibp_port *port)
 }
 
 /* Nobody stands for that target: it may go on somewhere else. If it cannot be told it asks. */
-static void unknown(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
+static void unknown(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
-	struct link_flow back = ibp_forward_back(port, rx);
+	struct ut_flow back = ibp_forward_back(port, rx);
 	struct ibp_forward_header no = { .kind = IBP_FORWARD_ERROR, .mark = IBP_FORWARD_MARK,
 				     .psn = n->psn, .qpn = n->qpn, .run = n->run,
 				     .say = { .verdict = ENG_V_RX_HOME } };
@@ -84,7 +84,7 @@ static void unknown(struct ibp_port *port, const struct link_rx *rx, const struc
 
 /* --- requests --- */
 
-static void open_message(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
+static void open_message(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
 
@@ -111,7 +111,7 @@ static void open_message(struct ibp_port *port, const struct link_rx *rx, const 
 	s->ino = n->open.ino;
 }
 
-static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n,
+static bool parse(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n,
 		  struct wire_ib_packet *p)
 {
 	const struct wire_ib_shape *shape = wire_ib_shape(n->opcode);
@@ -136,22 +136,23 @@ static bool parse(struct ibp_port *port, const struct link_rx *rx, const struct 
 	return true;
 }
 
-static int execute(struct ibp_proxy *s, const struct link_rx *rx, const struct ibp_forward_header *n)
+static int execute(struct ibp_proxy *s, const struct shm_message *m, const struct ibp_forward_header *n)
 {
+	struct link_rx rx = ibp_shm_packet(m);
 	struct ibp_resp *r = &s->q->resp;
 	struct wire_ib_packet p;
 	int v;
 
 	if (n->psn != r->epsn)
 		return ENG_V_RX_SEQUENCE;
-	if (!parse(s->q->port, rx, n, &p))
+	if (!parse(s->q->port, m, n, &p))
 		return ENG_V_RX_LENGTH;
 	if (r->message == IBP_NONE)
 		r->mtu = s->q->port->shm.unit;
 	else if (r->mtu != s->q->port->shm.unit)
 		return ENG_V_RX_LENGTH;
 	s->srqn = p.srqn;
-	v = ibp_resp_execute(s->q, &p, rx);
+	v = ibp_resp_execute(s->q, &p, &rx);
 	s->q->port->shm.rx = NULL;
 	return eng_qp_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
 }
@@ -183,7 +184,7 @@ static void watch(struct ibp_proxy *s)
 	ut_timer_set(&q->port->timers, &q->req.timer, q->port->now + s->wait);
 }
 
-static void request(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
+static void request(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
 	int v;
@@ -212,7 +213,7 @@ static void request(struct ibp_port *port, const struct link_rx *rx, const struc
 		watch(s);
 }
 
-static void probe(struct ibp_port *port, const struct link_rx *rx, const struct ibp_forward_header *n)
+static void probe(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
 	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
 
@@ -222,7 +223,7 @@ static void probe(struct ibp_port *port, const struct link_rx *rx, const struct 
 		unknown(port, rx, n);
 }
 
-void ibp_home_receive(struct ibp_port *port, const struct link_rx *rx,
+void ibp_home_receive(struct ibp_port *port, const struct shm_message *rx,
 		       const struct ibp_forward_header *n)
 {
 	struct ibp_proxy *s;
@@ -244,7 +245,7 @@ void ibp_home_receive(struct ibp_port *port, const struct link_rx *rx,
 	}
 }
 
-bool ibp_forward_receive(struct ibp_port *port, const struct link_rx *rx)
+bool ibp_forward_receive(struct ibp_port *port, const struct shm_message *rx)
 {
 	struct ibp_forward_header n;
 	uint8_t kind;
@@ -273,7 +274,7 @@ void ibp_home_timer(struct ibp_qp *q)
 	struct ibp_proxy *s = q->proxy;
 	struct ibp_forward_header ask = { .kind = IBP_FORWARD_ASK, .mark = IBP_FORWARD_MARK,
 				      .qpn = q->qp->qpn, .run = s->run, .req = { .srqn = s->srqn } };
-	struct link *l = q->port->link;
+	struct shm_channel *chan = q->port->chan;
 	struct shm_reservation at;
 	int r = 0;
 
@@ -283,8 +284,8 @@ void ibp_home_timer(struct ibp_qp *q)
 		s->wait = WAIT_NS;
 	} else {
 		s->wait = s->wait < WAIT_MOST / 2 ? s->wait * 2 : WAIT_MOST;
-		r = shm_channel(l)->reserve(l, &s->back, ask.qpn, 0, &at);
-		if (r == 0 && shm_channel(l)->taken(l, &s->back, ask.qpn) >= s->ask_end)
+		r = chan->ops->reserve(chan, &s->back, ask.qpn, 0, &at);
+		if (r == 0 && chan->ops->consumed(chan, &s->back, ask.qpn) >= s->ask_end)
 			r = ibp_forward_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
 	}
 	if (r == -ENOTCONN) {

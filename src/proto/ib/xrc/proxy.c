@@ -109,7 +109,7 @@ struct ut_list *ibp_proxy_key(struct ibp_port *port, uint32_t qpn)
 	return &port->forwards.keys[qpn % IBP_PROXY_KEYS];
 }
 
-struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct link_rx *rx, uint32_t qpn)
+struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct shm_message *rx, uint32_t qpn)
 {
 	struct ibp_proxy *s;
 
