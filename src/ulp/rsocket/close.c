@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Half-close and the end. What was sent is acknowledged before the connection goes down, unless the
- * program asked for less (SO_LINGER) or the peer's program takes nothing for a minute.
+ * rshutdown() and rclose(). Sent data is acknowledged before the disconnect, unless the program set
+ * SO_LINGER to less or the peer's program reads nothing for a minute.
  */
-#include "ulp/rsocket/dgram.h"
 #include "ulp/rsocket/export.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/conn.h"
+#include "ulp/rsocket/cq.h"
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/post.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/wait.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <rdma/rsocket.h>
 
 #define DRAIN_MS 60000
 
@@ -21,14 +23,14 @@ static int drain_time(const struct rs_sock *s)
 	return s->o.linger_s < 1000000 ? s->o.linger_s * 1000 : 1000000000;
 }
 
-/* Which message tells the peer, or -1. s and c held. */
+/* Returns the control message to send, or -1 for none. Called with s and c held. */
 static int closing(struct rs_sock *s, int how)
 {
 	bool wrote = s->wr_open;
 
 	if (how != SHUT_WR) {
 		s->shut_rd = true;
-		rs_nap_wake(s->naps, -1);
+		rs_sleepers_wake(s->sleepers, -1);
 	}
 	if (how != SHUT_RD)
 		s->wr_open = false;
@@ -37,8 +39,8 @@ static int closing(struct rs_sock *s, int how)
 	return wrote && !s->wr_open ? RS_CTRL_SHUTDOWN : -1;
 }
 
-/* Takes s itself, so that no piece of a send is between its place and its message. */
-static int tell(struct rs_sock *s, int ctrl, int wait_ms)
+/* Takes s, so that no thread is between the Write of a piece and its message. */
+static int send_ctrl(struct rs_sock *s, int ctrl, int wait_ms)
 {
 	int r;
 
@@ -74,7 +76,7 @@ static void go_down(struct rs_sock *s)
 	rs_cancel_back(state);
 }
 
-int rs_shutdown(struct rs_sock *s, int how)
+static int shutdown_stream(struct rs_sock *s, int how)
 {
 	int ms = drain_time(s), ctrl, r;
 
@@ -86,7 +88,7 @@ int rs_shutdown(struct rs_sock *s, int how)
 	pthread_mutex_unlock(&s->s);
 	if (ctrl < 0)
 		return 0;
-	r = tell(s, ctrl, ms);
+	r = send_ctrl(s, ctrl, ms);
 	if (!r)
 		r = rs_wait(s, rs_test_idle, false, ms);
 	if (ctrl == RS_CTRL_DISCONNECT || rs_ended(s->state))
@@ -108,7 +110,7 @@ RS_EXPORT int rshutdown(int socket, int how)
 	else if (s->state == RS_LISTENING && how != SHUT_WR)
 		r = 0;
 	else
-		r = s->state == RS_CONNECTED ? rs_shutdown(s, how)
+		r = s->state == RS_CONNECTED ? shutdown_stream(s, how)
 					     : rs_ended(s->state) ? 0 : -ENOTCONN;
 	rs_put(s);
 	return (int)rs_ret(r);
@@ -119,8 +121,8 @@ static void end_stream(struct rs_sock *s)
 	if (s->state == RS_ACCEPTING)
 		rs_conn_step(s);
 	if (s->state == RS_CONNECTED && !(s->o.linger && !s->o.linger_s)) {
-		/* A signal does not cut the farewell short: there is no second close. */
-		while (rs_shutdown(s, SHUT_RDWR) == -EINTR)
+		/* A signal does not end the wait for acknowledgements: rclose() cannot be repeated. */
+		while (shutdown_stream(s, SHUT_RDWR) == -EINTR)
 			;
 	}
 	pthread_mutex_lock(&s->c);
@@ -150,33 +152,4 @@ RS_EXPORT int rclose(int socket)
 		end_stream(s);
 	rs_put(s);
 	return 0;
-}
-
-static void free_sock(struct rs_sock *s)
-{
-	int state = rs_cancel_off(), keep = errno;
-
-	if (s->type == SOCK_DGRAM)
-		rs_dgram_free(s);
-	rs_listen_free(s);
-	rs_ep_free(s);
-	if (s->id)
-		rdma_destroy_id(s->id);
-	if (s->channel)
-		rdma_destroy_event_channel(s->channel);
-	pthread_mutex_destroy(&s->m);
-	pthread_mutex_destroy(&s->s);
-	pthread_mutex_destroy(&s->r);
-	pthread_mutex_destroy(&s->c);
-	pthread_mutex_destroy(&s->maps_lock);
-	free(s->route);
-	free(s);
-	errno = keep;
-	rs_cancel_back(state);
-}
-
-void rs_put(struct rs_sock *s)
-{
-	if (atomic_fetch_sub(&s->refs, 1) == 1)
-		free_sock(s);
 }

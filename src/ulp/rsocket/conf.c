@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Defaults, and the administrator's: one number in one file each, read once. The folder is that of
+ * The administrator's settings: one number in one file each, read once. The folder is that of
  * rdma-core; DAPPLE_RSOCKET_CONF names another one.
  */
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/conf.h"
+#include "ulp/rsocket/flow.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #define CONF_DIR "/etc/rdma/rsocket"
 
@@ -21,7 +24,7 @@ static struct rs_conf conf = {
 	.wake_ms = 5000,
 };
 
-/* The value of the file if it has one within the limits of its row. */
+/* Returns true if the file has a number; *ret is at most max. */
 static bool read_number(const char *path, uint64_t max, uint64_t *ret)
 {
 	char text[32], *end;

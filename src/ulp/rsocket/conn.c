@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The road of a stream to CONNECTED: resolve address and route, make the queue pair, exchange
- * connection data. The identifier is asynchronous for good and its channel never blocks: each step
- * is taken by whoever is in a call (or in rpoll) when the event comes. Afterwards the channel tells
- * of the peer's end.
+ * A stream becomes CONNECTED in steps: address and route are resolved, the queue pair is created,
+ * connection data is exchanged. The identifier is asynchronous and its channel never blocks: any
+ * thread inside a call or rpoll() takes the next step when its event has come. After that the
+ * channel reports the peer's disconnect.
  */
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/conn.h"
+#include "ulp/rsocket/cq.h"
+#include "ulp/rsocket/ep.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/wait.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -22,7 +26,7 @@ static int refuse(struct rs_sock *s, int err)
 	return -err;
 }
 
-/* Error codes of events are negative errnos; reasons of rejections are not. */
+/* The status of an event is a negative errno, except that of a rejection, which is a reason. */
 static int errno_of(const struct rdma_cm_event *ev)
 {
 	int given = ev->status < 0 ? -ev->status : 0;
@@ -110,7 +114,7 @@ static int send_request(struct rs_sock *s)
 		return refuse(s, -r);
 	rs_conn_data(s, &conn);
 	rs_conn_put(data, &conn);
-	/* An iWARP peer may want to prove the connection with a Read. */
+	/* An iWARP peer may ask for a Read as its ready-to-receive message (RFC 6581). */
 	if (s->msg_send)
 		param.initiator_depth = 1;
 	s->state = RS_CONNECTING;
@@ -126,7 +130,7 @@ static void connected(struct rs_sock *s)
 	s->cm_up = true;
 	s->state = RS_CONNECTED;
 	rs_cq_drive(s);
-	rs_nap_wake(s->naps, -1);
+	rs_sleepers_wake(s->sleepers, -1);
 	pthread_mutex_unlock(&s->c);
 }
 
@@ -137,13 +141,13 @@ void rs_conn_explained(struct rs_sock *s, int err)
 		s->err = err;
 	}
 	s->unexplained = false;
-	rs_nap_wake(s->naps, -1);
+	rs_sleepers_wake(s->sleepers, -1);
 }
 
 static void peer_ended(struct rs_sock *s, int err)
 {
 	pthread_mutex_lock(&s->c);
-	/* What the peer sent before it went is here already. */
+	/* Data that the peer sent before its disconnect has arrived already. */
 	rs_cq_drive(s);
 	rs_end(s, err ? RS_BROKEN : RS_GONE, err);
 	rs_conn_explained(s, err);
@@ -171,7 +175,7 @@ static void retry(struct rs_sock *s, int err, int (*again)(struct rs_sock *s))
 		refuse(s, err);
 }
 
-/* One row per state that waits: the event it hopes for; all others end it. */
+/* Each waiting state has one event that continues it; all others end it. */
 static void on_event(struct rs_sock *s, const struct rdma_cm_event *ev, const void *data)
 {
 	int err = errno_of(ev);
@@ -199,7 +203,7 @@ static void on_event(struct rs_sock *s, const struct rdma_cm_event *ev, const vo
 			refuse(s, err);
 		break;
 	default:
-		/* A stream that was reset says so; what RoCE says there is no reason. */
+		/* iWARP's status tells a reset from an end in order; RoCE's has no such meaning. */
 		if (ev->event == RDMA_CM_EVENT_DISCONNECTED)
 			peer_ended(s, s->msg_send && ev->status < 0 ? err : 0);
 		else if (ev->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
@@ -207,7 +211,7 @@ static void on_event(struct rs_sock *s, const struct rdma_cm_event *ev, const vo
 	}
 }
 
-/* m held. Events are acknowledged before they are acted upon. */
+/* Events are acknowledged before they are handled. Called with m held. */
 static void take_events(struct rs_sock *s)
 {
 	struct rdma_cm_event *ev, copy;
@@ -250,7 +254,7 @@ int rs_conn_step(struct rs_sock *s)
 		rs_cq_drive(s);
 		pthread_mutex_unlock(&s->c);
 	}
-	/* The error belongs to whoever asks for it, not to rpoll. */
+	/* The error stays pending for the next call or SO_ERROR; rpoll() must not consume it. */
 	r = rs_opening(s->state) ? -EINPROGRESS : 0;
 	pthread_mutex_unlock(&s->m);
 	rs_cancel_back(state);
@@ -264,7 +268,7 @@ int rs_conn_start(struct rs_sock *s)
 	return resolve_addr(s);
 }
 
-/* A caller that only ever asks without waiting must learn of the end, too, but not at each call. */
+/* For callers that never wait: they learn of the peer's disconnect within a millisecond. */
 void rs_conn_look(struct rs_sock *s, bool now)
 {
 	uint64_t t = rs_now();
@@ -282,7 +286,6 @@ void rs_conn_look(struct rs_sock *s, bool now)
 	errno = keep;
 }
 
-/* m held */
 void rs_conn_down(struct rs_sock *s)
 {
 	if (s->cm_up)
@@ -295,7 +298,6 @@ static bool test_open(struct rs_sock *s)
 	return !rs_opening(s->state);
 }
 
-/* For data calls and rconnect(): 0 when connected or ended in order. */
 int rs_conn_wait(struct rs_sock *s, int flags)
 {
 	enum rs_state now = s->state;

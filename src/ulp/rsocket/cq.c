@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Completions of a stream: what came in, what left, what that says of the connection. Whoever is
- * in a call drives them, with lock c held; there is no thread of our own.
+ * Completions of a stream: received messages, sent pieces, the end of the connection. The threads
+ * of the program process them inside its calls; rsockets have no thread of their own.
  */
+#include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/dgram.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/keepalive.h"
+#include "ulp/rsocket/post.h"
 
 #include <byteswap.h>
 #include <arpa/inet.h>
@@ -12,7 +14,6 @@
 
 #define BATCH 16
 
-/* The first reason stays. Everybody asleep has a look. */
 void rs_end(struct rs_sock *s, enum rs_state state, int err)
 {
 	if (s->state == RS_CONNECTED || rs_opening(s->state)) {
@@ -20,7 +21,7 @@ void rs_end(struct rs_sock *s, enum rs_state state, int err)
 		s->err = err;
 	}
 	s->rd_open = s->wr_open = false;
-	rs_nap_wake(s->naps, -1);
+	rs_sleepers_wake(s->sleepers, -1);
 }
 
 int rs_take_err(struct rs_sock *s)
@@ -49,8 +50,8 @@ static int errno_of(enum ibv_wc_status status)
 }
 
 /*
- * A flushed request only tells that the queue pair has ended; who ended it is told elsewhere. Below
- * iWARP that may be a reset, and then this is no end of file.
+ * A flushed request shows that the queue pair has ended, not why: the identifier's event tells. On
+ * iWARP the cause may be a TCP reset, which is no end of file.
  */
 static void failed(struct rs_sock *s, enum ibv_wc_status status)
 {
@@ -70,13 +71,13 @@ static void control(struct rs_sock *s, enum rs_ctrl what)
 		return;
 	if (what == RS_CTRL_SHUTDOWN && s->wr_open) {
 		s->rd_open = false;
-		rs_nap_wake(s->naps, -1);
+		rs_sleepers_wake(s->sleepers, -1);
 		return;
 	}
 	rs_end(s, RS_GONE, 0);
 }
 
-/* The entry is complete, and stays so until the peer replaces it on purpose. */
+/* The message says that the entry is complete; a snapshot is immune to later writes. */
 static int take_iomap(struct rs_sock *s, uint32_t nr)
 {
 	s->iomap[nr] = s->iomap_in[nr];
@@ -118,7 +119,6 @@ static void sent(struct rs_sock *s, const struct ibv_wc *wc)
 		rs_flow_sent(&s->flow, (uint32_t)wc->wr_id);
 }
 
-/* All that there is; receives are posted again before the next batch. */
 void rs_cq_drive(struct rs_sock *s)
 {
 	struct ibv_wc wc[BATCH];
@@ -128,8 +128,8 @@ void rs_cq_drive(struct rs_sock *s)
 	if (s->dg)
 		rs_dgram_drive(s);
 	/*
-	 * The peer may write as soon as it has our reply or request; what it says means nothing
-	 * until its connection data has been read, and waits in the queue.
+	 * The peer may write as soon as it has the request or reply of this end. Its messages stay
+	 * in the completion queue until its connection data has been read.
 	 */
 	if (!s->cq || s->state < RS_ACCEPTING)
 		return;
@@ -145,7 +145,7 @@ void rs_cq_drive(struct rs_sock *s)
 				failed(s, wc[i].status);
 			} else if (recv) {
 				again[nr++] = (uint32_t)wc[i].wr_id;
-				/* Behind the end nothing counts any more. */
+				/* After the end, messages are ignored. */
 				if (!rs_ended(s->state))
 					received(s, &wc[i]);
 			}
@@ -156,7 +156,7 @@ void rs_cq_drive(struct rs_sock *s)
 	}
 	if (n < 0)
 		rs_end(s, RS_BROKEN, EIO);
-	/* The peer's first message can be here before its last word of the handshake. */
+	/* The peer's first message can arrive before its RTU or ready-to-receive message. */
 	if (s->state == RS_ACCEPTING && s->heard)
 		s->state = RS_CONNECTED;
 	if (s->state == RS_CONNECTED) {
@@ -212,8 +212,8 @@ void rs_cq_arm(struct rs_sock *s)
 }
 
 /*
- * Takes what made the descriptor readable. Other sleepers may not have been scheduled yet and
- * would find it empty: they are woken by hand.
+ * Another sleeper whose poll() also returned may run only after this thread has emptied the
+ * descriptor; its eventfd wakes it.
  */
 void rs_cq_event(struct rs_sock *s)
 {
@@ -235,5 +235,5 @@ void rs_cq_event(struct rs_sock *s)
 		ibv_ack_cq_events(s->cq, s->unacked);
 		s->unacked = 0;
 	}
-	rs_nap_wake(s->naps, -1);
+	rs_sleepers_wake(s->sleepers, -1);
 }

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls on a datagram rsocket: see dgram.h. */
 #include "ulp/rsocket/dgram.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/dgram_dest.h"
+#include "ulp/rsocket/dgram_qp.h"
+#include "ulp/rsocket/iov.h"
+#include "ulp/rsocket/socket.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/wait.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -32,7 +38,7 @@ static uint32_t slots(uint32_t queue, uint32_t bytes)
 	return nr ? nr : 1;
 }
 
-/* Sizes are those of the options when the socket is first used. */
+/* Sizes are fixed by the options at the first use of the socket. */
 static int ready(struct rs_sock *s)
 {
 	struct rs_dgram *dg = s->dg;
@@ -48,7 +54,7 @@ static int ready(struct rs_sock *s)
 
 bool rs_dgram_push(struct rs_dgram *dg, const struct rs_dgram_msg *msg)
 {
-	/* The last places are for those that came by UDP. */
+	/* The last entries are reserved for datagrams by UDP. */
 	if (dg->rd_shut || dg->nr == dg->size ||
 	    (msg->qp && dg->nr - dg->forwarded >= dg->nr_recv))
 		return false;
@@ -105,7 +111,7 @@ void rs_dgram_event(struct rs_sock *s)
 		any = true;
 	}
 	if (any)
-		rs_nap_wake(s->naps, -1);
+		rs_sleepers_wake(s->sleepers, -1);
 	rs_cancel_back(state);
 }
 
@@ -120,7 +126,7 @@ static bool test_read(struct rs_sock *s)
 	return s->dg->nr || s->dg->rd_shut;
 }
 
-/* Which address will be asked for is not known: all queue pairs must have room. */
+/* The destination of the next send is unknown: every queue pair must have a free slot. */
 static bool test_write(struct rs_sock *s)
 {
 	for (struct rs_dgram_qp *qp = s->dg->qps; qp; qp = qp->next)
@@ -141,7 +147,7 @@ short rs_dgram_events(struct rs_sock *s, short events)
 {
 	short re = 0;
 
-	/* An unused socket is served from its first poll on, bound or not. */
+	/* Polling is a use, also of an unbound socket. */
 	if (ready(s))
 		return POLLERR;
 	if (test_read(s))
@@ -195,7 +201,7 @@ int rs_dgram_connect(struct rs_sock *s, const struct sockaddr *addr, socklen_t l
 	return r;
 }
 
-/* c held. -EAGAIN: all slots are under way. */
+/* Returns -EAGAIN if no send slot is free. Called with c held. */
 static int send_now(struct rs_sock *s, const struct sockaddr *to, const struct iovec *iov, int nr,
 		    size_t len)
 {
@@ -299,12 +305,11 @@ int rs_dgram_shutdown(struct rs_sock *s, int how)
 		s->dg->rd_shut = true;
 	if (how != SHUT_RD)
 		s->dg->wr_shut = true;
-	rs_nap_wake(s->naps, -1);
+	rs_sleepers_wake(s->sleepers, -1);
 	pthread_mutex_unlock(&s->c);
 	return 0;
 }
 
-/* Datagrams already handed to an adapter shall leave it. */
 void rs_dgram_close(struct rs_sock *s)
 {
 	rs_dgram_shutdown(s, SHUT_RDWR);

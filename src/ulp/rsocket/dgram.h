@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Datagram rsockets. Each has an ordinary UDP socket, whose port and descriptor it uses, and an
- * unreliable queue pair for every local address it talks from. The first datagrams to a peer go by
- * UDP with a header that names our queue pair; the peer answers with its own, and from then on
- * datagrams go from queue pair to queue pair.
+ * Datagram rsockets. Each has an ordinary UDP socket, whose port and descriptor it uses, and a UD
+ * queue pair for every local address that it sends from. The first datagrams to a peer travel by
+ * UDP with a header that names the sender's QPN; the peer answers with its own QPN, and from then on
+ * datagrams travel from queue pair to queue pair.
  *
- * No thread serves the UDP socket: each call of ours on this rsocket does, so a peer is answered
- * when the program next receives, sends or polls; until then the peer goes on by UDP.
+ * No thread serves the UDP socket: each call on the rsocket does, so a peer is answered when the
+ * program next receives, sends or polls; until then the peer sends by UDP.
  *
- * Everything below is guarded by lock c of the socket.
+ * All fields are guarded by lock c of the socket. Names: dg a datagram rsocket, dest a peer.
  */
 #ifndef ULP_RSOCKET_DGRAM_H
 #define ULP_RSOCKET_DGRAM_H
@@ -47,19 +47,19 @@ struct rs_dgram_dest {
 	uint64_t used;
 };
 
-/* A datagram that has come: in a receive slot of a queue pair, or by UDP. */
+/* A received datagram: in a receive slot of a queue pair, or a copy of what came by UDP. */
 struct rs_dgram_msg {
 	struct rs_dgram_qp *qp;
 	uint32_t slot;
 	uint32_t length;                /* of the payload */
-	uint8_t *copy;                  /* by UDP: the payload */
+	uint8_t *copy;                  /* by UDP: the payload, else NULL */
 	struct sockaddr_storage from;
 	uint32_t skip;                  /* header in front of the payload */
 };
 
 #define RS_DGRAM_BUCKETS 64u
-#define RS_DGRAM_DESTS 4096u            /* the longest unused one makes room for another */
-#define RS_DGRAM_FORWARDED 64u          /* datagrams by UDP that wait to be read */
+#define RS_DGRAM_DESTS 4096u            /* a new one replaces the longest unused */
+#define RS_DGRAM_FORWARDED 64u          /* datagrams by UDP that are not read yet */
 
 struct rs_dgram {
 	int udp, epfd;
@@ -75,42 +75,28 @@ struct rs_dgram {
 	unsigned forwarded;
 };
 
-/* dgram.c: what the calls need */
+/* Creates the UDP socket. Returns its descriptor or a negative errno. */
 int rs_dgram_make(struct rs_sock *s);
 int rs_dgram_bind(struct rs_sock *s, const struct sockaddr *addr, socklen_t len);
 int rs_dgram_connect(struct rs_sock *s, const struct sockaddr *addr, socklen_t len);
+/* Both return the bytes of the datagram, or a negative errno. */
 ssize_t rs_dgram_send(struct rs_sock *s, const struct iovec *iov, int nr, int flags,
 		      const struct sockaddr *to, socklen_t tolen);
 ssize_t rs_dgram_recv(struct rs_sock *s, const struct iovec *iov, int nr, int flags,
 		      struct sockaddr *from, socklen_t *fromlen, int *ret_flags);
 int rs_dgram_shutdown(struct rs_sock *s, int how);
+/* Waits until the posted datagrams have been sent, at most a second. */
 void rs_dgram_close(struct rs_sock *s);
 void rs_dgram_free(struct rs_sock *s);
 
-/* c held: progress, and what rpoll and the waits ask */
+/* Progress and readiness, for cq.c, wait.c and poll.c. Called with c held. */
 void rs_dgram_drive(struct rs_sock *s);
 void rs_dgram_arm(struct rs_sock *s);
 void rs_dgram_event(struct rs_sock *s);
 void rs_dgram_fds(struct rs_sock *s, int fd[2]);
 short rs_dgram_events(struct rs_sock *s, short events);
 
-/* dgram_qp.c */
-int rs_dgram_qp_get(struct rs_sock *s, const struct sockaddr *local, struct rs_dgram_qp **ret);
-void rs_dgram_qp_free(struct rs_dgram_qp *qp);
-void rs_dgram_qp_poll(struct rs_dgram_qp *qp);
-int rs_dgram_qp_recv(struct rs_dgram_qp *qp, uint32_t slot);
-uint8_t *rs_dgram_qp_slot(struct rs_dgram_qp *qp, uint32_t slot);
-int rs_dgram_qp_send(struct rs_dgram_qp *qp, const struct rs_dgram_dest *dest,
-		     const struct iovec *iov, size_t len);
-
-/* dgram_dest.c */
-int rs_dgram_dest_get(struct rs_sock *s, const struct sockaddr *addr, struct rs_dgram_dest **ret);
-void rs_dgram_dests_free(struct rs_dgram *dg);
-int rs_dgram_udp_send(struct rs_sock *s, struct rs_dgram_dest *dest, enum rs_op op,
-		      const struct iovec *iov, int nr);
-void rs_dgram_udp_take(struct rs_sock *s);
-
-/* dgram.c: the queue of what has come; false if it is full */
+/* Appends to the queue of received datagrams. Returns false if it is full. Called with c held. */
 bool rs_dgram_push(struct rs_dgram *dg, const struct rs_dgram_msg *msg);
 
 #endif

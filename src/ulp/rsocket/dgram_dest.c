@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whom a datagram rsocket talks to, and the exchange of queue pair numbers by UDP. Headers come
- * from anybody: they make at most RS_DGRAM_DESTS entries, and the address is that of the packet,
- * never what it says inside.
+ * Peers of a datagram rsocket, in a hash table by address. Any host can send a UDP header: such
+ * headers create at most RS_DGRAM_DESTS entries, and a peer's address is the source of the packet,
+ * never the address that the header contains.
  */
-#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/dgram_dest.h"
+#include "ulp/rsocket/dgram_qp.h"
+#include "ulp/rsocket/iov.h"
 #include "ulp/rsocket/sock.h"
 
 #include <netinet/in.h>
@@ -12,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AT_ONCE 32                      /* UDP datagrams looked at in one go */
+#define AT_ONCE 32                      /* UDP datagrams taken in one call */
 #define RESOLVE_MS 2000
 
 static unsigned bucket(const struct sockaddr *addr)
@@ -72,8 +74,8 @@ static in_port_t *port_of(struct sockaddr_storage *addr)
 					  : &((struct sockaddr_in6 *)addr)->sin6_port;
 }
 
-/* Peers know us by our port, so it is there before the first datagram names it. */
-static int own_port(struct rs_sock *s, struct sockaddr_storage *ret)
+/* The port identifies this rsocket to its peers: it is bound before the first datagram. */
+static int local_port(struct rs_sock *s, struct sockaddr_storage *ret)
 {
 	socklen_t len = sizeof(*ret);
 
@@ -86,12 +88,12 @@ static int own_port(struct rs_sock *s, struct sockaddr_storage *ret)
 	return getsockname(s->dg->udp, (struct sockaddr *)ret, &len) ? -errno : 0;
 }
 
-/* The address the host would send from, and the port of our own UDP socket. */
-static int own_addr(struct rs_sock *s, const struct sockaddr *peer, struct sockaddr_storage *ret)
+/* The source address that the host selects for the peer, with the port of the UDP socket. */
+static int local_addr(struct rs_sock *s, const struct sockaddr *peer, struct sockaddr_storage *ret)
 {
 	socklen_t len = sizeof(*ret);
 	in_port_t port;
-	int fd, r = own_port(s, ret);
+	int fd, r = local_port(s, ret);
 
 	if (r)
 		return r;
@@ -111,13 +113,13 @@ static int own_addr(struct rs_sock *s, const struct sockaddr *peer, struct socka
 
 static int add_dest(struct rs_sock *s, const struct sockaddr *addr, struct rs_dgram_dest **ret)
 {
-	struct sockaddr_storage own;
+	struct sockaddr_storage local;
 	struct rs_dgram_dest *d;
 	struct rs_dgram_qp *qp;
-	int r = own_addr(s, addr, &own);
+	int r = local_addr(s, addr, &local);
 
 	if (!r)
-		r = rs_dgram_qp_get(s, (struct sockaddr *)&own, &qp);
+		r = rs_dgram_qp_get(s, (struct sockaddr *)&local, &qp);
 	if (r)
 		return r;
 	if (s->dg->nr_dests == RS_DGRAM_DESTS)
@@ -161,20 +163,20 @@ static void gid_of(const struct sockaddr_storage *addr, union ibv_gid *ret)
 	memcpy(&ret->raw[12], &((const struct sockaddr_in *)addr)->sin_addr, 4);
 }
 
-/* RoCE: addresses are the GIDs; nothing has to be asked. */
+/* RoCE: GIDs follow from the addresses, without a query. */
 static int ethernet_attr(struct rs_dgram_dest *d, struct ibv_ah_attr *attr, int gids)
 {
 	struct rdma_cm_id *id = d->qp->id;
 	struct ibv_gid_entry entry;
-	union ibv_gid own;
+	union ibv_gid local;
 
-	gid_of(&d->qp->local, &own);
+	gid_of(&d->qp->local, &local);
 	attr->is_global = 1;
 	attr->grh.hop_limit = 64;
 	gid_of(&d->addr, &attr->grh.dgid);
 	for (int i = 0; i < gids; i++) {
 		if (ibv_query_gid_ex(id->verbs, id->port_num, (uint32_t)i, &entry, 0) ||
-		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 || memcmp(&entry.gid, &own, sizeof(own)))
+		    entry.gid_type != IBV_GID_TYPE_ROCE_V2 || memcmp(&entry.gid, &local, sizeof(local)))
 			continue;
 		attr->grh.sgid_index = (uint8_t)i;
 		return 0;
@@ -182,18 +184,18 @@ static int ethernet_attr(struct rs_dgram_dest *d, struct ibv_ah_attr *attr, int 
 	return -EADDRNOTAVAIL;
 }
 
-/* InfiniBand: the subnet manager knows the way. */
+/* InfiniBand: a path record of the subnet administration. */
 static int path_attr(struct rs_dgram_dest *d, struct ibv_ah_attr *attr)
 {
-	struct sockaddr_storage own = d->qp->local;
+	struct sockaddr_storage local = d->qp->local;
 	struct ibv_sa_path_rec *path;
 	struct rdma_cm_id *id;
 	int r = 0;
 
-	*port_of(&own) = 0;
+	*port_of(&local) = 0;
 	if (rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP))
 		return -errno;
-	if (rdma_resolve_addr(id, (struct sockaddr *)&own, (struct sockaddr *)&d->addr,
+	if (rdma_resolve_addr(id, (struct sockaddr *)&local, (struct sockaddr *)&d->addr,
 			      RESOLVE_MS) ||
 	    rdma_resolve_route(id, RESOLVE_MS) || !id->route.path_rec)
 		r = errno ? -errno : -EHOSTUNREACH;
@@ -285,7 +287,6 @@ static void take_one(struct rs_sock *s, const struct sockaddr_storage *from, con
 		forward(s->dg, from, data + hdr, len - (size_t)hdr);
 }
 
-/* c held, cancellation off */
 void rs_dgram_udp_take(struct rs_sock *s)
 {
 	uint8_t data[RS_UDP_HDR_MAX + RS_DGRAM_MAX];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The unreliable queue pair of a datagram rsocket for one local address, with fixed slots of 2 KiB
- * for receives and sends. What is malformed, or comes while the queue of unread datagrams is full,
- * is dropped and its slot posted again.
+ * A UD queue pair with fixed slots of 2 KiB for receives and sends. A datagram that is malformed, or
+ * that arrives while the queue of unread datagrams is full, is dropped and its slot posted again.
  */
-#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/dgram_qp.h"
+#include "ulp/rsocket/ep.h"
+#include "ulp/rsocket/iov.h"
+#include "ulp/rsocket/post.h"
 #include "ulp/rsocket/sock.h"
 
 #include <stdlib.h>
@@ -153,7 +155,7 @@ int rs_dgram_qp_get(struct rs_sock *s, const struct sockaddr *local, struct rs_d
 	return 0;
 }
 
-static bool came(struct rs_dgram_qp *qp, const struct ibv_wc *wc)
+static bool received(struct rs_dgram_qp *qp, const struct ibv_wc *wc)
 {
 	struct rs_dgram_msg msg = { .qp = qp, .slot = (uint32_t)wc->wr_id };
 	uint32_t len;
@@ -179,7 +181,7 @@ void rs_dgram_qp_poll(struct rs_dgram_qp *qp)
 
 		if ((wc.wr_id & RS_WR_KIND) != RS_WR_RECV)
 			qp->free_send[qp->nr_free++] = slot;
-		else if (!came(qp, &wc))
+		else if (!received(qp, &wc))
 			rs_dgram_qp_recv(qp, slot);
 	}
 }

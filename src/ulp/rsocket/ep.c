@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a connected stream owns: completion queue and channel, queue pair, send ring, receive ring
- * and the list that the peer writes. All of it is bounded by the options of the socket and made
- * once; nothing is allocated while data moves. Buffers are whole pages, so that fork-safe
- * registration leaves other memory alone.
+ * A connected stream has a completion queue and channel, a queue pair, a send ring, a receive ring
+ * and the target list that the peer writes. The options of the socket bound their sizes; they are
+ * created once, and nothing is allocated while data moves. Buffers are whole pages, so that fork-safe
+ * registration (MADV_DONTFORK) touches no other memory.
  */
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/ep.h"
+#include "ulp/rsocket/iomap.h"
+#include "ulp/rsocket/post.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@ static uint32_t clamp(uint32_t v, uint32_t low, uint32_t high)
 	return v > high ? high : v < low ? low : v;
 }
 
-/* The device's limits. A device reports nothing we could not live with. */
+/* Fits the queue sizes to the device's limits. */
 static int fit(struct rs_sock *s)
 {
 	struct ibv_device_attr attr;
@@ -68,7 +70,7 @@ static int make_qp(struct rs_sock *s)
 			 .max_send_sge = 2, .max_recv_sge = 1, .max_inline_data = s->o.inl },
 	};
 
-	/* Inline is a wish, not a need: go down until the device agrees. */
+	/* Inline data is optional: halve it until the device accepts. */
 	while (rdma_create_qp(s->id, NULL, &attr)) {
 		if (!attr.cap.max_inline_data || (errno != EINVAL && errno != ENOMEM))
 			return -errno;
@@ -93,7 +95,7 @@ static struct ibv_mr *registered(struct rs_sock *s, void **ret, size_t *len, int
 	return *ret ? ibv_reg_mr(s->id->pd, *ret, *len, IBV_ACCESS_LOCAL_WRITE | access) : NULL;
 }
 
-/* Behind the send ring: what is granted when it cannot go inline. */
+/* The entries behind the send ring hold grants where inline data is too small for them. */
 static int make_buffers(struct rs_sock *s)
 {
 	uint32_t *msgs = calloc(s->o.rq_size + 1, sizeof(*msgs));
@@ -162,7 +164,6 @@ static void end_buffer(struct ibv_mr *mr, void *p, size_t len)
 		munmap(p, len);
 }
 
-/* Called by the last user, or for a socket that nobody has seen yet. */
 void rs_ep_free(struct rs_sock *s)
 {
 	rs_maps_free(s);

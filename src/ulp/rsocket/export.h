@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The calls of <rdma/rsocket.h> that leave librdmacm.so.1; its version script names them besides. */
+/*
+ * The calls of <rdma/rsocket.h> that librdmacm.so.1 exports: header of the files that implement
+ * them. The version script of librdmacm names each call besides.
+ */
 #ifndef ULP_RSOCKET_EXPORT_H
 #define ULP_RSOCKET_EXPORT_H
+
+#include <rdma/rsocket.h>
 
 #define RS_EXPORT __attribute__((visibility("default")))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Flow control of a stream: see flow.h. Sequence numbers are 16 bits and compared by distance. */
+/* Sequence numbers are 16 bits and compared by distance. */
 #include "ulp/rsocket/flow.h"
 
 #include <errno.h>
@@ -36,9 +36,9 @@ void rs_flow_connect(struct rs_flow *f, const struct rs_conn *peer)
 }
 
 /*
- * The peer's Write may be under way while we look. We cleared the entry before the peer could know
- * of it, an aligned 8-byte word never tears, and both words of a real entry are not 0 (key and
- * length share one): both set means both new.
+ * The peer's Write may be in progress during this read. The entry was cleared before the peer was
+ * granted it, an aligned 8-byte word never tears, and neither word of a valid entry is 0 (key and
+ * length share one): both words set means that both are new.
  */
 int rs_flow_target(struct rs_flow *f, struct rs_sge *list)
 {
@@ -148,7 +148,7 @@ static int data(struct rs_flow *f, uint32_t bytes)
 	return 0;
 }
 
-/* The limit only moves forward, and never further ahead of us than the peer can hold. */
+/* The limit only moves forward, and is at most the peer's queue size ahead of s_seq. */
 static int credits(struct rs_flow *f, uint16_t limit)
 {
 	if ((uint16_t)(limit - f->s_seq) > f->s_window ||
@@ -170,7 +170,7 @@ int rs_flow_message(struct rs_flow *f, uint32_t msg, uint16_t iomap_size)
 	case RS_OP_IOMAP:
 		if (value >= iomap_size)
 			return -EPROTO;
-		/* It took a number of the peer's like data, so it must be given back like data. */
+		/* The message used a sequence number of the peer, as data does: grant it again. */
 		f->r_seq++;
 		return 0;
 	case RS_OP_CTRL:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The calls that move data, for both types of socket: all of them are a scatter list. */
-#include "ulp/rsocket/dgram.h"
+/* The calls that move data, for both types of socket; each becomes a scatter list. */
 #include "ulp/rsocket/export.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/socket.h"
+#include "ulp/rsocket/stream.h"
+#include "ulp/rsocket/table.h"
 
 #include <limits.h>
 #include <string.h>
-
-#include <rdma/rsocket.h>
 
 static bool bad_iov(const struct iovec *iov, size_t nr)
 {
@@ -78,7 +78,7 @@ RS_EXPORT ssize_t rsendto(int socket, const void *buf, size_t len, int flags,
 	return send_to(socket, &iov, 1, flags, dest_addr, addrlen);
 }
 
-/* Ancillary data cannot be carried: sending some is refused, none is ever received. */
+/* Ancillary data is not supported: to send some is refused, none is ever received. */
 RS_EXPORT ssize_t rsendmsg(int socket, const struct msghdr *msg, int flags)
 {
 	if (!msg)

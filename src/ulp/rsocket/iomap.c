@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * I/O maps: memory of ours that the peer writes by offset, without a word to our program. A map
- * for the peer takes an entry of the peer's table, which we write before the next data, with a
- * message that counts like data. Unmapping only ends the registration; the peer is not told.
+ * A map for the peer takes an entry of the peer's table, which this end writes before its next data,
+ * with a message that counts like data. The peer then writes the memory without notice to the
+ * program. Unmapping ends the registration; the peer is not informed.
  */
+#include "ulp/rsocket/iomap.h"
+#include "ulp/rsocket/conn.h"
+#include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/export.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/stream.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/wait.h"
 
 #include <byteswap.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <rdma/rsocket.h>
-
 struct rs_map {
 	struct rs_map *next;
 	struct ibv_mr *mr;
 	uint64_t offset;
-	int index;                      /* entry of the peer's table, or -1: for ourselves only */
-	bool told;
+	int index;                      /* entry of the peer's table, or -1: local only */
+	bool announced;
 };
 
 static bool index_taken(const struct rs_sock *s, int index)
@@ -50,7 +53,7 @@ static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64
 		return -ENOMEM;
 	m->index = index;
 	m->offset = offset;
-	m->told = !remote;
+	m->announced = !remote;
 	m->mr = ibv_reg_mr(s->id->pd, buf, len,
 			   IBV_ACCESS_LOCAL_WRITE | (remote ? IBV_ACCESS_REMOTE_WRITE : 0));
 	if (!m->mr) {
@@ -59,7 +62,7 @@ static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64
 		free(m);
 		return -err;
 	}
-	/* In order: the peer's table is written in the order of the calls. */
+	/* At the end: the peer's table is written in the order of the calls. */
 	while (*end)
 		end = &(*end)->next;
 	*end = m;
@@ -68,7 +71,7 @@ static int add_map(struct rs_sock *s, void *buf, size_t len, bool remote, uint64
 	return 0;
 }
 
-/* The size of the peer's table came with its request or its reply. */
+/* The size of the peer's table is in its connection data. */
 static int known_peer(struct rs_sock *s)
 {
 	int r;
@@ -146,7 +149,7 @@ static void to_ring(struct rs_sock *s, const struct rs_piece *piece, const void 
 		       piece->part[i]);
 }
 
-static int tell(struct rs_sock *s, const struct rs_map *m)
+static int announce(struct rs_sock *s, const struct rs_map *m)
 {
 	struct rs_iomap entry = { m->offset, { (uintptr_t)m->mr->addr, m->mr->rkey,
 					       (uint32_t)m->mr->length } };
@@ -172,18 +175,18 @@ static int tell(struct rs_sock *s, const struct rs_map *m)
 			     s->peer_iomap + nr * sizeof(entry), s->peer_list_key);
 }
 
-/* 1 when all have been told. */
-static int tell_next(struct rs_sock *s)
+/* Returns 1 when all maps have been announced. */
+static int announce_next(struct rs_sock *s)
 {
 	struct rs_map *m;
 	int r = 1;
 
 	pthread_mutex_lock(&s->maps_lock);
-	for (m = s->maps; m && m->told; m = m->next)
+	for (m = s->maps; m && m->announced; m = m->next)
 		;
 	if (m) {
-		r = tell(s, m);
-		m->told = !r;
+		r = announce(s, m);
+		m->announced = !r;
 	} else {
 		atomic_store(&s->maps_pending, false);
 	}
@@ -196,7 +199,7 @@ int rs_maps_send(struct rs_sock *s, bool nowait)
 	int r;
 
 	do {
-		r = tell_next(s);
+		r = announce_next(s);
 		if (r == -EAGAIN) {
 			pthread_mutex_unlock(&s->s);
 			r = rs_wait(s, rs_test_write, nowait, -1);
@@ -206,7 +209,7 @@ int rs_maps_send(struct rs_sock *s, bool nowait)
 	return r < 0 ? r : 0;
 }
 
-/* c held. The entry is a snapshot of what the peer announced. */
+/* Finds the peer's map that contains the offset. Called with c held. */
 static const struct rs_iomap *find(struct rs_sock *s, uint64_t offset)
 {
 	for (int i = 0; i < s->o.iomap_size; i++) {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Listening. Requests are taken off the channel and kept until raccept(); one with bad connection
- * data is rejected at once and nobody sees it. A new connection is given out before the peer's last
- * word of the handshake (state ACCEPTING), so that a slow peer delays nobody else.
+ * Requests are taken off the channel and kept until raccept(); a request with bad connection data is
+ * rejected at once. raccept() returns a new connection before the peer's RTU or ready-to-receive
+ * message (state ACCEPTING), so that a slow peer delays no other.
  */
+#include "ulp/rsocket/listen.h"
+#include "ulp/rsocket/conn.h"
+#include "ulp/rsocket/ep.h"
 #include "ulp/rsocket/export.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/wait.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <rdma/rsocket.h>
 
 #define REQUESTS_MAX 1024               /* more wait in the channel and in the backlog */
 
@@ -22,7 +24,7 @@ struct rs_request {
 	uint8_t data[RS_CONN_LEN];
 };
 
-static void turn_away(struct rdma_cm_id *id)
+static void reject(struct rdma_cm_id *id)
 {
 	rdma_reject(id, NULL, 0);
 	rdma_destroy_id(id);
@@ -34,7 +36,7 @@ static void keep_request(struct rs_sock *s, struct rdma_cm_id *id,
 	struct rs_request *q = good ? malloc(sizeof(*q)) : NULL;
 
 	if (!q) {
-		turn_away(id);
+		reject(id);
 		return;
 	}
 	*q = (struct rs_request){ .id = id, .param = *param };
@@ -55,7 +57,7 @@ static struct rs_request *unlink_request(struct rs_sock *s, struct rs_request **
 	return q;
 }
 
-/* The peer has given up while it waited. */
+/* The peer has ended its request before raccept(). */
 static void forget_request(struct rs_sock *s, struct rdma_cm_id *id)
 {
 	for (struct rs_request **at = &s->requests; *at; at = &(*at)->next) {
@@ -121,12 +123,12 @@ void rs_listen_free(struct rs_sock *s)
 	while (s->requests) {
 		struct rs_request *q = unlink_request(s, &s->requests);
 
-		turn_away(q->id);
+		reject(q->id);
 		free(q);
 	}
 }
 
-/* On success the request is the new socket's. */
+/* On success the new socket owns the request's identifier. */
 static int adopt(struct rs_sock *s, struct rs_request *q)
 {
 	s->channel = rdma_create_event_channel();
@@ -159,14 +161,14 @@ static int answer(struct rs_sock *s, struct rs_request *q)
 	return rdma_accept(s->id, &q->param) ? -errno : 0;
 }
 
-/* A new socket from a request, which is used up in any case. */
+/* Makes a new socket from a request, which is freed in any case. */
 static int make(struct rs_sock *from, struct rs_request *q)
 {
 	struct rs_sock *s = rs_new(SOCK_STREAM, from->family, &from->o);
 	int r = s ? adopt(s, q) : -ENOMEM;
 
 	if (r) {
-		turn_away(q->id);
+		reject(q->id);
 	} else {
 		r = answer(s, q);
 		if (r)
@@ -222,7 +224,7 @@ RS_EXPORT int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 	return (int)rs_ret(r);
 }
 
-/* Without an address yet, it is any one of the family. */
+/* An unbound socket listens on any address of its family. */
 static int bind_any(struct rs_sock *s)
 {
 	struct sockaddr_storage any = { .ss_family = (sa_family_t)s->family };

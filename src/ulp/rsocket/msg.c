@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rsocket wire formats. Fields are put and taken byte by byte at written offsets, so that neither
- * padding nor the host's byte order can get into them.
+ * Fields are written and read at fixed offsets, so that neither padding nor the host's byte order
+ * matters.
  */
 #include "ulp/rsocket/msg.h"
 
@@ -111,7 +111,7 @@ void rs_conn_put(uint8_t out[RS_CONN_LEN], const struct rs_conn *conn)
 	put_sge(out + CONN_AT_DATA, &conn->data);
 }
 
-/* The list and, behind it, the I/O map must lie in an address space. */
+/* The list and the I/O map behind it must not wrap around the address space. */
 static bool conn_sane(const struct rs_conn *conn)
 {
 	uint64_t room = (uint64_t)conn->sgl.length * sizeof(struct rs_sge) +

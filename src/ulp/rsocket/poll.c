@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * rpoll: rsockets and ordinary descriptors together. Look; if nothing, spin for a moment; then arm
- * every rsocket, enter its list of sleepers, look once more and sleep in one poll() on the real
- * descriptors behind them all. The sleep is a cancellation point and holds only references.
+ * rpoll() waits for rsockets and ordinary descriptors together: it looks at all of them, polls for a
+ * moment, then arms every rsocket, enters its list of sleepers, looks once more and sleeps in one
+ * poll() on the real descriptors. The sleep is a cancellation point and holds only references.
+ * rselect() is rpoll() with sets of descriptors.
  */
-#include "ulp/rsocket/dgram.h"
 #include "ulp/rsocket/export.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/conn.h"
+#include "ulp/rsocket/cq.h"
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/keepalive.h"
+#include "ulp/rsocket/listen.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/wait.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <rdma/rsocket.h>
 
 static short stream_events(struct rs_sock *s, short events)
 {
@@ -31,11 +35,11 @@ static short stream_events(struct rs_sock *s, short events)
 		return re;
 	if (s->state != RS_GONE)
 		return re | POLLERR | POLLHUP;
-	/* Programs give up at a POLLHUP: what has come is read first. */
+	/* Programs close at POLLHUP: it is reported after the received data has been read. */
 	return re & POLLIN && s->flow.readable ? re : re | POLLHUP;
 }
 
-short rs_poll_events(struct rs_sock *s, short events)
+static short poll_events(struct rs_sock *s, short events)
 {
 	short re;
 
@@ -60,10 +64,10 @@ short rs_poll_events(struct rs_sock *s, short events)
 
 struct entry {
 	struct rs_sock *sock;           /* NULL: an ordinary descriptor */
-	struct rs_nap nap;
+	struct rs_sleeper sleeper;
 };
 
-/* One call of rpoll. Two descriptors an entry, and one for our own eventfd. */
+/* One call of rpoll(). `real` has two descriptors per entry, and the eventfd last. */
 struct round {
 	struct pollfd *fds;
 	nfds_t nr;
@@ -71,7 +75,7 @@ struct round {
 	struct pollfd *real;
 	void *block;
 	int efd;
-	bool plain;                     /* there is an ordinary descriptor */
+	bool plain;                     /* at least one entry is an ordinary descriptor */
 };
 
 static int open_round(struct round *r, struct pollfd *fds, nfds_t nr)
@@ -91,7 +95,7 @@ static int open_round(struct round *r, struct pollfd *fds, nfds_t nr)
 	return 0;
 }
 
-static void get_up(struct round *r)
+static void leave_lists(struct round *r)
 {
 	for (nfds_t i = 0; i < r->nr; i++) {
 		struct rs_sock *s = r->entries[i].sock;
@@ -99,7 +103,7 @@ static void get_up(struct round *r)
 		if (!s)
 			continue;
 		pthread_mutex_lock(&s->c);
-		rs_nap_leave(&r->entries[i].nap);
+		rs_sleeper_leave(&r->entries[i].sleeper);
 		pthread_mutex_unlock(&s->c);
 	}
 }
@@ -108,12 +112,12 @@ static void close_round(void *arg)
 {
 	struct round *r = arg;
 
-	get_up(r);
+	leave_lists(r);
 	for (nfds_t i = 0; i < r->nr; i++)
 		if (r->entries[i].sock)
 			rs_put(r->entries[i].sock);
 	if (r->efd >= 0)
-		rs_nap_fd_put(r->efd);
+		rs_sleeper_fd_put(r->efd);
 	free(r->block);
 }
 
@@ -134,7 +138,7 @@ static int look_plain(struct round *r)
 	return n;
 }
 
-/* How many have something to say. */
+/* Returns the number of entries with events. */
 static int look(struct round *r)
 {
 	int nr = 0;
@@ -142,7 +146,7 @@ static int look(struct round *r)
 	for (nfds_t i = 0; i < r->nr; i++) {
 		struct rs_sock *s = r->entries[i].sock;
 
-		r->fds[i].revents = s ? rs_poll_events(s, r->fds[i].events) : 0;
+		r->fds[i].revents = s ? poll_events(s, r->fds[i].events) : 0;
 		nr += r->fds[i].revents != 0;
 	}
 	if (r->plain) {
@@ -153,11 +157,11 @@ static int look(struct round *r)
 	return nr;
 }
 
-/* Tells the events that come from now on; what came before is seen by the look that follows. */
-static int lie_down(struct round *r, int *timeout_ms)
+/* Later events wake this thread; earlier ones are found by the look that follows. */
+static int arm_all(struct round *r, int *timeout_ms)
 {
 	if (r->efd < 0)
-		r->efd = rs_nap_fd_get();
+		r->efd = rs_sleeper_fd_get();
 	if (r->efd < 0)
 		return r->efd;
 	for (nfds_t i = 0; i < r->nr; i++) {
@@ -168,8 +172,8 @@ static int lie_down(struct round *r, int *timeout_ms)
 			continue;
 		pthread_mutex_lock(&s->c);
 		rs_cq_arm(s);
-		if (!r->entries[i].nap.prev)
-			rs_nap_enter(&s->naps, &r->entries[i].nap, r->efd);
+		if (!r->entries[i].sleeper.prev)
+			rs_sleeper_enter(&s->sleepers, &r->entries[i].sleeper, r->efd);
 		keep = rs_keep_wait(s);
 		pthread_mutex_unlock(&s->c);
 		if (keep >= 0 && (*timeout_ms < 0 || keep < *timeout_ms))
@@ -187,7 +191,7 @@ static void fill(struct round *r)
 
 		if (s)
 			rs_fds(s, fd);
-		/* A full list of requests that nobody asks for must not keep us awake. */
+		/* Requests that the program does not wait for must not wake it. */
 		if (s && s->state == RS_LISTENING && !(r->fds[i].events & (POLLIN | POLLRDNORM)))
 			fd[1] = -1;
 		real[0] = (struct pollfd){ fd[0], s ? POLLIN : r->fds[i].events, 0 };
@@ -196,7 +200,7 @@ static void fill(struct round *r)
 	r->real[2 * r->nr] = (struct pollfd){ r->efd, POLLIN, 0 };
 }
 
-static int sleep_now(struct round *r, int timeout_ms)
+static int poll_real(struct round *r, int timeout_ms)
 {
 	int n;
 
@@ -206,12 +210,12 @@ static int sleep_now(struct round *r, int timeout_ms)
 	return n < 0 ? -errno : n;
 }
 
-/* Lists are left and the eventfd goes back empty before the next round uses it. */
-static void rise(struct round *r)
+/* A signalled eventfd returns to the pool, which empties it; the next round takes another. */
+static void take_events(struct round *r)
 {
-	get_up(r);
+	leave_lists(r);
 	if (r->real[2 * r->nr].revents) {
-		rs_nap_fd_put(r->efd);
+		rs_sleeper_fd_put(r->efd);
 		r->efd = -1;
 	}
 	for (nfds_t i = 0; i < r->nr; i++)
@@ -232,17 +236,17 @@ static int wait_ms(uint64_t end)
 
 static int sleep_round(struct round *r, uint64_t end)
 {
-	int ms = wait_ms(end), n = lie_down(r, &ms);
+	int ms = wait_ms(end), n = arm_all(r, &ms);
 
 	if (!n)
 		n = look(r);
 	if (n)
 		return n;
 	fill(r);
-	n = sleep_now(r, ms);
+	n = poll_real(r, ms);
 	if (n < 0)
 		return n;
-	rise(r);
+	take_events(r);
 	return 0;
 }
 
@@ -275,4 +279,77 @@ RS_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 		close_round(&r);
 	}
 	return (int)rs_ret(n);
+}
+
+static int gather(struct pollfd *fds, int nfds, fd_set *rd, fd_set *wr, fd_set *ex)
+{
+	int nr = 0;
+
+	for (int fd = 0; fd < nfds; fd++) {
+		short events = 0;
+
+		if (rd && FD_ISSET(fd, rd))
+			events |= POLLIN;
+		if (wr && FD_ISSET(fd, wr))
+			events |= POLLOUT;
+		if (ex && FD_ISSET(fd, ex))
+			events |= POLLPRI;
+		if (events)
+			fds[nr++] = (struct pollfd){ fd, events, 0 };
+	}
+	return nr;
+}
+
+/* A bit stays set if its event has occurred; returns 1 then. */
+static int keep(fd_set *set, int fd, bool asked, bool yes)
+{
+	if (!set || !asked)
+		return 0;
+	if (yes)
+		return 1;
+	FD_CLR(fd, set);
+	return 0;
+}
+
+static int scatter(const struct pollfd *fds, int nr, fd_set *rd, fd_set *wr, fd_set *ex)
+{
+	int count = 0;
+
+	for (int i = 0; i < nr; i++)
+		if (fds[i].revents & POLLNVAL)
+			return -EBADF;
+	for (int i = 0; i < nr; i++) {
+		short ev = fds[i].events, re = fds[i].revents;
+
+		count += keep(rd, fds[i].fd, ev & POLLIN, re & (POLLIN | POLLHUP | POLLERR));
+		count += keep(wr, fds[i].fd, ev & POLLOUT, re & (POLLOUT | POLLERR));
+		count += keep(ex, fds[i].fd, ev & POLLPRI, re & POLLPRI);
+	}
+	return count;
+}
+
+/* Returns -1 for no timeout, -2 for an invalid one; rounded up, so as not to return early. */
+static int milliseconds(const struct timeval *t)
+{
+	if (!t)
+		return -1;
+	if (t->tv_sec < 0 || t->tv_usec < 0 || t->tv_usec >= 1000000)
+		return -2;
+	return t->tv_sec >= INT_MAX / 1000 ? INT_MAX
+					   : (int)(t->tv_sec * 1000 + (t->tv_usec + 999) / 1000);
+}
+
+RS_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
+		      struct timeval *timeout)
+{
+	struct pollfd fds[FD_SETSIZE];
+	int nr, n, ms = milliseconds(timeout);
+
+	if (nfds < 0 || nfds > FD_SETSIZE || ms == -2)
+		return (int)rs_ret(-EINVAL);
+	nr = gather(fds, nfds, readfds, writefds, exceptfds);
+	n = rpoll(fds, (nfds_t)nr, ms);
+	if (n >= 0)
+		n = (int)rs_ret(scatter(fds, nr, readfds, writefds, exceptfds));
+	return n;
 }

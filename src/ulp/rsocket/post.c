@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Work requests of a stream. A message is a Write with immediate data; iWARP has none of that, so
- * there it is a Send of four bytes, in the sender's byte order, behind the Write.
+ * A message is a Write with immediate data; on iWARP, whose RFC 5040 has no immediate data, it is a
+ * Send of four bytes in the sender's byte order behind the Write.
  */
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/post.h"
 
 #include <arpa/inet.h>
 #include <byteswap.h>

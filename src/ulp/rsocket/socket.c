@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Making, naming and connecting. The descriptor of an rsocket is a real one, so that its number
- * clashes with no other: that of the event channel, or of the UDP socket beside a datagram one.
+ * Creating, naming and connecting rsockets. The descriptor of an rsocket is that of its event
+ * channel, or of the UDP socket of a datagram rsocket, so that its number is unique in the process.
  */
+#include "ulp/rsocket/socket.h"
+#include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/dgram.h"
 #include "ulp/rsocket/export.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/table.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,12 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rdma/rsocket.h>
-
 /*
- * SOCK_CLOEXEC is refused, as rdma-core 44 does: librspreload offers us every socket() call of the
- * process and takes a refusal for "make an ordinary one". The libraries below us make theirs with
- * that flag, and must get ordinary ones.
+ * SOCK_CLOEXEC is refused, as in rdma-core 44: librspreload passes every socket() call of the process
+ * to rsocket(), and creates an ordinary socket after a refusal. libdapple creates its sockets with
+ * that flag and needs ordinary ones.
  */
 static bool known(int domain, int type, int protocol)
 {
@@ -130,7 +130,7 @@ static int start(struct rs_sock *s, const struct sockaddr *addr)
 	return r;
 }
 
-/* Interrupted, the connection goes on by itself, as with TCP. */
+/* After an interruption the connection attempt continues, as with TCP. */
 static int connect_stream(struct rs_sock *s, const struct sockaddr *addr)
 {
 	bool nonblock = atomic_load(&s->nonblock);
@@ -168,7 +168,6 @@ RS_EXPORT int rconnect(int socket, const struct sockaddr *addr, socklen_t addrle
 	return (int)rs_ret(r);
 }
 
-/* A truncated copy and the true length, as getsockname(2) gives. */
 void rs_name(struct sockaddr *out, socklen_t *len, const struct sockaddr *name)
 {
 	socklen_t full = rs_addr_len(name);
@@ -178,8 +177,8 @@ void rs_name(struct sockaddr *out, socklen_t *len, const struct sockaddr *name)
 	*len = full;
 }
 
-/* An unbound identifier has no family yet; the socket has. */
-static int own_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
+/* The name of an unbound identifier has no family; the socket's is used. */
+static int local_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
 {
 	struct sockaddr_storage none = { .ss_family = (sa_family_t)s->family };
 	struct sockaddr *name = rdma_get_local_addr(s->id);
@@ -206,7 +205,7 @@ RS_EXPORT int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen
 	if (s->type == SOCK_DGRAM)
 		r = getsockname(s->fd, addr, addrlen) ? -errno : 0;
 	else
-		r = own_name(s, addr, addrlen);
+		r = local_name(s, addr, addrlen);
 	rs_put(s);
 	return (int)rs_ret(r);
 }
@@ -226,7 +225,7 @@ RS_EXPORT int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen
 	return (int)rs_ret(r);
 }
 
-/* The descriptor itself is never blocking; the flag is ours. */
+/* The descriptor never blocks; O_NONBLOCK is a flag of the rsocket. */
 static int control(struct rs_sock *s, int cmd, int arg)
 {
 	switch (cmd) {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Descriptor -> rsocket. Two levels, so that a high descriptor costs one page; slots are guarded by
- * a few mutexes chosen by descriptor. A lookup gives a reference or nothing.
+ * The table from descriptors to rsockets has two levels, so that a high descriptor costs one page;
+ * slots are guarded by a few mutexes, chosen by descriptor.
  *
- * After fork() the child keeps the table, but what is in it belongs to the parent: lookups find
- * nothing, and rclose() only closes the descriptor.
+ * After fork() the child keeps the table, but the rsockets in it belong to the parent: in the child
+ * lookups find nothing, and rclose() only closes the descriptor. Hence each slot has the generation
+ * in which it was filled; fork() starts a new one in the child.
  */
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/table.h"
+#include "ulp/rsocket/dgram.h"
+#include "ulp/rsocket/ep.h"
+#include "ulp/rsocket/listen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +39,7 @@ static void init_stripes(void)
 static void child(void)
 {
 	init_stripes();
-	rs_nap_after_fork();
+	rs_sleepers_after_fork();
 	atomic_fetch_add(&generation, 1);
 }
 
@@ -106,7 +110,6 @@ int rs_publish(struct rs_sock *s, int fd)
 	return fd;
 }
 
-/* False if another thread closed it first. The table's reference is the caller's afterwards. */
 bool rs_unpublish(struct rs_sock *s)
 {
 	pthread_mutex_t *lock = stripe(s->fd);
@@ -154,4 +157,33 @@ bool rs_stale(int fd)
 		slot->sock = NULL;
 	pthread_mutex_unlock(lock);
 	return stale;
+}
+
+static void free_sock(struct rs_sock *s)
+{
+	int state = rs_cancel_off(), keep = errno;
+
+	if (s->type == SOCK_DGRAM)
+		rs_dgram_free(s);
+	rs_listen_free(s);
+	rs_ep_free(s);
+	if (s->id)
+		rdma_destroy_id(s->id);
+	if (s->channel)
+		rdma_destroy_event_channel(s->channel);
+	pthread_mutex_destroy(&s->m);
+	pthread_mutex_destroy(&s->s);
+	pthread_mutex_destroy(&s->r);
+	pthread_mutex_destroy(&s->c);
+	pthread_mutex_destroy(&s->maps_lock);
+	free(s->route);
+	free(s);
+	errno = keep;
+	rs_cancel_back(state);
+}
+
+void rs_put(struct rs_sock *s)
+{
+	if (atomic_fetch_sub(&s->refs, 1) == 1)
+		free_sock(s);
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Waiting for a stream: spin for the time the administrator set, then arm the queue, look once
- * more and sleep on real descriptors.
+ * A waiting thread first polls for the time that the administrator set, then arms the completion
+ * queue, tests once more and sleeps on the real descriptors.
  *
- * No wake-up is lost: what completes after arming makes the descriptor readable, and only
- * rs_cq_event() takes that off it, waking every other sleeper as it does. The sleep is the one
- * cancellation point; a thread cancelled there gives up its reference and holds nothing.
+ * No wake-up is lost: a completion after the arming makes the descriptor readable, and rs_cq_event()
+ * alone takes that event, waking every other sleeper. The sleep is the only cancellation point; a
+ * thread cancelled there drops its reference and holds nothing.
  */
+#include "ulp/rsocket/wait.h"
+#include "ulp/rsocket/conn.h"
+#include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/dgram.h"
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/keepalive.h"
+#include "ulp/rsocket/listen.h"
+#include "ulp/rsocket/table.h"
+
+#include <poll.h>
 
 bool rs_test_read(struct rs_sock *s)
 {
@@ -40,7 +47,6 @@ void rs_fds(struct rs_sock *s, int fd[2])
 	fd[1] = s->channel->fd;
 }
 
-/* The descriptors were readable: completions, and whatever the other one stands for. */
 void rs_ready(struct rs_sock *s, bool first, bool second)
 {
 	if (first) {
@@ -79,31 +85,31 @@ static bool spin(struct rs_sock *s, rs_test_fn *test)
 	return false;
 }
 
-struct sleeper {
+struct waiting {
 	struct rs_sock *s;
-	struct rs_nap nap;
+	struct rs_sleeper sleeper;
 	int efd;
 };
 
-static void get_up(void *arg)
+static void leave_list(void *arg)
 {
-	struct sleeper *me = arg;
+	struct waiting *me = arg;
 
 	pthread_mutex_lock(&me->s->c);
-	rs_nap_leave(&me->nap);
+	rs_sleeper_leave(&me->sleeper);
 	pthread_mutex_unlock(&me->s->c);
-	rs_nap_fd_put(me->efd);
+	rs_sleeper_fd_put(me->efd);
 }
 
 static void cancelled(void *arg)
 {
-	struct sleeper *me = arg;
+	struct waiting *me = arg;
 
-	get_up(me);
+	leave_list(me);
 	rs_put(me->s);
 }
 
-static int poll_for(struct sleeper *me, struct pollfd *fds, int timeout_ms)
+static int poll_for(struct waiting *me, struct pollfd *fds, int timeout_ms)
 {
 	int r;
 
@@ -118,10 +124,10 @@ static int shorter(int a, int b)
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* 1 if the test holds, 0 after an event worth another look. */
-static int nap(struct rs_sock *s, rs_test_fn *test, int timeout_ms)
+/* Returns 1 if the test holds, 0 if it is to be tested again, or a negative errno. */
+static int sleep_once(struct rs_sock *s, rs_test_fn *test, int timeout_ms)
 {
-	struct sleeper me = { .s = s, .efd = rs_nap_fd_get() };
+	struct waiting me = { .s = s, .efd = rs_sleeper_fd_get() };
 	struct pollfd fds[3];
 	int r = 1, fd[2];
 	bool yes;
@@ -133,7 +139,7 @@ static int nap(struct rs_sock *s, rs_test_fn *test, int timeout_ms)
 	rs_cq_drive(s);
 	yes = test(s);
 	if (!yes)
-		rs_nap_enter(&s->naps, &me.nap, me.efd);
+		rs_sleeper_enter(&s->sleepers, &me.sleeper, me.efd);
 	timeout_ms = shorter(timeout_ms, rs_keep_wait(s));
 	pthread_mutex_unlock(&s->c);
 	if (!yes) {
@@ -143,7 +149,7 @@ static int nap(struct rs_sock *s, rs_test_fn *test, int timeout_ms)
 		fds[2] = (struct pollfd){ me.efd, POLLIN, 0 };
 		r = poll_for(&me, fds, timeout_ms);
 	}
-	get_up(&me);
+	leave_list(&me);
 	if (yes || r < 0)
 		return r;
 	rs_ready(s, fds[0].revents, fds[1].revents);
@@ -165,7 +171,7 @@ int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms)
 	for (;;) {
 		uint64_t now = rs_now();
 		int left = timeout_ms < 0 ? -1 : now >= end ? 0 : (int)((end - now) / 1000 + 1);
-		int r = nap(s, test, left);
+		int r = sleep_once(s, test, left);
 
 		if (r)
 			return r < 0 ? r : 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Keepalive: an empty Write, which the peer's adapter answers and its program never sees. It goes
- * out when the program is in a call of ours; a program that calls nothing could not be told of a
- * dead peer either, and the connection itself is watched below us.
+ * A keepalive is an empty Write, which the peer's adapter acknowledges and its program never sees. It
+ * is sent inside the program's calls; a program that makes no call could not be informed of a dead
+ * peer either, and the adapter probes the connection by itself.
  */
-#include "ulp/rsocket/sock.h"
+#include "ulp/rsocket/keepalive.h"
+#include "ulp/rsocket/cq.h"
+#include "ulp/rsocket/post.h"
 
 static uint64_t due(const struct rs_sock *s)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Sleepers and their eventfds: see nap.h. */
-#include "ulp/rsocket/nap.h"
+#include "ulp/rsocket/sleeper.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +13,7 @@ static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static int pool[POOL];
 static unsigned pool_nr;
 
-int rs_nap_fd_get(void)
+int rs_sleeper_fd_get(void)
 {
 	int fd = -1;
 
@@ -27,8 +26,8 @@ int rs_nap_fd_get(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* read() and close() are cancellation points, but the callers are at no such place. */
-void rs_nap_fd_put(int fd)
+/* read() and close() are cancellation points; the callers are none. */
+void rs_sleeper_fd_put(int fd)
 {
 	int keep = errno, state;
 	uint64_t count;
@@ -48,27 +47,27 @@ void rs_nap_fd_put(int fd)
 	errno = keep;
 }
 
-void rs_nap_enter(struct rs_nap **list, struct rs_nap *nap, int efd)
+void rs_sleeper_enter(struct rs_sleeper **list, struct rs_sleeper *sleeper, int efd)
 {
-	nap->efd = efd;
-	nap->next = *list;
-	nap->prev = list;
-	if (nap->next)
-		nap->next->prev = &nap->next;
-	*list = nap;
+	sleeper->efd = efd;
+	sleeper->next = *list;
+	sleeper->prev = list;
+	if (sleeper->next)
+		sleeper->next->prev = &sleeper->next;
+	*list = sleeper;
 }
 
-void rs_nap_leave(struct rs_nap *nap)
+void rs_sleeper_leave(struct rs_sleeper *sleeper)
 {
-	if (!nap->prev)
+	if (!sleeper->prev)
 		return;
-	*nap->prev = nap->next;
-	if (nap->next)
-		nap->next->prev = nap->prev;
-	nap->prev = NULL;
+	*sleeper->prev = sleeper->next;
+	if (sleeper->next)
+		sleeper->next->prev = sleeper->prev;
+	sleeper->prev = NULL;
 }
 
-void rs_nap_wake(struct rs_nap *list, int except_fd)
+void rs_sleepers_wake(struct rs_sleeper *list, int except_fd)
 {
 	uint64_t one = 1;
 	int keep = errno, state;
@@ -79,13 +78,12 @@ void rs_nap_wake(struct rs_nap *list, int except_fd)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	for (; list; list = list->next)
 		if (list->efd != except_fd && write(list->efd, &one, sizeof(one)) < 0)
-			continue;       /* full: it is awake already */
+			continue;       /* the counter is full: that sleeper is awake already */
 	pthread_setcancelstate(state, NULL);
 	errno = keep;
 }
 
-/* The parent's eventfds are the child's too, so the child must not use them. */
-void rs_nap_after_fork(void)
+void rs_sleepers_after_fork(void)
 {
 	pthread_mutex_init(&pool_lock, NULL);
 	while (pool_nr)

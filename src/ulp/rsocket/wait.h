@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Waiting of one thread for one condition of one rsocket; rpoll() waits in poll.c. */
+#ifndef ULP_RSOCKET_WAIT_H
+#define ULP_RSOCKET_WAIT_H
+
+#include "ulp/rsocket/sock.h"
+
+/* A condition. Called with c held. */
+typedef bool rs_test_fn(struct rs_sock *s);
+rs_test_fn rs_test_read, rs_test_write, rs_test_ctrl, rs_test_idle;
+
+/*
+ * Waits until the test holds. Returns 0 then, -EAGAIN if it does not hold and `nowait` is set,
+ * -ETIMEDOUT after timeout_ms (-1: unlimited), or another error. Called without a lock; a
+ * cancellation point, which drops the caller's reference of s.
+ */
+int rs_wait(struct rs_sock *s, rs_test_fn *test, bool nowait, int timeout_ms);
+/* The descriptors that become readable with news of s; -1 for none. */
+void rs_fds(struct rs_sock *s, int fd[2]);
+/* Takes the events of the descriptors of rs_fds() that were readable. Called without a lock. */
+void rs_ready(struct rs_sock *s, bool first, bool second);
+
+#endif
