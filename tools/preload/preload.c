@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 
 /*
- * libdapple-preload.so: answers look-ups of
+ * libdapple-preload.so redirects look-ups of
  *
  *   /sys/class/infiniband  /sys/class/infiniband_verbs  /sys/class/infiniband_mad
  *   /dev/infiniband        /sys/class/net/<if>/device/infiniband
  *
- * from the device tree (DAPPLE_TREE, or the one of this network namespace), for
- * programs that look for themselves instead of asking the library.  Everything
- * else goes through after a comparison of a few bytes.  Names in /dev/infiniband
- * are answered as /dev/null: programs want a character device they may open.
+ * to the device tree (DAPPLE_TREE, or the tree of this network namespace), for
+ * programs that read these paths without libibverbs.  Other paths pass after a
+ * comparison of a few bytes.  Names in /dev/infiniband are redirected to
+ * /dev/null, because programs expect a character device that they may open.
  *
- * Rules of the house: no allocation, no lock, errno untouched on the way in, so
- * that a call is as safe in a signal handler or after vfork as it was before.
- * The originals are looked up in a constructor, or at first use by a library
- * whose constructor runs before ours; writing the same pointer twice is harmless.
+ * No function allocates, locks or changes errno before the original call, so
+ * that each call is as safe in a signal handler or after vfork as the original.
+ * A constructor looks up the originals; a library whose constructor runs earlier
+ * does so at its first call. Writing the same pointer twice is harmless.
  */
 
 #include <dirent.h>
@@ -64,8 +64,8 @@ static void find_tree(void)
 #define DEV_DIR "/dev/infiniband"
 #define NET_PART "/device/infiniband"
 
-/* Is text word, alone or followed by a path? */
-static bool is_room(const char *text, const char *word)
+/* Returns true if the text is the word, alone or followed by a path. */
+static bool is_or_below(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -82,13 +82,13 @@ static bool exists(const char *path)
 	return yes;
 }
 
-/* The part of the path below the tree, or NULL if the path is not for us. */
+/* Returns the path below the tree, or NULL for a path that is not redirected. */
 static const char *tree_part(const char *path, bool *ret_node)
 {
 	const char *rest, *slash;
 
 	*ret_node = false;
-	if (is_room(path, DEV_DIR)) {
+	if (is_or_below(path, DEV_DIR)) {
 		rest = path + strlen(DEV_DIR);
 		rest += strspn(rest, "/");
 		*ret_node = *rest && *rest != '.' && !strchr(rest, '/');
@@ -97,16 +97,16 @@ static const char *tree_part(const char *path, bool *ret_node)
 	if (strncmp(path, SYS_CLASS, strlen(SYS_CLASS)) != 0)
 		return NULL;
 	rest = path + strlen(SYS_CLASS);
-	if (is_room(rest, "infiniband") || is_room(rest, "infiniband_verbs") ||
-	    is_room(rest, "infiniband_mad"))
+	if (is_or_below(rest, "infiniband") || is_or_below(rest, "infiniband_verbs") ||
+	    is_or_below(rest, "infiniband_mad"))
 		return path + strlen("/sys");
 	if (strncmp(rest, "net/", 4) != 0)
 		return NULL;
 	slash = strchr(rest + 4, '/');
-	return slash && is_room(slash, NET_PART) ? path + strlen("/sys") : NULL;
+	return slash && is_or_below(slash, NET_PART) ? path + strlen("/sys") : NULL;
 }
 
-/* Out of line: the buffer of the caller is used only from here on. */
+/* Out of line, so that the fast test in redirect() touches no buffer. */
 __attribute__((noinline))
 static const char *rewrite(const char *path, char *buf, size_t size)
 {
@@ -123,14 +123,14 @@ static const char *rewrite(const char *path, char *buf, size_t size)
 	if (strlen(tree) + strlen(part) >= size)
 		return path;
 	strcpy(stpcpy(buf, tree), part);
-	/* A network device that is not ours keeps its real answer. */
+	/* A network interface without an adapter keeps its real directory. */
 	if (strncmp(part, "/class/net/", 11) == 0 && !exists(buf))
 		return path;
 	return node && exists(buf) ? "/dev/null" : buf;
 }
 
-/* The headers declare most paths as never NULL, so the compiler would drop the
- * test; the originals answer NULL with EFAULT, and so it must stay. */
+/* The headers declare most paths as never NULL, so that the compiler would drop
+ * the test; the asm keeps it, since the originals return EFAULT for NULL. */
 static inline const char *redirect(const char *path, char *buf)
 {
 	__asm__("" : "+r"(path));
@@ -141,7 +141,7 @@ static inline const char *redirect(const char *path, char *buf)
 	return path;
 }
 
-/* hwloc and others open "/" and look up the rest without its slash. */
+/* hwloc and others open "/" and look up the rest relative to it. */
 __attribute__((noinline))
 static const char *rewrite_at(int dirfd, const char *path, char *buf)
 {
@@ -240,8 +240,8 @@ static void look_up_all(void)
 /* --- the calls --- */
 
 /*
- * FORWARD(result, name, parameters, path argument, arguments): the path travels
- * as "path", rewritten.
+ * FORWARD(result, name, parameters, arguments): calls the original with the
+ * parameter "path" redirected.
  */
 #define FORWARD(type, name, params, args) \
 	EXPORT type name params; \

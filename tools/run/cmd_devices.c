@@ -8,7 +8,7 @@
 
 #include "device/device.h"
 
-/* dapple devices: what ibv_get_device_list() would give a program here. */
+/* dapple devices: the adapters that ibv_get_device_list() returns to a program here. */
 
 static const char *kind_name(enum dev_kind kind)
 {
@@ -43,17 +43,17 @@ int run_cmd_devices(int argc, char **argv)
 			abort();
 	}
 	if (o.index < argc)
-		return run_usage_error("devices", "\"%s\" is one word too many", argv[o.index]);
+		return run_usage_error("devices", "unexpected argument \"%s\"", argv[o.index]);
 	n = dev_list(&list);
 	if (n < 0) {
-		run_say("the adapters cannot be listed: %s", strerror(-n));
+		run_say("cannot list the adapters: %s (see dapple doctor)", strerror(-n));
 		return 1;
 	}
 	for (i = 0; i < n; i++)
 		printf("%-24s %-6s %-16s %016" PRIx64 "\n", list[i].name, kind_name(list[i].kind),
 		       list[i].ifname, list[i].guid);
 	if (n == 0)
-		run_say("no network interface is up, so there is no adapter");
+		run_say("no network interface is up, so there is no adapter (ip link set lo up gives one)");
 	else
 		free(list);
 	return n ? 0 : 1;

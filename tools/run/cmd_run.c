@@ -39,7 +39,7 @@ int run_cmd_run(int argc, char **argv)
 		}
 	}
 	if (o.index >= argc)
-		return run_usage_error("run", "which program?");
+		return run_usage_error("run", "the program to run is missing");
 	if (env.adapter && (r = run_adapter_check("run", env.adapter)))
 		return r;
 	r = run_env_apply(&env);

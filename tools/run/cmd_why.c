@@ -10,7 +10,7 @@
 
 static void print_line(const char *line, void *arg)
 {
-	/* Programs chose their own names: nothing may steer the terminal. */
+	/* Names of programs come from the programs: control characters are not printed. */
 	for (; *line && *line != '\n'; line++)
 		putchar(((unsigned char)*line < 0x20 && *line != '\t') || *line == 0x7f ? '?' : *line);
 	putchar('\n');
@@ -30,13 +30,13 @@ int run_cmd_why(int argc, char **argv)
 			return RUN_EXIT_USAGE;
 	}
 	if (o.index < argc)
-		return run_usage_error("why", "\"%s\" is one word too many", argv[o.index]);
+		return run_usage_error("why", "unexpected argument \"%s\"", argv[o.index]);
 	n = dev_why_read((int)count, print_line, NULL);
 	if (n < 0) {
-		run_say("the failures cannot be read: %s", strerror(-n));
+		run_say("cannot read the recorded failures: %s (see dapple doctor)", strerror(-n));
 		return 1;
 	}
 	if (n == 0)
-		puts("no failure is known");
+		puts("no failure is recorded");
 	return 0;
 }

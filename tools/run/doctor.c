@@ -20,10 +20,9 @@
 #include "util/rundir.h"
 
 /*
- * dapple doctor: every check tries the thing itself, on a scratch object, so
- * that seccomp filters, sysctls and old kernels all show by their effect.
- * A fail means that no adapter works; a warn that something is slower or
- * missing.
+ * dapple doctor: each check tries the operation itself on a scratch object, so
+ * that seccomp filters, sysctls and old kernels show by their effect. A fail
+ * means that no adapter works; a warn, that an operation is slower or missing.
  */
 
 void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *fmt, ...)
@@ -45,7 +44,7 @@ void doctor_remedy(struct doctor_finding *f, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* --- places --- */
+/* --- directories --- */
 
 static void check_runtime_dir(struct doctor_finding *f)
 {
@@ -56,10 +55,13 @@ static void check_runtime_dir(struct doctor_finding *f)
 		doctor_remedy(f, "set DAPPLE_RUNTIME_DIR to a directory of your own with mode 0700");
 		return;
 	}
-	if (access(path, W_OK | X_OK) < 0)
-		doctor_say(f, DOCTOR_FAIL, "the runtime directory %s is not writable: %s", path, strerror(errno));
-	else
+	if (access(path, W_OK | X_OK) < 0) {
+		doctor_say(f, DOCTOR_FAIL, "the runtime directory %s is not writable (%s): it cannot hold a device tree", path,
+			   strerror(errno));
+		doctor_remedy(f, "chmod 700 %s, or set DAPPLE_RUNTIME_DIR to a directory of your own", path);
+	} else {
 		doctor_say(f, DOCTOR_OK, "runtime directory %s", path);
+	}
 }
 
 static void check_libraries(struct doctor_finding *f)
@@ -69,29 +71,29 @@ static void check_libraries(struct doctor_finding *f)
 	size_t i;
 
 	if (run_libdir(dir, sizeof(dir)) != 0) {
-		doctor_say(f, DOCTOR_FAIL, "Dapple's libraries are not where they belong");
-		doctor_remedy(f, "install again, or build the tree");
+		doctor_say(f, DOCTOR_FAIL, "Dapple's libraries are missing beside the command: no program can use an adapter");
+		doctor_remedy(f, "install Dapple again, or build the tree (make)");
 		return;
 	}
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		if (access(path, R_OK) == 0)
 			continue;
-		doctor_say(f, DOCTOR_FAIL, "%s is missing: programs would use the distribution's libraries", path);
-		doctor_remedy(f, "install again, or build the tree");
+		doctor_say(f, DOCTOR_FAIL, "%s is missing: programs would load the distribution's library and find no adapter", path);
+		doctor_remedy(f, "install Dapple again, or build the tree (make)");
 		return;
 	}
 	doctor_say(f, DOCTOR_OK, "libraries in %s", dir);
 }
 
-/* dapple run puts our directory first; an own setting may not. */
+/* dapple run puts Dapple's directory first; a setting of the user may not. */
 static void check_library_path(struct doctor_finding *f)
 {
 	const char *list = getenv("LD_LIBRARY_PATH");
 	char dir[PATH_MAX], entry[PATH_MAX], path[PATH_MAX + 32];
 	size_t n;
 
-	doctor_say(f, DOCTOR_OK, "no other RDMA libraries stand in LD_LIBRARY_PATH");
+	doctor_say(f, DOCTOR_OK, "LD_LIBRARY_PATH contains no other RDMA libraries");
 	if (!list || run_libdir(dir, sizeof(dir)) != 0)
 		return;
 	for (; *list; list += n + (list[n] != '\0')) {
@@ -100,21 +102,21 @@ static void check_library_path(struct doctor_finding *f)
 			continue;
 		snprintf(entry, sizeof(entry), "%.*s", (int)n, list);
 		if (strcmp(entry, dir) == 0) {
-			doctor_say(f, DOCTOR_OK, "LD_LIBRARY_PATH leads to Dapple's libraries first");
+			doctor_say(f, DOCTOR_OK, "LD_LIBRARY_PATH contains Dapple's libraries first");
 			return;
 		}
 		snprintf(path, sizeof(path), "%s/libibverbs.so.1", *entry ? entry : ".");
 		if (access(path, R_OK) < 0)
 			continue;
-		doctor_say(f, DOCTOR_WARN, "LD_LIBRARY_PATH leads to another %s", path);
-		doctor_remedy(f, "start programs with dapple run, which puts its own directory first");
+		doctor_say(f, DOCTOR_WARN, "LD_LIBRARY_PATH contains another %s: programs load that one", path);
+		doctor_remedy(f, "start programs with dapple run, which puts Dapple's directory first");
 		return;
 	}
 }
 
 static void check_setuid(struct doctor_finding *f)
 {
-	doctor_say(f, DOCTOR_OK, "programs with a setuid bit or file capabilities ignore LD_LIBRARY_PATH and keep the distribution's libraries");
+	doctor_say(f, DOCTOR_OK, "note: programs with a set-user-ID bit or file capabilities ignore LD_LIBRARY_PATH and use the distribution's libraries");
 }
 
 /* --- kernel services --- */
@@ -128,7 +130,9 @@ static void check_userns(struct doctor_finding *f)
 	ssize_t n;
 
 	if (pipe2(pipes, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
-		doctor_say(f, DOCTOR_WARN, "cannot start a process to try namespaces: %s", strerror(errno));
+		doctor_say(f, DOCTOR_WARN, "cannot start a process to try namespaces (%s): not known whether --isolate and --hosts work",
+			   strerror(errno));
+		doctor_remedy(f, "raise the limit of processes (ulimit -u) or of the container");
 		return;
 	}
 	if (pid == 0) {
@@ -146,9 +150,9 @@ static void check_userns(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_OK, "user, mount and network namespaces: --isolate and --hosts work");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "%s is refused (%s): dapple run works, --isolate and --hosts do not", step,
+	doctor_say(f, DOCTOR_WARN, "%s is refused (%s): --isolate and --hosts do not work; dapple run does", step,
 	    strerror(WEXITSTATUS(status)));
-	doctor_remedy(f, "allow user namespaces: sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns, user.max_user_namespaces, or the seccomp profile of the container");
+	doctor_remedy(f, "permit user namespaces: sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces above 0, or unshare and mount in the seccomp profile of the container");
 }
 
 /* --- limits --- */
@@ -158,10 +162,10 @@ static void check_nofile(struct doctor_finding *f)
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur == RLIM_INFINITY || r.rlim_cur >= 256) {
-		doctor_say(f, DOCTOR_OK, "enough file descriptors");
+		doctor_say(f, DOCTOR_OK, "a process may open at least 256 file descriptors");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "a process may open only %lu files: completion channels and peers need one each",
+	doctor_say(f, DOCTOR_WARN, "a process may open only %lu file descriptors: each completion channel and each peer process needs one, and creating more fails with EMFILE",
 	    (unsigned long)r.rlim_cur);
 	doctor_remedy(f, "ulimit -n 1024");
 }
@@ -169,10 +173,10 @@ static void check_nofile(struct doctor_finding *f)
 static void check_hardware(struct doctor_finding *f)
 {
 	if (access("/sys/class/infiniband", F_OK) == 0 && !getenv("DAPPLE_TREE")) {
-		doctor_say(f, DOCTOR_WARN, "this machine has RDMA devices of its own, which programs under dapple run do not see");
-		doctor_remedy(f, "leave dapple run away to use them");
+		doctor_say(f, DOCTOR_WARN, "this machine has RDMA devices of the kernel: programs under dapple run do not see them");
+		doctor_remedy(f, "start programs without dapple run to use them");
 	} else {
-		doctor_say(f, DOCTOR_OK, "no RDMA device of the kernel is hidden");
+		doctor_say(f, DOCTOR_OK, "the kernel has no RDMA device that dapple run would hide");
 	}
 }
 
@@ -181,7 +185,7 @@ int run_cmd_doctor(int argc, char **argv)
 	static void (*const checks[])(struct doctor_finding *) = {
 		check_libraries, check_library_path, check_setuid, check_hardware,
 		check_runtime_dir, doctor_check_port, doctor_check_reuseport, doctor_check_mtu_discover,
-		doctor_check_memfd, doctor_check_pidfd, doctor_check_direct,
+		doctor_check_local, doctor_check_memfd, doctor_check_pidfd, doctor_check_direct,
 		doctor_check_fetch, doctor_check_udp_batching, doctor_check_ipv6,
 		doctor_check_rmem, check_nofile, check_userns,
 	};
@@ -194,7 +198,7 @@ int run_cmd_doctor(int argc, char **argv)
 	if (name)
 		return run_usage_error("doctor", "there is no option \"%s\"", name);
 	if (o.index < argc)
-		return run_usage_error("doctor", "\"%s\" is one word too many", argv[o.index]);
+		return run_usage_error("doctor", "unexpected argument \"%s\"", argv[o.index]);
 	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct doctor_finding f = { .level = DOCTOR_OK };
 

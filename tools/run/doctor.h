@@ -2,7 +2,7 @@
 #ifndef RUN_DOCTOR_H
 #define RUN_DOCTOR_H
 
-/* One check of dapple doctor fills one finding. */
+/* Each check of dapple doctor fills one finding. */
 
 enum doctor_level { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL };
 
@@ -28,9 +28,11 @@ void doctor_check_rmem(struct doctor_finding *f);
 
 /* --- doctor_local.c --- */
 
+/* The value of DAPPLE_LOCAL. */
+void doctor_check_local(struct doctor_finding *f);
 void doctor_check_memfd(struct doctor_finding *f);
 void doctor_check_pidfd(struct doctor_finding *f);
-/* Which ways processes of this host have into each other's registered memory. */
+/* Direct access, and fetches, between the registered memories of processes of this host. */
 void doctor_check_direct(struct doctor_finding *f);
 void doctor_check_fetch(struct doctor_finding *f);
 

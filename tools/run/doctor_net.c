@@ -12,11 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What the doctor looks at in the network. */
+/* dapple doctor: UDP sockets of the host. */
 
 #define ROCE_PORT 4791
 
-/* Receive buffer that a full window of one peer wants. */
+/* Receive buffer, in bytes, that holds a full window of one peer. */
 #define WANTED_RMEM (1024 * 1024)
 
 static long read_number(const char *path, long otherwise)
@@ -37,7 +37,7 @@ static int udp_socket(int family)
 	return socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
-/* Who has the port?  A socket of the kernel has no inode. */
+/* Finds uid and inode of the socket that has the port; the inode of a kernel socket is 0. */
 static bool port_owner(unsigned *ret_uid, unsigned long *ret_inode)
 {
 	unsigned port, uid;
@@ -64,14 +64,14 @@ static void say_port_taken(struct doctor_finding *f, const char *address)
 	unsigned uid = 0;
 
 	if (access("/sys/module/rdma_rxe", F_OK) == 0 && port_owner(&uid, &inode) && !inode) {
-		doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s is held by the kernel's rdma_rxe", ROCE_PORT, address);
-		doctor_remedy(f, "remove its devices (rdma link delete NAME), or work in another network namespace (dapple pair --hosts)");
+		doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s is taken by the kernel's rdma_rxe: no RoCE adapter works", ROCE_PORT, address);
+		doctor_remedy(f, "delete the devices of rdma_rxe (rdma link delete NAME), or use another network namespace (dapple pair --hosts)");
 	} else if (port_owner(&uid, &inode)) {
-		doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s is taken by a socket of user %u", ROCE_PORT, address, uid);
-		doctor_remedy(f, "one user per address: use another address (127.0.0.2, an alias) or another network namespace");
+		doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s is taken by a socket of user %u: no RoCE adapter works at that address", ROCE_PORT, address, uid);
+		doctor_remedy(f, "an address serves one user: use another address (DAPPLE_ADDRESS=127.0.0.2, an alias) or another network namespace");
 	} else {
-		doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s is taken", ROCE_PORT, address);
-		doctor_remedy(f, "find its owner with ss -ulpn; the port belongs to RoCE");
+		doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s is taken: no RoCE adapter works", ROCE_PORT, address);
+		doctor_remedy(f, "find the process with ss -ulpn and end it; the port is assigned to RoCEv2");
 	}
 }
 
@@ -90,7 +90,7 @@ void doctor_check_port(struct doctor_finding *f)
 			if (errno == EADDRINUSE)
 				say_port_taken(f, addresses[i]);
 			else
-				doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s cannot be bound: %s", ROCE_PORT,
+				doctor_say(f, DOCTOR_FAIL, "UDP port %d of %s cannot be bound (%s): no RoCE adapter works", ROCE_PORT,
 				    addresses[i], strerror(errno));
 			if (fd >= 0)
 				close(fd);
@@ -98,7 +98,7 @@ void doctor_check_port(struct doctor_finding *f)
 		}
 		close(fd);
 	}
-	doctor_say(f, DOCTOR_OK, "UDP port %d is free, or shared with processes of our own", ROCE_PORT);
+	doctor_say(f, DOCTOR_OK, "UDP port %d is free, or used by this user's processes", ROCE_PORT);
 }
 
 void doctor_check_reuseport(struct doctor_finding *f)
@@ -112,10 +112,10 @@ void doctor_check_reuseport(struct doctor_finding *f)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)) < 0 ||
 	    bind(fd, (void *)&a, sizeof(a)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog)) < 0) {
-		doctor_say(f, DOCTOR_FAIL, "processes cannot share a UDP port by a socket filter: %s", strerror(errno));
-		doctor_remedy(f, "needs Linux 4.5 or newer with SO_ATTACH_REUSEPORT_CBPF");
+		doctor_say(f, DOCTOR_FAIL, "the reuseport filter is refused (%s): processes cannot share UDP port 4791, and no RoCE adapter works", strerror(errno));
+		doctor_remedy(f, "use Linux 4.5 or newer, and permit SO_ATTACH_REUSEPORT_CBPF");
 	} else {
-		doctor_say(f, DOCTOR_OK, "processes can share a UDP port by a socket filter");
+		doctor_say(f, DOCTOR_OK, "reuseport filter: processes can share a UDP port");
 	}
 	if (fd >= 0)
 		close(fd);
@@ -126,13 +126,13 @@ void doctor_check_udp_batching(struct doctor_finding *f)
 	int size = 1024, one = 1, fd = udp_socket(AF_INET);
 
 	if (fd < 0 || setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof(size)) < 0)
-		doctor_say(f, DOCTOR_WARN, "UDP segmentation offload is missing (%s): slower sending", strerror(errno));
+		doctor_say(f, DOCTOR_WARN, "UDP_SEGMENT is refused (%s): each RoCE packet is a system call, and sending is slower", strerror(errno));
 	else if (setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof(one)) < 0)
-		doctor_say(f, DOCTOR_WARN, "UDP receive offload is missing (%s): slower receiving", strerror(errno));
+		doctor_say(f, DOCTOR_WARN, "UDP_GRO is refused (%s): each RoCE packet is a system call, and receiving is slower", strerror(errno));
 	else
-		doctor_say(f, DOCTOR_OK, "UDP segmentation and receive offload");
+		doctor_say(f, DOCTOR_OK, "UDP_SEGMENT and UDP_GRO: many packets in one system call");
 	if (f->level != DOCTOR_OK)
-		doctor_remedy(f, "needs Linux 5.0 or newer");
+		doctor_remedy(f, "use Linux 5.0 or newer");
 	if (fd >= 0)
 		close(fd);
 }
@@ -142,10 +142,10 @@ void doctor_check_mtu_discover(struct doctor_finding *f)
 	int v = IP_PMTUDISC_DO, fd = udp_socket(AF_INET);
 
 	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &v, sizeof(v)) < 0)
-		doctor_say(f, DOCTOR_FAIL, "IP_MTU_DISCOVER is refused (%s): packets cannot be checksummed as RoCE wants",
+		doctor_say(f, DOCTOR_FAIL, "IP_MTU_DISCOVER is refused (%s): the ICRC of RoCE packets cannot be computed, and no RoCE adapter works",
 		    strerror(errno));
 	else
-		doctor_say(f, DOCTOR_OK, "IP_MTU_DISCOVER");
+		doctor_say(f, DOCTOR_OK, "IP_MTU_DISCOVER: the ICRC of RoCE packets can be computed");
 	if (fd >= 0)
 		close(fd);
 }
@@ -156,10 +156,10 @@ void doctor_check_ipv6(struct doctor_finding *f)
 	int fd = udp_socket(AF_INET6);
 
 	if (fd < 0 || bind(fd, (void *)&a, sizeof(a)) < 0) {
-		doctor_say(f, DOCTOR_WARN, "IPv6 is not usable (%s): only GIDs of IPv4 addresses", strerror(errno));
+		doctor_say(f, DOCTOR_WARN, "IPv6 is not usable (%s): adapters have GIDs of IPv4 addresses only", strerror(errno));
 		doctor_remedy(f, "sysctl net.ipv6.conf.all.disable_ipv6=0, or enable IPv6 for the container");
 	} else {
-		doctor_say(f, DOCTOR_OK, "IPv6");
+		doctor_say(f, DOCTOR_OK, "IPv6: adapters have GIDs of IPv6 addresses");
 	}
 	if (fd >= 0)
 		close(fd);
@@ -176,11 +176,11 @@ void doctor_check_rmem(struct doctor_finding *f)
 		getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &have, &len);
 		close(fd);
 	}
-	/* The kernel doubles what was asked, for its own book-keeping. */
+	/* The kernel reports twice the requested size (socket(7)). */
 	if (have / 2 >= WANTED_RMEM) {
-		doctor_say(f, DOCTOR_OK, "receive buffers of %d bytes", have / 2);
+		doctor_say(f, DOCTOR_OK, "socket receive buffers of %d bytes", have / 2);
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "receive buffers end at %d bytes: smaller windows, slower large messages", have / 2);
+	doctor_say(f, DOCTOR_WARN, "socket receive buffers are limited to %d bytes: windows are smaller, and large messages slower", have / 2);
 	doctor_remedy(f, "sysctl net.core.rmem_max=%d (now %ld)", WANTED_RMEM, max);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The two ends of dapple pair as processes. Each is a process group of its own, so that ending it
- * takes what it has started along; if we are killed, the kernel kills both.
+ * The two ends of dapple pair as processes. Each is a process group of its own, so that its children
+ * end with it; if dapple is killed, the kernel kills both ends.
  */
 #include "pair.h"
 
@@ -26,7 +26,7 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)	/* died before it was set */
+	if (getppid() != parent)	/* the parent died before the prctl */
 		_exit(126);
 	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
 	null = open("/dev/null", O_RDWR);
@@ -38,13 +38,13 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 	if (null > 2)
 		close(null);
 	if (p->use_hosts && setns(p->hosts.ns[which], CLONE_NEWNET) < 0) {
-		run_say("cannot enter the network namespace: %s", strerror(errno));
+		run_say("the %s cannot enter its network namespace: %s", e->name, strerror(errno));
 		_exit(126);
 	}
-	/* Programs take the first adapter unless told; lo is no way out of here. */
+	/* Programs take the first adapter by default, and lo does not reach the peer. */
 	if (p->use_hosts)
 		setenv("DAPPLE_DEVICES", PAIR_HOSTS_DEVICES, 0);
-	/* Here and not in the parent: the tree is that of the namespace. */
+	/* In the child, since each network namespace has a device tree. */
 	r = run_env_apply(&p->env);
 	_exit(r ? r : run_exec(e->words));
 }
@@ -58,18 +58,18 @@ int pair_start(struct pair *p, int which)
 
 	for (i = 0; i < 2; i++)
 		if (pipe2(out[i], O_CLOEXEC) < 0) {
-			run_say("cannot make a pipe: %s", strerror(errno));
+			run_say("cannot make a pipe for the output of the %s: %s", e->name, strerror(errno));
 			return 1;
 		}
 	fflush(NULL);
 	e->pid = fork();
 	if (e->pid < 0) {
-		run_say("cannot start a process: %s", strerror(errno));
+		run_say("cannot start the %s: %s", e->name, strerror(errno));
 		return 1;
 	}
 	if (e->pid == 0)
 		child(p, which, parent, out);
-	setpgid(e->pid, e->pid);	/* whoever of the two comes first */
+	setpgid(e->pid, e->pid);	/* in parent and child: the first one counts */
 	for (i = 0; i < 2; i++) {
 		close(out[i][1]);
 		fcntl(out[i][0], F_SETFL, O_NONBLOCK);
@@ -106,7 +106,7 @@ static void finish(struct pair *p, struct pair_end *e, int status)
 {
 	e->done = true;
 	e->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	/* What the end leaves running in its group goes with it. */
+	/* Processes that the end leaves in its group end with it. */
 	kill(-e->pid, p->stop_sent ? SIGKILL : SIGTERM);
 	if (e->status && !e->ended_by_us && !p->killed_by) {
 		e->failed_at = ++p->failures;
@@ -137,10 +137,10 @@ void pair_signals(struct pair *p)
 
 	while (read(p->signals, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD)
-			continue;	/* pair_reap() looks anyway */
+			continue;	/* pair_reap() follows in any case */
 		if (si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2) {
 			p->killed_by = (int)si.ssi_signo;
-			if (!p->ended_first)	/* from here on they have the grace time */
+			if (!p->ended_first)	/* the grace time of both ends starts here */
 				p->ended_first = pair_now_ms();
 		}
 		for (i = 0; i < 2; i++)

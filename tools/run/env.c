@@ -15,7 +15,7 @@
 
 /*
  * The environment of a program under Dapple.  Lists (library path, preload)
- * are extended, single values that the user set himself are left alone.
+ * are extended; single values that the user has set are kept.
  */
 
 #define PRELOAD_NAME "libdapple-preload.so"
@@ -29,8 +29,8 @@ static const struct kind kinds[] = {
 	{ "roce", true }, { "iwarp", true }, { "iw", true }, { "ib", false },
 };
 
-/* Set only where the user has not: programs that must be told to look at
- * adapters of a vendor they do not know. */
+/* Set unless the user has set them: these programs ignore adapters of unknown
+ * vendors otherwise. */
 static const char *const defaults[][2] = {
 	{ "OMPI_MCA_opal_common_ucx_tls", "any" },
 	{ "OMPI_MCA_opal_common_ucx_devices", "any" },
@@ -46,10 +46,10 @@ int run_adapter_check(const char *command, const char *adapter)
 			continue;
 		if (kinds[i].built)
 			return 0;
-		run_say("the %s adapter is not built in this version", adapter);
+		run_say("the %s adapter is not built in this version: use roce or iwarp", adapter);
 		return 1;
 	}
-	return run_usage_error(command, "there is no adapter kind \"%s\"", adapter);
+	return run_usage_error(command, "there is no adapter kind \"%s\": use roce or iwarp", adapter);
 }
 
 static bool has_preload(const char *dir)
@@ -64,24 +64,24 @@ static bool has_preload(const char *dir)
 /* Beside the executable in the build tree, PREFIX/lib/dapple when installed. */
 int run_libdir(char *ret, size_t size)
 {
-	static const char *const places[] = { "/lib", "/../lib/dapple" };
+	static const char *const candidates[] = { "/lib", "/../lib/dapple" };
 	char exe[PATH_MAX], dir[PATH_MAX + 32], real[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	size_t i;
 
 	if (n < 0) {
-		run_say("cannot find my own place through /proc/self/exe: %s", strerror(errno));
+		run_say("cannot read /proc/self/exe (%s), and so cannot find the libraries: mount /proc", strerror(errno));
 		return 1;
 	}
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(dir, sizeof(dir), "%s%s", exe, places[i]);
+	for (i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		snprintf(dir, sizeof(dir), "%s%s", exe, candidates[i]);
 		if (!has_preload(dir) || !realpath(dir, real))
 			continue;
-		/* The loader splits its lists at these, with no way to quote. */
+		/* The loader splits its lists at these characters and knows no quoting. */
 		if (strpbrk(real, ":; \t")) {
-			run_say("the libraries are in \"%s\": the loader cannot be told a path with blanks, colons or semicolons",
+			run_say("the libraries are in \"%s\": LD_LIBRARY_PATH cannot hold a path with blanks, colons or semicolons; move them",
 				real);
 			return 1;
 		}
@@ -90,7 +90,7 @@ int run_libdir(char *ret, size_t size)
 		strcpy(ret, real);
 		return 0;
 	}
-	run_say("the libraries are neither in %s/lib nor in %s/../lib/dapple", exe, exe);
+	run_say("the libraries are neither in %s/lib nor in %s/../lib/dapple: install Dapple again, or build the tree", exe, exe);
 	return 1;
 }
 
@@ -100,7 +100,7 @@ int run_tree(char *ret, size_t size)
 	char why[256];
 	int r;
 
-	/* Somebody else's tree, or that of the launcher around us: as it is. */
+	/* A tree of the user, or of a launcher that started this one, stays as it is. */
 	if (given && *given)
 		return snprintf(ret, size, "%s", given) < (int)size ? 0 : 1;
 	if (ut_rundir_net(ret, size, why, sizeof(why)) < 0) {
@@ -109,15 +109,16 @@ int run_tree(char *ret, size_t size)
 	}
 	r = dev_tree_prepare(ret);
 	if (r < 0) {
-		run_say("cannot make the device tree %s: %s", ret, strerror(-r));
+		run_say("cannot make the device tree %s (%s): set DAPPLE_RUNTIME_DIR to a directory of your own", ret,
+			strerror(-r));
 		return 1;
 	}
-	/* Filled here too: ls and ibstatus never load the library. */
+	/* Filled here besides the library: ls and ibstatus do not load the library. */
 	dev_tree_root();
 	return 0;
 }
 
-/* Is item already one of the words of a list? */
+/* Returns true if item is one of the words of the list. */
 static bool listed(const char *list, const char *item, const char *separators)
 {
 	size_t len = strlen(item);
@@ -151,7 +152,7 @@ static void set_lists(const struct run_env *env, const char *libdir, set_fn *set
 	const char *asan = getenv("ASAN_OPTIONS");
 	char shim[PATH_MAX + sizeof(PRELOAD_NAME) + 1];
 
-	/* First in the list, even if it is somewhere in it already. */
+	/* First in the list, even if the list contains it already. */
 	if (!path || !*path)
 		set("LD_LIBRARY_PATH", libdir, arg);
 	else if (strncmp(path, libdir, strlen(libdir)) != 0 ||
@@ -168,8 +169,8 @@ static void set_lists(const struct run_env *env, const char *libdir, set_fn *set
 		set_joined("LD_PRELOAD", pre, shim, set, arg);
 	else
 		set("LD_PRELOAD", pre, arg);
-	/* Programs built with the address sanitizer stop when any preloaded
-	 * library comes before its runtime; ours works behind it. */
+	/* Programs with the address sanitizer stop if a preloaded library comes
+	 * before its runtime; Dapple's works in either order. */
 	if (!asan || !*asan)
 		set("ASAN_OPTIONS", "verify_asan_link_order=0", arg);
 	else if (!strstr(asan, "verify_asan_link_order"))
@@ -245,7 +246,7 @@ int run_cmd_env(int argc, char **argv)
 		}
 	}
 	if (o.index < argc)
-		return run_usage_error("env", "\"%s\" is one word too many", argv[o.index]);
+		return run_usage_error("env", "unexpected argument \"%s\"", argv[o.index]);
 	if (env.adapter && (r = run_adapter_check("env", env.adapter)))
 		return r;
 	r = run_env_each(&env, print_quoted, NULL);

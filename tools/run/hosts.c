@@ -18,9 +18,9 @@
  *     lo   eth0 10.77.0.1/24 ---- veth ---- eth0 10.77.0.2/24   lo
  *               fd77::1/64                       fd77::2/64
  *
- * Both hang below one user namespace, made first unless we are privileged:
- * a cable between two user namespaces would need rights in both.  They end
- * with the last process in them.
+ * One user namespace owns both, created first unless the caller is privileged:
+ * a veth pair between two user namespaces needs privileges in both.  Each ends
+ * with its last process.
  */
 
 #define IFNAME "eth0"
@@ -60,7 +60,7 @@ static int make_sides(struct side *sides, const char **ret_step)
 	return r < 0 ? r : new_side(&sides[1]);
 }
 
-/* The kernel reports a carrier a moment after both ends are up. */
+/* The carrier comes up a moment after both interfaces. */
 static int wait_running(int nl)
 {
 	int step = 1, waited;

@@ -19,15 +19,15 @@
 
 /*
  * dapple run --isolate: a user and mount namespace in which the device tree
- * lies over /sys/class and /dev.
+ * covers /sys/class and /dev.
  *
- * All launchers of one user (in one network namespace) share one, because
- * processes in sibling user namespaces may not touch each other's memory.
- * Nobody holds it open: it lives as long as a process in it, and a member is
- * whoever sees our tree at /sys/class/infiniband.  /proc says that, so there is
- * no record that could be stale; a lock makes launchers look one at a time.
+ * All launchers of one user (in one network namespace) share one namespace,
+ * because processes in sibling user namespaces cannot access each other's
+ * memory.  It exists as long as it has a process; a member is a process whose
+ * /sys/class/infiniband is the tree, as /proc shows, so that no record can be
+ * stale.  A lock lets one launcher at a time search and create.
  *
- * Root needs no user namespace, and would lose his rights in one.
+ * Root needs no user namespace and would lose privileges in one.
  */
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -35,7 +35,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Into PATH_MAX bytes; a path too long becomes "", which no call accepts. */
+/* Prints into PATH_MAX bytes; a path that is too long becomes "", which each call refuses. */
 __attribute__((format(printf, 2, 3)))
 static void path_of(char *ret, const char *fmt, ...)
 {
@@ -49,45 +49,45 @@ static void path_of(char *ret, const char *fmt, ...)
 
 /* --- joining --- */
 
-/* Nested namespaces of other tools show our tree as well: only a user
- * namespace that is ours or a direct child of ours was made by a launcher. */
+/* Nested namespaces of other tools show the tree as well: a launcher's user
+ * namespace is the caller's or a direct child of it. */
 static bool made_by_launcher(int user_ns)
 {
-	struct stat own, st;
+	struct stat self, st;
 	int parent;
 
-	if (stat("/proc/self/ns/user", &own) < 0 || fstat(user_ns, &st) < 0)
+	if (stat("/proc/self/ns/user", &self) < 0 || fstat(user_ns, &st) < 0)
 		return false;
-	if (same_file(&own, &st))
+	if (same_file(&self, &st))
 		return true;
 	parent = ioctl(user_ns, NS_GET_PARENT);
 	if (parent < 0 || fstat(parent, &st) < 0)
 		st.st_ino = 0;
 	if (parent >= 0)
 		close(parent);
-	return same_file(&own, &st);
+	return same_file(&self, &st);
 }
 
 static int enter(int user_ns, int mnt_ns)
 {
 	char cwd[PATH_MAX];
-	struct stat own, st;
+	struct stat self, st;
 	bool have_cwd = getcwd(cwd, sizeof(cwd)) != NULL;
 
-	if (stat("/proc/self/ns/user", &own) < 0 || fstat(user_ns, &st) < 0)
+	if (stat("/proc/self/ns/user", &self) < 0 || fstat(user_ns, &st) < 0)
 		return -errno;
-	if (!same_file(&own, &st) && setns(user_ns, CLONE_NEWUSER) < 0)
+	if (!same_file(&self, &st) && setns(user_ns, CLONE_NEWUSER) < 0)
 		return -errno;
 	if (setns(mnt_ns, CLONE_NEWNS) < 0)
 		return -errno;
-	/* setns() leaves us at the root. */
+	/* setns() changes the working directory to the root. */
 	if (!have_cwd || chdir(cwd) < 0)
-		run_say("the working directory is not visible in the shared namespace, starting in /");
+		run_say("the working directory does not exist in the namespace of --isolate: the program starts in /");
 	return 0;
 }
 
-/* The descriptor of /proc/<pid> stays bound to this one process: whatever is
- * opened through it later fails if the process died and its id was reused. */
+/* The descriptor of /proc/<pid> stays bound to one process: opening a file
+ * through it fails after that process has died, even if its id is reused. */
 static bool try_member(int proc, const struct stat *want)
 {
 	int user_ns = -1, mnt_ns = -1;
@@ -149,7 +149,7 @@ static int touch(const char *path)
 	return 0;
 }
 
-/* One name of a real directory in our copy: links as links, the rest bound. */
+/* Copies one entry of a real directory: links as links, other entries as bind mounts. */
 static int mirror_entry(const char *from, const char *to)
 {
 	char target[PATH_MAX];
@@ -173,7 +173,7 @@ static int mirror_entry(const char *from, const char *to)
 	return r < 0 ? r : bind_to(from, to, MS_REC);
 }
 
-static bool is_ours(const char *name)
+static bool is_infiniband(const char *name)
 {
 	static const char *const names[] = { "infiniband", "infiniband_verbs", "infiniband_mad" };
 	size_t i;
@@ -195,12 +195,12 @@ static int mirror(const char *from, const char *to)
 		return -errno;
 	while (r == 0 && (d = readdir(dir))) {
 		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-		    is_ours(d->d_name))
+		    is_infiniband(d->d_name))
 			continue;
 		path_of(a, "%s/%s", from, d->d_name);
 		path_of(b, "%s/%s", to, d->d_name);
-		/* The terminal multiplexer looks for "pts" beside itself, which a
-		 * bind of the node alone has not: reach it through the whole. */
+		/* /dev/ptmx needs "pts" in its directory, which a bind mount of the
+		 * node alone lacks: a link leads into the whole directory. */
 		if (strcmp(from, "/dev") == 0 && strcmp(d->d_name, "ptmx") == 0 &&
 		    d->d_type == DT_CHR)
 			r = symlink(".host/ptmx", b) < 0 ? -errno : 0;
@@ -253,8 +253,8 @@ static int build_dev(const char *stage)
 	return bind_to(to, "/dev", MS_REC);
 }
 
-/* A device file per name in the tree.  Joiners come here too: devices may have
- * appeared since the namespace was made. */
+/* Binds a device file for each name in the tree; also when joining, since devices
+ * may have appeared after the namespace was created. */
 static int bind_nodes(const char *tree)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -295,10 +295,10 @@ static int build(const char *tree, const char **ret_step)
 		return -errno;
 	if (mount("dapple", stage, "tmpfs", MS_NOSUID, "mode=755") < 0)
 		return -errno;
-	*ret_step = "laying the device tree over /sys/class";
+	*ret_step = "binding the device tree over /sys/class";
 	r = build_class(tree, stage);
 	if (r == 0) {
-		*ret_step = "laying the device nodes over /dev";
+		*ret_step = "binding the device nodes over /dev";
 		r = build_dev(stage);
 	}
 	umount2(stage, MNT_DETACH);
@@ -340,11 +340,12 @@ int run_isolate(const char *tree)
 	path_of(path, "%s/class/infiniband", tree);
 	lock = open_lock(tree);
 	if (lock < 0 || stat(path, &want) < 0) {
-		run_say("cannot use the device tree %s: %s", tree, strerror(errno));
+		run_say("cannot use the device tree %s (%s): set DAPPLE_RUNTIME_DIR to a directory of your own", tree,
+			strerror(errno));
 		return 1;
 	}
 	if (stat("/sys/class/infiniband", &st) == 0 && same_file(&st, &want))
-		goto out;	/* started from inside */
+		goto out;	/* the caller is inside already */
 	if (!join_member(&want))
 		r = create(tree);
 	if (r == 0) {

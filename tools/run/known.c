@@ -9,28 +9,29 @@
 #include "run.h"
 
 /*
- * How the client of a program is told the server and the port.  A row's texts
- * are words with {port}, {peer}, and {any} (every address of peer's family); "first" goes right behind the program's
- * name, "last" behind all words of the user.
+ * The words by which programs take the server's address and the port.  A row's
+ * texts contain {port}, {peer} and {any} (the wildcard address of peer's
+ * family); "first" goes right behind the program's name, "last" behind all
+ * words of the user.
  */
 struct known {
 	const char *pattern;
 	const char *server_first, *client_first, *client_last;
 	unsigned ready;
 	unsigned flags;
-	char port_short;		/* option by which the user may give */
-	const char *port_long;		/* the port himself */
+	char port_short;		/* options by which the user may */
+	const char *port_long;		/* give the port */
 };
 
 enum {
-	OWN_WORDS = 1,		/* the user's words are the client's only */
-	STAYS = 2,		/* the server serves until it is ended */
-	GID = 4,		/* on RoCE it needs -g, index 0 unless given */
-	NEEDS_PEER = 8,		/* only with {peer} in the user's words */
+	CLIENT_WORDS = 1,	/* only the client gets the user's words */
+	STAYS = 2,		/* the server does not exit by itself */
+	GID = 4,		/* on RoCE it needs -g; 0 unless the user gives one */
+	NEEDS_PEER = 8,		/* the user's words must contain {peer} */
 };
 
 #define CM_READY (READY_CM | READY_TCP | READY_QUIET)
-/* With -R the port is one of rdma_cm. */
+/* With -R the port is an rdma_cm port. */
 #define PERFTEST_READY (READY_TCP | READY_CM)
 
 /* Option letters checked against the programs of Debian 12 (dapltest: against
@@ -45,29 +46,29 @@ static const struct known table[] = {
 	{ "ib_read_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
 	{ "ib_atomic_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
 	{ "ib_atomic_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "qperf", "-lp {port}", "-lp {port} {peer}", "", READY_TCP, OWN_WORDS | STAYS, 0, NULL },
+	{ "qperf", "-lp {port}", "-lp {port} {peer}", "", READY_TCP, CLIENT_WORDS | STAYS, 0, NULL },
 	{ "rping", "-s -a {any} -p {port}", "-c -a {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "ucmatose", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	/* udaddy has no port option: its -p is the port space. */
 	{ "udaddy", "-b {any}", "-s {peer}", "", READY_CM | READY_QUIET, 0, 0, NULL },
-	/* Both ends join; the client is who sends. */
+	/* Both ends join the group; the client sends. */
 	{ "mckey", "", "-s", "", READY_QUIET, 0, 0, NULL },
 	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
-	/* Unless told, udpong serves the loopback address of its choice. */
+	/* Without -b, udpong serves a loopback address of its choice. */
 	{ "udpong", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_CM | READY_UDP | READY_QUIET, STAYS, 'p', NULL },
-	{ "rcopy", "-p {port}", "-p {port}", "", CM_READY, OWN_WORDS | STAYS | NEEDS_PEER, 0, NULL },
+	{ "rcopy", "-p {port}", "-p {port}", "", CM_READY, CLIENT_WORDS | STAYS | NEEDS_PEER, 0, NULL },
 	{ "rdma_server", "-s {any} -p {port}", "", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_client", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_xserver", "-p {port}", "", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_xclient", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
-	{ "dapltest", "-T S", "-s {peer}", "", CM_READY, OWN_WORDS | STAYS, 0, NULL },
+	{ "dapltest", "-T S", "-s {peer}", "", CM_READY, CLIENT_WORDS | STAYS, 0, NULL },
 	{ "fi_pingpong", "-B {port}", "-P {port}", "{peer}", READY_TCP, 0, 0, NULL },
 	{ "ucx_perftest", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', NULL },
 };
 
-/* The server of these is another program than the client. */
+/* Pairs whose server and client are two programs. */
 static const char *const twins[][2] = {
 	{ "rdma_server", "rdma_client" }, { "rdma_xserver", "rdma_xclient" },
 };
@@ -87,7 +88,7 @@ void pair_list_known(void)
 
 	for (i = 0; i < N_ROWS; i++) {
 		const struct known *k = &table[i];
-		const char *user = k->flags & OWN_WORDS ? "" : " ...";
+		const char *user = k->flags & CLIENT_WORDS ? "" : " ...";
 
 		printf("%-16s server: %s%s%s\n", k->pattern, k->server_first,
 		       *k->server_first ? "" : "(as given)", user);
@@ -95,7 +96,7 @@ void pair_list_known(void)
 	}
 }
 
-/* The program may stand behind others (timeout 10 qperf ...). */
+/* The program may follow other words (timeout 10 qperf ...). */
 static const struct known *find_program(char **words, int *ret_at)
 {
 	size_t i;
@@ -177,7 +178,7 @@ static bool has_text(char **words, const char *text)
 	return false;
 }
 
-/* The value of an option among the user's words, "" if without, or NULL. */
+/* Returns the value of an option in the user's words, "" if it has none, NULL without the option. */
 static const char *option(char **words, char letter, const char *name)
 {
 	size_t n = name ? strlen(name) : 0;
@@ -205,10 +206,10 @@ static int plan_by_text(const struct pair_wish *wish, struct pair_plan *ret)
 	add_words(&client, wish->words, wish, false);
 	*ret = (struct pair_plan){ server.words, client.words, wish->port,
 				   READY_TCP | READY_UDP | READY_CM, false };
-	return server.n ? 0 : run_usage_error("pair", "nothing is left of the server's command");
+	return server.n ? 0 : run_usage_error("pair", "the server's command is empty without {peer}");
 }
 
-/* Another program on the client's side keeps the directory it was named with. */
+/* The client's program is taken from the directory of the server's. */
 static char *twin_of(const char *word)
 {
 	const char *base = base_name(word);
@@ -261,8 +262,8 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 	const char *port;
 	int i;
 
-	/* What the user says counts: ours comes first on the line, so that his
-	 * wins, and we listen for his. */
+	/* The user's port wins: it follows on the command line, and the server
+	 * is expected to listen on it. */
 	port = k->port_short ? option(user, k->port_short, k->port_long) : NULL;
 	if (port && atoi(port) > 0)
 		w.port = atoi(port);
@@ -278,7 +279,7 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 		add_text(&server, "-g 0", &w);
 		add_text(&client, "-g 0", &w);
 	}
-	if (!(k->flags & OWN_WORDS))
+	if (!(k->flags & CLIENT_WORDS))
 		add_words(&server, user, &w, true);
 	add_words(&client, user, &w, false);
 	add_text(&client, k->client_last, &w);
@@ -289,21 +290,21 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 
 int pair_plan(const struct pair_wish *wish, struct pair_plan *ret)
 {
-	bool told = has_text(wish->words, "{peer}") || has_text(wish->words, "{port}");
+	bool given = has_text(wish->words, "{peer}") || has_text(wish->words, "{port}");
 	const struct known *k;
 	int at;
 
 	k = find_program(wish->words, &at);
 	if (k && (k->flags & NEEDS_PEER)) {
 		if (!has_text(wish->words + at + 1, "{peer}"))
-			return run_usage_error("pair", "%s needs {peer} where the server's address belongs",
+			return run_usage_error("pair", "%s needs {peer} in place of the server's address",
 					       k->pattern);
 		return plan_by_row(wish, k, at, ret);
 	}
-	if (told)
+	if (given)
 		return plan_by_text(wish, ret);
 	if (k)
 		return plan_by_row(wish, k, at, ret);
-	return run_usage_error("pair", "how the client of \"%s\" is told its server is not known: say it with {peer} and {port}",
+	return run_usage_error("pair", "\"%s\" is not a known program (--list): give the server's address as {peer} and the port as {port}",
 			       wish->words[0]);
 }

@@ -10,19 +10,19 @@
 #include <unistd.h>
 
 /*
- * Is the server there?  The sockets of its network namespace are in
- * /proc/<pid>/net; one counts if the server, or a process below it, has it
- * open.  A stranger on the same port is not taken for our server.
+ * Tests whether the server listens.  /proc/<pid>/net has the sockets of its
+ * network namespace; a socket counts if the server, or a process below it, has
+ * it open, so that another program on the same port does not.
  */
 
 #define MAX_TREE 256	/* processes of one server */
 #define MAX_SOCKETS 64
 
-/* A server that waits is quiet for this many looks in a row; the looks are
- * up to 50 ms apart (see pair.c). */
+/* A waiting server is quiet in this many tests in a row; the tests are up to
+ * 50 ms apart (see pair.c). */
 #define QUIET_ROUNDS 8
 #define QUIET_ROUNDS_CM 2
-/* Some poll for connections and are never quiet; between bind and listen nobody is this slow. */
+/* Servers that poll for connections are never quiet: by then they have called listen. */
 #define CLAIMED_ROUNDS 20
 
 struct tree {
@@ -43,7 +43,7 @@ static bool read_stat(pid_t pid, pid_t *ret_parent, char *ret_state, unsigned lo
 		return false;
 	p = fgets(text, sizeof(text), f);
 	fclose(f);
-	/* The name is in brackets and may hold anything, brackets too. */
+	/* The name is in brackets and may contain any character, brackets included. */
 	p = p ? strrchr(text, ')') : NULL;
 	if (!p || sscanf(p + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", ret_state,
 			 &parent, &user, &sys) != 4)
@@ -63,8 +63,7 @@ static bool in_tree(const struct tree *t, pid_t pid)
 	return false;
 }
 
-/* Children have no smaller start than parents but may have smaller ids: go
- * round until nothing is added. */
+/* Children may have smaller ids than their parents: repeat until none is added. */
 static void collect(struct tree *t, pid_t root)
 {
 	unsigned long long ticks;
@@ -118,7 +117,7 @@ static void inet_sockets(struct sockets *s, pid_t pid, const char *file, int por
 	fclose(f);
 }
 
-/* A claim of an rdma_cm port is an abstract name of ours that ends in it. */
+/* The claim of an rdma_cm port is an abstract name of libdapple that ends in the port. */
 static bool names_port(const char *name, int port)
 {
 	const char *end = name + strlen(name), *p = end;
@@ -190,7 +189,7 @@ static bool is_quiet(const struct tree *t, struct pair_quiet *q)
 	return q->rounds >= QUIET_ROUNDS;
 }
 
-/* A port of rdma_cm is claimed when it is bound; who listens waits, asleep or not. */
+/* An rdma_cm port is claimed by bind; a server that then waits, asleep or polling, listens. */
 static bool cm_listens(const struct tree *t, struct pair_quiet *q)
 {
 	is_quiet(t, q);

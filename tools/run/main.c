@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dapple command: a table of commands, each with its help text. */
+/* The dapple command: a table of commands with their help texts, and the parser of options. */
 
 struct command {
 	const char *name;
@@ -19,66 +19,67 @@ static const struct command commands[] = {
 	{ "run", run_cmd_run, "run a program with RDMA in user space",
 "usage: dapple run [options] [--] COMMAND [ARGUMENT...]\n"
 "\n"
-"Runs COMMAND so that it finds Dapple's libibverbs, librdmacm and libibumad\n"
-"instead of the distribution's, with software adapters to talk to.\n"
+"Runs COMMAND with Dapple's libibverbs, librdmacm and libibumad in place of the\n"
+"distribution's, so that it finds software adapters.\n"
 "\n"
-"  --adapter KIND   offer only adapters of this kind: roce, iwarp or ib\n"
+"  --adapter KIND   offer only adapters of this kind: roce or iwarp\n"
 "                   (default: DAPPLE_ADAPTER, else roce and iwarp)\n"
-"  --isolate        show /sys/class/infiniband and /dev/infiniband in a user and\n"
-"                   mount namespace instead of by a preload: for static programs\n"
-"                   and scripts; all such runs of one user share one namespace\n"
-"  --no-preload     libraries only; programs that look into /sys themselves\n"
-"                   see no device\n"
-"  --share          pages of registered memory are exchanged for shared ones, so\n"
-"                   that Reads and Writes within this host are loads and stores\n"
-"                   (DAPPLE_SHARE in the manual says what changes)\n"
+"  --isolate        show /sys/class/infiniband and /dev/infiniband by a user and\n"
+"                   mount namespace, not by a preload: for static programs and\n"
+"                   scripts; all such runs of one user share one namespace\n"
+"  --no-preload     libraries only; programs that read /sys by themselves find no\n"
+"                   device\n"
+"  --share          replace pages of registered memory by shared ones, so that\n"
+"                   Reads and Writes within this host are loads and stores\n"
+"                   (see DAPPLE_SHARE in dapple(1) for the consequences)\n"
 "\n"
-"Exit status: that of COMMAND; 126 or 127 if it cannot be started; 77 if this\n"
-"machine refuses namespaces.\n" },
+"Exit status: that of COMMAND; 126 or 127 if it cannot be started; 77 if\n"
+"--isolate is given and this machine refuses namespaces.\n" },
 	{ "env", run_cmd_env, "print the environment of dapple run for eval",
 "usage: dapple env [--adapter KIND] [--no-preload] [--share]\n"
 "\n"
-"Prints the variables that dapple run sets as shell assignments:\n"
+"Prints the variables that dapple run sets, as shell assignments:\n"
 "\n"
 "    eval \"$(dapple env)\"\n" },
 	{ "pair", run_cmd_pair, "run a program as server and again as its client",
 "usage: dapple pair [options] [--] COMMAND [ARGUMENT...]\n"
 "\n"
-"Starts COMMAND as server and, once it listens, again as client.  In the\n"
-"arguments {peer} stands for the server's address (a word that is only {peer}\n"
-"is left out for the server) and {port} for a free port.  Known programs\n"
+"Starts COMMAND as the server and, once it listens, again as the client.  In the\n"
+"arguments, {peer} is replaced by the server's address (the server does not get\n"
+"an argument that is {peer} alone) and {port} by a free port.  Known programs\n"
 "(dapple pair --list) need neither.\n"
 "\n"
 "  --adapter KIND     as for dapple run\n"
-"  --hosts            each end in a network namespace of its own, joined by a\n"
-"                     virtual cable; needs no root\n"
-"  --mtu N            MTU of that cable (default 1500)\n"
+"  --hosts            run each end in a network namespace of its own; a veth pair\n"
+"                     joins them; needs no root\n"
+"  --mtu N            MTU of that veth pair (default 1500)\n"
 "  -6                 give the client an IPv6 address\n"
-"  --wait SECONDS     how long the server may take to listen (default 10)\n"
-"  --grace SECONDS    how long one end may outlive the other (default 5)\n"
-"  --stays            the server is meant to stay: end it when the client is done\n"
-"  --timeout SECONDS  end both after this time, status 124 (default: never)\n"
+"  --wait SECONDS     time for the server to start to listen (default 10)\n"
+"  --grace SECONDS    time for one end to exit after the other (default 5)\n"
+"  --stays            the server does not exit by itself: end it after the client\n"
+"  --timeout SECONDS  end both after this time, with status 124 (default: none)\n"
 "  --list             list the known programs\n"
 "\n"
 "Lines of output begin with \"server| \" or \"client| \".  Exit status: 0 if both\n"
-"ends gave 0, else that of the end that failed first; 77 if this machine refuses\n"
-"the namespaces of --hosts.\n" },
-	{ "doctor", run_cmd_doctor, "say what works here and what is in the way",
+"ends exited with 0, else that of the end that failed first; 77 if this machine\n"
+"refuses the namespaces of --hosts.\n" },
+	{ "doctor", run_cmd_doctor, "check this machine, with a remedy for each problem",
 "usage: dapple doctor\n"
 "\n"
 "Checks what the software adapters need from this machine.  Each line begins\n"
-"with ok, warn or fail; a remedy follows where there is one.  Exit status 0 if\n"
-"Dapple is usable here, 1 if not.\n" },
+"with ok, warn (works, but slower or with a part missing) or fail (no adapter\n"
+"works); a remedy follows where there is one.  Exit status: 0 without a fail,\n"
+"else 1.\n" },
 	{ "devices", run_cmd_devices, "list the adapters",
 "usage: dapple devices [--adapter KIND]\n"
 "\n"
 "Lists the adapters that a program finds under dapple run: name, kind, network\n"
-"interface, node GUID.  Exit status 1 if there is none.\n" },
+"interface, node GUID.  Exit status: 0, or 1 if there is no adapter.\n" },
 	{ "why", run_cmd_why, "explain the last failures",
 "usage: dapple why [-n NUMBER]\n"
 "\n"
-"Prints the last NUMBER (10) failures that this user's processes met, newest\n"
-"last, each with both ends and the rule that was broken.\n" },
+"Prints the last NUMBER (default 10) failures of this user's processes, newest\n"
+"last: time, process, both ends and the rule that was broken.\n" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -186,7 +187,7 @@ static void help(FILE *f)
 	      "RDMA on any Linux machine, in user space.\n\n", f);
 	for (i = 0; i < N_COMMANDS; i++)
 		fprintf(f, "  %-9s %s\n", commands[i].name, commands[i].summary);
-	fputs("\ndapple COMMAND --help says more; dapple --version prints the version.\n", f);
+	fputs("\nSee also dapple COMMAND --help, dapple --version and dapple(1).\n", f);
 }
 
 int main(int argc, char **argv)

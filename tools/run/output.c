@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Two programs, one output: whole lines, each with its end's name.  A line is
+/* The output of both ends: whole lines, each with the name of its end.  A line is
  * one write, so that other writers to the same file do not cut it. */
 
-#define MAX_LINE (64 * 1024)	/* a longer one is given out in pieces */
+#define MAX_LINE (64 * 1024)	/* longer lines are written in pieces */
 
 static void write_all(int fd, const char *p, size_t n)
 {
@@ -20,13 +20,13 @@ static void write_all(int fd, const char *p, size_t n)
 		if (w < 0 && errno == EINTR)
 			continue;
 		if (w < 0)
-			return;		/* nobody reads: nothing left to tell */
+			return;		/* the reader is gone */
 		p += w;
 		n -= (size_t)w;
 	}
 }
 
-static void give_out(const struct pair_pipe *p, const char *text, size_t n)
+static void write_line(const struct pair_pipe *p, const char *text, size_t n)
 {
 	char line[MAX_LINE + 64];
 	size_t k = (size_t)snprintf(line, sizeof(line), "%s", p->prefix);
@@ -50,7 +50,7 @@ static void take(struct pair_pipe *p, const char *text, size_t n)
 		text += part;
 		n -= part;
 		if (full || nl) {
-			give_out(p, p->line, p->len);
+			write_line(p, p->line, p->len);
 			p->len = 0;
 		}
 		if (n && nl && *text == '\n') {
@@ -65,7 +65,7 @@ void pair_pipe_close(struct pair_pipe *p)
 	if (p->fd < 0)
 		return;
 	if (p->len)
-		give_out(p, p->line, p->len);
+		write_line(p, p->line, p->len);
 	close(p->fd);
 	free(p->line);
 	p->fd = -1;

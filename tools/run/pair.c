@@ -13,16 +13,16 @@
 #include "util/rundir.h"
 
 /*
- * dapple pair: one loop over output, signals, the two ends and a clock.
+ * dapple pair: one loop over the output, the signals, both ends and the clock.
  *
- *   server runs -> it listens -> client runs -> one end is done
- *       -> the other within the grace time, else it is ended -> one status
+ *   server starts -> listens -> client starts -> one end exits
+ *       -> the other exits within the grace time, or is ended -> one status
  */
 
 enum { SERVER, CLIENT };
 
 #define KILL_AFTER_MS 2000	/* from TERM to KILL */
-#define DRAIN_MS 1000		/* output of stragglers after both ends are gone */
+#define DRAIN_MS 1000		/* for output of remaining processes after both ends have exited */
 #define LOOK_MAX_MS 50
 
 long long pair_now_ms(void)
@@ -61,14 +61,14 @@ static bool all_done(const struct pair *p)
 	return s->done && (!c->pid || c->done);
 }
 
-/* Times that are due.  The server that is meant to stay has no grace. */
+/* Ends what is overdue.  A server that does not exit by itself has no grace time. */
 static void keep_time(struct pair *p, long long now)
 {
 	const struct pair_end *c = &p->ends[CLIENT];
 
 	if (p->timeout_s && !p->timed_out && now - p->started > p->timeout_s * 1000) {
 		p->timed_out = true;
-		run_say("time over after %ld s: ending both", p->timeout_s);
+		run_say("timeout after %ld s: both ends are ended", p->timeout_s);
 		pair_stop(p, now);
 	}
 	if (p->stop_sent) {
@@ -94,8 +94,8 @@ static void try_client(struct pair *p, long long now)
 		return;
 	}
 	if (now - p->started > p->wait_s * 1000) {
-		run_say("the server did not listen on port %d within %ld s", p->plan.port,
-			p->wait_s);
+		run_say("the server did not listen on port %d within %ld s (--wait)",
+			p->plan.port, p->wait_s);
 		p->never_listened = true;
 	}
 	p->look_ms = p->look_ms < LOOK_MAX_MS ? p->look_ms * 2 : LOOK_MAX_MS;
@@ -112,13 +112,13 @@ static void loop(struct pair *p)
 		if (waiting)
 			try_client(p, now);
 		keep_time(p, now);
-		/* Without a time to keep there is nothing to wake up for. */
+		/* Without a deadline the loop sleeps until an event. */
 		poll_once(p, waiting ? p->look_ms
 			     : p->timeout_s || p->ended_first || p->stop_sent ? LOOK_MAX_MS : -1);
 	}
 }
 
-/* Both ends are gone; a process that one left behind may keep a pipe open. */
+/* Both ends have exited; a process that one has left may keep a pipe open. */
 static void drain(struct pair *p)
 {
 	long long until = pair_now_ms() + DRAIN_MS;
@@ -141,7 +141,7 @@ static void drain(struct pair *p)
 			}
 }
 
-static int verdict(struct pair *p)
+static int exit_status(struct pair *p)
 {
 	const struct pair_end *s = &p->ends[SERVER], *c = &p->ends[CLIENT];
 
@@ -156,18 +156,18 @@ static int verdict(struct pair *p)
 	if (p->never_listened)
 		return 1;
 	if (!c->pid) {
-		run_say("the server ended before it listened on port %d", p->plan.port);
+		run_say("the server exited before it listened on port %d: its output says why", p->plan.port);
 		return 1;
 	}
 	if (c->ended_by_us || (s->ended_by_us && !p->stays)) {
-		run_say("the %s was still there %ld s after the other end was done (--grace, --stays)",
+		run_say("the %s was still there %ld s after the other end had exited, and was ended (--grace, --stays)",
 			c->ended_by_us ? c->name : s->name, p->grace_s);
 		return 1;
 	}
 	return 0;
 }
 
-/* The trees of the two namespaces serve nobody any more. */
+/* Removes the device trees of the two namespaces, which have ended. */
 static void clean_trees(struct pair *p)
 {
 	char dir[UT_RUNDIR_MAX], path[UT_RUNDIR_MAX + 32];
@@ -205,14 +205,14 @@ static int run_pair(struct pair *p, char **words)
 	if (r == 0) {
 		loop(p);
 		drain(p);
-		r = verdict(p);
+		r = exit_status(p);
 	}
 	if (p->use_hosts)
 		clean_trees(p);
 	return r;
 }
 
-/* 0 go on, else an exit code; -1: done well */
+/* Returns 0 to go on, an exit code, or -1 to exit with 0. */
 static int take_option(struct pair *p, struct run_opts *o, const char *name)
 {
 	static const struct { const char *name; size_t at; long min, max; } numbers[] = {
@@ -261,8 +261,8 @@ int run_cmd_pair(int argc, char **argv)
 			return r < 0 ? 0 : r;
 	}
 	if (o.index >= argc)
-		return run_usage_error("pair", "which program?");
+		return run_usage_error("pair", "the program to run is missing");
 	if (p.mtu != 1500 && !p.use_hosts)
-		return run_usage_error("pair", "--mtu is of the cable of --hosts");
+		return run_usage_error("pair", "--mtu sets the MTU of the veth pair and needs --hosts");
 	return run_pair(&p, argv + o.index);
 }

@@ -11,14 +11,14 @@
 
 #include "run.h"
 
-/* --- known.c: how a program is made server and client --- */
+/* --- known.c: the command lines of server and client --- */
 
-/* What tells that a server is there; any one of a row's will do. */
+/* Signs that a server listens; one of a row's suffices. */
 enum {
 	READY_TCP = 1,		/* listens on the TCP port */
 	READY_UDP = 2,		/* has the UDP port bound */
 	READY_CM = 4,		/* has claimed the rdma_cm port */
-	READY_QUIET = 8,	/* waits: all its threads sleep and use no CPU */
+	READY_QUIET = 8,	/* waits: all its processes sleep and use no CPU */
 };
 
 struct pair_plan {
@@ -35,13 +35,13 @@ struct pair_wish {
 	bool roce;
 };
 
-/* 0, or an exit code after a sentence. */
+/* Returns 0, or an exit code after a sentence. */
 int pair_plan(const struct pair_wish *wish, struct pair_plan *ret);
 void pair_list_known(void);
 
 /* --- port.c --- */
 
-/* Free for TCP and UDP; 0 after a sentence. */
+/* Returns a port that is free for TCP and UDP, or 0 after a sentence. */
 int pair_free_port(void);
 
 /* --- listen.c --- */
@@ -49,10 +49,10 @@ int pair_free_port(void);
 struct pair_quiet {
 	unsigned long long ticks;
 	int rounds;
-	int claimed; /* looks that found a port of rdma_cm */
+	int claimed; /* tests that found the rdma_cm port claimed */
 };
 
-/* One look: is the server, or a process it started, ready? */
+/* Returns true if the server, or a process that it started, listens. */
 bool pair_is_ready(pid_t server, int port, unsigned ready, struct pair_quiet *quiet);
 
 /* --- hosts.c --- */
@@ -66,32 +66,32 @@ struct pair_hosts {
 #define PAIR_HOSTS_SERVER4 "10.77.0.1"
 #define PAIR_HOSTS_SERVER6 "fd77::1"
 
-/* 0 or an exit code after a sentence.  Leaves the caller in the client's
+/* Returns 0, or an exit code after a sentence.  Leaves the caller in the client's
  * namespaces. */
 int pair_hosts_make(int mtu, struct pair_hosts *ret);
 
 /* --- output.c: prefixed lines --- */
 
 struct pair_pipe {
-	int fd;			/* our end, -1 when at its end */
+	int fd;			/* read end, -1 after end of file */
 	int out;		/* 1 or 2 */
 	const char *prefix;
 	char *line;
 	size_t len;
 };
 
-/* Reads what is there; at the end of file gives out the unfinished line. */
+/* Reads available output; at end of file writes the unfinished line. */
 void pair_pipe_read(struct pair_pipe *p);
 void pair_pipe_close(struct pair_pipe *p);
 
-/* --- ends.c: the two as processes --- */
+/* --- ends.c: the two processes --- */
 
 struct pair_end {
 	const char *name;
 	char **words;
 	pid_t pid;		/* 0: not started */
 	bool done, ended_by_us;
-	int status;		/* as a shell says it, once done */
+	int status;		/* as of a shell, once done */
 	int failed_at;		/* order of failures: 1 first; 0 none */
 	struct pair_pipe pipes[2];
 };
@@ -113,13 +113,13 @@ struct pair {
 	int look_ms;
 };
 
-/* which: 0 the server, 1 the client. 0, or 1 after a sentence. */
+/* which: 0 the server, 1 the client. Returns 0, or 1 after a sentence. */
 int pair_start(struct pair *p, int which);
-/* Both are to end: by TERM, the second time by KILL. */
+/* Ends both by SIGTERM, by SIGKILL if called again. */
 void pair_stop(struct pair *p, long long now);
 void pair_reap(struct pair *p);
 void pair_signals_open(struct pair *p);
-/* Signals that came are theirs, too. */
+/* Forwards received signals to both ends. */
 void pair_signals(struct pair *p);
 
 /* --- pair.c --- */

@@ -29,8 +29,8 @@ static bool port_free(int port, int type)
 	return ok;
 }
 
-/* Below the range from which the kernel serves others, so that nobody is given
- * the port between our look and the server's bind; random against our like. */
+/* Below the ephemeral range, so that the kernel assigns the port to no other
+ * socket before the server binds it; random, against other dapple commands. */
 int pair_free_port(void)
 {
 	int i;
@@ -45,6 +45,6 @@ int pair_free_port(void)
 		if (port_free(port, SOCK_STREAM) && port_free(port, SOCK_DGRAM))
 			return port;
 	}
-	run_say("no free port found from 20000 to 31999");
+	run_say("no free port found from 20000 to 31999: give one as an argument of the program");
 	return 0;
 }

@@ -2,8 +2,8 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
-/* What the commands of dapple share.  Exit codes: 2 usage, 77 the machine
- * refuses what was asked, 124 time over, 126/127 as a shell says them. */
+/* Common parts of the commands of dapple.  Exit codes: 2 usage error, 77 refused
+ * by the machine, 124 timeout, 126 and 127 as a shell has them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,17 +12,18 @@
 #define RUN_EXIT_SKIP 77
 #define RUN_EXIT_TIMEOUT 124
 
-/* "dapple: " + sentence + newline on stderr. */
+/* Prints "dapple: ", the sentence and a newline on stderr. */
 void run_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* run_say() plus where to find help; returns RUN_EXIT_USAGE. */
+/* Prints the sentence and the help of the command on stderr; returns RUN_EXIT_USAGE. */
 int run_usage_error(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
  * Option parser of all commands: "--name", "--name=value", "--name value",
- * "-x"; it ends at "--" or the first word that is no option.  next() gives the
- * option's name, NULL at the end; words are then argv + index.
+ * "-x"; options end at "--" or at the first word that is no option.
+ * run_opts_next() returns the option's name, or NULL at the end; the remaining
+ * words are then argv + index.
  */
 struct run_opts {
 	const char *command;
@@ -34,10 +35,10 @@ struct run_opts {
 };
 const char *run_opts_next(struct run_opts *o);
 
-/* The value of the option just given, NULL (after a usage error) if missing. */
+/* Returns the value of the last option, or NULL after a usage error if it has none. */
 const char *run_opts_value(struct run_opts *o);
 
-/* A decimal number in [min, max]; false after a usage error. */
+/* Reads a decimal number in [min, max]. Returns false after a usage error. */
 bool run_opts_number(struct run_opts *o, long min, long max, long *ret);
 
 /* --- environment (env.c) --- */
@@ -48,34 +49,35 @@ struct run_env {
 	bool share;		/* --share */
 };
 
-/* Is the adapter one that this version has?  0 or an exit code, said why. */
+/* Returns 0 if this version has the adapter kind, else prints why not and returns an exit code. */
 int run_adapter_check(const char *command, const char *adapter);
 
-/* Calls set() for each variable; 0 or an exit code, said why. */
+/* Calls set() for each variable. Returns 0, or an exit code after a sentence. */
 int run_env_each(const struct run_env *env,
 		 void (*set)(const char *name, const char *value, void *arg), void *arg);
 
-/* setenv() for each. */
+/* Sets each variable with setenv(). Returns 0, or an exit code after a sentence. */
 int run_env_apply(const struct run_env *env);
 
-/* Directory of the drop-in libraries, 0 or an exit code, said why. */
+/* Finds the directory of the drop-in libraries. Returns 0, or an exit code after a sentence. */
 int run_libdir(char *ret, size_t size);
 
-/* The tree of this network namespace, made if missing; said why if not. */
+/* Finds or makes the device tree of this network namespace. Returns 0, or 1 after a sentence. */
 int run_tree(char *ret, size_t size);
 
-/* exec with the exit codes of a shell; returns only on failure. */
+/* Executes the program. Returns, on failure only, the exit code of a shell. */
 int run_exec(char **words);
 
 /* --- namespaces (isolate.c, userns.c) --- */
 
+/* Enters the namespaces that show the device tree. Returns 0, or an exit code after a sentence. */
 int run_isolate(const char *tree);
 
-/* Enters a new user namespace that maps only the caller's own ids.  0 or a
- * negative errno; *ret_step tells in words what was refused. */
+/* Enters a new user namespace that maps the caller's ids alone. Returns 0 or a
+ * negative errno; *ret_step is then the refused step in words. */
 int run_userns_enter(int with_flags, const char **ret_step);
 
-/* Prints why namespaces are refused here and the remedy; RUN_EXIT_SKIP. */
+/* Prints the refused step and the remedy; returns RUN_EXIT_SKIP. */
 int run_userns_refused(const char *what, const char *step, int error);
 
 /* --- the commands --- */

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /*
- * A user namespace in which the caller stays who he is.  Mapping to root would
- * make programs that refuse root (Open MPI) refuse us; the capabilities needed
- * for the set-up are there until exec either way.
+ * A user namespace in which the caller keeps its ids.  With a mapping to root,
+ * programs that refuse root (Open MPI) would refuse to run; the capabilities
+ * for the set-up are held until exec with either mapping.
  */
 
 static int write_text(const char *path, const char *text)
@@ -38,7 +38,7 @@ int run_userns_enter(int with_flags, const char **ret_step)
 	*ret_step = "creating a user namespace";
 	if (unshare(CLONE_NEWUSER) < 0)
 		return -errno;
-	*ret_step = "mapping our own user in a user namespace";
+	*ret_step = "mapping the user's ids into a user namespace";
 	r = write_text("/proc/self/setgroups", "deny");
 	if (r < 0 && r != -ENOENT)
 		return r;
@@ -69,7 +69,7 @@ static bool sysctl_is(const char *path, char value)
 
 int run_userns_refused(const char *what, const char *step, int error)
 {
-	const char *remedy = "allow user namespaces for this user or container (for containers: a seccomp profile that permits unshare and mount)";
+	const char *remedy = "permit user namespaces for this user or container (in a container: unshare and mount in the seccomp profile)";
 
 	if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", '0'))
 		remedy = "sysctl kernel.unprivileged_userns_clone=1";
