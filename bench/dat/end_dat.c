@@ -45,7 +45,7 @@ static void dat_recv(struct end *e, uint32_t off, uint32_t len)
 	MUST(!dat_ep_post_recv(d->ep, 1, &l, cookie(off), DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* One at a time: what else came waits in the EVD and costs no look at the device. */
+/* One at a time: further events stay in the EVD, and taking them polls no device. */
 static unsigned int reap(DAT_EVD_HANDLE evd, bool block)
 {
 	DAT_COUNT more;
@@ -112,7 +112,7 @@ static void serve(struct dat *d, int control)
 	MUST(!dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, d->ep, 0, NULL));
 }
 
-static void call(struct dat *d, int control)
+static void connect_end(struct dat *d, int control)
 {
 	DAT_CONN_QUAL qual;
 	DAT_IA_ATTR attr;
@@ -140,7 +140,7 @@ void dat_open(struct end *e, bool server, int control, const char *ia)
 	if (server)
 		serve(d, control);
 	else
-		call(d, control);
+		connect_end(d, control);
 	next(d->conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 	swap_keys(e, control, d->rkey);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The end on verbs, connected by rdma_cm: what a careful program without DAT would write. */
+/* The end on verbs, connected by rdma_cm, as a careful program without DAT has it. */
 #include "end.h"
 
 #include <arpa/inet.h>
@@ -61,7 +61,7 @@ static unsigned int poll_cq(struct ibv_cq *cq)
 	return (unsigned int)n;
 }
 
-/* Look, arm, look again, sleep. */
+/* Poll, arm, poll again, sleep. */
 static unsigned int reap(struct ibv_cq *cq, bool block)
 {
 	unsigned int n = poll_cq(cq);
@@ -144,7 +144,7 @@ static void serve(struct end *e, struct verbs *v, struct rdma_event_channel *ch,
 	rdma_ack_cm_event(next(ch, RDMA_CM_EVENT_ESTABLISHED));
 }
 
-static void call(struct end *e, struct verbs *v, struct rdma_event_channel *ch, int control)
+static void connect_end(struct end *e, struct verbs *v, struct rdma_event_channel *ch, int control)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct rdma_conn_param p = param();
@@ -173,6 +173,6 @@ void verbs_open(struct end *e, bool server, int control)
 	e->recv = verbs_recv;
 	e->reap_sent = verbs_sent;
 	e->reap_received = verbs_received;
-	(server ? serve : call)(e, v, ch, control);
+	(server ? serve : connect_end)(e, v, ch, control);
 	swap_keys(e, control, v->mr->rkey);
 }

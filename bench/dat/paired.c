@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What does DAT cost over verbs? Two processes hold one connection on each; every round runs the same
- * loop at the same depth on the one and at once on the other, so that both meet the same machine.
- * Of each pair the difference is taken, and the medians are what counts.
+ * The cost of DAT over verbs. Two processes hold one connection on each; every round runs the same loop
+ * at the same depth on one and at once on the other, so that both have the same conditions. The result
+ * is the median of the differences of the pairs.
  *
  * usage: dapple run --adapter roce -- bench-dat-paired [--gate] [ROUNDS [ROW]]
  *        ROW: only rows whose name has this text. DAPPLE_DAT_IA names the adapter.
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { MAX_ROUNDS = 1000, MAX_CALLS = 1000, RECEIVES = 2 * DEPTH };
-/* CALLS: how long the two calls of a request last, the post and the look that finds its end; the
- * median of single calls, which other programs on the machine do not reach. */
+/* CALLS: duration of the two calls of a request, the post and the poll that finds its completion; the
+ * median of single calls, which other programs on the machine hardly change. */
 enum how { PING_WRITE, PING_SEND, CALLS_WRITE, CALLS_SEND, STREAM_WRITE, STREAM_SEND };
 
 static const struct row {
@@ -80,7 +80,7 @@ static void await_sent(struct end *e, bool block)
 		;
 }
 
-/* The last byte says which turn it is; the peer's write lands in our upper half. */
+/* The last byte says which turn it is; the peer's Write lands in the upper half of the buffer. */
 static void ping_write(struct end *e, const struct row *r, bool server, uint32_t n)
 {
 	volatile char *theirs = e->buf + (server ? 0 : 4096) + r->len - 1;
@@ -147,7 +147,7 @@ static void stream_out(struct end *e, const struct row *r, int control, uint32_t
 	}
 }
 
-/* Twice as many receives as sends under way: what is measured is not who meets RNR more often. */
+/* Twice as many receives as Sends in flight, so that RNR has no part in the result. */
 static void stream_in(struct end *e, const struct row *r, int control, uint32_t n)
 {
 	char go = 0;

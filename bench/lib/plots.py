@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """plots.py RESULTS.json FOLDER: every plot as SVG and PNG.
 
-A program of its own, since matplotlib may belong to another python than the one that measured.
+A separate program, since matplotlib may belong to another python than the measuring one.
 A series without figures is not drawn, nor a panel or a plot without series: they are named.
 """
 import json
@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator  # noqa:
 matplotlib.rcParams.update({"svg.hashsalt": "dapple", "font.size": 9, "axes.grid": True,
                             "grid.alpha": 0.3, "lines.markersize": 4, "legend.fontsize": 7.5})
 
-OURS, LIMIT, PEER = "-", ":", "--"   # how a line is drawn says whose it is
+OURS, LIMIT, PEER = "-", ":", "--"   # line styles of Dapple, limits and peers
 
 # A series: contender, line, name in the legend, prefix of its keys.
 LATENCY = {
@@ -56,7 +56,7 @@ BANDWIDTH = {
 }
 
 RATE = {"64 B Sends, polling": [(f"{p} rate by queue pairs", OURS, f"Dapple {p}")
-                                for p in ("local", "RoCE", "iWARP", "iWARP near")]}
+                                for p in ("local", "RoCE", "iWARP", "iWARP local")]}
 
 TAIL = {said: [(f"{p} send percentiles, {wait}", OURS, f"Dapple {p}") for p in ("local", "RoCE", "iWARP")]
         for said, wait in (("8 B Send, polling", "polling"), ("8 B Send, events", "events"))}
@@ -108,7 +108,7 @@ def plain(v, _=None):
 
 
 def draw(ax, contenders, series, prefix, scale=1.0):
-    """How many series were drawn; those without figures are told."""
+    """Returns the number of series drawn, and the labels of those without figures."""
     drawn, empty = [], []
     for name, style, label in series:
         got = points(contenders, name, prefix)
@@ -181,7 +181,7 @@ def figure(contenders, folder, name, panels, xlabel, ylabel, xwords=size_word, p
 
 
 def percentiles(contenders, folder):
-    """Equal steps from one percentile to the next: the tail is what is looked at."""
+    """Equal steps from one percentile to the next, so that the tail is visible."""
     ranks = ["50", "90", "99", "99.9", "99.99"]
 
     def even(entry):

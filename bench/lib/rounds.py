@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Interleaved rounds: each contender once a round, the order turned on from round to round.
+"""Interleaved rounds: each contender once a round, in an order that rotates from round to round.
 
-A contender that gave nothing is there with the reason; after two failures it is left out, so
-that one that hangs does not cost the others their time.
+A contender without a figure keeps the reason; after two failures it is left out, so that a hanging
+one does not use up the time of the others.
 """
 import statistics
 import time
@@ -13,7 +13,7 @@ GIVE_UP = 2
 
 
 def pressure():
-    """Share of the last ten seconds in which somebody waited for a processor, in percent."""
+    """Share of the last ten seconds in which a process waited for a processor, in percent."""
     try:
         with open("/proc/pressure/cpu", encoding="ascii") as f:
             return float(f.readline().split("avg10=")[1].split()[0])
@@ -39,9 +39,9 @@ def once(row, place, entry, tell):
 
 
 def run(rows, place, rounds, tell, seconds=None):
-    """{name: entry}; an entry's rounds are {key: figure} or None. Interrupted: what there is by then.
+    """{name: entry}; an entry's rounds are {key: figure} or None. After an interrupt: the figures so far.
 
-    Behind so many seconds nobody starts any more.
+    No contender starts after SECONDS.
     """
     out = {r.name: new_entry(r) for r in rows}
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Start one end or two, wait for what they say, and leave nothing behind.
+"""Starts one end or two, collects their output, and ends them.
 
-Every program gets a session of its own, and with it a share of the processors of its own
-(sched_autogroup): beside somebody's build at equal rights a benchmark would measure the build.
+Every program gets a session of its own, and with it a share of the processors (sched_autogroup):
+beside a build with equal rights a benchmark would measure the build.
 """
 import contextlib
 import os
@@ -14,11 +14,11 @@ import time
 
 
 class Failed(Exception):
-    """A contender gave no figure; the words say why."""
+    """A contender gave no figure; the text is the reason."""
 
 
 class Place:
-    """Where things are, and on which processors the two ends run."""
+    """The build, the folders, and the processors of the two ends."""
 
     def __init__(self, build, quick=False):
         self.build = os.path.realpath(build)
@@ -26,8 +26,8 @@ class Place:
         self.quick = quick
         cpus = sorted(os.sched_getaffinity(0))
         self.cpus = (cpus[0], cpus[1] if len(cpus) > 1 else cpus[0])
-        self.most = 120        # seconds for a program, whatever it asks for
-        self.raised = None     # could the share of the processors be raised?
+        self.most = 120        # most seconds for a program
+        self.raised = None     # True if the share of the processors could be raised
 
     def dapple(self):
         return os.path.join(self.build, "dapple")
@@ -65,7 +65,7 @@ def spawn(place, words, env, **more):
 
 
 def end(p):
-    """The whole session of a program that may have ended long ago."""
+    """Ends the whole session of a program, which may have exited already."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(p.pid, signal.SIGKILL)
     if not p.stdout.closed:
@@ -128,7 +128,7 @@ def two(place, server, client, port, env=None, timeout=60):
 
 
 def figures(text):
-    """What our own programs print: a figure alone, or lines of a name and a figure."""
+    """Parses the output of the programs of this folder: a figure, or lines of a name and a figure."""
     out = {}
     for line in text.splitlines():
         words = line.split()

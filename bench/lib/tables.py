@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Results as Markdown, which is read well enough in a terminal."""
+"""Results as Markdown."""
 from . import rounds
 
 
@@ -22,13 +22,13 @@ def grid(head, lines):
 def weather(meta):
     before, after = meta["pressure"]
     said = (f"{meta['rounds']} interleaved rounds on processors {meta['cpus'][0]} and {meta['cpus'][1]} "
-            f"of {meta['machine']}, Linux {meta['kernel']}. Somebody waited for a processor "
+            f"of {meta['machine']}, Linux {meta['kernel']}. Processes waited for a processor "
             f"{short(before)} % of the time before and {short(after)} % after the run; the bench's "
             f"own share of the processors could {'' if meta['raised'] else 'not '}be raised.")
     if meta.get("line"):
         low, high = meta["line"]
-        said += (f" A bare cache line took {low:.3f} to {high:.3f} us in the rounds: where the host "
-                 "of a virtual machine moves its processors about, ratios to it swing as much.")
+        said += (f" A bare cache line took {low:.3f} to {high:.3f} us in the rounds: on a virtual machine "
+                 "whose host moves its processors, ratios to it vary as much.")
     return said
 
 
@@ -60,11 +60,11 @@ def of_contenders(entries):
                 "ms/s of CPU time" if key == "cpu" else "KiB" if key.startswith("kib") else e["unit"]
             lines.append((name, key.removeprefix("cpu").removeprefix("kib"), unit, short(mid),
                           short(low), short(high)))
-    return grid(("who", "size or count", "unit", "median", "least", "most"), lines)
+    return grid(("contender", "size or count", "unit", "median", "least", "most"), lines)
 
 
 def of_missing(entries):
-    """Who gave nothing, or not always, each with the reason."""
+    """Contenders without a figure in some round, each with the reason."""
     lines = []
     for name, e in entries.items():
         if e["lacks"]:
@@ -91,5 +91,5 @@ def whole(results):
         parts.append(of_targets(judged))
     absent = of_missing(entries)
     if absent:
-        parts.append(grid(("who", "", "why"), absent))
+        parts.append(grid(("contender", "", "reason"), absent))
     return parts, of_contenders(entries)

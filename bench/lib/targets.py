@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""What we mean to reach, as rows: ours against the best of the others, in one run.
+"""Targets, as rows: Dapple against the best of the others, in one run.
 
-A ratio is taken in each round and the middle of them counts. Which of several others is the
-best is decided once, by their medians: the best of each round would be the luckiest moment of
-the machine, and nobody can be held to that.
+A ratio is taken in each round, and their median counts. The best of several others is chosen once, by
+their medians: the best of each round would be the luckiest moment of the machine.
 """
 import statistics
 
 from . import rounds
 
 LINES = [f"line: {where}, {wait}" for where in ("one", "split") for wait in ("none", "pause", "yield")]
-RINGS = ["ring, shown message by message", "ring, shown by 32"]
+RINGS = ["ring, published singly", "ring, published by 32"]
 VM = ["process_vm_readv", "process_vm_writev"]
 ONE = ["futex, one core", "eventfd, one core"]
 
@@ -21,7 +20,7 @@ def at(names, key=""):
     return [(n, key) for n in ([names] if isinstance(names, str) else names)]
 
 
-# path, what, ours, others, their name, direction, factor
+# path, measure, Dapple's rows, others, their name, direction, factor
 TARGETS = [
     ("local", "`ib_send_lat` 8 B", at("local ib_send_lat 8 B"), at(LINES),
      "best bare cache line", AT_MOST, 1.3),
@@ -57,11 +56,11 @@ for name, key in (("64 KiB", "65536"), ("1 MiB", "1048576")):
 TARGETS += [
     ("local", "FAA, target polling", at("local FAA, target polling"), at("ring, round trip"),
      "ring, there and back", AT_MOST, 1.3),
-    ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers who looks"),
+    ("local", "FAA, target asleep", at("local FAA, target asleep"), at("sleeper answers poller"),
      "blocking primitive, there and back", AT_MOST, 1.3),
 ]
-# On the wire, and as programs on one host get it.
-for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP near")):
+# On the wire, and on the local path of one host.
+for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP local")):
     TARGETS += [
         (path, "`ib_send_lat -R` 8 B, polling", at(f"{tool} ib_send_lat 8 B"),
          at("TCP, polling", "8"), "raw TCP, polling", AT_MOST, 1.1),
@@ -88,15 +87,15 @@ TARGETS += [
     ("RoCE", "1 MiB Write, MTU 4096", at("RoCE ib_write_bw 1 MiB"), at("UDP, GSO and GRO"),
      "raw UDP, GSO and GRO", AT_LEAST, 0.7),
 ]
-OWN = (("local", "local"), ("RoCE", "RoCE"), ("iWARP", "iWARP"), ("iWARP, one host", "iWARP near"))
-for path, tool in OWN:
+PATHS = (("local", "local"), ("RoCE", "RoCE"), ("iWARP", "iWARP"), ("iWARP, one host", "iWARP local"))
+for path, tool in PATHS:
     TARGETS += [(path, "64 B Send rate, 1,000 queue pairs", at(f"{tool} rate by queue pairs", "1000"),
                  at(f"{tool} rate by queue pairs", "1"), "the same with one", AT_LEAST, 0.8)]
 TARGETS += [("any", "an idle RC QP, KiB beside its queues", at("RoCE memory of a queue pair"), None, "",
              AT_MOST, 4.0),
             ("any", "`ib_send_lat` 8 B, one core", at("local ib_send_lat 8 B, one core"), at(ONE),
              "blocking primitive", AT_MOST, 2.0)]
-for path, tool in OWN:
+for path, tool in PATHS:
     TARGETS += [(path, f"8 B Send, one core, {said}", at(f"{tool} send, one core, {wait}", "8"), at(ONE),
                  "blocking primitive", AT_MOST, 2.0)
                 for wait, said in (("poll", "polling"), ("event", "blocking"))]
@@ -106,7 +105,7 @@ TARGETS += [(path, f"idle, {what}", at(f"{path} idle wake-ups", key), None, "", 
 
 
 def best_of(entries, others, unit):
-    """Of those that gave figures, by their medians."""
+    """The best of the rows with figures, by their medians."""
     have = [(rounds.median(entries, *o), o) for o in others]
     have = [h for h in have if h[0] is not None]
     if not have:
@@ -121,17 +120,17 @@ def missing(entries, wanted):
 def judge(entries, target):
     path, what, ours, others, called, direction, factor = target
     out = {"path": path, "what": what, "against": called, "direction": direction, "factor": factor}
-    own = rounds.values(entries, *ours[0])
-    if not any(v is not None for v in own):
+    got = rounds.values(entries, *ours[0])
+    if not any(v is not None for v in got):
         return {**out, "verdict": "no figure", "why": missing(entries, ours)}
     if others is None:
-        ratios = [v for v in own if v is not None]
+        ratios = [v for v in got if v is not None]
     else:
         best = best_of(entries, others, entries[ours[0][0]]["unit"])
         if best is None:
             return {**out, "verdict": "no figure", "why": missing(entries, others)}
         out["best"] = best[0] if len(others) > 1 else called
-        ratios = [a / b for a, b in zip(own, rounds.values(entries, *best)) if a is not None and b]
+        ratios = [a / b for a, b in zip(got, rounds.values(entries, *best)) if a is not None and b]
         if not ratios:
             return {**out, "verdict": "no figure", "why": "no round has figures of both"}
     mid = statistics.median(ratios)
@@ -141,7 +140,7 @@ def judge(entries, target):
 
 
 def chosen(target, names):
-    """Is any of ours in this run?"""
+    """True if a row of Dapple of this target is in the run."""
     return any(n in names for n, _ in target[2])
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What one processor copies: the limit of a Write into memory that both ends have mapped.
+ * Copies of one processor: the limit of a Write into memory that both ends have mapped.
  *
  *	bench-copy private|shared [BYTES] [SECONDS]	GB/s by memcpy, then CPU time per byte in ns
  */

@@ -22,9 +22,9 @@ double lim_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void lim_fail(const char *what)
+void lim_fail(const char *operation)
 {
-	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, operation, strerror(errno));
 	exit(1);
 }
 
@@ -61,7 +61,7 @@ pid_t lim_fork(void)
 {
 	pid_t parent = getpid(), child;
 
-	/* Yama, where it is built in, lets only a parent look into its child. */
+	/* Yama, where it is built in, lets only a parent read its child's memory. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	child = fork();
 	if (child < 0)
@@ -117,8 +117,8 @@ double lim_cpu(void)
 	double sum = 0;
 	struct rusage u;
 
-	for (int who = 0; who < 2; who++) {
-		getrusage(who ? RUSAGE_CHILDREN : RUSAGE_SELF, &u);
+	for (int children = 0; children < 2; children++) {
+		getrusage(children ? RUSAGE_CHILDREN : RUSAGE_SELF, &u);
 		sum += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 		       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The least that a message between two processors costs: a number goes to and fro in shared
- * memory. No single way is the best on every machine, so there are several:
+ * The least cost of a message between two processors: a number goes to and fro in shared
+ * memory. No variant is the best on every machine, so there are several:
  *
  *	bench-line one|split none|pause|yield [ROUNDS]
  *
- * Both directions in one cache line, or in two that no prefetcher joins; and what the waiting
- * end does: nothing, the processor's hint, or giving the processor away every 16 looks (which
- * is what works where both ends have one processor). Prints half a round trip in us.
+ * Both directions in one cache line, or in two that no prefetcher joins; and the action
+ * of the waiting end: nothing, the processor's pause, or sched_yield() every 16 polls (which is
+ * needed where both ends share a processor). Prints half a round trip in us.
  */
 #include "limit.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a TCP connection itself can do: the yardstick for the iWARP path. Two
- * processes on loopback; no delay, and reno where it may be chosen, as link/tcp
- * does.
+ * The limits of a TCP connection itself, as the yardstick of the iWARP path. Two
+ * processes on loopback; no delay, and reno where it may be chosen, as in link/tcp.
  *
  *	bench-rawtcp lat  [BYTES] [ROUNDS]   both polling; half the round trip in us
  *	bench-rawtcp blat [BYTES] [ROUNDS]   both blocking in poll() before each read
@@ -123,7 +122,7 @@ static int latency(size_t bytes, int rounds, bool block)
 	return lim_join(child);
 }
 
-/* One message out; what has come in, 0 at the end. */
+/* Sends one message. Returns the bytes received, 0 at the end. */
 struct way {
 	void (*out)(int fd, const char *from, size_t bytes);
 	size_t (*in)(int fd, char *to, size_t bytes);
@@ -152,7 +151,7 @@ static void put_summed(int fd, const char *from, size_t bytes)
 	}
 }
 
-/* False: the end. */
+/* Returns false at the end. */
 static bool get_all(int fd, char *to, size_t n)
 {
 	while (n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the socket itself can do: the yardstick for the RoCE path.
+ * The limits of a UDP socket itself, as the yardstick of the RoCE path.
  *
  *	bench-rawudp lat [BYTES] [ROUNDS]    two processes, both polling;
  *	                                     prints half the round trip in us
@@ -74,22 +74,22 @@ static void ping(void *arg)
 
 static int latency(size_t bytes, int rounds, bool block)
 {
-	static struct pings near, far;
+	static struct pings client, server;
 	pid_t child;
 
-	near.fd = udp(&far.to);
-	far.fd = udp(&near.to);
-	near.flags = far.flags = block ? 0 : MSG_DONTWAIT;
-	near.bytes = far.bytes = bytes;
+	client.fd = udp(&server.to);
+	server.fd = udp(&client.to);
+	client.flags = server.flags = block ? 0 : MSG_DONTWAIT;
+	client.bytes = server.bytes = bytes;
 	child = lim_fork();
 	if (child == 0) {
 		for (int i = 0; i < rounds; i++) {
-			get(&far);
-			put(&far);
+			get(&server);
+			put(&server);
 		}
 		_exit(0);
 	}
-	printf("%.3f\n", lim_median(ping, &near, rounds, 20) / 2);
+	printf("%.3f\n", lim_median(ping, &client, rounds, 20) / 2);
 	return lim_join(child);
 }
 

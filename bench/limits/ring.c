@@ -3,7 +3,7 @@
  * A bare ring: one producer, one consumer, messages copied in and copied out, nothing checked.
  *
  *	bench-ring rate [BYTES] [SLOTS] [EVERY] [SECONDS]   messages per second; the tail is
- *	                                                    shown after EVERY messages
+ *	                                                    published after EVERY messages
  *	bench-ring trip [BYTES] [ROUNDS]                    round trip through two of them, in us
  *
  * Each end remembers the other's index and reads it again only when it must, so that the line
@@ -32,7 +32,7 @@ struct end {
 	char *message;
 };
 
-/* The other end may have the same processor: spinning for ever would wait for the tick. */
+/* The other end may have the same processor: without the yield it would wait for the tick. */
 static void look_again(unsigned *looks)
 {
 	if (++*looks % 256 == 0)

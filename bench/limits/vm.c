@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Another process's ordinary memory, one-sided: nobody helps at the other end.
+ * Access to another process's ordinary memory, without an action of that process.
  *
  *	bench-vm readv|writev [BYTES] [SECONDS]	GB/s by process_vm_*, then CPU time per byte in ns
- *	bench-vm wlat|mlat [BYTES] [ROUNDS]	each end writes into the other's memory and looks at
- *						the last bytes of its own: half a round trip in us;
+ *	bench-vm wlat|mlat [BYTES] [ROUNDS]	each end writes into the other's memory and polls the
+ *						last bytes of its own: half a round trip in us;
  *						by process_vm_writev, or by the descriptor of
  *						/proc/PID/mem
  */
@@ -121,7 +121,7 @@ static int bandwidth(size_t bytes, double seconds, int reads)
 	child = lim_fork();
 	if (!child) {
 		close(stay[1]);
-		memset(there.iov_base, 3, bytes); /* pages of its own, no longer the parent's */
+		memset(there.iov_base, 3, bytes); /* pages of the child, no longer shared with the parent */
 		return write(ready[1], &c, 1) != 1 || read(stay[0], &c, 1) != 0;
 	}
 	if (read(ready[0], &c, 1) != 1)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What it costs to wake who sleeps, by the two primitives that processes can share.
+ * The cost of waking a sleeping process, by the two primitives that processes can share.
  *
  *	bench-wake futex|eventfd|one [ROUNDS]
  *
  * futex, eventfd: each end sleeps until the other wakes it; half a round trip in us. one: only
- * the far end sleeps, in a read of an eventfd, and the near one looks at memory, as it is when
- * an operation needs the help of a process that is asleep; the whole round trip in us. (A futex
- * would not do for that: the near end is quick enough that the far one need not sleep.)
+ * the child sleeps, in a read of an eventfd, and the parent polls memory, as an operation does that
+ * needs a sleeping process; the whole round trip in us. (A futex would not do for that: the parent
+ * is quick enough that the child would not sleep.)
  */
 #include "limit.h"
 
@@ -27,18 +27,18 @@ struct side {
 };
 
 struct pair {
-	struct side *side; /* 0: what the parent waits for */
-	int by_futex, local_looks, me;
+	struct side *side; /* 0: the parent waits for it */
+	int by_futex, parent_polls, me;
 	uint32_t count;
 };
 
-static void wake(struct pair *p, int who, uint32_t value)
+static void wake(struct pair *p, int end, uint32_t value)
 {
-	struct side *s = &p->side[who];
+	struct side *s = &p->side[end];
 	uint64_t one = 1;
 
 	atomic_store(&s->word, value);
-	if (who == 0 && p->local_looks)
+	if (end == 0 && p->parent_polls)
 		return;
 	if (p->by_futex)
 		syscall(SYS_futex, &s->word, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -58,7 +58,7 @@ static void wait_for(struct pair *p, uint32_t value)
 	struct side *s = &p->side[p->me];
 	uint64_t n;
 
-	if (p->me == 0 && p->local_looks) {
+	if (p->me == 0 && p->parent_polls) {
 		look(s, value);
 		return;
 	}
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	p.by_futex = !strcmp(argv[1], "futex");
-	p.local_looks = !strcmp(argv[1], "one");
+	p.parent_polls = !strcmp(argv[1], "one");
 	for (int i = 0; i < 2; i++)
 		p.side[i].fd = eventfd(0, EFD_CLOEXEC);
 	child = lim_fork();
@@ -100,6 +100,6 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	printf("%.4f\n", lim_median(ping, &p, rounds, 20) / (p.local_looks ? 1 : 2));
+	printf("%.4f\n", lim_median(ping, &p, rounds, 20) / (p.parent_polls ? 1 : 2));
 	return lim_join(child);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Who takes part. A module per tool: how it is started and how its output is read, as rows."""
+"""The contenders. A module per tool has their commands and parsers, as rows."""
 import importlib
 
 MODULES = ("limits", "dapple", "ucx", "openmpi", "libfabric", "iperf")

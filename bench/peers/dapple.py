@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Dapple: through Debian's own perftest, unmodified, and through bench-verbs and bench-connections.
+"""Dapple, measured by Debian's unmodified perftest and by bench-verbs and bench-connections.
 
-perftest prints us, MB/s (2^20) and Mpps; taken are its typical latency (the median), average
-bandwidth and rate.
+perftest prints us, MB/s (2^20) and Mpps; its typical latency (the median), average bandwidth and
+rate are used.
 """
 import os
 import re
@@ -19,7 +19,7 @@ SHARE = {"DAPPLE_SHARE": "1"}
 LOCAL = {}
 
 LAT, BW = "-n 10000", "-n 20000"
-# name, tags, adapter, environment, command, what is taken
+# name, tags, adapter, environment, command, result
 PERFTEST = [
     ("local ib_send_lat 8 B", "local", "roce", LOCAL, f"ib_send_lat -s 8 {LAT}", LATENCY),
     ("local ib_write_lat 8 B", "local", "roce", LOCAL, f"ib_write_lat -s 8 {LAT}", LATENCY),
@@ -32,7 +32,7 @@ PERFTEST = [
     ("local ib_write_bw 1 MiB", "local", "roce", LOCAL, "ib_write_bw -s 1048576 -n 1500", BANDWIDTH),
     ("local ib_read_bw 64 KiB", "local", "roce", LOCAL, f"ib_read_bw -s 65536 {BW}", BANDWIDTH),
     ("shared ib_write_lat 8 B", "local share", "roce", SHARE, f"ib_write_lat -s 8 {LAT} --flows 32",
-     LATENCY),                                  # flows: a buffer that is not of the heap
+     LATENCY),                                  # flows: a buffer outside the heap
     ("shared ib_write_bw 64 KiB", "local share", "roce", SHARE, f"ib_write_bw -s 65536 {BW}",
      BANDWIDTH),
     ("shared ib_write_bw 1 MiB", "local share", "roce", SHARE, "ib_write_bw -s 1048576 -n 1500",
@@ -58,13 +58,13 @@ PERFTEST = [
     ("iWARP ib_write_bw 1 MiB", "iwarp", "iwarp", WIRE, "ib_write_bw -R -s 1048576 -n 1000", BANDWIDTH),
 ]
 
-# The same within a host, where programs get shared memory unless they ask for the wire.
-PERFTEST += [(name.replace("iWARP", "iWARP near"), tags, adapter, LOCAL, command, result)
+# The same within a host, where programs use shared memory unless DAPPLE_LOCAL=off.
+PERFTEST += [(name.replace("iWARP", "iWARP local"), tags, adapter, LOCAL, command, result)
              for name, tags, adapter, _, command, result in PERFTEST
              if name in ("iWARP ib_send_lat 8 B", "iWARP ib_send_lat -e 8 B", "iWARP ib_send_bw 64 B",
                          "iWARP ib_write_bw 64 KiB", "iWARP ib_write_bw 1 MiB")]
 
-# The paths, as bench-verbs walks them.
+# The paths of bench-verbs.
 PATHS = [("local", "roce", LOCAL), ("RoCE", "roce", WIRE), ("iWARP", "iwarp", WIRE),
          ("shared", "roce", SHARE)]
 
@@ -125,7 +125,7 @@ def connections(adapter):
 
 
 def share_is_there(place):
-    """A build that does not know shared registration would be measured under its name."""
+    """False for a build without shared registration, which would be measured under that name."""
     try:
         done = subprocess.run([place.dapple(), "run", "--help"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
@@ -135,14 +135,14 @@ def share_is_there(place):
 
 
 def busy_rows(path, tag, adapter, env, why):
-    out = [row(f"{path} rate by queue pairs", f"own {tag} scale", "msg/s", by_qps(adapter, env), why, 5)]
+    out = [row(f"{path} rate by queue pairs", f"verbs {tag} scale", "msg/s", by_qps(adapter, env), why, 5)]
     for wait in ("poll", "event"):
-        out.append(row(f"{path} send, one core, {wait}", f"own {tag} one-core", "us",
+        out.append(row(f"{path} send, one core, {wait}", f"verbs {tag} one-core", "us",
                        by_verbs(adapter, env, f"lat send {wait} 8 5000", True), why))
     return out
 
 
-def own_rows(lacks, no_share):
+def verbs_rows(lacks, no_share):
     lat, bw = ",".join(LATENCY_SIZES), ",".join(BANDWIDTH_SIZES)
     out = []
     for path, adapter, env in PATHS:
@@ -150,7 +150,7 @@ def own_rows(lacks, no_share):
         tag = "local share" if path == "shared" else path.lower()
 
         def add(name, tags, unit, run, most=99, why=why, tag=tag, path=path):
-            out.append(row(f"{path} {name}", f"own {tag} {tags}", unit, run, why, most))
+            out.append(row(f"{path} {name}", f"verbs {tag} {tags}", unit, run, why, most))
         kinds = ("write",) if path == "shared" else ("send", "write")
         for kind in kinds:
             add(f"{kind} latency", "curve", "us", by_verbs(adapter, env, f"lat {kind} poll {lat} 4000"), 5)
@@ -165,12 +165,12 @@ def own_rows(lacks, no_share):
         add("FAA, target polling", "", "us", by_verbs(adapter, env, "faa poll 5000"))
         add("FAA, target asleep", "", "us", by_verbs(adapter, env, "faa sleep 3000"))
         add("idle wake-ups", "idle", "1/s", by_verbs(adapter, env, "quiet 10 2"), 2)
-    return out + busy_rows("iWARP near", "iwarp", "iwarp", LOCAL, lacks)
+    return out + busy_rows("iWARP local", "iwarp", "iwarp", LOCAL, lacks)
 
 
 def rows(place):
     built = None if os.path.exists(place.dapple()) else "dapple was not built"
-    own = built or (None if os.path.exists(place.program("verbs", "bench-verbs")) else
+    no_verbs = built or (None if os.path.exists(place.program("verbs", "bench-verbs")) else
                     "bench-verbs was not built (librdmacm-dev)")
     scale = built or (None if os.path.exists(place.program("scale", "bench-connections")) else
                       "bench-connections was not built (librdmacm-dev)")
@@ -185,9 +185,9 @@ def rows(place):
     lacks = built or (None if start.have("ib_send_lat") else "perftest is not installed")
     out.append(row("local ib_send_lat 8 B, one core", "perftest one-core", "us",
                    perftest("roce", LOCAL, "ib_send_lat -s 8 -n 3000", LATENCY, True), lacks))
-    out += own_rows(own, no_share)
-    out.append(row("RoCE memory of a queue pair", "own scale", "KiB",
-                   by_verbs("roce", LOCAL, "memory 1000"), own, 3))
+    out += verbs_rows(no_verbs, no_share)
+    out.append(row("RoCE memory of a queue pair", "verbs scale", "KiB",
+                   by_verbs("roce", LOCAL, "memory 1000"), no_verbs, 3))
     for name, adapter in (("RoCE", "roce"), ("iWARP", "iwarp")):
-        out.append(row(f"{name} connections", "own scale", "1/s", connections(adapter), scale, 2))
+        out.append(row(f"{name} connections", "verbs scale", "1/s", connections(adapter), scale, 2))
     return out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""iperf3 over TCP; its JSON has what the receiver counted."""
+"""iperf3 over TCP; its JSON has the receiver's figures."""
 import json
 
 from lib import start

@@ -11,12 +11,12 @@ SECONDS = "0.2"
 SINGLE = [(f"line: {where}, {wait}", "local", "us", f"bench-line {where} {wait} 50000")
           for where in ("one", "split") for wait in ("none", "pause", "yield")]
 SINGLE += [
-    ("ring, shown message by message", "local", "msg/s", f"bench-ring rate 64 8192 1 {SECONDS}"),
-    ("ring, shown by 32", "local", "msg/s", f"bench-ring rate 64 8192 32 {SECONDS}"),
+    ("ring, published singly", "local", "msg/s", f"bench-ring rate 64 8192 1 {SECONDS}"),
+    ("ring, published by 32", "local", "msg/s", f"bench-ring rate 64 8192 32 {SECONDS}"),
     ("ring, round trip", "local", "us", "bench-ring trip 64 50000"),
     ("futex", "local iwarp", "us", "bench-wake futex 10000"),
     ("eventfd", "local iwarp", "us", "bench-wake eventfd 10000"),
-    ("sleeper answers who looks", "local", "us", "bench-wake one 10000"),
+    ("sleeper answers poller", "local", "us", "bench-wake one 10000"),
     ("TCP, blocking", "iwarp", "us", "bench-rawtcp blat 8 10000"),
     ("TCP, a call per 64 B", "iwarp", "msg/s", f"bench-rawtcp rate 64 {SECONDS}"),
     ("UDP, blocking", "roce", "us", "bench-rawudp blat 24 10000"),

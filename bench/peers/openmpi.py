@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Open MPI by a ping-pong of our own (mpi_pingpong.c), over vader and over tcp."""
+"""Open MPI by bench-mpi (mpi_pingpong.c), over vader and over tcp."""
 import os
 
 from lib import start

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """One contender.
 
-name    what the tables call it
-tags    what --only may choose it by: the tool, and every path whose targets need it
+name    its name in the tables
+tags    groups of --only: the tool, and every path whose targets need it
 unit    us, GB/s, msg/s, ...; of a row with several measures that of the plain keys
 run     gives {key: figure}; the key is a size, a percentile, or "" when there is one figure
-lacks   why it cannot run here, or None
-most    rounds in which it takes part at most
+lacks   the reason why it cannot run here, or None
+most    largest number of rounds in which it takes part
 """
 from dataclasses import dataclass
 from typing import Callable, Optional

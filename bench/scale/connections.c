@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How fast connections are made, and what an idle one costs.
+ * The rate at which connections are made, and the memory of an idle one.
  *
  *	dapple run [--adapter KIND] -- bench-connections [N] [WINDOW]
  *
@@ -42,11 +42,11 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void need(int good, const char *what)
+static void need(int good, const char *operation)
 {
 	if (good)
 		return;
-	fprintf(stderr, "bench-connections: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "bench-connections: %s: %s\n", operation, strerror(errno));
 	exit(1);
 }
 

@@ -14,10 +14,10 @@
 
 #include "../limits/limit.h"
 
-void ends_need(bool good, const char *what)
+void ends_need(bool good, const char *operation)
 {
 	if (!good)
-		lim_fail(what);
+		lim_fail(operation);
 }
 
 static struct ibv_comp_channel *channel_of(struct ends *e, struct ibv_context *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Two processes on loopback with N connected queue pairs between them, made by the RDMA CM as
- * a user's program does it; what the single measurements of this folder stand on.
+ * in a user's program: the base of the measurements of this folder.
  */
 #ifndef BENCH_ENDS_H
 #define BENCH_ENDS_H
@@ -14,7 +14,7 @@
 
 #define ENDS_RECEIVES 4096 /* posted at each end, shared by its queue pairs */
 
-/* Seen by both processes, outside of what is measured. */
+/* Shared by both processes, outside of the measured memory. */
 struct ends_shared {
 	_Atomic int ready, over;
 	_Atomic uint64_t count; /* messages received by a sink */
@@ -40,7 +40,7 @@ struct ends {
 	struct ends_shared *shared;
 };
 
-void ends_need(bool good, const char *what);
+void ends_need(bool good, const char *operation);
 
 /* Forks and connects; both processes return, each with its side. DEPTH: of each send queue. */
 void ends_open(struct ends *e, int n, uint64_t size, int depth, bool sleeps);
@@ -48,7 +48,7 @@ void ends_open(struct ends *e, int n, uint64_t size, int depth, bool sleeps);
 /* The client waits for the server; never returns in the server. */
 int ends_close(struct ends *e);
 
-/* At least one completion; at most MAX. */
+/* Waits for completions. Returns how many, at least one, at most MAX. */
 int ends_wait(struct ends *e, struct ibv_cq *cq, struct ibv_wc *wc, int max);
 
 void ends_post_recv(struct ends *e);

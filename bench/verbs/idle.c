@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What connections cost that nobody uses: wake-ups, processor time, memory. */
+/* The cost of idle connections: wake-ups, processor time, memory. */
 #include "measure.h"
 
 #include <dirent.h>
@@ -13,8 +13,8 @@
 #include "ends.h"
 
 /*
- * All threads of a process but this one, which looks: how often each gave the processor away,
- * and nanoseconds on it.
+ * Voluntary context switches and processor time in ns of all threads of a process but the calling
+ * one.
  */
 static void sum_up(pid_t pid, double *switches, double *ns)
 {
@@ -62,7 +62,7 @@ int measure_quiet(int argc, char **argv)
 		ends_need(read(stay[0], &c, 1) == 0, "pipe");
 		ends_close(&e);
 	}
-	poll(NULL, 0, 1000); /* what connecting left behind is no idle state */
+	poll(NULL, 0, 1000); /* connecting leaves work behind for a moment */
 	for (int i = 0; i < 2; i++) {
 		sum_up(getpid(), &woken[i], &ns[i]);
 		sum_up(e.other, &woken[i], &ns[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Ping-pongs, each timed alone: the middle of them, or their tail. */
+/* Ping-pongs, each timed by itself: their median, or their tail. */
 #include "measure.h"
 
 #include <sched.h>
@@ -35,7 +35,7 @@ static void receive_one(struct ends *e)
 	ends_post_recv(e);
 }
 
-/* The last byte is what the other end looks at; the numbers 1 to 255 go round. */
+/* The other end polls the last byte, which counts from 1 to 255 and again. */
 static void write_one(struct ends *e, uint64_t bytes, uint64_t count)
 {
 	struct ibv_wc wc;

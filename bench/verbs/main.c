@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What perftest does not measure. dapple run [--adapter KIND] -- bench-verbs MODE ...
+ * Measurements that perftest does not have. dapple run [--adapter KIND] -- bench-verbs MODE ...
  *
  *	lat KIND poll|event [BYTES,...] [N]	half a round trip of send or write, a whole one of
  *						read or faa, in us; "BYTES FIGURE" for each size
@@ -12,8 +12,8 @@
  *	rate [QPS] [S]				64-byte sends per second over so many queue pairs, with
  *						the same number of messages in flight whatever QPS
  *	quiet [QPS] [S]				wake-ups per second and "cpu" in ms per second of two
- *						processes with idle connections, but for the thread
- *						that looks
+ *						processes with idle connections, without the
+ *						measuring thread
  *	memory [QPS]				KiB per idle RC queue pair beside its queues (RoCE)
  */
 #include "measure.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The modes of bench-verbs; each gets the words behind its name. */
+/* The modes of bench-verbs; each gets the words after its name. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* As much as goes through: bandwidth with its processor time, and the rate over many queue pairs. */
+/* Throughput: bandwidth with its processor time, and the rate over many queue pairs. */
 #include "measure.h"
 
 #include <poll.h>
@@ -15,7 +15,7 @@
 #define FLIGHT 1024  /* of a rate, over all queue pairs; half of it is reaped before more is posted */
 #define BURST 16     /* posted to one queue pair before the next one's turn */
 
-/* The receiving end of sends; of one-sided ones it only stays. Never returns. */
+/* The receiving end of Sends; for one-sided operations it only stays alive. Never returns. */
 static void sink(struct ends *e, bool receives)
 {
 	struct ibv_wc wc[64];
@@ -37,8 +37,8 @@ static void sink(struct ends *e, bool receives)
 
 /*
  * A Send over iWARP is complete when TCP has it, and without a receive at the other end the
- * stream dies; so the sender stays behind what was received by less than there are receives.
- * The other transports do not come near that.
+ * stream dies; so the sender is ahead of the receiver by fewer messages than there are receives.
+ * The other transports do not need that.
  */
 static void stay_behind(struct ends *e, uint64_t sent)
 {
@@ -103,7 +103,7 @@ int measure_bw(int argc, char **argv)
 	return ends_close(&e);
 }
 
-/* How many went out: of a queue pair whose earlier ones are slow to complete, none. */
+/* Returns how many were posted: none on a queue pair whose earlier ones are not complete. */
 static int post_burst(struct ends *e, int *turn, int *open, int most)
 {
 	int qp = *turn;
