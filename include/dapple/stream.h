@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * An established TCP connection becomes the stream of an iWARP queue pair
- * ("modify QP to RTS" with the stream handed over): for programs that talk over
- * plain TCP first and then agree on RDMA. Link with libdapple.so.0.
+ * ("modify QP to RTS" with the stream handed over): for programs that use plain
+ * TCP first and then agree on RDMA. Link with libdapple.so.0.
  *
- * The connection must be idle: nothing unread, nothing on its way, and both
- * programs must have agreed that RDMA starts here. Then either MPA's Request
- * and Reply are still to be exchanged, which Dapple does (one end is the initiator,
- * the other the responder, whoever opened the TCP connection), or the programs
- * have exchanged them themselves.
+ * The connection must be idle, without unread data and data on its way, and both
+ * programs must have agreed that RDMA starts at this point. Either Dapple then
+ * exchanges MPA's Request and Reply (one end is the initiator, the other the
+ * responder, independent of which end opened the TCP connection), or the programs
+ * have exchanged them before.
  *
  *	struct dpl_stream_attr attr = { .role = DPL_STREAM_INITIATOR, .flags = DPL_STREAM_CRC,
  *					.ird = 4, .ord = 4 };
@@ -19,7 +19,7 @@
  *	    dpl_qp_stream_wait(qp, 5000, &res, sizeof(res)) == 0)
  *		the QP is in RTS
  *
- * The end is as of any iWARP connection: the QP goes to ERR when the peer closes;
+ * The connection ends as every iWARP connection does: the QP goes to ERR when the peer closes;
  * moving it to SQD ends the connection gracefully, to ERR abruptly.
  */
 #ifndef DAPPLE_STREAM_H
@@ -40,14 +40,14 @@ enum dpl_stream_role {
 };
 
 enum dpl_stream_flags {
-	DPL_STREAM_CRC = 1 << 0,         /* wanted; NEGOTIATED: in use, in both directions */
-	DPL_STREAM_MARKERS_IN = 1 << 1,  /* wanted in what we receive; NEGOTIATED: in use */
-	DPL_STREAM_MARKERS_OUT = 1 << 2, /* NEGOTIATED: the peer wants them in what we send */
-	DPL_STREAM_REQUESTED = 1 << 3    /* NEGOTIATED: our end sent the Request */
+	DPL_STREAM_CRC = 1 << 0,         /* requested; NEGOTIATED: in use, in both directions */
+	DPL_STREAM_MARKERS_IN = 1 << 1,  /* requested in received data; NEGOTIATED: in use */
+	DPL_STREAM_MARKERS_OUT = 1 << 2, /* NEGOTIATED: the peer requested them in sent data */
+	DPL_STREAM_REQUESTED = 1 << 3    /* NEGOTIATED: this end sent the Request */
 };
 
-/* Ready-to-receive indication of peer-to-peer set-up (RFC 6581), NEGOTIATED only: what the
- * initiator sends first, or the responder waits for before it sends anything. */
+/* Ready-to-receive message of peer-to-peer set-up (RFC 6581), NEGOTIATED only: the first message of
+ * the initiator, for which the responder waits before it sends. */
 enum dpl_stream_rtr { DPL_RTR_NONE, DPL_RTR_WRITE, DPL_RTR_READ, DPL_RTR_SEND };
 
 #define DPL_STREAM_PRIVATE 512 /* 508 when the Request has the form of RFC 6581, the default */
@@ -55,8 +55,8 @@ enum dpl_stream_rtr { DPL_RTR_NONE, DPL_RTR_WRITE, DPL_RTR_READ, DPL_RTR_SEND };
 struct dpl_stream_attr {
 	uint32_t role;  /* enum dpl_stream_role */
 	uint32_t flags; /* enum dpl_stream_flags */
-	uint16_t ird;   /* RDMA Reads and atomics we serve at a time; NEGOTIATED: as agreed */
-	uint16_t ord;   /* ... we issue at a time */
+	uint16_t ird;   /* RDMA Reads and atomics that this end serves at a time; NEGOTIATED: as agreed */
+	uint16_t ord;   /* ... that this end issues at a time */
 	uint16_t rtr;   /* enum dpl_stream_rtr */
 	uint16_t private_len;
 	const void *private_data; /* for the peer, in Request or Reply; copied */
@@ -64,14 +64,14 @@ struct dpl_stream_attr {
 
 struct dpl_stream_result {
 	int error;          /* 0, or a positive errno: see dpl_qp_stream_wait() */
-	uint16_t ird, ord;  /* what the peer serves and wants to issue; 0 with NEGOTIATED */
+	uint16_t ird, ord;  /* the peer's IRD and ORD; 0 with NEGOTIATED */
 	uint16_t reserved, private_len;
 	uint8_t private_data[DPL_STREAM_PRIVATE]; /* of the peer */
 };
 
 /*
- * Hands fd over. On success it belongs to Dapple, which closes it; after a
- * failure it is the caller's as before. Returns at once; NEGOTIATED: the QP is in RTS.
+ * Hands fd over. On success Dapple owns and closes it; after a failure the caller
+ * still owns it. Returns at once; NEGOTIATED: the QP is in RTS.
  * attr_size is sizeof(*attr). Returns 0 or:
  *	EOPNOTSUPP	not an iWARP device of Dapple
  *	EINVAL		a QP that is not RC in INIT or RTR; unknown role, flag or size; private
@@ -86,14 +86,14 @@ int dpl_qp_stream(struct ibv_qp *qp, int fd, const struct dpl_stream_attr *attr,
 
 /*
  * Waits until the hand-over of this QP has succeeded or failed, at most timeout_ms
- * milliseconds (-1: without limit, 0: only asks), and takes the result. A cancellation
- * point. result_size is sizeof(*result). Returns 0 when the QP is in RTS, ETIMEDOUT when it is
- * not decided yet, ENOTCONN when nothing was handed over or the result was taken
+ * milliseconds (-1: without limit, 0: without waiting), and takes the result. A cancellation
+ * point. result_size is sizeof(*result). Returns 0 when the QP is in RTS, ETIMEDOUT while
+ * the hand-over is undecided, ENOTCONN if no socket was handed over or the result was taken
  * already; otherwise the hand-over has failed, the connection is closed, the error is in
  * result->error too and the peer's private data, if it sent any, in the result:
  *	ECONNREFUSED	the peer rejected
  *	ECONNRESET	the connection ended
- *	EPROTO		what came was no valid Request or Reply
+ *	EPROTO		the peer sent no valid Request or Reply
  *	ETIMEDOUT	(with result->error set) the peer did not answer in time: 10 s for a
  *			Reply, 5 s for a Request
  */

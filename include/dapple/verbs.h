@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Verbs of the InfiniBand Architecture (volume 1, chapters 10 and 11) that
- * libibverbs has no call for, and ways to ask why something failed. They work
- * on objects of libibverbs; link with libdapple.so.0.
+ * libibverbs has no call for, and the causes of failures. They work on objects of
+ * libibverbs; link with libdapple.so.0.
  *
  * Unless said otherwise a call returns 0 or a positive errno, or a pointer or
  * NULL with errno set. Common to all:
@@ -35,7 +35,7 @@ struct dpl_mr_attr {
 	uint32_t lkey, rkey;
 	struct ibv_pd *pd;
 	enum dpl_mr_kind kind;
-	uint64_t iova;        /* the address peers and work requests name for the first byte */
+	uint64_t iova;        /* the address of the first byte in work requests and for peers */
 	uint64_t length;      /* bytes */
 	uint64_t page_size;   /* bytes; 0 unless physical */
 	unsigned int access;  /* enum ibv_access_flags */
@@ -48,7 +48,7 @@ int dpl_query_mr(struct ibv_mr *mr, struct dpl_mr_attr *attr);
 /*
  * Register Shared Memory Region (11.2.8.8): one more region on the memory of
  * mr, with its own domain, rights and address. iova: as with ibv_reg_mr_iova,
- * any value; 0 = the address mr has. The two live independently. EINVAL for
+ * any value; 0 = the address of mr. Both regions are independent of each other. EINVAL for
  * illegal access flags or a region without memory; ENOMEM.
  */
 struct ibv_mr *dpl_reg_shared_mr(struct ibv_mr *mr, struct ibv_pd *pd, uint64_t iova,
@@ -74,40 +74,40 @@ struct ibv_mr *dpl_reg_phys_mr(struct ibv_pd *pd, const struct dpl_phys_list *li
 
 /*
  * Reregister Physical Memory Region (11.2.8.6): flags as in ibv_rereg_mr; list
- * counts with CHANGE_TRANSLATION, pd with CHANGE_PD, access with CHANGE_ACCESS.
+ * is used with CHANGE_TRANSLATION, pd with CHANGE_PD, access with CHANGE_ACCESS.
  * Both keys change (read them from mr again). All or nothing: after a failure
- * the region is what it was. EINVAL; EBUSY with windows bound; ENOMEM.
+ * the region is unchanged. EINVAL; EBUSY with windows bound; ENOMEM.
  */
 int dpl_rereg_phys_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd,
 		      const struct dpl_phys_list *list, unsigned int access);
 
 /*
  * Allocate L_Key (11.2.8.1): a region without memory, in the "free" state: any
- * use of its key is refused until dpl_rereg_phys_mr() with all three flags gave
- * it memory. max_pages (1 .. 2^20) is checked there. (The fast-register work
+ * use of its key is refused until dpl_rereg_phys_mr() with all three flags gives
+ * it memory; that call checks max_pages (1 .. 2^20). (The fast-register work
  * request of the specification has no opcode in libibverbs.)
  */
 struct ibv_mr *dpl_alloc_lkey(struct ibv_pd *pd, uint32_t max_pages);
 
 /*
- * Memory whose pages other processes of this user on this host may map. In a region on it a Read,
- * Write or atomic of theirs is plain loads and stores, made by the requester alone. It is zeroed,
- * page-aligned, and absent in children of fork(). NULL with errno EINVAL (length 0), ENOMEM,
- * EMFILE. (DAPPLE_SHARE=1 makes regions of other memory the same, see dapple(1).)
+ * Memory whose pages other processes of this user on this host may map. A Read,
+ * Write or atomic of such a process in a region on it is plain loads and stores of the requester. The
+ * memory is zeroed, page-aligned, and absent in children of fork(). NULL with errno EINVAL (length 0),
+ * ENOMEM, EMFILE. (DAPPLE_SHARE=1 shares the memory of other regions, see dapple(1).)
  */
 void *dpl_alloc_shared(size_t length);
 
-/* Gives it back; regions on it are deregistered first. EINVAL: not from dpl_alloc_shared(). */
+/* Frees it; regions on it must be deregistered before. EINVAL: not from dpl_alloc_shared(). */
 int dpl_free_shared(void *addr);
 
 struct dpl_mw_attr {
-	uint32_t rkey; /* the key that works now, or the one before the first bind */
+	uint32_t rkey; /* the valid key, or the one before the first bind */
 	struct ibv_pd *pd;
 	enum ibv_mw_type type;
-	int bound;      /* the next fields count only if so */
+	int bound;      /* the next fields are valid only if set */
 	uint64_t addr, length;
 	unsigned int access;
-	uint32_t mr_lkey; /* the region behind it */
+	uint32_t mr_lkey; /* the region of the window */
 	uint32_t qp_num;  /* type 2: the only QP that may use it */
 };
 
@@ -120,7 +120,7 @@ struct dpl_cq_attr {
 	uint32_t size;   /* completions it can hold */
 	uint32_t held;   /* completions in it now */
 	int armed;       /* 0, 1 = next solicited, 2 = next of any kind */
-	int overrun;     /* it lost a completion and is broken */
+	int overrun;     /* it lost a completion and is in error */
 	uint16_t moderate_count, moderate_period; /* ibv_modify_cq */
 	struct ibv_comp_channel *channel;
 };
@@ -131,12 +131,12 @@ int dpl_query_cq(struct ibv_cq *cq, struct dpl_cq_attr *attr);
 /*
  * Sleep until the channel has an event, fd is readable or has failed (-1: no
  * such descriptor), or CLOCK_MONOTONIC shows `until` nanoseconds (UINT64_MAX:
- * never). It is ibv_get_cq_event with a limit and a second descriptor, and
- * takes no event: call that next, on a channel with O_NONBLOCK if several
- * threads use it. Unlike poll() on channel->fd the caller drives the adapter
- * while it sleeps, so that a completion wakes one thread and not two. 0: look
- * now; nothing may have come yet, so call it in a loop. Other values:
- * ETIMEDOUT; EINTR after a handler ran, with SA_RESTART or without.
+ * never). Like ibv_get_cq_event with a limit and a second descriptor, but it
+ * takes no event: call ibv_get_cq_event next, on a channel with O_NONBLOCK if
+ * several threads use it. Unlike poll() on channel->fd the caller drives the
+ * adapter while it sleeps, so that a completion wakes one thread and not two.
+ * Returns 0 if it is time to look, also without an event (call it in a loop);
+ * ETIMEDOUT; EINTR after a signal handler ran, with SA_RESTART or without.
  */
 int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until);
 
@@ -159,34 +159,33 @@ enum dpl_special_qp { DPL_QP_SMI, DPL_QP_GSI, DPL_QP_RAW_IPV6, DPL_QP_RAW_ETHERT
 /*
  * Get Special QP. DPL_QP_GSI on a RoCE adapter: the queue pair 1 of the port, a
  * datagram queue pair (qp_type reads IBV_QPT_UD, whatever attr->qp_type says)
- * for which ibv_modify_qp, ibv_post_send ... ibv_destroy_qp work as for those,
- * but for what follows.
+ * for which ibv_modify_qp, ibv_post_send ... ibv_destroy_qp work as usual, with
+ * these differences.
  *
- * What comes: management datagrams to QP1 of every class but 0x07, which the
- * adapter's own communication manager answers; 256 bytes behind the 40 of the
- * GRH, with the Q_Key above. Without a receive they are dropped and counted
- * (rx_no_wqe), and so is what comes while nobody has QP1 (rx_no_qp).
- * What leaves: IBV_WR_SEND (others EINVAL) of exactly 256 bytes (others
- * complete with IBV_WC_LOC_LEN_ERR), to any queue pair, always with that Q_Key;
- * remote_qkey is not looked at. What answers a message of class 0x07 goes to
- * the manager. Transaction IDs, retries and RMPP are the program's.
+ * It receives management datagrams to QP1 of every class but 0x07, which the
+ * adapter's own communication manager answers: 256 bytes behind the 40 of the
+ * GRH, with the Q_Key above. Datagrams without a receive are dropped and counted
+ * (rx_no_wqe), as are those that arrive while no process has QP1 (rx_no_qp).
+ * It sends IBV_WR_SEND (others EINVAL) of exactly 256 bytes (others complete with
+ * IBV_WC_LOC_LEN_ERR), to any queue pair, always with that Q_Key; remote_qkey is
+ * ignored. Answers to messages of class 0x07 go to the manager. Transaction IDs, retries and RMPP are the program's.
  *
  * RESET to INIT needs IBV_QP_PKEY_INDEX and IBV_QP_QKEY (DPL_GSI_QKEY, others
- * EINVAL; no privilege is asked for) and not IBV_QP_PORT, which was named here
- * but may be given again. No multicast group takes it (EINVAL).
+ * EINVAL; no privilege is needed) and not IBV_QP_PORT, which was given here but
+ * may be given again. It cannot join a multicast group (EINVAL).
  *
- * There is one QP1 per address of the adapter on this host: whoever of all
- * processes got it has it until it is destroyed or its process ends. Datagrams
- * come to any process of the address and are handed to that one; so while
- * another one of them is stopped (SIGSTOP) some are lost, as on a bad line.
+ * There is one QP1 per address of the adapter on this host: the process that got
+ * it has it until it destroys it or exits. Any process of the address receives
+ * the datagrams and forwards them to that process; while one of them is stopped
+ * (SIGSTOP), some datagrams are lost.
  *
- *	EBUSY		somebody has it: this process, or another one on an
- *			address of the adapter
+ *	EBUSY		this process, or another one at an address of the
+ *			adapter, has it
  *	EOPNOTSUPP	the adapter has no such queue pair. DPL_QP_SMI: subnet
  *			management is an InfiniBand link's, Ethernet has none.
  *			DPL_QP_RAW_ETHERTYPE, DPL_QP_RAW_IPV6: raw packets are
- *			not offered. iWARP: none at all. (EINVAL would say that
- *			the caller erred; on another adapter he might be right.)
+ *			not offered. iWARP has none of them. (Not EINVAL: the call is valid
+ *			and may succeed on another adapter.)
  *	EINVAL		port_num; type; queue sizes; objects missing or of
  *			another device; then as ibv_create_qp
  */
@@ -228,14 +227,14 @@ typedef void (*dpl_async_handler)(const struct ibv_async_event *event, void *arg
 /*
  * Set Completion Event Handler: handler is called for each event of a channel
  * (ibv_req_notify_cq arms as usual; poll the CQ in the handler). Set
- * Asynchronous Event Handler: the same for a context. NULL takes it away.
+ * Asynchronous Event Handler: the same for a context. NULL removes it.
  *
  * All handlers of a process are called by one thread, made at the first call
  * here, with all signals blocked; one at a time. A handler may use every verb,
  * but must not destroy the object that its event is about (events are
- * acknowledged after it returned), block for long, or end its thread. When a
- * call that replaces or removes a handler returns, the old one is not running
- * any more - except in a handler itself, where it takes effect on return.
+ * acknowledged after it returned), block for long, or end its thread. After a
+ * call that replaces or removes a handler the old one no longer runs, except if
+ * the call is made in that handler, where it takes effect on return.
  * Remove it before the channel or context is destroyed. Do not read the same
  * events with ibv_get_cq_event or ibv_get_async_event besides. EAGAIN, ENOMEM,
  * EMFILE when the thread cannot be made.
@@ -243,7 +242,7 @@ typedef void (*dpl_async_handler)(const struct ibv_async_event *event, void *arg
 int dpl_set_comp_handler(struct ibv_comp_channel *channel, dpl_comp_handler handler, void *arg);
 int dpl_set_async_handler(struct ibv_context *context, dpl_async_handler handler, void *arg);
 
-/* --- why, and how often --- */
+/* --- failures and counters --- */
 
 /*
  * The last failure on a queue pair of this adapter (qp_num 0: on any), as one

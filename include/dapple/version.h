@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which Dapple a program has under it; a libibverbs without this call is not ours. */
+/* The version of Dapple under a program; a libibverbs without this call is not Dapple's. */
 #ifndef DAPPLE_VERSION_H
 #define DAPPLE_VERSION_H
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Two ends of an rsocket in two processes: see ends.h. */
 #include "ends.h"
 
 #include <arpa/inet.h>
@@ -41,7 +40,7 @@ static void run(const char *name, int family, end_fn *server, end_fn *client, bo
 	close(e.out);
 }
 
-/* Each in a process of its own, so that no test begins with the libraries of another in use. */
+/* Each test is a process of its own, so that none starts with libraries in use. */
 static void apart(const char *name, int family, end_fn *server, end_fn *client, bool killed)
 {
 	int status;
@@ -119,7 +118,7 @@ void await_addr(struct ends *e)
 	CHECK(read(e->in, &e->addr, sizeof(e->addr)) == sizeof(e->addr));
 }
 
-/* Family and port; the rest of an IPv6 address may be said in more than one way. */
+/* Compares family and port; an IPv6 address has several forms. */
 static void check_peer(int fd, const struct sockaddr_storage *want, socklen_t want_len)
 {
 	struct sockaddr_storage peer;

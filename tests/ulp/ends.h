@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Two ends of an rsocket in two processes. A test is a function for each; both run to their end,
- * and the parent, which is the client, judges the child's exit. A pipe each way carries the port
- * and marks points in time, so that nothing sleeps to be in step.
+ * and the parent, which is the client, checks the child's exit status. A pipe in each direction
+ * carries the port and marks points in time, so that no test synchronizes by sleeping.
  */
 #ifndef TESTS_ULP_ENDS_H
 #define TESTS_ULP_ENDS_H
@@ -28,7 +28,7 @@ struct ends {
 
 typedef void end_fn(struct ends *e);
 
-/* Runs both; the client returns when both are done and the server ended as it should. */
+/* Runs both. Returns, in the client, when both have ended and the server's status is 0. */
 void ends_run(const char *name, int family, end_fn *server, end_fn *client);
 /* The server may be killed by the test. */
 void ends_run_killed(const char *name, int family, end_fn *server, end_fn *client);

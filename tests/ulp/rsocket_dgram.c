@@ -7,7 +7,7 @@
 
 #define ROUNDS 300
 
-/* Answers what it got, to whom it came from, until a datagram of one byte. */
+/* Returns each datagram to its sender, until one of a single byte. */
 static void echo_server(struct ends *e)
 {
 	int fd = listen_here(e, SOCK_DGRAM, NULL);
@@ -28,15 +28,15 @@ static void echo_server(struct ends *e)
 	CHECK(!rclose(fd));
 }
 
-static int again; /* questions asked again: as many may be answered once more, later */
+static int again; /* repeated questions: as many late answers may follow */
 
-/* An answer to a question before this one; no two are of one length. */
+/* True for the answer to an earlier question; all have different lengths. */
 static bool belated(ssize_t n, size_t len)
 {
 	return n != (ssize_t)len && again-- > 0;
 }
 
-/* The network may lose a datagram; an answer that does not come is asked for again. */
+/* The network may lose a datagram: the question is repeated until the answer comes. */
 static ssize_t ask(struct ends *e, int fd, const uint8_t *buf, size_t len, uint8_t *answer)
 {
 	struct pollfd p = { fd, POLLIN, 0 };
@@ -114,7 +114,7 @@ static void small_client(struct ends *e)
 	CHECK(!rclose(fd));
 }
 
-/* What is no header of ours is dropped; it comes from an ordinary socket. */
+/* A datagram of an ordinary socket, without an rsocket header, is dropped. */
 static void junk_server(struct ends *e)
 {
 	int fd = listen_here(e, SOCK_DGRAM, NULL);

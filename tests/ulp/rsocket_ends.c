@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * How connections begin and end: without waiting, refused, killed, closed by another thread,
- * cancelled; and that sleeping is sleep.
+ * cancelled; and the CPU use of sleeping threads.
  */
 #include "ends.h"
 
@@ -54,7 +54,7 @@ static void nonblock_client(struct ends *e)
 	mark(e);
 	await(e);
 	CHECK(rsend(fd, "a", 1, 0) == -1 && errno == ENOTCONN);
-	/* On a quick machine all of it may be done by the first look. */
+	/* On a fast machine the first call may find all of it done. */
 	CHECK(!rconnect(fd, (struct sockaddr *)&e->addr, e->addr_len) || errno == EINPROGRESS);
 	FD_ZERO(&wr);
 	FD_SET(fd, &wr);
@@ -66,7 +66,7 @@ static void nonblock_client(struct ends *e)
 	CHECK(!rclose(fd));
 }
 
-/* Nobody listens any more. */
+/* The listener is closed. */
 static void refused_server(struct ends *e)
 {
 	int lfd = listen_here(e, SOCK_STREAM, NULL);
@@ -110,7 +110,7 @@ static void killed_server(struct ends *e)
 		pause();
 }
 
-/* A program that only waits sends nothing that could fail: it asks for signs of life. */
+/* A program that only waits sends nothing that could fail: keepalives detect the death. */
 static void watchful(int fd)
 {
 	int on = 1, idle = 1;
@@ -119,7 +119,7 @@ static void watchful(int fd)
 	CHECK(!rsetsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle)));
 }
 
-/* What was sent is read; then the end, in time, for the reader and for rpoll. */
+/* Sent data is read; then the end, in time, by the reader and by rpoll. */
 static void kill_it(struct ends *e, void (*prepare)(int fd))
 {
 	struct pollfd p = { .events = POLLIN };
@@ -131,7 +131,7 @@ static void kill_it(struct ends *e, void (*prepare)(int fd))
 	recv_all(p.fd, 10, 2);
 	await(e);
 	for (int i = 10; i < 1000; i++) {
-		/* What its process has not got rid of dies with it; but these are of one message. */
+		/* Unsent data ends with its process; but these bytes are one message. */
 		if (i == 990)
 			CHECK(!kill(e->peer, SIGKILL));
 		CHECK(rrecv(p.fd, &c, 1, 0) == 1);
@@ -149,7 +149,7 @@ static void killed_client(struct ends *e)
 	kill_it(e, watchful);
 }
 
-/* Who asks for nothing hears of it too. */
+/* A reader without events hears of the end too. */
 static void bereaved_client(struct ends *e)
 {
 	kill_it(e, NULL);
@@ -193,7 +193,7 @@ static void *poller(void *arg)
 	return (void *)(intptr_t)(n == 1 ? p.revents : -1);
 }
 
-/* The kernel's letter for what the thread does. */
+/* The kernel's state letter of the thread. */
 static char state_of(pid_t tid)
 {
 	char path[64], line[256], *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A peer that breaks the protocol: connection data that cannot be meant is rejected and nobody
- * sees it; a message beyond what was granted ends the connection with EPROTO. The peer is plain
+ * A peer that breaks the protocol: invalid connection data is rejected before the
+ * program sees it; a message beyond the grant ends the connection with EPROTO. The peer is plain
  * rdma_cm and verbs.
  */
 #include "ends.h"
@@ -29,7 +29,7 @@ static void put(uint8_t *p, uint64_t v, int len)
 	}
 }
 
-/* Good data: 64 credits, a list of two and a buffer, both in our memory. */
+/* Good data: 64 credits, a list of two and a buffer, both in local memory. */
 static void good_data(void)
 {
 	memset(raw.data, 0, sizeof(raw.data));
@@ -55,7 +55,7 @@ static void open_raw(struct ends *e)
 	CHECK(!rdma_create_qp(raw.id, NULL, &attr));
 	raw.mr = rdma_reg_write(raw.id, raw.memory, sizeof(raw.memory));
 	CHECK(raw.mr);
-	/* What the server says may overtake us; on iWARP it is a Send of four bytes. */
+	/* The server's messages may come first; on iWARP each is a Send of four bytes. */
 	for (int i = 0; i < 64; i++)
 		CHECK(!rdma_post_recv(raw.id, NULL, raw.memory + 192, 4, raw.mr));
 	good_data();
@@ -81,7 +81,7 @@ static bool iwarp(void)
 	return raw.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/* Offset, bytes, value: what is wrong. */
+/* Offset, bytes and value of the invalid field. */
 static const struct {
 	int at, len;
 	uint64_t value;
@@ -89,7 +89,7 @@ static const struct {
 	{ 0, 1, 0 }, { 0, 1, 2 },                       /* version */
 	{ 2, 2, 0 },                                    /* no credits */
 	{ 20, 4, 0 }, { 20, 4, 65 }, { 20, 4, ~0u },    /* size of the list */
-	{ 8, 8, ~0ull },                                /* list at the end of everything */
+	{ 8, 8, ~0ull },                                /* list at the end of the address space */
 	{ 36, 4, 0 }, { 36, 4, 0x80000000 },            /* buffer */
 	{ 24, 8, ~0ull - 5 },
 };
@@ -101,7 +101,7 @@ static void data_server(struct ends *e)
 	int lfd = listen_here(e, SOCK_STREAM, NULL), fd;
 	struct pollfd p[2] = { { lfd, POLLIN, 0 }, { e->in, POLLIN, 0 } };
 
-	/* The rejected ones come while this sleeps, and do not end its sleep. */
+	/* Rejected requests arrive during this sleep and do not end it. */
 	CHECK(rpoll(p, 2, -1) == 1 && p[1].revents && !p[0].revents);
 	CHECK(!rfcntl(lfd, F_SETFL, O_NONBLOCK));
 	CHECK(raccept(lfd, NULL, NULL) == -1 && errno == EAGAIN);
@@ -145,7 +145,7 @@ static uint32_t bad_message(int i)
 	switch (i) {
 	case 0: return msg(0, 0);               /* data of no length */
 	case 1: return msg(0, 0x1fffffff);      /* more than was granted */
-	case 2: return msg(4, 65);              /* more than we said we hold */
+	case 2: return msg(4, 65);              /* more than this end can queue */
 	case 3: return msg(4, 0xffff);          /* credits that go back */
 	case 4: return msg(6, 0);               /* an I/O map that is not there */
 	case 5: return msg(7, 3);               /* no such control message */

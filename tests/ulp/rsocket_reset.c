@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A stream that is reset is no end of file: what its peer had still to send is lost, and the
- * reader must know. The peer is TCP and the few octets of an MPA Reply, since no RDMA program can
- * be made to reset when it is told to; siw does when it is closed with something on its way to it.
+ * A reset of the stream is no end of file: unsent data of the peer is lost, and the reader must
+ * get an error. The peer is TCP and the few octets of an MPA Reply, since no RDMA program can
+ * be made to reset a stream on purpose; siw does when it is closed with data on its way to it.
  */
 #include "ends.h"
 
@@ -21,7 +21,7 @@ static void read_all(int fd, uint8_t *to, size_t len)
 	}
 }
 
-/* The connection data of the other end will do for this one; a length of 16 bits stands before. */
+/* The connection data of the other end will do for this one; a length of 16 bits precedes it. */
 static void reply(int fd)
 {
 	uint8_t frame[HEAD + 512];

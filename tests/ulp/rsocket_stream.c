@@ -148,7 +148,7 @@ static void flags_client(struct ends *e)
 	CHECK(!rclose(p.fd));
 }
 
-/* 1,000 bytes a time into a map of the other end; the message behind tells that they are there. */
+/* 1,000 bytes a time into a map of the other end; the following message says that they have arrived. */
 static void map_options(int fd)
 {
 	int maps = 4;
