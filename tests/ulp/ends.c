@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define PATIENCE_S 120
+#define TIMEOUT_S 120
 
 static void run(const char *name, int family, end_fn *server, end_fn *client, bool killed)
 {
@@ -24,7 +24,7 @@ static void run(const char *name, int family, end_fn *server, end_fn *client, bo
 	e.out = e.peer ? there[1] : back[1];
 	close(e.peer ? there[0] : there[1]);
 	close(e.peer ? back[1] : back[0]);
-	alarm(PATIENCE_S);
+	alarm(TIMEOUT_S);
 	if (!e.peer) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		server(&e);
