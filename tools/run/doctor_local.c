@@ -15,10 +15,10 @@
 void doctor_check_local(struct doctor_finding *f)
 {
 	static const struct { const char *value, *effect; } tests[] = {
-		{ "messages", "RoCE without direct access" },
-		{ "copy", "RoCE without direct access and without fetches" },
-		{ "packets", "RoCE by packets in shared memory, without shared XRC domains" },
-		{ "streams", "shared memory also for iWARP sockets that a program hands over" },
+		{ "messages", "direct access is off for RoCE" },
+		{ "copy", "direct access and fetches are off for RoCE" },
+		{ "packets", "packets, not messages, go through shared memory for RoCE, and XRC domains are not shared" },
+		{ "streams", "iWARP sockets that a program hands over use shared memory too" },
 	};
 	const char *v = getenv("DAPPLE_LOCAL");
 	size_t i;
