@@ -3,16 +3,12 @@
  * rshutdown() and rclose(). Sent data is acknowledged before the disconnect, unless the program set
  * SO_LINGER to less or the peer's program reads nothing for a minute.
  */
-#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/close.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/dgram.h"
 #include "ulp/rsocket/post.h"
-#include "ulp/rsocket/table.h"
 #include "ulp/rsocket/wait.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 #define DRAIN_MS 60000
 
@@ -96,24 +92,17 @@ static int shutdown_stream(struct rs_sock *s, int how)
 	return r == -EINTR ? r : 0;
 }
 
-RS_EXPORT int rshutdown(int socket, int how)
+int rs_shutdown(struct rs_sock *s, int how)
 {
-	struct rs_sock *s = rs_get(socket);
-	int r;
-
-	if (!s)
-		return (int)rs_ret(-EBADF);
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
-		r = -EINVAL;
-	else if (s->type == SOCK_DGRAM)
-		r = rs_dgram_shutdown(s, how);
-	else if (s->state == RS_LISTENING && how != SHUT_WR)
-		r = 0;
-	else
-		r = s->state == RS_CONNECTED ? shutdown_stream(s, how)
-					     : rs_ended(s->state) ? 0 : -ENOTCONN;
-	rs_put(s);
-	return (int)rs_ret(r);
+		return -EINVAL;
+	if (s->type == SOCK_DGRAM)
+		return rs_dgram_shutdown(s, how);
+	if (s->state == RS_LISTENING && how != SHUT_WR)
+		return 0;
+	if (s->state == RS_CONNECTED)
+		return shutdown_stream(s, how);
+	return rs_ended(s->state) ? 0 : -ENOTCONN;
 }
 
 static void end_stream(struct rs_sock *s)
@@ -132,24 +121,10 @@ static void end_stream(struct rs_sock *s)
 	go_down(s);
 }
 
-RS_EXPORT int rclose(int socket)
+void rs_close(struct rs_sock *s)
 {
-	struct rs_sock *s = rs_get(socket);
-
-	if (!s) {
-		if (rs_stale(socket))
-			return close(socket);
-		return (int)rs_ret(-EBADF);
-	}
-	if (!rs_unpublish(s)) {
-		rs_put(s);
-		return (int)rs_ret(-EBADF);
-	}
-	rs_put(s);
 	if (s->type == SOCK_DGRAM)
 		rs_dgram_close(s);
 	else
 		end_stream(s);
-	rs_put(s);
-	return 0;
 }

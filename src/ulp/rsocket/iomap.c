@@ -7,9 +7,7 @@
 #include "ulp/rsocket/iomap.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/cq.h"
-#include "ulp/rsocket/export.h"
 #include "ulp/rsocket/stream.h"
-#include "ulp/rsocket/table.h"
 #include "ulp/rsocket/wait.h"
 
 #include <byteswap.h>
@@ -82,26 +80,19 @@ static int known_peer(struct rs_sock *s)
 	return r ? r : s->state == RS_CONNECTED ? 0 : -ENOTCONN;
 }
 
-RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
+int rs_map_add(struct rs_sock *s, void *buf, size_t len, int prot, uint64_t offset)
 {
-	struct rs_sock *s = rs_get(socket);
 	int r;
 
-	if (!s)
-		return rs_ret(-EBADF);
-	if (offset == -1)
-		offset = (off_t)(uintptr_t)buf;
 	if (prot & ~PROT_WRITE || !len || len > UINT32_MAX || s->type != SOCK_STREAM)
-		r = -EINVAL;
-	else
-		r = known_peer(s);
-	if (!r) {
-		pthread_mutex_lock(&s->maps_lock);
-		r = add_map(s, buf, len, prot & PROT_WRITE, (uint64_t)offset);
-		pthread_mutex_unlock(&s->maps_lock);
-	}
-	rs_put(s);
-	return r ? (off_t)rs_ret(r) : offset;
+		return -EINVAL;
+	r = known_peer(s);
+	if (r)
+		return r;
+	pthread_mutex_lock(&s->maps_lock);
+	r = add_map(s, buf, len, prot & PROT_WRITE, offset);
+	pthread_mutex_unlock(&s->maps_lock);
+	return r;
 }
 
 static int remove_map(struct rs_sock *s, void *buf, size_t len)
@@ -117,18 +108,14 @@ static int remove_map(struct rs_sock *s, void *buf, size_t len)
 	return -EINVAL;
 }
 
-RS_EXPORT int riounmap(int socket, void *buf, size_t len)
+int rs_map_remove(struct rs_sock *s, void *buf, size_t len)
 {
-	struct rs_sock *s = rs_get(socket);
 	int r;
 
-	if (!s)
-		return (int)rs_ret(-EBADF);
 	pthread_mutex_lock(&s->maps_lock);
 	r = remove_map(s, buf, len);
 	pthread_mutex_unlock(&s->maps_lock);
-	rs_put(s);
-	return (int)rs_ret(r);
+	return r;
 }
 
 void rs_maps_free(struct rs_sock *s)
@@ -297,16 +284,9 @@ static ssize_t write_all(struct rs_sock *s, const uint8_t *buf, size_t len, uint
 	return done ? (ssize_t)done : r;
 }
 
-RS_EXPORT size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int flags)
+ssize_t rs_map_write(struct rs_sock *s, const void *buf, size_t len, uint64_t offset, int flags)
 {
-	struct rs_sock *s = rs_get(socket);
-	ssize_t r;
+	int r = s->type == SOCK_STREAM ? rs_conn_wait(s, flags) : -EINVAL;
 
-	if (!s)
-		return (size_t)rs_ret(-EBADF);
-	r = s->type == SOCK_STREAM ? rs_conn_wait(s, flags) : -EINVAL;
-	if (!r)
-		r = write_all(s, buf, count, (uint64_t)offset, flags);
-	rs_put(s);
-	return (size_t)rs_ret(r);
+	return r ? r : write_all(s, buf, len, offset, flags);
 }

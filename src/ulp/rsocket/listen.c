@@ -7,7 +7,6 @@
 #include "ulp/rsocket/listen.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/ep.h"
-#include "ulp/rsocket/export.h"
 #include "ulp/rsocket/table.h"
 #include "ulp/rsocket/wait.h"
 
@@ -187,11 +186,15 @@ static bool test_listen(struct rs_sock *s)
 	return s->state != RS_LISTENING || s->requests;
 }
 
-static int accept_one(struct rs_sock *s)
+int rs_accept(struct rs_sock *s)
 {
 	struct rs_request *q;
 	int state, r;
 
+	if (s->type != SOCK_STREAM)
+		return -EOPNOTSUPP;
+	if (s->state != RS_LISTENING)
+		return -EINVAL;
 	while (!(q = next_request(s))) {
 		if (s->state != RS_LISTENING)
 			return -EINVAL;
@@ -205,23 +208,6 @@ static int accept_one(struct rs_sock *s)
 	r = make(s, q);
 	rs_cancel_back(state);
 	return r;
-}
-
-RS_EXPORT int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
-{
-	struct rs_sock *s = rs_get(socket);
-	int r;
-
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	if (s->type != SOCK_STREAM)
-		r = -EOPNOTSUPP;
-	else
-		r = s->state == RS_LISTENING ? accept_one(s) : -EINVAL;
-	rs_put(s);
-	if (r >= 0 && addr && addrlen)
-		rgetpeername(r, addr, addrlen);
-	return (int)rs_ret(r);
 }
 
 /* An unbound socket listens on any address of its family. */
@@ -249,18 +235,13 @@ static int listen_on(struct rs_sock *s, int backlog)
 	return r;
 }
 
-RS_EXPORT int rlisten(int socket, int backlog)
+int rs_listen(struct rs_sock *s, int backlog)
 {
-	struct rs_sock *s = rs_get(socket);
-	int state, r;
+	int state = rs_cancel_off(), r;
 
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	state = rs_cancel_off();
 	pthread_mutex_lock(&s->m);
 	r = s->type == SOCK_STREAM ? listen_on(s, backlog) : -EOPNOTSUPP;
 	pthread_mutex_unlock(&s->m);
-	rs_put(s);
 	rs_cancel_back(state);
-	return (int)rs_ret(r);
+	return r;
 }

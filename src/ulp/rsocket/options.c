@@ -3,16 +3,17 @@
  * Socket options. Sizes are fitted to the limits, and reading them returns the fitted value. The
  * sizes of a stream are fixed when it starts to connect.
  */
-#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/options.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/dgram.h"
-#include "ulp/rsocket/table.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <rdma/rsocket.h>
 
 #define ROUTE_MAX 16u                   /* paths */
 
@@ -183,7 +184,7 @@ static int set_rdma(struct rs_sock *s, int name, const void *val, socklen_t len)
 	}
 }
 
-static int set_option(struct rs_sock *s, int level, int name, const void *val, socklen_t len)
+static int set_stream(struct rs_sock *s, int level, int name, const void *val, socklen_t len)
 {
 	switch (level) {
 	case SOL_SOCKET:
@@ -213,22 +214,16 @@ static int set_dgram(struct rs_sock *s, int level, int name, const void *val, so
 	return 0;
 }
 
-RS_EXPORT int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_t optlen)
+int rs_option_set(struct rs_sock *s, int level, int name, const void *val, socklen_t len)
 {
-	struct rs_sock *s = rs_get(socket);
 	int r;
 
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	if (s->type == SOCK_DGRAM) {
-		r = set_dgram(s, level, optname, optval, optlen);
-	} else {
-		pthread_mutex_lock(&s->m);
-		r = set_option(s, level, optname, optval, optlen);
-		pthread_mutex_unlock(&s->m);
-	}
-	rs_put(s);
-	return (int)rs_ret(r);
+	if (s->type == SOCK_DGRAM)
+		return set_dgram(s, level, name, val, len);
+	pthread_mutex_lock(&s->m);
+	r = set_stream(s, level, name, val, len);
+	pthread_mutex_unlock(&s->m);
+	return r;
 }
 
 static int give(void *val, socklen_t *len, const void *from, size_t size)
@@ -388,7 +383,7 @@ static int get_rdma(struct rs_sock *s, int name, void *val, socklen_t *len)
 	}
 }
 
-static int get_option(struct rs_sock *s, int level, int name, void *val, socklen_t *len)
+int rs_option_get(struct rs_sock *s, int level, int name, void *val, socklen_t *len)
 {
 	if (!val || !len)
 		return -EFAULT;
@@ -408,16 +403,4 @@ static int get_option(struct rs_sock *s, int level, int name, void *val, socklen
 	default:
 		return -ENOPROTOOPT;
 	}
-}
-
-RS_EXPORT int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *optlen)
-{
-	struct rs_sock *s = rs_get(socket);
-	int r;
-
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	r = get_option(s, level, optname, optval, optlen);
-	rs_put(s);
-	return (int)rs_ret(r);
 }

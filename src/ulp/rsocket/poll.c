@@ -5,7 +5,7 @@
  * poll() on the real descriptors. The sleep is a cancellation point and holds only references.
  * rselect() is rpoll() with sets of descriptors.
  */
-#include "ulp/rsocket/export.h"
+#include "ulp/rsocket/poll.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/cq.h"
 #include "ulp/rsocket/dgram.h"
@@ -269,16 +269,16 @@ static int poll_all(struct round *r, int timeout_ms)
 	return n;
 }
 
-RS_EXPORT int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
+int rs_poll(struct pollfd *fds, nfds_t nr, int timeout_ms)
 {
 	struct round r;
-	int n = open_round(&r, fds, nfds);
+	int n = open_round(&r, fds, nr);
 
 	if (!n) {
-		n = poll_all(&r, timeout);
+		n = poll_all(&r, timeout_ms);
 		close_round(&r);
 	}
-	return (int)rs_ret(n);
+	return n;
 }
 
 static int gather(struct pollfd *fds, int nfds, fd_set *rd, fd_set *wr, fd_set *ex)
@@ -339,17 +339,14 @@ static int milliseconds(const struct timeval *t)
 					   : (int)(t->tv_sec * 1000 + (t->tv_usec + 999) / 1000);
 }
 
-RS_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
-		      struct timeval *timeout)
+int rs_select(int nfds, fd_set *rd, fd_set *wr, fd_set *ex, const struct timeval *timeout)
 {
 	struct pollfd fds[FD_SETSIZE];
 	int nr, n, ms = milliseconds(timeout);
 
 	if (nfds < 0 || nfds > FD_SETSIZE || ms == -2)
-		return (int)rs_ret(-EINVAL);
-	nr = gather(fds, nfds, readfds, writefds, exceptfds);
-	n = rpoll(fds, (nfds_t)nr, ms);
-	if (n >= 0)
-		n = (int)rs_ret(scatter(fds, nr, readfds, writefds, exceptfds));
-	return n;
+		return -EINVAL;
+	nr = gather(fds, nfds, rd, wr, ex);
+	n = rs_poll(fds, (nfds_t)nr, ms);
+	return n < 0 ? n : scatter(fds, nr, rd, wr, ex);
 }

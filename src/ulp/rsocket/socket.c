@@ -6,13 +6,10 @@
 #include "ulp/rsocket/socket.h"
 #include "ulp/rsocket/conn.h"
 #include "ulp/rsocket/dgram.h"
-#include "ulp/rsocket/export.h"
 #include "ulp/rsocket/table.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -62,22 +59,24 @@ static int make(int domain, int type)
 	return r;
 }
 
-RS_EXPORT int rsocket(int domain, int type, int protocol)
+int rs_socket_make(int domain, int type, int protocol)
 {
 	int state, r;
 
 	if (!known(domain, type, protocol))
-		return (int)rs_ret(-ENOTSUP);
+		return -ENOTSUP;
 	state = rs_cancel_off();
 	r = make(domain, type);
 	rs_cancel_back(state);
-	return (int)rs_ret(r);
+	return r;
 }
 
-static bool bad_addr(const struct rs_sock *s, const struct sockaddr *addr, socklen_t len)
+/* Returns 0 if the address is one of the rsocket's family, else -EAFNOSUPPORT or -EINVAL. */
+static int check_addr(const struct rs_sock *s, const struct sockaddr *addr, socklen_t len)
 {
-	return !addr || len < sizeof(sa_family_t) || addr->sa_family != s->family ||
-	       len < rs_addr_len(addr);
+	if (!addr || len < sizeof(sa_family_t) || len < rs_addr_len(addr))
+		return -EINVAL;
+	return addr->sa_family == s->family ? 0 : -EAFNOSUPPORT;
 }
 
 static int bind_stream(struct rs_sock *s, const struct sockaddr *addr)
@@ -93,23 +92,17 @@ static int bind_stream(struct rs_sock *s, const struct sockaddr *addr)
 	return 0;
 }
 
-RS_EXPORT int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
+int rs_socket_bind(struct rs_sock *s, const struct sockaddr *addr, socklen_t len)
 {
-	struct rs_sock *s = rs_get(socket);
-	int state, r;
+	int state = rs_cancel_off(), r;
 
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	state = rs_cancel_off();
 	pthread_mutex_lock(&s->m);
-	if (bad_addr(s, addr, addrlen))
-		r = addr && addrlen >= rs_addr_len(addr) ? -EAFNOSUPPORT : -EINVAL;
-	else
-		r = s->type == SOCK_STREAM ? bind_stream(s, addr) : rs_dgram_bind(s, addr, addrlen);
+	r = check_addr(s, addr, len);
+	if (!r)
+		r = s->type == SOCK_STREAM ? bind_stream(s, addr) : rs_dgram_bind(s, addr, len);
 	pthread_mutex_unlock(&s->m);
-	rs_put(s);
 	rs_cancel_back(state);
-	return (int)rs_ret(r);
+	return r;
 }
 
 static int start(struct rs_sock *s, const struct sockaddr *addr)
@@ -151,21 +144,14 @@ static int connect_stream(struct rs_sock *s, const struct sockaddr *addr)
 	return r;
 }
 
-RS_EXPORT int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
+int rs_socket_connect(struct rs_sock *s, const struct sockaddr *addr, socklen_t len)
 {
-	struct rs_sock *s = rs_get(socket);
 	int r;
 
-	if (!s)
-		return (int)rs_ret(-EBADF);
 	if (s->type == SOCK_DGRAM)
-		r = rs_dgram_connect(s, addr, addrlen);
-	else if (bad_addr(s, addr, addrlen))
-		r = addr && addrlen >= rs_addr_len(addr) ? -EAFNOSUPPORT : -EINVAL;
-	else
-		r = connect_stream(s, addr);
-	rs_put(s);
-	return (int)rs_ret(r);
+		return rs_dgram_connect(s, addr, len);
+	r = check_addr(s, addr, len);
+	return r ? r : connect_stream(s, addr);
 }
 
 void rs_name(struct sockaddr *out, socklen_t *len, const struct sockaddr *name)
@@ -178,55 +164,29 @@ void rs_name(struct sockaddr *out, socklen_t *len, const struct sockaddr *name)
 }
 
 /* The name of an unbound identifier has no family; the socket's is used. */
-static int local_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
+int rs_socket_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
 {
 	struct sockaddr_storage none = { .ss_family = (sa_family_t)s->family };
-	struct sockaddr *name = rdma_get_local_addr(s->id);
+	struct sockaddr *name;
 
+	if (s->type == SOCK_DGRAM)
+		return getsockname(s->fd, addr, len) ? -errno : 0;
+	name = rdma_get_local_addr(s->id);
 	rs_name(addr, len, name->sa_family ? name : (struct sockaddr *)&none);
 	return 0;
 }
 
-static int peer_name(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
+int rs_socket_peer(struct rs_sock *s, struct sockaddr *addr, socklen_t *len)
 {
+	if (s->type == SOCK_DGRAM)
+		return getpeername(s->fd, addr, len) ? -errno : 0;
 	if (s->state < RS_ACCEPTING || s->state == RS_REFUSED)
 		return -ENOTCONN;
 	rs_name(addr, len, (struct sockaddr *)&s->peer);
 	return 0;
 }
 
-RS_EXPORT int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
-{
-	struct rs_sock *s = rs_get(socket);
-	int r;
-
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	if (s->type == SOCK_DGRAM)
-		r = getsockname(s->fd, addr, addrlen) ? -errno : 0;
-	else
-		r = local_name(s, addr, addrlen);
-	rs_put(s);
-	return (int)rs_ret(r);
-}
-
-RS_EXPORT int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
-{
-	struct rs_sock *s = rs_get(socket);
-	int r;
-
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	if (s->type == SOCK_DGRAM)
-		r = getpeername(s->fd, addr, addrlen) ? -errno : 0;
-	else
-		r = peer_name(s, addr, addrlen);
-	rs_put(s);
-	return (int)rs_ret(r);
-}
-
-/* The descriptor never blocks; O_NONBLOCK is a flag of the rsocket. */
-static int control(struct rs_sock *s, int cmd, int arg)
+int rs_socket_control(struct rs_sock *s, int cmd, int arg)
 {
 	switch (cmd) {
 	case F_GETFL:
@@ -242,22 +202,4 @@ static int control(struct rs_sock *s, int cmd, int arg)
 	default:
 		return -ENOTSUP;
 	}
-}
-
-RS_EXPORT int rfcntl(int socket, int cmd, ...)
-{
-	struct rs_sock *s = rs_get(socket);
-	int arg = 0, r;
-	va_list args;
-
-	if (!s)
-		return (int)rs_ret(-EBADF);
-	if (cmd == F_SETFL || cmd == F_SETFD) {
-		va_start(args, cmd);
-		arg = va_arg(args, int);
-		va_end(args);
-	}
-	r = control(s, cmd, arg);
-	rs_put(s);
-	return (int)rs_ret(r);
 }
