@@ -17,6 +17,7 @@
 #include "device/port.h"
 #include "device/progress.h"
 #include "device/why.h"
+#include "link/local/streams.h"
 #include "link/tcp/tcp.h"
 #include "proto/iwarp/iwp.h"
 #include "util/heap.h"
@@ -112,18 +113,18 @@ static int wire_manager(struct dev_adapter *a, struct link_streams *streams)
 	return mpa_init(&a->cm, &a->dev, &cfg);
 }
 
-/* How processes of this host reach each other. */
-static void go_local(struct link_streams *streams)
+/* How processes of this host reach each other: shared memory over TCP, or TCP alone. */
+static void go_local(struct link_streams **streams)
 {
 	const char *v = getenv("DAPPLE_LOCAL");
-	unsigned how = TCP_LOCAL_CONNECTED;
+	unsigned how = LOCAL_CONNECTED;
 	int r;
 
 	if (v && !strcmp(v, "off"))
 		return;
 	if (v && !strcmp(v, "streams"))
-		how |= TCP_LOCAL_HANDED_OVER;
-	r = tcp_go_local(streams, how);
+		how |= LOCAL_HANDED_OVER;
+	r = local_streams_open(*streams, how, streams);
 	if (r < 0)
 		ut_warn("no shared memory with other processes: %s", strerror(-r));
 }
@@ -135,7 +136,7 @@ static int wire(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 
 	if (r < 0)
 		return r;
-	go_local(cfg.streams);
+	go_local(&cfg.streams);
 	r = iwp_port_init(&a->dev, &cfg);
 	if (r < 0)
 		goto close_streams;
@@ -243,14 +244,14 @@ static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 
 static void forget(struct dev_adapter *a)
 {
-	tcp_forget(a->streams);
+	a->streams->ops->forget(a->streams);
 }
 
 /* Nobody drives it afterwards: the protocol still names streams that are gone. */
 static void leave(struct dev_adapter *a)
 {
 	a->wired = false;
-	tcp_leave(a->streams);
+	a->streams->ops->leave(a->streams);
 }
 
 static int iwarp_open(struct dev_adapter *a)

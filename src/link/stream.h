@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A byte-stream link: how the bytes of a stream protocol (MPA) move. The real
- * one is TCP of the host's own stack (link/tcp); the simulator speaks the
- * same interface. Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d.
+ * A byte-stream link: how the bytes of a stream protocol (MPA) move. link/tcp implements it on TCP
+ * sockets of the host's own stack; link/local decorates another implementation and lets two
+ * processes of one host exchange the bytes through shared memory; tests implement it without a host.
+ * Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d.
  *
- * Push model: poll() finds out what happened and calls the user of each stream
- * or listener. Everything runs under the adapter's progress lock; nothing
- * blocks. Inside a callback the user may send, pause, change the user, close
- * this stream or others; a closed stream gets no more callbacks, its memory is
- * freed when poll() has returned.
+ * Push model: poll() finds out what happened and calls the user of each stream or listener. Inside a
+ * callback the user may send, pause, change the user, close this stream or others; a closed stream
+ * gets no more callbacks, its memory is freed when poll() has returned.
+ *
+ * Who writes what: every slot runs under the progress lock of the adapter that owns the place, and
+ * none blocks. sleep() alone is called from any thread and without the lock; what it changes is
+ * atomic. The user writes user_ops, user and the hints of a stream (`want`, `seldom`); the owner of the
+ * place writes the hints of a place (`cheap`, `rare`, `found`); the implementation writes the rest.
+ *
+ * In which order: of one stream, connected() comes first, then bytes in their order, then closed(),
+ * once and last. Of several streams and listeners, what happened first is told first as far as the
+ * host shows an order; closed() is told when every other stream has been looked at, so that bytes which
+ * a peer sent on one connection before it closed another one are told before that end.
+ *
+ * Why no wake-up is lost: fd() is level-triggered and asks again for whatever poll() left behind. What
+ * no descriptor shows (bytes that wait for a user, an end that is due) makes deadline() return 0. An
+ * owner that sleeps calls sleep(on, look), then poll() if the descriptor is readable or deadline() has
+ * passed; an implementation with things that do not show at the descriptor while the owner polls makes
+ * them show from that call on, and with `look` makes the descriptor readable once, for what came before.
+ *
+ * Every slot has a default, link_streams_no_*() below; an implementation fills in all of them, and no
+ * caller tests one for NULL.
  */
 #ifndef LINK_STREAM_H
 #define LINK_STREAM_H
@@ -40,17 +58,17 @@ struct link_end {
 /* What the user of a stream is told. Every slot is filled. */
 struct link_stream_user {
 	/*
-	 * data[0..len) lies in the receive stage of the place at `off`. Returns the bytes
-	 * consumed; the rest is shown again, in front of what comes next. A callback
-	 * that changed the user returns what it consumed itself; the new user is
+	 * data[0..len) lies in the receive stage of the place at `off`; the stage is the callee's until
+	 * it returns. Returns the bytes consumed; the rest is shown again, in front of what comes
+	 * next. A callback that changed the user returns what it consumed itself; the new user is
 	 * shown the rest at once.
 	 */
 	size_t (*received)(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 			   uint64_t now);
 	/*
-	 * The same for a stream that is `near`: the bytes lie in memory that the peer may rewrite at
-	 * any time, and stay valid until this call returns. Whatever decides something is copied
-	 * first.
+	 * The same for a stream whose `shm` is set: the bytes lie in memory that the peer process may
+	 * rewrite at any time, and stay valid until this call returns. The callee copies what decides
+	 * anything before it looks at it.
 	 */
 	size_t (*shown)(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
 	/* A send() was refused or cut; now there is room. */
@@ -70,15 +88,28 @@ struct link_listener_user {
 
 struct link_stream {
 	struct link_streams *place;
-	const struct link_stream_user *user_ops; /* NULL: nobody, bytes wait */
+	const struct link_stream_user *user_ops; /* NULL: there is none, bytes wait */
 	void *user;
 	struct link_end local, remote;
-	/* The user's: one look should show so many bytes, of which it will take() most; 0: it wants
-	 * whatever there is. Fewer or more may come. */
+	/* The user's hint: one look should show so many bytes, of which it will take() most; 0: it
+	 * wants whatever there is. Fewer or more may come. */
 	size_t want;
-	/* The bytes go through memory that is shared with the peer's process: nothing damages them on
+	/* The user's hint: bytes are rare and announce no others, so only the descriptor is asked for
+	 * them, and no read is tried out of turn. */
+	bool seldom;
+	/* The bytes go through memory that is shared with the peer process: nothing damages them on
 	 * the way. Known before the first one is sent or shown. */
 	bool shm;
+};
+
+/*
+ * A descriptor of the owner's that the place watches with its own. The owner fills it in, and frees it
+ * only after a poll() that follows unwatch() has returned.
+ */
+struct link_watch {
+	int fd;
+	/* Called by poll() while the descriptor is readable. Returns how many things happened. */
+	int (*ready)(struct link_watch *w, uint64_t now);
 };
 
 /* A bound port; it may listen, or be used up by connect(). */
@@ -116,16 +147,18 @@ struct link_streams_ops {
 	 * will be called. */
 	size_t (*room)(struct link_stream *s);
 	/*
-	 * What was agreed lets the stream take a shorter way than the wire, if there is one. active: it
-	 * asks for it, and its next byte waits until that is decided; else it will be asked, and the
-	 * next byte of another user than the present one waits, or decides for the wire. True: it has
-	 * asked, and writable() tells when it is decided.
+	 * The connection managers have agreed, so the stream may leave the wire, if there is a way
+	 * within the host. active: this end asks the peer process, and its next byte waits until that
+	 * is decided; else it may be asked, and the next byte of another user than the present one
+	 * waits, or decides for the wire. Returns true if it has asked; writable() follows when it is
+	 * decided. Default: false.
 	 */
 	bool (*local)(struct link_stream *s, bool active);
-	/* Its next byte waits no longer for that: it has chosen the wire, unless it had chosen before. */
+	/* The next byte waits for that no longer: the stream takes the wire unless it is decided.
+	 * Default: nothing. */
 	void (*hurry)(struct link_stream *s);
-	/* Where the next `len` bytes to send may be put together, in one piece, or NULL: by send().
-	 * commit() sends as many of them. */
+	/* Returns where the next `len` bytes to send may be put together, in one piece, or NULL if they
+	 * go by send(), which is the default. commit() sends as many of them. */
 	uint8_t *(*reserve)(struct link_stream *s, size_t len);
 	void (*commit)(struct link_stream *s, size_t len);
 	/* Largest TCP payload of a segment now (EMSS), in bytes. */
@@ -134,8 +167,8 @@ struct link_streams_ops {
 	bool (*drained)(struct link_stream *s);
 	/*
 	 * Inside received(): moves what is shown at `off` to application memory, pieces in
-	 * order, later pieces later. False: it did not, or not wholly, so scatter it from the
-	 * stage, whose bytes stay as they are.
+	 * order, later pieces later. Returns false if it did not, or not wholly: the user scatters it
+	 * from the stage then, whose bytes stay as they are. Default: false.
 	 */
 	bool (*take)(struct link_stream *s, size_t off, const struct iovec *iov, int n, size_t len);
 	/* Stop / go on reading: back-pressure, or before a user exists. */
@@ -148,19 +181,37 @@ struct link_streams_ops {
 	 * last message on its way.
 	 */
 	void (*close)(struct link_stream *s, bool abort);
+	/* Reads this stream now, out of its turn; calls its user as poll() does. Not inside received().
+	 * Returns how many things happened. Default: 0. */
+	int (*read)(struct link_stream *s);
 	/* Calls users for all that happened, bounded work per call. Returns how many things. */
 	int (*poll)(struct link_streams *p, uint64_t now);
 	/* A part of poll(): what costs no system call to find out, with the time of the last one.
-	 * -EAGAIN: it takes a whole one. */
+	 * Returns how many things happened, or -EAGAIN if it takes a whole poll(). Default: -EAGAIN. */
 	int (*peek_shm)(struct link_streams *p);
-	/* From any thread, no lock held: the owner is about to sleep on the descriptor (on), and makes
-	 * a poll() before, or wants to be told to (look); or it polls. */
+	/* Returns true if nothing is due and no stream is read out of its turn: all that may have
+	 * happened shows at the descriptor. Default: false. */
+	bool (*is_quiet)(struct link_streams *p);
+	/*
+	 * From any thread, no lock held. on: the owner is about to sleep on the descriptor; off: it
+	 * polls. look: the descriptor becomes readable once, for what does not show there yet; else
+	 * the owner makes a poll() before it sleeps. Default: nothing, everything always shows.
+	 */
 	void (*sleep)(struct link_streams *p, bool on, bool look);
 	/* When poll() must run although the descriptor is not readable; UT_NEVER. */
 	uint64_t (*deadline)(struct link_streams *p);
 	/* A descriptor that is readable (epoll) when poll() has something to do. Stays the
 	 * same for life. -1: the owner drives virtual time. An epoll set, and as link_ops.fd. */
 	int (*fd)(struct link_streams *p);
+	/* w->fd joins the set of fd(), until unwatch(). 0 or -errno. Default: -EOPNOTSUPP. */
+	int (*watch)(struct link_streams *p, struct link_watch *w);
+	/* An event that poll() has seen already may still call w->ready() until poll() returns. */
+	void (*unwatch)(struct link_streams *p, struct link_watch *w);
+	/* The process exits: every stream is closed as by close(s, false), and the call lasts until what was
+	 * sent has reached the peers' hosts, 200 ms at most. The place stays, empty. Default: nothing. */
+	void (*leave)(struct link_streams *p);
+	/* In a child of fork(): closes the descriptors, sends nothing. Default: nothing. */
+	void (*forget)(struct link_streams *p);
 	/* Closes everything (as close(s, false)) and frees. */
 	void (*fini)(struct link_streams *p);
 };
@@ -168,7 +219,25 @@ struct link_streams_ops {
 struct link_streams {
 	const struct link_streams_ops *ops;
 	struct ut_stage *rx_stage; /* where received() data lies */
-	bool cheap; /* as link.cheap, for poll() */
+	/* The owner's hints for the next poll(): */
+	bool cheap; /* what the descriptor shows may be left there, and nothing is asked of the system */
+	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls only */
+	bool found; /* one of those had something in this round, so the owner does not sleep yet */
 };
+
+/* The defaults. */
+bool link_streams_no_local(struct link_stream *s, bool active);
+void link_streams_no_hurry(struct link_stream *s);
+uint8_t *link_streams_no_reserve(struct link_stream *s, size_t len);
+void link_streams_no_commit(struct link_stream *s, size_t len);
+bool link_streams_no_take(struct link_stream *s, size_t off, const struct iovec *iov, int n,
+			  size_t len);
+int link_streams_no_read(struct link_stream *s);
+int link_streams_no_peek(struct link_streams *p);
+bool link_streams_no_quiet(struct link_streams *p);
+void link_streams_no_sleep(struct link_streams *p, bool on, bool look);
+int link_streams_no_watch(struct link_streams *p, struct link_watch *w);
+void link_streams_no_unwatch(struct link_streams *p, struct link_watch *w);
+void link_streams_no_end(struct link_streams *p); /* of leave and forget */
 
 #endif

@@ -471,18 +471,6 @@ static bool op_take(struct link_stream *s, size_t off, const struct iovec *iov, 
 	return ut_stage_scatter(s->place->rx_stage, off, iov, n) == (ssize_t)len;
 }
 
-static bool op_local(struct link_stream *s, bool active)
-{
-	(void)s;
-	(void)active;
-	return false;
-}
-
-static void op_hurry(struct link_stream *s)
-{
-	(void)s;
-}
-
 static uint8_t local_out[256 * 1024];
 static size_t local_asked;
 
@@ -500,22 +488,12 @@ static void op_commit(struct link_stream *s, size_t len)
 	CHECK(len <= local_asked && op_send(s, local_out, len) == (ssize_t)len);
 }
 
-static int op_peek_shm(struct link_streams *p)
-{
-	(void)p;
-	return -EAGAIN;
-}
-
-static void op_sleep(struct link_streams *p, bool on, bool look)
-{
-	(void)p;
-	(void)on;
-	(void)look;
-}
-
 static const struct link_streams_ops ops = {
-	.local = op_local, .hurry = op_hurry, .reserve = op_reserve, .commit = op_commit, .peek_shm = op_peek_shm,
-	.sleep = op_sleep,
+	.local = link_streams_no_local, .hurry = link_streams_no_hurry, .reserve = op_reserve,
+	.commit = op_commit, .read = link_streams_no_read, .peek_shm = link_streams_no_peek,
+	.is_quiet = link_streams_no_quiet, .sleep = link_streams_no_sleep,
+	.watch = link_streams_no_watch, .unwatch = link_streams_no_unwatch,
+	.leave = link_streams_no_end, .forget = link_streams_no_end,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,
 	.drained = op_drained, .take = op_take, .pause = op_pause, .shutdown = op_shutdown,

@@ -275,7 +275,7 @@ static void forgotten(void)
 	if (pid == 0) {
 		unsigned all = count_fds();
 
-		tcp_forget(p);
+		p->ops->forget(p);
 		/* two ends, a listener, epoll, the stage; near: the bell */
 		_exit(count_fds() == all - (ea.s->shm ? 6 : 5) && all >= before ? 0 : 1);
 	}
@@ -297,8 +297,8 @@ static bool whole_life(void)
 
 	if (tcp_open(0, &p) < 0)
 		return false;
-#ifdef NEAR
-	if (tcp_go_local(p, TCP_LOCAL_CONNECTED | TCP_LOCAL_SELF) < 0)
+#ifdef LOCAL
+	if (local_streams_open(p, LOCAL_CONNECTED | LOCAL_SELF, &p) < 0)
 		goto out;
 #endif
 	if (p->ops->bind(p, &at, false, false, &l) < 0)
@@ -315,7 +315,7 @@ static bool whole_life(void)
 	if (ea.closed)
 		goto out;
 	ear_on(&eb, porch.v[0]);
-#ifdef NEAR
+#ifdef LOCAL
 	p->ops->local(eb.s, false);
 	p->ops->local(ea.s, true);
 	/* Or on the wire, for want of anything. */

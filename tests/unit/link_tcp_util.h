@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of the TCP link share: places, users that note what they hear. */
+/* What the tests of byte streams share: places, users that note what they hear. */
 #ifndef TESTS_LINK_TCP_UTIL_H
 #define TESTS_LINK_TCP_UTIL_H
 
+#include "link/local/streams.h"
 #include "link/tcp/tcp.h"
 #include "support/check.h"
 #include "util/clock.h"
@@ -129,8 +130,8 @@ static inline struct link_streams *place_open(void)
 	struct link_streams *p;
 
 	CHECK(tcp_open(0, &p) == 0);
-#ifdef NEAR
-	CHECK(tcp_go_local(p, TCP_LOCAL_CONNECTED | TCP_LOCAL_SELF) == 0);
+#ifdef LOCAL
+	CHECK(local_streams_open(p, LOCAL_CONNECTED | LOCAL_SELF, &p) == 0);
 #endif
 	CHECK(p->ops->fd(p) >= 0 && p->rx_stage->base);
 	CHECK(p->ops->poll(p, ut_now()) == 0 && p->ops->deadline(p) == UT_NEVER);
@@ -215,7 +216,7 @@ static inline void pair_make(struct link_streams *a, struct link_streams *b,
 	ear_on(eb, porch.v[0]);
 	CHECK(s->local.port == eb->s->remote.port && s->remote.port == eb->s->local.port);
 	CHECK(!memcmp(s->local.addr, addr, 16) && !memcmp(eb->s->remote.addr, addr, 16));
-#ifdef NEAR
+#ifdef LOCAL
 	b->ops->local(eb->s, false);
 	a->ops->local(ea->s, true);
 	UNTIL2(a, b, ea->s->shm && eb->s->shm);

@@ -7,16 +7,22 @@
  * is tried again with it. It cannot hit a listener, which the kernel protects,
  * nor a port that is only bound, which does not carry the flag.
  */
-#include "link/tcp/local.h"
+#include "link/tcp/listen.h"
 
 #include "link/sys.h"
+#include "link/tcp/poll.h"
+#include "link/tcp/sock.h"
+#include "link/tcp/stream.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ACCEPTS 16 /* in one poll() */
+#define ACCEPTS 16          /* in one poll() */
+#define RETRY_NS 100000000ull /* out of descriptors: when to accept again */
 
 static int bind_port(int fd, const struct link_end *e, uint32_t scope, bool reuse)
 {
@@ -40,7 +46,7 @@ static bool overlap(const uint8_t a[16], const uint8_t b[16])
 
 /* A port that was bound for reuse and does not listen yet looks to the kernel
  * like what a connection left. */
-static bool held_for_reuse(struct tcp_link *p, const struct link_end *e)
+static bool held_for_reuse(struct tcp_place *p, const struct link_end *e)
 {
 	struct tcp_listener *l;
 
@@ -51,7 +57,7 @@ static bool held_for_reuse(struct tcp_link *p, const struct link_end *e)
 	return false;
 }
 
-static int open_bound(struct tcp_link *p, const struct link_end *local, bool reuse, bool v6only)
+static int open_bound(struct tcp_place *p, const struct link_end *local, bool reuse, bool v6only)
 {
 	bool v4 = ut_ip_is_v4(local->addr);
 	int fd, r = 0;
@@ -76,7 +82,7 @@ static int open_bound(struct tcp_link *p, const struct link_end *local, bool reu
 int tcp_bind(struct link_streams *l, const struct link_end *local, bool reuse, bool v6only,
 	     struct link_listener **ret)
 {
-	struct tcp_link *p = tcp_of(l);
+	struct tcp_place *p = tcp_of(l);
 	struct tcp_listener *n = ut_zalloc(sizeof(*n));
 	int r;
 
@@ -112,11 +118,11 @@ int tcp_listen(struct link_listener *l, int backlog)
 
 int tcp_listener_take(struct tcp_listener *l)
 {
-	struct tcp_link *p = tcp_of(l->base.place);
+	struct tcp_place *p = tcp_of(l->base.place);
 	int fd = l->fd;
 
 	if (l->watched)
-		tcp_unwatch(p, fd);
+		tcp_unwatch_fd(p, fd);
 	l->dead = true;
 	l->watched = l->listening = false;
 	l->fd = -1;
@@ -127,10 +133,7 @@ int tcp_listener_take(struct tcp_listener *l)
 
 void tcp_unbind(struct link_listener *l)
 {
-	struct tcp_link *p = tcp_of(l->place);
-
 	ut_close(tcp_listener_take(ut_container(l, struct tcp_listener, base)));
-	tcp_rdv_listeners_close(p);
 }
 
 /* --- accepting --- */
@@ -139,31 +142,32 @@ void tcp_unbind(struct link_listener *l)
  * listener that stayed in the set would be reported without end. */
 static void rest(struct tcp_listener *l, int error)
 {
-	struct tcp_link *p = tcp_of(l->base.place);
+	struct tcp_place *p = tcp_of(l->base.place);
 
-	ut_warn("connections wait for a moment: %s", strerror(error));
-	tcp_unwatch(p, l->fd);
+	ut_warn("cannot accept connections on port %u (%s): they wait, and the listener tries again "
+		"every 100 ms", l->base.local.port, strerror(error));
+	tcp_unwatch_fd(p, l->fd);
 	l->watched = false;
-	p->accept_at = p->now + TCP_RETRY_NS;
+	p->accept_at = p->now + RETRY_NS;
 }
 
-void tcp_accept_again(struct tcp_link *p)
+void tcp_accept_again(struct tcp_place *p)
 {
 	struct tcp_listener *l;
 
 	p->accept_at = 0;
 	ut_list_each(l, &p->listeners, node)
 		if (l->listening && tcp_watch_listener(p, l) < 0)
-			p->accept_at = p->now + TCP_RETRY_NS;
+			p->accept_at = p->now + RETRY_NS;
 }
 
 static int welcome(struct tcp_listener *l, int fd)
 {
-	struct tcp_link *p = tcp_of(l->base.place);
+	struct tcp_place *p = tcp_of(l->base.place);
 	struct link_end local, remote;
 	struct tcp_stream *s;
 
-	/* Gone again already: not worth a word. */
+	/* Gone again already: no error of ours. */
 	if (tcp_sock_ends(fd, &local, &remote) < 0 ||
 	    tcp_stream_new(p, fd, TCP_S_OPEN, &s) < 0) {
 		ut_close(fd);
@@ -172,7 +176,7 @@ static int welcome(struct tcp_listener *l, int fd)
 	s->base.local = local;
 	s->base.remote = remote;
 	tcp_sock_tune(fd);
-	tcp_watch(s);
+	tcp_watch_stream(s);
 	l->base.user_ops->accepted(&l->base, &s->base, p->now);
 	return 1;
 }

@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Receiving: one recv() into the stage, then the user takes what it can. A rest
+ * One recv() into the stage, then the user takes what it can. A rest
  * (half a frame) stays where it is as long as this stream is the next to be
  * read, and the next bytes come behind it; only when another stream needs the
  * stage is it copied to memory of its own. So a single busy stream is never
  * copied, and a thousand quiet ones hold no memory.
+ *
+ * Long payload goes from the socket to the application without a second copy of ours: its user
+ * says what one look should show, the look leaves the bytes in the socket, and what was found
+ * right is read once more, now to where it belongs (take). The kernel's second copy finds the bytes in
+ * the cache, and the user may check all of a frame before anything of it is placed.
+ *
+ * The user never acts on bytes of the second reading: the headers and what lies around the
+ * payload were taken from the first, whatever a peer on this host does to pages that it
+ * spliced into the stream.
  */
-#include "link/tcp/local.h"
+#include "link/tcp/rx.h"
 
 #include "link/sys.h"
+#include "link/tcp/poll.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void tcp_evict(struct tcp_link *p)
+#define READ_LEAST (64u * 1024) /* room for one read, or the rest moves to the front */
+#define READ_MOST (512u * 1024) /* of one stream in one poll() */
+#define ASIDE 256 /* bytes around the payload that are read into the void with it */
+
+static void evict(struct tcp_place *p)
 {
 	struct tcp_stream *s = p->owner;
 
@@ -33,12 +47,17 @@ void tcp_evict(struct tcp_link *p)
 	tcp_todo(s);
 }
 
+static bool may_read(const struct tcp_stream *s)
+{
+	return s->state == TCP_S_OPEN && !s->paused && !s->rx_over && s->base.user_ops;
+}
+
 /* The rest of s, if any, lies in the stage. */
-static void own(struct tcp_link *p, struct tcp_stream *s)
+static void own(struct tcp_place *p, struct tcp_stream *s)
 {
 	if (p->owner == s)
 		return;
-	tcp_evict(p);
+	evict(p);
 	p->owner = s;
 	p->rest_off = 0;
 	p->rest_len = s->carry_len;
@@ -49,7 +68,7 @@ static void own(struct tcp_link *p, struct tcp_stream *s)
 	s->carry_len = 0;
 }
 
-static void keep(struct tcp_link *p, struct tcp_stream *s, size_t off, size_t len)
+static void keep(struct tcp_place *p, struct tcp_stream *s, size_t off, size_t len)
 {
 	p->owner = len ? s : NULL;
 	p->rest_off = off;
@@ -63,26 +82,22 @@ void tcp_tell_closed(struct tcp_stream *s, int error)
 	if (s->told || !s->base.user_ops)
 		return;
 	s->told = true;
-	s->base.user_ops->closed(&s->base, error, tcp_link_of(s)->now);
+	s->base.user_ops->closed(&s->base, error, tcp_place_of(s)->now);
 }
 
-/* The stage is the callee's while a callback runs: nobody else reads in between. */
+/* The stage is the callee's while a callback runs: no other stream is read in between. */
 static void show(struct tcp_stream *s, size_t off, size_t len)
 {
-	struct tcp_link *p = tcp_link_of(s);
+	struct tcp_place *p = tcp_place_of(s);
 	bool stuck = false;
 
 	p->owner = NULL;
-	while (len && tcp_may_read(s)) {
+	while (len && may_read(s)) {
 		const struct link_stream_user *ops = s->base.user_ops;
 		void *user = s->base.user;
 		size_t used;
 
-		/* Who has sent this by TCP has chosen. */
-		if (s->way != TCP_W_WIRE)
-			tcp_to_wire(s);
 		used = ops->received(&s->base, p->stage.base + off, off, len, p->now);
-
 		if (s->state != TCP_S_OPEN)
 			return;
 		off += used;
@@ -99,18 +114,50 @@ static void show(struct tcp_stream *s, size_t off, size_t len)
 
 void tcp_show_rest(struct tcp_stream *s)
 {
-	struct tcp_link *p = tcp_link_of(s);
+	struct tcp_place *p = tcp_place_of(s);
 
-	if (!tcp_may_read(s) || s->way == TCP_W_LOCAL || (!s->carry_len && p->owner != s))
+	if (!may_read(s) || (!s->carry_len && p->owner != s))
 		return;
 	own(p, s);
 	show(s, p->rest_off, p->rest_len);
 }
 
+/* Bytes that were shown leave the socket. */
+static void forget(struct tcp_stream *s, size_t n)
+{
+	struct tcp_place *p = tcp_place_of(s);
+
+	while (n && p->peek_at < p->peek_end) {
+		/* Nothing is written there; checkers want an address. */
+		long r = LINK_SYS(SYS_recvfrom, s->fd, p->stage.base + p->peek_at, n,
+				  MSG_DONTWAIT | MSG_TRUNC, NULL, NULL);
+
+		if (r <= 0) {
+			/* They would be shown twice. */
+			p->peek_at = p->peek_end;
+			s->rx_over = s->news = true;
+			s->error = r < 0 && r != -EAGAIN ? (int)-r : EIO;
+			tcp_todo(s);
+			return;
+		}
+		p->peek_at += (size_t)r;
+		n -= (size_t)r < n ? (size_t)r : n;
+	}
+}
+
+static void settle(struct tcp_stream *s)
+{
+	struct tcp_place *p = tcp_place_of(s);
+
+	if (s->state == TCP_S_OPEN)
+		forget(s, p->peek_end - p->peek_at);
+	p->peek_at = p->peek_end = 0;
+}
+
 /* One read behind the rest. Returns what recv() said; *ret_full: there may be more. */
 static long read_once(struct tcp_stream *s, bool *ret_full)
 {
-	struct tcp_link *p = tcp_link_of(s);
+	struct tcp_place *p = tcp_place_of(s);
 	size_t end, room;
 	bool peek;
 	long n;
@@ -118,7 +165,7 @@ static long read_once(struct tcp_stream *s, bool *ret_full)
 	own(p, s);
 	if (!p->rest_len)
 		p->rest_off = 0;
-	if (p->stage.size - (p->rest_off + p->rest_len) < TCP_READ_LEAST) {
+	if (p->stage.size - (p->rest_off + p->rest_len) < READ_LEAST) {
 		memmove(p->stage.base, p->stage.base + p->rest_off, p->rest_len);
 		p->rest_off = 0;
 	}
@@ -142,52 +189,34 @@ static long read_once(struct tcp_stream *s, bool *ret_full)
 	}
 	show(s, p->rest_off, p->rest_len + (size_t)n);
 	if (peek)
-		tcp_settle(s);
+		settle(s);
 	return n;
 }
 
-/* Its bytes wait in the kernel until somebody is there to take them. */
-static void orphan(struct tcp_stream *s)
+/* Its bytes wait in the kernel until a user takes them. */
+static void wait_for_user(struct tcp_stream *s)
 {
 	if (s->base.user_ops || s->state != TCP_S_OPEN)
 		return;
 	tcp_poll_remove(s);
 	if (ut_list_empty(&s->idle_node))
-		ut_list_add_tail(&tcp_link_of(s)->unclaimed, &s->idle_node);
+		ut_list_add_tail(&tcp_place_of(s)->unclaimed, &s->idle_node);
 }
 
 /*
- * Hot streams are read out of turn, and what epoll reports twice comes out of turn too; so an end
- * is told when the others have been asked. Who closes one connection after it began another one
- * is then heard in that order, as programs expect that count connections as they come and go.
+ * Streams of the poll set are read out of turn, and what epoll reports twice comes out of turn too;
+ * so an end is told when the others have been asked. A peer that closes one connection after it began
+ * another one is then heard in that order, as programs expect that count connections as they come and go.
  */
 void tcp_over(struct tcp_stream *s, int error)
 {
-	tcp_to_wire(s);
 	s->rx_over = s->news = true;
 	s->error = error;
 	tcp_poll_remove(s);
 	/* What is to be done of it anyway is no reason to be told sooner. */
 	if (!ut_list_empty(&s->todo_node))
 		ut_list_del(&s->todo_node);
-	ut_list_add_tail(&tcp_link_of(s)->over, &s->todo_node);
-}
-
-/* Its first byte by TCP tells the way, or it is a wake: it stays where it is until that is known. */
-static bool is_decided(struct tcp_stream *s)
-{
-	uint8_t c;
-	long n;
-
-	if (s->way != TCP_W_ANSWERED)
-		return true;
-	n = LINK_SYS(SYS_recvfrom, s->fd, &c, 1, MSG_DONTWAIT | MSG_PEEK, NULL, NULL);
-	if (n == -EAGAIN)
-		return false;
-	if (n < 0)
-		s->error = (int)-n; /* the kernel tells it once */
-	tcp_decide(s);
-	return true;
+	ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
 }
 
 int tcp_read(struct tcp_stream *s)
@@ -196,13 +225,9 @@ int tcp_read(struct tcp_stream *s)
 	size_t sum = 0;
 	int done = 0;
 
-	if (!is_decided(s))
-		return 0;
-	if (s->way == TCP_W_LOCAL)
-		return tcp_local_wake(s);
 	if (!s->base.user_ops)
-		orphan(s);
-	while (sum < TCP_READ_MOST && more && tcp_may_read(s)) {
+		wait_for_user(s);
+	while (sum < READ_MOST && more && may_read(s)) {
 		long n = read_once(s, &more);
 
 		if (n == -EAGAIN)
@@ -214,11 +239,11 @@ int tcp_read(struct tcp_stream *s)
 			break;
 		}
 		sum += (size_t)n;
-		if (s->state == TCP_S_OPEN)
+		if (s->state == TCP_S_OPEN && !s->base.seldom)
 			tcp_poll_add(s);
 	}
 	if (s->state == TCP_S_OPEN)
-		tcp_watch(s);
+		tcp_watch_stream(s);
 	return done;
 }
 
@@ -229,11 +254,43 @@ void tcp_pause(struct link_stream *l, bool on)
 	if (s->paused == on || s->state == TCP_S_DEAD || s->state == TCP_S_DRAINING)
 		return;
 	s->paused = on;
-	if (s->way == TCP_W_LOCAL && !on)
-		tcp_local_again(s);
-	else if (on)
+	if (on)
 		tcp_poll_remove(s);
-	else if (s->carry_len || tcp_link_of(s)->owner == s)
+	else if (s->carry_len || tcp_place_of(s)->owner == s)
 		tcp_todo(s);
-	tcp_watch(s);
+	tcp_watch_stream(s);
+}
+
+/* --- take --- */
+
+bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n, size_t len)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+	struct tcp_place *p = tcp_place_of(s);
+	uint8_t before[ASIDE], behind[ASIDE];
+	struct iovec v[LINK_TAKE_IOV + 2];
+	struct msghdr m = { .msg_iov = v, .msg_iovlen = (size_t)n + 1 };
+	size_t gap, rest;
+	long r;
+
+	if (s->state != TCP_S_OPEN || s->rx_over || n > LINK_TAKE_IOV || off < p->peek_at ||
+	    off + len > p->peek_end)
+		return false;
+	if (off - p->peek_at > ASIDE)
+		forget(s, off - p->peek_at);
+	if (s->rx_over)
+		return false;
+	gap = off - p->peek_at;
+	v[0] = (struct iovec){ before, gap };
+	for (int i = 0; i < n; i++)
+		v[i + 1] = iov[i];
+	rest = p->peek_end - off - len;
+	if (rest <= ASIDE)
+		v[m.msg_iovlen++] = (struct iovec){ behind, rest };
+	else
+		rest = 0;
+	r = LINK_SYS(SYS_recvmsg, s->fd, &m, MSG_DONTWAIT);
+	if (r > 0)
+		p->peek_at += (size_t)r;
+	return r == (long)(gap + len + rest);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Descriptors, options and what the kernel knows about them. */
-#include "link/tcp/local.h"
+#include "link/tcp/sock.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
+#include "util/ip.h"
 #include "util/log.h"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #define LOOPBACK_MSS 16384 /* no wire carries so much in one segment */
-
 
 int tcp_sock_option(int fd, int level, int name, int value)
 {
@@ -42,7 +42,7 @@ int tcp_sock_open(bool v4)
 			     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 }
 
-socklen_t tcp_sock_addr(union ut_sockaddr *sa, const struct link_end *e, uint32_t scope)
+static socklen_t addr_of(union ut_sockaddr *sa, const struct link_end *e, uint32_t scope)
 {
 	return ut_ip_to_sockaddr(e->addr, e->port, e->scope ? e->scope : scope, sa);
 }
@@ -56,9 +56,17 @@ static void read_end(const union ut_sockaddr *sa, struct link_end *ret)
 int tcp_sock_bind(int fd, const struct link_end *e, uint32_t scope)
 {
 	union ut_sockaddr sa;
-	socklen_t n = tcp_sock_addr(&sa, e, scope);
+	socklen_t n = addr_of(&sa, e, scope);
 
 	return (int)LINK_SYS(SYS_bind, fd, &sa, n);
+}
+
+int tcp_sock_connect(int fd, const struct link_end *e, uint32_t scope)
+{
+	union ut_sockaddr sa;
+	socklen_t n = addr_of(&sa, e, scope);
+
+	return (int)LINK_SYS(SYS_connect, fd, &sa, n);
 }
 
 int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote)
@@ -88,7 +96,7 @@ void tcp_sock_tos(int fd, bool v4, int tos)
 	r = v4 ? tcp_sock_option(fd, IPPROTO_IP, IP_TOS, tos)
 	       : tcp_sock_option(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 	if (r < 0)
-		ut_warn("type of service %d was not set: %s", tos, strerror(-r));
+		ut_warn("cannot set the type of service %d (%s): packets of this connection carry the default one", tos, strerror(-r));
 }
 
 /*

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How streams come to be: connect, and taking over an established socket. */
-#include "link/tcp/local.h"
+/*
+ * Ends. A socket that is closed with unread bytes, or gets some afterwards, answers with RST, and a
+ * RST takes along what is still on its way to the peer: the Terminate, mostly. So a graceful close
+ * sends FIN, then reads and throws away until the peer's FIN, for a bounded time and amount.
+ *
+ * Life: close() takes the stream from its user; it drains, then its descriptor goes; the memory goes
+ * when poll() returns, since events and callers up the stack may still name it.
+ */
+#include "link/tcp/stream.h"
 
 #include "link/sys.h"
+#include "link/tcp/listen.h"
+#include "link/tcp/poll.h"
+#include "link/tcp/sock.h"
 #include "util/alloc.h"
+#include "util/clock.h"
+#include "util/ip.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +27,11 @@
 #define IP_BIND_ADDRESS_NO_PORT 24
 #endif
 
-int tcp_stream_new(struct tcp_link *p, int fd, enum tcp_state state, struct tcp_stream **ret)
+#define DRAIN_NS 1000000000ull  /* how long a closed stream reads and throws away */
+#define DRAIN_BYTES (16u << 20) /* ... and how much */
+#define DRAIN_READS 16          /* ... in one poll() */
+
+int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp_stream **ret)
 {
 	struct tcp_stream *s = ut_zalloc(sizeof(*s));
 
@@ -27,7 +44,6 @@ int tcp_stream_new(struct tcp_link *p, int fd, enum tcp_state state, struct tcp_
 	ut_list_init(&s->polled_node);
 	ut_list_init(&s->todo_node);
 	ut_list_init(&s->idle_node);
-	ut_list_init(&s->offer_node);
 	ut_list_add_tail(&p->streams, &s->node);
 	*ret = s;
 	return 0;
@@ -62,10 +78,8 @@ static bool is_about_peer(int error)
 
 static int start(struct tcp_stream *s, const struct link_end *remote)
 {
-	struct tcp_link *p = tcp_link_of(s);
-	union ut_sockaddr sa;
-	socklen_t n = tcp_sock_addr(&sa, remote, p->ifindex);
-	int r = (int)LINK_SYS(SYS_connect, s->fd, &sa, n);
+	struct tcp_place *p = tcp_place_of(s);
+	int r = tcp_sock_connect(s->fd, remote, p->ifindex);
 
 	if (r < 0 && r != -EINPROGRESS && !is_about_peer(-r))
 		return r;
@@ -81,7 +95,7 @@ static int start(struct tcp_stream *s, const struct link_end *remote)
 		}
 		tcp_todo(s);
 	}
-	tcp_watch(s);
+	tcp_watch_stream(s);
 	return 0;
 }
 
@@ -98,7 +112,7 @@ int tcp_connect(struct link_streams *l, struct link_listener *from, const struct
 {
 	struct tcp_listener *bound = from ? ut_container(from, struct tcp_listener, base) : NULL;
 	bool v4 = ut_ip_is_v4(remote->addr);
-	struct tcp_link *p = tcp_of(l);
+	struct tcp_place *p = tcp_of(l);
 	struct tcp_stream *s = NULL;
 	int fd, r = 0;
 
@@ -137,16 +151,16 @@ void tcp_connect_over(struct tcp_stream *s)
 		s->rx_over = true;
 		s->error = error;
 		s->news = true;
-		tcp_watch(s);
+		tcp_watch_stream(s);
 		tcp_todo(s);
 		return;
 	}
 	s->state = TCP_S_OPEN;
 	tcp_sock_tune(s->fd);
 	tcp_sock_ends(s->fd, &s->base.local, NULL);
-	tcp_watch(s);
+	tcp_watch_stream(s);
 	if (u)
-		u->connected(&s->base, tcp_link_of(s)->now);
+		u->connected(&s->base, tcp_place_of(s)->now);
 }
 
 /* An established TCP connection and nothing else. */
@@ -183,8 +197,7 @@ int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret)
 		return r;
 	s->base.local = local;
 	s->base.remote = remote;
-	s->handed_over = true;
-	tcp_watch(s);
+	tcp_watch_stream(s);
 	if (s->news) {
 		r = -s->error;
 		drop(s);
@@ -195,4 +208,100 @@ int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret)
 	tcp_sock_tune(fd);
 	*ret = &s->base;
 	return 0;
+}
+
+/* --- ends --- */
+
+static void die(struct tcp_stream *s)
+{
+	struct tcp_place *p = tcp_place_of(s);
+
+	if (s->mask)
+		tcp_unwatch_fd(p, s->fd);
+	s->mask = 0;
+	link_sys_close(&s->fd);
+	s->state = TCP_S_DEAD;
+	ut_list_del(&s->node);
+	ut_list_add_tail(&p->dead, &s->node);
+}
+
+static void leave_lists(struct tcp_stream *s)
+{
+	struct tcp_place *p = tcp_place_of(s);
+
+	tcp_poll_remove(s);
+	ut_list_del(&s->todo_node);
+	ut_list_del(&s->idle_node);
+	if (p->owner == s)
+		p->owner = NULL;
+	free(s->carry);
+	s->carry = NULL;
+	s->carry_len = 0;
+}
+
+void tcp_close(struct link_stream *l, bool abort)
+{
+	struct linger now = { .l_onoff = 1 };
+	struct tcp_stream *s = tcp_stream_of(l);
+	struct tcp_place *p = tcp_place_of(s);
+	int keep = errno;
+
+	if (s->state == TCP_S_DEAD || s->state == TCP_S_DRAINING)
+		return;
+	leave_lists(s);
+	s->base.user_ops = NULL;
+	if (abort)
+		setsockopt(s->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	errno = keep;
+	if (abort || s->state == TCP_S_CONNECTING) {
+		die(s);
+		return;
+	}
+	LINK_SYS(SYS_shutdown, s->fd, SHUT_WR);
+	s->state = TCP_S_DRAINING;
+	s->blocked = s->news = false;
+	s->drain_until = ut_now() + DRAIN_NS;
+	s->drain_left = DRAIN_BYTES;
+	ut_list_del(&s->node);
+	ut_list_add_tail(&p->drains, &s->node);
+	tcp_drain(s);
+	if (s->state == TCP_S_DRAINING)
+		tcp_watch_stream(s);
+}
+
+/* MSG_TRUNC makes TCP throw away instead of copying. */
+void tcp_drain(struct tcp_stream *s)
+{
+	for (int i = 0; i < DRAIN_READS; i++) {
+		long n = LINK_SYS(SYS_recvfrom, s->fd, NULL, (long)TCP_STAGE_BYTES,
+				  MSG_DONTWAIT | MSG_TRUNC, NULL, NULL);
+
+		if (n == -EAGAIN)
+			return;
+		if (n <= 0 || (size_t)n >= s->drain_left) {
+			die(s);
+			return;
+		}
+		s->drain_left -= (size_t)n;
+	}
+}
+
+void tcp_drain_expired(struct tcp_place *p, bool all)
+{
+	struct tcp_stream *s;
+
+	/* All have the same time: the oldest is first. */
+	while ((s = ut_list_first(&p->drains, struct tcp_stream, node)) &&
+	       (all || s->drain_until <= p->now))
+		die(s);
+}
+
+void tcp_reap(struct tcp_place *p)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(&p->dead)))
+		free(ut_container(n, struct tcp_stream, node));
+	while ((n = ut_list_pop(&p->dead_listeners)))
+		free(ut_container(n, struct tcp_listener, node));
 }

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Sending. What the kernel does not take stays with the user. */
-#include "link/tcp/local.h"
+#include "link/tcp/tx.h"
 
 #include "link/sys.h"
+#include "link/tcp/poll.h"
+#include "link/tcp/sock.h"
 #include "util/clock.h"
 
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 
 #define ROOM_LEAST (16u * 1024) /* less is not worth asking the kernel for */
 #define MSS_KEEP (10 * UT_MS)
-#define MSS_LOCAL 65536          /* what an FPDU can be at most */
 #define MSS_DEFAULT 536         /* RFC 9293 3.7.1, until the kernel knows better */
 
 static void blocked(struct tcp_stream *s)
 {
 	s->blocked = true;
 	s->credit = 0;
-	tcp_watch(s);
+	tcp_watch_stream(s);
 }
 
 /*
  * The reason is kept: the kernel tells it once, and a later read only sees the
- * end. What had come before is read first, unless nobody wants to read.
+ * end. What had come before is read first, unless the user does not read.
  */
 static void broken(struct tcp_stream *s, int error)
 {
@@ -34,18 +36,7 @@ static void broken(struct tcp_stream *s, int error)
 		s->rx_over = true;
 		tcp_todo(s);
 	}
-	tcp_watch(s);
-}
-
-/* It is decided now, or there is nobody to wait for. False: writable() tells when it is. */
-static bool knows_way(struct tcp_stream *s)
-{
-	if (s->way == TCP_W_OFFERED && s->base.user_ops != s->offered_by)
-		tcp_to_wire(s);
-	if (s->way != TCP_W_ASKED && s->way != TCP_W_ANSWERED)
-		return true;
-	s->blocked = true;
-	return false;
+	tcp_watch_stream(s);
 }
 
 ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
@@ -55,10 +46,6 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 
 	if (s->state != TCP_S_OPEN)
 		return s->state == TCP_S_CONNECTING ? -ENOTCONN : -EPIPE;
-	if (!knows_way(s))
-		return -EAGAIN;
-	if (s->way == TCP_W_LOCAL)
-		return tcp_local_send(s, data, len);
 	n = LINK_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 	if (n == -EAGAIN || n == -ENOBUFS) {
 		blocked(s);
@@ -84,10 +71,8 @@ size_t tcp_room(struct link_stream *l)
 	struct tcp_stream *s = tcp_stream_of(l);
 	size_t buffer, queued;
 
-	if (s->state != TCP_S_OPEN || !knows_way(s) || s->blocked)
+	if (s->state != TCP_S_OPEN || s->blocked)
 		return 0;
-	if (s->way == TCP_W_LOCAL)
-		return tcp_local_room(s);
 	if (s->credit >= ROOM_LEAST)
 		return s->credit;
 	buffer = (size_t)tcp_sock_number(s->fd, SOL_SOCKET, SO_SNDBUF, ROOM_LEAST);
@@ -99,13 +84,11 @@ size_t tcp_room(struct link_stream *l)
 uint32_t tcp_mss(struct link_stream *l)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
-	uint64_t now = tcp_link_of(s)->now;
+	uint64_t now = tcp_place_of(s)->now;
 	int mss;
 
 	if (s->fd < 0)
 		return MSS_DEFAULT;
-	if (s->way == TCP_W_LOCAL)
-		return MSS_LOCAL;
 	/* It follows the path's MTU and the options in use, which change seldom; and half of the
 	 * largest window seen, which on loopback starts below what the MTU would allow. */
 	if (s->mss && now - s->mss_at < MSS_KEEP)
@@ -120,8 +103,6 @@ bool tcp_drained(struct link_stream *l)
 {
 	struct tcp_stream *s = tcp_stream_of(l);
 
-	if (s->way == TCP_W_LOCAL)
-		return tcp_local_drained(s);
 	return s->fd < 0 || tcp_sock_unacked(s->fd) == 0;
 }
 

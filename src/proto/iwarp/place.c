@@ -10,7 +10,7 @@
 
 bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, int n)
 {
-	struct ut_stage *st = q->port->streams->rx_stage;
+	struct ut_stage *st = rx->stage;
 
 	if (!rx->len)
 		return true;
@@ -65,7 +65,7 @@ static void receive_done(struct iwp_qp *q, struct eng_cqe *e)
 static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct eng_pd *pd = q->qp->srq ? q->qp->srq->pd : q->qp->pd;
-	struct ut_stage *st = q->port->streams->rx_stage;
+	struct ut_stage *st = rx->stage;
 	struct iovec iov[IWP_IOV];
 	int n;
 

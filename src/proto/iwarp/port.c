@@ -45,7 +45,7 @@ int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
 	p->rng.state = cfg->seed;
 	ut_list_init(&p->active);
 	p->stage = (struct ut_stage)UT_STAGE_INIT;
-	r = ut_stage_init(&p->stage, IWP_CHUNK + 2 * IWP_FPDU_ROOM);
+	r = ut_stage_init(&p->stage, IWP_STAGE);
 	if (r < 0) {
 		free(p);
 		return r;

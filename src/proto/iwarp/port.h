@@ -28,7 +28,9 @@
 #define IWP_CHUNK (256u << 10) /* octets in one send() */
 #define IWP_FPDU_ROOM (72u << 10) /* the longest FPDU with markers, and more */
 #define IWP_TAKE (16u << 10) /* octets of payload from which the link places them */
-#define IWP_SHM (128u << 10) /* where in the receive stage copies of what a near peer sent lie */
+/* Where in the transmit stage copies of what came through shared memory lie. */
+#define IWP_COPY (IWP_CHUNK + 2 * IWP_FPDU_ROOM)
+#define IWP_STAGE (IWP_COPY + IWP_FPDU_ROOM)
 #define IWP_HEAD 64u         /* octets of an FPDU that are copied first */
 #define IWP_SMALL 512u       /* FPDUs of so many octets are copied as a whole */
 #define IWP_NO_WQE UINT32_MAX
@@ -113,7 +115,7 @@ struct iwp_port {
 	struct iwp_config cfg;
 	struct link_streams *streams;
 	const struct link_streams_ops *ops;
-	struct ut_stage stage; /* IWP_CHUNK to send, then IWP_FPDU_ROOM to build with markers */
+	struct ut_stage stage; /* IWP_CHUNK to send, IWP_FPDU_ROOM to build with markers; IWP_COPY */
 	struct ut_list active;
 	struct ut_heap timers;
 	struct ut_rng rng;
@@ -149,7 +151,8 @@ static inline bool iwp_alive(const struct iwp_qp *q)
 struct iwp_rx {
 	const uint8_t *h;      /* from ULPDU_Length on */
 	const uint8_t *data;   /* behind the DDP header */
-	size_t off;            /* of data in the receive stage */
+	struct ut_stage *stage; /* where they lie, */
+	size_t off;            /* and data there */
 	const uint8_t *far;    /* or where it lies in memory that the peer writes; `data` is nothing */
 	uint32_t len;          /* of data */
 	const struct wire_iwarp_shape *shape;

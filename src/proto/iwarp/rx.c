@@ -166,7 +166,8 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 
 	q->port->now = now;
 	while (iwp_alive(q) && done < len) {
-		struct iwp_rx rx = { .h = data + done, .off = off + done };
+		struct iwp_rx rx = { .h = data + done, .stage = s->place->rx_stage,
+				     .off = off + done };
 		int n = fpdu_size(q, data + done, len - done);
 
 		if (n < 0) {
@@ -194,7 +195,8 @@ static bool is_payload(const uint8_t *h)
 /* Size of the FPDU at `data`, and a copy of all in it that decides anything; else as fpdu_size(). */
 static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp_rx *rx)
 {
-	uint8_t *own = q->port->streams->rx_stage->base + IWP_SHM;
+	struct ut_stage *st = &q->port->stage;
+	uint8_t *own = st->base + IWP_COPY;
 	size_t head = len < IWP_HEAD ? len : IWP_HEAD;
 	int n;
 
@@ -202,7 +204,7 @@ static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp
 	n = fpdu_size(q, own, len);
 	if (n <= 0 || (size_t)n > len)
 		return n;
-	*rx = (struct iwp_rx){ .h = own, .off = IWP_SHM };
+	*rx = (struct iwp_rx){ .h = own, .stage = st, .off = IWP_COPY };
 	if ((uint32_t)n > IWP_SMALL && is_payload(own))
 		rx->far = data;
 	else if ((size_t)n > head)
@@ -216,6 +218,7 @@ size_t iwp_received_shm(struct link_stream *s, const uint8_t *data, size_t len, 
 	size_t done = 0;
 
 	q->port->now = now;
+	q->port->stage.pages_checked_at = s->place->rx_stage->pages_checked_at;
 	while (iwp_alive(q) && done < len) {
 		struct iwp_rx rx = { 0 };
 		int n = copy_in(q, data + done, len - done, &rx);

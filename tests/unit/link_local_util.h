@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of how two ends leave the wire share: letters, names and segments by hand. */
-#ifndef TESTS_LINK_TCP_DOOR_UTIL_H
-#define TESTS_LINK_TCP_DOOR_UTIL_H
+/* What the tests of how two ends leave the wire share: messages, names and segments by hand. */
+#ifndef TESTS_LINK_LOCAL_UTIL_H
+#define TESTS_LINK_LOCAL_UTIL_H
 
 #include "link_tcp_util.h"
 
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/un.h>
 
-/* As in link/tcp/local.h. */
+/* As in link/local/rendezvous.h. */
 struct hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;
@@ -26,7 +26,7 @@ static inline struct link_streams *local_open(void)
 {
 	struct link_streams *p = place_open();
 
-	CHECK(tcp_go_local(p, TCP_LOCAL_CONNECTED | TCP_LOCAL_SELF) == 0);
+	CHECK(local_streams_open(p, LOCAL_CONNECTED | LOCAL_SELF, &p) == 0);
 	return p;
 }
 

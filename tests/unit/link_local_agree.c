@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How two ends leave the wire (link/tcp/agree.c), and ways in which that comes to nothing: nobody is
- * there, somebody else is, the other end speaks first or is killed. Whatever happens, the bytes come as
+ * How two ends leave the wire (link/local/agree.c), and ways in which that comes to nothing: there is no
+ * listener, or another's, the passive end sends first, or is killed. Whatever happens, the bytes come as
  * they were sent, or the stream ends. What a peer can do wrong on purpose is in link_tcp_hand.c.
  */
-#include "link_tcp_rendezvous_util.h"
+#include "link_local_util.h"
 
-#include "link/tcp/local.h"
+#include "link/local/stream.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -279,14 +279,14 @@ static void busy_end(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
 	struct ear ea = { 0 }, eb = { 0 };
-	struct tcp_link *p = tcp_of(b);
+	struct local_place *p = local_of(b);
 
 	pair_make(a, b, LO4, &ea, &eb);
 	b->ops->local(eb.s, false);
 	a->ops->local(ea.s, true);
 	UNTIL2(a, b, ea.s->shm && eb.s->shm);
-	tcp_todo(tcp_stream_of(eb.s));
-	tcp_over(tcp_stream_of(eb.s), 0);
+	local_stream_todo(local_stream_of(eb.s));
+	local_stream_over(local_stream_of(eb.s), 0);
 	CHECK(ut_list_empty(&p->todo) && !ut_list_empty(&p->over));
 	UNTIL(b, eb.closed);
 	a->ops->fini(a);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who may have something. Streams that gave something lately are "polled" and
+ * Streams that gave something lately are in the poll set and
  * read directly; the others are found by a look at the epoll set, which is also
  * what the owner sleeps on. Only few are polled at a time: an empty read costs
  * as much as a look at all of them. While looks find streams that were quiet
@@ -8,9 +8,12 @@
  * four empty reads in between, and the others waiting for the eighth of them,
  * had cost iWARP two thirds of its connections per second.
  */
-#include "link/tcp/local.h"
+#include "link/tcp/poll.h"
 
 #include "link/sys.h"
+#include "link/tcp/listen.h"
+#include "link/tcp/rx.h"
+#include "link/tcp/stream.h"
 #include "util/alloc.h"
 #include "util/heap.h"
 
@@ -24,11 +27,8 @@
 #define EVENTS 64
 #define LOOKS_OVER 8    /* looks before an end is told, while each finds EVENTS that are ready */
 
-/* What it waits for is room in the socket, and not to know its way. */
-static bool is_of_tcp(const struct tcp_stream *s)
-{
-	return s->way == TCP_W_WIRE || s->way == TCP_W_OFFERED;
-}
+/* An event of another owner's descriptor (link_watch) carries this bit beside the pointer. */
+#define WATCH_BIT 1ull
 
 static uint32_t wanted(const struct tcp_stream *s)
 {
@@ -36,10 +36,8 @@ static uint32_t wanted(const struct tcp_stream *s)
 	case TCP_S_CONNECTING:
 		return s->rx_over ? 0 : EPOLLOUT;
 	case TCP_S_OPEN:
-		if (s->way == TCP_W_LOCAL)
-			return s->rx_over || s->shm->fin ? 0 : EPOLLIN;
 		return (s->paused || s->rx_over || !ut_list_empty(&s->idle_node) ? 0 : EPOLLIN) |
-		       (s->blocked && is_of_tcp(s) ? EPOLLOUT : 0);
+		       (s->blocked ? EPOLLOUT : 0);
 	case TCP_S_DRAINING:
 		return EPOLLIN;
 	default:
@@ -47,7 +45,7 @@ static uint32_t wanted(const struct tcp_stream *s)
 	}
 }
 
-void tcp_unwatch(struct tcp_link *p, int fd)
+void tcp_unwatch_fd(struct tcp_place *p, int fd)
 {
 	int keep = errno;
 
@@ -55,7 +53,7 @@ void tcp_unwatch(struct tcp_link *p, int fd)
 	errno = keep;
 }
 
-/* Deaf, it is better dead. */
+/* Its bytes would never be seen: it ends. */
 static void cannot_watch(struct tcp_stream *s, int error)
 {
 	if (s->state == TCP_S_DRAINING) {
@@ -69,7 +67,7 @@ static void cannot_watch(struct tcp_stream *s, int error)
 
 /* Reset and hang-up are reported whatever the mask, so a stream that nothing is
  * wanted of leaves the set. Coming back may fail for want of memory. */
-void tcp_watch(struct tcp_stream *s)
+void tcp_watch_stream(struct tcp_stream *s)
 {
 	struct epoll_event e = { .events = wanted(s), .data.ptr = s };
 	int op = !e.events ? EPOLL_CTL_DEL : s->mask ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
@@ -79,14 +77,14 @@ void tcp_watch(struct tcp_stream *s)
 		return;
 	if (op == EPOLL_CTL_ADD && ut_fault())
 		cannot_watch(s, ENOMEM);
-	else if (epoll_ctl(tcp_link_of(s)->epfd, op, s->fd, &e) < 0)
+	else if (epoll_ctl(tcp_place_of(s)->epfd, op, s->fd, &e) < 0)
 		cannot_watch(s, errno);
 	else
 		s->mask = e.events;
 	errno = keep;
 }
 
-int tcp_watch_listener(struct tcp_link *p, struct tcp_listener *l)
+int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.ptr = l };
 	int keep = errno, r = 0;
@@ -104,7 +102,7 @@ int tcp_watch_listener(struct tcp_link *p, struct tcp_listener *l)
 
 void tcp_poll_add(struct tcp_stream *s)
 {
-	struct tcp_link *p = tcp_link_of(s);
+	struct tcp_place *p = tcp_place_of(s);
 
 	s->polled = POLLED_EMPTY;
 	if (!ut_list_empty(&s->polled_node))
@@ -120,13 +118,13 @@ void tcp_poll_remove(struct tcp_stream *s)
 	if (ut_list_empty(&s->polled_node))
 		return;
 	ut_list_del(&s->polled_node);
-	tcp_link_of(s)->n_polled--;
+	tcp_place_of(s)->n_polled--;
 }
 
 void tcp_todo(struct tcp_stream *s)
 {
 	if (ut_list_empty(&s->todo_node))
-		ut_list_add_tail(&tcp_link_of(s)->todo, &s->todo_node);
+		ut_list_add_tail(&tcp_place_of(s)->todo, &s->todo_node);
 }
 
 /* --- poll --- */
@@ -150,26 +148,40 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	if ((events & ~(uint32_t)EPOLLOUT) && (s->mask & EPOLLIN))
 		done += tcp_read(s);
 	/* A reset shows as writable too; the user's next send() says so. */
-	if (s->state == TCP_S_OPEN && s->blocked && is_of_tcp(s) && (events & ~(uint32_t)EPOLLIN)) {
+	if (s->state == TCP_S_OPEN && s->blocked && (events & ~(uint32_t)EPOLLIN)) {
 		s->blocked = false;
 		s->credit = 0;
 		if (s->base.user_ops)
-			s->base.user_ops->writable(&s->base, tcp_link_of(s)->now);
+			s->base.user_ops->writable(&s->base, tcp_place_of(s)->now);
 		done++;
 	}
 	if (s->state == TCP_S_OPEN)
-		tcp_watch(s);
+		tcp_watch_stream(s);
 	return done;
 }
 
-static void quiet_wake(struct tcp_link *p)
+static int event_of(struct tcp_place *p, const struct epoll_event *e)
 {
-	uint64_t n;
+	enum tcp_kind *kind = e->data.ptr;
+	struct tcp_stream *s = (struct tcp_stream *)kind;
 
-	LINK_SYS(SYS_read, p->wake.fd, &n, sizeof(n));
+	if (!kind) /* of a descriptor that the owner of fd() has added */
+		return 0;
+	if (e->data.u64 & WATCH_BIT) {
+		struct link_watch *w = (struct link_watch *)(uintptr_t)(e->data.u64 & ~WATCH_BIT);
+
+		return w->ready(w, p->now);
+	}
+	if (*kind == TCP_K_LISTENER) {
+		p->look_only = LOOK_ONLY;
+		return tcp_accept((struct tcp_listener *)kind);
+	}
+	if (ut_list_empty(&s->polled_node) && !s->base.seldom)
+		p->look_only = LOOK_ONLY;
+	return stream_event(s, e->events);
 }
 
-static int look(struct tcp_link *p, bool *more)
+static int look(struct tcp_place *p, bool *more)
 {
 	struct epoll_event v[EVENTS];
 	long n = LINK_SYS(SYS_epoll_pwait, p->epfd, v, EVENTS, 0, NULL, 8);
@@ -179,50 +191,25 @@ static int look(struct tcp_link *p, bool *more)
 	if (p->look_only)
 		p->look_only--;
 	/* Nothing that an event names is freed before poll() returns. */
-	for (long i = 0; i < n; i++) {
-		enum tcp_kind *kind = v[i].data.ptr;
-		struct tcp_stream *s = (struct tcp_stream *)kind;
-
-		if (!kind) /* the owner's own */
-			continue;
-		switch (*kind) {
-		case TCP_K_LISTENER:
-			p->look_only = LOOK_ONLY;
-			done += tcp_accept((struct tcp_listener *)kind);
-			break;
-		case TCP_K_RENDEZVOUS_LISTENER:
-			done += tcp_rdv_listener_event((struct tcp_rdv_listener *)kind);
-			break;
-		case TCP_K_RENDEZVOUS:
-			done += tcp_rendezvous_event((struct tcp_rendezvous *)kind);
-			break;
-		case TCP_K_WAKE:
-			quiet_wake(p);
-			break;
-		case TCP_K_STREAM:
-			if (ut_list_empty(&s->polled_node) && s->way != TCP_W_LOCAL)
-				p->look_only = LOOK_ONLY;
-			done += stream_event(s, v[i].events);
-			break;
-		}
-	}
+	for (long i = 0; i < n; i++)
+		done += event_of(p, &v[i]);
 	return done;
 }
 
-/* Who sleeps on the set must find it empty. */
-static bool is_time_to_look(struct tcp_link *p, bool idle)
+/* A thread that sleeps on the set must find it empty. */
+static bool is_time_to_look(struct tcp_place *p, bool idle)
 {
-	return p->look_only || (ut_list_empty(&p->polled) && ut_list_empty(&p->local_polled)) ||
+	return p->look_only || (ut_list_empty(&p->polled) && !p->base.rare) ||
 	       (idle && atomic_load(&p->sleeping)) || ++p->calls % LOOK_CALLS == 0 ||
 	       (idle && ++p->empties % LOOK_EMPTY == 0);
 }
 
-static int read_polled(struct tcp_link *p)
+static int read_polled(struct tcp_place *p)
 {
 	struct tcp_stream *s, *v[POLLED_MAX];
 	int n = 0, done = 0;
 
-	/* A callback may close or polled_from any of them. */
+	/* A callback may close or remove any of them. */
 	ut_list_each(s, &p->polled, polled_node)
 		v[n++] = s;
 	for (int i = 0; i < n; i++) {
@@ -230,6 +217,10 @@ static int read_polled(struct tcp_link *p)
 
 		if (v[i]->state != TCP_S_OPEN || ut_list_empty(&v[i]->polled_node))
 			continue;
+		if (v[i]->base.seldom) {
+			tcp_poll_remove(v[i]);
+			continue;
+		}
 		did = tcp_read(v[i]);
 		done += did;
 		if (!did && --v[i]->polled == 0)
@@ -244,7 +235,7 @@ static void tell_news(struct tcp_stream *s)
 	if (s->rx_over)
 		tcp_tell_closed(s, s->error);
 	else if (s->base.user_ops)
-		s->base.user_ops->connected(&s->base, tcp_link_of(s)->now);
+		s->base.user_ops->connected(&s->base, tcp_place_of(s)->now);
 }
 
 static int run_todo(struct ut_list *todo)
@@ -265,17 +256,15 @@ static int run_todo(struct ut_list *todo)
 			tcp_todo(s);
 		if (s->state == TCP_S_OPEN)
 			tcp_show_rest(s);
-		if (s->state == TCP_S_OPEN && s->way == TCP_W_LOCAL)
-			tcp_local_serve(s);
 		if (s->state != TCP_S_DEAD)
-			tcp_watch(s);
+			tcp_watch_stream(s);
 		done++;
 	}
 	return done;
 }
 
 /* Streams that had bytes and no user, and have one now. */
-static void adopt_unclaimed(struct tcp_link *p)
+static void adopt_unclaimed(struct tcp_place *p)
 {
 	struct tcp_stream *s, *t;
 
@@ -283,12 +272,12 @@ static void adopt_unclaimed(struct tcp_link *p)
 		if (!s->base.user_ops)
 			continue;
 		ut_list_del(&s->idle_node);
-		tcp_watch(s);
+		tcp_watch_stream(s);
 		tcp_todo(s);
 	}
 }
 
-static int look_around(struct tcp_link *p)
+static int look_around(struct tcp_place *p)
 {
 	bool more = true;
 	int done = 0;
@@ -297,13 +286,13 @@ static int look_around(struct tcp_link *p)
 		done += look(p, &more);
 	/* What others wrote before an end that has been seen comes before it. */
 	if (!ut_list_empty(&p->over))
-		done += run_todo(&p->todo) + tcp_local_look(p, true);
+		done += run_todo(&p->todo);
 	return done + run_todo(&p->over);
 }
 
 int tcp_poll(struct link_streams *l, uint64_t now)
 {
-	struct tcp_link *p = tcp_of(l);
+	struct tcp_place *p = tcp_of(l);
 	int done = 0;
 
 	p->now = now;
@@ -311,32 +300,25 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 		adopt_unclaimed(p);
 	if (!ut_list_empty(&p->todo))
 		done += run_todo(&p->todo);
-	if (!ut_list_empty(&p->local_polled))
-		done += tcp_local_look(p, false);
 	if (!p->look_only && !l->cheap)
 		done += read_polled(p);
-	if ((!l->cheap && is_time_to_look(p, !done)) || !ut_list_empty(&p->over))
+	if ((!l->cheap && is_time_to_look(p, !done && !l->found)) || !ut_list_empty(&p->over))
 		done += look_around(p);
 	if (p->accept_at && p->accept_at <= now)
 		tcp_accept_again(p);
-	tcp_drain_expired(p);
-	tcp_rendezvous_expired(p);
-	tcp_local_settle(p);
+	tcp_drain_expired(p, false);
 	tcp_reap(p);
 	return done;
 }
 
 uint64_t tcp_deadline(struct link_streams *l)
 {
-	struct tcp_link *p = tcp_of(l);
+	struct tcp_place *p = tcp_of(l);
 	struct tcp_stream *s = ut_list_first(&p->drains, struct tcp_stream, node);
-	struct tcp_rendezvous *c = ut_list_first(&p->young_rendezvous, struct tcp_rendezvous, node);
 	uint64_t at = s ? s->drain_until : UT_NEVER;
 
 	if (p->accept_at && p->accept_at < at)
 		at = p->accept_at;
-	if (c && c->until < at)
-		at = c->until;
 	ut_list_each(s, &p->todo, todo_node)
 		if (!s->news || s->base.user_ops)
 			return 0;
@@ -344,4 +326,37 @@ uint64_t tcp_deadline(struct link_streams *l)
 		if (s->base.user_ops)
 			return 0;
 	return at;
+}
+
+bool tcp_is_quiet(struct link_streams *l)
+{
+	struct tcp_place *p = tcp_of(l);
+
+	return ut_list_empty(&p->todo) && ut_list_empty(&p->over) && ut_list_empty(&p->polled) &&
+	       !p->look_only;
+}
+
+void tcp_sleep(struct link_streams *l, bool on, bool look)
+{
+	(void)look; /* all that may have come shows */
+	atomic_store(&tcp_of(l)->sleeping, on);
+}
+
+int tcp_fd(struct link_streams *l)
+{
+	return tcp_of(l)->epfd;
+}
+
+int tcp_watch(struct link_streams *l, struct link_watch *w)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uintptr_t)w | WATCH_BIT };
+	int keep = errno, r = ut_epoll_add(tcp_of(l)->epfd, w->fd, &e) < 0 ? -errno : 0;
+
+	errno = keep;
+	return r;
+}
+
+void tcp_unwatch(struct link_streams *l, struct link_watch *w)
+{
+	tcp_unwatch_fd(tcp_of(l), w->fd);
 }

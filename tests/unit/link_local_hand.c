@@ -3,7 +3,7 @@
  * How two ends leave the wire, with the active end by hand: it changes its mind, rings early or late,
  * dies, lies, or is a stranger. Whatever happens, the bytes come as they were sent, or the stream ends.
  */
-#include "link_tcp_rendezvous_util.h"
+#include "link_local_util.h"
 
 #include <string.h>
 
