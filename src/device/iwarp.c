@@ -20,6 +20,7 @@
 #include "link/local/streams.h"
 #include "link/tcp/tcp.h"
 #include "proto/iwarp/iwp.h"
+#include "proto/iwarp/qp.h"
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"

@@ -13,6 +13,7 @@
 #include "engine/mkey.h"
 #include "engine/qp.h"
 #include "proto/iwarp/iwp.h"
+#include "proto/iwarp/qp.h"
 #include "support/pipes.h"
 
 #define IW_RAW 2

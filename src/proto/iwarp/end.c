@@ -5,8 +5,11 @@
  * fault completes, state and event, flush, the connection manager hears of it, the stream goes -
  * after the Terminate, if the socket is full.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/end.h"
 
+#include "proto/iwarp/send.h"
+#include "proto/iwarp/timer.h"
+#include "proto/iwarp/tx.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 
@@ -32,7 +35,7 @@ void iwp_let_go(struct iwp_qp *q, bool abort)
 		iwp_say_ready(q);
 	s = q->s;
 	ut_timer_clear(&q->port->timers, &q->timer);
-	q->patience = 0;
+	q->delay = 0;
 	ut_list_del(&q->active);
 	drop_rest(q);
 	q->life = IWP_IDLE;
@@ -263,9 +266,9 @@ void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
 
 void iwp_leave(struct iwp_qp *q)
 {
-	if (q->farewell && !q->heard)
+	if (q->last_nudge && !q->heard)
 		return;
-	if (q->farewell)
+	if (q->last_nudge)
 		iwp_timer_leaving(q);
 	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
 		return;
@@ -273,75 +276,3 @@ void iwp_leave(struct iwp_qp *q)
 	q->port->ops->shutdown(q->s);
 	eng_qp_drained(q->qp);
 }
-
-/* --- proto/stream.h --- */
-
-static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_stream_params *p,
-		  const struct proto_stream_owner *owner, void *arg)
-{
-	struct iwp_qp *q = iwp_of(qp);
-	enum ibv_qp_state st = eng_qp_state(qp);
-
-	if (q->life != IWP_IDLE)
-		return -EISCONN;
-	if (qp->type != IBV_QPT_RC || (st != IBV_QPS_INIT && st != IBV_QPS_RTR))
-		return -EINVAL;
-	*q = (struct iwp_qp){
-		.qp = qp, .port = q->port, .active = q->active, .timer = q->timer,
-		.rwqe = q->rwqe, .s = s, .par = *p, .owner = owner, .owner_arg = arg,
-		.life = IWP_OPEN, .cur = qp->sq.head, .send_msn = 1, .read_msn = 1,
-		.resp_msn = 1, .rx_msn0 = 1, .rx_msn1 = 1, .rx_msn3 = 1,
-		.mulpdu = WIRE_MULPDU_MIN,
-	};
-	if (q->par.ird > IWP_RD)
-		q->par.ird = IWP_RD;
-	if (q->par.ord > IWP_RD)
-		q->par.ord = IWP_RD;
-	ut_list_init(&q->active);
-	iwp_show_depth(q);
-	q->rtr_due = p->initiator && p->rtr != PROTO_RTR_NONE;
-	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
-	s->user = q;
-	s->user_ops = &iwp_stream_user;
-	iwp_timer_opened(q);
-	eng_qp_move(qp, IBV_QPS_RTS);
-	iwp_activate(q);
-	iwp_say_ready(q); /* before anybody hears that there is a connection, and acts on it */
-	return 0;
-}
-
-static void disown(struct eng_qp *qp)
-{
-	iwp_of(qp)->owner = NULL;
-}
-
-static int disconnect(struct eng_qp *qp)
-{
-	struct iwp_qp *q = iwp_of(qp);
-
-	if (!iwp_alive(q))
-		return -ENOTCONN;
-	if (q->life != IWP_OPEN)
-		return 0;
-	iwp_say_ready(q);
-	q->life = IWP_LEAVING;
-	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
-	/* A peer that announced its first word is waited for even now (RFC 5044 7.1.2, 4). */
-	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
-	if (eng_qp_state(qp) == IBV_QPS_RTS)
-		eng_qp_move(qp, IBV_QPS_SQD);
-	iwp_timer_leaving(q);
-	iwp_activate(q);
-	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
-	return 0;
-}
-
-static void terminate(struct eng_qp *qp, uint8_t code)
-{
-	iwp_fail(iwp_of(qp), code == 6 ? ENG_V_MPA_IRD : code == 7 ? ENG_V_MPA_RTR :
-		 ENG_V_MPA_LOCAL, NULL, NULL);
-}
-
-const struct proto_stream_ops iwp_stream_ops = {
-	.attach = attach, .disown = disown, .disconnect = disconnect, .terminate = terminate,
-};

@@ -12,10 +12,7 @@
 #define PROTO_IWARP_IWP_H
 
 #include "engine/dev.h"
-#include "proto/stream.h"
-
-extern const struct eng_proto_ops iwp_proto_ops;
-extern const struct proto_stream_ops iwp_stream_ops;
+#include "link/stream.h"
 
 struct iwp_config {
 	struct link_streams *streams;

@@ -4,7 +4,7 @@
  * are too: MO and MSN must be the next ones. Keys are looked up for each segment, so that nothing
  * lands after a deregistration that came between two of them.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/place.h"
 
 #include <string.h>
 
@@ -16,8 +16,8 @@ bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, i
 		return true;
 	if (rx->last)
 		n = ut_stage_tail(iov, n);
-	if (rx->far)
-		return ut_stage_store_user(st, rx->far, rx->len, iov, n) == (ssize_t)rx->len;
+	if (rx->shared)
+		return ut_stage_store_user(st, rx->shared, rx->len, iov, n) == (ssize_t)rx->len;
 	if (st->pages_checked_at && rx->len >= IWP_TAKE)
 		return ut_stage_scatter_user(st, rx->off, iov, n) == (ssize_t)rx->len;
 	if (rx->len >= IWP_TAKE && q->port->ops->take(q->s, rx->off, iov, n, rx->len))
@@ -76,7 +76,7 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (n < 0)
 		return (enum eng_verdict)-n;
 	/* A small message of its own. */
-	if (rx->last && !q->rx_off && st->pages_checked_at && !rx->far)
+	if (rx->last && !q->rx_off && st->pages_checked_at && !rx->shared)
 		return ut_stage_scatter_user(st, rx->off, iov, n) == (ssize_t)rx->len
 			       ? ENG_OK : ENG_V_LOC_FAULT;
 	return iwp_scatter(q, rx, iov, n) ? ENG_OK : ENG_V_LOC_FAULT;

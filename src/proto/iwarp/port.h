@@ -17,6 +17,7 @@
 
 #include "engine/mkey.h"
 #include "engine/qp.h"
+#include "proto/stream.h"
 #include "util/heap.h"
 #include "util/rng.h"
 #include "util/stage.h"
@@ -70,7 +71,7 @@ struct iwp_qp {
 	enum iwp_life life;
 	struct ut_list active; /* in port->active: wants to send */
 	struct ut_timer timer;
-	uint64_t patience; /* still to be counted from the next look at the clock */
+	uint64_t delay; /* of the timer, still to be counted from the next look at the clock */
 
 	/* Out. */
 	uint64_t tx_pos;          /* stream position behind the last FPDU made */
@@ -79,8 +80,10 @@ struct iwp_qp {
 	size_t rest_len, rest_off;
 	bool blocked;             /* until writable() */
 	bool hold;                /* nothing of ours before the peer's first FPDU */
-	bool hold_drained, rtr_due, heard;
-	bool farewell;            /* LEAVING: a last nudge comes before FIN */
+	bool hold_drained;        /* the Reply was acknowledged at the last look */
+	bool rtr_due;             /* the ready-to-receive message has not been sent */
+	bool heard;               /* an FPDU of the peer has come */
+	bool last_nudge;          /* LEAVING: one more comes before FIN */
 	bool watched;             /* its first message was sent, and the timer runs for it */
 	uint8_t nudges;           /* Writes without octets to an initiator's silent peer */
 	bool answers_first;       /* whose turn it is: answers or the send queue */
@@ -125,10 +128,10 @@ struct iwp_port {
 
 	/* The chunk being made. */
 	struct iwp_qp *tx;
-	uint8_t *out;          /* where: in the stage, or straight in the memory of a near stream */
+	uint8_t *out;          /* where: in the stage, or straight in the memory of a local stream */
 	size_t fill, limit;
-	size_t summed;         /* octets of the FPDU in work whose CRC is known: */
-	uint32_t sum;
+	size_t summed;         /* octets of the FPDU in work whose CRC is known, */
+	uint32_t sum;          /* and that CRC */
 };
 
 static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
@@ -136,7 +139,7 @@ static inline struct iwp_qp *iwp_of(struct eng_qp *qp)
 	return eng_qp_proto(qp);
 }
 
-/* Memory damages nothing, so there is no CRC; a peer that lies can do so with a right one. */
+/* Memory damages nothing, so there is no CRC; a hostile peer process can send a right one as well. */
 static inline bool iwp_sums(const struct iwp_qp *q)
 {
 	return q->par.crc && !(q->s && q->s->shm);
@@ -153,7 +156,7 @@ struct iwp_rx {
 	const uint8_t *data;   /* behind the DDP header */
 	struct ut_stage *stage; /* where they lie, */
 	size_t off;            /* and data there */
-	const uint8_t *far;    /* or where it lies in memory that the peer writes; `data` is nothing */
+	const uint8_t *shared; /* or where it lies in memory that the peer process writes; `data` is none */
 	uint32_t len;          /* of data */
 	const struct wire_iwarp_shape *shape;
 	uint8_t opcode;
@@ -161,96 +164,11 @@ struct iwp_rx {
 	bool first; /* nothing had come from this peer before */
 };
 
-/* patience.c: nothing waits any more. */
-void iwp_coalesce_end(struct iwp_port *p);
-
-/* --- port.c --- */
-void iwp_activate(struct iwp_qp *q);
-/* Callers outside of iwp_transmit() know the time of the last event only: the delay counts from
- * the next round. */
-void iwp_arm(struct iwp_qp *q, uint64_t delay);
-/* The ready-to-receive message goes now, if it has not gone. */
-void iwp_say_ready(struct iwp_qp *q);
-/* What was agreed is what the attributes show. */
-void iwp_show_depth(struct iwp_qp *q);
-
-/* --- tx.c: chunks of FPDUs --- */
-/* Begins a chunk. False: nothing can be sent now. */
-bool iwp_tx_open(struct iwp_qp *q);
-/* Is there room for an FPDU of this ULPDU? The first one of a chunk always fits. */
-bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu);
-/* Where the FPDU is built; *stage_off tells its place in the stage. */
-uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off);
-/* Application memory to behind the header of `head` octets, which is complete but for its length;
- * a posted buffer, or what a Read asks for. False: some of it is not there. */
-bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const struct iovec *iov,
-		   int n, uint32_t len, bool posted);
-/* Length, pad, CRC and markers; it is part of the chunk now. */
-void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu);
-/* Hands the chunk to the stream. */
-void iwp_tx_close(struct iwp_qp *q);
-/* Octets of the stream that TCP has taken. */
-uint64_t iwp_tx_taken(const struct iwp_qp *q);
-/* Header of an untagged / tagged segment at h. */
-void iwp_untagged(uint8_t *h, unsigned opcode, uint32_t inv, uint32_t msn, uint32_t mo, bool last);
-void iwp_tagged(uint8_t *h, unsigned opcode, uint32_t stag, uint64_t to, bool last);
-
-/* --- send.c: the send queue --- */
-void iwp_sq_run(struct iwp_qp *q, uint32_t budget);
-/* Completes what has left, in order. */
-void iwp_sq_collect(struct iwp_qp *q);
-/* The same, and ends the QP over an entry with a verdict or a completion queue that overran. */
-void iwp_sq_complete(struct iwp_qp *q);
-bool iwp_sq_waits(const struct iwp_qp *q);
-
-/* --- read.c: reads and atomics, both roles --- */
-enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx);
-enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx);
-enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx);
-enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx *rx);
-/* Sends answers while they fit. False: the QP has failed over one. */
-bool iwp_answers_run(struct iwp_qp *q, uint32_t budget);
-/* An answer has begun and not ended. */
-bool iwp_answer_open(const struct iwp_qp *q);
-struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
-
-/* --- place.c: Sends, immediates and Writes --- */
-enum eng_verdict iwp_take_send(struct iwp_qp *q, const struct iwp_rx *rx);
-enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx);
-/* Into application memory, the last 64 octets last when it ends a message. */
-bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, int n);
-/* A right of the peer to our memory; and where, for no more than a segment. */
-enum eng_verdict iwp_remote_right(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
-				  unsigned need, struct eng_mkey **ret_mk, uint64_t *ret_off);
-enum eng_verdict iwp_remote(struct iwp_qp *q, uint32_t stag, uint64_t to, uint32_t len,
-			    unsigned need, struct iovec *iov, int *ret_n);
-
-/* --- rx.c --- */
-size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
-		    uint64_t now);
-size_t iwp_received_shm(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
-
-/* --- end.c: how it ends --- */
-/*
- * The peer or we did wrong. rx: the segment at fault or NULL; rd: its Read Request (28
- * octets) or NULL. Sends the Terminate, completes, flushes, raises, says goodbye.
- */
-void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, const uint8_t *rd);
-/* A Terminate has come. */
-void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx);
-/* The stream has ended for the QP: state ERR, flush, the owner hears of it. */
-void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error);
-/* Lets the stream go, after the rest when there is one. */
-void iwp_release(struct iwp_qp *q);
-/* Does what LEAVING is waiting for. */
-void iwp_leave(struct iwp_qp *q);
-void iwp_timer(struct iwp_qp *q);
-void iwp_timer_opened(struct iwp_qp *q);
-void iwp_timer_sent(struct iwp_qp *q);
-void iwp_timer_leaving(struct iwp_qp *q);
-void iwp_let_go(struct iwp_qp *q, bool abort);
-void iwp_forget(struct iwp_qp *q);
-
-extern const struct link_stream_user iwp_stream_user;
+/* It has something to send. */
+static inline void iwp_activate(struct iwp_qp *q)
+{
+	if (q->life != IWP_IDLE && !q->blocked && ut_list_empty(&q->active))
+		ut_list_add_tail(&q->port->active, &q->active);
+}
 
 #endif

@@ -5,7 +5,11 @@
  * a Write cannot reach them. The responder fetches what it sends piece by piece; a request for
  * four gigabytes costs an entry.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/read.h"
+
+#include "proto/iwarp/end.h"
+#include "proto/iwarp/place.h"
+#include "proto/iwarp/tx.h"
 
 #include <string.h>
 

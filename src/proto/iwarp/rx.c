@@ -3,7 +3,12 @@
  * FPDUs in. The CRC is checked before anything of an FPDU is believed: its octets lie in the
  * receive stage anyway, so the strict order of RFC 5044 section 6 costs nothing.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/rx.h"
+
+#include "proto/iwarp/end.h"
+#include "proto/iwarp/place.h"
+#include "proto/iwarp/read.h"
+#include "proto/iwarp/send.h"
 
 #include <string.h>
 
@@ -16,7 +21,7 @@ static enum eng_verdict check_header(struct iwp_rx *rx, uint32_t ulpdu)
 		return ENG_V_RX_FPDU;
 	rx->data = rx->h + head;
 	rx->off += head;
-	rx->far = rx->far ? rx->far + head : NULL;
+	rx->shared = rx->shared ? rx->shared + head : NULL;
 	rx->len = ulpdu + 2 - head;
 	rx->last = wire_get_DDPTagged_last(rx->h);
 	rx->opcode = (uint8_t)wire_get_DDPTagged_opcode(rx->h);
@@ -206,7 +211,7 @@ static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp
 		return n;
 	*rx = (struct iwp_rx){ .h = own, .stage = st, .off = IWP_COPY };
 	if ((uint32_t)n > IWP_SMALL && is_payload(own))
-		rx->far = data;
+		rx->shared = data;
 	else if ((size_t)n > head)
 		memcpy(own + head, data + head, (size_t)n - head);
 	return n;

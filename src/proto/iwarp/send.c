@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The send queue: work requests to segments, completions in posting order. Entries stay in place
+ * What this end asks of the peer: the ready-to-receive message, then the send queue, from work requests to
+ * segments, with completions in posting order. Entries stay in place
  * until they complete; two fields note the stream position behind their last octet, `done` that
  * an answer has come or that they were executed here.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/send.h"
+
+#include "proto/iwarp/end.h"
+#include "proto/iwarp/read.h"
+#include "proto/iwarp/tx.h"
 
 #include <string.h>
 
@@ -296,4 +301,50 @@ void iwp_sq_complete(struct iwp_qp *q)
 	w = eng_ring_head(&q->qp->sq);
 	if (q->halted && w && q->qp->sq.head == q->cur)
 		iwp_fail(q, (enum eng_verdict)w->verdict, NULL, NULL);
+}
+
+/* --- ready to receive --- */
+
+void iwp_send_ready(struct iwp_qp *q)
+{
+	uint8_t *h, *r;
+	size_t at;
+
+	q->rtr_due = false;
+	h = iwp_tx_begin(q, &at);
+	if (q->par.rtr == PROTO_RTR_READ) {
+		struct iwp_read *rd = iwp_read_new(q, IWP_NO_WQE);
+
+		r = h + WIRE_DDPUntagged_LEN;
+		iwp_untagged(h, WIRE_IW_READ_REQUEST, 0, rd->msn, 0, true);
+		wire_set_ReadRequest_sink_stag(r, rd->stag);
+		wire_set_ReadRequest_sink_to(r, 0);
+		wire_set_ReadRequest_size(r, 0);
+		wire_set_ReadRequest_src_stag(r, 1);
+		wire_set_ReadRequest_src_to(r, 0);
+		iwp_tx_end(q, WIRE_DDPUntagged_LEN - 2 + WIRE_ReadRequest_LEN);
+	} else if (q->par.rtr == PROTO_RTR_SEND) {
+		iwp_untagged(h, WIRE_IW_SEND, 0, q->send_msn++, 0, true);
+		iwp_tx_end(q, WIRE_DDPUntagged_LEN - 2);
+	} else {
+		/* siw takes STag 0 for something special. */
+		iwp_tagged(h, WIRE_IW_RDMA_WRITE, 1, 0, true);
+		iwp_tx_end(q, WIRE_DDPTagged_LEN - 2);
+	}
+}
+
+/*
+ * What was agreed as the first message is sent before the last one, also where the stream does not know
+ * its way yet: a peer that never receives it takes the connection for one that was never made.
+ */
+void iwp_say_ready(struct iwp_qp *q)
+{
+	if (!q->rtr_due || q->tx_pos || !q->s)
+		return;
+	q->port->ops->hurry(q->s);
+	q->blocked = q->rest_len;
+	if (iwp_tx_open(q)) {
+		iwp_send_ready(q);
+		iwp_tx_close(q);
+	}
 }

@@ -2,20 +2,28 @@
 /*
  * What a stream does by the clock. At its beginning: a responder holds back its first FPDU, an
  * initiator repeats its own to a peer that seems not to have seen it; both for the sake of siw,
- * whose QP takes over the socket some time after the Reply has left. At its end: patience, which
- * is limited.
+ * whose QP takes over the socket some time after the Reply has left. At its end: what is queued and the
+ * peer's FIN are awaited for a limited time.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/timer.h"
 
+#include "proto/iwarp/end.h"
+#include "proto/iwarp/read.h"
 #include "util/clock.h"
 
 #define LEAVE_TIMEOUT (5 * UT_S) /* for what is queued and the peer's FIN */
 #define HOLD_LOOK UT_MS
-#define HOLD_AFTER (50 * UT_MS) /* a crowded guest of ours took 20 to read a Reply */
+#define HOLD_AFTER (50 * UT_MS) /* a busy guest took 20 to read a Reply */
 #define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
 #define NUDGES 5
 
-/* Something of ours is on its way to it, and a Write without octets is no surprise. */
+void iwp_arm(struct iwp_qp *q, uint64_t delay)
+{
+	q->delay = delay;
+	ut_timer_set(&q->port->timers, &q->timer, q->port->now);
+}
+
+/* Something of ours is on its way to the peer, and a Write without octets is no surprise to it. */
 static bool takes_nudges(const struct iwp_qp *q)
 {
 	return q->par.initiator && !q->heard &&
@@ -39,11 +47,12 @@ void iwp_timer_sent(struct iwp_qp *q)
 	iwp_arm(q, NUDGE_AFTER);
 }
 
-/* Who leaves before the first nudge was due gives it before FIN: siw's kernel may depend on it. */
+/* A queue pair that leaves before its first nudge was due sends it before FIN: siw's kernel may depend on
+ * it. */
 void iwp_timer_leaving(struct iwp_qp *q)
 {
-	q->farewell = !q->farewell && takes_nudges(q) && !q->nudges;
-	iwp_arm(q, q->farewell ? NUDGE_AFTER : LEAVE_TIMEOUT);
+	q->last_nudge = !q->last_nudge && takes_nudges(q) && !q->nudges;
+	iwp_arm(q, q->last_nudge ? NUDGE_AFTER : LEAVE_TIMEOUT);
 }
 
 /* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */
@@ -81,7 +90,7 @@ static void nudge(struct iwp_qp *q)
 	iwp_arm(q, NUDGE_AFTER << 2 * ++q->nudges);
 }
 
-static void farewell(struct iwp_qp *q)
+static void nudge_at_end(struct iwp_qp *q)
 {
 	q->rtr_due = !q->heard && between_messages(q);
 	iwp_timer_leaving(q);
@@ -90,9 +99,9 @@ static void farewell(struct iwp_qp *q)
 
 void iwp_timer(struct iwp_qp *q)
 {
-	if (q->patience) {
-		ut_timer_set(&q->port->timers, &q->timer, q->port->now + q->patience);
-		q->patience = 0;
+	if (q->delay) {
+		ut_timer_set(&q->port->timers, &q->timer, q->port->now + q->delay);
+		q->delay = 0;
 		return;
 	}
 	switch (q->life) {
@@ -103,8 +112,8 @@ void iwp_timer(struct iwp_qp *q)
 			nudge(q);
 		break;
 	case IWP_LEAVING:
-		if (q->farewell) {
-			farewell(q);
+		if (q->last_nudge) {
+			nudge_at_end(q);
 			break;
 		}
 		/* fall through */

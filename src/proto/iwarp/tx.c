@@ -4,8 +4,9 @@
  * with them it is built beside and copied piece by piece, since a marker may fall anywhere on a
  * multiple of four octets, between pad and CRC too.
  */
-#include "proto/iwarp/port.h"
+#include "proto/iwarp/tx.h"
 
+#include "proto/iwarp/end.h"
 #include "util/alloc.h"
 #include "util/crc.h"
 

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The adapter's side of the machine: which queue pair sends next, and which posts wait for more. */
+#include "proto/iwarp/iwp.h"
+
+#include "proto/iwarp/end.h"
+#include "proto/iwarp/port.h"
+#include "proto/iwarp/read.h"
+#include "proto/iwarp/send.h"
+#include "proto/iwarp/timer.h"
+#include "proto/iwarp/tx.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TURN 16   /* FPDUs in a row of answers, then of the send queue */
+#define ROUND 256 /* FPDUs in one iwp_transmit() */
+#define ROUND_OCTETS (1u << 20) /* ... or so many octets: other threads wait for the lock */
+#define COALESCE_BYTES 16384u
+#define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last */
+#define COALESCE_ALL 64u    /* posts of all queue pairs together */
+
+int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
+{
+	struct iwp_port *p = ut_zalloc(sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->dev = dev;
+	p->cfg = *cfg;
+	if (!p->cfg.mulpdu_max || p->cfg.mulpdu_max > WIRE_MULPDU_MAX)
+		p->cfg.mulpdu_max = WIRE_MULPDU_MAX;
+	p->streams = cfg->streams;
+	p->ops = cfg->streams->ops;
+	p->rng.state = cfg->seed;
+	ut_list_init(&p->active);
+	p->stage = (struct ut_stage)UT_STAGE_INIT;
+	r = ut_stage_init(&p->stage, IWP_STAGE);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	dev->port = p;
+	return 0;
+}
+
+void iwp_port_fini(struct eng_dev *dev)
+{
+	struct iwp_port *p = dev->port;
+
+	ut_stage_fini(&p->stage);
+	ut_heap_fini(&p->timers);
+	free(p);
+	dev->port = NULL;
+}
+
+/* --- sending --- */
+
+static bool may_run_sq(const struct iwp_qp *q)
+{
+	return q->life == IWP_LEAVING || eng_qp_state(q->qp) == IBV_QPS_RTS;
+}
+
+static bool has_work(const struct iwp_qp *q)
+{
+	return q->rtr_due || q->an_count || (may_run_sq(q) && iwp_sq_waits(q));
+}
+
+/* A message that was begun is finished first: a sink may take one open message of each model
+ * only, as siw does, and the order at the source is that of whole messages (RFC 5041 5.3). */
+static bool run_answers(struct iwp_qp *q)
+{
+	return (q->off && !q->halted) || iwp_answers_run(q, TURN);
+}
+
+static void run_sq(struct iwp_qp *q)
+{
+	if (may_run_sq(q) && !iwp_answer_open(q))
+		iwp_sq_run(q, TURN);
+}
+
+static bool fill_chunk(struct iwp_qp *q)
+{
+	uint32_t before;
+
+	if (q->rtr_due)
+		iwp_send_ready(q);
+	do {
+		before = q->port->sent;
+		q->answers_first = !q->answers_first;
+		if (!q->answers_first)
+			run_sq(q);
+		if (!run_answers(q))
+			return false;
+		if (q->answers_first)
+			run_sq(q);
+	} while (q->port->sent != before && q->port->fill < q->port->limit);
+	return true;
+}
+
+/* One chunk. */
+static void give_turn(struct iwp_qp *q)
+{
+	uint32_t before = q->port->sent;
+
+	if (!iwp_alive(q) || q->life == IWP_HALF)
+		return;
+	if (q->hold) {
+		iwp_leave(q);
+		return;
+	}
+	if (has_work(q) && iwp_tx_open(q)) {
+		if (!fill_chunk(q))
+			return;
+		iwp_tx_close(q);
+	}
+	if (q->port->sent != before)
+		iwp_timer_sent(q);
+	iwp_sq_complete(q);
+	if (!iwp_alive(q))
+		return;
+	iwp_leave(q);
+	/* Work that waits for a read's answer does not make a turn. */
+	if (q->port->sent != before && has_work(q))
+		iwp_activate(q);
+}
+
+/*
+ * What is posted to a local stream goes at once: the peer process looks at the ring itself, so there is
+ * nothing to gain by the clock, the timers and the turns of others that a round brings.
+ */
+bool iwp_fast_post(struct eng_qp *qp, bool batch)
+{
+	struct iwp_qp *q = iwp_of(qp);
+	struct iwp_port *p = q->port;
+
+	if (q->life != IWP_OPEN || !q->s->shm || q->blocked || !ut_list_empty(&p->active) ||
+	    eng_qp_state(qp) != IBV_QPS_RTS)
+		return false;
+	give_turn(q);
+	return iwp_alive(q) && ut_list_empty(&p->active);
+}
+
+static int run_active(struct iwp_port *p)
+{
+	uint32_t before = p->sent;
+	struct ut_list *n, mine;
+
+	ut_list_init(&mine);
+	while ((n = ut_list_pop(&p->active)))
+		ut_list_add_tail(&mine, n);
+	while ((n = ut_list_pop(&mine)))
+		give_turn(ut_container(n, struct iwp_qp, active));
+	return (int)(p->sent - before);
+}
+
+static uint64_t sent_octets(const struct iwp_port *p)
+{
+	eng_dev_held(p->dev);
+	return p->dev->counters[ENG_C_tx_bytes];
+}
+
+int iwp_transmit(struct eng_dev *dev, uint64_t now)
+{
+	struct iwp_port *p = dev->port;
+	uint64_t before = sent_octets(p);
+	struct ut_timer *t;
+	int done = 0, n;
+
+	p->now = now;
+	p->held = 0; /* nothing waits for more any longer */
+	while ((t = ut_heap_expired(&p->timers, now)))
+		iwp_timer(ut_container(t, struct iwp_qp, timer));
+	do {
+		n = run_active(p);
+		done += n;
+	} while (n && done < ROUND && sent_octets(p) - before < ROUND_OCTETS &&
+		 !ut_list_empty(&p->active));
+	return done;
+}
+
+bool iwp_busy(struct eng_dev *dev)
+{
+	const struct iwp_port *p = dev->port;
+
+	return !ut_list_empty(&p->active);
+}
+
+uint64_t iwp_deadline(struct eng_dev *dev)
+{
+	const struct iwp_port *p = dev->port;
+
+	return ut_heap_next(&p->timers);
+}
+
+/* --- coalescing --- */
+
+/*
+ * Requests that wait for more, see iwp.h. TCP would gather what it cannot send at once, but on a short
+ * way it can, and a system call and a segment for each cost ten times what the FPDU does.
+ */
+
+/* All that it has to do is to send requests that are not long and that only TCP acknowledges. */
+static bool can_wait(const struct iwp_qp *q)
+{
+	const struct eng_ring *sq = &q->qp->sq;
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
+	const struct eng_swqe *w;
+
+	if (q->life != IWP_OPEN || !q->s || q->hold || q->rtr_due || q->halted ||
+	    q->off || q->rest_len || q->an_count || q->cur == tail)
+		return false;
+	/* Those before it could wait, too, or they would have been sent. */
+	w = eng_ring_at(sq, tail - 1);
+	return w->length <= COALESCE_BYTES && (uint64_t)(tail - q->cur) * w->length <= COALESCE_SUM &&
+	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
+		w->opcode == IBV_WR_SEND_WITH_INV || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
+}
+
+bool iwp_may_coalesce(struct eng_dev *dev, bool batch)
+{
+	struct iwp_port *p = dev->port;
+	struct iwp_qp *q;
+
+	if (!batch || ut_list_empty(&p->active) || ++p->held > COALESCE_ALL)
+		return false;
+	ut_list_each(q, &p->active, active)
+		if (!can_wait(q))
+			return false;
+	return true;
+}
+
+bool iwp_coalesce_more(struct eng_qp *qp)
+{
+	struct iwp_qp *q = iwp_of(qp);
+	struct iwp_port *p = q->port;
+
+	return p->held && p->held < COALESCE_ALL && !ut_list_empty(&q->active) && can_wait(q) &&
+	       ++p->held;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The life of a queue pair: what the engine asks of it, the stream that it gets and gives up, and what
+ * that stream tells. How it ends is in end.c.
+ */
+#include "proto/iwarp/qp.h"
+
+#include "proto/iwarp/end.h"
+#include "proto/iwarp/port.h"
+#include "proto/iwarp/rx.h"
+#include "proto/iwarp/send.h"
+#include "proto/iwarp/timer.h"
+#include "util/alloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void show_depth(struct iwp_qp *q)
+{
+	q->qp->attr.max_rd_atomic = (uint8_t)q->par.ord;
+	q->qp->attr.max_dest_rd_atomic = (uint8_t)q->par.ird;
+}
+
+static int qp_init(struct eng_qp *qp)
+{
+	uint32_t sges = qp->srq ? qp->srq->max_sge : qp->cap.max_recv_sge;
+	struct iwp_qp *q = iwp_of(qp);
+	int r;
+
+	q->qp = qp;
+	q->port = qp->dev->port;
+	ut_list_init(&q->active);
+	q->rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
+	if (!q->rwqe)
+		return -ENOMEM;
+	r = ut_heap_reserve(&q->port->timers);
+	if (r < 0)
+		free(q->rwqe);
+	return r;
+}
+
+/* Nothing completes any more; what has completed is TCP's to deliver. */
+static void drop(struct iwp_qp *q)
+{
+	const struct proto_stream_owner *owner = q->owner;
+
+	if (iwp_alive(q) && owner) {
+		q->owner = NULL;
+		owner->ended(q->owner_arg, 0, q->port->now);
+	}
+	iwp_forget(q);
+	q->have_rwqe = false;
+}
+
+static void qp_fini(struct eng_qp *qp)
+{
+	struct iwp_qp *q = iwp_of(qp);
+
+	drop(q);
+	ut_heap_unreserve(&q->port->timers);
+	free(q->rwqe);
+}
+
+static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+		    enum ibv_qp_state to)
+{
+	return 0;
+}
+
+static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
+{
+	struct iwp_qp *q = iwp_of(qp);
+
+	switch (eng_qp_state(qp)) {
+	case IBV_QPS_RESET:
+		drop(q);
+		break;
+	case IBV_QPS_RTS:
+		show_depth(q);
+		break;
+	case IBV_QPS_ERR:
+		iwp_over(q, ENG_V_STREAM_CLOSED, 0);
+		eng_qp_flush(qp);
+		break;
+	case IBV_QPS_SQD:
+		if (from != IBV_QPS_SQD)
+			iwp_stream_ops.disconnect(qp);
+		break;
+	default:
+		break;
+	}
+}
+
+static void qp_kick(struct eng_qp *qp)
+{
+	if (eng_qp_state(qp) == IBV_QPS_ERR)
+		eng_qp_flush(qp);
+	else
+		iwp_activate(iwp_of(qp));
+}
+
+static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
+{
+	return -EOPNOTSUPP;
+}
+
+const struct eng_proto_ops iwp_proto_ops = {
+	.name = "iwarp",
+	.qp_size = sizeof(struct iwp_qp),
+	.qp_prefetch = offsetof(struct iwp_qp, rd),
+	.qp_types = 1u << IBV_QPT_RC,
+	.wr_refused = 1u << IBV_WR_SEND_WITH_IMM,
+	.streams = true,
+	.qp_init = qp_init,
+	.qp_fini = qp_fini,
+	.qp_check = qp_check,
+	.qp_moved = qp_moved,
+	.qp_kick = qp_kick,
+	.ah_check = ah_check,
+};
+
+/* --- what the stream tells --- */
+
+/* What was kept goes first. True: nothing is kept any more. */
+static bool send_rest(struct iwp_qp *q)
+{
+	ssize_t r;
+
+	while (q->rest_len) {
+		r = q->port->ops->send(q->s, q->rest + q->rest_off, q->rest_len);
+		if (r <= 0)
+			return false;
+		q->rest_off += (size_t)r;
+		q->rest_len -= (size_t)r;
+	}
+	free(q->rest);
+	q->rest = NULL;
+	return true;
+}
+
+static void writable(struct link_stream *s, uint64_t now)
+{
+	struct iwp_qp *q = s->user;
+
+	q->port->now = now;
+	if (!send_rest(q))
+		return;
+	q->blocked = false;
+	if (q->life == IWP_LAST) {
+		iwp_release(q);
+		return;
+	}
+	iwp_sq_complete(q);
+	if (iwp_alive(q))
+		iwp_activate(q);
+}
+
+static void connected(struct link_stream *s, uint64_t now)
+{
+}
+
+static void closed(struct link_stream *s, int error, uint64_t now)
+{
+	struct iwp_qp *q = s->user;
+
+	q->port->now = now;
+	if (q->life == IWP_LAST)
+		iwp_forget(q);
+	else
+		iwp_over(q, error ? ENG_V_STREAM_LOST : ENG_V_STREAM_END, error);
+}
+
+static const struct link_stream_user stream_user = {
+	.received = iwp_received, .shown = iwp_received_shm, .writable = writable, .connected = connected, .closed = closed,
+};
+
+/* --- proto/stream.h --- */
+
+static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_stream_params *p,
+		  const struct proto_stream_owner *owner, void *arg)
+{
+	struct iwp_qp *q = iwp_of(qp);
+	enum ibv_qp_state st = eng_qp_state(qp);
+
+	if (q->life != IWP_IDLE)
+		return -EISCONN;
+	if (qp->type != IBV_QPT_RC || (st != IBV_QPS_INIT && st != IBV_QPS_RTR))
+		return -EINVAL;
+	*q = (struct iwp_qp){
+		.qp = qp, .port = q->port, .active = q->active, .timer = q->timer,
+		.rwqe = q->rwqe, .s = s, .par = *p, .owner = owner, .owner_arg = arg,
+		.life = IWP_OPEN, .cur = qp->sq.head, .send_msn = 1, .read_msn = 1,
+		.resp_msn = 1, .rx_msn0 = 1, .rx_msn1 = 1, .rx_msn3 = 1,
+		.mulpdu = WIRE_MULPDU_MIN,
+	};
+	if (q->par.ird > IWP_RD)
+		q->par.ird = IWP_RD;
+	if (q->par.ord > IWP_RD)
+		q->par.ord = IWP_RD;
+	ut_list_init(&q->active);
+	show_depth(q);
+	q->rtr_due = p->initiator && p->rtr != PROTO_RTR_NONE;
+	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
+	s->user = q;
+	s->user_ops = &stream_user;
+	iwp_timer_opened(q);
+	eng_qp_move(qp, IBV_QPS_RTS);
+	iwp_activate(q);
+	iwp_say_ready(q); /* before anybody hears that there is a connection, and acts on it */
+	return 0;
+}
+
+static void disown(struct eng_qp *qp)
+{
+	iwp_of(qp)->owner = NULL;
+}
+
+static int disconnect(struct eng_qp *qp)
+{
+	struct iwp_qp *q = iwp_of(qp);
+
+	if (!iwp_alive(q))
+		return -ENOTCONN;
+	if (q->life != IWP_OPEN)
+		return 0;
+	iwp_say_ready(q);
+	q->life = IWP_LEAVING;
+	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
+	/* A peer that announced its first word is waited for even now (RFC 5044 7.1.2, 4). */
+	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
+	if (eng_qp_state(qp) == IBV_QPS_RTS)
+		eng_qp_move(qp, IBV_QPS_SQD);
+	iwp_timer_leaving(q);
+	iwp_activate(q);
+	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
+	return 0;
+}
+
+static void terminate(struct eng_qp *qp, uint8_t code)
+{
+	iwp_fail(iwp_of(qp), code == 6 ? ENG_V_MPA_IRD : code == 7 ? ENG_V_MPA_RTR :
+		 ENG_V_MPA_LOCAL, NULL, NULL);
+}
+
+const struct proto_stream_ops iwp_stream_ops = {
+	.attach = attach, .disown = disown, .disconnect = disconnect, .terminate = terminate,
+};

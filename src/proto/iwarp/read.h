@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Reads and atomics, both roles. */
+#ifndef PROTO_IWARP_READ_H
+#define PROTO_IWARP_READ_H
+
+#include "proto/iwarp/port.h"
+
+enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx);
+enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx *rx);
+/* Sends answers while they fit. False: the QP has failed over one. */
+bool iwp_answers_run(struct iwp_qp *q, uint32_t budget);
+/* An answer has begun and not ended. */
+bool iwp_answer_open(const struct iwp_qp *q);
+struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
+
+#endif
