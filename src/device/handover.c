@@ -6,7 +6,7 @@
  */
 #include "device/handover.h"
 
-#include "cm/mpa/mpa.h"
+#include "cm/mpa/adopt.h"
 #include "device/adapter.h"
 #include "device/sys.h"
 #include "engine/qp.h"
@@ -140,7 +140,7 @@ static int negotiate(struct dev_adapter *a, struct eng_qp *qp, struct link_strea
 	struct cm_param param = { .private_data = w->private_data, .private_len = w->private_len,
 				  .qp_type = IBV_QPT_RC, .qpn = qp->qpn };
 
-	params.hold_first = !params.initiator && params.rtr == PROTO_RTR_NONE;
+	params.await_first = !params.initiator && params.rtr == PROTO_RTR_NONE;
 	return mpa_adopt(&a->cm, qp, s, (enum mpa_adopt_role)w->role, &params, &param, done, h);
 }
 

@@ -70,7 +70,7 @@ struct link_stream_user {
 	 * rewrite at any time, and stay valid until this call returns. The callee copies what decides
 	 * anything before it looks at it.
 	 */
-	size_t (*shown)(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
+	size_t (*received_shm)(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
 	/* A send() was refused or cut; now there is room. */
 	void (*writable)(struct link_stream *s, uint64_t now);
 	/* An active connect has succeeded. */

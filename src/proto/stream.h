@@ -25,7 +25,7 @@ struct proto_stream_params {
 	enum proto_rtr rtr;
 	/* Responder without RTR: the first FPDU of ours waits for the peer's first, or until
 	 * the peer's host has acknowledged the Reply and 5 ms more (spec/iwarp.md 6, traps 5, 6). */
-	bool hold_first;
+	bool await_first;
 };
 
 /* The connection manager behind the stream. Called with dev->lock held, from inside

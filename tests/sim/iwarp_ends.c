@@ -136,7 +136,7 @@ static size_t length_of_exchange(const struct iw_options *o, int from)
 static void cut_everywhere(void)
 {
 	for (int i = 0; i < 8; i++) {
-		struct iw_options o = { .markers_a = i & 1, .markers_b = i & 1, .hold = i & 2,
+		struct iw_options o = { .markers_a = i & 1, .markers_b = i & 1, .awaits_first = i & 2,
 					.rtr = i & 2 ? PROTO_RTR_NONE : PROTO_RTR_READ };
 		int from = i >> 2;
 		size_t n = length_of_exchange(&o, from);
@@ -467,7 +467,7 @@ static void trickle(void)
 
 static void held_back(void)
 {
-	struct iw_options o = { .hold = true, .initiator_b = true };
+	struct iw_options o = { .awaits_first = true, .initiator_b = true };
 	struct pipe_stream *peer;
 	static const uint8_t reply[20];
 

@@ -228,7 +228,7 @@ static void batch(void)
 static void open_world(uint64_t seed)
 {
 	struct iw_options o = { .no_crc = below(2), .markers_a = below(2), .markers_b = below(2),
-				.ird = (uint16_t)(1 + below(16)), .hold = below(2),
+				.ird = (uint16_t)(1 + below(16)), .awaits_first = below(2),
 				.rtr = (enum proto_rtr)below(3), .initiator_b = below(2) };
 	static const uint32_t mss[] = { 100, 536, 1448, 8948, 65483 };
 

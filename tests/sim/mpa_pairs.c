@@ -37,7 +37,7 @@ static void check_terms(const struct combination *c, const struct mw_qp *a, cons
 	if (rtr)
 		CHECK(p->rtr == (c->a.rtr & 1u << PROTO_RTR_WRITE ? PROTO_RTR_WRITE :
 								    PROTO_RTR_READ));
-	CHECK(q->hold_first == !rtr);
+	CHECK(q->await_first == !rtr);
 	CHECK(b->n == (rtr ? 1u : 0u) && a->n == 0);
 	if (c->a.revision == 1)
 		return;

@@ -105,7 +105,7 @@ static void listen_row(const struct listening *t, size_t cut)
 	q = mw_qp(&w->h[0], w->h[0].qps[0]->qpn);
 	CHECK(q->attached && !q->params.initiator && q->params.crc == t->want_crc);
 	CHECK(q->params.markers_tx == t->want_tx && q->params.markers_rx == t->markers);
-	CHECK(q->params.rtr == t->rtr && q->params.hold_first == !t->rtr);
+	CHECK(q->params.rtr == t->rtr && q->params.await_first == !t->rtr);
 	CHECK(q->params.ird == t->want_ird && q->params.ord == t->want_ord);
 	if (t->rtr) {
 		pipe_put(s, "W", 1);
@@ -216,7 +216,7 @@ static void check_connected(struct mpa_world *w, const struct connecting *t,
 			CHECK(s->in_len == 2 && s->in[0] == 'T' && s->in[1] == t->code);
 		return;
 	}
-	CHECK(q->params.initiator && q->params.rtr == t->picked && !q->params.hold_first);
+	CHECK(q->params.initiator && q->params.rtr == t->picked && !q->params.await_first);
 	CHECK(q->params.crc == t->want_crc && !q->params.markers_tx && !q->params.markers_rx);
 	CHECK(q->params.ird == t->want_ird && q->params.ord == t->want_ord);
 	CHECK(s->in_len == (t->picked != 0));

@@ -271,7 +271,7 @@ void iw_end_attach(struct iw_end *e, struct link_stream *s, const struct iw_opti
 		.markers_tx = is_a ? o->markers_a : o->markers_b,
 		.markers_rx = is_a ? o->markers_b : o->markers_a,
 		.ird = o->zero_depth ? 0 : ird, .ord = o->zero_depth ? 0 : ord, .rtr = o->rtr,
-		.hold_first = o->hold && is_a == o->initiator_b,
+		.await_first = o->awaits_first && is_a == o->initiator_b,
 	};
 
 	e->s = s;

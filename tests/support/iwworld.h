@@ -41,7 +41,7 @@ struct iw_options {
 	uint16_t ird, ord;                 /* 8 */
 	bool zero_depth;                   /* really 0 */
 	enum proto_rtr rtr;
-	bool hold;
+	bool awaits_first;
 	bool initiator_b;                  /* else a is the initiator */
 	uint32_t depth, cqe, inline_data;  /* 64, 4 * depth, 64 */
 	struct eng_srq *srq_b;

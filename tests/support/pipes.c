@@ -80,7 +80,7 @@ static void end_of(struct pipe_stream *s, bool reset)
 		return;
 	if (reset) {
 		t->error = ECONNRESET;
-		t->in_len = t->shown = 0;
+		t->in_len = t->offered = 0;
 	}
 	t->fin = true;
 	t->mate = NULL;
@@ -328,7 +328,7 @@ static void taken(struct pipe_stream *s, size_t n)
 {
 	s->in += n;
 	s->in_len -= n;
-	s->shown -= n;
+	s->offered -= n;
 }
 
 /* Memory that is gone afterwards; what is left in it may have been anything all the time. */
@@ -339,21 +339,21 @@ static size_t show_local(struct pipe_stream *s, size_t len)
 
 	CHECK(data);
 	memcpy(data, s->in, len);
-	n = s->s.user_ops->shown(&s->s, data, len, pipes_now);
+	n = s->s.user_ops->received_shm(&s->s, data, len, pipes_now);
 	free(data);
 	return n;
 }
 
 static int show(struct pipe_stream *s)
 {
-	size_t more = s->in_len - s->shown, most = PIPES_STAGE - 4096, off, n;
+	size_t more = s->in_len - s->offered, most = PIPES_STAGE - 4096, off, n;
 	const struct link_stream_user *user;
 
 	if (!more && s->told)
 		return 0;
-	s->shown += arriving(place_of(s->s.place)->net, more);
-	while (s->shown && !s->dead) {
-		size_t len = s->shown < most ? s->shown : most;
+	s->offered += arriving(place_of(s->s.place)->net, more);
+	while (s->offered && !s->dead) {
+		size_t len = s->offered < most ? s->offered : most;
 
 		user = s->s.user_ops;
 		if (s->s.shm) {
@@ -375,7 +375,7 @@ static int show(struct pipe_stream *s)
 
 static bool has_news(const struct pipe_stream *s)
 {
-	return s->in_len > s->shown || ((s->fin || s->error) && !s->told) ||
+	return s->in_len > s->offered || ((s->fin || s->error) && !s->told) ||
 	       (s->wants_room && room_of(s));
 }
 
@@ -398,7 +398,7 @@ static int serve(struct pipe_stream *s)
 	}
 	if (net->lazy && has_news(s) && ut_rng_below(&net->rng, 1000) < net->lazy)
 		return 1;
-	if (s->in_len > s->shown && show(s))
+	if (s->in_len > s->offered && show(s))
 		return 1;
 	if ((s->fin || s->error) && !s->told) {
 		s->told = true;

@@ -31,7 +31,7 @@ struct pipe_stream {
 	struct ut_list node;
 	struct pipe_stream *mate;
 	uint8_t *in;          /* inside buf */
-	size_t in_len, shown;
+	size_t in_len, offered; /* bytes that wait; of them those that have arrived */
 	uint8_t *buf;
 	size_t buf_len;
 	size_t room;          /* what send() takes until the test gives more */

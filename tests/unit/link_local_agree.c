@@ -14,39 +14,39 @@
 #include <sys/wait.h>
 
 /* Bytes both ways, by the way that was found. */
-static void talk(struct link_streams *a, struct link_streams *b, struct ear *ea, struct ear *eb,
-		 bool near)
+static void exchange(struct link_streams *a, struct link_streams *b, struct reader *ra, struct reader *rb,
+		 bool local)
 {
-	uint64_t from_a = eb->got, from_b = ea->got;
+	uint64_t from_a = rb->got, from_b = ra->got;
 
 	for (int i = 0; i < 3; i++) {
-		while (!send_some(ea->s, from_a, 5000))
-			UNTIL2(a, b, ea->writable);
+		while (!send_some(ra->s, from_a, 5000))
+			UNTIL2(a, b, ra->writable);
 		from_a += 5000;
-		UNTIL2(a, b, eb->got == from_a);
-		CHECK(send_some(eb->s, from_b, 777) == 777);
+		UNTIL2(a, b, rb->got == from_a);
+		CHECK(send_some(rb->s, from_b, 777) == 777);
 		from_b += 777;
-		UNTIL2(a, b, ea->got == from_b);
+		UNTIL2(a, b, ra->got == from_b);
 	}
-	CHECK(ea->s->shm == near && eb->s->shm == near);
-	CHECK(!near == !ea->local_shows && !near == !eb->local_shows);
-	a->ops->close(ea->s, false);
-	UNTIL2(a, b, eb->closed);
-	CHECK(eb->error == 0);
-	b->ops->close(eb->s, false);
+	CHECK(ra->s->shm == local && rb->s->shm == local);
+	CHECK(!local == !ra->local_shows && !local == !rb->local_shows);
+	a->ops->close(ra->s, false);
+	UNTIL2(a, b, rb->closed);
+	CHECK(rb->error == 0);
+	b->ops->close(rb->s, false);
 }
 
 static void agreed(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 
 	for (int i = 0; i < 3; i++) {
-		ea = eb = (struct ear){ 0 };
-		pair_make(a, b, LO4, &ea, &eb);
-		b->ops->local(eb.s, false);
-		a->ops->local(ea.s, true);
-		talk(a, b, &ea, &eb, true);
+		ra = rb = (struct reader){ 0 };
+		pair_make(a, b, LO4, &ra, &rb);
+		b->ops->local(rb.s, false);
+		a->ops->local(ra.s, true);
+		exchange(a, b, &ra, &rb, true);
 	}
 	a->ops->fini(a);
 	b->ops->fini(b);
@@ -56,17 +56,17 @@ static void agreed(void)
 static void nobody(void)
 {
 	struct link_streams *a = local_open(), *b = place_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 
-	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->local(eb.s, false);
-	a->ops->local(ea.s, true);
-	CHECK(a->ops->room(ea.s));
-	talk(a, b, &ea, &eb, false);
-	ea = eb = (struct ear){ 0 };
-	pair_make(b, a, LO4, &ea, &eb);
-	a->ops->local(eb.s, false);
-	talk(b, a, &ea, &eb, false);
+	pair_make(a, b, LO4, &ra, &rb);
+	b->ops->local(rb.s, false);
+	a->ops->local(ra.s, true);
+	CHECK(a->ops->room(ra.s));
+	exchange(a, b, &ra, &rb, false);
+	ra = rb = (struct reader){ 0 };
+	pair_make(b, a, LO4, &ra, &rb);
+	a->ops->local(rb.s, false);
+	exchange(b, a, &ra, &rb, false);
 	a->ops->fini(a);
 	b->ops->fini(b);
 }
@@ -85,17 +85,17 @@ static int squat(const struct link_end *at)
 static void silent(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	int fd;
 
-	pair_make(a, b, LO4, &ea, &eb);
-	fd = squat(&eb.s->local);
-	b->ops->local(eb.s, false);
-	a->ops->local(ea.s, true);
-	CHECK(a->ops->room(ea.s) == 0 && send_some(ea.s, 0, 100) == 0);
+	pair_make(a, b, LO4, &ra, &rb);
+	fd = squat(&rb.s->local);
+	b->ops->local(rb.s, false);
+	a->ops->local(ra.s, true);
+	CHECK(a->ops->room(ra.s) == 0 && send_some(ra.s, 0, 100) == 0);
 	CHECK(a->ops->deadline(a) != UT_NEVER);
-	UNTIL2(a, b, ea.writable);
-	talk(a, b, &ea, &eb, false);
+	UNTIL2(a, b, ra.writable);
+	exchange(a, b, &ra, &rb, false);
 	close(fd);
 	a->ops->fini(a);
 	b->ops->fini(b);
@@ -106,17 +106,17 @@ static void bad_answer(int how)
 {
 	struct link_streams *a = local_open(), *b = place_open();
 	struct hello h = { .magic = how == LIES ? 77 : HELLO_MAGIC };
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	int fd, call, bad = bad_segment(how);
 
-	pair_make(a, b, LO4, &ea, &eb);
-	fd = squat(&eb.s->local);
-	a->ops->local(ea.s, true);
-	CHECK(send_some(ea.s, 0, 100) == 0);
+	pair_make(a, b, LO4, &ra, &rb);
+	fd = squat(&rb.s->local);
+	a->ops->local(ra.s, true);
+	CHECK(send_some(ra.s, 0, 100) == 0);
 	call = accept(fd, NULL, NULL);
 	give(call, &h, sizeof(h), bad);
-	UNTIL2(a, b, ea.writable);
-	talk(a, b, &ea, &eb, false);
+	UNTIL2(a, b, ra.writable);
+	exchange(a, b, &ra, &rb, false);
 	close(call);
 	close(fd);
 	close(bad);
@@ -128,39 +128,39 @@ static void bad_answer(int how)
 static void speaks_first(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
-	struct link_stream_user other = ear_ops;
-	struct ear ea = { 0 }, eb = { 0 };
+	struct link_stream_user other = reader_ops;
+	struct reader ra = { 0 }, rb = { 0 };
 
-	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->local(eb.s, false);
-	CHECK(send_some(eb.s, 0, 10) == 10); /* the Reply: the same user */
-	UNTIL2(a, b, ea.got == 10);
-	eb.s->user_ops = &other;
-	CHECK(send_some(eb.s, 10, 10) == 10);
-	a->ops->local(ea.s, true);
-	UNTIL2(a, b, ea.got == 20);
-	talk(a, b, &ea, &eb, false);
+	pair_make(a, b, LO4, &ra, &rb);
+	b->ops->local(rb.s, false);
+	CHECK(send_some(rb.s, 0, 10) == 10); /* the Reply: the same user */
+	UNTIL2(a, b, ra.got == 10);
+	rb.s->user_ops = &other;
+	CHECK(send_some(rb.s, 10, 10) == 10);
+	a->ops->local(ra.s, true);
+	UNTIL2(a, b, ra.got == 20);
+	exchange(a, b, &ra, &rb, false);
 	a->ops->fini(a);
 	b->ops->fini(b);
 }
 
 /* Who cannot wait for the answer goes by TCP, whatever the other end has done by then. */
-static void in_a_hurry(bool shown)
+static void in_a_hurry(bool answered)
 {
 	struct link_streams *a = local_open(), *b = local_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 
-	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->local(eb.s, false);
-	a->ops->local(ea.s, true);
-	for (int i = 0; shown && i < 10; i++)
+	pair_make(a, b, LO4, &ra, &rb);
+	b->ops->local(rb.s, false);
+	a->ops->local(ra.s, true);
+	for (int i = 0; answered && i < 10; i++)
 		b->ops->poll(b, ut_now());
-	CHECK(!shown || b->ops->room(eb.s) == 0);
-	CHECK(send_some(ea.s, 0, 10) == 0);
-	a->ops->hurry(ea.s);
-	CHECK(a->ops->room(ea.s) && send_some(ea.s, 0, 10) == 10);
-	UNTIL2(a, b, eb.got == 10);
-	talk(a, b, &ea, &eb, false);
+	CHECK(!answered || b->ops->room(rb.s) == 0);
+	CHECK(send_some(ra.s, 0, 10) == 0);
+	a->ops->hurry(ra.s);
+	CHECK(a->ops->room(ra.s) && send_some(ra.s, 0, 10) == 10);
+	UNTIL2(a, b, rb.got == 10);
+	exchange(a, b, &ra, &rb, false);
 	a->ops->fini(a);
 	b->ops->fini(b);
 }
@@ -169,7 +169,7 @@ static void in_a_hurry(bool shown)
 static void other_user(void)
 {
 	struct link_streams *a = local_open(), *b = place_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	int status, to[2], back[2];
 	char c;
 	pid_t pid;
@@ -180,7 +180,7 @@ static void other_user(void)
 		b->ops->fini(b);
 		return;
 	}
-	pair_make(a, b, LO4, &ea, &eb);
+	pair_make(a, b, LO4, &ra, &rb);
 	CHECK(pipe(to) == 0 && pipe(back) == 0);
 	pid = fork();
 	CHECK(pid >= 0);
@@ -189,7 +189,7 @@ static void other_user(void)
 		int fd;
 
 		CHECK(setuid(65534) == 0);
-		fd = squat(&eb.s->local);
+		fd = squat(&rb.s->local);
 		CHECK(write(back[1], "x", 1) == 1 && read(to[0], &c, 1) == 1);
 		/* Somebody has called, and hung up without a word. */
 		f = (struct pollfd){ fd, POLLIN, 0 };
@@ -198,10 +198,10 @@ static void other_user(void)
 		_exit(0);
 	}
 	CHECK(read(back[0], &c, 1) == 1);
-	a->ops->local(ea.s, true);
-	CHECK(a->ops->room(ea.s));
+	a->ops->local(ra.s, true);
+	CHECK(a->ops->room(ra.s));
 	CHECK(write(to[1], "x", 1) == 1);
-	talk(a, b, &ea, &eb, false);
+	exchange(a, b, &ra, &rb, false);
 	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
 	a->ops->fini(a);
 	b->ops->fini(b);
@@ -211,9 +211,9 @@ static void other_user(void)
 static void killed(void)
 {
 	struct link_streams *b = local_open();
-	struct porch porch = { .n = 0 };
-	struct link_listener *l = listen_on(b, LO4, &porch);
-	struct ear eb = { 0 };
+	struct arrivals arrivals = { .n = 0 };
+	struct link_listener *l = listen_on(b, LO4, &arrivals);
+	struct reader rb = { 0 };
 	int status;
 	pid_t pid = fork();
 
@@ -221,26 +221,26 @@ static void killed(void)
 	if (!pid) {
 		struct link_streams *a = local_open();
 		struct link_end to = end_of(LO4, l->local.port);
-		struct ear ea = { 0 };
+		struct reader ra = { 0 };
 		struct link_stream *s;
 
 		CHECK(a->ops->connect(a, NULL, NULL, &to, -1, &s) == 0);
-		ear_on(&ea, s);
-		UNTIL(a, ea.connected);
+		reader_on(&ra, s);
+		UNTIL(a, ra.connected);
 		CHECK(send_some(s, 0, 1) == 1);
-		UNTIL(a, ea.got == 1);
+		UNTIL(a, ra.got == 1);
 		a->ops->local(s, true);
 		UNTIL(a, s->shm);
 		CHECK(send_some(s, 1, 100000) == 100000);
 		raise(SIGKILL);
 	}
-	UNTIL(b, porch.n == 1);
-	ear_on(&eb, porch.v[0]);
-	UNTIL(b, eb.got == 1);
-	b->ops->local(eb.s, false);
-	CHECK(send_some(eb.s, 0, 1) == 1);
-	UNTIL(b, eb.closed);
-	CHECK(eb.s->shm && eb.got == 100001);
+	UNTIL(b, arrivals.n == 1);
+	reader_on(&rb, arrivals.v[0]);
+	UNTIL(b, rb.got == 1);
+	b->ops->local(rb.s, false);
+	CHECK(send_some(rb.s, 0, 1) == 1);
+	UNTIL(b, rb.closed);
+	CHECK(rb.s->shm && rb.got == 100001);
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	b->ops->fini(b);
 }
@@ -250,14 +250,14 @@ static void many(void)
 {
 	enum { PAIRS = 150 };
 	struct link_streams *a = local_open(), *b = local_open();
-	static struct ear ea[PAIRS], eb[PAIRS];
+	static struct reader ra[PAIRS], rb[PAIRS];
 	uint64_t sum = 0;
 
 	for (int i = 0; i < PAIRS; i++) {
-		pair_make(a, b, LO4, &ea[i], &eb[i]);
-		b->ops->local(eb[i].s, false);
-		a->ops->local(ea[i].s, true);
-		UNTIL2(a, b, ea[i].s->shm && eb[i].s->shm);
+		pair_make(a, b, LO4, &ra[i], &rb[i]);
+		b->ops->local(rb[i].s, false);
+		a->ops->local(ra[i].s, true);
+		UNTIL2(a, b, ra[i].s->shm && rb[i].s->shm);
 	}
 	for (int round = 0; round < 200; round++) {
 		int i = round * 37 % PAIRS;
@@ -265,10 +265,10 @@ static void many(void)
 		/* On one side somebody polls, now and then. */
 		a->ops->sleep(a, round % 3, round % 3);
 		b->ops->sleep(b, round % 5, round % 5);
-		CHECK(send_some(ea[i].s, eb[i].got, 1000) == 1000);
-		CHECK(send_some(eb[i].s, ea[i].got, 10) == 10);
-		sum = eb[i].got + 1000;
-		UNTIL2(a, b, eb[i].got == sum && ea[i].got == sum / 100);
+		CHECK(send_some(ra[i].s, rb[i].got, 1000) == 1000);
+		CHECK(send_some(rb[i].s, ra[i].got, 10) == 10);
+		sum = rb[i].got + 1000;
+		UNTIL2(a, b, rb[i].got == sum && ra[i].got == sum / 100);
 	}
 	a->ops->fini(a);
 	b->ops->fini(b);
@@ -278,17 +278,17 @@ static void many(void)
 static void busy_end(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	struct local_place *p = local_of(b);
 
-	pair_make(a, b, LO4, &ea, &eb);
-	b->ops->local(eb.s, false);
-	a->ops->local(ea.s, true);
-	UNTIL2(a, b, ea.s->shm && eb.s->shm);
-	local_stream_todo(local_stream_of(eb.s));
-	local_stream_over(local_stream_of(eb.s), 0);
+	pair_make(a, b, LO4, &ra, &rb);
+	b->ops->local(rb.s, false);
+	a->ops->local(ra.s, true);
+	UNTIL2(a, b, ra.s->shm && rb.s->shm);
+	local_stream_todo(local_stream_of(rb.s));
+	local_stream_over(local_stream_of(rb.s), 0);
 	CHECK(ut_list_empty(&p->todo) && !ut_list_empty(&p->over));
-	UNTIL(b, eb.closed);
+	UNTIL(b, rb.closed);
 	a->ops->fini(a);
 	b->ops->fini(b);
 }

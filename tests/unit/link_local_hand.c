@@ -12,10 +12,10 @@ struct hand {
 	struct hello h;
 	struct shm_pipe pipe;
 	struct link_streams *p;
-	struct ear e;
+	struct reader e;
 };
 
-static int knock(const struct link_end *at)
+static int connect_at(const struct link_end *at)
 {
 	struct sockaddr_un sun;
 	socklen_t n = name_of(at, &sun);
@@ -28,18 +28,18 @@ static int knock(const struct link_end *at)
 /* A connection that was offered. */
 static void hand_connect(struct hand *t)
 {
-	struct porch porch = { .n = 0 };
+	struct arrivals arrivals = { .n = 0 };
 	struct sockaddr_in sa = { .sin_family = AF_INET };
 	struct link_listener *l;
 
 	*t = (struct hand){ .p = local_open(), .call = -1 };
-	l = listen_on(t->p, LO4, &porch);
+	l = listen_on(t->p, LO4, &arrivals);
 	sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	sa.sin_port = htons(l->local.port);
 	t->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK(connect(t->tcp, (struct sockaddr *)&sa, sizeof(sa)) == 0);
-	UNTIL(t->p, porch.n == 1);
-	ear_on(&t->e, porch.v[0]);
+	UNTIL(t->p, arrivals.n == 1);
+	reader_on(&t->e, arrivals.v[0]);
 	t->p->ops->local(t->e.s, false);
 	/* The door lives as long as the offer. */
 	t->p->ops->unbind(l);
@@ -50,12 +50,12 @@ static void hand_connect(struct hand *t)
 }
 
 /* ... and whose segments have been exchanged. */
-static void hand_shown(struct hand *t)
+static void hand_answered(struct hand *t)
 {
 	int mine, theirs;
 
 	hand_connect(t);
-	t->call = knock(&t->e.s->local);
+	t->call = connect_at(&t->e.s->local);
 	mine = shm_pipe_make(&t->pipe);
 	CHECK(mine >= 0);
 	give(t->call, &t->h, sizeof(t->h), mine);
@@ -77,7 +77,7 @@ static void hand_shown(struct hand *t)
 
 static void hand_open(struct hand *t)
 {
-	hand_shown(t);
+	hand_answered(t);
 	atomic_store(&t->pipe.own->open, 1);
 	close(t->call);
 	t->call = -1;
@@ -118,7 +118,7 @@ static void gives_up(void)
 {
 	struct hand t;
 
-	hand_shown(&t);
+	hand_answered(&t);
 	close(t.call);
 	t.call = -1;
 	UNTIL(t.p, t.e.writable);
@@ -127,7 +127,7 @@ static void gives_up(void)
 	CHECK(!t.e.s->shm && !t.e.local_shows);
 	hand_over(&t);
 	/* Its call still stands, and its first byte by TCP says it. */
-	hand_shown(&t);
+	hand_answered(&t);
 	tcp_put(&t, 0, 1);
 	UNTIL(t.p, t.e.got == 1 && t.e.writable);
 	CHECK(!t.e.s->shm && send_some(t.e.s, 0, 10) == 10);
@@ -135,11 +135,11 @@ static void gives_up(void)
 }
 
 /* A byte by TCP behind `open` is a bell, whatever was seen first. */
-static void early_bell(void)
+static void early_wake(void)
 {
 	struct hand t;
 
-	hand_shown(&t);
+	hand_answered(&t);
 	atomic_store(&t.pipe.own->open, 1);
 	put(&t, 0, 100);
 	CHECK(send(t.tcp, "x", 1, 0) == 1);
@@ -150,7 +150,7 @@ static void early_bell(void)
 
 /* A bell for what was seen before this sleep began is for this sleep nevertheless; the next bytes
  * ring again. */
-static void late_bell(void)
+static void late_wake(void)
 {
 	struct hand t;
 
@@ -178,13 +178,13 @@ static void dies(void)
 	hand_over(&t);
 
 	hand_connect(&t);
-	t.call = knock(&t.e.s->local);
+	t.call = connect_at(&t.e.s->local);
 	close(t.tcp);
 	t.tcp = -1;
 	UNTIL(t.p, t.e.closed);
 	hand_over(&t);
 
-	hand_shown(&t);
+	hand_answered(&t);
 	close(t.tcp);
 	t.tcp = -1;
 	UNTIL(t.p, t.e.closed);
@@ -200,7 +200,7 @@ static void dies(void)
 	CHECK(t.e.got == 1000 && t.e.error == 0 && t.e.closed == 1);
 	hand_over(&t);
 
-	hand_shown(&t);
+	hand_answered(&t);
 	atomic_store(&t.pipe.own->open, 1);
 	put(&t, 0, 1000);
 	setsockopt(t.tcp, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 }, sizeof(struct linger));
@@ -254,48 +254,48 @@ static void liars(void)
 static void strangers(void)
 {
 	struct link_streams *a = local_open();
-	struct ear ea = { 0 };
+	struct reader ra = { 0 };
 	struct hand t;
-	int calls[40];
+	int conns[40];
 
 	hand_connect(&t);
 	for (int i = 0; i < 40; i++) {
 		struct hello h = t.h;
 		int bad = bad_segment(i % 5);
 
-		calls[i] = knock(&t.e.s->local);
+		conns[i] = connect_at(&t.e.s->local);
 		h.magic += i % 7 == 0;
 		h.from_port = (uint16_t)(h.from_port + i + 1);
 		h.from[i % 16] ^= (uint8_t)(i & 8);
 		if (i % 3)
-			give(calls[i], &h, i % 4 ? sizeof(h) : 3, bad);
+			give(conns[i], &h, i % 4 ? sizeof(h) : 3, bad);
 		close(bad);
 		places_poll(t.p, NULL);
 	}
 	CHECK(!t.e.closed && !t.e.s->shm);
 	for (int i = 0; i < 40; i++)
-		close(calls[i]);
+		close(conns[i]);
 	hand_over(&t);
 	/* For the right one, with a wrong segment: it stays on TCP. */
 	hand_connect(&t);
-	calls[0] = knock(&t.e.s->local);
-	calls[1] = bad_segment(NO_PIPE);
-	give(calls[0], &t.h, sizeof(t.h), calls[1]);
+	conns[0] = connect_at(&t.e.s->local);
+	conns[1] = bad_segment(NO_PIPE);
+	give(conns[0], &t.h, sizeof(t.h), conns[1]);
 	tcp_put(&t, 0, 10);
 	UNTIL(t.p, t.e.got == 10);
 	CHECK(!t.e.s->shm && send_some(t.e.s, 0, 10) == 10);
-	close(calls[0]);
-	close(calls[1]);
+	close(conns[0]);
+	close(conns[1]);
 	hand_over(&t);
-	(void)ea;
+	(void)ra;
 	a->ops->fini(a);
 }
 
 int main(void)
 {
 	gives_up();
-	early_bell();
-	late_bell();
+	early_wake();
+	late_wake();
 	dies();
 	liars();
 	strangers();

@@ -9,38 +9,38 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 
-static void transfer(const uint8_t addr[16], size_t total, struct ear model)
+static void transfer(const uint8_t addr[16], size_t total, struct reader model)
 {
 	struct link_streams *a = place_open(), *b = place_open();
-	struct ear ea = { 0 }, eb = model;
+	struct reader ra = { 0 }, rb = model;
 	uint64_t sent = 0;
 
-	pair_make(a, b, addr, &ea, &eb);
+	pair_make(a, b, addr, &ra, &rb);
 	while (sent < total) {
 		size_t n = total - sent < 100000 ? total - sent : 100000;
 
-		ea.writable = 0;
-		n -= send_some(ea.s, sent, n);
+		ra.writable = 0;
+		n -= send_some(ra.s, sent, n);
 		sent += (total - sent < 100000 ? total - sent : 100000) - n;
 		if (n) {
-			CHECK(a->ops->room(ea.s) == 0);
-			UNTIL2(a, b, ea.writable);
-			CHECK(a->ops->room(ea.s) > 0);
+			CHECK(a->ops->room(ra.s) == 0);
+			UNTIL2(a, b, ra.writable);
+			CHECK(a->ops->room(ra.s) > 0);
 		}
 	}
-	UNTIL2(a, b, eb.got == total);
-	UNTIL2(a, b, a->ops->drained(ea.s));
-	CHECK(a->ops->mss(ea.s) >= 536 && a->ops->room(ea.s) >= 4096);
-	a->ops->shutdown(ea.s);
-	UNTIL2(a, b, eb.closed);
-	CHECK(eb.error == 0 && !ea.closed);
+	UNTIL2(a, b, rb.got == total);
+	UNTIL2(a, b, a->ops->drained(ra.s));
+	CHECK(a->ops->mss(ra.s) >= 536 && a->ops->room(ra.s) >= 4096);
+	a->ops->shutdown(ra.s);
+	UNTIL2(a, b, rb.closed);
+	CHECK(rb.error == 0 && !ra.closed);
 	/* The other direction still works. */
-	CHECK(send_some(eb.s, 0, 1000) == 1000);
-	UNTIL2(a, b, ea.got == 1000);
-	b->ops->close(eb.s, false);
-	UNTIL2(a, b, ea.closed);
-	CHECK(ea.closed == 1 && ea.error == 0 && eb.closed == 1);
-	a->ops->close(ea.s, false);
+	CHECK(send_some(rb.s, 0, 1000) == 1000);
+	UNTIL2(a, b, ra.got == 1000);
+	b->ops->close(rb.s, false);
+	UNTIL2(a, b, ra.closed);
+	CHECK(ra.closed == 1 && ra.error == 0 && rb.closed == 1);
+	a->ops->close(ra.s, false);
 	a->ops->fini(a);
 	b->ops->fini(b);
 }
@@ -49,13 +49,13 @@ static void transfer(const uint8_t addr[16], size_t total, struct ear model)
 static void single_bytes(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { .frame = 16 };
+	struct reader ra = { 0 }, rb = { .frame = 16 };
 
-	pair_make(p, p, LO4, &ea, &eb);
+	pair_make(p, p, LO4, &ra, &rb);
 	for (unsigned i = 0; i < 320; i++) {
-		CHECK(send_some(ea.s, i, 1) == 1);
-		UNTIL(p, eb.shows == i + 1);
-		CHECK(eb.shown == i % 16 + 1 && eb.got == (i + 1) / 16 * 16);
+		CHECK(send_some(ra.s, i, 1) == 1);
+		UNTIL(p, rb.shows == i + 1);
+		CHECK(rb.seen == i % 16 + 1 && rb.got == (i + 1) / 16 * 16);
 	}
 	p->ops->fini(p);
 }
@@ -64,7 +64,7 @@ static void single_bytes(void)
 static void interleaved(void)
 {
 	struct link_streams *p = place_open();
-	struct ear a[3] = { { 0 } }, b[3] = { { .frame = 10 }, { .frame = 7 }, { .frame = 64 } };
+	struct reader a[3] = { { 0 } }, b[3] = { { .frame = 10 }, { .frame = 7 }, { .frame = 64 } };
 
 	for (int k = 0; k < 3; k++)
 		pair_make(p, p, LO4, &a[k], &b[k]);
@@ -82,33 +82,33 @@ static void interleaved(void)
 static void slow_reader(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { .pause_in = true };
+	struct reader ra = { 0 }, rb = { .pause_in = true };
 	uint64_t sent = 0, resumed = 0, end = ut_now() + 300 * UT_MS;
 	size_t n;
 
-	pair_make(p, p, LO4, &ea, &eb);
-	p->ops->pause(eb.s, true);
+	pair_make(p, p, LO4, &ra, &rb);
+	p->ops->pause(rb.s, true);
 	while (ut_now() < end) {
-		n = send_some(ea.s, sent, 1 << 20);
+		n = send_some(ra.s, sent, 1 << 20);
 		sent += n;
 		if (n) /* the kernel may still grow buffers */
 			end = ut_now() + 300 * UT_MS;
 		CHECK(sent < 1ull << 30);
 		places_poll(p, NULL);
 	}
-	CHECK(eb.shows == 0 && p->ops->room(ea.s) == 0 && !p->ops->drained(ea.s));
+	CHECK(rb.shows == 0 && p->ops->room(ra.s) == 0 && !p->ops->drained(ra.s));
 	/* Nothing to do: the descriptor is silent although bytes wait. */
 	CHECK(poll(&(struct pollfd){ p->ops->fd(p), POLLIN, 0 }, 1, 0) == 0);
-	ea.writable = 0;
-	while (eb.got < sent) {
-		unsigned before = eb.shows;
+	ra.writable = 0;
+	while (rb.got < sent) {
+		unsigned before = rb.shows;
 
-		p->ops->pause(eb.s, false);
+		p->ops->pause(rb.s, false);
 		resumed++;
-		UNTIL(p, eb.shows > before);
+		UNTIL(p, rb.shows > before);
 	}
-	CHECK(eb.shows >= resumed);
-	UNTIL(p, ea.writable);
+	CHECK(rb.shows >= resumed);
+	UNTIL(p, ra.writable);
 	p->ops->fini(p);
 }
 
@@ -116,64 +116,64 @@ static void slow_reader(void)
 static void paused_rest(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { .take = 10, .pause_in = true };
+	struct reader ra = { 0 }, rb = { .take = 10, .pause_in = true };
 
-	pair_make(p, p, LO4, &ea, &eb);
-	CHECK(send_some(ea.s, 0, 35) == 35);
-	UNTIL(p, eb.shows == 1);
-	CHECK(eb.got == 10 && p->ops->deadline(p) == UT_NEVER);
+	pair_make(p, p, LO4, &ra, &rb);
+	CHECK(send_some(ra.s, 0, 35) == 35);
+	UNTIL(p, rb.shows == 1);
+	CHECK(rb.got == 10 && p->ops->deadline(p) == UT_NEVER);
 	for (unsigned i = 2; i <= 4; i++) {
-		p->ops->pause(eb.s, false);
+		p->ops->pause(rb.s, false);
 		CHECK(p->ops->deadline(p) == 0);
-		UNTIL(p, eb.shows == i);
+		UNTIL(p, rb.shows == i);
 	}
-	CHECK(eb.got == 35);
+	CHECK(rb.got == 35);
 	p->ops->fini(p);
 }
 
 static size_t second_received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 			      uint64_t now)
 {
-	struct ear *e = s->user;
+	struct reader *e = s->user;
 
 	e->next_ops = NULL;
 	e->take = 0;
 	e->connected = 77;
-	return ear_received(s, data, off, len, now);
+	return reader_received(s, data, off, len, now);
 }
 
-static size_t second_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+static size_t second_received_shm(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
 {
-	struct ear *e = s->user;
+	struct reader *e = s->user;
 
 	e->next_ops = NULL;
 	e->take = 0;
 	e->connected = 77;
-	return ear_shown(s, data, len, now);
+	return reader_received_shm(s, data, len, now);
 }
 
-static const struct link_stream_user second_ops = { second_received, second_shown, ear_writable,
-						    ear_connected, ear_closed };
+static const struct link_stream_user second_ops = { second_received, second_received_shm, reader_writable,
+						    reader_connected, reader_closed };
 
 /* A new user sees the rest at once; bytes without any user wait. */
 static void changed_user(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { .take = 5, .next_ops = &second_ops };
+	struct reader ra = { 0 }, rb = { .take = 5, .next_ops = &second_ops };
 
-	pair_make(p, p, LO4, &ea, &eb);
-	CHECK(send_some(ea.s, 0, 12) == 12);
-	UNTIL(p, eb.shows);
-	CHECK(eb.shows == 2 && eb.got == 12 && eb.connected == 77);
-	eb.s->user_ops = NULL;
-	CHECK(send_some(ea.s, 12, 8) == 8);
+	pair_make(p, p, LO4, &ra, &rb);
+	CHECK(send_some(ra.s, 0, 12) == 12);
+	UNTIL(p, rb.shows);
+	CHECK(rb.shows == 2 && rb.got == 12 && rb.connected == 77);
+	rb.s->user_ops = NULL;
+	CHECK(send_some(ra.s, 12, 8) == 8);
 	for (int i = 0; i < 50; i++)
 		places_poll(p, NULL);
 	CHECK(poll(&(struct pollfd){ p->ops->fd(p), POLLIN, 0 }, 1, 0) == 0);
 	CHECK(p->ops->deadline(p) == UT_NEVER);
-	eb.s->user_ops = &ear_ops;
+	rb.s->user_ops = &reader_ops;
 	CHECK(p->ops->deadline(p) == 0);
-	UNTIL(p, eb.got == 20);
+	UNTIL(p, rb.got == 20);
 	p->ops->fini(p);
 }
 
@@ -181,12 +181,12 @@ static void changed_user(void)
 static void closed_inside(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { .take = 1, .close_in = true };
+	struct reader ra = { 0 }, rb = { .take = 1, .close_in = true };
 
-	pair_make(p, p, LO4, &ea, &eb);
-	CHECK(send_some(ea.s, 0, 100000) > 0);
-	UNTIL(p, ea.closed);
-	CHECK(eb.shows == 1 && ea.error == 0 && !eb.closed);
+	pair_make(p, p, LO4, &ra, &rb);
+	CHECK(send_some(ra.s, 0, 100000) > 0);
+	UNTIL(p, ra.closed);
+	CHECK(rb.shows == 1 && ra.error == 0 && !rb.closed);
 	p->ops->fini(p);
 }
 
@@ -195,18 +195,18 @@ static void stuck_user(void)
 {
 	static uint8_t buf[LINK_STREAM_KEEP];
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { .frame = 1 << 20 };
+	struct reader ra = { 0 }, rb = { .frame = 1 << 20 };
 
-	pair_make(p, p, LO4, &ea, &eb);
-	CHECK(p->ops->send(ea.s, buf, sizeof(buf) - 1) == (ssize_t)sizeof(buf) - 1);
-	UNTIL(p, eb.shown == sizeof(buf) - 1);
-	CHECK(!eb.closed && p->ops->send(ea.s, buf, 1) == 1);
-	UNTIL(p, eb.closed);
-	CHECK(eb.error == EMSGSIZE);
-	CHECK(p->ops->send(ea.s, buf, 1) == 1);
+	pair_make(p, p, LO4, &ra, &rb);
+	CHECK(p->ops->send(ra.s, buf, sizeof(buf) - 1) == (ssize_t)sizeof(buf) - 1);
+	UNTIL(p, rb.seen == sizeof(buf) - 1);
+	CHECK(!rb.closed && p->ops->send(ra.s, buf, 1) == 1);
+	UNTIL(p, rb.closed);
+	CHECK(rb.error == EMSGSIZE);
+	CHECK(p->ops->send(ra.s, buf, 1) == 1);
 	for (int i = 0; i < 50; i++)
 		places_poll(p, NULL);
-	CHECK(eb.closed == 1 && poll(&(struct pollfd){ p->ops->fd(p), POLLIN, 0 }, 1, 0) == 0);
+	CHECK(rb.closed == 1 && poll(&(struct pollfd){ p->ops->fd(p), POLLIN, 0 }, 1, 0) == 0);
 	p->ops->fini(p);
 }
 
@@ -214,45 +214,45 @@ static void stuck_user(void)
 static void reset(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	unsigned i;
 
-	pair_make(p, p, LO4, &ea, &eb);
-	CHECK(send_some(ea.s, 0, 500) == 500);
-	p->ops->close(ea.s, true);
-	UNTIL(p, eb.closed);
-	CHECK(eb.got == 500 && eb.error == ECONNRESET && eb.closed == 1);
+	pair_make(p, p, LO4, &ra, &rb);
+	CHECK(send_some(ra.s, 0, 500) == 500);
+	p->ops->close(ra.s, true);
+	UNTIL(p, rb.closed);
+	CHECK(rb.got == 500 && rb.error == ECONNRESET && rb.closed == 1);
 	for (i = 0; i < 50; i++)
 		places_poll(p, NULL);
 	CHECK(poll(&(struct pollfd){ p->ops->fd(p), POLLIN, 0 }, 1, 0) == 0);
-	CHECK(p->ops->send(eb.s, "x", 1) < 0);
+	CHECK(p->ops->send(rb.s, "x", 1) < 0);
 	p->ops->fini(p);
 
 	/* Seen by a send first: the reason is still told, by closed(), once. */
 	p = place_open();
-	eb = ea = (struct ear){ 0 };
-	pair_make(p, p, LO4, &ea, &eb);
-	p->ops->pause(eb.s, true);
-	p->ops->close(ea.s, true);
-	for (i = 0; i < 1000000 && p->ops->send(eb.s, "x", 1) > 0; i++)
+	rb = ra = (struct reader){ 0 };
+	pair_make(p, p, LO4, &ra, &rb);
+	p->ops->pause(rb.s, true);
+	p->ops->close(ra.s, true);
+	for (i = 0; i < 1000000 && p->ops->send(rb.s, "x", 1) > 0; i++)
 		;
-	UNTIL(p, eb.closed);
-	CHECK(eb.closed == 1 && (eb.error == ECONNRESET || eb.error == EPIPE));
+	UNTIL(p, rb.closed);
+	CHECK(rb.closed == 1 && (rb.error == ECONNRESET || rb.error == EPIPE));
 	p->ops->fini(p);
 }
 
 static void refused(const uint8_t addr[16])
 {
 	struct link_streams *p = place_open();
-	struct porch porch = { .n = 0 };
-	struct link_listener *l = listen_on(p, addr, &porch);
+	struct arrivals arrivals = { .n = 0 };
+	struct link_listener *l = listen_on(p, addr, &arrivals);
 	struct link_end to = end_of(addr, l->local.port), there;
 	struct link_stream *s;
-	struct ear e = { 0 };
+	struct reader e = { 0 };
 
 	p->ops->unbind(l);
 	CHECK(p->ops->connect(p, NULL, NULL, &to, 0x40, &s) == 0);
-	ear_on(&e, s);
+	reader_on(&e, s);
 	UNTIL(p, e.closed);
 	CHECK_MSG(e.error == ECONNREFUSED && !e.connected && e.closed == 1, "error %d, connected %u, closed %u",
 		  e.error, e.connected, e.closed);
@@ -270,14 +270,14 @@ static void refused(const uint8_t addr[16])
 static void closed_connecting(void)
 {
 	struct link_streams *p = place_open();
-	struct porch porch = { .n = 0 };
-	struct link_listener *l = listen_on(p, LO4, &porch);
+	struct arrivals arrivals = { .n = 0 };
+	struct link_listener *l = listen_on(p, LO4, &arrivals);
 	struct link_end to = end_of(LO4, l->local.port);
 	struct link_stream *s;
-	struct ear e = { 0 };
+	struct reader e = { 0 };
 
 	CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &s) == 0);
-	ear_on(&e, s);
+	reader_on(&e, s);
 	p->ops->close(s, false);
 	for (int i = 0; i < 50; i++)
 		places_poll(p, NULL);
@@ -306,7 +306,7 @@ static void adopted(void)
 {
 	struct link_streams *p = place_open();
 	struct link_stream *s;
-	struct ear e = { 0 };
+	struct reader e = { 0 };
 	char byte = (char)pattern(0), back;
 	int fd[2], copy, one = 0;
 	socklen_t n = sizeof(one);
@@ -315,7 +315,7 @@ static void adopted(void)
 	CHECK(send(fd[1], &byte, 1, 0) == 1);
 	copy = dup(fd[0]);
 	CHECK(p->ops->adopt(p, fd[0], &s) == 0);
-	ear_on(&e, s);
+	reader_on(&e, s);
 	UNTIL(p, e.got == 1);
 	for (int i = 0; i < 50; i++) /* it must not block */
 		places_poll(p, NULL);
@@ -360,10 +360,10 @@ static bool have_ipv6(void)
 
 int main(void)
 {
-	transfer(LO4, 1, (struct ear){ 0 });
-	transfer(LO4, 20 << 20, (struct ear){ 0 });
-	transfer(LO4, 10007 * 1000, (struct ear){ .frame = 10007 });
-	transfer(LO4, 64000 * 100, (struct ear){ .frame = 64000 });
+	transfer(LO4, 1, (struct reader){ 0 });
+	transfer(LO4, 20 << 20, (struct reader){ 0 });
+	transfer(LO4, 10007 * 1000, (struct reader){ .frame = 10007 });
+	transfer(LO4, 64000 * 100, (struct reader){ .frame = 64000 });
 	single_bytes();
 	interleaved();
 	slow_reader();
@@ -380,7 +380,7 @@ int main(void)
 		printf("no IPv6: that half was left out\n");
 		return 0;
 	}
-	transfer(LO6, 3000000, (struct ear){ .frame = 1000 });
+	transfer(LO6, 3000000, (struct reader){ .frame = 1000 });
 	refused(LO6);
 	return 0;
 }

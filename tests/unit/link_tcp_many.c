@@ -24,8 +24,8 @@ static void ports(void)
 {
 	struct link_streams *p = place_open(), *q = place_open();
 	struct link_listener *l, *m;
-	struct porch porch = { .n = 0 };
-	struct ear e = { 0 };
+	struct arrivals arrivals = { .n = 0 };
+	struct reader e = { 0 };
 	struct link_end to;
 	uint16_t port;
 
@@ -35,8 +35,8 @@ static void ports(void)
 	CHECK(bind_at(p, port, false, &m) == -EADDRINUSE);
 	CHECK(bind_at(q, port, false, &m) == -EADDRINUSE);
 	CHECK(bind_at(q, port, true, &m) == -EADDRINUSE);
-	l->user_ops = &porch_ops;
-	l->user = &porch;
+	l->user_ops = &arrivals_ops;
+	l->user = &arrivals;
 	CHECK(p->ops->listen(l, 5) == 0);
 	CHECK(bind_at(q, port, false, &m) == -EADDRINUSE);
 	CHECK(bind_at(q, port, true, &m) == -EADDRINUSE);
@@ -44,18 +44,18 @@ static void ports(void)
 	/* A connection that lives on, or is not forgotten by TCP yet, does not keep it. */
 	to = end_of(LO4, port);
 	CHECK(q->ops->connect(q, NULL, NULL, &to, -1, &e.s) == 0);
-	ear_on(&e, e.s);
-	UNTIL2(p, q, e.connected && porch.n == 1);
+	reader_on(&e, e.s);
+	UNTIL2(p, q, e.connected && arrivals.n == 1);
 	p->ops->unbind(l);
 	CHECK(bind_at(p, port, false, &l) == 0);
 	p->ops->unbind(l);
-	p->ops->close(porch.v[0], false); /* first FIN: TIME_WAIT at the listener's port */
+	p->ops->close(arrivals.v[0], false); /* first FIN: TIME_WAIT at the listener's port */
 	q->ops->close(e.s, false);
 	for (int i = 0; i < 20; i++)
 		places_poll(p, q);
 	CHECK(bind_at(p, port, false, &l) == 0);
-	l->user_ops = &porch_ops;
-	l->user = &porch;
+	l->user_ops = &arrivals_ops;
+	l->user = &arrivals;
 	CHECK(p->ops->listen(l, 0) == 0);
 
 	/* Two that are both for reuse share a port; one that is not does not join. */
@@ -72,20 +72,20 @@ static void bound_source(void)
 {
 	struct link_streams *p = place_open();
 	struct link_listener *from, *l;
-	struct porch porch = { .n = 0 };
-	struct ear e = { 0 };
+	struct arrivals arrivals = { .n = 0 };
+	struct reader e = { 0 };
 	struct link_end to;
 	uint16_t port;
 
-	l = listen_on(p, LO4, &porch);
+	l = listen_on(p, LO4, &arrivals);
 	CHECK(bind_at(p, 0, false, &from) == 0);
 	port = from->local.port;
 	to = end_of(LO4, l->local.port);
 	CHECK(p->ops->connect(p, l, NULL, &to, -1, &e.s) == -EINVAL);
 	CHECK(p->ops->connect(p, from, NULL, &to, 0x20, &e.s) == 0);
-	ear_on(&e, e.s);
-	UNTIL(p, e.connected && porch.n == 1);
-	CHECK(e.s->local.port == port && porch.v[0]->remote.port == port);
+	reader_on(&e, e.s);
+	UNTIL(p, e.connected && arrivals.n == 1);
+	CHECK(e.s->local.port == port && arrivals.v[0]->remote.port == port);
 	p->ops->fini(p);
 }
 
@@ -96,29 +96,29 @@ static void both_families(void)
 	struct link_end any = { 0 }, to;
 	struct link_listener *l;
 	struct link_stream *s;
-	struct porch porch = { .n = 0 };
-	struct ear e = { 0 };
+	struct arrivals arrivals = { .n = 0 };
+	struct reader e = { 0 };
 
 	if (p->ops->bind(p, &any, false, false, &l) < 0) {
 		printf("no IPv6: both_families left out\n");
 		p->ops->fini(p);
 		return;
 	}
-	l->user_ops = &porch_ops;
-	l->user = &porch;
+	l->user_ops = &arrivals_ops;
+	l->user = &arrivals;
 	CHECK(p->ops->listen(l, 0) == 0);
 	to = end_of(LO4, l->local.port);
 	CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &s) == 0);
-	ear_on(&e, s);
-	UNTIL(p, e.connected && porch.n == 1);
-	CHECK(!memcmp(porch.v[0]->remote.addr, LO4, 16));
+	reader_on(&e, s);
+	UNTIL(p, e.connected && arrivals.n == 1);
+	CHECK(!memcmp(arrivals.v[0]->remote.addr, LO4, 16));
 	p->ops->unbind(l);
 	CHECK(p->ops->bind(p, &any, false, true, &l) == 0);
 	CHECK(p->ops->listen(l, 0) == 0);
 	to = end_of(LO4, l->local.port);
 	CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &s) == 0);
-	e = (struct ear){ 0 };
-	ear_on(&e, s);
+	e = (struct reader){ 0 };
+	reader_on(&e, s);
 	UNTIL(p, e.closed);
 	CHECK(e.error == ECONNREFUSED);
 	p->ops->fini(p);
@@ -138,24 +138,24 @@ static unsigned count_fds(void)
 
 static void batch(void)
 {
-	static struct ear a[BATCH], b[BATCH];
-	static struct porch porch;
+	static struct reader a[BATCH], b[BATCH];
+	static struct arrivals arrivals;
 	struct link_streams *p = place_open(), *q = place_open();
-	struct link_listener *l = listen_on(q, LO4, &porch);
+	struct link_listener *l = listen_on(q, LO4, &arrivals);
 	struct link_end to = end_of(LO4, l->local.port);
 	unsigned connected = 0, done;
 
-	porch.n = 0;
+	arrivals.n = 0;
 	memset(a, 0, sizeof(a));
 	memset(b, 0, sizeof(b));
 	for (int i = 0; i < BATCH; i++) {
 		CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &a[i].s) == 0);
-		ear_on(&a[i], a[i].s);
+		reader_on(&a[i], a[i].s);
 		if (i % 100 == 99)
-			UNTIL2(p, q, porch.n == i + 1);
+			UNTIL2(p, q, arrivals.n == i + 1);
 	}
 	for (int i = 0; i < BATCH; i++)
-		ear_on(&b[i], porch.v[i]);
+		reader_on(&b[i], arrivals.v[i]);
 	UNTIL2(p, q, ({ connected = 0;
 			for (int i = 0; i < BATCH; i++)
 				connected += a[i].connected;
@@ -186,18 +186,18 @@ static void batch(void)
 static void no_descriptors(void)
 {
 	struct link_streams *p = place_open(), *q = place_open();
-	struct porch porch = { .n = 0 };
-	struct link_listener *l = listen_on(q, LO4, &porch);
+	struct arrivals arrivals = { .n = 0 };
+	struct link_listener *l = listen_on(q, LO4, &arrivals);
 	struct link_end to = end_of(LO4, l->local.port);
 	int held[64], n_held = 0;
 	struct rlimit old, tight;
-	struct ear e[8] = { { 0 } };
+	struct reader e[8] = { { 0 } };
 	unsigned polls = 0;
 	uint64_t end;
 
 	for (int i = 0; i < 8; i++) {
 		CHECK(p->ops->connect(p, NULL, NULL, &to, -1, &e[i].s) == 0);
-		ear_on(&e[i], e[i].s);
+		reader_on(&e[i], e[i].s);
 	}
 	CHECK(getrlimit(RLIMIT_NOFILE, &old) == 0);
 	tight = old;
@@ -211,11 +211,11 @@ static void no_descriptors(void)
 		places_sleep(p, q);
 		polls++;
 	}
-	CHECK_MSG(porch.n == 0 && polls < 100, "%d came, %u polls", porch.n, polls);
+	CHECK_MSG(arrivals.n == 0 && polls < 100, "%d came, %u polls", arrivals.n, polls);
 	CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
 	while (n_held)
 		close(held[--n_held]);
-	UNTIL2(p, q, porch.n == 8);
+	UNTIL2(p, q, arrivals.n == 8);
 	p->ops->fini(p);
 	q->ops->fini(q);
 }
@@ -227,28 +227,28 @@ static void no_descriptors(void)
 static void last_words(bool by_fini)
 {
 	struct link_streams *p = place_open(), *q = place_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	uint64_t sent = 0;
 
-	pair_make(p, q, LO4, &ea, &eb);
-	p->ops->pause(ea.s, true);
-	q->ops->pause(eb.s, true);
-	CHECK(send_some(eb.s, 0, 5000) == 5000); /* unread when we close */
-	CHECK(send_some(ea.s, 0, 3000) == 3000);
+	pair_make(p, q, LO4, &ra, &rb);
+	p->ops->pause(ra.s, true);
+	q->ops->pause(rb.s, true);
+	CHECK(send_some(rb.s, 0, 5000) == 5000); /* unread when we close */
+	CHECK(send_some(ra.s, 0, 3000) == 3000);
 	sent = 3000;
-	p->ops->close(ea.s, false);
+	p->ops->close(ra.s, false);
 	for (int i = 0; i < 20; i++) {
-		CHECK(send_some(eb.s, 5000, 5000) == 5000);
+		CHECK(send_some(rb.s, 5000, 5000) == 5000);
 		if (!by_fini)
 			places_poll(p, NULL);
 	}
 	if (by_fini)
 		p->ops->fini(p);
-	q->ops->pause(eb.s, false);
-	UNTIL(q, eb.closed);
-	CHECK(eb.got == sent);
+	q->ops->pause(rb.s, false);
+	UNTIL(q, rb.closed);
+	CHECK(rb.got == sent);
 	if (!by_fini) {
-		CHECK(eb.error == 0 && p->ops->deadline(p) != UT_NEVER);
+		CHECK(rb.error == 0 && p->ops->deadline(p) != UT_NEVER);
 		/* The peer never ends: patience does. */
 		UNTIL(p, p->ops->deadline(p) == UT_NEVER);
 		p->ops->fini(p);
@@ -260,15 +260,15 @@ static void last_words(bool by_fini)
 static void forgotten(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { 0 };
-	struct porch porch = { .n = 0 };
+	struct reader ra = { 0 }, rb = { 0 };
+	struct arrivals arrivals = { .n = 0 };
 	unsigned before = count_fds();
 	int status;
 	pid_t pid;
 
-	pair_make(p, p, LO4, &ea, &eb);
-	listen_on(p, LO4, &porch);
-	p->ops->pause(eb.s, true); /* not in the set */
+	pair_make(p, p, LO4, &ra, &rb);
+	listen_on(p, LO4, &arrivals);
+	p->ops->pause(rb.s, true); /* not in the set */
 	places_poll(p, NULL);
 	pid = fork();
 	CHECK(pid >= 0);
@@ -277,20 +277,20 @@ static void forgotten(void)
 
 		p->ops->forget(p);
 		/* two ends, a listener, epoll, the stage; near: the bell */
-		_exit(count_fds() == all - (ea.s->shm ? 6 : 5) && all >= before ? 0 : 1);
+		_exit(count_fds() == all - (ra.s->shm ? 6 : 5) && all >= before ? 0 : 1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	p->ops->pause(eb.s, false);
-	CHECK(send_some(ea.s, 0, 10) == 10);
-	UNTIL(p, eb.got == 10);
+	p->ops->pause(rb.s, false);
+	CHECK(send_some(ra.s, 0, 10) == 10);
+	UNTIL(p, rb.got == 10);
 	p->ops->fini(p);
 }
 
 static bool whole_life(void)
 {
 	struct link_end at = end_of(LO4, 0), to;
-	struct porch porch = { .n = 0 };
-	struct ear ea = { .frame = 7 }, eb = { .frame = 7 };
+	struct arrivals arrivals = { .n = 0 };
+	struct reader ra = { .frame = 7 }, rb = { .frame = 7 };
 	struct link_listener *l;
 	struct link_streams *p;
 	bool good = false;
@@ -303,38 +303,38 @@ static bool whole_life(void)
 #endif
 	if (p->ops->bind(p, &at, false, false, &l) < 0)
 		goto out;
-	l->user_ops = &porch_ops;
-	l->user = &porch;
+	l->user_ops = &arrivals_ops;
+	l->user = &arrivals;
 	if (p->ops->listen(l, 0) < 0)
 		goto out;
 	to = end_of(LO4, l->local.port);
-	if (p->ops->connect(p, NULL, NULL, &to, -1, &ea.s) < 0)
+	if (p->ops->connect(p, NULL, NULL, &to, -1, &ra.s) < 0)
 		goto out;
-	ear_on(&ea, ea.s);
-	UNTIL(p, ea.closed || (ea.connected && porch.n));
-	if (ea.closed)
+	reader_on(&ra, ra.s);
+	UNTIL(p, ra.closed || (ra.connected && arrivals.n));
+	if (ra.closed)
 		goto out;
-	ear_on(&eb, porch.v[0]);
+	reader_on(&rb, arrivals.v[0]);
 #ifdef LOCAL
-	p->ops->local(eb.s, false);
-	p->ops->local(ea.s, true);
+	p->ops->local(rb.s, false);
+	p->ops->local(ra.s, true);
 	/* Or on the wire, for want of anything. */
-	UNTIL(p, ea.closed || eb.closed || p->ops->room(ea.s));
-	UNTIL(p, ea.closed || eb.closed || p->ops->room(eb.s));
-	if (!ea.closed && !eb.closed)
-		CHECK(ea.s->shm == eb.s->shm);
+	UNTIL(p, ra.closed || rb.closed || p->ops->room(ra.s));
+	UNTIL(p, ra.closed || rb.closed || p->ops->room(rb.s));
+	if (!ra.closed && !rb.closed)
+		CHECK(ra.s->shm == rb.s->shm);
 #endif
-	for (int i = 0; i < 3 && !ea.closed && !eb.closed; i++) {
+	for (int i = 0; i < 3 && !ra.closed && !rb.closed; i++) {
 		/* What a planted fault kept back does not come. */
-		if (send_some(ea.s, (uint64_t)i * 10, 10) != 10 ||
-		    send_some(eb.s, (uint64_t)i * 10, 10) != 10)
+		if (send_some(ra.s, (uint64_t)i * 10, 10) != 10 ||
+		    send_some(rb.s, (uint64_t)i * 10, 10) != 10)
 			goto out;
-		UNTIL(p, eb.closed || ea.closed ||
-			 (eb.got == (i + 1) * 10u / 7 * 7 && ea.got == (i + 1) * 10u / 7 * 7));
-		p->ops->pause(eb.s, true);
-		p->ops->pause(eb.s, false);
+		UNTIL(p, rb.closed || ra.closed ||
+			 (rb.got == (i + 1) * 10u / 7 * 7 && ra.got == (i + 1) * 10u / 7 * 7));
+		p->ops->pause(rb.s, true);
+		p->ops->pause(rb.s, false);
 	}
-	good = !ea.closed && !eb.closed;
+	good = !ra.closed && !rb.closed;
 out:
 	p->ops->fini(p);
 	return good;
@@ -361,14 +361,14 @@ static void faults(void)
 
 #define GREETERS 200
 
-static struct ear greeter[2][GREETERS], leaver[2];
+static struct reader greeter[2][GREETERS], leaver[2];
 static int heard_before_end;
 
 static void leaver_closed(struct link_stream *s, int error, uint64_t now)
 {
 	for (int i = 0; i < GREETERS; i++)
 		heard_before_end += greeter[1][i].got == 1;
-	ear_closed(s, error, now);
+	reader_closed(s, error, now);
 }
 
 static void leave_and_listen(struct link_streams *p, struct link_streams *q)
@@ -384,7 +384,7 @@ static void leave_and_listen(struct link_streams *p, struct link_streams *q)
 /* lately: the one that leaves was read just before, and is looked at before all others. */
 static void end_in_turn(bool lately)
 {
-	static const struct link_stream_user ops = { ear_received, ear_shown, ear_writable, ear_connected,
+	static const struct link_stream_user ops = { reader_received, reader_received_shm, reader_writable, reader_connected,
 						     leaver_closed };
 	struct link_streams *p = place_open(), *q = place_open();
 

@@ -19,7 +19,7 @@
 enum mode { ALL, PIECES, SOME, NONE, GONE };
 
 struct taker {
-	struct ear ear;        /* first: what the shared callbacks know */
+	struct reader reader;        /* first: what the shared callbacks know */
 	enum mode mode;
 	struct ut_rng rng;
 	uint8_t *mem, *gone;   /* LONGEST octets each */
@@ -45,7 +45,7 @@ static void check_octets(const uint8_t *p, uint64_t at, size_t n)
 
 static bool take(struct taker *t, size_t off, uint8_t *to, size_t n, int pieces)
 {
-	const struct link_streams_ops *ops = t->ear.s->place->ops;
+	const struct link_streams_ops *ops = t->reader.s->place->ops;
 	struct iovec iov[4];
 	size_t each = n / (size_t)pieces;
 
@@ -53,7 +53,7 @@ static bool take(struct taker *t, size_t off, uint8_t *to, size_t n, int pieces)
 		iov[i] = (struct iovec){ to + each * (size_t)i,
 					 i == pieces - 1 ? n - each * (size_t)i : each };
 	memset(t->mem, 0xee, LONGEST);
-	return ops->take(t->ear.s, off, iov, pieces, n);
+	return ops->take(t->reader.s, off, iov, pieces, n);
 }
 
 static void one_frame(struct taker *t, const uint8_t *h, size_t off, size_t n)
@@ -97,8 +97,8 @@ static size_t received(struct link_stream *s, const uint8_t *data, size_t off, s
 	return done;
 }
 
-static const struct link_stream_user taker_ops = { received, ear_shown, ear_writable, ear_connected,
-						   ear_closed };
+static const struct link_stream_user taker_ops = { received, reader_received_shm, reader_writable, reader_connected,
+						   reader_closed };
 
 /* Frames one behind the other, as many as the memory holds. */
 static size_t compose(uint8_t *to, size_t room, struct ut_rng *r, size_t fixed, unsigned *frames)
@@ -126,30 +126,30 @@ static void run(enum mode mode, size_t fixed, size_t guess, size_t cut)
 	struct link_streams *a = place_open(), *b = place_open();
 	struct taker t = { .mode = mode, .rng = { 5 }, .guess = guess };
 	struct ut_rng r = { fixed + guess + cut };
-	struct ear ea = { 0 };
+	struct reader ra = { 0 };
 	unsigned frames = 0;
 	size_t total = compose(all, sizeof(all), &r, fixed, &frames), sent = 0;
 
 	t.mem = malloc(LONGEST);
 	t.gone = mmap(NULL, LONGEST, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(t.mem && t.gone != MAP_FAILED);
-	pair_make(a, b, LO4, &ea, &t.ear);
-	t.ear.s->user_ops = &taker_ops;
-	t.ear.s->user = &t;
+	pair_make(a, b, LO4, &ra, &t.reader);
+	t.reader.s->user_ops = &taker_ops;
+	t.reader.s->user = &t;
 	while (sent < total) {
 		size_t n = cut ? 1 + ut_rng_below(&r, cut) : total;
-		ssize_t k = a->ops->send(ea.s, all + sent, n < total - sent ? n : total - sent);
+		ssize_t k = a->ops->send(ra.s, all + sent, n < total - sent ? n : total - sent);
 
 		CHECK(k > 0 || k == -EAGAIN);
 		sent += k > 0 ? (size_t)k : 0;
 		places_poll(a, b);
 	}
 	UNTIL2(a, b, t.at == total);
-	CHECK(t.frames == frames && !t.ear.closed);
+	CHECK(t.frames == frames && !t.reader.closed);
 	CHECK(t.taken + t.refused == frames);
-	a->ops->close(ea.s, false);
-	UNTIL2(a, b, t.ear.closed);
-	CHECK(t.ear.error == 0);
+	a->ops->close(ra.s, false);
+	UNTIL2(a, b, t.reader.closed);
+	CHECK(t.reader.error == 0);
 	a->ops->fini(a);
 	b->ops->fini(b);
 	munmap(t.gone, LONGEST);
@@ -165,14 +165,14 @@ static void run(enum mode mode, size_t fixed, size_t guess, size_t cut)
 static void outside(void)
 {
 	struct link_streams *p = place_open();
-	struct ear ea = { 0 }, eb = { 0 };
+	struct reader ra = { 0 }, rb = { 0 };
 	uint8_t to[16];
 	struct iovec iov = { to, sizeof(to) };
 
-	pair_make(p, p, LO4, &ea, &eb);
-	CHECK(send_some(ea.s, 0, 100) == 100);
-	UNTIL(p, eb.got == 100);
-	CHECK(!p->ops->take(eb.s, 0, &iov, 1, sizeof(to)));
+	pair_make(p, p, LO4, &ra, &rb);
+	CHECK(send_some(ra.s, 0, 100) == 100);
+	UNTIL(p, rb.got == 100);
+	CHECK(!p->ops->take(rb.s, 0, &iov, 1, sizeof(to)));
 	p->ops->fini(p);
 }
 

@@ -17,16 +17,16 @@
 static const uint8_t LO4[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
 static const uint8_t LO6[16] = { [15] = 1 };
 
-#define PATIENCE (20 * UT_S)
+#define TIMEOUT (20 * UT_S)
 
 /* What the user of one stream has heard. */
-struct ear {
+struct reader {
 	struct link_stream *s;
 	size_t take;       /* bytes consumed per call at most; 0 = all */
 	size_t frame;      /* consume whole frames of so many bytes only; 0 = any */
 	uint64_t got;      /* bytes consumed */
 	uint64_t sum;      /* of them, by place */
-	size_t shown;      /* length of the last show */
+	size_t seen;       /* length of the last piece */
 	unsigned shows, local_shows, connected, writable, closed;
 	int error;         /* closed() */
 	bool close_in, pause_in;
@@ -38,13 +38,13 @@ static inline uint8_t pattern(uint64_t i)
 	return (uint8_t)(i * 131 + (i >> 8) * 17 + (i >> 16));
 }
 
-static inline size_t ear_hear(struct link_stream *s, const uint8_t *data, size_t len)
+static inline size_t reader_take(struct link_stream *s, const uint8_t *data, size_t len)
 {
-	struct ear *e = s->user;
+	struct reader *e = s->user;
 	size_t n = len;
 
 	e->shows++;
-	e->shown = len;
+	e->seen = len;
 	if (e->frame)
 		n = len / e->frame * e->frame;
 	if (e->take && n > e->take)
@@ -60,70 +60,70 @@ static inline size_t ear_hear(struct link_stream *s, const uint8_t *data, size_t
 	return n;
 }
 
-static inline size_t ear_received(struct link_stream *s, const uint8_t *data, size_t off,
+static inline size_t reader_received(struct link_stream *s, const uint8_t *data, size_t off,
 				  size_t len, uint64_t now)
 {
 	(void)now;
 	CHECK(data == s->place->rx_stage->base + off);
 	CHECK(off + len <= s->place->rx_stage->size && len && !s->shm);
-	return ear_hear(s, data, len);
+	return reader_take(s, data, len);
 }
 
-static inline size_t ear_shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+static inline size_t reader_received_shm(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
 {
 	(void)now;
 	CHECK(s->shm && len);
-	((struct ear *)s->user)->local_shows++;
-	return ear_hear(s, data, len);
+	((struct reader *)s->user)->local_shows++;
+	return reader_take(s, data, len);
 }
 
-static inline void ear_writable(struct link_stream *s, uint64_t now)
+static inline void reader_writable(struct link_stream *s, uint64_t now)
 {
 	(void)now;
-	((struct ear *)s->user)->writable++;
+	((struct reader *)s->user)->writable++;
 }
 
-static inline void ear_connected(struct link_stream *s, uint64_t now)
+static inline void reader_connected(struct link_stream *s, uint64_t now)
 {
 	(void)now;
-	((struct ear *)s->user)->connected++;
+	((struct reader *)s->user)->connected++;
 }
 
-static inline void ear_closed(struct link_stream *s, int error, uint64_t now)
+static inline void reader_closed(struct link_stream *s, int error, uint64_t now)
 {
-	struct ear *e = s->user;
+	struct reader *e = s->user;
 
 	(void)now;
 	e->closed++;
 	e->error = error;
 }
 
-static const struct link_stream_user ear_ops = { ear_received, ear_shown, ear_writable,
-						 ear_connected, ear_closed };
+static const struct link_stream_user reader_ops = { reader_received, reader_received_shm, reader_writable,
+						 reader_connected, reader_closed };
 
-static inline void ear_on(struct ear *e, struct link_stream *s)
+static inline void reader_on(struct reader *e, struct link_stream *s)
 {
 	e->s = s;
 	s->user = e;
-	s->user_ops = &ear_ops;
+	s->user_ops = &reader_ops;
 }
 
 /* Takes what a listener hears into a list. */
-struct porch {
+struct arrivals {
 	struct link_stream *v[2048];
 	int n;
 };
 
-static inline void porch_accepted(struct link_listener *l, struct link_stream *s, uint64_t now)
+static inline void arrivals_accepted(struct link_listener *l, struct link_stream *s, uint64_t now)
 {
-	struct porch *p = l->user;
+	struct arrivals *p = l->user;
 
 	(void)now;
 	CHECK(!s->user_ops && p->n < 2048);
 	p->v[p->n++] = s;
 }
 
-static const struct link_listener_user porch_ops = { porch_accepted };
+static const struct link_listener_user arrivals_ops = { arrivals_accepted };
 
 static inline struct link_streams *place_open(void)
 {
@@ -139,7 +139,7 @@ static inline struct link_streams *place_open(void)
 }
 
 static inline struct link_listener *listen_on(struct link_streams *p, const uint8_t addr[16],
-					      struct porch *porch)
+					      struct arrivals *arrivals)
 {
 	struct link_end e = { 0 };
 	struct link_listener *l;
@@ -147,8 +147,8 @@ static inline struct link_listener *listen_on(struct link_streams *p, const uint
 	memcpy(e.addr, addr, 16);
 	CHECK(p->ops->bind(p, &e, false, false, &l) == 0);
 	CHECK(l->local.port && !memcmp(l->local.addr, addr, 16));
-	l->user = porch;
-	l->user_ops = &porch_ops;
+	l->user = arrivals;
+	l->user_ops = &arrivals_ops;
 	CHECK(p->ops->listen(l, 0) == 0);
 	return l;
 }
@@ -167,7 +167,7 @@ static inline struct link_end end_of(const uint8_t addr[16], uint16_t port)
  */
 #define UNTIL2(a, b, cond)                                                             \
 	do {                                                                           \
-		uint64_t until_ = ut_now() + PATIENCE;                                 \
+		uint64_t until_ = ut_now() + TIMEOUT;                                 \
 		for (;;) {                                                             \
 			places_poll((a), (b));                                         \
 			if (cond)                                                      \
@@ -203,23 +203,23 @@ static inline void places_sleep(struct link_streams *a, struct link_streams *b)
 
 /* A connected pair within one place or two. */
 static inline void pair_make(struct link_streams *a, struct link_streams *b,
-			     const uint8_t addr[16], struct ear *ea, struct ear *eb)
+			     const uint8_t addr[16], struct reader *ra, struct reader *rb)
 {
-	struct porch porch = { .n = 0 };
-	struct link_listener *l = listen_on(b, addr, &porch);
+	struct arrivals arrivals = { .n = 0 };
+	struct link_listener *l = listen_on(b, addr, &arrivals);
 	struct link_end to = end_of(addr, l->local.port), from = end_of(addr, 0);
 	struct link_stream *s;
 
 	CHECK(a->ops->connect(a, NULL, &from, &to, -1, &s) == 0);
-	ear_on(ea, s);
-	UNTIL2(a, b, ea->connected && porch.n == 1);
-	ear_on(eb, porch.v[0]);
-	CHECK(s->local.port == eb->s->remote.port && s->remote.port == eb->s->local.port);
-	CHECK(!memcmp(s->local.addr, addr, 16) && !memcmp(eb->s->remote.addr, addr, 16));
+	reader_on(ra, s);
+	UNTIL2(a, b, ra->connected && arrivals.n == 1);
+	reader_on(rb, arrivals.v[0]);
+	CHECK(s->local.port == rb->s->remote.port && s->remote.port == rb->s->local.port);
+	CHECK(!memcmp(s->local.addr, addr, 16) && !memcmp(rb->s->remote.addr, addr, 16));
 #ifdef LOCAL
-	b->ops->local(eb->s, false);
-	a->ops->local(ea->s, true);
-	UNTIL2(a, b, ea->s->shm && eb->s->shm);
+	b->ops->local(rb->s, false);
+	a->ops->local(ra->s, true);
+	UNTIL2(a, b, ra->s->shm && rb->s->shm);
 #endif
 	b->ops->unbind(l);
 }

@@ -6,8 +6,9 @@
  * 10); a stream that ends after our whole Request without one byte of answer
  * is therefore tried again, once, with a plain one.
  */
-#include "cm/mpa/ep.h"
+#include "cm/mpa/active.h"
 
+#include "cm/mpa/stream.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -93,15 +94,15 @@ static int claim_again(struct mpa_ep *e)
 /*
  * Servers that have just told their client a port (qperf, perftest) listen on it while the
  * connection is on its way: with adapters that need milliseconds to make a QP the server is
- * first, with us the client may be. So that nobody listens is believed after some tries, as
- * with the other manager (ibcm_retry).
+ * first, with ours the client may be. So a refusal is believed after some tries only, as by the other
+ * manager (ibcm).
  */
 static bool retry(struct mpa_ep *e, int error)
 {
 	if (error != ECONNREFUSED || e->refused_tries == MPA_REFUSED_TRIES || e->done)
 		return false;
 	mpa_drop_stream(e, true);
-	e->knocking = true;
+	e->retrying = true;
 	mpa_timer_start_ns(e, MPA_REFUSED_NS << e->refused_tries++);
 	mpa_ep_state(e, MPA_CONNECTING);
 	return true;
@@ -118,7 +119,7 @@ int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm
 	if (r < 0)
 		return r;
 	r = start(e, remote);
-	/* Some hosts know at once what others hear later: the user hears of both in one way. */
+	/* Some hosts know at once what others learn later: the user is told of both in one way. */
 	if (r < 0 && event_of(-r) == CM_EV_ERROR)
 		return r;
 	e->ep.remote = *remote;
@@ -143,7 +144,6 @@ void mpa_active_connected(struct mpa_ep *e, uint64_t now)
 		mpa_active_sent(e, r);
 }
 
-/* The Request is out, or can never be; in that case closed() says why. */
 void mpa_active_sent(struct mpa_ep *e, int error)
 {
 	if (error < 0)
@@ -205,8 +205,9 @@ static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *
 }
 
 /*
- * The QP's first word must be on its way when the user hears of the connection: what he does to
- * another one afterwards would be heard before it. So both wait until it is known which way that is.
+ * The QP's first message must be on its way when the user is told of the connection: what the user then
+ * does to another connection would otherwise be told first at the peer. So both wait until it is known
+ * which way the stream takes.
  */
 static bool must_wait(struct mpa_ep *e, const struct mpa_frame *rep)
 {
@@ -272,7 +273,7 @@ size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, ui
 
 	if (!len)
 		return 0;
-	/* The peer has chosen the wire. */
+	/* A byte that comes by the wire: the peer has chosen it. */
 	if (e->state == MPA_WAIT_WAY) {
 		mpa_active_decided(e);
 		return 0;
@@ -300,7 +301,7 @@ static bool fall_back(struct mpa_ep *e, int error)
 	if (e->state != MPA_WAIT_REPLY || !e->whole || e->heard || e->fell_back || e->done ||
 	    e->wish.rev < 2)
 		return false;
-	mpa_say(e, "closed without a word, asking again in revision 1");
+	mpa_say(e, "the peer closed without an answer: trying again with a Request of revision 1");
 	mpa_timer_stop(e);
 	mpa_drop_stream(e, true);
 	e->fell_back = true;
@@ -330,7 +331,7 @@ static void retry_now(struct mpa_ep *e)
 	struct link_end remote = e->ep.remote;
 	int r = claim_again(e);
 
-	e->knocking = false;
+	e->retrying = false;
 	if (r == 0)
 		r = start(e, &remote);
 	if (r < 0 && !retry(e, -r))
@@ -339,7 +340,7 @@ static void retry_now(struct mpa_ep *e)
 
 void mpa_active_expired(struct mpa_ep *e)
 {
-	if (e->knocking) {
+	if (e->retrying) {
 		retry_now(e);
 		return;
 	}

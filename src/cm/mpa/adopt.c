@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The second way in: a stream that the application's own socket made. It goes
- * through the same handshake as any other, in an endpoint that no CM user ever
- * sees, or straight to its QP when the application has negotiated itself.
+ * A stream that the application's own socket made goes through the same handshake as any other, in an
+ * endpoint that no CM user ever sees, or straight to its QP when the application has negotiated itself.
  */
-#include "cm/mpa/ep.h"
+#include "cm/mpa/adopt.h"
 
+#include "cm/mpa/ep.h"
+#include "cm/mpa/passive.h"
+#include "cm/mpa/stream.h"
 #include "util/alloc.h"
 
 #include <errno.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cm/mpa/ep.h"
 
+#include "cm/mpa/halfopen.h"
+#include "cm/mpa/passive.h"
+#include "cm/mpa/stream.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -105,7 +108,7 @@ struct cm_param mpa_local_param(const struct mpa_ep *e)
 
 static uint8_t peer_depth(const struct mpa_ep *e, const struct mpa_frame *f, uint16_t v)
 {
-	/* Not said, or "do not negotiate": what the adapter can do is the only bound. */
+	/* Not said, or "do not negotiate": the adapter's limit is the only bound. */
 	if (!f->enhanced || v == WIRE_MPA_DEPTH_ANY)
 		v = e->m->cfg.rd_max;
 	return depth8(v);
@@ -148,7 +151,7 @@ void mpa_end(struct mpa_ep *e, enum cm_event_type type, int status)
 {
 	mpa_timer_stop(e);
 	mpa_ep_state(e, MPA_OVER);
-	if (e->orphan)
+	if (e->flushing)
 		mpa_ep_free(e);
 	else
 		mpa_tell(e, type, status, NULL);
@@ -214,18 +217,18 @@ static void end_qp(struct mpa_ep *e)
 
 void mpa_ep_destroy(struct mpa_ep *e)
 {
-	bool nobodys = e->state == MPA_WAIT_USER;
+	bool unanswered = e->state == MPA_WAIT_USER;
 
 	e->due_turn = e->due_ready = e->due_end = false;
 	ut_list_del(&e->due);
-	if (nobodys)
+	if (unanswered)
 		mpa_reject(&e->ep, CM_REJ_CONSUMER, NULL, 0);
-	if (nobodys && e->state == MPA_REJECTING && e->whole) {
+	if (unanswered && e->state == MPA_REJECTING && e->whole) {
 		mpa_drop_stream(e, false); /* no reason in it that could be lost */
 		mpa_ep_state(e, MPA_OVER);
 	}
 	if (e->state == MPA_REJECTING) {
-		e->orphan = true; /* the Reply is still on its way */
+		e->flushing = true; /* the Reply is still on its way */
 		return;
 	}
 	unclaimed_of(e);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Endpoints of the iWARP connection manager; internal to this folder.
+ * Endpoints of the iWARP connection manager, and the structures of this folder.
  *
  * An endpoint owns its stream until the QP gets it (attach); from then on it
- * owns nothing but the right to hear of the end. Up-calls from inside the link
+ * owns nothing but the right to be told of the end. Up-calls from inside the link
  * go to the user directly; what the protocol or an op of ours brings about
  * is put on the list `due` and told by mpa_run(), so that the user may call
- * anything back. After an up-call an endpoint may be gone: nobody looks at it
+ * anything back. After an up-call an endpoint may be gone: its caller does not look at it
  * again.
  */
 #ifndef CM_MPA_EP_H
 #define CM_MPA_EP_H
 
+#include "cm/mpa/frame.h"
 #include "cm/mpa/mpa.h"
-#include "cm/mpa/terms.h"
 #include "util/heap.h"
 #include "util/list.h"
 
@@ -29,7 +29,7 @@ enum mpa_state {
 	MPA_LISTENING,
 	MPA_CONNECTING,   /* awaits TCP */
 	MPA_WAIT_REPLY,   /* Request sent, or on its way out */
-	MPA_WAIT_WAY,     /* has the Reply; the stream asks for a shorter way */
+	MPA_WAIT_WAY,     /* has the Reply; the stream asks to leave the wire */
 	MPA_WAIT_REQUEST, /* half open: its user does not know it yet */
 	MPA_WAIT_TURN,    /* half open: its Request is whole, its listener's backlog is full */
 	MPA_WAIT_USER,    /* REQUEST told; awaits accept or reject */
@@ -62,7 +62,7 @@ struct mpa {
 
 typedef void mpa_done_fn(void *arg, int error, const struct cm_param *peer);
 
-/* Nobody listens: asked again after 1, 2, 4 .. 64 ms, 127 ms in all. */
+/* A refused connection is tried again after 1, 2, 4 .. 64 ms, 127 ms in all. */
 #define MPA_REFUSED_NS 1000000ull
 #define MPA_REFUSED_TRIES 7u
 
@@ -97,11 +97,11 @@ struct mpa_ep {
 	uint16_t sent;              /* bytes of `out` the link has taken */
 	bool whole;                 /* all of them */
 	bool heard;                 /* a byte of the Reply has come */
-	bool knocking;              /* nobody listened; asked again when the timer fires */
+	bool retrying;              /* refused; connects again when the timer fires */
 	uint8_t refused_tries;
 	bool said;                  /* why it is over */
 	bool fell_back;             /* this is the second try, revision 1 */
-	bool orphan;                /* destroyed by its user, lives until flushed */
+	bool flushing;              /* destroyed by its user, lives until its Reply is out */
 	struct proto_stream_params terms;
 
 	/* Listener. */
@@ -113,7 +113,7 @@ struct mpa_ep {
 	struct mpa_peer *remote;    /* while half open */
 	struct ut_list mate;        /* remote's half_open */
 
-	/* The second way in: who is told instead of the port's user. */
+	/* The second way in: told instead of the port's user. */
 	mpa_done_fn *done;
 	void *done_arg;
 };
@@ -128,19 +128,21 @@ static inline struct mpa_ep *mpa_ep_of(struct cm_ep *ep)
 	return ut_container(ep, struct mpa_ep, ep);
 }
 
-/* ep.c: life, timers, telling. */
 struct mpa_ep *mpa_ep_new(struct mpa *m); /* or NULL */
 void mpa_ep_free(struct mpa_ep *e);       /* stream and QP are dealt with already */
 void mpa_ep_destroy(struct mpa_ep *e);
 void mpa_ep_state(struct mpa_ep *e, enum mpa_state to);
+/* The timer fires after so many seconds, or ns, from `now`; or from the next mpa_run(). */
 void mpa_timer_from(struct mpa_ep *e, uint64_t now, unsigned seconds);
-void mpa_timer_start(struct mpa_ep *e, unsigned seconds); /* the time is not known */
+void mpa_timer_start(struct mpa_ep *e, unsigned seconds);
 void mpa_timer_start_ns(struct mpa_ep *e, uint64_t ns);
 void mpa_timer_stop(struct mpa_ep *e);
+/* Closes the stream, if it is still ours. */
 void mpa_drop_stream(struct mpa_ep *e, bool abort);
 /* The endpoint is over; the up-call comes now / from mpa_run(). */
 void mpa_end(struct mpa_ep *e, enum cm_event_type type, int status);
 void mpa_end_later(struct mpa_ep *e, enum cm_event_type type, int status);
+/* ESTABLISHED is told, the listener's backlog is looked at, from mpa_run(). */
 void mpa_ready_later(struct mpa_ep *e);
 void mpa_turn_later(struct mpa_ep *e);
 /* The user's answer to REQUEST, else 0. p NULL: none. */
@@ -160,52 +162,5 @@ static inline bool mpa_type_ok(const struct cm_param *p)
 }
 /* A sentence that names both ends and its state. */
 void mpa_say(const struct mpa_ep *e, const char *what);
-
-/* talk.c: bytes out, bytes in, the QP. */
-extern const struct link_stream_user mpa_stream_user;
-void mpa_stream_take(struct mpa_ep *e, struct link_stream *s); /* becomes its user */
-/* Sends what is left of e->out. 0 (see e->whole) or negative errno: the stream is lost. */
-int mpa_stream_send(struct mpa_ep *e);
-int mpa_stream_keep(struct mpa_ep *e, const void *data, uint16_t len); /* private data; -ENOMEM */
-/* The terms are known: the stream may take a shorter way than the wire behind the Reply. True:
- * writable() says when it is known. */
-bool mpa_stream_local(struct mpa_ep *e, bool active);
-int mpa_qp_usable(struct eng_dev *dev, uint32_t qpn, struct eng_qp **ret);
-int mpa_attach(struct mpa_ep *e, struct eng_qp *qp);
-void mpa_detach(struct mpa_ep *e); /* no more up-calls from the protocol */
-
-/* active.c */
-int mpa_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param);
-void mpa_active_connected(struct mpa_ep *e, uint64_t now);
-size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, uint64_t now);
-void mpa_active_closed(struct mpa_ep *e, int error);
-void mpa_active_sent(struct mpa_ep *e, int error);
-void mpa_active_expired(struct mpa_ep *e);
-void mpa_active_decided(struct mpa_ep *e); /* the way, that is */
-
-/* passive.c */
-extern const struct link_listener_user mpa_listener_user;
-int mpa_listen(struct cm_ep *ep, int backlog);
-int mpa_accept(struct cm_ep *ep, const struct cm_param *param);
-int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16_t len);
-size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, uint64_t now);
-void mpa_passive_closed(struct mpa_ep *e, int error);
-void mpa_passive_sent(struct mpa_ep *e, int error);
-void mpa_passive_expired(struct mpa_ep *e);
-/* Its listener may have room now. */
-void mpa_passive_turn(struct mpa_ep *e);
-/* Sends the accepting Reply in e->out; the stream is e->qpn's behind it. On failure nothing is
- * left of the stream. */
-int mpa_passive_reply(struct mpa_ep *e);
-
-/* halfopen.c: who may have how many handshakes open. */
-int mpa_half_open_add(struct mpa_ep *e, struct mpa_ep *listener);
-void mpa_half_open_del(struct mpa_ep *e);
-void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener);
-void mpa_pending_del(struct mpa_ep *e);
-void mpa_pending_next(struct mpa_ep *listener);
-
-/* adopt.c */
-void mpa_adopt_request(struct mpa_ep *e);
 
 #endif

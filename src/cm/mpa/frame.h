@@ -2,12 +2,13 @@
 /*
  * MPA Request and Reply as plain values (RFC 5044 7.1.1, RFC 6581 6 and 9). The
  * parser may be shown a frame that is still growing; it says as soon as it can
- * that this will never become one, so a stranger is not listened to for longer
+ * that this will never become one, so an unknown peer is not read for longer
  * than needed, and it believes PD_Length only behind a right key.
  */
 #ifndef CM_MPA_FRAME_H
 #define CM_MPA_FRAME_H
 
+#include "proto/stream.h"
 #include "wire/mpa_fields.h"
 
 #include <stdbool.h>
@@ -44,5 +45,36 @@ static inline unsigned mpa_frame_room(bool enhanced)
 int mpa_frame_parse(enum mpa_kind kind, const uint8_t *data, size_t len, struct mpa_frame *ret);
 /* Returns the length. f->len is within mpa_frame_room(). */
 size_t mpa_frame_build(const struct mpa_frame *f, uint8_t out[WIRE_MPA_FRAME_MAX]);
+
+/*
+ * What two ends agree on: from the wishes of one and the frame of the other to the terms of the stream.
+ * Pure arithmetic of RFC 5044 7.1.1 and RFC 6581 9.
+ */
+
+/* What this end brings. */
+struct mpa_wish {
+	uint8_t rev;         /* initiator: of its Request */
+	bool crc, markers;
+	uint8_t rtr;         /* initiator: offered kinds, 1u << enum proto_rtr; 0 = no peer-to-peer */
+	uint16_t ird, ord;   /* at most rd_max */
+	uint16_t rd_max;
+};
+
+/* Error codes of MPA that end a set-up by Terminate (RFC 6581 8). */
+enum mpa_code { MPA_CODE_LOCAL = 5, MPA_CODE_IRD = 6, MPA_CODE_RTR = 7 };
+
+/* The Request of these wishes; private data is the caller's to add. */
+void mpa_terms_request(const struct mpa_wish *w, struct mpa_frame *req);
+/* The accepting Reply of a responder, and its side of the stream. */
+void mpa_terms_accept(const struct mpa_wish *w, const struct mpa_frame *req, struct mpa_frame *rep,
+		      struct proto_stream_params *ret);
+/* The rejecting one: what an accepting one would have said, R set. */
+void mpa_terms_reject(const struct mpa_wish *w, const struct mpa_frame *req, struct mpa_frame *rep);
+/*
+ * The initiator's side after an accepting Reply. *ret is filled in any case. 0, an
+ * enum mpa_code to terminate with, or -EPROTO: no Reply to this Request.
+ */
+int mpa_terms_agree(const struct mpa_wish *w, const struct mpa_frame *rep,
+		    struct proto_stream_params *ret);
 
 #endif

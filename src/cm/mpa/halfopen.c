@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Handshakes that strangers have begun. Each costs memory until its Request is
+ * Handshakes that unknown peers have begun. Each costs memory until its Request is
  * whole or its timer is out, so there is a ceiling for a listener and for a
  * remote address. Above it the oldest one goes: an honest Request comes with
  * the next round trip, so the oldest is the least likely to be one, and a
  * flood cannot lock a listener for the length of a timer.
  */
-#include "cm/mpa/ep.h"
+#include "cm/mpa/halfopen.h"
 
 #include "util/alloc.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seeded, so that nobody outside can aim at one bucket. */
+/* Seeded, so that no peer can aim at one bucket. */
 static struct ut_list *bucket(struct mpa *m, const uint8_t addr[16])
 {
 	uint64_t h = m->cfg.seed ^ 0x9e3779b97f4a7c15u;
@@ -94,7 +94,6 @@ void mpa_pending_add(struct mpa_ep *e, struct mpa_ep *listener)
 	e->listener->n_pending++;
 }
 
-/* The oldest of those that wait for room. */
 void mpa_pending_next(struct mpa_ep *listener)
 {
 	struct mpa_ep *e;

@@ -34,19 +34,4 @@ void mpa_fini(struct cm_port *p);
 int mpa_run(struct cm_port *p, uint64_t now);
 uint64_t mpa_deadline(struct cm_port *p);
 
-/* --- the second way in: an established socket of the application --- */
-
-enum mpa_adopt_role { MPA_ADOPT_INITIATOR, MPA_ADOPT_RESPONDER, MPA_ADOPT_NEGOTIATED };
-
-/*
- * s becomes the stream of qp: at once with NEGOTIATED (params say what was agreed),
- * else after Request and Reply, whose wishes are in params (ird, ord, crc, markers)
- * and param (private data). done(arg, error, peer's private data) is called once,
- * inside for NEGOTIATED. The stream is consumed in any case. 0 or -EINVAL, -EISCONN, -ENOMEM.
- */
-int mpa_adopt(struct cm_port *p, struct eng_qp *qp, struct link_stream *s,
-	      enum mpa_adopt_role role, const struct proto_stream_params *params,
-	      const struct cm_param *param,
-	      void (*done)(void *arg, int error, const struct cm_param *peer), void *arg);
-
 #endif

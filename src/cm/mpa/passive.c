@@ -6,7 +6,11 @@
  * Nothing may follow the Request before the Reply has gone (RFC 5044 7.1.2 rule 3);
  * a peer that cannot wait is cut off, so no byte of it is ever kept here.
  */
-#include "cm/mpa/ep.h"
+#include "cm/mpa/passive.h"
+
+#include "cm/mpa/adopt.h"
+#include "cm/mpa/halfopen.h"
+#include "cm/mpa/stream.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,7 +37,7 @@ static void accepted(struct link_listener *l, struct link_stream *s, uint64_t no
 	mpa_timer_from(e, now, MPA_REQUEST_WAIT_S);
 }
 
-const struct link_listener_user mpa_listener_user = { .accepted = accepted };
+static const struct link_listener_user listener_user = { .accepted = accepted };
 
 int mpa_listen(struct cm_ep *ep, int backlog)
 {
@@ -50,7 +54,7 @@ int mpa_listen(struct cm_ep *ep, int backlog)
 		mpa_pending_next(e);
 		return 0;
 	}
-	e->port->user_ops = &mpa_listener_user;
+	e->port->user_ops = &listener_user;
 	e->port->user = e;
 	/* The host's own queue is emptied at once; a short one would only drop SYNs, which
 	 * come again after seconds. */
@@ -62,7 +66,7 @@ int mpa_listen(struct cm_ep *ep, int backlog)
 
 /* --- the Request --- */
 
-/* Somebody unknown went wrong before any user heard of it. */
+/* An unknown peer went wrong before any user was told of it. */
 static void dismiss(struct mpa_ep *e, int status, const char *why)
 {
 	mpa_say(e, why);
@@ -98,7 +102,7 @@ static void wait_turn(struct mpa_ep *e, uint64_t now)
 }
 
 /*
- * A listener's backlog bounds what its user has not answered. Who comes then is not refused,
+ * A listener's backlog bounds what its user has not answered. A connection beyond it is not refused,
  * as TCP does not refuse either, but waits; programs listen with a backlog of 3 and
  * expect 50 clients.
  */
@@ -132,15 +136,15 @@ void mpa_passive_turn(struct mpa_ep *e)
 	ask_user(e, &p);
 }
 
-/* What comes later: a peer that speaks out of turn, or whose bytes no longer matter. */
+/* What comes later: from a peer that sends out of turn, or whose bytes no longer matter. */
 static size_t out_of_turn(struct mpa_ep *e, size_t len)
 {
 	if (len && e->state == MPA_WAIT_TURN) {
-		dismiss(e, -EPROTO, "it went on before it had a reply");
+		dismiss(e, -EPROTO, "the peer sent more before it had a reply");
 		return len;
 	}
 	if (len && e->state == MPA_WAIT_USER) {
-		mpa_say(e, "it went on before it had a reply");
+		mpa_say(e, "the peer sent more before it had a reply");
 		mpa_drop_stream(e, true);
 		e->fin = true;
 	}
@@ -236,7 +240,7 @@ int mpa_accept(struct cm_ep *ep, const struct cm_param *param)
 	return mpa_passive_reply(e);
 }
 
-/* Sends the accepting Reply; the rest of it may have to wait for room. */
+/* The rest of the Reply may have to wait for room. */
 int mpa_passive_reply(struct mpa_ep *e)
 {
 	int r;
@@ -265,13 +269,13 @@ static void reject_over(struct mpa_ep *e, bool abort)
 	mpa_drop_stream(e, abort);
 	mpa_ep_state(e, MPA_OVER);
 	mpa_timer_stop(e);
-	if (e->orphan)
+	if (e->flushing)
 		mpa_ep_free(e);
 }
 
 /*
  * siw that sees the end of the stream and a Reply at once reports the end and forgets the Reply
- * with the reason in it. Who is rejected closes (RFC 5044 7.1.2), and for that it has a moment.
+ * with the reason in it. The rejected end closes (RFC 5044 7.1.2), and has a moment for that.
  */
 static void reject_linger(struct mpa_ep *e)
 {
@@ -304,7 +308,6 @@ int mpa_reject(struct cm_ep *ep, enum cm_reject reason, const void *data, uint16
 	return 0;
 }
 
-/* A Reply that had to wait for room is out, or never will be. */
 void mpa_passive_sent(struct mpa_ep *e, int error)
 {
 	if (e->state == MPA_REJECTING) {

@@ -3,8 +3,10 @@
  * An endpoint as the user of its stream: bytes go to the half of the handshake
  * that waits for them, and at the end the stream goes to the QP.
  */
-#include "cm/mpa/ep.h"
+#include "cm/mpa/stream.h"
 
+#include "cm/mpa/active.h"
+#include "cm/mpa/passive.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -29,7 +31,7 @@ int mpa_stream_keep(struct mpa_ep *e, const void *data, uint16_t len)
 	return 0;
 }
 
-/* The frame is put together again for each piece: a cut one is rare, a buffer would be for ever. */
+/* The frame is put together again for each piece: a cut one is rare, a buffer would stay for good. */
 int mpa_stream_send(struct mpa_ep *e)
 {
 	uint8_t frame[WIRE_MPA_FRAME_MAX];
@@ -62,8 +64,9 @@ static size_t received(struct link_stream *s, const uint8_t *data, size_t off, s
 			    : mpa_passive_received(e, data, len, now);
 }
 
-/* Nobody may speak here before the QP has the stream; what does not is its own to judge. */
-static size_t shown(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
+/* The peer may not send before the queue pair has the stream. Bytes that arrive early stay unread: the queue
+ * pair reports them. */
+static size_t received_shm(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now)
 {
 	return 0;
 }
@@ -105,8 +108,8 @@ static void closed(struct link_stream *s, int error, uint64_t now)
 		mpa_passive_closed(e, error);
 }
 
-const struct link_stream_user mpa_stream_user = {
-	.received = received, .shown = shown, .writable = writable, .connected = connected, .closed = closed,
+static const struct link_stream_user stream_user = {
+	.received = received, .received_shm = received_shm, .writable = writable, .connected = connected, .closed = closed,
 };
 
 void mpa_stream_take(struct mpa_ep *e, struct link_stream *s)
@@ -115,11 +118,11 @@ void mpa_stream_take(struct mpa_ep *e, struct link_stream *s)
 	e->fin = false;
 	e->ep.local = s->local;
 	e->ep.remote = s->remote;
-	s->user_ops = &mpa_stream_user;
+	s->user_ops = &stream_user;
 	s->user = e;
 }
 
-/* Markers say where in a TCP segment an FPDU begins; who asks for them wants segments. */
+/* Markers say where in a TCP segment an FPDU begins; an end that asks for them wants segments. */
 bool mpa_stream_local(struct mpa_ep *e, bool active)
 {
 	return !e->terms.markers_tx && !e->terms.markers_rx &&
@@ -142,7 +145,7 @@ int mpa_qp_usable(struct eng_dev *dev, uint32_t qpn, struct eng_qp **ret)
 	return 0;
 }
 
-/* Both are called from inside the protocol, hence only take notes. */
+/* Both are called from inside the protocol, so mpa_run() tells later what they report. */
 static void qp_ready(void *arg, uint64_t now)
 {
 	struct mpa_ep *e = arg;

@@ -227,7 +227,7 @@ static void show(struct local_stream *s, uint64_t end)
 		size_t len = (size_t)(end - n->pipe.head), used;
 
 		len = len < SHOW_BYTES ? len : SHOW_BYTES;
-		used = ops->shown(&s->base, shm_pipe_in(&n->pipe), len, local_place_of(s)->now);
+		used = ops->received_shm(&s->base, shm_pipe_in(&n->pipe), len, local_place_of(s)->now);
 		if (!s->lower)
 			return;
 		if (used && shm_pipe_consume(&n->pipe, used))

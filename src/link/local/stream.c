@@ -63,11 +63,11 @@ static size_t received(struct link_stream *lower, const uint8_t *data, size_t of
 }
 
 /* Of a lower place that shares memory itself. */
-static size_t shown(struct link_stream *lower, const uint8_t *data, size_t len, uint64_t now)
+static size_t received_shm(struct link_stream *lower, const uint8_t *data, size_t len, uint64_t now)
 {
 	struct local_stream *s = lower->user;
 
-	return local_may_read(s) ? s->base.user_ops->shown(&s->base, data, len, now) : 0;
+	return local_may_read(s) ? s->base.user_ops->received_shm(&s->base, data, len, now) : 0;
 }
 
 static void writable(struct link_stream *lower, uint64_t now)
@@ -107,7 +107,7 @@ static void closed(struct link_stream *lower, int error, uint64_t now)
 }
 
 static const struct link_stream_user lower_user = {
-	.received = received, .shown = shown, .writable = writable, .connected = connected, .closed = closed,
+	.received = received, .received_shm = received_shm, .writable = writable, .connected = connected, .closed = closed,
 };
 
 /* --- life --- */

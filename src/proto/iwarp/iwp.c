@@ -106,7 +106,7 @@ static void give_turn(struct iwp_qp *q)
 
 	if (!iwp_alive(q) || q->life == IWP_HALF)
 		return;
-	if (q->hold) {
+	if (q->awaits_first) {
 		iwp_leave(q);
 		return;
 	}
@@ -208,7 +208,7 @@ static bool can_wait(const struct iwp_qp *q)
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire);
 	const struct eng_swqe *w;
 
-	if (q->life != IWP_OPEN || !q->s || q->hold || q->rtr_due || q->halted ||
+	if (q->life != IWP_OPEN || !q->s || q->awaits_first || q->rtr_due || q->halted ||
 	    q->off || q->rest_len || q->an_count || q->cur == tail)
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */

@@ -79,8 +79,8 @@ struct iwp_qp {
 	uint8_t *rest;            /* what the socket did not take */
 	size_t rest_len, rest_off;
 	bool blocked;             /* until writable() */
-	bool hold;                /* nothing of ours before the peer's first FPDU */
-	bool hold_drained;        /* the Reply was acknowledged at the last look */
+	bool awaits_first;        /* nothing of ours before the peer's first FPDU */
+	bool reply_drained;        /* the Reply was acknowledged at the last look */
 	bool rtr_due;             /* the ready-to-receive message has not been sent */
 	bool heard;               /* an FPDU of the peer has come */
 	bool last_nudge;          /* LEAVING: one more comes before FIN */

@@ -171,7 +171,7 @@ static void closed(struct link_stream *s, int error, uint64_t now)
 }
 
 static const struct link_stream_user stream_user = {
-	.received = iwp_received, .shown = iwp_received_shm, .writable = writable, .connected = connected, .closed = closed,
+	.received = iwp_received, .received_shm = iwp_received_shm, .writable = writable, .connected = connected, .closed = closed,
 };
 
 /* --- proto/stream.h --- */
@@ -200,7 +200,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	ut_list_init(&q->active);
 	show_depth(q);
 	q->rtr_due = p->initiator && p->rtr != PROTO_RTR_NONE;
-	q->hold = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->hold_first);
+	q->awaits_first = !p->initiator && (p->rtr != PROTO_RTR_NONE || p->await_first);
 	s->user = q;
 	s->user_ops = &stream_user;
 	iwp_timer_opened(q);
@@ -227,7 +227,7 @@ static int disconnect(struct eng_qp *qp)
 	q->life = IWP_LEAVING;
 	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
 	/* A peer that announced its first word is waited for even now (RFC 5044 7.1.2, 4). */
-	q->hold = q->hold && q->par.rtr != PROTO_RTR_NONE;
+	q->awaits_first = q->awaits_first && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
 	iwp_timer_leaving(q);

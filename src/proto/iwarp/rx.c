@@ -68,7 +68,7 @@ static enum eng_verdict execute(struct iwp_qp *q, const struct iwp_rx *rx)
 static void first_word(struct iwp_qp *q)
 {
 	q->heard = true;
-	q->hold = false;
+	q->awaits_first = false;
 	iwp_activate(q);
 	if (!q->par.initiator && q->owner)
 		q->owner->ready(q->owner_arg, q->port->now);

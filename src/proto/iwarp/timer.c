@@ -12,8 +12,8 @@
 #include "util/clock.h"
 
 #define LEAVE_TIMEOUT (5 * UT_S) /* for what is queued and the peer's FIN */
-#define HOLD_LOOK UT_MS
-#define HOLD_AFTER (50 * UT_MS) /* a busy guest took 20 to read a Reply */
+#define REPLY_LOOK UT_MS
+#define REPLY_AFTER (50 * UT_MS) /* a busy guest took 20 to read a Reply */
 #define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
 #define NUDGES 5
 
@@ -34,8 +34,8 @@ void iwp_timer_opened(struct iwp_qp *q)
 {
 	if (takes_nudges(q))
 		iwp_arm(q, NUDGE_AFTER);
-	else if (!q->par.initiator && q->par.rtr == PROTO_RTR_NONE && q->par.hold_first)
-		iwp_arm(q, HOLD_LOOK);
+	else if (!q->par.initiator && q->par.rtr == PROTO_RTR_NONE && q->par.await_first)
+		iwp_arm(q, REPLY_LOOK);
 }
 
 /* Without a ready-to-receive message the first of the application's may be what is overlooked. */
@@ -56,17 +56,17 @@ void iwp_timer_leaving(struct iwp_qp *q)
 }
 
 /* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */
-static void look_at_hold(struct iwp_qp *q)
+static void look_at_reply(struct iwp_qp *q)
 {
 	bool drained = q->port->ops->drained(q->s);
 
-	if (drained && q->hold_drained) {
-		q->hold = false;
+	if (drained && q->reply_drained) {
+		q->awaits_first = false;
 		iwp_activate(q);
 		return;
 	}
-	q->hold_drained = drained;
-	iwp_arm(q, drained ? HOLD_AFTER : HOLD_LOOK);
+	q->reply_drained = drained;
+	iwp_arm(q, drained ? REPLY_AFTER : REPLY_LOOK);
 }
 
 static bool between_messages(const struct iwp_qp *q)
@@ -106,8 +106,8 @@ void iwp_timer(struct iwp_qp *q)
 	}
 	switch (q->life) {
 	case IWP_OPEN:
-		if (q->hold)
-			look_at_hold(q);
+		if (q->awaits_first)
+			look_at_reply(q);
 		else if (q->par.initiator)
 			nudge(q);
 		break;

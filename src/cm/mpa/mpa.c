@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The manager of one adapter: its ops, its clock, its beginning and end. */
-#include "cm/mpa/ep.h"
+#include "cm/mpa/mpa.h"
 
+#include "cm/mpa/active.h"
+#include "cm/mpa/ep.h"
+#include "cm/mpa/passive.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -82,7 +85,7 @@ static int ep_notify(struct cm_ep *ep, enum ibv_event_type event)
 	return 0;
 }
 
-/* As in the kernel: after the peer's end it is no mistake to ask for it once more. */
+/* As in the kernel: after the peer's end it is no error to ask for it once more. */
 static int ep_disconnect(struct cm_ep *ep)
 {
 	struct mpa_ep *e = mpa_ep_of(ep);
@@ -159,7 +162,7 @@ int mpa_init(struct cm_port *ret, struct eng_dev *dev, const struct mpa_config *
 	ut_list_init(&m->due);
 	for (int i = 0; i < MPA_PEER_BUCKETS; i++)
 		ut_list_init(&m->peers[i]);
-	ret->ops = &mpa_ops; /* whose user it has is another's business */
+	ret->ops = &mpa_ops; /* its user is set by the caller */
 	ret->dev = dev;
 	ret->manager = m;
 	return 0;
@@ -168,12 +171,12 @@ int mpa_init(struct cm_port *ret, struct eng_dev *dev, const struct mpa_config *
 static void end_quietly(struct mpa_ep *e)
 {
 	e->done = NULL;
-	if (e->orphan || e->state == MPA_REJECTING) {
+	if (e->flushing || e->state == MPA_REJECTING) {
 		mpa_drop_stream(e, false);
 		mpa_ep_free(e);
 		return;
 	}
-	mpa_ep_destroy(e); /* may leave it as an orphan, which comes round again */
+	mpa_ep_destroy(e); /* may leave it flushing, which comes round again */
 }
 
 void mpa_fini(struct cm_port *p)
@@ -195,7 +198,7 @@ static void expired(struct mpa_ep *e, uint64_t now)
 
 		e->wait = 0;
 		ut_timer_set(&e->m->timers, &e->timer, at);
-	} else if (e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_WAY || e->knocking) {
+	} else if (e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_WAY || e->retrying) {
 		mpa_active_expired(e);
 	} else {
 		mpa_passive_expired(e);
