@@ -28,17 +28,6 @@ void link_streams_no_commit(struct link_stream *s, size_t len)
 	(void)len;
 }
 
-bool link_streams_no_take(struct link_stream *s, size_t off, const struct iovec *iov, int n,
-			  size_t len)
-{
-	(void)s;
-	(void)off;
-	(void)iov;
-	(void)n;
-	(void)len;
-	return false;
-}
-
 int link_streams_no_read(struct link_stream *s)
 {
 	(void)s;

@@ -25,8 +25,8 @@
  * passed; an implementation with things that do not show at the descriptor while the owner polls makes
  * them show from that call on, and with `look` makes the descriptor readable once, for what came before.
  *
- * Every slot has a default, link_streams_no_*() below; an implementation fills in all of them, and no
- * caller tests one for NULL.
+ * An implementation fills in every slot, so no caller tests one for NULL. A slot that it can do without has
+ * a default, link_streams_no_*() below; the others are what a stream is.
  */
 #ifndef LINK_STREAM_H
 #define LINK_STREAM_H
@@ -168,7 +168,7 @@ struct link_streams_ops {
 	/*
 	 * Inside received(): moves what is shown at `off` to application memory, pieces in
 	 * order, later pieces later. Returns false if it did not, or not wholly: the user scatters it
-	 * from the stage then, whose bytes stay as they are. Default: false.
+	 * from the stage then, whose bytes stay as they are.
 	 */
 	bool (*take)(struct link_stream *s, size_t off, const struct iovec *iov, int n, size_t len);
 	/* Stop / go on reading: back-pressure, or before a user exists. */
@@ -230,8 +230,6 @@ bool link_streams_no_local(struct link_stream *s, bool active);
 void link_streams_no_hurry(struct link_stream *s);
 uint8_t *link_streams_no_reserve(struct link_stream *s, size_t len);
 void link_streams_no_commit(struct link_stream *s, size_t len);
-bool link_streams_no_take(struct link_stream *s, size_t off, const struct iovec *iov, int n,
-			  size_t len);
 int link_streams_no_read(struct link_stream *s);
 int link_streams_no_peek(struct link_streams *p);
 bool link_streams_no_quiet(struct link_streams *p);

@@ -8,7 +8,6 @@
  */
 #include "cm/mpa/active.h"
 
-#include "cm/mpa/stream.h"
 #include "util/alloc.h"
 
 #include <errno.h>

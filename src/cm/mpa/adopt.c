@@ -7,7 +7,6 @@
 
 #include "cm/mpa/ep.h"
 #include "cm/mpa/passive.h"
-#include "cm/mpa/stream.h"
 #include "util/alloc.h"
 
 #include <errno.h>

@@ -10,7 +10,6 @@
 
 #include "cm/mpa/adopt.h"
 #include "cm/mpa/halfopen.h"
-#include "cm/mpa/stream.h"
 
 #include <errno.h>
 #include <string.h>

@@ -139,12 +139,6 @@ void local_stream_put(struct local_stream *s, struct link_stream *lower, bool op
 	wait_for_user(s);
 }
 
-void local_stream_free(struct local_stream *s)
-{
-	local_agree_free(s);
-	free(s);
-}
-
 /* Its memory goes when poll() returns: the caller may be looking at it. */
 void local_stream_close(struct local_stream *s, bool abort)
 {
@@ -167,8 +161,12 @@ void local_stream_reap(struct local_place *p)
 {
 	struct ut_list *n;
 
-	while ((n = ut_list_pop(&p->dead)))
-		local_stream_free(ut_container(n, struct local_stream, node));
+	while ((n = ut_list_pop(&p->dead))) {
+		struct local_stream *s = ut_container(n, struct local_stream, node);
+
+		local_agree_free(s);
+		free(s);
+	}
 	while ((n = ut_list_pop(&p->dead_listeners)))
 		free(ut_container(n, struct local_listener, node));
 	local_rdv_reap(p);

@@ -8,7 +8,6 @@
 /* A stream without a lower one, for local_stream_put(); or NULL. */
 struct local_stream *local_stream_new(struct local_place *p);
 void local_stream_put(struct local_stream *s, struct link_stream *lower, bool open);
-void local_stream_free(struct local_stream *s);
 void local_stream_close(struct local_stream *s, bool abort);
 /* Streams that had no user and have one now. */
 void local_stream_find_users(struct local_place *p);

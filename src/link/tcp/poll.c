@@ -146,7 +146,7 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 		return 0;
 	}
 	if ((events & ~(uint32_t)EPOLLOUT) && (s->mask & EPOLLIN))
-		done += tcp_read(s);
+		done += tcp_read_stream(s);
 	/* A reset shows as writable too; the user's next send() says so. */
 	if (s->state == TCP_S_OPEN && s->blocked && (events & ~(uint32_t)EPOLLIN)) {
 		s->blocked = false;
@@ -221,7 +221,7 @@ static int read_polled(struct tcp_place *p)
 			tcp_poll_remove(v[i]);
 			continue;
 		}
-		did = tcp_read(v[i]);
+		did = tcp_read_stream(v[i]);
 		done += did;
 		if (!did && --v[i]->polled == 0)
 			tcp_poll_remove(v[i]);

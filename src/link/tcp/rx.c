@@ -208,7 +208,7 @@ static void wait_for_user(struct tcp_stream *s)
  * so an end is told when the others have been asked. A peer that closes one connection after it began
  * another one is then heard in that order, as programs expect that count connections as they come and go.
  */
-void tcp_over(struct tcp_stream *s, int error)
+static void over(struct tcp_stream *s, int error)
 {
 	s->rx_over = s->news = true;
 	s->error = error;
@@ -219,7 +219,7 @@ void tcp_over(struct tcp_stream *s, int error)
 	ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
 }
 
-int tcp_read(struct tcp_stream *s)
+int tcp_read_stream(struct tcp_stream *s)
 {
 	bool more = true;
 	size_t sum = 0;
@@ -235,7 +235,7 @@ int tcp_read(struct tcp_stream *s)
 		done++;
 		if (n <= 0) {
 			/* A failed send may have been told the reason before us. */
-			tcp_over(s, n < 0 ? (int)-n : s->error);
+			over(s, n < 0 ? (int)-n : s->error);
 			break;
 		}
 		sum += (size_t)n;
@@ -245,6 +245,13 @@ int tcp_read(struct tcp_stream *s)
 	if (s->state == TCP_S_OPEN)
 		tcp_watch_stream(s);
 	return done;
+}
+
+int tcp_read(struct link_stream *l)
+{
+	struct tcp_stream *s = tcp_stream_of(l);
+
+	return s->state == TCP_S_OPEN ? tcp_read_stream(s) : 0;
 }
 
 void tcp_pause(struct link_stream *l, bool on)

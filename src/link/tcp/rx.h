@@ -6,16 +6,15 @@
 #include "link/tcp/place.h"
 
 /* link_streams_ops. */
+int tcp_read(struct link_stream *l);
 void tcp_pause(struct link_stream *l, bool on);
 bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n, size_t len);
 
-/* Reads what there is, a bounded amount. Returns how many things happened. */
-int tcp_read(struct tcp_stream *s);
+/* Reads what there is of an open stream, a bounded amount. Returns how many things happened. */
+int tcp_read_stream(struct tcp_stream *s);
 /* Shows the user what it left. */
 void tcp_show_rest(struct tcp_stream *s);
 /* Calls closed(), once. */
 void tcp_tell_closed(struct tcp_stream *s, int error);
-/* The end has come; it is told in its turn. */
-void tcp_over(struct tcp_stream *s, int error);
 
 #endif

@@ -17,13 +17,6 @@
 
 #define LEAVE_MS 200 /* how long leave() waits for what was sent */
 
-static int read_one(struct link_stream *l)
-{
-	struct tcp_stream *s = tcp_stream_of(l);
-
-	return s->state == TCP_S_OPEN ? tcp_read(s) : 0;
-}
-
 /* Something that was sent is not at the peer's host yet, where no RST of ours could
  * reach it any more. */
 static bool under_way(struct tcp_place *p)
@@ -108,7 +101,7 @@ static const struct link_streams_ops ops = {
 	.pause = tcp_pause,
 	.shutdown = tcp_shutdown,
 	.close = tcp_close,
-	.read = read_one,
+	.read = tcp_read,
 	.poll = tcp_poll,
 	.peek_shm = link_streams_no_peek,
 	.is_quiet = tcp_is_quiet,

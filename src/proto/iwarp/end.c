@@ -263,16 +263,3 @@ void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error)
 	drop_rest(q);
 	finish(q, v, error);
 }
-
-void iwp_leave(struct iwp_qp *q)
-{
-	if (q->last_nudge && !q->heard)
-		return;
-	if (q->last_nudge)
-		iwp_timer_leaving(q);
-	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
-		return;
-	q->life = IWP_HALF;
-	q->port->ops->shutdown(q->s);
-	eng_qp_drained(q->qp);
-}

@@ -16,8 +16,6 @@ void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx);
 void iwp_over(struct iwp_qp *q, enum eng_verdict v, int error);
 /* Lets the stream go, after the rest when there is one. */
 void iwp_release(struct iwp_qp *q);
-/* Does what LEAVING is waiting for. */
-void iwp_leave(struct iwp_qp *q);
 /* Closes the stream, whatever is left of it; abort: by RST. */
 void iwp_let_go(struct iwp_qp *q, bool abort);
 /* The same, and its owner hears nothing more. */

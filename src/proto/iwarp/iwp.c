@@ -71,7 +71,7 @@ static bool has_work(const struct iwp_qp *q)
  * only, as siw does, and the order at the source is that of whole messages (RFC 5041 5.3). */
 static bool run_answers(struct iwp_qp *q)
 {
-	return (q->off && !q->halted) || iwp_answers_run(q, TURN);
+	return (q->off && !q->halted) || !q->an_count || iwp_answers_run(q, TURN);
 }
 
 static void run_sq(struct iwp_qp *q)
@@ -99,6 +99,20 @@ static bool fill_chunk(struct iwp_qp *q)
 	return true;
 }
 
+/* LEAVING: all that was queued is out and answered, so FIN follows. */
+static void leave(struct iwp_qp *q)
+{
+	if (q->last_nudge && !q->heard)
+		return;
+	if (q->last_nudge)
+		iwp_timer_leaving(q);
+	if (q->life != IWP_LEAVING || iwp_sq_waits(q) || q->rest_len || q->rd_count || q->an_count)
+		return;
+	q->life = IWP_HALF;
+	q->port->ops->shutdown(q->s);
+	eng_qp_drained(q->qp);
+}
+
 /* One chunk. */
 static void give_turn(struct iwp_qp *q)
 {
@@ -107,7 +121,7 @@ static void give_turn(struct iwp_qp *q)
 	if (!iwp_alive(q) || q->life == IWP_HALF)
 		return;
 	if (q->awaits_first) {
-		iwp_leave(q);
+		leave(q);
 		return;
 	}
 	if (has_work(q) && iwp_tx_open(q)) {
@@ -120,7 +134,7 @@ static void give_turn(struct iwp_qp *q)
 	iwp_sq_complete(q);
 	if (!iwp_alive(q))
 		return;
-	iwp_leave(q);
+	leave(q);
 	/* Work that waits for a read's answer does not make a turn. */
 	if (q->port->sent != before && has_work(q))
 		iwp_activate(q);

@@ -220,11 +220,6 @@ enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 
 /* --- answers out --- */
 
-bool iwp_answer_open(const struct iwp_qp *q)
-{
-	return q->an_count && q->an[q->an_head].off;
-}
-
 /* The key has gone since the request was taken; a Terminate names its segment (RFC 7306 8.1). */
 static void fail_atomic(struct iwp_qp *q, const struct iwp_answer *a, enum eng_verdict v)
 {

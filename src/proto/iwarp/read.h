@@ -12,7 +12,10 @@ enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx 
 /* Sends answers while they fit. False: the QP has failed over one. */
 bool iwp_answers_run(struct iwp_qp *q, uint32_t budget);
 /* An answer has begun and not ended. */
-bool iwp_answer_open(const struct iwp_qp *q);
+static inline bool iwp_answer_open(const struct iwp_qp *q)
+{
+	return q->an_count && q->an[q->an_head].off;
+}
 struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index);
 
 #endif
