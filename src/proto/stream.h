@@ -31,12 +31,12 @@ struct proto_stream_params {
 /* The connection manager behind the stream. Called with dev->lock held, from inside
  * the protocol; must not call back into it for this QP. */
 struct proto_stream_owner {
-	/* Responder: the first FPDU (RTR or data) has come. Once. */
+	/* Responder: the first FPDU (RTR or data) has come. Called once. */
 	void (*ready)(void *arg, uint64_t now);
 	/*
 	 * The stream has ended for this QP: FIN (error 0), reset, Terminate sent or
-	 * received, QP destroyed or moved to ERR by its owner. Once; the stream is the
-	 * protocol's to close and is closed by it.
+	 * received, QP destroyed or moved to ERR by its owner. Called once; the protocol closes the
+	 * stream.
 	 */
 	void (*ended)(void *arg, int error, uint64_t now);
 };

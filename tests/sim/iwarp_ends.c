@@ -13,7 +13,7 @@
 static struct iw_world *w;
 static struct iw_end a, b;
 
-/* What is to happen to which octet is told between these: the first word leaves in the second. */
+/* What is to happen to which octet is told between these: the first message leaves in the second. */
 static void prepare(int from)
 {
 	w = iw_open(21, 0);
@@ -463,7 +463,7 @@ static void trickle(void)
 	end();
 }
 
-/* --- who speaks first --- */
+/* --- which end sends first --- */
 
 static void held_back(void)
 {
@@ -486,7 +486,7 @@ static void held_back(void)
 	iw_end_close(&a);
 	iw_close(w);
 
-	/* One that speaks. */
+	/* One that sends. */
 	w = iw_open(21, 0);
 	peer = iw_solo(w, &a, &o, 65536);
 	pipe_put(peer->mate, reply, 20);
@@ -499,7 +499,7 @@ static void held_back(void)
 	iw_end_close(&a);
 	iw_close(w);
 
-	/* One that announced its word is waited for. */
+	/* One that announced its message is waited for. */
 	o.rtr = PROTO_RTR_WRITE;
 	w = iw_open(21, 0);
 	peer = iw_solo(w, &a, &o, 65536);
@@ -513,7 +513,7 @@ static void held_back(void)
 	iw_close(w);
 }
 
-/* siw may overlook the first word: it is said again to a peer that keeps silent. */
+/* siw may overlook the first message: it is sent again to a peer that sends nothing. */
 static void nudged(void)
 {
 	struct iw_options o = { .rtr = PROTO_RTR_WRITE };
@@ -530,13 +530,13 @@ static void nudged(void)
 	iw_got(peer, word);
 	iw_pass(w, 40 * UT_MS);
 	iw_got(peer, word);
-	iw_put(peer, word); /* it heard us */
+	iw_put(peer, word); /* it has received ours */
 	iw_pass(w, 100 * UT_S);
 	CHECK(peer->in_len == 0);
 	iw_end_close(&a);
 	iw_close(w);
 
-	/* Without such a word it is what was sent first that may be overlooked. */
+	/* Without such a message the first one that was sent may be overlooked. */
 	o.rtr = PROTO_RTR_NONE;
 	w = iw_open(21, 0);
 	peer = iw_solo(w, &a, &o, 65536);
@@ -554,7 +554,7 @@ static void nudged(void)
 	iw_end_close(&a);
 	iw_close(w);
 
-	/* Not for ever, and not to one that takes another kind of first word. */
+	/* Not for ever, and not to one that takes another kind of first message. */
 	for (o.rtr = PROTO_RTR_NONE; o.rtr <= PROTO_RTR_SEND; o.rtr++) {
 		w = iw_open(21, 0);
 		peer = iw_solo(w, &a, &o, 65536);
@@ -618,7 +618,7 @@ static void nudged_between(void)
 	iw_close(w);
 }
 
-/* Nothing is said before the announced word, not even on leaving; without work FIN is all. */
+/* Nothing is sent before the announced message, not even on leaving; without work FIN is all. */
 static void held_back_leaving(void)
 {
 	for (int work = 0; work < 2; work++) {

@@ -54,7 +54,7 @@ static void terminate_names(void)
 		}
 }
 
-/* The first word of a siw initiator that gives up the set-up is MPA's, not RDMAP's. */
+/* The first message of a siw initiator that gives up the set-up is MPA's, not RDMAP's. */
 static void terminate_first(void)
 {
 	struct iw_options o = { .initiator_b = true };
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "-", "a Terminate names a read", terminate_names },
-		{ "-", "a Terminate as first word", terminate_first },
+		{ "-", "a Terminate as first message", terminate_first },
 		{ "-", "Terminates of siw", terminate_bare },
 		{ "-", "local faults", local_faults },
 		{ "-", "a read cut off", read_cut_off },

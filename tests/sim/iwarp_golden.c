@@ -187,7 +187,7 @@ static void golden_read_rtr(void)
 
 	begin(&o);
 	post(&(struct iw_op){ .code = IBV_WR_SEND, .len = 1 });
-	iw_got_hex(peer, ""); /* nothing before the peer's word */
+	iw_got_hex(peer, ""); /* nothing before the peer's message */
 	iw_put_hex(peer, G19);
 	iw_run(w);
 	CHECK(a.ready == 1);

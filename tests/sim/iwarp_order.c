@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * In which order an iWARP end speaks and acts while its socket is narrow: messages are not cut
+ * In which order an iWARP end sends and acts while its socket is narrow: messages are not cut
  * into one another, answers come in the order of the requests and show what was there at their
  * turn, and a request whose key has gone meanwhile is refused.
  */
@@ -126,7 +126,7 @@ static void whole_messages(void)
 	}
 }
 
-/* A Read before an atomic shows the word before it, one behind it the word after it. */
+/* A Read before an atomic shows the octets before it, one behind it the octets after it. */
 static void reads_around_atomics(void)
 {
 	uint64_t *word = NULL;

@@ -363,7 +363,7 @@ static void backlog(void)
 		mw_put(s[i], REQ "00010000");
 	}
 	mw_run(w);
-	/* Who comes when it is full waits, and its private data with it. */
+	/* A connection that comes when it is full waits, and its private data with it. */
 	s[5] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
 	mw_put(s[5], REQ "00010003616263");
 	mw_run(w);
@@ -383,7 +383,7 @@ static void backlog(void)
 	mw_close(w);
 }
 
-/* Those who wait may give up, say too much, or find the listener gone. */
+/* Those that wait may give up, send too much, or find the listener gone. */
 static void backlog_left(void)
 {
 	struct mpa_world *w = mw_open(NULL, NULL);
@@ -429,7 +429,7 @@ static void refuse_last(struct mpa_world *w, int error)
 	ut_container(w->net.place[0].streams.prev, struct pipe_stream, node)->error = error;
 }
 
-/* Where nobody listens it is asked seven times more, after 1, 2 .. 64 ms, and not a word before. */
+/* A refused connection is tried seven times more, after 1, 2 .. 64 ms, and nothing is told before. */
 static void knocked(struct mpa_world *w, bool now)
 {
 	for (int k = 0; k < 7; k++) {
@@ -749,8 +749,8 @@ static const struct test_case cases[] = {
 	{ "-", "FIN and RST after every byte", every_byte_ends },
 	{ "-", "every byte of a Request wrong", spoiled_request },
 	{ "-", "every byte of a Reply wrong", spoiled_reply },
-	{ "-", "a stranger who says nothing", silent_stranger },
-	{ "-", "a stranger who says a byte a second", byte_a_second },
+	{ "-", "an unknown peer that sends nothing", silent_stranger },
+	{ "-", "an unknown peer that sends a byte a second", byte_a_second },
 	{ "-", "no reply", no_reply },
 	{ "-", "no RTR", no_rtr },
 	{ "-", "gone before the RTR", gone_before_rtr },
@@ -760,7 +760,7 @@ static const struct test_case cases[] = {
 	{ "-", "half-open from one address", one_address },
 	{ "-", "backlog", backlog },
 	{ "-", "waiting for a place", backlog_left },
-	{ "-", "nobody there", nobody_there },
+	{ "-", "no listener", nobody_there },
 	{ "-", "wrong calls", wrong_calls },
 	{ "-", "the QP is lost", lost_qp },
 	{ "-", "no room to send", narrow },

@@ -177,7 +177,7 @@ static const struct connecting connecting[] = {
 	  REP "5002000480088010", OK, PROTO_RTR_WRITE, 1, 16, 8 },
 	{ "ORD 200 is too much", 2, BOTH, 1, 4, 8, REQ "500200048004c008",
 	  REP "50020004800880c8", CM_EV_ERROR, -EPROTO, 6, 0, 1, 0, 0 },
-	{ "a Read as RTR and nobody to serve it", 2, 2, 1, 1, 1, REQ "5002000480014001",
+	{ "a Read as RTR and no depth to serve it", 2, 2, 1, 1, 1, REQ "5002000480014001",
 	  REP "5002000480004001", CM_EV_ERROR, -EPROTO, 6, 0, 1, 0, 0 },
 	{ "do not negotiate", 2, BOTH, 1, 4, 8, REQ "500200048004c008", REP "50020004bfffbfff",
 	  OK, PROTO_RTR_WRITE, 1, 4, 8 },

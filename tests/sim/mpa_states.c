@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Every pair of states that two ends of an iWARP connection can be in, and what may happen there:
- * either is destroyed, disconnects, rejects, the stream ends or is reset, nobody does anything.
- * Whatever it is, each end hears of one end at most, nobody waits for ever, no stream is forgotten.
+ * either is destroyed, disconnects, rejects, the stream ends or is reset, or nothing happens.
+ * Whatever it is, each end is told of one end at most, none waits for ever, no stream is forgotten.
  */
 #include "cm/mpa/ep.h"
 #include "support/cases.h"
@@ -161,7 +161,7 @@ static const struct {
 	{ "refused", rejected, MPA_OVER, MPA_OVER },
 	{ "no RTR", not_ready, MPA_ESTABLISHED, MPA_WAIT_RTR },
 	{ "connected", connected, MPA_ESTABLISHED, MPA_ESTABLISHED },
-	/* The stand-in below the QP ends at once; who asked has not been told yet. */
+	/* The stand-in below the QP ends at once; the user has not been told yet. */
 	{ "the client leaves", client_closing, MPA_OVER, MPA_ESTABLISHED },
 	{ "the server leaves", server_closing, MPA_ESTABLISHED, MPA_OVER },
 	{ "both leave", both_closing, MPA_OVER, MPA_OVER },
@@ -206,7 +206,7 @@ static int ends_of(const struct cm_ep *ep)
 static void silent(const struct cm_ep *gone)
 {
 	for (int i = mark; i < w->n; i++)
-		CHECK_MSG(w->ev[i].ep != gone, "event %d for who was destroyed", w->ev[i].type);
+		CHECK_MSG(w->ev[i].ep != gone, "event %d for an endpoint that was destroyed", w->ev[i].type);
 }
 
 static bool stands(const struct cm_ep *a, const struct cm_ep *b)
@@ -224,7 +224,7 @@ static void finish(struct cm_ep *c, struct cm_ep *s)
 		ut_list_each(p, &w->net.place[i].streams, node) {
 			p->room = SIZE_MAX;
 			if (p->s.remote.addr[15] == PIPES_SILENT)
-				p->error = ETIMEDOUT; /* TCP's own patience */
+				p->error = ETIMEDOUT; /* TCP's own time limit */
 		}
 	mw_pass(w, 200 * UT_S);
 	if (c) {
@@ -357,7 +357,7 @@ int main(int argc, char **argv)
 		{ "-", "the server is destroyed in each", destroy_server },
 		{ "-", "both are destroyed in each", destroy_both },
 		{ "-", "the listener goes in each", destroy_listener },
-		{ "-", "nobody does anything in each", left_alone },
+		{ "-", "nothing happens in each", left_alone },
 		{ "-", "FIN and RST in each", stream_ends },
 		{ "-", "disconnect in each", disconnect_each },
 		{ "-", "accept and reject in each", answer_each },

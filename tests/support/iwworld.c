@@ -466,7 +466,7 @@ void iw_put_hex(struct pipe_stream *s, const char *hex)
 	pipe_put(s, out, iw_hex(hex, out, sizeof(out)));
 }
 
-/* The last four octets are the CRC, which a near stream does without. */
+/* The last four octets are the CRC, which a local stream does without. */
 static void same(struct pipe_stream *s, const uint8_t *sums, size_t n)
 {
 	uint8_t want[4096];

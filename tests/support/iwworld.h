@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two adapters that speak iWARP on pipes, without a connection manager: streams are handed to the
+ * Two adapters that run iWARP on pipes, without a connection manager: streams are handed to the
  * QPs as MPA would do it. A third place is for raw peers, whose FPDUs a test writes byte by byte.
  * Virtual time.
  */

@@ -98,7 +98,7 @@ static void op_close(struct link_stream *ls, bool abort)
 	end_of(s, abort);
 }
 
-/* As a host does: who was not yet told of is reset. */
+/* As a host does: a stream that was not told of yet is reset. */
 static void op_unbind(struct link_listener *l)
 {
 	struct pipe_listener *x = ut_container(l, struct pipe_listener, l);
@@ -465,7 +465,7 @@ static void op_fini(struct link_streams *ls)
 		ut_stage_fini(&p->stage);
 }
 
-/* All bytes lie in the stage; who asks this way gets them this way. */
+/* All bytes lie in the stage; a user that asks this way gets them this way. */
 static bool op_take(struct link_stream *s, size_t off, const struct iovec *iov, int n, size_t len)
 {
 	return ut_stage_scatter(s->place->rx_stage, off, iov, n) == (ssize_t)len;

@@ -37,7 +37,7 @@ struct pipe_stream {
 	size_t room;          /* what send() takes until the test gives more */
 	bool wants_room, connecting, fin, dead, told, fresh, shut;
 	int error;
-	struct link_listener *from; /* fresh: who is to hear of it */
+	struct link_listener *from; /* fresh: to be told of it */
 };
 
 struct pipes {
@@ -72,7 +72,7 @@ static inline struct pipe_stream *pipe_of(struct link_stream *s)
 }
 /* Raw peers. */
 struct pipe_stream *pipe_connect(struct pipe_place *from, const struct link_end *to);
-/* A stream that came to a raw listener and that nobody has yet, or NULL. */
+/* A stream that came to a raw listener and that the test has not taken yet, or NULL. */
 struct pipe_stream *pipe_accept(struct pipe_place *at);
 void pipe_put(struct pipe_stream *s, const void *data, size_t len);
 void pipe_end(struct pipe_stream *s, bool reset);

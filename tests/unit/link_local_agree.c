@@ -2,7 +2,7 @@
 /*
  * How two ends leave the wire (link/local/agree.c), and ways in which that comes to nothing: there is no
  * listener, or another's, the passive end sends first, or is killed. Whatever happens, the bytes come as
- * they were sent, or the stream ends. What a peer can do wrong on purpose is in link_tcp_hand.c.
+ * they were sent, or the stream ends. What a peer can do wrong on purpose is in link_local_hand.c.
  */
 #include "link_local_util.h"
 
@@ -53,7 +53,7 @@ static void agreed(void)
 }
 
 /* The other end does not want it, or cannot. */
-static void nobody(void)
+static void no_listener(void)
 {
 	struct link_streams *a = local_open(), *b = place_open();
 	struct reader ra = { 0 }, rb = { 0 };
@@ -81,8 +81,8 @@ static int squat(const struct link_end *at)
 	return fd;
 }
 
-/* Somebody has the name and says nothing: the patience ends, what waited goes by TCP. */
-static void silent(void)
+/* Another socket has the name and says nothing: the time limit passes, what waited goes by TCP. */
+static void no_answer(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
 	struct reader ra = { 0 }, rb = { 0 };
@@ -101,7 +101,7 @@ static void silent(void)
 	b->ops->fini(b);
 }
 
-/* Somebody has the name and answers nonsense. */
+/* Another socket has the name and answers what is no answer. */
 static void bad_answer(int how)
 {
 	struct link_streams *a = local_open(), *b = place_open();
@@ -124,8 +124,8 @@ static void bad_answer(int how)
 	b->ops->fini(b);
 }
 
-/* The passive end speaks first, though it was not spoken to: it has chosen TCP. */
-static void speaks_first(void)
+/* The passive end sends first, though it has received nothing: it has chosen TCP. */
+static void sends_first(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
 	struct link_stream_user other = reader_ops;
@@ -144,7 +144,7 @@ static void speaks_first(void)
 	b->ops->fini(b);
 }
 
-/* Who cannot wait for the answer goes by TCP, whatever the other end has done by then. */
+/* An end that cannot wait for the answer takes TCP, whatever the other end has done by then. */
 static void in_a_hurry(bool answered)
 {
 	struct link_streams *a = local_open(), *b = local_open();
@@ -165,7 +165,7 @@ static void in_a_hurry(bool answered)
 	b->ops->fini(b);
 }
 
-/* Another user has the name: he is not even asked. */
+/* A process of another user has the name: it is not even asked. */
 static void other_user(void)
 {
 	struct link_streams *a = local_open(), *b = place_open();
@@ -191,7 +191,7 @@ static void other_user(void)
 		CHECK(setuid(65534) == 0);
 		fd = squat(&rb.s->local);
 		CHECK(write(back[1], "x", 1) == 1 && read(to[0], &c, 1) == 1);
-		/* Somebody has called, and hung up without a word. */
+		/* A connection has come, and ended without a message. */
 		f = (struct pollfd){ fd, POLLIN, 0 };
 		CHECK(poll(&f, 1, 20000) == 1);
 		CHECK(taken(accept(fd, NULL, NULL)) < 0);
@@ -262,7 +262,7 @@ static void many(void)
 	for (int round = 0; round < 200; round++) {
 		int i = round * 37 % PAIRS;
 
-		/* On one side somebody polls, now and then. */
+		/* On one side a thread polls, now and then. */
 		a->ops->sleep(a, round % 3, round % 3);
 		b->ops->sleep(b, round % 5, round % 5);
 		CHECK(send_some(ra[i].s, rb[i].got, 1000) == 1000);
@@ -297,11 +297,11 @@ int main(void)
 {
 	busy_end();
 	agreed();
-	nobody();
-	silent();
+	no_listener();
+	no_answer();
 	for (int how = NO_FD; how <= LIES; how++)
 		bad_answer(how);
-	speaks_first();
+	sends_first();
 	in_a_hurry(false);
 	in_a_hurry(true);
 	other_user();

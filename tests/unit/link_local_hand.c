@@ -41,7 +41,7 @@ static void hand_connect(struct hand *t)
 	UNTIL(t->p, arrivals.n == 1);
 	reader_on(&t->e, arrivals.v[0]);
 	t->p->ops->local(t->e.s, false);
-	/* The door lives as long as the offer. */
+	/* The rendezvous listener lives as long as the offer. */
 	t->p->ops->unbind(l);
 	t->h = (struct hello){ .magic = HELLO_MAGIC, .from_port = t->e.s->remote.port,
 			       .to_port = t->e.s->local.port };
@@ -71,7 +71,7 @@ static void hand_answered(struct hand *t)
 	theirs = taken(t->call);
 	CHECK(theirs >= 0 && shm_pipe_join(&t->pipe, theirs) == 0);
 	close(theirs);
-	/* It is bound now: a word of its own waits for the decision. */
+	/* It is bound now: a byte of its own waits for the decision. */
 	CHECK(t->p->ops->room(t->e.s) == 0 && send_some(t->e.s, 0, 10) == 0);
 }
 
@@ -134,7 +134,7 @@ static void gives_up(void)
 	hand_over(&t);
 }
 
-/* A byte by TCP behind `open` is a bell, whatever was seen first. */
+/* A byte by TCP behind `open` is a wake-up, whatever was seen first. */
 static void early_wake(void)
 {
 	struct hand t;
@@ -148,7 +148,7 @@ static void early_wake(void)
 	hand_over(&t);
 }
 
-/* A bell for what was seen before this sleep began is for this sleep nevertheless; the next bytes
+/* A wake-up for what was seen before this sleep began is for this sleep nevertheless; the next bytes
  * ring again. */
 static void late_wake(void)
 {
@@ -158,7 +158,7 @@ static void late_wake(void)
 	for (uint64_t i = 0; i < 50; i++) {
 		put(&t, i * 10, 10);
 		UNTIL(t.p, t.e.got == i * 10 + 10);
-		/* Between the bytes and the look whether somebody sleeps the writer was interrupted. */
+		/* Between the bytes and the look at `asleep` the writer was interrupted. */
 		t.pipe.rung = atomic_load(&t.pipe.peer->asleep);
 		CHECK(t.pipe.rung && send(t.tcp, "", 1, 0) == 1);
 		UNTIL(t.p, atomic_load(&t.pipe.peer->asleep) != t.pipe.rung);
@@ -240,7 +240,7 @@ static void liars(void)
 	UNTIL(t.p, t.e.writable);
 	CHECK(send_some(t.e.s, SHM_PIPE_BYTES, 1) == 1);
 	hand_over(&t);
-	/* Who sleeps again for each byte is rung each time, and its socket fills: its own loss. */
+	/* A peer that sleeps again for each byte is woken each time, and its socket fills: its own loss. */
 	hand_open(&t);
 	for (int i = 0; i < 100000; i++) {
 		shm_pipe_sleep(&t.pipe, SHM_PIPE_NEWS | SHM_PIPE_ROOM);
@@ -250,7 +250,7 @@ static void liars(void)
 	hand_over(&t);
 }
 
-/* Who calls with something else than a hello, or for somebody else's connection. */
+/* A peer that sends something else than a hello, or names another connection. */
 static void strangers(void)
 {
 	struct link_streams *a = local_open();

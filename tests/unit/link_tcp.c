@@ -97,7 +97,7 @@ static void slow_reader(void)
 		places_poll(p, NULL);
 	}
 	CHECK(rb.shows == 0 && p->ops->room(ra.s) == 0 && !p->ops->drained(ra.s));
-	/* Nothing to do: the descriptor is silent although bytes wait. */
+	/* Nothing to do: the descriptor is not readable although bytes wait. */
 	CHECK(poll(&(struct pollfd){ p->ops->fd(p), POLLIN, 0 }, 1, 0) == 0);
 	ra.writable = 0;
 	while (rb.got < sent) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ports and crowds: who may bind what and when, listeners of both families,
+ * Ports and many streams: what may be bound and when, listeners of both families,
  * a thousand streams, no descriptors left, closing with bytes in both
  * directions, failure of each allocation and system call in turn.
  */
@@ -221,7 +221,7 @@ static void no_descriptors(void)
 }
 
 /*
- * The last words reach a peer that is still talking and reads late: without
+ * The last bytes reach a peer that is still sending and reads late: without
  * draining, its unread bytes would turn our FIN into a reset that takes them.
  */
 static void last_words(bool by_fini)
@@ -249,14 +249,14 @@ static void last_words(bool by_fini)
 	CHECK(rb.got == sent);
 	if (!by_fini) {
 		CHECK(rb.error == 0 && p->ops->deadline(p) != UT_NEVER);
-		/* The peer never ends: patience does. */
+		/* The peer never ends: the time limit does. */
 		UNTIL(p, p->ops->deadline(p) == UT_NEVER);
 		p->ops->fini(p);
 	}
 	q->ops->fini(q);
 }
 
-/* The child closes everything and disturbs nobody. */
+/* The child closes everything and disturbs no other process. */
 static void forgotten(void)
 {
 	struct link_streams *p = place_open();
@@ -276,7 +276,7 @@ static void forgotten(void)
 		unsigned all = count_fds();
 
 		p->ops->forget(p);
-		/* two ends, a listener, epoll, the stage; near: the bell */
+		/* two ends, a listener, epoll, the stage; local: the wake fd */
 		_exit(count_fds() == all - (ra.s->shm ? 6 : 5) && all >= before ? 0 : 1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);

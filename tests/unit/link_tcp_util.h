@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of byte streams share: places, users that note what they hear. */
+/* What the tests of byte streams share: places, users that note what they are told. */
 #ifndef TESTS_LINK_TCP_UTIL_H
 #define TESTS_LINK_TCP_UTIL_H
 
@@ -163,7 +163,7 @@ static inline struct link_end end_of(const uint8_t addr[16], uint16_t port)
 
 /*
  * Polls the places until cond; sleeps on their descriptors only, so that a place whose
- * descriptor stays silent although there is something to do fails the test.
+ * descriptor is not readable although there is something to do fails the test.
  */
 #define UNTIL2(a, b, cond)                                                             \
 	do {                                                                           \

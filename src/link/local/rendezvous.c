@@ -48,7 +48,7 @@ static int socket_new(void)
 	return (int)LINK_SYS(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* What peer processes are shown of us: getuid() differs between user namespaces. */
+/* As peer processes see them: getuid() differs between user namespaces. */
 int local_rdv_init(struct local_place *p)
 {
 	struct ucred c = { 0 };

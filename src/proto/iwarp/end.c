@@ -2,7 +2,7 @@
 /*
  * How a stream ends for its QP: an error here (Terminate out), one at the peer (Terminate in),
  * the stream gone, or the wish to leave. Each path leads through the same steps: the request at
- * fault completes, state and event, flush, the connection manager hears of it, the stream goes -
+ * fault completes, state and event, flush, the connection manager is told, the stream goes -
  * after the Terminate, if the socket is full.
  */
 #include "proto/iwarp/end.h"
@@ -82,19 +82,19 @@ static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
 		       rx->opcode == WIRE_IW_ATOMIC_RESPONSE));
 }
 
-/* It gets the answer, those before it never will. */
+/* This read gets the answer; those before it never will. */
 static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
 {
 	struct eng_ring *sq = &q->qp->sq;
 
 	if (index - sq->head >= eng_ring_used(sq))
-		return; /* the one that said "ready" */
+		return; /* the ready-to-receive message */
 	while (sq->head != index)
 		eng_send_flush(q->qp);
 	eng_send_done(q->qp, v);
 }
 
-/* The entry at fault gets its status; what stands before it has ended already. */
+/* The entry at fault gets its status; the entries before it have ended already. */
 static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 {
 	const struct eng_swqe *w = eng_ring_head(&q->qp->sq);
@@ -111,7 +111,7 @@ static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 	eng_recv_failed(q->qp, q->qp->recv_cq, q->rwqe->wr_id, v);
 }
 
-/* State, event, flush; then whoever made the connection. */
+/* State, event, flush; then the connection manager. */
 static void finish(struct iwp_qp *q, enum eng_verdict v, int error)
 {
 	const struct proto_stream_owner *owner = q->owner;

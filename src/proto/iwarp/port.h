@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Inside of the iWARP machine. One iwp_qp per QP and one iwp_port per adapter; all of it under
+ * The structures of the iWARP machine: one iwp_qp per QP and one iwp_port per adapter; all of it under
  * the adapter's progress lock.
  *
- * Out: what a QP has to say (Terminate, RTR, answers to reads, the send queue) becomes FPDUs in
+ * Out: what a QP has to send (Terminate, RTR, answers to reads, the send queue) becomes FPDUs in
  * the transmit stage, many to one send(). What the socket does not take is kept with the QP
  * (`rest`), and the QP rests until there is room. A work request counts as sent when TCP has its
  * last octet (RFC 5041 5.1: the transport has taken responsibility).

@@ -39,7 +39,7 @@ static int qp_init(struct eng_qp *qp)
 	return r;
 }
 
-/* Nothing completes any more; what has completed is TCP's to deliver. */
+/* Nothing completes any more; TCP delivers what has completed. */
 static void drop(struct iwp_qp *q)
 {
 	const struct proto_stream_owner *owner = q->owner;
@@ -121,7 +121,7 @@ const struct eng_proto_ops iwp_proto_ops = {
 
 /* --- what the stream tells --- */
 
-/* What was kept goes first. True: nothing is kept any more. */
+/* What was kept goes first. Returns true if nothing is kept any more. */
 static bool send_rest(struct iwp_qp *q)
 {
 	ssize_t r;
@@ -206,7 +206,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	iwp_timer_opened(q);
 	eng_qp_move(qp, IBV_QPS_RTS);
 	iwp_activate(q);
-	iwp_say_ready(q); /* before anybody hears that there is a connection, and acts on it */
+	iwp_say_ready(q); /* before a user is told of the connection, and acts on it */
 	return 0;
 }
 
@@ -226,13 +226,13 @@ static int disconnect(struct eng_qp *qp)
 	iwp_say_ready(q);
 	q->life = IWP_LEAVING;
 	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
-	/* A peer that announced its first word is waited for even now (RFC 5044 7.1.2, 4). */
+	/* A peer that announced its first message is waited for even now (RFC 5044 7.1.2, 4). */
 	q->awaits_first = q->awaits_first && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
 	iwp_timer_leaving(q);
 	iwp_activate(q);
-	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, whoever calls */
+	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, in whatever thread this is */
 	return 0;
 }
 

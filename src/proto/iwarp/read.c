@@ -174,7 +174,7 @@ static uint64_t execute(uint64_t *at, const uint8_t *a)
 	return old;
 }
 
-/* The word a request names, if the peer may have it and it is there. */
+/* The eight octets that a request names, if the peer has the right and they are there. */
 static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t scratch,
 				    uint64_t **ret)
 {
@@ -195,7 +195,7 @@ static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t s
 	return ut_stage_word(&q->port->stage, scratch, *ret) ? ENG_OK : ENG_V_RX_FAULT;
 }
 
-/* Not executed yet: the answers to earlier reads show the word as it is before. */
+/* Not executed yet: the answers to earlier reads show those octets as they are before. */
 enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	unsigned aop = wire_get_AtomicRequest_aop(rx->data);

@@ -64,8 +64,8 @@ static enum eng_verdict execute(struct iwp_qp *q, const struct iwp_rx *rx)
 	}
 }
 
-/* The peer has spoken: what waited for it may go. */
-static void first_word(struct iwp_qp *q)
+/* The first FPDU of the peer: what waited for it may go. */
+static void first_fpdu(struct iwp_qp *q)
 {
 	q->heard = true;
 	q->awaits_first = false;
@@ -97,7 +97,7 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 		return v;
 	rx->first = !q->heard;
 	if (rx->first)
-		first_word(q);
+		first_fpdu(q);
 	return iwp_alive(q) ? execute(q, rx) : ENG_OK;
 }
 
@@ -189,7 +189,7 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 	return end_of_call(q, done, len);
 }
 
-/* --- from a peer that may write what we read --- */
+/* --- from a peer process that may write what we read --- */
 
 /* Its payload is placed and not looked at. */
 static bool is_payload(const uint8_t *h)
