@@ -127,7 +127,8 @@ static void go_local(struct link_streams **streams)
 		how |= LOCAL_HANDED_OVER;
 	r = local_streams_open(*streams, how, streams);
 	if (r < 0)
-		ut_warn("no shared memory with other processes: %s", strerror(-r));
+		ut_warn("cannot share memory with other processes of this host (%s): iWARP connections within it take TCP, "
+			"which is slower", strerror(-r));
 }
 
 static int wire(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)

@@ -165,7 +165,7 @@ static void silent_stranger(void)
 	CHECK(!s->fin);
 	mw_pass(w, 1);
 	CHECK(s->fin);
-	said(&w->h[0], &s->s.remote, &s->s.local, "did not come in time");
+	said(&w->h[0], &s->s.remote, &s->s.local, "did not come within 5 s");
 	mw_quiet(w);
 	mw_close(w);
 }
@@ -204,7 +204,7 @@ static void no_reply(void)
 	mw_pass(w, 1);
 	mw_want(w, 0, CM_EV_UNREACHABLE, -ETIMEDOUT);
 	mw_quiet(w);
-	said(&w->h[0], &e->local, &to, "no whole reply");
+	said(&w->h[0], &e->local, &to, "no whole Reply");
 	CHECK(s->fin && w->net.live == 1);
 	mw_close(w);
 }

@@ -146,7 +146,7 @@ void mpa_active_connected(struct mpa_ep *e, uint64_t now)
 void mpa_active_sent(struct mpa_ep *e, int error)
 {
 	if (error < 0)
-		mpa_say(e, "the request could not be sent");
+		mpa_say(e, "the Request could not be sent");
 }
 
 static void fail(struct mpa_ep *e, enum cm_event_type type, int status, const char *why)
@@ -180,8 +180,8 @@ static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, int code)
 		e->m->cfg.proto->terminate(qp, (uint8_t)code);
 	}
 	fail(e, CM_EV_ERROR, -EPROTO, code == MPA_CODE_IRD ?
-	     "the reply asks for more reads than can be served, or serves none" :
-	     "the reply takes no ready-to-receive message that was offered");
+	     "the Reply asks for more reads than can be served, or serves none" :
+	     "the Reply takes no ready-to-receive message that was offered");
 }
 
 static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *rep)
@@ -236,7 +236,7 @@ void mpa_active_decided(struct mpa_ep *e)
 	e->peer.data = NULL;
 	e->peer.len = 0;
 	if (r < 0)
-		fail(e, CM_EV_ERROR, r, "the QP has gone or is in another state");
+		fail(e, CM_EV_ERROR, r, "the QP was destroyed or has left INIT and RTR");
 	else
 		agreed(e, qp, &rep);
 	free(kept);
@@ -253,12 +253,12 @@ static void on_reply(struct mpa_ep *e, const struct mpa_frame *rep)
 	}
 	code = mpa_terms_agree(&e->wish, rep, &e->terms);
 	if (code < 0) {
-		fail(e, CM_EV_ERROR, code, "the reply is of another revision than the request");
+		fail(e, CM_EV_ERROR, code, "the Reply is of another revision than the Request");
 		return;
 	}
 	r = mpa_qp_usable(e->m->dev, e->qpn, &qp);
 	if (r < 0)
-		fail(e, CM_EV_ERROR, r, "the QP has gone or is in another state");
+		fail(e, CM_EV_ERROR, r, "the QP was destroyed or has left INIT and RTR");
 	else if (code > 0)
 		refuse_terms(e, qp, code);
 	else if (!must_wait(e, rep))
@@ -282,7 +282,7 @@ size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, ui
 	if (n == 0)
 		return 0;
 	if (n < 0) {
-		fail(e, CM_EV_ERROR, -EPROTO, "what came is no MPA reply");
+		fail(e, CM_EV_ERROR, -EPROTO, "the first bytes of the peer are no MPA Reply");
 		return len;
 	}
 	on_reply(e, &rep);
@@ -343,5 +343,5 @@ void mpa_active_expired(struct mpa_ep *e)
 		retry_now(e);
 		return;
 	}
-	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole reply came in time");
+	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole Reply came within 10 s");
 }

@@ -17,9 +17,9 @@
 #include <string.h>
 
 static const char *const state_name[MPA_STATES] = {
-	"fresh", "listening", "connecting", "waiting for the reply", "waiting for its way",
-	"waiting for the request",
-	"waiting for its turn", "waiting for its user", "accepting", "rejecting",
+	"fresh", "listening", "connecting", "waiting for the Reply", "waiting to leave the wire",
+	"waiting for the Request",
+	"waiting for the backlog", "waiting for its user", "accepting", "rejecting",
 	"waiting for the first frame", "established", "closing", "over",
 };
 

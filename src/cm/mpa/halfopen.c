@@ -51,7 +51,7 @@ static void peer_put(struct mpa_peer *p)
 
 static void evict(struct mpa_ep *e)
 {
-	mpa_say(e, "gave way to newer handshakes");
+	mpa_say(e, "the handshake gave way to newer ones, of which there are too many");
 	mpa_ep_destroy(e);
 }
 

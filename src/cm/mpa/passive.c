@@ -93,7 +93,7 @@ static void ask_user(struct mpa_ep *e, const struct cm_param *p)
 static void wait_turn(struct mpa_ep *e, uint64_t now)
 {
 	if (mpa_stream_keep(e, e->peer.data, e->peer.len) < 0) {
-		dismiss(e, -ENOMEM, "no memory for its request");
+		dismiss(e, -ENOMEM, "no memory for the Request");
 		return;
 	}
 	mpa_ep_state(e, MPA_WAIT_TURN);
@@ -139,11 +139,11 @@ void mpa_passive_turn(struct mpa_ep *e)
 static size_t out_of_turn(struct mpa_ep *e, size_t len)
 {
 	if (len && e->state == MPA_WAIT_TURN) {
-		dismiss(e, -EPROTO, "the peer sent more before it had a reply");
+		dismiss(e, -EPROTO, "the peer sent more before it had a Reply");
 		return len;
 	}
 	if (len && e->state == MPA_WAIT_USER) {
-		mpa_say(e, "the peer sent more before it had a reply");
+		mpa_say(e, "the peer sent more before it had a Reply");
 		mpa_drop_stream(e, true);
 		e->fin = true;
 	}
@@ -161,8 +161,8 @@ size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, u
 	if (n == 0)
 		return 0;
 	if (n < 0 || (size_t)n < len) {
-		dismiss(e, -EPROTO, n < 0 ? "what came is no MPA request" :
-				   "more than its length came with the request");
+		dismiss(e, -EPROTO, n < 0 ? "the first bytes of the peer are no MPA Request" :
+				   "more bytes than its length came with the Request");
 		return len;
 	}
 	if (e->done)
@@ -334,10 +334,10 @@ void mpa_passive_closed(struct mpa_ep *e, int error)
 		e->fin = true;
 		break;
 	case MPA_WAIT_REQUEST:
-		dismiss(e, -ECONNRESET, "closed before its request was whole");
+		dismiss(e, -ECONNRESET, "the peer closed before its Request was whole");
 		break;
 	case MPA_WAIT_TURN:
-		dismiss(e, -ECONNRESET, "closed before its turn came");
+		dismiss(e, -ECONNRESET, "the peer closed before the listener's backlog had room");
 		break;
 	case MPA_REJECTING:
 		reject_over(e, !e->whole);
@@ -366,10 +366,10 @@ void mpa_passive_expired(struct mpa_ep *e)
 {
 	switch (e->state) {
 	case MPA_WAIT_REQUEST:
-		dismiss(e, -ETIMEDOUT, "its request did not come in time");
+		dismiss(e, -ETIMEDOUT, "the Request did not come within 5 s");
 		break;
 	case MPA_WAIT_TURN:
-		dismiss(e, -ETIMEDOUT, "its turn did not come");
+		dismiss(e, -ETIMEDOUT, "the listener's backlog had no room within 60 s");
 		break;
 	case MPA_REJECTING:
 		reject_over(e, !e->whole);
