@@ -9,7 +9,9 @@
  */
 #include "device/roce.h"
 
+#include "host/shm/channel.h"
 #include "link/fault.h"
+#include "link/local/datagrams.h"
 #include "link/udp/udp.h"
 #include "util/log.h"
 
@@ -34,24 +36,50 @@ uint16_t dev_roce_udp_port(void)
 	return (uint16_t)n;
 }
 
-/* How processes of this host reach each other. Bad weather is for packets: there are no messages. */
-static int go_local(struct link *l, bool weather)
+/* How processes of this host reach each other: by the channel, as the environment allows. */
+static int go_local(struct link **l, struct shm_channel **chan, const char *v, bool weather)
+{
+	struct shm_channel *c;
+	int r = shm_channel_open(udp_host(*l), &c);
+
+	if (r < 0)
+		return r;
+	r = local_datagrams_open(*l, c, l);
+	if (r < 0) {
+		shm_channel_close(c);
+		return r;
+	}
+	*chan = c;
+	/* A message cannot be lost or damaged: bad weather is for packets. */
+	if (!weather && strcmp(v, "packets"))
+		shm_channel_messages(c, strcmp(v, "copy"), !*v);
+	return 0;
+}
+
+static const char *local_env(void)
 {
 	const char *v = getenv("DAPPLE_LOCAL");
-	int r;
 
-	/* What iWARP does more by that word is nothing to us. */
+	/* iWARP's value means nothing here. */
 	v = v && strcmp(v, "streams") ? v : "";
-	if (!strcmp(v, "off"))
-		return 0;
-	if (*v && strcmp(v, "packets") && strcmp(v, "copy") && strcmp(v, "messages"))
+	if (*v && strcmp(v, "off") && strcmp(v, "packets") && strcmp(v, "copy") &&
+	    strcmp(v, "messages"))
 		ut_error("DAPPLE_LOCAL takes off, packets, copy, messages or streams, not \"%s\"", v);
-	r = udp_go_local(l);
-	if (r < 0 || weather || !strcmp(v, "packets"))
+	return v;
+}
+
+static int open_udp(struct link **l, struct shm_channel **chan, bool weather)
+{
+	const char *v = local_env();
+	int r = udp_open(dev_roce_udp_port(), l);
+
+	*chan = &shm_channel_none;
+	if (r < 0)
 		return r;
-	udp_go_messages(l, strcmp(v, "copy"));
-	if (!*v)
-		udp_go_direct(l);
+	shm_handshake_refuse_all(udp_host(*l));
+	r = strcmp(v, "off") ? go_local(l, chan, v, weather) : 0;
+	if (r < 0)
+		ut_warn("no shared memory with other processes: %s", strerror(-r));
 	return 0;
 }
 
@@ -66,14 +94,10 @@ int dev_roce_link_open(struct link **ret, struct shm_channel **ret_chan)
 		ut_error("%s is not understood: \"%s\"", LINK_FAULT_ENV, weather);
 		return -EINVAL;
 	}
-	r = udp_open(dev_roce_udp_port(), &l);
+	r = open_udp(&l, ret_chan, weather && *weather);
 	if (r < 0)
 		return r;
 	*ret = l;
-	r = go_local(l, weather && *weather);
-	if (r < 0)
-		ut_warn("no shared memory with other processes: %s", strerror(-r));
-	*ret_chan = udp_channel(l);
 	if (!weather || !*weather)
 		return 0;
 	r = link_fault_open(l, &rates, ret);

@@ -3,7 +3,9 @@
 
 #include "util/list.h"
 #include "util/lock.h"
+#include "util/syscall.h"
 
+#include <poll.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -78,4 +80,22 @@ void host_life_forget(void) UT_NO_TSA
 	ut_mutex_init(&lock);
 	head.list.next = &head.list;
 	thread = 0;
+}
+
+/* --- pidfds --- */
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+int host_self_pidfd(void)
+{
+	return (int)UT_SYS(SYS_pidfd_open, getpid(), 0);
+}
+
+bool host_is_dead(int pidfd)
+{
+	struct pollfd v = { pidfd, POLLIN, 0 };
+
+	return poll(&v, 1, 0) > 0;
 }

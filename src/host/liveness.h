@@ -15,6 +15,7 @@
 
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct host_life {
@@ -49,5 +50,12 @@ void host_life_begin(void);
 void host_life_end(void);
 /* In a child of fork(), where that thread is not, and whose words are the parent's. */
 void host_life_forget(void);
+
+/* --- pidfds --- */
+
+/* A descriptor that becomes readable when this process ends, to be given away and then closed; -errno. */
+int host_self_pidfd(void);
+/* The process of this pidfd has ended. */
+bool host_is_dead(int pidfd);
 
 #endif

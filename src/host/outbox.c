@@ -7,7 +7,7 @@
  * a service: its requests are repeated, and many may come for a listener that
  * is stopped, while what goes to a slot has one connection's window.
  */
-#include "link/udp/local.h"
+#include "host/outbox.h"
 
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -25,97 +25,97 @@
 
 struct parcel {
 	struct ut_list node;
-	struct udp_local *local;
-	struct udp_dest to;
+	struct host_addr *from;
+	struct host_dest to;
 	uint64_t until;
-	struct udp_mail mail;
+	struct host_message message;
 	size_t len;
 	uint8_t bytes[];
 };
 
-static void drop(struct udp_link *u, struct parcel *p)
+static void drop(struct host *h, struct parcel *p)
 {
 	ut_list_del(&p->node);
-	u->outbox_used--;
-	u->outbox_for[udp_key(p->to)]--;
+	h->outbox_used--;
+	h->outbox_for[host_key(p->to)]--;
 	free(p);
 }
 
-static bool may_wait(const struct udp_link *u, struct udp_dest to)
+static bool may_wait(const struct host *h, struct host_dest to)
 {
-	return u->outbox_used < OUTBOX_MAX &&
-	       (to.slot != UDP_NO_SLOT || u->outbox_for[udp_key(to)] < OUTBOX_SERVICE_MAX);
+	return h->outbox_used < OUTBOX_MAX &&
+	       (to.slot != HOST_NO_SLOT || h->outbox_for[host_key(to)] < OUTBOX_SERVICE_MAX);
 }
 
-static int keep(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		const struct udp_mail *m, const void *body, size_t len)
+static int keep(struct host *h, struct host_addr *a, struct host_dest to,
+		const struct host_message *m, const void *body, size_t len)
 {
-	struct parcel *p = may_wait(u, to) ? ut_zalloc(sizeof(*p) + len) : NULL;
+	struct parcel *p = may_wait(h, to) ? ut_zalloc(sizeof(*p) + len) : NULL;
 
 	if (!p)
 		return -EAGAIN;
-	p->local = lo;
+	p->from = a;
 	p->to = to;
 	p->until = ut_now() + OUTBOX_AGE;
-	p->mail = *m;
+	p->message = *m;
 	p->len = len;
 	memcpy(p->bytes, body, len);
-	ut_list_add_tail(&u->outbox, &p->node);
-	u->outbox_for[udp_key(to)]++;
-	if (u->outbox_used++ == 0)
-		udp_set_timer(u);
+	ut_list_add_tail(&h->outbox, &p->node);
+	h->outbox_for[host_key(to)]++;
+	if (h->outbox_used++ == 0)
+		h->user->deadline(h);
 	return 0;
 }
 
-int udp_outbox_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		    struct udp_mail *m, const void *body, size_t len)
+int host_outbox_send(struct host *h, struct host_addr *a, struct host_dest to,
+		    struct host_message *m, const void *body, size_t len)
 {
 	int r = -EAGAIN;
 
 	/* Behind what waits: the order is kept. */
-	if (!u->outbox_for[udp_key(to)])
-		r = udp_mail_send(u, lo, to, m, body, len);
-	return r == -EAGAIN ? keep(u, lo, to, m, body, len) : r;
+	if (!h->outbox_for[host_key(to)])
+		r = host_send(h, a, to, m, body, len);
+	return r == -EAGAIN ? keep(h, a, to, m, body, len) : r;
 }
 
-void udp_outbox_flush(struct udp_link *u)
+void host_outbox_flush(struct host *h)
 {
-	uint8_t full[UDP_KEYS] = { 0 };
+	uint8_t full[HOST_OUTBOX_KEYS] = { 0 };
 	uint64_t now = ut_now();
 	struct parcel *p, *t;
 
-	ut_list_each_safe(p, t, &u->outbox, node) {
-		unsigned key = udp_key(p->to);
+	ut_list_each_safe(p, t, &h->outbox, node) {
+		unsigned key = host_key(p->to);
 		int r = full[key] ? -EAGAIN
-				  : udp_mail_send(u, p->local, p->to, &p->mail, p->bytes, p->len);
+				  : host_send(h, p->from, p->to, &p->message, p->bytes, p->len);
 
 		if (r == -EAGAIN && now < p->until) {
 			full[key] = 1; /* keep the order */
 			continue;
 		}
 		if (r < 0) {
-			u->stats.dropped++;
-			if (p->to.slot == UDP_NO_SLOT)
-				u->stats.passed_on--;
+			h->stats.dropped++;
+			if (p->to.slot == HOST_NO_SLOT)
+				h->stats.passed_on--;
 			else
-				u->stats.forwarded--;
+				h->stats.forwarded--;
 			ut_debug("a datagram for slot %u waited in vain: %s", p->to.slot,
 				 strerror(-r));
 		}
-		drop(u, p);
+		drop(h, p);
 	}
 }
 
-uint64_t udp_outbox_deadline(const struct udp_link *u)
+uint64_t host_outbox_deadline(const struct host *h)
 {
-	return u->outbox_used ? ut_now() + OUTBOX_RETRY : UT_NEVER;
+	return h->outbox_used ? ut_now() + OUTBOX_RETRY : UT_NEVER;
 }
 
-void udp_outbox_forget(struct udp_link *u, const struct udp_local *lo)
+void host_outbox_forget(struct host *h, const struct host_addr *a)
 {
 	struct parcel *p, *t;
 
-	ut_list_each_safe(p, t, &u->outbox, node)
-		if (p->local == lo)
-			drop(u, p);
+	ut_list_each_safe(p, t, &h->outbox, node)
+		if (p->from == a)
+			drop(h, p);
 }

@@ -12,11 +12,10 @@
  *
  * For IP services that is the port space and the port (IBTA annex A11).
  */
-#include "link/udp/local.h"
+#include "host/service.h"
 
-#include "link/sys.h"
+#include "host/slot.h"
 #include "util/alloc.h"
-#include "util/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,43 +23,54 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
-socklen_t udp_service_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
+socklen_t host_service_name(const struct host *h, const uint8_t addr[16], uint32_t scope,
 			   uint64_t service, struct sockaddr_un *ret)
 {
-	char text[UDP_ADDR_TEXT];
+	char text[HOST_ADDR_TEXT];
 	int n;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->sun_family = AF_UNIX;
-	udp_addr_text(addr, scope, text);
+	host_addr_text(addr, scope, text);
 	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1,
-		     "dapple-cm/%s/%u/%" PRIx64 "/%u", text, u->port, service >> 16,
+		     "dapple-cm/%s/%u/%" PRIx64 "/%u", text, h->port, service >> 16,
 		     (unsigned)(service & 0xffff));
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-static struct udp_service *find(struct udp_link *u, const uint8_t addr[16], uint64_t id)
+static struct host_service *find(struct host *h, const uint8_t addr[16], uint64_t id)
 {
-	struct udp_service *s;
+	struct host_service *s;
 
-	ut_list_each(s, &u->services, node)
+	ut_list_each(s, &h->services, node)
 		if (s->id == id && !memcmp(s->addr, addr, 16))
 			return s;
 	return NULL;
 }
 
-static void drop(struct udp_link *u, struct udp_service *s)
+static void drop(struct host *h, struct host_service *s)
 {
-	udp_unwatch(u, &s->port);
+	host_unwatch(h, &s->port);
 	ut_list_del(&s->ready);
 	ut_list_del(&s->node);
 	free(s);
 }
 
-static struct udp_service *service_new(const uint8_t addr[16], uint64_t id)
+static void ready(struct host *h, struct host_port *p, uint32_t events)
 {
-	struct udp_service *s = ut_zalloc(sizeof(*s));
+	struct host_service *s = ut_container(p, struct host_service, port);
+
+	if (ut_list_empty(&s->ready))
+		ut_list_add_tail(&h->services_ready, &s->ready);
+}
+
+static const struct host_port_kind service_port = { .events = EPOLLIN, .ready = ready };
+
+static struct host_service *service_new(const uint8_t addr[16], uint64_t id)
+{
+	struct host_service *s = ut_zalloc(sizeof(*s));
 
 	if (!s)
 		return NULL;
@@ -68,74 +78,52 @@ static struct udp_service *service_new(const uint8_t addr[16], uint64_t id)
 	s->id = id;
 	ut_list_init(&s->node);
 	ut_list_init(&s->ready);
-	s->port = (struct udp_port){ .kind = UDP_SERVICE, .fd = -1, .service = s };
-	ut_list_init(&s->port.polled_node);
-	ut_list_init(&s->port.err_node);
+	s->port = (struct host_port){ .kind = &service_port, .fd = -1 };
 	return s;
 }
 
-int udp_service_claim(struct link *l, const uint8_t addr[16], uint64_t service)
+int host_service_claim(struct host *h, const uint8_t addr[16], uint64_t service)
 {
-	struct udp_link *u = udp_of(l);
-	struct udp_local *lo = udp_local_find(u, addr);
-	struct udp_service *s;
+	struct host_addr *a = host_addr_find(h, addr);
+	struct host_service *s;
 	struct sockaddr_un sun;
 	socklen_t n;
 	int r;
 
-	if (!lo)
+	if (!a)
 		return -EADDRNOTAVAIL;
 	s = service_new(addr, service);
 	if (!s)
 		return -ENOMEM;
-	n = udp_service_name(u, addr, lo->scope, service, &sun);
-	s->port.fd = r = udp_box(&sun, n);
+	n = host_service_name(h, addr, a->scope, service, &sun);
+	s->port.fd = r = host_socket(&sun, n);
 	if (r >= 0)
-		r = udp_watch(u, &s->port);
+		r = host_watch(h, &s->port);
 	if (r < 0) {
-		drop(u, s);
+		drop(h, s);
 		return r;
 	}
-	ut_list_add_tail(&u->services, &s->node);
+	ut_list_add_tail(&h->services, &s->node);
 	return 0;
 }
 
-void udp_service_unclaim(struct link *l, const uint8_t addr[16], uint64_t service)
+void host_service_unclaim(struct host *h, const uint8_t addr[16], uint64_t service)
 {
-	struct udp_link *u = udp_of(l);
-	struct udp_service *s = find(u, addr, service);
+	struct host_service *s = find(h, addr, service);
 
 	if (s)
-		drop(u, s);
+		drop(h, s);
 }
 
-void udp_services_drop(struct udp_link *u)
+void host_services_drop(struct host *h)
 {
-	struct udp_service *s;
+	struct host_service *s;
 
-	while ((s = ut_list_first(&u->services, struct udp_service, node)))
-		drop(u, s);
+	while ((s = ut_list_first(&h->services, struct host_service, node)))
+		drop(h, s);
 }
 
-int udp_pass_on(struct link *l, const struct link_rx *rx, uint64_t service)
+bool host_service_is_ours(struct host *h, const uint8_t addr[16], uint64_t service)
 {
-	struct udp_link *u = udp_of(l);
-	struct udp_local *lo = udp_local_find(u, rx->dst);
-	struct udp_mail m = udp_forwarding(rx);
-	int r;
-
-	/* What was passed came to whoever had the name: nobody else has it now. */
-	if (!lo || rx->passed || find(u, rx->dst, service))
-		return 0;
-	r = udp_outbox_send(u, lo, udp_to_service(service), &m, rx->data, rx->len);
-	if (r == -ECONNREFUSED)
-		return 0;
-	if (r == 0) {
-		u->stats.passed_on++;
-	} else {
-		u->stats.dropped++;
-		ut_debug("a request for service %" PRIx64 " cannot be passed on: %s", service,
-			 strerror(-r));
-	}
-	return 1;
+	return find(h, addr, service);
 }

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a process wants said to its peers when it dies, kept by others: it gives
- * a sealed memory and its pidfd to two other members of each address, and whoever
- * sees the pidfd die finds the memory in orphan(). Two, because the first may be
- * stopped or die as well; not all, because descriptors are few.
+ * Connection records, kept by other members for the day a process dies: it gives a sealed memory and
+ * its pidfd to two other members of each address, and the one that sees the pidfd die finds the
+ * memory in host_dead_peer(). Two, because the first may be stopped or die as well; not all, because
+ * descriptors are few.
  *
- * Who the two are follows from the order of the group (the next slots after our
- * own), so each piece of news about the order is a reason to tell them again. A
- * keeper replaces what it has of a slot; so telling twice costs nothing but a
- * message.
+ * The two are the next slots after our own, so each change of the members is a reason to send the
+ * records again. A keeper replaces those it has of a slot; sending twice costs a message.
  */
-#include "link/udp/local.h"
+#include "host/survivor.h"
 
+#include "host/liveness.h"
+#include "host/mailbox.h"
 #include "host/shm/segment.h"
-#include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #define PEER_WATCHES_MAX 64u        /* each costs a descriptor and a mapping */
 #define RECORD_BYTES (4u << 20)
@@ -33,166 +34,178 @@
 #define SYS_pidfd_send_signal 424
 #endif
 
+/* Another member of an address, and its records. */
+struct host_peer_watch {
+	struct host_port port; /* its pidfd */
+	struct ut_list node;   /* host.peer_watches, or dead */
+	uint8_t addr[16];
+	uint8_t slot;
+	const void *map;
+	size_t len;
+};
+
 /* --- telling --- */
 
-static bool is_member(const struct udp_order *o, unsigned slot)
+static bool is_member(const uint16_t *at, unsigned n, unsigned slot)
 {
-	for (unsigned i = 0; i < o->n; i++)
-		if (o->at[i] == slot)
+	for (unsigned i = 0; i < n; i++)
+		if (at[i] == slot)
 			return true;
 	return false;
 }
 
 /* The next members after us, in a ring. Returns how many. */
-static int keepers(const struct udp_link *u, const struct udp_local *lo, unsigned *ret)
+static int keepers(const struct host *h, struct host_addr *a, unsigned *ret)
 {
+	uint16_t at[HOST_SLOTS];
+	unsigned members = h->user->members(a, at);
 	int n = 0;
 
-	for (unsigned i = 1; i < UDP_SLOTS && n < KEEPERS; i++) {
-		unsigned slot = (u->slot + i) % UDP_SLOTS;
+	for (unsigned i = 1; i < HOST_SLOTS && n < KEEPERS; i++) {
+		unsigned slot = (h->slot + i) % HOST_SLOTS;
 
-		if (is_member(&lo->order, slot))
+		if (is_member(at, members, slot))
 			ret[n++] = slot;
 	}
 	return n;
 }
 
 /* False: a mailbox is full, another time. */
-static bool tell(struct udp_link *u, struct udp_local *lo)
+static bool tell(struct host *h, struct host_addr *a)
 {
-	struct udp_mail m = { .type = UDP_MAIL_RECORDS };
+	struct host_message m = { .type = HOST_MSG_RECORDS };
 	unsigned slot[KEEPERS];
 	bool done = true;
-	int fds[2] = { -1, u->records };
-	int n = keepers(u, lo, slot);
+	int fds[2] = { -1, h->records };
+	int n = keepers(h, a, slot);
 
 	if (n)
-		fds[0] = udp_self_pidfd();
+		fds[0] = host_self_pidfd();
 	if (fds[0] < 0)
 		return true; /* an old kernel or a strict container: peers find out by themselves */
 	for (int i = 0; i < n; i++)
-		if (udp_mail_give(u, lo, udp_to_slot(slot[i]), &m, NULL, 0, fds, 2) == -EAGAIN)
+		if (host_send_fds(h, a, host_to_slot(slot[i]), &m, NULL, 0, fds, 2) == -EAGAIN)
 			done = false;
-	link_sys_close(&fds[0]);
+	ut_close_fd(&fds[0]);
 	return done;
 }
 
-void udp_peer_watch_news(struct udp_link *u, struct udp_local *lo)
+void host_records_news(struct host *h, struct host_addr *a)
 {
-	lo->records_tries = u->records >= 0 ? TELL_TRIES : 0;
-	lo->records_at = 1; /* a timer set to 0 is none */
+	a->records_tries = h->records >= 0 ? TELL_TRIES : 0;
+	a->records_at = 1; /* a timer set to 0 is none */
 }
 
-void udp_peer_watch_settle(struct udp_link *u, struct udp_local *lo, uint64_t now)
+void host_records_settle(struct host *h, struct host_addr *a, uint64_t now)
 {
-	if (!lo->records_tries || now < lo->records_at)
+	if (!a->records_tries || now < a->records_at)
 		return;
-	lo->records_tries = tell(u, lo) ? 0 : lo->records_tries - 1;
-	lo->records_at = now + TELL_RETRY;
+	a->records_tries = tell(h, a) ? 0 : a->records_tries - 1;
+	a->records_at = now + TELL_RETRY;
 }
 
-uint64_t udp_peer_watch_deadline(const struct udp_local *lo)
+uint64_t host_records_deadline(const struct host_addr *a)
 {
-	return lo->records_tries ? lo->records_at : UT_NEVER;
+	return a->records_tries ? a->records_at : UT_NEVER;
 }
 
-void udp_entrust(struct link *l, int fd)
+void host_entrust(struct host *h, int fd)
 {
-	struct udp_link *u = udp_of(l);
-	struct udp_local *lo;
+	struct host_addr *a;
 
-	u->records = fd;
-	ut_list_each(lo, &u->locals, node) {
-		udp_peer_watch_news(u, lo);
-		udp_peer_watch_settle(u, lo, ut_now());
+	h->records = fd;
+	ut_list_each(a, &h->addrs, node) {
+		host_records_news(h, a);
+		host_records_settle(h, a, ut_now());
 	}
-	udp_set_timer(u);
+	h->user->deadline(h);
 }
 
 /* --- keeping --- */
 
-static void drop(struct udp_link *u, struct udp_peer_watch *w)
+static void drop(struct host *h, struct host_peer_watch *w)
 {
-	udp_unwatch(u, &w->port);
+	host_unwatch(h, &w->port);
 	shm_seg_unmap(w->map, w->len);
 	ut_list_del(&w->node);
-	u->n_peer_watches--;
+	h->n_peer_watches--;
 	free(w);
 }
 
-static void forget_slot(struct udp_link *u, const struct udp_local *lo, unsigned slot)
+static void forget_slot(struct host *h, const struct host_addr *a, unsigned slot)
 {
-	struct udp_peer_watch *w, *t;
+	struct host_peer_watch *w, *t;
 
-	ut_list_each_safe(w, t, &u->peer_watches, node)
-		if (w->slot == slot && !memcmp(w->addr, lo->addr, 16))
-			drop(u, w);
+	ut_list_each_safe(w, t, &h->peer_watches, node)
+		if (w->slot == slot && !memcmp(w->addr, a->addr, 16))
+			drop(h, w);
 }
 
-static struct udp_peer_watch *peer_watch_new(struct udp_link *u, struct udp_local *lo, unsigned slot,
-				 int pidfd, int will)
+static void died(struct host *h, struct host_port *p, uint32_t events)
 {
-	struct udp_peer_watch *w = u->n_peer_watches < PEER_WATCHES_MAX ? ut_zalloc(sizeof(*w)) : NULL;
+	struct host_peer_watch *w = ut_container(p, struct host_peer_watch, port);
+	struct host_addr *a = host_addr_find(h, w->addr);
+
+	host_unwatch(h, &w->port); /* it stays readable */
+	ut_list_del(&w->node);
+	ut_list_add_tail(&h->dead, &w->node);
+	if (a)
+		h->user->member_died(a);
+}
+
+static const struct host_port_kind watch_port = { .events = EPOLLIN, .ready = died };
+
+static struct host_peer_watch *watch_new(struct host *h, struct host_addr *a, unsigned slot,
+					 int pidfd, int records)
+{
+	struct host_peer_watch *w = h->n_peer_watches < PEER_WATCHES_MAX ? ut_zalloc(sizeof(*w)) : NULL;
 
 	if (!w)
 		return NULL;
-	w->map = shm_seg_map(will, 1, RECORD_BYTES, &w->len);
+	w->map = shm_seg_map(records, 1, RECORD_BYTES, &w->len);
 	if (!w->map) {
 		free(w);
 		return NULL;
 	}
 	w->slot = (uint8_t)slot;
-	memcpy(w->addr, lo->addr, 16);
-	w->port = (struct udp_port){ .kind = UDP_PEER_WATCH, .fd = pidfd, .watch = w };
-	ut_list_init(&w->port.polled_node);
-	ut_list_init(&w->port.err_node);
+	memcpy(w->addr, a->addr, 16);
+	w->port = (struct host_port){ .kind = &watch_port, .fd = pidfd };
 	ut_list_init(&w->node);
-	u->n_peer_watches++;
+	h->n_peer_watches++;
 	return w;
 }
 
-void udp_peer_watch_take(struct udp_link *u, struct udp_local *lo, unsigned slot)
+void host_records_take(void *host, struct host_addr *a, const struct host_message *m,
+		       const uint8_t *body, size_t len)
 {
-	int pidfd = u->fds[0], will = u->fds[1];
-	struct udp_peer_watch *w;
+	struct host *h = host;
+	int pidfd = h->fds[0], records = h->fds[1];
+	struct host_peer_watch *w;
 
-	if (will < 0)
+	if (records < 0)
 		return;
-	forget_slot(u, lo, slot);
-	u->fds[0] = -1; /* now the watch's */
-	w = LINK_SYS(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == -EBADF
-		    ? NULL : peer_watch_new(u, lo, slot, pidfd, will);
-	link_sys_close(&u->fds[1]); /* the mapping is enough */
+	forget_slot(h, a, m->slot);
+	h->fds[0] = -1; /* now the watch's */
+	w = UT_SYS(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == -EBADF
+		    ? NULL : watch_new(h, a, m->slot, pidfd, records);
+	ut_close_fd(&h->fds[1]); /* the mapping is enough */
 	if (!w) {
-		link_sys_close(&pidfd);
-		ut_debug("what slot %u gave to keep is refused", slot);
+		ut_close_fd(&pidfd);
+		ut_debug("the connection records of slot %u are refused", m->slot);
 		return;
 	}
-	ut_list_add_tail(&u->peer_watches, &w->node);
-	if (udp_watch(u, &w->port) < 0)
-		drop(u, w);
+	ut_list_add_tail(&h->peer_watches, &w->node);
+	if (host_watch(h, &w->port) < 0)
+		drop(h, w);
 }
 
-void udp_peer_watch_died(struct udp_link *u, struct udp_peer_watch *w)
+const void *host_dead_peer(struct host *h, uint8_t ret_addr[16], size_t *ret_len)
 {
-	struct udp_local *lo = udp_local_find(u, w->addr);
+	struct host_peer_watch *w;
 
-	udp_unwatch(u, &w->port); /* it stays readable */
-	ut_list_del(&w->node);
-	ut_list_add_tail(&u->dead, &w->node);
-	/* Its place in the group is another's now. */
-	if (lo)
-		udp_order_astray(u, lo);
-}
-
-const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
-{
-	struct udp_link *u = udp_of(l);
-	struct udp_peer_watch *w;
-
-	if (u->shown)
-		drop(u, u->shown);
-	u->shown = w = ut_list_first(&u->dead, struct udp_peer_watch, node);
+	if (h->told)
+		drop(h, h->told);
+	h->told = w = ut_list_first(&h->dead, struct host_peer_watch, node);
 	if (!w)
 		return NULL;
 	memcpy(ret_addr, w->addr, 16);
@@ -200,18 +213,15 @@ const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
 	return w->map;
 }
 
-void udp_peer_watches_drop(struct udp_link *u, const struct udp_local *lo)
+void host_peer_watches_drop(struct host *h, const struct host_addr *a)
 {
-	struct udp_peer_watch *w, *t;
+	struct host_peer_watch *w, *t;
 
-	u->shown = NULL;
-	for (int i = 0; i < 2 && !lo; i++)
-		if (u->fds[i] >= 0)
-			link_sys_close(&u->fds[i]);
-	ut_list_each_safe(w, t, &u->peer_watches, node)
-		if (!lo || !memcmp(w->addr, lo->addr, 16))
-			drop(u, w);
-	ut_list_each_safe(w, t, &u->dead, node)
-		if (!lo || !memcmp(w->addr, lo->addr, 16))
-			drop(u, w);
+	h->told = NULL;
+	ut_list_each_safe(w, t, &h->peer_watches, node)
+		if (!a || !memcmp(w->addr, a->addr, 16))
+			drop(h, w);
+	ut_list_each_safe(w, t, &h->dead, node)
+		if (!a || !memcmp(w->addr, a->addr, 16))
+			drop(h, w);
 }

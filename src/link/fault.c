@@ -38,7 +38,8 @@
 struct parcel {
 	struct ut_list node;
 	struct link_rx rx;     /* received */
-	struct ut_flow flow; /* to be sent */
+	struct ut_flow flow; /* to be sent, */
+	uint32_t qpn;        /* to the process that has this */
 	unsigned after;
 	uint64_t due;
 	uint32_t len;
@@ -126,7 +127,7 @@ static void set_timer(struct fault_link *f)
 
 static int tx_parcel(struct fault_link *f, struct parcel *p)
 {
-	return f->lower->ops->send(f->lower, &p->flow, p->bytes, p->len, p->len ? p->len : 1);
+	return f->lower->ops->send(f->lower, &p->flow, p->qpn, p->bytes, p->len, p->len ? p->len : 1);
 }
 
 /* Called for each datagram that passes; with passed = false only time counts. */
@@ -146,8 +147,8 @@ static void tx_release(struct fault_link *f, bool passed)
 	}
 }
 
-static int tx_meet(struct fault_link *f, const struct ut_flow *flow, enum fate fate,
-		   const uint8_t *data, uint32_t len)
+static int tx_meet(struct fault_link *f, const struct ut_flow *flow, uint32_t qpn,
+		   enum fate fate, const uint8_t *data, uint32_t len)
 {
 	struct parcel *p;
 	int r = 0;
@@ -158,6 +159,7 @@ static int tx_meet(struct fault_link *f, const struct ut_flow *flow, enum fate f
 	if (!p)
 		return 0;
 	p->flow = *flow;
+	p->qpn = qpn;
 	if (fate == FATE_HOLD) {
 		ut_list_add_tail(&f->tx_held, &p->node);
 		return 0;
@@ -172,8 +174,8 @@ static int tx_meet(struct fault_link *f, const struct ut_flow *flow, enum fate f
 	return r;
 }
 
-static int fault_send(struct link *l, const struct ut_flow *flow, const uint8_t *data,
-		      size_t len, size_t seg)
+static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
+		      const uint8_t *data, size_t len, size_t seg)
 {
 	struct fault_link *f = fault_of(l);
 	enum fate fates[FAULT_TRAIN];
@@ -189,14 +191,14 @@ static int fault_send(struct link *l, const struct ut_flow *flow, const uint8_t 
 	}
 	f->lower->leaving = l->leaving;
 	if (quiet) {
-		r = f->lower->ops->send(f->lower, flow, data, len, seg);
+		r = f->lower->ops->send(f->lower, flow, qpn, data, len, seg);
 		for (i = 0; i < n; i++)
 			tx_release(f, true);
 	}
 	for (i = 0; !quiet && i < n; i++) {
 		size_t off = i * seg;
 
-		r = tx_meet(f, flow, fates[i], data + off,
+		r = tx_meet(f, flow, qpn, fates[i], data + off,
 			    (uint32_t)(len - off < seg ? len - off : seg));
 		if (r == -EAGAIN && i)
 			r = 0; /* part of it is gone: the rest counts as lost */

@@ -42,14 +42,14 @@ struct link;
 
 struct link_ops {
 	/*
-	 * Sends data[0..len) as datagrams of seg bytes each, the last one may
+	 * Sends data[0..len) as datagrams of seg bytes each to queue pairs of the process that has qpn, the last one may
 	 * be shorter; at most link->train_bytes and link->train_packets. The
 	 * IPv4 identification of packet i is i (0, 1, 2 ...). Returns 0,
 	 * -EAGAIN (nothing was sent: the socket is full), or -errno (lost; the
 	 * reliability above repairs).
 	 */
-	int (*send)(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
-		    size_t seg);
+	int (*send)(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
+		    size_t len, size_t seg);
 	/*
 	 * The source port that packets of this flow will carry, host order; the
 	 * ICRC covers it. Opens what is needed for f->sport; falls back to the
@@ -128,6 +128,7 @@ struct link {
 	 * asked only when their turn has come. */
 	bool local_news;
 	size_t kept_off, kept_len;
+	size_t spare_off, spare_len; /* of the stage: for a decorator that receives in other ways */
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the
 	 * first add_addr that succeeded. */
@@ -138,6 +139,8 @@ struct link {
 	/* Set by the owner: QPNs or IDs with these bits were given out, they must not change
 	 * any more (add_addr refuses an address that would need others). */
 	bool qpn_given;
+	/* Set by a decorator: datagrams went or came in another way under these bits, likewise. */
+	bool in_use;
 };
 
 #endif

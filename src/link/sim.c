@@ -253,7 +253,8 @@ static int send_packet(struct sim_link *from, struct sim_packet *p)
 	return r;
 }
 
-static int sim_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
+static int sim_send(struct link *l, const struct ut_flow *f, uint32_t qpn,
+		      const uint8_t *data, size_t len,
 		    size_t seg)
 {
 	struct sim_link *s = sim_of(l);

@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * System calls that are no cancellation points and leave errno alone: links
- * are driven with the progress lock held, in threads of the application. All
- * give negative errno; interrupted calls are repeated. Each is a fault point.
- */
+/* The names of util/syscall.h in this room. */
 #ifndef LINK_SYS_H
 #define LINK_SYS_H
 
-#include "util/faulty.h"
-#include "util/sys.h"
+#include "util/syscall.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#define LINK_SYS(nr, ...)                                        \
-	({                                                       \
-		int keep_ = errno;                               \
-		long r_;                                         \
-		do                                               \
-			r_ = ut_refused(ENOMEM) ? -1 : syscall((nr), __VA_ARGS__); \
-		while (r_ < 0 && errno == EINTR);                \
-		if (r_ < 0)                                      \
-			r_ = -errno;                             \
-		errno = keep_;                                   \
-		r_;                                              \
-	})
-
-/* Closes *fd if it is open. */
-static inline void link_sys_close(int *fd)
-{
-	ut_close(*fd);
-	*fd = -1;
-}
+#define LINK_SYS UT_SYS
+#define link_sys_close ut_close_fd
 
 #endif

@@ -18,17 +18,17 @@
 static uint16_t port;
 
 struct forged {
-	struct udp_mail m;
+	struct host_message m;
 	uint8_t body[BODY];
 };
 
-static struct forged forge(enum udp_mail_type type, uint16_t sport)
+static struct forged forge(enum host_message_type type, uint16_t sport)
 {
-	struct forged x = { .m = { .magic = UDP_MAIL_MAGIC, .type = (uint8_t)type, .slot = 3,
+	struct forged x = { .m = { .magic = HOST_MESSAGE_MAGIC, .type = (uint8_t)type, .slot = 3,
 				   .sport = sport, .ttl = 64 } };
 
 	memcpy(x.m.src, LO4, 16);
-	if (type == UDP_MAIL_ORDER)
+	if (type == HOST_MSG_ORDER)
 		memset(x.body, 3, sizeof(x.body));
 	else
 		put_bth(x.body, 0x1234); /* slot 0 */
@@ -38,7 +38,7 @@ static struct forged forge(enum udp_mail_type type, uint16_t sport)
 static void deliver(const struct udp_link *u, struct forged x)
 {
 	struct sockaddr_un sun;
-	socklen_t n = udp_name(u, LO4, 0, u->slot, &sun);
+	socklen_t n = host_slot_name(&u->host, LO4, 0, u->host.slot, &sun);
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	/* The place in a mailbox is small: wait for it, in the child. */
@@ -76,18 +76,18 @@ int main(void)
 	port = free_port();
 	CHECK(udp_open(port, &l) == 0 && l->ops->add_addr(l, LO4, 0) == 0);
 	u = udp_of(l);
-	CHECK(u->slot == 0);
-	lo = ut_list_first(&u->locals, struct udp_local, node);
+	CHECK(u->host.slot == 0);
+	lo = ut_list_first(&u->host.addrs, struct udp_local, at.node);
 	before = lo->order;
-	deliver_as_nobody(u, forge(UDP_MAIL_FORWARD, 666));
-	deliver_as_nobody(u, forge(UDP_MAIL_ORDER, 0));
-	deliver(u, forge(UDP_MAIL_FORWARD, 1000));
+	deliver_as_nobody(u, forge(HOST_MSG_FORWARD, 666));
+	deliver_as_nobody(u, forge(HOST_MSG_ORDER, 0));
+	deliver(u, forge(HOST_MSG_FORWARD, 1000));
 	CHECK(recv_wait(l, rx, 4, 10 * UT_S) == 1);
 	CHECK(rx[0].sport == 1000 && rx[0].len == BODY);
 	CHECK(!memcmp(before.at, lo->order.at, sizeof(before.at)) && lo->order.n == before.n);
 	/* The own user is believed. */
-	deliver(u, forge(UDP_MAIL_ORDER, 0));
-	deliver(u, forge(UDP_MAIL_FORWARD, 1001));
+	deliver(u, forge(HOST_MSG_ORDER, 0));
+	deliver(u, forge(HOST_MSG_FORWARD, 1001));
 	CHECK(recv_wait(l, rx, 4, 10 * UT_S) == 1 && rx[0].sport == 1001);
 	CHECK(lo->order.n == BODY && lo->order.at[0] == 3);
 	l->ops->close(l);

@@ -172,23 +172,23 @@ static unsigned slot_of_name(const struct name *v)
 static void forge_mail(int fd, const struct name *v, unsigned slot)
 {
 	struct {
-		struct udp_mail m;
+		struct host_message m;
 		uint8_t body[64];
 	} x = { 0 };
 	const struct ucred root = { .pid = getppid() };
 	int gifts[3] = { fd, fd, fd }; /* two of them are what a will is */
 	long r;
 
-	for (int type = 0; type <= UDP_MAIL_FORWARD + 1; type++)
+	for (int type = 0; type <= HOST_MSG_FORWARD + 1; type++)
 		for (unsigned index = 0; index < 2; index++) {
 			uint32_t qpn = shared->qpn[index];
 
-			x.m = (struct udp_mail){ .magic = UDP_MAIL_MAGIC, .type = (uint8_t)type,
+			x.m = (struct host_message){ .magic = HOST_MESSAGE_MAGIC, .type = (uint8_t)type,
 						 .slot = (uint8_t)slot, .index = (uint8_t)index,
 						 .sport = 0xc123, .ttl = 64,
 						 .src = { [10] = 0xff, 0xff, 127, 0, 0, 1 } };
-			memset(x.body, type == UDP_MAIL_ORDER ? (int)slot : 0, sizeof(x.body));
-			if (type == UDP_MAIL_FORWARD) {
+			memset(x.body, type == HOST_MSG_ORDER ? (int)slot : 0, sizeof(x.body));
+			if (type == HOST_MSG_FORWARD) {
 				x.body[0] = 0x11; /* an acknowledgement that is a NAK */
 				x.body[5] = (uint8_t)(qpn >> 16);
 				x.body[6] = (uint8_t)(qpn >> 8);
@@ -217,7 +217,7 @@ static void noise(uint8_t *p, size_t n)
 
 static void attack_mail(const struct name *v, int n)
 {
-	static const size_t sizes[] = { 0, 1, 47, sizeof(struct udp_mail), 100, 4096, 66000 };
+	static const size_t sizes[] = { 0, 1, 47, sizeof(struct host_message), 100, 4096, 66000 };
 	static uint8_t junk[66000];
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -437,7 +437,7 @@ static void newcomer(void)
 	CF_TRUE(shared->holding);
 	cf_pair(&a, &b, &o);
 	/* The slot is the first one that was left. */
-	CF_TRUE(a.qp->qp_num >> UDP_SLOT_SHIFT >= TAKEN);
+	CF_TRUE(a.qp->qp_num >> HOST_SLOT_SHIFT >= TAKEN);
 	for (uint32_t k = 0; k < 100; k++) {
 		cf_recv(&b, k, 0, 1024);
 		cf_fill(a.buf, 1024, k);

@@ -298,7 +298,7 @@ out:
 	memcpy(f.src, ctl[2] & STRANGER ? stranger : peer_addr, 16);
 	memcpy(f.dst, w.host[0].addr, 16);
 	if (len)
-		peer->ops->send(peer, &f, p, len, len);
+		peer->ops->send(peer, &f, 0, p, len, len);
 }
 
 static void untouched(size_t from, size_t to, uint8_t value)

@@ -13,8 +13,11 @@
 #include "speed.h"
 
 #include "host/shm/channel.h"
+#include "host/mailbox.h"
 #include "host/shm/segment.h"
 #include "host/shm/peer.h"
+#include "link/local/datagrams.h"
+#include "link/udp/udp.h"
 #include "proto/ib/frame_shm.h"
 #include "util/clock.h"
 
@@ -23,6 +26,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { ROUNDS = 24, ROUNDS_FULL = 3000, NOTES = 400, HELLOS = 20, BLOCK = 20000, ROOM = 65536,
@@ -44,7 +48,8 @@ static struct page {
 
 static struct attacker {
 	struct link *l;
-	struct udp_link *u;
+	struct host *h;
+	struct shm_chan *ch;
 	struct sp_rng rng;
 	unsigned slot; /* the victim's */
 	struct shm_peer_tx *t;
@@ -54,27 +59,32 @@ static struct attacker {
 
 static void join(void)
 {
+	struct shm_channel *c;
 	bool fetches;
 	enum shm_reach r = SHM_REACH_ASKED;
+	struct shm_message m[8];
 	struct link_rx v[8];
 	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
 
 	CF_OK(udp_open(UDP_ROCE_PORT, &x.l));
-	CF_OK(udp_go_local(x.l));
-	udp_go_messages(x.l, true);
+	x.h = udp_host(x.l);
+	CF_OK(shm_channel_open(x.h, &c));
+	CF_OK(local_datagrams_open(x.l, c, &x.l));
+	shm_channel_messages(c, true, false);
+	x.ch = shm_chan_of(c);
 	CF_OK(x.l->ops->add_addr(x.l, LO4, 0));
-	x.u = udp_of(x.l);
 	x.f = (struct ut_flow){ .sport = 0xd123, .ttl = 64 };
 	memcpy(x.f.src, LO4, 16);
 	memcpy(x.f.dst, LO4, 16);
-	x.slot = page->steady >> UDP_SLOT_SHIFT;
+	x.slot = page->steady >> HOST_SLOT_SHIFT;
 	atomic_store(&page->attacker, x.l->qpn_fixed | 0x55);
 	while (r == SHM_REACH_ASKED && cf_ns() < end) {
-		r = udp_channel(x.l)->ops->reach(udp_channel(x.l), &x.f, page->steady, &fetches);
+		r = c->ops->reach(c, &x.f, page->steady, &fetches);
 		x.l->ops->recv(x.l, v, 8);
-		udp_channel(x.l)->ops->release(udp_channel(x.l));
+		c->ops->poll(c, m, 8);
+		c->ops->release(c);
 	}
-	x.t = shm_peer_open(x.u, LO4, x.slot); /* NULL: the victim had no processor for so long */
+	x.t = shm_peer_open(x.ch, LO4, x.slot); /* NULL: the victim had no processor for so long */
 }
 
 static void noise(void *p, size_t n)
@@ -132,15 +142,15 @@ static void notes(bool over)
 		struct ibp_header n;
 		uint32_t len = fill_header(&n, data, sizeof(data));
 
-		if (udp_channel(x.l)->ops->reserve(udp_channel(x.l), &x.f, page->steady, len, &at) < 0) {
+		if (x.ch->base.ops->reserve(&x.ch->base, &x.f, page->steady, len, &at) < 0) {
 			sched_yield();
 			continue;
 		}
 		memcpy(at.header, &n, sizeof(n));
 		memcpy(at.data, data, len);
-		udp_channel(x.l)->ops->commit(udp_channel(x.l), &at, len);
+		x.ch->base.ops->commit(&x.ch->base, &at, len);
 		/* The victim has let go of the ring, and so has our own link. */
-		if (shm_peer_open(x.u, LO4, x.slot) != x.t)
+		if (shm_peer_open(x.ch, LO4, x.slot) != x.t)
 			return;
 		for (int k = 0; over && k < 50; k++) {
 			struct shm_record *r = (struct shm_record *)at.data - 1;
@@ -178,15 +188,15 @@ static void ears(void)
 {
 	struct shm_peer_rx *r;
 
-	ut_list_each(r, &x.u->chan->rx, node)
+	ut_list_each(r, &x.ch->rx, node)
 		for (int i = 0; i < 100; i++) {
 			uint64_t head = atomic_load(&r->ring.consumer->head);
 
 			atomic_store(&r->ring.consumer->head, sp_below(&x.rng, 2) ? sp_rand(&x.rng)
 						: head + SHM_LINE * sp_below(&x.rng, 100));
-			atomic_store(&x.u->chan->page->on, (uint32_t)sp_rand(&x.rng));
+			atomic_store(&x.ch->page->on, (uint32_t)sp_rand(&x.rng));
 			atomic_store(&r->ring.consumer->gone, i == 99 && sp_below(&x.rng, 2));
-			noise(x.u->chan->page->generations, sizeof(x.u->chan->page->generations));
+			noise(x.ch->page->generations, sizeof(x.ch->page->generations));
 			sched_yield();
 		}
 }
@@ -245,8 +255,8 @@ static int odd_descriptor(void)
 /* Letters by nobody's rules: the token of the victim is not known, but its types and lengths are. */
 static void letters(void)
 {
-	struct udp_local *lo = udp_local_find(x.u, LO4);
-	struct udp_dest to = { .slot = (uint16_t)x.slot, .addr = LO4 };
+	struct host_addr *a = host_addr_find(x.h, LO4);
+	struct host_dest to = { .slot = (uint16_t)x.slot, .addr = LO4 };
 
 	for (int i = 0; i < 2 * HELLOS; i++) {
 		struct {
@@ -256,9 +266,9 @@ static void letters(void)
 			uint32_t can, pad;
 		} h = { .token = i % 2 && x.t ? x.t->token : sp_rand(&x.rng), .probe = any_address(),
 			.can = (uint32_t)sp_rand(&x.rng) };
-		struct udp_mail m = { .type = i < HELLOS ? UDP_MAIL_SHM_HELLO :
-				      (uint8_t)(UDP_MAIL_SHM_HELLO + sp_below(&x.rng, 3)) };
-		int fds[UDP_MAIL_FDS], n = i < HELLOS ? 0 : (int)sp_below(&x.rng, UDP_MAIL_FDS + 1);
+		struct host_message m = { .type = i < HELLOS ? HOST_MSG_SHM_HELLO :
+				      (uint8_t)(HOST_MSG_SHM_HELLO + sp_below(&x.rng, 3)) };
+		int fds[HOST_FDS], n = i < HELLOS ? 0 : (int)sp_below(&x.rng, HOST_FDS + 1);
 
 		memcpy(h.src, LO4, 16);
 		memcpy(h.dst, LO4, 16);
@@ -267,9 +277,9 @@ static void letters(void)
 		for (int k = 0; k < n; k++)
 			fds[k] = odd_descriptor();
 		if (n)
-			udp_mail_give(x.u, lo, to, &m, &h, sizeof(h), fds, n);
+			host_send_fds(x.h, a, to, &m, &h, sizeof(h), fds, n);
 		else
-			udp_mail_send(x.u, lo, to, &m, &h, sizeof(h) - (size_t)sp_below(&x.rng, 2));
+			host_send(x.h, a, to, &m, &h, sizeof(h) - (size_t)sp_below(&x.rng, 2));
 		for (int k = 0; k < n; k++)
 			close(fds[k]);
 	}
@@ -284,7 +294,7 @@ static int attack(void *arg)
 	join();
 	atomic_store(&page->round, round + 1);
 	SP_UNTIL((usleep(200), atomic_load(&page->offered) > round), "no prey");
-	for (int i = 0; i < 3 && (x.t = shm_peer_open(x.u, LO4, x.slot)); i++)
+	for (int i = 0; i < 3 && (x.t = shm_peer_open(x.ch, LO4, x.slot)); i++)
 		switch (sp_below(&x.rng, 6)) {
 		case 0: notes(false); break;
 		case 1: notes(true); break;

@@ -17,9 +17,11 @@
 
 #include "../../src/host/shm/ring.c"
 #undef MASK
-#define shm_chan_settle look_again /* so that a model can leave it away */
+#define shm_channel_settle look_again /* so that a model can leave it away */
 #include "../../src/host/shm/channel.c"
-#undef shm_chan_settle
+#undef shm_channel_settle
+#include "link/local/datagrams.h"
+#include "link/udp/local.h"
 
 #include "support/check.h"
 
@@ -57,9 +59,10 @@ long __wrap_syscall(long nr, ...)
 static struct {
 	struct link *l;
 	struct udp_link *u;
+	struct shm_chan *ch;
 	struct shm_peer_rx rx;
 	struct shm_peer_tx tx;
-	struct udp_link writer; /* counts only */
+	struct shm_chan writer; /* counts only */
 	struct shm_ring *ring;
 	struct shm_consumer *consumer;
 	/* the scenario */
@@ -73,16 +76,16 @@ static struct {
 	bool locked, watched;
 } w;
 
-void shm_chan_settle(struct udp_link *u);
-void shm_chan_settle(struct udp_link *u)
+void shm_channel_settle(struct shm_channel *c);
+void shm_channel_settle(struct shm_channel *c)
 {
 	if (!w.forgets)
-		look_again(u);
+		look_again(c);
 }
 
 static bool readable(void)
 {
-	struct pollfd p = { .fd = w.u->epfd, .events = POLLIN };
+	struct pollfd p = { .fd = w.u->host.epfd, .events = POLLIN };
 
 	return poll(&p, 1, 0) == 1;
 }
@@ -137,7 +140,7 @@ static void took(unsigned what)
 /* As device/kind/roce.c: messages, then datagrams. */
 static int round_of_progress(void)
 {
-	struct shm_channel *c = udp_channel(w.l);
+	struct shm_channel *c = local_datagrams_channel(w.l);
 	struct shm_message m[2];
 	struct link_rx v[2];
 	int n = c->ops->poll(c, m, 2), k;
@@ -157,7 +160,7 @@ static int round_of_progress(void)
 /* As device/wait.c: it says that it sleeps, makes a round of progress, and blocks. */
 static void sleeper(void)
 {
-	shm_chan_sleep(w.l, true, false);
+	w.l->ops->sleep(w.l, true, false);
 	while (w.got < w.records)
 		if (!round_of_progress() && w.got < w.records)
 			mc_until(readable, "sleeps");
@@ -197,24 +200,24 @@ static void application(void)
 {
 	mc_point("is not reported to the thread any more");
 	w.watched = false;
-	shm_chan_sleep(w.l, false, false);
+	w.l->ops->sleep(w.l, false, false);
 	locked_round();
 	mc_point("is reported to the thread again");
 	w.watched = true;
-	shm_chan_sleep(w.l, true, true);
+	w.l->ops->sleep(w.l, true, true);
 }
 
 /* --- the world --- */
 
 static void reset(void)
 {
-	struct shm_chan *n = w.u->chan;
+	struct shm_chan *n = w.ch;
 	struct epoll_event ev[8];
 	uint64_t drop;
 
 	while (read(n->wake.fd, &drop, sizeof(drop)) > 0)
 		;
-	while (epoll_wait(w.u->epfd, ev, 8, 0) > 0)
+	while (epoll_wait(w.u->host.epfd, ev, 8, 0) > 0)
 		;
 	w.got = 0;
 	w.locked = false;
@@ -234,7 +237,7 @@ static void reset(void)
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
 		write_one(i);
-	while (epoll_wait(w.u->epfd, ev, 8, 0) > 0)
+	while (epoll_wait(w.u->host.epfd, ev, 8, 0) > 0)
 		; /* whoever begins looks first */
 }
 
@@ -243,7 +246,7 @@ static uint64_t state(void)
 {
 	return (uint64_t)w.got << 40 | (uint64_t)w.locked << 39 | (uint64_t)w.watched << 38 |
 	       (uint64_t)readable() << 37 | (uint64_t)w.rx.ring.held << 36 |
-	       (uint64_t)w.u->chan->held << 35 | (uint64_t)(w.u->chan->warm > 0) << 34 |
+	       (uint64_t)w.ch->held << 35 | (uint64_t)(w.ch->warm > 0) << 34 |
 	       (w.rx.ring.seen - w.start) / SHM_LINE << 16 |
 	       (w.rx.ring.head - w.start) / SHM_LINE;
 }
@@ -255,19 +258,23 @@ static bool all_came(void)
 
 static void make_world(void)
 {
-	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0 && udp_go_local(w.l) == 0);
-	udp_go_messages(w.l, false);
+	struct shm_channel *c;
+
+	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0);
 	w.u = udp_of(w.l);
+	CHECK(shm_channel_open(&w.u->host, &c) == 0 && local_datagrams_open(w.l, c, &w.l) == 0);
+	shm_channel_messages(c, false, false);
+	w.ch = shm_chan_of(c);
 	w.ring = aligned_alloc(4096, SHM_RING_SEG + 4096 - SHM_RING_SEG % 4096);
 	w.consumer = aligned_alloc(SHM_LINE, sizeof(*w.consumer));
 	CHECK(w.ring && w.consumer);
 	memset(w.consumer, 0, sizeof(*w.consumer));
 	shm_ring_init(w.ring);
-	ut_list_add_tail(&w.u->chan->rx, &w.rx.node);
-	w.tx.wake.fd = w.u->chan->wake.fd;
+	ut_list_add_tail(&w.ch->rx, &w.rx.node);
+	w.tx.wake.fd = w.ch->wake.fd;
 	mc_watch(&w.ring->tail, sizeof(w.ring->tail), "tail");
 	mc_watch(&w.consumer->head, sizeof(w.consumer->head), "head");
-	mc_watch(&w.u->chan->page->on, sizeof(w.u->chan->page->on), "page");
+	mc_watch(&w.ch->page->on, sizeof(w.ch->page->on), "page");
 }
 
 static const struct mc_model one = {

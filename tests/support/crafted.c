@@ -118,7 +118,7 @@ void crafted_tx(struct crafted *c, struct wire_ib_packet p, const void *data, ui
 	wire_icrc_fill(flow, f.sport, 4791, 0, true, buf, n);
 	buf[n] ^= (uint8_t)c->flip_icrc;
 	n += 4 - (size_t)c->cut;
-	CHECK(c->link->ops->send(c->link, &f, buf, n, n) == 0);
+	CHECK(c->link->ops->send(c->link, &f, 0, buf, n, n) == 0);
 	forget_spoils(c);
 	if (!delayed)
 		crafted_run(c, 2 * SIM_DELAY);

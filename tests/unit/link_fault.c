@@ -74,7 +74,7 @@ static struct tally run(struct link_fault_rates rates, bool sender_side, size_t 
 			memset(data + 32 * k, (uint8_t)i, 32);
 			memcpy(data + 32 * k, &i, 4);
 		}
-		CHECK(a->ops->send(a, &f, data, 32 * train, 32) == 0);
+		CHECK(a->ops->send(a, &f, 0, data, 32 * train, 32) == 0);
 		sim_net_deliver(net, ++now);
 		for (int n; (n = b->ops->recv(b, v, 16)) > 0;)
 			for (int k = 0; k < n; k++)

@@ -38,7 +38,7 @@ static int send_to(const uint8_t dst[16], const void *data, size_t len, size_t s
 
 	memcpy(f.src, A, 16);
 	memcpy(f.dst, dst, 16);
-	return a->ops->send(a, &f, data, len, seg);
+	return a->ops->send(a, &f, 0, data, len, seg);
 }
 
 static void test_train(void)

@@ -68,7 +68,7 @@ static void say(unsigned attr, uint32_t local, uint32_t remote, unsigned mark)
 	uint8_t p[MAD_BYTES];
 
 	put_mad(p, attr, local, remote, mark);
-	CHECK(peer->ops->send(peer, &f, p, sizeof(p), sizeof(p)) == 0);
+	CHECK(peer->ops->send(peer, &f, 0, p, sizeof(p), sizeof(p)) == 0);
 }
 
 static struct udp_stats stats(struct link *l)
@@ -123,7 +123,7 @@ static void test_train(void)
 
 	for (unsigned i = 0; i < 8; i++)
 		put_mad(p[i], RTU, 0, l[i & 1]->qpn_fixed << 8, i);
-	CHECK(peer->ops->send(peer, &f, p[0], sizeof(p), MAD_BYTES) == 0);
+	CHECK(peer->ops->send(peer, &f, 0, p[0], sizeof(p), MAD_BYTES) == 0);
 	for (uint64_t end = ut_now() + 30 * UT_S; got[0] + got[1] < 8;) {
 		CHECK(ut_now() < end);
 		for (unsigned k = 0; k < 2; k++)
@@ -149,7 +149,7 @@ static void test_anybody(void)
 			uint8_t p[MAD_BYTES];
 
 			put_mad(p, 0, 0, 0, i);
-			CHECK(peer->ops->send(peer, &f, p, 30, 30) == 0);
+			CHECK(peer->ops->send(peer, &f, 0, p, 30, 30) == 0);
 		} else {
 			say(i % 4 == 0 ? DREQ : i % 4 == 1 ? REP : SIDR_REP, 0xfe000000,
 			    i % 8 == 0 ? 0xff000000 : 0x4d000001, i);

@@ -5,6 +5,8 @@
  */
 #include "link_udp_util.h"
 
+#include "host/host.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -31,7 +33,7 @@ static void send_train(struct link *a, struct link *b, unsigned salt)
 		out[i] = (uint8_t)(i * 7 + i / 251 + salt * 13);
 	for (unsigned i = 0; i < PACKETS; i++)
 		put_bth(out + (size_t)i * SEG, b->qpn_fixed | 0x1234);
-	CHECK(a->ops->send(a, &f, out, sizeof(out), SEG) == 0);
+	CHECK(a->ops->send(a, &f, 0, out, sizeof(out), SEG) == 0);
 }
 
 /* All of one train; with room for `max` a call. Returns where it was in the stage. */
@@ -130,7 +132,7 @@ static void not_ours(void)
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	b->keep = true;
-	put_bth(out, 200u << UDP_SLOT_SHIFT | 1);
+	put_bth(out, 200u << HOST_SLOT_SHIFT | 1);
 	for (int i = 0; i < 200; i++)
 		CHECK(sendto(fd, out, SEG, 0, (struct sockaddr *)&to, sizeof(to)) == SEG);
 	while (st.dropped < 200 && ut_now() < end) {

@@ -46,7 +46,7 @@ static void check_train(struct link *a, struct link *b, const uint8_t addr[16], 
 	for (unsigned i = 0; i < n; i++)
 		fill(out + i * seg, i == n - 1 ? last : seg, b->qpn_fixed | 0x1234, i);
 	CHECK(a->ops->source_port(a, &f) == 50123 || a->ops->source_port(a, &f) == port);
-	CHECK(a->ops->send(a, &f, out, len, seg) == 0);
+	CHECK(a->ops->send(a, &f, 0, out, len, seg) == 0);
 	while (got < n) {
 		int k = recv_wait(b, v, 5, 20 * UT_S);
 
@@ -84,10 +84,10 @@ static void test_sizes(const uint8_t addr[16])
 	}
 	for (int i = 0; i < 300; i++)
 		check_train(a, b, addr, 64, 1 + (unsigned)i % (most < 8 ? most : 8), 9);
-	CHECK(a->ops->send(a, &f, big, 65508, 65508) == -EINVAL);
-	CHECK(a->ops->send(a, &f, big, 65 * 8, 8) == -EINVAL);
+	CHECK(a->ops->send(a, &f, 0, big, 65508, 65508) == -EINVAL);
+	CHECK(a->ops->send(a, &f, 0, big, 65 * 8, 8) == -EINVAL);
 	f.src[12] = 77;
-	CHECK(a->ops->send(a, &f, big, 8, 8) < 0);
+	CHECK(a->ops->send(a, &f, 0, big, 8, 8) < 0);
 	a->ops->close(a);
 	b->ops->close(b);
 }
@@ -127,7 +127,7 @@ static void test_processes(const uint8_t addr[16])
 					b->ops->close(b);
 					_exit(0);
 				}
-				CHECK(b->ops->send(b, &f, p, 64, 64) == 0);
+				CHECK(b->ops->send(b, &f, 0, p, 64, 64) == 0);
 			}
 		}
 	}
@@ -142,7 +142,7 @@ static void test_processes(const uint8_t addr[16])
 		fill(p, 64, peer | 9, (unsigned)i);
 		p[8] = 0;
 		p[9] = (uint8_t)i;
-		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
+		CHECK(a->ops->send(a, &f, 0, p, 64, 64) == 0);
 		n = recv_wait(a, v, 8, 30 * UT_S);
 		CHECK(n == 1 && v[0].len == 64 && v[0].data[9] == (uint8_t)i);
 	}
@@ -150,9 +150,9 @@ static void test_processes(const uint8_t addr[16])
 	CHECK(st.dropped == 0);
 	put_bth(p, peer | 9);
 	p[8] = 'q';
-	CHECK(a->ops->send(a, &(struct ut_flow){ 0 }, p, 64, 64) == -EADDRNOTAVAIL);
+	CHECK(a->ops->send(a, &(struct ut_flow){ 0 }, 0, p, 64, 64) == -EADDRNOTAVAIL);
 	for (struct ut_flow f = flow_to(addr, addr, 0);;) {
-		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
+		CHECK(a->ops->send(a, &f, 0, p, 64, 64) == 0);
 		break;
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
@@ -185,7 +185,7 @@ static void test_refused(void)
 		struct ut_flow f = flow_to(LO4, other, sport);
 		struct pollfd w = { a->ops->fd(a), POLLIN, 0 };
 
-		CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
+		CHECK(a->ops->send(a, &f, 0, p, 64, 64) == 0);
 		CHECK(poll(&w, 1, 20000) == 1);
 		while (!a->ops->error(a, &e) && ut_now() < end)
 			a->ops->recv(a, v, 4);
@@ -194,8 +194,8 @@ static void test_refused(void)
 		for (int i = 0; i < 20; i++) {
 			struct ut_flow self = flow_to(LO4, LO4, sport);
 
-			CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
-			CHECK(a->ops->send(a, &self, p, 64, 64) == 0);
+			CHECK(a->ops->send(a, &f, 0, p, 64, 64) == 0);
+			CHECK(a->ops->send(a, &self, 0, p, 64, 64) == 0);
 		}
 		while (ut_now() < end && poll(&w, 1, 0) == 1)
 			if (!a->ops->recv(a, v, 4))
@@ -218,7 +218,7 @@ static void test_group(const uint8_t addr[16], const uint8_t group[16], const ch
 	fill(p, 64, 0xffffff, 3);
 	CHECK(a->ops->join(a, addr, lo) == -EINVAL);
 	CHECK(a->ops->join(a, group, lo) == 0 && b->ops->join(b, group, lo) == 0);
-	CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
+	CHECK(a->ops->send(a, &f, 0, p, 64, 64) == 0);
 	for (int i = 0; i < 2; i++) {
 		struct link *l = i ? a : b;
 
@@ -227,7 +227,7 @@ static void test_group(const uint8_t addr[16], const uint8_t group[16], const ch
 		CHECK(!memcmp(v[0].dst, group, 16) && !memcmp(v[0].src, addr, 16));
 	}
 	b->ops->leave(b, group, lo);
-	CHECK(a->ops->send(a, &f, p, 64, 64) == 0);
+	CHECK(a->ops->send(a, &f, 0, p, 64, 64) == 0);
 	CHECK(recv_wait(a, v, 4, 20 * UT_S) == 1);
 	CHECK(b->ops->recv(b, v, 4) == 0);
 	a->ops->close(a);

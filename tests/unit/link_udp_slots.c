@@ -6,7 +6,7 @@
  * cease once the order is known again. Then: another user, and who may write
  * into a mailbox.
  */
-#include "link_udp_util.h"
+#include "shm_channel_util.h"
 
 #include "util/rng.h"
 
@@ -40,13 +40,16 @@ static uint16_t port;
 static pid_t pids[PLACES];
 static bool stopped[PLACES];
 
+static struct link *udp; /* below the last member() */
+
 static struct link *member(void)
 {
 	struct link *l;
 
 	CHECK(udp_open(port, &l) == 0);
-#ifdef NEAR
-	CHECK(udp_go_local(l) == 0);
+	udp = l;
+#ifdef LOCAL
+	go_local(&l);
 #endif
 	return l;
 }
@@ -57,7 +60,7 @@ static void take(int me, const struct link_rx *v)
 	board->place[me].got[v->data[8]]++;
 }
 
-static void say(struct link *l, int me, int to)
+static void say_to(struct link *l, int me, int to)
 {
 	struct ut_flow f = flow_to(LO4, LO4, (uint16_t)(50000 + me));
 	struct place *p = &board->place[to];
@@ -68,7 +71,7 @@ static void say(struct link *l, int me, int to)
 	put_bth(data, p->qpn | 0x55);
 	data[8] = (uint8_t)me;
 	board->place[me].sent[to]++;
-	if (l->ops->send(l, &f, data, 32, 32) < 0)
+	if (l->ops->send(l, &f, p->qpn | 0x55, data, 32, 32) < 0)
 		board->place[me].sent[to]--;
 }
 
@@ -90,8 +93,8 @@ static void live(int me)
 		for (int i = 0; i < n; i++)
 			take(me, &v[i]);
 		for (int to = 0; to < PLACES && !board->pause; to++)
-			say(l, me, to);
-		udp_stats(l, &st);
+			say_to(l, me, to);
+		udp_stats(udp, &st);
 		self->forwarded = st.forwarded;
 		self->dropped = st.dropped;
 		self->turns++;
@@ -374,7 +377,7 @@ static void test_stranger(void)
 		as_nobody(l->qpn_fixed >> 16);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	CHECK(recv_wait(l, v, 4, 20 * UT_MS) == 0);
-	udp_stats(l, &st);
+	udp_stats(udp, &st);
 	CHECK(st.received_forwarded == 0);
 	/* The same words from ourselves are heard: the form was right. */
 	forge_mail(l->qpn_fixed >> 16);

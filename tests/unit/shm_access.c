@@ -27,7 +27,7 @@ struct pair {
 
 static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 {
-	return udp_channel(p->a)->ops->access_begin(udp_channel(p->a), &THERE, p->qpn, v);
+	return local_datagrams_channel(p->a)->ops->access_begin(local_datagrams_channel(p->a), &THERE, p->qpn, v);
 }
 
 /* b lets visitors in, or not; nothing has passed between them yet. */
@@ -36,11 +36,9 @@ static void pair_open(struct pair *p, uint16_t port, bool visits)
 	bool fetches;
 
 	open_pair(port, &p->a, &p->b);
-	udp_go_messages(p->a, true);
-	udp_go_messages(p->b, true);
-	if (visits)
-		udp_go_direct(p->b);
-	CHECK(!udp_channel(p->a)->export && !udp_channel(p->b)->export == !visits);
+	shm_channel_messages(local_datagrams_channel(p->a), true, false);
+	shm_channel_messages(local_datagrams_channel(p->b), true, visits);
+	CHECK(!local_datagrams_channel(p->a)->export && !local_datagrams_channel(p->b)->export == !visits);
 	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
@@ -52,7 +50,7 @@ static void acquaint(struct pair *p)
 
 	CHECK(say(p->a, p->b, &THERE, "hello", "", 1) == 0);
 	CHECK(take_messages(p->b, v, 8) == 1);
-	udp_channel(p->b)->ops->release(udp_channel(p->b));
+	local_datagrams_channel(p->b)->ops->release(local_datagrams_channel(p->b));
 }
 
 static void bytes(struct pair *p)
@@ -61,13 +59,13 @@ static void bytes(struct pair *p)
 	char ours[64] = "what we have", got[64] = "";
 	struct iovec whole = { ours, sizeof(ours) }, in = { got, sizeof(got) };
 	struct iovec two[2] = { { ours, 60 }, { ours + 60, 4 } };
-	const struct shm_channel_ops *n = udp_channel(p->a)->ops;
+	const struct shm_channel_ops *n = local_datagrams_channel(p->a)->ops;
 	const struct shm_export *s;
 	struct shm_access v;
 
 	s = enter(p, &v);
-	CHECK(s && s != udp_channel(p->b)->export); /* a mapping of our own */
-	atomic_store(&udp_channel(p->b)->export->keys[7].key, 0x700);
+	CHECK(s && s != local_datagrams_channel(p->b)->export); /* a mapping of our own */
+	atomic_store(&local_datagrams_channel(p->b)->export->keys[7].key, 0x700);
 	CHECK(atomic_load(&s->keys[7].key) == 0x700);
 	CHECK(n->access_copy(&v, (uintptr_t)theirs, &in, 1, false) == sizeof(got));
 	CHECK(!strcmp(got, theirs));
@@ -80,7 +78,7 @@ static void bytes(struct pair *p)
 	whole.iov_base = NULL;
 	CHECK(n->access_copy(&v, (uintptr_t)theirs, &whole, 1, true) <= 0);
 	CHECK(!strcmp(theirs, ours));
-	n->access_end(udp_channel(p->a));
+	n->access_end(local_datagrams_channel(p->a));
 }
 
 /* --- by the number of a process --- */
@@ -95,9 +93,9 @@ static ssize_t long_one(struct pair *p, bool write)
 	CHECK(enter(p, &v));
 	memset(write ? ours : theirs, 'n', sizeof(ours));
 	memset(write ? theirs : ours, 'o', sizeof(ours));
-	r = udp_channel(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
+	r = local_datagrams_channel(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
 	CHECK(memcmp(ours, theirs, sizeof(ours)) == 0 || r < 0);
-	udp_channel(p->a)->ops->access_end(udp_channel(p->a));
+	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
 	return r;
 }
 
@@ -137,7 +135,7 @@ static void *quiesce(void *arg)
 	struct owner *o = arg;
 
 	atomic_store(&o->began, true);
-	udp_channel(o->l)->ops->quiesce(udp_channel(o->l));
+	local_datagrams_channel(o->l)->ops->quiesce(local_datagrams_channel(o->l));
 	atomic_store(&o->done, true);
 	return NULL;
 }
@@ -148,7 +146,7 @@ static void waits(struct pair *p)
 	struct shm_access v;
 	pthread_t t;
 
-	udp_channel(p->b)->ops->quiesce(udp_channel(p->b)); /* nobody is there */
+	local_datagrams_channel(p->b)->ops->quiesce(local_datagrams_channel(p->b)); /* nobody is there */
 	CHECK(enter(p, &v));
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.began))
@@ -156,7 +154,7 @@ static void waits(struct pair *p)
 	for (int i = 0; i < 2000; i++)
 		sched_yield();
 	CHECK(!atomic_load(&o.done));
-	udp_channel(p->a)->ops->access_end(udp_channel(p->a));
+	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
 	CHECK(pthread_join(t, NULL) == 0 && atomic_load(&o.done));
 	/* Who comes again and again does not hold it up. */
 	CHECK(enter(p, &v));
@@ -164,11 +162,11 @@ static void waits(struct pair *p)
 	atomic_store(&o.done, false);
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.done)) {
-		udp_channel(p->a)->ops->access_end(udp_channel(p->a));
+		local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
 		CHECK(enter(p, &v));
 	}
 	CHECK(pthread_join(t, NULL) == 0);
-	udp_channel(p->a)->ops->access_end(udp_channel(p->a));
+	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
 }
 
 /* --- a visitor that is killed inside --- */
@@ -182,16 +180,16 @@ static struct link *link_alone(uint16_t port, const uint8_t *addr)
 {
 	struct link *l;
 
-	CHECK(udp_open(port, &l) == 0 && udp_go_local(l) == 0);
+	l = open_with_channel(port);
 	CHECK(l->ops->add_addr(l, addr, 0) == 0);
-	udp_go_messages(l, true);
+	shm_channel_messages(local_datagrams_channel(l), true, false);
 	return l;
 }
 
 static void access_for_ever(uint16_t port, struct inside *s)
 {
 	struct link *l = link_alone(port, LO4);
-	struct shm_channel *c = udp_channel(l);
+	struct shm_channel *c = local_datagrams_channel(l);
 	const struct shm_channel_ops *n = c->ops;
 	struct shm_reservation at;
 	struct shm_access v;
@@ -219,7 +217,7 @@ static void look(struct link *l)
 	struct shm_message v[8];
 
 	take_messages(l, v, 8);
-	udp_channel(l)->ops->release(udp_channel(l));
+	local_datagrams_channel(l)->ops->release(local_datagrams_channel(l));
 }
 
 /* His ring is let go of, and nobody waits for the end of his visit. */
@@ -236,13 +234,13 @@ static void killed_inside(uint16_t port)
 		access_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
 	l = link_alone(port, (const uint8_t *)SECOND);
-	udp_go_direct(l);
+	shm_channel_messages(local_datagrams_channel(l), true, true);
 	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
 	while (!atomic_load(&s->is))
 		look(l);
 	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
-	CHECK(udp_of(l)->chan->n_rx == 1);
-	while (udp_of(l)->chan->n_rx)
+	CHECK(chan_of(l)->n_rx == 1);
+	while (chan_of(l)->n_rx)
 		look(l);
 	l->ops->close(l);
 	alarm(0);
@@ -270,10 +268,10 @@ int main(void)
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));
-	udp_channel(p.a)->ops->access_end(udp_channel(p.a));
+	local_datagrams_channel(p.a)->ops->access_end(local_datagrams_channel(p.a));
 	p.b->ops->close(p.b);
 	CHECK(!enter(&p, &v));
-	udp_channel(p.a)->ops->forget(udp_channel(p.a));
+	local_datagrams_channel(p.a)->ops->forget(local_datagrams_channel(p.a));
 	p.a->ops->close(p.a);
 
 	pair_open(&p, port, false);

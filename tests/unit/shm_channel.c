@@ -35,7 +35,7 @@ static void pass(struct link *from, struct link *to, const struct ut_flow *f, st
 	put_bth(data, to->qpn_fixed | 0x55);
 	while (!n && ut_now() < end) {
 		if (r == -EAGAIN)
-			r = from->ops->send(from, f, data, 32, 32);
+			r = from->ops->send(from, f, to->qpn_fixed | 0x55, data, 32, 32);
 		from->ops->recv(from, v, 8);
 		n = to->ops->recv(to, v, 8);
 	}
@@ -45,7 +45,7 @@ static void pass(struct link *from, struct link *to, const struct ut_flow *f, st
 
 static void messages(struct link *a, struct link *b, const struct ut_flow *f, bool fetches)
 {
-	struct shm_channel *c = udp_channel(b);
+	struct shm_channel *c = local_datagrams_channel(b);
 	const struct shm_channel_ops *n = c->ops;
 	char mine[] = "what a message names", got[sizeof(mine)] = "";
 	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
@@ -60,7 +60,7 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
 	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
 	before = n->generation(c, &v[0], 700);
-	atomic_fetch_add(&udp_channel(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
+	atomic_fetch_add(&local_datagrams_channel(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
 	CHECK(n->generation(c, &v[0], 700) == before + 1 && n->generation(c, &v[0], 701) != before + 1);
 	if (fetches) {
 		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
@@ -96,8 +96,8 @@ static void try_messages(uint16_t port, bool fetch)
 	bool fetches;
 
 	open_pair(port, &a, &b);
-	udp_go_messages(a, true);
-	udp_go_messages(b, fetch);
+	shm_channel_messages(local_datagrams_channel(a), true, false);
+	shm_channel_messages(local_datagrams_channel(b), fetch, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	/* Who is asked can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
@@ -116,9 +116,9 @@ static void datagrams_only(uint16_t port)
 	bool fetches;
 
 	open_pair(port, &a, &b);
-	udp_go_messages(a, true);
+	shm_channel_messages(local_datagrams_channel(a), true, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_WIRE);
-	CHECK(udp_channel(b)->ops->reach(udp_channel(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
+	CHECK(local_datagrams_channel(b)->ops->reach(local_datagrams_channel(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -128,7 +128,7 @@ static int send_to(struct link *from, struct link *to, const struct ut_flow *f)
 	uint8_t data[32] = { 0 };
 
 	put_bth(data, to->qpn_fixed | 0x55);
-	return from->ops->send(from, f, data, 32, 32);
+	return from->ops->send(from, f, to->qpn_fixed | 0x55, data, 32, 32);
 }
 
 /* What is sent around an end is not held back until the way is known, which is taken afterwards all
@@ -137,14 +137,14 @@ static void not_held(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
 	struct link_rx v[8];
-	struct udp_stats st;
 	struct link *a, *b;
 
 	CHECK(udp_open(port, &a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
-	CHECK(udp_open(port, &b) == 0 && udp_go_local(b) == 0);
+	b = open_with_channel(port);
 	CHECK(b->ops->add_addr(b, (const uint8_t *)SECOND, 0) == 0);
 	pass(a, b, &f, &v[0]);
-	CHECK(udp_go_local(a) == 0);
+	shm_handshake_refuse_all(udp_host(a));
+	go_local(&a);
 	b->ops->sleep(b, true, false);
 	while (b->ops->recv(b, v, 8) > 0)
 		;
@@ -153,20 +153,18 @@ static void not_held(uint16_t port)
 	CHECK(send_to(a, b, &f) == 0);
 	/* the letter with the ring, and what is in it */
 	CHECK(b->ops->recv(b, v, 8) == 0 && b->ops->recv(b, v, 8) == 1);
-	udp_stats(b, &st);
-	CHECK(st.local_received == 1);
+	CHECK(chan_of(b)->received == 1);
 	a->ops->close(a);
 
-	CHECK(udp_open(port, &a) == 0 && udp_go_local(a) == 0 && a->ops->add_addr(a, LO4, 0) == 0);
+	a = open_with_channel(port);
+	CHECK(a->ops->add_addr(a, LO4, 0) == 0);
 	CHECK(send_to(a, b, &f) == -EAGAIN);
 	a->leaving = true;
 	CHECK(send_to(a, b, &f) == 0);
 	a->leaving = false;
-	udp_stats(a, &st);
-	CHECK(st.local_sent == 0 && b->ops->recv(b, v, 8) == 1);
+	CHECK(chan_of(a)->sent == 0 && b->ops->recv(b, v, 8) == 1);
 	pass(a, b, &f, &v[0]);
-	udp_stats(a, &st);
-	CHECK(st.local_sent == 1);
+	CHECK(chan_of(a)->sent == 1);
 	close_pair(a, b);
 }
 
@@ -176,8 +174,8 @@ static void open_local(uint16_t port, const struct ut_flow *f, struct link **a, 
 	bool fetches;
 
 	open_pair(port, a, b);
-	udp_go_messages(*a, true);
-	udp_go_messages(*b, true);
+	shm_channel_messages(local_datagrams_channel(*a), true, false);
+	shm_channel_messages(local_datagrams_channel(*b), true, false);
 	CHECK(way(*a, *b, f, &fetches) == SHM_REACH_LOCAL);
 }
 
@@ -191,16 +189,16 @@ static void let_go(uint16_t port)
 	bool fetches;
 
 	open_local(port, &f, &a, &b);
-	CHECK(udp_channel(a)->ops->reserve(udp_channel(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
-	udp_channel(a)->ops->commit(udp_channel(a), &at, 8);
+	CHECK(local_datagrams_channel(a)->ops->reserve(local_datagrams_channel(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
+	local_datagrams_channel(a)->ops->commit(local_datagrams_channel(a), &at, 8);
 	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
 	CHECK(take_messages(b, v, 8) == 0);
-	udp_channel(b)->ops->release(udp_channel(b));
+	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
 	CHECK(take_messages(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
-	udp_channel(b)->ops->release(udp_channel(b));
+	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
 	close_pair(a, b);
 }
 
@@ -221,9 +219,9 @@ static void both_ways(uint16_t port)
 		CHECK(say(a, b, &f, "on and on", "", 1) == 0);
 		if (!sent)
 			sent = send_to(c, b, &f) == 0;
-		b->local_news = udp_channel(b)->ops->poll(udp_channel(b), messages, 8) > 0;
+		b->local_news = local_datagrams_channel(b)->ops->poll(local_datagrams_channel(b), messages, 8) > 0;
 		came = b->ops->recv(b, v, 8) > 0;
-		udp_channel(b)->ops->release(udp_channel(b));
+		local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
 		c->ops->recv(c, v, 8);
 	}
 	CHECK(came);
@@ -239,7 +237,7 @@ static bool woken(struct link *b, int messages)
 	struct shm_message v[8];
 
 	CHECK(take_messages(b, v, 8) == messages);
-	udp_channel(b)->ops->release(udp_channel(b));
+	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
 	while (poll(&p, 1, 0) == 1)
 		CHECK(take_messages(b, v, 8) == 0);
 	return yes;
@@ -256,15 +254,15 @@ static void quiet_ones(uint16_t port)
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));
-		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && udp_channel(a)->unnotified == 1 && !woken(b, 1));
-		udp_channel(a)->ops->notify(udp_channel(a)); /* too late, it has been taken */
-		CHECK(!udp_channel(a)->unnotified && !woken(b, 0));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && local_datagrams_channel(a)->unnotified == 1 && !woken(b, 1));
+		local_datagrams_channel(a)->ops->notify(local_datagrams_channel(a)); /* too late, it has been taken */
+		CHECK(!local_datagrams_channel(a)->unnotified && !woken(b, 0));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && udp_channel(a)->unnotified == 1);
-		udp_channel(a)->ops->notify(udp_channel(a));
-		CHECK(!udp_channel(a)->unnotified && woken(b, 2));
+		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && local_datagrams_channel(a)->unnotified == 1);
+		local_datagrams_channel(a)->ops->notify(local_datagrams_channel(a));
+		CHECK(!local_datagrams_channel(a)->unnotified && woken(b, 2));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !udp_channel(a)->unnotified && woken(b, 2));
+		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !local_datagrams_channel(a)->unnotified && woken(b, 2));
 	}
 	CHECK(say_so(a, b, &f, "left unread", "", 1, true) == 0);
 	close_pair(a, b);
@@ -273,7 +271,6 @@ static void quiet_ones(uint16_t port)
 int main(void)
 {
 	uint16_t port = free_port(), taken;
-	struct udp_stats st;
 	struct link *a, *b;
 	struct ut_flow f;
 	struct link_rx rx;
@@ -288,8 +285,7 @@ int main(void)
 	pass(a, b, &f, &rx);
 	CHECK(rx.sport == a->ops->source_port(a, &f));
 	CHECK(!memcmp(rx.src, LO4, 16) && !memcmp(rx.dst, SECOND, 16));
-	udp_stats(b, &st);
-	CHECK(st.local_received == 2);
+	CHECK(chan_of(b)->received == 2);
 	close(fd);
 	close_pair(a, b);
 	try_messages(port, true);

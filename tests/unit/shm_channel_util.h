@@ -5,7 +5,8 @@
 
 #include "link_udp_util.h"
 
-#include "host/shm/channel.h"
+#include "host/shm/peer.h"
+#include "link/local/datagrams.h"
 
 #include <errno.h>
 
@@ -14,7 +15,7 @@
 /* A round of the owner: messages, then datagrams, of which there are none. */
 static inline int take_messages(struct link *l, struct shm_message *v, int max)
 {
-	struct shm_channel *c = udp_channel(l);
+	struct shm_channel *c = local_datagrams_channel(l);
 	int n = c->ops->poll(c, v, max);
 	struct link_rx rx[8];
 
@@ -31,7 +32,7 @@ static inline enum shm_reach way(struct link *a, struct link *b, const struct ut
 	struct shm_message v[8];
 
 	while (r == SHM_REACH_ASKED && ut_now() < end) {
-		r = udp_channel(a)->ops->reach(udp_channel(a), f, b->qpn_fixed | 0x55, fetches);
+		r = local_datagrams_channel(a)->ops->reach(local_datagrams_channel(a), f, b->qpn_fixed | 0x55, fetches);
 		take_messages(a, v, 8);
 		take_messages(b, v, 8);
 	}
@@ -42,7 +43,7 @@ static inline int say_so(struct link *a, struct link *b, const struct ut_flow *f
 			 const void *data, uint32_t len, bool quiet)
 {
 	struct shm_reservation at;
-	int r = udp_channel(a)->ops->reserve(udp_channel(a), f, b->qpn_fixed | 0x55, len, &at);
+	int r = local_datagrams_channel(a)->ops->reserve(local_datagrams_channel(a), f, b->qpn_fixed | 0x55, len, &at);
 
 	if (r < 0)
 		return r;
@@ -50,8 +51,8 @@ static inline int say_so(struct link *a, struct link *b, const struct ut_flow *f
 	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
 	memcpy(at.header, note, strlen(note));
 	memcpy(at.data, data, len);
-	udp_channel(a)->ops->commit(udp_channel(a), &at, len);
-	CHECK(udp_channel(a)->ops->consumed(udp_channel(a), f, b->qpn_fixed | 0x55) < at.end);
+	local_datagrams_channel(a)->ops->commit(local_datagrams_channel(a), &at, len);
+	CHECK(local_datagrams_channel(a)->ops->consumed(local_datagrams_channel(a), f, b->qpn_fixed | 0x55) < at.end);
 	return 0;
 }
 
@@ -61,11 +62,33 @@ static inline int say(struct link *a, struct link *b, const struct ut_flow *f, c
 	return say_so(a, b, f, note, data, len, false);
 }
 
+/* A link with the local path. */
+static inline void go_local(struct link **l)
+{
+	struct shm_channel *c;
+
+	CHECK(shm_channel_open(udp_host(*l), &c) == 0 && local_datagrams_open(*l, c, l) == 0);
+}
+
+static inline struct link *open_with_channel(uint16_t port)
+{
+	struct link *l;
+
+	CHECK(udp_open(port, &l) == 0);
+	go_local(&l);
+	return l;
+}
+
+static inline struct shm_chan *chan_of(struct link *l)
+{
+	return shm_chan_of(local_datagrams_channel(l));
+}
+
 /* Two links that reach each other; what else they know is the caller's. */
 static inline void open_pair(uint16_t port, struct link **a, struct link **b)
 {
-	CHECK(udp_open(port, a) == 0 && udp_go_local(*a) == 0);
-	CHECK(udp_open(port, b) == 0 && udp_go_local(*b) == 0);
+	*a = open_with_channel(port);
+	*b = open_with_channel(port);
 	CHECK((*a)->ops->add_addr(*a, LO4, 0) == 0);
 	CHECK((*b)->ops->add_addr(*b, (const uint8_t *)SECOND, 0) == 0);
 }

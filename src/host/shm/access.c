@@ -8,15 +8,17 @@
  * word of life (host/liveness.h) says before each piece that it is still the one, or the descriptor does.
  */
 #include "host/shm/peer.h"
+#include "host/shm/handshake.h"
 
 #include "host/shm/channel.h"
-#include "link/sys.h"
+#include "util/syscall.h"
 #include "host/shm/area.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <poll.h>
 #include <sched.h>
 
@@ -24,10 +26,10 @@
 #define WAIT_NS 50000l
 #define WAITS_ALIVE 20u  /* naps between looks whether it lives */
 
-int shm_access_memory(struct udp_link *u)
+int shm_access_memory(struct shm_chan *ch)
 {
 	/* Whose death is not noticed must not come: one could wait for it for ever. */
-	if (!u->chan->direct || u->chan->life[0].fd >= 0 || ut_refused(EMFILE))
+	if (!ch->direct || ch->life[0].fd >= 0 || ut_refused(EMFILE))
 		return -1;
 	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 }
@@ -36,7 +38,7 @@ bool shm_access_memory_is(int fd, uint64_t at, uint64_t token)
 {
 	uint64_t word = ~token;
 
-	return LINK_SYS(SYS_pread64, fd, &word, sizeof(word), (long)at) == sizeof(word) &&
+	return UT_SYS(SYS_pread64, fd, &word, sizeof(word), (long)at) == sizeof(word) &&
 	       word == token;
 }
 
@@ -45,16 +47,16 @@ bool shm_access_memory_is(int fd, uint64_t at, uint64_t token)
 const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 					struct shm_access *ret)
 {
-	struct udp_link *u = shm_chan_of(c)->u;
-	struct shm_peer_tx *t = shm_peer_open(u, f->dst, shm_peer_slot(qpn));
+	struct shm_chan *ch = shm_chan_of(c);
+	struct shm_peer_tx *t = shm_peer_open(ch, f->dst, shm_peer_slot(qpn));
 
 	if (!t || t->memory < 0 || memcmp(t->local_addr, f->src, 16))
 		return NULL;
 	/* Who has taken something out of our ring got our page before: it sees the visit. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
-	u->chan->access++;
-	atomic_store(&u->chan->page->access, (uint64_t)t->ring.page->id << 32 | u->chan->access);
+	ch->access++;
+	atomic_store(&ch->page->access, (uint64_t)t->ring.page->id << 32 | ch->access);
 	if (atomic_load_explicit(&t->ring.consumer->gone, memory_order_acquire)) {
 		shm_access_end(c);
 		return NULL;
@@ -83,7 +85,7 @@ static ssize_t reach_by_number(struct shm_peer_tx *t, uint64_t addr, const struc
 
 	if (!is_same(t))
 		return -ESRCH;
-	r = LINK_SYS(write ? SYS_process_vm_writev : SYS_process_vm_readv, t->pid, iov, (long)n,
+	r = UT_SYS(write ? SYS_process_vm_writev : SYS_process_vm_readv, t->pid, iov, (long)n,
 		     &there, 1L, 0L);
 	/* A filter or a rule that came later: not again. */
 	if (r == -EPERM || r == -ENOSYS || r == -ESRCH)
@@ -102,9 +104,9 @@ ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct 
 	if (t->pid && len > SHM_ACCESS_FD_BEST)
 		return reach_by_number(t, addr, iov, n, len, write);
 	if (n == 1)
-		return LINK_SYS(write ? SYS_pwrite64 : SYS_pread64, v->fd, iov->iov_base,
+		return UT_SYS(write ? SYS_pwrite64 : SYS_pread64, v->fd, iov->iov_base,
 				iov->iov_len, (long)addr);
-	return LINK_SYS(write ? SYS_pwritev : SYS_preadv, v->fd, iov, (long)n, (long)addr, 0L);
+	return UT_SYS(write ? SYS_pwritev : SYS_preadv, v->fd, iov, (long)n, (long)addr, 0L);
 }
 
 void shm_access_end(struct shm_channel *c)
@@ -153,9 +155,9 @@ void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_
 		if (r->exported[(r->n_exported - 1 - i) % SHM_PEER_AREAS] == id)
 			return;
 	fd = shm_area_fd(id);
-	if (fd >= 0 && shm_handshake_export(shm_chan_of(c)->u, r, id, fd) == 0)
+	if (fd >= 0 && shm_handshake_export(shm_chan_of(c), r, id, fd) == 0)
 		r->exported[r->n_exported++ % SHM_PEER_AREAS] = id;
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 }
 
 /* --- being visited --- */
@@ -183,29 +185,29 @@ static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
 		if (n == 20000)
 			ut_warn("a process of this host stands still in the middle of a Read or "
 				"Write of memory that is given back here: waiting for it");
-		LINK_SYS(SYS_nanosleep, &nap, NULL);
+		UT_SYS(SYS_nanosleep, &nap, NULL);
 	}
 }
 
-void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r)
+void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
 {
 	uint64_t visit;
 
 	if (!r->page)
 		return;
 	visit = atomic_load_explicit(&r->page->access, memory_order_acquire);
-	if (visit && visit >> 32 == u->chan->page->id)
+	if (visit && visit >> 32 == ch->page->id)
 		wait_out(r, visit);
 }
 
 void shm_export_quiesce(struct shm_channel *c)
 {
-	struct udp_link *u = shm_chan_of(c)->u;
+	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	ut_list_each(r, &u->chan->rx, node)
-		shm_export_quiesce_one(u, r);
+	ut_list_each(r, &ch->rx, node)
+		shm_export_quiesce_one(ch, r);
 }
 
 void shm_chan_forget(struct shm_channel *c)
@@ -214,6 +216,6 @@ void shm_chan_forget(struct shm_channel *c)
 	struct shm_peer_tx *t;
 
 	ut_list_each(t, &chan->tx, node)
-		link_sys_close(&t->memory);
+		ut_close_fd(&t->memory);
 	ut_close(chan->page_fd);
 }

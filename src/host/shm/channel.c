@@ -3,8 +3,9 @@
 #include "host/shm/peer.h"
 
 #include "host/shm/channel.h"
-#include "link/sys.h"
+#include "util/syscall.h"
 #include "util/clock.h"
+#include "util/ip.h"
 #include "util/heap.h"
 #include "util/log.h"
 
@@ -15,7 +16,7 @@ static void wake_peer(int fd)
 {
 	uint64_t one = 1;
 
-	LINK_SYS(SYS_write, fd, &one, sizeof(one));
+	UT_SYS(SYS_write, fd, &one, sizeof(one));
 }
 
 int shm_peer_full(struct shm_peer_tx *t, uint64_t patience)
@@ -26,7 +27,7 @@ int shm_peer_full(struct shm_peer_tx *t, uint64_t patience)
 	return ut_now() - t->since < patience ? -EAGAIN : -ENOBUFS;
 }
 
-int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r)
+int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
 {
 	switch (r) {
 	case SHM_PUT_RING:
@@ -35,74 +36,42 @@ int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r)
 	case SHM_FULL:
 		return shm_peer_full(t, SHM_PEER_FULL);
 	case SHM_GONE:
-		shm_peer_tx_drop(u, t);
+		shm_peer_tx_drop(ch, t);
 		return -ENOTCONN;
 	default:
 		break;
 	}
 	t->since = 0;
-	u->stats.local_sent++;
+	ch->sent++;
 	return 0;
 }
 
-static int put(struct udp_link *u, struct shm_peer_tx *t, const struct ut_flow *f,
-	       const uint8_t *data, size_t len, size_t seg)
+/* The slot of a QPN, HOST_NO_SLOT for the numbers that keep to the wire. */
+static unsigned slot_of(const struct ut_flow *f, uint32_t qpn)
 {
-	/* The port that the wire would carry, which is another when somebody has the wanted one:
-	 * the ICRC covers it. */
-	struct shm_record h = { .bytes = (uint32_t)len, .seg = (uint16_t)seg,
-				.sport = udp_source_port(&u->base, f),
-				.tos = f->tos, .ttl = f->ttl ? f->ttl : 64 };
+	return ut_ip_is_group(f->dst) ? HOST_NO_SLOT : shm_peer_slot(qpn);
+}
 
+int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint16_t sport,
+		     const uint8_t *data, size_t len, size_t seg)
+{
+	struct shm_chan *ch = shm_chan_of(c);
+	unsigned slot = slot_of(f, qpn);
+	struct shm_peer_tx *t = NULL;
+	struct shm_record h = { .bytes = (uint32_t)len, .seg = (uint16_t)seg, .sport = sport,
+				.tos = f->tos, .ttl = f->ttl ? f->ttl : 64 };
+	int r;
+
+	if (slot != ch->host->slot || !host_addr_find(ch->host, f->dst))
+		t = shm_peer_get(ch, f, slot);
+	if (!t)
+		return 1;
+	if (t->state == SHM_PEER_ASKED)
+		return -EAGAIN;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
-	return shm_peer_result(u, t, shm_put(&t->ring, &h, data));
-}
-
-/* The destination QPN's slot; UDP_NO_SLOT for what keeps to the wire. */
-static unsigned local_slot(const struct udp_link *u, const struct ut_flow *f,
-			  const uint8_t *data, size_t len)
-{
-	uint32_t qpn;
-
-	if (len < UDP_BTH_BYTES || ut_ip_is_group(f->dst))
-		return UDP_NO_SLOT;
-	qpn = (uint32_t)data[5] << 16 | (uint32_t)data[6] << 8 | data[7];
-	if (qpn < 2 || (qpn >> UDP_SLOT_SHIFT) >= UDP_SLOTS)
-		return UDP_NO_SLOT;
-	return qpn >> UDP_SLOT_SHIFT;
-}
-
-bool shm_chan_send(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
-		   size_t seg, int *ret)
-{
-	unsigned slot = u->chan ? local_slot(u, f, data, len) : UDP_NO_SLOT;
-	struct shm_peer_tx *t = NULL;
-
-	if (slot != u->slot || !udp_local_find(u, f->dst))
-		t = shm_peer_get(u, f, slot);
-	if (!t)
-		return false;
-	if (t->state == SHM_PEER_ASKED) {
-		*ret = -EAGAIN;
-		return true;
-	}
-	*ret = put(u, t, f, data, len, seg);
-	return *ret != -ENOTCONN;
-}
-
-static void take_datagram(struct udp_link *u, struct shm_peer_rx *r, const struct shm_record *h)
-{
-	size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
-	struct udp_carry *c = &u->carry;
-
-	shm_take(&r->ring, h, u->stage.base + off);
-	u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
-	*c = (struct udp_carry){ .rx = { .data = u->stage.base + off, .off = off,
-					 .sport = h->sport, .tos = h->tos, .ttl = h->ttl },
-				 .left = h->bytes, .step = h->seg };
-	memcpy(c->rx.src, h->src, 16);
-	memcpy(c->rx.dst, h->dst, 16);
+	r = shm_peer_result(ch, t, shm_put(&t->ring, &h, data));
+	return r == -ENOTCONN ? 1 : r;
 }
 
 static void message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
@@ -117,54 +86,63 @@ static void message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
 
 /* The oldest record of a ring: 1 and its head, or 0. A ring with nonsense in it is dropped by the next release,
  * since messages before it may still be looked at. */
-static int peek(struct udp_link *u, struct shm_peer_rx *r, struct shm_record *h)
+static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h)
 {
 	int got = !r->ring.ring || r->broken || !shm_waiting(&r->ring) ? 0 : shm_peek(&r->ring, h);
 
-	if (got < 0 || (got && h->seg && h->bytes > UDP_RX_SLOT_BYTES) ||
-	    (got && !h->seg && !u->chan->messages)) {
+	if (got < 0 || (got && h->seg && h->bytes > SHM_PAYLOAD_MAX) ||
+	    (got && !h->seg && !ch->messages)) {
 		ut_warn("a process of this user wrote nonsense into its ring; it is ignored now");
-		r->broken = u->chan->held = true;
+		r->broken = ch->held = true;
 		return 0;
 	}
 	return got;
 }
 
 /* The other rings have their turn first. */
-static void took_from(struct udp_link *u, struct shm_peer_rx *r)
+static void took_from(struct shm_chan *ch, struct shm_peer_rx *r)
 {
 	ut_list_del(&r->node);
-	ut_list_add_tail(&u->chan->rx, &r->node);
-	u->chan->warm = SHM_CHAN_WARM;
-	u->stats.local_received++;
+	ut_list_add_tail(&ch->rx, &r->node);
+	ch->warm = SHM_CHAN_WARM;
+	ch->received++;
 }
 
-bool shm_chan_recv(struct udp_link *u)
+void shm_channel_leaving(struct shm_channel *c, bool on)
 {
+	shm_chan_of(c)->host->leaving = on;
+}
+
+int shm_channel_recv(struct shm_channel *c, struct shm_datagrams *ret, uint8_t *buf, size_t room)
+{
+	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r, *s;
 	struct shm_record h;
 
-	if (!u->chan)
-		return false;
-	ut_list_each_safe(r, s, &u->chan->rx, node)
-		if (peek(u, r, &h) && h.seg) {
-			take_datagram(u, r, &h);
-			took_from(u, r);
-			return true;
+	ut_list_each_safe(r, s, &ch->rx, node)
+		if (peek(ch, r, &h) && h.seg && h.bytes <= room) {
+			shm_take(&r->ring, &h, buf);
+			*ret = (struct shm_datagrams){ .bytes = h.bytes, .seg = h.seg,
+						       .sport = h.sport, .tos = h.tos,
+						       .ttl = h.ttl };
+			memcpy(ret->src, h.src, 16);
+			memcpy(ret->dst, h.dst, 16);
+			took_from(ch, r);
+			return 1;
 		}
-	return false;
+	return 0;
 }
 
-static bool take_message(struct udp_link *u, struct shm_message *ret)
+static bool take_message(struct shm_chan *ch, struct shm_message *ret)
 {
 	struct shm_peer_rx *r, *s;
 	struct shm_record h;
 
-	ut_list_each_safe(r, s, &u->chan->rx, node)
-		if (peek(u, r, &h) && !h.seg) {
+	ut_list_each_safe(r, s, &ch->rx, node)
+		if (peek(ch, r, &h) && !h.seg) {
 			message_at(r, shm_hold(&r->ring, &h), h.bytes, ret);
-			u->chan->held = true;
-			took_from(u, r);
+			ch->held = true;
+			took_from(ch, r);
 			return true;
 		}
 	return false;
@@ -172,15 +150,15 @@ static bool take_message(struct udp_link *u, struct shm_message *ret)
 
 int shm_chan_poll(struct shm_channel *c, struct shm_message *v, int max)
 {
-	struct udp_link *u = shm_chan_of(c)->u;
+	struct shm_chan *ch = shm_chan_of(c);
 	int n = 0;
 
 	shm_chan_release(c);
-	while (n < max && take_message(u, &v[n]))
+	while (n < max && take_message(ch, &v[n]))
 		n++;
 	if (!n)
-		u->chan->warm -= u->chan->warm > 0;
-	shm_chan_settle(u);
+		ch->warm -= ch->warm > 0;
+	shm_channel_settle(c);
 	return n;
 }
 
@@ -205,79 +183,77 @@ static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
 
 int shm_chan_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 {
-	struct shm_chan *chan = shm_chan_of(c);
-	struct udp_link *u = chan->u;
+	struct shm_chan *ch = shm_chan_of(c);
 	bool other = false;
 	struct shm_peer_rx *r;
 	int n = 0;
 
 	c->ops->flush(c);
-	if (chan->n_rx > FAST_RINGS || chan->held || u->carry.left || !chan->warm)
+	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
 		return -EAGAIN;
-	ut_list_each(r, &chan->rx, node) {
+	ut_list_each(r, &ch->rx, node) {
 		if (!r->ring.ring || r->broken || !shm_waiting(&r->ring))
 			continue;
 		n += take_fast(r, v + n, max - n);
 		other |= !n;
 	}
 	if (!n) {
-		chan->warm -= chan->warm > 1;
+		ch->warm -= ch->warm > 1;
 		return other ? -EAGAIN : 0;
 	}
-	chan->held = true;
-	chan->warm = SHM_CHAN_WARM;
-	u->stats.local_received += (unsigned)n;
+	ch->held = true;
+	ch->warm = SHM_CHAN_WARM;
+	ch->received += (unsigned)n;
 	return n;
 }
 
-bool shm_chan_warm(struct udp_link *u)
+bool shm_channel_warm(struct shm_channel *c)
 {
-	return u->chan && u->chan->warm &&
-	       !atomic_load_explicit(&u->chan->page->on, memory_order_relaxed);
+	struct shm_chan *ch = shm_chan_of(c);
+
+	return ch->warm && !atomic_load_explicit(&ch->page->on, memory_order_relaxed);
 }
 
 /* From any thread, no lock held: one word tells all senders. */
-void shm_chan_sleep(struct link *l, bool on, bool look)
+void shm_channel_sleep(struct shm_channel *c, bool on, bool look)
 {
-	struct shm_chan *n = udp_of(l)->chan;
+	struct shm_chan *ch = shm_chan_of(c);
 
-	atomic_store_explicit(&udp_of(l)->sleeping, on, memory_order_relaxed);
-	if (!n)
-		return;
-	atomic_store(&n->page->on, on);
+	atomic_store(&ch->page->on, on);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (on && look)
-		wake_peer(n->wake.fd);
+		wake_peer(ch->wake.fd);
 }
 
 void shm_chan_release(struct shm_channel *c)
 {
-	struct shm_chan *chan = shm_chan_of(c);
+	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r, *s;
 
-	if (!chan->held)
+	if (!ch->held)
 		return;
-	chan->held = false;
-	ut_list_each_safe(r, s, &chan->rx, node) {
+	ch->held = false;
+	ut_list_each_safe(r, s, &ch->rx, node) {
 		if (r->broken)
-			shm_peer_rx_drop(chan->u, r);
+			shm_peer_rx_drop(ch, r);
 		else if (r->ring.held)
 			shm_release(&r->ring);
 	}
-	shm_chan_settle(chan->u);
+	shm_channel_settle(c);
 }
 
-void shm_chan_settle(struct udp_link *u)
+void shm_channel_settle(struct shm_channel *c)
 {
+	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_rx *r;
 
-	if (!u->chan || !atomic_load_explicit(&u->chan->page->on, memory_order_relaxed))
+	if (!atomic_load_explicit(&ch->page->on, memory_order_relaxed))
 		return;
 	/* As in shm_put(): the head has moved, now look at the tail again. */
 	atomic_thread_fence(memory_order_seq_cst);
-	ut_list_each(r, &u->chan->rx, node)
+	ut_list_each(r, &ch->rx, node)
 		if (r->ring.ring && !r->broken && shm_waiting(&r->ring)) {
-			wake_peer(u->chan->wake.fd);
+			wake_peer(ch->wake.fd);
 			return;
 		}
 }

@@ -134,4 +134,45 @@ struct shm_channel {
 /* Reaches no process: the default of an adapter without a local path. */
 extern struct shm_channel shm_channel_none;
 
+/* --- the channel of a host; the functions below are for it alone --- */
+
+struct host;
+
+/* A datagram, or a train of `seg` bytes each, as a record beside the messages. */
+struct shm_datagrams {
+	uint32_t bytes;
+	uint16_t seg, sport;
+	uint8_t tos, ttl;
+	uint8_t src[16], dst[16];
+};
+
+/* Before the host's first address: processes that did the same are reached by records of datagrams.
+ * 0 or negative errno. */
+int shm_channel_open(struct host *h, struct shm_channel **ret);
+/* Messages as well, before the first address. fetch false: as if no process could read another's
+ * memory. direct: our tables are exported. */
+void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct);
+void shm_channel_close(struct shm_channel *c);
+/* Peers that ask a host without a channel are refused at once, and take the wire. */
+void shm_handshake_refuse_all(struct host *h);
+/* The peers that were reached from this local address. */
+void shm_channel_forget_addr(struct shm_channel *c, const uint8_t addr[16]);
+/*
+ * Datagrams to queue pairs of the process that has qpn. 0: in the ring; 1: they keep to the wire;
+ * -EAGAIN: not yet, the peer has not answered or the ring is full; -ENOBUFS: lost.
+ */
+int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint16_t sport,
+		     const uint8_t *data, size_t len, size_t seg);
+/* on: these are the last sends, so no answer of a peer is awaited. */
+void shm_channel_leaving(struct shm_channel *c, bool on);
+/* The next record of datagrams that fits: 1, its bytes in buf; 0: there is none. */
+int shm_channel_recv(struct shm_channel *c, struct shm_datagrams *ret, uint8_t *buf, size_t room);
+/* Records came lately and the owner polls: the kernel is asked seldom. */
+bool shm_channel_warm(struct shm_channel *c);
+/* on: the owner sleeps on the host's epoll set, so senders wake it; look: once now, for what may have
+ * come meanwhile. From any thread. */
+void shm_channel_sleep(struct shm_channel *c, bool on, bool look);
+/* Ends a round of receiving: records that are left wake a sleeping owner. */
+void shm_channel_settle(struct shm_channel *c);
+
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Messages through the rings of near.h: the slots of shm_channel_ops. */
 #include "host/shm/peer.h"
+#include "host/shm/handshake.h"
 
 #include "host/shm/channel.h"
-#include "link/sys.h"
+#include "util/syscall.h"
 #include "util/clock.h"
+#include "util/ip.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,9 +19,9 @@ _Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BY
 
 unsigned shm_peer_slot(uint32_t qpn)
 {
-	unsigned slot = qpn >> UDP_SLOT_SHIFT;
+	unsigned slot = qpn >> HOST_SLOT_SHIFT;
 
-	return qpn < 2 || slot >= UDP_SLOTS ? UDP_NO_SLOT : slot;
+	return qpn < 2 || slot >= HOST_SLOTS ? HOST_NO_SLOT : slot;
 }
 
 static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
@@ -29,7 +31,7 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 
 	*ret_fetches = false;
 	if (!ut_ip_is_group(f->dst))
-		t = shm_peer_get(shm_chan_of(c)->u, f, shm_peer_slot(qpn));
+		t = shm_peer_get(shm_chan_of(c), f, shm_peer_slot(qpn));
 	if (!t)
 		return SHM_REACH_WIRE;
 	if (t->state == SHM_PEER_ASKED)
@@ -38,8 +40,8 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 	if (!t->messages || memcmp(t->local_addr, f->src, 16))
 		return SHM_REACH_WIRE;
 	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
-	if (!shm_peer_both(shm_chan_of(c)->u, t)) {
-		shm_handshake_await(shm_chan_of(c)->u, f);
+	if (!shm_peer_both(shm_chan_of(c), t)) {
+		shm_handshake_await(shm_chan_of(c), f);
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
 	}
 	*ret_fetches = t->fetches;
@@ -49,8 +51,8 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		   struct shm_reservation *ret)
 {
-	struct udp_link *u = shm_chan_of(c)->u;
-	struct shm_peer_tx *t = shm_peer_get(u, f, shm_peer_slot(qpn));
+	struct shm_chan *ch = shm_chan_of(c);
+	struct shm_peer_tx *t = shm_peer_get(ch, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
@@ -62,7 +64,7 @@ static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
 	if (!at)
 		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT)
-				       : shm_peer_result(u, t, why);
+				       : shm_peer_result(ch, t, why);
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;
@@ -78,54 +80,54 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 	r->sport = 0;
 	if (at->more) {
 		shm_finish(&t->ring, r, at->skip);
-		shm_chan_of(c)->u->chan->unshown = true;
+		shm_chan_of(c)->unshown = true;
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
 		shm_no_notify(&t->ring);
 		c->unnotified += !t->untold;
 		t->untold = true;
 	} else {
-		shm_peer_told(shm_chan_of(c)->u, t);
-		shm_peer_result(shm_chan_of(c)->u, t, shm_commit(&t->ring, r, at->skip));
+		shm_peer_told(shm_chan_of(c), t);
+		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
 }
 
-static void show_all(struct udp_link *u)
+static void show_all(struct shm_chan *ch)
 {
 	struct shm_peer_tx *t, *s;
 
-	u->chan->unshown = false;
-	ut_list_each_safe(t, s, &u->chan->tx, node)
+	ch->unshown = false;
+	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
-			shm_peer_told(u, t);
+			shm_peer_told(ch, t);
 			if (t->ring.shown != t->ring.tail)
-				shm_peer_result(u, t, shm_show(&t->ring));
+				shm_peer_result(ch, t, shm_show(&t->ring));
 		}
 }
 
 static void show(struct shm_channel *c)
 {
-	if (shm_chan_of(c)->u->chan->unshown)
-		show_all(shm_chan_of(c)->u);
+	if (shm_chan_of(c)->unshown)
+		show_all(shm_chan_of(c));
 }
 
 static void tell(struct shm_channel *c)
 {
 	if (c->unnotified)
-		show_all(shm_chan_of(c)->u);
+		show_all(shm_chan_of(c));
 }
 
 static uint64_t taken(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
 {
-	struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c)->u, f->dst, shm_peer_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_open(shm_chan_of(c), f->dst, shm_peer_slot(qpn));
 
 	return t ? shm_taken(&t->ring) : UINT64_MAX;
 }
 
 static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *from, int k)
 {
-	return LINK_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)k, 0);
+	return UT_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)k, 0);
 }
 
 bool shm_access_probe(int pid, uint64_t at, uint64_t token)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The letters of near.h: how two processes agree on a way. */
-#include "host/shm/peer.h"
+#include "host/shm/handshake.h"
+
+#include "host/liveness.h"
+#include "host/mailbox.h"
 
 #include "host/shm/segment.h"
-#include "link/sys.h"
+#include "util/syscall.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/faulty.h"
@@ -27,43 +30,43 @@ struct hello {
 };
 
 /* The addresses of a pair may differ: the mailbox that is asked is named by the receiver's. */
-static int message(struct udp_link *u, const uint8_t to[16], uint32_t scope, unsigned slot,
-		  enum udp_mail_type type, const struct hello *h, const int *fds, int n)
+static int message(struct host *host, const uint8_t to[16], uint32_t scope, unsigned slot,
+		  enum host_message_type type, const struct hello *h, const int *fds, int n)
 {
-	struct udp_local *lo = udp_local_find(u, h->src);
-	struct udp_dest dest = { .slot = (uint16_t)slot, .addr = to, .scope = scope };
-	struct udp_mail m = { .type = (uint8_t)type };
+	struct host_addr *a = host_addr_find(host, h->src);
+	struct host_dest dest = { .slot = (uint16_t)slot, .addr = to, .scope = scope };
+	struct host_message m = { .type = (uint8_t)type };
 
-	if (!lo)
+	if (!a)
 		return -EADDRNOTAVAIL;
-	return n ? udp_mail_give(u, lo, dest, &m, h, sizeof(*h), fds, n)
-		 : udp_mail_send(u, lo, dest, &m, h, sizeof(*h));
+	return n ? host_send_fds(host, a, dest, &m, h, sizeof(*h), fds, n)
+		 : host_send(host, a, dest, &m, h, sizeof(*h));
 }
 
-void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct ut_flow *f)
+void shm_handshake_ask(struct shm_chan *ch, struct shm_peer_tx *t, const struct ut_flow *f)
 {
 	struct hello h = { 0 };
 	int r;
 
-	t->token = h.token = ut_rng_u64(&u->rng);
+	t->token = h.token = ut_rng_u64(&ch->host->rng);
 	h.probe = (uintptr_t)&t->token;
-	h.can = u->chan->messages ? HELLO_MESSAGES : 0;
+	h.can = ch->messages ? HELLO_MESSAGES : 0;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
 	memcpy(t->local_addr, f->src, 16);
 	t->scope = f->scope;
-	r = message(u, t->addr, f->scope, t->slot, UDP_MAIL_SHM_HELLO, &h, NULL, 0);
+	r = message(ch->host, t->addr, f->scope, t->slot, HOST_MSG_SHM_HELLO, &h, NULL, 0);
 	t->since = ut_now();
 	t->state = SHM_PEER_ASKED;
 	if (r < 0)
-		shm_peer_tx_far(u, t, r != -EAGAIN);
+		shm_peer_tx_far(ch, t, r != -EAGAIN);
 }
 
 /* --- letters --- */
 
 static int keep(int fd)
 {
-	return (int)LINK_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	return (int)UT_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
 }
 
 /*
@@ -71,10 +74,10 @@ static int keep(int fd)
  * (kernels before 5.3, valgrind) the end of a pipe that only this process can write into; both
  * ends are in the epoll set so that a child closes them.
  */
-static int self_life(struct udp_link *u)
+static int self_life(struct shm_chan *ch)
 {
-	struct udp_port *life = u->chan->life;
-	int fd = udp_self_pidfd(), ends[2];
+	struct host_port *life = ch->life;
+	int fd = host_self_pidfd(), ends[2];
 
 	if (fd != -ENOSYS)
 		return fd;
@@ -83,118 +86,119 @@ static int self_life(struct udp_link *u)
 			return -errno;
 		for (int i = 0; i < 2; i++) {
 			life[i].fd = ends[i];
-			udp_watch(u, &life[i]);
+			host_watch(ch->host, &life[i]);
 		}
 	}
 	return keep(life[0].fd);
 }
 
 /* There will be acknowledgements: the way back is opened before anybody waits for it. */
-static void ask_back(struct udp_link *u, const struct udp_local *lo, const struct hello *h,
+static void ask_back(struct shm_chan *ch, const struct host_addr *a, const struct hello *h,
 		     unsigned slot)
 {
-	struct ut_flow back = { .scope = lo->scope };
+	struct ut_flow back = { .scope = a->scope };
 
-	if (shm_peer_find(u, h->src, slot))
+	if (shm_peer_find(ch, h->src, slot))
 		return;
-	memcpy(back.src, lo->addr, 16);
+	memcpy(back.src, a->addr, 16);
 	memcpy(back.dst, h->src, 16);
-	shm_peer_tx_new(u, &back, slot);
+	shm_peer_tx_new(ch, &back, slot);
 }
 
 /*
  * Who asked and left without opening its ring is not watched; returns how many are left. But its
  * message may lie in the mailbox behind the one that is being read, while the machine stood still.
  */
-static unsigned drop_late(struct udp_link *u)
+static unsigned drop_late(struct shm_chan *ch)
 {
-	uint64_t now = ut_now(), late = u->chan->n_rx < SHM_PEER_RX_MAX / 2 ? SHM_PEER_LATE : SHM_PEER_RETRY;
+	uint64_t now = ut_now(), late = ch->n_rx < SHM_PEER_RX_MAX / 2 ? SHM_PEER_LATE : SHM_PEER_RETRY;
 	struct shm_peer_rx *r, *s;
 
-	ut_list_each_safe(r, s, &u->chan->rx, node)
+	ut_list_each_safe(r, s, &ch->rx, node)
 		if (!r->ring.ring && now - r->since > late)
-			shm_peer_rx_drop(u, r);
-	return u->chan->n_rx;
+			shm_peer_rx_drop(ch, r);
+	return ch->n_rx;
 }
 
 /* What the asker may do, and whether we can reach into it. */
-static uint32_t what_we_can(struct udp_link *u, struct shm_peer_rx *r, const struct hello *h)
+static uint32_t what_we_can(struct shm_chan *ch, struct shm_peer_rx *r, const struct hello *h)
 {
-	if (!u->chan->messages || !(h->can & HELLO_MESSAGES))
+	if (!ch->messages || !(h->can & HELLO_MESSAGES))
 		return 0;
 	r->probe = h->probe;
-	if (u->chan->no_fetches || u->fds_pid <= 0 ||
-	    !shm_access_probe(u->fds_pid, h->probe, h->token))
+	if (ch->no_fetches || ch->host->fds_pid <= 0 ||
+	    !shm_access_probe(ch->host->fds_pid, h->probe, h->token))
 		return HELLO_MESSAGES;
-	r->pid = u->fds_pid;
+	r->pid = ch->host->fds_pid;
 	return HELLO_MESSAGES | HELLO_FETCHES;
 }
 
 /* At once, so that nobody waits for what will not come. */
-static void refuse(struct udp_link *u, const struct udp_local *lo, const struct udp_mail *m,
+static void refuse(struct host *host, const struct host_addr *a, const struct host_message *m,
 		   const struct hello *h)
 {
 	struct hello back = { .token = h->token };
 
-	memcpy(back.src, lo->addr, 16);
+	memcpy(back.src, a->addr, 16);
 	memcpy(back.dst, h->src, 16);
-	message(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, NULL, 0);
+	message(host, h->src, a->scope, m->slot, HOST_MSG_SHM_READY, &back, NULL, 0);
 }
 
-static void answer_hello(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+static void answer_hello(struct shm_chan *ch, struct host_addr *a, const struct host_message *m,
 			 const struct hello *h)
 {
-	struct shm_peer_rx *r = drop_late(u) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
+	struct shm_peer_rx *r = drop_late(ch) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
-	int fds[UDP_MAIL_FDS] = { -1, u->chan->page_fd, u->chan->wake.fd, -1, -1 };
+	int fds[HOST_FDS] = { -1, ch->page_fd, ch->wake.fd, -1, -1 };
 	void *ear = NULL;
 
 	if (!r) {
-		refuse(u, lo, m, h);
+		refuse(ch->host, a, m, h);
 		return;
 	}
 	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_consumer), &ear);
-	fds[3] = self_life(u);
+	fds[3] = self_life(ch);
 	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.consumer = ear };
 	memcpy(r->addr, h->src, 16);
-	memcpy(r->local_addr, lo->addr, 16);
+	memcpy(r->local_addr, a->addr, 16);
 	r->slot = m->slot;
-	back.can = what_we_can(u, r, h);
-	udp_port_none(&r->peer, UDP_PEER);
-	ut_list_add_tail(&u->chan->rx, &r->node);
-	u->chan->n_rx++;
+	back.can = what_we_can(ch, r, h);
+	r->ch = ch;
+	r->peer = (struct host_port){ &shm_rx_peer_port, -1 };
+	ut_list_add_tail(&ch->rx, &r->node);
+	ch->n_rx++;
 	if (ear)
 		r->ring.consumer->magic = SHM_CONSUMER_MAGIC;
-	memcpy(back.src, lo->addr, 16);
+	memcpy(back.src, a->addr, 16);
 	memcpy(back.dst, h->src, 16);
 	if (back.can & HELLO_MESSAGES)
-		fds[4] = shm_access_memory(u);
+		fds[4] = shm_access_memory(ch);
 	back.probe = (uintptr_t)&r->token;
 	if (fds[0] < 0 || fds[3] < 0 ||
-	    message(u, h->src, lo->scope, m->slot, UDP_MAIL_SHM_READY, &back, fds,
+	    message(ch->host, h->src, a->scope, m->slot, HOST_MSG_SHM_READY, &back, fds,
 		   fds[4] < 0 ? 4 : 5) < 0) {
-		shm_peer_rx_drop(u, r);
-		refuse(u, lo, m, h);
+		shm_peer_rx_drop(ch, r);
+		refuse(ch->host, a, m, h);
 	}
-	link_sys_close(&fds[0]);
-	link_sys_close(&fds[3]);
-	link_sys_close(&fds[4]);
-	ask_back(u, lo, h, m->slot);
+	ut_close_fd(&fds[0]);
+	ut_close_fd(&fds[3]);
+	ut_close_fd(&fds[4]);
+	ask_back(ch, a, h, m->slot);
 }
 
-int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32_t id, int fd)
+int shm_handshake_export(struct shm_chan *ch, const struct shm_peer_rx *r, uint32_t id, int fd)
 {
-	struct udp_local *lo = udp_local_find(u, r->local_addr);
+	struct host_addr *a = host_addr_find(ch->host, r->local_addr);
 	struct hello h = { .token = r->token, .probe = id };
 
 	memcpy(h.src, r->local_addr, 16);
 	memcpy(h.dst, r->addr, 16);
-	return message(u, r->addr, lo ? lo->scope : 0, r->slot, UDP_MAIL_SHM_EXPORT, &h, &fd, 1);
+	return message(ch->host, r->addr, a ? a->scope : 0, r->slot, HOST_MSG_SHM_EXPORT, &h, &fd, 1);
 }
 
-static void take_export(struct udp_link *u, const struct udp_mail *m, const struct hello *h, int fd)
+static void take_export(struct shm_chan *ch, const struct host_message *m, const struct hello *h, int fd)
 {
-	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
+	struct shm_peer_tx *t = shm_peer_find(ch, h->src, m->slot);
 
 	if (t && t->state == SHM_PEER_OPEN && t->token == h->token && t->memory >= 0)
 		shm_access_attach(t, (uint32_t)h->probe, fd);
@@ -211,30 +215,30 @@ static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
 	return NULL;
 }
 
-static int open_ring(struct udp_link *u, struct shm_peer_tx *t)
+static int open_ring(struct shm_chan *ch, struct shm_peer_tx *t)
 {
 	struct hello h = { .token = t->token };
-	int fds[3] = { -1, -1, u->chan->page_fd }, r = -ENOMEM;
+	int fds[3] = { -1, -1, ch->page_fd }, r = -ENOMEM;
 	void *ring = NULL;
 
 	fds[0] = shm_seg_make("dapple-ring", SHM_RING_SEG, &ring);
-	fds[1] = self_life(u);
+	fds[1] = self_life(ch);
 	t->ring.ring = ring;
 	memcpy(h.src, t->local_addr, 16);
 	memcpy(h.dst, t->addr, 16);
 	if (fds[0] >= 0 && fds[1] >= 0) {
 		shm_ring_init(t->ring.ring);
-		r = message(u, t->addr, t->scope, t->slot, UDP_MAIL_SHM_OPEN, &h, fds, 3);
+		r = message(ch->host, t->addr, t->scope, t->slot, HOST_MSG_SHM_OPEN, &h, fds, 3);
 	}
-	link_sys_close(&fds[0]);
-	link_sys_close(&fds[1]);
+	ut_close_fd(&fds[0]);
+	ut_close_fd(&fds[1]);
 	return r;
 }
 
-static void take_ready(struct udp_link *u, const struct udp_mail *m, const struct hello *h,
+static void take_ready(struct shm_chan *ch, const struct host_message *m, const struct hello *h,
 		       const int *fds)
 {
-	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
+	struct shm_peer_tx *t = shm_peer_find(ch, h->src, m->slot);
 
 	if (!t || t->state != SHM_PEER_ASKED || t->token != h->token)
 		return;
@@ -242,79 +246,95 @@ static void take_ready(struct udp_link *u, const struct udp_mail *m, const struc
 	t->ring.page = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_page), PAGE_SEG_MOST);
 	t->wake.fd = keep(fds[2]);
 	t->peer.fd = keep(fds[3]);
-	t->peer.local_tx = t;
 	if (t->ring.consumer && t->ring.page && t->wake.fd >= 0 && t->peer.fd >= 0 &&
-	    udp_watch(u, &t->wake) == 0 && udp_watch(u, &t->peer) == 0 && open_ring(u, t) == 0) {
+	    host_watch(ch->host, &t->wake) == 0 && host_watch(ch->host, &t->peer) == 0 && open_ring(ch, t) == 0) {
 		t->state = SHM_PEER_OPEN;
 		t->since = 0;
 		t->opened = ut_now();
-		t->messages = u->chan->messages && (h->can & HELLO_MESSAGES);
+		t->messages = ch->messages && (h->can & HELLO_MESSAGES);
 		t->fetches = h->can & HELLO_FETCHES;
 		if (fds[4] >= 0 && t->messages && shm_access_memory_is(fds[4], h->probe, t->token))
 			t->memory = keep(fds[4]);
-		if (t->memory >= 0 && !u->chan->no_fetches && u->fds_pid > 0 &&
-		    shm_access_probe(u->fds_pid, h->probe, t->token))
-			t->pid = u->fds_pid;
+		if (t->memory >= 0 && !ch->no_fetches && ch->host->fds_pid > 0 &&
+		    shm_access_probe(ch->host->fds_pid, h->probe, t->token))
+			t->pid = ch->host->fds_pid;
 		t->probe = h->probe;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
-		shm_peer_tx_far(u, t, false);
+		shm_peer_tx_far(ch, t, false);
 	}
 }
 
-static void take_refusal(struct udp_link *u, const struct udp_mail *m, const struct hello *h)
+static void take_refusal(struct shm_chan *ch, const struct host_message *m, const struct hello *h)
 {
-	struct shm_peer_tx *t = shm_peer_find(u, h->src, m->slot);
+	struct shm_peer_tx *t = shm_peer_find(ch, h->src, m->slot);
 
 	if (t && t->state == SHM_PEER_ASKED && t->token == h->token)
-		shm_peer_tx_far(u, t, false);
+		shm_peer_tx_far(ch, t, false);
 }
 
-static void take_open(struct udp_link *u, const struct udp_mail *m, const struct hello *h,
+static void take_open(struct shm_chan *ch, const struct host_message *m, const struct hello *h,
 		      const int *fds)
 {
 	struct shm_peer_rx *r;
 
-	ut_list_each(r, &u->chan->rx, node)
+	ut_list_each(r, &ch->rx, node)
 		if (r->token == h->token && r->slot == m->slot && !r->ring.ring)
 			break;
-	if (&r->node == &u->chan->rx)
+	if (&r->node == &ch->rx)
 		return;
 	r->ring.ring = shm_seg_map(fds[0], SHM_RING_SEG, SHM_RING_SEG_MOST, &r->size);
 	r->peer.fd = keep(fds[1]);
-	r->peer.local_rx = r;
 	r->page = take_page(fds[2], SHM_SLEEP_MAGIC, sizeof(struct shm_page), PAGE_SEG_MOST);
 	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
-	    udp_watch(u, &r->peer) < 0)
-		shm_peer_rx_drop(u, r);
+	    host_watch(ch->host, &r->peer) < 0)
+		shm_peer_rx_drop(ch, r);
 }
 
-void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-		   const uint8_t *body, size_t len)
+static void hear(void *arg, struct host_addr *a, const struct host_message *m, const uint8_t *body,
+		 size_t len)
 {
-	const int *fds = u->fds;
+	struct shm_chan *ch = arg;
+	const int *fds = ch->host->fds;
 	struct hello h;
 	int n = 0;
 
-	while (n < UDP_MAIL_FDS && fds[n] >= 0)
+	while (n < HOST_FDS && fds[n] >= 0)
 		n++;
-
 	if (len != sizeof(h))
 		return;
 	memcpy(&h, body, sizeof(h));
-	if (!u->chan) {
-		if (m->type == UDP_MAIL_SHM_HELLO)
-			refuse(u, lo, m, &h);
+	if (m->type == HOST_MSG_SHM_HELLO && n == 0)
+		answer_hello(ch, a, m, &h);
+	else if (m->type == HOST_MSG_SHM_READY && n == 0)
+		take_refusal(ch, m, &h);
+	else if (m->type == HOST_MSG_SHM_READY && n >= 4)
+		take_ready(ch, m, &h, fds);
+	else if (m->type == HOST_MSG_SHM_OPEN && n == 3)
+		take_open(ch, m, &h, fds);
+	else if (m->type == HOST_MSG_SHM_EXPORT && n == 1)
+		take_export(ch, m, &h, fds[0]);
+}
+
+void shm_handshake_handle(struct shm_chan *ch)
+{
+	for (int type = HOST_MSG_SHM_HELLO; type <= HOST_MSG_SHM_EXPORT; type++)
+		host_handle(ch->host, (enum host_message_type)type, hear, ch);
+}
+
+static void hear_nothing(void *arg, struct host_addr *a, const struct host_message *m,
+			 const uint8_t *body, size_t len)
+{
+	struct hello h;
+
+	if (m->type != HOST_MSG_SHM_HELLO || len != sizeof(h))
 		return;
-	}
-	if (m->type == UDP_MAIL_SHM_HELLO && n == 0)
-		answer_hello(u, lo, m, &h);
-	else if (m->type == UDP_MAIL_SHM_READY && n == 0)
-		take_refusal(u, m, &h);
-	else if (m->type == UDP_MAIL_SHM_READY && n >= 4)
-		take_ready(u, m, &h, fds);
-	else if (m->type == UDP_MAIL_SHM_OPEN && n == 3)
-		take_open(u, m, &h, fds);
-	else if (m->type == UDP_MAIL_SHM_EXPORT && n == 1)
-		take_export(u, m, &h, fds[0]);
+	memcpy(&h, body, sizeof(h));
+	refuse(arg, a, m, &h);
+}
+
+void shm_handshake_refuse_all(struct host *h)
+{
+	for (int type = HOST_MSG_SHM_HELLO; type <= HOST_MSG_SHM_EXPORT; type++)
+		host_handle(h, (enum host_message_type)type, hear_nothing, h);
 }

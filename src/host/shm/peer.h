@@ -32,7 +32,7 @@
 
 #include "host/shm/channel.h"
 #include "host/shm/ring.h"
-#include "link/udp/local.h"
+#include "host/host.h"
 #include "util/heap.h"
 
 /* A process that has no processor for so long is stopped. Datagrams wait less: they hold back those
@@ -63,6 +63,7 @@ struct shm_attached {
 
 /* Towards one slot of one address. */
 struct shm_peer_tx {
+	struct shm_chan *ch;
 	struct ut_list node, same_key;
 	uint8_t addr[16];
 	uint16_t slot;
@@ -75,9 +76,9 @@ struct shm_peer_tx {
 	bool messages, fetches;   /* OPEN: it takes messages, and may fetch what they name */
 	uint64_t opened;
 	struct shm_tx ring;
-	struct udp_port peer; /* the receiver's pidfd, in the epoll set */
+	struct host_port peer; /* the receiver's pidfd, in the epoll set */
 	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
-	struct udp_port wake;
+	struct host_port wake;
 	int memory;          /* the receiver's; -1: it lets nobody in */
 	int pid;             /* the receiver's, if process_vm_* reaches it; 0 */
 	uint64_t probe;      /* where it has the token */
@@ -89,6 +90,7 @@ struct shm_peer_tx {
 
 /* From one link. */
 struct shm_peer_rx {
+	struct shm_chan *ch;
 	struct ut_list node;
 	uint64_t token, since;
 	uint8_t addr[16], local_addr[16]; /* the sender's and ours */
@@ -101,20 +103,21 @@ struct shm_peer_rx {
 	unsigned n_exported;
 	size_t size;        /* of the sender's segment */
 	struct shm_rx ring; /* ring.ring NULL: it has not come yet */
-	struct udp_port peer;
+	struct host_port peer;
 };
 
 struct shm_chan {
 	struct shm_channel base;
-	struct udp_link *u;
+	struct host *host;
 	int page_fd; /* of `page`; not in the poll set, closed in a child; -1: none */
 	struct shm_page *page; /* our page, passed to every sender */
 	unsigned n_tx, n_rx;
 	struct ut_list tx, rx;
 	struct ut_list keys[SHM_PEER_KEYS]; /* tx by address and slot */
 	struct shm_peer_tx *last;
-	struct udp_port wake;
-	struct udp_port life[2]; /* of a pipe, where there are no pidfds */
+	struct host_port wake;
+	struct host_port life[2]; /* of a pipe, where there are no pidfds */
+	uint64_t sent, received; /* records */
 	unsigned warm; /* a record came so lately: shm_chan_warm() */
 	bool unshown; /* shm_reservation.more */
 	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
@@ -129,63 +132,34 @@ static inline struct shm_chan *shm_chan_of(struct shm_channel *c)
 	return ut_container(c, struct shm_chan, base);
 }
 
-static inline void shm_peer_told(struct udp_link *u, struct shm_peer_tx *t)
+static inline void shm_peer_told(struct shm_chan *ch, struct shm_peer_tx *t)
 {
-	u->chan->base.unnotified -= t->untold;
+	ch->base.unnotified -= t->untold;
 	t->untold = false;
 }
 
 /* local_way.c */
-void udp_port_none(struct udp_port *p, enum udp_kind kind);
-struct shm_peer_tx *shm_peer_find(struct udp_link *u, const uint8_t addr[16], unsigned slot);
+struct shm_peer_tx *shm_peer_find(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
 /* Asks, too. NULL: no room. */
-struct shm_peer_tx *shm_peer_tx_new(struct udp_link *u, const struct ut_flow *f, unsigned slot);
+struct shm_peer_tx *shm_peer_tx_new(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
 /* There is no way, as things are now, or since nobody has the name. */
-void shm_peer_tx_far(struct udp_link *u, struct shm_peer_tx *t, bool refused);
-void shm_peer_tx_drop(struct udp_link *u, struct shm_peer_tx *t);
-void shm_peer_rx_drop(struct udp_link *u, struct shm_peer_rx *r);
-/* local_mail.c: the message HELLO. */
-void shm_handshake_ask(struct udp_link *u, struct shm_peer_tx *t, const struct ut_flow *f);
+void shm_peer_tx_far(struct shm_chan *ch, struct shm_peer_tx *t, bool refused);
+void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t);
+void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r);
 
-/* 0 or -errno. A link for which it is not called (u->chan is NULL) neither asks nor answers. */
-int shm_chan_init(struct udp_link *u);
-void shm_chan_fini(struct udp_link *u);
-/* Messages, too: before the first address. */
-void shm_chan_messages(struct udp_link *u);
-/* And that others come into our memory by themselves. */
-void shm_chan_direct(struct udp_link *u);
-void shm_chan_forget_addr(struct udp_link *u, const uint8_t addr[16]);
-
-/* As udp_send, if the datagrams go the short way: true and *ret. False: the wire. */
-bool shm_chan_send(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
-		   size_t seg, int *ret);
-/*
- * Takes one datagram record (or a train of them) of any ring into u->carry. Returns false if none has one.
- */
-bool shm_chan_recv(struct udp_link *u);
-/* What comes next will come this way, too, and the owner polls: the kernel is asked seldom. */
-bool shm_chan_warm(struct udp_link *u);
 void shm_chan_release(struct shm_channel *c);
 int shm_chan_poll(struct shm_channel *c, struct shm_message *v, int max);
 int shm_chan_poll_fast(struct shm_channel *c, struct shm_message *v, int max);
-/* A message of the three above; its descriptors are in u->fds. */
-void shm_handshake_message(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-		   const uint8_t *body, size_t len);
-/* The epoll set reports a peer's pidfd. */
-void shm_peer_died(struct udp_link *u, struct udp_port *p);
-/* The message LEND. */
-int shm_handshake_export(struct udp_link *u, const struct shm_peer_rx *r, uint32_t id, int fd);
+extern const struct host_port_kind shm_rx_peer_port; /* of shm_peer_rx.peer */
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
-struct shm_peer_tx *shm_peer_get(struct udp_link *u, const struct ut_flow *f, unsigned slot);
+struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
 /* The other direction of an open one: who is asked there can answer. */
-bool shm_peer_both(struct udp_link *u, const struct shm_peer_tx *t);
+bool shm_peer_both(struct shm_chan *ch, const struct shm_peer_tx *t);
 /* The same slot, if it is open; asks nobody. */
-struct shm_peer_tx *shm_peer_open(struct udp_link *u, const uint8_t addr[16], unsigned slot);
-/* An answer is waited for: the mailbox is read by the next call. */
-void shm_handshake_await(struct udp_link *u, const struct ut_flow *f);
+struct shm_peer_tx *shm_peer_open(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
 /* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
  * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
-int shm_peer_result(struct udp_link *u, struct shm_peer_tx *t, enum shm_put r);
+int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r);
 /* Its ring is full: -EAGAIN, and -ENOBUFS when it has been so for longer than that. */
 int shm_peer_full(struct shm_peer_tx *t, uint64_t patience);
 /* access.c: slots of shm_channel_ops */
@@ -199,21 +173,16 @@ void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_
 void shm_export_quiesce(struct shm_channel *c);
 void shm_chan_forget(struct shm_channel *c);
 /* Only this one's visit. Nothing that it could enter by is left. */
-void shm_export_quiesce_one(struct udp_link *u, const struct shm_peer_rx *r);
+void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r);
 /* A message with something that this one lends; all of it is given up with the ring. */
 void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd);
 void shm_access_detach(struct shm_peer_tx *t);
 /* Ours, to be given away and closed; or -1. */
-int shm_access_memory(struct udp_link *u);
+int shm_access_memory(struct shm_chan *ch);
 /* It is the memory in which the token lies there. */
 bool shm_access_memory_is(int fd, uint64_t at, uint64_t token);
 /* shm_message.c */
 extern const struct shm_channel_ops shm_chan_ops;
-unsigned shm_peer_slot(uint32_t qpn); /* or UDP_NO_SLOT */
+unsigned shm_peer_slot(uint32_t qpn); /* or HOST_NO_SLOT */
 bool shm_access_probe(int pid, uint64_t at, uint64_t token);
-/* link_ops.page */
-void shm_chan_sleep(struct link *l, bool on, bool look);
-/* A call left something, and nobody will look unless the descriptor is readable: it is, then. */
-void shm_chan_settle(struct udp_link *u);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/shm/segment.h"
 
-#include "link/sys.h"
+#include "util/syscall.h"
 #include "host/shm/area.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ int shm_seg_make(const char *name, size_t size, void **ret)
 	r = -errno;
 	if (p)
 		munmap(p, size);
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 	return r;
 }
 
@@ -100,7 +100,7 @@ int shm_ring_make(const char *name, size_t ring, void **ret)
 	}
 	r = -errno;
 	shm_ring_unmap(p, ring);
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 	return r;
 }
 

@@ -9,7 +9,7 @@
  */
 #include "link/local/rendezvous.h"
 
-#include "host/rights.h"
+#include "host/mailbox.h"
 #include "link/local/agree.h"
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -107,7 +107,7 @@ int local_rdv_hear(int fd, struct local_hello *h)
 
 	if (r < 0)
 		return (int)r;
-	link_rights_take(&m, &segment, 1);
+	host_fds_take(&m, &segment, 1);
 	if (r == (long)sizeof(*h) && h->magic == LOCAL_HELLO_MAGIC && segment >= 0)
 		return segment;
 	link_sys_close(&segment);

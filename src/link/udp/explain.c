@@ -55,7 +55,7 @@ static const char *explain_in_use(const uint8_t addr[16], uint16_t port)
 	struct holder h = { 0 };
 	uint32_t uid = UINT32_MAX;
 
-	udp_self_uid(&uid);
+	host_self_uid(&uid);
 	scan("/proc/net/udp", addr, port, &h);
 	/* An IPv6 socket at any address holds IPv4 too. */
 	if (!h.found || !ut_ip_is_v4(addr))

@@ -16,8 +16,8 @@ static int post_one(struct udp_link *u, struct udp_local *lo, const struct ut_fl
 		    unsigned seg, const uint8_t *data, size_t len)
 {
 	const struct udp_order *o = &lo->order;
-	struct udp_mail m = { .type = UDP_MAIL_GROUP, .tos = f->tos, .ttl = f->ttl,
-			      .sport = f->sport ? f->sport : u->port, .seg = (uint16_t)seg };
+	struct host_message m = { .type = HOST_MSG_GROUP, .tos = f->tos, .ttl = f->ttl,
+			      .sport = f->sport ? f->sport : u->host.port, .seg = (uint16_t)seg };
 	uint8_t body[16 + MESSAGE_MAX];
 
 	if (len > MESSAGE_MAX)
@@ -26,8 +26,8 @@ static int post_one(struct udp_link *u, struct udp_local *lo, const struct ut_fl
 	memcpy(body, f->dst, 16);
 	memcpy(body + 16, data, len);
 	for (unsigned i = 0; i < o->n; i++)
-		if (o->at[i] < UDP_SLOTS)
-			u->stats.forwarded += udp_outbox_send(u, lo, udp_to_slot(o->at[i]), &m,
+		if (o->at[i] < HOST_SLOTS)
+			u->stats.forwarded += host_outbox_send(&u->host, &lo->at, host_to_slot(o->at[i]), &m,
 							      body, 16 + len) == 0;
 	return 0;
 }

@@ -20,7 +20,7 @@ static long read_kept(struct udp_link *u, struct iovec *iov, int n)
 	/* A pending error is reported first; then the data behind it. */
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, u->kept->fd, &h, MSG_DONTWAIT);
+		r = LINK_SYS(SYS_recvmsg, u->kept->at.fd, &h, MSG_DONTWAIT);
 		if (r >= 0 || r == -EAGAIN || r == -EFAULT)
 			break;
 		udp_port_error(u, u->kept);

@@ -8,49 +8,39 @@
 #ifndef LINK_UDP_LOCAL_H
 #define LINK_UDP_LOCAL_H
 
+#include "host/host.h"
+#include "host/mailbox.h"
+#include "host/outbox.h"
+#include "host/service.h"
+#include "host/slot.h"
+#include "host/survivor.h"
 #include "link/udp/udp.h"
 #include "util/ip.h"
 #include "util/list.h"
 #include "util/rng.h"
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Slot 255 would hold QPN 0xffffff, which means multicast. */
-#define UDP_SLOTS 255u
-#define UDP_NO_SLOT 0xffffu
-#define UDP_NONE_YET 0xffffu /* u->slot before the first address */
 #define UDP_TX_CACHE 32
-#define UDP_KEYS 512u
 #define UDP_RX_SLOTS 8u
 #define UDP_RX_SLOT_BYTES 65536u
-#define UDP_MAIL_FDS 5
+#define UDP_SPARE_BYTES (2 * 65536u) /* of the stage, for a decorator */
 #define UDP_BTH_BYTES 8u /* of BTH, up to the destination QPN, whose upper 8 bits are the slot */
 
-enum udp_kind {
-	UDP_MAIN, UDP_MAIL, UDP_GROUP, UDP_TX, UDP_TIMER, UDP_SERVICE, UDP_PEER_WATCH,
-	UDP_WAKE, /* near.h: a sender wrote into a ring while we slept */
-	UDP_PEER, /* its pidfd */
-};
+enum udp_kind { UDP_MAIN, UDP_GROUP, UDP_TX, UDP_TIMER };
 
-struct shm_peer_tx;
-struct shm_peer_rx;
-
-/* A descriptor in the epoll set. */
+/* A socket of the link. */
 struct udp_port {
+	struct host_port at;
 	enum udp_kind kind;
-	int fd;
-	bool error;            /* reports are waiting */
-	unsigned polled;          /* polled directly for so many empty tries more */
-	uint8_t addr[16];      /* bound address: local, or the group */
-	struct udp_local *local; /* MAIN and MAIL */
-	struct udp_service *service; /* SERVICE */
-	struct udp_peer_watch *watch;       /* WARD: its pidfd */
-	struct shm_peer_tx *local_tx; /* PEER: one of the two */
-	struct shm_peer_rx *local_rx;
+	unsigned polled;         /* asked directly for so many empty tries more */
+	uint8_t addr[16];        /* bound address: local, or the group */
+	struct udp_local *local; /* MAIN */
 	struct ut_list polled_node; /* in udp_link.polled; MAIN and GROUP */
-	struct ut_list err_node; /* in udp_link.errors */
+	struct ut_list err_node;    /* in udp_link.errors */
 };
 
 struct udp_answer {
@@ -60,7 +50,7 @@ struct udp_answer {
 
 /* What is known about the group, and the search for it. */
 struct udp_order {
-	uint16_t at[256];      /* index -> slot, UDP_NO_SLOT = not known */
+	uint16_t at[256];      /* index -> slot, HOST_NO_SLOT = not known */
 	unsigned n;
 	int lock;              /* held while searching; -1 */
 	bool searching, attach, tell;
@@ -75,36 +65,11 @@ struct udp_order {
 };
 
 struct udp_local {
-	struct ut_list node;
-	uint8_t addr[16];
-	uint32_t scope;
-	struct udp_port main, mail;
-	bool mail_ready;
-	unsigned mail_polled;     /* read without being told for so many calls */
+	struct host_addr at;
+	struct udp_link *u;
+	struct udp_port main;
 	struct udp_order order;
-	unsigned records_tries;   /* our will is to be given to others, from records_at on */
-	uint64_t records_at;
-	int tos, ttl;          /* defaults set on the main socket */
-};
-
-/* A claimed service ID: the socket with its name. It outlives the local address, as a
- * listener does whose interface goes down for a while. */
-struct udp_service {
-	struct ut_list node;  /* in udp_link.services */
-	struct ut_list ready; /* in udp_link.ready when it may have something */
-	uint8_t addr[16];
-	uint64_t id;
-	struct udp_port port;
-};
-
-/* Another member of an address, and what it wants to be said when it dies. */
-struct udp_peer_watch {
-	struct ut_list node;  /* in udp_link.peer_watches, or dead */
-	struct udp_port port;
-	uint8_t addr[16];
-	uint8_t slot;
-	const void *map;
-	size_t len;
+	int tos, ttl; /* defaults set on the main socket */
 };
 
 struct udp_group {
@@ -132,40 +97,41 @@ struct udp_carry {
 
 struct udp_link {
 	struct link base;
-	uint16_t port;
-	unsigned slot;
-	bool active;           /* the slot was used: it cannot change any more */
+	struct host host;
+	bool active; /* the slot was used: it cannot change any more */
 	bool gso;
-	uint32_t uid;
-	int epfd;
 	struct udp_port timer;
 	uint64_t timer_at;
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
-	uint64_t looked; /* at the sockets, while records came through rings */
-	_Atomic bool sleeping; /* recv() is called because there is something, somewhere */
+	uint64_t looked; /* at the sockets, while records came by shared memory */
+	_Atomic bool sleeping; /* recv() is called because a descriptor was readable */
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */
-	struct ut_list locals, groups, polled, errors, outbox, services, ready;
-	unsigned outbox_used;
-	uint16_t outbox_for[UDP_KEYS]; /* by udp_key() */
+	struct ut_list groups, polled, errors;
 	struct udp_tx tx[UDP_TX_CACHE];
 	struct udp_tx *tx_last;
-	struct ut_list peer_watches, dead;
-	unsigned n_peer_watches;
-	struct udp_peer_watch *shown; /* by dead_peer(); the first of the dead */
-	int records;              /* the owner's descriptor, or -1 */
-	int fds[UDP_MAIL_FDS];   /* descriptors of the last message read, or -1 */
-	int fds_pid;          /* who sent it, as seen from here; 0: cannot be seen */
-	struct ut_rng rng;
 	struct udp_stats stats;
-	struct shm_chan *chan; /* near.h; NULL: the wire only */
 };
 
 static inline struct udp_link *udp_of(struct link *l)
 {
 	return ut_container(l, struct udp_link, base);
 }
+
+static inline struct udp_local *udp_local_of(struct host_addr *a)
+{
+	return ut_container(a, struct udp_local, at);
+}
+
+/* The slot is in use: it cannot change any more. */
+static inline bool udp_slot_is_fixed(const struct udp_link *u)
+{
+	return u->active || u->base.qpn_given || u->base.in_use;
+}
+
+/* Each local address. */
+#define udp_each_local(lo, u) ut_list_each(lo, &(u)->host.addrs, at.node)
 
 /* sock.c: each returns a descriptor or -errno. */
 int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope);
@@ -181,8 +147,7 @@ int udp_watch(struct udp_link *u, struct udp_port *p);
 void udp_unwatch(struct udp_link *u, struct udp_port *p);
 void udp_poll_add(struct udp_link *u, struct udp_port *p);
 void udp_port_error(struct udp_link *u, struct udp_port *p);
-/* Looks without waiting; true when something was marked. */
-bool udp_look(struct udp_link *u);
+void udp_port_init(struct udp_port *p, enum udp_kind kind, int fd);
 /* Arms the timer for the earliest deadline of all searches. */
 void udp_set_timer(struct udp_link *u);
 
@@ -190,109 +155,14 @@ void udp_set_timer(struct udp_link *u);
 int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope);
 void udp_del_addr(struct link *l, const uint8_t addr[16]);
 void udp_local_drop(struct udp_link *u, struct udp_local *lo);
-void udp_set_slot(struct udp_link *u, unsigned slot);
-
-/* service.c: the slots of link_ops, and what they need. */
-int udp_service_claim(struct link *l, const uint8_t addr[16], uint64_t service);
-void udp_service_unclaim(struct link *l, const uint8_t addr[16], uint64_t service);
-int udp_pass_on(struct link *l, const struct link_rx *rx, uint64_t service);
-socklen_t udp_service_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
-			   uint64_t service, struct sockaddr_un *ret);
-void udp_services_drop(struct udp_link *u);
-
-/* claim.c */
-/* A datagram socket with this name that is told who writes to it, or -errno. */
-int udp_box(const struct sockaddr_un *sun, socklen_t n);
-/* "127.0.0.1", "fe80::1%2"; as long as the longest of them. */
-#define UDP_ADDR_TEXT 64
-void udp_addr_text(const uint8_t addr[16], uint32_t scope, char ret[UDP_ADDR_TEXT]);
-int udp_self_uid(uint32_t *ret);
-/* A bound mailbox or -errno (-EADDRINUSE: the slot is claimed). */
-int udp_claim(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, unsigned slot);
-socklen_t udp_name(const struct udp_link *u, const uint8_t addr[16], uint32_t scope,
-		   unsigned slot, struct sockaddr_un *ret);
-/* Marks who has claimed; returns how many did. */
-unsigned udp_claims(const struct udp_link *u, const struct udp_local *lo, uint8_t claimed[256]);
-/* The lock of an address: a descriptor, or -EBUSY. Waits up to ns. */
-int udp_lock(const struct udp_link *u, const uint8_t addr[16], uint32_t scope, uint64_t ns);
-
-/* mail.c: to the owner of a slot, or to whoever has claimed a service. */
-struct udp_dest {
-	uint16_t slot; /* UDP_NO_SLOT: the service */
-	uint64_t service;
-	const uint8_t *addr; /* of another local address; NULL: the sender's own */
-	uint32_t scope;
-};
-
-static inline struct udp_dest udp_to_slot(unsigned slot)
-{
-	return (struct udp_dest){ .slot = (uint16_t)slot };
-}
-
-static inline struct udp_dest udp_to_service(uint64_t service)
-{
-	return (struct udp_dest){ .slot = UDP_NO_SLOT, .service = service };
-}
-
-/* Small number of a destination; services may share one. */
-static inline unsigned udp_key(struct udp_dest to)
-{
-	return to.slot != UDP_NO_SLOT ? to.slot & 0xffu
-				      : 0x100u + (unsigned)((to.service ^ to.service >> 8) & 0xff);
-}
-
-enum udp_mail_type {
-	UDP_MAIL_ANSWER = 1, UDP_MAIL_ORDER, UDP_MAIL_LEFT, UDP_MAIL_FORWARD, UDP_MAIL_RECORDS,
-	UDP_MAIL_GROUP, /* a datagram behind the group's address */
-	UDP_MAIL_SHM_HELLO, UDP_MAIL_SHM_READY, UDP_MAIL_SHM_OPEN, UDP_MAIL_SHM_EXPORT /* near.h */
-};
-
-#define UDP_MAIL_MAGIC 0x444c5031u
-
-struct udp_mail {
-	uint32_t magic;
-	uint8_t type, slot, index, tos;
-	uint64_t nonce;
-	uint8_t src[16];
-	uint16_t sport, seg;
-	uint8_t ttl, pad[3];
-};
-
-int udp_mail_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		  struct udp_mail *m, const void *body, size_t len);
-/* The same with n descriptors, at most UDP_MAIL_FDS. */
-int udp_mail_give(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		  struct udp_mail *m, const void *body, size_t len, const int *fds, int n);
-/* By which those who keep something of ours hear of our end, to be given and then closed; -errno. */
-int udp_self_pidfd(void);
-/* One message: 1 and its parts, 0 = empty. Strangers' messages are skipped. Descriptors of it
- * are in u->fds until the next call. */
-int udp_mail_read(struct udp_link *u, int fd, struct udp_mail *m, uint8_t *body, size_t room,
-		  size_t *ret_len);
+/* The QPN bits that follow from the host's slot. */
+void udp_set_slot(struct udp_link *u);
+extern const struct host_user udp_host_user;
 
 /* group.c: to all members of the source address, by message. */
 int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data,
 		   size_t len, size_t seg);
 bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
-
-/* watch.c */
-void udp_entrust(struct link *l, int fd);
-const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len);
-/* The order has changed: others keep our will now. Said by the next settle. */
-void udp_peer_watch_news(struct udp_link *u, struct udp_local *lo);
-void udp_peer_watch_settle(struct udp_link *u, struct udp_local *lo, uint64_t now);
-uint64_t udp_peer_watch_deadline(const struct udp_local *lo);
-/* A member gives us its own: what is in u->fds. */
-void udp_peer_watch_take(struct udp_link *u, struct udp_local *lo, unsigned slot);
-void udp_peer_watch_died(struct udp_link *u, struct udp_peer_watch *w);
-void udp_peer_watches_drop(struct udp_link *u, const struct udp_local *lo); /* NULL: all */
-
-/* outbox.c: as udp_mail_send, but what finds a full mailbox waits a little. */
-int udp_outbox_send(struct udp_link *u, struct udp_local *lo, struct udp_dest to,
-		    struct udp_mail *m, const void *body, size_t len);
-void udp_outbox_flush(struct udp_link *u);
-uint64_t udp_outbox_deadline(const struct udp_link *u);
-void udp_outbox_forget(struct udp_link *u, const struct udp_local *lo);
 
 /* route.c: who is meant by what is in a datagram. */
 enum udp_route {
@@ -303,11 +173,13 @@ enum udp_route {
 enum udp_route udp_route(const struct link_rx *rx, unsigned *ret_slot);
 /* False: it was a probe, or for another member, and has been dealt with. lo NULL: a group's. */
 bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
+/* link_ops.pass_on */
+int udp_pass_on(struct link *l, const struct link_rx *rx, uint64_t service);
 /* For a member that comes or goes: a request that any other member can take would be lost
  * with it, and its sender waits for seconds until it asks again. Others are dropped. */
 void udp_hand_over(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
 /* The message in which a datagram travels. */
-struct udp_mail udp_forwarding(const struct link_rx *rx);
+struct host_message udp_forwarding(const struct link_rx *rx);
 
 /* steer.c */
 int udp_steer(int fd, const uint16_t *at, unsigned n);
@@ -318,8 +190,9 @@ void udp_order_init(struct udp_order *o);
 void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock);
 /* The member socket is closed; the mailbox lives still. */
 void udp_order_left(struct udp_link *u, struct udp_local *lo);
-void udp_order_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-		    const uint8_t *body, size_t len);
+/* host_handler of HOST_MSG_ANSWER, ORDER, LEFT. */
+void udp_order_message(void *u, struct host_addr *a, const struct host_message *m,
+		       const uint8_t *body, size_t len);
 /* A datagram on the member socket is one of ours: true, it is eaten. */
 bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
 /* A datagram came to the wrong member. */
@@ -339,8 +212,8 @@ void udp_let_go(struct udp_link *u);
 void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t room);
 /* Default TOS and TTL of a socket, so that the usual packet needs no ancillary data. */
 void udp_tx_defaults(int fd, bool v4, int tos, int ttl);
-int udp_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
-	     size_t seg);
+int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
+	     size_t len, size_t seg);
 uint16_t udp_source_port(struct link *l, const struct ut_flow *f);
 void udp_tx_forget(struct udp_link *u, const uint8_t addr[16]);
 struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16]);

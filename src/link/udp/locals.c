@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Local addresses, from claim to leave. All addresses of a link share one slot, since
- * a QPN has room for one. As long as the slot was not used (nothing sent or
- * received, no number with it given out) a further address whose name for it is taken makes the link move
- * to another slot with all its addresses; later that address is refused.
+ * Local addresses, from their socket's place in the group to its end. The slot is in use, and cannot
+ * change any more, when a packet was sent or received or a number with it was given out.
  */
-#include "host/shm/peer.h"
+#include "link/udp/local.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -20,11 +18,12 @@
 #define UDP_LEAVE_TRIES 20
 #define UDP_DISCARD 9 /* a port nobody sends RoCE from */
 
-void udp_set_slot(struct udp_link *u, unsigned slot)
+void udp_set_slot(struct udp_link *u)
 {
-	u->slot = slot;
-	u->base.qpn_fixed = slot == UDP_NONE_YET ? 0 : slot << UDP_SLOT_SHIFT;
-	u->base.qpn_mask = (1u << UDP_SLOT_SHIFT) - 1;
+	unsigned slot = u->host.slot;
+
+	u->base.qpn_fixed = slot == HOST_NO_SLOT ? 0 : slot << HOST_SLOT_SHIFT;
+	u->base.qpn_mask = (1u << HOST_SLOT_SHIFT) - 1;
 }
 
 static void set_window(struct udp_link *u)
@@ -32,8 +31,8 @@ static void set_window(struct udp_link *u)
 	struct udp_local *lo;
 	uint32_t least = UINT32_MAX, w;
 
-	ut_list_each(lo, &u->locals, node)
-		if (udp_sock_window(lo->main.fd, &w) == 0 && w < least)
+	udp_each_local(lo, u)
+		if (udp_sock_window(lo->main.at.fd, &w) == 0 && w < least)
 			least = w;
 	u->base.rx_window = least == UINT32_MAX ? 0 : least;
 }
@@ -42,12 +41,12 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 {
 	if (u->carry.local == lo)
 		u->carry.left = 0;
-	udp_outbox_forget(u, lo);
-	udp_peer_watches_drop(u, lo);
+	host_outbox_forget(&u->host, &lo->at);
+	host_peer_watches_drop(&u->host, &lo->at);
 	udp_unwatch(u, &lo->main);
-	udp_unwatch(u, &lo->mail);
+	host_unwatch(&u->host, &lo->at.mail);
 	link_sys_close(&lo->order.lock);
-	ut_list_del(&lo->node);
+	ut_list_del(&lo->at.node);
 	free(lo);
 }
 
@@ -59,9 +58,9 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 static void hide(struct udp_link *u, struct udp_local *lo)
 {
 	union ut_sockaddr sa;
-	socklen_t n = ut_ip_to_sockaddr(lo->addr, UDP_DISCARD, lo->scope, &sa);
+	socklen_t n = ut_ip_to_sockaddr(lo->at.addr, UDP_DISCARD, lo->at.scope, &sa);
 
-	if (LINK_SYS(SYS_connect, lo->main.fd, &sa, n) < 0)
+	if (LINK_SYS(SYS_connect, lo->main.at.fd, &sa, n) < 0)
 		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
 }
 
@@ -74,17 +73,17 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 	uint8_t *buf = ut_malloc(UDP_RX_SLOT_BYTES);
 
 	if (lo->order.lock < 0)
-		lo->order.lock = udp_lock(u, lo->addr, lo->scope, UDP_LOCK_WAIT / 6);
+		lo->order.lock = host_lock(&u->host, lo->at.addr, lo->at.scope, UDP_LOCK_WAIT / 6);
 	hide(u, lo);
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);
 	/* Mailboxes that are full empty soon, or their owner is stopped. */
-	for (int i = 0; i < UDP_LEAVE_TRIES && u->outbox_used; i++) {
+	for (int i = 0; i < UDP_LEAVE_TRIES && u->host.outbox_used; i++) {
 		struct timespec ms = { 0, (long)UT_MS };
 
-		udp_outbox_flush(u);
-		if (u->outbox_used)
+		host_outbox_flush(&u->host);
+		if (u->host.outbox_used)
 			LINK_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
 	}
 	if (u->carry.local == lo)
@@ -93,121 +92,69 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 	udp_order_left(u, lo);
 }
 
-static int claim_mail(struct udp_link *u, struct udp_local *lo, unsigned slot, int *ret)
+/* --- host_user --- */
+
+static unsigned members(struct host_addr *a, uint16_t ret[HOST_SLOTS])
 {
-	*ret = udp_claim(u, lo->addr, lo->scope, slot);
-	return *ret < 0 ? *ret : 0;
+	const struct udp_order *o = &udp_local_of(a)->order;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < o->n; i++)
+		if (o->at[i] < HOST_SLOTS)
+			ret[n++] = o->at[i];
+	return n;
 }
 
-/* The names of one slot for the addresses there are and one more. Returns 0
- * with the descriptors in mail[], the new one's first, or -errno. */
-static int claim_all(struct udp_link *u, struct udp_local *more, unsigned slot, int *mail)
+static void member_died(struct host_addr *a)
 {
-	struct udp_local *lo;
-	int n = 0, r = claim_mail(u, more, slot, &mail[n]);
+	struct udp_local *lo = udp_local_of(a);
 
-	if (r < 0)
-		return r;
-	ut_list_each(lo, &u->locals, node) {
-		n++;
-		r = claim_mail(u, lo, slot, &mail[n]);
-		if (r < 0)
-			break;
-	}
-	while (r < 0 && --n >= 0)
-		link_sys_close(&mail[n]);
-	return r;
+	udp_order_astray(lo->u, lo);
 }
 
-static void new_mailbox(struct udp_link *u, struct udp_local *lo, int fd)
+static void moved(struct host_addr *a)
 {
-	udp_unwatch(u, &lo->mail);
-	lo->mail = (struct udp_port){ .kind = UDP_MAIL, .fd = fd, .local = lo };
-	ut_list_init(&lo->mail.polled_node);
-	ut_list_init(&lo->mail.err_node);
+	struct udp_local *lo = udp_local_of(a);
+	int lock = host_lock(&lo->u->host, a->addr, a->scope, UDP_LOCK_WAIT);
+
+	udp_set_slot(lo->u);
+	udp_order_join(lo->u, lo, lock < 0 ? -1 : lock);
 }
 
-/* The others must learn the new slot: each address joins again. */
-static void move_locals(struct udp_link *u, const int *mail)
+static void deadline(struct host *h)
 {
-	struct udp_local *lo;
-	int n = 1;
-
-	ut_list_each(lo, &u->locals, node) {
-		new_mailbox(u, lo, mail[n++]);
-		if (udp_watch(u, &lo->mail) < 0)
-			ut_warn("a mailbox cannot be watched, it is read more slowly");
-	}
-	ut_list_each(lo, &u->locals, node) {
-		int lock = udp_lock(u, lo->addr, lo->scope, UDP_LOCK_WAIT);
-
-		udp_order_join(u, lo, lock < 0 ? -1 : lock);
-	}
+	udp_set_timer(ut_container(h, struct udp_link, host));
 }
 
-static int choose_slot(struct udp_link *u, struct udp_local *more)
-{
-	unsigned count = 1;
-	struct udp_local *lo;
-	int *mail, r;
-
-	ut_list_each(lo, &u->locals, node)
-		count++;
-	mail = ut_calloc(count, sizeof(*mail));
-	if (!mail)
-		return -ENOMEM;
-	r = -EADDRINUSE;
-	for (unsigned slot = 0; slot < UDP_SLOTS && r == -EADDRINUSE; slot++) {
-		r = claim_all(u, more, slot, mail);
-		if (r < 0)
-			continue;
-		new_mailbox(u, more, mail[0]);
-		udp_set_slot(u, slot);
-		move_locals(u, mail);
-	}
-	free(mail);
-	return r;
-}
-
-static int take_slot(struct udp_link *u, struct udp_local *lo)
-{
-	int fd;
-
-	if (u->slot != UDP_NONE_YET) {
-		fd = udp_claim(u, lo->addr, lo->scope, u->slot);
-		if (fd >= 0)
-			new_mailbox(u, lo, fd);
-		if (fd != -EADDRINUSE || u->active || u->base.qpn_given)
-			return fd < 0 ? fd : 0;
-	}
-	return choose_slot(u, lo);
-}
+const struct host_user udp_host_user = {
+	.members = members, .member_died = member_died, .moved = moved, .deadline = deadline,
+};
 
 static int open_local(struct udp_link *u, struct udp_local *lo)
 {
-	int fd = udp_sock_main(lo->addr, u->port, lo->scope), r;
+	int fd = udp_sock_main(lo->at.addr, u->host.port, lo->at.scope), r;
 
 	if (fd < 0)
 		return fd;
-	lo->main = (struct udp_port){ .kind = UDP_MAIN, .fd = fd, .local = lo };
-	memcpy(lo->main.addr, lo->addr, 16);
+	udp_port_init(&lo->main, UDP_MAIN, fd);
+	lo->main.local = lo;
+	memcpy(lo->main.addr, lo->at.addr, 16);
 	lo->tos = 0;
 	lo->ttl = 64;
-	udp_tx_defaults(fd, ut_ip_is_v4(lo->addr), lo->tos, lo->ttl);
+	udp_tx_defaults(fd, ut_ip_is_v4(lo->at.addr), lo->tos, lo->ttl);
 	r = udp_watch(u, &lo->main);
-	return r < 0 ? r : udp_watch(u, &lo->mail);
+	return r < 0 ? r : host_watch(&u->host, &lo->at.mail);
 }
 
-static struct udp_local *local_new(const uint8_t addr[16], uint32_t scope)
+static struct udp_local *local_new(struct udp_link *u, const uint8_t addr[16], uint32_t scope)
 {
 	struct udp_local *lo = ut_zalloc(sizeof(*lo));
 
 	if (!lo)
 		return NULL;
-	memcpy(lo->addr, addr, 16);
-	lo->scope = scope;
-	ut_list_init(&lo->node);
-	lo->main.fd = lo->mail.fd = -1;
+	host_addr_init(&lo->at, addr, scope);
+	lo->u = u;
+	udp_port_init(&lo->main, UDP_MAIN, -1);
 	udp_order_init(&lo->order);
 	return lo;
 }
@@ -215,7 +162,7 @@ static struct udp_local *local_new(const uint8_t addr[16], uint32_t scope)
 int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 {
 	struct udp_link *u = udp_of(l);
-	bool first = u->slot == UDP_NONE_YET;
+	bool first = u->host.slot == HOST_NO_SLOT;
 	struct udp_local *lo;
 	int lock, r;
 
@@ -223,23 +170,25 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 		return -EINVAL;
 	if (udp_local_find(u, addr))
 		return 0;
-	lo = local_new(addr, scope);
+	lo = local_new(u, addr, scope);
 	if (!lo)
 		return -ENOMEM;
-	r = take_slot(u, lo);
+	r = host_slot_take(&u->host, &lo->at, udp_slot_is_fixed(u));
+	udp_set_slot(u);
 	/* Without the lock (its holder is stopped) the worst is a wrong order,
 	 * which repairs itself. */
-	lock = r < 0 ? -1 : udp_lock(u, addr, scope, UDP_LOCK_WAIT);
+	lock = r < 0 ? -1 : host_lock(&u->host, addr, scope, UDP_LOCK_WAIT);
 	if (r == 0)
 		r = open_local(u, lo);
 	if (r < 0) {
 		link_sys_close(&lock);
 		local_free(u, lo);
 		if (first)
-			udp_set_slot(u, UDP_NONE_YET);
+			u->host.slot = HOST_NO_SLOT;
+		udp_set_slot(u);
 		return r;
 	}
-	ut_list_add_tail(&u->locals, &lo->node);
+	ut_list_add_tail(&u->host.addrs, &lo->at.node);
 	udp_order_join(u, lo, lock < 0 ? -1 : lock);
 	set_window(u);
 	return 0;
@@ -247,12 +196,12 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 
 void udp_local_drop(struct udp_link *u, struct udp_local *lo)
 {
-	udp_tx_forget(u, lo->addr);
-	shm_chan_forget_addr(u, lo->addr);
+	udp_tx_forget(u, lo->at.addr);
 	local_leave(u, lo);
 	local_free(u, lo);
-	if (ut_list_empty(&u->locals) && !u->active && !u->base.qpn_given)
-		udp_set_slot(u, UDP_NONE_YET);
+	if (ut_list_empty(&u->host.addrs) && !udp_slot_is_fixed(u))
+		u->host.slot = HOST_NO_SLOT;
+	udp_set_slot(u);
 }
 
 void udp_del_addr(struct link *l, const uint8_t addr[16])

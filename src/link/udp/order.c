@@ -17,7 +17,7 @@
  * leaver closes, then tells; the one at index 0 attaches. Telling before would
  * lose what the program of the new order sends to the old socket.
  */
-#include "host/shm/peer.h"
+#include "link/udp/local.h"
 
 #include "link/sys.h"
 #include "link/udp/probe.h"
@@ -54,14 +54,14 @@ static void send_probe(struct udp_link *u, struct udp_local *lo, unsigned index)
 {
 	uint8_t p[UDP_PROBE_BYTES] = { UDP_PROBE_OPCODE };
 	union ut_sockaddr sa;
-	socklen_t n = ut_ip_to_sockaddr(lo->addr, u->port, lo->scope, &sa);
+	socklen_t n = ut_ip_to_sockaddr(lo->at.addr, u->host.port, lo->at.scope, &sa);
 
 	memcpy(p + UDP_PROBE_MAGIC, UDP_PROBE_MAGIC_TEXT, 4);
 	p[UDP_PROBE_INDEX] = (uint8_t)index;
-	p[UDP_PROBE_SLOT] = (uint8_t)u->slot;
+	p[UDP_PROBE_SLOT] = (uint8_t)u->host.slot;
 	memcpy(p + UDP_PROBE_NONCE, &lo->order.nonce, 8);
 	u->stats.probes++;
-	LINK_SYS(SYS_sendto, lo->main.fd, p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL, &sa, n);
+	LINK_SYS(SYS_sendto, lo->main.at.fd, p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL, &sa, n);
 }
 
 static void start(struct udp_link *u, struct udp_local *lo, int lock)
@@ -71,13 +71,13 @@ static void start(struct udp_link *u, struct udp_local *lo, int lock)
 	o->lock = lock;
 	o->searching = true;
 	o->again = UT_NEVER;
-	o->nonce = ut_rng_u64(&u->rng);
+	o->nonce = ut_rng_u64(&u->host.rng);
 	o->last = ut_now();
 	o->until = o->last + ORDER_WAIT;
 	o->heard = 0;
 	memset(o->found, 0xff, sizeof(o->found));
 	memset(o->answered, 0, sizeof(o->answered));
-	o->asked = udp_claims(u, lo, o->claimed);
+	o->asked = host_slot_claims(&u->host, &lo->at, o->claimed);
 	for (unsigned i = 0; i < o->asked; i++)
 		send_probe(u, lo, i);
 }
@@ -87,13 +87,13 @@ static void guess_last(struct udp_order *o)
 {
 	unsigned silent = 0, slot = 0, free_at = 0, gaps = 0;
 
-	for (unsigned s = 0; s < UDP_SLOTS; s++)
-		if (o->claimed[s] && o->found[s] == UDP_NO_SLOT) {
+	for (unsigned s = 0; s < HOST_SLOTS; s++)
+		if (o->claimed[s] && o->found[s] == HOST_NO_SLOT) {
 			silent++;
 			slot = s;
 		}
 	for (unsigned i = 0; i < o->asked; i++)
-		if (o->at[i] == UDP_NO_SLOT && !o->answered[i]) {
+		if (o->at[i] == HOST_NO_SLOT && !o->answered[i]) {
 			gaps++;
 			free_at = i;
 		}
@@ -112,8 +112,8 @@ static bool conclude(struct udp_order *o)
 	memcpy(before, o->at, sizeof(before));
 	memset(o->at, 0xff, sizeof(o->at));
 	o->n = 0;
-	for (unsigned s = 0; s < UDP_SLOTS; s++) {
-		if (o->found[s] == UDP_NO_SLOT)
+	for (unsigned s = 0; s < HOST_SLOTS; s++) {
+		if (o->found[s] == HOST_NO_SLOT)
 			continue;
 		o->at[o->found[s]] = (uint16_t)s;
 		if (o->found[s] >= o->n)
@@ -125,7 +125,7 @@ static bool conclude(struct udp_order *o)
 
 static void attach(struct udp_link *u, struct udp_local *lo)
 {
-	int r = udp_steer(lo->main.fd, lo->order.at, lo->order.n);
+	int r = udp_steer(lo->main.at.fd, lo->order.at, lo->order.n);
 
 	lo->order.attach = false;
 	u->stats.attaches++;
@@ -134,18 +134,18 @@ static void attach(struct udp_link *u, struct udp_local *lo)
 			strerror(-r));
 }
 
-static void tell(struct udp_link *u, struct udp_local *lo, enum udp_mail_type type,
+static void tell(struct udp_link *u, struct udp_local *lo, enum host_message_type type,
 		 unsigned index)
 {
-	struct udp_mail m = { .type = (uint8_t)type, .index = (uint8_t)index };
+	struct host_message m = { .type = (uint8_t)type, .index = (uint8_t)index };
 	uint8_t body[256];
 
 	for (unsigned i = 0; i < lo->order.n; i++)
-		body[i] = lo->order.at[i] < UDP_SLOTS ? (uint8_t)lo->order.at[i] : 255;
-	for (unsigned s = 0; s < UDP_SLOTS; s++)
-		if (lo->order.claimed[s] && s != u->slot)
-			udp_mail_send(u, lo, udp_to_slot(s), &m, body,
-				      type == UDP_MAIL_ORDER ? lo->order.n : 0);
+		body[i] = lo->order.at[i] < HOST_SLOTS ? (uint8_t)lo->order.at[i] : 255;
+	for (unsigned s = 0; s < HOST_SLOTS; s++)
+		if (lo->order.claimed[s] && s != u->host.slot)
+			host_send(&u->host, &lo->at, host_to_slot(s), &m, body,
+				      type == HOST_MSG_ORDER ? lo->order.n : 0);
 }
 
 static void finish(struct udp_link *u, struct udp_local *lo)
@@ -158,9 +158,9 @@ static void finish(struct udp_link *u, struct udp_local *lo)
 	else if (o->pause < ORDER_PAUSE_MAX)
 		o->pause *= 2;
 	attach(u, lo);
-	tell(u, lo, UDP_MAIL_ORDER, 0);
+	tell(u, lo, HOST_MSG_ORDER, 0);
 	link_sys_close(&o->lock);
-	udp_peer_watch_news(u, lo);
+	host_records_news(&u->host, &lo->at);
 }
 
 static void heard(struct udp_link *u, struct udp_local *lo, unsigned slot, unsigned index,
@@ -168,7 +168,7 @@ static void heard(struct udp_link *u, struct udp_local *lo, unsigned slot, unsig
 {
 	struct udp_order *o = &lo->order;
 
-	if (nonce != o->nonce || index >= o->asked || slot >= UDP_SLOTS)
+	if (nonce != o->nonce || index >= o->asked || slot >= HOST_SLOTS)
 		return;
 	o->heard += !o->answered[index];
 	o->answered[index] = 1;
@@ -190,17 +190,17 @@ bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link
 	    memcmp(p + UDP_PROBE_MAGIC, UDP_PROBE_MAGIC_TEXT, 4))
 		return false;
 	/* Nobody outside this host can send from our address and port. */
-	if (memcmp(rx->src, lo->addr, 16) || rx->sport != u->port)
+	if (memcmp(rx->src, lo->at.addr, 16) || rx->sport != u->host.port)
 		return true;
 	a.index = p[UDP_PROBE_INDEX];
 	a.slot = p[UDP_PROBE_SLOT];
 	memcpy(&a.nonce, p + UDP_PROBE_NONCE, 8);
-	if (a.slot == u->slot)
+	if (a.slot == u->host.slot)
 		heard(u, lo, a.slot, a.index, a.nonce);
-	else if (a.slot < UDP_SLOTS && o->n_owed < sizeof(o->owed) / sizeof(o->owed[0]))
+	else if (a.slot < HOST_SLOTS && o->n_owed < sizeof(o->owed) / sizeof(o->owed[0]))
 		o->owed[o->n_owed++] = a;
 	/* Answered when the mailbox is empty: news in it may be older. */
-	lo->mail_ready = true;
+	lo->at.mail_ready = true;
 	return true;
 }
 
@@ -216,21 +216,21 @@ void udp_order_settle(struct udp_link *u, struct udp_local *lo)
 	if (o->attach)
 		attach(u, lo);
 	if (o->tell)
-		tell(u, lo, UDP_MAIL_ORDER, 0);
+		tell(u, lo, HOST_MSG_ORDER, 0);
 	o->tell = false;
 	for (unsigned i = 0; i < o->n_owed; i++) {
-		struct udp_mail m = { .type = UDP_MAIL_ANSWER, .index = o->owed[i].index,
+		struct host_message m = { .type = HOST_MSG_ANSWER, .index = o->owed[i].index,
 				      .nonce = o->owed[i].nonce };
 
-		udp_mail_send(u, lo, udp_to_slot(o->owed[i].slot), &m, NULL, 0);
+		host_send(&u->host, &lo->at, host_to_slot(o->owed[i].slot), &m, NULL, 0);
 	}
 	o->n_owed = 0;
 	if (o->searching && ready(o)) {
 		finish(u, lo);
 		udp_set_timer(u);
 	}
-	if (lo->records_tries) {
-		udp_peer_watch_settle(u, lo, ut_now());
+	if (lo->at.records_tries) {
+		host_records_settle(&u->host, &lo->at, ut_now());
 		udp_set_timer(u);
 	}
 }
@@ -238,11 +238,11 @@ void udp_order_settle(struct udp_link *u, struct udp_local *lo)
 /* Somebody has searched and attached. */
 static void take_order(struct udp_order *o, const uint8_t *body, size_t n)
 {
-	if (n > UDP_SLOTS || o->searching)
+	if (n > HOST_SLOTS || o->searching)
 		return;
 	memset(o->at, 0xff, sizeof(o->at));
 	for (size_t i = 0; i < n; i++)
-		if (body[i] < UDP_SLOTS)
+		if (body[i] < HOST_SLOTS)
 			o->at[i] = body[i];
 	o->n = (unsigned)n;
 	o->nonce = 0; /* late answers to us are stale now */
@@ -255,30 +255,32 @@ static void take_left(struct udp_link *u, struct udp_local *lo, unsigned slot, u
 	struct udp_order *o = &lo->order;
 
 	o->nonce = o->searching ? o->nonce : 0;
-	if (index >= o->n || o->at[index] != slot || o->at[o->n - 1] == UDP_NO_SLOT)
+	if (index >= o->n || o->at[index] != slot || o->at[o->n - 1] == HOST_NO_SLOT)
 		return; /* we know less than the leaver; what goes astray will tell */
 	o->n--;
 	o->at[index] = o->at[o->n];
-	o->at[o->n] = UDP_NO_SLOT;
-	if (o->n && o->at[0] == u->slot)
+	o->at[o->n] = HOST_NO_SLOT;
+	if (o->n && o->at[0] == u->host.slot)
 		o->attach = true;
 }
 
-void udp_order_mail(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
-		    const uint8_t *body, size_t len)
+void udp_order_message(void *link, struct host_addr *a, const struct host_message *m,
+		       const uint8_t *body, size_t len)
 {
-	if (m->type == UDP_MAIL_ANSWER)
+	struct udp_local *lo = udp_local_of(a);
+	struct udp_link *u = link;
+
+	switch (m->type) {
+	case HOST_MSG_ANSWER:
 		heard(u, lo, m->slot, m->index, m->nonce);
-	else if (m->type == UDP_MAIL_ORDER)
+		return;
+	case HOST_MSG_ORDER:
 		take_order(&lo->order, body, len);
-	else if (m->type == UDP_MAIL_LEFT)
+		break;
+	default:
 		take_left(u, lo, m->slot, m->index);
-	if (m->type == UDP_MAIL_RECORDS)
-		udp_peer_watch_take(u, lo, m->slot);
-	else if (m->type >= UDP_MAIL_SHM_HELLO)
-		shm_handshake_message(u, lo, m, body, len);
-	else if (m->type != UDP_MAIL_ANSWER)
-		udp_peer_watch_news(u, lo);
+	}
+	host_records_news(&u->host, a);
 }
 
 /* Not at once: the others see it too, and one of them is enough. */
@@ -291,7 +293,7 @@ void udp_order_astray(struct udp_link *u, struct udp_local *lo)
 		return;
 	now = ut_now();
 	at = o->last + o->pause;
-	o->again = (at > now ? at : now) + UT_MS + ut_rng_below(&u->rng, 2 * UT_MS);
+	o->again = (at > now ? at : now) + UT_MS + ut_rng_below(&u->host.rng, 2 * UT_MS);
 	udp_set_timer(u);
 }
 
@@ -304,7 +306,7 @@ void udp_order_tick(struct udp_link *u, struct udp_local *lo, uint64_t now)
 		finish(u, lo);
 	if (o->searching || now < o->again)
 		return;
-	lock = udp_lock(u, lo->addr, lo->scope, 0);
+	lock = host_lock(&u->host, lo->at.addr, lo->at.scope, 0);
 	if (lock < 0)
 		o->again = now + ORDER_LOCK_RETRY;
 	else
@@ -314,7 +316,7 @@ void udp_order_tick(struct udp_link *u, struct udp_local *lo, uint64_t now)
 /* Waits for a datagram or a message, at most until the search ends. */
 static bool wait_news(struct udp_local *lo)
 {
-	struct pollfd p[2] = { { lo->main.fd, POLLIN, 0 }, { lo->mail.fd, POLLIN, 0 } };
+	struct pollfd p[2] = { { lo->main.at.fd, POLLIN, 0 }, { lo->at.mail.fd, POLLIN, 0 } };
 	uint64_t now = ut_now();
 	struct timespec t = { 0 };
 
@@ -328,15 +330,15 @@ void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 {
 	struct udp_order *o = &lo->order;
 	uint8_t *buf = ut_malloc(UDP_RX_SLOT_BYTES);
-	struct udp_mail m;
+	struct host_message m;
 	size_t len;
 
 	start(u, lo, lock);
 	while (buf && !ready(o) && wait_news(lo)) {
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 		/* Nothing can have been forwarded to us: nobody knows our slot. */
-		while (udp_mail_read(u, lo->mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len))
-			udp_order_mail(u, lo, &m, buf, len);
+		while (host_receive(&u->host, lo->at.mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len))
+			host_dispatch(&u->host, &lo->at, &m, buf, len);
 	}
 	free(buf);
 	finish(u, lo);
@@ -347,10 +349,10 @@ void udp_order_left(struct udp_link *u, struct udp_local *lo)
 {
 	struct udp_order *o = &lo->order;
 
-	udp_claims(u, lo, o->claimed);
+	host_slot_claims(&u->host, &lo->at, o->claimed);
 	for (unsigned i = 0; i < o->n; i++)
-		if (o->at[i] == u->slot) {
-			tell(u, lo, UDP_MAIL_LEFT, i);
+		if (o->at[i] == u->host.slot) {
+			tell(u, lo, HOST_MSG_LEFT, i);
 			break;
 		}
 	link_sys_close(&o->lock);

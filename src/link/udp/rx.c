@@ -6,7 +6,7 @@
  * eight places used in turn, so what a caller had no room for stays valid while
  * the next call fills others.
  */
-#include "host/shm/peer.h"
+#include "link/udp/local.h"
 
 #include "link/sys.h"
 #include "link/udp/mad.h"
@@ -77,7 +77,7 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, p->fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
+		r = LINK_SYS(SYS_recvmsg, p->at.fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
 		if (r >= 0 || r == -EAGAIN)
 			break;
 		udp_port_error(u, p);
@@ -113,7 +113,7 @@ static bool plainly_ours(const struct udp_link *u, const struct link_rx *rx)
 	if (rx->len < UDP_BTH_BYTES || wire_get_BTH_opcode(rx->data) == UDP_PROBE_OPCODE)
 		return false;
 	qpn = (uint32_t)wire_get_BTH_dest_qpn(rx->data);
-	return qpn >> UDP_SLOT_SHIFT == u->slot && qpn > WIRE_QPN_GSI;
+	return qpn >> HOST_SLOT_SHIFT == u->host.slot && qpn > WIRE_QPN_GSI;
 }
 
 static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)
@@ -178,7 +178,7 @@ static int poll_polled(struct udp_link *u, struct link_rx *v, int n, int max, un
 	return n;
 }
 
-static void fill_mail(struct udp_link *u, const uint8_t dst[16], const struct udp_mail *m,
+static void fill_mail(struct udp_link *u, const uint8_t dst[16], const struct host_message *m,
 		      size_t off, size_t len, struct link_rx *rx)
 {
 	*rx = (struct link_rx){ .data = u->stage.base + off, .off = off, .len = (uint32_t)len,
@@ -187,23 +187,23 @@ static void fill_mail(struct udp_link *u, const uint8_t dst[16], const struct ud
 	memcpy(rx->dst, dst, 16);
 }
 
-static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struct host_message *m,
 			   size_t off, size_t len, struct link_rx *rx)
 {
 	unsigned slot;
 
-	fill_mail(u, lo->addr, m, off, len, rx);
+	fill_mail(u, lo->at.addr, m, off, len, rx);
 	/* Never handed on twice: a disagreement about slots must not circle. */
-	if (udp_route(rx, &slot) != UDP_ROUTE_ANY && slot != u->slot) {
+	if (udp_route(rx, &slot) != UDP_ROUTE_ANY && slot != u->host.slot) {
 		u->stats.dropped++;
-		ut_debug("a forwarded datagram is not for slot %u", u->slot);
+		ut_debug("a forwarded datagram is not for slot %u", u->host.slot);
 		return false;
 	}
 	u->stats.received_forwarded++;
 	return true;
 }
 
-static bool fill_group(struct udp_link *u, const struct udp_mail *m, size_t off, size_t len,
+static bool fill_group(struct udp_link *u, const struct host_message *m, size_t off, size_t len,
 		       struct link_rx *rx)
 {
 	const uint8_t *group = u->stage.base + off;
@@ -215,34 +215,34 @@ static bool fill_group(struct udp_link *u, const struct udp_mail *m, size_t off,
 }
 
 /* A message that brings a datagram. */
-static bool fill_datagram(struct udp_link *u, struct udp_local *lo, const struct udp_mail *m,
+static bool fill_datagram(struct udp_link *u, struct udp_local *lo, const struct host_message *m,
 			  size_t off, size_t len, struct link_rx *rx)
 {
-	return m->type == UDP_MAIL_GROUP ? fill_group(u, m, off, len, rx)
+	return m->type == HOST_MSG_GROUP ? fill_group(u, m, off, len, rx)
 					 : fill_forwarded(u, lo, m, off, len, rx);
 }
 
 static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v, int n, int max,
 		     unsigned *reads)
 {
-	struct udp_mail m;
+	struct host_message m;
 	size_t len;
 
 	while (n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!udp_mail_read(u, lo->mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
-			lo->mail_ready = false;
+		if (!host_receive(&u->host, lo->at.mail.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES, &len)) {
+			lo->at.mail_ready = false;
 			udp_order_settle(u, lo);
 			break;
 		}
-		if (m.type != UDP_MAIL_FORWARD && m.type != UDP_MAIL_GROUP) {
-			udp_order_mail(u, lo, &m, u->stage.base + off, len);
+		if (m.type != HOST_MSG_FORWARD && m.type != HOST_MSG_GROUP) {
+			host_dispatch(&u->host, &lo->at, &m, u->stage.base + off, len);
 		} else if (fill_datagram(u, lo, &m, off, len, &v[n])) {
 			n++;
 			--*reads;
 			/* Where one came others follow, and the mailbox is small. */
-			lo->mail_polled = RX_MAIL_POLLED;
+			lo->at.mail_polled = RX_MAIL_POLLED;
 			u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
 		}
 	}
@@ -250,21 +250,21 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 }
 
 /* What other members passed on to us as the claimant of a service. */
-static int read_service(struct udp_link *u, struct udp_service *s, struct link_rx *v, int n,
+static int read_service(struct udp_link *u, struct host_service *s, struct link_rx *v, int n,
 			int max, unsigned *reads)
 {
-	struct udp_mail m;
+	struct host_message m;
 	size_t len;
 
 	while (n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
 
-		if (!udp_mail_read(u, s->port.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES,
+		if (!host_receive(&u->host, s->port.fd, &m, u->stage.base + off, UDP_RX_SLOT_BYTES,
 				   &len)) {
 			ut_list_del(&s->ready);
 			break;
 		}
-		if (m.type != UDP_MAIL_FORWARD)
+		if (m.type != HOST_MSG_FORWARD)
 			continue;
 		fill_mail(u, s->addr, &m, off, len, &v[n]);
 		v[n].passed = true;
@@ -278,26 +278,14 @@ static int read_service(struct udp_link *u, struct udp_service *s, struct link_r
 
 static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
-	struct udp_service *s, *t;
+	struct host_service *s, *t;
 	struct udp_local *lo;
 
-	ut_list_each(lo, &u->locals, node)
-		if (lo->mail_ready || (lo->mail_polled && lo->mail_polled--))
+	udp_each_local(lo, u)
+		if (lo->at.mail_ready || (lo->at.mail_polled && lo->at.mail_polled--))
 			n = read_mail(u, lo, v, n, max, reads);
-	ut_list_each_safe(s, t, &u->ready, ready)
+	ut_list_each_safe(s, t, &u->host.services_ready, ready)
 		n = read_service(u, s, v, n, max, reads);
-	return n;
-}
-
-/* Rings cost a look at memory; what is in them comes before what needs a call. */
-static int read_local(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
-{
-	while (n < max && *reads && !u->carry.left) {
-		if (!shm_chan_recv(u))
-			break;
-		--*reads;
-		n = hand_out(u, v, n, max);
-	}
 	return n;
 }
 
@@ -315,19 +303,18 @@ static bool look_is_due(struct udp_link *u, bool warm)
 	return true;
 }
 
-/* n are there from the rings. What comes by the sockets has its turn though those are never empty:
- * looked. */
+/* Sockets have their turn though other ways are never empty: looked. */
 static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads,
 			bool looked)
 {
-	bool warm = shm_chan_warm(u) || u->base.local_news;
+	bool warm = u->base.local_news;
 
 	if (((!n && !warm) || (looked && n < max)) && !u->carry.left)
 		n = poll_polled(u, v, n, max, reads);
 	if (!n && !warm && (ut_list_empty(&u->polled) || ++u->empties >= RX_LOOK_EMPTY ||
 			    atomic_load_explicit(&u->sleeping, memory_order_relaxed))) {
 		u->empties = 0;
-		if (udp_look(u))
+		if (host_look(&u->host))
 			n = poll_polled(u, v, n, max, reads);
 	}
 	/* Not over the rest of a train: its place would be the next but seven. */
@@ -346,14 +333,12 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 	/* Nobody looks at what was handed out before: the places that are warm come first. */
 	if (!n && !u->carry.left)
 		u->rx_slot = 0;
-	if (u->outbox_used)
-		udp_outbox_flush(u);
-	looked = !l->cheap && look_is_due(u, shm_chan_warm(u)) && udp_look(u);
-	n = read_local(u, v, n, max, &reads);
+	if (u->host.outbox_used)
+		host_outbox_flush(&u->host);
+	looked = !l->cheap && look_is_due(u, l->local_news) && host_look(&u->host);
 	if (!l->cheap)
 		n = read_sockets(u, v, n, max, &reads, looked);
 	u->active = u->active || n;
-	shm_chan_settle(u);
 	return n;
 }
 

@@ -102,10 +102,10 @@ static unsigned sort_rows(const uint16_t *at, unsigned n, struct steer_row *row)
 
 	memset(where, 0xff, sizeof(where));
 	for (unsigned i = 0; i < n; i++)
-		if (at[i] < UDP_SLOTS)
+		if (at[i] < HOST_SLOTS)
 			where[at[i]] = (uint16_t)i;
-	for (unsigned slot = 0; slot < UDP_SLOTS; slot++)
-		if (where[slot] != UDP_NO_SLOT)
+	for (unsigned slot = 0; slot < HOST_SLOTS; slot++)
+		if (where[slot] != HOST_NO_SLOT)
 			row[count++] = (struct steer_row){ (uint16_t)slot, where[slot] };
 	return count;
 }
@@ -124,7 +124,7 @@ int udp_steer(int fd, const uint16_t *at, unsigned n)
 	emit(&s, BPF_LD | BPF_W | BPF_ABS, 0, 0, WIRE_BTH_dest_qpn_OFFSET - 1);
 	emit(&s, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xffffff);
 	emit(&s, BPF_JMP | BPF_JGT | BPF_K, 0, 2, WIRE_QPN_GSI);
-	emit(&s, BPF_ALU | BPF_RSH | BPF_K, 0, 0, UDP_SLOT_SHIFT);
+	emit(&s, BPF_ALU | BPF_RSH | BPF_K, 0, 0, HOST_SLOT_SHIFT);
 	emit(&s, BPF_JMP | BPF_JA, 0, 0, GSI_LEN);
 	emit_gsi(&s, n ? n : 1);
 	emit_tree(&s, row, count);

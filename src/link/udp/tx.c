@@ -7,7 +7,7 @@
  * close and open a socket at each change of flow costs more than any spreading
  * gains.
  */
-#include "host/shm/peer.h"
+#include "link/udp/local.h"
 
 #include "link/sys.h"
 #include "util/clock.h"
@@ -32,12 +32,9 @@ struct tx_way {
 
 struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16])
 {
-	struct udp_local *lo;
+	struct host_addr *a = host_addr_find(&u->host, addr);
 
-	ut_list_each(lo, &u->locals, node)
-		if (!memcmp(lo->addr, addr, 16))
-			return lo;
-	return NULL;
+	return a ? udp_local_of(a) : NULL;
 }
 
 void udp_tx_defaults(int fd, bool v4, int tos, int ttl)
@@ -69,16 +66,16 @@ void udp_tx_forget(struct udp_link *u, const uint8_t addr[16])
 static void tx_open(struct udp_link *u, struct udp_local *lo, const struct ut_flow *f,
 		    struct udp_tx *t)
 {
-	int fd = udp_sock_tx(f->src, f->sport, lo->scope);
+	int fd = udp_sock_tx(f->src, f->sport, lo->at.scope);
 
-	*t = (struct udp_tx){ .port = { .kind = UDP_TX, .fd = fd < 0 ? -1 : fd },
-			      .sport = f->sport, .scope = lo->scope, .used = true,
+	*t = (struct udp_tx){ .sport = f->sport, .scope = lo->at.scope, .used = true,
 			      .tos = f->tos, .ttl = f->ttl ? f->ttl : TX_TTL };
+	udp_port_init(&t->port, UDP_TX, fd < 0 ? -1 : fd);
 	memcpy(t->port.addr, f->src, 16);
 	if (fd < 0)
 		return;
 	if (udp_watch(u, &t->port) < 0) {
-		link_sys_close(&t->port.fd);
+		link_sys_close(&t->port.at.fd);
 		return;
 	}
 	udp_tx_defaults(fd, ut_ip_is_v4(f->src), t->tos, t->ttl);
@@ -124,9 +121,9 @@ static int find_way(struct udp_link *u, const struct ut_flow *f, struct tx_way *
 	struct udp_tx *t = NULL;
 	struct udp_local *lo;
 
-	if (f->sport && f->sport != u->port)
+	if (f->sport && f->sport != u->host.port)
 		t = tx_get(u, f);
-	if (t && t->port.fd >= 0) {
+	if (t && t->port.at.fd >= 0) {
 		*ret = (struct tx_way){ &t->port, t->tos, t->ttl };
 		return 0;
 	}
@@ -143,7 +140,7 @@ uint16_t udp_source_port(struct link *l, const struct ut_flow *f)
 	struct tx_way w;
 
 	if (find_way(u, f, &w) < 0 || w.port->kind == UDP_MAIN)
-		return u->port;
+		return u->host.port;
 	return f->sport;
 }
 
@@ -213,13 +210,13 @@ static int send_once(struct udp_link *u, const struct ut_flow *f, const struct t
 			    .msg_control = control };
 	long r;
 
-	h.msg_namelen = ut_ip_to_sockaddr(f->dst, u->port, f->scope, &sa);
+	h.msg_namelen = ut_ip_to_sockaddr(f->dst, u->host.port, f->scope, &sa);
 	fill_control(&h, f, w, len, seg);
 	if (!h.msg_controllen)
 		h.msg_control = NULL;
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_send++;
-		r = LINK_SYS(SYS_sendmsg, w->port->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+		r = LINK_SYS(SYS_sendmsg, w->port->at.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (r >= 0 || !may_be_old(r))
 			break;
 		udp_port_error(u, w->port);
@@ -265,8 +262,8 @@ static int send_all(struct link *l, const struct ut_flow *f, const struct tx_way
 	return r;
 }
 
-int udp_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_t len,
-	     size_t seg)
+int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
+	     size_t len, size_t seg)
 {
 	struct udp_link *u = udp_of(l);
 	struct tx_way w;
@@ -275,10 +272,6 @@ int udp_send(struct link *l, const struct ut_flow *f, const uint8_t *data, size_
 	if (!seg || !len || len > l->train_bytes || (len > seg && (len - 1) / seg >= 64) ||
 	    ut_ip_is_v4(f->src) != ut_ip_is_v4(f->dst))
 		return -EINVAL;
-	if (shm_chan_send(u, f, data, len, seg, &r)) {
-		u->active = true;
-		return r;
-	}
 	r = find_way(u, f, &w);
 	if (r < 0)
 		return r;

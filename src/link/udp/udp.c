@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Opening and closing a link, and the groups it has joined. Its addresses are in locals.c. */
-#include "host/shm/peer.h"
+#include "link/udp/local.h"
 
 #include "link/sys.h"
 #include "util/alloc.h"
@@ -47,11 +47,9 @@ static int udp_join(struct link *l, const uint8_t group[16], uint32_t ifindex)
 		return -ENOMEM;
 	ut_list_init(&g->node);
 	g->ifindex = ifindex;
-	g->port.kind = UDP_GROUP;
+	r = udp_sock_group(group, u->host.port, ifindex);
+	udp_port_init(&g->port, UDP_GROUP, r);
 	memcpy(g->port.addr, group, 16);
-	ut_list_init(&g->port.polled_node);
-	ut_list_init(&g->port.err_node);
-	g->port.fd = r = udp_sock_group(group, u->port, ifindex);
 	if (r >= 0)
 		r = udp_watch(u, &g->port);
 	if (r < 0) {
@@ -70,9 +68,35 @@ static void udp_leave(struct link *l, const uint8_t group[16], uint32_t ifindex)
 		drop_group(udp_of(l), g);
 }
 
+static int udp_claim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	return host_service_claim(&udp_of(l)->host, addr, service);
+}
+
+static void udp_unclaim(struct link *l, const uint8_t addr[16], uint64_t service)
+{
+	host_service_unclaim(&udp_of(l)->host, addr, service);
+}
+
+static void udp_entrust(struct link *l, int fd)
+{
+	host_entrust(&udp_of(l)->host, fd);
+}
+
+static const void *udp_dead_peer(struct link *l, uint8_t ret_addr[16], size_t *ret_len)
+{
+	return host_dead_peer(&udp_of(l)->host, ret_addr, ret_len);
+}
+
+/* The descriptor always shows what has come: the set is level-triggered. */
+static void udp_sleep(struct link *l, bool on, bool look)
+{
+	atomic_store_explicit(&udp_of(l)->sleeping, on, memory_order_relaxed);
+}
+
 static int udp_fd(struct link *l)
 {
-	return udp_of(l)->epfd;
+	return udp_of(l)->host.epfd;
 }
 
 static void udp_close(struct link *l)
@@ -81,15 +105,14 @@ static void udp_close(struct link *l)
 	struct udp_local *lo;
 	struct udp_group *g;
 
-	while ((lo = ut_list_first(&u->locals, struct udp_local, node)))
+	while ((lo = ut_list_first(&u->host.addrs, struct udp_local, at.node)))
 		udp_local_drop(u, lo);
 	while ((g = ut_list_first(&u->groups, struct udp_group, node)))
 		drop_group(u, g);
-	udp_services_drop(u);
-	shm_chan_fini(u);
-	udp_peer_watches_drop(u, NULL);
+	host_services_drop(&u->host);
+	host_peer_watches_drop(&u->host, NULL);
 	udp_unwatch(u, &u->timer);
-	link_sys_close(&u->epfd);
+	host_fini(&u->host);
 	ut_stage_fini(&u->stage);
 	free(u);
 }
@@ -104,25 +127,28 @@ static const struct link_ops udp_ops = {
 	.del_addr = udp_del_addr,
 	.join = udp_join,
 	.leave = udp_leave,
-	.claim = udp_service_claim,
-	.unclaim = udp_service_unclaim,
+	.claim = udp_claim,
+	.unclaim = udp_unclaim,
 	.pass_on = udp_pass_on,
 	.entrust = udp_entrust,
 	.dead_peer = udp_dead_peer,
 	.fd = udp_fd,
-	.sleep = shm_chan_sleep,
+	.sleep = udp_sleep,
 	.close = udp_close,
 };
 
-static int open_fds(struct udp_link *u)
+static void handle_messages(struct udp_link *u)
 {
-	u->epfd = ut_epoll();
-	if (u->epfd < 0)
-		return -errno;
-	u->timer.fd = ut_timerfd();
-	if (u->timer.fd < 0)
-		return -errno;
-	return udp_watch(u, &u->timer);
+	host_handle(&u->host, HOST_MSG_ANSWER, udp_order_message, u);
+	host_handle(&u->host, HOST_MSG_ORDER, udp_order_message, u);
+	host_handle(&u->host, HOST_MSG_LEFT, udp_order_message, u);
+	host_handle(&u->host, HOST_MSG_RECORDS, host_records_take, &u->host);
+}
+
+static int open_timer(struct udp_link *u)
+{
+	u->timer.at.fd = ut_timerfd();
+	return u->timer.at.fd < 0 ? -errno : udp_watch(u, &u->timer);
 }
 
 int udp_open(uint16_t port, struct link **ret)
@@ -132,35 +158,25 @@ int udp_open(uint16_t port, struct link **ret)
 
 	if (!u)
 		return -ENOMEM;
-	ut_list_init(&u->locals);
 	ut_list_init(&u->groups);
 	ut_list_init(&u->polled);
 	ut_list_init(&u->errors);
-	ut_list_init(&u->outbox);
-	ut_list_init(&u->services);
-	ut_list_init(&u->ready);
-	ut_list_init(&u->peer_watches);
-	ut_list_init(&u->dead);
-	u->records = -1;
-	for (int i = 0; i < UDP_MAIL_FDS; i++)
-		u->fds[i] = -1;
 	u->base.ops = &udp_ops;
 	u->base.rx_stage = &u->stage;
 	u->base.train_bytes = UDP_TRAIN_BYTES;
-	u->base.port = u->port = port;
+	u->base.port = port;
 	u->stage = (struct ut_stage)UT_STAGE_INIT;
-	u->timer = (struct udp_port){ .kind = UDP_TIMER, .fd = -1 };
-	ut_list_init(&u->timer.polled_node);
-	ut_list_init(&u->timer.err_node);
+	udp_port_init(&u->timer, UDP_TIMER, -1);
 	u->timer_at = UT_NEVER;
-	u->epfd = -1;
-	u->rng.state = ut_rng_seed();
-	udp_set_slot(u, UDP_NONE_YET);
-	r = udp_self_uid(&u->uid);
+	r = host_init(&u->host, &udp_host_user, port);
+	handle_messages(u);
+	udp_set_slot(u);
+	u->base.spare_off = UDP_RX_SLOTS * UDP_RX_SLOT_BYTES;
+	u->base.spare_len = UDP_SPARE_BYTES;
 	if (r == 0)
-		r = ut_stage_init(&u->stage, UDP_RX_SLOTS * UDP_RX_SLOT_BYTES);
+		r = ut_stage_init(&u->stage, u->base.spare_off + u->base.spare_len);
 	if (r == 0)
-		r = open_fds(u);
+		r = open_timer(u);
 	if (r < 0) {
 		udp_close(&u->base);
 		return r;
@@ -171,33 +187,17 @@ int udp_open(uint16_t port, struct link **ret)
 	return 0;
 }
 
-int udp_go_local(struct link *l)
+struct host *udp_host(struct link *l)
 {
-	return shm_chan_init(udp_of(l));
-}
-
-void udp_go_messages(struct link *l, bool fetch)
-{
-	struct udp_link *u = udp_of(l);
-
-	shm_chan_messages(u);
-	if (u->chan)
-		u->chan->no_fetches = !fetch;
-}
-
-void udp_go_direct(struct link *l)
-{
-	shm_chan_direct(udp_of(l));
-}
-
-struct shm_channel *udp_channel(struct link *l)
-{
-	struct udp_link *u = udp_of(l);
-
-	return u->chan ? &u->chan->base : &shm_channel_none;
+	return &udp_of(l)->host;
 }
 
 void udp_stats(struct link *l, struct udp_stats *ret)
 {
-	*ret = udp_of(l)->stats;
+	struct udp_link *u = udp_of(l);
+
+	*ret = u->stats;
+	ret->dropped += u->host.stats.dropped;
+	ret->passed_on += u->host.stats.passed_on;
+	ret->forwarded += u->host.stats.forwarded;
 }

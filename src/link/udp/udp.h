@@ -14,9 +14,8 @@
 
 #define UDP_ROCE_PORT 4791
 #define UDP_SLOT_BITS 8   /* top bits of a 24-bit QPN */
-#define UDP_SLOT_SHIFT 16
 
-struct shm_channel;
+struct host;
 
 struct udp_stats {
 	uint64_t forwarded; /* datagrams handed to their owner's mailbox */
@@ -25,7 +24,6 @@ struct udp_stats {
 	uint64_t dropped;   /* for a slot that nobody owns */
 	uint64_t probes, attaches;
 	uint64_t calls_send, calls_recv;
-	uint64_t local_sent, local_received; /* records through shared memory */
 };
 
 /*
@@ -35,16 +33,8 @@ struct udp_stats {
  * afterwards it is refused with -EADDRINUSE when the slot's name is taken.
  */
 int udp_open(uint16_t port, struct link **ret);
-/* Once, before the first address: members on this host that did the same are reached through
- * shared memory. 0, or negative errno and the link goes on without. */
-int udp_go_local(struct link *l);
-/* After it: messages (host/shm/channel.h) to those that also did. fetch false: as if nobody could reach
- * into anybody's memory. */
-void udp_go_messages(struct link *l, bool fetch);
-/* After that: they may serve themselves from what is shown of us (host/shm/export.h). */
-void udp_go_direct(struct link *l);
-/* The channel of the local path; shm_channel_none before udp_go_local(). */
-struct shm_channel *udp_channel(struct link *l);
+/* The host that the link is a member of: for the local path on the same addresses. */
+struct host *udp_host(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
 /*

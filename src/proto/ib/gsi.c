@@ -67,7 +67,7 @@ static bool send_oldest(struct ibp_port *port)
 	struct eng_dev *dev = port->dev;
 	uint8_t buf[GSI_PACKET];
 	size_t n = build(port, e, buf);
-	int r = port->link->ops->send(port->link, &e->path.flow, buf, n, n);
+	int r = port->link->ops->send(port->link, &e->path.flow, WIRE_QPN_GSI, buf, n, n);
 
 	eng_dev_held(dev);
 	if (r == -EAGAIN)

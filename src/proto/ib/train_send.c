@@ -5,6 +5,8 @@
  */
 #include "proto/ib/port.h"
 
+#include "wire/ib_fields.h"
+
 #define IBP_COPY_SUMMED 512u /* from which on a copy and its sum in one pass pay */
 
 static void empty(struct ibp_train *t)
@@ -146,7 +148,9 @@ static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
 
 	eng_dev_held(dev);
 	if (n)
-		r = port->link->ops->send(port->link, &t->path.flow, t->stage.base, len, t->seg);
+		r = port->link->ops->send(port->link, &t->path.flow,
+					  (uint32_t)wire_get_BTH_dest_qpn(t->stage.base),
+					  t->stage.base, len, t->seg);
 	if (r == -EAGAIN) {
 		t->waiting = port->blocked = true;
 		t->n = n;
