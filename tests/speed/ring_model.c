@@ -14,9 +14,12 @@
  * without a second look after the call, the search must find how a wake-up is lost.
  */
 #include "model_atomics.h"
+#include "host/shm/channel.h"
 
 #include "../../src/host/shm/ring.c"
 #undef MASK
+struct shm_channel;
+void look_again(struct shm_channel *c);
 #define shm_channel_settle look_again /* so that a model can leave it away */
 #include "../../src/host/shm/channel.c"
 #undef shm_channel_settle

@@ -5,6 +5,8 @@
  * a stopped nor a dead process keeps the others from it.
  */
 #include "link_udp_util.h"
+#include "link/udp/sock.h"
+#include "link/udp/steer.h"
 
 #include "link/udp/local.h"
 

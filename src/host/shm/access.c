@@ -7,7 +7,8 @@
  * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
  * word of life (host/liveness.h) says before each piece that it is still the one, or the descriptor does.
  */
-#include "host/shm/peer.h"
+#include "host/shm/access.h"
+
 #include "host/shm/handshake.h"
 
 #include "host/shm/channel.h"
@@ -42,7 +43,16 @@ bool shm_access_memory_is(int fd, uint64_t at, uint64_t token)
 	       word == token;
 }
 
-/* --- visiting --- */
+bool shm_access_probe(int pid, uint64_t at, uint64_t token)
+{
+	uint64_t word = ~token;
+	struct iovec to = { &word, sizeof(word) };
+	struct iovec from = { (void *)(uintptr_t)at, sizeof(word) };
+
+	return UT_SYS(SYS_process_vm_readv, pid, &to, 1L, &from, 1L, 0) == sizeof(word) && word == token;
+}
+
+/* --- direct access to a peer --- */
 
 const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 					struct shm_access *ret)
@@ -160,7 +170,7 @@ void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_
 	ut_close_fd(&fd);
 }
 
-/* --- being visited --- */
+/* --- direct access of peers to us --- */
 
 static bool is_dead(const struct shm_peer_rx *r)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The letters of near.h: how two processes agree on a way. */
+
 #include "host/shm/handshake.h"
 
 #include "host/liveness.h"
 #include "host/mailbox.h"
+#include "host/shm/access.h"
+#include "host/shm/channel.h"
 
 #include "host/shm/segment.h"
 #include "util/syscall.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The ways of near.h: to whom there is one, since when, and their ends. */
+/* Ways to other processes: asking for one, and its end. */
 #include "host/shm/peer.h"
-#include "host/shm/handshake.h"
 
+#include "host/shm/access.h"
+#include "host/shm/channel.h"
+#include "host/shm/handshake.h"
 #include "host/shm/segment.h"
-#include "util/syscall.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/faulty.h"
 #include "util/heap.h"
+#include "util/syscall.h"
 
 #include <stdlib.h>
 #include <string.h>

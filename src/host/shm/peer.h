@@ -147,9 +147,6 @@ void shm_peer_tx_far(struct shm_chan *ch, struct shm_peer_tx *t, bool refused);
 void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t);
 void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r);
 
-void shm_chan_release(struct shm_channel *c);
-int shm_chan_poll(struct shm_channel *c, struct shm_message *v, int max);
-int shm_chan_poll_fast(struct shm_channel *c, struct shm_message *v, int max);
 extern const struct host_port_kind shm_rx_peer_port; /* of shm_peer_rx.peer */
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
 struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
@@ -157,32 +154,14 @@ struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, u
 bool shm_peer_both(struct shm_chan *ch, const struct shm_peer_tx *t);
 /* The same slot, if it is open; asks nobody. */
 struct shm_peer_tx *shm_peer_open(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
-/* What a put into a ring said: 0 or -EAGAIN, -ENOBUFS, -ENOTCONN as link_ops.send; the last when its
- * reader has let go of it: then t is freed, and the next who wants that way asks anew. */
+
+/* Of a QPN, or HOST_NO_SLOT for numbers that no process has alone. */
+unsigned shm_peer_slot(uint32_t qpn);
+/* The result of a put into a ring: 0, -EAGAIN, -ENOBUFS, -ENOTCONN. With the last one its reader has let go of
+ * it: t is freed, and the next user of this way asks anew. */
 int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r);
-/* Its ring is full: -EAGAIN, and -ENOBUFS when it has been so for longer than that. */
-int shm_peer_full(struct shm_peer_tx *t, uint64_t patience);
-/* access.c: slots of shm_channel_ops */
-const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
-					struct shm_access *ret);
-ssize_t shm_access_copy(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
-			  int n, bool write);
-uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len);
-void shm_access_end(struct shm_channel *c);
-void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id);
-void shm_export_quiesce(struct shm_channel *c);
-void shm_chan_forget(struct shm_channel *c);
-/* Only this one's visit. Nothing that it could enter by is left. */
-void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r);
-/* A message with something that this one lends; all of it is given up with the ring. */
-void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd);
-void shm_access_detach(struct shm_peer_tx *t);
-/* Ours, to be given away and closed; or -1. */
-int shm_access_memory(struct shm_chan *ch);
-/* It is the memory in which the token lies there. */
-bool shm_access_memory_is(int fd, uint64_t at, uint64_t token);
-/* shm_message.c */
+/* Its ring is full: -EAGAIN, or -ENOBUFS when it has been so for longer than `timeout` ns. */
+int shm_peer_full(struct shm_peer_tx *t, uint64_t timeout);
 extern const struct shm_channel_ops shm_chan_ops;
-unsigned shm_peer_slot(uint32_t qpn); /* or HOST_NO_SLOT */
-bool shm_access_probe(int pid, uint64_t at, uint64_t token);
+
 #endif

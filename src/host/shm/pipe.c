@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+
 #include "host/shm/pipe.h"
 
 #include "host/shm/segment.h"

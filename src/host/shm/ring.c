@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "host/shm/ring.h"
 
+#include "host/shm/ring.h"
 #include <errno.h>
 #include <string.h>
 

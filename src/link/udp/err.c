@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What ICMP said about earlier sends: the sockets' error queues. */
-#include "link/udp/local.h"
+#include "link/udp/err.h"
 
 #include "link/sys.h"
 

@@ -133,90 +133,9 @@ static inline bool udp_slot_is_fixed(const struct udp_link *u)
 /* Each local address. */
 #define udp_each_local(lo, u) ut_list_each(lo, &(u)->host.addrs, at.node)
 
-/* sock.c: each returns a descriptor or -errno. */
-int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope);
-int udp_sock_tx(const uint8_t addr[16], uint16_t port, uint32_t scope);
-int udp_sock_group(const uint8_t group[16], uint16_t port, uint32_t ifindex);
-int udp_sock_window(int fd, uint32_t *ret);
-/* Segmentation offload works on this kernel. */
-bool udp_sock_gso(void);
-
-/* poll.c: the epoll set and what it said. */
-int udp_watch(struct udp_link *u, struct udp_port *p);
-/* Out of every list, out of epoll (a forked child may keep the file), closed. */
-void udp_unwatch(struct udp_link *u, struct udp_port *p);
-void udp_poll_add(struct udp_link *u, struct udp_port *p);
-void udp_port_error(struct udp_link *u, struct udp_port *p);
-void udp_port_init(struct udp_port *p, enum udp_kind kind, int fd);
-/* Arms the timer for the earliest deadline of all searches. */
-void udp_set_timer(struct udp_link *u);
-
-/* locals.c: local addresses, and the slot that they share. */
-int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope);
-void udp_del_addr(struct link *l, const uint8_t addr[16]);
-void udp_local_drop(struct udp_link *u, struct udp_local *lo);
-/* The QPN bits that follow from the host's slot. */
-void udp_set_slot(struct udp_link *u);
-extern const struct host_user udp_host_user;
-
-/* group.c: to all members of the source address, by message. */
-int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data,
-		   size_t len, size_t seg);
+/* udp.c: datagrams to a group by message, to all members of the source address. */
+int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
+		   size_t seg);
 bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
-
-/* route.c: who is meant by what is in a datagram. */
-enum udp_route {
-	UDP_ROUTE_SLOT, /* the owner of a slot and nobody else */
-	UDP_ROUTE_GSI,  /* that slot if somebody has it, else any member */
-	UDP_ROUTE_ANY   /* any member */
-};
-enum udp_route udp_route(const struct link_rx *rx, unsigned *ret_slot);
-/* False: it was a probe, or for another member, and has been dealt with. lo NULL: a group's. */
-bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
-/* link_ops.pass_on */
-int udp_pass_on(struct link *l, const struct link_rx *rx, uint64_t service);
-/* For a member that comes or goes: a request that any other member can take would be lost
- * with it, and its sender waits for seconds until it asks again. Others are dropped. */
-void udp_hand_over(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
-/* The message in which a datagram travels. */
-struct host_message udp_forwarding(const struct link_rx *rx);
-
-/* steer.c */
-int udp_steer(int fd, const uint16_t *at, unsigned n);
-
-/* order.c */
-void udp_order_init(struct udp_order *o);
-/* Bound to the group: searches, at most some 20 ms, and attaches. Lock held. */
-void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock);
-/* The member socket is closed; the mailbox lives still. */
-void udp_order_left(struct udp_link *u, struct udp_local *lo);
-/* host_handler of HOST_MSG_ANSWER, ORDER, LEFT. */
-void udp_order_message(void *u, struct host_addr *a, const struct host_message *m,
-		       const uint8_t *body, size_t len);
-/* A datagram on the member socket is one of ours: true, it is eaten. */
-bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
-/* A datagram came to the wrong member. */
-void udp_order_astray(struct udp_link *u, struct udp_local *lo);
-/* The mailbox is empty: what it said is done now. */
-void udp_order_settle(struct udp_link *u, struct udp_local *lo);
-void udp_order_tick(struct udp_link *u, struct udp_local *lo, uint64_t now);
-uint64_t udp_order_deadline(const struct udp_order *o);
-
-/* rx.c, tx.c, err.c: the slots of link_ops. */
-int udp_recv(struct link *l, struct link_rx *v, int max);
-/* keep.c: the first look at a train that take() may want; and no more wanted. */
-int udp_take(struct link *l, const struct iovec *iov, int n);
-void udp_let_go(struct udp_link *u);
-/* Reads what waits on a member socket outside recv(): probes are answered, what
- * belongs to others is handed on, the rest is dropped. */
-void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t room);
-/* Default TOS and TTL of a socket, so that the usual packet needs no ancillary data. */
-void udp_tx_defaults(int fd, bool v4, int tos, int ttl);
-int udp_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data,
-	     size_t len, size_t seg);
-uint16_t udp_source_port(struct link *l, const struct ut_flow *f);
-void udp_tx_forget(struct udp_link *u, const uint8_t addr[16]);
-struct udp_local *udp_local_find(struct udp_link *u, const uint8_t addr[16]);
-int udp_error(struct link *l, struct link_err *ret);
 
 #endif

@@ -3,9 +3,14 @@
  * Local addresses, from their socket's place in the group to its end. The slot is in use, and cannot
  * change any more, when a packet was sent or received or a number with it was given out.
  */
-#include "link/udp/local.h"
+#include "link/udp/locals.h"
 
 #include "link/sys.h"
+#include "link/udp/order.h"
+#include "link/udp/poll.h"
+#include "link/udp/rx.h"
+#include "link/udp/sock.h"
+#include "link/udp/tx.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/log.h"

@@ -17,10 +17,13 @@
  * leaver closes, then tells; the one at index 0 attaches. Telling before would
  * lose what the program of the new order sends to the old socket.
  */
-#include "link/udp/local.h"
+#include "link/udp/order.h"
 
 #include "link/sys.h"
+#include "link/udp/poll.h"
 #include "link/udp/probe.h"
+#include "link/udp/rx.h"
+#include "link/udp/steer.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"

@@ -4,8 +4,9 @@
  * time pays for the quiet ones, so sockets that gave datagrams lately are in the poll set and tried
  * directly; the others are found by a look at the epoll set, which the owner sleeps on as well.
  */
-#include "link/udp/local.h"
+#include "link/udp/poll.h"
 
+#include "link/udp/order.h"
 #include "util/clock.h"
 #include "util/heap.h"
 

@@ -4,10 +4,12 @@
  * that a coalesced receive brought along: whose they are, and handing them to
  * their owner.
  */
-#include "link/udp/local.h"
+#include "link/udp/route.h"
 
 #include "link/udp/mad.h"
+#include "link/udp/order.h"
 #include "link/udp/probe.h"
+#include "link/udp/tx.h"
 #include "util/log.h"
 
 #include <errno.h>

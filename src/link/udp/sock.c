@@ -3,7 +3,7 @@
  * The sockets. Unconnected with path MTU discovery "do": that alone gives the
  * IPv4 identification 0, 1, 2 ... per call that the ICRC is computed for.
  */
-#include "link/udp/local.h"
+#include "link/udp/sock.h"
 
 #include "link/sys.h"
 #include "util/faulty.h"

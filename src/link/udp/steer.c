@@ -16,7 +16,7 @@
  *
  * A load past the end of a short datagram ends the program with index 0.
  */
-#include "link/udp/local.h"
+#include "link/udp/steer.h"
 
 #include "link/udp/mad.h"
 #include "link/udp/probe.h"

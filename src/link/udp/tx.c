@@ -7,9 +7,12 @@
  * close and open a socket at each change of flow costs more than any spreading
  * gains.
  */
-#include "link/udp/local.h"
+#include "link/udp/tx.h"
 
 #include "link/sys.h"
+#include "link/udp/poll.h"
+#include "link/udp/sock.h"
+#include "link/udp/udp.h"
 #include "util/clock.h"
 #include "util/log.h"
 

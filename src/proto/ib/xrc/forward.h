@@ -44,6 +44,7 @@
 #include <stdint.h>
 
 struct ibp_port;
+struct shm_message;
 struct ibp_qp;
 struct wire_ib_packet;
 

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef LINK_UDP_ERR_H
+#define LINK_UDP_ERR_H
+
+#include "link/udp/local.h"
+
+int udp_error(struct link *l, struct link_err *ret);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef LINK_UDP_POLL_H
+#define LINK_UDP_POLL_H
+
+#include "link/udp/local.h"
+
+/* poll.c: the epoll set and what it said. */
+int udp_watch(struct udp_link *u, struct udp_port *p);
+/* Out of every list, out of epoll (a forked child may keep the file), closed. */
+void udp_unwatch(struct udp_link *u, struct udp_port *p);
+void udp_poll_add(struct udp_link *u, struct udp_port *p);
+void udp_port_error(struct udp_link *u, struct udp_port *p);
+void udp_port_init(struct udp_port *p, enum udp_kind kind, int fd);
+/* Arms the timer for the earliest deadline of all searches. */
+void udp_set_timer(struct udp_link *u);
+
+#endif
