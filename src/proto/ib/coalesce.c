@@ -37,7 +37,7 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 /* Those judged before are as they were: whatever moves one of them forgets that they were judged. */
 bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	struct ut_list *n;
 
 	if (port->train.waiting || ibp_gsi_waits(port) || ibp_forward_waits(&port->forwards) ||

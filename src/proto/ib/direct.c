@@ -87,7 +87,7 @@ void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 
 void ibp_revoke(struct eng_dev *dev, uint32_t index)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	struct shm_export *s = port->chan->export;
 	struct shm_export_key *k = &s->keys[index % SHM_EXPORTS];
 	struct shm_export_qp *e = &s->qps[index % SHM_EXPORTS];

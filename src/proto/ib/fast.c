@@ -315,7 +315,7 @@ bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx)
 
 int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *rx, int n)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	int done = 0;
 
 	eng_dev_held(dev);

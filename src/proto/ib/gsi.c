@@ -94,7 +94,7 @@ void ibp_gsi_run(struct ibp_port *port)
 
 int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[WIRE_MAD_BYTES])
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	struct ibp_gsi *g = &port->gsi;
 	struct ibp_gsi_entry *e;
 	struct ibp_path path;
@@ -129,7 +129,7 @@ static const uint8_t *next_addr(struct ibp_port *port, const uint8_t *after)
 	const uint8_t *best = NULL;
 
 	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = &port->dev->gids[i];
+		const struct eng_gid *g = &port->dev->port.gids[i];
 
 		if (g->valid && (!after || memcmp(g->gid.raw, after, 16) > 0) &&
 		    (!best || memcmp(g->gid.raw, best, 16) < 0))
@@ -168,7 +168,7 @@ int ibp_gsi_claim(struct ibp_port *port)
 
 void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	int r = 0;
 
 	eng_dev_held(dev);

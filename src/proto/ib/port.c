@@ -5,6 +5,7 @@
  */
 #include "proto/ib/port.h"
 
+#include "engine/gid.h"
 #include "engine/mcast.h"
 #include "util/log.h"
 
@@ -236,7 +237,7 @@ static void begin_receive(struct ibp_port *port, uint64_t now)
 
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	eng_dev_held(dev);
 	begin_receive(port, now);
@@ -250,7 +251,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 
 void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	eng_dev_held(dev);
 	begin_receive(port, now);
@@ -328,7 +329,7 @@ static void send_acks(struct ibp_port *port, bool quiet)
 
 int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	uint64_t bytes;
 	struct ut_list *n;
 
@@ -359,7 +360,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 
 void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	port->blocked = false;
 	send_acks(port, how == ENG_ACKS_QUIETLY);
@@ -368,14 +369,14 @@ void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 
 bool ibp_acks_pending(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	return !ut_list_empty(&port->acks) || port->chan->unnotified;
 }
 
 bool ibp_busy(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port) ||
 	       ibp_forward_waits(&port->forwards);
@@ -383,5 +384,5 @@ bool ibp_busy(struct eng_dev *dev)
 
 uint64_t ibp_deadline(struct eng_dev *dev)
 {
-	return ut_heap_next(&((struct ibp_port *)dev->port)->timers);
+	return ut_heap_next(&((struct ibp_port *)dev->proto_port)->timers);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The transport's side of a QP's life: attributes become a path and timers. */
+#include "engine/gid.h"
 #include "proto/ib/port.h"
 
 #include "util/alloc.h"
@@ -32,7 +33,7 @@ int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_
 
 	if ((!av->is_global && !self) || index >= ENG_GIDS_MAX)
 		return -EINVAL;
-	g = &port->dev->gids[index];
+	g = &port->dev->port.gids[index];
 	if (!g->valid)
 		return -ENODATA;
 	dst = self ? g->gid.raw : av->dgid;
@@ -52,10 +53,10 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 	struct eng_av av;
 	struct ibp_path path;
 
-	if (attr->port_num != 1)
+	if (!eng_port_is(attr->port_num))
 		return -EINVAL;
 	eng_av_from_attr(&av, attr);
-	return ibp_path_set(dev->port, &path, &av, 0);
+	return ibp_path_set(dev->proto_port, &path, &av, 0);
 }
 
 static int qp_init(struct eng_qp *qp)
@@ -68,7 +69,7 @@ static int qp_init(struct eng_qp *qp)
 	if (qp->type == IBV_QPT_XRC_RECV || sges == 0)
 		sges = (uint32_t)qp->dev->attr.orig_attr.max_sge;
 	q->qp = qp;
-	q->port = qp->dev->port;
+	q->port = qp->dev->proto_port;
 	ut_list_init(&q->active);
 	ut_list_init(&q->acks);
 	ut_list_init(&q->unarmed);
@@ -122,7 +123,7 @@ static void qp_fini(struct eng_qp *qp)
 
 static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)
 {
-	struct ibp_port *port = qp->dev->port;
+	struct ibp_port *port = qp->dev->proto_port;
 
 	if ((128u << attr->path_mtu) <= port->cfg.mtu_max)
 		return 0;
@@ -143,7 +144,7 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		return -EINVAL;
 	if (mask & IBV_QP_AV) {
 		eng_av_from_attr(&av, &attr->ah_attr);
-		if (ibp_path_set(qp->dev->port, &path, &av, 0) < 0)
+		if (ibp_path_set(qp->dev->proto_port, &path, &av, 0) < 0)
 			return -EINVAL;
 	}
 	return 0;

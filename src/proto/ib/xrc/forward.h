@@ -45,6 +45,7 @@
 
 struct ibp_port;
 struct ibp_qp;
+struct shm_message;
 struct wire_ib_packet;
 
 enum ibp_forward_kind {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The owner's side of forward.h: what targets of other processes hand on, and what is answered. */
+#include "engine/gid.h"
 #include "proto/ib/port.h"
 
 #include "util/clock.h"
@@ -23,7 +24,7 @@ struct ut_flow ibp_forward_back(struct ibp_port *port, const struct shm_message 
 
 	eng_dev_held(port->dev);
 	i = eng_gid_find(port->dev, (const union ibv_gid *)rx->dst);
-	f.scope = i >= 0 ? port->dev->gids[i].ifindex : 0;
+	f.scope = i >= 0 ? port->dev->port.gids[i].ifindex : 0;
 	memcpy(f.src, rx->dst, 16);
 	memcpy(f.dst, rx->src, 16);
 	return f;
