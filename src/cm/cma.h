@@ -137,7 +137,7 @@ struct cma_info {
 	struct sockaddr_storage local, remote; /* family 0: not known */
 	const char *device;       /* NULL: not bound to an adapter */
 	struct eng_dev *dev;
-	uint8_t port_num;         /* 1 when bound */
+	uint8_t port_num;         /* ENG_PORT_NUM when bound */
 	union ibv_gid sgid, dgid;
 	bool routed;              /* path is known */
 	bool moves_qp;            /* struct cm_ops */

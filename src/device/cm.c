@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PKEY 0xffffu
 #define HOP_LIMIT 64
 #define PACKET_LIFE 18 /* 1.1 s, as the kernel's rdma_cm assumes on RoCE */
 
@@ -214,14 +213,14 @@ static int host_path(struct cm_port *p, const struct link_end *src, const struct
 		     int timeout_ms, uint64_t ticket, struct cm_path *ret)
 {
 	struct ibv_port_attr attr;
-	int r = p->dev->ops->query_port(p->dev, &attr);
+	int r = eng_port_query(p->dev, &attr);
 
 	if (r < 0)
 		return r;
 	if (attr.state != IBV_PORT_ACTIVE)
 		return -ENETDOWN;
 	*ret = (struct cm_path){
-		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = DEFAULT_PKEY,
+		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = ENG_PKEY_DEFAULT,
 		.mtu_code = (uint8_t)attr.active_mtu, .rate = IBV_RATE_10_GBPS,
 		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
 	};

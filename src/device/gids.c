@@ -4,6 +4,7 @@
 #include "device/adapter.h"
 #include "device/cm.h"
 #include "engine/event.h"
+#include "engine/gid.h"
 #include "util/alloc.h"
 #include "util/ip.h"
 #include "util/log.h"

@@ -75,7 +75,7 @@ static void without_ib(struct ibv_device_attr *a)
 					   IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_XRC);
 }
 
-void dev_limits_set(struct eng_dev *dev, const struct dev_info *info)
+void dev_limits_set(struct eng_dev *dev, const struct dev_info *info) UT_NO_TSA /* of none else's yet */
 {
 	struct ibv_device_attr_ex *x = &dev->attr;
 	struct ibv_device_attr *a = &x->orig_attr;
@@ -89,6 +89,8 @@ void dev_limits_set(struct eng_dev *dev, const struct dev_info *info)
 	};
 	if (info->kind == DEV_IWARP)
 		without_ib(a);
+	dev->port.n_pkeys = (uint8_t)a->max_pkeys;
+	dev->port.n_gids = info->kind == DEV_IWARP ? 1 : ENG_GIDS_MAX;
 	x->device_cap_flags_ex = a->device_cap_flags;
 	snprintf(a->fw_ver, sizeof(a->fw_ver), "%s", dev_version());
 	a->node_guid = a->sys_image_guid = htobe64(info->guid);

@@ -20,6 +20,7 @@
 #include "device/roce_cm.h"
 #include "device/roce_records.h"
 #include "device/why.h"
+#include "engine/gid.h"
 #include "host/shm/channel.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"

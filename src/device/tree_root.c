@@ -28,7 +28,7 @@ struct one {
 	char rate[48];
 };
 
-static const uint16_t pkeys[] = { 0xffff };
+static const uint16_t pkeys[] = { ENG_PKEY_DEFAULT };
 static struct ut_mutex lock = UT_MUTEX_INIT;
 
 static const char *speed_name(uint8_t speed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "engine/wqe.h"
+#include "engine/ah.h"
 
 #include "engine/dev.h"
 #include "engine/mkey.h"
@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-_Static_assert(sizeof(struct eng_av) == 32, "address vectors are copied into every UD entry");
 
 void eng_av_from_attr(struct eng_av *av, const struct ibv_ah_attr *attr)
 {
@@ -21,6 +19,9 @@ void eng_av_from_attr(struct eng_av *av, const struct ibv_ah_attr *attr)
 		.sl = attr->sl,
 		.port_num = attr->port_num,
 		.is_global = attr->is_global != 0,
+		.dlid = attr->dlid,
+		.src_path_bits = attr->src_path_bits,
+		.static_rate = attr->static_rate,
 	};
 	memcpy(av->dgid, attr->grh.dgid.raw, sizeof(av->dgid));
 }
@@ -37,6 +38,9 @@ void eng_av_to_attr(const struct eng_av *av, struct ibv_ah_attr *attr)
 		.sl = av->sl,
 		.port_num = av->port_num,
 		.is_global = av->is_global,
+		.dlid = av->dlid,
+		.src_path_bits = av->src_path_bits,
+		.static_rate = av->static_rate,
 	};
 	memcpy(attr->grh.dgid.raw, av->dgid, sizeof(av->dgid));
 }
@@ -47,7 +51,7 @@ int eng_ah_create(struct eng_pd *pd, const struct ibv_ah_attr *attr, struct eng_
 	struct eng_ah *ah;
 	int r;
 
-	if (attr->port_num < 1 || attr->port_num > dev->attr.orig_attr.phys_port_cnt)
+	if (!eng_port_is(attr->port_num))
 		return -EINVAL;
 	ut_lock(&dev->lock);
 	r = dev->proto->ah_check(dev, attr);

@@ -22,6 +22,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_mutex_init(&dev->pending_lock);
 	ut_list_init(&dev->pending);
 	eng_dev_held(dev); /* nobody else knows it yet */
+	eng_port_init(&dev->port);
 	ut_list_init(&dev->mcast);
 	ut_list_init(&dev->ctxs);
 	ut_list_init(&dev->xrcds);

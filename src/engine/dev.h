@@ -18,8 +18,9 @@
 #define ENGINE_DEV_H
 
 #include "engine/counter.h"
-#include "util/idtab.h"
+#include "engine/port.h"
 #include "engine/qpn.h"
+#include "util/idtab.h"
 #include "util/list.h"
 #include "util/lock.h"
 #include "util/rng.h"
@@ -35,8 +36,6 @@ struct eng_chan;
 struct eng_ctx;
 struct eng_poller;
 
-#define ENG_GIDS_MAX 128
-
 /* Whether acknowledgements leave that are due. */
 enum eng_acks {
 	ENG_ACKS_NOW,
@@ -44,13 +43,6 @@ enum eng_acks {
 	 * there is such a way. */
 	ENG_ACKS_QUIETLY,
 	ENG_ACKS_LATER, /* they wait for a ride */
-};
-
-struct eng_gid {
-	union ibv_gid gid;
-	uint32_t ifindex;
-	enum ibv_gid_type type; /* IBV_GID_TYPE_ROCE_V2 */
-	bool valid;
 };
 
 /* What the device room provides. Every slot is filled. */
@@ -94,7 +86,11 @@ struct eng_dev_ops {
 	/* The link listens to / leaves a group address. lock held. */
 	int (*mcast_join)(struct eng_dev *dev, const union ibv_gid *mgid);
 	void (*mcast_leave)(struct eng_dev *dev, const union ibv_gid *mgid);
-	/* Truth about the port now (state, MTU, speed); any thread. */
+	/*
+	 * What the device room knows of the port now: states, MTUs, width, speed, capabilities,
+	 * counters; eng_port_query() adds the rest. Returns 0 or a negative errno. Called from any
+	 * thread, also with dev->lock held. Default: eng_port_known.
+	 */
 	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
 	/* A failure sentence to keep for `dapple why`. lock held; must not block. */
 	void (*why)(struct eng_dev *dev, const char *sentence);
@@ -139,8 +135,8 @@ struct eng_dev {
 	struct ut_mutex lock;
 	const struct eng_dev_ops *ops;
 	const struct eng_proto_ops *proto;
-	void *device; /* the device room's own */
-	void *port;   /* the protocol's own (struct ibp_port) */
+	void *device;     /* the device room's own */
+	void *proto_port; /* the protocol's own (struct ibp_port, struct iwp_port) */
 
 	/* Limits and truths, fixed after creation. orig_attr has what verbs show. */
 	struct ibv_device_attr_ex attr;
@@ -148,7 +144,7 @@ struct eng_dev {
 	uint32_t max_inline, max_msg_sz;
 
 	/* lock guards what follows. */
-	struct eng_gid gids[ENG_GIDS_MAX] UT_GUARDED_BY(lock);
+	struct eng_port port UT_GUARDED_BY(lock);
 	struct ut_idtab qps UT_GUARDED_BY(lock);   /* by QPN */
 	struct ut_idtab mkeys UT_GUARDED_BY(lock); /* by key >> 8 */
 	struct ut_idtab srqs UT_GUARDED_BY(lock);  /* by SRQ number, XRC ones */
@@ -243,19 +239,5 @@ bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp);
 /* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
 int eng_count(atomic_uint *n, uint32_t max);
 void eng_uncount(atomic_uint *n);
-
-/*
- * GID table. Entries keep their index while they live. Changes raise
- * IBV_EVENT_GID_CHANGE in every context.
- */
-int eng_gid_get(struct eng_dev *dev, uint32_t index, struct eng_gid *ret)
-	UT_EXCLUDES(dev->lock); /* 0, -EINVAL (no such index), -ENODATA (empty) */
-/* The same for those who hold the lock: the entry, or NULL when empty. */
-const struct eng_gid *eng_gid_at(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
-/* Index of a GID, or -ENOENT. */
-int eng_gid_find(struct eng_dev *dev, const union ibv_gid *gid) UT_REQUIRES(dev->lock);
-/* Its index (the present one when it is there already), or -ENOSPC. */
-int eng_gid_add(struct eng_dev *dev, const struct eng_gid *g) UT_REQUIRES(dev->lock);
-void eng_gid_del(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 
 #endif

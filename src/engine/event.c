@@ -97,7 +97,7 @@ void eng_async_port(struct eng_dev *dev, enum ibv_event_type type)
 
 	eng_dev_held(dev);
 	ut_list_each(ctx, &dev->ctxs, node)
-		raise_event(ctx, type, NULL, 1);
+		raise_event(ctx, type, NULL, ENG_PORT_NUM);
 }
 
 int eng_async_get(struct eng_ctx *ctx, struct eng_event *ret)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The GID table: an entry keeps its index for life, since applications and
- * address vectors name it by that. */
-#include "engine/dev.h"
+#include "engine/gid.h"
 
 #include "engine/event.h"
 
@@ -10,7 +8,7 @@
 
 const struct eng_gid *eng_gid_at(struct eng_dev *dev, uint32_t index)
 {
-	return index < ENG_GIDS_MAX && dev->gids[index].valid ? &dev->gids[index] : NULL;
+	return index < ENG_GIDS_MAX && dev->port.gids[index].valid ? &dev->port.gids[index] : NULL;
 }
 
 int eng_gid_get(struct eng_dev *dev, uint32_t index, struct eng_gid *ret)
@@ -30,7 +28,7 @@ int eng_gid_get(struct eng_dev *dev, uint32_t index, struct eng_gid *ret)
 int eng_gid_find(struct eng_dev *dev, const union ibv_gid *gid)
 {
 	for (int i = 0; i < ENG_GIDS_MAX; i++)
-		if (dev->gids[i].valid && memcmp(&dev->gids[i].gid, gid, sizeof(*gid)) == 0)
+		if (dev->port.gids[i].valid && memcmp(&dev->port.gids[i].gid, gid, sizeof(*gid)) == 0)
 			return i;
 	return -ENOENT;
 }
@@ -41,12 +39,12 @@ int eng_gid_add(struct eng_dev *dev, const struct eng_gid *g)
 
 	if (i >= 0)
 		return i;
-	for (i = 0; i < ENG_GIDS_MAX && dev->gids[i].valid; i++)
+	for (i = 0; i < ENG_GIDS_MAX && dev->port.gids[i].valid; i++)
 		;
 	if (i == ENG_GIDS_MAX)
 		return -ENOSPC;
-	dev->gids[i] = *g;
-	dev->gids[i].valid = true;
+	dev->port.gids[i] = *g;
+	dev->port.gids[i].valid = true;
 	eng_async_port(dev, IBV_EVENT_GID_CHANGE);
 	return i;
 }
@@ -55,6 +53,6 @@ void eng_gid_del(struct eng_dev *dev, uint32_t index)
 {
 	if (!eng_gid_at(dev, index))
 		return;
-	memset(&dev->gids[index], 0, sizeof(dev->gids[index]));
+	memset(&dev->port.gids[index], 0, sizeof(dev->port.gids[index]));
 	eng_async_port(dev, IBV_EVENT_GID_CHANGE);
 }

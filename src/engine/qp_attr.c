@@ -152,23 +152,18 @@ bool eng_qp_transition(const struct eng_qp *qp, enum ibv_qp_state from, enum ibv
 	return false;
 }
 
-static bool port_ok(const struct ibv_device_attr *a, unsigned port)
-{
-	return port >= 1 && port <= a->phys_port_cnt;
-}
-
 static bool path_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		    enum ibv_qp_state to)
 {
 	const struct ibv_device_attr *a = &qp->dev->attr.orig_attr;
 
-	if ((mask & PORT) && !port_ok(a, attr->port_num))
+	if ((mask & PORT) && !eng_port_is(attr->port_num))
 		return false;
 	if ((mask & PKI) && attr->pkey_index >= a->max_pkeys)
 		return false;
 	if (mask & ALT) /* path migration exists on InfiniBand links only */
 		return false;
-	if ((mask & AV) && !port_ok(a, attr->ah_attr.port_num))
+	if ((mask & AV) && !eng_port_is(attr->ah_attr.port_num))
 		return false;
 	if ((mask & AV) && to == IBV_QPS_RTR && attr->ah_attr.port_num != qp->attr.port_num)
 		return false;
@@ -243,7 +238,7 @@ bool eng_qp_stream_transition(enum ibv_qp_state from, enum ibv_qp_state to)
 
 int eng_qp_check_stream_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
-	if ((mask & PORT) && !port_ok(&qp->dev->attr.orig_attr, attr->port_num))
+	if ((mask & PORT) && !eng_port_is(attr->port_num))
 		return -EINVAL;
 	return counts_ok(qp, attr, mask) ? 0 : -EINVAL;
 }

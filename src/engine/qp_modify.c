@@ -29,7 +29,7 @@ void eng_qp_clear(struct eng_qp *qp)
 		.cur_qp_state = eng_qp_state(qp),
 		.path_mtu = IBV_MTU_256,
 		.path_mig_state = IBV_MIG_MIGRATED,
-		.port_num = qp->gsi ? 1 : 0, /* it was made on that port */
+		.port_num = qp->gsi ? ENG_PORT_NUM : 0, /* it was made on that port */
 		.cap = qp->cap,
 	};
 	qp->sq_draining = qp->sqd_notify = false;

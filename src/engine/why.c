@@ -6,6 +6,7 @@
  */
 #include "engine/why.h"
 
+#include "engine/gid.h"
 #include "engine/qp.h"
 #include "util/alloc.h"
 #include "util/ip.h"

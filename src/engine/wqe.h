@@ -9,6 +9,7 @@
 #ifndef ENGINE_WQE_H
 #define ENGINE_WQE_H
 
+#include "engine/ah.h"
 #include "util/lock.h"
 
 #include <infiniband/verbs.h>
@@ -19,26 +20,6 @@
 struct eng_mkey;
 struct eng_pd;
 struct eng_qp;
-
-/* An address vector, as copied from an AH: 32 bytes. */
-struct eng_av {
-	uint8_t dgid[16];
-	uint32_t flow_label;
-	uint8_t sgid_index, traffic_class, hop_limit, sl;
-	uint8_t port_num;
-	uint8_t is_global;
-	uint8_t pad[6];
-};
-
-struct eng_ah {
-	struct eng_pd *pd;
-	struct eng_av av;
-};
-
-int eng_ah_create(struct eng_pd *pd, const struct ibv_ah_attr *attr, struct eng_ah **ret);
-void eng_ah_destroy(struct eng_ah *ah);
-void eng_av_from_attr(struct eng_av *av, const struct ibv_ah_attr *attr);
-void eng_av_to_attr(const struct eng_av *av, struct ibv_ah_attr *attr);
 
 struct eng_swqe {
 	uint64_t wr_id;
@@ -75,6 +56,8 @@ struct eng_swqe {
 	/* num_sge entries, or `length` inline bytes. */
 	struct ibv_sge sge[];
 };
+
+_Static_assert(sizeof(struct eng_swqe) == 120, "a send queue has one per work request");
 
 static inline uint8_t *eng_swqe_inline(struct eng_swqe *w)
 {

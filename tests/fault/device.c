@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "engine/cq.h"
 #include "engine/event.h"
+#include "engine/gid.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
 #include "util/alloc.h"

@@ -252,7 +252,7 @@ static void fix_bth(uint8_t *p, const uint8_t *ctl, const struct wire_ib_shape *
 	if (ctl[0] & FIX_QPN)
 		wire_put32(p + 4, qpn | e->qp->qpn);
 	if (ctl[0] & FIX_PSN)
-		wire_put32(p + 8, psn | psn_add(s->flags & WIRE_F_RSP ? q->req.psn_una : q->resp.epsn,
+		wire_put32(p + 8, psn | psn_add(s->flags & WIRE_F_RSP ? q->conn.req.psn_una : q->conn.resp.epsn,
 						(uint32_t)(int8_t)ctl[1]));
 }
 

@@ -265,7 +265,7 @@ static void clear_weather(void)
 	bool last = false;
 
 	for (int i = 0; i < n_pairs; i++)
-		last |= ibp_qp(pairs[i].a.qp)->req.retry_left < 3;
+		last |= ibp_qp(pairs[i].a.qp)->conn.req.retry_left < 3;
 	if (last == clear)
 		return;
 	clear = last;

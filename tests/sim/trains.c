@@ -4,6 +4,7 @@
 #include "support/check.h"
 #include "support/tape.h"
 
+#include "proto/ib/path.h"
 #include "util/clock.h"
 
 #include <sys/mman.h>
@@ -183,7 +184,7 @@ static void later(struct crowd *c)
 		;
 }
 
-static void send(struct sim_end *e, uint64_t id, size_t off)
+static void send_message(struct sim_end *e, uint64_t id, size_t off)
 {
 	struct eng_dev *dev = &e->h->dev;
 
@@ -204,14 +205,14 @@ static void fault_among_acks(void)
 
 	for (int i = 1; i < 3; i++) {
 		CHECK(sim_post_recv(&c->a[i], 7, c->a[i].mem, LEN) == 0);
-		send(&c->b[i], 0, PAGE);
+		send_message(&c->b[i], 0, PAGE);
 	}
 	sim_round(&c->w);
-	send(&c->a[0], 0, 0);
-	send(&c->a[1], 1, 0);
+	send_message(&c->a[0], 0, 0);
+	send_message(&c->a[1], 1, 0);
 	later(c);
 	CHECK(munmap(c->b[1].mem + PAGE, PAGE) == 0);
-	send(&c->b[1], 9, PAGE);
+	send_message(&c->b[1], 9, PAGE);
 	later(c);
 	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == 4);
 	arrived(c, 0);

@@ -215,7 +215,7 @@ static void owner_forgets(void)
 
 	half();
 	ut_lock(&x.w.host[2].dev.lock);
-	port = x.w.host[2].dev.port;
+	port = x.w.host[2].dev.proto_port;
 	ibp_forwards_fini(port);
 	ibp_forwards_init(port);
 	ut_unlock(&x.w.host[2].dev.lock);

@@ -61,19 +61,13 @@ static void leave(struct eng_dev *dev, const union ibv_gid *g)
 {
 }
 
-static int query_port(struct eng_dev *dev, struct ibv_port_attr *a)
-{
-	memset(a, 0, sizeof(*a));
-	return 0;
-}
-
 static void why(struct eng_dev *dev, const char *sentence)
 {
 }
 
 static const struct eng_dev_ops ops = {
 	.progress = progress, .post_fast = eng_dev_by_round, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
-	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
+	.mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };
 
 static struct eng_ah *as_ah(struct ibv_ah *ah)

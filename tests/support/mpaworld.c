@@ -175,12 +175,6 @@ static void dev_leave(struct eng_dev *dev, const union ibv_gid *g)
 {
 }
 
-static int dev_port(struct eng_dev *dev, struct ibv_port_attr *a)
-{
-	memset(a, 0, sizeof(*a));
-	return 0;
-}
-
 static void dev_why(struct eng_dev *dev, const char *sentence)
 {
 	struct mw_host *h = ut_container(dev, struct mw_host, dev);
@@ -190,7 +184,7 @@ static void dev_why(struct eng_dev *dev, const char *sentence)
 
 static const struct eng_dev_ops dev_ops = {
 	.progress = dev_none, .post_fast = eng_dev_by_round, .wait = dev_wait, .wait_comp = eng_dev_wait_comp, .polled = dev_polled, .attach = dev_attach,
-	.mcast_join = dev_join, .mcast_leave = dev_leave, .query_port = dev_port,
+	.mcast_join = dev_join, .mcast_leave = dev_leave, .query_port = eng_port_known,
 	.why = dev_why,
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "engine/gid.h"
 #include "support/simhost.h"
 
 #include "support/check.h"
@@ -86,13 +87,6 @@ static void leave(struct eng_dev *dev, const union ibv_gid *g)
 	h->link->ops->leave(h->link, g->raw, 1);
 }
 
-static int query_port(struct eng_dev *dev, struct ibv_port_attr *a)
-{
-	(void)dev;
-	memset(a, 0, sizeof(*a));
-	return 0;
-}
-
 static void why(struct eng_dev *dev, const char *sentence)
 {
 	struct sim_host *h = ut_container(dev, struct sim_host, dev);
@@ -111,7 +105,7 @@ static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 
 static const struct eng_dev_ops ops = {
 	.progress = progress, .post_fast = posted, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .polled = polled, .attach = attach,
-	.mcast_join = join, .mcast_leave = leave, .query_port = query_port, .why = why,
+	.mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };
 
 /* Public handles are the engine's objects themselves here. */

@@ -10,6 +10,7 @@
 #include "device/device.h"
 #include "device/gids.h"
 #include "device/thread.h"
+#include "engine/gid.h"
 #include "support/check.h"
 #include "engine/event.h"
 

@@ -57,18 +57,13 @@ static void leave(struct eng_dev *dev, const union ibv_gid *g)
 	of(dev)->joins--;
 }
 
-static int port(struct eng_dev *dev, struct ibv_port_attr *a)
-{
-	return 0;
-}
-
 static void why(struct eng_dev *dev, const char *s)
 {
 }
 
 static const struct eng_dev_ops ops = {
 	.progress = progress, .wait = no_wait, .wait_comp = eng_dev_wait_comp, .post_fast = eng_dev_by_round, .polled = polled,
-	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = port, .why = why,
+	.attach = attach, .mcast_join = join, .mcast_leave = leave, .query_port = eng_port_known, .why = why,
 };
 
 static int qp_init(struct eng_qp *qp)

@@ -96,9 +96,9 @@ UT_EXPORT int dpl_modify_port(struct ibv_context *c, uint8_t port,
 
 	if (!dev)
 		return errno;
-	if (port != 1 || (mask & ~known) || ((mask & DPL_PORT_SET_CAPS) && !caps_ok(attr)))
+	if (!eng_port_is(port) || (mask & ~known) || ((mask & DPL_PORT_SET_CAPS) && !caps_ok(attr)))
 		return vrb_error(-EINVAL);
-	rc = dev->ops->query_port(dev, &now);
+	rc = eng_port_query(dev, &now);
 	if (rc)
 		return vrb_error(rc);
 	ut_lock(&lock);

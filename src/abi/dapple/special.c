@@ -17,7 +17,7 @@ UT_EXPORT struct ibv_qp *dpl_create_special_qp(struct ibv_pd *pd, uint8_t port_n
 	if (!dev)
 		return NULL;
 	errno = EINVAL;
-	if (port_num < 1 || port_num > dev->attr.orig_attr.phys_port_cnt ||
+	if (!eng_port_is(port_num) ||
 	    (unsigned)type > DPL_QP_RAW_ETHERTYPE)
 		return NULL;
 	if (type == DPL_QP_GSI)

@@ -7,6 +7,7 @@
 
 #include "device/version.h"
 #include "engine/event.h"
+#include "engine/gid.h"
 #include "util/alloc.h"
 #include "util/export.h"
 #include "util/log.h"
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_PKEY 0xffff
 
 UT_EXPORT int umad_init(void)
 {
@@ -143,7 +143,7 @@ static int ask_adapter(const struct dev_info *d, umad_port_t *p)
 
 	if (rc)
 		return rc;
-	rc = ctx->dev->ops->query_port(ctx->dev, &attr);
+	rc = eng_port_query(ctx->dev, &attr);
 	if (!rc) {
 		fill_attr(p, &attr);
 		if (!eng_gid_get(ctx->dev, 0, &gid) && gid.valid) {
@@ -161,14 +161,14 @@ static int fill_port(const struct dev_info *d, umad_port_t *p)
 
 	memset(p, 0, sizeof(*p));
 	memcpy(p->ca_name, d->name, UMAD_CA_NAME_LEN);
-	p->portnum = 1;
+	p->portnum = ENG_PORT_NUM;
 	rc = ask_adapter(d, p);
 	if (rc)
 		return rc;
 	p->pkeys = ut_calloc(1, sizeof(*p->pkeys));
 	if (!p->pkeys)
 		return -ENOMEM;
-	p->pkeys[0] = DEFAULT_PKEY;
+	p->pkeys[0] = ENG_PKEY_DEFAULT;
 	p->pkeys_size = 1;
 	return 0;
 }
@@ -180,7 +180,7 @@ UT_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 
 	if (rc)
 		return rc;
-	if (portnum != 0 && portnum != 1)
+	if (portnum != 0 && portnum != ENG_PORT_NUM)
 		return -EINVAL;
 	return fill_port(&d, port);
 }

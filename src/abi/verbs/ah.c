@@ -6,6 +6,7 @@
 #include "abi/verbs/pd.h"
 #include "abi/verbs/vrb.h"
 #include "engine/dev.h"
+#include "engine/gid.h"
 #include "engine/mcast.h"
 #include "engine/mkey.h"
 #include "engine/wqe.h"

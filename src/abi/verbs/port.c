@@ -6,14 +6,13 @@
 #include "abi/dapple/shell.h"
 #include "abi/verbs/export.h"
 #include "engine/dev.h"
+#include "engine/gid.h"
 
 #include <endian.h>
 #include <string.h>
 #include <time.h>
 
 #undef ibv_query_port
-
-#define DEFAULT_PKEY 0xffff /* the one entry of a RoCE port's table */
 
 VRB_NOW(query_device) int vrb_query_device(struct ibv_context *c, struct ibv_device_attr *attr)
 {
@@ -87,9 +86,9 @@ int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
 
 	if (!dev)
 		return EIO;
-	if (port != 1)
+	if (!eng_port_is(port))
 		return vrb_error(-EINVAL);
-	rc = dev->ops->query_port(dev, &attr);
+	rc = eng_port_query(dev, &attr);
 	if (rc)
 		return vrb_error(rc);
 	dpl_overlay_port(dev->name, &attr);
@@ -113,7 +112,7 @@ static int get_gid(struct ibv_context *c, uint32_t port, uint32_t index, struct 
 
 	if (!dev)
 		return -EIO;
-	if (port != 1 || index >= ENG_GIDS_MAX)
+	if (!eng_port_is(port) || index >= ENG_GIDS_MAX)
 		return -EINVAL;
 	return eng_gid_get(dev, index, g);
 }
@@ -152,7 +151,7 @@ static void to_entry(const struct eng_gid *g, uint32_t index, void *ret, size_t 
 	struct ibv_gid_entry e = {
 		.gid = g->gid,
 		.gid_index = index,
-		.port_num = 1,
+		.port_num = ENG_PORT_NUM,
 		.gid_type = g->type,
 		.ndev_ifindex = g->ifindex,
 	};
@@ -184,7 +183,7 @@ UT_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_ent
 	if (!vrb_live(c))
 		return -EIO;
 	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		if (get_gid(c, 1, i, &g))
+		if (get_gid(c, ENG_PORT_NUM, i, &g))
 			continue;
 		if (n == max)
 			return -vrb_error(-EINVAL);
@@ -201,19 +200,19 @@ VRB_NOW(query_pkey) int vrb_query_pkey(struct ibv_context *c, uint8_t port, int 
 	if (!dev)
 		return -1;
 	/* iWARP has none. */
-	if (port != 1 || index < 0 || index >= dev->attr.orig_attr.max_pkeys)
+	if (!eng_port_is(port) || index < 0 || index >= dev->attr.orig_attr.max_pkeys)
 		return vrb_minus(-EINVAL);
-	*pkey = htobe16(DEFAULT_PKEY);
+	*pkey = htobe16(eng_port_pkey(dev, (unsigned)index));
 	return 0;
 }
 
 UT_EXPORT int ibv_get_pkey_index(struct ibv_context *c, uint8_t port, __be16 pkey)
 {
 	const struct eng_dev *dev = vrb_live(c);
+	int index;
 
 	if (!dev)
 		return -1;
-	if (port != 1 || !dev->attr.orig_attr.max_pkeys || pkey != htobe16(DEFAULT_PKEY))
-		return vrb_minus(-EINVAL);
-	return 0;
+	index = eng_port_is(port) ? eng_port_pkey_index(dev, be16toh(pkey)) : -EINVAL;
+	return index < 0 ? vrb_minus(-EINVAL) : index;
 }

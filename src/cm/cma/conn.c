@@ -213,7 +213,7 @@ static int init_attr(const struct cma_id *id, struct ibv_qp_attr *attr, int *mas
 	if (attr->qp_state != IBV_QPS_INIT)
 		return -EINVAL;
 	attr->pkey_index = 0;
-	attr->port_num = 1;
+	attr->port_num = ENG_PORT_NUM;
 	*mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	if (id->qp_type == IBV_QPT_UD) {
 		attr->qkey = id->ps == CM_PS_IPOIB ? CMA_QKEY_IPOIB : CMA_QKEY;

@@ -319,7 +319,7 @@ static void look_port(struct cma_id *id, struct cma_info *ret)
 	look_local(id);
 	ret->dev = id->port->dev;
 	ret->device = id->c->host->name(id->port);
-	ret->port_num = 1;
+	ret->port_num = ENG_PORT_NUM;
 	ret->moves_qp = id->port->ops->moves_qp;
 	memcpy(ret->sgid.raw, id->local.addr, sizeof(ret->sgid.raw));
 }

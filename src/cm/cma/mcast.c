@@ -11,6 +11,7 @@
 
 #include "cm/cma/chan.h"
 #include "cm/cma/id.h"
+#include "engine/gid.h"
 #include "engine/mcast.h"
 #include "util/alloc.h"
 #include "util/ip.h"
@@ -46,7 +47,7 @@ static void describe(struct cma_id *id, const struct cma_mc *mc, struct cma_even
 		},
 		.dlid = MLID,
 		.is_global = 1,
-		.port_num = 1,
+		.port_num = ENG_PORT_NUM,
 	};
 }
 

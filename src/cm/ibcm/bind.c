@@ -7,6 +7,7 @@
  */
 #include "cm/ibcm/bind.h"
 
+#include "engine/gid.h"
 #include "util/ip.h"
 
 #include <errno.h>

@@ -5,6 +5,8 @@
  */
 #include "cm/ibcm/msg.h"
 
+#include "engine/gid.h"
+
 #include <string.h>
 
 uint8_t *ibcm_mad(uint8_t buf[WIRE_MAD_BYTES], enum wire_cm_attr attr, uint64_t tid)
@@ -39,7 +41,7 @@ uint8_t *ibcm_ep_mad(struct ibcm_ep *e, enum wire_cm_attr attr)
 static void send(struct ibcm_ep *e, const uint8_t *mad)
 {
 	struct eng_dev *dev = e->cm->dev;
-	struct eng_av av = { .hop_limit = IBCM_HOPS, .port_num = 1, .is_global = 1,
+	struct eng_av av = { .hop_limit = IBCM_HOPS, .port_num = ENG_PORT_NUM, .is_global = 1,
 			     .traffic_class = e->tclass };
 	union ibv_gid gid;
 	int index;
@@ -97,7 +99,7 @@ void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const 
 
 void ibcm_reply(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t mad[WIRE_MAD_BYTES])
 {
-	struct eng_av av = { .hop_limit = IBCM_HOPS, .port_num = 1, .is_global = 1,
+	struct eng_av av = { .hop_limit = IBCM_HOPS, .port_num = ENG_PORT_NUM, .is_global = 1,
 			     .traffic_class = rx->traffic_class };
 	union ibv_gid gid;
 	int index;

@@ -6,6 +6,8 @@
  */
 #include "cm/ibcm/qp_attr.h"
 
+#include "engine/gid.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -28,7 +30,7 @@ static bool knows_peer(const struct ibcm_ep *e)
 static int to_init(const struct ibcm_ep *e, struct ibv_qp_attr *a)
 {
 	a->pkey_index = 0;
-	a->port_num = 1;
+	a->port_num = ENG_PORT_NUM;
 	if (is_ud(e)) {
 		a->qkey = e->qkey ? e->qkey : IBCM_UD_QKEY;
 		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
@@ -55,7 +57,7 @@ static int fill_av(const struct ibcm_ep *e, struct ibv_ah_attr *ah)
 		return -EADDRNOTAVAIL;
 	memset(ah, 0, sizeof(*ah));
 	ah->is_global = 1;
-	ah->port_num = 1;
+	ah->port_num = ENG_PORT_NUM;
 	memcpy(ah->grh.dgid.raw, e->ep.remote.addr, 16);
 	ah->grh.sgid_index = (uint8_t)index;
 	ah->grh.flow_label = e->flow_label;

@@ -9,6 +9,7 @@
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/msg.h"
 #include "cm/ibcm/passive.h"
+#include "engine/gid.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void fill_ah(struct ibcm_ep *e, struct ibv_ah_attr *ah)
 	eng_dev_held(e->cm->dev);
 	memcpy(gid.raw, e->ep.local.addr, 16);
 	index = eng_gid_find(e->cm->dev, &gid);
-	*ah = (struct ibv_ah_attr){ .is_global = 1, .port_num = 1 };
+	*ah = (struct ibv_ah_attr){ .is_global = 1, .port_num = ENG_PORT_NUM };
 	memcpy(ah->grh.dgid.raw, e->ep.remote.addr, 16);
 	ah->grh.sgid_index = (uint8_t)(index < 0 ? 0 : index);
 	ah->grh.hop_limit = IBCM_HOPS;

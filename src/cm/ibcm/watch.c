@@ -20,6 +20,7 @@
 
 #include "cm/ibcm/end.h"
 #include "cm/ibcm/msg.h"
+#include "engine/gid.h"
 
 #include <errno.h>
 #include <string.h>

@@ -115,7 +115,7 @@ static int ep_qp_attr(struct cm_ep *ep, struct ibv_qp_attr *attr, int *mask)
 		return -EINVAL;
 	switch (attr->qp_state) {
 	case IBV_QPS_INIT:
-		attr->port_num = 1;
+		attr->port_num = ENG_PORT_NUM;
 		attr->qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
 					IBV_ACCESS_REMOTE_ATOMIC;
 		*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_PORT;

@@ -18,13 +18,13 @@ void ibp_coalesce_end(struct ibp_port *port)
 
 static bool can_wait(struct ibp_qp *q, bool batch)
 {
-	const struct ibp_req *r = &q->req;
+	const struct ibp_req *r = &q->conn.req;
 	struct eng_ring *sq = &q->qp->sq;
-	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - r->cur;
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - q->send.cur;
 	const struct eng_swqe *w;
 
 	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
-	    !n || n >= COALESCE_MOST || r->pkt || r->psn_send != r->psn_next || r->local ||
+	    !n || n >= COALESCE_MOST || q->send.pkt || r->psn_send != r->psn_next || r->local ||
 	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */
@@ -37,7 +37,7 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 /* Those judged before are as they were: whatever moves one of them forgets that they were judged. */
 bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	struct ut_list *n;
 
 	if (port->train.waiting || ibp_gsi_waits(port) || ibp_forward_waits(&port->forwards) ||

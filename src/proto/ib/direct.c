@@ -63,11 +63,11 @@ static void export_qp(struct shm_export *s, const struct ibp_qp *q)
 	if (atomic_load_explicit(&e->qpn, memory_order_relaxed))
 		return;
 	e->peer = qp->attr.dest_qp_num;
-	memcpy(e->addr, q->path.flow.dst, sizeof(e->addr));
+	memcpy(e->addr, q->conn.path.flow.dst, sizeof(e->addr));
 	e->access = qp->attr.qp_access_flags & SERVED;
 	if (!qp->attr.max_dest_rd_atomic)
 		e->access &= (unsigned)IBV_ACCESS_REMOTE_WRITE;
-	e->pd = (uintptr_t)q->resp.pd;
+	e->pd = (uintptr_t)q->recv.pd;
 	atomic_store_explicit(&e->qpn, qp->qpn, memory_order_release);
 }
 
@@ -87,7 +87,7 @@ void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 
 void ibp_revoke(struct eng_dev *dev, uint32_t index)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	struct shm_export *s = port->chan->export;
 	struct shm_export_key *k = &s->keys[index % SHM_EXPORTS];
 	struct shm_export_qp *e = &s->qps[index % SHM_EXPORTS];
@@ -133,7 +133,7 @@ static bool grants_qp(const struct ibp_qp *q, const struct shm_export *s, unsign
 		return false;
 	*ret_pd = e->pd;
 	return e->peer == q->qp->qpn && (e->access & need) &&
-	       !memcmp(e->addr, q->path.flow.src, sizeof(e->addr));
+	       !memcmp(e->addr, q->conn.path.flow.src, sizeof(e->addr));
 }
 
 /* The key, if it allows all of the request; *ret_addr: the owner's address of the first byte. */
@@ -295,7 +295,7 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 	uint8_t *at;
 	bool ok;
 
-	s = chan->ops->access_begin(chan, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->ops->access_begin(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
@@ -321,20 +321,20 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 static struct eng_swqe *next_of(const struct ibp_qp *q)
 {
 	const struct eng_ring *sq = &q->qp->sq;
-	struct eng_swqe *w = eng_ring_at(sq, q->req.cur);
+	struct eng_swqe *w = eng_ring_at(sq, q->send.cur);
 
-	if (q->req.cur == atomic_load_explicit(&sq->tail, memory_order_acquire) || !right_for(w->opcode))
+	if (q->send.cur == atomic_load_explicit(&sq->tail, memory_order_acquire) || !right_for(w->opcode))
 		return NULL;
 	return w;
 }
 
 static bool is_smooth(const struct ibp_qp *q)
 {
-	const struct ibp_req *r = &q->req;
+	const struct ibp_req *r = &q->conn.req;
 
 	return q->port->chan->export && r->local && q->cls == WIRE_CLASS_RC &&
-	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !r->pkt &&
-	       !r->halted && !r->rnr_wait && !r->recovering && !r->plain;
+	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !q->send.pkt &&
+	       !q->send.halted && !r->rnr_wait && !r->recovering && !r->plain;
 }
 
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
@@ -342,7 +342,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
 
-	if (!is_simple(q, w) || !is_smooth(q) || q->req.psn_una != q->req.psn_next ||
+	if (!is_simple(q, w) || !is_smooth(q) || q->conn.req.psn_una != q->conn.req.psn_next ||
 	    eng_ring_head(&q->qp->sq) != w)
 		return false;
 	while (done < w->length)
@@ -351,7 +351,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 	eng_dev_held(dev);
 	dev->counters[ENG_C_local_direct]++;
 	q->port->sent++;
-	q->req.cur++;
+	q->send.cur++;
 	eng_send_done(q->qp, ENG_OK);
 	return true;
 }
@@ -360,7 +360,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	struct shm_channel *chan = q->port->chan;
-	const struct ibp_req *r = &q->req;
+	const struct ibp_req *r = &q->conn.req;
 	const struct shm_export_key *k;
 	const struct shm_export *s;
 	struct shm_access v;
@@ -370,7 +370,7 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !is_smooth(q) ||
 	    psn_diff(r->psn_una, r->peer_psn) <= 0)
 		return false;
-	s = chan->ops->access_begin(chan, &q->path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->ops->access_begin(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
@@ -384,7 +384,7 @@ bool ibp_may_direct_post(struct eng_qp *qp)
 	struct ibp_qp *q = ibp_qp(qp);
 	const struct eng_swqe *w = next_of(q);
 
-	return w && is_smooth(q) && q->req.psn_una != q->req.psn_next && is_simple(q, w);
+	return w && is_smooth(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
 }
 
 static struct eng_swqe *direct_all(struct ibp_qp *q, struct eng_swqe *w, bool app)
@@ -403,6 +403,6 @@ bool ibp_direct_post(struct eng_qp *qp, bool app)
 
 	if (w)
 		w = direct_all(q, w, app);
-	return !w && q->req.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
+	return !w && q->send.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
 	       eng_qp_state(qp) == IBV_QPS_RTS;
 }

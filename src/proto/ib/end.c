@@ -12,26 +12,26 @@ void ibp_qp_stop(struct ibp_qp *q)
 		ibp_place_drop(q->port);
 	if (q->forward)
 		ibp_forward_stop(q);
-	ut_timer_clear(&q->port->timers, &q->req.timer);
+	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
 	ut_list_del(&q->active);
-	ut_list_del(&q->acks);
-	ut_list_del(&q->unarmed);
+	ut_list_del(&q->conn.acks);
+	ut_list_del(&q->conn.unarmed);
 }
 
 void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v)
 {
 	struct eng_cq *cq = ibp_recv_cq(q);
 
-	if (q->resp.have_rwqe && cq)
-		eng_recv_failed(q->qp, cq, q->resp.rwqe->wr_id, v);
-	q->resp.have_rwqe = false;
+	if (q->recv.have_rwqe && cq)
+		eng_recv_failed(q->qp, cq, q->recv.rwqe->wr_id, v);
+	q->recv.have_rwqe = false;
 }
 
 static void fail(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
 		 bool sending, struct eng_why *why)
 {
 	if (q->qp->type != IBV_QPT_UD) {
-		memcpy(why->peer.raw, q->path.flow.dst, 16);
+		memcpy(why->peer.raw, q->conn.path.flow.dst, 16);
 		why->peer_qpn = q->qp->attr.dest_qp_num;
 	}
 	eng_why(q->qp, v, why);

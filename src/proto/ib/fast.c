@@ -14,18 +14,18 @@
 
 static void arm_later(struct ibp_qp *q)
 {
-	if (ut_list_empty(&q->unarmed))
-		ut_list_add_tail(&q->port->unarmed, &q->unarmed);
+	if (ut_list_empty(&q->conn.unarmed))
+		ut_list_add_tail(&q->port->unarmed, &q->conn.unarmed);
 }
 
 /* --- posting --- */
 
 static bool may_post(const struct ibp_qp *q)
 {
-	const struct ibp_req *r = &q->req;
+	const struct ibp_req *r = &q->conn.req;
 
 	return r->local && q->cls == WIRE_CLASS_RC && eng_qp_state(q->qp) == IBV_QPS_RTS &&
-	       !r->rnr_wait && !r->halted && !r->recovering && !r->plain && !r->limited && !r->pkt &&
+	       !r->rnr_wait && !q->send.halted && !r->recovering && !r->plain && !r->limited && !q->send.pkt &&
 	       r->psn_send == r->psn_next;
 }
 
@@ -64,10 +64,10 @@ static void put_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcod
 	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_shm_acks(q, &va);
 
 	ibp_header_put(at, (struct ibp_header){
-		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->req.mtu),
+		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
 		.flags = (uint8_t)(IBP_HEADER_ASK | (se ? IBP_HEADER_SE : 0) |
 				   (acks ? IBP_HEADER_ACKS : 0)),
-		.psn = q->req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num,
+		.psn = q->conn.req.psn_next, .dest_qpn = q->qp->attr.dest_qp_num,
 		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey, .va = va,
 		.length = (uint32_t)w->length,
 	});
@@ -84,19 +84,19 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
 	struct shm_channel *chan = q->port->chan;
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	int opcode = opcode_of(w);
 	struct shm_reservation place;
 
 	if (opcode < 0 || w->started || w->verdict || (w->flags & IBV_SEND_FENCE) ||
 	    w->length > IBP_SHM_COPY ||
 	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window ||
-	    chan->ops->reserve(chan, &q->path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
+	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
 				  &place) < 0 ||
 	    !copy_payload(q, w, place.data))
 		return false;
 	put_header(q, w, (uint8_t)opcode, place.header);
-	ibp_req_number(r, w);
+	ibp_req_number(q, w);
 	place.more = wait_for_more(&q->port->shm, more);
 	chan->ops->commit(chan, &place, (uint32_t)w->length);
 	r->ring_end = place.end;
@@ -110,15 +110,15 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 bool ibp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
 
 	if (!may_post(q))
 		return false;
 	if (r->deadline == UT_NEVER)
 		arm_later(q);
-	while (r->cur != tail)
-		if (!post_one(q, eng_ring_at(&qp->sq, r->cur), batch || r->cur + 1 != tail))
+	while (q->send.cur != tail)
+		if (!post_one(q, eng_ring_at(&qp->sq, q->send.cur), batch || q->send.cur + 1 != tail))
 			return false;
 	return true;
 }
@@ -132,13 +132,13 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct shm_channel *chan = port->chan;
 	struct shm_reservation place;
 
-	if (!q->resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
-	    chan->ops->reserve(chan, &q->path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
+	if (!q->conn.resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
+	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
 	ibp_header_put(place.header, (struct ibp_header){
-		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->resp.mtu), .syndrome = WIRE_SYN_ACK,
+		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu), .syndrome = WIRE_SYN_ACK,
 		.psn = psn, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
-		.length = q->resp.msn,
+		.length = q->conn.resp.msn,
 	});
 	place.quiet = port->shm.quiet;
 	chan->ops->commit(chan, &place, 0);
@@ -165,7 +165,7 @@ static bool complete(struct ibp_qp *q, uint32_t psn)
 		left = psn_diff(psn, w->last_psn);
 		if (left < 0)
 			return false;
-		q->req.psn_una = psn_add(w->last_psn, 1);
+		q->conn.req.psn_una = psn_add(w->last_psn, 1);
 		eng_send_done(q->qp, ENG_OK);
 	} while (left && eng_qp_state(q->qp) == IBV_QPS_RTS);
 	return true;
@@ -174,11 +174,11 @@ static bool complete(struct ibp_qp *q, uint32_t psn)
 /* False: not so simple; what was done is done, and the rest is the same acknowledgement. */
 static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t before = r->psn_una;
 	const struct eng_swqe *next;
 
-	if (!r->local || r->rd_count || r->recovering || r->rnr_wait || r->halted || r->limited ||
+	if (!r->local || r->rd_count || r->recovering || r->rnr_wait || q->send.halted || r->limited ||
 	    q->qp->sq_draining || r->psn_send != r->psn_next || psn_diff(psn, r->psn_next) >= 0)
 		return false;
 	if (psn_diff(psn, before) < 0)
@@ -195,7 +195,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	next = eng_ring_head(&q->qp->sq);
 	if (next && next->done)
 		ibp_req_complete(q);
-	if (r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed))
+	if (q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_relaxed))
 		ibp_activate(q);
 	return true;
 }
@@ -208,21 +208,19 @@ static bool take_ack(struct ibp_qp *q, const struct ibp_header *n, const struct 
 
 static bool is_next(const struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
-	const struct ibp_resp *r = &q->resp;
+	const struct ibp_resp *r = &q->conn.resp;
 
-	return r->chosen && r->local && !r->dead && !r->gap_nak && r->message == IBP_NONE &&
+	return r->chosen && r->local && !r->dead && !r->gap_nak && q->recv.message == IBP_NONE &&
 	       (n->psn & IBP_PSN_MASK) == r->epsn && n->unit < 32 && 1u << n->unit == r->mtu &&
 	       len <= IBP_SHM_COPY && !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
 }
 
 static bool take_send(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
-	struct ibp_resp *r = &q->resp;
-
-	if (ibp_resp_take(q) != ENG_OK || len > r->rwqe->length ||
+	if (ibp_resp_take(q) != ENG_OK || len > q->recv.rwqe->length ||
 	    ibp_place_recv(q, q->port->link->rx_stage, 0, len, 0, true) != ENG_OK)
 		return false;
-	r->offset = len;
+	q->recv.offset = len;
 	if (n->opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE)
 		ibp_recv_done(q, IBV_WC_RECV, IBV_WC_WITH_IMM, n->imm, n->flags & IBP_HEADER_SE);
 	else
@@ -233,7 +231,6 @@ static bool take_send(struct ibp_qp *q, const struct ibp_header *n, uint32_t len
 /* The receive is taken before memory changes: without one nothing has happened. */
 static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
-	struct ibp_resp *r = &q->resp;
 	bool imm = n->opcode == WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
 	struct iovec iov[4];
 	struct eng_mkey *mk;
@@ -245,7 +242,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 		return false;
 	/* A guessed key is counted once, by those who refuse it. */
 	if (len && (!eng_mkey_get(q->port->dev, n->rkey) ||
-		    eng_mkey_remote(q->port->dev, r->pd, q->qp, n->rkey, n->va, len,
+		    eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, n->rkey, n->va, len,
 				    IBV_ACCESS_REMOTE_WRITE, &mk, &off) != ENG_OK))
 		return false;
 	if (imm && ibp_resp_take(q) != ENG_OK)
@@ -256,7 +253,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 		if (k < 0 || ibp_shm_place(q->port, iov, k, len, true) != 0)
 			return false;
 	}
-	r->offset = len;
+	q->recv.offset = len;
 	if (imm)
 		ibp_recv_done(q, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, n->imm,
 			      n->flags & IBP_HEADER_SE);
@@ -301,7 +298,7 @@ bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx)
 	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))
 		return false;
 	q = ibp_qp(qp);
-	if (!ibp_from_peer(q, rx->src, rx->dst) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
+	if (!ibp_path_between(&q->conn.path, rx->src, rx->dst) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
 		return false;
 	if (n.opcode == WIRE_RC_ACKNOWLEDGE)
 		done = take_ack(q, &n, rx);
@@ -309,13 +306,13 @@ bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx)
 		 n.opcode == WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE)
 		done = take_request(q, &n, rx);
 	if (done)
-		q->heard = port->now;
+		q->conn.heard = port->now;
 	return done;
 }
 
 int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *rx, int n)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	int done = 0;
 
 	eng_dev_held(dev);
@@ -330,9 +327,9 @@ void ibp_arm_all(struct ibp_port *port)
 	struct ut_list *n;
 
 	while ((n = ut_list_pop(&port->unarmed))) {
-		struct ibp_qp *q = ut_container(n, struct ibp_qp, unarmed);
+		struct ibp_qp *q = ut_container(n, struct ibp_qp, conn.unarmed);
 
-		if (ibp_req_outstanding(q) && !q->req.rnr_wait && q->req.deadline == UT_NEVER)
+		if (ibp_req_outstanding(q) && !q->conn.req.rnr_wait && q->conn.req.deadline == UT_NEVER)
 			ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 	}
 }

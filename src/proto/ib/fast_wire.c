@@ -14,10 +14,10 @@
 /* What is posted next may leave, as long as it is the usual one. */
 static bool may_send(const struct ibp_qp *q)
 {
-	const struct ibp_req *r = &q->req;
+	const struct ibp_req *r = &q->conn.req;
 
-	return q->cls == WIRE_CLASS_RC && r->chosen && !r->local && !r->pkt && !r->limited &&
-	       !r->rnr_wait && !r->halted && r->psn_send == r->psn_next;
+	return q->cls == WIRE_CLASS_RC && r->chosen && !r->local && !q->send.pkt && !r->limited &&
+	       !r->rnr_wait && !q->send.halted && r->psn_send == r->psn_next;
 }
 
 static bool is_usual(const struct ibp_req *r, const struct eng_swqe *w)
@@ -35,10 +35,10 @@ static void put_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t
 	wire_set_BTH_se(h, !!(w->flags & IBV_SEND_SOLICITED));
 	wire_set_BTH_migreq(h, 1);
 	wire_set_BTH_pad(h, -w->length & 3);
-	wire_set_BTH_pkey(h, IBP_PKEY);
+	wire_set_BTH_pkey(h, q->conn.pkey);
 	wire_set_BTH_dest_qpn(h, q->qp->attr.dest_qp_num);
 	wire_set_BTH_ack_req(h, 1);
-	wire_set_BTH_psn(h, q->req.psn_next);
+	wire_set_BTH_psn(h, q->conn.req.psn_next);
 	memcpy(at, h, sizeof(h));
 }
 
@@ -60,12 +60,12 @@ static bool put_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 bool ibp_fast_wire_send(struct ibp_qp *q, uint32_t most)
 {
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire), n = 0;
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	if (!may_send(q) || eng_qp_state(q->qp) != IBV_QPS_RTS)
 		return false;
-	for (; n < most && r->cur != tail; n++) {
-		struct eng_swqe *w = eng_ring_at(&q->qp->sq, r->cur);
+	for (; n < most && q->send.cur != tail; n++) {
+		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 		uint32_t len = (uint32_t)w->length;
 		uint8_t *at = is_usual(r, w)
 				      ? ibp_train_room(q->port, q, WIRE_BTH_LEN + len + (-len & 3) + 4)
@@ -75,7 +75,7 @@ bool ibp_fast_wire_send(struct ibp_qp *q, uint32_t most)
 			break;
 		put_header(q, w, at);
 		ibp_train_add(q->port, at, WIRE_BTH_LEN + len, -len & 3);
-		ibp_req_number(r, w);
+		ibp_req_number(q, w);
 	}
 	return n;
 }
@@ -95,18 +95,17 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))
 		return NULL;
 	q = ibp_qp(qp);
-	r = &q->resp;
-	if (!r->chosen || r->local || r->dead || r->gap_nak || r->message != IBP_NONE ||
-	    wire_get_BTH_psn(h) != r->epsn || !ibp_from_peer(q, rx->src, rx->dst))
+	r = &q->conn.resp;
+	if (!r->chosen || r->local || r->dead || r->gap_nak || q->recv.message != IBP_NONE ||
+	    wire_get_BTH_psn(h) != r->epsn || wire_get_BTH_pkey(h) != q->conn.pkey ||
+	    !ibp_path_between(&q->conn.path, rx->src, rx->dst))
 		return NULL;
 	return q;
 }
 
 static bool take_send(struct ibp_qp *q, const struct link_rx *rx, uint32_t len)
 {
-	struct ibp_resp *r = &q->resp;
-
-	return ibp_resp_take(q) == ENG_OK && len <= r->rwqe->length &&
+	return ibp_resp_take(q) == ENG_OK && len <= q->recv.rwqe->length &&
 	       ibp_place_recv(q, q->port->link->rx_stage, rx->off + WIRE_BTH_LEN, len, 0, true) ==
 		       ENG_OK;
 }
@@ -121,18 +120,18 @@ bool ibp_fast_wire_take(struct ibp_port *port, const struct link_rx *rx)
 		return false;
 	memcpy(h, rx->data, sizeof(h));
 	len = rx->len - WIRE_BTH_LEN - WIRE_ICRC_LEN;
-	if (wire_get_BTH_tver(h) || wire_get_BTH_pkey(h) != IBP_PKEY || wire_get_BTH_pad(h) > len)
+	if (wire_get_BTH_tver(h) || wire_get_BTH_pad(h) > len)
 		return false;
 	len -= (uint32_t)wire_get_BTH_pad(h);
 	q = wire_get_BTH_pad(h) == (-len & 3) ? expected(port, h, rx) : NULL;
-	if (!q || len > q->resp.mtu)
+	if (!q || len > q->conn.resp.mtu)
 		return false;
 	if (!ibp_icrc_matches(port, q, rx))
 		return true; /* counted, and that is all that becomes of it */
 	if (!take_send(q, rx, len))
 		return false;
-	q->heard = port->now;
-	q->resp.offset = len;
+	q->conn.heard = port->now;
+	q->recv.offset = len;
 	ibp_recv_done(q, IBV_WC_RECV, 0, 0, wire_get_BTH_se(h));
 	ibp_resp_executed(q, wire_get_BTH_ack_req(h));
 	return true;

@@ -25,13 +25,13 @@ void ibp_shm_fini(struct ibp_port *port)
 bool ibp_shm_choose(struct ibp_qp *q)
 {
 	struct ibp_port *port = q->port;
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	enum shm_reach how = SHM_REACH_WIRE;
 
 	if (r->chosen)
 		return true;
-	if (port->shm.stage.base && q->path.valid)
-		how = port->chan->ops->reach(port->chan, &q->path.flow,
+	if (port->shm.stage.base && q->conn.path.valid)
+		how = port->chan->ops->reach(port->chan, &q->conn.path.flow,
 						   q->qp->attr.dest_qp_num, &r->fetches);
 	if (how == SHM_REACH_ASKED) {
 		port->blocked = true;
@@ -50,13 +50,13 @@ bool ibp_shm_choose(struct ibp_qp *q)
 
 bool ibp_shm_is(const struct ibp_qp *q, bool response)
 {
-	return response ? q->resp.local : q->req.local;
+	return response ? q->conn.resp.local : q->conn.req.local;
 }
 
 /* All that the request gathers is of one region, whose seal can stand for it. */
 static bool one_region(struct ibp_qp *q)
 {
-	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->req.cur);
+	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
 
 	for (uint32_t i = 1; i < w->num_sge; i++)
 		if (w->sge[i].lkey != w->sge[0].lkey)
@@ -71,10 +71,10 @@ static bool may_name(struct ibp_qp *q, bool response)
 	bool fetches = false;
 
 	if (!response)
-		return q->req.fetches && one_region(q) &&
-		       (!q->req.plain || psn_diff(q->req.psn_send, q->req.plain_until) >= 0);
-	return !q->resp.plain &&
-	       chan->ops->reach(chan, &q->path.flow, q->qp->attr.dest_qp_num, &fetches) ==
+		return q->conn.req.fetches && one_region(q) &&
+		       (!q->conn.req.plain || psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
+	return !q->conn.resp.plain &&
+	       chan->ops->reach(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &fetches) ==
 		       SHM_REACH_LOCAL && fetches;
 }
 
@@ -88,7 +88,7 @@ struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int 
 	shm->fetch = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
 	if (shm->fetch)
 		size = sizeof(struct ibp_pieces) + IBP_SHM_PIECES * 16u;
-	r = chan->ops->reserve(chan, &q->path.flow, q->qp->attr.dest_qp_num,
+	r = chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num,
 				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
@@ -150,7 +150,7 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 static void put_header(struct ibp_shm *shm, const struct wire_ib_packet *p, bool named)
 {
 	struct ibp_qp *q = shm->q;
-	uint32_t mtu = shm->response ? q->resp.mtu : q->req.mtu;
+	uint32_t mtu = shm->response ? q->conn.resp.mtu : q->conn.req.mtu;
 	struct ibp_header note = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
 		.flags = (uint8_t)((p->se ? IBP_HEADER_SE : 0) | (p->ack_req ? IBP_HEADER_ASK : 0) |
@@ -184,7 +184,7 @@ int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bo
 		shm->place.quiet = shm->quiet;
 		port->chan->ops->commit(port->chan, &shm->place, (uint32_t)bytes);
 		if (!shm->response)
-			q->req.ring_end = shm->place.end;
+			q->conn.req.ring_end = shm->place.end;
 	}
 	shm->q = NULL;
 	shm->say_plain = false;
@@ -275,7 +275,7 @@ bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *rx, struct w
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
 		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK,
 		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
-		.imm = n.imm, .syndrome = n.syndrome, .pkey = IBP_PKEY, .migreq = true,
+		.imm = n.imm, .syndrome = n.syndrome, .migreq = true,
 		.se = n.flags & IBP_HEADER_SE, .ack_req = n.flags & IBP_HEADER_ASK,
 	};
 	shm->rx = rx;
@@ -338,8 +338,8 @@ int ibp_shm_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
 
 void ibp_shm_plain(struct ibp_qp *q)
 {
-	q->req.plain = true;
-	q->req.plain_until = q->req.psn_next;
+	q->conn.req.plain = true;
+	q->conn.req.plain_until = q->conn.req.psn_next;
 }
 
 bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy)
@@ -348,10 +348,10 @@ bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy)
 	uint64_t at;
 
 	*ret_busy = false;
-	if (!q->req.local)
+	if (!q->conn.req.local)
 		return false;
-	at = chan->ops->consumed(chan, &q->path.flow, q->qp->attr.dest_qp_num);
-	*ret_busy = at != q->req.ring_read;
-	q->req.ring_read = at;
-	return at < q->req.ring_end;
+	at = chan->ops->consumed(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num);
+	*ret_busy = at != q->conn.req.ring_read;
+	q->conn.req.ring_read = at;
+	return at < q->conn.req.ring_end;
 }

@@ -24,14 +24,9 @@
 #define GSI_QUEUE 256u /* MADs that wait; power of two */
 #define GSI_ROUND 64u  /* sent per ibp_transmit() */
 #define GSI_PACKET (WIRE_BTH_LEN + WIRE_DETH_LEN + WIRE_MAD_BYTES + WIRE_ICRC_LEN)
-#define PKEY_INDEX_BITS 0x7fffu
-
-/* The kernel's rule for datagram QPs, with QPN 1. */
-#define GSI_SPORT (0xc000u + (0x61c88647u >> 18))
-_Static_assert(GSI_SPORT == 55410, "the port that rdma_rxe sends MADs from");
 
 _Static_assert(WIRE_QPN_GSI == ENG_GSI_QPN && WIRE_QKEY_GSI == ENG_GSI_QKEY &&
-	       WIRE_MAD_BYTES == ENG_GSI_BYTES, "two names of the same");
+	       WIRE_MAD_BYTES == ENG_GSI_BYTES && WIRE_PKEY_DEFAULT == ENG_PKEY_DEFAULT, "two names of the same");
 
 /* Not one that a manager could be asked for: service IDs that begin with 2 are the operating
  * system's own (IBTA annex A3). */
@@ -46,7 +41,7 @@ static size_t build(const struct ibp_port *port, const struct ibp_gsi_entry *e,
 		    uint8_t buf[GSI_PACKET])
 {
 	const struct wire_ib_packet p = {
-		.opcode = WIRE_UD_SEND_ONLY, .psn = port->gsi.psn, .pkey = IBP_PKEY,
+		.opcode = WIRE_UD_SEND_ONLY, .psn = port->gsi.psn, .pkey = eng_port_pkey(port->dev, 0),
 		.dest_qpn = WIRE_QPN_GSI, .src_qpn = WIRE_QPN_GSI, .qkey = WIRE_QKEY_GSI,
 		.ack_req = true, .payload_len = WIRE_MAD_BYTES,
 	};
@@ -94,12 +89,12 @@ void ibp_gsi_run(struct ibp_port *port)
 
 int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad[WIRE_MAD_BYTES])
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	struct ibp_gsi *g = &port->gsi;
 	struct ibp_gsi_entry *e;
 	struct ibp_path path;
 
-	if (ibp_path_set(port, &path, av, GSI_SPORT) < 0)
+	if (ibp_path_set(port, &path, av, ibp_datagram_sport(WIRE_QPN_GSI)) < 0)
 		return -EINVAL;
 	if (!g->queue)
 		g->queue = ut_calloc(GSI_QUEUE, sizeof(*g->queue));
@@ -129,7 +124,7 @@ static const uint8_t *next_addr(struct ibp_port *port, const uint8_t *after)
 	const uint8_t *best = NULL;
 
 	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = &port->dev->gids[i];
+		const struct eng_gid *g = &port->dev->port.gids[i];
 
 		if (g->valid && (!after || memcmp(g->gid.raw, after, 16) > 0) &&
 		    (!best || memcmp(g->gid.raw, best, 16) < 0))
@@ -168,7 +163,7 @@ int ibp_gsi_claim(struct ibp_port *port)
 
 void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	int r = 0;
 
 	eng_dev_held(dev);
@@ -209,7 +204,7 @@ static bool acceptable(struct ibp_port *port, const struct wire_ib_packet *p)
 		ibp_count(port, ENG_C_rx_no_qp);
 	else if (p->payload_len != WIRE_MAD_BYTES)
 		ibp_count(port, ENG_C_rx_short);
-	else if ((p->pkey & PKEY_INDEX_BITS) != (IBP_PKEY & PKEY_INDEX_BITS))
+	else if (!eng_port_admits_pkey(port->dev, p->pkey))
 		ibp_count(port, ENG_C_rx_bad_pkey);
 	else if (p->qkey != WIRE_QKEY_GSI)
 		ibp_count(port, ENG_C_rx_bad_qkey);

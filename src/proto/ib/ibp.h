@@ -101,7 +101,4 @@ int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad
 /* The link has got an address, or is about to lose one: who has QP1 has it there, too. */
 void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here);
 
-/* The UDP source port of a connected QP pair, symmetric (kernel formula). */
-uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);
-
 #endif

@@ -146,8 +146,8 @@ void ibp_place_settle(struct ibp_port *port)
 	else if (q->cls == WIRE_CLASS_UC)
 		ibp_uc_fault(q);
 	else
-		ibp_resp_fatal(q, q->resp.message == IBP_SEND ? ENG_V_LOC_FAULT : ENG_V_RX_FAULT,
-			       psn_add(q->resp.epsn, IBP_PSN_MASK));
+		ibp_resp_fatal(q, q->recv.message == IBP_SEND ? ENG_V_LOC_FAULT : ENG_V_RX_FAULT,
+			       psn_add(q->conn.resp.epsn, IBP_PSN_MASK));
 }
 
 /* A message that has lost a part must not end as if it were whole, and a QP that

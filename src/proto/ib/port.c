@@ -5,6 +5,7 @@
  */
 #include "proto/ib/port.h"
 
+#include "engine/gid.h"
 #include "engine/mcast.h"
 #include "util/log.h"
 
@@ -45,11 +46,6 @@ static bool state_accepts(const struct eng_qp *qp, bool response)
 	return response ? false : st == IBV_QPS_RTR || st == IBV_QPS_SQE;
 }
 
-static bool pkey_matches(uint16_t pkey)
-{
-	return (pkey & 0x7fff) == (IBP_PKEY & 0x7fff);
-}
-
 /*
  * The identification of an IPv4 header is covered but not visible, so the check
  * solves for it, and any one that fits would leave only half of the ICRC's
@@ -60,13 +56,13 @@ static bool pkey_matches(uint16_t pkey)
 static bool plausible(struct ibp_qp *q, uint16_t id)
 {
 	if (id < IBP_TRAIN_PACKETS ||
-	    (q->id_known && (uint16_t)(id - q->last_id) < IBP_ID_WINDOW)) {
-		q->id_strikes = 0;
-	} else if (q->id_known && ++q->id_strikes < IBP_ID_STRIKES) {
+	    (q->conn.id_known && (uint16_t)(id - q->conn.last_id) < IBP_ID_WINDOW)) {
+		q->conn.id_strikes = 0;
+	} else if (q->conn.id_known && ++q->conn.id_strikes < IBP_ID_STRIKES) {
 		return false;
 	}
-	q->id_known = true;
-	q->last_id = id;
+	q->conn.id_known = true;
+	q->conn.last_id = id;
 	return true;
 }
 
@@ -76,12 +72,12 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	struct wire_icrc_flow local;
 	const struct wire_icrc_flow *flow = &local;
 	bool connected = q && q->qp->type != IBV_QPT_UD, good;
-	bool runs = connected && q->id_known && q->last_id >= IBP_TRAIN_PACKETS;
-	uint16_t id = runs ? (uint16_t)(q->last_id + 1) : rx->seg;
+	bool runs = connected && q->conn.id_known && q->conn.last_id >= IBP_TRAIN_PACKETS;
+	uint16_t id = runs ? (uint16_t)(q->conn.last_id + 1) : rx->seg;
 
 	if (connected) {
-		flow = &q->rx_icrc;
-		memo = &q->rx_memo[rx->len != IBP_ACK_BYTES];
+		flow = &q->conn.rx_icrc;
+		memo = &q->conn.rx_memo[rx->len != IBP_ACK_BYTES];
 	} else {
 		ibp_icrc_flow(&local, rx->src, rx->dst);
 	}
@@ -101,7 +97,7 @@ static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet
 	union ibv_gid mgid;
 	struct eng_mcast *m;
 
-	if (p->shape->cls != WIRE_CLASS_UD || !pkey_matches(p->pkey))
+	if (p->shape->cls != WIRE_CLASS_UD)
 		return;
 	memcpy(mgid.raw, rx->dst, 16);
 	eng_dev_held(dev);
@@ -111,7 +107,7 @@ static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet
 	for (uint32_t i = 0; i < m->n; i++) {
 		struct eng_qp *qp = m->qps[i];
 
-		if (!state_accepts(qp, false) ||
+		if (!state_accepts(qp, false) || !eng_pkey_matches(ibp_qp(qp)->conn.pkey, p->pkey) ||
 		    (qp->block_mcast_loopback && qp->qpn == p->src_qpn &&
 		     eng_gid_find(dev, (const union ibv_gid *)rx->src) >= 0))
 			continue;
@@ -125,18 +121,20 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 	struct eng_qp *qp = eng_qp_find(port->dev, p->dest_qpn);
 	bool response = p->shape->flags & WIRE_F_RSP;
 	bool cnp = p->shape->cls == WIRE_CLASS_CNP;
+	const struct ibp_arrival from = { .src = rx->src, .dst = rx->dst };
 
 	if (!qp || !state_accepts(qp, response) ||
 	    (!cnp && !(p->shape->qp_types & wire_type(qp->type)))) {
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	if ((qp->type != IBV_QPT_UD && !ibp_from_peer(ibp_qp(qp), rx->src, rx->dst)) ||
+	if ((qp->type != IBV_QPT_UD && !ibp_path_admits(&ibp_qp(qp)->conn.path, &from)) ||
 	    (port->shm.rx && p->src_qpn != qp->attr.dest_qp_num)) {
 		ibp_count(port, ENG_C_rx_bad_source);
 		return NULL;
 	}
-	if (!pkey_matches(p->pkey)) {
+	/* A message of the host has none: its way was chosen by the adapter that both ends are on. */
+	if (!port->shm.rx && !eng_pkey_matches(ibp_qp(qp)->conn.pkey, p->pkey)) {
 		ibp_count(port, ENG_C_rx_bad_pkey);
 		return NULL;
 	}
@@ -159,7 +157,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if ((rx->tos & 3) == 3)
 		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP && q->req.local != !!q->port->shm.rx)
+	if (p->shape->flags & WIRE_F_RSP && q->conn.req.local != !!q->port->shm.rx)
 		ibp_count(q->port, ENG_C_rx_bad_source);
 	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
@@ -174,7 +172,7 @@ static bool take_ack(struct ibp_qp *q)
 {
 	const struct ibp_shm *shm = &q->port->shm;
 
-	if (!shm->acks || !q->req.local || !state_accepts(q->qp, true))
+	if (!shm->acks || !q->conn.req.local || !state_accepts(q->qp, true))
 		return true;
 	ibp_req_acked(q, shm->ack_psn, shm->ack_msn);
 	return state_accepts(q->qp, false);
@@ -196,7 +194,7 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 	q = find_qp(port, p, rx);
 	if (!q)
 		return;
-	q->heard = port->now;
+	q->conn.heard = port->now;
 	if (!port->shm.rx || take_ack(q))
 		dispatch(q, p, rx);
 }
@@ -236,7 +234,7 @@ static void begin_receive(struct ibp_port *port, uint64_t now)
 
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	eng_dev_held(dev);
 	begin_receive(port, now);
@@ -250,7 +248,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 
 void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	eng_dev_held(dev);
 	begin_receive(port, now);
@@ -276,7 +274,7 @@ static void fire_timers(struct ibp_port *port)
 	struct ut_timer *t;
 
 	while ((t = ut_heap_expired(&port->timers, port->now))) {
-		struct ibp_qp *q = ut_container(t, struct ibp_qp, req.timer);
+		struct ibp_qp *q = ut_container(t, struct ibp_qp, conn.req.timer);
 
 		if (q->qp->type == IBV_QPT_XRC_RECV)
 			ibp_forward_timer(q);
@@ -298,7 +296,7 @@ static void give_turn(struct ibp_qp *q)
 		ibp_ud_run(q, TURN_PACKETS);
 	else if (q->qp->type != IBV_QPT_XRC_RECV)
 		ibp_req_run(q, TURN_PACKETS);
-	if (!q->resp.ack_due)
+	if (!q->conn.resp.ack_due)
 		return;
 	/*
 	 * It goes right behind what was just sent: who gets an answer counts on the room that the
@@ -306,7 +304,7 @@ static void give_turn(struct ibp_qp *q)
 	 * train; in a ring there are none.
 	 */
 	if (port->sent != before ||
-	    (port->manner == ENG_ACKS_NOW && (q->resp.local || ut_list_empty(&port->active))))
+	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.local || ut_list_empty(&port->active))))
 		ibp_resp_ack(q);
 	else
 		ibp_resp_owe(q);
@@ -320,7 +318,7 @@ static void send_acks(struct ibp_port *port, bool quiet)
 
 	/* What leaves to make room may end any queue pair, and its place on the list with it. */
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
-		ibp_resp_ack(ut_container(n, struct ibp_qp, acks));
+		ibp_resp_ack(ut_container(n, struct ibp_qp, conn.acks));
 	port->shm.quiet = false;
 	if (!quiet)
 		port->chan->ops->notify(port->chan);
@@ -328,7 +326,7 @@ static void send_acks(struct ibp_port *port, bool quiet)
 
 int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 	uint64_t bytes;
 	struct ut_list *n;
 
@@ -359,7 +357,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 
 void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	port->blocked = false;
 	send_acks(port, how == ENG_ACKS_QUIETLY);
@@ -368,14 +366,14 @@ void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 
 bool ibp_acks_pending(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	return !ut_list_empty(&port->acks) || port->chan->unnotified;
 }
 
 bool ibp_busy(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port) ||
 	       ibp_forward_waits(&port->forwards);
@@ -383,5 +381,5 @@ bool ibp_busy(struct eng_dev *dev)
 
 uint64_t ibp_deadline(struct eng_dev *dev)
 {
-	return ut_heap_next(&((struct ibp_port *)dev->port)->timers);
+	return ut_heap_next(&((struct ibp_port *)dev->proto_port)->timers);
 }

@@ -12,58 +12,25 @@
 #include "engine/mkey.h"
 #include "engine/qp.h"
 #include "link/link.h"
+#include "proto/ib/conn.h"
 #include "proto/ib/ibp.h"
 #include "proto/ib/frame_shm.h"
 #include "proto/ib/xrc/forward.h"
 #include "util/heap.h"
-#include "util/ip.h"
 #include "util/rng.h"
 #include "wire/ib_packet.h"
-#include "wire/icrc.h"
 
 #include <string.h>
 
-#define IBP_PSN_MASK 0xffffffu
-#define IBP_PKEY WIRE_PKEY_DEFAULT
 #define IBP_TRAIN_PACKETS 64u
 #define IBP_TRAIN_BYTES 65000u
 #define IBP_SPANS 8
 #define IBP_IOV 1000            /* below IOV_MAX with room for one header */
-#define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
 #define IBP_READ_CHUNK 16u      /* packets asked for by one READ request */
-#define IBP_WINDOW_MIN 4u
-#define IBP_ASK_NOW UINT32_MAX  /* since_ack: the next packet gets the A bit */
 #define IBP_ID_WINDOW 4096u     /* a running identification may skip so many */
 #define IBP_ID_STRIKES 8
-#define IBP_LOCAL_SPORT 0xc000u /* UDP source port of connections within the host */
 #define IBP_ACK_BYTES 20u   /* an acknowledgement on the wire */
 #define IBP_CNP_INTERVAL 50000u /* ns between notifications of one flow */
-
-/* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
-static inline int32_t psn_diff(uint32_t a, uint32_t b)
-{
-	return (int32_t)((a - b) << 8) >> 8;
-}
-
-static inline uint32_t psn_add(uint32_t a, uint32_t n)
-{
-	return (a + n) & IBP_PSN_MASK;
-}
-
-static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
-{
-	if (ut_ip_is_v4(dst))
-		wire_icrc_flow_v4(f, src + 12, dst + 12);
-	else
-		wire_icrc_flow_v6(f, src, dst);
-}
-
-/* Where packets to a peer go. */
-struct ibp_path {
-	struct ut_flow flow;
-	struct wire_icrc_flow icrc;
-	bool valid;
-};
 
 /* Packets that leave in one send: equal sizes, one way, the last may be shorter. */
 struct ibp_train {
@@ -136,81 +103,28 @@ struct ibp_port {
 	enum eng_acks manner; /* of acknowledging, now */
 };
 
-/* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
-struct ibp_rdres {
-	uint32_t first_psn, last_psn;
-	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
-	uint64_t va, orig;
-	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
-	uint32_t rkey, msn;
-	uint32_t length;
-	uint32_t tx_bytes; /* this answer ends before this offset */
-	bool used, atomic, pending, replay;
-	bool plain;        /* near.h: asked for with its payload copied */
-};
-
 enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
 
-struct ibp_resp {
-	uint32_t epsn, msn;
-	uint32_t mtu;   /* bytes of each packet of a message but the last */
-	bool local;      /* near.h; chosen says that it stays so */
-	bool chosen;
-	bool plain_due; /* the sequence NAK that is owed asks for plain packets */
-	bool plain;     /* the answer being made is one */
-	enum ibp_message message;
-	bool gap_nak;   /* requests ahead of epsn get no (further) NAK */
-	bool ack_due;
-	bool rnr_due, seq_due;
-	bool dead;      /* a fatal NAK is owed or out */
-	bool skipping;  /* UC: message given up, waiting for the next first packet */
-	bool have_rwqe;
-	bool res_used;  /* any of res, since RESET */
-	enum eng_verdict nak; /* owed, with nak_psn */
-	bool nak_put;   /* it is in the train, which waits for the socket */
-	uint32_t nak_psn;
-	uint64_t offset;      /* bytes of the current message placed */
-	uint64_t va;          /* current WRITE */
-	uint32_t rkey, length;
-	struct eng_pd *pd;    /* of the current message: the QP's or the SRQ's */
-	struct eng_cq *cq;
-	struct eng_srq *srq;   /* XRC: of the current message; may be gone, see ibp_recv_cq() */
-	uint32_t srqn;
-	struct eng_rwqe *rwqe; /* room for max_sge entries */
-	/* What few use. */
-	uint64_t cnp_at;
-	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
-	struct ibp_rdres res[IBP_RD_ATOMIC];
+/* The send queue's cursor. */
+struct ibp_send {
+	uint32_t cur, pkt; /* next packet to send: ring index, number inside */
+	bool begun;        /* the oldest request only waits for the choice of frame_shm.h */
+	bool halted;       /* a local error waits for its turn at the head */
 };
 
-struct ibp_req {
-	uint32_t cur, pkt;  /* next packet to send: ring index, number inside */
-	uint32_t psn_next;  /* first PSN never used */
-	uint32_t psn_una;   /* oldest PSN not acknowledged */
-	uint32_t psn_send;  /* PSN of the packet at (cur, pkt) */
-	uint32_t peer_psn;  /* the last of a request that the peer must execute himself */
-	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	bool local, chosen;  /* near.h */
-	bool begun;         /* the oldest request only waits for that choice */
-	bool fetches;         /* the peer can fetch from our memory */
-	bool plain;         /* not what comes before plain_until, which it has asked for again */
-	uint32_t plain_until;
-	bool rnr_wait;
-	bool recovering;     /* went back and no progress yet */
-	bool halted;         /* a local error waits for its turn at the head */
-	uint8_t retry_left, rnr_left;
-	bool limited;        /* with ssn and lsn: end-to-end credits (IBTA 9.7.7.2) */
-	uint32_t ssn, lsn;
-	uint64_t ring_end;  /* where the newest packet ends in the ring */
-	uint32_t since_ack;  /* packets since the last with the A bit */
-	uint32_t rd_head, rd_count;
-	uint32_t window, threshold, grown; /* packets; additive growth */
-	uint64_t deadline;   /* of the timer, which may fire early */
-	/* What few use. */
-	struct ut_timer timer;
-	uint64_t ring_read; /* how far the peer had come when the timer fired last */
-	uint64_t cnp_at;
-	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
+/* The message being received. */
+struct ibp_recv {
+	enum ibp_message message;
+	bool have_rwqe;
+	bool skipping;  /* UC: message given up, waiting for the next first packet */
+	uint64_t offset;      /* bytes of it that are placed */
+	uint64_t va;          /* of a WRITE */
+	uint32_t rkey, length;
+	struct eng_pd *pd;    /* the QP's or the SRQ's */
+	struct eng_cq *cq;
+	struct eng_srq *srq;  /* XRC; may be gone, see ibp_recv_cq() */
+	uint32_t srqn;
+	struct eng_rwqe *rwqe; /* room for max_sge entries */
 };
 
 /* What a small message within a host looks at lies together: of a thousand queue pairs few lines are in
@@ -218,35 +132,20 @@ struct ibp_req {
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
-	struct ut_list active, acks;
-	uint32_t mtu;        /* of the path, in bytes */
+	struct ut_list active;
+	struct ibp_send send;
 	uint8_t cls;         /* enum wire_class of what it sends */
-	bool id_known;      /* last_id is the peer's last IPv4 identification */
-	uint8_t id_strikes; /* implausible ones in a row */
-	struct ibp_req req;
-	struct ibp_path path;
-	uint16_t last_id;
-	uint64_t heard;     /* when the last sound packet of the peer came */
-	struct ut_list unarmed;
-	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
-	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */
-	struct eng_av ud_av; /* the path's, for UD */
-	/* forward.h: of an XRC target, and of what stands for one here; else NULL. */
+	/* xrc/forward.h: of an XRC target, and of what stands for one here; else NULL. */
 	struct ibp_forward *forward;
 	struct ibp_proxy *proxy;
-	struct ibp_resp resp;
+	struct ibp_recv recv;
+	struct eng_av ud_av; /* of conn.path, for UD */
+	struct ibp_conn conn; /* last, since its end is what few use */
 };
 
 static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 {
 	return eng_qp_proto(qp);
-}
-
-/* The addresses are those of the connection. */
-static inline bool ibp_from_peer(const struct ibp_qp *q, const uint8_t src[16], const uint8_t dst[16])
-{
-	return q->path.valid && memcmp(src, q->path.flow.dst, 16) == 0 &&
-	       memcmp(dst, q->path.flow.src, 16) == 0;
 }
 
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
@@ -261,9 +160,6 @@ static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 void ibp_activate(struct ibp_qp *q);
 /* The invariant CRC is right; q: the connected QP it is for, or NULL. Counts. */
 bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
-/* 0, -EINVAL (families differ, no GRH), -ENODATA (no such GID). */
-int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
-		 uint16_t sport);
 
 /* end.c */
 /* Stops timers and takes the QP off all lists. */
@@ -314,9 +210,11 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget);
 /* A packet of the train could not be read from memory. */
 void ibp_req_fault(struct ibp_qp *q, uint32_t psn);
 /* A request of one packet has left: start(), want_ack() and advance() of req_send.c in one. */
-static inline void ibp_req_number(struct ibp_req *r, struct eng_swqe *w)
+static inline void ibp_req_number(struct ibp_qp *q, struct eng_swqe *w)
 {
-	r->begun = false;
+	struct ibp_req *r = &q->conn.req;
+
+	q->send.begun = false;
 	w->first_psn = w->last_psn = r->psn_next;
 	w->ssn = ++r->ssn;
 	w->started = 1;
@@ -324,7 +222,7 @@ static inline void ibp_req_number(struct ibp_req *r, struct eng_swqe *w)
 	if (w->opcode != IBV_WR_RDMA_WRITE)
 		r->peer_psn = r->psn_next;
 	r->psn_send = r->psn_next = psn_add(r->psn_next, 1);
-	r->cur++;
+	q->send.cur++;
 }
 /* req_done.c */
 void ibp_req_reset(struct ibp_qp *q);
@@ -364,7 +262,7 @@ int ibp_resp_take(struct ibp_qp *q);
 /* Where the taken receive completes, or NULL: an XRC queue may have been
  * destroyed, with its completion queue, while a message of it was coming in. */
 struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
-/* The taken receive completes with q->resp.offset bytes; flags: enum ibv_wc_flags. */
+/* The taken receive completes with q->recv.offset bytes; flags: enum ibv_wc_flags. */
 void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited);
 /* Places payload into the current receive at `skip` bytes into it. */
 int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
@@ -398,8 +296,8 @@ static inline bool ibp_resp_hears(const struct eng_qp *qp)
 /* The next request, of one packet, has been executed; ask: its sender wants to hear of it. */
 static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
 {
-	q->resp.epsn = psn_add(q->resp.epsn, 1);
-	q->resp.msn = psn_add(q->resp.msn, 1);
+	q->conn.resp.epsn = psn_add(q->conn.resp.epsn, 1);
+	q->conn.resp.msn = psn_add(q->conn.resp.msn, 1);
 	if (ask)
 		ibp_resp_owe(q);
 }
@@ -435,9 +333,9 @@ bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy);
  * peer and so has room: *ret_va with IBP_HEADER_ACKS. */
 static inline bool ibp_shm_acks(struct ibp_qp *q, uint64_t *ret_va)
 {
-	if (q->cls != WIRE_CLASS_RC || !q->resp.ack_due || !q->resp.local || !ibp_resp_may_ack(q))
+	if (q->cls != WIRE_CLASS_RC || !q->conn.resp.ack_due || !q->conn.resp.local || !ibp_resp_may_ack(q))
 		return false;
-	*ret_va = psn_add(q->resp.epsn, IBP_PSN_MASK) | (uint64_t)q->resp.msn << 32;
+	*ret_va = psn_add(q->conn.resp.epsn, IBP_PSN_MASK) | (uint64_t)q->conn.resp.msn << 32;
 	ibp_resp_acked(q);
 	return true;
 }

@@ -34,13 +34,13 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	ut_list_init(&port->acks);
 	ut_list_init(&port->unarmed);
 	ibp_forwards_init(port);
-	dev->port = port;
+	dev->proto_port = port;
 	return 0;
 }
 
 void ibp_port_fini(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->port;
+	struct ibp_port *port = dev->proto_port;
 
 	if (!port)
 		return;
@@ -50,5 +50,5 @@ void ibp_port_fini(struct eng_dev *dev)
 	ut_stage_fini(&port->train.stage);
 	ut_heap_fini(&port->timers);
 	free(port);
-	dev->port = NULL;
+	dev->proto_port = NULL;
 }

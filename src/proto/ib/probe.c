@@ -14,7 +14,7 @@ static bool may_ask(const struct ibp_qp *q)
 {
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 
-	return (st == IBV_QPS_RTS || st == IBV_QPS_SQD) && q->path.valid &&
+	return (st == IBV_QPS_RTS || st == IBV_QPS_SQD) && q->conn.path.valid &&
 	       (q->qp->type == IBV_QPT_RC || q->qp->type == IBV_QPT_XRC_SEND);
 }
 
@@ -22,13 +22,13 @@ static bool may_ask(const struct ibp_qp *q)
 static int ask(struct ibp_qp *q)
 {
 	struct wire_ib_packet p = {
-		.opcode = q->cls | WIRE_MSG_SEND_ONLY, .psn = psn_add(q->req.psn_una, IBP_PSN_MASK),
-		.pkey = IBP_PKEY, .migreq = true, .dest_qpn = q->qp->attr.dest_qp_num,
+		.opcode = q->cls | WIRE_MSG_SEND_ONLY, .psn = psn_add(q->conn.req.psn_una, IBP_PSN_MASK),
+		.pkey = q->conn.pkey, .migreq = true, .dest_qpn = q->qp->attr.dest_qp_num,
 		.ack_req = true,
 	};
 	int max;
 
-	if (!ibp_train_begin(q->port, q->qp, &q->path, false,
+	if (!ibp_train_begin(q->port, q->qp, &q->conn.path, false,
 			     ibp_packet_size(wire_ib_shape(p.opcode), 0), &max))
 		return -EAGAIN;
 	ibp_train_end(q->port, &p, 0, false);
@@ -54,7 +54,7 @@ int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 
 	if (!q)
 		return -ENOENT;
-	if (q->heard > since)
+	if (q->conn.heard > since)
 		return 1;
 	if (!may_ask(q))
 		return -EOPNOTSUPP;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The transport's side of a QP's life: attributes become a path and timers. */
+#include "engine/gid.h"
 #include "proto/ib/port.h"
 
 #include "util/alloc.h"
@@ -9,53 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
-{
-	uint64_t v = (uint64_t)qpn_a * qpn_b;
-	uint32_t label = flow_label & 0xfffff;
-
-	if (!label) {
-		v ^= v >> 20;
-		v ^= v >> 40;
-		label = v & 0xfffff;
-	}
-	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
-}
-
-int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
-		 uint16_t sport)
-{
-	bool self = !av->is_global && port->cfg.no_grh_is_self;
-	uint32_t index = self ? 0 : av->sgid_index;
-	const struct eng_gid *g;
-	const uint8_t *dst;
-
-	if ((!av->is_global && !self) || index >= ENG_GIDS_MAX)
-		return -EINVAL;
-	g = &port->dev->gids[index];
-	if (!g->valid)
-		return -ENODATA;
-	dst = self ? g->gid.raw : av->dgid;
-	if (ut_ip_is_v4(g->gid.raw) != ut_ip_is_v4(dst))
-		return -EINVAL;
-	*path = (struct ibp_path){ .flow = {
-		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = 64,
-	}, .valid = true };
-	memcpy(path->flow.src, g->gid.raw, 16);
-	memcpy(path->flow.dst, dst, 16);
-	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
-	return 0;
-}
-
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 {
 	struct eng_av av;
 	struct ibp_path path;
 
-	if (attr->port_num != 1)
+	if (!eng_port_is(attr->port_num))
 		return -EINVAL;
 	eng_av_from_attr(&av, attr);
-	return ibp_path_set(dev->port, &path, &av, 0);
+	return ibp_path_set(dev->proto_port, &path, &av, 0);
 }
 
 static int qp_init(struct eng_qp *qp)
@@ -68,12 +31,12 @@ static int qp_init(struct eng_qp *qp)
 	if (qp->type == IBV_QPT_XRC_RECV || sges == 0)
 		sges = (uint32_t)qp->dev->attr.orig_attr.max_sge;
 	q->qp = qp;
-	q->port = qp->dev->port;
+	q->port = qp->dev->proto_port;
 	ut_list_init(&q->active);
-	ut_list_init(&q->acks);
-	ut_list_init(&q->unarmed);
-	q->resp.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
-	if (!q->resp.rwqe)
+	ut_list_init(&q->conn.acks);
+	ut_list_init(&q->conn.unarmed);
+	q->recv.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
+	if (!q->recv.rwqe)
 		return -ENOMEM;
 	r = ut_heap_reserve(&q->port->timers);
 	if (r == 0) {
@@ -83,13 +46,14 @@ static int qp_init(struct eng_qp *qp)
 			ut_heap_unreserve(&q->port->timers);
 	}
 	if (r < 0) {
-		free(q->resp.rwqe);
+		free(q->recv.rwqe);
 		return r;
 	}
 	q->cls = qp->type == IBV_QPT_UD ? WIRE_CLASS_UD :
 		 qp->type == IBV_QPT_UC ? WIRE_CLASS_UC :
 		 qp->type == IBV_QPT_RC ? WIRE_CLASS_RC : WIRE_CLASS_XRC;
-	q->mtu = 256;
+	q->conn.mtu = 256;
+	q->conn.pkey = eng_port_pkey(qp->dev, 0);
 	return 0;
 }
 
@@ -100,7 +64,7 @@ static void leave_politely(struct ibp_qp *q)
 	bool leaving = q->port->link->leaving;
 
 	q->port->link->leaving = true;
-	if (q->resp.ack_due && q->path.valid)
+	if (q->conn.resp.ack_due && q->conn.path.valid)
 		ibp_resp_ack(q);
 	ibp_qp_stop(q);
 	q->port->link->leaving = leaving;
@@ -114,15 +78,15 @@ static void qp_fini(struct eng_qp *qp)
 	if (qp->gsi)
 		ibp_gsi_unclaim(q->port);
 	ut_heap_unreserve(&q->port->timers);
-	free(q->resp.rwqe);
+	free(q->recv.rwqe);
 	free(q->forward);
-	q->resp.rwqe = NULL;
+	q->recv.rwqe = NULL;
 	q->forward = NULL;
 }
 
 static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)
 {
-	struct ibp_port *port = qp->dev->port;
+	struct ibp_port *port = qp->dev->proto_port;
 
 	if ((128u << attr->path_mtu) <= port->cfg.mtu_max)
 		return 0;
@@ -143,7 +107,7 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		return -EINVAL;
 	if (mask & IBV_QP_AV) {
 		eng_av_from_attr(&av, &attr->ah_attr);
-		if (ibp_path_set(qp->dev->port, &path, &av, 0) < 0)
+		if (ibp_path_set(qp->dev->proto_port, &path, &av, 0) < 0)
 			return -EINVAL;
 	}
 	return 0;
@@ -156,9 +120,9 @@ static void choose_port(struct ibp_qp *q)
 	union ibv_gid to;
 
 	eng_dev_held(dev);
-	memcpy(to.raw, q->path.flow.dst, 16);
+	memcpy(to.raw, q->conn.path.flow.dst, 16);
 	if (eng_gid_find(dev, &to) >= 0)
-		q->path.flow.sport = IBP_LOCAL_SPORT;
+		q->conn.path.flow.sport = IBP_LOCAL_SPORT;
 }
 
 static void take_address(struct ibp_qp *q)
@@ -168,14 +132,14 @@ static void take_address(struct ibp_qp *q)
 
 	ibp_train_flush(q->port); /* what is in it goes the old way */
 	eng_av_from_attr(&av, &a->ah_attr);
-	if (ibp_path_set(q->port, &q->path, &av,
+	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
-		q->path.valid = false;
+		q->conn.path.valid = false;
 		return;
 	}
 	choose_port(q);
-	ibp_icrc_flow(&q->rx_icrc, q->path.flow.dst, q->path.flow.src);
-	memset(q->rx_memo, 0, sizeof(q->rx_memo));
+	ibp_icrc_flow(&q->conn.rx_icrc, q->conn.path.flow.dst, q->conn.path.flow.src);
+	memset(q->conn.rx_memo, 0, sizeof(q->conn.rx_memo));
 }
 
 static void forget(struct ibp_qp *q)
@@ -183,8 +147,8 @@ static void forget(struct ibp_qp *q)
 	leave_politely(q);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
-	q->resp.have_rwqe = false;
-	q->path.valid = false;
+	q->recv.have_rwqe = false;
+	q->conn.path.valid = false;
 }
 
 static void enter_error(struct ibp_qp *q)
@@ -204,8 +168,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 		eng_generation_end(qp->dev, qp->qpn); /* it is shown with the rights it had */
 	if (mask & IBV_QP_AV)
 		take_address(q);
+	if (mask & IBV_QP_PKEY_INDEX)
+		q->conn.pkey = eng_port_pkey(qp->dev, qp->attr.pkey_index);
 	if (mask & IBV_QP_PATH_MTU)
-		q->mtu = 128u << qp->attr.path_mtu;
+		q->conn.mtu = 128u << qp->attr.path_mtu;
 	if (to == IBV_QPS_RESET) {
 		forget(q);
 	} else if (to == IBV_QPS_ERR) {
@@ -216,7 +182,7 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 		ibp_resp_reset(q);
 	} else if (to == IBV_QPS_RTS) {
 		if (from == IBV_QPS_SQE) /* numbers go on where they were */
-			qp->attr.sq_psn = q->req.psn_next;
+			qp->attr.sq_psn = q->conn.req.psn_next;
 		if (from == IBV_QPS_RTR || from == IBV_QPS_SQE)
 			ibp_req_reset(q);
 		ibp_activate(q);
@@ -242,7 +208,7 @@ static void qp_kick(struct eng_qp *qp)
 const struct eng_proto_ops ibp_proto_ops = {
 	.name = "ib",
 	.qp_size = sizeof(struct ibp_qp),
-	.qp_prefetch = offsetof(struct ibp_qp, resp.res),
+	.qp_prefetch = offsetof(struct ibp_qp, conn.resp.res),
 	.qp_types = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC | 1u << IBV_QPT_UD |
 		    1u << IBV_QPT_XRC_SEND | 1u << IBV_QPT_XRC_RECV,
 	.qp_init = qp_init,

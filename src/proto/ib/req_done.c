@@ -13,46 +13,47 @@ static uint32_t window_limit(const struct ibp_qp *q)
 {
 	uint32_t bytes = q->port->cfg.window_bytes ? q->port->cfg.window_bytes
 						   : q->port->link->rx_window;
-	uint32_t unit = q->mtu < 1024 ? 1024 : q->mtu;
+	uint32_t unit = q->conn.mtu < 1024 ? 1024 : q->conn.mtu;
 	uint32_t n = bytes / unit;
 
-	if (q->req.local)
+	if (q->conn.req.local)
 		return IBP_SHM_WINDOW;
 	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
 }
 
 void ibp_req_reset(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t psn = q->qp->attr.sq_psn & IBP_PSN_MASK;
 
 	ut_timer_clear(&q->port->timers, &r->timer);
+	q->send = (struct ibp_send){ .cur = q->qp->sq.head };
 	*r = (struct ibp_req){
-		.cur = q->qp->sq.head, .psn_next = psn, .psn_una = psn, .psn_send = psn,
+		.psn_next = psn, .psn_una = psn, .psn_send = psn,
 		.peer_psn = psn_add(psn, IBP_PSN_MASK),
 		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
-		.threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->mtu,
+		.threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->conn.mtu,
 	};
 	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
 }
 
 bool ibp_req_outstanding(const struct ibp_qp *q)
 {
-	return q->req.psn_una != q->req.psn_next;
+	return q->conn.req.psn_una != q->conn.req.psn_next;
 }
 
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay)
 {
-	q->req.deadline = delay ? q->port->now + delay : UT_NEVER;
+	q->conn.req.deadline = delay ? q->port->now + delay : UT_NEVER;
 	/* Only earlier deadlines move the timer; later ones are found out when
 	 * it fires, so that an acknowledgement costs no heap operation. */
-	if (delay && (!ut_timer_queued(&q->req.timer) || q->req.timer.at > q->req.deadline))
-		ut_timer_set(&q->port->timers, &q->req.timer, q->req.deadline);
+	if (delay && (!ut_timer_queued(&q->conn.req.timer) || q->conn.req.timer.at > q->conn.req.deadline))
+		ut_timer_set(&q->port->timers, &q->conn.req.timer, q->conn.req.deadline);
 }
 
 void ibp_req_grow(struct ibp_qp *q, uint32_t packets)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t limit = window_limit(q);
 
 	if (r->window < r->threshold) {
@@ -67,7 +68,7 @@ void ibp_req_grow(struct ibp_qp *q, uint32_t packets)
 
 void ibp_req_slow_down(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
 	r->threshold = r->window;
@@ -77,7 +78,7 @@ void ibp_req_slow_down(struct ibp_qp *q)
 
 void ibp_req_progress(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	r->retry_left = q->qp->attr.retry_cnt;
 	r->rnr_left = q->qp->attr.rnr_retry;
@@ -112,17 +113,17 @@ struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index)
 
 void ibp_req_seek(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
-	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &r->cur);
+	struct ibp_req *r = &q->conn.req;
+	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &q->send.cur);
 
-	r->pkt = w ? (uint32_t)psn_diff(r->psn_una, w->first_psn) : 0;
+	q->send.pkt = w ? (uint32_t)psn_diff(r->psn_una, w->first_psn) : 0;
 	r->psn_send = r->psn_una;
 	ibp_activate(q);
 }
 
 void ibp_req_go_back(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	ibp_req_seek(q);
 	r->rd_count = 0;
@@ -172,7 +173,7 @@ static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
 	default:
 		return q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD
 			       ? w->done
-			       : w->started && psn_diff(q->req.psn_una, w->last_psn) > 0;
+			       : w->started && psn_diff(q->conn.req.psn_una, w->last_psn) > 0;
 	}
 }
 
@@ -192,7 +193,7 @@ void ibp_req_complete(struct ibp_qp *q)
 	/* A completion may overrun its queue, which stops the QP. */
 	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
 		w = eng_ring_head(sq);
-		if (w->verdict && q->req.halted) {
+		if (w->verdict && q->send.halted) {
 			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);
 			return;
 		}
@@ -202,7 +203,7 @@ void ibp_req_complete(struct ibp_qp *q)
 	}
 	if (q->qp->sq_draining) {
 		w = eng_ring_head(sq);
-		if (!w || (!w->started && !q->req.begun))
+		if (!w || (!w->started && !q->send.begun))
 			eng_qp_drained(q->qp);
 	}
 }
@@ -213,14 +214,14 @@ void ibp_req_complete(struct ibp_qp *q)
  */
 static void arm_again(struct ibp_qp *q)
 {
-	unsigned int retries = q->qp->attr.retry_cnt - q->req.retry_left;
+	unsigned int retries = q->qp->attr.retry_cnt - q->conn.req.retry_left;
 
 	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout) << (retries < 2 ? retries : 2));
 }
 
 void ibp_req_timer(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	bool unread, busy;
 

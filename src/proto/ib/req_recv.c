@@ -22,7 +22,7 @@ static bool needs_data(const struct eng_swqe *w)
 
 static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint8_t code = p->syndrome & WIRE_SYN_VALUE;
 	uint32_t lsn;
 
@@ -42,7 +42,7 @@ static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
  */
 static bool acknowledge(struct ibp_qp *q, uint32_t end)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t before = r->psn_una, i;
 	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &i);
@@ -74,7 +74,7 @@ static bool acknowledge(struct ibp_qp *q, uint32_t end)
 /* A later answer shows that a READ response or atomic answer was lost. */
 static void implied_nak(struct ibp_qp *q)
 {
-	if (q->req.recovering)
+	if (q->conn.req.recovering)
 		return;
 	ibp_count(q->port, ENG_C_implied_nak_seq_err);
 	ibp_req_slow_down(q);
@@ -83,7 +83,7 @@ static void implied_nak(struct ibp_qp *q)
 
 static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	if (r->rnr_wait)
 		return;
@@ -107,17 +107,17 @@ static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	uint32_t before = q->req.psn_una;
+	uint32_t before = q->conn.req.psn_una;
 	bool whole;
 
 	ibp_count(q->port, ENG_C_packet_seq_err);
-	if (q->req.local && q->port->shm.plain)
+	if (q->conn.req.local && q->port->shm.plain)
 		ibp_shm_plain(q);
 	whole = acknowledge(q, p->psn);
-	if (q->req.rnr_wait || eng_qp_state(q->qp) == IBV_QPS_ERR)
+	if (q->conn.req.rnr_wait || eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
-	q->req.retry_left = q->qp->attr.retry_cnt;
-	if (q->req.recovering && q->req.psn_una == before)
+	q->conn.req.retry_left = q->qp->attr.retry_cnt;
+	if (q->conn.req.recovering && q->conn.req.psn_una == before)
 		return;
 	if (!whole)
 		ibp_count(q->port, ENG_C_implied_nak_seq_err);
@@ -176,7 +176,7 @@ static void ack(struct ibp_qp *q, const struct wire_ib_packet *p)
 /* The answer names memory that cannot be read (any more): its owner shall look. */
 static void ask_plain(struct ibp_qp *q, uint32_t psn)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	/* A second answer to what was asked before; one that is plain follows. A peer that never
 	 * gives one meets the timer. */
@@ -203,7 +203,7 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 		      uint32_t len, uint64_t skip, bool last)
 {
 	struct iovec iov[40];
-	uint32_t psn = q->req.psn_una;
+	uint32_t psn = q->conn.req.psn_una;
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, skip, len, true, iov, 36);
 
 	if (n >= 0) {
@@ -221,8 +221,8 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 		return;
 	}
 	w->done = last;
-	q->req.psn_una = psn_add(psn, 1);
-	if (psn_diff(q->req.psn_una, q->req.psn_send) > 0)
+	q->conn.req.psn_una = psn_add(psn, 1);
+	if (psn_diff(q->conn.req.psn_una, q->conn.req.psn_send) > 0)
 		ibp_req_seek(q);
 	ibp_req_grow(q, 1);
 	ibp_req_progress(q);
@@ -233,9 +233,9 @@ static void read_response(struct ibp_qp *q, struct eng_swqe *w, const struct wir
 			  const struct link_rx *rx)
 {
 	uint32_t number = (uint32_t)psn_diff(p->psn, w->first_psn);
-	uint64_t skip = (uint64_t)number * q->req.mtu;
+	uint64_t skip = (uint64_t)number * q->conn.req.mtu;
 	bool last = p->psn == w->last_psn;
-	uint32_t want = last ? (uint32_t)(w->length - skip) : q->req.mtu;
+	uint32_t want = last ? (uint32_t)(w->length - skip) : q->conn.req.mtu;
 
 	if (p->payload_len != want) {
 		ibp_req_fail_head(q, ENG_V_BAD_RESP);
@@ -276,7 +276,7 @@ static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 		ibp_req_fail_head(q, ENG_V_BAD_RESP);
 		return;
 	}
-	if (p->psn != q->req.psn_una) {
+	if (p->psn != q->conn.req.psn_una) {
 		implied_nak(q);
 		return;
 	}
@@ -289,7 +289,7 @@ static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn)
 {
 	const struct wire_ib_packet p = { .psn = psn, .msn = msn, .syndrome = WIRE_SYN_ACK };
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	if (psn_diff(psn, r->psn_next) < 0 && psn_diff(psn, r->psn_una) >= 0)
 		ack(q, &p);
@@ -297,7 +297,7 @@ void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn)
 
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	bool is_ack = p->shape->hdrs == WIRE_H_AETH && !(p->shape->flags & WIRE_F_PAYLOAD);
 
 	if (psn_diff(p->psn, r->psn_next) >= 0)

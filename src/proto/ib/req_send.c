@@ -58,7 +58,7 @@ static uint32_t packets_of(const struct ibp_qp *q, const struct eng_swqe *w)
 	if (w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
 	    w->length == 0)
 		return 1;
-	return (uint32_t)((w->length + q->req.mtu - 1) / q->req.mtu);
+	return (uint32_t)((w->length + q->conn.req.mtu - 1) / q->conn.req.mtu);
 }
 
 static bool sqd(const struct ibp_qp *q)
@@ -69,13 +69,13 @@ static bool sqd(const struct ibp_qp *q)
 /* First visit of a work request: it gets its PSNs. */
 static bool start(struct ibp_qp *q, struct eng_swqe *w)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 
 	if (w->started)
 		return true;
-	if (sqd(q) && !r->begun)
+	if (sqd(q) && !q->send.begun)
 		return false;
-	r->begun = false;
+	q->send.begun = false;
 	w->first_psn = r->psn_next;
 	w->last_psn = psn_add(r->psn_next, packets_of(q, w) - 1);
 	w->ssn = ++r->ssn;
@@ -101,7 +101,7 @@ static bool reads_done_before(struct ibp_qp *q, uint32_t index)
 /* Binds and invalidations: executed once, in order (IBTA 10.6.5.1, 10.6.7.2). */
 static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	enum eng_verdict v;
 
 	if (!w->started) {
@@ -109,7 +109,7 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			return STEP_STOP;
 		if (w->opcode == IBV_WR_LOCAL_INV && r->psn_una != r->psn_next)
 			return STEP_STOP;
-		if ((w->flags & IBV_SEND_FENCE) && !reads_done_before(q, r->cur))
+		if ((w->flags & IBV_SEND_FENCE) && !reads_done_before(q, q->send.cur))
 			return STEP_STOP;
 		v = w->opcode == IBV_WR_LOCAL_INV
 			    ? eng_mkey_invalidate(q->qp, w->imm)
@@ -119,12 +119,12 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			v = ENG_V_MW_BIND;
 		w->verdict = (uint8_t)v;
 		if (v) {
-			r->halted = true;
+			q->send.halted = true;
 			ibp_req_complete(q);
 			return STEP_STOP;
 		}
 	}
-	r->cur++;
+	q->send.cur++;
 	ibp_req_complete(q);
 	return STEP_NEXT;
 }
@@ -133,13 +133,13 @@ static bool read_depth_free(const struct ibp_qp *q)
 {
 	uint32_t depth = q->qp->attr.max_rd_atomic;
 
-	return q->req.rd_count < (depth < IBP_RD_ATOMIC ? depth : IBP_RD_ATOMIC);
+	return q->conn.req.rd_count < (depth < IBP_RD_ATOMIC ? depth : IBP_RD_ATOMIC);
 }
 
 /* May the packet at the cursor leave now? n = PSNs it uses. */
 static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t flight = (uint32_t)psn_diff(r->psn_send, r->psn_una);
 
 	if (q->cls == WIRE_CLASS_UC)
@@ -153,7 +153,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 		return false;
 	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))
 		return false;
-	if (r->pkt == 0 && (w->flags & IBV_SEND_FENCE) && !reads_done_before(q, r->cur))
+	if (q->send.pkt == 0 && (w->flags & IBV_SEND_FENCE) && !reads_done_before(q, q->send.cur))
 		return false;
 	/* One message beyond the credit limit is allowed as a probe (9.7.7.2.5). */
 	if (r->limited && (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
@@ -164,7 +164,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 
 static bool want_ack(struct ibp_qp *q, bool last)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t window = r->local && r->window > IBP_SHM_HEAVY ? IBP_SHM_HEAVY : r->window;
 	uint32_t quarter = window / 4 ? window / 4 : 1;
 
@@ -179,7 +179,7 @@ static bool want_ack(struct ibp_qp *q, bool last)
 static uint8_t pick_opcode(const struct ibp_qp *q, const struct eng_swqe *w, uint32_t n)
 {
 	const struct op_row *row = &op_rows[w->opcode];
-	uint32_t pkt = q->req.pkt;
+	uint32_t pkt = q->send.pkt;
 	uint8_t low = n == 1 ? row->only :
 		      pkt == 0 ? row->first :
 		      pkt == n - 1 ? row->last : row->middle;
@@ -190,12 +190,12 @@ static uint8_t pick_opcode(const struct ibp_qp *q, const struct eng_swqe *w, uin
 static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_ib_packet *p,
 			uint32_t packets)
 {
-	struct ibp_req *r = &q->req;
-	uint64_t off = (uint64_t)r->pkt * q->req.mtu;
-	bool last = r->pkt == packets - 1;
+	struct ibp_req *r = &q->conn.req;
+	uint64_t off = (uint64_t)q->send.pkt * q->conn.req.mtu;
+	bool last = q->send.pkt == packets - 1;
 
 	*p = (struct wire_ib_packet){
-		.opcode = pick_opcode(q, w, packets), .psn = r->psn_send, .pkey = IBP_PKEY,
+		.opcode = pick_opcode(q, w, packets), .psn = r->psn_send, .pkey = q->conn.pkey,
 		.migreq = true, .dest_qpn = q->qp->attr.dest_qp_num, .srqn = w->srqn,
 		.va = w->remote_addr, .rkey = w->rkey, .dma_len = (uint32_t)w->length,
 		.se = last && (w->flags & IBV_SEND_SOLICITED) &&
@@ -210,7 +210,7 @@ static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_
 	} else if (w->opcode == IBV_WR_RDMA_READ) {
 		p->va = w->remote_addr + off;
 	} else {
-		p->payload_len = last ? (uint32_t)(w->length - off) : q->req.mtu;
+		p->payload_len = last ? (uint32_t)(w->length - off) : q->conn.req.mtu;
 		p->pad = -p->payload_len & 3;
 	}
 }
@@ -227,7 +227,7 @@ static uint32_t chunk_end(uint32_t pkt, uint32_t packets)
 static int payload(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_packet *p,
 		   struct iovec *iov, int max, bool *user)
 {
-	uint64_t off = (uint64_t)q->req.pkt * q->req.mtu;
+	uint64_t off = (uint64_t)q->send.pkt * q->conn.req.mtu;
 
 	*user = false;
 	if (!p->payload_len)
@@ -242,7 +242,7 @@ static int payload(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_pa
 
 static void advance(struct ibp_qp *q, struct eng_swqe *w, uint32_t psns, uint32_t packets)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	bool fresh = r->psn_send == r->psn_next;
 
 	if (!fresh)
@@ -253,27 +253,27 @@ static void advance(struct ibp_qp *q, struct eng_swqe *w, uint32_t psns, uint32_
 	if (is_read_or_atomic(w->opcode)) {
 		uint32_t slot = (r->rd_head + r->rd_count++) % IBP_RD_ATOMIC;
 
-		if (r->pkt && fresh)
+		if (q->send.pkt && fresh)
 			r->ssn++; /* each piece of a READ is a message to the peer */
 		r->rd_last[slot] = psn_add(r->psn_send, IBP_PSN_MASK);
 	}
-	r->pkt += psns;
-	if (r->pkt == packets) {
-		r->pkt = 0;
-		r->cur++;
+	q->send.pkt += psns;
+	if (q->send.pkt == packets) {
+		q->send.pkt = 0;
+		q->send.cur++;
 	}
 }
 
 static void halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 {
 	w->verdict = (uint8_t)v;
-	q->req.halted = true;
+	q->send.halted = true;
 	ibp_req_complete(q);
 }
 
 static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	uint32_t packets = packets_of(q, w), psns = 1;
 	struct wire_ib_packet p;
 	struct iovec *iov;
@@ -281,17 +281,17 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 	int max, n;
 
 	if (w->opcode == IBV_WR_RDMA_READ)
-		psns = chunk_end(r->pkt, packets) - r->pkt;
+		psns = chunk_end(q->send.pkt, packets) - q->send.pkt;
 	if (!may_send(q, w, psns))
 		return STEP_STOP;
 	fill_packet(q, w, &p, packets);
 	if (w->opcode == IBV_WR_RDMA_READ) {
-		uint64_t left = w->length - (uint64_t)r->pkt * q->req.mtu;
-		uint64_t piece = (uint64_t)psns * q->req.mtu;
+		uint64_t left = w->length - (uint64_t)q->send.pkt * q->conn.req.mtu;
+		uint64_t piece = (uint64_t)psns * q->conn.req.mtu;
 
 		p.dma_len = (uint32_t)(left < piece ? left : piece);
 	}
-	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
+	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, false,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	/* Making room may have found a fault in what was to leave before. */
 	if (!iov || r->psn_send != p.psn)
@@ -301,7 +301,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		halt(q, w, (enum eng_verdict)-n);
 		return STEP_STOP;
 	}
-	p.ack_req = want_ack(q, r->pkt + psns == packets);
+	p.ack_req = want_ack(q, q->send.pkt + psns == packets);
 	if (r->plain) {
 		r->plain = psn_diff(p.psn, r->plain_until) < 0;
 		q->port->shm.say_plain = r->plain && w->opcode == IBV_WR_RDMA_READ;
@@ -318,14 +318,13 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 static void uc_done(struct ibp_qp *q, struct eng_swqe *w)
 {
 	w->done = 1;
-	q->req.psn_una = q->req.psn_send;
+	q->conn.req.psn_una = q->conn.req.psn_send;
 }
 
 static enum step run_one(struct ibp_qp *q)
 {
-	struct ibp_req *r = &q->req;
-	struct eng_swqe *w = eng_ring_at(&q->qp->sq, r->cur);
-	uint32_t cur = r->cur;
+	struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
+	uint32_t cur = q->send.cur;
 	enum step s;
 
 	if (is_local(w->opcode) && !w->verdict)
@@ -341,7 +340,7 @@ static enum step run_one(struct ibp_qp *q)
 		return STEP_STOP;
 	}
 	s = send_packet(q, w);
-	if (s == STEP_SENT && q->cls == WIRE_CLASS_UC && r->cur != cur)
+	if (s == STEP_SENT && q->cls == WIRE_CLASS_UC && q->send.cur != cur)
 		uc_done(q, w);
 	return s;
 }
@@ -354,28 +353,28 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 	if (!w)
 		return;
 	/* Whatever follows it must not leave; what precedes it still may. */
-	q->req.cur = index;
-	q->req.pkt = (uint32_t)psn_diff(psn, w->first_psn);
-	q->req.psn_send = psn;
+	q->send.cur = index;
+	q->send.pkt = (uint32_t)psn_diff(psn, w->first_psn);
+	q->conn.req.psn_send = psn;
 	w->done = 0;
 	halt(q, w, ENG_V_LOC_FAULT);
 }
 
 void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 {
-	struct ibp_req *r = &q->req;
+	struct ibp_req *r = &q->conn.req;
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	uint32_t before = q->port->sent;
 
-	if (!r->chosen && r->cur != q->qp->sq.tail && !ibp_shm_choose(q)) {
-		r->begun |= st == IBV_QPS_RTS &&
-			    !is_local(((struct eng_swqe *)eng_ring_at(&q->qp->sq, r->cur))->opcode);
+	if (!r->chosen && q->send.cur != q->qp->sq.tail && !ibp_shm_choose(q)) {
+		q->send.begun |= st == IBV_QPS_RTS &&
+			    !is_local(((struct eng_swqe *)eng_ring_at(&q->qp->sq, q->send.cur))->opcode);
 		ibp_activate(q);
 		return;
 	}
 	/* Not stopped by a request that failed here: those before it may be lost. */
 	while (!r->rnr_wait && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
-	       r->cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
+	       q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;

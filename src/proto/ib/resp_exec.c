@@ -6,13 +6,13 @@
  */
 #include "proto/ib/port.h"
 
-static enum eng_verdict check_sequence(const struct ibp_resp *r, uint16_t f)
+static enum eng_verdict check_sequence(const struct ibp_recv *m, uint16_t f)
 {
 	enum ibp_message kind = f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
 
 	if (f & (WIRE_F_MIDDLE | WIRE_F_LAST))
-		return r->message == kind ? ENG_OK : ENG_V_RX_SEQUENCE;
-	return r->message == IBP_NONE ? ENG_OK : ENG_V_RX_SEQUENCE;
+		return m->message == kind ? ENG_OK : ENG_V_RX_SEQUENCE;
+	return m->message == IBP_NONE ? ENG_OK : ENG_V_RX_SEQUENCE;
 }
 
 static enum eng_verdict check_length(const struct ibp_qp *q, const struct wire_ib_packet *p)
@@ -24,18 +24,17 @@ static enum eng_verdict check_length(const struct ibp_qp *q, const struct wire_i
 	if (!(f & WIRE_F_PAYLOAD))
 		good = n == 0;
 	else if (f & (WIRE_F_FIRST | WIRE_F_MIDDLE))
-		good = n == q->resp.mtu;
+		good = n == q->conn.resp.mtu;
 	else if (f & WIRE_F_LAST)
-		good = n >= 1 && n <= q->resp.mtu;
+		good = n >= 1 && n <= q->conn.resp.mtu;
 	else
-		good = n <= q->resp.mtu;
+		good = n <= q->conn.resp.mtu;
 	return good && p->pad == (-n & 3) ? ENG_OK : ENG_V_RX_LENGTH;
 }
 
 /* XRC names the receive queue, and with it the protection domain, per message. */
 static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	struct ibp_resp *r = &q->resp;
 	struct eng_srq *srq;
 
 	if (q->qp->type != IBV_QPT_XRC_RECV)
@@ -44,12 +43,12 @@ static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet
 	if (!srq || !(q->proxy ? ibp_home_domain(q->proxy, srq->xrcd)
 				 : srq->xrcd == q->qp->xrcd))
 		return ENG_V_RX_SRQN;
-	if (!(p->shape->flags & WIRE_F_START) && (srq != r->srq || p->srqn != r->srqn))
+	if (!(p->shape->flags & WIRE_F_START) && (srq != q->recv.srq || p->srqn != q->recv.srqn))
 		return ENG_V_RX_SRQN;
-	r->srqn = p->srqn;
-	r->srq = srq;
-	r->pd = srq->pd;
-	r->cq = srq->cq;
+	q->recv.srqn = p->srqn;
+	q->recv.srq = srq;
+	q->recv.pd = srq->pd;
+	q->recv.cq = srq->cq;
 	return ENG_OK;
 }
 
@@ -59,25 +58,23 @@ struct eng_cq *ibp_recv_cq(const struct ibp_qp *q)
 
 	if (q->qp->type != IBV_QPT_XRC_RECV)
 		return q->qp->recv_cq;
-	srq = eng_srq_find(q->port->dev, q->resp.srqn);
-	return srq && srq == q->resp.srq ? srq->cq : NULL;
+	srq = eng_srq_find(q->port->dev, q->recv.srqn);
+	return srq && srq == q->recv.srq ? srq->cq : NULL;
 }
 
 int ibp_resp_take(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
-
-	if (!r->have_rwqe)
-		r->have_rwqe = r->srq ? eng_srq_take(r->srq, r->rwqe)
-				      : eng_recv_take(q->qp, r->rwqe);
-	return r->have_rwqe ? ENG_OK : IBP_RNR;
+	if (!q->recv.have_rwqe)
+		q->recv.have_rwqe = q->recv.srq ? eng_srq_take(q->recv.srq, q->recv.rwqe)
+				      : eng_recv_take(q->qp, q->recv.rwqe);
+	return q->recv.have_rwqe ? ENG_OK : IBP_RNR;
 }
 
 /* Receive buffers are checked against the SRQ's domain when there is one. */
 static struct eng_pd *recv_pd(const struct ibp_qp *q)
 {
-	if (q->resp.srq)
-		return q->resp.srq->pd;
+	if (q->recv.srq)
+		return q->recv.srq->pd;
 	return q->qp->srq ? q->qp->srq->pd : q->qp->pd;
 }
 
@@ -90,7 +87,7 @@ static int local_verdict(int r, enum eng_verdict fault)
 int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
 		   bool last)
 {
-	struct eng_rwqe *w = q->resp.rwqe;
+	struct eng_rwqe *w = q->recv.rwqe;
 	struct iovec iov[40];
 	int n;
 
@@ -112,11 +109,11 @@ int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t l
 
 void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited)
 {
-	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->resp.offset,
+	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->recv.offset,
 			     .wc_flags = (uint8_t)flags, .imm = imm, .solicited = solicited };
 
-	q->resp.have_rwqe = false;
-	eng_recv_done(q->qp, q->resp.cq, q->resp.rwqe->wr_id, &e);
+	q->recv.have_rwqe = false;
+	eng_recv_done(q->qp, q->recv.cq, q->recv.rwqe->wr_id, &e);
 }
 
 static void receive_done(struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t opcode)
@@ -136,7 +133,6 @@ static size_t payload_off(const struct wire_ib_packet *p, const struct link_rx *
 
 static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_resp *r = &q->resp;
 	uint16_t f = p->shape->flags;
 	int v;
 
@@ -144,19 +140,19 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 		v = ibp_resp_take(q);
 		if (v != ENG_OK)
 			return v;
-		r->offset = 0;
-		r->message = IBP_SEND;
+		q->recv.offset = 0;
+		q->recv.message = IBP_SEND;
 	}
-	if (r->offset + p->payload_len > r->rwqe->length)
+	if (q->recv.offset + p->payload_len > q->recv.rwqe->length)
 		return ENG_V_RX_TOO_LONG;
 	v = ibp_place_recv(q, q->port->link->rx_stage, payload_off(p, rx), p->payload_len,
-			   r->offset, f & WIRE_F_END);
+			   q->recv.offset, f & WIRE_F_END);
 	if (v != ENG_OK)
 		return v;
-	r->offset += p->payload_len;
+	q->recv.offset += p->payload_len;
 	if (!(f & WIRE_F_END))
 		return ENG_OK;
-	r->message = IBP_NONE;
+	q->recv.message = IBP_NONE;
 	if (f & WIRE_F_INV) {
 		ibp_place_settle(q->port); /* nothing lands after it */
 		if (eng_qp_state(q->qp) == IBV_QPS_ERR)
@@ -171,7 +167,6 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 
 static enum eng_verdict begin_write(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
-	struct ibp_resp *r = &q->resp;
 	struct eng_mkey *mk;
 	uint64_t off;
 	enum eng_verdict v = ENG_OK;
@@ -179,20 +174,19 @@ static enum eng_verdict begin_write(struct ibp_qp *q, const struct wire_ib_packe
 	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE))
 		return ENG_V_RX_DISABLED;
 	if (p->dma_len)
-		v = eng_mkey_remote(q->port->dev, r->pd, q->qp, p->rkey, p->va, p->dma_len,
+		v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, p->rkey, p->va, p->dma_len,
 				    IBV_ACCESS_REMOTE_WRITE, &mk, &off);
 	if (p->dma_len && v == ENG_OK)
 		ibp_export(q, mk, p->rkey);
-	r->va = p->va;
-	r->rkey = p->rkey;
-	r->length = p->dma_len;
-	r->offset = 0;
+	q->recv.va = p->va;
+	q->recv.rkey = p->rkey;
+	q->recv.length = p->dma_len;
+	q->recv.offset = 0;
 	return v;
 }
 
 static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_resp *r = &q->resp;
 	struct iovec iov[40];
 	struct eng_mkey *mk;
 	uint64_t off;
@@ -200,7 +194,7 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 
 	if (!p->payload_len)
 		return ENG_OK;
-	v = eng_mkey_remote(q->port->dev, r->pd, q->qp, r->rkey, r->va + r->offset,
+	v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, q->recv.rkey, q->recv.va + q->recv.offset,
 			    p->payload_len, IBV_ACCESS_REMOTE_WRITE, &mk, &off);
 	if (v != ENG_OK)
 		return v;
@@ -217,7 +211,7 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 
 static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	uint16_t f = p->shape->flags;
 	uint64_t after;
 	int v = ENG_OK;
@@ -230,15 +224,15 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 			(void)ibp_resp_take(q);
 		return v;
 	}
-	after = r->offset + p->payload_len;
-	if (after > r->length || ((f & WIRE_F_END) && after != r->length))
+	after = q->recv.offset + p->payload_len;
+	if (after > q->recv.length || ((f & WIRE_F_END) && after != q->recv.length))
 		return ENG_V_RX_LENGTH;
 	/* The receive is taken before memory changes: RNR leaves it untouched. But
 	 * a fault of the packets before this one is not the receive's. */
 	if (f & WIRE_F_IMM) {
 		ibp_place_settle(q->port);
 		if (r->dead || eng_qp_state(q->qp) == IBV_QPS_ERR ||
-		    (!(f & WIRE_F_START) && r->message == IBP_NONE))
+		    (!(f & WIRE_F_START) && q->recv.message == IBP_NONE))
 			return ENG_V_RX_FAULT;
 		v = ibp_resp_take(q);
 	}
@@ -246,8 +240,8 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 		v = place_write(q, p, rx);
 	if (v != ENG_OK)
 		return v;
-	r->offset = after;
-	r->message = f & WIRE_F_END ? IBP_NONE : IBP_WRITE;
+	q->recv.offset = after;
+	q->recv.message = f & WIRE_F_END ? IBP_NONE : IBP_WRITE;
 	if (f & WIRE_F_IMM)
 		receive_done(q, p, IBV_WC_RECV_RDMA_WITH_IMM);
 	return ENG_OK;
@@ -255,10 +249,10 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_resp *r = &q->resp;
-	enum ibp_message before = r->message;
+	struct ibp_resp *r = &q->conn.resp;
+	enum ibp_message before = q->recv.message;
 	uint16_t f = p->shape->flags;
-	int v = check_sequence(r, f);
+	int v = check_sequence(&q->recv, f);
 
 	if (v == ENG_OK)
 		v = check_length(q, p);
@@ -278,7 +272,7 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		return ibp_resp_atomic(q, p);
 	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
 	if (v == IBP_AGAIN)
-		r->message = before;
+		q->recv.message = before;
 	if (v == ENG_OK) {
 		r->epsn = psn_add(r->epsn, 1);
 		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));

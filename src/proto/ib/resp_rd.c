@@ -17,13 +17,13 @@ static uint32_t depth(const struct ibp_qp *q)
 
 static uint32_t responses(const struct ibp_qp *q, uint32_t len)
 {
-	return len ? (uint32_t)(((uint64_t)len + q->resp.mtu - 1) / q->resp.mtu) : 1;
+	return len ? (uint32_t)(((uint64_t)len + q->conn.resp.mtu - 1) / q->conn.resp.mtu) : 1;
 }
 
 /* The oldest entry, unless its answer has not left yet. */
 static struct ibp_rdres *new_entry(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	struct ibp_rdres *e;
 
 	if (!depth(q))
@@ -34,7 +34,7 @@ static struct ibp_rdres *new_entry(struct ibp_qp *q)
 
 static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 
 	r->msn = psn_add(r->msn, 1);
 	e->first_psn = e->tx_start = e->tx_psn = r->epsn;
@@ -64,7 +64,7 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 	if (!e)
 		return ENG_V_RX_RD_DEPTH;
 	if (p->dma_len) {
-		v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, p->rkey, p->va, p->dma_len,
+		v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, p->rkey, p->va, p->dma_len,
 				    IBV_ACCESS_REMOTE_READ, &mk, &off);
 		if (v != ENG_OK)
 			return v;
@@ -72,7 +72,7 @@ int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len,
 				 .tx_bytes = p->dma_len,
-				 .pd = q->resp.pd };
+				 .pd = q->recv.pd };
 	publish(q, e, responses(q, p->dma_len));
 	return ENG_OK;
 }
@@ -104,7 +104,7 @@ int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 		return ENG_V_RX_RD_DEPTH;
 	if (p->va & 7)
 		return ENG_V_RX_ALIGN;
-	v = eng_mkey_remote(q->port->dev, q->resp.pd, q->qp, p->rkey, p->va, 8,
+	v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, p->rkey, p->va, 8,
 			    IBV_ACCESS_REMOTE_ATOMIC, &mk, &off);
 	if (v != ENG_OK)
 		return v;
@@ -122,7 +122,7 @@ int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 static struct ibp_rdres *find_entry(struct ibp_qp *q, uint32_t psn)
 {
 	for (uint32_t i = 0; i < depth(q); i++) {
-		struct ibp_rdres *e = &q->resp.res[i];
+		struct ibp_rdres *e = &q->conn.resp.res[i];
 
 		if (e->used && psn_diff(psn, e->first_psn) >= 0 && psn_diff(psn, e->last_psn) <= 0)
 			return e;
@@ -139,7 +139,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 	if (!e || e->atomic || p->payload_len || psn_diff(end, e->last_psn) > 0)
 		return;
-	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->resp.mtu;
+	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->conn.resp.mtu;
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
 		return;
 	/* The first answer could not be fetched, so it was none. */

@@ -11,15 +11,13 @@
 
 void ibp_resp_reset(struct ibp_qp *q)
 {
-	struct eng_rwqe *rwqe = q->resp.rwqe;
-
-	q->resp = (struct ibp_resp){ .rwqe = rwqe, .epsn = q->qp->attr.rq_psn & IBP_PSN_MASK,
-				     .pd = q->qp->pd, .cq = q->qp->recv_cq, .mtu = q->mtu };
+	q->recv = (struct ibp_recv){ .rwqe = q->recv.rwqe, .pd = q->qp->pd, .cq = q->qp->recv_cq };
+	q->conn.resp = (struct ibp_resp){ .epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu };
 }
 
 void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 
 	r->nak = v;
 	r->nak_psn = psn;
@@ -30,7 +28,7 @@ void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
 
 static void ahead(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 
 	ibp_count(q->port, ENG_C_out_of_sequence);
 	if (r->gap_nak)
@@ -47,7 +45,7 @@ static void ahead(struct ibp_qp *q)
 
 static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 
 	if (v == IBP_RNR) {
 		/* What follows is dropped without a word until this PSN comes
@@ -74,8 +72,8 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 static bool fits_kind(struct ibp_qp *q, bool first)
 {
 	const struct ibp_shm *shm = &q->port->shm;
-	struct ibp_resp *r = &q->resp;
-	uint32_t mtu = shm->rx ? shm->unit : q->mtu;
+	struct ibp_resp *r = &q->conn.resp;
+	uint32_t mtu = shm->rx ? shm->unit : q->conn.mtu;
 
 	if (r->chosen)
 		return r->local == (shm->rx != NULL) && r->mtu == mtu;
@@ -87,7 +85,7 @@ static bool fits_kind(struct ibp_qp *q, bool first)
 
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	int32_t d = psn_diff(p->psn, r->epsn);
 
 	if (r->dead || !fits_kind(q, d == 0))

@@ -9,7 +9,7 @@
 
 bool ibp_resp_has_work(const struct ibp_qp *q)
 {
-	const struct ibp_resp *r = &q->resp;
+	const struct ibp_resp *r = &q->conn.resp;
 	uint32_t depth = r->res_used ? q->qp->attr.max_dest_rd_atomic : 0;
 
 	for (uint32_t i = 0; i < depth && i < IBP_RD_ATOMIC; i++)
@@ -21,7 +21,7 @@ bool ibp_resp_has_work(const struct ibp_qp *q)
 static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_t psn)
 {
 	return (struct wire_ib_packet){
-		.opcode = q->cls | low, .psn = psn, .pkey = IBP_PKEY, .migreq = true,
+		.opcode = q->cls | low, .psn = psn, .pkey = q->conn.pkey, .migreq = true,
 		.dest_qpn = q->qp->attr.dest_qp_num,
 	};
 }
@@ -31,7 +31,7 @@ static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	int max;
 
-	if (!ibp_train_begin(q->port, q->qp, &q->path, true,
+	if (!ibp_train_begin(q->port, q->qp, &q->conn.path, true,
 			     ibp_packet_size(wire_ib_shape(p->opcode), 0), &max))
 		return false;
 	ibp_train_end(q->port, p, 0, false);
@@ -43,7 +43,7 @@ static bool put_aeth(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
 	struct wire_ib_packet p = answer(q, WIRE_MSG_ACKNOWLEDGE, psn);
 
 	p.syndrome = syndrome;
-	p.msn = q->resp.msn;
+	p.msn = q->conn.resp.msn;
 	return put(q, &p);
 }
 
@@ -73,7 +73,7 @@ static uint8_t read_opcode(const struct ibp_rdres *e)
  * silently given up, a first one answered with a NAK in its place. */
 static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict v)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 
 	e->pending = false;
 	if (e->replay)
@@ -88,19 +88,19 @@ static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict 
 static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 {
 	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
-	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->resp.mtu, off;
+	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->conn.resp.mtu, off;
 	uint64_t left = e->tx_bytes - skip;
 	struct eng_mkey *mk;
 	struct iovec *iov;
 	int max, n = 0, v;
 
-	p.payload_len = left < q->resp.mtu ? (uint32_t)left : q->resp.mtu;
+	p.payload_len = left < q->conn.resp.mtu ? (uint32_t)left : q->conn.resp.mtu;
 	p.pad = -p.payload_len & 3;
 	p.syndrome = WIRE_SYN_ACK;
 	p.msn = e->msn;
 	p.rkey = e->rkey;
-	q->resp.plain = e->plain;
-	iov = ibp_train_begin(q->port, q->qp, &q->path, true,
+	q->conn.resp.plain = e->plain;
+	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, true,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov)
 		return false;
@@ -128,7 +128,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 void ibp_resp_fault(struct ibp_qp *q, uint32_t psn)
 {
 	for (uint32_t i = 0; i < IBP_RD_ATOMIC; i++) {
-		struct ibp_rdres *e = &q->resp.res[i];
+		struct ibp_rdres *e = &q->conn.resp.res[i];
 
 		if (e->used && !e->atomic && psn_diff(psn, e->first_psn) >= 0 &&
 		    psn_diff(psn, e->last_psn) <= 0) {
@@ -143,12 +143,12 @@ void ibp_resp_fault(struct ibp_qp *q, uint32_t psn)
 /* Oldest first: the ring's next victim is its oldest entry. */
 static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
 {
-	uint32_t depth = q->resp.res_used ? q->qp->attr.max_dest_rd_atomic : 0;
+	uint32_t depth = q->conn.resp.res_used ? q->qp->attr.max_dest_rd_atomic : 0;
 
 	if (depth > IBP_RD_ATOMIC)
 		depth = IBP_RD_ATOMIC;
 	for (uint32_t i = 0; i < depth; i++) {
-		struct ibp_rdres *e = &q->resp.res[(q->resp.res_next + i) % depth];
+		struct ibp_rdres *e = &q->conn.resp.res[(q->conn.resp.res_next + i) % depth];
 
 		if (e->pending)
 			return e;
@@ -159,7 +159,7 @@ static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
 /* The NAK leaves before the state changes, or the peer would see a timeout. */
 static bool put_fatal(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	uint8_t syndrome;
 
 	/* Alone: a fault in what leaves before it would take it along, and may
@@ -176,8 +176,8 @@ static bool put_fatal(struct ibp_qp *q)
 
 static bool send_fatal(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
-	struct eng_why why = { .key = r->rkey, .addr = r->va + r->offset, .doing = "a request" };
+	struct ibp_resp *r = &q->conn.resp;
+	struct eng_why why = { .key = q->recv.rkey, .addr = q->recv.va + q->recv.offset, .doing = "a request" };
 	enum eng_verdict v;
 
 	if (!r->nak_put && !put_fatal(q))
@@ -186,13 +186,13 @@ static bool send_fatal(struct ibp_qp *q)
 		return false;
 	v = r->nak;
 	r->nak = ENG_OK;
-	ibp_qp_error(q, v, IBV_QPS_ERR, !r->have_rwqe, &why);
+	ibp_qp_error(q, v, IBV_QPS_ERR, !q->recv.have_rwqe, &why);
 	return true;
 }
 
 static bool send_naks(struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	uint8_t rnr = WIRE_SYN_RNR | (q->qp->attr.min_rnr_timer & WIRE_SYN_VALUE);
 
 	if (r->nak)
@@ -231,35 +231,35 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 
 bool ibp_resp_may_ack(const struct ibp_qp *q)
 {
-	return !q->resp.dead && !ibp_resp_has_work(q);
+	return !q->conn.resp.dead && !ibp_resp_has_work(q);
 }
 
 void ibp_resp_acked(struct ibp_qp *q)
 {
-	q->resp.ack_due = false;
-	ut_list_del(&q->acks);
+	q->conn.resp.ack_due = false;
+	ut_list_del(&q->conn.acks);
 }
 
 void ibp_resp_owe(struct ibp_qp *q)
 {
-	q->resp.ack_due = true;
-	if (ut_list_empty(&q->acks))
-		ut_list_add_tail(&q->port->acks, &q->acks);
+	q->conn.resp.ack_due = true;
+	if (ut_list_empty(&q->conn.acks))
+		ut_list_add_tail(&q->port->acks, &q->conn.acks);
 }
 
 void ibp_resp_ack(struct ibp_qp *q)
 {
 	uint32_t out = q->forward ? q->forward->out : 0;
 
-	if (q->resp.ack_due && ibp_resp_may_ack(q)) {
-		uint32_t psn = psn_add(q->resp.epsn, IBP_PSN_MASK - out);
+	if (q->conn.resp.ack_due && ibp_resp_may_ack(q)) {
+		uint32_t psn = psn_add(q->conn.resp.epsn, IBP_PSN_MASK - out);
 
 		if (!ibp_fast_ack(q, psn) && !put_aeth(q, WIRE_SYN_ACK, psn)) {
 			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
 				ibp_resp_owe(q);
 			return;
 		}
-		q->resp.ack_due = false;
+		q->conn.resp.ack_due = false;
 	}
-	ut_list_del(&q->acks);
+	ut_list_del(&q->conn.acks);
 }

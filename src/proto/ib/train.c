@@ -61,7 +61,7 @@ static bool same_way(const struct ibp_port *port, const struct ibp_qp *q, const 
 		return true;
 	eng_dev_held(port->dev);
 	return reliable(q) && reliable(with) && !(differ & ~port->dev->qpn_mask) &&
-	       !memcmp(&q->path.flow, &t->path.flow, sizeof(t->path.flow));
+	       !memcmp(&q->conn.path.flow, &t->path.flow, sizeof(t->path.flow));
 }
 
 static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool response,

@@ -5,10 +5,10 @@
  */
 #include "proto/ib/port.h"
 
-static void give_up(struct ibp_resp *r)
+static void give_up(struct ibp_recv *m)
 {
-	r->message = IBP_NONE;
-	r->skipping = true;
+	m->message = IBP_NONE;
+	m->skipping = true;
 }
 
 static void local_fault(struct ibp_qp *q, enum eng_verdict v)
@@ -21,30 +21,30 @@ static void local_fault(struct ibp_qp *q, enum eng_verdict v)
 /* Payload inside a message could not be placed. */
 void ibp_uc_fault(struct ibp_qp *q)
 {
-	bool send = q->resp.message == IBP_SEND;
+	bool send = q->recv.message == IBP_SEND;
 
-	give_up(&q->resp);
+	give_up(&q->recv);
 	if (send)
 		local_fault(q, ENG_V_LOC_FAULT);
 }
 
 void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	bool begins = p->shape->flags & WIRE_F_START;
 	int v;
 
 	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
 		eng_qp_comm_est(q->qp);
 	if (p->psn != r->epsn)
-		give_up(r);
+		give_up(&q->recv);
 	r->epsn = p->psn;
 	if (begins) {
-		r->message = IBP_NONE;
-		r->skipping = false;
-		r->mtu = q->port->shm.rx ? q->port->shm.unit : q->mtu;
+		q->recv.message = IBP_NONE;
+		q->recv.skipping = false;
+		r->mtu = q->port->shm.rx ? q->port->shm.unit : q->conn.mtu;
 	}
-	if (r->skipping) {
+	if (q->recv.skipping) {
 		r->epsn = psn_add(p->psn, 1);
 		return;
 	}
@@ -52,7 +52,7 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	r->epsn = psn_add(p->psn, 1);
 	if (v == ENG_OK)
 		return;
-	give_up(r);
+	give_up(&q->recv);
 	if (v == ENG_V_LOC_KEY || v == ENG_V_LOC_PD || v == ENG_V_LOC_RIGHTS ||
 	    v == ENG_V_LOC_BOUNDS || v == ENG_V_LOC_FAULT)
 		local_fault(q, (enum eng_verdict)v);

@@ -14,12 +14,6 @@
 #define GRH_BYTES 40u
 #define MULTICAST_QPN 0xffffffu
 
-/* The kernel's rule: depends on the own QPN only. */
-static uint16_t ud_sport(uint32_t qpn)
-{
-	return (uint16_t)(0xc000 + (uint32_t)(qpn * 0x61c88647u) / (1u << 18));
-}
-
 static bool same_av(const struct eng_av *a, const struct eng_av *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
@@ -31,13 +25,13 @@ static enum eng_verdict aim(struct ibp_qp *q, const struct eng_swqe *w)
 		return ENG_V_LOC_AH_PD;
 	if (w->length > q->port->cfg.mtu_max)
 		return ENG_V_LOC_LEN;
-	if (q->path.valid && same_av(&q->ud_av, &w->ud.av))
+	if (q->conn.path.valid && same_av(&q->ud_av, &w->ud.av))
 		return ENG_OK;
 	ibp_train_flush(q->port); /* it refers to the path that changes */
 	if (q->port->blocked)
 		return ENG_OK;
-	q->path.valid = false;
-	if (ibp_path_set(q->port, &q->path, &w->ud.av, ud_sport(q->qp->qpn)) < 0)
+	q->conn.path.valid = false;
+	if (ibp_path_set(q->port, &q->conn.path, &w->ud.av, ibp_datagram_sport(q->qp->qpn)) < 0)
 		return ENG_V_LOC_ROUTE;
 	q->ud_av = w->ud.av;
 	return ENG_OK;
@@ -53,7 +47,7 @@ static struct wire_ib_packet datagram(struct ibp_qp *q, const struct eng_swqe *w
 	return (struct wire_ib_packet){
 		.opcode = w->opcode == IBV_WR_SEND_WITH_IMM ? WIRE_UD_SEND_ONLY_WITH_IMMEDIATE
 							    : WIRE_UD_SEND_ONLY,
-		.psn = q->req.psn_next, .pkey = IBP_PKEY, .migreq = true,
+		.psn = q->conn.req.psn_next, .pkey = q->conn.pkey, .migreq = true,
 		.dest_qpn = w->ud.qpn & MULTICAST_QPN, .qkey = qkey, .src_qpn = q->qp->qpn,
 		.imm = w->imm, .se = w->flags & IBV_SEND_SOLICITED,
 		.payload_len = len, .pad = -len & 3,
@@ -63,7 +57,7 @@ static struct wire_ib_packet datagram(struct ibp_qp *q, const struct eng_swqe *w
 static bool halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 {
 	w->verdict = (uint8_t)v;
-	q->req.halted = true;
+	q->send.halted = true;
 	return false;
 }
 
@@ -80,9 +74,9 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 	if (q->port->blocked)
 		return false;
 	p = datagram(q, w);
-	iov = ibp_train_begin(q->port, q->qp, &q->path, false,
+	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, false,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	if (!iov || q->req.halted)
+	if (!iov || q->send.halted)
 		return false;
 	if (p.payload_len && (w->flags & IBV_SEND_INLINE)) {
 		iov[0] = (struct iovec){ eng_swqe_inline(w), p.payload_len };
@@ -97,14 +91,13 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 		return halt(q, w, ENG_V_LOC_FAULT);
 	w->first_psn = w->last_psn = p.psn;
 	w->started = w->done = 1;
-	q->req.psn_next = psn_add(q->req.psn_next, 1);
-	q->req.psn_una = q->req.psn_send = q->req.psn_next;
+	q->conn.req.psn_next = psn_add(q->conn.req.psn_next, 1);
+	q->conn.req.psn_una = q->conn.req.psn_send = q->conn.req.psn_next;
 	return true;
 }
 
 void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 {
-	struct ibp_req *r = &q->req;
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t before = q->port->sent;
 
@@ -112,14 +105,14 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 
 	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	while (st == IBV_QPS_RTS && !r->halted && r->cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+	while (st == IBV_QPS_RTS && !q->send.halted && q->send.cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;
 		}
-		if (!send_one(q, eng_ring_at(sq, r->cur)))
+		if (!send_one(q, eng_ring_at(sq, q->send.cur)))
 			break;
-		r->cur++;
+		q->send.cur++;
 	}
 	ibp_train_flush(q->port);
 	if (q->port->blocked)
@@ -133,7 +126,7 @@ static bool take(struct ibp_qp *q, uint32_t payload)
 {
 	if (ibp_resp_take(q) != ENG_OK)
 		return false;
-	return q->resp.rwqe->length >= GRH_BYTES + payload;
+	return q->recv.rwqe->length >= GRH_BYTES + payload;
 }
 
 static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -191,6 +184,6 @@ void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 		e.wc_flags |= IBV_WC_WITH_IMM;
 		e.imm = p->imm;
 	}
-	q->resp.have_rwqe = false;
-	eng_recv_done(q->qp, q->qp->recv_cq, q->resp.rwqe->wr_id, &e);
+	q->recv.have_rwqe = false;
+	eng_recv_done(q->qp, q->qp->recv_cq, q->recv.rwqe->wr_id, &e);
 }

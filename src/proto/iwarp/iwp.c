@@ -41,18 +41,18 @@ int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
 		free(p);
 		return r;
 	}
-	dev->port = p;
+	dev->proto_port = p;
 	return 0;
 }
 
 void iwp_port_fini(struct eng_dev *dev)
 {
-	struct iwp_port *p = dev->port;
+	struct iwp_port *p = dev->proto_port;
 
 	ut_stage_fini(&p->stage);
 	ut_heap_fini(&p->timers);
 	free(p);
-	dev->port = NULL;
+	dev->proto_port = NULL;
 }
 
 /* --- sending --- */
@@ -177,7 +177,7 @@ static uint64_t sent_octets(const struct iwp_port *p)
 
 int iwp_transmit(struct eng_dev *dev, uint64_t now)
 {
-	struct iwp_port *p = dev->port;
+	struct iwp_port *p = dev->proto_port;
 	uint64_t before = sent_octets(p);
 	struct ut_timer *t;
 	int done = 0, n;
@@ -196,14 +196,14 @@ int iwp_transmit(struct eng_dev *dev, uint64_t now)
 
 bool iwp_busy(struct eng_dev *dev)
 {
-	const struct iwp_port *p = dev->port;
+	const struct iwp_port *p = dev->proto_port;
 
 	return !ut_list_empty(&p->active);
 }
 
 uint64_t iwp_deadline(struct eng_dev *dev)
 {
-	const struct iwp_port *p = dev->port;
+	const struct iwp_port *p = dev->proto_port;
 
 	return ut_heap_next(&p->timers);
 }
@@ -234,7 +234,7 @@ static bool can_wait(const struct iwp_qp *q)
 
 bool iwp_may_coalesce(struct eng_dev *dev, bool batch)
 {
-	struct iwp_port *p = dev->port;
+	struct iwp_port *p = dev->proto_port;
 	struct iwp_qp *q;
 
 	if (!batch || ut_list_empty(&p->active) || ++p->held > COALESCE_ALL)

@@ -20,7 +20,7 @@ struct iwp_config {
 	uint32_t mulpdu_max; /* cap on the ULPDU, 0 = 64768 */
 };
 
-/* Attaches a port to dev->port; QPs can be made afterwards. 0 or -ENOMEM. */
+/* Attaches a port to dev->proto_port; QPs can be made afterwards. 0 or -ENOMEM. */
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg);
 void iwp_port_fini(struct eng_dev *dev);
 

@@ -28,7 +28,7 @@ static int qp_init(struct eng_qp *qp)
 	int r;
 
 	q->qp = qp;
-	q->port = qp->dev->port;
+	q->port = qp->dev->proto_port;
 	ut_list_init(&q->active);
 	q->rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
 	if (!q->rwqe)

@@ -25,7 +25,7 @@ int ibp_forward_new(struct ibp_qp *q)
 
 static uint32_t oldest(const struct ibp_qp *q)
 {
-	return psn_add(q->resp.epsn, -q->forward->out);
+	return psn_add(q->conn.resp.epsn, -q->forward->out);
 }
 
 static bool same_owner(struct ibp_port *port, uint32_t a, uint32_t b)
@@ -43,7 +43,7 @@ static bool foreign(struct ibp_port *port, uint32_t srqn)
 /* The owner has our address, too. */
 static struct ut_flow here(const struct ibp_qp *q)
 {
-	struct ut_flow f = q->path.flow;
+	struct ut_flow f = q->conn.path.flow;
 
 	memcpy(f.dst, f.src, 16);
 	return f;
@@ -76,7 +76,7 @@ static struct ibp_forward_header note(const struct ibp_qp *q, enum ibp_forward_k
 
 static void arm(struct ibp_qp *q, uint64_t delay)
 {
-	struct ut_timer *t = &q->req.timer;
+	struct ut_timer *t = &q->conn.req.timer;
 	uint64_t at = q->port->now + delay;
 
 	if (!ut_timer_queued(t) || t->at > at)
@@ -91,7 +91,7 @@ static bool goes_out(const struct ibp_qp *q, const struct wire_ib_packet *p)
 	uint16_t f = p->shape->flags;
 
 	return (f & (WIRE_F_SEND | WIRE_F_WRITE)) && foreign(q->port, p->srqn) &&
-	       q->qp->xrcd->shared && q->path.valid &&
+	       q->qp->xrcd->shared && q->conn.path.valid &&
 	       (f & WIRE_F_START ? !q->forward->abroad
 				 : q->forward->abroad &&
 					   same_owner(q->port, p->srqn, q->forward->srqn));
@@ -131,14 +131,14 @@ static void begin_run(struct ibp_qp *q)
 	struct ibp_forward *y = q->forward;
 
 	y->run++;
-	y->msn = q->resp.msn;
+	y->msn = q->conn.resp.msn;
 	y->ends = 0;
-	y->seen = q->resp.epsn;
+	y->seen = q->conn.resp.epsn;
 }
 
 static int open_message(struct ibp_qp *q, const struct ut_flow *f, uint32_t srqn)
 {
-	struct ibp_forward_header n = note(q, IBP_FORWARD_OPEN, q->resp.epsn);
+	struct ibp_forward_header n = note(q, IBP_FORWARD_OPEN, q->conn.resp.epsn);
 
 	n.open.fs = q->qp->xrcd->fs;
 	n.open.ino = q->qp->xrcd->ino;
@@ -151,7 +151,7 @@ static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, 
 
 	n.kind |= (p->se ? IBP_FORWARD_SOLICITED : 0) | (q->forward->out ? 0 : IBP_FORWARD_FIRST);
 	n.opcode = p->opcode;
-	n.unit = (uint8_t)__builtin_ctz(q->resp.mtu);
+	n.unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu);
 	n.req.va = p->va;
 	n.req.rkey = p->rkey;
 	n.req.length = p->dma_len;
@@ -189,17 +189,17 @@ static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_p
 static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_forward *y = q->forward;
-	struct ibp_resp *r = &q->resp;
+	struct ibp_resp *r = &q->conn.resp;
 	uint16_t f = p->shape->flags;
 
 	if (f & WIRE_F_START) {
-		r->offset = 0;
-		r->va = f & WIRE_F_WRITE ? p->va : 0;
-		r->rkey = f & WIRE_F_WRITE ? p->rkey : 0;
+		q->recv.offset = 0;
+		q->recv.va = f & WIRE_F_WRITE ? p->va : 0;
+		q->recv.rkey = f & WIRE_F_WRITE ? p->rkey : 0;
 	}
-	r->offset += p->payload_len;
-	r->srq = NULL; /* none of ours */
-	r->message = f & WIRE_F_END ? IBP_NONE : f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
+	q->recv.offset += p->payload_len;
+	q->recv.srq = NULL; /* none of ours */
+	q->recv.message = f & WIRE_F_END ? IBP_NONE : f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
 	r->epsn = psn_add(r->epsn, 1);
 	y->abroad = !(f & WIRE_F_END);
 	y->ends += !!(f & WIRE_F_END);
@@ -253,7 +253,7 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 void ibp_forward_hold(struct ibp_qp *q)
 {
 	q->forward->held = true;
-	q->resp.gap_nak = true;
+	q->conn.resp.gap_nak = true;
 	arm(q, q->forward->out ? TICK_NS : WAY_NS);
 }
 
@@ -261,8 +261,8 @@ static void ask_again(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;
 
-	q->resp.seq_due = true;
-	q->resp.plain_due = y->plain;
+	q->conn.resp.seq_due = true;
+	q->conn.resp.plain_due = y->plain;
 	y->held = y->plain = false;
 	ibp_activate(q);
 }
@@ -282,8 +282,8 @@ static void fall_back(struct ibp_qp *q, bool inside)
 {
 	struct ibp_forward *y = q->forward;
 
-	q->resp.epsn = oldest(q);
-	q->resp.message = inside ? IBP_WRITE : IBP_NONE; /* a Send is refused before it begins */
+	q->conn.resp.epsn = oldest(q);
+	q->recv.message = inside ? IBP_WRITE : IBP_NONE; /* a Send is refused before it begins */
 	y->out = 0;
 	y->abroad = inside;
 	y->held = y->plain = y->asked = false;
@@ -292,7 +292,7 @@ static void fall_back(struct ibp_qp *q, bool inside)
 static void fail(struct ibp_qp *q, enum eng_verdict v)
 {
 	fall_back(q, false);
-	ibp_resp_fatal(q, v, q->resp.epsn);
+	ibp_resp_fatal(q, v, q->conn.resp.epsn);
 }
 
 static void refused(struct ibp_qp *q, const struct ibp_forward_header *n)
@@ -305,7 +305,7 @@ static void refused(struct ibp_qp *q, const struct ibp_forward_header *n)
 		return;
 	}
 	fall_back(q, n->say.inside);
-	q->resp.gap_nak = q->resp.rnr_due = true;
+	q->conn.resp.gap_nak = q->conn.resp.rnr_due = true;
 	ibp_activate(q);
 }
 
@@ -354,14 +354,14 @@ void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 		asked(port, rx, q, n);
 		return;
 	}
-	if (!q || !q->forward->out || n->run != q->forward->run || q->resp.dead)
+	if (!q || !q->forward->out || n->run != q->forward->run || q->conn.resp.dead)
 		return;
 	y = q->forward;
 	d = psn_diff(n->psn & IBP_PSN_MASK, oldest(q));
 	if (d < 0 || (uint32_t)d > y->out || (n->kind != IBP_FORWARD_DONE && (uint32_t)d == y->out))
 		return;
 	y->out -= (uint32_t)d;
-	q->resp.msn = psn_add(y->msn, n->say.ends < y->ends ? n->say.ends : y->ends);
+	q->conn.resp.msn = psn_add(y->msn, n->say.ends < y->ends ? n->say.ends : y->ends);
 	if (n->kind == IBP_FORWARD_DONE)
 		done(q, (uint32_t)d);
 	else
@@ -394,7 +394,7 @@ void ibp_forward_timer(struct ibp_qp *q)
 		ibp_home_timer(q);
 		return;
 	}
-	if (q->resp.dead)
+	if (q->conn.resp.dead)
 		return;
 	if (y->out && oldest(q) == y->seen)
 		probe(q);

@@ -46,6 +46,7 @@
 struct ibp_port;
 struct shm_message;
 struct ibp_qp;
+struct shm_message;
 struct wire_ib_packet;
 
 enum ibp_forward_kind {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The owner's side of forward.h: what targets of other processes hand on, and what is answered. */
+#include "engine/gid.h"
 #include "proto/ib/port.h"
 
 #include "util/clock.h"
@@ -23,7 +24,7 @@ struct ut_flow ibp_forward_back(struct ibp_port *port, const struct shm_message 
 
 	eng_dev_held(port->dev);
 	i = eng_gid_find(port->dev, (const union ibv_gid *)rx->dst);
-	f.scope = i >= 0 ? port->dev->gids[i].ifindex : 0;
+	f.scope = i >= 0 ? port->dev->port.gids[i].ifindex : 0;
 	memcpy(f.src, rx->dst, 16);
 	memcpy(f.dst, rx->src, 16);
 	return f;
@@ -38,12 +39,12 @@ static void owe(struct ibp_proxy *s)
 static void answer(struct ibp_proxy *s, enum ibp_forward_kind kind, uint32_t psn,
 		   enum eng_verdict v)
 {
-	const struct ibp_resp *r = &s->q->resp;
+	const struct ibp_resp *r = &s->q->conn.resp;
 
 	s->said = (struct ibp_forward_header){
 		.kind = kind, .mark = IBP_FORWARD_MARK, .psn = psn, .qpn = s->q->qp->qpn, .run = s->run,
 		.say = { .verdict = v, .ends = (uint32_t)psn_diff(r->msn, s->msn),
-			 .inside = r->message != IBP_NONE },
+			 .inside = s->q->recv.message != IBP_NONE },
 	};
 	s->ended = kind != IBP_FORWARD_DONE;
 	owe(s);
@@ -104,7 +105,7 @@ static void open_message(struct ibp_port *port, const struct shm_message *rx, co
 		memcpy(s->q->qp->attr.ah_attr.grh.dgid.raw, rx->src, 16);
 	}
 	/* Of a connection that this QP has had before. */
-	if (s->q->resp.message != IBP_NONE)
+	if (s->q->recv.message != IBP_NONE)
 		ibp_proxy_end(s, ENG_V_FLUSH);
 	s->touched = port->now;
 	s->fs = n->open.fs;
@@ -125,7 +126,7 @@ static bool parse(struct ibp_port *port, const struct shm_message *rx, const str
 		.shape = shape, .opcode = n->opcode, .psn = n->psn, .va = n->req.va,
 		.rkey = n->req.rkey, .dma_len = n->req.length, .imm = n->req.imm,
 		.srqn = n->req.srqn & IBP_PSN_MASK, .se = n->kind & IBP_FORWARD_SOLICITED,
-		.payload_len = rx->len - SHM_CHANNEL_HEADER_BYTES, .pkey = IBP_PKEY, .migreq = true,
+		.payload_len = rx->len - SHM_CHANNEL_HEADER_BYTES, .migreq = true,
 	};
 	p->pad = -p->payload_len & 3;
 	shm->rx = rx;
@@ -139,7 +140,7 @@ static bool parse(struct ibp_port *port, const struct shm_message *rx, const str
 static int execute(struct ibp_proxy *s, const struct shm_message *m, const struct ibp_forward_header *n)
 {
 	struct link_rx rx = ibp_shm_packet(m);
-	struct ibp_resp *r = &s->q->resp;
+	struct ibp_resp *r = &s->q->conn.resp;
 	struct wire_ib_packet p;
 	int v;
 
@@ -147,7 +148,7 @@ static int execute(struct ibp_proxy *s, const struct shm_message *m, const struc
 		return ENG_V_RX_SEQUENCE;
 	if (!parse(s->q->port, m, n, &p))
 		return ENG_V_RX_LENGTH;
-	if (r->message == IBP_NONE)
+	if (s->q->recv.message == IBP_NONE)
 		r->mtu = s->q->port->shm.unit;
 	else if (r->mtu != s->q->port->shm.unit)
 		return ENG_V_RX_LENGTH;
@@ -160,9 +161,8 @@ static int execute(struct ibp_proxy *s, const struct shm_message *m, const struc
 /* The receive that was taken carries the news here, the target fails there. */
 static void failed(struct ibp_proxy *s, enum eng_verdict v, uint32_t psn)
 {
-	struct ibp_resp *r = &s->q->resp;
-	struct eng_why why = { .key = r->message == IBP_WRITE ? r->rkey : 0,
-			       .addr = r->message == IBP_WRITE ? r->va + r->offset : 0,
+	struct eng_why why = { .key = s->q->recv.message == IBP_WRITE ? s->q->recv.rkey : 0,
+			       .addr = s->q->recv.message == IBP_WRITE ? s->q->recv.va + s->q->recv.offset : 0,
 			       .doing = "a request" };
 
 	memcpy(why.peer.raw, s->back.dst, 16);
@@ -177,11 +177,11 @@ static void watch(struct ibp_proxy *s)
 {
 	struct ibp_qp *q = s->q;
 
-	if (ut_timer_queued(&q->req.timer))
+	if (ut_timer_queued(&q->conn.req.timer))
 		return;
 	s->wait = WAIT_NS;
-	s->seen = q->resp.epsn;
-	ut_timer_set(&q->port->timers, &q->req.timer, q->port->now + s->wait);
+	s->seen = q->conn.resp.epsn;
+	ut_timer_set(&q->port->timers, &q->conn.req.timer, q->port->now + s->wait);
 }
 
 static void request(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
@@ -199,17 +199,17 @@ static void request(struct ibp_port *port, const struct shm_message *rx, const s
 	if (s->run != n->run) {
 		s->run = n->run;
 		s->ended = false;
-		s->msn = s->q->resp.msn;
-		s->q->resp.epsn = n->psn;
+		s->msn = s->q->conn.resp.msn;
+		s->q->conn.resp.epsn = n->psn;
 	}
 	v = execute(s, rx, n);
 	if (v == ENG_OK)
-		answer(s, IBP_FORWARD_DONE, s->q->resp.epsn, ENG_OK);
+		answer(s, IBP_FORWARD_DONE, s->q->conn.resp.epsn, ENG_OK);
 	else if (v == IBP_RNR)
 		answer(s, IBP_FORWARD_RNR, n->psn, ENG_OK);
 	else
 		failed(s, v > 0 ? (enum eng_verdict)v : ENG_V_LOC_FAULT, n->psn);
-	if (s->q->resp.message != IBP_NONE)
+	if (s->q->recv.message != IBP_NONE)
 		watch(s);
 }
 
@@ -278,9 +278,9 @@ void ibp_home_timer(struct ibp_qp *q)
 	struct shm_reservation at;
 	int r = 0;
 
-	if (q->resp.message == IBP_NONE)
+	if (q->recv.message == IBP_NONE)
 		return;
-	if (q->resp.epsn != s->seen) {
+	if (q->conn.resp.epsn != s->seen) {
 		s->wait = WAIT_NS;
 	} else {
 		s->wait = s->wait < WAIT_MOST / 2 ? s->wait * 2 : WAIT_MOST;
@@ -292,6 +292,6 @@ void ibp_home_timer(struct ibp_qp *q)
 		ibp_proxy_retire(s);
 		return;
 	}
-	s->seen = q->resp.epsn;
-	ut_timer_set(&q->port->timers, &q->req.timer, q->port->now + s->wait);
+	s->seen = q->conn.resp.epsn;
+	ut_timer_set(&q->port->timers, &q->conn.req.timer, q->port->now + s->wait);
 }

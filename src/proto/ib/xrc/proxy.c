@@ -22,11 +22,11 @@ static void destroy(struct ibp_proxy *s)
 {
 	struct ibp_qp *q = s->q;
 
-	ut_timer_clear(&q->port->timers, &q->req.timer);
+	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
 	ut_list_del(&q->active);
 	ut_list_del(&s->node);
 	ut_list_del(&s->due);
-	free(q->resp.rwqe);
+	free(q->recv.rwqe);
 	eng_qp_stand_in_free(q->qp);
 	free(s);
 }
@@ -56,13 +56,13 @@ static int fill(struct ibp_port *port, struct ibp_proxy *s, struct eng_qp *qp)
 	q->cls = WIRE_CLASS_XRC;
 	q->proxy = s;
 	ut_list_init(&q->active);
-	ut_list_init(&q->acks);
-	ut_list_init(&q->unarmed);
+	ut_list_init(&q->conn.acks);
+	ut_list_init(&q->conn.unarmed);
 	s->q = q;
 	ut_list_init(&s->node);
 	ut_list_init(&s->due);
-	q->resp.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
-	return q->resp.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
+	q->recv.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
+	return q->recv.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
 }
 
 static struct ibp_proxy *make(struct ibp_port *port)
@@ -89,7 +89,7 @@ static struct ibp_proxy *idle(struct ibp_port *port)
 
 	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
 		ut_list_each(s, &port->forwards.keys[i], node)
-			if (s->q->resp.message == IBP_NONE && ut_list_empty(&s->due) &&
+			if (s->q->recv.message == IBP_NONE && ut_list_empty(&s->due) &&
 			    (!best || s->touched < best->touched))
 				best = s;
 	return best;
@@ -127,8 +127,8 @@ void ibp_proxy_end(struct ibp_proxy *s, enum eng_verdict v)
 
 	ibp_recv_end(q, v);
 	eng_qp_revive(q->qp); /* no matter if there was no room for that */
-	q->resp.message = IBP_NONE;
-	ut_timer_clear(&q->port->timers, &q->req.timer);
+	q->recv.message = IBP_NONE;
+	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
 }
 
 void ibp_proxy_retire(struct ibp_proxy *s)

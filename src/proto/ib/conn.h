@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A connection: what two ends of a reliable service keep of each other apart from the messages - sequence
+ * numbers, window, retries, timers, the READs and atomics in flight (IBTA 9.7). An RC queue pair has one
+ * of its own; an EE context of the RD service is one that many queue pairs share. What is about the
+ * message in work, or about a send queue, is the queue pair's: struct ibp_send, struct ibp_recv.
+ *
+ * UC uses the PSNs, UD the PSN and the path that it sent to last.
+ */
+#ifndef PROTO_IB_CONN_H
+#define PROTO_IB_CONN_H
+
+#include "engine/verdict.h"
+#include "proto/ib/path.h"
+#include "util/heap.h"
+#include "util/list.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct eng_pd;
+
+#define IBP_PSN_MASK 0xffffffu
+#define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
+#define IBP_WINDOW_MIN 4u
+#define IBP_ASK_NOW UINT32_MAX  /* since_ack: the next packet gets the A bit */
+
+/* PSNs are compared as signed 24-bit differences (IBTA 9.7.2). */
+static inline int32_t psn_diff(uint32_t a, uint32_t b)
+{
+	return (int32_t)((a - b) << 8) >> 8;
+}
+
+static inline uint32_t psn_add(uint32_t a, uint32_t n)
+{
+	return (a + n) & IBP_PSN_MASK;
+}
+
+/* The requester's half. */
+struct ibp_req {
+	uint32_t psn_next;  /* first PSN never used */
+	uint32_t psn_una;   /* oldest PSN not acknowledged */
+	uint32_t psn_send;  /* PSN of the next packet to send */
+	uint32_t peer_psn;  /* the last of a request that the responder must execute itself */
+	uint32_t mtu;       /* bytes of each packet of a message but the last */
+	bool local, chosen; /* frame_shm.h */
+	bool fetches;       /* the peer process can fetch from our memory */
+	bool plain;         /* not what comes before plain_until, which it has asked for again */
+	uint32_t plain_until;
+	bool rnr_wait;
+	bool recovering;    /* went back and no progress yet */
+	uint8_t retry_left, rnr_left;
+	bool limited;       /* with ssn and lsn: end-to-end credits (IBTA 9.7.7.2) */
+	uint32_t ssn, lsn;
+	uint64_t ring_end;  /* where the newest packet ends in the ring */
+	uint32_t since_ack; /* packets since the last with the A bit */
+	uint32_t rd_head, rd_count;
+	uint32_t window, threshold, grown; /* packets; additive growth */
+	uint64_t deadline;  /* of the timer, which may fire early */
+	/* What few use. */
+	struct ut_timer timer;
+	uint64_t ring_read; /* how far the peer had come when the timer fired last */
+	uint64_t cnp_at;
+	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
+};
+
+/* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
+struct ibp_rdres {
+	uint32_t first_psn, last_psn;
+	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
+	uint64_t va, orig;
+	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
+	uint32_t rkey, msn;
+	uint32_t length;
+	uint32_t tx_bytes; /* this answer ends before this offset */
+	bool used, atomic, pending, replay;
+	bool plain;        /* frame_shm.h: asked for with its payload copied */
+};
+
+/* The responder's half. */
+struct ibp_resp {
+	uint32_t epsn, msn;
+	uint32_t mtu;       /* bytes of each packet of a message but the last */
+	bool local, chosen; /* frame_shm.h; chosen says that local stays so */
+	bool plain_due;     /* the sequence NAK that is owed asks for plain packets */
+	bool plain;         /* the answer being made is one */
+	bool gap_nak;       /* requests ahead of epsn get no (further) NAK */
+	bool ack_due;
+	bool rnr_due, seq_due;
+	bool dead;          /* a fatal NAK is owed or out */
+	bool res_used;      /* any of res, since RESET */
+	bool nak_put;       /* the NAK is in the train, which waits for the socket */
+	enum eng_verdict nak; /* owed, with nak_psn */
+	uint32_t nak_psn;
+	/* What few use. */
+	uint64_t cnp_at;
+	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
+	struct ibp_rdres res[IBP_RD_ATOMIC];
+};
+
+struct ibp_conn {
+	struct ut_list acks;
+	uint32_t mtu;       /* of the path, in bytes */
+	uint16_t pkey;
+	bool id_known;      /* last_id is the peer's last IPv4 identification */
+	uint8_t id_strikes; /* implausible ones in a row */
+	struct ibp_req req;
+	struct ibp_path path;
+	uint16_t last_id;
+	uint64_t heard;     /* when the last sound packet of the peer came */
+	struct ut_list unarmed;
+	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
+	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */
+	struct ibp_resp resp;
+};
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "proto/ib/path.h"
+
+#include "engine/gid.h"
+#include "proto/ib/port.h"
+
+#include <errno.h>
+
+#define HOPS 64
+#define LID_UNICAST_END 0xc000u /* IBTA 4.1.3: multicast LIDs from here to 0xfffe */
+#define LID_PERMISSIVE 0xffffu
+
+uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
+{
+	uint64_t v = (uint64_t)qpn_a * qpn_b;
+	uint32_t label = flow_label & 0xfffff;
+
+	if (!label) {
+		v ^= v >> 20;
+		v ^= v >> 40;
+		label = v & 0xfffff;
+	}
+	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
+}
+
+int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
+		      uint16_t sport)
+{
+	bool self = !av->is_global && port->cfg.no_grh_is_self;
+	uint32_t index = self ? 0 : av->sgid_index;
+	const struct eng_gid *g;
+	const uint8_t *dst;
+
+	if ((!av->is_global && !self) || index >= ENG_GIDS_MAX)
+		return -EINVAL;
+	eng_dev_held(port->dev);
+	g = eng_gid_at(port->dev, index);
+	if (!g)
+		return -ENODATA;
+	dst = self ? g->gid.raw : av->dgid;
+	if (ut_ip_is_v4(g->gid.raw) != ut_ip_is_v4(dst))
+		return -EINVAL;
+	*path = (struct ibp_path){ .flow = {
+		.scope = g->ifindex, .sport = sport, .tos = av->traffic_class, .ttl = HOPS,
+	}, .valid = true };
+	memcpy(path->flow.src, g->gid.raw, 16);
+	memcpy(path->flow.dst, dst, 16);
+	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
+	return 0;
+}
+
+/* A multicast LID stands for the group that the GRH names (IBTA 9.8.3.1). */
+static bool lid_fits(const struct eng_av *av)
+{
+	if (av->dlid >= LID_UNICAST_END)
+		return av->dlid != LID_PERMISSIVE && av->is_global && av->dgid[0] == 0xff;
+	return av->dlid != 0;
+}
+
+static int put_grh(struct ibp_port *port, struct ut_flow *f, const struct eng_av *av)
+{
+	const struct eng_gid *g;
+
+	if (!av->is_global)
+		return 0;
+	if (av->sgid_index >= ENG_GIDS_MAX)
+		return -EINVAL;
+	eng_dev_held(port->dev);
+	g = eng_gid_at(port->dev, av->sgid_index);
+	if (!g)
+		return -ENODATA;
+	memcpy(f->src, g->gid.raw, 16);
+	memcpy(f->dst, av->dgid, 16);
+	f->scope = av->flow_label;
+	f->tos = av->traffic_class;
+	f->ttl = av->hop_limit;
+	f->grh = 1;
+	return 0;
+}
+
+int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av)
+{
+	const struct eng_port *p = &port->dev->port;
+	struct ut_flow f;
+	int r;
+
+	eng_dev_held(port->dev);
+	if (!lid_fits(av) || av->src_path_bits >> p->lmc || av->sl > 15)
+		return -EINVAL;
+	f = (struct ut_flow){
+		.slid = (uint16_t)(p->lid | av->src_path_bits), .dlid = av->dlid, .sl = av->sl,
+		.rate = av->static_rate, .lids = 1,
+	};
+	r = put_grh(port, &f, av);
+	if (r < 0)
+		return r;
+	*path = (struct ibp_path){ .flow = f, .valid = true };
+	return 0;
+}
+
+int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av, uint16_t sport)
+{
+	eng_dev_held(port->dev);
+	if (port->dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		return ibp_path_from_lid(port, path, av);
+	return ibp_path_from_grh(port, path, av, sport);
+}
+
+bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a)
+{
+	const struct ut_flow *f = &path->flow;
+
+	if (!f->lids)
+		return ibp_path_between(path, a->src, a->dst);
+	return path->valid && a->slid == f->dlid && a->dlid == f->slid && a->grh == f->grh &&
+	       (!a->grh || ibp_path_between(path, a->src, a->dst));
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Where packets to a peer go, and which packets come from it. A path is made from an address vector,
+ * by the rules of the port's link layer: on Ethernet from its GRH, whose GIDs are IP addresses
+ * (annex A17), on InfiniBand from its LID, with a GRH if it has one (IBTA 8.2, 8.3).
+ */
+#ifndef PROTO_IB_PATH_H
+#define PROTO_IB_PATH_H
+
+#include "util/flow.h"
+#include "util/ip.h"
+#include "wire/icrc.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+struct eng_av;
+struct ibp_port;
+
+#define IBP_LOCAL_SPORT 0xc000u /* UDP source port of connections within the host */
+
+struct ibp_path {
+	struct ut_flow flow;
+	struct wire_icrc_flow icrc; /* Ethernet: of packets to the peer */
+	bool valid;
+};
+
+/* What the headers below BTH say of a packet that has come. */
+struct ibp_arrival {
+	const uint8_t *src, *dst; /* IP addresses, or GIDs of the GRH */
+	uint16_t slid, dlid;
+	bool grh;
+};
+
+/*
+ * Makes a path by the port's link layer. sport: UDP source port (Ethernet). Returns 0; -EINVAL: the
+ * port has no such path (families differ, no GRH on Ethernet, no LID of a host, path bits beyond LMC);
+ * -ENODATA: no such GID. Called with dev->lock held.
+ */
+int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av, uint16_t sport);
+/* The two of which it chooses. */
+int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
+		      uint16_t sport);
+int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av);
+
+/* True if a packet of a connection on this path may have come so (IBTA 9.6.1.5): between its
+ * addresses on Ethernet, between its LIDs and with its GRH, or none, on InfiniBand. */
+bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a);
+
+/* The same for addresses alone: Ethernet, and the shm channel. */
+static inline bool ibp_path_between(const struct ibp_path *path, const uint8_t src[16],
+				    const uint8_t dst[16])
+{
+	return path->valid && memcmp(src, path->flow.dst, 16) == 0 &&
+	       memcmp(dst, path->flow.src, 16) == 0;
+}
+
+static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
+{
+	if (ut_ip_is_v4(dst))
+		wire_icrc_flow_v4(f, src + 12, dst + 12);
+	else
+		wire_icrc_flow_v6(f, src, dst);
+}
+
+/* The UDP source port of a connected QP pair, symmetric (kernel formula). */
+uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);
+/* That of datagrams, which depends on the sender's QPN alone (kernel formula). */
+static inline uint16_t ibp_datagram_sport(uint32_t qpn)
+{
+	return (uint16_t)(0xc000 + (uint32_t)(qpn * 0x61c88647u) / (1u << 18));
+}
+
+#endif
