@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The composition root: which adapters exist here, and the process-wide engine
- * (one background thread, fork handling) behind them. Shells and tools enter
- * here. An adapter kind is one row in devices.c.
+ * The composition root: opening and closing the adapters of this host, which all contexts of the process
+ * share. Shells and tools enter here; devices.h lists the adapters. An adapter kind is one row
+ * (kind/kind.h).
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -11,6 +11,8 @@
 
 #include <infiniband/verbs.h>
 #include <net/if.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct eng_ctx;
@@ -28,25 +30,20 @@ struct dev_info {
 	unsigned index; /* stable number within this network namespace: ifindex based */
 };
 
-/*
- * The adapters of this network namespace in listing order (DAPPLE_ADAPTER
- * chooses kinds and their order, default "roce,iwarp"; DAPPLE_DEVICES an optional comma list of names). *ret
- * is one allocation to free(). Returns their number or negative errno.
- */
-int dev_list(struct dev_info **ret);
-
-/* Opens a context; adapters are shared by all contexts of the process. */
+/* Opens a context; adapters are shared by all contexts of the process. Returns 0 or negative errno. */
 int dev_open(const struct dev_info *info, struct eng_ctx **ret);
 /* The last context of an adapter closes it (deferred answers are sent first). */
 void dev_close(struct eng_ctx *ctx);
 const struct dev_info *dev_info_of(struct eng_dev *dev);
 
-/* True in a child of fork() for objects made by the parent: every call on
- * them answers EIO and touches nothing. */
-bool dev_is_foreign(const struct eng_dev *dev);
-
-/* Sysfs stand-in (device/tree.h): the root for this namespace, made when
- * missing; NULL when the runtime directory cannot be used. Static storage. */
-const char *dev_tree_root(void);
+/* 1 in the process that loaded the library, more in children of fork(). Inline, since every post asks. */
+extern _Atomic unsigned dev_process_number;
+/* Returns true in a child of fork() for objects made by the parent: every call on them answers EIO and
+ * touches nothing. */
+static inline bool dev_is_foreign(const struct eng_dev *dev)
+{
+	return atomic_load_explicit(&dev->process, memory_order_relaxed) !=
+	       atomic_load_explicit(&dev_process_number, memory_order_relaxed);
+}
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which adapters exist here. Order: kinds as asked for, and in each kind lo
- * first - whoever takes the first device without asking is mostly two
- * processes on one host, and lo has an address when nothing else does - then
- * by interface number.
+ * Order: kinds as asked for, and in each kind lo first, then by interface number. Programs that take the
+ * first device without asking are mostly two processes on one host, and lo has an address when no other
+ * interface has.
  */
 #include "device/devices.h"
 
-#include "device/adapter.h"
 #include "device/gids.h"
+#include "device/kind/kind.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -16,21 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A kind without a row body is known by name only. */
-static const struct dev_kind_row no_ib = { .word = "ib", .kind = DEV_IB };
-
-static const struct dev_kind_row *const kinds[] = { &dev_roce_row, &dev_iwarp_row, &no_ib };
-
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-const struct dev_kind_row *dev_kind_find(enum dev_kind kind)
-{
-	for (size_t i = 0; i < KINDS; i++)
-		if (kinds[i]->kind == kind)
-			return kinds[i]->open ? kinds[i] : NULL;
-	return NULL;
-}
 
 /* Is word[0..len) an element of a comma list? */
 static bool listed(const char *list, const char *word, size_t len)
@@ -45,32 +29,19 @@ static bool listed(const char *list, const char *word, size_t len)
 	return false;
 }
 
-static bool same(const char *name, const char *word, size_t len)
-{
-	return name && strlen(name) == len && memcmp(name, word, len) == 0;
-}
-
-static const struct dev_kind_row *kind_by_word(const char *word, size_t len)
-{
-	for (size_t i = 0; i < KINDS; i++)
-		if (same(kinds[i]->word, word, len) || same(kinds[i]->alias, word, len))
-			return kinds[i];
-	return NULL;
-}
-
 static void complain(const char *word, size_t len, bool known)
 {
 	if (known)
-		ut_error("DAPPLE_ADAPTER: this build has no adapters of kind \"%.*s\"", (int)len,
-			 word);
+		ut_error("DAPPLE_ADAPTER: this build has no adapters of kind \"%.*s\": no device is listed; name "
+			 "roce or iwarp, or unset it", (int)len, word);
 	else
-		ut_error("DAPPLE_ADAPTER: unknown adapter kind \"%.*s\" (known: roce, iwarp, ib)",
-			 (int)len, word);
+		ut_error("DAPPLE_ADAPTER: \"%.*s\" is not a kind of adapters (roce, iwarp, ib): no device is "
+			 "listed; name a kind, or unset it", (int)len, word);
 }
 
 /* The kinds in the order asked for. A wrong word leaves none: better no device
  * than another than the one meant. Returns their number. */
-static int chosen_kinds(const struct dev_kind_row *ret[KINDS])
+static int chosen_kinds(const struct dev_kind_row *ret[DEV_KINDS])
 {
 	const char *list = getenv("DAPPLE_ADAPTER");
 	int n = 0;
@@ -79,11 +50,11 @@ static int chosen_kinds(const struct dev_kind_row *ret[KINDS])
 		list = "roce,iwarp";
 	while (*list) {
 		size_t len = strcspn(list, ",");
-		const struct dev_kind_row *k = kind_by_word(list, len);
-		bool again = false;
+		bool known, again = false;
+		const struct dev_kind_row *k = dev_kind_by_word(list, len, &known);
 
-		if (!k || !k->open) {
-			complain(list, len, k != NULL);
+		if (!k) {
+			complain(list, len, known);
 			return 0;
 		}
 		for (int i = 0; i < n; i++)
@@ -195,7 +166,7 @@ static int list(const struct dev_kind_row *const *rows, int n_rows, const char *
 
 int dev_list(struct dev_info **ret)
 {
-	const struct dev_kind_row *rows[KINDS];
+	const struct dev_kind_row *rows[DEV_KINDS];
 	const char *names = getenv("DAPPLE_DEVICES");
 
 	return list(rows, chosen_kinds(rows), names && *names ? names : NULL, ret);
@@ -203,11 +174,8 @@ int dev_list(struct dev_info **ret)
 
 int dev_list_all(struct dev_info **ret)
 {
-	const struct dev_kind_row *rows[KINDS];
-	int n = 0;
-
-	for (size_t i = 0; i < KINDS; i++)
-		if (kinds[i]->open)
-			rows[n++] = kinds[i];
-	return list(rows, n, NULL, ret);
+	const struct dev_kind_row *rows[DEV_KINDS];
+	for (int i = 0; i < DEV_KINDS; i++)
+		rows[i] = dev_kind_at(i);
+	return list(rows, DEV_KINDS, NULL, ret);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The kinds of adapters and the list of them. */
+/* Which adapters exist here. */
 #ifndef DEVICE_DEVICES_H
 #define DEVICE_DEVICES_H
 
 #include "device/device.h"
 
-struct dev_kind_row;
-
-/* Every adapter of this network namespace, whatever the environment chooses. */
+/*
+ * The adapters of this network namespace in listing order (DAPPLE_ADAPTER chooses kinds and their order,
+ * default "roce,iwarp"; DAPPLE_DEVICES is an optional comma list of names). *ret is one allocation to
+ * free(). Returns their number or negative errno.
+ */
+int dev_list(struct dev_info **ret);
+/* The same without a look at the environment: all of them. */
 int dev_list_all(struct dev_info **ret);
-/* The row of a kind that this build has, or NULL. */
-const struct dev_kind_row *dev_kind_find(enum dev_kind kind);
 
 #endif

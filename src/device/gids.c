@@ -2,7 +2,7 @@
 #include "device/gids.h"
 
 #include "device/adapter.h"
-#include "device/cm.h"
+#include "device/cm/cma_host.h"
 #include "engine/event.h"
 #include "engine/gid.h"
 #include "util/alloc.h"
@@ -42,8 +42,8 @@ static int pick_chosen(const char *list, uint32_t ifindex, struct dev_nl_addr *r
 		}
 		if (len >= sizeof(word) || inet_pton(AF_INET, word, &in) != 1 ||
 		    ntohl(in.s_addr) >> 24 != 127) {
-			ut_error("DAPPLE_ADDRESS takes addresses in 127.0.0.0/8 separated by "
-				 "commas; \"%.*s\" is none", (int)len, list);
+			ut_error("DAPPLE_ADDRESS: \"%.*s\" is not an address in 127.0.0.0/8: it is left out; "
+				 "write such addresses, separated by commas", (int)len, list);
 		} else {
 			ret[n] = (struct dev_nl_addr){ .ifindex = ifindex };
 			ut_ip_set_v4(ret[n++].addr, &in);
@@ -66,25 +66,6 @@ int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *al
 			if (all[i].ifindex == ifindex && rank_of(&all[i]) == (enum rank)rank)
 				ret[count++] = all[i];
 	return count;
-}
-
-void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
-{
-	memset(ret, 0, 16);
-	memcpy(ret, info->mac, sizeof(info->mac));
-}
-
-/* The GIDs that follow from the addresses: those themselves, or the MAC post_direct. */
-static int gids_of(const struct dev_adapter *a, const struct dev_nl_addr *addrs, int n,
-		   struct dev_nl_addr ret[DEV_ADDRS_MAX])
-{
-	if (a->info.kind != DEV_IWARP) {
-		memcpy(ret, addrs, (size_t)n * sizeof(*addrs));
-		return n;
-	}
-	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
-	dev_gid_of_mac(&a->info, ret[0].addr);
-	return 1;
 }
 
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX])
@@ -128,8 +109,7 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 {
 	for (int i = 0; i < n; i++) {
 		struct eng_gid g = { .ifindex = v[i].ifindex, .valid = true,
-				     .type = a->info.kind == DEV_IWARP ? IBV_GID_TYPE_IB
-								       : IBV_GID_TYPE_ROCE_V2 };
+				     .type = a->kind->gid_type };
 
 		memcpy(g.gid.raw, v[i].addr, sizeof(g.gid.raw));
 		if (eng_gid_find(&a->dev, &g.gid) >= 0)
@@ -193,7 +173,7 @@ static void take_all(struct dev_adapter *a, const struct dev_nl_link *l, bool fo
 		     struct dev_nl_addr *v, int n) UT_EXCLUDES(a->dev.lock)
 {
 	struct dev_nl_addr *gids = v + DEV_ADDRS_MAX;
-	int n_gids = found ? gids_of(a, v, n, gids) : 0;
+	int n_gids = found ? a->kind->gids(&a->info, v, n, gids) : 0;
 
 	ut_lock(&a->dev.lock);
 	drop_gone(a, gids, n_gids);

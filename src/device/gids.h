@@ -23,9 +23,6 @@ int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *al
 /* The same with a dump of its own. Negative errno. */
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX]);
 
-/* The one GID of an iWARP adapter: the six bytes of its MAC, then zeros. */
-void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16]);
-
 /*
  * Makes the GID table, the link's addresses and the port state what the kernel
  * says now; events for what changed. Entries that stay keep their index.

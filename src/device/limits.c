@@ -64,18 +64,8 @@ static const struct ibv_device_attr limits = {
 			    IBV_DEVICE_XRC,
 };
 
-/* What iWARP does not have: datagrams and their addresses, groups, P_Keys, XRC, RNR. */
-static void without_ib(struct ibv_device_attr *a)
-{
-	a->max_mcast_grp = a->max_mcast_qp_attach = a->max_total_mcast_qp_attach = 0;
-	a->max_ah = 0;
-	a->max_pkeys = 0;
-	a->local_ca_ack_delay = 0;
-	a->device_cap_flags &= ~(unsigned)(IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_BAD_PKEY_CNTR |
-					   IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_XRC);
-}
-
-void dev_limits_set(struct eng_dev *dev, const struct dev_info *info) UT_NO_TSA /* of none else's yet */
+void dev_limits_set(struct eng_dev *dev, const struct dev_info *info,
+		    void (*limit)(struct ibv_device_attr *attr))
 {
 	struct ibv_device_attr_ex *x = &dev->attr;
 	struct ibv_device_attr *a = &x->orig_attr;
@@ -87,10 +77,9 @@ void dev_limits_set(struct eng_dev *dev, const struct dev_info *info) UT_NO_TSA 
 		.hca_core_clock = 1000000, /* kHz */
 		.phys_port_cnt_ex = 1,
 	};
-	if (info->kind == DEV_IWARP)
-		without_ib(a);
+	limit(a);
+	eng_dev_held(dev); /* no other thread knows it yet */
 	dev->port.n_pkeys = (uint8_t)a->max_pkeys;
-	dev->port.n_gids = info->kind == DEV_IWARP ? 1 : ENG_GIDS_MAX;
 	x->device_cap_flags_ex = a->device_cap_flags;
 	snprintf(a->fw_ver, sizeof(a->fw_ver), "%s", dev_version());
 	a->node_guid = a->sys_image_guid = htobe64(info->guid);

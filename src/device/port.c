@@ -17,7 +17,6 @@
 #define MTU_MAX 4096
 #define MTU_HEADERS 80 /* IPv6, UDP, BTH, the largest extension, ICRC, as rdma_rxe counts */
 #define CAP_CM 0x10000
-#define CAP_DEVICE_MGMT 0x80000
 
 #define PHYS_POLLING 2
 #define PHYS_DISABLED 3
@@ -146,19 +145,5 @@ int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret)
 		.flags = IBV_QPF_GRH_REQUIRED,
 	};
 	set_speed(ret, i.mbps);
-	return 0;
-}
-
-int dev_port_query_iwarp(uint32_t ifindex, struct ibv_port_attr *ret)
-{
-	int r = dev_port_query(ifindex, ret);
-
-	if (r < 0)
-		return r;
-	ret->max_mtu = ret->active_mtu;
-	ret->gid_tbl_len = 1;
-	ret->pkey_tbl_len = 0;
-	ret->port_cap_flags = CAP_CM | CAP_DEVICE_MGMT;
-	ret->flags = 0;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the process shares: the open adapters and the lock around them. */
+/* What the process shares: the open adapters and the lock around them; fork and exit. */
 #ifndef DEVICE_PROCESS_H
 #define DEVICE_PROCESS_H
 
@@ -15,7 +15,5 @@ extern struct ut_list dev_process_adapters; /* struct dev_adapter; dev_process_l
 
 /* fork() is watched from here on. */
 void dev_process_watch_forks(void);
-/* 1 in the process that loaded the library, more in children of fork(). */
-unsigned dev_process_generation(void);
 
 #endif

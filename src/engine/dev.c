@@ -13,6 +13,17 @@
 #include <errno.h>
 #include <stdio.h>
 
+static void revoke_nothing(struct eng_dev *dev, uint32_t index)
+{
+}
+
+void eng_dev_unshare(struct eng_dev *dev)
+{
+	dev->generation_mask = 0;
+	dev->generations = &dev->no_generation;
+	dev->revoke = revoke_nothing;
+}
+
 int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
 		 const struct eng_proto_ops *proto, uint64_t seed)
 {
@@ -28,7 +39,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_list_init(&dev->xrcds);
 	ut_list_init(&dev->held);
 	dev->rng.state = seed;
-	dev->generations = &dev->no_generation;
+	eng_dev_unshare(dev);
 	dev->why = eng_why_ring_new();
 	if (!dev->why) {
 		ut_mutex_fini(&dev->lock);

@@ -137,6 +137,7 @@ struct eng_dev {
 	const struct eng_proto_ops *proto;
 	void *device;     /* the device room's own */
 	void *proto_port; /* the protocol's own (struct ibp_port, struct iwp_port) */
+	_Atomic unsigned process; /* the device room's: which process it belongs to, see dev_is_foreign() */
 
 	/* Limits and truths, fixed after creation. orig_attr has what verbs show. */
 	struct ibv_device_attr_ex attr;
@@ -170,8 +171,8 @@ struct eng_dev {
 	_Atomic uint32_t *generations UT_GUARDED_BY(lock);
 	uint32_t generation_mask UT_GUARDED_BY(lock);
 	_Atomic uint32_t no_generation;
-	/* Likewise, for those who reach our memory by themselves: returns when none of them can any
-	 * more. NULL: there are none. */
+	/* Likewise, for processes with direct access to this one's memory: returns when none of them can
+	 * reach it any more. Default: there are none. */
 	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
 
 	/* QPs with new work; an own lock, so that a poster never waits for progress. */
@@ -187,6 +188,8 @@ struct eng_dev {
 
 int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
 		 const struct eng_proto_ops *proto, uint64_t seed);
+/* From here on no other process sees the generations, or has direct access. */
+void eng_dev_unshare(struct eng_dev *dev) UT_REQUIRES(dev->lock);
 /* All objects must be gone. */
 void eng_dev_fini(struct eng_dev *dev);
 
@@ -227,8 +230,7 @@ static inline void eng_generation_end(struct eng_dev *dev, uint32_t index) UT_RE
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
 {
 	atomic_fetch_add_explicit(&dev->generations[index & dev->generation_mask], 1, memory_order_seq_cst);
-	if (dev->revoke)
-		dev->revoke(dev, index);
+	dev->revoke(dev, index);
 }
 
 /* eng_dev_ops.wait_comp of who knows descriptors only. */

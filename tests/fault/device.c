@@ -8,7 +8,7 @@
  */
 #include "blocks.h"
 
-#include "device/device.h"
+#include "device/devices.h"
 #include "engine/cq.h"
 #include "engine/event.h"
 #include "engine/gid.h"

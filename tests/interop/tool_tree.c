@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/tree.h"
+#include "device/sysfs/tree.h"
 #include "util/rundir.h"
 
 #define MAX 4

@@ -7,8 +7,9 @@
  */
 #include "device/adapter.h"
 #include "device/process.h"
-#include "device/progress.h"
-#include "device/thread.h"
+#include "device/progress/fast.h"
+#include "device/progress/thread.h"
+#include "device/progress/wait.h"
 #include "engine/cq.h"
 #include "engine/event.h"
 #include "support/check.h"
@@ -28,7 +29,6 @@
 
 static struct dev_adapter *a;
 static struct ut_stage stage = UT_STAGE_INIT;
-static struct link link_ = { .rx_stage = &stage };
 static int wire[2], set;
 static struct eng_chan *chan;
 static struct eng_cq cq;
@@ -37,18 +37,12 @@ static atomic_int fired, looks, packets;
 static atomic_bool acks, untold;
 static atomic_bool silent; /* packets make no event */
 
-static void fake_sleep_link(struct link *l, bool on, bool look)
-{
-}
-
-static const struct link_ops link_ops_ = { .sleep = fake_sleep_link };
-
-static int receive(struct dev_adapter *ad, uint64_t now)
+static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
 {
 	uint8_t b[64];
 	long n;
 
-	if (link_.cheap)
+	if (cheap)
 		return 0;
 	atomic_fetch_add(&looks, 1);
 	n = syscall(SYS_read, wire[0], b, sizeof(b));
@@ -59,11 +53,6 @@ static int receive(struct dev_adapter *ad, uint64_t now)
 		atomic_fetch_add(&packets, (int)n);
 	}
 	return n < 0 ? 0 : (int)n;
-}
-
-static int errors(struct dev_adapter *ad, uint64_t now)
-{
-	return 0;
 }
 
 static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
@@ -79,11 +68,6 @@ static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 		atomic_fetch_add(&fired, 1);
 	}
 	return 0;
-}
-
-static bool may_coalesce(struct eng_dev *dev, bool batch)
-{
-	return false;
 }
 
 static bool acks_pending(struct eng_dev *dev)
@@ -107,11 +91,11 @@ static uint64_t next(struct eng_dev *dev)
 	return deadline;
 }
 
-static const struct dev_machine machine = {
-	.receive = receive, .errors = errors, .transmit = transmit, .may_coalesce = may_coalesce,
-	.acks_pending = acks_pending, .acknowledge = acknowledge, .busy = busy, .deadline = next, .fast = dev_fast_none,
-	.post_fast = dev_post_fast_none, .post_direct = dev_post_direct_none, .may_post_direct = dev_may_post_direct_none,
-};
+DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
+	.receive = receive, .transmit = transmit, .acks_pending = acks_pending,
+	.acknowledge = acknowledge, .busy = busy, .deadline = next);
+
+DEV_OVERLAY(static const struct dev_kind_row kind, DEV_DEFAULT_ROW, .word = "fake");
 
 static const struct eng_dev_ops ops = {
 	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
@@ -129,17 +113,17 @@ static void make_adapter(void)
 	a = calloc(1, sizeof(*a));
 	CHECK(a && eng_dev_init(&a->dev, "fake", &ops, &proto, 1) == 0);
 	a->dev.device = a;
+	a->kind = &kind;
 	a->machine = &machine;
 	a->serial = 999;
-	a->generation = dev_process_generation();
+	a->dev.process = dev_process_number;
 	a->info.ifindex = 1;
-	link_.ops = &link_ops_;
 	dev_driver_init(&a->driver);
 	ut_lock(&dev_process_lock);
 	ut_list_add_tail(&dev_process_adapters, &a->node);
 	ut_unlock(&dev_process_lock);
 	ut_lock(&a->dev.lock);
-	a->link = &link_;
+	a->stage = &stage;
 	a->wired = true;
 	CHECK(dev_driver_attach(a, set) == 0);
 	ut_unlock(&a->dev.lock);
@@ -187,9 +171,9 @@ static bool take(void)
 	return eng_chan_get(chan, &got) == 0;
 }
 
-static void wait_for_owner(enum dev_driver_kind o)
+static void wait_for_driver(enum dev_driver o)
 {
-	while (atomic_load(&a->driver.owner) != (int)o)
+	while (atomic_load(&a->driver.current) != (int)o)
 		sched_yield();
 }
 
@@ -210,7 +194,7 @@ static void *wait_one(void *ret)
 {
 	int *r = ret;
 
-	*r = dev_driver_wait_comp(a, chan);
+	*r = dev_wait_comp(a, chan);
 	return NULL;
 }
 
@@ -219,7 +203,7 @@ static pthread_t start(void *(*f)(void *), void *arg)
 {
 	pthread_t t;
 
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	CHECK(pthread_create(&t, NULL, f, arg) == 0);
 	return t;
 }
@@ -238,7 +222,7 @@ static pthread_t start_sleeper(int *r)
 static void *wait_and_take(void *arg)
 {
 	while (!take())
-		CHECK(dev_driver_wait_comp(a, chan) == 0);
+		CHECK(dev_wait_comp(a, chan) == 0);
 	return NULL;
 }
 
@@ -431,7 +415,7 @@ static void acknowledged_at_once(void)
 	printf("what a waiter has taken is acknowledged\n");
 	for (int i = 0; i < 1000 && quiet < 20; i++) {
 		ut_lock(&a->dev.lock);
-		a->defer_penalty = 0;
+		a->delayed_ack.penalty = 0;
 		eng_dev_unlock(&a->dev);
 		feed_sleeper(1);
 		CHECK(take() && !atomic_load(&acks));
@@ -441,7 +425,7 @@ static void acknowledged_at_once(void)
 			nanosleep(&moment, NULL);
 	}
 	CHECK(quiet == 20);
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 }
 
 /* The first poll behind a wait asks the system for nothing, the next one does. */

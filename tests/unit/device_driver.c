@@ -10,8 +10,9 @@
  */
 #include "device/adapter.h"
 #include "device/process.h"
-#include "device/progress.h"
-#include "device/thread.h"
+#include "device/progress/fast.h"
+#include "device/progress/thread.h"
+#include "device/progress/wait.h"
 #include "engine/qp.h"
 #include "support/check.h"
 #include "util/clock.h"
@@ -31,7 +32,6 @@
 
 static struct dev_adapter *a;
 static struct ut_stage stage = UT_STAGE_INIT;
-static struct link link_ = { .rx_stage = &stage };
 static int wire[2], event_fd;
 static atomic_int received, events_raised, transmits, fired;
 static atomic_bool acks_waiting;
@@ -40,37 +40,11 @@ static const char *part = "start";
 
 /* --- the fake link and machine --- */
 
-static int fake_recv(struct link *l, struct link_rx *v, int max)
+static int fake_receive(struct dev_adapter *ad, uint64_t now, bool cheap)
 {
 	uint8_t b[64];
 	/* Raw: read() would be a cancellation point under the progress lock. */
-	long n = syscall(SYS_read, wire[0], b, max < 64 ? max : 64);
-
-	return n < 0 ? 0 : (int)n;
-}
-
-static int fake_error(struct link *l, struct link_err *ret)
-{
-	return 0;
-}
-
-static int fake_fd(struct link *l)
-{
-	return wire[0];
-}
-
-static void fake_sleep(struct link *l, bool on, bool look)
-{
-}
-
-static const struct link_ops fake_link_ops = {
-	.sleep = fake_sleep,
-	.recv = fake_recv, .error = fake_error, .fd = fake_fd,
-};
-
-static int fake_receive(struct dev_adapter *ad, uint64_t now)
-{
-	int n = ad->link->ops->recv(ad->link, ad->rx, DEV_RX_BATCH);
+	int n = (int)syscall(SYS_read, wire[0], b, sizeof(b));
 	uint64_t count = (uint64_t)n;
 
 	if (n <= 0)
@@ -80,13 +54,6 @@ static int fake_receive(struct dev_adapter *ad, uint64_t now)
 	atomic_fetch_add(&events_raised, n);
 	atomic_store(&acks_waiting, true);
 	return n;
-}
-
-static int fake_errors(struct dev_adapter *ad, uint64_t now)
-{
-	struct link_err e;
-
-	return ad->link->ops->error(ad->link, &e);
 }
 
 /* The background thread's next round waits in here until told to go on. */
@@ -133,18 +100,15 @@ static uint64_t fake_next(struct eng_dev *dev)
 	return fake_deadline;
 }
 
-static bool fake_may_coalesce(struct eng_dev *dev, bool batch)
+DEV_OVERLAY(static const struct dev_machine fake_machine, DEV_DEFAULT_MACHINE,
+	.receive = fake_receive, .transmit = fake_transmit, .acks_pending = fake_acks,
+	.acknowledge = fake_acknowledge, .busy = fake_busy, .deadline = fake_next);
+
+static void leave_nothing(struct dev_adapter *ad)
 {
-	(void)dev;
-	(void)batch;
-	return false;
 }
 
-static const struct dev_machine fake_machine = {
-	.receive = fake_receive, .errors = fake_errors, .transmit = fake_transmit,
-	.may_coalesce = fake_may_coalesce, .acks_pending = fake_acks, .acknowledge = fake_acknowledge, .busy = fake_busy,
-	.deadline = fake_next, .fast = dev_fast_none, .post_fast = dev_post_fast_none, .post_direct = dev_post_direct_none, .may_post_direct = dev_may_post_direct_none,
-};
+DEV_OVERLAY(static const struct dev_kind_row fake_kind, DEV_DEFAULT_ROW, .leave = leave_nothing);
 
 static const struct eng_dev_ops fake_ops = {
 	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
@@ -170,17 +134,17 @@ static void make_adapter(void)
 	a = calloc(1, sizeof(*a));
 	CHECK(a && eng_dev_init(&a->dev, "fake", &fake_ops, &fake_proto, 1) == 0);
 	a->dev.device = a;
+	a->kind = &fake_kind;
 	a->machine = &fake_machine;
 	a->serial = 999;
-	a->generation = dev_process_generation();
+	a->dev.process = dev_process_number;
 	a->info.ifindex = 1;
-	link_.ops = &fake_link_ops;
 	dev_driver_init(&a->driver);
 	ut_lock(&dev_process_lock);
 	ut_list_add_tail(&dev_process_adapters, &a->node);
 	ut_unlock(&dev_process_lock);
 	ut_lock(&a->dev.lock);
-	a->link = &link_;
+	a->stage = &stage;
 	a->wired = true;
 	CHECK(dev_driver_attach(a, wire[0]) == 0);
 	ut_unlock(&a->dev.lock);
@@ -206,7 +170,7 @@ static void drop_adapter(void)
 
 /* --- helpers --- */
 
-static void on_alarm(int sig)
+static void on_timeout(int sig)
 {
 	static const char text[] = "hung in part: ";
 
@@ -241,7 +205,7 @@ static bool take_event(void)
 static void get_event(void)
 {
 	while (!take_event())
-		CHECK(dev_driver_wait(a, event_fd, -1, UT_NEVER) == 0);
+		CHECK(dev_wait(a, event_fd, -1, UT_NEVER) == 0);
 }
 
 static void poll_event(void)
@@ -259,14 +223,14 @@ static void sleep_event(void)
 		CHECK(poll(&p, 1, -1) == 1);
 }
 
-static enum dev_driver_kind owner(void)
+static enum dev_driver driver(void)
 {
-	return (enum dev_driver_kind)atomic_load(&a->driver.owner);
+	return (enum dev_driver)atomic_load(&a->driver.current);
 }
 
-static void wait_for_owner(enum dev_driver_kind o)
+static void wait_for_driver(enum dev_driver o)
 {
-	while (owner() != o)
+	while (driver() != o)
 		sched_yield();
 }
 
@@ -325,14 +289,14 @@ static void expect_idle(void)
 static void polling_owns_and_returns(void)
 {
 	begin("polling owns, silence gives back");
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	/* Who is held up between two polls has been silent, too. */
 	do
 		for (int i = 0; i < DEV_POLLS_TO_DRIVE; i++)
 			eng_dev_poll(&a->dev, NULL);
-	while (owner() != DEV_DRIVER_APP);
+	while (driver() != DEV_DRIVER_APP);
 	/* Given back without anybody's help, and then a packet is served. */
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	feed();
 	sleep_event();
 	expect_idle();
@@ -348,7 +312,7 @@ static void thread_does_posted_work(void)
 
 	begin("posted work is left to the thread");
 	ut_list_init(&qp.pending);
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	atomic_store(&hold_thread, true);
 	feed();
 	while (!atomic_load(&thread_held))
@@ -401,7 +365,7 @@ static void waiter_leads(void)
 
 	begin("a waiter leads");
 	CHECK(pthread_create(&t, NULL, wait_one, NULL) == 0);
-	wait_for_owner(DEV_DRIVER_WAITER);
+	wait_for_driver(DEV_DRIVER_WAITER);
 	expect_idle();
 	/* Another thread's post sets a deadline that the sleeping leader does not know. */
 	ut_lock(&a->dev.lock);
@@ -413,7 +377,7 @@ static void waiter_leads(void)
 		pass(UT_MS / 4);
 	feed();
 	pthread_join(t, NULL);
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	expect_idle();
 }
 
@@ -425,7 +389,7 @@ __attribute__((unused)) static void cancelled_waiter(void)
 
 		CHECK(pthread_create(&t, NULL, wait_one, NULL) == 0);
 		if (i & 1)
-			wait_for_owner(DEV_DRIVER_WAITER);
+			wait_for_driver(DEV_DRIVER_WAITER);
 		pthread_cancel(t);
 		pthread_join(t, NULL);
 		CHECK(atomic_load(&a->driver.waiters) == 0);
@@ -501,38 +465,38 @@ static void stress(int takers)
 	for (int i = 0; i < takers; i++)
 		pthread_join(t[i], NULL);
 	CHECK(!take_event());
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	expect_idle();
 }
 
 /*
  * On one processor the thread runs when a poller has given way, and sees every packet first; still it is
- * the poller who owns the adapter then. Only an owner's tick counts.
+ * the poller that drives the adapter then. Only a driver's tick counts.
  */
-static void who_gives_way_owns(void)
+static void poller_that_yields_drives(void)
 {
 	uint32_t before;
 
 	begin("a poller that gives way");
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	ut_lock(&a->dev.lock);
 	a->driver.polls_to_drive = DEV_POLLS_TO_DRIVE;
 	eng_dev_unlock(&a->dev);
 	before = atomic_load(&a->driver.ticks);
-	atomic_store(&a->gives_way, true);
+	atomic_store(&a->yielding.yields, true);
 	feed();
 	while (atomic_load(&a->driver.ticks) == before)
 		pass(UT_MS / 4);
-	atomic_store(&a->gives_way, false);
+	atomic_store(&a->yielding.yields, false);
 	sleep_event();
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 }
 
 static void deferred_is_flushed(void)
 {
 	begin("a deferred acknowledgement does not stay");
-	wait_for_owner(DEV_DRIVER_THREAD);
-	a->defer_penalty = 0;
+	wait_for_driver(DEV_DRIVER_THREAD);
+	a->delayed_ack.penalty = 0;
 	do {
 		/* The application owns the adapter, takes one packet and goes away. */
 		for (int i = 0; i < 2 * DEV_POLLS_TO_DRIVE; i++)
@@ -540,12 +504,12 @@ static void deferred_is_flushed(void)
 		feed();
 		eng_dev_poll(&a->dev, NULL);
 		CHECK(take_event() || (poll_event(), true));
-	} while (!atomic_load(&a->deferred_since) && a->defer_penalty == 0);
+	} while (!atomic_load(&a->delayed_ack.since) && a->delayed_ack.penalty == 0);
 	while (atomic_load(&acks_waiting))
 		pass(UT_MS / 4);
-	wait_for_owner(DEV_DRIVER_THREAD);
+	wait_for_driver(DEV_DRIVER_THREAD);
 	ut_lock(&a->dev.lock);
-	CHECK(a->defer_penalty > 0 && a->dev.counters[ENG_C_acks_deferred] > 0);
+	CHECK(a->delayed_ack.penalty > 0 && a->dev.counters[ENG_C_acks_deferred] > 0);
 	eng_dev_unlock(&a->dev);
 	expect_idle();
 }
@@ -561,10 +525,6 @@ static int last_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 	return 0;
 }
 
-static void leave_nothing(struct dev_adapter *ad)
-{
-}
-
 static void *hold_lock(void *held)
 {
 	ut_lock(&a->dev.lock);
@@ -578,7 +538,6 @@ static void *hold_lock(void *held)
 
 static void leaves(void)
 {
-	static const struct dev_kind_row kind = { .leave = leave_nothing };
 	static struct dev_machine machine;
 	atomic_bool held = false;
 	pthread_t t;
@@ -587,7 +546,6 @@ static void leaves(void)
 	machine = fake_machine;
 	machine.transmit = last_transmit;
 	a->machine = &machine;
-	a->kind = &kind;
 	CHECK(pthread_create(&t, NULL, hold_lock, &held) == 0);
 	while (!atomic_load(&held))
 		sched_yield();
@@ -625,7 +583,7 @@ static void exit_waits(void)
 
 int main(void)
 {
-	signal(SIGALRM, on_alarm);
+	signal(SIGALRM, on_timeout);
 #ifndef __SANITIZE_THREAD__ /* it does not follow children that start threads */
 	exit_waits();
 #endif
@@ -639,7 +597,7 @@ int main(void)
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 	cancelled_waiter();
 #endif
-	who_gives_way_owns();
+	poller_that_yields_drives();
 	deferred_is_flushed();
 	stress(1);
 	stress(4);

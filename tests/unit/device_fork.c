@@ -5,7 +5,7 @@
  * parent notices nothing.
  */
 #include "device/adapter.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "engine/event.h"
 #include "support/check.h"
 

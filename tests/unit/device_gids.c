@@ -7,9 +7,9 @@
  *                                    |  (veth)
  *                                   d1 no address
  */
-#include "device/device.h"
+#include "device/devices.h"
 #include "device/gids.h"
-#include "device/thread.h"
+#include "device/progress/thread.h"
 #include "engine/gid.h"
 #include "support/check.h"
 #include "engine/event.h"

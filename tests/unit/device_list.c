@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The list of adapters against what /sys/class/net says, and its filters. */
-#include "device/device.h"
+#include "device/devices.h"
+#include "device/kind/kind.h"
 #include "device/netlink.h"
 #include "device/port.h"
 #include "support/check.h"
@@ -146,7 +147,7 @@ static void port_of_lo(void)
 	CHECK(p.state == IBV_PORT_ACTIVE && p.phys_state == 5);
 	CHECK(p.active_mtu <= p.max_mtu && p.link_layer == IBV_LINK_LAYER_ETHERNET);
 	CHECK(p.pkey_tbl_len == 1 && p.gid_tbl_len >= 16 && p.active_width == 1);
-	CHECK(dev_port_query_iwarp(if_nametoindex("lo"), &p) == 0);
+	CHECK(dev_kind_find(DEV_IWARP)->query_port(if_nametoindex("lo"), &p) == 0);
 	CHECK(p.pkey_tbl_len == 0 && p.gid_tbl_len == 1 && p.lid == 0 && p.max_mtu == p.active_mtu);
 	/* No such interface: down, not an error. */
 	CHECK(dev_port_query(0x7ffffff0, &p) == 0 && p.state == IBV_PORT_DOWN);

@@ -6,7 +6,7 @@
  * process that exits hear of it.
  */
 #include "device/adapter.h"
-#include "device/device.h"
+#include "device/devices.h"
 #include "engine/event.h"
 #include "support/check.h"
 #include "util/clock.h"
@@ -73,8 +73,8 @@ static void attach(const struct cm_user *user)
 	a = dev_adapter_of(ctx->dev);
 	CHECK(!a->cm.ops);
 	lock();
-	CHECK(a->kind->cm_attach(a) == 0 && a->cm.ops);
-	CHECK(a->kind->cm_attach(a) == 0);
+	CHECK(dev_kind_attach(&a->dev) == 0 && a->cm.ops);
+	CHECK(dev_kind_attach(&a->dev) == 0);
 	cm = &a->cm;
 	cm->user = user;
 	unlock();

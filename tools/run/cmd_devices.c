@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "device/devices.h"
 
 /* dapple devices: the adapters that ibv_get_device_list() returns to a program here. */
 

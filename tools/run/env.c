@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device/device.h"
-#include "device/tree.h"
+#include "device/sysfs/root.h"
+#include "device/sysfs/tree.h"
 #include "util/rundir.h"
 
 /*

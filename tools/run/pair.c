@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "device/tree.h"
+#include "device/sysfs/tree.h"
 #include "run.h"
 #include "util/rundir.h"
 

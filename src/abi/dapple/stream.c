@@ -4,7 +4,7 @@
 
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
-#include "device/handover.h"
+#include "device/kind/handover.h"
 #include "util/export.h"
 
 #include <string.h>

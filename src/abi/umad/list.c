@@ -5,6 +5,7 @@
  */
 #include "abi/umad/list.h"
 
+#include "device/devices.h"
 #include "device/version.h"
 #include "engine/event.h"
 #include "engine/gid.h"

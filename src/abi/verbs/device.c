@@ -7,7 +7,8 @@
 #include "abi/verbs/device.h"
 
 #include "abi/verbs/export.h"
-#include "device/device.h"
+#include "device/devices.h"
+#include "device/sysfs/root.h"
 #include "util/alloc.h"
 #include "util/export.h"
 #include "util/log.h"

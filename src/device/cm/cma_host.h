@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The host of the RDMA CM (struct cma_host): this process's adapters and the changes of their addresses. */
+#ifndef DEVICE_CM_CMA_HOST_H
+#define DEVICE_CM_CMA_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cm_port;
+struct dev_adapter;
+struct link_end;
+
+/*
+ * An address has come or gone (NULL: the adapter has gone). Called where that is
+ * found out, dev.lock held; the RDMA CM hears of it later, from dev_cm_deliver().
+ */
+void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16]);
+/* Interfaces may have changed. Any lock of this room may be held. */
+void dev_cm_look(void);
+/* Tells the RDMA CM what was noted. The background thread, without locks. */
+void dev_cm_deliver(void);
+/* In a child of fork(). */
+void dev_cm_forget(void);
+/* The addresses of lo's adapter, which is opened when this comes first. */
+int dev_cm_lo_addrs(struct link_end *v, int max);
+
+#endif

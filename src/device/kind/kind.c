@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/kind/kind.h"
+
+#include "device/adapter.h"
+#include "device/kind/iwarp.h"
+#include "device/kind/roce.h"
+#include "device/limits.h"
+#include "device/progress/wait.h"
+#include "device/why.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/rng.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* --- the kinds --- */
+
+static const struct dev_kind_row *const kinds[DEV_KINDS] = { &dev_roce_row, &dev_iwarp_row };
+
+/* Those that DAPPLE_ADAPTER may name, and this build does not have. */
+static const char *const absent[] = { "ib" };
+
+const struct dev_kind_row *dev_kind_at(int i)
+{
+	return kinds[i];
+}
+
+const struct dev_kind_row *dev_kind_find(enum dev_kind kind)
+{
+	for (int i = 0; i < DEV_KINDS; i++)
+		if (kinds[i]->kind == kind)
+			return kinds[i];
+	return NULL;
+}
+
+static bool same(const char *name, const char *word, size_t len)
+{
+	return strlen(name) == len && memcmp(name, word, len) == 0;
+}
+
+const struct dev_kind_row *dev_kind_by_word(const char *word, size_t len, bool *ret_known)
+{
+	*ret_known = true;
+	for (int i = 0; i < DEV_KINDS; i++)
+		if (same(kinds[i]->word, word, len) || (len && same(kinds[i]->alias, word, len)))
+			return kinds[i];
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+		if (same(absent[i], word, len))
+			return NULL;
+	*ret_known = false;
+	return NULL;
+}
+
+/* --- life --- */
+
+int dev_kind_open(struct dev_adapter *a)
+{
+	int r = eng_dev_init(&a->dev, a->info.name, a->kind->ops, a->kind->proto(), ut_rng_seed());
+
+	if (r < 0)
+		return r;
+	a->dev.device = a;
+	a->machine = a->kind->machine;
+	dev_limits_set(&a->dev, &a->info, a->kind->limit);
+	eng_dev_held(&a->dev); /* no other thread knows it yet */
+	a->dev.port.n_gids = a->kind->n_gids;
+	return 0;
+}
+
+int dev_kind_wire(struct dev_adapter *a)
+{
+	int r;
+
+	eng_dev_held(&a->dev);
+	if (a->wired)
+		return 0;
+	r = a->kind->wire(a);
+	a->wired = r == 0;
+	return r;
+}
+
+int dev_kind_attach(struct eng_dev *dev)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	int r;
+
+	eng_dev_held(dev);
+	if (dev_is_foreign(dev))
+		return -EIO;
+	if (dev->qpn_mask)
+		return 0;
+	r = dev_kind_wire(a);
+	if (r == 0)
+		r = a->kind->bind(a);
+	if (r == 0 && atomic_load(&a->driver.link_fd) < 0)
+		r = dev_driver_attach(a, a->kind->fd(a));
+	return r < 0 ? r : a->kind->start(a);
+}
+
+/* What went over the wire, for a user who asks why it took so long. */
+static void log_counters(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	for (int i = 0; i < ENG_C_COUNT; i++)
+		if (a->dev.counters[i])
+			ut_debug("%s: %llu %s", a->info.name,
+				 (unsigned long long)a->dev.counters[i],
+				 eng_counter_rows[i].text);
+}
+
+void dev_kind_close(struct dev_adapter *a)
+{
+	ut_lock(&a->dev.lock);
+	if (a->wired) {
+		a->wired = false;
+		a->kind->unwire(a);
+		log_counters(a);
+	}
+	ut_unlock(&a->dev.lock);
+	eng_dev_fini(&a->dev);
+}
+
+/* --- defaults of eng_dev_ops --- */
+
+int dev_kind_default_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
+{
+	return dev_is_foreign(dev) ? -EIO : dev_wait(dev_adapter_of(dev), fd, also, until);
+}
+
+int dev_kind_default_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
+{
+	return dev_is_foreign(dev) ? -EIO : dev_wait_comp(dev_adapter_of(dev), chan);
+}
+
+int dev_kind_default_mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	return -EOPNOTSUPP;
+}
+
+void dev_kind_default_mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+}
+
+int dev_kind_default_query_port(struct eng_dev *dev, struct ibv_port_attr *ret)
+{
+	const struct dev_adapter *a = dev_adapter_of(dev);
+
+	return a->kind->query_port(a->info.ifindex, ret);
+}
+
+void dev_kind_default_why(struct eng_dev *dev, const char *sentence)
+{
+	dev_why_keep(sentence);
+}
+
+/* --- defaults of struct dev_machine --- */
+
+int dev_kind_default_fast(struct dev_adapter *a, bool *ret_whole)
+{
+	return -EAGAIN;
+}
+
+bool dev_kind_default_post(struct eng_qp *qp, bool flag)
+{
+	return false;
+}
+
+bool dev_kind_default_may_post(struct eng_qp *qp)
+{
+	return false;
+}
+
+int dev_kind_default_errors(struct dev_adapter *a, uint64_t now)
+{
+	return 0;
+}
+
+bool dev_kind_default_may_coalesce(struct eng_dev *dev, bool batch)
+{
+	return false;
+}
+
+bool dev_kind_default_acks_pending(struct eng_dev *dev)
+{
+	return false;
+}
+
+void dev_kind_default_acknowledge(struct eng_dev *dev, enum eng_acks how)
+{
+}
+
+void dev_kind_default_drain(struct dev_adapter *a)
+{
+	a->machine->transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
+}
+
+void dev_kind_default_sleep(struct dev_adapter *a, bool on, bool look)
+{
+}
+
+/* --- defaults of struct dev_kind_row --- */
+
+int dev_kind_default_bind(struct dev_adapter *a)
+{
+	return 0;
+}
+
+int dev_kind_default_add_addr(struct dev_adapter *a, const struct eng_gid *g)
+{
+	return 0;
+}
+
+void dev_kind_default_del_addr(struct dev_adapter *a, const uint8_t addr[16])
+{
+}
+
+int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
+			  struct dev_nl_addr *ret)
+{
+	memcpy(ret, addrs, (size_t)n * sizeof(*addrs));
+	return n;
+}
+
+void dev_kind_default_limit(struct ibv_device_attr *attr)
+{
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a kind of adapters is to the rest of device/: a row, a machine, and the engine's operations. Every
+ * slot of the three has a default, so that a kind names only what is different and no caller tests a slot
+ * for NULL. Only the files of this folder know a link, a protocol or a connection manager by name.
+ */
+#ifndef DEVICE_KIND_KIND_H
+#define DEVICE_KIND_KIND_H
+
+#include "device/device.h"
+#include "device/port.h"
+#include "device/progress/fast.h"
+#include "device/progress/yield.h"
+#include "engine/dev.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dev_adapter;
+struct dev_nl_addr;
+
+#define DEV_KINDS 2 /* in this build */
+
+/*
+ * Link, protocol and connection manager as progress sees them. All called with dev.lock held and the
+ * adapter wired, but for sleep(). The first four slots have no default.
+ */
+struct dev_machine {
+	/* Takes in what has come, bounded work. cheap: what the link's descriptor shows as well may stay
+	 * there, and nothing is asked of the system. Returns how many things. */
+	int (*receive)(struct dev_adapter *a, uint64_t now, bool cheap);
+	/* Posted work, timers, sends. Returns how many things. */
+	int (*transmit)(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
+	/* Returns true if work is left that needs no event from outside. */
+	bool (*busy)(struct eng_dev *dev);
+	/* Returns when transmit() must run next, or UT_NEVER. */
+	uint64_t (*deadline)(struct eng_dev *dev);
+
+	/*
+	 * Receptions without a look at the clock, a few times between two rounds: takes in what came the
+	 * usual way. Returns how many things, or -EAGAIN if a round must look. *ret_whole: whatever came
+	 * or not, a round is due now. Default: -EAGAIN.
+	 */
+	int (*fast)(struct dev_adapter *a, bool *ret_whole);
+	/* As eng_dev_ops.post_fast. batch: much was posted since the last poll, so that the next one cannot
+	 * be far, and what leaves by shared memory may wait for it. Default: false. */
+	bool (*post_fast)(struct eng_qp *qp, bool batch);
+	/* The same for requests that are complete at once, whichever thread drives the adapter. app: this is
+	 * a thread of the application. Default: false. */
+	bool (*post_direct)(struct eng_qp *qp, bool app);
+	/* Returns true if only unprocessed acknowledgements prevent post_direct(). Default: false. */
+	bool (*may_post_direct)(struct eng_qp *qp);
+	/* Takes what the host reported about earlier sends. Returns how many. Default: 0. */
+	int (*errors)(struct dev_adapter *a, uint64_t now);
+	/* Returns true if what was posted last may wait a little, to leave together with more. batch: much
+	 * was posted since the last poll. Default: false. */
+	bool (*may_coalesce)(struct eng_dev *dev, bool batch);
+	/* The same for what was posted to one queue pair since may_coalesce() said so. Default: false. */
+	bool (*coalesce_more)(struct eng_qp *qp);
+	/* Returns true if acknowledgements wait, or their receivers have not been woken. Default: false. */
+	bool (*acks_pending)(struct eng_dev *dev);
+	/* Sends them, as far as the link takes them, and nothing else. Not for ENG_ACKS_LATER. Default:
+	 * nothing. */
+	void (*acknowledge)(struct eng_dev *dev, enum eng_acks how);
+	/* The adapter closes or the process ends: sends what waits, and holds nothing back for a better
+	 * moment. Default: transmit() with ENG_ACKS_NOW. */
+	void (*drain)(struct dev_adapter *a);
+	/* From any thread, without dev.lock, while driver.link_fd is there: from here on a thread sleeps on
+	 * the link's descriptor (on), or looks by itself. look: make it readable once now, for what may
+	 * have come meanwhile. Default: nothing. */
+	void (*sleep)(struct dev_adapter *a, bool on, bool look);
+};
+
+/* An adapter kind. dev.lock is held in every slot but gids() and query_port(). */
+struct dev_kind_row {
+	const char *word;   /* in DAPPLE_ADAPTER */
+	const char *alias;  /* another word for it */
+	const char *prefix; /* of device names */
+	enum dev_kind kind;
+	enum ibv_node_type node_type;
+	enum ibv_gid_type gid_type;
+	uint16_t n_gids; /* length of the GID table */
+	const struct eng_dev_ops *ops;
+	const struct dev_machine *machine;
+	const struct eng_proto_ops *(*proto)(void);
+
+	/* Makes link and protocol, without any address: a->link or a->streams, a->stage. Returns 0 or
+	 * -errno, and then nothing was made. */
+	int (*wire)(struct dev_adapter *a);
+	/* Binds the addresses that can be bound, before the first queue pair. Returns 0 or -errno; may be
+	 * called again. Default: 0. */
+	int (*bind)(struct dev_adapter *a);
+	/* Returns the descriptor of the wired link. */
+	int (*fd)(struct dev_adapter *a);
+	/* The addresses are bound and the descriptor is watched: fills qpn_fixed and qpn_mask, and makes the
+	 * connection manager unless wire() has. Returns 0 or -errno, and qpn_mask is 0 then. */
+	int (*start)(struct dev_adapter *a);
+	/* A GID has appeared after start(). Returns 0 or -errno; a failure is logged. Default: 0. */
+	int (*add_addr)(struct dev_adapter *a, const struct eng_gid *g);
+	/* An address has gone; the adapter is wired. Default: nothing. */
+	void (*del_addr)(struct dev_adapter *a, const uint8_t addr[16]);
+	/* In a child of fork(), without lock: closes the descriptors it inherited, sends nothing. */
+	void (*forget)(struct dev_adapter *a);
+	/* The process exits: what completed here must still reach the peers. Bounded in time; the adapter
+	 * is not driven again. */
+	void (*leave)(struct dev_adapter *a);
+	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
+	void (*unwire)(struct dev_adapter *a);
+
+	/* The GIDs that follow from the interface and its addresses. Returns their number. Default: the
+	 * addresses themselves. */
+	int (*gids)(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
+		    struct dev_nl_addr *ret);
+	/* Truth about the port now. Returns 0 or -errno. Default: dev_port_query. */
+	int (*query_port)(uint32_t ifindex, struct ibv_port_attr *ret);
+	/* Takes out of the limits of a software adapter what the kind does not have. Default: nothing. */
+	void (*limit)(struct ibv_device_attr *attr);
+};
+
+/* The row of a kind that this build has, or NULL. */
+const struct dev_kind_row *dev_kind_find(enum dev_kind kind);
+/* The same by a word of DAPPLE_ADAPTER; *ret_known: it names a kind that another build may have. */
+const struct dev_kind_row *dev_kind_by_word(const char *word, size_t len, bool *ret_known);
+/* The i-th row of this build, 0 <= i < DEV_KINDS. */
+const struct dev_kind_row *dev_kind_at(int i);
+
+/* Makes a->dev from a->info and a->kind. Returns 0 or -errno. */
+int dev_kind_open(struct dev_adapter *a);
+/* Ends what dev_kind_open() and dev_kind_attach() made; no context and no thread reaches it any more. */
+void dev_kind_close(struct dev_adapter *a);
+/* Makes link and protocol unless they exist. Returns 0 or -errno. dev.lock held. */
+int dev_kind_wire(struct dev_adapter *a);
+/* eng_dev_ops.attach: wires the adapter, binds its addresses, and has its descriptor watched; then it
+ * has a connection manager, too. */
+int dev_kind_attach(struct eng_dev *dev);
+
+/* --- defaults --- */
+
+int dev_kind_default_wait(struct eng_dev *dev, int fd, int also, uint64_t until);
+int dev_kind_default_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
+int dev_kind_default_mcast_join(struct eng_dev *dev, const union ibv_gid *mgid); /* -EOPNOTSUPP */
+void dev_kind_default_mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid);
+int dev_kind_default_query_port(struct eng_dev *dev, struct ibv_port_attr *ret);
+void dev_kind_default_why(struct eng_dev *dev, const char *sentence);
+
+int dev_kind_default_fast(struct dev_adapter *a, bool *ret_whole);
+bool dev_kind_default_post(struct eng_qp *qp, bool flag);
+bool dev_kind_default_may_post(struct eng_qp *qp);
+int dev_kind_default_errors(struct dev_adapter *a, uint64_t now);
+bool dev_kind_default_may_coalesce(struct eng_dev *dev, bool batch);
+bool dev_kind_default_acks_pending(struct eng_dev *dev);
+void dev_kind_default_acknowledge(struct eng_dev *dev, enum eng_acks how);
+void dev_kind_default_drain(struct dev_adapter *a);
+void dev_kind_default_sleep(struct dev_adapter *a, bool on, bool look);
+
+int dev_kind_default_bind(struct dev_adapter *a);
+int dev_kind_default_add_addr(struct dev_adapter *a, const struct eng_gid *g);
+void dev_kind_default_del_addr(struct dev_adapter *a, const uint8_t addr[16]);
+int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
+			  struct dev_nl_addr *ret);
+void dev_kind_default_limit(struct ibv_device_attr *attr);
+
+#define DEV_DEFAULT_OPS                                                                            \
+	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,                \
+	.wait = dev_kind_default_wait, .wait_comp = dev_kind_default_wait_comp,                    \
+	.attach = dev_kind_attach, .mcast_join = dev_kind_default_mcast_join,                      \
+	.mcast_leave = dev_kind_default_mcast_leave, .query_port = dev_kind_default_query_port,    \
+	.why = dev_kind_default_why
+
+#define DEV_DEFAULT_MACHINE                                                                        \
+	.fast = dev_kind_default_fast, .post_fast = dev_kind_default_post,                         \
+	.post_direct = dev_kind_default_post, .may_post_direct = dev_kind_default_may_post,        \
+	.errors = dev_kind_default_errors, .may_coalesce = dev_kind_default_may_coalesce,          \
+	.coalesce_more = dev_kind_default_may_post, .acks_pending = dev_kind_default_acks_pending, \
+	.acknowledge = dev_kind_default_acknowledge, .drain = dev_kind_default_drain,              \
+	.sleep = dev_kind_default_sleep
+
+#define DEV_DEFAULT_ROW                                                                            \
+	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \
+	.del_addr = dev_kind_default_del_addr, .gids = dev_kind_default_gids,                      \
+	.query_port = dev_port_query, .limit = dev_kind_default_limit
+
+/* `what` (a declaration) with one of the defaults above, and what lies over it: .slot = function, ... */
+#define DEV_OVERLAY(what, defaults, ...)                                    \
+	_Pragma("GCC diagnostic push")                                      \
+	_Pragma("GCC diagnostic ignored \"-Woverride-init\"")               \
+	what = { defaults, __VA_ARGS__ };                                   \
+	_Pragma("GCC diagnostic pop")                                       \
+	_Static_assert(1, "takes a semicolon")
+
+#endif

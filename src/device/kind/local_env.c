@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/kind/local_env.h"
+
+#include "util/log.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USUAL (DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES | DEV_LOCAL_FETCH | DEV_LOCAL_DIRECT)
+
+static const struct {
+	const char *word;
+	unsigned allowed;
+} values[] = {
+	{ "", USUAL },
+	{ "off", 0 },
+	{ "packets", DEV_LOCAL_SHM },
+	{ "copy", DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES },
+	{ "messages", DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES | DEV_LOCAL_FETCH },
+	{ "streams", USUAL | DEV_LOCAL_HANDED_OVER },
+};
+
+unsigned dev_local_env(void)
+{
+	const char *v = getenv("DAPPLE_LOCAL");
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		if (!strcmp(v ? v : "", values[i].word))
+			return values[i].allowed;
+	ut_error("DAPPLE_LOCAL: \"%s\" is not one of off, packets, copy, messages, streams: direct access is off for "
+		 "RoCE, which is slower; unset it, or set DAPPLE_LOCAL=off for the wire", v);
+	return USUAL & ~(unsigned)DEV_LOCAL_DIRECT;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Link and protocol port are made when the first object needs them, not when the device is opened:
+ * programs that list devices stay cheap, and a program that opens its device and then becomes a daemon
+ * has nothing yet that a fork would tear apart.
+ *
+ *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself: for programs that
+ *                       know LIDs only, as qperf
+ *
+ * What the environment says of the link is in roce_link.c.
+ */
+#include "device/kind/roce.h"
+
+#include "cm/ibcm/ibcm.h"
+#include "device/adapter.h"
+#include "device/fork.h"
+#include "device/kind/records.h"
+#include "device/kind/roce_cm.h"
+#include "device/kind/roce_link.h"
+#include "device/why.h"
+#include "engine/gid.h"
+#include "host/shm/channel.h"
+#include "link/udp/udp.h"
+#include "proto/ib/ibp.h"
+#include "util/clock.h"
+#include "util/heap.h"
+#include "util/ip.h"
+#include "util/log.h"
+#include "util/rng.h"
+#include "util/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
+#define RX_BATCHES 4 /* receive calls in one round */
+#define RX_FAST 16   /* messages of a poll that makes no round */
+#define RX_TIME UT_MS
+#define ERRORS_MAX 16
+
+/* --- a round --- */
+
+static int fast(struct dev_adapter *a, bool *ret_whole)
+{
+	struct shm_channel *c = a->chan;
+	int n = c->ops->poll_fast(c, a->messages, RX_FAST), done = 0;
+
+	if (n > 0) {
+		done = ibp_fast_receive(&a->dev, a->messages, n);
+		if (done < n)
+			ibp_receive_messages(&a->dev, a->messages + done, n - done, ut_now());
+		c->ops->release(c);
+	}
+	/* Some of it was unusual, or a control call has left a QP something to do. */
+	*ret_whole = done < n || ibp_busy(&a->dev);
+	return n;
+}
+
+static int receive_messages(struct dev_adapter *a, uint64_t now)
+{
+	struct shm_channel *c = a->chan;
+	int n = c->ops->poll(c, a->messages, DEV_RX_BATCH);
+
+	if (n > 0) {
+		ibp_receive_messages(&a->dev, a->messages, n, now);
+		c->ops->release(c);
+	}
+	return n;
+}
+
+static int receive_datagrams(struct dev_adapter *a, uint64_t now)
+{
+	struct link *l = a->link;
+	int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
+
+	if (n > 0)
+		ibp_receive(&a->dev, a->rx, n, now);
+	return n;
+}
+
+static int receive_batches(struct dev_adapter *a, uint64_t now)
+{
+	int done = 0;
+
+	for (int batch = 0; batch < RX_BATCHES; batch++) {
+		int n = receive_messages(a, now);
+
+		a->link->local_news = n > 0;
+		n += receive_datagrams(a, now);
+		done += n;
+		/* Large messages of this host take their time, and their senders wait for a response. */
+		if (n < RX_STREAM || ut_now() - now > RX_TIME)
+			break;
+	}
+	return done;
+}
+
+static int receive(struct dev_adapter *a, uint64_t now, bool cheap)
+{
+	int n;
+
+	a->link->cheap = cheap;
+	n = receive_batches(a, now);
+	a->link->cheap = false;
+	return n;
+}
+
+static int take_errors(struct dev_adapter *a, uint64_t now)
+{
+	struct link_err e;
+	int n = 0;
+
+	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
+		ibp_unreachable(&a->dev, &e, now);
+		if (a->cm.ops)
+			ibcm_unreachable(&a->cm, e.dst, e.error, now);
+		n++;
+	}
+	return n + dev_roce_cm_disconnect_dead(a, now);
+}
+
+static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	int done = a->cm.ops ? ibcm_run(&a->cm, now) : 0;
+
+	return done + ibp_transmit(dev, now, acks);
+}
+
+static uint64_t deadline(struct eng_dev *dev)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	uint64_t manager = a->cm.ops ? ibcm_deadline(&a->cm) : UT_NEVER;
+	uint64_t transport = ibp_deadline(dev);
+
+	return manager < transport ? manager : transport;
+}
+
+static void drain(struct dev_adapter *a)
+{
+	a->link->leaving = true;
+	transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
+}
+
+static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
+{
+	a->link->ops->sleep(a->link, on, look);
+}
+
+DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
+	.receive = receive,
+	.transmit = transmit,
+	.busy = ibp_busy,
+	.deadline = deadline,
+	.fast = fast,
+	.post_fast = ibp_fast_post,
+	.post_direct = ibp_direct_post,
+	.may_post_direct = ibp_may_direct_post,
+	.errors = take_errors,
+	.may_coalesce = ibp_may_coalesce,
+	.coalesce_more = ibp_coalesce_more,
+	.acks_pending = ibp_acks_pending,
+	.acknowledge = ibp_acknowledge,
+	.drain = drain,
+	.sleep = sleep_on_link);
+
+/* --- addresses --- */
+
+static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
+{
+	char sentence[256];
+
+	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, dev_roce_udp_port(),
+		 udp_explain(g->gid.raw, dev_roce_udp_port(), error));
+	ut_warn("%s", sentence);
+	dev_why_keep(sentence);
+}
+
+static uint32_t scope_of(const struct eng_gid *g)
+{
+	return ut_ip_is_linklocal(g->gid.raw) ? g->ifindex : 0;
+}
+
+static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
+{
+	int r = a->link->ops->add_addr(a->link, g->gid.raw, scope_of(g));
+
+	if (r < 0)
+		explain(a, g, r);
+	else
+		ibp_gsi_addr(&a->dev, g->gid.raw, true);
+	return r;
+}
+
+static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
+{
+	ibp_gsi_addr(&a->dev, addr, false);
+	a->link->ops->del_addr(a->link, addr);
+}
+
+/* One address is enough: the others are reported. */
+static int bind_addrs(struct dev_adapter *a)
+{
+	int good = 0, error = -EADDRNOTAVAIL;
+
+	eng_dev_held(&a->dev);
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+		int r = g ? add_addr(a, g) : -EADDRNOTAVAIL;
+
+		if (g && r < 0)
+			error = r;
+		good += g && r == 0;
+	}
+	return good ? 0 : error;
+}
+
+/* A group's address on the wire is the GID itself; IPv4 groups are mapped. */
+static int mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	return a->wired ? a->link->ops->join(a->link, mgid->raw, a->info.ifindex) : -ENODEV;
+}
+
+static void mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (a->wired && !dev_is_foreign(dev))
+		a->link->ops->leave(a->link, mgid->raw, a->info.ifindex);
+}
+
+/* --- life --- */
+
+static bool no_grh_is_self(const struct dev_adapter *a)
+{
+	const char *v = getenv("DAPPLE_NO_GRH");
+
+	return v && strcmp(v, "self") == 0 && dev_is_lo(a);
+}
+
+static int wire(struct dev_adapter *a)
+{
+	struct ibp_config cfg = {
+		.seed = ut_rng_seed(),
+		.mtu_max = dev_port_mtu(a->info.ifindex),
+		.rate_control = !dev_is_lo(a),
+		.no_grh_is_self = no_grh_is_self(a),
+		.gsi = &dev_roce_gsi,
+	};
+	int r = dev_roce_link_open(&cfg.link, &cfg.chan);
+
+	eng_dev_held(&a->dev);
+	if (r < 0)
+		return r;
+	r = ibp_port_init(&a->dev, &cfg);
+	if (r < 0) {
+		cfg.link->ops->close(cfg.link);
+		return r;
+	}
+	a->link = cfg.link;
+	a->chan = cfg.chan;
+	a->stage = cfg.link->rx_stage;
+	if (a->chan->generations) {
+		a->dev.generations = a->chan->generations;
+		a->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
+	}
+	if (a->chan->export)
+		a->dev.revoke = ibp_revoke;
+	return 0;
+}
+
+static int fd(struct dev_adapter *a)
+{
+	return a->link->ops->fd(a->link);
+}
+
+/* An adapter that has joined the port of its addresses has a manager, see roce_cm.h. */
+static int start(struct dev_adapter *a)
+{
+	int r;
+
+	eng_dev_held(&a->dev);
+	a->dev.qpn_fixed = a->link->qpn_fixed;
+	a->dev.qpn_mask = a->link->qpn_mask;
+	r = dev_roce_cm_init(a);
+	if (r < 0)
+		a->dev.qpn_mask = 0; /* not attached: tried again */
+	else
+		a->link->qpn_given = true;
+	return r;
+}
+
+static void forget(struct dev_adapter *a)
+{
+	a->chan->ops->forget(a->chan);
+	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
+	if (a->records)
+		ut_close(dev_records_fd(a->records));
+}
+
+/*
+ * The kernel would close the sockets as well, but unannounced: for a moment the group of an address then
+ * steers to wrong members, and what waits in this process's queue for others, its own goodbyes among
+ * it, would be lost.
+ */
+static void leave(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	dev_roce_cm_leave(a);
+	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
+		const struct eng_gid *g = eng_gid_at(&a->dev, i);
+
+		if (g)
+			a->link->ops->del_addr(a->link, g->gid.raw);
+	}
+}
+
+static void unwire(struct dev_adapter *a)
+{
+	eng_dev_held(&a->dev);
+	dev_roce_cm_fini(a);
+	ibp_port_fini(&a->dev);
+	eng_dev_unshare(&a->dev);
+	a->link->ops->close(a->link);
+	a->link = NULL;
+}
+
+/* --- the row --- */
+
+static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
+{
+	int r = dev_port_query(dev_adapter_of(dev)->info.ifindex, ret);
+
+	if (r < 0)
+		return r;
+	/* Any thread may ask, one that holds the progress lock too: a torn count does no harm, a
+	 * deadlock would. */
+	ret->bad_pkey_cntr =
+		(uint32_t)__atomic_load_n(&dev->counters[ENG_C_rx_bad_pkey], __ATOMIC_RELAXED);
+	ret->qkey_viol_cntr =
+		(uint32_t)__atomic_load_n(&dev->counters[ENG_C_rx_bad_qkey], __ATOMIC_RELAXED);
+	return 0;
+}
+
+DEV_OVERLAY(static const struct eng_dev_ops ops, DEV_DEFAULT_OPS,
+	.mcast_join = mcast_join,
+	.mcast_leave = mcast_leave,
+	.query_port = query_port);
+
+/* An address handle may be made before the first QP, and the protocol asks its port about it. */
+static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
+{
+	int r;
+
+	eng_dev_held(dev);
+	r = dev_is_foreign(dev) ? -EIO : dev_kind_wire(dev_adapter_of(dev));
+	return r < 0 ? r : ibp_proto_ops.ah_check(dev, attr);
+}
+
+/* Called under dev_process_lock, which guards the copy. */
+static const struct eng_proto_ops *proto(void)
+{
+	static struct eng_proto_ops copy;
+
+	if (!copy.name) {
+		copy = ibp_proto_ops;
+		copy.ah_check = ah_check;
+	}
+	return &copy;
+}
+
+DEV_OVERLAY(const struct dev_kind_row dev_roce_row, DEV_DEFAULT_ROW,
+	.word = "roce",
+	.prefix = "dpl_roce_",
+	.kind = DEV_ROCE,
+	.node_type = IBV_NODE_CA,
+	.gid_type = IBV_GID_TYPE_ROCE_V2,
+	.n_gids = ENG_GIDS_MAX,
+	.ops = &ops,
+	.machine = &machine,
+	.proto = proto,
+	.wire = wire,
+	.bind = bind_addrs,
+	.fd = fd,
+	.start = start,
+	.add_addr = add_addr,
+	.del_addr = del_addr,
+	.forget = forget,
+	.leave = leave,
+	.unwire = unwire);

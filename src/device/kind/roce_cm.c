@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/kind/roce_cm.h"
+
+#include "cm/ibcm/ibcm.h"
+#include "device/adapter.h"
+#include "device/kind/records.h"
+#include "device/port.h"
+#include "device/sys.h"
+#include "proto/ib/ibp.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/rng.h"
+#include "wire/cm_fields.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GOODBYE_ROUNDS 16 /* transmits until the last MAD must have left */
+#define PORTS_MIN 32768u  /* the kernel's defaults */
+#define PORTS_MAX 60999u
+#define PORT_PRIVILEGED 1024u
+#define PROBE_MS 5000 /* silence until a connection's peer is asked */
+#define PROBE_MAX_MS 3600000
+
+/* --- what carries the MADs --- */
+
+static struct link *link_of(struct eng_dev *dev)
+{
+	return dev_adapter_of(dev)->link;
+}
+
+static int claim(struct eng_dev *dev, const uint8_t addr[16], uint64_t service)
+{
+	return link_of(dev)->ops->claim(link_of(dev), addr, service);
+}
+
+static void unclaim(struct eng_dev *dev, const uint8_t addr[16], uint64_t service)
+{
+	link_of(dev)->ops->unclaim(link_of(dev), addr, service);
+}
+
+static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t service)
+{
+	return link_of(dev)->ops->pass_on(link_of(dev), rx->raw, service);
+}
+
+/* Made with the first connection: many processes have none. */
+static int record(struct eng_dev *dev, const struct ibcm_record *t)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	if (!a->records) {
+		a->records = dev_records_new();
+		if (!a->records)
+			return -ENOMEM;
+		a->link->ops->entrust(a->link, dev_records_fd(a->records));
+	}
+	return dev_records_add(a->records, t);
+}
+
+static void untie(struct eng_dev *dev, int number)
+{
+	dev_records_del(dev_adapter_of(dev)->records, number);
+}
+
+static const struct ibcm_carrier carrier = {
+	.send = ibp_gsi_send,
+	.claim = claim,
+	.unclaim = unclaim,
+	.pass_on = pass_on,
+	.probe = ibp_probe,
+	.record = record,
+	.untie = untie,
+	.gone = ibp_peer_gone,
+};
+
+static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	/* An address is bound a moment before there is a manager. */
+	if (a->cm.ops)
+		ibcm_receive(&a->cm, rx, now);
+}
+
+const struct gsi_user dev_roce_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .received = received };
+
+/* --- processes that have died --- */
+
+int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
+{
+	struct ibcm_record t;
+	uint8_t addr[16];
+	const void *left;
+	size_t len;
+	int n = 0;
+
+	while (a->cm.ops && (left = a->link->ops->dead_peer(a->link, addr, &len))) {
+		uint32_t at = 0;
+
+		while (dev_records_read(left, len, &at, &t))
+			if (!memcmp(t.local, addr, 16))
+				n += ibcm_disconnect_dead(&a->cm, &t, now);
+		ut_info("%s: another process of this host has died: this one disconnects on its behalf, %d connections so far",
+			a->info.name, n);
+	}
+	return n;
+}
+
+/* --- the host's rules about ports --- */
+
+static bool read_text(const char *path, char *buf, size_t room)
+{
+	int fd = (int)DEV_SYS(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long n;
+
+	if (fd < 0)
+		return false;
+	n = dev_sys_read(fd, buf, room - 1);
+	ut_close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static void read_range(struct ibcm_config *cfg)
+{
+	unsigned lo, hi;
+	char text[64];
+
+	cfg->port_min = PORTS_MIN;
+	cfg->port_max = PORTS_MAX;
+	if (read_text("/proc/sys/net/ipv4/ip_local_port_range", text, sizeof(text)) &&
+	    sscanf(text, "%u %u", &lo, &hi) == 2 && lo >= 1 && lo <= hi && hi <= 65535) {
+		cfg->port_min = (uint16_t)lo;
+		cfg->port_max = (uint16_t)hi;
+	}
+}
+
+static bool may_bind_any(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	return DEV_SYS(SYS_capget, &head, data) == 0 &&
+	       (data[0].effective & CAP_TO_MASK(CAP_NET_BIND_SERVICE));
+}
+
+static uint16_t privileged_below(void)
+{
+	unsigned n = PORT_PRIVILEGED;
+	char text[32];
+
+	if (may_bind_any())
+		return 0;
+	if (read_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", text, sizeof(text)) &&
+	    (sscanf(text, "%u", &n) != 1 || n > 65535))
+		n = PORT_PRIVILEGED;
+	return (uint16_t)n;
+}
+
+/* Milliseconds of silence; 0 = connections are not watched. */
+static uint64_t probe_ns(void)
+{
+	const char *v = getenv("DAPPLE_PROBE");
+	unsigned long ms;
+	char *end;
+
+	if (!v || !*v)
+		return PROBE_MS * UT_MS;
+	ms = strtoul(v, &end, 10);
+	if (!*end && ms <= PROBE_MAX_MS)
+		return ms * UT_MS;
+	ut_error("DAPPLE_PROBE: \"%s\" is not a number of milliseconds from 0 to %d: silent connections are probed "
+		 "after %d; set such a number, or unset it", v, PROBE_MAX_MS, PROBE_MS);
+	return PROBE_MS * UT_MS;
+}
+
+/* --- life --- */
+
+int dev_roce_cm_init(struct dev_adapter *a)
+{
+	struct ibcm_config cfg = {
+		.carrier = &carrier,
+		.seed = ut_rng_seed(),
+		.ca_guid = a->info.guid,
+		.mtu_max = dev_port_mtu(a->info.ifindex),
+		.port_privileged = privileged_below(),
+		.probe_ns = probe_ns(),
+	};
+
+	if (a->cm.ops)
+		return 0;
+	read_range(&cfg);
+	return ibcm_init(&a->cm, &a->dev, &cfg);
+}
+
+/* What the manager has said leaves now, as far as the socket takes it. */
+static void flush(struct dev_adapter *a)
+{
+	for (int i = 0; i < GOODBYE_ROUNDS && ibp_busy(&a->dev); i++)
+		ibp_transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
+}
+
+void dev_roce_cm_leave(struct dev_adapter *a)
+{
+	if (!a->cm.ops)
+		return;
+	ibcm_leave(&a->cm);
+	flush(a);
+}
+
+void dev_roce_cm_fini(struct dev_adapter *a)
+{
+	if (!a->cm.ops)
+		return;
+	ibcm_fini(&a->cm);
+	flush(a);
+	a->link->ops->entrust(a->link, -1);
+	dev_records_free(a->records);
+	a->records = NULL;
+	memset(&a->cm, 0, sizeof(a->cm));
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/progress/delayed_ack.h"
+
+#include "device/adapter.h"
+
+#define DEV_DEFER_POLL_NS 4000ull /* an acknowledgement waits for a response beside polls */
+
+/* The thread that makes this round is the only one that looks after the adapter, and one of the
+ * application's that may respond next. */
+static bool is_responder(struct dev_adapter *a, enum dev_by by)
+{
+	int driver = atomic_load(&a->driver.current);
+	unsigned waiters = atomic_load(&a->driver.waiters);
+
+	return (by == DEV_BY_APP && driver == DEV_DRIVER_APP && !waiters) ||
+	       (by == DEV_BY_WAITER && driver == DEV_DRIVER_WAITER && waiters == 1);
+}
+
+/* A waiter returns with what has come; a round in which nothing came is its last before it sleeps. A
+ * poller looks at its other queue before it responds, so what waits already may wait a few polls more. */
+static bool is_response_near(enum dev_by by, uint64_t since, uint64_t now, int received)
+{
+	switch (by) {
+	case DEV_BY_WAITER:
+		return received;
+	case DEV_BY_APP:
+		return (received || (since && now - since <= DEV_DEFER_POLL_NS)) &&
+		       (!since || now - since < DEV_DEFER_NS);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Behind a wait never ENG_ACKS_LATER: a program that slept for a message may leave by _exit() with it
+ * (fio's jobs do), and its peer would retry against a process that has ended.
+ */
+enum eng_acks dev_acks(struct dev_adapter *a, enum dev_by by, uint64_t now, int received)
+{
+	struct dev_delayed_ack *d = &a->delayed_ack;
+	uint64_t since = atomic_load_explicit(&d->since, memory_order_relaxed);
+
+	eng_dev_held(&a->dev);
+	if (!is_response_near(by, since, now, received))
+		return ENG_ACKS_NOW;
+	if (d->penalty) {
+		d->penalty -= d->penalty < (uint32_t)received ? d->penalty : (uint32_t)received;
+		return ENG_ACKS_NOW;
+	}
+	if (!is_responder(a, by))
+		return ENG_ACKS_NOW;
+	return by == DEV_BY_WAITER ? ENG_ACKS_QUIETLY : ENG_ACKS_LATER;
+}
+
+/* A program that was started with DAPPLE_PROGRESS=poll is believed all the same. */
+void dev_acks_penalise(struct dev_adapter *a)
+{
+	if (!a->driver.trusted)
+		a->delayed_ack.penalty = DEV_DEFER_PENALTY;
+}
+
+void dev_acks_judge(struct dev_adapter *a, uint64_t now)
+{
+	uint64_t since = atomic_load_explicit(&a->delayed_ack.since, memory_order_relaxed);
+
+	eng_dev_held(&a->dev);
+	/* A post without a round may have taken it along long ago. */
+	if (since && now - since > DEV_DEFER_NS && a->machine->acks_pending(&a->dev))
+		dev_acks_penalise(a);
+}
+
+void dev_acks_note(struct dev_adapter *a, bool defer, uint64_t now)
+{
+	struct dev_delayed_ack *d = &a->delayed_ack;
+	uint64_t since = atomic_load_explicit(&d->since, memory_order_relaxed);
+	bool waits = defer && a->machine->acks_pending(&a->dev);
+
+	eng_dev_held(&a->dev);
+	if (waits && !since)
+		a->dev.counters[ENG_C_acks_deferred]++;
+	if (waits != (since != 0))
+		atomic_store(&d->since, waits ? now : 0);
+}

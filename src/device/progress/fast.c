@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/progress/fast.h"
+
+#include "device/adapter.h"
+#include "device/progress/thread.h"
+#include "util/clock.h"
+
+#define ROUND_EVERY 32 /* polls, posts or messages without a round; the next one makes it, which acknowledges */
+#define ACK_EMPTY_POLLS 4 /* that an acknowledgement waits for without a round */
+
+/* Nothing waits for a round, and no thread but those of that driver, with so many waiters, looks after the
+ * adapter. */
+static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver, unsigned waiters)
+	UT_REQUIRES(a->dev.lock)
+{
+	return a->rounds.quiescent && !a->delayed_ack.penalty &&
+	       atomic_load_explicit(&a->driver.current, memory_order_relaxed) == (int)driver &&
+	       atomic_load_explicit(&a->driver.waiters, memory_order_relaxed) == waiters &&
+	       !atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
+}
+
+static bool may_be_fast(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	return undisturbed(a, DEV_DRIVER_APP, 0) && a->rounds.without < ROUND_EVERY &&
+	       a->stage->pages_checked_at;
+}
+
+/*
+ * As dev_acks_judge() and dev_acks_note(), without the clock: that an acknowledgement has waited long
+ * shows in the thread's tick, and in empty polls. After so many of those no response is on its
+ * way, and a peer with a short queue stands still until it is acknowledged.
+ */
+static void note_acks(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock)
+{
+	uint32_t tick = atomic_load_explicit(&a->driver.ticks, memory_order_relaxed);
+	struct dev_delayed_ack *d = &a->delayed_ack;
+
+	if (d->by_fast && d->fast_tick != tick)
+		dev_acks_penalise(a);
+	d->empty_polls = found ? 0 : d->empty_polls + 1;
+	if (d->empty_polls >= ACK_EMPTY_POLLS)
+		a->machine->acknowledge(&a->dev, ENG_ACKS_NOW);
+	d->by_fast = a->machine->acks_pending(&a->dev);
+	d->fast_tick = tick;
+}
+
+/* --- a post --- */
+
+/*
+ * A program that polls memory does not poll its completions, so an acknowledgement may have come long
+ * ago that only the background thread would look at, when it gets a processor. What else has come with it
+ * needs a round.
+ */
+static bool post_direct(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+{
+	bool app = !dev_thread_is_this(), whole = false;
+
+	if (a->machine->post_direct(qp, app))
+		return true;
+	if (!app || !a->machine->may_post_direct(qp))
+		return false;
+	if (a->machine->fast(a, &whole) < 0) {
+		a->machine->receive(a, ut_now(), false);
+		whole = true;
+	}
+	return a->machine->post_direct(qp, app) && !whole && !a->machine->acks_pending(&a->dev);
+}
+
+/* Polls that were served without a look at the adapter part the posts, too. */
+static void look_for_polls(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	if (!atomic_load_explicit(&a->dev.reaped, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&a->dev.reaped, false, memory_order_relaxed);
+	dev_posts_end(&a->coalescing);
+}
+
+bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+
+	eng_dev_held(&a->dev);
+	if (!a->wired || dev_is_foreign(dev))
+		return false;
+	look_for_polls(a);
+	if ((a->coalescing.since && dev_coalesce_join(a, qp)) || post_direct(a, qp))
+		return true;
+	if (!may_be_fast(a) || dev_thread_is_this() ||
+	    !a->machine->post_fast(qp, dev_posts_in_batch(&a->coalescing)))
+		return false;
+	a->coalescing.posts++;
+	a->rounds.without++;
+	if (a->delayed_ack.by_fast)
+		note_acks(a, true);
+	return true;
+}
+
+/* --- a poll --- */
+
+/* Returns true if that was all, *ret_done things. False: a round is due; *ret_done have been received. */
+static bool look_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+{
+	bool whole = false;
+	int n;
+
+	/* A thread that yields between polls polls so seldom that each must be a round. */
+	if (dev_is_yield_due(&a->yielding) || !may_be_fast(a))
+		return false;
+	n = a->machine->fast(a, &whole);
+	if (n < 0)
+		return false;
+	*ret_done = n;
+	if (whole)
+		return false;
+	a->rounds.without += n ? (uint32_t)n : 1;
+	if (n)
+		dev_driver_received(&a->driver, DEV_BY_APP, (uint32_t)n);
+	if (n || a->delayed_ack.by_fast)
+		note_acks(a, n > 0);
+	return true;
+}
+
+static bool poll_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+{
+	bool yes = look_fast(a, ret_done);
+
+	atomic_store_explicit(&a->yielding.fast_look, yes && !*ret_done, memory_order_relaxed);
+	if (yes)
+		dev_posts_end(&a->coalescing);
+	return yes;
+}
+
+/* --- a wake-up --- */
+
+/*
+ * The leader was woken for one message nearly always, with which it returns; all else waits for the round
+ * before its next sleep. The acknowledgement does not: see dev_acks().
+ */
+static bool wake_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
+{
+	bool whole = false;
+	uint64_t now;
+	int n;
+
+	if (!undisturbed(a, DEV_DRIVER_WAITER, 1))
+		return false;
+	now = ut_now();
+	a->stage->pages_checked_at = now;
+	n = a->machine->fast(a, &whole);
+	if (n <= 0)
+		return false;
+	*ret_done = n;
+	if (whole)
+		return false;
+	dev_driver_received(&a->driver, DEV_BY_WAITER, (uint32_t)n);
+	a->machine->acknowledge(&a->dev, ENG_ACKS_QUIETLY);
+	dev_acks_note(a, true, now);
+	return true;
+}
+
+/* --- all of them --- */
+
+static bool without_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int *ret_done)
+	UT_REQUIRES(a->dev.lock)
+{
+	switch (by) {
+	case DEV_BY_APP:
+		return poll_fast(a, ret_done);
+	case DEV_BY_WAITER:
+		return look == DEV_LOOK_WOKEN && wake_fast(a, ret_done);
+	default:
+		return false;
+	}
+}
+
+int dev_run_look(struct dev_adapter *a, enum dev_by by, enum dev_look look)
+{
+	int done = 0;
+
+	eng_dev_held(&a->dev);
+	if (!a->wired || dev_is_foreign(&a->dev)) {
+		/* No link can take what was posted, and callers repeat while there is any. */
+		while (eng_dev_pop_pending(&a->dev))
+			;
+		return 0;
+	}
+	return without_round(a, by, look, &done) ? done : dev_round(a, by, look, done);
+}
+
+int dev_run(struct dev_adapter *a, enum dev_by by)
+{
+	return dev_run_look(a, by, DEV_LOOK);
+}
+
+int dev_progress(struct eng_dev *dev)
+{
+	/* What was posted while the background thread held the lock is the thread's work. */
+	return dev_run(dev_adapter_of(dev), dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/progress/round.h"
+
+#include "device/adapter.h"
+#include "engine/qp.h"
+#include "util/clock.h"
+
+#include <errno.h>
+
+#define LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
+#define PENDING_MAX 64 /* QPs kicked in one round */
+#define ERROR_LOOK_NS UT_MS /* a busy poller asks for reports of errors this seldom */
+
+static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	struct eng_qp *qp;
+	int n = 0;
+
+	while (n < PENDING_MAX && (qp = eng_dev_pop_pending(&a->dev))) {
+		if (!eng_qp_flush_if_dead(qp))
+			a->dev.proto->qp_kick(qp);
+		n++;
+	}
+	return n;
+}
+
+/*
+ * The event that ended a wait is nearly always for what has been taken in, and the poll that finds
+ * no more of it nearly always leads to the next wait: there a descriptor tells.
+ */
+static enum dev_look look_of_poll(struct dev_adapter *a)
+{
+	if (!atomic_load_explicit(&a->driver.woke, memory_order_relaxed))
+		return DEV_LOOK;
+	atomic_store_explicit(&a->driver.woke, false, memory_order_relaxed);
+	return DEV_LOOK_CHEAP;
+}
+
+/* A thread that posts wants to send; one that waits for a response polls next. A receive call here would
+ * nearly always find nothing and stand in front of the send. */
+static bool is_for_posts(struct dev_adapter *a, enum dev_by by) UT_REQUIRES(a->dev.lock)
+{
+	bool posted = by == DEV_BY_APP &&
+		      atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
+
+	if (posted)
+		a->coalescing.posts++;
+	else
+		dev_posts_end(&a->coalescing);
+	return posted;
+}
+
+static int look_for_errors(struct dev_adapter *a, enum dev_by by, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
+{
+	if (by == DEV_BY_APP && now - a->rounds.last_error_look < ERROR_LOOK_NS)
+		return 0;
+	a->rounds.last_error_look = now;
+	return a->machine->errors(a, now);
+}
+
+/* When the adapter needs the next round. */
+static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
+	UT_REQUIRES(a->dev.lock)
+{
+	uint64_t next = eng_dev_tick(&a->dev, now), since = a->coalescing.since, deadline;
+
+	if (since)
+		deadline = since + DEV_COALESCE_NS;
+	else
+		deadline = a->machine->busy(&a->dev) ? now : a->machine->deadline(&a->dev);
+	a->rounds.quiescent = deadline > now && !since;
+	dev_driver_after(a, by, deadline < next ? deadline : next);
+}
+
+/* What the round says of the thread that has made it. */
+static void judge_driver(struct dev_adapter *a, enum dev_by by, uint64_t now, int received, int kicked,
+			 int done) UT_REQUIRES(a->dev.lock)
+{
+	if (received)
+		dev_driver_received(&a->driver, by, (uint32_t)received);
+	if (by == DEV_BY_APP && !kicked)
+		dev_driver_polled(a, now);
+	if (by == DEV_BY_APP && done > LONG_ROUND)
+		dev_driver_busy(a, ut_now() - now);
+}
+
+static void begin(struct dev_adapter *a, enum dev_by by, uint64_t now) UT_REQUIRES(a->dev.lock)
+{
+	a->rounds.without = 0;
+	dev_acks_judge(a, now);
+	a->stage->pages_checked_at = by == DEV_BY_THREAD ? 0 : now;
+	if (by == DEV_BY_APP)
+		a->driver.last_round = now;
+}
+
+int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int early)
+{
+	int keep = errno, received = early, kicked, done;
+	enum eng_acks how = ENG_ACKS_LATER;
+	uint64_t now = ut_now();
+	bool posted;
+
+	eng_dev_held(&a->dev);
+	begin(a, by, now);
+	posted = is_for_posts(a, by);
+	if (by == DEV_BY_APP && !posted)
+		look = look_of_poll(a);
+	if (!posted && !early)
+		received = a->machine->receive(a, now, look == DEV_LOOK_CHEAP);
+	kicked = kick_pending(a);
+	done = received + kicked + look_for_errors(a, by, now);
+	if (!dev_coalesce(a, now, posted)) {
+		how = kicked ? ENG_ACKS_NOW : dev_acks(a, by, now, received);
+		done += a->machine->transmit(&a->dev, now, how);
+	}
+	dev_acks_note(a, how != ENG_ACKS_NOW, now);
+	a->delayed_ack.by_fast = false;
+	a->delayed_ack.empty_polls = 0;
+	judge_driver(a, by, now, received, kicked, done);
+	set_deadline(a, by, now);
+	errno = keep;
+	return done;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A round of progress: receptions, posted work, reports of errors, timers, sends. The fast path (fast.h)
+ * leaves everything but the commonest receptions and posts to it.
+ */
+#ifndef DEVICE_PROGRESS_ROUND_H
+#define DEVICE_PROGRESS_ROUND_H
+
+#include "device/progress/driver.h"
+#include "device/progress/fast.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dev_adapter;
+
+/* dev.lock */
+struct dev_rounds {
+	bool quiescent;   /* the last round left nothing to do but wait */
+	uint32_t without; /* polls, posts and messages since then */
+	uint64_t last_error_look;
+};
+
+/* Makes a round. early: the fast path has received so many things already, and receptions are left out.
+ * Returns the number of things done; never blocks. dev.lock held, wired. */
+int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int early);
+
+#endif

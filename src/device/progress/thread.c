@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/progress/thread.h"
+
+#include "device/adapter.h"
+#include "device/cm/cma_host.h"
+#include "device/gids.h"
+#include "device/process.h"
+#include "device/sys.h"
+#include "host/liveness.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/faulty.h"
+#include "util/heap.h"
+#include "util/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define EVENTS_MAX 16
+#define SERIAL_TIMER 0
+#define SERIAL_ADDRESSES 1 /* adapters count from 16 */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STACK_SIZE (1024 * 1024)
+#else
+#define STACK_SIZE (128 * 1024)
+#endif
+
+struct dev_thread {
+	pthread_t id;
+	int ep, timer, addresses;
+	_Atomic bool begun, stop;
+	bool looked; /* at the addresses, since it listens to changes */
+	struct ut_mutex lock;    /* timer */
+	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
+};
+
+static struct ut_mutex start_lock = UT_MUTEX_INIT;
+static struct dev_thread *_Atomic current;
+__thread bool dev_thread_this;
+
+static void set_timer(struct dev_thread *t, uint64_t at) UT_REQUIRES(t->lock)
+{
+	/* 0 would disarm. */
+	uint64_t ns = at ? at : 1;
+	struct itimerspec spec = { .it_value = { .tv_sec = (time_t)(ns / UT_S),
+						 .tv_nsec = (long)(ns % UT_S) } };
+
+	atomic_store(&t->armed, at);
+	timerfd_settime(t->timer, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+static void wake_by(struct dev_thread *t, uint64_t at)
+{
+	if (at >= atomic_load(&t->armed))
+		return;
+	ut_lock(&t->lock);
+	if (at < atomic_load(&t->armed))
+		set_timer(t, at);
+	ut_unlock(&t->lock);
+}
+
+void dev_thread_wake_by(uint64_t at)
+{
+	struct dev_thread *t;
+
+	if (at == UT_NEVER)
+		return;
+	t = atomic_load_explicit(&current, memory_order_acquire);
+	if (t)
+		wake_by(t, at);
+}
+
+int dev_thread_epoll(void)
+{
+	struct dev_thread *t = atomic_load(&current);
+
+	return t ? t->ep : -1;
+}
+
+/* The timer has fired: from here on it counts as unarmed, before the deadlines
+ * are read. Whoever sets one meanwhile sees that and arms it again. */
+static void take_timer(struct dev_thread *t, uint64_t now)
+{
+	ut_lock(&t->lock);
+	if (atomic_load(&t->armed) <= now)
+		atomic_store(&t->armed, UT_NEVER);
+	ut_unlock(&t->lock);
+}
+
+static bool named(const struct epoll_event *ev, int n, uint64_t serial)
+{
+	for (int i = 0; i < n; i++)
+		if (ev[i].data.u64 == serial)
+			return true;
+	return false;
+}
+
+static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
+	UT_REQUIRES(dev_process_lock)
+{
+	uint64_t now = ut_now(), next = UT_NEVER;
+	struct dev_adapter *a;
+
+	take_timer(t, now);
+	/* Adapters were opened before anybody listened: look once at the start. */
+	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked) {
+		ut_list_each(a, &dev_process_adapters, node)
+			dev_gids_refresh(a);
+		dev_cm_look();
+	}
+	t->looked = true;
+	ut_list_each(a, &dev_process_adapters, node) {
+		uint64_t at;
+
+		dev_driver_serve(a, now, named(ev, n, a->serial));
+		at = dev_driver_next(a);
+		if (at < next)
+			next = at;
+	}
+	if (next != UT_NEVER)
+		wake_by(t, next);
+}
+
+static void *run(void *arg)
+{
+	struct dev_thread *t = arg;
+	struct epoll_event ev[EVENTS_MAX];
+
+	dev_thread_this = true;
+	atomic_store(&t->begun, true);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	host_life_begin();
+	while (!atomic_load(&t->stop)) {
+		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);
+
+		ut_lock(&dev_process_lock);
+		if (!atomic_load(&t->stop))
+			one_round(t, ev, n);
+		ut_unlock(&dev_process_lock);
+		if (!atomic_load(&t->stop))
+			dev_cm_deliver();
+	}
+	host_life_end();
+	return NULL;
+}
+
+static void release(struct dev_thread *t)
+{
+	ut_close(t->ep);
+	ut_close(t->timer);
+	ut_close(t->addresses);
+	ut_mutex_fini(&t->lock);
+	free(t);
+}
+
+static int open_descriptors(struct dev_thread *t)
+{
+	/* Edge-triggered: each expiry is one event and nobody needs to read it. */
+	struct epoll_event timer = { .events = EPOLLIN | EPOLLET, .data.u64 = SERIAL_TIMER };
+	struct epoll_event addresses = { .events = EPOLLIN, .data.u64 = SERIAL_ADDRESSES };
+
+	t->ep = ut_epoll();
+	if (t->ep < 0)
+		return -errno;
+	t->timer = ut_timerfd();
+	if (t->timer < 0 || ut_epoll_add(t->ep, t->timer, &timer) < 0)
+		return -errno;
+	/* Without it addresses are those of the start; that is worth a line, not a refusal. */
+	t->addresses = dev_nl_listen();
+	if (t->addresses < 0)
+		ut_warn("cannot listen to rtnetlink (%s): addresses that come or go later are not noticed until the program starts again", strerror(-t->addresses));
+	else if (ut_epoll_add(t->ep, t->addresses, &addresses) < 0)
+		return -errno;
+	return 0;
+}
+
+static int spawn(struct dev_thread *t)
+{
+	size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+	sigset_t all, old;
+	pthread_attr_t attr;
+	int r;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_SIZE > 2 * least ? STACK_SIZE : 2 * least);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&t->id, &attr, run, t);
+	/* A program with much thread-local storage needs more than we thought. */
+	if (r == EINVAL)
+		r = pthread_create(&t->id, NULL, run, t);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	if (r == 0)
+		pthread_setname_np(t->id, "dapple");
+	return -r;
+}
+
+/*
+ * A thread that begins is in AddressSanitizer's allocator for a moment, and what is locked there stays so in
+ * a child that is forked meanwhile. (The C library's own is taken care of by its fork().)
+ */
+static void let_begin(const struct dev_thread *t)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	while (!atomic_load(&t->begun))
+		sched_yield();
+#else
+	(void)t;
+#endif
+}
+
+static int start(void) UT_REQUIRES(start_lock)
+{
+	struct dev_thread *t = ut_zalloc(sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	ut_mutex_init(&t->lock);
+	t->ep = t->timer = t->addresses = -1;
+	atomic_init(&t->armed, UT_NEVER);
+	r = open_descriptors(t);
+	if (r == 0) {
+		ut_lock(&t->lock);
+		set_timer(t, 0);
+		ut_unlock(&t->lock);
+		r = spawn(t);
+	}
+	if (r < 0) {
+		ut_error("cannot start the background thread (%s): adapters of this process cannot be used; raise the limits "
+			 "on processes, descriptors or memory", strerror(-r));
+		release(t);
+		return r;
+	}
+	let_begin(t);
+	atomic_store_explicit(&current, t, memory_order_release);
+	return 0;
+}
+
+int dev_thread_start(void)
+{
+	int r = 0;
+
+	if (atomic_load_explicit(&current, memory_order_acquire))
+		return 0;
+	ut_lock(&start_lock);
+	if (!atomic_load(&current))
+		r = start();
+	ut_unlock(&start_lock);
+	return r;
+}
+
+struct dev_thread *dev_thread_take(void)
+{
+	struct dev_thread *t;
+
+	ut_lock(&start_lock);
+	t = atomic_exchange(&current, NULL);
+	ut_unlock(&start_lock);
+	return t;
+}
+
+static void ask_to_stop(struct dev_thread *t)
+{
+	atomic_store(&t->stop, true);
+	ut_lock(&t->lock);
+	set_timer(t, 0);
+	ut_unlock(&t->lock);
+}
+
+void dev_thread_join(struct dev_thread *t)
+{
+	int old;
+
+	if (!t)
+		return;
+	ask_to_stop(t);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	pthread_join(t->id, NULL);
+	pthread_setcancelstate(old, NULL);
+	release(t);
+}
+
+void dev_thread_leave(uint64_t timeout_ns)
+{
+	/* Reachable, as its descriptors still are; volatile, or the compiler drops it unread. */
+	static struct dev_thread *volatile last __attribute__((unused));
+	struct dev_thread *t = atomic_exchange(&current, NULL);
+	struct timespec until;
+
+	if (!t)
+		return;
+	last = t;
+	(void)last;
+	ask_to_stop(t);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += (long)timeout_ns;
+	until.tv_sec += until.tv_nsec / (long)UT_S;
+	until.tv_nsec %= (long)UT_S;
+	pthread_timedjoin_np(t->id, NULL, &until);
+}
+
+void dev_thread_forget(void)
+{
+	struct dev_thread *t = atomic_exchange(&current, NULL);
+
+	start_lock = (struct ut_mutex)UT_MUTEX_INIT;
+	host_life_forget();
+	if (t)
+		release(t);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/progress/yield.h"
+
+#include "device/adapter.h"
+#include "util/clock.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#define BACKOFF_MOST 4 /* so often the polls before a yield are halved at most */
+#define MET_NS 500ull /* a yield in which another thread ran lasts so long at least, */
+#define STRANGER_NS 100000ull /* and so long or longer if that was not the peer */
+#define YIELDS_ASK 16 /* one yield of so many asks the scheduler when the answer is known */
+
+static long switches(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_THREAD, &u) < 0 ? 0 : u.ru_nvcsw + u.ru_nivcsw;
+}
+
+/*
+ * If a message is there just behind a yield in which another thread ran for a moment, that thread was the
+ * peer and shares this processor, and the next wait yields sooner. (A stranger would have run for a
+ * whole slice.) A yield may be slow by itself; so after a slow one the scheduler is asked about the
+ * next, and about one in YIELDS_ASK when it has said yes often enough.
+ */
+static void give_way(struct dev_yielding *y)
+{
+	bool ask = atomic_load_explicit(&y->slow, memory_order_relaxed), slow;
+	bool sure = atomic_load_explicit(&y->backoff, memory_order_relaxed) == BACKOFF_MOST &&
+		    ++y->count % YIELDS_ASK;
+	long n = ask && !sure ? switches() : 0;
+	uint64_t before = ut_now(), took;
+
+	atomic_store_explicit(&y->yields, true, memory_order_relaxed);
+	sched_yield();
+	atomic_store_explicit(&y->yields, false, memory_order_relaxed);
+	took = ut_now() - before;
+	slow = took >= MET_NS && took < STRANGER_NS;
+	atomic_store_explicit(&y->met, ask && slow && (sure || switches() != n), memory_order_relaxed);
+	atomic_store_explicit(&y->slow, slow, memory_order_relaxed);
+}
+
+static void found(struct dev_yielding *y)
+{
+	unsigned backoff = atomic_load_explicit(&y->backoff, memory_order_relaxed), before = backoff;
+
+	if (atomic_load_explicit(&y->met, memory_order_relaxed))
+		backoff += backoff < BACKOFF_MOST;
+	else
+		backoff -= backoff > 0;
+	atomic_store_explicit(&y->met, false, memory_order_relaxed);
+	if (backoff != before)
+		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
+}
+
+void dev_polled(struct eng_dev *dev, int did)
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	struct dev_yielding *y = &a->yielding;
+	unsigned idle = atomic_load_explicit(&y->idle_polls, memory_order_relaxed);
+
+	/* A poll while another thread drives is evidence of polling all the same. */
+	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
+		atomic_store_explicit(&a->driver.beat, true, memory_order_relaxed);
+	if (did) {
+		found(y);
+		idle = 0;
+	} else {
+		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
+		if (idle > dev_polls_before_yield(y)) {
+			idle = dev_polls_before_yield(y);
+			give_way(y);
+		}
+	}
+	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Empty polls, and when a polling thread gives the processor away. A thread that spins beside its peer on
+ * one processor waits for a scheduler tick (4 ms) unless it yields; on an idle processor a yield costs
+ * less than the receive call that has just found nothing.
+ */
+#ifndef DEVICE_PROGRESS_YIELD_H
+#define DEVICE_PROGRESS_YIELD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct eng_dev;
+
+#define DEV_POLL_WEIGHT 4     /* so many polls without a round count as one with */
+#define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+
+/* Without lock: two pollers may lose each other's count, which does no harm. */
+struct dev_yielding {
+	atomic_uint idle_polls; /* in a row, by any thread, in units of polls without a round */
+	atomic_bool fast_look;  /* the last poll made no round and found nothing */
+	atomic_bool slow;       /* the last yield lasted as if another thread had run in it, */
+	atomic_bool met;        /* or the scheduler said that one did, for a moment */
+	atomic_uint backoff;    /* how often the polls before a yield have been halved */
+	atomic_bool yields;     /* a poller is in a yield now */
+	atomic_uint count;      /* yields in which the scheduler was not asked */
+};
+
+/* eng_dev_ops.polled */
+void dev_polled(struct eng_dev *dev, int did);
+
+/* Empty polls, in units of idle_polls, until a poller yields. */
+static inline unsigned dev_polls_before_yield(struct dev_yielding *y)
+{
+	return DEV_POLLS_TO_YIELD * DEV_POLL_WEIGHT >>
+	       atomic_load_explicit(&y->backoff, memory_order_relaxed);
+}
+
+/* The next poll yields if it finds nothing. */
+static inline bool dev_is_yield_due(struct dev_yielding *y)
+{
+	return atomic_load_explicit(&y->idle_polls, memory_order_relaxed) >= dev_polls_before_yield(y);
+}
+
+#endif

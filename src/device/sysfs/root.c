@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the environment chooses for this process does not matter here: the tree is
+ * shared by all processes of the user.
+ */
+#include "device/sysfs/root.h"
+
+#include "device/devices.h"
+#include "device/gids.h"
+#include "device/kind/kind.h"
+#include "device/port.h"
+#include "device/sysfs/tree.h"
+#include "device/version.h"
+#include "engine/counter.h"
+#include "util/alloc.h"
+#include "util/lock.h"
+#include "util/log.h"
+#include "util/rundir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One device with all that its description points at. */
+struct one {
+	struct dev_tree_port port;
+	struct dev_tree_gid gids[DEV_ADDRS_MAX];
+	struct dev_nl_addr addrs[DEV_ADDRS_MAX];
+	struct dev_tree_counter counters[ENG_C_COUNT];
+	char rate[48];
+};
+
+static const uint16_t pkeys[] = { ENG_PKEY_DEFAULT };
+static struct ut_mutex lock = UT_MUTEX_INIT;
+
+static const char *speed_name(uint8_t speed)
+{
+	switch (speed) {
+	case 1: return "SDR";
+	case 2: return "DDR";
+	case 4: return "QDR";
+	case 8: return "FDR10";
+	case 16: return "FDR";
+	case 32: return "EDR";
+	case 64: return "HDR";
+	default: return "NDR";
+	}
+}
+
+static unsigned describe_gids(struct one *o, const struct dev_info *d)
+{
+	const struct dev_kind_row *kind = dev_kind_find(d->kind);
+	bool ip = kind->gid_type == IBV_GID_TYPE_ROCE_V2;
+	struct dev_nl_addr gids[DEV_ADDRS_MAX];
+	int n = ip ? dev_addrs_now(d, o->addrs) : 0;
+
+	n = kind->gids(d, o->addrs, n > 0 ? n : 0, gids);
+	for (int i = 0; i < n; i++) {
+		memcpy(o->gids[i].raw, gids[i].addr, sizeof(o->gids[i].raw));
+		o->gids[i].type = ip ? "RoCE v2" : "IB/RoCE v1";
+		o->gids[i].ndev = ip ? d->ifname : NULL;
+	}
+	return (unsigned)n;
+}
+
+static void describe_port(struct one *o, const struct dev_info *d)
+{
+	struct ibv_port_attr p;
+	unsigned n = describe_gids(o, d), x10;
+
+	if (dev_kind_find(d->kind)->query_port(d->ifindex, &p) < 0)
+		p = (struct ibv_port_attr){ .state = IBV_PORT_DOWN, .active_width = 1,
+					    .active_speed = 1, .phys_state = 3 };
+	x10 = dev_rate_x10(p.active_width, p.active_speed);
+	snprintf(o->rate, sizeof(o->rate), x10 % 10 ? "%u.%u Gb/sec (%uX %s)" : "%u%.0u Gb/sec (%uX %s)",
+		 x10 / 10, x10 % 10, p.active_width == 2 ? 4 : 1, speed_name(p.active_speed));
+	for (int i = 0; i < ENG_C_COUNT; i++)
+		o->counters[i].name = eng_counter_rows[i].name;
+	o->port = (struct dev_tree_port){
+		.state = p.state == IBV_PORT_ACTIVE ? "4: ACTIVE" : "1: DOWN",
+		.phys_state = p.phys_state == 5 ? "5: LinkUp"
+						: p.phys_state == 2 ? "2: Polling" : "3: Disabled",
+		.rate = o->rate,
+		.link_layer = "Ethernet",
+		.cap_mask = p.port_cap_flags,
+		.gids = o->gids,
+		.ngids = n,
+		.pkeys = pkeys,
+		.npkeys = p.pkey_tbl_len,
+		.counters = o->counters,
+		.ncounters = ENG_C_COUNT,
+	};
+}
+
+static void describe(struct dev_tree_entry *e, struct one *o, const struct dev_info *d)
+{
+	describe_port(o, d);
+	*e = (struct dev_tree_entry){
+		.name = d->name,
+		.index = d->index,
+		.node_type = dev_kind_find(d->kind)->node_type == IBV_NODE_RNIC ? "4: RNIC" : "1: CA",
+		.node_guid = d->guid,
+		.sys_image_guid = d->guid,
+		.node_desc = d->name,
+		.fw_ver = dev_version(),
+		.ndev = d->kind == DEV_IB ? NULL : d->ifname,
+		.ports = &o->port,
+		.nports = 1,
+	};
+}
+
+static int update(const char *root)
+{
+	struct dev_info *devs = NULL;
+	int n = dev_list_all(&devs), r = -1;
+	struct dev_tree_entry *entries;
+	struct one *ones;
+
+	if (n < 0)
+		return n;
+	entries = ut_calloc((size_t)n + 1, sizeof(*entries));
+	ones = ut_calloc((size_t)n + 1, sizeof(*ones));
+	if (entries && ones) {
+		for (int i = 0; i < n; i++)
+			describe(&entries[i], &ones[i], &devs[i]);
+		r = dev_tree_update(root, entries, (unsigned)n);
+	}
+	free(ones);
+	free(entries);
+	free(devs);
+	return r;
+}
+
+const char *dev_tree_root(void)
+{
+	static char root[UT_RUNDIR_MAX];
+	char path[UT_RUNDIR_MAX], why[256] = "";
+	const char *ret = NULL;
+	int r;
+
+	ut_lock(&lock);
+	r = ut_rundir_net(path, sizeof(path), why, sizeof(why));
+	if (r < 0) {
+		ut_warn("cannot use the runtime directory (%s): programs find no adapters below /sys/class/infiniband; set "
+			"XDG_RUNTIME_DIR to a directory of your own", why[0] ? why : strerror(-r));
+	} else if (update(path) < 0) {
+		ut_warn("cannot write %s: programs find no adapters below /sys/class/infiniband; make room there, or "
+			"remove the directory", path);
+	} else {
+		memcpy(root, path, sizeof(root));
+		ret = root;
+	}
+	ut_unlock(&lock);
+	return ret;
+}

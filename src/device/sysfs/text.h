@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef DEVICE_SYSFS_TEXT_H
+#define DEVICE_SYSFS_TEXT_H
+
+/*
+ * What the files of the device tree say, apart from how they get on disk: a
+ * walk describes one object as a row of (path, content) pairs to a sink, which
+ * hashes them and, if it has a directory, writes them.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dev_tree_entry;
+
+struct dev_tree_sink {
+	uint64_t hash;		/* FNV-1a over all paths and contents */
+	const char *base;	/* directory to write below; NULL: only hash */
+	int error;		/* first one, sticky */
+};
+
+/* An interface that carries adapters: object of dev_tree_walk_netdev(). */
+struct dev_tree_netdev {
+	const struct dev_tree_entry *entries;
+	unsigned n;
+	const char *ifname;
+};
+
+typedef void dev_tree_walk_fn(struct dev_tree_sink *s, const void *object);
+
+dev_tree_walk_fn dev_tree_walk_device;	/* struct dev_tree_entry */
+dev_tree_walk_fn dev_tree_walk_verbs;	/* struct dev_tree_entry */
+dev_tree_walk_fn dev_tree_walk_mad;	/* struct dev_tree_entry */
+dev_tree_walk_fn dev_tree_walk_netdev;	/* struct dev_tree_netdev */
+
+void dev_tree_hash(struct dev_tree_sink *s, const char *bytes, size_t n);
+
+/* Paths and files below; 0 or negative errno. */
+int dev_tree_join(char *ret, size_t size, const char *a, const char *b);
+int dev_tree_write_file(const char *path, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef DEVICE_SYSFS_TREE_H
+#define DEVICE_SYSFS_TREE_H
+
+/*
+ * The stand-in for /sys/class/infiniband*, and /dev/infiniband: a directory
+ * tree per network namespace below the runtime directory, with the files that
+ * libibumad, UCX, hwloc and the shell scripts read themselves.
+ *
+ * Readers take no lock.  A device appears, changes and disappears by one
+ * rename, so no reader sees half of one; the directories above the devices are
+ * never replaced, so that a bind mount on them stays true.  Writers take turns
+ * by a lock file.  The description must be of all devices of the namespace
+ * whatever the process shows to its program: what is missing in it is removed
+ * as stale.
+ */
+
+#include <stdint.h>
+
+struct dev_tree_gid {
+	uint8_t raw[16];
+	const char *type;	/* "RoCE v2", "IB/RoCE v1" */
+	const char *ndev;	/* interface of this GID, or NULL */
+};
+
+struct dev_tree_counter {
+	const char *name;
+	uint64_t value;
+};
+
+struct dev_tree_port {
+	const char *state;	/* "4: ACTIVE" */
+	const char *phys_state;	/* "5: LinkUp" */
+	const char *rate;	/* "10 Gb/sec (4X SDR)" */
+	const char *link_layer;	/* "Ethernet", "InfiniBand" */
+	uint32_t lid, lid_mask_count, sm_lid, sm_sl;
+	uint32_t cap_mask;
+	const struct dev_tree_gid *gids;
+	unsigned ngids;
+	const uint16_t *pkeys;
+	unsigned npkeys;
+	const struct dev_tree_counter *counters;
+	unsigned ncounters;
+};
+
+struct dev_tree_entry {
+	const char *name;	/* dpl_roce_lo */
+	unsigned index;		/* N of uverbsN and umadN, unique */
+	const char *node_type;	/* "1: CA", "4: RNIC" */
+	uint64_t node_guid;	/* host order */
+	uint64_t sys_image_guid;
+	const char *node_desc;
+	const char *fw_ver, *hw_rev, *hca_type, *board_id;	/* NULL: no such file */
+	const char *ndev;	/* interface below, or NULL */
+	const struct dev_tree_port *ports;	/* ports[0] is port 1 */
+	unsigned nports;
+};
+
+/*
+ * Makes the tree at root (an absolute path; its parent exists) say exactly
+ * this.  Cheap when it says so already.  0, -EAGAIN when another writer did
+ * not finish in two seconds, or another negative errno; then what was there
+ * before is still whole, device by device.
+ */
+int dev_tree_update(const char *root, const struct dev_tree_entry *entries, unsigned n);
+
+/* Only the empty directories, for launchers that bind or show them. */
+int dev_tree_prepare(const char *root);
+
+/* Removes the tree with everything in it. */
+int dev_tree_remove(const char *root);
+
+#endif

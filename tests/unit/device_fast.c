@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Polls, posts and wake-ups that make no round of progress: when they are allowed, and that a whole round comes
+ * in time for what they leave - acknowledgements, timers, sockets. A fake machine counts; no thread
+ * and no clock takes part, so every count is exact.
+ */
+#include "device/adapter.h"
+#include "device/process.h"
+#include "device/progress/fast.h"
+#include "engine/qp.h"
+#include "support/check.h"
+#include "util/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct dev_adapter *a;
+static struct ut_stage stage = UT_STAGE_INIT;
+
+/* What the machine has to give, and what was asked of it. */
+static int gives; /* things per fast(), or -EAGAIN */
+static bool wants_whole, acks, takes_posts;
+static int looks, wholes, flushes, quietly, batches;
+static uint64_t deadline;
+/* Requests that need nobody, once an acknowledgement was seen; receive() and fast() see it. */
+static bool can_alone, unseen;
+static int received, direct;
+
+static int fast(struct dev_adapter *ad, bool *ret_whole)
+{
+	looks++;
+	*ret_whole = wants_whole;
+	unseen &= gives < 0;
+	return gives;
+}
+
+static bool post_fast(struct eng_qp *qp, bool batch)
+{
+	batches += batch;
+	return takes_posts;
+}
+
+static bool post_direct(struct eng_qp *qp, bool app)
+{
+	CHECK(app);
+	direct += can_alone && !unseen;
+	return can_alone && !unseen;
+}
+
+static bool may_post_direct(struct eng_qp *qp)
+{
+	return can_alone && unseen;
+}
+
+static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
+{
+	received++;
+	unseen = false;
+	return 0;
+}
+
+static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
+{
+	wholes++;
+	if (how == ENG_ACKS_NOW) {
+		flushes += acks;
+		acks = false;
+	}
+	return 0;
+}
+
+static bool acks_pending(struct eng_dev *dev)
+{
+	return acks;
+}
+
+static void acknowledge(struct eng_dev *dev, enum eng_acks how)
+{
+	flushes += acks;
+	quietly += acks && how == ENG_ACKS_QUIETLY;
+	acks = false;
+}
+
+static bool busy(struct eng_dev *dev)
+{
+	return false;
+}
+
+static uint64_t next(struct eng_dev *dev)
+{
+	return deadline;
+}
+
+DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
+	.fast = fast, .post_fast = post_fast, .post_direct = post_direct, .may_post_direct = may_post_direct,
+	.receive = receive, .transmit = transmit, .acks_pending = acks_pending, .acknowledge = acknowledge,
+	.busy = busy, .deadline = next);
+
+static void kick(struct eng_qp *qp)
+{
+	(void)qp;
+}
+
+static const struct eng_dev_ops ops = {
+	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
+};
+static const struct eng_proto_ops proto = { .name = "fake", .qp_kick = kick };
+
+/* An adapter whose application polls, right behind a whole round that left nothing to do. */
+static void fresh(void)
+{
+	a = calloc(1, sizeof(*a));
+	CHECK(a && eng_dev_init(&a->dev, "fake", &ops, &proto, 1) == 0);
+	a->dev.device = a;
+	a->machine = &machine;
+	a->dev.process = dev_process_number;
+	a->stage = &stage;
+	a->wired = true;
+	dev_driver_init(&a->driver);
+	atomic_store(&a->driver.current, DEV_DRIVER_APP);
+	gives = -EAGAIN;
+	wants_whole = acks = false;
+	takes_posts = true;
+	deadline = UT_NEVER;
+	CHECK(eng_dev_poll(&a->dev, NULL) == 0);
+	gives = looks = wholes = flushes = quietly = received = 0;
+}
+
+static void drop(void)
+{
+	eng_dev_fini(&a->dev);
+	dev_driver_fini(&a->driver);
+	free(a);
+}
+
+static bool poll_is_whole(void)
+{
+	int before = wholes;
+
+	eng_dev_poll(&a->dev, NULL);
+	CHECK(wholes - before <= 1);
+	return wholes != before;
+}
+
+static int polls_until_whole(void)
+{
+	int n = 0;
+
+	while (!poll_is_whole())
+		CHECK(++n < 1000);
+	return n;
+}
+
+static void empty_polls_of(void)
+{
+	fresh();
+	CHECK(polls_until_whole() == 32 && looks == 32);
+	drop();
+}
+
+static void messages(void)
+{
+	fresh();
+	gives = 16;
+	CHECK(polls_until_whole() == 2);
+	gives = 1;
+	CHECK(polls_until_whole() == 32);
+	wants_whole = true; /* an unusual one */
+	CHECK(polls_until_whole() == 0);
+	drop();
+}
+
+static void acknowledgements(void)
+{
+	fresh();
+	gives = 1;
+	acks = true;
+	CHECK(!poll_is_whole());
+	gives = 0; /* programs look at their other queue before they answer */
+	for (int i = 0; i < 4; i++)
+		CHECK(!flushes && !poll_is_whole());
+	CHECK(flushes == 1 && !a->delayed_ack.penalty); /* by itself, without a round */
+	gives = 1;
+	acks = true;
+	CHECK(!poll_is_whole());
+	atomic_fetch_add(&a->driver.ticks, 1); /* the application was elsewhere */
+	gives = 0;
+	CHECK(!poll_is_whole() && a->delayed_ack.penalty);
+	CHECK(poll_is_whole() && flushes == 2); /* it does not work like that now */
+	drop();
+}
+
+/* Whoever looks after the adapter, and after a look at what has come if only that is missing. */
+static void done_alone(void)
+{
+	struct eng_qp qp = { 0 };
+
+	fresh();
+	ut_list_init(&qp.pending);
+	can_alone = true;
+	direct = received = 0;
+	atomic_store(&a->driver.current, DEV_DRIVER_THREAD);
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(direct == 1 && !wholes && !looks && !received);
+	unseen = true;
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(direct == 2 && looks == 1 && !received && !wholes);
+	unseen = true;
+	gives = -EAGAIN; /* something else came, too */
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(direct == 3 && looks == 2 && received == 1 && wholes == 1);
+	unseen = acks = true;
+	gives = 1; /* a message that wants an answer */
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(direct == 4 && looks == 3 && wholes == 2);
+	can_alone = false;
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(direct == 4 && looks == 3 && wholes == 3); /* a round for it */
+	drop();
+}
+
+static void not_allowed(void)
+{
+	struct eng_qp qp = { 0 };
+
+	fresh();
+	atomic_store(&a->driver.current, DEV_DRIVER_THREAD);
+	CHECK(poll_is_whole());
+	atomic_store(&a->driver.current, DEV_DRIVER_APP);
+	CHECK(!poll_is_whole());
+	atomic_store(&a->driver.waiters, 1);
+	CHECK(poll_is_whole());
+	atomic_store(&a->driver.waiters, 0);
+	CHECK(!poll_is_whole());
+	gives = -EAGAIN; /* something else than messages */
+	CHECK(poll_is_whole());
+	gives = 0;
+	CHECK(!poll_is_whole());
+	ut_list_init(&qp.pending);
+	eng_dev_mark(&a->dev, &qp);
+	CHECK(poll_is_whole() && !poll_is_whole());
+	deadline = 1; /* long past */
+	CHECK(polls_until_whole() <= 32 && poll_is_whole() && poll_is_whole());
+	deadline = UT_NEVER;
+	CHECK(poll_is_whole() && !poll_is_whole());
+	drop();
+}
+
+static void posts(void)
+{
+	struct eng_qp qp = { 0 };
+	int n = 0;
+
+	fresh();
+	ut_list_init(&qp.pending);
+	while (!wholes) {
+		eng_dev_kick(&a->dev, &qp);
+		n++;
+	}
+	CHECK(n == 33 && batches == 32 - 17);
+	batches = 0;
+	gives = 0;
+	CHECK(!poll_is_whole()); /* after which a post is one that somebody waits for */
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(!batches);
+	wholes = 0;
+	takes_posts = false;
+	wholes = 0;
+	eng_dev_kick(&a->dev, &qp);
+	CHECK(wholes == 1 && ut_list_empty(&qp.pending));
+	drop();
+}
+
+static int wake(enum dev_look look)
+{
+	int done;
+
+	ut_lock(&a->dev.lock);
+	done = dev_run_look(a, DEV_BY_WAITER, look);
+	eng_dev_unlock(&a->dev);
+	return done;
+}
+
+/* A leader of waits: the round before it sleeps is whole, that behind it takes what it was woken for. */
+static void woken(void)
+{
+	fresh();
+	atomic_store(&a->driver.current, DEV_DRIVER_WAITER);
+	atomic_store(&a->driver.waiters, 1);
+	gives = 1;
+	CHECK(wake(DEV_LOOK_CHEAP) == 0 && wholes == 1 && !looks);
+	acks = true;
+	stage.pages_checked_at = 1; /* it has slept for long */
+	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 1 && looks == 1 && flushes == 1 && quietly == 1);
+	CHECK(stage.pages_checked_at > 1);
+	gives = 0; /* something else */
+	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 2 && received == 2);
+	gives = -EAGAIN;
+	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 3 && received == 3);
+	gives = 1;
+	wants_whole = true; /* an unusual one, which is not taken in twice */
+	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 4 && received == 3);
+	wants_whole = false;
+	atomic_store(&a->driver.waiters, 2); /* the others' events are to be raised, too */
+	CHECK(wake(DEV_LOOK_WOKEN) == 0 && wholes == 5);
+	atomic_store(&a->driver.waiters, 1);
+	CHECK(wake(DEV_LOOK_WOKEN) == 1 && wholes == 5);
+	deadline = 1; /* long past: found by this round */
+	CHECK(wake(DEV_LOOK) == 0 && wholes == 6 && wake(DEV_LOOK_WOKEN) == 0 && wholes == 7);
+	drop();
+}
+
+/* The partner was there, right behind a yield: that is on one processor. */
+static void backoff(void)
+{
+	fresh();
+	for (int i = 0; i < 10; i++) {
+		atomic_store(&a->yielding.met, true);
+		dev_polled(&a->dev, 1);
+	}
+	CHECK(atomic_load(&a->yielding.backoff) == 4);
+	gives = 0;
+	for (int i = 0; i < 5; i++)
+		poll_is_whole();
+	CHECK(atomic_load(&a->yielding.idle_polls) == 4); /* it has given way */
+	for (int i = 0; i < 10; i++) {
+		atomic_store(&a->yielding.met, false);
+		dev_polled(&a->dev, 1);
+	}
+	CHECK(atomic_load(&a->yielding.backoff) == 0);
+	drop();
+}
+
+int main(void)
+{
+	stage.pages_checked_at = 1;
+	empty_polls_of();
+	messages();
+	acknowledgements();
+	not_allowed();
+	done_alone();
+	posts();
+	woken();
+	backoff();
+	return 0;
+}
