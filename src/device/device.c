@@ -16,11 +16,6 @@
 
 static uint64_t next_serial = FIRST_SERIAL; /* dev_process_lock */
 
-const struct dev_info *dev_info_of(struct eng_dev *dev)
-{
-	return &dev_adapter_of(dev)->info;
-}
-
 static struct dev_adapter *find(const struct dev_info *info) UT_REQUIRES(dev_process_lock)
 {
 	struct dev_adapter *a;

@@ -34,7 +34,6 @@ struct dev_info {
 int dev_open(const struct dev_info *info, struct eng_ctx **ret);
 /* The last context of an adapter closes it (deferred answers are sent first). */
 void dev_close(struct eng_ctx *ctx);
-const struct dev_info *dev_info_of(struct eng_dev *dev);
 
 /* 1 in the process that loaded the library, more in children of fork(). Inline, since every post asks. */
 extern _Atomic unsigned dev_process_number;

@@ -115,8 +115,8 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 		if (eng_gid_find(&a->dev, &g.gid) >= 0)
 			continue;
 		if (eng_gid_add(&a->dev, &g) < 0) {
-			ut_warn("%s: more than %d addresses, some are left out", a->info.name,
-				ENG_GIDS_MAX);
+			ut_warn("%s: the GID table is full (%d addresses): later addresses of %s have no GID; "
+				"take addresses off the interface", a->info.name, ENG_GIDS_MAX, a->info.ifname);
 			return;
 		}
 		if (a->wired && a->dev.qpn_mask)
@@ -147,7 +147,8 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	if (up != a->port_up)
 		eng_async_port(&a->dev, up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 	if (gone && !a->gone) {
-		ut_warn("%s: interface %s is gone", a->info.name, a->info.ifname);
+		ut_warn("%s: interface %s is gone: the adapter sends and receives nothing; close it, and open one that "
+			"is listed now", a->info.name, a->info.ifname);
 		eng_async_port(&a->dev, IBV_EVENT_DEVICE_FATAL);
 		dev_cm_note(a, NULL);
 	}
@@ -191,8 +192,8 @@ int dev_gids_refresh(struct dev_adapter *a)
 	int n = v ? dev_addrs_now(&a->info, v) : -ENOMEM;
 
 	if (n < 0 || found < 0) {
-		ut_warn("%s: cannot read the addresses of %s: %s", a->info.name, a->info.ifname,
-			strerror(n < 0 ? -n : -found));
+		ut_warn("%s: cannot read the addresses of %s (%s): its GIDs stay as they were; raise the limits on "
+			"descriptors and memory", a->info.name, a->info.ifname, strerror(n < 0 ? -n : -found));
 		free(v);
 		return n < 0 ? n : found;
 	}

@@ -37,14 +37,14 @@ static uint64_t tokens UT_GUARDED_BY(lock) = BURST, refilled UT_GUARDED_BY(lock)
 
 static bool allowed(void)
 {
-	uint64_t now = ut_now(), more;
+	uint64_t now = ut_now(), fresh;
 	bool ok;
 
 	if (!ut_trylock(&lock))
 		return false;
-	more = (now - refilled) / REFILL_NS;
-	if (more) {
-		tokens = tokens + more > BURST ? BURST : tokens + more;
+	fresh = (now - refilled) / REFILL_NS;
+	if (fresh) {
+		tokens = tokens + fresh > BURST ? BURST : tokens + fresh;
 		refilled = now;
 	}
 	ok = tokens > 0;
@@ -71,7 +71,7 @@ static int open_file(const char *path, int flags)
 			    flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 }
 
-/* The full file makes room, unless somebody else is at it or has done it. */
+/* The full file makes room, unless another process does that just now or has done it. */
 static void turn(int fd, const char *path, const char *old)
 {
 	struct stat mine, named;

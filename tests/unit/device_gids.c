@@ -7,6 +7,7 @@
  *                                    |  (veth)
  *                                   d1 no address
  */
+#include "device/adapter.h"
 #include "device/devices.h"
 #include "device/gids.h"
 #include "device/progress/thread.h"
@@ -138,7 +139,7 @@ static void follow(void)
 	CHECK(d);
 	CHECK(dev_open(d, &ctx) == 0);
 	dev = ctx->dev;
-	CHECK(!dev_is_foreign(dev) && strcmp(dev_info_of(dev)->ifname, "d0") == 0);
+	CHECK(!dev_is_foreign(dev) && strcmp(dev_adapter_of(dev)->info.ifname, "d0") == 0);
 	/* IPv4, IPv6, link-local. */
 	CHECK(index_of(dev, "10.9.0.1") == 0);
 	CHECK(index_of(dev, "fd09::1") == 1);

@@ -4,9 +4,10 @@
  * that Modify HCA changes. The latter belong to the process and outlive its
  * contexts, so they are kept by device name, not with the engine's adapter.
  */
+#include "dapple/verbs.h"
+
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
-#include "dapple/verbs.h"
 #include "engine/counter.h"
 #include "engine/qp.h"
 #include "util/alloc.h"

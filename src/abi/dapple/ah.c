@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Query and modify address handles. */
+#include "dapple/verbs.h"
+
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
-#include "dapple/verbs.h"
 #include "engine/wqe.h"
 #include "util/export.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Handlers instead of blocking calls. One thread waits for all descriptors that
- * have one and calls them one at a time. A source is busy while its handler
- * runs; whoever replaces or removes it waits for the end of that call, unless
- * he is the thread itself: then the source is freed when the call has returned.
+ * have a handler, and calls the handlers one at a time. A source is busy while its handler
+ * runs; a thread that replaces or removes it waits for the end of that call. The handler itself
+ * does not wait: its source is freed when the call has returned.
  */
+#include "dapple/verbs.h"
+
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
-#include "dapple/verbs.h"
 #include "util/alloc.h"
 #include "util/export.h"
 
@@ -114,7 +115,7 @@ static int start_thread(void)
 	return rc;
 }
 
-/* lock held. The sources of a parent are not ours to serve. */
+/* lock held. The sources of a parent are not served in its child. Returns 0 or a positive errno. */
 static int ensure_thread(void)
 {
 	int rc;
@@ -135,15 +136,15 @@ static int ensure_thread(void)
 	return 0;
 }
 
-/* lock held; gives up the source and, unless called from its own handler,
- * returns when that is not running any more. */
+/* lock held. Removes the source and, unless its own handler is the caller, returns when the handler does
+ * not run any more. */
 static void drop(struct source *s)
 {
-	bool own = pthread_equal(thread, pthread_self());
+	bool in_handler = pthread_equal(thread, pthread_self());
 
 	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, s->fd, NULL);
 	ut_list_del(&s->node);
-	if (s->busy && own) {
+	if (s->busy && in_handler) {
 		s->dead = true;
 		return;
 	}
@@ -152,7 +153,7 @@ static void drop(struct source *s)
 	free(s);
 }
 
-/* lock held. */
+/* lock held. Returns 0 or a positive errno. */
 static int add(const struct source *what)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.fd = what->fd };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Verbs that are refused: Reliable Datagram. */
 #include "dapple/verbs.h"
+
 #include "util/export.h"
 
 #include <errno.h>

@@ -3,9 +3,10 @@
  * Memory regions and windows beyond libibverbs. "Physical pages" are buffers of
  * the process here: the list says where each piece of the region lies.
  */
+#include "dapple/verbs.h"
+
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
-#include "dapple/verbs.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
 #include "host/shm/area.h"
@@ -213,8 +214,8 @@ static int next_spec(struct vrb_mr *mr, int flags, const struct dpl_phys_list *l
 	return 0;
 }
 
-/* The new region is made first and the old one given up then, so that a failure
- * on the way costs nothing. */
+/* The new region is made before the old one ends, so that a failure on the way
+ * costs nothing. */
 static int replace(struct vrb_mr *mr, struct vrb_pd *pd, const struct eng_mr_spec *spec)
 {
 	struct eng_mkey *mk;

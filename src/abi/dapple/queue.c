@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Query completion queues, and sleep on their channels. */
+#include "dapple/verbs.h"
+
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
-#include "dapple/verbs.h"
 #include "engine/cq.h"
 #include "engine/dev.h"
 #include "engine/event.h"
@@ -51,8 +52,8 @@ UT_EXPORT int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t u
 
 	if (!dev)
 		return errno;
-	/* What other objects of the adapter got is progress too. But the limit and fd are looked at
-	 * only when there is none, so the caller gets his turn even if it never ends. */
+	/* What other objects of the adapter receive is progress too. But the limit and fd are looked at
+	 * only when there is none, so the call returns even if such progress never ends. */
 	for (int i = 0; !rc && !eng_chan_has(chan) && i < BUSY_ROUNDS; i++)
 		rc = dev->ops->wait(dev, channel->fd, fd, until);
 	errno = keep;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where the calls of include/dapple meet the libibverbs shell. Both live in
- * libraries of their own, and a program may have our libdapple.so.0 together
- * with a real libibverbs: so each context of ours carries the address of one
- * table, by which it is recognised, and the table has what only the shell can
- * do.
+ * Where the calls of include/dapple meet the libibverbs shell. Each lies in a library of its own, and a
+ * program may have libdapple.so.0 together with the distribution's libibverbs: so each context of the
+ * shell carries the address of one table, by which dpl_dev() recognises it, and the table has what only
+ * the shell can do.
  */
 #ifndef ABI_DAPPLE_SHELL_H
 #define ABI_DAPPLE_SHELL_H
@@ -19,12 +18,13 @@ struct vrb_mr;
 struct vrb_pd;
 
 struct dpl_shell {
-	/* An event without waiting: 0, or -EAGAIN. Counted as delivered. */
+	/* Takes an event without waiting, and counts it as delivered. Returns 0, or -EAGAIN if there is
+	 * none. */
 	int (*take_async)(struct ibv_context *c, struct ibv_async_event *ret);
 	int (*take_comp)(struct ibv_comp_channel *ch, struct ibv_cq **ret);
 	void (*ack_async)(struct ibv_async_event *e);
 	void (*ack_comp)(struct ibv_cq *cq, unsigned n);
-	/* A public region around the engine's. NULL with errno. */
+	/* Makes a public region around the engine's. Returns NULL with errno on failure. */
 	struct vrb_mr *(*wrap_mr)(struct vrb_pd *pd, struct eng_mkey *mk, void *addr,
 				  size_t length);
 	/* As ibv_create_qp(): queue pair 1. */
@@ -35,8 +35,8 @@ struct dpl_shell {
 struct dpl_shell *dpl_shell(void);
 
 /*
- * The adapter of a context of ours. NULL with errno EOPNOTSUPP for a context
- * of a real libibverbs, EIO for one inherited over a fork.
+ * Returns the adapter of a context of the shell; NULL with errno EOPNOTSUPP for a context of another
+ * libibverbs, EIO for one inherited over a fork.
  */
 struct eng_dev *dpl_dev(const struct ibv_context *c);
 

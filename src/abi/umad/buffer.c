@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Helpers on a MAD buffer: 64 bytes of header with the address, then the MAD. */
+#include <infiniband/umad.h>
+
 #include "util/export.h"
 
 #include <endian.h>
-#include <infiniband/umad.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,7 +74,7 @@ UT_EXPORT int umad_get_pkey(void *umad)
 	return umad_get_mad_addr(umad)->pkey_index;
 }
 
-/* Printing is what these two are asked for, on stderr as ever. */
+/* These two print on stderr, as those of the distribution's library do. */
 UT_EXPORT void umad_addr_dump(ib_mad_addr_t *a)
 {
 	char gid[2 * sizeof(a->gid) + 1];
@@ -86,7 +87,7 @@ UT_EXPORT void umad_addr_dump(ib_mad_addr_t *a)
 		"pkey_index 0x%x\nGid 0x%s\n",
 		(int)getpid(), (int)be32toh(a->qpn), be32toh(a->qkey), be16toh(a->lid), a->sl,
 		a->grh_present, a->gid_index, a->hop_limit, a->traffic_class,
-		a->flow_label, a->pkey_index, gid); /* the label as it lies there */
+		a->flow_label, a->pkey_index, gid); /* the label as it is stored */
 }
 
 UT_EXPORT void umad_dump(void *umad)

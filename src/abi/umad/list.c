@@ -31,7 +31,7 @@ UT_EXPORT int umad_done(void)
 	return 0;
 }
 
-/* The level before, as a debugging aid of callers; nothing here prints by it. */
+/* Returns the level that is set now: callers ask for it, nothing here prints by it. */
 UT_EXPORT int umad_debug(int level)
 {
 	static int now;
@@ -45,7 +45,8 @@ static bool fits(const struct dev_info *d)
 {
 	if (strlen(d->name) < UMAD_CA_NAME_LEN)
 		return true;
-	ut_warn("adapter %s is not shown by libibumad: its structures end at %d bytes of name",
+	ut_warn("%s: libibumad cannot list the adapter (its structures hold names of %d bytes): programs of "
+		"libibumad do not find it; give the interface a shorter name",
 		d->name, UMAD_CA_NAME_LEN - 1);
 	return false;
 }
@@ -64,7 +65,7 @@ int umad_list(struct dev_info **ret)
 	return kept;
 }
 
-/* NULL means the first. 0, -ENODEV ... */
+/* name NULL: the first. Returns 0, -ENODEV or another negative errno. */
 static int find(const char *name, struct dev_info *ret)
 {
 	struct dev_info *v;

@@ -4,8 +4,8 @@
 
 #include "device/device.h"
 
-/* The adapters whose names fit; *ret is one allocation to free(). Their number
- * or a negative errno. */
+/* The adapters whose names fit into libibumad's structures; *ret is one allocation to free(). Returns their
+ * number or a negative errno. */
 int umad_list(struct dev_info **ret);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The adapters as a linked list (nodes 1.1 and 1.2). */
+#include <infiniband/umad.h>
+
 #include "abi/umad/list.h"
 #include "util/alloc.h"
 #include "util/export.h"
 
 #include <errno.h>
-#include <infiniband/umad.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ UT_EXPORT void umad_free_ca_device_list(struct umad_device_node *head)
 	}
 }
 
-/* NULL with errno 0: there are none. */
+/* Returns NULL with errno 0 if there are none. */
 UT_EXPORT struct umad_device_node *umad_get_ca_device_list(void)
 {
 	struct umad_device_node *head = NULL, **end = &head;
@@ -75,7 +76,7 @@ static size_t length(const struct umad_device_node *n)
 	return len;
 }
 
-/* size: nodes in the list, 0 = count them. 0 or a positive errno. */
+/* size: nodes in the list, 0 = count them. Returns 0 or a positive errno. */
 UT_EXPORT int umad_sort_ca_device_list(struct umad_device_node **head, size_t size)
 {
 	struct umad_device_node **v, *n;

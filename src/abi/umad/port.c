@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Sending and receiving management datagrams. A RoCE port has no subnet
- * management and its QP1 belongs to the connection managers of the processes
- * that share it, so no port can be opened; without an open port the other calls
- * have nothing to work on.
+ * management, and its QP1 belongs to the connection managers of the processes
+ * that share it, so no port can be opened, and the other calls find no open port.
  */
+#include <infiniband/umad.h>
+
 #include "util/export.h"
 
 #include <errno.h>
-#include <infiniband/umad.h>
 
 UT_EXPORT int umad_open_port(const char *ca_name, int portnum)
 {
@@ -54,7 +54,7 @@ UT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, ui
 	return -EOPNOTSUPP;
 }
 
-/* This one's convention is a positive errno. */
+/* The convention of this call is a positive errno. */
 UT_EXPORT int umad_register2(int fd, struct umad_reg_attr *attr, uint32_t *agent_id)
 {
 	return EOPNOTSUPP;
@@ -65,7 +65,7 @@ UT_EXPORT int umad_unregister(int fd, int agent)
 	return -EINVAL;
 }
 
-/* The file whose being open makes a port the subnet manager's. */
+/* The file that a subnet manager keeps open, which marks the port as its own. */
 UT_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
 {
 	return -EOPNOTSUPP;

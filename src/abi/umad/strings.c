@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Names of classes, methods, attributes and statuses: the words of the
  * distribution's library, since diagnostics print them. */
+#include <infiniband/umad_str.h>
+
 #include "util/export.h"
 
 #include <endian.h>
-#include <infiniband/umad_str.h>
 #include <infiniband/umad_types.h>
 #include <stddef.h>
 

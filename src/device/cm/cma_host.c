@@ -88,7 +88,8 @@ static struct dev_adapter *open_one(const struct dev_info *info) UT_REQUIRES(lis
 	int r = k ? dev_open(info, &ctx) : -ENOMEM;
 
 	if (r < 0) {
-		ut_warn("%s: cannot open the adapter (%s): rdma_cm does not use it", info->name, strerror(-r));
+		ut_warn("%s: cannot open the adapter (%s): rdma_cm does not use it; raise the limits on descriptors and "
+			"memory", info->name, strerror(-r));
 		free(k);
 		return NULL;
 	}
@@ -281,7 +282,8 @@ void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
 		return;
 	n = ut_zalloc(sizeof(*n));
 	if (!n) {
-		ut_error("%s: cannot note a change of addresses (no memory): connection identifiers are not told of it",
+		ut_error("%s: cannot note a change of addresses (no memory): connection identifiers are not told of it; "
+			 "raise the limit on memory",
 			 a->info.name);
 		return;
 	}
@@ -331,7 +333,7 @@ void dev_cm_deliver(void)
 /* Memory of the parent's lists stays where it is: other threads may have been in them. */
 void dev_cm_forget(void) UT_NO_TSA
 {
-	/* Reachable, so that nobody reports it as lost. */
+	/* Reachable, so that no checker reports it as lost. */
 	static struct {
 		struct cma *c;
 		struct dev_adapter **listed;

@@ -221,17 +221,12 @@ static void unwire(struct dev_adapter *a)
 
 /* --- the row --- */
 
-void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16])
-{
-	memset(ret, 0, 16);
-	memcpy(ret, info->mac, sizeof(info->mac));
-}
-
+/* One: the six bytes of the MAC, then zeros. */
 static int gids(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
 		struct dev_nl_addr *ret)
 {
 	ret[0] = (struct dev_nl_addr){ .ifindex = 0 };
-	dev_gid_of_mac(info, ret[0].addr);
+	memcpy(ret[0].addr, info->mac, sizeof(info->mac));
 	return 1;
 }
 

@@ -7,7 +7,4 @@
 
 extern const struct dev_kind_row dev_iwarp_row;
 
-/* The one GID of an iWARP adapter: the six bytes of its MAC, then zeros. */
-void dev_gid_of_mac(const struct dev_info *info, uint8_t ret[16]);
-
 #endif

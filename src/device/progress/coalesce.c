@@ -4,16 +4,16 @@
 #include "device/adapter.h"
 #include "device/progress/thread.h"
 
-bool dev_coalesce(struct dev_adapter *a, uint64_t now, bool posted)
+bool dev_coalesce(struct dev_adapter *a, uint64_t now, bool for_posts)
 {
 	struct dev_coalescing *c = &a->coalescing;
 
 	eng_dev_held(&a->dev);
 	if (c->since && now - c->since > DEV_COALESCE_NS)
 		c->penalty = DEV_COALESCE_PENALTY;
-	else if (posted && c->penalty)
+	else if (for_posts && c->penalty)
 		c->penalty--;
-	if (!posted || c->penalty || atomic_load(&a->driver.waiters) ||
+	if (!for_posts || c->penalty || atomic_load(&a->driver.waiters) ||
 	    !a->machine->may_coalesce(&a->dev, c->batch || dev_posts_in_batch(c))) {
 		c->since = 0;
 		return false;

@@ -28,9 +28,9 @@ struct dev_coalescing {
 	uint32_t penalty;    /* posts until coalescing is tried again */
 };
 
-/* Called by a round of progress. posted: the round was caused by a post. Returns true if the posted
+/* Called by a round of progress. for_posts: a post has caused the round. Returns true if the posted
  * requests wait, so that the round transmits nothing. */
-bool dev_coalesce(struct dev_adapter *a, uint64_t now, bool posted);
+bool dev_coalesce(struct dev_adapter *a, uint64_t now, bool for_posts);
 /* One more post behind requests that wait. Returns true if it waits with them, without a round. Reads
  * no clock: that they have waited too long shows in the thread's tick. */
 bool dev_coalesce_join(struct dev_adapter *a, struct eng_qp *qp);

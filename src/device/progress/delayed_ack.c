@@ -18,7 +18,7 @@ static bool is_responder(struct dev_adapter *a, enum dev_by by)
 
 /* A waiter returns with what has come; a round in which nothing came is its last before it sleeps. A
  * poller looks at its other queue before it responds, so what waits already may wait a few polls more. */
-static bool is_response_near(enum dev_by by, uint64_t since, uint64_t now, int received)
+static bool may_respond(enum dev_by by, uint64_t since, uint64_t now, int received)
 {
 	switch (by) {
 	case DEV_BY_WAITER:
@@ -41,7 +41,7 @@ enum eng_acks dev_acks(struct dev_adapter *a, enum dev_by by, uint64_t now, int 
 	uint64_t since = atomic_load_explicit(&d->since, memory_order_relaxed);
 
 	eng_dev_held(&a->dev);
-	if (!is_response_near(by, since, now, received))
+	if (!may_respond(by, since, now, received))
 		return ENG_ACKS_NOW;
 	if (d->penalty) {
 		d->penalty -= d->penalty < (uint32_t)received ? d->penalty : (uint32_t)received;

@@ -171,10 +171,10 @@ static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 
 	if (o->trusted)
 		return;
-	/* It may have polled since the thread looked at the clock and waited for its lock. */
+	/* The application may have polled since the thread looked at the clock and waited for the lock. */
 	if (received && now > o->last_poll && now - o->last_poll > AWAY_NS) {
 		o->good_ticks = 0;
-		/* Once may be the scheduler's doing. */
+		/* One such find may be the scheduler's doing. */
 		if (++o->misses < MISSES)
 			return;
 		o->polls_to_drive = DEV_POLLS_WARY;
@@ -265,8 +265,8 @@ static void rest(struct dev_adapter *a, uint64_t now)
 	ut_unlock(&o->lock);
 }
 
-/* A round now would do the application's next one, and what is posted meanwhile would be
- * ours too, for as long as more is posted than one round takes. */
+/* A round of the thread now would take the application's next one away, and what is posted meanwhile would be
+ * the thread's work, too, for as long as more is posted than one round takes. */
 static bool is_at_it(const struct dev_driver_state *o, uint64_t now)
 {
 	return o->last_round && now < o->last_round + AWAY_NS;
@@ -297,7 +297,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	ut_unlock(&a->driver.lock);
 	if (!run)
 		return;
-	/* Whoever drives is at it just now: to wait would cost both a wake-up per tick. */
+	/* The driver is in a round just now: to wait for it would cost both threads a wake-up per tick. */
 	if (!claimed)
 		ut_lock(&a->dev.lock);
 	else if (!ut_trylock(&a->dev.lock))
@@ -312,7 +312,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	yields = atomic_load_explicit(&a->yielding.yields, memory_order_relaxed);
 	done = dev_run(a, DEV_BY_THREAD);
 	since = atomic_load_explicit(&a->yielding.idle_polls, memory_order_relaxed);
-	/* Less than before: somebody's poll found something. */
+	/* Less than before: a poll found something. */
 	if (mine && (yields || (since >= polls && since - polls >= POLLS_BESIDE)))
 		look_beside(a, now, (uint32_t)(a->dev.counters[ENG_C_rx_pkts] - before));
 	if (claimed)

@@ -40,14 +40,14 @@ static enum dev_look look_of_poll(struct dev_adapter *a)
  * nearly always find nothing and stand in front of the send. */
 static bool is_for_posts(struct dev_adapter *a, enum dev_by by) UT_REQUIRES(a->dev.lock)
 {
-	bool posted = by == DEV_BY_APP &&
+	bool for_posts = by == DEV_BY_APP &&
 		      atomic_load_explicit(&a->dev.n_pending, memory_order_relaxed);
 
-	if (posted)
+	if (for_posts)
 		a->coalescing.posts++;
 	else
 		dev_posts_end(&a->coalescing);
-	return posted;
+	return for_posts;
 }
 
 static int look_for_errors(struct dev_adapter *a, enum dev_by by, uint64_t now)
@@ -99,18 +99,18 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 	int keep = errno, received = early, kicked, done;
 	enum eng_acks how = ENG_ACKS_LATER;
 	uint64_t now = ut_now();
-	bool posted;
+	bool for_posts;
 
 	eng_dev_held(&a->dev);
 	begin(a, by, now);
-	posted = is_for_posts(a, by);
-	if (by == DEV_BY_APP && !posted)
+	for_posts = is_for_posts(a, by);
+	if (by == DEV_BY_APP && !for_posts)
 		look = look_of_poll(a);
-	if (!posted && !early)
+	if (!for_posts && !early)
 		received = a->machine->receive(a, now, look == DEV_LOOK_CHEAP);
 	kicked = kick_pending(a);
 	done = received + kicked + look_for_errors(a, by, now);
-	if (!dev_coalesce(a, now, posted)) {
+	if (!dev_coalesce(a, now, for_posts)) {
 		how = kicked ? ENG_ACKS_NOW : dev_acks(a, by, now, received);
 		done += a->machine->transmit(&a->dev, now, how);
 	}

@@ -87,7 +87,7 @@ int dev_thread_epoll(void)
 }
 
 /* The timer has fired: from here on it counts as unarmed, before the deadlines
- * are read. Whoever sets one meanwhile sees that and arms it again. */
+ * are read. A thread that sets one meanwhile sees that and arms it again. */
 static void take_timer(struct dev_thread *t, uint64_t now)
 {
 	ut_lock(&t->lock);
@@ -111,7 +111,7 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 	struct dev_adapter *a;
 
 	take_timer(t, now);
-	/* Adapters were opened before anybody listened: look once at the start. */
+	/* Adapters were opened before the thread listened: look once at the start. */
 	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked) {
 		ut_list_each(a, &dev_process_adapters, node)
 			dev_gids_refresh(a);
@@ -164,7 +164,7 @@ static void release(struct dev_thread *t)
 
 static int open_descriptors(struct dev_thread *t)
 {
-	/* Edge-triggered: each expiry is one event and nobody needs to read it. */
+	/* Edge-triggered: each expiry is one event that need not be read. */
 	struct epoll_event timer = { .events = EPOLLIN | EPOLLET, .data.u64 = SERIAL_TIMER };
 	struct epoll_event addresses = { .events = EPOLLIN, .data.u64 = SERIAL_ADDRESSES };
 
@@ -177,7 +177,8 @@ static int open_descriptors(struct dev_thread *t)
 	/* Without it addresses are those of the start; that is worth a line, not a refusal. */
 	t->addresses = dev_nl_listen();
 	if (t->addresses < 0)
-		ut_warn("cannot listen to rtnetlink (%s): addresses that come or go later are not noticed until the program starts again", strerror(-t->addresses));
+		ut_warn("cannot listen to rtnetlink (%s): changes of addresses are not noticed; raise the limit on "
+			"descriptors, and start the program again", strerror(-t->addresses));
 	else if (ut_epoll_add(t->ep, t->addresses, &addresses) < 0)
 		return -errno;
 	return 0;
@@ -195,7 +196,7 @@ static int spawn(struct dev_thread *t)
 	pthread_attr_setstacksize(&attr, STACK_SIZE > 2 * least ? STACK_SIZE : 2 * least);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&t->id, &attr, run, t);
-	/* A program with much thread-local storage needs more than we thought. */
+	/* A program with much thread-local storage needs a larger stack. */
 	if (r == EINVAL)
 		r = pthread_create(&t->id, NULL, run, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -237,8 +238,8 @@ static int start(void) UT_REQUIRES(start_lock)
 		r = spawn(t);
 	}
 	if (r < 0) {
-		ut_error("cannot start the background thread (%s): adapters of this process cannot be used; raise the limits "
-			 "on processes, descriptors or memory", strerror(-r));
+		ut_error("cannot start the background thread (%s): no adapter of this process can be attached; raise "
+			 "the limits on processes, descriptors and memory", strerror(-r));
 		release(t);
 		return r;
 	}

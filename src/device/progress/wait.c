@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Blocking waits. One waiter at a time leads: it watches the link beside its
- * own descriptor and makes progress itself, so that its event costs one
- * wake-up. The others sleep on their descriptors post_direct; what they wait for is
- * raised by the leader or, when the leader has left, by the background
- * thread. Waking another waiter to lead would cost more than the rare second
- * wake-up does.
+ * One waiter at a time leads: it watches the link beside its own descriptor and makes progress
+ * itself, so that its event costs one wake-up. The others sleep on their own descriptors alone; their
+ * events are raised by the leader or, once the leader has left, by the background thread. Waking
+ * another waiter to lead would cost more than the rare second wake-up does.
  *
- * A leader that waits for an event of a channel sleeps on the link's own epoll set
- * and on nothing else: one call, which also takes the bell's edge away, where a poll
- * of that set beside another descriptor costs half as much again, and a look behind
- * it. Who raises an event for it meanwhile rings its wake_fd, a member of that set.
+ * A leader that waits for an event of a channel sleeps on the link's own epoll set and on nothing else:
+ * one call, which also takes the edge of the link's wake fd away, where a poll of that set beside
+ * another descriptor costs half as much again, and a look behind it. A thread that raises an event for
+ * the leader meanwhile writes wake_fd, a member of that set.
  *
- * A waiter is cancelled only inside ppoll() and epoll_pwait(), where it holds no lock;
- * the cleanup handler gives the lead back.
+ * A waiter is cancelled only inside ppoll() and epoll_pwait(), where it holds no lock; the cleanup
+ * handler gives the lead back.
  */
 #include "device/progress/wait.h"
 
@@ -41,12 +39,12 @@ struct waiter {
 	struct eng_chan *chan; /* it takes an event of this one; NULL: it looks for itself */
 	int fd, also;  /* what the caller waits for; also may be -1 */
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
-	int wake_fd;     /* of who leads */
+	int wake_fd;   /* the driver's, while it leads */
 	bool leads;
 	uint32_t polls, before; /* other threads': by now, and when it began to lead */
 };
 
-/* Without one the leader looks at the channel's descriptor. */
+/* Returns it, or -1: then the leader looks at the channel's descriptor. */
 static int make_wake_fd(struct dev_driver_state *o) UT_REQUIRES(o->lock)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -84,8 +82,8 @@ static void enter(struct waiter *w)
 	ut_unlock(&o->lock);
 }
 
-/* Gives the lead back: to the background thread when other waiters depend on
- * it, else to nobody but its tick, since the caller will be back may_post_direct. */
+/* Gives the lead back: to the background thread if other waiters depend on it, else to its tick alone, since
+ * the caller will be back soon. Returns when the thread must look, UT_NEVER: it need not. */
 static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 {
 	struct dev_driver_state *o = &w->a->driver;
@@ -96,15 +94,15 @@ static uint64_t give_back(struct waiter *w) UT_REQUIRES(w->a->driver.lock)
 		o->ticking = false;
 		atomic_store(&o->current, DEV_DRIVER_THREAD);
 		dev_driver_watch(w->a, true);
-		/* A bell that was to ring with the caller's answer is the thread's now. */
+		/* A wake-up of the peer that was to go with the caller's response is the thread's now. */
 		return atomic_load(&w->a->delayed_ack.since) ? 0 : atomic_load(&o->deadline);
 	}
 	atomic_store(&o->current, DEV_DRIVER_APP);
 	w->a->machine->sleep(w->a, false, false);
-	/* The caller counts as who polls, or its next wait would not lead. */
+	/* The caller counts as the poller, or its next wait would not lead. */
 	atomic_store(&o->poller, (uint64_t)pthread_self());
 	atomic_store(&o->beat, true);
-	/* Nor has it been spinning: its next poll in empty_polls is the first. */
+	/* Nor has it been spinning: its next empty poll is the first. */
 	atomic_store_explicit(&w->a->yielding.idle_polls, 0, memory_order_relaxed);
 	atomic_store_explicit(&o->woke, true, memory_order_relaxed);
 	return dev_driver_tick(&w->a->driver, o->ticking ? 0 : ut_now());
@@ -133,7 +131,7 @@ static void leave(void *arg)
 }
 
 /* Another thread has begun to poll: leave the link to it, and stay as one of
- * those who only wait. */
+ * those that only wait. */
 static void step_down(struct waiter *w)
 {
 	struct dev_driver_state *o = &w->a->driver;
@@ -151,7 +149,7 @@ static void step_down(struct waiter *w)
 	dev_thread_wake_by(told);
 }
 
-/* One round as the leader. Returns what it did. */
+/* One round as the leader. Returns the number of things done. */
 static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 {
 	struct dev_adapter *a = w->a;
@@ -180,7 +178,7 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 	struct timespec t = { 0 };
 	int r;
 
-	/* There is work that cannot be done yet, and who is in the way may want this processor. */
+	/* There is work that cannot be done yet, and the thread that prevents it may need this processor. */
 	if (until <= now && link)
 		sched_yield();
 	if (until > now && until != UT_NEVER) {
@@ -194,7 +192,7 @@ static int sleep_on(struct waiter *w, bool link, uint64_t until)
 }
 
 /*
- * As sleep_on(), for who leads and has an wake_fd. A limit costs a timer that is set and taken back by
+ * As sleep_on(), for a leader that has a wake_fd. A limit costs a timer that is set and taken back by
  * each sleep; one far away is left to the thread, whose timer is set once.
  */
 static int sleep_on_set(struct waiter *w, uint64_t until)
@@ -210,7 +208,7 @@ static int sleep_on_set(struct waiter *w, uint64_t until)
 		/* See dev_driver_after(): it may have become an earlier one. */
 		dev_thread_wake_by(atomic_load(&o->deadline));
 	}
-	/* What they say, the next round asks again: others may change the set meanwhile. */
+	/* The events are not looked at: the next round asks the link, whose set may have changed meanwhile. */
 	r = epoll_pwait(atomic_load(&o->link_fd), ev, SLEEP_EVENTS, -1, NULL);
 	return r < 0 ? -errno : r ? 2 : 0;
 }
@@ -279,7 +277,7 @@ static int wait_as(struct waiter *w)
 {
 	int r;
 
-	/* Address changes are events too, and the thread is who hears of them. */
+	/* Address changes are events too, and only the background thread hears of them. */
 	r = dev_thread_start();
 	if (r < 0)
 		return r;

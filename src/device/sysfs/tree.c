@@ -23,7 +23,7 @@
  * disk, into files.  A process start thus costs one small read.
  *
  * Layout below root:
- *   .lock .stamp .new-XXXXXX/           ours
+ *   .lock .stamp .new-XXXXXX/           the writers' own
  *   class/infiniband/<name>/...         an object: replaced as a whole
  *   class/infiniband_verbs/uverbsN/     an object
  *   class/infiniband_mad/umadN/         an object
