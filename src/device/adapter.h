@@ -16,9 +16,10 @@
  * (kind/handover.c), the list of address changes (cm/cma_host.c). docs/locking.md has the order of
  * the whole tree.
  *
- * A field of a part (`rounds`, `coalescing`, ...) belongs to the file that the part is declared
- * in, and is guarded by dev.lock unless it is atomic; the functions of that file say
- * UT_REQUIRES(a->dev.lock), which the annotation of a field cannot name from inside a part.
+ * A part (`rounds`, `coalescing`, ...) belongs to the file that declares it. dev.lock guards its
+ * fields unless they are atomic; UT_GUARDED_BY cannot name that lock from inside a part, so the
+ * functions of that file say it: UT_REQUIRES(a->dev.lock), or eng_dev_held() where the header says so in
+ * words.
  */
 #ifndef DEVICE_ADAPTER_H
 #define DEVICE_ADAPTER_H
@@ -49,7 +50,7 @@ struct dev_adapter {
 	/* Fixed by opening. */
 	struct dev_info info;
 	const struct dev_kind_row *kind;
-	const struct dev_machine *machine; /* the kind's; a pointer of its own, for it is asked by every poll */
+	const struct dev_machine *machine; /* the kind's; here too, since every poll asks it */
 	uint64_t serial;                   /* names the adapter in epoll events; never used again */
 
 	/* dev_process_lock */

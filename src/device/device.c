@@ -12,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SERIAL 16 /* those below are the thread's own descriptors */
-
-static uint64_t next_serial = FIRST_SERIAL; /* dev_process_lock */
+static uint64_t next_serial UT_GUARDED_BY(dev_process_lock) = DEV_SERIAL_FIRST;
 
 static struct dev_adapter *find(const struct dev_info *info) UT_REQUIRES(dev_process_lock)
 {
@@ -46,7 +44,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	r = dev_kind_open(a);
 	if (r == 0) {
 		atomic_init(&a->dev.process, atomic_load(&dev_process_number));
-		/* Without its addresses it would refuse every QP for a wrong reason. */
+		/* Without its addresses the adapter would refuse every QP for a wrong reason. */
 		r = dev_gids_refresh(a);
 		if (r < 0)
 			dev_kind_close(a);
@@ -99,14 +97,14 @@ void dev_close(struct eng_ctx *ctx)
 	struct dev_thread *t = NULL;
 	bool last;
 
-	/* The parent's: its memory here is a copy that nothing refers to. */
+	/* An adapter of the parent: its memory here is a copy that nothing refers to. */
 	if (dev_is_foreign(&a->dev))
 		return;
 	eng_ctx_close(ctx);
 	ut_lock(&dev_process_lock);
 	last = --a->refs == 0;
 	if (last)
-		ut_list_del(&a->node); /* the thread does not find it any more */
+		ut_list_del(&a->node); /* the background thread does not find it any more */
 	if (ut_list_empty(&dev_process_adapters))
 		t = dev_thread_take();
 	ut_unlock(&dev_process_lock);

@@ -32,13 +32,14 @@ struct dev_info {
 
 /* Opens a context; adapters are shared by all contexts of the process. Returns 0 or negative errno. */
 int dev_open(const struct dev_info *info, struct eng_ctx **ret);
-/* The last context of an adapter closes it (deferred answers are sent first). */
+/* Closes a context; the last one of an adapter closes the adapter, which sends deferred acknowledgements
+ * first. */
 void dev_close(struct eng_ctx *ctx);
 
-/* 1 in the process that loaded the library, more in children of fork(). Inline, since every post asks. */
+/* 1 in the process that loaded the library, more in children of fork(). */
 extern _Atomic unsigned dev_process_number;
-/* Returns true in a child of fork() for objects made by the parent: every call on them answers EIO and
- * touches nothing. */
+/* Returns true in a child of fork() for objects made by the parent: every call on them fails with EIO
+ * and touches nothing. Inline, since every post asks. */
 static inline bool dev_is_foreign(const struct eng_dev *dev)
 {
 	return atomic_load_explicit(&dev->process, memory_order_relaxed) !=

@@ -124,7 +124,7 @@ static void add_new(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 	}
 }
 
-/* 1: interface found, 0: it is gone, or negative errno. */
+/* Returns 1 if the interface was found, 0 if it is gone, or negative errno. */
 static int look_up(uint32_t ifindex, struct dev_nl_link *ret)
 {
 	struct dev_nl_link *v = NULL;

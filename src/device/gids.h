@@ -20,13 +20,13 @@ struct dev_info;
  */
 int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
 		   struct dev_nl_addr ret[DEV_ADDRS_MAX]);
-/* The same with a dump of its own. Negative errno. */
+/* The same with a dump of its own. Returns their number or negative errno. */
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX]);
 
 /*
  * Makes the GID table, the link's addresses and the port state what the kernel
  * says now; events for what changed. Entries that stay keep their index.
- * 0, or negative errno and nothing changed. Locks held: none below process.
+ * Returns 0, or negative errno and nothing changed. Only dev_process_lock may be held.
  */
 int dev_gids_refresh(struct dev_adapter *a);
 

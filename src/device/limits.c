@@ -2,7 +2,7 @@
 /*
  * Limits are moderate, so that programs which allocate what a device boasts
  * (one completion queue of max_cqe entries, say) do not pay for it, and true:
- * the engine refuses what lies beyond. Reasons per number stand beside them.
+ * the engine refuses what lies beyond. The reason of a number stands beside it.
  */
 #include "device/limits.h"
 
@@ -16,7 +16,7 @@
 #define MAX_QP 65520 /* one slot has 2^16 QPNs, the special ones among them */
 #define MAX_RD_ATOM 16
 
-/* Not an assigned number, so that no provider code takes us for its hardware. */
+/* Not an assigned number, so that no provider's code takes the adapter for its hardware. */
 #define VENDOR_ID 0xdab1e
 
 static const struct ibv_device_attr limits = {

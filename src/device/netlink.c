@@ -25,7 +25,7 @@ struct dump {
 	void *v;
 	int n, cap;
 	size_t size;
-	/* Fills one entry; false = not wanted. */
+	/* Fills one entry; returns false if it is not wanted. */
 	bool (*take)(const struct nlmsghdr *h, void *entry);
 };
 
@@ -78,7 +78,7 @@ static int add(struct dump *d, const struct nlmsghdr *h)
 	return 0;
 }
 
-/* One received piece: 1 = more to come, 0 = the end. */
+/* Takes one received piece. Returns 1 if more is to come, 0 at the end, or negative errno. */
 static int take_piece(struct dump *d, void *buf, size_t len)
 {
 	int r;

@@ -29,9 +29,9 @@ struct dev_nl_addr {
 int dev_nl_links(struct dev_nl_link **ret);
 int dev_nl_addrs(struct dev_nl_addr **ret);
 
-/* A descriptor that becomes readable when links or addresses change. */
+/* Returns a descriptor that becomes readable when links or addresses change, or negative errno. */
 int dev_nl_listen(void);
-/* Empties it. True when there was something: look at everything again. */
+/* Empties it. Returns true if there was something: the caller dumps everything again. */
 bool dev_nl_drain(int fd);
 
 #endif

@@ -80,7 +80,7 @@ static void renew(struct ut_mutex *l, bool held) UT_NO_TSA
 	ut_mutex_init(l);
 }
 
-/* Its threads and their locks are gone, whatever state they were in. */
+/* The parent's threads are not here, whatever state their locks were in. */
 static void adopt_or_abandon(struct dev_adapter *a)
 {
 	renew(&a->dev.lock, a->fork_held);

@@ -8,12 +8,12 @@
 
 #include <stdbool.h>
 
-/* Outermost lock of this room: opening, closing, and each turn of the
- * background thread, which therefore never sees an adapter half open. */
+/* Held while an adapter opens or closes, and in each turn of the background thread, which therefore never
+ * sees an adapter half open. */
 extern struct ut_mutex dev_process_lock;
 extern struct ut_list dev_process_adapters; /* struct dev_adapter; dev_process_lock */
 
-/* fork() is watched from here on. */
+/* From here on fork() goes through this file; more than once is once. */
 void dev_process_watch_forks(void);
 
 #endif

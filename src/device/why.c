@@ -125,7 +125,7 @@ out:
 	errno = keep;
 }
 
-/* Appends a whole file to *buf. 0, also when there is none, or negative errno. */
+/* Appends a whole file to *buf. Returns 0, also if there is no such file, or negative errno. */
 static int slurp(const char *path, char **buf, size_t *len)
 {
 	int fd = open_file(path, O_RDONLY);

@@ -11,7 +11,7 @@
 /* Appends "time pid program: sentence"; a file that cannot be written is no
  * error. Does not block on other processes. */
 void dev_why_keep(const char *sentence);
-/* Calls each(line, arg) for the last n sentences, oldest first. Returns the
+/* Calls each(line, arg) for the last n sentences, oldest first. Returns their
  * number or negative errno. */
 int dev_why_read(int n, void (*each)(const char *line, void *arg), void *arg);
 

@@ -107,7 +107,7 @@ static void refresh_known(void) UT_REQUIRES(list_lock)
 {
 	struct known *k;
 
-	/* One at a time, or an old dump could overtake a new one. */
+	/* Under the process lock, or an old dump could overtake a new one. */
 	ut_lock(&dev_process_lock);
 	ut_list_each(k, &known, node)
 		dev_gids_refresh(k->a);
@@ -177,7 +177,7 @@ int dev_cm_lo_addrs(struct link_end *v, int max)
 	int n = 0;
 
 	ut_lock(&list_lock);
-	update(); /* a process that begins with this has none yet */
+	update(); /* in a process that begins with this call no adapter is open yet */
 	for (int i = 0; i < n_listed; i++) {
 		if (!dev_is_lo(listed[i]))
 			continue;
@@ -201,13 +201,13 @@ static int host_attach(struct cm_port *p)
 	r = dev_kind_attach(&a->dev);
 	eng_dev_unlock(&a->dev);
 	if (r < 0)
-		ut_info("%s: cannot attach the adapter (%s): it takes no connections, the next call tries again", a->info.name, strerror(-r));
+		ut_info("%s: cannot attach the adapter (%s): it takes no connections, the next call tries again",
+			a->info.name, strerror(-r));
 	return r;
 }
 
 /*
- * Ethernet has no subnet administrator: the path is the host's own, known at once. What can fail is
- * the port.
+ * Ethernet has no subnet administrator: the path is known at once. Only the port can fail.
  */
 static int host_path(struct cm_port *p, const struct link_end *src, const struct link_end *dst,
 		     int timeout_ms, uint64_t ticket, struct cm_path *ret)

@@ -17,11 +17,11 @@ struct link_end;
 void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16]);
 /* Interfaces may have changed. Any lock of this room may be held. */
 void dev_cm_look(void);
-/* Tells the RDMA CM what was noted. The background thread, without locks. */
+/* Tells the RDMA CM what was noted. Called by the background thread, without locks. */
 void dev_cm_deliver(void);
-/* In a child of fork(). */
+/* In a child of fork(): the RDMA CM and its adapters are the parent's. */
 void dev_cm_forget(void);
-/* The addresses of lo's adapter, which is opened when this comes first. */
+/* The addresses of lo's adapter, which is opened if it is not open yet. Returns their number. */
 int dev_cm_lo_addrs(struct link_end *v, int max);
 
 #endif

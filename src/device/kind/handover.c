@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A hand-over is a small record from adopt until its result was taken. The
- * manager calls back once for each, within its own time limits, so a record
- * whose QP is gone is freed at the latest by the next hand-over after that.
+ * A hand-over is a small record from adopt() until its result is taken. The manager calls back once for
+ * each, within its own time limits, so a record of a QP that is gone is freed by the next hand-over after
+ * that at the latest.
  */
 #include "device/kind/handover.h"
 
@@ -144,7 +144,7 @@ static int negotiate(struct dev_adapter *a, struct eng_qp *qp, struct link_strea
 	return mpa_adopt(&a->cm, qp, s, (enum mpa_adopt_role)w->role, &params, &param, done, h);
 }
 
-/* *ret_taken: fd belongs to a stream, or did and was closed with it. */
+/* *ret_taken: fd belongs to a stream, or did and was closed with it. Returns 0 or -errno. */
 static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 		 const struct dev_handover_want *w, bool *ret_taken) UT_REQUIRES(a->dev.lock)
 {
@@ -173,8 +173,8 @@ static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 	return 0;
 }
 
-/* A copy of the descriptor is tried: a refusal closes what it was given, by reset, and the
- * caller shall still have its connection. */
+/* Hands over a copy of the descriptor: a refusal resets and closes the copy, and the caller keeps its
+ * connection. */
 static int with_copy(struct dev_adapter *a, struct eng_qp *qp, int fd,
 		     const struct dev_handover_want *w)
 {

@@ -19,14 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GOODBYE_ROUNDS 16 /* transmits until the last MAD must have left */
+#define LAST_TRANSMITS 16 /* until the last MAD must have left */
 #define PORTS_MIN 32768u  /* the kernel's defaults */
 #define PORTS_MAX 60999u
 #define PORT_PRIVILEGED 1024u
 #define PROBE_MS 5000 /* silence until a connection's peer is asked */
 #define PROBE_MAX_MS 3600000
 
-/* --- what carries the MADs --- */
+/* --- the carrier of the MADs --- */
 
 static struct link *link_of(struct eng_dev *dev)
 {
@@ -162,7 +162,7 @@ static uint16_t privileged_below(void)
 	return (uint16_t)n;
 }
 
-/* Milliseconds of silence; 0 = connections are not watched. */
+/* How long a connection may be silent until its peer is probed; 0 = it is never probed. */
 static uint64_t probe_ns(void)
 {
 	const char *v = getenv("DAPPLE_PROBE");
@@ -198,10 +198,10 @@ int dev_roce_cm_init(struct dev_adapter *a)
 	return ibcm_init(&a->cm, &a->dev, &cfg);
 }
 
-/* What the manager has said leaves now, as far as the socket takes it. */
+/* The manager's messages leave now, as far as the socket takes them. */
 static void flush(struct dev_adapter *a)
 {
-	for (int i = 0; i < GOODBYE_ROUNDS && ibp_busy(&a->dev); i++)
+	for (int i = 0; i < LAST_TRANSMITS && ibp_busy(&a->dev); i++)
 		ibp_transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
 }
 

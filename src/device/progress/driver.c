@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define POLLS_BESIDE 32 /* polls in one round of the thread that make an application the driver, too; one per event is no spinning */
+#define POLLS_BESIDE 32 /* polls in one round of the thread that make an application the driver, too */
 #define TICKS_AWAY 1   /* ticks without a poll until the thread takes the adapter back */
 #define TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define AWAY_NS 200000ull /* a poller that has not polled for so long looks elsewhere */
@@ -108,7 +108,7 @@ void dev_driver_detach(struct dev_adapter *a)
 	ut_unlock(&o->lock);
 }
 
-/* The stores and looks are in the order that driver.h asks for. */
+/* Stores first, then reads: driver.h says why. */
 void dev_driver_after(struct dev_adapter *a, enum dev_by by, uint64_t deadline)
 {
 	struct dev_driver_state *o = &a->driver;
@@ -164,7 +164,7 @@ void dev_driver_busy(struct dev_adapter *a, uint64_t ns)
 		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
 }
 
-/* Does the application that claims to poll look at what comes in? */
+/* Turns a poller away that does not look at what comes in. received: the thread's tick has found packets. */
 static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
 	struct dev_driver_state *o = &a->driver;
@@ -199,10 +199,10 @@ void dev_driver_judge(struct dev_driver_state *o)
 }
 
 /*
- * A poller finds the lock taken while the thread works, which in a stream is nearly always: it
- * would never get the adapter, and both would be busy. Nor would one that gives the processor away
- * after a poll or two, since the thread gets it: both ends on one processor paid for two switches
- * more per message, for as long as they went on. The packets of such a round count as seen by it.
+ * A poller finds the lock taken while the thread works, which in a stream is nearly always: the poller
+ * would never get the adapter, and both would be busy. Nor would a poller that yields after a poll or two,
+ * since the thread gets the processor: both ends on one processor would pay two switches more per
+ * message. The packets of such a round count as seen by the poller.
  */
 static void look_beside(struct dev_adapter *a, uint64_t now, uint32_t packets)
 {

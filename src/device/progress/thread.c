@@ -26,7 +26,7 @@
 
 #define EVENTS_MAX 16
 #define SERIAL_TIMER 0
-#define SERIAL_ADDRESSES 1 /* adapters count from 16 */
+#define SERIAL_ADDRESSES 1
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_SIZE (1024 * 1024)
@@ -174,7 +174,7 @@ static int open_descriptors(struct dev_thread *t)
 	t->timer = ut_timerfd();
 	if (t->timer < 0 || ut_epoll_add(t->ep, t->timer, &timer) < 0)
 		return -errno;
-	/* Without it addresses are those of the start; that is worth a line, not a refusal. */
+	/* Without it the addresses stay those of the start; that is a warning, and no reason to fail. */
 	t->addresses = dev_nl_listen();
 	if (t->addresses < 0)
 		ut_warn("cannot listen to rtnetlink (%s): changes of addresses are not noticed; raise the limit on "
@@ -207,8 +207,8 @@ static int spawn(struct dev_thread *t)
 }
 
 /*
- * A thread that begins is in AddressSanitizer's allocator for a moment, and what is locked there stays so in
- * a child that is forked meanwhile. (The C library's own is taken care of by its fork().)
+ * A thread that begins is in AddressSanitizer's allocator for a moment, and a lock that it holds there stays
+ * held in a child that is forked meanwhile. (fork() of the C library takes care of its own allocator.)
  */
 static void let_begin(const struct dev_thread *t)
 {
@@ -294,7 +294,7 @@ void dev_thread_join(struct dev_thread *t)
 
 void dev_thread_leave(uint64_t timeout_ns)
 {
-	/* Reachable, as its descriptors still are; volatile, or the compiler drops it unread. */
+	/* Reachable, as its descriptors still are; volatile, or the compiler drops the store. */
 	static struct dev_thread *volatile last __attribute__((unused));
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 	struct timespec until;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The background thread: one per process, made when the first adapter
- * attaches or the first thread waits, gone with the last adapter. It sleeps
- * in one epoll set (links, address changes, one timer) and has nothing to
- * wake it while nothing is outstanding.
+ * The background thread: one per process, made when the first adapter opens or attaches, or the first
+ * thread waits; gone with the last adapter. It sleeps in one epoll set (links, address changes, one
+ * timer), and nothing wakes it while nothing is outstanding. driver.h has the whole picture.
  */
 #ifndef DEVICE_PROGRESS_THREAD_H
 #define DEVICE_PROGRESS_THREAD_H
@@ -11,24 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts it if it does not run. 0 or negative errno. Any lock of this room but
- * the timer lock may be held. */
+#define DEV_SERIAL_FIRST 16 /* numbers below are for the thread's own descriptors */
+
+/* Starts it if it does not run. Returns 0 or negative errno. Any lock of this room but the timer lock may be
+ * held. */
 int dev_thread_start(void);
-/* Inline and in its place in the thread, for every poll asks it. */
+/* Inline, and at a fixed offset in the thread's storage, since every poll asks. */
 extern __thread bool dev_thread_this __attribute__((tls_model("initial-exec"), visibility("hidden")));
-/* The caller is the background thread, not one of the application. */
+/* Returns true if the caller is the background thread, and not one of the application. */
 static inline bool dev_thread_is_this(void)
 {
 	return dev_thread_this;
 }
-/* The epoll set of the running thread; -1 without one. */
+/* Returns the epoll set of the running thread; -1 without one. Events of adapters carry their serial
+ * numbers, from DEV_SERIAL_FIRST on. */
 int dev_thread_epoll(void);
-/* The thread looks at time t at the latest. Cheap when it does so anyway. */
+/* The thread looks at time t (ns of CLOCK_MONOTONIC; UT_NEVER: no such time) at the latest. Cheap if it does
+ * so anyway. Any lock of this room but the timer lock may be held. */
 void dev_thread_wake_by(uint64_t t);
 
 struct dev_thread;
-/* Ending it, in two steps: take it away under the process lock when no adapter
- * is left (NULL: there is none), then wait for its end without any lock. */
+
+/* Ending it takes two steps: dev_thread_take() under dev_process_lock when no adapter is left (NULL: there is
+ * no thread), then dev_thread_join() without any lock. */
 struct dev_thread *dev_thread_take(void);
 void dev_thread_join(struct dev_thread *t);
 /* At exit: asks it to end and waits at most so long (< 1 s); frees nothing. */

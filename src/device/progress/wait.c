@@ -36,12 +36,12 @@
 
 struct waiter {
 	struct dev_adapter *a;
-	struct eng_chan *chan; /* it takes an event of this one; NULL: it looks for itself */
-	int fd, also;  /* what the caller waits for; also may be -1 */
+	struct eng_chan *chan; /* the wait ends with an event of this channel; NULL: with any progress */
+	int fd, also;  /* descriptors that the caller waits for; also may be -1 */
 	uint64_t end;  /* the caller's limit, UT_NEVER: none */
 	int wake_fd;   /* the driver's, while it leads */
 	bool leads;
-	uint32_t polls, before; /* other threads': by now, and when it began to lead */
+	uint32_t polls, before; /* empty polls of other threads: by now, and when it began to lead */
 };
 
 /* Returns it, or -1: then the leader looks at the channel's descriptor. */
@@ -76,7 +76,7 @@ static void enter(struct waiter *w)
 		atomic_store(&o->leader_until, 0);
 		atomic_store(&o->current, DEV_DRIVER_WAITER);
 		dev_driver_watch(w->a, false);
-		/* It makes a round of progress before it sleeps. */
+		/* The leader makes a round before it sleeps. */
 		w->a->machine->sleep(w->a, true, false);
 	}
 	ut_unlock(&o->lock);
@@ -165,8 +165,8 @@ static int lead(struct waiter *w, enum dev_look look, uint64_t *until)
 	return done;
 }
 
-/* Sleeps on the caller's descriptors, and on the link when `link`. >0: bits of
- * what is ready (1 fd, 2 link, 4 also), 0: time, or -errno. */
+/* Sleeps on the caller's descriptors, and on the link if `link`. Returns bits of the descriptors that are
+ * ready (1 fd, 2 link, 4 also), 0 at `until`, or -errno. */
 static int sleep_on(struct waiter *w, bool link, uint64_t until)
 {
 	struct pollfd p[3] = {
@@ -205,7 +205,7 @@ static int sleep_on_set(struct waiter *w, uint64_t until)
 		if (until < ut_now() + SLEEP_LEAST_NS)
 			return sleep_on(w, true, until);
 		atomic_store(&o->leader_until, UT_NEVER);
-		/* See dev_driver_after(): it may have become an earlier one. */
+		/* See dev_driver_after(): the deadline may have become an earlier one. */
 		dev_thread_wake_by(atomic_load(&o->deadline));
 	}
 	/* The events are not looked at: the next round asks the link, whose set may have changed meanwhile. */
@@ -220,7 +220,7 @@ static int rest(struct waiter *w, bool link, uint64_t until)
 	return sleep_on(w, link, until);
 }
 
-/* The caller has something to look for. */
+/* Returns true if the caller has something to look for. */
 static bool is_over(struct waiter *w, int done)
 {
 	if (!w->chan)
@@ -238,8 +238,8 @@ static int wait_loop(struct waiter *w)
 
 	for (;;) {
 		if (w->leads) {
-			/* Progress first: it sends what was put off, and what came
-			 * before this moment will not make the link readable again. */
+			/* Progress first: it sends deferred acknowledgements, and what came
+			 * before this moment does not make the link readable again. */
 			done = lead(w, look, &until);
 			if (first)
 				w->before = w->polls;

@@ -35,7 +35,7 @@ dev_tree_walk_fn dev_tree_walk_netdev;	/* struct dev_tree_netdev */
 
 void dev_tree_hash(struct dev_tree_sink *s, const char *bytes, size_t n);
 
-/* Paths and files below; 0 or negative errno. */
+/* Paths and files below.  Both return 0 or negative errno. */
 int dev_tree_join(char *ret, size_t size, const char *a, const char *b);
 int dev_tree_write_file(const char *path, const char *text, size_t len);
 

@@ -58,16 +58,16 @@ struct dev_tree_entry {
 
 /*
  * Makes the tree at root (an absolute path; its parent exists) say exactly
- * this.  Cheap when it says so already.  0, -EAGAIN when another writer did
+ * this.  Cheap if it says so already.  Returns 0, -EAGAIN if another writer did
  * not finish in two seconds, or another negative errno; then what was there
  * before is still whole, device by device.
  */
 int dev_tree_update(const char *root, const struct dev_tree_entry *entries, unsigned n);
 
-/* Only the empty directories, for launchers that bind or show them. */
+/* Makes only the empty directories, for launchers that bind or show them.  Returns 0 or -errno. */
 int dev_tree_prepare(const char *root);
 
-/* Removes the tree with everything in it. */
+/* Removes the tree with everything in it.  Returns 0 or -errno. */
 int dev_tree_remove(const char *root);
 
 #endif
