@@ -23,6 +23,7 @@ enum dev_kind { DEV_ROCE, DEV_IWARP, DEV_IB };
 struct dev_info {
 	char name[IBV_SYSFS_NAME_MAX]; /* dpl_roce_<if> */
 	enum dev_kind kind;
+	enum ibv_node_type node_type;
 	char ifname[IF_NAMESIZE];
 	uint32_t ifindex;
 	uint64_t guid; /* EUI-64 of the MAC, host order */

@@ -93,7 +93,8 @@ static uint64_t guid_of(const struct dev_nl_link *l, uint8_t mac[6])
 
 static void fill(struct dev_info *d, const struct dev_kind_row *k, const struct dev_nl_link *l)
 {
-	*d = (struct dev_info){ .kind = k->kind, .ifindex = l->ifindex };
+	*d = (struct dev_info){ .kind = k->kind, .node_type = k->node_type,
+				.ifindex = l->ifindex };
 	snprintf(d->name, sizeof(d->name), "%s%s", k->prefix, l->name);
 	snprintf(d->ifname, sizeof(d->ifname), "%s", l->name);
 	d->guid = guid_of(l, d->mac);

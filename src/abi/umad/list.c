@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 UT_EXPORT int umad_init(void)
 {
 	return 0;
@@ -206,7 +205,7 @@ UT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
 		return rc;
 	memset(ca, 0, sizeof(*ca));
 	memcpy(ca->ca_name, d.name, UMAD_CA_NAME_LEN);
-	ca->node_type = d.kind == DEV_IWARP ? IBV_NODE_RNIC : IBV_NODE_CA;
+	ca->node_type = d.node_type;
 	ca->numports = 1;
 	snprintf(ca->ca_type, sizeof(ca->ca_type), "dapple");
 	snprintf(ca->fw_ver, sizeof(ca->fw_ver), "%s", dev_version());

@@ -49,12 +49,12 @@ static void set_paths(struct vrb_device *d)
 static struct vrb_device *make_device(const struct dev_info *info)
 {
 	struct vrb_device *d = ut_zalloc(sizeof(*d));
-	bool iwarp = info->kind == DEV_IWARP;
+	bool iwarp = info->node_type == IBV_NODE_RNIC;
 
 	if (!d)
 		return NULL;
 	d->info = *info;
-	d->pub.node_type = iwarp ? IBV_NODE_RNIC : IBV_NODE_CA;
+	d->pub.node_type = info->node_type;
 	d->pub.transport_type = iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
 	memcpy(d->pub.name, info->name, sizeof(d->pub.name));
 	set_paths(d);

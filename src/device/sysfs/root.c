@@ -98,12 +98,12 @@ static void describe(struct dev_tree_entry *e, struct one *o, const struct dev_i
 	*e = (struct dev_tree_entry){
 		.name = d->name,
 		.index = d->index,
-		.node_type = dev_kind_find(d->kind)->node_type == IBV_NODE_RNIC ? "4: RNIC" : "1: CA",
+		.node_type = d->node_type == IBV_NODE_RNIC ? "4: RNIC" : "1: CA",
 		.node_guid = d->guid,
 		.sys_image_guid = d->guid,
 		.node_desc = d->name,
 		.fw_ver = dev_version(),
-		.ndev = d->kind == DEV_IB ? NULL : d->ifname,
+		.ndev = d->ifname[0] ? d->ifname : NULL,
 		.ports = &o->port,
 		.nports = 1,
 	};
