@@ -34,15 +34,11 @@
 #include "device/progress/round.h"
 #include "device/progress/yield.h"
 #include "engine/dev.h"
-#include "host/shm/channel.h"
-#include "link/link.h"
-#include "link/stream.h"
 #include "util/list.h"
+#include "util/stage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define DEV_RX_BATCH 64
 
 struct dev_adapter {
 	struct eng_dev dev;
@@ -61,13 +57,8 @@ struct dev_adapter {
 	/* dev.lock: what the kind has made. */
 	bool wired; /* link and protocol exist; before that nothing comes or goes */
 	struct ut_stage *stage; /* the link's receive stage; set when wired */
-	struct link *link;            /* RoCE's */
-	struct shm_channel *chan;     /* RoCE's, to the processes of this host */
-	struct link_streams *streams; /* iWARP's */
-	struct cm_port cm;            /* cm.ops is NULL until there is a manager */
-	struct dev_records *records;  /* RoCE's connection records; NULL before the first connection */
-	struct link_rx rx[DEV_RX_BATCH];
-	struct shm_message messages[DEV_RX_BATCH];
+	void *parts;   /* the kind's: struct dev_roce, or struct link_streams; set when wired */
+	struct cm_port cm; /* cm.ops is NULL until there is a manager */
 
 	/* dev.lock: the interface (gids.c). */
 	struct dev_nl_addr addrs[DEV_ADDRS_MAX]; /* its addresses, whether they make GIDs or not */

@@ -7,7 +7,7 @@
 #include "device/kind/handover.h"
 
 #include "cm/mpa/adopt.h"
-#include "device/adapter.h"
+#include "device/kind/iwarp.h"
 #include "device/sys.h"
 #include "engine/qp.h"
 #include "util/alloc.h"
@@ -148,6 +148,7 @@ static int negotiate(struct dev_adapter *a, struct eng_qp *qp, struct link_strea
 static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 		 const struct dev_handover_want *w, bool *ret_taken) UT_REQUIRES(a->dev.lock)
 {
+	struct link_streams *streams = dev_iwarp_streams(a);
 	struct link_stream *s;
 	struct handover *h;
 	int r;
@@ -158,7 +159,7 @@ static int start(struct dev_adapter *a, struct eng_qp *qp, int fd,
 	h = record(a, qp);
 	if (!h)
 		return -ENOMEM;
-	r = a->streams->ops->adopt(a->streams, fd, &s);
+	r = streams->ops->adopt(streams, fd, &s);
 	if (r == 0) {
 		*ret_taken = true;
 		r = negotiate(a, qp, s, w, h);
@@ -204,7 +205,7 @@ int dev_handover(struct eng_qp *qp, int fd, const struct dev_handover_want *w)
 	struct dev_adapter *a = dev_adapter_of(qp->dev);
 	int keep = errno, r;
 
-	if (a->kind->kind != DEV_IWARP)
+	if (a->kind != &dev_iwarp_row)
 		return -EOPNOTSUPP;
 	if (dev_is_foreign(&a->dev))
 		return -EIO;

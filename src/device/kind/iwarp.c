@@ -14,7 +14,6 @@
 #include "device/kind/iwarp.h"
 
 #include "cm/mpa/mpa.h"
-#include "device/adapter.h"
 #include "device/kind/handover.h"
 #include "device/kind/local_env.h"
 #include "link/local/streams.h"
@@ -35,11 +34,12 @@
 
 static int receive(struct dev_adapter *a, uint64_t now, bool cheap)
 {
+	struct link_streams *s = dev_iwarp_streams(a);
 	int n;
 
-	a->streams->cheap = cheap;
-	n = a->streams->ops->poll(a->streams, now);
-	a->streams->cheap = false;
+	s->cheap = cheap;
+	n = s->ops->poll(s, now);
+	s->cheap = false;
 	return n;
 }
 
@@ -60,15 +60,17 @@ static uint64_t least(uint64_t a, uint64_t b)
 static uint64_t deadline(struct eng_dev *dev)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
+	struct link_streams *s = dev_iwarp_streams(a);
 	uint64_t at = least(iwp_deadline(dev), mpa_deadline(&a->cm));
 
-	return least(at, a->streams->ops->deadline(a->streams));
+	return least(at, s->ops->deadline(s));
 }
 
 /* Takes in what came by shared memory; what follows from it may need a round. */
 static int fast(struct dev_adapter *a, bool *ret_whole)
 {
-	int n = a->streams->ops->peek_shm(a->streams);
+	struct link_streams *s = dev_iwarp_streams(a);
+	int n = s->ops->peek_shm(s);
 
 	*ret_whole = n > 0 && (iwp_busy(&a->dev) || mpa_deadline(&a->cm) == 0);
 	return n;
@@ -76,7 +78,9 @@ static int fast(struct dev_adapter *a, bool *ret_whole)
 
 static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 {
-	a->streams->ops->sleep(a->streams, on, look);
+	struct link_streams *s = dev_iwarp_streams(a);
+
+	s->ops->sleep(s, on, look);
 }
 
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
@@ -174,7 +178,7 @@ static int wire(struct dev_adapter *a)
 	r = wire_manager(a, cfg.streams);
 	if (r < 0)
 		goto fini_port;
-	a->streams = cfg.streams;
+	a->parts = cfg.streams;
 	a->stage = cfg.streams->rx_stage;
 	return 0;
 
@@ -187,7 +191,9 @@ close_streams:
 
 static int fd(struct dev_adapter *a)
 {
-	return a->streams->ops->fd(a->streams);
+	struct link_streams *s = dev_iwarp_streams(a);
+
+	return s->ops->fd(s);
 }
 
 static int start(struct dev_adapter *a)
@@ -200,23 +206,28 @@ static int start(struct dev_adapter *a)
 
 static void forget(struct dev_adapter *a)
 {
-	a->streams->ops->forget(a->streams);
+	struct link_streams *s = dev_iwarp_streams(a);
+
+	s->ops->forget(s);
 }
 
 /* It is not driven afterwards: the protocol still names streams that are gone. */
 static void leave(struct dev_adapter *a)
 {
+	struct link_streams *s = dev_iwarp_streams(a);
+
 	a->wired = false;
-	a->streams->ops->leave(a->streams);
+	s->ops->leave(s);
 }
 
 static void unwire(struct dev_adapter *a)
 {
+	struct link_streams *s = dev_iwarp_streams(a);
+
 	mpa_fini(&a->cm); /* no hand-over is told after this */
 	dev_handover_forget(a);
 	iwp_port_fini(&a->dev);
-	a->streams->ops->fini(a->streams);
-	a->streams = NULL;
+	s->ops->fini(s);
 }
 
 /* --- the row --- */

@@ -84,8 +84,8 @@ struct dev_kind_row {
 	const struct dev_machine *machine;
 	const struct eng_proto_ops *(*proto)(void);
 
-	/* Makes link and protocol, without any address: a->link or a->streams, a->stage. Returns 0 or
-	 * -errno, and then nothing was made. */
+	/* Makes link and protocol, without any address, and sets a->parts and a->stage. Returns 0 or -errno,
+	 * and then nothing was made. */
 	int (*wire)(struct dev_adapter *a);
 	/* Binds the addresses that can be bound, before the first queue pair. Returns 0 or -errno; may be
 	 * called again. Default: 0. */

@@ -12,16 +12,15 @@
 #include "device/kind/roce.h"
 
 #include "cm/ibcm/ibcm.h"
-#include "device/adapter.h"
 #include "device/fork.h"
 #include "device/kind/records.h"
 #include "device/kind/roce_cm.h"
 #include "device/kind/roce_link.h"
 #include "device/why.h"
 #include "engine/gid.h"
-#include "host/shm/channel.h"
 #include "link/udp/udp.h"
 #include "proto/ib/ibp.h"
+#include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/ip.h"
@@ -44,13 +43,14 @@
 
 static int fast(struct dev_adapter *a, bool *ret_whole)
 {
-	struct shm_channel *c = a->chan;
-	int n = c->ops->poll_fast(c, a->messages, RX_FAST), done = 0;
+	struct dev_roce *p = dev_roce_of(a);
+	struct shm_channel *c = p->chan;
+	int n = c->ops->poll_fast(c, p->messages, RX_FAST), done = 0;
 
 	if (n > 0) {
-		done = ibp_fast_receive(&a->dev, a->messages, n);
+		done = ibp_fast_receive(&a->dev, p->messages, n);
 		if (done < n)
-			ibp_receive_messages(&a->dev, a->messages + done, n - done, ut_now());
+			ibp_receive_messages(&a->dev, p->messages + done, n - done, ut_now());
 		c->ops->release(c);
 	}
 	/* Some of it was unusual, or a control call has left a QP something to do. */
@@ -60,11 +60,12 @@ static int fast(struct dev_adapter *a, bool *ret_whole)
 
 static int receive_messages(struct dev_adapter *a, uint64_t now)
 {
-	struct shm_channel *c = a->chan;
-	int n = c->ops->poll(c, a->messages, DEV_RX_BATCH);
+	struct dev_roce *p = dev_roce_of(a);
+	struct shm_channel *c = p->chan;
+	int n = c->ops->poll(c, p->messages, DEV_RX_BATCH);
 
 	if (n > 0) {
-		ibp_receive_messages(&a->dev, a->messages, n, now);
+		ibp_receive_messages(&a->dev, p->messages, n, now);
 		c->ops->release(c);
 	}
 	return n;
@@ -72,11 +73,11 @@ static int receive_messages(struct dev_adapter *a, uint64_t now)
 
 static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 {
-	struct link *l = a->link;
-	int n = l->ops->recv(l, a->rx, DEV_RX_BATCH);
+	struct dev_roce *p = dev_roce_of(a);
+	int n = p->link->ops->recv(p->link, p->rx, DEV_RX_BATCH);
 
 	if (n > 0)
-		ibp_receive(&a->dev, a->rx, n, now);
+		ibp_receive(&a->dev, p->rx, n, now);
 	return n;
 }
 
@@ -87,7 +88,7 @@ static int receive_batches(struct dev_adapter *a, uint64_t now)
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
 		int n = receive_messages(a, now);
 
-		a->link->local_news = n > 0;
+		dev_roce_of(a)->link->local_news = n > 0;
 		n += receive_datagrams(a, now);
 		done += n;
 		/* Large messages of this host take their time, and their senders wait for a response. */
@@ -99,20 +100,22 @@ static int receive_batches(struct dev_adapter *a, uint64_t now)
 
 static int receive(struct dev_adapter *a, uint64_t now, bool cheap)
 {
+	struct link *l = dev_roce_of(a)->link;
 	int n;
 
-	a->link->cheap = cheap;
+	l->cheap = cheap;
 	n = receive_batches(a, now);
-	a->link->cheap = false;
+	l->cheap = false;
 	return n;
 }
 
 static int take_errors(struct dev_adapter *a, uint64_t now)
 {
+	struct link *l = dev_roce_of(a)->link;
 	struct link_err e;
 	int n = 0;
 
-	while (n < ERRORS_MAX && a->link->ops->error(a->link, &e) > 0) {
+	while (n < ERRORS_MAX && l->ops->error(l, &e) > 0) {
 		ibp_unreachable(&a->dev, &e, now);
 		if (a->cm.ops)
 			ibcm_unreachable(&a->cm, e.dst, e.error, now);
@@ -140,13 +143,15 @@ static uint64_t deadline(struct eng_dev *dev)
 
 static void drain(struct dev_adapter *a)
 {
-	a->link->leaving = true;
+	dev_roce_of(a)->link->leaving = true;
 	transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
 }
 
 static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 {
-	a->link->ops->sleep(a->link, on, look);
+	struct link *l = dev_roce_of(a)->link;
+
+	l->ops->sleep(l, on, look);
 }
 
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
@@ -185,7 +190,8 @@ static uint32_t scope_of(const struct eng_gid *g)
 
 static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
 {
-	int r = a->link->ops->add_addr(a->link, g->gid.raw, scope_of(g));
+	struct link *l = dev_roce_of(a)->link;
+	int r = l->ops->add_addr(l, g->gid.raw, scope_of(g));
 
 	if (r < 0)
 		explain(a, g, r);
@@ -196,8 +202,10 @@ static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
 
 static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
 {
+	struct link *l = dev_roce_of(a)->link;
+
 	ibp_gsi_addr(&a->dev, addr, false);
-	a->link->ops->del_addr(a->link, addr);
+	l->ops->del_addr(l, addr);
 }
 
 /* One address is enough: the others are reported. */
@@ -222,15 +230,24 @@ static int mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
-	return a->wired ? a->link->ops->join(a->link, mgid->raw, a->info.ifindex) : -ENODEV;
+	struct link *l;
+
+	if (!a->wired)
+		return -ENODEV;
+	l = dev_roce_of(a)->link;
+	return l->ops->join(l, mgid->raw, a->info.ifindex);
 }
 
 static void mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 
-	if (a->wired && !dev_is_foreign(dev))
-		a->link->ops->leave(a->link, mgid->raw, a->info.ifindex);
+	struct link *l;
+
+	if (!a->wired || dev_is_foreign(dev))
+		return;
+	l = dev_roce_of(a)->link;
+	l->ops->leave(l, mgid->raw, a->info.ifindex);
 }
 
 /* --- life --- */
@@ -242,7 +259,18 @@ static bool no_grh_is_self(const struct dev_adapter *a)
 	return v && strcmp(v, "self") == 0 && dev_is_lo(a);
 }
 
-static int wire(struct dev_adapter *a)
+/* What other processes of this host look at. */
+static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->lock)
+{
+	if (c->generations) {
+		dev->generations = c->generations;
+		dev->generation_mask = SHM_CHANNEL_GENERATIONS - 1;
+	}
+	if (c->export)
+		dev->revoke = ibp_revoke;
+}
+
+static int wire_parts(struct dev_adapter *a, struct dev_roce *p) UT_REQUIRES(a->dev.lock)
 {
 	struct ibp_config cfg = {
 		.seed = ut_rng_seed(),
@@ -251,55 +279,71 @@ static int wire(struct dev_adapter *a)
 		.no_grh_is_self = no_grh_is_self(a),
 		.gsi = &dev_roce_gsi,
 	};
-	int r = dev_roce_link_open(&cfg.link, &cfg.chan);
+	int r = dev_roce_link_open(&p->link, &p->chan);
 
-	eng_dev_held(&a->dev);
 	if (r < 0)
 		return r;
+	cfg.link = p->link;
+	cfg.chan = p->chan;
 	r = ibp_port_init(&a->dev, &cfg);
 	if (r < 0) {
-		cfg.link->ops->close(cfg.link);
+		p->link->ops->close(p->link);
 		return r;
 	}
-	a->link = cfg.link;
-	a->chan = cfg.chan;
-	a->stage = cfg.link->rx_stage;
-	if (a->chan->generations) {
-		a->dev.generations = a->chan->generations;
-		a->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
+	share(&a->dev, p->chan);
+	return 0;
+}
+
+static int wire(struct dev_adapter *a)
+{
+	struct dev_roce *p = ut_zalloc(sizeof(*p));
+	int r;
+
+	eng_dev_held(&a->dev);
+	if (!p)
+		return -ENOMEM;
+	r = wire_parts(a, p);
+	if (r < 0) {
+		free(p);
+		return r;
 	}
-	if (a->chan->export)
-		a->dev.revoke = ibp_revoke;
+	a->parts = p;
+	a->stage = p->link->rx_stage;
 	return 0;
 }
 
 static int fd(struct dev_adapter *a)
 {
-	return a->link->ops->fd(a->link);
+	struct link *l = dev_roce_of(a)->link;
+
+	return l->ops->fd(l);
 }
 
 /* An adapter that has joined the port of its addresses has a manager, see roce_cm.h. */
 static int start(struct dev_adapter *a)
 {
+	struct link *l = dev_roce_of(a)->link;
 	int r;
 
 	eng_dev_held(&a->dev);
-	a->dev.qpn_fixed = a->link->qpn_fixed;
-	a->dev.qpn_mask = a->link->qpn_mask;
+	a->dev.qpn_fixed = l->qpn_fixed;
+	a->dev.qpn_mask = l->qpn_mask;
 	r = dev_roce_cm_init(a);
 	if (r < 0)
 		a->dev.qpn_mask = 0; /* not attached: tried again */
 	else
-		a->link->qpn_given = true;
+		l->qpn_given = true;
 	return r;
 }
 
 static void forget(struct dev_adapter *a)
 {
-	a->chan->ops->forget(a->chan);
-	dev_fork_close(a->link->ops->fd(a->link), a->link->rx_stage);
-	if (a->records)
-		ut_close(dev_records_fd(a->records));
+	struct dev_roce *p = dev_roce_of(a);
+
+	p->chan->ops->forget(p->chan);
+	dev_fork_close(p->link->ops->fd(p->link), p->link->rx_stage);
+	if (p->records)
+		ut_close(dev_records_fd(p->records));
 }
 
 /*
@@ -309,24 +353,28 @@ static void forget(struct dev_adapter *a)
  */
 static void leave(struct dev_adapter *a)
 {
+	struct link *l = dev_roce_of(a)->link;
+
 	eng_dev_held(&a->dev);
 	dev_roce_cm_leave(a);
 	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
 		const struct eng_gid *g = eng_gid_at(&a->dev, i);
 
 		if (g)
-			a->link->ops->del_addr(a->link, g->gid.raw);
+			l->ops->del_addr(l, g->gid.raw);
 	}
 }
 
 static void unwire(struct dev_adapter *a)
 {
+	struct dev_roce *p = dev_roce_of(a);
+
 	eng_dev_held(&a->dev);
 	dev_roce_cm_fini(a);
 	ibp_port_fini(&a->dev);
 	eng_dev_unshare(&a->dev);
-	a->link->ops->close(a->link);
-	a->link = NULL;
+	p->link->ops->close(p->link);
+	free(p);
 }
 
 /* --- the row --- */

@@ -2,8 +2,8 @@
 #include "device/kind/roce_cm.h"
 
 #include "cm/ibcm/ibcm.h"
-#include "device/adapter.h"
 #include "device/kind/records.h"
+#include "device/kind/roce.h"
 #include "device/port.h"
 #include "device/sys.h"
 #include "proto/ib/ibp.h"
@@ -30,7 +30,7 @@
 
 static struct link *link_of(struct eng_dev *dev)
 {
-	return dev_adapter_of(dev)->link;
+	return dev_roce_of(dev_adapter_of(dev))->link;
 }
 
 static int claim(struct eng_dev *dev, const uint8_t addr[16], uint64_t service)
@@ -51,20 +51,20 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 /* Made with the first connection: many processes have none. */
 static int record(struct eng_dev *dev, const struct ibcm_record *t)
 {
-	struct dev_adapter *a = dev_adapter_of(dev);
+	struct dev_roce *p = dev_roce_of(dev_adapter_of(dev));
 
-	if (!a->records) {
-		a->records = dev_records_new();
-		if (!a->records)
+	if (!p->records) {
+		p->records = dev_records_new();
+		if (!p->records)
 			return -ENOMEM;
-		a->link->ops->entrust(a->link, dev_records_fd(a->records));
+		p->link->ops->entrust(p->link, dev_records_fd(p->records));
 	}
-	return dev_records_add(a->records, t);
+	return dev_records_add(p->records, t);
 }
 
 static void untie(struct eng_dev *dev, int number)
 {
-	dev_records_del(dev_adapter_of(dev)->records, number);
+	dev_records_del(dev_roce_of(dev_adapter_of(dev))->records, number);
 }
 
 static const struct ibcm_carrier carrier = {
@@ -93,13 +93,14 @@ const struct gsi_user dev_roce_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .receive
 
 int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
 {
+	struct link *l = dev_roce_of(a)->link;
 	struct ibcm_record t;
 	uint8_t addr[16];
 	const void *left;
 	size_t len;
 	int n = 0;
 
-	while (a->cm.ops && (left = a->link->ops->dead_peer(a->link, addr, &len))) {
+	while (a->cm.ops && (left = l->ops->dead_peer(l, addr, &len))) {
 		uint32_t at = 0;
 
 		while (dev_records_read(left, len, &at, &t))
@@ -215,12 +216,14 @@ void dev_roce_cm_leave(struct dev_adapter *a)
 
 void dev_roce_cm_fini(struct dev_adapter *a)
 {
+	struct dev_roce *p = dev_roce_of(a);
+
 	if (!a->cm.ops)
 		return;
 	ibcm_fini(&a->cm);
 	flush(a);
-	a->link->ops->entrust(a->link, -1);
-	dev_records_free(a->records);
-	a->records = NULL;
+	p->link->ops->entrust(p->link, -1);
+	dev_records_free(p->records);
+	p->records = NULL;
 	memset(&a->cm, 0, sizeof(a->cm));
 }
