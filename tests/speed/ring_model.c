@@ -160,7 +160,7 @@ static int round_of_progress(void)
 	return n + k;
 }
 
-/* As device/wait.c: it says that it sleeps, makes a round of progress, and blocks. */
+/* As device/progress/wait.c: it says that it sleeps, makes a round of progress, and blocks. */
 static void sleeper(void)
 {
 	w.l->ops->sleep(w.l, true, false);
@@ -169,7 +169,7 @@ static void sleeper(void)
 			mc_until(readable, "sleeps");
 }
 
-/* --- two who drive, as device/driver.c has it --- */
+/* --- two who drive, as device/progress/driver.c has it --- */
 
 static bool is_free(void)
 {
