@@ -23,8 +23,8 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - q->send.cur;
 	const struct eng_swqe *w;
 
-	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
-	    !n || n >= COALESCE_MOST || q->send.pkt || r->psn_send != r->psn_next || r->local ||
+	if ((r->slow & ~(q->cls == WIRE_CLASS_XRC ? IBP_REQ_SERVICE : 0u)) || r->local ||
+	    ibp_resp_has_work(q) || !n || n >= COALESCE_MOST ||
 	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */

@@ -332,9 +332,7 @@ static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->conn.req;
 
-	return q->port->chan->export && r->local && q->cls == WIRE_CLASS_RC &&
-	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !q->send.pkt &&
-	       !q->send.halted && !r->rnr_wait && !r->recovering && !r->plain;
+	return !r->slow && r->local && q->port->chan->export;
 }
 
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)

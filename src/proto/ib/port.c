@@ -5,6 +5,8 @@
  */
 #include "proto/ib/port.h"
 
+#include "proto/ib/fast.h"
+
 #include "engine/gid.h"
 #include "engine/mcast.h"
 #include "util/log.h"
@@ -203,7 +205,7 @@ static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
 
-	if (ibp_fast_wire_take(port, rx))
+	if (ibp_fast_take_datagram(port, rx))
 		return;
 	if (wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK)
 		receive_sound(port, &p, rx);
@@ -337,7 +339,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	port->sent = 0;
 	port->blocked = false;
 	port->manner = acks;
-	ibp_arm_all(port);
+	ibp_fast_arm(port);
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);

@@ -53,6 +53,8 @@ static int qp_init(struct eng_qp *qp)
 		 qp->type == IBV_QPT_UC ? WIRE_CLASS_UC :
 		 qp->type == IBV_QPT_RC ? WIRE_CLASS_RC : WIRE_CLASS_XRC;
 	q->conn.mtu = 256;
+	ibp_req_reset(q);
+	ibp_resp_reset(q);
 	q->conn.pkey = eng_port_pkey(qp->dev, 0);
 	return 0;
 }
@@ -191,6 +193,11 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 	}
 }
 
+static void qp_state(struct eng_qp *qp)
+{
+	ibp_slow_state(ibp_qp(qp), qp);
+}
+
 static void qp_kick(struct eng_qp *qp)
 {
 	enum ibv_qp_state st = eng_qp_state(qp);
@@ -215,6 +222,7 @@ const struct eng_proto_ops ibp_proto_ops = {
 	.qp_fini = qp_fini,
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
+	.qp_state = qp_state,
 	.qp_kick = qp_kick,
 	.ah_check = ah_check,
 };

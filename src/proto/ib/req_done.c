@@ -29,11 +29,13 @@ void ibp_req_reset(struct ibp_qp *q)
 	ut_timer_clear(&q->port->timers, &r->timer);
 	q->send = (struct ibp_send){ .cur = q->qp->sq.head };
 	*r = (struct ibp_req){
+		.slow = IBP_REQ_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_REQ_SERVICE),
 		.psn_next = psn, .psn_una = psn, .psn_send = psn,
 		.peer_psn = psn_add(psn, IBP_PSN_MASK),
 		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
 		.threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->conn.mtu,
 	};
+	ibp_slow_state(q, q->qp);
 	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
 }
 
@@ -82,12 +84,12 @@ void ibp_req_progress(struct ibp_qp *q)
 
 	r->retry_left = q->qp->attr.retry_cnt;
 	r->rnr_left = q->qp->attr.rnr_retry;
-	r->recovering = false;
+	ibp_req_put(r, IBP_REQ_RECOVERING, false);
 	while (r->rd_count && psn_diff(r->psn_una, r->rd_last[r->rd_head]) > 0) {
 		r->rd_head = (r->rd_head + 1) % IBP_RD_ATOMIC;
 		r->rd_count--;
 	}
-	if (!r->rnr_wait)
+	if (!ibp_req_is(r, IBP_REQ_RNR_WAIT))
 		ibp_req_arm(q, ibp_req_outstanding(q) ? ibp_timeout_ns(q->qp->attr.timeout) : 0);
 	ibp_activate(q);
 }
@@ -118,6 +120,7 @@ void ibp_req_seek(struct ibp_qp *q)
 
 	q->send.pkt = w ? (uint32_t)psn_diff(r->psn_una, w->first_psn) : 0;
 	r->psn_send = r->psn_una;
+	ibp_req_moved(q);
 	ibp_activate(q);
 }
 
@@ -127,7 +130,7 @@ void ibp_req_go_back(struct ibp_qp *q)
 
 	ibp_req_seek(q);
 	r->rd_count = 0;
-	r->recovering = true;
+	ibp_req_put(r, IBP_REQ_RECOVERING, true);
 	r->since_ack = IBP_ASK_NOW; /* the first packet again asks for an answer */
 }
 
@@ -193,7 +196,7 @@ void ibp_req_complete(struct ibp_qp *q)
 	/* A completion may overrun its queue, which stops the QP. */
 	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
 		w = eng_ring_head(sq);
-		if (w->verdict && q->send.halted) {
+		if (w->verdict && ibp_req_is(&q->conn.req, IBP_REQ_HALTED)) {
 			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);
 			return;
 		}
@@ -231,8 +234,8 @@ void ibp_req_timer(struct ibp_qp *q)
 		ut_timer_set(&q->port->timers, &r->timer, r->deadline);
 		return;
 	}
-	if (r->rnr_wait) {
-		r->rnr_wait = false;
+	if (ibp_req_is(r, IBP_REQ_RNR_WAIT)) {
+		ibp_req_put(r, IBP_REQ_RNR_WAIT, false);
 		ibp_req_go_back(q);
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 		return;
@@ -251,7 +254,7 @@ void ibp_req_timer(struct ibp_qp *q)
 		return;
 	}
 	r->retry_left--;
-	r->limited = false;
+	ibp_req_put(r, IBP_REQ_LIMITED, false);
 	if (unread) {
 		arm_again(q);
 		return;

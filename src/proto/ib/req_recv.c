@@ -27,13 +27,13 @@ static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
 	uint32_t lsn;
 
 	if (code == WIRE_SYN_ACK) {
-		r->limited = false;
+		ibp_req_put(r, IBP_REQ_LIMITED, false);
 		return;
 	}
 	lsn = psn_add(p->msn, credits[code]);
-	if (!r->limited || psn_diff(lsn, r->lsn) > 0)
+	if (!ibp_req_is(r, IBP_REQ_LIMITED) || psn_diff(lsn, r->lsn) > 0)
 		r->lsn = lsn;
-	r->limited = true;
+	ibp_req_put(r, IBP_REQ_LIMITED, true);
 }
 
 /*
@@ -74,7 +74,7 @@ static bool acknowledge(struct ibp_qp *q, uint32_t end)
 /* A later answer shows that a READ response or atomic answer was lost. */
 static void implied_nak(struct ibp_qp *q)
 {
-	if (q->conn.req.recovering)
+	if (ibp_req_is(&q->conn.req, IBP_REQ_RECOVERING))
 		return;
 	ibp_count(q->port, ENG_C_implied_nak_seq_err);
 	ibp_req_slow_down(q);
@@ -85,7 +85,7 @@ static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_req *r = &q->conn.req;
 
-	if (r->rnr_wait)
+	if (ibp_req_is(r, IBP_REQ_RNR_WAIT))
 		return;
 	ibp_count(q->port, ENG_C_rnr_nak_retry_err);
 	if (!acknowledge(q, p->psn)) {
@@ -101,7 +101,7 @@ static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 		}
 		r->rnr_left--;
 	}
-	r->rnr_wait = true;
+	ibp_req_put(r, IBP_REQ_RNR_WAIT, true);
 	ibp_req_arm(q, ibp_rnr_ns(p->syndrome));
 }
 
@@ -114,10 +114,10 @@ static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	if (q->conn.req.local && q->port->shm.plain)
 		ibp_shm_plain(q);
 	whole = acknowledge(q, p->psn);
-	if (q->conn.req.rnr_wait || eng_qp_state(q->qp) == IBV_QPS_ERR)
+	if (ibp_req_is(&q->conn.req, IBP_REQ_RNR_WAIT) || eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
 	q->conn.req.retry_left = q->qp->attr.retry_cnt;
-	if (q->conn.req.recovering && q->conn.req.psn_una == before)
+	if (ibp_req_is(&q->conn.req, IBP_REQ_RECOVERING) && q->conn.req.psn_una == before)
 		return;
 	if (!whole)
 		ibp_count(q->port, ENG_C_implied_nak_seq_err);
@@ -180,7 +180,7 @@ static void ask_plain(struct ibp_qp *q, uint32_t psn)
 
 	/* A second answer to what was asked before; one that is plain follows. A peer that never
 	 * gives one meets the timer. */
-	if (r->plain && psn_diff(psn, r->plain_until) < 0 && !q->port->shm.plain)
+	if (ibp_req_is(r, IBP_REQ_PLAIN) && psn_diff(psn, r->plain_until) < 0 && !q->port->shm.plain)
 		return;
 	ibp_count(q->port, ENG_C_local_again);
 	ibp_shm_plain(q);

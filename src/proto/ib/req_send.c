@@ -11,6 +11,8 @@
  */
 #include "proto/ib/port.h"
 
+#include "proto/ib/fast.h"
+
 #include <endian.h>
 
 enum step { STEP_SENT, STEP_NEXT, STEP_STOP };
@@ -119,7 +121,7 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			v = ENG_V_MW_BIND;
 		w->verdict = (uint8_t)v;
 		if (v) {
-			q->send.halted = true;
+			ibp_req_put(&q->conn.req, IBP_REQ_HALTED, true);
 			ibp_req_complete(q);
 			return STEP_STOP;
 		}
@@ -156,7 +158,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 	if (q->send.pkt == 0 && (w->flags & IBV_SEND_FENCE) && !reads_done_before(q, q->send.cur))
 		return false;
 	/* One message beyond the credit limit is allowed as a probe (9.7.7.2.5). */
-	if (r->limited && (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
+	if (ibp_req_is(r, IBP_REQ_LIMITED) && (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
 	    (int32_t)((w->ssn - r->lsn - 1) << 8) > 0)
 		return false;
 	return true;
@@ -262,12 +264,13 @@ static void advance(struct ibp_qp *q, struct eng_swqe *w, uint32_t psns, uint32_
 		q->send.pkt = 0;
 		q->send.cur++;
 	}
+	ibp_req_moved(q);
 }
 
 static void halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 {
 	w->verdict = (uint8_t)v;
-	q->send.halted = true;
+	ibp_req_put(&q->conn.req, IBP_REQ_HALTED, true);
 	ibp_req_complete(q);
 }
 
@@ -302,9 +305,9 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		return STEP_STOP;
 	}
 	p.ack_req = want_ack(q, q->send.pkt + psns == packets);
-	if (r->plain) {
-		r->plain = psn_diff(p.psn, r->plain_until) < 0;
-		q->port->shm.say_plain = r->plain && w->opcode == IBV_WR_RDMA_READ;
+	if (ibp_req_is(r, IBP_REQ_PLAIN)) {
+		ibp_req_put(r, IBP_REQ_PLAIN, psn_diff(p.psn, r->plain_until) < 0);
+		q->port->shm.say_plain = ibp_req_is(r, IBP_REQ_PLAIN) && w->opcode == IBV_WR_RDMA_READ;
 	}
 	if (ibp_train_end(q->port, &p, n, user) < 0) {
 		halt(q, w, ENG_V_LOC_FAULT);
@@ -356,6 +359,7 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 	q->send.cur = index;
 	q->send.pkt = (uint32_t)psn_diff(psn, w->first_psn);
 	q->conn.req.psn_send = psn;
+	ibp_req_moved(q);
 	w->done = 0;
 	halt(q, w, ENG_V_LOC_FAULT);
 }
@@ -366,20 +370,20 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	uint32_t before = q->port->sent;
 
-	if (!r->chosen && q->send.cur != q->qp->sq.tail && !ibp_shm_choose(q)) {
+	if (ibp_req_is(r, IBP_REQ_UNCHOSEN) && q->send.cur != q->qp->sq.tail && !ibp_shm_choose(q)) {
 		q->send.begun |= st == IBV_QPS_RTS &&
 			    !is_local(((struct eng_swqe *)eng_ring_at(&q->qp->sq, q->send.cur))->opcode);
 		ibp_activate(q);
 		return;
 	}
 	/* Not stopped by a request that failed here: those before it may be lost. */
-	while (!r->rnr_wait && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
+	while (!ibp_req_is(r, IBP_REQ_RNR_WAIT) && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
 	       q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;
 		}
-		if (!ibp_fast_wire_send(q, budget - (q->port->sent - before)) &&
+		if (!ibp_fast_send(q, budget - (q->port->sent - before)) &&
 		    run_one(q) == STEP_STOP)
 			break;
 		st = eng_qp_state(q->qp);
@@ -392,7 +396,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	}
 	if (q->port->blocked)
 		ibp_activate(q);
-	if (q->cls != WIRE_CLASS_UC && ibp_req_outstanding(q) && !r->rnr_wait &&
+	if (q->cls != WIRE_CLASS_UC && ibp_req_outstanding(q) && !ibp_req_is(r, IBP_REQ_RNR_WAIT) &&
 	    r->deadline == UT_NEVER)
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 }

@@ -141,7 +141,7 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 		if (v != ENG_OK)
 			return v;
 		q->recv.offset = 0;
-		q->recv.message = IBP_SEND;
+		ibp_recv_message(q, IBP_SEND);
 	}
 	if (q->recv.offset + p->payload_len > q->recv.rwqe->length)
 		return ENG_V_RX_TOO_LONG;
@@ -152,7 +152,7 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 	q->recv.offset += p->payload_len;
 	if (!(f & WIRE_F_END))
 		return ENG_OK;
-	q->recv.message = IBP_NONE;
+	ibp_recv_message(q, IBP_NONE);
 	if (f & WIRE_F_INV) {
 		ibp_place_settle(q->port); /* nothing lands after it */
 		if (eng_qp_state(q->qp) == IBV_QPS_ERR)
@@ -231,7 +231,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	 * a fault of the packets before this one is not the receive's. */
 	if (f & WIRE_F_IMM) {
 		ibp_place_settle(q->port);
-		if (r->dead || eng_qp_state(q->qp) == IBV_QPS_ERR ||
+		if (ibp_resp_is(r, IBP_RESP_DEAD) || eng_qp_state(q->qp) == IBV_QPS_ERR ||
 		    (!(f & WIRE_F_START) && q->recv.message == IBP_NONE))
 			return ENG_V_RX_FAULT;
 		v = ibp_resp_take(q);
@@ -241,7 +241,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (v != ENG_OK)
 		return v;
 	q->recv.offset = after;
-	q->recv.message = f & WIRE_F_END ? IBP_NONE : IBP_WRITE;
+	ibp_recv_message(q, f & WIRE_F_END ? IBP_NONE : IBP_WRITE);
 	if (f & WIRE_F_IMM)
 		receive_done(q, p, IBV_WC_RECV_RDMA_WITH_IMM);
 	return ENG_OK;
@@ -272,7 +272,7 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		return ibp_resp_atomic(q, p);
 	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
 	if (v == IBP_AGAIN)
-		q->recv.message = before;
+		ibp_recv_message(q, before);
 	if (v == ENG_OK) {
 		r->epsn = psn_add(r->epsn, 1);
 		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));

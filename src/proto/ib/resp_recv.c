@@ -12,7 +12,11 @@
 void ibp_resp_reset(struct ibp_qp *q)
 {
 	q->recv = (struct ibp_recv){ .rwqe = q->recv.rwqe, .pd = q->qp->pd, .cq = q->qp->recv_cq };
-	q->conn.resp = (struct ibp_resp){ .epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu };
+	q->conn.resp = (struct ibp_resp){
+		.slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE),
+		.epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu,
+	};
+	ibp_slow_state(q, q->qp);
 }
 
 void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
@@ -21,7 +25,7 @@ void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
 
 	r->nak = v;
 	r->nak_psn = psn;
-	r->dead = true;
+	ibp_resp_put(r, IBP_RESP_DEAD, true);
 	r->ack_due = false;
 	ibp_activate(q);
 }
@@ -31,9 +35,9 @@ static void ahead(struct ibp_qp *q)
 	struct ibp_resp *r = &q->conn.resp;
 
 	ibp_count(q->port, ENG_C_out_of_sequence);
-	if (r->gap_nak)
+	if (ibp_resp_is(r, IBP_RESP_GAP))
 		return;
-	r->gap_nak = true;
+	ibp_resp_put(r, IBP_RESP_GAP, true);
 	/* A NAK would acknowledge what is out. */
 	if (q->forward && q->forward->out) {
 		ibp_forward_hold(q);
@@ -50,12 +54,13 @@ static void answer(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 	if (v == IBP_RNR) {
 		/* What follows is dropped without a word until this PSN comes
 		 * again: the peer knows already. */
-		r->gap_nak = true;
+		ibp_resp_put(r, IBP_RESP_GAP, true);
 		r->rnr_due = true;
 		ibp_activate(q);
 	} else if (v == IBP_AGAIN) {
 		ibp_count(q->port, ENG_C_local_again);
-		r->gap_nak = r->seq_due = r->plain_due = true;
+		ibp_resp_put(r, IBP_RESP_GAP, true);
+		r->seq_due = r->plain_due = true;
 		ibp_activate(q);
 	} else if (v == IBP_HOLD) {
 		ibp_forward_hold(q);
@@ -75,11 +80,11 @@ static bool fits_kind(struct ibp_qp *q, bool first)
 	struct ibp_resp *r = &q->conn.resp;
 	uint32_t mtu = shm->rx ? shm->unit : q->conn.mtu;
 
-	if (r->chosen)
+	if (!ibp_resp_is(r, IBP_RESP_UNCHOSEN))
 		return r->local == (shm->rx != NULL) && r->mtu == mtu;
 	r->local = shm->rx != NULL;
 	r->mtu = mtu;
-	r->chosen = first;
+	ibp_resp_put(r, IBP_RESP_UNCHOSEN, !first);
 	return true;
 }
 
@@ -88,7 +93,7 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 	struct ibp_resp *r = &q->conn.resp;
 	int32_t d = psn_diff(p->psn, r->epsn);
 
-	if (r->dead || !fits_kind(q, d == 0))
+	if (ibp_resp_is(r, IBP_RESP_DEAD) || !fits_kind(q, d == 0))
 		return;
 	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
 		eng_qp_comm_est(q->qp);
@@ -99,7 +104,8 @@ void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 		if (!q->forward || !ibp_forward_covers(q, p))
 			ibp_resp_duplicate(q, p);
 	} else {
-		r->gap_nak = r->seq_due = r->rnr_due = false;
+		ibp_resp_put(r, IBP_RESP_GAP, false);
+		r->seq_due = r->rnr_due = false;
 		answer(q, ibp_resp_execute(q, p, rx), p);
 	}
 }

@@ -6,6 +6,7 @@
  */
 #include "proto/ib/port.h"
 
+#include "proto/ib/fast.h"
 
 bool ibp_resp_has_work(const struct ibp_qp *q)
 {
@@ -82,7 +83,7 @@ static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict 
 		r->res[i].pending = false;
 	r->nak = v;
 	r->nak_psn = e->tx_psn;
-	r->dead = true;
+	ibp_resp_put(r, IBP_RESP_DEAD, true);
 }
 
 static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
@@ -231,7 +232,7 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 
 bool ibp_resp_may_ack(const struct ibp_qp *q)
 {
-	return !q->conn.resp.dead && !ibp_resp_has_work(q);
+	return !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD) && !ibp_resp_has_work(q);
 }
 
 void ibp_resp_acked(struct ibp_qp *q)

@@ -127,7 +127,7 @@ void ibp_proxy_end(struct ibp_proxy *s, enum eng_verdict v)
 
 	ibp_recv_end(q, v);
 	eng_qp_revive(q->qp); /* no matter if there was no room for that */
-	q->recv.message = IBP_NONE;
+	ibp_recv_message(q, IBP_NONE);
 	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
 }
 
