@@ -328,7 +328,10 @@ static inline bool store_local(struct ibp_qp *q, const uint8_t *from, uint32_t l
 static inline bool take_send(struct ibp_qp *q, const uint8_t *data, size_t off, uint32_t len,
 			     const bool local)
 {
-	if (ibp_resp_take(q) != ENG_OK || len > q->recv.rwqe->length)
+	/* Without the SRQ that XRC names in each message. */
+	if (!q->recv.have_rwqe)
+		q->recv.have_rwqe = eng_recv_take(q->qp, q->recv.rwqe);
+	if (!q->recv.have_rwqe || len > q->recv.rwqe->length)
 		return false;
 	if (local ? !store_local(q, data, len)
 		  : ibp_place_recv(q, q->port->link->rx_stage, off, len, 0, true) != ENG_OK)
@@ -408,7 +411,7 @@ static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header 
 	return done;
 }
 
-bool ibp_fast_take(struct ibp_port *port, const struct shm_message *m)
+static inline bool take_message(struct ibp_port *port, const struct shm_message *m)
 {
 	struct ibp_header n;
 	struct eng_qp *qp;
@@ -451,7 +454,7 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 	int done = 0;
 
 	eng_dev_held(dev);
-	while (done < n && ibp_fast_take(port, &m[done]))
+	while (done < n && take_message(port, &m[done]))
 		dev->counters[ENG_C_rx_bytes] += m[done++].len;
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;

@@ -12,14 +12,12 @@
 struct ibp_port;
 struct ibp_qp;
 struct link_rx;
-struct shm_message;
 
 /* Sends at most `most` requests of a connection of the wire, from the cursor on. Returns true if one
  * has left; false: the request at the cursor is left to the full rules. */
 bool ibp_fast_send(struct ibp_qp *q, uint32_t most);
-/* Executes a message of the shm channel, or a datagram. Returns false if the full rules are to look at it:
- * nothing of it has happened then but what happens once. */
-bool ibp_fast_take(struct ibp_port *port, const struct shm_message *m);
+/* Executes a datagram. Returns false if the full rules are to look at it: nothing of it has happened then
+ * but what happens once. */
 bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx);
 /* Sends the plain acknowledgement up to this PSN through the shm channel, without making a packet.
  * Returns false if nothing has left. */

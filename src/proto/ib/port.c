@@ -218,8 +218,9 @@ static void receive_message(struct ibp_port *port, const struct shm_message *m)
 	struct wire_ib_packet p;
 	struct link_rx rx;
 
-	if (ibp_fast_take(port, m))
-		return;
+	eng_dev_held(port->dev);
+	port->dev->counters[ENG_C_rx_pkts]++;
+	port->dev->counters[ENG_C_rx_bytes] += m->len;
 	rx = ibp_shm_packet(m);
 	if (ibp_shm_parse(port, m, &p))
 		receive_sound(port, &p, &rx);
@@ -254,10 +255,10 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 
 	eng_dev_held(dev);
 	begin_receive(port, now);
-	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
 	for (int i = 0; i < n; i++) {
-		dev->counters[ENG_C_rx_bytes] += m[i].len;
-		receive_message(port, &m[i]);
+		i += ibp_fast_receive(dev, m + i, n - i);
+		if (i < n)
+			receive_message(port, &m[i]);
 	}
 }
 

@@ -15,8 +15,8 @@
 
 /*
  * Of a requester. Each bit closes all shortcuts, although some could do without one or the other:
- * one-sided operations use no end-to-end credit, and a peer process never grants any on the local
- * path. A requester that recovers has caught up with what it sent before, but the next packet must
+ * one-sided operations use no end-to-end credit, and no credits are granted on the local
+ * path. Coalescing alone leaves out two (coalesce.c). A requester that recovers has caught up with what it sent before, but the next packet must
  * still follow the rules of a retry (one packet beyond a shrunken window, asking at once).
  */
 enum ibp_req_slow {
