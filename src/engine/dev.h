@@ -125,6 +125,9 @@ struct eng_proto_ops {
 			enum ibv_qp_state to);
 	/* State and attributes have changed; the protocol resets, arms, flushes. */
 	void (*qp_moved)(struct eng_qp *qp, enum ibv_qp_state from, int mask);
+	/* The state has changed, or COMM_EST was raised: in each case, also amid eng_recv_done(), and before
+	 * qp_moved. The protocol may keep what follows from it, and does nothing else. */
+	void (*qp_state)(struct eng_qp *qp);
 	/* Work was posted to the send queue, or the QP may run again. */
 	void (*qp_kick)(struct eng_qp *qp);
 	/* An address is usable for an AH: 0, -EINVAL, -ENODATA. */

@@ -71,8 +71,8 @@ bool eng_access_ok(unsigned access)
 	       (access & IBV_ACCESS_LOCAL_WRITE);
 }
 
-static inline enum eng_verdict local(struct eng_pd *pd, uint32_t key, uint64_t va, uint64_t len,
-				     bool write, struct eng_mkey **ret, uint64_t *ret_off)
+enum eng_verdict eng_mkey_local(struct eng_pd *pd, uint32_t key, uint64_t va, uint64_t len,
+				bool write, struct eng_mkey **ret, uint64_t *ret_off)
 {
 	struct eng_dev *dev = pd->dev;
 	struct eng_mkey *mk;
@@ -89,12 +89,6 @@ static inline enum eng_verdict local(struct eng_pd *pd, uint32_t key, uint64_t v
 		return ENG_V_LOC_BOUNDS;
 	*ret = mk;
 	return ENG_OK;
-}
-
-enum eng_verdict eng_mkey_local(struct eng_pd *pd, uint32_t key, uint64_t va, uint64_t len,
-				bool write, struct eng_mkey **ret, uint64_t *ret_off)
-{
-	return local(pd, key, va, len, write, ret, ret_off);
 }
 
 enum eng_verdict eng_mkey_remote(struct eng_dev *dev, struct eng_pd *pd, struct eng_qp *qp,
@@ -165,20 +159,6 @@ int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct i
 	return pieces(mk, off, len, true, iov, max);
 }
 
-/* The usual list: one entry, in one region of one piece. 0: look at it in full. */
-static inline int one_piece(struct eng_pd *pd, const struct ibv_sge *sge, uint64_t len, bool write,
-		     struct iovec *iov)
-{
-	struct eng_mkey *mk;
-	uint64_t at;
-
-	if (len > sge->length ||
-	    local(pd, sge->lkey, sge->addr, len, write, &mk, &at) != ENG_OK || mk->null || mk->pages)
-		return 0;
-	*iov = (struct iovec){ (void *)(uintptr_t)(mk->addr + at), len };
-	return 1;
-}
-
 static __attribute__((noinline)) int many_pieces(struct eng_pd *pd, const struct ibv_sge *sge, int n,
 						 uint64_t off, uint64_t len, bool write,
 						 struct iovec *iov, int max)
@@ -212,7 +192,11 @@ static __attribute__((noinline)) int many_pieces(struct eng_pd *pd, const struct
 int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
 		bool write, struct iovec *iov, int max)
 {
-	if (n == 1 && !off && len && max && one_piece(pd, sge, len, write, iov))
+	uint8_t *at = n == 1 && !off && len && max ? eng_sge_at(pd, sge, len, write) : NULL;
+
+	if (at) {
+		*iov = (struct iovec){ at, len };
 		return 1;
+	}
 	return many_pieces(pd, sge, n, off, len, write, iov, max);
 }

@@ -129,4 +129,25 @@ int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct i
 int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
 		bool write, struct iovec *iov, int max);
 
+/*
+ * The usual entry: its first len bytes (> 0) lie in one region of one piece. Returns their address, or
+ * NULL if eng_sge_iov() is to look in full. Called with dev->lock held.
+ */
+static inline uint8_t *eng_sge_at(struct eng_pd *pd, const struct ibv_sge *sge, uint64_t len, bool write)
+{
+	struct eng_dev *dev = pd->dev;
+	const struct eng_mkey *mk;
+	uint64_t off;
+
+	eng_dev_held(dev);
+	mk = ut_idtab_get(&dev->mkeys, sge->lkey >> 8);
+	if (!mk || mk->key != sge->lkey || mk->kind != ENG_MR || !mk->valid || mk->pd != pd ||
+	    (write && !(mk->access & IBV_ACCESS_LOCAL_WRITE)) || mk->null || mk->pages)
+		return NULL;
+	off = sge->addr - mk->iova;
+	if (len > sge->length || sge->addr < mk->iova || off > mk->length || len > mk->length - off)
+		return NULL;
+	return (uint8_t *)(uintptr_t)(mk->addr + off);
+}
+
 #endif

@@ -323,9 +323,3 @@ int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 	*ret = qp;
 	return qp ? 0 : away ? -EOPNOTSUPP : -EINVAL;
 }
-
-struct eng_qp *eng_qp_find(struct eng_dev *dev, uint32_t qpn)
-{
-	eng_dev_held(dev);
-	return ut_idtab_get(&dev->qps, qpn);
-}

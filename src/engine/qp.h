@@ -116,7 +116,11 @@ static inline enum ibv_qp_state eng_qp_state(const struct eng_qp *qp)
 
 /* --- for protocols; dev->lock held --- */
 
-struct eng_qp *eng_qp_find(struct eng_dev *dev, uint32_t qpn);
+static inline struct eng_qp *eng_qp_find(struct eng_dev *dev, uint32_t qpn)
+{
+	eng_dev_held(dev);
+	return ut_idtab_get(&dev->qps, qpn);
+}
 
 /*
  * Completes the oldest send entry: a CQE when it is signaled or the verdict is

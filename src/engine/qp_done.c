@@ -171,6 +171,7 @@ void eng_qp_comm_est(struct eng_qp *qp)
 	if (qp->comm_est_raised)
 		return;
 	qp->comm_est_raised = true;
+	qp->dev->proto->qp_state(qp);
 	tell(qp, IBV_EVENT_COMM_EST);
 }
 

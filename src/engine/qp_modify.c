@@ -20,6 +20,7 @@ void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 	qp->attr.qp_state = to;
 	qp->attr.cur_qp_state = to;
 	atomic_store_explicit(&qp->state, (uint8_t)to, memory_order_seq_cst);
+	qp->dev->proto->qp_state(qp);
 }
 
 void eng_qp_clear(struct eng_qp *qp)

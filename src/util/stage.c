@@ -83,7 +83,6 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
-#define CHECKED_BYTES 512u /* fewer are looked up by their pages, more are made present */
 
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 {
@@ -108,7 +107,6 @@ static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *io
 
 #define CHECKED_NS 2000000ull
 
-enum { READABLE, WRITABLE };
 
 /* Adjoining pieces become one span, which expires when the first of them does. */
 static void remember_span(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
@@ -132,7 +130,7 @@ static bool present(struct ut_stage *s, int how, const void *p, size_t len)
 	for (unsigned i = 0; i < UT_SPANS; i++)
 		if (v[i].at <= at && end <= v[i].end && v[i].until >= s->pages_checked_at)
 			return true;
-	if (!ut_reach(p, len, how == READABLE ? UT_REACH_READ : UT_REACH_WRITE))
+	if (!ut_reach(p, len, how == UT_READABLE ? UT_REACH_READ : UT_REACH_WRITE))
 		return false;
 	remember_span(s, how, at, end);
 	return true;
@@ -144,8 +142,8 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 	size_t done = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (!s->pages_checked_at || iov[i].iov_len <= CHECKED_BYTES ||
-		    !present(s, READABLE, iov[i].iov_base, iov[i].iov_len)) {
+		if (!s->pages_checked_at || iov[i].iov_len <= UT_SEEN_BYTES ||
+		    !present(s, UT_READABLE, iov[i].iov_base, iov[i].iov_len)) {
 			ssize_t r = gather_sum(s, off + done, iov + i, n - i, crc);
 
 			return r < 0 ? (done ? (ssize_t)done : r) : (ssize_t)done + r;
@@ -156,26 +154,23 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 	return (ssize_t)done;
 }
 
-#define TAIL 64u /* bytes */
 
 int ut_stage_tail(struct iovec *iov, int n)
 {
 	struct iovec *end = &iov[n - 1];
 
-	if (!n || end->iov_len <= TAIL)
+	if (!n || end->iov_len <= UT_STAGE_TAIL)
 		return n;
-	iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - TAIL, TAIL };
-	end->iov_len -= TAIL;
+	iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - UT_STAGE_TAIL, UT_STAGE_TAIL };
+	end->iov_len -= UT_STAGE_TAIL;
 	return n + 1;
 }
 
 /* --- threads of the application --- */
 
-#define CHECKED_PAGE 12 /* of the smallest pages there are */
-
 static uintptr_t last_page(const struct iovec *v)
 {
-	return ((uintptr_t)v->iov_base + v->iov_len - 1) >> CHECKED_PAGE;
+	return ((uintptr_t)v->iov_base + v->iov_len - 1) >> UT_SEEN_PAGE;
 }
 
 static bool seen(const struct ut_stage *s, int how, uintptr_t page)
@@ -191,9 +186,9 @@ static bool all_seen(const struct ut_stage *s, int how, const struct iovec *iov,
 
 	for (int i = 0; i < n; i++) {
 		sum += iov[i].iov_len;
-		if (sum > CHECKED_BYTES)
+		if (sum > UT_SEEN_BYTES)
 			return false;
-		for (uintptr_t p = (uintptr_t)iov[i].iov_base >> CHECKED_PAGE;
+		for (uintptr_t p = (uintptr_t)iov[i].iov_base >> UT_SEEN_PAGE;
 		     iov[i].iov_len && p <= last_page(&iov[i]); p++)
 			if (!seen(s, how, p))
 				return false;
@@ -220,7 +215,7 @@ static bool all_safe(struct ut_stage *s, int how, const struct iovec *iov, int n
 	for (int i = 0; i < n; i += row) {
 		size_t len = adjoining(iov + i, n - i, &row);
 
-		if (len <= CHECKED_BYTES ? !all_seen(s, how, iov + i, row)
+		if (len <= UT_SEEN_BYTES ? !all_seen(s, how, iov + i, row)
 				     : !present(s, how, iov[i].iov_base, len))
 			return false;
 	}
@@ -230,8 +225,7 @@ static bool all_safe(struct ut_stage *s, int how, const struct iovec *iov, int n
 /* The common case: one piece on one page. */
 static inline bool one_seen(const struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
-	return n == 1 && iov->iov_len - 1 < CHECKED_BYTES &&
-	       (uintptr_t)iov->iov_base >> CHECKED_PAGE == last_page(iov) && seen(s, how, last_page(iov));
+	return n == 1 && ut_stage_has_seen(s, (enum ut_stage_use)how, iov->iov_base, iov->iov_len);
 }
 
 /* Plain loads, or stores, are safe. */
@@ -243,20 +237,20 @@ static inline bool is_safe(struct ut_stage *s, int how, const struct iovec *iov,
 
 bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n)
 {
-	return is_safe(s, READABLE, iov, n);
+	return is_safe(s, UT_READABLE, iov, n);
 }
 
 bool ut_stage_may_store(struct ut_stage *s, const struct iovec *iov, int n)
 {
-	return is_safe(s, WRITABLE, iov, n);
+	return is_safe(s, UT_WRITABLE, iov, n);
 }
 
 static void remember_pages(struct ut_stage *s, int how, const struct iovec *iov, int n)
 {
 	for (int i = 0; i < n; i++) {
-		uintptr_t p = (uintptr_t)iov[i].iov_base >> CHECKED_PAGE;
+		uintptr_t p = (uintptr_t)iov[i].iov_base >> UT_SEEN_PAGE;
 
-		if (iov[i].iov_len > CHECKED_BYTES)
+		if (iov[i].iov_len > UT_SEEN_BYTES)
 			return;
 		for (; iov[i].iov_len && p <= last_page(&iov[i]); p++) {
 			s->seen[how][p % UT_SEEN].page = p;
@@ -289,7 +283,7 @@ void ut_stage_store(const uint8_t *from, const struct iovec *iov, int n)
 /* A copy by the kernel, which fails at pages that are not mapped. */
 static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const struct iovec *iov, int n)
 {
-	ssize_t r = how == READABLE ? ut_stage_gather(s, off, iov, n)
+	ssize_t r = how == UT_READABLE ? ut_stage_gather(s, off, iov, n)
 				    : ut_stage_scatter(s, off, iov, n);
 
 	if (s->pages_checked_at && r > 0 && (size_t)r == ut_iov_bytes(iov, n))
@@ -299,15 +293,15 @@ static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const str
 
 ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	if (!is_safe(s, READABLE, iov, n))
-		return copy_by_kernel(s, READABLE, off, iov, n);
+	if (!is_safe(s, UT_READABLE, iov, n))
+		return copy_by_kernel(s, UT_READABLE, off, iov, n);
 	return load(s->base + off, iov, n);
 }
 
 ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
-	if (!is_safe(s, WRITABLE, iov, n))
-		return copy_by_kernel(s, WRITABLE, off, iov, n);
+	if (!is_safe(s, UT_WRITABLE, iov, n))
+		return copy_by_kernel(s, UT_WRITABLE, off, iov, n);
 	ut_stage_store(s->base + off, iov, n);
 	return (ssize_t)ut_iov_bytes(iov, n);
 }
@@ -316,9 +310,9 @@ ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *
 {
 	ssize_t r;
 
-	if (is_safe(s, READABLE, iov, n))
+	if (is_safe(s, UT_READABLE, iov, n))
 		return load(to, iov, n);
-	r = copy_by_kernel(s, READABLE, 0, iov, n);
+	r = copy_by_kernel(s, UT_READABLE, 0, iov, n);
 	if (r > 0)
 		memcpy(to, s->base, (size_t)r);
 	return r;
@@ -327,10 +321,10 @@ ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *
 ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n)
 {
-	if (is_safe(s, WRITABLE, iov, n)) {
+	if (is_safe(s, UT_WRITABLE, iov, n)) {
 		ut_stage_store(from, iov, n);
 		return (ssize_t)len;
 	}
 	memcpy(s->base, from, len);
-	return copy_by_kernel(s, WRITABLE, 0, iov, n);
+	return copy_by_kernel(s, UT_WRITABLE, 0, iov, n);
 }

@@ -24,6 +24,11 @@
 
 #define UT_SEEN 32u
 #define UT_SPANS 8u
+#define UT_STAGE_TAIL 64u /* bytes that ut_stage_tail() splits off */
+#define UT_SEEN_BYTES 512u /* fewer are looked up by their pages, more are made present */
+#define UT_SEEN_PAGE 12 /* log2 of the smallest pages there are */
+
+enum ut_stage_use { UT_READABLE, UT_WRITABLE };
 
 struct ut_stage {
 	int fd;
@@ -102,6 +107,19 @@ ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec
 ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
 ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
 			   const struct iovec *iov, int n);
+
+/* Returns true if plain loads from, or stores to, these few bytes are safe now: on one page that was
+ * reached lately. False says nothing. */
+static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use use, const void *at,
+				     size_t len)
+{
+	uintptr_t page = (uintptr_t)at >> UT_SEEN_PAGE;
+
+	return s->pages_checked_at && len - 1 < UT_SEEN_BYTES &&
+	       ((uintptr_t)at + len - 1) >> UT_SEEN_PAGE == page &&
+	       s->seen[use][page % UT_SEEN].page == page &&
+	       s->seen[use][page % UT_SEEN].until >= s->pages_checked_at;
+}
 
 /* Return true if plain loads from, or stores to, all pieces are safe now; else the kernel must copy. */
 bool ut_stage_may_load(struct ut_stage *s, const struct iovec *iov, int n);

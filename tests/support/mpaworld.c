@@ -127,6 +127,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 		finish(eng_qp_proto(qp), 0, true);
 }
 
+static void qp_state(struct eng_qp *qp)
+{
+}
+
 static void qp_kick(struct eng_qp *qp)
 {
 }
@@ -139,7 +143,7 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 static const struct eng_proto_ops proto = {
 	.name = "stand-in", .qp_size = sizeof(struct mw_qp),
 	.qp_types = 1u << IBV_QPT_RC | 1u << IBV_QPT_UC, .qp_init = qp_init, .qp_fini = qp_fini,
-	.qp_check = qp_check, .qp_moved = qp_moved, .qp_kick = qp_kick, .ah_check = ah_check,
+	.qp_check = qp_check, .qp_moved = qp_moved, .qp_state = qp_state, .qp_kick = qp_kick, .ah_check = ah_check,
 };
 
 /* --- the adapter --- */

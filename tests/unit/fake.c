@@ -87,6 +87,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 		eng_qp_drained(qp);
 }
 
+static void qp_state(struct eng_qp *qp)
+{
+}
+
 static void qp_kick(struct eng_qp *qp)
 {
 	of(qp->dev)->kicks++;
@@ -106,6 +110,7 @@ static const struct eng_proto_ops proto = {
 	.qp_fini = qp_fini,
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
+	.qp_state = qp_state,
 	.qp_kick = qp_kick,
 	.ah_check = ah_check,
 };

@@ -16,6 +16,14 @@ void ibp_coalesce_end(struct ibp_port *port)
 	port->coalescing = 0;
 }
 
+/* XRC coalesces as RC does, and the round in which the requests leave chooses their framing first. */
+static bool is_slow(const struct ibp_qp *q)
+{
+	uint32_t fine = IBP_REQ_UNCHOSEN | (q->cls == WIRE_CLASS_XRC ? IBP_REQ_SERVICE : 0u);
+
+	return (q->conn.req.slow & ~fine) || q->conn.req.local;
+}
+
 static bool can_wait(struct ibp_qp *q, bool batch)
 {
 	const struct ibp_req *r = &q->conn.req;
@@ -23,8 +31,7 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_acquire), n = tail - q->send.cur;
 	const struct eng_swqe *w;
 
-	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || ibp_resp_has_work(q) ||
-	    !n || n >= COALESCE_MOST || q->send.pkt || r->psn_send != r->psn_next || r->local ||
+	if (is_slow(q) || ibp_resp_has_work(q) || !n || n >= COALESCE_MOST ||
 	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
 	/* Those before it could wait, too, or they would have been sent. */

@@ -12,6 +12,7 @@
 
 #include "engine/verdict.h"
 #include "proto/ib/path.h"
+#include "proto/ib/slow.h"
 #include "util/heap.h"
 #include "util/list.h"
 
@@ -38,20 +39,17 @@ static inline uint32_t psn_add(uint32_t a, uint32_t n)
 
 /* The requester's half. */
 struct ibp_req {
+	uint32_t slow;      /* enum ibp_req_slow */
 	uint32_t psn_next;  /* first PSN never used */
 	uint32_t psn_una;   /* oldest PSN not acknowledged */
 	uint32_t psn_send;  /* PSN of the next packet to send */
 	uint32_t peer_psn;  /* the last of a request that the responder must execute itself */
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	bool local, chosen; /* frame_shm.h */
+	bool local;         /* frame_shm.h */
 	bool fetches;       /* the peer process can fetch from our memory */
-	bool plain;         /* not what comes before plain_until, which it has asked for again */
-	uint32_t plain_until;
-	bool rnr_wait;
-	bool recovering;    /* went back and no progress yet */
+	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked for what comes before again */
 	uint8_t retry_left, rnr_left;
-	bool limited;       /* with ssn and lsn: end-to-end credits (IBTA 9.7.7.2) */
-	uint32_t ssn, lsn;
+	uint32_t ssn, lsn;  /* message numbers: of the newest request, and up to which there are credits */
 	uint64_t ring_end;  /* where the newest packet ends in the ring */
 	uint32_t since_ack; /* packets since the last with the A bit */
 	uint32_t rd_head, rd_count;
@@ -79,15 +77,14 @@ struct ibp_rdres {
 
 /* The responder's half. */
 struct ibp_resp {
+	uint32_t slow;      /* enum ibp_resp_slow */
 	uint32_t epsn, msn;
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	bool local, chosen; /* frame_shm.h; chosen says that local stays so */
+	bool local;         /* frame_shm.h; stays so unless IBP_RESP_UNCHOSEN */
 	bool plain_due;     /* the sequence NAK that is owed asks for plain packets */
 	bool plain;         /* the answer being made is one */
-	bool gap_nak;       /* requests ahead of epsn get no (further) NAK */
 	bool ack_due;
 	bool rnr_due, seq_due;
-	bool dead;          /* a fatal NAK is owed or out */
 	bool res_used;      /* any of res, since RESET */
 	bool nak_put;       /* the NAK is in the train, which waits for the socket */
 	enum eng_verdict nak; /* owed, with nak_psn */
@@ -97,6 +94,26 @@ struct ibp_resp {
 	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
 	struct ibp_rdres res[IBP_RD_ATOMIC];
 };
+
+static inline bool ibp_req_is(const struct ibp_req *r, enum ibp_req_slow bit)
+{
+	return r->slow & bit;
+}
+
+static inline void ibp_req_put(struct ibp_req *r, enum ibp_req_slow bit, bool on)
+{
+	ibp_slow_put(&r->slow, bit, on);
+}
+
+static inline bool ibp_resp_is(const struct ibp_resp *r, enum ibp_resp_slow bit)
+{
+	return r->slow & bit;
+}
+
+static inline void ibp_resp_put(struct ibp_resp *r, enum ibp_resp_slow bit, bool on)
+{
+	ibp_slow_put(&r->slow, bit, on);
+}
 
 struct ibp_conn {
 	struct ut_list acks;

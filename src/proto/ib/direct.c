@@ -107,6 +107,9 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 
 /* --- visiting --- */
 
+#define DIRECT_OPS (1u << IBV_WR_RDMA_WRITE | 1u << IBV_WR_RDMA_READ | \
+		    1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
+
 static unsigned right_for(uint8_t opcode)
 {
 	switch (opcode) {
@@ -120,7 +123,7 @@ static unsigned right_for(uint8_t opcode)
 
 bool ibp_may_be_direct(uint8_t opcode)
 {
-	return right_for(opcode);
+	return DIRECT_OPS >> opcode & 1;
 }
 
 static bool grants_qp(const struct ibp_qp *q, const struct shm_export *s, unsigned need,
@@ -323,7 +326,8 @@ static struct eng_swqe *next_of(const struct ibp_qp *q)
 	const struct eng_ring *sq = &q->qp->sq;
 	struct eng_swqe *w = eng_ring_at(sq, q->send.cur);
 
-	if (q->send.cur == atomic_load_explicit(&sq->tail, memory_order_acquire) || !right_for(w->opcode))
+	if (q->send.cur == atomic_load_explicit(&sq->tail, memory_order_acquire) ||
+	    !ibp_may_be_direct(w->opcode))
 		return NULL;
 	return w;
 }
@@ -332,9 +336,7 @@ static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->conn.req;
 
-	return q->port->chan->export && r->local && q->cls == WIRE_CLASS_RC &&
-	       eng_qp_state(q->qp) == IBV_QPS_RTS && r->psn_send == r->psn_next && !q->send.pkt &&
-	       !q->send.halted && !r->rnr_wait && !r->recovering && !r->plain;
+	return !r->slow && r->local && q->port->chan->export;
 }
 
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)

@@ -1,16 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The usual message between processes of one host: a Send or Write of one packet, small enough to be
- * copied, on a connection where nothing is wrong. It goes from the work request into the ring and
- * from the ring into memory and completion without a packet in between and without a round of
- * the port. These are the rules of req_send.c, req_recv.c, resp_recv.c and resp_exec.c for that one
- * case; whatever is not it changes nothing here and is left to them.
+ * The usual message of a reliable connection: one packet, in its turn, where nothing is slow. It goes
+ * from the work request into the ring or the train, and from the ring or the datagram into memory and
+ * completion, without the packet in between that requester and responder make and parse. Within a
+ * host that is a Send or Write small enough to be copied, and it needs no round of the port; on the
+ * wire it is a Send. These are the rules of the requester and the responder for that one case. What
+ * is not usual changes nothing here and is left to them.
  *
- * No clock is read on this way. A timer that would be armed waits for the next round (port->unarmed).
+ * The framing is a constant argument of inline functions, so that there are two copies of the path,
+ * each without the other's tests.
+ *
+ * No clock is read on the local way. A timer that would be armed waits for the next round
+ * (port->unarmed).
  */
-#include "proto/ib/port.h"
+#include "proto/ib/fast.h"
 
-#define GROUP 8 /* messages that are shown to the peer together, where more follow */
+#include "proto/ib/port.h"
+#include "wire/ib_fields.h"
+
+#define GROUP 8 /* messages that the peer process sees together, where more follow */
+
+/* The framing. */
+#define LOCAL true
+#define WIRE false
+
+static inline bool may_send(const struct ibp_req *r, const bool local)
+{
+	return !r->slow && r->local == local;
+}
+
+static inline bool may_receive(const struct ibp_resp *r, const bool local)
+{
+	return !r->slow && r->local == local;
+}
 
 static void arm_later(struct ibp_qp *q)
 {
@@ -20,19 +42,14 @@ static void arm_later(struct ibp_qp *q)
 
 /* --- posting --- */
 
-static bool may_post(const struct ibp_qp *q)
+/* RC opcodes, or -1: what the fast path sends in one packet. */
+static inline int opcode_of(const struct eng_swqe *w, const bool local)
 {
-	const struct ibp_req *r = &q->conn.req;
-
-	return r->local && q->cls == WIRE_CLASS_RC && eng_qp_state(q->qp) == IBV_QPS_RTS &&
-	       !r->rnr_wait && !q->send.halted && !r->recovering && !r->plain && !r->limited && !q->send.pkt &&
-	       r->psn_send == r->psn_next;
-}
-
-static int opcode_of(const struct eng_swqe *w)
-{
+	if (w->opcode == IBV_WR_SEND)
+		return WIRE_RC_SEND_ONLY;
+	if (!local)
+		return -1;
 	switch (w->opcode) {
-	case IBV_WR_SEND: return WIRE_RC_SEND_ONLY;
 	case IBV_WR_SEND_WITH_IMM: return WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
 	case IBV_WR_RDMA_WRITE: return WIRE_RC_RDMA_WRITE_ONLY;
 	case IBV_WR_RDMA_WRITE_WITH_IMM: return WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
@@ -40,10 +57,26 @@ static int opcode_of(const struct eng_swqe *w)
 	}
 }
 
-static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, const bool local)
+{
+	return !(w->started | w->verdict | (w->flags & IBV_SEND_FENCE)) &&
+	       w->length <= (local ? IBP_SHM_COPY : r->mtu) &&
+	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
+}
+
+static __attribute__((noinline)) bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 {
 	struct ibp_shm *shm = &q->port->shm;
-	int n;
+	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
+			    IBP_SHM_PIECES);
+
+	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
+}
+
+static inline bool load_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+{
+	struct ut_stage *st = &q->port->shm.stage;
+	const uint8_t *from;
 
 	if (!w->length)
 		return true;
@@ -51,13 +84,31 @@ static bool copy_payload(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 		memcpy(to, eng_swqe_inline(w), w->length);
 		return true;
 	}
-	n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
-			IBP_SHM_PIECES);
-	shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
-	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
+	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+	from = w->num_sge == 1 ? eng_sge_at(q->qp->pd, w->sge, w->length, false) : NULL;
+	if (!from || !ut_stage_has_seen(st, UT_READABLE, from, w->length))
+		return load_pieces(q, w, to);
+	memcpy(to, from, w->length);
+	return true;
 }
 
-static void put_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode, uint8_t *at)
+static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
+{
+	struct ut_stage *st = &q->port->train.stage;
+	struct iovec iov;
+
+	if (!w->length)
+		return true;
+	if (w->flags & IBV_SEND_INLINE) {
+		memcpy(at, eng_swqe_inline(w), w->length);
+		return true;
+	}
+	return eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, &iov, 1) == 1 &&
+	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
+}
+
+static inline void put_local_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
+				    uint8_t *at)
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
 	uint64_t va = w->remote_addr;
@@ -73,33 +124,43 @@ static void put_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcod
 	});
 }
 
+static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t *at)
+{
+	uint8_t h[WIRE_BTH_LEN] = { 0 };
+
+	wire_set_BTH_opcode(h, WIRE_RC_SEND_ONLY);
+	wire_set_BTH_se(h, !!(w->flags & IBV_SEND_SOLICITED));
+	wire_set_BTH_migreq(h, 1);
+	wire_set_BTH_pad(h, -w->length & 3);
+	wire_set_BTH_pkey(h, q->conn.pkey);
+	wire_set_BTH_dest_qpn(h, q->qp->attr.dest_qp_num);
+	wire_set_BTH_ack_req(h, 1);
+	wire_set_BTH_psn(h, q->conn.req.psn_next);
+	memcpy(at, h, sizeof(h));
+}
+
 /* Few enough that the reader begins while the others are written. */
-static bool wait_for_more(struct ibp_shm *shm, bool more)
+static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 {
 	shm->unshown = more && shm->unshown + 1 < GROUP ? shm->unshown + 1 : 0;
 	return shm->unshown;
 }
 
-static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
+static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
 	struct shm_channel *chan = q->port->chan;
-	struct ibp_req *r = &q->conn.req;
-	int opcode = opcode_of(w);
 	struct shm_reservation place;
 
-	if (opcode < 0 || w->started || w->verdict || (w->flags & IBV_SEND_FENCE) ||
-	    w->length > IBP_SHM_COPY ||
-	    (uint32_t)psn_diff(r->psn_send, r->psn_una) >= r->window ||
-	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
-				  &place) < 0 ||
-	    !copy_payload(q, w, place.data))
+	if (chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
+			       &place) < 0 ||
+	    !load_local(q, w, place.data))
 		return false;
-	put_header(q, w, (uint8_t)opcode, place.header);
+	put_local_header(q, w, opcode, place.header);
 	ibp_req_number(q, w);
 	place.more = wait_for_more(&q->port->shm, more);
 	chan->ops->commit(chan, &place, (uint32_t)w->length);
-	r->ring_end = place.end;
+	q->conn.req.ring_end = place.end;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += w->length;
@@ -107,20 +168,55 @@ static bool post_one(struct ibp_qp *q, struct eng_swqe *w, bool more)
 	return true;
 }
 
+static inline bool post_wire(struct ibp_qp *q, struct eng_swqe *w)
+{
+	uint32_t len = (uint32_t)w->length;
+	uint8_t *at = ibp_train_room(q->port, q, WIRE_BTH_LEN + len + (-len & 3) + 4);
+
+	if (!at || !load_wire(q, w, at + WIRE_BTH_LEN))
+		return false;
+	put_wire_header(q, w, at);
+	ibp_train_add(q->port, at, WIRE_BTH_LEN + len, -len & 3);
+	ibp_req_number(q, w);
+	return true;
+}
+
+/* Returns how many of at most `most` requests have left; more: others follow them. */
+static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool more, const bool local)
+{
+	const struct ibp_req *r = &q->conn.req;
+	uint32_t n = 0;
+
+	for (; n < most && q->send.cur != tail; n++) {
+		struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
+		int opcode = opcode_of(w, local);
+
+		if (opcode < 0 || !is_usual(r, w, local) ||
+		    !(local ? post_local(q, w, (uint8_t)opcode, more || q->send.cur + 1 != tail)
+			    : post_wire(q, w)))
+			break;
+	}
+	return n;
+}
+
 bool ibp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	struct ibp_req *r = &q->conn.req;
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
 
-	if (!may_post(q))
+	if (!may_send(&q->conn.req, LOCAL))
 		return false;
-	if (r->deadline == UT_NEVER)
+	if (q->conn.req.deadline == UT_NEVER)
 		arm_later(q);
-	while (q->send.cur != tail)
-		if (!post_one(q, eng_ring_at(&qp->sq, q->send.cur), batch || q->send.cur + 1 != tail))
-			return false;
-	return true;
+	post(q, tail, UINT32_MAX, batch, LOCAL);
+	return q->send.cur == tail;
+}
+
+bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
+{
+	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
+
+	return may_send(&q->conn.req, WIRE) && post(q, tail, most, false, WIRE);
 }
 
 /* --- acknowledging --- */
@@ -132,13 +228,13 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct shm_channel *chan = port->chan;
 	struct shm_reservation place;
 
-	if (!q->conn.resp.local || q->cls != WIRE_CLASS_RC || port->shm.say_plain ||
+	if (!q->conn.resp.local || ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain ||
 	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
 	ibp_header_put(place.header, (struct ibp_header){
-		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu), .syndrome = WIRE_SYN_ACK,
-		.psn = psn, .dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn,
-		.length = q->conn.resp.msn,
+		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
+		.syndrome = WIRE_SYN_ACK, .psn = psn, .dest_qpn = q->qp->attr.dest_qp_num,
+		.src_qpn = q->qp->qpn, .length = q->conn.resp.msn,
 	});
 	place.quiet = port->shm.quiet;
 	chan->ops->commit(chan, &place, 0);
@@ -149,10 +245,10 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	return true;
 }
 
-/* --- what comes --- */
+/* --- receiving: acknowledgements --- */
 
 /* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */
-static bool complete(struct ibp_qp *q, uint32_t psn)
+static inline bool complete(struct ibp_qp *q, uint32_t psn)
 {
 	struct eng_ring *sq = &q->qp->sq;
 	const struct eng_swqe *w;
@@ -160,26 +256,28 @@ static bool complete(struct ibp_qp *q, uint32_t psn)
 
 	do {
 		w = eng_ring_head(sq);
-		if (!w || !w->started || opcode_of(w) < 0)
+		if (!w || !w->started || opcode_of(w, LOCAL) < 0)
 			return false;
 		left = psn_diff(psn, w->last_psn);
 		if (left < 0)
 			return false;
 		q->conn.req.psn_una = psn_add(w->last_psn, 1);
 		eng_send_done(q->qp, ENG_OK);
-	} while (left && eng_qp_state(q->qp) == IBV_QPS_RTS);
+	} while (left && !q->conn.req.slow);
 	return true;
 }
 
-/* False: not so simple; what was done is done, and the rest is the same acknowledgement. */
+/*
+ * Returns false if the full rules are to look at the acknowledgement; what was done is done, and the
+ * rest is the same acknowledgement. A READ stops it at the head of the queue.
+ */
 static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_req *r = &q->conn.req;
 	uint32_t before = r->psn_una;
 	const struct eng_swqe *next;
 
-	if (!r->local || r->rd_count || r->recovering || r->rnr_wait || q->send.halted || r->limited ||
-	    q->qp->sq_draining || r->psn_send != r->psn_next || psn_diff(psn, r->psn_next) >= 0)
+	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
 		return false;
 	if (psn_diff(psn, before) < 0)
 		return true; /* known */
@@ -188,10 +286,11 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	r->retry_left = q->qp->attr.retry_cnt;
 	r->rnr_left = q->qp->attr.rnr_retry;
 	r->deadline = UT_NEVER;
-	ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
-	if (ibp_req_outstanding(q))
+	if (r->window < IBP_SHM_WINDOW)
+		ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
+	if (r->psn_una != r->psn_next)
 		arm_later(q);
-	/* What was executed here as it was posted, and waited for its turn to say so. */
+	/* Requests executed by direct access as they were posted, behind those that are complete now. */
 	next = eng_ring_head(&q->qp->sq);
 	if (next && next->done)
 		ibp_req_complete(q);
@@ -200,31 +299,44 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	return true;
 }
 
-static bool take_ack(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *rx)
+/* --- receiving: requests --- */
+
+static inline struct eng_pd *recv_pd(const struct eng_qp *qp)
 {
-	return n->syndrome == WIRE_SYN_ACK && rx->len == SHM_CHANNEL_HEADER_BYTES &&
-	       acknowledged(q, n->psn & IBP_PSN_MASK);
+	return qp->srq ? qp->srq->pd : qp->pd;
 }
 
-static bool is_next(const struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
+static inline bool store_local(struct ibp_qp *q, const uint8_t *from, uint32_t len)
 {
-	const struct ibp_resp *r = &q->conn.resp;
+	const struct eng_rwqe *w = q->recv.rwqe;
+	struct ibp_shm *shm = &q->port->shm;
+	uint8_t *to;
 
-	return r->chosen && r->local && !r->dead && !r->gap_nak && q->recv.message == IBP_NONE &&
-	       (n->psn & IBP_PSN_MASK) == r->epsn && n->unit < 32 && 1u << n->unit == r->mtu &&
-	       len <= IBP_SHM_COPY && !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
+	/* Without a tail that must become visible last. */
+	if (len <= UT_STAGE_TAIL && w->num_sge && len) {
+		shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
+		to = eng_sge_at(recv_pd(q->qp), w->sge, len, true);
+		if (to && ut_stage_has_seen(&shm->stage, UT_WRITABLE, to, len)) {
+			memcpy(to, from, len);
+			return true;
+		}
+	}
+	return ibp_place_recv(q, q->port->link->rx_stage, 0, len, 0, true) == ENG_OK;
 }
 
-static bool take_send(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
+/* off: of the payload of a datagram in the receive stage. */
+static inline bool take_send(struct ibp_qp *q, const uint8_t *data, size_t off, uint32_t len,
+			     const bool local)
 {
-	if (ibp_resp_take(q) != ENG_OK || len > q->recv.rwqe->length ||
-	    ibp_place_recv(q, q->port->link->rx_stage, 0, len, 0, true) != ENG_OK)
+	/* Without the SRQ that XRC names in each message. */
+	if (!q->recv.have_rwqe)
+		q->recv.have_rwqe = eng_recv_take(q->qp, q->recv.rwqe);
+	if (!q->recv.have_rwqe || len > q->recv.rwqe->length)
+		return false;
+	if (local ? !store_local(q, data, len)
+		  : ibp_place_recv(q, q->port->link->rx_stage, off, len, 0, true) != ENG_OK)
 		return false;
 	q->recv.offset = len;
-	if (n->opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE)
-		ibp_recv_done(q, IBV_WC_RECV, IBV_WC_WITH_IMM, n->imm, n->flags & IBP_HEADER_SE);
-	else
-		ibp_recv_done(q, IBV_WC_RECV, 0, 0, n->flags & IBP_HEADER_SE);
 	return true;
 }
 
@@ -240,7 +352,7 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 	eng_dev_held(q->port->dev);
 	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE) || n->length != len)
 		return false;
-	/* A guessed key is counted once, by those who refuse it. */
+	/* A guessed key is counted once, by the responder's full rules, which refuse it. */
 	if (len && (!eng_mkey_get(q->port->dev, n->rkey) ||
 		    eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, n->rkey, n->va, len,
 				    IBV_ACCESS_REMOTE_WRITE, &mk, &off) != ENG_OK))
@@ -260,76 +372,149 @@ static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t le
 	return true;
 }
 
-static bool take_request(struct ibp_qp *q, const struct ibp_header *n, const struct shm_message *rx)
+static inline bool is_next(const struct ibp_resp *r, const struct ibp_header *n, uint32_t len)
+{
+	return may_receive(r, LOCAL) && (n->psn & IBP_PSN_MASK) == r->epsn &&
+	       (uint32_t)__builtin_ctz(r->mtu) == n->unit && len <= IBP_SHM_COPY &&
+	       !(n->flags & (IBP_HEADER_FETCH | IBP_HEADER_PLAIN));
+}
+
+static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header *n,
+				      const struct shm_message *m)
 {
 	struct ibp_shm *shm = &q->port->shm;
-	uint32_t len = rx->len - SHM_CHANNEL_HEADER_BYTES;
+	uint32_t len = m->len - SHM_CHANNEL_HEADER_BYTES;
 	bool done;
 
-	if (!is_next(q, n, len))
+	if (!is_next(&q->conn.resp, n, len))
 		return false;
-	if (n->flags & IBP_HEADER_ACKS) {
-		if (!acknowledged(q, (uint32_t)n->va & IBP_PSN_MASK) ||
-		    !ibp_resp_hears(q->qp))
-			return false;
-	}
-	shm->rx = rx;
-	shm->data = rx->data + SHM_CHANNEL_HEADER_BYTES;
+	if ((n->flags & IBP_HEADER_ACKS) &&
+	    (!acknowledged(q, (uint32_t)n->va & IBP_PSN_MASK) || q->conn.resp.slow))
+		return false;
+	shm->rx = m;
+	shm->data = m->data + SHM_CHANNEL_HEADER_BYTES;
 	shm->n_from = 0;
-	done = n->opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE ? take_send(q, n, len) : take_write(q, n, len);
+	if (n->opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE) {
+		bool imm = n->opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE;
+
+		done = take_send(q, shm->data, 0, len, LOCAL);
+		if (done)
+			ibp_recv_done(q, IBV_WC_RECV, imm ? IBV_WC_WITH_IMM : 0, imm ? n->imm : 0,
+				      n->flags & IBP_HEADER_SE);
+	} else {
+		done = take_write(q, n, len);
+	}
 	shm->rx = NULL;
-	if (done && ibp_resp_hears(q->qp))
+	/* The completion may have overrun its queue. */
+	if (done && !q->conn.resp.slow)
 		ibp_resp_executed(q, n->flags & IBP_HEADER_ASK);
 	return done;
 }
 
-bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx)
+static inline bool take_message(struct ibp_port *port, const struct shm_message *m)
 {
 	struct ibp_header n;
 	struct eng_qp *qp;
 	struct ibp_qp *q;
 	bool done = false;
 
-	if (!port->shm.stage.base || rx->len < SHM_CHANNEL_HEADER_BYTES)
+	if (m->len < SHM_CHANNEL_HEADER_BYTES)
 		return false;
-	n = ibp_header_get(rx->data);
+	n = ibp_header_get(m->data);
 	eng_dev_held(port->dev);
 	qp = eng_qp_find(port->dev, n.dest_qpn & IBP_PSN_MASK);
-	if (!qp || qp->type != IBV_QPT_RC || !ibp_resp_hears(qp))
+	if (!qp)
 		return false;
 	q = ibp_qp(qp);
-	if (!ibp_path_between(&q->conn.path, rx->src, rx->dst) || (n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num)
+	if ((n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num ||
+	    !ibp_path_between(&q->conn.path, m->src, m->dst))
 		return false;
-	if (n.opcode == WIRE_RC_ACKNOWLEDGE)
-		done = take_ack(q, &n, rx);
-	else if (n.opcode == WIRE_RC_SEND_ONLY || n.opcode == WIRE_RC_SEND_ONLY_WITH_IMMEDIATE || n.opcode == WIRE_RC_RDMA_WRITE_ONLY ||
-		 n.opcode == WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE)
-		done = take_request(q, &n, rx);
+	switch (n.opcode) {
+	case WIRE_RC_ACKNOWLEDGE:
+		done = n.syndrome == WIRE_SYN_ACK && m->len == SHM_CHANNEL_HEADER_BYTES &&
+		       acknowledged(q, n.psn & IBP_PSN_MASK);
+		break;
+	case WIRE_RC_SEND_ONLY:
+	case WIRE_RC_SEND_ONLY_WITH_IMMEDIATE:
+	case WIRE_RC_RDMA_WRITE_ONLY:
+	case WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE:
+		done = take_local_request(q, &n, m);
+		break;
+	default:
+		break;
+	}
 	if (done)
 		q->conn.heard = port->now;
 	return done;
 }
 
-int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *rx, int n)
+int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 {
 	struct ibp_port *port = dev->proto_port;
 	int done = 0;
 
 	eng_dev_held(dev);
-	while (done < n && ibp_fast_take(port, &rx[done]))
-		dev->counters[ENG_C_rx_bytes] += rx[done++].len;
+	while (done < n && take_message(port, &m[done]))
+		dev->counters[ENG_C_rx_bytes] += m[done++].len;
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;
 }
 
-void ibp_arm_all(struct ibp_port *port)
+/* Returns the queue pair of a datagram, if the responder waits for this one. */
+static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_LEN],
+			       const struct link_rx *rx)
+{
+	struct eng_qp *qp;
+	struct ibp_qp *q;
+
+	eng_dev_held(port->dev);
+	qp = eng_qp_find(port->dev, (uint32_t)wire_get_BTH_dest_qpn(h));
+	if (!qp)
+		return NULL;
+	q = ibp_qp(qp);
+	if (!may_receive(&q->conn.resp, WIRE) || wire_get_BTH_psn(h) != q->conn.resp.epsn ||
+	    wire_get_BTH_pkey(h) != q->conn.pkey || !ibp_path_between(&q->conn.path, rx->src, rx->dst))
+		return NULL;
+	return q;
+}
+
+bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx)
+{
+	uint8_t h[WIRE_BTH_LEN];
+	struct ibp_qp *q;
+	uint32_t len;
+
+	if (rx->len < WIRE_BTH_LEN + WIRE_ICRC_LEN || rx->data[0] != WIRE_RC_SEND_ONLY || (rx->tos & 3) == 3)
+		return false;
+	memcpy(h, rx->data, sizeof(h));
+	len = rx->len - WIRE_BTH_LEN - WIRE_ICRC_LEN;
+	if (wire_get_BTH_tver(h) || wire_get_BTH_pad(h) > len)
+		return false;
+	len -= (uint32_t)wire_get_BTH_pad(h);
+	q = wire_get_BTH_pad(h) == (-len & 3) ? expected(port, h, rx) : NULL;
+	if (!q || len > q->conn.resp.mtu)
+		return false;
+	if (!ibp_icrc_matches(port, q, rx))
+		return true; /* counted, and that is all that becomes of it */
+	if (!take_send(q, NULL, rx->off + WIRE_BTH_LEN, len, WIRE))
+		return false;
+	q->conn.heard = port->now;
+	ibp_recv_done(q, IBV_WC_RECV, 0, 0, wire_get_BTH_se(h));
+	ibp_resp_executed(q, wire_get_BTH_ack_req(h));
+	return true;
+}
+
+/* --- timers --- */
+
+void ibp_fast_arm(struct ibp_port *port)
 {
 	struct ut_list *n;
 
 	while ((n = ut_list_pop(&port->unarmed))) {
 		struct ibp_qp *q = ut_container(n, struct ibp_qp, conn.unarmed);
 
-		if (ibp_req_outstanding(q) && !q->conn.req.rnr_wait && q->conn.req.deadline == UT_NEVER)
+		if (ibp_req_outstanding(q) && !ibp_req_is(&q->conn.req, IBP_REQ_RNR_WAIT) &&
+		    q->conn.req.deadline == UT_NEVER)
 			ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 	}
 }

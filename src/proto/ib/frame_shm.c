@@ -28,7 +28,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	struct ibp_req *r = &q->conn.req;
 	enum shm_reach how = SHM_REACH_WIRE;
 
-	if (r->chosen)
+	if (!ibp_req_is(r, IBP_REQ_UNCHOSEN))
 		return true;
 	if (port->shm.stage.base && q->conn.path.valid)
 		how = port->chan->ops->reach(port->chan, &q->conn.path.flow,
@@ -37,7 +37,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		port->blocked = true;
 		return false;
 	}
-	r->chosen = true;
+	ibp_req_put(r, IBP_REQ_UNCHOSEN, false);
 	r->local = how == SHM_REACH_LOCAL;
 	if (!r->local)
 		return true;
@@ -72,7 +72,7 @@ static bool may_name(struct ibp_qp *q, bool response)
 
 	if (!response)
 		return q->conn.req.fetches && one_region(q) &&
-		       (!q->conn.req.plain || psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
+		       (!ibp_req_is(&q->conn.req, IBP_REQ_PLAIN) || psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
 	return !q->conn.resp.plain &&
 	       chan->ops->reach(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &fetches) ==
 		       SHM_REACH_LOCAL && fetches;
@@ -338,7 +338,7 @@ int ibp_shm_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
 
 void ibp_shm_plain(struct ibp_qp *q)
 {
-	q->conn.req.plain = true;
+	ibp_req_put(&q->conn.req, IBP_REQ_PLAIN, true);
 	q->conn.req.plain_until = q->conn.req.psn_next;
 }
 

@@ -7,8 +7,12 @@
 
 #include "engine/gid.h"
 #include "engine/mcast.h"
+#include "proto/ib/fast.h"
+#include "util/alloc.h"
 #include "util/log.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MULTICAST_QPN 0xffffffu
@@ -203,7 +207,7 @@ static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
 
-	if (ibp_fast_wire_take(port, rx))
+	if (ibp_fast_take_datagram(port, rx))
 		return;
 	if (wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK)
 		receive_sound(port, &p, rx);
@@ -216,8 +220,9 @@ static void receive_message(struct ibp_port *port, const struct shm_message *m)
 	struct wire_ib_packet p;
 	struct link_rx rx;
 
-	if (ibp_fast_take(port, m))
-		return;
+	eng_dev_held(port->dev);
+	port->dev->counters[ENG_C_rx_pkts]++;
+	port->dev->counters[ENG_C_rx_bytes] += m->len;
 	rx = ibp_shm_packet(m);
 	if (ibp_shm_parse(port, m, &p))
 		receive_sound(port, &p, &rx);
@@ -252,10 +257,10 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 
 	eng_dev_held(dev);
 	begin_receive(port, now);
-	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
 	for (int i = 0; i < n; i++) {
-		dev->counters[ENG_C_rx_bytes] += m[i].len;
-		receive_message(port, &m[i]);
+		i += ibp_fast_receive(dev, m + i, n - i);
+		if (i < n)
+			receive_message(port, &m[i]);
 	}
 }
 
@@ -337,7 +342,7 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	port->sent = 0;
 	port->blocked = false;
 	port->manner = acks;
-	ibp_arm_all(port);
+	ibp_fast_arm(port);
 	fire_timers(port);
 	if (port->train.waiting)
 		ibp_train_flush(port);
@@ -382,4 +387,54 @@ bool ibp_busy(struct eng_dev *dev)
 uint64_t ibp_deadline(struct eng_dev *dev)
 {
 	return ut_heap_next(&((struct ibp_port *)dev->proto_port)->timers);
+}
+
+/* --- beginning and end --- */
+
+/* How a port of the transport machine begins and ends. */
+
+int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
+{
+	struct ibp_port *port = ut_zalloc(sizeof(*port));
+	int r;
+
+	if (!port)
+		return -ENOMEM;
+	r = ut_stage_init(&port->train.stage, IBP_TRAIN_BYTES + 4096);
+	if (r < 0) {
+		free(port);
+		return r;
+	}
+	port->dev = dev;
+	port->link = cfg->link;
+	port->chan = cfg->chan;
+	r = ibp_shm_init(port);
+	if (r < 0) {
+		ut_stage_fini(&port->train.stage);
+		free(port);
+		return r;
+	}
+	port->cfg = *cfg;
+	port->rng.state = cfg->seed;
+	ut_list_init(&port->active);
+	ut_list_init(&port->acks);
+	ut_list_init(&port->unarmed);
+	ibp_forwards_init(port);
+	dev->proto_port = port;
+	return 0;
+}
+
+void ibp_port_fini(struct eng_dev *dev)
+{
+	struct ibp_port *port = dev->proto_port;
+
+	if (!port)
+		return;
+	ibp_gsi_fini(port);
+	ibp_forwards_fini(port);
+	ibp_shm_fini(port);
+	ut_stage_fini(&port->train.stage);
+	ut_heap_fini(&port->timers);
+	free(port);
+	dev->proto_port = NULL;
 }

@@ -109,7 +109,6 @@ enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
 struct ibp_send {
 	uint32_t cur, pkt; /* next packet to send: ring index, number inside */
 	bool begun;        /* the oldest request only waits for the choice of frame_shm.h */
-	bool halted;       /* a local error waits for its turn at the head */
 };
 
 /* The message being received. */
@@ -146,6 +145,35 @@ struct ibp_qp {
 static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 {
 	return eng_qp_proto(qp);
+}
+
+/* The cursor of the send queue has moved. */
+static inline void ibp_req_moved(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+
+	ibp_req_put(r, IBP_REQ_IN_MESSAGE, q->send.pkt);
+	ibp_req_put(r, IBP_REQ_BEHIND, r->psn_send != r->psn_next);
+}
+
+static inline void ibp_recv_message(struct ibp_qp *q, enum ibp_message m)
+{
+	q->recv.message = m;
+	ibp_resp_put(&q->conn.resp, IBP_RESP_IN_MESSAGE, m != IBP_NONE);
+}
+
+/* A responder in RTR hears its first message by the full rules, which raise an event for it. */
+static inline bool ibp_resp_hears(const struct eng_qp *qp)
+{
+	enum ibv_qp_state s = eng_qp_state(qp);
+
+	return s == IBV_QPS_RTS || (s == IBV_QPS_RTR && qp->comm_est_raised);
+}
+
+static inline void ibp_slow_state(struct ibp_qp *q, const struct eng_qp *qp)
+{
+	ibp_req_put(&q->conn.req, IBP_REQ_STATE, eng_qp_state(qp) != IBV_QPS_RTS);
+	ibp_resp_put(&q->conn.resp, IBP_RESP_STATE, !ibp_resp_hears(qp));
 }
 
 static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
@@ -286,13 +314,6 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 void ibp_resp_ack(struct ibp_qp *q);
 /* An acknowledgement is due; it waits for send_acks() or a ride. */
 void ibp_resp_owe(struct ibp_qp *q);
-/* Those who only receive stay in RTR, and their first message is an event. */
-static inline bool ibp_resp_hears(const struct eng_qp *qp)
-{
-	enum ibv_qp_state s = eng_qp_state(qp);
-
-	return s == IBV_QPS_RTS || (s == IBV_QPS_RTR && qp->comm_est_raised);
-}
 /* The next request, of one packet, has been executed; ask: its sender wants to hear of it. */
 static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
 {
@@ -340,11 +361,6 @@ static inline bool ibp_shm_acks(struct ibp_qp *q, uint64_t *ret_va)
 	return true;
 }
 
-/* express.c: a message of this host was the usual one and has been executed. False: nothing of it
- * has happened but what happens once. */
-bool ibp_fast_take(struct ibp_port *port, const struct shm_message *rx);
-/* The plain acknowledgement up to this PSN, without a packet. False: it has not left, make one. */
-bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn);
 /* visit.c */
 /* A packet of this host has used the key with success: those who come next may come themselves. */
 void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
@@ -354,16 +370,10 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w);
 bool ibp_may_be_direct(uint8_t opcode);
 /* It will be one as soon as what is under way is done, and that is worth the wait. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
-/* Sets the timers that were put off. */
-void ibp_arm_all(struct ibp_port *port);
 
 /* trains_awaited.c: those that wait for more are looked at anew. */
 void ibp_coalesce_end(struct ibp_port *port);
 
-/* swift.c: the usual packet of the wire. Up to so many requests have left; false: none. */
-bool ibp_fast_wire_send(struct ibp_qp *q, uint32_t most);
-/* One has been executed. False: nothing of it has happened but what happens once. */
-bool ibp_fast_wire_take(struct ibp_port *port, const struct link_rx *rx);
 
 /* uc.c, ud.c */
 void ibp_uc_fault(struct ibp_qp *q);

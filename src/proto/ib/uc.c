@@ -5,10 +5,10 @@
  */
 #include "proto/ib/port.h"
 
-static void give_up(struct ibp_recv *m)
+static void give_up(struct ibp_qp *q)
 {
-	m->message = IBP_NONE;
-	m->skipping = true;
+	ibp_recv_message(q, IBP_NONE);
+	q->recv.skipping = true;
 }
 
 static void local_fault(struct ibp_qp *q, enum eng_verdict v)
@@ -23,7 +23,7 @@ void ibp_uc_fault(struct ibp_qp *q)
 {
 	bool send = q->recv.message == IBP_SEND;
 
-	give_up(&q->recv);
+	give_up(q);
 	if (send)
 		local_fault(q, ENG_V_LOC_FAULT);
 }
@@ -37,10 +37,10 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
 		eng_qp_comm_est(q->qp);
 	if (p->psn != r->epsn)
-		give_up(&q->recv);
+		give_up(q);
 	r->epsn = p->psn;
 	if (begins) {
-		q->recv.message = IBP_NONE;
+		ibp_recv_message(q, IBP_NONE);
 		q->recv.skipping = false;
 		r->mtu = q->port->shm.rx ? q->port->shm.unit : q->conn.mtu;
 	}
@@ -52,7 +52,7 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	r->epsn = psn_add(p->psn, 1);
 	if (v == ENG_OK)
 		return;
-	give_up(&q->recv);
+	give_up(q);
 	if (v == ENG_V_LOC_KEY || v == ENG_V_LOC_PD || v == ENG_V_LOC_RIGHTS ||
 	    v == ENG_V_LOC_BOUNDS || v == ENG_V_LOC_FAULT)
 		local_fault(q, (enum eng_verdict)v);

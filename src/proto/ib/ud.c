@@ -57,7 +57,7 @@ static struct wire_ib_packet datagram(struct ibp_qp *q, const struct eng_swqe *w
 static bool halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 {
 	w->verdict = (uint8_t)v;
-	q->send.halted = true;
+	ibp_req_put(&q->conn.req, IBP_REQ_HALTED, true);
 	return false;
 }
 
@@ -76,7 +76,7 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 	p = datagram(q, w);
 	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, false,
 			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	if (!iov || q->send.halted)
+	if (!iov || ibp_req_is(&q->conn.req, IBP_REQ_HALTED))
 		return false;
 	if (p.payload_len && (w->flags & IBV_SEND_INLINE)) {
 		iov[0] = (struct iovec){ eng_swqe_inline(w), p.payload_len };
@@ -105,7 +105,7 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 
 	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
-	while (st == IBV_QPS_RTS && !q->send.halted && q->send.cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
+	while (st == IBV_QPS_RTS && !ibp_req_is(&q->conn.req, IBP_REQ_HALTED) && q->send.cur != atomic_load_explicit(&sq->tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
 			ibp_activate(q);
 			break;

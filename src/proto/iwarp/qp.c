@@ -91,6 +91,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 	}
 }
 
+static void qp_state(struct eng_qp *qp)
+{
+}
+
 static void qp_kick(struct eng_qp *qp)
 {
 	if (eng_qp_state(qp) == IBV_QPS_ERR)
@@ -115,6 +119,7 @@ const struct eng_proto_ops iwp_proto_ops = {
 	.qp_fini = qp_fini,
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
+	.qp_state = qp_state,
 	.qp_kick = qp_kick,
 	.ah_check = ah_check,
 };

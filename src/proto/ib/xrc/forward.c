@@ -199,7 +199,7 @@ static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 	q->recv.offset += p->payload_len;
 	q->recv.srq = NULL; /* none of ours */
-	q->recv.message = f & WIRE_F_END ? IBP_NONE : f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
+	ibp_recv_message(q, f & WIRE_F_END ? IBP_NONE : f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND);
 	r->epsn = psn_add(r->epsn, 1);
 	y->abroad = !(f & WIRE_F_END);
 	y->ends += !!(f & WIRE_F_END);
@@ -253,7 +253,7 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 void ibp_forward_hold(struct ibp_qp *q)
 {
 	q->forward->held = true;
-	q->conn.resp.gap_nak = true;
+	ibp_resp_put(&q->conn.resp, IBP_RESP_GAP, true);
 	arm(q, q->forward->out ? TICK_NS : WAY_NS);
 }
 
@@ -283,7 +283,7 @@ static void fall_back(struct ibp_qp *q, bool inside)
 	struct ibp_forward *y = q->forward;
 
 	q->conn.resp.epsn = oldest(q);
-	q->recv.message = inside ? IBP_WRITE : IBP_NONE; /* a Send is refused before it begins */
+	ibp_recv_message(q, inside ? IBP_WRITE : IBP_NONE); /* a Send is refused before it begins */
 	y->out = 0;
 	y->abroad = inside;
 	y->held = y->plain = y->asked = false;
@@ -305,7 +305,8 @@ static void refused(struct ibp_qp *q, const struct ibp_forward_header *n)
 		return;
 	}
 	fall_back(q, n->say.inside);
-	q->conn.resp.gap_nak = q->conn.resp.rnr_due = true;
+	ibp_resp_put(&q->conn.resp, IBP_RESP_GAP, true);
+	q->conn.resp.rnr_due = true;
 	ibp_activate(q);
 }
 
@@ -354,7 +355,7 @@ void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 		asked(port, rx, q, n);
 		return;
 	}
-	if (!q || !q->forward->out || n->run != q->forward->run || q->conn.resp.dead)
+	if (!q || !q->forward->out || n->run != q->forward->run || ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD))
 		return;
 	y = q->forward;
 	d = psn_diff(n->psn & IBP_PSN_MASK, oldest(q));
@@ -394,7 +395,7 @@ void ibp_forward_timer(struct ibp_qp *q)
 		ibp_home_timer(q);
 		return;
 	}
-	if (q->conn.resp.dead)
+	if (ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD))
 		return;
 	if (y->out && oldest(q) == y->seen)
 		probe(q);

@@ -1,0 +1,840 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Responder of RC and XRC: PSN rules (IBTA 9.7.4) around the execution of
+ * requests (resp_exec.c, resp_rd.c). Answers are not sent here but noted and
+ * sent in order by resp_send.c.
+ */
+#include "proto/ib/port.h"
+
+#include "proto/ib/fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ibp_resp_reset(struct ibp_qp *q)
+{
+	q->recv = (struct ibp_recv){ .rwqe = q->recv.rwqe, .pd = q->qp->pd, .cq = q->qp->recv_cq };
+	q->conn.resp = (struct ibp_resp){
+		.slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE),
+		.epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu,
+	};
+	ibp_slow_state(q, q->qp);
+}
+
+void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	r->nak = v;
+	r->nak_psn = psn;
+	ibp_resp_put(r, IBP_RESP_DEAD, true);
+	r->ack_due = false;
+	ibp_activate(q);
+}
+
+static void ahead(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	ibp_count(q->port, ENG_C_out_of_sequence);
+	if (ibp_resp_is(r, IBP_RESP_GAP))
+		return;
+	ibp_resp_put(r, IBP_RESP_GAP, true);
+	/* A NAK would acknowledge what is out. */
+	if (q->forward && q->forward->out) {
+		ibp_forward_hold(q);
+		return;
+	}
+	r->seq_due = true;
+	ibp_activate(q);
+}
+
+static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	if (v == IBP_RNR) {
+		/* What follows is dropped without a word until this PSN comes
+		 * again: the peer knows already. */
+		ibp_resp_put(r, IBP_RESP_GAP, true);
+		r->rnr_due = true;
+		ibp_activate(q);
+	} else if (v == IBP_AGAIN) {
+		ibp_count(q->port, ENG_C_local_again);
+		ibp_resp_put(r, IBP_RESP_GAP, true);
+		r->seq_due = r->plain_due = true;
+		ibp_activate(q);
+	} else if (v == IBP_HOLD) {
+		ibp_forward_hold(q);
+	} else if (v == IBP_AWAY) {
+		return;
+	} else if (v != ENG_OK) {
+		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
+	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
+		ibp_resp_owe(q);
+	}
+}
+
+/* Requests are of one kind; which one, the first in order says. */
+static bool fits_kind(struct ibp_qp *q, bool first)
+{
+	const struct ibp_shm *shm = &q->port->shm;
+	struct ibp_resp *r = &q->conn.resp;
+	uint32_t mtu = shm->rx ? shm->unit : q->conn.mtu;
+
+	if (!ibp_resp_is(r, IBP_RESP_UNCHOSEN))
+		return r->local == (shm->rx != NULL) && r->mtu == mtu;
+	r->local = shm->rx != NULL;
+	r->mtu = mtu;
+	ibp_resp_put(r, IBP_RESP_UNCHOSEN, !first);
+	return true;
+}
+
+void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	int32_t d = psn_diff(p->psn, r->epsn);
+
+	if (ibp_resp_is(r, IBP_RESP_DEAD) || !fits_kind(q, d == 0))
+		return;
+	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
+		eng_qp_comm_est(q->qp);
+	if (d > 0) {
+		ahead(q);
+	} else if (d < 0) {
+		ibp_count(q->port, ENG_C_duplicate_request);
+		if (!q->forward || !ibp_forward_covers(q, p))
+			ibp_resp_duplicate(q, p);
+	} else {
+		ibp_resp_put(r, IBP_RESP_GAP, false);
+		r->seq_due = r->rnr_due = false;
+		settle_request(q, ibp_resp_execute(q, p, rx), p);
+	}
+}
+
+/* --- Sends and Writes --- */
+
+/*
+ * Execution of SEND and RDMA WRITE packets, for RC, XRC and UC. The order of
+ * the checks is the order in which a peer may rely on them (IBTA 9.7.4.1,
+ * 9.9.3): sequence, length, enabled, key, receive, bounds, placement.
+ */
+
+static enum eng_verdict check_sequence(const struct ibp_recv *m, uint16_t f)
+{
+	enum ibp_message kind = f & WIRE_F_WRITE ? IBP_WRITE : IBP_SEND;
+
+	if (f & (WIRE_F_MIDDLE | WIRE_F_LAST))
+		return m->message == kind ? ENG_OK : ENG_V_RX_SEQUENCE;
+	return m->message == IBP_NONE ? ENG_OK : ENG_V_RX_SEQUENCE;
+}
+
+static enum eng_verdict check_length(const struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	uint16_t f = p->shape->flags;
+	uint32_t n = p->payload_len;
+	bool good;
+
+	if (!(f & WIRE_F_PAYLOAD))
+		good = n == 0;
+	else if (f & (WIRE_F_FIRST | WIRE_F_MIDDLE))
+		good = n == q->conn.resp.mtu;
+	else if (f & WIRE_F_LAST)
+		good = n >= 1 && n <= q->conn.resp.mtu;
+	else
+		good = n <= q->conn.resp.mtu;
+	return good && p->pad == (-n & 3) ? ENG_OK : ENG_V_RX_LENGTH;
+}
+
+/* XRC names the receive queue, and with it the protection domain, per message. */
+static enum eng_verdict choose_srq(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct eng_srq *srq;
+
+	if (q->qp->type != IBV_QPT_XRC_RECV)
+		return ENG_OK;
+	srq = eng_srq_find(q->port->dev, p->srqn);
+	if (!srq || !(q->proxy ? ibp_home_domain(q->proxy, srq->xrcd)
+				 : srq->xrcd == q->qp->xrcd))
+		return ENG_V_RX_SRQN;
+	if (!(p->shape->flags & WIRE_F_START) && (srq != q->recv.srq || p->srqn != q->recv.srqn))
+		return ENG_V_RX_SRQN;
+	q->recv.srqn = p->srqn;
+	q->recv.srq = srq;
+	q->recv.pd = srq->pd;
+	q->recv.cq = srq->cq;
+	return ENG_OK;
+}
+
+struct eng_cq *ibp_recv_cq(const struct ibp_qp *q)
+{
+	const struct eng_srq *srq;
+
+	if (q->qp->type != IBV_QPT_XRC_RECV)
+		return q->qp->recv_cq;
+	srq = eng_srq_find(q->port->dev, q->recv.srqn);
+	return srq && srq == q->recv.srq ? srq->cq : NULL;
+}
+
+int ibp_resp_take(struct ibp_qp *q)
+{
+	if (!q->recv.have_rwqe)
+		q->recv.have_rwqe = q->recv.srq ? eng_srq_take(q->recv.srq, q->recv.rwqe)
+				      : eng_recv_take(q->qp, q->recv.rwqe);
+	return q->recv.have_rwqe ? ENG_OK : IBP_RNR;
+}
+
+/* Receive buffers are checked against the SRQ's domain when there is one. */
+static struct eng_pd *recv_pd(const struct ibp_qp *q)
+{
+	if (q->recv.srq)
+		return q->recv.srq->pd;
+	return q->qp->srq ? q->qp->srq->pd : q->qp->pd;
+}
+
+/* What the placement of a message of this host comes to. */
+static int local_verdict(int r, enum eng_verdict fault)
+{
+	return r == IBP_AGAIN ? r : r < 0 ? (int)fault : ENG_OK;
+}
+
+int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
+		   bool last)
+{
+	struct eng_rwqe *w = q->recv.rwqe;
+	struct iovec iov[40];
+	int n;
+
+	if (!len)
+		return ENG_OK;
+	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
+	if (n < 0)
+		return -n;
+	if (q->port->shm.rx && st == q->port->link->rx_stage)
+		return local_verdict(ibp_shm_place(q->port, iov, n, len, last), ENG_V_LOC_FAULT);
+	/* A small message of its own, with nothing to wait for. */
+	if (last && !skip && st->pages_checked_at && !q->port->placing.q)
+		return ut_stage_scatter_user(st, off, iov, n) == (ssize_t)len ? ENG_OK
+									    : ENG_V_LOC_FAULT;
+	if (st == q->port->link->rx_stage)
+		return ibp_place(q, true, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
+	return ibp_scatter(st, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
+}
+
+void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited)
+{
+	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->recv.offset,
+			     .wc_flags = (uint8_t)flags, .imm = imm, .solicited = solicited };
+
+	q->recv.have_rwqe = false;
+	eng_recv_done(q->qp, q->recv.cq, q->recv.rwqe->wr_id, &e);
+}
+
+static void receive_done(struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t opcode)
+{
+	if (p->shape->flags & WIRE_F_IMM)
+		ibp_recv_done(q, opcode, IBV_WC_WITH_IMM, p->imm, p->se);
+	else if (p->shape->flags & WIRE_F_INV)
+		ibp_recv_done(q, opcode, IBV_WC_WITH_INV, p->inv_rkey, p->se);
+	else
+		ibp_recv_done(q, opcode, 0, 0, p->se);
+}
+
+static size_t payload_off(const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	return rx->off + (size_t)(p->payload - rx->data);
+}
+
+static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	uint16_t f = p->shape->flags;
+	int v;
+
+	if (f & WIRE_F_START) {
+		v = ibp_resp_take(q);
+		if (v != ENG_OK)
+			return v;
+		q->recv.offset = 0;
+		ibp_recv_message(q, IBP_SEND);
+	}
+	if (q->recv.offset + p->payload_len > q->recv.rwqe->length)
+		return ENG_V_RX_TOO_LONG;
+	v = ibp_place_recv(q, q->port->link->rx_stage, payload_off(p, rx), p->payload_len,
+			   q->recv.offset, f & WIRE_F_END);
+	if (v != ENG_OK)
+		return v;
+	q->recv.offset += p->payload_len;
+	if (!(f & WIRE_F_END))
+		return ENG_OK;
+	ibp_recv_message(q, IBP_NONE);
+	if (f & WIRE_F_INV) {
+		ibp_place_settle(q->port); /* nothing lands after it */
+		if (eng_qp_state(q->qp) == IBV_QPS_ERR)
+			return ENG_V_LOC_FAULT; /* a READ's data: the receive is flushed */
+		/* Whatever was wrong with the key, the sender should learn that it was the key. */
+		if (eng_mkey_invalidate(q->qp, p->inv_rkey) != ENG_OK)
+			return ENG_V_RX_INVALIDATE;
+	}
+	receive_done(q, p, IBV_WC_RECV);
+	return ENG_OK;
+}
+
+static enum eng_verdict begin_write(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct eng_mkey *mk;
+	uint64_t off;
+	enum eng_verdict v = ENG_OK;
+
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE))
+		return ENG_V_RX_DISABLED;
+	if (p->dma_len)
+		v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, p->rkey, p->va, p->dma_len,
+				    IBV_ACCESS_REMOTE_WRITE, &mk, &off);
+	if (p->dma_len && v == ENG_OK)
+		ibp_export(q, mk, p->rkey);
+	q->recv.va = p->va;
+	q->recv.rkey = p->rkey;
+	q->recv.length = p->dma_len;
+	q->recv.offset = 0;
+	return v;
+}
+
+static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct iovec iov[40];
+	struct eng_mkey *mk;
+	uint64_t off;
+	int v, n;
+
+	if (!p->payload_len)
+		return ENG_OK;
+	v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, q->recv.rkey, q->recv.va + q->recv.offset,
+			    p->payload_len, IBV_ACCESS_REMOTE_WRITE, &mk, &off);
+	if (v != ENG_OK)
+		return v;
+	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
+	if (n < 0)
+		return ENG_V_RX_BOUNDS;
+	if (q->port->shm.rx)
+		return local_verdict(ibp_shm_place(q->port, iov, n, p->payload_len,
+						   p->shape->flags & WIRE_F_END),
+				    ENG_V_RX_FAULT);
+	return ibp_place(q, true, payload_off(p, rx), iov, n, p->payload_len,
+			 p->shape->flags & WIRE_F_END) < 0 ? ENG_V_RX_FAULT : ENG_OK;
+}
+
+static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	uint16_t f = p->shape->flags;
+	uint64_t after;
+	int v = ENG_OK;
+
+	if (f & WIRE_F_START)
+		v = begin_write(q, p);
+	if (v != ENG_OK) {
+		/* The receive it would have taken carries the news, if there is one. */
+		if (f & WIRE_F_IMM)
+			(void)ibp_resp_take(q);
+		return v;
+	}
+	after = q->recv.offset + p->payload_len;
+	if (after > q->recv.length || ((f & WIRE_F_END) && after != q->recv.length))
+		return ENG_V_RX_LENGTH;
+	/* The receive is taken before memory changes: RNR leaves it untouched. But
+	 * a fault of the packets before this one is not the receive's. */
+	if (f & WIRE_F_IMM) {
+		ibp_place_settle(q->port);
+		if (ibp_resp_is(r, IBP_RESP_DEAD) || eng_qp_state(q->qp) == IBV_QPS_ERR ||
+		    (!(f & WIRE_F_START) && q->recv.message == IBP_NONE))
+			return ENG_V_RX_FAULT;
+		v = ibp_resp_take(q);
+	}
+	if (v == ENG_OK)
+		v = place_write(q, p, rx);
+	if (v != ENG_OK)
+		return v;
+	q->recv.offset = after;
+	ibp_recv_message(q, f & WIRE_F_END ? IBP_NONE : IBP_WRITE);
+	if (f & WIRE_F_IMM)
+		receive_done(q, p, IBV_WC_RECV_RDMA_WITH_IMM);
+	return ENG_OK;
+}
+
+int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	enum ibp_message before = q->recv.message;
+	uint16_t f = p->shape->flags;
+	int v = check_sequence(&q->recv, f);
+
+	if (v == ENG_OK)
+		v = check_length(q, p);
+	if (q->forward) {
+		int away = ibp_forward_request(q, p, v);
+
+		if (away != IBP_HERE)
+			return away;
+	}
+	if (v == ENG_OK)
+		v = choose_srq(q, p);
+	if (v != ENG_OK)
+		return v;
+	if (f & WIRE_F_READ)
+		return ibp_resp_read(q, p);
+	if (f & WIRE_F_ATOMIC)
+		return ibp_resp_atomic(q, p);
+	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
+	if (v == IBP_AGAIN)
+		ibp_recv_message(q, before);
+	if (v == ENG_OK) {
+		r->epsn = psn_add(r->epsn, 1);
+		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));
+	}
+	return v;
+}
+
+/* --- READs, atomics, and requests that come again --- */
+
+/*
+ * Responder: READ and atomics, and requests that come a second time.
+ *
+ * Each READ or atomic takes one of max_dest_rd_atomic entries, oldest first.
+ * An entry outlives its answer, so that a repeated READ is read again and a
+ * repeated atomic is answered from memory, never executed again (9.7.5.1.5).
+ */
+
+static uint32_t depth(const struct ibp_qp *q)
+{
+	uint32_t n = q->qp->attr.max_dest_rd_atomic;
+
+	return n < IBP_RD_ATOMIC ? n : IBP_RD_ATOMIC;
+}
+
+static uint32_t responses(const struct ibp_qp *q, uint32_t len)
+{
+	return len ? (uint32_t)(((uint64_t)len + q->conn.resp.mtu - 1) / q->conn.resp.mtu) : 1;
+}
+
+/* The oldest entry, unless its answer has not left yet. */
+static struct ibp_rdres *new_entry(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	struct ibp_rdres *e;
+
+	if (!depth(q))
+		return NULL;
+	e = &r->res[r->res_next % depth(q)];
+	return e->used && e->pending && !e->replay ? NULL : e;
+}
+
+static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	r->msn = psn_add(r->msn, 1);
+	e->first_psn = e->tx_start = e->tx_psn = r->epsn;
+	e->last_psn = e->tx_end = psn_add(r->epsn, n - 1);
+	e->msn = r->msn;
+	e->used = e->pending = true;
+	r->res_used = true;
+	r->res_next = (r->res_next + 1) % depth(q);
+	r->epsn = psn_add(r->epsn, n);
+	/* The answer acknowledges all that came before. */
+	r->ack_due = false;
+	ibp_activate(q);
+}
+
+int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e;
+	struct eng_mkey *mk;
+	uint64_t off;
+	int v;
+
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_READ))
+		return ENG_V_RX_DISABLED;
+	if (p->dma_len > 1u << 31)
+		return ENG_V_RX_LENGTH;
+	e = new_entry(q);
+	if (!e)
+		return ENG_V_RX_RD_DEPTH;
+	if (p->dma_len) {
+		v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, p->rkey, p->va, p->dma_len,
+				    IBV_ACCESS_REMOTE_READ, &mk, &off);
+		if (v != ENG_OK)
+			return v;
+		ibp_export(q, mk, p->rkey);
+	}
+	*e = (struct ibp_rdres){ .va = p->va, .rkey = p->rkey, .length = p->dma_len,
+				 .tx_bytes = p->dma_len,
+				 .pd = q->recv.pd };
+	publish(q, e, responses(q, p->dma_len));
+	return ENG_OK;
+}
+
+static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
+{
+	uint64_t old = p->compare;
+
+	if (wire_ib_message(p->opcode) == WIRE_MSG_FETCH_ADD)
+		return __atomic_fetch_add(at, p->swap_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(at, &old, p->swap_add, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return old;
+}
+
+int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e;
+	struct eng_mkey *mk;
+	struct iovec iov[2];
+	uint8_t *scratch;
+	uint64_t off;
+	int v;
+
+	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_ATOMIC))
+		return ENG_V_RX_DISABLED;
+	e = new_entry(q);
+	if (!e)
+		return ENG_V_RX_RD_DEPTH;
+	if (p->va & 7)
+		return ENG_V_RX_ALIGN;
+	v = eng_mkey_remote(q->port->dev, q->recv.pd, q->qp, p->rkey, p->va, 8,
+			    IBV_ACCESS_REMOTE_ATOMIC, &mk, &off);
+	if (v != ENG_OK)
+		return v;
+	ibp_export(q, mk, p->rkey);
+	if (eng_mkey_iov(mk, off, 8, iov, 2) != 1 || ((uintptr_t)iov[0].iov_base & 7))
+		return ENG_V_RX_ALIGN;
+	if (!ut_stage_word(&q->port->train.stage, ibp_scratch(q->port, &scratch),
+			   iov[0].iov_base))
+		return ENG_V_RX_FAULT;
+	*e = (struct ibp_rdres){ .atomic = true, .orig = execute_atomic(iov[0].iov_base, p) };
+	publish(q, e, 1);
+	return ENG_OK;
+}
+
+static struct ibp_rdres *find_entry(struct ibp_qp *q, uint32_t psn)
+{
+	for (uint32_t i = 0; i < depth(q); i++) {
+		struct ibp_rdres *e = &q->conn.resp.res[i];
+
+		if (e->used && psn_diff(psn, e->first_psn) >= 0 && psn_diff(psn, e->last_psn) <= 0)
+			return e;
+	}
+	return NULL;
+}
+
+static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_rdres *e = find_entry(q, p->psn);
+	uint32_t end = psn_add(p->psn, responses(q, p->dma_len) - 1);
+	uint64_t off;
+	bool plain;
+
+	if (!e || e->atomic || p->payload_len || psn_diff(end, e->last_psn) > 0)
+		return;
+	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->conn.resp.mtu;
+	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
+		return;
+	/* The first answer could not be fetched, so it was none. */
+	plain = q->port->shm.rx && q->port->shm.plain;
+	e->plain |= plain;
+	/* What has not been sent yet is on its way anyhow. */
+	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
+		return;
+	/* An answer still under way may not become shorter. */
+	if (!e->pending || off + p->dma_len > e->tx_bytes) {
+		e->tx_end = end;
+		e->tx_bytes = (uint32_t)(off + p->dma_len);
+	}
+	e->tx_start = e->tx_psn = p->psn;
+	e->replay |= !e->pending && !plain;
+	e->pending = true;
+	ibp_activate(q);
+}
+
+void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	uint16_t f = p->shape->flags;
+	struct ibp_rdres *e;
+
+	if (f & WIRE_F_READ) {
+		read_again(q, p);
+	} else if (f & WIRE_F_ATOMIC) {
+		e = find_entry(q, p->psn);
+		if (e && e->atomic && !e->pending) {
+			e->pending = e->replay = true;
+			e->tx_psn = e->first_psn;
+			ibp_activate(q);
+		}
+	} else if (p->ack_req) {
+		ibp_resp_owe(q);
+	}
+}
+
+/* --- answers --- */
+
+/*
+ * Responder: answers in request order. READ and atomic answers first (they
+ * acknowledge as they go), then a NAK if one is owed, then the plain
+ * acknowledgement, which covers all before it and so is sent once for many.
+ */
+
+bool ibp_resp_has_work(const struct ibp_qp *q)
+{
+	const struct ibp_resp *r = &q->conn.resp;
+	uint32_t depth = r->res_used ? q->qp->attr.max_dest_rd_atomic : 0;
+
+	for (uint32_t i = 0; i < depth && i < IBP_RD_ATOMIC; i++)
+		if (r->res[i].pending)
+			return true;
+	return r->nak || r->rnr_due || r->seq_due;
+}
+
+static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_t psn)
+{
+	return (struct wire_ib_packet){
+		.opcode = q->cls | low, .psn = psn, .pkey = q->conn.pkey, .migreq = true,
+		.dest_qpn = q->qp->attr.dest_qp_num,
+	};
+}
+
+/* An answer without payload. False: the socket is full. */
+static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	int max;
+
+	if (!ibp_train_begin(q->port, q->qp, &q->conn.path, true,
+			     ibp_packet_size(wire_ib_shape(p->opcode), 0), &max))
+		return false;
+	ibp_train_end(q->port, p, 0, false);
+	return true;
+}
+
+static bool put_aeth(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
+{
+	struct wire_ib_packet p = answer(q, WIRE_MSG_ACKNOWLEDGE, psn);
+
+	p.syndrome = syndrome;
+	p.msn = q->conn.resp.msn;
+	return put(q, &p);
+}
+
+static bool send_atomic(struct ibp_qp *q, struct ibp_rdres *e)
+{
+	struct wire_ib_packet p = answer(q, WIRE_MSG_ATOMIC_ACKNOWLEDGE, e->first_psn);
+
+	p.syndrome = WIRE_SYN_ACK;
+	p.msn = e->msn;
+	p.orig = e->orig;
+	if (!put(q, &p))
+		return false;
+	e->pending = false;
+	return true;
+}
+
+static uint8_t read_opcode(const struct ibp_rdres *e)
+{
+	bool first = e->tx_psn == e->tx_start, last = e->tx_psn == e->tx_end;
+
+	if (first)
+		return last ? WIRE_MSG_RDMA_READ_RESPONSE_ONLY : WIRE_MSG_RDMA_READ_RESPONSE_FIRST;
+	return last ? WIRE_MSG_RDMA_READ_RESPONSE_LAST : WIRE_MSG_RDMA_READ_RESPONSE_MIDDLE;
+}
+
+/* The key may have gone since the request came; a repeated READ is then
+ * silently given up, a first one answered with a NAK in its place. */
+static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict v)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	e->pending = false;
+	if (e->replay)
+		return;
+	for (uint32_t i = 0; i < IBP_RD_ATOMIC; i++)
+		r->res[i].pending = false;
+	r->nak = v;
+	r->nak_psn = e->tx_psn;
+	ibp_resp_put(r, IBP_RESP_DEAD, true);
+}
+
+static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
+{
+	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
+	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->conn.resp.mtu, off;
+	uint64_t left = e->tx_bytes - skip;
+	struct eng_mkey *mk;
+	struct iovec *iov;
+	int max, n = 0, v;
+
+	p.payload_len = left < q->conn.resp.mtu ? (uint32_t)left : q->conn.resp.mtu;
+	p.pad = -p.payload_len & 3;
+	p.syndrome = WIRE_SYN_ACK;
+	p.msn = e->msn;
+	p.rkey = e->rkey;
+	q->conn.resp.plain = e->plain;
+	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, true,
+			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
+	if (!iov)
+		return false;
+	if (!e->pending || e->tx_psn != p.psn)
+		return true; /* what left before it met a fault */
+	if (p.payload_len) {
+		v = eng_mkey_remote(q->port->dev, e->pd, q->qp, e->rkey, e->va + skip,
+				    p.payload_len, IBV_ACCESS_REMOTE_READ, &mk, &off);
+		n = v ? 0 : eng_mkey_iov(mk, off, p.payload_len, iov, max);
+		if (v || n < 0) {
+			refuse_read(q, e, v ? (enum eng_verdict)v : ENG_V_RX_BOUNDS);
+			return true;
+		}
+	}
+	if (ibp_train_end(q->port, &p, n, n > 0) < 0) {
+		refuse_read(q, e, ENG_V_RX_FAULT);
+		return true;
+	}
+	if (e->tx_psn == e->tx_end)
+		e->pending = e->replay = false;
+	e->tx_psn = psn_add(e->tx_psn, 1);
+	return true;
+}
+
+void ibp_resp_fault(struct ibp_qp *q, uint32_t psn)
+{
+	for (uint32_t i = 0; i < IBP_RD_ATOMIC; i++) {
+		struct ibp_rdres *e = &q->conn.resp.res[i];
+
+		if (e->used && !e->atomic && psn_diff(psn, e->first_psn) >= 0 &&
+		    psn_diff(psn, e->last_psn) <= 0) {
+			e->tx_psn = psn;
+			refuse_read(q, e, ENG_V_RX_FAULT);
+			ibp_activate(q);
+			return;
+		}
+	}
+}
+
+/* Oldest first: the ring's next victim is its oldest entry. */
+static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
+{
+	uint32_t depth = q->conn.resp.res_used ? q->qp->attr.max_dest_rd_atomic : 0;
+
+	if (depth > IBP_RD_ATOMIC)
+		depth = IBP_RD_ATOMIC;
+	for (uint32_t i = 0; i < depth; i++) {
+		struct ibp_rdres *e = &q->conn.resp.res[(q->conn.resp.res_next + i) % depth];
+
+		if (e->pending)
+			return e;
+	}
+	return NULL;
+}
+
+/* The NAK leaves before the state changes, or the peer would see a timeout. */
+static bool put_fatal(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	uint8_t syndrome;
+
+	/* Alone: a fault in what leaves before it would take it along, and may
+	 * be the earlier thing to tell. */
+	ibp_train_flush(q->port);
+	syndrome = eng_verdicts[r->nak].nak;
+	if (!put_aeth(q, syndrome ? syndrome : 0x63, r->nak_psn))
+		return false;
+	ibp_count(q->port, ENG_C_nak_sent);
+	r->nak_put = true;
+	ibp_train_flush(q->port);
+	return true;
+}
+
+static bool send_fatal(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	struct eng_why why = { .key = q->recv.rkey, .addr = q->recv.va + q->recv.offset, .doing = "a request" };
+	enum eng_verdict v;
+
+	if (!r->nak_put && !put_fatal(q))
+		return false;
+	if (q->port->train.waiting && ibp_train_has(q->port, q))
+		return false;
+	v = r->nak;
+	r->nak = ENG_OK;
+	ibp_qp_error(q, v, IBV_QPS_ERR, !q->recv.have_rwqe, &why);
+	return true;
+}
+
+static bool send_naks(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	uint8_t rnr = WIRE_SYN_RNR | (q->qp->attr.min_rnr_timer & WIRE_SYN_VALUE);
+
+	if (r->nak)
+		return send_fatal(q);
+	if (r->rnr_due) {
+		if (!put_aeth(q, rnr, r->epsn))
+			return false;
+		ibp_count(q->port, ENG_C_rnr_nak_sent);
+	} else if (r->seq_due) {
+		q->port->shm.say_plain = r->plain_due;
+		if (!put_aeth(q, WIRE_SYN_SEQUENCE, r->epsn))
+			return false;
+	}
+	/* Either says that all before it has been executed. */
+	if (r->rnr_due || r->seq_due)
+		r->ack_due = false;
+	r->rnr_due = r->seq_due = r->plain_due = false;
+	return true;
+}
+
+void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
+{
+	uint32_t before = q->port->sent;
+	struct ibp_rdres *e;
+
+	while ((e = oldest_pending(q))) {
+		if (q->port->sent - before >= budget ||
+		    !(e->atomic ? send_atomic(q, e) : send_read_packet(q, e))) {
+			ibp_activate(q);
+			return;
+		}
+	}
+	if (!send_naks(q))
+		ibp_activate(q);
+}
+
+bool ibp_resp_may_ack(const struct ibp_qp *q)
+{
+	return !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD) && !ibp_resp_has_work(q);
+}
+
+void ibp_resp_acked(struct ibp_qp *q)
+{
+	q->conn.resp.ack_due = false;
+	ut_list_del(&q->conn.acks);
+}
+
+void ibp_resp_owe(struct ibp_qp *q)
+{
+	q->conn.resp.ack_due = true;
+	if (ut_list_empty(&q->conn.acks))
+		ut_list_add_tail(&q->port->acks, &q->conn.acks);
+}
+
+void ibp_resp_ack(struct ibp_qp *q)
+{
+	uint32_t out = q->forward ? q->forward->out : 0;
+
+	if (q->conn.resp.ack_due && ibp_resp_may_ack(q)) {
+		uint32_t psn = psn_add(q->conn.resp.epsn, IBP_PSN_MASK - out);
+
+		if (!ibp_fast_ack(q, psn) && !put_aeth(q, WIRE_SYN_ACK, psn)) {
+			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
+				ibp_resp_owe(q);
+			return;
+		}
+		q->conn.resp.ack_due = false;
+	}
+	ut_list_del(&q->conn.acks);
+}
