@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Queues of records: room, order over the wrap, suppressed requests; and the words in events. */
-#include "dat/provider/dtoq.h"
+#include "dat/provider/dto/queue.h"
 
-#include "dat/provider/dto_status.h"
+#include "dat/provider/dto/status.h"
 #include "support/check.h"
 
 #include <dat2/dat_ib_extensions.h>

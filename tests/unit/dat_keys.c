@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The table of keys: found, gone, in which space, while it grows and while others come and go. */
-#include "dat/provider/keys.h"
+#include "dat/provider/mem/keys.h"
 
-#include "dat/provider/obj.h"
+#include "dat/provider/ia/obj.h"
 #include "support/check.h"
 
 #include <pthread.h>
