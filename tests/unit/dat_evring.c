@@ -113,7 +113,7 @@ static void step(struct dpr_evring *r, struct model *m, enum step what, int id)
 	CHECK(r->count == m->n);
 	CHECK(r->size == m->size);
 	for (unsigned int t = 1; t <= MOST; t++)
-		CHECK_MSG(dpr_evring_ripe(r, t) == model_ripe(m, t), "threshold %u of %u", t, m->n);
+		CHECK_MSG(dpr_evring_is_ready(r, t) == model_ripe(m, t), "threshold %u of %u", t, m->n);
 }
 
 /* Copies, so that each sequence of the tree goes on from the same state. */

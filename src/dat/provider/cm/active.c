@@ -19,7 +19,7 @@
 enum { STEP_MS = 4000, STEP_TRIES = 15, RETRY_MAX = 7 };
 
 /* Debian's provider has these; programs at scale set them high. */
-static int knob(const char *name, int dflt)
+static int env_number(const char *name, int dflt)
 {
 	const char *s = getenv(name);
 	char *end;
@@ -30,14 +30,14 @@ static int knob(const char *name, int dflt)
 
 int dpr_conn_start(struct dpr_conn *c)
 {
-	int ms = knob("DAPL_CM_ARP_TIMEOUT_MS", STEP_MS);
+	int ms = env_number("DAPL_CM_ARP_TIMEOUT_MS", STEP_MS);
 
 	return rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&c->remote, ms) ? errno : 0;
 }
 
 static int route(struct dpr_conn *c)
 {
-	return rdma_resolve_route(c->id, knob("DAPL_CM_ROUTE_TIMEOUT_MS", STEP_MS)) ? errno : 0;
+	return rdma_resolve_route(c->id, env_number("DAPL_CM_ROUTE_TIMEOUT_MS", STEP_MS)) ? errno : 0;
 }
 
 struct rdma_conn_param dpr_conn_param(const DAT_EP_ATTR *attr, const struct dpr_private *out)
@@ -62,9 +62,9 @@ static int request(struct dpr_conn *c, struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 	return dpr_count_cm(c->ia, DCNT_IA_CM_REQ_TX, rdma_connect(c->id, &p));
 }
 
-static int again(struct dpr_conn *c, const char *knob_name, int (*step)(struct dpr_conn *), int status)
+static int retry(struct dpr_conn *c, const char *variable, int (*step)(struct dpr_conn *), int status)
 {
-	if (status != -ETIMEDOUT || ++c->tries >= (unsigned int)knob(knob_name, STEP_TRIES))
+	if (status != -ETIMEDOUT || ++c->tries >= (unsigned int)env_number(variable, STEP_TRIES))
 		return EHOSTUNREACH;
 	return step(c);
 }
@@ -77,9 +77,9 @@ static int advance(struct dpr_conn *c, struct dpr_ep *ep, const struct dpr_cm_ev
 		c->tries = 0;
 		return route(c);
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		return again(c, "DAPL_CM_ARP_RETRY_COUNT", dpr_conn_start, e->status);
+		return retry(c, "DAPL_CM_ARP_RETRY_COUNT", dpr_conn_start, e->status);
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return again(c, "DAPL_CM_ROUTE_RETRY_COUNT", route, e->status);
+		return retry(c, "DAPL_CM_ROUTE_RETRY_COUNT", route, e->status);
 	default:
 		return request(c, ep);
 	}
@@ -87,16 +87,16 @@ static int advance(struct dpr_conn *c, struct dpr_ep *ep, const struct dpr_cm_ev
 
 void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
-	struct dpr_ep *ep = dpr_conn_present(c);
+	struct dpr_ep *ep = dpr_conn_lock_ep(c);
 	bool refused = e->type == RDMA_CM_EVENT_ROUTE_RESOLVED;
 	int err = 0;
 
 	if (!ep)
 		return;
-	dpr_ep_held(ep);
+	dpr_ep_assert_locked(ep);
 	if (c->ud ? c->waiting : ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING)
 		err = advance(c, ep, e);
-	dpr_conn_absent(ep);
+	dpr_conn_unlock_ep(ep);
 	if (err)
 		dpr_log(DPR_LOG_CM, "connection %p: no way on: %s", (void *)c, strerror(err));
 	if (err)
@@ -107,49 +107,49 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 /* The connection stays with the endpoint, for what the peer may have said. */
 void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 {
-	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_present(c);
+	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_lock_ep(c);
 	struct dpr_ep_step s;
 
 	if (c->ud)
 		dpr_ud_failed(c, false);
 	if (!ep)
 		return;
-	dpr_ep_held(ep);
+	dpr_ep_assert_locked(ep);
 	s = dpr_ep_step(ep->state, DPR_ON_REFUSED, true);
 	if (!s.ret && !ep->ending) {
-		dpr_ep_go(ep, DPR_ON_REFUSED);
+		dpr_ep_apply(ep, DPR_ON_REFUSED);
 		dpr_timer_cancel(&c->timer); /* the loop's own */
 		dpr_ep_qp_error(ep);
 		if (!ep->qp)
 			dpr_ep_fail_posted(ep);
-		dpr_ep_say(ep->connect, ep, s.event ? s.event : event, c->in.len, c->in.data);
+		dpr_ep_queue_event(ep->connect, ep, s.event ? s.event : event, c->in.len, c->in.data);
 		atomic_store(&ep->early, false);
 	}
 	dpr_obj_hold(&ep->obj);
-	dpr_conn_absent(ep);
+	dpr_conn_unlock_ep(ep);
 	dpr_ep_reap(ep);
 	dpr_obj_put(&ep->obj);
 }
 
 /* The id is destroyed, which withdraws the request. */
-static void give_up(struct dpr_conn *c)
+static void withdraw(struct dpr_conn *c)
 {
-	struct dpr_ep *ep = dpr_conn_present(c);
+	struct dpr_ep *ep = dpr_conn_lock_ep(c);
 	bool mine;
 
 	if (!ep)
 		return;
-	dpr_ep_held(ep);
+	dpr_ep_assert_locked(ep);
 	mine = ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING && !ep->ending;
 	if (mine) {
-		dpr_ep_go(ep, DPR_ON_REFUSED);
+		dpr_ep_apply(ep, DPR_ON_REFUSED);
 		ep->conn = NULL;
 		dpr_ep_qp_error(ep);
-		dpr_ep_say(ep->connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT, 0, NULL);
+		dpr_ep_queue_event(ep->connect, ep, DAT_CONNECTION_EVENT_TIMED_OUT, 0, NULL);
 		atomic_store(&ep->early, false);
 	}
 	dpr_obj_hold(&ep->obj);
-	dpr_conn_absent(ep);
+	dpr_conn_unlock_ep(ep);
 	if (mine) {
 		dpr_conn_leave(c);
 		dpr_conn_put(c); /* the endpoint's */
@@ -167,6 +167,6 @@ void dpr_conn_timeout(struct dpr_timer *t)
 	if (c->ud)
 		dpr_ud_failed(c, false);
 	else
-		give_up(c);
+		withdraw(c);
 	dpr_conn_put(c);
 }

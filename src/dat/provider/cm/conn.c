@@ -86,7 +86,7 @@ void dpr_conn_leave(struct dpr_conn *c)
 		dpr_obj_put(&ep->obj);
 }
 
-void dpr_conn_hang_up(struct dpr_conn *c)
+void dpr_conn_disconnect(struct dpr_conn *c)
 {
 	bool first = !atomic_exchange(&c->over, true);
 
@@ -94,7 +94,7 @@ void dpr_conn_hang_up(struct dpr_conn *c)
 		dpr_count(&c->ia->counters[DCNT_IA_CM_DREQ_TX], 1);
 }
 
-struct dpr_ep *dpr_conn_present(struct dpr_conn *c)
+struct dpr_ep *dpr_conn_lock_ep(struct dpr_conn *c)
 {
 	struct dpr_ep *ep = dpr_conn_ep(c);
 
@@ -108,7 +108,7 @@ struct dpr_ep *dpr_conn_present(struct dpr_conn *c)
 	return NULL;
 }
 
-void dpr_conn_absent(struct dpr_ep *ep)
+void dpr_conn_unlock_ep(struct dpr_ep *ep)
 {
 	ut_unlock(&ep->lock);
 	dpr_obj_put(&ep->obj);

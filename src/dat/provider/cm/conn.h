@@ -85,11 +85,11 @@ struct dpr_ep *dpr_conn_ep(struct dpr_conn *c);
 /* From now on this is ep's, and holds it. */
 void dpr_conn_join(struct dpr_conn *c, struct dpr_ep *ep);
 void dpr_conn_leave(struct dpr_conn *c);
-/* Its endpoint, held and locked, if this is its present connection; dpr_conn_absent lets it go. */
-struct dpr_ep *dpr_conn_present(struct dpr_conn *c) UT_NO_TSA;
-void dpr_conn_absent(struct dpr_ep *ep) UT_NO_TSA;
+/* Its endpoint, held and locked, if this is its present connection; dpr_conn_unlock_ep lets it go. */
+struct dpr_ep *dpr_conn_lock_ep(struct dpr_conn *c) UT_NO_TSA;
+void dpr_conn_unlock_ep(struct dpr_ep *ep) UT_NO_TSA;
 /* The endpoint's lock is held: ends the connection at the peer, if there is one. */
-void dpr_conn_hang_up(struct dpr_conn *c);
+void dpr_conn_disconnect(struct dpr_conn *c);
 
 /* --- private data and qualifiers (private.c) --- */
 

@@ -126,7 +126,7 @@ static DAT_RETURN commit(struct dpr_ep *ep, struct dpr_conn *c, DAT_TIMEOUT time
 	ep->conn = c;
 	atomic_store(&ep->early, true);
 	atomic_store(&ep->failed, false);
-	dpr_ep_go(ep, DPR_DO_CONNECT);
+	dpr_ep_apply(ep, DPR_DO_CONNECT);
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		*err = -dpr_timer_arm(&c->timer, timeout);
 	if (!*err)

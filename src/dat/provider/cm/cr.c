@@ -72,13 +72,11 @@ static void cr_close(struct dpr_obj *o)
 DAT_RETURN dpr_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_PARAM *param)
 {
 	struct dpr_cr *cr = dpr_cr_of(handle);
+	DAT_RETURN ret = dpr_query_args(cr, DAT_INVALID_HANDLE_CR,
+					mask & ~DAT_CR_FIELD_ALL, param);
 
-	if (!cr)
-		return bad_cr();
-	if (mask & ~DAT_CR_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!param)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	*param = (DAT_CR_PARAM){
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote,
 		.remote_port_qual = ntohs(rdma_get_dst_port(cr->conn->id)),
@@ -131,7 +129,7 @@ static DAT_RETURN join(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_pr
 	ep->conn = cr->conn;
 	atomic_store(&ep->early, true);
 	atomic_store(&ep->failed, false);
-	dpr_ep_go(ep, DPR_DO_ACCEPT);
+	dpr_ep_apply(ep, DPR_DO_ACCEPT);
 	*err = atomic_load(&cr->conn->gone) ? ECONNRESET : answer(cr, ep, out);
 	return DAT_SUCCESS;
 }

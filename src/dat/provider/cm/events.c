@@ -22,6 +22,124 @@
 
 enum { BATCH = 64 }; /* then timers and completions have their turn */
 
+/* --- what happened to a connection --- */
+
+/* What rdma_cm tells of the exchange. The third message of it has no event of its own. */
+static void count(struct dpr_conn *c, enum rdma_cm_event_type type)
+{
+	uint64_t *n = c->ia->counters;
+
+	if (type == RDMA_CM_EVENT_ESTABLISHED) {
+		dpr_count(&n[c->active ? DCNT_IA_CM_REP_RX : DCNT_IA_CM_RTU_RX], 1);
+		dpr_count(&n[c->active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST], 1);
+		if (c->active)
+			dpr_count(&n[DCNT_IA_CM_RTU_TX], 1);
+	} else if (type == RDMA_CM_EVENT_UNREACHABLE) {
+		dpr_count(&n[DCNT_IA_CM_ERR_TIMEOUT], 1);
+	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
+		bool ours = atomic_exchange(&c->over, true);
+
+		dpr_count(&n[ours ? DCNT_IA_CM_DREP_RX : DCNT_IA_CM_DREQ_RX], 1);
+	}
+}
+
+static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
+{
+	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_lock_ep(c);
+
+	if (c->ud)
+		dpr_ud_established(c, e);
+
+	if (!ep)
+		return;
+	dpr_ep_assert_locked(ep);
+	if (!ep->ending) {
+		if (c->active)
+			c->in = e->in;
+		dpr_ep_established(ep, c->active ? &c->in : NULL);
+	}
+	dpr_timer_cancel(&c->timer); /* the loop's own */
+	dpr_obj_hold(&ep->obj);
+	dpr_conn_unlock_ep(ep);
+	dpr_ep_reap(ep); /* completions that waited for it */
+	dpr_obj_put(&ep->obj);
+}
+
+static void rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
+{
+	DAT_EVENT_NUMBER event;
+
+	if (c->ud) {
+		dpr_ud_rejected(c, e);
+		return;
+	}
+	c->in = e->in;
+	event = dpr_private_rejected(&c->in, e->status, c->ia->iwarp);
+	dpr_count(&c->ia->counters[event == DAT_CONNECTION_EVENT_PEER_REJECTED
+					   ? DCNT_IA_CM_USER_REJ_RX : DCNT_IA_CM_ERR_REJ_RX], 1);
+	dpr_conn_failed(c, event);
+}
+
+/* Not yet answered: dat_cr_accept will find out. */
+static void ended(struct dpr_conn *c, enum dpr_ep_do why)
+{
+	struct dpr_ep *ep = dpr_conn_ep(c);
+
+	atomic_store(&c->gone, true);
+	if (!ep)
+		return;
+	dpr_ep_end(ep, c, why);
+	dpr_obj_put(&ep->obj);
+}
+
+static void handle(struct dpr_conn *c, const struct dpr_cm_event *e)
+{
+	dpr_log(DPR_LOG_CM, "connection %p, %s side: %s, status %d", (void *)c,
+		c->active ? "active" : "passive", rdma_event_str(e->type), e->status);
+	count(c, e->type);
+	switch (e->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		dpr_conn_resolve(c, e);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		established(c, e);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (c->active)
+			rejected(c, e);
+		else
+			ended(c, DPR_ON_REFUSED);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		if (c->ud && c->active)
+			dpr_ud_rejected(c, e);
+		else if (c->active)
+			dpr_conn_failed(c, DAT_CONNECTION_EVENT_UNREACHABLE);
+		else
+			ended(c, DPR_ON_REFUSED);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		if (c->active)
+			dpr_conn_failed(c, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		else
+			ended(c, DPR_ON_REFUSED);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		ended(c, DPR_ON_DISCONNECTED);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		ended(c, DPR_ON_BROKEN);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- the channel --- */
+
 static void copy(const struct rdma_cm_event *ev, struct dpr_cm_event *e)
 {
 	const void *data = ev->param.conn.private_data;
@@ -75,7 +193,7 @@ static void on_conn(struct dpr_conn *c, struct rdma_cm_event *ev)
 	rdma_ack_cm_event(ev);
 	if (!alive)
 		return;
-	dpr_conn_event(c, &e);
+	handle(c, &e);
 	dpr_conn_put(c);
 }
 
@@ -104,120 +222,4 @@ void dpr_conn_ready(struct dpr_ia *ia)
 
 	for (int i = 0; i < BATCH && !rdma_get_cm_event(ia->channel, &ev); i++)
 		one(ia, ev);
-}
-
-/* --- what happened to a connection --- */
-
-/* What rdma_cm tells of the exchange. The third message of it has no event of its own. */
-static void count(struct dpr_conn *c, enum rdma_cm_event_type type)
-{
-	uint64_t *n = c->ia->counters;
-
-	if (type == RDMA_CM_EVENT_ESTABLISHED) {
-		dpr_count(&n[c->active ? DCNT_IA_CM_REP_RX : DCNT_IA_CM_RTU_RX], 1);
-		dpr_count(&n[c->active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST], 1);
-		if (c->active)
-			dpr_count(&n[DCNT_IA_CM_RTU_TX], 1);
-	} else if (type == RDMA_CM_EVENT_UNREACHABLE) {
-		dpr_count(&n[DCNT_IA_CM_ERR_TIMEOUT], 1);
-	} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
-		bool ours = atomic_exchange(&c->over, true);
-
-		dpr_count(&n[ours ? DCNT_IA_CM_DREP_RX : DCNT_IA_CM_DREQ_RX], 1);
-	}
-}
-
-static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
-{
-	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_present(c);
-
-	if (c->ud)
-		dpr_ud_established(c, e);
-
-	if (!ep)
-		return;
-	dpr_ep_held(ep);
-	if (!ep->ending) {
-		if (c->active)
-			c->in = e->in;
-		dpr_ep_established(ep, c->active ? &c->in : NULL);
-	}
-	dpr_timer_cancel(&c->timer); /* the loop's own */
-	dpr_obj_hold(&ep->obj);
-	dpr_conn_absent(ep);
-	dpr_ep_reap(ep); /* completions that waited for it */
-	dpr_obj_put(&ep->obj);
-}
-
-static void rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
-{
-	DAT_EVENT_NUMBER event;
-
-	if (c->ud) {
-		dpr_ud_rejected(c, e);
-		return;
-	}
-	c->in = e->in;
-	event = dpr_private_rejected(&c->in, e->status, c->ia->iwarp);
-	dpr_count(&c->ia->counters[event == DAT_CONNECTION_EVENT_PEER_REJECTED
-					   ? DCNT_IA_CM_USER_REJ_RX : DCNT_IA_CM_ERR_REJ_RX], 1);
-	dpr_conn_failed(c, event);
-}
-
-/* Not yet answered: dat_cr_accept will find out. */
-static void ended(struct dpr_conn *c, enum dpr_ep_do why)
-{
-	struct dpr_ep *ep = dpr_conn_ep(c);
-
-	atomic_store(&c->gone, true);
-	if (!ep)
-		return;
-	dpr_ep_end(ep, c, why);
-	dpr_obj_put(&ep->obj);
-}
-
-void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e)
-{
-	dpr_log(DPR_LOG_CM, "connection %p, %s side: %s, status %d", (void *)c,
-		c->active ? "active" : "passive", rdma_event_str(e->type), e->status);
-	count(c, e->type);
-	switch (e->type) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-		dpr_conn_resolve(c, e);
-		break;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		established(c, e);
-		break;
-	case RDMA_CM_EVENT_REJECTED:
-		if (c->active)
-			rejected(c, e);
-		else
-			ended(c, DPR_ON_REFUSED);
-		break;
-	case RDMA_CM_EVENT_UNREACHABLE:
-		if (c->ud && c->active)
-			dpr_ud_rejected(c, e);
-		else if (c->active)
-			dpr_conn_failed(c, DAT_CONNECTION_EVENT_UNREACHABLE);
-		else
-			ended(c, DPR_ON_REFUSED);
-		break;
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-		if (c->active)
-			dpr_conn_failed(c, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-		else
-			ended(c, DPR_ON_REFUSED);
-		break;
-	case RDMA_CM_EVENT_DISCONNECTED:
-		ended(c, DPR_ON_DISCONNECTED);
-		break;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		ended(c, DPR_ON_BROKEN);
-		break;
-	default:
-		break;
-	}
 }

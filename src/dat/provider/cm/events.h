@@ -8,14 +8,9 @@
 
 #include <dat2/udat.h>
 
-struct dpr_cm_event;
-struct dpr_conn;
 struct dpr_ia;
 
 /* The loop: something is readable on ia->channel. */
 void dpr_conn_ready(struct dpr_ia *ia);
-
-/* The loop, for a connection; cm_active.c for what only the connecting side hears. */
-void dpr_conn_event(struct dpr_conn *c, const struct dpr_cm_event *e);
 
 #endif

@@ -16,7 +16,6 @@
 
 struct dpr_ep;
 struct dpr_evd;
-struct dpr_ia;
 
 /* PSP, RSP and CSP differ in what they answer to a query and in where a request's endpoint comes
  * from; obj.kind tells which. */
@@ -66,24 +65,21 @@ static inline struct dpr_cr *dpr_cr_of(DAT_HANDLE h)
 	return (struct dpr_cr *)dpr_obj_of(h, DPR_CR);
 }
 
-/* --- among sp.c, psp.c and csp.c --- */
-/* Not listening yet. NULL: no memory. */
-struct dpr_sp *dpr_sp_new(struct dpr_ia *ia, enum dpr_kind kind, struct dpr_evd *evd);
-/* Port 0: any. 0 or positive errno. Requests that come at once wait for the lock. */
-int dpr_sp_listen(struct dpr_sp *sp, uint16_t port) UT_REQUIRES(sp->lock);
-/* The end: false if another thread was first. No lock held. */
-bool dpr_sp_end(struct dpr_sp *sp);
-DAT_RETURN dpr_sp_evd(struct dpr_ia *ia, DAT_EVD_HANDLE handle, struct dpr_evd **evd);
-/* errno of listening */
-DAT_RETURN dpr_sp_error(int err);
-DAT_RETURN dpr_sp_free(DAT_HANDLE handle, enum dpr_kind kind, DAT_RETURN_SUBTYPE sub);
+DAT_RETURN dpr_psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EVD_HANDLE evd,
+			  DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
+DAT_RETURN dpr_psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL *qual, DAT_EVD_HANDLE evd,
+			      DAT_PSP_FLAGS flags, DAT_PSP_HANDLE *psp);
+DAT_RETURN dpr_psp_query(DAT_PSP_HANDLE psp, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param);
+DAT_RETURN dpr_psp_free(DAT_PSP_HANDLE psp);
+DAT_RETURN dpr_rsp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep,
+			  DAT_EVD_HANDLE evd, DAT_RSP_HANDLE *rsp);
+DAT_RETURN dpr_rsp_query(DAT_RSP_HANDLE rsp, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param);
+DAT_RETURN dpr_rsp_free(DAT_RSP_HANDLE rsp);
+DAT_RETURN dpr_csp_create(DAT_IA_HANDLE ia, DAT_COMM *comm, DAT_IA_ADDRESS_PTR addr,
+			  DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp);
+DAT_RETURN dpr_csp_query(DAT_CSP_HANDLE csp, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param);
+DAT_RETURN dpr_csp_free(DAT_CSP_HANDLE csp);
 
-/* --- requests --- */
-
-extern const struct dpr_class dpr_psp_class;
-
-extern const struct dpr_class dpr_rsp_class;
-
-extern const struct dpr_class dpr_csp_class;
+extern const struct dpr_class dpr_psp_class, dpr_rsp_class, dpr_csp_class;
 
 #endif

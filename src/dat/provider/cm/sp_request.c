@@ -35,7 +35,7 @@ static DAT_EP_STATE claim(struct dpr_ep *ep)
 
 	ut_lock(&ep->lock);
 	before = ep->state;
-	dpr_ep_go(ep, DPR_ON_REQUEST);
+	dpr_ep_apply(ep, DPR_ON_REQUEST);
 	ut_unlock(&ep->lock);
 	return before;
 }
@@ -50,16 +50,16 @@ static void unclaim(struct dpr_ep *ep, DAT_EP_STATE before)
 void dpr_cr_return_ep(struct dpr_ep *ep)
 {
 	if (ep->made_here) {
-		dpr_ep_take_back(ep);
+		dpr_ep_finish(ep);
 	} else {
 		ut_lock(&ep->lock);
-		dpr_ep_go(ep, DPR_DO_REJECT);
+		dpr_ep_apply(ep, DPR_DO_REJECT);
 		ut_unlock(&ep->lock);
 	}
 	dpr_obj_put(&ep->obj);
 }
 
-/* Judged before the request is offered; one that is spent meanwhile is refused by give(). */
+/* Judged before the request is offered; one that is spent meanwhile is refused by deliver(). */
 static bool makes_ep(struct dpr_sp *sp)
 {
 	bool none;
@@ -120,7 +120,7 @@ static bool queue(struct dpr_sp *sp, struct dpr_cr *cr)
 }
 
 /* Under sp->lock the service point is neither spent twice nor freed in between. */
-static bool give(struct dpr_sp *sp, struct dpr_cr *cr, struct dpr_ep *made,
+static bool deliver(struct dpr_sp *sp, struct dpr_cr *cr, struct dpr_ep *made,
 		 struct rdma_cm_id **spent) UT_REQUIRES(sp->lock)
 {
 	struct dpr_ep *ep = made ? made : sp->ep;
@@ -157,7 +157,7 @@ bool dpr_sp_offer(struct dpr_sp *sp, struct dpr_conn *c, const struct dpr_cr *as
 		dpr_obj_hold(&made->obj); /* the request's */
 	if (cr && (made || !makes)) {
 		ut_lock(&sp->lock);
-		ok = give(sp, cr, made, &spent);
+		ok = deliver(sp, cr, made, &spent);
 		ut_unlock(&sp->lock);
 	}
 	if (spent)

@@ -59,8 +59,8 @@ static DAT_RETURN ready(struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	ep->qp = qp;
 	atomic_store(&ep->qpn, qp->qp_num);
-	if (!to_rts(ep->obj.ia, qp) && !dpr_qpn_add(ep->obj.ia, qp->qp_num, ep) &&
-	    !dpr_ep_flush_posted(ep))
+	dpr_qpn_add(ep->obj.ia, qp->qp_num, ep);
+	if (!to_rts(ep->obj.ia, qp) && !dpr_ep_flush_posted(ep))
 		return DAT_SUCCESS;
 	dpr_qpn_del(ep->obj.ia, qp->qp_num);
 	atomic_store(&ep->qpn, 0);
@@ -169,29 +169,29 @@ int dpr_ud_request(struct dpr_conn *c, struct dpr_ep *ep)
 
 void dpr_ud_established(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
-	struct dpr_ep *ep = dpr_conn_present(c);
+	struct dpr_ep *ep = dpr_conn_lock_ep(c);
 	struct ibv_ah_attr attr = e->ud.ah_attr;
 
 	if (!ep)
 		return;
-	dpr_ep_held(ep);
+	dpr_ep_assert_locked(ep);
 	if (c->waiting) {
 		dpr_timer_cancel(&c->timer); /* the loop's own */
 		c->in = e->in;
 		c->ah = ibv_create_ah(ep->pz->pd, &attr);
 		have(ep, c, DAT_IB_UD_REMOTE_AH, e->ud.qp_num);
 	}
-	dpr_conn_absent(ep);
+	dpr_conn_unlock_ep(ep);
 }
 
 /* It stays with the endpoint for its data; the consumer may free it. */
 void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 {
-	struct dpr_ep *ep = dpr_conn_present(c);
+	struct dpr_ep *ep = dpr_conn_lock_ep(c);
 
 	if (!ep)
 		return;
-	dpr_ep_held(ep);
+	dpr_ep_assert_locked(ep);
 	if (c->waiting) {
 		dpr_timer_cancel(&c->timer); /* of the loop, or none is armed */
 		c->waiting = false;
@@ -199,7 +199,7 @@ void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 				    : DAT_IB_UD_CONNECTION_ERROR_EVENT,
 		    rejected ? DAT_IB_UD_CONNECT_REJECT : DAT_IB_UD_CONNECT_ERROR, 0);
 	}
-	dpr_conn_absent(ep);
+	dpr_conn_unlock_ep(ep);
 }
 
 /* A status of SIDR is no reason: what tells is the frame that a consumer's reject has. */

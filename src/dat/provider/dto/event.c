@@ -71,10 +71,10 @@ static struct dpr_ep *failed(struct dpr_ep *ep)
 	return hold(ep);
 }
 
-static enum dpr_dto_out request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev,
+static bool request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev,
 				      bool *notify, struct dpr_ep **broken,
 				      struct dpr_ep **drained) UT_NO_TSA;
-static enum dpr_dto_out request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev,
+static bool request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev,
 				      bool *notify, struct dpr_ep **broken,
 				      struct dpr_ep **drained)
 {
@@ -83,12 +83,12 @@ static enum dpr_dto_out request_event(struct dpr_dto *d, const struct ibv_wc *wc
 
 	/* Left from a queue pair that is gone. */
 	if (wc->qp_num != atomic_load_explicit(&ep->qpn, memory_order_relaxed))
-		return DPR_DTO_HIDDEN;
+		return false;
 	if (ok && d->quiet) {
 		retire(&ep->sq, d, true);
 		if (may_drain(ep))
 			*drained = hold(ep);
-		return DPR_DTO_HIDDEN;
+		return false;
 	}
 	*notify = !ok || d->notify;
 	dpr_dto_fill(ev, ep, (enum dpr_op)d->op, d->cookie, dpr_dto_status(wc->status), d->bytes,
@@ -99,7 +99,7 @@ static enum dpr_dto_out request_event(struct dpr_dto *d, const struct ibv_wc *wc
 	retire(&ep->sq, d, wc->status == IBV_WC_SUCCESS);
 	if (may_drain(ep))
 		*drained = hold(ep);
-	return ok ? DPR_DTO_EVENT : DPR_DTO_HIDDEN;
+	return ok;
 }
 
 /* What a receive turned out to be; only a successful one knows. */
@@ -148,10 +148,10 @@ static void taken(struct dpr_ep *ep, struct dpr_ep **broken, struct dpr_ep **dra
 		*broken = failed(ep);
 }
 
-static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
+static bool recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
 				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
 				   struct dpr_ep **drained) UT_NO_TSA;
-static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
+static bool recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
 				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
 				   struct dpr_ep **drained)
 {
@@ -164,7 +164,7 @@ static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const s
 	if (srq)
 		dpr_srq_reaped(srq, d, ep);
 	if (!ep || wc->qp_num != atomic_load_explicit(&ep->qpn, memory_order_relaxed))
-		return DPR_DTO_HIDDEN;
+		return false;
 	if (!srq)
 		retire(&ep->rq, d, true);
 	dpr_dto_fill(ev, ep, DPR_OP_RECV, cookie, dpr_dto_status(wc->status), wc->byte_len, NULL);
@@ -174,17 +174,17 @@ static enum dpr_dto_out recv_event(struct dpr_ia *ia, struct dpr_dto *d, const s
 		*broken = failed(ep);
 	if (srq)
 		taken(ep, broken, drained);
-	return DPR_DTO_EVENT;
+	return true;
 }
 
-enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
+bool dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
 			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained)
 {
 	struct dpr_dto *d = (struct dpr_dto *)(uintptr_t)wc->wr_id;
 
 	*broken = *drained = NULL;
 	if (!d)
-		return DPR_DTO_HIDDEN;
+		return false;
 	if (d->op == DPR_OP_RECV)
 		return recv_event(ia, d, wc, ev, notify, broken, drained);
 	return request_event(d, wc, ev, notify, broken, drained);

@@ -23,17 +23,12 @@ struct dpr_ia;
  * EVDs until nothing of it is left, then dpr_dtoq_fini.
  */
 
-enum dpr_dto_out {
-	DPR_DTO_HIDDEN,  /* swallowed */
-	DPR_DTO_EVENT,   /* *ev is filled in */
-};
-
 /*
  * One completion. *broken is set to the endpoint (held) whose connection this ends, *drained to
  * one (held) that may wait for its last request; the caller acts on both after it let go of its
  * locks (dpr_ep_broken, dpr_ep_drained) and puts the reference.
  */
-enum dpr_dto_out dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
+bool dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
 			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained);
 
 /* The queue pair is gone and no completion of it is left in any EVD. Also forgets references. */

@@ -24,23 +24,23 @@
 
 /* The region of the last segment is mostly that of the next. Regions are never unmapped, so the one
  * remembered is looked at whether or not it lives. */
-static inline const struct dpr_lmr *dpr_plain_lmr(struct dpr_ep *ep, DAT_LMR_CONTEXT context)
+static inline const struct dpr_lmr *dpr_fast_lmr(struct dpr_ep *ep, DAT_LMR_CONTEXT context)
 	UT_REQUIRES(ep->lock)
 {
-	const struct dpr_lmr *l = ep->near;
+	const struct dpr_lmr *l = ep->last_lmr;
 
 	if (l && dpr_key_is(&l->key, ep->obj.ia, DPR_KEY_LOCAL, context))
 		return l;
 	l = (struct dpr_lmr *)dpr_key_find(ep->obj.ia, DPR_KEY_LOCAL, context);
 	if (l)
-		ep->near = l;
+		ep->last_lmr = l;
 	return l;
 }
 
-static inline bool dpr_plain_segment(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
+static inline bool dpr_fast_segment(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
 				     DAT_MEM_PRIV_FLAGS need) UT_REQUIRES(ep->lock)
 {
-	const struct dpr_lmr *l = dpr_plain_lmr(ep, t->lmr_context);
+	const struct dpr_lmr *l = dpr_fast_lmr(ep, t->lmr_context);
 	uint64_t off;
 
 	if (!l || l->pz != ep->pz || need & ~l->priv || l->va != DAT_VA_TYPE_VA)
@@ -50,7 +50,7 @@ static inline bool dpr_plain_segment(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t
 }
 
 /* The record of a plain transfer, if there is room for one. */
-static inline struct dpr_dto *dpr_plain_record(struct dpr_ep *ep, struct dpr_dtoq *q,
+static inline struct dpr_dto *dpr_fast_record(struct dpr_ep *ep, struct dpr_dtoq *q,
 					       enum dpr_op op, DAT_DTO_COOKIE cookie,
 					       uint32_t bytes)
 {
@@ -64,7 +64,7 @@ static inline struct dpr_dto *dpr_plain_record(struct dpr_ep *ep, struct dpr_dto
 }
 
 /* The verdict on a request's length and state, but for its segment. */
-static inline bool dpr_plain_fits(struct dpr_ep *ep, enum dpr_op op, uint32_t bytes,
+static inline bool dpr_fast_fits(struct dpr_ep *ep, enum dpr_op op, uint32_t bytes,
 				  const DAT_RMR_TRIPLET *remote) UT_REQUIRES(ep->lock)
 {
 	if (ep->state != DAT_EP_STATE_CONNECTED || !ep->qp || !ep->request ||
@@ -79,7 +79,7 @@ static inline bool dpr_plain_fits(struct dpr_ep *ep, enum dpr_op op, uint32_t by
 
 /* Three times inlined, each with an operation known beforehand. */
 __attribute__((always_inline)) static inline bool
-dpr_plain_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_DTO_COOKIE cookie,
+dpr_fast_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_DTO_COOKIE cookie,
 	       const DAT_RMR_TRIPLET *remote) UT_REQUIRES(ep->lock)
 {
 	const bool read = op == DPR_OP_READ, write = op == DPR_OP_WRITE;
@@ -89,11 +89,11 @@ dpr_plain_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_
 	struct ibv_sge sge;
 	struct dpr_dto *d;
 
-	if (!dpr_plain_fits(ep, op, bytes, remote) ||
-	    !dpr_plain_segment(ep, t, read ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+	if (!dpr_fast_fits(ep, op, bytes, remote) ||
+	    !dpr_fast_segment(ep, t, read ? DAT_MEM_PRIV_LOCAL_WRITE_FLAG
 					   : DAT_MEM_PRIV_LOCAL_READ_FLAG))
 		return false;
-	d = dpr_plain_record(ep, &ep->sq, op, cookie, bytes);
+	d = dpr_fast_record(ep, &ep->sq, op, cookie, bytes);
 	if (!d)
 		return false;
 	sge = (struct ibv_sge){ t->virtual_address, bytes, t->lmr_context };
@@ -121,7 +121,7 @@ dpr_plain_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_
 	return true;
 }
 
-static inline bool dpr_plain_recv(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
+static inline bool dpr_fast_recv(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
 				  DAT_DTO_COOKIE cookie) UT_REQUIRES(ep->lock)
 {
 	struct ibv_recv_wr *bad, wr;
@@ -130,9 +130,9 @@ static inline bool dpr_plain_recv(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
 
 	if (ep->state != DAT_EP_STATE_CONNECTED || !ep->qp || ep->srq || !ep->recv ||
 	    ep->attr.max_recv_iov < 1 || ep->rq.given != ep->rq.head ||
-	    !dpr_plain_segment(ep, t, DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+	    !dpr_fast_segment(ep, t, DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
 		return false;
-	d = dpr_plain_record(ep, &ep->rq, DPR_OP_RECV, cookie, t->segment_length);
+	d = dpr_fast_record(ep, &ep->rq, DPR_OP_RECV, cookie, t->segment_length);
 	if (!d)
 		return false;
 	sge = (struct ibv_sge){ t->virtual_address, t->segment_length, t->lmr_context };
@@ -149,9 +149,9 @@ static inline bool dpr_plain_recv(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
 
 /* The queue that a plain completion retires the oldest record of; NULL: it is not plain. The state is
  * read without its lock: see dto.h on graceful disconnects. */
-static inline struct dpr_dtoq *dpr_plain_queue(struct dpr_ep *ep, const struct dpr_dto *d,
+static inline struct dpr_dtoq *dpr_fast_queue(struct dpr_ep *ep, const struct dpr_dto *d,
 					       const struct ibv_wc *wc) UT_NO_TSA;
-static inline struct dpr_dtoq *dpr_plain_queue(struct dpr_ep *ep, const struct dpr_dto *d,
+static inline struct dpr_dtoq *dpr_fast_queue(struct dpr_ep *ep, const struct dpr_dto *d,
 					       const struct ibv_wc *wc)
 {
 	struct dpr_dtoq *q = d->op == DPR_OP_RECV ? &ep->rq : &ep->sq;
@@ -170,8 +170,8 @@ static inline struct dpr_dtoq *dpr_plain_queue(struct dpr_ep *ep, const struct d
 }
 
 /* A plain completion becomes its event, without evd_handle. False: nothing happened. */
-static inline bool dpr_plain_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify) UT_NO_TSA;
-static inline bool dpr_plain_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify)
+static inline bool dpr_fast_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify) UT_NO_TSA;
+static inline bool dpr_fast_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify)
 {
 	struct dpr_dto *d = (struct dpr_dto *)(uintptr_t)wc->wr_id;
 	struct dpr_ep *ep = d ? d->ep : NULL;
@@ -181,7 +181,7 @@ static inline bool dpr_plain_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool 
 
 	if (wc->status != IBV_WC_SUCCESS || !ep)
 		return false;
-	q = dpr_plain_queue(ep, d, wc);
+	q = dpr_fast_queue(ep, d, wc);
 	if (!q)
 		return false;
 	bytes = d->bytes;

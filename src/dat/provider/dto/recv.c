@@ -7,7 +7,6 @@
 #include "dat/provider/dto/request.h"
 #include "dat/provider/dto/status.h"
 #include "dat/provider/ep/state.h"
-#include "dat/provider/evd/drain.h"
 #include "dat/provider/evd/evd.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/obj.h"
@@ -35,26 +34,13 @@ static DAT_RETURN may_post(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQ
 		       : dpr_ep_step(ep->state, DPR_DO_POST_RECV, true).ret;
 }
 
-/* The lock is let go: the state may be another when this returns. */
-static void drain(struct dpr_ep *ep) UT_REQUIRES(ep->lock) UT_NO_TSA;
-static void drain(struct dpr_ep *ep)
-{
-	struct dpr_evd *e = ep->recv;
-
-	dpr_obj_hold(&e->obj);
-	ut_unlock(&ep->lock);
-	dpr_evd_drain(e);
-	dpr_obj_put(&e->obj);
-	ut_lock(&ep->lock);
-}
-
 static DAT_RETURN ready(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQUIRES(ep->lock)
 {
 	DAT_RETURN ret = may_post(ep, flags);
 
 	if (ret != DAT_SUCCESS || dpr_dtoq_room(&ep->rq, 1))
 		return ret;
-	drain(ep);
+	dpr_ep_drain(ep, ep->recv);
 	ret = may_post(ep, flags);
 	if (ret != DAT_SUCCESS || dpr_dtoq_room(&ep->rq, 1))
 		return ret;
@@ -75,7 +61,7 @@ static void keep(struct dpr_dtoq *q, const struct ibv_sge *sge, int n)
 		to[i] = (int)i < n ? sge[i] : (struct ibv_sge){ 0 };
 }
 
-static int give(struct dpr_ep *ep, struct dpr_dto *d, struct ibv_sge *sge, int n)
+static int hand_over(struct dpr_ep *ep, struct dpr_dto *d, struct ibv_sge *sge, int n)
 	UT_REQUIRES(ep->lock)
 {
 	struct ibv_recv_wr *bad, wr = {
@@ -118,7 +104,7 @@ static DAT_RETURN issue(struct dpr_ep *ep, struct ibv_sge *sge, int n, uint64_t 
 	/* counted first: it may complete before ibv_post_recv returns */
 	ep->rq.head++;
 	if (ep->qp)
-		err = give(ep, d, sge, n);
+		err = hand_over(ep, d, sge, n);
 	if (!err) {
 		dpr_bump(&ep->counters[DCNT_EP_POST_RECV], 1);
 		dpr_bump(&ep->counters[DCNT_EP_POST_RECV_DATA], bytes);
@@ -156,7 +142,7 @@ DAT_RETURN dpr_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	ut_lock(&ep->lock);
-	if (n == 1 && iov && !flags && dpr_plain_recv(ep, iov, cookie))
+	if (n == 1 && iov && !flags && dpr_fast_recv(ep, iov, cookie))
 		ret = DAT_SUCCESS;
 	else
 		ret = post(ep, n, iov, cookie, flags);
@@ -181,7 +167,7 @@ int dpr_ep_flush_posted(struct dpr_ep *ep)
 
 		while (n < q->iov_max && sge[n].length)
 			n++;
-		err = give(ep, dpr_dtoq_at(q, q->given), sge, (int)n);
+		err = hand_over(ep, dpr_dtoq_at(q, q->given), sge, (int)n);
 	}
 	return err;
 }

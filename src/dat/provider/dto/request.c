@@ -9,7 +9,6 @@
 #include "dat/provider/dto/queue.h"
 #include "dat/provider/dto/status.h"
 #include "dat/provider/ep/state.h"
-#include "dat/provider/evd/drain.h"
 #include "dat/provider/evd/evd.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/obj.h"
@@ -82,21 +81,6 @@ static DAT_RETURN may_post(struct dpr_ep *ep, const struct dpr_request *r) UT_RE
 	return dpr_ep_step(ep->state, DPR_DO_POST_REQUEST, ep->pz && ep->request).ret;
 }
 
-/* The lock is let go: the state may be another when this returns. */
-static void drain(struct dpr_ep *ep) UT_REQUIRES(ep->lock) UT_NO_TSA;
-static void drain(struct dpr_ep *ep)
-{
-	struct dpr_evd *e = ep->request;
-
-	if (!e)
-		return;
-	dpr_obj_hold(&e->obj);
-	ut_unlock(&ep->lock);
-	dpr_evd_drain(e);
-	dpr_obj_put(&e->obj);
-	ut_lock(&ep->lock);
-}
-
 DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uint32_t records)
 {
 	DAT_RETURN ret = may_post(ep, r);
@@ -105,7 +89,7 @@ DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uin
 		return ret;
 	if (dpr_dtoq_room(&ep->sq, records))
 		return DAT_SUCCESS;
-	drain(ep);
+	dpr_ep_drain(ep, ep->request);
 	ret = may_post(ep, r);
 	if (ret != DAT_SUCCESS || !ep->qp || dpr_dtoq_room(&ep->sq, records))
 		return ret;

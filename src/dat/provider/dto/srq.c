@@ -78,7 +78,7 @@ static int make(struct dpr_srq *s, const DAT_SRQ_ATTR *a) UT_REQUIRES(s->lock)
 	s->srq = NULL;
 	s->chunks = NULL;
 	s->free = NULL;
-	s->made = s->posted = s->held = 0;
+	s->made = s->posted = s->outstanding = 0;
 	s->low = DAT_SRQ_LW_DEFAULT;
 	s->failed = false;
 	s->max = a->max_recv_dtos;
@@ -129,14 +129,12 @@ DAT_RETURN dpr_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE zone, DAT_SRQ_ATTR
 DAT_RETURN dpr_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ_PARAM *p)
 {
 	struct dpr_srq *s = dpr_srq_of(handle);
+	DAT_RETURN ret = dpr_query_args(s, DAT_INVALID_HANDLE_SRQ,
+					mask & ~(DAT_SRQ_PARAM_MASK)DAT_SRQ_FIELD_ALL, p);
 
-	if (!s)
-		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-	if (mask & ~(DAT_SRQ_PARAM_MASK)DAT_SRQ_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!p)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	dpr_srq_catch_up(s);
+	if (ret)
+		return ret;
+	dpr_srq_drain(s);
 	ut_lock(&s->lock);
 	*p = (DAT_SRQ_PARAM){
 		.ia_handle = dpr_ia_public(s->obj.ia),
@@ -146,7 +144,7 @@ DAT_RETURN dpr_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ
 		.max_recv_iov = s->iov_max,
 		.low_watermark = s->low,
 		.available_dto_count = s->posted,
-		.outstanding_dto_count = s->held,
+		.outstanding_dto_count = s->outstanding,
 	};
 	ut_unlock(&s->lock);
 	return DAT_SUCCESS;
@@ -159,7 +157,7 @@ static DAT_RETURN resize(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock)
 
 	if (s->failed)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
-	if (n < s->held || n < s->low)
+	if (n < s->outstanding || n < s->low)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
 	if (dpr_srq_records(s, n))
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
@@ -178,7 +176,7 @@ DAT_RETURN dpr_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT n)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	if (n <= 0 || n > s->obj.ia->dev.orig_attr.max_srq_wr)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	dpr_srq_catch_up(s);
+	dpr_srq_drain(s);
 	ut_lock(&s->lock);
 	ret = resize(s, n);
 	ut_unlock(&s->lock);

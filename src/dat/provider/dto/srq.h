@@ -30,7 +30,7 @@ struct dpr_srq {
 	struct dpr_srq_chunk *chunks UT_GUARDED_BY(lock);
 	struct dpr_dto *free UT_GUARDED_BY(lock);
 	DAT_COUNT posted UT_GUARDED_BY(lock); /* on the queue: available_dto_count */
-	DAT_COUNT held UT_GUARDED_BY(lock);   /* not yet reaped: outstanding_dto_count */
+	DAT_COUNT outstanding UT_GUARDED_BY(lock);   /* not yet reaped: outstanding_dto_count */
 	bool failed UT_GUARDED_BY(lock);
 };
 

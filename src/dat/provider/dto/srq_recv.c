@@ -57,12 +57,12 @@ static DAT_RETURN issue(struct dpr_srq *s, struct ibv_sge *sge, int n, uint64_t 
 		return dpr_post_error(err);
 	}
 	s->posted++;
-	s->held++;
+	s->outstanding++;
 	return DAT_SUCCESS;
 }
 
 /* The EVDs into which endpoints take from s, drained one after the other, no lock held. */
-void dpr_srq_catch_up(struct dpr_srq *s)
+void dpr_srq_drain(struct dpr_srq *s)
 {
 	struct dpr_ia *ia = s->obj.ia;
 	struct dpr_evd *e[64];
@@ -133,13 +133,13 @@ DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!room(s))
-		dpr_srq_catch_up(s);
+		dpr_srq_drain(s);
 	return post(s, sge, g.n, g.bytes, cookie);
 }
 
 /* --- completions --- */
 
-void dpr_ep_tell_soft(struct dpr_ep *ep)
+void dpr_ep_soft_event(struct dpr_ep *ep)
 {
 	if (atomic_exchange(&ep->soft_due, false))
 		dpr_async_event(ep->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
@@ -151,7 +151,7 @@ void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *e
 	ut_lock(&s->lock);
 	s->posted--;
 	if (!ep)
-		s->held--;
+		s->outstanding--;
 	d->next = s->free;
 	s->free = d;
 	ut_unlock(&s->lock);
@@ -180,6 +180,6 @@ void dpr_srq_event_reaped(const DAT_EVENT *ev)
 		return;
 	atomic_fetch_sub_explicit(&ep->taken, 1, memory_order_relaxed);
 	ut_lock(&s->lock);
-	s->held--;
+	s->outstanding--;
 	ut_unlock(&s->lock);
 }

@@ -16,7 +16,7 @@ struct dpr_dto;
 struct dpr_ep;
 
 /* The first thing dpr_ep_drained does; no lock held. In srq.c. */
-void dpr_ep_tell_soft(struct dpr_ep *ep);
+void dpr_ep_soft_event(struct dpr_ep *ep);
 
 /* An event goes to the consumer (dequeue, wait): the counts of SRQs end here. Under evd->lock. */
 void dpr_srq_event_reaped(const DAT_EVENT *ev);
@@ -37,7 +37,7 @@ void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *e
 int dpr_srq_records(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock);
 
 /* Drains what may have taken buffers and was not looked at. No lock held. */
-void dpr_srq_catch_up(struct dpr_srq *s);
+void dpr_srq_drain(struct dpr_srq *s);
 
 DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 

@@ -53,7 +53,7 @@ static void clear(struct dpr_ep *ep, struct dpr_srq *srq) UT_NO_TSA;
 static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 {
 	ep->pz = NULL;
-	ep->near = NULL;
+	ep->last_lmr = NULL;
 	ep->recv = ep->request = ep->connect = NULL;
 	ep->srq = srq;
 	ep->made_here = false;
@@ -188,7 +188,7 @@ struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia)
 		return NULL;
 	ut_lock(&ep->lock);
 	ep->made_here = true;
-	dpr_ep_go(ep, DPR_ON_REQUEST);
+	dpr_ep_apply(ep, DPR_ON_REQUEST);
 	ut_unlock(&ep->lock);
 	return ep;
 }

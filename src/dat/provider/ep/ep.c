@@ -73,6 +73,17 @@ static void hold_evds(struct dpr_ep *ep, struct dpr_evd *evd[2])
 	ut_unlock(&ep->lock);
 }
 
+void dpr_ep_drain(struct dpr_ep *ep, struct dpr_evd *e) UT_NO_TSA
+{
+	if (!e)
+		return;
+	dpr_obj_hold(&e->obj);
+	ut_unlock(&ep->lock);
+	dpr_evd_drain(e);
+	dpr_obj_put(&e->obj);
+	ut_lock(&ep->lock);
+}
+
 void dpr_ep_reap(struct dpr_ep *ep)
 {
 	struct dpr_evd *evd[2];
@@ -165,7 +176,7 @@ static struct dpr_conn *take_conn(struct dpr_ep *ep)
 	c = ep->conn;
 	ep->conn = NULL;
 	if (c)
-		dpr_conn_hang_up(c);
+		dpr_conn_disconnect(c);
 	ut_unlock(&ep->lock);
 	return c;
 }
@@ -257,7 +268,7 @@ static void reset(struct dpr_ep *ep)
 	drop_conn(ep);
 	drop_qp(ep);
 	ut_lock(&ep->lock);
-	dpr_ep_go(ep, DPR_DO_RESET);
+	dpr_ep_apply(ep, DPR_DO_RESET);
 	ut_unlock(&ep->lock);
 }
 
@@ -277,9 +288,3 @@ DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE handle)
 	return s.ret;
 }
 
-/* --- a request's own endpoint --- */
-
-void dpr_ep_take_back(struct dpr_ep *ep)
-{
-	dpr_ep_finish(ep);
-}

@@ -48,7 +48,7 @@ struct dpr_ep {
 	struct dpr_dtoq rq UT_GUARDED_BY(lock);    /* receives; of size 0 with an SRQ */
 	/* each is held and used (dpr_use, dpr_evd_feed) by this endpoint */
 	struct dpr_pz *pz UT_GUARDED_BY(lock);
-	const struct dpr_lmr *near UT_GUARDED_BY(lock); /* of the last segment; not held (plain.h) */
+	const struct dpr_lmr *last_lmr UT_GUARDED_BY(lock); /* of the last segment; not held (plain.h) */
 	struct dpr_evd *request UT_GUARDED_BY(lock), *recv UT_GUARDED_BY(lock),
 		*connect UT_GUARDED_BY(lock);
 	struct dpr_srq *srq; /* immutable */
@@ -65,7 +65,7 @@ struct dpr_ep {
 	 * DAT_WATERMARK_INFINITE: none. Atomic since they are judged under evd->lock. */
 	_Atomic DAT_COUNT taken, soft, hard;
 	_Atomic bool soft_armed; /* by dat_ep_set_watermark; one event each */
-	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_tell_soft) */
+	_Atomic bool soft_due;   /* reached: dpr_ep_drained sends the event (dpr_ep_soft_event) */
 };
 
 static inline struct dpr_ep *dpr_ep_of(DAT_HANDLE h)
@@ -80,9 +80,9 @@ static inline bool dpr_ep_is_ud(const struct dpr_ep *ep)
 	return ep->attr.service_type == DAT_SERVICE_TYPE_EXTENSION_BASE;
 }
 
-/* For code that got its endpoint from dpr_conn_present, locked. */
-static inline void dpr_ep_held(struct dpr_ep *ep) UT_ASSERT_HELD(ep->lock);
-static inline void dpr_ep_held(struct dpr_ep *ep)
+/* For code that got its endpoint from dpr_conn_lock_ep, locked. */
+static inline void dpr_ep_assert_locked(struct dpr_ep *ep) UT_ASSERT_HELD(ep->lock);
+static inline void dpr_ep_assert_locked(struct dpr_ep *ep)
 {
 	(void)ep;
 }
@@ -91,8 +91,6 @@ static inline void dpr_ep_held(struct dpr_ep *ep)
 
 /* --- among the files of endpoints and connections --- */
 
-/* It was never given away, or was and its request is rejected. */
-void dpr_ep_take_back(struct dpr_ep *ep);
 /* The end, whatever the state: the handle dies, everything it holds goes. No lock held. */
 void dpr_ep_finish(struct dpr_ep *ep);
 /* The queue pair, if there is one, completes nothing but flushes from here on. */
@@ -100,6 +98,9 @@ void dpr_ep_qp_error(struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 /* Everything that the queue pair had finished is in its EVDs when this returns, as far as they have
  * room. No lock held. */
 void dpr_ep_reap(struct dpr_ep *ep);
+/* Drains one EVD of ep. Called with ep->lock held, which is released meanwhile: the state may be
+ * another when this returns. e may be NULL. */
+void dpr_ep_drain(struct dpr_ep *ep, struct dpr_evd *e) UT_REQUIRES(ep->lock);
 
 DAT_RETURN dpr_ep_free(DAT_EP_HANDLE ep);
 DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE ep);

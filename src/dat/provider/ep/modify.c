@@ -111,7 +111,7 @@ static void settle(struct dpr_ep *ep, const struct dpr_ep_parts *p, const DAT_EP
 		ep->soft_armed = attr->srq_soft_hw != DAT_HW_DEFAULT;
 	}
 	ep->attr = *attr;
-	dpr_ep_go(ep, DPR_DO_MODIFY_ATTR); /* configured or not may have changed */
+	dpr_ep_apply(ep, DPR_DO_MODIFY_ATTR); /* configured or not may have changed */
 }
 
 /* Feeding an EVD may sleep, which the endpoint's lock allows. */

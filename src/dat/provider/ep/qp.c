@@ -70,7 +70,8 @@ DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id)
 	ep->qp = id->qp;
 	dpr_log(DPR_LOG_EP, "ep %p: queue pair 0x%x", (void *)ep, ep->qp->qp_num);
 	atomic_store(&ep->qpn, ep->qp->qp_num);
-	if (!dpr_qpn_add(ep->obj.ia, ep->qp->qp_num, ep) && !dpr_ep_flush_posted(ep))
+	dpr_qpn_add(ep->obj.ia, ep->qp->qp_num, ep);
+	if (!dpr_ep_flush_posted(ep))
 		return DAT_SUCCESS;
 	dpr_qpn_del(ep->obj.ia, ep->qp->qp_num);
 	atomic_store(&ep->qpn, 0);
@@ -81,10 +82,9 @@ DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id)
 
 /* Whose queue pair is this? Receives of an SRQ say no more about it than its number. */
 
-int dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep)
+void dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep)
 {
 	dpr_key_add(&ep->qpkey, ia, DPR_KEY_QP, qpn, &ep->obj);
-	return 0;
 }
 
 void dpr_qpn_del(struct dpr_ia *ia, uint32_t qpn)

@@ -21,7 +21,7 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr) UT_REQUIRE
 DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id) UT_REQUIRES(ep->lock);
 
 /* Queue pair number to endpoint, for completions of SRQ receives: while there is a queue pair. */
-int dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep);
+void dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep);
 void dpr_qpn_del(struct dpr_ia *ia, uint32_t qpn);
 
 #endif

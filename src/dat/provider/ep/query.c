@@ -36,13 +36,11 @@ static void ends(const struct dpr_ep *ep, DAT_EP_PARAM *p) UT_REQUIRES(ep->lock)
 DAT_RETURN dpr_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
 	struct dpr_ep *ep = dpr_ep_of(handle);
+	DAT_RETURN ret = dpr_query_args(ep, DAT_INVALID_HANDLE_EP,
+					mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL, param);
 
-	if (!ep)
-		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (mask & ~(DAT_EP_PARAM_MASK)DAT_EP_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!param)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	memset(param, 0, sizeof(*param));
 	ut_lock(&ep->lock);
 	param->ia_handle = dpr_ia_public(ep->obj.ia);

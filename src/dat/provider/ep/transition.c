@@ -17,7 +17,7 @@
 
 enum { POLL_USEC = 1000 };
 
-struct dpr_ep_step dpr_ep_go(struct dpr_ep *ep, enum dpr_ep_do what)
+struct dpr_ep_step dpr_ep_apply(struct dpr_ep *ep, enum dpr_ep_do what)
 {
 	struct dpr_ep_step s = dpr_ep_step(ep->state, what, dpr_ep_configured(ep));
 
@@ -29,7 +29,7 @@ struct dpr_ep_step dpr_ep_go(struct dpr_ep *ep, enum dpr_ep_do what)
 /* Behind events without private data: programs look at them without asking how much there is. */
 static uint8_t nothing[256];
 
-void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event, DAT_COUNT size,
+void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event, DAT_COUNT size,
 		void *data)
 {
 	DAT_EVENT ev;
@@ -48,11 +48,11 @@ void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event, 
 
 bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in)
 {
-	struct dpr_ep_step s = dpr_ep_go(ep, DPR_ON_ESTABLISHED);
+	struct dpr_ep_step s = dpr_ep_apply(ep, DPR_ON_ESTABLISHED);
 
 	if (s.ret)
 		return false;
-	dpr_ep_say(ep->connect, ep, s.event, in ? in->len : 0, in ? in->data : NULL);
+	dpr_ep_queue_event(ep->connect, ep, s.event, in ? in->len : 0, in ? in->data : NULL);
 	atomic_store(&ep->early, false);
 	dpr_bump(&ep->counters[DCNT_EP_CONNECT], 1);
 	return true;
@@ -91,7 +91,7 @@ static bool stop(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wh
 	ep->ending = true;
 	if (connected(ep)) {
 		if (ep->conn)
-			dpr_conn_hang_up(ep->conn);
+			dpr_conn_disconnect(ep->conn);
 	} else { /* an attempt is given up by destroying its id */
 		*dropped = ep->conn;
 		ep->conn = NULL;
@@ -102,7 +102,7 @@ static bool stop(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wh
 	return true;
 }
 
-static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
+static void finish(struct dpr_ep *ep, enum dpr_ep_do what)
 {
 	struct dpr_ep_step s;
 
@@ -111,11 +111,11 @@ static void tell(struct dpr_ep *ep, enum dpr_ep_do what)
 	 * Terminate of iWARP is both. */
 	if (ep->failed && (what == DPR_ON_DISCONNECTED || what == DPR_ON_DRAINED))
 		what = DPR_ON_BROKEN;
-	s = dpr_ep_go(ep, what);
+	s = dpr_ep_apply(ep, what);
 	ep->ending = false;
 	atomic_store(&ep->early, false);
 	if (!s.ret && s.event) {
-		dpr_ep_say(ep->connect, ep, s.event, 0, NULL);
+		dpr_ep_queue_event(ep->connect, ep, s.event, 0, NULL);
 		dpr_bump(&ep->counters[DCNT_EP_DISCONNECT], 1);
 	}
 	ut_unlock(&ep->lock);
@@ -136,7 +136,7 @@ void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wha
 		dpr_conn_put(dropped);
 	}
 	dpr_ep_reap(ep);
-	tell(ep, what);
+	finish(ep, what);
 	dpr_ep_reap(ep); /* what waited for ESTABLISHED */
 }
 
@@ -151,7 +151,7 @@ void dpr_ep_broken(struct dpr_ep *ep)
  * Suppressed requests at the end of the queue say nothing when they are done: a Write of no bytes
  * behind them does, and is swallowed as a step of ours.
  */
-static void mark(struct dpr_ep *ep) UT_REQUIRES(ep->lock)
+static void post_marker(struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 {
 	struct ibv_send_wr *bad, wr = {
 		.opcode = IBV_WR_RDMA_WRITE,
@@ -185,7 +185,7 @@ bool dpr_ep_idle(struct dpr_ep *ep)
 	ut_lock(&ep->lock);
 	idle = !dpr_dtoq_used(&ep->sq);
 	if (!idle)
-		mark(ep);
+		post_marker(ep);
 	ut_unlock(&ep->lock);
 	return idle;
 }
@@ -201,7 +201,7 @@ static bool pending(struct dpr_ep *ep)
 }
 
 /* Nobody need wait on the EVD of requests meanwhile, so the loop looks after them. */
-static void linger(struct dpr_ep *ep)
+static void poll_pending(struct dpr_ep *ep)
 {
 	if (dpr_ep_idle(ep))
 		dpr_ep_end(ep, NULL, DPR_ON_DRAINED);
@@ -214,13 +214,13 @@ void dpr_ep_poll(struct dpr_timer *t)
 	struct dpr_ep *ep = ut_container(t, struct dpr_ep, poll);
 
 	if (pending(ep))
-		linger(ep);
+		poll_pending(ep);
 }
 
 void dpr_ep_drained(struct dpr_ep *ep)
 {
 	if (atomic_load(&ep->soft_due))
-		dpr_ep_tell_soft(ep);
+		dpr_ep_soft_event(ep);
 	if (pending(ep) && dpr_ep_idle(ep))
 		dpr_ep_end(ep, NULL, DPR_ON_DRAINED);
 }
@@ -239,12 +239,12 @@ DAT_RETURN dpr_ep_disconnect(DAT_EP_HANDLE handle, DAT_CLOSE_FLAGS flags)
 	ut_lock(&ep->lock);
 	s = dpr_ep_step(ep->state, what, true);
 	if (s.next == DAT_EP_STATE_DISCONNECT_PENDING)
-		dpr_ep_go(ep, what);
+		dpr_ep_apply(ep, what);
 	ut_unlock(&ep->lock);
 	if (s.ret)
 		return s.ret;
 	if (s.next == DAT_EP_STATE_DISCONNECT_PENDING)
-		linger(ep);
+		poll_pending(ep);
 	else
 		dpr_ep_end(ep, NULL, what);
 	return DAT_SUCCESS;

@@ -42,14 +42,14 @@ bool dpr_ep_early(struct dpr_ep *ep);
 void dpr_ep_poll(struct dpr_timer *t);
 
 /* Queue a connection event. The EVD is ep's, or one that the caller kept hold of. */
-void dpr_ep_say(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
+void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
 		DAT_COUNT size, void *data);
 
 /* ESTABLISHED, with what the peer sent. False: too late. */
 bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
 
 /* One step of the table. */
-struct dpr_ep_step dpr_ep_go(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
+struct dpr_ep_step dpr_ep_apply(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
 
 /* The connection (this one, or NULL: the present one) ends for this reason, unless it has ended
  * already. No lock held. */

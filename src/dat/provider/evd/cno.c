@@ -205,13 +205,11 @@ DAT_RETURN dpr_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agen
 DAT_RETURN dpr_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
 	struct dpr_cno *c = dpr_cno_of(cno);
+	DAT_RETURN ret = dpr_query_args(c, DAT_INVALID_HANDLE_CNO,
+					(unsigned int)mask & ~7u, param);
 
-	if (!c)
-		return no_cno();
-	if ((unsigned int)mask & ~7u)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!param)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	param->ia_handle = dpr_ia_public(c->obj.ia);
 	param->proxy.agent = DAT_OS_WAIT_PROXY_AGENT_NULL;
 	ut_lock(&c->lock);

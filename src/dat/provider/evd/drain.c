@@ -126,7 +126,7 @@ static bool put_aside(struct dpr_evd *e, const DAT_EVENT *ev, bool notify) UT_RE
 	return true;
 }
 
-unsigned int dpr_evd_release_early(struct dpr_evd *e, bool *notified)
+static unsigned int release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock)
 {
 	unsigned int kept = 0, out = 0;
 
@@ -154,20 +154,20 @@ static bool convert(struct dpr_evd *e, const struct ibv_wc *wc, DAT_EVENT *ev, b
 	UT_REQUIRES(e->lock)
 {
 	struct dpr_ep *broken = NULL, *drained = NULL;
-	enum dpr_dto_out out;
+	bool visible;
 
 	ev->evd_handle = (DAT_EVD_HANDLE)e;
-	if (!e->nearly && dpr_plain_event(wc, ev, notify)) {
+	if (!e->nearly && dpr_fast_event(wc, ev, notify)) {
 		*notify &= !dpr_evd_solicited(e);
 		return true;
 	}
 	*notify = true;
-	out = dpr_dto_event(e->obj.ia, wc, ev, notify, &broken, &drained);
+	visible = dpr_dto_event(e->obj.ia, wc, ev, notify, &broken, &drained);
 	if (broken)
 		later(e, broken, DPR_AFTER_BROKEN);
 	if (drained)
 		later(e, drained, DPR_AFTER_DRAINED);
-	if (out == DPR_DTO_HIDDEN)
+	if (!visible)
 		return false;
 	if (wc->status == IBV_WC_SUCCESS && dpr_evd_solicited(e))
 		*notify = false; /* the channel tells */
@@ -206,7 +206,7 @@ unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified)
 	if (!e->cq)
 		return 0;
 	if (e->nearly)
-		queued += dpr_evd_release_early(e, notified);
+		queued += release_early(e, notified);
 	do {
 		want = may_take(e);
 		got = want ? ibv_poll_cq(e->cq, want, wc) : 0;
@@ -217,7 +217,7 @@ unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified)
 }
 
 /* The ring is empty: the first event goes to the consumer and never sees it. */
-static bool straight(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
+static bool take_direct(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
 {
 	struct ibv_wc wc[POLL_BATCH];
 	bool have = false, notify;
@@ -241,7 +241,7 @@ bool dpr_evd_next(struct dpr_evd *e, DAT_EVENT *event)
 	bool notified = false;
 
 	if (!e->ring.count && e->cq && !e->nearly)
-		return straight(e, event);
+		return take_direct(e, event);
 	if (!e->ring.count)
 		dpr_evd_drain_locked(e, &notified);
 	return dpr_evring_get(&e->ring, event);
@@ -255,7 +255,7 @@ unsigned int dpr_evd_drain(struct dpr_evd *e)
 	ut_lock(&e->lock);
 	n = dpr_evd_drain_locked(e, &notified);
 	if (n)
-		dpr_evd_tell(e, notified);
+		dpr_evd_notify(e, notified);
 	ut_unlock(&e->lock);
 	return n;
 }
@@ -319,9 +319,9 @@ void dpr_evd_ready(struct dpr_watch *w)
 			dpr_evd_arm(e);
 		dpr_evd_drain_locked(e, &notified);
 		if (dpr_evd_solicited(e))
-			e->ring.told = e->ring.count;
+			e->ring.notified = e->ring.count;
 		/* also if another thread has drained it meanwhile */
-		dpr_evd_tell(e, notified || e->ring.told);
+		dpr_evd_notify(e, notified || e->ring.notified);
 	}
 	ut_unlock(&e->lock);
 }

@@ -34,9 +34,6 @@ bool dpr_evd_take_events(struct dpr_evd *e) UT_REQUIRES(e->lock);
  * therefore is asked for all the time. */
 bool dpr_evd_solicited(struct dpr_evd *e) UT_REQUIRES(e->lock);
 
-/* Queued completions that waited for ESTABLISHED and need not any more. */
-unsigned int dpr_evd_release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
-
 /* At the end: what was left to the loop is done here. No lock held. */
 void dpr_evd_settle_now(struct dpr_evd *e);
 

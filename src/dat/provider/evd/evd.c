@@ -101,7 +101,7 @@ static void evd_end(struct dpr_evd *e) UT_NO_TSA
 		dpr_evd_wake(e);
 	ut_unlock(&e->lock);
 	if (cno && e->channel)
-		dpr_loop_forget(&e->watch);
+		dpr_loop_unwatch(&e->watch);
 	ut_unlock(&e->shape);
 	if (cno)
 		dpr_cno_leave(cno);
@@ -231,7 +231,7 @@ static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->sh
 		e->qlen = qlen;
 	/* a full ring may have been what held completions back */
 	if (!err && was && dpr_evd_drain_locked(e, &notified))
-		dpr_evd_tell(e, notified);
+		dpr_evd_notify(e, notified);
 	ut_unlock(&e->lock);
 	if (err == -EBUSY)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);

@@ -94,7 +94,7 @@ void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep)
 		dpr_evring_purge(&e->ring, of_ep, ep);
 		full = e->cq && e->ring.count == e->ring.size &&
 		       !dpr_evring_resize(&e->ring, 2 * e->ring.size);
-		dpr_evd_tell(e, notified);
+		dpr_evd_notify(e, notified);
 		ut_unlock(&e->lock);
 	} while (full);
 }

@@ -15,7 +15,7 @@ static DAT_RETURN no_evd(void)
 }
 
 /* Completions may have come while nobody asked for notification. */
-static void start_telling(struct dpr_evd *e) UT_REQUIRES(e->lock)
+static void start_notifying(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	bool notified = false;
 
@@ -24,7 +24,7 @@ static void start_telling(struct dpr_evd *e) UT_REQUIRES(e->lock)
 	dpr_evd_arm(e);
 	dpr_evd_drain_locked(e, &notified);
 	if (notified)
-		dpr_evd_tell(e, true);
+		dpr_evd_notify(e, true);
 }
 
 static int watch(struct dpr_evd *e, bool on) UT_REQUIRES(e->shape)
@@ -32,7 +32,7 @@ static int watch(struct dpr_evd *e, bool on) UT_REQUIRES(e->shape)
 	if (!e->channel)
 		return 0;
 	if (!on) {
-		dpr_loop_forget(&e->watch);
+		dpr_loop_unwatch(&e->watch);
 		return 0;
 	}
 	e->watch.fd = e->channel->fd;
@@ -60,7 +60,7 @@ static DAT_RETURN set_cno(struct dpr_evd *e, struct dpr_cno *c, struct dpr_cno *
 	}
 	ut_lock(&e->lock);
 	e->cno = c;
-	start_telling(e);
+	start_notifying(e);
 	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
@@ -96,9 +96,9 @@ DAT_RETURN dpr_evd_enable(DAT_EVD_HANDLE evd)
 	ut_lock(&e->lock);
 	if (e->disabled) {
 		e->disabled = false;
-		start_telling(e);
-		if (e->ring.told && !e->waiting)
-			dpr_evd_tell(e, true);
+		start_notifying(e);
+		if (e->ring.notified && !e->waiting)
+			dpr_evd_notify(e, true);
 	}
 	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
@@ -159,13 +159,11 @@ static DAT_EVD_STATE state(struct dpr_evd *e) UT_REQUIRES(e->lock)
 DAT_RETURN dpr_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT_EVD_PARAM *param)
 {
 	struct dpr_evd *e = dpr_evd_of(evd);
+	DAT_RETURN ret = dpr_query_args(e, DAT_INVALID_HANDLE_EVD_REQUEST,
+					(unsigned int)mask & ~(unsigned int)DAT_EVD_FIELD_ALL, param);
 
-	if (!e)
-		return no_evd();
-	if ((unsigned int)mask & ~(unsigned int)DAT_EVD_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!param)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	param->ia_handle = dpr_ia_public(e->obj.ia);
 	param->evd_flags = e->flags;
 	ut_lock(&e->lock);

@@ -24,7 +24,7 @@ void dpr_evd_wake(struct dpr_evd *e)
 		e->woken = syscall(SYS_write, e->wake, &one, sizeof(one)) > 0;
 }
 
-void dpr_evd_tell(struct dpr_evd *e, bool notified)
+void dpr_evd_notify(struct dpr_evd *e, bool notified)
 {
 	if (e->waiting)
 		dpr_evd_wake(e);
@@ -32,7 +32,7 @@ void dpr_evd_tell(struct dpr_evd *e, bool notified)
 		dpr_cno_fire(e->cno, e);
 }
 
-static void die(struct dpr_evd *e) UT_REQUIRES(e->lock)
+static void fail(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	if (e->dead)
 		return;
@@ -46,7 +46,7 @@ static void die(struct dpr_evd *e) UT_REQUIRES(e->lock)
 void dpr_evd_cq_error(struct dpr_evd *e)
 {
 	ut_lock(&e->lock);
-	die(e);
+	fail(e);
 	ut_unlock(&e->lock);
 }
 
@@ -57,7 +57,7 @@ static enum dpr_push queue(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 
 	if (!slot) {
 		if (!soft)
-			die(e);
+			fail(e);
 		return DPR_PUSH_FULL;
 	}
 	*slot = *ev;
@@ -79,7 +79,7 @@ enum dpr_push dpr_evd_push(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, 
 		if (out == DPR_PUSHED)
 			notified |= notify;
 		if (out == DPR_PUSHED || drained)
-			dpr_evd_tell(e, notified);
+			dpr_evd_notify(e, notified);
 		if (ev->event_number >= DAT_CONNECTION_REQUEST_EVENT &&
 		    ev->event_number < DAT_ASYNC_ERROR_EVD_OVERFLOW)
 			dpr_count(&e->counters[DCNT_EVD_CONN_CALLBACK], 1);

@@ -19,7 +19,7 @@ unsigned int dpr_evd_room(struct dpr_evd *e);
 void dpr_evd_cq_error(struct dpr_evd *e);
 
 /* Tell who has to know that events came: the waiter, else the CNO if one of them notifies. */
-void dpr_evd_tell(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
+void dpr_evd_notify(struct dpr_evd *e, bool notified) UT_REQUIRES(e->lock);
 void dpr_evd_wake(struct dpr_evd *e) UT_REQUIRES(e->lock);
 
 DAT_RETURN dpr_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);

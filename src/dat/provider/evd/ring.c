@@ -50,7 +50,7 @@ void dpr_evring_commit(struct dpr_evring *r, bool notify)
 {
 	r->count++;
 	if (notify)
-		r->told = r->count;
+		r->notified = r->count;
 }
 
 bool dpr_evring_get(struct dpr_evring *r, DAT_EVENT *ev)
@@ -60,15 +60,15 @@ bool dpr_evring_get(struct dpr_evring *r, DAT_EVENT *ev)
 	*ev = r->ev[r->head];
 	r->head = place(r, 1);
 	r->count--;
-	if (r->told)
-		r->told--;
+	if (r->notified)
+		r->notified--;
 	return true;
 }
 
 unsigned int dpr_evring_purge(struct dpr_evring *r, bool (*drop)(const DAT_EVENT *ev, void *arg),
 			      void *arg)
 {
-	unsigned int kept = 0, told = 0, was = r->count;
+	unsigned int kept = 0, notified = 0, was = r->count;
 
 	for (unsigned int i = 0; i < was; i++) {
 		DAT_EVENT *ev = &r->ev[place(r, i)];
@@ -78,10 +78,10 @@ unsigned int dpr_evring_purge(struct dpr_evring *r, bool (*drop)(const DAT_EVENT
 		if (place(r, kept) != place(r, i))
 			r->ev[place(r, kept)] = *ev;
 		kept++;
-		if (i < r->told)
-			told = kept;
+		if (i < r->notified)
+			notified = kept;
 	}
 	r->count = kept;
-	r->told = told;
+	r->notified = notified;
 	return was - kept;
 }

@@ -5,7 +5,7 @@
  *
  * A waiter goes when enough events are queued and one of them is a notification event. So events
  * that came without notification are handed out together with the next one that notifies, never
- * alone: `told` counts the events from the oldest to the last one that notifies.
+ * alone: `notified` counts the events from the oldest to the last one that notifies.
  */
 #ifndef DAT_PROVIDER_EVD_RING_H
 #define DAT_PROVIDER_EVD_RING_H
@@ -17,7 +17,7 @@ struct dpr_evring {
 	DAT_EVENT *ev;
 	unsigned int size; /* slots */
 	unsigned int head, count;
-	unsigned int told;
+	unsigned int notified;
 };
 
 /* 0 or -ENOMEM. size is at least 1. */
@@ -36,9 +36,9 @@ unsigned int dpr_evring_purge(struct dpr_evring *r, bool (*drop)(const DAT_EVENT
 			      void *arg);
 
 /* A waiter that asks for `threshold` events may go. */
-static inline bool dpr_evring_ripe(const struct dpr_evring *r, unsigned int threshold)
+static inline bool dpr_evring_is_ready(const struct dpr_evring *r, unsigned int threshold)
 {
-	return r->told && r->count >= threshold;
+	return r->notified && r->count >= threshold;
 }
 
 #endif

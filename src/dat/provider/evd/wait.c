@@ -23,7 +23,7 @@ struct wait {
 	unsigned int threshold;
 	DAT_TIMEOUT timeout;
 	uint64_t at; /* deadline; UINT64_MAX: none */
-	bool all_told, interrupted, stayed;
+	bool notify_all, interrupted, stayed;
 	int cancel; /* the thread's state, if it stayed */
 };
 
@@ -46,7 +46,7 @@ static bool enough(struct wait *w) UT_REQUIRES(w->e->lock)
 	struct dpr_evring *r = &w->e->ring;
 
 	/* a full ring would hide the notification that is behind it; it may also have shrunk */
-	return dpr_evring_ripe(r, w->threshold) || r->count >= r->size;
+	return dpr_evring_is_ready(r, w->threshold) || r->count >= r->size;
 }
 
 /* Any event will do, and none is in the ring: it need not go through that. */
@@ -67,11 +67,11 @@ static bool take_ripe(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 	if (w->e->ring.count > 1 && enough(w) && !w->e->unwaitable)
 		return take(w->e, event);
 	if (dpr_evd_solicited(w->e) && dpr_evd_take_events(w->e))
-		w->all_told = true;
+		w->notify_all = true;
 	dpr_evd_drain_locked(w->e, &notified);
-	if (w->all_told)
-		w->e->ring.told = w->e->ring.count;
-	w->all_told = false;
+	if (w->notify_all)
+		w->e->ring.notified = w->e->ring.count;
+	w->notify_all = false;
 	return !w->e->unwaitable && enough(w) && take(w->e, event);
 }
 
@@ -112,7 +112,7 @@ static void leave(struct dpr_evd *e) UT_REQUIRES(e->lock)
 		return;
 	dpr_evd_arm(e);
 	if (dpr_evd_drain_locked(e, &notified))
-		dpr_evd_tell(e, notified);
+		dpr_evd_notify(e, notified);
 }
 
 static void cancelled(void *arg) UT_NO_TSA
@@ -193,7 +193,7 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 	drop_wakes(e);
 	if (dpr_evd_take_events(e)) {
 		count(e, DCNT_EVD_WAIT_NOTIFY);
-		w->all_told = dpr_evd_solicited(e);
+		w->notify_all = dpr_evd_solicited(e);
 	}
 	w->interrupted = ret == -EINTR;
 	return AGAIN;

@@ -178,7 +178,7 @@ static DAT_RETURN find(struct dpr_ia *ia, const struct want *want)
 	return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
 }
 
-DAT_RETURN dpr_ia_find(struct dpr_ia *ia, const char *params)
+DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params)
 {
 	struct want want = { 0 };
 	DAT_RETURN ret;
@@ -201,7 +201,7 @@ DAT_RETURN dpr_ia_find(struct dpr_ia *ia, const char *params)
 	return ret;
 }
 
-void dpr_ia_lose(struct dpr_ia *ia)
+void dpr_ia_unbind(struct dpr_ia *ia)
 {
 	if (ia->id)
 		rdma_destroy_id(ia->id);

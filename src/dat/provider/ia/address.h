@@ -23,9 +23,9 @@ int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint
 
 /* ia_addr.c: the adapter that `params` of dat.conf mean: fills channel, id, verbs, port, addr and
  * device_name, or nothing. DAT_SUCCESS or INVALID_ADDRESS. */
-DAT_RETURN dpr_ia_find(struct dpr_ia *ia, const char *params);
+DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params);
 
 /* Undoes it. */
-void dpr_ia_lose(struct dpr_ia *ia);
+void dpr_ia_unbind(struct dpr_ia *ia);
 
 #endif

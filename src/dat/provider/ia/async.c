@@ -18,8 +18,8 @@ struct link {
 	struct dpr_evd *evd; /* held and used */
 };
 
-struct news {
-	struct ut_list on; /* ia->news */
+struct pending {
+	struct ut_list on; /* ia->pending */
 	DAT_EVENT ev;
 };
 
@@ -63,7 +63,7 @@ void dpr_async_del(struct dpr_ia *ia, struct dpr_evd *e)
 void dpr_async_event(struct dpr_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE object,
 		     DAT_COUNT reason)
 {
-	struct news *n = calloc(1, sizeof(*n));
+	struct pending *n = calloc(1, sizeof(*n));
 
 	dpr_count(&ia->counters[DCNT_IA_ASYNC_ERROR], 1);
 	if (!n) {
@@ -73,10 +73,10 @@ void dpr_async_event(struct dpr_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE obje
 	n->ev.event_number = number;
 	n->ev.event_data.asynch_error_event_data.dat_handle = object;
 	n->ev.event_data.asynch_error_event_data.reason = reason;
-	ut_lock(&ia->news_lock);
-	ut_list_add_tail(&ia->news, &n->on);
+	ut_lock(&ia->pending_lock);
+	ut_list_add_tail(&ia->pending, &n->on);
 	dpr_timer_arm(&ia->deliver, 0);
-	ut_unlock(&ia->news_lock);
+	ut_unlock(&ia->pending_lock);
 }
 
 /* To the i-th EVD of the list, which may change meanwhile: then one hears twice or not at all. */
@@ -113,14 +113,14 @@ void dpr_async_deliver(struct dpr_timer *t)
 	struct ut_list *on;
 
 	for (;;) {
-		struct news *n;
+		struct pending *n;
 
-		ut_lock(&ia->news_lock);
-		on = ut_list_pop(&ia->news);
-		ut_unlock(&ia->news_lock);
+		ut_lock(&ia->pending_lock);
+		on = ut_list_pop(&ia->pending);
+		ut_unlock(&ia->pending_lock);
 		if (!on)
 			return;
-		n = ut_container(on, struct news, on);
+		n = ut_container(on, struct pending, on);
 		if (n->ev.event_data.asynch_error_event_data.dat_handle == (DAT_HANDLE)ia)
 			n->ev.event_data.asynch_error_event_data.dat_handle =
 				(DAT_HANDLE)dpr_ia_public(ia);
@@ -134,6 +134,6 @@ void dpr_async_fini(struct dpr_ia *ia) UT_NO_TSA
 	struct ut_list *on;
 
 	dpr_timer_cancel(&ia->deliver);
-	while ((on = ut_list_pop(&ia->news)))
-		free(ut_container(on, struct news, on));
+	while ((on = ut_list_pop(&ia->pending)))
+		free(ut_container(on, struct pending, on));
 }

@@ -30,7 +30,7 @@ static struct ut_list devices UT_GUARDED_BY(lock) = UT_LIST_INIT(devices);
 
 /* --- verbs to DAT --- */
 
-enum about { ABOUT_NOBODY, ABOUT_IA, ABOUT_EP, ABOUT_EVD, ABOUT_SRQ };
+enum about { ABOUT_IA, ABOUT_EP, ABOUT_EVD, ABOUT_SRQ };
 
 struct row {
 	enum ibv_event_type type;
@@ -96,14 +96,14 @@ static bool has_queue(struct dpr_obj *o, const void *arg)
 }
 
 /* The object that has the queue, held; NULL if the queue is not ours. */
-static struct dpr_obj *whose(struct dpr_ia *ia, enum about about, const struct ibv_async_event *ev)
+static struct dpr_obj *object_of(struct dpr_ia *ia, enum about about, const struct ibv_async_event *ev)
 {
 	const struct queue q = { about, ev };
 
 	return dpr_obj_find(ia, has_queue, &q);
 }
 
-static void tell(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
+static void report(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
 		 enum ibv_event_type type)
 {
 	if (r->about == ABOUT_EVD) {
@@ -150,7 +150,7 @@ static void one_event(struct dpr_device *d, struct ibv_async_event *ev)
 
 	dpr_log(DPR_LOG_WARN, "asynchronous event of the device: %s", ibv_event_type_str(type));
 	for (unsigned int i = 0; r && n < MOST && (ia[n] = nth(d, i)); i++) {
-		o[n] = r->about == ABOUT_IA ? NULL : whose(ia[n], r->about, ev);
+		o[n] = r->about == ABOUT_IA ? NULL : object_of(ia[n], r->about, ev);
 		if (o[n] || r->about == ABOUT_IA)
 			n++;
 		else
@@ -158,7 +158,7 @@ static void one_event(struct dpr_device *d, struct ibv_async_event *ev)
 	}
 	ibv_ack_async_event(ev);
 	while (n--) {
-		tell(r, ia[n], o[n], type);
+		report(r, ia[n], o[n], type);
 		if (o[n])
 			dpr_obj_put(o[n]);
 		dpr_obj_put(&ia[n]->obj);
@@ -250,7 +250,7 @@ void dpr_device_leave(struct dpr_ia *ia)
 	ut_unlock(&lock);
 	if (!gone)
 		return;
-	dpr_loop_forget(&gone->watch);
+	dpr_loop_unwatch(&gone->watch);
 	free(gone->ias);
 	free(gone);
 }

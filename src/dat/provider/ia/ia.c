@@ -25,10 +25,10 @@ static void ia_construct(struct dpr_obj *o)
 	struct dpr_ia *ia = (struct dpr_ia *)o;
 
 	ut_mutex_init(&ia->lock);
-	ut_mutex_init(&ia->news_lock);
+	ut_mutex_init(&ia->pending_lock);
 	ut_list_init(&ia->objs);
 	ut_list_init(&ia->asyncs);
-	ut_list_init(&ia->news);
+	ut_list_init(&ia->pending);
 	dpr_timer_init(&ia->deliver, dpr_async_deliver);
 }
 
@@ -38,9 +38,9 @@ static void ia_release(struct dpr_obj *o)
 	struct dpr_ia *ia = (struct dpr_ia *)o;
 
 	if (ia->channel)
-		dpr_loop_forget(&ia->watch);
+		dpr_loop_unwatch(&ia->watch);
 	dpr_async_fini(ia);
-	dpr_ia_lose(ia);
+	dpr_ia_unbind(ia);
 	dpr_ia_attrs_free(ia);
 	dpr_loop_put();
 }
@@ -145,7 +145,7 @@ static DAT_RETURN take_async(struct dpr_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *
 
 static DAT_RETURN start(struct dpr_ia *ia)
 {
-	DAT_RETURN ret = dpr_ia_find(ia, ia->params);
+	DAT_RETURN ret = dpr_ia_bind(ia, ia->params);
 
 	if (ret != DAT_SUCCESS)
 		return ret;

@@ -73,8 +73,8 @@ struct dpr_ia {
 	struct dpr_evd *async UT_GUARDED_BY(lock); /* held. NULL: DAT_EVD_ASYNC_EXISTS */
 	struct ut_list asyncs UT_GUARDED_BY(lock); /* every EVD that wants async events, of async.c */
 
-	struct ut_mutex news_lock; /* a leaf */
-	struct ut_list news UT_GUARDED_BY(news_lock); /* async events for the loop to deliver */
+	struct ut_mutex pending_lock; /* a leaf */
+	struct ut_list pending UT_GUARDED_BY(pending_lock); /* async events for the loop to deliver */
 	struct dpr_timer deliver;
 };
 

@@ -30,7 +30,7 @@ struct loop {
 	const void *running;  /* the watch or timer whose handler runs */
 	struct epoll_event batch[BATCH];
 	int nbatch;
-	bool forgot; /* a watch, since epoll_wait began */
+	bool unwatched; /* a watch, since epoll_wait began */
 };
 
 /* One lock for all of it, a leaf; `loop` and what is behind it are guarded by it. */
@@ -49,13 +49,8 @@ uint64_t dpr_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-bool dpr_in_loop(void)
-{
-	return mine;
-}
-
 /* By syscall(2), which is no cancellation point: callers hold locks. */
-static void poke(struct loop *l)
+static void wake_up(struct loop *l)
 {
 	uint64_t one = 1;
 
@@ -140,9 +135,9 @@ static void wait_once(struct loop *l) UT_REQUIRES(lock) UT_NO_TSA
  * A watch forgotten while epoll_wait returned it: `forget` cannot see a batch that is only being
  * written, so what came out is compared with the list of those still watched.
  */
-static void drop_forgotten(struct loop *l) UT_REQUIRES(lock)
+static void drop_unwatched(struct loop *l) UT_REQUIRES(lock)
 {
-	for (int i = 0; l->forgot && i < l->nbatch; i++) {
+	for (int i = 0; l->unwatched && i < l->nbatch; i++) {
 		struct dpr_watch *w;
 		bool known = false;
 
@@ -151,7 +146,7 @@ static void drop_forgotten(struct loop *l) UT_REQUIRES(lock)
 		if (!known)
 			l->batch[i].data.ptr = NULL;
 	}
-	l->forgot = false;
+	l->unwatched = false;
 }
 
 static void loop_free(struct loop *l)
@@ -169,7 +164,7 @@ static void *body(void *arg)
 	ut_lock(&lock);
 	while (!l->stop) {
 		wait_once(l);
-		drop_forgotten(l);
+		drop_unwatched(l);
 		run_watches(l);
 		run_timers(l);
 	}
@@ -264,7 +259,7 @@ void dpr_loop_put(void)
 		loop = NULL;
 		l->stop = true;
 		thread = l->thread;
-		poke(l);
+		wake_up(l);
 	}
 	ut_unlock(&lock);
 	if (!l)
@@ -276,7 +271,7 @@ void dpr_loop_put(void)
 }
 
 /* Wait until the handler of `what` is over, unless it is the caller. */
-static void quiet(struct loop *l, const void *what) UT_REQUIRES(lock) UT_NO_TSA
+static void wait_handler(struct loop *l, const void *what) UT_REQUIRES(lock) UT_NO_TSA
 {
 	while (l == loop && mine != l && l->running == what)
 		ut_cond_wait(&idle, &lock, UINT64_MAX);
@@ -296,7 +291,7 @@ int dpr_loop_watch(struct dpr_watch *w)
 	return err;
 }
 
-void dpr_loop_forget(struct dpr_watch *w)
+void dpr_loop_unwatch(struct dpr_watch *w)
 {
 	struct epoll_event unused;
 
@@ -304,11 +299,11 @@ void dpr_loop_forget(struct dpr_watch *w)
 	if (loop) {
 		epoll_ctl(loop->epoll, EPOLL_CTL_DEL, w->fd, &unused);
 		ut_list_del(&w->on);
-		loop->forgot = true;
+		loop->unwatched = true;
 		for (int i = 0; i < loop->nbatch; i++)
 			if (loop->batch[i].data.ptr == w)
 				loop->batch[i].data.ptr = NULL;
-		quiet(loop, w);
+		wait_handler(loop, w);
 	}
 	ut_unlock(&lock);
 }
@@ -335,7 +330,7 @@ int dpr_timer_arm(struct dpr_timer *t, uint64_t usec)
 				break;
 		ut_list_add_tail(after->next, &t->on);
 		if (loop->sleeps_till > at)
-			poke(loop);
+			wake_up(loop);
 		err = 0;
 	}
 	ut_unlock(&lock);
@@ -350,7 +345,7 @@ bool dpr_timer_cancel(struct dpr_timer *t)
 	armed = !ut_list_empty(&t->on);
 	ut_list_del(&t->on);
 	if (loop)
-		quiet(loop, t);
+		wait_handler(loop, t);
 	ut_unlock(&lock);
 	return armed;
 }

@@ -14,7 +14,6 @@
 
 int dpr_loop_get(void); /* one user more; 0 or -errno */
 void dpr_loop_put(void);
-bool dpr_in_loop(void);
 
 /* A descriptor that the loop watches: `ready` is called with no lock held, in the loop thread. */
 struct dpr_watch {
@@ -23,10 +22,10 @@ struct dpr_watch {
 	struct ut_list on; /* the loop's */
 };
 
-/* 0 or -errno. The caller keeps w until dpr_loop_forget returned, after which `ready` does not run
+/* 0 or -errno. The caller keeps w until dpr_loop_unwatch returned, after which `ready` does not run
  * (unless the caller is the loop itself). Level triggered. */
 int dpr_loop_watch(struct dpr_watch *w);
-void dpr_loop_forget(struct dpr_watch *w);
+void dpr_loop_unwatch(struct dpr_watch *w);
 
 /* One shot. `fire` runs in the loop, no lock held. Arm again = move. usec from now; 0: as soon as the
  * loop runs. May be armed under any lock of the provider. */

@@ -18,7 +18,7 @@ struct dpr_ia_attrs {
 	int n;
 };
 
-__attribute__((format(printf, 3, 4))) static void say(struct dpr_ia_attrs *a, const char *name,
+__attribute__((format(printf, 3, 4))) static void add_attr(struct dpr_ia_attrs *a, const char *name,
 						      const char *fmt, ...)
 {
 	va_list ap;
@@ -54,30 +54,30 @@ static const char *port_state(enum ibv_port_state s)
 	}
 }
 
-static void say_gid(struct dpr_ia_attrs *a, struct dpr_ia *ia)
+static void add_gid(struct dpr_ia_attrs *a, struct dpr_ia *ia)
 {
 	union ibv_gid gid;
 
 	if (ibv_query_gid(ia->verbs, ia->port, 0, &gid))
 		return;
-	say(a, "DAT_IB_GID", "0x%016" PRIx64 "%016" PRIx64,
+	add_attr(a, "DAT_IB_GID", "0x%016" PRIx64 "%016" PRIx64,
 	    be64toh(gid.global.subnet_prefix), be64toh(gid.global.interface_id));
 }
 
-static void say_extensions(struct dpr_ia_attrs *a, struct dpr_ia *ia)
+static void add_extensions(struct dpr_ia_attrs *a, struct dpr_ia *ia)
 {
 	bool atomics = ia->dev.orig_attr.atomic_cap != IBV_ATOMIC_NONE;
 
-	say(a, "DAT_EXTENSION_INTERFACE", "TRUE");
+	add_attr(a, "DAT_EXTENSION_INTERFACE", "TRUE");
 	if (!ia->iwarp || ia->dapple)
-		say(a, DAT_IB_ATTR_IMMED_DATA, "TRUE");
+		add_attr(a, DAT_IB_ATTR_IMMED_DATA, "TRUE");
 	if (atomics) {
-		say(a, DAT_IB_ATTR_FETCH_AND_ADD, "TRUE");
-		say(a, DAT_IB_ATTR_CMP_AND_SWAP, "TRUE");
+		add_attr(a, DAT_IB_ATTR_FETCH_AND_ADD, "TRUE");
+		add_attr(a, DAT_IB_ATTR_CMP_AND_SWAP, "TRUE");
 	}
 	if (!ia->iwarp)
-		say(a, DAT_IB_ATTR_UD, "TRUE");
-	say(a, DAT_IB_ATTR_COUNTERS, "TRUE");
+		add_attr(a, DAT_IB_ATTR_UD, "TRUE");
+	add_attr(a, DAT_IB_ATTR_COUNTERS, "TRUE");
 }
 
 int dpr_ia_attrs_make(struct dpr_ia *ia)
@@ -87,16 +87,16 @@ int dpr_ia_attrs_make(struct dpr_ia *ia)
 
 	if (!a)
 		return -ENOMEM;
-	say(a, "DAT_IB_PROVIDER_NAME", "dapple");
-	say(a, "DAT_IB_DEVICE_NAME", "%s", ia->device_name);
-	say(a, "DAT_IB_CONNECTIVITY_MODE", "DIRECT");
-	say(a, "DAT_IB_RDMA_READ", "TRUE");
-	say(a, "DAT_IB_NODE_GUID", "%016" PRIx64, be64toh(ibv_get_device_guid(ia->verbs->device)));
-	say_gid(a, ia);
-	say(a, "DAT_IB_TRANSPORT_MTU", "%u", mtu_bytes(p->active_mtu));
-	say(a, "DAT_IB_PORT_STATUS", "%s", port_state(p->state));
-	say(a, "DAT_IB_PORT_NUMBER", "%u", ia->port);
-	say_extensions(a, ia);
+	add_attr(a, "DAT_IB_PROVIDER_NAME", "dapple");
+	add_attr(a, "DAT_IB_DEVICE_NAME", "%s", ia->device_name);
+	add_attr(a, "DAT_IB_CONNECTIVITY_MODE", "DIRECT");
+	add_attr(a, "DAT_IB_RDMA_READ", "TRUE");
+	add_attr(a, "DAT_IB_NODE_GUID", "%016" PRIx64, be64toh(ibv_get_device_guid(ia->verbs->device)));
+	add_gid(a, ia);
+	add_attr(a, "DAT_IB_TRANSPORT_MTU", "%u", mtu_bytes(p->active_mtu));
+	add_attr(a, "DAT_IB_PORT_STATUS", "%s", port_state(p->state));
+	add_attr(a, "DAT_IB_PORT_NUMBER", "%u", ia->port);
+	add_extensions(a, ia);
 	ia->attrs = a;
 	return 0;
 }

@@ -234,13 +234,13 @@ DAT_RETURN dpr_ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name, DAT_
 	other = calloc(1, sizeof(*other));
 	if (!other)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	ret = dpr_ia_find(other, entry.params);
+	ret = dpr_ia_bind(other, entry.params);
 	if (ret == DAT_SUCCESS) {
 		uint64_t guid = ibv_get_device_guid(ia->verbs->device);
 
 		*related = !strcmp(ia->device_name, other->device_name) ||
 			   (guid && guid == ibv_get_device_guid(other->verbs->device));
-		dpr_ia_lose(other);
+		dpr_ia_unbind(other);
 	}
 	free(other);
 	return ret;

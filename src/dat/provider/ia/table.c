@@ -3,8 +3,6 @@
 
 #include "dat/provider/cm/connect.h"
 #include "dat/provider/cm/cr.h"
-#include "dat/provider/cm/csp.h"
-#include "dat/provider/cm/psp.h"
 #include "dat/provider/cm/sp.h"
 #include "dat/provider/dto/ext.h"
 #include "dat/provider/dto/post.h"

@@ -171,7 +171,7 @@ static DAT_RETURN registration_error(const struct ask *a, int err)
 	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 }
 
-static void note(struct dpr_lmr *l, const struct ask *a)
+static void fill(struct dpr_lmr *l, const struct ask *a)
 {
 	l->pz = a->pz;
 	l->type = a->type;
@@ -193,7 +193,7 @@ static DAT_RETURN make(const struct ask *a, struct dpr_lmr **ret)
 
 	if (!l)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	note(l, a);
+	fill(l, a);
 	dpr_use(&a->pz->obj);
 	dpr_obj_hold(&a->pz->obj);
 	l->mr = a->va == DAT_VA_TYPE_ZB
@@ -256,13 +256,11 @@ DAT_RETURN dpr_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRI
 DAT_RETURN dpr_lmr_query(DAT_LMR_HANDLE handle, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *p)
 {
 	struct dpr_lmr *l = lmr_of(handle);
+	DAT_RETURN ret = dpr_query_args(l, DAT_INVALID_HANDLE_LMR,
+					mask & ~(DAT_LMR_PARAM_MASK)DAT_LMR_FIELD_ALL, p);
 
-	if (!l)
-		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	if (mask & ~(DAT_LMR_PARAM_MASK)DAT_LMR_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!p)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	*p = (DAT_LMR_PARAM){
 		.ia_handle = dpr_ia_public(l->obj.ia),
 		.mem_type = l->type,
@@ -296,7 +294,7 @@ DAT_RETURN dpr_lmr_free(DAT_LMR_HANDLE handle)
  * to say what is wrong with the arguments.
  */
 
-static DAT_RETURN sync_(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *t, DAT_VLEN n)
+static DAT_RETURN check_sync(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *t, DAT_VLEN n)
 {
 	struct dpr_ia *ia = dpr_ia_of(handle);
 
@@ -312,10 +310,10 @@ static DAT_RETURN sync_(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *t, DAT_VLEN
 
 DAT_RETURN dpr_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *t, DAT_VLEN n)
 {
-	return sync_(ia, t, n);
+	return check_sync(ia, t, n);
 }
 
 DAT_RETURN dpr_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *t, DAT_VLEN n)
 {
-	return sync_(ia, t, n);
+	return check_sync(ia, t, n);
 }

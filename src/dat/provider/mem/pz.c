@@ -58,13 +58,11 @@ DAT_RETURN dpr_pz_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE *ret)
 DAT_RETURN dpr_pz_query(DAT_PZ_HANDLE handle, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
 {
 	struct dpr_pz *pz = dpr_pz_of(handle);
+	DAT_RETURN ret = dpr_query_args(pz, DAT_INVALID_HANDLE_PZ,
+					mask & ~(DAT_PZ_PARAM_MASK)DAT_PZ_FIELD_ALL, param);
 
-	if (!pz)
-		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	if (mask & ~(DAT_PZ_PARAM_MASK)DAT_PZ_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!param)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	param->ia_handle = dpr_ia_public(pz->obj.ia);
 	return DAT_SUCCESS;
 }

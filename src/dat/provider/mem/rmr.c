@@ -46,10 +46,10 @@ void dpr_binding_end(struct dpr_rmr *r, int slot)
 
 	dpr_key_del(&b->key);
 	b->ended = true;
-	if (r->shown == slot)
-		r->shown = -1;
+	if (r->current == slot)
+		r->current = -1;
 	if (r->latest == slot)
-		r->latest = r->shown;
+		r->latest = r->current;
 	if (!b->readers)
 		vacate(b);
 }
@@ -127,7 +127,7 @@ static DAT_RETURN create(DAT_PZ_HANDLE handle, DAT_RMR_SCOPE scope, DAT_RMR_HAND
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	ut_lock(&r->lock);
 	memset(r->binding, 0, sizeof(r->binding));
-	r->shown = r->latest = -1;
+	r->current = r->latest = -1;
 	r->pz = pz;
 	r->scope = scope;
 	dpr_use(&pz->obj);
@@ -158,21 +158,19 @@ DAT_RETURN dpr_rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE *rmr)
 DAT_RETURN dpr_rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM *p)
 {
 	struct dpr_rmr *r = dpr_rmr_of(handle);
+	DAT_RETURN ret = dpr_query_args(r, DAT_INVALID_HANDLE_RMR,
+					mask & ~(DAT_RMR_PARAM_MASK)DAT_RMR_FIELD_ALL, p);
 
-	if (!r)
-		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
-	if (mask & ~(DAT_RMR_PARAM_MASK)DAT_RMR_FIELD_ALL)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!p)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (ret)
+		return ret;
 	*p = (DAT_RMR_PARAM){
 		.ia_handle = dpr_ia_public(r->obj.ia),
 		.pz_handle = (DAT_PZ_HANDLE)r->pz,
 		.rmr_scope = r->scope,
 	};
 	ut_lock(&r->lock);
-	if (r->shown >= 0) {
-		const struct dpr_binding *b = &r->binding[r->shown];
+	if (r->current >= 0) {
+		const struct dpr_binding *b = &r->binding[r->current];
 
 		p->lmr_triplet = b->range;
 		p->mem_priv = b->priv;
@@ -198,13 +196,13 @@ DAT_RETURN dpr_rmr_free(DAT_RMR_HANDLE handle)
 static void bound(struct dpr_rmr *r, int slot, bool ok) UT_REQUIRES(r->lock)
 {
 	struct dpr_binding *b = &r->binding[slot];
-	int old = r->shown;
+	int old = r->current;
 
 	if (!ok) {
 		dpr_binding_end(r, slot);
 		return;
 	}
-	r->shown = slot;
+	r->current = slot;
 	if (old >= 0)
 		dpr_binding_end(r, old);
 	if (!b->lmr || b->dead)
@@ -226,7 +224,7 @@ void dpr_rmr_done(struct dpr_dto *d, bool ok)
 		read_done(&r->binding[d->binding]);
 	else if (d->op != DPR_OP_INVALIDATE)
 		bound(r, d->binding, ok);
-	else if (ok && r->shown == d->binding)
+	else if (ok && r->current == d->binding)
 		dpr_binding_end(r, d->binding);
 	ut_unlock(&r->lock);
 	dpr_obj_put(&r->obj);
@@ -241,7 +239,7 @@ void dpr_rmr_invalidated(struct dpr_ia *ia, DAT_RMR_CONTEXT context)
 		return;
 	ut_lock(&r->lock);
 	slot = dpr_binding_find(r, context);
-	if (slot >= 0 && slot == r->shown)
+	if (slot >= 0 && slot == r->current)
 		dpr_binding_end(r, slot);
 	else if (slot >= 0)
 		r->binding[slot].dead = true;
@@ -263,8 +261,8 @@ void dpr_rmr_ep_gone(struct dpr_ep *ep)
 		if (!r)
 			continue;
 		ut_lock(&r->lock);
-		if (r->shown >= 0 && r->binding[r->shown].ep == ep)
-			dpr_binding_end(r, r->shown);
+		if (r->current >= 0 && r->binding[r->current].ep == ep)
+			dpr_binding_end(r, r->current);
 		ut_unlock(&r->lock);
 	}
 	ut_unlock(&ia->lock);

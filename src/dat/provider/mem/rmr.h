@@ -43,7 +43,7 @@ struct dpr_rmr {
 	struct ibv_mw *mw;
 	DAT_RMR_SCOPE scope;
 	struct dpr_binding binding[DPR_BINDINGS] UT_GUARDED_BY(lock);
-	int shown UT_GUARDED_BY(lock);   /* of binding; -1: unbound */
+	int current UT_GUARDED_BY(lock);   /* of binding; -1: unbound */
 	int latest UT_GUARDED_BY(lock);  /* the last one posted, what a next bind follows on; or -1 */
 	uint32_t next_key UT_GUARDED_BY(lock); /* type 2: the key that the next bind gives */
 };
