@@ -2,6 +2,7 @@
 #include "dat/provider/cm/active.h"
 
 #include "dat/provider/cm/conn.h"
+#include "dat/provider/cm/private.h"
 #include "dat/provider/cm/ud.h"
 #include "dat/provider/dto/recv.h"
 #include "dat/provider/ep/ep.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_ep_connect and its kin: what can be refused is refused at once - arguments, state, resources -
- * and everything after that, a host that does not exist included, is an event.
+ * dat_ep_connect, dat_ep_dup_connect and dat_ep_common_connect. Arguments, state and resources are
+ * refused in the call; everything later, a host that does not exist included, is an event.
  */
 #ifndef DAT_PROVIDER_CM_CONNECT_H
 #define DAT_PROVIDER_CM_CONNECT_H

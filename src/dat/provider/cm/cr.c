@@ -3,7 +3,6 @@
 
 #include "dat/provider/cm/active.h"
 #include "dat/provider/cm/conn.h"
-#include "dat/provider/cm/private.h"
 #include "dat/provider/cm/sp.h"
 #include "dat/provider/cm/sp_request.h"
 #include "dat/provider/cm/ud.h"

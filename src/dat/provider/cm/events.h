@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The loop's ear at rdma_cm. An event is copied and acknowledged before anything is done about it,
- * so that rdma_destroy_id, in whatever thread, waits for no more than that.
+ * Events of rdma_cm. An event is copied and acknowledged before it is handled, so that
+ * rdma_destroy_id in another thread waits for no more than that.
  */
 #ifndef DAT_PROVIDER_CM_EVENTS_H
 #define DAT_PROVIDER_CM_EVENTS_H
@@ -10,7 +10,7 @@
 
 struct dpr_ia;
 
-/* The loop: something is readable on ia->channel. */
+/* In the loop: ia->channel is readable. */
 void dpr_conn_ready(struct dpr_ia *ia);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/cm/private.h"
 
-#include "dat/provider/cm/conn.h"
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ia/ia.h"
 

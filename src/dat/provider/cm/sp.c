@@ -227,6 +227,27 @@ static DAT_RETURN start(struct dpr_sp *sp, const struct args *a) UT_REQUIRES(sp-
 	return ret ? ret : listen_error(a, start_listening(sp, port));
 }
 
+struct dpr_sp *dpr_sp_find(struct dpr_ia *ia, DAT_CONN_QUAL qual)
+{
+	struct dpr_sp *found = NULL;
+	struct dpr_obj *o;
+
+	ut_lock(&ia->lock);
+	ut_list_each(o, &ia->objs, of_ia) {
+		uint32_t kind = atomic_load(&o->kind);
+
+		if (kind != DPR_PSP && kind != DPR_RSP)
+			continue;
+		if (((struct dpr_sp *)o)->qual != qual)
+			continue;
+		found = (struct dpr_sp *)o;
+		dpr_obj_hold(o);
+		break;
+	}
+	ut_unlock(&ia->lock);
+	return found;
+}
+
 /* --- create --- */
 
 /* What follows the arguments that only one kind has: the EVD, the flags, the result. */

@@ -2,6 +2,7 @@
 #include "dat/provider/cm/sp_request.h"
 
 #include "dat/provider/cm/conn.h"
+#include "dat/provider/cm/cr.h"
 #include "dat/provider/cm/private.h"
 #include "dat/provider/cm/sp.h"
 #include "dat/provider/cm/ud_peer.h"
@@ -9,7 +10,7 @@
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ep/state.h"
 #include "dat/provider/ep/transition.h"
-#include "dat/provider/evd/evd.h"
+#include "dat/provider/evd/push.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/obj.h"
@@ -205,25 +206,4 @@ void dpr_sp_request(struct dpr_sp *sp, const struct dpr_cm_event *e)
 	if ((as.ud && !dpr_ud_unwrap(&as.in, &as.peer)) || !dpr_sp_offer(sp, c, &as))
 		dpr_conn_refuse(c);
 	dpr_conn_put(c);
-}
-
-struct dpr_sp *dpr_sp_find(struct dpr_ia *ia, DAT_CONN_QUAL qual)
-{
-	struct dpr_sp *found = NULL;
-	struct dpr_obj *o;
-
-	ut_lock(&ia->lock);
-	ut_list_each(o, &ia->objs, of_ia) {
-		uint32_t kind = atomic_load(&o->kind);
-
-		if (kind != DPR_PSP && kind != DPR_RSP)
-			continue;
-		if (((struct dpr_sp *)o)->qual != qual)
-			continue;
-		found = (struct dpr_sp *)o;
-		dpr_obj_hold(o);
-		break;
-	}
-	ut_unlock(&ia->lock);
-	return found;
 }

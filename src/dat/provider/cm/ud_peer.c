@@ -2,7 +2,7 @@
 /* The header of a request, and address handles made of it. */
 #include "dat/provider/cm/ud_peer.h"
 
-#include "dat/provider/cm/conn.h"
+#include "dat/provider/cm/private.h"
 #include "dat/provider/ia/ia.h"
 
 #include <arpa/inet.h>

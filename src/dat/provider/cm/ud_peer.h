@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Address handles of datagram endpoints. */
+/*
+ * The header of a datagram connect, and address handles made from it. SIDR of rdma_cm gives the
+ * requester the peer's address and the peer nothing. So a request carries the requester's, in front
+ * of the consumer's private data. Only this provider does datagrams over rdma_cm, so both ends know
+ * the header.
+ */
 #ifndef DAT_PROVIDER_CM_UD_PEER_H
 #define DAT_PROVIDER_CM_UD_PEER_H
 
@@ -12,19 +17,20 @@
 struct dpr_ia;
 struct dpr_private;
 
-/* Who asks. */
 struct dpr_ud_peer {
 	uint32_t qpn;
 	uint16_t lid;
 	uint8_t gid[16];
 };
 
-/* To who asked, by way of the id that heard it. NULL: no such GID of ours, or no memory. */
+/* Puts the header in front of p. */
+void dpr_ud_wrap(struct dpr_private *p, const struct dpr_ud_peer *peer);
+/* Takes it off. Returns false if there is none. */
+bool dpr_ud_unwrap(struct dpr_private *p, struct dpr_ud_peer *peer);
+
+/* Creates an address handle to the requester, from the id that received the request. Returns NULL if
+ * no GID of this adapter fits, or without memory. */
 struct ibv_ah *dpr_ud_ah(struct dpr_ia *ia, struct ibv_pd *pd, const struct rdma_cm_id *id,
 			 const struct dpr_ud_peer *peer);
-
-/* Puts the header on, or takes it off; false: there is none. */
-void dpr_ud_wrap(struct dpr_private *p, const struct dpr_ud_peer *peer);
-bool dpr_ud_unwrap(struct dpr_private *p, struct dpr_ud_peer *peer);
 
 #endif

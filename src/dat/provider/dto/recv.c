@@ -7,10 +7,9 @@
 #include "dat/provider/dto/request.h"
 #include "dat/provider/dto/status.h"
 #include "dat/provider/ep/state.h"
-#include "dat/provider/evd/evd.h"
+#include "dat/provider/evd/push.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/obj.h"
-#include "dat/provider/mem/lmr.h"
 #include "dat/provider/mem/segments.h"
 
 #include <dat2/dat_ib_extensions.h>

@@ -9,7 +9,6 @@
 #include "dat/provider/ia/async.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/obj.h"
-#include "dat/provider/mem/lmr.h"
 #include "dat/provider/mem/segments.h"
 
 #include <dat2/dat_ib_extensions.h>

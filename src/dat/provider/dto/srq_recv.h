@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Shared receive queues: posting and the counts. A buffer is `posted` while it is on the queue and
- * `held` until the consumer reaped its completion. Who took a buffer is only known when the
- * completion is drained, so before a queue is called full its endpoints' EVDs are drained.
+ * Receives of shared receive queues. A buffer counts as `posted` while it is on the queue and as
+ * `outstanding` until the consumer has its completion. Only a drained completion tells which
+ * endpoint took a buffer, so the EVDs of the endpoints are drained before a queue is called full.
  */
 #ifndef DAT_PROVIDER_DTO_SRQ_RECV_H
 #define DAT_PROVIDER_DTO_SRQ_RECV_H
@@ -15,12 +15,20 @@
 struct dpr_dto;
 struct dpr_ep;
 
-/* The first thing dpr_ep_drained does; no lock held. In srq.c. */
-void dpr_ep_soft_event(struct dpr_ep *ep);
+DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			     DAT_DTO_COOKIE cookie);
 
-/* An event goes to the consumer (dequeue, wait): the counts of SRQs end here. Under evd->lock. */
+/* Makes the records at least n. Returns 0 or -1. */
+int dpr_srq_records(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock);
+/* Drains the EVDs of the endpoints on s. No lock held. */
+void dpr_srq_drain(struct dpr_srq *s);
+
+/* Returns a completed record of s. ep is NULL if the endpoint is gone and its event will not be
+ * reaped. Called with evd->lock held. */
+void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *ep);
+/* The consumer receives an event, which may be of an SRQ: lowers its counts. Called with evd->lock
+ * held. */
 void dpr_srq_event_reaped(const DAT_EVENT *ev);
-
 static inline void dpr_dto_reaped(const DAT_EVENT *ev)
 {
 	if (ev->event_number == DAT_DTO_COMPLETION_EVENT &&
@@ -29,16 +37,7 @@ static inline void dpr_dto_reaped(const DAT_EVENT *ev)
 	dpr_srq_event_reaped(ev);
 }
 
-/* From dpr_dto_event: a record of the SRQ was consumed, by ep, or by one that is gone (NULL): then
- * nobody will reap its event. Under evd->lock. */
-void dpr_srq_reaped(struct dpr_srq *s, struct dpr_dto *d, const struct dpr_ep *ep);
-
-/* At least n records in all. 0 or -1. */
-int dpr_srq_records(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock);
-
-/* Drains what may have taken buffers and was not looked at. No lock held. */
-void dpr_srq_drain(struct dpr_srq *s);
-
-DAT_RETURN dpr_srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
+/* Queues the soft watermark event of ep if it is due. No lock held. */
+void dpr_ep_soft_event(struct dpr_ep *ep);
 
 #endif

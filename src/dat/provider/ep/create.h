@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Endpoints come without a queue pair: that is made when the connection is, so that zone, EVDs and
- * sizes may be changed, or given, until then.
+ * Endpoints are created without a queue pair. It is made with the connection, so that zone, EVDs and
+ * sizes may be set or changed until then.
  */
 #ifndef DAT_PROVIDER_EP_CREATE_H
 #define DAT_PROVIDER_EP_CREATE_H
@@ -13,18 +13,19 @@
 
 struct dpr_ia;
 
-/* Records for the queues that attr asks for. 0 or positive errno; nothing may be outstanding. */
-int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr) UT_REQUIRES(ep->lock);
-
-/* An endpoint without zone and EVDs, in UNCONFIGURED_TENTATIVE, for a request. NULL: no memory. */
-struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia);
-
-/* --- calls --- */
 DAT_RETURN dpr_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 			 DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, const DAT_EP_ATTR *attr,
 			 DAT_EP_HANDLE *ep);
 DAT_RETURN dpr_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 				  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
 				  DAT_SRQ_HANDLE srq, const DAT_EP_ATTR *attr, DAT_EP_HANDLE *ep);
+
+/* Creates an endpoint without zone and EVDs, in UNCONFIGURED_TENTATIVE, for a connection request.
+ * Returns NULL without memory. */
+struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia);
+
+/* Replaces ep's queues by empty ones of the sizes in attr. Nothing may be outstanding. Returns 0 or a
+ * positive errno. */
+int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr) UT_REQUIRES(ep->lock);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_ep_modify: everything named in the mask changes, or nothing does. Which state admits what is
- * in the table of states; what the endpoint stands on is taken anew and the old let go, so
- * that counts follow.
+ * dat_ep_modify: everything named in the mask changes, or nothing does. The table of states says
+ * which state admits what. The endpoint's parts are taken anew and the old ones dropped, so that
+ * counts follow.
  */
 #ifndef DAT_PROVIDER_EP_MODIFY_H
 #define DAT_PROVIDER_EP_MODIFY_H

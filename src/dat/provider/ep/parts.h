@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What an endpoint stands on: its zone and EVDs. They are taken and dropped as a set, with the
- * attributes that size their use, so that creation, change and the end are the same two calls.
+ * The zone and the EVDs of an endpoint. They are taken and dropped as a set, with the attributes
+ * that size their use, so that creation, change and end are the same two calls.
  */
 #ifndef DAT_PROVIDER_EP_PARTS_H
 #define DAT_PROVIDER_EP_PARTS_H
@@ -16,22 +16,22 @@ struct dpr_evd;
 struct dpr_ia;
 struct dpr_pz;
 
-/* What an endpoint stands on. */
 struct dpr_ep_parts {
 	struct dpr_pz *pz;
 	struct dpr_evd *recv, *request, *connect;
 };
 
-/* Has a protection zone and a connect EVD: what a connection cannot do without. */
-bool dpr_ep_configured(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
-
-/* Holds, uses and feeds the parts for an endpoint with these attributes; all or none. */
+/* Finds the parts by their handles (NULL stays NULL). Returns INVALID_HANDLE if one is not of this
+ * adapter or does not take the stream. */
+DAT_RETURN dpr_parts_find(struct dpr_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, struct dpr_ep_parts *p);
+/* References, uses and feeds the parts for an endpoint with these attributes: all or none. */
 DAT_RETURN dpr_parts_take(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
 void dpr_parts_drop(const struct dpr_ep_parts *p, const DAT_EP_ATTR *attr);
 
-/* Handles into parts of this adapter that take the right streams; NULL stays NULL. */
-DAT_RETURN dpr_parts_find(struct dpr_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
-			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, struct dpr_ep_parts *p);
 struct dpr_ep_parts dpr_ep_parts(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
+/* Returns true if ep has what a connection needs: a zone, a connect EVD, and an EVD for requests or
+ * receives. */
+bool dpr_ep_configured(const struct dpr_ep *ep) UT_REQUIRES(ep->lock);
 
 #endif

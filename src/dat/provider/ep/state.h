@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The states of an endpoint, as a pure table (DAT 2.0, "Endpoint State Diagram"): what may be done
- * where, and what comes of it. One row per pair of state and trigger that is legal.
+ * The states of an endpoint as a pure table (DAT 2.0, "Endpoint State Diagram"): one cell per legal
+ * pair of state and trigger.
  */
 #ifndef DAT_PROVIDER_EP_STATE_H
 #define DAT_PROVIDER_EP_STATE_H
@@ -15,22 +15,22 @@ enum dpr_ep_do {
 	DPR_DO_POST_REQUEST, DPR_DO_POST_RECV, DPR_DO_MODIFY_PZ, DPR_DO_MODIFY_ATTR,
 	DPR_DO_MODIFY_SPECIFIC,
 	/* the connection manager */
-	DPR_ON_REQUEST,     /* a request for the RSP that reserved it, or for a PROVIDER PSP */
+	DPR_ON_REQUEST,     /* for the RSP that reserved the endpoint, or for a PROVIDER PSP */
 	DPR_ON_ESTABLISHED, DPR_ON_REFUSED /* any failure to connect */, DPR_ON_DISCONNECTED,
-	DPR_ON_DRAINED,     /* graceful: nothing outstanding any more */
+	DPR_ON_DRAINED,     /* graceful disconnect: nothing is outstanding any more */
 	DPR_ON_BROKEN,
 	DPR_EP_DOS
 };
 
 struct dpr_ep_step {
-	DAT_RETURN ret;       /* DAT_SUCCESS or INVALID_STATE with the subtype of the state */
-	DAT_EP_STATE next;    /* equal to the state asked about when nothing changes */
-	DAT_EVENT_NUMBER event; /* for the connect EVD; 0: none or known by the caller alone */
+	DAT_RETURN ret;         /* DAT_SUCCESS, or INVALID_STATE with the subtype of the state */
+	DAT_EP_STATE next;      /* the present state if nothing changes */
+	DAT_EVENT_NUMBER event; /* for the connect EVD; 0: none, or the caller determines it */
 };
 
-/* `configured`: has a PZ and every EVD it needs for the step. */
+/* `configured`: dpr_ep_configured. */
 struct dpr_ep_step dpr_ep_step(DAT_EP_STATE state, enum dpr_ep_do what, _Bool configured);
-/* The subtype that names a state: DAT_INVALID_STATE_EP_*. */
+/* Returns the subtype of a state: DAT_INVALID_STATE_EP_*. */
 DAT_RETURN_SUBTYPE dpr_ep_state_name(DAT_EP_STATE state);
 
 #endif

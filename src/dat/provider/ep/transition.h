@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How connections end: by the consumer, at once or when his requests are done; by the peer; by an
- * error. Whoever comes first moves the endpoint and says why, all others find it moved.
+ * State changes of an endpoint and their events, the ends of a connection above all. It is ended by
+ * the consumer, at once or when the requests are done; by the peer; or by an error. The first of
+ * these moves the state and determines the event; the others find the state moved.
  *
- * Between the end itself and its event the completion queues are drained, with the lock let go: so
- * what succeeded stands before DISCONNECTED, and what was flushed before BROKEN. `ending`
- * keeps a second ender out meanwhile.
+ * Between the end and its event the completion queues are drained with the lock released: so
+ * successful completions precede DISCONNECTED, and flushed ones BROKEN. `ending` keeps a second
+ * thread out meanwhile.
  */
 #ifndef DAT_PROVIDER_EP_TRANSITION_H
 #define DAT_PROVIDER_EP_TRANSITION_H
@@ -22,41 +23,38 @@ struct dpr_evd;
 struct dpr_private;
 struct dpr_timer;
 
-/*
- * A completion with an error was seen for ep (by any drainer, no lock held): breaks the connection,
- * CONNECTED -> DISCONNECTED with event BROKEN after the completion itself was queued.
- */
-void dpr_ep_broken(struct dpr_ep *ep);
+/* Moves ep by the table. */
+struct dpr_ep_step dpr_ep_apply(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
 
-/* Requests completed: a graceful disconnect goes on when nothing is outstanding. No lock held. */
-void dpr_ep_drained(struct dpr_ep *ep);
+/* Queues a connection event on evd: ep's, or one of which the caller has a reference. NULL: nothing
+ * happens. */
+void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
+			DAT_COUNT size, void *data);
 
+/* Moves ep to CONNECTED with event ESTABLISHED and the peer's private data (or NULL). Returns false
+ * if the state does not admit it any more. */
+bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
 /*
- * A completion came for ep while ep->early: the peer is there although the connection manager did
- * not say so yet. On the passive side this announces ESTABLISHED now; on the active side the answer
- * is on its way with its private data. When it returns true the completion may be queued; else
- * it is kept until dpr_evd_drain is called again. No lock held.
+ * A completion arrived while ep->early: the peer has connected although the connection manager has
+ * not reported it. On the passive side this moves ep to CONNECTED now; on the active side the answer
+ * is under way with its private data. Returns true if the completion may be queued; else it is
+ * kept until the next dpr_evd_drain. No lock held.
  */
 bool dpr_ep_early(struct dpr_ep *ep);
 
-void dpr_ep_poll(struct dpr_timer *t);
-
-/* Queue a connection event. The EVD is ep's, or one that the caller kept hold of. */
-void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
-		DAT_COUNT size, void *data);
-
-/* ESTABLISHED, with what the peer sent. False: too late. */
-bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
-
-/* One step of the table. */
-struct dpr_ep_step dpr_ep_apply(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
-
-/* The connection (this one, or NULL: the present one) ends for this reason, unless it has ended
- * already. No lock held. */
+/* Ends the connection `of` (NULL: the present one) for the reason `what`, unless it has ended. No lock
+ * held. */
 void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what);
-
-/* Drained, and no request is outstanding. If one is, this sees to it that it will be known. */
+/* A drainer found a completion with an error: CONNECTED -> DISCONNECTED with event BROKEN, after the
+ * completion itself is queued. No lock held. */
+void dpr_ep_broken(struct dpr_ep *ep);
+/* Requests completed: a graceful disconnect ends if nothing is outstanding. No lock held. */
+void dpr_ep_drained(struct dpr_ep *ep);
+/* Drains, and returns true if no request is outstanding. Else sees to it that the last outstanding
+ * request completes visibly. No lock held. */
 bool dpr_ep_idle(struct dpr_ep *ep);
+/* Handler of ep->poll. */
+void dpr_ep_poll(struct dpr_timer *t);
 
 DAT_RETURN dpr_ep_disconnect(DAT_EP_HANDLE ep, DAT_CLOSE_FLAGS flags);
 

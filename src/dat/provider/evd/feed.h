@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queue pairs that feed an EVD: they come, with completions of one mode or another, and go. */
+/*
+ * Queues that feed an EVD: how they notify, and the entries of the completion queue that their
+ * swallowed completions take.
+ */
 #ifndef DAT_PROVIDER_EVD_FEED_H
 #define DAT_PROVIDER_EVD_FEED_H
 
@@ -9,15 +12,16 @@ struct dpr_ep;
 struct dpr_evd;
 
 /*
- * A QP or SRQ feeds this EVD now, with completions of `mode` (recv_ or request_completion_flags):
- * keeps `hidden` entries of the completion queue for completions that are swallowed, resizing if
- * needed. Counts as a use of e. 0 or positive errno. dpr_evd_unfeed undoes it. May sleep.
+ * Adds a queue pair or SRQ that feeds e with completions of `mode` (recv_ or
+ * request_completion_flags), of which up to `hidden` at a time are swallowed: resizes the completion
+ * queue if need be. Uses e. Returns 0 or a positive errno. May sleep.
  */
 int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
+/* Undoes dpr_evd_feed with the same arguments. */
 void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
 
-/* Forget queued DTO events of an endpoint (dat_ep_reset, dat_ep_free may drop them), and make sure that
- * the completion queue has none: after the queue pair is gone, before its records go. */
+/* Drops the queued DTO events of ep and empties the completion queue. Called after ep's queue pair
+ * is destroyed and before its records are freed (dat_ep_reset, dat_ep_free). */
 void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep);
 
 #endif

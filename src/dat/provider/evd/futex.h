@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Sleeping on a number. Not a condition variable: DAT wants to know about signals
- * (DAT_INTERRUPTED_CALL), and pthread_cond_timedwait hides them.
+ * Sleeping on a number. DAT reports signals (DAT_INTERRUPTED_CALL), which pthread_cond_timedwait
+ * hides; hence no condition variable.
  */
 #ifndef DAT_PROVIDER_EVD_FUTEX_H
 #define DAT_PROVIDER_EVD_FUTEX_H
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 /*
- * Until the number is not `seen` any more, or CLOCK_MONOTONIC `at` (UINT64_MAX: never). 0, -EAGAIN,
- * -ETIMEDOUT or -EINTR. There is always a timeout, since without one the kernel resumes the call
- * after handlers with SA_RESTART; after an hour it is a wake-up without cause.
+ * Sleeps until *word is not `seen` or CLOCK_MONOTONIC reaches `at` (ns; UINT64_MAX: never). Returns
+ * 0, -EAGAIN, -ETIMEDOUT or -EINTR. There is always a timeout: without one the kernel resumes the
+ * call after handlers with SA_RESTART. It is an hour at most, and then a spurious wake-up.
  */
 static inline int dpr_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t at, uint64_t now)
 {

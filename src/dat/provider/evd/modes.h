@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The modes of an EVD: which CNO it triggers and whether it does, whether it may be waited for.
- * While a CNO is to be triggered, the loop watches the completion channel, and the completion
- * queue is kept armed.
- */
+/* The switches of an EVD: its CNO, enabled or not, waitable or not; and the query that reads them. */
 #ifndef DAT_PROVIDER_EVD_MODES_H
 #define DAT_PROVIDER_EVD_MODES_H
 

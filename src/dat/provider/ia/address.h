@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From the words in dat.conf to an adapter: "WHAT [PORT]", where WHAT is a network interface, a
- * verbs device, an address or a host name. In the end it is always an address that rdma_cm can be
- * bound to; for a device, the first local one that leads to it. PORT is the port of a device (0: any)
- * and means nothing otherwise: old files have one there.
+ * The parameters of an entry of dat.conf: "WHAT [PORT]". WHAT is a network interface, a verbs device,
+ * an address or a host name; it becomes an address to which rdma_cm can bind an id. For a device
+ * that is the first local address that leads to it. PORT is the port of a device (0: any), and is
+ * ignored otherwise: old files have one there.
  */
 #ifndef DAT_PROVIDER_IA_ADDRESS_H
 #define DAT_PROVIDER_IA_ADDRESS_H
@@ -14,18 +14,18 @@
 
 struct dpr_ia;
 
+/* Binds ia to the adapter that `params` mean: fills channel, id, verbs, port, addr and device_name.
+ * Returns DAT_SUCCESS, or INVALID_ADDRESS or INSUFFICIENT_RESOURCES with nothing bound. */
+DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params);
+/* Destroys what dpr_ia_bind made. */
+void dpr_ia_unbind(struct dpr_ia *ia);
+
 /*
- * A fresh id on the adapter's channel and device, bound to its address with `port` (host order, 0
- * = any). space RDMA_PS_TCP or RDMA_PS_UDP. Positive errno of the call that failed: EADDRINUSE...
+ * Creates an id on the adapter's channel and device, bound to its address and `port` (host order, 0:
+ * any). `space` is RDMA_PS_TCP or RDMA_PS_UDP. Returns 0 or the positive errno of the call that
+ * failed, EADDRINUSE for instance.
  */
 int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint16_t port,
 	      struct rdma_cm_id **id);
-
-/* ia_addr.c: the adapter that `params` of dat.conf mean: fills channel, id, verbs, port, addr and
- * device_name, or nothing. DAT_SUCCESS or INVALID_ADDRESS. */
-DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params);
-
-/* Undoes it. */
-void dpr_ia_unbind(struct dpr_ia *ia);
 
 #endif

@@ -2,6 +2,7 @@
 #include "dat/provider/ia/async.h"
 
 #include "dat/provider/evd/evd.h"
+#include "dat/provider/evd/push.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/init.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Calls that take any handle. */
+/* Calls that take a handle of any kind: the consumer's context and the type. */
 #ifndef DAT_PROVIDER_IA_CONTEXT_H
 #define DAT_PROVIDER_IA_CONTEXT_H
 

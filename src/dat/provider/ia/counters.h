@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Counters of adapters, endpoints and EVDs. They only go up; a reset notes where they stood, so that
- * counting never has to agree with it.
+ * Counters of adapters, endpoints and EVDs: DCNT_* of dat_ib_extensions.h. They only grow; a reset
+ * records their values, which later queries subtract. So counting needs no agreement with a reset.
  */
 #ifndef DAT_PROVIDER_IA_COUNTERS_H
 #define DAT_PROVIDER_IA_COUNTERS_H
@@ -13,13 +13,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds 1 to a counter of the adapter, an endpoint or an EVD: DCNT_* of dat_ib_extensions.h. */
 static inline void dpr_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-/* The call of librdmacm, 0 or -1, and its counter if it went well: positive errno. */
+/* As dpr_count, without a locked instruction. All writers of the counter hold one lock. */
+static inline void dpr_bump(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
+}
+
+/* Counts a call of librdmacm, whose result is `failed`, in counter `which` of ia if it succeeded.
+ * Returns 0 or the call's positive errno. */
 static inline int dpr_count_cm(struct dpr_ia *ia, int which, int failed)
 {
 	if (failed)
@@ -28,14 +34,11 @@ static inline int dpr_count_cm(struct dpr_ia *ia, int which, int failed)
 	return 0;
 }
 
-/* The same where one lock has all writers: a load and a store instead of a locked addition. */
-static inline void dpr_bump(uint64_t *counter, uint64_t n)
-{
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n, __ATOMIC_RELAXED);
-}
-
-/* dat_ib_query_counters, dat_ib_print_counters: of an adapter, an endpoint or an EVD. `print`:
- * to standard output and not to out. counters.c */
+/*
+ * dat_ib_query_counters and dat_ib_print_counters, of an adapter, an endpoint or an EVD: counter
+ * `which`, or all of them if it is their number. Values go to standard output if `print`, else to
+ * `out`.
+ */
 DAT_RETURN dpr_counters(DAT_HANDLE handle, int which, DAT_UINT64 *out, bool print, bool reset);
 
 #endif

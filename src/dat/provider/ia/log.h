@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the provider says: nothing, unless DAPL_DBG_TYPE asks (bits as in other DAPL providers), and
- * then to stdout (DAPL_DBG_DEST=1, the default) or the system log (2).
+ * Log lines. DAPL_DBG_TYPE selects them by bits, as in other DAPL providers (default: none);
+ * DAPL_DBG_DEST sends them to standard output (1, the default) or the system log (2).
  */
 #ifndef DAT_PROVIDER_IA_LOG_H
 #define DAT_PROVIDER_IA_LOG_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Handles. A DAT handle is the address of an object whose first word is the provider's table; that
- * is how the registry finds us. Objects live in slabs, one per kind, that are never unmapped and
- * whose objects are constructed once: a freed handle, or one of another kind, is read without
- * harm and refused, and a lock in it may be taken by a thread that comes late.
+ * Handles. A DAT handle is the address of an object whose first word points to the provider's table,
+ * by which the registry finds the provider. Objects live in slabs, one class per slab, which are
+ * never unmapped and whose objects are constructed once. So reading a freed handle, or one of another
+ * kind, is safe: the call refuses it. A late thread may even take the lock in a freed object.
  *
- * Life: dpr_obj_new (on the list of its interface adapter, one reference held by the handle),
- * dpr_obj_kill (the handle is refused from here on), dpr_obj_put of the last reference (back
- * to the slab). Whatever works on an object without its handle - a queue entry, a connection in the
- * making, the loop thread - holds a reference.
+ * Life: dpr_obj_new puts the object on the list of its adapter, with one reference for the handle;
+ * dpr_obj_kill makes calls refuse the handle; dpr_obj_put of the last reference returns the object to
+ * its slab. Code that uses an object without its handle (a queue entry, an attempt to connect, the
+ * loop) holds a reference.
  */
 #ifndef DAT_PROVIDER_IA_OBJ_H
 #define DAT_PROVIDER_IA_OBJ_H
@@ -41,20 +41,20 @@ enum dpr_kind {
 };
 
 struct dpr_obj {
-	const DAT_PROVIDER *table; /* must stay first; of the interface adapter */
-	_Atomic uint32_t kind;     /* enum dpr_kind; DPR_FREE once killed */
+	const DAT_PROVIDER *table;   /* of the adapter; must stay first */
+	_Atomic uint32_t kind;       /* enum dpr_kind; DPR_FREE once killed */
 	_Atomic uint32_t refs;
-	_Atomic uint32_t uses;     /* other live objects that need this one: *_IN_USE */
-	const struct dpr_class *cls; /* of the slot, for ever */
-	struct dpr_ia *ia;           /* held; the object itself if it is an adapter */
+	_Atomic uint32_t uses;       /* live objects that need this one: *_IN_USE */
+	const struct dpr_class *cls; /* of the slot, constant */
+	struct dpr_ia *ia;           /* a reference; an adapter points to itself */
 	struct ut_list of_ia;        /* guarded by ia->lock */
 	DAT_CONTEXT context;         /* the consumer's; guarded by ia->lock */
 };
 
-/* Each kind tells its slab how large it is, how a slot is made once and what the last put does. */
+/* What a kind tells its slab. */
 struct dpr_class {
 	enum dpr_kind kind;
-	DAT_HANDLE_TYPE type; /* what dat_get_handle_type says */
+	DAT_HANDLE_TYPE type; /* what dat_get_handle_type returns */
 	size_t size;
 	void (*construct)(struct dpr_obj *o); /* once per slot: locks; may be NULL */
 	void (*release)(struct dpr_obj *o);   /* at the last put, no lock held; may be NULL */
@@ -64,13 +64,14 @@ struct dpr_class {
 };
 
 /*
- * NULL: no memory. `ia` is NULL for an adapter. All bytes behind struct dpr_obj that `construct` did
- * not make are kept from the slot's former life: the caller sets every field. Nobody knows the
- * handle yet, but dat_ia_close in another thread may find the object, so fields that `close` reads
- * are set before anything that takes long. A slot just freed is the last to be used again.
+ * Returns NULL without memory. `ia` is NULL for an adapter. Bytes behind struct dpr_obj that
+ * `construct` did not set are those of the slot's former object: the caller sets every field. The
+ * handle is not known yet, but dat_ia_close in another thread may find the object, so the fields that
+ * `close` reads are set before anything that takes long. A slot just freed is the last to be reused.
  */
 void *dpr_obj_new(struct dpr_ia *ia, enum dpr_kind kind);
-/* Off the adapter's list and refused as a handle. False if another thread was first. */
+/* Takes o off its adapter's list; calls refuse the handle from here on. Returns false if another
+ * thread was first. */
 _Bool dpr_obj_kill(struct dpr_obj *o);
 void dpr_obj_put(struct dpr_obj *o);
 
@@ -91,7 +92,8 @@ static inline void dpr_unuse(struct dpr_obj *o)
 		atomic_fetch_sub(&o->uses, 1);
 }
 
-/* The object behind a handle, or NULL: NULL, misaligned, freed, or of another kind. */
+/* Returns the object of a handle, or NULL if the handle is NULL, misaligned, freed or of another
+ * kind. */
 static inline void *dpr_obj_of(DAT_HANDLE handle, enum dpr_kind kind)
 {
 	struct dpr_obj *o = (struct dpr_obj *)handle;
@@ -101,11 +103,12 @@ static inline void *dpr_obj_of(DAT_HANDLE handle, enum dpr_kind kind)
 	return atomic_load_explicit(&o->kind, memory_order_acquire) == kind ? o : NULL;
 }
 
-/* The oldest object of the adapter that `is` says yes to, held; NULL: none. `is` runs under ia->lock. */
+/* Returns the adapter's oldest object for which `is` returns true, with a reference, or NULL. `is` is
+ * called with ia->lock held. */
 struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, const void *arg),
 			     const void *arg);
 
-/* Any live object of ours, whatever the argument: looked for in the slabs. NULL if it is none. */
+/* Returns the live object at that address, whatever the argument is, or NULL. Searches the slabs. */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
 
 #define DPR_ERR(type, sub) (DAT_ERROR(type, sub))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The 81 slots of DAT_PROVIDER, and the kinds of handles. */
+/* The provider's table of calls, and its kinds of objects. */
 #ifndef DAT_PROVIDER_IA_TABLE_H
 #define DAT_PROVIDER_IA_TABLE_H
 
@@ -8,7 +8,7 @@
 #include <dat2/dat_registry.h>
 #include <dat2/udat.h>
 
-extern const DAT_PROVIDER dpr_table; /* table.c; without device_name */
+extern const DAT_PROVIDER dpr_table; /* each adapter has a copy with its device_name */
 
 extern const struct dpr_class *const dpr_classes[DPR_KINDS];
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Protection zones, local and remote memory regions. A region's DAT rights may be narrower than
- * those of its ibv_mr (remote write needs local write in verbs): posts are checked against this
- * table, found by context (lkey, rkey) without a lock.
+ * Local memory regions. Each is an ibv_mr of its own, whatever it is made from: a region made from
+ * another does not depend on it, and one of shared memory is this process's mapping of it. The
+ * cookie of shared memory tells which processes mean the same memory; regions of one process are
+ * compared by it.
+ *
+ * DAT rights may be narrower than those of the ibv_mr (in verbs remote write needs local write):
+ * posts are checked against this structure (segments.h), found by its context without a lock.
  */
 #ifndef DAT_PROVIDER_MEM_LMR_H
 #define DAT_PROVIDER_MEM_LMR_H
@@ -17,12 +21,12 @@
 
 struct dpr_pz;
 
-/* What the check of a segment reads is one cache line, from key to va. */
+/* The check of a segment reads one cache line, from key to va. */
 struct dpr_lmr {
 	struct dpr_obj obj; /* uses: bindings of RMRs */
 	struct dpr_key key;
 	struct dpr_pz *pz;
-	uint64_t base; /* the address work requests name for the first byte: 0 if zero based */
+	uint64_t base; /* by which work requests name the first byte: 0 if zero based */
 	DAT_VLEN length;
 	DAT_MEM_PRIV_FLAGS priv;
 	DAT_VA_TYPE va;
@@ -31,24 +35,18 @@ struct dpr_lmr {
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION region;
 	char cookie[DAT_LMR_COOKIE_SIZE]; /* of shared memory: region points here */
-	uint64_t addr; /* where the first byte is */
+	uint64_t addr; /* of the first byte */
 };
-
-/* What n segments come to. */
-struct dpr_gather {
-	uint64_t bytes;
-	int n;       /* of sge: segments of zero length are legal and left out */
-	bool placed; /* each address is that of the memory, not an offset into a zero based region */
-};
-
-DAT_RETURN dpr_lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN,
-			  DAT_PZ_HANDLE, DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_LMR_HANDLE *,
-			  DAT_LMR_CONTEXT *, DAT_RMR_CONTEXT *, DAT_VLEN *, DAT_VADDR *);
-DAT_RETURN dpr_lmr_query(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM *);
-DAT_RETURN dpr_lmr_free(DAT_LMR_HANDLE);
-DAT_RETURN dpr_lmr_sync_rdma_read(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
-DAT_RETURN dpr_lmr_sync_rdma_write(DAT_IA_HANDLE, const DAT_LMR_TRIPLET *, DAT_VLEN);
 
 extern const struct dpr_class dpr_lmr_class;
+
+DAT_RETURN dpr_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
+			  DAT_VLEN length, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+			  DAT_VA_TYPE va, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *lmr_ctx,
+			  DAT_RMR_CONTEXT *rmr_ctx, DAT_VLEN *size, DAT_VADDR *addr);
+DAT_RETURN dpr_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask, DAT_LMR_PARAM *param);
+DAT_RETURN dpr_lmr_free(DAT_LMR_HANDLE lmr);
+DAT_RETURN dpr_lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *t, DAT_VLEN n);
+DAT_RETURN dpr_lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *t, DAT_VLEN n);
 
 #endif

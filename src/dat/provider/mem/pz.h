@@ -13,15 +13,15 @@ struct dpr_pz {
 	struct ibv_pd *pd;
 };
 
+extern const struct dpr_class dpr_pz_class;
+
 static inline struct dpr_pz *dpr_pz_of(DAT_HANDLE h)
 {
 	return (struct dpr_pz *)dpr_obj_of(h, DPR_PZ);
 }
 
-DAT_RETURN dpr_pz_create(DAT_IA_HANDLE, DAT_PZ_HANDLE *);
-DAT_RETURN dpr_pz_query(DAT_PZ_HANDLE, DAT_PZ_PARAM_MASK, DAT_PZ_PARAM *);
-DAT_RETURN dpr_pz_free(DAT_PZ_HANDLE);
-
-extern const struct dpr_class dpr_pz_class;
+DAT_RETURN dpr_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz);
+DAT_RETURN dpr_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param);
+DAT_RETURN dpr_pz_free(DAT_PZ_HANDLE pz);
 
 #endif

@@ -6,6 +6,7 @@
 #include "dat/provider/dto/status.h"
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/evd/evd.h"
+#include "dat/provider/evd/push.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/obj.h"
 #include "dat/provider/mem/keys.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_ep_post_rdma_read_to_rmr: the sink is named by an RMR context. Verbs names sinks by the lkey of
- * a region, so the window's binding is looked up and judged here as the device would judge a peer,
- * and is kept until the read is done.
+ * dat_ep_post_rdma_read_to_rmr: an RMR context names the sink. Verbs name sinks by the lkey of a
+ * region, so the window's binding is looked up and checked here, as the device would check a peer's
+ * access, and kept until the Read completes.
  */
 #ifndef DAT_PROVIDER_MEM_RMR_READ_H
 #define DAT_PROVIDER_MEM_RMR_READ_H
