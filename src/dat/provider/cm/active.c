@@ -19,7 +19,7 @@
 
 enum { STEP_MS = 4000, STEP_TRIES = 15, RETRY_MAX = 7 };
 
-/* Debian's provider has these; programs at scale set them high. */
+/* Environment variables of Debian's provider, which large jobs set high. */
 static int env_number(const char *name, int dflt)
 {
 	const char *s = getenv(name);
@@ -38,7 +38,9 @@ int dpr_conn_start(struct dpr_conn *c)
 
 static int route(struct dpr_conn *c)
 {
-	return rdma_resolve_route(c->id, env_number("DAPL_CM_ROUTE_TIMEOUT_MS", STEP_MS)) ? errno : 0;
+	int ms = env_number("DAPL_CM_ROUTE_TIMEOUT_MS", STEP_MS);
+
+	return rdma_resolve_route(c->id, ms) ? errno : 0;
 }
 
 struct rdma_conn_param dpr_conn_param(const DAT_EP_ATTR *attr, const struct dpr_private *out)
@@ -63,7 +65,8 @@ static int request(struct dpr_conn *c, struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 	return dpr_count_cm(c->ia, DCNT_IA_CM_REQ_TX, rdma_connect(c->id, &p));
 }
 
-static int retry(struct dpr_conn *c, const char *variable, int (*step)(struct dpr_conn *), int status)
+static int retry(struct dpr_conn *c, const char *variable, int (*step)(struct dpr_conn *),
+		 int status)
 {
 	if (status != -ETIMEDOUT || ++c->tries >= (unsigned int)env_number(variable, STEP_TRIES))
 		return EHOSTUNREACH;
@@ -105,7 +108,7 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 					   : DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
-/* The connection stays with the endpoint, for what the peer may have said. */
+/* The connection stays with the endpoint: the event points to its private data. */
 void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 {
 	struct dpr_ep *ep = c->ud ? NULL : dpr_conn_lock_ep(c);
@@ -119,11 +122,12 @@ void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 	s = dpr_ep_step(ep->state, DPR_ON_REFUSED, true);
 	if (!s.ret && !ep->ending) {
 		dpr_ep_apply(ep, DPR_ON_REFUSED);
-		dpr_timer_cancel(&c->timer); /* the loop's own */
+		dpr_timer_cancel(&c->timer); /* in the loop: the handler does not run */
 		dpr_ep_qp_error(ep);
 		if (!ep->qp)
 			dpr_ep_fail_posted(ep);
-		dpr_ep_queue_event(ep->connect, ep, s.event ? s.event : event, c->in.len, c->in.data);
+		dpr_ep_queue_event(ep->connect, ep, s.event ? s.event : event, c->in.len,
+				   c->in.data);
 		atomic_store(&ep->early, false);
 	}
 	dpr_obj_hold(&ep->obj);
@@ -132,7 +136,7 @@ void dpr_conn_failed(struct dpr_conn *c, DAT_EVENT_NUMBER event)
 	dpr_obj_put(&ep->obj);
 }
 
-/* The id is destroyed, which withdraws the request. */
+/* Ends an attempt at its timeout. Destroying the id withdraws the request. */
 static void withdraw(struct dpr_conn *c)
 {
 	struct dpr_ep *ep = dpr_conn_lock_ep(c);
@@ -153,7 +157,7 @@ static void withdraw(struct dpr_conn *c)
 	dpr_conn_unlock_ep(ep);
 	if (mine) {
 		dpr_conn_leave(c);
-		dpr_conn_put(c); /* the endpoint's */
+		dpr_conn_put(c); /* the endpoint's reference */
 	}
 	dpr_ep_reap(ep);
 	dpr_obj_put(&ep->obj);

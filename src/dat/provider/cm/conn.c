@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The life of a connection object: counted, and its id goes with it. */
 #include "dat/provider/cm/conn.h"
 
 #include "dat/provider/cm/active.h"
@@ -30,7 +29,7 @@ void dpr_conn_hold(struct dpr_conn *c)
 	atomic_fetch_add(&c->refs, 1);
 }
 
-/* From the id or the timer alone, which may be in the hands of the last owner. */
+/* For the id and the timer, which have no reference: the last one may be gone. */
 bool dpr_conn_hold_alive(struct dpr_conn *c)
 {
 	uint32_t n = atomic_load(&c->refs);
@@ -41,7 +40,7 @@ bool dpr_conn_hold_alive(struct dpr_conn *c)
 	return false;
 }
 
-/* The id waits for its events to be acknowledged, the timer for its handler: no lock is held. */
+/* rdma_destroy_id waits for acknowledgements of events, the timer for its handler. */
 void dpr_conn_put(struct dpr_conn *c)
 {
 	if (atomic_fetch_sub(&c->refs, 1) != 1)

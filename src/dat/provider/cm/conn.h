@@ -62,8 +62,8 @@ struct dpr_cm_event {
 /* Returns a connection with one reference, the caller's, and no id; NULL without memory. */
 struct dpr_conn *dpr_conn_new(struct dpr_ia *ia, bool active);
 void dpr_conn_hold(struct dpr_conn *c);
-/* For a caller without a reference. Returns false if the last one is gone, and the id is about to be
- * destroyed. */
+/* For a caller without a reference. Returns false if the last one is gone, and the id is about to
+ * be destroyed. */
 bool dpr_conn_hold_alive(struct dpr_conn *c);
 /* No lock held. */
 void dpr_conn_put(struct dpr_conn *c);

@@ -18,9 +18,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* Who is asked for, and how: the same for all three calls. */
+/* The peer and the parameters of an attempt, for all three calls. */
 struct ask {
-	struct sockaddr_storage to; /* with its port */
+	struct sockaddr_storage to; /* with port */
 	uint64_t qual;
 	DAT_TIMEOUT timeout;
 	struct dpr_private out;
@@ -48,7 +48,7 @@ static DAT_RETURN address6(const struct sockaddr_in6 *in, struct ask *a)
 	return DAT_SUCCESS;
 }
 
-/* DAT_IA_ADDRESS_PTR is too short a type for what it points at, so the family decides. */
+/* DAT_IA_ADDRESS_PTR points to a type that is too short for IPv6, so the family decides. */
 static DAT_RETURN address(struct dpr_ia *ia, const void *remote, struct ask *a)
 {
 	const struct sockaddr *sa = remote;
@@ -69,7 +69,7 @@ static in_port_t *port_of(struct sockaddr_storage *ss)
 					: &((struct sockaddr_in6 *)ss)->sin6_port;
 }
 
-/* `arg`: of the timeout; size and data follow it. */
+/* `arg` is the subtype of the timeout; size and data follow it. */
 static DAT_RETURN message(struct dpr_ep *ep, DAT_TIMEOUT timeout, DAT_COUNT size, const void *data,
 			  DAT_RETURN_SUBTYPE arg, struct ask *a)
 {
@@ -112,7 +112,8 @@ static DAT_RETURN attempt(struct dpr_ep *ep, const struct ask *a, struct dpr_con
 	return DAT_SUCCESS;
 }
 
-/* From here on the loop goes on with it. The reference of c becomes the endpoint's. */
+/* Makes c the endpoint's attempt, with the caller's reference. From here on the loop continues it.
+ * *err becomes a positive errno if the first step failed. */
 static DAT_RETURN commit(struct dpr_ep *ep, struct dpr_conn *c, DAT_TIMEOUT timeout, int *err)
 	UT_REQUIRES(ep->lock)
 {
@@ -153,7 +154,7 @@ static DAT_RETURN go(struct dpr_ep *ep, const struct ask *a)
 	ret = commit(ep, c, a->timeout, &err);
 	ut_unlock(&ep->lock);
 	if (ret)
-		dpr_conn_put(c); /* what would have been the endpoint's */
+		dpr_conn_put(c); /* the reference meant for the endpoint */
 	else if (err)
 		dpr_conn_failed(c, DAT_CONNECTION_EVENT_UNREACHABLE);
 	dpr_conn_put(c);
@@ -167,7 +168,7 @@ static DAT_RETURN may(struct dpr_ep *ep)
 	ut_lock(&ep->lock);
 	ret = dpr_ep_step(ep->state, DPR_DO_CONNECT, dpr_ep_configured(ep)).ret;
 	if (dpr_ep_is_ud(ep) && ep->state == DAT_EP_STATE_CONNECTED)
-		ret = DAT_SUCCESS; /* to one more peer */
+		ret = DAT_SUCCESS; /* a datagram endpoint connects to one more peer */
 	ut_unlock(&ep->lock);
 	return ret;
 }
@@ -225,7 +226,7 @@ DAT_RETURN dpr_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR remote, DAT_C
 	return establish(ep, &a);
 }
 
-/* To whom dup is connected, if it is. */
+/* Fills in the peer to which dup is connected. */
 static DAT_RETURN peer_of(struct dpr_ep *dup, struct ask *a)
 {
 	DAT_RETURN ret;

@@ -31,7 +31,8 @@ static DAT_RETURN bad_cr(void)
 	return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 }
 
-/* The request is ours to answer, held. NULL: no such, or somebody else is at it. */
+/* Returns the request for this thread to answer, or NULL if there is none or another thread answers
+ * it. */
 static struct dpr_cr *take(DAT_CR_HANDLE handle)
 {
 	struct dpr_cr *cr = dpr_cr_of(handle);
@@ -46,7 +47,7 @@ static void untake(struct dpr_cr *cr)
 	atomic_store(&cr->taken, false);
 }
 
-/* Answered. */
+/* The request is answered. */
 static void done(struct dpr_cr *cr)
 {
 	if (!dpr_obj_kill(&cr->obj))
@@ -61,8 +62,9 @@ static void cr_close(struct dpr_obj *o)
 
 	atomic_store(&cr->taken, true);
 	dpr_conn_refuse(cr->conn);
+	/* endpoints are closed after requests, whatever their state */
 	if (cr->ep)
-		dpr_obj_put(&cr->ep->obj); /* endpoints are closed next, whatever their state */
+		dpr_obj_put(&cr->ep->obj);
 	done(cr);
 }
 
@@ -100,7 +102,7 @@ static uint8_t least(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* Depths: what the endpoint grants, and no more than the peer asked for. */
+/* The depths are those of the endpoint, and at most what the peer asked for. */
 static int answer(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private *out)
 	UT_REQUIRES(ep->lock)
 {
@@ -111,7 +113,7 @@ static int answer(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private
 	return dpr_count_cm(cr->obj.ia, DCNT_IA_CM_REP_TX, rdma_accept(cr->conn->id, &p));
 }
 
-/* *err: the peer is gone, which the endpoint hears by its event. */
+/* *err becomes a positive errno if the peer is gone, which the endpoint reports by an event. */
 static DAT_RETURN join(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private *out,
 		       int *err) UT_REQUIRES(ep->lock)
 {
@@ -153,7 +155,7 @@ static DAT_RETURN accept_with(struct dpr_cr *cr, struct dpr_ep *ep, const struct
 	return ret;
 }
 
-/* The request's own endpoint, or the one that is named. */
+/* Returns the named endpoint, or the request's own. */
 static struct dpr_ep *endpoint(struct dpr_cr *cr, DAT_EP_HANDLE handle)
 {
 	struct dpr_ep *ep = handle ? dpr_ep_of(handle) : cr->ep;
@@ -193,7 +195,7 @@ DAT_RETURN dpr_cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT size,
 	}
 	dpr_count(&cr->obj.ia->counters[DCNT_IA_SP_CR_ACCEPTED], 1);
 	if (cr->ep) {
-		cr->ep->made_here = false; /* the consumer's from now on */
+		cr->ep->made_here = false; /* the consumer's from here on */
 		dpr_obj_put(&cr->ep->obj);
 	}
 	done(cr);
@@ -209,7 +211,7 @@ static unsigned int reject_max(const struct dpr_cr *cr)
 	return cr->obj.ia->iwarp ? DPR_IW_PRIVATE : DPR_IB_REJ - DPR_REJ_HEADER;
 }
 
-/* A peer that has gone meanwhile needs no answer. */
+/* The peer may have gone meanwhile: then the result of rdma_reject does not matter. */
 DAT_RETURN dpr_cr_reject(DAT_CR_HANDLE handle, DAT_COUNT size, const DAT_PVOID data)
 {
 	struct dpr_cr *cr = take(handle);

@@ -20,11 +20,11 @@
 
 #include <string.h>
 
-enum { BATCH = 64 }; /* then timers and completions have their turn */
+enum { BATCH = 64 }; /* then timers and completions are served */
 
 /* --- what happened to a connection --- */
 
-/* What rdma_cm tells of the exchange. The third message of it has no event of its own. */
+/* Counts the messages that rdma_cm reports. The third one (RTU) has no event of its own. */
 static void count(struct dpr_conn *c, enum rdma_cm_event_type type)
 {
 	uint64_t *n = c->ia->counters;
@@ -58,10 +58,10 @@ static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 			c->in = e->in;
 		dpr_ep_established(ep, c->active ? &c->in : NULL);
 	}
-	dpr_timer_cancel(&c->timer); /* the loop's own */
+	dpr_timer_cancel(&c->timer); /* in the loop: the handler does not run */
 	dpr_obj_hold(&ep->obj);
 	dpr_conn_unlock_ep(ep);
-	dpr_ep_reap(ep); /* completions that waited for it */
+	dpr_ep_reap(ep); /* completions that waited for ESTABLISHED */
 	dpr_obj_put(&ep->obj);
 }
 
@@ -80,7 +80,7 @@ static void rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
 	dpr_conn_failed(c, event);
 }
 
-/* Not yet answered: dat_cr_accept will find out. */
+/* A request that is not answered yet: dat_cr_accept finds `gone`. */
 static void ended(struct dpr_conn *c, enum dpr_ep_do why)
 {
 	struct dpr_ep *ep = dpr_conn_ep(c);
@@ -163,7 +163,7 @@ static void copy(const struct rdma_cm_event *ev, struct dpr_cm_event *e)
 		memcpy(e->in.data, data, e->in.len);
 }
 
-/* The listener cannot go before its event is acknowledged, so it may be held until then. */
+/* The listening id is not destroyed before its event is acknowledged, so sp is still alive here. */
 static void on_request(struct rdma_cm_event *ev)
 {
 	struct dpr_sp *sp = dpr_sp_of_context(ev->listen_id->context);

@@ -8,14 +8,14 @@
 
 enum {
 	PORT_MAX = 65535, FOLD = 32001, FOLD_BASE = 33534,
-	/* of IB: "consumer defined", the only reason behind which a consumer may stand */
+	/* IBTA 12.6.7.2: "consumer reject", the only reason that a peer's consumer can cause */
 	REJ_CONSUMER = 28,
 };
 
 /*
- * DAT 2.0, provider 2.0. The last byte is ours where no consumer was asked - the EVD of the service
- * point is full - since InfiniBand gives both refusals the same reason. Debian's provider skips the
- * four bytes unread.
+ * DAT 2.0, provider 2.0. The last byte is BY_PROVIDER if the provider refused because the EVD of
+ * the service point is full: InfiniBand gives both refusals the same reason. Debian's provider
+ * skips the four bytes unread.
  */
 static const uint8_t header[DPR_REJ_HEADER] = { 2, 0, 2, 0 };
 enum { BY_PROVIDER = 1 };
@@ -57,8 +57,8 @@ static void strip(struct dpr_private *p)
 }
 
 /*
- * iWARP has no reason: an MPA reject and a closed port are the same errno, and only the frame
- * tells that somebody thought about it.
+ * iWARP has no reason: an MPA reject and a closed port are the same errno. Only the frame tells
+ * that a consumer rejected.
  */
 DAT_EVENT_NUMBER dpr_private_rejected(struct dpr_private *p, int status, bool iwarp)
 {

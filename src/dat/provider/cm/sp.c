@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* rdma_cm may drop requests beyond its backlog silently. The room in the EVD, which is answered with
- * a reject, shall be the smaller limit. */
+/* rdma_cm may drop requests beyond its backlog silently. The room in the EVD, which is answered
+ * with a reject, shall be the smaller limit. */
 enum { BACKLOG = 1024 };
 
 /* What a service point is created with. Fields that its kind does not have are 0. */
@@ -72,8 +72,10 @@ static struct dpr_sp *sp_new(struct dpr_ia *ia, const struct args *a, struct dpr
 	return sp;
 }
 
-/* rdma_destroy_id waits until the loop has acknowledged the events of the id, so it is called without
- * the lock, and the last reference goes after it. Returns false if another thread ended sp. */
+/*
+ * rdma_destroy_id waits until the loop has acknowledged the events of the id, so it is called
+ * without the lock, and the last reference goes after it. Returns false if another thread ended sp.
+ */
 static bool sp_end(struct dpr_sp *sp)
 {
 	struct rdma_cm_id *id, *ud;
@@ -370,7 +372,8 @@ DAT_RETURN dpr_csp_create(DAT_IA_HANDLE handle, DAT_COMM *comm, DAT_IA_ADDRESS_P
 DAT_RETURN dpr_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PSP_PARAM *param)
 {
 	struct dpr_sp *sp = (struct dpr_sp *)dpr_obj_of(handle, DPR_PSP);
-	DAT_RETURN ret = dpr_query_args(sp, DAT_INVALID_HANDLE_PSP, mask & ~DAT_PSP_FIELD_ALL, param);
+	DAT_RETURN ret = dpr_query_args(sp, DAT_INVALID_HANDLE_PSP,
+					mask & ~DAT_PSP_FIELD_ALL, param);
 
 	if (ret)
 		return ret;
@@ -386,7 +389,8 @@ DAT_RETURN dpr_psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK mask, DAT_PSP
 DAT_RETURN dpr_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
 {
 	struct dpr_sp *sp = (struct dpr_sp *)dpr_obj_of(handle, DPR_RSP);
-	DAT_RETURN ret = dpr_query_args(sp, DAT_INVALID_HANDLE_RSP, mask & ~DAT_RSP_FIELD_ALL, param);
+	DAT_RETURN ret = dpr_query_args(sp, DAT_INVALID_HANDLE_RSP,
+					mask & ~DAT_RSP_FIELD_ALL, param);
 
 	if (ret)
 		return ret;
@@ -404,7 +408,8 @@ DAT_RETURN dpr_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP
 DAT_RETURN dpr_csp_query(DAT_CSP_HANDLE handle, DAT_CSP_PARAM_MASK mask, DAT_CSP_PARAM *param)
 {
 	struct dpr_sp *sp = (struct dpr_sp *)dpr_obj_of(handle, DPR_CSP);
-	DAT_RETURN ret = dpr_query_args(sp, DAT_INVALID_HANDLE_CSP, mask & ~DAT_CSP_FIELD_ALL, param);
+	DAT_RETURN ret = dpr_query_args(sp, DAT_INVALID_HANDLE_CSP,
+					mask & ~DAT_CSP_FIELD_ALL, param);
 
 	if (ret)
 		return ret;

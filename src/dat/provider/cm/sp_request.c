@@ -29,7 +29,7 @@ void dpr_conn_refuse(struct dpr_conn *c)
 
 /* --- the endpoint --- */
 
-/* The state it had is returned, for one that turns out not to be needed. */
+/* Returns the former state, for unclaim. */
 static DAT_EP_STATE claim(struct dpr_ep *ep)
 {
 	DAT_EP_STATE before;
@@ -60,7 +60,8 @@ void dpr_cr_return_ep(struct dpr_ep *ep)
 	dpr_obj_put(&ep->obj);
 }
 
-/* Judged before the request is offered; one that is spent meanwhile is refused by deliver(). */
+/* Returns true if the provider makes the endpoint. deliver() refuses an RSP that is spent
+ * meanwhile. */
 static bool makes_ep(struct dpr_sp *sp)
 {
 	bool none;
@@ -120,7 +121,7 @@ static bool queue(struct dpr_sp *sp, struct dpr_cr *cr)
 	return dpr_evd_push(sp->evd, &ev, true, true) == DPR_PUSHED;
 }
 
-/* Under sp->lock the service point is neither spent twice nor freed in between. */
+/* With sp->lock held the service point is neither spent twice nor freed meanwhile. */
 static bool deliver(struct dpr_sp *sp, struct dpr_cr *cr, struct dpr_ep *made,
 		 struct rdma_cm_id **spent) UT_REQUIRES(sp->lock)
 {
@@ -140,7 +141,7 @@ static bool deliver(struct dpr_sp *sp, struct dpr_cr *cr, struct dpr_ep *made,
 	}
 	if (sp->kind == DPR_RSP) {
 		sp->spent = true;
-		sp->ep = NULL; /* its reference is the request's */
+		sp->ep = NULL; /* its reference becomes the request's */
 		*spent = sp->listen;
 		sp->listen = NULL;
 	}
@@ -155,7 +156,7 @@ bool dpr_sp_offer(struct dpr_sp *sp, struct dpr_conn *c, const struct dpr_cr *as
 	struct rdma_cm_id *spent = NULL;
 
 	if (made)
-		dpr_obj_hold(&made->obj); /* the request's */
+		dpr_obj_hold(&made->obj); /* the request's reference */
 	if (cr && (made || !makes)) {
 		ut_lock(&sp->lock);
 		ok = deliver(sp, cr, made, &spent);

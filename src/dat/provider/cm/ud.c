@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Asking for datagrams and answering. The queue pair belongs to no id: it is made the first time and
- * goes through its states at once. Each answer stays with the endpoint, on `uds`, until the
- * consumer frees it or the endpoint ends.
- */
 #include "dat/provider/cm/ud.h"
 
 #include "dat/provider/cm/active.h"
@@ -69,7 +64,8 @@ static DAT_RETURN ready(struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 }
 
-/* From the first time on it may be done again. */
+/* Returns DAT_SUCCESS if ep may connect or accept: by the table the first time, always from then
+ * on. */
 static DAT_RETURN may(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock)
 {
 	DAT_RETURN ret;
@@ -129,7 +125,7 @@ static void have(struct dpr_ep *ep, struct dpr_conn *c, DAT_IB_EXT_TYPE type, ui
 	say(ep, c, DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED, type, qpn);
 }
 
-/* --- asking --- */
+/* --- connect --- */
 
 DAT_RETURN dpr_ud_connect(struct dpr_ep *ep, struct dpr_conn *c, DAT_TIMEOUT timeout)
 {
@@ -176,7 +172,7 @@ void dpr_ud_established(struct dpr_conn *c, const struct dpr_cm_event *e)
 		return;
 	dpr_ep_assert_locked(ep);
 	if (c->waiting) {
-		dpr_timer_cancel(&c->timer); /* the loop's own */
+		dpr_timer_cancel(&c->timer); /* in the loop: the handler does not run */
 		c->in = e->in;
 		c->ah = ibv_create_ah(ep->pz->pd, &attr);
 		have(ep, c, DAT_IB_UD_REMOTE_AH, e->ud.qp_num);
@@ -184,7 +180,9 @@ void dpr_ud_established(struct dpr_conn *c, const struct dpr_cm_event *e)
 	dpr_conn_unlock_ep(ep);
 }
 
-/* It stays with the endpoint for its data; the consumer may free it. */
+/*
+ * c stays with the endpoint, since the event points to its private data; the consumer may free it.
+ */
 void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 {
 	struct dpr_ep *ep = dpr_conn_lock_ep(c);
@@ -193,7 +191,7 @@ void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 		return;
 	dpr_ep_assert_locked(ep);
 	if (c->waiting) {
-		dpr_timer_cancel(&c->timer); /* of the loop, or none is armed */
+		dpr_timer_cancel(&c->timer); /* in the loop, or not armed */
 		c->waiting = false;
 		say(ep, c, rejected ? DAT_IB_UD_CONNECTION_REJECT_EVENT
 				    : DAT_IB_UD_CONNECTION_ERROR_EVENT,
@@ -202,7 +200,7 @@ void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 	dpr_conn_unlock_ep(ep);
 }
 
-/* A status of SIDR is no reason: what tells is the frame that a consumer's reject has. */
+/* A status of SIDR is no reason: only the frame tells that the consumer rejected. */
 void dpr_ud_rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
 {
 	c->in = e->in;
@@ -210,7 +208,7 @@ void dpr_ud_rejected(struct dpr_conn *c, const struct dpr_cm_event *e)
 				 DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-/* --- answering --- */
+/* --- accept --- */
 
 static int answer(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_private *out)
 	UT_REQUIRES(ep->lock)
@@ -274,7 +272,7 @@ void dpr_ud_drop(struct dpr_ep *ep)
 	} while (c);
 }
 
-/* Contexts and handles of addresses come from the consumer: only what is on the list is believed. */
+/* Contexts and address handles come from the consumer: only those in ep->uds are used. */
 static struct dpr_conn *find(struct dpr_ep *ep, const void *context, const struct ibv_ah *ah)
 	UT_REQUIRES(ep->lock)
 {
@@ -286,7 +284,7 @@ static struct dpr_conn *find(struct dpr_ep *ep, const void *context, const struc
 	return NULL;
 }
 
-/* The address stays until it is freed by itself. */
+/* The address stays until dat_ib_ud_ah_free. */
 DAT_RETURN dpr_ud_cm_free(struct dpr_ep *ep, DAT_CONTEXT cm)
 {
 	struct dpr_conn *c = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Datagram endpoints of the IB extension. A connect yields an address handle and a queue pair number;
- * an endpoint may connect and accept any number of times, and stays CONNECTED from the first time.
+ * Datagram endpoints of the IB extension. A connect yields an address handle and a queue pair
+ * number; an endpoint may connect and accept any number of times, and stays CONNECTED from the
+ * first time.
  *
  * The queue pair belongs to no id: it is made the first time and moved to RTS at once. Each answer
  * stays with the endpoint, on `uds`, until the consumer frees it or the endpoint ends.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The header of a request, and address handles made of it. */
 #include "dat/provider/cm/ud_peer.h"
 
 #include "dat/provider/cm/private.h"
@@ -8,7 +7,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* "DUd", version 1; number, LID and GID of who asks, in network order. */
+/* "DUd", version 1; queue pair number, LID and GID of the requester, in network order. */
 static const uint8_t magic[4] = { 'D', 'U', 'd', 1 };
 enum { QPN_AT = 4, LID_AT = 8, GID_AT = 10, HEADER = 26, HOPS = 64 };
 
@@ -42,7 +41,9 @@ bool dpr_ud_unwrap(struct dpr_private *p, struct dpr_ud_peer *peer)
 	return true;
 }
 
-/* Our own entry for that GID; a RoCE one for routed packets where there are two. */
+/*
+ * Returns the index of that GID in the adapter's table, the RoCEv2 one where there are two, or -1.
+ */
 static int gid_index(struct dpr_ia *ia, const union ibv_gid *gid)
 {
 	int found = -1;

@@ -28,8 +28,8 @@ void dpr_ud_wrap(struct dpr_private *p, const struct dpr_ud_peer *peer);
 /* Takes it off. Returns false if there is none. */
 bool dpr_ud_unwrap(struct dpr_private *p, struct dpr_ud_peer *peer);
 
-/* Creates an address handle to the requester, from the id that received the request. Returns NULL if
- * no GID of this adapter fits, or without memory. */
+/* Creates an address handle to the requester, from the id that received the request. Returns NULL
+ * if no GID of this adapter fits, or without memory. */
 struct ibv_ah *dpr_ud_ah(struct dpr_ia *ia, struct ibv_pd *pd, const struct rdma_cm_id *id,
 			 const struct dpr_ud_peer *peer);
 

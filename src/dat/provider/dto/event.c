@@ -34,7 +34,7 @@ static void retire(struct dpr_dtoq *q, struct dpr_dto *last, bool ok)
 			release(d, d != last || ok);
 		inner += d->op == DPR_OP_INVALIDATE;
 	}
-	/* before tail: who sees the slots free must not count these as well */
+	/* before tail: a poster that sees the slots free must not count these */
 	if (inner)
 		atomic_fetch_sub_explicit(&q->inner, inner, memory_order_relaxed);
 	atomic_store_explicit(&q->tail, end, memory_order_release);
@@ -44,13 +44,13 @@ void dpr_dtoq_fini(struct dpr_dtoq *q)
 {
 	uint32_t i = atomic_load_explicit(&q->tail, memory_order_acquire);
 
-	/* receives have no references; theirs is the queue with waiting segments */
+	/* a queue of receives (iov_max is not 0) has no references */
 	for (; !q->iov_max && i != q->head; i++)
 		release(dpr_dtoq_at(q, i), false);
 	dpr_dtoq_drop(q);
 }
 
-/* The state is read without its lock: see dto.h on graceful disconnects. */
+/* The state is read without its lock: see event.h on graceful disconnects. */
 static bool may_drain(struct dpr_ep *ep) UT_NO_TSA;
 static bool may_drain(struct dpr_ep *ep)
 {
@@ -64,7 +64,9 @@ static struct dpr_ep *hold(struct dpr_ep *ep)
 	return ep;
 }
 
-/* Also noted in the endpoint: who hears meanwhile that the peer has gone looks there for why. */
+/*
+ * Also recorded in the endpoint: a disconnect of the peer that is handled meanwhile is then BROKEN.
+ */
 static struct dpr_ep *failed(struct dpr_ep *ep)
 {
 	atomic_store(&ep->failed, true);
@@ -81,7 +83,7 @@ static bool request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT 
 	bool ok = wc->status == IBV_WC_SUCCESS;
 	struct dpr_ep *ep = d->ep;
 
-	/* Left from a queue pair that is gone. */
+	/* of a queue pair that is destroyed */
 	if (wc->qp_num != atomic_load_explicit(&ep->qpn, memory_order_relaxed))
 		return false;
 	if (ok && d->quiet) {
@@ -102,7 +104,7 @@ static bool request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT 
 	return ok;
 }
 
-/* What a receive turned out to be; only a successful one knows. */
+/* Completes the event of a successful receive: what arrived. */
 static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *wc, DAT_EVENT *ev)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev->event_data.dto_completion_event_data;
@@ -124,7 +126,7 @@ static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *
 		d->rmr_context = wc->invalidated_rkey;
 		dpr_rmr_invalidated(ia, wc->invalidated_rkey);
 	}
-	/* As Debian's provider has it: the number of the sender, in its byte order. */
+	/* As in Debian's provider: the sender's number in the sender's byte order. */
 	if (imm)
 		((DAT_IB_EXTENSION_EVENT_DATA *)ev->event_extension_data)->val.immed.data =
 			wc->imm_data;
@@ -132,7 +134,7 @@ static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *
 	dpr_bump(&ep->counters[n + 1], wc->byte_len);
 }
 
-/* One more taken from the SRQ: the marks of dat_ep_set_watermark. */
+/* Counts a receive taken from the SRQ and compares the marks of dat_ep_set_watermark. */
 static void taken(struct dpr_ep *ep, struct dpr_ep **broken, struct dpr_ep **drained)
 {
 	DAT_COUNT n = atomic_fetch_add_explicit(&ep->taken, 1, memory_order_relaxed) + 1;

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * dat_extension_op: takes the arguments of each operation from the list, in the order in which the
- * macros of dat_ib_extensions.h put them there. Transfers then go the way of every request.
- */
 #include "dat/provider/dto/ext.h"
 
 #include "dat/provider/cm/ud.h"
@@ -24,8 +20,8 @@ static DAT_RETURN parameter(unsigned int arg)
 	return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + arg - 1);
 }
 
-/* Both atomics: one segment, exactly eight bytes, an aligned target. `arg`: the local triplet's
- * place among the arguments of the macro; cookie, remote and flags follow. */
+/* Both atomics: one segment, eight bytes, an aligned target. `arg` is the place of the local
+ * triplet among the arguments of the macro; cookie, remote and flags follow it. */
 static DAT_RETURN atomic_op(struct dpr_ep *ep, struct dpr_request *r, const DAT_LMR_TRIPLET *local,
 			    const DAT_RMR_TRIPLET *remote, unsigned int arg)
 {
@@ -93,7 +89,7 @@ static DAT_RETURN write_immed(struct dpr_ep *ep, va_list *args)
 	r.iov = va_arg(*args, DAT_LMR_TRIPLET *);
 	r.cookie = va_arg(*args, DAT_DTO_COOKIE);
 	r.remote = va_arg(*args, DAT_RMR_TRIPLET *);
-	/* As it is: what the peer's event shows, and what Debian's provider does. */
+	/* Unchanged, as in Debian's provider; so is it in the peer's event. */
 	r.wr.imm_data = va_arg(*args, DAT_UINT32);
 	r.flags = (DAT_COMPLETION_FLAGS)va_arg(*args, unsigned int);
 	if (ep->obj.ia->iwarp && !ep->obj.ia->dapple)
@@ -126,7 +122,9 @@ static DAT_RETURN send_ud(struct dpr_ep *ep, va_list *args)
 	return dpr_request_post((DAT_EP_HANDLE)ep, &r);
 }
 
-/* Counts of the connection manager always run; those of link and adapter are not ours to start. */
+/*
+ * Counters of the connection manager always run; those of link and adapter cannot be started here.
+ */
 static DAT_RETURN start_stop(DAT_HANDLE handle, int type)
 {
 	if (!dpr_ia_of(handle))
@@ -191,7 +189,7 @@ static DAT_RETURN counters(DAT_HANDLE handle, bool print, va_list *args)
 	return dpr_counters(handle, which, out, print, reset);
 }
 
-/* A va_list that is a parameter may be an array in disguise: a copy has an address of its type. */
+/* A va_list parameter may have decayed from an array; the address of a copy has the right type. */
 DAT_RETURN dpr_extension(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list parameters)
 {
 	DAT_RETURN ret = DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);

@@ -2,8 +2,8 @@
 /*
  * IB extensions (dat_ib_extensions.h, version 2.0.9) by dat_extension_op: atomics, immediate data,
  * unreliable datagrams, counters. Collectives are refused. The arguments of each operation are
- * taken from the list in the order of the macros in dat_ib_extensions.h; transfers are then posted as
- * any request (request.h).
+ * taken from the list in the order of the macros in dat_ib_extensions.h; transfers are then posted
+ * as any request (request.h).
  */
 #ifndef DAT_PROVIDER_DTO_EXT_H
 #define DAT_PROVIDER_DTO_EXT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The plain transfer in one piece: one segment, default flags, a connected endpoint with room, and
- * a completion that says success. What is not plain is left untouched for the long way (request.c,
- * recv.c, dto_event.c), which would do the same with this one, and alone knows the errors.
+ * The fast path of transfers: one segment, default flags, a connected endpoint with room, and a
+ * completion with success. Anything else is left untouched for request.c, recv.c and event.c, which
+ * would do the same here, and determine the errors.
  */
 #ifndef DAT_PROVIDER_DTO_FAST_H
 #define DAT_PROVIDER_DTO_FAST_H
@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The region of the last segment is mostly that of the next. Regions are never unmapped, so the one
- * remembered is looked at whether or not it lives. */
+/* Returns the region of `context`, mostly that of the last segment. Regions are never unmapped, so
+ * the last one is compared whether or not it is alive. */
 static inline const struct dpr_lmr *dpr_fast_lmr(struct dpr_ep *ep, DAT_LMR_CONTEXT context)
 	UT_REQUIRES(ep->lock)
 {
@@ -49,7 +49,7 @@ static inline bool dpr_fast_segment(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
 	return t->segment_length && off <= l->length && t->segment_length <= l->length - off;
 }
 
-/* The record of a plain transfer, if there is room for one. */
+/* Returns the record of a transfer, or NULL without room. */
 static inline struct dpr_dto *dpr_fast_record(struct dpr_ep *ep, struct dpr_dtoq *q,
 					       enum dpr_op op, DAT_DTO_COOKIE cookie,
 					       uint32_t bytes)
@@ -63,7 +63,7 @@ static inline struct dpr_dto *dpr_fast_record(struct dpr_ep *ep, struct dpr_dtoq
 	return d;
 }
 
-/* The verdict on a request's length and state, but for its segment. */
+/* Returns true if state and length admit the request; its segment is not checked. */
 static inline bool dpr_fast_fits(struct dpr_ep *ep, enum dpr_op op, uint32_t bytes,
 				  const DAT_RMR_TRIPLET *remote) UT_REQUIRES(ep->lock)
 {
@@ -77,7 +77,7 @@ static inline bool dpr_fast_fits(struct dpr_ep *ep, enum dpr_op op, uint32_t byt
 				  : bytes <= remote->segment_length);
 }
 
-/* Three times inlined, each with an operation known beforehand. */
+/* Inlined three times, each with a constant operation. Returns false if nothing was posted. */
 __attribute__((always_inline)) static inline bool
 dpr_fast_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_DTO_COOKIE cookie,
 	       const DAT_RMR_TRIPLET *remote) UT_REQUIRES(ep->lock)
@@ -112,7 +112,7 @@ dpr_fast_post(struct dpr_ep *ep, enum dpr_op op, const DAT_LMR_TRIPLET *t, DAT_D
 	/* counted first: the completion may be drained before ibv_post_send returns */
 	ep->sq.head++;
 	if (ibv_post_send(ep->qp, &wr, &bad)) {
-		ep->sq.head--; /* the long way meets the error too, and names it */
+		ep->sq.head--; /* request.c meets the error too, and returns it */
 		return false;
 	}
 	ep->sq.quiet_run = 0;
@@ -147,8 +147,8 @@ static inline bool dpr_fast_recv(struct dpr_ep *ep, const DAT_LMR_TRIPLET *t,
 	return true;
 }
 
-/* The queue that a plain completion retires the oldest record of; NULL: it is not plain. The state is
- * read without its lock: see dto.h on graceful disconnects. */
+/* Returns the queue whose oldest record the completion retires, or NULL if the fast path does not
+ * apply. The state is read without its lock: see event.h on graceful disconnects. */
 static inline struct dpr_dtoq *dpr_fast_queue(struct dpr_ep *ep, const struct dpr_dto *d,
 					       const struct ibv_wc *wc) UT_NO_TSA;
 static inline struct dpr_dtoq *dpr_fast_queue(struct dpr_ep *ep, const struct dpr_dto *d,
@@ -169,7 +169,9 @@ static inline struct dpr_dtoq *dpr_fast_queue(struct dpr_ep *ep, const struct dp
 	return q;
 }
 
-/* A plain completion becomes its event, without evd_handle. False: nothing happened. */
+/*
+ * Turns a completion into *ev, without evd_handle. Returns false if the fast path does not apply.
+ */
 static inline bool dpr_fast_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify) UT_NO_TSA;
 static inline bool dpr_fast_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify)
 {

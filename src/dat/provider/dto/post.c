@@ -7,7 +7,7 @@
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ia/obj.h"
 
-/* False: not done, go the long way. */
+/* Returns false if nothing was posted and request.h is to judge. */
 __attribute__((always_inline)) static inline bool
 fast(DAT_EP_HANDLE handle, enum dpr_op op, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)

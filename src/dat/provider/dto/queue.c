@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The queue of records by itself: room, order, and which suppressed requests are signalled. */
 #include "dat/provider/dto/queue.h"
 
 #include <errno.h>
@@ -47,8 +46,8 @@ bool dpr_dtoq_room(struct dpr_dtoq *q, uint32_t records)
 	uint32_t used = dpr_dtoq_used(q);
 	uint32_t inner = atomic_load_explicit(&q->inner, memory_order_relaxed);
 
-	/* tail was read first: what retired since makes inner too small, which errs on the safe
-	 * side, and is seen by the next look */
+	/* tail was read first: records retired since then make `inner` too small, so that at worst
+	 * the queue looks full until the next call */
 	return used + records <= q->size && used - inner < q->limit;
 }
 

@@ -3,9 +3,9 @@
  * Queues of records: room, order, and which suppressed requests are signalled. The poster writes
  * `head` under ep->lock, the drainer `tail`.
  *
- * A rebind of a type 2 window takes two records, since the invalidation is a request of its own that
- * does not count against the consumer's limit: `extra` slots for those (as many as `limit` if the
- * adapter has windows of type 2).
+ * A rebind of a type 2 window takes two records, since the invalidation is a request of its own
+ * that does not count against the consumer's limit: `extra` slots for those (as many as `limit` if
+ * the adapter has windows of type 2).
  */
 #ifndef DAT_PROVIDER_DTO_QUEUE_H
 #define DAT_PROVIDER_DTO_QUEUE_H
@@ -32,8 +32,8 @@ struct dpr_dtoq {
 	uint32_t given;         /* receives up to here are posted to the queue pair */
 };
 
-/* extra may be 0, and iov_max is 0 for requests. Returns 0 or -ENOMEM. dpr_dtoq_fini (event.h) undoes
- * it. */
+/* extra may be 0, and iov_max is 0 for requests. Returns 0 or -ENOMEM. dpr_dtoq_fini (event.h)
+ * undoes it. */
 int dpr_dtoq_init(struct dpr_dtoq *q, uint32_t limit, uint32_t extra, uint32_t iov_max);
 /* As dpr_dtoq_fini, for a queue whose records have no references. */
 void dpr_dtoq_drop(struct dpr_dtoq *q);
@@ -46,9 +46,11 @@ static inline uint32_t dpr_dtoq_used(struct dpr_dtoq *q)
 /* Returns true if one more request of the consumer, of so many records, has room. */
 bool dpr_dtoq_room(struct dpr_dtoq *q, uint32_t records);
 
-/* Returns true if the next request is signalled. Of suppressed requests at least one every half queue
- * is, and its completion is swallowed: without it neither the queue pair nor this queue learns that
- * slots are free. */
+/*
+ * Returns true if the next request is signalled. Of suppressed requests at least one every half
+ * queue is, and its completion is swallowed: without it neither the queue pair nor this queue
+ * learns that slots are free.
+ */
 bool dpr_dtoq_signal(struct dpr_dtoq *q, bool quiet);
 
 /* Returns the record of the next request; it counts once head is advanced. */

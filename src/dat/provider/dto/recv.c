@@ -46,7 +46,7 @@ static DAT_RETURN ready(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQUIR
 	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-/* What a waiting receive was posted with: its segments, the rest of zero length. */
+/* Returns the segments of a waiting receive; those it does not have are of length 0. */
 static struct ibv_sge *waiting(struct dpr_dtoq *q, uint32_t index)
 {
 	return &q->waiting[(size_t)(index & q->mask) * q->iov_max];
@@ -96,7 +96,7 @@ static DAT_RETURN issue(struct dpr_ep *ep, struct ibv_sge *sge, int n, uint64_t 
 	if (over && !ep->qp)
 		return flush(ep, cookie);
 	d = dpr_dtoq_next(&ep->rq);
-	/* A receive completes with an event, whatever is asked for. */
+	/* A receive always completes with an event. */
 	dpr_dto_begin(d, ep, DPR_OP_RECV, cookie, bytes, flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 	if (!ep->qp)
 		keep(&ep->rq, sge, n);
@@ -177,6 +177,6 @@ void dpr_ep_fail_posted(struct dpr_ep *ep)
 
 	for (; q->given != q->head; q->given++)
 		flush(ep, dpr_dtoq_at(q, q->given)->cookie);
-	/* nothing was with a queue pair, so nobody drains: the tail is ours */
+	/* without a queue pair nothing is drained, so that no other thread writes the tail */
 	atomic_store_explicit(&q->tail, q->head, memory_order_release);
 }

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The way of a request: one lock (the endpoint's), no allocation, no system call of ours. A queue
- * that looks full may only look so, since slots are free when completions are drained and nobody
- * may have: then the request EVD is drained here, without the lock, and looked at again.
- */
 #include "dat/provider/dto/request.h"
 
 #include "dat/provider/dto/queue.h"
@@ -19,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* One row per operation: what it may carry and what is counted. */
+/* One row per operation: its flags, the rights it needs, its counters. */
 static const struct op {
 	DAT_COMPLETION_FLAGS flags;
 	DAT_MEM_PRIV_FLAGS need;      /* of the local segments */
@@ -99,7 +94,7 @@ static DAT_COUNT iov_max(const struct dpr_ep *ep, enum dpr_op op) UT_REQUIRES(ep
 {
 	const DAT_EP_ATTR *a = &ep->attr;
 
-	/* Programs of DAT 1.1 leave the two limits of RDMA zero. */
+	/* Programs of DAT 1.1 leave the two RDMA limits 0. */
 	if ((op == DPR_OP_WRITE || op == DPR_OP_WRITE_IMM) && a->max_rdma_write_iov)
 		return a->max_rdma_write_iov;
 	if (op == DPR_OP_READ && a->max_rdma_read_iov)
@@ -107,7 +102,7 @@ static DAT_COUNT iov_max(const struct dpr_ep *ep, enum dpr_op op) UT_REQUIRES(ep
 	return a->max_request_iov;
 }
 
-/* A read is as long as its source; segments behind that are left out. */
+/* Shortens the segments of a Read to the length of its source. Returns their number. */
 static int trim(struct ibv_sge *sge, int n, uint64_t bytes)
 {
 	int i;
@@ -204,7 +199,7 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 		return DAT_SUCCESS;
 	}
 	ep->sq.head--;
-	ep->sq.quiet_run = ep->sq.limit; /* the turn to be signalled may be lost */
+	ep->sq.quiet_run = ep->sq.limit; /* the next request is signalled */
 	if (ep->state == DAT_EP_STATE_DISCONNECTED)
 		return dpr_request_flush(ep, r, rmr, binding);
 	return dpr_post_error(err);
@@ -213,7 +208,8 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr,
 			     unsigned int binding)
 {
-	struct dpr_dto d = { .ep = ep, .rmr = rmr, .op = (uint8_t)r->op, .binding = (uint8_t)binding };
+	struct dpr_dto d = { .ep = ep, .rmr = rmr, .op = (uint8_t)r->op,
+			     .binding = (uint8_t)binding };
 	DAT_EVENT ev;
 
 	dpr_dto_fill(&ev, ep, r->op, r->cookie, DAT_DTO_ERR_FLUSHED, 0, rmr);

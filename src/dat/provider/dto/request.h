@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A request from a dat_ep_post_* call to the queue pair: one lock (the endpoint's), no allocation, no
- * system call of the provider.
+ * A request from a dat_ep_post_* call to the queue pair: one lock (the endpoint's), no allocation,
+ * no system call of the provider.
  *
  * A full queue may only look full, since slots become free when completions are drained: then the
  * request EVD is drained with the lock released, and the queue looked at again.
@@ -52,7 +52,9 @@ DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t 
 /* Completes r as flushed, without a queue pair. */
 DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr,
 			     unsigned int binding) UT_REQUIRES(ep->lock);
-/* Returns the send flags of verbs for r's completion flags; counts towards the next signalled one. */
+/*
+ * Returns the send flags of verbs for r's completion flags; counts towards the next signalled one.
+ */
 unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r)
 	UT_REQUIRES(ep->lock);
 /* Returns the record of the next request, filled; it counts once sq.head is advanced. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Shared receive queues: creation, size, low watermark, end. */
 #include "dat/provider/dto/srq.h"
 
 #include "dat/provider/dto/srq_recv.h"
@@ -150,7 +149,7 @@ DAT_RETURN dpr_srq_query(DAT_SRQ_HANDLE handle, DAT_SRQ_PARAM_MASK mask, DAT_SRQ
 	return DAT_SUCCESS;
 }
 
-/* A device that cannot resize keeps its size: enough to become smaller. */
+/* A device that cannot resize keeps its size, which is enough to become smaller. */
 static DAT_RETURN resize(struct dpr_srq *s, DAT_COUNT n) UT_REQUIRES(s->lock)
 {
 	struct ibv_srq_attr a = { .max_wr = (uint32_t)n };
@@ -222,7 +221,7 @@ DAT_RETURN dpr_srq_free(DAT_SRQ_HANDLE handle)
 	return DAT_SUCCESS;
 }
 
-/* The mark tells once; who wants to hear again sets it again. */
+/* The low watermark fires once; the consumer sets it again. */
 void dpr_srq_async(struct dpr_srq *s, enum ibv_event_type type)
 {
 	bool limit = type == IBV_EVENT_SRQ_LIMIT_REACHED;

@@ -60,7 +60,6 @@ static DAT_RETURN issue(struct dpr_srq *s, struct ibv_sge *sge, int n, uint64_t 
 	return DAT_SUCCESS;
 }
 
-/* The EVDs into which endpoints take from s, drained one after the other, no lock held. */
 void dpr_srq_drain(struct dpr_srq *s)
 {
 	struct dpr_ia *ia = s->obj.ia;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What operations and their ends are called in events: two tables. */
 #include "dat/provider/dto/status.h"
 
 #include "dat/provider/ep/ep.h"

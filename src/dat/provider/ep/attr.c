@@ -28,7 +28,7 @@ static DAT_COUNT least(DAT_COUNT a, DAT_COUNT b)
 	return a < b ? a : b;
 }
 
-/* A datagram is one packet; IBV_MTU_256 is 1. */
+/* A datagram is one packet of the active MTU, of which IBV_MTU_256 is 1. */
 static DAT_SEG_LENGTH message_max(struct dpr_ia *ia, bool ud)
 {
 	DAT_SEG_LENGTH most = 1u << SIZE_DEFAULT_SHIFT;
@@ -38,7 +38,7 @@ static DAT_SEG_LENGTH message_max(struct dpr_ia *ia, bool ud)
 	return ia->port_attr.max_msg_sz < most ? ia->port_attr.max_msg_sz : most;
 }
 
-/* The most that this device gives an endpoint. */
+/* Returns the largest attributes that the device grants. */
 static DAT_EP_ATTR limits(struct dpr_ia *ia, bool ud)
 {
 	const struct ibv_device_attr *d = &ia->dev.orig_attr;
@@ -100,7 +100,7 @@ static bool bad(const DAT_EP_ATTR *a, const DAT_EP_ATTR *most)
 	       a->srq_soft_hw < DAT_HW_DEFAULT;
 }
 
-/* Asked for something else than a reliable connection, best effort, and attributes we know. */
+/* Refuses models beyond a reliable connection or datagrams, best effort, and known attributes. */
 static DAT_RETURN model(struct dpr_ia *ia, const DAT_EP_ATTR *a, DAT_RETURN_SUBTYPE arg)
 {
 	if (a->service_type != DAT_SERVICE_TYPE_RC && (int)a->service_type != UD_TYPE)
@@ -124,7 +124,7 @@ static void fill(DAT_EP_ATTR *to, const DAT_EP_ATTR *def, const DAT_EP_ATTR *mos
 	ELSE(max_request_dtos, def);
 	ELSE(max_recv_iov, def);
 	ELSE(max_request_iov, def);
-	/* these two follow from the segments of requests */
+	/* these two default to the segments of requests */
 	if (!to->max_rdma_read_iov)
 		to->max_rdma_read_iov = least(to->max_request_iov, most->max_rdma_read_iov);
 	if (!to->max_rdma_write_iov)

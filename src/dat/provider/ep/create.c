@@ -48,7 +48,7 @@ int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr)
 	return 0;
 }
 
-/* All that a slot may have kept of a former endpoint. */
+/* Clears the fields of the slot's former endpoint. */
 static void clear(struct dpr_ep *ep, struct dpr_srq *srq) UT_NO_TSA;
 static void clear(struct dpr_ep *ep, struct dpr_srq *srq)
 {

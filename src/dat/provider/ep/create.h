@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Endpoints are created without a queue pair. It is made with the connection, so that zone, EVDs and
- * sizes may be set or changed until then.
+ * Endpoints are created without a queue pair. It is made with the connection, so that zone, EVDs
+ * and sizes may be set or changed until then.
  */
 #ifndef DAT_PROVIDER_EP_CREATE_H
 #define DAT_PROVIDER_EP_CREATE_H
@@ -24,8 +24,8 @@ DAT_RETURN dpr_ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HA
  * Returns NULL without memory. */
 struct dpr_ep *dpr_ep_for_request(struct dpr_ia *ia);
 
-/* Replaces ep's queues by empty ones of the sizes in attr. Nothing may be outstanding. Returns 0 or a
- * positive errno. */
+/* Replaces ep's queues by empty ones of the sizes in attr. Nothing may be outstanding. Returns 0 or
+ * a positive errno. */
 int dpr_ep_queues(struct dpr_ep *ep, const DAT_EP_ATTR *attr) UT_REQUIRES(ep->lock);
 
 #endif

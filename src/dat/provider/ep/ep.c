@@ -1,12 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The life of an endpoint. It owns its queue pair, the connection object owns the id; both end
- * outside all locks. `life` makes the calls that build and take down exclusive, `lock` guards
- * what posts, completions and the loop look at.
- *
- * Who may still hold an endpoint that was freed: a connection event being handled, a drainer
- * about to call dpr_ep_broken or dpr_ep_drained. They find it DISCONNECTED and without connection.
- */
 #include "dat/provider/ep/ep.h"
 
 #include "dat/provider/cm/conn.h"
@@ -61,7 +53,7 @@ const struct dpr_class dpr_ep_class = {
 
 /* --- reaping --- */
 
-/* An endpoint's EVDs may be changed or dropped meanwhile: they are held here. */
+/* Returns the EVDs with references: dat_ep_modify and dat_ep_free may drop them meanwhile. */
 static void hold_evds(struct dpr_ep *ep, struct dpr_evd *evd[2])
 {
 	ut_lock(&ep->lock);
@@ -106,7 +98,6 @@ static void to_error(struct ibv_qp *qp)
 	ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
-/* Everything outstanding is flushed from here on, and so is what is posted later. */
 void dpr_ep_qp_error(struct dpr_ep *ep)
 {
 	if (ep->qp)
@@ -129,8 +120,8 @@ static struct ibv_qp *take_qp(struct dpr_ep *ep)
 }
 
 /*
- * The records go after the queue pair, and a completion must not meet records that are gone: an EVD
- * without room for the last of them loses those that are queued, as the standard allows.
+ * The records are freed after the queue pair, and a completion must not meet freed records: an EVD
+ * without room for the last of them loses the endpoint's queued events, as the standard allows.
  */
 static void forget_posted(struct dpr_ep *ep)
 {
@@ -147,7 +138,8 @@ static void forget_posted(struct dpr_ep *ep)
 	}
 }
 
-/* ep->life is held, or nobody else has ep. The queues are empty and new afterwards. */
+/* Called with ep->life held, or with the only reference of ep. The queues are empty and new
+ * afterwards. */
 static void drop_qp(struct dpr_ep *ep)
 {
 	struct ibv_qp *qp;
@@ -167,7 +159,7 @@ static void drop_qp(struct dpr_ep *ep)
 	ut_unlock(&ep->lock);
 }
 
-/* Its attempt or connection, which nobody finds by the endpoint any more. */
+/* Takes the attempt or connection out of ep. */
 static struct dpr_conn *take_conn(struct dpr_ep *ep)
 {
 	struct dpr_conn *c;
@@ -206,7 +198,7 @@ static struct dpr_ep_parts take_parts(struct dpr_ep *ep)
 	return p;
 }
 
-/* Waiting receives go without a word: their buffers are the consumer's again. */
+/* Waiting receives end without an event; their buffers are the consumer's again. */
 void dpr_ep_finish(struct dpr_ep *ep)
 {
 	struct dpr_ep_parts p;
@@ -253,7 +245,7 @@ DAT_RETURN dpr_ep_free(DAT_EP_HANDLE handle)
 	ut_lock(&ep->life);
 	s = look(ep, DPR_DO_FREE);
 	if (!s.ret) {
-		dpr_obj_hold(&ep->obj); /* its lock is ours to the end */
+		dpr_obj_hold(&ep->obj); /* ep->life is unlocked after the end */
 		dpr_ep_finish(ep);
 	}
 	ut_unlock(&ep->life);
@@ -262,7 +254,8 @@ DAT_RETURN dpr_ep_free(DAT_EP_HANDLE handle)
 	return s.ret;
 }
 
-/* Back to UNCONNECTED, with new queues: completions of the old queue pair are all in the EVDs. */
+/* Returns ep to UNCONNECTED, with new queues. All completions of the old queue pair are in the
+ * EVDs. */
 static void reset(struct dpr_ep *ep)
 {
 	drop_conn(ep);
@@ -281,7 +274,7 @@ DAT_RETURN dpr_ep_reset(DAT_EP_HANDLE handle)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	ut_lock(&ep->life);
 	s = look(ep, DPR_DO_RESET);
-	/* in the other states where this is legal there is nothing to do */
+	/* in the other legal states there is nothing to do */
 	if (!s.ret && look(ep, DPR_DO_DISCONNECT).ret == DAT_SUCCESS)
 		reset(ep);
 	ut_unlock(&ep->life);

@@ -2,14 +2,14 @@
 /*
  * Endpoints. The queue pair is made with the connection (rdma_create_qp on the id that connects or
  * accepts), so that everything may be modified before; receives posted earlier wait in rq and are
- * posted to the queue pair in INIT. Each request and receive has a record (dto/dto.h), since an error
- * completion of verbs names neither operation nor length.
+ * posted to the queue pair in INIT. Each request and receive has a record (dto/dto.h), since an
+ * error completion of verbs names neither operation nor length.
  *
  * The endpoint owns its queue pair, the connection object owns the id; both end with no lock held.
  * `life` makes the calls that build and take down exclusive; `lock` guards what posts, completions
  * and the loop read. A connection event being handled, or a drainer about to call dpr_ep_broken or
- * dpr_ep_drained, may still have a reference of an endpoint that was freed: it finds it DISCONNECTED
- * and without connection.
+ * dpr_ep_drained, may still have a reference of an endpoint that was freed: it finds it
+ * DISCONNECTED and without connection.
  */
 #ifndef DAT_PROVIDER_EP_EP_H
 #define DAT_PROVIDER_EP_EP_H
@@ -59,7 +59,9 @@ struct dpr_ep {
 		*connect UT_GUARDED_BY(lock);
 	struct dpr_srq *srq; /* constant */
 	DAT_EP_ATTR attr UT_GUARDED_BY(lock); /* as granted; named attributes point into it */
-	/* DCNT_EP_*, and values at the last reset; relaxed, by the posting and the draining thread */
+	/*
+	 * DCNT_EP_*, and values at the last reset; relaxed, by the posting and the draining thread
+	 */
 	uint64_t counters[24], counted[24];
 
 	struct ut_mutex life; /* one of connect, accept, reset, free, modify; before `lock` */

@@ -88,7 +88,7 @@ static bool resizes(const DAT_EP_ATTR *a, const DAT_EP_ATTR *b)
 	       a->max_recv_iov != b->max_recv_iov;
 }
 
-/* Records move with their segments, so a queue with receives waiting in it keeps its size. */
+/* A queue in which receives wait keeps its size, since their records have segments. */
 static DAT_RETURN resize(struct dpr_ep *ep, const DAT_EP_ATTR *to) UT_REQUIRES(ep->lock)
 {
 	if (!resizes(&ep->attr, to))
@@ -111,10 +111,10 @@ static void settle(struct dpr_ep *ep, const struct dpr_ep_parts *p, const DAT_EP
 		ep->soft_armed = attr->srq_soft_hw != DAT_HW_DEFAULT;
 	}
 	ep->attr = *attr;
-	dpr_ep_apply(ep, DPR_DO_MODIFY_ATTR); /* configured or not may have changed */
+	dpr_ep_apply(ep, DPR_DO_MODIFY_ATTR); /* ep may have become configured or unconfigured */
 }
 
-/* Feeding an EVD may sleep, which the endpoint's lock allows. */
+/* dpr_parts_take may sleep, which ep->lock allows. *old becomes what the caller drops. */
 static DAT_RETURN change(struct dpr_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *q,
 			 struct dpr_ep_parts *old, DAT_EP_ATTR *old_attr) UT_REQUIRES(ep->lock)
 {

@@ -8,8 +8,8 @@
 #include "dat/provider/mem/pz.h"
 
 /*
- * Completions nobody sees are one per half queue of suppressed requests, thus two under way, the
- * mark of a graceful disconnect, and the first half of binding a window anew.
+ * Completions that are swallowed: two under way of suppressed requests (one per half queue), the
+ * marker of a graceful disconnect, and the invalidation of a rebind.
  */
 enum { HIDDEN = 4 };
 
@@ -91,7 +91,9 @@ struct dpr_ep_parts dpr_ep_parts(const struct dpr_ep *ep)
 	return (struct dpr_ep_parts){ ep->pz, ep->recv, ep->request, ep->connect };
 }
 
-/* Either queue of a queue pair must complete somewhere, whether or not anything is posted there. */
+/*
+ * Both queues of a queue pair need a completion queue, whether or not anything is posted to them.
+ */
 bool dpr_ep_configured(const struct dpr_ep *ep)
 {
 	return ep->pz && ep->connect && (ep->recv || ep->request);

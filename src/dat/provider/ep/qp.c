@@ -23,8 +23,8 @@ static DAT_COUNT most_segments(const DAT_EP_ATTR *a)
 }
 
 /*
- * A missing EVD means that nothing is posted in that direction; the other one's completion queue
- * then stands in, since verbs want one.
+ * Without the EVD of one direction nothing is posted there; the other one's completion queue stands
+ * in, since verbs need one.
  */
 void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr)
 {
@@ -55,7 +55,7 @@ static int create(struct dpr_ep *ep, struct rdma_cm_id *id)
 	dpr_ep_qp_attr(ep, &attr);
 	if (!rdma_create_qp(id, ep->pz->pd, &attr))
 		return 0;
-	/* not every device has inline data, and none says how much */
+	/* not every device has inline data, and none reports how much */
 	dpr_ep_qp_attr(ep, &attr);
 	attr.cap.max_inline_data = 0;
 	return rdma_create_qp(id, ep->pz->pd, &attr) ? errno : 0;
@@ -79,8 +79,6 @@ DAT_RETURN dpr_ep_make_qp(struct dpr_ep *ep, struct rdma_cm_id *id)
 	rdma_destroy_qp(id);
 	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 }
-
-/* Whose queue pair is this? Receives of an SRQ say no more about it than its number. */
 
 void dpr_qpn_add(struct dpr_ia *ia, uint32_t qpn, struct dpr_ep *ep)
 {

@@ -16,7 +16,7 @@ static bool connected(DAT_EP_STATE s)
 	return s == DAT_EP_STATE_CONNECTED || s == DAT_EP_STATE_DISCONNECT_PENDING;
 }
 
-/* The remote end is known while there is one; the addresses live in the connection. */
+/* The remote address is that of the connection, and known while ep is connected. */
 static void ends(const struct dpr_ep *ep, DAT_EP_PARAM *p) UT_REQUIRES(ep->lock)
 {
 	struct dpr_conn *c = ep->conn;
@@ -56,7 +56,7 @@ DAT_RETURN dpr_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PAR
 	return DAT_SUCCESS;
 }
 
-/* Idle means that nothing is outstanding. What is finished and was not reaped is not outstanding. */
+/* Idle: nothing is outstanding. A completed operation that was not reaped is not outstanding. */
 DAT_RETURN dpr_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,
 			     DAT_BOOLEAN *request_idle)
 {
@@ -77,7 +77,7 @@ DAT_RETURN dpr_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOL
 	return DAT_SUCCESS;
 }
 
-/* Over which messages the buffers are spread is not known: nobody asks a message for its place. */
+/* How many messages the buffers span is not known: verbs have no such query. */
 DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *allocated, DAT_COUNT *span)
 {
 	struct dpr_ep *ep = dpr_ep_of(handle);
@@ -94,7 +94,7 @@ DAT_RETURN dpr_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *allocated, DAT_COU
 	return DAT_SUCCESS;
 }
 
-/* Marks on what an endpoint has taken from its SRQ: without one there is nothing to mark. */
+/* The marks limit what an endpoint takes from its SRQ. */
 DAT_RETURN dpr_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
 {
 	struct dpr_ep *ep = dpr_ep_of(handle);

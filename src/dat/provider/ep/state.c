@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Drawn as one table with a cell per legal pair of trigger and state, so that a reader can hold it
- * beside the standard's diagram. What is in no cell is illegal, or, if the connection manager asks,
- * too late and to be ignored. Posts ask on every call, hence an array and no search.
+ * One cell per legal pair of trigger and state, to be read beside the standard's diagram. A pair
+ * without a cell is illegal, or, for a trigger of the connection manager, too late and ignored.
+ * Every post looks here, hence an array and no search.
  *
- * "Unconfigured" is not a life of its own: it is the same place with something missing. A cell that
- * says CONF refuses an endpoint which lacks what the step needs; FOLD picks the member of the
- * pair that fits what the endpoint has now.
+ * An "unconfigured" state is the same state with a part missing. A CONF cell refuses an endpoint
+ * that lacks what the step needs; a FOLD cell picks the member of the pair that fits the endpoint's
+ * parts.
  */
 #include "dat/provider/ep/state.h"
 
@@ -35,7 +35,7 @@ static const struct cell {
 	[DPR_DO_ACCEPT][S(UNCONFIGURED_TENTATIVE)] = { S(COMPLETION_PENDING), 0, CONF },
 	[DPR_DO_REJECT][S(PASSIVE_CONNECTION_PENDING)] = { S(UNCONNECTED), 0, PLAIN },
 	[DPR_DO_REJECT][S(UNCONFIGURED_PASSIVE)] = { S(UNCONFIGURED_UNCONNECTED), 0, PLAIN },
-	/* these go back to the provider: the handle dies */
+	/* the provider made these endpoints: their handles end */
 	[DPR_DO_REJECT][S(TENTATIVE_CONNECTION_PENDING)] =
 		{ S(TENTATIVE_CONNECTION_PENDING), 0, PLAIN },
 	[DPR_DO_REJECT][S(UNCONFIGURED_TENTATIVE)] = { S(UNCONFIGURED_TENTATIVE), 0, PLAIN },
@@ -111,14 +111,14 @@ static const struct cell {
 
 	[DPR_ON_REQUEST][S(RESERVED)] = { S(PASSIVE_CONNECTION_PENDING), 0, PLAIN },
 	[DPR_ON_REQUEST][S(UNCONFIGURED_RESERVED)] = { S(UNCONFIGURED_PASSIVE), 0, PLAIN },
-	/* an endpoint just made for a service point that was asked to */
+	/* an endpoint just made for a PROVIDER PSP */
 	[DPR_ON_REQUEST][S(UNCONNECTED)] = { S(TENTATIVE_CONNECTION_PENDING), 0, PLAIN },
 	[DPR_ON_REQUEST][S(UNCONFIGURED_UNCONNECTED)] = { S(UNCONFIGURED_TENTATIVE), 0, PLAIN },
 
 	[DPR_ON_ESTABLISHED][S(COMPLETION_PENDING)] = { S(CONNECTED), E(ESTABLISHED), PLAIN },
 	[DPR_ON_ESTABLISHED][S(ACTIVE_CONNECTION_PENDING)] =
 		{ S(CONNECTED), E(ESTABLISHED), PLAIN },
-	/* which of four events the active side gets is known where the refusal is */
+	/* the caller determines which of four events the active side receives */
 	[DPR_ON_REFUSED][S(ACTIVE_CONNECTION_PENDING)] = { S(DISCONNECTED), 0, PLAIN },
 	[DPR_ON_REFUSED][S(COMPLETION_PENDING)] =
 		{ S(DISCONNECTED), E(ACCEPT_COMPLETION_ERROR), PLAIN },
@@ -160,7 +160,7 @@ DAT_RETURN_SUBTYPE dpr_ep_state_name(DAT_EP_STATE state)
 	return DAT_NO_SUBTYPE;
 }
 
-/* The member of the pair "unconfigured or not" that fits. */
+/* Returns the configured or unconfigured member of the pair. */
 static DAT_EP_STATE fold(DAT_EP_STATE to, _Bool configured)
 {
 	if (configured)

@@ -23,16 +23,17 @@ struct dpr_ep_step dpr_ep_apply(struct dpr_ep *ep, enum dpr_ep_do what)
 {
 	struct dpr_ep_step s = dpr_ep_step(ep->state, what, dpr_ep_configured(ep));
 
+	/* dto/event.c reads the state without the lock */
 	if (!s.ret)
-		__atomic_store_n(&ep->state, s.next, __ATOMIC_RELAXED); /* dto_event.c looks */
+		__atomic_store_n(&ep->state, s.next, __ATOMIC_RELAXED);
 	return s;
 }
 
-/* Behind events without private data: programs look at them without asking how much there is. */
+/* The private data of events without any: programs read it without a look at its size. */
 static uint8_t nothing[256];
 
-void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event, DAT_COUNT size,
-		void *data)
+void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER event,
+			DAT_COUNT size, void *data)
 {
 	DAT_EVENT ev;
 
@@ -60,7 +61,7 @@ bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in)
 	return true;
 }
 
-/* Only the passive side knows all there is to know before its CM does. */
+/* The passive side has everything before its connection manager reports ESTABLISHED. */
 bool dpr_ep_early(struct dpr_ep *ep)
 {
 	bool may;
@@ -79,7 +80,8 @@ static bool connected(const struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 	       ep->state == DAT_EP_STATE_DISCONNECT_PENDING;
 }
 
-/* First half: nothing new completes well from here on. False: nothing to end, or another does. */
+/* First half of an end: nothing completes successfully any more. Returns false if there is nothing
+ * to end or another thread is ending it. */
 static bool stop(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what,
 		 struct dpr_conn **dropped) UT_REQUIRES(ep->lock)
 {
@@ -94,7 +96,7 @@ static bool stop(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wh
 	if (connected(ep)) {
 		if (ep->conn)
 			dpr_conn_disconnect(ep->conn);
-	} else { /* an attempt is given up by destroying its id */
+	} else { /* an attempt is withdrawn by destroying its id */
 		*dropped = ep->conn;
 		ep->conn = NULL;
 	}
@@ -109,8 +111,8 @@ static void finish(struct dpr_ep *ep, enum dpr_ep_do what)
 	struct dpr_ep_step s;
 
 	ut_lock(&ep->lock);
-	/* The peer may leave because of what went wrong here, and be heard before it is seen here: a
-	 * Terminate of iWARP is both. */
+	/* The peer may disconnect because of an error on this side, and its disconnect may be seen
+	 * before the error: a Terminate of iWARP is both. */
 	if (ep->failed && (what == DPR_ON_DISCONNECTED || what == DPR_ON_DRAINED))
 		what = DPR_ON_BROKEN;
 	s = dpr_ep_apply(ep, what);
@@ -139,7 +141,7 @@ void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wha
 	}
 	dpr_ep_reap(ep);
 	finish(ep, what);
-	dpr_ep_reap(ep); /* what waited for ESTABLISHED */
+	dpr_ep_reap(ep); /* completions that waited for ESTABLISHED */
 }
 
 void dpr_ep_broken(struct dpr_ep *ep)
@@ -150,8 +152,8 @@ void dpr_ep_broken(struct dpr_ep *ep)
 /* --- graceful --- */
 
 /*
- * Suppressed requests at the end of the queue say nothing when they are done: a Write of no bytes
- * behind them does, and is swallowed as a step of ours.
+ * Suppressed requests at the end of the queue complete invisibly. A Write of 0 bytes behind them
+ * completes visibly to the drainer, which swallows it as a request of the provider.
  */
 static void post_marker(struct dpr_ep *ep) UT_REQUIRES(ep->lock)
 {
@@ -202,7 +204,7 @@ static bool pending(struct dpr_ep *ep)
 	return is;
 }
 
-/* Nobody need wait on the EVD of requests meanwhile, so the loop looks after them. */
+/* The consumer need not wait on the request EVD meanwhile, so the loop polls. */
 static void poll_pending(struct dpr_ep *ep)
 {
 	if (dpr_ep_idle(ep))

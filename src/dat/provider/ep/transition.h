@@ -36,17 +36,17 @@ void dpr_ep_queue_event(struct dpr_evd *evd, struct dpr_ep *ep, DAT_EVENT_NUMBER
 bool dpr_ep_established(struct dpr_ep *ep, struct dpr_private *in) UT_REQUIRES(ep->lock);
 /*
  * A completion arrived while ep->early: the peer has connected although the connection manager has
- * not reported it. On the passive side this moves ep to CONNECTED now; on the active side the answer
- * is under way with its private data. Returns true if the completion may be queued; else it is
- * kept until the next dpr_evd_drain. No lock held.
+ * not reported it. On the passive side this moves ep to CONNECTED now; on the active side the
+ * answer is under way with its private data. Returns true if the completion may be queued; else it
+ * is kept until the next dpr_evd_drain. No lock held.
  */
 bool dpr_ep_early(struct dpr_ep *ep);
 
-/* Ends the connection `of` (NULL: the present one) for the reason `what`, unless it has ended. No lock
- * held. */
+/* Ends the connection `of` (NULL: the present one) for the reason `what`, unless it has ended. No
+ * lock held. */
 void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do what);
-/* A drainer found a completion with an error: CONNECTED -> DISCONNECTED with event BROKEN, after the
- * completion itself is queued. No lock held. */
+/* A drainer found a completion with an error: CONNECTED -> DISCONNECTED with event BROKEN, after
+ * the completion itself is queued. No lock held. */
 void dpr_ep_broken(struct dpr_ep *ep);
 /* Requests completed: a graceful disconnect ends if nothing is outstanding. No lock held. */
 void dpr_ep_drained(struct dpr_ep *ep);

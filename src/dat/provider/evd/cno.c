@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * A trigger goes to the agent if there is one, which is then used up; else it stays until somebody
- * collects it: one waiter, dat_cno_trigger, or a reader of the descriptor. The end - all EVDs gone,
- * or the adapter closed - goes to all waiters.
- */
 #include "dat/provider/evd/cno.h"
 
 #include "dat/provider/evd/evd.h"
@@ -42,7 +37,7 @@ static void cno_construct(struct dpr_obj *o)
 	dpr_timer_init(&c->run_agent, call_agent);
 }
 
-/* The agent takes the trigger with it. */
+/* Hands the trigger to the agent. Returns false without one. */
 static bool to_agent(struct dpr_cno *c) UT_REQUIRES(c->lock)
 {
 	if (!c->agent.proxy_agent_func)
@@ -84,7 +79,8 @@ void dpr_cno_leave(struct dpr_cno *c)
 	dpr_obj_put(&c->obj);
 }
 
-/* An agent that is to be told of the adapter's end is told it now, whatever the loop is at. */
+/* Ends c. With `tell_agent` (the adapter ends) an agent that the loop has not called is called
+ * here. */
 static void cno_end(struct dpr_cno *c, bool tell_agent)
 {
 	if (!dpr_obj_kill(&c->obj))
@@ -179,8 +175,8 @@ DAT_RETURN dpr_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE
 	return DAT_SUCCESS;
 }
 
-/* A CNO with a descriptor has no agent. A trigger that nobody collected goes to the new agent, also one
- * that was on its way to the old one: that is not called any more, unless it runs already. */
+/* A CNO with a descriptor has no agent. A trigger that was not collected goes to the new agent,
+ * also one under way to the old agent, which is not called any more unless it runs already. */
 DAT_RETURN dpr_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agent)
 {
 	struct dpr_cno *c = dpr_cno_of(cno);
@@ -201,7 +197,9 @@ DAT_RETURN dpr_cno_modify_agent(DAT_CNO_HANDLE cno, DAT_OS_WAIT_PROXY_AGENT agen
 	return DAT_SUCCESS;
 }
 
-/* The masks of the header overlap: any of the low three bits are right, and all is given. */
+/*
+ * The masks in dat2/udat.h overlap: any of the low three bits is legal, and all fields are filled.
+ */
 DAT_RETURN dpr_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask, DAT_CNO_PARAM *param)
 {
 	struct dpr_cno *c = dpr_cno_of(cno);
@@ -242,7 +240,7 @@ DAT_RETURN dpr_cno_free(DAT_CNO_HANDLE cno)
 	return DAT_SUCCESS;
 }
 
-/* Collecting the trigger of a CNO, with and without sleep. */
+/* --- collecting the trigger --- */
 
 static bool collect(struct dpr_cno *c, DAT_EVD_HANDLE *evd) UT_REQUIRES(c->lock)
 {
@@ -257,7 +255,7 @@ static bool collect(struct dpr_cno *c, DAT_EVD_HANDLE *evd) UT_REQUIRES(c->lock)
 	return true;
 }
 
-/* What dat_cno_wait does without the wait: for programs that watch the descriptor. */
+/* As dat_cno_wait, without the wait: for programs that watch the descriptor. */
 DAT_RETURN dpr_cno_trigger(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE *evd)
 {
 	struct dpr_cno *c = dpr_cno_of(cno);
@@ -289,7 +287,7 @@ static int sleep_once(struct dpr_cno *c, uint32_t seen, uint64_t at)
 	int old, type, n;
 
 	pthread_cleanup_push(cancelled, c);
-	/* as in evd_wait.c: nothing in here can be cut in two */
+	/* as sleep_word in wait.c: the call leaves nothing half done */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
 	n = dpr_futex_wait(&c->fires, seen, at, dpr_now());

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Consumer notification objects: one wait for several EVDs. A CNO has waiters, or a proxy agent (the
- * loop calls it once, then it is gone), or a descriptor.
+ * Consumer notification objects: one wait for several EVDs. A CNO has waiters, or a proxy agent
+ * (the loop calls it once, then it is gone), or a descriptor.
  *
  * A trigger goes to the agent if there is one. Else it stays until it is collected: by one waiter,
- * by dat_cno_trigger, or by a read of the descriptor. The end of a CNO - its last EVD is gone or the
- * adapter is closed - goes to all waiters.
+ * by dat_cno_trigger, or by a read of the descriptor. The end of a CNO - its last EVD is gone or
+ * the adapter is closed - goes to all waiters.
  */
 #ifndef DAT_PROVIDER_EVD_CNO_H
 #define DAT_PROVIDER_EVD_CNO_H

@@ -39,11 +39,11 @@ bool dpr_evd_take_events(struct dpr_evd *e)
 	struct ibv_cq *cq;
 	void *ctx;
 
-	/* one: a second, should there be one, makes the channel readable again */
+	/* one event per call: with a second one the channel stays readable */
 	if (!e->cq || ibv_get_cq_event(e->channel, &cq, &ctx))
 		return false;
 	e->armed = false;
-	/* acknowledging takes a lock of the library: not each time */
+	/* acknowledging takes a lock of libibverbs, hence once per 1024 events */
 	if (++e->unacked == 1024) {
 		ibv_ack_cq_events(e->cq, e->unacked);
 		e->unacked = 0;
@@ -54,7 +54,7 @@ bool dpr_evd_take_events(struct dpr_evd *e)
 	return true;
 }
 
-/* Room in `after` for what n completions may leave. */
+/* Makes room in `after` for what n completions may leave. Returns false without memory. */
 static bool after_room(struct dpr_evd *e, unsigned int n) UT_REQUIRES(e->lock)
 {
 	unsigned int size = e->nafter + 3 * n;
@@ -70,13 +70,13 @@ static bool after_room(struct dpr_evd *e, unsigned int n) UT_REQUIRES(e->lock)
 	return true;
 }
 
-/* The loop acts on it. Takes over the reference. */
+/* Leaves an action to the loop. Takes over the reference. */
 static void later(struct dpr_evd *e, struct dpr_ep *ep, int what) UT_REQUIRES(e->lock)
 {
 	for (unsigned int i = 0; i < e->nafter; i++) {
 		if (e->after[i].ep != ep || (int)e->after[i].what != what)
 			continue;
-		dpr_obj_put(&ep->obj); /* not the last one */
+		dpr_obj_put(&ep->obj); /* not the last reference */
 		return;
 	}
 	e->after[e->nafter++] = (struct dpr_after){ .ep = ep, .what = what };
@@ -98,7 +98,7 @@ static bool kept_back(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->lock)
 	return false;
 }
 
-/* True: the event in the slot was put aside, as ESTABLISHED of its endpoint is still to come. */
+/* Returns true if the event was put aside because ESTABLISHED of its endpoint is not queued yet. */
 static bool put_aside(struct dpr_evd *e, const DAT_EVENT *ev, bool notify) UT_REQUIRES(e->lock)
 {
 	struct dpr_ep *ep = event_ep(ev);
@@ -149,7 +149,7 @@ static unsigned int release_early(struct dpr_evd *e, bool *notified) UT_REQUIRES
 	return out;
 }
 
-/* The event of one completion. False: there is none, or not yet. */
+/* Fills *ev from a completion. Returns false if it is swallowed or put aside. */
 static bool convert(struct dpr_evd *e, const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify)
 	UT_REQUIRES(e->lock)
 {
@@ -170,11 +170,11 @@ static bool convert(struct dpr_evd *e, const struct ibv_wc *wc, DAT_EVENT *ev, b
 	if (!visible)
 		return false;
 	if (wc->status == IBV_WC_SUCCESS && dpr_evd_solicited(e))
-		*notify = false; /* the channel tells */
+		*notify = false; /* the channel notifies */
 	return !put_aside(e, ev, *notify);
 }
 
-/* One completion into the ring. Queued events: 0 or 1. */
+/* Queues the event of a completion. Returns the number of events: 0 or 1. */
 static unsigned int take_one(struct dpr_evd *e, const struct ibv_wc *wc, bool *notified)
 	UT_REQUIRES(e->lock)
 {
@@ -187,7 +187,7 @@ static unsigned int take_one(struct dpr_evd *e, const struct ibv_wc *wc, bool *n
 	return 1;
 }
 
-/* How many completions may be polled. */
+/* Returns how many completions may be polled. */
 static int may_take(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	unsigned int n = e->ring.size - e->ring.count;
@@ -216,7 +216,7 @@ unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified)
 	return queued;
 }
 
-/* The ring is empty: the first event goes to the consumer and never sees it. */
+/* The ring is empty: the first event goes to the consumer without passing through it. */
 static bool take_direct(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock)
 {
 	struct ibv_wc wc[POLL_BATCH];
@@ -295,7 +295,7 @@ void dpr_evd_settle_now(struct dpr_evd *e)
 				DAT_EVD_OVERFLOW_ERROR);
 }
 
-/* Draining may have stopped for want of memory, with a waiter asleep: go on with it here. */
+/* A drain may have stopped without memory while a waiter sleeps, so the loop drains again. */
 void dpr_evd_settle(struct dpr_timer *t)
 {
 	struct dpr_evd *e = ut_container(t, struct dpr_evd, settle);
@@ -305,8 +305,8 @@ void dpr_evd_settle(struct dpr_timer *t)
 }
 
 /*
- * A CNO is set. A direct waiter may sleep on the same channel: it is woken and finds in the ring
- * what the event was about, and asks for the next one itself.
+ * A direct waiter may sleep on the same channel as this watch: it is woken, finds the event in the
+ * ring, and arms the completion queue itself.
  */
 void dpr_evd_ready(struct dpr_watch *w)
 {
@@ -320,7 +320,7 @@ void dpr_evd_ready(struct dpr_watch *w)
 		dpr_evd_drain_locked(e, &notified);
 		if (dpr_evd_solicited(e))
 			e->ring.notified = e->ring.count;
-		/* also if another thread has drained it meanwhile */
+		/* also if another thread has drained the completion queue meanwhile */
 		dpr_evd_notify(e, notified || e->ring.notified);
 	}
 	ut_unlock(&e->lock);

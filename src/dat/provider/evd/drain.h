@@ -16,14 +16,14 @@
 struct dpr_timer;
 struct dpr_watch;
 
-/* Polls the completion queue into the ring. Returns the number of events queued. Called with no lock
- * of an EVD or CNO held; an endpoint's may be. */
+/* Polls the completion queue into the ring. Returns the number of events queued. Called with no
+ * lock of an EVD or CNO held; an endpoint's may be. */
 unsigned int dpr_evd_drain(struct dpr_evd *e);
 /* The same with e->lock held. Sets *notified if one of the events notifies. */
 unsigned int dpr_evd_drain_locked(struct dpr_evd *e, bool *notified) UT_REQUIRES(e->lock);
 
-/* Takes out the oldest event; polls the completion queue if the ring is empty. Returns false if there
- * is none. */
+/* Takes out the oldest event; polls the completion queue if the ring is empty. Returns false if
+ * there is none. */
 bool dpr_evd_next(struct dpr_evd *e, DAT_EVENT *event) UT_REQUIRES(e->lock);
 
 /* Returns true if all feeders receive with SOLICITED_WAIT. Completions then notify by events of the

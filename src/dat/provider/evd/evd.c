@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Making, resizing and ending EVDs. Every mix of event streams is legal. The completion queue is
- * made with the EVD, so that a lack of them is told here and not at the first endpoint; it is a
- * little larger than asked for, since not every device can resize it for the completions that
- * are swallowed.
- */
 #include "dat/provider/evd/evd.h"
 
 #include "dat/provider/evd/cno.h"
@@ -85,7 +79,7 @@ static void evd_clear(struct dpr_evd *e, DAT_COUNT qlen, DAT_EVD_FLAGS flags) UT
 		e->counters[i] = e->counted[i] = 0;
 }
 
-/* Off every list but the adapter's, and refused. The object goes with its last reference. */
+/* Takes e off every list, and dpr_evd_of refuses the handle. The last reference frees it. */
 static void evd_end(struct dpr_evd *e) UT_NO_TSA
 {
 	struct dpr_cno *cno;
@@ -115,7 +109,7 @@ static void evd_release(struct dpr_obj *o) UT_NO_TSA
 {
 	struct dpr_evd *e = (struct dpr_evd *)o;
 
-	/* an endpoint that went later may have left something to do */
+	/* an endpoint that ended later may have left an action */
 	dpr_timer_cancel(&e->settle);
 	dpr_evd_settle_now(e);
 	if (e->cq) {
@@ -214,7 +208,7 @@ DAT_RETURN dpr_evd_free(DAT_EVD_HANDLE evd)
 	return DAT_SUCCESS;
 }
 
-/* The completion queue first: it may refuse. A smaller EVD keeps the one it has. */
+/* The completion queue is resized first, since that may fail; it never becomes smaller. */
 static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->shape)
 {
 	bool notified = false;
@@ -229,7 +223,7 @@ static DAT_RETURN resize(struct dpr_evd *e, unsigned int qlen) UT_REQUIRES(e->sh
 	err = dpr_evring_resize(&e->ring, qlen);
 	if (!err)
 		e->qlen = qlen;
-	/* a full ring may have been what held completions back */
+	/* completions may have waited for room in the ring */
 	if (!err && was && dpr_evd_drain_locked(e, &notified))
 		dpr_evd_notify(e, notified);
 	ut_unlock(&e->lock);

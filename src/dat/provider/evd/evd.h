@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Event dispatchers. An EVD is a ring of finished DAT_EVENTs (ring.h). One that takes DTO or bind
- * completions has a completion queue behind it; every waiter, every dequeue and every post that finds
- * its send queue full drains it into the ring (drain.h). Other events - connection, request,
+ * completions has a completion queue behind it; every waiter, every dequeue and every post that
+ * finds its send queue full drains it into the ring (drain.h). Other events - connection, request,
  * software, asynchronous - are pushed (push.h).
  *
  * A drainer may hold locks of the endpoint whose completion it finds. So it leaves what follows for

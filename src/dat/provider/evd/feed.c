@@ -18,7 +18,7 @@ static void count_mode(struct dpr_evd *e, DAT_COMPLETION_FLAGS mode, int n) UT_R
 		e->solicited += (unsigned int)n;
 	if (mode & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		e->unsignalled += (unsigned int)n;
-	/* what was asked for may not be what is needed now */
+	/* solicited and plain notification differ: arm anew */
 	e->armed = false;
 	if (dpr_evd_solicited(e) || e->waiting || (e->cno && !e->disabled))
 		dpr_evd_arm(e);
@@ -61,7 +61,7 @@ void dpr_evd_unfeed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS
 
 /* --- forgetting an endpoint --- */
 
-/* A receive that is forgotten is no buffer of its SRQ any more, just like one that is reaped. */
+/* A dropped receive is no buffer of its SRQ any more, as if it were reaped. */
 static bool of_ep(const DAT_EVENT *ev, void *arg)
 {
 	if (!dpr_evd_is_dto(ev) || ev->event_data.dto_completion_event_data.ep_handle != arg)
@@ -82,7 +82,7 @@ static void purge_early(struct dpr_evd *e, struct dpr_ep *ep) UT_REQUIRES(e->loc
 	e->nearly = kept;
 }
 
-/* The ring may have to grow for a while to get at the end of the completion queue. */
+/* The ring may have to grow for a while until the completion queue is empty. */
 void dpr_evd_purge(struct dpr_evd *e, struct dpr_ep *ep)
 {
 	bool notified = false, full;

@@ -13,8 +13,8 @@ struct dpr_evd;
 
 /*
  * Adds a queue pair or SRQ that feeds e with completions of `mode` (recv_ or
- * request_completion_flags), of which up to `hidden` at a time are swallowed: resizes the completion
- * queue if need be. Uses e. Returns 0 or a positive errno. May sleep.
+ * request_completion_flags), of which up to `hidden` at a time are swallowed: resizes the
+ * completion queue if need be. Uses e. Returns 0 or a positive errno. May sleep.
  */
 int dpr_evd_feed(struct dpr_evd *e, unsigned int hidden, DAT_COMPLETION_FLAGS mode);
 /* Undoes dpr_evd_feed with the same arguments. */

@@ -14,7 +14,7 @@ static DAT_RETURN no_evd(void)
 	return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
 }
 
-/* Completions may have come while nobody asked for notification. */
+/* Completions may have arrived while the completion queue was not armed. */
 static void start_notifying(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	bool notified = false;
@@ -39,7 +39,7 @@ static int watch(struct dpr_evd *e, bool on) UT_REQUIRES(e->shape)
 	return dpr_loop_watch(&e->watch);
 }
 
-/* *old is the CNO to let go of. */
+/* *old becomes the CNO that the caller drops, or NULL. */
 static DAT_RETURN set_cno(struct dpr_evd *e, struct dpr_cno *c, struct dpr_cno **old)
 	UT_REQUIRES(e->shape)
 {
@@ -84,8 +84,8 @@ DAT_RETURN dpr_evd_modify_cno(DAT_EVD_HANDLE evd, DAT_CNO_HANDLE cno)
 }
 
 /*
- * What came meanwhile counts as arriving now: the consumer who polled the EVD empty, enables it
- * and waits for the CNO would otherwise sleep on an event that came in between.
+ * Events that arrived while e was disabled count as arriving now. Otherwise a consumer that polls
+ * the EVD empty, enables it and waits for the CNO would sleep on an event that came in between.
  */
 DAT_RETURN dpr_evd_enable(DAT_EVD_HANDLE evd)
 {

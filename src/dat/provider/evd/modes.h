@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The switches of an EVD: its CNO, enabled or not, waitable or not; and the query that reads them. */
+/*
+ * The switches of an EVD: its CNO, enabled or not, waitable or not; and the query that reads them.
+ */
 #ifndef DAT_PROVIDER_EVD_MODES_H
 #define DAT_PROVIDER_EVD_MODES_H
 

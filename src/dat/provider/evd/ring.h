@@ -3,8 +3,8 @@
  * The queue inside an EVD, as a pure machine: what is queued, what counts as a notification, and
  * when a waiter with a threshold may go (DAT 2.0: dat_evd_wait).
  *
- * A waiter goes when enough events are queued and one of them is a notification event. Events without
- * notification are therefore handed out together with the next one that notifies, never by
+ * A waiter goes when enough events are queued and one of them is a notification event. Events
+ * without notification are therefore handed out together with the next one that notifies, never by
  * themselves: `notified` counts the events from the oldest to the last one that notifies.
  */
 #ifndef DAT_PROVIDER_EVD_RING_H
@@ -26,7 +26,9 @@ void dpr_evring_fini(struct dpr_evring *r);
 /* Returns 0, -EBUSY if more than `size` events are queued, or -ENOMEM. An error changes nothing. */
 int dpr_evring_resize(struct dpr_evring *r, unsigned int size);
 
-/* Returns the slot of the next event, to be filled in and committed, or NULL if the ring is full. */
+/*
+ * Returns the slot of the next event, to be filled in and committed, or NULL if the ring is full.
+ */
 DAT_EVENT *dpr_evring_slot(struct dpr_evring *r);
 void dpr_evring_commit(struct dpr_evring *r, bool notify);
 /* Takes out the oldest event. Returns false if there is none. */

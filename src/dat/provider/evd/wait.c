@@ -15,7 +15,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
-#define AGAIN 0xffffffffu /* no DAT_RETURN */
+#define AGAIN 0xffffffffu /* not a DAT_RETURN */
 #define LOOKS 2
 
 struct wait {
@@ -24,10 +24,10 @@ struct wait {
 	DAT_TIMEOUT timeout;
 	uint64_t at; /* deadline; UINT64_MAX: none */
 	bool notify_all, interrupted, stayed;
-	int cancel; /* the thread's state, if it stayed */
+	int cancel; /* the thread's cancel state, if `stayed` */
 };
 
-/* Under evd->lock, hence no locked instruction; read by others without. */
+/* Written under evd->lock, hence without a locked instruction; read without the lock. */
 static void count(struct dpr_evd *e, int which)
 {
 	__atomic_store_n(&e->counters[which], e->counters[which] + 1, __ATOMIC_RELAXED);
@@ -45,11 +45,12 @@ static bool enough(struct wait *w) UT_REQUIRES(w->e->lock)
 {
 	struct dpr_evring *r = &w->e->ring;
 
-	/* a full ring would hide the notification that is behind it; it may also have shrunk */
+	/* a full ring hides a notification that waits in the completion queue; it may also have
+	 * shrunk */
 	return dpr_evring_is_ready(r, w->threshold) || r->count >= r->size;
 }
 
-/* Any event will do, and none is in the ring: it need not go through that. */
+/* For a waiter that takes any event while the ring is empty: the event need not pass through it. */
 static bool take_first(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	if (!dpr_evd_next(w->e, event))
@@ -62,8 +63,11 @@ static bool take_ripe(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	bool notified = false;
 
-	/* To look at an empty completion queue drives the adapter. Who has events to work on is not
-	 * helped by more of them: his receives would run out. But nmore 0 shall be true. */
+	/*
+	 * Polling an empty completion queue drives the adapter. A consumer that still has events to
+	 * handle is not helped by more of them: its receives would run out. But nmore 0 shall be
+	 * true.
+	 */
 	if (w->e->ring.count > 1 && enough(w) && !w->e->unwaitable)
 		return take(w->e, event);
 	if (dpr_evd_solicited(w->e) && dpr_evd_take_events(w->e))
@@ -85,13 +89,13 @@ static DAT_RETURN look(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 	if (e->unwaitable)
 		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
 	if (!dpr_evd_of((DAT_HANDLE)e))
-		return DPR_ERR(DAT_ABORT, DAT_SUB_INTERRUPTED); /* closed with its adapter */
+		return DPR_ERR(DAT_ABORT, DAT_SUB_INTERRUPTED); /* e was closed with its adapter */
 	if (e->dead)
 		return DPR_ERR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
 	return AGAIN;
 }
 
-/* Nothing is left to read of the wake-ups that were meant for this sleep. */
+/* Drops the wake-ups that were meant for this sleep. */
 static void drop_wakes(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	uint64_t n;
@@ -101,7 +105,7 @@ static void drop_wakes(struct dpr_evd *e) UT_REQUIRES(e->lock)
 	e->woken = false;
 }
 
-/* The waiter is gone: what comes from here on is the CNO's business. */
+/* The waiter leaves: from here on events trigger the CNO. */
 static void leave(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	bool notified = false;
@@ -134,7 +138,7 @@ static int poll_till(struct pollfd *fd, uint64_t at)
 	return ppoll(fd, 2, at == UINT64_MAX ? NULL : &ts, NULL);
 }
 
-/* 0 or -EINTR: the channel has an event, somebody wrote to `wake`, or the time is over. */
+/* Returns 0 (the channel has an event, `wake` was written to, or the time is over) or -EINTR. */
 static int wait_for_either(struct dpr_evd *e, int wake, uint64_t at)
 {
 	struct pollfd fd[2] = { { .fd = e->channel->fd, .events = POLLIN },
@@ -146,7 +150,7 @@ static int wait_for_either(struct dpr_evd *e, int wake, uint64_t at)
 	return poll_till(fd, at) < 0 ? -errno : 0;
 }
 
-/* Here, and in sleep_word, a thread may be cancelled, and nowhere else. Returns what the call does. */
+/* A thread may be cancelled here and in sleep_word only. */
 static int sleep_cq(struct wait *w, int wake)
 {
 	int old, n;
@@ -164,8 +168,8 @@ static int sleep_word(struct wait *w, uint32_t seen)
 	int old, type, n;
 
 	pthread_cleanup_push(cancelled, w->e);
-	/* syscall(2) is no cancellation point: only an asynchronous request ends it, and there is
-	 * nothing in it that could be cut in two */
+	/* syscall(2) is no cancellation point, so cancellation is asynchronous here. The call
+	 * leaves nothing half done. */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
 	n = dpr_futex_wait(&w->e->pushes, seen, w->at, dpr_now());
@@ -199,12 +203,12 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 	return AGAIN;
 }
 
-/* The first look found nothing. */
+/* Called after a look that found nothing. */
 static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	struct dpr_evd *e = w->e;
 	DAT_RETURN ret = AGAIN;
-	unsigned int looks = 0; /* since it was armed */
+	unsigned int looks = 0; /* since the completion queue was armed */
 
 	while (ret == AGAIN) {
 		if (w->interrupted)
@@ -223,7 +227,9 @@ static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 	return ret;
 }
 
-/* From here on there is a waiter: the object must stay, and no thread may be cancelled that has the lock. */
+/*
+ * Waits as the waiter of e: e is referenced, and the thread is not cancelled while it has the lock.
+ */
 static DAT_RETURN stay(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	DAT_RETURN ret;
@@ -291,9 +297,9 @@ DAT_RETURN dpr_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT thres
 }
 
 /*
- * Without the error class beside a completion queue, as the distribution's providers have it there
- * and only there: dtest -p polls as long as the answer equals DAT_QUEUE_EMPTY, and takes anything else
- * for an event. DAT_GET_TYPE is the same.
+ * Beside a completion queue DAT_QUEUE_EMPTY comes without the error class, as from the
+ * distribution's providers: dtest -p polls as long as the result equals DAT_QUEUE_EMPTY, and takes
+ * anything else for an event. DAT_GET_TYPE is the same.
  */
 static DAT_RETURN nothing(const struct dpr_evd *e)
 {

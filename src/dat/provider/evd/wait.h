@@ -8,10 +8,10 @@
  * sleeps inside the engine (dpl_wait_comp) and drives the adapter itself: one wake-up. Elsewhere it
  * sleeps in ppoll().
  *
- * Before it sleeps it looks LOOKS more times, which take less than a tenth of the sleep that they often
- * save. Round trip of 8 bytes between two waiters on two idle processors: 9.9 us without, 8.2 with one
- * look, 4.7 to 7 with two, 3.3 with four. Beside a load of 30 two looks cost nothing and four 1 to
- * 2 us. A program that polls has dat_evd_dequeue.
+ * Before it sleeps it looks LOOKS more times, which take less than a tenth of the sleep that they
+ * often save. Round trip of 8 bytes between two waiters on two idle processors: 9.9 us without, 8.2
+ * with one look, 4.7 to 7 with two, 3.3 with four. Beside a load of 30 two looks cost nothing and
+ * four 1 to 2 us. A program that polls has dat_evd_dequeue.
  */
 #ifndef DAT_PROVIDER_EVD_WAIT_H
 #define DAT_PROVIDER_EVD_WAIT_H

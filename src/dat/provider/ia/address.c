@@ -21,8 +21,8 @@ struct want {
 	bool netdev, device;
 };
 
-/* Tells Dapple's librdmacm which of several adapters with one address is meant. Others refuse the
- * option; with them the device is compared after the bind. */
+/* Dapple's librdmacm takes an option that selects one of several adapters with the same address.
+ * Others refuse it; bind_id then compares the device. */
 static int choose_device(struct rdma_cm_id *id, const char *name)
 {
 	if (!*name)
@@ -79,7 +79,7 @@ int dpr_ia_id(struct dpr_ia *ia, void *context, enum rdma_port_space space, uint
 	return 0;
 }
 
-/* 0: ia is bound to sa, and to `want` if that is a device. */
+/* Binds ia to sa, and to the device that `want` names, if any. Returns 0 or a positive errno. */
 static int try_addr(struct dpr_ia *ia, const struct want *want, const struct sockaddr *sa)
 {
 	struct sockaddr_storage to = { 0 };
@@ -108,7 +108,7 @@ static int try_addr(struct dpr_ia *ia, const struct want *want, const struct soc
 	return 0;
 }
 
-/* Local addresses of the interface, or all of them; IPv4 first. */
+/* Tries the local addresses of the interface, or all of them; IPv4 first. */
 static int try_local(struct dpr_ia *ia, const struct want *want)
 {
 	static const int families[] = { AF_INET, AF_INET6 };

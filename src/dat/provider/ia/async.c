@@ -13,14 +13,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* One EVD that gets the events of one adapter; it may be another adapter's. */
+/* An EVD that receives the events of an adapter. */
 struct link {
-	struct ut_list on; /* ia->asyncs */
-	struct dpr_evd *evd; /* held and used */
+	struct ut_list on; /* in ia->asyncs */
+	struct dpr_evd *evd; /* a reference; a use if it belongs to another adapter */
 };
 
 struct pending {
-	struct ut_list on; /* ia->pending */
+	struct ut_list on; /* in ia->pending */
 	DAT_EVENT ev;
 };
 
@@ -80,7 +80,8 @@ void dpr_async_event(struct dpr_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE obje
 	ut_unlock(&ia->pending_lock);
 }
 
-/* To the i-th EVD of the list, which may change meanwhile: then one hears twice or not at all. */
+/* Returns the i-th EVD with a reference. The list may change between two calls: an EVD then
+ * receives the event twice or not at all. */
 static struct dpr_evd *nth(struct dpr_ia *ia, unsigned int i)
 {
 	struct dpr_evd *found = NULL;

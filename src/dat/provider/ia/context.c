@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What any handle has: a context of the consumer, a type. */
 #include "dat/provider/ia/context.h"
 
 #include "dat/provider/ia/ia.h"

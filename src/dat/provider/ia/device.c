@@ -18,10 +18,10 @@
 #include <stdlib.h>
 
 struct dpr_device {
-	struct ut_list on; /* devices */
+	struct ut_list on; /* in devices */
 	struct ibv_context *verbs;
 	struct dpr_watch watch;
-	struct dpr_ia **ias; /* those that are open on it */
+	struct dpr_ia **ias; /* open on it */
 	unsigned int n, size;
 };
 
@@ -35,7 +35,7 @@ enum about { ABOUT_IA, ABOUT_EP, ABOUT_EVD, ABOUT_SRQ };
 struct row {
 	enum ibv_event_type type;
 	enum about about;
-	DAT_EVENT_NUMBER number; /* 0: the object knows */
+	DAT_EVENT_NUMBER number; /* 0: the object determines it */
 	DAT_COUNT reason;
 };
 
@@ -45,7 +45,8 @@ static const struct row rows[] = {
 	{ IBV_EVENT_QP_REQ_ERR, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN, DAT_EP_TRANSFER_TO_ERROR },
 	{ IBV_EVENT_QP_ACCESS_ERR, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN, DAT_EP_TRANSFER_TO_ERROR },
 	{ IBV_EVENT_SQ_DRAINED, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN, DAT_EP_OTHER_ERROR },
-	/* an endpoint with an SRQ has gone to its error state, in whatever way: dtestsrq waits for it */
+	/* an endpoint with an SRQ is in its error state, for whatever reason; dtestsrq waits for
+	 * this */
 	{ IBV_EVENT_QP_LAST_WQE_REACHED, ABOUT_EP, DAT_ASYNC_ERROR_EP_BROKEN,
 	  DAT_EP_TRANSFER_TO_ERROR },
 	{ IBV_EVENT_SRQ_ERR, ABOUT_SRQ, 0, 0 },
@@ -75,7 +76,7 @@ static bool is_ep(struct dpr_obj *o, const void *qp)
 	return it;
 }
 
-/* The queue that an event is about. */
+/* The queue that an event concerns. */
 struct queue {
 	enum about about;
 	const struct ibv_async_event *ev;
@@ -95,8 +96,9 @@ static bool has_queue(struct dpr_obj *o, const void *arg)
 	return false;
 }
 
-/* The object that has the queue, held; NULL if the queue is not ours. */
-static struct dpr_obj *object_of(struct dpr_ia *ia, enum about about, const struct ibv_async_event *ev)
+/* Returns the object of the queue with a reference, or NULL if the queue is not the provider's. */
+static struct dpr_obj *object_of(struct dpr_ia *ia, enum about about,
+				 const struct ibv_async_event *ev)
 {
 	const struct queue q = { about, ev };
 
@@ -124,7 +126,7 @@ static void report(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
 
 /* --- the watch --- */
 
-/* The i-th adapter of the device, held. */
+/* Returns the i-th adapter of the device with a reference, or NULL. */
 static struct dpr_ia *nth(struct dpr_device *d, unsigned int i)
 {
 	struct dpr_ia *ia = NULL;
@@ -170,7 +172,7 @@ static void ready(struct dpr_watch *w)
 	struct dpr_device *d = ut_container(w, struct dpr_device, watch);
 	struct ibv_async_event ev;
 
-	/* one at a time: handling it may end the last adapter and the device with it */
+	/* one event per call: its handler may end the last adapter and with it the device */
 	if (!ibv_get_async_event(d->verbs, &ev))
 		one_event(d, &ev);
 }
@@ -229,7 +231,7 @@ int dpr_device_join(struct dpr_ia *ia)
 	return err;
 }
 
-/* A device that nobody joined in the end stays for the next adapter. */
+/* A device stays as long as an adapter has joined it. */
 void dpr_device_leave(struct dpr_ia *ia)
 {
 	struct dpr_device *d, *gone = NULL;

@@ -3,8 +3,8 @@
  * Asynchronous events of a verbs device, and their numbers in DAT.
  *
  * librdmacm opens each verbs device once per process, so adapters on one device share the context,
- * its events, and here one watch. An event is acknowledged before it is handled, since destroying the
- * queue it concerns waits for that. Events about queues of the program itself, which uses verbs
+ * its events, and here one watch. An event is acknowledged before it is handled, since destroying
+ * the queue it concerns waits for that. Events about queues of the program itself, which uses verbs
  * beside DAT, are dropped; such a program reads the events of contexts of its own.
  */
 #ifndef DAT_PROVIDER_IA_DEVICE_H

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Opening and closing adapters. Each open is an adapter of its own with its own address, channel
- * and objects, also if the name is the same.
- */
 #include "dat/provider/ia/ia.h"
 
 #include "dat/provider/cm/events.h"
@@ -32,7 +28,7 @@ static void ia_construct(struct dpr_obj *o)
 	dpr_timer_init(&ia->deliver, dpr_async_deliver);
 }
 
-/* The last object of the adapter is gone. */
+/* At the last reference, when no object of the adapter is left. */
 static void ia_release(struct dpr_obj *o)
 {
 	struct dpr_ia *ia = (struct dpr_ia *)o;
@@ -84,8 +80,8 @@ static bool probe_zb_lmr(struct ibv_context *verbs)
 	return mr;
 }
 
-/* Verbs have no flag for zero-based windows, and none for immediate data over iWARP, and trying takes a
- * connection: known of our library. */
+/* Verbs have no flag for zero-based windows, nor for immediate data over iWARP, and a trial takes a
+ * connection. Dapple's libraries are known to have both. */
 static bool over_dapple(void)
 {
 	return dlsym(RTLD_DEFAULT, "dpl_version");
@@ -116,7 +112,7 @@ static int learn(struct dpr_ia *ia)
 
 /* --- open --- */
 
-/* NULL: an EVD is made and given back; EXISTS: none; else one that is there already. */
+/* *async is NULL (an EVD is made and returned), DAT_EVD_ASYNC_EXISTS (there is none), or an EVD. */
 static DAT_RETURN take_async(struct dpr_ia *ia, DAT_COUNT qlen, DAT_EVD_HANDLE *async)
 {
 	struct dpr_evd *e = NULL;
@@ -158,7 +154,7 @@ static DAT_RETURN start(struct dpr_ia *ia)
 	return DAT_SUCCESS;
 }
 
-/* The loop is running for it. */
+/* Called with the loop running. */
 static struct dpr_ia *ia_new(const struct dpr_entry *entry) UT_NO_TSA
 {
 	struct dpr_ia *ia = dpr_obj_new(NULL, DPR_IA);
@@ -248,11 +244,10 @@ DAT_RETURN dpr_ia_open_safe(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HAN
 }
 
 /*
- * The end of an adapter. What the loop or a connection still holds lives on without a handle; the
- * adapter's memory is given up with the last of it.
+ * What the loop or a connection still references lives on without a handle; the adapter's memory is
+ * freed with the last of it. Users come before what they use.
  */
 
-/* Who needs whom: users first. */
 static const enum dpr_kind order[] = {
 	DPR_CR, DPR_EP, DPR_RSP, DPR_PSP, DPR_CSP, DPR_RMR, DPR_LMR, DPR_SRQ, DPR_EVD, DPR_CNO,
 	DPR_PZ,
@@ -270,7 +265,7 @@ static void close_all(struct dpr_ia *ia, enum dpr_kind kind)
 	while ((o = dpr_obj_find(ia, of_kind, &kind))) {
 		if (o->cls->close)
 			o->cls->close(o);
-		/* a close that did nothing would be asked for ever */
+		/* a close without effect would be repeated for ever */
 		if (dpr_obj_kill(o)) {
 			dpr_log(DPR_LOG_ERR, "object %p of kind %d outlived its adapter",
 				(void *)o, kind);
@@ -280,7 +275,7 @@ static void close_all(struct dpr_ia *ia, enum dpr_kind kind)
 	}
 }
 
-/* Is there anything but the EVD that dat_ia_open made? */
+/* Returns true if there is more than the EVD that dat_ia_open made. */
 static bool in_use(struct dpr_ia *ia)
 {
 	struct dpr_obj *o;
@@ -289,7 +284,7 @@ static bool in_use(struct dpr_ia *ia)
 	ut_lock(&ia->lock);
 	ut_list_each(o, &ia->objs, of_ia)
 		other |= !ia->async || o != &ia->async->obj;
-	/* another adapter may have that EVD for its events */
+	/* another adapter may use that EVD for its events */
 	if (ia->async && ia->async->obj.ia == ia)
 		other |= atomic_load(&ia->async->obj.uses) != 0;
 	ut_unlock(&ia->lock);

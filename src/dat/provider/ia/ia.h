@@ -8,10 +8,10 @@
  * One thread per process, the loop (loop.h), waits for connection events of all adapters,
  * asynchronous events of all devices, completion channels of EVDs that have a CNO, and timers.
  *
- * Lock order: ep->life, ia->lock, ep->lock, evd->shape, evd->lock, then one of cno->lock, srq->lock,
- * rmr->lock, then the table of keys. No call of librdmacm or libibverbs that may sleep is made
- * under evd->lock or cno->lock (ibv_poll_cq and ibv_req_notify_cq do not sleep). rdma_destroy_id and
- * ibv_destroy_qp are called with no lock held.
+ * Lock order: ep->life, ia->lock, ep->lock, evd->shape, evd->lock, then one of cno->lock,
+ * srq->lock, rmr->lock, then the table of keys. No call of librdmacm or libibverbs that may sleep
+ * is made under evd->lock or cno->lock (ibv_poll_cq and ibv_req_notify_cq do not sleep).
+ * rdma_destroy_id and ibv_destroy_qp are called with no lock held.
  */
 #ifndef DAT_PROVIDER_IA_IA_H
 #define DAT_PROVIDER_IA_IA_H
@@ -85,7 +85,9 @@ static inline struct dpr_ia *dpr_ia_of(DAT_HANDLE h)
 	return (struct dpr_ia *)dpr_obj_of(h, DPR_IA);
 }
 
-/* What an endpoint may have of requests or receives. A rebind of a type 2 window is two requests. */
+/*
+ * What an endpoint may have of requests or receives. A rebind of a type 2 window is two requests.
+ */
 static inline DAT_COUNT dpr_ia_max_dtos(const struct dpr_ia *ia)
 {
 	return ia->mw2 ? ia->dev.orig_attr.max_qp_wr / 2 : ia->dev.orig_attr.max_qp_wr;

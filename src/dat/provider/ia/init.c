@@ -15,7 +15,7 @@
 struct registered {
 	struct ut_list on;
 	struct dpr_entry entry;
-	DAT_PROVIDER table; /* the registry takes ia_open from it */
+	DAT_PROVIDER table; /* the registry calls ia_open of this copy */
 };
 
 static struct ut_mutex lock = UT_MUTEX_INIT;
@@ -44,7 +44,7 @@ static void find_registry(void)
 	registry.add = (register_fn *)look_up(lib, "dat_registry_add_provider");
 	registry.remove = (register_fn *)look_up(lib, "dat_registry_remove_provider");
 	registry.ia_handle = (handle_fn *)look_up(lib, "dats_get_ia_handle");
-	/* the handle is kept: the registry must not go before its provider */
+	/* `lib` stays open: the registry must not be unloaded before its provider */
 }
 
 DAT_IA_HANDLE dpr_ia_public(struct dpr_ia *ia)
@@ -126,7 +126,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 	free(r);
 }
 
-/* Open adapters have a copy of the entry; the registry does this after the last was closed. */
+/* The registry calls this after the entry's last adapter was closed. */
 void dat_provider_fini(const DAT_PROVIDER_INFO *info)
 {
 	struct registered *r, *found = NULL;

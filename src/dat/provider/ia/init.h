@@ -20,8 +20,8 @@ struct dpr_entry {
 	char params[DAT_NAME_MAX_LENGTH];
 };
 
-/* Copies the entry of that name, preferably one with thread safety `safe`. Returns false if there is
- * none. */
+/* Copies the entry of that name, preferably one with thread safety `safe`. Returns false if there
+ * is none. */
 bool dpr_entry_find(const char *name, bool safe, struct dpr_entry *to);
 
 /* Returns the registry's handle of ia (dats_get_ia_handle), which query results contain. */

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The thread lives while adapters are open. The last one takes the loop out of sight first and then
- * ends its thread, so that an adapter opened meanwhile - by an agent in that very thread, say -
- * starts another. A forked child has none, whatever the parent had.
- */
 #include "dat/provider/ia/loop.h"
 
 #include "util/lock.h"
@@ -24,16 +19,16 @@
 struct loop {
 	int epoll, wake;
 	pthread_t thread;
-	struct ut_list timers, watches; /* timers by time */
+	struct ut_list timers, watches; /* timers in the order of their time */
 	bool stop;
-	uint64_t sleeps_till; /* 0: awake */
-	const void *running;  /* the watch or timer whose handler runs */
+	uint64_t sleeps_till; /* ns, as dpr_timer.at; 0: awake */
+	const void *running;  /* the watch or timer whose handler is running */
 	struct epoll_event batch[BATCH];
 	int nbatch;
-	bool unwatched; /* a watch, since epoll_wait began */
+	bool unwatched; /* dpr_loop_unwatch was called since epoll_wait began */
 };
 
-/* One lock for all of it, a leaf; `loop` and what is behind it are guarded by it. */
+/* Guards `loop` and all behind it; a leaf. */
 static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct ut_cond idle = UT_COND_INIT; /* `running` changed */
 static struct loop *loop UT_GUARDED_BY(lock);
@@ -49,7 +44,7 @@ uint64_t dpr_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* By syscall(2), which is no cancellation point: callers hold locks. */
+/* By syscall(2), which is no cancellation point: the caller holds locks. */
 static void wake_up(struct loop *l)
 {
 	uint64_t one = 1;
@@ -132,8 +127,8 @@ static void wait_once(struct loop *l) UT_REQUIRES(lock) UT_NO_TSA
 }
 
 /*
- * A watch forgotten while epoll_wait returned it: `forget` cannot see a batch that is only being
- * written, so what came out is compared with the list of those still watched.
+ * dpr_loop_unwatch cannot clear a batch that epoll_wait is writing, so the batch is compared with
+ * the list of watches.
  */
 static void drop_unwatched(struct loop *l) UT_REQUIRES(lock)
 {
@@ -169,7 +164,7 @@ static void *body(void *arg)
 		run_timers(l);
 	}
 	while (ut_list_pop(&l->timers))
-		; /* nobody's any more; a late cancel must not meet the head */
+		; /* a late dpr_timer_cancel must not find the freed head */
 	while (ut_list_pop(&l->watches))
 		;
 	ut_unlock(&lock);
@@ -210,7 +205,7 @@ static int loop_start(struct loop *l)
 	return -err;
 }
 
-/* The parent's descriptors are closed and its thread forgotten; its objects are of no use here. */
+/* A child has no thread, and its copies of the parent's objects are useless. */
 static void in_child(void) UT_NO_TSA
 {
 	ut_mutex_init(&lock);
@@ -270,7 +265,7 @@ void dpr_loop_put(void)
 		pthread_join(thread, NULL);
 }
 
-/* Wait until the handler of `what` is over, unless it is the caller. */
+/* Waits until the handler of `what` has returned, unless the caller is that handler. */
 static void wait_handler(struct loop *l, const void *what) UT_REQUIRES(lock) UT_NO_TSA
 {
 	while (l == loop && mine != l && l->running == what)
@@ -324,7 +319,7 @@ int dpr_timer_arm(struct dpr_timer *t, uint64_t usec)
 	ut_list_del(&t->on);
 	t->at = at;
 	if (loop) {
-		/* timeouts tend to be alike: from the end */
+		/* from the end, since timeouts tend to be alike */
 		for (after = loop->timers.prev; after != &loop->timers; after = after->prev)
 			if (ut_container(after, struct dpr_timer, on)->at <= at)
 				break;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Named attributes of an adapter: what programs written for InfiniBand ask for, as text. A capability
- * that is absent is left out and not listed as FALSE, as other providers do: programs test for the
- * name.
+ * Named attributes of an adapter: what programs written for InfiniBand ask for, as text. A
+ * capability that is absent is left out and not listed as FALSE, as other providers do: programs
+ * test for the name.
  */
 #ifndef DAT_PROVIDER_IA_NAMED_ATTR_H
 #define DAT_PROVIDER_IA_NAMED_ATTR_H

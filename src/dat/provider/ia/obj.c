@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Slabs of handles. A slab is a mapping that is never given back; its slots belong to one class for
- * ever. Freed slots queue up behind the unused ones, so that a stale handle stays refused as long as
- * possible. The slabs are few, and only dpr_obj_any looks through them.
+ * A slab is a mapping that is never given back; its slots belong to one class for ever. Freed slots
+ * queue up behind the unused ones, so that a stale handle is refused for as long as possible. There
+ * are few slabs, and only dpr_obj_any searches them.
  */
 #include "dat/provider/ia/obj.h"
 
@@ -16,13 +16,13 @@
 #define SLAB_BYTES (64u << 10)
 
 struct slab {
-	struct slab *next; /* set before it is published, then immutable */
+	struct slab *next; /* constant once published */
 	const struct dpr_class *cls;
 	size_t stride, slots;
 };
 
 struct pool {
-	struct ut_list free; /* of_ia of free slots, oldest first */
+	struct ut_list free; /* of_ia of free slots, the oldest first */
 };
 
 static struct ut_mutex lock = UT_MUTEX_INIT;

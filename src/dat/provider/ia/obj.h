@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Handles. A DAT handle is the address of an object whose first word points to the provider's table,
- * by which the registry finds the provider. Objects live in slabs, one class per slab, which are
- * never unmapped and whose objects are constructed once. So reading a freed handle, or one of another
- * kind, is safe: the call refuses it. A late thread may even take the lock in a freed object.
+ * Handles. A DAT handle is the address of an object whose first word points to the provider's
+ * table, by which the registry finds the provider. Objects live in slabs, one class per slab, which
+ * are never unmapped and whose objects are constructed once. So reading a freed handle, or one of
+ * another kind, is safe: the call refuses it. A late thread may even take the lock in a freed
+ * object.
  *
  * Life: dpr_obj_new puts the object on the list of its adapter, with one reference for the handle;
- * dpr_obj_kill makes calls refuse the handle; dpr_obj_put of the last reference returns the object to
- * its slab. Code that uses an object without its handle (a queue entry, an attempt to connect, the
- * loop) holds a reference.
+ * dpr_obj_kill makes calls refuse the handle; dpr_obj_put of the last reference returns the object
+ * to its slab. Code that uses an object without its handle (a queue entry, an attempt to connect,
+ * the loop) holds a reference.
  */
 #ifndef DAT_PROVIDER_IA_OBJ_H
 #define DAT_PROVIDER_IA_OBJ_H
@@ -66,8 +67,9 @@ struct dpr_class {
 /*
  * Returns NULL without memory. `ia` is NULL for an adapter. Bytes behind struct dpr_obj that
  * `construct` did not set are those of the slot's former object: the caller sets every field. The
- * handle is not known yet, but dat_ia_close in another thread may find the object, so the fields that
- * `close` reads are set before anything that takes long. A slot just freed is the last to be reused.
+ * handle is not known yet, but dat_ia_close in another thread may find the object, so the fields
+ * that `close` reads are set before anything that takes long. A slot just freed is the last to be
+ * reused.
  */
 void *dpr_obj_new(struct dpr_ia *ia, enum dpr_kind kind);
 /* Takes o off its adapter's list; calls refuse the handle from here on. Returns false if another
@@ -103,12 +105,14 @@ static inline void *dpr_obj_of(DAT_HANDLE handle, enum dpr_kind kind)
 	return atomic_load_explicit(&o->kind, memory_order_acquire) == kind ? o : NULL;
 }
 
-/* Returns the adapter's oldest object for which `is` returns true, with a reference, or NULL. `is` is
- * called with ia->lock held. */
+/* Returns the adapter's oldest object for which `is` returns true, with a reference, or NULL. `is`
+ * is called with ia->lock held. */
 struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, const void *arg),
 			     const void *arg);
 
-/* Returns the live object at that address, whatever the argument is, or NULL. Searches the slabs. */
+/*
+ * Returns the live object at that address, whatever the argument is, or NULL. Searches the slabs.
+ */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
 
 #define DPR_ERR(type, sub) (DAT_ERROR(type, sub))

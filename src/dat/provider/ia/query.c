@@ -32,7 +32,7 @@ DAT_COUNT dpr_ia_max_read_iov(const struct dpr_ia *ia)
 {
 	int most = ia->dev.orig_attr.max_sge_rd;
 
-	/* not every driver fills it in */
+	/* 0 if the driver does not fill it in */
 	return least(most ? most : ia->iwarp ? 1 : DPR_IOV_MAX, dpr_ia_max_iov(ia));
 }
 
@@ -115,7 +115,7 @@ static DAT_RMR_SCOPE scopes(const struct dpr_ia *ia)
 	return ia->mw1 ? DAT_RMR_SCOPE_PZ : DAT_RMR_SCOPE_EP;
 }
 
-/* Every stream may share an EVD with every other. The member is const in the header. */
+/* Every stream may share an EVD with every other. The member is const in dat2/udat.h. */
 static void merges(DAT_PROVIDER_ATTR *to)
 {
 	DAT_BOOLEAN all[6][6];
@@ -157,7 +157,7 @@ static void abilities(struct dpr_ia *ia, DAT_PROVIDER_ATTR *to)
 	to->optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
 	to->lmr_sync_req = DAT_FALSE;
 	to->dto_async_return_guaranteed = DAT_TRUE;
-	/* other RNICs name the sink of a Read to the peer by the tag of the buffer */
+	/* other RNICs send the tag of the buffer to the peer as the sink of a Read */
 	to->rdma_write_for_rdma_read_req = ia->iwarp && !ia->dapple ? DAT_TRUE : DAT_FALSE;
 	to->rdma_read_lmr_rmr_context_exposure = to->rdma_write_for_rdma_read_req;
 	to->rmr_scope_supported = scopes(ia);
@@ -215,9 +215,9 @@ DAT_RETURN dpr_ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE *async, DAT_IA_ATTR
 }
 
 /*
- * Adapters are related if they are the same device, or two of one node (spec of HA: a connection
- * could move from one to the other). The other one is known by its line of dat.conf alone, so it
- * is looked for, and let go again.
+ * Adapters are related if they are one device, or devices of one node (HA: a connection could move
+ * from one to the other). The other adapter is known by its line of dat.conf alone, so it is bound
+ * for the comparison and unbound again.
  */
 DAT_RETURN dpr_ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name, DAT_BOOLEAN *related)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Chains of a hash table, changed under one lock and walked without. A walker may be led astray
- * when an entry moves to another chain or the table grows under its feet: it then finds nothing,
- * and nothing is what it asks again for, under the lock. So a hit is cheap and a miss is sure.
+ * Chains of a hash table, changed under one lock and walked without. A walker may leave its chain
+ * when an entry moves to another one or the table grows meanwhile: it then finds nothing, and a
+ * miss is looked up again under the lock. So a hit is cheap and a miss is certain.
  */
 #include "dat/provider/mem/keys.h"
 
@@ -13,7 +13,7 @@
 
 #define FIRST_BITS 8
 #define LAST_BITS 20
-/* A walker that was led astray stops; chains of a healthy table are far shorter. */
+/* Where a walker stops that may have left its chain. Chains are far shorter. */
 #define STEPS 64
 
 struct table {
@@ -28,8 +28,8 @@ static struct table tables[LAST_BITS + 1] = {
 
 static struct ut_mutex lock = UT_MUTEX_INIT;
 static unsigned int entries UT_GUARDED_BY(lock);
-/* Tables that were outgrown stay: walkers may be in them, and all together are no larger than the
- * present one. (K0) publishes a table, (K1) an entry. */
+/* Outgrown tables stay: walkers may be in them, and together they are no larger than the present
+ * one. (K0) publishes a table, (K1) an entry. */
 static _Atomic(struct table *) present = &tables[FIRST_BITS];
 
 static _Atomic(struct dpr_key *) *chain_of(const struct table *t, struct dpr_ia *ia, uint64_t name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Numbers by which verbs know things - keys of regions and windows, numbers of queue pairs - and the
- * object behind each. One table per process. Every post looks its segments up, so a hit takes no
- * lock and no reference: entries are part of objects in slabs, which are never unmapped, and the
+ * Numbers by which verbs know things - keys of regions and windows, numbers of queue pairs - and
+ * the object behind each. One table per process. Every post looks its segments up, so a hit takes
+ * no lock and no reference: entries are part of objects in slabs, which are never unmapped, and the
  * device checks again what a reader takes from an object that is freed meanwhile.
  */
 #ifndef DAT_PROVIDER_MEM_KEYS_H

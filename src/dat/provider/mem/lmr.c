@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Local memory regions: each an ibv_mr of its own, whatever it is made of. A region made of another
- * region does not depend on it, and one of shared memory is this process's mapping of it: the
- * cookie says which processes mean the same memory, and is compared where it can be, in here.
- */
 #include "dat/provider/mem/lmr.h"
 
 #include "dat/provider/ia/counters.h"
@@ -53,7 +48,7 @@ const struct dpr_class dpr_lmr_class = {
 	.close = finish,
 };
 
-/* What is asked for, before there is an object. */
+/* The arguments of dat_lmr_create, and the range they describe. */
 struct ask {
 	struct dpr_ia *ia;
 	DAT_MEM_TYPE type;
@@ -76,7 +71,7 @@ static DAT_RETURN range(struct ask *a)
 	return DAT_SUCCESS;
 }
 
-/* The same range again, or the front of it; length 0: all. */
+/* The range of another region, or its first `length` bytes; 0: all. */
 static DAT_RETURN range_of_lmr(struct ask *a)
 {
 	struct dpr_lmr *of = lmr_of(a->region.for_lmr_handle);
@@ -91,7 +86,7 @@ static DAT_RETURN range_of_lmr(struct ask *a)
 	return DAT_SUCCESS;
 }
 
-/* One buffer has one length, here as in every process that names it so. */
+/* All regions of one shared memory have one length. */
 static DAT_RETURN range_of_shared(struct ask *a)
 {
 	const DAT_SHARED_MEMORY *s = &a->region.for_shared_memory;
@@ -152,7 +147,7 @@ static int access_of(const struct ask *a)
 		access |= IBV_ACCESS_LOCAL_WRITE;
 	if (a->priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
 		access |= IBV_ACCESS_REMOTE_READ;
-	/* verbs wants the local right with the remote one */
+	/* verbs need the local right with the remote one */
 	if (a->priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
 	if ((unsigned int)a->priv & DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
@@ -290,8 +285,8 @@ DAT_RETURN dpr_lmr_free(DAT_LMR_HANDLE handle)
 }
 
 /*
- * Memory is coherent with every device below public verbs (lmr_sync_req is false): nothing to do but
- * to say what is wrong with the arguments.
+ * Memory is coherent with every device below public verbs (lmr_sync_req is false), so only the
+ * arguments are checked.
  */
 
 static DAT_RETURN check_sync(DAT_IA_HANDLE handle, const DAT_LMR_TRIPLET *t, DAT_VLEN n)

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Remote memory regions: a memory window each, of type 1 for the scope of a zone, of type 2 for
- * that of an endpoint. What a window shows changes when a bind completes, while the next ones may
- * be on their way: so an RMR has a few bindings, of which one is shown. A binding holds its region
- * until nothing can reach the region through it.
- */
 #include "dat/provider/mem/rmr.h"
 
 #include "dat/provider/dto/dto.h"
@@ -86,7 +80,7 @@ static void release(struct dpr_obj *o)
 	dpr_obj_put(&r->pz->obj);
 }
 
-/* The window goes with the last reference: a bind on its way still needs it. */
+/* The window is freed with the last reference: a bind under way still needs it. */
 static void finish(struct dpr_obj *o)
 {
 	struct dpr_rmr *r = (struct dpr_rmr *)o;
@@ -191,7 +185,7 @@ DAT_RETURN dpr_rmr_free(DAT_RMR_HANDLE handle)
 	return DAT_SUCCESS;
 }
 
-/* --- what becomes of bindings --- */
+/* --- completions --- */
 
 static void bound(struct dpr_rmr *r, int slot, bool ok) UT_REQUIRES(r->lock)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Remote memory regions: a memory window each, of type 1 for the scope of a zone, of type 2 for that
- * of an endpoint. A bind takes effect when it completes, while the next ones may be under way: so an
- * RMR has a few bindings, one of which is current. A binding keeps its region until nothing can reach
- * the region through it.
+ * Remote memory regions: a memory window each, of type 1 for the scope of a zone, of type 2 for
+ * that of an endpoint. A bind takes effect when it completes, while the next ones may be under way:
+ * so an RMR has a few bindings, one of which is current. A binding keeps its region until nothing
+ * can reach the region through it.
  */
 #ifndef DAT_PROVIDER_MEM_RMR_H
 #define DAT_PROVIDER_MEM_RMR_H
@@ -49,7 +49,7 @@ struct dpr_rmr {
 	DAT_RMR_SCOPE scope;
 	struct dpr_binding binding[DPR_BINDINGS] UT_GUARDED_BY(lock);
 	int current UT_GUARDED_BY(lock); /* of binding; -1: unbound */
-	int latest UT_GUARDED_BY(lock);  /* the last one posted, which the next bind follows; or -1 */
+	int latest UT_GUARDED_BY(lock);  /* the last one posted, which the next follows; or -1 */
 	uint32_t next_key UT_GUARDED_BY(lock); /* type 2: the key of the next bind */
 };
 
@@ -70,7 +70,9 @@ void dpr_binding_end(struct dpr_rmr *r, int slot) UT_REQUIRES(r->lock);
 /* Returns the slot of the binding with this context, current or under way, or -1. */
 int dpr_binding_find(const struct dpr_rmr *r, DAT_RMR_CONTEXT context) UT_REQUIRES(r->lock);
 
-/* A request of d->rmr completed. Puts the record's reference. Called with at most evd->lock held. */
+/*
+ * A request of d->rmr completed. Puts the record's reference. Called with at most evd->lock held.
+ */
 void dpr_rmr_done(struct dpr_dto *d, bool ok);
 /* A peer invalidated this context by Send with invalidate. */
 void dpr_rmr_invalidated(struct dpr_ia *ia, DAT_RMR_CONTEXT context);

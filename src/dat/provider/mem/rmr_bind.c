@@ -18,7 +18,7 @@
 struct bind {
 	struct dpr_request req;
 	struct dpr_rmr *rmr;
-	struct dpr_lmr *lmr; /* NULL: unbind */
+	struct dpr_lmr *lmr; /* NULL: an unbind */
 	DAT_LMR_TRIPLET range;
 	unsigned int priv;
 	DAT_VA_TYPE va;
@@ -27,7 +27,9 @@ struct bind {
 
 /* --- posting --- */
 
-/* Whose binding the next one follows on, in the order the device will see. */
+/*
+ * Returns the binding that the next bind replaces in the order of the device; NULL: unbound then.
+ */
 static struct dpr_binding *before(struct dpr_rmr *r) UT_REQUIRES(r->lock)
 {
 	struct dpr_binding *b = r->latest >= 0 ? &r->binding[r->latest] : NULL;
@@ -79,7 +81,9 @@ static int post_type1(struct dpr_ep *ep, struct bind *b, unsigned int slot)
 	return err;
 }
 
-/* The consumer's request alone, or behind the invalidation of what is bound. */
+/*
+ * Posts the consumer's request, behind the invalidation of the bound slot `old` unless that is -1.
+ */
 static int post_type2(struct dpr_ep *ep, struct bind *b, unsigned int slot, int old,
 		      DAT_RMR_CONTEXT old_key, uint32_t new_key) UT_REQUIRES(ep->lock)
 {
@@ -125,7 +129,7 @@ static int post_type2(struct dpr_ep *ep, struct bind *b, unsigned int slot, int 
 	ep->sq.head--;
 	if (!b->lmr || old < 0)
 		return err;
-	/* the invalidation alone went through, and stays: its record is that of the old binding */
+	/* only the invalidation was posted: its record, of the old binding, stays */
 	if (bad == &b->req.wr)
 		return err;
 	ep->sq.head = head;
@@ -134,7 +138,7 @@ static int post_type2(struct dpr_ep *ep, struct bind *b, unsigned int slot, int 
 	return err;
 }
 
-/* The slot of what will be shown; held and used region, context known. */
+/* Fills the slot of the new binding, with a use and a reference of its region. */
 static void fill(struct dpr_ep *ep, struct bind *b, int slot) UT_NO_TSA;
 static void fill(struct dpr_ep *ep, struct bind *b, int slot)
 {
@@ -167,7 +171,7 @@ static int post_on(struct dpr_ep *ep, struct bind *b, int slot)
 				 r->next_key);
 	if (err) {
 		r->latest = latest;
-		ep->sq.quiet_run = ep->sq.limit; /* the turn to signal may be lost */
+		ep->sq.quiet_run = ep->sq.limit; /* the next request is signalled */
 		return err;
 	}
 	r->next_key = ibv_inc_rkey(r->next_key);
@@ -235,7 +239,7 @@ static DAT_RETURN check_va(const struct bind *b)
 {
 	if (b->va != DAT_VA_TYPE_VA && b->va != DAT_VA_TYPE_ZB)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	/* no window of type 1 can be zero based */
+	/* windows of type 1 cannot be zero based */
 	if (b->va == DAT_VA_TYPE_ZB &&
 	    (b->rmr->scope != DAT_RMR_SCOPE_EP || !b->rmr->obj.ia->zb_rmr))
 		return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
@@ -256,7 +260,7 @@ static DAT_RETURN check(const struct bind *b)
 	return ret == DAT_SUCCESS ? check_va(b) : ret;
 }
 
-/* An unbound window of type 2 is unbound: nothing to ask the device for. */
+/* Returns true if an unbound window of type 2 is unbound: the device has nothing to do. */
 static bool nothing_to_do(struct dpr_ep *ep, const struct bind *b) UT_REQUIRES(ep->lock)
 {
 	bool bound;
@@ -295,7 +299,7 @@ static DAT_RETURN bind_on(struct dpr_ep *ep, struct bind *b) UT_REQUIRES(ep->loc
 		succeed(ep, b);
 		return DAT_SUCCESS;
 	}
-	dpr_obj_hold(&b->rmr->obj); /* the record's */
+	dpr_obj_hold(&b->rmr->obj); /* the record's reference */
 	ut_lock(&b->rmr->lock);
 	ret = post(ep, b, &flush, &slot);
 	ut_unlock(&b->rmr->lock);

@@ -10,12 +10,12 @@
 #include "dat/provider/mem/rmr.h"
 
 struct sink {
-	struct dpr_rmr *rmr; /* held; NULL: the context of a region */
+	struct dpr_rmr *rmr; /* a reference; NULL: the context is that of a region */
 	int slot;
 	struct ibv_sge sge;
 };
 
-/* `first` is what a remote address names as the first byte. */
+/* Checks the access and fills to->sge. `first` is the remote address of the first byte. */
 static DAT_RETURN place(const DAT_RMR_TRIPLET *t, uint64_t first, uint64_t length, uint64_t start,
 			uint32_t lkey, unsigned int priv, struct sink *to)
 {
@@ -55,7 +55,7 @@ static DAT_RETURN in_window(struct dpr_ep *ep, const DAT_RMR_TRIPLET *t, struct 
 	return ret;
 }
 
-/* A region made with remote rights has an RMR context as well. */
+/* A region with remote rights has an RMR context, too. */
 static DAT_RETURN in_region(struct dpr_ep *ep, const DAT_RMR_TRIPLET *t, struct sink *to)
 	UT_REQUIRES(ep->lock)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Local segments against the regions they name. Verbs would find most errors too, but after the post
- * and at the price of the connection; and rights of DAT are narrower than those of the device (a
- * region with remote write is locally writable there). Local write includes local read, though: other
- * providers cannot forbid it, and dtest sends from its receive buffers.
+ * Local segments against the regions they name. Verbs would find most errors too, but after the
+ * post and at the price of the connection; and rights of DAT are narrower than those of the device
+ * (a region with remote write is locally writable there). Local write includes local read, though:
+ * other providers cannot forbid it, and dtest sends from its receive buffers.
  */
 #ifndef DAT_PROVIDER_MEM_SEGMENTS_H
 #define DAT_PROVIDER_MEM_SEGMENTS_H
@@ -24,9 +24,9 @@ struct dpr_gather {
 };
 
 /*
- * Checks n segments for a zone: rights (`need`: DAT_MEM_PRIV_LOCAL_READ_FLAG or _WRITE_FLAG), bounds
- * and zone; fills sge and *g. Returns DAT_SUCCESS, PRIVILEGES_VIOLATION, PROTECTION_VIOLATION,
- * INVALID_PARAMETER, or LENGTH_ERROR if the sum exceeds 2^32-1.
+ * Checks n segments for a zone: rights (`need`: DAT_MEM_PRIV_LOCAL_READ_FLAG or _WRITE_FLAG),
+ * bounds and zone; fills sge and *g. Returns DAT_SUCCESS, PRIVILEGES_VIOLATION,
+ * PROTECTION_VIOLATION, INVALID_PARAMETER, or LENGTH_ERROR if the sum exceeds 2^32-1.
  */
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
