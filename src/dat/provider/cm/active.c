@@ -102,7 +102,8 @@ void dpr_conn_resolve(struct dpr_conn *c, const struct dpr_cm_event *e)
 		err = advance(c, ep, e);
 	dpr_conn_unlock_ep(ep);
 	if (err)
-		dpr_log(DPR_LOG_CM, "connection %p: no way on: %s", (void *)c, strerror(err));
+		dpr_log(DPR_LOG_CM, "connection %p: address, route or request failed (%s): the attempt "
+			"ends; check the route to the peer", (void *)c, strerror(err));
 	if (err)
 		dpr_conn_failed(c, refused ? DAT_CONNECTION_EVENT_NON_PEER_REJECTED
 					   : DAT_CONNECTION_EVENT_UNREACHABLE);

@@ -27,7 +27,8 @@ bool dpr_evd_arm(struct dpr_evd *e)
 	if (!e->cq || e->armed)
 		return e->cq;
 	if (ibv_req_notify_cq(e->cq, dpr_evd_solicited(e))) {
-		dpr_log(DPR_LOG_ERR, "evd %p: no notification from its completion queue", (void *)e);
+		dpr_log(DPR_LOG_ERR, "evd %p: cannot arm its completion queue: dat_evd_wait fails; "
+			"create it anew", (void *)e);
 		return false;
 	}
 	e->armed = true;

@@ -36,7 +36,8 @@ static void fail(struct dpr_evd *e) UT_REQUIRES(e->lock)
 {
 	if (e->dead)
 		return;
-	dpr_log(DPR_LOG_WARN, "evd %p: overflow with %u events", (void *)e, e->ring.count);
+	dpr_log(DPR_LOG_WARN, "evd %p: overflow with %u events: it takes no more; create it with a "
+		"longer queue", (void *)e, e->ring.count);
 	e->dead = e->overflow = true;
 	dpr_timer_arm(&e->settle, 0);
 	if (e->waiting)

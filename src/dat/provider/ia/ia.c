@@ -267,7 +267,8 @@ static void close_all(struct dpr_ia *ia, enum dpr_kind kind)
 			o->cls->close(o);
 		/* a close without effect would be repeated for ever */
 		if (dpr_obj_kill(o)) {
-			dpr_log(DPR_LOG_ERR, "object %p of kind %d outlived its adapter",
+			dpr_log(DPR_LOG_ERR, "object %p of kind %d outlives its adapter: its "
+				"resources stay until its last reference is gone; report it",
 				(void *)o, kind);
 			dpr_obj_put(o);
 		}
