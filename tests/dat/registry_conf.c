@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* dat.conf as text: what each kind of line becomes, and any bytes at all. */
+/* dat.conf as text: the record or error of each kind of line, and arbitrary bytes. */
 #include "dat/registry/conf.h"
 
 #include "support/check.h"
@@ -77,7 +77,7 @@ static const struct {
 	{ "a u2.0 threadsafe default l dapl.2.x " V, "1!the provider version is not like dapl.2.0;" },
 };
 
-/* The text ends where memory ends: a byte too far is a crash. */
+/* The text ends where memory ends: a read beyond it crashes. */
 static void parse(const char *text, size_t size, struct result *r)
 {
 	struct dreg_conf_user user = { .line = take_line, .bad = bad_line, .ctx = r };
@@ -127,8 +127,8 @@ static void limits(void)
 	}
 }
 
-/* Any bytes: lines good or bad, never more than there are, and what stands on a
- * line of its own behind them is found. */
+/* Arbitrary bytes: every line is legal or illegal, none is counted twice, and a legal line behind
+ * them is found. */
 static void noise(unsigned seed)
 {
 	static const char some[] = "au2.0 threadsafe nondefault\"\\#\n\n\t  dapl.1k\r\xff";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queues of records: room, order over the wrap, suppressed requests; and the words in events. */
+/* Queues of records: room, order over the wrap, suppressed requests; and the names in events. */
 #include "dat/provider/dto/queue.h"
 
 #include "dat/provider/dto/status.h"
@@ -63,7 +63,7 @@ static void steps(void)
 	dpr_dtoq_drop(&q);
 }
 
-/* No limit may be reached by suppressed requests alone: some slot's end is always seen. */
+/* Suppressed requests never fill the queue: one is signalled before that. */
 static void signals(uint32_t limit)
 {
 	struct dpr_dtoq q;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "doors.h"
+#include "points.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -8,14 +8,14 @@
 
 #include "control.h"
 
-#define QUALS 1000	/* how many behind the base are tried */
+#define QUALS 1000	/* qualifiers above the base that are tried */
 
-struct knock {
+struct lane_request {
 	struct ctl_hello hello;
 	uint32_t lane;		/* network order */
 };
 
-/* Tests of one server run beside each other: each begins to look where the last one ended. */
+/* Tests of one server run beside each other: each starts its search behind the last one. */
 static DAT_CONN_QUAL next_qual(DAT_CONN_QUAL base)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +34,7 @@ static bool is_taken(DAT_RETURN r)
 	       DAT_GET_TYPE(r) == DAT_CONN_QUAL_UNAVAILABLE;
 }
 
-static int open_psp(struct dtt_doors *d, DAT_CONN_QUAL base)
+static int open_psp(struct dtt_points *d, DAT_CONN_QUAL base)
 {
 	DAT_RETURN r = DAT_SUCCESS;
 	int i;
@@ -49,7 +49,7 @@ static int open_psp(struct dtt_doors *d, DAT_CONN_QUAL base)
 	return dtl_check(r, "dat_psp_create");
 }
 
-static int open_rsp(struct dtt_doors *d, DAT_CONN_QUAL base, struct dtt_lane *lane)
+static int open_rsp(struct dtt_points *d, DAT_CONN_QUAL base, struct dtt_lane *lane)
 {
 	DAT_RETURN r = DAT_SUCCESS;
 	int i;
@@ -67,12 +67,12 @@ static int open_rsp(struct dtt_doors *d, DAT_CONN_QUAL base, struct dtt_lane *la
 	return 0;
 }
 
-int dtt_doors_open(struct dtt_doors *d, struct dtl_ia *ia, DAT_CONN_QUAL base,
+int dtt_points_open(struct dtt_points *d, struct dtl_ia *ia, DAT_CONN_QUAL base,
 		   struct dtt_lane **lanes, uint32_t n, bool rsp)
 {
 	uint32_t i;
 
-	*d = (struct dtt_doors){ .ia = ia, .psp = DAT_HANDLE_NULL, .evd = DAT_HANDLE_NULL };
+	*d = (struct dtt_points){ .ia = ia, .psp = DAT_HANDLE_NULL, .evd = DAT_HANDLE_NULL };
 	if (dtl_check(dat_evd_create(ia->ia, n + 1, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &d->evd),
 		      "dat_evd_create (requests to connect)") != 0)
 		return -1;
@@ -85,31 +85,33 @@ int dtt_doors_open(struct dtt_doors *d, struct dtl_ia *ia, DAT_CONN_QUAL base,
 	return d->rsp ? 0 : -1;
 }
 
-/* Which lane asks: it says so, or its service point had the endpoint already. */
-static struct dtt_lane *asker(const struct dtt_doors *d, const DAT_CR_PARAM *cr,
+/*
+ * Returns the lane of a request: its private data names it, or its service point has the endpoint.
+ */
+static struct dtt_lane *asker(const struct dtt_points *d, const DAT_CR_PARAM *cr,
 			      struct dtt_lane **lanes, uint32_t n)
 {
-	struct knock knock;
+	struct lane_request request;
 	uint32_t i;
 
 	for (i = 0; d->rsp && i < n; i++)
 		if (lanes[i]->end.ep == cr->local_ep_handle)
 			return lanes[i];
-	if (d->rsp || cr->private_data_size < (int)sizeof(knock) ||
+	if (d->rsp || cr->private_data_size < (int)sizeof(request) ||
 	    !ctl_hello_ok(cr->private_data, cr->private_data_size))
 		return NULL;
-	memcpy(&knock, cr->private_data, sizeof(knock));
-	i = ntohl(knock.lane);
+	memcpy(&request, cr->private_data, sizeof(request));
+	i = ntohl(request.lane);
 	return i < n ? lanes[i] : NULL;
 }
 
-static int accept_one(struct dtt_doors *d, struct dtt_lane **lanes, uint32_t n)
+static int accept_one(struct dtt_points *d, struct dtt_lane **lanes, uint32_t n)
 {
 	DAT_CR_HANDLE cr;
 	struct dtt_lane *lane;
 	DAT_CR_PARAM param;
 	DAT_EVENT ev;
-	int r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, d->evd, DTL_PATIENCE_MS, &ev);
+	int r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, d->evd, DTL_TIMEOUT_MS, &ev);
 
 	if (r > 0)
 		dtl_complain("not all endpoints of the client asked to connect");
@@ -132,7 +134,7 @@ static int accept_one(struct dtt_doors *d, struct dtt_lane **lanes, uint32_t n)
 			 "dat_cr_accept");
 }
 
-int dtt_doors_accept(struct dtt_doors *d, struct dtt_lane **lanes, uint32_t n)
+int dtt_points_accept(struct dtt_points *d, struct dtt_lane **lanes, uint32_t n)
 {
 	uint32_t i;
 
@@ -145,7 +147,7 @@ int dtt_doors_accept(struct dtt_doors *d, struct dtt_lane **lanes, uint32_t n)
 	return 0;
 }
 
-int dtt_doors_close(struct dtt_doors *d)
+int dtt_points_close(struct dtt_points *d)
 {
 	int bad = 0;
 	uint32_t i;
@@ -160,10 +162,10 @@ int dtt_doors_close(struct dtt_doors *d)
 	return bad;
 }
 
-int dtt_doors_enter(struct dtt_lane **lanes, uint32_t n, const struct sockaddr_storage *to,
+int dtt_points_enter(struct dtt_lane **lanes, uint32_t n, const struct sockaddr_storage *to,
 		    const uint64_t *quals, uint32_t n_quals)
 {
-	struct knock knock;
+	struct lane_request request;
 	DAT_EVENT ev;
 	uint32_t i;
 
@@ -171,10 +173,10 @@ int dtt_doors_enter(struct dtt_lane **lanes, uint32_t n, const struct sockaddr_s
 		dtl_complain("the server opened %u service points for %u endpoints", n_quals, n);
 		return -1;
 	}
-	ctl_hello_set(&knock.hello);
+	ctl_hello_set(&request.hello);
 	for (i = 0; i < n; i++) {
-		knock.lane = htonl(i);
-		if (dtl_connect(&lanes[i]->end, to, quals[i % n_quals], &knock, sizeof(knock),
+		request.lane = htonl(i);
+		if (dtl_connect(&lanes[i]->end, to, quals[i % n_quals], &request, sizeof(request),
 				&ev) != 0)
 			return -1;
 		if (!lanes[i]->end.connected) {
