@@ -8,7 +8,7 @@
  * One thread per process, the loop (loop.h), waits for connection events of all adapters,
  * asynchronous events of all devices, completion channels of EVDs that have a CNO, and timers.
  *
- * Lock order: ep->life, ia->lock, ep->lock, evd->shape, evd->lock, then one of cno->lock,
+ * Lock order: ep->life, the lock of devices (device.c), ia->lock, ep->lock, evd->shape, evd->lock, then one of cno->lock,
  * srq->lock, rmr->lock, then the table of keys. No call of librdmacm or libibverbs that may sleep
  * is made under evd->lock or cno->lock (ibv_poll_cq and ibv_req_notify_cq do not sleep).
  * rdma_destroy_id and ibv_destroy_qp are called with no lock held.
