@@ -144,13 +144,32 @@ static void start(void)
 	errno = saved;
 }
 
+/* Adds the entry of an adapter unless it is there. */
+static void add_builtin(const DAT_PROVIDER_INFO *info, const char *params)
+{
+	struct dreg_entry *e;
+
+	pthread_mutex_lock(&dreg_lock);
+	for (e = entries; e; e = e->next)
+		if (e->builtin && same_key(&e->info, info))
+			break;
+	if (!e) {
+		e = new_entry(info, DREG_OWN_LIBRARY, params);
+		if (e) {
+			e->builtin = true;
+			append(e);
+		}
+	}
+	pthread_mutex_unlock(&dreg_lock);
+}
+
 static bool make_builtin(void *ctx, const struct dreg_builtin *b)
 {
 	const struct dreg_wish *wish = ctx;
 
 	if (strcmp(b->info.ia_name, wish->name) != 0)
 		return true;
-	dreg_entry_make(&b->info, DREG_OWN_LIBRARY, b->params);
+	add_builtin(&b->info, b->params);
 	return false;
 }
 
@@ -170,26 +189,6 @@ static void provide(const struct dreg_wish *wish)
 	pthread_once(&once, start);
 	if (!replaced && dreg_builtin_name(wish->name) && !have_name(wish->name))
 		dreg_builtin_each(make_builtin, (void *)wish);
-}
-
-struct dreg_entry *dreg_entry_make(const DAT_PROVIDER_INFO *info, const char *library,
-				   const char *params)
-{
-	struct dreg_entry *e;
-
-	pthread_mutex_lock(&dreg_lock);
-	for (e = entries; e; e = e->next)
-		if (e->builtin && same_key(&e->info, info))
-			break;
-	if (!e) {
-		e = new_entry(info, library, params);
-		if (e) {
-			e->builtin = true;
-			append(e);
-		}
-	}
-	pthread_mutex_unlock(&dreg_lock);
-	return e;
 }
 
 enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_wish *wish)

@@ -66,8 +66,4 @@ struct dreg_entry *dreg_entry_next(const struct dreg_wish *wish, const struct dr
 /* Calls `each` with all different entries in order, until it returns false. */
 void dreg_entry_each(bool (*each)(void *ctx, const DAT_PROVIDER_INFO *info), void *ctx);
 
-/* Returns the entry of an adapter, made if need be; NULL without memory. */
-struct dreg_entry *dreg_entry_make(const DAT_PROVIDER_INFO *info, const char *library,
-				   const char *params);
-
 #endif

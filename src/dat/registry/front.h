@@ -20,7 +20,7 @@ struct dreg_front {
 	DAT_RETURN (*get_ia_handle)(DAT_IA_HANDLE in, DAT_IA_HANDLE *out);
 };
 
-#define DREG_FRONT_NAME "dreg_front"
+/* Exported for dlsym by the name "dreg_front". */
 const struct dreg_front *dreg_front(void);
 
 #endif

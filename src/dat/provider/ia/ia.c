@@ -2,6 +2,7 @@
 #include "dat/provider/ia/ia.h"
 
 #include "dat/provider/cm/events.h"
+#include "dat/provider/cm/private.h"
 #include "dat/provider/evd/evd.h"
 #include "dat/provider/ia/address.h"
 #include "dat/provider/ia/async.h"
@@ -99,7 +100,7 @@ static int learn(struct dpr_ia *ia)
 	if (ibv_query_port(ia->verbs, ia->port, &ia->port_attr))
 		return -EIO;
 	ia->iwarp = ia->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-	ia->private_max = ia->iwarp ? 251 : 56;
+	ia->private_max = ia->iwarp ? DPR_IW_PRIVATE : DPR_IB_REQ;
 	ia->mw1 = a->max_mw && a->device_cap_flags & IBV_DEVICE_MEM_WINDOW;
 	ia->mw2 = a->max_mw && a->device_cap_flags &
 		  (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B);
