@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A program of DAT 1.2 on the fake provider, which is of 2.0, and shows what it was given:
- *
- *	compat12 FOLDER FAKE FIRST
- *
- * It is linked against libdat.so.1, has both libraries in one process (FIRST is loaded with
- * RTLD_GLOBAL before the other is used), and calls each by its own handle.
+ * A program of DAT 1.2 on the fake provider, which is of 2.0 and records its arguments: compat12
+ * FOLDER FAKE FIRST. It is linked against libdat.so.1, has both libraries in one process (FIRST is
+ * loaded with RTLD_GLOBAL before the other is used), and calls each by its own handle.
  */
 #include <dat/udat.h>
 #include <dat/dat_registry.h>
@@ -54,7 +51,7 @@ static void endpoint(void)
 	CHECK(p.ep_attr.ep_provider_specific_count == 8);
 	CHECK(dat_ep_query(ep, DAT_EP_FIELD_SRQ_HANDLE, &p) == DAT_SUCCESS);
 	CHECK(p.remote_port_qual == 0x800);
-	/* Bit 11 is none in 1.2. */
+	/* 1.2 has no bit 11. */
 	CHECK(dat_ep_query(ep, 0x800, &p) == DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
 	CHECK(dat_ep_query(ep, 1, NULL) == DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3));
 	CHECK(dat_ep_query(NULL, 1, &p) == DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP));
@@ -97,7 +94,7 @@ static void transfers(void)
 	      DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5));
 	CHECK(dat_ep_post_send(NULL, -1, NULL, cookie, 0) ==
 	      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP));
-	/* The fake has no such slot: NOT_IMPLEMENTED has another number in 1.2. */
+	/* The fake provider has no such slot: NOT_IMPLEMENTED has another number in 1.2. */
 	CHECK(dat_ep_post_rdma_read(ep, 0, NULL, cookie, &remote, 0) == 0x8fff0000);
 }
 
@@ -143,7 +140,7 @@ static void memory(void)
 	CHECK(dat_lmr_free(second) == DAT_SUCCESS);
 }
 
-/* 1.2 names the LMR by its context alone. */
+/* 1.2 names the LMR by its context only. */
 static void windows(void)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = &ia };
@@ -159,8 +156,8 @@ static void windows(void)
 	DAT_VADDR at;
 	DAT_VLEN n;
 
-	/* The fake says the IA of an RMR as its PZ's context has it: here the way some providers
-	 * do, with their own handle. */
+	/* The fake provider returns as IA of an RMR the context of its PZ: here its own handle, as
+	 * some providers do. */
 	CHECK(dats_get_ia_handle(ia, &provider_ia) == DAT_SUCCESS);
 	own.as_ptr = provider_ia;
 	CHECK(dat_set_consumer_context(pz, own) == DAT_SUCCESS);
@@ -228,7 +225,7 @@ static void names(void)
 	CHECK_MSG(strstr(t, "init both old"), "%s", t);
 	free(t);
 	CHECK(dat_ia_close(h, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
-	/* What an earlier open made is gone. */
+	/* Objects of an earlier open are gone. */
 	CHECK(dat_ia_open(both, 8, &e, &h) == DAT_ERROR(DAT_INVALID_HANDLE,
 							DAT_INVALID_HANDLE_EVD_ASYNC));
 	e = DAT_HANDLE_NULL;
@@ -240,7 +237,7 @@ static void names(void)
 	      DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA));
 }
 
-/* A provider of 1.2 registers by itself: its table is no table of 2.0. */
+/* A provider of 1.2 registers itself: its table is not one of 2.0. */
 static void old_provider(void)
 {
 	static DAT_PROVIDER_INFO info = { .ia_name = "old", .dapl_version_major = 1,
@@ -251,7 +248,7 @@ static void old_provider(void)
 	CHECK(dat_registry_add_provider(&table, &info) == 0x8fff0000);
 }
 
-/* The same names in the other library lead to its own numbers, on the same IAs. */
+/* The same names in the other library have the numbers of 2.0, on the same IAs. */
 static void other_library(void *dl2)
 {
 	DAT_RETURN (*pz_create2)(DAT_IA_HANDLE, DAT_PZ_HANDLE *), (*pz_free2)(DAT_PZ_HANDLE);

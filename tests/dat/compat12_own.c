@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A program of DAT 1.2 on our provider, under `dapple run`; DAPPLE_DAT_IA is the name. It makes one
- * of each object, and reads back what it asked for. */
+/* A program of DAT 1.2 on Dapple's provider, under `dapple run`; DAPPLE_DAT_IA is the name. It
+ * creates one of each object and compares queries with arguments. */
 #include <dat/udat.h>
 
 #include "support/check.h"

@@ -58,7 +58,7 @@ static void arguments(void)
 	WANT(dat_ep_post_send_with_invalidate(ep, 1, &t, c, DEFAULT, (DAT_BOOLEAN)2, 1), ARG(6));
 }
 
-/* Which flags which call takes. UNSIGNALLED needs the endpoint's consent. */
+/* Which flags each call takes. UNSIGNALLED needs an attribute of the endpoint. */
 static void flags(void)
 {
 	static const int bad[] = { DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_EVD_THRESHOLD_FLAG,
@@ -105,7 +105,7 @@ static void rights(void)
 
 	OK(dat_pz_create(p.a.ia, &pz));
 	l[0] = region(p.a.ia, p.a.pz, p.a.buf, DAT_MEM_PRIV_LOCAL_READ_FLAG, &rd.lmr_context);
-	/* who may write locally may read: dtest sends from such a buffer */
+	/* local write includes local read: dtest sends from such a buffer */
 	l[1] = region(p.a.ia, p.a.pz, p.a.buf, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &wr.lmr_context);
 	OK(mp_recv(&p.b, 0, 64, 1));
 	OK(dat_ep_post_send(p.a.ep, 1, &wr, c, DEFAULT));
@@ -195,7 +195,7 @@ static void sizes(void)
 	DTO(p.a.req, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS);
 }
 
-/* Receives: exactly as many as granted, and what an unanswered one comes back as. */
+/* Receives: exactly as many as granted, and how one without a message is flushed. */
 static void receives(void)
 {
 	DAT_EP_PARAM q;
@@ -225,7 +225,7 @@ static void receives(void)
 	DTO(p.b.req, DAT_DTO_RDMA_READ, 54, DAT_DTO_ERR_FLUSHED);
 }
 
-/* Without a connection: no requests, and receives that wait for one. */
+/* Without a connection: no requests, and receives that wait for it. */
 static void unconnected(void)
 {
 	DAT_RETURN no = ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
@@ -246,9 +246,9 @@ static void unconnected(void)
 	}
 }
 
-/* Receives that waited for a connection that fails come back, whether or not it got as far as a
- * queue pair: nobody listens, or nothing answers in time. */
-static void in_vain(void)
+/* Receives that wait for a connection which fails are flushed, whether or not a queue pair was
+ * made: no listener, or no answer in time. */
+static void flushed_recvs(void)
 {
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
 	DAT_IA_ADDRESS_PTR to[] = { p.b.attr.ia_address_ptr, (DAT_IA_ADDRESS_PTR)&far };
@@ -266,7 +266,7 @@ static void in_vain(void)
 	}
 }
 
-/* A receive that is too short breaks the connection, each end by what it saw. */
+/* A receive that is too short breaks the connection, with the status of each end. */
 static void too_short(void)
 {
 	OK(mp_recv(&p.b, 0, 16, 1));
@@ -277,7 +277,8 @@ static void too_short(void)
 	mp_ended(&p.b, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* A connection may do with one of the two EVDs for completions; nothing is posted the other way. */
+/* A connection may have one of the two EVDs for completions only; nothing is posted in the other
+ * direction. */
 static void one_way(void)
 {
 	DAT_EVD_HANDLE req = p.a.req, recv = p.b.recv;
@@ -307,7 +308,7 @@ int main(void)
 	p.ep.max_message_size = 4096;
 	p.ep.max_rdma_size = 8192;
 	mp_open(&p);
-	in_vain();
+	flushed_recvs();
 	unconnected();
 	handles();
 	arguments();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The IB extensions: atomics, immediate data, counters, what is refused; where the attributes say so. */
+/* The IB extensions that the attributes name: atomics, immediate data, counters; and refusals. */
 #include "mem_pair.h"
 
 #include <poll.h>
@@ -53,7 +53,7 @@ static void atomics(void)
 	OK(dat_ib_post_cmp_and_swap(p.a.ep, 42, 7, &l, mp_cookie(3), &r, 0));
 	told(p.a.req, DAT_IB_DTO_CMP_SWAP, DAT_IB_CMP_AND_SWAP, 3);
 	CHECK(*here == 42 && *there == 7);
-	/* suppressed ones, and a sum that shows that each ran once */
+	/* suppressed ones, whose sum shows that each ran once */
 	for (int i = 0; i < 1000; i++) {
 		DAT_RETURN ret;
 
@@ -140,7 +140,7 @@ static void counters(void)
 	CHECK(counter(p.a.ep, DCNT_EP_POST_SEND_DATA) == bytes + 60);
 	CHECK(counter(p.b.ep, DCNT_EP_POST_RECV_DATA) >= 100);
 	CHECK(counter(p.b.ep, DCNT_EP_RECV) >= 1 && counter(p.b.ep, DCNT_EP_RECV_DATA) >= 60);
-	CHECK(counter(p.a.req, DCNT_EVD_DEQUEUE_FOUND) == found); /* that was a wait */
+	CHECK(counter(p.a.req, DCNT_EVD_DEQUEUE_FOUND) == found); /* counted as a wait */
 	CHECK(counter(p.a.req, DCNT_EVD_WAIT) > 0);
 	OK(dat_ib_query_counters(p.a.ep, DCNT_EP_ALL_COUNTERS, all, 1));
 	CHECK(all[DCNT_EP_POST_SEND] == sends + 1 && counter(p.a.ep, DCNT_EP_POST_SEND) == 0);
@@ -150,7 +150,7 @@ static void counters(void)
 	WANT(dat_ib_query_counters(p.a.pz, 0, all, 0),
 	     ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1));
 	OK(dat_ib_print_counters(p.b.ep, DCNT_EP_ALL_COUNTERS, 0));
-	/* those of connections always count; those of a port's link are not there */
+	/* counters of connections always run; those of a port's link do not exist */
 	OK(dat_ib_start_counter(p.a.ia, DCNT_IA_CM));
 	OK(dat_ib_stop_counter(p.a.ia, DCNT_IA_CM));
 	WANT(dat_ib_start_counter(p.a.ia, DCNT_IA_LNK), NOT_THERE);
@@ -192,7 +192,7 @@ static void connections(void)
 	mp_again(&p);
 }
 
-/* Nobody does these in software yet; the answer says so. */
+/* Collectives are not implemented. */
 static void refused(void)
 {
 	DAT_IB_ADDR_HANDLE ah = { 0 };
@@ -207,7 +207,7 @@ static void refused(void)
 	WANT(dat_ib_post_send_ud(p.a.ep, 1, &l, &ah, mp_cookie(1), 0), NO_MODEL);
 }
 
-/* Attributes without opening the adapter oneself. */
+/* Attributes without an open by the program. */
 static void fast_query(void)
 {
 	DAT_PROVIDER_ATTR prov;

@@ -11,7 +11,8 @@ static bool full(DAT_RETURN ret)
 	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
 }
 
-/* Nobody looks at the EVD, and still every slot becomes free again: a million through sixteen. */
+/* The EVD is not drained, and every slot becomes free all the same: a million requests through
+ * sixteen. */
 static void suppressed(uint32_t n)
 {
 	uint32_t *words = (uint32_t *)p.a.buf;
@@ -29,14 +30,14 @@ static void suppressed(uint32_t n)
 		;
 	OK(ret);
 	DTO(p.a.req, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS);
-	mp_none(p.a.req); /* none of the others says anything */
+	mp_none(p.a.req); /* the others complete invisibly */
 	mp_settle(&p);
 	for (uint32_t i = 0; i < 1024 && i < n; i++)
 		CHECK(((uint32_t *)p.b.buf)[i] == words[i]);
 	printf("%u suppressed Writes, %lu looks at a full queue\n", n, (unsigned long)again);
 }
 
-/* A mix: what is told comes in order, and only that. */
+/* A mix: visible completions arrive in order, and only those. */
 static void mixed(uint32_t n)
 {
 	uint32_t posted = 0, seen = 0;
@@ -59,12 +60,12 @@ static void mixed(uint32_t n)
 	mp_none(p.a.req);
 }
 
-/* Exactly as many requests as granted, while the EVD is not looked at. */
+/* Exactly as many requests as granted, while the EVD is not drained. */
 static void limit(void)
 {
 	unsigned int n = 0;
 
-	/* the peer answers a read when it answers: no slot is free before that is seen */
+	/* a Read completes with the peer's answer: no slot is free before that is drained */
 	while (!full(mp_send(&p.a, 0, 8, n, 0)) && n < 1000)
 		n++;
 	CHECK_MSG(n >= SLOTS, "%u", n);
@@ -80,7 +81,7 @@ static void limit_done(unsigned int n)
 	}
 }
 
-/* Vectors of every length, with holes of no length in them. */
+/* Vectors of every length, with segments of length 0 in them. */
 static void vectors(void)
 {
 	DAT_LMR_TRIPLET out[4], in[4];
@@ -130,7 +131,7 @@ static void large(void)
 		OK(mp_read(&p.a, MP_BUF / 2, &p.b, 0, n, i, 0));
 		DTO(p.a.req, DAT_DTO_RDMA_READ, i, DAT_DTO_SUCCESS);
 		CHECK(mp_painted(p.a.buf + MP_BUF / 2, n, i));
-		/* sent, and changed at once: IOVs and small data are the consumer's again */
+		/* changed right after the post: IOVs and small data are the consumer's again */
 	}
 }
 
@@ -161,8 +162,8 @@ int main(int argc, char **argv)
 	vectors();
 	large();
 	fence();
-	/* receives come late: with none there the queue fills up to its limit and not beyond. Over
-	 * iWARP a message must not come before its receive. */
+	/* Receives come late: without them the queue fills up to its limit. Over iWARP a message
+	 * must not arrive before its receive. */
 	if (!mp_is_iwarp()) {
 		limit();
 		limit_done(SLOTS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Random transfers in both directions, from a printed seed. Each lane has a piece of both buffers
- * and one thing under way at a time; what it moved is compared before the next. Nothing may be
- * lost, come twice or come to another lane, and in the end everything can be freed.
+ * and one transfer under way; its data is compared before the next one. No transfer may be lost,
+ * duplicated or delivered to another lane, and at the end every object can be freed.
  *
  * usage: dat-dto_soak [OPERATIONS [SEED]]
  */
@@ -19,7 +19,7 @@ struct lane {
 	enum step step;
 	uint32_t seed, len, id;
 	bool sent, received;
-	uint64_t sum;         /* what the counter at the other end has to be */
+	uint64_t sum;         /* the expected value of the peer's counter */
 	DAT_RMR_HANDLE rmr;   /* of `to`; NULL where there are none */
 	DAT_RMR_CONTEXT ctx;
 };
@@ -42,7 +42,7 @@ static uint64_t at(const struct lane *l)
 	return (uint64_t)l->id * PIECE;
 }
 
-/* A request that finds no room is tried again by its lane, later. */
+/* A lane retries a request that finds no room. */
 static bool went(DAT_RETURN ret)
 {
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
@@ -55,7 +55,7 @@ static bool went(DAT_RETURN ret)
 
 static void pump(void);
 
-/* The receive is there before the send. A suppressed send is done when it is received. */
+/* The receive is posted before the send. A suppressed send is done when it is received. */
 static bool send_one(struct lane *l)
 {
 	bool quiet = !pick(3);
@@ -101,14 +101,14 @@ static bool add(struct lane *l)
 	return true;
 }
 
-/* Does what the lane's step says. False: no room now. */
+/* Posts the lane's step. Returns false without room. */
 static bool go(struct lane *l)
 {
 	switch (l->step) {
 	case SEND:
 		return send_one(l);
 	case WRITE:
-		/* often nobody says that it is done: the read behind it will */
+		/* often suppressed: the Read behind it completes */
 		return went(reach(l, true, at(l), DAT_COMPLETION_SUPPRESS_FLAG));
 	case BOUND_WRITE:
 		return went(reach(l, true, at(l), DAT_COMPLETION_SUPPRESS_FLAG));
@@ -151,7 +151,7 @@ static void end(struct lane *l)
 	finished++;
 }
 
-/* The steps that follow at once; each posts until there is room. */
+/* Posts the steps that follow at once. */
 static void push(struct lane *l, enum step s)
 {
 	l->step = s;
@@ -237,7 +237,7 @@ static void pump(void)
 			take(&ev);
 }
 
-/* Posts what became due, with the read behind each Write. */
+/* Posts due steps, with the Read behind each Write. */
 static void follow(struct lane *l)
 {
 	due[l->id] = false;

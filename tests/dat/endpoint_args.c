@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Wrong arguments: each call of endpoints, service points and requests names the one that is wrong. */
+/* Wrong arguments: each call of endpoints, service points and requests names the wrong one. */
 #include "endpoint_lib.h"
 #include "support/cases.h"
 
@@ -214,7 +214,7 @@ static void masks(void)
 	WANT(dat_ep_set_watermark(t.p.a.ep, 1, -2), ARG(3));
 }
 
-/* What was changed is what is queried, and what is not needed any more can be freed. */
+/* A query returns what was modified, and replaced objects can be freed. */
 static void modify(void)
 {
 	DAT_EP_PARAM p = { .ep_attr = { .max_recv_dtos = 100, .max_request_dtos = 200 } }, q;

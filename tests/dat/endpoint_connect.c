@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How connections come about, or do not: data both ways, rejects, time, every kind of listener. */
+/*
+ * Establishment of connections: private data both ways, rejects, timeouts, every kind of listener.
+ */
 #include "endpoint_lib.h"
 #include "support/cases.h"
 
@@ -10,7 +12,7 @@ static struct el t;
 
 static DAT_EP_HANDLE ep, peer;
 
-enum { NOBODY = 4 }; /* no kernel and no test gives out such a port */
+enum { NOBODY = 4 }; /* neither the kernel nor a test assigns such a port */
 
 static void fresh(void)
 {
@@ -25,7 +27,7 @@ static void spent(void)
 	el_quiet(&t);
 }
 
-/* InfiniBand's fields have no length: what was sent stands at the beginning, zeros follow. */
+/* InfiniBand's fields have no length: the data sent stands at the beginning, zeros follow. */
 static void carried(const void *got, DAT_COUNT n, const char *sent, DAT_COUNT len)
 {
 	const char *p = got;
@@ -89,9 +91,9 @@ static void too_much(void)
 	DAT_CR_HANDLE cr;
 
 	fresh();
-	WANT(dat_ep_connect(ep, t.p.b.attr.ia_address_ptr, t.qual, MP_PATIENCE, most + 1, words,
+	WANT(dat_ep_connect(ep, t.p.b.attr.ia_address_ptr, t.qual, MP_TIMEOUT, most + 1, words,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), ARG(5));
-	WANT(dat_ep_connect(ep, t.p.b.attr.ia_address_ptr, t.qual, MP_PATIENCE, -1, words,
+	WANT(dat_ep_connect(ep, t.p.b.attr.ia_address_ptr, t.qual, MP_TIMEOUT, -1, words,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), ARG(5));
 	CHECK(el_state(ep) == DAT_EP_STATE_UNCONNECTED);
 	el_connect(&t, ep, t.qual, most, words);
@@ -122,7 +124,7 @@ static void reject(void)
 	spent();
 }
 
-/* Receives that were posted come back when there is no connection. */
+/* Posted receives are flushed if the connection fails. */
 static void nobody(void)
 {
 	struct mp_end a = t.p.a;
@@ -141,13 +143,13 @@ static void nobody(void)
 	spent();
 }
 
-/* The consumer's time is over while the other side thinks about it: as much time as the request takes
- * to get there. */
+/* The consumer's timeout ends while the request is unanswered; it is long enough for the request to
+ * arrive. */
 static DAT_CR_HANDLE overdue(void)
 {
 	DAT_EVENT ev;
 
-	for (DAT_TIMEOUT usec = 20000; usec < MP_PATIENCE; usec *= 2) {
+	for (DAT_TIMEOUT usec = 20000; usec < MP_TIMEOUT; usec *= 2) {
 		OK(dat_ep_connect(ep, t.p.b.attr.ia_address_ptr, t.qual, usec, 0, NULL,
 				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 		el_event(&t.p.a, ep, DAT_CONNECTION_EVENT_TIMED_OUT);
@@ -166,7 +168,7 @@ static void timeout(void)
 
 	fresh();
 	cr = overdue();
-	/* the request that nobody waits for any more can be answered, and ends badly */
+	/* a request whose peer has gone can be accepted, and ends with an error */
 	OK(dat_cr_accept(cr, peer, 0, NULL));
 	el_event(&t.p.b, peer, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 	CHECK(el_state(peer) == DAT_EP_STATE_DISCONNECTED);
@@ -174,7 +176,7 @@ static void timeout(void)
 	spent();
 }
 
-/* Given up by the consumer. */
+/* Withdrawn by the consumer. */
 static void cancelled(void)
 {
 	DAT_CR_HANDLE cr;
@@ -241,7 +243,7 @@ static void rsp(void)
 	spent();
 }
 
-/* The service point brings the endpoint; the consumer configures it. */
+/* The service point makes the endpoint; the consumer configures it. */
 static void provider_ep(void)
 {
 	DAT_EP_PARAM param = {
@@ -276,7 +278,7 @@ static void provider_ep(void)
 	el_event(&t.p.b, made, DAT_CONNECTION_EVENT_ESTABLISHED);
 	el_part(&t, ep, made);
 	OK(dat_ep_free(made));
-	/* rejected: the handle dies */
+	/* rejected: the handle is refused */
 	OK(dat_ep_reset(ep));
 	el_connect(&t, ep, q, 0, NULL);
 	cr = el_request(&t);
@@ -320,10 +322,10 @@ static void dup(void)
 	DAT_EP_HANDLE ep2 = el_ep(&t.p.a), peer2 = el_ep(&t.p.b);
 
 	fresh();
-	WANT(dat_ep_dup_connect(ep2, ep, MP_PATIENCE, 0, NULL, DAT_QOS_BEST_EFFORT),
+	WANT(dat_ep_dup_connect(ep2, ep, MP_TIMEOUT, 0, NULL, DAT_QOS_BEST_EFFORT),
 	     STATE(UNCONNECTED));
 	el_join(&t, ep, peer);
-	OK(dat_ep_dup_connect(ep2, ep, MP_PATIENCE, 5, words, DAT_QOS_BEST_EFFORT));
+	OK(dat_ep_dup_connect(ep2, ep, MP_TIMEOUT, 5, words, DAT_QOS_BEST_EFFORT));
 	OK(dat_cr_accept(el_request(&t), peer2, 0, NULL));
 	el_event(&t.p.a, ep2, DAT_CONNECTION_EVENT_ESTABLISHED);
 	el_event(&t.p.b, peer2, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -334,7 +336,7 @@ static void dup(void)
 	spent();
 }
 
-/* A backlog is as long as its EVD has room: who comes then is refused, and not lost. */
+/* The backlog is the room in the EVD: further requests are refused and not lost. */
 static void backlog(void)
 {
 	DAT_EVD_HANDLE cr;
@@ -389,7 +391,7 @@ static void csp(void)
 	WANT(dat_csp_create(t.p.b.ia, &comm, (DAT_IA_ADDRESS_PTR)&at, t.p.b.cr, &other),
 	     ERR(DAT_PORT_IN_USE, DAT_NO_SUBTYPE));
 	at.sin_addr = ((struct sockaddr_in *)t.p.b.attr.ia_address_ptr)->sin_addr;
-	OK(dat_ep_common_connect(ep, (DAT_IA_ADDRESS_PTR)&at, MP_PATIENCE, 3, words));
+	OK(dat_ep_common_connect(ep, (DAT_IA_ADDRESS_PTR)&at, MP_TIMEOUT, 3, words));
 	ev = mp_next(t.p.b.cr);
 	CHECK(ev.event_data.cr_arrival_event_data.sp_handle.csp_handle == csp);
 	OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, peer, 0, NULL));
@@ -411,8 +413,8 @@ static void in_use(void)
 
 	WANT(dat_psp_create(t.p.b.ia, t.qual, t.p.b.cr, DAT_PSP_CONSUMER_FLAG, &psp),
 	     ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE));
-	/* qualifiers above 65535 are folded as Debian's provider does: these two are one port, the next
-	 * that nobody has */
+	/* qualifiers above 65535 are folded as in Debian's provider: these two are one port, the
+	 * next free one */
 	while ((ret = dat_psp_create(t.p.b.ia, 32001ull * 5 + low, t.p.b.cr, DAT_PSP_CONSUMER_FLAG,
 				     &psp)) == ERR(DAT_CONN_QUAL_IN_USE, DAT_NO_SUBTYPE))
 		low++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How connections end: whoever ends them and however many do, each end hears it once, after what
- * succeeded; what is outstanding is flushed; and the endpoint can be used again.
+ * Ends of connections: whichever side ends one, or both, each end receives one event, after what
+ * succeeded; outstanding operations are flushed; and the endpoint can be used again.
  */
 #include "endpoint_lib.h"
 #include "support/cases.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static struct el t;
-static struct mp_end a, b; /* as the words of mem_pair.h want them, with the endpoint in use */
+static struct mp_end a, b; /* as mem_pair.h needs it, with the endpoint in use */
 
 static void join(void)
 {
@@ -34,7 +34,7 @@ static void leave(void)
 	mp_none(b.req);
 }
 
-/* What is posted after the end is flushed, what was posted before it as well. */
+/* Operations are flushed, posted before the end or after it. */
 static void flushes(void)
 {
 	join();
@@ -52,7 +52,7 @@ static void flushes(void)
 	leave();
 }
 
-/* Sixteen writes, all suppressed but none lost, and then the end. */
+/* Sixteen Writes, all suppressed and none lost, and then the end. */
 static void graceful(void)
 {
 	DAT_BOOLEAN idle;
@@ -71,8 +71,8 @@ static void graceful(void)
 	leave();
 }
 
-/* A send that waits for its receive keeps a graceful disconnect waiting, and an abrupt one not. Over
- * iWARP a send without a receive ends the connection by itself. */
+/* A Send that waits for its receive delays a graceful disconnect, not an abrupt one. Over iWARP a
+ * Send without a receive ends the connection by itself. */
 static void pending(void)
 {
 	DAT_BOOLEAN idle;
@@ -143,7 +143,7 @@ static void broken(void)
 	OK(dat_ep_post_rdma_write(a.ep, 1, &l, mp_cookie(1), &r, DAT_COMPLETION_DEFAULT_FLAG));
 	OK(mp_write(&a, 0, &b, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG));
 	ev = mp_next(t.p.a.conn);
-	/* over iWARP the peer's Terminate is the error, and may look like its end */
+	/* over iWARP the peer's Terminate is the error, and may be seen as a disconnect */
 	CHECK_MSG(ev.event_number == DAT_CONNECTION_EVENT_BROKEN ||
 		  (mp_is_iwarp() && ev.event_number == DAT_CONNECTION_EVENT_DISCONNECTED),
 		  "event %x", ev.event_number);
@@ -165,7 +165,7 @@ static void broken(void)
 	leave();
 }
 
-/* An endpoint is freed while it is connected: the other end hears of it, its own end nothing. */
+/* An endpoint is freed while connected: the peer receives an event, this end none. */
 static void freed(void)
 {
 	join();
@@ -229,7 +229,7 @@ static void child(int fd)
 	memset(&p, 0, sizeof(p));
 	mp_open(&p);
 	CHECK(read(fd, &qual, sizeof(qual)) == sizeof(qual));
-	OK(dat_ep_connect(p.a.ep, p.a.attr.ia_address_ptr, qual, MP_PATIENCE, 0, NULL,
+	OK(dat_ep_connect(p.a.ep, p.a.attr.ia_address_ptr, qual, MP_TIMEOUT, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	mp_ended(&p.a, DAT_CONNECTION_EVENT_ESTABLISHED);
 	CHECK(read(fd, &qual, 1) == 0);
@@ -266,7 +266,7 @@ static void killed(void)
 	OK(mp_recv(&b, 0, 64, 1));
 	kill(child_pid, SIGKILL);
 	CHECK(waitpid(child_pid, NULL, 0) == child_pid);
-	/* somebody has to notice: what is sent now fails */
+	/* a Send finds the dead peer: it fails */
 	mp_send(&b, 0, 64, 2, DAT_COMPLETION_DEFAULT_FLAG);
 	ev = mp_next(b.conn);
 	CHECK_MSG(ev.event_number == DAT_CONNECTION_EVENT_BROKEN ||
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 {
 	int rc;
 
-	start_child(); /* before there is an adapter to inherit */
+	start_child(); /* before an adapter is open that the child would inherit */
 	el_open(&t);
 	rc = RUN_CASES(cases, argc, argv);
 	kill(child_pid, SIGKILL);

@@ -33,7 +33,7 @@ DAT_EP_STATE el_state(DAT_EP_HANDLE ep)
 
 void el_connect(struct el *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT n, const void *data)
 {
-	OK(dat_ep_connect(ep, t->p.b.attr.ia_address_ptr, qual, MP_PATIENCE, n, (DAT_PVOID)data,
+	OK(dat_ep_connect(ep, t->p.b.attr.ia_address_ptr, qual, MP_TIMEOUT, n, (DAT_PVOID)data,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
@@ -42,8 +42,8 @@ DAT_CR_HANDLE el_request(struct el *t)
 	DAT_COUNT nmore;
 	DAT_EVENT ev;
 
-	/* nobody asks: then the asking side may know why */
-	if (dat_evd_wait(t->p.b.cr, MP_PATIENCE, 1, &ev, &nmore))
+	/* without a mask bit for it */
+	if (dat_evd_wait(t->p.b.cr, MP_TIMEOUT, 1, &ev, &nmore))
 		CHECK_MSG(0, "no request came; the other side heard event %x",
 			  dat_evd_dequeue(t->p.a.conn, &ev) ? 0u : (unsigned int)ev.event_number);
 	CHECK(ev.event_number == DAT_CONNECTION_REQUEST_EVENT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Words for the tests of endpoints and connections, on the pair of mem_pair.h: a asks, b answers. */
+/* For the tests of endpoints and connections, on the pair of mem_pair.h: a connects, b accepts. */
 #ifndef TESTS_DAT_ENDPOINT_LIB_H
 #define TESTS_DAT_ENDPOINT_LIB_H
 
@@ -25,15 +25,15 @@ DAT_EP_STATE el_state(DAT_EP_HANDLE ep);
 void el_connect(struct el *t, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_COUNT n, const void *data);
 /* The next request at b. */
 DAT_CR_HANDLE el_request(struct el *t);
-/* The next event of e's connection EVD is this, and about that endpoint. */
+/* Waits for this event of e's connection EVD, about that endpoint. */
 DAT_CONNECTION_EVENT_DATA el_event(struct mp_end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 /* Connects ep of a with peer of b, and takes both events. */
 void el_join(struct el *t, DAT_EP_HANDLE ep, DAT_EP_HANDLE peer);
 /* Ends the connection from a's side, takes both events. */
 void el_part(struct el *t, DAT_EP_HANDLE ep, DAT_EP_HANDLE peer);
-/* No event is queued, and none of what may be under way makes one. */
+/* No event is queued, and nothing under way causes one. */
 void el_quiet(struct el *t);
-/* Drops what events there are, those on their way included. */
+/* Drops all events, those under way included. */
 void el_settle(struct el *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A thousand connections one after the other: made, used, ended by either side in turn, reset or
- * freed, and nothing is left over at the end.
+ * freed; nothing is left at the end.
  */
 #include "endpoint_lib.h"
 

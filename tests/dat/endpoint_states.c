@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Endpoints in each state that a program can bring about and hold, and there each call whose
- * answer depends on the state: legal, or refused with the name of the state.
+ * Endpoints in each state that a program can reach and keep, and there each call whose result
+ * depends on the state: legal, or refused with the subtype of the state.
  */
 #include "endpoint_lib.h"
 
@@ -140,7 +140,7 @@ static void disconnected(struct stage *s)
 	el_part(&t, s->peer, s->ep);
 }
 
-/* Back to nothing, whatever the case made of it. */
+/* Frees what the case left. */
 static void strike(struct stage *s)
 {
 	DAT_EVENT ev;
@@ -191,14 +191,14 @@ static struct mp_end *end_of(struct stage *s)
 
 static DAT_RETURN do_connect(struct stage *s)
 {
-	return dat_ep_connect(s->ep, t.p.b.attr.ia_address_ptr, 9, MP_PATIENCE, 0, NULL,
+	return dat_ep_connect(s->ep, t.p.b.attr.ia_address_ptr, 9, MP_TIMEOUT, 0, NULL,
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
 static DAT_RETURN do_dup_source(struct stage *s)
 {
 	DAT_EP_HANDLE ep = el_ep(end_of(s));
-	DAT_RETURN ret = dat_ep_dup_connect(ep, s->ep, MP_PATIENCE, 0, NULL, DAT_QOS_BEST_EFFORT);
+	DAT_RETURN ret = dat_ep_dup_connect(ep, s->ep, MP_TIMEOUT, 0, NULL, DAT_QOS_BEST_EFFORT);
 
 	OK(dat_ep_free(ep));
 	return ret;
@@ -267,8 +267,8 @@ static DAT_RETURN do_recv(struct stage *s)
 	return dat_ep_post_recv(s->ep, 0, NULL, mp_cookie(2), DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* One letter per stage, in their order: + legal, . refused by the name of the state, ! NOTREADY,
- * z refused for want of a zone. */
+/* One character per stage, in their order: + legal, . refused with the subtype of the state, !
+ * NOTREADY, z refused without a zone. */
 static const struct {
 	const char *name, *cells;
 	DAT_RETURN (*call)(struct stage *s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Datagram endpoints of the IB extension: who asks and who answers both get an address, and use it. */
+/* Datagram endpoints of the IB extension: both sides of a connect receive an address and use it. */
 #include "endpoint_lib.h"
 
 #include <dat2/dat_ib_extensions.h>
 
-enum { GRH = 40, LEN = 100, NOBODY = 4 /* a port that nobody gives out */ };
+enum { GRH = 40, LEN = 100, NOBODY = 4 /* a port that is never assigned */ };
 
 static struct el t;
 static DAT_EP_HANDLE ep, peer;
@@ -44,7 +44,7 @@ static DAT_IB_EXTENSION_EVENT_DATA event(struct mp_end *e, DAT_EP_HANDLE about, 
 	return x;
 }
 
-/* From one end to the other by the address that it was told. */
+/* Sends from one end to the other by the address of its event. */
 static void carry(struct mp_end *from, DAT_EP_HANDLE by, struct mp_end *to, DAT_EP_HANDLE at,
 		 DAT_IB_EXTENSION_EVENT_DATA *x)
 {
@@ -87,7 +87,7 @@ int main(void)
 	cr = request();
 	OK(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p));
 	CHECK(p.private_data_size >= 48 && !memcmp(p.private_data, words, 48));
-	WANT(dat_cr_accept(cr, t.p.b.ep, 0, NULL), ARG(2)); /* no datagram endpoint */
+	WANT(dat_cr_accept(cr, t.p.b.ep, 0, NULL), ARG(2)); /* not a datagram endpoint */
 	OK(dat_cr_accept(cr, peer, 48, words + 5));
 	xb = event(&t.p.b, peer, DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED,
 		   DAT_IB_UD_PASSIVE_REMOTE_AH, words, 48);
@@ -97,7 +97,7 @@ int main(void)
 	carry(&t.p.a, ep, &t.p.b, peer, &xa);
 	carry(&t.p.b, peer, &t.p.a, ep, &xb);
 
-	/* once more, and to another endpoint; refused; and where nobody listens */
+	/* once more, and to another endpoint; rejected; and without a listener */
 	el_connect(&t, ep, t.qual, 0, NULL);
 	OK(dat_cr_accept(request(), peer, 0, NULL));
 	event(&t.p.b, peer, DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED, DAT_IB_UD_PASSIVE_REMOTE_AH, NULL,
@@ -111,7 +111,7 @@ int main(void)
 	el_connect(&t, ep, NOBODY, 0, NULL);
 	event(&t.p.a, ep, DAT_IB_UD_CONNECTION_ERROR_EVENT, DAT_IB_UD_CONNECT_ERROR, NULL, 0);
 
-	/* what was given out can be given back, once */
+	/* context and address are freed once */
 	OK(dat_ib_ud_cm_free(ep, again.context));
 	WANT(dat_ib_ud_cm_free(ep, again.context), ARG(2));
 	carry(&t.p.a, ep, &t.p.b, peer, &again);

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static DAT_EVD_HANDLE other = (DAT_EVD_HANDLE)&other; /* no event was ever put there */
+static DAT_EVD_HANDLE other = (DAT_EVD_HANDLE)&other; /* no event was ever queued there */
 
 /* --- agents --- */
 
@@ -26,7 +26,7 @@ static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 
 static void calls_are(int n)
 {
-	uint64_t till = ev_now() + MP_PATIENCE;
+	uint64_t till = ev_now() + MP_TIMEOUT;
 
 	while (atomic_load(&calls) < n && ev_now() < till)
 		sched_yield();
@@ -48,12 +48,12 @@ static void agents(DAT_IA_HANDLE ia)
 	calls_are(1);
 	CHECK(atomic_load(&called_with) == evd);
 	CHECK(atomic_load(&called_in) != (pid_t)syscall(SYS_gettid));
-	ev_silent(cno); /* the agent took the trigger */
-	/* and is used up: the next trigger stays */
+	ev_silent(cno); /* the trigger went to the agent */
+	/* which is gone: the next trigger stays */
 	OK(ev_post(evd, 2));
 	OK(dat_cno_query(cno, DAT_CNO_FIELD_PROXY, &p));
 	CHECK(p.proxy_type == DAT_PROXY_TYPE_NONE);
-	/* until there is an agent again, which gets it at once */
+	/* until there is an agent again, which is called at once */
 	OK(dat_cno_modify_agent(cno, a));
 	calls_are(2);
 	OK(dat_cno_modify_agent(cno, a));
@@ -61,7 +61,7 @@ static void agents(DAT_IA_HANDLE ia)
 	OK(ev_post(evd, 3));
 	ev_fires(cno, evd);
 	CHECK(atomic_load(&calls) == 2);
-	/* the end is told to the agent too */
+	/* the agent is called at the end, too */
 	OK(dat_cno_modify_agent(cno, a));
 	OK(dat_evd_free(evd));
 	calls_are(3);
@@ -69,8 +69,7 @@ static void agents(DAT_IA_HANDLE ia)
 	OK(dat_cno_free(cno));
 }
 
-/* An agent may call what it likes; here it takes the events, comes back, and in the end closes the
- * adapter that calls it. */
+/* An agent may make any call; here it takes the events, and at the end closes its adapter. */
 struct busy {
 	DAT_IA_HANDLE ia;
 	DAT_CNO_HANDLE cno;
@@ -102,7 +101,7 @@ static void agent_closes(void)
 {
 	struct busy b = { 0 };
 	DAT_EVD_HANDLE async;
-	uint64_t till = ev_now() + MP_PATIENCE;
+	uint64_t till = ev_now() + MP_TIMEOUT;
 
 	b.ia = ev_open(&async);
 	OK(dat_cno_create(b.ia, (DAT_OS_WAIT_PROXY_AGENT){ &b, busy_agent }, &b.cno));

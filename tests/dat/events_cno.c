@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static DAT_EVD_HANDLE other = (DAT_EVD_HANDLE)&other; /* no event was ever put there */
+static DAT_EVD_HANDLE other = (DAT_EVD_HANDLE)&other; /* no event was ever queued there */
 
 static void queries(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno)
 {
@@ -31,7 +31,7 @@ static void queries(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno)
 	}
 }
 
-/* Stays until collected, once, however many events there were. */
+/* A trigger stays until it is collected, once, whatever the number of events. */
 static void sticky(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
 	ev_silent(cno);
@@ -50,7 +50,7 @@ static void disabled(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 	ev_drain(evd);
 	OK(dat_evd_enable(evd));
 	ev_silent(cno);
-	/* what came in the meantime and is still there must not be slept on */
+	/* events that arrived meanwhile and are queued trigger at once */
 	OK(dat_evd_disable(evd));
 	OK(ev_post(evd, 1));
 	OK(dat_evd_enable(evd));
@@ -58,7 +58,7 @@ static void disabled(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 	ev_drain(evd);
 }
 
-/* A direct waiter gets the event, and the CNO hears nothing of it. */
+/* A direct waiter takes the event, and the CNO is not triggered. */
 static void waited_on(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
 	struct ev_waiter w = { .evd = evd, .timeout = DAT_TIMEOUT_INFINITE, .threshold = 1 };
@@ -122,7 +122,7 @@ static void many(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 	start(w, N, cno);
 	WANT(dat_cno_free(cno), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE));
 	for (int i = 1; i <= N; i++) {
-		uint64_t till = ev_now() + MP_PATIENCE;
+		uint64_t till = ev_now() + MP_TIMEOUT;
 
 		OK(ev_post(evd, 1));
 		while (over(w, N) < i && ev_now() < till)

@@ -33,8 +33,9 @@ static void close_merged(struct mp_end *e)
 }
 
 /*
- * The active end sends as soon as it is connected, so that the message may be there before the
- * passive end's connection manager knows. ESTABLISHED still comes first, and DISCONNECTED last.
+ * The active end sends as soon as it is connected, so that the message may arrive before the
+ * passive end's connection manager reports ESTABLISHED. ESTABLISHED still comes first, and
+ * DISCONNECTED last.
  */
 static void merged(void)
 {
@@ -50,7 +51,7 @@ static void merged(void)
 	for (int round = 0; round < 20; round++) {
 		for (uint64_t i = 0; i < 4; i++)
 			OK(mp_recv(&p.b, i * 64, 64, i));
-		OK(dat_ep_connect(p.a.ep, p.b.attr.ia_address_ptr, qual, MP_PATIENCE, 0, NULL,
+		OK(dat_ep_connect(p.a.ep, p.b.attr.ia_address_ptr, qual, MP_TIMEOUT, 0, NULL,
 				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 		ev = mp_next(p.b.cr);
 		CHECK(ev.event_number == DAT_CONNECTION_REQUEST_EVENT);
@@ -115,7 +116,7 @@ static void threshold(void)
 	mp_close(&p);
 }
 
-/* --- who wakes --- */
+/* --- which completions wake --- */
 
 static DAT_EVD_STATE config(DAT_EVD_HANDLE evd)
 {
@@ -150,18 +151,18 @@ static void solicited(void)
 	CHECK_MSG(w.nmore == 2, "woken with %d more", w.nmore);
 	DTO(p.b.recv, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS);
 	DTO(p.b.recv, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS);
-	/* also when it was asleep in nobody's call: the flag came before the wait */
+	/* also if the flag arrived before the wait */
 	OK(mp_send(&p.a, 0, 64, 3, DAT_COMPLETION_SOLICITED_WAIT_FLAG));
 	DTO(p.a.req, DAT_DTO_SEND, 3, DAT_DTO_SUCCESS);
 	DTO(p.b.recv, DAT_DTO_RECEIVE, 3, DAT_DTO_SUCCESS);
-	/* alone, a message without the flag wakes nobody; it is there for who asks */
+	/* a message without the flag wakes no waiter; a dequeue finds it */
 	OK(mp_send(&p.a, 0, 64, 4, 0));
 	DTO(p.a.req, DAT_DTO_SEND, 4, DAT_DTO_SUCCESS);
-	for (uint64_t till = ev_now() + MP_PATIENCE;;) {
+	for (uint64_t till = ev_now() + MP_TIMEOUT;;) {
 		WANT(dat_evd_wait(p.b.recv, 50000, 1, &ev, &n), ERR(DAT_TIMEOUT_EXPIRED, 0));
 		if (n == 1)
 			break;
-		/* over iWARP the sender knows only that TCP has it */
+		/* over iWARP the sender's completion means only that TCP has it */
 		CHECK(n == 0 && mp_is_iwarp() && ev_now() < till);
 	}
 	OK(dat_evd_dequeue(p.b.recv, &ev));
@@ -185,7 +186,7 @@ static void unsignalled(void)
 		WANT(dat_evd_wait(p.a.req, 20000, 1, &ev, &n), ERR(DAT_TIMEOUT_EXPIRED, 0));
 	} while (n < 2);
 	OK(mp_write(&p.a, 0, &p.b, 0, 8, 2, 0));
-	OK(dat_evd_wait(p.a.req, MP_PATIENCE, 1, &ev, &n));
+	OK(dat_evd_wait(p.a.req, MP_TIMEOUT, 1, &ev, &n));
 	CHECK(ev.event_data.dto_completion_event_data.user_cookie.as_64 == 0 && n == 2);
 	DTO(p.a.req, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS);
 	DTO(p.a.req, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_SUCCESS);
@@ -206,7 +207,7 @@ static void *sending(void *arg)
 
 	while (!atomic_load(&s->stop)) {
 		OK(mp_write(&s->p->a, 0, &s->p->b, 0, 64, s->sent, 0));
-		/* the queue pair is never outrun: the reaper counts */
+		/* the queue pair never overflows: the reaper counts */
 		s->sent++;
 		while (s->sent - atomic_load((_Atomic uint64_t *)(void *)s->p->a.buf + 64) > 12 &&
 		       !atomic_load(&s->stop))
@@ -245,14 +246,14 @@ static void resized(void)
 
 /* --- CNO --- */
 
-/* Ping-pong in which both ends sleep on CNOs: a trigger that is lost stops it. */
+/* Ping-pong in which both ends sleep on CNOs: a lost trigger stops it. */
 static void reap(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd, unsigned int op, uint64_t cookie)
 {
 	DAT_EVD_HANDLE hint;
 	DAT_EVENT ev;
 
 	while (dat_evd_dequeue(evd, &ev) != DAT_SUCCESS) {
-		OK(dat_cno_wait(cno, MP_PATIENCE, &hint));
+		OK(dat_cno_wait(cno, MP_TIMEOUT, &hint));
 		CHECK(hint);
 	}
 	CHECK((unsigned int)ev.event_data.dto_completion_event_data.operation == op);
@@ -313,8 +314,7 @@ static void told_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE who)
 	CHECK(d->dat_handle == who && d->reason == DAT_EVD_OVERFLOW_ERROR);
 }
 
-/* Nobody reaps: at some point the device has nowhere to put a completion, and every EVD for asynchronous
- * events is told. */
+/* Without a reaper the completion queue overflows, and every asynchronous EVD receives an event. */
 static void overflow(void)
 {
 	struct mp p = { .qlen = 4 };
@@ -333,7 +333,7 @@ static void overflow(void)
 	CHECK(posted == 512);
 	told_of(p.a.async, p.a.req);
 	told_of(second, p.a.req);
-	/* what it had is still given out, and then it says what happened to it */
+	/* queued events are handed out, then QUEUE_FULL */
 	while ((ret = dat_evd_dequeue(p.a.req, &ev)) == DAT_SUCCESS)
 		got++;
 	CHECK(got >= 4);

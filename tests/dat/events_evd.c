@@ -10,7 +10,7 @@ static const int streams[] = {
 static const DAT_RETURN no_evd = (DAT_RETURN)DAT_ERROR(DAT_INVALID_HANDLE,
 							DAT_INVALID_HANDLE_EVD_REQUEST);
 
-/* Every one of the 63 mixes exists, is what was asked for, and may be waited for. */
+/* Each of the 63 mixes of streams can be created, queried and waited for. */
 static void mixes(DAT_IA_HANDLE ia)
 {
 	for (int mix = 1; mix < 64; mix++) {
@@ -104,7 +104,7 @@ static void modes(DAT_EVD_HANDLE evd)
 	CHECK(state(evd) == (DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE));
 }
 
-/* Unwaitable is about dat_evd_wait alone. */
+/* Unwaitable concerns dat_evd_wait only. */
 static void unwaitable(DAT_EVD_HANDLE evd)
 {
 	DAT_COUNT n;
@@ -159,7 +159,7 @@ static void software(DAT_EVD_HANDLE evd)
 	WANT(dat_evd_post_se(evd, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
 	WANT(dat_evd_post_se(evd, &ev), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
 	WANT(dat_evd_dequeue(evd, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
-	/* the event is the consumer's, to the last word */
+	/* the event is the consumer's, unchanged */
 	ev.event_number = DAT_SOFTWARE_EVENT;
 	ev.event_data.software_event_data.pointer = &ev;
 	ev.event_extension_data[7] = 0x1234567890abcdefu;
@@ -187,7 +187,7 @@ int main(void)
 		software(evd);
 		OK(dat_evd_free(evd));
 	}
-	/* the EVD that came with the adapter goes with it */
+	/* the EVD of dat_ia_open ends with the adapter */
 	WANT(dat_evd_free(async), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_ASYNC));
 	OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 	return 0;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every handle argument of every slot of the provider's table, with each kind of handle that does
- * not belong there: none, one that was freed, one of each other kind. The answer is INVALID_HANDLE with
- * the subtype of that argument, and nothing is harmed: at the end all objects still answer.
- *
- * Straight at the provider, since a registry may answer for it.
+ * Every handle argument of every slot of the provider's table, with each kind of wrong handle:
+ * NULL, a freed one, one of each other kind. The result is INVALID_HANDLE with the subtype of that
+ * argument, and at the end all objects still work. The test calls the provider itself, since a
+ * registry may answer for it.
  */
 #include "events_lib.h"
 
@@ -79,9 +78,9 @@ static DAT_HANDLE request(void)
 	DAT_EVENT ev;
 	DAT_COUNT n;
 
-	OK(dat_ep_connect(peer.ep, peer.attr.ia_address_ptr, qual, MP_PATIENCE, 0, NULL,
+	OK(dat_ep_connect(peer.ep, peer.attr.ia_address_ptr, qual, MP_TIMEOUT, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
-	OK(t->evd_wait_func(live[EVD], MP_PATIENCE, 1, &ev, &n));
+	OK(t->evd_wait_func(live[EVD], MP_TIMEOUT, 1, &ev, &n));
 	CHECK(ev.event_number == DAT_CONNECTION_REQUEST_EVENT);
 	return ev.event_data.cr_arrival_event_data.cr_handle;
 }
@@ -108,7 +107,7 @@ static void make_live(void)
 	live[CR] = request();
 }
 
-/* The same once more, and freed. The adapter among them, with objects of its own. */
+/* The same objects once more, freed; the adapter among them, with objects of its own. */
 static void make_freed(void)
 {
 	DAT_SRQ_ATTR srq = { 4, 1, DAT_SRQ_LW_DEFAULT };
@@ -176,7 +175,7 @@ static DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 };
 static DAT_EP_STATE state;
 static DAT_BOOLEAN yes;
 static DAT_RMR_TRIPLET far;
-static DAT_LMR_TRIPLET near = { .segment_length = 64 }; /* 0 would be an unbind, which needs no LMR */
+static DAT_LMR_TRIPLET segment = { .segment_length = 64 }; /* 0 would be an unbind, which needs no LMR */
 static DAT_FD fd;
 static DAT_HANDLE_TYPE type;
 static struct sockaddr_in nowhere = { .sin_family = AF_INET };
@@ -265,12 +264,12 @@ static DAT_RETURN extension(DAT_HANDLE h, DAT_EXTENDED_OP op, ...)
 	  { IA, 11 }, { LMR, 13 }, { PZ, 15 })                                                     \
 	X(lmr_query, t->lmr_query_func(h[0], DAT_LMR_FIELD_ALL, &out.lmr), { LMR, 13 })            \
 	X(lmr_free, t->lmr_free_func(h[0]), { LMR, 13 })                                           \
-	X(lmr_sync_rdma_read, t->lmr_sync_rdma_read_func(h[0], &near, 0), { IA, 11 })              \
-	X(lmr_sync_rdma_write, t->lmr_sync_rdma_write_func(h[0], &near, 0), { IA, 11 })            \
+	X(lmr_sync_rdma_read, t->lmr_sync_rdma_read_func(h[0], &segment, 0), { IA, 11 })              \
+	X(lmr_sync_rdma_write, t->lmr_sync_rdma_write_func(h[0], &segment, 0), { IA, 11 })            \
 	X(rmr_create, t->rmr_create_func(h[0], &made), { PZ, 15 })                                 \
 	X(rmr_create_for_ep, t->rmr_create_for_ep_func(h[0], &made), { PZ, 15 })                   \
 	X(rmr_query, t->rmr_query_func(h[0], DAT_RMR_FIELD_ALL, &out.rmr), { RMR, 14 })            \
-	X(rmr_bind, t->rmr_bind_func(h[0], h[1], &near, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,     \
+	X(rmr_bind, t->rmr_bind_func(h[0], h[1], &segment, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,     \
 				     h[2], cookie, FLAGS, &(DAT_RMR_CONTEXT){ 0 }),                \
 	  { RMR, 14 }, { LMR, 13, true }, { EP, 12 })                                              \
 	X(rmr_free, t->rmr_free_func(h[0]), { RMR, 14 })                                           \
@@ -297,7 +296,7 @@ static DAT_RETURN extension(DAT_HANDLE h, DAT_EXTENDED_OP op, ...)
 	X(srq_resize, t->srq_resize_func(h[0], 8), { SRQ, 25 })                                    \
 	X(srq_set_lw, t->srq_set_lw_func(h[0], 1), { SRQ, 25 })                                    \
 	X(ia_ha_related, t->ia_ha_related_func(h[0], (char *)mp_ia_name(), &yes), { IA, 11 })      \
-	X(fetch_and_add, extension(h[0], DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)1, &near, cookie,    \
+	X(fetch_and_add, extension(h[0], DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)1, &segment, cookie,    \
 				   &far, FLAGS), { EP, 12 })
 
 struct arg {

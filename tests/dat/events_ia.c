@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Opening, asking and closing adapters; what every handle has. */
+/* Open, query and close of adapters; context and type of handles. */
 #include "events_lib.h"
 
 #include <dat2/dat_registry.h>
@@ -21,7 +21,7 @@ static void open_refused(void)
 	WANT(dat_ia_open(name(), 0, &async, &ia), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
 	WANT(dat_ia_open(name(), -1, &async, &ia), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
 	first = ev_open(&async);
-	/* an EVD that is there, but not for asynchronous events; and one that never was one */
+	/* an EVD without the ASYNC stream; and a handle that never was an EVD */
 	OK(dat_evd_create(first, 4, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
 	WANT(dat_ia_open(name(), 8, &evd, &ia),
 	     ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC));
@@ -31,7 +31,7 @@ static void open_refused(void)
 	OK(dat_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* The three ways to say where asynchronous events go. */
+/* The three destinations of asynchronous events. */
 static void async_evds(void)
 {
 	DAT_EVD_HANDLE made, none = DAT_EVD_ASYNC_EXISTS, shared, got;
@@ -52,7 +52,7 @@ static void async_evds(void)
 	OK(dat_ia_query(c, &got, 0, NULL, 0, NULL));
 	CHECK(got == made);
 	CHECK(a != b && b != c && a != c);
-	/* c hears by a's EVD */
+	/* events of c go to a's EVD */
 	WANT(dat_ia_close(a, DAT_CLOSE_GRACEFUL_FLAG),
 	     ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
 	OK(dat_ia_close(c, DAT_CLOSE_GRACEFUL_FLAG));
@@ -126,7 +126,7 @@ static void provider(const DAT_PROVIDER_ATTR *p)
 		CHECK_MSG(named(p, names[i]) && *named(p, names[i]), "%s", names[i]);
 	mtu = atoi(named(p, "DAT_IB_TRANSPORT_MTU"));
 	CHECK_MSG(mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1)), "%d", mtu);
-	/* datagrams are what iWARP does not have */
+	/* iWARP has no datagrams */
 	CHECK(!named(p, DAT_IB_ATTR_UD) == mp_is_iwarp());
 }
 
@@ -147,8 +147,8 @@ static void queries(void)
 	OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-/* Every kind of object that can be made without a peer: its type, its context, and that it keeps
- * the adapter from closing gracefully. */
+/* Every kind of object that can be created without a peer: its type, its context, and that the
+ * adapter cannot be closed gracefully with it. */
 static void handles(void)
 {
 	DAT_HANDLE h[10];
@@ -203,7 +203,7 @@ static void handles(void)
 	}
 }
 
-/* Nothing is left behind, and the qualifier of a listener is free again at once. */
+/* An abrupt close leaves nothing, and the qualifier of a listener is free at once. */
 static int again(void *arg)
 {
 	DAT_EVD_HANDLE async, evd;

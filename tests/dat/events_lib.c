@@ -66,7 +66,7 @@ void ev_no_fds_left(int (*round)(void *arg), void *arg)
 	int before = 0, more = 1;
 
 	for (int i = 0; i < 10 && more > 0; i++) {
-		uint64_t till = ev_now() + MP_PATIENCE / 10;
+		uint64_t till = ev_now() + MP_TIMEOUT / 10;
 
 		before = round(arg);
 		do {
@@ -77,12 +77,12 @@ void ev_no_fds_left(int (*round)(void *arg), void *arg)
 	CHECK_MSG(more <= 0, "%d descriptors more than %d, each time", more, before);
 }
 
-/* Its state in /proc is S: it sleeps in a call, and a thread of these tests has only one to sleep in. Or
- * it is over already, if its call had a timeout. */
+/* State S in /proc: the thread sleeps in its call, the only one in which threads of these tests
+ * sleep, or it has ended if its call had a timeout. */
 void ev_until_asleep(pid_t tid)
 {
 	char path[64], line[256], *end;
-	uint64_t till = ev_now() + MP_PATIENCE;
+	uint64_t till = ev_now() + MP_TIMEOUT;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
 	for (;;) {
@@ -131,7 +131,7 @@ void ev_wait_start(struct ev_waiter *w)
 
 void ev_interrupt(pthread_t thread, _Atomic bool *over)
 {
-	uint64_t till = ev_now() + MP_PATIENCE;
+	uint64_t till = ev_now() + MP_TIMEOUT;
 
 	while (!atomic_load(over)) {
 		CHECK(!pthread_kill(thread, SIGUSR1));
@@ -157,7 +157,7 @@ void ev_fires(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd)
 {
 	DAT_EVD_HANDLE got = (DAT_EVD_HANDLE)&got;
 
-	OK(dat_cno_wait(cno, MP_PATIENCE, &got));
+	OK(dat_cno_wait(cno, MP_TIMEOUT, &got));
 	CHECK(got == evd);
 }
 

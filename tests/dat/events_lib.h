@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of events share beyond mem_pair.h. */
+/* For the tests of events, beyond mem_pair.h. */
 #ifndef TESTS_DAT_EVENTS_LIB_H
 #define TESTS_DAT_EVENTS_LIB_H
 
@@ -7,30 +7,30 @@
 
 #include <pthread.h>
 
-/* An adapter alone. */
+/* An adapter without a peer. */
 DAT_IA_HANDLE ev_open(DAT_EVD_HANDLE *async);
 uint64_t ev_now(void); /* microseconds */
 /* A software event with that pointer. */
 DAT_RETURN ev_post(DAT_EVD_HANDLE evd, uintptr_t what);
-/* The next software event is that one. */
+/* Takes the next software event, which must have that pointer. */
 void ev_is(const DAT_EVENT *ev, DAT_EVD_HANDLE evd, uintptr_t what);
-/* Nothing is queued. An EVD with completion streams says so without the error class. */
+/* No event is queued. An EVD with completion streams returns that without the error class. */
 #define EMPTY(evd, completions) \
 	WANT(dat_evd_dequeue(evd, &(DAT_EVENT){ 0 }), \
 	     (completions) ? (DAT_RETURN)DAT_QUEUE_EMPTY : ERR(DAT_QUEUE_EMPTY, 0))
 /* Open descriptors of this process. */
 int ev_fds(void);
 /*
- * round() does something and returns how many descriptors there were before, or after it did it for the
- * first time: in the end there are no more. It has ten tries, since other processes on this host that
- * talk to our adapter take descriptors here as well; what is forgotten is forgotten each time.
+ * round() returns how many descriptors there were before its work, or after its first one: in the
+ * end there are no more. It has ten tries, since other processes of this host that connect to the
+ * adapter take descriptors here as well; a leak recurs each time.
  */
 void ev_no_fds_left(int (*round)(void *arg), void *arg);
 
 /* An EVD for software events and, with `more`, for others. */
 DAT_EVD_HANDLE ev_soft(DAT_IA_HANDLE ia, DAT_CNO_HANDLE cno, int more);
 void ev_drain(DAT_EVD_HANDLE evd);
-/* The CNO is triggered, by that EVD; or is not. */
+/* The CNO is triggered by that EVD; or is not triggered. */
 void ev_fires(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd);
 void ev_silent(DAT_CNO_HANDLE cno);
 
@@ -50,8 +50,8 @@ struct ev_waiter {
 void ev_wait_start(struct ev_waiter *w);
 void ev_wait_join(struct ev_waiter *w);
 void ev_until_asleep(pid_t tid);
-/* SIGUSR1 for that thread until it has left its call: one that meets it elsewhere, as in a lock, is no
- * interruption of the wait. */
+/* Sends SIGUSR1 to the thread until it has left its call: a signal that arrives elsewhere, in a
+ * lock for instance, does not interrupt the wait. */
 void ev_interrupt(pthread_t thread, _Atomic bool *over);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What ia_params of dat.conf may say, and that the entry's thread safety comes back: a dat.conf of
- * the test's own, with the provider whose path is the argument.
+ * The parameters in dat.conf, and that a query returns the entry's thread safety: with a dat.conf
+ * of the test and the provider whose path is the argument.
  */
 #include "events_lib.h"
 
@@ -12,7 +12,7 @@ static const struct {
 	const char *name, *params;
 	bool safe;
 	int family;            /* 0: refused */
-	DAT_RETURN_SUBTYPE sub; /* of INVALID_ADDRESS then */
+	DAT_RETURN_SUBTYPE sub; /* of INVALID_ADDRESS */
 } rows[] = {
 	{ "netdev", "lo 0", false, AF_INET, 0 },
 	{ "netdev-alone", "lo", false, AF_INET, 0 },
@@ -74,7 +74,8 @@ int main(int argc, char **argv)
 					      rows[i].safe ? DAT_TRUE : DAT_FALSE);
 
 		if (!strcmp(rows[i].name, "host")) {
-			/* whichever family the host's resolver gives first; some know no such name */
+			/* of the family that the resolver returns first; some resolvers have no
+			 * such name */
 			if (ret == DAT_SUCCESS)
 				OK(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_evd_wait: threshold, the count of what is left, time, signals, exclusivity; for an EVD without
- * a completion queue behind it and for one with.
+ * dat_evd_wait: threshold, the count of what is left, time, signals, exclusivity; for an EVD
+ * without a completion queue behind it and for one with.
  */
 #include "events_lib.h"
 
@@ -22,7 +22,7 @@ static void arguments(DAT_EVD_HANDLE evd, int qlen)
 	WANT(dat_evd_wait(evd, 0, 1, &ev, NULL), ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5));
 }
 
-/* For every number of events and threshold: who gets one, and how many are said to be left. */
+/* For every number of events and threshold: whether the wait takes one, and nmore. */
 static void thresholds(DAT_EVD_HANDLE evd, int qlen, int with_cq)
 {
 	DAT_COUNT n;
@@ -54,8 +54,7 @@ static void thresholds(DAT_EVD_HANDLE evd, int qlen, int with_cq)
 	}
 }
 
-/* Not before the time is over. How long behind it is the machine's affair; only that the wait ends is
- * ours. */
+/* A wait does not end before its timeout. How late it ends depends on the machine. */
 static void timing(DAT_EVD_HANDLE evd)
 {
 	static const DAT_TIMEOUT times[] = { 1, 700, 5000, 30000 };
@@ -71,8 +70,8 @@ static void timing(DAT_EVD_HANDLE evd)
 	}
 }
 
-/* Events below the threshold neither end the wait nor make it longer. True: all of them came while it
- * lasted. */
+/* Events below the threshold neither end the wait nor prolong it. Returns true if all of them
+ * arrived during the wait. */
 static bool disturbed(DAT_EVD_HANDLE evd, int qlen, DAT_TIMEOUT usec)
 {
 	struct ev_waiter w = { .evd = evd, .timeout = usec, .threshold = qlen };
@@ -96,18 +95,18 @@ static bool disturbed(DAT_EVD_HANDLE evd, int qlen, DAT_TIMEOUT usec)
 	return w.nmore == n;
 }
 
-/* Whoever posts may be held up for longer than the wait: then both get more time. */
+/* The posting thread may be delayed for longer than the wait: then both get more time. */
 static void spurious(DAT_EVD_HANDLE evd, int qlen)
 {
 	DAT_TIMEOUT usec = 200000;
 
 	while (!disturbed(evd, qlen, usec)) {
 		usec *= 2;
-		CHECK(usec < MP_PATIENCE);
+		CHECK(usec < MP_TIMEOUT);
 	}
 }
 
-/* The waiter goes with the event that makes the threshold full. */
+/* The waiter goes with the event that reaches the threshold. */
 static void woken(DAT_EVD_HANDLE evd, int qlen)
 {
 	DAT_EVENT ev;
@@ -141,7 +140,7 @@ static void alone(DAT_EVD_HANDLE evd)
 	WANT(dat_evd_wait(evd, 0, 1, &ev, &n), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER));
 	WANT(dat_evd_dequeue(evd, &ev), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER));
 	WANT(dat_evd_free(evd), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
-	/* it may be resized meanwhile; the waiter asks for no more than it can hold then */
+	/* it may be resized meanwhile, not below the waiter's threshold */
 	OK(dat_evd_resize(evd, 64));
 	OK(ev_post(evd, 2));
 	ev_wait_join(&w);
@@ -167,12 +166,12 @@ static void handler(int sig)
 	(void)sig;
 }
 
-/* Whether or not the handler wants calls restarted: DAT says the consumer is told. */
+/* With and without SA_RESTART: DAT demands INTERRUPTED_CALL. */
 static void interrupted(DAT_EVD_HANDLE evd)
 {
 	for (int restart = 0; restart < 2; restart++) {
 		struct ev_waiter w = { .evd = evd, .timeout = restart ? DAT_TIMEOUT_INFINITE :
-								      MP_PATIENCE,
+								      MP_TIMEOUT,
 				       .threshold = 1 };
 		struct sigaction sa = { .sa_handler = handler,
 					.sa_flags = restart ? SA_RESTART : 0 };
@@ -197,7 +196,7 @@ static void cancelled(DAT_EVD_HANDLE evd, int with_cq)
 	EMPTY(evd, with_cq);
 }
 
-/* Two threads, as many events as they can: each wake-up that is lost would stop them. */
+/* Two threads pass events to each other: a lost wake-up would stop them. */
 static void *poster(void *arg)
 {
 	for (uintptr_t i = 0; i < 50000; i++)
@@ -214,7 +213,7 @@ static void none_lost(DAT_EVD_HANDLE evd)
 
 	CHECK(!pthread_create(&t, NULL, poster, evd));
 	for (uintptr_t i = 0; i < 50000; i++) {
-		OK(dat_evd_wait(evd, MP_PATIENCE, 1, &ev, &n));
+		OK(dat_evd_wait(evd, MP_TIMEOUT, 1, &ev, &n));
 		ev_is(&ev, evd, i);
 	}
 	pthread_join(t, NULL);

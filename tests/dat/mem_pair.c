@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Opening, joining and closing of a pair. */
+/* Open, connect and close of a pair. */
 #include "mem_pair.h"
 
 #include <netinet/in.h>
@@ -104,7 +104,7 @@ void mp_connect(struct mp *p)
 	DAT_EVENT ev;
 
 	OK(dat_psp_create_any(p->b.ia, &qual, p->b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
-	OK(dat_ep_connect(p->a.ep, p->b.attr.ia_address_ptr, qual, MP_PATIENCE, 0, NULL,
+	OK(dat_ep_connect(p->a.ep, p->b.attr.ia_address_ptr, qual, MP_TIMEOUT, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 	expect(p->b.cr, DAT_CONNECTION_REQUEST_EVENT, &ev);
 	OK(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, p->b.ep, 0, NULL));
@@ -141,7 +141,7 @@ void mp_again(struct mp *p)
 	mp_connect(p);
 }
 
-/* Everything that was made can be freed one by one, and then the adapter closes gracefully. */
+/* Every object can be freed one by one, and then the adapter closes gracefully. */
 static void close_end(struct mp_end *e)
 {
 	OK(dat_ep_free(e->ep));

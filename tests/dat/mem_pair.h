@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two endpoints of one process, joined over loopback, for tests of transfers and memory: each end
- * has an adapter of its own, a zone, EVDs and one registered buffer.
+ * Two endpoints of one process, connected over loopback, for tests of transfers and memory: each
+ * end has an adapter of its own, a zone, EVDs and one registered buffer.
  */
 #ifndef TESTS_DAT_MEM_PAIR_H
 #define TESTS_DAT_MEM_PAIR_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-enum { MP_BUF = 1 << 20, MP_PATIENCE = 20000000 /* us */ };
+enum { MP_BUF = 1 << 20, MP_TIMEOUT = 20000000 /* us */ };
 
 struct mp_end {
 	DAT_IA_HANDLE ia;
@@ -38,7 +38,7 @@ struct mp {
 	unsigned int priv;  /* of the buffers; 0: all rights */
 };
 
-/* What a call has to return, told by name when it does not. */
+/* Fails by the names of both values unless a call returns this. */
 #define WANT(call, expected) mp_want(__FILE__, __LINE__, #call, (call), (expected))
 #define OK(call) WANT(call, DAT_SUCCESS)
 void mp_want(const char *file, int line, const char *what, DAT_RETURN got, DAT_RETURN expected);
@@ -52,10 +52,10 @@ void mp_open(struct mp *p); /* both ends, not connected */
 void mp_connect(struct mp *p);
 void mp_join(struct mp *p); /* open and connect */
 void mp_close(struct mp *p);
-/* A fresh pair of endpoints on the same rest, after a connection broke. */
+/* A new pair of endpoints on the same objects, after a connection broke. */
 void mp_again(struct mp *p);
 
-/* A named attribute of the provider says TRUE. */
+/* Returns true if this named attribute of the provider is TRUE. */
 bool mp_has(const struct mp_end *e, const char *name);
 
 DAT_LMR_TRIPLET mp_at(const struct mp_end *e, uint64_t off, uint32_t len);
@@ -64,7 +64,7 @@ DAT_DTO_COOKIE mp_cookie(uint64_t n);
 
 /* The next event; fails the test when none comes. */
 DAT_EVENT mp_next(DAT_EVD_HANDLE evd);
-/* ... which has to be a DTO of this operation, cookie and status. */
+/* As above, of a DTO of this operation, cookie and status. */
 #define DTO(evd, op, cookie, status) mp_dto(__FILE__, __LINE__, evd, op, cookie, status)
 DAT_DTO_COMPLETION_EVENT_DATA mp_dto(const char *file, int line, DAT_EVD_HANDLE evd,
 				     unsigned int op, uint64_t cookie,
@@ -74,10 +74,10 @@ void mp_bound(const char *file, int line, DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr
 	      DAT_DTO_COMPLETION_STATUS status);
 /* Nothing is queued. */
 void mp_none(DAT_EVD_HANDLE evd);
-/* The connection of e ended, by this event. */
+/* Waits for this event, the end of e's connection. */
 void mp_ended(struct mp_end *e, DAT_EVENT_NUMBER how);
 
-/* What a wrote before is in b's memory: a completion alone does not say so over iWARP. */
+/* Returns when a's Writes are in b's memory, which over iWARP a completion does not imply. */
 void mp_settle(struct mp *p);
 
 /* Fill and compare by a seed. */

@@ -23,7 +23,7 @@ DAT_EVENT mp_next(DAT_EVD_HANDLE evd)
 	DAT_EVENT ev;
 
 	memset(&ev, 0xee, sizeof(ev));
-	OK(dat_evd_wait(evd, MP_PATIENCE, 1, &ev, &nmore));
+	OK(dat_evd_wait(evd, MP_TIMEOUT, 1, &ev, &nmore));
 	CHECK(ev.evd_handle == evd);
 	return ev;
 }

@@ -96,7 +96,7 @@ static void query(void)
 	CHECK(q.rmr_context == p.a.rctx && q.rmr_context);
 }
 
-/* A region of a region: narrower rights, shorter, and it outlives what it was made of. */
+/* A region of a region: narrower rights, shorter, and it outlives the region it was made from. */
 static void of_region(void)
 {
 	DAT_REGION_DESCRIPTION r = { .for_va = p.a.buf };
@@ -133,13 +133,13 @@ static void shared(void)
 	DAT_LMR_PARAM q;
 
 	OK(make(DAT_MEM_TYPE_SHARED_VIRTUAL, r, 4096, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &l));
-	memset(cookie, 0, sizeof(cookie)); /* the provider has its own */
+	memset(cookie, 0, sizeof(cookie)); /* the provider has a copy */
 	OK(dat_lmr_query(l, DAT_LMR_FIELD_ALL, &q));
 	CHECK(q.mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL);
 	CHECK(q.region_desc.for_shared_memory.virtual_address == p.a.buf);
 	CHECK(!strcmp(*q.region_desc.for_shared_memory.shared_memory_id,
 		      "one buffer of several processes"));
-	/* the same memory again may be as long, and no other length */
+	/* the same shared memory again must have the same length */
 	memcpy(cookie, *q.region_desc.for_shared_memory.shared_memory_id, sizeof(cookie));
 	OK(make(DAT_MEM_TYPE_SHARED_VIRTUAL, r, 4096, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &m));
 	OK(dat_lmr_free(m));
@@ -202,7 +202,7 @@ static void sync_calls(void)
 	WANT(dat_lmr_sync_rdma_write(p.a.ia, t, 1), ARG(2));
 }
 
-/* A gigabyte and a half registers without being touched, many times over. */
+/* A gigabyte and a half is registered many times without a page being touched. */
 static void large(void)
 {
 	DAT_REGION_DESCRIPTION r = { .for_va = NULL };

@@ -69,8 +69,8 @@ static void works(bool write, DAT_RMR_CONTEXT ctx, uint64_t off, uint32_t len)
 	CHECK(mp_painted(to + off, len, (uint32_t)off + len));
 }
 
-/* The peer's request is refused there, and the connection is broken. A Write over iWARP has
- * completed by then: its end is heard of by what follows it. */
+/* The responder refuses the peer's request, and the connection is broken. A Write over iWARP has
+ * completed by then: the next operation fails. */
 static void refused(bool write, DAT_RMR_CONTEXT ctx, uint64_t off, uint32_t len)
 {
 	memset(p.b.buf, 0x11, 4096);
@@ -135,7 +135,7 @@ static void arguments(void)
 	WANT(dat_rmr_free(r), RMR_BAD);
 }
 
-/* Rights of the region bound how far those of the window go; zones have to agree. */
+/* The region's rights limit those of the window; zones must be the same. */
 static void rights(void)
 {
 	DAT_REGION_DESCRIPTION d = { .for_va = p.b.buf };
@@ -186,7 +186,7 @@ static void life(void)
 	CHECK(two != one);
 	works(true, two, 512, 64);
 	refused(true, one, 128, 64); /* the old context died with the new bind */
-	if (scope == EP_SCOPE) { /* it was bound to an endpoint that is gone */
+	if (scope == EP_SCOPE) { /* bound to an endpoint that was freed */
 		OK(dat_rmr_query(r, DAT_RMR_FIELD_ALL, &q));
 		CHECK(!q.rmr_context);
 	} else {
@@ -220,7 +220,7 @@ static void life(void)
 	OK(dat_rmr_free(r));
 }
 
-/* Many binds in a row, none of which is waited for, some suppressed: the last one counts. */
+/* Many binds in a row without a wait, some suppressed: the last one counts. */
 static void burst(void)
 {
 	DAT_RMR_HANDLE r = create();
@@ -271,7 +271,7 @@ static void zero_based(void)
 	OK(dat_rmr_free(r));
 }
 
-/* The peer takes the context away with a message. Only a window of an endpoint can die so. */
+/* The peer invalidates the context with a Send, which only works for windows of scope EP. */
 static void remote_invalidate(void)
 {
 	DAT_RMR_HANDLE r = create();
@@ -296,9 +296,9 @@ static void remote_invalidate(void)
 	OK(dat_rmr_query(r, DAT_RMR_FIELD_ALL, &q));
 	CHECK(!q.rmr_context);
 	refused(false, ctx, 0, 8);
-	ctx = show(r, 0, 64, RW); /* and lives again */
+	ctx = show(r, 0, 64, RW); /* and bound again */
 	works(true, ctx, 0, 64);
-	/* the flag says no: an ordinary message */
+	/* without the flag: an ordinary Send */
 	OK(mp_recv(&p.b, 1024, 8, 2));
 	OK(dat_ep_post_send_with_invalidate(p.a.ep, 1, &t, mp_cookie(1), 0, DAT_FALSE, ctx));
 	DTO(p.a.req, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS);
@@ -307,7 +307,7 @@ static void remote_invalidate(void)
 	OK(dat_rmr_free(r));
 }
 
-/* A read whose sink is named by an RMR; b reads from a here. */
+/* A Read whose sink is named by an RMR; here b reads from a. */
 static void read_to(void)
 {
 	DAT_RMR_HANDLE r = create();
@@ -328,7 +328,7 @@ static void read_to(void)
 	WANT(dat_ep_post_rdma_read_to_rmr(ep, &sink, mp_cookie(5), &from, 0),
 	     ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE));
 	sink.segment_length = 64;
-	/* the read holds the binding; the unbind behind it is not in its way */
+	/* the Read keeps the binding; the unbind behind it does not disturb it */
 	OK(dat_ep_post_rdma_read_to_rmr(ep, &sink, mp_cookie(6), &from, 0));
 	OK(bind_flags(r, 0, 0, 0, 7, 0, NULL));
 	DTO(p.b.req, DAT_DTO_RDMA_READ, 6, DAT_DTO_SUCCESS);
@@ -344,7 +344,7 @@ static void read_to(void)
 	OK(dat_rmr_free(r));
 }
 
-/* Bound to one endpoint, a window of that scope is no way in for another. */
+/* A window bound to one endpoint gives no access to another. */
 static void states(void)
 {
 	DAT_RMR_HANDLE r = create();

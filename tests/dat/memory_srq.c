@@ -8,7 +8,7 @@
 #define SRQ_BAD ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
 #define ARG(n) ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG##n)
 
-enum { SIZE = 32, PATIENCE = 5 /* seconds */ };
+enum { SIZE = 32, TIMEOUT = 5 /* seconds */ };
 
 static struct mp p; /* b's endpoint takes from the SRQ */
 
@@ -20,11 +20,11 @@ static DAT_SRQ_PARAM query(void)
 	return q;
 }
 
-/* Over iWARP a message is sent before it has arrived: look again, but not for ever. */
+/* Over iWARP a Send completes before the message arrives: look again, with a timeout. */
 static bool late(time_t begun)
 {
 	sched_yield();
-	return time(NULL) > begun + PATIENCE;
+	return time(NULL) > begun + TIMEOUT;
 }
 
 static void counts(DAT_COUNT available, DAT_COUNT outstanding)
@@ -120,7 +120,7 @@ static void counting(void)
 	fill(10);
 	counts(10, 10);
 	sends(4);
-	/* the completions are there, and nobody has looked: the query does */
+	/* the completions are not drained yet: the query drains them */
 	counts(6, 10);
 	reap(1);
 	counts(6, 9);
@@ -129,7 +129,7 @@ static void counting(void)
 	fill(q.max_recv_dtos - 6);
 	CHECK(DAT_GET_TYPE(mp_recv(&p.b, 0, 64, 1)) == DAT_INSUFFICIENT_RESOURCES);
 	sends(2);
-	/* A taken buffer's place is free before it is reaped, and before anybody has asked. */
+	/* The slot of a taken buffer is free before the completion is reaped or drained. */
 	begun = time(NULL);
 	do
 		r = mp_recv(&p.b, 0, 64, 1);
@@ -156,7 +156,7 @@ static void sizes(void)
 	CHECK(DAT_GET_TYPE(mp_recv(&p.b, 0, 64, 1)) == DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* Below the mark, once: not before, and not again. */
+/* One event below the low watermark: not before, and not again. */
 static void low_mark(void)
 {
 	DAT_EVENT ev;
@@ -211,7 +211,7 @@ static void high_marks(void)
 	counts(9, 9);
 }
 
-/* Two endpoints, one queue: each completion is of the right one. */
+/* Two endpoints, one queue: each completion names the right endpoint. */
 static void two(void)
 {
 	struct mp_end other = p.b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* dat.conf as text: what each kind of line becomes, and any bytes at all. */
+/* dat.conf as text: the record or error of each kind of line, and arbitrary bytes. */
 #include "dat/registry/conf.h"
 
 #include "support/check.h"
@@ -57,27 +57,27 @@ static const struct {
 	{ "a u2.0 threadsafe default l dapl.2.0 \"\" \"x\\\n", "1!a quoted field does not end on its line;" },
 	/* A mark inside a field is part of it. */
 	{ "a#b u2.0 threadsafe default l#m dapl.2.0 x#y z#", "1:t2.0|a#b|l#m|x#y|z#;" },
-	{ "a u2.0 threadsafe # default l dapl.2.0 " V, "1!fewer than eight fields;" },
+	{ "a u2.0 threadsafe # default l dapl.2.0 " V, "1!the line has fewer than eight fields;" },
 	/* Fields that are wrong. */
-	{ "a", "1!fewer than eight fields;" },
-	{ "a u2.0 threadsafe default l dapl.2.0 \"\"", "1!fewer than eight fields;" },
-	{ "a u2.0 threadsafe default l dapl.2.0 " V " more", "1!more than eight fields;" },
-	{ "\"\" u2.0 threadsafe default l dapl.2.0 " V, "1!an empty name;" },
-	{ "a u2.0 threadsafe default \"\" dapl.2.0 " V, "1!no library;" },
+	{ "a", "1!the line has fewer than eight fields;" },
+	{ "a u2.0 threadsafe default l dapl.2.0 \"\"", "1!the line has fewer than eight fields;" },
+	{ "a u2.0 threadsafe default l dapl.2.0 " V " more", "1!the line has more than eight fields;" },
+	{ "\"\" u2.0 threadsafe default l dapl.2.0 " V, "1!the name is empty;" },
+	{ "a u2.0 threadsafe default \"\" dapl.2.0 " V, "1!the library is empty;" },
 	{ "a x2.0 threadsafe default l dapl.2.0 " V, "1!the API version does not start with u or k;" },
 	{ "a u2 threadsafe default l dapl.2.0 " V, "1!the API version is not like u2.0;" },
 	{ "a u2. threadsafe default l dapl.2.0 " V, "1!the API version is not like u2.0;" },
 	{ "a u.0 threadsafe default l dapl.2.0 " V, "1!the API version is not like u2.0;" },
 	{ "a u2.0x threadsafe default l dapl.2.0 " V, "1!the API version is not like u2.0;" },
 	{ "a u2.65536 threadsafe default l dapl.2.0 " V, "1!the API version is not like u2.0;" },
-	{ "a u2.0 threads default l dapl.2.0 " V, "1!neither threadsafe nor nonthreadsafe;" },
-	{ "a u2.0 threadsafe def l dapl.2.0 " V, "1!neither default nor nondefault;" },
+	{ "a u2.0 threads default l dapl.2.0 " V, "1!field 3 is neither threadsafe nor nonthreadsafe;" },
+	{ "a u2.0 threadsafe def l dapl.2.0 " V, "1!field 4 is neither default nor nondefault;" },
 	{ "a u2.0 threadsafe default l dapl " V, "1!the provider version is not like dapl.2.0;" },
 	{ "a u2.0 threadsafe default l .2.0 " V, "1!the provider version is not like dapl.2.0;" },
 	{ "a u2.0 threadsafe default l dapl.2.x " V, "1!the provider version is not like dapl.2.0;" },
 };
 
-/* The text ends where memory ends: a byte too far is a crash. */
+/* The text ends where memory ends: a read beyond it crashes. */
 static void parse(const char *text, size_t size, struct result *r)
 {
 	struct dreg_conf_user user = { .line = take_line, .bad = bad_line, .ctx = r };
@@ -127,8 +127,8 @@ static void limits(void)
 	}
 }
 
-/* Any bytes: lines good or bad, never more than there are, and what stands on a
- * line of its own behind them is found. */
+/* Arbitrary bytes: every line is legal or illegal, none is counted twice, and a legal line behind
+ * them is found. */
 static void noise(unsigned seed)
 {
 	static const char some[] = "au2.0 threadsafe nondefault\"\\#\n\n\t  dapl.1k\r\xff";

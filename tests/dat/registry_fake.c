@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A DAT provider with nothing behind it: a library that the registry loads. What it does is told
- * by its parameters, a list of words; what is done to it goes line by line into the file that
- * FAKE_DAPL_TRACE names.
+ * A DAT provider without adapters: a library that the registry loads. Its parameters, a list of
+ * words, determine its behaviour; every call is a line in the file that FAKE_DAPL_TRACE names.
  *
  *	silent     does not register        openfail   no IA can be opened
  *	nullia     opens NULL                again      registers twice
  *	self       opens itself from init    ext        has extensions
  *	holes      a table of DAT 1.2's size, the rest 0
- *	related    is one adapter with every other
+ *	related    is related to every other adapter
  *	inuse      cannot be closed gracefully
  *	pages      each object in a page of its own, unmapped when freed
  */
@@ -31,11 +30,11 @@ struct fake_object {
 	const DAT_PROVIDER *table;
 	DAT_HANDLE_TYPE type;
 	DAT_CONTEXT context;
-	struct fake_object *next; /* of the same IA; under lock */
+	struct fake_object *next; /* of the same IA; guarded by lock */
 	DAT_IA_HANDLE ia;
 };
 
-/* Objects that remember what they were given, for conversions to be seen. */
+/* Objects that record their arguments, to check conversions. */
 struct fake_ep {
 	struct fake_object o;
 	DAT_EP_PARAM param;
@@ -43,7 +42,7 @@ struct fake_ep {
 
 struct fake_evd {
 	struct fake_object o;
-	DAT_EVENT event; /* the next to come out, while event_number is set */
+	DAT_EVENT event; /* the next event, while event_number is set */
 };
 
 struct fake_lmr {
@@ -64,7 +63,7 @@ struct fake {
 };
 
 static struct fake *fakes;
-static struct fake_object *objects; /* under lock */
+static struct fake_object *objects; /* guarded by lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void trace(const char *what, const char *name, const char *more)
@@ -126,13 +125,12 @@ static void give_back(struct fake_object *o)
 			abort();
 		return;
 	}
-	/* Else the compiler sees that nobody reads it again, and the allocator need not
-	 * overwrite it. */
+	/* volatile: otherwise the compiler drops a store that is never read */
 	*(const DAT_PROVIDER *volatile *)&o->table = NULL;
 	free(o);
 }
 
-/* Those of an IA when it ends, or one. */
+/* Frees the objects of an IA, or one. */
 static void end_objects(DAT_HANDLE one, DAT_IA_HANDLE ia)
 {
 	struct fake_object **at, *o;
@@ -186,7 +184,7 @@ static DAT_RETURN fake_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *evd, DAT_IA_ATTR_
 		strcpy(attr->adapter_name, f->info.ia_name);
 		attr->extension_supported = says(f, "ext") ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
 	}
-	/* The distribution's registry finds its entry again by these. */
+	/* The distribution's registry finds its entry by these attributes. */
 	if (pmask && pattr) {
 		pattr->dapl_version_major = f->info.dapl_version_major;
 		pattr->dapl_version_minor = f->info.dapl_version_minor;
@@ -214,7 +212,7 @@ static DAT_RETURN fake_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 	return DAT_SUCCESS;
 }
 
-/* What a provider answers about its IA: the consumer's handle. */
+/* Returns the consumer's handle of an IA, as in query results. */
 static DAT_RETURN fake_pz_query(DAT_PZ_HANDLE pz, DAT_PZ_PARAM_MASK mask, DAT_PZ_PARAM *param)
 {
 	return param ? DAT_SUCCESS : DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -250,12 +248,12 @@ static DAT_RETURN fake_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DAT_EP
 	if (mask & ~DAT_EP_FIELD_ALL)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	*param = ((struct fake_ep *)ep)->param;
-	/* The mask itself, where a test finds it. */
+	/* Returns the mask itself, for a test to check. */
 	param->remote_port_qual = mask;
 	return DAT_SUCCESS;
 }
 
-/* The receive EVD gets a completion that shows the request. */
+/* Queues a completion with the request's arguments on the receive EVD. */
 static DAT_RETURN fake_post(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *local,
 			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 			    DAT_COMPLETION_FLAGS flags)
@@ -423,7 +421,7 @@ static DAT_RETURN fake_ep_modify(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, const
 	return DAT_SUCCESS;
 }
 
-/* As a provider of old: the bare type. */
+/* As an old provider: the bare type. */
 static DAT_RETURN fake_cno_fd_create(DAT_IA_HANDLE ia, DAT_FD *fd, DAT_CNO_HANDLE *cno)
 {
 	return DAT_MODEL_NOT_SUPPORTED;
@@ -453,7 +451,7 @@ static DAT_RETURN fake_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BO
 	return DAT_SUCCESS;
 }
 
-/* Operation 77 adds two numbers, to see that arguments arrive. */
+/* Operation 77 adds two numbers, to check that arguments arrive. */
 static DAT_RETURN fake_extended(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	DAT_UINT64 a = va_arg(args, DAT_UINT64), b = va_arg(args, DAT_UINT64);
@@ -515,7 +513,7 @@ void dapl_extensions(void)
 {
 }
 
-/* By name out of the program's scope, as the real providers have it. */
+/* Looks up the registry's functions in the global scope, as real providers do. */
 static DAT_RETURN call_registry(const char *name, struct fake *f)
 {
 	DAT_RETURN (*call)(const DAT_PROVIDER *, const DAT_PROVIDER_INFO *);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# Odd lines of dat.conf as the distribution's registry reads them and as ours does:
+# Odd lines of dat.conf as the distribution's registry and Dapple's read them:
 # registry_grammar.sh OURS. LIST is the program that lists.
 #
 # Ours refuses two kinds that the distribution's takes: no name, and no library (to load the empty

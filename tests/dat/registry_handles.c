@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Handles that are none: NULL, numbers, wild pointers, freed objects, objects of another provider.
- * Every call must say INVALID_HANDLE with its subtype, and none may crash.
+ * Illegal handles: NULL, numbers, wild pointers, freed objects, objects of another provider. Every
+ * call returns INVALID_HANDLE with its subtype, and none crashes.
  */
 #include "registry_lib.h"
 
@@ -13,7 +13,7 @@
 
 static struct registry r;
 
-/* The first argument is looked at before all others, so what they are does not matter. */
+/* The first argument is checked before all others, which may be anything. */
 typedef DAT_RETURN (*any_call)(DAT_HANDLE, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
 			       uintptr_t);
 
@@ -119,7 +119,7 @@ static void wild(void)
 	refused_by_all((DAT_HANDLE)(uintptr_t)wild, "code");
 }
 
-/* Objects of malloc, and such whose page goes with them. */
+/* Objects of malloc, and objects whose page is unmapped with them. */
 static void freed(const char *name)
 {
 	DAT_IA_HANDLE ia = open_ia(name);
@@ -132,7 +132,7 @@ static void freed(const char *name)
 		CHECK(create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) == DAT_SUCCESS);
 		CHECK(call("dat_evd_dequeue", evd) == ERR(QUEUE_EMPTY, NO_SUBTYPE));
 		CHECK(call("dat_evd_dequeue", evd) == ERR(QUEUE_EMPTY, NO_SUBTYPE));
-		/* In the page of a good object, but none. */
+		/* In the page of a good object, but not an object. */
 		CHECK(call("dat_evd_dequeue", (char *)evd + 1) == ERR(INVALID_HANDLE,
 								      INVALID_HANDLE_EVD_REQUEST));
 		CHECK(call("dat_evd_free", evd) == DAT_SUCCESS);
@@ -178,11 +178,11 @@ static void others(void)
 	CHECK(ep_modify(ep, DAT_EP_FIELD_EP_STATE, &param) == DAT_SUCCESS);
 	CHECK(lmr_create(a, DAT_MEM_TYPE_LMR, region, 1, pz, DAT_MEM_PRIV_NONE_FLAG, DAT_VA_TYPE_VA,
 			 NULL, NULL, NULL, NULL, NULL) == ERR(INVALID_HANDLE, INVALID_HANDLE_LMR));
-	/* A slot that the provider leaves empty, and one that says a bare type. */
+	/* An empty slot, and one that returns a bare type. */
 	CHECK(call("dat_csp_create", a) == 0xBFFF0000);
 	CHECK(call("dat_cno_fd_create", a) == ERR(MODEL_NOT_SUPPORTED, NO_SUBTYPE));
 	CHECK(r.close(a, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
-	/* Its provider is gone with it. */
+	/* The provider is unloaded with it. */
 	refused_by_all(ep, "an object of a closed provider");
 	CHECK(r.close(b, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
 }
@@ -201,7 +201,7 @@ static void ia_numbers(void)
 	CHECK(turn(object, &back) == DAT_SUCCESS && back == ia);
 	CHECK(turn((DAT_IA_HANDLE)40000, &back) == ERR(INVALID_HANDLE, INVALID_HANDLE_IA));
 	CHECK(turn(&object, &back) == ERR(INVALID_HANDLE, INVALID_HANDLE_IA));
-	/* Events of providers carry their own handle. */
+	/* Providers hand out their own handles in events. */
 	CHECK(set(object, c) == DAT_SUCCESS && get(ia, &d) == DAT_SUCCESS && d.as_64 == 99);
 	CHECK(r.close(object, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS);
 	CHECK(turn(ia, &back) == ERR(INVALID_HANDLE, INVALID_HANDLE_IA));
@@ -215,9 +215,11 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* The price of a call by us, beside the same one by the provider's table; the best
- * of many, since others use the machine, too. A question to the kernel in each
- * call would cost ten times the limit. */
+/*
+ * The cost of a call through the registry, beside the same one by the provider's table; the best of
+ * many, since other processes use the machine, too. A system call in each would cost ten times the
+ * limit.
+ */
 static void cost(void)
 {
 	DAT_IA_HANDLE ia = open_ia("one");

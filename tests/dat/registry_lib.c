@@ -14,7 +14,7 @@ void *registry_sym(const struct registry *r, const char *name)
 	return f;
 }
 
-/* By path: with the tests' library path its name alone may mean ours. */
+/* By path: with the tests' library path the name may be Dapple's. */
 static const char *system_path(void)
 {
 	static const char *const places[] = { "/usr/lib/*-linux-gnu*/", "/usr/lib64/", "/usr/lib/" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A registry under test by its path, so that one program tests ours and the distribution's. */
+/* A registry by its path, so that one program tests Dapple's and the distribution's. */
 #ifndef TESTS_DAT_REGISTRY_LIB_H
 #define TESTS_DAT_REGISTRY_LIB_H
 
@@ -20,7 +20,7 @@ struct registry {
 	void *dl;
 };
 
-/* "system" is the distribution's; skips (77) when that is not there. */
+/* "system" is the distribution's; skips (77) if it is absent. */
 void registry_open(struct registry *r, const char *path, bool global);
 void *registry_sym(const struct registry *r, const char *name);
 

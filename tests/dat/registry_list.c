@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Prints what a registry lists, then what comes of opening each name: registry_list LIBRARY [NAME...] */
+/* Prints what a registry lists, then the result of opening each name: registry_list LIBRARY
+ * [NAME...] */
 #include "registry_lib.h"
 
 #include "support/check.h"

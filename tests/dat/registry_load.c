@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a registry does with dat.conf and the libraries in it, seen by a program and by a provider.
- *
- *	registry_load LIBRARY FAKE [common]
- *
- * Each case is a process, since dat.conf is read once. "common": only what the distribution's
- * registry does alike, so that the fake provider is proved to be a true one.
+ * What a registry does with dat.conf and its libraries, seen by a program and by a provider:
+ * registry_load LIBRARY FAKE [common]. Each case is a process, since dat.conf is read once.
+ * "common": only what the distribution's registry does, too, which proves the fake provider.
  */
 #include "registry_lib.h"
 
@@ -308,7 +305,7 @@ static void related(void)
 	CHECK(is == DAT_HA_TRUE);
 }
 
-/* More names than anybody has, all open. */
+/* More names than any host has, all open. */
 static void many(void)
 {
 	char *conf = calloc(1, 1 << 20), *at = conf, name[16];
@@ -326,7 +323,7 @@ static void many(void)
 	free(conf);
 }
 
-/* dat.conf may be anything: what is good in it counts. Nothing is printed unasked. */
+/* Arbitrary dat.conf: its legal lines count. Nothing is printed without DAT_DBG_TYPE. */
 static void garbage(void)
 {
 	int out[2], n;

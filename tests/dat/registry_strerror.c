@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Return values as text. registry_strerror LIBRARY [OTHER]: every value of 14 and 16 bits; with
- * OTHER, the distribution's library, every text that it has.
+ * OTHER, the distribution's library, the same texts.
  */
 #include "registry_lib.h"
 
@@ -60,7 +60,7 @@ static void all(void)
 	CHECK_MSG(types == 26 && subtypes == 104, "%u types, %u subtypes", types, subtypes);
 }
 
-/* One of theirs is misspelt. */
+/* one text of the distribution is misspelt */
 static bool same(const char *ours_says, const char *other_says)
 {
 	return ours_says && (strcmp(ours_says, other_says) == 0 ||

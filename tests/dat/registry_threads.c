@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Many threads open and close a few names at once, make objects and free them. What must hold: each
- * library is loaded once per time that it was needed, unloaded in the end, and no call sees
- * another's IA.
+ * Many threads open and close a few names, create objects and free them. Each library is loaded
+ * once per period of use and unloaded at the end, and no call sees another's IA.
  */
 #include "registry_lib.h"
 
@@ -77,8 +76,8 @@ static void check_trace(const char *text)
 	}
 }
 
-/* Cancelled before it begins: it gets through the open and the close, since in the middle of them
- * it would leave the library half loaded, and everybody who wants it waiting. */
+/* A thread cancelled before it begins completes the open and the close: otherwise the library would
+ * stay half loaded, and every other thread would wait for it. */
 static void *cancelled(void *arg)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

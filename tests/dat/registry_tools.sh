@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# The distribution's DAT programs and one of its providers under our registry, over our adapters:
+# The distribution's DAT programs and one of its providers under Dapple's registry and adapters:
 # registry_tools.sh ADAPTER PROVIDER PARAMETERS. Judged by their text, since their exit status lies.
 # DAPPLE is the launcher.
 set -u
@@ -62,7 +62,7 @@ serve() {
 	done
 }
 
-# It is our registry that they speak to, and the distribution's provider.
+# The programs use Dapple's registry and the distribution's provider.
 DAT_DBG_TYPE=0xff timeout 60 dapltest -T L -D ia -m 4 limit_ia >"$WORK/limit" 2>&1
 has limit "libdat2: reading $DAT_OVERRIDE"
 has limit "libdat2: provider ia registers: 0"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queues of records: room, order over the wrap, suppressed requests; and the words in events. */
-#include "dat/provider/dtoq.h"
+/* Queues of records: room, order over the wrap, suppressed requests; and the names in events. */
+#include "dat/provider/dto/queue.h"
 
-#include "dat/provider/dto_status.h"
+#include "dat/provider/dto/status.h"
 #include "support/check.h"
 
 #include <dat2/dat_ib_extensions.h>
@@ -63,7 +63,7 @@ static void steps(void)
 	dpr_dtoq_drop(&q);
 }
 
-/* No limit may be reached by suppressed requests alone: some slot's end is always seen. */
+/* Suppressed requests never fill the queue: one is signalled before that. */
 static void signals(uint32_t limit)
 {
 	struct dpr_dtoq q;

@@ -7,7 +7,7 @@
  * follows, with "!" (NOTREADY unless configured), "~" (the unconfigured member of the pair unless
  * configured) and "+" with the event behind it.
  */
-#include "dat/provider/epstate.h"
+#include "dat/provider/ep/state.h"
 #include "support/check.h"
 
 #include <stdbool.h>

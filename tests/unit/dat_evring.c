@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ring of an EVD against a model: every sequence of steps up to a length, over every small ring.
- * The model is an array of (number, notifies) and knows nothing of wrapping.
+ * The ring of an EVD against a model: every sequence of steps up to a length, over every small
+ * ring. The model is an array of (number, notifies) without wrap.
  */
-#include "dat/provider/evring.h"
+#include "dat/provider/evd/ring.h"
 
 #include "support/check.h"
 
@@ -68,8 +68,8 @@ static bool odd(const DAT_EVENT *ev, void *arg)
 }
 
 /*
- * An event that notified and is purged leaves those before it as told: they may be handed out
- * early, never late. The model follows, as the caller only relies on "never late".
+ * A purged event that notified leaves those before it as notified: they may be handed out early,
+ * never late. The model does the same, since callers rely on "never late" only.
  */
 static void purge(struct dpr_evring *r, struct model *m)
 {
@@ -113,7 +113,7 @@ static void step(struct dpr_evring *r, struct model *m, enum step what, int id)
 	CHECK(r->count == m->n);
 	CHECK(r->size == m->size);
 	for (unsigned int t = 1; t <= MOST; t++)
-		CHECK_MSG(dpr_evring_ripe(r, t) == model_ripe(m, t), "threshold %u of %u", t, m->n);
+		CHECK_MSG(dpr_evring_is_ready(r, t) == model_ripe(m, t), "threshold %u of %u", t, m->n);
 }
 
 /* Copies, so that each sequence of the tree goes on from the same state. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The table of keys: found, gone, in which space, while it grows and while others come and go. */
-#include "dat/provider/keys.h"
+/* The table of keys: lookups by space, deletion, growth, and concurrent changes. */
+#include "dat/provider/mem/keys.h"
 
-#include "dat/provider/obj.h"
+#include "dat/provider/ia/obj.h"
 #include "support/check.h"
 
 #include <pthread.h>
@@ -56,7 +56,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* What stays is found at every moment, and what is found is the right one. */
+/* Entries that stay are found at every moment, and each lookup returns the right one. */
 static void beside_others(void)
 {
 	pthread_t t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The shape of a call of DAT 1.2: the slot of libdat2, and its answer in numbers of 1.2. */
+/* A call of DAT 1.2: the slot of libdat2, and its result in numbers of 1.2. */
 #ifndef DAT_COMPAT12_CALL_H
 #define DAT_COMPAT12_CALL_H
 
@@ -11,25 +11,22 @@
 
 #define C12_EXPORT __attribute__((visibility("default")))
 
-/* Opens a call: `front` from here on. Without libdat2 nothing works. */
+/* Begins a call; defines `front`. Without libdat2 every call fails. */
 #define C12_FRONT                                                         \
 	const struct c12_front *front = c12_front();                      \
 	if (__builtin_expect(!front, 0))                                  \
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE)
 
-/* The slot as a function of a type. */
+/* The slot, as a function of a type. */
 #define C12_FUNC(name, type) ((type)front->slot[C12_##name])
 
-/* A call whose arguments are alike in both versions. */
+/* A call whose arguments are the same in both versions. */
 #define C12_SAME_CALL(name, type, ...) return c12_return(C12_FUNC(name, type)(__VA_ARGS__))
 
-/* The states of an endpoint end in 1.2 before those of high availability. */
+/* 1.2 has no endpoint states of high availability. */
 static inline DAT_EP_STATE c12_ep_state(DAT_EP_STATE state)
 {
 	return state > DAT_EP_STATE_COMPLETION_PENDING ? DAT_EP_STATE_CONNECTED : state;
 }
-
-/* The LMR handles by context: see lmr.c. */
-void c12_lmr_forget_ia(DAT_IA_HANDLE ia);
 
 #endif

@@ -23,7 +23,7 @@ static const struct {
 	unsigned n;
 } types[] = { C12_TYPES(LIST) };
 
-/* Numbers of 4 and 8 bytes; what is of another size is equal in both. */
+/* Copies a number of 4 or 8 bytes; members of other sizes have the same size in both versions. */
 static void copy(uint8_t *to, unsigned to_size, const uint8_t *from, unsigned from_size)
 {
 	uint64_t wide = 0;
@@ -81,7 +81,7 @@ static const struct {
 	[C12_EP] = { ep_mask, COUNT(ep_mask), 1ull << 63 },
 	[C12_IA] = { ia_mask, COUNT(ia_mask), 1ull << 63 },
 	[C12_PROVIDER] = { provider_mask, COUNT(provider_mask), 1ull << 63 },
-	/* These are enumerations, so 32 bits. */
+	/* these are enumerations of 32 bits */
 	[C12_LMR] = { lmr_mask, COUNT(lmr_mask), 1u << 31 },
 	[C12_RMR] = { rmr_mask, COUNT(rmr_mask), 1u << 31 },
 };
@@ -121,7 +121,6 @@ static uint32_t subtype12(uint32_t value)
 	return 0;
 }
 
-/* A type of 2.0 alone is an internal error for a program of 1.2. */
 uint32_t c12_return(uint32_t value)
 {
 	uint32_t type = value & TYPE_BITS;
@@ -134,20 +133,8 @@ uint32_t c12_return(uint32_t value)
 	return (value & CLASS_BITS) | type | subtype12(value & SUBTYPE_BITS);
 }
 
-uint32_t c12_return20(uint32_t value)
-{
-	uint32_t out = value & CLASS_BITS;
-
-	for (unsigned i = 0; i < COUNT(return_types); i++)
-		if (return_types[i].in12 == (value & TYPE_BITS))
-			out |= (uint32_t)return_types[i].in20;
-	for (unsigned i = 0; i < COUNT(subtypes); i++)
-		if (subtypes[i].in12 == (value & SUBTYPE_BITS))
-			out |= (uint32_t)subtypes[i].in20;
-	return out;
-}
-
-/* Of the numbered subtypes, which are alike for arguments and handles. */
+/* Finds the place of a numbered subtype (of a handle or an argument, whose first number is
+ * `first`). */
 static bool place_of(uint32_t subtype, uint32_t first, uint32_t *ret)
 {
 	*ret = subtype - first;

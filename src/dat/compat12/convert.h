@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * From DAT 1.2 to 2.0 and back, by the table. Structures are bytes here, since the headers of both
- * versions use the same names; a structure of 2.0 lives in a C12_STRUCT20.
+ * versions use the same names; a structure of 2.0 is a C12_STRUCT20.
  */
 #ifndef DAT_COMPAT12_CONVERT_H
 #define DAT_COMPAT12_CONVERT_H
@@ -17,24 +17,23 @@ enum c12_type { C12_TYPES(C12_TYPE_ENUM) C12_N_TYPES };
 	C12_SIZE12_##name = (size12), C12_SIZE20_##name = (size20),
 enum c12_size { C12_TYPES(C12_SIZE_ENUM) };
 
-/* A structure of DAT 2.0, of zeros. */
+/* A structure of DAT 2.0, all zeros. */
 #define C12_STRUCT20(variable, name) uint64_t variable[(C12_SIZE20_##name + 7) / 8] = { 0 }
 
-/* Members that the other version has not are left alone. Numbers that do not fit become the
- * greatest that does. */
+/* Converts a structure. Members that the other version lacks stay unchanged. A number that does not
+ * fit becomes the greatest that does. */
 void c12_to20(enum c12_type type, void *to, const void *from);
 void c12_from20(enum c12_type type, void *to, const void *from);
 
-/* A mask of 1.2. Bits that 1.2 does not have become the highest bit, which no mask has. */
+/* Converts a mask of 1.2. Unknown bits become the highest bit, which no mask of 2.0 has. */
 enum c12_mask { C12_EP, C12_IA, C12_PROVIDER, C12_LMR, C12_RMR };
 uint64_t c12_mask20(enum c12_mask mask, uint64_t bits);
 
-/* What a call of 2.0 returned, for a program of 1.2; and the other way round. */
+/* Converts a return value of 2.0. A type that 1.2 lacks becomes an internal error. */
 uint32_t c12_return(uint32_t value);
-uint32_t c12_return20(uint32_t value);
 
 /*
- * The same when arguments stand elsewhere: places[i] is the place in 1.2 of argument i + 1 of
+ * The same for a call whose arguments moved: places[i] is the place in 1.2 of argument i + 1 of
  * 2.0, or 0 if 1.2 does not have it.
  */
 uint32_t c12_return_moved(uint32_t value, const uint8_t *places, unsigned n);

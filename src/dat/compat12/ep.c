@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Endpoints and posts, for DAT 1.2. */
+/* Calls of endpoints and posts, for DAT 1.2. */
 #include "dat/compat12/call.h"
 
 #include <string.h>
 
-/* A post allocates nothing, so this is the most that it converts; no adapter has as many. */
+/* The most segments that a post converts, since it allocates nothing. No adapter has as many. */
 #define SEGMENTS 256
 
 typedef DAT_RETURN (*create_func)(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Events and what they are waited for with, for DAT 1.2. */
+/* Calls of events, EVDs and CNOs whose structures differ, for DAT 1.2. */
 #include "dat/compat12/call.h"
 
 #include <string.h>
 
-/* Which rows of the table an event is converted by. */
+/* Returns the structure in the table by which an event is converted. */
 static enum c12_type type_of(DAT_EVENT_NUMBER number)
 {
 	switch (number) {
@@ -29,7 +29,7 @@ static void event12(DAT_EVENT *to, const void *from)
 	memcpy(&number, from, sizeof(number));
 	memset(to, 0, sizeof(*to));
 	c12_from20(type_of(number), to, from);
-	/* 2.0 has one more: a local fault of memory management. */
+	/* 2.0 has one more status: a local fault of memory management. */
 	if (number == DAT_DTO_COMPLETION_EVENT && *status > DAT_RMR_OPERATION_FAILED)
 		*status = DAT_DTO_ERR_LOCAL_PROTECTION;
 }
@@ -71,7 +71,7 @@ C12_EXPORT DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event
 	return c12_return(post(evd, event ? event20 : NULL));
 }
 
-/* The mask of 2.0 has values that overlap; of it, only "all" is understood alike everywhere. */
+/* The values of 2.0's mask overlap; only "all" means the same to every provider. */
 #define CNO_ALL20 4
 
 C12_EXPORT DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask,
@@ -88,7 +88,7 @@ C12_EXPORT DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno, DAT_CNO_PARAM_MASK mask,
 	if (rc != DAT_SUCCESS)
 		return c12_return(rc);
 	c12_from20(C12_TYPE_CNO_PARAM, param, param20);
-	/* The kind of proxy stands behind the IA; anything but an agent is none in 1.2. */
+	/* The type of the proxy follows the IA; 1.2 knows agents only. */
 	memcpy(&proxy_type, (const char *)param20 + sizeof(DAT_IA_HANDLE), sizeof(proxy_type));
 	if (proxy_type != 1)
 		param->agent = DAT_OS_WAIT_PROXY_AGENT_NULL;

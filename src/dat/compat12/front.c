@@ -21,8 +21,8 @@ static void take_front(const char *library)
 		front = get();
 }
 
-/* The one beside this library; by path and not by name, since the process may
- * have another libdat2.so.2. Never unloaded. */
+/* Takes the libdat2.so.2 beside this library, by path, since the process may have loaded another
+ * one; else by name. It is never unloaded. */
 static void find(void)
 {
 	char path[PATH_MAX];

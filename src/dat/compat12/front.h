@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The way from libdat.so.1 to libdat2.so.2: struct dreg_front of dat/registry/front.h, with slots
- * as bare pointers since their types are those of the other version. check20.c holds it against
- * the original.
+ * What libdat.so.1 uses of libdat2.so.2: struct dreg_front of dat/registry/front.h, with slots as
+ * bare pointers since their types are those of the other version. tests/dat/compat12_check20.c
+ * compares the layouts.
  */
 #ifndef DAT_COMPAT12_FRONT_H
 #define DAT_COMPAT12_FRONT_H
@@ -24,7 +24,7 @@ struct c12_lmr20 {
 	uint32_t length, context;
 };
 
-/* NULL if our libdat2.so.2 is not beside this library. */
+/* Returns NULL if there is no libdat2.so.2 of Dapple. */
 const struct c12_front *c12_front(void);
 
 #endif

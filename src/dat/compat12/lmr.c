@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Memory for DAT 1.2.
- *
- * dat_rmr_bind names its LMR by the context in the triplet, and in 2.0 by the handle as well. So
- * every LMR made here is remembered: by IA and context, where a bind finds it, and by handle,
- * where its end finds it.
- */
+#include "dat/compat12/lmr.h"
+
 #include "dat/compat12/call.h"
 
 #include <pthread.h>
@@ -22,7 +17,7 @@ struct known {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct known *by_context[BUCKETS], *by_handle[BUCKETS]; /* under lock */
+static struct known *by_context[BUCKETS], *by_handle[BUCKETS]; /* guarded by lock */
 
 static struct known **context_bucket(DAT_LMR_CONTEXT context)
 {
@@ -48,7 +43,7 @@ static void remember(struct known *k)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Out of the list by context; under lock. */
+/* Takes k off its list by context. Called with lock held. */
 static void unlink_context(struct known *k)
 {
 	struct known **at = context_bucket(k->context);
@@ -88,7 +83,6 @@ static DAT_LMR_HANDLE find(DAT_IA_HANDLE ia, DAT_LMR_CONTEXT context)
 	return lmr;
 }
 
-/* An abrupt close ends what the IA had. */
 void c12_lmr_forget_ia(DAT_IA_HANDLE ia)
 {
 	pthread_mutex_lock(&lock);
@@ -119,7 +113,7 @@ C12_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 				     DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
 				     DAT_VADDR *registered_address)
 {
-	/* 2.0 has the kind of addresses as argument 7. */
+	/* 2.0 has the type of addresses as argument 7. */
 	static const uint8_t places[] = { 1, 2, 3, 4, 5, 6, 0, 7, 8, 9 };
 	C12_FRONT;
 	struct known *k = malloc(sizeof(*k));
@@ -145,7 +139,7 @@ C12_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,
 C12_EXPORT DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr)
 {
 	C12_FRONT;
-	/* Before, since a moment later the handle may be another's. */
+	/* taken before the call, since the handle may be reused right after it */
 	struct known *k = take(lmr);
 	DAT_RETURN rc = C12_FUNC(lmr_free, DAT_LMR_FREE_FUNC)(lmr);
 
@@ -171,7 +165,7 @@ C12_EXPORT DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr, DAT_LMR_PARAM_MASK mask,
 
 typedef DAT_RETURN (*sync_func)(DAT_IA_HANDLE, const struct c12_lmr20 *, DAT_VLEN);
 
-/* Any number of segments, some at a time. */
+/* Converts any number of segments, 64 per call. */
 static DAT_RETURN sync_all(enum c12_slot slot, DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET *from,
 			   DAT_VLEN count)
 {
@@ -180,7 +174,7 @@ static DAT_RETURN sync_all(enum c12_slot slot, DAT_IA_HANDLE ia, const DAT_LMR_T
 	DAT_RETURN rc = DAT_SUCCESS;
 	DAT_VLEN n = 0;
 
-	/* At least one call: it looks at the IA. */
+	/* at least one call, which checks the IA */
 	do {
 		DAT_VLEN now = 0;
 
@@ -223,7 +217,7 @@ C12_EXPORT DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr, DAT_RMR_PARAM_MASK mask,
 	return c12_return(rc);
 }
 
-/* The number of the IA that an RMR is of: some providers say their own handle. */
+/* Returns the number of an RMR's IA; some providers return their own handle. */
 static DAT_RETURN ia_of_rmr(const struct c12_front *front, DAT_RMR_HANDLE rmr, DAT_IA_HANDLE *ret)
 {
 	DAT_RETURN (*number)(DAT_IA_HANDLE, DAT_IA_HANDLE *) = front->get_ia_handle;
@@ -251,7 +245,7 @@ C12_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *lo
 				   DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 				   DAT_RMR_CONTEXT *context)
 {
-	/* 2.0 has the LMR as argument 2 and the kind of addresses as argument 5. */
+	/* 2.0 has the LMR as argument 2 and the type of addresses as argument 5. */
 	static const uint8_t places[] = { 1, 0, 2, 3, 0, 4, 5, 6, 7 };
 	C12_FRONT;
 	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
@@ -266,7 +260,7 @@ C12_EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *lo
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (local->segment_length > UINT32_MAX)
 		return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	/* No length is no binding, and needs no LMR. */
+	/* a segment of length 0 unbinds, and needs no LMR */
 	if (local->segment_length)
 		lmr = find(ia, local->lmr_context);
 	if (local->segment_length && !lmr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Calls that are alike in both versions but for what they return. */
+/* Calls that differ in their return values only. */
 #include "dat/compat12/call.h"
 
 C12_EXPORT DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Places in a provider's table that both versions have; check20.c holds them against the headers. */
+/* Slots of a provider's table that both versions have. tests/dat/compat12_check*.c compare them
+ * with the headers. */
 #ifndef DAT_COMPAT12_SLOTS_H
 #define DAT_COMPAT12_SLOTS_H
 
@@ -75,7 +76,7 @@
 #define C12_SLOT(name, number) C12_##name = (number),
 enum c12_slot {
 	C12_SLOTS(C12_SLOT)
-	C12_N_SLOTS = 81 /* of a table of DAT 2.0 */
+	C12_N_SLOTS = 81 /* slots of a table of DAT 2.0 */
 };
 
 #endif

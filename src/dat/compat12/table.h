@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * DAT 1.2 against DAT 2.0: THE table. What is not in it is the same in both.
+ * DAT 1.2 against DAT 2.0: the table of differences.
  *
- * No file can include both sets of headers, since they use the same names. So the table holds
- * numbers beside the names, and check12.c and check20.c hold the numbers against the headers.
+ * No file can include both sets of headers, since they use the same names. So the table has numbers
+ * beside the names; tests/dat/compat12_check12.c and compat12_check20.c compare them with the
+ * headers.
  *
  *	TYPE(name, structure, bytes in 1.2, bytes in 2.0)
  *	FIELD(member in 1.2, member in 2.0, offset and size in 1.2, offset and size in 2.0)
@@ -238,7 +239,7 @@
 	FIELD(evd_handle, evd_handle, 8, 8, 8, 8) \
 	FIELD(event_data.software_event_data.pointer, event_data.software_event_data.pointer, 16, 8, 16, 8)
 
-/* Alike in both, and handed through. */
+/* The same in both versions, and passed through. */
 #define C12_SAME(TYPE) \
 	TYPE(DAT_EVD_PARAM, 32) \
 	TYPE(DAT_SRQ_ATTR, 12) \
@@ -372,7 +373,7 @@
 	VALUE(DAT_SRQ_STATE_OPERATIONAL, 0, 1) \
 	VALUE(DAT_SRQ_STATE_ERROR, 1, 0)
 
-/* 1.2 also has DAT_PZ_SAME (1), which no provider of ours says. */
+/* 1.2 also has DAT_PZ_SAME (1), which Dapple's provider does not use. */
 #define C12_PZ_SUPPORT(VALUE) \
 	VALUE(DAT_PZ_UNIQUE, 0, 0) \
 	VALUE(DAT_PZ_SHAREABLE, 2, 1)

@@ -18,7 +18,7 @@ static const struct {
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Resolved, since the program may change its folder. */
+/* resolved, since the program may change its working directory */
 static char own_folder[PATH_MAX];
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
@@ -53,7 +53,8 @@ void dreg_become_global(void)
 
 	if (dladdr((void *)find_own, &info) &&
 	    !dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
-		dreg_say(DREG_ERROR, "%s cannot be made global: %s", info.dli_fname, dlerror());
+		dreg_say(DREG_ERROR, "cannot make %s global (%s): providers may "
+			 "not find it; link the program with libdat2", info.dli_fname, dlerror());
 }
 
 bool dreg_builtin_name(const char *name)
@@ -64,7 +65,7 @@ bool dreg_builtin_name(const char *name)
 	return false;
 }
 
-/* False if the device is none of ours. */
+/* Fills the entry of a device. Returns false if the device is not Dapple's. */
 static bool entry_of(const char *device, struct dreg_builtin *b)
 {
 	int n = -1;
@@ -85,7 +86,7 @@ static bool entry_of(const char *device, struct dreg_builtin *b)
 	return true;
 }
 
-/* The three verbs calls that it takes; a device is opaque here. */
+/* The verbs calls needed here; devices are opaque. */
 struct verbs {
 	void **(*get_device_list)(int *n);
 	const char *(*get_device_name)(void *device);
@@ -94,11 +95,12 @@ struct verbs {
 
 static bool load_verbs(struct verbs *v)
 {
-	/* Kept for good: our provider needs it a moment later. */
+	/* never closed: Dapple's provider needs it next */
 	void *dl = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!dl) {
-		dreg_say(DREG_STATIC, "no entries for adapters: %s", dlerror());
+		dreg_say(DREG_STATIC, "cannot load libibverbs.so.1 (%s): there are no entries of "
+			 "adapters; install it, or name a provider in dat.conf", dlerror());
 		return false;
 	}
 	*(void **)&v->get_device_list = dlsym(dl, "ibv_get_device_list");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An entry for each of our adapters, so that a program runs with no configuration. They are known
- * by the names of verbs devices, which are asked of whatever libibverbs the process has; it is
- * loaded only for this.
+ * One entry per adapter of Dapple, so that a program runs without configuration. Adapters are known
+ * by the names of verbs devices, which the libibverbs of the process lists; it is loaded for this
+ * only.
  */
 #ifndef DAT_REGISTRY_BUILTIN_H
 #define DAT_REGISTRY_BUILTIN_H
@@ -18,16 +18,17 @@ struct dreg_builtin {
 	char params[DAT_NAME_MAX_LENGTH + 8];
 };
 
-/* Whether a name could be one of them: spares the device list where not. */
+/* Returns true if an entry may have that name. Spares the list of devices for others. */
 bool dreg_builtin_name(const char *name);
 
-/* Calls `each` for every adapter there is now, until it returns false. */
+/* Calls `each` for every present adapter until it returns false. */
 void dreg_builtin_each(bool (*each)(void *ctx, const struct dreg_builtin *b), void *ctx);
 
-/* The folder of this library with a slash, where our provider lies, too; "" if unknown. */
+/* Returns the folder of this library with a slash, "" if unknown. Dapple's provider lies there,
+ * too. */
 const char *dreg_own_folder(void);
 
-/* Make our exports visible to providers, which do not say where they come from. */
+/* Makes the exports of this library visible to providers, which look them up by name alone. */
 void dreg_become_global(void);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Calls that take a handle of any type, or ask about an IA. */
+#include "dat/registry/call_any.h"
+
 #include "dat/registry/call.h"
 
 #include <dat2/dat_ib_extensions.h>
 
 #include <stdarg.h>
 
-/* The provider's own handle and its table, for an IA by its number as for any object. */
+/* Returns the table of a handle of any kind. *handle becomes the provider's, which for an IA
+ * differs from the number. */
 static const DAT_PROVIDER *any_object(DAT_HANDLE *handle)
 {
 	const DAT_PROVIDER *table;
@@ -62,9 +64,8 @@ DREG_EXPORT DAT_RETURN dat_get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE *t
 }
 
 /*
- * dat_ib_open_query: the attributes of an adapter without opening it, and a handle to end that.
- * To open it in full gives the same answers from any provider, also from one that never heard of
- * this operation.
+ * dat_ib_open_query: the attributes of an adapter without an open, and a handle to close. A full
+ * open gives the same attributes with any provider, also with one that does not know the operation.
  */
 static DAT_RETURN open_query(va_list args)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Endpoints. */
+#include "dat/registry/call_ep.h"
+
 #include "dat/registry/call.h"
 
 DREG_EXPORT DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
@@ -22,7 +23,7 @@ DREG_EXPORT DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep, DAT_EP_PARAM_MASK mask, DA
 	return DREG_CALL(ep_query_func, ep, mask, param);
 }
 
-/* The handles that an endpoint may be given lie in the parameters. */
+/* Checks the handles in the parameters of dat_ep_modify. */
 static DAT_RETURN check_param(const DAT_PROVIDER *table, DAT_EP_PARAM_MASK mask,
 			      const DAT_EP_PARAM *param)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Event dispatchers and CNOs. */
+#include "dat/registry/call_event.h"
+
 #include "dat/registry/call.h"
 
 DREG_EXPORT DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Memory, protection zones, shared receive queues. */
+#include "dat/registry/call_mem.h"
+
 #include "dat/registry/call.h"
 
 DREG_EXPORT DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type,

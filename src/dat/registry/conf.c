@@ -33,7 +33,7 @@ static void skip_line(struct cursor *c)
 		c->at++;
 }
 
-/* Nothing more on this line but a comment. */
+/* Returns true if the line has no more fields. */
 static bool at_record_end(struct cursor *c)
 {
 	skip_blanks(c);
@@ -45,13 +45,13 @@ static const char *put(char *field, size_t *n, char c)
 	if (*n == DREG_CONF_FIELD_MAX - 1)
 		return "a field is too long";
 	if (c == '\0')
-		return "a NUL byte";
+		return "a field has a NUL byte";
 	field[(*n)++] = c;
 	field[*n] = '\0';
 	return NULL;
 }
 
-/* The cursor stands behind the opening quote. */
+/* Called with the cursor behind the opening quote. Returns NULL or an error. */
 static const char *take_quoted(struct cursor *c, char *field)
 {
 	const char *why = NULL;
@@ -70,7 +70,7 @@ static const char *take_quoted(struct cursor *c, char *field)
 	return NULL;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL or an error. */
 static const char *take_field(struct cursor *c, char *field)
 {
 	const char *why = NULL;
@@ -86,7 +86,7 @@ static const char *take_field(struct cursor *c, char *field)
 	return why;
 }
 
-/* Digits up to 65535; NULL if there are none or too many. */
+/* Reads a number up to 65535. Returns its end, or NULL if there is none. */
 static const char *take_number(const char *s, uint32_t *ret)
 {
 	uint32_t v = 0;
@@ -129,15 +129,15 @@ static const char *read_words(struct dreg_conf_line *l)
 
 	l->threadsafe = starts_with(threads, "threadsafe");
 	if (!l->threadsafe && !starts_with(threads, "nonthreadsafe"))
-		return "neither threadsafe nor nonthreadsafe";
+		return "field 3 is neither threadsafe nor nonthreadsafe";
 	l->is_default = starts_with(def, "default");
 	if (!l->is_default && !starts_with(def, "nondefault"))
-		return "neither default nor nondefault";
+		return "field 4 is neither default nor nondefault";
 	return NULL;
 }
 
-/* The maker's name and two numbers: dapl.2.0. Nothing uses it, but a line in
- * which it is wrong has its fields in the wrong places. */
+/* The vendor and two numbers: dapl.2.0. Nothing uses them, but a line without them has its fields
+ * in the wrong places. */
 static const char *check_version(const char *s)
 {
 	const char *dot = strchr(s, '.');
@@ -155,11 +155,11 @@ static const char *read_line(struct dreg_conf_line *l)
 	const char *why;
 
 	if (!l->field[DREG_CONF_NAME][0])
-		return "an empty name";
+		return "the name is empty";
 	if (strlen(l->field[DREG_CONF_NAME]) >= DAT_NAME_MAX_LENGTH)
 		return "the name is too long";
 	if (!l->field[DREG_CONF_LIBRARY][0])
-		return "no library";
+		return "the library is empty";
 	why = read_api(l);
 	if (!why)
 		why = read_words(l);
@@ -172,13 +172,13 @@ static const char *take_record(struct cursor *c, struct dreg_conf_line *l)
 
 	for (int i = 0; i < DREG_CONF_FIELDS; i++) {
 		if (at_record_end(c))
-			return "fewer than eight fields";
+			return "the line has fewer than eight fields";
 		why = take_field(c, l->field[i]);
 		if (why)
 			return why;
 	}
 	if (!at_record_end(c))
-		return "more than eight fields";
+		return "the line has more than eight fields";
 	return read_line(l);
 }
 

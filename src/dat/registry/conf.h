@@ -26,25 +26,25 @@ enum dreg_conf_field {
 	DREG_CONF_FIELDS,
 };
 
-#define DREG_CONF_FIELD_MAX 1024 /* bytes with the NUL */
+#define DREG_CONF_FIELD_MAX 1024 /* bytes, including the NUL */
 
-/* One good line. */
+/* A legal line. */
 struct dreg_conf_line {
-	unsigned number;                 /* of the line, from 1 */
+	unsigned number;                 /* from 1 */
 	char field[DREG_CONF_FIELDS][DREG_CONF_FIELD_MAX];
 	bool kernel, is_default, threadsafe;
 	uint32_t major, minor;
 };
 
 struct dreg_conf_user {
-	/* Every good line, also those for kernels and those that are not default. */
+	/* A legal line, also one for kernels or one that is not default. */
 	void (*line)(void *ctx, const struct dreg_conf_line *line);
-	/* A bad line, and what is wrong with it. */
+	/* An illegal line, and its error. */
 	void (*bad)(void *ctx, unsigned number, const char *why);
 	void *ctx;
 };
 
-/* The text need not end with a line end and may hold any bytes. */
+/* Parses dat.conf. The text may hold any bytes and need not end in a newline. */
 void dreg_conf_parse(const char *text, size_t size, const struct dreg_conf_user *user);
 
 #endif

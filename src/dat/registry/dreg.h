@@ -2,15 +2,15 @@
 /*
  * The DAT registry: libdat2.so.2.
  *
- * Three things meet here. Entries (entry.h) say which names exist and which library serves each:
- * the lines of dat.conf, then one entry per adapter of ours. Providers (provider.h) are what
- * those libraries register once loaded. Handles (handle.h) are what programs hold: a small number
- * for an IA, a pointer to a provider's object for everything else; each call checks its handles
- * and goes through the table of the object's provider.
+ * Entries (entry.h) say which names exist and which library serves each: the lines of dat.conf,
+ * then one entry per adapter of Dapple. Providers (provider.h) register themselves when those
+ * libraries are loaded. Handles (handle.h) are a small number for an IA and a pointer to a
+ * provider's object for everything else; each call checks its handles and goes through the table of
+ * the object's provider.
  *
- * One lock, dreg_lock, guards entries, providers and the making and ending of IA numbers. It is
- * never held across a call into a provider or the loader; whoever loads or unloads an entry's
- * library marks the entry busy instead. Calls on handles take no lock at all.
+ * One lock, dreg_lock, guards entries, providers and the numbers of IAs. It is not held across a
+ * call into a provider or the loader: the thread that loads or unloads an entry's library marks the
+ * entry busy instead. Calls on handles take no lock.
  */
 #ifndef DAT_REGISTRY_DREG_H
 #define DAT_REGISTRY_DREG_H
@@ -23,16 +23,14 @@
 
 #define DREG_EXPORT __attribute__((visibility("default")))
 
-extern pthread_mutex_t dreg_lock;
-
 static inline DAT_RETURN dreg_bad(DAT_RETURN type, DAT_RETURN subtype)
 {
 	return DAT_ERROR(type, subtype);
 }
 
 /*
- * Around calls that load, open and close: a thread that is cancelled in the middle would leave an
- * entry busy for ever, and errno is the program's.
+ * Around calls that load, open and close. A thread cancelled within would leave an entry busy for
+ * ever, so cancellation is disabled; errno is kept for the program.
  */
 struct dreg_guard {
 	int cancel_state, saved_errno;

@@ -12,14 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONF_MAX (1u << 20) /* bytes of dat.conf that are read */
+#define CONF_MAX (1u << 20) /* bytes read of dat.conf */
 
 pthread_mutex_t dreg_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* In order. Appended to under dreg_lock, and never shortened, so that it may be
- * walked without. */
+/* Appended to under dreg_lock and never shortened, so that readers take no lock. */
 static struct dreg_entry *entries, **entries_end = &entries;
-static bool replaced; /* by DAT_OVERRIDE: no entries for adapters */
+static bool replaced; /* DAT_OVERRIDE is set: no entries of adapters */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b)
@@ -76,12 +75,12 @@ static void take_line(void *ctx, const struct dreg_conf_line *l)
 
 static void bad_line(void *ctx, unsigned number, const char *why)
 {
-	dreg_say(DREG_ERROR | DREG_STATIC, "%s:%u: %s; the line is ignored", (const char *)ctx,
-		 number, why);
+	dreg_say(DREG_ERROR | DREG_STATIC, "%s:%u: %s; the line is ignored until it is "
+		 "corrected", (const char *)ctx, number, why);
 }
 
-/* The bytes of a file, up to CONF_MAX, or -1. It may be a pipe that nobody
- * writes to: that is an empty file and not a program that hangs. */
+/* Returns how many bytes were read, up to CONF_MAX, or -1. A pipe without a writer is an empty
+ * file; the open does not block. */
 static ssize_t read_file(const char *path, char **ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -108,7 +107,8 @@ static bool read_conf(const char *path)
 	ssize_t n = read_file(path, &text);
 
 	if (n < 0) {
-		dreg_say(DREG_STATIC, "%s: %s", path, strerror(errno));
+		dreg_say(DREG_STATIC, "cannot read %s (%s): it adds no entries; create the file to "
+			 "add some", path, strerror(errno));
 		return false;
 	}
 	dreg_say(DREG_STATIC, "reading %s", path);
@@ -137,11 +137,30 @@ static void start(void)
 		replaced = true;
 		if (!read_conf(path))
 			dreg_say(DREG_ERROR, "DAT_OVERRIDE names %s, which cannot be read: there are "
-				 "no adapters", path);
+				 "no adapters; correct it or unset it", path);
 	} else if (!read_conf(DREG_SYSCONFDIR "/dat.conf")) {
 		read_conf("/etc/dat.conf");
 	}
 	errno = saved;
+}
+
+/* Adds the entry of an adapter unless it is there. */
+static void add_builtin(const DAT_PROVIDER_INFO *info, const char *params)
+{
+	struct dreg_entry *e;
+
+	pthread_mutex_lock(&dreg_lock);
+	for (e = entries; e; e = e->next)
+		if (e->builtin && same_key(&e->info, info))
+			break;
+	if (!e) {
+		e = new_entry(info, DREG_OWN_LIBRARY, params);
+		if (e) {
+			e->builtin = true;
+			append(e);
+		}
+	}
+	pthread_mutex_unlock(&dreg_lock);
 }
 
 static bool make_builtin(void *ctx, const struct dreg_builtin *b)
@@ -150,7 +169,7 @@ static bool make_builtin(void *ctx, const struct dreg_builtin *b)
 
 	if (strcmp(b->info.ia_name, wish->name) != 0)
 		return true;
-	dreg_entry_make(&b->info, DREG_OWN_LIBRARY, b->params);
+	add_builtin(&b->info, b->params);
 	return false;
 }
 
@@ -162,32 +181,14 @@ static bool have_name(const char *name)
 	return false;
 }
 
-/* An adapter's entry is made when somebody asks for it by name; the file wins. */
+/*
+ * Makes the entry of an adapter when its name is asked for. A line of the file with that name wins.
+ */
 static void provide(const struct dreg_wish *wish)
 {
 	pthread_once(&once, start);
 	if (!replaced && dreg_builtin_name(wish->name) && !have_name(wish->name))
 		dreg_builtin_each(make_builtin, (void *)wish);
-}
-
-struct dreg_entry *dreg_entry_make(const DAT_PROVIDER_INFO *info, const char *library,
-				   const char *params)
-{
-	struct dreg_entry *e;
-
-	pthread_mutex_lock(&dreg_lock);
-	for (e = entries; e; e = e->next)
-		if (e->builtin && same_key(&e->info, info))
-			break;
-	if (!e) {
-		e = new_entry(info, library, params);
-		if (e) {
-			e->builtin = true;
-			append(e);
-		}
-	}
-	pthread_mutex_unlock(&dreg_lock);
-	return e;
 }
 
 enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_wish *wish)
@@ -213,7 +214,7 @@ DAT_RETURN dreg_match_error(enum dreg_match best)
 		[DREG_MATCH_MAJOR] = DAT_MAJOR_NOT_FOUND,
 		[DREG_MATCH_MINOR] = DAT_MINOR_NOT_FOUND,
 		[DREG_MATCH_THREADS] = DAT_THREAD_SAFETY_NOT_FOUND,
-		/* There was an entry, but its library did not load. */
+		/* an entry matched, but its library did not load */
 		[DREG_MATCH_LENIENT] = DAT_NAME_NOT_REGISTERED,
 		[DREG_MATCH_EXACT] = DAT_NAME_NOT_REGISTERED,
 	};
@@ -221,7 +222,6 @@ DAT_RETURN dreg_match_error(enum dreg_match best)
 	return dreg_bad(DAT_PROVIDER_NOT_FOUND, subtype[best]);
 }
 
-/* First all exact ones, then all others that serve. */
 struct dreg_entry *dreg_entry_next(const struct dreg_wish *wish, const struct dreg_entry *after,
 				   enum dreg_match *ret_best)
 {
@@ -259,7 +259,7 @@ static bool list_builtin(void *ctx, const struct dreg_builtin *b)
 	struct lister *l = ctx;
 	const struct dreg_entry *e;
 
-	/* Unless the file has the name; one made on demand is told here as well. */
+	/* The file wins; an entry made by provide() is listed here, too. */
 	for (e = next_of(NULL); e; e = next_of(e))
 		if (!e->builtin && strcmp(e->info.ia_name, b->info.ia_name) == 0)
 			return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What our libdat.so.1 sees of this library. Both export the same names, so it must never call one
- * of them by name; it finds dreg_front() by dlsym on a handle and goes through tables.
+ * What libdat.so.1 uses of this library. Both export the same names, so it never calls one of them
+ * by name: it finds dreg_front() by dlsym on a handle and goes through tables.
  */
 #ifndef DAT_REGISTRY_FRONT_H
 #define DAT_REGISTRY_FRONT_H
@@ -9,8 +9,8 @@
 #include "dat/registry/dreg.h"
 
 struct dreg_front {
-	size_t size;  /* of this structure: what libdat.so.1 was built with */
-	/* The calls of this library as they stand in a provider's table: they take a program's
+	size_t size;  /* of this structure, compared with the one that libdat.so.1 was built with */
+	/* The calls of this library in the slots of a provider's table. They take a program's
 	 * handles and check them. ia_open and ia_ha_related are empty. */
 	DAT_PROVIDER calls;
 	DAT_IA_OPENV_FUNC ia_openv;
@@ -20,7 +20,7 @@ struct dreg_front {
 	DAT_RETURN (*get_ia_handle)(DAT_IA_HANDLE in, DAT_IA_HANDLE *out);
 };
 
-#define DREG_FRONT_NAME "dreg_front"
+/* Exported for dlsym by the name "dreg_front". */
 const struct dreg_front *dreg_front(void);
 
 #endif

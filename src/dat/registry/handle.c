@@ -6,20 +6,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GONE ((uintptr_t)1) /* where a table was */
+#define GONE ((uintptr_t)1) /* marks where a table was */
 
 _Atomic uint64_t dreg_pages[DREG_PAGES];
-_Atomic uint32_t dreg_generation = 1; /* never 0, so that an empty place is a miss for page 0 */
+_Atomic uint32_t dreg_generation = 1; /* never 0, so that an empty slot is a miss for page 0 */
 _Atomic(uintptr_t) dreg_tables[DREG_TABLES];
 
-/* Beside dreg_tables; under dreg_lock, but for the atomic. */
+/* By the index of dreg_tables. Guarded by dreg_lock, but for the atomic. */
 static struct {
 	unsigned users;
 	_Atomic bool extensions;
 } tables[DREG_TABLES];
 static unsigned n_tables;
 
-/* The place of a table, or where it may be put, or DREG_TABLES. */
+/* Returns the index of a table, or one where it may be put, or DREG_TABLES. */
 static unsigned find(uintptr_t table, bool to_put)
 {
 	unsigned at = dreg_table_place(table), hole = DREG_TABLES;
@@ -76,7 +76,7 @@ void dreg_new_generation(void)
 	do {
 		now = atomic_load_explicit(&dreg_generation, memory_order_relaxed);
 		next = now + 1 < DREG_GENERATIONS ? now + 1 : 1;
-		/* Numbers come round: what is left of the last time must not count. */
+		/* Generations wrap around: pages of the former round must not match. */
 		for (unsigned i = 0; next == 1 && i < DREG_PAGES; i++)
 			atomic_store_explicit(&dreg_pages[i], 0, memory_order_relaxed);
 	} while (!atomic_compare_exchange_weak_explicit(&dreg_generation, &now, next,
@@ -85,10 +85,9 @@ void dreg_new_generation(void)
 }
 
 /*
- * The kernel copies the set of signals before it looks at `how`, which is wrong on purpose: EFAULT
- * if the address cannot be read, EINVAL if it can, and nothing is changed. Unlike a pipe it needs
- * no descriptor, unlike process_vm_readv no container forbids it, and unlike mincore it sees
- * PROT_NONE.
+ * The kernel copies the signal set before it checks `how`, which is invalid on purpose: EFAULT if
+ * the address is not readable, EINVAL if it is, and nothing changes. Unlike a pipe this needs no
+ * descriptor; unlike process_vm_readv no container forbids it; unlike mincore it sees PROT_NONE.
  */
 static bool is_readable(const void *at)
 {
@@ -104,7 +103,7 @@ const DAT_PROVIDER *dreg_object_slow(DAT_HANDLE handle)
 {
 	uintptr_t a = (uintptr_t)handle, table;
 	uint64_t page = a >> DREG_PAGE_BITS;
-	/* Before the question, so that a free in between makes the answer worthless. */
+	/* Read before the check, so that a free meanwhile invalidates its result. */
 	uint32_t generation = atomic_load_explicit(&dreg_generation, memory_order_acquire);
 
 	if (a < DREG_MAX_IAS || a % sizeof(void *) != 0 || !is_readable(handle))

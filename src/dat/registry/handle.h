@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From a handle to the table of its provider, or to nothing.
+ * From a handle to the table of its provider.
  *
- * The first word of an object points to its provider's table. So a handle is good when it is
- * aligned, can be read, and its first word is one of the tables that are in use now: that
- * refuses NULL, small numbers, wild pointers, memory of something else, and (as long as the
- * provider or the allocator overwrites the first word) freed objects.
+ * The first word of an object points to its provider's table. So a handle is good if it is aligned
+ * and readable, and its first word is a table now in use. That refuses NULL, small numbers, wild
+ * pointers, memory of other things, and freed objects whose first word was overwritten.
  *
- * "Can be read" is asked of the kernel once per page: a cache remembers pages that held a good
- * object. A call that frees an object or closes an IA may be followed by an unmapping, so it ends
- * the trust in all pages by starting a new generation; the next use asks again. A hit costs a
- * load and a compare for the page, and another two for the table.
+ * The kernel says whether a page is readable; a cache remembers pages that held a good object. A
+ * call that frees an object or closes an IA may unmap memory, so it starts a new generation, in
+ * which every page is checked again. A hit costs a load and a compare for the page, and another two
+ * for the table.
  */
 #ifndef DAT_REGISTRY_HANDLE_H
 #define DAT_REGISTRY_HANDLE_H
@@ -21,29 +20,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Below this a handle is the number of an IA and never a pointer. */
+/* Below this a handle is the number of an IA. */
 #define DREG_MAX_IAS 65536u
 
-#define DREG_PAGE_BITS 12 /* or a divisor of the real page */
+#define DREG_PAGE_BITS 12 /* of a page, or of a divisor of its size */
 #define DREG_PAGES 256u
 #define DREG_GENERATION_BITS 20
 #define DREG_GENERATIONS (1u << DREG_GENERATION_BITS)
-#define DREG_TABLES 1024u /* places, of which three quarters may be filled */
+#define DREG_TABLES 1024u /* of a hash table that is filled to three quarters at most */
 
 extern _Atomic uint64_t dreg_pages[DREG_PAGES]; /* page << DREG_GENERATION_BITS | generation */
 extern _Atomic uint32_t dreg_generation;
 extern _Atomic(uintptr_t) dreg_tables[DREG_TABLES];
 
-/* Count a table in and out; 0 or -ENOSPC. Under dreg_lock. */
+/* Adds and removes a user of a table. Returns 0 or -ENOSPC. Called with dreg_lock held. */
 int dreg_table_use(const DAT_PROVIDER *table, bool extensions);
 void dreg_table_drop(const DAT_PROVIDER *table);
-/* Whether an IA of this table told of extensions. */
+/* Returns true if an IA of this table has extensions. */
 bool dreg_table_extensions(const DAT_PROVIDER *table);
 
-/* After a call that may have given memory back. */
+/* Ends the trust in all pages. Called after a call that may have unmapped memory. */
 void dreg_new_generation(void);
 
-/* The careful way, and the cache filled if the answer is good. */
+/* As dreg_object, asking the kernel; fills the cache. */
 const DAT_PROVIDER *dreg_object_slow(DAT_HANDLE handle);
 
 static inline uintptr_t dreg_table_place(uintptr_t table)
@@ -58,7 +57,7 @@ static inline bool dreg_table_known(uintptr_t table)
 
 	if (__builtin_expect(found == table, 1))
 		return found != 0;
-	/* 1 stands where a table was; no table is at address 1. */
+	/* 1 marks where a table was. */
 	for (unsigned i = 1; found && i < DREG_TABLES; i++) {
 		at = (at + 1) % DREG_TABLES;
 		found = atomic_load_explicit(&dreg_tables[at], memory_order_acquire);
@@ -68,7 +67,7 @@ static inline bool dreg_table_known(uintptr_t table)
 	return false;
 }
 
-/* Sanitizers would report that a freed object is looked at; that is the point. */
+/* Sanitizers would report the read of a freed object, which is intended. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uintptr_t
 dreg_first_word(DAT_HANDLE handle)
 {
@@ -80,7 +79,8 @@ static inline _Atomic uint64_t *dreg_page_place(uint64_t page)
 	return &dreg_pages[(page ^ page >> 8) % DREG_PAGES];
 }
 
-/* NULL if the handle is no object of a provider in use. IAs have numbers: see ia.h. */
+/* Returns the table of an object, or NULL if the handle is not an object of a provider in use. An
+ * IA has a number (ia.h). */
 static inline const DAT_PROVIDER *dreg_object(DAT_HANDLE handle)
 {
 	uintptr_t a = (uintptr_t)handle;
@@ -89,7 +89,7 @@ static inline const DAT_PROVIDER *dreg_object(DAT_HANDLE handle)
 		       atomic_load_explicit(&dreg_generation, memory_order_acquire);
 	uintptr_t table;
 
-	/* An unaligned pointer never gets into the cache but shares pages with good ones. */
+	/* An unaligned pointer shares its page with good ones. */
 	if (__builtin_expect(a % sizeof(void *) != 0 ||
 			     atomic_load_explicit(dreg_page_place(page), memory_order_relaxed) != tag,
 			     0))

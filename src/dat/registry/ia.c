@@ -9,7 +9,7 @@
 
 _Atomic(struct dreg_ia *) dreg_ia_chunks[DREG_MAX_IAS / DREG_IA_CHUNK];
 
-/* What an IA needs to be closed; beside the chunks, under dreg_lock. */
+/* What the close of an IA needs. Guarded by dreg_lock. */
 static struct {
 	struct dreg_use use;
 	const DAT_PROVIDER *table; /* of the object */
@@ -25,7 +25,7 @@ static struct dreg_ia *place(unsigned nr)
 	return chunk ? &chunk[nr % DREG_IA_CHUNK] : NULL;
 }
 
-/* Under dreg_lock. */
+/* Called with dreg_lock held. */
 static bool have_chunk(unsigned nr)
 {
 	unsigned c = nr / DREG_IA_CHUNK;
@@ -47,7 +47,7 @@ static bool have_chunk(unsigned nr)
 
 #define OWNED(nr) (owned[(nr) / DREG_IA_CHUNK][(nr) % DREG_IA_CHUNK])
 
-/* A number, or 0. Under dreg_lock. */
+/* Returns a number, or 0 if none is free. Called with dreg_lock held. */
 static unsigned take_number(void)
 {
 	for (unsigned i = 0; i < DREG_MAX_IAS; i++) {
@@ -104,7 +104,7 @@ DREG_EXPORT DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE in, DAT_IA_HANDLE *out)
 	return *out ? DAT_SUCCESS : dreg_bad(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 }
 
-/* Extensions count for this IA's provider, and for no other of the process. */
+/* Returns true if the provider of ia has extensions. */
 static bool has_extensions(const DAT_PROVIDER *table, DAT_IA_HANDLE ia)
 {
 	DAT_IA_ATTR attr;
@@ -116,7 +116,7 @@ static bool has_extensions(const DAT_PROVIDER *table, DAT_IA_HANDLE ia)
 	return attr.extension_supported != DAT_EXTENSION_NONE;
 }
 
-/* Give the object a number. 0: there is no place for it. */
+/* Gives the object a number and returns it; 0: there is none, or no room for its table. */
 static unsigned publish(DAT_IA_HANDLE object, const struct dreg_use *use, bool extensions)
 {
 	const DAT_PROVIDER *table = DAT_HANDLE_TO_PROVIDER(object);
@@ -194,7 +194,7 @@ DREG_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	return rc;
 }
 
-/* Of several threads that close one IA, one gets it. */
+/* Returns the provider's handle to one of the threads that close the IA, NULL to the others. */
 static DAT_IA_HANDLE take_open(unsigned nr)
 {
 	struct dreg_ia *p = place(nr);

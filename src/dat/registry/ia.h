@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The numbers that programs hold for IAs. A number is given again only after all others were, so
- * that a closed IA is known as such for a long time.
+ * The numbers of IAs, which are the handles that programs have. A number is reused only after all
+ * others, so that a closed IA is refused for as long as possible.
  */
 #ifndef DAT_REGISTRY_IA_H
 #define DAT_REGISTRY_IA_H
@@ -10,16 +10,16 @@
 #include "dat/registry/handle.h"
 
 /*
- * The provider's handle of an open IA, or NULL. Takes the number; also the provider's own handle,
- * which providers hand out in events.
+ * Returns the provider's handle of an open IA by its number or by that handle itself, which
+ * providers hand out in events; else NULL.
  */
 DAT_IA_HANDLE dreg_ia_slow(DAT_IA_HANDLE ia);
 
 #define DREG_IA_CHUNK 256u
 
 struct dreg_ia {
-	_Atomic(DAT_IA_HANDLE) open;   /* the provider's, while calls are let through */
-	_Atomic(DAT_IA_HANDLE) object; /* the same, from open until the end of close */
+	_Atomic(DAT_IA_HANDLE) open;   /* the provider's handle, while calls are passed */
+	_Atomic(DAT_IA_HANDLE) object; /* the provider's handle, from open to the end of close */
 };
 
 extern _Atomic(struct dreg_ia *) dreg_ia_chunks[DREG_MAX_IAS / DREG_IA_CHUNK];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a program may ask about names without opening them. */
+/* Queries of names, without opening them. */
 #include "dat/registry/dreg.h"
 #include "dat/registry/entry.h"
 #include "dat/registry/ia.h"
@@ -24,8 +24,8 @@ static bool put(void *ctx, const DAT_PROVIDER_INFO *info)
 	return !l->bad;
 }
 
-/* As old programs expect: the count is that of the entries filled in; asked for
- * none it is that of all, and the call fails. */
+/* As old programs expect, *count is the number of entries filled in. With max 0 it is the number of
+ * all, and the call fails. */
 DREG_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *count,
 						   DAT_PROVIDER_INFO *(list[]))
 {
@@ -75,7 +75,7 @@ static bool find_name(const char *name, struct search *ret)
 	return ret->any;
 }
 
-/* What the provider of one says about the other; it must be open for that. */
+/* Asks the provider of one name about the other, for which it is opened. */
 static DAT_HA_RELATIONSHIP ask(const struct search *of, const char *other)
 {
 	const DAT_PROVIDER_INFO *i = &of->found;

@@ -17,7 +17,7 @@ struct dreg_provider {
 	unsigned users;
 };
 
-/* Under dreg_lock. */
+/* Guarded by dreg_lock. */
 static struct dreg_provider *providers;
 static pthread_cond_t busy_cond = PTHREAD_COND_INITIALIZER;
 
@@ -92,7 +92,7 @@ DREG_EXPORT DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider
 	return rc;
 }
 
-/* A library that is loaded again and again must not leave its provider behind. */
+/* A library that does not remove its provider must not leave it behind. */
 static void forget(const DAT_PROVIDER_INFO *info)
 {
 	struct dreg_provider *p, **at;
@@ -113,18 +113,20 @@ static void *open_library(const struct dreg_entry *e)
 	int n;
 
 	dreg_become_global();
-	/* Ours lies beside us, where the loader does not search. */
+	/* Dapple's provider lies beside this library, where the loader does not search. */
 	n = snprintf(beside, sizeof(beside), "%s%s", dreg_own_folder(), e->library);
 	if (strcmp(e->library, DREG_OWN_LIBRARY) == 0 && n < (int)sizeof(beside))
 		dl = dlopen(beside, RTLD_NOW | RTLD_GLOBAL);
 	if (!dl)
 		dl = dlopen(e->library, RTLD_NOW | RTLD_GLOBAL);
 	if (!dl)
-		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s", e->info.ia_name, dlerror());
+		dreg_say(DREG_ERROR | DREG_STATIC, "%s: cannot load %s (%s): the entry cannot "
+			 "be opened; correct the library in dat.conf", e->info.ia_name, e->library,
+			 dlerror());
 	return dl;
 }
 
-/* Set while this thread runs init of a library that we loaded. */
+/* set while this thread runs dat_provider_init */
 static __thread bool loading;
 
 DAT_RETURN dreg_provider_add_loaded(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
@@ -133,7 +135,7 @@ DAT_RETURN dreg_provider_add_loaded(const DAT_PROVIDER *provider, const DAT_PROV
 			 dreg_bad(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
-/* By the busy one. The provider's code runs: constructors, init. */
+/* Called with e busy. Runs the provider's code: constructors, dat_provider_init. */
 static bool load(struct dreg_entry *e)
 {
 	DAT_PROVIDER_INIT_FUNC init;
@@ -145,15 +147,17 @@ static bool load(struct dreg_entry *e)
 	init = (DAT_PROVIDER_INIT_FUNC)dlsym(e->dl, DAT_PROVIDER_INIT_FUNC_STR);
 	e->fini = (DAT_PROVIDER_FINI_FUNC)dlsym(e->dl, DAT_PROVIDER_FINI_FUNC_STR);
 	if (!init || !e->fini) {
-		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s is no DAT provider", e->info.ia_name,
-			 e->library);
+		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s does not export %s and %s: the entry "
+			 "cannot be opened; name a DAT provider in dat.conf", e->info.ia_name,
+			 e->library, DAT_PROVIDER_INIT_FUNC_STR, DAT_PROVIDER_FINI_FUNC_STR);
 		goto close;
 	}
 	if (!dlsym(e->dl, "dapl_extensions")) {
-		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s has no dapl_extensions", e->info.ia_name,
-			 e->library);
-		/* What is named for programs of 1.2 may be a provider of 1.2, whose table only
-		 * looks like one of 2.0. Those of 2.0 have this name. */
+		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s does not export dapl_extensions: an "
+			 "entry of version 1.2 cannot be opened with it; name a provider of 2.0",
+			 e->info.ia_name, e->library);
+		/* An entry for programs of 1.2 may name a provider of 1.2, whose table looks like
+		 * one of 2.0. Only providers of 2.0 export this name. */
 		if (e->info.dapl_version_major < DAT_VERSION_MAJOR)
 			goto close;
 	}
@@ -165,8 +169,8 @@ static bool load(struct dreg_entry *e)
 	pthread_mutex_unlock(&dreg_lock);
 	if (registered)
 		return true;
-	dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s did not register a provider", e->info.ia_name,
-		 e->library);
+	dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s did not register a provider: the entry "
+		 "cannot be opened; check its parameters in dat.conf", e->info.ia_name, e->library);
 	e->fini(&e->info);
 close:
 	dlclose(e->dl);
@@ -182,8 +186,8 @@ static void unload(struct dreg_entry *e)
 	e->dl = NULL;
 }
 
-/* False if the caller itself is loading or unloading this entry: a provider
- * that opens itself from init would wait for ever. */
+/* Returns false if the caller itself is loading or unloading e: a provider that opens itself from
+ * dat_provider_init would wait for ever. */
 static bool wait_until_idle(struct dreg_entry *e)
 {
 	while (e->busy) {
@@ -202,7 +206,7 @@ static void set_busy(struct dreg_entry *e, bool busy)
 		pthread_cond_broadcast(&busy_cond);
 }
 
-/* One use of the provider of this key; under dreg_lock. */
+/* Adds a use of the provider of this key. Called with dreg_lock held. */
 static bool take(const DAT_PROVIDER_INFO *info, struct dreg_use *ret)
 {
 	struct dreg_provider *p = *find(info);
@@ -241,7 +245,7 @@ out:
 	return good;
 }
 
-/* A provider that a program registered by itself, with nothing in dat.conf. */
+/* Uses a provider that the program registered, without an entry. */
 static bool use_registered(const struct dreg_wish *wish, struct dreg_use *ret,
 			   enum dreg_match *best)
 {
@@ -277,7 +281,7 @@ DAT_RETURN dreg_provider_use(const struct dreg_wish *wish, struct dreg_use *ret)
 			return DAT_SUCCESS;
 		*ret = (struct dreg_use){ NULL };
 	}
-	/* The provider of an entry just being unloaded must not be found so. */
+	/* only without entries: the provider of one that is being unloaded must not be found */
 	if (!any && use_registered(wish, ret, &best))
 		return DAT_SUCCESS;
 	return dreg_match_error(best);
@@ -295,8 +299,7 @@ void dreg_provider_leave(struct dreg_use *use)
 		pthread_mutex_unlock(&dreg_lock);
 		return;
 	}
-	/* A call from inside init or fini of the very entry: it is the owner's
-	 * turn to unload then. */
+	/* within dat_provider_init or _fini of this entry the owner unloads it */
 	last = wait_until_idle(e) && e->users == 1;
 	if (last) {
 		set_busy(e, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the registry tells a human. Nothing, unless DAT_DBG_TYPE asks; then on standard error, or
- * in the system's log when DAT_DBG_DEST is 2 (3: both). Never on standard output, which is the
- * program's.
+ * Log lines of the registry. DAT_DBG_TYPE selects them by bits (default: none). They go to standard
+ * error, or with DAT_DBG_DEST 2 to the system log (3: both), and never to standard output, which is
+ * the program's.
  */
 #ifndef DAT_REGISTRY_SAY_H
 #define DAT_REGISTRY_SAY_H
@@ -17,7 +17,7 @@ enum dreg_topic {
 	DREG_CONSUMER = 0x20,
 };
 
-/* Asked for if any of the topics is. */
+/* Printed if DAT_DBG_TYPE has one of the topics. */
 void dreg_say(int topics, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

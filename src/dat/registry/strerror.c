@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Return values as text: the names of the header. */
+/* Return values as text: the names in dat2/dat_error.h. */
 #include "dat/registry/dreg.h"
 
 #define ROW(name) { name, #name }
@@ -36,7 +36,7 @@ static const struct row {
 	ROW(DAT_NOT_IMPLEMENTED),
 };
 
-/* By value, without holes. */
+/* by value, without gaps */
 static const char *const subtypes[] = {
 	[DAT_NO_SUBTYPE] = "",
 #define SUBTYPE(name) [name] = #name
@@ -155,8 +155,7 @@ static const char *type_text(DAT_RETURN type)
 	return NULL;
 }
 
-/* The texts are set also when the call fails, so that a program that does not look prints
- * something. */
+/* The texts are set also when the call fails, for programs that ignore its result. */
 DREG_EXPORT DAT_RETURN dat_strerror(DAT_RETURN value, const char **major, const char **minor)
 {
 	const char *type = type_text(DAT_GET_TYPE(value));

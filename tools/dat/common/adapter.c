@@ -35,7 +35,7 @@ int dtl_ia_close(struct dtl_ia *ia)
 
 	if (ia->ia == DAT_HANDLE_NULL)
 		return 0;
-	/* Gracefully: it fails when a test left an object behind. */
+	/* Gracefully, which fails if a test left an object behind. */
 	bad = dtl_check(dat_pz_free(ia->pz), "dat_pz_free");
 	if (!bad)
 		bad = dtl_check(dat_ia_close(ia->ia, DAT_CLOSE_GRACEFUL_FLAG), "dat_ia_close");

@@ -3,8 +3,8 @@
 #define DTL_COMPAT_H
 
 /*
- * One source for DAT 2.0 and 1.2: what the versions spell differently stands here and nowhere
- * else.  The build says -DDTL_DAT_1_2 for the older one.
+ * One source for DAT 2.0 and 1.2: what the versions spell differently. -DDTL_DAT_1_2 selects the
+ * older one.
  */
 
 #ifdef DTL_DAT_1_2
@@ -53,7 +53,7 @@ static inline DAT_RETURN dtl_lmr_create(DAT_IA_HANDLE ia, void *start, DAT_VLEN 
 #endif
 }
 
-/* 1.2 has no way to say why. */
+/* 1.2 has no return value for the reason. */
 static inline DAT_RETURN dtl_cr_reject(DAT_CR_HANDLE cr, const void *data, DAT_COUNT size)
 {
 #if DTL_V2

@@ -34,7 +34,7 @@ static DAT_EP_ATTR attributes(const struct dtl_ia *ia, const struct dtl_end_wish
 	a.max_recv_iov = wish->iov;
 	a.max_request_iov = wish->iov;
 #if DTL_V2
-	if (wish->datagrams) {	/* sizes are the provider's, and there is no RDMA */
+	if (wish->datagrams) {	/* the provider's sizes, and no RDMA */
 		a.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
 		return a;
 	}
@@ -85,7 +85,7 @@ int dtl_disconnect(struct dtl_end *e)
 	e->connected = false;
 	if (dtl_check(dat_ep_disconnect(e->ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect") != 0)
 		return -1;
-	/* The peer may have been faster: either way one such event ends the connection. */
+	/* Whichever end disconnects first, one such event ends the connection. */
 	return dtl_disconnected(e);
 }
 
@@ -95,9 +95,9 @@ int dtl_disconnected(struct dtl_end *e)
 	int r;
 
 	e->connected = false;
-	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, &ev);
+	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_TIMEOUT_MS, &ev);
 	if (r > 0)
-		dtl_complain("no event ended the connection");
+		dtl_complain("the disconnect caused no event within the timeout");
 	if (r == 0 && ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED &&
 	    ev.event_number != DAT_CONNECTION_EVENT_BROKEN) {
 		dtl_complain("%s at a disconnect", dtl_event_name(ev.event_number));
@@ -124,7 +124,7 @@ int dtl_ask(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_QUAL 
 	    const void *data, int size)
 {
 	return dtl_check(dat_ep_connect(e->ep, (DAT_IA_ADDRESS_PTR)(uintptr_t)to, qual,
-					DTL_PATIENCE_MS / 2 * 1000, size,
+					DTL_TIMEOUT_MS / 2 * 1000, size,
 					(DAT_PVOID)(uintptr_t)data, e->qos,
 					DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
 }
@@ -136,7 +136,7 @@ int dtl_connect(struct dtl_end *e, const struct sockaddr_storage *to, DAT_CONN_Q
 
 	if (dtl_ask(e, to, qual, data, size) != 0)
 		return -1;
-	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, ret);
+	r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_TIMEOUT_MS, ret);
 	if (r > 0)
 		dtl_complain("the connection request got no answer and did not time out");
 	if (r == 0)
@@ -153,7 +153,7 @@ int dtl_accept(struct dtl_end *e, DAT_CR_HANDLE cr, const void *data, int size)
 int dtl_established(struct dtl_end *e, DAT_EVENT *ret)
 {
 	DAT_EVENT ev;
-	int r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, &ev);
+	int r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_TIMEOUT_MS, &ev);
 
 	if (r > 0)
 		dtl_complain("the connection was not established in time");

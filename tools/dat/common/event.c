@@ -4,8 +4,8 @@
 #include <sched.h>
 
 /*
- * Waiting for events.  Providers differ in how they say that nothing came (a CNO answers with
- * QUEUE_EMPTY, some with TIMEOUT_EXPIRED) and may come back early, so the deadline is kept here.
+ * Waiting for events. Providers differ in their return value without an event (QUEUE_EMPTY from a
+ * CNO, TIMEOUT_EXPIRED) and may return early, so the deadline is kept here.
  */
 
 static bool is(DAT_RETURN r, DAT_RETURN type)
@@ -13,7 +13,7 @@ static bool is(DAT_RETURN r, DAT_RETURN type)
 	return DAT_GET_TYPE(r) == type;
 }
 
-/* One try. 0 with an event, 1 without, -1 for a failure. */
+/* Tries once. Returns 0 with an event, 1 without, -1 for a failure. */
 static int take(DAT_EVD_HANDLE evd, DAT_EVENT *ret)
 {
 	DAT_RETURN r = dat_evd_dequeue(evd, ret);
@@ -23,8 +23,8 @@ static int take(DAT_EVD_HANDLE evd, DAT_EVENT *ret)
 	return is(r, DAT_QUEUE_EMPTY) ? 1 : dtl_check(r, "dat_evd_dequeue");
 }
 
-/* Sleeps until something may be there. */
-static int doze(enum dtl_how how, DAT_CNO_HANDLE cno, DAT_TIMEOUT us)
+/* Sleeps until there may be an event. */
+static int sleep_for_event(enum dtl_how how, DAT_CNO_HANDLE cno, DAT_TIMEOUT us)
 {
 	DAT_EVD_HANDLE hint;
 	DAT_RETURN r;
@@ -64,7 +64,7 @@ int dtl_next(enum dtl_how how, DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd, long ms, 
 		r = how == DTL_WAIT ? wait_once(evd, us, ret) : take(evd, ret);
 		if (r <= 0 || now >= end)
 			return r;
-		if (how != DTL_WAIT && doze(how, cno, us) != 0)
+		if (how != DTL_WAIT && sleep_for_event(how, cno, us) != 0)
 			return -1;
 	}
 }
@@ -74,10 +74,10 @@ int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *r
 	const char *side = evd == e->recv ? "receive" : "request";
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
-	int r = dtl_next(e->how, e->cno, evd, DTL_PATIENCE_MS, &ev);
+	int r = dtl_next(e->how, e->cno, evd, DTL_TIMEOUT_MS, &ev);
 
 	if (r > 0)
-		dtl_complain("no %s completion within %d s", side, DTL_PATIENCE_MS / 1000);
+		dtl_complain("no %s completion within %d s", side, DTL_TIMEOUT_MS / 1000);
 	if (r != 0)
 		return -1;
 	dto = &ev.event_data.dto_completion_event_data;

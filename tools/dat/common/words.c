@@ -76,7 +76,7 @@ void dtl_complain(const char *format, ...)
 	va_start(list, format);
 	vsnprintf(line, sizeof(line), format, list);
 	va_end(list);
-	/* One write: threads of both ends may share the terminal. */
+	/* in one write, since threads of both ends may share the terminal */
 	fprintf(stderr, "%s\n", line);
 }
 
@@ -98,7 +98,7 @@ uint64_t dtl_now_ns(void)
 
 /* --- patterns --- */
 
-/* A bijection of 64 bits (odd multipliers, xor shifts): equal words mean equal place. */
+/* A bijection of 64 bits (odd multipliers, xor shifts): equal words mean equal places. */
 static uint64_t word_at(uint64_t seed, uint64_t index)
 {
 	uint64_t x = (seed + 1) * 0x9e3779b97f4a7c15u + index;

@@ -5,18 +5,18 @@
 #include <time.h>
 
 #include "control.h"
-#include "doors.h"
+#include "points.h"
 #include "job.h"
 
 #define TRIES 10
 
 /* --- the control connection --- */
 
-/* A server that is just starting, or has no room this moment, is asked again. */
+/* A server that is starting, or has no room now, is asked again. */
 static int reach(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 		 const struct sockaddr_storage *to)
 {
-	struct timespec nap = { 0, 100000000 };
+	struct timespec delay = { 0, 100000000 };
 	struct ctl_hello hello;
 	DAT_EVENT ev;
 	int i;
@@ -34,20 +34,20 @@ static int reach(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 			dtl_complain("no connection to %s, qualifier %llu: %s%s", o->host,
 				     (unsigned long long)o->qual, dtl_event_name(ev.event_number),
 				     ev.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ?
-				     "; the server speaks another version" : "");
+				     "; the server has another version" : "");
 			return -1;
 		}
-		nanosleep(&nap, NULL);
+		nanosleep(&delay, NULL);
 	}
 	if (i == TRIES)
-		dtl_complain("nobody serves at %s, qualifier %llu; start a server there with -T S",
+		dtl_complain("no server listens at %s, qualifier %llu; start one there with -T S",
 			     o->host, (unsigned long long)o->qual);
 	else
 		ctl_drop(c);
 	return -1;
 }
 
-/* The server's word about it all. */
+/* Reads the server's verdict. */
 static int hear_result(struct ctl *c)
 {
 	union ctl_body body;
@@ -55,7 +55,7 @@ static int hear_result(struct ctl *c)
 	if (ctl_recv(c, &body) != CTL_RESULT)
 		return -1;
 	if (!body.result.ok)
-		dtl_complain("the server says: %s", body.result.text);
+		dtl_complain("the server reports: %s", body.result.text);
 	return body.result.ok ? 0 : -1;
 }
 
@@ -70,7 +70,7 @@ static int run_test(struct ctl *c, const struct sockaddr_storage *to, struct dtt
 		dtl_complain("the server refuses: %s", body.result.text);
 	if (type != CTL_READY)
 		return -1;
-	bad = dtt_doors_enter(job->lanes, job->n, to, body.ready.quals, body.ready.n_quals);
+	bad = dtt_points_enter(job->lanes, job->n, to, body.ready.quals, body.ready.n_quals);
 	if (bad)
 		return -1;
 	bad = dtt_job_run(job);

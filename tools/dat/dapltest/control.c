@@ -5,11 +5,11 @@
 #include <endian.h>
 #include <string.h>
 
-#define SLOT 12288		/* READY with all its qualifiers is the longest */
+#define SLOT 12288		/* of READY with all its qualifiers, the longest message */
 #define RECVS 2
 #define HEADER 16
 
-/* --- a cursor that cannot leave its buffer --- */
+/* --- a bounded cursor --- */
 
 struct cur {
 	unsigned char *p, *end;
@@ -141,7 +141,7 @@ void ctl_hello_set(struct ctl_hello *h)
 	h->version = htonl(CTL_VERSION);
 }
 
-/* Some transports pad what they carry, so longer is no fault. */
+/* Some transports pad private data, so it may be longer. */
 bool ctl_hello_ok(const void *data, int size)
 {
 	struct ctl_hello want, got;
@@ -266,7 +266,7 @@ static int parse(struct cur *c, union ctl_body *ret)
 	return c->bad ? -1 : (int)type;
 }
 
-/* No patience of its own: a test takes what it takes, and a peer that goes ends the receive. */
+/* Without a timeout: a test may take any time, and a peer that ends completes the receive. */
 int ctl_recv(struct ctl *c, union ctl_body *ret)
 {
 	unsigned char *start = (unsigned char *)c->mem.start + c->received % RECVS * SLOT;
@@ -276,19 +276,19 @@ int ctl_recv(struct ctl *c, union ctl_body *ret)
 	int type, r;
 
 	do
-		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, c->end.recv, 10 * DTL_PATIENCE_MS, &ev);
+		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, c->end.recv, 10 * DTL_TIMEOUT_MS, &ev);
 	while (r > 0);
 	dto = &ev.event_data.dto_completion_event_data;
 	if (r < 0)
 		return -1;
 	if (dto->status != DAT_DTO_SUCCESS) {
-		dtl_complain("the peer went away: %s", dtl_status_name(dto->status));
+		dtl_complain("the peer disconnected: %s", dtl_status_name(dto->status));
 		return -1;
 	}
 	cur.end += dto->transfered_length < SLOT ? dto->transfered_length : SLOT;
 	type = parse(&cur, ret);
 	if (type < 0) {
-		dtl_complain("the peer's message is not understood");
+		dtl_complain("the peer sent an unknown message; run the same version at both ends");
 		return -1;
 	}
 	c->received++;

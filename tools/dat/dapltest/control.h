@@ -3,14 +3,14 @@
 #define DTT_CONTROL_H
 
 /*
- * The conversation of client and server, over a DAT connection of its own:
+ * The messages of client and server, over a DAT connection of their own:
  *
- *   connect          private data: magic, version; another version is rejected with ours
+ *   connect          private data: magic, version; a reject has the server's version
  *   REQUEST   c->s   the plan
- *   READY     s->c   where the data endpoints are to connect
+ *   READY     s->c   the qualifiers to which the data endpoints connect
  *   ...              the test itself
- *   DONE      c->s   how the client fared
- *   RESULT    s->c   how the server fared, with a sentence; also instead of READY
+ *   DONE      c->s   the client's verdict
+ *   RESULT    s->c   the server's verdict, with a sentence; also instead of READY
  *
  * A message is magic, version, type, length of the body, body; all numbers in network order.
  */
@@ -39,14 +39,14 @@ struct ctl {
 	uint64_t received, sent;
 };
 
-/* What connects sends along. */
+/* The private data of a connect. */
 struct ctl_hello {
 	uint32_t magic, version;	/* network order */
 };
 void ctl_hello_set(struct ctl_hello *h);
 bool ctl_hello_ok(const void *data, int size);
 
-/* An endpoint with posted receives, not connected yet. */
+/* Creates an endpoint with posted receives, not connected yet. */
 int ctl_make(struct ctl *c, struct dtl_ia *ia, DAT_QOS qos);
 int ctl_drop(struct ctl *c);
 
@@ -59,7 +59,7 @@ union ctl_body {
 	struct ctl_ready ready;
 	struct ctl_result result;	/* of DONE and RESULT */
 };
-/* The next message's type, or -1. */
+/* Returns the type of the next message, or -1. */
 int ctl_recv(struct ctl *c, union ctl_body *ret);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-/* Each gives 0 when all that was asked went well. */
+/* Each returns 0 if everything succeeded. */
 int dtt_server(const struct dtt_options *o);
 int dtt_client(const struct dtt_options *o);	/* T, P and Q */
 int dtt_limit(const struct dtt_options *o);

@@ -53,14 +53,14 @@ static enum fft_result run_here(const struct fft_case *c, const char *name)
 	return result;
 }
 
-/* In a child: a provider that dies of a case fails it, and the others still run. */
+/* In a child process: a crash of the provider fails the case, and the others still run. */
 static enum fft_result run_once(const struct fft_case *c, const char *name)
 {
 	pid_t child = fork();
 	int status;
 
 	if (child < 0) {
-		dtl_complain("no process for a case: %s", strerror(errno));
+		dtl_complain("cannot start a process for the case: %s", strerror(errno));
 		return FFT_FAIL;
 	}
 	if (child == 0)
@@ -70,7 +70,7 @@ static enum fft_result run_once(const struct fft_case *c, const char *name)
 			return FFT_FAIL;
 	if (WIFEXITED(status) && WEXITSTATUS(status) <= FFT_UNSUPP)
 		return WEXITSTATUS(status);
-	dtl_complain("the provider died of it: signal %d", WTERMSIG(status));
+	dtl_complain("the provider crashed in this case: signal %d", WTERMSIG(status));
 	return FFT_FAIL;
 }
 

@@ -3,8 +3,8 @@
 #define DTT_FFT_H
 
 /*
- * -T F: functional cases, each on an IA of its own.  A case says what it found; the objects it
- * did not free go with the IA, which is closed abruptly when a case has failed.
+ * -T F: functional cases, each on an IA of its own. A case prints what it found. Objects that it
+ * did not free end with the IA, which is closed abruptly after a failure.
  */
 
 #include "common/dtl.h"
@@ -19,15 +19,15 @@ struct fft_case {
 extern const struct fft_case fft_hwconn[], fft_endpoint[], fft_pz[], fft_mem[], fft_connmgt[],
 	fft_queryinfo[];
 
-/* Whether a call ended as it must: type, and subtype unless that is 0. Says so if not. */
+/* Returns true if a call returned this type, and this subtype unless that is 0; else prints it. */
 bool fft_is(DAT_RETURN r, DAT_RETURN type, DAT_RETURN subtype, const char *what);
-/* A provider that refuses a whole feature, not this use of it. */
+/* Returns true if the provider lacks the whole feature, and does not refuse this use of it. */
 bool fft_unsupported(DAT_RETURN r);
 
 #define FFT_NEED(condition)						\
 	do {								\
 		if (!(condition)) {					\
-			dtl_complain("%s:%d: not so: %s", __FILE__, __LINE__, #condition); \
+			dtl_complain("%s:%d: failed: %s", __FILE__, __LINE__, #condition); \
 			return FFT_FAIL;				\
 		}							\
 	} while (0)

@@ -73,7 +73,7 @@ static enum fft_result ep_send_unconnected(struct dtl_ia *ia)
 const struct fft_case fft_endpoint[] = {
 	{ "an EP is made, is UNCONNECTED, and is freed", ep_create_free },
 	{ "freeing an EP twice is refused with INVALID_HANDLE", ep_free_twice },
-	{ "an EP says what it was made with", ep_query },
+	{ "a query of an EP returns its attributes", ep_query },
 	{ "an unconnected EP neither sends nor disconnects: INVALID_STATE", ep_send_unconnected },
 	{ NULL, NULL },
 };
@@ -90,13 +90,14 @@ static enum fft_result wait_not(struct dtl_ia *ia)
 	OK(dat_evd_create(ia->ia, 4, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
 	FFT_NEED(CALL(dat_evd_wait(evd, 0, 1, &ev, &more), DAT_TIMEOUT_EXPIRED, 0));
 	FFT_NEED(dtl_now_ns() - start < 1000000000u);
-	/* The type alone: Debian's provider leaves the class off, and its tools count on that. */
+	/* The type alone: Debian's provider returns it without the class, and its tools rely on
+	 * that. */
 	FFT_NEED(DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_QUEUE_EMPTY);
 	OK(dat_evd_free(evd));
 	return FFT_PASS;
 }
 
-/* Not a microsecond too early; late only by what a loaded machine may take. */
+/* Not a microsecond early; late only by what a loaded machine may take. */
 static enum fft_result wait_long(struct dtl_ia *ia)
 {
 	static const DAT_TIMEOUT times[] = { 1000, 10000, 100000 };
@@ -147,7 +148,7 @@ struct pair {
 	DAT_CONN_QUAL qual;
 	DAT_CR_HANDLE cr;
 	DAT_CR_PARAM request;
-	char data[64];		/* of the request, copied */
+	char data[64];		/* a copy of the request's */
 };
 
 static const char asked[32] = "I ask", answered[32] = "I answer", refused[32] = "I refuse";
@@ -221,13 +222,13 @@ static enum fft_result connect_reject(struct dtl_ia *ia)
 	return part(&p);
 }
 
-static enum fft_result connect_nobody(struct dtl_ia *ia)
+static enum fft_result connect_unserved(struct dtl_ia *ia)
 {
 	struct pair p = { .cr_evd = DAT_HANDLE_NULL };
 	DAT_EVENT ev;
 
 	FFT_NEED(dtl_end_make(&p.active, ia, &small) == 0);
-	/* A qualifier that was just free, and is again. */
+	/* Returns a qualifier that was free a moment ago. */
 	OK(dat_evd_create(ia->ia, 4, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &p.cr_evd));
 	OK(dat_psp_create_any(ia->ia, &p.qual, p.cr_evd, DAT_PSP_CONSUMER_FLAG, &p.psp));
 	OK(dat_psp_free(p.psp));
@@ -258,11 +259,11 @@ static enum fft_result psp_taken(struct dtl_ia *ia)
 
 const struct fft_case fft_connmgt[] = {
 	{ "waiting for no time returns at once with TIMEOUT_EXPIRED", wait_not },
-	{ "waiting takes as long as was said", wait_long },
+	{ "waiting takes as long as the timeout", wait_long },
 	{ "a CNO wakes for a software event, and for nothing else", wait_cno },
 	{ "a connection with private data both ways, and its end", connect_accept },
 	{ "a rejection with private data is PEER_REJECTED", connect_reject },
-	{ "where nobody listens: NON_PEER_REJECTED, and the EP can be reset", connect_nobody },
+	{ "a qualifier without listener: NON_PEER_REJECTED, and the EP can be reset", connect_unserved },
 	{ "a qualifier in use is refused with CONN_QUAL_IN_USE", psp_taken },
 	{ NULL, NULL },
 };

@@ -166,7 +166,7 @@ static enum fft_result rmr_create_free(struct dtl_ia *ia)
 	DAT_RMR_HANDLE rmr;
 	DAT_RETURN r = dat_rmr_create(ia->pz, &rmr);
 
-	/* Debian's provider says it with the words for another fault. */
+	/* Debian's provider returns the subtype of another argument. */
 	if (fft_unsupported(r) || ia->attr.max_rmrs == 0)
 		return r == DAT_SUCCESS ? FFT_FAIL : FFT_UNSUPP;
 	FFT_NEED(fft_is(r, DAT_SUCCESS, 0, "dat_rmr_create"));

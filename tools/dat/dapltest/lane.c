@@ -5,11 +5,11 @@
 #include <endian.h>
 #include <string.h>
 
-#define NOTE_BYTES 64
+#define ADVERT_BYTES 64
 #define LANE_MAGIC 0x4c414e45u
 
-struct note {
-	uint32_t magic, context;	/* network order, as all of it */
+struct advert {
+	uint32_t magic, context;	/* all fields in network order */
 	uint64_t base;
 };
 
@@ -20,7 +20,7 @@ static uint64_t rounded(uint64_t n)
 
 static uint64_t lay_out(struct dtt_lane *l)
 {
-	uint64_t at = 2 * NOTE_BYTES;
+	uint64_t at = 2 * ADVERT_BYTES;
 	uint32_t i;
 
 	for (i = 0; i < l->plan->n_ops; i++) {
@@ -32,7 +32,7 @@ static uint64_t lay_out(struct dtt_lane *l)
 	return at;
 }
 
-/* How many requests an RDMA Read becomes: iWARP scatters into one segment only. */
+/* Returns the number of requests of an RDMA Read: iWARP scatters into one segment only. */
 static uint32_t read_pieces(const struct dtt_lane *l, const struct dtt_op *op, uint32_t *ret_each)
 {
 	int most = l->end.ia->attr.max_iov_segments_per_rdma_read;
@@ -68,9 +68,9 @@ static struct dtl_end_wish wish_for(struct dtt_lane *l, struct dtl_ia *ia, DAT_C
 	return w;
 }
 
-static int post_note_recv(struct dtt_lane *l)
+static int post_advert_recv(struct dtt_lane *l)
 {
-	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start + NOTE_BYTES, NOTE_BYTES);
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start + ADVERT_BYTES, ADVERT_BYTES);
 
 	return dtl_post_recv(&l->end, &seg, 1, l->recv_posted++);
 }
@@ -89,8 +89,8 @@ int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *
 		return -1;
 	}
 	if (dtl_mem_make(&l->mem, ia, lay_out(l), DAT_MEM_PRIV_ALL_FLAG) == 0 &&
-	    dtl_end_make(&l->end, ia, &wish) == 0 && post_note_recv(l) == 0 &&
-	    (plan->kind == 'P' ? post_note_recv(l) : dtt_lane_post_recvs(l, 0)) == 0)
+	    dtl_end_make(&l->end, ia, &wish) == 0 && post_advert_recv(l) == 0 &&
+	    (plan->kind == 'P' ? post_advert_recv(l) : dtt_lane_post_recvs(l, 0)) == 0)
 		return 0;
 	dtt_lane_drop(l);
 	return -1;
@@ -105,11 +105,11 @@ int dtt_lane_drop(struct dtt_lane *l)
 
 int dtt_lane_say(struct dtt_lane *l)
 {
-	struct note note = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
+	struct advert advert = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
 			     .base = htobe64((uintptr_t)l->mem.start) };
-	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, sizeof(note));
+	DAT_LMR_TRIPLET seg = dtl_segment(l->mem.context, l->mem.start, sizeof(advert));
 
-	memcpy(l->mem.start, &note, sizeof(note));
+	memcpy(l->mem.start, &advert, sizeof(advert));
 	if (dtl_post_send(&l->end, &seg, 1, l->posted++) != 0)
 		return -1;
 	return dtt_lane_reap_requests(l);
@@ -117,17 +117,17 @@ int dtt_lane_say(struct dtt_lane *l)
 
 int dtt_lane_hear(struct dtt_lane *l)
 {
-	struct note note;
+	struct advert advert;
 
-	if (dtt_lane_reap_recv(l, sizeof(note)) != 0)
+	if (dtt_lane_reap_recv(l, sizeof(advert)) != 0)
 		return -1;
-	memcpy(&note, l->mem.start + NOTE_BYTES, sizeof(note));
-	if (ntohl(note.magic) != LANE_MAGIC) {
+	memcpy(&advert, l->mem.start + ADVERT_BYTES, sizeof(advert));
+	if (ntohl(advert.magic) != LANE_MAGIC) {
 		dtl_complain("the peer's message is not about its memory");
 		return -1;
 	}
-	l->peer_context = ntohl(note.context);
-	l->peer_base = be64toh(note.base);
+	l->peer_context = ntohl(advert.context);
+	l->peer_base = be64toh(advert.base);
 	return 0;
 }
 

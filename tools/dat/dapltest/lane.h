@@ -25,7 +25,7 @@ struct dtt_lane {
 	enum dtt_side side;
 	struct dtl_end end;
 	struct dtl_mem mem;
-	uint64_t at[DTT_OPS_MAX];	/* where each operation's memory begins */
+	uint64_t at[DTT_OPS_MAX];	/* offset of each operation's memory */
 	DAT_RMR_CONTEXT peer_context;
 	uint64_t peer_base;
 	uint64_t posted, reaped;	/* requests; they are their own cookies */
@@ -37,8 +37,8 @@ int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *
 		  enum dtt_side side, DAT_CNO_HANDLE cno, DAT_QOS qos);
 int dtt_lane_drop(struct dtt_lane *l);
 
-/* Tells the peer of our memory, behind all that was requested before; hears of its. The receives were
- * posted by make: one, for P a second. */
+/* Advertises this end's memory behind all earlier requests, and receives the peer's advertisement.
+ * make posted the receives: one, for P a second. */
 int dtt_lane_say(struct dtt_lane *l);
 int dtt_lane_hear(struct dtt_lane *l);
 /* Both. */
@@ -46,7 +46,7 @@ int dtt_lane_swap(struct dtt_lane *l);
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op);
 char *dtt_lane_recv_part(struct dtt_lane *l, uint32_t op, uint64_t iteration);
-/* Receives for all the operations in which the peer sends, in their order. */
+/* Posts receives for all operations in which the peer sends, in their order. */
 int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration);
 /* Posts the operation as its initiator. */
 int dtt_lane_post(struct dtt_lane *l, uint32_t op);

@@ -7,15 +7,15 @@
 #include <sys/mman.h>
 
 /*
- * -T L: makes objects of one kind until the provider refuses or -m is reached, and frees them
- * again.  It passes when there was at least one, when the refusal is one for want of resources,
- * and when everything could be given back.
+ * -T L: creates objects of one kind until the provider refuses or -m is reached, and frees them
+ * again. It passes if there was at least one, the refusal names a lack of resources, and every
+ * object was freed.
  */
 
 #define LMR_BYTES 4096
 #define EVD_QLEN 8
 
-/* What objects of the other kinds hang on; -w of them, used in turn. */
+/* The parents of objects of other kinds; -w of them, used in turn. */
 struct set {
 	struct dtl_ia ia;
 	DAT_EVD_HANDLE dto, cr, conn;
@@ -92,7 +92,7 @@ static DAT_RETURN drop_ep(struct set *s, DAT_HANDLE h)
 	return dat_ep_free(h);
 }
 
-/* A qualifier that somebody else has is not a limit. */
+/* A qualifier in use by another process is not a limit. */
 static DAT_RETURN make_psp(struct room *room, struct set *s, DAT_HANDLE *ret)
 {
 	DAT_RETURN r;
@@ -108,7 +108,7 @@ static DAT_RETURN drop_psp(struct set *s, DAT_HANDLE h)
 	return dat_psp_free(h);
 }
 
-/* An endpoint may be promised to one reserved service point only: each gets its own. */
+/* An endpoint may be reserved for one service point only: each gets its own. */
 struct rsp {
 	DAT_RSP_HANDLE rsp;
 	DAT_EP_HANDLE ep;
@@ -274,7 +274,7 @@ static int grow_region(struct room *room)
 	return dtl_check(r, "dat_lmr_create");
 }
 
-/* --- the room --- */
+/* --- the run --- */
 
 static int make_set(struct set *s, const char *name)
 {

@@ -6,9 +6,8 @@
 #include "ends.h"
 
 /*
- * dapple-dapltest: tests a DAT provider, alone or against a server of its own kind.  The command
- * line is that of the DAPL project's dapltest; the exit status is 0 only when all that was asked
- * for went well.
+ * dapple-dapltest: tests a DAT provider, by itself or against another dapple-dapltest. The command
+ * line is that of the DAPL project's dapltest; the exit status is 0 only if all tests passed.
  */
 
 #define WORDS_MAX 512
@@ -33,7 +32,7 @@ static char *read_file(const char *path)
 	return NULL;
 }
 
-/* -f FILE: its words instead of ours. They live as long as the program. */
+/* -f FILE: its words replace the arguments. They live as long as the program. */
 static int from_file(const char *path, char **words)
 {
 	char *text = read_file(path), *save, *word;

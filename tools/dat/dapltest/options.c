@@ -13,7 +13,7 @@
 
 static const char common[] = "D:n:dR:h";
 
-/* What each test takes beside the common ones. */
+/* The options of each test beside the common ones. */
 static const struct mode {
 	char kind;
 	const char *letters, *usage;
@@ -86,7 +86,7 @@ static bool all_digits(const char *s)
 	return *s && strspn(s, "0123456789") == strlen(s);
 }
 
-/* SIZE SEGMENTS -f behind an operation, as far as they are there. */
+/* Reads SIZE SEGMENTS -f behind an operation, each optional. */
 static int op_tail(char **words, int n, int at, struct dtt_op *op)
 {
 	long v;
@@ -282,7 +282,7 @@ static const struct mode *mode_of(char kind)
 	return NULL;
 }
 
-/* -T comes first, as it says which letters the others are. */
+/* -T comes first, since it determines the letters of the others. */
 static int take_kind(struct dtt_options *o, int argc, char **argv)
 {
 	if (argc < 2 || strncmp(argv[1], "-T", 2) != 0) {

@@ -19,7 +19,7 @@ struct dtt_options {
 	int n_names;
 };
 
-/* 0; 1 when help was asked for and given; -1 with the fault and what to do said. */
+/* Returns 0, 1 if help was printed, or -1 after a message with the error and its remedy. */
 int dtt_options_parse(int argc, char **argv, struct dtt_options *ret);
 
 #endif

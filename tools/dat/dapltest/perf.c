@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Whoever owns the source fills it; whoever got the data looks, once, outside of the timing. */
+/*
+ * The owner of the source fills it; the owner of the target checks it once, outside of the timing.
+ */
 #define PATTERN 77
 
 static bool is_source(const struct dtt_lane *l)
@@ -27,12 +29,12 @@ int dtt_perf_look(struct dtt_lane *l)
 	at = dtl_differs(dtt_lane_send_part(l, 0), dtt_op_bytes(&l->plan->ops[0]), PATTERN);
 	if (at < 0)
 		return 0;
-	dtl_complain("data mismatch: byte %lld is not what was transferred", (long long)at);
+	dtl_complain("data mismatch: byte %lld is not what the source has", (long long)at);
 	return -1;
 }
 
 struct slot {
-	uint64_t began, last;	/* when it was posted; the last request it became */
+	uint64_t began, last;	/* time of the post; its last request */
 };
 
 static uint64_t cpu_now(void)

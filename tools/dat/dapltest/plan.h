@@ -3,8 +3,8 @@
 #define DTT_PLAN_H
 
 /*
- * What a test is to do: read from the command line by the client, sent to the server, and then
- * carried out by both.  Every number has a ceiling, because the server takes it from strangers.
+ * The plan of a test: read from the command line by the client, sent to the server, and carried out
+ * by both. Every number has a ceiling, because the server accepts it from any client.
  */
 
 #include <stdbool.h>
@@ -45,9 +45,9 @@ static inline uint64_t dtt_op_bytes(const struct dtt_op *op)
 extern const char *const dtt_type_names[];	/* "SR", "RR", "RW" */
 extern const char *const dtt_side_names[];	/* "client", "server" */
 
-/* NULL when it can be carried out over this IA, else what is wrong. */
+/* Returns NULL if the plan can be carried out over this IA, else the error. */
 const char *dtt_plan_fault(const struct dtt_plan *plan, const struct dtl_ia *ia);
-/* Appends the three messages by which both ends agree that the buffers may be looked at. */
+/* Appends the three messages by which both ends agree that the buffers may be checked. */
 void dtt_plan_add_syncs(struct dtt_plan *plan);
 void dtt_plan_print(const struct dtt_plan *plan);
 

@@ -4,7 +4,7 @@
 
 #include "ends.h"
 
-/* -T I: what the adapter and its provider say about themselves. */
+/* -T I: the attributes of the adapter and its provider. */
 
 #define SHOW(from, field) printf("  %-36s %lld\n", #field, (long long)(from)->field)
 

@@ -24,7 +24,7 @@ void dtt_report_transactions(const struct dtt_plan *plan, const struct dtt_count
 	traffic("RDMA Write", count->written, seconds);
 }
 
-/* The smallest time that this share of the operations did not exceed. */
+/* Returns the smallest time that this share of the operations did not exceed. */
 static double percentile(const struct dtt_perf *p, double share)
 {
 	uint64_t at = (uint64_t)(share * p->n);

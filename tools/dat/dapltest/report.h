@@ -4,7 +4,7 @@
 
 #include "perf.h"
 
-/* What people and scripts read; the lines of the old tool where it has them. */
+/* Reports for people and scripts; the lines of the old tool where it has them. */
 void dtt_report_transactions(const struct dtt_plan *plan, const struct dtt_count *count,
 			     uint64_t ns);
 void dtt_report_perf(const struct dtt_plan *plan, const struct dtt_perf *perf);

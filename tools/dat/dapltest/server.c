@@ -6,16 +6,16 @@
 #include <stdlib.h>
 
 #include "control.h"
-#include "doors.h"
+#include "points.h"
 #include "job.h"
 
 /*
- * The server: one service point for control connections, one thread for each client.  It ends
- * when a client asks it to (-T Q), after the tests that are under way.
+ * The server: one service point for control connections, one thread per client. It ends at the
+ * request of a client (-T Q), after the tests under way.
  */
 
 #define BACKLOG 64
-#define LOOK_MS 100	/* how soon the listener sees that it shall end */
+#define LOOK_MS 100	/* period at which the listener looks whether to end */
 
 struct server {
 	const struct dtt_options *o;
@@ -24,7 +24,7 @@ struct server {
 	pthread_cond_t changed;
 	int sessions;		/* lock */
 	bool quit;		/* lock */
-	int bad;		/* lock: how many tests failed */
+	int bad;		/* lock: tests that failed */
 };
 
 struct session {
@@ -35,7 +35,7 @@ struct session {
 /* --- one client --- */
 
 static int run_job(struct session *se, const struct dtt_plan *plan, struct dtt_job *job,
-		   struct dtt_doors *doors)
+		   struct dtt_points *points)
 {
 	struct server *s = se->s;
 	struct ctl_ready ready;
@@ -43,13 +43,13 @@ static int run_job(struct session *se, const struct dtt_plan *plan, struct dtt_j
 	uint32_t i;
 	int bad;
 
-	if (dtt_doors_open(doors, &s->ia, s->o->qual, job->lanes, job->n, plan->rsp) != 0)
+	if (dtt_points_open(points, &s->ia, s->o->qual, job->lanes, job->n, plan->rsp) != 0)
 		return -1;
-	ready.n_quals = doors->n_quals;
-	for (i = 0; i < doors->n_quals; i++)
-		ready.quals[i] = doors->quals[i];
+	ready.n_quals = points->n_quals;
+	for (i = 0; i < points->n_quals; i++)
+		ready.quals[i] = points->quals[i];
 	if (ctl_send_ready(&se->ctl, &ready) != 0 ||
-	    dtt_doors_accept(doors, job->lanes, job->n) != 0)
+	    dtt_points_accept(points, job->lanes, job->n) != 0)
 		return -1;
 	bad = dtt_job_run(job);
 	if (ctl_recv(&se->ctl, &body) != CTL_DONE)
@@ -62,7 +62,7 @@ static int run_job(struct session *se, const struct dtt_plan *plan, struct dtt_j
 static int serve_test(struct session *se, const struct dtt_plan *plan)
 {
 	const char *fault = dtt_plan_fault(plan, &se->s->ia);
-	struct dtt_doors doors = { .psp = DAT_HANDLE_NULL, .evd = DAT_HANDLE_NULL };
+	struct dtt_points points = { .psp = DAT_HANDLE_NULL, .evd = DAT_HANDLE_NULL };
 	struct dtt_job job;
 	int bad;
 
@@ -71,9 +71,9 @@ static int serve_test(struct session *se, const struct dtt_plan *plan)
 				fault ? fault : "the server could not make its endpoints");
 		return -1;
 	}
-	bad = run_job(se, plan, &job, &doors);
+	bad = run_job(se, plan, &job, &points);
 	ctl_send_result(&se->ctl, CTL_RESULT, !bad, bad ? "the server's end failed" : "passed");
-	bad |= dtt_doors_close(&doors);
+	bad |= dtt_points_close(&points);
 	return dtt_job_drop(&job) | bad;
 }
 
@@ -106,8 +106,8 @@ static void *session_main(void *arg)
 			serve_quit(se);
 		else
 			bad = serve_test(se, &body.plan);
-		/* The client goes first, so that it has read the result. */
-		if (dtl_next(DTL_WAIT, DAT_HANDLE_NULL, se->ctl.end.conn, DTL_PATIENCE_MS,
+		/* The client disconnects first, after it has read the result. */
+		if (dtl_next(DTL_WAIT, DAT_HANDLE_NULL, se->ctl.end.conn, DTL_TIMEOUT_MS,
 			     &ev) == 0)
 			se->ctl.end.connected = false;
 	}
@@ -166,7 +166,7 @@ static int answer(struct server *s, const DAT_EVENT *ev)
 		return -1;
 	if (ctl_hello_ok(param.private_data, param.private_data_size))
 		return start_session(s, cr);
-	dtl_complain("a client of another kind or version is turned away");
+	dtl_complain("a client of another program or version is rejected; run the same version at both ends");
 	ctl_hello_set(&mine);
 	return dtl_check(dtl_cr_reject(cr, &mine, sizeof(mine)), "dat_cr_reject");
 }
@@ -190,7 +190,7 @@ static int listen_loop(struct server *s, DAT_EVD_HANDLE evd)
 		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, evd, LOOK_MS, &ev);
 		if (r < 0)
 			return -1;
-		/* A client that cannot be served is no reason to leave the others. */
+		/* A failure to serve one client does not end the server. */
 		if (r == 0)
 			answer(s, &ev);
 	}

@@ -6,14 +6,14 @@
 #include <string.h>
 
 /*
- * Both ends walk the list of operations in step.  Of its own an end posts, of the peer's it
- * reaps the Sends; RDMA of the peer it does not see.  What keeps them in step is the Send/Receive
- * in each direction: the last one that I send in an iteration tells the peer that I am ready for
- * the next iteration, so before it I
+ * Both ends walk the list of operations in step.  An end posts its own operations and reaps the
+ * peer's Sends; it does not see the peer's RDMA.  The Send/Receive in each direction keeps them in
+ * step: the last Send of an end in an iteration says that the end is ready for the next one.
+ * Before it the end
  *
- *   - look at what the peer's RDMA did to my memory (-V; the three appended messages make sure
- *     that the peer has finished and that I have not begun again),
- *   - post the receives of the next iteration, into the other half of the receive memory.
+ *   - checks what the peer's RDMA wrote (-V; by the three appended messages the peer has finished
+ *     and this end has not begun again),
+ *   - posts the receives of the next iteration, into the other half of the receive memory.
  */
 
 struct dtt_crew {
@@ -24,11 +24,11 @@ struct dtt_crew {
 	struct dtl_ia *ia;
 	uint32_t n_lanes;
 	struct dtt_lane *lanes;
-	uint32_t last_send;	/* my last SR in the list */
+	uint32_t last_send;	/* this end's last SR in the list */
 	bool started, failed;
 };
 
-/* --- looking at the data --- */
+/* --- checking the data --- */
 
 static uint64_t seed(uint64_t iteration, uint32_t op, enum dtt_side who)
 {
@@ -165,7 +165,7 @@ static void *crew_main(void *arg)
 	uint32_t i;
 
 	c->failed = work(c) != 0;
-	/* A peer that waits for us must not wait for its patience to end. */
+	/* disconnect, so that the peer does not wait for its timeout */
 	for (i = 0; c->failed && i < c->n_lanes; i++)
 		if (c->lanes[i].end.connected)
 			dat_ep_disconnect(c->lanes[i].end.ep, DAT_CLOSE_ABRUPT_FLAG);

@@ -18,7 +18,7 @@ struct dtt_crews {
 
 int dtt_crews_make(struct dtt_crews *c, struct dtl_ia *ia, const struct dtt_plan *plan,
 		   enum dtt_side side, DAT_QOS qos);
-/* Of threads x endpoints, counted through. */
+/* By index among threads x endpoints. */
 struct dtt_lane *dtt_crews_lane(struct dtt_crews *c, uint32_t nr);
 /* Runs every thread to its end. */
 int dtt_crews_run(struct dtt_crews *c);

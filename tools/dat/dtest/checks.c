@@ -3,7 +3,7 @@
 
 #include "dtest.h"
 
-/* Checks over the connection that stands.  Every end does to the other what is done to it. */
+/* Checks over the standing connection. Both ends do the same to each other. */
 
 static uint64_t seed(bool server, unsigned round, int i)
 {
@@ -39,8 +39,8 @@ static void fill_all(struct dtd *d, char *where, unsigned round)
 /* --- messages --- */
 
 /*
- * The receive of the next step's note is posted already, so it stands before those of the
- * messages, and that is the order in which the peer sends.
+ * The receive of the next step message is posted already, so it precedes those of the messages, and
+ * that is the order in which the peer sends.
  */
 static int one_round(struct dtd *d, unsigned round)
 {
@@ -135,12 +135,12 @@ enum dtd_result dtd_check_read(struct dtd *d)
 	DTD_NEED(dtd_step(d, 30) == 0);
 	DTD_NEED(post_all(d, false) == 0);
 	DTD_NEED(all_arrived(d, d->target, 30));
-	/* Nobody may change his source before the other has read it. */
+	/* A source may change only after the peer has read it. */
 	DTD_NEED(dtd_step(d, 31) == 0);
 	return DTD_PASS;
 }
 
-/* Of suppressed Writes nothing is heard; the first to complete is the message behind them. */
+/* Suppressed Writes complete invisibly; the first completion is that of the message behind them. */
 enum dtd_result dtd_check_suppress(struct dtd *d)
 {
 	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, d->source, d->o->size);
@@ -190,7 +190,7 @@ static enum dtd_result srq_traffic(struct dtd *d, struct dtl_end *e, DAT_SRQ_HAN
 	for (i = 0; i < d->o->burst; i++)
 		DTD_NEED(dtl_reap(e, e->request, i, NULL) == 0);
 	for (i = 0; i < d->o->burst; i++) {
-		DTD_NEED(dtl_next(e->how, e->cno, e->recv, DTL_PATIENCE_MS, &ev) == 0);
+		DTD_NEED(dtl_next(e->how, e->cno, e->recv, DTL_TIMEOUT_MS, &ev) == 0);
 		dto = &ev.event_data.dto_completion_event_data;
 		if (dto->status != DAT_DTO_SUCCESS)
 			dtl_complain("a receive ended with %s", dtl_status_name(dto->status));

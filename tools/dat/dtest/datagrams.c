@@ -9,23 +9,23 @@
 #endif
 
 /*
- * Datagrams (IB extension): a connection request fetches the peer's address, and both ends send by
- * it.  A network may lose some, so each end says over the connection that stands which it has, and
- * those missing are sent again.
+ * Datagrams (IB extension): a connection request yields the peer's address, to which both ends
+ * send. A network may lose some, so each end sends over the standing connection which ones it has,
+ * and missing ones are sent again.
  */
 
 #if DTL_V2
 
 enum { GRH = 40, MOST = 64, ROUNDS = 20, QUIET_MS = 500 };
 
-struct talk {
+struct transfer {
 	struct dtl_end e;
 	struct dtl_mem mem;
 	DAT_IB_EXTENSION_EVENT_DATA address;
 	int n;
-	uint64_t size;			/* of a datagram: its number, then a pattern */
-	uint64_t all, have, theirs;	/* a bit each */
-	char *slots;			/* for MOST that arrive; what is sent stands before them */
+	uint64_t size;			/* bytes of a datagram: its number, then a pattern */
+	uint64_t all, have, theirs;	/* one bit each */
+	char *slots;			/* for MOST that arrive, behind the one that is sent */
 };
 
 static uint64_t seed(bool server, int i)
@@ -33,20 +33,20 @@ static uint64_t seed(bool server, int i)
 	return (server ? 8000 : 9000) + i;
 }
 
-static char *slot(const struct talk *t, int i)
+static char *slot(const struct transfer *t, int i)
 {
 	return t->slots + (GRH + t->size) * i;
 }
 
-static int post_recv(struct talk *t, int i)
+static int post_recv(struct transfer *t, int i)
 {
 	DAT_LMR_TRIPLET seg = dtl_segment(t->mem.context, slot(t, i), GRH + t->size);
 
 	return dtl_post_recv(&t->e, &seg, 1, i);
 }
 
-/* The next completion of EVD, which must be a success. 1 if none came in time. */
-static int reap(struct dtd *d, struct talk *t, DAT_EVD_HANDLE evd, long ms,
+/* Waits for the next completion of EVD, which must be a success. Returns 1 if none came in time. */
+static int reap(struct dtd *d, struct transfer *t, DAT_EVD_HANDLE evd, long ms,
 		DAT_DTO_COMPLETION_EVENT_DATA *ret)
 {
 	DAT_EVENT ev;
@@ -64,7 +64,7 @@ static int reap(struct dtd *d, struct talk *t, DAT_EVD_HANDLE evd, long ms,
 	return -1;
 }
 
-static int send_one(struct dtd *d, struct talk *t, int i)
+static int send_one(struct dtd *d, struct transfer *t, int i)
 {
 	uint64_t nr = htobe64(i);
 	DAT_LMR_TRIPLET seg = dtl_segment(t->mem.context, t->mem.start, t->size);
@@ -76,11 +76,11 @@ static int send_one(struct dtd *d, struct talk *t, int i)
 	if (dtl_check(dat_ib_post_send_ud(t->e.ep, 1, &seg, &t->address.remote_ah, cookie,
 					  DAT_COMPLETION_DEFAULT_FLAG), "dat_ib_post_send_ud") != 0)
 		return -1;
-	return reap(d, t, t->e.request, DTL_PATIENCE_MS, &done) == 0 &&
+	return reap(d, t, t->e.request, DTL_TIMEOUT_MS, &done) == 0 &&
 	       done.user_cookie.as_64 == (DAT_UINT64)i ? 0 : -1;
 }
 
-static int take(struct dtd *d, struct talk *t, const DAT_DTO_COMPLETION_EVENT_DATA *got)
+static int take(struct dtd *d, struct transfer *t, const DAT_DTO_COMPLETION_EVENT_DATA *got)
 {
 	uint64_t nr, at = got->user_cookie.as_64;
 	char *data;
@@ -103,7 +103,7 @@ static int take(struct dtd *d, struct talk *t, const DAT_DTO_COMPLETION_EVENT_DA
 	return post_recv(t, at);
 }
 
-static int one_round(struct dtd *d, struct talk *t)
+static int one_round(struct dtd *d, struct transfer *t)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA got;
 	int i, r = 0;
@@ -117,7 +117,7 @@ static int one_round(struct dtd *d, struct talk *t)
 	return r < 0 ? -1 : 0;
 }
 
-static enum dtd_result exchange(struct dtd *d, struct talk *t)
+static enum dtd_result exchange(struct dtd *d, struct transfer *t)
 {
 	int i;
 
@@ -132,7 +132,7 @@ static enum dtd_result exchange(struct dtd *d, struct talk *t)
 	return DTD_FAIL;
 }
 
-static enum dtd_result fetch_address(struct dtd *d, struct talk *t)
+static enum dtd_result fetch_address(struct dtd *d, struct transfer *t)
 {
 	DAT_IB_EXT_TYPE want = dtd_is_server(d) ? DAT_IB_UD_PASSIVE_REMOTE_AH : DAT_IB_UD_REMOTE_AH;
 	DAT_EVENT ev;
@@ -151,7 +151,7 @@ static enum dtd_result fetch_address(struct dtd *d, struct talk *t)
 enum dtd_result dtd_check_datagrams(struct dtd *d)
 {
 	struct dtl_end_wish wish = dtd_wish(d);
-	struct talk t = { .n = d->o->burst < MOST ? d->o->burst : MOST };
+	struct transfer t = { .n = d->o->burst < MOST ? d->o->burst : MOST };
 	uint64_t most = dtd_mtu(&d->ia);
 	int i;
 

@@ -3,25 +3,25 @@
 #define DTD_DTEST_H
 
 /*
- * dapple-dtest: two processes walk one list of checks in step.  What is said between them goes
- * over DAT: there is no port of TCP, so any number of pairs runs on one host (-n).
+ * dapple-dtest: two processes walk one list of checks in step.  All their messages go over DAT: no
+ * TCP port is used, so any number of pairs runs on one host (-n).
  *
- * The memory of an end, of which the other knows context and address:
+ * The memory of an end, whose context and address it advertises:
  *
- *   0       notes: one that I send, four that I receive into    5 x 64 bytes
- *   4096    what others read and I send                         size x burst
- *   then    what others write and I receive into                size x burst
+ *   0       step messages: one to send, four to receive    5 x 64 bytes
+ *   4096    source: this end sends, the peer reads         size x burst
+ *   then    target: this end receives, the peer writes     size x burst
  */
 
 #include "common/dtl.h"
 
 #define DTD_QUAL 45248		/* where the old tool listens */
-#define DTD_BACKLOG 8		/* requests that the server keeps */
+#define DTD_BACKLOG 8		/* requests that the server queues */
 #define DTD_PRIVATE 48		/* bytes of private data in request, answer and rejection */
 
 enum dtd_result { DTD_PASS, DTD_FAIL, DTD_UNSUPP };
 
-/* What an end can do; both say it while connecting, and what both can is tested. */
+/* Abilities of an end. Both exchange them while connecting; those of both are tested. */
 enum { DTD_CAN_ATOMICS = 1, DTD_CAN_IMMEDIATE = 2, DTD_CAN_SRQ = 4, DTD_CAN_DATAGRAMS = 8 };
 
 struct dtd_options {
@@ -29,7 +29,7 @@ struct dtd_options {
 	DAT_CONN_QUAL qual;
 	uint64_t size;
 	int burst;
-	bool only_how;			/* -p or -c given: that way alone */
+	bool only_how;			/* -p or -c given: this mode only */
 	enum dtl_how how;
 	const char *skip;		/* names, separated by commas */
 	bool verbose;
@@ -47,9 +47,9 @@ struct dtd {
 	char *source, *target;
 	DAT_RMR_CONTEXT peer_context;
 	uint64_t peer_source, peer_target;
-	uint64_t posted, received, recv_posted, notes_posted, notes_read;
-	uint32_t common;		/* DTD_CAN_ that both have */
-	bool met;			/* the two ends have found each other */
+	uint64_t posted, received, recv_posted, steps_posted, steps_read;
+	uint32_t common;		/* DTD_CAN_ of both ends */
+	bool met;			/* both ends have connected once */
 };
 
 static inline bool dtd_is_server(const struct dtd *d)
@@ -61,19 +61,19 @@ static inline bool dtd_is_server(const struct dtd *d)
 #define DTD_NEED(condition)						\
 	do {								\
 		if (!(condition)) {					\
-			dtl_complain("%s:%d: not so: %s", __FILE__, __LINE__, #condition); \
+			dtl_complain("%s:%d: failed: %s", __FILE__, __LINE__, #condition); \
 			return DTD_FAIL;				\
 		}							\
 	} while (0)
 
 /* --- meet.c --- */
 
-/* Connects an endpoint of the list's check NR: the server takes requests in any order of
- * arrival, and refuses one of another check. */
+/* Connects an endpoint of check NR of the list. The server accepts requests in any order and
+ * rejects one of another check. */
 enum dtd_result dtd_meet(struct dtd *d, struct dtl_end *e, uint32_t nr);
 /* N of them at once, N being DTD_BACKLOG at most. */
 enum dtd_result dtd_meet_many(struct dtd *d, struct dtl_end *e, int n, uint32_t nr);
-/* The same for datagram endpoints; the event has the peer's address. Not in DAT 1.2. */
+/* As dtd_meet, for datagram endpoints; the event has the peer's address. Not in DAT 1.2. */
 enum dtd_result dtd_meet_ud(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_EVENT *ret);
 enum dtd_result dtd_check_reject(struct dtd *d);
 
@@ -81,19 +81,21 @@ enum dtd_result dtd_check_reject(struct dtd *d);
 
 int dtd_open(struct dtd *d, const struct dtd_options *o);
 int dtd_close(struct dtd *d);
-/* What an endpoint for burst messages needs. */
+/* Returns the attributes of an endpoint for burst messages. */
 struct dtl_end_wish dtd_wish(const struct dtd *d);
 enum dtd_result dtd_check_connect(struct dtd *d);
 enum dtd_result dtd_check_reconnect(struct dtd *d);
-/* Both ends have come here, and tell each other of their memory the first time. */
+/*
+ * Returns when both ends are at this step. They exchange advertisements of memory the first time.
+ */
 int dtd_step(struct dtd *d, uint32_t nr);
-/* And each tells the other a number. */
+/* The same with a number of each end. */
 int dtd_step_saying(struct dtd *d, uint32_t nr, uint64_t saying, uint64_t *ret);
 /* Ends the connection behind the last step. */
 int dtd_part(struct dtd *d);
 int dtd_reap_request(struct dtd *d, uint64_t cookie);
-/* One more receive of a note's size. */
-int dtd_post_note(struct dtd *d);
+/* Posts one more receive of a step message. */
+int dtd_post_step_recv(struct dtd *d);
 
 /* --- checks.c, many.c, extension.c, datagrams.c --- */
 

@@ -8,7 +8,7 @@
 #include <dat2/dat_ib_extensions.h>
 #endif
 
-/* What an IA can beyond the common part, and the checks of the InfiniBand extensions. */
+/* The abilities of an IA beyond the common ones, and the checks of the InfiniBand extensions. */
 
 #if DTL_V2
 
@@ -51,7 +51,7 @@ unsigned dtd_mtu(const struct dtl_ia *ia)
 
 #endif
 
-/* Debian's providers have shared queues and do not say so: only trying tells. */
+/* Debian's providers have shared queues but no attribute for them, hence a trial. */
 static bool has_srq(struct dtl_ia *ia)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 1, .max_recv_iov = 1,
@@ -88,7 +88,7 @@ DAT_MEM_PRIV_FLAGS dtd_rights(struct dtl_ia *ia)
 	       (dtd_abilities(ia) & DTD_CAN_ATOMICS ? DAT_IB_MEM_PRIV_REMOTE_ATOMIC : 0);
 }
 
-/* The next event of EVD is an extended completion of this type. */
+/* Waits for an extended completion of this type. */
 static int reap_extended(struct dtd *d, DAT_EVD_HANDLE evd, uint64_t cookie, DAT_IB_EXT_TYPE type,
 			 DAT_UINT32 *ret_immediate)
 {
@@ -96,7 +96,7 @@ static int reap_extended(struct dtd *d, DAT_EVD_HANDLE evd, uint64_t cookie, DAT
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
 
-	if (dtl_next(d->end.how, d->cno, evd, DTL_PATIENCE_MS, &ev) != 0) {
+	if (dtl_next(d->end.how, d->cno, evd, DTL_TIMEOUT_MS, &ev) != 0) {
 		dtl_complain("no completion of an extended operation");
 		return -1;
 	}
@@ -126,8 +126,8 @@ enum dtd_result dtd_check_immediate(struct dtd *d)
 		return DTD_UNSUPP;
 	dtl_fill(d->source, d->o->size, mine);
 	memset(d->target, 0, d->o->size);
-	/* One more receive: the peer's immediate data use one up, and no byte of it. */
-	DTD_NEED(dtd_post_note(d) == 0);
+	/* One more receive: the peer's immediate data consume one, and none of its bytes. */
+	DTD_NEED(dtd_post_step_recv(d) == 0);
 	DTD_NEED(dtd_step(d, 60) == 0);
 	seg = dtl_segment(d->mem.context, d->source, d->o->size);
 	to = dtl_remote(d->peer_context, d->peer_target, d->o->size);
@@ -138,7 +138,7 @@ enum dtd_result dtd_check_immediate(struct dtd *d)
 	DTD_NEED(reap_extended(d, d->end.request, d->posted++, DAT_IB_RDMA_WRITE_IMMED, NULL) == 0);
 	DTD_NEED(reap_extended(d, d->end.recv, d->received++, DAT_IB_RDMA_WRITE_IMMED_DATA,
 			       &other) == 0);
-	d->notes_read++;
+	d->steps_read++;
 	DTD_NEED(other == (dtd_is_server(d) ? 0xc11e2702 : 0x5e41e401));
 	DTD_NEED(dtl_differs(d->target, d->o->size, other) < 0);
 	DTD_NEED(dtd_step(d, 61) == 0);

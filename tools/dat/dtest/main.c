@@ -103,7 +103,9 @@ static bool skipped(const struct dtd_options *o, const char *name)
 	return false;
 }
 
-/* How many failed. After the first the ends are out of step, so it is the last. */
+/*
+ * Returns how many checks failed. After the first one the ends are out of step, so it is the last.
+ */
 static int run_all(struct dtd *d)
 {
 	static const char *const words[] = { "PASS", "FAIL", "UNSUPP" };

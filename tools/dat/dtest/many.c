@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 /*
- * Many connections: each burst of them is asked for before the first answer is looked at, and each
- * carries a message both ways, so that none is taken for another.
+ * Many connections: all requests of a burst are sent before the first answer is handled, and each
+ * connection carries a message both ways, so that a mix-up is found.
  */
 
 enum { BURSTS = 5, WORD = 64 };
@@ -31,7 +31,7 @@ static enum dtd_result make(struct dtd *d, struct dtl_mem *mem, struct dtl_end *
 	return DTD_PASS;
 }
 
-static enum dtd_result talk(struct dtd *d, struct dtl_mem *mem, struct dtl_end *e, int burst)
+static enum dtd_result exchange(struct dtd *d, struct dtl_mem *mem, struct dtl_end *e, int burst)
 {
 	DAT_LMR_TRIPLET seg;
 	int i;
@@ -64,7 +64,7 @@ static enum dtd_result one_burst(struct dtd *d, struct dtl_mem *mem, int burst, 
 	if (dtd_meet_many(d, e, DTD_BACKLOG, 200 + burst * DTD_BACKLOG) != DTD_PASS)
 		return DTD_FAIL;
 	*ns += dtl_now_ns() - since;
-	if (talk(d, mem, e, burst) != DTD_PASS)
+	if (exchange(d, mem, e, burst) != DTD_PASS)
 		return DTD_FAIL;
 	DTD_NEED(dtd_step(d, 120 + burst) == 0);
 	for (i = 0; i < DTD_BACKLOG; i++)

@@ -9,12 +9,12 @@
 #include <dat2/dat_ib_extensions.h>
 #endif
 
-/* How two endpoints find each other: requests, answers and rejections with private data. */
+/* Connections between the two ends: requests, answers and rejections with private data. */
 
 #define PRIVATE_MAGIC 0x44544553u	/* "DTES" */
 #define TRIES 100
 
-/* Both directions: which check it is for, what the end can, and a pattern to the end. */
+/* In both directions: the check, the abilities of the end, and a pattern up to the end. */
 struct word {
 	uint32_t magic, nr, abilities, kind;	/* network order */
 	unsigned char pattern[DTD_PRIVATE - 16];
@@ -22,7 +22,7 @@ struct word {
 
 enum kind { ASK = 1, ANSWER, REFUSE };
 
-/* What a meeting of each kind of endpoint is told by. */
+/* The events of a connection, per kind of endpoint. */
 struct signs {
 	int request, established;
 };
@@ -49,13 +49,13 @@ static bool read_word(const void *data, int size, enum kind kind, struct word *r
 	if (ntohl(ret->magic) == PRIVATE_MAGIC && ntohl(ret->kind) == kind &&
 	    dtl_differs(ret->pattern, sizeof(ret->pattern), kind * 1000 + ntohl(ret->nr)) < 0)
 		return true;
-	dtl_complain("the private data are not what was sent");
+	dtl_complain("the private data differ from what was sent");
 	return false;
 }
 
-/* --- the server's side of a meeting --- */
+/* --- the server --- */
 
-/* Of a check from NR on, N of them. */
+/* Takes the requests of N checks from NR on. */
 static int next_request(struct dtd *d, uint32_t nr, uint32_t n, int sign, DAT_CR_HANDLE *ret,
 			struct word *ret_word)
 {
@@ -63,9 +63,9 @@ static int next_request(struct dtd *d, uint32_t nr, uint32_t n, int sign, DAT_CR
 	DAT_EVENT ev;
 	int r;
 
-	/* The first may take as long as somebody takes to start the client. */
+	/* The first one may take until the client is started. */
 	do
-		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, d->cr_evd, DTL_PATIENCE_MS, &ev);
+		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, d->cr_evd, DTL_TIMEOUT_MS, &ev);
 	while (r > 0 && !d->met);
 	if (r != 0 || (int)ev.event_number != sign) {
 		dtl_complain("no request to connect came");
@@ -77,7 +77,7 @@ static int next_request(struct dtd *d, uint32_t nr, uint32_t n, int sign, DAT_CR
 		return -1;
 	if (!read_word(param.private_data, param.private_data_size, ASK, ret_word) ||
 	    ntohl(ret_word->nr) - nr >= n) {
-		dtl_complain("a request of another check or another program is turned away");
+		dtl_complain("a request of another check or program is rejected; run the same version at both ends");
 		dtl_cr_reject(*ret, NULL, 0);
 		return -1;
 	}
@@ -94,16 +94,16 @@ static enum dtd_result take(struct dtd *d, struct dtl_end *e, uint32_t nr, const
 	d->common = dtd_abilities(&d->ia) & ntohl(asked.abilities);
 	write_word(&answer, ANSWER, nr, dtd_abilities(&d->ia));
 	DTD_NEED(dtl_accept(e, cr, &answer, sizeof(answer)) == 0);
-	DTD_NEED(dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_PATIENCE_MS, ret) == 0);
+	DTD_NEED(dtl_next(DTL_WAIT, DAT_HANDLE_NULL, e->conn, DTL_TIMEOUT_MS, ret) == 0);
 	return DTD_PASS;
 }
 
-/* --- the client's --- */
+/* --- the client --- */
 
-/* Asks, again while nobody is there to be asked: the two ends are started at one time. */
+/* Connects, and retries while no server listens: both ends are started at the same time. */
 static enum dtd_result ask(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_EVENT *ret)
 {
-	struct timespec nap = { 0, 50000000 };
+	struct timespec delay = { 0, 50000000 };
 	struct word asked;
 	int i;
 
@@ -115,9 +115,9 @@ static enum dtd_result ask(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_EV
 			return DTD_PASS;
 		}
 		DTD_NEED(dtl_check(dat_ep_reset(e->ep), "dat_ep_reset") == 0);
-		nanosleep(&nap, NULL);
+		nanosleep(&delay, NULL);
 	}
-	dtl_complain("nobody serves at %s, qualifier %llu: start dapple-dtest -s there", d->o->host,
+	dtl_complain("no server listens at %s, qualifier %llu; start dapple-dtest -s there", d->o->host,
 		     (unsigned long long)d->o->qual);
 	return DTD_FAIL;
 }
@@ -131,7 +131,7 @@ static enum dtd_result enter(struct dtd *d, struct dtl_end *e, uint32_t nr, cons
 	if (ask(d, e, nr, ret) != DTD_PASS)
 		return DTD_FAIL;
 	if ((int)ret->event_number != s->established)
-		return DTD_PASS;	/* the caller says so */
+		return DTD_PASS;	/* the caller prints it */
 	DTD_NEED(read_word(c->private_data, c->private_data_size, ANSWER, &answer));
 	DTD_NEED(ntohl(answer.nr) == nr);
 	d->common = dtd_abilities(&d->ia) & ntohl(answer.abilities);
@@ -215,7 +215,7 @@ enum dtd_result dtd_meet_ud(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_E
 }
 #endif
 
-/* The first of all, so here the client waits for the server to be there. */
+/* The first check, in which the client waits for the server to listen. */
 enum dtd_result dtd_check_reject(struct dtd *d)
 {
 	struct dtl_end_wish wish = dtd_wish(d);

@@ -4,10 +4,10 @@
 #include <endian.h>
 #include <string.h>
 
-#define NOTE 64
-#define NOTES 4
+#define STEP_BYTES 64
+#define STEPS 4
 
-struct note {
+struct step {
 	uint64_t nr, context, source, target, saying;	/* big endian */
 };
 
@@ -19,10 +19,10 @@ struct dtl_end_wish dtd_wish(const struct dtd *d)
 		.iov = 1, .how = d->o->how, .cno = d->cno, .srq = DAT_HANDLE_NULL };
 }
 
-int dtd_post_note(struct dtd *d)
+int dtd_post_step_recv(struct dtd *d)
 {
-	char *slot = d->mem.start + NOTE * (1 + d->notes_posted++ % NOTES);
-	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, slot, NOTE);
+	char *slot = d->mem.start + STEP_BYTES * (1 + d->steps_posted++ % STEPS);
+	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, slot, STEP_BYTES);
 
 	return dtl_post_recv(&d->end, &seg, 1, d->recv_posted++);
 }
@@ -32,7 +32,7 @@ enum dtd_result dtd_check_connect(struct dtd *d)
 	struct dtl_end_wish wish = dtd_wish(d);
 
 	DTD_NEED(dtl_end_make(&d->end, &d->ia, &wish) == 0);
-	DTD_NEED(dtd_post_note(d) == 0);
+	DTD_NEED(dtd_post_step_recv(d) == 0);
 	if (dtd_meet(d, &d->end, 1) != DTD_PASS)
 		return DTD_FAIL;
 	DTD_NEED(dtd_step(d, 1) == 0);
@@ -40,25 +40,24 @@ enum dtd_result dtd_check_connect(struct dtd *d)
 }
 
 /*
- * Both ends are done with the connection.  Of the last message none can know that its answer
- * arrived: so the server sends it, whatever becomes of it, and the client ends the connection
- * when it has come.
+ * Ends the connection on both sides. No end can know that its last message arrived: so the server
+ * sends one last, whatever its result, and the client disconnects when it has it.
  */
 int dtd_part(struct dtd *d)
 {
-	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, d->mem.start, NOTE);
+	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, d->mem.start, STEP_BYTES);
 	DAT_EVENT ev;
 
 	if (!dtd_is_server(d)) {
-		if (dtd_post_note(d) != 0 || dtl_reap(&d->end, d->end.recv, d->received, NULL) != 0)
+		if (dtd_post_step_recv(d) != 0 || dtl_reap(&d->end, d->end.recv, d->received, NULL) != 0)
 			return -1;
 		d->received++;
-		d->notes_read++;
+		d->steps_read++;
 		return dtl_disconnect(&d->end);
 	}
 	if (dtl_post_send(&d->end, &seg, 1, d->posted++) != 0 || dtl_disconnected(&d->end) != 0)
 		return -1;
-	return dtl_next(d->end.how, d->cno, d->end.request, DTL_PATIENCE_MS, &ev) == 0 ? 0 : -1;
+	return dtl_next(d->end.how, d->cno, d->end.request, DTL_TIMEOUT_MS, &ev) == 0 ? 0 : -1;
 }
 
 /* Ends the connection, and makes it anew with the same endpoint. */
@@ -72,13 +71,13 @@ enum dtd_result dtd_check_reconnect(struct dtd *d)
 	DTD_NEED(dtl_check(dat_ep_get_status(d->end.ep, &state, NULL, NULL),
 			   "dat_ep_get_status") == 0);
 	DTD_NEED(state == DAT_EP_STATE_DISCONNECTED);
-	/* The receive that was posted for a next note comes back flushed. */
-	DTD_NEED(dtl_next(d->end.how, d->cno, d->end.recv, DTL_PATIENCE_MS, &ev) == 0);
+	/* the receive posted for the next step message is flushed */
+	DTD_NEED(dtl_next(d->end.how, d->cno, d->end.recv, DTL_TIMEOUT_MS, &ev) == 0);
 	DTD_NEED(ev.event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED);
 	d->received++;
-	d->notes_read++;
+	d->steps_read++;
 	DTD_NEED(dtl_check(dat_ep_reset(d->end.ep), "dat_ep_reset") == 0);
-	DTD_NEED(dtd_post_note(d) == 0);
+	DTD_NEED(dtd_post_step_recv(d) == 0);
 	if (dtd_meet(d, &d->end, 99) != DTD_PASS)
 		return DTD_FAIL;
 	DTD_NEED(dtd_step(d, 99) == 0);
@@ -99,28 +98,29 @@ int dtd_step(struct dtd *d, uint32_t nr)
 
 int dtd_step_saying(struct dtd *d, uint32_t nr, uint64_t saying, uint64_t *ret)
 {
-	struct note note = { htobe64(nr), htobe64(d->mem.remote), htobe64((uintptr_t)d->source),
+	struct step step = { htobe64(nr), htobe64(d->mem.remote), htobe64((uintptr_t)d->source),
 			     htobe64((uintptr_t)d->target), htobe64(saying) };
-	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, d->mem.start, NOTE);
+	DAT_LMR_TRIPLET seg = dtl_segment(d->mem.context, d->mem.start, STEP_BYTES);
 	uint64_t length;
 
-	memcpy(d->mem.start, &note, sizeof(note));
-	/* The peer may be at the next step as soon as it has our note. */
-	if (dtd_post_note(d) != 0 || dtl_post_send(&d->end, &seg, 1, d->posted) != 0 ||
+	memcpy(d->mem.start, &step, sizeof(step));
+	/* The peer may be at the next step as soon as it has this message. */
+	if (dtd_post_step_recv(d) != 0 || dtl_post_send(&d->end, &seg, 1, d->posted) != 0 ||
 	    dtd_reap_request(d, d->posted++) != 0 ||
 	    dtl_reap(&d->end, d->end.recv, d->received, &length) != 0)
 		return -1;
 	d->received++;
-	memcpy(&note, d->mem.start + NOTE * (1 + d->notes_read++ % NOTES), sizeof(note));
-	if (length != NOTE || be64toh(note.nr) != nr) {
-		dtl_complain("the peer is at step %u, we are at %u", (unsigned)be64toh(note.nr), nr);
+	memcpy(&step, d->mem.start + STEP_BYTES * (1 + d->steps_read++ % STEPS), sizeof(step));
+	if (length != STEP_BYTES || be64toh(step.nr) != nr) {
+		dtl_complain("the peer is at step %u and this end at %u: the test stops; run the same "
+			     "version with the same options at both ends", (unsigned)be64toh(step.nr), nr);
 		return -1;
 	}
-	d->peer_context = be64toh(note.context);
-	d->peer_source = be64toh(note.source);
-	d->peer_target = be64toh(note.target);
+	d->peer_context = be64toh(step.context);
+	d->peer_source = be64toh(step.source);
+	d->peer_target = be64toh(step.target);
 	if (ret)
-		*ret = be64toh(note.saying);
+		*ret = be64toh(step.saying);
 	return 0;
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Records of posted work requests. wr_id is the address of the record, from which the completion
+ * becomes an event (event.h).
+ */
+#ifndef DAT_PROVIDER_DTO_DTO_H
+#define DAT_PROVIDER_DTO_DTO_H
+
+#include <dat2/udat.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dpr_ep;
+struct dpr_rmr;
+struct dpr_srq;
+
+enum dpr_op {
+	DPR_OP_SEND, DPR_OP_SEND_INV, DPR_OP_WRITE, DPR_OP_READ, DPR_OP_READ_TO_RMR, DPR_OP_RECV,
+	DPR_OP_BIND, DPR_OP_UNBIND,
+	DPR_OP_INVALIDATE, /* by the provider, before a rebind */
+	/* IB extensions */
+	DPR_OP_WRITE_IMM, DPR_OP_FETCH_ADD, DPR_OP_CMP_SWAP, DPR_OP_SEND_UD,
+	DPR_OPS
+};
+
+struct dpr_dto {
+	struct dpr_ep *ep;   /* NULL: of an SRQ; wc->qp_num then finds the endpoint */
+	DAT_DTO_COOKIE cookie;
+	union {
+		struct dpr_rmr *rmr; /* of a bind, unbind or read to RMR: a reference; else NULL */
+		struct dpr_srq *srq; /* of a receive of an SRQ */
+	};
+	struct dpr_dto *next; /* free list of an SRQ */
+	uint32_t index;       /* in the posting order of its queue, modulo 2^32 */
+	uint32_t bytes;       /* asked for */
+	uint8_t op;           /* enum dpr_op */
+	uint8_t binding;      /* of rmr: the binding concerned */
+	bool quiet;           /* success is swallowed: suppressed, or the provider's request */
+	bool notify;          /* false: UNSIGNALLED */
+};
+
+/* Sets what the poster knows; the queue sets index and rmr or srq. ep is NULL for an SRQ. */
+static inline void dpr_dto_begin(struct dpr_dto *d, struct dpr_ep *ep, enum dpr_op op,
+				 DAT_DTO_COOKIE cookie, uint64_t bytes,
+				 DAT_COMPLETION_FLAGS flags)
+{
+	d->ep = ep;
+	d->cookie = cookie;
+	d->bytes = (uint32_t)bytes;
+	d->op = (uint8_t)op;
+	d->quiet = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	d->notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+}
+
+/* Segments of one request at most: attributes are granted up to this. */
+#define DPR_IOV_MAX 32
+
+#endif

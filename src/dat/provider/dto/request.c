@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "dat/provider/dto/request.h"
+
+#include "dat/provider/dto/queue.h"
+#include "dat/provider/dto/status.h"
+#include "dat/provider/ep/state.h"
+#include "dat/provider/evd/push.h"
+#include "dat/provider/ia/counters.h"
+#include "dat/provider/ia/obj.h"
+#include "dat/provider/mem/rmr.h"
+#include "dat/provider/mem/segments.h"
+
+#include <dat2/dat_ib_extensions.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* One row per operation: its flags, the rights it needs, its counters. */
+static const struct op {
+	DAT_COMPLETION_FLAGS flags;
+	DAT_MEM_PRIV_FLAGS need;      /* of the local segments */
+	uint8_t count, count_bytes;   /* DCNT_EP_*; DCNT_EP_ALL_COUNTERS: none */
+	bool remote, inlined;
+} ops[DPR_OPS] = {
+#define R(op, extra, need, count, bytes, remote, inlined) \
+	[DPR_OP_##op] = { DPR_REQUEST_FLAGS | (extra), need, count, bytes, remote, inlined }
+#define NONE DCNT_EP_ALL_COUNTERS
+#define SOL DAT_COMPLETION_SOLICITED_WAIT_FLAG
+#define RD DAT_MEM_PRIV_LOCAL_READ_FLAG
+#define WR DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+	R(SEND,      SOL, RD, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA, false, true),
+	R(SEND_INV,  SOL, RD, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA, false, true),
+	R(WRITE,     0,   RD, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA, true, true),
+	R(READ,      0,   WR, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA, true, false),
+	R(READ_TO_RMR, 0, WR, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA, true, false),
+	R(BIND,      0,   0,  NONE, NONE, false, false),
+	R(UNBIND,    0,   0,  NONE, NONE, false, false),
+	R(WRITE_IMM, SOL, RD, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA, true, true),
+	R(FETCH_ADD, 0,   WR, DCNT_EP_POST_FETCH_ADD, NONE, true, false),
+	R(CMP_SWAP,  0,   WR, DCNT_EP_POST_CMP_SWAP, NONE, true, false),
+	R(SEND_UD,   SOL, RD, DCNT_EP_POST_SEND_UD, DCNT_EP_POST_SEND_UD_DATA, false, true),
+#undef R
+};
+
+uint32_t dpr_inline_wish(void)
+{
+	const char *s = getenv("DAPL_MAX_INLINE");
+	unsigned long n = s ? strtoul(s, NULL, 0) : 64;
+
+	return n > 4096 ? 4096 : (uint32_t)n;
+}
+
+DAT_RETURN dpr_post_error(int err)
+{
+	switch (err) {
+	case ENOMEM:
+	case EAGAIN:
+		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	case EOPNOTSUPP:
+		return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	default:
+		return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	}
+}
+
+static DAT_RETURN may_post(struct dpr_ep *ep, const struct dpr_request *r) UT_REQUIRES(ep->lock)
+{
+	DAT_COMPLETION_FLAGS known = ops[r->op].flags;
+
+	if (!(ep->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+		known &= ~(DAT_COMPLETION_FLAGS)DAT_COMPLETION_UNSIGNALLED_FLAG;
+	if (r->flags & ~known)
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + r->flags_arg - 1);
+	if (ep->state == DAT_EP_STATE_CONNECTED && ep->request)
+		return DAT_SUCCESS;
+	return dpr_ep_step(ep->state, DPR_DO_POST_REQUEST, ep->pz && ep->request).ret;
+}
+
+DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uint32_t records)
+{
+	DAT_RETURN ret = may_post(ep, r);
+
+	if (ret != DAT_SUCCESS || !ep->qp)
+		return ret;
+	if (dpr_dtoq_room(&ep->sq, records))
+		return DAT_SUCCESS;
+	dpr_ep_drain(ep, ep->request);
+	ret = may_post(ep, r);
+	if (ret != DAT_SUCCESS || !ep->qp || dpr_dtoq_room(&ep->sq, records))
+		return ret;
+	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+static DAT_COUNT iov_max(const struct dpr_ep *ep, enum dpr_op op) UT_REQUIRES(ep->lock)
+{
+	const DAT_EP_ATTR *a = &ep->attr;
+
+	/* Programs of DAT 1.1 leave the two RDMA limits 0. */
+	if ((op == DPR_OP_WRITE || op == DPR_OP_WRITE_IMM) && a->max_rdma_write_iov)
+		return a->max_rdma_write_iov;
+	if (op == DPR_OP_READ && a->max_rdma_read_iov)
+		return a->max_rdma_read_iov;
+	return a->max_request_iov;
+}
+
+/* Shortens the segments of a Read to the length of its source. Returns their number. */
+static int trim(struct ibv_sge *sge, int n, uint64_t bytes)
+{
+	int i;
+
+	for (i = 0; i < n && bytes; i++) {
+		if (sge[i].length > bytes)
+			sge[i].length = (uint32_t)bytes;
+		bytes -= sge[i].length;
+	}
+	return i;
+}
+
+static DAT_RETURN gather(struct dpr_ep *ep, struct dpr_request *r, struct ibv_sge *sge,
+			 uint64_t *bytes) UT_REQUIRES(ep->lock)
+{
+	bool rdma = ops[r->op].remote;
+	struct dpr_gather g;
+	DAT_RETURN ret;
+
+	if (r->n < 0 || r->n > DPR_IOV_MAX || r->n > iov_max(ep, r->op))
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (r->n && !r->iov)
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	ret = dpr_segments(ep->obj.ia, ep->pz, r->n, r->iov, ops[r->op].need, sge, &g);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	*bytes = g.bytes;
+	r->wr.sg_list = sge;
+	r->wr.num_sge = g.n;
+	r->inlined = g.placed && g.bytes <= ep->inline_max && ops[r->op].inlined;
+	if (r->op == DPR_OP_READ) {
+		if (*bytes < r->remote->segment_length)
+			return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+		*bytes = r->remote->segment_length;
+		r->wr.num_sge = trim(sge, r->wr.num_sge, *bytes);
+	} else if (r->remote && *bytes > r->remote->segment_length) {
+		return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	}
+	if (*bytes > (rdma ? ep->attr.max_rdma_size : ep->attr.max_message_size))
+		return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+static void count(struct dpr_ep *ep, enum dpr_op op, uint64_t bytes) UT_REQUIRES(ep->lock)
+{
+	if (ops[op].count < DCNT_EP_ALL_COUNTERS)
+		dpr_bump(&ep->counters[ops[op].count], 1);
+	if (ops[op].count_bytes < DCNT_EP_ALL_COUNTERS)
+		dpr_bump(&ep->counters[ops[op].count_bytes], bytes);
+}
+
+struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *r, uint64_t bytes)
+{
+	struct dpr_dto *d = dpr_dtoq_next(&ep->sq);
+
+	dpr_dto_begin(d, ep, r->op, r->cookie, bytes, r->flags);
+	return d;
+}
+
+unsigned int dpr_request_flags(struct dpr_ep *ep, const struct dpr_request *r)
+{
+	unsigned int f = 0;
+
+	if (dpr_dtoq_signal(&ep->sq, r->flags & DAT_COMPLETION_SUPPRESS_FLAG))
+		f |= IBV_SEND_SIGNALED;
+	if (r->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		f |= IBV_SEND_SOLICITED;
+	if (r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+		f |= IBV_SEND_FENCE;
+	if (r->inlined)
+		f |= IBV_SEND_INLINE;
+	return f;
+}
+
+DAT_RETURN dpr_request_issue(struct dpr_ep *ep, struct dpr_request *r, uint64_t bytes,
+			     struct dpr_rmr *rmr, unsigned int binding)
+{
+	struct ibv_send_wr *bad;
+	struct dpr_dto *d;
+	int err;
+
+	if (!ep->qp)
+		return dpr_request_flush(ep, r, rmr, binding);
+	d = dpr_request_record(ep, r, bytes);
+	d->rmr = rmr;
+	d->binding = (uint8_t)binding;
+	r->wr.wr_id = (uintptr_t)d;
+	r->wr.send_flags = dpr_request_flags(ep, r);
+	/* counted first: the completion may be drained before ibv_post_send returns */
+	ep->sq.head++;
+	err = ibv_post_send(ep->qp, &r->wr, &bad);
+	if (!err) {
+		count(ep, r->op, bytes);
+		return DAT_SUCCESS;
+	}
+	ep->sq.head--;
+	ep->sq.quiet_run = ep->sq.limit; /* the next request is signalled */
+	if (ep->state == DAT_EP_STATE_DISCONNECTED)
+		return dpr_request_flush(ep, r, rmr, binding);
+	return dpr_post_error(err);
+}
+
+DAT_RETURN dpr_request_flush(struct dpr_ep *ep, const struct dpr_request *r, struct dpr_rmr *rmr,
+			     unsigned int binding)
+{
+	struct dpr_dto d = { .ep = ep, .rmr = rmr, .op = (uint8_t)r->op,
+			     .binding = (uint8_t)binding };
+	DAT_EVENT ev;
+
+	dpr_dto_fill(&ev, ep, r->op, r->cookie, DAT_DTO_ERR_FLUSHED, 0, rmr);
+	dpr_evd_push(ep->request, &ev, true, false);
+	if (rmr)
+		dpr_rmr_done(&d, false);
+	return DAT_SUCCESS;
+}
+
+DAT_RETURN dpr_request_post(DAT_EP_HANDLE handle, struct dpr_request *r)
+{
+	struct dpr_ep *ep = dpr_ep_of(handle);
+	struct ibv_sge sge[DPR_IOV_MAX];
+	uint64_t bytes = 0;
+	DAT_RETURN ret;
+
+	if (!ep)
+		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	ut_lock(&ep->lock);
+	ret = dpr_request_ready(ep, r, 1);
+	if (ret == DAT_SUCCESS)
+		ret = gather(ep, r, sge, &bytes);
+	if (ret == DAT_SUCCESS)
+		ret = dpr_request_issue(ep, r, bytes, NULL, 0);
+	ut_unlock(&ep->lock);
+	return ret;
+}

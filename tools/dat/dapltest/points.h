@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef DTT_POINTS_H
+#define DTT_POINTS_H
+
+/*
+ * The service points at which the lanes of a test connect: a public one, to which each lane sends
+ * its number, or (-r) a reserved one per lane.
+ */
+
+#include "lane.h"
+
+struct dtt_points {
+	struct dtl_ia *ia;
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+	DAT_RSP_HANDLE *rsp;
+	uint32_t n_rsp;
+	uint64_t quals[DTT_LANES_MAX];
+	uint32_t n_quals;
+};
+
+/* Takes free qualifiers above BASE. */
+int dtt_points_open(struct dtt_points *d, struct dtl_ia *ia, DAT_CONN_QUAL base,
+		   struct dtt_lane **lanes, uint32_t n, bool rsp);
+/* Returns when every lane is connected. */
+int dtt_points_accept(struct dtt_points *d, struct dtt_lane **lanes, uint32_t n);
+int dtt_points_close(struct dtt_points *d);
+
+/* The client's side. */
+int dtt_points_enter(struct dtt_lane **lanes, uint32_t n, const struct sockaddr_storage *to,
+		    const uint64_t *quals, uint32_t n_quals);
+
+#endif
