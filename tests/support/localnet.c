@@ -155,14 +155,21 @@ static const struct shm_channel_ops ops = {
 	.reach = reach, .reserve = reserve, .commit = commit, .flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
 	.poll_fast = poll_fast, .release = release,
+	.access_begin = shm_channel_default_access_begin,
+	.access_copy = shm_channel_default_access_copy,
+	.access_attached = shm_channel_default_access_attached,
+	.access_end = shm_channel_default_nothing,
+	.export_area = shm_channel_default_export_area,
+	.quiesce = shm_channel_default_nothing,
+	.forget = shm_channel_default_nothing,
 };
 
-void local_net_inject(struct local_net *n, int i, int j, const void *note, const void *data,
+void local_net_inject(struct local_net *n, int i, int j, const void *header, const void *data,
 		     uint32_t len)
 {
 	struct shm_record h = { .bytes = len };
 
-	memcpy(h.header, note, SHM_CHANNEL_HEADER_BYTES);
+	memcpy(h.header, header, SHM_CHANNEL_HEADER_BYTES);
 	CHECK(shm_put(&n->host[i].tx[j], &h, data) != SHM_FULL);
 }
 
@@ -176,14 +183,14 @@ struct local_net *local_net_open(struct sim_world *w)
 	for (int i = 0; i < SIM_HOSTS; i++)
 		for (int j = 0; j < SIM_HOSTS; j++) {
 			struct shm_ring *ring = aligned_alloc(64, SHM_RING_SEG);
-			struct shm_consumer *ear = aligned_alloc(64, sizeof(*ear));
+			struct shm_consumer *consumer = aligned_alloc(64, sizeof(*consumer));
 
-			CHECK(ring && ear);
+			CHECK(ring && consumer);
 			memset(ring, 0, sizeof(*ring));
-			memset(ear, 0, sizeof(*ear));
+			memset(consumer, 0, sizeof(*consumer));
 			shm_ring_init(ring);
-			n->host[i].tx[j] = (struct shm_tx){ ring, ear, &n->page, 0, 0 };
-			n->host[j].rx[i] = (struct shm_rx){ .ring = ring, .consumer = ear };
+			n->host[i].tx[j] = (struct shm_tx){ ring, consumer, &n->page, 0, 0 };
+			n->host[j].rx[i] = (struct shm_rx){ .ring = ring, .consumer = consumer };
 		}
 	return n;
 }

@@ -34,8 +34,8 @@ struct local_net *local_net_open(struct sim_world *w);
 void local_net_close(struct local_net *n);
 /* The channel of host i. */
 struct shm_channel *local_net_join(struct local_net *n, int i);
-/* A message of the test's own from host i to host j: the note and what is behind it. */
-void local_net_inject(struct local_net *n, int i, int j, const void *note, const void *data,
+/* A message of the test's own from host i to host j: the header and what is behind it. */
+void local_net_inject(struct local_net *n, int i, int j, const void *header, const void *data,
 		     uint32_t len);
 
 #endif

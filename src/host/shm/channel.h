@@ -12,8 +12,9 @@
  * one of which the header names with its value. A deregistration ends the generation first
  * (eng_generation_end), and the reader looks at it after the fetch.
  *
- * The slots are called with the progress lock held, and none blocks. f->src is a local address, qpn
- * the receiver's.
+ * The slots are called with the progress lock held, and none blocks. Every implementation fills every
+ * slot (shm_channel_default_*), so no caller tests one for NULL. f->src is a local address, qpn the
+ * receiver's.
  */
 #ifndef HOST_SHM_CHANNEL_H
 #define HOST_SHM_CHANNEL_H
@@ -133,6 +134,20 @@ struct shm_channel {
 
 /* Reaches no process: the default of an adapter without a local path. */
 extern struct shm_channel shm_channel_none;
+
+/*
+ * Slots of a channel without direct access: access_begin() returns NULL, access_copy() -ENOTCONN,
+ * access_attached() NULL. nothing: for flush, notify, release, access_end, quiesce and forget.
+ */
+const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
+							  const struct ut_flow *f, uint32_t qpn,
+							  struct shm_access *ret);
+ssize_t shm_channel_default_access_copy(const struct shm_access *v, uint64_t addr,
+					const struct iovec *iov, int n, bool write);
+uint8_t *shm_channel_default_access_attached(const struct shm_access *v, uint32_t id, uint64_t off,
+					     uint64_t len);
+void shm_channel_default_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id);
+void shm_channel_default_nothing(struct shm_channel *c);
 
 /* --- the channel of a host; the functions below are for it alone --- */
 

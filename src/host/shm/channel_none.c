@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The channel that reaches no process. */
+/* The channel that reaches no process, and the slots of channels without direct access. */
 #include "host/shm/channel.h"
 
 #include <errno.h>
@@ -48,28 +48,30 @@ static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 	return -EAGAIN;
 }
 
-static const struct shm_export *access_begin(struct shm_channel *c, const struct ut_flow *f,
-					     uint32_t qpn, struct shm_access *ret)
+const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
+							  const struct ut_flow *f, uint32_t qpn,
+							  struct shm_access *ret)
 {
 	return NULL;
 }
 
-static ssize_t access_copy(const struct shm_access *v, uint64_t addr, const struct iovec *iov, int n,
-			   bool write)
+ssize_t shm_channel_default_access_copy(const struct shm_access *v, uint64_t addr,
+					const struct iovec *iov, int n, bool write)
 {
 	return -ENOTCONN;
 }
 
-static uint8_t *access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
+uint8_t *shm_channel_default_access_attached(const struct shm_access *v, uint32_t id, uint64_t off,
+					     uint64_t len)
 {
 	return NULL;
 }
 
-static void export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id)
+void shm_channel_default_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id)
 {
 }
 
-static void nothing(struct shm_channel *c)
+void shm_channel_default_nothing(struct shm_channel *c)
 {
 }
 
@@ -77,21 +79,21 @@ static const struct shm_channel_ops none = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
-	.flush = nothing,
-	.notify = nothing,
+	.flush = shm_channel_default_nothing,
+	.notify = shm_channel_default_nothing,
 	.consumed = consumed,
 	.fetch = fetch,
 	.generation = generation,
 	.poll = poll_none,
 	.poll_fast = poll_fast,
-	.release = nothing,
-	.access_begin = access_begin,
-	.access_copy = access_copy,
-	.access_attached = access_attached,
-	.access_end = nothing,
-	.export_area = export_area,
-	.quiesce = nothing,
-	.forget = nothing,
+	.release = shm_channel_default_nothing,
+	.access_begin = shm_channel_default_access_begin,
+	.access_copy = shm_channel_default_access_copy,
+	.access_attached = shm_channel_default_access_attached,
+	.access_end = shm_channel_default_nothing,
+	.export_area = shm_channel_default_export_area,
+	.quiesce = shm_channel_default_nothing,
+	.forget = shm_channel_default_nothing,
 };
 
 struct shm_channel shm_channel_none = { .ops = &none };
