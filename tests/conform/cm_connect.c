@@ -322,7 +322,8 @@ static void *porter(void *arg)
 		if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 			not_at_once(last);
 			CF_TRUE(desk.requests < TOGETHER);
-			desk.all[desk.requests++] = desk.request = e->id;
+			desk.all[desk.requests++] = e->id;
+			desk.request = e->id;
 			last = cf_ns();
 			CF_OK(sem_post(&desk.given));
 		} else {

@@ -538,7 +538,7 @@ void pipes_close(struct pipes *net)
 struct pipe_stream *pipe_connect(struct pipe_place *from, const struct link_end *to)
 {
 	struct link_end local = { .port = 0 };
-	struct link_stream *s;
+	struct link_stream *s = NULL;
 
 	memcpy(local.addr, from->addr, 16);
 	CHECK(op_connect(&from->s, NULL, &local, to, -1, &s) == 0);
