@@ -9,13 +9,15 @@
  * (retry_cnt is 7) are met once in a hundred runs, and the QP is right to give up. So that
  * no run ends by such luck, the weather clears for the last two tries.
  *
+ * After each round the bits of proto/ib/slow.h are held against the state that they follow from.
  * On one host the pairs share trains, and an application's threads make the progress.
  *
- *	soak [--seed N] [--messages N] [--rate PERMILLE] [--pairs N] [--one-host]
+ *	soak [--seed N] [--messages N] [--rate PERMILLE] [--pairs N] [--one-host | --local]
  */
 #include "proto/ib/port.h"
 #include "support/check.h"
 #include "support/simhost.h"
+#include "support/slow.h"
 #include "util/clock.h"
 
 #include <getopt.h>
@@ -316,20 +318,28 @@ static void close_pair(struct pair *p)
 	free(p->mem_b);
 }
 
+static void check_slow(void *arg)
+{
+	for (int i = 0; i < n_pairs; i++) {
+		slow_check(pairs[i].a.qp);
+		slow_check(pairs[i].b.qp);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "seed", 1, NULL, 's' }, { "messages", 1, NULL, 'm' },
 		{ "rate", 1, NULL, 'r' }, { "pairs", 1, NULL, 'p' },
-		{ "one-host", 0, NULL, 'o' }, { 0 },
+		{ "one-host", 0, NULL, 'o' }, { "local", 0, NULL, 'l' }, { 0 },
 	};
 	uint64_t seed = ut_rng_seed() & 0xffffffff;
-	bool one_host = false;
+	bool one_host = false, local = false;
 	unsigned rate = 30;
 	struct sim_stats st;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:m:r:p:o", opts, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, "s:m:r:p:ol", opts, NULL)) >= 0) {
 		uint64_t v = optarg ? strtoull(optarg, NULL, 0) : 0;
 
 		if (c == 's')
@@ -340,23 +350,27 @@ int main(int argc, char **argv)
 			rate = (unsigned)v;
 		else if (c == 'o')
 			one_host = true;
+		else if (c == 'l')
+			local = true;
 		else if (c == 'p' && v >= 1 && v <= PAIRS)
 			n_pairs = (int)v;
 		else
 			return 2;
 	}
-	printf("soak --seed %" PRIu64 " --messages %" PRIu64 " --rate %u --pairs %d%s\n", seed,
-	       messages, rate, n_pairs, one_host ? " --one-host" : "");
+	printf("soak --seed %" PRIu64 " --messages %" PRIu64 " --rate %u --pairs %d%s%s\n", seed,
+	       messages, rate, n_pairs, one_host ? " --one-host" : "", local ? " --local" : "");
 	fflush(stdout);
 	rng.state = seed;
 	rates = (struct link_fault_rates){ .loss = rate, .dup = rate, .reorder = rate,
 					   .corrupt = rate, .seed = seed };
 	sim_world_open(&world, &(struct sim_options){ .hosts = one_host ? 1 : 2, .own = one_host,
-		.seed = seed, .net = { .rates = rates, .jitter = 3000 } });
+		.messages = local, .seed = seed, .net = { .rates = rates, .jitter = 3000 } });
 	for (int i = 0; i < n_pairs; i++)
 		open_pair(&pairs[i], seed + (uint64_t)i);
+	world.each_round = check_slow;
 	CHECK_MSG(sim_run(&world, 1000000 * UT_S, all_done, NULL), "stuck after %" PRIu64,
 		  done_messages);
+	world.each_round = NULL;
 	sim_net_stats(world.net, &st);
 	printf("%" PRIu64 " messages; %" PRIu64 " packets, %" PRIu64 " lost, %" PRIu64
 	       " doubled, %" PRIu64 " delayed, %" PRIu64 " damaged, cleared %u times, virtual %" PRIu64

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The fast path is taken if nothing is slow, and each condition of proto/ib/slow.h alone closes it, in
+ * both framings and both directions. soak.c holds the bits against the state after each round.
+ */
+#include "proto/ib/fast.h"
+#include "proto/ib/port.h"
+#include "support/cases.h"
+#include "support/check.h"
+#include "support/simhost.h"
+#include "support/slow.h"
+
+#define LEN 8u
+#define REQ_BITS 10
+#define RESP_BITS 6
+
+static struct sim_world w;
+static struct sim_end a, b;
+
+static void settle(void)
+{
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	slow_check(a.qp);
+	slow_check(b.qp);
+}
+
+/* The first Send of each direction chooses its framing. */
+static void open_pair(bool local)
+{
+	sim_world_open(&w, &(struct sim_options){ .seed = 3, .messages = local });
+	sim_pair(&a, &w.host[0], &b, &w.host[1], &(struct sim_qp_options){ 0 });
+	sim_end_memory(&a, 4096);
+	sim_end_memory(&b, 4096);
+	CHECK(ibp_qp(a.qp)->conn.req.slow == IBP_REQ_UNCHOSEN);
+	CHECK(ibp_qp(b.qp)->conn.resp.slow == IBP_RESP_UNCHOSEN);
+	CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
+	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_SEND, .at = a.mem, .len = LEN }) == 0);
+	settle();
+	CHECK(ibp_qp(a.qp)->conn.req.slow == 0 && ibp_qp(b.qp)->conn.resp.slow == 0);
+	CHECK(ibp_qp(a.qp)->conn.req.local == local && ibp_qp(b.qp)->conn.resp.local == local);
+}
+
+static void close_pair(void)
+{
+	sim_end_close(&a);
+	sim_end_close(&b);
+	sim_world_close(&w);
+}
+
+/* Posts while the progress lock is held, so that no round takes the requests. */
+static void post_unsent(unsigned n)
+{
+	while (n--) {
+		CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
+		ut_lock(&a.h->dev.lock);
+		CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_SEND, .at = a.mem, .len = LEN,
+						     .flags = IBV_SEND_INLINE }) == 0);
+		CHECK(eng_dev_pop_pending(&a.h->dev) == a.qp);
+		ut_unlock(&a.h->dev.lock);
+	}
+}
+
+static void local_post(void)
+{
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(a.qp);
+	post_unsent(1);
+	ut_lock(&a.h->dev.lock);
+	for (int i = 0; i < REQ_BITS; i++) {
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(!ibp_fast_post(a.qp, false) && q->send.cur != a.qp->sq.tail, "bit %d", i);
+	}
+	q->conn.req.slow = 0;
+	CHECK(ibp_fast_post(a.qp, false) && q->send.cur == a.qp->sq.tail);
+	ut_unlock(&a.h->dev.lock);
+	settle();
+	close_pair();
+}
+
+/* Another packet must open the train. */
+static void wire_post(void)
+{
+	struct ibp_qp *q;
+
+	open_pair(false);
+	q = ibp_qp(a.qp);
+	post_unsent(2);
+	ut_lock(&a.h->dev.lock);
+	ibp_req_run(q, 1);
+	for (int i = 0; i < REQ_BITS; i++) {
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(!ibp_fast_send(q, 1) && q->send.cur + 1 == a.qp->sq.tail, "bit %d", i);
+	}
+	q->conn.req.slow = 0;
+	CHECK(ibp_fast_send(q, 1) && q->send.cur == a.qp->sq.tail);
+	ut_unlock(&a.h->dev.lock);
+	settle();
+	settle();
+	close_pair();
+}
+
+static void local_receive(void)
+{
+	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES + LEN] __attribute__((aligned(8))) = { 0 };
+	struct shm_message m = { .data = bytes, .len = sizeof(bytes) };
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(b.qp);
+	CHECK(sim_post_recv(&b, 1, b.mem, LEN) == 0);
+	memcpy(m.src, a.h->addr, 16);
+	memcpy(m.dst, b.h->addr, 16);
+	ibp_header_put(bytes, (struct ibp_header){
+		.opcode = WIRE_RC_SEND_ONLY, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
+		.psn = q->conn.resp.epsn, .dest_qpn = b.qp->qpn, .src_qpn = a.qp->qpn, .length = LEN });
+	ut_lock(&b.h->dev.lock);
+	for (int i = 0; i < RESP_BITS; i++) {
+		q->conn.resp.slow = 1u << i;
+		CHECK_MSG(ibp_fast_receive(&b.h->dev, &m, 1) == 0, "bit %d", i);
+	}
+	q->conn.resp.slow = 0;
+	CHECK(ibp_fast_receive(&b.h->dev, &m, 1) == 1);
+	ut_unlock(&b.h->dev.lock);
+	sim_wc_is(&w, b.rcq, IBV_WC_SUCCESS);
+	close_pair();
+}
+
+/* The ICRC is wrong, which only the fast path finds out here. */
+static void wire_receive(void)
+{
+	uint8_t bytes[] = { WIRE_RC_SEND_ONLY, 0x40, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4 };
+	struct link_rx rx = { .data = bytes, .len = sizeof(bytes), .sport = 0xc000 };
+	struct ibp_qp *q;
+
+	open_pair(false);
+	q = ibp_qp(b.qp);
+	for (int i = 0; i < 3; i++) {
+		bytes[5 + i] = (uint8_t)(b.qp->qpn >> (16 - 8 * i));
+		bytes[9 + i] = (uint8_t)(q->conn.resp.epsn >> (16 - 8 * i));
+	}
+	memcpy(rx.src, a.h->addr, 16);
+	memcpy(rx.dst, b.h->addr, 16);
+	ut_lock(&b.h->dev.lock);
+	for (int i = 0; i < RESP_BITS; i++) {
+		q->conn.resp.slow = 1u << i;
+		CHECK_MSG(!ibp_fast_take_datagram(b.h->dev.proto_port, &rx), "bit %d", i);
+	}
+	q->conn.resp.slow = 0;
+	CHECK(ibp_fast_take_datagram(b.h->dev.proto_port, &rx));
+	ut_unlock(&b.h->dev.lock);
+	CHECK(sim_counter(b.h, ENG_C_rx_icrc_errors) == 1);
+	close_pair();
+}
+
+/* An acknowledgement is the requester's. */
+static void local_ack(void)
+{
+	uint8_t bytes[SHM_CHANNEL_HEADER_BYTES] __attribute__((aligned(8))) = { 0 };
+	struct shm_message m = { .data = bytes, .len = sizeof(bytes) };
+	struct ibp_qp *q;
+
+	open_pair(true);
+	q = ibp_qp(a.qp);
+	w.host[1].stopped = true;
+	post_unsent(1);
+	memcpy(m.src, b.h->addr, 16);
+	memcpy(m.dst, a.h->addr, 16);
+	ut_lock(&a.h->dev.lock);
+	CHECK(ibp_fast_post(a.qp, false));
+	ibp_header_put(bytes, (struct ibp_header){
+		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
+		.syndrome = WIRE_SYN_ACK, .psn = psn_add(q->conn.req.psn_next, IBP_PSN_MASK),
+		.dest_qpn = a.qp->qpn, .src_qpn = b.qp->qpn });
+	for (int i = 0; i < REQ_BITS; i++) {
+		q->conn.req.slow = 1u << i;
+		CHECK_MSG(ibp_fast_receive(&a.h->dev, &m, 1) == 0, "bit %d", i);
+	}
+	q->conn.req.slow = 0;
+	CHECK(ibp_fast_receive(&a.h->dev, &m, 1) == 1);
+	ut_unlock(&a.h->dev.lock);
+	sim_wc_is(&w, a.scq, IBV_WC_SUCCESS);
+	close_pair();
+}
+
+/* What moves the state: a drained queue is slow until RTS, and a queue pair in error for good. */
+static void states(void)
+{
+	struct ibv_qp_attr to = { .qp_state = IBV_QPS_SQD };
+
+	open_pair(true);
+	CHECK(eng_qp_modify(a.qp, &to, IBV_QP_STATE) == 0);
+	slow_check(a.qp);
+	CHECK(ibp_qp(a.qp)->conn.req.slow == IBP_REQ_STATE);
+	CHECK(ibp_qp(a.qp)->conn.resp.slow & IBP_RESP_STATE);
+	to.qp_state = IBV_QPS_RTS;
+	CHECK(eng_qp_modify(a.qp, &to, IBV_QP_STATE) == 0);
+	slow_check(a.qp);
+	CHECK(ibp_qp(a.qp)->conn.req.slow == 0);
+	CHECK(eng_qp_end(&a.h->dev, a.qp->qpn) == 0);
+	slow_check(a.qp);
+	CHECK(ibp_qp(a.qp)->conn.req.slow & IBP_REQ_STATE);
+	close_pair();
+}
+
+static const struct test_case cases[] = {
+	{ "-", "posting through the ring", local_post },
+	{ "-", "sending on the wire", wire_post },
+	{ "-", "receiving from the ring", local_receive },
+	{ "-", "receiving from the wire", wire_receive },
+	{ "-", "acknowledged through the ring", local_ack },
+	{ "-", "states of the queue pair", states },
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_CASES(cases, argc, argv);
+}
