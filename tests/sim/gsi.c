@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* QP1: what MADs look like on the wire, which ones are taken, and how many wait. */
+#include "proto/ib/gsi.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"

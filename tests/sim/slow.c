@@ -4,7 +4,7 @@
  * both framings and both directions. soak.c holds the bits against the state after each round.
  */
 #include "proto/ib/fast.h"
-#include "proto/ib/port.h"
+#include "proto/ib/requester.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/simhost.h"
@@ -38,7 +38,8 @@ static void open_pair(bool local)
 	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_SEND, .at = a.mem, .len = LEN }) == 0);
 	settle();
 	CHECK(ibp_qp(a.qp)->conn.req.slow == 0 && ibp_qp(b.qp)->conn.resp.slow == 0);
-	CHECK(ibp_qp(a.qp)->conn.req.local == local && ibp_qp(b.qp)->conn.resp.local == local);
+	CHECK(ibp_qp(a.qp)->conn.req.framing == (local ? &ibp_frame_shm : &ibp_frame_wire));
+	CHECK(ibp_qp(b.qp)->conn.resp.framing == ibp_qp(a.qp)->conn.req.framing);
 }
 
 static void close_pair(void)

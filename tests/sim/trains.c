@@ -4,6 +4,7 @@
 #include "support/check.h"
 #include "support/tape.h"
 
+#include "proto/ib/coalesce.h"
 #include "proto/ib/path.h"
 #include "util/clock.h"
 

@@ -4,6 +4,7 @@
  * the owner of the queue are told, when one of them dies, and what nonsense in a ring gets.
  */
 #include "proto/ib/port.h"
+#include "proto/ib/xrc/home.h"
 #include "sim/xrc_world.h"
 #include "support/cases.h"
 #include "util/alloc.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "engine/gid.h"
+#include "proto/ib/fast.h"
 #include "support/simhost.h"
 
 #include "support/check.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "support/slow.h"
 
-#include "proto/ib/port.h"
+#include "proto/ib/requester.h"
 #include "support/check.h"
 
 #define FOLLOWS (IBP_REQ_SERVICE | IBP_REQ_STATE | IBP_REQ_IN_MESSAGE | IBP_REQ_BEHIND)
@@ -22,10 +22,10 @@ static void check_requester(const struct ibp_qp *q)
 	CHECK_MSG((r->slow & FOLLOWS) == want, "req.slow 0x%x, state says 0x%x", r->slow, want);
 	if (want & IBP_REQ_STATE)
 		return;
-	CHECK(!ibp_req_is(r, IBP_REQ_UNCHOSEN) || (!r->local && !ibp_req_outstanding(q)));
+	CHECK(!ibp_req_is(r, IBP_REQ_UNCHOSEN) || (r->framing == &ibp_frame_wire && !ibp_req_outstanding(q)));
 	CHECK(!ibp_req_is(r, IBP_REQ_RNR_WAIT) || r->deadline != UT_NEVER);
 	CHECK(!ibp_req_is(r, IBP_REQ_RECOVERING) || ibp_req_outstanding(q));
-	CHECK(!ibp_req_is(r, IBP_REQ_PLAIN) || r->local);
+	CHECK(!ibp_req_is(r, IBP_REQ_PLAIN) || r->framing == &ibp_frame_shm);
 }
 
 static void check_responder(const struct ibp_qp *q)

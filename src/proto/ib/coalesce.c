@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Requests that wait for company, see ibp.h. */
-#include "proto/ib/port.h"
+#include "proto/ib/coalesce.h"
+
+#include "proto/ib/responder.h"
 
 /* Who may wait: what a train has room for more than once, so many of them at most, behind so many
  * unanswered packets of their QP, or in a batch of posts. */
@@ -21,7 +22,7 @@ static bool is_slow(const struct ibp_qp *q)
 {
 	uint32_t fine = IBP_REQ_UNCHOSEN | (q->cls == WIRE_CLASS_XRC ? IBP_REQ_SERVICE : 0u);
 
-	return (q->conn.req.slow & ~fine) || q->conn.req.local;
+	return (q->conn.req.slow & ~fine) || q->conn.req.framing == &ibp_frame_shm;
 }
 
 static bool can_wait(struct ibp_qp *q, bool batch)
@@ -47,7 +48,7 @@ bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 	struct ibp_port *port = dev->proto_port;
 	struct ut_list *n;
 
-	if (port->train.waiting || ibp_gsi_waits(port) || ibp_forward_waits(&port->forwards) ||
+	if (port->train.waiting || ibp_gsi_waits(&port->gsi) || ibp_forward_waits(&port->forwards) ||
 	    ut_list_empty(&port->active) || ++port->coalescing > COALESCE_ALL)
 		return false;
 	if (!port->judged)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 struct eng_pd;
+struct ibp_framing;
 
 #define IBP_PSN_MASK 0xffffffu
 #define IBP_RD_ATOMIC 16        /* max_qp_rd_atom and max_qp_init_rd_atom */
@@ -45,7 +46,7 @@ struct ibp_req {
 	uint32_t psn_send;  /* PSN of the next packet to send */
 	uint32_t peer_psn;  /* the last of a request that the responder must execute itself */
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	bool local;         /* frame_shm.h */
+	const struct ibp_framing *framing;
 	bool fetches;       /* the peer process can fetch from our memory */
 	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked for what comes before again */
 	uint8_t retry_left, rnr_left;
@@ -80,7 +81,7 @@ struct ibp_resp {
 	uint32_t slow;      /* enum ibp_resp_slow */
 	uint32_t epsn, msn;
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	bool local;         /* frame_shm.h; stays so unless IBP_RESP_UNCHOSEN */
+	const struct ibp_framing *framing; /* stays as it is unless IBP_RESP_UNCHOSEN */
 	bool plain_due;     /* the sequence NAK that is owed asks for plain packets */
 	bool plain;         /* the answer being made is one */
 	bool ack_due;

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Reads, Writes and atomics between processes of one host, made by the requester alone
- * (host/shm/export.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
- * the memory was lent to us. They have no PSN and no packet, so they are begun only while nothing of their queue is under
- * way: what was posted before them has been executed, and what comes after them starts later. What
- * the tables do not grant changes nothing and goes as a packet, so that every refusal, event and
- * sentence is the responder's.
- *
- * A responder shows a key and its queue pair when a packet has used them with success, which also
- * spares the tables what nobody uses from afar, and hides them before they change.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/direct.h"
 
-#include "engine/mkey.h"
 #include "host/shm/area.h"
+#include "proto/ib/port.h"
 #include "util/clock.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
@@ -25,7 +14,7 @@
 
 static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
-	return q->cls == WIRE_CLASS_RC && q->port->shm.rx && mk->key == key &&
+	return q->cls == WIRE_CLASS_RC && q->conn.resp.framing == &ibp_frame_shm && mk->key == key &&
 	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
 	       ibp_resp_hears(q->qp);
 }
@@ -336,7 +325,7 @@ static bool is_smooth(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->conn.req;
 
-	return !r->slow && r->local && q->port->chan->export;
+	return !r->slow && r->framing == &ibp_frame_shm && q->port->chan->export;
 }
 
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)

@@ -15,7 +15,9 @@
  */
 #include "proto/ib/fast.h"
 
-#include "proto/ib/port.h"
+#include "proto/ib/direct.h"
+#include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
 #include "wire/ib_fields.h"
 
 #define GROUP 8 /* messages that the peer process sees together, where more follow */
@@ -26,12 +28,12 @@
 
 static inline bool may_send(const struct ibp_req *r, const bool local)
 {
-	return !r->slow && r->local == local;
+	return !r->slow && r->framing == (local ? &ibp_frame_shm : &ibp_frame_wire);
 }
 
 static inline bool may_receive(const struct ibp_resp *r, const bool local)
 {
-	return !r->slow && r->local == local;
+	return !r->slow && r->framing == (local ? &ibp_frame_shm : &ibp_frame_wire);
 }
 
 static void arm_later(struct ibp_qp *q)
@@ -112,7 +114,7 @@ static inline void put_local_header(struct ibp_qp *q, const struct eng_swqe *w, 
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
 	uint64_t va = w->remote_addr;
-	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_shm_acks(q, &va);
+	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_ack_along(q, &va);
 
 	ibp_header_put(at, (struct ibp_header){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
@@ -228,7 +230,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct shm_channel *chan = port->chan;
 	struct shm_reservation place;
 
-	if (!q->conn.resp.local || ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain ||
+	if (ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain ||
 	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
 		return false;
 	ibp_header_put(place.header, (struct ibp_header){
@@ -321,7 +323,7 @@ static inline bool store_local(struct ibp_qp *q, const uint8_t *from, uint32_t l
 			return true;
 		}
 	}
-	return ibp_place_recv(q, q->port->link->rx_stage, 0, len, 0, true) == ENG_OK;
+	return ibp_recv_place(q, &ibp_frame_shm, 0, len, 0, true) == ENG_OK;
 }
 
 /* off: of the payload of a datagram in the receive stage. */
@@ -334,7 +336,7 @@ static inline bool take_send(struct ibp_qp *q, const uint8_t *data, size_t off, 
 	if (!q->recv.have_rwqe || len > q->recv.rwqe->length)
 		return false;
 	if (local ? !store_local(q, data, len)
-		  : ibp_place_recv(q, q->port->link->rx_stage, off, len, 0, true) != ENG_OK)
+		  : ibp_recv_place(q, &ibp_frame_wire, off, len, 0, true) != ENG_OK)
 		return false;
 	q->recv.offset = len;
 	return true;

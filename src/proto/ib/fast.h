@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The fast path: the usual message of a reliable connection, one packet long, where nothing is slow
- * (slow.h). ibp_fast_post() and ibp_fast_receive() of ibp.h are its other entries.
+ * (slow.h). It reads no clock.
  */
 #ifndef PROTO_IB_FAST_H
 #define PROTO_IB_FAST_H
@@ -9,9 +9,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct eng_dev;
+struct eng_qp;
 struct ibp_port;
 struct ibp_qp;
 struct link_rx;
+struct shm_message;
+
+/* Sends what was posted to a queue pair. Returns true if all of it has gone to a process of this host;
+ * false: the rest waits for eng_proto_ops.qp_kick() and a round. batch: more is posted soon. */
+bool ibp_fast_post(struct eng_qp *qp, bool batch);
+/* Executes messages, in order and without a round, between two of ibp_receive() and ibp_transmit().
+ * Returns how many it has executed: the others are for ibp_receive_messages(). */
+int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n);
 
 /* Sends at most `most` requests of a connection of the wire, from the cursor on. Returns true if one
  * has left; false: the request at the cursor is left to the full rules. */

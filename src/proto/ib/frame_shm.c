@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Packets without a wire, see near.h: making them, reading them, and what lies behind them. */
-#include "proto/ib/port.h"
+#include "proto/ib/frame_shm.h"
+
+#include "proto/ib/fast.h"
+#include "proto/ib/responder.h"
 
 #include <errno.h>
 
@@ -38,19 +40,14 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		return false;
 	}
 	ibp_req_put(r, IBP_REQ_UNCHOSEN, false);
-	r->local = how == SHM_REACH_LOCAL;
-	if (!r->local)
+	if (how != SHM_REACH_LOCAL)
 		return true;
 	/* An unreliable message is complete when it is in the ring, so all of it must be. */
+	r->framing = &ibp_frame_shm;
 	r->fetches &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
 	r->window = r->threshold = IBP_SHM_WINDOW;
 	return true;
-}
-
-bool ibp_shm_is(const struct ibp_qp *q, bool response)
-{
-	return response ? q->conn.resp.local : q->conn.req.local;
 }
 
 /* All that the request gathers is of one region, whose seal can stand for it. */
@@ -78,7 +75,7 @@ static bool may_name(struct ibp_qp *q, bool response)
 		       SHM_REACH_LOCAL && fetches;
 }
 
-struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
+static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
 {
 	struct ibp_port *port = q->port;
 	struct ibp_shm *shm = &port->shm;
@@ -96,21 +93,21 @@ struct iovec *ibp_shm_begin(struct ibp_qp *q, bool response, uint32_t size, int 
 		return NULL;
 	}
 	shm->lost = r < 0;
-	shm->q = q;
 	shm->response = response;
 	*max = IBP_SHM_PIECES;
 	return shm->iov;
 }
 
-static uint32_t put_pieces(struct ibp_shm *shm, const struct wire_ib_packet *p, int n)
+static uint32_t put_pieces(const struct ibp_qp *q, const struct wire_ib_packet *p, int n)
 {
-	struct ibp_port *port = shm->q->port;
+	struct ibp_port *port = q->port;
+	struct ibp_shm *shm = &port->shm;
 	struct ibp_pieces *to = (struct ibp_pieces *)shm->place.data;
 	uint32_t key = (shm->response ? p->rkey : shm->key) >> 8;
 
 	/* A request's memory is given back with its QP, too: it ends in an error without us. */
 	to->generation[0].index = key % SHM_CHANNEL_GENERATIONS;
-	to->generation[1].index = (shm->response ? key : shm->q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
+	to->generation[1].index = (shm->response ? key : q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
 	for (int i = 0; i < 2; i++)
 		to->generation[i].value = atomic_load_explicit(&port->chan->generations[to->generation[i].index],
 							 memory_order_relaxed);
@@ -122,9 +119,9 @@ static uint32_t put_pieces(struct ibp_shm *shm, const struct wire_ib_packet *p, 
 }
 
 /* What lies behind the note; bytes or -EFAULT. */
-static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+static int put_payload(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
 {
-	struct ibp_shm *shm = &port->shm;
+	struct ibp_shm *shm = &q->port->shm;
 	uint64_t *word = (uint64_t *)shm->place.data;
 
 	if (wire_ib_shape(p->opcode)->flags & WIRE_F_ATOMIC) {
@@ -135,21 +132,21 @@ static int put_payload(struct ibp_port *port, const struct wire_ib_packet *p, in
 	if (!p->payload_len)
 		return 0;
 	if (shm->fetch)
-		return (int)put_pieces(shm, p, n);
+		return (int)put_pieces(q, p, n);
 	if (!user) {
 		memcpy(shm->place.data, shm->iov[0].iov_base, p->payload_len);
 		return (int)p->payload_len;
 	}
-	shm->stage.pages_checked_at = shm->response ? 0 : port->link->rx_stage->pages_checked_at;
+	shm->stage.pages_checked_at = shm->response ? 0 : q->port->link->rx_stage->pages_checked_at;
 	if (ut_stage_load_user(&shm->stage, shm->place.data, shm->iov, n) !=
 	    (ssize_t)p->payload_len)
 		return -EFAULT;
 	return (int)p->payload_len;
 }
 
-static void put_header(struct ibp_shm *shm, const struct wire_ib_packet *p, bool named)
+static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool named)
 {
-	struct ibp_qp *q = shm->q;
+	struct ibp_shm *shm = &q->port->shm;
 	uint32_t mtu = shm->response ? q->conn.resp.mtu : q->conn.req.mtu;
 	struct ibp_header note = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
@@ -163,30 +160,29 @@ static void put_header(struct ibp_shm *shm, const struct wire_ib_packet *p, bool
 
 	if (!shm->response &&
 	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
-	    ibp_shm_acks(q, &note.va))
+	    ibp_resp_ack_along(q, &note.va))
 		note.flags |= IBP_HEADER_ACKS;
 	ibp_header_put(shm->place.header, note);
 }
 
-int ibp_shm_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
 {
+	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
 	struct ibp_shm *shm = &port->shm;
-	struct ibp_qp *q = shm->q;
 	int bytes = 0;
 
 	eng_dev_held(dev);
 	shm->fetch &= p->payload_len != 0;
 	if (!shm->lost)
-		bytes = put_payload(port, p, n, user);
+		bytes = put_payload(q, p, n, user);
 	if (bytes >= 0 && !shm->lost) {
-		put_header(shm, p, shm->fetch);
+		put_header(q, p, shm->fetch);
 		shm->place.quiet = shm->quiet;
 		port->chan->ops->commit(port->chan, &shm->place, (uint32_t)bytes);
 		if (!shm->response)
 			q->conn.req.ring_end = shm->place.end;
 	}
-	shm->q = NULL;
 	shm->say_plain = false;
 	if (bytes < 0 || shm->lost)
 		ibp_count(port, ENG_C_tx_faults);
@@ -323,15 +319,36 @@ int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len,
 		       ? 0 : -EFAULT;
 }
 
-int ibp_shm_copy(struct ibp_port *port, uint8_t *to, uint32_t len)
+static int place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len, bool last)
 {
-	struct iovec iov = { to, len };
+	(void)request;
+	(void)off;
+	return ibp_shm_place(q->port, iov, n, len, last);
+}
+
+static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *to)
+{
+	struct iovec iov = { to, p->payload_len };
 
 	if (port->shm.n_from)
-		return fetch(port, &iov, 1, len);
-	if (len)
-		memcpy(to, port->shm.data, len);
+		return fetch(port, &iov, 1, p->payload_len);
+	if (p->payload_len)
+		memcpy(to, port->shm.data, p->payload_len);
 	return 0;
+}
+
+/* A message has no P_Key: its way was chosen by the adapter that both ends are on. */
+static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	if (ibp_path_between(&q->conn.path, rx->src, rx->dst) && p->src_qpn == q->qp->attr.dest_qp_num)
+		return true;
+	ibp_count(q->port, ENG_C_rx_bad_source);
+	return false;
+}
+
+static uint32_t unit(const struct ibp_qp *q)
+{
+	return q->port->shm.unit;
 }
 
 /* --- again --- */
@@ -342,16 +359,33 @@ void ibp_shm_plain(struct ibp_qp *q)
 	q->conn.req.plain_until = q->conn.req.psn_next;
 }
 
-bool ibp_shm_unread(struct ibp_qp *q, bool *ret_busy)
+static bool unread(struct ibp_qp *q, bool *ret_busy)
 {
 	struct shm_channel *chan = q->port->chan;
 	uint64_t at;
 
-	*ret_busy = false;
-	if (!q->conn.req.local)
-		return false;
 	at = chan->ops->consumed(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num);
 	*ret_busy = at != q->conn.req.ring_read;
 	q->conn.req.ring_read = at;
 	return at < q->conn.req.ring_end;
 }
+
+/* --- the framing --- */
+
+static void flush(struct ibp_port *port)
+{
+	port->chan->ops->flush(port->chan);
+}
+
+/* A message that was committed is the reader's. */
+static bool holds(const struct ibp_port *port, const struct ibp_qp *q)
+{
+	(void)port;
+	(void)q;
+	return false;
+}
+
+const struct ibp_framing ibp_frame_shm = {
+	.begin = begin, .end = end, .flush = flush, .holds = holds, .acknowledge = ibp_fast_ack, .unread = unread,
+	.admits = admits, .unit = unit, .place = place, .copy = copy,
+};

@@ -20,14 +20,13 @@
 
 #include "host/shm/channel.h"
 #include "link/link.h"
+#include "proto/ib/framing.h"
 #include "util/stage.h"
 
 #include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-struct ibp_qp;
 
 /* A message as the packet that the machine knows; its payload lies in no stage. */
 static inline struct link_rx ibp_shm_packet(const struct shm_message *m)
@@ -130,7 +129,6 @@ struct ibp_pieces {
 /* Of a port: what is being sent and what is being received. */
 struct ibp_shm {
 	struct ut_stage stage; /* base NULL: this link knows no messages */
-	struct ibp_qp *q;      /* whose packet is being made; NULL: a train's */
 	bool response;
 	bool lost;             /* it goes nowhere */
 	bool fetch;             /* its payload is named */
@@ -142,7 +140,7 @@ struct ibp_shm {
 	bool quiet; /* what is put together may wait until somebody looks */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
-	const struct shm_message *rx; /* being looked at; NULL: a datagram */
+	const struct shm_message *rx; /* being looked at */
 	const uint8_t *data;      /* its payload, unless it is named */
 	bool plain;               /* it has IBP_HEADER_PLAIN */
 	bool acks;                /* and IBP_HEADER_ACKS: */
@@ -152,5 +150,19 @@ struct ibp_shm {
 	struct iovec from[IBP_SHM_PIECES];
 	uint32_t generation[2], value[2];
 };
+
+extern const struct ibp_framing ibp_frame_shm;
+
+/* Returns 0, -ENOMEM, -EMFILE, ... */
+int ibp_shm_init(struct ibp_port *port);
+void ibp_shm_fini(struct ibp_port *port);
+/* Chooses the requester's framing, before it gives out its first PSN. Returns false if it is not known yet. */
+bool ibp_shm_choose(struct ibp_qp *q);
+/* A message as a packet; returns false if it is none. The payload stays where it is. */
+bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p);
+/* ibp_framing.place without its first arguments. */
+int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
+/* The packets of a requester up to the newest are asked for plain. */
+void ibp_shm_plain(struct ibp_qp *q);
 
 #endif

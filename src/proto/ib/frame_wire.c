@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Trains: packets of equal size to one process that leave in a single system
- * call (UDP GSO on the real link), of one queue pair or of many.
- *
- * What is small is put together at once. Else headers are written beside the
- * train and payload is only named; the flush (train_send.c) then copies both into the stage with one gathering call, however many
- * packets and pieces there are, computes the ICRCs over what really leaves,
- * and sends. So each payload byte is copied once before the kernel's own copy,
- * and a buffer that the application changes or unmaps meanwhile cannot make
- * a packet whose ICRC is wrong.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/frame_wire.h"
 
+#include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
 #include "wire/ib_fields.h"
 
 #include <errno.h>
 #include <string.h>
 
-const uint8_t ibp_train_pad[8];
+#define ACK_BYTES 20u /* an acknowledgement on the wire */
+#define ASK_PAGES 512u /* up to so many bytes ut_stage_gather_user() knows better */
+
+static const uint8_t zeros[8]; /* pad and room for the ICRC, the last piece of a packet */
 
 #define IBP_PAGE 4096u /* the smallest there is */
 
@@ -34,7 +28,7 @@ size_t ibp_scratch(struct ibp_port *port, uint8_t **ret)
 	return off;
 }
 
-bool ibp_train_has(const struct ibp_port *port, const struct ibp_qp *q)
+static bool holds(const struct ibp_port *port, const struct ibp_qp *q)
 {
 	const struct ibp_train *t = &port->train;
 
@@ -85,20 +79,17 @@ static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool resp
 	       t->n_iov < IBP_IOV - 80 && same_way(port, q, t->of[t->n - 1]);
 }
 
-struct iovec *ibp_train_begin(struct ibp_port *port, struct eng_qp *qp,
-			      const struct ibp_path *path, bool response, uint32_t size, int *max)
+static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
 {
+	enum ibv_qp_state before = eng_qp_state(q->qp);
+	const struct ibp_path *path = &q->conn.path;
+	struct ibp_port *port = q->port;
 	struct ibp_train *t = &port->train;
-	enum ibv_qp_state before = eng_qp_state(qp);
-	struct ibp_qp *q = ibp_qp(qp);
 
-	port->shm.q = NULL;
-	if (ibp_shm_is(q, response))
-		return ibp_shm_begin(q, response, size, max);
 	if (t->waiting || (t->n && !joins(port, q, response, size)))
 		ibp_train_flush(port);
 	/* The flush may have found a fault of this very QP. */
-	if (t->waiting || eng_qp_state(qp) != before)
+	if (t->waiting || eng_qp_state(q->qp) != before)
 		return NULL;
 	if (!t->n) {
 		if (memcmp(&t->path.flow, &path->flow, sizeof(path->flow))) {
@@ -133,6 +124,20 @@ static void add_span(struct ibp_train *t, const struct iovec *v)
 	}
 }
 
+static uint16_t source_port(const struct ibp_port *port)
+{
+	return port->link->ops->source_port(port->link, &port->train.path.flow);
+}
+
+static void put_icrc(const struct ibp_port *port, struct ibp_train *t, uint16_t sport, uint32_t i)
+{
+	uint32_t off = i * t->seg, size = t->len - off < t->seg ? t->len - off : t->seg;
+	uint8_t *at = t->stage.base + off;
+
+	wire_put_icrc(at + size - 4, wire_icrc_again(&t->path.icrc, &t->memo[size != ACK_BYTES], sport,
+						     port->link->port, (uint16_t)i, at, size - 4));
+}
+
 /* The packet is in the stage up to its pad: pad, ICRC, and it belongs to the train. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad)
 {
@@ -140,7 +145,7 @@ void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad)
 
 	memset(at + len, 0, pad);
 	t->len += (uint32_t)(len + pad + 4);
-	ibp_train_seal(port, t, t->sport, t->n);
+	put_icrc(port, t, t->sport, t->n);
 	t->closed = t->len < ++t->n * t->seg;
 	port->sent++;
 }
@@ -179,7 +184,7 @@ static void put_named(struct ibp_port *port, const struct wire_ib_packet *p, int
 	uint32_t size = (uint32_t)hdr + p->payload_len + p->pad + 4;
 
 	*head = (struct iovec){ t->head[t->n], hdr };
-	*tail = (struct iovec){ (void *)ibp_train_pad, p->pad + 4u };
+	*tail = (struct iovec){ (void *)zeros, p->pad + 4u };
 	t->psn[t->n] = p->psn;
 	for (int i = 1; user && i <= n; i++)
 		add_span(t, &head[i]);
@@ -201,18 +206,17 @@ static void begin_train(struct ibp_port *port, const struct wire_ib_packet *p, b
 	struct ibp_train *t = &port->train;
 
 	t->stage.pages_checked_at = t->response ? 0 : port->link->rx_stage->pages_checked_at;
-	t->ready = !user || (t->stage.pages_checked_at && p->payload_len <= IBP_ASK_PAGES &&
+	t->ready = !user || (t->stage.pages_checked_at && p->payload_len <= ASK_PAGES &&
 			     wire_ib_shape(p->opcode)->flags & WIRE_F_ONLY);
 	if (t->ready)
-		t->sport = ibp_train_port(port);
+		t->sport = source_port(port);
 }
 
-int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, bool user)
+static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
 {
+	struct ibp_port *port = q->port;
 	struct ibp_train *t = &port->train;
 
-	if (port->shm.q)
-		return ibp_shm_end(port, p, n, user);
 	if (!t->n)
 		begin_train(port, p, user);
 	if (t->ready)
@@ -221,12 +225,7 @@ int ibp_train_end(struct ibp_port *port, const struct wire_ib_packet *p, int n, 
 	return 0;
 }
 
-/* --- how a train leaves --- */
-
-/*
- * How a train leaves: what was only named is copied into the stage and sealed, then one send; and
- * what happens if the memory turns out to be gone, or the socket to be full.
- */
+/* --- leaving --- */
 
 #define IBP_COPY_SUMMED 512u /* from which on a copy and its sum in one pass pay */
 
@@ -237,26 +236,12 @@ static void empty(struct ibp_train *t)
 	t->n_iov = t->n_spans = 0;
 }
 
-uint16_t ibp_train_port(const struct ibp_port *port)
+static void put_icrcs(const struct ibp_port *port, struct ibp_train *t, uint32_t n)
 {
-	return port->link->ops->source_port(port->link, &port->train.path.flow);
-}
-
-void ibp_train_seal(const struct ibp_port *port, struct ibp_train *t, uint16_t sport, uint32_t i)
-{
-	uint32_t off = i * t->seg, size = t->len - off < t->seg ? t->len - off : t->seg;
-	uint8_t *at = t->stage.base + off;
-
-	wire_put_icrc(at + size - 4, wire_icrc_again(&t->path.icrc, &t->memo[size != IBP_ACK_BYTES], sport,
-						     port->link->port, (uint16_t)i, at, size - 4));
-}
-
-static void seal_some(const struct ibp_port *port, struct ibp_train *t, uint32_t n)
-{
-	uint16_t sport = ibp_train_port(port);
+	uint16_t sport = source_port(port);
 
 	for (uint32_t i = 0; i < n; i++)
-		ibp_train_seal(port, t, sport, i);
+		put_icrc(port, t, sport, i);
 }
 
 /* By plain loads: headers, payload in one piece (the rule for whole packets) and pad. */
@@ -280,18 +265,18 @@ static int copy_pieces(const struct ibp_port *port, struct ibp_train *t, uint16_
 	do {
 		memcpy(at, v[n].iov_base, v[n].iov_len);
 		at += v[n].iov_len;
-	} while (v[n++].iov_base != ibp_train_pad); /* the last piece of a packet */
-	ibp_train_seal(port, t, sport, i);
+	} while (v[n++].iov_base != zeros); /* the last piece of a packet */
+	put_icrc(port, t, sport, i);
 	return n;
 }
 
 static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
 {
-	uint16_t sport = ibp_train_port(port);
+	uint16_t sport = source_port(port);
 	const struct iovec *v = t->iov;
 
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (v[1].iov_len >= IBP_COPY_SUMMED && v[2].iov_base == ibp_train_pad) {
+		if (v[1].iov_len >= IBP_COPY_SUMMED && v[2].iov_base == zeros) {
 			copy_packet(port, t, sport, i, v);
 			v += 3;
 		} else {
@@ -307,7 +292,7 @@ static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
  */
 static bool plain(struct ibp_train *t)
 {
-	return !t->user || (t->len > IBP_ASK_PAGES && t->n_spans <= IBP_SPANS &&
+	return !t->user || (t->len > ASK_PAGES && t->n_spans <= IBP_SPANS &&
 			    ut_stage_may_load(&t->stage, t->spans, t->n_spans));
 }
 
@@ -322,7 +307,7 @@ static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 	}
 	r = ut_stage_gather_user(&t->stage, 0, t->iov, t->n_iov);
 	if (r == (ssize_t)t->len)
-		seal_some(port, t, t->n);
+		put_icrcs(port, t, t->n);
 	return r < 0 ? 0 : (size_t)r;
 }
 
@@ -394,7 +379,7 @@ static void part(struct ibp_port *port, size_t good)
 	bool response = t->response;
 
 	ibp_count(port, ENG_C_tx_faults);
-	seal_some(port, t, bad);
+	put_icrcs(port, t, bad);
 	if (put_out(port, bad, bad * t->seg) == 0)
 		keep_behind(t, bad);
 	/* Last, since the QP may fail and flush trains of its own. */
@@ -425,7 +410,7 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
 	struct ibp_train *t = &port->train;
 	bool others = false;
 
-	if (!ibp_train_has(port, q))
+	if (!holds(port, q))
 		return;
 	ibp_train_flush(port);
 	/* What waits for the socket is sealed by its place; those of others keep theirs. */
@@ -437,3 +422,111 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
 	if (!others)
 		empty(t);
 }
+
+/* --- the door --- */
+
+#define ID_WINDOW 4096u /* a running identification may skip so many */
+#define ID_STRIKES 8
+
+/*
+ * The identification of an IPv4 header is covered but not visible, so the check
+ * solves for it, and any one that fits would leave only half of the ICRC's
+ * strength. A connected peer does one of two things: it numbers from 0 in
+ * each train, as we do, or lets one counter run. What fits neither is taken
+ * for damage, unless it happens again and again.
+ */
+static bool plausible(struct ibp_qp *q, uint16_t id)
+{
+	if (id < IBP_TRAIN_PACKETS ||
+	    (q->conn.id_known && (uint16_t)(id - q->conn.last_id) < ID_WINDOW)) {
+		q->conn.id_strikes = 0;
+	} else if (q->conn.id_known && ++q->conn.id_strikes < ID_STRIKES) {
+		return false;
+	}
+	q->conn.id_known = true;
+	q->conn.last_id = id;
+	return true;
+}
+
+bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
+{
+	struct wire_icrc_memo none = { 0 }, *memo = &none;
+	struct wire_icrc_flow local;
+	const struct wire_icrc_flow *flow = &local;
+	bool connected = q && q->qp->type != IBV_QPT_UD, good;
+	bool runs = connected && q->conn.id_known && q->conn.last_id >= IBP_TRAIN_PACKETS;
+	uint16_t id = runs ? (uint16_t)(q->conn.last_id + 1) : rx->seg;
+
+	if (connected) {
+		flow = &q->conn.rx_icrc;
+		memo = &q->conn.rx_memo[rx->len != ACK_BYTES];
+	} else {
+		ibp_icrc_flow(&local, rx->src, rx->dst);
+	}
+	good = wire_icrc_check_again(flow, memo, rx->sport, port->link->port, rx->data, rx->len,
+				     &id) == 0;
+	if (good && connected && ut_ip_is_v4(rx->dst))
+		good = plausible(q, id);
+	if (!good)
+		ibp_count(port, ENG_C_rx_icrc_errors);
+	return good;
+}
+
+static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	const struct ibp_arrival from = { .src = rx->src, .dst = rx->dst };
+
+	if (q->qp->type != IBV_QPT_UD && !ibp_path_admits(&q->conn.path, &from)) {
+		ibp_count(q->port, ENG_C_rx_bad_source);
+		return false;
+	}
+	if (!eng_pkey_matches(q->conn.pkey, p->pkey)) {
+		ibp_count(q->port, ENG_C_rx_bad_pkey);
+		return false;
+	}
+	return ibp_icrc_matches(q->port, q, rx);
+}
+
+/* --- the framing --- */
+
+int ibp_train_init(struct ibp_port *port)
+{
+	return ut_stage_init(&port->train.stage, IBP_TRAIN_BYTES + 4096);
+}
+
+void ibp_train_fini(struct ibp_port *port)
+{
+	ut_stage_fini(&port->train.stage);
+}
+
+static bool acknowledge(struct ibp_qp *q, uint32_t psn)
+{
+	(void)q;
+	(void)psn;
+	return false;
+}
+
+static bool unread(struct ibp_qp *q, bool *ret_busy)
+{
+	(void)q;
+	*ret_busy = false;
+	return false;
+}
+
+static uint32_t unit(const struct ibp_qp *q)
+{
+	return q->conn.mtu;
+}
+
+static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *to)
+{
+	(void)port;
+	if (p->payload_len)
+		memcpy(to, p->payload, p->payload_len);
+	return 0;
+}
+
+const struct ibp_framing ibp_frame_wire = {
+	.begin = begin, .end = end, .flush = ibp_train_flush, .holds = holds, .acknowledge = acknowledge, .unread = unread,
+	.admits = admits, .unit = unit, .place = ibp_place, .copy = copy,
+};

@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * QP1, the general service interface (IBTA 13.5.1). A MAD is one datagram of
- * fixed size. The class of our manager has no queue pair behind it, only a
- * bounded queue of what is to leave and the checks of what has come. Those MADs are
- * sent one by one, outside of the trains: they are rare, and a full train must
- * not hold up the answer that a connection waits for.
- *
- * All other classes are for the application that has made QP1, a datagram queue
- * pair with a number of its own (ud.c). Of the processes on an address one has it.
- * It holds a service ID there, by which the member that a datagram happens to come
- * to hands it over.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/gsi.h"
 
+#include "proto/ib/port.h"
+#include "proto/ib/ud.h"
 #include "util/alloc.h"
 #include "util/log.h"
 #include "wire/cm_fields.h"
@@ -78,7 +68,7 @@ static bool send_oldest(struct ibp_port *port)
 
 void ibp_gsi_run(struct ibp_port *port)
 {
-	for (uint32_t n = 0; n < GSI_ROUND && ibp_gsi_waits(port); n++) {
+	for (uint32_t n = 0; n < GSI_ROUND && ibp_gsi_waits(&port->gsi); n++) {
 		if (!send_oldest(port)) {
 			port->blocked = true;
 			return;

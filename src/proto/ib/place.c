@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Placement of received payload. Packets of one message usually arrive behind
- * one another in one receive buffer, so their payloads go into application
- * memory with a single scattering call, which drops the headers between them
- * into a sink. Packets inside a message wait here; the last one of a message
- * takes all along, so that what follows it (completion, acknowledgement) finds
- * the data in place. Nothing waits longer than one ibp_receive() call.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/place.h"
 
+#include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
+#include "proto/ib/uc.h"
 #include "util/reach.h"
 
 #include <errno.h>
@@ -165,8 +160,12 @@ static int make_room(struct ibp_qp *q, bool request)
 int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
 	      bool last)
 {
+	struct ut_stage *st = q->port->link->rx_stage;
 	struct ibp_placing *w = &q->port->placing;
 
+	/* A small message of its own, with nothing to wait for. */
+	if (last && len && request && !w->q && st->pages_checked_at)
+		return ut_stage_scatter_user(st, off, iov, ut_stage_tail(iov, n)) == (ssize_t)len ? 0 : -EFAULT;
 	if (w->q && !follows(w, q, request, off) && make_room(q, request) < 0)
 		return -EFAULT;
 	if (!len)
@@ -181,7 +180,7 @@ int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int
 	memcpy(&w->iov[w->n], iov, (size_t)n * sizeof(*iov));
 	w->n += n;
 	w->from[w->n_from++] =
-		(struct iovec){ q->port->link->rx_stage->base + off, len };
+		(struct iovec){ st->base + off, len };
 	w->end = off + len;
 	w->q = q;
 	w->request = request;

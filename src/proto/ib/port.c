@@ -7,7 +7,14 @@
 
 #include "engine/gid.h"
 #include "engine/mcast.h"
+#include "proto/ib/coalesce.h"
+#include "proto/ib/ecn.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
+#include "proto/ib/uc.h"
+#include "proto/ib/ud.h"
+#include "proto/ib/xrc/home.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -20,12 +27,6 @@
 #define ROUND_PACKETS 256u
 #define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
-
-void ibp_activate(struct ibp_qp *q)
-{
-	if (ut_list_empty(&q->active))
-		ut_list_add_tail(&q->port->active, &q->active);
-}
 
 /* --- the door --- */
 
@@ -48,50 +49,6 @@ static bool state_accepts(const struct eng_qp *qp, bool response)
 	if (st == IBV_QPS_RTS || st == IBV_QPS_SQD)
 		return true;
 	return response ? false : st == IBV_QPS_RTR || st == IBV_QPS_SQE;
-}
-
-/*
- * The identification of an IPv4 header is covered but not visible, so the check
- * solves for it, and any one that fits would leave only half of the ICRC's
- * strength. A connected peer does one of two things: it numbers from 0 in
- * each train, as we do, or lets one counter run. What fits neither is taken
- * for damage, unless it happens again and again.
- */
-static bool plausible(struct ibp_qp *q, uint16_t id)
-{
-	if (id < IBP_TRAIN_PACKETS ||
-	    (q->conn.id_known && (uint16_t)(id - q->conn.last_id) < IBP_ID_WINDOW)) {
-		q->conn.id_strikes = 0;
-	} else if (q->conn.id_known && ++q->conn.id_strikes < IBP_ID_STRIKES) {
-		return false;
-	}
-	q->conn.id_known = true;
-	q->conn.last_id = id;
-	return true;
-}
-
-bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
-{
-	struct wire_icrc_memo none = { 0 }, *memo = &none;
-	struct wire_icrc_flow local;
-	const struct wire_icrc_flow *flow = &local;
-	bool connected = q && q->qp->type != IBV_QPT_UD, good;
-	bool runs = connected && q->conn.id_known && q->conn.last_id >= IBP_TRAIN_PACKETS;
-	uint16_t id = runs ? (uint16_t)(q->conn.last_id + 1) : rx->seg;
-
-	if (connected) {
-		flow = &q->conn.rx_icrc;
-		memo = &q->conn.rx_memo[rx->len != IBP_ACK_BYTES];
-	} else {
-		ibp_icrc_flow(&local, rx->src, rx->dst);
-	}
-	good = wire_icrc_check_again(flow, memo, rx->sport, port->link->port, rx->data, rx->len,
-				     &id) == 0;
-	if (good && connected && ut_ip_is_v4(rx->dst))
-		good = plausible(q, id);
-	if (!good)
-		ibp_count(port, ENG_C_rx_icrc_errors);
-	return good;
 }
 
 static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet *p,
@@ -125,26 +82,13 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 	struct eng_qp *qp = eng_qp_find(port->dev, p->dest_qpn);
 	bool response = p->shape->flags & WIRE_F_RSP;
 	bool cnp = p->shape->cls == WIRE_CLASS_CNP;
-	const struct ibp_arrival from = { .src = rx->src, .dst = rx->dst };
 
 	if (!qp || !state_accepts(qp, response) ||
 	    (!cnp && !(p->shape->qp_types & wire_type(qp->type)))) {
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	if ((qp->type != IBV_QPT_UD && !ibp_path_admits(&ibp_qp(qp)->conn.path, &from)) ||
-	    (port->shm.rx && p->src_qpn != qp->attr.dest_qp_num)) {
-		ibp_count(port, ENG_C_rx_bad_source);
-		return NULL;
-	}
-	/* A message of the host has none: its way was chosen by the adapter that both ends are on. */
-	if (!port->shm.rx && !eng_pkey_matches(ibp_qp(qp)->conn.pkey, p->pkey)) {
-		ibp_count(port, ENG_C_rx_bad_pkey);
-		return NULL;
-	}
-	if (port->shm.rx)
-		return ibp_qp(qp);
-	return ibp_icrc_matches(port, ibp_qp(qp), rx) ? ibp_qp(qp) : NULL;
+	return port->arrived->admits(ibp_qp(qp), p, rx) ? ibp_qp(qp) : NULL;
 }
 
 static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -160,8 +104,8 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		break;
 	}
 	if ((rx->tos & 3) == 3)
-		ibp_ecn_marked(q, rx);
-	if (p->shape->flags & WIRE_F_RSP && q->conn.req.local != !!q->port->shm.rx)
+		ibp_ecn_marked(q);
+	if (p->shape->flags & WIRE_F_RSP && q->conn.req.framing != q->port->arrived)
 		ibp_count(q->port, ENG_C_rx_bad_source);
 	else if (p->shape->flags & WIRE_F_RSP)
 		ibp_req_receive(q, p, rx);
@@ -171,12 +115,12 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-/* What a note brings besides its request. False: the QP stopped over it. */
+/* The acknowledgement that has come along with a request. Returns false if the queue pair stopped over it. */
 static bool take_ack(struct ibp_qp *q)
 {
 	const struct ibp_shm *shm = &q->port->shm;
 
-	if (!shm->acks || !q->conn.req.local || !state_accepts(q->qp, true))
+	if (!shm->acks || q->conn.req.framing != &ibp_frame_shm || !state_accepts(q->qp, true))
 		return true;
 	ibp_req_acked(q, shm->ack_psn, shm->ack_msn);
 	return state_accepts(q->qp, false);
@@ -185,21 +129,12 @@ static bool take_ack(struct ibp_qp *q)
 static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 			  const struct link_rx *rx)
 {
-	struct ibp_qp *q;
+	struct ibp_qp *q = find_qp(port, p, rx);
 
-	if (!port->shm.rx && p->dest_qpn == MULTICAST_QPN) {
-		deliver_multicast(port, p, rx);
-		return;
-	}
-	if (!port->shm.rx && p->dest_qpn == WIRE_QPN_GSI) {
-		ibp_gsi_receive(port, p, rx);
-		return;
-	}
-	q = find_qp(port, p, rx);
 	if (!q)
 		return;
 	q->conn.heard = port->now;
-	if (!port->shm.rx || take_ack(q))
+	if (take_ack(q))
 		dispatch(q, p, rx);
 }
 
@@ -209,10 +144,14 @@ static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 
 	if (ibp_fast_take_datagram(port, rx))
 		return;
-	if (wire_ib_parse(rx->data, rx->len, &p) == WIRE_OK)
-		receive_sound(port, &p, rx);
-	else
+	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK)
 		ibp_count(port, ENG_C_rx_short);
+	else if (p.dest_qpn == MULTICAST_QPN)
+		deliver_multicast(port, &p, rx);
+	else if (p.dest_qpn == WIRE_QPN_GSI)
+		ibp_gsi_receive(port, &p, rx);
+	else
+		receive_sound(port, &p, rx);
 }
 
 static void receive_message(struct ibp_port *port, const struct shm_message *m)
@@ -228,11 +167,12 @@ static void receive_message(struct ibp_port *port, const struct shm_message *m)
 		receive_sound(port, &p, &rx);
 	else if (!ibp_forward_receive(port, m))
 		ibp_count(port, ENG_C_rx_short);
-	port->shm.rx = NULL;
+	port->shm.acks = port->shm.plain = false;
 }
 
-static void begin_receive(struct ibp_port *port, uint64_t now)
+static void begin_receive(struct ibp_port *port, const struct ibp_framing *f, uint64_t now)
 {
+	port->arrived = f;
 	port->now = now;
 	ibp_coalesce_end(port);
 }
@@ -242,7 +182,7 @@ void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t 
 	struct ibp_port *port = dev->proto_port;
 
 	eng_dev_held(dev);
-	begin_receive(port, now);
+	begin_receive(port, &ibp_frame_wire, now);
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)n;
 	for (int i = 0; i < n; i++) {
 		dev->counters[ENG_C_rx_bytes] += rx[i].len;
@@ -256,7 +196,7 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 	struct ibp_port *port = dev->proto_port;
 
 	eng_dev_held(dev);
-	begin_receive(port, now);
+	begin_receive(port, &ibp_frame_shm, now);
 	for (int i = 0; i < n; i++) {
 		i += ibp_fast_receive(dev, m + i, n - i);
 		if (i < n)
@@ -309,7 +249,7 @@ static void give_turn(struct ibp_qp *q)
 	 * train; in a ring there are none.
 	 */
 	if (port->sent != before ||
-	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.local || ut_list_empty(&port->active))))
+	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.framing == &ibp_frame_shm || ut_list_empty(&port->active))))
 		ibp_resp_ack(q);
 	else
 		ibp_resp_owe(q);
@@ -380,7 +320,7 @@ bool ibp_busy(struct eng_dev *dev)
 {
 	struct ibp_port *port = dev->proto_port;
 
-	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(port) ||
+	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(&port->gsi) ||
 	       ibp_forward_waits(&port->forwards);
 }
 
@@ -400,17 +340,18 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 
 	if (!port)
 		return -ENOMEM;
-	r = ut_stage_init(&port->train.stage, IBP_TRAIN_BYTES + 4096);
+	port->dev = dev;
+	port->link = cfg->link;
+	port->chan = cfg->chan;
+	port->arrived = &ibp_frame_wire;
+	r = ibp_train_init(port);
 	if (r < 0) {
 		free(port);
 		return r;
 	}
-	port->dev = dev;
-	port->link = cfg->link;
-	port->chan = cfg->chan;
 	r = ibp_shm_init(port);
 	if (r < 0) {
-		ut_stage_fini(&port->train.stage);
+		ibp_train_fini(port);
 		free(port);
 		return r;
 	}
@@ -433,7 +374,7 @@ void ibp_port_fini(struct eng_dev *dev)
 	ibp_gsi_fini(port);
 	ibp_forwards_fini(port);
 	ibp_shm_fini(port);
-	ut_stage_fini(&port->train.stage);
+	ibp_train_fini(port);
 	ut_heap_fini(&port->timers);
 	free(port);
 	dev->proto_port = NULL;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Is the peer still there? A connection that is silent says nothing about it:
- * an end that only awaits messages would wait for a dead one for ever. What may
- * always be sent is a request that was answered already: the responder
- * acknowledges a duplicate and does nothing else (IBTA 9.7.5.1.1, C9-105), so any
- * adapter answers, and a host without one refuses the datagram.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/probe.h"
+
+#include "proto/ib/qp.h"
+#include "proto/ib/requester.h"
 
 #include <errno.h>
 
@@ -26,12 +22,12 @@ static int ask(struct ibp_qp *q)
 		.pkey = q->conn.pkey, .migreq = true, .dest_qpn = q->qp->attr.dest_qp_num,
 		.ack_req = true,
 	};
+	const struct ibp_framing *f = q->conn.req.framing;
 	int max;
 
-	if (!ibp_train_begin(q->port, q->qp, &q->conn.path, false,
-			     ibp_packet_size(wire_ib_shape(p.opcode), 0), &max))
+	if (!f->begin(q, false, ibp_packet_size(wire_ib_shape(p.opcode), 0), &max))
 		return -EAGAIN;
-	ibp_train_end(q->port, &p, 0, false);
+	f->end(q, &p, 0, false);
 	return 0;
 }
 

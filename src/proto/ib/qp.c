@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The transport's side of a QP's life: attributes become a path and timers. */
-#include "engine/gid.h"
+#include "proto/ib/qp.h"
 
-#include "proto/ib/port.h"
+#include "engine/gid.h"
+#include "proto/ib/coalesce.h"
+#include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -228,8 +230,6 @@ const struct eng_proto_ops ibp_proto_ops = {
 };
 
 /* --- how a QP ends --- */
-
-/* How a QP ends, by the wish of its program or by a fault, and what becomes of its work then. */
 
 void ibp_qp_stop(struct ibp_qp *q)
 {

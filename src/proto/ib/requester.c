@@ -1,20 +1,280 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Requester, sending half: walks the send queue with a cursor (work request,
- * packet inside it) and makes packets as long as the window, the read depth,
- * fences, credits and the socket allow. Going back after a loss is nothing
- * but moving the cursor (req_done.c).
- *
- * A READ is asked for in pieces of IBP_READ_CHUNK packets, so that the answer
- * is bounded by our window like everything else; on the wire these are READ
- * requests for adjoining ranges, and a retry starts inside the same pieces.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/requester.h"
 
+#include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/qp.h"
 
 #include <endian.h>
 #include <string.h>
+
+/* --- bookkeeping --- */
+
+static uint32_t window_limit(const struct ibp_qp *q)
+{
+	uint32_t bytes = q->port->cfg.window_bytes ? q->port->cfg.window_bytes
+						   : q->port->link->rx_window;
+	uint32_t unit = q->conn.mtu < 1024 ? 1024 : q->conn.mtu;
+	uint32_t n = bytes / unit;
+
+	if (q->conn.req.framing == &ibp_frame_shm)
+		return IBP_SHM_WINDOW;
+	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
+}
+
+void ibp_req_reset(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+	uint32_t psn = q->qp->attr.sq_psn & IBP_PSN_MASK;
+
+	ut_timer_clear(&q->port->timers, &r->timer);
+	q->send = (struct ibp_send){ .cur = q->qp->sq.head };
+	*r = (struct ibp_req){
+		.slow = IBP_REQ_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_REQ_SERVICE),
+		.psn_next = psn, .psn_una = psn, .psn_send = psn,
+		.peer_psn = psn_add(psn, IBP_PSN_MASK),
+		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
+		.framing = &ibp_frame_wire, .threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->conn.mtu,
+	};
+	ibp_slow_state(q, q->qp);
+	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
+}
+
+void ibp_req_arm(struct ibp_qp *q, uint64_t delay)
+{
+	q->conn.req.deadline = delay ? q->port->now + delay : UT_NEVER;
+	/* Only earlier deadlines move the timer; later ones are found out when
+	 * it fires, so that an acknowledgement costs no heap operation. */
+	if (delay && (!ut_timer_queued(&q->conn.req.timer) || q->conn.req.timer.at > q->conn.req.deadline))
+		ut_timer_set(&q->port->timers, &q->conn.req.timer, q->conn.req.deadline);
+}
+
+void ibp_req_grow(struct ibp_qp *q, uint32_t packets)
+{
+	struct ibp_req *r = &q->conn.req;
+	uint32_t limit = window_limit(q);
+
+	if (r->window < r->threshold) {
+		r->window += packets;
+	} else if ((r->grown += packets) >= r->window) {
+		r->grown = 0;
+		r->window++;
+	}
+	if (r->window > limit)
+		r->window = limit;
+}
+
+void ibp_req_slow_down(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+
+	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
+	r->threshold = r->window;
+	r->grown = 0;
+	r->since_ack = IBP_ASK_NOW;
+}
+
+static void progressed(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+
+	r->retry_left = q->qp->attr.retry_cnt;
+	r->rnr_left = q->qp->attr.rnr_retry;
+	ibp_req_put(r, IBP_REQ_RECOVERING, false);
+	while (r->rd_count && psn_diff(r->psn_una, r->rd_last[r->rd_head]) > 0) {
+		r->rd_head = (r->rd_head + 1) % IBP_RD_ATOMIC;
+		r->rd_count--;
+	}
+	if (!ibp_req_is(r, IBP_REQ_RNR_WAIT))
+		ibp_req_arm(q, ibp_req_outstanding(q) ? ibp_timeout_ns(q->qp->attr.timeout) : 0);
+	ibp_activate(q);
+}
+
+static struct eng_swqe *find(struct ibp_qp *q, uint32_t psn, uint32_t *index)
+{
+	struct eng_ring *sq = &q->qp->sq;
+
+	for (uint32_t i = sq->head; i != sq->tail; i++) {
+		struct eng_swqe *w = eng_ring_at(sq, i);
+
+		*index = i;
+		if (!w->started)
+			return NULL;
+		if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
+			continue;
+		if (psn_diff(psn, w->last_psn) <= 0)
+			return w;
+	}
+	*index = sq->tail;
+	return NULL;
+}
+
+static void seek(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+	struct eng_swqe *w = find(q, r->psn_una, &q->send.cur);
+
+	q->send.pkt = w ? (uint32_t)psn_diff(r->psn_una, w->first_psn) : 0;
+	r->psn_send = r->psn_una;
+	ibp_req_moved(q);
+	ibp_activate(q);
+}
+
+static void go_back(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+
+	seek(q);
+	r->rd_count = 0;
+	ibp_req_put(r, IBP_REQ_RECOVERING, true);
+	r->since_ack = IBP_ASK_NOW; /* the first packet again asks for an answer */
+}
+
+/* The oldest request ends with an error, and the QP with it. */
+void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
+{
+	const struct ibp_framing *f = q->conn.req.framing;
+	struct eng_why why = { 0 };
+	struct eng_swqe *w;
+	bool datagram = q->qp->type == IBV_QPT_UC || q->qp->type == IBV_QPT_UD;
+
+	/* What was put together of it leaves before its buffer is given back; the
+	 * flush may find a fault of its own and end the queue. */
+	if (f->holds(q->port, q)) {
+		enum ibv_qp_state before = eng_qp_state(q->qp);
+
+		f->flush(q->port);
+		if (eng_qp_state(q->qp) != before)
+			return;
+	}
+	w = eng_ring_head(&q->qp->sq);
+	if (w) {
+		eng_dev_held(q->port->dev);
+		eng_generation_end(q->port->dev, q->qp->qpn);
+		why = (struct eng_why){
+			.key = w->rkey, .addr = w->remote_addr, .length = w->length,
+			.doing = "a send request",
+		};
+		eng_send_done(q->qp, v);
+	}
+	/* Unreliable services stop sending only; receiving goes on (10.3.1.7). */
+	ibp_send_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, &why);
+}
+
+static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
+{
+	switch (w->opcode) {
+	case IBV_WR_LOCAL_INV:
+	case IBV_WR_BIND_MW:
+	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return w->done;
+	default:
+		return q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD
+			       ? w->done
+			       : w->started && psn_diff(q->conn.req.psn_una, w->last_psn) > 0;
+	}
+}
+
+/* Unreliable messages are complete when the link has them, not before. */
+static bool on_the_way(const struct ibp_qp *q)
+{
+	return (q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD) &&
+	       q->conn.req.framing->holds(q->port, q);
+}
+
+void ibp_req_complete(struct ibp_qp *q)
+{
+	struct eng_ring *sq = &q->qp->sq;
+	struct eng_swqe *w;
+
+	if (on_the_way(q))
+		return;
+	/* A completion may overrun its queue, which stops the QP. */
+	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
+		w = eng_ring_head(sq);
+		if (w->verdict && ibp_req_is(&q->conn.req, IBP_REQ_HALTED)) {
+			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);
+			return;
+		}
+		if (!finished(q, w))
+			break;
+		eng_send_done(q->qp, ENG_OK);
+	}
+	if (q->qp->sq_draining) {
+		w = eng_ring_head(sq);
+		if (!w || (!w->started && !q->send.begun))
+			eng_qp_drained(q->qp);
+	}
+}
+
+/*
+ * After each retry twice as long, up to the four times that IBTA allows a timeout to be late: one loss
+ * costs no more than before, and a peer that waits for a processor has three times as long to answer.
+ */
+static void arm_again(struct ibp_qp *q)
+{
+	unsigned int retries = q->qp->attr.retry_cnt - q->conn.req.retry_left;
+
+	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout) << (retries < 2 ? retries : 2));
+}
+
+void ibp_req_timer(struct ibp_qp *q)
+{
+	struct ibp_req *r = &q->conn.req;
+	enum ibv_qp_state st = eng_qp_state(q->qp);
+	bool unread, busy;
+
+	if (r->deadline == UT_NEVER || (st != IBV_QPS_RTS && st != IBV_QPS_SQD))
+		return;
+	if (r->deadline > q->port->now) {
+		ut_timer_set(&q->port->timers, &r->timer, r->deadline);
+		return;
+	}
+	if (ibp_req_is(r, IBP_REQ_RNR_WAIT)) {
+		ibp_req_put(r, IBP_REQ_RNR_WAIT, false);
+		go_back(q);
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		return;
+	}
+	if (!ibp_req_outstanding(q))
+		return;
+	/* The peer has not come to it. While it works it is only late, and must not find it twice. */
+	unread = r->framing->unread(q, &busy);
+	if (unread && busy) {
+		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
+		return;
+	}
+	ibp_count(q->port, ENG_C_local_ack_timeout_err);
+	if (r->retry_left == 0) {
+		ibp_req_fail_head(q, ENG_V_RETRY_EXC);
+		return;
+	}
+	r->retry_left--;
+	ibp_req_put(r, IBP_REQ_LIMITED, false);
+	if (unread) {
+		arm_again(q);
+		return;
+	}
+	ibp_req_slow_down(q);
+	go_back(q);
+	arm_again(q);
+}
+
+/* IBTA table 45 in units of 10 us. */
+static const uint32_t rnr_units[32] = {
+	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+	49152,
+};
+
+uint64_t ibp_rnr_ns(uint8_t code)
+{
+	return rnr_units[code & 31] * 10000ull;
+}
+
+/* --- sending --- */
 
 enum step { STEP_SENT, STEP_NEXT, STEP_STOP };
 
@@ -147,7 +407,7 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 
 	if (q->cls == WIRE_CLASS_UC)
 		return true;
-	if (r->local && w->length > IBP_SHM_COPY && w->opcode != IBV_WR_RDMA_READ &&
+	if (r->framing == &ibp_frame_shm && w->length > IBP_SHM_COPY && w->opcode != IBV_WR_RDMA_READ &&
 	    flight >= IBP_SHM_HEAVY)
 		return false;
 	/* One packet more when the window shrank below what is in flight: it asks
@@ -168,7 +428,8 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 static bool want_ack(struct ibp_qp *q, bool last)
 {
 	struct ibp_req *r = &q->conn.req;
-	uint32_t window = r->local && r->window > IBP_SHM_HEAVY ? IBP_SHM_HEAVY : r->window;
+	bool heavy = r->framing == &ibp_frame_shm && r->window > IBP_SHM_HEAVY;
+	uint32_t window = heavy ? IBP_SHM_HEAVY : r->window;
 	uint32_t quarter = window / 4 ? window / 4 : 1;
 
 	if (q->cls == WIRE_CLASS_UC)
@@ -295,8 +556,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 
 		p.dma_len = (uint32_t)(left < piece ? left : piece);
 	}
-	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, false,
-			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
+	iov = r->framing->begin(q, false, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	/* Making room may have found a fault in what was to leave before. */
 	if (!iov || r->psn_send != p.psn)
 		return STEP_STOP;
@@ -310,7 +570,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		ibp_req_put(r, IBP_REQ_PLAIN, psn_diff(p.psn, r->plain_until) < 0);
 		q->port->shm.say_plain = ibp_req_is(r, IBP_REQ_PLAIN) && w->opcode == IBV_WR_RDMA_READ;
 	}
-	if (ibp_train_end(q->port, &p, n, user) < 0) {
+	if (r->framing->end(q, &p, n, user) < 0) {
 		halt(q, w, ENG_V_LOC_FAULT);
 		return STEP_STOP;
 	}
@@ -352,7 +612,7 @@ static enum step run_one(struct ibp_qp *q)
 void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 {
 	uint32_t index;
-	struct eng_swqe *w = ibp_req_find(q, psn, &index);
+	struct eng_swqe *w = find(q, psn, &index);
 
 	if (!w)
 		return;
@@ -392,7 +652,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 	if (st != IBV_QPS_RTS && st != IBV_QPS_SQD)
 		return;
 	if (q->cls == WIRE_CLASS_UC) {
-		ibp_train_flush(q->port);
+		r->framing->flush(q->port);
 		ibp_req_complete(q);
 	}
 	if (q->port->blocked)
@@ -403,12 +663,6 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 }
 
 /* --- what comes back --- */
-
-/*
- * Requester, receiving half: matches answers with what is outstanding (IBTA
- * 9.7.5.1, 9.7.6). psn_una is the oldest PSN without an answer; everything
- * here either moves it forwards or goes back to it.
- */
 
 /* IBTA 9.7.7.2.2, table of the end-to-end credit codes. */
 static const uint16_t credits[31] = {
@@ -447,7 +701,7 @@ static bool acknowledge(struct ibp_qp *q, uint32_t end)
 	struct ibp_req *r = &q->conn.req;
 	struct eng_ring *sq = &q->qp->sq;
 	uint32_t before = r->psn_una, i;
-	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &i);
+	struct eng_swqe *w = find(q, r->psn_una, &i);
 	bool whole = true;
 
 	for (; w && psn_diff(end, r->psn_una) > 0; w = eng_ring_at(sq, ++i)) {
@@ -465,9 +719,9 @@ static bool acknowledge(struct ibp_qp *q, uint32_t end)
 		/* An answer to what was sent before we went back may overtake
 		 * the cursor. */
 		if (psn_diff(r->psn_una, r->psn_send) > 0)
-			ibp_req_seek(q);
+			seek(q);
 		ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
-		ibp_req_progress(q);
+		progressed(q);
 	}
 	ibp_req_complete(q);
 	return whole;
@@ -480,7 +734,7 @@ static void implied_nak(struct ibp_qp *q)
 		return;
 	ibp_count(q->port, ENG_C_implied_nak_seq_err);
 	ibp_req_slow_down(q);
-	ibp_req_go_back(q);
+	go_back(q);
 }
 
 static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
@@ -513,7 +767,7 @@ static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	bool whole;
 
 	ibp_count(q->port, ENG_C_packet_seq_err);
-	if (q->conn.req.local && q->port->shm.plain)
+	if (q->port->shm.plain)
 		ibp_shm_plain(q);
 	whole = acknowledge(q, p->psn);
 	if (ibp_req_is(&q->conn.req, IBP_REQ_RNR_WAIT) || eng_qp_state(q->qp) == IBV_QPS_ERR)
@@ -524,7 +778,7 @@ static void sequence_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	if (!whole)
 		ibp_count(q->port, ENG_C_implied_nak_seq_err);
 	ibp_req_slow_down(q);
-	ibp_req_go_back(q);
+	go_back(q);
 }
 
 static void fatal_nak(struct ibp_qp *q, const struct wire_ib_packet *p, enum eng_verdict v)
@@ -586,22 +840,11 @@ static void ask_plain(struct ibp_qp *q, uint32_t psn)
 		return;
 	ibp_count(q->port, ENG_C_local_again);
 	ibp_shm_plain(q);
-	ibp_req_go_back(q);
+	go_back(q);
 }
 
-/* From the stage, or from wherever a message of this host has it. */
-static int place_data(struct ibp_qp *q, struct ut_stage *st, size_t off, struct iovec *iov, int n,
-		      uint32_t len, bool last)
-{
-	if (st != q->port->link->rx_stage)
-		return ibp_scatter(st, off, iov, n, len, last);
-	if (q->port->shm.rx)
-		return ibp_shm_place(q->port, iov, n, len, last);
-	return ibp_place(q, false, off, iov, n, len, last);
-}
-
-/* The oldest data that is missing has come: place it. */
-static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st, size_t off,
+/* The oldest data that is missing has come, at `off` of the train's stage (scratch) or as the payload of a packet. */
+static void take_data(struct ibp_qp *q, struct eng_swqe *w, bool scratch, size_t off,
 		      uint32_t len, uint64_t skip, bool last)
 {
 	struct iovec iov[40];
@@ -609,7 +852,8 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, skip, len, true, iov, 36);
 
 	if (n >= 0) {
-		int r = place_data(q, st, off, iov, n, len, last);
+		int r = scratch ? ibp_scatter(&q->port->train.stage, off, iov, n, len, last)
+				: q->conn.req.framing->place(q, false, off, iov, n, len, last);
 
 		if (r == IBP_AGAIN) {
 			ask_plain(q, psn);
@@ -625,9 +869,9 @@ static void take_data(struct ibp_qp *q, struct eng_swqe *w, struct ut_stage *st,
 	w->done = last;
 	q->conn.req.psn_una = psn_add(psn, 1);
 	if (psn_diff(q->conn.req.psn_una, q->conn.req.psn_send) > 0)
-		ibp_req_seek(q);
+		seek(q);
 	ibp_req_grow(q, 1);
-	ibp_req_progress(q);
+	progressed(q);
 	ibp_req_complete(q);
 }
 
@@ -643,7 +887,7 @@ static void read_response(struct ibp_qp *q, struct eng_swqe *w, const struct wir
 		ibp_req_fail_head(q, ENG_V_BAD_RESP);
 		return;
 	}
-	take_data(q, w, q->port->link->rx_stage, rx->off + (size_t)(p->payload - rx->data), want,
+	take_data(q, w, false, rx->off + (size_t)(p->payload - rx->data), want,
 		  skip, last);
 }
 
@@ -655,7 +899,7 @@ static void atomic_response(struct ibp_qp *q, struct eng_swqe *w, const struct w
 	size_t off = ibp_scratch(q->port, &at);
 
 	memcpy(at, &orig, sizeof(orig));
-	take_data(q, w, &q->port->train.stage, off, sizeof(orig), 0, true);
+	take_data(q, w, true, off, sizeof(orig), 0, true);
 }
 
 static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -672,7 +916,7 @@ static void data(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 		implied_nak(q);
 		return;
 	}
-	w = ibp_req_find(q, p->psn, &index);
+	w = find(q, p->psn, &index);
 	if (!w || psn_diff(p->psn, w->first_psn) < 0 || !needs_data(w) ||
 	    read != (w->opcode == IBV_WR_RDMA_READ)) {
 		ibp_req_fail_head(q, ENG_V_BAD_RESP);
@@ -716,282 +960,4 @@ void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ack(q, p);
 	else
 		data(q, p, rx);
-}
-
-/* --- bookkeeping --- */
-
-/*
- * Requester, bookkeeping half: completion in posting order, the one timer,
- * going back, and the window.
- *
- * The window grows by one packet per round trip (doubling until the first
- * loss) and halves on a loss, bounded by what the peer's socket can hold. It
- * is no fairness scheme, only what keeps go-back-N from feeding on itself.
- */
-
-static uint32_t window_limit(const struct ibp_qp *q)
-{
-	uint32_t bytes = q->port->cfg.window_bytes ? q->port->cfg.window_bytes
-						   : q->port->link->rx_window;
-	uint32_t unit = q->conn.mtu < 1024 ? 1024 : q->conn.mtu;
-	uint32_t n = bytes / unit;
-
-	if (q->conn.req.local)
-		return IBP_SHM_WINDOW;
-	return n < 2 * IBP_READ_CHUNK ? 2 * IBP_READ_CHUNK : n > 4096 ? 4096 : n;
-}
-
-void ibp_req_reset(struct ibp_qp *q)
-{
-	struct ibp_req *r = &q->conn.req;
-	uint32_t psn = q->qp->attr.sq_psn & IBP_PSN_MASK;
-
-	ut_timer_clear(&q->port->timers, &r->timer);
-	q->send = (struct ibp_send){ .cur = q->qp->sq.head };
-	*r = (struct ibp_req){
-		.slow = IBP_REQ_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_REQ_SERVICE),
-		.psn_next = psn, .psn_una = psn, .psn_send = psn,
-		.peer_psn = psn_add(psn, IBP_PSN_MASK),
-		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
-		.threshold = UINT32_MAX, .deadline = UT_NEVER, .mtu = q->conn.mtu,
-	};
-	ibp_slow_state(q, q->qp);
-	r->window = window_limit(q) < 32 ? window_limit(q) : 32;
-}
-
-bool ibp_req_outstanding(const struct ibp_qp *q)
-{
-	return q->conn.req.psn_una != q->conn.req.psn_next;
-}
-
-void ibp_req_arm(struct ibp_qp *q, uint64_t delay)
-{
-	q->conn.req.deadline = delay ? q->port->now + delay : UT_NEVER;
-	/* Only earlier deadlines move the timer; later ones are found out when
-	 * it fires, so that an acknowledgement costs no heap operation. */
-	if (delay && (!ut_timer_queued(&q->conn.req.timer) || q->conn.req.timer.at > q->conn.req.deadline))
-		ut_timer_set(&q->port->timers, &q->conn.req.timer, q->conn.req.deadline);
-}
-
-void ibp_req_grow(struct ibp_qp *q, uint32_t packets)
-{
-	struct ibp_req *r = &q->conn.req;
-	uint32_t limit = window_limit(q);
-
-	if (r->window < r->threshold) {
-		r->window += packets;
-	} else if ((r->grown += packets) >= r->window) {
-		r->grown = 0;
-		r->window++;
-	}
-	if (r->window > limit)
-		r->window = limit;
-}
-
-void ibp_req_slow_down(struct ibp_qp *q)
-{
-	struct ibp_req *r = &q->conn.req;
-
-	r->window = r->window / 2 > IBP_WINDOW_MIN ? r->window / 2 : IBP_WINDOW_MIN;
-	r->threshold = r->window;
-	r->grown = 0;
-	r->since_ack = IBP_ASK_NOW;
-}
-
-void ibp_req_progress(struct ibp_qp *q)
-{
-	struct ibp_req *r = &q->conn.req;
-
-	r->retry_left = q->qp->attr.retry_cnt;
-	r->rnr_left = q->qp->attr.rnr_retry;
-	ibp_req_put(r, IBP_REQ_RECOVERING, false);
-	while (r->rd_count && psn_diff(r->psn_una, r->rd_last[r->rd_head]) > 0) {
-		r->rd_head = (r->rd_head + 1) % IBP_RD_ATOMIC;
-		r->rd_count--;
-	}
-	if (!ibp_req_is(r, IBP_REQ_RNR_WAIT))
-		ibp_req_arm(q, ibp_req_outstanding(q) ? ibp_timeout_ns(q->qp->attr.timeout) : 0);
-	ibp_activate(q);
-}
-
-struct eng_swqe *ibp_req_find(struct ibp_qp *q, uint32_t psn, uint32_t *index)
-{
-	struct eng_ring *sq = &q->qp->sq;
-
-	for (uint32_t i = sq->head; i != sq->tail; i++) {
-		struct eng_swqe *w = eng_ring_at(sq, i);
-
-		*index = i;
-		if (!w->started)
-			return NULL;
-		if (w->opcode == IBV_WR_LOCAL_INV || w->opcode == IBV_WR_BIND_MW)
-			continue;
-		if (psn_diff(psn, w->last_psn) <= 0)
-			return w;
-	}
-	*index = sq->tail;
-	return NULL;
-}
-
-void ibp_req_seek(struct ibp_qp *q)
-{
-	struct ibp_req *r = &q->conn.req;
-	struct eng_swqe *w = ibp_req_find(q, r->psn_una, &q->send.cur);
-
-	q->send.pkt = w ? (uint32_t)psn_diff(r->psn_una, w->first_psn) : 0;
-	r->psn_send = r->psn_una;
-	ibp_req_moved(q);
-	ibp_activate(q);
-}
-
-void ibp_req_go_back(struct ibp_qp *q)
-{
-	struct ibp_req *r = &q->conn.req;
-
-	ibp_req_seek(q);
-	r->rd_count = 0;
-	ibp_req_put(r, IBP_REQ_RECOVERING, true);
-	r->since_ack = IBP_ASK_NOW; /* the first packet again asks for an answer */
-}
-
-/* The oldest request ends with an error, and the QP with it. */
-void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
-{
-	struct eng_why why = { 0 };
-	struct eng_swqe *w;
-	bool datagram = q->qp->type == IBV_QPT_UC || q->qp->type == IBV_QPT_UD;
-
-	/* What was put together of it leaves before its buffer is given back; the
-	 * flush may find a fault of its own and end the queue. */
-	if (!q->port->train.waiting && ibp_train_has(q->port, q)) {
-		enum ibv_qp_state before = eng_qp_state(q->qp);
-
-		ibp_train_flush(q->port);
-		if (eng_qp_state(q->qp) != before)
-			return;
-	}
-	w = eng_ring_head(&q->qp->sq);
-	if (w) {
-		eng_dev_held(q->port->dev);
-		eng_generation_end(q->port->dev, q->qp->qpn);
-		why = (struct eng_why){
-			.key = w->rkey, .addr = w->remote_addr, .length = w->length,
-			.doing = "a send request",
-		};
-		eng_send_done(q->qp, v);
-	}
-	/* Unreliable services stop sending only; receiving goes on (10.3.1.7). */
-	ibp_send_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, &why);
-}
-
-static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
-{
-	switch (w->opcode) {
-	case IBV_WR_LOCAL_INV:
-	case IBV_WR_BIND_MW:
-	case IBV_WR_RDMA_READ:
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return w->done;
-	default:
-		return q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD
-			       ? w->done
-			       : w->started && psn_diff(q->conn.req.psn_una, w->last_psn) > 0;
-	}
-}
-
-/* Unreliable messages are complete when the link has them, not before. */
-static bool on_the_way(const struct ibp_qp *q)
-{
-	return (q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD) && ibp_train_has(q->port, q);
-}
-
-void ibp_req_complete(struct ibp_qp *q)
-{
-	struct eng_ring *sq = &q->qp->sq;
-	struct eng_swqe *w;
-
-	if (on_the_way(q))
-		return;
-	/* A completion may overrun its queue, which stops the QP. */
-	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
-		w = eng_ring_head(sq);
-		if (w->verdict && ibp_req_is(&q->conn.req, IBP_REQ_HALTED)) {
-			ibp_req_fail_head(q, (enum eng_verdict)w->verdict);
-			return;
-		}
-		if (!finished(q, w))
-			break;
-		eng_send_done(q->qp, ENG_OK);
-	}
-	if (q->qp->sq_draining) {
-		w = eng_ring_head(sq);
-		if (!w || (!w->started && !q->send.begun))
-			eng_qp_drained(q->qp);
-	}
-}
-
-/*
- * After each retry twice as long, up to the four times that IBTA allows a timeout to be late: one loss
- * costs no more than before, and a peer that waits for a processor has three times as long to answer.
- */
-static void arm_again(struct ibp_qp *q)
-{
-	unsigned int retries = q->qp->attr.retry_cnt - q->conn.req.retry_left;
-
-	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout) << (retries < 2 ? retries : 2));
-}
-
-void ibp_req_timer(struct ibp_qp *q)
-{
-	struct ibp_req *r = &q->conn.req;
-	enum ibv_qp_state st = eng_qp_state(q->qp);
-	bool unread, busy;
-
-	if (r->deadline == UT_NEVER || (st != IBV_QPS_RTS && st != IBV_QPS_SQD))
-		return;
-	if (r->deadline > q->port->now) {
-		ut_timer_set(&q->port->timers, &r->timer, r->deadline);
-		return;
-	}
-	if (ibp_req_is(r, IBP_REQ_RNR_WAIT)) {
-		ibp_req_put(r, IBP_REQ_RNR_WAIT, false);
-		ibp_req_go_back(q);
-		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
-		return;
-	}
-	if (!ibp_req_outstanding(q))
-		return;
-	/* The peer has not come to it. While it works it is only late, and must not find it twice. */
-	unread = ibp_shm_unread(q, &busy);
-	if (unread && busy) {
-		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
-		return;
-	}
-	ibp_count(q->port, ENG_C_local_ack_timeout_err);
-	if (r->retry_left == 0) {
-		ibp_req_fail_head(q, ENG_V_RETRY_EXC);
-		return;
-	}
-	r->retry_left--;
-	ibp_req_put(r, IBP_REQ_LIMITED, false);
-	if (unread) {
-		arm_again(q);
-		return;
-	}
-	ibp_req_slow_down(q);
-	ibp_req_go_back(q);
-	arm_again(q);
-}
-
-/* IBTA table 45 in units of 10 us. */
-static const uint32_t rnr_units[32] = {
-	65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
-	49152,
-};
-
-uint64_t ibp_rnr_ns(uint8_t code)
-{
-	return rnr_units[code & 31] * 10000ull;
 }

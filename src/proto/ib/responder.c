@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Responder of RC and XRC: PSN rules (IBTA 9.7.4) around the execution of
- * requests (resp_exec.c, resp_rd.c). Answers are not sent here but noted and
- * sent in order by resp_send.c.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/responder.h"
 
-#include "proto/ib/fast.h"
+#include "proto/ib/direct.h"
+#include "proto/ib/qp.h"
+#include "proto/ib/xrc/home.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +12,7 @@ void ibp_resp_reset(struct ibp_qp *q)
 {
 	q->recv = (struct ibp_recv){ .rwqe = q->recv.rwqe, .pd = q->qp->pd, .cq = q->qp->recv_cq };
 	q->conn.resp = (struct ibp_resp){
-		.slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE),
+		.framing = &ibp_frame_wire, .slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE),
 		.epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu,
 	};
 	ibp_slow_state(q, q->qp);
@@ -32,93 +29,7 @@ void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn)
 	ibp_activate(q);
 }
 
-static void ahead(struct ibp_qp *q)
-{
-	struct ibp_resp *r = &q->conn.resp;
-
-	ibp_count(q->port, ENG_C_out_of_sequence);
-	if (ibp_resp_is(r, IBP_RESP_GAP))
-		return;
-	ibp_resp_put(r, IBP_RESP_GAP, true);
-	/* A NAK would acknowledge what is out. */
-	if (q->forward && q->forward->out) {
-		ibp_forward_hold(q);
-		return;
-	}
-	r->seq_due = true;
-	ibp_activate(q);
-}
-
-static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
-{
-	struct ibp_resp *r = &q->conn.resp;
-
-	if (v == IBP_RNR) {
-		/* What follows is dropped without a word until this PSN comes
-		 * again: the peer knows already. */
-		ibp_resp_put(r, IBP_RESP_GAP, true);
-		r->rnr_due = true;
-		ibp_activate(q);
-	} else if (v == IBP_AGAIN) {
-		ibp_count(q->port, ENG_C_local_again);
-		ibp_resp_put(r, IBP_RESP_GAP, true);
-		r->seq_due = r->plain_due = true;
-		ibp_activate(q);
-	} else if (v == IBP_HOLD) {
-		ibp_forward_hold(q);
-	} else if (v == IBP_AWAY) {
-		return;
-	} else if (v != ENG_OK) {
-		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
-	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
-		ibp_resp_owe(q);
-	}
-}
-
-/* Requests are of one kind; which one, the first in order says. */
-static bool fits_kind(struct ibp_qp *q, bool first)
-{
-	const struct ibp_shm *shm = &q->port->shm;
-	struct ibp_resp *r = &q->conn.resp;
-	uint32_t mtu = shm->rx ? shm->unit : q->conn.mtu;
-
-	if (!ibp_resp_is(r, IBP_RESP_UNCHOSEN))
-		return r->local == (shm->rx != NULL) && r->mtu == mtu;
-	r->local = shm->rx != NULL;
-	r->mtu = mtu;
-	ibp_resp_put(r, IBP_RESP_UNCHOSEN, !first);
-	return true;
-}
-
-void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
-{
-	struct ibp_resp *r = &q->conn.resp;
-	int32_t d = psn_diff(p->psn, r->epsn);
-
-	if (ibp_resp_is(r, IBP_RESP_DEAD) || !fits_kind(q, d == 0))
-		return;
-	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
-		eng_qp_comm_est(q->qp);
-	if (d > 0) {
-		ahead(q);
-	} else if (d < 0) {
-		ibp_count(q->port, ENG_C_duplicate_request);
-		if (!q->forward || !ibp_forward_covers(q, p))
-			ibp_resp_duplicate(q, p);
-	} else {
-		ibp_resp_put(r, IBP_RESP_GAP, false);
-		r->seq_due = r->rnr_due = false;
-		settle_request(q, ibp_resp_execute(q, p, rx), p);
-	}
-}
-
 /* --- Sends and Writes --- */
-
-/*
- * Execution of SEND and RDMA WRITE packets, for RC, XRC and UC. The order of
- * the checks is the order in which a peer may rely on them (IBTA 9.7.4.1,
- * 9.9.3): sequence, length, enabled, key, receive, bounds, placement.
- */
 
 static enum eng_verdict check_sequence(const struct ibp_recv *m, uint16_t f)
 {
@@ -192,33 +103,28 @@ static struct eng_pd *recv_pd(const struct ibp_qp *q)
 	return q->qp->srq ? q->qp->srq->pd : q->qp->pd;
 }
 
-/* What the placement of a message of this host comes to. */
-static int local_verdict(int r, enum eng_verdict fault)
+int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct iovec *iov, int max)
+{
+	struct eng_rwqe *w = q->recv.rwqe;
+
+	return eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, max);
+}
+
+static int verdict_of(int r, enum eng_verdict fault)
 {
 	return r == IBP_AGAIN ? r : r < 0 ? (int)fault : ENG_OK;
 }
 
-int ibp_place_recv(struct ibp_qp *q, struct ut_stage *st, size_t off, uint32_t len, uint64_t skip,
+int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, uint32_t len, uint64_t skip,
 		   bool last)
 {
-	struct eng_rwqe *w = q->recv.rwqe;
 	struct iovec iov[40];
 	int n;
 
 	if (!len)
 		return ENG_OK;
-	n = eng_sge_iov(recv_pd(q), w->sge, (int)w->num_sge, skip, len, true, iov, 36);
-	if (n < 0)
-		return -n;
-	if (q->port->shm.rx && st == q->port->link->rx_stage)
-		return local_verdict(ibp_shm_place(q->port, iov, n, len, last), ENG_V_LOC_FAULT);
-	/* A small message of its own, with nothing to wait for. */
-	if (last && !skip && st->pages_checked_at && !q->port->placing.q)
-		return ut_stage_scatter_user(st, off, iov, n) == (ssize_t)len ? ENG_OK
-									    : ENG_V_LOC_FAULT;
-	if (st == q->port->link->rx_stage)
-		return ibp_place(q, true, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
-	return ibp_scatter(st, off, iov, n, len, last) < 0 ? ENG_V_LOC_FAULT : ENG_OK;
+	n = ibp_recv_pieces(q, skip, len, iov, 36);
+	return n < 0 ? -n : verdict_of(f->place(q, true, off, iov, n, len, last), ENG_V_LOC_FAULT);
 }
 
 void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited)
@@ -259,7 +165,7 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 	}
 	if (q->recv.offset + p->payload_len > q->recv.rwqe->length)
 		return ENG_V_RX_TOO_LONG;
-	v = ibp_place_recv(q, q->port->link->rx_stage, payload_off(p, rx), p->payload_len,
+	v = ibp_recv_place(q, q->port->arrived, payload_off(p, rx), p->payload_len,
 			   q->recv.offset, f & WIRE_F_END);
 	if (v != ENG_OK)
 		return v;
@@ -315,12 +221,8 @@ static int place_write(struct ibp_qp *q, const struct wire_ib_packet *p, const s
 	n = eng_mkey_iov(mk, off, p->payload_len, iov, 36);
 	if (n < 0)
 		return ENG_V_RX_BOUNDS;
-	if (q->port->shm.rx)
-		return local_verdict(ibp_shm_place(q->port, iov, n, p->payload_len,
-						   p->shape->flags & WIRE_F_END),
-				    ENG_V_RX_FAULT);
-	return ibp_place(q, true, payload_off(p, rx), iov, n, p->payload_len,
-			 p->shape->flags & WIRE_F_END) < 0 ? ENG_V_RX_FAULT : ENG_OK;
+	return verdict_of(q->port->arrived->place(q, true, payload_off(p, rx), iov, n, p->payload_len,
+						  p->shape->flags & WIRE_F_END), ENG_V_RX_FAULT);
 }
 
 static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -361,48 +263,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	return ENG_OK;
 }
 
-int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
-{
-	struct ibp_resp *r = &q->conn.resp;
-	enum ibp_message before = q->recv.message;
-	uint16_t f = p->shape->flags;
-	int v = check_sequence(&q->recv, f);
-
-	if (v == ENG_OK)
-		v = check_length(q, p);
-	if (q->forward) {
-		int away = ibp_forward_request(q, p, v);
-
-		if (away != IBP_HERE)
-			return away;
-	}
-	if (v == ENG_OK)
-		v = choose_srq(q, p);
-	if (v != ENG_OK)
-		return v;
-	if (f & WIRE_F_READ)
-		return ibp_resp_read(q, p);
-	if (f & WIRE_F_ATOMIC)
-		return ibp_resp_atomic(q, p);
-	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
-	if (v == IBP_AGAIN)
-		ibp_recv_message(q, before);
-	if (v == ENG_OK) {
-		r->epsn = psn_add(r->epsn, 1);
-		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));
-	}
-	return v;
-}
-
 /* --- READs, atomics, and requests that come again --- */
-
-/*
- * Responder: READ and atomics, and requests that come a second time.
- *
- * Each READ or atomic takes one of max_dest_rd_atomic entries, oldest first.
- * An entry outlives its answer, so that a repeated READ is read again and a
- * repeated atomic is answered from memory, never executed again (9.7.5.1.5).
- */
 
 static uint32_t depth(const struct ibp_qp *q)
 {
@@ -445,7 +306,7 @@ static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
 	ibp_activate(q);
 }
 
-int ibp_resp_read(struct ibp_qp *q, const struct wire_ib_packet *p)
+static int do_read(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_rdres *e;
 	struct eng_mkey *mk;
@@ -484,7 +345,7 @@ static uint64_t execute_atomic(uint64_t *at, const struct wire_ib_packet *p)
 	return old;
 }
 
-int ibp_resp_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
+static int do_atomic(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_rdres *e;
 	struct eng_mkey *mk;
@@ -539,7 +400,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
 		return;
 	/* The first answer could not be fetched, so it was none. */
-	plain = q->port->shm.rx && q->port->shm.plain;
+	plain = q->port->shm.plain;
 	e->plain |= plain;
 	/* What has not been sent yet is on its way anyhow. */
 	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
@@ -555,7 +416,7 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	ibp_activate(q);
 }
 
-void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
+static void duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	uint16_t f = p->shape->flags;
 	struct ibp_rdres *e;
@@ -575,12 +436,6 @@ void ibp_resp_duplicate(struct ibp_qp *q, const struct wire_ib_packet *p)
 }
 
 /* --- answers --- */
-
-/*
- * Responder: answers in request order. READ and atomic answers first (they
- * acknowledge as they go), then a NAK if one is owed, then the plain
- * acknowledgement, which covers all before it and so is sent once for many.
- */
 
 bool ibp_resp_has_work(const struct ibp_qp *q)
 {
@@ -604,12 +459,12 @@ static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_
 /* An answer without payload. False: the socket is full. */
 static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
+	const struct ibp_framing *f = q->conn.resp.framing;
 	int max;
 
-	if (!ibp_train_begin(q->port, q->qp, &q->conn.path, true,
-			     ibp_packet_size(wire_ib_shape(p->opcode), 0), &max))
+	if (!f->begin(q, true, ibp_packet_size(wire_ib_shape(p->opcode), 0), &max))
 		return false;
-	ibp_train_end(q->port, p, 0, false);
+	f->end(q, p, 0, false);
 	return true;
 }
 
@@ -665,6 +520,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	struct wire_ib_packet p = answer(q, read_opcode(e), e->tx_psn);
 	uint64_t skip = (uint64_t)psn_diff(e->tx_psn, e->first_psn) * q->conn.resp.mtu, off;
 	uint64_t left = e->tx_bytes - skip;
+	const struct ibp_framing *f = q->conn.resp.framing;
 	struct eng_mkey *mk;
 	struct iovec *iov;
 	int max, n = 0, v;
@@ -675,8 +531,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	p.msn = e->msn;
 	p.rkey = e->rkey;
 	q->conn.resp.plain = e->plain;
-	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, true,
-			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
+	iov = f->begin(q, true, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov)
 		return false;
 	if (!e->pending || e->tx_psn != p.psn)
@@ -690,7 +545,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 			return true;
 		}
 	}
-	if (ibp_train_end(q->port, &p, n, n > 0) < 0) {
+	if (f->end(q, &p, n, n > 0) < 0) {
 		refuse_read(q, e, ENG_V_RX_FAULT);
 		return true;
 	}
@@ -739,13 +594,13 @@ static bool put_fatal(struct ibp_qp *q)
 
 	/* Alone: a fault in what leaves before it would take it along, and may
 	 * be the earlier thing to tell. */
-	ibp_train_flush(q->port);
+	q->conn.resp.framing->flush(q->port);
 	syndrome = eng_verdicts[r->nak].nak;
 	if (!put_aeth(q, syndrome ? syndrome : 0x63, r->nak_psn))
 		return false;
 	ibp_count(q->port, ENG_C_nak_sent);
 	r->nak_put = true;
-	ibp_train_flush(q->port);
+	q->conn.resp.framing->flush(q->port);
 	return true;
 }
 
@@ -757,7 +612,7 @@ static bool send_fatal(struct ibp_qp *q)
 
 	if (!r->nak_put && !put_fatal(q))
 		return false;
-	if (q->port->train.waiting && ibp_train_has(q->port, q))
+	if (q->conn.resp.framing->holds(q->port, q))
 		return false;
 	v = r->nak;
 	r->nak = ENG_OK;
@@ -804,24 +659,6 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget)
 		ibp_activate(q);
 }
 
-bool ibp_resp_may_ack(const struct ibp_qp *q)
-{
-	return !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD) && !ibp_resp_has_work(q);
-}
-
-void ibp_resp_acked(struct ibp_qp *q)
-{
-	q->conn.resp.ack_due = false;
-	ut_list_del(&q->conn.acks);
-}
-
-void ibp_resp_owe(struct ibp_qp *q)
-{
-	q->conn.resp.ack_due = true;
-	if (ut_list_empty(&q->conn.acks))
-		ut_list_add_tail(&q->port->acks, &q->conn.acks);
-}
-
 void ibp_resp_ack(struct ibp_qp *q)
 {
 	uint32_t out = q->forward ? q->forward->out : 0;
@@ -829,7 +666,7 @@ void ibp_resp_ack(struct ibp_qp *q)
 	if (q->conn.resp.ack_due && ibp_resp_may_ack(q)) {
 		uint32_t psn = psn_add(q->conn.resp.epsn, IBP_PSN_MASK - out);
 
-		if (!ibp_fast_ack(q, psn) && !put_aeth(q, WIRE_SYN_ACK, psn)) {
+		if (!q->conn.resp.framing->acknowledge(q, psn) && !put_aeth(q, WIRE_SYN_ACK, psn)) {
 			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
 				ibp_resp_owe(q);
 			return;
@@ -837,4 +674,121 @@ void ibp_resp_ack(struct ibp_qp *q)
 		q->conn.resp.ack_due = false;
 	}
 	ut_list_del(&q->conn.acks);
+}
+
+/* --- requests in order --- */
+
+/* The order of the checks is the order in which a peer may rely on them (IBTA 9.7.4.1, 9.9.3): sequence,
+ * length, enabled, key, receive, bounds, placement. */
+int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	enum ibp_message before = q->recv.message;
+	uint16_t f = p->shape->flags;
+	int v = check_sequence(&q->recv, f);
+
+	if (v == ENG_OK)
+		v = check_length(q, p);
+	if (q->forward) {
+		int away = ibp_forward_request(q, p, v);
+
+		if (away != IBP_HERE)
+			return away;
+	}
+	if (v == ENG_OK)
+		v = choose_srq(q, p);
+	if (v != ENG_OK)
+		return v;
+	if (f & WIRE_F_READ)
+		return do_read(q, p);
+	if (f & WIRE_F_ATOMIC)
+		return do_atomic(q, p);
+	v = f & WIRE_F_WRITE ? do_write(q, p, rx) : do_send(q, p, rx);
+	if (v == IBP_AGAIN)
+		ibp_recv_message(q, before);
+	if (v == ENG_OK) {
+		r->epsn = psn_add(r->epsn, 1);
+		r->msn = psn_add(r->msn, !!(f & WIRE_F_END));
+	}
+	return v;
+}
+
+static void ahead(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	ibp_count(q->port, ENG_C_out_of_sequence);
+	if (ibp_resp_is(r, IBP_RESP_GAP))
+		return;
+	ibp_resp_put(r, IBP_RESP_GAP, true);
+	/* A NAK would acknowledge what is out. */
+	if (q->forward && q->forward->out) {
+		ibp_forward_hold(q);
+		return;
+	}
+	r->seq_due = true;
+	ibp_activate(q);
+}
+
+static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	if (v == IBP_RNR) {
+		/* What follows is dropped without a word until this PSN comes
+		 * again: the peer knows already. */
+		ibp_resp_put(r, IBP_RESP_GAP, true);
+		r->rnr_due = true;
+		ibp_activate(q);
+	} else if (v == IBP_AGAIN) {
+		ibp_count(q->port, ENG_C_local_again);
+		ibp_resp_put(r, IBP_RESP_GAP, true);
+		r->seq_due = r->plain_due = true;
+		ibp_activate(q);
+	} else if (v == IBP_HOLD) {
+		ibp_forward_hold(q);
+	} else if (v == IBP_AWAY) {
+		return;
+	} else if (v != ENG_OK) {
+		ibp_resp_fatal(q, (enum eng_verdict)v, p->psn);
+	} else if (p->ack_req && !(p->shape->flags & (WIRE_F_READ | WIRE_F_ATOMIC))) {
+		ibp_resp_owe(q);
+	}
+}
+
+/* The first request in order decides how all that follow have to come. */
+static bool fits_framing(struct ibp_qp *q, bool first)
+{
+	const struct ibp_framing *f = q->port->arrived;
+	struct ibp_resp *r = &q->conn.resp;
+	uint32_t mtu = f->unit(q);
+
+	if (!ibp_resp_is(r, IBP_RESP_UNCHOSEN))
+		return r->framing == f && r->mtu == mtu;
+	r->framing = f;
+	r->mtu = mtu;
+	ibp_resp_put(r, IBP_RESP_UNCHOSEN, !first);
+	return true;
+}
+
+void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	struct ibp_resp *r = &q->conn.resp;
+	int32_t d = psn_diff(p->psn, r->epsn);
+
+	if (ibp_resp_is(r, IBP_RESP_DEAD) || !fits_framing(q, d == 0))
+		return;
+	if (eng_qp_state(q->qp) == IBV_QPS_RTR)
+		eng_qp_comm_est(q->qp);
+	if (d > 0) {
+		ahead(q);
+	} else if (d < 0) {
+		ibp_count(q->port, ENG_C_duplicate_request);
+		if (!q->forward || !ibp_forward_covers(q, p))
+			duplicate(q, p);
+	} else {
+		ibp_resp_put(r, IBP_RESP_GAP, false);
+		r->seq_due = r->rnr_due = false;
+		settle_request(q, ibp_resp_execute(q, p, rx), p);
+	}
 }

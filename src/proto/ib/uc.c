@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * UC responder (IBTA 9.8.2): a message that loses a packet is given up as a
- * whole, silently; the receive it had taken serves the next one.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/uc.h"
+
+#include "proto/ib/qp.h"
+#include "proto/ib/responder.h"
 
 static void give_up(struct ibp_qp *q)
 {
@@ -42,7 +41,7 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (begins) {
 		ibp_recv_message(q, IBP_NONE);
 		q->recv.skipping = false;
-		r->mtu = q->port->shm.rx ? q->port->shm.unit : q->conn.mtu;
+		r->mtu = q->port->arrived->unit(q);
 	}
 	if (q->recv.skipping) {
 		r->epsn = psn_add(p->psn, 1);

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * UD, both directions (IBTA 9.8.3, annex A17.4.5). A datagram is one packet; the
- * first 40 bytes of its receive buffer are the GRH, or for IPv4 twenty bytes
- * and the IPv4 header, whose checksum must be right since
- * ibv_init_ah_from_wc() tells the two apart by it.
- */
-#include "proto/ib/port.h"
+#include "proto/ib/ud.h"
 
+#include "proto/ib/qp.h"
+#include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
 #include "wire/grh.h"
 
 #include <string.h>
@@ -74,8 +71,7 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 	if (q->port->blocked)
 		return false;
 	p = datagram(q, w);
-	iov = ibp_train_begin(q->port, q->qp, &q->conn.path, false,
-			      ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
+	iov = ibp_frame_wire.begin(q, false, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
 	if (!iov || ibp_req_is(&q->conn.req, IBP_REQ_HALTED))
 		return false;
 	if (p.payload_len && (w->flags & IBV_SEND_INLINE)) {
@@ -87,7 +83,7 @@ static bool send_one(struct ibp_qp *q, struct eng_swqe *w)
 		if (n < 0)
 			return halt(q, w, (enum eng_verdict)-n);
 	}
-	if (ibp_train_end(q->port, &p, n, user) < 0)
+	if (ibp_frame_wire.end(q, &p, n, user) < 0)
 		return halt(q, w, ENG_V_LOC_FAULT);
 	w->first_psn = w->last_psn = p.psn;
 	w->started = w->done = 1;
@@ -131,20 +127,22 @@ static bool take(struct ibp_qp *q, uint32_t payload)
 
 static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
+	struct iovec iov[40];
 	uint8_t *grh;
 	size_t off = ibp_scratch(q->port, &grh);
-	int v;
+	int n;
 
 	if (ut_ip_is_v4(rx->dst))
 		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
 	else
 		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
-	v = ibp_place_recv(q, &q->port->train.stage, off, GRH_BYTES, 0, false);
-	if (v == ENG_OK)
-		v = ibp_place_recv(q, q->port->link->rx_stage,
-				   rx->off + (size_t)(p->payload - rx->data), p->payload_len,
-				   GRH_BYTES, true);
-	return v;
+	n = ibp_recv_pieces(q, 0, GRH_BYTES, iov, 36);
+	if (n < 0)
+		return -n;
+	if (ibp_scatter(&q->port->train.stage, off, iov, n, GRH_BYTES, false) < 0)
+		return ENG_V_LOC_FAULT;
+	return ibp_recv_place(q, &ibp_frame_wire, rx->off + (size_t)(p->payload - rx->data), p->payload_len,
+			      GRH_BYTES, true);
 }
 
 /*

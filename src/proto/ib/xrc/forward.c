@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The target's side of forward.h: requests go to the owner of their queue, answers come back. */
-#include "proto/ib/port.h"
+#include "proto/ib/xrc/forward.h"
 
+#include "proto/ib/responder.h"
+#include "proto/ib/xrc/home.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 
@@ -171,10 +173,7 @@ static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_p
 	if (r < 0)
 		return r;
 	/* It may be named in the requester's memory, where the owner cannot look. */
-	if (port->shm.rx)
-		r = ibp_shm_copy(port, at.data, p->payload_len);
-	else if (p->payload_len)
-		memcpy(at.data, p->payload, p->payload_len);
+	r = port->arrived->copy(port, p, at.data);
 	if (r < 0)
 		return r;
 	put_request(q, p, at.header);

@@ -128,16 +128,10 @@ struct ibp_forwards {
 	unsigned n;
 };
 
-/* A message that is no packet: true, it was one of these. */
-bool ibp_forward_receive(struct ibp_port *port, const struct shm_message *rx);
-/* Answers that are due. */
-void ibp_forward_run(struct ibp_port *port);
 static inline bool ibp_forward_waits(const struct ibp_forwards *r)
 {
 	return r->due.next != &r->due;
 }
-
-/* --- target: forward.c --- */
 
 int ibp_forward_new(struct ibp_qp *q);
 /*
@@ -159,32 +153,5 @@ void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
  * 0 or as shm_channel_ops.reserve. */
 int ibp_forward_say(struct ibp_port *port, const struct ut_flow *f, uint32_t qpn,
 		  const struct ibp_forward_header *n, uint64_t *ret_end);
-/* To whoever sent this. */
-struct ut_flow ibp_forward_back(struct ibp_port *port, const struct shm_message *rx);
-
-/* --- owner: proxy.c --- */
-
-void ibp_forwards_init(struct ibp_port *port);
-void ibp_forwards_fini(struct ibp_port *port);
-/* For the target that sent this, or NULL. */
-struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct shm_message *rx, uint32_t qpn);
-/* One without a target, or an idle one of another target; or NULL. */
-struct ibp_proxy *ibp_proxy_unused(struct ibp_port *port);
-/* Where ibp_proxy_find() looks for a target's. */
-struct ut_list *ibp_proxy_key(struct ibp_port *port, uint32_t qpn);
-/* What was in work will not be finished. */
-void ibp_proxy_end(struct ibp_proxy *s, enum eng_verdict v);
-/* The same, and it is nobody's. */
-void ibp_proxy_retire(struct ibp_proxy *s);
-
-/* --- owner: owner.c --- */
-
-/* OPEN, REQUEST, PROBE, CLOSE. */
-void ibp_home_receive(struct ibp_port *port, const struct shm_message *rx,
-		       const struct ibp_forward_header *n);
-void ibp_home_timer(struct ibp_qp *q);
-/* The domain of a queue is the one that the target's message was sent to. */
-struct eng_xrcd;
-bool ibp_home_domain(const struct ibp_proxy *s, const struct eng_xrcd *x);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The owner's side of forward.h: what targets of other processes hand on, and what is answered. */
-#include "engine/gid.h"
+#include "proto/ib/xrc/home.h"
 
-#include "proto/ib/port.h"
+#include "engine/gid.h"
+#include "proto/ib/qp.h"
+#include "proto/ib/responder.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 
@@ -11,6 +12,138 @@
 
 #define WAIT_NS (50 * UT_MS) /* without anything of a message in work, until it is asked about */
 #define WAIT_MOST UT_S
+
+/* --- proxies --- */
+
+void ibp_forwards_init(struct ibp_port *port)
+{
+	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
+		ut_list_init(&port->forwards.keys[i]);
+	ut_list_init(&port->forwards.spare);
+	ut_list_init(&port->forwards.due);
+}
+
+static void destroy(struct ibp_proxy *s)
+{
+	struct ibp_qp *q = s->q;
+
+	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
+	ut_list_del(&q->active);
+	ut_list_del(&s->node);
+	ut_list_del(&s->due);
+	free(q->recv.rwqe);
+	eng_qp_stand_in_free(q->qp);
+	free(s);
+}
+
+static void destroy_all(struct ut_list *list)
+{
+	struct ibp_proxy *s;
+
+	while ((s = ut_list_first(list, struct ibp_proxy, node)))
+		destroy(s);
+}
+
+void ibp_forwards_fini(struct ibp_port *port)
+{
+	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
+		destroy_all(&port->forwards.keys[i]);
+	destroy_all(&port->forwards.spare);
+}
+
+static int fill(struct ibp_port *port, struct ibp_proxy *s, struct eng_qp *qp)
+{
+	uint32_t sges = (uint32_t)port->dev->attr.orig_attr.max_sge;
+	struct ibp_qp *q = ibp_qp(qp);
+
+	q->qp = qp;
+	q->port = port;
+	q->cls = WIRE_CLASS_XRC;
+	q->proxy = s;
+	q->conn.req.framing = q->conn.resp.framing = &ibp_frame_shm;
+	ut_list_init(&q->active);
+	ut_list_init(&q->conn.acks);
+	ut_list_init(&q->conn.unarmed);
+	s->q = q;
+	ut_list_init(&s->node);
+	ut_list_init(&s->due);
+	q->recv.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
+	return q->recv.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
+}
+
+static struct ibp_proxy *make(struct ibp_port *port)
+{
+	struct ibp_proxy *s = ut_zalloc(sizeof(*s));
+	struct eng_qp *qp = s ? eng_qp_stand_in(port->dev) : NULL;
+
+	if (!qp) {
+		free(s);
+		return NULL;
+	}
+	if (fill(port, s, qp) < 0) {
+		destroy(s);
+		return NULL;
+	}
+	port->forwards.n++;
+	return s;
+}
+
+/* The one that was used the longest time ago. */
+static struct ibp_proxy *idle(struct ibp_port *port)
+{
+	struct ibp_proxy *s, *best = NULL;
+
+	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
+		ut_list_each(s, &port->forwards.keys[i], node)
+			if (s->q->recv.message == IBP_NONE && ut_list_empty(&s->due) &&
+			    (!best || s->touched < best->touched))
+				best = s;
+	return best;
+}
+
+static struct ibp_proxy *unused(struct ibp_port *port)
+{
+	struct ibp_proxy *s = ut_list_first(&port->forwards.spare, struct ibp_proxy, node);
+
+	if (!s && port->forwards.n < IBP_PROXIES_MAX)
+		s = make(port);
+	return s ? s : idle(port);
+}
+
+static struct ut_list *keys_of(struct ibp_port *port, uint32_t qpn)
+{
+	return &port->forwards.keys[qpn % IBP_PROXY_KEYS];
+}
+
+static struct ibp_proxy *find(struct ibp_port *port, const struct shm_message *rx, uint32_t qpn)
+{
+	struct ibp_proxy *s;
+
+	ut_list_each(s, keys_of(port, qpn), node)
+		if (s->q->qp->qpn == qpn && !memcmp(s->back.dst, rx->src, 16) &&
+		    !memcmp(s->back.src, rx->dst, 16))
+			return s;
+	return NULL;
+}
+
+/* What was in work will not be finished. */
+static void end(struct ibp_proxy *s, enum eng_verdict v)
+{
+	struct ibp_qp *q = s->q;
+
+	ibp_recv_end(q, v);
+	eng_qp_revive(q->qp); /* no matter if there was no room for that */
+	ibp_recv_message(q, IBP_NONE);
+	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
+}
+
+static void retire(struct ibp_proxy *s)
+{
+	end(s, ENG_V_FLUSH);
+	ut_list_del(&s->due);
+	ut_list_del(&s->node);
+	ut_list_add_tail(&s->q->port->forwards.spare, &s->node);
+}
 
 bool ibp_home_domain(const struct ibp_proxy *s, const struct eng_xrcd *x)
 {
@@ -61,7 +194,7 @@ static void give(struct ibp_proxy *s)
 		return;
 	ut_list_del(&s->due);
 	if (r == -ENOTCONN)
-		ibp_proxy_retire(s);
+		retire(s);
 }
 
 void ibp_forward_run(struct ibp_port *port)
@@ -89,17 +222,17 @@ static void unknown(struct ibp_port *port, const struct shm_message *rx, const s
 
 static void open_message(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
-	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
+	struct ibp_proxy *s = find(port, rx, n->qpn);
 
 	if (s && s->ended && s->run == n->run)
 		return;
 	if (!s) {
-		s = ibp_proxy_unused(port);
+		s = unused(port);
 		if (!s)
 			return;
-		ibp_proxy_retire(s);
+		retire(s);
 		ut_list_del(&s->node);
-		ut_list_add_tail(ibp_proxy_key(port, n->qpn), &s->node);
+		ut_list_add_tail(keys_of(port, n->qpn), &s->node);
 		s->q->qp->qpn = n->qpn;
 		s->back = ibp_forward_back(port, rx);
 		s->run = s->said.run = ~n->run;
@@ -108,7 +241,7 @@ static void open_message(struct ibp_port *port, const struct shm_message *rx, co
 	}
 	/* Of a connection that this QP has had before. */
 	if (s->q->recv.message != IBP_NONE)
-		ibp_proxy_end(s, ENG_V_FLUSH);
+		end(s, ENG_V_FLUSH);
 	s->touched = port->now;
 	s->fs = n->open.fs;
 	s->ino = n->open.ino;
@@ -156,7 +289,6 @@ static int execute(struct ibp_proxy *s, const struct shm_message *m, const struc
 		return ENG_V_RX_LENGTH;
 	s->srqn = p.srqn;
 	v = ibp_resp_execute(s->q, &p, &rx);
-	s->q->port->shm.rx = NULL;
 	return eng_qp_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
 }
 
@@ -171,7 +303,7 @@ static void failed(struct ibp_proxy *s, enum eng_verdict v, uint32_t psn)
 	why.peer_qpn = s->q->qp->qpn;
 	eng_why(s->q->qp, v, &why);
 	s->q->qp->why_said = 0;
-	ibp_proxy_end(s, v);
+	end(s, v);
 	answer(s, IBP_FORWARD_ERROR, psn, v);
 }
 
@@ -188,7 +320,7 @@ static void watch(struct ibp_proxy *s)
 
 static void request(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
-	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
+	struct ibp_proxy *s = find(port, rx, n->qpn);
 	int v;
 
 	if (s && s->run == n->run && s->ended)
@@ -217,7 +349,7 @@ static void request(struct ibp_port *port, const struct shm_message *rx, const s
 
 static void probe(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
-	struct ibp_proxy *s = ibp_proxy_find(port, rx, n->qpn);
+	struct ibp_proxy *s = find(port, rx, n->qpn);
 
 	if (s && s->run == n->run && s->said.run == n->run)
 		owe(s);
@@ -225,7 +357,7 @@ static void probe(struct ibp_port *port, const struct shm_message *rx, const str
 		unknown(port, rx, n);
 }
 
-void ibp_home_receive(struct ibp_port *port, const struct shm_message *rx,
+static void receive(struct ibp_port *port, const struct shm_message *rx,
 		       const struct ibp_forward_header *n)
 {
 	struct ibp_proxy *s;
@@ -241,9 +373,9 @@ void ibp_home_receive(struct ibp_port *port, const struct shm_message *rx,
 		probe(port, rx, n);
 		break;
 	default:
-		s = ibp_proxy_find(port, rx, n->qpn);
+		s = find(port, rx, n->qpn);
 		if (s)
-			ibp_proxy_retire(s);
+			retire(s);
 	}
 }
 
@@ -261,7 +393,7 @@ bool ibp_forward_receive(struct ibp_port *port, const struct shm_message *rx)
 	n.psn &= IBP_PSN_MASK;
 	n.qpn &= IBP_PSN_MASK;
 	if (kind <= IBP_FORWARD_CLOSE) {
-		ibp_home_receive(port, rx, &n);
+		receive(port, rx, &n);
 	} else {
 		n.kind = kind;
 		ibp_forward_told(port, rx, &n);
@@ -291,145 +423,9 @@ void ibp_home_timer(struct ibp_qp *q)
 			r = ibp_forward_say(q->port, &s->back, ask.qpn, &ask, &s->ask_end);
 	}
 	if (r == -ENOTCONN) {
-		ibp_proxy_retire(s);
+		retire(s);
 		return;
 	}
 	s->seen = q->conn.resp.epsn;
 	ut_timer_set(&q->port->timers, &q->conn.req.timer, q->port->now + s->wait);
-}
-
-/* --- proxies --- */
-
-/*
- * Stand-ins: QP objects on which an owner (forward.h) executes what the targets of other processes hand
- * on. They are made as targets come, found by the target's number, and given to others when idle.
- */
-
-void ibp_forwards_init(struct ibp_port *port)
-{
-	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
-		ut_list_init(&port->forwards.keys[i]);
-	ut_list_init(&port->forwards.spare);
-	ut_list_init(&port->forwards.due);
-}
-
-static void destroy(struct ibp_proxy *s)
-{
-	struct ibp_qp *q = s->q;
-
-	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
-	ut_list_del(&q->active);
-	ut_list_del(&s->node);
-	ut_list_del(&s->due);
-	free(q->recv.rwqe);
-	eng_qp_stand_in_free(q->qp);
-	free(s);
-}
-
-static void destroy_all(struct ut_list *list)
-{
-	struct ibp_proxy *s;
-
-	while ((s = ut_list_first(list, struct ibp_proxy, node)))
-		destroy(s);
-}
-
-void ibp_forwards_fini(struct ibp_port *port)
-{
-	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
-		destroy_all(&port->forwards.keys[i]);
-	destroy_all(&port->forwards.spare);
-}
-
-static int fill(struct ibp_port *port, struct ibp_proxy *s, struct eng_qp *qp)
-{
-	uint32_t sges = (uint32_t)port->dev->attr.orig_attr.max_sge;
-	struct ibp_qp *q = ibp_qp(qp);
-
-	q->qp = qp;
-	q->port = port;
-	q->cls = WIRE_CLASS_XRC;
-	q->proxy = s;
-	ut_list_init(&q->active);
-	ut_list_init(&q->conn.acks);
-	ut_list_init(&q->conn.unarmed);
-	s->q = q;
-	ut_list_init(&s->node);
-	ut_list_init(&s->due);
-	q->recv.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
-	return q->recv.rwqe ? ut_heap_reserve(&port->timers) : -ENOMEM;
-}
-
-static struct ibp_proxy *make(struct ibp_port *port)
-{
-	struct ibp_proxy *s = ut_zalloc(sizeof(*s));
-	struct eng_qp *qp = s ? eng_qp_stand_in(port->dev) : NULL;
-
-	if (!qp) {
-		free(s);
-		return NULL;
-	}
-	if (fill(port, s, qp) < 0) {
-		destroy(s);
-		return NULL;
-	}
-	port->forwards.n++;
-	return s;
-}
-
-/* The one that was used the longest time ago. */
-static struct ibp_proxy *idle(struct ibp_port *port)
-{
-	struct ibp_proxy *s, *best = NULL;
-
-	for (unsigned i = 0; i < IBP_PROXY_KEYS; i++)
-		ut_list_each(s, &port->forwards.keys[i], node)
-			if (s->q->recv.message == IBP_NONE && ut_list_empty(&s->due) &&
-			    (!best || s->touched < best->touched))
-				best = s;
-	return best;
-}
-
-struct ibp_proxy *ibp_proxy_unused(struct ibp_port *port)
-{
-	struct ibp_proxy *s = ut_list_first(&port->forwards.spare, struct ibp_proxy, node);
-
-	if (!s && port->forwards.n < IBP_PROXIES_MAX)
-		s = make(port);
-	return s ? s : idle(port);
-}
-
-struct ut_list *ibp_proxy_key(struct ibp_port *port, uint32_t qpn)
-{
-	return &port->forwards.keys[qpn % IBP_PROXY_KEYS];
-}
-
-struct ibp_proxy *ibp_proxy_find(struct ibp_port *port, const struct shm_message *rx, uint32_t qpn)
-{
-	struct ibp_proxy *s;
-
-	ut_list_each(s, ibp_proxy_key(port, qpn), node)
-		if (s->q->qp->qpn == qpn && !memcmp(s->back.dst, rx->src, 16) &&
-		    !memcmp(s->back.src, rx->dst, 16))
-			return s;
-	return NULL;
-}
-
-/* What was in work will not be finished. */
-void ibp_proxy_end(struct ibp_proxy *s, enum eng_verdict v)
-{
-	struct ibp_qp *q = s->q;
-
-	ibp_recv_end(q, v);
-	eng_qp_revive(q->qp); /* no matter if there was no room for that */
-	ibp_recv_message(q, IBP_NONE);
-	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
-}
-
-void ibp_proxy_retire(struct ibp_proxy *s)
-{
-	ibp_proxy_end(s, ENG_V_FLUSH);
-	ut_list_del(&s->due);
-	ut_list_del(&s->node);
-	ut_list_add_tail(&s->q->port->forwards.spare, &s->node);
 }

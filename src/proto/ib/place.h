@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Placement of the payload of datagrams. Packets of one message usually arrive behind one another in one
+ * receive buffer, so their payloads go into application memory with a single scattering call, which
+ * drops the headers between them into a sink. Packets inside a message wait; the last one of a message
+ * takes all along, so that what follows it (completion, acknowledgement) finds the data in place.
+ * Nothing waits longer than one ibp_receive() call.
+ */
+#ifndef PROTO_IB_PLACE_H
+#define PROTO_IB_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct ibp_port;
+struct ibp_qp;
+struct ut_stage;
+
+#define IBP_PLACE_IOV 512
+#define IBP_PLACE_FROM 64
+
+/* Payload of one queue pair that waits to be placed: contiguous in the receive stage but for the headers in
+ * between. */
+struct ibp_placing {
+	struct ibp_qp *q; /* NULL: nothing waits */
+	bool request;     /* it is the responder's */
+	size_t start, end;
+	int n, n_from;
+	struct iovec iov[IBP_PLACE_IOV];   /* what is dropped goes into the sink */
+	struct iovec from[IBP_PLACE_FROM]; /* without what is dropped */
+	uint8_t sink[128];
+	unsigned trains_awaited; /* so many trains that are not long, until none are expected any more */
+};
+
+/* ibp_framing.place of the wire: from the receive stage. */
+int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
+	      bool last);
+/* What waits is placed; a fault fails its queue pair. */
+void ibp_place_settle(struct ibp_port *port);
+/* Forgets what waits. */
+void ibp_place_drop(struct ibp_port *port);
+/* Puts len bytes at `off` of a stage into application memory; last: the last 64 of them become visible last. iov has
+ * room for one more piece. Returns 0 or -EFAULT. */
+int ibp_scatter(struct ut_stage *st, size_t off, struct iovec *iov, int n, uint32_t len, bool last);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The transport's side of a queue pair's life: attributes become a path and timers; and how it ends. */
+#ifndef PROTO_IB_QP_H
+#define PROTO_IB_QP_H
+
+#include "proto/ib/port.h"
+
+/* Stops timers and takes the queue pair off all lists. */
+void ibp_qp_stop(struct ibp_qp *q);
+/* The queue pair fails: sentence, state, event (raise); the receive in work ends with an error, the rest is
+ * flushed. */
+void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
+		  struct eng_why *why);
+/* The same for a fault of the sending side: a receive in work is flushed. */
+void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
+		    struct eng_why *why);
+/* Ends a taken receive with an error, if there is one. */
+void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v);
+
+#endif

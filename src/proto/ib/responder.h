@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The responder of RC and XRC: PSN rules (IBTA 9.7.4), the execution of requests, and answers in request
+ * order. Answers are not sent where a request is executed but noted and sent in order: READ and atomic
+ * answers first (they acknowledge as they go), then a NAK if one is owed, then the plain acknowledgement,
+ * which covers all before it and so is sent once for many. UC executes by the same functions (uc.c).
+ *
+ * Each READ or atomic takes one of max_dest_rd_atomic entries, oldest first. An entry outlives its
+ * answer, so that a repeated READ is read again and a repeated atomic is answered from memory, never
+ * executed again (9.7.5.1.5).
+ */
+#ifndef PROTO_IB_RESPONDER_H
+#define PROTO_IB_RESPONDER_H
+
+#include "proto/ib/port.h"
+
+/* Besides ENG_OK and verdicts. */
+#define IBP_RNR (-1)  /* there is no receive */
+#define IBP_HOLD (-3) /* xrc/forward.h, these three */
+#define IBP_AWAY (-4)
+#define IBP_HERE (-5)
+
+/* From the attributes of the queue pair, which enters RTR or RESET. */
+void ibp_resp_reset(struct ibp_qp *q);
+
+/* A request. */
+void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+/* Executes the next request in order. Returns ENG_OK, a verdict, IBP_RNR, IBP_AGAIN, IBP_HOLD or IBP_AWAY. */
+int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
+/* A NAK is owed and then the queue pair fails. */
+void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);
+/* The READ response with this PSN, in a train, could not be read from memory. */
+void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
+
+/* Takes a receive for the message in work, unless it has one. Returns ENG_OK or IBP_RNR. */
+int ibp_resp_take(struct ibp_qp *q);
+/* The completion queue of the taken receive, or NULL: an XRC queue may have been destroyed, with its
+ * completion queue, while a message of it was coming in. */
+struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
+/* The taken receive completes with q->recv.offset bytes; flags: enum ibv_wc_flags. */
+void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited);
+/* Pieces of bytes [skip, skip + len) of the taken receive. Returns their number, or a negative verdict. */
+int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct iovec *iov, int max);
+/* Puts the payload of the packet that has come there, by its framing (`off`: ibp_framing.place).
+ * Returns ENG_OK, a verdict, or IBP_AGAIN. */
+int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, uint32_t len, uint64_t skip,
+		   bool last);
+
+/* Sends at most `budget` answers that are due, other than acknowledgements. */
+void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
+/* Returns true if such answers are due. */
+bool ibp_resp_has_work(const struct ibp_qp *q);
+/* Sends the acknowledgement that is due, if answers before it have left. */
+void ibp_resp_ack(struct ibp_qp *q);
+/* An acknowledgement is due; it waits for the end of the round, or for a request to go along with. */
+static inline void ibp_resp_owe(struct ibp_qp *q)
+{
+	q->conn.resp.ack_due = true;
+	if (ut_list_empty(&q->conn.acks))
+		ut_list_add_tail(&q->port->acks, &q->conn.acks);
+}
+
+static inline bool ibp_resp_may_ack(const struct ibp_qp *q)
+{
+	return !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD) && !ibp_resp_has_work(q);
+}
+
+/* The acknowledgement that is due goes along in the header of a Send through the shm channel, which names no
+ * memory of the peer and so has room: *ret_va with IBP_HEADER_ACKS. Returns false if none can. */
+static inline bool ibp_resp_ack_along(struct ibp_qp *q, uint64_t *ret_va)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	if (!r->ack_due || q->cls != WIRE_CLASS_RC || r->framing != &ibp_frame_shm || !ibp_resp_may_ack(q))
+		return false;
+	*ret_va = psn_add(r->epsn, IBP_PSN_MASK) | (uint64_t)r->msn << 32;
+	r->ack_due = false;
+	ut_list_del(&q->conn.acks);
+	return true;
+}
+
+/* The next request, of one packet, has been executed; ask: the requester wants to hear of it. */
+static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
+{
+	q->conn.resp.epsn = psn_add(q->conn.resp.epsn, 1);
+	q->conn.resp.msn = psn_add(q->conn.resp.msn, 1);
+	if (ask)
+		ibp_resp_owe(q);
+}
+
+#endif
