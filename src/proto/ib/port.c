@@ -291,7 +291,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 		give_turn(ut_container(n, struct ibp_qp, active));
 	if (acks != ENG_ACKS_LATER)
 		send_acks(port, acks == ENG_ACKS_QUIETLY);
-	ibp_train_flush(port);
+	if (port->train.n)
+		ibp_train_flush(port);
 	port->chan->ops->flush(port->chan);
 	if (!port->blocked)
 		ibp_gsi_run(port);
@@ -306,7 +307,8 @@ void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how)
 
 	port->blocked = false;
 	send_acks(port, how == ENG_ACKS_QUIETLY);
-	ibp_train_flush(port);
+	if (port->train.n)
+		ibp_train_flush(port);
 }
 
 bool ibp_acks_pending(struct eng_dev *dev)

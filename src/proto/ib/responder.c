@@ -127,15 +127,6 @@ int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, ui
 	return n < 0 ? -n : verdict_of(f->place(q, true, off, iov, n, len, last), ENG_V_LOC_FAULT);
 }
 
-void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited)
-{
-	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->recv.offset,
-			     .wc_flags = (uint8_t)flags, .imm = imm, .solicited = solicited };
-
-	q->recv.have_rwqe = false;
-	eng_recv_done(q->qp, q->recv.cq, q->recv.rwqe->wr_id, &e);
-}
-
 static void receive_done(struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t opcode)
 {
 	if (p->shape->flags & WIRE_F_IMM)

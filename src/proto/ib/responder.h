@@ -37,8 +37,18 @@ int ibp_resp_take(struct ibp_qp *q);
 /* The completion queue of the taken receive, or NULL: an XRC queue may have been destroyed, with its
  * completion queue, while a message of it was coming in. */
 struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
-/* The taken receive completes with q->recv.offset bytes; flags: enum ibv_wc_flags. */
-void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm, bool solicited);
+/* Completes the taken receive with q->recv.offset bytes; flags: enum ibv_wc_flags. Its completion queue may
+ * overrun, which stops the queue pair. */
+static inline void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flags, uint32_t imm,
+				 bool solicited)
+{
+	struct eng_cqe e = { .opcode = opcode, .byte_len = (uint32_t)q->recv.offset,
+			     .wc_flags = (uint8_t)flags, .imm = imm, .solicited = solicited };
+
+	q->recv.have_rwqe = false;
+	eng_recv_done(q->qp, q->recv.cq, q->recv.rwqe->wr_id, &e);
+}
+
 /* Pieces of bytes [skip, skip + len) of the taken receive. Returns their number, or a negative verdict. */
 int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct iovec *iov, int max);
 /* Puts the payload of the packet that has come there, by its framing (`off`: ibp_framing.place).
