@@ -6,7 +6,7 @@
 #include "util/clock.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
-#define PIECE (256u << 10) /* of one visit: who waits for its end does not wait long */
+#define PIECE (256u << 10) /* bytes of one access: a revocation waits for its end */
 #define LAST 64u /* bytes that become visible after all others */
 #define WORTH 4096u /* bytes: less in a stream is quicker in the ring, an acknowledgement for many */
 
@@ -80,17 +80,17 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 	struct shm_export *s = port->chan->export;
 	struct shm_export_key *k = &s->keys[index % SHM_EXPORTS];
 	struct shm_export_qp *e = &s->qps[index % SHM_EXPORTS];
-	bool shown = false;
+	bool exported = false;
 
 	if (atomic_load_explicit(&k->key, memory_order_relaxed) >> 8 == index) {
 		atomic_store_explicit(&k->key, 0, memory_order_relaxed);
-		shown = true;
+		exported = true;
 	}
 	if (atomic_load_explicit(&e->qpn, memory_order_relaxed) == index) {
 		atomic_store_explicit(&e->qpn, 0, memory_order_relaxed);
-		shown = true;
+		exported = true;
 	}
-	if (shown)
+	if (exported)
 		port->chan->ops->quiesce(port->chan);
 }
 
@@ -128,7 +128,7 @@ static bool grants_qp(const struct ibp_qp *q, const struct shm_export *s, unsign
 	       !memcmp(e->addr, q->conn.path.flow.src, sizeof(e->addr));
 }
 
-/* The key, if it allows all of the request; *ret_addr: the owner's address of the first byte. */
+/* Returns the key if it allows all of the request; *ret_addr: the exporter's address of the first byte. */
 static const struct shm_export_key *grants(const struct ibp_qp *q, const struct shm_export *s,
 					   const struct eng_swqe *w, uint64_t *ret_addr)
 {
@@ -148,7 +148,7 @@ static const struct shm_export_key *grants(const struct ibp_qp *q, const struct 
 
 /* --- by loads and stores --- */
 
-/* In the order of the bytes' places, whatever memcpy() does; eight of them never tear. */
+/* Stores bytes in the order of their addresses, which memcpy() does not promise; eight of them never tear. */
 static void store_last(uint8_t *to, const uint8_t *from, uint32_t n)
 {
 	if (n >= 8) {
@@ -200,7 +200,7 @@ static bool store(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 	return true;
 }
 
-/* What it found goes to our memory, which is looked at first: executed is executed. */
+/* The old value goes to our memory, which is tried first: an atomic cannot be executed twice. */
 static bool execute(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 {
 	uint64_t *word = (uint64_t *)at, old;
@@ -222,7 +222,7 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 {
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_local_stores]++;
-	/* There was no round that has looked at the clock, which inline data do without. */
+	/* No round has read the clock, and inline data need no time. */
 	q->port->shm.stage.pages_checked_at =
 		q->port->shm.app && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0;
 	switch (w->opcode) {
@@ -234,7 +234,7 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 
 /* --- by the kernel --- */
 
-/* Our end of a part, its last bytes for themselves if they are those of the request. */
+/* Names our memory of a part, the last bytes of the request as a piece of their own. Returns the pieces. */
 static int our_end(struct ibp_qp *q, struct eng_swqe *w, uint32_t off, uint32_t len)
 {
 	struct iovec *iov = q->port->shm.iov;
@@ -253,7 +253,7 @@ static bool by_kernel(const struct eng_swqe *w, const struct shm_access *v)
 	return (w->opcode == IBV_WR_RDMA_WRITE || w->opcode == IBV_WR_RDMA_READ) && w->length <= v->most;
 }
 
-static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct shm_access *v, uint64_t addr,
+static bool by_copy(struct ibp_qp *q, struct eng_swqe *w, const struct shm_access *v, uint64_t addr,
 		     uint32_t off, uint32_t len)
 {
 	int n = by_kernel(w, v) ? our_end(q, w, off, len) : 0;
@@ -265,8 +265,8 @@ static bool reach_in(struct ibp_qp *q, struct eng_swqe *w, const struct shm_acce
 
 /* --- both --- */
 
-/* Memory of his that is ours as well. */
-static uint8_t *common(struct shm_channel *chan, const struct shm_access *v, const struct shm_export_key *k,
+/* Returns the exporter's memory as it is attached here, or NULL. */
+static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, const struct shm_export_key *k,
 		       uint64_t addr, uint32_t len)
 {
 	if (!k->area || addr < k->area_addr || addr - k->area_addr > k->area_length ||
@@ -275,8 +275,8 @@ static uint8_t *common(struct shm_channel *chan, const struct shm_access *v, con
 	return chan->ops->access_attached(v, k->area, addr - k->area_addr, len);
 }
 
-/* One visit: *done bytes are more afterwards. */
-static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
+/* Executes one part and adds it to *done. Returns false if that is not possible. */
+static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 {
 	struct shm_channel *chan = q->port->chan;
 	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
@@ -291,11 +291,11 @@ static bool visit(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
-	at = k ? common(chan, &v, k, addr + *done, part) : NULL;
+	at = k ? attached(chan, &v, k, addr + *done, part) : NULL;
 	if (at)
 		ok = touch(q, w, at, *done, part);
 	else
-		ok = k && reach_in(q, w, &v, addr + *done, *done, part);
+		ok = k && by_copy(q, w, &v, addr + *done, *done, part);
 	chan->ops->access_end(chan);
 	*done += part;
 	return ok;
@@ -309,7 +309,7 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
-/* The next request of the queue, if it is of the kind that can be made so. */
+/* Returns the request at the cursor if its opcode has direct access. */
 static struct eng_swqe *next_of(const struct ibp_qp *q)
 {
 	const struct eng_ring *sq = &q->qp->sq;
@@ -321,7 +321,7 @@ static struct eng_swqe *next_of(const struct ibp_qp *q)
 	return w;
 }
 
-static bool is_smooth(const struct ibp_qp *q)
+static bool may_be_direct_now(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->conn.req;
 
@@ -333,11 +333,11 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
 
-	if (!is_simple(q, w) || !is_smooth(q) || q->conn.req.psn_una != q->conn.req.psn_next ||
+	if (!is_simple(q, w) || !may_be_direct_now(q) || q->conn.req.psn_una != q->conn.req.psn_next ||
 	    eng_ring_head(&q->qp->sq) != w)
 		return false;
 	while (done < w->length)
-		if (!visit(q, w, &done))
+		if (!access_part(q, w, &done))
 			return false;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_local_direct]++;
@@ -347,7 +347,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 	return true;
 }
 
-/* What is before it is done soon, unless it waits for a receive or for who sleeps. */
+/* The requests before it are soon acknowledged, unless one waits for a receive, or the peer process sleeps. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -358,14 +358,14 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	uint64_t addr;
 	bool yes;
 
-	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !is_smooth(q) ||
+	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !may_be_direct_now(q) ||
 	    psn_diff(r->psn_una, r->peer_psn) <= 0)
 		return false;
 	s = chan->ops->access_begin(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
-	yes = k && (by_kernel(w, &v) || common(chan, &v, k, addr, 1));
+	yes = k && (by_kernel(w, &v) || attached(chan, &v, k, addr, 1));
 	chan->ops->access_end(chan);
 	return yes;
 }
@@ -375,7 +375,7 @@ bool ibp_may_direct_post(struct eng_qp *qp)
 	struct ibp_qp *q = ibp_qp(qp);
 	const struct eng_swqe *w = next_of(q);
 
-	return w && is_smooth(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
+	return w && may_be_direct_now(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
 }
 
 static struct eng_swqe *direct_all(struct ibp_qp *q, struct eng_swqe *w, bool app)

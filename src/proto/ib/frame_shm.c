@@ -50,7 +50,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	return true;
 }
 
-/* All that the request gathers is of one region, whose seal can stand for it. */
+/* All that the request gathers is of one region, whose generation can stand for it. */
 static bool one_region(struct ibp_qp *q)
 {
 	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
@@ -118,7 +118,7 @@ static uint32_t put_pieces(const struct ibp_qp *q, const struct wire_ib_packet *
 	return (uint32_t)(sizeof(*to) + (size_t)n * sizeof(to->v[0]));
 }
 
-/* What lies behind the note; bytes or -EFAULT. */
+/* Puts the payload behind the header. Returns its bytes or -EFAULT. */
 static int put_payload(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
 {
 	struct ibp_shm *shm = &q->port->shm;
@@ -148,7 +148,7 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 {
 	struct ibp_shm *shm = &q->port->shm;
 	uint32_t mtu = shm->response ? q->conn.resp.mtu : q->conn.req.mtu;
-	struct ibp_header note = {
+	struct ibp_header h = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
 		.flags = (uint8_t)((p->se ? IBP_HEADER_SE : 0) | (p->ack_req ? IBP_HEADER_ASK : 0) |
 				   (named ? IBP_HEADER_FETCH : 0) |
@@ -160,9 +160,9 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 
 	if (!shm->response &&
 	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
-	    ibp_resp_ack_along(q, &note.va))
-		note.flags |= IBP_HEADER_ACKS;
-	ibp_header_put(shm->place.header, note);
+	    ibp_resp_ack_along(q, &h.va))
+		h.flags |= IBP_HEADER_ACKS;
+	ibp_header_put(shm->place.header, h);
 }
 
 static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
@@ -197,7 +197,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 
 /* --- reading --- */
 
-/* Where the payload lies; every number is read once, from the copy. */
+/* Reads the place of the payload; every number once, from the copy. */
 static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint32_t *ret)
 {
 	struct {
@@ -228,7 +228,7 @@ static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint
 	return sum <= SHM_CHANNEL_MAX;
 }
 
-/* What lies behind the note fits the opcode. */
+/* Reads the bytes behind the header. Returns false if they do not fit the opcode. */
 static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_packet *p)
 {
 	uint32_t len = shm->rx->len - SHM_CHANNEL_HEADER_BYTES;
@@ -296,7 +296,7 @@ static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 
 	eng_dev_held(port->dev);
 	port->dev->counters[ENG_C_local_fetches]++;
-	/* Whatever was stored over what we read, the seal was broken before. */
+	/* Before other bytes may be stored there, the generation ends. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (int i = 0; i < 2; i++)
 		if (chan->ops->generation(chan, shm->rx, shm->generation[i]) != shm->value[i])
@@ -337,7 +337,7 @@ static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *
 	return 0;
 }
 
-/* A message has no P_Key: its way was chosen by the adapter that both ends are on. */
+/* A message has no P_Key: both ends are on the adapter that chose the framing. */
 static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	if (ibp_path_between(&q->conn.path, rx->src, rx->dst) && p->src_qpn == q->qp->attr.dest_qp_num)

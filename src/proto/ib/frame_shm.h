@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The transport between processes of one host: what travels is still a packet - opcode, PSN, the fields
- * of its headers - but it has no wire form, no ICRC and no path MTU. Its payload is up to 256 KiB,
- * copied into the link's ring or named there for the peer to fetch (host/shm/channel.h). So the machine
- * of this room, with all its checks, states, counters and sentences, is the local path as well:
- * a message of any usual size is one packet "only", a longer one is first, middle, last.
+ * The framing of packets between processes of one host. A packet - opcode, PSN, the fields of its headers -
+ * has no wire form, no ICRC and no path MTU here. Its payload is up to 256 KiB, copied into the ring of the
+ * shm channel or named there for the peer process to fetch (host/shm/channel.h). So requester and responder,
+ * with all their checks, states, counters and sentences, serve the local path as well: a message of any
+ * usual size is one packet "only", a longer one is first, middle, last.
  *
- * Requests and answers are two directions, each of one kind from RESET to RESET. A requester
- * chooses before it gives out its first PSN, since that decides how many a message has; a
- * responder goes by the first request it gets, and answers the same way.
- *
- * Whatever is odd about fetching - pages that are gone at either end, a seal that was broken
- * meanwhile, a peer that cannot be read - ends the same way: the packet is asked for again, plain
- * (requests by a sequence NAK, answers by asking again), and comes with its payload copied by
- * its owner, who then finds the fault as on the wire.
+ * A fetch fails if pages are gone at either end, if a generation ended meanwhile, or if the peer process
+ * cannot be read. In each case the packet is asked for again, plain (requests by a sequence NAK, answers
+ * by asking again). It comes with its payload copied by its sender, which then finds the fault as on the
+ * wire.
  */
 #ifndef PROTO_IB_FRAME_SHM_H
 #define PROTO_IB_FRAME_SHM_H
@@ -28,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A message as the packet that the machine knows; its payload lies in no stage. */
+/* A message in the form of a datagram; its payload lies in no stage. */
 static inline struct link_rx ibp_shm_packet(const struct shm_message *m)
 {
 	struct link_rx rx = { .data = m->data, .len = m->len };
@@ -40,8 +36,8 @@ static inline struct link_rx ibp_shm_packet(const struct shm_message *m)
 
 /* In front of the payload, in the form of ibp_header_put(). */
 struct ibp_header {
-	uint8_t opcode, flags; /* enum wire opcodes; IBP_NOTE_* */
-	uint8_t unit;          /* log2 of what a packet holds that is not the last */
+	uint8_t opcode, flags; /* enum wire opcodes; IBP_HEADER_* */
+	uint8_t unit;          /* log2 of the bytes of each packet of a message but the last */
 	uint8_t syndrome;      /* of an answer */
 	uint32_t psn, dest_qpn, src_qpn;
 	uint32_t imm;          /* or the key to invalidate */
@@ -54,15 +50,16 @@ struct ibp_header {
 enum {
 	IBP_HEADER_SE = 1,
 	IBP_HEADER_ASK = 2,   /* the A bit */
-	IBP_HEADER_FETCH = 4,  /* a struct ibp_pieces follows, not the payload */
-	IBP_HEADER_PLAIN = 8, /* do not name memory in what I ask for again */
+	IBP_HEADER_FETCH = 4, /* a struct ibp_pieces follows, not the payload */
+	IBP_HEADER_PLAIN = 8, /* the packets asked for again are to come with their payload */
 	IBP_HEADER_ACKS = 16, /* a Send that brings an acknowledgement along */
 };
 
 #define IBP_HEADER_WORDS 5
 #define IBP_HEADER_UNIT_AT 2 /* byte of it */
 
-/* One store; the compiler would put them together in memory of its own, and read that by another width. */
+/* Writes one word by one store; the compiler would build the header in memory of its own, and copy that by
+ * another width. */
 static inline void ibp_header_word(uint8_t *at, int i, uint64_t v)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
@@ -71,10 +68,10 @@ static inline void ibp_header_word(uint8_t *at, int i, uint64_t v)
 }
 
 /*
- * Words of 64 bits there and back, little-endian. As wide as they are written they are read, here and
- * when the link copies them: a processor does not hand a load what several stores have written
- * before these have left it, and they queue behind others that wait for a line that the peer has. That
- * was a third of a sender's time. at: aligned to 8 bytes.
+ * Writes and reads the header as little-endian words of 64 bits. at: aligned to 8 bytes. Loads are as wide as
+ * the stores were, here and where the channel copies the words: a processor does not forward several stores to
+ * one load before they have left its store buffer, and there they queue behind stores to lines that the peer
+ * process has. That was a third of a sender's time.
  */
 static inline void ibp_header_put(uint8_t *at, const struct ibp_header n)
 {
@@ -86,7 +83,7 @@ static inline void ibp_header_put(uint8_t *at, const struct ibp_header n)
 	ibp_header_word(at, 4, n.length | (uint64_t)n.srqn << 32);
 }
 
-/* Each word is read once: the peer may write on. */
+/* Reads each word once: the peer process may still write. */
 static inline struct ibp_header ibp_header_get(const uint8_t *at)
 {
 	uint64_t w[IBP_HEADER_WORDS];
@@ -108,8 +105,8 @@ static inline struct ibp_header ibp_header_get(const uint8_t *at)
 	};
 }
 
-/* Where the payload lies in the writer's memory, as long as both seals have their values: that of
- * the region, and of the QP whose request it is (an answer has the region's twice). */
+/* The payload's place in the writer's memory, valid while both generations have their values: that of the
+ * region, and that of the queue pair whose request it is (an answer has the region's twice). */
 struct ibp_pieces {
 	struct {
 		uint32_t index, value;
@@ -128,25 +125,27 @@ struct ibp_pieces {
 
 /* Of a port: what is being sent and what is being received. */
 struct ibp_shm {
-	struct ut_stage stage; /* base NULL: this link knows no messages */
+	struct ut_stage stage; /* base NULL: the channel has no messages */
+	/* The packet being made: */
 	bool response;
-	bool lost;             /* it goes nowhere */
-	bool fetch;             /* its payload is named */
+	bool lost;             /* the peer process is gone or stopped: as lost on the wire */
+	bool fetch;            /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
-	bool app;              /* a thread of the application's has posted this instant */
-	uint32_t unshown;      /* messages that the peer has not been told of */
+	bool app;              /* a thread of the application is posting */
+	uint32_t unshown;      /* messages committed with `more` */
 	uint32_t key;          /* of the region that a request names */
 	struct shm_reservation place;
-	bool quiet; /* what is put together may wait until somebody looks */
+	bool quiet;            /* messages need not wake a sleeping reader */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
-	const struct shm_message *rx; /* being looked at */
-	const uint8_t *data;      /* its payload, unless it is named */
-	bool plain;               /* it has IBP_HEADER_PLAIN */
-	bool acks;                /* and IBP_HEADER_ACKS: */
+	/* The message being received: */
+	const struct shm_message *rx;
+	const uint8_t *data;      /* the payload, unless it is named */
+	bool plain;               /* IBP_HEADER_PLAIN */
+	bool acks;                /* IBP_HEADER_ACKS: */
 	uint32_t ack_psn, ack_msn;
 	uint32_t unit;            /* bytes */
-	int n_from;               /* pieces that name its payload, or 0 */
+	int n_from;               /* pieces that name the payload, or 0 */
 	struct iovec from[IBP_SHM_PIECES];
 	uint32_t generation[2], value[2];
 };
@@ -158,11 +157,11 @@ int ibp_shm_init(struct ibp_port *port);
 void ibp_shm_fini(struct ibp_port *port);
 /* Chooses the requester's framing, before it gives out its first PSN. Returns false if it is not known yet. */
 bool ibp_shm_choose(struct ibp_qp *q);
-/* A message as a packet; returns false if it is none. The payload stays where it is. */
+/* Reads a message as a packet; the payload stays where it is. Returns false if it is none. */
 bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p);
 /* ibp_framing.place without its first arguments. */
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
-/* The packets of a requester up to the newest are asked for plain. */
+/* The peer process has asked for the packets up to the newest again, plain. */
 void ibp_shm_plain(struct ibp_qp *q);
 
 #endif

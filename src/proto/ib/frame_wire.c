@@ -44,8 +44,8 @@ static bool reliable(const struct ibp_qp *q)
 }
 
 /*
- * Whoever receives a train looks at the first packet of it to find the process that it is for, and that
- * process is in the upper bits of a QPN. Unreliable services share with nobody: their requests
+ * The receiver of a train finds the process that it is for by its first packet: the upper bits of a QPN name
+ * that process. Unreliable services share no train: their requests
  * are complete when the train has left.
  */
 static bool same_way(const struct ibp_port *port, const struct ibp_qp *q, const struct ibp_qp *with)
@@ -296,7 +296,7 @@ static bool plain(struct ibp_train *t)
 			    ut_stage_may_load(&t->stage, t->spans, t->n_spans));
 }
 
-/* Copies the pieces into the stage and seals the packets; returns the bytes that arrived. */
+/* Copies the pieces into the stage and puts the ICRCs; returns the bytes that arrived. */
 static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 {
 	ssize_t r;

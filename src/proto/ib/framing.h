@@ -38,8 +38,8 @@ struct ibp_framing {
 	/* Sends the positive acknowledgement up to this PSN without making a packet. Returns false if
 	 * nothing has left: the responder makes one. */
 	bool (*acknowledge)(struct ibp_qp *q, uint32_t psn);
-	/* Returns true if the newest request still waits for the peer to take it: sending it again
-	 * would help nobody. *ret_busy: the peer has taken something since the last call. */
+	/* Returns true if the newest request still waits for the peer to take it: a second
+	 * copy would not help. *ret_busy: the peer has taken something since the last call. */
 	bool (*unread)(struct ibp_qp *q, bool *ret_busy);
 
 	/* The rest is about the packet that has come and is looked at (port->arrived). */

@@ -139,7 +139,7 @@ int ibp_gsi_claim(struct ibp_port *port)
 	while ((addr = next_addr(port, addr))) {
 		r = port->link->ops->claim(port->link, addr, GSI_SERVICE);
 		got += r == 0;
-		/* Some addresses may not be bound, because their UDP port is somebody else's. */
+		/* Some addresses may not be bound, because another process has their UDP port. */
 		if (r == 0 || r == -EADDRNOTAVAIL)
 			continue;
 		ibp_gsi_unclaim(port);

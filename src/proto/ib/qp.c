@@ -169,7 +169,7 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 	eng_dev_held(qp->dev);
 	if (from == IBV_QPS_RTS)
-		eng_generation_end(qp->dev, qp->qpn); /* it is shown with the rights it had */
+		eng_generation_end(qp->dev, qp->qpn); /* it is exported with the rights it had */
 	if (mask & IBV_QP_AV)
 		take_address(q);
 	if (mask & IBV_QP_PKEY_INDEX)

@@ -329,7 +329,7 @@ static bool sqd(const struct ibp_qp *q)
 	return eng_qp_state(q->qp) == IBV_QPS_SQD;
 }
 
-/* First visit of a work request: it gets its PSNs. */
+/* Gives a work request its PSNs, the first time that the cursor is on it. */
 static bool start(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_req *r = &q->conn.req;

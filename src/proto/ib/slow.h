@@ -14,10 +14,11 @@
 #include <stdint.h>
 
 /*
- * Of a requester. Each bit closes all shortcuts, although some could do without one or the other:
- * one-sided operations use no end-to-end credit, and no credits are granted on the local
- * path. Coalescing alone leaves out two (coalesce.c). A requester that recovers has caught up with what it sent before, but the next packet must
- * still follow the rules of a retry (one packet beyond a shrunken window, asking at once).
+ * Of a requester. Each bit closes all shortcuts, although some could do without one or the other: direct
+ * access uses no end-to-end credits, but no responder grants them on the local path. Only coalescing
+ * leaves out two (coalesce.c). A requester that recovers may have caught up with what it sent before; its
+ * next packet still follows the rules of a retry (one packet beyond a shrunken window, and an
+ * acknowledgement asked for at once).
  */
 enum ibp_req_slow {
 	IBP_REQ_SERVICE = 1 << 0,     /* the service is not RC */
