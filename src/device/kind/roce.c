@@ -158,6 +158,19 @@ static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 	l->ops->sleep(l, on, look);
 }
 
+/* The time is for the memory that the first request names, see util/stage.h; inline data name none. */
+static bool post_direct(struct eng_qp *qp, bool app)
+{
+	const struct eng_swqe *w = ibp_direct_first(qp);
+
+	return ibp_direct_post(qp, app && w && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0);
+}
+
+static bool may_post_direct(struct eng_qp *qp)
+{
+	return ibp_may_direct_post(qp);
+}
+
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.receive = receive,
 	.transmit = transmit,
@@ -165,8 +178,8 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.deadline = deadline,
 	.fast = fast,
 	.post_fast = ibp_fast_post,
-	.post_direct = ibp_direct_post,
-	.may_post_direct = ibp_may_direct_post,
+	.post_direct = post_direct,
+	.may_post_direct = may_post_direct,
 	.errors = take_errors,
 	.may_coalesce = ibp_may_coalesce,
 	.coalesce_more = ibp_coalesce_more,

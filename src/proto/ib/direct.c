@@ -2,8 +2,6 @@
 #include "proto/ib/direct.h"
 
 #include "host/shm/area.h"
-#include "proto/ib/port.h"
-#include "util/clock.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define PIECE (256u << 10) /* bytes of one access: a revocation waits for its end */
@@ -19,7 +17,7 @@ static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32
 	       ibp_resp_hears(q->qp);
 }
 
-/* What of the region others may map. */
+/* The part of the region that peer processes may attach. */
 static void export_area(struct shm_export_key *k, const struct eng_mkey *mk)
 {
 	struct shm_area_view v = { 0 };
@@ -94,10 +92,7 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 		port->chan->ops->quiesce(port->chan);
 }
 
-/* --- visiting --- */
-
-#define DIRECT_OPS (1u << IBV_WR_RDMA_WRITE | 1u << IBV_WR_RDMA_READ | \
-		    1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD)
+/* --- what the tables grant --- */
 
 static unsigned right_for(uint8_t opcode)
 {
@@ -108,11 +103,6 @@ static unsigned right_for(uint8_t opcode)
 	case IBV_WR_ATOMIC_FETCH_AND_ADD: return IBV_ACCESS_REMOTE_ATOMIC;
 	default: return 0;
 	}
-}
-
-bool ibp_may_be_direct(uint8_t opcode)
-{
-	return DIRECT_OPS >> opcode & 1;
 }
 
 static bool grants_qp(const struct ibp_qp *q, const struct shm_export *s, unsigned need,
@@ -218,13 +208,11 @@ static bool execute(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	return true;
 }
 
-static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t off, uint32_t len)
+static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t off, uint32_t len, uint64_t now)
 {
 	eng_dev_held(q->port->dev);
 	q->port->dev->counters[ENG_C_local_stores]++;
-	/* No round has read the clock, and inline data need no time. */
-	q->port->shm.stage.pages_checked_at =
-		q->port->shm.app && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0;
+	q->port->shm.stage.pages_checked_at = now;
 	switch (w->opcode) {
 	case IBV_WR_RDMA_WRITE: return store(q, w, at, off, len);
 	case IBV_WR_RDMA_READ: return scatter(q, w, at, off, len);
@@ -276,7 +264,7 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 }
 
 /* Executes one part and adds it to *done. Returns false if that is not possible. */
-static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
+static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, uint64_t now)
 {
 	struct shm_channel *chan = q->port->chan;
 	uint32_t left = (uint32_t)w->length - *done, part = left < PIECE ? left : PIECE;
@@ -293,7 +281,7 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done)
 	k = grants(q, s, w, &addr);
 	at = k ? attached(chan, &v, k, addr + *done, part) : NULL;
 	if (at)
-		ok = touch(q, w, at, *done, part);
+		ok = touch(q, w, at, *done, part, now);
 	else
 		ok = k && by_copy(q, w, &v, addr + *done, *done, part);
 	chan->ops->access_end(chan);
@@ -309,18 +297,6 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
-/* Returns the request at the cursor if its opcode has direct access. */
-static struct eng_swqe *next_of(const struct ibp_qp *q)
-{
-	const struct eng_ring *sq = &q->qp->sq;
-	struct eng_swqe *w = eng_ring_at(sq, q->send.cur);
-
-	if (q->send.cur == atomic_load_explicit(&sq->tail, memory_order_acquire) ||
-	    !ibp_may_be_direct(w->opcode))
-		return NULL;
-	return w;
-}
-
 static bool may_be_direct_now(const struct ibp_qp *q)
 {
 	const struct ibp_req *r = &q->conn.req;
@@ -328,7 +304,7 @@ static bool may_be_direct_now(const struct ibp_qp *q)
 	return !r->slow && r->framing == &ibp_frame_shm && q->port->chan->export;
 }
 
-bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
+bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 {
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
@@ -337,7 +313,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w)
 	    eng_ring_head(&q->qp->sq) != w)
 		return false;
 	while (done < w->length)
-		if (!access_part(q, w, &done))
+		if (!access_part(q, w, &done, now))
 			return false;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_local_direct]++;
@@ -370,30 +346,18 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	return yes;
 }
 
-bool ibp_may_direct_post(struct eng_qp *qp)
+bool ibp_direct_soon(struct eng_qp *qp, const struct eng_swqe *w)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	const struct eng_swqe *w = next_of(q);
 
-	return w && may_be_direct_now(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
+	return may_be_direct_now(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
 }
 
-static struct eng_swqe *direct_all(struct ibp_qp *q, struct eng_swqe *w, bool app)
-{
-	q->port->shm.app = app;
-	while (w && ibp_direct(q, w))
-		w = next_of(q);
-	q->port->shm.app = false;
-	return w;
-}
-
-bool ibp_direct_post(struct eng_qp *qp, bool app)
+bool ibp_direct_run(struct eng_qp *qp, struct eng_swqe *w, uint64_t now)
 {
 	struct ibp_qp *q = ibp_qp(qp);
-	struct eng_swqe *w = next_of(q);
 
-	if (w)
-		w = direct_all(q, w, app);
-	return !w && q->send.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
-	       eng_qp_state(qp) == IBV_QPS_RTS;
+	while (w && ibp_direct(q, w, now))
+		w = ibp_direct_first(qp);
+	return !w && ibp_direct_done(qp);
 }

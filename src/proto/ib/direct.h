@@ -13,14 +13,7 @@
 #ifndef PROTO_IB_DIRECT_H
 #define PROTO_IB_DIRECT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct eng_dev;
-struct eng_mkey;
-struct eng_qp;
-struct eng_swqe;
-struct ibp_qp;
+#include "proto/ib/port.h"
 
 /* The responder's end. */
 
@@ -31,16 +24,56 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index);
 
 /* The requester's end. */
 
+/* Returns true if requests of this opcode have direct access. */
+static inline bool ibp_may_be_direct(uint8_t opcode)
+{
+	const uint32_t ops = 1u << IBV_WR_RDMA_WRITE | 1u << IBV_WR_RDMA_READ |
+			     1u << IBV_WR_ATOMIC_CMP_AND_SWP | 1u << IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+	return ops >> opcode & 1;
+}
+
+/* Returns the request at the cursor if its opcode has direct access, else NULL. */
+static inline struct eng_swqe *ibp_direct_first(struct eng_qp *qp)
+{
+	uint32_t cur = ibp_qp(qp)->send.cur;
+	struct eng_swqe *w = eng_ring_at(&qp->sq, cur);
+
+	return cur != atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
+			       ibp_may_be_direct(w->opcode) ? w : NULL;
+}
+
+/* As ibp_direct_post() and ibp_may_direct_post(), for the request that ibp_direct_first() returned. */
+bool ibp_direct_run(struct eng_qp *qp, struct eng_swqe *w, uint64_t now);
+bool ibp_direct_soon(struct eng_qp *qp, const struct eng_swqe *w);
+
+/* Returns true if nothing is left behind the cursor, and the queue pair has not failed. */
+static inline bool ibp_direct_done(struct eng_qp *qp)
+{
+	return ibp_qp(qp)->send.cur == atomic_load_explicit(&qp->sq.tail, memory_order_acquire) &&
+	       eng_qp_state(qp) == IBV_QPS_RTS;
+}
+
 /* Executes what was posted to the queue pair. Returns true if all of it is complete, without any help
- * of the peer. app: the calling thread is one of the application's. */
-bool ibp_direct_post(struct eng_qp *qp, bool app);
+ * of the peer. now: the time, if a thread of the application calls; else 0, as for inline data. */
+static inline bool ibp_direct_post(struct eng_qp *qp, uint64_t now)
+{
+	struct eng_swqe *w = ibp_direct_first(qp);
+
+	return w ? ibp_direct_run(qp, w, now) : ibp_direct_done(qp);
+}
+
 /* Returns true if only unprocessed acknowledgements may prevent direct execution of the next request. */
-bool ibp_may_direct_post(struct eng_qp *qp);
-/* Executes the oldest request. Returns true if it is complete. */
-bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w);
-/* Returns true if requests of this opcode can be executed so. */
-bool ibp_may_be_direct(uint8_t opcode);
-/* Returns true if this one can as soon as what is under way is done, and that is worth the wait. */
+static inline bool ibp_may_direct_post(struct eng_qp *qp)
+{
+	const struct eng_swqe *w = ibp_direct_first(qp);
+
+	return w && ibp_direct_soon(qp, w);
+}
+
+/* Executes the oldest request. Returns true if it is complete. now: as above. */
+bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now);
+/* Returns true if this one can be executed so as soon as what is under way is done, and that is worth the wait. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
 
 #endif

@@ -131,14 +131,13 @@ struct ibp_shm {
 	bool lost;             /* the peer process is gone or stopped: as lost on the wire */
 	bool fetch;            /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
-	bool app;              /* a thread of the application is posting */
 	uint32_t unshown;      /* messages committed with `more` */
 	uint32_t key;          /* of the region that a request names */
 	struct shm_reservation place;
 	bool quiet;            /* messages need not wake a sleeping reader */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
-	/* The message being received: */
+	/* The message being received; plain and acks are false while a datagram is: */
 	const struct shm_message *rx;
 	const uint8_t *data;      /* the payload, unless it is named */
 	bool plain;               /* IBP_HEADER_PLAIN */
@@ -155,7 +154,8 @@ extern const struct ibp_framing ibp_frame_shm;
 /* Returns 0, -ENOMEM, -EMFILE, ... */
 int ibp_shm_init(struct ibp_port *port);
 void ibp_shm_fini(struct ibp_port *port);
-/* Chooses the requester's framing, before it gives out its first PSN. Returns false if it is not known yet. */
+/* Chooses the requester's framing, before it gives out its first PSN. Returns false if the channel
+ * does not know yet: port->blocked, ask again in the next round. */
 bool ibp_shm_choose(struct ibp_qp *q);
 /* Reads a message as a packet; the payload stays where it is. Returns false if it is none. */
 bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p);
