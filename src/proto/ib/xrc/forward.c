@@ -70,7 +70,7 @@ int ibp_forward_say(struct ibp_port *port, const struct ut_flow *f, uint32_t qpn
 	return 0;
 }
 
-static struct ibp_forward_header note(const struct ibp_qp *q, enum ibp_forward_kind kind, uint32_t psn)
+static struct ibp_forward_header header(const struct ibp_qp *q, enum ibp_forward_kind kind, uint32_t psn)
 {
 	return (struct ibp_forward_header){ .kind = kind, .mark = IBP_FORWARD_MARK, .psn = psn,
 					.qpn = q->qp->qpn, .run = q->forward->run };
@@ -114,7 +114,7 @@ static enum shm_reach way(const struct ibp_qp *q, uint32_t srqn)
 	return q->port->chan->ops->reach(q->port->chan, &f, srqn, &fetches);
 }
 
-/* Why a note or its payload did not leave. */
+/* A header or its payload did not leave: returns what becomes of the request. */
 static int not_sent(struct ibp_qp *q, int error)
 {
 	struct ibp_forward *y = q->forward;
@@ -140,7 +140,7 @@ static void begin_run(struct ibp_qp *q)
 
 static int open_message(struct ibp_qp *q, const struct ut_flow *f, uint32_t srqn)
 {
-	struct ibp_forward_header n = note(q, IBP_FORWARD_OPEN, q->conn.resp.epsn);
+	struct ibp_forward_header n = header(q, IBP_FORWARD_OPEN, q->conn.resp.epsn);
 
 	n.open.fs = q->qp->xrcd->fs;
 	n.open.ino = q->qp->xrcd->ino;
@@ -149,7 +149,7 @@ static int open_message(struct ibp_qp *q, const struct ut_flow *f, uint32_t srqn
 
 static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, uint8_t *to)
 {
-	struct ibp_forward_header n = note(q, IBP_FORWARD_REQUEST, p->psn);
+	struct ibp_forward_header n = header(q, IBP_FORWARD_REQUEST, p->psn);
 
 	n.kind |= (p->se ? IBP_FORWARD_SOLICITED : 0) | (q->forward->out ? 0 : IBP_FORWARD_FIRST);
 	n.opcode = p->opcode;
@@ -374,7 +374,7 @@ void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 static void probe(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;
-	struct ibp_forward_header n = note(q, IBP_FORWARD_PROBE, oldest(q));
+	struct ibp_forward_header n = header(q, IBP_FORWARD_PROBE, oldest(q));
 	struct shm_channel *chan = q->port->chan;
 	struct ut_flow f = here(q);
 	struct shm_reservation at;
@@ -410,7 +410,7 @@ void ibp_forward_timer(struct ibp_qp *q)
 void ibp_forward_stop(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;
-	struct ibp_forward_header n = note(q, IBP_FORWARD_CLOSE, 0);
+	struct ibp_forward_header n = header(q, IBP_FORWARD_CLOSE, 0);
 	struct ut_flow f = here(q);
 
 	y->held = y->plain = false;

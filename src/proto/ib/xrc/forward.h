@@ -8,30 +8,29 @@
  *                         copies the payload      -- REQUEST ->  takes a receive, places, completes
  *                <------  ACK                     <-- DONE ---
  *
- * All packets of a Send or Write that names such a queue go to the owner, since keys are looked
- * up in the SRQ's protection domain; a Read or an atomic would need data back and is answered as
- * one that names no queue. They travel as messages (host/shm/channel.h) with the payload behind the
- * note, so nobody writes into another process's memory, and who cannot be reached by messages has
- * no queue here either.
+ * All packets of a Send or Write that names such a queue go to the owner, since keys are looked up in the
+ * SRQ's protection domain; a READ or an atomic would need data back and is answered as one that names no
+ * queue. They travel as messages (host/shm/channel.h) with the payload behind the header, so no process
+ * writes into another's memory. A process that messages do not reach has no queue here either.
  *
- * The owner has a stand-in: a QP object with the target's number that no packet and no program
- * can reach. Requests are executed on it by the same code as on any responder; the domain is found
- * by device and inode for every message, so closing it asks nobody. What comes of a request is said
- * back, and only then the target acknowledges, sends an RNR NAK, or a NAK and fails.
+ * The owner has a proxy: a QP object with the target's number that no packet and no program can reach.
+ * Requests are executed on it by the same code as on any responder; the domain is found by device and
+ * inode for every message, so closing it needs no agreement. The result of a request is answered, and
+ * only then the target acknowledges, sends an RNR NAK, or a NAK and fails.
  *
- * Several requests may be out at once, to one owner: a run. Its PSNs follow one another, and what the
- * owner refuses (no receive, an error) ends the run for it: whatever else it gets of this run is
- * dropped, as it is going to come again. The target goes back to the refused PSN and begins a
- * new run with its next request, as it does whenever nothing is out. Answers name their run.
+ * Several requests may be out at once, to one owner: a run. Its PSNs follow one another. A request that the
+ * owner refuses (no receive, an error) ends the run for it: further requests of this run are dropped,
+ * since they will come again. The target goes back to the refused PSN and begins a new run with its next
+ * request, as it does whenever nothing is out. Answers name their run.
  *
- * While something is out, a request for anywhere else is held: dropped without a word, like all
- * behind it, and asked for once, by a sequence NAK, when the answers have come. A repeated
- * request that is out is not forwarded again. So a requester's timer multiplies no work, and an
- * owner that is slow makes nobody wait but the QPs that send to it.
+ * While requests are out, a request for another owner is held: dropped without an answer, like all behind
+ * it, and asked for once, by a sequence NAK, when the answers have come. A repeated request that is out is
+ * not forwarded again. So a requester's timer multiplies no work, and a slow owner delays only the
+ * requesters that send to it.
  *
- * Rings lose nothing, but processes die. Both ends ask each other from time to time while they wait:
- * a target whose owner is gone or does not know the run fails with RX_HOME, an owner whose
- * target has no message in work any more flushes the receive that it took.
+ * Rings lose nothing, but processes die. Both ends ask each other from time to time while they wait: a
+ * target whose owner is gone or does not know the run fails with RX_HOME, and an owner whose target has no
+ * message in work any more flushes the receive that it took.
  */
 #ifndef PROTO_IB_XRC_FORWARD_H
 #define PROTO_IB_XRC_FORWARD_H
@@ -60,7 +59,7 @@ enum ibp_forward_kind {
 	IBP_FORWARD_ASK,      /* does the message in work go on? */
 };
 
-#define IBP_FORWARD_MARK 0xff /* in place of ibp_header.unit, so that it is not taken for one */
+#define IBP_FORWARD_MARK 0xff /* in place of ibp_header.unit, which has no such value */
 
 /* In place of a struct ibp_header. */
 struct ibp_forward_header {
@@ -94,10 +93,10 @@ struct ibp_forward {
 	uint32_t out;   /* requests before epsn without an answer; 0: no run is open */
 	uint32_t ends;  /* messages that end in this run */
 	uint32_t msn;   /* when it began */
-	uint32_t srqn;  /* whoever owns it has what is out, and the message in work if abroad */
+	uint32_t srqn;  /* its owner has the requests that are out, and the message in work if abroad */
 	bool abroad;
 	bool asked;     /* for an acknowledgement of what is out */
-	bool held, plain; /* something was dropped, to be asked for; near.h */
+	bool held, plain; /* a request was dropped, to be asked for (plain: frame_shm.h) */
 	uint32_t seen;  /* PSN of the oldest out at the last tick */
 	uint64_t probe_end;
 };
@@ -123,7 +122,7 @@ struct ibp_proxy {
 
 /* Of a port. */
 struct ibp_forwards {
-	struct ut_list keys[IBP_PROXY_KEYS]; /* stand-ins by the target's QPN */
+	struct ut_list keys[IBP_PROXY_KEYS]; /* proxies by the target's QPN */
 	struct ut_list spare, due;             /* without a target; with an answer to give */
 	unsigned n;
 };
@@ -133,24 +132,27 @@ static inline bool ibp_forward_waits(const struct ibp_forwards *r)
 	return r->due.next != &r->due;
 }
 
+/* All of these are called with dev->lock held. */
+
+/* Makes q->forward of a target. Returns 0 or -ENOMEM. */
 int ibp_forward_new(struct ibp_qp *q);
 /*
- * The next request in order, of which the checks so far gave v: IBP_HERE (it is ours), IBP_AWAY (it
- * is on its way), IBP_HOLD, IBP_AGAIN, or a verdict.
+ * Forwards the next request in order, of which the checks so far gave v. Returns IBP_HERE (it is not for
+ * another process), IBP_AWAY (it has left), IBP_HOLD, IBP_AGAIN, or a verdict.
  */
 int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v);
-/* What was dropped is asked for when it can be taken. */
+/* A request was dropped: the target asks for it again when it can be taken. */
 void ibp_forward_hold(struct ibp_qp *q);
-/* A request that comes again is out: there is nothing to be done. */
+/* Returns true if a repeated request is out, so that its answer will come. */
 bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p);
-/* The QP stops: what is out and what is in work abroad is given up. */
+/* The queue pair stops: requests that are out and the message in work at the owner are given up. */
 void ibp_forward_stop(struct ibp_qp *q);
 void ibp_forward_timer(struct ibp_qp *q);
-/* An answer, or IBP_FORWARD_ASK. */
+/* Takes an answer of the owner, or IBP_FORWARD_ASK. */
 void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 		    const struct ibp_forward_header *n);
-/* A note alone to the process that has the number qpn; ret_end: where it ends in the ring, or NULL.
- * 0 or as shm_channel_ops.reserve. */
+/* Sends a header alone to the process that has the number qpn; ret_end: its end in the ring, or NULL.
+ * Returns 0 or as shm_channel_ops.reserve. */
 int ibp_forward_say(struct ibp_port *port, const struct ut_flow *f, uint32_t qpn,
 		  const struct ibp_forward_header *n, uint64_t *ret_end);
 
