@@ -2,6 +2,7 @@
 #include "engine/complete.h"
 
 #include "engine/dev.h"
+#include "engine/pending.h"
 #include "engine/qp_state.h"
 #include "engine/ring.h"
 
@@ -55,14 +56,4 @@ void eng_qp_flush(struct eng_qp *qp)
 		qp->last_wqe_raised = true;
 		eng_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 	}
-}
-
-bool eng_qp_flush_if_dead(struct eng_qp *qp)
-{
-	enum ibv_qp_state s = eng_qp_state(qp);
-
-	if (s != IBV_QPS_ERR && s != IBV_QPS_SQE)
-		return false;
-	eng_qp_flush(qp);
-	return true;
 }

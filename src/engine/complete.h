@@ -85,6 +85,14 @@ void eng_recv_failed(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, enum 
  * once for a queue pair with an SRQ in ERR. */
 void eng_qp_flush(struct eng_qp *qp);
 /* Flushes a queue pair in ERR or SQE that got new work. Returns false if it is in another state. */
-bool eng_qp_flush_if_dead(struct eng_qp *qp);
+static inline bool eng_qp_flush_if_dead(struct eng_qp *qp)
+{
+	enum ibv_qp_state s = eng_qp_state(qp);
+
+	if (s != IBV_QPS_ERR && s != IBV_QPS_SQE)
+		return false;
+	eng_qp_flush(qp);
+	return true;
+}
 
 #endif

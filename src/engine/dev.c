@@ -69,26 +69,6 @@ void eng_dev_run_pending(struct eng_dev *dev)
 	}
 }
 
-void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp)
-{
-	ut_lock(&dev->pending_lock);
-	if (ut_list_empty(&qp->pending)) {
-		ut_list_add_tail(&dev->pending, &qp->pending);
-		atomic_fetch_add(&dev->n_pending, 1);
-	}
-	ut_unlock(&dev->pending_lock);
-}
-
-void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp)
-{
-	ut_lock(&dev->pending_lock);
-	if (!ut_list_empty(&qp->pending)) {
-		ut_list_del(&qp->pending);
-		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
-	}
-	ut_unlock(&dev->pending_lock);
-}
-
 /* Random, and from there upwards among the free bits until one is unused: 0 = all taken. */
 static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
 	UT_REQUIRES(dev->lock);
@@ -124,24 +104,11 @@ int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 	return dev->ops->wait(dev, chan->fd, -1, UINT64_MAX);
 }
 
-struct eng_qp *eng_dev_next_pending(struct eng_dev *dev)
-{
-	struct ut_list *n;
-
-	ut_lock(&dev->pending_lock);
-	n = ut_list_pop(&dev->pending);
-	if (n)
-		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
-	ut_unlock(&dev->pending_lock);
-	return n ? ut_container(n, struct eng_qp, pending) : NULL;
-}
-
-uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
+uint64_t eng_dev_release_events(struct eng_dev *dev, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	struct eng_cq *cq, *tmp;
 
-	dev->ticks = true;
 	ut_list_each_safe(cq, tmp, &dev->held, held) {
 		if (cq->held_until <= now)
 			eng_cq_release(cq);

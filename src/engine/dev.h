@@ -211,23 +211,10 @@ static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
 	dev->revoke(dev, index);
 }
 
-/* --- the progress lock and the pending list --- */
+/* --- the progress lock; engine/pending.h has the list of pending queue pairs --- */
 
 /* Runs rounds of progress while queue pairs are pending and the progress lock is free. */
 void eng_dev_run_pending(struct eng_dev *dev) UT_EXCLUDES(dev->lock);
-/* Marks the queue pair pending: the holder of the progress lock serves it in a round. */
-void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp);
-void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp);
-/* Takes the next pending queue pair off a list that is not empty, or returns NULL. */
-struct eng_qp *eng_dev_next_pending(struct eng_dev *dev) UT_REQUIRES(dev->lock);
-
-/* Takes the next pending queue pair off the list, or returns NULL. */
-static inline struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev) UT_REQUIRES(dev->lock);
-static inline struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev)
-{
-	return atomic_load_explicit(&dev->n_pending, memory_order_acquire) ? eng_dev_next_pending(dev) : NULL;
-}
-
 /* Releases the progress lock, then serves what was posted meanwhile. Takes the place of ut_unlock(). */
 static inline void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
 static inline void eng_dev_unlock(struct eng_dev *dev)
@@ -235,23 +222,6 @@ static inline void eng_dev_unlock(struct eng_dev *dev)
 	ut_unlock(&dev->lock);
 	if (atomic_load(&dev->n_pending))
 		eng_dev_run_pending(dev);
-}
-
-/* The posting thread sends what it has posted, or leaves that to the holder of the progress lock. Called
- * without locks. */
-static inline void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp) UT_EXCLUDES(dev->lock);
-static inline void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
-{
-	if (ut_trylock(&dev->lock)) {
-		if (!dev->ops->post_fast(dev, qp)) {
-			eng_dev_mark(dev, qp);
-			dev->ops->progress(dev);
-		}
-		eng_dev_unlock(dev);
-		return;
-	}
-	eng_dev_mark(dev, qp);
-	eng_dev_run_pending(dev);
 }
 
 /*
@@ -280,12 +250,19 @@ static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
  * rest among the QPNs: a mark too many there costs nothing). 0: all are taken.
  */
 uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken) UT_REQUIRES(dev->lock);
+/* eng_dev_tick() if an event is held back. */
+uint64_t eng_dev_release_events(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
+
 /*
- * Delivers completion events whose moderation period is over; returns the next
- * deadline (CLOCK_MONOTONIC ns) or UINT64_MAX. Optional: until the device room
- * calls it for the first time, no event is ever held back.
+ * Delivers completion events whose moderation period is over. Returns the next deadline (ns of
+ * CLOCK_MONOTONIC) or UINT64_MAX. No event is held back before the device room's first call.
  */
-uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
+static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
+static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
+{
+	dev->ticks = true;
+	return ut_list_empty(&dev->held) ? UINT64_MAX : eng_dev_release_events(dev, now);
+}
 
 /* Default of eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
 int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);

@@ -4,6 +4,7 @@
 #include "engine/ah.h"
 #include "engine/dev.h"
 #include "engine/event.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "engine/recv_queue.h"
 #include "engine/wr.h"

@@ -2,6 +2,7 @@
 #include "engine/proxy.h"
 
 #include "engine/dev.h"
+#include "engine/pending.h"
 #include "engine/qp_state.h"
 #include "engine/recv_queue.h"
 #include "engine/ring.h"

@@ -4,6 +4,7 @@
 #include "engine/event.h"
 #include "engine/mkey.h"
 #include "engine/mw.h"
+#include "engine/pending.h"
 #include "engine/qp_attr.h"
 #include "engine/qp_state.h"
 #include "engine/recv_queue.h"

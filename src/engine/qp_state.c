@@ -2,6 +2,7 @@
 #include "engine/qp_state.h"
 
 #include "engine/event.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "engine/qp_attr.h"
 #include "engine/why.h"

@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/mr.h"
 #include "engine/pd.h"
+#include "engine/pending.h"
 #include "engine/post.h"
 #include "engine/qp_state.h"
 #include "support/check.h"

@@ -2,6 +2,7 @@
 #include "engine/gid.h"
 #include "engine/mr.h"
 #include "engine/pd.h"
+#include "engine/pending.h"
 #include "engine/post.h"
 #include "engine/qp_state.h"
 #include "proto/ib/fast.h"

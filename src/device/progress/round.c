@@ -3,6 +3,7 @@
 
 #include "device/adapter.h"
 #include "engine/complete.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "util/clock.h"
 

@@ -6,6 +6,7 @@
 #include "proto/iwarp/qp.h"
 
 #include "engine/complete.h"
+#include "engine/pending.h"
 #include "engine/qp_state.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/port.h"
