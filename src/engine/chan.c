@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Completion channels. A CQ is on the ready list once, with a count of its
- * events; the descriptor counts the events of all of them. */
+#include "engine/chan.h"
+
 #include "engine/cq.h"
-#include "engine/event.h"
 #include "engine/semfd.h"
 #include "util/alloc.h"
 #include "util/sys.h"
@@ -115,7 +114,7 @@ void eng_chan_drop(struct eng_chan *chan, struct eng_cq *cq)
 	ut_unlock(&chan->lock);
 }
 
-/* Where its leader stands now, and whether the wake_fd was rung in the last place. */
+/* The attendant is awake, asleep or gone from here on. Returns whether wake_fd was written before. */
 static bool stand(struct eng_chan *chan, bool attended, int wake_fd) UT_REQUIRES(chan->lock);
 static bool stand(struct eng_chan *chan, bool attended, int wake_fd)
 {

@@ -120,7 +120,5 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp);
 /* Delivers a held event now. dev->lock held. */
 void eng_cq_release(struct eng_cq *cq);
-/* Number of unread completions. */
-uint32_t eng_cq_held(struct eng_cq *cq);
 
 #endif

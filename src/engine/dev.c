@@ -6,6 +6,7 @@
  */
 #include "engine/dev.h"
 
+#include "engine/chan.h"
 #include "engine/event.h"
 #include "engine/qp.h"
 #include "engine/why.h"
@@ -60,32 +61,12 @@ void eng_dev_fini(struct eng_dev *dev)
 	ut_mutex_fini(&dev->pending_lock);
 }
 
-static void run_pending(struct eng_dev *dev)
+void eng_dev_run_pending(struct eng_dev *dev)
 {
 	while (atomic_load(&dev->n_pending) && ut_trylock(&dev->lock)) {
 		dev->ops->progress(dev);
 		ut_unlock(&dev->lock);
 	}
-}
-
-void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp)
-{
-	ut_lock(&dev->pending_lock);
-	if (ut_list_empty(&qp->pending)) {
-		ut_list_add_tail(&dev->pending, &qp->pending);
-		atomic_fetch_add(&dev->n_pending, 1);
-	}
-	ut_unlock(&dev->pending_lock);
-}
-
-void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp)
-{
-	ut_lock(&dev->pending_lock);
-	if (!ut_list_empty(&qp->pending)) {
-		ut_list_del(&qp->pending);
-		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
-	}
-	ut_unlock(&dev->pending_lock);
 }
 
 /* Random, and from there upwards among the free bits until one is unused: 0 = all taken. */
@@ -118,70 +99,16 @@ uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken)
 	return n;
 }
 
-void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp)
-{
-	if (ut_trylock(&dev->lock)) {
-		if (!dev->ops->post_fast(dev, qp)) {
-			eng_dev_mark(dev, qp);
-			dev->ops->progress(dev);
-		}
-		eng_dev_unlock(dev);
-		return;
-	}
-	eng_dev_mark(dev, qp);
-	run_pending(dev);
-}
-
-bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp)
-{
-	return false;
-}
-
 int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {
 	return dev->ops->wait(dev, chan->fd, -1, UINT64_MAX);
 }
 
-int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
-{
-	int did = 0;
-
-	if (ut_trylock(&dev->lock)) {
-		dev->poller = p;
-		did = dev->ops->progress(dev);
-		dev->poller = NULL;
-		eng_dev_unlock(dev);
-	}
-	dev->ops->polled(dev, did);
-	return did;
-}
-
-struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev)
-{
-	struct ut_list *n;
-
-	if (!atomic_load_explicit(&dev->n_pending, memory_order_acquire))
-		return NULL;
-	ut_lock(&dev->pending_lock);
-	n = ut_list_pop(&dev->pending);
-	if (n)
-		atomic_fetch_sub_explicit(&dev->n_pending, 1, memory_order_release);
-	ut_unlock(&dev->pending_lock);
-	return n ? ut_container(n, struct eng_qp, pending) : NULL;
-}
-
-void eng_dev_unlock(struct eng_dev *dev)
-{
-	ut_unlock(&dev->lock);
-	run_pending(dev);
-}
-
-uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
+uint64_t eng_dev_release_events(struct eng_dev *dev, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;
 	struct eng_cq *cq, *tmp;
 
-	dev->ticks = true;
 	ut_list_each_safe(cq, tmp, &dev->held, held) {
 		if (cq->held_until <= now)
 			eng_cq_release(cq);

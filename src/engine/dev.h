@@ -196,31 +196,6 @@ void eng_dev_unshare(struct eng_dev *dev) UT_REQUIRES(dev->lock);
 /* All objects must be gone. */
 void eng_dev_fini(struct eng_dev *dev);
 
-/* What was posted to the QP leaves, here if nobody else has the lock. No lock held on entry. */
-void eng_dev_kick(struct eng_dev *dev, struct eng_qp *qp) UT_EXCLUDES(dev->lock);
-/* One round of progress if the lock is free. Returns what progress() did, or
- * 0 when somebody else is at it. p (or NULL): completions that go straight to the poller. */
-int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p) UT_EXCLUDES(dev->lock);
-/* Takes the next QP with new work off the list, or NULL. */
-struct eng_qp *eng_dev_pop_pending(struct eng_dev *dev) UT_REQUIRES(dev->lock);
-/* Unlocks and runs what was posted meanwhile. Use instead of ut_unlock. */
-void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
-
-/* Marks the QP pending; whoever holds the progress lock will look at it. */
-void eng_dev_mark(struct eng_dev *dev, struct eng_qp *qp);
-void eng_dev_unmark(struct eng_dev *dev, struct eng_qp *qp);
-/*
- * A number for a QP or an XRC SRQ, not in this table of them and if possible not used lately (all
- * rest among the QPNs: a mark too many there costs nothing). 0: all are taken.
- */
-uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken) UT_REQUIRES(dev->lock);
-/*
- * Delivers completion events whose moderation period is over; returns the next
- * deadline (CLOCK_MONOTONIC ns) or UINT64_MAX. Optional: until the device room
- * calls it for the first time, no event is ever held back.
- */
-uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
-
 /* For code that was told in prose that the progress lock is held. */
 static inline void eng_dev_held(struct eng_dev *dev) UT_ASSERT_HELD(dev->lock);
 static inline void eng_dev_held(struct eng_dev *dev)
@@ -236,10 +211,61 @@ static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
 	dev->revoke(dev, index);
 }
 
-/* eng_dev_ops.wait_comp of who knows descriptors only. */
+/* --- the progress lock; engine/pending.h has the list of pending queue pairs --- */
+
+/* Runs rounds of progress while queue pairs are pending and the progress lock is free. */
+void eng_dev_run_pending(struct eng_dev *dev) UT_EXCLUDES(dev->lock);
+/* Releases the progress lock, then serves what was posted meanwhile. Takes the place of ut_unlock(). */
+static inline void eng_dev_unlock(struct eng_dev *dev) UT_RELEASE(dev->lock);
+static inline void eng_dev_unlock(struct eng_dev *dev)
+{
+	ut_unlock(&dev->lock);
+	if (atomic_load(&dev->n_pending))
+		eng_dev_run_pending(dev);
+}
+
+/*
+ * One round of progress for a polling thread, if the progress lock is free. Completions of the queue that
+ * p names go to its array; p may be NULL. Returns what progress() did, or 0 if another thread has the lock.
+ */
+static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p) UT_EXCLUDES(dev->lock);
+static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
+{
+	int did = 0;
+
+	if (ut_trylock(&dev->lock)) {
+		dev->poller = p;
+		did = dev->ops->progress(dev);
+		dev->poller = NULL;
+		eng_dev_unlock(dev);
+	}
+	dev->ops->polled(dev, did);
+	return did;
+}
+
+/* --- further services of the adapter --- */
+
+/*
+ * A number for a QP or an XRC SRQ, not in this table of them and if possible not used lately (all
+ * rest among the QPNs: a mark too many there costs nothing). 0: all are taken.
+ */
+uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken) UT_REQUIRES(dev->lock);
+/* eng_dev_tick() if an event is held back. */
+uint64_t eng_dev_release_events(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
+
+/*
+ * Delivers completion events whose moderation period is over. Returns the next deadline (ns of
+ * CLOCK_MONOTONIC) or UINT64_MAX. No event is held back before the device room's first call.
+ */
+static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now) UT_REQUIRES(dev->lock);
+static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
+{
+	dev->ticks = true;
+	return ut_list_empty(&dev->held) ? UINT64_MAX : eng_dev_release_events(dev, now);
+}
+
+/* Default of eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
 int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
-/* eng_dev_ops.posted of who knows rounds only. */
-bool eng_dev_by_round(struct eng_dev *dev, struct eng_qp *qp);
 
 /* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
 int eng_count(atomic_uint *n, uint32_t max);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Contexts with their asynchronous events, and completion channels. Both wake
- * the application through an eventfd in semaphore mode whose count is the
- * number of queued events: readable exactly while an event waits, and poll,
- * epoll, dup and O_NONBLOCK behave as on a kernel's descriptor.
+ * Contexts with their asynchronous events. Events wake the application through an eventfd in semaphore
+ * mode whose count is the number of queued events (semfd.h): readable exactly while an event waits.
  *
- * Delivered events are counted by the shell (the counters live in the public
- * structs); the engine only queues and drops.
+ * The shell counts delivered events, since the counters lie in the public structs; the engine only queues
+ * and drops.
  */
 #ifndef ENGINE_EVENT_H
 #define ENGINE_EVENT_H
@@ -17,10 +15,8 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-struct eng_dev;
-struct eng_cq;
-
 struct eng_ah;
+struct eng_dev;
 struct eng_mkey;
 
 /*
@@ -64,40 +60,5 @@ void eng_async_port(struct eng_dev *dev, enum ibv_event_type type);
 int eng_async_get(struct eng_ctx *ctx, struct eng_event *ret);
 /* Drops queued events of an object that goes away. Returns how many. */
 int eng_async_drop(struct eng_ctx *ctx, void *user);
-
-struct eng_chan {
-	struct eng_ctx *ctx;
-	int fd;
-	struct ut_mutex lock;
-	struct ut_list ready UT_GUARDED_BY(lock); /* struct eng_cq, oldest first */
-	unsigned cqs;                             /* CQs made on it; lock */
-	/* Somebody waits for an event and makes progress meanwhile, eng_dev_ops.wait_comp. */
-	bool attended UT_GUARDED_BY(lock); /* it is awake, and takes the next event at once, */
-	bool owed UT_GUARDED_BY(lock);     /* which is queued, and not in the descriptor's count */
-	int wake_fd UT_GUARDED_BY(lock);     /* it sleeps on this, not on fd; -1: nobody does */
-	bool rung UT_GUARDED_BY(lock);
-};
-
-int eng_chan_create(struct eng_ctx *ctx, struct eng_chan **ret);
-/* 0 or -EBUSY while a CQ uses it. */
-int eng_chan_destroy(struct eng_chan *chan);
-/* The CQ of the oldest event without waiting: 0 or -EAGAIN. */
-int eng_chan_get(struct eng_chan *chan, struct eng_cq **ret);
-/* Has it one? The next eng_chan_get of another thread may be faster. */
-bool eng_chan_has(struct eng_chan *chan);
-/*
- * For who waits and makes progress itself, no more than one thread at a time. Its event costs no
- * call: what is raised while it is awake is handed over, as if it had been in a read() of the
- * descriptor before all others. It takes the event, or looks for it anew with eng_chan_sleep().
- * It is there, or has gone; true: its wake_fd was rung, and is its to silence.
- */
-bool eng_chan_attend(struct eng_chan *chan, bool yes);
-/* It is about to sleep until `wake_fd` is written, or, -1, until fd is readable. False: there is an
- * event, and it is not. */
-bool eng_chan_sleep(struct eng_chan *chan, int wake_fd);
-/* Queues one event for the CQ. Called with the CQ's lock held. */
-void eng_chan_raise(struct eng_chan *chan, struct eng_cq *cq);
-/* Drops the queued events of a CQ that goes away. */
-void eng_chan_drop(struct eng_chan *chan, struct eng_cq *cq);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "engine/mkey.h"
 
-#include "engine/mkey_tab.h"
 #include "engine/qp.h"
 
 #include <errno.h>
@@ -36,39 +35,6 @@ void eng_mkey_leave(struct eng_dev *dev, struct eng_mkey *mk)
 {
 	ut_idtab_del(&dev->mkeys, mk->key >> 8);
 	eng_generation_end(dev, mk->key >> 8);
-}
-
-struct eng_mkey *eng_mkey_by_index(struct eng_dev *dev, uint32_t key)
-{
-	return ut_idtab_get(&dev->mkeys, key >> 8);
-}
-
-struct eng_mkey *eng_mkey_get(struct eng_dev *dev, uint32_t key)
-{
-	struct eng_mkey *mk = eng_mkey_by_index(dev, key);
-
-	return mk && mk->key == key ? mk : NULL;
-}
-
-bool eng_range_has(uint64_t iova, uint64_t length, uint64_t va, uint64_t len, uint64_t *ret_off)
-{
-	uint64_t off = va - iova;
-
-	if (va < iova || off > length || len > length - off)
-		return false;
-	*ret_off = off;
-	return true;
-}
-
-bool eng_range_ok(uint64_t start, uint64_t length)
-{
-	return length == 0 || length - 1 <= UINT64_MAX - start;
-}
-
-bool eng_access_ok(unsigned access)
-{
-	return !(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) ||
-	       (access & IBV_ACCESS_LOCAL_WRITE);
 }
 
 enum eng_verdict eng_mkey_local(struct eng_pd *pd, uint32_t key, uint64_t va, uint64_t len,
@@ -159,9 +125,8 @@ int eng_mkey_iov(const struct eng_mkey *mk, uint64_t off, uint64_t len, struct i
 	return pieces(mk, off, len, true, iov, max);
 }
 
-static __attribute__((noinline)) int many_pieces(struct eng_pd *pd, const struct ibv_sge *sge, int n,
-						 uint64_t off, uint64_t len, bool write,
-						 struct iovec *iov, int max)
+int eng_sge_pieces(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
+		   bool write, struct iovec *iov, int max)
 {
 	int used = 0;
 
@@ -187,16 +152,4 @@ static __attribute__((noinline)) int many_pieces(struct eng_pd *pd, const struct
 		len -= take;
 	}
 	return len ? -ENG_V_LOC_BOUNDS : used;
-}
-
-int eng_sge_iov(struct eng_pd *pd, const struct ibv_sge *sge, int n, uint64_t off, uint64_t len,
-		bool write, struct iovec *iov, int max)
-{
-	uint8_t *at = n == 1 && !off && len && max ? eng_sge_at(pd, sge, len, write) : NULL;
-
-	if (at) {
-		*iov = (struct iovec){ at, len };
-		return 1;
-	}
-	return many_pieces(pd, sge, n, off, len, write, iov, max);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Memory regions. Registration looks at numbers only, never at the memory. */
-#include "engine/mkey.h"
-#include "engine/mkey_tab.h"
+#include "engine/mr.h"
 
 #include "util/alloc.h"
 
@@ -15,9 +13,16 @@
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)
 #define ACCESS_OPTIONAL 0x3ff00000u /* bits 20..29: may be ignored */
 
+/* Remote write and atomic rights need the local one (IBTA 10.6.3.1). */
+static bool rights_ok(unsigned access)
+{
+	return !(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) ||
+	       (access & IBV_ACCESS_LOCAL_WRITE);
+}
+
 static int check_access(unsigned access)
 {
-	return (access & ~(ACCESS_KNOWN | ACCESS_OPTIONAL)) || !eng_access_ok(access) ? -EINVAL : 0;
+	return (access & ~(ACCESS_KNOWN | ACCESS_OPTIONAL)) || !rights_ok(access) ? -EINVAL : 0;
 }
 
 static int check_spec(struct eng_dev *dev, const struct eng_mr_spec *s)
@@ -127,7 +132,7 @@ static int rereg_check(const struct eng_mkey *mr, int flags, struct eng_pd *pd, 
 		return -EINVAL;
 	if (!(flags & IBV_REREG_MR_CHANGE_TRANSLATION))
 		return 0;
-	/* Memory that was lent to us cannot be exchanged for other memory. */
+	/* Memory of another owner cannot be exchanged for other memory. */
 	if (mr->pages || mr->null || mr->release)
 		return -EOPNOTSUPP;
 	return eng_range_ok(addr, length) && length <= mr->dev->attr.orig_attr.max_mr_size

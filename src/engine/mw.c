@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Memory windows (IBTA 10.6.7.2). A bound window counts on its region, so the
- * region outlives the binding; a type 2 window also hangs on its QP. */
-#include "engine/mkey.h"
-#include "engine/mkey_tab.h"
+#include "engine/mw.h"
 
 #include "engine/qp.h"
+#include "engine/wqe.h"
 #include "util/alloc.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "engine/mkey.h"
+#include "engine/pd.h"
 
+#include "engine/dev.h"
 #include "util/alloc.h"
 
 #include <errno.h>

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* QPs in place of those of other processes: completions name them, nobody else does. */
-#include "engine/qp.h"
+#include "engine/proxy.h"
 
-#include "engine/qp_attr.h"
-#include "engine/recv_fill.h"
+#include "engine/dev.h"
+#include "engine/pending.h"
+#include "engine/qp_state.h"
+#include "engine/recv_queue.h"
+#include "engine/ring.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
 
-struct eng_qp *eng_qp_stand_in(struct eng_dev *dev)
+struct eng_qp *eng_proxy_new(struct eng_dev *dev)
 {
 	struct eng_qp *qp = eng_qp_alloc(dev);
 
@@ -32,7 +34,7 @@ struct eng_qp *eng_qp_stand_in(struct eng_dev *dev)
 	return qp;
 }
 
-bool eng_qp_revive(struct eng_qp *qp)
+bool eng_proxy_revive(struct eng_qp *qp)
 {
 	if (eng_qp_state(qp) != IBV_QPS_ERR)
 		return false;
@@ -41,7 +43,7 @@ bool eng_qp_revive(struct eng_qp *qp)
 	return true;
 }
 
-void eng_qp_stand_in_free(struct eng_qp *qp)
+void eng_proxy_free(struct eng_qp *qp)
 {
 	eng_dev_unmark(qp->dev, qp);
 	eng_ring_fini(&qp->sq);

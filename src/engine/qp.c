@@ -3,8 +3,11 @@
 
 #include "engine/event.h"
 #include "engine/mkey.h"
+#include "engine/mw.h"
+#include "engine/pending.h"
 #include "engine/qp_attr.h"
-#include "engine/recv_fill.h"
+#include "engine/qp_state.h"
+#include "engine/recv_queue.h"
 #include "util/alloc.h"
 #include "util/log.h"
 

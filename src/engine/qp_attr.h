@@ -22,9 +22,4 @@ int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr,
 bool eng_qp_stream_transition(enum ibv_qp_state from, enum ibv_qp_state to);
 int eng_qp_check_stream_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask);
 
-/* State and the attributes that show it. dev->lock held. */
-void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to);
-/* Attributes and queues as after creation; CQEs stay. dev->lock held. */
-void eng_qp_clear(struct eng_qp *qp);
-
 #endif

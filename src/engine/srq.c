@@ -5,7 +5,9 @@
 #include "engine/dev.h"
 #include "engine/event.h"
 #include "engine/mkey.h"
-#include "engine/recv_fill.h"
+#include "engine/recv_queue.h"
+#include "engine/ring.h"
+#include "engine/xrcd.h"
 #include "util/alloc.h"
 
 #include <errno.h>

@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Shared receive queues (basic and XRC) and XRC domains. */
+/*
+ * Shared receive queues, basic ones and those of XRC domains (IBTA 10.2.9). Programs append under the lock
+ * of the ring; queue pairs take under it as well, so that a queue has one consumer at a time.
+ */
 #ifndef ENGINE_SRQ_H
 #define ENGINE_SRQ_H
 
+#include "engine/ring.h"
 #include "engine/wqe.h"
-#include "util/list.h"
 
 struct eng_ctx;
 struct eng_cq;
 struct eng_dev;
-
-/* A domain shared by inode: every open of the same file gives the same one. */
-struct eng_xrcd {
-	struct eng_dev *dev;
-	bool shared;     /* has an inode */
-	uint64_t fs, ino;
-	struct ut_list node; /* dev->xrcds; dev->lock */
-	unsigned opens;  /* handles given out; dev->lock */
-	atomic_uint users; /* SRQs and target QPs */
-};
-
-/* fd -1: private. oflags: O_CREAT, O_EXCL. -EAGAIN, -EINVAL, -EBADF as ibv_open_xrcd(3). */
-int eng_xrcd_open(struct eng_dev *dev, int fd, int oflags, struct eng_xrcd **ret);
-/* 0 or -EBUSY when this is the last handle and objects use it. */
-int eng_xrcd_close(struct eng_xrcd *x);
+struct eng_pd;
+struct eng_xrcd;
 
 struct eng_srq {
 	struct eng_ctx *ctx;

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * One English sentence per failure: what happened, who was at both ends, which
- * key and bytes. Built once, when the failure is noticed, for later the
- * attributes of the QP may have changed.
- */
 #include "engine/why.h"
 
 #include "engine/gid.h"

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Work requests of the send queue: which are legal where, and the extended
- * posting interface. What only the application could have got right is refused
- * at the call; what needs the order of the queue becomes a verdict in the entry.
- */
-#include "engine/wr_table.h"
+#include "engine/wr.h"
 
 #include "engine/dev.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define RC (1u << IBV_QPT_RC)
 #define UC (1u << IBV_QPT_UC)
 #define UD (1u << IBV_QPT_UD)
 #define XRC (1u << IBV_QPT_XRC_SEND)
 
-static const struct eng_wr_row rows[] = {
+const struct eng_wr_row eng_wr_rows[ENG_WR_ROWS] = {
 #define R(op, types, kind, wc) [IBV_WR_##op] = { #op, types, kind, IBV_WC_##wc }
 	R(RDMA_WRITE,           RC | UC | XRC,      ENG_WR_REMOTE | ENG_WR_INLINE, RDMA_WRITE),
 	R(RDMA_WRITE_WITH_IMM,  RC | UC | XRC,      ENG_WR_REMOTE | ENG_WR_INLINE, RDMA_WRITE),
@@ -32,11 +26,6 @@ static const struct eng_wr_row rows[] = {
 	R(SEND_WITH_INV,        RC | XRC,           ENG_WR_SEND | ENG_WR_INLINE,   SEND),
 #undef R
 };
-
-const struct eng_wr_row *eng_wr_row(unsigned opcode)
-{
-	return opcode < sizeof(rows) / sizeof(rows[0]) && rows[opcode].name ? &rows[opcode] : NULL;
-}
 
 static uint64_t sge_sum(const struct eng_swqe *w)
 {
@@ -112,58 +101,4 @@ void eng_wr_finish(struct eng_qp *qp, struct eng_swqe *w)
 		w->verdict = ENG_V_LOC_AH_PD;
 	else if (w->length > qp->dev->max_msg_sz || (qp->gsi && w->length != ENG_GSI_BYTES))
 		w->verdict = ENG_V_LOC_LEN;
-}
-
-void eng_wr_begin(struct eng_qp *qp)
-{
-	eng_post_begin(qp);
-	qp->wr_tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
-	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? -EINVAL : 0;
-}
-
-struct eng_swqe *eng_wr_next(struct eng_qp *qp)
-{
-	struct eng_swqe *w;
-
-	if (qp->wr_error)
-		return NULL;
-	/* Pairs with the consumer's release of head: the slot is free. */
-	if (qp->wr_tail - atomic_load_explicit(&qp->sq.head, memory_order_acquire) >=
-	    qp->sq.max) {
-		qp->wr_error = -ENOMEM;
-		return NULL;
-	}
-	w = eng_ring_at(&qp->sq, qp->wr_tail++);
-	memset(w, 0, sizeof(*w));
-	return w;
-}
-
-/* Checks the batch from the published tail to wr_tail. */
-static int finish_batch(struct eng_qp *qp)
-{
-	uint32_t from = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
-
-	for (uint32_t i = from; i != qp->wr_tail; i++) {
-		int r = eng_wr_check(qp, eng_ring_at(&qp->sq, i));
-
-		if (r < 0)
-			return r;
-		eng_wr_finish(qp, eng_ring_at(&qp->sq, i));
-	}
-	atomic_store_explicit(&qp->sq.tail, qp->wr_tail, memory_order_release);
-	return 0;
-}
-
-int eng_wr_end(struct eng_qp *qp, bool publish)
-{
-	int r = qp->wr_error;
-	bool posted = publish && r == 0 &&
-		      qp->wr_tail != atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
-
-	if (posted)
-		r = finish_batch(qp);
-	ut_unlock(&qp->sq.lock);
-	if (posted && r == 0)
-		eng_dev_kick(qp->dev, qp);
-	return r;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* CRC by the best implementation that the processor has, chosen once. */
 #include "util/crc.h"
 
-#include "util/crc_ops.h"
 #include "util/crc_pclmul.h"
 #include "util/crc_poly.h"
 #include "util/crc_sliced.h"
 #include "util/crc_vpclmul.h"
 
-static const struct crc_ops *crc_ops = &crc_sliced_ops;
+const struct crc_ops *ut_crc_ops = &crc_sliced_ops;
 
 #ifdef UT_CRC_X86
 static enum ut_crc_impl at_most(enum ut_crc_impl impl)
@@ -32,7 +30,7 @@ enum ut_crc_impl ut_crc_use(enum ut_crc_impl impl)
 	};
 
 	impl = at_most(impl);
-	crc_ops = ops[impl];
+	ut_crc_ops = ops[impl];
 	return impl;
 }
 #else
@@ -50,43 +48,13 @@ __attribute__((constructor(101))) static void crc_init(void)
 	ut_crc_use(UT_CRC_FOLD_WIDE);
 }
 
-uint32_t ut_crc32(uint32_t crc, const void *data, size_t len)
-{
-	return ~crc_ops->crc32(~crc, data, len);
-}
-
-uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len)
-{
-	return ~crc_ops->crc32c(~crc, data, len);
-}
-
-uint32_t ut_crc32_copy(uint32_t crc, void *to, const void *from, size_t len)
-{
-	return ~crc_ops->crc32_copy(~crc, to, from, len);
-}
-
-uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len)
-{
-	return ~crc_ops->crc32c_copy(~crc, to, from, len);
-}
-
-uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen)
-{
-	return ~crc_ops->crc32_two(a, alen, b, blen);
-}
-
-uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const void *data, size_t len)
-{
-	return ~crc_ops->crc32_or(~crc, ones, data, len);
-}
-
 /* powers[k] = x^(+-8 * 2^k): one product per set bit of n. */
 static uint32_t shifted(const struct crc_poly *poly, crc_slices t, const uint32_t *powers,
 			uint32_t diff, uint64_t n)
 {
 	for (unsigned k = 0; n; n >>= 1, k = k + 1 == poly->period ? 0 : k + 1)
 		if (n & 1)
-			diff = crc_ops->mul(poly, t, diff, powers[k]);
+			diff = ut_crc_ops->mul(poly, t, diff, powers[k]);
 	return diff;
 }
 

@@ -9,20 +9,46 @@
 #ifndef UT_CRC_H
 #define UT_CRC_H
 
+#include "util/crc_ops.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-uint32_t ut_crc32(uint32_t crc, const void *data, size_t len);
-uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len);
+/* The best implementation that the processor has; chosen before the first thread of the library starts. */
+extern const struct crc_ops *ut_crc_ops;
+
+static inline uint32_t ut_crc32(uint32_t crc, const void *data, size_t len)
+{
+	return ~ut_crc_ops->crc32(~crc, data, len);
+}
+
+static inline uint32_t ut_crc32c(uint32_t crc, const void *data, size_t len)
+{
+	return ~ut_crc_ops->crc32c(~crc, data, len);
+}
 
 /* Copies, and returns ut_crc32(), ut_crc32c() of the copy: one pass, each byte read once. */
-uint32_t ut_crc32_copy(uint32_t crc, void *to, const void *from, size_t len);
-uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len);
+static inline uint32_t ut_crc32_copy(uint32_t crc, void *to, const void *from, size_t len)
+{
+	return ~ut_crc_ops->crc32_copy(~crc, to, from, len);
+}
+
+static inline uint32_t ut_crc32c_copy(uint32_t crc, void *to, const void *from, size_t len)
+{
+	return ~ut_crc_ops->crc32c_copy(~crc, to, from, len);
+}
 
 /* CRC-32 of a || b in one pass: for the ICRC, of a pseudo header and then the packet. */
-uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen);
+static inline uint32_t ut_crc32_two(const void *a, size_t alen, const void *b, size_t blen)
+{
+	return ~ut_crc_ops->crc32_two(a, alen, b, blen);
+}
+
 /* As ut_crc32(); len is 16 or more, and in the first 16 bytes the bits of `ones` count as set. */
-uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const void *data, size_t len);
+static inline uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const void *data, size_t len)
+{
+	return ~ut_crc_ops->crc32_or(~crc, ones, data, len);
+}
 
 /* A difference of CRCs after n more bytes that are equal, and n bytes earlier. */
 uint32_t ut_crc32_advance(uint32_t diff, uint64_t n);

@@ -59,42 +59,10 @@ static void sift_down(struct ut_heap *h, uint32_t i, struct ut_timer *t)
 	put(h, i, t);
 }
 
-static void settle(struct ut_heap *h, uint32_t i, struct ut_timer *t)
+void ut_heap_settle(struct ut_heap *h, uint32_t i, struct ut_timer *t)
 {
 	if (i > 1 && h->v[i / 2]->at > t->at)
 		sift_up(h, i, t);
 	else
 		sift_down(h, i, t);
-}
-
-void ut_timer_set(struct ut_heap *h, struct ut_timer *t, uint64_t at)
-{
-	t->at = at;
-	if (t->index)
-		settle(h, t->index, t);
-	else
-		sift_up(h, ++h->n, t);
-}
-
-void ut_timer_clear(struct ut_heap *h, struct ut_timer *t)
-{
-	uint32_t i = t->index;
-
-	if (!i)
-		return;
-	struct ut_timer *last = h->v[h->n--];
-
-	t->index = 0;
-	if (last != t)
-		settle(h, i, last);
-}
-
-struct ut_timer *ut_heap_expired(struct ut_heap *h, uint64_t now)
-{
-	struct ut_timer *t = h->n ? h->v[1] : NULL;
-
-	if (!t || t->at > now)
-		return NULL;
-	ut_timer_clear(h, t);
-	return t;
 }

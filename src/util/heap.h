@@ -31,12 +31,45 @@ int ut_heap_reserve(struct ut_heap *h);
 void ut_heap_unreserve(struct ut_heap *h);
 void ut_heap_fini(struct ut_heap *h);
 
+/* Restores the order of the heap around the timer at index i, t, whose deadline has changed. */
+void ut_heap_settle(struct ut_heap *h, uint32_t i, struct ut_timer *t);
+
 /* Queues the timer for `at`, or moves it there. */
-void ut_timer_set(struct ut_heap *h, struct ut_timer *t, uint64_t at);
+static inline void ut_timer_set(struct ut_heap *h, struct ut_timer *t, uint64_t at)
+{
+	t->at = at;
+	if (!t->index)
+		t->index = ++h->n;
+	h->v[t->index] = t;
+	/* A lone timer, the usual case, is in its place. */
+	if (h->n > 1)
+		ut_heap_settle(h, t->index, t);
+}
+
 /* Takes the timer off the heap; does nothing if it is not queued. */
-void ut_timer_clear(struct ut_heap *h, struct ut_timer *t);
+static inline void ut_timer_clear(struct ut_heap *h, struct ut_timer *t)
+{
+	uint32_t i = t->index;
+	struct ut_timer *last;
+
+	if (!i)
+		return;
+	last = h->v[h->n--];
+	t->index = 0;
+	if (last != t)
+		ut_heap_settle(h, i, last);
+}
+
 /* Takes off and returns a timer with at <= now; NULL if there is none. */
-struct ut_timer *ut_heap_expired(struct ut_heap *h, uint64_t now);
+static inline struct ut_timer *ut_heap_expired(struct ut_heap *h, uint64_t now)
+{
+	struct ut_timer *t = h->n ? h->v[1] : NULL;
+
+	if (!t || t->at > now)
+		return NULL;
+	ut_timer_clear(h, t);
+	return t;
+}
 
 /* The earliest deadline, or UT_NEVER. */
 static inline uint64_t ut_heap_next(const struct ut_heap *h)

@@ -68,14 +68,42 @@ static inline bool ut_ip_is_group(const uint8_t addr[16])
  * Makes a socket address; the port is in host order. The scope is written for link-local addresses
  * and groups; the kernel ignores it elsewhere at best. Returns the length of the socket address.
  */
-socklen_t ut_ip_to_sockaddr(const uint8_t addr[16], uint16_t port, uint32_t scope,
-			    union ut_sockaddr *ret);
+static inline socklen_t ut_ip_to_sockaddr(const uint8_t addr[16], uint16_t port, uint32_t scope,
+					  union ut_sockaddr *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (ut_ip_is_v4(addr)) {
+		ret->in.sin_family = AF_INET;
+		ret->in.sin_port = htons(port);
+		memcpy(&ret->in.sin_addr, addr + 12, 4);
+		return sizeof(ret->in);
+	}
+	ret->in6.sin6_family = AF_INET6;
+	ret->in6.sin6_port = htons(port);
+	memcpy(&ret->in6.sin6_addr, addr, 16);
+	if (ut_ip_is_linklocal(addr) || ut_ip_is_group(addr))
+		ret->in6.sin6_scope_id = scope;
+	return sizeof(ret->in6);
+}
 
 /*
  * Reads a socket address of AF_INET or AF_INET6. Returns the port in host order; *ret_scope is 0 for
  * IPv4, and ret_scope may be NULL.
  */
-uint16_t ut_ip_from_sockaddr(const union ut_sockaddr *sa, uint8_t addr[16], uint32_t *ret_scope);
+static inline uint16_t ut_ip_from_sockaddr(const union ut_sockaddr *sa, uint8_t addr[16],
+					   uint32_t *ret_scope)
+{
+	if (ret_scope)
+		*ret_scope = 0;
+	if (sa->sa.sa_family == AF_INET) {
+		ut_ip_set_v4(addr, &sa->in.sin_addr);
+		return ntohs(sa->in.sin_port);
+	}
+	if (ret_scope)
+		*ret_scope = sa->in6.sin6_scope_id;
+	memcpy(addr, &sa->in6.sin6_addr, 16);
+	return ntohs(sa->in6.sin6_port);
+}
 
 /* As text, "127.0.0.1" or "fe80::1". Returns buf. */
 const char *ut_ip_text(const uint8_t addr[16], char buf[INET6_ADDRSTRLEN]);

@@ -23,15 +23,6 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how)
 	return r == 0;
 }
 
-size_t ut_iov_bytes(const struct iovec *iov, int n)
-{
-	size_t sum = 0;
-
-	for (int i = 0; i < n; i++)
-		sum += iov[i].iov_len;
-	return sum;
-}
-
 /* A read of the library's memory and not a write to the application's: valgrind follows only that. */
 int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, int n_to)
 {

@@ -26,6 +26,13 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how);
 int ut_reach_put(const struct iovec *from, int n_from, const struct iovec *to, int n_to);
 
 /* The bytes of n pieces together. */
-size_t ut_iov_bytes(const struct iovec *iov, int n);
+static inline size_t ut_iov_bytes(const struct iovec *iov, int n)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += iov[i].iov_len;
+	return sum;
+}
 
 #endif

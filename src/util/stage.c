@@ -83,7 +83,6 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
 	return copy(SYS_preadv, s, off, iov, n);
 }
 
-
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at)
 {
 	struct iovec iov = { at, 8 };
@@ -106,7 +105,6 @@ static ssize_t gather_sum(struct ut_stage *s, size_t off, const struct iovec *io
 }
 
 #define CHECKED_NS 2000000ull
-
 
 /* Adjoining pieces become one span, which expires when the first of them does. */
 static void remember_span(struct ut_stage *s, int how, uintptr_t at, uintptr_t end)
@@ -152,18 +150,6 @@ ssize_t ut_stage_gather_crc(struct ut_stage *s, size_t off, const struct iovec *
 		done += iov[i].iov_len;
 	}
 	return (ssize_t)done;
-}
-
-
-int ut_stage_tail(struct iovec *iov, int n)
-{
-	struct iovec *end = &iov[n - 1];
-
-	if (!n || end->iov_len <= UT_STAGE_TAIL)
-		return n;
-	iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - UT_STAGE_TAIL, UT_STAGE_TAIL };
-	end->iov_len -= UT_STAGE_TAIL;
-	return n + 1;
 }
 
 /* --- threads of the application --- */
@@ -291,14 +277,14 @@ static ssize_t copy_by_kernel(struct ut_stage *s, int how, size_t off, const str
 	return r;
 }
 
-ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+ssize_t ut_stage_gather_pieces(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
 	if (!is_safe(s, UT_READABLE, iov, n))
 		return copy_by_kernel(s, UT_READABLE, off, iov, n);
 	return load(s->base + off, iov, n);
 }
 
-ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+ssize_t ut_stage_scatter_pieces(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
 {
 	if (!is_safe(s, UT_WRITABLE, iov, n))
 		return copy_by_kernel(s, UT_WRITABLE, off, iov, n);
@@ -306,7 +292,7 @@ ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec
 	return (ssize_t)ut_iov_bytes(iov, n);
 }
 
-ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
+ssize_t ut_stage_load_pieces(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
 {
 	ssize_t r;
 
@@ -318,8 +304,8 @@ ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *
 	return r;
 }
 
-ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
-			   const struct iovec *iov, int n)
+ssize_t ut_stage_store_pieces(struct ut_stage *s, const uint8_t *from, size_t len,
+			      const struct iovec *iov, int n)
 {
 	if (is_safe(s, UT_WRITABLE, iov, n)) {
 		ut_stage_store(from, iov, n);

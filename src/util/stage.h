@@ -16,9 +16,11 @@
 #ifndef UTIL_STAGE_H
 #define UTIL_STAGE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -81,7 +83,16 @@ ssize_t ut_stage_scatter(struct ut_stage *s, size_t off, const struct iovec *iov
  * Splits the last of n pieces so that its last 64 bytes become visible last: programs poll the last
  * byte of a Write. iov must have room for one more piece. Returns the new number of pieces.
  */
-int ut_stage_tail(struct iovec *iov, int n);
+static inline int ut_stage_tail(struct iovec *iov, int n)
+{
+	struct iovec *end = &iov[n - 1];
+
+	if (!n || end->iov_len <= UT_STAGE_TAIL)
+		return n;
+	iov[n] = (struct iovec){ (uint8_t *)end->iov_base + end->iov_len - UT_STAGE_TAIL, UT_STAGE_TAIL };
+	end->iov_len -= UT_STAGE_TAIL;
+	return n + 1;
+}
 
 /*
  * Returns true if the processor may write the eight bytes at `at`. A store that fails is a crash, so
@@ -89,24 +100,6 @@ int ut_stage_tail(struct iovec *iov, int n);
  * same microsecond faults. scratch: offset of eight unused bytes of the stage.
  */
 bool ut_stage_word(struct ut_stage *s, size_t scratch, void *at);
-
-/*
- * Gather and scatter for buffers that the application has posted, or granted to its peer. In a thread
- * of the application (s->pages_checked_at) pages that a call has reached within the last 2 ms, and
- * longer pieces that a call has made present, are copied by plain loads and stores: a program that
- * unmaps a buffer in use within those 2 ms may fault. In other threads the kernel copies.
- */
-ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
-ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
-
-/*
- * The same from or to any other memory of the library, at most the stage's size, which costs one more
- * copy if the kernel copies. In a thread of the application large pieces are copied by plain loads and
- * stores as well, each made present by a system call just before.
- */
-ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
-ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
-			   const struct iovec *iov, int n);
 
 /* Returns true if plain loads from, or stores to, these few bytes are safe now: on one page that was
  * reached lately. False says nothing. */
@@ -119,6 +112,59 @@ static inline bool ut_stage_has_seen(const struct ut_stage *s, enum ut_stage_use
 	       ((uintptr_t)at + len - 1) >> UT_SEEN_PAGE == page &&
 	       s->seen[use][page % UT_SEEN].page == page &&
 	       s->seen[use][page % UT_SEEN].until >= s->pages_checked_at;
+}
+
+/* The four functions below for pieces of any form. */
+ssize_t ut_stage_gather_pieces(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+ssize_t ut_stage_scatter_pieces(struct ut_stage *s, size_t off, const struct iovec *iov, int n);
+ssize_t ut_stage_load_pieces(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n);
+ssize_t ut_stage_store_pieces(struct ut_stage *s, const uint8_t *from, size_t len,
+			      const struct iovec *iov, int n);
+
+/*
+ * Gather and scatter for buffers that the application has posted, or granted to its peer. In a thread
+ * of the application (s->pages_checked_at) pages that a call has reached within the last 2 ms, and
+ * longer pieces that a call has made present, are copied by plain loads and stores: a program that
+ * unmaps a buffer in use within those 2 ms may fault. In other threads the kernel copies.
+ */
+static inline ssize_t ut_stage_gather_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+{
+	if (n != 1 || !ut_stage_has_seen(s, UT_READABLE, iov->iov_base, iov->iov_len))
+		return ut_stage_gather_pieces(s, off, iov, n);
+	memcpy(s->base + off, iov->iov_base, iov->iov_len);
+	return (ssize_t)iov->iov_len;
+}
+
+static inline ssize_t ut_stage_scatter_user(struct ut_stage *s, size_t off, const struct iovec *iov, int n)
+{
+	if (n != 1 || !ut_stage_has_seen(s, UT_WRITABLE, iov->iov_base, iov->iov_len))
+		return ut_stage_scatter_pieces(s, off, iov, n);
+	memcpy(iov->iov_base, s->base + off, iov->iov_len);
+	atomic_thread_fence(memory_order_release);
+	return (ssize_t)iov->iov_len;
+}
+
+/*
+ * The same from or to any other memory of the library, at most the stage's size, which costs one more
+ * copy if the kernel copies. In a thread of the application large pieces are copied by plain loads and
+ * stores as well, each made present by a system call just before.
+ */
+static inline ssize_t ut_stage_load_user(struct ut_stage *s, uint8_t *to, const struct iovec *iov, int n)
+{
+	if (n != 1 || !ut_stage_has_seen(s, UT_READABLE, iov->iov_base, iov->iov_len))
+		return ut_stage_load_pieces(s, to, iov, n);
+	memcpy(to, iov->iov_base, iov->iov_len);
+	return (ssize_t)iov->iov_len;
+}
+
+static inline ssize_t ut_stage_store_user(struct ut_stage *s, const uint8_t *from, size_t len,
+					  const struct iovec *iov, int n)
+{
+	if (n != 1 || !ut_stage_has_seen(s, UT_WRITABLE, iov->iov_base, iov->iov_len))
+		return ut_stage_store_pieces(s, from, len, iov, n);
+	memcpy(iov->iov_base, from, len);
+	atomic_thread_fence(memory_order_release);
+	return (ssize_t)len;
 }
 
 /* Return true if plain loads from, or stores to, all pieces are safe now; else the kernel must copy. */

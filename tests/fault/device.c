@@ -7,6 +7,7 @@
  * after the failed one succeeds; nothing is left; the next life is sound.
  */
 #include "blocks.h"
+#include "engine/pd.h"
 
 #include "device/devices.h"
 #include "engine/cq.h"

@@ -15,6 +15,13 @@
  * trouble follows. Virtual time: what would hang ends at the limit of a wait.
  */
 #include "blocks.h"
+#include "engine/chan.h"
+#include "engine/mr.h"
+#include "engine/mw.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
+#include "engine/xrcd.h"
+#include "support/engine.h"
 
 #include "support/cases.h"
 #include "support/check.h"

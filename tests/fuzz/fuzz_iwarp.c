@@ -9,9 +9,10 @@
  * bytes that arrive at a time, odd = at most. In messages 4b4b4b4b stands for the region's key,
  * 52525252 for the oldest read's sink, and an address that begins with aaaa for the region's.
  */
+#include "engine/mr.h"
+#include "proto/iwarp/port.h"
 #include "support/check.h"
 #include "support/iwworld.h"
-#include "proto/iwarp/port.h"
 #include "util/clock.h"
 
 enum { MEMORY = 3 * 4096, RECEIVES = 6, SENDS = 4 };

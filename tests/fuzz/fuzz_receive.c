@@ -8,6 +8,11 @@
  * says which fields are corrected on the way - ICRC, QPN, a PSN close to the expected one, keys - so
  * that deep code is reached, and how much time passes.
  */
+#include "engine/mr.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
+#include "engine/xrcd.h"
+#include "support/engine.h"
 #include "support/simhost.h"
 
 #include "proto/ib/port.h"

@@ -6,6 +6,7 @@
  *	datagrams --type uc|ud [--seed N] [--messages N] [--rate PERMILLE] [--disorder]
  */
 #include "support/check.h"
+#include "support/engine.h"
 #include "support/simhost.h"
 #include "util/clock.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Memory that goes away under a message, and sockets that are full: at every point, on every
  * operation, the right end hears the right thing. */
+#include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/tape.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* QP1 as a program's queue pair: what it sends, what it is given, and what stays the manager's. */
+#include "engine/mr.h"
+#include "engine/qp_state.h"
 #include "proto/ib/gsi.h"
 #include "support/cases.h"
 #include "support/check.h"

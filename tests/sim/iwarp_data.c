@@ -3,10 +3,13 @@
  * Two iWARP ends: every kind of request in every size around what a segment holds, with and
  * without markers and CRC, in every cut; atomics, windows, order, fences, shared receive queues.
  */
+#include "engine/mr.h"
+#include "engine/mw.h"
+#include "engine/post.h"
+#include "proto/iwarp/port.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/iwworld.h"
-#include "proto/iwarp/port.h"
 #include "util/clock.h"
 
 #define MEM (4u << 20)

@@ -4,6 +4,8 @@
  * ERR, SQD, destruction, overrun; with a socket that is full. Every request ends once, every owner
  * is told once.
  */
+#include "engine/mr.h"
+#include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/iwworld.h"

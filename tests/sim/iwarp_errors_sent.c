@@ -3,6 +3,8 @@
  * Errors that iWARP finds: what each wrong message is answered with (RFC 5040 4.8 and figure 10,
  * RFC 5041 7, RFC 7306 8), and what is no error although it looks like one.
  */
+#include "engine/mr.h"
+#include "engine/pd.h"
 #include "iwarp_peer.h"
 
 /* --- the table of wrong messages --- */

@@ -3,6 +3,8 @@
  * Errors that iWARP is told of, by the peer's Terminate or by its own host: which request they end,
  * and how. And the numbers that must be kept so that there are none.
  */
+#include "engine/post.h"
+#include "engine/why.h"
 #include "iwarp_peer.h"
 
 #include <sys/mman.h>

@@ -4,9 +4,12 @@
  * as on the wire, whether its payload was copied or fetched; what cannot be fetched is asked for again;
  * and a writer of nonsense gets nowhere.
  */
+#include "engine/mr.h"
+#include "engine/qp_state.h"
 #include "proto/ib/frame_shm.h"
 #include "support/cases.h"
 #include "support/check.h"
+#include "support/engine.h"
 #include "support/localnet.h"
 #include "support/tape.h"
 #include "util/clock.h"

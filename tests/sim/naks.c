@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What a responder answers to requests that are wrong: a hand-made peer sends
  * each, and reads NAK, state, event, completion and memory. */
+#include "engine/mr.h"
+#include "engine/pd.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The requester against a hand-made responder: what completes when, what is asked again,
  * and what is ignored. */
+#include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
+#include "support/engine.h"
 #include "support/tape.h"
 
 #include "util/clock.h"

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The responder's PSN rules, duplicates, acknowledgements and silent drops, asked by a
  * hand-made peer. */
+#include "engine/chan.h"
+#include "engine/mr.h"
+#include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
+#include "support/engine.h"
 #include "support/tape.h"
 
 #define MTU 1024u

@@ -3,6 +3,8 @@
  * The fast path is taken if nothing is slow, and each condition of proto/ib/slow.h alone closes it, in
  * both framings and both directions. soak.c holds the bits against the state after each round.
  */
+#include "engine/pending.h"
+#include "engine/qp_state.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/requester.h"
 #include "support/cases.h"

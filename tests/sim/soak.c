@@ -14,6 +14,8 @@
  *
  *	soak [--seed N] [--messages N] [--rate PERMILLE] [--pairs N] [--one-host | --local]
  */
+#include "engine/mr.h"
+#include "engine/post.h"
 #include "proto/ib/port.h"
 #include "support/check.h"
 #include "support/simhost.h"

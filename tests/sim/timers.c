@@ -3,6 +3,7 @@
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
+#include "support/engine.h"
 #include "support/tape.h"
 
 #include "proto/ib/port.h"

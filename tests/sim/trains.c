@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Queue pairs that share trains: who may, and what one's misfortune means for the others. */
+#include "engine/pending.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/tape.h"

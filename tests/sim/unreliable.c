@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* UC, UD and XRC: what is dropped without a word, and what must not be. */
+#include "engine/post.h"
+#include "engine/xrcd.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/tape.h"

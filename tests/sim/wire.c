@@ -2,6 +2,7 @@
 /* What well-behaved traffic looks like on the wire: opcodes, PSNs, pads, bits, ports. */
 #include "support/cases.h"
 #include "support/check.h"
+#include "support/engine.h"
 #include "support/tape.h"
 
 #include "proto/ib/path.h"

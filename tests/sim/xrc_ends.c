@@ -3,10 +3,12 @@
  * Shared XRC domains when something is wrong (proto/ib/xrc/forward.h): what the sender, the target and
  * the owner of the queue are told, when one of them dies, and what nonsense in a ring gets.
  */
+#include "engine/qp_state.h"
 #include "proto/ib/port.h"
 #include "proto/ib/xrc/home.h"
 #include "sim/xrc_world.h"
 #include "support/cases.h"
+#include "support/engine.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/rng.h"

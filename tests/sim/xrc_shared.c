@@ -5,6 +5,7 @@
  */
 #include "sim/xrc_world.h"
 #include "support/cases.h"
+#include "support/engine.h"
 #include "util/clock.h"
 #include "util/rng.h"
 

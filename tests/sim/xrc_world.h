@@ -6,7 +6,9 @@
 #ifndef TESTS_SIM_XRC_WORLD_H
 #define TESTS_SIM_XRC_WORLD_H
 
+#include "engine/mr.h"
 #include "engine/srq.h"
+#include "engine/xrcd.h"
 #include "support/check.h"
 #include "support/localnet.h"
 #include "support/tape.h"

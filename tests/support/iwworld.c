@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "support/iwworld.h"
 
+#include "engine/complete.h"
+#include "engine/mr.h"
+#include "engine/pd.h"
+#include "engine/pending.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
 #include "support/check.h"
+#include "support/engine.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "wire/mpa_fpdu.h"

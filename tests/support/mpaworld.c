@@ -3,7 +3,9 @@
 
 #include "engine/event.h"
 #include "engine/mkey.h"
+#include "engine/pd.h"
 #include "support/check.h"
+#include "support/engine.h"
 #include "util/clock.h"
 #include "util/heap.h"
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "engine/gid.h"
+#include "engine/mr.h"
+#include "engine/pd.h"
+#include "engine/pending.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
 #include "proto/ib/fast.h"
+#include "support/engine.h"
 #include "support/simhost.h"
 
 #include "support/check.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cma_fake.h"
+#include "support/engine.h"
 
 #include "util/alloc.h"
 

@@ -10,6 +10,7 @@
 #include "device/progress/fast.h"
 #include "device/progress/thread.h"
 #include "device/progress/wait.h"
+#include "engine/chan.h"
 #include "engine/cq.h"
 #include "engine/event.h"
 #include "support/check.h"

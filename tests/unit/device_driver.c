@@ -13,6 +13,7 @@
 #include "device/progress/fast.h"
 #include "device/progress/thread.h"
 #include "device/progress/wait.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "support/check.h"
 #include "util/clock.h"

@@ -7,6 +7,7 @@
 #include "device/adapter.h"
 #include "device/process.h"
 #include "device/progress/fast.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "support/check.h"
 #include "util/heap.h"

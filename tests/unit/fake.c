@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "engine/complete.h"
+#include "engine/pd.h"
+#include "engine/pending.h"
+#include "engine/qp_state.h"
 #include "fake.h"
+#include "support/engine.h"
 
 #include "engine/qp_attr.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completion queues: order, arming, resize, purge, moderation, descriptors. */
+#include "engine/chan.h"
 #include "fake.h"
+#include "support/engine.h"
 
 #include <poll.h>
 #include <pthread.h>

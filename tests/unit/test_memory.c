@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Regions, windows and the null region. */
+#include "engine/mr.h"
+#include "engine/mw.h"
+#include "engine/pd.h"
 #include "fake.h"
 
 #define LW IBV_ACCESS_LOCAL_WRITE

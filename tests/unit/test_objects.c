@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* SRQs, XRC domains, groups, numbers; and every creation under failing memory. */
+#include "engine/chan.h"
+#include "engine/mr.h"
+#include "engine/mw.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
+#include "engine/xrcd.h"
 #include "fake.h"
 
 #include "util/alloc.h"

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Posting, flushing and the ends of work requests. */
+#include "engine/complete.h"
+#include "engine/post.h"
+#include "engine/qp_state.h"
+#include "engine/ring.h"
+#include "engine/why.h"
 #include "fake.h"
+#include "support/engine.h"
 
 static int post(struct eng_qp *qp, struct ibv_send_wr wr)
 {

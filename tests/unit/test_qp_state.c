@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The state table, exhaustively: pairs, missing bits, foreign bits, values. */
+#include "engine/qp_state.h"
 #include "fake.h"
 
 #include "engine/qp_attr.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The states of a QP whose connection is a stream: every pair, what is ignored, who may post. */
+#include "engine/qp_attr.h"
+#include "engine/qp_state.h"
 #include "support/check.h"
 #include "support/iwworld.h"
-#include "engine/qp_attr.h"
 #include "util/clock.h"
 
 static const enum ibv_qp_state states[] = {

@@ -5,6 +5,7 @@
  * contexts, so they are kept by device name, not with the engine's adapter.
  */
 #include "dapple/verbs.h"
+#include "engine/why.h"
 
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"

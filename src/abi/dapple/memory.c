@@ -4,6 +4,7 @@
  * the process here: the list says where each piece of the region lies.
  */
 #include "dapple/verbs.h"
+#include "engine/mr.h"
 
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"

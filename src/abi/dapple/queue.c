@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Query completion queues, and sleep on their channels. */
 #include "dapple/verbs.h"
+#include "engine/chan.h"
 
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"

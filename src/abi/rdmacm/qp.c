@@ -7,6 +7,7 @@
 
 #include "abi/rdmacm/chan.h"
 #include "engine/qp.h"
+#include "engine/qp_state.h"
 
 /* *mask 0: nothing to do. */
 static int attr_for(struct rcm_id *id, enum ibv_qp_state to, struct ibv_qp_attr *attr, int *mask)

@@ -5,6 +5,7 @@
 #include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
 #include "abi/verbs/wait.h"
+#include "engine/chan.h"
 #include "engine/cq.h"
 #include "engine/event.h"
 #include "util/alloc.h"

@@ -18,6 +18,7 @@
 #include "abi/verbs/qp.h"
 #include "engine/event.h"
 #include "engine/qp.h"
+#include "engine/qp_state.h"
 #include "util/alloc.h"
 #include "util/log.h"
 

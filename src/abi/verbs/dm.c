@@ -6,6 +6,7 @@
 #include "abi/verbs/context.h"
 #include "abi/verbs/mr.h"
 #include "engine/mkey.h"
+#include "engine/mr.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "abi/verbs/export.h"
 #include "abi/verbs/pd.h"
 #include "engine/mkey.h"
+#include "engine/mr.h"
 #include "host/shm/area.h"
 #include "util/alloc.h"
 

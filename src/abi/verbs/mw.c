@@ -6,6 +6,7 @@
 #include "abi/verbs/pd.h"
 #include "abi/verbs/qp.h"
 #include "engine/mkey.h"
+#include "engine/mw.h"
 #include "engine/qp.h"
 #include "util/alloc.h"
 

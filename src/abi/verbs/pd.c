@@ -5,6 +5,7 @@
 #include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
 #include "engine/mkey.h"
+#include "engine/pd.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>

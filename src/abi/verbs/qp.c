@@ -6,7 +6,9 @@
 #include "abi/verbs/pd.h"
 #include "abi/verbs/qp_ex.h"
 #include "abi/verbs/wait.h"
+#include "engine/post.h"
 #include "engine/qp.h"
+#include "engine/qp_state.h"
 
 #include "abi/verbs/export.h"
 #include "engine/event.h"

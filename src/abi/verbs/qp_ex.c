@@ -7,6 +7,7 @@
  */
 #include "abi/verbs/qp_ex.h"
 
+#include "engine/post.h"
 #include "engine/qp.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Blocking for an event, with the manners of read(); see util/restart.h. */
 #include "abi/verbs/wait.h"
 
-#include "engine/event.h"
+#include "engine/chan.h"
 #include "util/heap.h"
 #include "util/restart.h"
 

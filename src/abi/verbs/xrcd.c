@@ -4,6 +4,7 @@
 
 #include "abi/verbs/context.h"
 #include "engine/srq.h"
+#include "engine/xrcd.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>

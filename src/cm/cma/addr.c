@@ -58,7 +58,7 @@ static bool has_scope(const uint8_t addr[16])
 int cma_addr_read(const struct sockaddr *sa, struct cma_addr *ret)
 {
 	struct cma_addr a = { 0 };
-	union ut_sockaddr in;
+	union ut_sockaddr in = { .in6 = { 0 } };
 	int r = 0;
 
 	if (!sa)

@@ -3,6 +3,7 @@
 
 #include "device/adapter.h"
 #include "device/progress/thread.h"
+#include "engine/pending.h"
 #include "util/clock.h"
 
 #define ROUND_EVERY 32 /* polls, posts or messages without a round; the next one makes it, which acknowledges */

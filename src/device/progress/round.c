@@ -2,6 +2,8 @@
 #include "device/progress/round.h"
 
 #include "device/adapter.h"
+#include "engine/complete.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "util/clock.h"
 

@@ -18,6 +18,7 @@
 #include "device/adapter.h"
 #include "device/progress/fast.h"
 #include "device/progress/thread.h"
+#include "engine/chan.h"
 #include "engine/event.h"
 #include "engine/semfd.h"
 #include "util/clock.h"

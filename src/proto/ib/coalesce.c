@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/coalesce.h"
 
+#include "engine/ring.h"
 #include "proto/ib/responder.h"
 
 /* Who may wait: what a train has room for more than once, so many of them at most, behind so many

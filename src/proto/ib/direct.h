@@ -13,6 +13,7 @@
 #ifndef PROTO_IB_DIRECT_H
 #define PROTO_IB_DIRECT_H
 
+#include "engine/ring.h"
 #include "proto/ib/port.h"
 
 /* The responder's end. */

@@ -15,6 +15,8 @@
  */
 #include "proto/ib/fast.h"
 
+#include "engine/complete.h"
+#include "engine/ring.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/frame_shm.h"
 
+#include "engine/ring.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/responder.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/probe.h"
 
+#include "engine/why.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/requester.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/qp.h"
 
+#include "engine/complete.h"
 #include "engine/gid.h"
+#include "engine/qp_state.h"
+#include "engine/why.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"

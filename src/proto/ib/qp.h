@@ -3,6 +3,7 @@
 #ifndef PROTO_IB_QP_H
 #define PROTO_IB_QP_H
 
+#include "engine/why.h"
 #include "proto/ib/port.h"
 
 /* Stops timers and takes the queue pair off all lists. */

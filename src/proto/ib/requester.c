@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/requester.h"
 
+#include "engine/complete.h"
+#include "engine/mw.h"
+#include "engine/qp_state.h"
+#include "engine/ring.h"
+#include "engine/why.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/qp.h"

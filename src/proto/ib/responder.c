@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/responder.h"
 
+#include "engine/complete.h"
+#include "engine/mw.h"
+#include "engine/qp_state.h"
+#include "engine/why.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/xrc/home.h"

@@ -12,6 +12,7 @@
 #ifndef PROTO_IB_RESPONDER_H
 #define PROTO_IB_RESPONDER_H
 
+#include "engine/complete.h"
 #include "proto/ib/port.h"
 
 /* Besides ENG_OK and verdicts. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/uc.h"
 
+#include "engine/qp_state.h"
+#include "engine/why.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/responder.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "proto/ib/ud.h"
 
+#include "engine/complete.h"
+#include "engine/ring.h"
+#include "engine/why.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"

@@ -7,6 +7,10 @@
  */
 #include "proto/iwarp/end.h"
 
+#include "engine/complete.h"
+#include "engine/qp_state.h"
+#include "engine/ring.h"
+#include "engine/why.h"
 #include "proto/iwarp/send.h"
 #include "proto/iwarp/timer.h"
 #include "proto/iwarp/tx.h"
@@ -90,7 +94,7 @@ static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
 	if (index - sq->head >= eng_ring_used(sq))
 		return; /* the ready-to-receive message */
 	while (sq->head != index)
-		eng_send_flush(q->qp);
+		eng_send_done(q->qp, ENG_V_FLUSH);
 	eng_send_done(q->qp, v);
 }
 

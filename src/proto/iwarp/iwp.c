@@ -2,6 +2,8 @@
 /* The adapter's side of the machine: which queue pair sends next, and which posts wait for more. */
 #include "proto/iwarp/iwp.h"
 
+#include "engine/qp_state.h"
+#include "engine/ring.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/port.h"
 #include "proto/iwarp/read.h"

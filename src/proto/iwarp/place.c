@@ -6,6 +6,9 @@
  */
 #include "proto/iwarp/place.h"
 
+#include "engine/complete.h"
+#include "engine/mw.h"
+
 #include <string.h>
 
 bool iwp_scatter(struct iwp_qp *q, const struct iwp_rx *rx, struct iovec *iov, int n)

@@ -5,6 +5,9 @@
  */
 #include "proto/iwarp/qp.h"
 
+#include "engine/complete.h"
+#include "engine/pending.h"
+#include "engine/qp_state.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/port.h"
 #include "proto/iwarp/rx.h"

@@ -7,6 +7,7 @@
  */
 #include "proto/iwarp/read.h"
 
+#include "engine/ring.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/place.h"
 #include "proto/iwarp/tx.h"

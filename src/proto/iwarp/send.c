@@ -7,6 +7,9 @@
  */
 #include "proto/iwarp/send.h"
 
+#include "engine/complete.h"
+#include "engine/mw.h"
+#include "engine/ring.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/read.h"
 #include "proto/iwarp/tx.h"

@@ -2,6 +2,8 @@
 #include "proto/ib/xrc/home.h"
 
 #include "engine/gid.h"
+#include "engine/proxy.h"
+#include "engine/why.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/responder.h"
 #include "util/alloc.h"
@@ -32,7 +34,7 @@ static void destroy(struct ibp_proxy *s)
 	ut_list_del(&s->node);
 	ut_list_del(&s->due);
 	free(q->recv.rwqe);
-	eng_qp_stand_in_free(q->qp);
+	eng_proxy_free(q->qp);
 	free(s);
 }
 
@@ -74,7 +76,7 @@ static int fill(struct ibp_port *port, struct ibp_proxy *s, struct eng_qp *qp)
 static struct ibp_proxy *make(struct ibp_port *port)
 {
 	struct ibp_proxy *s = ut_zalloc(sizeof(*s));
-	struct eng_qp *qp = s ? eng_qp_stand_in(port->dev) : NULL;
+	struct eng_qp *qp = s ? eng_proxy_new(port->dev) : NULL;
 
 	if (!qp) {
 		free(s);
@@ -132,7 +134,7 @@ static void end(struct ibp_proxy *s, enum eng_verdict v)
 	struct ibp_qp *q = s->q;
 
 	ibp_recv_end(q, v);
-	eng_qp_revive(q->qp); /* no matter if there was no room for that */
+	eng_proxy_revive(q->qp); /* no matter if there was no room for that */
 	ibp_recv_message(q, IBP_NONE);
 	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
 }
@@ -289,7 +291,7 @@ static int execute(struct ibp_proxy *s, const struct shm_message *m, const struc
 		return ENG_V_RX_LENGTH;
 	s->srqn = p.srqn;
 	v = ibp_resp_execute(s->q, &p, &rx);
-	return eng_qp_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
+	return eng_proxy_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
 }
 
 /* The receive that was taken carries the news here, the target fails there. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* ibv_post_send(): copies each request into its slot, checks it there, and
- * publishes it by moving the tail. */
-#include "engine/wr_table.h"
+#include "engine/post.h"
 
+#include "engine/ah.h"
 #include "engine/dev.h"
 #include "engine/event.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
+#include "engine/recv_queue.h"
+#include "engine/wr.h"
 
 #include <errno.h>
 #include <string.h>
@@ -160,14 +162,16 @@ static void warm(struct eng_qp *qp)
 		eng_ring_warm(&qp->sq, tail + i);
 }
 
-void eng_post_begin(struct eng_qp *qp)
+/* Takes the lock of the send queue for a thread that fills slots. */
+static void begin(struct eng_qp *qp) UT_ACQUIRE(qp->sq.lock);
+static void begin(struct eng_qp *qp)
 {
 	ut_lock(&qp->sq.lock);
 	if (atomic_load_explicit(&qp->dev->posted, memory_order_relaxed) != qp)
 		warm(qp);
 }
 
-static int post_one(struct eng_qp *qp, const struct ibv_send_wr *wr)
+static int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 {
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 	int r;
@@ -190,9 +194,9 @@ int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	bool posted = false;
 	int r = 0;
 
-	eng_post_begin(qp);
+	begin(qp);
 	for (; wr; wr = wr->next) {
-		r = post_one(qp, wr);
+		r = enqueue_send(qp, wr);
 		if (r < 0)
 			break;
 		posted = true;
@@ -201,6 +205,99 @@ int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	if (r < 0)
 		*bad = wr;
 	if (posted)
+		eng_dev_kick(qp->dev, qp);
+	return r;
+}
+
+/* --- the extended API: entries built in place --- */
+
+void eng_wr_begin(struct eng_qp *qp)
+{
+	begin(qp);
+	qp->wr_tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? -EINVAL : 0;
+}
+
+struct eng_swqe *eng_wr_next(struct eng_qp *qp)
+{
+	struct eng_swqe *w;
+
+	if (qp->wr_error)
+		return NULL;
+	/* Pairs with the consumer's release of head: the slot is free. */
+	if (qp->wr_tail - atomic_load_explicit(&qp->sq.head, memory_order_acquire) >=
+	    qp->sq.max) {
+		qp->wr_error = -ENOMEM;
+		return NULL;
+	}
+	w = eng_ring_at(&qp->sq, qp->wr_tail++);
+	memset(w, 0, sizeof(*w));
+	return w;
+}
+
+/* Checks the batch from the published tail to wr_tail. */
+static int finish_batch(struct eng_qp *qp)
+{
+	uint32_t from = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+
+	for (uint32_t i = from; i != qp->wr_tail; i++) {
+		int r = eng_wr_check(qp, eng_ring_at(&qp->sq, i));
+
+		if (r < 0)
+			return r;
+		eng_wr_finish(qp, eng_ring_at(&qp->sq, i));
+	}
+	atomic_store_explicit(&qp->sq.tail, qp->wr_tail, memory_order_release);
+	return 0;
+}
+
+int eng_wr_end(struct eng_qp *qp, bool publish)
+{
+	int r = qp->wr_error;
+	bool posted = publish && r == 0 &&
+		      qp->wr_tail != atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
+
+	if (posted)
+		r = finish_batch(qp);
+	ut_unlock(&qp->sq.lock);
+	if (posted && r == 0)
+		eng_dev_kick(qp->dev, qp);
+	return r;
+}
+
+/* --- receives --- */
+
+static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr) UT_REQUIRES(qp->rq.lock);
+static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr)
+{
+	if (eng_qp_state(qp) == IBV_QPS_RESET)
+		return -EINVAL;
+	return eng_recv_put(&qp->rq, qp->cap.max_recv_sge, wr);
+}
+
+int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	bool posted = false, dead;
+	int r = 0;
+
+	if (qp->srq || qp->type == IBV_QPT_XRC_SEND || qp->type == IBV_QPT_XRC_RECV) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	ut_lock(&qp->rq.lock);
+	for (; wr; wr = wr->next) {
+		r = enqueue_recv(qp, wr);
+		if (r < 0)
+			break;
+		posted = true;
+	}
+	/* A failing QP stores its state and then takes this lock to see what there is to flush: it sees
+	 * what was posted here, or its state is seen here. */
+	dead = eng_qp_state(qp) == IBV_QPS_ERR;
+	ut_unlock(&qp->rq.lock);
+	if (r < 0)
+		*bad = wr;
+	if (posted && dead)
 		eng_dev_kick(qp->dev, qp);
 	return r;
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Modify and query: check everything, then change everything. */
+#include "engine/qp_state.h"
+
+#include "engine/event.h"
+#include "engine/pending.h"
 #include "engine/qp.h"
 #include "engine/qp_attr.h"
+#include "engine/why.h"
 #include "util/clock.h"
+#include "util/log.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -215,4 +220,62 @@ int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask)
 	attr->cap = qp->cap;
 	eng_dev_unlock(dev);
 	return 0;
+}
+
+/* --- failure, and events about the state --- */
+
+void eng_qp_tell(struct eng_qp *qp, enum ibv_event_type type)
+{
+	const struct eng_qp_hearer *h;
+
+	if (qp->ctx)
+		eng_async_raise(qp->ctx, type, qp->user);
+	ut_list_each(h, &qp->hearers, node)
+		eng_async_raise(h->ctx, type, h->user);
+}
+
+static void fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, int event)
+{
+	bool said = qp->why_said == v;
+
+	qp->why_said = 0;
+	if (eng_qp_state(qp) == IBV_QPS_ERR)
+		return;
+	if (!said)
+		eng_why(qp, v, NULL);
+	qp->why_said = 0;
+	qp->sq_draining = qp->sqd_notify = false;
+	eng_qp_set_state(qp, next);
+	ut_debug("%s: QP 0x%06x is in error: %s", qp->dev->name, qp->qpn, eng_verdicts[v].name);
+	if (event != ENG_NO_EVENT)
+		eng_qp_tell(qp, (enum ibv_event_type)event);
+}
+
+void eng_qp_fail(struct eng_qp *qp, enum eng_verdict v, enum ibv_qp_state next, bool raise)
+{
+	fail(qp, v, next, raise ? eng_verdicts[v].event : ENG_NO_EVENT);
+}
+
+void eng_qp_fail_stream(struct eng_qp *qp, enum eng_verdict v)
+{
+	fail(qp, v, IBV_QPS_ERR, eng_verdicts[v].stream);
+}
+
+void eng_qp_comm_est(struct eng_qp *qp)
+{
+	if (qp->comm_est_raised)
+		return;
+	qp->comm_est_raised = true;
+	qp->dev->proto->qp_state(qp);
+	eng_qp_tell(qp, IBV_EVENT_COMM_EST);
+}
+
+void eng_qp_drained(struct eng_qp *qp)
+{
+	if (eng_qp_state(qp) != IBV_QPS_SQD || !qp->sq_draining)
+		return;
+	qp->sq_draining = false;
+	if (qp->sqd_notify)
+		eng_qp_tell(qp, IBV_EVENT_SQ_DRAINED);
+	qp->sqd_notify = false;
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "engine/complete.h"
+
+#include "engine/dev.h"
+#include "engine/pending.h"
+#include "engine/qp_state.h"
+#include "engine/ring.h"
+
+void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v)
+{
+	eng_qp_fail(qp, v, IBV_QPS_ERR, true);
+	eng_dev_mark(qp->dev, qp);
+}
+
+void eng_recv_failed(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, enum eng_verdict v)
+{
+	struct eng_cqe e = {
+		.wr_id = wr_id,
+		.qpn = qp->qpn,
+		.vendor_err = (uint32_t)v,
+		.status = (uint8_t)eng_verdicts[v].recv,
+		.opcode = IBV_WC_RECV,
+		.qp = qp,
+	};
+
+	eng_complete(qp, cq, &e, ENG_V_RX_CQ_FULL);
+}
+
+/* See eng_post_recv(): what is posted behind these is flushed by its poster. */
+static void flush_receives(struct eng_qp *qp)
+{
+	uint32_t n;
+
+	ut_lock(&qp->rq.lock);
+	n = eng_ring_used(&qp->rq);
+	ut_unlock(&qp->rq.lock);
+	while (n--) {
+		const struct eng_rwqe *w = eng_ring_head(&qp->rq);
+		uint64_t wr_id = w->wr_id;
+
+		eng_ring_drop(&qp->rq);
+		eng_recv_failed(qp, qp->recv_cq, wr_id, ENG_V_FLUSH);
+	}
+}
+
+void eng_qp_flush(struct eng_qp *qp)
+{
+	/* The state is stored; see what was posted before it could be seen. */
+	atomic_thread_fence(memory_order_seq_cst);
+	while (eng_ring_used(&qp->sq))
+		eng_send_done(qp, ENG_V_FLUSH);
+	if (eng_qp_state(qp) != IBV_QPS_ERR)
+		return;
+	flush_receives(qp);
+	if (qp->srq && !qp->last_wqe_raised) {
+		qp->last_wqe_raised = true;
+		eng_qp_tell(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+	}
+}

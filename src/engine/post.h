@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Work requests enter the queues of a queue pair: ibv_post_send(), ibv_post_recv() and the extended API.
+ * A request is copied into its slot, checked there, and published by moving the tail of the ring. Then
+ * the posting thread makes progress, if no other thread does (eng_dev_kick).
+ */
+#ifndef ENGINE_POST_H
+#define ENGINE_POST_H
+
+#include "engine/wqe.h"
+#include "util/lock.h"
+
+/*
+ * Return 0, or a negative errno with *bad set to the first request that was not taken; those before it
+ * stay posted. Send: -EINVAL (state below RTS; opcode, lengths or flags not for this queue pair, see
+ * eng_wr_check), -ENOMEM (the queue is full). Receive: -EINVAL (state RESET, too many pieces, no receive
+ * queue of its own), -ENOMEM. Called without locks.
+ */
+int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+/*
+ * The extended API builds entries in place. begin takes the lock of the send queue; next returns a
+ * zeroed entry, or NULL if the queue is full: then end(false) returns the errno; end publishes all
+ * entries or none, and releases the lock. In between the thread calls no other posting function of the
+ * queue pair.
+ *
+ * The caller keeps within cap.max_send_sge and cap.max_inline_data, sets `length` of inline data, and
+ * stores errors of its own in qp->wr_error. end checks each entry (eng_wr_check), sums up the lengths
+ * and sets the verdicts. It returns 0, -EINVAL or -ENOMEM.
+ */
+void eng_wr_begin(struct eng_qp *qp) UT_NO_TSA;
+struct eng_swqe *eng_wr_next(struct eng_qp *qp);
+int eng_wr_end(struct eng_qp *qp, bool publish) UT_NO_TSA;
+
+#endif
