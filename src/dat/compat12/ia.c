@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls of adapters and of the registry, for DAT 1.2. */
+#include <dat/dat_registry.h>
+
 #include "dat/compat12/call.h"
 #include "dat/compat12/lmr.h"
 

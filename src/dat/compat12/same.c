@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls that differ in their return values only. */
+#include <dat/udat.h>
+
 #include "dat/compat12/call.h"
 
 C12_EXPORT DAT_RETURN dat_set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context)

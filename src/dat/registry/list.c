@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Queries of names, without opening them. */
+#include <dat2/dat_registry.h>
+
 #include "dat/registry/dreg.h"
 #include "dat/registry/entry.h"
 #include "dat/registry/ia.h"
