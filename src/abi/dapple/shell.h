@@ -40,7 +40,4 @@ struct dpl_shell *dpl_shell(void);
  */
 struct eng_dev *dpl_dev(const struct ibv_context *c);
 
-/* Adapter attributes that were modified, laid over what the device says. */
-void dpl_overlay_port(const char *device, struct ibv_port_attr *attr);
-
 #endif
