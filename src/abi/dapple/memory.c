@@ -54,7 +54,7 @@ UT_EXPORT int dpl_query_mr(struct ibv_mr *mr, struct dpl_mr_attr *attr)
 	return 0;
 }
 
-/* A region of the engine's together with its public face. */
+/* Registers a region in the engine and makes its public structure. Returns NULL with errno set. */
 static struct vrb_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec, void *addr)
 {
 	struct vrb_pd *pd = vrb_of(pub, vrb_pd);
@@ -190,7 +190,8 @@ UT_EXPORT struct ibv_mr *dpl_alloc_lkey(struct ibv_pd *pd, uint32_t max_pages)
 	return &mr->pub;
 }
 
-/* What the region will be: of each aspect the new one, or the one it has. */
+/* Fills *s with the region after the call: of each aspect in `flags` the new value, else the
+ * present one. Returns 0 or -EINVAL. */
 static int next_spec(struct vrb_mr *mr, int flags, const struct dpl_phys_list *list,
 		     unsigned int access, struct eng_mr_spec *s)
 {
@@ -218,8 +219,8 @@ static int next_spec(struct vrb_mr *mr, int flags, const struct dpl_phys_list *l
 	return 0;
 }
 
-/* The new region is made before the old one ends, so that a failure on the way
- * costs nothing. */
+/* Registers the new region before it deregisters the old one, so that a failure leaves the old one
+ * valid. Returns 0 or a negative errno. */
 static int replace(struct vrb_mr *mr, struct vrb_pd *pd, const struct eng_mr_spec *spec)
 {
 	struct eng_mkey *mk;

@@ -52,10 +52,10 @@ struct dpr_obj {
 	DAT_CONTEXT context;         /* the consumer's; guarded by ia->lock */
 };
 
-/* What a kind tells its slab. */
+/* The properties of a kind of objects. */
 struct dpr_class {
 	enum dpr_kind kind;
-	DAT_HANDLE_TYPE type; /* what dat_get_handle_type returns */
+	DAT_HANDLE_TYPE type; /* the result of dat_get_handle_type */
 	size_t size;
 	void (*construct)(struct dpr_obj *o); /* once per slot: locks; may be NULL */
 	void (*release)(struct dpr_obj *o);   /* at the last put, no lock held; may be NULL */
