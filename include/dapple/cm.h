@@ -14,10 +14,10 @@ extern "C" {
 #define DPL_OPTION_LEVEL 0xdab
 
 /*
- * The adapter that the id uses, where several have its address (roce and iwarp on one interface): the
- * device's name, as ibv_get_device_name() returns it, with or without its NUL. To be set before
- * rdma_bind_addr and rdma_resolve_addr. EINVAL after these calls or for an empty or too long name,
- * ENODEV for a name that no device has.
+ * The adapter that the id uses, where several have its address (roce and iwarp on one interface):
+ * the device's name, as ibv_get_device_name() returns it, with or without its NUL. Must be set
+ * before rdma_bind_addr and rdma_resolve_addr. EINVAL after these calls or for an empty or too long
+ * name, ENODEV for a name that no device has.
  */
 #define DPL_OPTION_DEVICE 0
 

@@ -129,14 +129,13 @@ struct dpl_cq_attr {
 int dpl_query_cq(struct ibv_cq *cq, struct dpl_cq_attr *attr);
 
 /*
- * Sleep until the channel has an event, fd is readable or has failed (-1: no
- * such descriptor), or CLOCK_MONOTONIC shows `until` nanoseconds (UINT64_MAX:
- * never). Like ibv_get_cq_event with a limit and a second descriptor, but it
- * takes no event: call ibv_get_cq_event next, on a channel with O_NONBLOCK if
- * several threads use it. Unlike poll() on channel->fd the caller drives the
- * adapter while it sleeps, so that a completion wakes one thread and not two.
- * Returns 0 if it is time to look, also without an event (call it in a loop);
- * ETIMEDOUT; EINTR after a signal handler ran, with SA_RESTART or without.
+ * Sleep until the channel has an event, fd is readable or has failed (-1: no such descriptor), or
+ * CLOCK_MONOTONIC shows `until` nanoseconds (UINT64_MAX: never). Like ibv_get_cq_event with a limit
+ * and a second descriptor, but it takes no event: call ibv_get_cq_event next, on a channel with
+ * O_NONBLOCK if several threads use it. Unlike poll() on channel->fd the caller drives the adapter
+ * while it sleeps, so that a completion wakes one thread and not two. Returns 0 if the channel may
+ * have an event, or fd something to read (call it in a loop); ETIMEDOUT; EINTR after a signal
+ * handler ran, with SA_RESTART or without.
  */
 int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t until);
 
@@ -157,27 +156,25 @@ enum dpl_special_qp { DPL_QP_SMI, DPL_QP_GSI, DPL_QP_RAW_IPV6, DPL_QP_RAW_ETHERT
 #define DPL_MAD_BYTES 256
 
 /*
- * Get Special QP. DPL_QP_GSI on a RoCE adapter: the queue pair 1 of the port, a
- * datagram queue pair (qp_type reads IBV_QPT_UD, whatever attr->qp_type says)
- * for which ibv_modify_qp, ibv_post_send ... ibv_destroy_qp work as usual, with
- * these differences.
+ * Get Special QP. DPL_QP_GSI on a RoCE adapter: the queue pair 1 of the port, a datagram queue pair
+ * (qp_type reads IBV_QPT_UD, whatever attr->qp_type says) for which ibv_modify_qp, ibv_post_send
+ * ... ibv_destroy_qp work as usual, with these differences.
  *
- * It receives management datagrams to QP1 of every class but 0x07, which the
- * adapter's own communication manager answers: 256 bytes behind the 40 of the
- * GRH, with the Q_Key above. Datagrams without a receive are dropped and counted
- * (rx_no_wqe), as are those that arrive while no process has QP1 (rx_no_qp).
- * It sends IBV_WR_SEND (others EINVAL) of exactly 256 bytes (others complete with
- * IBV_WC_LOC_LEN_ERR), to any queue pair, always with that Q_Key; remote_qkey is
- * ignored. Answers to messages of class 0x07 go to the manager. Transaction IDs, retries and RMPP are the program's.
+ * It receives management datagrams to QP1 of every class but 0x07, which the adapter's own
+ * communication manager answers: 256 bytes behind the 40 of the GRH, with the Q_Key above.
+ * Datagrams without a receive are dropped and counted (rx_no_wqe), as are those that arrive while
+ * no process has QP1 (rx_no_qp). It sends IBV_WR_SEND (others EINVAL) of exactly 256 bytes (others
+ * complete with IBV_WC_LOC_LEN_ERR), to any queue pair, always with that Q_Key; remote_qkey is
+ * ignored. Answers to messages of class 0x07 go to the manager. Transaction IDs, retries and RMPP
+ * are the program's.
  *
- * RESET to INIT needs IBV_QP_PKEY_INDEX and IBV_QP_QKEY (DPL_GSI_QKEY, others
- * EINVAL; no privilege is needed) and not IBV_QP_PORT, which was given here but
- * may be given again. It cannot join a multicast group (EINVAL).
+ * RESET to INIT needs IBV_QP_PKEY_INDEX and IBV_QP_QKEY (DPL_GSI_QKEY, others EINVAL; no privilege
+ * is needed) and not IBV_QP_PORT, which was given here but may be given again. It cannot join a
+ * multicast group (EINVAL).
  *
- * There is one QP1 per address of the adapter on this host: the process that got
- * it has it until it destroys it or exits. Any process of the address receives
- * the datagrams and forwards them to that process; while one of them is stopped
- * (SIGSTOP), some datagrams are lost.
+ * There is one QP1 per address of the adapter on this host: the process that created it keeps it
+ * until it destroys it or exits. Any process of the address receives the datagrams and forwards
+ * them to that process; while one of them is stopped (SIGSTOP), some datagrams are lost.
  *
  *	EBUSY		this process, or another one at an address of the
  *			adapter, has it

@@ -61,7 +61,7 @@ static bool all_done(const struct pair *p)
 	return s->done && (!c->pid || c->done);
 }
 
-/* Ends what is overdue.  A server that does not exit by itself has no grace time. */
+/* Ends processes that are overdue. A server that does not exit by itself has no grace time. */
 static void keep_time(struct pair *p, long long now)
 {
 	const struct pair_end *c = &p->ends[CLIENT];

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The adapter as a whole: why something failed, counters, and the attributes
- * that Modify HCA changes. The latter belong to the process and outlive its
- * contexts, so they are kept by device name, not with the engine's adapter.
- */
-#include "dapple/verbs.h"
-#include "engine/why.h"
+/* The adapter as a whole: reasons of failures, counters, and the attributes that Modify HCA changes. */
+#include "abi/dapple/adapter.h"
 
 #include "abi/dapple/shell.h"
 #include "abi/verbs/vrb.h"
+#include "engine/why.h"
+#include "dapple/verbs.h"
 #include "engine/counter.h"
 #include "engine/qp.h"
 #include "util/alloc.h"
@@ -147,7 +144,7 @@ UT_EXPORT int dpl_query_counters(struct ibv_context *c, uint8_t port, struct dpl
 
 	if (!dev)
 		return -1;
-	if (port != 1)
+	if (!eng_port_is(port))
 		return vrb_minus(-EINVAL);
 	ut_lock(&dev->lock);
 	for (size_t i = 0; i < n && i < ENG_C_COUNT; i++)

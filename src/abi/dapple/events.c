@@ -33,7 +33,7 @@ static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
 static struct ut_list sources = UT_LIST_INIT(sources);
 static int epoll_fd = -1;
 static pthread_t thread;
-static pid_t thread_pid; /* a forked child has none of the parent's */
+static pid_t thread_pid; /* a forked child has none of the parent's handlers */
 
 static void call_comp(const struct source *copy)
 {

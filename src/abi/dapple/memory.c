@@ -27,16 +27,10 @@ static enum dpl_mr_kind kind_of(const struct eng_mkey *mk)
 	return mk->pages ? DPL_MR_PHYSICAL : DPL_MR_VIRTUAL;
 }
 
-UT_EXPORT int dpl_query_mr(struct ibv_mr *mr, struct dpl_mr_attr *attr)
+/* dev->lock held. */
+static struct dpl_mr_attr mr_attr(const struct ibv_mr *mr, const struct eng_mkey *mk)
 {
-	struct eng_dev *dev = dpl_dev(mr->context);
-	const struct eng_mkey *mk;
-
-	if (!dev)
-		return errno;
-	mk = vrb_of(mr, vrb_mr)->mk;
-	ut_lock(&dev->lock);
-	*attr = (struct dpl_mr_attr){
+	return (struct dpl_mr_attr){
 		.lkey = mk->key,
 		.rkey = mk->key,
 		.pd = mr->pd,
@@ -47,11 +41,21 @@ UT_EXPORT int dpl_query_mr(struct ibv_mr *mr, struct dpl_mr_attr *attr)
 		.access = mk->access,
 		.windows = mk->windows,
 	};
+}
+
+UT_EXPORT int dpl_query_mr(struct ibv_mr *mr, struct dpl_mr_attr *attr)
+{
+	struct eng_dev *dev = dpl_dev(mr->context);
+
+	if (!dev)
+		return errno;
+	ut_lock(&dev->lock);
+	*attr = mr_attr(mr, vrb_of(mr, vrb_mr)->mk);
 	eng_dev_unlock(dev);
 	return 0;
 }
 
-/* A region of the engine's together with its public face. */
+/* Registers a region in the engine and makes its public structure. Returns NULL with errno set. */
 static struct vrb_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec, void *addr)
 {
 	struct vrb_pd *pd = vrb_of(pub, vrb_pd);
@@ -187,7 +191,8 @@ UT_EXPORT struct ibv_mr *dpl_alloc_lkey(struct ibv_pd *pd, uint32_t max_pages)
 	return &mr->pub;
 }
 
-/* What the region will be: of each aspect the new one, or the one it has. */
+/* Fills *s with the region after the call: of each aspect in `flags` the new value, else the
+ * present one. Returns 0 or -EINVAL. */
 static int next_spec(struct vrb_mr *mr, int flags, const struct dpl_phys_list *list,
 		     unsigned int access, struct eng_mr_spec *s)
 {
@@ -215,8 +220,8 @@ static int next_spec(struct vrb_mr *mr, int flags, const struct dpl_phys_list *l
 	return 0;
 }
 
-/* The new region is made before the old one ends, so that a failure on the way
- * costs nothing. */
+/* Registers the new region before it deregisters the old one, so that a failure leaves the old one
+ * valid. Returns 0 or a negative errno. */
 static int replace(struct vrb_mr *mr, struct vrb_pd *pd, const struct eng_mr_spec *spec)
 {
 	struct eng_mkey *mk;
@@ -263,28 +268,30 @@ UT_EXPORT int dpl_rereg_phys_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd
 	return 0;
 }
 
+/* dev->lock held. The range and the region of a window that is not bound are zero. */
+static struct dpl_mw_attr mw_attr(const struct ibv_mw *mw, const struct eng_mkey *mk)
+{
+	struct dpl_mw_attr attr = { .rkey = mk->key, .pd = mw->pd, .type = mw->type };
+
+	if (!mk->valid || !mk->mr)
+		return attr;
+	attr.bound = true;
+	attr.addr = mk->iova;
+	attr.length = mk->length;
+	attr.access = mk->access;
+	attr.mr_lkey = mk->mr->key;
+	attr.qp_num = mk->qp ? mk->qp->qpn : 0;
+	return attr;
+}
+
 UT_EXPORT int dpl_query_mw(struct ibv_mw *mw, struct dpl_mw_attr *attr)
 {
 	struct eng_dev *dev = dpl_dev(mw->context);
-	const struct eng_mkey *mk;
 
 	if (!dev)
 		return errno;
-	mk = vrb_of(mw, vrb_mw)->mk;
 	ut_lock(&dev->lock);
-	*attr = (struct dpl_mw_attr){
-		.rkey = mk->key,
-		.pd = mw->pd,
-		.type = mw->type,
-		.bound = mk->valid && mk->mr,
-	};
-	if (attr->bound) {
-		attr->addr = mk->iova;
-		attr->length = mk->length;
-		attr->access = mk->access;
-		attr->mr_lkey = mk->mr->key;
-		attr->qp_num = mk->qp ? mk->qp->qpn : 0;
-	}
+	*attr = mw_attr(mw, vrb_of(mw, vrb_mw)->mk);
 	eng_dev_unlock(dev);
 	return 0;
 }

@@ -53,8 +53,9 @@ UT_EXPORT int dpl_wait_comp(struct ibv_comp_channel *channel, int fd, uint64_t u
 
 	if (!dev)
 		return errno;
-	/* What other objects of the adapter receive is progress too. But the limit and fd are looked at
-	 * only when there is none, so the call returns even if such progress never ends. */
+	/* Progress of other objects of the adapter ends a wait as well, and a wait tests the limit
+	 * and fd only without progress. The rounds are limited so that the call returns even if
+	 * such progress never ends. */
 	for (int i = 0; !rc && !eng_chan_has(chan) && i < BUSY_ROUNDS; i++)
 		rc = dev->ops->wait(dev, channel->fd, fd, until);
 	errno = keep;

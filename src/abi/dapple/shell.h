@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where the calls of include/dapple meet the libibverbs shell. Each lies in a library of its own, and a
- * program may have libdapple.so.0 together with the distribution's libibverbs: so each context of the
- * shell carries the address of one table, by which dpl_dev() recognises it, and the table has what only
- * the shell can do.
+ * The interface between the calls of include/dapple and the libibverbs shell. Each lies in a
+ * library of its own, and a program may have libdapple.so.0 together with the distribution's
+ * libibverbs: so each context of the shell carries the address of one table, by which dpl_dev()
+ * recognises it, and the table has the functions that only the shell can implement.
  */
 #ifndef ABI_DAPPLE_SHELL_H
 #define ABI_DAPPLE_SHELL_H
@@ -39,8 +39,5 @@ struct dpl_shell *dpl_shell(void);
  * libibverbs, EIO for one inherited over a fork.
  */
 struct eng_dev *dpl_dev(const struct ibv_context *c);
-
-/* Adapter attributes that were modified, laid over what the device says. */
-void dpl_overlay_port(const char *device, struct ibv_port_attr *attr);
 
 #endif

@@ -30,7 +30,7 @@ UT_EXPORT int umad_done(void)
 	return 0;
 }
 
-/* Returns the level that is set now: callers ask for it, nothing here prints by it. */
+/* Returns the level, for callers that print by it; this library prints nothing. */
 UT_EXPORT int umad_debug(int level)
 {
 	static int now;
@@ -134,7 +134,7 @@ static void fill_attr(umad_port_t *p, const struct ibv_port_attr *a)
 	snprintf(p->link_layer, sizeof(p->link_layer), "%s", layer_name(a->link_layer));
 }
 
-/* Asks an open adapter; opening binds no address and starts no thread. */
+/* Queries an open adapter; opening binds no address and starts no thread. */
 static int ask_adapter(const struct dev_info *d, umad_port_t *p)
 {
 	struct ibv_port_attr attr = { 0 };
@@ -235,7 +235,8 @@ UT_EXPORT int umad_release_ca(umad_ca_t *ca)
 	return 0;
 }
 
-/* Entry 0 is the switch port an adapter does not have; returns the entries. */
+/* Entry 0 is that of a switch port, which an adapter does not have. Returns the number of entries
+ * or a negative errno. */
 UT_EXPORT int umad_get_ca_portguids(const char *ca_name, __be64 *guids, int max)
 {
 	umad_ca_t ca;

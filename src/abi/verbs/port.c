@@ -3,7 +3,7 @@
 
 #include "abi/verbs/port.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/adapter.h"
 #include "abi/verbs/export.h"
 #include "engine/dev.h"
 #include "engine/gid.h"

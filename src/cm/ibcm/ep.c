@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Endpoints: birth and death, numbers and look-up, timers, events. */
 
-#include "util/alloc.h"
+#include "cm/ibcm/ep.h"
 
 #include "cm/ibcm/bind.h"
 #include "cm/ibcm/msg.h"
 #include "cm/ibcm/watch.h"
+#include "util/alloc.h"
 
 #include <errno.h>
 #include <stdlib.h>

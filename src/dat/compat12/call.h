@@ -20,9 +20,6 @@
 /* The slot, as a function of a type. */
 #define C12_FUNC(name, type) ((type)front->slot[C12_##name])
 
-/* A call whose arguments are the same in both versions. */
-#define C12_SAME_CALL(name, type, ...) return c12_return(C12_FUNC(name, type)(__VA_ARGS__))
-
 /* 1.2 has no endpoint states of high availability. */
 static inline DAT_EP_STATE c12_ep_state(DAT_EP_STATE state)
 {

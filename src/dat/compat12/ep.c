@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls of endpoints and posts, for DAT 1.2. */
+#include <dat/udat.h>
+
 #include "dat/compat12/call.h"
 
 #include <string.h>
@@ -78,7 +80,8 @@ C12_EXPORT DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep, DAT_EP_STATE *state,
 	return c12_return(rc);
 }
 
-/* DAT_SUCCESS, or what is wrong with segments of a call whose second argument is their number. */
+/* Converts segments. Returns DAT_SUCCESS, or the error of the call, whose second argument is their
+ * number. */
 static DAT_RETURN segments20(struct c12_lmr20 *to, const DAT_LMR_TRIPLET *from, DAT_COUNT n)
 {
 	if (n < 0 || n > SEGMENTS)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls of events, EVDs and CNOs whose structures differ, for DAT 1.2. */
+#include <dat/udat.h>
+
 #include "dat/compat12/call.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What libdat.so.1 uses of libdat2.so.2: struct dreg_front of dat/registry/front.h, with slots as
- * bare pointers since their types are those of the other version. tests/dat/compat12_check20.c
- * compares the layouts.
+ * The interface of libdat2.so.2 for libdat.so.1: struct dreg_front of dat/registry/front.h, with
+ * slots as bare pointers since their types are those of the other version.
+ * tests/dat/compat12_check20.c compares the layouts.
  */
 #ifndef DAT_COMPAT12_FRONT_H
 #define DAT_COMPAT12_FRONT_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Calls of adapters and of the registry, for DAT 1.2. */
+#include <dat/dat_registry.h>
+
 #include "dat/compat12/call.h"
 #include "dat/compat12/lmr.h"
 
@@ -10,8 +12,8 @@
 #define MINOR20 0
 
 /*
- * A line of dat.conf with u1.2 is for programs of 1.2 and wins; its library must be a provider of
- * 2.0 all the same. Programs of both versions can open any other name.
+ * A line of dat.conf with u1.2 is for programs of 1.2 and takes precedence; its library must be a
+ * provider of 2.0 nevertheless. Programs of both versions can open any other name.
  */
 C12_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_qlen,
 				   DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia, DAT_UINT32 major,
@@ -81,7 +83,8 @@ C12_EXPORT DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia, DAT_EVD_HANDLE *async_evd,
 	return DAT_SUCCESS;
 }
 
-/* A program opens what it reads here, so entries of 2.0 are listed with its own version. */
+/* A program opens the versions that it reads here, so entries of 2.0 are listed with its own
+ * version. */
 C12_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *count,
 						  DAT_PROVIDER_INFO *(list[]))
 {
@@ -99,8 +102,8 @@ C12_EXPORT DAT_RETURN dat_registry_list_providers(DAT_COUNT max, DAT_COUNT *coun
 
 /*
  * Providers look these three up in the whole process, so a provider of 2.0 may find them here. Its
- * table does not tell it from a provider of 1.2, but libdat2 loads providers of 2.0 only, and takes
- * no other while it does.
+ * table does not differ from that of a provider of 1.2, but libdat2 loads providers of 2.0 only,
+ * and takes no other while it does.
  */
 C12_EXPORT DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 						const DAT_PROVIDER_INFO *info)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Return values of DAT 1.2 as text: the names in dat/dat_error.h. */
+#include <dat/udat.h>
+
 #include "dat/compat12/call.h"
 
 struct text {

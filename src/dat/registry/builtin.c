@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/registry/builtin.h"
 
-#include "dat/registry/say.h"
+#include "dat/registry/log.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -53,7 +53,7 @@ void dreg_become_global(void)
 
 	if (dladdr((void *)find_own, &info) &&
 	    !dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
-		dreg_say(DREG_ERROR, "cannot make %s global (%s): providers may "
+		dreg_log(DREG_ERROR, "cannot make %s global (%s): providers may "
 			 "not find it; link the program with libdat2", info.dli_fname, dlerror());
 }
 
@@ -99,7 +99,7 @@ static bool load_verbs(struct verbs *v)
 	void *dl = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!dl) {
-		dreg_say(DREG_STATIC, "cannot load libibverbs.so.1 (%s): there are no entries of "
+		dreg_log(DREG_STATIC, "cannot load libibverbs.so.1 (%s): there are no entries of "
 			 "adapters; install it, or name a provider in dat.conf", dlerror());
 		return false;
 	}

@@ -2,8 +2,8 @@
 /*
  * A call: finds the table of its handle, checks the other handles, calls the slot.
  *
- * A handle that is not the first argument may be NULL, which the provider judges; else it must be
- * an object of the same provider. The provider checks its type.
+ * A handle that is not the first argument may be NULL, and the provider decides whether that is
+ * legal; else it must be an object of the same provider. The provider checks its type.
  */
 #ifndef DAT_REGISTRY_CALL_H
 #define DAT_REGISTRY_CALL_H

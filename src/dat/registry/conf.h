@@ -4,8 +4,8 @@
  *
  *	name  api-version  thread-safety  default  library  provider-version  parameters  platform
  *
- * A field may stand in double quotes, where a backslash takes the next character for what it is;
- * it ends on its line. A # where a field may start begins a comment.
+ * A field may stand in double quotes, where a backslash makes the next character literal; it ends
+ * on its line. A # where a field may start begins a comment.
  */
 #ifndef DAT_REGISTRY_CONF_H
 #define DAT_REGISTRY_CONF_H

@@ -3,7 +3,7 @@
 
 #include "dat/registry/builtin.h"
 #include "dat/registry/conf.h"
-#include "dat/registry/say.h"
+#include "dat/registry/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static void take_line(void *ctx, const struct dreg_conf_line *l)
 
 static void bad_line(void *ctx, unsigned number, const char *why)
 {
-	dreg_say(DREG_ERROR | DREG_STATIC, "%s:%u: %s; the line is ignored until it is "
+	dreg_log(DREG_ERROR | DREG_STATIC, "%s:%u: %s; the line is ignored until it is "
 		 "corrected", (const char *)ctx, number, why);
 }
 
@@ -107,11 +107,11 @@ static bool read_conf(const char *path)
 	ssize_t n = read_file(path, &text);
 
 	if (n < 0) {
-		dreg_say(DREG_STATIC, "cannot read %s (%s): it adds no entries; create the file to "
+		dreg_log(DREG_STATIC, "cannot read %s (%s): it adds no entries; create the file to "
 			 "add some", path, strerror(errno));
 		return false;
 	}
-	dreg_say(DREG_STATIC, "reading %s", path);
+	dreg_log(DREG_STATIC, "reading %s", path);
 	dreg_conf_parse(text, (size_t)n, &user);
 	free(text);
 	return true;
@@ -136,7 +136,7 @@ static void start(void)
 	if (path) {
 		replaced = true;
 		if (!read_conf(path))
-			dreg_say(DREG_ERROR, "DAT_OVERRIDE names %s, which cannot be read: there are "
+			dreg_log(DREG_ERROR, "DAT_OVERRIDE names %s, which cannot be read: there are "
 				 "no adapters; correct it or unset it", path);
 	} else if (!read_conf(DREG_SYSCONFDIR "/dat.conf")) {
 		read_conf("/etc/dat.conf");
@@ -165,9 +165,9 @@ static void add_builtin(const DAT_PROVIDER_INFO *info, const char *params)
 
 static bool make_builtin(void *ctx, const struct dreg_builtin *b)
 {
-	const struct dreg_wish *wish = ctx;
+	const struct dreg_request *request = ctx;
 
-	if (strcmp(b->info.ia_name, wish->name) != 0)
+	if (strcmp(b->info.ia_name, request->name) != 0)
 		return true;
 	add_builtin(&b->info, b->params);
 	return false;
@@ -182,28 +182,29 @@ static bool have_name(const char *name)
 }
 
 /*
- * Makes the entry of an adapter when its name is asked for. A line of the file with that name wins.
+ * Makes the entry of an adapter when its name is asked for. A line of the file with that name takes
+ * precedence.
  */
-static void provide(const struct dreg_wish *wish)
+static void provide(const struct dreg_request *request)
 {
 	pthread_once(&once, start);
-	if (!replaced && dreg_builtin_name(wish->name) && !have_name(wish->name))
-		dreg_builtin_each(make_builtin, (void *)wish);
+	if (!replaced && dreg_builtin_name(request->name) && !have_name(request->name))
+		dreg_builtin_each(make_builtin, (void *)request);
 }
 
-enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_wish *wish)
+enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_request *request)
 {
-	bool safe = info->is_thread_safe != DAT_FALSE, wants_safe = wish->threadsafe != DAT_FALSE;
+	bool safe = info->is_thread_safe != DAT_FALSE, wants_safe = request->threadsafe != DAT_FALSE;
 
-	if (strcmp(info->ia_name, wish->name) != 0)
+	if (strcmp(info->ia_name, request->name) != 0)
 		return DREG_MATCH_NAME;
-	if (info->dapl_version_major != wish->major)
+	if (info->dapl_version_major != request->major)
 		return DREG_MATCH_MAJOR;
-	if (info->dapl_version_minor < wish->minor)
+	if (info->dapl_version_minor < request->minor)
 		return DREG_MATCH_MINOR;
 	if (wants_safe && !safe)
 		return DREG_MATCH_THREADS;
-	return info->dapl_version_minor == wish->minor && safe == wants_safe ?
+	return info->dapl_version_minor == request->minor && safe == wants_safe ?
 		DREG_MATCH_EXACT : DREG_MATCH_LENIENT;
 }
 
@@ -222,16 +223,16 @@ DAT_RETURN dreg_match_error(enum dreg_match best)
 	return dreg_bad(DAT_PROVIDER_NOT_FOUND, subtype[best]);
 }
 
-struct dreg_entry *dreg_entry_next(const struct dreg_wish *wish, const struct dreg_entry *after,
+struct dreg_entry *dreg_entry_next(const struct dreg_request *request, const struct dreg_entry *after,
 				   enum dreg_match *ret_best)
 {
-	enum dreg_match level = after ? dreg_match(&after->info, wish) : DREG_MATCH_EXACT;
+	enum dreg_match level = after ? dreg_match(&after->info, request) : DREG_MATCH_EXACT;
 	struct dreg_entry *e;
 
 	if (!after)
-		provide(wish);
+		provide(request);
 	for (e = next_of(NULL); e; e = next_of(e)) {
-		enum dreg_match m = dreg_match(&e->info, wish);
+		enum dreg_match m = dreg_match(&e->info, request);
 
 		*ret_best = m > *ret_best ? m : *ret_best;
 	}
@@ -244,7 +245,7 @@ struct dreg_entry *dreg_entry_next(const struct dreg_wish *wish, const struct dr
 			if (!e)
 				return NULL;
 		}
-		if (dreg_match(&e->info, wish) == level)
+		if (dreg_match(&e->info, request) == level)
 			return e;
 	}
 }
@@ -259,7 +260,8 @@ static bool list_builtin(void *ctx, const struct dreg_builtin *b)
 	struct lister *l = ctx;
 	const struct dreg_entry *e;
 
-	/* The file wins; an entry made by provide() is listed here, too. */
+	/* Entries of the file hide those of adapters; entries that provide() made are listed as
+	 * well. */
 	for (e = next_of(NULL); e; e = next_of(e))
 		if (!e->builtin && strcmp(e->info.ia_name, b->info.ia_name) == 0)
 			return true;

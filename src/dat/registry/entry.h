@@ -2,9 +2,9 @@
 /*
  * The names that can be opened, and the library of each.
  *
- * They come from the file that DAT_OVERRIDE names and from nothing else; without it from the
- * system's dat.conf and one entry per adapter (builtin.h). The file is read once, at the first call
- * that needs it. Entries are never freed.
+ * With DAT_OVERRIDE set they come from the file that it names alone; else from the system's
+ * dat.conf and one entry per adapter (builtin.h). The file is read once, at the first call that
+ * needs it. Entries are never freed.
  */
 #ifndef DAT_REGISTRY_ENTRY_H
 #define DAT_REGISTRY_ENTRY_H
@@ -27,19 +27,19 @@ struct dreg_entry {
 	pthread_t owner;
 	unsigned users;    /* loaded while not 0 */
 
-	/* The owner's while busy, else constant while users is not 0. */
+	/* Accessed by thread `owner` alone while busy, else constant while users is not 0. */
 	void *dl;
 	DAT_PROVIDER_FINI_FUNC fini;
 };
 
-/* What dat_ia_openv asks for. */
-struct dreg_wish {
+/* The arguments of dat_ia_openv that select an entry. */
+struct dreg_request {
 	const char *name;
 	DAT_UINT32 major, minor;
 	DAT_BOOLEAN threadsafe;
 };
 
-/* How well an entry serves a wish; the higher the better. */
+/* How well an entry matches a request; higher is better. */
 enum dreg_match {
 	DREG_MATCH_NAME = 0,  /* another name */
 	DREG_MATCH_MAJOR,     /* another major version */
@@ -49,18 +49,19 @@ enum dreg_match {
 	DREG_MATCH_EXACT,
 };
 
-enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_wish *wish);
+enum dreg_match dreg_match(const DAT_PROVIDER_INFO *info, const struct dreg_request *request);
 
 /*
- * Returns what dat_ia_openv returns if the best match is below DREG_MATCH_LENIENT, or did not load.
+ * Returns the result of dat_ia_openv if the best match is below DREG_MATCH_LENIENT, or did not
+ * load.
  */
 DAT_RETURN dreg_match_error(enum dreg_match best);
 
 /*
- * Returns the next entry that serves a wish, exact ones first and in the order of the file; NULL
+ * Returns the next entry that serves a request, exact ones first and in the order of the file; NULL
  * after the last. *ret_best becomes the best match of all entries, also of those that do not serve.
  */
-struct dreg_entry *dreg_entry_next(const struct dreg_wish *wish, const struct dreg_entry *after,
+struct dreg_entry *dreg_entry_next(const struct dreg_request *request, const struct dreg_entry *after,
 				   enum dreg_match *ret_best);
 
 /* Calls `each` with all different entries in order, until it returns false. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What libdat.so.1 uses of this library. Both export the same names, so it never calls one of them
- * by name: it finds dreg_front() by dlsym on a handle and goes through tables.
+ * The interface of this library for libdat.so.1. Both libraries export the same names, so
+ * libdat.so.1 calls none of them by name: it finds dreg_front() by dlsym on a handle and calls
+ * through tables.
  */
 #ifndef DAT_REGISTRY_FRONT_H
 #define DAT_REGISTRY_FRONT_H

@@ -2,11 +2,11 @@
 /*
  * From a handle to the table of its provider.
  *
- * The first word of an object points to its provider's table. So a handle is good if it is aligned
+ * The first word of an object points to its provider's table. So a handle is valid if it is aligned
  * and readable, and its first word is a table now in use. That refuses NULL, small numbers, wild
- * pointers, memory of other things, and freed objects whose first word was overwritten.
+ * pointers, addresses of other data, and freed objects whose first word was overwritten.
  *
- * The kernel says whether a page is readable; a cache remembers pages that held a good object. A
+ * A system call tests whether a page is readable; a cache records pages that held a valid object. A
  * call that frees an object or closes an IA may unmap memory, so it starts a new generation, in
  * which every page is checked again. A hit costs a load and a compare for the page, and another two
  * for the table.
@@ -39,10 +39,11 @@ void dreg_table_drop(const DAT_PROVIDER *table);
 /* Returns true if an IA of this table has extensions. */
 bool dreg_table_extensions(const DAT_PROVIDER *table);
 
-/* Ends the trust in all pages. Called after a call that may have unmapped memory. */
+/* Starts a new generation, in which every page is checked again. Called after a call that may have
+ * unmapped memory. */
 void dreg_new_generation(void);
 
-/* As dreg_object, asking the kernel; fills the cache. */
+/* As dreg_object, but tests the page by a system call and records it in the cache. */
 const DAT_PROVIDER *dreg_object_slow(DAT_HANDLE handle);
 
 static inline uintptr_t dreg_table_place(uintptr_t table)
@@ -89,7 +90,7 @@ static inline const DAT_PROVIDER *dreg_object(DAT_HANDLE handle)
 		       atomic_load_explicit(&dreg_generation, memory_order_acquire);
 	uintptr_t table;
 
-	/* An unaligned pointer shares its page with good ones. */
+	/* An unaligned pointer shares its page with valid ones. */
 	if (__builtin_expect(a % sizeof(void *) != 0 ||
 			     atomic_load_explicit(dreg_page_place(page), memory_order_relaxed) != tag,
 			     0))

@@ -2,14 +2,14 @@
 #include "dat/registry/ia.h"
 
 #include "dat/registry/provider.h"
-#include "dat/registry/say.h"
+#include "dat/registry/log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 _Atomic(struct dreg_ia *) dreg_ia_chunks[DREG_MAX_IAS / DREG_IA_CHUNK];
 
-/* What the close of an IA needs. Guarded by dreg_lock. */
+/* The state of an open IA that its close needs. Guarded by dreg_lock. */
 static struct {
 	struct dreg_use use;
 	const DAT_PROVIDER *table; /* of the object */
@@ -138,7 +138,7 @@ static unsigned publish(DAT_IA_HANDLE object, const struct dreg_use *use, bool e
 	return nr;
 }
 
-static DAT_RETURN open_ia(const struct dreg_wish *wish, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
+static DAT_RETURN open_ia(const struct dreg_request *request, DAT_COUNT qlen, DAT_EVD_HANDLE *async_evd,
 			  DAT_IA_HANDLE *ret)
 {
 	const DAT_PROVIDER *table;
@@ -147,10 +147,10 @@ static DAT_RETURN open_ia(const struct dreg_wish *wish, DAT_COUNT qlen, DAT_EVD_
 	DAT_RETURN rc;
 	unsigned nr;
 
-	rc = dreg_provider_use(wish, &use);
+	rc = dreg_provider_use(request, &use);
 	if (rc != DAT_SUCCESS)
 		return rc;
-	rc = use.table->ia_open_func((DAT_NAME_PTR)wish->name, qlen, async_evd, &object);
+	rc = use.table->ia_open_func((DAT_NAME_PTR)request->name, qlen, async_evd, &object);
 	if (rc != DAT_SUCCESS)
 		goto leave;
 	rc = dreg_bad(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
@@ -173,7 +173,7 @@ DREG_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 				    DAT_EVD_HANDLE *async_evd, DAT_IA_HANDLE *ia, DAT_UINT32 major,
 				    DAT_UINT32 minor, DAT_BOOLEAN thread_safe)
 {
-	struct dreg_wish wish = { ia_name, major, minor, thread_safe };
+	struct dreg_request request = { ia_name, major, minor, thread_safe };
 	struct dreg_guard guard;
 	DAT_RETURN rc;
 
@@ -187,9 +187,9 @@ DREG_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	    !dreg_object(*async_evd))
 		return dreg_bad(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 	guard = dreg_enter();
-	rc = open_ia(&wish, async_qlen, async_evd, ia);
+	rc = open_ia(&request, async_qlen, async_evd, ia);
 	dreg_leave(&guard);
-	dreg_say(DREG_CONSUMER, "open of %s %u.%u %s: %#x", ia_name, major, minor,
+	dreg_log(DREG_CONSUMER, "open of %s %u.%u %s: %#x", ia_name, major, minor,
 		 thread_safe ? "threadsafe" : "nonthreadsafe", rc);
 	return rc;
 }

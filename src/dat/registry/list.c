@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Queries of names, without opening them. */
+#include <dat2/dat_registry.h>
+
 #include "dat/registry/dreg.h"
 #include "dat/registry/entry.h"
 #include "dat/registry/ia.h"
@@ -75,7 +77,7 @@ static bool find_name(const char *name, struct search *ret)
 	return ret->any;
 }
 
-/* Asks the provider of one name about the other, for which it is opened. */
+/* Opens the IA of one name and returns what its provider answers about the other name. */
 static DAT_HA_RELATIONSHIP ask(const struct search *of, const char *other)
 {
 	const DAT_PROVIDER_INFO *i = &of->found;

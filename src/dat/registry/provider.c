@@ -2,7 +2,7 @@
 #include "dat/registry/provider.h"
 
 #include "dat/registry/builtin.h"
-#include "dat/registry/say.h"
+#include "dat/registry/log.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -62,7 +62,7 @@ DREG_EXPORT DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 	}
 	pthread_mutex_unlock(&dreg_lock);
 	free(p);
-	dreg_say(DREG_DYNAMIC, "provider %s registers: %#x", info->ia_name, rc);
+	dreg_log(DREG_DYNAMIC, "provider %s registers: %#x", info->ia_name, rc);
 	return rc;
 }
 
@@ -88,11 +88,11 @@ DREG_EXPORT DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider
 	}
 	pthread_mutex_unlock(&dreg_lock);
 	free(p);
-	dreg_say(DREG_DYNAMIC, "provider %s leaves: %#x", info->ia_name, rc);
+	dreg_log(DREG_DYNAMIC, "provider %s leaves: %#x", info->ia_name, rc);
 	return rc;
 }
 
-/* A library that does not remove its provider must not leave it behind. */
+/* The unload removes a provider that its library did not remove. */
 static void forget(const DAT_PROVIDER_INFO *info)
 {
 	struct dreg_provider *p, **at;
@@ -120,7 +120,7 @@ static void *open_library(const struct dreg_entry *e)
 	if (!dl)
 		dl = dlopen(e->library, RTLD_NOW | RTLD_GLOBAL);
 	if (!dl)
-		dreg_say(DREG_ERROR | DREG_STATIC, "%s: cannot load %s (%s): the entry cannot "
+		dreg_log(DREG_ERROR | DREG_STATIC, "%s: cannot load %s (%s): the entry cannot "
 			 "be opened; correct the library in dat.conf", e->info.ia_name, e->library,
 			 dlerror());
 	return dl;
@@ -147,13 +147,13 @@ static bool load(struct dreg_entry *e)
 	init = (DAT_PROVIDER_INIT_FUNC)dlsym(e->dl, DAT_PROVIDER_INIT_FUNC_STR);
 	e->fini = (DAT_PROVIDER_FINI_FUNC)dlsym(e->dl, DAT_PROVIDER_FINI_FUNC_STR);
 	if (!init || !e->fini) {
-		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s does not export %s and %s: the entry "
+		dreg_log(DREG_ERROR | DREG_STATIC, "%s: %s does not export %s and %s: the entry "
 			 "cannot be opened; name a DAT provider in dat.conf", e->info.ia_name,
 			 e->library, DAT_PROVIDER_INIT_FUNC_STR, DAT_PROVIDER_FINI_FUNC_STR);
 		goto close;
 	}
 	if (!dlsym(e->dl, "dapl_extensions")) {
-		dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s does not export dapl_extensions: an "
+		dreg_log(DREG_ERROR | DREG_STATIC, "%s: %s does not export dapl_extensions: an "
 			 "entry of version 1.2 cannot be opened with it; name a provider of 2.0",
 			 e->info.ia_name, e->library);
 		/* An entry for programs of 1.2 may name a provider of 1.2, whose table looks like
@@ -169,7 +169,7 @@ static bool load(struct dreg_entry *e)
 	pthread_mutex_unlock(&dreg_lock);
 	if (registered)
 		return true;
-	dreg_say(DREG_ERROR | DREG_STATIC, "%s: %s did not register a provider: the entry "
+	dreg_log(DREG_ERROR | DREG_STATIC, "%s: %s did not register a provider: the entry "
 		 "cannot be opened; check its parameters in dat.conf", e->info.ia_name, e->library);
 	e->fini(&e->info);
 close:
@@ -246,7 +246,7 @@ out:
 }
 
 /* Uses a provider that the program registered, without an entry. */
-static bool use_registered(const struct dreg_wish *wish, struct dreg_use *ret,
+static bool use_registered(const struct dreg_request *request, struct dreg_use *ret,
 			   enum dreg_match *best)
 {
 	struct dreg_provider *p, *chosen = NULL;
@@ -254,7 +254,7 @@ static bool use_registered(const struct dreg_wish *wish, struct dreg_use *ret,
 
 	pthread_mutex_lock(&dreg_lock);
 	for (p = providers; p; p = p->next) {
-		enum dreg_match m = dreg_match(&p->info, wish);
+		enum dreg_match m = dreg_match(&p->info, request);
 
 		*best = m > *best ? m : *best;
 		if (m > level) {
@@ -268,21 +268,21 @@ static bool use_registered(const struct dreg_wish *wish, struct dreg_use *ret,
 	return chosen != NULL;
 }
 
-DAT_RETURN dreg_provider_use(const struct dreg_wish *wish, struct dreg_use *ret)
+DAT_RETURN dreg_provider_use(const struct dreg_request *request, struct dreg_use *ret)
 {
 	enum dreg_match best = DREG_MATCH_NAME;
 	struct dreg_entry *e = NULL;
 	bool any = false;
 
 	*ret = (struct dreg_use){ NULL };
-	while ((e = dreg_entry_next(wish, e, &best))) {
+	while ((e = dreg_entry_next(request, e, &best))) {
 		any = true;
 		if (use_entry(e, ret))
 			return DAT_SUCCESS;
 		*ret = (struct dreg_use){ NULL };
 	}
 	/* only without entries: the provider of one that is being unloaded must not be found */
-	if (!any && use_registered(wish, ret, &best))
+	if (!any && use_registered(request, ret, &best))
 		return DAT_SUCCESS;
 	return dreg_match_error(best);
 }

@@ -21,7 +21,7 @@ struct dreg_use {
  * Finds the entry, loads its library if need be, and uses its provider. Returns DAT_SUCCESS or
  * PROVIDER_NOT_FOUND with the reason. Calls the provider's dat_provider_init.
  */
-DAT_RETURN dreg_provider_use(const struct dreg_wish *wish, struct dreg_use *ret);
+DAT_RETURN dreg_provider_use(const struct dreg_request *request, struct dreg_use *ret);
 
 /* dat_registry_add_provider for a provider that found libdat.so.1's call. Refused unless this
  * thread is loading the provider, which is then known to be one of 2.0. */

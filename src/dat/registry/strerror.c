@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Return values as text: the names in dat2/dat_error.h. */
+#include <dat2/udat.h>
+
 #include "dat/registry/dreg.h"
 
 #define ROW(name) { name, #name }

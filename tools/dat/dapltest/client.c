@@ -12,7 +12,7 @@
 
 /* --- the control connection --- */
 
-/* A server that is starting, or has no room now, is asked again. */
+/* The client retries while the server is starting or has no room. */
 static int reach(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 		 const struct sockaddr_storage *to)
 {

@@ -39,13 +39,13 @@ int dtt_job_run(struct dtt_job *j)
 	if (j->plan->kind == 'T')
 		r = dtt_crews_run(&j->crews);
 	else
-		r = dtt_lane_swap(&j->lane);
+		r = dtt_lane_exchange(&j->lane);
 	if (r == 0 && j->plan->kind == 'P' && j->lane.side == DTT_CLIENT) {
 		r = dtt_perf_run(&j->lane, &j->perf);
 		if (r == 0)
 			r = dtt_perf_look(&j->lane);
 		if (r == 0)
-			r = dtt_lane_say(&j->lane);
+			r = dtt_lane_advertise(&j->lane);
 	}
 	j->ns = dtl_now_ns() - start;
 	return r;
@@ -55,7 +55,7 @@ int dtt_job_look(struct dtt_job *j)
 {
 	if (j->plan->kind != 'P')
 		return 0;
-	return dtt_lane_hear(&j->lane) != 0 ? -1 : dtt_perf_look(&j->lane);
+	return dtt_lane_learn(&j->lane) != 0 ? -1 : dtt_perf_look(&j->lane);
 }
 
 void dtt_job_report(const struct dtt_job *j)

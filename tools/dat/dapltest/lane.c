@@ -103,7 +103,7 @@ int dtt_lane_drop(struct dtt_lane *l)
 	return dtl_mem_drop(&l->mem) | bad;
 }
 
-int dtt_lane_say(struct dtt_lane *l)
+int dtt_lane_advertise(struct dtt_lane *l)
 {
 	struct advert advert = { .magic = htonl(LANE_MAGIC), .context = htonl(l->mem.remote),
 			     .base = htobe64((uintptr_t)l->mem.start) };
@@ -115,7 +115,7 @@ int dtt_lane_say(struct dtt_lane *l)
 	return dtt_lane_reap_requests(l);
 }
 
-int dtt_lane_hear(struct dtt_lane *l)
+int dtt_lane_learn(struct dtt_lane *l)
 {
 	struct advert advert;
 
@@ -131,9 +131,9 @@ int dtt_lane_hear(struct dtt_lane *l)
 	return 0;
 }
 
-int dtt_lane_swap(struct dtt_lane *l)
+int dtt_lane_exchange(struct dtt_lane *l)
 {
-	return dtt_lane_say(l) != 0 ? -1 : dtt_lane_hear(l);
+	return dtt_lane_advertise(l) != 0 ? -1 : dtt_lane_learn(l);
 }
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op)

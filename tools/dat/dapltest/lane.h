@@ -4,14 +4,14 @@
 
 /*
  * A lane is one data connection with the memory of its operations.  Both ends lay the memory out
- * alike, so that all an end must know of the other is one context and one address:
+ * alike, so that one context and one address describe the memory of the other end:
  *
- *   0      what I tell the peer about my memory     64 bytes
- *   64     what the peer tells me                   64 bytes
+ *   0      advertisement of this end's memory       64 bytes
+ *   64     advertisement of the peer's memory       64 bytes
  *   128    operation 0, operation 1, ...            each on a multiple of 64
  *
- * A Send/Receive has three parts: what is sent, and two places to receive into, for this
- * iteration and the next one, whose receives are posted early.
+ * A Send/Receive has three parts: what is sent, and two places to receive into, for this iteration
+ * and the next one, whose receives are posted early.
  */
 
 #include "plan.h"
@@ -39,10 +39,10 @@ int dtt_lane_drop(struct dtt_lane *l);
 
 /* Advertises this end's memory behind all earlier requests, and receives the peer's advertisement.
  * make posted the receives: one, for P a second. */
-int dtt_lane_say(struct dtt_lane *l);
-int dtt_lane_hear(struct dtt_lane *l);
-/* Both. */
-int dtt_lane_swap(struct dtt_lane *l);
+int dtt_lane_advertise(struct dtt_lane *l);
+int dtt_lane_learn(struct dtt_lane *l);
+/* Advertises, then receives the peer's advertisement. */
+int dtt_lane_exchange(struct dtt_lane *l);
 
 char *dtt_lane_send_part(struct dtt_lane *l, uint32_t op);
 char *dtt_lane_recv_part(struct dtt_lane *l, uint32_t op, uint64_t iteration);

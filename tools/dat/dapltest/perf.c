@@ -5,7 +5,8 @@
 #include <time.h>
 
 /*
- * The owner of the source fills it; the owner of the target checks it once, outside of the timing.
+ * The end that has the source fills it; the end that has the target checks it once, outside of the
+ * timing.
  */
 #define PATTERN 77
 

@@ -47,7 +47,7 @@ static int look(const void *start, uint64_t size, uint64_t s, const char *what, 
 	return -1;
 }
 
-/* The source of a Read by the peer belongs to its target: filled before the peer may begin. */
+/* The responder of a Read fills the source before the peer may begin. */
 static void fill_sources(struct dtt_lane *l, uint64_t iteration)
 {
 	uint32_t i;
@@ -151,7 +151,7 @@ static int work(struct dtt_crew *c)
 	uint32_t i;
 
 	for (i = 0; i < c->n_lanes; i++)
-		if (dtt_lane_swap(&c->lanes[i]) != 0)
+		if (dtt_lane_exchange(&c->lanes[i]) != 0)
 			return -1;
 	for (it = 0; it < c->plan->iterations; it++)
 		if (iterate(c, it) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What both ends of a connection must agree on beyond rdma_cm: how a qualifier of 64 bits becomes a
- * port, and the frame of a reject. Both follow Debian's rdma_cm provider, which may be the peer.
+ * Conventions between the ends of a connection beyond rdma_cm: the port of a 64-bit qualifier, and
+ * the frame of a reject. Both follow Debian's rdma_cm provider, which may be the peer.
  */
 #ifndef DAT_PROVIDER_CM_PRIVATE_H
 #define DAT_PROVIDER_CM_PRIVATE_H

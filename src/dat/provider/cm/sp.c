@@ -18,7 +18,7 @@
  * with a reject, shall be the smaller limit. */
 enum { BACKLOG = 1024 };
 
-/* What a service point is created with. Fields that its kind does not have are 0. */
+/* The arguments by which a service point is created. Fields that its kind does not have are 0. */
 struct args {
 	enum dpr_kind kind;
 	DAT_CONN_QUAL qual;  /* 0: any; of a CSP in its address */
@@ -149,7 +149,7 @@ static int start_listening(struct dpr_sp *sp, uint16_t port) UT_REQUIRES(sp->loc
 		sp->qual = port;
 	if (sp->kind == DPR_CSP)
 		*port_of(&sp->addr) = htons(port);
-	/* Another listener may have the port for datagrams: it keeps them. */
+	/* If another listener has the port for datagrams, this service point receives none. */
 	if (sp->obj.ia->iwarp || sp->kind != DPR_PSP ||
 	    listen_in(sp, RDMA_PS_UDP, port, &sp->listen_ud))
 		sp->listen_ud = NULL;
@@ -252,7 +252,8 @@ struct dpr_sp *dpr_sp_find(struct dpr_ia *ia, DAT_CONN_QUAL qual)
 
 /* --- create --- */
 
-/* What follows the arguments that only one kind has: the EVD, the flags, the result. */
+/* Creates a service point after its kind's own arguments are checked: checks the EVD, the flags and
+ * the result, which all kinds have. */
 static DAT_RETURN create(struct dpr_ia *ia, const struct args *a, DAT_EVD_HANDLE evd_handle,
 			 DAT_HANDLE *handle)
 {

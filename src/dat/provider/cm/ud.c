@@ -91,8 +91,8 @@ static void unlink_from(struct dpr_conn *c)
 
 /* --- events --- */
 
-static void say(struct dpr_ep *ep, struct dpr_conn *c, int number, DAT_IB_EXT_TYPE type,
-		uint32_t qpn) UT_REQUIRES(ep->lock)
+static void queue_event(struct dpr_ep *ep, struct dpr_conn *c, int number, DAT_IB_EXT_TYPE type,
+			uint32_t qpn) UT_REQUIRES(ep->lock)
 {
 	DAT_IB_EXTENSION_EVENT_DATA *x;
 	DAT_EVENT ev;
@@ -122,7 +122,7 @@ static void have(struct dpr_ep *ep, struct dpr_conn *c, DAT_IB_EXT_TYPE type, ui
 	c->waiting = false;
 	ep->state = DAT_EP_STATE_CONNECTED;
 	dpr_bump(&ep->counters[DCNT_EP_CONNECT], 1);
-	say(ep, c, DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED, type, qpn);
+	queue_event(ep, c, DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED, type, qpn);
 }
 
 /* --- connect --- */
@@ -193,9 +193,9 @@ void dpr_ud_failed(struct dpr_conn *c, bool rejected)
 	if (c->waiting) {
 		dpr_timer_cancel(&c->timer); /* in the loop, or not armed */
 		c->waiting = false;
-		say(ep, c, rejected ? DAT_IB_UD_CONNECTION_REJECT_EVENT
-				    : DAT_IB_UD_CONNECTION_ERROR_EVENT,
-		    rejected ? DAT_IB_UD_CONNECT_REJECT : DAT_IB_UD_CONNECT_ERROR, 0);
+		queue_event(ep, c, rejected ? DAT_IB_UD_CONNECTION_REJECT_EVENT
+					    : DAT_IB_UD_CONNECTION_ERROR_EVENT,
+			    rejected ? DAT_IB_UD_CONNECT_REJECT : DAT_IB_UD_CONNECT_ERROR, 0);
 	}
 	dpr_conn_unlock_ep(ep);
 }
@@ -239,7 +239,7 @@ DAT_RETURN dpr_ud_accept(struct dpr_cr *cr, struct dpr_ep *ep, const struct dpr_
 			have(ep, c, DAT_IB_UD_PASSIVE_REMOTE_AH, cr->peer.qpn);
 		} else {
 			c->waiting = false;
-			say(ep, c, DAT_IB_UD_CONNECTION_ERROR_EVENT, DAT_IB_UD_CONNECT_ERROR, 0);
+			queue_event(ep, c, DAT_IB_UD_CONNECTION_ERROR_EVENT, DAT_IB_UD_CONNECT_ERROR, 0);
 		}
 	}
 	ut_unlock(&ep->lock);

@@ -40,7 +40,8 @@ struct dpr_dto {
 	bool notify;          /* false: UNSIGNALLED */
 };
 
-/* Sets what the poster knows; the queue sets index and rmr or srq. ep is NULL for an SRQ. */
+/* Sets the fields that the post determines; the queue sets index and rmr or srq. ep is NULL for an
+ * SRQ. */
 static inline void dpr_dto_begin(struct dpr_dto *d, struct dpr_ep *ep, enum dpr_op op,
 				 DAT_DTO_COOKIE cookie, uint64_t bytes,
 				 DAT_COMPLETION_FLAGS flags)
@@ -53,7 +54,7 @@ static inline void dpr_dto_begin(struct dpr_dto *d, struct dpr_ep *ep, enum dpr_
 	d->notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
-/* Segments of one request at most: attributes are granted up to this. */
+/* The most segments that attributes grant to a request. */
 #define DPR_IOV_MAX 32
 
 #endif

@@ -104,7 +104,7 @@ static bool request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT 
 	return ok;
 }
 
-/* Completes the event of a successful receive: what arrived. */
+/* Completes the event of a successful receive by the operation that consumed it, and counts it. */
 static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *wc, DAT_EVENT *ev)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev->event_data.dto_completion_event_data;

@@ -7,7 +7,7 @@
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ia/obj.h"
 
-/* Returns false if nothing was posted and request.h is to judge. */
+/* Returns false if nothing was posted: dpr_request_post then determines the result. */
 __attribute__((always_inline)) static inline bool
 fast(DAT_EP_HANDLE handle, enum dpr_op op, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote, DAT_COMPLETION_FLAGS flags)

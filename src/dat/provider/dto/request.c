@@ -41,7 +41,7 @@ static const struct op {
 #undef R
 };
 
-uint32_t dpr_inline_wish(void)
+uint32_t dpr_max_inline(void)
 {
 	const char *s = getenv("DAPL_MAX_INLINE");
 	unsigned long n = s ? strtoul(s, NULL, 0) : 64;

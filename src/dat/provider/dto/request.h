@@ -65,6 +65,6 @@ struct dpr_dto *dpr_request_record(struct dpr_ep *ep, const struct dpr_request *
 DAT_RETURN dpr_post_error(int err);
 
 /* Returns the max_inline_data to ask for: DAPL_MAX_INLINE, default 64, at most 4096. */
-uint32_t dpr_inline_wish(void);
+uint32_t dpr_max_inline(void);
 
 #endif

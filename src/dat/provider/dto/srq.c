@@ -38,10 +38,7 @@ static void release(struct dpr_obj *o)
 
 static void finish(struct dpr_obj *o)
 {
-	if (!dpr_obj_kill(o))
-		return;
-	dpr_count(&o->ia->counters[DCNT_IA_SRQ_FREE], 1);
-	dpr_obj_put(o);
+	dpr_obj_end(o, DCNT_IA_SRQ_FREE);
 }
 
 const struct dpr_class dpr_srq_class = {
@@ -115,11 +112,8 @@ DAT_RETURN dpr_srq_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE zone, DAT_SRQ_ATTR
 	ut_lock(&s->lock);
 	err = make(s, attr);
 	ut_unlock(&s->lock);
-	if (err) {
-		dpr_obj_kill(&s->obj);
-		dpr_obj_put(&s->obj);
-		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
-	}
+	if (err)
+		return dpr_obj_undo(&s->obj, DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
 	dpr_count(&ia->counters[DCNT_IA_SRQ_CREATE], 1);
 	*ret = (DAT_SRQ_HANDLE)s;
 	return DAT_SUCCESS;

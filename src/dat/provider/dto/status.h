@@ -15,7 +15,7 @@ struct dpr_rmr;
 
 DAT_DTO_COMPLETION_STATUS dpr_dto_status(enum ibv_wc_status s);
 
-/* Fills the event of an operation, but for what only its completion knows. */
+/* Fills the fields of an operation's event that do not depend on its completion. */
 void dpr_dto_fill(DAT_EVENT *ev, struct dpr_ep *ep, enum dpr_op op, DAT_DTO_COOKIE cookie,
 		  DAT_DTO_COMPLETION_STATUS status, uint32_t bytes, struct dpr_rmr *rmr);
 

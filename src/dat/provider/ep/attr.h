@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Endpoint attributes: what the consumer asks for against what the device has. A size or count of 0
- * means "no opinion", since programs clear the structure and fill in what they need; no RDMA Reads
- * at all is an opinion, though. A value that the device cannot give is refused and never lowered;
- * only the defaults follow the device.
+ * Endpoint attributes: the consumer's values against the limits of the device. A size or count of 0
+ * leaves the choice to the provider, since programs clear the structure and set only the members
+ * that they need; but 0 RDMA Reads are none. A value beyond the limit of the device is refused and
+ * never lowered; only the defaults follow the device.
  */
 #ifndef DAT_PROVIDER_EP_ATTR_H
 #define DAT_PROVIDER_EP_ATTR_H

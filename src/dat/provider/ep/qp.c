@@ -41,7 +41,7 @@ void dpr_ep_qp_attr(struct dpr_ep *ep, struct ibv_qp_init_attr *attr)
 			.max_recv_wr = ep->rq.size,
 			.max_send_sge = (uint32_t)most_segments(&ep->attr),
 			.max_recv_sge = (uint32_t)ep->attr.max_recv_iov,
-			.max_inline_data = dpr_inline_wish(),
+			.max_inline_data = dpr_max_inline(),
 		},
 		.qp_type = ep->attr.service_type == DAT_SERVICE_TYPE_RC ? IBV_QPT_RC : IBV_QPT_UD,
 	};

@@ -43,7 +43,7 @@ struct dpr_early {
 	bool notify;
 };
 
-/* The fields that a look for events reads come first, in as few cache lines as possible. */
+/* The fields that a poll for events reads come first, in as few cache lines as possible. */
 struct dpr_evd {
 	struct dpr_obj obj;
 	struct ut_mutex lock;
@@ -74,7 +74,8 @@ struct dpr_evd {
 	struct dpr_watch watch;  /* channel->fd while a CNO is set; guarded by shape */
 	struct dpr_timer settle; /* the loop acts on `after` and `overflow` */
 	unsigned int hidden;     /* entries of cq for swallowed completions; guarded by shape */
-	/* What a waiter sleeps on: without cq this futex, with cq `wake` and the channel. */
+	/* The objects on which a waiter sleeps: without cq this futex, with cq `wake` and the
+	 * channel. */
 	_Atomic uint32_t pushes;
 	int wake UT_GUARDED_BY(lock); /* eventfd; -1 until the first sleep */
 	bool woken UT_GUARDED_BY(lock); /* `wake` was written to */

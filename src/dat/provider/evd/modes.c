@@ -116,30 +116,26 @@ DAT_RETURN dpr_evd_disable(DAT_EVD_HANDLE evd)
 	return DAT_SUCCESS;
 }
 
-DAT_RETURN dpr_evd_set_unwaitable(DAT_EVD_HANDLE evd)
+static DAT_RETURN make_unwaitable(struct dpr_evd *e, bool unwaitable)
 {
-	struct dpr_evd *e = dpr_evd_of(evd);
-
 	if (!e)
 		return no_evd();
 	ut_lock(&e->lock);
-	e->unwaitable = true;
-	if (e->waiting)
+	e->unwaitable = unwaitable;
+	if (unwaitable && e->waiting)
 		dpr_evd_wake(e);
 	ut_unlock(&e->lock);
 	return DAT_SUCCESS;
 }
 
+DAT_RETURN dpr_evd_set_unwaitable(DAT_EVD_HANDLE evd)
+{
+	return make_unwaitable(dpr_evd_of(evd), true);
+}
+
 DAT_RETURN dpr_evd_clear_unwaitable(DAT_EVD_HANDLE evd)
 {
-	struct dpr_evd *e = dpr_evd_of(evd);
-
-	if (!e)
-		return no_evd();
-	ut_lock(&e->lock);
-	e->unwaitable = false;
-	ut_unlock(&e->lock);
-	return DAT_SUCCESS;
+	return make_unwaitable(dpr_evd_of(evd), false);
 }
 
 static DAT_EVD_STATE state(struct dpr_evd *e) UT_REQUIRES(e->lock)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The queue inside an EVD, as a pure machine: what is queued, what counts as a notification, and
- * when a waiter with a threshold may go (DAT 2.0: dat_evd_wait).
+ * The queue inside an EVD, as a pure machine: the queued events, the notifications among them, and
+ * the condition by which a waiter with a threshold returns (DAT 2.0: dat_evd_wait).
  *
- * A waiter goes when enough events are queued and one of them is a notification event. Events
+ * A waiter returns when enough events are queued and one of them is a notification event. Events
  * without notification are therefore handed out together with the next one that notifies, never by
  * themselves: `notified` counts the events from the oldest to the last one that notifies.
  */
@@ -39,7 +39,7 @@ bool dpr_evring_get(struct dpr_evring *r, DAT_EVENT *ev);
 unsigned int dpr_evring_purge(struct dpr_evring *r, bool (*drop)(const DAT_EVENT *ev, void *arg),
 			      void *arg);
 
-/* Returns true if a waiter that asks for `threshold` events may go. */
+/* Returns true if a waiter with this threshold may return. */
 static inline bool dpr_evring_is_ready(const struct dpr_evring *r, unsigned int threshold)
 {
 	return r->notified && r->count >= threshold;

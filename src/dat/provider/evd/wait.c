@@ -16,7 +16,7 @@
 #include <sys/eventfd.h>
 
 #define AGAIN 0xffffffffu /* not a DAT_RETURN */
-#define LOOKS 2
+#define POLLS 2
 
 struct wait {
 	struct dpr_evd *e;
@@ -203,12 +203,13 @@ static DAT_RETURN sleep_once(struct wait *w) UT_REQUIRES(w->e->lock) UT_NO_TSA
 	return AGAIN;
 }
 
-/* Called after a look that found nothing. */
+/* Called after a poll that found too few events. Returns when look() decides, or with the error of
+ * the wait. */
 static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 {
 	struct dpr_evd *e = w->e;
 	DAT_RETURN ret = AGAIN;
-	unsigned int looks = 0; /* since the completion queue was armed */
+	unsigned int polls = 0; /* since the completion queue was armed */
 
 	while (ret == AGAIN) {
 		if (w->interrupted)
@@ -217,9 +218,9 @@ static DAT_RETURN run(struct wait *w, DAT_EVENT *event) UT_REQUIRES(w->e->lock)
 			return DPR_ERR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 		if (e->cq && !e->armed && !dpr_evd_arm(w->e))
 			return DPR_ERR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
-		if (!e->cq || looks++ > LOOKS) {
+		if (!e->cq || polls++ > POLLS) {
 			ret = sleep_once(w);
-			looks = 0;
+			polls = 0;
 		}
 		if (ret == AGAIN)
 			ret = look(w, event);

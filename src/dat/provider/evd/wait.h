@@ -2,15 +2,15 @@
 /*
  * Waiting for events and taking them.
  *
- * No wake-up is lost: a waiter looks, arms the completion queue, looks again and then sleeps, with
- * the lock held from the second look until the sleep begins. A push wakes by the futex `pushes`, or
+ * No wake-up is lost: a waiter polls, arms the completion queue, polls again and then sleeps, with
+ * the lock held from the second poll until the sleep begins. A push wakes by the futex `pushes`, or
  * beside a completion queue by the eventfd `wake`. Over Dapple's libraries a waiter for completions
  * sleeps inside the engine (dpl_wait_comp) and drives the adapter itself: one wake-up. Elsewhere it
  * sleeps in ppoll().
  *
- * Before it sleeps it looks LOOKS more times, which take less than a tenth of the sleep that they
+ * Before the sleep it polls POLLS more times, which take less than a tenth of the sleep that they
  * often save. Round trip of 8 bytes between two waiters on two idle processors: 9.9 us without, 8.2
- * with one look, 4.7 to 7 with two, 3.3 with four. Beside a load of 30 two looks cost nothing and
+ * with one poll, 4.7 to 7 with two, 3.3 with four. Beside a load of 30 two polls cost nothing and
  * four 1 to 2 us. A program that polls has dat_evd_dequeue.
  */
 #ifndef DAT_PROVIDER_EVD_WAIT_H

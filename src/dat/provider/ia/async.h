@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Asynchronous events of an adapter, and the EVDs that receive them. They are found in any place,
- * under any lock, so they are queued there and delivered by the loop.
+ * Asynchronous events of an adapter, and the EVDs that receive them. They are detected at any point
+ * and under any lock, so they are queued there and delivered by the loop.
  */
 #ifndef DAT_PROVIDER_IA_ASYNC_H
 #define DAT_PROVIDER_IA_ASYNC_H

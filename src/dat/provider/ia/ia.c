@@ -196,9 +196,7 @@ static DAT_RETURN open_entry(const struct dpr_entry *entry, DAT_COUNT qlen, DAT_
 		ret = take_async(ia, qlen, async);
 	if (ret != DAT_SUCCESS) {
 		dpr_device_leave(ia);
-		dpr_obj_kill(&ia->obj);
-		dpr_obj_put(&ia->obj);
-		return ret;
+		return dpr_obj_undo(&ia->obj, ret);
 	}
 	*ret_ia = (DAT_IA_HANDLE)ia;
 	return DAT_SUCCESS;

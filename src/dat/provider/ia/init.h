@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a registry calls: dat_provider_init and dat_provider_fini for each entry of dat.conf that
- * names this library, and dapl_extensions.
+ * The functions that a registry calls: dat_provider_init and dat_provider_fini for each entry of
+ * dat.conf that names this library, and dapl_extensions.
  *
  * The registry's functions are looked up and not linked: libdat2 may have been opened without
  * RTLD_GLOBAL, and in a process with libdat.so.1 the same names belong to another version.

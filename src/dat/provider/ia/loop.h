@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The provider's one thread, the loop: it waits for descriptors and timers, and does what must not
- * be done where it is noticed (under a lock, in a call of the consumer). It waits and calls
- * handlers with no lock held.
+ * The provider's one thread, the loop: it waits for descriptors and timers, and does the work that
+ * is not allowed at the point where its need is detected (under a lock, in a call of the consumer).
+ * It waits and calls handlers with no lock held.
  *
  * The thread lives while adapters are open. Closing the last one unpublishes the loop first and
  * then ends its thread, so that an adapter opened meanwhile, by a CNO agent in that very thread for

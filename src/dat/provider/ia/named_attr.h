@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Named attributes of an adapter: what programs written for InfiniBand ask for, as text. A
+ * Named attributes of an adapter, as text: those that programs written for InfiniBand look up. A
  * capability that is absent is left out and not listed as FALSE, as other providers do: programs
  * test for the name.
  */

@@ -6,6 +6,7 @@
  */
 #include "dat/provider/ia/obj.h"
 
+#include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/table.h"
 
@@ -133,6 +134,21 @@ void dpr_obj_put(struct dpr_obj *o)
 	ut_unlock(&lock);
 	if (!adapter)
 		dpr_obj_put(&ia->obj);
+}
+
+void dpr_obj_end(struct dpr_obj *o, unsigned counter)
+{
+	if (!dpr_obj_kill(o))
+		return;
+	dpr_count(&o->ia->counters[counter], 1);
+	dpr_obj_put(o);
+}
+
+DAT_RETURN dpr_obj_undo(struct dpr_obj *o, DAT_RETURN why)
+{
+	if (dpr_obj_kill(o))
+		dpr_obj_put(o);
+	return why;
 }
 
 struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, const void *arg),

@@ -52,10 +52,10 @@ struct dpr_obj {
 	DAT_CONTEXT context;         /* the consumer's; guarded by ia->lock */
 };
 
-/* What a kind tells its slab. */
+/* The properties of a kind of objects. */
 struct dpr_class {
 	enum dpr_kind kind;
-	DAT_HANDLE_TYPE type; /* what dat_get_handle_type returns */
+	DAT_HANDLE_TYPE type; /* the result of dat_get_handle_type */
 	size_t size;
 	void (*construct)(struct dpr_obj *o); /* once per slot: locks; may be NULL */
 	void (*release)(struct dpr_obj *o);   /* at the last put, no lock held; may be NULL */
@@ -75,7 +75,13 @@ void *dpr_obj_new(struct dpr_ia *ia, enum dpr_kind kind);
 /* Takes o off its adapter's list; calls refuse the handle from here on. Returns false if another
  * thread was first. */
 _Bool dpr_obj_kill(struct dpr_obj *o);
+/* Drops a reference. The last one releases what the object has and returns it to its slab; takes ia->lock. */
 void dpr_obj_put(struct dpr_obj *o);
+/* Ends an object by its free call: kills it, adds 1 to a counter of its adapter (DCNT_IA_*), drops the handle's
+ * reference. Without effect if another thread was first. */
+void dpr_obj_end(struct dpr_obj *o, unsigned counter);
+/* Ends an object that its create call could not complete. Returns `why`. */
+DAT_RETURN dpr_obj_undo(struct dpr_obj *o, DAT_RETURN why);
 
 static inline void dpr_obj_hold(struct dpr_obj *o)
 {

@@ -7,7 +7,8 @@
 
 struct dpr_ia;
 
-/* Segments of a request or receive, and of a Read: what dat_ia_query returns and endpoints get. */
+/* Segments of a request or receive, and of a Read: the values that dat_ia_query returns and
+ * endpoints are granted. */
 DAT_COUNT dpr_ia_max_iov(const struct dpr_ia *ia);
 DAT_COUNT dpr_ia_max_read_iov(const struct dpr_ia *ia);
 

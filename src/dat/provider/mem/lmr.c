@@ -196,13 +196,8 @@ static DAT_RETURN make(const struct ask *a, struct dpr_lmr **ret)
 					  access_of(a))
 			: ibv_reg_mr(a->pz->pd, (void *)(uintptr_t)a->addr, a->length,
 				     access_of(a));
-	if (!l->mr) {
-		DAT_RETURN why = registration_error(a, errno);
-
-		dpr_obj_kill(&l->obj);
-		dpr_obj_put(&l->obj);
-		return why;
-	}
+	if (!l->mr)
+		return dpr_obj_undo(&l->obj, registration_error(a, errno));
 	dpr_key_add(&l->key, a->ia, DPR_KEY_LOCAL, l->mr->lkey, &l->obj);
 	dpr_count(&a->ia->counters[DCNT_IA_LMR_CREATE], 1);
 	*ret = l;

@@ -2,8 +2,7 @@
 /*
  * Local memory regions. Each is an ibv_mr of its own, whatever it is made from: a region made from
  * another does not depend on it, and one of shared memory is this process's mapping of it. The
- * cookie of shared memory tells which processes mean the same memory; regions of one process are
- * compared by it.
+ * cookie identifies shared memory between processes; regions of one process are compared by it.
  *
  * DAT rights may be narrower than those of the ibv_mr (in verbs remote write needs local write):
  * posts are checked against this structure (segments.h), found by its context without a lock.

@@ -18,10 +18,7 @@ static void release(struct dpr_obj *o)
 
 static void finish(struct dpr_obj *o)
 {
-	if (!dpr_obj_kill(o))
-		return;
-	dpr_count(&o->ia->counters[DCNT_IA_PZ_FREE], 1);
-	dpr_obj_put(o);
+	dpr_obj_end(o, DCNT_IA_PZ_FREE);
 }
 
 const struct dpr_class dpr_pz_class = {
@@ -45,11 +42,8 @@ DAT_RETURN dpr_pz_create(DAT_IA_HANDLE handle, DAT_PZ_HANDLE *ret)
 	if (!pz)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	pz->pd = ibv_alloc_pd(ia->verbs);
-	if (!pz->pd) {
-		dpr_obj_kill(&pz->obj);
-		dpr_obj_put(&pz->obj);
-		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
-	}
+	if (!pz->pd)
+		return dpr_obj_undo(&pz->obj, DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN));
 	dpr_count(&ia->counters[DCNT_IA_PZ_CREATE], 1);
 	*ret = (DAT_PZ_HANDLE)pz;
 	return DAT_SUCCESS;

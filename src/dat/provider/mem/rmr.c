@@ -129,11 +129,8 @@ static DAT_RETURN create(DAT_PZ_HANDLE handle, DAT_RMR_SCOPE scope, DAT_RMR_HAND
 	r->mw = ibv_alloc_mw(pz->pd, ep ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
 	r->next_key = r->mw ? ibv_inc_rkey(r->mw->rkey) : 0;
 	ut_unlock(&r->lock);
-	if (!r->mw) {
-		dpr_obj_kill(&r->obj);
-		dpr_obj_put(&r->obj);
-		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-	}
+	if (!r->mw)
+		return dpr_obj_undo(&r->obj, DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
 	dpr_count(&pz->obj.ia->counters[DCNT_IA_RMR_CREATE], 1);
 	*ret = (DAT_RMR_HANDLE)r;
 	return DAT_SUCCESS;

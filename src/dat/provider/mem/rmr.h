@@ -24,7 +24,7 @@ struct dpr_ia;
 struct dpr_lmr;
 struct dpr_pz;
 
-/* What a window is bound to, or will be when its bind completes. */
+/* The binding of a window, from the post of its bind on. */
 struct dpr_binding {
 	struct dpr_key key;
 	struct dpr_lmr *lmr; /* a use and a reference; NULL: an unbind, or nothing */

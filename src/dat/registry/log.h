@@ -4,8 +4,8 @@
  * error, or with DAT_DBG_DEST 2 to the system log (3: both), and never to standard output, which is
  * the program's.
  */
-#ifndef DAT_REGISTRY_SAY_H
-#define DAT_REGISTRY_SAY_H
+#ifndef DAT_REGISTRY_LOG_H
+#define DAT_REGISTRY_LOG_H
 
 /* The bits of DAT_DBG_TYPE. */
 enum dreg_topic {
@@ -18,6 +18,6 @@ enum dreg_topic {
 };
 
 /* Printed if DAT_DBG_TYPE has one of the topics. */
-void dreg_say(int topics, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void dreg_log(int topics, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

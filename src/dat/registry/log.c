@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dat/registry/say.h"
+#include "dat/registry/log.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@ static int number(const char *name)
 	return text ? (int)strtol(text, NULL, 0) : 0;
 }
 
-void dreg_say(int topics, const char *format, ...)
+void dreg_log(int topics, const char *format, ...)
 {
 	int saved = errno, dest;
 	char line[512];
