@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define SENTENCE 256
+#define SENTENCE 512
 
 void cm_why(struct cm_port *p, const struct link_end *local, const struct link_end *remote,
 	    const char *fmt, ...)

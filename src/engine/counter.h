@@ -30,15 +30,15 @@ C(retransmits,    "packets sent again") \
 C(np_ecn_marked_roce_packets, "packets received with the congestion mark") \
 C(np_cnp_sent,    "congestion notifications sent") \
 C(rp_cnp_handled, "congestion notifications received") \
-C(guessed_keys,   "remote keys that named nothing") \
-C(forwarded,      "packets handed to the process that owns the QP") \
+C(guessed_keys,   "remote keys of no memory region or window") \
+C(forwarded,      "packets forwarded to the process of the QP") \
 C(tx_faults,      "packets not sent: unreadable memory or a full socket") \
-C(local_tx,       "packets sent as messages to a process of this host") \
+C(local_tx,       "packets sent through shared memory to a process of this host") \
 C(local_fetches,    "payloads fetched from the memory of a process of this host") \
-C(local_direct,   "Reads and Writes made in the memory of a process of this host without its help") \
-C(local_stores,   "of those pieces, made by plain loads and stores in memory that was lent") \
-C(local_again,    "packets of this host asked for again with their payload copied") \
-C(acks_deferred,  "acknowledgements that waited for the next call")
+C(local_direct,   "Reads and Writes by direct access to a process of this host") \
+C(local_stores,   "pieces of those by loads and stores in attached memory") \
+C(local_again,    "packets of this host requested again, with a copied payload") \
+C(acks_deferred,  "acknowledgements deferred to the next call")
 
 enum eng_counter {
 #define C(name, text) ENG_C_##name,

@@ -74,7 +74,8 @@ static void raise_event(struct eng_ctx *ctx, enum ibv_event_type type, void *use
 	struct eng_event *e = ut_zalloc(sizeof(*e));
 
 	if (!e) {
-		ut_error("asynchronous event %d is lost: out of memory", (int)type);
+		ut_error("asynchronous event %d: no memory: the program does not receive it; raise the limit "
+			 "on memory", (int)type);
 		return;
 	}
 	e->type = type;

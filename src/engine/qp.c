@@ -321,7 +321,8 @@ int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 	away = !qp && x->shared && qpn <= 0xffffff && !is_own(dev, qpn);
 	eng_dev_unlock(dev);
 	if (away)
-		ut_error("%s: QP 0x%06x is another process's: only that one can open it", dev->name,
+		ut_error("%s: QP 0x%06x belongs to another process: it cannot be opened here (EOPNOTSUPP); "
+			 "open it in the process that created it", dev->name,
 			 qpn);
 	*ret = qp;
 	return qp ? 0 : away ? -EOPNOTSUPP : -EINVAL;

@@ -17,7 +17,8 @@
  *            -1 = none
  *   stream   asynchronous event on a stream transport, where the connection is
  *            gone with every verdict
- *   sentence what happened, in the words of the person who must mend it
+ *   sentence object and cause, for dapple why; the columns before it are the consequence
+ *   remedy   what a user or programmer can do about it
  */
 #ifndef ENGINE_VERDICT_H
 #define ENGINE_VERDICT_H
@@ -34,69 +35,69 @@
 #define ENG_ACCESS IBV_EVENT_QP_ACCESS_ERR
 #define ENG_REQ IBV_EVENT_QP_REQ_ERR
 
-/* name, send, recv, nak, term, term_rd, next, event, stream, sentence */
+/* name, send, recv, nak, term, term_rd, next, event, stream, sentence, remedy */
 #define ENG_VERDICTS(V) \
-V(LOC_LEN,          LOC_LEN_ERR,       LOC_LEN_ERR,    0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the message is longer than this QP may send") \
-V(LOC_KEY,          LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local key names no memory region") \
-V(LOC_PD,           LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local key belongs to another protection domain") \
-V(LOC_RIGHTS,       LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the local region lacks IBV_ACCESS_LOCAL_WRITE") \
-V(LOC_BOUNDS,       LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local buffer reaches outside its memory region") \
-V(LOC_FAULT,        LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the pages of a local buffer are gone or read-only") \
-V(LOC_OPCODE,       LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the work request does not fit this QP type") \
-V(LOC_AH_PD,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the address handle belongs to another protection domain") \
-V(LOC_ROUTE,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the source GID is no longer an address of this host") \
-V(MW_BIND,          MW_BIND_ERR,       MW_BIND_ERR,    0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the memory window cannot be bound or invalidated like this") \
-V(REM_INV_REQ,      REM_INV_REQ_ERR,   LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: invalid request") \
-V(REM_ACCESS,       REM_ACCESS_ERR,    LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote access error") \
-V(REM_OP,           REM_OP_ERR,        LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote operational error") \
-V(RETRY_EXC,        RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer did not answer within the timeout and all retries") \
-V(RNR_EXC,          RNR_RETRY_EXC_ERR, GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer had no receive posted within all RNR retries") \
-V(BAD_RESP,         BAD_RESP_ERR,      GENERAL_ERR,    0,    0x02ff,      0x02ff,      ERR, ENG_NO_EVENT, ENG_FATAL, "the peer answered with a packet that fits no request") \
-V(UNREACHABLE,      RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "no RDMA process uses the peer's address any more") \
-V(RX_SEQUENCE,      GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "the peer's packets are out of order within a message") \
-V(RX_LENGTH,        GENERAL_ERR,       LOC_LEN_ERR,    0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "a packet's payload does not fit its opcode and the path MTU") \
-V(RX_TOO_LONG,      GENERAL_ERR,       LOC_LEN_ERR,    0x61, 0x1205,      0x1205,      ERR, ENG_REQ,      ENG_FATAL, "the peer's message is longer than the posted receive") \
-V(RX_DISABLED,      GENERAL_ERR,       LOC_ACCESS_ERR, 0x61, 0x1100,      0x0102,      ERR, ENG_REQ,      ENG_ACCESS, "this QP's access flags do not allow the peer's operation") \
-V(RX_RD_DEPTH,      GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_FATAL, "the peer has more reads and atomics in flight than max_dest_rd_atomic") \
-V(RX_ALIGN,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_REQ, "the target address of an atomic is not a multiple of 8") \
-V(RX_SRQN,          GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_REQ,      ENG_FATAL, "the peer named no shared receive queue of this XRC domain") \
-V(RX_KEY,           GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's rkey names no memory here") \
-V(RX_PD,            GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1102,      0x0103,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's rkey belongs to another protection domain or QP") \
-V(RX_RIGHTS,        GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0102,      ERR, ENG_ACCESS,   ENG_ACCESS, "the memory behind the peer's rkey lacks the right asked for") \
-V(RX_BOUNDS,        GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1101,      0x0101,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's access reaches outside the memory behind its rkey") \
-V(RX_FAULT,         GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "the pages behind the peer's rkey are gone or read-only") \
-V(RX_INVALIDATE,    GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x0109,      0x0109,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer may not invalidate this key") \
-V(RX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "the completion queue overran") \
-V(TX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,    0,    0x0000,      0x0000,      ERR, ENG_FATAL,    ENG_FATAL, "the completion queue of sends overran") \
-V(NO_MEMORY,        GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "the adapter ran out of memory") \
-V(LINK_DOWN,        RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the packet could not be sent on this interface") \
-V(RX_WRAP,          GENERAL_ERR,       LOC_ACCESS_ERR, 0,     0x1103,       0x0104,       ERR, ENG_NO_EVENT, ENG_ACCESS,    "address and length of the peer's access wrap around") \
-V(RX_NO_BUFFER,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1202,       0x1202,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer sent a message for which no receive was posted") \
-V(RX_QN,            GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1201,       0x1201,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer named a DDP queue that does not exist or not for this message") \
-V(RX_MSN,           GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1203,       0x1203,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message number is not the next one") \
-V(RX_MO,            GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1204,       0x1204,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message offset is not where its message goes on") \
-V(RX_MSG_LONG,      GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1205,       0x1205,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message is longer than its kind allows") \
-V(RX_MSG_SHORT,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x02ff,       0x02ff,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message is shorter than its kind asks for") \
-V(RX_TAGGED_DV,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1104,       0x1104,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer speaks another DDP version") \
-V(RX_UNTAGGED_DV,   GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1206,       0x1206,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer speaks another DDP version in untagged messages") \
-V(RX_RDMAP_VERSION, GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x0205,       0x0205,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer speaks another RDMAP version") \
-V(RX_OPCODE,        GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x0206,       0x0206,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer sent a message of unknown kind") \
-V(RX_CRC,           GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2002,       0x2002,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the stream is damaged: wrong CRC32C") \
-V(RX_MARKER,        GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2003,       0x2003,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the stream is damaged: a marker does not point to its FPDU") \
-V(RX_FPDU,          GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2003,       0x2003,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's FPDU has an impossible length") \
-V(RX_INV_STAG,      GENERAL_ERR,       REM_INV_REQ_ERR,0,     0x0109,       0x0109,       ERR, ENG_NO_EVENT, ENG_ACCESS,    "the peer may not invalidate this key on this connection") \
-V(RESP_STAG,        BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x1100,       0x1100,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer answered a read that was not asked for") \
-V(RESP_BOUNDS,      BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x1101,       0x1101,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's answer to a read has another place or length") \
-V(RESP_ATOMIC,      BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x02ff,       0x02ff,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer answered an atomic that was not asked for") \
-V(TERMINATED,       WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer ended the stream with a Terminate message") \
-V(STREAM_END,       WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the peer closed the stream") \
-V(STREAM_LOST,      WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the stream was reset or lost") \
-V(STREAM_CLOSED,    WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the stream was closed here") \
-V(MPA_LOCAL,        WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2005,       0x2005,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the connection could not be set up here") \
-V(MPA_IRD,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2006,       0x2006,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer serves too few reads at a time") \
-V(MPA_RTR,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2007,       0x2007,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer has no ready-to-receive message in common with us") \
-V(FLUSH,            WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the request was still queued when its QP stopped working") \
-V(RX_HOME,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x63, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_FATAL,    ENG_FATAL, "the process that owns the shared receive queue is gone")
+V(LOC_LEN,          LOC_LEN_ERR,       LOC_LEN_ERR,    0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the message is longer than this QP may send", "send at most max_msg_sz bytes of the port, on UD its active_mtu") \
+V(LOC_KEY,          LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local key names no memory region", "use the lkey of a registered region of this device") \
+V(LOC_PD,           LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local key belongs to another protection domain", "register the buffer in the PD of the QP") \
+V(LOC_RIGHTS,       LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the local region lacks IBV_ACCESS_LOCAL_WRITE", "register it with that flag") \
+V(LOC_BOUNDS,       LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "a local buffer reaches outside its memory region", "register all of it, or correct address and length") \
+V(LOC_FAULT,        LOC_PROT_ERR,      LOC_PROT_ERR,   0x63, 0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the pages of a local buffer are gone or read-only", "deregister before munmap() or mprotect()") \
+V(LOC_OPCODE,       LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the work request does not fit this QP type", "see ibv_post_send(3) for the operations of each type") \
+V(LOC_AH_PD,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the address handle belongs to another protection domain", "create it in the PD of the QP") \
+V(LOC_ROUTE,        LOC_QP_OP_ERR,     LOC_QP_OP_ERR,  0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_FATAL, "the source GID is no longer an address of this host", "choose a sgid_index from the GID table as it is now") \
+V(MW_BIND,          MW_BIND_ERR,       MW_BIND_ERR,    0,    0x0000,      0x0000,      ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the memory window cannot be bound or invalidated with these arguments", "check type, PD, rights and range of the window") \
+V(REM_INV_REQ,      REM_INV_REQ_ERR,   LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: invalid request", "run dapple why at the peer, which knows the rule") \
+V(REM_ACCESS,       REM_ACCESS_ERR,    LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote access error", "check rkey, address, length and rights of its region") \
+V(REM_OP,           REM_OP_ERR,        LOC_QP_OP_ERR,  0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the peer answered: remote operational error", "run dapple why at the peer, which knows the cause") \
+V(RETRY_EXC,        RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer did not answer within the timeout and all retries", "check that its process runs and UDP reaches it") \
+V(RNR_EXC,          RNR_RETRY_EXC_ERR, GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer had no receive posted within all RNR retries", "post receives earlier, or set rnr_retry to 7") \
+V(BAD_RESP,         BAD_RESP_ERR,      GENERAL_ERR,    0,    0x02ff,      0x02ff,      ERR, ENG_NO_EVENT, ENG_FATAL, "the peer answered with a packet that fits no request", "capture the traffic, and check the peer") \
+V(UNREACHABLE,      RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the peer's address is not used by an RDMA process any more", "start the peer process again") \
+V(RX_SEQUENCE,      GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "the peer's packets are out of order within a message", "capture the traffic, and check the peer") \
+V(RX_LENGTH,        GENERAL_ERR,       LOC_LEN_ERR,    0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "a packet's payload does not fit its opcode and the path MTU", "set one path MTU at both ends") \
+V(RX_TOO_LONG,      GENERAL_ERR,       LOC_LEN_ERR,    0x61, 0x1205,      0x1205,      ERR, ENG_REQ,      ENG_FATAL, "the peer's message is longer than the posted receive", "post longer receives, or send less") \
+V(RX_DISABLED,      GENERAL_ERR,       LOC_ACCESS_ERR, 0x61, 0x1100,      0x0102,      ERR, ENG_REQ,      ENG_ACCESS, "this QP's access flags do not allow the peer's operation", "set qp_access_flags for it") \
+V(RX_RD_DEPTH,      GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_FATAL, "the peer has more Reads and atomics in flight than max_dest_rd_atomic", "lower its max_rd_atomic") \
+V(RX_ALIGN,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x0207,      0x0207,      ERR, ENG_REQ,      ENG_REQ, "the target address of an atomic is not a multiple of 8", "align it at the peer") \
+V(RX_SRQN,          GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_REQ,      ENG_FATAL, "the peer named no shared receive queue of this XRC domain", "use the number of ibv_get_srq_num()") \
+V(RX_KEY,           GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's rkey names no memory here", "send the rkey of a region that is still registered") \
+V(RX_PD,            GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1102,      0x0103,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's rkey belongs to another protection domain or QP", "register the region in the PD of this QP") \
+V(RX_RIGHTS,        GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0102,      ERR, ENG_ACCESS,   ENG_ACCESS, "the memory of the peer's rkey lacks the right for the operation", "register it with the IBV_ACCESS_REMOTE_ flag") \
+V(RX_BOUNDS,        GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1101,      0x0101,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer's access reaches outside the memory of its rkey", "correct its address and length, or register more") \
+V(RX_FAULT,         GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "the pages of the peer's rkey are gone or read-only", "deregister before munmap() or mprotect()") \
+V(RX_INVALIDATE,    GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x0109,      0x0109,      ERR, ENG_ACCESS,   ENG_ACCESS, "the peer may not invalidate this key", "let it invalidate only windows of type 2 of this QP") \
+V(RX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "the completion queue overran", "create it with more entries, or poll it more often") \
+V(TX_CQ_FULL,       GENERAL_ERR,       GENERAL_ERR,    0,    0x0000,      0x0000,      ERR, ENG_FATAL,    ENG_FATAL, "the completion queue of sends overran", "create it with more entries, or poll it more often") \
+V(NO_MEMORY,        GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "the adapter ran out of memory", "raise the limits on memory of this process") \
+V(LINK_DOWN,        RETRY_EXC_ERR,     GENERAL_ERR,    0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_FATAL, "the packet could not be sent on this interface", "check the interface and its routes with ip route") \
+V(RX_WRAP,          GENERAL_ERR,       LOC_ACCESS_ERR, 0,     0x1103,       0x0104,       ERR, ENG_NO_EVENT, ENG_ACCESS,    "address and length of the peer's access wrap around", "correct them at the peer") \
+V(RX_NO_BUFFER,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1202,       0x1202,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer sent a message for which no receive was posted", "post receives before the peer sends") \
+V(RX_QN,            GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1201,       0x1201,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer named a DDP queue that does not exist, or is not for this message", "check the iWARP program of the peer") \
+V(RX_MSN,           GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1203,       0x1203,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message number is not the next one", "check the iWARP program of the peer") \
+V(RX_MO,            GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1204,       0x1204,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message offset is not the next one of its message", "check the iWARP program of the peer") \
+V(RX_MSG_LONG,      GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1205,       0x1205,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message is longer than its kind allows", "check the iWARP program of the peer") \
+V(RX_MSG_SHORT,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x02ff,       0x02ff,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's message is shorter than its kind requires", "check the iWARP program of the peer") \
+V(RX_TAGGED_DV,     GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1104,       0x1104,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer uses another DDP version", "use version 1 at the peer") \
+V(RX_UNTAGGED_DV,   GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x1206,       0x1206,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer uses another DDP version in untagged messages", "use version 1 at the peer") \
+V(RX_RDMAP_VERSION, GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x0205,       0x0205,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer uses another RDMAP version", "use version 1 at the peer") \
+V(RX_OPCODE,        GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x0206,       0x0206,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer sent a message of unknown kind", "check the iWARP program of the peer") \
+V(RX_CRC,           GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2002,       0x2002,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the stream is damaged: wrong CRC32C", "check the path: offloads, network cards, middleboxes") \
+V(RX_MARKER,        GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2003,       0x2003,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the stream is damaged: a marker does not point to its FPDU", "set DAPPLE_MPA=nomarkers at both ends") \
+V(RX_FPDU,          GENERAL_ERR,       WR_FLUSH_ERR,   0,     0x2003,       0x2003,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's FPDU has an impossible length", "check the iWARP program of the peer") \
+V(RX_INV_STAG,      GENERAL_ERR,       REM_INV_REQ_ERR,0,     0x0109,       0x0109,       ERR, ENG_NO_EVENT, ENG_ACCESS,    "the peer may not invalidate this key on this connection", "let it invalidate only windows of type 2 of this QP") \
+V(RESP_STAG,        BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x1100,       0x1100,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer answered a Read that was not requested", "check the iWARP program of the peer") \
+V(RESP_BOUNDS,      BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x1101,       0x1101,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer's answer to a Read has another address or length", "check the iWARP program of the peer") \
+V(RESP_ATOMIC,      BAD_RESP_ERR,      WR_FLUSH_ERR,   0,     0x02ff,       0x02ff,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer answered an atomic that was not requested", "check the iWARP program of the peer") \
+V(TERMINATED,       WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer ended the stream with a Terminate message", "run dapple why at the peer, which knows the cause") \
+V(STREAM_END,       WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the peer closed the stream", "look at the peer, if the program did not expect it") \
+V(STREAM_LOST,      WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the stream was reset or lost", "check whether the peer process still runs") \
+V(STREAM_CLOSED,    WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     ENG_NO_TERM,  ENG_NO_TERM,  ERR, ENG_NO_EVENT, ENG_NO_EVENT,  "the stream was closed by this end", "none is needed if the program disconnected") \
+V(MPA_LOCAL,        WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2005,       0x2005,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the connection could not be set up by this end", "look for the sentence before this one") \
+V(MPA_IRD,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2006,       0x2006,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer serves too few Reads at a time", "lower initiator_depth, or raise its responder_resources") \
+V(MPA_RTR,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2007,       0x2007,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer has no ready-to-receive message in common with this end", "set DAPPLE_MPA=nortr") \
+V(FLUSH,            WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the request was still queued when its QP stopped", "see the first error of that QP") \
+V(RX_HOME,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x63, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_FATAL,    ENG_FATAL, "the process of the shared receive queue is gone", "start it again, and connect again")
 
 enum eng_verdict {
 	ENG_OK = 0,
@@ -113,7 +114,7 @@ struct eng_verdict_row {
 	int term, term_rd;
 	enum ibv_qp_state next;
 	int event, stream;
-	const char *sentence;
+	const char *sentence, *remedy;
 };
 
 extern const struct eng_verdict_row eng_verdicts[ENG_V_COUNT];

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define WHY_LINES 32
-#define WHY_TEXT 480
+#define WHY_TEXT 600
 
 struct eng_why_ring {
 	unsigned n; /* ever written */
@@ -131,6 +131,7 @@ void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w)
 		say_gid(&t, &own->gid);
 	say_peer(&t, qp, w);
 	say_place(&t, w);
+	say(&t, ": the QP stops; %s", eng_verdicts[v].remedy);
 	dev->why->line[dev->why->n++ % WHY_LINES].qpn = qp->qpn;
 	qp->why_said = (uint8_t)v;
 	ut_info("%s: %s", dev->name, line);

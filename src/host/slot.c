@@ -227,12 +227,15 @@ static void new_mailbox(struct host *h, struct host_addr *a, int fd)
 static void move_all(struct host *h, const int *mail)
 {
 	struct host_addr *a;
-	int n = 1;
+	int n = 1, r;
 
 	ut_list_each(a, &h->addrs, node) {
 		new_mailbox(h, a, mail[n++]);
-		if (host_watch(h, &a->mail) < 0)
-			ut_warn("a mailbox cannot be watched, it is read more slowly");
+		r = host_watch(h, &a->mail);
+		if (r < 0)
+			ut_warn("cannot watch the mailbox of a new slot (%s): messages from other processes "
+				"are read late; raise fs.epoll.max_user_watches, and start the program again",
+				strerror(-r));
 	}
 	ut_list_each(a, &h->addrs, node)
 		h->user->moved(a);

@@ -43,7 +43,7 @@ static int choose(char *path, size_t size, char *why, size_t why_size)
 	if (dir && *dir) {
 		if (dir[0] != '/')
 			return refuse(-EINVAL, why, why_size,
-				      "DAPPLE_RUNTIME_DIR is \"%s\", but it must be an absolute path", dir);
+				      "DAPPLE_RUNTIME_DIR \"%s\" is not an absolute path", dir);
 		n = snprintf(path, size, "%s", dir);
 	} else if ((dir = xdg_dir())) {
 		n = snprintf(path, size, "%s/dapple", dir);
@@ -61,18 +61,18 @@ static int inspect(const char *path, char *why, size_t why_size)
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return refuse(-errno, why, why_size, "cannot look at the runtime directory %s: %s",
+		return refuse(-errno, why, why_size, "the runtime directory %s cannot be inspected: %s",
 			      path, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return refuse(-ENOTDIR, why, why_size,
 			      "the runtime directory %s is not a directory", path);
 	if (st.st_uid != geteuid())
 		return refuse(-EPERM, why, why_size,
-			      "the runtime directory %s belongs to user %lu, not to us (%lu)", path,
+			      "the runtime directory %s belongs to user %lu, not to user %lu", path,
 			      (unsigned long)st.st_uid, (unsigned long)geteuid());
 	if (st.st_mode & 077)
 		return refuse(-EPERM, why, why_size,
-			      "the runtime directory %s is open to others (mode %04o, must be 0700)",
+			      "the runtime directory %s is open to others: mode %04o, must be 0700",
 			      path, (unsigned)st.st_mode & 07777);
 	return 0;
 }
@@ -90,7 +90,7 @@ int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size)
 	if (mkdir(path, 0700) == 0) {
 		(void)chmod(path, 0700);
 	} else if (errno != EEXIST) {
-		r = refuse(-errno, why, why_size, "cannot create the runtime directory %s: %s",
+		r = refuse(-errno, why, why_size, "the runtime directory %s cannot be created: %s",
 			   path, strerror(errno));
 		goto out;
 	}
@@ -98,7 +98,7 @@ int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size)
 	if (r < 0)
 		goto out;
 	if (strlen(path) >= path_size) {
-		r = refuse(-ENAMETOOLONG, why, why_size, "the runtime directory %s is too long a path",
+		r = refuse(-ENAMETOOLONG, why, why_size, "the path of the runtime directory %s is too long",
 			   path);
 		goto out;
 	}
@@ -123,7 +123,7 @@ int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size)
 	errno = saved;
 	if ((size_t)snprintf(net, sizeof(net), "%s/net-%llu", path,
 			     (unsigned long long)st.st_ino) >= path_size)
-		return refuse(-ENAMETOOLONG, why, why_size, "the runtime directory %s is too long a path",
+		return refuse(-ENAMETOOLONG, why, why_size, "the path of the runtime directory %s is too long",
 			      path);
 	strcpy(ret_path, net);
 	return 0;

@@ -231,13 +231,13 @@ static void test_failures(void)
 		int status, want;
 		const char *say;
 	} v[] = {
-		{ CM_EV_REJECTED, CM_REJ_CONSUMER, RDMA_CM_EVENT_REJECTED, "by the program" },
+		{ CM_EV_REJECTED, CM_REJ_CONSUMER, RDMA_CM_EVENT_REJECTED, "the program at the peer refused" },
 		{ CM_EV_REJECTED, CM_REJ_INVALID_SERVICE_ID, RDMA_CM_EVENT_REJECTED,
-		  "nobody listens" },
+		  "no program listens" },
 		{ CM_EV_REJECTED, 77, RDMA_CM_EVENT_REJECTED, "reason 77" },
 		{ CM_EV_REJECTED, -ECONNREFUSED, RDMA_CM_EVENT_REJECTED, "Connection refused" },
 		{ CM_EV_UNREACHABLE, -ETIMEDOUT, RDMA_CM_EVENT_UNREACHABLE, "timed out" },
-		{ CM_EV_UNREACHABLE, 1, RDMA_CM_EVENT_UNREACHABLE, "nobody serves" },
+		{ CM_EV_UNREACHABLE, 1, RDMA_CM_EVENT_UNREACHABLE, "no program serves" },
 		{ CM_EV_ERROR, -EPROTO, RDMA_CM_EVENT_CONNECT_ERROR, "Protocol error" },
 		{ CM_EV_ERROR, -99999, RDMA_CM_EVENT_CONNECT_ERROR, "unknown error" },
 	};

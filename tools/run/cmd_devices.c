@@ -32,7 +32,7 @@ int run_cmd_devices(int argc, char **argv)
 
 	while ((name = run_opts_next(&o))) {
 		if (strcmp(name, "adapter") != 0)
-			return run_usage_error("devices", "there is no option \"%s\"", name);
+			return run_usage_error("devices", "option \"%s\" is unknown", name);
 		name = run_opts_value(&o);
 		if (!name)
 			return RUN_EXIT_USAGE;
@@ -43,17 +43,17 @@ int run_cmd_devices(int argc, char **argv)
 			abort();
 	}
 	if (o.index < argc)
-		return run_usage_error("devices", "unexpected argument \"%s\"", argv[o.index]);
+		return run_usage_error("devices", "argument \"%s\" is unexpected", argv[o.index]);
 	n = dev_list(&list);
 	if (n < 0) {
-		run_say("cannot list the adapters: %s (see dapple doctor)", strerror(-n));
+		run_say("cannot list the adapters (%s): none is shown; see dapple doctor", strerror(-n));
 		return 1;
 	}
 	for (i = 0; i < n; i++)
 		printf("%-24s %-6s %-16s %016" PRIx64 "\n", list[i].name, kind_name(list[i].kind),
 		       list[i].ifname, list[i].guid);
 	if (n == 0)
-		run_say("no network interface is up, so there is no adapter (ip link set lo up gives one)");
+		run_say("no network interface is up: there is no adapter; switch one on: ip link set lo up");
 	else
 		free(list);
 	return n ? 0 : 1;

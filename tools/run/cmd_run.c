@@ -9,7 +9,7 @@
 int run_exec(char **words)
 {
 	execvp(words[0], words);
-	run_say("cannot start %s: %s", words[0], strerror(errno));
+	run_say("cannot start %s (%s): no program runs; check its path and permissions", words[0], strerror(errno));
 	return errno == ENOENT || errno == ENOTDIR ? 127 : 126;
 }
 
@@ -35,7 +35,7 @@ int run_cmd_run(int argc, char **argv)
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {
-			return run_usage_error("run", "there is no option \"%s\"", name);
+			return run_usage_error("run", "option \"%s\" is unknown", name);
 		}
 	}
 	if (o.index >= argc)

@@ -25,15 +25,15 @@ int run_cmd_why(int argc, char **argv)
 
 	while ((name = run_opts_next(&o))) {
 		if (strcmp(name, "n") != 0)
-			return run_usage_error("why", "there is no option \"%s\"", name);
+			return run_usage_error("why", "option \"%s\" is unknown", name);
 		if (!run_opts_number(&o, 1, 100000, &count))
 			return RUN_EXIT_USAGE;
 	}
 	if (o.index < argc)
-		return run_usage_error("why", "unexpected argument \"%s\"", argv[o.index]);
+		return run_usage_error("why", "argument \"%s\" is unexpected", argv[o.index]);
 	n = dev_why_read((int)count, print_line, NULL);
 	if (n < 0) {
-		run_say("cannot read the recorded failures: %s (see dapple doctor)", strerror(-n));
+		run_say("cannot read the recorded failures (%s): none is shown; see dapple doctor", strerror(-n));
 		return 1;
 	}
 	if (n == 0)

@@ -165,7 +165,8 @@ static void check_nofile(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_OK, "a process may open at least 256 file descriptors");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "a process may open only %lu file descriptors: each completion channel and each peer process needs one, and creating more fails with EMFILE",
+	doctor_say(f, DOCTOR_WARN, "a process may open only %lu file descriptors: each completion channel "
+				   "and peer process needs one, and more fail with EMFILE",
 	    (unsigned long)r.rlim_cur);
 	doctor_remedy(f, "ulimit -n 1024");
 }
@@ -173,7 +174,8 @@ static void check_nofile(struct doctor_finding *f)
 static void check_hardware(struct doctor_finding *f)
 {
 	if (access("/sys/class/infiniband", F_OK) == 0 && !getenv("DAPPLE_TREE")) {
-		doctor_say(f, DOCTOR_WARN, "this machine has RDMA devices of the kernel: programs under dapple run do not see them");
+		doctor_say(f, DOCTOR_WARN, "this machine has RDMA devices of the kernel: programs under "
+					   "dapple run do not see them");
 		doctor_remedy(f, "start programs without dapple run to use them");
 	} else {
 		doctor_say(f, DOCTOR_OK, "the kernel has no RDMA device that dapple run would hide");
@@ -196,9 +198,9 @@ int run_cmd_doctor(int argc, char **argv)
 	size_t i;
 
 	if (name)
-		return run_usage_error("doctor", "there is no option \"%s\"", name);
+		return run_usage_error("doctor", "option \"%s\" is unknown", name);
 	if (o.index < argc)
-		return run_usage_error("doctor", "unexpected argument \"%s\"", argv[o.index]);
+		return run_usage_error("doctor", "argument \"%s\" is unexpected", argv[o.index]);
 	for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct doctor_finding f = { .level = DOCTOR_OK };
 

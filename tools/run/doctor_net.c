@@ -181,6 +181,7 @@ void doctor_check_rmem(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_OK, "socket receive buffers of %d bytes", have / 2);
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "socket receive buffers are limited to %d bytes: windows are smaller, and large messages slower", have / 2);
+	doctor_say(f, DOCTOR_WARN, "socket receive buffers are limited to %d bytes: windows are smaller, and "
+				   "large messages slower", have / 2);
 	doctor_remedy(f, "sysctl net.core.rmem_max=%d (now %ld)", WANTED_RMEM, max);
 }

@@ -38,7 +38,8 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 	if (null > 2)
 		close(null);
 	if (p->use_hosts && setns(p->hosts.ns[which], CLONE_NEWNET) < 0) {
-		run_say("the %s cannot enter its network namespace: %s", e->name, strerror(errno));
+		run_say("the %s cannot enter its network namespace (%s): it is not started; see dapple doctor",
+			e->name, strerror(errno));
 		_exit(126);
 	}
 	/* Programs take the first adapter by default, and lo does not reach the peer. */
@@ -58,13 +59,15 @@ int pair_start(struct pair *p, int which)
 
 	for (i = 0; i < 2; i++)
 		if (pipe2(out[i], O_CLOEXEC) < 0) {
-			run_say("cannot make a pipe for the output of the %s: %s", e->name, strerror(errno));
+			run_say("cannot make a pipe for the output of the %s (%s): it is not started; raise "
+				"the limit on descriptors (ulimit -n)", e->name, strerror(errno));
 			return 1;
 		}
 	fflush(NULL);
 	e->pid = fork();
 	if (e->pid < 0) {
-		run_say("cannot start the %s: %s", e->name, strerror(errno));
+		run_say("cannot start the %s (%s): the run fails; raise the limit on processes (ulimit -u)",
+			e->name, strerror(errno));
 		return 1;
 	}
 	if (e->pid == 0)
@@ -111,10 +114,11 @@ static void finish(struct pair *p, struct pair_end *e, int status)
 	if (e->status && !e->ended_by_us && !p->killed_by) {
 		e->failed_at = ++p->failures;
 		if (WIFSIGNALED(status))
-			run_say("the %s was ended by signal %d (%s)", e->name, WTERMSIG(status),
+			run_say("the %s was ended by signal %d (%s): the run fails; see its output, and "
+				"dapple why", e->name, WTERMSIG(status),
 				strsignal(WTERMSIG(status)));
 		else
-			run_say("the %s failed with status %d", e->name, e->status);
+			run_say("the %s failed with status %d: the run fails; see its output, and dapple why", e->name, e->status);
 	}
 	if (!p->ended_first)
 		p->ended_first = pair_now_ms();

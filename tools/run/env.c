@@ -46,10 +46,10 @@ int run_adapter_check(const char *command, const char *adapter)
 			continue;
 		if (kinds[i].built)
 			return 0;
-		run_say("the %s adapter is not built in this version: use roce or iwarp", adapter);
+		run_say("adapters of kind %s are not in this build: no program is started; use roce or iwarp", adapter);
 		return 1;
 	}
-	return run_usage_error(command, "there is no adapter kind \"%s\": use roce or iwarp", adapter);
+	return run_usage_error(command, "adapter kind \"%s\" is unknown: use roce or iwarp", adapter);
 }
 
 static bool has_preload(const char *dir)
@@ -70,7 +70,7 @@ int run_libdir(char *ret, size_t size)
 	size_t i;
 
 	if (n < 0) {
-		run_say("cannot read /proc/self/exe (%s), and so cannot find the libraries: mount /proc", strerror(errno));
+		run_say("cannot read /proc/self/exe (%s): the libraries are not found; mount /proc", strerror(errno));
 		return 1;
 	}
 	exe[n] = '\0';
@@ -81,7 +81,8 @@ int run_libdir(char *ret, size_t size)
 			continue;
 		/* The loader splits its lists at these characters and knows no quoting. */
 		if (strpbrk(real, ":; \t")) {
-			run_say("the libraries are in \"%s\": LD_LIBRARY_PATH cannot hold a path with blanks, colons or semicolons; move them",
+			run_say("the libraries in \"%s\": their path has blanks, colons or semicolons: "
+				"LD_LIBRARY_PATH cannot hold it; move them",
 				real);
 			return 1;
 		}
@@ -90,7 +91,8 @@ int run_libdir(char *ret, size_t size)
 		strcpy(ret, real);
 		return 0;
 	}
-	run_say("the libraries are neither in %s/lib nor in %s/../lib/dapple: install Dapple again, or build the tree", exe, exe);
+	run_say("the libraries are neither in %s/lib nor in %s/../lib/dapple: no program is started; install "
+		"Dapple again, or build the tree", exe, exe);
 	return 1;
 }
 
@@ -104,12 +106,14 @@ int run_tree(char *ret, size_t size)
 	if (given && *given)
 		return snprintf(ret, size, "%s", given) < (int)size ? 0 : 1;
 	if (ut_rundir_net(ret, size, why, sizeof(why)) < 0) {
-		run_say("%s", why);
+		run_say("no device tree can be made (%s): programs would find no adapter; "
+			"set DAPPLE_RUNTIME_DIR to a directory of your own", why);
 		return 1;
 	}
 	r = dev_tree_prepare(ret);
 	if (r < 0) {
-		run_say("cannot make the device tree %s (%s): set DAPPLE_RUNTIME_DIR to a directory of your own", ret,
+		run_say("cannot make the device tree %s (%s): programs would find no adapter; set "
+			"DAPPLE_RUNTIME_DIR to a directory of your own", ret,
 			strerror(-r));
 		return 1;
 	}
@@ -242,11 +246,11 @@ int run_cmd_env(int argc, char **argv)
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {
-			return run_usage_error("env", "there is no option \"%s\"", name);
+			return run_usage_error("env", "option \"%s\" is unknown", name);
 		}
 	}
 	if (o.index < argc)
-		return run_usage_error("env", "unexpected argument \"%s\"", argv[o.index]);
+		return run_usage_error("env", "argument \"%s\" is unexpected", argv[o.index]);
 	if (env.adapter && (r = run_adapter_check("env", env.adapter)))
 		return r;
 	r = run_env_each(&env, print_quoted, NULL);

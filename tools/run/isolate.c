@@ -82,7 +82,8 @@ static int enter(int user_ns, int mnt_ns)
 		return -errno;
 	/* setns() changes the working directory to the root. */
 	if (!have_cwd || chdir(cwd) < 0)
-		run_say("the working directory does not exist in the namespace of --isolate: the program starts in /");
+		run_say("the working directory is not in the namespace of --isolate: the program starts in "
+			"/; start it from another directory");
 	return 0;
 }
 
@@ -340,7 +341,8 @@ int run_isolate(const char *tree)
 	path_of(path, "%s/class/infiniband", tree);
 	lock = open_lock(tree);
 	if (lock < 0 || stat(path, &want) < 0) {
-		run_say("cannot use the device tree %s (%s): set DAPPLE_RUNTIME_DIR to a directory of your own", tree,
+		run_say("cannot use the device tree %s (%s): --isolate does not work; set DAPPLE_RUNTIME_DIR "
+			"to a directory of your own", tree,
 			strerror(errno));
 		return 1;
 	}

@@ -305,6 +305,7 @@ int pair_plan(const struct pair_wish *wish, struct pair_plan *ret)
 		return plan_by_text(wish, ret);
 	if (k)
 		return plan_by_row(wish, k, at, ret);
-	return run_usage_error("pair", "\"%s\" is not a known program (--list): give the server's address as {peer} and the port as {port}",
+	return run_usage_error("pair", "\"%s\" is not a known program (--list): write {peer} for the "
+				       "server's address and {port} for the port",
 			       wish->words[0]);
 }

@@ -213,7 +213,8 @@ int main(int argc, char **argv)
 	}
 	c = find(argv[1]);
 	if (!c) {
-		fprintf(stderr, "dapple: there is no command \"%s\"\n\n", argv[1]);
+		fprintf(stderr, "dapple: command \"%s\" is unknown: no program is started; use one of these "
+				"commands\n\n", argv[1]);
 		help(stderr);
 		return RUN_EXIT_USAGE;
 	}

@@ -68,7 +68,8 @@ static void keep_time(struct pair *p, long long now)
 
 	if (p->timeout_s && !p->timed_out && now - p->started > p->timeout_s * 1000) {
 		p->timed_out = true;
-		run_say("timeout after %ld s: both ends are ended", p->timeout_s);
+		run_say("both ends have not exited within %ld s: they are ended, with status 124; raise "
+			"--timeout", p->timeout_s);
 		pair_stop(p, now);
 	}
 	if (p->stop_sent) {
@@ -94,7 +95,8 @@ static void try_client(struct pair *p, long long now)
 		return;
 	}
 	if (now - p->started > p->wait_s * 1000) {
-		run_say("the server did not listen on port %d within %ld s (--wait)",
+		run_say("the server did not listen on port %d within %ld s: the client is not started; read "
+			"the server's output, or raise --wait",
 			p->plan.port, p->wait_s);
 		p->never_listened = true;
 	}
@@ -156,11 +158,13 @@ static int exit_status(struct pair *p)
 	if (p->never_listened)
 		return 1;
 	if (!c->pid) {
-		run_say("the server exited before it listened on port %d: its output says why", p->plan.port);
+		run_say("the server exited before it listened on port %d: the client is not started; read "
+			"the server's output", p->plan.port);
 		return 1;
 	}
 	if (c->ended_by_us || (s->ended_by_us && !p->stays)) {
-		run_say("the %s was still there %ld s after the other end had exited, and was ended (--grace, --stays)",
+		run_say("the %s was still there %ld s after the other end had exited: it was ended; raise "
+			"--grace, or give --stays",
 			c->ended_by_us ? c->name : s->name, p->grace_s);
 		return 1;
 	}
@@ -240,7 +244,7 @@ static int take_option(struct pair *p, struct run_opts *o, const char *name)
 	else if (strcmp(name, "list") == 0)
 		pair_list_known();
 	else
-		return run_usage_error("pair", "there is no option \"%s\"", name);
+		return run_usage_error("pair", "option \"%s\" is unknown", name);
 	return strcmp(name, "list") == 0 ? -1 : 0;
 }
 
@@ -263,6 +267,6 @@ int run_cmd_pair(int argc, char **argv)
 	if (o.index >= argc)
 		return run_usage_error("pair", "the program to run is missing");
 	if (p.mtu != 1500 && !p.use_hosts)
-		return run_usage_error("pair", "--mtu sets the MTU of the veth pair and needs --hosts");
+		return run_usage_error("pair", "--mtu sets the MTU of the veth pair, and needs --hosts");
 	return run_pair(&p, argv + o.index);
 }

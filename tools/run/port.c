@@ -45,6 +45,7 @@ int pair_free_port(void)
 		if (port_free(port, SOCK_STREAM) && port_free(port, SOCK_DGRAM))
 			return port;
 	}
-	run_say("no free port found from 20000 to 31999: give one as an argument of the program");
+	run_say("ports 20000 to 31999: 200 tries found no free one: the server is not started; write a port "
+		"in place of {port}");
 	return 0;
 }

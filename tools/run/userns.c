@@ -77,7 +77,7 @@ int run_userns_refused(const char *what, const char *step, int error)
 		remedy = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 	else if (sysctl_is("/proc/sys/user/max_user_namespaces", '0'))
 		remedy = "raise sysctl user.max_user_namespaces";
-	run_say("%s is not possible here: %s failed: %s", what, step, strerror(-error));
-	run_say("remedy: %s", remedy);
+	run_say("%s is not possible here (%s failed: %s): no program is started; %s",
+		what, step, strerror(-error), remedy);
 	return RUN_EXIT_SKIP;
 }

@@ -70,7 +70,8 @@ static void end_chan(struct rcm_chan *ch)
 	}
 	ut_unlock(&take_lock);
 	if (cma_chan_destroy(cma))
-		ut_warn("an event channel could not be destroyed");
+		ut_warn("an event channel still has identifiers: its memory and descriptor stay; destroy its "
+			"identifiers first");
 	free(old);
 }
 
@@ -163,7 +164,7 @@ static bool take_request(struct rcm_event *e, const struct rcm_id *listener)
 					 listener->pub.qp_type);
 
 	if (!id) {
-		ut_warn("no memory for a connection request: refused");
+		ut_warn("a connection request: no memory: it is refused; raise the limit on memory");
 		cma_id_destroy(e->ev.id);
 		return false;
 	}

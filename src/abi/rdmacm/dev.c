@@ -176,7 +176,8 @@ static struct ibv_context **open_all(struct ibv_device **list, int n, int *ret) 
 		if (d)
 			v[have++] = d->verbs;
 		else
-			ut_warn("device %s does not open: %m", ibv_get_device_name(list[i]));
+			ut_warn("cannot open device %s (%m): rdma_get_devices() leaves it out; see dapple "
+				"doctor", ibv_get_device_name(list[i]));
 	}
 	*ret = have;
 	return v;

@@ -170,7 +170,8 @@ static bool leave(struct vrb_context *c)
 	last = !c->objects;
 	c->closed = true;
 	if (!last) {
-		ut_warn("a context of %s was closed with %u objects alive", c->device->pub.name,
+		ut_warn("a context of %s was closed with %u objects alive: its queue pairs stop, its memory "
+			"stays; destroy them before ibv_close_device()", c->device->pub.name,
 			c->objects);
 		silence(c);
 	}

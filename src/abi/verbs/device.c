@@ -43,7 +43,8 @@ static void set_paths(struct vrb_device *d)
 		     d->info.name) >= (int)sizeof(d->pub.ibdev_path) ||
 	    snprintf(d->pub.dev_path, sizeof(d->pub.dev_path), "%s/class/infiniband_verbs/%s",
 		     root, d->pub.dev_name) >= (int)sizeof(d->pub.dev_path))
-		ut_warn("the path of device %s is too long for its structure", d->info.name);
+		ut_warn("device %s: its path is too long for struct ibv_device: programs read a cut path; "
+			"set DAPPLE_RUNTIME_DIR to a shorter one", d->info.name);
 }
 
 static struct vrb_device *make_device(const struct dev_info *info)

@@ -80,7 +80,8 @@ static int find_targets(struct cma_id *id, int family, struct targets *t)
 		if (r == 0)
 			r = add_port(id, v[i], family, t);
 		else if (r != -ENODEV) {
-			ut_warn("%s is left out of an address-independent bind: %s",
+			ut_warn("cannot attach adapter %s (%s): a bind to any address leaves it out; see "
+				"dapple doctor",
 				id->c->host->name(v[i]), strerror(-r));
 			why = why == -ENODEV ? r : why;
 		}
@@ -103,7 +104,8 @@ static void note_left_out(struct cma_id *id, struct cm_port *p, const struct lin
 {
 	char text[CMA_TEXT];
 
-	ut_warn("%s: %s is left out of an address-independent bind: %s", id->c->host->name(p),
+	ut_warn("%s: cannot bind %s (%s): a bind to any address leaves it out; choose another port, or see "
+		"dapple doctor", id->c->host->name(p),
 		cma_addr_text(e, text, sizeof(text)), strerror(-r));
 }
 
@@ -288,7 +290,8 @@ static int listen_any(struct cma_id *id)
 			continue;
 		if (r == -EADDRINUSE && s->port->ops == kind)
 			return r;
-		ut_warn("%s: cannot listen on %s: %s", id->c->host->name(s->port),
+		ut_warn("%s: cannot listen on %s (%s): connections to it are refused; choose another port, "
+			"or see dapple doctor", id->c->host->name(s->port),
 			cma_addr_text(&s->ep->local, text, sizeof(text)), strerror(-r));
 		first = first ? first : r;
 		cma_sub_drop(id, s);

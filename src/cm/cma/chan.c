@@ -92,7 +92,8 @@ struct cma_qev *cma_qev_get(struct cma_id *owner, int type, int status)
 	if (q)
 		qev_init(q, owner, type, status);
 	else
-		ut_error("no memory: event %d of a connection is lost", type);
+		ut_error("event %d of a connection: no memory: the program does not receive it; raise the "
+			 "limit on memory", type);
 	return q;
 }
 

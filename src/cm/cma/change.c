@@ -105,7 +105,8 @@ static void change_any(struct cma_id *id, const struct change *ch)
 	e = end_of(id, ch);
 	r = add_sub(id, ch, &e);
 	if (r < 0 && r != -ENODEV)
-		ut_warn("%s: a listener on any address is not on %s: %s",
+		ut_warn("%s: cannot listen on the new address %s (%s): connections to it are refused; choose "
+			"another port, or see dapple doctor",
 			id->c->host->name(ch->port), cma_addr_text(&e, text, sizeof(text)),
 			strerror(-r));
 }
@@ -165,7 +166,8 @@ static struct cma_id **hold_all(struct cma *c, size_t *n)
 	}
 	ut_unlock(&c->lock);
 	if (count && !v)
-		ut_error("no memory: a change of addresses is not told to connections");
+		ut_error("a change of addresses: no memory: connection identifiers are not told of it; raise "
+			 "the limit on memory");
 	return v;
 }
 

@@ -137,7 +137,8 @@ static int request(struct cma_id *from, const struct cm_event *ev)
 	int r;
 
 	if (type != from->qp_type) {
-		ut_info("a request for QP type %d came to a listener for type %d",
+		ut_info("a request for QP type %d came to a listener for type %d: it is rejected; use one "
+			"type at both ends",
 			ev->param.qp_type, from->qp_type);
 		return -EPROTOTYPE;
 	}
@@ -174,54 +175,45 @@ const struct cm_user cma_user = { .event = on_event };
  * a program often prints nothing but the name of the event.
  */
 
-/* IBTA table 107 (12.6.7.2). */
-static const char *reason_text(int reason)
-{
-	switch (reason) {
-	case CM_REJ_NO_QP:
-	case CM_REJ_NO_RESOURCES:
-		return "the other end has no resources";
-	case CM_REJ_TIMEOUT:
-		return "the other end gave up waiting for us";
-	case CM_REJ_UNSUPPORTED:
-		return "a request that the other end does not support";
-	case CM_REJ_INVALID_COMM_ID:
-	case CM_REJ_INVALID_INSTANCE:
-		return "the other end does not know this connection";
-	case CM_REJ_INVALID_SERVICE_ID:
-		return "nobody listens there";
-	case CM_REJ_INVALID_TRANSPORT:
-		return "the other end serves no such type of QP";
-	case CM_REJ_STALE:
-		return "the other end has an older connection of this QP";
-	case CM_REJ_INVALID_GID:
-		return "the address is not the other end's";
-	case CM_REJ_INVALID_MTU:
-		return "the other end cannot have this path MTU";
-	case CM_REJ_CONSUMER:
-		return "by the program at the other end";
-	case CM_REJ_DUPLICATE_COMM_ID:
-		return "its number is in use at the other end";
-	case CM_REJ_CLASS_VERSION:
-		return "the other end speaks another version";
-	case CM_REJ_VENDOR_OPTION:
-		return "for its enhanced options, by the program at the other end";
-	default:
-		return "see IBTA table 107";
-	}
-}
+struct text {
+	int code;
+	const char *cause, *remedy;
+};
 
-/* As far as we send it ourselves. */
-static const char *sidr_text(int status)
+/* IBTA table 107 (12.6.7.2). The last row stands for all others. */
+static const struct text reasons[] = {
+	{ CM_REJ_NO_QP, "the peer has no queue pair", "raise its limits, or try again" },
+	{ CM_REJ_NO_RESOURCES, "the peer has no resources", "raise its limits, or try again" },
+	{ CM_REJ_TIMEOUT, "the peer waited too long for this end", "answer faster, or raise its timeout" },
+	{ CM_REJ_UNSUPPORTED, "the peer does not support the request", "use RC, UC or UD" },
+	{ CM_REJ_INVALID_COMM_ID, "the peer does not know the connection", "connect again" },
+	{ CM_REJ_INVALID_INSTANCE, "the peer does not know the connection", "connect again" },
+	{ CM_REJ_INVALID_SERVICE_ID, "no program listens at that port",
+	  "start the server there, or correct address and port" },
+	{ CM_REJ_INVALID_TRANSPORT, "the peer serves no such type of QP", "use one type at both ends" },
+	{ CM_REJ_STALE, "the peer has an older connection of this QP", "connect again, it has ended that one" },
+	{ CM_REJ_INVALID_GID, "the address is not the peer's", "correct the address" },
+	{ CM_REJ_INVALID_MTU, "the peer cannot have this path MTU", "use a smaller path MTU" },
+	{ CM_REJ_CONSUMER, "the program at the peer refused", "see its own message" },
+	{ CM_REJ_DUPLICATE_COMM_ID, "its communication ID is in use at the peer", "connect again" },
+	{ CM_REJ_CLASS_VERSION, "the peer has another version of the CM class", "use version 2 at the peer" },
+	{ CM_REJ_VENDOR_OPTION, "the program at the peer refused its enhanced options",
+	  "connect without rdma_set_local_ece()" },
+	{ 0, "the peer refused", "see IBTA table 107" },
+};
+
+/* SIDR (12.11), as far as Dapple sends it. */
+static const struct text sidr[] = {
+	{ 1, "no program serves datagrams there", "start the server there, or correct address and port" },
+	{ 2, "the program at the peer refused", "see its own message" },
+	{ 0, "the peer refused", "see IBTA 12.11.2" },
+};
+
+static const struct text *text_of(const struct text *row, int code)
 {
-	switch (status) {
-	case 1:
-		return "nobody serves datagrams there";
-	case 2:
-		return "refused by the program at the other end";
-	default:
-		return "the other end refused";
-	}
+	while (row->code && row->code != code)
+		row++;
+	return row;
 }
 
 void cma_say(const struct cm_event *ev)
@@ -229,6 +221,7 @@ void cma_say(const struct cm_event *ev)
 	const struct link_end *local = &ev->ep->local, *remote = &ev->ep->remote;
 	struct cm_port *p = ev->ep->port;
 	const char *text = strerrordesc_np(-ev->status);
+	const struct text *t;
 
 	if (ev->said)
 		return;
@@ -236,25 +229,25 @@ void cma_say(const struct cm_event *ev)
 		text = "unknown error";
 	switch (ev->type) {
 	case CM_EV_REJECTED:
+		t = text_of(reasons, ev->status);
 		if (ev->status > 0)
-			cm_why(p, local, remote, "rejected, %s (reason %d)",
-			       reason_text(ev->status), ev->status);
+			cm_why(p, local, remote, "%s: rejected (reason %d); %s", t->cause, ev->status, t->remedy);
 		else
-			cm_why(p, local, remote, "rejected, %s", text);
+			cm_why(p, local, remote, "%s: rejected; check that the server listens there", text);
 		break;
 	case CM_EV_UNREACHABLE:
+		t = text_of(sidr, ev->status);
 		if (ev->status > 0)
-			cm_why(p, local, remote, "%s (status %d)", sidr_text(ev->status),
-			       ev->status);
+			cm_why(p, local, remote, "%s: rejected (status %d); %s", t->cause, ev->status, t->remedy);
 		else
-			cm_why(p, local, remote, "not reached, %s", text);
+			cm_why(p, local, remote, "%s: not reached; check the address, and the peer's firewall", text);
 		break;
 	case CM_EV_ERROR:
-		cm_why(p, local, remote, "failed, %s", text);
+		cm_why(p, local, remote, "%s: failed; check whether the peer process still runs", text);
 		break;
 	case CM_EV_DISCONNECTED:
 		if (ev->status)
-			cm_why(p, local, remote, "broken, %s", text);
+			cm_why(p, local, remote, "%s: broken; check whether the peer process still runs", text);
 		break;
 	default:
 		break;

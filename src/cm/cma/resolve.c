@@ -79,7 +79,8 @@ static int resolve(struct cma_id *id, const struct cma_addr *dst)
 	if (r == 0)
 		r = take_source(id, &src);
 	if (r < 0) {
-		ut_info("cannot resolve %s: %s", cma_addr_text(&dst->end, text, sizeof(text)),
+		ut_info("cannot resolve %s (%s): the identifier gets RDMA_CM_EVENT_ADDR_ERROR",
+			cma_addr_text(&dst->end, text, sizeof(text)),
 			strerror(-r));
 		return r;
 	}

@@ -199,7 +199,8 @@ static bool stale(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m)
 		wire_set_CM_DREQ_remote_qpn(e->mad + WIRE_MAD_LEN, e->remote_qpn);
 		ibcm_send_kept(e);
 		cm_why(cm->port, &e->ep.local, &e->ep.remote,
-		       "over, the other end asks for a new one of the same QP");
+		       "the peer asks for a new connection of the same QP: disconnected; none is needed if "
+		       "its program was started again");
 		ibcm_timewait(e);
 		ibcm_raise(e, CM_EV_DISCONNECTED, 0);
 	}
@@ -216,7 +217,7 @@ static void say_refused(struct ibcm *cm, const struct gsi_rx *rx, unsigned reaso
 	memcpy(local.addr, rx->dst, 16);
 	memcpy(remote.addr, rx->src, 16);
 	local.port = (uint16_t)wire_get_CM_REQ_service_id(ibcm_msg(rx));
-	cm_why(cm->port, &local, &remote, "its request was refused, reason %u", reason);
+	cm_why(cm->port, &local, &remote, "a request was refused (reason %u): the peer gets a REJ; see IBTA table 107", reason);
 }
 
 void ibcm_got_req(struct ibcm *cm, const struct gsi_rx *rx)

@@ -68,7 +68,8 @@ static void lost(struct ibcm_ep *e)
 	struct ibcm *cm = e->cm;
 
 	cm->cfg.carrier->gone(cm->dev, e->local_qpn, e->remote_qpn);
-	cm_why(cm->port, &e->ep.local, &e->ep.remote, "the other end is gone without a word");
+	cm_why(cm->port, &e->ep.local, &e->ep.remote, "the peer process is gone without a disconnect: "
+		"disconnected; look for its end on the peer's host");
 	ibcm_timewait(e);
 	ibcm_raise(e, CM_EV_DISCONNECTED, 0);
 }

@@ -146,7 +146,7 @@ void mpa_active_connected(struct mpa_ep *e, uint64_t now)
 void mpa_active_sent(struct mpa_ep *e, int error)
 {
 	if (error < 0)
-		mpa_say(e, "the Request could not be sent");
+		mpa_say(e, "the Request could not be sent: not connected; check the route to the peer");
 }
 
 static void fail(struct mpa_ep *e, enum cm_event_type type, int status, const char *why)
@@ -180,8 +180,10 @@ static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, int code)
 		e->m->cfg.proto->terminate(qp, (uint8_t)code);
 	}
 	fail(e, CM_EV_ERROR, -EPROTO, code == MPA_CODE_IRD ?
-	     "the Reply asks for more reads than can be served, or serves none" :
-	     "the Reply takes no ready-to-receive message that was offered");
+	     "the Reply asks for more Reads than this end serves, or serves none: not connected; adjust "
+	     "responder_resources and initiator_depth" :
+	     "the Reply takes no ready-to-receive message on offer: not connected; DAPPLE_MPA=nortr asks for "
+	     "none");
 }
 
 static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *rep)
@@ -193,7 +195,8 @@ static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *
 	mpa_ep_state(e, MPA_ESTABLISHED); /* before the protocol may say that it ended */
 	r = mpa_attach(e, qp);
 	if (r < 0) {
-		fail(e, CM_EV_ERROR, r, "the QP does not take the stream");
+		fail(e, CM_EV_ERROR, r, "the QP does not take the stream: not connected; see the sentence "
+					"before this one");
 		return;
 	}
 	if (e->done)
@@ -236,7 +239,8 @@ void mpa_active_decided(struct mpa_ep *e)
 	e->peer.data = NULL;
 	e->peer.len = 0;
 	if (r < 0)
-		fail(e, CM_EV_ERROR, r, "the QP was destroyed or has left INIT and RTR");
+		fail(e, CM_EV_ERROR, r, "the QP was destroyed, or is not in INIT or RTR: not connected; keep "
+					"it in INIT until the connection is established");
 	else
 		agreed(e, qp, &rep);
 	free(kept);
@@ -253,12 +257,14 @@ static void on_reply(struct mpa_ep *e, const struct mpa_frame *rep)
 	}
 	code = mpa_terms_agree(&e->wish, rep, &e->terms);
 	if (code < 0) {
-		fail(e, CM_EV_ERROR, code, "the Reply is of another revision than the Request");
+		fail(e, CM_EV_ERROR, code, "the Reply has another revision than the Request: not connected; "
+					   "set DAPPLE_MPA=rev1");
 		return;
 	}
 	r = mpa_qp_usable(e->m->dev, e->qpn, &qp);
 	if (r < 0)
-		fail(e, CM_EV_ERROR, r, "the QP was destroyed or has left INIT and RTR");
+		fail(e, CM_EV_ERROR, r, "the QP was destroyed, or is not in INIT or RTR: not connected; keep "
+					"it in INIT until the connection is established");
 	else if (code > 0)
 		refuse_terms(e, qp, code);
 	else if (!must_wait(e, rep))
@@ -282,7 +288,8 @@ size_t mpa_active_received(struct mpa_ep *e, const uint8_t *data, size_t len, ui
 	if (n == 0)
 		return 0;
 	if (n < 0) {
-		fail(e, CM_EV_ERROR, -EPROTO, "the first bytes of the peer are no MPA Reply");
+		fail(e, CM_EV_ERROR, -EPROTO, "the peer's first bytes are no MPA Reply: not connected; check "
+					      "that an iWARP program listens at that port");
 		return len;
 	}
 	on_reply(e, &rep);
@@ -300,7 +307,8 @@ static bool fall_back(struct mpa_ep *e, int error)
 	if (e->state != MPA_WAIT_REPLY || !e->whole || e->heard || e->fell_back || e->done ||
 	    e->wish.rev < 2)
 		return false;
-	mpa_say(e, "the peer closed without an answer: trying again with a Request of revision 1");
+	mpa_say(e, "the peer closed without a Reply: a Request of revision 1 follows; DAPPLE_MPA=rev1 sends "
+		   "it at once");
 	mpa_timer_stop(e);
 	mpa_drop_stream(e, true);
 	e->fell_back = true;
@@ -343,5 +351,6 @@ void mpa_active_expired(struct mpa_ep *e)
 		retry_now(e);
 		return;
 	}
-	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole Reply came within 10 s");
+	fail(e, CM_EV_UNREACHABLE, -ETIMEDOUT, "no whole Reply came within 10 s: not connected; check that "
+					       "an iWARP program listens there and is not stopped");
 }

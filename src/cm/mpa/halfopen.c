@@ -51,7 +51,8 @@ static void peer_put(struct mpa_peer *p)
 
 static void evict(struct mpa_ep *e)
 {
-	mpa_say(e, "the handshake gave way to newer ones, of which there are too many");
+	mpa_say(e, "too many half-open connections: the oldest, this one, is dropped; check which host "
+		   "connects without a Request");
 	mpa_ep_destroy(e);
 }
 

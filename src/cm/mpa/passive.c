@@ -93,7 +93,7 @@ static void ask_user(struct mpa_ep *e, const struct cm_param *p)
 static void wait_turn(struct mpa_ep *e, uint64_t now)
 {
 	if (mpa_stream_keep(e, e->peer.data, e->peer.len) < 0) {
-		dismiss(e, -ENOMEM, "no memory for the Request");
+		dismiss(e, -ENOMEM, "no memory for the Request: it is dropped; raise the limit on memory");
 		return;
 	}
 	mpa_ep_state(e, MPA_WAIT_TURN);
@@ -139,11 +139,13 @@ void mpa_passive_turn(struct mpa_ep *e)
 static size_t out_of_turn(struct mpa_ep *e, size_t len)
 {
 	if (len && e->state == MPA_WAIT_TURN) {
-		dismiss(e, -EPROTO, "the peer sent more before it had a Reply");
+		dismiss(e, -EPROTO, "the peer sent FPDUs before it had a Reply: the request is dropped; "
+				    "check the peer's iWARP program");
 		return len;
 	}
 	if (len && e->state == MPA_WAIT_USER) {
-		mpa_say(e, "the peer sent more before it had a Reply");
+		mpa_say(e, "the peer sent FPDUs before it had a Reply: the request is dropped; check the "
+			   "peer's iWARP program");
 		mpa_drop_stream(e, true);
 		e->fin = true;
 	}
@@ -161,8 +163,10 @@ size_t mpa_passive_received(struct mpa_ep *e, const uint8_t *data, size_t len, u
 	if (n == 0)
 		return 0;
 	if (n < 0 || (size_t)n < len) {
-		dismiss(e, -EPROTO, n < 0 ? "the first bytes of the peer are no MPA Request" :
-				   "more bytes than its length came with the Request");
+		dismiss(e, -EPROTO, n < 0 ? "the peer's first bytes are no MPA Request: the connection is "
+					    "dropped; check that the peer is an iWARP program" :
+				   "more bytes than its length came with the Request: it is dropped; check "
+				   "the peer's iWARP program");
 		return len;
 	}
 	if (e->done)
@@ -334,10 +338,12 @@ void mpa_passive_closed(struct mpa_ep *e, int error)
 		e->fin = true;
 		break;
 	case MPA_WAIT_REQUEST:
-		dismiss(e, -ECONNRESET, "the peer closed before its Request was whole");
+		dismiss(e, -ECONNRESET, "the peer closed before its Request was whole: it is dropped; see "
+					"the peer's own message");
 		break;
 	case MPA_WAIT_TURN:
-		dismiss(e, -ECONNRESET, "the peer closed before the listener's backlog had room");
+		dismiss(e, -ECONNRESET, "the peer closed before the backlog had room: its request is "
+					"dropped; listen with a longer backlog");
 		break;
 	case MPA_REJECTING:
 		reject_over(e, !e->whole);
@@ -354,7 +360,8 @@ static void no_rtr(struct mpa_ep *e)
 {
 	struct eng_qp *qp = e->qp;
 
-	mpa_say(e, "the announced ready-to-receive message did not come");
+	mpa_say(e, "the announced ready-to-receive message did not come: the connection ends; set "
+		   "DAPPLE_MPA=nortr at the peer");
 	e->said = true;
 	mpa_detach(e);
 	if (qp)
@@ -366,10 +373,12 @@ void mpa_passive_expired(struct mpa_ep *e)
 {
 	switch (e->state) {
 	case MPA_WAIT_REQUEST:
-		dismiss(e, -ETIMEDOUT, "the Request did not come within 5 s");
+		dismiss(e, -ETIMEDOUT, "the Request did not come within 5 s: the connection is dropped; "
+				       "check that the peer is an iWARP program");
 		break;
 	case MPA_WAIT_TURN:
-		dismiss(e, -ETIMEDOUT, "the listener's backlog had no room within 60 s");
+		dismiss(e, -ETIMEDOUT, "the backlog had no room within 60 s: the request is dropped; listen "
+				       "with a longer backlog, or accept faster");
 		break;
 	case MPA_REJECTING:
 		reject_over(e, !e->whole);

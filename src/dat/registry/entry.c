@@ -75,8 +75,7 @@ static void take_line(void *ctx, const struct dreg_conf_line *l)
 
 static void bad_line(void *ctx, unsigned number, const char *why)
 {
-	dreg_log(DREG_ERROR | DREG_STATIC, "%s:%u: %s; the line is ignored until it is "
-		 "corrected", (const char *)ctx, number, why);
+	dreg_log(DREG_ERROR | DREG_STATIC, "%s:%u: %s: the line is ignored; correct it", (const char *)ctx, number, why);
 }
 
 /* Returns how many bytes were read, up to CONF_MAX, or -1. A pipe without a writer is an empty
@@ -136,8 +135,8 @@ static void start(void)
 	if (path) {
 		replaced = true;
 		if (!read_conf(path))
-			dreg_log(DREG_ERROR, "DAT_OVERRIDE names %s, which cannot be read: there are "
-				 "no adapters; correct it or unset it", path);
+			dreg_log(DREG_ERROR, "DAT_OVERRIDE: %s cannot be read: there are no adapters; "
+					     "correct it, or unset it", path);
 	} else if (!read_conf(DREG_SYSCONFDIR "/dat.conf")) {
 		read_conf("/etc/dat.conf");
 	}

@@ -143,7 +143,7 @@ static void go_local(struct link_streams **streams)
 	r = local_streams_open(*streams, how, streams);
 	if (r < 0)
 		ut_warn("cannot make shared memory (%s): processes of this host reach each other by TCP, "
-			"which is slower; DAPPLE_LOCAL=off asks for no shared memory", strerror(-r));
+			"which is slower; see dapple doctor, or set DAPPLE_LOCAL=off", strerror(-r));
 }
 
 /* --- life --- */

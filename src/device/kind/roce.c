@@ -192,7 +192,7 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 
 static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
 {
-	char sentence[256];
+	char sentence[320];
 
 	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, dev_roce_udp_port(),
 		 udp_explain(g->gid.raw, dev_roce_udp_port(), error));

@@ -61,7 +61,7 @@ static int open_udp(struct link **l, struct shm_channel **chan, bool faults)
 	r = allowed & DEV_LOCAL_SHM ? go_local(l, chan, allowed, faults) : 0;
 	if (r < 0)
 		ut_warn("cannot make shared memory (%s): processes of this host reach each other by UDP, "
-			"which is slower; DAPPLE_LOCAL=off asks for no shared memory", strerror(-r));
+			"which is slower; see dapple doctor, or set DAPPLE_LOCAL=off", strerror(-r));
 	return 0;
 }
 

@@ -112,7 +112,7 @@ static void describe(struct dev_tree_entry *e, struct one *o, const struct dev_i
 static int update(const char *root)
 {
 	struct dev_info *devs = NULL;
-	int n = dev_list_all(&devs), r = -1;
+	int n = dev_list_all(&devs), r = -ENOMEM;
 	struct dev_tree_entry *entries;
 	struct one *ones;
 
@@ -141,11 +141,12 @@ const char *dev_tree_root(void)
 	ut_lock(&lock);
 	r = ut_rundir_net(path, sizeof(path), why, sizeof(why));
 	if (r < 0) {
-		ut_warn("cannot use the runtime directory (%s): programs find no adapters below /sys/class/infiniband; set "
-			"XDG_RUNTIME_DIR to a directory of your own", why[0] ? why : strerror(-r));
-	} else if (update(path) < 0) {
-		ut_warn("cannot write %s: programs find no adapters below /sys/class/infiniband; make room there, or "
-			"remove the directory", path);
+		ut_warn("cannot use the runtime directory (%s): programs find no adapters below "
+			"/sys/class/infiniband; set DAPPLE_RUNTIME_DIR to a directory of your own", why[0] ? why : strerror(-r));
+	} else if ((r = update(path)) < 0) {
+		ut_warn("cannot write the device tree %s (%s): programs find no adapters below "
+			"/sys/class/infiniband; make room there, or remove the directory", path,
+			strerror(-r));
 	} else {
 		memcpy(root, path, sizeof(root));
 		ret = root;

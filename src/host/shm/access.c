@@ -193,8 +193,9 @@ static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
 		if (n % WAITS_ALIVE == 0 && is_dead(r))
 			return;
 		if (n == 20000)
-			ut_warn("a process of this host stands still in the middle of a Read or "
-				"Write of memory that is given back here: waiting for it");
+			ut_warn("a peer process of this host has stopped in the middle of a Read or Write "
+				"here: deregistration of the memory waits for it; continue or end that "
+				"process");
 		UT_SYS(SYS_nanosleep, &nap, NULL);
 	}
 }

@@ -94,7 +94,8 @@ static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h
 
 	if (got < 0 || (got && h->seg && h->bytes > SHM_PAYLOAD_MAX) ||
 	    (got && !h->seg && !ch->messages)) {
-		ut_warn("a process of this user wrote nonsense into its ring; it is ignored now");
+		ut_warn("the ring of a peer process of this host has an impossible record: its messages are "
+			"ignored from now on; start that program again, or set DAPPLE_LOCAL=off");
 		r->broken = ch->held = true;
 		return 0;
 	}

@@ -251,9 +251,8 @@ static int read_ring(struct local_stream *s)
 	if (shm_pipe_sane(&s->shm->pipe, end)) {
 		show(s, end);
 	} else {
-		ut_warn("connection with port %u of this host: the peer process wrote an impossible "
-			"position into its ring, so the connection ends; a fault in that program, or "
-			"a damaged segment", s->base.remote.port);
+		ut_warn("connection with port %u of this host: the peer process's ring has an impossible "
+			"position: the connection ends; start the peer's program again", s->base.remote.port);
 		local_stream_over(s, EPROTO);
 	}
 	return 1;

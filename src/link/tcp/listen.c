@@ -144,8 +144,8 @@ static void rest(struct tcp_listener *l, int error)
 {
 	struct tcp_place *p = tcp_of(l->base.place);
 
-	ut_warn("cannot accept connections on port %u (%s): they wait, and the listener tries again "
-		"every 100 ms", l->base.local.port, strerror(error));
+	ut_warn("cannot accept connections on port %u (%s): they wait, and the listener retries every 100 "
+		"ms; raise the limit on descriptors (ulimit -n)", l->base.local.port, strerror(error));
 	tcp_unwatch_fd(p, l->fd);
 	l->watched = false;
 	p->accept_at = p->now + RETRY_NS;

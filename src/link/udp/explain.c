@@ -61,18 +61,19 @@ static const char *explain_in_use(const uint8_t addr[16], uint16_t port)
 	if (!h.found || !ut_ip_is_v4(addr))
 		scan("/proc/net/udp6", addr, port, &h);
 	if (!h.found)
-		return "the port was in use a moment ago, or all 255 slots of the address are "
-		       "claimed";
+		return "all 255 slots of the address are claimed, or another process has just released the "
+		       "port: its GID carries no RoCE; end a process, or try again";
 	if (h.wild && h.uid == 0 && access("/sys/module/rdma_rxe", F_OK) == 0)
-		return "the kernel's rdma_rxe holds the port in this network namespace "
-		       "(rdma link delete, or another namespace)";
+		return "the kernel's rdma_rxe holds the port: its GID carries no RoCE; use rdma link delete, "
+		       "or another network namespace";
 	if (h.wild)
-		return "another program holds the port for all addresses of this host";
+		return "another program holds the port for all addresses: its GID carries no RoCE; find it "
+		       "with ss -ulpn, and end it";
 	if (h.uid != uid)
-		return "another user has RoCE on this address; each user needs an address of "
-		       "its own (127.0.0.x, or an alias of the interface)";
-	return "a program that does not share the port holds it, or the slot of this process "
-	       "is taken on this address or all 255 are";
+		return "another user has RoCE on this address: its GID carries no RoCE; use another address "
+		       "(DAPPLE_ADDRESS=127.0.0.2, or an alias of the interface)";
+	return "a program that does not share the port holds it, or slots are used up: its GID carries no "
+	       "RoCE; find it with ss -ulpn, or end a process";
 }
 
 const char *udp_explain(const uint8_t addr[16], uint16_t port, int error)
@@ -88,21 +89,24 @@ const char *udp_explain(const uint8_t addr[16], uint16_t port, int error)
 		errno = keep;
 		return text;
 	case EADDRNOTAVAIL:
-		return "the address does not belong to this host or network namespace, or is "
-		       "not ready yet";
+		return "the address is not in this network namespace, or not ready yet: its GID carries no "
+		       "RoCE; check it with ip address";
 	case EACCES:
 	case EPERM:
-		return "no permission to bind the port (net.ipv4.ip_unprivileged_port_start, a "
-		       "security module or a seccomp filter)";
+		return "no permission to bind the port: its GID carries no RoCE; check "
+		       "net.ipv4.ip_unprivileged_port_start, security modules and seccomp filters";
 	case EMFILE:
 	case ENFILE:
-		return "too many open files (ulimit -n)";
+		return "too many open files: its GID carries no RoCE; raise the limit on descriptors (ulimit "
+		       "-n)";
 	case EAFNOSUPPORT:
-		return "this kernel or namespace has no such address family (IPv6 is off)";
+		return "IPv6 is off in this kernel or network namespace: its GID carries no RoCE; enable it "
+		       "(sysctl net.ipv6.conf.all.disable_ipv6=0)";
 	case ENOMEM:
 	case ENOBUFS:
-		return "no memory for sockets";
+		return "no memory for sockets: its GID carries no RoCE; raise the limits on memory";
 	default:
-		return "the system refused a socket for this address";
+		return "the system refused a socket for the address: its GID carries no RoCE; see dapple "
+		       "doctor";
 	}
 }

@@ -133,7 +133,8 @@ static void attach(struct udp_link *u, struct udp_local *lo)
 	lo->order.attach = false;
 	u->stats.attaches++;
 	if (r < 0)
-		ut_warn("the steering program was refused, datagrams are handed on one by one: %s",
+		ut_warn("cannot attach the reuseport filter (%s): packets are forwarded between processes, "
+			"which is slower; permit SO_ATTACH_REUSEPORT_CBPF",
 			strerror(-r));
 }
 

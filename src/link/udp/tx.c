@@ -260,7 +260,7 @@ static int send_all(struct link *l, const struct ut_flow *f, const struct tx_way
 	if (r == 0) {
 		u->gso = false;
 		l->train_packets = 1;
-		ut_info("the device takes no trains of datagrams, they go one by one");
+		ut_info("UDP_SEGMENT was refused by an interface: each packet is a system call; see dapple doctor");
 	}
 	return r;
 }

@@ -145,7 +145,8 @@ int ibp_gsi_claim(struct ibp_port *port)
 		ibp_gsi_unclaim(port);
 		if (r != -EADDRINUSE)
 			return r;
-		ut_error("%s: queue pair 1 is another process's", port->dev->name);
+		ut_error("%s: queue pair 1 is in use by another process: it cannot be created here (EBUSY); "
+			 "end that process", port->dev->name);
 		return -EBUSY;
 	}
 	return got ? 0 : -EADDRNOTAVAIL;
@@ -164,7 +165,8 @@ void ibp_gsi_addr(struct eng_dev *dev, const uint8_t addr[16], bool here)
 	else
 		port->link->ops->unclaim(port->link, addr, GSI_SERVICE);
 	if (r < 0)
-		ut_warn("%s: its queue pair 1 gets nothing at an address that is new: %s",
+		ut_warn("%s: cannot claim queue pair 1 at a new address (%s): it receives nothing there; end "
+			"the process that has it there",
 			dev->name, strerror(-r));
 }
 

@@ -97,8 +97,8 @@ static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)
 
 	if ((128u << attr->path_mtu) <= port->cfg.mtu_max)
 		return 0;
-	ut_error("QP 0x%06x: path mtu %u is more than the %u that interface of %s carries; "
-		 "ask for the port's active_mtu", qp->qpn, 128u << attr->path_mtu,
+	ut_error("QP 0x%06x: path MTU %u is more than the %u that %s carries: the call fails with EINVAL; "
+		 "use the port's active_mtu", qp->qpn, 128u << attr->path_mtu,
 		 port->cfg.mtu_max, qp->dev->name);
 	return -EINVAL;
 }

@@ -15,8 +15,8 @@ int dtl_ia_open(struct dtl_ia *ia, const char *name)
 	r = dat_ia_open((DAT_NAME_PTR)(uintptr_t)name, ASYNC_QLEN, &ia->async, &ia->ia);
 	if (r != DAT_SUCCESS) {
 		ia->ia = DAT_HANDLE_NULL;
-		dtl_complain("cannot open the IA %s: %s; dat.conf or DAT_OVERRIDE must name it, or "
-			     "give another one", name, dtl_strerror(r));
+		dtl_complain("cannot open the IA %s (%s): no test runs; name it in dat.conf or DAT_OVERRIDE, "
+			     "or give another one", name, dtl_strerror(r));
 		return -1;
 	}
 	if (dtl_check(dat_ia_query(ia->ia, NULL, DAT_IA_FIELD_ALL, &ia->attr,
@@ -50,7 +50,8 @@ int dtl_mem_make(struct dtl_mem *m, struct dtl_ia *ia, uint64_t size, DAT_MEM_PR
 	*m = (struct dtl_mem){ .size = size, .lmr = DAT_HANDLE_NULL };
 	if (posix_memalign((void **)&m->start, 4096, size) != 0) {
 		m->start = NULL;
-		dtl_complain("no memory for buffers of %llu bytes", (unsigned long long)size);
+		dtl_complain("no memory for buffers of %llu bytes: the test fails; choose smaller ones, or "
+			     "raise the limit on memory", (unsigned long long)size);
 		return -1;
 	}
 	memset(m->start, 0, size);
@@ -79,7 +80,8 @@ int dtl_resolve(const char *host, struct sockaddr_storage *ret)
 	int r = getaddrinfo(host, NULL, &hints, &list);
 
 	if (r != 0) {
-		dtl_complain("no address for the host %s: %s", host, gai_strerror(r));
+		dtl_complain("host %s: no address (%s): no test runs; give an address, or correct the name",
+			     host, gai_strerror(r));
 		return -1;
 	}
 	memset(ret, 0, sizeof(*ret));

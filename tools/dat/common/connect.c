@@ -100,7 +100,7 @@ int dtl_disconnected(struct dtl_end *e)
 		dtl_complain("the disconnect caused no event within the timeout");
 	if (r == 0 && ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED &&
 	    ev.event_number != DAT_CONNECTION_EVENT_BROKEN) {
-		dtl_complain("%s at a disconnect", dtl_event_name(ev.event_number));
+		dtl_complain("a disconnect caused the event %s", dtl_event_name(ev.event_number));
 		return -1;
 	}
 	return r == 0 ? 0 : -1;
@@ -163,7 +163,7 @@ int dtl_established(struct dtl_end *e, DAT_EVENT *ret)
 		*ret = ev;
 	e->connected = ev.event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
 	if (!e->connected)
-		dtl_complain("no connection: %s", dtl_event_name(ev.event_number));
+		dtl_complain("the connection was not established: %s", dtl_event_name(ev.event_number));
 	return e->connected ? 0 : -1;
 }
 

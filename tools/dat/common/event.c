@@ -77,16 +77,16 @@ int dtl_reap(struct dtl_end *e, DAT_EVD_HANDLE evd, uint64_t cookie, uint64_t *r
 	int r = dtl_next(e->how, e->cno, evd, DTL_TIMEOUT_MS, &ev);
 
 	if (r > 0)
-		dtl_complain("no %s completion within %d s", side, DTL_TIMEOUT_MS / 1000);
+		dtl_complain("a %s completion did not come within %d s", side, DTL_TIMEOUT_MS / 1000);
 	if (r != 0)
 		return -1;
 	dto = &ev.event_data.dto_completion_event_data;
 	if (ev.event_number != DAT_DTO_COMPLETION_EVENT)
-		dtl_complain("%s instead of a %s completion", dtl_event_name(ev.event_number), side);
+		dtl_complain("%s came instead of a %s completion", dtl_event_name(ev.event_number), side);
 	else if (dto->status != DAT_DTO_SUCCESS)
 		dtl_complain("a %s ended with %s", side, dtl_status_name(dto->status));
 	else if (dto->user_cookie.as_64 != cookie || dto->ep_handle != e->ep)
-		dtl_complain("a %s completed out of order: cookie 0x%llx, awaited 0x%llx", side,
+		dtl_complain("a %s completed out of order: cookie 0x%llx, expected 0x%llx", side,
 			     (unsigned long long)dto->user_cookie.as_64,
 			     (unsigned long long)cookie);
 	else {

@@ -31,17 +31,18 @@ static int reach(struct ctl *c, struct dtl_ia *ia, const struct dtt_options *o,
 			return 0;
 		ctl_drop(c);
 		if (ev.event_number != DAT_CONNECTION_EVENT_NON_PEER_REJECTED) {
-			dtl_complain("no connection to %s, qualifier %llu: %s%s", o->host,
+			dtl_complain("no connection to %s, qualifier %llu (%s): no test runs; %s", o->host,
 				     (unsigned long long)o->qual, dtl_event_name(ev.event_number),
 				     ev.event_number == DAT_CONNECTION_EVENT_PEER_REJECTED ?
-				     "; the server has another version" : "");
+				     "run the same version at both ends" :
+				     "check the route to the host, and see dapple why");
 			return -1;
 		}
 		nanosleep(&delay, NULL);
 	}
 	if (i == TRIES)
-		dtl_complain("no server listens at %s, qualifier %llu; start one there with -T S",
-			     o->host, (unsigned long long)o->qual);
+		dtl_complain("no server listens at %s, qualifier %llu: no test runs; start one there "
+			     "with -T S", o->host, (unsigned long long)o->qual);
 	else
 		ctl_drop(c);
 	return -1;

@@ -204,7 +204,7 @@ static int finish(struct ctl *c, struct cur *cur, enum ctl_type type)
 	DAT_LMR_TRIPLET seg = dtl_segment(c->mem.context, start, cur->p - start);
 
 	if (cur->bad) {
-		dtl_complain("a control message is too long");
+		dtl_complain("a control message is too long: the test fails; use fewer operations");
 		return -1;
 	}
 	put(&head, CTL_MAGIC, 4);
@@ -282,13 +282,14 @@ int ctl_recv(struct ctl *c, union ctl_body *ret)
 	if (r < 0)
 		return -1;
 	if (dto->status != DAT_DTO_SUCCESS) {
-		dtl_complain("the peer disconnected: %s", dtl_status_name(dto->status));
+		dtl_complain("the control connection was disconnected by the peer: %s", dtl_status_name(dto->status));
 		return -1;
 	}
 	cur.end += dto->transfered_length < SLOT ? dto->transfered_length : SLOT;
 	type = parse(&cur, ret);
 	if (type < 0) {
-		dtl_complain("the peer sent an unknown message; run the same version at both ends");
+		dtl_complain("a control message of the peer is unknown: the test fails; run the same version "
+			     "at both ends");
 		return -1;
 	}
 	c->received++;

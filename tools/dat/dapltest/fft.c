@@ -27,7 +27,7 @@ bool fft_is(DAT_RETURN r, DAT_RETURN type, DAT_RETURN subtype, const char *what)
 	if (DAT_GET_TYPE(r) == type && (type == DAT_SUCCESS || (r & DAT_CLASS_ERROR)) &&
 	    (!subtype || DAT_GET_SUBTYPE(r) == subtype))
 		return true;
-	dtl_complain("%s gave %s (0x%08x), awaited type 0x%x subtype 0x%x", what, dtl_strerror(r),
+	dtl_complain("%s gave %s (0x%08x), expected type 0x%x subtype 0x%x", what, dtl_strerror(r),
 		     (unsigned)r, (unsigned)type, (unsigned)subtype);
 	return false;
 }
@@ -60,7 +60,8 @@ static enum fft_result run_once(const struct fft_case *c, const char *name)
 	int status;
 
 	if (child < 0) {
-		dtl_complain("cannot start a process for the case: %s", strerror(errno));
+		dtl_complain("cannot start a process for the case (%s): the case fails; raise the limit on "
+			     "processes (ulimit -u)", strerror(errno));
 		return FFT_FAIL;
 	}
 	if (child == 0)
@@ -111,7 +112,7 @@ static int run_group(const struct dtt_options *o, const struct group *g)
 		ran++;
 	}
 	if (!ran)
-		dtl_complain("%s has cases 0 to %d", g->name, nr - 1);
+		dtl_complain("-f %s: it has cases 0 to %d only: no case ran; give numbers among these", g->name, nr - 1);
 	return bad || !ran ? -1 : 0;
 }
 
@@ -122,7 +123,8 @@ int dtt_fft(const struct dtt_options *o)
 	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		if (strcmp(groups[i].name, o->feature) == 0)
 			return run_group(o, &groups[i]);
-	dtl_complain("-f %s is unknown; say hwconn, endpoint, pz, mem, connmgt or queryinfo",
+	dtl_complain("-f %s: the feature is unknown: no case ran; use hwconn, endpoint, pz, mem, connmgt or "
+		     "queryinfo",
 		     o->feature);
 	return -1;
 }

@@ -84,7 +84,8 @@ int dtt_lane_make(struct dtt_lane *l, struct dtl_ia *ia, const struct dtt_plan *
 				.mem = { .lmr = DAT_HANDLE_NULL } };
 	wish = wish_for(l, ia, cno, qos);
 	if (wish.requests > ia->attr.max_dto_per_ep || wish.recvs > ia->attr.max_dto_per_ep) {
-		dtl_complain("%d requests and %d receives at a time are more than the IA takes (%d)",
+		dtl_complain("%d requests and %d receives at a time: the IA takes %d: the test fails; use a "
+			     "smaller window, or fewer operations",
 			     wish.requests, wish.recvs, ia->attr.max_dto_per_ep);
 		return -1;
 	}
@@ -123,7 +124,8 @@ int dtt_lane_learn(struct dtt_lane *l)
 		return -1;
 	memcpy(&advert, l->mem.start + ADVERT_BYTES, sizeof(advert));
 	if (ntohl(advert.magic) != LANE_MAGIC) {
-		dtl_complain("the peer's message is not about its memory");
+		dtl_complain("the peer's first message does not describe its memory: the test fails; run the "
+			     "same version at both ends");
 		return -1;
 	}
 	l->peer_context = ntohl(advert.context);

@@ -197,7 +197,7 @@ static int exhaust(struct room *room, const struct kind *k)
 	for (i = 0; i < n; i++) {
 		r2 = k->drop(&room->sets[i % room->n_sets], all[i]);
 		if (r2 != DAT_SUCCESS && !bad)
-			bad = dtl_check(r2, "giving one back");
+			bad = dtl_check(r2, "freeing an object of the limit test");
 	}
 	free(all);
 	printf("LimitTest: %s created: %d%s\n", k->plural, n, is_limit(r) ? " (then refused)" : "");
@@ -339,7 +339,7 @@ static int check_names(const struct dtt_options *o)
 		for (k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
 			known |= strcmp(kinds[k].name, o->names[i]) == 0;
 		if (!known) {
-			dtl_complain("%s is no limit test; -T L -h lists them", o->names[i]);
+			dtl_complain("%s: the limit test is unknown: no test ran; see the names with -T L -h", o->names[i]);
 			return -1;
 		}
 	}

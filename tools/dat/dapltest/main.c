@@ -20,7 +20,8 @@ static char *read_file(const char *path)
 	ssize_t n;
 
 	if (!f) {
-		fprintf(stderr, "dapple-dapltest: cannot read %s: %m\n", path);
+		fprintf(stderr, "dapple-dapltest: cannot read %s (%m): no test runs; check its path and "
+				"permissions\n", path);
 		return NULL;
 	}
 	n = getdelim(&text, &size, '\0', f);
@@ -28,7 +29,7 @@ static char *read_file(const char *path)
 	if (n >= 0)
 		return text;
 	free(text);
-	fprintf(stderr, "dapple-dapltest: %s is empty\n", path);
+	fprintf(stderr, "dapple-dapltest: file %s is empty: no test runs; write options into it\n", path);
 	return NULL;
 }
 
@@ -42,7 +43,8 @@ static int from_file(const char *path, char **words)
 		return -1;
 	for (word = strtok_r(text, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
 		if (n == WORDS_MAX - 1) {
-			fprintf(stderr, "dapple-dapltest: too many words in %s\n", path);
+			fprintf(stderr, "dapple-dapltest: file %s has too many words: no test runs; split "
+					"it\n", path);
 			return -1;
 		}
 		words[n++] = word;
@@ -82,5 +84,8 @@ int main(int argc, char **argv)
 	r = dtt_options_parse(argc, argv, &o);
 	if (r != 0)
 		return r > 0 ? 0 : 1;
-	return dispatch(&o) == 0 ? 0 : 1;
+	if (dispatch(&o) == 0)
+		return 0;
+	dtl_complain("dapple-dapltest: the run failed: its exit status is 1; see above, and dapple why");
+	return 1;
 }

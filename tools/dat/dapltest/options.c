@@ -55,7 +55,7 @@ static int number(const char *text, long least, long most, long *ret)
 	errno = 0;
 	*ret = strtol(text, &end, 0);
 	if (errno || *end || end == text || *ret < least || *ret > most)
-		return fault("%s is not a number in the range of this option", text);
+		return fault("\"%s\" is not a number in the range of this option", text);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int quality(const char *text, DAT_QOS *ret)
 			*ret = all[i].qos;
 			return 0;
 		}
-	return fault("-R %s: say BE, HT, LL, EC or PM", text);
+	return fault("-R %s: use BE, HT, LL, EC or PM", text);
 }
 
 /* --- operations --- */
@@ -119,7 +119,7 @@ static int op_type(const char *word, enum dtt_type *ret)
 			*ret = i;
 			return 0;
 		}
-	return fault("%s is no operation: say SR, RR or RW", word);
+	return fault("\"%s\" is no operation: use SR, RR or RW", word);
 }
 
 static int parse_ops(struct dtt_plan *p, char **words, int n)
@@ -130,7 +130,7 @@ static int parse_ops(struct dtt_plan *p, char **words, int n)
 		struct dtt_op op = { .who = DTT_CLIENT };
 
 		if (p->n_ops == 100)
-			return fault("%s", "there are more than 100 operations");
+			return fault("%s", "the operations are more than 100");
 		if (p->kind == 'T') {
 			op.who = strcmp(words[at], "server") == 0;
 			if (!op.who && strcmp(words[at], "client") != 0)
@@ -264,7 +264,7 @@ static int take(struct dtt_options *o, int letter)
 			return 0;
 		}
 		if (strcmp(optarg, "b") != 0 && strcmp(optarg, "p") != 0)
-			return fault("-m %s: say b (blocking) or p (polling)", optarg);
+			return fault("-m %s: use b (blocking) or p (polling)", optarg);
 		p->how = *optarg == 'p' ? DTL_POLL : DTL_WAIT;
 		return 0;
 	default:
@@ -326,7 +326,7 @@ int dtt_options_parse(int argc, char **argv, struct dtt_options *ret)
 	if (o.kind == 'F' && !o.feature)
 		return fault("%s", "-T F needs a feature: -f NAME");
 	if (strchr("SQI", o.kind) && o.n_names)
-		return fault("%s is one word too many", o.names[0]);
+		return fault("argument \"%s\" is one word too many", o.names[0]);
 	if (strchr("TP", o.kind) && finish_plan(&o, o.names, o.n_names) != 0)
 		return -1;
 	*ret = o;

@@ -30,7 +30,7 @@ int dtt_perf_look(struct dtt_lane *l)
 	at = dtl_differs(dtt_lane_send_part(l, 0), dtt_op_bytes(&l->plan->ops[0]), PATTERN);
 	if (at < 0)
 		return 0;
-	dtl_complain("data mismatch: byte %lld is not what the source has", (long long)at);
+	dtl_complain("data mismatch: byte %lld differs from the source", (long long)at);
 	return -1;
 }
 
@@ -95,7 +95,8 @@ int dtt_perf_run(struct dtt_lane *l, struct dtt_perf *ret)
 	int r = -1;
 
 	if (!p.latency || !slots) {
-		dtl_complain("no memory for the times of %u operations", l->plan->iterations);
+		dtl_complain("no memory for the times of %u operations: the test fails; use fewer operations",
+			     l->plan->iterations);
 	} else {
 		start = dtl_now_ns();
 		cpu = cpu_now();

@@ -38,7 +38,7 @@ const char *dtt_plan_fault(const struct dtt_plan *plan, const struct dtl_ia *ia)
 	if (plan->n_ops < 1 || plan->n_ops > DTT_OPS_MAX)
 		return "the number of operations is out of range";
 	if (plan->iterations < 1)
-		return "there is nothing to do in no iteration";
+		return "the number of iterations is 0";
 	if (plan->threads < 1 || plan->threads > DTT_LANES_MAX || plan->ends < 1 ||
 	    plan->ends > DTT_LANES_MAX || plan->threads * plan->ends > DTT_LANES_MAX)
 		return "the number of threads or endpoints is out of range (1024 together)";

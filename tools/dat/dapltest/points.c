@@ -114,11 +114,11 @@ static int accept_one(struct dtt_points *d, struct dtt_lane **lanes, uint32_t n)
 	int r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, d->evd, DTL_TIMEOUT_MS, &ev);
 
 	if (r > 0)
-		dtl_complain("not all endpoints of the client asked to connect");
+		dtl_complain("an endpoint of the client did not request its connection in time");
 	if (r != 0)
 		return -1;
 	if (ev.event_number != DAT_CONNECTION_REQUEST_EVENT) {
-		dtl_complain("%s instead of a connection request", dtl_event_name(ev.event_number));
+		dtl_complain("a connection request was expected, and %s came", dtl_event_name(ev.event_number));
 		return -1;
 	}
 	cr = ev.event_data.cr_arrival_event_data.cr_handle;

@@ -166,7 +166,8 @@ static int answer(struct server *s, const DAT_EVENT *ev)
 		return -1;
 	if (ctl_hello_ok(param.private_data, param.private_data_size))
 		return start_session(s, cr);
-	dtl_complain("a client of another program or version is rejected; run the same version at both ends");
+	dtl_complain("a client of another program or version: it is rejected; run the same version at both "
+		     "ends");
 	ctl_hello_set(&mine);
 	return dtl_check(dtl_cr_reject(cr, &mine, sizeof(mine)), "dat_cr_reject");
 }

@@ -189,7 +189,8 @@ static int make_crew(struct dtt_crew *c, struct dtl_ia *ia, const struct dtt_pla
 		return -1;
 	c->lanes = calloc(plan->ends, sizeof(*c->lanes));
 	if (!c->lanes) {
-		dtl_complain("no memory for %u endpoints", plan->ends);
+		dtl_complain("no memory for %u endpoints: the test fails; use fewer (-w), or raise the limit "
+			     "on memory", plan->ends);
 		return -1;
 	}
 	for (i = 0; i < plan->ends; i++) {
@@ -207,7 +208,8 @@ int dtt_crews_make(struct dtt_crews *c, struct dtl_ia *ia, const struct dtt_plan
 {
 	*c = (struct dtt_crews){ .plan = plan, .crew = calloc(plan->threads, sizeof(*c->crew)) };
 	if (!c->crew) {
-		dtl_complain("no memory for %u threads", plan->threads);
+		dtl_complain("no memory for %u threads: the test fails; use fewer (-t), or raise the limit "
+			     "on memory", plan->threads);
 		return -1;
 	}
 	while (c->n < plan->threads)
@@ -232,7 +234,8 @@ int dtt_crews_run(struct dtt_crews *c)
 		c->crew[i].started = !pthread_create(&c->crew[i].thread, NULL, crew_main,
 						     &c->crew[i]);
 		if (!c->crew[i].started) {
-			dtl_complain("thread %u could not be started", i);
+			dtl_complain("thread %u could not be started: the test fails; use fewer (-t), or "
+				     "raise the limit on processes (ulimit -u)", i);
 			bad = -1;
 		}
 	}

@@ -22,7 +22,7 @@ static bool all_arrived(struct dtd *d, char *where, unsigned round)
 	for (i = 0; i < d->o->burst; i++)
 		if (dtl_differs(part(d, where, i), d->o->size,
 				seed(!dtd_is_server(d), round, i)) >= 0) {
-			dtl_complain("data mismatch in number %d", i);
+			dtl_complain("data mismatch: operation %d of a burst", i);
 			return false;
 		}
 	return true;

@@ -86,7 +86,7 @@ static int take(struct dtd *d, struct transfer *t, const DAT_DTO_COMPLETION_EVEN
 	char *data;
 
 	if (at >= (uint64_t)t->n || got->transfered_length != GRH + t->size) {
-		dtl_complain("a datagram of %llu bytes for slot %llu",
+		dtl_complain("a datagram of %llu bytes arrived for slot %llu",
 			     (unsigned long long)got->transfered_length, (unsigned long long)at);
 		return -1;
 	}
@@ -95,7 +95,7 @@ static int take(struct dtd *d, struct transfer *t, const DAT_DTO_COMPLETION_EVEN
 	nr = be64toh(nr);
 	if (nr >= (uint64_t)t->n ||
 	    dtl_differs(data + 8, t->size - 8, seed(!dtd_is_server(d), nr)) >= 0) {
-		dtl_complain("data mismatch in a datagram");
+		dtl_complain("data mismatch: a datagram");
 		return -1;
 	}
 	t->have |= 1ull << nr;

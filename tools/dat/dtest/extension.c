@@ -97,14 +97,14 @@ static int reap_extended(struct dtd *d, DAT_EVD_HANDLE evd, uint64_t cookie, DAT
 	DAT_EVENT ev;
 
 	if (dtl_next(d->end.how, d->cno, evd, DTL_TIMEOUT_MS, &ev) != 0) {
-		dtl_complain("no completion of an extended operation");
+		dtl_complain("an extended operation has no completion in time");
 		return -1;
 	}
 	dto = &ev.event_data.dto_completion_event_data;
 	memcpy(&ext, ev.event_extension_data, sizeof(ext));
 	if ((unsigned)ev.event_number != DAT_IB_DTO_EVENT || dto->status != DAT_DTO_SUCCESS ||
 	    ext.type != type || dto->user_cookie.as_64 != cookie) {
-		dtl_complain("event %s, %s, type %d (awaited %d), cookie %llu (awaited %llu)",
+		dtl_complain("event %s, %s, type %d (expected %d), cookie %llu (expected %llu)",
 			     dtl_event_name(ev.event_number), dtl_status_name(dto->status),
 			     ext.type, type, (unsigned long long)dto->user_cookie.as_64,
 			     (unsigned long long)cookie);

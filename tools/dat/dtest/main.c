@@ -59,7 +59,7 @@ static long number(const char *text, long most)
 	v = strtol(text, &end, 0);
 	if (!errno && !*end && end != text && v >= 1 && v <= most)
 		return v;
-	fprintf(stderr, "dapple-dtest: %s is not a number from 1 to %ld\n", text, most);
+	fprintf(stderr, "dapple-dtest: \"%s\" is not a number from 1 to %ld: no check runs; correct it\n", text, most);
 	exit(1);
 }
 
@@ -84,7 +84,7 @@ static void parse(int argc, char **argv, struct dtd_options *o)
 		}
 	if (optind == argc)
 		return;
-	fprintf(stderr, "dapple-dtest: %s is one word too many\n", argv[optind]);
+	fprintf(stderr, "dapple-dtest: argument %s is one word too many: no check runs; remove it\n", argv[optind]);
 	usage(stderr);
 	exit(1);
 }
@@ -134,7 +134,8 @@ int main(int argc, char **argv)
 
 	parse(argc, argv, &o);
 	if (o.host == NULL && skipped(&o, "connect")) {
-		fprintf(stderr, "dapple-dtest: without connect there is nothing left\n");
+		fprintf(stderr, "dapple-dtest: -k connect leaves no check: nothing runs; remove it, or give "
+				"-h HOST\n");
 		return 1;
 	}
 	if (dtd_open(&d, &o) != 0) {
@@ -151,5 +152,7 @@ int main(int argc, char **argv)
 		bad = dtd_part(&d);
 	bad |= dtd_close(&d);
 	printf("%s\n", bad ? "FAILED" : "all checks passed");
+	if (bad)
+		dtl_complain("dapple-dtest: the checks failed: later ones are left out; see above, and dapple why");
 	return bad ? 1 : 0;
 }

@@ -42,7 +42,7 @@ static void write_word(struct word *w, enum kind kind, uint32_t nr, uint32_t abi
 static bool read_word(const void *data, int size, enum kind kind, struct word *ret)
 {
 	if (size < (int)sizeof(*ret)) {
-		dtl_complain("%d bytes of private data came, %zu were sent", size, sizeof(*ret));
+		dtl_complain("private data: %d bytes came, %zu were sent", size, sizeof(*ret));
 		return false;
 	}
 	memcpy(ret, data, sizeof(*ret));
@@ -68,7 +68,7 @@ static int next_request(struct dtd *d, uint32_t nr, uint32_t n, int sign, DAT_CR
 		r = dtl_next(DTL_WAIT, DAT_HANDLE_NULL, d->cr_evd, DTL_TIMEOUT_MS, &ev);
 	while (r > 0 && !d->met);
 	if (r != 0 || (int)ev.event_number != sign) {
-		dtl_complain("no request to connect came");
+		dtl_complain("a connection request did not come");
 		return -1;
 	}
 	d->met = true;
@@ -77,7 +77,8 @@ static int next_request(struct dtd *d, uint32_t nr, uint32_t n, int sign, DAT_CR
 		return -1;
 	if (!read_word(param.private_data, param.private_data_size, ASK, ret_word) ||
 	    ntohl(ret_word->nr) - nr >= n) {
-		dtl_complain("a request of another check or program is rejected; run the same version at both ends");
+		dtl_complain("a connection request of another check or program: it is rejected; run the same "
+			     "version at both ends");
 		dtl_cr_reject(*ret, NULL, 0);
 		return -1;
 	}
@@ -117,7 +118,7 @@ static enum dtd_result ask(struct dtd *d, struct dtl_end *e, uint32_t nr, DAT_EV
 		DTD_NEED(dtl_check(dat_ep_reset(e->ep), "dat_ep_reset") == 0);
 		nanosleep(&delay, NULL);
 	}
-	dtl_complain("no server listens at %s, qualifier %llu; start dapple-dtest -s there", d->o->host,
+	dtl_complain("no server listens at %s, qualifier %llu: the checks stop; start dapple-dtest -s there", d->o->host,
 		     (unsigned long long)d->o->qual);
 	return DTD_FAIL;
 }
@@ -144,7 +145,7 @@ static enum dtd_result meet(struct dtd *d, struct dtl_end *e, uint32_t nr, const
 	enum dtd_result r = dtd_is_server(d) ? take(d, e, nr, s, ret) : enter(d, e, nr, s, ret);
 
 	if (r == DTD_PASS && (int)ret->event_number != s->established) {
-		dtl_complain("no connection: %s", dtl_event_name(ret->event_number));
+		dtl_complain("the connection was not established: %s", dtl_event_name(ret->event_number));
 		return DTD_FAIL;
 	}
 	return r;

@@ -112,8 +112,8 @@ int dtd_step_saying(struct dtd *d, uint32_t nr, uint64_t saying, uint64_t *ret)
 	d->received++;
 	memcpy(&step, d->mem.start + STEP_BYTES * (1 + d->steps_read++ % STEPS), sizeof(step));
 	if (length != STEP_BYTES || be64toh(step.nr) != nr) {
-		dtl_complain("the peer is at step %u and this end at %u: the test stops; run the same "
-			     "version with the same options at both ends", (unsigned)be64toh(step.nr), nr);
+		dtl_complain("the peer is at step %u and this end at %u: the checks stop; use one version "
+			     "and the same options at both ends", (unsigned)be64toh(step.nr), nr);
 		return -1;
 	}
 	d->peer_context = be64toh(step.context);

@@ -194,8 +194,8 @@ DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	ret = find(ia, &want);
 	if (ret != DAT_SUCCESS) {
-		dpr_log(DPR_LOG_ERR, "no adapter matches the parameters \"%s\": the entry cannot be "
-			"opened; name an interface, device or address in dat.conf", params);
+		dpr_log(DPR_LOG_ERR, "parameters \"%s\": no adapter matches them: the entry cannot be "
+				     "opened; name an interface, device or address in dat.conf", params);
 		rdma_destroy_event_channel(ia->channel);
 		ia->channel = NULL;
 	}

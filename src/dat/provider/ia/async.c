@@ -68,8 +68,8 @@ void dpr_async_event(struct dpr_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE obje
 
 	dpr_count(&ia->counters[DCNT_IA_ASYNC_ERROR], 1);
 	if (!n) {
-		dpr_log(DPR_LOG_ERR, "asynchronous event 0x%x is lost without memory: the consumer does "
-			"not receive it; raise the memory limit", number);
+		dpr_log(DPR_LOG_ERR, "asynchronous event 0x%x: no memory: the consumer does not receive it; "
+				     "raise the limit on memory", number);
 		return;
 	}
 	n->ev.event_number = number;

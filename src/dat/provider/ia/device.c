@@ -150,7 +150,8 @@ static void one_event(struct dpr_device *d, struct ibv_async_event *ev)
 	struct dpr_obj *o[MOST];
 	unsigned int n = 0;
 
-	dpr_log(DPR_LOG_WARN, "device %s: asynchronous event: %s",
+	dpr_log(DPR_LOG_WARN, "device %s: asynchronous event \"%s\": its IAs and endpoints report it; read "
+			      "it from the asynchronous EVD",
 		ibv_get_device_name(d->verbs->device), ibv_event_type_str(type));
 	for (unsigned int i = 0; r && n < MOST && (ia[n] = nth(d, i)); i++) {
 		o[n] = r->about == ABOUT_IA ? NULL : object_of(ia[n], r->about, ev);

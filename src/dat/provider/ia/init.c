@@ -108,8 +108,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 
 	pthread_once(&once, find_registry);
 	if (!info || !registry.add) {
-		dpr_log(DPR_LOG_ERR, "no registry is in this process: entries of this provider cannot "
-			"be opened; load libdat2.so.2");
+		dpr_log(DPR_LOG_ERR, "the registry libdat2.so.2 is not in this process: entries of this "
+				     "provider cannot be opened; link the program with it");
 		return;
 	}
 	r = entry_new(info, params);
@@ -120,8 +120,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 	ut_unlock(&lock);
 	if (registry.add(&r->table, info) == DAT_SUCCESS)
 		return;
-	dpr_log(DPR_LOG_ERR, "the registry refused the entry %s: it cannot be opened; check its "
-		"line in dat.conf", r->entry.info.ia_name);
+	dpr_log(DPR_LOG_ERR, "entry %s: the registry refused it: it cannot be opened; check its line in "
+			     "dat.conf", r->entry.info.ia_name);
 	ut_lock(&lock);
 	ut_list_del(&r->on);
 	ut_unlock(&lock);
