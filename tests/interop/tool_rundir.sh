@@ -15,7 +15,7 @@ expect 1 "$TOOL_TREE" rundir; has "not a directory"
 rm "$d"; mkdir -m 700 "$work/target"; ln -s "$work/target" "$d"
 expect 1 "$TOOL_TREE" rundir; has "not a directory"
 expect 1 env DAPPLE_RUNTIME_DIR=relative "$TOOL_TREE" rundir; has "absolute"
-expect 1 env DAPPLE_RUNTIME_DIR="$work/none/below" "$TOOL_TREE" rundir; has "cannot create"
+expect 1 env DAPPLE_RUNTIME_DIR="$work/none/below" "$TOOL_TREE" rundir; has "cannot be created"
 mkdir -m 700 "$work/xdg"
 expect 0 env -u DAPPLE_RUNTIME_DIR XDG_RUNTIME_DIR="$work/xdg" "$TOOL_TREE" rundir
 has "$work/xdg/dapple"

@@ -25,7 +25,7 @@ for a in iw iwarp; do
 	expect 0 "$DAPPLE" run --adapter $a -- true
 done
 for a in ib; do
-	expect 1 "$DAPPLE" run --adapter $a -- true; has "not built in this version"
+	expect 1 "$DAPPLE" run --adapter $a -- true; has "not in this build"
 done
 expect 127 "$DAPPLE" run -- "$work/no-such-program"
 expect 126 "$DAPPLE" run -- "$work"

@@ -341,7 +341,7 @@ static void stale_connection(void)
 	pass(UT_US);
 	CHECK(w.sent_of[2] == 1);
 	CHECK(server->heard[CM_EV_DISCONNECTED] == 1 && cmw_state(server) == IBCM_TIMEWAIT);
-	said(1, "asks for a new one");
+	said(1, "asks for a new connection");
 	/* Now there is nothing in its way. */
 	old = server;
 	CHECK(refused_with(last) == 0 && server != old);

@@ -75,7 +75,7 @@ static void replaced(void)
 	CHECK(cmw_state(client) == IBCM_ESTAB && !w.side[0].gone);
 	pass(2 * UT_S);
 	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && w.side[0].gone == 1);
-	said(0, "gone without a word");
+	said(0, "gone without a disconnect");
 	cmw_close(&w);
 }
 

@@ -51,7 +51,7 @@ static void check_runtime_dir(struct doctor_finding *f)
 	char path[UT_RUNDIR_MAX], why[300];
 
 	if (ut_rundir(path, sizeof(path), why, sizeof(why)) < 0) {
-		doctor_say(f, DOCTOR_FAIL, "%s", why);
+		doctor_say(f, DOCTOR_FAIL, "no device tree can be made (%s): programs find no adapter", why);
 		doctor_remedy(f, "set DAPPLE_RUNTIME_DIR to a directory of your own with mode 0700");
 		return;
 	}

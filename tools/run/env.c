@@ -79,7 +79,7 @@ int run_libdir(char *ret, size_t size)
 		snprintf(dir, sizeof(dir), "%s%s", exe, candidates[i]);
 		if (!has_preload(dir) || !realpath(dir, real))
 			continue;
-		/* The loader splits its lists at these characters and knows no quoting. */
+		/* The loader splits its lists at these characters and has no quoting. */
 		if (strpbrk(real, ":; \t")) {
 			run_say("the libraries in \"%s\": their path has blanks, colons or semicolons: "
 				"LD_LIBRARY_PATH cannot hold it; move them",

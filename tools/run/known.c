@@ -262,7 +262,7 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 	const char *port;
 	int i;
 
-	/* The user's port wins: it follows on the command line, and the server
+	/* The user's port takes precedence: it follows on the command line, and the server
 	 * is expected to listen on it. */
 	port = k->port_short ? option(user, k->port_short, k->port_long) : NULL;
 	if (port && atoi(port) > 0)

@@ -97,7 +97,7 @@ struct sockets {
 	int n;
 };
 
-/* Rows of /proc/<pid>/net/{tcp,udp}{,6} with the local port and state. */
+/* Looks for rows of /proc/<pid>/net/{tcp,udp}{,6} with the local port and state. */
 static void inet_sockets(struct sockets *s, pid_t pid, const char *file, int port, unsigned state)
 {
 	char path[64], line[512];

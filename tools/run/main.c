@@ -79,7 +79,7 @@ static const struct command commands[] = {
 "usage: dapple why [-n NUMBER]\n"
 "\n"
 "Prints the last NUMBER (default 10) failures of this user's processes, newest\n"
-"last: time, process, both ends and the rule that was broken.\n" },
+"last: time, process, both ends, the rule that was broken, and a remedy.\n" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

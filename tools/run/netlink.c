@@ -101,7 +101,7 @@ int nl_veth(int nl, const char *name, int mtu, int peer_ns)
 	return change(nl, &q);
 }
 
-/* By name, since if_nametoindex() would ask in the caller's namespace. */
+/* By name, since if_nametoindex() looks in the caller's namespace. */
 static int get_link(int nl, const char *name, struct ifinfomsg *ret)
 {
 	char reply[16384] __attribute__((aligned(4)));

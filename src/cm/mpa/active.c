@@ -11,6 +11,7 @@
 #include "util/alloc.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,6 +156,16 @@ static void fail(struct mpa_ep *e, enum cm_event_type type, int status, const ch
 	e->said = true;
 	mpa_drop_stream(e, true);
 	mpa_end(e, type, status);
+}
+
+static void fail_by(struct mpa_ep *e, int error)
+{
+	const char *cause = strerrordesc_np(error);
+	char why[160];
+
+	snprintf(why, sizeof(why), "%s: not connected; check the route, and that the server listens there",
+		 cause ? cause : "unknown error");
+	fail(e, event_of(error), -error, why);
 }
 
 /* --- the Reply --- */
@@ -330,7 +341,7 @@ void mpa_active_closed(struct mpa_ep *e, int error)
 		return;
 	if (!error || error == EPIPE)
 		error = ECONNRESET; /* a FIN is no answer */
-	fail(e, event_of(error), -error, strerrordesc_np(error));
+	fail_by(e, error);
 }
 
 static void retry_now(struct mpa_ep *e)
@@ -342,7 +353,7 @@ static void retry_now(struct mpa_ep *e)
 	if (r == 0)
 		r = start(e, &remote);
 	if (r < 0 && !retry(e, -r))
-		fail(e, event_of(-r), r, strerrordesc_np(-r));
+		fail_by(e, -r);
 }
 
 void mpa_active_expired(struct mpa_ep *e)

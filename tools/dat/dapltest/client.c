@@ -108,7 +108,7 @@ int dtt_client(const struct dtt_options *o)
 		return -1;
 	fault = dtt_plan_fault(&o->plan, &ia);
 	if (fault) {
-		dtl_complain("%s", fault);
+		dtl_complain("the plan cannot be carried out (%s): no test runs; correct the operations", fault);
 		dtl_ia_close(&ia);
 		return -1;
 	}

@@ -15,7 +15,7 @@ struct lane_request {
 	uint32_t lane;		/* network order */
 };
 
-/* Tests of one server run beside each other: each starts its search behind the last one. */
+/* Tests of one server run beside each other: each starts its search after the previous one. */
 static DAT_CONN_QUAL next_qual(DAT_CONN_QUAL base)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -36,14 +36,14 @@ static void usage(FILE *to)
 	fprintf(to, "usage: dapple-dtest [-P IA] [-s | -h HOST] [-n QUALIFIER] [-b BYTES] "
 		"[-B BURST] [-p | -c] [-k NAME,...] [-v]\n"
 		"  -P IA         the adapter (dapple-roce-lo)\n"
-		"  -s            serve one client (so it is without -h)\n"
+		"  -s            serve one client (the default without -h)\n"
 		"  -h HOST       be the client of the server there\n"
-		"  -n QUALIFIER  where they meet (%d)\n"
-		"  -b BYTES      of a message or RDMA operation (4096)\n"
-		"  -B BURST      operations at a time (10)\n"
+		"  -n QUALIFIER  connection qualifier of the server (%d)\n"
+		"  -b BYTES      size of a message or RDMA operation (4096)\n"
+		"  -B BURST      outstanding operations (10)\n"
 		"  -p, -c        poll for all events, or wait at a CNO (each way in turn)\n"
 		"  -k NAME,...   skip these checks, at both ends alike\n"
-		"  -v            say what each check is about\n"
+		"  -v            print the subject of each check\n"
 		"checks:", DTD_QUAL);
 	for (i = 0; i < N_CHECKS; i++)
 		fprintf(to, " %s", checks[i].name);

@@ -137,7 +137,7 @@ static int open_service(struct dtd *d)
 
 int dtd_open(struct dtd *d, const struct dtd_options *o)
 {
-	/* Whole pages, since atomics want aligned places. */
+	/* Whole pages, since atomics need aligned addresses. */
 	uint64_t each = (o->size * o->burst + 4095) & ~(uint64_t)4095;
 
 	*d = (struct dtd){ .o = o, .cno = DAT_HANDLE_NULL, .cr_evd = DAT_HANDLE_NULL,
