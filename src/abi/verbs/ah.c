@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Address handles and multicast. */
-#include "abi/verbs/export.h"
+#include <infiniband/verbs.h>
 
 #include "abi/verbs/context.h"
+#include "abi/verbs/export.h"
 #include "abi/verbs/pd.h"
 #include "abi/verbs/vrb.h"
+#include "engine/ah.h"
 #include "engine/dev.h"
 #include "engine/gid.h"
 #include "engine/mcast.h"
-#include "engine/mkey.h"
-#include "engine/wqe.h"
+#include "engine/pd.h"
 #include "util/alloc.h"
 #include "util/export.h"
 

@@ -5,6 +5,8 @@
  * with a kernel. The objects of another process live in that process, so its
  * descriptor is refused.
  */
+#include <infiniband/verbs.h>
+
 #include "abi/verbs/context.h"
 #include "abi/verbs/device.h"
 #include "abi/verbs/pd.h"

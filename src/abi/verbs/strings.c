@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Names that programs print; scripts compare them, so the words are those of
  * the distribution's library. */
-#include "util/export.h"
+#include <infiniband/verbs.h>
 
 #include "abi/verbs/export.h"
+#include "util/export.h"
 
-#include <infiniband/verbs.h>
 #include <stddef.h>
 
 static const char *pick(const char *const *names, size_t n, int value)

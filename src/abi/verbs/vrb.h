@@ -205,7 +205,4 @@ static inline int vrb_minus(int rc)
 	return -1;
 }
 
-void vrb_ack_cq_events(struct ibv_cq *cq, unsigned int n);
-void vrb_ack_async_event(struct ibv_async_event *event);
-
 #endif
