@@ -2,7 +2,7 @@
 /*
  * The extended polling API. start_poll to end_poll belongs to one thread; the
  * polling lock is held between them unless the queue was declared
- * single-threaded. start_poll that finds nothing holds nothing.
+ * single-threaded. A start_poll without a completion does not hold it.
  */
 #include "abi/verbs/cq_ex.h"
 
@@ -86,8 +86,7 @@ READ(uint64_t, completion_ts, ts)
 READ(uint64_t, completion_wallclock_ns, wallclock)
 #undef READ
 
-/* Fields that no queue of ours is made with: reading them is against the
- * manual, but must not be a jump to nowhere. */
+/* Fields that no queue is created with. Reading them is against the manual, but must not jump through NULL. */
 static uint16_t read_cvlan(struct ibv_cq_ex *pub)
 {
 	return 0;
