@@ -10,7 +10,7 @@ struct eng_pd;
 
 /* As copied from an address handle into every UD work request. Two are compared as bytes. */
 struct eng_av {
-	/* Of the GRH; without one (is_global 0) they have no meaning. On RoCE there always is one. */
+	/* Of the GRH; without meaning if is_global is 0, which it never is on RoCE. */
 	uint8_t dgid[16];
 	uint32_t flow_label;
 	uint8_t sgid_index, traffic_class, hop_limit;
@@ -30,7 +30,8 @@ struct eng_ah {
 	struct eng_av av;
 };
 
-/* -EINVAL (no such port, no address the protocol could use), -ENODATA (no such GID), -ENOMEM. */
+/* Returns 0, -EINVAL (no such port, or an address that the protocol cannot use), -ENODATA (no such GID) or
+ * -ENOMEM. */
 int eng_ah_create(struct eng_pd *pd, const struct ibv_ah_attr *attr, struct eng_ah **ret);
 void eng_ah_destroy(struct eng_ah *ah);
 void eng_av_from_attr(struct eng_av *av, const struct ibv_ah_attr *attr);

@@ -26,7 +26,7 @@ void eng_recv_failed(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, enum 
 	eng_complete(qp, cq, &e, ENG_V_RX_CQ_FULL);
 }
 
-/* See eng_post_recv(): what is posted behind these is flushed by its poster. */
+/* A thread that posts further receives sees the state and flushes them (eng_post_recv). */
 static void flush_receives(struct eng_qp *qp)
 {
 	uint32_t n;
@@ -45,7 +45,7 @@ static void flush_receives(struct eng_qp *qp)
 
 void eng_qp_flush(struct eng_qp *qp)
 {
-	/* The state is stored; see what was posted before it could be seen. */
+	/* The state is stored; requests that were posted before it could be seen are read behind this. */
 	atomic_thread_fence(memory_order_seq_cst);
 	while (eng_ring_used(&qp->sq))
 		eng_send_done(qp, ENG_V_FLUSH);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Port counters: name (as in a hw_counters folder) and what it counts. */
+/* Port counters: name, as in a hw_counters folder, and meaning. */
 #ifndef ENGINE_COUNTER_H
 #define ENGINE_COUNTER_H
 

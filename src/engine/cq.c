@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a completion queue is there for: completions in, events about them, completions out. */
 #include "engine/cq.h"
 
 #include "engine/chan.h"
@@ -37,8 +36,8 @@ static void fire(struct eng_cq *cq)
 		eng_chan_raise(cq->chan, cq);
 }
 
-/* Whether the event waits for more completions. The period only bounds the
- * wait if somebody looks at the clock for us. */
+/* True if the event waits for more completions. It does not if eng_dev_tick() is not called, which ends the
+ * period. */
 static bool hold(struct eng_cq *cq) UT_REQUIRES(cq->lock);
 static bool hold(struct eng_cq *cq)
 {
@@ -156,13 +155,13 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 		*slot = *e;
 		if (cq->timestamps)
 			stamp(slot);
-		note_some(cq); /* before the event: whom it wakes looks at once, without the lock */
+		note_some(cq); /* before the event: a woken thread reads it at once, without the lock */
 		wake(cq, e);
 	} else if (!cq->overrun) {
 		cq->overrun = true;
 		note_some(cq);
 		eng_async_raise(cq->ctx, IBV_EVENT_CQ_ERR, cq->user);
-		if (cq->arm != ENG_CQ_IDLE) /* nobody shall sleep on a dead queue */
+		if (cq->arm != ENG_CQ_IDLE) /* no thread may sleep on a dead queue */
 			fire(cq);
 	}
 	ut_unlock(&cq->lock);
@@ -263,8 +262,6 @@ void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)
 
 /* --- creation, size, end --- */
 
-/* How completion queues come and go, and change their size. */
-
 static uint32_t pow2(uint32_t n)
 {
 	uint32_t p = 1;
@@ -299,8 +296,8 @@ static struct eng_cq *cq_alloc(uint32_t cqe)
 	ut_lock(&cq->lock);
 	cq->size = cqe;
 	cq->cap = pow2(cqe);
-	/* Zeroed memory of this size comes from the kernel untouched, so a
-	 * boastful depth costs nothing until it is used. */
+	/* The kernel maps zeroed memory of this size when it is touched: a large depth costs nothing
+	 * until it is used. */
 	cq->ring = ut_calloc(cq->cap, sizeof(*cq->ring));
 	ut_unlock(&cq->lock);
 	return cq;
@@ -382,7 +379,7 @@ int eng_cq_resize(struct eng_cq *cq, uint32_t cqe)
 	ring = ut_calloc(cap, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	/* What was posted before this call counts: another thread may be about to complete it. */
+	/* Requests that were posted before this call count: another thread may be completing them. */
 	ut_lock(&cq->dev->lock);
 	cq->dev->ops->progress(cq->dev);
 	eng_dev_unlock(cq->dev);

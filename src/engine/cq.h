@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Completion queues: a ring under a lock of its own, so that polling a full
- * queue never meets the progress lock. Producers hold dev->lock, then cq->lock.
+ * Completion queues: each is a ring under a lock of its own, so that polling a queue that is not empty
+ * never meets the progress lock. Producers hold dev->lock, then cq->lock.
+ *
+ * An empty queue is seen without its lock (`some`). A thread that polls an empty queue makes a round of
+ * progress; what completes there meanwhile goes straight to its array (struct eng_poller).
  */
 #ifndef ENGINE_CQ_H
 #define ENGINE_CQ_H
@@ -34,7 +37,7 @@ struct eng_cqe {
 	uint8_t dlid_path_bits;
 	uint8_t solicited; /* wakes a CQ armed for solicited completions */
 	uint8_t pad[2];
-	void *qp; /* the owning eng_qp, for destroy; never given out */
+	void *qp; /* the eng_qp, for eng_cq_purge(); never given out */
 };
 
 _Static_assert(sizeof(struct eng_cqe) == 64, "a completion is one cache line");
@@ -55,11 +58,12 @@ struct eng_cq {
 	uint32_t head UT_GUARDED_BY(lock), tail UT_GUARDED_BY(lock);
 	enum eng_cq_arm arm UT_GUARDED_BY(lock);
 	bool overrun UT_GUARDED_BY(lock);
-	/* There is something to take, or an overrun to report. Written under lock; a poller that
-	 * reads false without it has looked a moment earlier. */
+	/* True if there is a completion to take, or an overrun to report. Written under lock; a polling
+	 * thread that reads false without the lock is as one that polled a moment earlier. */
 	atomic_bool some;
-	/* The consumer's last look left nothing, and no event was raised since: what is there now it
-	 * has not heard of. Written by consumers, and under lock. */
+	/* True if the consumer's last poll left the queue empty and no event was raised since: the
+	 * consumer does not know of completions that are there now. Written by consumers, and under
+	 * lock. */
 	atomic_bool emptied;
 	/* Moderation: an armed event waits for `count` completions, but at most
 	 * `period` us; it comes at once when either is 0 or the device room
@@ -75,9 +79,9 @@ struct eng_cq {
 };
 
 /*
- * Who polls an empty queue and makes a round of progress for it: what completes there meanwhile goes
- * into wc and not by the ring, as long as the ring is empty. Not for queues with a channel, whose
- * completions may have to make an event.
+ * A thread that polls an empty queue and makes a round of progress for it: completions go into wc and not
+ * through the ring, as long as the ring is empty. Not for queues with a channel, whose completions may
+ * have to raise an event.
  */
 struct eng_poller {
 	struct eng_cq *cq;
@@ -85,40 +89,41 @@ struct eng_poller {
 	int room, got;
 };
 
-/* cqe 1..attr.max_cqe, else -EINVAL. */
+/* cqe: 1 to attr.max_cqe. chan may be NULL. Returns 0, -EINVAL or -ENOMEM. */
 int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool timestamps,
 		  struct eng_cq **ret);
-/* 0 or -EBUSY while QPs or SRQs use it. */
+/* Returns 0, or -EBUSY while queue pairs or SRQs use it. */
 int eng_cq_destroy(struct eng_cq *cq);
-/* Unread completions and their order survive; -EINVAL below their number. */
+/* Completions that were not polled survive in their order. Returns 0, -ENOMEM, or -EINVAL if there are more
+ * than cqe of them. */
 int eng_cq_resize(struct eng_cq *cq, uint32_t cqe);
+/* Sets the moderation: completions, and period in us. Returns 0. */
 int eng_cq_modify(struct eng_cq *cq, uint16_t count, uint16_t period);
 /*
- * One-shot; "any" is never weakened to "solicited" (C11-31). Completions that are there already make
- * no event, unless they came between the look that left the queue empty and this call, as adapters
- * do that are told with the request how far the consumer has come: programs poll two queues, arm both
- * and sleep, and here the look at the second makes the progress that fills the first.
+ * Asks for one event. "Any" is never weakened to "solicited" (C11-31). Completions that are there already
+ * raise no event, unless they came between the poll that left the queue empty and this call: adapters
+ * that are told the consumer's index with the request do the same. Programs poll two queues, arm both and
+ * sleep; here the poll of the second makes the progress that fills the first.
  */
 void eng_cq_arm(struct eng_cq *cq, bool solicited_only);
 /*
- * Up to n completions into wc. Drives progress once when the queue is empty.
- * Returns the number, or -EOVERFLOW when the queue is broken by an overrun and
- * has nothing left.
+ * Takes up to n completions to wc, after one round of progress if the queue is empty. Returns their number,
+ * or -EOVERFLOW if the queue has overrun and is empty.
  */
 int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc);
-/* The same for one, in the engine's form: 1, 0 or -EOVERFLOW. */
+/* The same for one completion, in the engine's form. Returns 1, 0 or -EOVERFLOW. */
 int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret);
-/* Only what is there already, without driving progress: the later steps of a
- * batch, which must not consume what an event has just been raised for. */
+/* The same without a round of progress: for the later completions of a batch, which must not take one whose
+ * event has just been raised. */
 int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret);
 /*
- * Adds a completion and wakes whoever asked. dev->lock held. False when it
- * overran: the CQ raises CQ_ERR once, and the caller's QP must fail.
+ * Adds a completion and raises the event that was asked for. Returns false if the queue overruns: it raises
+ * CQ_ERR once, and the caller's queue pair fails. Called with dev->lock held.
  */
 bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e);
-/* Removes completions of a QP that is being destroyed. */
+/* Removes the completions of a queue pair that is destroyed. */
 void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp);
-/* Delivers a held event now. dev->lock held. */
+/* Delivers an event that moderation holds back. Called with dev->lock held. */
 void eng_cq_release(struct eng_cq *cq);
 
 #endif

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The progress lock and the pending list. A poster marks, then tries the lock;
- * a holder unlocks, then looks at the list. All four steps are sequentially consistent
- * (util/lock.h), so one of the two sees the other, and no post is left behind.
- */
 #include "engine/dev.h"
 
 #include "engine/chan.h"
@@ -33,7 +28,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_mutex_init(&dev->lock);
 	ut_mutex_init(&dev->pending_lock);
 	ut_list_init(&dev->pending);
-	eng_dev_held(dev); /* nobody else knows it yet */
+	eng_dev_held(dev); /* no other thread knows it yet */
 	eng_port_init(&dev->port);
 	ut_list_init(&dev->mcast);
 	ut_list_init(&dev->ctxs);
@@ -52,7 +47,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 
 void eng_dev_fini(struct eng_dev *dev)
 {
-	eng_dev_held(dev); /* the last one with a pointer */
+	eng_dev_held(dev); /* no other thread knows it any more */
 	eng_why_ring_free(dev->why);
 	ut_idtab_fini(&dev->qps);
 	ut_idtab_fini(&dev->mkeys);
@@ -69,7 +64,7 @@ void eng_dev_run_pending(struct eng_dev *dev)
 	}
 }
 
-/* Random, and from there upwards among the free bits until one is unused: 0 = all taken. */
+/* Starts at a random number and counts up in the free bits until one is unused. Returns 0 if all are taken. */
 static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
 	UT_REQUIRES(dev->lock);
 static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
@@ -82,7 +77,7 @@ static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool r
 		if (n > 1 && n < 0xffffff && !ut_idtab_get(taken, n) &&
 		    !(rested && eng_qpn_rests(&dev->qpns, n)))
 			return n;
-		/* A carry runs through the bits that are not ours. */
+		/* A carry passes the fixed bits. */
 		bits = ((bits | ~mask) + 1) & mask;
 	} while (bits != first);
 	return 0;

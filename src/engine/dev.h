@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The engine's view of one adapter in this process: tables of objects, the
- * progress lock, and the three parties that make it live - the device room
- * (progress, addresses), the protocol (packets), and the shells that own the
- * handles the application sees.
+ * One adapter in this process: its tables of objects, its progress lock, and the three rooms that it joins
+ * - device (progress, addresses, threads), the protocol (packets), and the shells, which own the handles
+ * that programs hold. All contexts that a process opens of an adapter share it.
  *
- * The progress lock `lock` guards all protocol state: QP state and attributes,
- * the consumer ends of send and receive queues, keys, tables. Posting does not
- * take it: a poster fills a queue under the queue's own lock, marks the QP
- * pending and then *tries* the progress lock (eng_dev_kick). Whoever holds it
- * looks at the pending list again after letting go, so no post is left behind.
+ * What locks what:
  *
- * An application that never opens two contexts still may use one eng_dev
- * from many threads; every ibv_open_device() of an adapter shares it.
+ *  - dev->lock, the progress lock, guards all protocol state: state and attributes of queue pairs, the
+ *    consumer ends of send and receive queues, keys, tables, counters. Its holder makes progress. Control
+ *    verbs take it; posting and polling threads only try it.
+ *  - The lock of a ring (ring.h) guards the producer end of one queue. A posting thread holds it while it
+ *    fills slots, and releases it before it tries the progress lock.
+ *  - dev->pending_lock guards the list of queue pairs with new work (pending.h, which says why no request
+ *    stays behind).
+ *  - cq->lock guards the ring of one completion queue. Producers hold the progress lock; polling threads
+ *    hold no other lock, so that polling a queue that is not empty never meets progress.
+ *  - chan->lock and ctx->lock guard queued events; they are taken last.
+ *
+ * docs/locking.md has the order. Fields that posting threads read without a lock are atomic and name their
+ * partner, or do not change after creation.
  */
 #ifndef ENGINE_DEV_H
 #define ENGINE_DEV_H
@@ -36,16 +42,14 @@ struct eng_chan;
 struct eng_ctx;
 struct eng_poller;
 
-/* Whether acknowledgements leave that are due. */
+/* What becomes of acknowledgements that are due. */
 enum eng_acks {
-	ENG_ACKS_NOW,
-	/* So that a peer finds them, whatever becomes of this process, but is not woken for them, where
-	 * there is such a way. */
-	ENG_ACKS_QUIETLY,
-	ENG_ACKS_LATER, /* they wait for a ride */
+	ENG_ACKS_NOW,     /* they are sent */
+	ENG_ACKS_QUIETLY, /* they are sent, and a peer on this host that sleeps is not woken for them */
+	ENG_ACKS_LATER,   /* they wait for a request of their queue pair */
 };
 
-/* What the device room provides. Every slot is filled. */
+/* What the device room provides. Every slot is filled, if need be with its default. */
 struct eng_dev_ops {
 	/*
 	 * One round of progress without blocking: receive, timers, pending
@@ -58,79 +62,77 @@ struct eng_dev_ops {
 	/*
 	 * Sleeps until fd or `also` (-1: none) is readable, the clock shows `until` (UT_NEVER:
 	 * no limit) or the adapter may have progress to make, and makes that progress in the
-	 * calling thread; called without locks. A cancellation point. Returns 1 if `also` is
-	 * readable, 0 after fd or progress (the caller looks again whether its event has
-	 * come), -ETIMEDOUT, or -EINTR after a signal.
+	 * calling thread. Called without locks. A cancellation point. Returns 1 if `also` is
+	 * readable, 0 after fd or progress (the caller tests for its event again), -ETIMEDOUT,
+	 * or -EINTR after a signal.
 	 */
 	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
-	/* The same until the channel has an event, which the caller takes at once: 0 (or another
-	 * thread was faster), or -EINTR. Default: eng_dev_wait_comp. */
+	/* The same until the channel has an event, which the caller takes at once. Returns 0, also
+	 * if another thread has taken the event, or -EINTR. Default: eng_dev_wait_comp. */
 	int (*wait_comp)(struct eng_dev *dev, struct eng_chan *chan);
 	/*
-	 * The application has posted to a QP: true if all of it is on its way without a round of
-	 * progress(). False: it waits for one. lock held.
+	 * The application has posted to a queue pair. Returns true if all of it was sent without a
+	 * round of progress(); else the caller makes a round. Called with dev->lock held.
 	 */
 	bool (*post_fast)(struct eng_dev *dev, struct eng_qp *qp);
 	/*
-	 * After each poll by the application that found its queue empty; called
-	 * without locks. did: what progress did, 0 = nothing, or somebody else
-	 * is at it. May give the processor away.
+	 * Called without locks after each poll that found its queue empty. did: what progress()
+	 * returned, or 0 if another thread makes progress. May yield the processor.
 	 */
 	void (*polled)(struct eng_dev *dev, int did);
 	/*
-	 * Before the first QP: binds addresses and fills qpn_fixed / qpn_mask.
-	 * Called with dev->lock held; may be called again after a failure.
-	 * 0, -EADDRINUSE, ...
+	 * Before the first queue pair: binds addresses and sets qpn_fixed and qpn_mask. Called with
+	 * dev->lock held, again after a failure. Returns 0, -EADDRINUSE, ...
 	 */
 	int (*attach)(struct eng_dev *dev);
-	/* The link listens to / leaves a group address. lock held. */
+	/* The link receives, or no longer receives, packets to a group address. Return 0 or a
+	 * negative errno. Called with dev->lock held. */
 	int (*mcast_join)(struct eng_dev *dev, const union ibv_gid *mgid);
 	void (*mcast_leave)(struct eng_dev *dev, const union ibv_gid *mgid);
 	/*
-	 * What the device room knows of the port now: states, MTUs, width, speed, capabilities,
-	 * counters; eng_port_query() adds the rest. Returns 0 or a negative errno. Called from any
+	 * The present states, MTUs, width, speed, capabilities and counters of the port;
+	 * eng_port_query() adds the rest. Returns 0 or a negative errno. Called from any
 	 * thread, also with dev->lock held. Default: eng_port_known.
 	 */
 	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
-	/* A failure sentence to keep for `dapple why`. lock held; must not block. */
+	/* Keeps the sentence of a failure for `dapple why`. Called with dev->lock held; never blocks. */
 	void (*why)(struct eng_dev *dev, const char *sentence);
 };
 
 /*
- * What a protocol provides. All are called with dev->lock held and must not
- * call back into the engine's modify/destroy functions of the same QP.
+ * What a protocol provides. All functions are called with dev->lock held and call neither
+ * eng_qp_modify() nor eng_qp_destroy() of the same queue pair.
  */
 struct eng_proto_ops {
 	const char *name;
-	size_t qp_size; /* protocol bytes behind struct eng_qp, zeroed */
-	size_t qp_prefetch;  /* of these the first, which a message has to do with */
-	/* QP types served, 1u << enum ibv_qp_type. */
+	size_t qp_size;     /* protocol bytes behind struct eng_qp, zeroed */
+	size_t qp_prefetch; /* the first of these, which every message reads */
+	/* Types of queue pairs that the protocol serves, 1u << enum ibv_qp_type. */
 	uint32_t qp_types;
-	/* Work requests without a form on this wire, 1u << enum ibv_wr_opcode:
-	 * refused at the call. */
+	/* Work requests that have no form on this wire, 1u << enum ibv_wr_opcode: refused at the
+	 * call. */
 	uint32_t wr_refused;
 	/*
-	 * Connections are streams that somebody hands to the QP: only the protocol moves
-	 * it to RTS (eng_qp_move), and path, PSN, timer and retry attributes have no
-	 * meaning and are taken as they come.
+	 * Connections are streams, which a connection manager hands to the queue pair: only the
+	 * protocol moves it to RTS (eng_qp_move). Attributes of path, PSN, timers and retries have
+	 * no meaning and are not checked.
 	 */
 	bool streams;
-	int (*qp_init)(struct eng_qp *qp);  /* 0 or negative errno */
-	void (*qp_fini)(struct eng_qp *qp); /* stop timers, leave lists */
-	/*
-	 * The attributes of a transition are about to be taken over: protocol
-	 * rules (address, MTU, ...). 0 or negative errno; changes nothing.
-	 */
+	int (*qp_init)(struct eng_qp *qp);  /* returns 0 or a negative errno */
+	void (*qp_fini)(struct eng_qp *qp); /* stops timers, leaves lists */
+	/* Checks the attributes of a transition against the protocol's rules (address, MTU, ...).
+	 * Returns 0 or a negative errno; changes nothing. */
 	int (*qp_check)(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 			enum ibv_qp_state to);
 	/* State and attributes have changed; the protocol resets, arms, flushes. */
 	void (*qp_moved)(struct eng_qp *qp, enum ibv_qp_state from, int mask);
-	/* The state has changed, or COMM_EST was raised: in each case, also amid eng_recv_done(), and before
-	 * qp_moved. The protocol may keep what follows from it, and does nothing else. */
+	/* The state has changed, or COMM_EST was raised. Called at every change, also within
+	 * eng_recv_done(), and before qp_moved. The protocol updates values that follow from the
+	 * state, and does nothing else. */
 	void (*qp_state)(struct eng_qp *qp);
-	/* Work was posted to the send queue, or the QP may run again. */
+	/* Requests were posted to the send queue, or the queue pair may send again. */
 	void (*qp_kick)(struct eng_qp *qp);
-	/* An address is usable for an AH: 0, -EINVAL, -ENODATA. */
+	/* Returns 0 if an address handle may have this address, -EINVAL or -ENODATA (no such GID). */
 	int (*ah_check)(struct eng_dev *dev, const struct ibv_ah_attr *attr);
 };
 
@@ -138,11 +140,11 @@ struct eng_dev {
 	struct ut_mutex lock;
 	const struct eng_dev_ops *ops;
 	const struct eng_proto_ops *proto;
-	void *device;     /* the device room's own */
-	void *proto_port; /* the protocol's own (struct ibp_port, struct iwp_port) */
-	_Atomic unsigned process; /* the device room's: which process it belongs to, see dev_is_foreign() */
+	void *device;     /* of the device room: struct dev_adapter */
+	void *proto_port; /* of the protocol: struct ibp_port, struct iwp_port */
+	_Atomic unsigned process; /* of the device room: the process it belongs to, see dev_is_foreign() */
 
-	/* Limits and truths, fixed after creation. orig_attr has what verbs show. */
+	/* Limits, fixed after creation. orig_attr has what verbs show. */
 	struct ibv_device_attr_ex attr;
 	char name[IBV_SYSFS_NAME_MAX];
 	uint32_t max_inline, max_msg_sz;
@@ -164,46 +166,50 @@ struct eng_dev {
 	struct ut_list held UT_GUARDED_BY(lock);  /* struct eng_cq with a moderated event */
 	bool ticks UT_GUARDED_BY(lock);           /* the device room calls eng_dev_tick() */
 	struct eng_why_ring *why UT_GUARDED_BY(lock); /* last failure sentences */
-	struct eng_poller *poller UT_GUARDED_BY(lock); /* who makes this round, by polling; or NULL */
+	struct eng_poller *poller UT_GUARDED_BY(lock); /* of the polling thread that makes this round, or NULL */
 
 	/*
 	 * One of these words changes before memory that a key or a send request named is given back
-	 * (index: key >> 8, or QPN): for readers that did not take the lock. The device room puts
-	 * them where those can see them; else nobody looks.
+	 * (index: key >> 8, or QPN): for other processes, which do not take the lock. The device room
+	 * puts them into shared memory; else there is no reader.
 	 */
 	_Atomic uint32_t *generations UT_GUARDED_BY(lock);
 	uint32_t generation_mask UT_GUARDED_BY(lock);
 	_Atomic uint32_t no_generation;
-	/* Likewise, for processes with direct access to this one's memory: returns when none of them can
-	 * reach it any more. Default: there are none. */
+	/* Revokes direct access of other processes to the memory that this key or queue pair names.
+	 * Returns when no access is in progress. Default: no process has any. */
 	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
 
-	/* QPs with new work; an own lock, so that a poster never waits for progress. */
+	/* Queue pairs with new work, see pending.h. */
 	struct ut_mutex pending_lock;
 	struct ut_list pending UT_GUARDED_BY(pending_lock);
-	atomic_bool reaped; /* a poll was served without a look at the adapter; set by it, read and cleared there */
 	atomic_uint n_pending;
-	_Atomic(const struct eng_qp *) posted; /* the last one that was posted to; a hint */
+	/* A poll found a completion without a round of progress: the application polls. Set by
+	 * polling threads, read and cleared by the device room. */
+	atomic_bool reaped;
+	_Atomic(const struct eng_qp *) posted; /* the last queue pair that was posted to; a hint */
 
 	/* Live objects by kind, against the limits of attr. */
 	atomic_uint n_pd, n_mr, n_mw, n_cq, n_qp, n_srq, n_ah, n_xrcd;
 };
 
+/* Returns 0 or -ENOMEM. seed: of keys and numbers. */
 int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
 		 const struct eng_proto_ops *proto, uint64_t seed);
-/* From here on no other process sees the generations, or has direct access. */
+/* No other process sees the generations, or has direct access, from here on. */
 void eng_dev_unshare(struct eng_dev *dev) UT_REQUIRES(dev->lock);
 /* All objects must be gone. */
 void eng_dev_fini(struct eng_dev *dev);
 
-/* For code that was told in prose that the progress lock is held. */
+/* Tells the analysis what a contract in prose says: the progress lock is held. */
 static inline void eng_dev_held(struct eng_dev *dev) UT_ASSERT_HELD(dev->lock);
 static inline void eng_dev_held(struct eng_dev *dev)
 {
 	(void)dev;
 }
 
-/* host/shm/channel.h. The fence makes whoever saw later stores of ours see this one, too. */
+/* Ends a generation (host/shm/channel.h) and revokes direct access. Sequentially consistent: a process that
+ * sees later stores of this one sees this store too. */
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 static inline void eng_generation_end(struct eng_dev *dev, uint32_t index)
 {
@@ -246,8 +252,8 @@ static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
 /* --- further services of the adapter --- */
 
 /*
- * A number for a QP or an XRC SRQ, not in this table of them and if possible not used lately (all
- * rest among the QPNs: a mark too many there costs nothing). 0: all are taken.
+ * Returns a number for a queue pair or an XRC SRQ that is not in this table of them, and if possible was
+ * not used lately (qpn.h), or 0 if all are taken.
  */
 uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken) UT_REQUIRES(dev->lock);
 /* eng_dev_tick() if an event is held back. */
@@ -267,7 +273,7 @@ static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
 /* Default of eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
 int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 
-/* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
+/* Counts an object against a limit. Returns 0 or -ENOMEM. eng_uncount() undoes it. */
 int eng_count(atomic_uint *n, uint32_t max);
 void eng_uncount(atomic_uint *n);
 

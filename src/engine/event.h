@@ -20,9 +20,9 @@ struct eng_dev;
 struct eng_mkey;
 
 /*
- * What the engine asks the shell that owns the public structs: its own object
- * behind one that a work request names, or NULL. Called by posters, no lock of
- * the adapter held. The shell sets eng_ctx.shell right after opening.
+ * What the shell, which owns the public structs, provides: the engine's object behind one that a work
+ * request names, or NULL. Called by posting threads with the lock of the send queue held. The shell sets
+ * eng_ctx.shell right after opening.
  */
 struct eng_shell {
 	struct eng_ah *(*ah)(struct ibv_ah *ah);
@@ -37,11 +37,11 @@ struct eng_ctx {
 	struct ut_mutex lock;
 	struct ut_list events UT_GUARDED_BY(lock); /* struct eng_event */
 	struct ut_list node;                       /* dev->ctxs */
-	const struct eng_shell *shell; /* never NULL; the default knows nothing */
+	const struct eng_shell *shell; /* default: returns NULL for all objects */
 };
 
-/* user: the shell's object (ibv_qp *, ibv_cq *, ibv_srq *), or NULL for port
- * and device events, where port_num counts. */
+/* user: the shell's object (ibv_qp *, ibv_cq *, ibv_srq *), or NULL for events of the port and the device,
+ * which have port_num. */
 struct eng_event {
 	struct ut_list node;
 	enum ibv_event_type type;
@@ -49,16 +49,17 @@ struct eng_event {
 	int port_num;
 };
 
+/* Returns 0, -ENOMEM, -EMFILE, ... */
 int eng_ctx_open(struct eng_dev *dev, struct eng_ctx **ret);
 void eng_ctx_close(struct eng_ctx *ctx);
 
-/* Queues an event; a lost allocation is logged, nothing else can be done. */
+/* Queues an event. Without memory the event is lost, and logged. */
 void eng_async_raise(struct eng_ctx *ctx, enum ibv_event_type type, void *user);
-/* The same for each context of the device. dev->lock held. */
+/* The same in each context of the adapter. Called with dev->lock held. */
 void eng_async_port(struct eng_dev *dev, enum ibv_event_type type);
-/* Next event without waiting: 0, or -EAGAIN. */
+/* Takes the next event without waiting. Returns 0 or -EAGAIN. */
 int eng_async_get(struct eng_ctx *ctx, struct eng_event *ret);
-/* Drops queued events of an object that goes away. Returns how many. */
+/* Drops the queued events of an object that is destroyed. Returns their number. */
 int eng_async_drop(struct eng_ctx *ctx, void *user);
 
 #endif

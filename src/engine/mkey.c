@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-/* What the null region reads and swallows. Two pieces of memory, so that what
- * was swallowed is not read back. */
+/* Memory behind the null region: one piece for reads and one for writes, so that no byte that was written is
+ * read back. */
 #define NULL_PIECE 65536u
 static uint8_t zeros[NULL_PIECE], sink[NULL_PIECE];
 
@@ -90,7 +90,7 @@ static uint64_t min64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The longest piece at `off` that is contiguous in our address space. */
+/* Returns the longest piece at `off` that is contiguous in the address space of the process. */
 static struct iovec piece(const struct eng_mkey *mk, uint64_t off, uint64_t len, bool write)
 {
 	if (mk->null)

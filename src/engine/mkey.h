@@ -30,12 +30,12 @@ struct eng_mkey {
 	struct eng_pd *pd;
 	enum eng_mkey_kind kind;
 	uint32_t key;    /* lkey = rkey for regions; dev->lock guards all below */
-	bool valid;      /* usable: a bound window, a region not invalidated */
+	bool valid;      /* a bound window, or a region */
 	unsigned access; /* enum ibv_access_flags */
-	uint64_t iova;   /* address peers and SGEs name for the first byte */
+	uint64_t iova;   /* the address that peers and gather entries name for the first byte */
 	uint64_t length;
-	uint64_t addr; /* our address of the first byte, unless pages or null; of
-			* a window: how the region names that byte */
+	uint64_t addr; /* the first byte in the address space of the process, unless pages or null; of a
+			* window: the name of that byte in its region */
 	/* Page lists (registered physical memory): pieces of page_size each, the
 	 * first byte lies first_offset into pages[0]. */
 	uint64_t *pages;

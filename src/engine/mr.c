@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ON_DEMAND and HUGETLB are promises that nothing here makes. */
+/* Without ON_DEMAND and HUGETLB. */
 #define ACCESS_KNOWN                                                                  \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |  \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The port of an adapter: what a subnet manager, or on Ethernet the host, has set in it (IBTA 14.2.5.6
- * PortInfo), and its tables of GIDs and P_Keys. Every adapter has one port, number ENG_PORT_NUM.
+ * The port of an adapter: what the subnet manager, or the host of an Ethernet link, has set in it (IBTA
+ * 14.2.5.6 PortInfo), and its tables of GIDs and P_Keys. Every adapter has one port, number ENG_PORT_NUM.
  *
  * Entries of the tables keep their index while they live, since applications, address vectors and queue
  * pairs name them by it.

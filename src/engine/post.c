@@ -93,8 +93,9 @@ static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct i
 #define PLAIN_FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)
 
 /*
- * The usual request: a Send or Write from one piece of registered memory. All that fill() checks holds
- * of it, and what it has no use for stays as the slot's last request left it.
+ * The usual request: a Send or Write from one piece of registered memory. It passes all checks of fill().
+ * Members that it does not use keep the values of the slot's last request. Returns false for any other
+ * request.
  */
 static bool fill_plain(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
@@ -145,9 +146,9 @@ static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr 
 #define AHEAD 6 /* slots */
 
 /*
- * With a thousand queue pairs each turn of one begins in a cold cache: two dozen lines of it, fetched one
- * after the other as the path comes to them, and two or three for each slot. Asked for together they
- * cost a third of that.
+ * Prefetches a queue pair and its next slots. With a thousand queue pairs each turn of one begins with a
+ * cold cache: two dozen lines of the queue pair, and two or three for each slot. Fetched together they cost
+ * a third of what they cost one after the other.
  */
 static void warm(struct eng_qp *qp) UT_REQUIRES(qp->sq.lock);
 static void warm(struct eng_qp *qp)
@@ -176,8 +177,8 @@ static int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 	int r;
 
-	/* Under the ring's lock, since RESET empties the queue under it: what is
-	 * posted before goes away, what comes later sees the state. */
+	/* Under the lock of the ring: RESET empties the queue under it, so a request is either dropped
+	 * there, or sees the state here. */
 	if (eng_qp_state(qp) < IBV_QPS_RTS)
 		return -EINVAL;
 	if (eng_ring_used(&qp->sq) >= qp->sq.max)
@@ -291,7 +292,7 @@ int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 			break;
 		posted = true;
 	}
-	/* A failing QP stores its state and then takes this lock to see what there is to flush: it sees
+	/* A queue pair that fails stores its state, then takes this lock to count what it flushes: it sees
 	 * what was posted here, or its state is seen here. */
 	dead = eng_qp_state(qp) == IBV_QPS_ERR;
 	ut_unlock(&qp->rq.lock);

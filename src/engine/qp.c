@@ -45,7 +45,7 @@ static bool objects_ok(struct eng_dev *dev, const struct eng_qp_spec *s)
 	return !s->srq || (!ini && s->srq->dev == dev && !s->srq->xrcd);
 }
 
-/* Ends without a queue have no use for its sizes. */
+/* A queue that the type does not have, has size 0. */
 static void drop_caps(struct eng_qp_spec *s)
 {
 	bool xt = s->type == IBV_QPT_XRC_RECV;
@@ -65,8 +65,8 @@ static bool caps_ok(struct eng_dev *dev, const struct ibv_qp_cap *c)
 	       c->max_recv_sge <= (uint32_t)a->max_sge && c->max_inline_data <= dev->max_inline;
 }
 
-/* Inline data and the gather list share a slot: who asked for one gets what
- * room the other left. */
+/* Inline data and the gather list share the bytes of a slot: the smaller one gets as much as the larger.
+ * Returns their number. */
 static uint32_t send_room(struct eng_dev *dev, struct ibv_qp_cap *c)
 {
 	uint32_t room = c->max_send_sge * (uint32_t)sizeof(struct ibv_sge);
@@ -225,8 +225,8 @@ int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp *
 	return r;
 }
 
-/* CQEs of a destroyed QP must not be seen; an XRC target's lie in the CQs of
- * the domain's SRQs. */
+/* No completion of a destroyed queue pair is polled. Those of an XRC target lie in the queues of the
+ * domain's SRQs. */
 static void purge(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
 static void purge(struct eng_dev *dev, struct eng_qp *qp)
 {
@@ -245,7 +245,7 @@ static void purge(struct eng_dev *dev, struct eng_qp *qp)
 static void leave(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
 static void leave(struct eng_dev *dev, struct eng_qp *qp)
 {
-	dev->proto->qp_fini(qp); /* in its last state: it may still owe an answer */
+	dev->proto->qp_fini(qp); /* before the state changes: an acknowledgement may be due */
 	eng_qp_set_state(qp, IBV_QPS_RESET);
 	ut_idtab_del(&dev->qps, qp->qpn);
 	eng_mw_detach(qp);
@@ -300,8 +300,9 @@ void eng_qp_hear(struct eng_qp *qp, struct eng_qp_hearer *h)
 	eng_dev_unlock(dev);
 }
 
-static bool is_own(struct eng_dev *dev, uint32_t qpn) UT_REQUIRES(dev->lock);
-static bool is_own(struct eng_dev *dev, uint32_t qpn)
+/* True if the number has the slot bits of this process. */
+static bool is_local(struct eng_dev *dev, uint32_t qpn) UT_REQUIRES(dev->lock);
+static bool is_local(struct eng_dev *dev, uint32_t qpn)
 {
 	return dev->qpn_mask && !((qpn ^ dev->qpn_fixed) & ~dev->qpn_mask & 0xffffff);
 }
@@ -318,7 +319,7 @@ int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 		qp = NULL;
 	if (qp)
 		qp->openers++;
-	away = !qp && x->shared && qpn <= 0xffffff && !is_own(dev, qpn);
+	away = !qp && x->shared && qpn <= 0xffffff && !is_local(dev, qpn);
 	eng_dev_unlock(dev);
 	if (away)
 		ut_error("%s: QP 0x%06x belongs to another process: it cannot be opened here (EOPNOTSUPP); "

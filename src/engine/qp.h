@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Queue pairs: attributes, state machine, queues, and the common end of work
- * requests. The protocol's part lies behind struct eng_qp in the same piece of
- * memory (eng_qp_proto).
+ * Queue pairs: the object, its creation and its end. post.h has how requests enter, complete.h how they
+ * end, qp_state.h the state machine. The protocol's part follows struct eng_qp in the same piece of memory
+ * (eng_qp_proto).
  *
- * Ends of life: close (state ERR or RESET: no new work), stop (destroy takes
- * the progress lock, after which no packet or timer reaches the QP), fini
- * (purge completions, free).
+ * A queue pair ends in three steps: close (state ERR or RESET: no new work), stop (eng_qp_destroy() takes
+ * the progress lock, after which no packet and no timer reaches it), fini (its completions are purged, its
+ * memory is freed).
  */
 #ifndef ENGINE_QP_H
 #define ENGINE_QP_H
@@ -38,21 +38,21 @@ struct eng_qp {
 	struct ibv_qp_cap cap;
 	bool sq_sig_all;
 	bool block_mcast_loopback;
-	bool gsi;                /* it is QP1; type is UD */
+	bool gsi;                /* QP1; type is UD */
 	void *user;
 	uint64_t send_ops; /* enum ibv_qp_create_send_ops_flags, extended API */
 
-	/* Written under dev->lock; posters read it without. */
+	/* Written under dev->lock; posting threads read it without. */
 	_Atomic uint8_t state; /* enum ibv_qp_state */
 
 	/* dev->lock guards what follows. */
 	struct ibv_qp_attr attr;
-	bool sq_draining;     /* SQD entered, started messages not yet complete */
+	bool sq_draining;     /* in SQD, and messages that had started are not complete */
 	bool sqd_notify;
 	bool comm_est_raised, last_wqe_raised;
 	unsigned mcast_groups; /* attachments */
 	unsigned openers;      /* XRC_TGT handles */
-	struct ut_list hearers; /* struct eng_qp_hearer */
+	struct ut_list hearers; /* struct eng_qp_hearer: further handles */
 	uint32_t bound_windows;
 	struct ut_list mw;     /* struct eng_mkey: windows bound on this QP */
 	uint8_t why_said;      /* verdict whose sentence is kept already */
@@ -69,8 +69,8 @@ struct eng_qp {
 	_Alignas(64) uint8_t proto[];
 };
 
-/* A further handle of an XRC target, which is told of its events as the first one is. The memory is
- * the shell's. */
+/* A further handle of an XRC target. Events of the queue pair are raised for it as for the first handle.
+ * The shell owns the memory. */
 struct eng_qp_hearer {
 	struct ut_list node;
 	struct eng_ctx *ctx;
@@ -87,22 +87,22 @@ struct eng_qp_spec {
 	struct eng_xrcd *xrcd;
 	struct ibv_qp_cap cap; /* updated with the real values */
 	bool sq_sig_all, block_mcast_loopback;
-	bool gsi; /* QP1 is wanted; type UD */
+	bool gsi; /* asks for QP1; type UD */
 	uint64_t send_ops;
 };
 
-/* -EINVAL (limits, missing or foreign objects), -EOPNOTSUPP (type),
- * -EADDRINUSE (the adapter's port is somebody else's), -EBUSY (QP1 is), -ENOMEM. */
+/* Returns 0; -EINVAL (limits; objects that are missing or of another adapter), -EOPNOTSUPP (type),
+ * -EADDRINUSE (another user has the UDP port), -EBUSY (QP1 exists already), -ENOMEM. */
 int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp **ret);
-/* 0 or -EBUSY while attached to a multicast group. */
+/* Returns 0, or -EBUSY while it is attached to a multicast group. Ends one handle; the last one ends the
+ * queue pair. */
 int eng_qp_destroy(struct eng_qp *qp);
-/* A handle that events of this QP name is about to go, maybe before the QP: it is told of none from
- * here on. */
+/* No event of this queue pair names the handle `user` from here on. */
 void eng_qp_disown(struct eng_qp *qp, const void *user);
-/* One more handle on an XRC target, found by number in its domain. -EINVAL; -EOPNOTSUPP: the number
- * is one of another process, with which the domain is shared. */
+/* Opens one more handle of an XRC target, by its number in the domain. Returns 0; -EINVAL: no such target;
+ * -EOPNOTSUPP: the target is of another process that shares the domain. */
 int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret);
-/* That handle is ready to be named by events; until eng_qp_disown() of its `user`. */
+/* Events name that handle from here on, until eng_qp_disown() of its `user`. */
 void eng_qp_hear(struct eng_qp *qp, struct eng_qp_hearer *h);
 
 static inline enum ibv_qp_state eng_qp_state(const struct eng_qp *qp)
@@ -110,15 +110,16 @@ static inline enum ibv_qp_state eng_qp_state(const struct eng_qp *qp)
 	return (enum ibv_qp_state)atomic_load_explicit(&qp->state, memory_order_acquire);
 }
 
-/* --- for protocols; dev->lock held --- */
+/* --- dev->lock held --- */
 
+/* Returns the queue pair of this number, or NULL. */
 static inline struct eng_qp *eng_qp_find(struct eng_dev *dev, uint32_t qpn)
 {
 	eng_dev_held(dev);
 	return ut_idtab_get(&dev->qps, qpn);
 }
 
-/* Zeroed, with room for the protocol's part; NULL: no memory. Freed by free(). */
+/* Returns zeroed memory with room for the protocol's part, for free(); NULL: there is no memory. */
 struct eng_qp *eng_qp_alloc(const struct eng_dev *dev);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The transition table of the QP (IBTA 11.2.5.2): a row per pair of states, a
- * column per QP type, in each the required and the optional attributes. QP1 was
- * given its port when it was made; programs may name it again.
+ * The transition table: a row per pair of states, a column per type, in each the required and the optional
+ * attributes. QP1 gets its port at creation; programs may name it again.
  */
 #include "engine/qp_attr.h"
 
@@ -214,8 +213,8 @@ int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr,
 }
 
 /*
- * RDMAC's Idle is RESET, INIT and RTR here; RTS is reached with a stream only, and SQD is its
- * graceful end, from which no way leads back.
+ * The Idle state of RDMAC is RESET, INIT and RTR here. RTS is reached with a stream only. SQD is the graceful
+ * end of the stream: no transition leads back to RTS.
  */
 bool eng_qp_stream_transition(enum ibv_qp_state from, enum ibv_qp_state to)
 {

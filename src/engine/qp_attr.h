@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Inside the QP files: legality of a transition and of the values it brings. */
+/* Legal transitions of a queue pair (IBTA 11.2.5.2), and legal values of its attributes. */
 #ifndef ENGINE_QP_ATTR_H
 #define ENGINE_QP_ATTR_H
 
@@ -8,13 +8,14 @@
 /* The attribute bits that every adapter knows. */
 #define ENG_QP_STANDARD 0x1fffff
 
-/* Bits that the type has no use for and that are dropped in silence, so that
- * programs may pass the mask of an RC QP. */
+/* Returns the mask without the bits that have no meaning for the type: programs may pass the mask of an RC
+ * queue pair. */
 int eng_qp_drop_bits(enum ibv_qp_type type, int mask);
-/* Required and optional bits (without STATE); false: no such transition. */
+/* Returns the required and the optional bits (without STATE), or false: there is no such transition. */
 bool eng_qp_transition(const struct eng_qp *qp, enum ibv_qp_state from, enum ibv_qp_state to,
 		       int *ret_required, int *ret_optional);
-/* Values of the attributes in the mask: 0, -EINVAL, -EPERM. dev->lock held. */
+/* Checks the values of the attributes in the mask. Returns 0, -EINVAL or -EPERM (a privileged Q_Key). Called
+ * with dev->lock held. */
 int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 			enum ibv_qp_state from, enum ibv_qp_state to);
 

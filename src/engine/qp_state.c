@@ -12,14 +12,14 @@
 #include <errno.h>
 #include <sched.h>
 
-/* The 50 us that a peer puts an answer off at most (device/progress/delayed_ack.h), and its thread's way to a
- * processor. */
+/* A peer delays an acknowledgement by 50 us at most (device/progress/delayed_ack.h); the rest is for its
+ * thread to get a processor. */
 #define ANSWER_NS 200000ull
 
 void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 {
 	eng_dev_held(qp->dev);
-	/* Its requests are about to be given back. */
+	/* Memory that its requests name may be given back from here on. */
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
 		eng_generation_end(qp->dev, qp->qpn);
 	qp->attr.qp_state = to;
@@ -35,13 +35,13 @@ void eng_qp_clear(struct eng_qp *qp)
 		.cur_qp_state = eng_qp_state(qp),
 		.path_mtu = IBV_MTU_256,
 		.path_mig_state = IBV_MIG_MIGRATED,
-		.port_num = qp->gsi ? ENG_PORT_NUM : 0, /* it was made on that port */
+		.port_num = qp->gsi ? ENG_PORT_NUM : 0, /* set at creation */
 		.cap = qp->cap,
 	};
 	qp->sq_draining = qp->sqd_notify = false;
 	qp->comm_est_raised = qp->last_wqe_raised = false;
 	qp->why_said = 0;
-	/* Posters look at the state under these locks; it is RESET by now. */
+	/* Posting threads read the state under these locks; it is RESET already. */
 	eng_ring_clear(&qp->sq);
 	eng_ring_clear(&qp->rq);
 }
@@ -128,7 +128,7 @@ static void move(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_qp_att
 	if (to == IBV_QPS_RESET)
 		eng_qp_clear(qp);
 	dev->proto->qp_moved(qp, from, mask);
-	/* Work may wait already: to be flushed, or to start by itself. */
+	/* Requests may wait: to be flushed, or to be sent. */
 	if (to == IBV_QPS_RTS || to == IBV_QPS_ERR)
 		eng_dev_mark(dev, qp);
 }
@@ -141,11 +141,11 @@ void eng_qp_move(struct eng_qp *qp, enum ibv_qp_state to)
 }
 
 /*
- * What has arrived before a QP ends counts: an acknowledgement that lies unread would make a Send
- * that the peer has taken a flushed one, and an answer put off until the next call would do the same
- * at the other end. Programs that say good-bye by TCP are faster than either.
+ * Packets that arrived before a queue pair ends count: a Send whose acknowledgement lies unread would be
+ * flushed although the peer has received it, and so would one of the peer if its acknowledgement is delayed
+ * here. Programs that end a connection over TCP are faster than either.
  */
-static void hear(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
+static void settle(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
 	UT_REQUIRES(dev->lock)
 {
 	enum ibv_qp_state from = eng_qp_state(qp);
@@ -154,10 +154,10 @@ static void hear(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
 	if ((to != IBV_QPS_ERR && to != IBV_QPS_RESET) ||
 	    (from != IBV_QPS_RTR && from != IBV_QPS_RTS && from != IBV_QPS_SQD))
 		return;
-	/* The first round only sends if something was posted. */
+	/* If requests are pending, the first round only sends. */
 	for (int i = 0; i < 2; i++)
 		dev->ops->progress(dev);
-	/* A peer may have put its answer off, and told its program already that the message came. */
+	/* The peer may delay the acknowledgement of a message that its program has received already. */
 	until = ut_now() + ANSWER_NS;
 	while (eng_ring_used(&qp->sq) && eng_qp_state(qp) == from) {
 		sched_yield();
@@ -180,7 +180,7 @@ int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	mask = eng_qp_drop_bits(qp->type, mask);
 	ut_lock(&dev->lock);
 	if (mask & IBV_QP_STATE)
-		hear(dev, qp, attr->qp_state);
+		settle(dev, qp, attr->qp_state);
 	from = eng_qp_state(qp);
 	to = mask & IBV_QP_STATE ? attr->qp_state : from;
 	r = check(qp, attr, mask, from, to);
@@ -199,7 +199,7 @@ int eng_qp_end(struct eng_dev *dev, uint32_t qpn)
 	ut_lock(&dev->lock);
 	qp = eng_qp_find(dev, qpn);
 	if (qp) {
-		hear(dev, qp, IBV_QPS_ERR);
+		settle(dev, qp, IBV_QPS_ERR);
 		r = check(qp, &attr, IBV_QP_STATE, eng_qp_state(qp), IBV_QPS_ERR);
 	}
 	if (qp && r == 0)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which queue pair numbers were in use not long ago. The peer of a connection that ended keeps its
- * number for a while (TimeWait), and answers a request from the same number as one from a queue
- * pair that forgot: random numbers of 16 bits meet after some three hundred connections.
+ * Queue pair numbers that were in use lately, and are not chosen again yet. The peer of a connection that
+ * ended keeps its number for a while (TimeWait) and takes a request from the same number for one of the old
+ * connection; random numbers of 16 bits collide after some three hundred connections.
  *
- * Two generations of marks, so that a number rests for at least ENG_QPN_REST others. Only the low
- * 16 bits count; a false mark costs nothing but another choice.
+ * Two generations of marks, so that a number rests for at least ENG_QPN_REST others. Only the low 16 bits
+ * are marked: a mark that is not true only excludes one choice.
  */
 #ifndef ENGINE_QPN_H
 #define ENGINE_QPN_H

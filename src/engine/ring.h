@@ -9,22 +9,26 @@
 #include <stdint.h>
 
 /*
- * One ring of either kind. Indices run freely; slot = index & (slots - 1).
- * head is written by the consumer, tail by the poster.
+ * A ring of entries of fixed stride, of a send or a receive queue. Posting threads fill entries at the
+ * tail under the lock of the ring; the protocol consumes them at the head under the progress lock (of a
+ * shared receive queue, under the lock of the ring), so there is one consumer at a time.
+ *
+ * Indices run freely; slot = index & (slots - 1). The consumer writes head, the posting thread tail; each
+ * releases, and the other one acquires.
  */
 struct eng_ring {
 	struct ut_mutex lock;
 	uint8_t *mem;
 	uint32_t stride, slots; /* slots: power of two >= max */
-	uint32_t max;           /* entries it may hold (the cap told the user) */
+	uint32_t max;           /* entries it may hold, as the program was told */
 	_Atomic uint32_t head, tail;
 };
 
-/* max 0 is a queue that never takes anything. 0 or -ENOMEM. */
+/* A ring of max 0 is always full. Returns 0 or -ENOMEM. */
 int eng_ring_init(struct eng_ring *r, uint32_t max, uint32_t stride);
-/* Moves the entries into a queue for `max` (>= used); both ends are stopped. */
+/* Moves the entries into memory for `max` (>= used). Returns 0 or -ENOMEM. Called with both ends stopped. */
 int eng_ring_resize(struct eng_ring *r, uint32_t max);
-/* Empties it. No consumer may be in it. */
+/* Empties it. Called without a consumer, and without the lock. */
 void eng_ring_clear(struct eng_ring *r);
 void eng_ring_fini(struct eng_ring *r);
 
@@ -33,7 +37,7 @@ static inline void *eng_ring_at(const struct eng_ring *r, uint32_t index)
 	return r->mem + (size_t)(index & (r->slots - 1)) * r->stride;
 }
 
-/* That slot will be written soon. */
+/* Prefetches a slot that will be written. */
 static inline void eng_ring_warm(const struct eng_ring *r, uint32_t index)
 {
 	const uint8_t *at = eng_ring_at(r, index);
@@ -48,15 +52,14 @@ static inline uint32_t eng_ring_used(struct eng_ring *r)
 	       atomic_load_explicit(&r->head, memory_order_acquire);
 }
 
-/* The oldest entry is done with; whoever sees that may fill its slot. Consumers hold the progress lock
- * (a shared receive queue's, its own), so there is one at a time. */
+/* Frees the slot of the oldest entry. Called by the consumer. */
 static inline void eng_ring_drop(struct eng_ring *r)
 {
 	atomic_store_explicit(&r->head, atomic_load_explicit(&r->head, memory_order_relaxed) + 1,
 			      memory_order_release);
 }
 
-/* The oldest entry, or NULL. Consumer side. */
+/* Returns the oldest entry, or NULL. Called by the consumer. */
 static inline void *eng_ring_head(struct eng_ring *r)
 {
 	return eng_ring_used(r) ? eng_ring_at(r, atomic_load_explicit(&r->head, memory_order_relaxed))

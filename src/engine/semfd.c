@@ -45,8 +45,8 @@ void eng_semfd_down(int fd)
 	struct iovec iov = { &count, sizeof(count) };
 	int keep = errno;
 
-	/* Offset -1: the file has no position. Old kernels cannot promise not to
-	 * wait on an eventfd; there the question comes first. */
+	/* Offset -1: the file has no position. Old kernels refuse RWF_NOWAIT on an eventfd; there it is
+	 * polled first. */
 	if (syscall(SYS_preadv2, fd, &iov, 1, -1L, -1L, RWF_NOWAIT) < 0 && errno != EAGAIN &&
 	    readable(fd))
 		syscall(SYS_read, fd, &count, sizeof(count));

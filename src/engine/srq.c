@@ -27,8 +27,8 @@ static int check_spec(struct eng_dev *dev, const struct eng_srq_spec *s)
 	return 0;
 }
 
-/* A number that peers name on the wire, so it is chosen as a QPN is: with the bits of this process in
- * front, a target QP of another one knows whose it is. */
+/* Peers name the number on the wire. It is chosen as a QPN is, with the slot bits of this process: a target
+ * queue pair of another process forwards by them. */
 static int choose_number(struct eng_dev *dev, struct eng_srq *srq) UT_REQUIRES(dev->lock);
 static int choose_number(struct eng_dev *dev, struct eng_srq *srq)
 {
@@ -155,7 +155,7 @@ int eng_srq_modify(struct eng_srq *srq, const struct ibv_srq_attr *attr, int mas
 	struct eng_dev *dev = srq->dev;
 	int r;
 
-	/* Both ends stand still: takers hold the progress lock, posters the ring's. */
+	/* Both ends are stopped: consumers hold the progress lock, posting threads that of the ring. */
 	ut_lock(&dev->lock);
 	ut_lock(&srq->ring.lock);
 	r = modify(srq, attr, mask);

@@ -36,19 +36,20 @@ struct eng_srq_spec {
 	struct ibv_srq_attr attr;
 };
 
-/* attr is updated with the real sizes. -EINVAL, -ENOMEM; an XRC one joins the adapter's port as a QP
- * does: also -EADDRINUSE ... */
+/* spec->attr is updated with the real sizes. Returns 0, -EINVAL, -ENOMEM; for an XRC one, which joins the
+ * adapter's port as a queue pair does, also -EADDRINUSE, ... */
 int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_srq **ret);
-int eng_srq_destroy(struct eng_srq *srq); /* 0 or -EBUSY */
-/* mask: IBV_SRQ_MAX_WR, IBV_SRQ_LIMIT. Entries survive a resize. */
+/* Returns 0, or -EBUSY while queue pairs use it. */
+int eng_srq_destroy(struct eng_srq *srq);
+/* mask: IBV_SRQ_MAX_WR, IBV_SRQ_LIMIT. Entries survive a resize. Returns 0, -EINVAL or -ENOMEM. */
 int eng_srq_modify(struct eng_srq *srq, const struct ibv_srq_attr *attr, int mask);
 int eng_srq_query(struct eng_srq *srq, struct ibv_srq_attr *ret);
-/* 0 or a negative errno with *bad set: -EINVAL (too many entries), -ENOMEM (full). */
+/* Returns 0, or -EINVAL (too many pieces) or -ENOMEM (full) with *bad set to the first request not taken. */
 int eng_srq_post(struct eng_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-/* The XRC one of this number, or NULL. dev->lock held. */
+/* Returns the XRC one of this number, or NULL. Called with dev->lock held. */
 struct eng_srq *eng_srq_find(struct eng_dev *dev, uint32_t number);
-/* Copies the oldest entry into buf (room for max_sge entries) and removes it;
- * raises SRQ_LIMIT_REACHED when the count falls below the limit. False: empty. */
+/* Takes the oldest entry to buf, which has room for max_sge pieces. Raises SRQ_LIMIT_REACHED if the number of
+ * entries falls below the limit. Returns false if the queue is empty. */
 bool eng_srq_take(struct eng_srq *srq, struct eng_rwqe *buf);
 
 #endif

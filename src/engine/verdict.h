@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Verdicts: what a peer or the application did wrong. A check returns one
- * (0 = fine); the one place of a protocol that sends and completes looks the
- * consequences up in the row. vendor_err of a completion is the verdict's
- * number, so it is never 0 on an error and can be looked up again.
+ * Verdicts: what a peer or the application did wrong. A check returns one (0: nothing); the place of a
+ * protocol that sends and completes reads the consequences from its row. vendor_err of a completion is the
+ * number of the verdict, so it is never 0 on an error and names the row.
  *
  * Columns:
  *   send     status of the send completion at the end that notices or is told

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Work queues. A ring of fixed-stride entries; posters fill at the tail under
- * the ring's lock, the protocol consumes at the head under the progress lock.
- * Send entries stay in place until they complete, since they may be sent
- * again. Receive entries are copied out when a message takes them, so a
- * shared queue never waits for one of its QPs.
+ * Entries of work queues. A send entry stays in its slot until it completes, since it may be sent again. A
+ * receive entry is copied out when a message takes it, so that a shared queue never waits for one of its
+ * queue pairs.
  */
 #ifndef ENGINE_WQE_H
 #define ENGINE_WQE_H
@@ -45,10 +43,10 @@ struct eng_swqe {
 			struct eng_mkey *mw, *mr; /* for posting only; mr NULL to unbind */
 			struct ibv_mw_bind_info info;
 			uint32_t key; /* the window's key afterwards */
-			uint32_t mw_key, mr_key; /* theirs when posted; filled in there */
+			uint32_t mw_key, mr_key; /* the keys when posted; set by eng_wr_finish() */
 		} bind;
 	};
-	/* The protocol's notes; zeroed at post. */
+	/* Of the protocol; zeroed at post. */
 	uint32_t first_psn, last_psn;
 	uint32_t ssn;
 	uint8_t started, done;

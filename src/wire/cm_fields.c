@@ -4,25 +4,12 @@
 
 #include <stddef.h>
 
-/* A name for each row, to count them. */
 enum {
-#define F(header, field, byte, bit, width) ROW_##header##_##field,
-#define B(header, field, byte, bytes) ROW_##header##_##field,
-	WIRE_CM_FIELDS(F, B)
-#undef F
-#undef B
-	NR_ROWS
-};
-
-#define F(header, field, byte, bit, width) +1
-#define B(header, field, byte, bytes) +1
-enum {
-#define H(name, length, source) NR_##name = 0 WIRE_##name##_FIELDS(F, B),
+#define H(name, length, source) NR_##name = 0 WIRE_##name##_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 	WIRE_CM_HEADERS(H)
 #undef H
+	NR_ROWS = 0 WIRE_CM_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 };
-#undef F
-#undef B
 
 /* Both lists have the same order of headers: the rows of a header begin where those of the one before
  * end. */

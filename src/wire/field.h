@@ -15,62 +15,26 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t wire_get32(const uint8_t *p)
-{
-	uint32_t v;
+/* wire_get<name>() and wire_put<name>(): a number of the wire, in byte order `be` or `le`, at any address. */
+#define WIRE_NUMBER(name, bits, order)                                                         \
+	static inline uint##bits##_t wire_get##name(const uint8_t *p)                          \
+	{                                                                                      \
+		uint##bits##_t v;                                                              \
+											       \
+		memcpy(&v, p, sizeof(v));                                                      \
+		return order##bits##toh(v);                                                    \
+	}                                                                                      \
+	static inline void wire_put##name(uint8_t *p, uint##bits##_t v)                        \
+	{                                                                                      \
+		v = hto##order##bits(v);                                                       \
+		memcpy(p, &v, sizeof(v));                                                      \
+	}
 
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
-}
-
-static inline void wire_put32(uint8_t *p, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static inline uint64_t wire_get64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be64toh(v);
-}
-
-static inline void wire_put64(uint8_t *p, uint64_t v)
-{
-	v = htobe64(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-/* The little-endian numbers of the wire: the invariant and the variant CRC at a packet's end. */
-static inline uint32_t wire_get_icrc(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le32toh(v);
-}
-
-static inline void wire_put_icrc(uint8_t *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static inline uint16_t wire_get_vcrc(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le16toh(v);
-}
-
-static inline void wire_put_vcrc(uint8_t *p, uint16_t v)
-{
-	v = htole16(v);
-	memcpy(p, &v, sizeof(v));
-}
+WIRE_NUMBER(32, 32, be)
+WIRE_NUMBER(64, 64, be)
+/* The invariant and the variant CRC at the end of a packet. */
+WIRE_NUMBER(_icrc, 32, le)
+WIRE_NUMBER(_vcrc, 16, le)
 
 static inline uint64_t wire_get_bits(const uint8_t *header, unsigned pos, unsigned width)
 {
@@ -132,6 +96,13 @@ struct wire_field {
 	uint16_t width;		/* bits */
 	uint8_t header;
 };
+
+/* Parameters for a list of rows. WIRE_COUNT_*: their number as a sum. WIRE_ROW_*: initialisers of struct
+ * wire_field. */
+#define WIRE_COUNT_F(header, field, byte, bit, width) +1
+#define WIRE_COUNT_B(header, field, byte, bytes) +1
+#define WIRE_ROW_F(header, field, byte, bit, width) { #field, (byte) * 8 + (bit), width, WIRE_HDR_##header },
+#define WIRE_ROW_B(header, field, byte, bytes) { #field, (byte) * 8, (bytes) * 8, WIRE_HDR_##header },
 
 /* A header; its rows are `nr` rows of the table beside it, from row `first` on. */
 struct wire_header {

@@ -2,27 +2,12 @@
 /* The rows of ib_fields.h as tables. */
 #include "wire/ib_fields.h"
 
-#include <stddef.h>
-
-/* A name for each row, to count them. */
 enum {
-#define F(header, field, byte, bit, width) ROW_##header##_##field,
-#define B(header, field, byte, bytes) ROW_##header##_##field,
-	WIRE_IB_FIELDS(F, B)
-#undef F
-#undef B
-	NR_ROWS
-};
-
-#define F(header, field, byte, bit, width) +1
-#define B(header, field, byte, bytes) +1
-enum {
-#define H(name, length, source) NR_##name = 0 WIRE_##name##_FIELDS(F, B),
+#define H(name, length, source) NR_##name = 0 WIRE_##name##_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 	WIRE_IB_HEADERS(H)
 #undef H
+	NR_ROWS = 0 WIRE_IB_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 };
-#undef F
-#undef B
 
 /* Both lists have the same order of headers: the rows of a header begin where those of the one before
  * end. */
@@ -53,11 +38,7 @@ const struct wire_header wire_headers[WIRE_NR_HDRS] = {
 };
 
 const struct wire_field wire_fields[] = {
-#define F(header, field, byte, bit, width) { #field, (byte) * 8 + (bit), width, WIRE_HDR_##header },
-#define B(header, field, byte, bytes) { #field, (byte) * 8, (bytes) * 8, WIRE_HDR_##header },
-	WIRE_IB_FIELDS(F, B)
-#undef F
-#undef B
+	WIRE_IB_FIELDS(WIRE_ROW_F, WIRE_ROW_B)
 };
 
 const unsigned wire_nr_fields = NR_ROWS;

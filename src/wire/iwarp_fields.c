@@ -2,13 +2,11 @@
 /* The rows of iwarp_fields.h as tables. */
 #include "wire/iwarp_fields.h"
 
-#define F(header, field, byte, bit, width) +1
-#define B(header, field, byte, bytes) +1
 enum {
-#define H(name, length, source) NR_##name = 0 WIRE_IW_##name##_FIELDS(F, B),
+#define H(name, length, source) NR_##name = 0 WIRE_IW_##name##_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 	WIRE_IWARP_HEADERS(H)
 #undef H
-	NR_ROWS = 0 WIRE_IWARP_FIELDS(F, B),
+	NR_ROWS = 0 WIRE_IWARP_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 	FIRST_DDPTagged = 0,
 	FIRST_DDPUntagged = FIRST_DDPTagged + NR_DDPTagged,
 	FIRST_ReadRequest = FIRST_DDPUntagged + NR_DDPUntagged,
@@ -18,8 +16,6 @@ enum {
 	FIRST_Immediate = FIRST_AtomicResponse + NR_AtomicResponse,
 	FIRST_Marker = FIRST_Immediate + NR_Immediate,
 };
-#undef F
-#undef B
 _Static_assert(FIRST_Marker + NR_Marker == NR_ROWS, "every header once, in order");
 
 const struct wire_header wire_iwarp_headers[WIRE_NR_IWARP_HDRS] = {
@@ -29,11 +25,7 @@ const struct wire_header wire_iwarp_headers[WIRE_NR_IWARP_HDRS] = {
 };
 
 const struct wire_field wire_iwarp_fields[] = {
-#define F(header, field, byte, bit, width) { #field, (byte) * 8 + (bit), width, WIRE_HDR_##header },
-#define B(header, field, byte, bytes) { #field, (byte) * 8, (bytes) * 8, WIRE_HDR_##header },
-	WIRE_IWARP_FIELDS(F, B)
-#undef F
-#undef B
+	WIRE_IWARP_FIELDS(WIRE_ROW_F, WIRE_ROW_B)
 };
 
 const unsigned wire_nr_iwarp_fields = NR_ROWS;

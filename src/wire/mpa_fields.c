@@ -10,18 +10,14 @@ const uint8_t wire_mpa_reply_key[WIRE_MPA_KEY_LEN] = {
 	'M', 'P', 'A', ' ', 'I', 'D', ' ', 'R', 'e', 'p', ' ', 'F', 'r', 'a', 'm', 'e',
 };
 
-#define F(header, field, byte, bit, width) +1
-#define B(header, field, byte, bytes) +1
 enum {
-#define H(name, length, source) NR_##name = 0 WIRE_MPA_##name##_FIELDS(F, B),
+#define H(name, length, source) NR_##name = 0 WIRE_MPA_##name##_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 	WIRE_MPA_HEADERS(H)
 #undef H
-	NR_ROWS = 0 WIRE_MPA_FIELDS(F, B),
+	NR_ROWS = 0 WIRE_MPA_FIELDS(WIRE_COUNT_F, WIRE_COUNT_B),
 	FIRST_MPA = 0,
 	FIRST_MPAEnhanced = FIRST_MPA + NR_MPA,
 };
-#undef F
-#undef B
 _Static_assert(FIRST_MPAEnhanced + NR_MPAEnhanced == NR_ROWS, "every header once, in order");
 
 const struct wire_header wire_mpa_headers[WIRE_NR_MPA_HDRS] = {
@@ -31,11 +27,7 @@ const struct wire_header wire_mpa_headers[WIRE_NR_MPA_HDRS] = {
 };
 
 const struct wire_field wire_mpa_fields[] = {
-#define F(header, field, byte, bit, width) { #field, (byte) * 8 + (bit), width, WIRE_HDR_##header },
-#define B(header, field, byte, bytes) { #field, (byte) * 8, (bytes) * 8, WIRE_HDR_##header },
-	WIRE_MPA_FIELDS(F, B)
-#undef F
-#undef B
+	WIRE_MPA_FIELDS(WIRE_ROW_F, WIRE_ROW_B)
 };
 
 const unsigned wire_nr_mpa_fields = NR_ROWS;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Address handles and multicast. */
-#include "abi/verbs/export.h"
+#include <infiniband/verbs.h>
 
 #include "abi/verbs/context.h"
+#include "abi/verbs/export.h"
 #include "abi/verbs/pd.h"
 #include "abi/verbs/vrb.h"
+#include "engine/ah.h"
 #include "engine/dev.h"
 #include "engine/gid.h"
 #include "engine/mcast.h"
-#include "engine/mkey.h"
-#include "engine/wqe.h"
+#include "engine/pd.h"
 #include "util/alloc.h"
 #include "util/export.h"
 
@@ -66,7 +67,7 @@ VRB_NOW(destroy_ah) int vrb_destroy_ah(struct ibv_ah *pub)
 	return 0;
 }
 
-/* The kernel finds the neighbour when a packet is sent. */
+/* The kernel resolves the neighbour when a packet is sent. */
 UT_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *attr,
 					  uint8_t mac[6], uint16_t *vid);
 int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *attr, uint8_t mac[6],
@@ -94,11 +95,9 @@ VRB_NOW(detach_mcast) int vrb_detach_mcast(struct ibv_qp *qp, const union ibv_gi
 /* --- address handles from completions --- */
 
 /*
- * The way back to the sender of a datagram, from its completion and the 40
- * bytes in front of the payload. RoCEv2 puts the network header there: an IPv6
- * header, or 20 undefined bytes and an IPv4 header (Annex A17.4.5.2). The two
- * are told apart by the first nibble and, where that fits both, by the IPv4
- * header checksum.
+ * The path to the sender of a datagram, from its completion and the 40 bytes in front of the payload. On
+ * RoCEv2 they are the network header: an IPv6 header, or 20 undefined bytes and an IPv4 header (Annex
+ * A17.4.5.2). The first nibble tells them apart and, where that fits both, the checksum of the IPv4 header.
  */
 
 #define IPV4_AT 20
@@ -144,7 +143,7 @@ struct origin {
 
 static int read_ipv4(const uint8_t *h, struct origin *ret)
 {
-	if (h[0] != 0x45 || (h[16] & 0xf0) == 0xe0) /* sent to a group, which names no address of ours */
+	if (h[0] != 0x45 || (h[16] & 0xf0) == 0xe0) /* sent to a group, which is no address of this host */
 		return -EINVAL;
 	*ret = (struct origin){ .hop_limit = h[8], .traffic_class = h[1] };
 	map_ipv4(&ret->src, h + 12);

@@ -94,8 +94,8 @@ VRB_NOW(get_async_event) int vrb_get_async_event(struct ibv_context *pub,
 
 	if (!dev)
 		return -1;
-	/* Programs close the device under a thread that sleeps here for ever. In a
-	 * kernel it would sleep on; so it must not lose what it sleeps on. */
+	/* Programs close the device while a thread sleeps here for ever. With a kernel the thread would sleep
+	 * on; so the objects that it sleeps on stay. */
 	vrb_hold(pub);
 	pthread_cleanup_push(let_go, pub);
 	rc = await_async(pub, dev, event);

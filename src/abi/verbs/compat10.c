@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ABI from before 2007 (node 1.0), with structures of its own. No binary of
- * a distribution we know imports one of these; a loader may still look for the
- * names, and a program that calls one gets a refusal and no crash. Arguments
- * are never looked at, so none are declared.
+ * The ABI from before 2007 (node 1.0), with structures of its own. No known binary of a distribution imports
+ * one of these. A loader may still resolve the names, and a program that calls one gets an error and does
+ * not crash. Arguments are not read, so none are declared. No header declares these functions.
  */
 #include "util/export.h"
 

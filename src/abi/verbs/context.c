@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Opening and closing. A kernel destroys what is left when the descriptor of a
- * context is closed; programs rely on it and leak. Here the last object that is
- * still there keeps the engine's context alive, so that a leaked queue pair can
- * neither crash nor be freed under a packet; its queue pairs stop serving.
+ * Opening and closing. A kernel destroys the remaining objects when the descriptor of a context is closed;
+ * programs rely on it and leak them. Here each remaining object keeps the engine's context alive, so that a
+ * leaked queue pair is neither freed under a packet nor crashes; it goes to state ERR.
  */
-
 #include "abi/verbs/context.h"
 
 #include "abi/dapple/shell.h"
@@ -31,9 +29,8 @@ struct ut_mutex vrb_contexts_lock = UT_MUTEX_INIT;
 struct ut_list vrb_contexts = UT_LIST_INIT(vrb_contexts);
 
 /*
- * cmd_fd is the context's identity for ibv_import_device(), nothing is written
- * to it: an empty memory file, which dup() and SCM_RIGHTS carry like the
- * kernel's own.
+ * cmd_fd identifies the context for ibv_import_device(). It is an empty memory file, which dup() and
+ * SCM_RIGHTS carry like the kernel's descriptor. Nothing is written to it.
  */
 static int make_identity(struct vrb_context *c)
 {
@@ -151,7 +148,7 @@ static void end_context(struct vrb_context *c)
 	free(c);
 }
 
-/* Queue pairs that were left behind: peers get no more answers from them. */
+/* Queue pairs that the program has not destroyed: peers get no more responses from them. */
 static void silence(struct vrb_context *c) UT_REQUIRES(c->lock)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -186,7 +183,7 @@ VRB_NOW(close_device) int vrb_close_device(struct ibv_context *pub)
 	ut_lock(&vrb_contexts_lock);
 	ut_list_del(&c->node);
 	ut_unlock(&vrb_contexts_lock);
-	if (dev_is_foreign(c->dev)) /* the parent's; the child only lets go */
+	if (dev_is_foreign(c->dev)) /* the parent's; the child only releases its references */
 		return 0;
 	close(pub->cmd_fd);
 	pub->cmd_fd = -1;
@@ -218,7 +215,7 @@ void vrb_release(struct ibv_context *pub)
 
 UT_EXPORT int ibv_fork_init(void)
 {
-	return 0; /* no page of the application is ever pinned */
+	return 0; /* no page of the application is pinned */
 }
 
 UT_EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)

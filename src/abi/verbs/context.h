@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What import.c and private.c need of open contexts. */
+/* Open contexts. */
 #ifndef ABI_VERBS_CONTEXT_H
 #define ABI_VERBS_CONTEXT_H
 
@@ -8,10 +8,10 @@
 extern struct ut_mutex vrb_contexts_lock;
 extern struct ut_list vrb_contexts; /* struct vrb_context, guarded by the lock */
 
-/* NULL with errno. */
+/* ibv_open_device(). Returns NULL with errno set on failure. */
 struct ibv_context *vrb_open(struct ibv_device *d);
 
-/* context.c: an object that keeps the engine's context alive. */
+/* An object keeps the engine's context alive; it is gone. */
 void vrb_hold(struct ibv_context *c);
 void vrb_release(struct ibv_context *c);
 

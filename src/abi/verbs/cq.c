@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Completion queues. Every one is an ibv_cq_ex behind, as its size costs little
- * and one destructor is enough. */
+ * and one destructor serves both. */
 #include "abi/verbs/cq.h"
 
 #include "abi/verbs/context.h"
@@ -150,7 +150,7 @@ int vrb_modify_cq(struct ibv_cq *pub, struct ibv_modify_cq_attr *attr)
 				       attr->moderate.cq_period));
 }
 
-/* The engine's half goes away while no event of it can be on its way out. */
+/* The engine's queue is destroyed while no event of it is being delivered. */
 static int end_with_channel(struct vrb_cq *cq, struct vrb_chan *ch)
 {
 	int rc;

@@ -2,7 +2,7 @@
 /*
  * The extended polling API. start_poll to end_poll belongs to one thread; the
  * polling lock is held between them unless the queue was declared
- * single-threaded. start_poll that finds nothing holds nothing.
+ * single-threaded. A start_poll without a completion does not hold it.
  */
 #include "abi/verbs/cq_ex.h"
 
@@ -67,68 +67,26 @@ static inline const struct eng_cqe *cur(struct ibv_cq_ex *pub)
 	return &vrb_of(pub, vrb_cq)->cur;
 }
 
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->opcode;
-}
+#define READ(type, name, member)                          \
+	static type read_##name(struct ibv_cq_ex *pub)    \
+	{                                                 \
+		return (type)cur(pub)->member;            \
+	}
+READ(enum ibv_wc_opcode, opcode, opcode)
+READ(uint32_t, vendor_err, vendor_err)
+READ(uint32_t, byte_len, byte_len)
+READ(__be32, imm_data, imm)
+READ(uint32_t, qp_num, qpn)
+READ(uint32_t, src_qp, src_qp)
+READ(unsigned int, wc_flags, wc_flags)
+READ(uint32_t, slid, slid)
+READ(uint8_t, sl, sl)
+READ(uint8_t, dlid_path_bits, dlid_path_bits)
+READ(uint64_t, completion_ts, ts)
+READ(uint64_t, completion_wallclock_ns, wallclock)
+#undef READ
 
-static uint32_t read_vendor_err(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->vendor_err;
-}
-
-static uint32_t read_byte_len(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->byte_len;
-}
-
-static __be32 read_imm_data(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->imm;
-}
-
-static uint32_t read_qp_num(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->qpn;
-}
-
-static uint32_t read_src_qp(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->src_qp;
-}
-
-static unsigned int read_wc_flags(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->wc_flags;
-}
-
-static uint32_t read_slid(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->slid;
-}
-
-static uint8_t read_sl(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->sl;
-}
-
-static uint8_t read_dlid_path_bits(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->dlid_path_bits;
-}
-
-static uint64_t read_completion_ts(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->ts;
-}
-
-static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *pub)
-{
-	return cur(pub)->wallclock;
-}
-
-/* Fields that no queue of ours is made with: reading them is against the
- * manual, but must not be a jump to nowhere. */
+/* Fields that no queue is created with. Reading them is against the manual, but must not jump through NULL. */
 static uint16_t read_cvlan(struct ibv_cq_ex *pub)
 {
 	return 0;

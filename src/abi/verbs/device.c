@@ -84,7 +84,7 @@ static struct vrb_device *find_or_make(const struct dev_info *info)
 	return d;
 }
 
-/* Devices that are gone leave the list; references keep them alive. */
+/* Devices that do not exist any more leave the list; references keep their memory. */
 static void forget_missing(const struct dev_info *v, int n)
 {
 	struct vrb_device *d, *next;
@@ -182,7 +182,7 @@ UT_EXPORT int ibv_get_device_index(struct ibv_device *d)
 
 /* --- the stand-in for /sys --- */
 
-/* Where programs should look instead of /sys, and the two old readers. */
+/* The folder that programs read instead of /sys, and the two old readers. */
 
 UT_EXPORT const char *ibv_get_sysfs_path(void);
 UT_EXPORT int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, size_t size);

@@ -4,7 +4,8 @@
 
 #include "abi/verbs/vrb.h"
 
-/* device.c: one more holder, one less. */
+/* The list of devices. A device lives as long as it has references: of the list, of each array that was
+ * given out, of each context. */
 void vrb_device_get(struct vrb_device *d);
 void vrb_device_put(struct vrb_device *d);
 

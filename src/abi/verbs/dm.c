@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Device memory: memory of the adapter, which here is memory of the process
- * that only the calls below and registered keys reach. */
+/* Device memory: memory of the adapter, which here is memory of the process. Only the calls below and
+ * registered keys reach it. */
 #include "abi/verbs/dm.h"
 
 #include "abi/verbs/context.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Importing: a second context and further handles on objects of the first, by
- * its descriptor and by handle numbers. Within one process that is what it is
- * with a kernel. The objects of another process live in that process, so its
- * descriptor is refused.
+ * Importing: a second context and further handles of objects of the first, by its descriptor and by handle
+ * numbers. Within one process it works as with a kernel. The descriptor of another process is refused, since
+ * its objects are in that process.
  */
+#include <infiniband/verbs.h>
+
 #include "abi/verbs/context.h"
 #include "abi/verbs/device.h"
 #include "abi/verbs/pd.h"
@@ -77,7 +78,7 @@ UT_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *c, uint32_t handle)
 	return &pd->pub;
 }
 
-/* Objects made through it must be gone, as the manual says. */
+/* Objects made through it must be destroyed before, as the manual says. */
 UT_EXPORT void ibv_unimport_pd(struct ibv_pd *pub)
 {
 	struct vrb_pd *pd = vrb_of(pub, vrb_pd);

@@ -1,22 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The kernel's forms of attributes and paths, for programs and libraries that
- * speak to a kernel's rdma_cm themselves. Plain field copies. */
-#include "util/export.h"
+#include "abi/verbs/marshall.h"
 
-#include <infiniband/sa.h>
-#include <infiniband/verbs.h>
-#include <rdma/ib_user_sa.h>
-#include <rdma/ib_user_verbs.h>
 #include <string.h>
-
-UT_EXPORT void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to,
-					  const struct ib_uverbs_ah_attr *from);
-UT_EXPORT void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to,
-					  const struct ib_uverbs_qp_attr *from);
-UT_EXPORT void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to,
-					   const struct ib_user_path_rec *from);
-UT_EXPORT void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to,
-					 const struct ibv_sa_path_rec *from);
 
 void ibv_copy_ah_attr_from_kern(struct ibv_ah_attr *to, const struct ib_uverbs_ah_attr *from)
 {
@@ -66,48 +51,23 @@ void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to, const struct ib_uverbs_q
 	to->alt_timeout = from->alt_timeout;
 }
 
+/* The members of both forms of a path record, besides the GIDs. */
+#define PATH_MEMBERS(C)                                                                       \
+	C(dlid) C(slid) C(raw_traffic) C(flow_label) C(hop_limit) C(traffic_class)            \
+	C(reversible) C(numb_path) C(pkey) C(sl) C(mtu_selector) C(mtu) C(rate_selector)      \
+	C(rate) C(packet_life_time_selector) C(packet_life_time) C(preference)
+#define COPY(member) to->member = (__typeof__(to->member))from->member;
+
 void ibv_copy_path_rec_from_kern(struct ibv_sa_path_rec *to, const struct ib_user_path_rec *from)
 {
 	memcpy(to->dgid.raw, from->dgid, sizeof(to->dgid.raw));
 	memcpy(to->sgid.raw, from->sgid, sizeof(to->sgid.raw));
-	to->dlid = from->dlid;
-	to->slid = from->slid;
-	to->raw_traffic = (int)from->raw_traffic;
-	to->flow_label = from->flow_label;
-	to->hop_limit = from->hop_limit;
-	to->traffic_class = from->traffic_class;
-	to->reversible = (int)from->reversible;
-	to->numb_path = from->numb_path;
-	to->pkey = from->pkey;
-	to->sl = from->sl;
-	to->mtu_selector = from->mtu_selector;
-	to->mtu = (uint8_t)from->mtu;
-	to->rate_selector = from->rate_selector;
-	to->rate = from->rate;
-	to->packet_life_time_selector = from->packet_life_time_selector;
-	to->packet_life_time = from->packet_life_time;
-	to->preference = from->preference;
+	PATH_MEMBERS(COPY)
 }
 
 void ibv_copy_path_rec_to_kern(struct ib_user_path_rec *to, const struct ibv_sa_path_rec *from)
 {
 	memcpy(to->dgid, from->dgid.raw, sizeof(to->dgid));
 	memcpy(to->sgid, from->sgid.raw, sizeof(to->sgid));
-	to->dlid = from->dlid;
-	to->slid = from->slid;
-	to->raw_traffic = (uint32_t)from->raw_traffic;
-	to->flow_label = from->flow_label;
-	to->hop_limit = from->hop_limit;
-	to->traffic_class = from->traffic_class;
-	to->reversible = (uint32_t)from->reversible;
-	to->numb_path = from->numb_path;
-	to->pkey = from->pkey;
-	to->sl = from->sl;
-	to->mtu_selector = from->mtu_selector;
-	to->mtu = from->mtu;
-	to->rate_selector = from->rate_selector;
-	to->rate = from->rate;
-	to->packet_life_time_selector = from->packet_life_time_selector;
-	to->packet_life_time = from->packet_life_time;
-	to->preference = from->preference;
+	PATH_MEMBERS(COPY)
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory regions. Every page of the process is reachable at any time, so
- * on-demand registration is what every registration is; the engine is not told
- * about the flag.
+ * Memory regions. No registration touches or pins a page, so every registration is one on demand; the
+ * engine does not get the flag.
  */
 #include "abi/verbs/mr.h"
 
@@ -38,7 +37,7 @@ struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, s
 
 #define REMOTE (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 
-/* Shared registration: other processes of the host may map what they may name. */
+/* Shared registration: other processes of the host may map the pages that their keys name. */
 static struct shm_area *share(uint64_t addr, size_t length, unsigned access)
 {
 	const char *v = getenv("DAPPLE_SHARE");
@@ -70,7 +69,7 @@ static struct ibv_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec
 	return &mr->pub;
 }
 
-/* On demand, huge pages may be asked for; both change nothing here. */
+/* The flags of on-demand registration and of huge pages change nothing here. */
 #define ODP_FLAGS ((unsigned)(IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB))
 
 static unsigned plain_access(unsigned access)
@@ -108,7 +107,7 @@ UT_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t l
 	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned)access);
 }
 
-/* Memory of another device: nothing here could reach it. */
+/* Memory of another device, which the processor cannot reach. */
 UT_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					   uint64_t iova, int fd, int access)
 {
@@ -127,8 +126,8 @@ struct ibv_mr *vrb_alloc_null_mr(struct ibv_pd *pd)
 }
 
 /*
- * All or nothing in the engine, so a failure always leaves the old region as it
- * was: of the codes of the call only "invalid input" can be true.
+ * The engine changes all or nothing, so a failure leaves the region as it was: of the codes of this call only
+ * "invalid input" can occur.
  */
 UT_EXPORT int ibv_rereg_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd, void *addr,
 			   size_t length, int access)
@@ -213,8 +212,7 @@ static int check_advice(struct vrb_pd *pd, struct eng_dev *dev, bool write,
 	return rc;
 }
 
-/* Nothing is ever faulted in ahead of time; the ranges are checked as a device
- * that did it would. */
+/* No page is faulted in ahead; the ranges are checked as by a device that does so. */
 int vrb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 		  struct ibv_sge *sg, uint32_t n)
 {
@@ -233,7 +231,7 @@ int vrb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t 
 UT_EXPORT int ibv_dontfork_range(void *base, size_t size);
 UT_EXPORT int ibv_dofork_range(void *base, size_t size);
 
-/* A child copies pages on write and shares none with a device. */
+/* A forked child copies pages on write; no device has them. */
 int ibv_dontfork_range(void *base, size_t size)
 {
 	return 0;

@@ -59,8 +59,8 @@ int vrb_dealloc_mw(struct ibv_mw *pub)
 }
 
 /*
- * Type 1: the provider chooses the next key, and it is in mw->rkey when the
- * call returns, so that the caller can send it to the peer behind the bind.
+ * Type 1: the library chooses the next key, which is in mw->rkey when the call returns, so that the program
+ * can send it to the peer behind the bind.
  */
 int vrb_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The two tables that inline functions of the header jump through. A slot of
- * verbs_context that stays NULL is "not supported" in the header's own words
- * (flow steering, RSS, work queues, counters, tag matching, rate limits). In
- * ibv_context the header tests nothing, so every entry it calls is filled.
+ * The two tables that inline functions of the public header call through. They take a slot of verbs_context
+ * that is NULL for "not supported" (flow steering, RSS, work queues, counters, tag matching, rate limits).
+ * Those of ibv_context they do not test, so each of these is filled.
  */
 #include "abi/verbs/ops.h"
 

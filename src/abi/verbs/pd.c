@@ -85,8 +85,8 @@ void vrb_pd_unuse(struct vrb_pd *pd)
 }
 
 /*
- * A thread domain promises that one thread at a time uses its objects. Nothing
- * of ours gets cheaper by that: posting takes one uncontended lock.
+ * A thread domain promises that one thread at a time uses its objects. No path gets cheaper by that: posting
+ * takes one uncontended lock.
  */
 struct ibv_td *vrb_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *attr)
 {
@@ -119,9 +119,8 @@ int vrb_dealloc_td(struct ibv_td *pub)
 }
 
 /*
- * The allocators are for memory that a device reads (queues in device-visible
- * buffers). Our queues are never seen by anyone else, so there is no resource
- * to allocate with them: accepted, and not called.
+ * The allocators are for memory that a device reads, such as queues. Here only the process reads its queues, so
+ * the allocators are accepted and not called.
  */
 struct ibv_pd *vrb_alloc_parent_domain(struct ibv_context *c,
 				       struct ibv_parent_domain_init_attr *attr)

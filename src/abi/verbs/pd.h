@@ -4,7 +4,7 @@
 
 #include "abi/verbs/vrb.h"
 
-/* pd.c: an object made through a protection domain. */
+/* Counts an object that was made through a protection domain; it is destroyed. */
 void vrb_pd_use(struct vrb_pd *pd);
 void vrb_pd_unuse(struct vrb_pd *pd);
 struct ibv_td *vrb_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *attr);

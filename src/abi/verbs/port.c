@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a device and its port are like: attributes, GIDs, P_Keys. */
+/* Attributes of a device and its port, GIDs and P_Keys. */
 
 #include "abi/verbs/port.h"
 
@@ -25,9 +25,8 @@ VRB_NOW(query_device) int vrb_query_device(struct ibv_context *c, struct ibv_dev
 }
 
 /*
- * What is made in this room and not in the engine. Any page may come and go
- * between registration and use, which is what on-demand paging promises; device
- * memory is dm.c.
+ * Attributes of what the shell implements and not the engine: on-demand paging, which every registration is,
+ * and device memory (dm.c).
  */
 static void add_ours(struct ibv_device_attr_ex *a)
 {
@@ -138,7 +137,7 @@ int vrb_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *
 	struct eng_gid g;
 	int rc = get_gid(c, port, index, &g);
 
-	*type = 0; /* InfiniBand or RoCE v1, and what an empty entry always gave */
+	*type = 0; /* InfiniBand or RoCE v1; also of an empty entry, as in rdma-core */
 	if (rc && rc != -ENODATA)
 		return vrb_minus(rc);
 	if (!rc && g.type == IBV_GID_TYPE_ROCE_V2)

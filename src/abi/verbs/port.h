@@ -4,11 +4,10 @@
 
 #include "abi/verbs/vrb.h"
 
-/* As the sysfs file says it: 0 InfiniBand or RoCE v1, 1 RoCE v2. 0, or -1 with
- * errno. */
+/* The type of a GID as in the sysfs file: 0 InfiniBand or RoCE v1, 1 RoCE v2. Returns 0, or -1 with errno set. */
 int vrb_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
 
-/* Functions of the tables, by the file that has them. */
+/* Slots of the tables in ops.c. */
 int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t len);
 int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
 			struct ibv_device_attr_ex *attr, size_t len);

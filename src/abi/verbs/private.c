@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The private node: what rdma-core's libraries and providers use among
- * themselves. The providers of the distribution (libmlx5, libefa) are loaded
- * over us by programs that link their extra calls; they register a driver, find
- * no device of theirs and never come back. The commands that would talk to a
- * kernel driver are refused.
+ * The private node: functions that rdma-core's libraries and providers use among themselves. Programs that link
+ * the extra calls of a provider (libmlx5, libefa) load it above this library: it registers a driver, finds no
+ * device of its kind and calls nothing else. Commands for a kernel driver are refused. No header declares these
+ * functions.
  *
- * VRB_PRIVATE is the node's number; only the registration's name carries it.
+ * VRB_PRIVATE is the number of the node; only the name of the registration contains it.
  */
 #include "abi/verbs/context.h"
 #include "abi/verbs/port.h"
@@ -25,7 +24,7 @@
 	type name(__VA_ARGS__);        \
 	UT_EXPORT type name(__VA_ARGS__)
 
-/* Arguments are never looked at, so none are declared. */
+/* Arguments are not read, so none are declared. */
 #define REFUSED(name)                  \
 	PRIVATE(int, name, void)       \
 	{                              \
@@ -60,7 +59,7 @@ PRIVATE(struct ibv_context *, verbs_open_device, struct ibv_device *d, void *pri
 	return vrb_open(d);
 }
 
-/* A provider's context, queue or table cannot be mixed with ours. */
+/* The context, queues and tables of a provider do not work with those of this library. */
 PRIVATE(void *, _verbs_init_and_alloc_context, void)
 {
 	return vrb_null(-EOPNOTSUPP);

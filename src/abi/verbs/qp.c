@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queue pairs: life, attributes, posting. */
+/* Queue pairs: creation, attributes, posting, end. */
 #include "abi/verbs/qp.h"
 
 #include "abi/verbs/context.h"
@@ -20,16 +20,15 @@
 #define OFFERED_INIT_ATTRS                                                              \
 	((uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |                       \
 		    IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
-/* Ethernet address and VLAN of a path: bits that kernels once had and that no
- * header ever named. Programs ask for "all bits up to 24" to get everything. */
+/* Ethernet address and VLAN of a path: bits that old kernels had and that no header names. Programs query "all
+ * bits up to 24" to get everything. */
 #define KERNEL_ONLY_ATTRS (0xf << 21)
 #define KNOWN_CREATE_FLAGS                                                              \
 	((uint32_t)(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SCATTER_FCS |     \
 		    IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN |          \
 		    IBV_QP_CREATE_PCI_WRITE_END_PADDING))
 
-/* Not offered = EOPNOTSUPP, by which programs and tests tell "this adapter
- * cannot" from "you made a mistake". */
+/* EOPNOTSUPP: the adapter does not offer it, which programs tell from an invalid argument. */
 static int check_init(const struct ibv_qp_init_attr_ex *a)
 {
 	uint32_t m = a->comp_mask;
@@ -78,7 +77,7 @@ static void fill_spec(struct eng_qp_spec *s, const struct ibv_qp_init_attr_ex *a
 	}
 }
 
-/* From here on the handle is one of the context's. */
+/* The handle is on the list of the context from here on. */
 static void publish(struct vrb_qp *qp, struct ibv_context *pub)
 {
 	struct vrb_context *c = vrb_ctx(pub);
@@ -224,8 +223,8 @@ UT_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *pub)
 	return qp->extended ? &qp->pub : NULL;
 }
 
-/* A queue pair that starts anew must not be handed completions of its former
- * life: programs reset one to recover, and look at what they poll next. */
+/* After a reset no earlier completion of the queue pair may be polled: programs reset one to recover, and
+ * evaluate what they poll next. */
 static void forget_completions(struct vrb_qp *qp)
 {
 	const struct ibv_qp *q = &qp->pub.qp_base;
@@ -276,8 +275,7 @@ VRB_NOW(query_qp) int vrb_query_qp(struct ibv_qp *pub, struct ibv_qp_attr *attr,
 	return 0;
 }
 
-/* The kernel copies payload with whatever routine suits the machine: no order
- * of bytes within a message is promised. */
+/* The kernel chooses the routine that copies payload: no order of bytes within a message is promised. */
 UT_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
 	return 0;
@@ -351,9 +349,8 @@ int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 }
 
 /*
- * Enhanced connection establishment: a vendor's private options of a queue
- * pair. We are no vendor and have none. Programs carry on at EOPNOTSUPP alone: options
- * of no vendor are an error to rdma_set_local_ece().
+ * Enhanced connection establishment: private options that a vendor gives a queue pair. Dapple has none.
+ * Programs continue only after EOPNOTSUPP: options of no vendor are an error of rdma_set_local_ece().
  */
 UT_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {

@@ -2,8 +2,8 @@
 /*
  * The ibv_wr_* calls. Entries are built in place in the send queue; the lock
  * that serialises posting is held from wr_start to wr_complete or wr_abort.
- * An error inside a batch is remembered and makes wr_complete refuse all of it,
- * as the manual demands; the engine checks the entries then.
+ * After an error within a batch wr_complete refuses all of it, as the manual demands; the engine checks the
+ * entries there.
  */
 #include "abi/verbs/qp_ex.h"
 
@@ -45,7 +45,7 @@ static void fail(struct ibv_qp_ex *pub, int rc)
 	vrb_of(pub, vrb_qp)->cur = NULL;
 }
 
-/* The next entry, or NULL when the batch has failed already. */
+/* Returns the next entry, or NULL if the batch has failed already. */
 static struct eng_swqe *begin(struct ibv_qp_ex *pub, enum ibv_wr_opcode op)
 {
 	struct vrb_qp *qp = vrb_of(pub, vrb_qp);
@@ -156,7 +156,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 	w->bind.mr = info->mr ? vrb_of(info->mr, vrb_mr)->mk : NULL;
 }
 
-/* Slots that the queue pair was not made for: refused at wr_complete. */
+/* Operations that the queue pair was not created for: refused at wr_complete. */
 static void refuse(struct ibv_qp_ex *qp)
 {
 	fail(qp, -EOPNOTSUPP);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Names that programs print; scripts compare them, so the words are those of
- * the distribution's library. */
-#include "util/export.h"
+/* Names that programs print. Scripts compare them, so they are those of the distribution's library. */
+#include <infiniband/verbs.h>
 
 #include "abi/verbs/export.h"
+#include "util/export.h"
 
-#include <infiniband/verbs.h>
 #include <stddef.h>
 
 static const char *pick(const char *const *names, size_t n, int value)
@@ -109,9 +108,8 @@ UT_EXPORT const char *ibv_wc_status_str(enum ibv_wc_status value)
 /* --- rates --- */
 
 /*
- * Static rates: the code, its multiple of 2.5 Gb/s (-1: none in the
- * specification's sense) and Mb/s on the wire, which for the 64b/66b encoded
- * speeds is what is left of the nominal figure plus coding.
+ * Static rates: the code, its multiple of 2.5 Gb/s (-1: none) and Mb/s on the wire, for speeds with 64b/66b
+ * encoding including the encoding.
  */
 
 struct rate {

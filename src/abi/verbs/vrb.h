@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The objects that programs hold, each with the engine's object behind the
- * public structure. Layout rules that others rely on:
+ * public structure. Other libraries rely on the layout:
  *
  *  - the public part comes first in each;
- *  - vrb_device is 712 bytes and more: providers of the distribution look at
- *    byte 664 to find out whether a device is theirs.
+ *  - vrb_device has at least 712 bytes: providers of the distribution read byte 664 to recognise their
+ *    devices.
  *
  * Events that were handed out are counted here (delivered), acknowledged ones
  * in the public structure; destroy waits until both are equal. The counts are
@@ -171,8 +171,8 @@ static inline struct vrb_context *vrb_ctx(const struct ibv_context *c)
 	return ut_container((void *)(uintptr_t)c, struct vrb_context, v.context);
 }
 
-/* The adapter behind any public object that has a context, or NULL with errno
- * EIO when it was made before a fork. */
+/* Returns the adapter behind a public object that has a context, or NULL with errno EIO if it was made before a
+ * fork. */
 static inline struct eng_dev *vrb_live(const struct ibv_context *c)
 {
 	struct eng_dev *dev = vrb_ctx(c)->dev;
@@ -183,7 +183,7 @@ static inline struct eng_dev *vrb_live(const struct ibv_context *c)
 	return NULL;
 }
 
-/* Negative errno of the engine -> the errno that a call returns (and sets). */
+/* From a negative errno of the engine to the errno that a call returns and sets. */
 static inline int vrb_error(int rc)
 {
 	if (rc < 0)
@@ -198,14 +198,11 @@ static inline void *vrb_null(int rc)
 	return NULL;
 }
 
-/* Calls that say -1. */
+/* The same for calls that return -1. */
 static inline int vrb_minus(int rc)
 {
 	errno = -rc;
 	return -1;
 }
-
-void vrb_ack_cq_events(struct ibv_cq *cq, unsigned int n);
-void vrb_ack_async_event(struct ibv_async_event *event);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Blocking for an event, with the manners of read(); see util/restart.h. */
 #include "abi/verbs/wait.h"
 
 #include "engine/chan.h"
@@ -17,8 +16,8 @@ static int may_sleep(struct eng_dev *dev, int fd)
 		return -errno;
 	if (!(flags & O_NONBLOCK))
 		return 0;
-	/* A program that polls the descriptor expects the adapter to run by
-	 * itself; one look costs little and may save a round. */
+	/* A program that polls the descriptor expects progress without calls of its own; one round here costs
+	 * little. */
 	eng_dev_poll(dev, NULL);
 	return -EAGAIN;
 }
