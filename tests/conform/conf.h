@@ -128,7 +128,7 @@ struct ibv_qp *cf_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
 struct ibv_ah *cf_ah(struct ibv_pd *pd);
 struct ibv_mw *cf_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 void *cf_pages(size_t len); /* anonymous, zeroed, shared with forked children */
-void *cf_buffer(size_t len); /* the same; with CONFORM_LENT from dpl_alloc_shared(), and kept */
+void *cf_buffer(size_t len); /* the same; with CONFORM_EXPORTED from dpl_alloc_shared(), and kept */
 struct ibv_ah_attr cf_ah_attr(void);
 
 #define CF_ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
@@ -261,11 +261,11 @@ enum ibv_wc_status cf_peer_gone(void);
 /* --- completions --- */
 /* Time of which little passes while this process does not run: a machine that stood still, all of
  * it, for half a minute is no fault. Each look counts CF_LOOK_MS at most since the one before. */
-struct cf_patience {
+struct cf_timeout {
 	uint64_t spent, last;
 };
 /* So much time has been spent, since the struct was zero. */
-bool cf_over(struct cf_patience *p, uint64_t ns);
+bool cf_over(struct cf_timeout *p, uint64_t ns);
 bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
 struct ibv_wc cf_wc_at(const char *file, int line, struct ibv_cq *cq, uint64_t id,
 		       enum ibv_wc_status status);

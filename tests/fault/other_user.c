@@ -176,7 +176,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 		uint8_t body[64];
 	} x = { 0 };
 	const struct ucred root = { .pid = getppid() };
-	int gifts[3] = { fd, fd, fd }; /* two of them are what a will is */
+	int fds[3] = { fd, fd, fd }; /* two of them are what a will is */
 	long r;
 
 	for (int type = 0; type <= HOST_MSG_FORWARD + 1; type++)
@@ -196,7 +196,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 				x.body[12] = 0x63;
 			}
 			shared->mails += send_mail(fd, v, &x, sizeof(x.m) + 20, 0, NULL, 0) > 0;
-			shared->mails += send_mail(fd, v, &x, sizeof(x), SCM_RIGHTS, gifts,
+			shared->mails += send_mail(fd, v, &x, sizeof(x), SCM_RIGHTS, fds,
 						   (2 + index) * sizeof(int)) > 0;
 			r = send_mail(fd, v, &x, sizeof(x), SCM_CREDENTIALS, &root, sizeof(root));
 			refused(r < 0 ? -1 : 0, EPERM);

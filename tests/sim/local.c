@@ -223,22 +223,22 @@ static void ended_generation(void)
 	close_pair();
 }
 
-static struct eng_mkey *lent;
+static struct eng_mkey *exported;
 
 static void take_back(struct local_net *n)
 {
 	n->fetching = NULL;
-	CHECK(eng_mr_dereg(lent) == 0);
+	CHECK(eng_mr_dereg(exported) == 0);
 }
 
 /* A Read whose region goes while it is being fetched is refused, as one that comes too late. */
 static void dereg_while_reading(void)
 {
 	open_pair(NULL);
-	lent = sim_reg(b.h, b.mem, 1 << 20);
+	exported = sim_reg(b.h, b.mem, 1 << 20);
 	w.local->fetching = take_back;
 	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_RDMA_READ, .at = a.mem, .len = 1 << 20,
-					     .remote = b.mem, .rkey = lent->key }) == 0);
+					     .remote = b.mem, .rkey = exported->key }) == 0);
 	sim_wc_is(&w, a.scq, IBV_WC_REM_ACCESS_ERR);
 	CHECK(eng_qp_state(b.qp) == IBV_QPS_ERR && sim_event(b.h, IBV_EVENT_QP_ACCESS_ERR));
 	close_pair();
@@ -346,7 +346,7 @@ static void storm_of_nonsense(void)
 static void strangers(void)
 {
 	struct { /* struct ibp_pieces with two of them */
-		uint32_t seal[2][2];
+		uint32_t generation[2][2];
 		uint64_t v[4];
 	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
 	struct ibp_header n;

@@ -108,7 +108,7 @@ struct offer {
 	uint32_t rkey, len;
 };
 
-static void lend_one(struct cf_party *p, struct cf_side *s, struct block *b, uint32_t len)
+static void use_one(struct cf_party *p, struct cf_side *s, struct block *b, uint32_t len)
 {
 	struct ibv_mr *mr;
 	struct offer o;
@@ -141,7 +141,7 @@ static void *lender(void *arg)
 	cf_side(&s, &o);
 	cf_connect(p, &s);
 	for (int round = 0; round < sp_times(SHORT, LONG); round++)
-		lend_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, SHARED_LEAST, MOST));
+		use_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, SHARED_LEAST, MOST));
 	check_all(b);
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A process of the same user that joins through the real hand-shake and then writes what it likes
- * where it may: into its rings, its ears, its page, and into letters with other descriptors.
+ * where it may: into its rings, its consumers, its page, and into letters with other descriptors.
  *
  *     victim  <-- RC, verified data -->  honest peer
  *        ^
@@ -54,7 +54,7 @@ static struct attacker {
 	unsigned slot; /* the victim's */
 	struct shm_peer_tx *t;
 	struct ut_flow f;
-	uint8_t *lent;
+	uint8_t *exported;
 } x;
 
 static void join(void)
@@ -98,7 +98,7 @@ static uint64_t any_address(void)
 	static const uint64_t odd[] = { 0, 1, UINT64_MAX, 0xffff800000000000ull, 4096 };
 	uint32_t k = sp_below(&x.rng, 8);
 
-	return k < 5 ? odd[k] : k == 5 ? sp_rand(&x.rng) : (uintptr_t)x.lent + sp_below(&x.rng, ROOM);
+	return k < 5 ? odd[k] : k == 5 ? sp_rand(&x.rng) : (uintptr_t)x.exported + sp_below(&x.rng, ROOM);
 }
 
 /* A note with a true core, and with what it names. */
@@ -174,17 +174,17 @@ static void tails(void)
 	struct shm_ring *r = x.t->ring.ring;
 
 	for (int i = 0; i < 200; i++) {
-		uint64_t near = atomic_load(&x.t->ring.consumer->head) + SHM_LINE * sp_below(&x.rng, 20000);
+		uint64_t in_range = atomic_load(&x.t->ring.consumer->head) + SHM_LINE * sp_below(&x.rng, 20000);
 
 		if (i % 10 == 0)
 			noise(r->data + sp_below(&x.rng, SHM_RING_BYTES - 4096), 4096);
-		atomic_store(&r->tail, sp_below(&x.rng, 4) ? near : sp_rand(&x.rng));
+		atomic_store(&r->tail, sp_below(&x.rng, 4) ? in_range : sp_rand(&x.rng));
 		ring_now();
 	}
 }
 
 /* What the victim reads of ours: how far we have read, whether we sleep, our seals. */
-static void ears(void)
+static void consumers(void)
 {
 	struct shm_peer_rx *r;
 
@@ -253,7 +253,7 @@ static int odd_descriptor(void)
 }
 
 /* Letters by nobody's rules: the token of the victim is not known, but its types and lengths are. */
-static void letters(void)
+static void messages(void)
 {
 	struct host_addr *a = host_addr_find(x.h, LO4);
 	struct host_dest to = { .slot = (uint16_t)x.slot, .addr = LO4 };
@@ -290,7 +290,7 @@ static int attack(void *arg)
 	int round = *(int *)arg;
 
 	x.rng = (struct sp_rng){ page->seed + (uint64_t)round };
-	x.lent = sp_area(ROOM);
+	x.exported = sp_area(ROOM);
 	join();
 	atomic_store(&page->round, round + 1);
 	SP_UNTIL((usleep(200), atomic_load(&page->offered) > round), "no prey");
@@ -298,8 +298,8 @@ static int attack(void *arg)
 		switch (sp_below(&x.rng, 6)) {
 		case 0: notes(false); break;
 		case 1: notes(true); break;
-		case 2: ears(); break;
-		case 3: letters(); break;
+		case 2: consumers(); break;
+		case 3: messages(); break;
 		case 4: tails(); i = 3; break; /* it is not listened to any more */
 		default: remap(); i = 3;
 		}
@@ -351,7 +351,7 @@ static void verified(struct cf_side *s, const struct cf_addr *to, uint64_t seed)
 
 struct prey {
 	struct cf_side s;
-	uint8_t *field; /* three rooms, of which the middle one is lent */
+	uint8_t *field; /* three rooms, of which the middle one is exported */
 };
 
 static void offer(struct prey *y, const struct cf_side *base)
@@ -418,7 +418,7 @@ static void victim_rounds(struct cf_side *s, const struct cf_addr *to)
 	if (offered)
 		withdraw(&y);
 	printf("# %d attackers\n", seen);
-	before.ears += 2 * SP_EARS; /* who asked and did not come */
+	before.consumers += 2 * SP_CONSUMERS; /* who asked and did not come */
 	before.maps += 4 * HELLOS * ROUNDS;
 	before.fds += 64;
 	sp_no_more_than(&before, 64ul << 20);

@@ -62,7 +62,7 @@ static void handshake(void)
 	CF_TRUE(!memcmp(rep, "MPA ID Rep Frame", 16));
 }
 
-static int knock(uint16_t port)
+static int connect_to(uint16_t port)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), n;
@@ -74,7 +74,7 @@ static int knock(uint16_t port)
 	return fd;
 }
 
-static void letter(int fd, struct hello *h, int *segment, bool out)
+static void exchange(int fd, struct hello *h, int *segment, bool out)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { h, sizeof(*h) };
@@ -97,14 +97,14 @@ static void leave_the_wire(void)
 	struct sockaddr_in own;
 	socklen_t n = sizeof(own);
 	struct hello h = { .magic = 0x44504931u, .to_port = (uint16_t)page->port };
-	int fd = knock(h.to_port), segment = shm_pipe_make(&x.pipe);
+	int fd = connect_to(h.to_port), segment = shm_pipe_make(&x.pipe);
 
 	CF_OK(getsockname(x.tcp, (struct sockaddr *)&own, &n));
 	h.from_port = ntohs(own.sin_port);
 	memcpy(h.from, lo, 16);
 	memcpy(h.to, lo, 16);
-	letter(fd, &h, &segment, true);
-	letter(fd, &h, &segment, false);
+	exchange(fd, &h, &segment, true);
+	exchange(fd, &h, &segment, false);
 	CF_OK(shm_pipe_join(&x.pipe, segment));
 	atomic_store(&x.pipe.own->open, 1);
 	close(fd);

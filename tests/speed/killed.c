@@ -57,7 +57,7 @@ struct end {
 	struct sp_rng rng;
 	uint64_t posted, done;
 	bool failed;
-	struct cf_patience since_death;
+	struct cf_timeout since_death;
 	enum { WAITS, RUNS, OVER } is;
 };
 
@@ -202,7 +202,7 @@ static bool kill_one(struct lane *l, pid_t pid, int wave, uint64_t *at, struct s
 
 static void kill_wave(const pid_t *pid, int wave, struct sp_rng *rng)
 {
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 	uint64_t at[LANES];
 	int dead = 0;
 
@@ -331,7 +331,7 @@ static bool step_all(void)
 
 static void survive_wave(void)
 {
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 
 	sv.base.o = options(sv.wave == waves);
 	for (int i = 0; i < LANES; i++) {
@@ -382,7 +382,7 @@ static void survivor(struct cf_party *p)
 	warm.fds += cf.iwarp ? 0 : 32;
 	/* Rings of the last wave, whose ends are told one by one. */
 	warm.maps += cf.iwarp ? 0 : 2 * LANES;
-	warm.ears += cf.iwarp ? 0 : SP_EARS;
+	warm.consumers += cf.iwarp ? 0 : SP_CONSUMERS;
 	if (waves > WARM)
 		sp_no_more_than(&warm, 16ul << 20);
 	cf_meet(p);

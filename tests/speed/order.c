@@ -189,7 +189,7 @@ static bool starves(int i)
 }
 
 /* Many QPs of one side, on its two CQs. */
-static struct cf_side *crowd(struct cf_party *p, struct cf_side *base, struct cf_opt *o)
+static struct cf_side *open_many(struct cf_party *p, struct cf_side *base, struct cf_opt *o)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { DEEP, DEEP, 1, 1, 0 } };
 	struct cf_addr *mine = calloc(QPS, sizeof(*mine)), *theirs = calloc(QPS, sizeof(*theirs));
@@ -218,7 +218,7 @@ static struct cf_side *crowd(struct cf_party *p, struct cf_side *base, struct cf
 static void feeds(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_side base, *v = crowd(p, &base, &o);
+	struct cf_side base, *v = open_many(p, &base, &o);
 	struct ibv_wc wc;
 
 	for (int i = 0; i < QPS; i++)
@@ -250,7 +250,7 @@ static void feeds(struct cf_party *p)
 static void eats(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_side base, *v = crowd(p, &base, &o);
+	struct cf_side base, *v = open_many(p, &base, &o);
 	struct ibv_wc wc;
 
 	for (int round = 0; round < sp_times(ROUNDS, ROUNDS_FULL); round++) {

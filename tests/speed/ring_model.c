@@ -236,7 +236,7 @@ static void reset(void)
 	w.rx.ring = (struct shm_rx){ .ring = w.ring, .consumer = w.consumer, .head = w.start,
 				     .seen = w.start };
 	w.tx.ring = (struct shm_tx){ .ring = w.ring, .consumer = w.consumer, .page = n->page,
-				     .tail = w.start, .head = w.start, .shown = w.start };
+				     .tail = w.start, .head = w.start, .published = w.start };
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
 		write_one(i);

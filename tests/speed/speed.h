@@ -37,11 +37,11 @@ bool sp_is_wire(void);
 
 /*
  * What this process has now. An ear is a page of the local path and counts apart: an asker that
- * dies before it opens its ring leaves one behind for a minute; from SP_EARS on for a second.
+ * dies before it opens its ring leaves one behind for a minute; from SP_CONSUMERS on for a second.
  */
-#define SP_EARS 512
+#define SP_CONSUMERS 512
 struct sp_held {
-	unsigned fds, maps, ears, threads;
+	unsigned fds, maps, consumers, threads;
 	unsigned long resident;
 };
 struct sp_held sp_held(void);
@@ -60,7 +60,7 @@ bool sp_try_connect(struct cf_side *s, const struct cf_addr *peer, int fd, bool 
 
 #define SP_UNTIL(cond, ...)                                                    \
 	do {                                                                   \
-		struct cf_patience p_ = { 0 };                                 \
+		struct cf_timeout p_ = { 0 };                                 \
 		for (unsigned i_ = 0; !(cond); i_++) {                         \
 			if (i_ % 64 == 63 && cf_over(&p_, CF_WAIT_MS * 1000000ull)) \
 				CF_DIE(__VA_ARGS__);                           \

@@ -124,13 +124,13 @@ static bool may_end(enum ibv_wc_status st, bool first)
 	return (first || cf.iwarp) && st == IBV_WC_REM_ACCESS_ERR;
 }
 
-static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)
+static void access_attached(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)
 {
 	/* Small ones, one after the other, are made by this end alone where there is a way. */
 	bool alone = sp_below(rng, 2);
 	uint32_t window = alone ? 1 : WINDOW, most = alone ? 4096 : AREA / 4;
 	uint64_t posted = 0, done = 0;
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 	bool failed = false;
 	struct ibv_wc wc;
 
@@ -171,7 +171,7 @@ static void borrows(struct cf_party *p)
 
 		cf_swap(p, &(void *){ 0 }, &area, sizeof(area));
 		cf_connect(p, &s);
-		borrow(&s, &rng, area, round);
+		access_attached(&s, &rng, area, round);
 		atomic_store(&page->failed, round + 1);
 		rest(&s);
 	}

@@ -31,14 +31,14 @@ static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 }
 
 /* b lets visitors in, or not; nothing has passed between them yet. */
-static void pair_open(struct pair *p, uint16_t port, bool visits)
+static void pair_open(struct pair *p, uint16_t port, bool direct)
 {
 	bool fetches;
 
 	open_pair(port, &p->a, &p->b);
 	shm_channel_messages(local_datagrams_channel(p->a), true, false);
-	shm_channel_messages(local_datagrams_channel(p->b), true, visits);
-	CHECK(!local_datagrams_channel(p->a)->export && !local_datagrams_channel(p->b)->export == !visits);
+	shm_channel_messages(local_datagrams_channel(p->b), true, direct);
+	CHECK(!local_datagrams_channel(p->a)->export && !local_datagrams_channel(p->b)->export == !direct);
 	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }

@@ -25,7 +25,7 @@ struct pair {
 	struct shm_page *page;
 	struct shm_tx tx;
 	struct shm_rx rx;
-	int bell;
+	int wake_fd;
 	uint64_t seed;
 	uint32_t count, largest;
 	bool sleepy;
@@ -46,13 +46,13 @@ static void pair_make(struct pair *p)
 	CHECK(shm_ring_valid(p->ring, SHM_RING_SEG));
 	p->tx = (struct shm_tx){ .ring = p->ring, .consumer = p->consumer, .page = p->page };
 	p->rx = (struct shm_rx){ .ring = p->ring, .consumer = p->consumer };
-	p->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	CHECK(p->bell >= 0);
+	p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	CHECK(p->wake_fd >= 0);
 }
 
 static void pair_end(struct pair *p)
 {
-	close(p->bell);
+	close(p->wake_fd);
 	shm_seg_unmap(p->ring, SHM_RING_SEG);
 	shm_seg_unmap(p->consumer, sizeof(*p->consumer));
 	shm_seg_unmap(p->page, sizeof(*p->page));
@@ -93,7 +93,7 @@ static void *send_all(void *arg)
 			sched_yield();
 		CHECK(r == SHM_PUT || r == SHM_PUT_RING);
 		if (r == SHM_PUT_RING)
-			CHECK(write(p->bell, &one, sizeof(one)) == sizeof(one));
+			CHECK(write(p->wake_fd, &one, sizeof(one)) == sizeof(one));
 		dawdle(&dice);
 	}
 	free(buf);
@@ -101,18 +101,18 @@ static void *send_all(void *arg)
 }
 
 /* As the owner of a link sleeps: says so, looks once more, and blocks. */
-static void nap(struct pair *p, struct ut_rng *dice)
+static void sleep_until_woken(struct pair *p, struct ut_rng *dice)
 {
-	struct pollfd f = { .fd = p->bell, .events = POLLIN };
+	struct pollfd f = { .fd = p->wake_fd, .events = POLLIN };
 	uint64_t n;
 
 	atomic_store(&p->page->on, 1);
 	dawdle(dice);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!shm_waiting(&p->rx)) {
-		CHECK_MSG(poll(&f, 1, 20000) == 1, "nobody rang the bell; seed %llu",
+		CHECK_MSG(poll(&f, 1, 20000) == 1, "the writer did not wake the reader; seed %llu",
 			  (unsigned long long)p->seed);
-		CHECK(read(p->bell, &n, sizeof(n)) == sizeof(n));
+		CHECK(read(p->wake_fd, &n, sizeof(n)) == sizeof(n));
 	}
 	atomic_store(&p->page->on, 0);
 }
@@ -130,7 +130,7 @@ static void receive_all(struct pair *p)
 
 		while (!(r = shm_get(&p->rx, &h, buf, SHM_PAYLOAD_MAX))) {
 			if (p->sleepy)
-				nap(p, &dice);
+				sleep_until_woken(p, &dice);
 			else
 				sched_yield();
 		}

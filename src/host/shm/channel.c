@@ -21,12 +21,12 @@ static void wake_peer(int fd)
 	UT_SYS(SYS_write, fd, &one, sizeof(one));
 }
 
-int shm_peer_full(struct shm_peer_tx *t, uint64_t patience)
+int shm_peer_full(struct shm_peer_tx *t, uint64_t wait_ns)
 {
 	if (!t->since)
 		t->since = ut_now();
 	/* A receiver that does not read for so long is stopped: as lost on the wire. */
-	return ut_now() - t->since < patience ? -EAGAIN : -ENOBUFS;
+	return ut_now() - t->since < wait_ns ? -EAGAIN : -ENOBUFS;
 }
 
 int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
@@ -354,7 +354,7 @@ static void flush_all(struct shm_chan *ch)
 	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
 			shm_peer_told(ch, t);
-			if (t->ring.shown != t->ring.tail)
+			if (t->ring.published != t->ring.tail)
 				shm_peer_result(ch, t, shm_show(&t->ring));
 		}
 }

@@ -124,10 +124,10 @@ void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 
 enum shm_put shm_show(struct shm_tx *t)
 {
-	uint64_t before = t->shown;
+	uint64_t before = t->published;
 	bool ring;
 
-	t->shown = t->tail;
+	t->published = t->tail;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 	ring = must_ring(t, before);
 	t->unnotified = false;
