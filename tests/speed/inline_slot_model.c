@@ -17,7 +17,7 @@ static bool blind(const void *p, uint64_t *ret);
 	})
 #include "model_atomics.h"
 
-#include "../../src/host/shm/ring.c"
+#include "support/shims/shm_ring.c"
 
 #include "support/check.h"
 

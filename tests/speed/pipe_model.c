@@ -7,7 +7,7 @@
  */
 #include "model_atomics.h"
 
-#include "../../src/host/shm/pipe.c"
+#include "support/shims/shm_pipe.c"
 
 #include "support/check.h"
 

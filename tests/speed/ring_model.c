@@ -16,12 +16,12 @@
 #include "model_atomics.h"
 #include "host/shm/channel.h"
 
-#include "../../src/host/shm/ring.c"
+#include "support/shims/shm_ring.c"
 #undef MASK
 struct shm_channel;
 void look_again(struct shm_channel *c);
 #define shm_channel_settle look_again /* so that a model can leave it away */
-#include "../../src/host/shm/channel.c"
+#include "support/shims/shm_channel.c"
 #undef shm_channel_settle
 #include "link/local/datagrams.h"
 #include "link/udp/local.h"

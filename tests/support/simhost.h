@@ -12,7 +12,7 @@
 #include "engine/event.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
-#include "link/sim.h"
+#include "support/simnet.h"
 #include "proto/ib/ibp.h"
 
 #define SIM_HOSTS 4

@@ -8,7 +8,7 @@
  * arrive one after another get seg 0, 1, 2 ..., a gap starts at 0 again, as
  * the kernel's receive offload does with their identifications.
  */
-#include "link/sim.h"
+#include "support/simnet.h"
 
 #include "util/alloc.h"
 #include "util/heap.h"

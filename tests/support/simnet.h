@@ -10,8 +10,8 @@
  *	... recv(), protocol, send() ...
  *	now = min(sim_net_next(net), the protocols' deadlines);
  */
-#ifndef LINK_SIM_H
-#define LINK_SIM_H
+#ifndef TESTS_SUPPORT_SIMNET_H
+#define TESTS_SUPPORT_SIMNET_H
 
 #include "link/fault.h"
 #include "link/link.h"
