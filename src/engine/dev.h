@@ -64,7 +64,7 @@ struct eng_dev_ops {
 	 */
 	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
 	/* The same until the channel has an event, which the caller takes at once: 0 (or another
-	 * thread was faster), or -EINTR. Default: eng_dev_wait_comp. */
+	 * thread was faster), or -EINTR. */
 	int (*wait_comp)(struct eng_dev *dev, struct eng_chan *chan);
 	/*
 	 * The application has posted to a QP: true if all of it is on its way without a round of
@@ -89,7 +89,7 @@ struct eng_dev_ops {
 	/*
 	 * What the device room knows of the port now: states, MTUs, width, speed, capabilities,
 	 * counters; eng_port_query() adds the rest. Returns 0 or a negative errno. Called from any
-	 * thread, also with dev->lock held. Default: eng_port_known.
+	 * thread, also with dev->lock held.
 	 */
 	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
 	/* A failure sentence to keep for `dapple why`. lock held; must not block. */
@@ -263,9 +263,6 @@ static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
 	dev->ticks = true;
 	return ut_list_empty(&dev->held) ? UINT64_MAX : eng_dev_release_events(dev, now);
 }
-
-/* Default of eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
-int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 
 /* Counts an object against a limit: 0 or -ENOMEM. Undone by eng_uncount(). */
 int eng_count(atomic_uint *n, uint32_t max);

@@ -143,7 +143,7 @@ static void took(unsigned what)
 /* As device/kind/roce.c: messages, then datagrams. */
 static int round_of_progress(void)
 {
-	struct shm_channel *c = local_datagrams_channel(w.l);
+	struct shm_channel *c = &w.ch->base;
 	struct shm_message m[2];
 	struct link_rx v[2];
 	int n = c->ops->poll(c, m, 2), k;

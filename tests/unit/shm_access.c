@@ -27,7 +27,7 @@ struct pair {
 
 static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 {
-	return local_datagrams_channel(p->a)->ops->access_begin(local_datagrams_channel(p->a), &THERE, p->qpn, v);
+	return channel_of(p->a)->ops->access_begin(channel_of(p->a), &THERE, p->qpn, v);
 }
 
 /* b lets visitors in, or not; nothing has passed between them yet. */
@@ -36,9 +36,9 @@ static void pair_open(struct pair *p, uint16_t port, bool direct)
 	bool fetches;
 
 	open_pair(port, &p->a, &p->b);
-	shm_channel_messages(local_datagrams_channel(p->a), true, false);
-	shm_channel_messages(local_datagrams_channel(p->b), true, direct);
-	CHECK(!local_datagrams_channel(p->a)->export && !local_datagrams_channel(p->b)->export == !direct);
+	shm_channel_messages(channel_of(p->a), true, false);
+	shm_channel_messages(channel_of(p->b), true, direct);
+	CHECK(!channel_of(p->a)->export && !channel_of(p->b)->export == !direct);
 	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
@@ -50,7 +50,7 @@ static void acquaint(struct pair *p)
 
 	CHECK(say(p->a, p->b, &THERE, "hello", "", 1) == 0);
 	CHECK(take_messages(p->b, v, 8) == 1);
-	local_datagrams_channel(p->b)->ops->release(local_datagrams_channel(p->b));
+	channel_of(p->b)->ops->release(channel_of(p->b));
 }
 
 static void bytes(struct pair *p)
@@ -59,13 +59,13 @@ static void bytes(struct pair *p)
 	char ours[64] = "what we have", got[64] = "";
 	struct iovec whole = { ours, sizeof(ours) }, in = { got, sizeof(got) };
 	struct iovec two[2] = { { ours, 60 }, { ours + 60, 4 } };
-	const struct shm_channel_ops *n = local_datagrams_channel(p->a)->ops;
+	const struct shm_channel_ops *n = channel_of(p->a)->ops;
 	const struct shm_export *s;
 	struct shm_access v;
 
 	s = enter(p, &v);
-	CHECK(s && s != local_datagrams_channel(p->b)->export); /* a mapping of our own */
-	atomic_store(&local_datagrams_channel(p->b)->export->keys[7].key, 0x700);
+	CHECK(s && s != channel_of(p->b)->export); /* a mapping of our own */
+	atomic_store(&channel_of(p->b)->export->keys[7].key, 0x700);
 	CHECK(atomic_load(&s->keys[7].key) == 0x700);
 	CHECK(n->access_copy(&v, (uintptr_t)theirs, &in, 1, false) == sizeof(got));
 	CHECK(!strcmp(got, theirs));
@@ -78,7 +78,7 @@ static void bytes(struct pair *p)
 	whole.iov_base = NULL;
 	CHECK(n->access_copy(&v, (uintptr_t)theirs, &whole, 1, true) <= 0);
 	CHECK(!strcmp(theirs, ours));
-	n->access_end(local_datagrams_channel(p->a));
+	n->access_end(channel_of(p->a));
 }
 
 /* --- by the number of a process --- */
@@ -93,9 +93,9 @@ static ssize_t long_one(struct pair *p, bool write)
 	CHECK(enter(p, &v));
 	memset(write ? ours : theirs, 'n', sizeof(ours));
 	memset(write ? theirs : ours, 'o', sizeof(ours));
-	r = local_datagrams_channel(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
+	r = channel_of(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
 	CHECK(memcmp(ours, theirs, sizeof(ours)) == 0 || r < 0);
-	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
 	return r;
 }
 
@@ -135,7 +135,7 @@ static void *quiesce(void *arg)
 	struct owner *o = arg;
 
 	atomic_store(&o->began, true);
-	local_datagrams_channel(o->l)->ops->quiesce(local_datagrams_channel(o->l));
+	channel_of(o->l)->ops->quiesce(channel_of(o->l));
 	atomic_store(&o->done, true);
 	return NULL;
 }
@@ -146,7 +146,7 @@ static void waits(struct pair *p)
 	struct shm_access v;
 	pthread_t t;
 
-	local_datagrams_channel(p->b)->ops->quiesce(local_datagrams_channel(p->b)); /* nobody is there */
+	channel_of(p->b)->ops->quiesce(channel_of(p->b)); /* nobody is there */
 	CHECK(enter(p, &v));
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.began))
@@ -154,7 +154,7 @@ static void waits(struct pair *p)
 	for (int i = 0; i < 2000; i++)
 		sched_yield();
 	CHECK(!atomic_load(&o.done));
-	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
 	CHECK(pthread_join(t, NULL) == 0 && atomic_load(&o.done));
 	/* Who comes again and again does not hold it up. */
 	CHECK(enter(p, &v));
@@ -162,11 +162,11 @@ static void waits(struct pair *p)
 	atomic_store(&o.done, false);
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.done)) {
-		local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+		channel_of(p->a)->ops->access_end(channel_of(p->a));
 		CHECK(enter(p, &v));
 	}
 	CHECK(pthread_join(t, NULL) == 0);
-	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
 }
 
 /* --- a visitor that is killed inside --- */
@@ -182,14 +182,14 @@ static struct link *link_alone(uint16_t port, const uint8_t *addr)
 
 	l = open_with_channel(port);
 	CHECK(l->ops->add_addr(l, addr, 0) == 0);
-	shm_channel_messages(local_datagrams_channel(l), true, false);
+	shm_channel_messages(channel_of(l), true, false);
 	return l;
 }
 
 static void access_for_ever(uint16_t port, struct inside *s)
 {
 	struct link *l = link_alone(port, LO4);
-	struct shm_channel *c = local_datagrams_channel(l);
+	struct shm_channel *c = channel_of(l);
 	const struct shm_channel_ops *n = c->ops;
 	struct shm_reservation at;
 	struct shm_access v;
@@ -217,7 +217,7 @@ static void look(struct link *l)
 	struct shm_message v[8];
 
 	take_messages(l, v, 8);
-	local_datagrams_channel(l)->ops->release(local_datagrams_channel(l));
+	channel_of(l)->ops->release(channel_of(l));
 }
 
 /* His ring is let go of, and nobody waits for the end of his visit. */
@@ -234,7 +234,7 @@ static void killed_inside(uint16_t port)
 		access_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
 	l = link_alone(port, (const uint8_t *)SECOND);
-	shm_channel_messages(local_datagrams_channel(l), true, true);
+	shm_channel_messages(channel_of(l), true, true);
 	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
 	while (!atomic_load(&s->is))
 		look(l);
@@ -268,10 +268,10 @@ int main(void)
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));
-	local_datagrams_channel(p.a)->ops->access_end(local_datagrams_channel(p.a));
+	channel_of(p.a)->ops->access_end(channel_of(p.a));
 	p.b->ops->close(p.b);
 	CHECK(!enter(&p, &v));
-	local_datagrams_channel(p.a)->ops->forget(local_datagrams_channel(p.a));
+	channel_of(p.a)->ops->forget(channel_of(p.a));
 	p.a->ops->close(p.a);
 
 	pair_open(&p, port, false);

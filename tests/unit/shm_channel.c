@@ -45,7 +45,7 @@ static void pass(struct link *from, struct link *to, const struct ut_flow *f, st
 
 static void messages(struct link *a, struct link *b, const struct ut_flow *f, bool fetches)
 {
-	struct shm_channel *c = local_datagrams_channel(b);
+	struct shm_channel *c = channel_of(b);
 	const struct shm_channel_ops *n = c->ops;
 	char mine[] = "what a message names", got[sizeof(mine)] = "";
 	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
@@ -60,7 +60,7 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
 	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
 	before = n->generation(c, &v[0], 700);
-	atomic_fetch_add(&local_datagrams_channel(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
+	atomic_fetch_add(&channel_of(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
 	CHECK(n->generation(c, &v[0], 700) == before + 1 && n->generation(c, &v[0], 701) != before + 1);
 	if (fetches) {
 		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
@@ -96,8 +96,8 @@ static void try_messages(uint16_t port, bool fetch)
 	bool fetches;
 
 	open_pair(port, &a, &b);
-	shm_channel_messages(local_datagrams_channel(a), true, false);
-	shm_channel_messages(local_datagrams_channel(b), fetch, false);
+	shm_channel_messages(channel_of(a), true, false);
+	shm_channel_messages(channel_of(b), fetch, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	/* Who is asked can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
@@ -116,9 +116,9 @@ static void datagrams_only(uint16_t port)
 	bool fetches;
 
 	open_pair(port, &a, &b);
-	shm_channel_messages(local_datagrams_channel(a), true, false);
+	shm_channel_messages(channel_of(a), true, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_WIRE);
-	CHECK(local_datagrams_channel(b)->ops->reach(local_datagrams_channel(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
+	CHECK(channel_of(b)->ops->reach(channel_of(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -174,8 +174,8 @@ static void open_local(uint16_t port, const struct ut_flow *f, struct link **a, 
 	bool fetches;
 
 	open_pair(port, a, b);
-	shm_channel_messages(local_datagrams_channel(*a), true, false);
-	shm_channel_messages(local_datagrams_channel(*b), true, false);
+	shm_channel_messages(channel_of(*a), true, false);
+	shm_channel_messages(channel_of(*b), true, false);
 	CHECK(way(*a, *b, f, &fetches) == SHM_REACH_LOCAL);
 }
 
@@ -189,16 +189,16 @@ static void let_go(uint16_t port)
 	bool fetches;
 
 	open_local(port, &f, &a, &b);
-	CHECK(local_datagrams_channel(a)->ops->reserve(local_datagrams_channel(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
-	local_datagrams_channel(a)->ops->commit(local_datagrams_channel(a), &at, 8);
+	CHECK(channel_of(a)->ops->reserve(channel_of(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
+	channel_of(a)->ops->commit(channel_of(a), &at, 8);
 	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
 	CHECK(take_messages(b, v, 8) == 0);
-	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+	channel_of(b)->ops->release(channel_of(b));
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
 	CHECK(take_messages(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
-	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+	channel_of(b)->ops->release(channel_of(b));
 	close_pair(a, b);
 }
 
@@ -219,9 +219,9 @@ static void both_ways(uint16_t port)
 		CHECK(say(a, b, &f, "on and on", "", 1) == 0);
 		if (!sent)
 			sent = send_to(c, b, &f) == 0;
-		b->local_news = local_datagrams_channel(b)->ops->poll(local_datagrams_channel(b), messages, 8) > 0;
+		b->local_news = channel_of(b)->ops->poll(channel_of(b), messages, 8) > 0;
 		came = b->ops->recv(b, v, 8) > 0;
-		local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+		channel_of(b)->ops->release(channel_of(b));
 		c->ops->recv(c, v, 8);
 	}
 	CHECK(came);
@@ -237,7 +237,7 @@ static bool woken(struct link *b, int messages)
 	struct shm_message v[8];
 
 	CHECK(take_messages(b, v, 8) == messages);
-	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+	channel_of(b)->ops->release(channel_of(b));
 	while (poll(&p, 1, 0) == 1)
 		CHECK(take_messages(b, v, 8) == 0);
 	return yes;
@@ -254,15 +254,15 @@ static void quiet_ones(uint16_t port)
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));
-		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && local_datagrams_channel(a)->unnotified == 1 && !woken(b, 1));
-		local_datagrams_channel(a)->ops->notify(local_datagrams_channel(a)); /* too late, it has been taken */
-		CHECK(!local_datagrams_channel(a)->unnotified && !woken(b, 0));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && channel_of(a)->unnotified == 1 && !woken(b, 1));
+		channel_of(a)->ops->notify(channel_of(a)); /* too late, it has been taken */
+		CHECK(!channel_of(a)->unnotified && !woken(b, 0));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && local_datagrams_channel(a)->unnotified == 1);
-		local_datagrams_channel(a)->ops->notify(local_datagrams_channel(a));
-		CHECK(!local_datagrams_channel(a)->unnotified && woken(b, 2));
+		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && channel_of(a)->unnotified == 1);
+		channel_of(a)->ops->notify(channel_of(a));
+		CHECK(!channel_of(a)->unnotified && woken(b, 2));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !local_datagrams_channel(a)->unnotified && woken(b, 2));
+		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !channel_of(a)->unnotified && woken(b, 2));
 	}
 	CHECK(say_so(a, b, &f, "left unread", "", 1, true) == 0);
 	close_pair(a, b);

@@ -246,15 +246,3 @@ void shm_release(struct shm_rx *r)
 	r->held = false;
 	publish(r);
 }
-
-int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room)
-{
-	int got = shm_peek(r, h);
-
-	if (got <= 0)
-		return got;
-	if (h->bytes > room)
-		return -EPROTO;
-	shm_take(r, h, buf);
-	return 1;
-}

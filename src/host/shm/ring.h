@@ -131,12 +131,8 @@ void shm_no_notify(struct shm_tx *t);
 /* The reader says that it has read so far; it may lie. */
 uint64_t shm_taken(const struct shm_tx *t);
 
-/*
- * The oldest record: 1, *h and its payload in buf (`room` bytes); 0: empty; -EPROTO: what is there
- * is no record, the ring is not to be used any more.
- */
-int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room);
-/* Looks at it first: 1 and its head, 0, or -EPROTO. It is taken by one of the next two. */
+/* Returns 1 and the head of the oldest record in *h, 0 if the ring is empty, or -EPROTO if the writer's
+ * bytes are no record: the ring must not be used any more. One of the next two takes the record. */
 int shm_peek(struct shm_rx *r, struct shm_record *h);
 /* A datagram's payload, copied out. */
 void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);
