@@ -4,7 +4,7 @@
  * into its own segment, also while the victim reads it: bytes, positions, sleep.
  *
  *     victim  <-- TCP: Request, Reply --  attacker, another one each round
- *             <-- segments, open ------   (tests/unit/link_tcp_hand.c has the ways to fail there)
+ *             <-- segments, open ------   (tests/unit/link_local_hand.c has the ways to fail there)
  *             <-- FPDUs, true and not -   one thread writes them, another writes over them
  *
  * Whatever it does, the victim neither crashes nor hangs nor grows; nothing changes but what the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shm_pipe: two ends that sleep, one for news and one for room, as near.c has them do it, in every
+ * shm_pipe: two ends that sleep, one for news and one for room, as link/local/shm.c has them do it, in every
  * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent, and looked
  * for where they were put. Without the fences, without the second look before sleep, if a late wake does
  * not end a sleep, or if the base moves too early, a way must be found that ends badly.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Visits between the processes of near.h, see host/shm/export.h. The way into another's memory is its
- * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
+ * Direct access between the processes of host/shm/peer.h, see host/shm/export.h. The way into a peer's
+ * memory is the peer's own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
  * reaches nothing any more after an exec or under the same process number, and needs no leave to
  * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
  * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its

@@ -263,7 +263,7 @@ void shm_channel_settle(struct shm_channel *c)
 
 /* --- slots of shm_channel_ops --- */
 
-/* Messages through the rings of near.h: the slots of shm_channel_ops. */
+/* Messages through the rings of host/shm/peer.h: the slots of shm_channel_ops. */
 
 _Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
 _Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "a note is a record's");

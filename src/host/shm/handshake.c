@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The letters of near.h: how two processes agree on a way. */
+/* The messages of host/shm/peer.h: how two processes agree on a way. */
 
 #include "host/shm/handshake.h"
 
