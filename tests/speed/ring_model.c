@@ -28,6 +28,7 @@ void look_again(struct shm_channel *c);
 
 #include "support/check.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -259,11 +260,22 @@ static bool all_came(void)
 	return w.got == w.records;
 }
 
+static uint16_t free_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0);
+	CHECK(getsockname(fd, (struct sockaddr *)&a, &n) == 0 && close(fd) == 0);
+	return ntohs(a.sin_port);
+}
+
 static void make_world(void)
 {
 	struct shm_channel *c;
 
-	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0);
+	CHECK(udp_open(free_port(), &w.l) == 0);
 	w.u = udp_of(w.l);
 	CHECK(shm_channel_open(&w.u->host, &c) == 0 && local_datagrams_open(w.l, c, &w.l) == 0);
 	shm_channel_messages(c, false, false);

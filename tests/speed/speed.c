@@ -64,13 +64,6 @@ void sp_busy(uint64_t ns)
 		;
 }
 
-bool sp_is_wire(void)
-{
-	const char *v = getenv("DAPPLE_LOCAL");
-
-	return v && !strcmp(v, "off");
-}
-
 /* --- what a process has --- */
 
 static unsigned entries(const char *dir)

@@ -32,9 +32,6 @@ static inline int sp_times(int usual, int full)
 	return cf.full ? full : usual;
 }
 
-/* RoCE that keeps to the wire, or another way. */
-bool sp_is_wire(void);
-
 /*
  * What this process has now. An ear is a page of the local path and counts apart: an asker that
  * dies before it opens its ring leaves one behind for a minute; from SP_CONSUMERS on for a second.

@@ -3,8 +3,8 @@
  * Messages (host/shm/channel.h) between the hosts of a simulated world: real rings, in memory of the test.
  * They arrive at once; what a test wants to go wrong it says in the switches below.
  */
-#ifndef TESTS_SUPPORT_NEARNET_H
-#define TESTS_SUPPORT_NEARNET_H
+#ifndef TESTS_SUPPORT_LOCALNET_H
+#define TESTS_SUPPORT_LOCALNET_H
 
 #include "host/shm/channel.h"
 #include "host/shm/ring.h"
