@@ -142,7 +142,7 @@ static void listener_gone(void)
 	cm_silent(pch);
 }
 
-static void nobody_there(void)
+static void no_listener(void)
 {
 	struct rdma_event_channel *ch = cm_channel();
 	struct rdma_cm_id *l = cm_listen(ch, RDMA_PS_TCP, NULL), *id;
@@ -445,7 +445,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "a request refused with private data", 0, refused },
 	{ "+", "a request destroyed is refused", 0, dropped },
 	{ "+", "a request whose listener goes", 0, listener_gone },
-	{ "+", "nobody listens", 0, nobody_there },
+	{ "+", "no listener", 0, no_listener },
 	{ "+", "an end destroyed without a word", 0, destroyed },
 	{ "+", "an end whose queue pair is destroyed", 0, qp_gone },
 	{ "+", "both ends disconnect", 0, both_at_once },

@@ -50,7 +50,7 @@ static void bring(struct cf_side *s, int state)
 static void each_step(void)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_addr nobody = { 0 };
+	struct cf_addr no_peer = { 0 };
 	struct cf_side s;
 
 	cf_side(&s, &o);
@@ -61,7 +61,7 @@ static void each_step(void)
 
 			bring(&s, from);
 			before = cf_query(s.qp);
-			mask = cf_attr(&s, to, &nobody, &a);
+			mask = cf_attr(&s, to, &no_peer, &a);
 			rc = ibv_modify_qp(s.qp, &a, mask);
 			if (rc != (steps[from][to] ? 0 : EINVAL))
 				CF_DIE("%d -> %d gave %d", from, to, rc);

@@ -11,7 +11,7 @@ static bool client_done(struct cmw *x)
 	return client->heard[CM_EV_UNREACHABLE] || client->heard[CM_EV_DISCONNECTED];
 }
 
-static void nobody_answers(void)
+static void no_answer(void)
 {
 	struct cm_param p = cmw_param(IBV_QPT_RC);
 	uint64_t from;
@@ -396,7 +396,7 @@ static void exit_says_goodbye(void)
 }
 
 static const struct test_case cases[] = {
-	{ "-", "nobody answers", nobody_answers },
+	{ "-", "a REQ without an answer", no_answer },
 	{ "-", "a slow server", slow_server },
 	{ "-", "a slow client", slow_client },
 	{ "-", "data before the RTU", data_before_rtu },

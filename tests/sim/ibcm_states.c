@@ -40,7 +40,7 @@ static void hang_up(struct cmw_user *u)
 
 /* --- ways into each pair --- */
 
-static void asked_nobody(void)
+static void req_unanswered(void)
 {
 	w.side[1].deaf = true;
 	start();
@@ -153,7 +153,7 @@ static void start_datagrams(void)
 	settle();
 }
 
-static void sidr_nobody(void)
+static void sidr_unanswered(void)
 {
 	w.side[1].deaf = true;
 	start_datagrams();
@@ -182,7 +182,7 @@ static const struct {
 	void (*reach)(void);
 	int client, server; /* -1: there is none */
 } pairs[] = {
-	{ "REQ sent, nobody", asked_nobody, IBCM_REQ_SENT, -1 },
+	{ "REQ sent, no answer", req_unanswered, IBCM_REQ_SENT, -1 },
 	{ "REQ sent, received", asked, IBCM_REQ_SENT, IBCM_REQ_RCVD },
 	{ "REQ sent, REP lost", rep_lost, IBCM_REQ_SENT, IBCM_REP_SENT },
 	{ "REP received", rep_here, IBCM_REP_RCVD, IBCM_REP_SENT },
@@ -199,7 +199,7 @@ static const struct {
 	{ "REJ of REQ lost", rej_lost, IBCM_REQ_SENT, IBCM_ANSWERED },
 	{ "REJ of REP lost", rej_of_rep_lost, IBCM_ANSWERED, IBCM_REP_SENT },
 	{ "rejected", rejected, IBCM_OVER, IBCM_ANSWERED },
-	{ "SIDR_REQ sent, nobody", sidr_nobody, IBCM_SIDR_SENT, -1 },
+	{ "SIDR_REQ sent, no answer", sidr_unanswered, IBCM_SIDR_SENT, -1 },
 	{ "SIDR_REQ sent, received", sidr_asked, IBCM_SIDR_SENT, IBCM_SIDR_RCVD },
 	{ "SIDR_REQ sent, SIDR_REP lost", sidr_rep_lost, IBCM_SIDR_SENT, IBCM_ANSWERED },
 	{ "SIDR answered", start_datagrams, IBCM_OVER, IBCM_ANSWERED },

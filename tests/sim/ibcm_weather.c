@@ -99,7 +99,7 @@ static void client_rejects(void)
 	CHECK(!memcmp(server->data, "no", 2));
 }
 
-static void nobody_listens(void)
+static void no_listener(void)
 {
 	struct cm_param p = with_data(IBV_QPT_RC);
 
@@ -127,7 +127,7 @@ static void datagram_refused(void)
 	CHECK(client->heard[CM_EV_UNREACHABLE] == 1 && client->status == 2);
 }
 
-static void datagram_nobody(void)
+static void datagram_no_service(void)
 {
 	struct cm_param p = with_data(IBV_QPT_UD);
 
@@ -147,7 +147,7 @@ static void destroyed_in_events(void)
 
 static void (*const exchanges[])(void) = {
 	client_hangs_up, server_hangs_up, both_hang_up, server_rejects, server_refuses,
-	client_rejects, nobody_listens, datagram_service, datagram_refused, datagram_nobody,
+	client_rejects, no_listener, datagram_service, datagram_refused, datagram_no_service,
 	destroyed_in_events,
 };
 

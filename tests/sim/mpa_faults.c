@@ -442,7 +442,7 @@ static void knocked(struct mpa_world *w, bool now)
 	}
 }
 
-static void nobody_there(void)
+static void no_listener(void)
 {
 	static const struct { int error; enum cm_event_type type; } v[] = {
 		{ ECONNREFUSED, CM_EV_REJECTED }, { ECONNRESET, CM_EV_REJECTED },
@@ -760,7 +760,7 @@ static const struct test_case cases[] = {
 	{ "-", "half-open from one address", one_address },
 	{ "-", "backlog", backlog },
 	{ "-", "waiting for a place", backlog_left },
-	{ "-", "no listener", nobody_there },
+	{ "-", "no listener", no_listener },
 	{ "-", "wrong calls", wrong_calls },
 	{ "-", "the QP is lost", lost_qp },
 	{ "-", "no room to send", narrow },

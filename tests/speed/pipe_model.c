@@ -45,10 +45,10 @@ static bool rung1(void)
 }
 
 /* On the descriptor; what was rung is taken away before the next look. */
-static void sleep_on(int who)
+static void sleep_on(int end)
 {
-	mc_until(who ? rung1 : rung0, "asleep");
-	w.wakes[who] = 0;
+	mc_until(end ? rung1 : rung0, "asleep");
+	w.wakes[end] = 0;
 	mc_point("awake");
 }
 
