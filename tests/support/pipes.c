@@ -169,7 +169,7 @@ static int op_adopt(struct link_streams *p, int fd, struct link_stream **ret)
 	return -EBADF;
 }
 
-/* Room for more behind what waits. */
+/* Room for more bytes behind those that wait. */
 static void grow(struct pipe_stream *t, size_t more)
 {
 	size_t start = t->buf ? (size_t)(t->in - t->buf) : 0;
@@ -331,7 +331,7 @@ static void taken(struct pipe_stream *s, size_t n)
 	s->offered -= n;
 }
 
-/* Memory that is gone afterwards; what is left in it may have been anything all the time. */
+/* Memory that is gone afterwards; its old content may have been anything all the time. */
 static size_t show_local(struct pipe_stream *s, size_t len)
 {
 	uint8_t *data = malloc(len);

@@ -210,7 +210,7 @@ static void test_events_by_state(void)
 	fh_expect_none(ch);
 	fh_raise(&fh.alpha, e, CM_EV_RESPONSE, 0);
 	fh_expect(ch, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
-	/* Who confirms knows. */
+	/* The end that confirms knows that the connection stands. */
 	fh_raise(&fh.alpha, e, CM_EV_ESTABLISHED, 0);
 	fh_expect_none(ch);
 	fh_raise(&fh.alpha, e, CM_EV_DISCONNECTED, 0);

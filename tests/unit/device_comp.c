@@ -199,7 +199,7 @@ static void *wait_one(void *ret)
 	return NULL;
 }
 
-/* Who comes while another thread seems to poll would not lead. */
+/* A waiter that comes while another thread seems to poll does not lead. */
 static pthread_t start(void *(*f)(void *), void *arg)
 {
 	pthread_t t;
@@ -209,7 +209,7 @@ static pthread_t start(void *(*f)(void *), void *arg)
 	return t;
 }
 
-/* The background thread would take what came before it slept. */
+/* The background thread would take the messages that came before it slept. */
 static pthread_t start_sleeper(int *r)
 {
 	pthread_t t;
@@ -227,7 +227,7 @@ static void *wait_and_take(void *arg)
 	return NULL;
 }
 
-/* Nobody's event, nobody's wake_fd. */
+/* No event of any waiter, and no wake fd. */
 static void check_clean(void)
 {
 	CHECK(!take() && !readable(chan->fd) && !readable(set));
@@ -251,7 +251,7 @@ static void own_event_costs_nothing(void)
 	feed_sleeper(1);
 	CHECK(!readable(chan->fd) && take());
 	check_clean();
-	/* All but the first are there for everybody. */
+	/* All but the first are there for every waiter. */
 	feed_sleeper(3);
 	CHECK(readable(chan->fd) && take() && readable(chan->fd) && take() && readable(chan->fd) &&
 	      take());
@@ -356,7 +356,7 @@ __attribute__((unused)) static void cancelled(void)
 		int r;
 
 		t = start_sleeper(&r);
-		/* Its wake_fd may ring for nobody. */
+		/* Its wake fd may be readable without a waiter. */
 		if (i & 1)
 			eng_chan_raise(chan, &cq);
 		pthread_cancel(t);
@@ -406,8 +406,8 @@ static void deadlines_are_served(void)
 static struct timespec moment = { 0, UT_MS / 4 };
 
 /*
- * No acknowledgement is left to a next call: who slept for a message may leave by _exit() with it. The
- * bell is, and rings though the program does something else.
+ * No acknowledgement is left to a next call: a thread that slept for a message may leave by _exit()
+ * with it. The wake fd is left, and becomes readable though the program does something else.
  */
 static void acknowledged_at_once(void)
 {

@@ -193,7 +193,7 @@ static void open_once(struct eng_ctx *none)
 
 	CHECK(dev_open(&lo, &ctx) == 0);
 	dev_close(ctx);
-	/* What the vanished threads had in hand is lost here; no leak checker, please. */
+	/* Work in hand of the vanished threads is lost here; no leak checker, please. */
 	_exit(0);
 }
 

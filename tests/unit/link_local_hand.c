@@ -148,8 +148,8 @@ static void early_wake(void)
 	hand_over(&t);
 }
 
-/* A wake-up for what was seen before this sleep began is for this sleep nevertheless; the next bytes
- * ring again. */
+/* A wake-up for bytes that were read before this sleep began counts for this sleep nevertheless;
+ * the next bytes ring again. */
 static void late_wake(void)
 {
 	struct hand t;
@@ -191,7 +191,7 @@ static void dies(void)
 	CHECK(t.e.error == 0);
 	hand_over(&t);
 
-	/* What lies in the ring was sent. */
+	/* All bytes in the ring were sent. */
 	hand_open(&t);
 	put(&t, 0, 1000);
 	close(t.tcp);
@@ -225,7 +225,7 @@ static void liars(void)
 		CHECK(t.e.error == EPROTO && t.e.got == 0);
 		hand_over(&t);
 	}
-	/* A head ahead of what was sent gives no room. */
+	/* A head beyond the bytes that were sent gives no room. */
 	hand_open(&t);
 	CHECK(send_some(t.e.s, 0, 1 << 20) == SHM_PIPE_BYTES);
 	atomic_store(&t.pipe.own->head, 1ull << 40);

@@ -112,7 +112,7 @@ static void slow_reader(void)
 	p->ops->fini(p);
 }
 
-/* Paused inside the callback with a rest: shown again after the pause, without new bytes. */
+/* Paused inside the callback with a rest: the callback gets it again after the pause, without new bytes. */
 static void paused_rest(void)
 {
 	struct link_streams *p = place_open();
@@ -210,7 +210,7 @@ static void stuck_user(void)
 	p->ops->fini(p);
 }
 
-/* What came before a reset is heard before it. */
+/* Bytes that came before a reset are delivered before it. */
 static void reset(void)
 {
 	struct link_streams *p = place_open();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Visits between two links: not before the owner knows his visitor, not after he closed, and he
- * waits for who is there, but not for the dead. The bytes arrive; what is no memory, or no more that
- * process's, is an error.
+ * Direct access between two links: not before the exporter knows the peer process, not after the
+ * exporter closed; quiesce waits for accesses under way, but not for dead peers. The bytes arrive;
+ * an address that is no memory, or no longer that process's, is an error.
  */
 #include "shm_channel_util.h"
 
@@ -30,7 +30,7 @@ static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 	return channel_of(p->a)->ops->access_begin(channel_of(p->a), &THERE, p->qpn, v);
 }
 
-/* b lets visitors in, or not; nothing has passed between them yet. */
+/* b allows direct access, or not; nothing has passed between them yet. */
 static void pair_open(struct pair *p, uint16_t port, bool direct)
 {
 	bool fetches;
@@ -113,7 +113,7 @@ static void *promise(void *arg)
 	return NULL;
 }
 
-/* Only as long as it is the same process that said it: who promises nothing is asked. */
+/* Only as long as it is the same process that promised it: a process without a promise is asked. */
 static void by_number(struct pair *p)
 {
 	pthread_t t;
@@ -146,7 +146,7 @@ static void waits(struct pair *p)
 	struct shm_access v;
 	pthread_t t;
 
-	channel_of(p->b)->ops->quiesce(channel_of(p->b)); /* nobody is there */
+	channel_of(p->b)->ops->quiesce(channel_of(p->b)); /* no access is under way */
 	CHECK(enter(p, &v));
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.began))
@@ -156,7 +156,7 @@ static void waits(struct pair *p)
 	CHECK(!atomic_load(&o.done));
 	channel_of(p->a)->ops->access_end(channel_of(p->a));
 	CHECK(pthread_join(t, NULL) == 0 && atomic_load(&o.done));
-	/* Who comes again and again does not hold it up. */
+	/* A peer that accesses again and again does not hold it up. */
 	CHECK(enter(p, &v));
 	atomic_store(&o.began, false);
 	atomic_store(&o.done, false);
@@ -169,7 +169,7 @@ static void waits(struct pair *p)
 	channel_of(p->a)->ops->access_end(channel_of(p->a));
 }
 
-/* --- a visitor that is killed inside --- */
+/* --- a peer that is killed in the middle of an access --- */
 
 struct inside {
 	_Atomic uint32_t qpn; /* the owner's */
@@ -220,7 +220,7 @@ static void look(struct link *l)
 	channel_of(l)->ops->release(channel_of(l));
 }
 
-/* His ring is let go of, and nobody waits for the end of his visit. */
+/* The dead peer's ring is released, and no thread waits for the end of its access. */
 static void killed_inside(uint16_t port)
 {
 	struct inside *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -264,7 +264,7 @@ int main(void)
 	bytes(&p);
 	waits(&p);
 	by_number(&p);
-	p.qpn ^= 1u << 23; /* of somebody else */
+	p.qpn ^= 1u << 23; /* of another process */
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two links of one host that reach each other through shared memory: what arrives is what the wire
- * would have brought, the source port included when another socket has the wanted one (the ICRC
- * covers it). Messages arrive as they were written, in one order with datagrams, and what they name
- * is fetched; a seal shows to the reader; a reader that gives nothing back leaves no room.
+ * Two links of one host that reach each other through shared memory: datagrams arrive as from the
+ * wire, the source port included when another socket has the wanted one (the ICRC covers it).
+ * Messages arrive as they were written, in one order with datagrams, and the memory that they name
+ * is fetched; the reader sees a generation that changed; a reader that returns nothing leaves no
+ * room.
  */
 #include "shm_channel_util.h"
 
@@ -12,7 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 
-/* A socket of somebody else on 127.0.0.1; its port. */
+/* A foreign socket on 127.0.0.1; its port. */
 static uint16_t occupy(int *fd)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -99,7 +100,7 @@ static void try_messages(uint16_t port, bool fetch)
 	shm_channel_messages(channel_of(a), true, false);
 	shm_channel_messages(channel_of(b), fetch, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
-	/* Who is asked can answer from the first question on. */
+	/* The asked process can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
 	CHECK(!fetches || fetch); /* a host may forbid it to all */
 	messages(a, b, &f, fetches);
@@ -131,8 +132,8 @@ static int send_to(struct link *from, struct link *to, const struct ut_flow *f)
 	return from->ops->send(from, f, to->qpn_fixed | 0x55, data, 32, 32);
 }
 
-/* What is sent around an end is not held back until the way is known, which is taken afterwards all
- * the same. And who is woken answers at once whoever asks, though his socket gave something lately. */
+/* A link that gets the local path after its first datagrams holds the next one back until the peer has
+ * answered. A peer that is woken answers at once, though its socket gave something lately. */
 static void not_held(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -151,7 +152,7 @@ static void not_held(uint16_t port)
 	CHECK(send_to(a, b, &f) == -EAGAIN);
 	CHECK(b->ops->recv(b, v, 8) == 0 && a->ops->recv(a, v, 8) == 0);
 	CHECK(send_to(a, b, &f) == 0);
-	/* the letter with the ring, and what is in it */
+	/* the message with the ring, and the ring's content */
 	CHECK(b->ops->recv(b, v, 8) == 0 && b->ops->recv(b, v, 8) == 1);
 	CHECK(chan_of(b)->received == 1);
 	a->ops->close(a);
@@ -179,7 +180,7 @@ static void open_local(uint16_t port, const struct ut_flow *f, struct link **a, 
 	CHECK(way(*a, *b, f, &fetches) == SHM_REACH_LOCAL);
 }
 
-/* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
+/* A reader that let go of a ring lives on: its content is lost, and the way is found anew. */
 static void let_go(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -202,7 +203,7 @@ static void let_go(uint16_t port)
 	close_pair(a, b);
 }
 
-/* Rings that are never empty do not shut out what comes by the socket. */
+/* Rings that are never empty do not shut out datagrams from the socket. */
 static void both_ways(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -243,7 +244,8 @@ static bool woken(struct link *b, int messages)
 	return yes;
 }
 
-/* What is said quietly is there for who looks; who sleeps is woken by what follows, or when told. */
+/* A message without a notification is there for a polling reader; a sleeping reader is woken by
+ * the next message, or on request. */
 static void quiet_ones(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);

@@ -102,7 +102,7 @@ static inline struct shm_chan *chan_of(struct link *l)
 	return shm_chan_of(channel_of(l));
 }
 
-/* Two links that reach each other; what else they know is the caller's. */
+/* Two links that reach each other; the caller sets the rest. */
 static inline void open_pair(uint16_t port, struct link **a, struct link **b)
 {
 	*a = open_with_channel(port);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The ring between two processes: every record arrives once, whole and in order, whatever its size;
- * a receiver that sleeps is always woken, with delays injected at each step; and what a hostile
- * sender writes is refused without reading past anything.
+ * a receiver that sleeps is always woken, with delays injected at each step; and a hostile sender's
+ * bytes are refused without a read past any end.
  */
 #include "host/shm/ring.h"
 #include "host/shm/segment.h"
@@ -100,7 +100,7 @@ static void *send_all(void *arg)
 	return NULL;
 }
 
-/* As the owner of a link sleeps: says so, looks once more, and blocks. */
+/* As the thread that drives a link sleeps: it says so, looks once more, and blocks. */
 static void sleep_until_woken(struct pair *p, struct ut_rng *dice)
 {
 	struct pollfd f = { .fd = p->wake_fd, .events = POLLIN };
@@ -189,7 +189,8 @@ static void full_and_gone(void)
 	pair_end(&p);
 }
 
-/* What a liar may write: each is an error, and nothing outside the ring is touched (under ASan). */
+/* Bytes that a hostile writer may store: each is an error, and nothing outside the ring is
+ * touched (under ASan). */
 static void liars(void)
 {
 	static const struct {
@@ -200,7 +201,7 @@ static void liars(void)
 		{ 100, 65 },                   /* no whole lines */
 		{ SHM_PAYLOAD_MAX + 1, SHM_RING_BYTES },
 		{ UINT32_MAX - 1, SHM_RING_BYTES },
-		{ 1000, 64 },                  /* longer than what was written */
+		{ 1000, 64 },                  /* longer than the bytes written */
 		{ SHM_WRAP, 64 },              /* wraps into nothing */
 	};
 	uint8_t *buf = malloc(SHM_PAYLOAD_MAX);
@@ -293,7 +294,8 @@ static void glances(void)
 	pair_end(&p);
 }
 
-/* Written and not shown is not there; shown is all of it, and who sleeps is woken for it. */
+/* A record that is written but not published is not there; publishing shows all of them and wakes
+ * a sleeping reader. */
 static void groups(void)
 {
 	struct shm_page sleeper = { .on = 1 };
