@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How long the connection manager waits, whose a name is, what many and strangers may cost. */
+/* Limits of the connection manager: times, names, the cost of many requests and of forged ones. */
 #include "ibcm_case.h"
 
 #include "util/alloc.h"
@@ -156,7 +156,7 @@ static void names(void)
 	CHECK(bind_to(cm_ip_service(CM_PS_UDP, 5000), false, &b) == 0);
 	o->destroy(b);
 	o->destroy(a);
-	/* Those who share: one may listen, nobody joins a listener. */
+	/* Endpoints that share a port: one may listen, none joins a listener. */
 	CHECK(bind_to(tcp | 5000, true, &a) == 0 && bind_to(tcp | 5000, true, &b) == 0);
 	CHECK(o->listen(b, 1) == 0 && o->listen(a, 1) == -EADDRINUSE);
 	CHECK(bind_to(tcp | 5000, true, &v[0]) == -EADDRINUSE);

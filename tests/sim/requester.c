@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The requester against a hand-made responder: what completes when, what is asked again,
- * and what is ignored. */
+/* The requester against a hand-made responder: the order of completions, repeated requests, and
+ * ignored answers. */
 #include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -118,7 +118,7 @@ static void naks(void)
 		for (uint32_t k = 0; k < 4; k++)
 			post(c, k == 2 ? IBV_WR_RDMA_READ : IBV_WR_SEND, k, 8, 0);
 		answer(c, rows[i].syndrome, P0 + 1, 1);
-		completes(c, 0); /* what precedes it is acknowledged */
+		completes(c, 0); /* requests before it are acknowledged */
 		CHECK(sim_wc_is(&c->w, c->e.scq, rows[i].status).wr_id == 1);
 		CHECK(sim_wc_is(&c->w, c->e.scq, IBV_WC_WR_FLUSH_ERR).wr_id == 2);
 		CHECK(sim_wc_is(&c->w, c->e.scq, IBV_WC_WR_FLUSH_ERR).wr_id == 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queue pairs that share trains: who may, and what one's misfortune means for the others. */
+/* Queue pairs that share trains: which may, and the effect of one's failure on the others. */
 #include "engine/pending.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -149,7 +149,7 @@ static void own_slots(void)
 	sim_world_close(w);
 }
 
-/* Nobody would send it again: there is no timeout. */
+/* There is no timeout that would send it again. */
 static void fault_in(bool own)
 {
 	struct pairs *c = open_pairs_as(MOST, 1, own, &(struct sim_qp_options){ .timeout_zero = true });
@@ -259,8 +259,8 @@ static bool waits(struct sim_end *e, uint32_t len, bool more)
 	return ibp_may_coalesce(dev, true);
 }
 
-/* 31 of one queue pair, 64 of all, 64 KiB of one, and nothing that is large or comes when something else
- * is due. */
+/* 31 of one queue pair, 64 of all, 64 KiB of one, and no large request, nor one that comes when
+ * another packet is due. */
 static void coalescing(void)
 {
 	struct pairs *c = open_pairs(MOST, 1, &(struct sim_qp_options){ 0 });
@@ -293,7 +293,7 @@ static const struct test_case cases[] = {
 	{ "74", "a fault between packets that are ready", fault_between_ready },
 	{ "74", "a fault among acknowledgements", fault_among_acks },
 	{ "-", "one goes while all wait", one_goes },
-	{ "-", "who may wait for company", coalescing },
+	{ "-", "requests that coalesce", coalescing },
 };
 
 int main(int argc, char **argv)
