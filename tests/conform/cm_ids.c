@@ -86,7 +86,7 @@ static void would_block(void)
 
 static atomic_bool removals_end;
 
-/* Who takes events while another thread destroys their identifiers. */
+/* A thread that takes events while another one destroys their identifiers. */
 static void *take_events(void *channel)
 {
 	struct rdma_cm_event *e;

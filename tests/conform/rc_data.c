@@ -13,7 +13,7 @@ static uint32_t mtu_bytes(enum ibv_mtu m)
 	return 128u << m;
 }
 
-/* One message of n bytes; what lies behind it in the target must stay. */
+/* One message of n bytes; the bytes behind it in the target must stay. */
 static void one_message(struct cf_side *a, struct cf_side *b, enum ibv_wr_opcode op, uint32_t n,
 			uint64_t seed)
 {
@@ -116,7 +116,7 @@ static void pipelined(void)
 	}
 }
 
-/* The fenced WRITE sends what the READ before it fetched into its source. */
+/* The fenced WRITE sends the bytes that the READ before it placed in its source. */
 static void fence(void)
 {
 	struct cf_opt o = cf_opt();

@@ -145,7 +145,7 @@ static void open_stream(unsigned k)
 		send(fd[k], key, k % 16, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Who says a byte now and then is no better off. */
+/* A client that sends a byte now and then gets no more time. */
 static void dribble(void)
 {
 	for (unsigned k = 0; k < STREAMS; k += 3)
