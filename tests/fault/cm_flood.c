@@ -4,7 +4,7 @@
  * memory stays within its ceilings, another listener of the same process serves
  * its clients meanwhile, and the flooded one its own as soon as the flood is over.
  *
- *	127.1.x.y the forged senders of the REQs
+ *	127.1.x.y	the forged senders of the REQs
  *	127.0.0.1	the server:  `busy` is flooded, `quiet` is another port
  *	127.0.0.2	honest clients
  */

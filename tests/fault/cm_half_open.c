@@ -4,7 +4,7 @@
  * now and then): the server keeps as many as its ceilings allow, its memory stays within bounds,
  * honest clients get through meanwhile, and when it is over nothing of it is left.
  *
- *	127.1.x.y	who says too little
+ *	127.1.x.y	clients that send too little
  *	127.0.0.1	the server
  *	127.0.0.2	honest clients
  */

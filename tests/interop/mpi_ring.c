@@ -34,8 +34,8 @@ static void check(const uint8_t *p, size_t n, int from, int round, const char *w
 		}
 }
 
-/* Each passes what it got from the left to the right, so that a fault in any
- * hop reaches the owner again. */
+/* Each rank passes the bytes from its left to its right, so that a fault in any hop reaches the
+ * owner again. */
 static void ring(size_t n, int round)
 {
 	uint8_t *out = malloc(n), *in = malloc(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An allocator beside memory that is lent: blocks that malloc() gave are registered, written and read
+ * An allocator beside exported memory: blocks that malloc() gave are registered, written and read
  * by another process, deregistered and freed, while other threads allocate, resize and free theirs
  * around them. With DAPPLE_SHARE the pages of a registration become shared ones and private ones again
  * under the allocator, which must not notice: every block keeps its bytes, and calloc() gives zeros.
@@ -17,7 +17,7 @@ enum { BLOCKS = 24, THREADS = 2, LEAST = 16, SHARED_LEAST = 48 << 10, MOST = 512
 
 static struct page {
 	uint64_t seed;
-	atomic_bool has_arena; /* the lender, before anybody else has one */
+	atomic_bool has_arena; /* the exporting process, before any other process has one */
 } *page;
 
 struct block {
@@ -28,7 +28,7 @@ struct block {
 static void check(const struct block *b)
 {
 	if (b->at && !sp_all(b->at, b->len, b->tag))
-		CF_DIE("a block of %u bytes was changed by somebody", b->len);
+		CF_DIE("a block of %u bytes was changed", b->len);
 }
 
 static void set(struct block *b, uint8_t *at, uint32_t len, uint8_t tag)
@@ -151,8 +151,9 @@ static void lends(struct cf_party *p)
 	struct other o[THREADS] = { 0 };
 	pthread_t t;
 
-	/* Blocks lie side by side and not in mappings of their own, what is free is given back, and there
-	 * is one arena beside the heap, so that others have blocks between those that are lent. */
+	/* Blocks lie side by side and not in mappings of their own, free blocks are given back,
+	 * and there is one arena beside the heap, so that other owners have blocks between the
+	 * exported ones. */
 	mallopt(M_MMAP_THRESHOLD, 2 * MOST);
 	mallopt(M_TRIM_THRESHOLD, 4096);
 	mallopt(M_ARENA_MAX, 2);
@@ -179,7 +180,7 @@ static void transfer(struct cf_side *s, uint64_t id, bool read, uint64_t off, co
 	cf_wc(s->scq, id, SUCCESS);
 }
 
-/* Reads what was there, then writes all of it, in pieces and some of them twice. */
+/* Reads the old bytes, then writes all of them, in pieces and some of them twice. */
 static void use(struct cf_side *s, struct sp_rng *rng, const struct offer *o, uint64_t id)
 {
 	uint32_t piece = (o->len + WRITES - 1) / WRITES;

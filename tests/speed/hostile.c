@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A process of the same user that joins through the real hand-shake and then writes what it likes
- * where it may: into its rings, its consumers, its page, and into letters with other descriptors.
+ * A process of the same user that joins through the real handshake and then writes any bytes where
+ * it may: into its rings, its consumer pages, its page, and into messages with other descriptors.
  *
  *     victim  <-- RC, verified data -->  honest peer
  *        ^
@@ -40,7 +40,7 @@ static struct page {
 	_Atomic uint32_t attacker, prey; /* QP numbers: of the round, of the victim towards it */
 	_Atomic uint32_t honest, steady; /* of the other connection */
 	_Atomic uint32_t rkey;
-	_Atomic uint64_t room;           /* what the attacker may use */
+	_Atomic uint64_t room;           /* the attacker's means */
 	uint64_t seed;
 } *page;
 
@@ -101,7 +101,7 @@ static uint64_t any_address(void)
 	return k < 5 ? odd[k] : k == 5 ? sp_rand(&x.rng) : (uintptr_t)x.exported + sp_below(&x.rng, ROOM);
 }
 
-/* A note with a true core, and with what it names. */
+/* A header with a true core, and with the memory that it names. */
 static uint32_t fill_header(struct ibp_header *n, uint8_t *data, uint32_t room)
 {
 	uint32_t len = sp_below(&x.rng, 4) ? sp_below(&x.rng, 200) : sp_below(&x.rng, room);
@@ -183,7 +183,7 @@ static void tails(void)
 	}
 }
 
-/* What the victim reads of ours: how far we have read, whether we sleep, our seals. */
+/* Fields of ours that the victim reads: the head, the sleep flag, the generations. */
 static void consumers(void)
 {
 	struct shm_peer_rx *r;
@@ -210,7 +210,7 @@ static void truncate_it(void)
 	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)x.t->ring.ring,
 		 (unsigned long)x.t->ring.ring + ((SHM_RING_SEG + 4095) & ~4095ul));
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0) /* not everybody may */
+	if (fd < 0) /* some users may not */
 		return;
 	CF_TRUE(ftruncate(fd, 0) < 0 && ftruncate(fd, 1 << 30) < 0);
 	CF_TRUE(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
@@ -252,7 +252,7 @@ static int odd_descriptor(void)
 	}
 }
 
-/* Letters by nobody's rules: the token of the victim is not known, but its types and lengths are. */
+/* Messages that break the rules: the token of the victim is not known, but its types and lengths are. */
 static void messages(void)
 {
 	struct host_addr *a = host_addr_find(x.h, LO4);
@@ -418,7 +418,7 @@ static void victim_rounds(struct cf_side *s, const struct cf_addr *to)
 	if (offered)
 		withdraw(&y);
 	printf("# %d attackers\n", seen);
-	before.consumers += 2 * SP_CONSUMERS; /* who asked and did not come */
+	before.consumers += 2 * SP_CONSUMERS; /* of askers that did not connect */
 	before.maps += 4 * HELLOS * ROUNDS;
 	before.fds += 64;
 	sp_no_more_than(&before, 64ul << 20);

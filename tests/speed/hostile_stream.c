@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The peer of an iWARP connection that has left the wire by the rules, and then writes what it likes
+ * The peer of an iWARP connection that has left the wire by the rules, and then writes any bytes
  * into its own segment, also while the victim reads it: bytes, positions, sleep.
  *
  *     victim  <-- TCP: Request, Reply --  attacker, another one each round
  *             <-- segments, open ------   (tests/unit/link_local_hand.c has the ways to fail there)
  *             <-- FPDUs, true and not -   one thread writes them, another writes over them
  *
- * Whatever it does, the victim neither crashes nor hangs nor grows; nothing changes but what the
- * attacker may write; and with the end of the attacker its connection is over.
+ * The victim neither crashes nor hangs nor grows; only memory that the attacker may write changes;
+ * and with the end of the attacker its connection is over.
  */
 #include "speed.h"
 
@@ -30,7 +30,7 @@ enum { ROUNDS = 24, ROUNDS_FULL = 2000, FPDUS = 300, ROOM = 32768, QUIET = 0x5a,
 static struct page {
 	_Atomic uint32_t port, rkey; /* of the round; rkey: the QP has the stream */
 	_Atomic int round;
-	_Atomic uint64_t room;       /* what the attacker may use */
+	_Atomic uint64_t room;       /* the attacker's means */
 	uint64_t seed;
 } *page;
 

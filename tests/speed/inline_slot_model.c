@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * shm_take_inline(): a reader beside the tail's cache line while the writer writes the next message into
- * it, in every interleaving (explore.h). What it takes is whole, and the one that is due. A
+ * it, in every interleaving (explore.h). Each message that it takes is whole, and the one that is due. A
  * reader that trusts the tail alone must be found to take halves.
  */
 #include "explore.h"
@@ -101,7 +101,7 @@ static void reset(void)
 	w.got = 0;
 }
 
-/* What has been taken, and the words in flight, are in the pasts of the threads. */
+/* The messages taken, and the words in flight, are in the pasts of the threads. */
 static uint64_t state(void)
 {
 	return w.rx.head << 8 | (uint64_t)w.got << 1 | w.rx.held;

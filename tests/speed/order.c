@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a Send that waits, and what is behind it --- */
+/* --- a Send that waits, and requests behind it --- */
 
 enum { TIMES = 200, TIMES_FULL = 20000, BEHIND = 8, BULK = 65536, FLAGS = BULK, SINK = 2 * BULK };
 #define WATCH_NS 400000 /* at most */
@@ -133,7 +133,7 @@ static void falls_silent(struct cf_party *p)
 		uint32_t n = 1 + sp_below(&rng, ROW);
 
 		cf_meet(p); /* the receives are there */
-		for (int i = 0; i < 100; i++) /* one who polls, it seems */
+		for (int i = 0; i < 100; i++) /* a polling thread, it seems */
 			CF_EQ(ibv_poll_cq(s.scq, 1, &wc), 0);
 		for (uint32_t i = 0; i < n; i++)
 			cf_post(&s, .op = i + 1 < n ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM, .id = i, .len = 8);

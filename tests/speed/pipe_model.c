@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shm_pipe: two ends that sleep, one for news and one for room, as link/local/shm.c has them do it, in every
- * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent, and looked
- * for where they were put. Without the fences, without the second look before sleep, if a late wake does
- * not end a sleep, or if the base moves too early, a way must be found that ends badly.
+ * shm_pipe: two ends that sleep, one for news and one for room, as link/local/shm.c has them do it,
+ * in every interleaving (explore.h). No end is left asleep, as many bytes arrive as were sent, and
+ * the reader looks where the writer put them. Without the fences, without the second look before
+ * sleep, if a late wake does not end a sleep, or if the base moves too early, a way must be found
+ * that ends badly.
  */
 #include "model_atomics.h"
 
@@ -24,7 +25,7 @@ static struct {
 	size_t where[MESSAGES];  /* the sender put each */
 	bool hasty;              /* the sender moves its base though something is unread */
 	int sent, got;
-	bool trusting;           /* nobody looks again */
+	bool trusting;           /* no end looks again */
 	bool sleepy;             /* the receiver sleeps on under the same number behind a late wake */
 } w;
 
@@ -44,7 +45,7 @@ static bool rung1(void)
 	return w.wakes[1];
 }
 
-/* On the descriptor; what was rung is taken away before the next look. */
+/* On the descriptor; wake-ups are consumed before the next look. */
 static void sleep_on(int end)
 {
 	mc_until(end ? rung1 : rung0, "asleep");

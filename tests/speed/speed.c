@@ -12,8 +12,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* What is killed here leaves copies of its sockets behind, which swallow datagrams of everybody on
- * the port; so it is not the one that other tests use meanwhile. */
+/* Processes killed here leave copies of their sockets behind, which swallow datagrams of all
+ * processes on the port; so it is not the one that other tests use meanwhile. */
 __attribute__((constructor)) static void own_port(void)
 {
 	char text[8];
@@ -64,7 +64,7 @@ void sp_busy(uint64_t ns)
 		;
 }
 
-/* --- what a process has --- */
+/* --- resources of a process --- */
 
 static unsigned entries(const char *dir)
 {

@@ -28,7 +28,7 @@ static void begin(bool first)
 		_exit(!refuse_process_vm());
 	CF_EQ(waitpid(pid, &status, 0), pid);
 	if (status)
-		cf_skip("this machine lets nobody install a filter of system calls");
+		cf_skip("this machine refuses filters of system calls");
 	first_closes = first;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that wait for an event of a completion channel and drive the adapter meanwhile. The link is
- * an epoll set with a pipe in it, a byte is a packet, and a packet is an event. What is looked at:
- * which events the channel's descriptor counts, who is woken by them, and that nothing stays behind -
- * no readable descriptor, no rung wake_fd, no acknowledgement - when a wait ends in some other way.
+ * Threads that wait for an event of a completion channel and drive the adapter meanwhile. The link
+ * is an epoll set with a pipe in it, a byte is a packet, and a packet is an event. The checks:
+ * which events the channel's descriptor counts, which waiters they wake, and that no readable
+ * descriptor, no readable wake fd and no acknowledgement stays behind when a wait ends in some
+ * other way.
  */
 #include "device/adapter.h"
 #include "device/process.h"

@@ -11,7 +11,7 @@
  * step: the last Send of an end in an iteration says that the end is ready for the next one.
  * Before it the end
  *
- *   - checks what the peer's RDMA wrote (-V; by the three appended messages the peer has finished
+ *   - checks the bytes that the peer's RDMA wrote (-V; by the three appended messages the peer has finished
  *     and this end has not begun again),
  *   - posts the receives of the next iteration, into the other half of the receive memory.
  */
