@@ -276,7 +276,7 @@ const struct cf_check cf_checks[] = {
 	{ "35", "lost atomic answer: executed once", 0, NULL, "sim" },
 	{ "36", "atomic replay after its resource was reused", 0, NULL, "sim" },
 	{ "40", "end-to-end credits", 0, NULL, "sim" },
-	{ "41", "ghost ACK with credits", 0, NULL, "sim" },
+	{ "41", "repeated ACK with credits", 0, NULL, "sim" },
 	{ "42", "old and foreign ACKs, reserved syndromes", 0, NULL, "sim" },
 	{ "43", "answers of the wrong kind or length", 0, NULL, "sim" },
 	{ "54", "opcode sequences", 0, NULL, "sim" },

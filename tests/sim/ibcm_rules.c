@@ -412,7 +412,7 @@ static const struct test_case cases[] = {
 	{ "-", "LAP", load_path_is_refused },
 	{ "-", "stale connection", stale_connection },
 	{ "-", "the QPN of a process that died", number_of_a_dead_process },
-	{ "-", "strangers touch nothing", strangers_touch_nothing },
+	{ "-", "foreign MADs change nothing", strangers_touch_nothing },
 };
 
 int main(int argc, char **argv)

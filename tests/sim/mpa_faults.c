@@ -299,7 +299,7 @@ static void left_meanwhile(void)
 	}
 }
 
-/* --- crowds --- */
+/* --- many connections --- */
 
 static void half_open_by_the_thousand(void)
 {

@@ -310,7 +310,7 @@ static void credits(void)
 	CHECK(c->n == 8);
 	answer(c, 0x00, P0 + 7, 8);
 	CHECK(c->n == 9);
-	answer(c, 0x05, P0 + 7, 8); /* a ghost: the same PSN, new credits */
+	answer(c, 0x05, P0 + 7, 8); /* a repeated ACK: the same PSN, new credits */
 	CHECK(c->n == 10);
 	answer(c, 0x1f, P0 + 9, 10);
 	for (uint64_t i = 10; i < 20; i++)
@@ -397,7 +397,7 @@ static const struct test_case cases[] = {
 	{ "37", "never more than max_rd_atomic in flight", read_depth },
 	{ "38 39", "fences; completions in posting order", fences_and_order },
 	{ "40", "credit codes", credit_codes },
-	{ "40 41", "credits: writes free, ghost acknowledgements", credits },
+	{ "40 41", "credits: writes free, repeated acknowledgements", credits },
 	{ "98", "a peer that repeats itself", chatty_peer },
 	{ "14 15", "drain", drain },
 	{ "46", "a local error behind lost requests", local_error_behind_loss },

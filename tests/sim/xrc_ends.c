@@ -242,7 +242,7 @@ static void target_ends(void)
 	works(2);
 	xw_close();
 
-	half(); /* the goodbye finds no room: the owner asks */
+	half(); /* the CLOSE finds no room: the home probes */
 	x.w.local->full = true;
 	CHECK(eng_qp_modify(x.t.qp, &err, IBV_QP_STATE) == 0);
 	x.w.local->full = false;

@@ -128,7 +128,7 @@ static void use_one(struct cf_party *p, struct cf_side *s, struct block *b, uint
 }
 
 /* Not the first thread: its allocator's memory is the program's heap, which is never exchanged. */
-static void *lender(void *arg)
+static void *exporter(void *arg)
 {
 	struct cf_party *p = arg;
 	struct sp_rng rng = { page->seed };
@@ -157,8 +157,8 @@ static void lends(struct cf_party *p)
 	mallopt(M_MMAP_THRESHOLD, 2 * MOST);
 	mallopt(M_TRIM_THRESHOLD, 4096);
 	mallopt(M_ARENA_MAX, 2);
-	CF_EQ(pthread_create(&t, NULL, lender, p), 0);
-	SP_UNTIL(atomic_load(&page->has_arena), "the lender does not begin");
+	CF_EQ(pthread_create(&t, NULL, exporter, p), 0);
+	SP_UNTIL(atomic_load(&page->has_arena), "the exporting process does not begin");
 	for (int i = 0; i < THREADS; i++) {
 		o[i].seed = page->seed + 1 + (uint64_t)i;
 		CF_EQ(pthread_create(&o[i].id, NULL, beside, &o[i]), 0);
@@ -221,11 +221,11 @@ static void borrows(struct cf_party *p)
 static void allocator(void)
 {
 	page = cf_pages(4096);
-	page->seed = sp_seed("an allocator beside lent memory");
+	page->seed = sp_seed("an allocator beside exported memory");
 	cf_processes(lends, borrows);
 }
 
 const struct cf_check cf_checks[] = {
-	{ "+", "an allocator beside lent memory", 0, allocator },
+	{ "+", "an allocator beside exported memory", 0, allocator },
 	{ 0 },
 };

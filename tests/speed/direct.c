@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { WARM = 20, ROUNDS = 200, MOST = 16384 };
-/* Where one process may reach into the other by its number: more than one piece of a visit. */
+/* Where one process may reach into the other by its number: more than one piece of direct access. */
 enum { LONG = 300000, BACK = LONG + 64 };
 
 static char state_of(pid_t pid)

@@ -5,7 +5,7 @@
  *
  *     victim  <-- RC, verified data -->  honest peer
  *        ^
- *        `-- ring, letters --  attacker, another one each round, that knows the link's inside
+ *        `-- ring, messages -- attacker, another one each round, that knows the link's inside
  *
  * The victim has a QP that is connected to the attacker, too, and a region that it may use. Nothing
  * else of its memory changes, its other connection goes on, it neither crashes nor hangs nor grows.

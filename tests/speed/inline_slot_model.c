@@ -32,7 +32,7 @@ static struct {
 	struct shm_page page;
 	struct shm_tx tx;
 	struct shm_rx rx;
-	int got, glances;
+	int got, by_slot;
 	bool trusting; /* the reader does not look again */
 } w;
 
@@ -83,7 +83,7 @@ static void reader(void)
 
 		mc_until(more, "waits for a message");
 		at = shm_take_inline(&w.rx, &bytes);
-		w.glances += at != NULL;
+		w.by_slot += at != NULL;
 		if (at)
 			take(at, bytes);
 		else if (shm_peek(&w.rx, &h) > 0)
@@ -120,10 +120,10 @@ static void search(const char *what, bool want)
 	unsigned long states;
 	bool good = mc_explore(&model, want, &states);
 
-	printf("# %s: %lu states, %d glances, %s\n", what, states, w.glances,
+	printf("# %s: %lu states, %d by the inline slot, %s\n", what, states, w.by_slot,
 	       good ? "all end well" : "a way that does not");
 	fflush(stdout);
-	CHECK(good == want && w.glances);
+	CHECK(good == want && w.by_slot);
 }
 
 int main(void)

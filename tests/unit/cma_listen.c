@@ -94,7 +94,7 @@ static void test_taken(void)
 	CHECK(fh_listening(&fh.alpha) == 1 && fh_listening(&fh.beta) == 1);
 	cma_id_destroy(id);
 
-	/* Of the first: peers would never come, so the program hears of it. */
+	/* Of the first: peers would never come, so the call fails. */
 	fh_occupy(&fh.alpha, "10.0.0.1", 700);
 	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
 	CHECK(cma_bind(id, fh_v4("0.0.0.0", 700)) == -EADDRINUSE);

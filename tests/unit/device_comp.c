@@ -248,7 +248,7 @@ static void feed_sleeper(int n)
 
 static void own_event_costs_nothing(void)
 {
-	printf("what the waiter itself finds is handed over\n");
+	printf("completions that the waiter finds are handed over\n");
 	feed_sleeper(1);
 	CHECK(!readable(chan->fd) && take());
 	check_clean();
@@ -371,7 +371,7 @@ __attribute__((unused)) static void cancelled(void)
 	}
 }
 
-/* A limit that is far away is served, though the sleeper has set no timer; so is one that another
+/* A deadline that is far away is served, though the sleeper has set no timer; so is one that another
  * thread's post brings. */
 static void deadlines_are_served(void)
 {
@@ -414,7 +414,7 @@ static void acknowledged_at_once(void)
 {
 	unsigned quiet = 0;
 
-	printf("what a waiter has taken is acknowledged\n");
+	printf("messages that a waiter has taken are acknowledged\n");
 	for (int i = 0; i < 1000 && quiet < 20; i++) {
 		ut_lock(&a->dev.lock);
 		a->delayed_ack.penalty = 0;

@@ -115,7 +115,7 @@ static const struct eng_dev_ops fake_ops = {
 	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
 };
 
-/* Posted work: who was asked to do it, and whether it might touch what is the application's. */
+/* Posted work: the thread that was asked to do it, and whether it might touch the application's memory. */
 static atomic_int kicks_app, kicks_thread, kicks_touching;
 
 static void fake_kick(struct eng_qp *qp)
@@ -304,8 +304,8 @@ static void polling_owns_and_returns(void)
 }
 
 /*
- * Posts made while the background thread holds the lock are done by it, and by calls post_direct: the
- * thread does not touch pages that may be gone, whoever posted.
+ * Posts made while the background thread holds the lock are done by it, and by calls post_direct:
+ * the thread does not touch pages that may be gone, whichever thread posted.
  */
 static void thread_does_posted_work(void)
 {
@@ -517,7 +517,7 @@ static void deferred_is_flushed(void)
 
 /* --- exit --- */
 
-static int said[2]; /* a byte for each round that puts nothing off */
+static int said[2]; /* a byte for each round that defers nothing */
 
 static int last_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 {
@@ -571,8 +571,9 @@ static bool sent_at_exit(void)
 	return sent;
 }
 
-/* Whoever drives the adapter when the program leaves may wait for a processor; what was put off is sent
- * all the same. In a process of its own, and again if that one's thread had to wait for seconds. */
+/* The driver of the adapter may wait for a processor when the program leaves; deferred messages
+ * are sent all the same. In a process of its own, and again if that one's thread had to wait for
+ * seconds. */
 static void exit_waits(void)
 {
 	int i = 0;

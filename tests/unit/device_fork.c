@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Opening, closing and fork() with the real RoCE adapter of lo: what was only
- * opened belongs to a child as well, what had a link is foreign there, and the
- * parent notices nothing.
+ * Opening, closing and fork() with the real RoCE adapter of lo: a device that was only opened
+ * belongs to a child as well, a device with a link is foreign there, and the parent notices
+ * nothing.
  */
 #include "device/adapter.h"
 #include "device/devices.h"

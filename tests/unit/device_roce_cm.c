@@ -280,7 +280,7 @@ static void test_connect(void)
 	unsetenv("DAPPLE_PROBE");
 }
 
-/* The other way: the last close of an adapter says goodbye. */
+/* The other way: the last close of an adapter disconnects its endpoints. */
 static void test_close(void)
 {
 	pid_t a;
@@ -308,8 +308,8 @@ static void kill_one(pid_t pid)
 	CHECK(WIFSIGNALED(status));
 }
 
-/* A request without a receiver: whoever else lives on the address tells the peers. `others` of them come
- * before the server and one after, and the one in front of it is stopped. */
+/* A killed server: a sibling at its address disconnects on its behalf. `others` of them come before the
+ * server and one after, which may be stopped. */
 static void killed_among(unsigned others, bool stopped)
 {
 	pid_t a, b, other[4];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The word of host/liveness.h, as another process sees it: while its owner lives, after an orderly end, a
- * kill and an exec, and when a child of the owner's has done what it must not be able to.
+ * The word of host/liveness.h, as another process sees it: while its owner lives, after an orderly
+ * end, a kill and an exec, and after a forbidden act of a child.
  */
 #include "support/check.h"
 #include "host/liveness.h"

@@ -108,7 +108,7 @@ static void await(const char *what, bool (*cond)(void))
 
 	while (!cond()) {
 		if (ut_now() > end) {
-			fprintf(stderr, "waited in vain: %s\n", what);
+			fprintf(stderr, "timed out: %s\n", what);
 			for (int i = 0; i < PLACES; i++)
 				fprintf(stderr, "%d: state %d, %llu handed on, %llu dropped\n", i,
 					board->place[i].state,

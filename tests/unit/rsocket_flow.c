@@ -269,7 +269,7 @@ static void refused(void)
 	CHECK(rs_flow_message(&a.f, rs_msg(RS_OP_DATA, 1), 0) == -EPROTO);
 }
 
-/* A half that a peer lends must be memory that can be. */
+/* A half of the ring that a peer announces must be valid memory. */
 static void bad_half(void)
 {
 	start(&a, 4096, 4096, false);

@@ -72,8 +72,8 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) < 0);
 	}
 	n->release(c);
-	/* Held ones keep their room, and for longer than a process waits for a processor nothing
-	 * is given up: a UC message would be lost. */
+	/* Held records keep their room, and for longer than a process waits for a processor no
+	 * message is dropped: a UC message would be lost. */
 	CHECK(say(a, b, f, "three", "", 1) == 0 && take_messages(b, v, 8) == 1);
 	for (int i = 0; i < 4; i++)
 		r = say(a, b, f, "four", big, sizeof(big));

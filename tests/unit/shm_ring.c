@@ -261,7 +261,7 @@ static void drain(struct pair *p)
 }
 
 /* One small message alone, and nothing else. Interleavings are the model's, tests/speed. */
-static void glances(void)
+static void inline_slots(void)
 {
 	static const struct {
 		uint32_t bytes;
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 	full_and_gone();
 	liars();
 	lying_head();
-	glances();
+	inline_slots();
 	groups();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);
