@@ -47,9 +47,10 @@ static void run_icrc6(size_t len)
 static void run_solve(size_t len)
 {
 	static uint16_t flip;
+	struct wire_icrc_memo memo = { 0 };
 	uint16_t id = flip ^= 0x5aa5;
 
-	sink = (uint32_t)wire_icrc_check(&flow4, 49441, 4791, data, len + 4, &id);
+	sink = (uint32_t)wire_icrc_check(&flow4, &memo, 49441, 4791, data, len + 4, &id);
 }
 
 static void run_parse(size_t len)

@@ -94,11 +94,6 @@ uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken)
 	return n;
 }
 
-int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
-{
-	return dev->ops->wait(dev, chan->fd, -1, UINT64_MAX);
-}
-
 uint64_t eng_dev_release_events(struct eng_dev *dev, uint64_t now)
 {
 	uint64_t next = UINT64_MAX;

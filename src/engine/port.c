@@ -14,20 +14,8 @@ void eng_port_init(struct eng_port *p)
 	};
 }
 
-/* UT_NO_TSA of these four: single fields, each read whole; dev->lock would be a deadlock for a caller
+/* UT_NO_TSA of these three: single fields, each read whole; dev->lock would be a deadlock for a caller
  * that holds it. */
-int eng_port_known(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
-{
-	const struct eng_port *p = &dev->port;
-
-	*ret = (struct ibv_port_attr){
-		.state = p->state, .phys_state = p->phys_state, .max_mtu = p->max_mtu,
-		.active_mtu = p->active_mtu, .active_width = p->active_width,
-		.active_speed = p->active_speed, .max_msg_sz = dev->max_msg_sz, .max_vl_num = 1,
-	};
-	return 0;
-}
-
 int eng_port_query(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
 {
 	const struct eng_port *p = &dev->port;

@@ -56,8 +56,6 @@ static inline bool eng_port_is(unsigned num)
  * that changes meanwhile is the old or the new one.
  */
 int eng_port_query(struct eng_dev *dev, struct ibv_port_attr *ret);
-/* eng_dev_ops.query_port for ports of which struct eng_port says everything. */
-int eng_port_known(struct eng_dev *dev, struct ibv_port_attr *ret);
 
 /* Returns the P_Key at this index, or 0 if there is none. Called from any thread. */
 uint16_t eng_port_pkey(const struct eng_dev *dev, unsigned index);

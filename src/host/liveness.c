@@ -5,7 +5,6 @@
 #include "util/lock.h"
 #include "util/syscall.h"
 
-#include <poll.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -91,11 +90,4 @@ void host_life_forget(void) UT_NO_TSA
 int host_self_pidfd(void)
 {
 	return (int)UT_SYS(SYS_pidfd_open, getpid(), 0);
-}
-
-bool host_is_dead(int pidfd)
-{
-	struct pollfd v = { pidfd, POLLIN, 0 };
-
-	return poll(&v, 1, 0) > 0;
 }

@@ -55,7 +55,5 @@ void host_life_forget(void);
 
 /* A descriptor that becomes readable when this process ends, to be given away and then closed; -errno. */
 int host_self_pidfd(void);
-/* The process of this pidfd has ended. */
-bool host_is_dead(int pidfd);
 
 #endif

@@ -28,45 +28,8 @@ void link_streams_no_commit(struct link_stream *s, size_t len)
 	(void)len;
 }
 
-int link_streams_no_read(struct link_stream *s)
-{
-	(void)s;
-	return 0;
-}
-
 int link_streams_no_peek(struct link_streams *p)
 {
 	(void)p;
 	return -EAGAIN;
-}
-
-bool link_streams_no_quiet(struct link_streams *p)
-{
-	(void)p;
-	return false;
-}
-
-void link_streams_no_sleep(struct link_streams *p, bool on, bool look)
-{
-	(void)p;
-	(void)on;
-	(void)look;
-}
-
-int link_streams_no_watch(struct link_streams *p, struct link_watch *w)
-{
-	(void)p;
-	(void)w;
-	return -EOPNOTSUPP;
-}
-
-void link_streams_no_unwatch(struct link_streams *p, struct link_watch *w)
-{
-	(void)p;
-	(void)w;
-}
-
-void link_streams_no_end(struct link_streams *p)
-{
-	(void)p;
 }

@@ -230,12 +230,6 @@ bool link_streams_no_local(struct link_stream *s, bool active);
 void link_streams_no_hurry(struct link_stream *s);
 uint8_t *link_streams_no_reserve(struct link_stream *s, size_t len);
 void link_streams_no_commit(struct link_stream *s, size_t len);
-int link_streams_no_read(struct link_stream *s);
 int link_streams_no_peek(struct link_streams *p);
-bool link_streams_no_quiet(struct link_streams *p);
-void link_streams_no_sleep(struct link_streams *p, bool on, bool look);
-int link_streams_no_watch(struct link_streams *p, struct link_watch *w);
-void link_streams_no_unwatch(struct link_streams *p, struct link_watch *w);
-void link_streams_no_end(struct link_streams *p); /* of leave and forget */
 
 #endif

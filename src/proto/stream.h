@@ -24,7 +24,7 @@ struct proto_stream_params {
 	 * nothing is sent before it came. */
 	enum proto_rtr rtr;
 	/* Responder without RTR: the first FPDU of ours waits for the peer's first, or until
-	 * the peer's host has acknowledged the Reply and 5 ms more (spec/iwarp.md 6, traps 5, 6). */
+	 * the peer's host has acknowledged the Reply and 5 ms more. */
 	bool await_first;
 };
 

@@ -48,32 +48,11 @@ __attribute__((constructor(101))) static void crc_init(void)
 	ut_crc_use(UT_CRC_FOLD_WIDE);
 }
 
-/* powers[k] = x^(+-8 * 2^k): one product per set bit of n. */
-static uint32_t shifted(const struct crc_poly *poly, crc_slices t, const uint32_t *powers,
-			uint32_t diff, uint64_t n)
-{
-	for (unsigned k = 0; n; n >>= 1, k = k + 1 == poly->period ? 0 : k + 1)
-		if (n & 1)
-			diff = ut_crc_ops->mul(poly, t, diff, powers[k]);
-	return diff;
-}
-
-uint32_t ut_crc32_advance(uint32_t diff, uint64_t n)
-{
-	return shifted(&crc32_poly, crc32_slices, crc32_poly.fwd, diff, n);
-}
-
+/* One product per set bit of n; the powers repeat after all of them. */
 uint32_t ut_crc32_retreat(uint32_t diff, uint64_t n)
 {
-	return shifted(&crc32_poly, crc32_slices, crc32_poly.bwd, diff, n);
-}
-
-uint32_t ut_crc32c_advance(uint32_t diff, uint64_t n)
-{
-	return shifted(&crc32c_poly, crc32c_slices, crc32c_poly.fwd, diff, n);
-}
-
-uint32_t ut_crc32c_retreat(uint32_t diff, uint64_t n)
-{
-	return shifted(&crc32c_poly, crc32c_slices, crc32c_poly.bwd, diff, n);
+	for (unsigned k = 0; n; n >>= 1, k = (k + 1) % CRC_POWERS)
+		if (n & 1)
+			diff = ut_crc_ops->mul(&crc32_poly, crc32_slices, diff, crc32_back[k]);
+	return diff;
 }

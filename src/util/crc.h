@@ -3,8 +3,8 @@
  * The 32-bit CRCs of the wire: CRC-32 (Ethernet; the ICRC of IBTA) and CRC-32C (iSCSI; MPA).
  *
  * Calls chain as in zlib: the first one gets 0, each later one the result of the one before. A CRC is
- * affine, so the *difference* of two CRCs of equally long data is linear: multiplication with x^(8n)
- * carries it over n further bytes, multiplication with x^(-8n) back over n bytes.
+ * affine, so the *difference* of two CRCs of equally long data is linear: multiplication with x^(-8n)
+ * carries it back over n bytes.
  */
 #ifndef UT_CRC_H
 #define UT_CRC_H
@@ -50,22 +50,8 @@ static inline uint32_t ut_crc32_or(uint32_t crc, const uint8_t ones[16], const v
 	return ~ut_crc_ops->crc32_or(~crc, ones, data, len);
 }
 
-/* A difference of CRCs after n more bytes that are equal, and n bytes earlier. */
-uint32_t ut_crc32_advance(uint32_t diff, uint64_t n);
+/* The difference of two CRC-32s as it was n bytes earlier, if those bytes are equal. */
 uint32_t ut_crc32_retreat(uint32_t diff, uint64_t n);
-uint32_t ut_crc32c_advance(uint32_t diff, uint64_t n);
-uint32_t ut_crc32c_retreat(uint32_t diff, uint64_t n);
-
-/* crc(a || b) from crc(a), crc(b) and the length of b. */
-static inline uint32_t ut_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
-{
-	return ut_crc32_advance(crc_a, len_b) ^ crc_b;
-}
-
-static inline uint32_t ut_crc32c_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
-{
-	return ut_crc32c_advance(crc_a, len_b) ^ crc_b;
-}
 
 enum ut_crc_impl { UT_CRC_PORTABLE, UT_CRC_FOLD, UT_CRC_FOLD_WIDE };
 

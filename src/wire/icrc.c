@@ -182,19 +182,8 @@ static bool has_length(size_t len)
 	return len >= WIRE_BTH_LEN + WIRE_ICRC_LEN && len <= MAX_PACKET;
 }
 
-int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
-		    const uint8_t *ib, size_t len, uint16_t *id)
-{
-	if (!has_length(len))
-		return WIRE_DROP_ICRC;
-	len -= WIRE_ICRC_LEN;
-	return solve(flow, wire_get_icrc(ib + len) ^
-			   wire_icrc_compute(flow, sport, dport, *id, true, ib, len), len, id);
-}
-
-int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo,
-			  uint16_t sport, uint16_t dport, const uint8_t *ib, size_t len,
-			  uint16_t *id)
+int wire_icrc_check(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport,
+		    uint16_t dport, const uint8_t *ib, size_t len, uint16_t *id)
 {
 	if (!has_length(len))
 		return WIRE_DROP_ICRC;

@@ -63,12 +63,8 @@ void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
  * identification and nothing else, or those and a clear DF. About 15 bits of check remain, beside the
  * UDP checksum; only a right guess has all 32. *id is unchanged on failure and for IPv6.
  */
-int wire_icrc_check(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
-		    const uint8_t *ib, size_t len, uint16_t *id);
-/* The same with a memo. */
-int wire_icrc_check_again(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo,
-			  uint16_t sport, uint16_t dport, const uint8_t *ib, size_t len,
-			  uint16_t *id);
+int wire_icrc_check(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport,
+		    uint16_t dport, const uint8_t *ib, size_t len, uint16_t *id);
 
 /*
  * InfiniBand links (IBTA vol 1, 7.8.1). Fields that may change on the way count as ones. Without a

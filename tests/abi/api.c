@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The calls of include/dapple on objects of our libibverbs, and what the shell
- * promises beside plain verbs: imports, leaks, events counted, refusals.
+ * The calls of include/dapple on objects of our libibverbs, and the shell's promises beside plain
+ * verbs: imports, leaks, events counted, refusals.
  */
 #include <dapple/verbs.h>
 
@@ -337,7 +337,7 @@ static void imports(void)
 	CHECK(!ibv_close_device(c2) && !ibv_close_device(c));
 }
 
-/* Closed with everything alive: what comes later must not crash. */
+/* Closed with everything alive: later calls must not crash. */
 static void leaks(void)
 {
 	static struct bed b;
@@ -457,8 +457,8 @@ static void *get_event(void *arg)
 	return (void *)(r ? (long)errno : -1L);
 }
 
-/* What a signal does to a thread that waits for an event: `flags` of its
- * handler, and what the call is to say (0: nothing, it goes on). */
+/* The effect of a signal on a thread that waits for an event: `flags` of its handler, and the
+ * errno of the call (0: nothing, it goes on). */
 static void interrupt(struct bed *b, int flags, int want)
 {
 	struct sigaction a = { .sa_handler = on_alarm, .sa_flags = flags };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A manager that does what a test says, in place of cm/cma: operations succeed
+ * A manager that follows the script of a test, in place of cm/cma: operations succeed
  * or fail as told, events come when the test raises them. The library part of
  * librdmacm is tested over it, with real verbs objects.
  */
@@ -11,7 +11,7 @@
 
 struct script {
 	int next_rc;           /* of the next operation, then 0 again */
-	struct cma_info info;  /* what cma_query says of every identifier */
+	struct cma_info info;  /* cma_query's answer for every identifier */
 	int attr_rc[8];        /* of cma_qp_attr, by state */
 	struct cm_param param; /* of the last connect or accept */
 	int connects, accepts, rejects, establishes, disconnects, leaves, destroyed;

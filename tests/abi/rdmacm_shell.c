@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The library half of the RDMA CM over a manager by script: what is done to
- * queue pairs, which events are shown, who waits for whom.
+ * The library half of the RDMA CM over a manager by script: transitions of queue pairs, events that
+ * the program gets, calls that wait for others.
  */
 #include "cma_script.h"
 #include "support/cases.h"
@@ -241,7 +241,7 @@ static void passive(void)
 	CHECK(rdma_accept(id, &p) == -1 && errno == EINVAL);
 	CHECK(!rdma_disconnect(id) && state_of(id) == IBV_QPS_ERR);
 	end(id);
-	/* One that nobody wants, destroyed before its event is acknowledged. */
+	/* An unwanted request, destroyed before its event is acknowledged. */
 	script_request(cma_of(l), &asked, false);
 	ev = event_of(RDMA_CM_EVENT_CONNECT_REQUEST);
 	CHECK(!rdma_reject_ece(ev->id, "no", 2) && script.reason == CM_REJ_VENDOR_OPTION);
@@ -318,7 +318,7 @@ static void datagrams(void)
 	end(id);
 }
 
-/* --- who waits for whom --- */
+/* --- calls that wait for others --- */
 
 static _Atomic bool gone;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Get Special QP between processes: QP1 of a RoCE port, MADs through whichever member of the
- * address they come to, one owner, and what becomes of it when that is killed. Each role is a
- * process that does what the first one tells it and sleeps otherwise. All in a network
- * namespace of their own, or (where there is none) on a UDP port of their own.
+ * Get Special QP between processes: QP1 of a RoCE port, MADs through any member of the address, one
+ * owner, and the queue pair after the owner was killed. Each role is a process that executes orders
+ * of the first one and sleeps otherwise. All in a network namespace of their own, or (where there
+ * is none) on a UDP port of their own.
  */
 #include "special_role.h"
 
@@ -57,7 +57,7 @@ static struct role role_start(const char *device)
 	return r;
 }
 
-/* The errno of what was asked, 0 = done. */
+/* The errno of the order, 0 = done. */
 static int ask(struct role *r, struct order o)
 {
 	CHECK(write(r->fd, &o, sizeof(o)) == sizeof(o));
@@ -97,7 +97,7 @@ static void deliver(struct role *a, struct role *b, uint8_t class)
 	CHECK(b->last.class == class && b->last.tid == tid && b->last.src_qp == a->last.qpn);
 }
 
-/* The answer to what b was given last. */
+/* The answer to b's last MAD. */
 static void answer(struct role *b, struct role *a)
 {
 	uint32_t tid = b->last.tid;
@@ -131,7 +131,7 @@ static void refusals(struct role *r)
 	puts("refusals");
 }
 
-/* Members that sleep get some of what is for the owner, and it gets all of it. */
+/* Sleeping members receive some of the owner's MADs, and the owner gets all of them. */
 static void steering(struct role *owner, struct role idle[2])
 {
 	uint64_t before[2] = { counter(&idle[0], "rx_pkts"), counter(&idle[1], "rx_pkts") };
@@ -212,7 +212,7 @@ static void on_loopback(void)
 	role_end(&idle[1], false);
 }
 
-/* Two ports with a QP1 each; at the second one's address somebody idles. */
+/* Two ports with a QP1 each; at the second one's address another process idles. */
 static void two_ports(void)
 {
 	struct role a, b, idle;

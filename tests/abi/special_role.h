@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A process of special.c: what it can be told, and what it says then. */
+/* A process of special.c: its orders and its answers. */
 #ifndef TESTS_ABI_SPECIAL_ROLE_H
 #define TESTS_ABI_SPECIAL_ROLE_H
 
@@ -13,7 +13,7 @@ enum what {
 	RECEIVE, /* post one, unless one waits */
 	SEND,    /* a MAD of this class and tid to qpn at gid */
 	AWAIT,   /* the MAD with this tid, a second long: ETIMEDOUT */
-	REPLY,   /* to where the last one came from, with what was in it */
+	REPLY,   /* to the sender of the last one, with its content */
 	COUNTER, /* the port's, by name */
 	LEAVE
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * include/dapple/stream.h: TCP sockets of the program become streams of queue
- * pairs, in one process and in two, negotiated by Dapple or before, with every
- * framing; and what is refused, with whose socket afterwards.
+ * include/dapple/stream.h: TCP sockets of the program become streams of queue pairs, in one process
+ * and in two, negotiated by Dapple or before, with every framing; and refused calls, with the owner
+ * of the socket afterwards.
  */
 #include "support/check.h"
 
@@ -32,7 +32,7 @@ struct end {
 	uint8_t buf[2 * BYTES]; /* out, in */
 };
 
-/* What a peer needs for one-sided work; goes as private data. */
+/* The attributes that a peer needs for one-sided operations; they go as private data. */
 struct card {
 	uint64_t addr;
 	uint32_t rkey;
@@ -378,7 +378,7 @@ static void refusals(void)
 	end_free(e);
 }
 
-/* What the other end does instead of answering. */
+/* The other end's act instead of an answer. */
 static void bad_peers(void)
 {
 	struct dpl_stream_attr wait_for = attr_of(DPL_STREAM_RESPONDER, 0);

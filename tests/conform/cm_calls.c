@@ -113,7 +113,7 @@ static void srq_ex(void)
 	srq_by(true);
 }
 
-/* --- groups: who only sends hears nothing --- */
+/* --- groups: a send-only member receives nothing --- */
 
 static struct rdma_cm_id *in_group(struct rdma_event_channel *ch, struct sockaddr_storage *g,
 				   uint32_t how, struct ibv_ah **ah)
@@ -182,7 +182,7 @@ static void groups(void)
 static const enum rdma_port_space spaces[] = { RDMA_PS_UDP, RDMA_PS_IB, RDMA_PS_IPOIB };
 #define SPACES (sizeof(spaces) / sizeof(spaces[0]))
 
-/* One number in all four; somebody else may have it in one. */
+/* One number in all four; another process may have it in one. */
 static bool same_number(struct rdma_event_channel *ch, struct rdma_cm_id *l[SPACES])
 {
 	struct sockaddr_storage at = cm_here(AF_INET, cm_port(cm_listen(ch, RDMA_PS_TCP, NULL)));
@@ -244,7 +244,7 @@ static void port_spaces(void)
 
 /* --- channels and devices --- */
 
-/* What happens to a connection is told where the identifier is by then. */
+/* Events of a connection go to the channel that the identifier has by then. */
 static void migrated(void)
 {
 	struct rdma_event_channel *later = cm_channel();

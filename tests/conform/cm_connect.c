@@ -20,7 +20,7 @@ static void one_connection(int family)
 	CF_EQ(cf_state(c.p->qp), IBV_QPS_RTS);
 	CF_EQ(rdma_get_dst_port(c.a), rdma_get_src_port(c.listener));
 	CF_EQ(rdma_get_src_port(c.p), rdma_get_src_port(c.listener));
-	/* TCP chooses the port of an active iWARP end late, and nobody is told. */
+	/* TCP chooses the port of an active iWARP end late, and no call reports it. */
 	CF_TRUE(rdma_get_dst_port(c.p) == rdma_get_src_port(c.a) ||
 		(cm_is_iwarp() && !rdma_get_src_port(c.a)));
 	cm_say(c.a, c.p, 1);
@@ -43,7 +43,7 @@ static void over_ipv6(void)
 	one_connection(AF_INET6);
 }
 
-/* What comes is at least what was given, filled up with zeros. */
+/* The private data that arrive are at least those given, filled up with zeros. */
 static void cm_data(const void *got, uint8_t len, const char *want)
 {
 	size_t n = strlen(want);
@@ -76,7 +76,7 @@ static void private_data(void)
 	CF_OK(rdma_accept(c.p, &param));
 	e = cm_take(c.ach, ESTABLISHED);
 	cm_data(e->param.conn.private_data, e->param.conn.private_data_len, "and back");
-	/* the peer's wish; on iWARP, as its drivers do, what we serve */
+	/* the peer's wish; on iWARP, as its drivers do, the depth that we serve */
 	CF_EQ(e->param.conn.responder_resources, cm_is_iwarp() ? 3 : 1);
 	CF_OK(rdma_ack_cm_event(e));
 	CF_EQ(cm_event(c.pch, ESTABLISHED), 0);
@@ -142,7 +142,7 @@ static void listener_gone(void)
 	cm_silent(pch);
 }
 
-static void nobody_there(void)
+static void no_listener(void)
 {
 	struct rdma_event_channel *ch = cm_channel();
 	struct rdma_cm_id *l = cm_listen(ch, RDMA_PS_TCP, NULL), *id;
@@ -343,7 +343,7 @@ static bool written_over(struct rdma_cm_id **p, int n)
 	return false;
 }
 
-/* False: this thread, which takes the requests, was held up for so long that nobody waits for it. */
+/* False: this thread, which takes the requests, was held up for so long that no client waits for it. */
 static bool one_variable(void)
 {
 	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
@@ -424,7 +424,8 @@ static uint64_t take_late(void)
 	return t;
 }
 
-/* Who keeps requests lying is not kept waiting for each; a busy machine may be slow once or twice. */
+/* A program that leaves requests unanswered does not wait for each; a busy machine may be slow
+ * once or twice. */
 static void taken_late(void)
 {
 	uint64_t t = UINT64_MAX;
@@ -445,7 +446,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "a request refused with private data", 0, refused },
 	{ "+", "a request destroyed is refused", 0, dropped },
 	{ "+", "a request whose listener goes", 0, listener_gone },
-	{ "+", "nobody listens", 0, nobody_there },
+	{ "+", "no listener", 0, no_listener },
 	{ "+", "an end destroyed without a word", 0, destroyed },
 	{ "+", "an end whose queue pair is destroyed", 0, qp_gone },
 	{ "+", "both ends disconnect", 0, both_at_once },

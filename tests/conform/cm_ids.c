@@ -86,7 +86,7 @@ static void would_block(void)
 
 static atomic_bool removals_end;
 
-/* Who takes events while another thread destroys their identifiers. */
+/* A thread that takes events while another one destroys their identifiers. */
 static void *take_events(void *channel)
 {
 	struct rdma_cm_event *e;
@@ -263,7 +263,7 @@ static void datagrams(void)
 	CF_OK(ibv_destroy_ah(ah));
 }
 
-static void nobody_serves(void)
+static void no_service(void)
 {
 	struct rdma_event_channel *ch = cm_channel();
 	struct rdma_cm_id *l = cm_listen(ch, RDMA_PS_UDP, NULL), *id;
@@ -391,7 +391,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "synchronous endpoints", 0, synchronous },
 	{ "+", "synchronous endpoints in two processes", 0, in_processes },
 	{ "+", "datagrams look their peer up", CF_UD, datagrams },
-	{ "+", "no service for datagrams", CF_UD, nobody_serves },
+	{ "+", "no service for datagrams", CF_UD, no_service },
 	{ "+", "an adapter without datagrams", 0, no_datagrams },
 	{ "+", "multicast groups", CF_UD | CF_MCAST, groups },
 	{ 0 }

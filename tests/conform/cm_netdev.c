@@ -82,7 +82,7 @@ static void removal(void)
 	cm_say(other.a, other.p, 2);
 }
 
-/* The next request; what went with an address may be told of before it. */
+/* The next request; identifiers that went with an address may get their event before it. */
 static bool next_request(struct rdma_event_channel *pch)
 {
 	struct rdma_cm_event *e;
@@ -116,7 +116,8 @@ static bool heard(struct rdma_event_channel *pch, struct sockaddr_storage *to)
 	return false;
 }
 
-/* A listener on any address takes one that comes later, and the end of one is told who has it. */
+/* A listener on any address takes one that comes later, and the end of an address is reported to
+ * its identifiers. */
 static void addresses(void)
 {
 	struct rdma_event_channel *pch = cm_channel(), *ch = cm_channel();

@@ -88,8 +88,8 @@ void cf_rc(const char *file, int line, const char *what, int rc, int want)
 
 #define KEPT_MAX 8192
 
-/* Slots at the end are free again when what is in them was undone, so that only what lives at
- * once counts. Undoing itself is outside the lock: it may wait. */
+/* Slots at the end are free again when their object was undone, so that only objects that live at
+ * once count. Undoing itself is outside the lock: it may wait. */
 static struct kept {
 	cf_undo undo;
 	void *obj;
@@ -186,7 +186,7 @@ static const struct foreign {
 	{ CF_SQD, true, "SQD ends an iWARP connection" },
 	{ CF_PSN, true, "TCP counts, not the queue pair" },
 	{ CF_TIMER, true, "TCP has the timers and retransmits" },
-	{ CF_PATH, true, "a stream belongs to its two ends; nobody else can address them" },
+	{ CF_PATH, true, "a stream belongs to its two ends; no other end can address them" },
 	{ CF_SELF, true, "a stream has two ends, so that no queue pair is its own peer" },
 	{ CF_PACKET, true, "each segment of an iWARP message is judged for itself" },
 	{ CF_GID, true, "the GID of an iWARP adapter is its MAC" },
@@ -312,7 +312,7 @@ static int supervise(pid_t pid, int fd, int ms, char *why, size_t n)
 				poll(NULL, 0, 1); /* closed; only the exit is missing */
 		}
 	}
-	/* What outlived the check (a peer that was not reaped) goes with it. */
+	/* Processes that outlived the check (a peer that was not reaped) go with it. */
 	kill(-pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	while (have + 1 < n && cf_readable(fd, 0) && (got = read(fd, why + have, n - 1 - have)) > 0)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Support of the conformance suite. Public verbs only, so that the same programs
- * run on every adapter: the first one, or the one that CONFORM_DEVICE names.
+ * Support of the conformance suite. Public verbs only, so that the same programs run on every
+ * adapter: the first one, or the one that CONFORM_DEVICE names.
  *
- * The runner forks a child for each check: a crash or a hang of the library is
- * the failure of one check. A check that fails prints why and ends its process
- * at once, from whatever thread; one that succeeds destroys all it made in
- * reverse order, and each of those calls must succeed as well.
+ * The runner forks a child for each check: a crash or a hang of the library is the failure of one
+ * check. A check that fails prints why and ends its process at once, from whatever thread; one that
+ * succeeds destroys all it made in reverse order, and each of those calls must succeed as well.
  *
- * Rules are the same for every kind of adapter; what follows from breaking one is
- * a row of the table in faults.c, with a column for each kind. A rule that one kind
- * cannot have is marked with why (cf_need), and skipped there with that reason.
+ * Rules are the same for every kind of adapter; the result of breaking one is a row of the table in
+ * faults.c, with a column for each kind. A rule that one kind cannot have is marked with why
+ * (cf_need), and skipped there with that reason.
  *
- * Nothing sleeps to let things settle. A wait has a deadline (CF_WAIT_MS); "it
- * does not happen" is watched for a stated time while the queue is polled.
+ * Nothing sleeps to let things settle. A wait has a deadline (CF_WAIT_MS); "it does not happen" is
+ * watched for a stated time while the queue is polled.
  */
 #ifndef CONFORM_CONF_H
 #define CONFORM_CONF_H
@@ -29,7 +28,7 @@
 /* How long to watch that something does not happen. */
 #define CF_QUIET_MS 30
 
-/* What a check needs of the adapter; the runner skips it otherwise. */
+/* Features of the adapter that a check needs; the runner skips it otherwise. */
 enum cf_need {
 	CF_UC = 1,
 	CF_UD = 2,
@@ -40,7 +39,7 @@ enum cf_need {
 	CF_ATOMIC = 64,
 	CF_MCAST = 128,
 	CF_FULL = 256, /* only with --full */
-	/* What makes a rule InfiniBand's own; the reasons are in conf.c. */
+	/* Properties that make a rule InfiniBand's own; the reasons are in conf.c. */
 	CF_RNR = 512,
 	CF_STEPS = 1024,
 	CF_SQD = 2048,
@@ -105,7 +104,7 @@ void cf_rc(const char *file, int line, const char *what, int rc, int want);
 /* Bytes of this process in memory. */
 unsigned long cf_resident(void);
 
-/* --- what will be undone at the end --- */
+/* --- objects that are undone at the end --- */
 typedef int (*cf_undo)(void *);
 void cf_keep(cf_undo undo, void *obj, const char *what);
 void cf_forget(const void *obj);
@@ -128,7 +127,7 @@ struct ibv_qp *cf_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
 struct ibv_ah *cf_ah(struct ibv_pd *pd);
 struct ibv_mw *cf_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 void *cf_pages(size_t len); /* anonymous, zeroed, shared with forked children */
-void *cf_buffer(size_t len); /* the same; with CONFORM_LENT from dpl_alloc_shared(), and kept */
+void *cf_buffer(size_t len); /* the same; with CONFORM_EXPORTED from dpl_alloc_shared(), and kept */
 struct ibv_ah_attr cf_ah_attr(void);
 
 #define CF_ALL_ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
@@ -163,7 +162,7 @@ struct cf_side {
 	uint8_t *buf;
 };
 
-/* What the other end must know. */
+/* Attributes that the other end must know. */
 struct cf_addr {
 	union ibv_gid gid;
 	uint32_t qpn, psn, rkey;
@@ -230,7 +229,7 @@ void cf_landed(struct cf_side *a, struct cf_side *b);
  * is an error. *posted is counted up by the receiver. */
 void cf_credit(const _Atomic int *posted, int n);
 
-/* --- what a broken rule leads to; a column for each kind of adapter --- */
+/* --- the result of a broken rule; a column for each kind of adapter --- */
 enum cf_fault {
 	CF_TOO_LONG,        /* a Send longer than the receive */
 	CF_BAD_RECV,        /* the receive's own memory is refused */
@@ -241,7 +240,7 @@ enum cf_fault {
 	CF_QP_READ,
 	CF_QP_ATOMIC,
 	CF_MISALIGNED,
-	CF_BAD_INV,         /* Send with invalidate of what may not be */
+	CF_BAD_INV,         /* Send with invalidate of a key that must not be */
 	CF_BAD_WRITE_IMM,   /* key of a WRITE with immediate; a receive is posted */
 	CF_N_FAULTS
 };
@@ -253,7 +252,7 @@ void cf_fails_at(const char *file, int line, struct cf_side *a, uint64_t id, str
 /* Posts it and returns how it ends, IBV_WC_REM_ACCESS_ERR also when a refusal of b is told by the
  * end of the stream only. */
 enum ibv_wc_status cf_status_of(struct cf_side *a, struct cf_side *b, const struct cf_wr *w);
-/* What an error on a's own side does to b, whose receive rid is posted. */
+/* The effect of an error on a's own side on b, whose receive rid is posted. */
 void cf_peer_of_local_error(struct cf_side *b, uint64_t rid);
 /* Status of requests whose peer was killed. */
 enum ibv_wc_status cf_peer_gone(void);
@@ -261,11 +260,11 @@ enum ibv_wc_status cf_peer_gone(void);
 /* --- completions --- */
 /* Time of which little passes while this process does not run: a machine that stood still, all of
  * it, for half a minute is no fault. Each look counts CF_LOOK_MS at most since the one before. */
-struct cf_patience {
+struct cf_timeout {
 	uint64_t spent, last;
 };
 /* So much time has been spent, since the struct was zero. */
-bool cf_over(struct cf_patience *p, uint64_t ns);
+bool cf_over(struct cf_timeout *p, uint64_t ns);
 bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms);
 struct ibv_wc cf_wc_at(const char *file, int line, struct ibv_cq *cq, uint64_t id,
 		       enum ibv_wc_status status);
@@ -333,7 +332,7 @@ void cf_netns(void);
 /* `ip` with these arguments; 0 or not. */
 int cf_ip(const char *args);
 
-/* A child that runs fn(arg) and leaves with what it returns; killed with us. */
+/* A child that runs fn(arg) and exits with its result; killed with us. */
 pid_t cf_child(int (*fn)(void *), void *arg);
 /* Waits for it; fails the check unless it left with 0. */
 void cf_reap(pid_t pid);

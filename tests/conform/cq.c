@@ -123,7 +123,8 @@ static void armed_late(void)
 	CF_EQ(cf_drain(d.b.rcq), 2);
 }
 
-/* A look that found nothing, a completion, and only then the request: nobody would look again. */
+/* A poll that found nothing, a completion, and only then the request to notify: no later poll
+ * would come. */
 static void armed_too_late(void)
 {
 	struct duo d;
@@ -383,7 +384,7 @@ const struct cf_check cf_checks[] = {
 	{ "84", "arm, poll, wait: no wake-up is lost", 0, race_short },
 	{ "84", "arm, poll, wait: a million times", CF_FULL, race_full },
 	{ "86", "overrun", 0, overrun },
-	{ "87", "resize keeps what is there", 0, resize },
+	{ "87", "resize keeps the completions", 0, resize },
 	{ "87", "resize while traffic runs", 0, resize_running },
 	{ "88", "sizes and vectors at their limits", 0, limits },
 	{ "+", "polling in batches", 0, batches },

@@ -150,7 +150,7 @@ static void refused(struct cf_side *a, struct cf_side *b, int r, uint64_t addr, 
 		? 8 : len, .raddr = addr, .rkey = key, .add = 1, .swap = 1);
 	cf_fails(a, 2, b, CF_NO_RECV, remotes[r].bad);
 	cf_verify(b->buf, b->o.len, 9);
-	/* A long READ may be asked for in parts; what a failed one leaves is undefined. */
+	/* A long READ may be asked for in parts; the buffer of a failed one is undefined. */
 	if (len <= 64)
 		CF_EQ(a->buf[0], 0x77);
 }

@@ -154,7 +154,7 @@ static void srq_unacked(void)
 	CF_EQ(w.rc, 0);
 }
 
-/* An event that nobody fetched dies with its object. */
+/* An event that was not fetched ends with its object. */
 static void never_fetched(void)
 {
 	struct cf_opt o = cf_opt();
@@ -220,7 +220,7 @@ static void readable_exactly(void)
 		CF_TRUE(!cf_readable(b.chan->fd, 0));
 		cf_recv(&b, i, 0, 64);
 		cf_post(&a, .op = IBV_WR_SEND, .id = i, .len = 64);
-		/* Nobody polls here but the kernel. */
+		/* Only the kernel polls here. */
 		CF_EQ(epoll_wait(ep, &out, 1, CF_WAIT_MS), 1);
 		CF_TRUE(cf_readable(copy, 0));
 		CF_TRUE(cf_cq_event(b.chan, b.rcq, 0));
@@ -288,11 +288,11 @@ static void blocking(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "91", "what is in use cannot be destroyed", CF_SRQ | CF_MW1, in_use },
+	{ "91", "objects in use cannot be destroyed", CF_SRQ | CF_MW1, in_use },
 	{ "85", "destroy of a CQ waits for acknowledgements", 0, cq_unacked },
 	{ "85", "destroy of a QP waits for acknowledgements", 0, qp_unacked },
 	{ "85", "destroy of an SRQ waits for acknowledgements", CF_SRQ, srq_unacked },
-	{ "92", "events that nobody fetched", 0, never_fetched },
+	{ "92", "events that were not fetched", 0, never_fetched },
 	{ "92", "non-blocking: EAGAIN; close-on-exec", 0, nonblocking },
 	{ "92", "readable exactly when an event waits; dup, epoll", 0, readable_exactly },
 	{ "92", "blocking waits", 0, blocking },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a broken rule leads to, for each kind of adapter: an InfiniBand responder
+ * The result of a broken rule, for each kind of adapter: an InfiniBand responder
  * answers every request, so that the requester is told; an iWARP one ends the
  * stream with a Terminate, and only Reads and atomics still wait for an answer.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What each state does with work: before RTS, flushing in ERR, forgetting in RESET, COMM_EST. */
+/* Work requests in each state: before RTS, flushing in ERR, forgetting in RESET, COMM_EST. */
 #include "conf.h"
 
 #include <string.h>
@@ -165,7 +165,7 @@ static void srq_last_wqe(void)
 	cf_move(&b, IBV_QPS_ERR, NULL);
 	e = cf_event(b.ctx, QP_LAST_WQE_REACHED);
 	CF_TRUE(e.element.qp == b.qp);
-	cf_quiet(b.rcq); /* what lies on the SRQ is not the QP's to flush */
+	cf_quiet(b.rcq); /* receives of the SRQ are not the QP's to flush */
 	for (int i = 1; i <= 2; i++) {
 		cf_post(&a2, .op = IBV_WR_SEND, .id = i, .len = 64);
 		cf_wc(a2.scq, i, SUCCESS);
@@ -229,9 +229,9 @@ static void itself(void)
 const struct cf_check cf_checks[] = {
 	{ "8", "a send before RTS is refused and leaves nothing", CF_STEPS, send_before_rts },
 	{ "9", "a receive posted in INIT serves in RTR", CF_STEPS, recv_before_rtr },
-	{ "10", "a send to a QP in INIT finds nobody", CF_STEPS, send_to_init },
+	{ "10", "a send to a QP in INIT is not answered", CF_STEPS, send_to_init },
 	{ "11", "ERR flushes all, in order, signaled or not", 0, flush_in_err },
-	{ "12", "what is posted in ERR is flushed", 0, post_in_err },
+	{ "12", "requests posted in ERR are flushed", 0, post_in_err },
 	{ "13", "RESET forgets without completions", 0, reset_forgets },
 	{ "13 100", "destroy leaves no completion behind", 0, destroy_forgets },
 	{ "18", "LAST_WQE_REACHED once; the SRQ serves others", CF_SRQ, srq_last_wqe },

@@ -82,7 +82,7 @@ int cf_recv_try(struct cf_side *s, uint64_t id, uint64_t off, uint32_t len, uint
 
 /* --- completions --- */
 
-bool cf_over(struct cf_patience *p, uint64_t ns)
+bool cf_over(struct cf_timeout *p, uint64_t ns)
 {
 	uint64_t now = cf_ns(), passed = p->last ? now - p->last : 0;
 
@@ -93,7 +93,7 @@ bool cf_over(struct cf_patience *p, uint64_t ns)
 
 bool cf_poll(struct ibv_cq *cq, struct ibv_wc *wc, int ms)
 {
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 	int n;
 
 	for (;;) {

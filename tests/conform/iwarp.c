@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What only iWARP has: states that a stream moves, its end, Terminate messages,
- * reads into memory that nobody may write to. Where the peer must misbehave or
- * be mute it is a plain TCP socket, and what it says are frames checked elsewhere.
+ * Properties of iWARP alone: states that a stream moves, its end, Terminate messages, reads into
+ * memory without remote write. A peer that must misbehave or be silent is a plain TCP socket, and
+ * sends frames that are checked elsewhere.
  */
 #include "conf.h"
 
@@ -21,7 +21,7 @@
 
 /* --- states --- */
 
-/* What ibv_modify_qp may do. RTS is left only, but for the step that stays there. */
+/* Transitions of ibv_modify_qp. RTS is left only, but for the step that stays there. */
 static const bool steps[7][7] = {
 	/*              RESET  INIT   RTR    RTS    SQD    SQE    ERR */
 	[RESET] =     { true,  true,  false, false, false, false, false },
@@ -50,7 +50,7 @@ static void bring(struct cf_side *s, int state)
 static void each_step(void)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_addr nobody = { 0 };
+	struct cf_addr no_peer = { 0 };
 	struct cf_side s;
 
 	cf_side(&s, &o);
@@ -61,7 +61,7 @@ static void each_step(void)
 
 			bring(&s, from);
 			before = cf_query(s.qp);
-			mask = cf_attr(&s, to, &nobody, &a);
+			mask = cf_attr(&s, to, &no_peer, &a);
 			rc = ibv_modify_qp(s.qp, &a, mask);
 			if (rc != (steps[from][to] ? 0 : EINVAL))
 				CF_DIE("%d -> %d gave %d", from, to, rc);
@@ -259,7 +259,7 @@ static void hear_terminate(int fd, int term)
 	CF_EQ(hear(fd, f, sizeof(f)), 0);
 }
 
-/* Frames with MSN 1 and key 00abcd01, which nobody has. CRCs are of an independent table. */
+/* Frames with MSN 1 and key 00abcd01, which no region has. CRCs are of an independent table. */
 #define SEND_HELLO "001741430000000000000000000000010000000068656c6c6f000000b990b10c"
 #define WRITE_NOTHING "000ec140000000010000000000000000ebd34c5f"
 #define WRITE_ABCD "0012c14000abcd010000000000010000414243441f65e35e"
@@ -488,7 +488,7 @@ static void own_sink_bad(void)
 	cf_peer_of_local_error(&b, 1);
 }
 
-/* Never more requests in flight than were agreed; what is behind waits, in order. */
+/* Never more requests in flight than were agreed; later requests wait, in order. */
 static void ord(void)
 {
 	struct cf_opt o = cf_opt();
@@ -583,7 +583,7 @@ static void full_queue(void)
 	cf_quiet(s.scq);
 }
 
-/* --- what does not exist --- */
+/* --- verbs that do not exist --- */
 
 static void absent(void)
 {
@@ -629,6 +629,6 @@ const struct cf_check cf_checks[] = {
 	{ "38 39", "a fence on the wire", CF_STREAM, fence },
 	{ "50", "length and data of WRITE with immediate", CF_STREAM, imm_length },
 	{ "81", "a full queue", CF_STREAM, full_queue },
-	{ "+", "what does not exist on iWARP", CF_STREAM, absent },
+	{ "+", "verbs that do not exist on iWARP", CF_STREAM, absent },
 	{ 0 },
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the host limits (descriptors, locked memory, processor time) and what a QP costs. */
+/* Limits of the host (descriptors, locked memory, processor time) and the cost of a QP. */
 #include "conf.h"
 
 #include <dirent.h>
@@ -46,7 +46,7 @@ static bool with_fds(int n)
 	struct ibv_qp *qp = NULL;
 	int count, fds = 0, held[256];
 
-	/* Use up what is free but n. */
+	/* Use up the free descriptors but n. */
 	fd_limit(256);
 	while (fds < 256 && (held[fds] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		fds++;
@@ -150,7 +150,7 @@ static double idle_window(struct ibv_comp_channel *chan)
 }
 
 /* Other processes that join or leave the shared port are work for its members;
- * nobody joins a port of our own. */
+ * no process joins a port of our own. */
 static void own_port(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
@@ -273,7 +273,7 @@ static void cancel_one(void *(*fn)(void *), int ms)
 	CF_OK(pthread_cancel(th));
 	CF_OK(pthread_join(th, &ret));
 	CF_TRUE(ret == PTHREAD_CANCELED);
-	/* The engine is whole: what is left completes and new work runs. */
+	/* The engine is whole: the remaining requests complete and new work runs. */
 	cf_recv(&cb, 1, 0, 64);
 	/* The cancelled thread may have left the queue full. */
 	while ((rc = cf_post_try(&ca, &last)) == ENOMEM)
@@ -309,7 +309,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "descriptors are given back", 0, no_leak },
 	{ "+", "no locked memory allowed", 0, memlock },
 	{ "+", "an idle process uses no processor", 0, idle },
-	{ "+", "what a QP costs", CF_SELF, cost },
+	{ "+", "the cost of a QP", CF_SELF, cost },
 	{ "+", "threads cancelled inside calls", 0, cancelled },
 	{ 0 },
 };

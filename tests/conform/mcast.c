@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Multicast: who hears a group, attach and detach. */
+/* Multicast: receivers of a group, attach and detach. */
 #include "conf.h"
 
 #include <string.h>

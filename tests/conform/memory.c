@@ -185,7 +185,7 @@ static void rereg(void)
 	CF_EQ(remote(&a, &b, IBV_WR_RDMA_READ, (uintptr_t)b.buf + 8192, mr->rkey),
 	      IBV_WC_REM_ACCESS_ERR);
 	CF_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, b.pd, NULL, 0, 0), 0);
-	/* What is refused changes nothing. */
+	/* A refused call changes nothing. */
 	CF_TRUE(ibv_rereg_mr(mr, 0, NULL, NULL, 0, 0) != 0);
 	CF_TRUE(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, RW) != 0);
 	CF_EQ(remote(&a, &b, IBV_WR_RDMA_READ, (uintptr_t)b.buf + 8192, mr->rkey), IBV_WC_SUCCESS);
@@ -247,7 +247,7 @@ static void hole(enum hole h, bool readonly)
 
 	cf_pair(&a, &b, &o);
 	mr = cf_mr(at_b ? b.pd : a.pd, all, 16 * page, CF_ALL_ACCESS);
-	/* What nobody may touch stands for the hole, which other threads' mappings would soon fill. */
+	/* Inaccessible pages stand for the hole, which other threads' mappings would soon fill. */
 	if (readonly)
 		CF_OK(mprotect(p, 2 * page, PROT_READ));
 	else

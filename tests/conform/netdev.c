@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What happens to the port when its network interface changes. In a network
+ * The port while its network interface changes. In a network
  * namespace of our own with one dummy interface (or one end of a veth), so only for adapters that
  * exist per interface:
  *

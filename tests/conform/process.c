@@ -14,7 +14,7 @@
 
 enum { MANY = 64 };
 
-/* Numbers of one port are unique over its processes, and nobody reaches the other's memory. */
+/* Numbers of one port are unique over its processes, and no process reaches the other's memory. */
 static void many_qps(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
@@ -32,7 +32,7 @@ static void many_qps(struct cf_party *p)
 	cf_swap(p, mine, theirs, sizeof(mine));
 	for (int i = 0; i < MANY; i++)
 		for (int j = 0; j < MANY; j++)
-			/* On a stream nobody outside sees the number. */
+			/* On a stream no other end sees the number. */
 			if (mine[i] == theirs[j] && !cf.iwarp)
 				CF_DIE("QP number 0x%x in two processes", mine[i]);
 	other = cf_connect(p, &s);
@@ -194,7 +194,7 @@ static void staying(struct cf_party *p)
 		cf_connect(p, &each);
 		for (int k = 0; k < messages(); k++)
 			cf_post(&each, .op = IBV_WR_SEND, .id = k, .len = 64);
-		if (tidy) /* who does not poll is slow to tell the other that there is a shorter way */
+		if (tidy) /* a process that does not poll is slow to answer that the local path is open */
 			cf_meet(p);
 		for (int k = 0; k < messages(); k++)
 			cf_wc(each.scq, k, SUCCESS);
@@ -372,7 +372,7 @@ static int forked_child(void *arg)
 	struct ibv_device_attr d;
 	struct ibv_wc wc;
 
-	/* What the parent made answers, and moves nothing. */
+	/* Objects of the parent answer, and move nothing. */
 	CF_TRUE(ibv_post_send(fa.qp, &wr, &bad) != 0);
 	CF_TRUE(ibv_post_recv(fa.qp, &rwr, &rbad) != 0);
 	CF_TRUE(ibv_poll_cq(fa.scq, 1, &wc) <= 0);
@@ -406,7 +406,7 @@ static void fork_in_the_middle(void)
 static struct ibv_context *dctx;
 static struct ibv_pd *dpd;
 
-/* As after daemon(): the opener is gone, its child goes on with what was opened. */
+/* As after daemon(): the opener is gone, its child goes on with the opened device. */
 static int daemon_child(void *arg)
 {
 	struct ibv_cq *cq = ibv_create_cq(dctx, 8, NULL, NULL, 0);

@@ -13,7 +13,7 @@ static uint32_t mtu_bytes(enum ibv_mtu m)
 	return 128u << m;
 }
 
-/* One message of n bytes; what lies behind it in the target must stay. */
+/* One message of n bytes; the bytes behind it in the target must stay. */
 static void one_message(struct cf_side *a, struct cf_side *b, enum ibv_wr_opcode op, uint32_t n,
 			uint64_t seed)
 {
@@ -116,7 +116,7 @@ static void pipelined(void)
 	}
 }
 
-/* The fenced WRITE sends what the READ before it fetched into its source. */
+/* The fenced WRITE sends the bytes that the READ before it placed in its source. */
 static void fence(void)
 {
 	struct cf_opt o = cf_opt();
@@ -276,7 +276,7 @@ const struct cf_check cf_checks[] = {
 	{ "35", "lost atomic answer: executed once", 0, NULL, "sim" },
 	{ "36", "atomic replay after its resource was reused", 0, NULL, "sim" },
 	{ "40", "end-to-end credits", 0, NULL, "sim" },
-	{ "41", "ghost ACK with credits", 0, NULL, "sim" },
+	{ "41", "repeated ACK with credits", 0, NULL, "sim" },
 	{ "42", "old and foreign ACKs, reserved syndromes", 0, NULL, "sim" },
 	{ "43", "answers of the wrong kind or length", 0, NULL, "sim" },
 	{ "54", "opcode sequences", 0, NULL, "sim" },

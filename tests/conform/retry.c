@@ -74,7 +74,7 @@ static void no_retry(void)
 	timeout_of(12, 0);
 }
 
-/* Nobody polls, nobody waits: the timers still run. */
+/* No thread polls or waits: the timers still run. */
 static void not_polled(void)
 {
 	struct cf_opt o = cf_opt();
@@ -105,7 +105,7 @@ static void never(void)
 	cf_wc(a.scq, 1, WR_FLUSH_ERR);
 }
 
-/* A QPN that nobody has. */
+/* A QPN that no queue pair has. */
 static void no_such_qp(void)
 {
 	struct cf_opt o = cf_opt();
@@ -237,14 +237,14 @@ static void order_behind_rnr(void)
 
 const struct cf_check cf_checks[] = {
 	{ "25", "RETRY_EXC after retry_cnt + 1 timeouts", CF_TIMER, retries },
-	{ "25", "timers run while nobody polls", CF_TIMER, not_polled },
+	{ "25", "timers run without a polling thread", CF_TIMER, not_polled },
 	{ "26", "retry_cnt 0: the first timeout is fatal", CF_TIMER, no_retry },
 	{ "26", "timeout 0: never", CF_TIMER, never },
-	{ "25", "a QPN that nobody has", CF_PATH, no_such_qp },
+	{ "25", "a QPN without a queue pair", CF_PATH, no_such_qp },
 	{ "28", "rnr_retry k: k + 1 refusals", CF_RNR, rnr_count },
 	{ "28", "rnr_retry 7: for ever", CF_RNR, rnr_endless },
 	{ "29", "the RNR wait is at least the coded time", CF_RNR, rnr_wait },
 	{ "31 90", "RNR in a stream: nothing twice, order kept", CF_RNR, rnr_in_stream },
-	{ "31", "what is behind a refused send waits", CF_RNR, order_behind_rnr },
+	{ "31", "requests behind a refused send wait", CF_RNR, order_behind_rnr },
 	{ 0 },
 };

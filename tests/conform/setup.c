@@ -195,12 +195,12 @@ void *cf_buffer(size_t len)
 	int (*undo)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "dpl_free_shared");
 	void *p;
 
-	if (!getenv("CONFORM_LENT"))
+	if (!getenv("CONFORM_EXPORTED"))
 		return cf_pages(len);
 	CF_TRUE(make && undo);
 	p = make(len);
 	CF_TRUE(p);
-	cf_keep(undo, p, "lent memory");
+	cf_keep(undo, p, "exported memory");
 	return p;
 }
 

@@ -71,7 +71,7 @@ int cf_tcp_accept(int listener)
 	if (cf_readable(listener, CF_WAIT_MS))
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd < 0)
-		CF_DIE("nobody connects");
+		CF_DIE("no client connects");
 	close(listener);
 	return fd;
 }

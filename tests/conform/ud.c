@@ -31,7 +31,7 @@ static void send(struct ud *u, uint64_t id, uint32_t len)
 	send_q(u, id, len, u->b.qp->qp_num, u->b.o.qkey);
 }
 
-/* What is sent next arrives in the receive that is expected, so what came before is done. */
+/* The next datagram arrives in the expected receive, so earlier ones are done. */
 static struct ibv_wc arrives(struct ud *u, uint64_t recv_id, uint32_t len)
 {
 	struct ibv_wc wc;
@@ -85,7 +85,7 @@ static void drops(void)
 	cf_wc(u.a.scq, 3, SUCCESS);
 	arrives(&u, 11, 60);
 	cf_recv(&u.b, 12, 0, GRH + 100);
-	send_q(&u, 4, 50, u.b.qp->qp_num ^ 0x5a, u.b.o.qkey); /* nobody */
+	send_q(&u, 4, 50, u.b.qp->qp_num ^ 0x5a, u.b.o.qkey); /* no queue pair */
 	cf_wc(u.a.scq, 4, SUCCESS);
 	arrives(&u, 12, 61);
 	cf_no_event(u.b.ctx);

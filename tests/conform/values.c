@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Attribute values one beyond their limits; what a new queue pair looks like; limits at create. */
+/* Attribute values one beyond their limits; the attributes of a new queue pair; limits at create. */
 #include "conf.h"
 
 #include <stddef.h>

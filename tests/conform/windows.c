@@ -6,7 +6,7 @@
 
 #define WINDOW (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
-/* Binds lie on b; a is the peer who uses them. */
+/* Binds lie on b; a is the peer that uses them. */
 struct win {
 	struct cf_side a, b;
 };
@@ -152,7 +152,7 @@ static void bind_fails(struct win *w, struct ibv_mw *mw, struct ibv_mw_bind_info
 	int rc = bind1(w, mw, i);
 
 	if (rc) {
-		/* What can be seen at the call may be refused there; the header's own check of the
+		/* An error that the call can see may be refused there; the header's own check of the
 		 * domain says EPERM. */
 		CF_TRUE(rc == EINVAL || rc == EPERM);
 		CF_EQ(cf_state(w->b.qp), IBV_QPS_RTS);
@@ -399,6 +399,6 @@ const struct cf_check cf_checks[] = {
 	{ "+", "a bind behind a message", CF_MW1, behind_a_message },
 	{ "78", "bind and announce in one list", CF_MW2, bind_and_send },
 	{ "59", "Send with invalidate", CF_MW2, send_inv },
-	{ "59", "Send with invalidate of what must not be", CF_MW1 | CF_MW2, send_inv_bad },
+	{ "59", "Send with invalidate of a key that must not be", CF_MW1 | CF_MW2, send_inv_bad },
 	{ 0 },
 };

@@ -178,7 +178,7 @@ static void handles(void)
 	CF_NULL(reopen(t.b.ctx, t.x, qpn), EINVAL);
 }
 
-/* Every handle is told what happens, on its own context. */
+/* Every handle gets the events, on its own context. */
 static void told(void)
 {
 	struct ibv_qp *here, *there, *gone;
@@ -241,9 +241,9 @@ static void across_processes(void)
 
 const struct cf_check cf_checks[] = {
 	{ "68", "receive queues by number", CF_XRC, by_number },
-	{ "68", "a number that nobody has", CF_XRC, wrong_number },
+	{ "68", "a number without an SRQ", CF_XRC, wrong_number },
 	{ "68", "a receive queue of another domain", CF_XRC, other_domain },
-	{ "68", "what XRC objects are not for", CF_XRC, misuse },
+	{ "68", "uses that XRC objects refuse", CF_XRC, misuse },
 	{ "68", "a target lives with its last handle", CF_XRC, handles },
 	{ "68", "events of a target go to each handle", CF_XRC, told },
 	{ "68", "a target of another process is refused", CF_XRC, across_processes },

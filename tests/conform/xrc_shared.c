@@ -17,7 +17,7 @@
 static int file;
 static bool sender_first;
 
-/* What a process has; to: number and memory of the queues of both. */
+/* The objects of a process; to: number and memory of the queues of both. */
 struct part {
 	struct cf_party *p;
 	struct cf_side s, ini, tgt;
@@ -81,7 +81,7 @@ static void begin(struct part *m, struct cf_party *p, int domain_file)
 	ends(m);
 }
 
-/* Into the upper half of the buffer; what is sent lies in the lower one. */
+/* Into the upper half of the buffer; the lower one holds the bytes to send. */
 static void take(struct part *m, uint64_t id, uint32_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)m->s.buf + (DEPTH + id % DEPTH) * SLOT, len,
@@ -98,7 +98,7 @@ static void give(struct part *m, int to, uint64_t id, enum ibv_wr_opcode op, uin
 		.raddr = m->to[to].addr + (DEPTH + id % DEPTH) * SLOT);
 }
 
-/* What the target's number is, for completions. */
+/* The target's number, for completions. */
 static void swap_target(struct part *m, uint32_t *qpn)
 {
 	uint32_t mine = m->p->first ? m->tgt.qp->qp_num : 0, theirs;
@@ -233,7 +233,7 @@ static void too_long(struct cf_party *p)
 	cf_meet(p);
 }
 
-/* What the owner does with its queue and its domain is its own affair. */
+/* The home process may change its queue and its domain at any time. */
 static void close_and_open(struct cf_party *p)
 {
 	struct part m;
@@ -421,7 +421,7 @@ static void owner_killed(void)
 	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
 		CF_DIE("the owner did not stop: status 0x%x", status);
 	give(&m, 1, 2, IBV_WR_SEND, 5000);
-	cf_quiet(m.ini.scq); /* nobody acknowledges for it */
+	cf_quiet(m.ini.scq); /* no process acknowledges for it */
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	cf_wc(m.ini.scq, 2, REM_OP_ERR);

@@ -214,7 +214,7 @@ static void masks(void)
 	WANT(dat_ep_set_watermark(t.p.a.ep, 1, -2), ARG(3));
 }
 
-/* A query returns what was modified, and replaced objects can be freed. */
+/* A query returns the modified values, and replaced objects can be freed. */
 static void modify(void)
 {
 	DAT_EP_PARAM p = { .ep_attr = { .max_recv_dtos = 100, .max_request_dtos = 200 } }, q;

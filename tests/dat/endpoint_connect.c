@@ -12,7 +12,7 @@ static struct el t;
 
 static DAT_EP_HANDLE ep, peer;
 
-enum { NOBODY = 4 }; /* neither the kernel nor a test assigns such a port */
+enum { NO_LISTENER = 4 }; /* neither the kernel nor a test assigns such a port */
 
 static void fresh(void)
 {
@@ -125,14 +125,14 @@ static void reject(void)
 }
 
 /* Posted receives are flushed if the connection fails. */
-static void nobody(void)
+static void no_listener(void)
 {
 	struct mp_end a = t.p.a;
 
 	fresh();
 	a.ep = ep;
 	OK(mp_recv(&a, 0, 8, 77));
-	el_connect(&t, ep, NOBODY, 4, words);
+	el_connect(&t, ep, NO_LISTENER, 4, words);
 	el_event(&t.p.a, ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	CHECK(el_state(ep) == DAT_EP_STATE_DISCONNECTED);
 	DTO(a.recv, DAT_DTO_RECEIVE, 77, DAT_DTO_ERR_FLUSHED);
@@ -301,7 +301,7 @@ static void handoff(void)
 	OK(dat_psp_create_any(t.p.b.ia, &q, t.p.b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	el_connect(&t, ep, t.qual, 9, words);
 	cr = el_request(&t);
-	WANT(dat_cr_handoff(cr, NOBODY), ARG(2));
+	WANT(dat_cr_handoff(cr, NO_LISTENER), ARG(2));
 	OK(dat_cr_handoff(cr, q));
 	WANT(dat_cr_handoff(cr, q), HANDLE(CR));
 	ev = mp_next(t.p.b.cr);
@@ -452,7 +452,7 @@ static const struct test_case cases[] = {
 	{ "-", "private data of every size", data },
 	{ "-", "too much private data", too_much },
 	{ "-", "reject with data", reject },
-	{ "-", "nobody listens", nobody },
+	{ "-", "no listener", no_listener },
 	{ "-", "timeout", timeout },
 	{ "-", "given up", cancelled },
 	{ "-", "reserved service point", rsp },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ends of connections: whichever side ends one, or both, each end receives one event, after what
- * succeeded; outstanding operations are flushed; and the endpoint can be used again.
+ * Ends of connections: whichever side ends one, or both, each end receives one event, after its
+ * successful completions; outstanding operations are flushed; and the endpoint can be used again.
  */
 #include "endpoint_lib.h"
 #include "support/cases.h"

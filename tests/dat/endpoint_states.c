@@ -140,7 +140,7 @@ static void disconnected(struct stage *s)
 	el_part(&t, s->peer, s->ep);
 }
 
-/* Frees what the case left. */
+/* Frees the objects that the case left. */
 static void strike(struct stage *s)
 {
 	DAT_EVENT ev;

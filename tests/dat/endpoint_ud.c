@@ -4,7 +4,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 
-enum { GRH = 40, LEN = 100, NOBODY = 4 /* a port that is never assigned */ };
+enum { GRH = 40, LEN = 100, NO_LISTENER = 4 /* a port that is never assigned */ };
 
 static struct el t;
 static DAT_EP_HANDLE ep, peer;
@@ -108,7 +108,7 @@ int main(void)
 	el_connect(&t, ep, t.qual, 0, NULL);
 	OK(dat_cr_reject(request(), 20, words));
 	event(&t.p.a, ep, DAT_IB_UD_CONNECTION_REJECT_EVENT, DAT_IB_UD_CONNECT_REJECT, words, 20);
-	el_connect(&t, ep, NOBODY, 0, NULL);
+	el_connect(&t, ep, NO_LISTENER, 0, NULL);
 	event(&t.p.a, ep, DAT_IB_UD_CONNECTION_ERROR_EVENT, DAT_IB_UD_CONNECT_ERROR, NULL, 0);
 
 	/* context and address are freed once */

@@ -301,7 +301,7 @@ static void behind_cno(void)
 
 /* --- overflow --- */
 
-static void told_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE who)
+static void told_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE source)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *d;
 	DAT_EVENT ev;
@@ -311,7 +311,7 @@ static void told_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE who)
 	while (ev.event_number == DAT_ASYNC_ERROR_EP_BROKEN);
 	CHECK_MSG(ev.event_number == DAT_ASYNC_ERROR_EVD_OVERFLOW, "event %x", ev.event_number);
 	d = &ev.event_data.asynch_error_event_data;
-	CHECK(d->dat_handle == who && d->reason == DAT_EVD_OVERFLOW_ERROR);
+	CHECK(d->dat_handle == source && d->reason == DAT_EVD_OVERFLOW_ERROR);
 }
 
 /* Without a reaper the completion queue overflows, and every asynchronous EVD receives an event. */

@@ -121,7 +121,7 @@ static void unwaitable(DAT_EVD_HANDLE evd)
 	OK(dat_evd_clear_unwaitable(evd));
 }
 
-/* Up and down with events in the queue, across its wrap; never below what is queued. */
+/* Up and down with events in the queue, across its wrap; never below the queued events. */
 static void resize(DAT_EVD_HANDLE evd)
 {
 	uintptr_t in = 0, out = 0;

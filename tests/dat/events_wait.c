@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * dat_evd_wait: threshold, the count of what is left, time, signals, exclusivity; for an EVD
+ * dat_evd_wait: threshold, the count of remaining events, time, signals, exclusivity; for an EVD
  * without a completion queue behind it and for one with.
  */
 #include "events_lib.h"

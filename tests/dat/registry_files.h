@@ -7,7 +7,7 @@
 /* Writes dat.conf, with FAKE replaced by the path of the fake provider, and an empty trace. Called
  * before the first call of a registry. NULL: a file that does not exist. */
 void registry_conf(const char *fake, const char *text);
-/* Returns what the fake provider wrote since the last call, to be freed; never NULL. */
+/* Returns the fake provider's lines since the last call, to be freed; never NULL. */
 char *registry_trace(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Prints what a registry lists, then the result of opening each name: registry_list LIBRARY
+/* Prints the entries of a registry, then the result of opening each name: registry_list LIBRARY
  * [NAME...] */
 #include "registry_lib.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a registry does with dat.conf and its libraries, seen by a program and by a provider:
+ * A registry's treatment of dat.conf and of its libraries, seen by a program and by a provider:
  * registry_load LIBRARY FAKE [common]. Each case is a process, since dat.conf is read once.
- * "common": only what the distribution's registry does, too, which proves the fake provider.
+ * "common": only behaviour that the distribution's registry shares, which proves the fake provider.
  */
 #include "registry_lib.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One end is killed in each state of a connection, with and without a sibling on
- * its address, and the other end hears of it in time, by the event that librdmacm
- * has for it; a sibling that is stopped hinders nobody for long.
+ * One end is killed in each state of a connection, with and without a sibling on its address, and
+ * the other end gets the event that librdmacm has for it in time; a stopped sibling delays no other
+ * process for long.
  *
  *	127.0.0.1	the victim, and its sibling if it has one
  *	127.0.0.2	the survivor, which is this process
@@ -226,12 +226,12 @@ static void over(struct end *e)
 {
 	int status = cm_event(e->ch, DISCONNECTED);
 
-	/* What the kernel of a dead peer resets may say so. */
+	/* A stream that the kernel of a dead peer resets may report a reset. */
 	CF_TRUE(!status || (cm_is_iwarp() && status == -ECONNRESET));
 	CF_EQ(cf_state(e->id->qp), IBV_QPS_ERR);
 }
 
-/* REQ sent, and received by us: our answer meets nobody. */
+/* REQ sent, and received by us: our answer meets no process. */
 static void client_asked(bool with_sibling)
 {
 	pid_t pid = start(client_dies, ASKED, with_sibling);
@@ -300,7 +300,7 @@ static void server_asked(bool with_sibling)
 	failed(&e);
 }
 
-/* The answer is here when its sender dies; who takes it late hears of both. */
+/* The answer is here when its sender dies; an end that takes it late gets both events. */
 static void server_answered(bool with_sibling)
 {
 	pid_t pid = start(server_dies, ANSWERED, with_sibling);
@@ -467,7 +467,7 @@ static int client_dies_at_once(void *arg)
 	return 1;
 }
 
-/* What its last act was, and its end, come to us together. */
+/* The last message of the victim, and its end, arrive together. */
 static void client_moment(void)
 {
 	struct end e;

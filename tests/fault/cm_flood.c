@@ -4,7 +4,7 @@
  * memory stays within its ceilings, another listener of the same process serves
  * its clients meanwhile, and the flooded one its own as soon as the flood is over.
  *
- *	127.1.x.y	whose REQs they pretend to be
+ *	127.1.x.y	the forged senders of the REQs
  *	127.0.0.1	the server:  `busy` is flooded, `quiet` is another port
  *	127.0.0.2	honest clients
  */
@@ -199,8 +199,8 @@ static void lie(const struct liar *l, uint32_t k)
 			return;
 }
 
-/* On until as many are told as a backlog has room for: what comes while the server has no processor
- * is lost. */
+/* On until as many are told as a backlog has room for: REQs that come while the server has no
+ * processor are lost. */
 static void flood(void)
 {
 	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
@@ -210,7 +210,7 @@ static void flood(void)
 		liar_open(&l[k], k);
 	for (uint32_t k = 0; k < REQUESTS || (page->requests < BACKLOG && cf_ns() < end); k++) {
 		lie(&l[k % ADDRESSES], k);
-		if (k % 200 == 199) /* so fast that the socket overflows it would hit nobody */
+		if (k % 200 == 199) /* if the socket overflowed no REQ would arrive */
 			usleep(2000);
 	}
 	for (unsigned k = 0; k < ADDRESSES; k++)
@@ -283,7 +283,7 @@ static void answered(void)
 }
 
 const struct cf_check cf_checks[] = {
-	{ "+", "forged REQs that nobody answers", 0, unanswered },
+	{ "+", "forged REQs without an answer", 0, unanswered },
 	{ "+", "forged REQs that are accepted", 0, answered },
 	{ 0 },
 };

@@ -4,7 +4,7 @@
  * now and then): the server keeps as many as its ceilings allow, its memory stays within bounds,
  * honest clients get through meanwhile, and when it is over nothing of it is left.
  *
- *	127.1.x.y	who says too little
+ *	127.1.x.y	clients that send too little
  *	127.0.0.1	the server
  *	127.0.0.2	honest clients
  */
@@ -145,7 +145,7 @@ static void open_stream(unsigned k)
 		send(fd[k], key, k % 16, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Who says a byte now and then is no better off. */
+/* A client that sends a byte now and then gets no more time. */
 static void dribble(void)
 {
 	for (unsigned k = 0; k < STREAMS; k += 3)

@@ -138,7 +138,7 @@ static void choose_port(void)
 int main(void)
 {
 	choose_port();
-	one(0, false); /* what is kept for good is made now */
+	one(0, false); /* objects that are kept for good are made now */
 	for (int sticky = 0; sticky < 2; sticky++) {
 		unsigned n = 1;
 

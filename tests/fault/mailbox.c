@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a forged message to a mailbox does to a link: nothing from another user,
- * and the same one from the own user is believed - without which the first half
- * would say little. The own one comes last, so that no time must pass to know
- * that the foreign ones have been looked at.
+ * A forged message in a link's mailbox: it has no effect from another user, and the same one from
+ * the own user is accepted - without which the first half would prove little. The own one comes
+ * last, so that no time must pass to know that the foreign ones have been read.
  */
 #include "../unit/link_udp_util.h"
 

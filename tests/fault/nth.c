@@ -12,7 +12,7 @@
  *           without memory.
  *
  * After each, blocks and descriptors are as many as before, and a life without
- * trouble follows. Virtual time: what would hang ends at the limit of a wait.
+ * trouble follows. Virtual time: a hanging call ends at the limit of a wait.
  */
 #include "blocks.h"
 #include "engine/chan.h"
@@ -249,7 +249,7 @@ static void post_receive(struct life *x, struct side *s)
 		CHECK(eng_post_recv(s->e.qp, &wr, &bad) == 0);
 }
 
-/* What was received, if anything, is whole and announced. */
+/* A message that was received is whole and announced. */
 static void check_receive(struct life *x, struct side *s, uint32_t len)
 {
 	uint32_t skip = x->type == IBV_QPT_UD ? GRH : 0;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Another user of the same host against processes of root: the names, the
- * mailboxes and the port are open to everybody who knows how they are called,
- * and this attacker knows all of it.
+ * Another user of the same host against processes of root: the names, the mailboxes and the port
+ * are open to every process that knows their names, and this attacker knows all of them.
  *
  *     root: process A <---- RC ----> process B      (verified data)
  *                ^ names, mail, UDP ^
  *                `--- uid 65534 ---'
  *
- * What the kernel or we can refuse is refused, the rest is dropped without a
+ * Messages that the kernel or Dapple can refuse are refused, the others are dropped without a
  * trace: no error, no event, no descriptor more than before.
  */
 #include "../conform/conf.h"
@@ -86,7 +85,7 @@ static struct name name_of(const char *path)
 	return x;
 }
 
-/* What of ours the kernel shows to everybody. Locks come and go: mailboxes only. */
+/* Our entries in tables of the kernel that every user may read. Locks come and go: mailboxes only. */
 static int find_mailboxes(struct name *v)
 {
 	FILE *f = fopen("/proc/net/unix", "re");
@@ -140,7 +139,7 @@ static void bind_port(void)
 	refused(socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP) < 0 ? -1 : 0, EPERM);
 }
 
-/* With a descriptor or somebody else's credentials inside, or as it is. */
+/* With a descriptor or another process's credentials inside, or as it is. */
 static long send_mail(int fd, const struct name *to, const void *data, size_t len, int type,
 		      const void *extra, size_t n)
 {
@@ -176,7 +175,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 		uint8_t body[64];
 	} x = { 0 };
 	const struct ucred root = { .pid = getppid() };
-	int gifts[3] = { fd, fd, fd }; /* two of them are what a will is */
+	int fds[3] = { fd, fd, fd }; /* two of them are those of a connection record */
 	long r;
 
 	for (int type = 0; type <= HOST_MSG_FORWARD + 1; type++)
@@ -196,7 +195,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 				x.body[12] = 0x63;
 			}
 			shared->mails += send_mail(fd, v, &x, sizeof(x.m) + 20, 0, NULL, 0) > 0;
-			shared->mails += send_mail(fd, v, &x, sizeof(x), SCM_RIGHTS, gifts,
+			shared->mails += send_mail(fd, v, &x, sizeof(x), SCM_RIGHTS, fds,
 						   (2 + index) * sizeof(int)) > 0;
 			r = send_mail(fd, v, &x, sizeof(x), SCM_CREDENTIALS, &root, sizeof(root));
 			refused(r < 0 ? -1 : 0, EPERM);
@@ -301,7 +300,7 @@ static int descriptors(void)
 	return n;
 }
 
-/* The link has a lock now and then, gifts would stay. */
+/* The link has a lock now and then, passed descriptors would stay. */
 static void await_descriptors(int want)
 {
 	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
@@ -393,7 +392,7 @@ static void attacked(void)
 	       shared->mails, shared->datagrams);
 }
 
-/* --- names taken before anybody came --- */
+/* --- names taken before the processes start --- */
 
 enum { TAKEN = 8 };
 

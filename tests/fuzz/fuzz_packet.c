@@ -60,15 +60,17 @@ static void check_rebuild(const uint8_t *buf, const struct wire_ib_packet *p)
 /* A filled ICRC matches, and the identification is found from any guess. */
 static void check_own_icrc(const struct wire_icrc_flow *flow, uint8_t *buf, size_t len, uint16_t id)
 {
+	struct wire_icrc_memo memo = { 0 };
 	uint16_t guess = (uint16_t)(id * 31 + 7);
 
 	wire_icrc_fill(flow, 0xc000, 4791, id, true, buf, len - WIRE_ICRC_LEN);
-	require(wire_icrc_check(flow, 0xc000, 4791, buf, len, &guess) == WIRE_OK);
+	require(wire_icrc_check(flow, &memo, 0xc000, 4791, buf, len, &guess) == WIRE_OK);
 	require(flow->v6 || guess == id);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct wire_icrc_memo memo = { 0 };
 	struct wire_icrc_flow flow;
 	struct wire_ib_packet p;
 	uint16_t id;
@@ -89,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		wire_icrc_flow_v4(&flow, addr[0], addr[1]);
 
-	(void)wire_icrc_check(&flow, 0xc000, 4791, buf, len, &id);
+	(void)wire_icrc_check(&flow, &memo, 0xc000, 4791, buf, len, &id);
 	check_text(buf, len, 512);
 	check_text(buf, len, id % 90);
 	if (wire_ib_parse(buf, len, &p) == WIRE_OK) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Stand-in for a default container: runs a command under a seccomp filter
- * that refuses what container engines refuse by default.
+ * Stand-in for a default container: runs a command under a seccomp filter that refuses the calls
+ * that container engines refuse by default.
  *
  *   jail 1 COMMAND...   no namespaces, mounts, pidfd_getfd, io_uring
  *   jail 2 COMMAND...   besides no process_vm_readv, process_vm_writev
  *   jail 1|2 --proof    exit 0 if the filter refuses each of these
  *
- * The engines answer clone3 with ENOSYS, since a filter cannot look into its
- * argument, and libc then falls back to clone; so do we.
+ * The engines answer clone3 with ENOSYS, since a filter cannot look into its argument, and libc
+ * then falls back to clone; so do we.
  */
 #include <errno.h>
 #include <linux/audit.h>

@@ -12,30 +12,30 @@
 
 static int rank, size, faults;
 
-static uint8_t pattern(size_t i, int who, int round)
+static uint8_t pattern(size_t i, int from, int round)
 {
-	return (uint8_t)(i * 31 + (size_t)who * 17 + (size_t)round * 7 + (i >> 8));
+	return (uint8_t)(i * 31 + (size_t)from * 17 + (size_t)round * 7 + (i >> 8));
 }
 
-static void fill(uint8_t *p, size_t n, int who, int round)
+static void fill(uint8_t *p, size_t n, int from, int round)
 {
 	for (size_t i = 0; i < n; i++)
-		p[i] = pattern(i, who, round);
+		p[i] = pattern(i, from, round);
 }
 
-static void check(const uint8_t *p, size_t n, int who, int round, const char *what)
+static void check(const uint8_t *p, size_t n, int from, int round, const char *what)
 {
 	for (size_t i = 0; i < n; i++)
-		if (p[i] != pattern(i, who, round)) {
+		if (p[i] != pattern(i, from, round)) {
 			printf("rank %d: %s: corrupt byte %zu of %zu from rank %d\n", rank, what, i,
-			       n, who);
+			       n, from);
 			faults++;
 			return;
 		}
 }
 
-/* Each passes what it got from the left to the right, so that a fault in any
- * hop reaches the owner again. */
+/* Each rank passes the bytes from its left to its right, so that a fault in any hop reaches the
+ * owner again. */
 static void ring(size_t n, int round)
 {
 	uint8_t *out = malloc(n), *in = malloc(n);

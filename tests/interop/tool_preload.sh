@@ -59,7 +59,7 @@ else
 	echo "no compiler with the address sanitizer: that part is skipped"
 fi
 
-# The same tree in a namespace, for those who may have one.
+# The same tree in a namespace, where the user may have one.
 "$DAPPLE" run --isolate -- true >"$work/out" 2>&1
 case $? in
 0)

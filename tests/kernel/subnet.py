@@ -14,9 +14,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GUEST = os.path.join(HERE, "guest")
 KEEP = [sys.executable, "-S", "-E", os.path.join(HERE, "keep")]
 # A host in the subnet that is not there, but whose Ethernet address both ends know.
-NOBODY = {"v4": "10.77.0.99", "v6": "fd77::99"}
+UNUSED = {"v4": "10.77.0.99", "v6": "fd77::99"}
 PREPARE = "; ".join(["sysctl -qw net.ipv4.tcp_syn_retries=1"] + [
-    f"ip neigh replace {a} lladdr 52:54:00:77:00:63 dev $dev" for a in NOBODY.values()])
+    f"ip neigh replace {a} lladdr 52:54:00:77:00:63 dev $dev" for a in UNUSED.values()])
 
 
 class Missing(Exception):

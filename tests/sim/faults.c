@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Memory that goes away under a message, and sockets that are full: at every point, on every
- * operation, the right end hears the right thing. */
+ * operation, the right end gets the right status. */
 #include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -57,7 +57,7 @@ static void fault(const struct fault_row *f, int (*judge)(struct tape *, const s
 	uint8_t first[64];
 
 	r->tape.judge = judge;
-	/* One that succeeds before, one behind it that is flushed. */
+	/* A request that succeeds before, one behind it that is flushed. */
 	memset(f->at_a ? r->b.mem : r->a.mem, 0x31, LEN);
 	rig_op(r, IBV_WR_RDMA_WRITE, 0, 0, 0, 0, 0);
 	rig_recv(r, 0, 0, LEN);
@@ -76,7 +76,7 @@ static void fault(const struct fault_row *f, int (*judge)(struct tape *, const s
 		sim_wc_is(&r->w, r->b.rcq, f->b);
 	else
 		CHECK(sim_event(r->b.h, IBV_EVENT_QP_ACCESS_ERR) == !f->at_a);
-	/* What lies before the hole may have arrived, nothing else changed. */
+	/* The bytes before the hole may have arrived, no other byte changed. */
 	memcpy(first, f->at_a ? r->b.mem + LEN - 64 : r->a.mem + LEN - 64, 64);
 	bytes_are(first, 64, 0x31);
 	rig_close(r);
@@ -113,7 +113,7 @@ static int one_twice(struct tape *t, const struct tape_packet *x, struct sim_pac
 }
 
 /* A copy before the last packet makes the receiver place the message in two goes: it is the last
- * packet, which could land, that finds the hole in what came before. */
+ * packet, which could land, that finds the hole in the earlier bytes. */
 static void hole_in_the_middle(void)
 {
 	struct rig *r = rig_open(&(struct sim_qp_options){ 0 }, LEN);

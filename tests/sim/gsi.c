@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* QP1: what MADs look like on the wire, which ones are taken, and how many wait. */
+/* QP1: the bytes of MADs on the wire, which ones are taken, and how many wait. */
 #include "proto/ib/gsi.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -59,7 +59,7 @@ static int send_mad(struct crafted *c, const uint8_t addr[16], unsigned salt)
 	return ibp_gsi_send(&c->e.h->dev, &av, mad);
 }
 
-/* spec/kernel-peer-vm: what rdma_rxe sends. */
+/* As rdma_rxe sends it. */
 static void on_the_wire(void)
 {
 	struct crafted *c = begin();
@@ -152,7 +152,7 @@ static void refused(void)
 	dropped(c, ENG_C_rx_no_qp, "nobody listens");
 }
 
-/* A full socket keeps them in order; a full queue says so; nothing is lost. */
+/* A full socket keeps MADs in order; a full queue refuses; no MAD is lost. */
 static void many(void)
 {
 	struct crafted *c = begin();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* QP1 as a program's queue pair: what it sends, what it is given, and what stays the manager's. */
+/* QP1 as a program's queue pair: the MADs that it sends, those that it gets, and those that stay
+ * the manager's. */
 #include "engine/mr.h"
 #include "engine/qp_state.h"
 #include "proto/ib/gsi.h"
@@ -148,7 +149,7 @@ static void dropped(void)
 	send_mad(x, VENDOR, 0, 0);
 	sim_no_wc(&x->w, x->b.rcq, UT_MS);
 	CHECK(sim_counter(x->b.h, ENG_C_rx_no_qp) == 1);
-	CHECK(eng_qp_destroy(x->b.qp) == 0); /* nobody */
+	CHECK(eng_qp_destroy(x->b.qp) == 0); /* no queue pair */
 	send_mad(x, VENDOR, 0, 0);
 	sim_no_wc(&x->w, x->b.rcq, UT_MS);
 	CHECK(sim_counter(x->b.h, ENG_C_rx_no_qp) == 2 && manager_got == 0);
@@ -249,7 +250,7 @@ static void claimed(void)
 	CHECK(l->ops->claim(l, later, service) == -EADDRINUSE);
 	ibp_gsi_addr(dev, later, false);
 	CHECK(l->ops->claim(l, later, service) == 0);
-	ibp_gsi_addr(dev, later, true); /* taken meanwhile: said in the log, and that is all */
+	ibp_gsi_addr(dev, later, true); /* taken meanwhile: a line in the log is all */
 	l->ops->del_addr(l, later);
 	ut_unlock(&dev->lock);
 	CHECK(eng_qp_destroy(x->a.qp) == 0);
@@ -298,7 +299,7 @@ static void from_another_qp(void)
 static const struct test_case cases[] = {
 	{ "-", "MADs of all classes between two", exchanged },
 	{ "-", "the manager's class is the manager's", managers },
-	{ "-", "what is dropped, and counted", dropped },
+	{ "-", "datagrams that are dropped, and counted", dropped },
 	{ "-", "requests that QP1 does not take", misused },
 	{ "-", "states and attributes", states },
 	{ "-", "one owner", claimed },

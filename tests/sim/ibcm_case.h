@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of the connection manager's rules share: one world, its two ends, a REQ to spoil. */
+/* Shared by the tests of the connection manager's rules: one world, its two ends, a REQ to spoil. */
 #ifndef TESTS_SIM_IBCM_CASE_H
 #define TESTS_SIM_IBCM_CASE_H
 
@@ -63,7 +63,7 @@ static inline uint8_t *make_req(void)
 	w.lose_attr = WIRE_CM_ATTR_REJ;
 	cmw_destroy(u);
 	w.lose_attr = 0;
-	/* An ID that nobody waits for here. */
+	/* An ID that no endpoint has. */
 	wire_set_CM_REQ_local_comm_id(last + WIRE_MAD_LEN, 0x01000001);
 	return last + WIRE_MAD_LEN;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How long the connection manager waits, whose a name is, what many and strangers may cost. */
+/* Limits of the connection manager: times, names, the cost of many requests and of forged ones. */
 #include "ibcm_case.h"
 
 #include "util/alloc.h"
@@ -11,7 +11,7 @@ static bool client_done(struct cmw *x)
 	return client->heard[CM_EV_UNREACHABLE] || client->heard[CM_EV_DISCONNECTED];
 }
 
-static void nobody_answers(void)
+static void no_answer(void)
 {
 	struct cm_param p = cmw_param(IBV_QPT_RC);
 	uint64_t from;
@@ -156,7 +156,7 @@ static void names(void)
 	CHECK(bind_to(cm_ip_service(CM_PS_UDP, 5000), false, &b) == 0);
 	o->destroy(b);
 	o->destroy(a);
-	/* Those who share: one may listen, nobody joins a listener. */
+	/* Endpoints that share a port: one may listen, none joins a listener. */
 	CHECK(bind_to(tcp | 5000, true, &a) == 0 && bind_to(tcp | 5000, true, &b) == 0);
 	CHECK(o->listen(b, 1) == 0 && o->listen(a, 1) == -EADDRINUSE);
 	CHECK(bind_to(tcp | 5000, true, &v[0]) == -EADDRINUSE);
@@ -396,7 +396,7 @@ static void exit_says_goodbye(void)
 }
 
 static const struct test_case cases[] = {
-	{ "-", "nobody answers", nobody_answers },
+	{ "-", "a REQ without an answer", no_answer },
 	{ "-", "a slow server", slow_server },
 	{ "-", "a slow client", slow_client },
 	{ "-", "data before the RTU", data_before_rtu },

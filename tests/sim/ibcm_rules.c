@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the connection manager sends, what it asks of QPs, what it refuses and how. */
+/* The connection manager's messages, its demands on QPs, and its refusals. */
 #include "ibcm_case.h"
 #include "cm/ibcm/msg.h"
 
-/* --- what goes out --- */
+/* --- messages that go out --- */
 
 static void req_fields(void)
 {
@@ -244,7 +244,7 @@ static void bad_requests(void)
 		mad[WIRE_MAD_LEN + bad[k].at] = bad[k].value;
 		w.side[1].host->said[0] = 0;
 		CHECK_MSG(refused_with(mad) == bad[k].reason, "byte %u", bad[k].at);
-		/* Where nobody listens who asked says it. */
+		/* Without a listener the user who was asked rejects. */
 		if (bad[k].reason == CM_REJ_INVALID_SERVICE_ID)
 			CHECK(!w.side[1].host->said[0]);
 		else
@@ -281,7 +281,7 @@ static void id_in_use(void)
 	CHECK(server == first);
 	CHECK(ops(first)->reject(first->ep, CM_REJ_CONSUMER, NULL, 0) == 0);
 	CHECK(wire_get_CM_REJ_reason(answer_to(last)) == CM_REJ_CONSUMER);
-	/* What was refused is over for the peer too. */
+	/* A refused connection is over for the peer, too. */
 	wire_set_CM_REQ_local_qpn(mad + WIRE_MAD_LEN, 0x777);
 	CHECK(refused_with(mad) == 0 && server != first);
 	cmw_close(&w);
@@ -412,7 +412,7 @@ static const struct test_case cases[] = {
 	{ "-", "LAP", load_path_is_refused },
 	{ "-", "stale connection", stale_connection },
 	{ "-", "the QPN of a process that died", number_of_a_dead_process },
-	{ "-", "strangers touch nothing", strangers_touch_nothing },
+	{ "-", "foreign MADs change nothing", strangers_touch_nothing },
 };
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every pair of states that two ends can be in, and what an end may do there:
- * destroy, disconnect, reject, be told that the other host is gone. Whatever it is,
- * the other end hears how it ended, and both are free afterwards.
+ * Every pair of states that two ends can be in, and the acts of an end there: destroy, disconnect,
+ * reject, learn that the other host is gone. In each case the other end gets an event for the end,
+ * and both are free afterwards.
  */
 #include "support/cases.h"
 #include "support/check.h"
@@ -40,7 +40,7 @@ static void hang_up(struct cmw_user *u)
 
 /* --- ways into each pair --- */
 
-static void asked_nobody(void)
+static void req_unanswered(void)
 {
 	w.side[1].deaf = true;
 	start();
@@ -142,7 +142,7 @@ static void rej_of_rep_lost(void)
 	start();
 }
 
-/* --- and of those that only ask for a number --- */
+/* --- and of ends that only ask for a queue pair number --- */
 
 static void start_datagrams(void)
 {
@@ -153,7 +153,7 @@ static void start_datagrams(void)
 	settle();
 }
 
-static void sidr_nobody(void)
+static void sidr_unanswered(void)
 {
 	w.side[1].deaf = true;
 	start_datagrams();
@@ -182,7 +182,7 @@ static const struct {
 	void (*reach)(void);
 	int client, server; /* -1: there is none */
 } pairs[] = {
-	{ "REQ sent, nobody", asked_nobody, IBCM_REQ_SENT, -1 },
+	{ "REQ sent, no answer", req_unanswered, IBCM_REQ_SENT, -1 },
 	{ "REQ sent, received", asked, IBCM_REQ_SENT, IBCM_REQ_RCVD },
 	{ "REQ sent, REP lost", rep_lost, IBCM_REQ_SENT, IBCM_REP_SENT },
 	{ "REP received", rep_here, IBCM_REP_RCVD, IBCM_REP_SENT },
@@ -199,7 +199,7 @@ static const struct {
 	{ "REJ of REQ lost", rej_lost, IBCM_REQ_SENT, IBCM_ANSWERED },
 	{ "REJ of REP lost", rej_of_rep_lost, IBCM_ANSWERED, IBCM_REP_SENT },
 	{ "rejected", rejected, IBCM_OVER, IBCM_ANSWERED },
-	{ "SIDR_REQ sent, nobody", sidr_nobody, IBCM_SIDR_SENT, -1 },
+	{ "SIDR_REQ sent, no answer", sidr_unanswered, IBCM_SIDR_SENT, -1 },
 	{ "SIDR_REQ sent, received", sidr_asked, IBCM_SIDR_SENT, IBCM_SIDR_RCVD },
 	{ "SIDR_REQ sent, SIDR_REP lost", sidr_rep_lost, IBCM_SIDR_SENT, IBCM_ANSWERED },
 	{ "SIDR answered", start_datagrams, IBCM_OVER, IBCM_ANSWERED },
@@ -217,7 +217,7 @@ static void at(size_t k, uint64_t seed)
 	CHECK((server ? (int)cmw_state(server) : -1) == pairs[k].server);
 }
 
-/* Who asked for a number has no more to hear than the answer. */
+/* An end that asked for a number gets its answer and no further event. */
 static bool ended(const struct cmw_user *u)
 {
 	bool answered = u->ep && !u->passive && u->heard[CM_EV_ESTABLISHED] &&
@@ -227,14 +227,14 @@ static bool ended(const struct cmw_user *u)
 	       u->heard[CM_EV_DISCONNECTED] || answered;
 }
 
-/* Nobody but its user ends what waits for the answer to a SIDR_REQ. */
+/* Only the user ends an endpoint that owes the answer to a SIDR_REQ. */
 static void answer_sidr(void)
 {
 	if (server && server->ep && cmw_state(server) == IBCM_SIDR_RCVD)
 		CHECK(ops(server)->reject(server->ep, CM_REJ_CONSUMER, NULL, 0) == 0);
 }
 
-/* Good weather again; then who is left must have heard of the end, or have caused it. */
+/* Good weather again; then the remaining end must have got an event for the end, or have caused it. */
 static void finish(bool client_knows, bool server_knows)
 {
 	w.lose_attr = 0;
@@ -255,7 +255,7 @@ static void destroy_client(void)
 	for (size_t k = 0; k < NR_PAIRS; k++) {
 		at(k, 1);
 		cmw_destroy(client);
-		/* A rejected request does not hear of anything more. */
+		/* A rejected request gets no further event. */
 		finish(true, pairs[k].server == IBCM_ANSWERED || pairs[k].server < 0);
 	}
 }
@@ -267,7 +267,7 @@ static void destroy_server(void)
 		if (server)
 			cmw_destroy(server);
 		if (!server || pairs[k].client == IBCM_REP_RCVD) {
-			/* Not over yet: nobody said so, or our own user has not answered. */
+			/* Not over yet: no end was announced, or our own user has not answered. */
 			cmw_destroy(client);
 		}
 		finish(pairs[k].client == IBCM_ANSWERED, true);
@@ -310,7 +310,7 @@ static void left_alone(void)
 	}
 }
 
-/* --- what each state allows --- */
+/* --- acts that each state allows --- */
 
 static void disconnect_each(void)
 {
@@ -368,7 +368,7 @@ static void wrong_calls(void)
 	}
 }
 
-/* The kernel of the other host says that nobody is there. */
+/* The kernel of the other host reports that no socket is there. */
 static void refused_each(void)
 {
 	for (size_t k = 0; k < NR_PAIRS; k++) {
@@ -394,7 +394,7 @@ static const struct test_case cases[] = {
 	{ "-", "the server is destroyed in each", destroy_server },
 	{ "-", "both are destroyed in each", destroy_both },
 	{ "-", "the hosts are cut off in each", cut_off },
-	{ "-", "nobody does anything in each", left_alone },
+	{ "-", "no act in each", left_alone },
 	{ "-", "disconnect in each", disconnect_each },
 	{ "-", "reject in each", reject_each },
 	{ "-", "calls that do not fit", wrong_calls },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Peers that die without a word: who is silent is asked, who is not known any
- * more is given up, who is refused twice as well, and who only sleeps keeps its
+ * Peers that die without a message: a silent peer is probed, a peer that no longer knows the
+ * connection is given up, so is one that is refused twice, and a peer that only sleeps keeps its
  * connection.
  */
 #include "sim/ibcm_case.h"
@@ -39,7 +39,7 @@ static void refuse(void)
 	ibcm_unreachable(&w.side[0].port, w.side[1].host->addr, ECONNREFUSED, w.now);
 }
 
-/* An answer of the transport is enough, and what works is not asked at all. */
+/* An answer of the transport is enough, and a connection with traffic is not probed at all. */
 static void alive(void)
 {
 	watched();
@@ -66,7 +66,7 @@ static void asleep(void)
 	cmw_close(&w);
 }
 
-/* Somebody else answers there and does not know the connection. */
+/* Another process answers there and does not know the connection. */
 static void replaced(void)
 {
 	watched();
@@ -79,7 +79,7 @@ static void replaced(void)
 	cmw_close(&w);
 }
 
-/* A DREP nobody asked for. */
+/* A DREP without a DREQ. */
 static void stray_answer(void)
 {
 	uint8_t mad[WIRE_MAD_BYTES] = { 0 }, *m = ibcm_mad(mad, WIRE_CM_ATTR_DREP, 1);
@@ -116,7 +116,7 @@ static void refused(void)
 	cmw_close(&w);
 }
 
-/* One report is none, however often it happens. */
+/* One report in a look is none, however often it happens. */
 static void refused_once(void)
 {
 	watched();
@@ -166,7 +166,7 @@ static void buried(void)
 	CHECK(n == 1);
 	pass(UT_S);
 	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && !w.side[0].gone);
-	/* What another process wrote may be anything. */
+	/* A record of another process may hold any bytes. */
 	t[0].local_id = 0;
 	CHECK(!ibcm_disconnect_dead(&w.side[1].port, &t[0], w.now));
 	t[0].local_id = 5;

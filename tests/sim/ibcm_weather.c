@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whole exchanges of the IB connection manager while the n-th message is lost,
- * doubled or late, for n = 1, 2, ... until there is no such message; then the
- * same with random weather of all kinds. However it rains, each exchange ends as
- * in sunshine, each user hears each event once, and nothing is left behind.
+ * Whole exchanges of the IB connection manager while the n-th message is lost, doubled or late, for
+ * n = 1, 2, ... until there is no such message; then the same with random weather of all kinds. In
+ * any weather each exchange ends as without faults, each user gets each event once, and nothing is
+ * left behind.
  */
 #include "support/cases.h"
 #include "support/check.h"
@@ -99,7 +99,7 @@ static void client_rejects(void)
 	CHECK(!memcmp(server->data, "no", 2));
 }
 
-static void nobody_listens(void)
+static void no_listener(void)
 {
 	struct cm_param p = with_data(IBV_QPT_RC);
 
@@ -127,7 +127,7 @@ static void datagram_refused(void)
 	CHECK(client->heard[CM_EV_UNREACHABLE] == 1 && client->status == 2);
 }
 
-static void datagram_nobody(void)
+static void datagram_no_service(void)
 {
 	struct cm_param p = with_data(IBV_QPT_UD);
 
@@ -147,7 +147,7 @@ static void destroyed_in_events(void)
 
 static void (*const exchanges[])(void) = {
 	client_hangs_up, server_hangs_up, both_hang_up, server_rejects, server_refuses,
-	client_rejects, nobody_listens, datagram_service, datagram_refused, datagram_nobody,
+	client_rejects, no_listener, datagram_service, datagram_refused, datagram_no_service,
 	destroyed_in_events,
 };
 
@@ -212,7 +212,7 @@ static void storm(void)
 		}
 }
 
-/* --- what a hostile host on the way could do: the ICRC does not keep it from that --- */
+/* --- forgeries of a hostile host on the way, which the ICRC does not prevent --- */
 
 /* The ways to meet each of the messages. Both hang up at once, so nothing may last. */
 static void spoiled_exchange(unsigned way)
@@ -229,8 +229,9 @@ static void spoiled_exchange(unsigned way)
 	cmw_run(&w, 1000 * UT_S, NULL);
 }
 
-/* Whatever the octet makes of the message: no event twice (the world sees to that), every end is
- * told of an end, and nobody waits for ever. Returns how many messages there were. */
+/* Whatever the octet makes of the message: no event twice (the world sees to that), every
+ * endpoint gets an event for its end, and none waits for ever. Returns how many messages there
+ * were. */
 static unsigned spoil_one(unsigned way, unsigned n, unsigned octet, uint8_t mask)
 {
 	const unsigned *h;
@@ -250,7 +251,7 @@ static unsigned spoil_one(unsigned way, unsigned n, unsigned octet, uint8_t mask
 		CHECK_MSG(cmw_state(w.users[i]) == IBCM_OVER,
 			  "way %u, message %u, octet %u, bits %02x: user %u in state %d", way, n, octet,
 			  mask, i, cmw_state(w.users[i]));
-	/* Who asked hears how it ended, unless he ended it himself. */
+	/* The end that asked gets the result, unless it ended the exchange itself. */
 	h = w.users[1]->heard;
 	if (way != 2)
 		CHECK_MSG(h[CM_EV_REJECTED] + h[CM_EV_UNREACHABLE] + h[CM_EV_DISCONNECTED] +

@@ -341,7 +341,7 @@ static void shared(void)
 		CHECK(iw_wc(&b, b.rcq, i, IBV_WC_SUCCESS).byte_len == 3);
 	}
 	iw_event(b.h, IBV_EVENT_SRQ_LIMIT_REACHED);
-	/* The third is taken by half a message, which is all that comes. */
+	/* The third is taken by half a message; no more comes. */
 	w->net.last = w->net.passed + 40;
 	CHECK(iw_post(&a, &(struct iw_op){ .code = IBV_WR_SEND, .id = 3, .len = 64 }) == 0);
 	iw_run(w);
@@ -366,7 +366,7 @@ static void large_read(void)
 	begin(&o, step + 4096);
 	w->net.mss = 65483;
 	s.pages = NULL;
-	/* The region lies over the same memory; what is read is the place, not the content. */
+	/* The region lies over the same memory; the check reads the place, not the content. */
 	s.addr = s.iova = (uintptr_t)b.mem;
 	s.length = step;
 	CHECK(eng_mr_reg(b.h->pd, &s, &mr) == 0);
@@ -417,7 +417,7 @@ static void paged(void)
 	end();
 }
 
-/* --- inline, what is refused --- */
+/* --- inline, and refused requests --- */
 
 static void refused(void)
 {

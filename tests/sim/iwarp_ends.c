@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How iWARP streams end: at every octet, by FIN or reset; with every octet damaged; by RESET,
- * ERR, SQD, destruction, overrun; with a socket that is full. Every request ends once, every owner
- * is told once.
+ * How iWARP streams end: at every octet, by FIN or reset; with every octet damaged; by RESET, ERR,
+ * SQD, destruction, overrun; with a socket that is full. Every request ends once, every owner gets
+ * one event.
  */
 #include "engine/mr.h"
 #include "engine/qp_state.h"
@@ -15,7 +15,7 @@
 static struct iw_world *w;
 static struct iw_end a, b;
 
-/* What is to happen to which octet is told between these: the first message leaves in the second. */
+/* The test sets the fault of an octet between these: the first message leaves in the second. */
 static void prepare(int from)
 {
 	w = iw_open(21, 0);
@@ -160,7 +160,7 @@ static void cut_everywhere(void)
 	}
 }
 
-/* Only what the peer may write to can change. */
+/* Only memory that the peer may write to can change. */
 static void untouched(const struct iw_end *e)
 {
 	for (size_t i = 0; i < 4096; i++)
@@ -297,7 +297,7 @@ static void moved_to_error(void)
 	end();
 }
 
-/* What was posted before is sent; both hear of a clean end, however long nothing had happened. */
+/* Requests posted before are sent; both ends get a clean end, however long the stream was idle. */
 static void left_gracefully(void)
 {
 	for (int how = 0; how < 2; how++)
@@ -339,7 +339,7 @@ static void left_gracefully(void)
 		}
 }
 
-/* A peer that takes nothing and one that never closes are waited for, but not for ever. */
+/* The wait for a peer that takes nothing, or never closes, is limited. */
 static void leaving_is_bounded(void)
 {
 	for (int full = 0; full < 2; full++) {
@@ -473,7 +473,7 @@ static void held_back(void)
 	struct pipe_stream *peer;
 	static const uint8_t reply[20];
 
-	/* A peer that says nothing: its host's acknowledgement and some time must do. */
+	/* A silent peer: its host's acknowledgement and some time must do. */
 	w = iw_open(21, 0);
 	peer = iw_solo(w, &a, &o, 65536);
 	pipe_put(peer->mate, reply, 20); /* not yet acknowledged */

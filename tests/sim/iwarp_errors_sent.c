@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Errors that iWARP finds: what each wrong message is answered with (RFC 5040 4.8 and figure 10,
- * RFC 5041 7, RFC 7306 8), and what is no error although it looks like one.
+ * Errors that iWARP finds: the answer to each wrong message (RFC 5040 4.8 and figure 10, RFC 5041
+ * 7, RFC 7306 8), and messages that look wrong but are not.
  */
 #include "engine/mr.h"
 #include "engine/pd.h"

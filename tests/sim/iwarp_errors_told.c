@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Errors that iWARP is told of, by the peer's Terminate or by its own host: which request they end,
- * and how. And the numbers that must be kept so that there are none.
+ * Errors that the peer's Terminate or the own host reports: the request that each ends, and its
+ * status. And the numbers that must be kept so that there are none.
  */
 #include "engine/post.h"
 #include "engine/why.h"
@@ -116,7 +116,7 @@ static void local_faults(void)
 		CHECK(iw_post(&a, &(struct iw_op){ .code = IBV_WR_SEND, .id = 3, .len = 1 }) == 0);
 		iw_no_wc(&a, a.scq);
 		answer(stag, 0, 8, true);
-		/* Something wrong right behind does not change whose fault it was. */
+		/* A second error right behind does not change the status of the first. */
 		iw_put(peer, "414f 00000000 00000000 00000001 00000000");
 		iw_wc(&a, a.scq, 1, IBV_WC_SUCCESS);
 		iw_wc(&a, a.scq, 2, IBV_WC_LOC_PROT_ERR);
@@ -149,7 +149,7 @@ static void local_faults(void)
 	end();
 }
 
-/* A read that was half answered when its memory went: the rest is what the Terminate names. */
+/* A read that was half answered when its memory went: the Terminate names the rest. */
 static void read_cut_off(void)
 {
 	struct iw_options o = { .initiator_b = true };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Golden vectors of iWARP: what each message looks like, byte by byte, out and in, with markers and
- * without (RFC 5040 4, RFC 5041 4, RFC 5044 4, RFC 7306 4..6).
+ * Golden vectors of iWARP: each message byte by byte, out and in, with markers and without (RFC
+ * 5040 4, RFC 5041 4, RFC 5044 4, RFC 7306 4..6).
  */
 #include "iwarp_peer.h"
 
@@ -128,7 +128,7 @@ static void golden_in(void)
 }
 
 /*
- * What no verb of ours asks for, and a peer may: masks. An add whose mask marks the top bits of
+ * Masks, which a peer may send though no verb of ours does. An add whose mask marks the top bits of
  * fields carries into none of them; a compare sees, and a swap changes, only the bits of its mask.
  */
 static void masked_atomics(void)

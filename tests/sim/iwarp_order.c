@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * In which order an iWARP end sends and acts while its socket is narrow: messages are not cut
- * into one another, answers come in the order of the requests and show what was there at their
- * turn, and a request whose key has gone meanwhile is refused.
+ * In which order an iWARP end sends and acts while its socket is narrow: messages are not cut into
+ * one another, answers come in the order of the requests and hold the memory at their turn, and a
+ * request whose key has gone meanwhile is refused.
  */
 #include "support/cases.h"
 #include "support/check.h"
@@ -97,7 +97,7 @@ static struct seen look(void)
 	return s;
 }
 
-/* Answers wait for the end of what the send queue has begun, and the other way round. */
+/* Answers wait for the end of the message that the send queue has begun, and the other way round. */
 static void whole_messages(void)
 {
 	static const size_t rooms[] = { 1000, 40000, 300000 };
@@ -165,7 +165,7 @@ static void key_goes(bool atomic)
 	if (atomic)
 		put_add(2, iw_at(&a, 16), 5);
 	iw_run(w);
-	/* The Read is under way; let it come to its end when an atomic is what is asked for. */
+	/* The Read is under way; let it end if the request under test is an atomic. */
 	if (atomic) {
 		pipe_of(a.s)->room = 0;
 		for (n = 0; a.qp && peer->in_len + 400000 < LONG; n++) {
@@ -178,7 +178,7 @@ static void key_goes(bool atomic)
 	ut_unlock(&a.h->dev.lock);
 	let_flow(100000);
 	CHECK(iw_state(&a) == IBV_QPS_ERR);
-	/* Terminate 0/1/02; a Read's with what is left of the request, an atomic's without. */
+	/* Terminate 0/1/02; a Read's with the rest of the request, an atomic's without. */
 	n = atomic ? 20 + 24 + 4 : 20 + 52 + 4;
 	CHECK(peer->in_len > n);
 	t = peer->in + peer->in_len - n;
@@ -228,7 +228,7 @@ static void one_kind(void)
 	}
 }
 
-/* Nothing is said behind a FIN, whatever comes. */
+/* No octet is sent behind a FIN, whatever arrives. */
 static void mute_after_fin(void)
 {
 	begin(SIZE_MAX);

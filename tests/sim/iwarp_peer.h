@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* One end of ours and a peer written by hand, for the tests of what iWARP says byte by byte. */
+/* One end of ours and a peer written by hand, for the tests of iWARP's messages byte by byte. */
 #ifndef TESTS_SIM_IWARP_PEER_H
 #define TESTS_SIM_IWARP_PEER_H
 

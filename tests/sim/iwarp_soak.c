@@ -16,7 +16,7 @@
 
 enum { SLOTS = 24, SLOT = 80 << 10, PART = SLOTS * SLOT };
 
-/* The parts of a memory: what we use, what the peer reaches, what is received. */
+/* The parts of a memory: local buffers, buffers of the peer's RDMA, receives. */
 enum { OURS, THEIRS, RECEIVED, PARTS };
 
 struct side {
@@ -62,7 +62,7 @@ static uint32_t some_length(void)
 	}
 }
 
-/* A request of side s in slot i, and what it will have done. */
+/* A request of side s in slot i, and its result. */
 static void draw(int s, int i)
 {
 	static const enum ibv_wr_opcode codes[] = {

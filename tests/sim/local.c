@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Messages between processes of one host (proto/ib/frame_shm.h): every operation at every size comes out
- * as on the wire, whether its payload was copied or fetched; what cannot be fetched is asked for again;
- * and a writer of nonsense gets nowhere.
+ * Messages between processes of one host (proto/ib/frame_shm.h): every operation at every size
+ * comes out as on the wire, whether its payload was copied or fetched; a payload that cannot be
+ * fetched is asked for again; and forged messages change nothing.
  */
 #include "engine/mr.h"
 #include "engine/qp_state.h"
@@ -35,7 +35,7 @@ static void open_pair(const struct sim_qp_options *o)
 	sim_end_memory(&b, MEMORY);
 }
 
-/* The wire was not touched, unless a test closed on purpose otherwise. */
+/* No packet went by the wire, unless the test closed the local path. */
 static void close_pair(void)
 {
 	struct sim_stats st;
@@ -133,7 +133,7 @@ static void atomics(void)
 	close_pair();
 }
 
-/* What was sent before anybody knew the way waits, and takes it then. */
+/* A message that was posted before the way was known waits, and takes it then. */
 static void asked_first(void)
 {
 	open_pair(NULL);
@@ -149,7 +149,7 @@ static void asked_first(void)
 	close_pair();
 }
 
-/* The same counts as begun when the queue is drained meanwhile, what is behind it does not. */
+/* The same message counts as begun when the queue is drained meanwhile, requests behind it do not. */
 static void drained_while_asked(void)
 {
 	struct ibv_qp_attr sqd = { .qp_state = IBV_QPS_SQD }, got;
@@ -170,7 +170,7 @@ static void drained_while_asked(void)
 	close_pair();
 }
 
-/* A message without a receive comes again by the timer; what is behind it never overtakes. */
+/* A message without a receive comes again by the timer; later messages never overtake it. */
 static void no_receive(void)
 {
 	open_pair(&(struct sim_qp_options){ .min_rnr = 14 }); /* 1.28 ms */
@@ -205,7 +205,7 @@ static void end_qp_generation(struct local_net *n)
 	atomic_fetch_add(&n->host[0].generations[a.qp->qpn % SHM_CHANNEL_GENERATIONS], 1);
 }
 
-/* What was read may not be what was sent: once more, copied. */
+/* The bytes that were fetched may not be those of the request: once more, copied. */
 static void ended_generation(void)
 {
 	open_pair(NULL);
@@ -223,22 +223,22 @@ static void ended_generation(void)
 	close_pair();
 }
 
-static struct eng_mkey *lent;
+static struct eng_mkey *exported;
 
 static void take_back(struct local_net *n)
 {
 	n->fetching = NULL;
-	CHECK(eng_mr_dereg(lent) == 0);
+	CHECK(eng_mr_dereg(exported) == 0);
 }
 
 /* A Read whose region goes while it is being fetched is refused, as one that comes too late. */
 static void dereg_while_reading(void)
 {
 	open_pair(NULL);
-	lent = sim_reg(b.h, b.mem, 1 << 20);
+	exported = sim_reg(b.h, b.mem, 1 << 20);
 	w.local->fetching = take_back;
 	CHECK(sim_post(&a, &(struct sim_op){ .code = IBV_WR_RDMA_READ, .at = a.mem, .len = 1 << 20,
-					     .remote = b.mem, .rkey = lent->key }) == 0);
+					     .remote = b.mem, .rkey = exported->key }) == 0);
 	sim_wc_is(&w, a.scq, IBV_WC_REM_ACCESS_ERR);
 	CHECK(eng_qp_state(b.qp) == IBV_QPS_ERR && sim_event(b.h, IBV_EVENT_QP_ACCESS_ERR));
 	close_pair();
@@ -249,7 +249,7 @@ static void unmap(uint8_t *at, size_t len)
 	CHECK(mmap(at, len, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == at);
 }
 
-/* Pages that are gone: who owns them is at fault, and says so as on the wire. */
+/* Pages that are gone: the end that owns them fails, with the status that it has on the wire. */
 static void missing(enum ibv_wr_opcode code, bool mine, enum ibv_wc_status want)
 {
 	uint8_t *at = mine ? a.mem : b.mem;
@@ -311,7 +311,7 @@ static bool untouched(const uint8_t *at, size_t len)
 	return !len;
 }
 
-/* Random notes with a true core: whatever they say, nobody else's memory changes. */
+/* Random headers with a true core: whatever they hold, no other memory changes. */
 static void storm_of_nonsense(void)
 {
 	struct ut_rng rng = { .state = 11 };
@@ -342,11 +342,12 @@ static void storm_of_nonsense(void)
 	}
 }
 
-/* Strangers: another QP's number, an answer nobody waits for, a note in pieces that lie. */
+/* Foreign messages: another QP's number, an answer without a request, a header in pieces with
+ * false lengths. */
 static void strangers(void)
 {
 	struct { /* struct ibp_pieces with two of them */
-		uint32_t seal[2][2];
+		uint32_t generation[2][2];
 		uint64_t v[4];
 	} lie = { .v = { (uintptr_t)a.mem, UINT64_MAX, 1, 1 } };
 	struct ibp_header n;
@@ -385,7 +386,7 @@ int main(int argc, char **argv)
 		{ "-", "drained while asked", drained_while_asked },
 		{ "-", "no receive", no_receive },
 		{ "-", "retries end", retries_end },
-		{ "-", "broken seal", ended_generation },
+		{ "-", "a generation that ended", ended_generation },
 		{ "-", "dereg while reading", dereg_while_reading },
 		{ "-", "missing pages", missing_pages },
 		{ "-", "unread", unread },

@@ -31,7 +31,7 @@ static const struct script {
 	{ IBV_WR_ATOMIC_FETCH_AND_ADD, 6000, 2048, 8, 0 },
 	{ IBV_WR_SEND_WITH_IMM, 0, 0, 4 * MTU, 0 },
 	{ IBV_WR_ATOMIC_FETCH_AND_ADD, 6008, 2048, 8, 0 },
-	{ IBV_WR_RDMA_READ, 8192, 32768, 20 * MTU, 0 }, /* of what nobody changes later */
+	{ IBV_WR_RDMA_READ, 8192, 32768, 20 * MTU, 0 }, /* of bytes that no later request changes */
 	{ IBV_WR_RDMA_WRITE_WITH_IMM, 256, 3000, 100, 0 },
 	{ IBV_WR_RDMA_WRITE, 0, 0, 0, 0 },
 	{ IBV_WR_RDMA_READ, 16384, 2048, 8, 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Ends at every byte, time-outs, crowds, and an endpoint destroyed in each of its states. */
+/* Ends at every byte, time-outs, many connections, and an endpoint destroyed in each of its states. */
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/mpaworld.h"
@@ -29,7 +29,7 @@ static void said(const struct mw_host *h, const struct link_end *a, const struct
 
 /* --- FIN and RST after each byte --- */
 
-/* Each endpoint that had a REQUEST or a connect hears of exactly one end, unless it is open. */
+/* Each endpoint that had a REQUEST or a connect gets exactly one event for its end, unless it is open. */
 static void one_end_each(const struct mpa_world *w, const struct cm_ep *active)
 {
 	int ends = 0, opened = 0;
@@ -299,7 +299,7 @@ static void left_meanwhile(void)
 	}
 }
 
-/* --- crowds --- */
+/* --- many connections --- */
 
 static void half_open_by_the_thousand(void)
 {
@@ -442,7 +442,7 @@ static void knocked(struct mpa_world *w, bool now)
 	}
 }
 
-static void nobody_there(void)
+static void no_listener(void)
 {
 	static const struct { int error; enum cm_event_type type; } v[] = {
 		{ ECONNREFUSED, CM_EV_REJECTED }, { ECONNRESET, CM_EV_REJECTED },
@@ -653,7 +653,7 @@ static bool destroy_at(int step, int side, bool rtr, size_t cut, bool answer)
 	else if (side == 2)
 		mw_destroy(l);
 	mw_pass(w, 100 * UT_S);
-	/* The one destroyed says nothing more, the other is told of an end. */
+	/* The destroyed endpoint gives no further event, the other one gets an event for the end. */
 	if (side == 0 && x && answer)
 		CHECK(w->ev[w->n - 1].ep == x && w->ev[w->n - 1].type != CM_EV_ESTABLISHED);
 	if (side == 1 && x)
@@ -760,7 +760,7 @@ static const struct test_case cases[] = {
 	{ "-", "half-open from one address", one_address },
 	{ "-", "backlog", backlog },
 	{ "-", "waiting for a place", backlog_left },
-	{ "-", "no listener", nobody_there },
+	{ "-", "no listener", no_listener },
 	{ "-", "wrong calls", wrong_calls },
 	{ "-", "the QP is lost", lost_qp },
 	{ "-", "no room to send", narrow },

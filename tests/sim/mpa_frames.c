@@ -66,7 +66,7 @@ static void golden_vectors(void)
 	}
 }
 
-/* What one flipped bit of a fixed part does, said a second time and differently. */
+/* The result of one flipped bit of a fixed part, computed a second time in another way. */
 static int expect(const uint8_t *p, const uint8_t *key, bool reply, size_t whole)
 {
 	size_t pd = (size_t)p[18] << 8 | p[19];
@@ -148,8 +148,8 @@ static void liberties(void)
 static const struct test_case cases[] = {
 	{ "-", "golden vectors at every cut", golden_vectors },
 	{ "-", "every bit of every vector", every_bit },
-	{ "-", "what cannot become a frame is known early", early },
-	{ "-", "what must not matter", liberties },
+	{ "-", "bytes that cannot become a frame are refused early", early },
+	{ "-", "bits that must not matter", liberties },
 };
 
 int main(int argc, char **argv)

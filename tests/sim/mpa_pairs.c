@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Two of our managers with each other: every combination of what an end may want. */
+/* Two of our managers with each other: every combination of an end's demands. */
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/mpaworld.h"

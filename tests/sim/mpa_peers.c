@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * One of our managers and a peer that is only bytes: golden frames, the answers
- * that Linux siw gave on the wire, and whatever no decent peer would send.
+ * that Linux siw gave on the wire, and frames that break the rules.
  */
 #include "support/cases.h"
 #include "support/check.h"
@@ -87,7 +87,7 @@ static void listen_row(const struct listening *t, size_t cut)
 	mw_put(s, t->request);
 	mw_run(w);
 	if (!*t->reply) {
-		/* One byte at a time, what is too much comes behind the Reply. */
+		/* One byte at a time; surplus bytes come behind the Reply. */
 		if (w->n && cut) {
 			mw_close(w);
 			return;

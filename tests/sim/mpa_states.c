@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every pair of states that two ends of an iWARP connection can be in, and what may happen there:
- * either is destroyed, disconnects, rejects, the stream ends or is reset, or nothing happens.
- * Whatever it is, each end is told of one end at most, none waits for ever, no stream is forgotten.
+ * Every pair of states that two ends of an iWARP connection can be in, and the acts there: either
+ * end is destroyed, disconnects, rejects, the stream ends or is reset, or nothing happens. In each
+ * case an endpoint gets one event for its end at most, none waits for ever, no stream is forgotten.
  */
 #include "cm/mpa/ep.h"
 #include "support/cases.h"
@@ -13,7 +13,7 @@
 static struct mpa_world *w;
 static struct cm_ep *listener, *client, *server; /* server: once its user knows it */
 static struct cm_param ours;
-static int mark;      /* events before what happens */
+static int mark;      /* events before the act */
 static bool answered; /* the server's user has rejected */
 static bool asked;    /* both have disconnected, maybe before the connection stood */
 
@@ -161,7 +161,7 @@ static const struct {
 	{ "refused", rejected, MPA_OVER, MPA_OVER },
 	{ "no RTR", not_ready, MPA_ESTABLISHED, MPA_WAIT_RTR },
 	{ "connected", connected, MPA_ESTABLISHED, MPA_ESTABLISHED },
-	/* The stand-in below the QP ends at once; the user has not been told yet. */
+	/* The stand-in below the QP ends at once; the user has no event yet. */
 	{ "the client leaves", client_closing, MPA_OVER, MPA_ESTABLISHED },
 	{ "the server leaves", server_closing, MPA_ESTABLISHED, MPA_OVER },
 	{ "both leave", both_closing, MPA_OVER, MPA_OVER },
@@ -185,7 +185,7 @@ static void at(size_t k)
 	mark = w->n;
 }
 
-/* Ends that an endpoint heard of; checks what else it heard. */
+/* Events for an end that an endpoint got; checks its other events. */
 static int ends_of(const struct cm_ep *ep)
 {
 	int opened = 0, ends = 0;
@@ -244,7 +244,7 @@ static void finish(struct cm_ep *c, struct cm_ep *s)
 	mw_close(w);
 }
 
-/* --- what happens there --- */
+/* --- acts there --- */
 
 static void destroy_client(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a responder answers to requests that are wrong: a hand-made peer sends
- * each, and reads NAK, state, event, completion and memory. */
+/* The responder's answers to wrong requests: a hand-made peer sends each, and reads NAK, state,
+ * event, completion and memory. */
 #include "engine/mr.h"
 #include "engine/pd.h"
 #include "engine/post.h"
@@ -250,7 +250,7 @@ static void source_keys(void)
 	}
 }
 
-/* 47: what may be wrong with a remote key; 48: with the QP's own permission. */
+/* 47: faults of a remote key; 48: of the QP's own permission. */
 enum wrong { INDEX, KEY_BYTE, PD, RIGHT, FRONT, REAR, WRAP, QP_RIGHT, WRONGS };
 
 static const struct remote_row {

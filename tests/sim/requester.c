@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The requester against a hand-made responder: what completes when, what is asked again,
- * and what is ignored. */
+/* The requester against a hand-made responder: the order of completions, repeated requests, and
+ * ignored answers. */
 #include "engine/qp_state.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -118,7 +118,7 @@ static void naks(void)
 		for (uint32_t k = 0; k < 4; k++)
 			post(c, k == 2 ? IBV_WR_RDMA_READ : IBV_WR_SEND, k, 8, 0);
 		answer(c, rows[i].syndrome, P0 + 1, 1);
-		completes(c, 0); /* what precedes it is acknowledged */
+		completes(c, 0); /* requests before it are acknowledged */
 		CHECK(sim_wc_is(&c->w, c->e.scq, rows[i].status).wr_id == 1);
 		CHECK(sim_wc_is(&c->w, c->e.scq, IBV_WC_WR_FLUSH_ERR).wr_id == 2);
 		CHECK(sim_wc_is(&c->w, c->e.scq, IBV_WC_WR_FLUSH_ERR).wr_id == 3);
@@ -310,7 +310,7 @@ static void credits(void)
 	CHECK(c->n == 8);
 	answer(c, 0x00, P0 + 7, 8);
 	CHECK(c->n == 9);
-	answer(c, 0x05, P0 + 7, 8); /* a ghost: the same PSN, new credits */
+	answer(c, 0x05, P0 + 7, 8); /* a repeated ACK: the same PSN, new credits */
 	CHECK(c->n == 10);
 	answer(c, 0x1f, P0 + 9, 10);
 	for (uint64_t i = 10; i < 20; i++)
@@ -397,7 +397,7 @@ static const struct test_case cases[] = {
 	{ "37", "never more than max_rd_atomic in flight", read_depth },
 	{ "38 39", "fences; completions in posting order", fences_and_order },
 	{ "40", "credit codes", credit_codes },
-	{ "40 41", "credits: writes free, ghost acknowledgements", credits },
+	{ "40 41", "credits: writes free, repeated acknowledgements", credits },
 	{ "98", "a peer that repeats itself", chatty_peer },
 	{ "14 15", "drain", drain },
 	{ "46", "a local error behind lost requests", local_error_behind_loss },

@@ -116,7 +116,7 @@ static void duplicate_reads(void)
 	read_request(c, e, at, len);
 	read_bytes(c, e, len, at);
 	pattern_fill(at, 8192, 2);
-	read_request(c, e, at, len); /* reads again what is there now */
+	read_request(c, e, at, len); /* reads the memory again */
 	read_bytes(c, e, len, at);
 	read_request(c, e + 1, at + MTU, len - MTU);
 	read_bytes(c, e + 1, len - MTU, at + MTU);

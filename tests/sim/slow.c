@@ -188,7 +188,7 @@ static void local_ack(void)
 	close_pair();
 }
 
-/* What moves the state: a drained queue is slow until RTS, and a queue pair in error for good. */
+/* Changes of state: a drained queue is slow until RTS, and a queue pair in error for good. */
 static void states(void)
 {
 	struct ibv_qp_attr to = { .qp_state = IBV_QPS_SQD };

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Data integrity under a bad network: random operations of random sizes and
- * gather lists over RC while the path loses, doubles, reorders and damages
- * packets. Every byte, every completion and every result is compared with
- * what a perfect network would have given. The seed replays a run:
+ * Data integrity under a bad network: random operations of random sizes and gather lists over RC
+ * while the path loses, doubles, reorders and damages packets. Every byte, every completion and
+ * every result is compared with what a perfect network would have given. The seed replays a run:
  *
- * Of 1000 tries of a READ at 50 per mille of everything about 160 come to nothing, so eight in a row
- * (retry_cnt is 7) are met once in a hundred runs, and the QP is right to give up. So that
- * no run ends by such luck, the weather clears for the last two tries.
+ * Of 1000 tries of a READ at 50 per mille of everything about 160 fail, so eight in a row
+ * (retry_cnt is 7) occur once in a hundred runs, and the QP then fails by the rules. So that no run
+ * ends by this chance, the last two tries meet no faults.
  *
- * After each round the bits of proto/ib/slow.h are held against the state that they follow from.
- * On one host the pairs share trains, and an application's threads make the progress.
+ * After each round the bits of proto/ib/slow.h are held against the state that they follow from. On
+ * one host the pairs share trains, and an application's threads make the progress.
  *
  *	soak [--seed N] [--messages N] [--rate PERMILLE] [--pairs N] [--one-host | --local]
  */

@@ -78,7 +78,7 @@ static void never(void)
 	crafted_close(c);
 }
 
-/* The timer belongs to what is outstanding now, not to what was answered long ago. */
+/* The timer belongs to requests that are outstanding now, not to those answered long ago. */
 static void restarts(void)
 {
 	struct crafted *c = crafted_open(&(struct sim_qp_options){ .timeout = 10 });

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Queue pairs that share trains: who may, and what one's misfortune means for the others. */
+/* Queue pairs that share trains: which may, and the effect of one's failure on the others. */
 #include "engine/pending.h"
 #include "support/cases.h"
 #include "support/check.h"
@@ -17,7 +17,7 @@
 #define FEW (4 * PAGE) /* bytes that may wait */
 
 /* Pairs of queue pairs of one host, or of two. */
-struct crowd {
+struct pairs {
 	struct sim_world w;
 	struct sim_end a[MOST], b[MOST];
 	int n;
@@ -27,15 +27,15 @@ struct crowd {
 
 static int note_place(struct tape *t, const struct tape_packet *x, struct sim_packet *raw)
 {
-	struct crowd *c = ut_container(t, struct crowd, tape);
+	struct pairs *c = ut_container(t, struct pairs, tape);
 
 	c->place[t->n] = raw->id;
 	return 1;
 }
 
-static struct crowd *open_crowd_as(int n, int hosts, bool own, const struct sim_qp_options *qo)
+static struct pairs *open_pairs_as(int n, int hosts, bool own, const struct sim_qp_options *qo)
 {
-	static struct crowd c;
+	static struct pairs c;
 
 	sim_world_open(&c.w, &(struct sim_options){ .hosts = hosts, .own = own });
 	c.n = n;
@@ -51,12 +51,12 @@ static struct crowd *open_crowd_as(int n, int hosts, bool own, const struct sim_
 	return &c;
 }
 
-static struct crowd *open_crowd(int n, int hosts, const struct sim_qp_options *qo)
+static struct pairs *open_pairs(int n, int hosts, const struct sim_qp_options *qo)
 {
-	return open_crowd_as(n, hosts, false, qo);
+	return open_pairs_as(n, hosts, false, qo);
 }
 
-static void close_crowd(struct crowd *c)
+static void close_pairs(struct pairs *c)
 {
 	for (int i = 0; i < c->n; i++) {
 		sim_end_close(&c->a[i]);
@@ -66,7 +66,7 @@ static void close_crowd(struct crowd *c)
 }
 
 /* The posters find the lock taken, so that all of it is there when the next round begins. */
-static void post_all(struct crowd *c)
+static void post_all(struct pairs *c)
 {
 	struct eng_dev *dev = &c->w.host[0].dev;
 
@@ -77,7 +77,7 @@ static void post_all(struct crowd *c)
 	eng_dev_unlock(dev);
 }
 
-static void arrived(struct crowd *c, int i)
+static void arrived(struct pairs *c, int i)
 {
 	sim_wc_is(&c->w, c->a[i].scq, IBV_WC_SUCCESS);
 	sim_wc_is(&c->w, c->b[i].rcq, IBV_WC_SUCCESS);
@@ -85,7 +85,7 @@ static void arrived(struct crowd *c, int i)
 }
 
 /* The k-th packet of this kind is at this place of its train. */
-static void is_at(const struct crowd *c, uint8_t opcode, int k, int place)
+static void is_at(const struct pairs *c, uint8_t opcode, int k, int place)
 {
 	const struct tape_packet *x = tape_find(&c->tape, opcode, k);
 
@@ -96,7 +96,7 @@ static void is_at(const struct crowd *c, uint8_t opcode, int k, int place)
 
 static void one_train(void)
 {
-	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ 0 });
+	struct pairs *c = open_pairs(MOST, 1, &(struct sim_qp_options){ 0 });
 
 	post_all(c);
 	for (int i = 0; i < MOST; i++)
@@ -107,13 +107,13 @@ static void one_train(void)
 		is_at(c, WIRE_RC_SEND_ONLY, i, i);
 		is_at(c, WIRE_RC_ACKNOWLEDGE, i, i);
 	}
-	close_crowd(c);
+	close_pairs(c);
 }
 
 /* On a network each pair of queue pairs has a port of its own, by which it is spread. */
 static void own_ports(void)
 {
-	struct crowd *c = open_crowd(MOST, 2, &(struct sim_qp_options){ 0 });
+	struct pairs *c = open_pairs(MOST, 2, &(struct sim_qp_options){ 0 });
 
 	post_all(c);
 	for (int i = 0; i < MOST; i++) {
@@ -122,7 +122,7 @@ static void own_ports(void)
 		      ibp_flow_sport(0, c->a[i].qp->qpn, c->b[i].qp->qpn));
 		is_at(c, WIRE_RC_SEND_ONLY, i, 0);
 	}
-	close_crowd(c);
+	close_pairs(c);
 }
 
 /* The first packet says for which process a train is. */
@@ -130,7 +130,7 @@ static void own_slots(void)
 {
 	static const uint32_t to[4] = { 0x010123, 0x010456, 0x020123, 0x020456 };
 	struct sim_world *w;
-	struct crowd c = { .n = 4 };
+	struct pairs c = { .n = 4 };
 
 	w = &c.w;
 	sim_world_open(w, &(struct sim_options){ .hosts = 1, .slots = true });
@@ -149,10 +149,10 @@ static void own_slots(void)
 	sim_world_close(w);
 }
 
-/* Nobody would send it again: there is no timeout. */
+/* There is no timeout that would send it again. */
 static void fault_in(bool own)
 {
-	struct crowd *c = open_crowd_as(MOST, 1, own, &(struct sim_qp_options){ .timeout_zero = true });
+	struct pairs *c = open_pairs_as(MOST, 1, own, &(struct sim_qp_options){ .timeout_zero = true });
 
 	for (int i = 3; i < MOST; i += 5)
 		CHECK(munmap(c->a[i].mem, c->a[i].mem_len) == 0);
@@ -165,7 +165,7 @@ static void fault_in(bool own)
 	}
 	CHECK(tape_count(&c->tape, WIRE_RC_SEND_ONLY) == MOST - MOST / 5);
 	CHECK(sim_counter(&c->w.host[0], ENG_C_retransmits) == 0);
-	close_crowd(c);
+	close_pairs(c);
 }
 
 static void fault_between_others(void)
@@ -179,7 +179,7 @@ static void fault_between_ready(void)
 	fault_in(true);
 }
 
-static void later(struct crowd *c)
+static void later(struct pairs *c)
 {
 	c->w.now += SIM_DELAY;
 	while (sim_round(&c->w))
@@ -203,7 +203,7 @@ static void send_message(struct sim_end *e, uint64_t id, size_t off)
  */
 static void fault_among_acks(void)
 {
-	struct crowd *c = open_crowd(3, 2, &(struct sim_qp_options){ 0 });
+	struct pairs *c = open_pairs(3, 2, &(struct sim_qp_options){ 0 });
 
 	for (int i = 1; i < 3; i++) {
 		CHECK(sim_post_recv(&c->a[i], 7, c->a[i].mem, LEN) == 0);
@@ -220,13 +220,13 @@ static void fault_among_acks(void)
 	arrived(c, 0);
 	sim_wc_is(&c->w, c->b[1].scq, IBV_WC_SUCCESS);
 	CHECK(sim_wc_is(&c->w, c->b[1].scq, IBV_WC_LOC_PROT_ERR).wr_id == 9);
-	close_crowd(c);
+	close_pairs(c);
 }
 
 /* A train waits for the socket when one of its queue pairs goes. */
 static void one_goes(void)
 {
-	struct crowd *c = open_crowd(3, 1, &(struct sim_qp_options){ .timeout_zero = true });
+	struct pairs *c = open_pairs(3, 1, &(struct sim_qp_options){ .timeout_zero = true });
 
 	sim_link_block(c->w.host[0].link, true);
 	post_all(c);
@@ -240,7 +240,7 @@ static void one_goes(void)
 	c->a[0] = c->a[2];
 	c->b[0] = c->b[2];
 	c->n = 2;
-	close_crowd(c);
+	close_pairs(c);
 }
 
 /* As a poster does that holds the lock: the queue pair is kicked, or may join those that wait. */
@@ -259,11 +259,11 @@ static bool waits(struct sim_end *e, uint32_t len, bool more)
 	return ibp_may_coalesce(dev, true);
 }
 
-/* 31 of one queue pair, 64 of all, 64 KiB of one, and nothing that is large or comes when something else
- * is due. */
-static void patience(void)
+/* 31 of one queue pair, 64 of all, 64 KiB of one, and no large request, nor one that comes when
+ * another packet is due. */
+static void coalescing(void)
 {
-	struct crowd *c = open_crowd(MOST, 1, &(struct sim_qp_options){ 0 });
+	struct pairs *c = open_pairs(MOST, 1, &(struct sim_qp_options){ 0 });
 	struct eng_dev *dev = &c->w.host[0].dev;
 
 	ut_lock(&dev->lock);
@@ -282,7 +282,7 @@ static void patience(void)
 		CHECK(waits(&c->a[0], FEW, i));
 	CHECK(!waits(&c->a[0], FEW, true));
 	ut_unlock(&dev->lock);
-	close_crowd(c);
+	close_pairs(c);
 }
 
 static const struct test_case cases[] = {
@@ -293,7 +293,7 @@ static const struct test_case cases[] = {
 	{ "74", "a fault between packets that are ready", fault_between_ready },
 	{ "74", "a fault among acknowledgements", fault_among_acks },
 	{ "-", "one goes while all wait", one_goes },
-	{ "-", "who may wait for company", patience },
+	{ "-", "requests that coalesce", coalescing },
 };
 
 int main(int argc, char **argv)

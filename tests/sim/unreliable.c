@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* UC, UD and XRC: what is dropped without a word, and what must not be. */
+/* UC, UD and XRC: packets that are dropped silently, and packets that must not be. */
 #include "engine/post.h"
 #include "engine/xrcd.h"
 #include "support/cases.h"
@@ -168,7 +168,7 @@ static void ud_fields(void)
 	struct ud u = ud_open(false);
 	uint32_t qpn = u.r->a.qp->qpn;
 
-	/* A controlled Q_Key sends the QP's own. */
+	/* With a controlled Q_Key the QP's own is sent. */
 	CHECK(ud_send(&u, 1, 8, 0, 0x80000001) == 0);
 	CHECK(ud_send(&u, 2, 8, 0, 0x77) == 0);
 	sim_wc_is(&u.r->w, u.r->a.scq, IBV_WC_SUCCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What well-behaved traffic looks like on the wire: opcodes, PSNs, pads, bits, ports. */
+/* Correct traffic on the wire: opcodes, PSNs, pads, bits, ports. */
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/engine.h"
@@ -154,7 +154,7 @@ static void source_ports(void)
 	rig_close(r);
 }
 
-/* Many QPs and one with a long message: nobody waits for the long one to end. */
+/* Many QPs and one with a long message: no other QP waits for its end. */
 static void fairness(void)
 {
 	struct rig *r = rig_open(&(struct sim_qp_options){ .timeout = 16 }, 2 << 20);

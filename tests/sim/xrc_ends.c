@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Shared XRC domains when something is wrong (proto/ib/xrc/forward.h): what the sender, the target and
- * the owner of the queue are told, when one of them dies, and what nonsense in a ring gets.
+ * Shared XRC domains when something is wrong (proto/ib/xrc/forward.h): the results at the sender,
+ * the target and the home of the queue, the death of one of them, and forged messages in a ring.
  */
 #include "engine/qp_state.h"
 #include "proto/ib/port.h"
@@ -82,7 +82,7 @@ static void wrong_keys(void)
 	xw_close();
 }
 
-/* By the number alone nobody gets in. */
+/* The number alone gives no access. */
 static void other_domains(void)
 {
 	static const struct sim_options net;
@@ -104,7 +104,7 @@ static void other_domains(void)
 static void no_such_queue(void)
 {
 	xw_open(false);
-	/* Nobody has the slot; its owner has no such number; no way for messages. */
+	/* No process has the slot; its process has no such number; no way for messages. */
 	for (int i = 0; i < 3; i++) {
 		if (i == 2)
 			x.w.local->apart = 1u << 2;
@@ -188,7 +188,7 @@ static void owner_dies(void)
 	xw_close();
 }
 
-/* With the answer still out: nobody waits longer than it takes to ask. */
+/* With the answer still out: no process waits longer than a probe takes. */
 static void owner_dies_silently(void)
 {
 	struct sim_qp_options o = { .timeout = 20 }; /* 4 s */
@@ -242,7 +242,7 @@ static void target_ends(void)
 	works(2);
 	xw_close();
 
-	half(); /* the goodbye finds no room: the owner asks */
+	half(); /* the CLOSE finds no room: the home probes */
 	x.w.local->full = true;
 	CHECK(eng_qp_modify(x.t.qp, &err, IBV_QP_STATE) == 0);
 	x.w.local->full = false;
@@ -256,7 +256,7 @@ static void target_ends(void)
 	xw_close();
 }
 
-/* The sender is silent: as with any responder the receive waits, and nobody is busy over it. */
+/* The sender is silent: as with any responder the receive waits, and no process polls for it. */
 static void sender_silent(void)
 {
 	uint64_t sent;
@@ -309,8 +309,8 @@ static void many_targets(void)
 	xw_close();
 }
 
-/* The n-th allocation of a message fails. When it is one of the owner's for a stand-in the target is
- * told, and the next time there may be one. */
+/* The n-th allocation of a message fails. If the home cannot allocate a proxy the target gets an
+ * error, and the next message may succeed. */
 static void no_memory(void)
 {
 	enum ibv_wc_status v;
@@ -346,7 +346,7 @@ static struct ibp_forward_header honest(enum ibp_forward_kind kind)
 					.req = { .srqn = x.q[2].srq->number } };
 }
 
-/* What a request got of the sender is there, or nothing is. */
+/* The bytes of a request are all there, or none are. */
 static void nonsense(void)
 {
 	struct ut_rng rng = { .state = 99 };
@@ -384,7 +384,7 @@ static void nonsense(void)
 	}
 }
 
-/* Answers that nobody waits for, and such of another run, change nothing. */
+/* Answers without a request, and answers of another run, change nothing. */
 static void false_answers(void)
 {
 	xw_open(true);

@@ -64,7 +64,7 @@ static void by_packets(void)
 	all_sizes(true);
 }
 
-/* Queues of three processes in turn and all at once: what waits is asked for once. */
+/* Queues of three processes in turn and all at once: deferred requests are asked for once. */
 static void mixed(bool apart)
 {
 	static const int to[8] = { 2, 1, 3, 3, 1, 2, 2, 2 };
@@ -104,7 +104,8 @@ static void mixed_packets(void)
 	mixed(true);
 }
 
-/* Nothing is acknowledged before it is placed, and what the timer repeats is not done twice. */
+/* No message is acknowledged before it is placed, and a request that the timer repeats is not
+ * executed twice. */
 static void slow_owner(void)
 {
 	struct sim_qp_options o = { .timeout = 12 }; /* 16 ms */

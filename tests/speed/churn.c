@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An allocator beside memory that is lent: blocks that malloc() gave are registered, written and read
+ * An allocator beside exported memory: blocks that malloc() gave are registered, written and read
  * by another process, deregistered and freed, while other threads allocate, resize and free theirs
  * around them. With DAPPLE_SHARE the pages of a registration become shared ones and private ones again
  * under the allocator, which must not notice: every block keeps its bytes, and calloc() gives zeros.
@@ -17,7 +17,7 @@ enum { BLOCKS = 24, THREADS = 2, LEAST = 16, SHARED_LEAST = 48 << 10, MOST = 512
 
 static struct page {
 	uint64_t seed;
-	atomic_bool has_arena; /* the lender, before anybody else has one */
+	atomic_bool has_arena; /* the exporting process, before any other process has one */
 } *page;
 
 struct block {
@@ -28,7 +28,7 @@ struct block {
 static void check(const struct block *b)
 {
 	if (b->at && !sp_all(b->at, b->len, b->tag))
-		CF_DIE("a block of %u bytes was changed by somebody", b->len);
+		CF_DIE("a block of %u bytes was changed", b->len);
 }
 
 static void set(struct block *b, uint8_t *at, uint32_t len, uint8_t tag)
@@ -108,7 +108,7 @@ struct offer {
 	uint32_t rkey, len;
 };
 
-static void lend_one(struct cf_party *p, struct cf_side *s, struct block *b, uint32_t len)
+static void use_one(struct cf_party *p, struct cf_side *s, struct block *b, uint32_t len)
 {
 	struct ibv_mr *mr;
 	struct offer o;
@@ -128,7 +128,7 @@ static void lend_one(struct cf_party *p, struct cf_side *s, struct block *b, uin
 }
 
 /* Not the first thread: its allocator's memory is the program's heap, which is never exchanged. */
-static void *lender(void *arg)
+static void *exporter(void *arg)
 {
 	struct cf_party *p = arg;
 	struct sp_rng rng = { page->seed };
@@ -141,7 +141,7 @@ static void *lender(void *arg)
 	cf_side(&s, &o);
 	cf_connect(p, &s);
 	for (int round = 0; round < sp_times(SHORT, LONG); round++)
-		lend_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, SHARED_LEAST, MOST));
+		use_one(p, &s, &b[sp_below(&rng, BLOCKS)], sp_size(&rng, SHARED_LEAST, MOST));
 	check_all(b);
 	return NULL;
 }
@@ -151,13 +151,14 @@ static void lends(struct cf_party *p)
 	struct other o[THREADS] = { 0 };
 	pthread_t t;
 
-	/* Blocks lie side by side and not in mappings of their own, what is free is given back, and there
-	 * is one arena beside the heap, so that others have blocks between those that are lent. */
+	/* Blocks lie side by side and not in mappings of their own, free blocks are given back,
+	 * and there is one arena beside the heap, so that other owners have blocks between the
+	 * exported ones. */
 	mallopt(M_MMAP_THRESHOLD, 2 * MOST);
 	mallopt(M_TRIM_THRESHOLD, 4096);
 	mallopt(M_ARENA_MAX, 2);
-	CF_EQ(pthread_create(&t, NULL, lender, p), 0);
-	SP_UNTIL(atomic_load(&page->has_arena), "the lender does not begin");
+	CF_EQ(pthread_create(&t, NULL, exporter, p), 0);
+	SP_UNTIL(atomic_load(&page->has_arena), "the exporting process does not begin");
 	for (int i = 0; i < THREADS; i++) {
 		o[i].seed = page->seed + 1 + (uint64_t)i;
 		CF_EQ(pthread_create(&o[i].id, NULL, beside, &o[i]), 0);
@@ -179,7 +180,7 @@ static void transfer(struct cf_side *s, uint64_t id, bool read, uint64_t off, co
 	cf_wc(s->scq, id, SUCCESS);
 }
 
-/* Reads what was there, then writes all of it, in pieces and some of them twice. */
+/* Reads the old bytes, then writes all of them, in pieces and some of them twice. */
 static void use(struct cf_side *s, struct sp_rng *rng, const struct offer *o, uint64_t id)
 {
 	uint32_t piece = (o->len + WRITES - 1) / WRITES;
@@ -220,11 +221,11 @@ static void borrows(struct cf_party *p)
 static void allocator(void)
 {
 	page = cf_pages(4096);
-	page->seed = sp_seed("an allocator beside lent memory");
+	page->seed = sp_seed("an allocator beside exported memory");
 	cf_processes(lends, borrows);
 }
 
 const struct cf_check cf_checks[] = {
-	{ "+", "an allocator beside lent memory", 0, allocator },
+	{ "+", "an allocator beside exported memory", 0, allocator },
 	{ 0 },
 };

@@ -2,7 +2,7 @@
 /*
  * confined PROGRAM ARGUMENT...
  *
- * Runs it where nobody may reach into another process's memory, as many containers have it: a
+ * Runs it where no process may reach into another one's memory, as in many containers: a
  * filter refuses process_vm_readv() and process_vm_writev(). Exit 77 where filters are refused.
  */
 #include "refuse.h"
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!refuse_process_vm()) {
-		printf("this machine lets nobody install a filter of system calls\n");
+		printf("this machine refuses filters of system calls\n");
 		return 77;
 	}
 	execv(argv[1], argv + 1);

@@ -32,7 +32,7 @@ struct thread {
 	int n_buf;
 	uint64_t past;
 	bool (*until)(void);
-	const char *next; /* what it does when it goes on */
+	const char *next; /* its next step */
 };
 
 static struct {
@@ -289,7 +289,7 @@ static const char *verdict(void)
 {
 	for (int i = 0; i < x.m->threads; i++)
 		if (!x.t[i].done)
-			return "nobody can go on: a wake-up is lost";
+			return "no thread can go on: a wake-up is lost";
 	return x.m->good() ? NULL : "the end is wrong";
 }
 

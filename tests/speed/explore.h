@@ -5,8 +5,8 @@
  * other thread may go on. Stores wait in a buffer of their thread, as on x86 (TSO), until they are
  * flushed at any later moment; a full fence or a sequentially consistent store flushes them.
  *
- * Threads are coroutines. What was reached before - the same memory, buffers and pasts of all
- * threads - is not gone through again, so the search is exhaustive and ends.
+ * Threads are coroutines. A state that was reached before - the same memory, buffers and pasts of
+ * all threads - is not searched again, so the search is exhaustive and ends.
  */
 #ifndef TESTS_SPEED_EXPLORE_H
 #define TESTS_SPEED_EXPLORE_H
@@ -22,7 +22,7 @@ struct mc_model {
 	int threads;
 	void (*thread[MC_THREADS])(void);
 	void (*reset)(void);
-	uint64_t (*state)(void); /* what matters beside watched words and the threads' pasts */
+	uint64_t (*state)(void); /* the state beside watched words and the threads' pasts */
 	bool (*good)(void);      /* when all threads have ended */
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A process of the same user that joins through the real hand-shake and then writes what it likes
- * where it may: into its rings, its ears, its page, and into letters with other descriptors.
+ * A process of the same user that joins through the real handshake and then writes any bytes where
+ * it may: into its rings, its consumer pages, its page, and into messages with other descriptors.
  *
  *     victim  <-- RC, verified data -->  honest peer
  *        ^
- *        `-- ring, letters --  attacker, another one each round, that knows the link's inside
+ *        `-- ring, messages -- attacker, another one each round, that knows the link's inside
  *
  * The victim has a QP that is connected to the attacker, too, and a region that it may use. Nothing
  * else of its memory changes, its other connection goes on, it neither crashes nor hangs nor grows.
@@ -40,7 +40,7 @@ static struct page {
 	_Atomic uint32_t attacker, prey; /* QP numbers: of the round, of the victim towards it */
 	_Atomic uint32_t honest, steady; /* of the other connection */
 	_Atomic uint32_t rkey;
-	_Atomic uint64_t room;           /* what the attacker may use */
+	_Atomic uint64_t room;           /* the attacker's means */
 	uint64_t seed;
 } *page;
 
@@ -54,7 +54,7 @@ static struct attacker {
 	unsigned slot; /* the victim's */
 	struct shm_peer_tx *t;
 	struct ut_flow f;
-	uint8_t *lent;
+	uint8_t *exported;
 } x;
 
 static void join(void)
@@ -98,10 +98,10 @@ static uint64_t any_address(void)
 	static const uint64_t odd[] = { 0, 1, UINT64_MAX, 0xffff800000000000ull, 4096 };
 	uint32_t k = sp_below(&x.rng, 8);
 
-	return k < 5 ? odd[k] : k == 5 ? sp_rand(&x.rng) : (uintptr_t)x.lent + sp_below(&x.rng, ROOM);
+	return k < 5 ? odd[k] : k == 5 ? sp_rand(&x.rng) : (uintptr_t)x.exported + sp_below(&x.rng, ROOM);
 }
 
-/* A note with a true core, and with what it names. */
+/* A header with a true core, and with the memory that it names. */
 static uint32_t fill_header(struct ibp_header *n, uint8_t *data, uint32_t room)
 {
 	uint32_t len = sp_below(&x.rng, 4) ? sp_below(&x.rng, 200) : sp_below(&x.rng, room);
@@ -174,17 +174,17 @@ static void tails(void)
 	struct shm_ring *r = x.t->ring.ring;
 
 	for (int i = 0; i < 200; i++) {
-		uint64_t near = atomic_load(&x.t->ring.consumer->head) + SHM_LINE * sp_below(&x.rng, 20000);
+		uint64_t in_range = atomic_load(&x.t->ring.consumer->head) + SHM_LINE * sp_below(&x.rng, 20000);
 
 		if (i % 10 == 0)
 			noise(r->data + sp_below(&x.rng, SHM_RING_BYTES - 4096), 4096);
-		atomic_store(&r->tail, sp_below(&x.rng, 4) ? near : sp_rand(&x.rng));
+		atomic_store(&r->tail, sp_below(&x.rng, 4) ? in_range : sp_rand(&x.rng));
 		ring_now();
 	}
 }
 
-/* What the victim reads of ours: how far we have read, whether we sleep, our seals. */
-static void ears(void)
+/* Fields of ours that the victim reads: the head, the sleep flag, the generations. */
+static void consumers(void)
 {
 	struct shm_peer_rx *r;
 
@@ -210,7 +210,7 @@ static void truncate_it(void)
 	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)x.t->ring.ring,
 		 (unsigned long)x.t->ring.ring + ((SHM_RING_SEG + 4095) & ~4095ul));
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0) /* not everybody may */
+	if (fd < 0) /* some users may not */
 		return;
 	CF_TRUE(ftruncate(fd, 0) < 0 && ftruncate(fd, 1 << 30) < 0);
 	CF_TRUE(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
@@ -252,8 +252,8 @@ static int odd_descriptor(void)
 	}
 }
 
-/* Letters by nobody's rules: the token of the victim is not known, but its types and lengths are. */
-static void letters(void)
+/* Messages that break the rules: the token of the victim is not known, but its types and lengths are. */
+static void messages(void)
 {
 	struct host_addr *a = host_addr_find(x.h, LO4);
 	struct host_dest to = { .slot = (uint16_t)x.slot, .addr = LO4 };
@@ -290,7 +290,7 @@ static int attack(void *arg)
 	int round = *(int *)arg;
 
 	x.rng = (struct sp_rng){ page->seed + (uint64_t)round };
-	x.lent = sp_area(ROOM);
+	x.exported = sp_area(ROOM);
 	join();
 	atomic_store(&page->round, round + 1);
 	SP_UNTIL((usleep(200), atomic_load(&page->offered) > round), "no prey");
@@ -298,8 +298,8 @@ static int attack(void *arg)
 		switch (sp_below(&x.rng, 6)) {
 		case 0: notes(false); break;
 		case 1: notes(true); break;
-		case 2: ears(); break;
-		case 3: letters(); break;
+		case 2: consumers(); break;
+		case 3: messages(); break;
 		case 4: tails(); i = 3; break; /* it is not listened to any more */
 		default: remap(); i = 3;
 		}
@@ -351,7 +351,7 @@ static void verified(struct cf_side *s, const struct cf_addr *to, uint64_t seed)
 
 struct prey {
 	struct cf_side s;
-	uint8_t *field; /* three rooms, of which the middle one is lent */
+	uint8_t *field; /* three rooms, of which the middle one is exported */
 };
 
 static void offer(struct prey *y, const struct cf_side *base)
@@ -418,7 +418,7 @@ static void victim_rounds(struct cf_side *s, const struct cf_addr *to)
 	if (offered)
 		withdraw(&y);
 	printf("# %d attackers\n", seen);
-	before.ears += 2 * SP_EARS; /* who asked and did not come */
+	before.consumers += 2 * SP_CONSUMERS; /* of askers that did not connect */
 	before.maps += 4 * HELLOS * ROUNDS;
 	before.fds += 64;
 	sp_no_more_than(&before, 64ul << 20);

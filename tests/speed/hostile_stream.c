@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The peer of an iWARP connection that has left the wire by the rules, and then writes what it likes
+ * The peer of an iWARP connection that has left the wire by the rules, and then writes any bytes
  * into its own segment, also while the victim reads it: bytes, positions, sleep.
  *
  *     victim  <-- TCP: Request, Reply --  attacker, another one each round
- *             <-- segments, open ------   (tests/unit/link_tcp_hand.c has the ways to fail there)
+ *             <-- segments, open ------   (tests/unit/link_local_hand.c has the ways to fail there)
  *             <-- FPDUs, true and not -   one thread writes them, another writes over them
  *
- * Whatever it does, the victim neither crashes nor hangs nor grows; nothing changes but what the
- * attacker may write; and with the end of the attacker its connection is over.
+ * The victim neither crashes nor hangs nor grows; only memory that the attacker may write changes;
+ * and with the end of the attacker its connection is over.
  */
 #include "speed.h"
 
@@ -30,7 +30,7 @@ enum { ROUNDS = 24, ROUNDS_FULL = 2000, FPDUS = 300, ROOM = 32768, QUIET = 0x5a,
 static struct page {
 	_Atomic uint32_t port, rkey; /* of the round; rkey: the QP has the stream */
 	_Atomic int round;
-	_Atomic uint64_t room;       /* what the attacker may use */
+	_Atomic uint64_t room;       /* the attacker's means */
 	uint64_t seed;
 } *page;
 
@@ -62,7 +62,7 @@ static void handshake(void)
 	CF_TRUE(!memcmp(rep, "MPA ID Rep Frame", 16));
 }
 
-static int knock(uint16_t port)
+static int connect_to(uint16_t port)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), n;
@@ -74,7 +74,7 @@ static int knock(uint16_t port)
 	return fd;
 }
 
-static void letter(int fd, struct hello *h, int *segment, bool out)
+static void exchange(int fd, struct hello *h, int *segment, bool out)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { h, sizeof(*h) };
@@ -97,14 +97,14 @@ static void leave_the_wire(void)
 	struct sockaddr_in own;
 	socklen_t n = sizeof(own);
 	struct hello h = { .magic = 0x44504931u, .to_port = (uint16_t)page->port };
-	int fd = knock(h.to_port), segment = shm_pipe_make(&x.pipe);
+	int fd = connect_to(h.to_port), segment = shm_pipe_make(&x.pipe);
 
 	CF_OK(getsockname(x.tcp, (struct sockaddr *)&own, &n));
 	h.from_port = ntohs(own.sin_port);
 	memcpy(h.from, lo, 16);
 	memcpy(h.to, lo, 16);
-	letter(fd, &h, &segment, true);
-	letter(fd, &h, &segment, false);
+	exchange(fd, &h, &segment, true);
+	exchange(fd, &h, &segment, false);
 	CF_OK(shm_pipe_join(&x.pipe, segment));
 	atomic_store(&x.pipe.own->open, 1);
 	close(fd);

@@ -6,9 +6,9 @@
  *     killer                       survivor                       victims, LANES at a time
  *     forks and kills them         a QP for each, traffic   <->   traffic, until they are killed
  *
- * The survivor has an error for all that was posted, in time; what it holds - descriptors,
- * mappings, memory - does not grow; and it can connect and talk as before. The same when a
- * child that the victim has forked lives on, with what it inherited.
+ * The survivor has an error for all that was posted, in time; its descriptors, mappings and memory
+ * do not grow; and it can connect and send as before. The same when a child that the victim has
+ * forked lives on, with its inherited descriptors.
  */
 #include "speed.h"
 
@@ -24,7 +24,7 @@ enum { LANES = 10, WAVES = 6, WAVES_FULL = 125, WARM = 2, WINDOW = 8, AREA = 655
        LAST_WORK = 200 };
 enum heir { NO_HEIR, FORKED, FORKED_RAW };
 
-/* 16.8 ms, three times; a requester may wait four times as long. What the machine adds is its own. */
+/* 16.8 ms, three times; a requester may wait four times as long. The machine may add delays of its own. */
 #define TIMEOUT 12
 #define RETRIES 2
 #define IN_TIME (3 * 4 * 16800000ull + 10000000000ull)
@@ -57,7 +57,7 @@ struct end {
 	struct sp_rng rng;
 	uint64_t posted, done;
 	bool failed;
-	struct cf_patience since_death;
+	struct cf_timeout since_death;
 	enum { WAITS, RUNS, OVER } is;
 };
 
@@ -202,7 +202,7 @@ static bool kill_one(struct lane *l, pid_t pid, int wave, uint64_t *at, struct s
 
 static void kill_wave(const pid_t *pid, int wave, struct sp_rng *rng)
 {
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 	uint64_t at[LANES];
 	int dead = 0;
 
@@ -331,7 +331,7 @@ static bool step_all(void)
 
 static void survive_wave(void)
 {
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 
 	sv.base.o = options(sv.wave == waves);
 	for (int i = 0; i < LANES; i++) {
@@ -382,7 +382,7 @@ static void survivor(struct cf_party *p)
 	warm.fds += cf.iwarp ? 0 : 32;
 	/* Rings of the last wave, whose ends are told one by one. */
 	warm.maps += cf.iwarp ? 0 : 2 * LANES;
-	warm.ears += cf.iwarp ? 0 : SP_EARS;
+	warm.consumers += cf.iwarp ? 0 : SP_CONSUMERS;
 	if (waves > WARM)
 		sp_no_more_than(&warm, 16ul << 20);
 	cf_meet(p);
@@ -411,8 +411,9 @@ static void with_heirs(void)
 
 /*
  * Without the handlers of pthread_atfork(): it keeps every descriptor, the sockets that share the
- * port among them. The survivor hears of the death all the same. What the kernel goes on to give to
- * those sockets is lost, until the others have found out; so nothing is asked of who comes then.
+ * port among them. The survivor hears of the death all the same. Datagrams that the kernel still
+ * gives to those sockets are lost, until the other members have noticed; so processes that join
+ * then are not checked.
  */
 static void with_raw_heirs(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Programs poll the last byte of a Write in their memory. When it is new, so is all before it: 64 B
- * to 64 KiB, 10^7 times with --full, by four. The one who looks is another process on another core than the
+ * to 64 KiB, 10^7 times with --full, by four. The process that looks runs on another core than the
  * one that places the bytes:
  *
  *     initiator                                target
@@ -17,7 +17,7 @@
 enum { SLOTS = 16, SLOT = 65536, SHORT = 20000, LONG = 2500000,
        CLOSELY = 20000 /* looks before the processor is shared */ };
 
-/* Who places what comes in. */
+/* The thread that places arriving bytes. */
 enum mode { ASLEEP, POLLS, BLOCKS, MODES };
 
 static uint8_t *target;
@@ -39,7 +39,7 @@ static void look(uint64_t n, int slot, uint32_t size, uint8_t tag)
 {
 	const volatile uint8_t *end = target + (size_t)slot * SLOT + SLOT - size % 61;
 
-	/* Closely first: what is to be seen lasts some nanoseconds. */
+	/* Closely first: the state under test lasts some nanoseconds. */
 	for (int i = 0; i < CLOSELY && end[-1] != tag; i++)
 		;
 	SP_UNTIL(end[-1] == tag, "write %llu of %u bytes does not come", (unsigned long long)n, size);
@@ -83,7 +83,7 @@ static void initiator(struct cf_party *p)
 		n += many;
 	}
 	atomic_store(&page->mode, MODES);
-	cf_post(&s, .op = IBV_WR_SEND, .id = 99, .len = 1); /* wakes who blocks */
+	cf_post(&s, .op = IBV_WR_SEND, .id = 99, .len = 1); /* wakes a blocked thread */
 	cf_wc(s.scq, 99, SUCCESS);
 	cf_meet(p);
 }
@@ -103,7 +103,7 @@ static void passive(struct cf_party *p)
 	CF_OK(ibv_req_notify_cq(s.rcq, 0));
 	cf_connect(p, &s);
 	while ((mode = atomic_load(&page->mode)) < MODES && mode != BLOCKS) {
-		/* Who gets no processor during all that is left may find the end here. */
+		/* A thread that gets no processor during all remaining rounds may find the end here. */
 		if (mode == POLLS && ibv_poll_cq(s.rcq, 1, &wc)) {
 			CF_EQ(wc.status, IBV_WC_SUCCESS);
 			CF_EQ(page->mode, MODES);

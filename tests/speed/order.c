@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a Send that waits, and what is behind it --- */
+/* --- a Send that waits, and requests behind it --- */
 
 enum { TIMES = 200, TIMES_FULL = 20000, BEHIND = 8, BULK = 65536, FLAGS = BULK, SINK = 2 * BULK };
 #define WATCH_NS 400000 /* at most */
@@ -133,7 +133,7 @@ static void falls_silent(struct cf_party *p)
 		uint32_t n = 1 + sp_below(&rng, ROW);
 
 		cf_meet(p); /* the receives are there */
-		for (int i = 0; i < 100; i++) /* one who polls, it seems */
+		for (int i = 0; i < 100; i++) /* a polling thread, it seems */
 			CF_EQ(ibv_poll_cq(s.scq, 1, &wc), 0);
 		for (uint32_t i = 0; i < n; i++)
 			cf_post(&s, .op = i + 1 < n ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM, .id = i, .len = 8);
@@ -189,7 +189,7 @@ static bool starves(int i)
 }
 
 /* Many QPs of one side, on its two CQs. */
-static struct cf_side *crowd(struct cf_party *p, struct cf_side *base, struct cf_opt *o)
+static struct cf_side *open_many(struct cf_party *p, struct cf_side *base, struct cf_opt *o)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { DEEP, DEEP, 1, 1, 0 } };
 	struct cf_addr *mine = calloc(QPS, sizeof(*mine)), *theirs = calloc(QPS, sizeof(*theirs));
@@ -218,7 +218,7 @@ static struct cf_side *crowd(struct cf_party *p, struct cf_side *base, struct cf
 static void feeds(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_side base, *v = crowd(p, &base, &o);
+	struct cf_side base, *v = open_many(p, &base, &o);
 	struct ibv_wc wc;
 
 	for (int i = 0; i < QPS; i++)
@@ -250,7 +250,7 @@ static void feeds(struct cf_party *p)
 static void eats(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
-	struct cf_side base, *v = crowd(p, &base, &o);
+	struct cf_side base, *v = open_many(p, &base, &o);
 	struct ibv_wc wc;
 
 	for (int round = 0; round < sp_times(ROUNDS, ROUNDS_FULL); round++) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shm_pipe: two ends that sleep, one for news and one for room, as near.c has them do it, in every
- * interleaving (explore.h). Nobody is left asleep, and the bytes are as many as were sent, and looked
- * for where they were put. Without the fences, without the second look before sleep, if a late wake does
- * not end a sleep, or if the base moves too early, a way must be found that ends badly.
+ * shm_pipe: two ends that sleep, one for news and one for room, as link/local/shm.c has them do it,
+ * in every interleaving (explore.h). No end is left asleep, as many bytes arrive as were sent, and
+ * the reader looks where the writer put them. Without the fences, without the second look before
+ * sleep, if a late wake does not end a sleep, or if the base moves too early, a way must be found
+ * that ends badly.
  */
 #include "model_atomics.h"
 
-#include "../../src/host/shm/pipe.c"
+#include "support/shims/shm_pipe.c"
 
 #include "support/check.h"
 
@@ -20,35 +21,35 @@
 static struct {
 	struct shm_end end[2];
 	struct shm_pipe pipe[2]; /* the sender's, the receiver's */
-	int bells[2];            /* bytes in the socket of each */
+	int wakes[2];            /* bytes in the socket of each */
 	size_t where[MESSAGES];  /* the sender put each */
 	bool hasty;              /* the sender moves its base though something is unread */
 	int sent, got;
-	bool trusting;           /* nobody looks again */
+	bool trusting;           /* no end looks again */
 	bool sleepy;             /* the receiver sleeps on under the same number behind a late wake */
 } w;
 
 static void ring(int whose)
 {
 	mc_point("a wake");
-	w.bells[whose]++;
+	w.wakes[whose]++;
 }
 
 static bool rung0(void)
 {
-	return w.bells[0];
+	return w.wakes[0];
 }
 
 static bool rung1(void)
 {
-	return w.bells[1];
+	return w.wakes[1];
 }
 
-/* On the descriptor; what was rung is taken away before the next look. */
-static void sleep_on(int who)
+/* On the descriptor; wake-ups are consumed before the next look. */
+static void sleep_on(int end)
 {
-	mc_until(who ? rung1 : rung0, "asleep");
-	w.bells[who] = 0;
+	mc_until(end ? rung1 : rung0, "asleep");
+	w.wakes[end] = 0;
 	mc_point("awake");
 }
 
@@ -109,7 +110,7 @@ static void reset(void)
 	for (int i = 0; i < 2; i++) {
 		w.pipe[i].own = &w.end[i];
 		w.pipe[i].peer = &w.end[!i];
-		w.bells[i] = 0;
+		w.wakes[i] = 0;
 	}
 	w.sent = w.got = 0;
 }
@@ -118,8 +119,8 @@ static uint64_t state(void)
 {
 	const struct shm_pipe *a = &w.pipe[0], *b = &w.pipe[1];
 
-	return (uint64_t)w.sent << 60 | (uint64_t)w.got << 56 | (uint64_t)w.bells[0] << 52 |
-	       (uint64_t)w.bells[1] << 48 | (a->peer_head / BYTES) << 40 | (uint64_t)a->sleeps << 32 |
+	return (uint64_t)w.sent << 60 | (uint64_t)w.got << 56 | (uint64_t)w.wakes[0] << 52 |
+	       (uint64_t)w.wakes[1] << 48 | (a->peer_head / BYTES) << 40 | (uint64_t)a->sleeps << 32 |
 	       (uint64_t)b->sleeps << 24 | (uint64_t)(a->rung & 0xfff) << 12 | (b->rung & 0xfff);
 }
 

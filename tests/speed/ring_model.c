@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ring and its sleeping reader, in every interleaving (explore.h): the sources of link/shm and
- * link/udp themselves, and the link's own recv(), over a real epoll set and a real wake.
+ * The ring and its sleeping reader, in every interleaving (explore.h): the sources of host/shm
+ * themselves, and the link's own recv(), over a real epoll set and a real wake.
  *
  *	one sleeper	a writer; a reader that blocks as wait() does
  *	the thread	a reader that goes to sleep right after it found something
  *	two drivers	an application takes over from that thread and leaves again
  *
- * by datagrams, by messages that are looked at in place meanwhile, by quiet ones, and on a ring that is
- * full and wraps.
+ * by datagrams, by messages that are looked at in place meanwhile, by quiet ones, and on a ring
+ * that is full and wraps.
  *
- * Each record arrives once and in order, and nobody sleeps while one waits. Without fences, or
+ * Each record arrives once and in order, and no reader sleeps while one waits. Without fences, or
  * without a second look after the call, the search must find how a wake-up is lost.
  */
 #include "model_atomics.h"
 #include "host/shm/channel.h"
 
-#include "../../src/host/shm/ring.c"
+#include "support/shims/shm_ring.c"
 #undef MASK
 struct shm_channel;
 void look_again(struct shm_channel *c);
 #define shm_channel_settle look_again /* so that a model can leave it away */
-#include "../../src/host/shm/channel.c"
+#include "support/shims/shm_channel.c"
 #undef shm_channel_settle
 #include "link/local/datagrams.h"
 #include "link/udp/local.h"
 
 #include "support/check.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ int __wrap_clock_gettime(clockid_t which, struct timespec *ret)
 	return 0;
 }
 
-/* Linked in place of syscall(): what the link asks of the kernel is a step of its own. */
+/* Linked in place of syscall(): a system call of the link is a step of its own. */
 long __real_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...);
 long __wrap_syscall(long nr, ...)
@@ -72,9 +73,9 @@ static struct {
 	uint32_t bytes;
 	unsigned records, before; /* so many are there at the beginning */
 	bool message, forgets;
-	bool quiet, mute; /* who sleeps is woken once for all, or never */
+	bool quiet, mute; /* a sleeping reader is woken once for all, or never */
 	uint64_t start;
-	/* what has happened */
+	/* the events so far */
 	unsigned got;
 	bool locked, watched;
 } w;
@@ -143,7 +144,7 @@ static void took(unsigned what)
 /* As device/kind/roce.c: messages, then datagrams. */
 static int round_of_progress(void)
 {
-	struct shm_channel *c = local_datagrams_channel(w.l);
+	struct shm_channel *c = &w.ch->base;
 	struct shm_message m[2];
 	struct link_rx v[2];
 	int n = c->ops->poll(c, m, 2), k;
@@ -169,7 +170,7 @@ static void sleeper(void)
 			mc_until(readable, "sleeps");
 }
 
-/* --- two who drive, as device/progress/driver.c has it --- */
+/* --- two drivers, as in device/progress/driver.c --- */
 
 static bool is_free(void)
 {
@@ -236,7 +237,7 @@ static void reset(void)
 	w.rx.ring = (struct shm_rx){ .ring = w.ring, .consumer = w.consumer, .head = w.start,
 				     .seen = w.start };
 	w.tx.ring = (struct shm_tx){ .ring = w.ring, .consumer = w.consumer, .page = n->page,
-				     .tail = w.start, .head = w.start, .shown = w.start };
+				     .tail = w.start, .head = w.start, .published = w.start };
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
 		write_one(i);
@@ -244,7 +245,7 @@ static void reset(void)
 		; /* whoever begins looks first */
 }
 
-/* What two who drive share, and the kernel. */
+/* The state that two drivers share, and the kernel's. */
 static uint64_t state(void)
 {
 	return (uint64_t)w.got << 40 | (uint64_t)w.locked << 39 | (uint64_t)w.watched << 38 |
@@ -259,11 +260,22 @@ static bool all_came(void)
 	return w.got == w.records;
 }
 
+static uint16_t free_port(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0);
+	CHECK(getsockname(fd, (struct sockaddr *)&a, &n) == 0 && close(fd) == 0);
+	return ntohs(a.sin_port);
+}
+
 static void make_world(void)
 {
 	struct shm_channel *c;
 
-	CHECK(udp_open(UDP_ROCE_PORT, &w.l) == 0);
+	CHECK(udp_open(free_port(), &w.l) == 0);
 	w.u = udp_of(w.l);
 	CHECK(shm_channel_open(&w.u->host, &c) == 0 && local_datagrams_open(w.l, c, &w.l) == 0);
 	shm_channel_messages(c, false, false);
@@ -321,14 +333,14 @@ int main(int argc, char **argv)
 	search(&one, "quiet messages", true);
 	search(&thread, "quiet messages", true);
 	w.mute = true;
-	search(&one, "quiet messages that nobody tells of", false);
+	search(&one, "quiet messages without a notification", false);
 	w.quiet = w.mute = false;
 	w.bytes = SHM_MESSAGE_MAX;
 	w.start = SHM_RING_BYTES - 4 * SHM_LINE;
 	w.records = MOST;
 	w.before = full ? MOST - 2 : MOST - 1;
 	search(&one, "a ring that is full, and wraps", true);
-	/* Does it find what there is to find? */
+	/* Does it find the records? */
 	w.records = 2;
 	w.before = 0;
 	w.bytes = 32;

@@ -12,8 +12,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* What is killed here leaves copies of its sockets behind, which swallow datagrams of everybody on
- * the port; so it is not the one that other tests use meanwhile. */
+/* Processes killed here leave copies of their sockets behind, which swallow datagrams of all
+ * processes on the port; so it is not the one that other tests use meanwhile. */
 __attribute__((constructor)) static void own_port(void)
 {
 	char text[8];
@@ -64,14 +64,7 @@ void sp_busy(uint64_t ns)
 		;
 }
 
-bool sp_is_wire(void)
-{
-	const char *v = getenv("DAPPLE_LOCAL");
-
-	return v && !strcmp(v, "off");
-}
-
-/* --- what a process has --- */
+/* --- resources of a process --- */
 
 static unsigned entries(const char *dir)
 {
@@ -93,10 +86,10 @@ static void count_maps(struct sp_held *h)
 	CF_TRUE(f);
 	while (fgets(line, sizeof(line), f)) {
 		h->maps++;
-		h->ears += strstr(line, "dapple-ear") != NULL;
+		h->consumers += strstr(line, "dapple-consumer") != NULL;
 	}
 	fclose(f);
-	h->maps -= h->ears;
+	h->maps -= h->consumers;
 }
 
 struct sp_held sp_held(void)
@@ -110,19 +103,19 @@ struct sp_held sp_held(void)
 
 void sp_no_more_than(const struct sp_held *before, unsigned long slack)
 {
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 	struct sp_held now;
 
 	do {
 		now = sp_held();
-		if (now.fds <= before->fds && now.maps <= before->maps && now.ears <= before->ears &&
+		if (now.fds <= before->fds && now.maps <= before->maps && now.consumers <= before->consumers &&
 		    now.threads <= before->threads && now.resident <= before->resident + slack)
 			return;
 		usleep(5000);
 	} while (!cf_over(&p, CF_WAIT_MS * 1000000ull));
-	CF_DIE("more than before: descriptors %u -> %u, mappings %u -> %u and %u -> %u ears, "
+	CF_DIE("more than before: descriptors %u -> %u, mappings %u -> %u and %u -> %u consumers, "
 	       "threads %u -> %u, memory %lu KiB -> %lu KiB", before->fds, now.fds, before->maps,
-	       now.maps, before->ears, now.ears, before->threads, now.threads,
+	       now.maps, before->consumers, now.consumers, before->threads, now.threads,
 	       before->resident >> 10, now.resident >> 10);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the tests of this folder share beside the conformance suite's support: a seed that is
- * printed and replays (SPEED_SEED), counts of what a process has, memory that changes hands.
+ * Shared by the tests of this folder beside the conformance suite's support: a seed that is printed
+ * and replays (SPEED_SEED), counts of a process's resources, memory that changes hands.
  */
 #ifndef TESTS_SPEED_H
 #define TESTS_SPEED_H
@@ -15,7 +15,7 @@ struct sp_rng {
 	uint64_t state;
 };
 
-/* SPEED_SEED, or a new one; printed with what it is for. */
+/* SPEED_SEED, or a new one; printed with its purpose. */
 uint64_t sp_seed(const char *what);
 uint64_t sp_rand(struct sp_rng *r);
 static inline uint32_t sp_below(struct sp_rng *r, uint32_t n)
@@ -32,16 +32,13 @@ static inline int sp_times(int usual, int full)
 	return cf.full ? full : usual;
 }
 
-/* RoCE that keeps to the wire, or another way. */
-bool sp_is_wire(void);
-
 /*
- * What this process has now. An ear is a page of the local path and counts apart: an asker that
- * dies before it opens its ring leaves one behind for a minute; from SP_EARS on for a second.
+ * Resources of this process now. A consumer page of the local path counts apart: an asker that dies
+ * before it opens its ring leaves one behind for a minute; from SP_CONSUMERS on for a second.
  */
-#define SP_EARS 512
+#define SP_CONSUMERS 512
 struct sp_held {
-	unsigned fds, maps, ears, threads;
+	unsigned fds, maps, consumers, threads;
 	unsigned long resident;
 };
 struct sp_held sp_held(void);
@@ -60,7 +57,7 @@ bool sp_try_connect(struct cf_side *s, const struct cf_addr *peer, int fd, bool 
 
 #define SP_UNTIL(cond, ...)                                                    \
 	do {                                                                   \
-		struct cf_patience p_ = { 0 };                                 \
+		struct cf_timeout p_ = { 0 };                                 \
 		for (unsigned i_ = 0; !(cond); i_++) {                         \
 			if (i_ % 64 == 63 && cf_over(&p_, CF_WAIT_MS * 1000000ull)) \
 				CF_DIE(__VA_ARGS__);                           \

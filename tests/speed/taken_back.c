@@ -2,7 +2,7 @@
 /*
  * Memory that is taken back while it is in use. One end registers, deregisters and unmaps; where
  * the region was, a page of canaries stands at once. None of them ever changes, and none is ever
- * read: what completed with success is of the time before. Then both connect again.
+ * read: requests that completed with success are of the time before. Then both connect again.
  *
  *	target takes back      the other end writes into it and reads it
  *	initiator takes back   its own requests name it: sources, and sinks of Reads
@@ -21,7 +21,7 @@ static struct page {
 	uint64_t seed;
 } *page;
 
-/* What has happened there since is nobody's business any more. */
+/* Later events there are not checked any more. */
 static void canaries(uint8_t *area, uint32_t how)
 {
 	switch (how) {
@@ -105,7 +105,7 @@ static void post_one(struct cf_side *s, struct sp_rng *rng, uint64_t id, uint8_t
 		.off = read ? off : 0, .len = len, .raddr = (uintptr_t)area + at, .rkey = page->rkey);
 }
 
-/* A Read that has succeeded brought nothing of what came afterwards. */
+/* A Read that has succeeded brought no byte of the later content. */
 static void judge_read(const struct cf_side *s, const struct ibv_wc *wc, int round)
 {
 	const uint8_t *at = s->buf + AREA / 2 + (wc->wr_id >> 32) % WINDOW * (AREA / 4);
@@ -124,13 +124,13 @@ static bool may_end(enum ibv_wc_status st, bool first)
 	return (first || cf.iwarp) && st == IBV_WC_REM_ACCESS_ERR;
 }
 
-static void borrow(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)
+static void access_attached(struct cf_side *s, struct sp_rng *rng, uint8_t *area, int round)
 {
 	/* Small ones, one after the other, are made by this end alone where there is a way. */
 	bool alone = sp_below(rng, 2);
 	uint32_t window = alone ? 1 : WINDOW, most = alone ? 4096 : AREA / 4;
 	uint64_t posted = 0, done = 0;
-	struct cf_patience p = { 0 };
+	struct cf_timeout p = { 0 };
 	bool failed = false;
 	struct ibv_wc wc;
 
@@ -171,7 +171,7 @@ static void borrows(struct cf_party *p)
 
 		cf_swap(p, &(void *){ 0 }, &area, sizeof(area));
 		cf_connect(p, &s);
-		borrow(&s, &rng, area, round);
+		access_attached(&s, &rng, area, round);
 		atomic_store(&page->failed, round + 1);
 		rest(&s);
 	}
@@ -198,7 +198,7 @@ static void post_own(struct cf_side *s, struct sp_rng *rng, uint64_t id, uint8_t
 	/* On a stream each Send must find a receive, and is complete before that. */
 	enum ibv_wr_opcode op = ops[sp_below(rng, cf.iwarp && *sends == WINDOW ? 2 : 3)];
 	uint32_t len = sp_size(rng, 8, AREA / 4);
-	/* sinks in the second half: what is sent is always the same */
+	/* sinks in the second half: the bytes sent are always the same */
 	uint32_t at = (op == IBV_WR_RDMA_READ ? AREA / 2 : 0) + sp_below(rng, AREA / 2 - len + 1);
 	struct ibv_sge sge = { (uintptr_t)area + at, len, mr->lkey };
 
@@ -265,7 +265,7 @@ static void withdraws(struct cf_party *p)
 	}
 }
 
-/* What was received with success was sent before. */
+/* A message received with success was sent before. */
 static void receive(struct cf_side *s, int round)
 {
 	struct ibv_wc wc;

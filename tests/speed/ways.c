@@ -28,12 +28,12 @@ static void begin(bool first)
 		_exit(!refuse_process_vm());
 	CF_EQ(waitpid(pid, &status, 0), pid);
 	if (status)
-		cf_skip("this machine lets nobody install a filter of system calls");
+		cf_skip("this machine refuses filters of system calls");
 	first_closes = first;
 }
 
 /* Writes there, reads back, and sends; several at a time. */
-static void talk(struct cf_party *p)
+static void connect_and_send(struct cf_party *p)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_addr to;
@@ -88,13 +88,13 @@ static void listen_to(struct cf_party *p)
 static void closed_by_initiator(void)
 {
 	begin(true);
-	cf_processes(talk, listen_to);
+	cf_processes(connect_and_send, listen_to);
 }
 
 static void closed_by_target(void)
 {
 	begin(false);
-	cf_processes(talk, listen_to);
+	cf_processes(connect_and_send, listen_to);
 }
 
 const struct cf_check cf_checks[] = {

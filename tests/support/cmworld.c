@@ -96,7 +96,7 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 	return world->side[side_of(dev)].pass_result;
 }
 
-/* What transports would say of the peer is the test's: numbers it counts. */
+/* The test plays the transports that report of the peer: it counts their numbers. */
 static int probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 {
 	struct cmw_side *s = &world->side[side_of(dev)];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two hosts with an IB connection manager each, joined by a carrier that loses,
- * doubles and delays what it is told to, under virtual time. The users of the
- * endpoints answer by themselves and check the order of what they hear: nothing
- * twice, nothing after the end.
+ * Two hosts with an IB connection manager each, joined by a carrier that loses, doubles and delays
+ * MADs as the test asks, under virtual time. The users of the endpoints answer by themselves and
+ * check the order of their events: none twice, none after the end.
  */
 #ifndef TESTS_SUPPORT_CMWORLD_H
 #define TESTS_SUPPORT_CMWORLD_H
@@ -19,7 +18,7 @@
 
 struct cmw;
 
-/* One user of an endpoint: what it has heard, and how it behaves. */
+/* One user of an endpoint: its events so far, and how it behaves. */
 struct cmw_user {
 	struct cmw *w;
 	int side;
@@ -41,11 +40,11 @@ struct cmw_side {
 	unsigned n_services;
 	unsigned passed_on;
 	int pass_result;
-	bool deaf;             /* what is sent to it vanishes */
+	bool deaf;             /* MADs to it vanish */
 	uint64_t heard;        /* when its QPs have heard of their peers */
 	struct ibcm_record record[CMW_RECORDS]; /* connections that others would end; local_id 0: none */
 	unsigned probes, gone; /* asked of the transport, told to it */
-	/* What its users do with a REQUEST, a RESPONSE. */
+	/* The answer of its users to a REQUEST, a RESPONSE. */
 	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;
 	enum { CMW_STAY, CMW_HANG_UP } on_established;
 	bool destroy_at_end;   /* inside the last event */

@@ -117,9 +117,9 @@ void iw_put(struct pipe_stream *s, const char *hex);
 void iw_put_bytes(struct pipe_stream *s, const uint8_t *ulpdu, size_t n);
 /* Bytes as they are. */
 void iw_put_hex(struct pipe_stream *s, const char *hex);
-/* What came is exactly these bytes, and is taken. "": nothing came. */
+/* Takes the bytes that have arrived, which must be exactly these. "": none has. */
 void iw_got_hex(struct pipe_stream *s, const char *hex);
-/* What came is exactly one FPDU with this ULPDU, and is taken. */
+/* Takes the one FPDU that has arrived, which must have this ULPDU. */
 void iw_got(struct pipe_stream *s, const char *hex);
 size_t iw_hex(const char *text, uint8_t *out, size_t max);
 

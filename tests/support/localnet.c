@@ -76,7 +76,7 @@ static void show(struct shm_channel *c)
 	struct local_host *h = &net->host[host_of(c)];
 
 	for (int i = 0; i < net->w->n; i++)
-		if (h->tx[i].ring && h->tx[i].shown != h->tx[i].tail)
+		if (h->tx[i].ring && h->tx[i].published != h->tx[i].tail)
 			shm_show(&h->tx[i]);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Messages (host/shm/channel.h) between the hosts of a simulated world: real rings, in memory of the test.
- * They arrive at once; what a test wants to go wrong it says in the switches below.
+ * They arrive at once; the switches below make them go wrong.
  */
-#ifndef TESTS_SUPPORT_NEARNET_H
-#define TESTS_SUPPORT_NEARNET_H
+#ifndef TESTS_SUPPORT_LOCALNET_H
+#define TESTS_SUPPORT_LOCALNET_H
 
 #include "host/shm/channel.h"
 #include "host/shm/ring.h"
@@ -19,14 +19,14 @@ struct local_net {
 		struct shm_rx rx[SIM_HOSTS];
 	} host[SIM_HOSTS];
 	struct shm_page page;
-	struct ut_stage stage; /* what a fetch goes through, so that missing pages are errors */
+	struct ut_stage stage; /* a fetch goes through it, so that missing pages are errors */
 
-	uint64_t asked_until;  /* nobody knows the way before */
-	bool copy;             /* nobody can fetch */
+	uint64_t asked_until;  /* the way is not known before */
+	bool copy;             /* fetches fail */
 	bool full;             /* no ring has room */
 	unsigned apart;        /* hosts (1 << i) that are reached by datagrams only */
 	unsigned gone;         /* processes that have died */
-	void (*fetching)(struct local_net *n); /* called between fetching and looking at the seal */
+	void (*fetching)(struct local_net *n); /* called between a fetch and the look at the generation */
 	unsigned fetches;
 };
 
@@ -34,7 +34,7 @@ struct local_net *local_net_open(struct sim_world *w);
 void local_net_close(struct local_net *n);
 /* The channel of host i. */
 struct shm_channel *local_net_join(struct local_net *n, int i);
-/* A message of the test's own from host i to host j: the header and what is behind it. */
+/* A message of the test's own from host i to host j: the header and the bytes behind it. */
 void local_net_inject(struct local_net *n, int i, int j, const void *header, const void *data,
 		     uint32_t len);
 

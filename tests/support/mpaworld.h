@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two adapters with an MPA manager each, on pipes, and a third place for raw peers;
- * virtual time. Below the QPs is no iWARP but a stand-in that takes the stream and
- * notes what it was told: `R`, `W` on the stream is its RTR, `T` and a byte its Terminate.
+ * Two adapters with an MPA manager each, on pipes, and a third place for raw peers; virtual time.
+ * Below the QPs is no iWARP but a stand-in that takes the stream and records its calls: `R`, `W` on
+ * the stream is its RTR, `T` and a byte its Terminate.
  */
 #ifndef TESTS_SUPPORT_MPAWORLD_H
 #define TESTS_SUPPORT_MPAWORLD_H
@@ -42,7 +42,7 @@ struct mw_event {
 	uint8_t data[CM_PRIVATE_MAX];
 };
 
-/* What the user does inside an event. */
+/* The user's action inside an event. */
 enum mw_answer { MW_KEEP, MW_ACCEPT, MW_REJECT, MW_REFUSE, MW_DESTROY };
 
 struct mw_host {
@@ -104,7 +104,7 @@ struct link_end mw_raw_listen(struct mpa_world *w);
 /* Hex to bytes; returns how many. */
 size_t mw_hex(const char *text, uint8_t *out);
 void mw_put(struct pipe_stream *s, const char *hex);
-/* What came to a raw stream is exactly this, and is taken. */
+/* Takes the bytes of a raw stream, which must be exactly these. */
 void mw_got(struct pipe_stream *s, const char *hex);
 
 #endif

@@ -169,7 +169,7 @@ static int op_adopt(struct link_streams *p, int fd, struct link_stream **ret)
 	return -EBADF;
 }
 
-/* Room for more behind what waits. */
+/* Room for more bytes behind those that wait. */
 static void grow(struct pipe_stream *t, size_t more)
 {
 	size_t start = t->buf ? (size_t)(t->in - t->buf) : 0;
@@ -331,7 +331,7 @@ static void taken(struct pipe_stream *s, size_t n)
 	s->offered -= n;
 }
 
-/* Memory that is gone afterwards; what is left in it may have been anything all the time. */
+/* Memory that is gone afterwards; its old content may have been anything all the time. */
 static size_t show_local(struct pipe_stream *s, size_t len)
 {
 	uint8_t *data = malloc(len);
@@ -488,12 +488,49 @@ static void op_commit(struct link_stream *s, size_t len)
 	CHECK(len <= local_asked && op_send(s, local_out, len) == (ssize_t)len);
 }
 
+static int no_read(struct link_stream *s)
+{
+	(void)s;
+	return 0;
+}
+
+static bool no_quiet(struct link_streams *p)
+{
+	(void)p;
+	return false;
+}
+
+static void no_sleep(struct link_streams *p, bool on, bool look)
+{
+	(void)p;
+	(void)on;
+	(void)look;
+}
+
+static int no_watch(struct link_streams *p, struct link_watch *w)
+{
+	(void)p;
+	(void)w;
+	return -EOPNOTSUPP;
+}
+
+static void no_unwatch(struct link_streams *p, struct link_watch *w)
+{
+	(void)p;
+	(void)w;
+}
+
+static void no_end(struct link_streams *p)
+{
+	(void)p;
+}
+
 static const struct link_streams_ops ops = {
 	.local = link_streams_no_local, .hurry = link_streams_no_hurry, .reserve = op_reserve,
-	.commit = op_commit, .read = link_streams_no_read, .peek_shm = link_streams_no_peek,
-	.is_quiet = link_streams_no_quiet, .sleep = link_streams_no_sleep,
-	.watch = link_streams_no_watch, .unwatch = link_streams_no_unwatch,
-	.leave = link_streams_no_end, .forget = link_streams_no_end,
+	.commit = op_commit, .read = no_read, .peek_shm = link_streams_no_peek,
+	.is_quiet = no_quiet, .sleep = no_sleep,
+	.watch = no_watch, .unwatch = no_unwatch,
+	.leave = no_end, .forget = no_end,
 	.bind = op_bind, .listen = op_listen, .unbind = op_unbind, .connect = op_connect,
 	.adopt = op_adopt, .send = op_send, .room = op_room, .mss = op_mss,
 	.drained = op_drained, .take = op_take, .pause = op_pause, .shutdown = op_shutdown,

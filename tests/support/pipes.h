@@ -34,7 +34,7 @@ struct pipe_stream {
 	size_t in_len, offered; /* bytes that wait; of them those that have arrived */
 	uint8_t *buf;
 	size_t buf_len;
-	size_t room;          /* what send() takes until the test gives more */
+	size_t room;          /* bytes that send() takes until the test gives more */
 	bool wants_room, connecting, fin, dead, told, fresh, shut;
 	int error;
 	struct link_listener *from; /* fresh: to be told of it */
@@ -63,7 +63,7 @@ struct pipes {
 };
 
 void pipes_open(struct pipes *net, int places);
-/* Bytes are shown in receive stages, for users that place from there. */
+/* The bytes of a receive lie in receive stages, for users that place from there. */
 void pipes_stages(struct pipes *net);
 void pipes_close(struct pipes *net);
 static inline struct pipe_stream *pipe_of(struct link_stream *s)

@@ -101,7 +101,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 	snprintf(h->said, sizeof(h->said), "%s", sentence);
 }
 
-/* Half of what is posted takes the short cut, as it would beside a poller, half of that in a batch. */
+/* Half of the posts take the fast path, as beside a polling thread, half of those in a batch. */
 static bool posted(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct sim_host *h = dev->device;
@@ -182,7 +182,7 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 	return r < 0 ? r : 0;
 }
 
-/* A failure leaves what there is to host_close(). */
+/* A failure leaves the rest to host_close(). */
 static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 {
 	struct sim_host *h = &w->host[i];

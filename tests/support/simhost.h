@@ -12,7 +12,7 @@
 #include "engine/event.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
-#include "link/sim.h"
+#include "support/simnet.h"
 #include "proto/ib/ibp.h"
 
 #define SIM_HOSTS 4
@@ -42,7 +42,7 @@ struct sim_world {
 	int n;
 	bool slots, own;
 	struct sim_host host[SIM_HOSTS];
-	struct local_net *local; /* support/nearnet.h; NULL: datagrams only */
+	struct local_net *local; /* support/localnet.h; NULL: datagrams only */
 	void (*each_round)(void *); /* for parties that are no host; may be NULL */
 	void *each_round_arg;
 };

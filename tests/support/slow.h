@@ -5,8 +5,8 @@
 
 #include "engine/qp.h"
 
-/* Fails the test if a bit of the queue pair is not what its state says. Bits that have no other home
- * are held against what they imply. Takes dev->lock. */
+/* Fails the test if a bit of the queue pair contradicts its state. Bits that no other field holds
+ * are held against their consequences. Takes dev->lock. */
 void slow_check(struct eng_qp *qp);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What passed on a simulated net, packet by packet, and a hand that interferes
- * with chosen ones; and the usual rig of tests with two ends.
+ * The packets that passed on a simulated net, and a judge that interferes with chosen ones; and the
+ * usual rig of tests with two ends.
  */
 #ifndef TESTS_SUPPORT_TAPE_H
 #define TESTS_SUPPORT_TAPE_H

@@ -284,7 +284,7 @@ static void close_client(struct ends *e)
 	CHECK(rrecv(was, &was, 1, 0) == -1 && errno == EBADF);
 }
 
-/* A child of the server's may close what it inherited without hurting the parent. */
+/* A child of the server's may close inherited sockets without an effect on the parent. */
 static void fork_server(struct ends *e)
 {
 	int lfd = listen_here(e, SOCK_STREAM, NULL), fd = accept_one(e, lfd);
@@ -321,7 +321,7 @@ int main(void)
 	ends_run("refused", AF_INET, refused_server, refused_client);
 	ends_run_killed("killed", AF_INET, killed_server, killed_client);
 	CHECK(!setenv("DAPPLE_PROBE", "200", 1));
-	ends_run_killed("killed, nobody asks", AF_INET, killed_server, bereaved_client);
+	ends_run_killed("killed, no call", AF_INET, killed_server, bereaved_client);
 	CHECK(!unsetenv("DAPPLE_PROBE"));
 	ends_run("asleep", AF_INET, idle_server, idle_client);
 	ends_run("closed by another thread", AF_INET, idle_server, close_client);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The queue of a channel: order, requests that nobody took, migration, memory
+ * The queue of a channel: order, requests that the program did not take, migration, memory
  * that runs out, destruction while managers report, children of fork();
  * multicast as far as no adapter is needed.
  */
@@ -42,7 +42,7 @@ static void test_request(void)
 	cma_query(id, &info);
 	CHECK(info.local.ss_family == AF_INET && strcmp(info.device, "alpha") == 0);
 	CHECK(((struct sockaddr_in *)&info.remote)->sin_port == htons(999));
-	/* As much as possible is what the peer offered. */
+	/* CM_RD_MAX stands for the peer's offer. */
 	p.responder_resources = p.initiator_depth = CM_RD_MAX;
 	CHECK(cma_accept(id, &p) == 0);
 	CHECK(e->param.responder_resources == 3 && e->param.initiator_depth == 2);
@@ -98,7 +98,7 @@ static void test_backlog(void)
 	fh_check_empty();
 }
 
-/* Events of a connection before anybody took its request. */
+/* Events of a connection whose request has not been taken. */
 static void test_order_and_migrate(void)
 {
 	struct cma_chan *a = fh_chan(), *b = fh_chan();
@@ -112,7 +112,7 @@ static void test_order_and_migrate(void)
 	CHECK(fh_request(&fh.alpha, le, IBV_QPT_RC, &e1) == 0);
 	CHECK(fh_request(&fh.alpha, le, IBV_QPT_RC, &e2) == 0);
 	fh_raise(&fh.alpha, e1, CM_EV_DISCONNECTED, 0);
-	cma_port_gone(fh.c, &fh.beta.cm); /* nobody is there */
+	cma_port_gone(fh.c, &fh.beta.cm); /* no identifier is bound to it */
 	CHECK(cma_id_migrate(l, b) == 0);
 	fh_expect_none(a);
 	x = fh_expect(b, RDMA_CM_EVENT_CONNECT_REQUEST, 0)->id;
@@ -121,7 +121,7 @@ static void test_order_and_migrate(void)
 	y = fh_expect(b, RDMA_CM_EVENT_CONNECT_REQUEST, 0)->id;
 	CHECK(y == e2->ep.user);
 	fh_expect_none(b);
-	/* What comes later comes to the new one. */
+	/* Later events come to the new channel. */
 	fh_raise(&fh.alpha, e2, CM_EV_ESTABLISHED, 0);
 	CHECK(fh_expect(b, RDMA_CM_EVENT_ESTABLISHED, 0)->id == y);
 	CHECK(cma_chan_destroy(a) == -EBUSY);

@@ -204,7 +204,7 @@ static int h_route(const struct link_end *dst, struct link_end *src)
 	return 0;
 }
 
-/* What the test says; the ticket of the last question that was not answered is in fh.asked. */
+/* The test's answer; the ticket of the last question without an answer is in fh.asked. */
 static int h_path(struct cm_port *cp, const struct link_end *src, const struct link_end *dst,
 		  int timeout_ms, uint64_t ticket, struct cm_path *ret)
 {

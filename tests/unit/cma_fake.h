@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A host with two adapters of unlike kinds and managers that note what they
- * are asked: the RDMA CM's own rules can be tested alone. "alpha" serves every
- * QP type and port space and has the addresses 10.0.0.1 and fd00::1; "beta" is
- * like iWARP, RC and TCP only, with 10.0.0.1 too and 10.0.0.2 alone.
+ * A host with two adapters of unlike kinds and managers that record their calls: the RDMA CM's own
+ * rules can be tested alone. "alpha" serves every QP type and port space and has the addresses
+ * 10.0.0.1 and fd00::1; "beta" is like iWARP, RC and TCP only, with 10.0.0.1 too and 10.0.0.2
+ * alone.
  */
 #ifndef TESTS_UNIT_CMA_FAKE_H
 #define TESTS_UNIT_CMA_FAKE_H
@@ -76,10 +76,10 @@ struct fake_ep *fh_ep(struct fake_port *p);
 struct fake_ep *fh_listener(struct fake_port *p, const char *ip);
 /* Up-calls. */
 void fh_raise(struct fake_port *p, struct fake_ep *e, enum cm_event_type type, int status);
-/* A request on a listener: what the user said; the endpoint is destroyed when refused. */
+/* A request on a listener: the user's arguments; the endpoint is destroyed when refused. */
 int fh_request(struct fake_port *p, struct fake_ep *listener, enum ibv_qp_type t,
 	       struct fake_ep **ret);
-/* Somebody else has this port on the adapter. */
+/* Another process has this port on the adapter. */
 void fh_occupy(struct fake_port *p, const char *ip, uint16_t port);
 struct cm_param fh_param(void);
 

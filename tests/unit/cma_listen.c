@@ -94,11 +94,11 @@ static void test_taken(void)
 	CHECK(fh_listening(&fh.alpha) == 1 && fh_listening(&fh.beta) == 1);
 	cma_id_destroy(id);
 
-	/* Of the first: peers would never come, so the program hears of it. */
+	/* Of the first: peers would never come, so the call fails. */
 	fh_occupy(&fh.alpha, "10.0.0.1", 700);
 	id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
 	CHECK(cma_bind(id, fh_v4("0.0.0.0", 700)) == -EADDRINUSE);
-	CHECK(fh_eps(&fh.beta) == 1); /* who has it */
+	CHECK(fh_eps(&fh.beta) == 1); /* its holder */
 	/* The identifier is as it was. */
 	CHECK(cma_bind(id, fh_v4("0.0.0.0", 701)) == 0);
 	cma_id_destroy(id);
@@ -141,7 +141,7 @@ static void test_ephemeral(void)
 	struct cma_chan *ch = fh_chan();
 	struct cma_id *id = fh_id(ch, CM_PS_TCP, IBV_QPT_RC);
 
-	/* What alpha chooses first is taken on beta: both move to the next. */
+	/* The port that alpha chooses first is taken on beta: both move to the next. */
 	fh.alpha.next_port = 40101;
 	fh_occupy(&fh.beta, "10.0.0.2", 40101);
 	CHECK(cma_bind(id, fh_v4("0.0.0.0", 0)) == 0);

@@ -210,7 +210,7 @@ static void test_events_by_state(void)
 	fh_expect_none(ch);
 	fh_raise(&fh.alpha, e, CM_EV_RESPONSE, 0);
 	fh_expect(ch, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
-	/* Who confirms knows. */
+	/* The end that confirms knows that the connection stands. */
 	fh_raise(&fh.alpha, e, CM_EV_ESTABLISHED, 0);
 	fh_expect_none(ch);
 	fh_raise(&fh.alpha, e, CM_EV_DISCONNECTED, 0);
@@ -309,7 +309,7 @@ static void test_resolve(void)
 
 	resolve_fails(ch, CM_PS_TCP, IBV_QPT_RC, NULL, fh_v4("10.9.0.1", 7), -ENETUNREACH);
 	resolve_fails(ch, CM_PS_TCP, IBV_QPT_RC, NULL, fh_v4("10.0.1.5", 7), -ENODEV);
-	/* The source is beta's alone, and beta has no UD: nobody else steps in. */
+	/* The source is beta's alone, and beta has no UD: no other adapter is tried. */
 	id = fh_id(ch, CM_PS_UDP, IBV_QPT_UD);
 	CHECK(cma_resolve_addr(id, fh_v4("10.0.0.2", 0), fh_v4("10.0.0.9", 7), 0) == -ENODEV);
 	cma_id_destroy(id);
@@ -376,7 +376,7 @@ static void test_path_option(void)
 	CHECK(cma_chan_destroy(ch) == 0);
 }
 
-/* A subnet administrator answers later: once, with a path or an error, or to nobody. */
+/* A subnet administrator answers later: once, with a path or an error, or after the identifier is gone. */
 static void test_path_later(void)
 {
 	struct cm_path path = { .slid = 7, .dlid = 9, .pkey = 0x8002, .sl = 3,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Threads that wait for an event of a completion channel and drive the adapter meanwhile. The link is
- * an epoll set with a pipe in it, a byte is a packet, and a packet is an event. What is looked at:
- * which events the channel's descriptor counts, who is woken by them, and that nothing stays behind -
- * no readable descriptor, no rung wake_fd, no acknowledgement - when a wait ends in some other way.
+ * Threads that wait for an event of a completion channel and drive the adapter meanwhile. The link
+ * is an epoll set with a pipe in it, a byte is a packet, and a packet is an event. The checks:
+ * which events the channel's descriptor counts, which waiters they wake, and that no readable
+ * descriptor, no readable wake fd and no acknowledgement stays behind when a wait ends in some
+ * other way.
  */
 #include "device/adapter.h"
 #include "device/process.h"
@@ -199,7 +200,7 @@ static void *wait_one(void *ret)
 	return NULL;
 }
 
-/* Who comes while another thread seems to poll would not lead. */
+/* A waiter that comes while another thread seems to poll does not lead. */
 static pthread_t start(void *(*f)(void *), void *arg)
 {
 	pthread_t t;
@@ -209,7 +210,7 @@ static pthread_t start(void *(*f)(void *), void *arg)
 	return t;
 }
 
-/* The background thread would take what came before it slept. */
+/* The background thread would take the messages that came before it slept. */
 static pthread_t start_sleeper(int *r)
 {
 	pthread_t t;
@@ -227,7 +228,7 @@ static void *wait_and_take(void *arg)
 	return NULL;
 }
 
-/* Nobody's event, nobody's wake_fd. */
+/* No event of any waiter, and no wake fd. */
 static void check_clean(void)
 {
 	CHECK(!take() && !readable(chan->fd) && !readable(set));
@@ -247,11 +248,11 @@ static void feed_sleeper(int n)
 
 static void own_event_costs_nothing(void)
 {
-	printf("what the waiter itself finds is handed over\n");
+	printf("completions that the waiter finds are handed over\n");
 	feed_sleeper(1);
 	CHECK(!readable(chan->fd) && take());
 	check_clean();
-	/* All but the first are there for everybody. */
+	/* All but the first are there for every waiter. */
 	feed_sleeper(3);
 	CHECK(readable(chan->fd) && take() && readable(chan->fd) && take() && readable(chan->fd) &&
 	      take());
@@ -356,7 +357,7 @@ __attribute__((unused)) static void cancelled(void)
 		int r;
 
 		t = start_sleeper(&r);
-		/* Its wake_fd may ring for nobody. */
+		/* Its wake fd may be readable without a waiter. */
 		if (i & 1)
 			eng_chan_raise(chan, &cq);
 		pthread_cancel(t);
@@ -370,7 +371,7 @@ __attribute__((unused)) static void cancelled(void)
 	}
 }
 
-/* A limit that is far away is served, though the sleeper has set no timer; so is one that another
+/* A deadline that is far away is served, though the sleeper has set no timer; so is one that another
  * thread's post brings. */
 static void deadlines_are_served(void)
 {
@@ -406,14 +407,14 @@ static void deadlines_are_served(void)
 static struct timespec moment = { 0, UT_MS / 4 };
 
 /*
- * No acknowledgement is left to a next call: who slept for a message may leave by _exit() with it. The
- * bell is, and rings though the program does something else.
+ * No acknowledgement is left to a next call: a thread that slept for a message may leave by _exit()
+ * with it. The wake fd is left, and becomes readable though the program does something else.
  */
 static void acknowledged_at_once(void)
 {
 	unsigned quiet = 0;
 
-	printf("what a waiter has taken is acknowledged\n");
+	printf("messages that a waiter has taken are acknowledged\n");
 	for (int i = 0; i < 1000 && quiet < 20; i++) {
 		ut_lock(&a->dev.lock);
 		a->delayed_ack.penalty = 0;

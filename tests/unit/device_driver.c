@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who drives an adapter, by a fake one: its link is a pipe, a byte is a
+ * The driver of an adapter, by a fake one: its link is a pipe, a byte is a
  * packet, and a packet makes a completion event on a descriptor.
  *
  *     feeder thread --pipe--> fake link --receive()--> eventfd --> waiters
@@ -115,7 +115,7 @@ static const struct eng_dev_ops fake_ops = {
 	.progress = dev_progress, .post_fast = dev_post_fast, .polled = dev_polled,
 };
 
-/* Posted work: who was asked to do it, and whether it might touch what is the application's. */
+/* Posted work: the thread that was asked to do it, and whether it might touch the application's memory. */
 static atomic_int kicks_app, kicks_thread, kicks_touching;
 
 static void fake_kick(struct eng_qp *qp)
@@ -270,8 +270,8 @@ static void pass(uint64_t ns)
 	nanosleep(&t, NULL);
 }
 
-/* Sooner or later there is a long window without a wake-up: what there was to do is done, also by a
- * thread that had to wait for a processor. Any tick would be in all of them. */
+/* Sooner or later there is a long window without a wake-up: all work is done, also by a thread
+ * that had to wait for a processor. Any tick would be in all of them. */
 static void expect_idle(void)
 {
 	long n = 1;
@@ -291,12 +291,12 @@ static void polling_owns_and_returns(void)
 {
 	begin("polling owns, silence gives back");
 	wait_for_driver(DEV_DRIVER_THREAD);
-	/* Who is held up between two polls has been silent, too. */
+	/* A thread that was held up between two polls has been silent, too. */
 	do
 		for (int i = 0; i < DEV_POLLS_TO_DRIVE; i++)
 			eng_dev_poll(&a->dev, NULL);
 	while (driver() != DEV_DRIVER_APP);
-	/* Given back without anybody's help, and then a packet is served. */
+	/* The background thread takes the adapter back by itself, and then serves a packet. */
 	wait_for_driver(DEV_DRIVER_THREAD);
 	feed();
 	sleep_event();
@@ -304,8 +304,8 @@ static void polling_owns_and_returns(void)
 }
 
 /*
- * What is posted while the background thread holds the lock is done by it, and by calls post_direct: the
- * thread does not touch pages that may be gone, whoever posted.
+ * Posts made while the background thread holds the lock are done by it, and by calls post_direct:
+ * the thread does not touch pages that may be gone, whichever thread posted.
  */
 static void thread_does_posted_work(void)
 {
@@ -328,7 +328,7 @@ static void thread_does_posted_work(void)
 	get_event();
 	do {
 		eng_dev_kick(&a->dev, &qp);
-		ut_lock(&a->dev.lock); /* nobody runs it any more */
+		ut_lock(&a->dev.lock); /* no thread runs it any more */
 		eng_dev_unlock(&a->dev);
 	} while (!atomic_load(&kicks_app));
 	CHECK(atomic_load(&kicks_touching) == atomic_load(&kicks_app));
@@ -451,8 +451,8 @@ static void *taker(void *arg)
 	return NULL;
 }
 
-/* Each taker claims a message number first, so exactly MESSAGES events are
- * taken, and nobody waits for one that never comes. */
+/* Each taker claims a message number first, so exactly MESSAGES events are taken, and no taker
+ * waits for one that never comes. */
 static void stress(int takers)
 {
 	pthread_t f, t[4];
@@ -517,7 +517,7 @@ static void deferred_is_flushed(void)
 
 /* --- exit --- */
 
-static int said[2]; /* a byte for each round that puts nothing off */
+static int said[2]; /* a byte for each round that defers nothing */
 
 static int last_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks how)
 {
@@ -531,7 +531,7 @@ static void *hold_lock(void *held)
 	ut_lock(&a->dev.lock);
 	atomic_store((atomic_bool *)held, true);
 	pass(300 * UT_MS);
-	while (read(said[0], &(char){ 0 }, 1) == 1) /* what was sent until now */
+	while (read(said[0], &(char){ 0 }, 1) == 1) /* sent until now */
 		;
 	ut_unlock(&a->dev.lock);
 	return NULL;
@@ -571,13 +571,14 @@ static bool sent_at_exit(void)
 	return sent;
 }
 
-/* Whoever drives the adapter when the program leaves may wait for a processor; what was put off is sent
- * all the same. In a process of its own, and again if that one's thread had to wait for seconds. */
+/* The driver of the adapter may wait for a processor when the program leaves; deferred messages
+ * are sent all the same. In a process of its own, and again if that one's thread had to wait for
+ * seconds. */
 static void exit_waits(void)
 {
 	int i = 0;
 
-	begin("exit waits for who drives");
+	begin("exit waits for the driver");
 	while (!sent_at_exit())
 		CHECK_MSG(++i < 10, "nothing was sent at the end");
 }

@@ -18,12 +18,12 @@
 static struct dev_adapter *a;
 static struct ut_stage stage = UT_STAGE_INIT;
 
-/* What the machine has to give, and what was asked of it. */
+/* The machine's answers, and the calls that reached it. */
 static int gives; /* things per fast(), or -EAGAIN */
 static bool wants_whole, acks, takes_posts;
 static int looks, wholes, flushes, quietly, batches;
 static uint64_t deadline;
-/* Requests that need nobody, once an acknowledgement was seen; receive() and fast() see it. */
+/* Requests that are executed directly, once an acknowledgement was seen; receive() and fast() see it. */
 static bool can_alone, unseen;
 static int received, direct;
 
@@ -191,7 +191,7 @@ static void acknowledgements(void)
 	drop();
 }
 
-/* Whoever looks after the adapter, and after a look at what has come if only that is missing. */
+/* With any driver, and after a look at the received packets if only that is missing. */
 static void done_alone(void)
 {
 	struct eng_qp qp = { 0 };
@@ -261,7 +261,7 @@ static void posts(void)
 	CHECK(n == 33 && batches == 32 - 17);
 	batches = 0;
 	gives = 0;
-	CHECK(!poll_is_whole()); /* after which a post is one that somebody waits for */
+	CHECK(!poll_is_whole()); /* after which a thread waits for the result of a post */
 	eng_dev_kick(&a->dev, &qp);
 	CHECK(!batches);
 	wholes = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Opening, closing and fork() with the real RoCE adapter of lo: what was only
- * opened belongs to a child as well, what had a link is foreign there, and the
- * parent notices nothing.
+ * Opening, closing and fork() with the real RoCE adapter of lo: a device that was only opened
+ * belongs to a child as well, a device with a link is foreign there, and the parent notices
+ * nothing.
  */
 #include "device/adapter.h"
 #include "device/devices.h"
@@ -193,7 +193,7 @@ static void open_once(struct eng_ctx *none)
 
 	CHECK(dev_open(&lo, &ctx) == 0);
 	dev_close(ctx);
-	/* What the vanished threads had in hand is lost here; no leak checker, please. */
+	/* Work in hand of the vanished threads is lost here; no leak checker, please. */
 	_exit(0);
 }
 

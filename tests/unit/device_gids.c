@@ -150,7 +150,7 @@ static void follow(void)
 	CHECK(eight > 1);
 	CHECK(run("ip addr del 10.9.0.1/32 dev d0") == 0);
 	await_gid(ctx, "10.9.0.1", false);
-	/* Who stays keeps the index; who comes takes the first free one. */
+	/* A GID that stays keeps its index; a new one takes the first free index. */
 	CHECK(index_of(dev, "fd09::1") == 1);
 	CHECK(run("ip link set d0 down") == 0);
 	expect_among(ctx, IBV_EVENT_PORT_ERR);

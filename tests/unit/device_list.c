@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The list of adapters against what /sys/class/net says, and its filters. */
+/* The list of adapters against /sys/class/net, and its filters. */
 #include "device/devices.h"
 #include "device/kind/kind.h"
 #include "device/netlink.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The connection manager of real RoCE adapters in several processes of one
- * address: whoever listens is found through whoever gets the request, answers
- * find their process, a port nobody has is refused at once, and peers of a
- * process that exits hear of it.
+ * The connection manager of real RoCE adapters in several processes of one address: the listener is
+ * found through any process that gets the request, answers find their process, a port without a
+ * listener is refused at once, and peers of a process that exits hear of it.
  */
 #include "device/adapter.h"
 #include "device/devices.h"
@@ -261,8 +260,8 @@ static void test_connect(void)
 	await(&board->established, CONNECTIONS);
 	CHECK(board->requests == CONNECTIONS && rejected == 0);
 
-	/* Nobody has that port; the refusal does not wait for a timeout. A busy machine may be slow, but not
-	 * each time. */
+	/* No process has that port; the refusal does not wait for a timeout. A busy machine may
+	 * be slow, but not each time. */
 	for (unsigned i = 1;; i++) {
 		t = ut_now();
 		connect_to((uint16_t)(board->port ^ 1));
@@ -272,7 +271,7 @@ static void test_connect(void)
 			break;
 	}
 
-	/* exit() without a word: every end hears of it, and nobody had to ask for it. */
+	/* exit() without a word: every end hears of it without a request of its peer. */
 	board->stop = 1;
 	client_await(&ended, CONNECTIONS, 60 * UT_S);
 	finish(a);
@@ -281,7 +280,7 @@ static void test_connect(void)
 	unsetenv("DAPPLE_PROBE");
 }
 
-/* The other way: the last close of an adapter says goodbye. */
+/* The other way: the last close of an adapter disconnects its endpoints. */
 static void test_close(void)
 {
 	pid_t a;
@@ -309,8 +308,8 @@ static void kill_one(pid_t pid)
 	CHECK(WIFSIGNALED(status));
 }
 
-/* Asked of nobody: whoever else lives on the address tells the peers. `others` of them come
- * before the server and one after, and the one in front of it is stopped. */
+/* A killed server: a sibling at its address disconnects on its behalf. `others` of them come before the
+ * server and one after, which may be stopped. */
 static void killed_among(unsigned others, bool stopped)
 {
 	pid_t a, b, other[4];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The word of host/liveness.h, as another process sees it: while its owner lives, after an orderly end, a
- * kill and an exec, and when a child of the owner's has done what it must not be able to.
+ * The word of host/liveness.h, as another process sees it: while its owner lives, after an orderly
+ * end, a kill and an exec, and after a forbidden act of a child.
  */
 #include "support/check.h"
 #include "host/liveness.h"
@@ -61,7 +61,7 @@ static void begin(pthread_t *ret)
 	CHECK(!pthread_create(ret, NULL, promise, NULL));
 	pthread_barrier_wait(&begun);
 	host_life_add(&words->late);
-	/* Where the kernel must not stumble over what is not there any more. */
+	/* A place where the kernel must not follow an entry that is gone. */
 	removed = page(MAP_PRIVATE);
 	host_life_add(removed);
 	host_life_remove(removed);
@@ -75,7 +75,7 @@ static void wait_for_the_end(pthread_t t)
 	pause();
 }
 
-/* Speaks up when it has become another program, which reads until nobody is left to write. */
+/* Writes a byte when it has become another program, which reads until no writer is left. */
 static void become_another(void)
 {
 	dup2(hears[0], 0);

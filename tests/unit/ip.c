@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Addresses of 16 bytes: what each predicate says of each kind, socket addresses, text. */
+/* Addresses of 16 bytes: the result of each predicate for each kind, socket addresses, text. */
 #include "support/check.h"
 #include "util/ip.h"
 
@@ -50,7 +50,7 @@ static void predicates(const uint8_t addr[16], unsigned is)
 	CHECK(ut_ip_is_group(addr) == !!(is & GROUP));
 }
 
-/* There and back; the kernel's own macros read what was written. */
+/* There and back; the kernel's own macros read the result. */
 static void socket_addresses(const uint8_t addr[16], unsigned is)
 {
 	union ut_sockaddr sa;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The bad-weather decorator over the simulated net, and its environment text. */
 #include "link/fault.h"
-#include "link/sim.h"
+#include "support/simnet.h"
 #include "support/check.h"
 
 #include <errno.h>

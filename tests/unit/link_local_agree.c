@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How two ends leave the wire (link/local/agree.c), and ways in which that comes to nothing: there is no
- * listener, or another's, the passive end sends first, or is killed. Whatever happens, the bytes come as
- * they were sent, or the stream ends. What a peer can do wrong on purpose is in link_local_hand.c.
+ * How two ends leave the wire (link/local/agree.c), and ways in which that fails: there is no
+ * listener, or another's, the passive end sends first, or is killed. In each case the bytes arrive
+ * as they were sent, or the stream ends. Faults of a hostile peer are in link_local_hand.c.
  */
 #include "link_local_util.h"
 
@@ -52,7 +52,7 @@ static void agreed(void)
 	b->ops->fini(b);
 }
 
-/* The other end does not want it, or cannot. */
+/* The other end refuses, or lacks the means. */
 static void no_listener(void)
 {
 	struct link_streams *a = local_open(), *b = place_open();
@@ -81,7 +81,7 @@ static int squat(const struct link_end *at)
 	return fd;
 }
 
-/* Another socket has the name and says nothing: the time limit passes, what waited goes by TCP. */
+/* Another socket has the name and is silent: the time limit passes, waiting bytes go by TCP. */
 static void no_answer(void)
 {
 	struct link_streams *a = local_open(), *b = local_open();
@@ -101,7 +101,7 @@ static void no_answer(void)
 	b->ops->fini(b);
 }
 
-/* Another socket has the name and answers what is no answer. */
+/* Another socket has the name and answers with bytes that are no answer. */
 static void bad_answer(int how)
 {
 	struct link_streams *a = local_open(), *b = place_open();
@@ -207,7 +207,7 @@ static void other_user(void)
 	b->ops->fini(b);
 }
 
-/* A process that is killed leaves what it has sent, and the end behind it. */
+/* A process that is killed leaves the bytes that it has sent, and the end behind them. */
 static void killed(void)
 {
 	struct link_streams *b = local_open();

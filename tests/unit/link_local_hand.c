@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How two ends leave the wire, with the active end by hand: it changes its mind, rings early or late,
- * dies, lies, or is a stranger. Whatever happens, the bytes come as they were sent, or the stream ends.
+ * How two ends leave the wire, with the active end by hand: it withdraws, wakes early or late,
+ * dies, sends false bytes, or is a foreign process. In each case the bytes arrive as they were
+ * sent, or the stream ends.
  */
 #include "link_local_util.h"
 
@@ -113,7 +114,7 @@ static void tcp_put(struct hand *t, uint64_t at, size_t n)
 	}
 }
 
-/* The peer changes its mind when it has all it needs. */
+/* The peer withdraws when it has all descriptors. */
 static void gives_up(void)
 {
 	struct hand t;
@@ -126,7 +127,7 @@ static void gives_up(void)
 	UNTIL(t.p, t.e.got == 300);
 	CHECK(!t.e.s->shm && !t.e.local_shows);
 	hand_over(&t);
-	/* Its call still stands, and its first byte by TCP says it. */
+	/* Its rendezvous connection still stands, and its first byte by TCP ends the offer. */
 	hand_answered(&t);
 	tcp_put(&t, 0, 1);
 	UNTIL(t.p, t.e.got == 1 && t.e.writable);
@@ -148,8 +149,8 @@ static void early_wake(void)
 	hand_over(&t);
 }
 
-/* A wake-up for what was seen before this sleep began is for this sleep nevertheless; the next bytes
- * ring again. */
+/* A wake-up for bytes that were read before this sleep began counts for this sleep nevertheless;
+ * the next bytes wake again. */
 static void late_wake(void)
 {
 	struct hand t;
@@ -166,7 +167,7 @@ static void late_wake(void)
 	hand_over(&t);
 }
 
-/* It dies when it has said nothing, everything, or half. */
+/* It dies after no message, all messages, or half of one. */
 static void dies(void)
 {
 	struct hand t;
@@ -191,7 +192,7 @@ static void dies(void)
 	CHECK(t.e.error == 0);
 	hand_over(&t);
 
-	/* What lies in the ring was sent. */
+	/* All bytes in the ring were sent. */
 	hand_open(&t);
 	put(&t, 0, 1000);
 	close(t.tcp);
@@ -211,7 +212,7 @@ static void dies(void)
 	hand_over(&t);
 }
 
-/* A segment that its owner writes as it likes. */
+/* A segment into which its owner writes any bytes. */
 static void liars(void)
 {
 	static const uint64_t tails[] = { SHM_PIPE_BYTES + 1, UINT64_MAX, 1ull << 63 };
@@ -225,7 +226,7 @@ static void liars(void)
 		CHECK(t.e.error == EPROTO && t.e.got == 0);
 		hand_over(&t);
 	}
-	/* A head ahead of what was sent gives no room. */
+	/* A head beyond the bytes that were sent gives no room. */
 	hand_open(&t);
 	CHECK(send_some(t.e.s, 0, 1 << 20) == SHM_PIPE_BYTES);
 	atomic_store(&t.pipe.own->head, 1ull << 40);

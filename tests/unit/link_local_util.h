@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of how two ends leave the wire share: messages, names and segments by hand. */
+/* Shared by the tests of two ends that leave the wire: messages, names and segments by hand. */
 #ifndef TESTS_LINK_LOCAL_UTIL_H
 #define TESTS_LINK_LOCAL_UTIL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One stream and what can happen to it: data in every cut, users that take
+ * One stream: data in every cut, users that take
  * little, change, pause or leave in a callback; full buffers; FIN, reset and
  * refusal; sockets of the application.
  */
@@ -112,7 +112,7 @@ static void slow_reader(void)
 	p->ops->fini(p);
 }
 
-/* Paused inside the callback with a rest: shown again after the pause, without new bytes. */
+/* Paused inside the callback with a rest: the callback gets it again after the pause, without new bytes. */
 static void paused_rest(void)
 {
 	struct link_streams *p = place_open();
@@ -210,7 +210,7 @@ static void stuck_user(void)
 	p->ops->fini(p);
 }
 
-/* What came before a reset is heard before it. */
+/* Bytes that came before a reset are delivered before it. */
 static void reset(void)
 {
 	struct link_streams *p = place_open();
@@ -266,7 +266,7 @@ static void refused(const uint8_t addr[16])
 	p->ops->fini(p);
 }
 
-/* A stream closed while its connect is under way is heard of no more. */
+/* A stream closed while its connect is under way calls back no more. */
 static void closed_connecting(void)
 {
 	struct link_streams *p = place_open();
@@ -322,7 +322,7 @@ static void adopted(void)
 	CHECK(p->ops->send(s, "ab", 2) == 2 && recv(fd[1], &back, 1, 0) == 1 && back == 'a');
 	CHECK(getsockopt(copy, IPPROTO_TCP, TCP_NODELAY, &one, &n) == 0 && one);
 	CHECK(fcntl(fd[0], F_GETFD) & FD_CLOEXEC);
-	/* The copy keeps the socket open; the place must not go on hearing of it. */
+	/* The copy keeps the socket open; the place must not get its events any more. */
 	p->ops->close(s, false);
 	close(fd[1]);
 	for (int i = 0; i < 50; i++)

@@ -325,7 +325,7 @@ static bool whole_life(void)
 		CHECK(ra.s->shm == rb.s->shm);
 #endif
 	for (int i = 0; i < 3 && !ra.closed && !rb.closed; i++) {
-		/* What a planted fault kept back does not come. */
+		/* An event that a planted fault kept back does not come. */
 		if (send_some(ra.s, (uint64_t)i * 10, 10) != 10 ||
 		    send_some(rb.s, (uint64_t)i * 10, 10) != 10)
 			goto out;

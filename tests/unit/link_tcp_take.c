@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Payload that goes from the socket to where it belongs: frames of a length and octets, shown one at
- * a time by a guess that is right, too long or too short, taken in whole, in pieces or not at
+ * Payload that goes from the socket to where it belongs: frames of a length and octets, given one
+ * at a time by a guess that is right, too long or too short, taken in whole, in pieces or not at
  * all. Whatever the user does, each octet is seen once and in order.
  */
 #include "link_tcp_util.h"
@@ -154,14 +154,14 @@ static void run(enum mode mode, size_t fixed, size_t guess, size_t cut)
 	b->ops->fini(b);
 	munmap(t.gone, LONGEST);
 	free(t.mem);
-	/* What lies in the socket is taken from there: not only the stage is tested. */
+	/* The bytes in the socket are taken from there: not only the stage is tested. */
 	if (mode == NONE || mode == GONE)
 		CHECK(!t.taken);
 	else if (guess != SHORT && !cut)
 		CHECK_MSG(t.taken, "mode %d, %u frames, guess %zu", mode, frames, guess);
 }
 
-/* Nothing shown, nothing to take. */
+/* No bytes given to the callback, none to take. */
 static void outside(void)
 {
 	struct link_streams *p = place_open();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of byte streams share: places, users that note what they are told. */
+/* Shared by the tests of byte streams: places, and users that record their callbacks. */
 #ifndef TESTS_LINK_TCP_UTIL_H
 #define TESTS_LINK_TCP_UTIL_H
 
@@ -19,7 +19,7 @@ static const uint8_t LO6[16] = { [15] = 1 };
 
 #define TIMEOUT (20 * UT_S)
 
-/* What the user of one stream has heard. */
+/* Callbacks that the user of one stream got. */
 struct reader {
 	struct link_stream *s;
 	size_t take;       /* bytes consumed per call at most; 0 = all */
@@ -108,7 +108,7 @@ static inline void reader_on(struct reader *e, struct link_stream *s)
 	s->user_ops = &reader_ops;
 }
 
-/* Takes what a listener hears into a list. */
+/* Keeps the streams of a listener in a list. */
 struct arrivals {
 	struct link_stream *v[2048];
 	int n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * QP1 among many processes: requests reach whoever has claimed the service they
- * name, answers the process whose slot is in the ID they name, and neither
- * a stopped nor a dead process keeps the others from it.
+ * QP1 among many processes: requests reach the process that has claimed the service they name,
+ * answers the process whose slot is in the ID they name, and neither a stopped nor a dead process
+ * keeps the others from it.
  */
 #include "link_udp_util.h"
 #include "link/udp/sock.h"
@@ -137,7 +137,7 @@ static void test_train(void)
 		l[k]->ops->close(l[k]);
 }
 
-/* An ID whose owner is gone, and what is no message of a connection: somebody gets it, once. */
+/* An ID whose process is gone, and a MAD that is no message of a connection: one process gets it, once. */
 static void test_anybody(void)
 {
 	struct link *l[2] = { member(), member() };
@@ -168,7 +168,7 @@ static void test_anybody(void)
 	}
 }
 
-/* What l got of the requests: how many of them it passed on, and took. */
+/* The requests that l got: how many of them it passed on, and took. */
 static void serve(struct link *l, bool owner, unsigned *passed, unsigned *taken)
 {
 	struct link_rx v[8];
@@ -320,7 +320,7 @@ static void test_stopped_sibling(void)
 	board->stop = 0;
 }
 
-/* Its queue is small, what waits for it is bounded, and nobody waits with it. */
+/* Its queue is small, the messages that wait for it are bounded, and no other process waits with it. */
 static void test_stopped_claimant(void)
 {
 	pid_t owner = start(true);
@@ -347,7 +347,7 @@ static void test_stopped_claimant(void)
 	CHECK(got_more(before, 30 * UT_S));
 	/* A dead one has no name. */
 	CHECK(kill(owner, SIGKILL) == 0 && waitpid(owner, NULL, 0) == owner);
-	nothing(l); /* what waited for it is dropped */
+	nothing(l); /* messages that waited for it are dropped */
 	CHECK(l->ops->pass_on(l, &rx, SERVICE) == 0);
 	CHECK(l->ops->claim(l, LO4, SERVICE) == 0);
 	l->ops->close(l);
@@ -364,7 +364,7 @@ static void test_leavers(void)
 
 		for (int i = 0; i < 8; i++)
 			say(REQ, 1, 0, sent++);
-		l->ops->close(l); /* with what it has not read */
+		l->ops->close(l); /* with the messages that it has not read */
 		/* No more at once than its mailbox holds while it has no processor. */
 		CHECK(got_more(before + sent - 1, 30 * UT_S));
 	}
@@ -374,7 +374,7 @@ static void test_leavers(void)
 	board->stop = 0;
 }
 
-/* Another user's words in the box of a claim are not heard; the same words from us are. */
+/* Another user's message in the mailbox of a claim is ignored; the same message from us is not. */
 static void forge(void)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 #define SEG 1064u
-#define HEAD 40u /* bytes of a packet that nobody wants in his memory */
+#define HEAD 40u /* bytes of a packet that belong into no buffer */
 #define PACKETS 20u
 
 static uint8_t out[SEG * PACKETS], mine[SEG * PACKETS];
@@ -120,7 +120,7 @@ static void gone(struct link *a, struct link *b)
 	munmap(mem, 65536);
 }
 
-/* What is for nobody is looked at once, too, however often the link asks in one call. */
+/* A datagram without a receiver is looked at once, too, however often the link asks in one call. */
 static void not_ours(void)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };

@@ -168,7 +168,7 @@ static uint16_t quiet_sport(void)
 	return (uint16_t)(20000 + getpid() % 12000);
 }
 
-/* Nobody listens at the other address: the report names it, sending goes on. */
+/* No socket at the other address: the report names it, sending goes on. */
 static void test_refused(void)
 {
 	const uint16_t sports[2] = { 0, quiet_sport() };

@@ -3,8 +3,7 @@
  * Many processes on one port. Members join, leave, are killed and stopped in a
  * seeded order while every one sends to every other; each datagram to a living
  * member must arrive (but for the moment of a crash), and handing on must
- * cease once the order is known again. Then: another user, and who may write
- * into a mailbox.
+ * cease once the order is known again. Then: another user, and the right to write into a mailbox.
  */
 #include "shm_channel_util.h"
 
@@ -109,7 +108,7 @@ static void await(const char *what, bool (*cond)(void))
 
 	while (!cond()) {
 		if (ut_now() > end) {
-			fprintf(stderr, "waited in vain: %s\n", what);
+			fprintf(stderr, "timed out: %s\n", what);
 			for (int i = 0; i < PLACES; i++)
 				fprintf(stderr, "%d: state %d, %llu handed on, %llu dropped\n", i,
 					board->place[i].state,
@@ -141,8 +140,8 @@ static bool newest_lives(void)
 
 static uint64_t drops_known[PLACES];
 
-/* A member that had no processor for a while has a full mailbox: what is handed on to it then is
- * dropped, and counted where it was. */
+/* A member that had no processor for a while has a full mailbox: datagrams handed on to it then
+ * are dropped, and counted by the sender. */
 static uint64_t drops(void)
 {
 	uint64_t sum = 0;
@@ -165,7 +164,7 @@ static bool all_arrived(void)
 
 static uint64_t mark_turns[PLACES];
 
-/* Every running member went round a few times: what it saw before is done. */
+/* Every running member went round a few times: its earlier views are over. */
 static bool all_turned(void)
 {
 	for (int i = 0; i < PLACES; i++)
@@ -204,7 +203,7 @@ static bool much_arrived(void)
 	return true;
 }
 
-/* Both ends forget what a crash or a full mailbox may have cost; nobody sends meanwhile. */
+/* Both ends forget the losses by a crash or a full mailbox; no process sends meanwhile. */
 static void forget(void)
 {
 	board->pause = 1;
@@ -218,7 +217,7 @@ static void forget(void)
 	board->pause = 0;
 }
 
-/* Twenty datagrams of every pair, and nobody had to hand one on. */
+/* Twenty datagrams of every pair, and no process had to hand one on. */
 static bool steered(void)
 {
 	uint64_t before;
@@ -299,7 +298,7 @@ static void act(int i, unsigned what)
 	await("the order to be known", steered);
 	board->pause = 1;
 	await("all that was sent", all_arrived);
-	/* Those who are gone left counts behind. */
+	/* Processes that are gone left counts behind. */
 	for (int k = 0; k < PLACES; k++)
 		if (!pids[k])
 			for (int j = 0; j < PLACES; j++) {
@@ -329,7 +328,7 @@ static void test_members(void)
 	CHECK(quickest == UINT64_MAX || quickest < 3 * UT_S);
 }
 
-/* Written as a stranger would: the right form, the wrong uid. */
+/* Written as by another user: the right form, the wrong uid. */
 static void forge_mail(unsigned slot)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };

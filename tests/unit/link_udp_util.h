@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the tests of the UDP link share: a free port, addresses, packets. */
+/* Shared by the tests of the UDP link: a free port, addresses, packets. */
 #ifndef TESTS_LINK_UDP_UTIL_H
 #define TESTS_LINK_UDP_UTIL_H
 

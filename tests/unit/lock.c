@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The inline lock: one holder at a time, nobody sleeps for ever, errno is kept, free when all are done. */
+/* The inline lock: one holder at a time, no thread sleeps for ever, errno is kept, free when all
+ * are done. */
 #include "util/lock.h"
 
 #include "support/check.h"
@@ -44,7 +45,7 @@ int main(void)
 		pause[i] = 3 + 2 * i;
 		CHECK(!pthread_create(&t[i], NULL, taker, &pause[i]));
 	}
-	while (atomic_load(&lock.word) != 2) /* somebody waits for us */
+	while (atomic_load(&lock.word) != 2) /* a thread waits for us */
 		sched_yield();
 	CHECK(!turns);
 	ut_unlock(&lock);

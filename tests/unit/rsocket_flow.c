@@ -212,7 +212,7 @@ static void with_sends(void)
 		walk(true, seed);
 }
 
-/* A sender whose peer never reads stops at what it was lent, and not before. */
+/* A sender whose peer never reads stops at the end of its credit, and not before. */
 static void stops(void)
 {
 	start(&a, 4096, 8192, false);
@@ -234,7 +234,7 @@ static void stops(void)
 	CHECK(a.sent == 16);
 }
 
-/* What a peer may not say. Each on a fresh flow: 16 messages, 2048 bytes lent, nothing sent. */
+/* Messages that break the rules. Each on a fresh flow: 16 messages, 2048 bytes of credit, nothing sent. */
 static void refused(void)
 {
 	static const struct {
@@ -242,12 +242,12 @@ static void refused(void)
 		int want;
 	} rows[] = {
 		{ 0x00000000, -EPROTO },         /* no bytes */
-		{ 0x00000801, -EPROTO },         /* more than lent */
+		{ 0x00000801, -EPROTO },         /* more than the credit */
 		{ 0x1fffffff, -EPROTO },
 		{ 0x20000001, -EPROTO },         /* operations that are none */
 		{ 0x40000001, -EPROTO }, { 0x60000001, -EPROTO }, { 0xa0000000, -EPROTO },
-		{ 0x80000011, -EPROTO },         /* more than it said that it can hold */
-		{ 0x8000ffff, -EPROTO },         /* and taking back what it gave */
+		{ 0x80000011, -EPROTO },         /* more than its announced room */
+		{ 0x8000ffff, -EPROTO },         /* and taking back credit */
 		{ 0xc0000004, -EPROTO },         /* an entry beyond our I/O map of 4 */
 		{ 0xe0000003, -EPROTO },
 		{ 0xe0000000, 1 + RS_CTRL_DISCONNECT }, { 0xe0000001, 1 + RS_CTRL_KEEPALIVE },
@@ -269,7 +269,7 @@ static void refused(void)
 	CHECK(rs_flow_message(&a.f, rs_msg(RS_OP_DATA, 1), 0) == -EPROTO);
 }
 
-/* A half that a peer lends must be memory that can be. */
+/* A half of the ring that a peer announces must be valid memory. */
 static void bad_half(void)
 {
 	start(&a, 4096, 4096, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rsockets' wire formats: golden bytes, and what must be refused. */
+/* Rsockets' wire formats: golden bytes, and bytes that must be refused. */
 #include "ulp/rsocket/msg.h"
 
 #include "support/cases.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Visits between two links: not before the owner knows his visitor, not after he closed, and he
- * waits for who is there, but not for the dead. The bytes arrive; what is no memory, or no more that
- * process's, is an error.
+ * Direct access between two links: not before the exporter knows the peer process, not after the
+ * exporter closed; quiesce waits for accesses under way, but not for dead peers. The bytes arrive;
+ * an address that is no memory, or no longer that process's, is an error.
  */
 #include "shm_channel_util.h"
 
@@ -27,18 +27,18 @@ struct pair {
 
 static const struct shm_export *enter(struct pair *p, struct shm_access *v)
 {
-	return local_datagrams_channel(p->a)->ops->access_begin(local_datagrams_channel(p->a), &THERE, p->qpn, v);
+	return channel_of(p->a)->ops->access_begin(channel_of(p->a), &THERE, p->qpn, v);
 }
 
-/* b lets visitors in, or not; nothing has passed between them yet. */
-static void pair_open(struct pair *p, uint16_t port, bool visits)
+/* b allows direct access, or not; nothing has passed between them yet. */
+static void pair_open(struct pair *p, uint16_t port, bool direct)
 {
 	bool fetches;
 
 	open_pair(port, &p->a, &p->b);
-	shm_channel_messages(local_datagrams_channel(p->a), true, false);
-	shm_channel_messages(local_datagrams_channel(p->b), true, visits);
-	CHECK(!local_datagrams_channel(p->a)->export && !local_datagrams_channel(p->b)->export == !visits);
+	shm_channel_messages(channel_of(p->a), true, false);
+	shm_channel_messages(channel_of(p->b), true, direct);
+	CHECK(!channel_of(p->a)->export && !channel_of(p->b)->export == !direct);
 	CHECK(way(p->a, p->b, &THERE, &fetches) == SHM_REACH_LOCAL);
 	p->qpn = p->b->qpn_fixed | 0x55;
 }
@@ -50,7 +50,7 @@ static void acquaint(struct pair *p)
 
 	CHECK(say(p->a, p->b, &THERE, "hello", "", 1) == 0);
 	CHECK(take_messages(p->b, v, 8) == 1);
-	local_datagrams_channel(p->b)->ops->release(local_datagrams_channel(p->b));
+	channel_of(p->b)->ops->release(channel_of(p->b));
 }
 
 static void bytes(struct pair *p)
@@ -59,13 +59,13 @@ static void bytes(struct pair *p)
 	char ours[64] = "what we have", got[64] = "";
 	struct iovec whole = { ours, sizeof(ours) }, in = { got, sizeof(got) };
 	struct iovec two[2] = { { ours, 60 }, { ours + 60, 4 } };
-	const struct shm_channel_ops *n = local_datagrams_channel(p->a)->ops;
+	const struct shm_channel_ops *n = channel_of(p->a)->ops;
 	const struct shm_export *s;
 	struct shm_access v;
 
 	s = enter(p, &v);
-	CHECK(s && s != local_datagrams_channel(p->b)->export); /* a mapping of our own */
-	atomic_store(&local_datagrams_channel(p->b)->export->keys[7].key, 0x700);
+	CHECK(s && s != channel_of(p->b)->export); /* a mapping of our own */
+	atomic_store(&channel_of(p->b)->export->keys[7].key, 0x700);
 	CHECK(atomic_load(&s->keys[7].key) == 0x700);
 	CHECK(n->access_copy(&v, (uintptr_t)theirs, &in, 1, false) == sizeof(got));
 	CHECK(!strcmp(got, theirs));
@@ -78,7 +78,7 @@ static void bytes(struct pair *p)
 	whole.iov_base = NULL;
 	CHECK(n->access_copy(&v, (uintptr_t)theirs, &whole, 1, true) <= 0);
 	CHECK(!strcmp(theirs, ours));
-	n->access_end(local_datagrams_channel(p->a));
+	n->access_end(channel_of(p->a));
 }
 
 /* --- by the number of a process --- */
@@ -93,9 +93,9 @@ static ssize_t long_one(struct pair *p, bool write)
 	CHECK(enter(p, &v));
 	memset(write ? ours : theirs, 'n', sizeof(ours));
 	memset(write ? theirs : ours, 'o', sizeof(ours));
-	r = local_datagrams_channel(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
+	r = channel_of(p->a)->ops->access_copy(&v, (uintptr_t)theirs, &whole, 1, write);
 	CHECK(memcmp(ours, theirs, sizeof(ours)) == 0 || r < 0);
-	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
 	return r;
 }
 
@@ -113,7 +113,7 @@ static void *promise(void *arg)
 	return NULL;
 }
 
-/* Only as long as it is the same process that said it: who promises nothing is asked. */
+/* Only as long as it is the same process that promised it: a process without a promise is asked. */
 static void by_number(struct pair *p)
 {
 	pthread_t t;
@@ -135,7 +135,7 @@ static void *quiesce(void *arg)
 	struct owner *o = arg;
 
 	atomic_store(&o->began, true);
-	local_datagrams_channel(o->l)->ops->quiesce(local_datagrams_channel(o->l));
+	channel_of(o->l)->ops->quiesce(channel_of(o->l));
 	atomic_store(&o->done, true);
 	return NULL;
 }
@@ -146,7 +146,7 @@ static void waits(struct pair *p)
 	struct shm_access v;
 	pthread_t t;
 
-	local_datagrams_channel(p->b)->ops->quiesce(local_datagrams_channel(p->b)); /* nobody is there */
+	channel_of(p->b)->ops->quiesce(channel_of(p->b)); /* no access is under way */
 	CHECK(enter(p, &v));
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.began))
@@ -154,22 +154,22 @@ static void waits(struct pair *p)
 	for (int i = 0; i < 2000; i++)
 		sched_yield();
 	CHECK(!atomic_load(&o.done));
-	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
 	CHECK(pthread_join(t, NULL) == 0 && atomic_load(&o.done));
-	/* Who comes again and again does not hold it up. */
+	/* A peer that accesses again and again does not hold it up. */
 	CHECK(enter(p, &v));
 	atomic_store(&o.began, false);
 	atomic_store(&o.done, false);
 	CHECK(pthread_create(&t, NULL, quiesce, &o) == 0);
 	while (!atomic_load(&o.done)) {
-		local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+		channel_of(p->a)->ops->access_end(channel_of(p->a));
 		CHECK(enter(p, &v));
 	}
 	CHECK(pthread_join(t, NULL) == 0);
-	local_datagrams_channel(p->a)->ops->access_end(local_datagrams_channel(p->a));
+	channel_of(p->a)->ops->access_end(channel_of(p->a));
 }
 
-/* --- a visitor that is killed inside --- */
+/* --- a peer that is killed in the middle of an access --- */
 
 struct inside {
 	_Atomic uint32_t qpn; /* the owner's */
@@ -182,14 +182,14 @@ static struct link *link_alone(uint16_t port, const uint8_t *addr)
 
 	l = open_with_channel(port);
 	CHECK(l->ops->add_addr(l, addr, 0) == 0);
-	shm_channel_messages(local_datagrams_channel(l), true, false);
+	shm_channel_messages(channel_of(l), true, false);
 	return l;
 }
 
 static void access_for_ever(uint16_t port, struct inside *s)
 {
 	struct link *l = link_alone(port, LO4);
-	struct shm_channel *c = local_datagrams_channel(l);
+	struct shm_channel *c = channel_of(l);
 	const struct shm_channel_ops *n = c->ops;
 	struct shm_reservation at;
 	struct shm_access v;
@@ -217,10 +217,10 @@ static void look(struct link *l)
 	struct shm_message v[8];
 
 	take_messages(l, v, 8);
-	local_datagrams_channel(l)->ops->release(local_datagrams_channel(l));
+	channel_of(l)->ops->release(channel_of(l));
 }
 
-/* His ring is let go of, and nobody waits for the end of his visit. */
+/* The dead peer's ring is released, and no thread waits for the end of its access. */
 static void killed_inside(uint16_t port)
 {
 	struct inside *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -234,7 +234,7 @@ static void killed_inside(uint16_t port)
 		access_for_ever(port, s);
 	alarm(120); /* the fault would be to stand still */
 	l = link_alone(port, (const uint8_t *)SECOND);
-	shm_channel_messages(local_datagrams_channel(l), true, true);
+	shm_channel_messages(channel_of(l), true, true);
 	atomic_store(&s->qpn, l->qpn_fixed | 0x55);
 	while (!atomic_load(&s->is))
 		look(l);
@@ -264,14 +264,14 @@ int main(void)
 	bytes(&p);
 	waits(&p);
 	by_number(&p);
-	p.qpn ^= 1u << 23; /* of somebody else */
+	p.qpn ^= 1u << 23; /* of another process */
 	CHECK(!enter(&p, &v));
 	p.qpn ^= 1u << 23;
 	CHECK(enter(&p, &v));
-	local_datagrams_channel(p.a)->ops->access_end(local_datagrams_channel(p.a));
+	channel_of(p.a)->ops->access_end(channel_of(p.a));
 	p.b->ops->close(p.b);
 	CHECK(!enter(&p, &v));
-	local_datagrams_channel(p.a)->ops->forget(local_datagrams_channel(p.a));
+	channel_of(p.a)->ops->forget(channel_of(p.a));
 	p.a->ops->close(p.a);
 
 	pair_open(&p, port, false);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Areas: the same bytes at the same place, before, during and after an exchange; what must never be
- * exchanged is not; another mapping of one sees every store; who unmaps one himself keeps what he
- * has put there.
+ * Areas: the same bytes at the same place, before, during and after an exchange; memory that must
+ * never be exchanged is not; another mapping of an area sees every store; a program that unmaps an
+ * area itself keeps its own mapping there.
  */
 #include "support/check.h"
 #include "host/shm/area.h"
@@ -63,7 +63,7 @@ static void exchanged(void)
 	p[4096 + 8] = 0x88;
 	CHECK(p[4096 + 7] == 0x77 && q[8] == 0x88);
 	p[4096 + 7] = p[4096 + 8] = 2;
-	/* Somebody else's registration of the same, and the other order of their ends. */
+	/* A second registration of the same memory, and the other order of their ends. */
 	b = shm_area_exchange((uintptr_t)p + 4096, BYTES / 2);
 	CHECK(b == a);
 	shm_area_restore(a);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Two links of one host that reach each other through shared memory: what arrives is what the wire
- * would have brought, the source port included when another socket has the wanted one (the ICRC
- * covers it). Messages arrive as they were written, in one order with datagrams, and what they name
- * is fetched; a seal shows to the reader; a reader that gives nothing back leaves no room.
+ * Two links of one host that reach each other through shared memory: datagrams arrive as from the
+ * wire, the source port included when another socket has the wanted one (the ICRC covers it).
+ * Messages arrive as they were written, in one order with datagrams, and the memory that they name
+ * is fetched; the reader sees a generation that changed; a reader that returns nothing leaves no
+ * room.
  */
 #include "shm_channel_util.h"
 
@@ -12,7 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 
-/* A socket of somebody else on 127.0.0.1; its port. */
+/* A foreign socket on 127.0.0.1; its port. */
 static uint16_t occupy(int *fd)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -45,7 +46,7 @@ static void pass(struct link *from, struct link *to, const struct ut_flow *f, st
 
 static void messages(struct link *a, struct link *b, const struct ut_flow *f, bool fetches)
 {
-	struct shm_channel *c = local_datagrams_channel(b);
+	struct shm_channel *c = channel_of(b);
 	const struct shm_channel_ops *n = c->ops;
 	char mine[] = "what a message names", got[sizeof(mine)] = "";
 	struct iovec from = { mine, sizeof(mine) }, to = { got, sizeof(got) };
@@ -60,7 +61,7 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 	CHECK(!strcmp((const char *)v[0].data + SHM_CHANNEL_HEADER_BYTES, "data"));
 	CHECK(v[1].len == SHM_CHANNEL_HEADER_BYTES + sizeof(big) && !memcmp(v[1].src, LO4, 16));
 	before = n->generation(c, &v[0], 700);
-	atomic_fetch_add(&local_datagrams_channel(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
+	atomic_fetch_add(&channel_of(a)->generations[700 % SHM_CHANNEL_GENERATIONS], 1);
 	CHECK(n->generation(c, &v[0], 700) == before + 1 && n->generation(c, &v[0], 701) != before + 1);
 	if (fetches) {
 		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) == (ssize_t)sizeof(mine));
@@ -71,8 +72,8 @@ static void messages(struct link *a, struct link *b, const struct ut_flow *f, bo
 		CHECK(n->fetch(c, &v[0], &to, 1, &from, 1) < 0);
 	}
 	n->release(c);
-	/* Held ones keep their room, and for longer than a process waits for a processor nothing
-	 * is given up: a UC message would be lost. */
+	/* Held records keep their room, and for longer than a process waits for a processor no
+	 * message is dropped: a UC message would be lost. */
 	CHECK(say(a, b, f, "three", "", 1) == 0 && take_messages(b, v, 8) == 1);
 	for (int i = 0; i < 4; i++)
 		r = say(a, b, f, "four", big, sizeof(big));
@@ -96,10 +97,10 @@ static void try_messages(uint16_t port, bool fetch)
 	bool fetches;
 
 	open_pair(port, &a, &b);
-	shm_channel_messages(local_datagrams_channel(a), true, false);
-	shm_channel_messages(local_datagrams_channel(b), fetch, false);
+	shm_channel_messages(channel_of(a), true, false);
+	shm_channel_messages(channel_of(b), fetch, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
-	/* Who is asked can answer from the first question on. */
+	/* The asked process can answer from the first question on. */
 	CHECK(say(b, a, &back, "answer", "", 1) == 0);
 	CHECK(!fetches || fetch); /* a host may forbid it to all */
 	messages(a, b, &f, fetches);
@@ -116,9 +117,9 @@ static void datagrams_only(uint16_t port)
 	bool fetches;
 
 	open_pair(port, &a, &b);
-	shm_channel_messages(local_datagrams_channel(a), true, false);
+	shm_channel_messages(channel_of(a), true, false);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_WIRE);
-	CHECK(local_datagrams_channel(b)->ops->reach(local_datagrams_channel(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
+	CHECK(channel_of(b)->ops->reach(channel_of(b), &f, a->qpn_fixed | 0x55, &fetches) == SHM_REACH_WIRE);
 	pass(a, b, &f, &rx);
 	close_pair(a, b);
 }
@@ -131,8 +132,8 @@ static int send_to(struct link *from, struct link *to, const struct ut_flow *f)
 	return from->ops->send(from, f, to->qpn_fixed | 0x55, data, 32, 32);
 }
 
-/* What is sent around an end is not held back until the way is known, which is taken afterwards all
- * the same. And who is woken answers at once whoever asks, though his socket gave something lately. */
+/* A link that gets the local path after its first datagrams holds the next one back until the peer has
+ * answered. A peer that is woken answers at once, though its socket gave something lately. */
 static void not_held(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -151,7 +152,7 @@ static void not_held(uint16_t port)
 	CHECK(send_to(a, b, &f) == -EAGAIN);
 	CHECK(b->ops->recv(b, v, 8) == 0 && a->ops->recv(a, v, 8) == 0);
 	CHECK(send_to(a, b, &f) == 0);
-	/* the letter with the ring, and what is in it */
+	/* the message with the ring, and the ring's content */
 	CHECK(b->ops->recv(b, v, 8) == 0 && b->ops->recv(b, v, 8) == 1);
 	CHECK(chan_of(b)->received == 1);
 	a->ops->close(a);
@@ -174,12 +175,12 @@ static void open_local(uint16_t port, const struct ut_flow *f, struct link **a, 
 	bool fetches;
 
 	open_pair(port, a, b);
-	shm_channel_messages(local_datagrams_channel(*a), true, false);
-	shm_channel_messages(local_datagrams_channel(*b), true, false);
+	shm_channel_messages(channel_of(*a), true, false);
+	shm_channel_messages(channel_of(*b), true, false);
 	CHECK(way(*a, *b, f, &fetches) == SHM_REACH_LOCAL);
 }
 
-/* A reader that let go of a ring lives on: what was in it is lost, and the way is found anew. */
+/* A reader that let go of a ring lives on: its content is lost, and the way is found anew. */
 static void let_go(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -189,20 +190,20 @@ static void let_go(uint16_t port)
 	bool fetches;
 
 	open_local(port, &f, &a, &b);
-	CHECK(local_datagrams_channel(a)->ops->reserve(local_datagrams_channel(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
-	local_datagrams_channel(a)->ops->commit(local_datagrams_channel(a), &at, 8);
+	CHECK(channel_of(a)->ops->reserve(channel_of(a), &f, b->qpn_fixed | 0x55, 8, &at) == 0);
+	channel_of(a)->ops->commit(channel_of(a), &at, 8);
 	((struct shm_record *)at.data - 1)->bytes = SHM_MESSAGE_MAX + 1; /* no record */
 	CHECK(take_messages(b, v, 8) == 0);
-	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+	channel_of(b)->ops->release(channel_of(b));
 	CHECK(say(a, b, &f, "lost", "", 1) == -ENOTCONN);
 	CHECK(way(a, b, &f, &fetches) == SHM_REACH_LOCAL);
 	CHECK(say(a, b, &f, "found", "", 1) == 0);
 	CHECK(take_messages(b, v, 8) == 1 && !strcmp((const char *)v[0].data, "found"));
-	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+	channel_of(b)->ops->release(channel_of(b));
 	close_pair(a, b);
 }
 
-/* Rings that are never empty do not shut out what comes by the socket. */
+/* Rings that are never empty do not shut out datagrams from the socket. */
 static void both_ways(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -219,9 +220,9 @@ static void both_ways(uint16_t port)
 		CHECK(say(a, b, &f, "on and on", "", 1) == 0);
 		if (!sent)
 			sent = send_to(c, b, &f) == 0;
-		b->local_news = local_datagrams_channel(b)->ops->poll(local_datagrams_channel(b), messages, 8) > 0;
+		b->local_news = channel_of(b)->ops->poll(channel_of(b), messages, 8) > 0;
 		came = b->ops->recv(b, v, 8) > 0;
-		local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+		channel_of(b)->ops->release(channel_of(b));
 		c->ops->recv(c, v, 8);
 	}
 	CHECK(came);
@@ -237,13 +238,14 @@ static bool woken(struct link *b, int messages)
 	struct shm_message v[8];
 
 	CHECK(take_messages(b, v, 8) == messages);
-	local_datagrams_channel(b)->ops->release(local_datagrams_channel(b));
+	channel_of(b)->ops->release(channel_of(b));
 	while (poll(&p, 1, 0) == 1)
 		CHECK(take_messages(b, v, 8) == 0);
 	return yes;
 }
 
-/* What is said quietly is there for who looks; who sleeps is woken by what follows, or when told. */
+/* A message without a notification is there for a polling reader; a sleeping reader is woken by
+ * the next message, or on request. */
 static void quiet_ones(uint16_t port)
 {
 	struct ut_flow f = flow_to(LO4, (const uint8_t *)SECOND, 0xd123);
@@ -254,15 +256,15 @@ static void quiet_ones(uint16_t port)
 	woken(b, 0);
 	for (int i = 0; i < 3; i++) {
 		CHECK(say(a, b, &f, "loud", "", 1) == 0 && woken(b, 1));
-		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && local_datagrams_channel(a)->unnotified == 1 && !woken(b, 1));
-		local_datagrams_channel(a)->ops->notify(local_datagrams_channel(a)); /* too late, it has been taken */
-		CHECK(!local_datagrams_channel(a)->unnotified && !woken(b, 0));
+		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0 && channel_of(a)->unnotified == 1 && !woken(b, 1));
+		channel_of(a)->ops->notify(channel_of(a)); /* too late, it has been taken */
+		CHECK(!channel_of(a)->unnotified && !woken(b, 0));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && local_datagrams_channel(a)->unnotified == 1);
-		local_datagrams_channel(a)->ops->notify(local_datagrams_channel(a));
-		CHECK(!local_datagrams_channel(a)->unnotified && woken(b, 2));
+		CHECK(say_so(a, b, &f, "and another", "", 1, true) == 0 && channel_of(a)->unnotified == 1);
+		channel_of(a)->ops->notify(channel_of(a));
+		CHECK(!channel_of(a)->unnotified && woken(b, 2));
 		CHECK(say_so(a, b, &f, "quiet", "", 1, true) == 0);
-		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !local_datagrams_channel(a)->unnotified && woken(b, 2));
+		CHECK(say(a, b, &f, "loud", "", 1) == 0 && !channel_of(a)->unnotified && woken(b, 2));
 	}
 	CHECK(say_so(a, b, &f, "left unread", "", 1, true) == 0);
 	close_pair(a, b);

@@ -12,10 +12,26 @@
 
 #define SECOND "\0\0\0\0\0\0\0\0\0\0\xff\xff\x7f\0\0\2"
 
+/* The channels of the links that go_local() made last. */
+static struct {
+	struct link *link;
+	struct shm_channel *channel;
+} with_channel[16];
+static unsigned n_with_channel;
+
+static inline struct shm_channel *channel_of(const struct link *l)
+{
+	for (unsigned i = n_with_channel; i-- && n_with_channel - i <= 16;)
+		if (with_channel[i % 16].link == l)
+			return with_channel[i % 16].channel;
+	CHECK(!"a link without a shm channel");
+	return NULL;
+}
+
 /* A round of the owner: messages, then datagrams, of which there are none. */
 static inline int take_messages(struct link *l, struct shm_message *v, int max)
 {
-	struct shm_channel *c = local_datagrams_channel(l);
+	struct shm_channel *c = channel_of(l);
 	int n = c->ops->poll(c, v, max);
 	struct link_rx rx[8];
 
@@ -32,7 +48,7 @@ static inline enum shm_reach way(struct link *a, struct link *b, const struct ut
 	struct shm_message v[8];
 
 	while (r == SHM_REACH_ASKED && ut_now() < end) {
-		r = local_datagrams_channel(a)->ops->reach(local_datagrams_channel(a), f, b->qpn_fixed | 0x55, fetches);
+		r = channel_of(a)->ops->reach(channel_of(a), f, b->qpn_fixed | 0x55, fetches);
 		take_messages(a, v, 8);
 		take_messages(b, v, 8);
 	}
@@ -43,7 +59,7 @@ static inline int say_so(struct link *a, struct link *b, const struct ut_flow *f
 			 const void *data, uint32_t len, bool quiet)
 {
 	struct shm_reservation at;
-	int r = local_datagrams_channel(a)->ops->reserve(local_datagrams_channel(a), f, b->qpn_fixed | 0x55, len, &at);
+	int r = channel_of(a)->ops->reserve(channel_of(a), f, b->qpn_fixed | 0x55, len, &at);
 
 	if (r < 0)
 		return r;
@@ -51,8 +67,8 @@ static inline int say_so(struct link *a, struct link *b, const struct ut_flow *f
 	memset(at.header, 0, SHM_CHANNEL_HEADER_BYTES);
 	memcpy(at.header, note, strlen(note));
 	memcpy(at.data, data, len);
-	local_datagrams_channel(a)->ops->commit(local_datagrams_channel(a), &at, len);
-	CHECK(local_datagrams_channel(a)->ops->consumed(local_datagrams_channel(a), f, b->qpn_fixed | 0x55) < at.end);
+	channel_of(a)->ops->commit(channel_of(a), &at, len);
+	CHECK(channel_of(a)->ops->consumed(channel_of(a), f, b->qpn_fixed | 0x55) < at.end);
 	return 0;
 }
 
@@ -68,6 +84,8 @@ static inline void go_local(struct link **l)
 	struct shm_channel *c;
 
 	CHECK(shm_channel_open(udp_host(*l), &c) == 0 && local_datagrams_open(*l, c, l) == 0);
+	with_channel[n_with_channel % 16].link = *l;
+	with_channel[n_with_channel++ % 16].channel = c;
 }
 
 static inline struct link *open_with_channel(uint16_t port)
@@ -81,10 +99,10 @@ static inline struct link *open_with_channel(uint16_t port)
 
 static inline struct shm_chan *chan_of(struct link *l)
 {
-	return shm_chan_of(local_datagrams_channel(l));
+	return shm_chan_of(channel_of(l));
 }
 
-/* Two links that reach each other; what else they know is the caller's. */
+/* Two links that reach each other; the caller sets the rest. */
 static inline void open_pair(uint16_t port, struct link **a, struct link **b)
 {
 	*a = open_with_channel(port);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The ring between two processes: every record arrives once, whole and in order, whatever its size;
- * a receiver that sleeps is always woken, with delays injected at each step; and what a hostile
- * sender writes is refused without reading past anything.
+ * a receiver that sleeps is always woken, with delays injected at each step; and a hostile sender's
+ * bytes are refused without a read past any end.
  */
 #include "host/shm/ring.h"
 #include "host/shm/segment.h"
@@ -25,7 +25,7 @@ struct pair {
 	struct shm_page *page;
 	struct shm_tx tx;
 	struct shm_rx rx;
-	int bell;
+	int wake_fd;
 	uint64_t seed;
 	uint32_t count, largest;
 	bool sleepy;
@@ -46,13 +46,13 @@ static void pair_make(struct pair *p)
 	CHECK(shm_ring_valid(p->ring, SHM_RING_SEG));
 	p->tx = (struct shm_tx){ .ring = p->ring, .consumer = p->consumer, .page = p->page };
 	p->rx = (struct shm_rx){ .ring = p->ring, .consumer = p->consumer };
-	p->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	CHECK(p->bell >= 0);
+	p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	CHECK(p->wake_fd >= 0);
 }
 
 static void pair_end(struct pair *p)
 {
-	close(p->bell);
+	close(p->wake_fd);
 	shm_seg_unmap(p->ring, SHM_RING_SEG);
 	shm_seg_unmap(p->consumer, sizeof(*p->consumer));
 	shm_seg_unmap(p->page, sizeof(*p->page));
@@ -93,28 +93,41 @@ static void *send_all(void *arg)
 			sched_yield();
 		CHECK(r == SHM_PUT || r == SHM_PUT_RING);
 		if (r == SHM_PUT_RING)
-			CHECK(write(p->bell, &one, sizeof(one)) == sizeof(one));
+			CHECK(write(p->wake_fd, &one, sizeof(one)) == sizeof(one));
 		dawdle(&dice);
 	}
 	free(buf);
 	return NULL;
 }
 
-/* As the owner of a link sleeps: says so, looks once more, and blocks. */
-static void nap(struct pair *p, struct ut_rng *dice)
+/* As the thread that drives a link sleeps: it says so, looks once more, and blocks. */
+static void sleep_until_woken(struct pair *p, struct ut_rng *dice)
 {
-	struct pollfd f = { .fd = p->bell, .events = POLLIN };
+	struct pollfd f = { .fd = p->wake_fd, .events = POLLIN };
 	uint64_t n;
 
 	atomic_store(&p->page->on, 1);
 	dawdle(dice);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!shm_waiting(&p->rx)) {
-		CHECK_MSG(poll(&f, 1, 20000) == 1, "nobody rang the bell; seed %llu",
+		CHECK_MSG(poll(&f, 1, 20000) == 1, "the writer did not wake the reader; seed %llu",
 			  (unsigned long long)p->seed);
-		CHECK(read(p->bell, &n, sizeof(n)) == sizeof(n));
+		CHECK(read(p->wake_fd, &n, sizeof(n)) == sizeof(n));
 	}
 	atomic_store(&p->page->on, 0);
+}
+
+/* The oldest record: returns 1, *h and its payload in buf, 0 if the ring is empty, or -EPROTO. */
+static int get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room)
+{
+	int got = shm_peek(r, h);
+
+	if (got <= 0)
+		return got;
+	if (h->bytes > room)
+		return -EPROTO;
+	shm_take(r, h, buf);
+	return 1;
 }
 
 static void receive_all(struct pair *p)
@@ -128,9 +141,9 @@ static void receive_all(struct pair *p)
 		uint32_t want = size_of(&sizes, p->largest);
 		int r;
 
-		while (!(r = shm_get(&p->rx, &h, buf, SHM_PAYLOAD_MAX))) {
+		while (!(r = get(&p->rx, &h, buf, SHM_PAYLOAD_MAX))) {
 			if (p->sleepy)
-				nap(p, &dice);
+				sleep_until_woken(p, &dice);
 			else
 				sched_yield();
 		}
@@ -140,7 +153,7 @@ static void receive_all(struct pair *p)
 			CHECK(buf[k] == (uint8_t)(i * 7 + 1));
 		dawdle(&dice);
 	}
-	CHECK(shm_get(&p->rx, &h, buf, SHM_PAYLOAD_MAX) == 0);
+	CHECK(get(&p->rx, &h, buf, SHM_PAYLOAD_MAX) == 0);
 	free(buf);
 }
 
@@ -169,14 +182,15 @@ static void full_and_gone(void)
 	while (shm_put(&p.tx, &h, buf) != SHM_FULL)
 		n++;
 	CHECK(n == SHM_RING_BYTES / 1088);
-	CHECK(shm_get(&p.rx, &h, buf, sizeof(buf)) == 1 && h.bytes == 1000);
+	CHECK(get(&p.rx, &h, buf, sizeof(buf)) == 1 && h.bytes == 1000);
 	CHECK(shm_put(&p.tx, &h, buf) == SHM_PUT);
 	atomic_store(&p.consumer->gone, 1);
 	CHECK(shm_put(&p.tx, &h, buf) == SHM_GONE);
 	pair_end(&p);
 }
 
-/* What a liar may write: each is an error, and nothing outside the ring is touched (under ASan). */
+/* Bytes that a hostile writer may store: each is an error, and nothing outside the ring is
+ * touched (under ASan). */
 static void liars(void)
 {
 	static const struct {
@@ -187,7 +201,7 @@ static void liars(void)
 		{ 100, 65 },                   /* no whole lines */
 		{ SHM_PAYLOAD_MAX + 1, SHM_RING_BYTES },
 		{ UINT32_MAX - 1, SHM_RING_BYTES },
-		{ 1000, 64 },                  /* longer than what was written */
+		{ 1000, 64 },                  /* longer than the bytes written */
 		{ SHM_WRAP, 64 },              /* wraps into nothing */
 	};
 	uint8_t *buf = malloc(SHM_PAYLOAD_MAX);
@@ -201,7 +215,7 @@ static void liars(void)
 		h = (struct shm_record){ .bytes = lies[i].bytes, .seg = 1 };
 		memcpy(p.ring->data, &h, sizeof(h));
 		atomic_store(&p.ring->tail, lies[i].tail);
-		CHECK_MSG(shm_get(&p.rx, &h, buf, SHM_PAYLOAD_MAX) == -EPROTO, "lie %zu", i);
+		CHECK_MSG(get(&p.rx, &h, buf, SHM_PAYLOAD_MAX) == -EPROTO, "lie %zu", i);
 		pair_end(&p);
 	}
 	free(buf);
@@ -247,7 +261,7 @@ static void drain(struct pair *p)
 }
 
 /* One small message alone, and nothing else. Interleavings are the model's, tests/speed. */
-static void glances(void)
+static void inline_slots(void)
 {
 	static const struct {
 		uint32_t bytes;
@@ -280,7 +294,8 @@ static void glances(void)
 	pair_end(&p);
 }
 
-/* Written and not shown is not there; shown is all of it, and who sleeps is woken for it. */
+/* A record that is written but not published is not there; publishing shows all of them and wakes
+ * a sleeping reader. */
 static void groups(void)
 {
 	struct shm_page sleeper = { .on = 1 };
@@ -337,7 +352,7 @@ int main(int argc, char **argv)
 	full_and_gone();
 	liars();
 	lying_head();
-	glances();
+	inline_slots();
 	groups();
 	unsealed_is_refused();
 	stream(seed, RECORDS, 9000, false);

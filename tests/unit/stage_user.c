@@ -120,7 +120,7 @@ static void summed(struct ut_stage *s, uint64_t own)
 }
 
 /* A long message is loaded in pieces, and the kernel is asked for each of them once in 2 ms, wherever it
- * lies; what is known of pieces behind each other is one. */
+ * lies; adjoining pieces share one check. */
 static void long_message(struct ut_stage *s)
 {
 	uint8_t *mem = pages(2 * MANY * BIG), *to = pages(BIG);
@@ -146,8 +146,8 @@ static void long_message(struct ut_stage *s)
 	munmap(to, BIG * PAGE);
 }
 
-/* Who may load and store himself: nobody beside the application's thread, nothing that is gone, and the answer
- * holds for a moment. */
+/* The right to load and store directly: only the application's thread, only pages that are there,
+ * and the answer holds for a moment. */
 static void allowed(struct ut_stage *s)
 {
 	uint8_t *p = pages(4);

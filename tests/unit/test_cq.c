@@ -46,7 +46,7 @@ static void arming(struct fake *f)
 	push(cq, 1, 0, true, NULL);
 	CHECK(!got_event(ch, cq)); /* not armed */
 	eng_cq_arm(cq, true);
-	CHECK(!got_event(ch, cq)); /* what lies there gives none */
+	CHECK(!got_event(ch, cq)); /* completions that lie there give none */
 	push(cq, 2, 0, false, NULL);
 	CHECK(!got_event(ch, cq));
 	push(cq, 3, 0, true, NULL);
@@ -102,7 +102,7 @@ static void moderation(struct fake *f)
 	eng_cq_modify(cq, 3, 1000);
 	eng_cq_arm(cq, false);
 	push(cq, 1, 0, false, NULL);
-	CHECK(got_event(ch, cq)); /* nobody ticks: at once */
+	CHECK(got_event(ch, cq)); /* no timer runs: at once */
 	ut_lock(&f->dev.lock);
 	eng_dev_tick(&f->dev, 0);
 	ut_unlock(&f->dev.lock);
@@ -153,7 +153,7 @@ static void sizes(struct fake *f)
 
 #define WAKES 5000
 
-static atomic_int turn; /* what the consumer has armed for */
+static atomic_int turn; /* the consumer's arming */
 
 static void *producer(void *arg)
 {
@@ -165,7 +165,7 @@ static void *producer(void *arg)
 	return NULL;
 }
 
-/* Whoever an event wakes looks at once and finds the completion: nobody will call again. On one
+/* A thread that an event wakes looks at once and finds the completion: no other call will come. On one
  * processor the sleeper often runs before the producer goes on behind its wake-up. */
 static void wakes(struct fake *f)
 {
@@ -206,7 +206,7 @@ static void in_order(struct eng_cq *cq, int n, int want, uint64_t *next)
 		CHECK(wc[i].wr_id == (*next)++ && wc[i].status == IBV_WC_SUCCESS);
 }
 
-/* What completes in the poller's own round is handed to it, as far as it has room. */
+/* Completions of the poller's own round are handed to it, as far as it has room. */
 static void straight(struct fake *f)
 {
 	struct eng_chan *ch;
@@ -221,7 +221,7 @@ static void straight(struct fake *f)
 	CHECK(eng_cq_held(cq) == 0);
 	in_order(cq, 2, 2, &next);
 	CHECK(eng_cq_held(cq) == 1);
-	in_order(cq, 2, 1, &next); /* what lies there, and no round */
+	in_order(cq, 2, 1, &next); /* completions that lie there, and no round */
 	in_order(cq, 3, 3, &next);
 	in_order(other, 1, 0, &next); /* another's round */
 	CHECK(eng_cq_held(cq) == 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Paths from address vectors, by the rules of either link layer, and what each of them admits. */
+/* Paths from address vectors, by the rules of either link layer, and the attributes that each of
+ * them admits. */
 #include "fake.h"
 
 #include "engine/gid.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The port of an adapter: its tables, what a query shows, and the address vectors that name it. */
+/* The port of an adapter: its tables, the result of a query, and the address vectors that name it. */
 #include "fake.h"
 
 #include "engine/gid.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The states of a QP whose connection is a stream: every pair, what is ignored, who may post. */
+/* The states of a QP whose connection is a stream: every pair, ignored attributes, the states
+ * that admit posts. */
 #include "engine/qp_attr.h"
 #include "engine/qp_state.h"
 #include "support/check.h"

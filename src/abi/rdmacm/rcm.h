@@ -42,7 +42,7 @@ struct rcm_chan {
 	_Atomic(struct eng_dev *) dev; /* the one adapter that its events come from... */
 	_Atomic bool many;             /* ...unless there are several */
 	_Atomic int unseen;            /* requests shown whose identifiers are not used yet */
-	_Atomic int in_vain;           /* waits for their use, in a row */
+	_Atomic int empty_waits;       /* waits for their use, in a row */
 };
 
 /* A device that identifiers were bound to, open for the life of the process. */

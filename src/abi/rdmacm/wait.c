@@ -83,11 +83,11 @@ static int sleep_for_ever(void)
  */
 #define SEEN_STEP_NS 200000
 #define SEEN_NS (500 * UT_MS) /* the other thread may wait for a processor */
-#define SEEN_IN_VAIN 4
+#define EMPTY_WAITS_MOST 4
 
 static bool to_be_seen(struct rcm_chan *ch)
 {
-	return atomic_load(&ch->unseen) && atomic_load(&ch->in_vain) < SEEN_IN_VAIN &&
+	return atomic_load(&ch->unseen) && atomic_load(&ch->empty_waits) < EMPTY_WAITS_MOST &&
 	       !(fcntl(ch->pub.fd, F_GETFL) & O_NONBLOCK);
 }
 
@@ -103,13 +103,13 @@ static int next_event(struct waiter *w)
 		if (!end)
 			end = ut_now() + SEEN_NS;
 		if (ut_now() >= end) {
-			atomic_fetch_add(&ch->in_vain, 1);
+			atomic_fetch_add(&ch->empty_waits, 1);
 			return rcm_event_next(ch, true, w->e);
 		}
 		ppoll(NULL, 0, &step, NULL);
 	}
 	if (end && !atomic_load(&ch->unseen))
-		atomic_store(&ch->in_vain, 0);
+		atomic_store(&ch->empty_waits, 0);
 	return rc;
 }
 

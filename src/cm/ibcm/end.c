@@ -138,7 +138,7 @@ void ibcm_got_mra(struct ibcm_ep *e, const struct gsi_rx *rx)
 	 * It lives and asks for time. We go on asking, slowly and without counting: whether
 	 * it still lives is seen by that.
 	 */
-	e->patient_until = e->cm->now + ibcm_ns(code < IBCM_MRA_SERVICE ? code : IBCM_MRA_SERVICE);
+	e->mra_until = e->cm->now + ibcm_ns(code < IBCM_MRA_SERVICE ? code : IBCM_MRA_SERVICE);
 	e->tries = 0;
 	ibcm_arm(e, ibcm_ns(IBCM_TIMEOUT));
 }

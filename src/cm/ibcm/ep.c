@@ -229,7 +229,7 @@ void ibcm_ask(struct ibcm_ep *e, enum ibcm_state state, unsigned code, unsigned 
 	e->full = (uint8_t)code;
 	e->max_tries = (uint8_t)max;
 	e->tries = 0;
-	e->patient_until = 0;
+	e->mra_until = 0;
 	ibcm_send_kept(e);
 	ibcm_arm(e, full < IBCM_FIRST_NS ? full : IBCM_FIRST_NS);
 }

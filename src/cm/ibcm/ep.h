@@ -116,7 +116,7 @@ struct ibcm_ep {
 	uint64_t dest_service, tid, remote_guid;
 	uint32_t local_id, remote_id;
 	uint32_t local_qpn, remote_qpn, rq_psn, sq_psn, qkey, flow_label;
-	uint64_t patient_until;        /* a MRA asked for it */
+	uint64_t mra_until;            /* a MRA asked for it */
 	uint64_t watched, refused;     /* ESTAB: last look at it, first refusal of its peer */
 	int tied;                      /* carrier's number, or -1 */
 	uint8_t silent;                /* ... looks that found nothing, in a row */

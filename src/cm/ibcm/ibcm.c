@@ -129,7 +129,7 @@ static void repeat(struct ibcm_ep *e)
 	if (e->knocking) {
 		e->knocking = false;
 		wait = IBCM_FIRST_NS;
-	} else if (e->cm->now >= e->patient_until) {
+	} else if (e->cm->now >= e->mra_until) {
 		if (e->tries == e->max_tries) {
 			give_up(e, CM_EV_UNREACHABLE, -ETIMEDOUT);
 			return;

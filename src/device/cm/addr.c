@@ -102,7 +102,7 @@ int dev_cm_route(const struct link_end *dst, struct link_end *src)
 	struct link_end found = *src;
 	int fd, r, keep = errno;
 
-	/* lo has no route for IPv6 groups; the link does without one (link/udp/group.c). */
+	/* lo has no route for IPv6 groups; the link does without one (link/udp/udp.c). */
 	if (chosen && !ut_ip_is_v4(dst->addr) && ut_ip_is_group(dst->addr) && loopback_v6(src->addr))
 		return 0;
 	fd = socket(ut_ip_is_v4(dst->addr) ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Visits between the processes of near.h, see host/shm/export.h. The way into another's memory is its
- * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
+ * Direct access between the processes of host/shm/peer.h, see host/shm/export.h. The way into a peer's
+ * memory is the peer's own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
  * reaches nothing any more after an exec or under the same process number, and needs no leave to
  * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
  * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
@@ -62,7 +62,7 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 
 	if (!t || t->memory < 0 || memcmp(t->local_addr, f->src, 16))
 		return NULL;
-	/* Who has taken something out of our ring got our page before: it sees the visit. */
+	/* Who has taken something out of our ring got our page before: it sees the access. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
 	ch->access++;
@@ -180,12 +180,12 @@ static bool is_dead(const struct shm_peer_rx *r)
 }
 
 /* Its processor may have been taken away in the middle, and it may have been stopped there. */
-static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
+static void wait_out(const struct shm_peer_rx *r, uint64_t access_word)
 {
 	const _Atomic uint64_t *now = &r->page->access;
-	const struct timespec nap = { 0, WAIT_NS };
+	const struct timespec interval = { 0, WAIT_NS };
 
-	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == visit; n++) {
+	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == access_word; n++) {
 		if (n < LOOKS_YIELD) {
 			sched_yield();
 			continue;
@@ -196,19 +196,19 @@ static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
 			ut_warn("a peer process of this host has stopped in the middle of a Read or Write "
 				"here: deregistration of the memory waits for it; continue or end that "
 				"process");
-		UT_SYS(SYS_nanosleep, &nap, NULL);
+		UT_SYS(SYS_nanosleep, &interval, NULL);
 	}
 }
 
 void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
 {
-	uint64_t visit;
+	uint64_t access_word;
 
 	if (!r->page)
 		return;
-	visit = atomic_load_explicit(&r->page->access, memory_order_acquire);
-	if (visit && visit >> 32 == ch->page->id)
-		wait_out(r, visit);
+	access_word = atomic_load_explicit(&r->page->access, memory_order_acquire);
+	if (access_word && access_word >> 32 == ch->page->id)
+		wait_out(r, access_word);
 }
 
 void shm_export_quiesce(struct shm_channel *c)

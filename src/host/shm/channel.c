@@ -21,12 +21,12 @@ static void wake_peer(int fd)
 	UT_SYS(SYS_write, fd, &one, sizeof(one));
 }
 
-int shm_peer_full(struct shm_peer_tx *t, uint64_t patience)
+int shm_peer_full(struct shm_peer_tx *t, uint64_t wait_ns)
 {
 	if (!t->since)
 		t->since = ut_now();
 	/* A receiver that does not read for so long is stopped: as lost on the wire. */
-	return ut_now() - t->since < patience ? -EAGAIN : -ENOBUFS;
+	return ut_now() - t->since < wait_ns ? -EAGAIN : -ENOBUFS;
 }
 
 int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
@@ -263,7 +263,7 @@ void shm_channel_settle(struct shm_channel *c)
 
 /* --- slots of shm_channel_ops --- */
 
-/* Messages through the rings of near.h: the slots of shm_channel_ops. */
+/* Messages through the rings of host/shm/peer.h: the slots of shm_channel_ops. */
 
 _Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
 _Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "a note is a record's");
@@ -354,7 +354,7 @@ static void flush_all(struct shm_chan *ch)
 	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
 			shm_peer_told(ch, t);
-			if (t->ring.shown != t->ring.tail)
+			if (t->ring.published != t->ring.tail)
 				shm_peer_result(ch, t, shm_show(&t->ring));
 		}
 }

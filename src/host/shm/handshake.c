@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The letters of near.h: how two processes agree on a way. */
+/* The messages of host/shm/peer.h: how two processes agree on a way. */
 
 #include "host/shm/handshake.h"
 
@@ -153,15 +153,15 @@ static void answer_hello(struct shm_chan *ch, struct host_addr *a, const struct 
 	struct shm_peer_rx *r = drop_late(ch) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
 	int fds[HOST_FDS] = { -1, ch->page_fd, ch->wake.fd, -1, -1 };
-	void *ear = NULL;
+	void *page = NULL;
 
 	if (!r) {
 		refuse(ch->host, a, m, h);
 		return;
 	}
-	fds[0] = shm_seg_make("dapple-ear", sizeof(struct shm_consumer), &ear);
+	fds[0] = shm_seg_make("dapple-consumer", sizeof(struct shm_consumer), &page);
 	fds[3] = self_life(ch);
-	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.consumer = ear };
+	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.consumer = page };
 	memcpy(r->addr, h->src, 16);
 	memcpy(r->local_addr, a->addr, 16);
 	r->slot = m->slot;
@@ -170,7 +170,7 @@ static void answer_hello(struct shm_chan *ch, struct host_addr *a, const struct 
 	r->peer = (struct host_port){ &shm_rx_peer_port, -1 };
 	ut_list_add_tail(&ch->rx, &r->node);
 	ch->n_rx++;
-	if (ear)
+	if (page)
 		r->ring.consumer->magic = SHM_CONSUMER_MAGIC;
 	memcpy(back.src, a->addr, 16);
 	memcpy(back.dst, h->src, 16);

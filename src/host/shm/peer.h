@@ -23,7 +23,7 @@
  * is open, and each fetch takes the token along, which no program that came after an exec or under
  * the same process number would have there. Where it is not open (another user namespace, seccomp,
  * Yama), everything is copied into the ring. A fifth descriptor in READY is the memory itself, for
- * direct (local_visit.c); READY says where the token lies in it.
+ * direct access (host/shm/access.h); READY says where the token lies in it.
  *
  *     LEND    token, an id, memory that the sender may map        <----
  */
@@ -138,7 +138,7 @@ static inline void shm_peer_told(struct shm_chan *ch, struct shm_peer_tx *t)
 	t->untold = false;
 }
 
-/* local_way.c */
+/* peer.c */
 struct shm_peer_tx *shm_peer_find(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
 /* Asks, too. NULL: no room. */
 struct shm_peer_tx *shm_peer_tx_new(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);

@@ -124,10 +124,10 @@ void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 
 enum shm_put shm_show(struct shm_tx *t)
 {
-	uint64_t before = t->shown;
+	uint64_t before = t->published;
 	bool ring;
 
-	t->shown = t->tail;
+	t->published = t->tail;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
 	ring = must_ring(t, before);
 	t->unnotified = false;
@@ -245,16 +245,4 @@ void shm_release(struct shm_rx *r)
 {
 	r->held = false;
 	publish(r);
-}
-
-int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room)
-{
-	int got = shm_peek(r, h);
-
-	if (got <= 0)
-		return got;
-	if (h->bytes > room)
-		return -EPROTO;
-	shm_take(r, h, buf);
-	return 1;
 }

@@ -89,7 +89,7 @@ struct shm_tx {
 	const struct shm_consumer *consumer;
 	const struct shm_page *page;
 	uint64_t tail, head; /* head: as last seen */
-	uint64_t shown;      /* the reader was told of so much */
+	uint64_t published;  /* the reader has been told of the ring up to here */
 	bool unnotified;         /* it may know more */
 };
 
@@ -122,8 +122,8 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
 			       enum shm_put *ret);
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
-/* The same in two: it is written, and later all that was written is shown to the reader. Each tail that
- * is shown costs both ends a cache line fetched from the other. */
+/* The same in two: it is written, and later all that was written is published to the reader. Each tail that
+ * is published costs both ends a cache line fetched from the other. */
 void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip);
 enum shm_put shm_show(struct shm_tx *t);
 /* It is there for who looks, and nobody is woken for it before the next shm_show() or shm_commit(). */
@@ -131,12 +131,8 @@ void shm_no_notify(struct shm_tx *t);
 /* The reader says that it has read so far; it may lie. */
 uint64_t shm_taken(const struct shm_tx *t);
 
-/*
- * The oldest record: 1, *h and its payload in buf (`room` bytes); 0: empty; -EPROTO: what is there
- * is no record, the ring is not to be used any more.
- */
-int shm_get(struct shm_rx *r, struct shm_record *h, void *buf, size_t room);
-/* Looks at it first: 1 and its head, 0, or -EPROTO. It is taken by one of the next two. */
+/* Returns 1 and the head of the oldest record in *h, 0 if the ring is empty, or -EPROTO if the writer's
+ * bytes are no record: the ring must not be used any more. One of the next two takes the record. */
 int shm_peek(struct shm_rx *r, struct shm_record *h);
 /* A datagram's payload, copied out. */
 void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);

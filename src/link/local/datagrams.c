@@ -269,8 +269,3 @@ int local_datagrams_open(struct link *lower, struct shm_channel *chan, struct li
 	*ret = &n->base;
 	return 0;
 }
-
-struct shm_channel *local_datagrams_channel(struct link *l)
-{
-	return of(l)->chan;
-}

@@ -18,7 +18,5 @@ struct shm_channel;
 
 /* lower has room in its stage (spare_len); both belong to the decorator after success. 0, -ENOMEM. */
 int local_datagrams_open(struct link *lower, struct shm_channel *chan, struct link **ret);
-/* The channel of such a link. */
-struct shm_channel *local_datagrams_channel(struct link *l);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* rx.c, tx.c, err.c: the slots of link_ops. */
 int udp_recv(struct link *l, struct link_rx *v, int max);
-/* keep.c: the first look at a train that take() may want; and no more wanted. */
+/* The first look at a train that take() may want; and the end of it. */
 int udp_take(struct link *l, const struct iovec *iov, int n);
 void udp_let_go(struct udp_link *u);
 /* Reads what waits on a member socket outside recv(): probes are answered, what

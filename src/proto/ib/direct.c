@@ -348,7 +348,7 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	return yes;
 }
 
-bool ibp_direct_soon(struct eng_qp *qp, const struct eng_swqe *w)
+bool ibp_may_direct_run(struct eng_qp *qp, const struct eng_swqe *w)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 

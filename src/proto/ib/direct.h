@@ -46,7 +46,7 @@ static inline struct eng_swqe *ibp_direct_first(struct eng_qp *qp)
 
 /* As ibp_direct_post() and ibp_may_direct_post(), for the request that ibp_direct_first() returned. */
 bool ibp_direct_run(struct eng_qp *qp, struct eng_swqe *w, uint64_t now);
-bool ibp_direct_soon(struct eng_qp *qp, const struct eng_swqe *w);
+bool ibp_may_direct_run(struct eng_qp *qp, const struct eng_swqe *w);
 
 /* Returns true if nothing is left behind the cursor, and the queue pair has not failed. */
 static inline bool ibp_direct_done(struct eng_qp *qp)
@@ -69,7 +69,7 @@ static inline bool ibp_may_direct_post(struct eng_qp *qp)
 {
 	const struct eng_swqe *w = ibp_direct_first(qp);
 
-	return w && ibp_direct_soon(qp, w);
+	return w && ibp_may_direct_run(qp, w);
 }
 
 /* Executes the oldest request. Returns true if it is complete. now: as above. */

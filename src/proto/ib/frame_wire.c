@@ -463,8 +463,7 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	} else {
 		ibp_icrc_flow(&local, rx->src, rx->dst);
 	}
-	good = wire_icrc_check_again(flow, memo, rx->sport, port->link->port, rx->data, rx->len,
-				     &id) == 0;
+	good = wire_icrc_check(flow, memo, rx->sport, port->link->port, rx->data, rx->len, &id) == 0;
 	if (good && connected && ut_ip_is_v4(rx->dst))
 		good = plausible(q, id);
 	if (!good)

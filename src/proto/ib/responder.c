@@ -740,7 +740,7 @@ static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet 
 		ibp_resp_put(r, IBP_RESP_GAP, true);
 		r->seq_due = r->plain_due = true;
 		ibp_activate(q);
-	} else if (v == IBP_HOLD) {
+	} else if (v == IBP_DEFERRED) {
 		ibp_forward_hold(q);
 	} else if (v == IBP_AWAY) {
 		return;

@@ -17,7 +17,7 @@
 
 /* Besides ENG_OK and verdicts. */
 #define IBP_RNR (-1)  /* there is no receive */
-#define IBP_HOLD (-3) /* xrc/forward.h, these three */
+#define IBP_DEFERRED (-3) /* xrc/forward.h, these three */
 #define IBP_AWAY (-4)
 #define IBP_HERE (-5)
 
@@ -26,7 +26,7 @@ void ibp_resp_reset(struct ibp_qp *q);
 
 /* A request. */
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
-/* Executes the next request in order. Returns ENG_OK, a verdict, IBP_RNR, IBP_AGAIN, IBP_HOLD or IBP_AWAY. */
+/* Executes the next request in order. Returns ENG_OK, a verdict, IBP_RNR, IBP_AGAIN, IBP_DEFERRED or IBP_AWAY. */
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* A NAK is owed and then the queue pair fails. */
 void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);

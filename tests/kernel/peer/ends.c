@@ -176,7 +176,7 @@ static void leave(struct peer *p)
 	peer_close(p);
 }
 
-/* --- nobody listens; then somebody does --- */
+/* --- no listener; then there is one --- */
 
 static void refused_once(struct peer *p)
 {
@@ -277,7 +277,7 @@ const struct peer_scenario peer_ends[] = {
 	{ "reject", "rejected with private data", reject, rejected },
 	{ "private", "private data of full length, depths", private_passive, private_active },
 	{ "leave", "disconnected by -k active, passive or both", leave, leave },
-	{ "nobody", "no listener", refused_once, refused },
+	{ "unserved", "no listener", refused_once, refused },
 	{ "silent", "no answer", absent, silence },
 	{ "outage", "-x takes an interface down, which ends the connection", outage, outage },
 	{ "many", "-n connections", many, many },

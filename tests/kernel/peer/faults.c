@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Requests that must fail, and what each end then sees. */
+/* Requests that must fail, and the results at each end. */
 #include "peer.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One end is killed. On RoCE nobody says so on the wire, unless another process of the same user
- * at the same address has been asked to: -k sibling makes one.
+ * One end is killed. On RoCE no packet says so, unless another process of the same user at the same
+ * address disconnects on behalf of the dead peer: -k sibling makes one.
  */
 #include "peer.h"
 
@@ -96,7 +96,7 @@ static void die(struct peer *p)
 		peer_hear(p);
 	else if (mine)
 		peer_tell(p, 1);
-	else /* who hears it may be dead before that is acknowledged */
+	else /* the receiver may be dead before that is acknowledged */
 		peer_last_word(p, 1);
 	if (mine)
 		kill(getpid(), SIGKILL);

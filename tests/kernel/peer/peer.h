@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One end of a connection whose every operation, status and event is checked. It sees public
- * verbs and rdma_cm only, so the same file runs on a kernel's driver and on Dapple; the table
- * says for each end what it must see. First fault: one line, exit 1.
+ * One end of a connection whose every operation, status and event is checked. It sees public verbs
+ * and rdma_cm only, so the same file runs on a kernel's driver and on Dapple; the table holds the
+ * expected results of each end. First fault: one line, exit 1.
  */
 #ifndef TESTS_KERNEL_PEER_H
 #define TESTS_KERNEL_PEER_H
@@ -18,7 +18,7 @@
 
 struct peer_args {
 	const char *scenario, *addr, *kind, *run;
-	const char *expect; /* what this end must have seen, see peer_saw() */
+	const char *expect; /* the results that this end must have, see peer_saw() */
 	bool passive;
 	int port, retry, rnr_retry, ack_timeout;
 	unsigned count;
@@ -26,7 +26,7 @@ struct peer_args {
 	unsigned nsizes;
 };
 
-/* What each end tells the other in the private data. */
+/* The private data of each end. */
 struct peer_card {
 	uint64_t addr;
 	uint32_t rkey, len;
@@ -112,7 +112,7 @@ void peer_went(struct peer *p);
 void peer_tell_end(struct peer *p, uint32_t word);
 void peer_expect_word(struct peer *p); /* posts the receive */
 uint32_t peer_hear(struct peer *p);
-/* Notes what this end saw, in order; peer_judge() compares all with -e. */
+/* Records the results of this end, in order; peer_judge() compares all with -e. */
 void peer_saw(struct peer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void peer_saw_wc(struct peer *p, const char *what, const struct ibv_wc *wc);
 void peer_judge(struct peer *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Work requests, one at a time, and what becomes of them. */
+/* Work requests, one at a time, and their results. */
 #include "peer.h"
 
 #include <errno.h>
@@ -143,7 +143,7 @@ uint32_t peer_hear(struct peer *p)
 	return word;
 }
 
-/* --- what was seen --- */
+/* --- results --- */
 
 void peer_saw(struct peer *p, const char *fmt, ...)
 {

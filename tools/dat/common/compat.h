@@ -3,7 +3,7 @@
 #define DTL_COMPAT_H
 
 /*
- * One source for DAT 2.0 and 1.2: what the versions spell differently. -DDTL_DAT_1_2 selects the
+ * One source for DAT 2.0 and 1.2: names that the versions spell differently. -DDTL_DAT_1_2 selects the
  * older one.
  */
 

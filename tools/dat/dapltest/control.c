@@ -55,7 +55,7 @@ static void put_plan(struct cur *c, const struct dtt_plan *p)
 	put(c, p->window, 4);
 	put(c, p->n_ops, 4);
 	for (i = 0; i < p->n_ops; i++) {
-		put(c, p->ops[i].who, 1);
+		put(c, p->ops[i].side, 1);
 		put(c, p->ops[i].type, 1);
 		put(c, p->ops[i].late, 1);
 		put(c, p->ops[i].size, 4);
@@ -80,7 +80,7 @@ static void get_plan(struct cur *c, struct dtt_plan *p)
 	if (p->n_ops > DTT_OPS_MAX || p->how > DTL_CNO)
 		c->bad = true;
 	for (i = 0; i < p->n_ops && !c->bad; i++) {
-		p->ops[i].who = get(c, 1);
+		p->ops[i].side = get(c, 1);
 		p->ops[i].type = get(c, 1);
 		p->ops[i].late = get(c, 1);
 		p->ops[i].size = get(c, 4);

@@ -3,7 +3,7 @@
 #define DTT_FFT_H
 
 /*
- * -T F: functional cases, each on an IA of its own. A case prints what it found. Objects that it
+ * -T F: functional cases, each on an IA of its own. A case prints its results. Objects that it
  * did not free end with the IA, which is closed abruptly after a failure.
  */
 

@@ -97,7 +97,7 @@ static enum fft_result wait_not(struct dtl_ia *ia)
 	return FFT_PASS;
 }
 
-/* Not a microsecond early; late only by what a loaded machine may take. */
+/* Not a microsecond early; late only by the delay of a loaded machine. */
 static enum fft_result wait_long(struct dtl_ia *ia)
 {
 	static const DAT_TIMEOUT times[] = { 1000, 10000, 100000 };

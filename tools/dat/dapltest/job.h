@@ -21,7 +21,7 @@ int dtt_job_make(struct dtt_job *j, struct dtl_ia *ia, const struct dtt_plan *pl
 /* Runs over connected lanes. The server of P only exchanges advertisements of memory. */
 int dtt_job_run(struct dtt_job *j);
 /*
- * The server of P checks what was written after the client's Send on the lane itself. A Write that
+ * The server of P checks the written bytes after the client's Send on the lane itself. A Write that
  * has completed at its source may still be under way over a stream (RFC 5040, section 5.5), and
  * another connection may overtake it; a Send behind it may not.
  */

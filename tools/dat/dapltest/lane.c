@@ -54,7 +54,7 @@ static struct dtl_end_wish wish_for(struct dtt_lane *l, struct dtl_ia *ia, DAT_C
 	for (i = 0; i < l->plan->n_ops; i++) {
 		const struct dtt_op *op = &l->plan->ops[i];
 
-		if (op->who == l->side)
+		if (op->side == l->side)
 			w.requests += op->type == DTT_RR ? read_pieces(l, op, &each) : 1;
 		else if (op->type == DTT_SR)
 			w.recvs += 2;
@@ -166,7 +166,7 @@ int dtt_lane_post_recvs(struct dtt_lane *l, uint64_t iteration)
 	for (i = 0; i < l->plan->n_ops; i++) {
 		const struct dtt_op *op = &l->plan->ops[i];
 
-		if (op->type != DTT_SR || op->who == l->side)
+		if (op->type != DTT_SR || op->side == l->side)
 			continue;
 		segments(l, dtt_lane_recv_part(l, i, iteration), op, segs);
 		if (dtl_post_recv(&l->end, segs, op->segments, l->recv_posted) != 0)

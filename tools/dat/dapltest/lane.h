@@ -3,14 +3,14 @@
 #define DTT_LANE_H
 
 /*
- * A lane is one data connection with the memory of its operations.  Both ends lay the memory out
+ * A lane is one data connection with the memory of its operations. Both ends lay the memory out
  * alike, so that one context and one address describe the memory of the other end:
  *
  *   0      advertisement of this end's memory       64 bytes
  *   64     advertisement of the peer's memory       64 bytes
  *   128    operation 0, operation 1, ...            each on a multiple of 64
  *
- * A Send/Receive has three parts: what is sent, and two places to receive into, for this iteration
+ * A Send/Receive has three parts: the bytes to send, and two places to receive into, for this iteration
  * and the next one, whose receives are posted early.
  */
 

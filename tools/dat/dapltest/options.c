@@ -127,13 +127,13 @@ static int parse_ops(struct dtt_plan *p, char **words, int n)
 	int at = 0;
 
 	while (at < n) {
-		struct dtt_op op = { .who = DTT_CLIENT };
+		struct dtt_op op = { .side = DTT_CLIENT };
 
 		if (p->n_ops == 100)
 			return fault("%s", "the operations are more than 100");
 		if (p->kind == 'T') {
-			op.who = strcmp(words[at], "server") == 0;
-			if (!op.who && strcmp(words[at], "client") != 0)
+			op.side = strcmp(words[at], "server") == 0;
+			if (!op.side && strcmp(words[at], "client") != 0)
 				return fault("an operation begins with client or server, not with %s",
 					     words[at]);
 			at++;
@@ -157,7 +157,7 @@ static int check_pairs(const struct dtt_plan *p)
 	uint32_t i;
 
 	for (i = 0; i < p->n_ops; i++)
-		n[p->ops[i].who] += p->ops[i].late;
+		n[p->ops[i].side] += p->ops[i].late;
 	if (n[DTT_CLIENT] != n[DTT_SERVER])
 		return fault("%s", "-f must appear in pairs: one client SR, one server SR");
 	return 0;

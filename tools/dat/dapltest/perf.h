@@ -14,7 +14,7 @@ struct dtt_perf {
 int dtt_perf_run(struct dtt_lane *l, struct dtt_perf *ret);
 void dtt_perf_drop(struct dtt_perf *p);
 
-/* The server's side: a source to read, and a check of what was written. */
+/* The server's side: a source to read, and a check of the written bytes. */
 void dtt_perf_fill(struct dtt_lane *l);
 int dtt_perf_look(struct dtt_lane *l);
 

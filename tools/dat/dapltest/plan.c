@@ -12,7 +12,7 @@ static const char *op_fault(const struct dtt_op *op, const struct dtl_ia *ia)
 {
 	uint64_t bytes = dtt_op_bytes(op);
 
-	if (op->who > DTT_SERVER || op->type > DTT_RW)
+	if (op->side > DTT_SERVER || op->type > DTT_RW)
 		return "an operation is none of client/server SR, RR, RW";
 	if (op->segments < 1 || op->segments > DTT_SEGMENTS_MAX)
 		return "an operation has no segment, or too many";
@@ -47,7 +47,7 @@ const char *dtt_plan_fault(const struct dtt_plan *plan, const struct dtl_ia *ia)
 		if (fault)
 			return fault;
 		total += 2 * dtt_op_bytes(&plan->ops[i]);
-		sends[plan->ops[i].who] += plan->ops[i].type == DTT_SR;
+		sends[plan->ops[i].side] += plan->ops[i].type == DTT_SR;
 	}
 	if (total > DTT_LANE_BYTES_MAX)
 		return "the operations need more than 256 MB per endpoint";
@@ -63,7 +63,7 @@ void dtt_plan_add_syncs(struct dtt_plan *plan)
 
 	for (i = 0; i < 3; i++) {
 		printf("NOTE: Adding OP \"%s SR\" - for validation\n", dtt_side_names[order[i]]);
-		plan->ops[plan->n_ops++] = (struct dtt_op){ .who = order[i], .type = DTT_SR,
+		plan->ops[plan->n_ops++] = (struct dtt_op){ .side = order[i], .type = DTT_SR,
 			.size = SYNC_BYTES, .segments = 1 };
 	}
 }
@@ -75,7 +75,7 @@ void dtt_plan_print(const struct dtt_plan *plan)
 	for (i = 0; i < plan->n_ops; i++) {
 		const struct dtt_op *op = &plan->ops[i];
 
-		printf("OP %u: %s %s %u x %u%s\n", i, dtt_side_names[op->who],
+		printf("OP %u: %s %s %u x %u%s\n", i, dtt_side_names[op->side],
 		       dtt_type_names[op->type], op->segments, op->size, op->late ? " -f" : "");
 	}
 }

@@ -21,7 +21,7 @@ enum dtt_side { DTT_CLIENT, DTT_SERVER };
 enum dtt_type { DTT_SR, DTT_RR, DTT_RW };
 
 struct dtt_op {
-	enum dtt_side who;
+	enum dtt_side side;
 	enum dtt_type type;
 	bool late;		/* -f: the send is reaped with the next receive */
 	uint32_t size, segments;

@@ -11,7 +11,7 @@
  * step: the last Send of an end in an iteration says that the end is ready for the next one.
  * Before it the end
  *
- *   - checks what the peer's RDMA wrote (-V; by the three appended messages the peer has finished
+ *   - checks the bytes that the peer's RDMA wrote (-V; by the three appended messages the peer has finished
  *     and this end has not begun again),
  *   - posts the receives of the next iteration, into the other half of the receive memory.
  */
@@ -30,9 +30,9 @@ struct dtt_crew {
 
 /* --- checking the data --- */
 
-static uint64_t seed(uint64_t iteration, uint32_t op, enum dtt_side who)
+static uint64_t seed(uint64_t iteration, uint32_t op, enum dtt_side side)
 {
-	return (iteration * DTT_OPS_MAX + op) * 2 + who;
+	return (iteration * DTT_OPS_MAX + op) * 2 + side;
 }
 
 static int look(const void *start, uint64_t size, uint64_t s, const char *what, uint32_t op,
@@ -55,7 +55,7 @@ static void fill_sources(struct dtt_lane *l, uint64_t iteration)
 	for (i = 0; i < l->plan->n_ops; i++) {
 		const struct dtt_op *op = &l->plan->ops[i];
 
-		if (op->type == DTT_RR && op->who != l->side)
+		if (op->type == DTT_RR && op->side != l->side)
 			dtl_fill(dtt_lane_send_part(l, i), dtt_op_bytes(op),
 				 seed(iteration, i, l->side));
 	}
@@ -67,7 +67,7 @@ static int look_at_rdma(struct dtt_lane *l, uint64_t iteration)
 
 	for (i = 0; i < l->plan->n_ops; i++) {
 		const struct dtt_op *op = &l->plan->ops[i];
-		bool mine = op->who == l->side;
+		bool mine = op->side == l->side;
 		char *p = dtt_lane_send_part(l, i);
 
 		if (!(op->type == DTT_RW && !mine) && !(op->type == DTT_RR && mine))
@@ -97,7 +97,7 @@ static int begin_op(struct dtt_crew *c, struct dtt_lane *l, uint32_t nr, uint64_
 {
 	const struct dtt_op *op = &c->plan->ops[nr];
 
-	if (op->who != c->side)
+	if (op->side != c->side)
 		return 0;
 	if (nr == c->last_send && get_ready(l, iteration) != 0)
 		return -1;
@@ -111,7 +111,7 @@ static int end_op(struct dtt_crew *c, struct dtt_lane *l, uint32_t nr, uint64_t 
 	const struct dtt_op *op = &c->plan->ops[nr];
 	char *p;
 
-	if (op->who == c->side)
+	if (op->side == c->side)
 		return op->late ? 0 : dtt_lane_reap_requests(l);
 	if (op->type != DTT_SR)
 		return 0;
@@ -181,7 +181,7 @@ static int make_crew(struct dtt_crew *c, struct dtl_ia *ia, const struct dtt_pla
 
 	*c = (struct dtt_crew){ .plan = plan, .side = side, .ia = ia, .cno = DAT_HANDLE_NULL };
 	for (i = 0; i < plan->n_ops; i++)
-		if (plan->ops[i].type == DTT_SR && plan->ops[i].who == side)
+		if (plan->ops[i].type == DTT_SR && plan->ops[i].side == side)
 			c->last_send = i;
 	if (plan->how == DTL_CNO &&
 	    dtl_check(dat_cno_create(ia->ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &c->cno),

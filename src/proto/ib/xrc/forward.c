@@ -123,7 +123,7 @@ static int not_sent(struct ibp_qp *q, int error)
 		return IBP_AGAIN;
 	y->plain |= error == IBP_AGAIN;
 	if (error != -ENOTCONN || y->out) /* if the owner is gone, the timer finds out */
-		return IBP_HOLD;
+		return IBP_DEFERRED;
 	return y->abroad ? ENG_V_RX_HOME : ENG_V_RX_SRQN;
 }
 
@@ -232,11 +232,11 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 
 	y->held = y->plain = false;
 	if (!goes_out(q, p))
-		return y->out ? IBP_HOLD : IBP_HERE;
+		return y->out ? IBP_DEFERRED : IBP_HERE;
 	if (v == ENG_OK)
 		v = allowed(q, p);
 	if (y->out && (v != ENG_OK || !same_owner(q->port, p->srqn, y->srqn)))
-		return IBP_HOLD;
+		return IBP_DEFERRED;
 	if (v != ENG_OK)
 		return v;
 	if (!y->out && (p->shape->flags & WIRE_F_START))
@@ -244,7 +244,7 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 	if (how == SHM_REACH_LOCAL)
 		return forward(q, p);
 	y->srqn = p->srqn;
-	return how == SHM_REACH_WIRE ? ENG_V_RX_SRQN : IBP_HOLD;
+	return how == SHM_REACH_WIRE ? ENG_V_RX_SRQN : IBP_DEFERRED;
 }
 
 /* --- what is dropped meanwhile --- */

@@ -138,7 +138,7 @@ static inline bool ibp_forward_waits(const struct ibp_forwards *r)
 int ibp_forward_new(struct ibp_qp *q);
 /*
  * Forwards the next request in order, of which the checks so far gave v. Returns IBP_HERE (it is not for
- * another process), IBP_AWAY (it has left), IBP_HOLD, IBP_AGAIN, or a verdict.
+ * another process), IBP_AWAY (it has left), IBP_DEFERRED, IBP_AGAIN, or a verdict.
  */
 int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v);
 /* A request was dropped: the target asks for it again when it can be taken. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The simulated net: order, time, seeds, hooks, limits, refusals, groups. */
-#include "link/sim.h"
+#include "support/simnet.h"
 
 #include "util/heap.h"
 #include "support/check.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Reads and Writes that the requester makes alone: while the target stands still, with its rights
- * as they are at that moment, in order with what goes through the target, and never in a program
- * that took its place. Where processes of a host do not let each other in these are skipped.
+ * as they are at that moment, in order with requests that go through the target, and never in a
+ * program that took its place. Where processes of a host do not let each other in these are
+ * skipped.
  */
 #include "speed.h"
 
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 enum { WARM = 20, ROUNDS = 200, MOST = 16384 };
-/* Where one process may reach into the other by its number: more than one piece of a visit. */
+/* Where one process may reach into the other by its number: more than one piece of direct access. */
 enum { LONG = 300000, BACK = LONG + 64 };
 
 static char state_of(pid_t pid)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Datagrams in flight are timers in one heap. What is due is handed over in
- * the order of (time, order of sending), so that a run does not depend on how
- * the heap happens to lie when two deadlines are equal.
+ * Datagrams in flight are timers in one heap. Datagrams that are due are handed over in the order
+ * of (time, order of sending), so that a run does not depend on how the heap happens to lie when
+ * two deadlines are equal.
  *
- * A coalesced receive is imitated as well: neighbours of one train that
- * arrive one after another get seg 0, 1, 2 ..., a gap starts at 0 again, as
- * the kernel's receive offload does with their identifications.
+ * A coalesced receive is imitated as well: neighbours of one train that arrive one after another
+ * get seg 0, 1, 2 ..., a gap starts at 0 again, as the kernel's receive offload does with their
+ * identifications.
  */
-#include "link/sim.h"
+#include "support/simnet.h"
 
 #include "util/alloc.h"
 #include "util/heap.h"
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define SIM_TRAIN_BYTES 65507u /* the largest UDP payload over IPv4 */
-#define SIM_PORT 4791u         /* what the headers of the wire would say */
+#define SIM_PORT 4791u         /* the port in the headers of the wire */
 #define SIM_STAGE (512u << 10)
 #define SIM_SLACK 64u          /* a hook may lengthen a datagram by so much */
 
@@ -186,7 +186,7 @@ static int launch_copies(struct sim_net *net, struct sim_packet *p, int copies)
 	return 0;
 }
 
-/* The hook sees a private copy it may change, whatever memory the sender used. */
+/* The hook gets a private copy that it may change, whatever memory the sender used. */
 static int send_one(struct sim_link *from, struct sim_link *to, struct sim_packet p)
 {
 	struct sim_net *net = from->net;
@@ -231,7 +231,7 @@ static void send_refusal(struct sim_link *from, struct sim_packet p)
 	ut_timer_set(&from->net->heap, &w->due, from->net->now + 2 * from->net->cfg.delay);
 }
 
-/* To everybody who listens at the destination. */
+/* To every link that listens at the destination. */
 static int send_packet(struct sim_link *from, struct sim_packet *p)
 {
 	bool group = ut_ip_is_group(p->flow.dst);
@@ -368,7 +368,7 @@ static struct sim_claim *claim_find(struct sim_link *s, const uint8_t addr[16], 
 	return NULL;
 }
 
-/* A host is one process: nobody else could have claimed it. */
+/* A host is one process: no other process could have claimed it. */
 static int sim_claim(struct link *l, const uint8_t addr[16], uint64_t service)
 {
 	struct sim_link *s = sim_of(l);
@@ -440,7 +440,7 @@ static void addrs_drop(struct ut_list *list)
 		addr_drop(list, a->addr);
 }
 
-/* What is under way to this link is lost with it; what it sent still arrives. */
+/* Datagrams to this link are lost with it; those that it sent still arrive. */
 static void forget(struct sim_net *net, const struct link *l)
 {
 	uint32_t i = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * shm_take_inline(): a reader beside the tail's cache line while the writer writes the next message into
- * it, in every interleaving (explore.h). What it takes is whole, and the one that is due. A
+ * it, in every interleaving (explore.h). Each message that it takes is whole, and the one that is due. A
  * reader that trusts the tail alone must be found to take halves.
  */
 #include "explore.h"
@@ -17,7 +17,7 @@ static bool blind(const void *p, uint64_t *ret);
 	})
 #include "model_atomics.h"
 
-#include "../../src/host/shm/ring.c"
+#include "support/shims/shm_ring.c"
 
 #include "support/check.h"
 
@@ -32,7 +32,7 @@ static struct {
 	struct shm_page page;
 	struct shm_tx tx;
 	struct shm_rx rx;
-	int got, glances;
+	int got, by_slot;
 	bool trusting; /* the reader does not look again */
 } w;
 
@@ -83,7 +83,7 @@ static void reader(void)
 
 		mc_until(more, "waits for a message");
 		at = shm_take_inline(&w.rx, &bytes);
-		w.glances += at != NULL;
+		w.by_slot += at != NULL;
 		if (at)
 			take(at, bytes);
 		else if (shm_peek(&w.rx, &h) > 0)
@@ -101,7 +101,7 @@ static void reset(void)
 	w.got = 0;
 }
 
-/* What has been taken, and the words in flight, are in the pasts of the threads. */
+/* The messages taken, and the words in flight, are in the pasts of the threads. */
 static uint64_t state(void)
 {
 	return w.rx.head << 8 | (uint64_t)w.got << 1 | w.rx.held;
@@ -120,10 +120,10 @@ static void search(const char *what, bool want)
 	unsigned long states;
 	bool good = mc_explore(&model, want, &states);
 
-	printf("# %s: %lu states, %d glances, %s\n", what, states, w.glances,
+	printf("# %s: %lu states, %d by the inline slot, %s\n", what, states, w.by_slot,
 	       good ? "all end well" : "a way that does not");
 	fflush(stdout);
-	CHECK(good == want && w.glances);
+	CHECK(good == want && w.by_slot);
 }
 
 int main(void)

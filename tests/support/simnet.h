@@ -6,12 +6,12 @@
  * source: the same seed and the same calls give the same run.
  *
  * The owner's loop:
- *	sim_net_deliver(net, now);             moves what is due to its receivers
+ *	sim_net_deliver(net, now);             moves datagrams that are due to their receivers
  *	... recv(), protocol, send() ...
  *	now = min(sim_net_next(net), the protocols' deadlines);
  */
-#ifndef LINK_SIM_H
-#define LINK_SIM_H
+#ifndef TESTS_SUPPORT_SIMNET_H
+#define TESTS_SUPPORT_SIMNET_H
 
 #include "link/fault.h"
 #include "link/link.h"
@@ -22,11 +22,11 @@ struct sim_config {
 	struct link_fault_rates rates; /* rates.seed seeds the whole net */
 	uint64_t delay;                /* ns from send to arrival */
 	uint64_t jitter;               /* up to so many ns more: disorder */
-	/* Receive buffer of each link in bytes; what does not fit is lost.
+	/* Receive buffer of each link in bytes; datagrams that do not fit are lost.
 	 * 0 = 1 MiB. rx_window is half of it. */
 	uint32_t rx_bytes;
 	unsigned train_packets;        /* 0 = 64 */
-	bool refuse; /* nobody has the address: ECONNREFUSED comes back */
+	bool refuse; /* no link has the address: ECONNREFUSED comes back */
 };
 
 /* One datagram on its way from one link to one other (a copy per receiver for
@@ -57,7 +57,7 @@ int sim_net_open(const struct sim_config *cfg, struct sim_net **ret);
 void sim_net_close(struct sim_net *net);
 void sim_net_hook(struct sim_net *net, sim_hook *hook, void *arg);
 void sim_net_rates(struct sim_net *net, const struct link_fault_rates *rates);
-/* Sets the net's time (it never goes back) and moves what is due. Returns how
+/* Sets the net's time (it never goes back) and moves the datagrams that are due. Returns how
  * many datagrams and error reports reached a receiver. */
 int sim_net_deliver(struct sim_net *net, uint64_t now);
 /* When the next datagram is due, or UT_NEVER (util/heap.h). */
