@@ -39,41 +39,10 @@
 
 #define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
-#define RX_FAST 16   /* messages of a poll that makes no round */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
 /* --- a round --- */
-
-static int fast(struct dev_adapter *a, bool *ret_whole)
-{
-	struct dev_roce *p = dev_roce_of(a);
-	struct shm_channel *c = p->chan;
-	int n = c->ops->poll_fast(c, p->messages, RX_FAST), done = 0;
-
-	if (n > 0) {
-		done = ibp_fast_receive(&a->dev, p->messages, n);
-		if (done < n)
-			ibp_receive_messages(&a->dev, p->messages + done, n - done, ut_now());
-		c->ops->release(c);
-	}
-	/* Some of it was unusual, or a control call has left a QP something to do. */
-	*ret_whole = done < n || ibp_busy(&a->dev);
-	return n;
-}
-
-static int receive_messages(struct dev_adapter *a, uint64_t now)
-{
-	struct dev_roce *p = dev_roce_of(a);
-	struct shm_channel *c = p->chan;
-	int n = c->ops->poll(c, p->messages, DEV_RX_BATCH);
-
-	if (n > 0) {
-		ibp_receive_messages(&a->dev, p->messages, n, now);
-		c->ops->release(c);
-	}
-	return n;
-}
 
 static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 {
@@ -90,7 +59,7 @@ static int receive_batches(struct dev_adapter *a, uint64_t now)
 	int done = 0;
 
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
-		int n = receive_messages(a, now);
+		int n = ibp_poll_messages(&a->dev, now);
 
 		dev_roce_of(a)->link->local_news = n > 0;
 		n += receive_datagrams(a, now);
@@ -158,28 +127,14 @@ static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 	l->ops->sleep(l, on, look);
 }
 
-/* The time is for the memory that the first request names, see util/stage.h; inline data name none. */
-static bool post_direct(struct eng_qp *qp, bool app)
-{
-	const struct eng_swqe *w = ibp_direct_first(qp);
-
-	return ibp_direct_post(qp, app && w && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0);
-}
-
-static bool may_post_direct(struct eng_qp *qp)
-{
-	return ibp_may_direct_post(qp);
-}
-
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.receive = receive,
 	.transmit = transmit,
 	.busy = ibp_busy,
 	.deadline = deadline,
-	.fast = fast,
-	.post_fast = ibp_fast_post,
-	.post_direct = post_direct,
-	.may_post_direct = may_post_direct,
+	.fast = ibp_fast_poll,
+	.finish = ibp_fast_finish,
+	.post = ibp_post,
 	.errors = take_errors,
 	.may_coalesce = ibp_may_coalesce,
 	.coalesce_more = ibp_coalesce_more,

@@ -143,16 +143,20 @@ void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd)
 
 	if (!id)
 		return;
+	t->ch->base.n_attached -= a->base != NULL;
 	shm_area_unmap(a->base, a->length);
 	a->base = shm_area_map(fd, &a->length);
 	a->id = a->base ? id : 0;
 	t->n_areas += a->base != NULL;
+	t->ch->base.n_attached += a->base != NULL;
 }
 
 void shm_access_detach(struct shm_peer_tx *t)
 {
-	for (unsigned i = 0; i < SHM_PEER_AREAS; i++)
+	for (unsigned i = 0; i < SHM_PEER_AREAS; i++) {
+		t->ch->base.n_attached -= t->areas[i].base != NULL;
 		shm_area_unmap(t->areas[i].base, t->areas[i].length);
+	}
 	memset(t->areas, 0, sizeof(t->areas));
 }
 

@@ -201,6 +201,8 @@ static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
 	return n;
 }
 
+static void flush(struct shm_channel *c);
+
 static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 {
 	struct shm_chan *ch = shm_chan_of(c);
@@ -208,7 +210,7 @@ static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 	struct shm_peer_rx *r;
 	int n = 0;
 
-	c->ops->flush(c);
+	flush(c);
 	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
 		return -EAGAIN;
 	ut_list_each(r, &ch->rx, node) {
@@ -301,11 +303,11 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 	return SHM_REACH_LOCAL;
 }
 
-static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+static inline int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		   struct shm_reservation *ret)
 {
 	struct shm_chan *ch = shm_chan_of(c);
-	struct shm_peer_tx *t = shm_peer_get(ch, f, shm_peer_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_last(ch, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
@@ -315,15 +317,18 @@ static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 	if (t->state == SHM_PEER_ASKED)
 		return -EAGAIN;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
-	if (!at)
-		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT)
-				       : shm_peer_result(ch, t, why);
+	if (!at && why == SHM_FULL)
+		return shm_peer_full(t, SHM_PEER_TIMEOUT);
+	if (!at) {
+		shm_peer_tx_drop(ch, t);
+		return -ENOTCONN;
+	}
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
 	return 0;
 }
 
-static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
+static inline void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_peer_tx *t = at->to;
@@ -333,7 +338,7 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 	r->sport = 0;
 	if (at->more) {
 		shm_finish(&t->ring, r, at->skip);
-		shm_chan_of(c)->unshown = true;
+		c->unflushed = true;
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
 		shm_no_notify(&t->ring);
@@ -346,11 +351,50 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 	at->end = t->ring.tail;
 }
 
+/* By words: loads as wide as the stores were (proto/ib/frame_shm.h). */
+static inline void put_message(struct shm_reservation *at, struct shm_post *m)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+
+	for (unsigned i = 0; i < SHM_CHANNEL_HEADER_BYTES / 8; i++)
+		__atomic_store_n((word *)(void *)at->header + i, m->header[i], __ATOMIC_RELAXED);
+	if (m->bytes)
+		memcpy(at->data, m->data, m->bytes);
+	at->more = m->more;
+	at->quiet = m->quiet;
+}
+
+static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	struct shm_reservation at;
+	int r = reserve(c, f, qpn, m->bytes, &at);
+
+	if (r < 0)
+		return r;
+	put_message(&at, m);
+	commit(c, &at, m->bytes);
+	m->end = at.end;
+	return 0;
+}
+
+int shm_channel_default_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	struct shm_reservation at;
+	int r = c->ops->reserve(c, f, qpn, m->bytes, &at);
+
+	if (r < 0)
+		return r;
+	put_message(&at, m);
+	c->ops->commit(c, &at, m->bytes);
+	m->end = at.end;
+	return 0;
+}
+
 static void flush_all(struct shm_chan *ch)
 {
 	struct shm_peer_tx *t, *s;
 
-	ch->unshown = false;
+	ch->base.unflushed = false;
 	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
 			shm_peer_told(ch, t);
@@ -361,7 +405,7 @@ static void flush_all(struct shm_chan *ch)
 
 static void flush(struct shm_channel *c)
 {
-	if (shm_chan_of(c)->unshown)
+	if (c->unflushed)
 		flush_all(shm_chan_of(c));
 }
 
@@ -434,6 +478,7 @@ const struct shm_channel_ops shm_chan_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
+	.post = post,
 	.flush = flush,
 	.notify = notify,
 	.consumed = consumed,
@@ -450,3 +495,104 @@ const struct shm_channel_ops shm_chan_ops = {
 	.quiesce = shm_export_quiesce,
 	.forget = shm_chan_forget,
 };
+
+/* --- the channel that reaches no process, and the slots of those without direct access --- */
+
+static enum shm_reach no_reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
+			    bool *ret_fetches)
+{
+	*ret_fetches = false;
+	return SHM_REACH_WIRE;
+}
+
+static int no_reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct shm_reservation *ret)
+{
+	return -ENOTCONN;
+}
+
+static int no_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	return -ENOTCONN;
+}
+
+static void no_commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
+{
+}
+
+static uint64_t no_consumed(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
+{
+	return UINT64_MAX;
+}
+
+static ssize_t no_fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to,
+		     int n, const struct iovec *from, int k)
+{
+	return -ENOTCONN;
+}
+
+static uint32_t no_generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
+{
+	return 0;
+}
+
+static int no_poll(struct shm_channel *c, struct shm_message *v, int max)
+{
+	return 0;
+}
+
+static int no_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+{
+	return -EAGAIN;
+}
+
+const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
+							  const struct ut_flow *f, uint32_t qpn,
+							  struct shm_access *ret)
+{
+	return NULL;
+}
+
+ssize_t shm_channel_default_access_copy(const struct shm_access *v, uint64_t addr,
+					const struct iovec *iov, int n, bool write)
+{
+	return -ENOTCONN;
+}
+
+uint8_t *shm_channel_default_access_attached(const struct shm_access *v, uint32_t id, uint64_t off,
+					     uint64_t len)
+{
+	return NULL;
+}
+
+void shm_channel_default_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id)
+{
+}
+
+void shm_channel_default_nothing(struct shm_channel *c)
+{
+}
+
+static const struct shm_channel_ops none = {
+	.reach = no_reach,
+	.reserve = no_reserve,
+	.commit = no_commit,
+	.post = no_post,
+	.flush = shm_channel_default_nothing,
+	.notify = shm_channel_default_nothing,
+	.consumed = no_consumed,
+	.fetch = no_fetch,
+	.generation = no_generation,
+	.poll = no_poll,
+	.poll_fast = no_poll_fast,
+	.release = shm_channel_default_nothing,
+	.access_begin = shm_channel_default_access_begin,
+	.access_copy = shm_channel_default_access_copy,
+	.access_attached = shm_channel_default_access_attached,
+	.access_end = shm_channel_default_nothing,
+	.export_area = shm_channel_default_export_area,
+	.quiesce = shm_channel_default_nothing,
+	.forget = shm_channel_default_nothing,
+};
+
+struct shm_channel shm_channel_none = { .ops = &none };

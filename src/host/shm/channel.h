@@ -38,6 +38,15 @@ enum shm_reach {
 	SHM_REACH_LOCAL,
 };
 
+/* A message that is at hand. */
+struct shm_post {
+	uint64_t header[SHM_CHANNEL_HEADER_BYTES / 8];
+	const void *data; /* plain memory, which can be read */
+	uint32_t bytes;   /* of it, at most SHM_CHANNEL_MAX */
+	bool more, quiet; /* as in shm_reservation */
+	uint64_t end;     /* set by post(), likewise */
+};
+
 /* Room for one message. */
 struct shm_reservation {
 	uint8_t *header, *data; /* SHM_CHANNEL_HEADER_BYTES, and as many as were asked for */
@@ -75,6 +84,9 @@ struct shm_channel_ops {
 	 */
 	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
+	/* The message leaves, as by reserve() and commit(). Returns as reserve(). Default:
+	 * shm_channel_default_post, by these two. */
+	int (*post)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */
 	void (*commit)(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes);
@@ -130,11 +142,19 @@ struct shm_channel {
 	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
 	struct shm_export *export;     /* our tables; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
+	bool unflushed;                /* messages were committed with `more`, and flush() was not called */
+	unsigned n_attached;           /* areas of peers that are attached; 0: access_attached() returns NULL */
 };
 
 /* Reaches no process: the default of an adapter without a local path. */
 extern struct shm_channel shm_channel_none;
 
+static inline bool shm_channel_is_none(const struct shm_channel *c)
+{
+	return c == &shm_channel_none;
+}
+
+int shm_channel_default_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 /*
  * Slots of a channel without direct access: access_begin() returns NULL, access_copy() -ENOTCONN,
  * access_attached() NULL. nothing: for flush, notify, release, access_end, quiesce and forget.

@@ -35,6 +35,8 @@
 #include "host/host.h"
 #include "util/heap.h"
 
+#include <string.h>
+
 /* A process that has no processor for so long is stopped. Datagrams wait less: they hold back those
  * to everybody else, which messages do not. */
 #define SHM_PEER_TIMEOUT (300 * UT_MS)
@@ -119,7 +121,6 @@ struct shm_chan {
 	struct host_port life[2]; /* of a pipe, where there are no pidfds */
 	uint64_t sent, received; /* records */
 	unsigned warm; /* a record came so lately: shm_chan_warm() */
-	bool unshown; /* shm_reservation.more */
 	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
 	bool messages; /* messages are wanted: a user has said so */
 	bool no_fetches;
@@ -150,6 +151,14 @@ void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r);
 extern const struct host_port_kind shm_rx_peer_port; /* of shm_peer_rx.peer */
 /* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
 struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
+/* The same. Inline for the peer that was reached last, if that is open. */
+static inline struct shm_peer_tx *shm_peer_last(struct shm_chan *ch, const struct ut_flow *f, unsigned slot)
+{
+	struct shm_peer_tx *t = ch->last;
+
+	return t && t->state == SHM_PEER_OPEN && t->slot == slot && !memcmp(t->addr, f->dst, 16)
+		       ? t : shm_peer_get(ch, f, slot);
+}
 /* The other direction of an open one: who is asked there can answer. */
 bool shm_peer_both(struct shm_chan *ch, const struct shm_peer_tx *t);
 /* The same slot, if it is open; asks nobody. */

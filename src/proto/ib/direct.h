@@ -15,6 +15,7 @@
 
 #include "engine/ring.h"
 #include "proto/ib/port.h"
+#include "proto/post.h"
 
 /* The responder's end. */
 
@@ -34,6 +35,14 @@ static inline bool ibp_may_be_direct(uint8_t opcode)
 	return ops >> opcode & 1;
 }
 
+/* Returns false if the queue pair has no direct access now, whatever the request. */
+static inline bool ibp_direct_is_open(const struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->conn.req;
+
+	return !r->slow && r->framing == &ibp_frame_shm && q->port->chan->export;
+}
+
 /* Returns the request at the cursor if its opcode has direct access, else NULL. */
 static inline struct eng_swqe *ibp_direct_first(struct eng_qp *qp)
 {
@@ -44,10 +53,6 @@ static inline struct eng_swqe *ibp_direct_first(struct eng_qp *qp)
 			       ibp_may_be_direct(w->opcode) ? w : NULL;
 }
 
-/* As ibp_direct_post() and ibp_may_direct_post(), for the request that ibp_direct_first() returned. */
-bool ibp_direct_run(struct eng_qp *qp, struct eng_swqe *w, uint64_t now);
-bool ibp_direct_soon(struct eng_qp *qp, const struct eng_swqe *w);
-
 /* Returns true if nothing is left behind the cursor, and the queue pair has not failed. */
 static inline bool ibp_direct_done(struct eng_qp *qp)
 {
@@ -55,24 +60,12 @@ static inline bool ibp_direct_done(struct eng_qp *qp)
 	       eng_qp_state(qp) == IBV_QPS_RTS;
 }
 
-/* Executes what was posted to the queue pair. Returns true if all of it is complete, without any help
- * of the peer. now: the time, if a thread of the application calls; else 0, as for inline data. */
-static inline bool ibp_direct_post(struct eng_qp *qp, uint64_t now)
-{
-	struct eng_swqe *w = ibp_direct_first(qp);
+/* Executes what was posted to the queue pair, as dev_machine.post asks, from w on, the request that
+ * ibp_direct_first() returned. Never returns PROTO_SENT. */
+enum proto_posted ibp_direct_post(struct eng_qp *qp, struct eng_swqe *w, unsigned how, uint64_t now);
 
-	return w ? ibp_direct_run(qp, w, now) : ibp_direct_done(qp);
-}
-
-/* Returns true if only unprocessed acknowledgements may prevent direct execution of the next request. */
-static inline bool ibp_may_direct_post(struct eng_qp *qp)
-{
-	const struct eng_swqe *w = ibp_direct_first(qp);
-
-	return w && ibp_direct_soon(qp, w);
-}
-
-/* Executes the oldest request. Returns true if it is complete. now: as above. */
+/* Executes the oldest request. Returns true if it is complete. now: the time, if a thread of the
+ * application calls and the request has no inline data; else 0. */
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now);
 /* Returns true if this one can be executed so as soon as what is under way is done, and that is worth the wait. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);

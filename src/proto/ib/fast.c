@@ -22,6 +22,8 @@
 #include "proto/ib/responder.h"
 #include "wire/ib_fields.h"
 
+#include <errno.h>
+
 #define GROUP 8 /* messages that the peer process sees together, where more follow */
 
 /* The framing. */
@@ -68,7 +70,7 @@ static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, c
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
 
-static __attribute__((noinline)) bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+static bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
@@ -77,23 +79,17 @@ static __attribute__((noinline)) bool load_pieces(struct ibp_qp *q, struct eng_s
 	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
 }
 
-static inline bool load_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+/* Returns the payload if plain loads from it are safe, else NULL. Not for an empty one. */
+static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ut_stage *st = &q->port->shm.stage;
 	const uint8_t *from;
 
-	if (!w->length)
-		return true;
-	if (w->flags & IBV_SEND_INLINE) {
-		memcpy(to, eng_swqe_inline(w), w->length);
-		return true;
-	}
+	if (w->flags & IBV_SEND_INLINE)
+		return eng_swqe_inline(w);
 	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
 	from = w->num_sge == 1 ? eng_sge_at(q->qp->pd, w->sge, w->length, false) : NULL;
-	if (!from || !ut_stage_has_seen(st, UT_READABLE, from, w->length))
-		return load_pieces(q, w, to);
-	memcpy(to, from, w->length);
-	return true;
+	return from && ut_stage_has_seen(st, UT_READABLE, from, w->length) ? from : NULL;
 }
 
 static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
@@ -111,12 +107,13 @@ static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
-static inline void put_local_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
-				    uint8_t *at)
+/* Returns true if the header brings the acknowledgement along that is due. */
+static inline bool put_local_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
+				    void *at)
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
-	uint64_t va = w->remote_addr;
-	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_ack_along(q, &va);
+	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_may_ack_along(q);
+	uint64_t va = acks ? ibp_resp_acks(&q->conn.resp) : w->remote_addr;
 
 	ibp_header_put(at, (struct ibp_header){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
@@ -126,6 +123,7 @@ static inline void put_local_header(struct ibp_qp *q, const struct eng_swqe *w, 
 		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey, .va = va,
 		.length = (uint32_t)w->length,
 	});
+	return acks;
 }
 
 static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t *at)
@@ -150,21 +148,40 @@ static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 	return shm->unshown;
 }
 
+/* The payload is copied by the kernel, or from several pieces, straight into the ring. */
+static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng_swqe *w, struct shm_post *m)
+{
+	struct shm_channel *chan = q->port->chan;
+	struct shm_reservation place;
+
+	if (chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, m->bytes, &place) < 0 ||
+	    !load_pieces(q, w, place.data))
+		return false;
+	memcpy(place.header, m->header, sizeof(m->header));
+	place.more = m->more;
+	chan->ops->commit(chan, &place, m->bytes);
+	m->end = place.end;
+	return true;
+}
+
 static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
 	struct shm_channel *chan = q->port->chan;
-	struct shm_reservation place;
+	struct shm_post m;
+	bool acks = put_local_header(q, w, opcode, m.header);
 
-	if (chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
-			       &place) < 0 ||
-	    !load_local(q, w, place.data))
+	m.bytes = (uint32_t)w->length;
+	m.data = m.bytes ? seen_payload(q, w) : NULL;
+	m.more = wait_for_more(&q->port->shm, more);
+	m.quiet = false;
+	if (m.bytes && !m.data ? !put_by_pieces(q, w, &m)
+			       : chan->ops->post(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
-	put_local_header(q, w, opcode, place.header);
+	if (acks)
+		ibp_resp_acked(q);
 	ibp_req_number(q, w);
-	place.more = wait_for_more(&q->port->shm, more);
-	chan->ops->commit(chan, &place, (uint32_t)w->length);
-	q->conn.req.ring_end = place.end;
+	q->conn.req.ring_end = m.end;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += w->length;
@@ -216,6 +233,20 @@ bool ibp_fast_post(struct eng_qp *qp, bool batch)
 	return q->send.cur == tail;
 }
 
+enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
+{
+	struct eng_swqe *w = ibp_direct_first(qp);
+	enum proto_posted r = PROTO_NEEDS_ROUND;
+
+	if (w)
+		r = ibp_direct_post(qp, w, how, now);
+	else if (ibp_direct_done(qp))
+		return PROTO_EXECUTED; /* a round has been faster */
+	if (r == PROTO_NEEDS_ROUND && (how & PROTO_POST_SEND) && ibp_fast_post(qp, how & PROTO_POST_BATCH))
+		r = PROTO_SENT;
+	return r;
+}
+
 bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
 {
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
@@ -230,18 +261,20 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
 	struct shm_channel *chan = port->chan;
-	struct shm_reservation place;
+	struct shm_post m;
 
-	if (ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain ||
-	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
+	if (ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain)
 		return false;
-	ibp_header_put(place.header, (struct ibp_header){
+	ibp_header_put(m.header, (struct ibp_header){
 		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
 		.syndrome = WIRE_SYN_ACK, .psn = psn, .dest_qpn = q->qp->attr.dest_qp_num,
 		.src_qpn = q->qp->qpn, .length = q->conn.resp.msn,
 	});
-	place.quiet = port->shm.quiet;
-	chan->ops->commit(chan, &place, 0);
+	m.bytes = 0;
+	m.more = false;
+	m.quiet = port->shm.quiet;
+	if (chan->ops->post(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &m) < 0)
+		return false;
 	eng_dev_held(dev);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
@@ -462,6 +495,38 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 		dev->counters[ENG_C_rx_bytes] += m[done++].len;
 	dev->counters[ENG_C_rx_pkts] += (uint64_t)done;
 	return done;
+}
+
+int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
+{
+	struct ibp_port *port = dev->proto_port;
+	struct shm_channel *chan = port->chan;
+	int n = -EAGAIN, done = 0;
+
+	if (!shm_channel_is_none(chan))
+		n = chan->ops->poll_fast(chan, port->messages, IBP_FAST_MESSAGES);
+	if (n > 0) {
+		done = ibp_fast_receive(dev, port->messages, n);
+		port->left = port->messages + done;
+		port->n_left = n - done;
+		if (!port->n_left)
+			chan->ops->release(chan);
+	}
+	/* Some of it was unusual, or a control call has left a queue pair something to do. */
+	*ret_whole = done < n || ibp_port_is_busy(port);
+	return n;
+}
+
+void ibp_fast_finish(struct eng_dev *dev, uint64_t now)
+{
+	struct ibp_port *port = dev->proto_port;
+	int n = port->n_left;
+
+	if (!n)
+		return;
+	port->n_left = 0;
+	ibp_receive_messages(dev, port->left, n, now);
+	port->chan->ops->release(port->chan);
 }
 
 /* Returns the queue pair of a datagram, if the responder waits for this one. */

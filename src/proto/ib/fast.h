@@ -6,6 +6,8 @@
 #ifndef PROTO_IB_FAST_H
 #define PROTO_IB_FAST_H
 
+#include "proto/post.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,9 +18,15 @@ struct ibp_qp;
 struct link_rx;
 struct shm_message;
 
+/* dev_machine.post: executes or sends what was posted to a queue pair. */
+enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now);
 /* Sends what was posted to a queue pair. Returns true if all of it has gone to a process of this host;
  * false: the rest waits for eng_proto_ops.qp_kick() and a round. batch: more is posted soon. */
 bool ibp_fast_post(struct eng_qp *qp, bool batch);
+/* dev_machine.fast and .finish: takes in what peer processes have sent, as far as it is usual; the others of
+ * the same poll. */
+int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole);
+void ibp_fast_finish(struct eng_dev *dev, uint64_t now);
 /* Executes messages, in order and without a round, between two of ibp_receive() and ibp_transmit().
  * Returns how many it has executed: the others are for ibp_receive_messages(). */
 int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n);

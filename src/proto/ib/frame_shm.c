@@ -161,8 +161,11 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 
 	if (!shm->response &&
 	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
-	    ibp_resp_ack_along(q, &h.va))
+	    ibp_resp_may_ack_along(q)) {
 		h.flags |= IBP_HEADER_ACKS;
+		h.va = ibp_resp_acks(&q->conn.resp);
+		ibp_resp_acked(q);
+	}
 	ibp_header_put(shm->place.header, h);
 }
 

@@ -204,6 +204,19 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 	}
 }
 
+int ibp_poll_messages(struct eng_dev *dev, uint64_t now)
+{
+	struct ibp_port *port = dev->proto_port;
+	struct shm_channel *chan = port->chan;
+	int n = shm_channel_is_none(chan) ? 0 : chan->ops->poll(chan, port->messages, IBP_MESSAGES);
+
+	if (n > 0) {
+		ibp_receive_messages(dev, port->messages, n, now);
+		chan->ops->release(chan);
+	}
+	return n;
+}
+
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
 {
 	/* A peer may bind its port a moment after it told us its address, so a
@@ -265,7 +278,7 @@ static void send_acks(struct ibp_port *port, bool quiet)
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
 		ibp_resp_ack(ut_container(n, struct ibp_qp, conn.acks));
 	port->shm.quiet = false;
-	if (!quiet)
+	if (!quiet && port->chan->unnotified)
 		port->chan->ops->notify(port->chan);
 }
 
@@ -293,8 +306,9 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 		send_acks(port, acks == ENG_ACKS_QUIETLY);
 	if (port->train.n)
 		ibp_train_flush(port);
-	port->chan->ops->flush(port->chan);
-	if (!port->blocked)
+	if (port->chan->unflushed)
+		port->chan->ops->flush(port->chan);
+	if (!port->blocked && ibp_gsi_waits(&port->gsi))
 		ibp_gsi_run(port);
 	if (ibp_forward_waits(&port->forwards))
 		ibp_forward_run(port);
@@ -320,10 +334,7 @@ bool ibp_acks_pending(struct eng_dev *dev)
 
 bool ibp_busy(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->proto_port;
-
-	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(&port->gsi) ||
-	       ibp_forward_waits(&port->forwards);
+	return ibp_port_is_busy(dev->proto_port);
 }
 
 uint64_t ibp_deadline(struct eng_dev *dev)

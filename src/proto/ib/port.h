@@ -25,6 +25,9 @@
 
 #include <string.h>
 
+#define IBP_MESSAGES 64 /* of the channel, in one poll */
+#define IBP_FAST_MESSAGES 16 /* in one that makes no round */
+
 struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
@@ -43,6 +46,10 @@ struct ibp_port {
 	struct ibp_shm shm;
 	struct ibp_forwards forwards;
 	struct ibp_gsi gsi;
+	/* Messages of one poll of the channel; of the last one on the fast path, those that need the time. */
+	struct shm_message messages[IBP_MESSAGES];
+	const struct shm_message *left;
+	int n_left;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket or a ring is full until the next call */
@@ -128,6 +135,13 @@ static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 
 	eng_dev_held(dev);
 	dev->counters[c]++;
+}
+
+/* Work is left that needs no event from outside. */
+static inline bool ibp_port_is_busy(const struct ibp_port *port)
+{
+	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(&port->gsi) ||
+	       ibp_forward_waits(&port->forwards);
 }
 
 /* The queue pair gets its turn to send in this round or the next. */

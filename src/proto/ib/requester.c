@@ -598,10 +598,12 @@ static enum step run_one(struct ibp_qp *q)
 
 	if (is_local(w->opcode) && !w->verdict)
 		return run_local(q, w);
-	if (ibp_direct(q, w, 0))
-		return STEP_SENT;
-	if (ibp_direct_next(q, w))
-		return STEP_STOP;
+	if (ibp_direct_is_open(q)) {
+		if (ibp_direct(q, w, 0))
+			return STEP_SENT;
+		if (ibp_direct_next(q, w))
+			return STEP_STOP;
+	}
 	if (!start(q, w))
 		return STEP_STOP;
 	if (w->verdict || w->length > q->port->dev->max_msg_sz) {
