@@ -100,7 +100,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
-	int done = a->cm.ops ? ibcm_run(&a->cm, now) : 0;
+	int done = a->cm.ops && ibcm_deadline(&a->cm) <= now ? ibcm_run(&a->cm, now) : 0;
 
 	return done + ibp_transmit(dev, now, acks);
 }

@@ -14,8 +14,6 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-#define UDP_POLLED 1000   /* empty tries until a socket is quiet again */
-
 static void mark(struct host *h, struct host_port *at, uint32_t events)
 {
 	struct udp_link *u = ut_container(h, struct udp_link, host);
@@ -69,13 +67,6 @@ void udp_unwatch(struct udp_link *u, struct udp_port *p)
 	if (u->kept == p)
 		u->kept = NULL;
 	host_unwatch(&u->host, &p->at);
-}
-
-void udp_poll_add(struct udp_link *u, struct udp_port *p)
-{
-	p->polled = UDP_POLLED;
-	if (ut_list_empty(&p->polled_node))
-		ut_list_add_tail(&u->polled, &p->polled_node);
 }
 
 void udp_port_error(struct udp_link *u, struct udp_port *p)

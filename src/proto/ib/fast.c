@@ -507,13 +507,16 @@ int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
 		n = chan->ops->poll_fast(chan, port->messages, IBP_FAST_MESSAGES);
 	if (n > 0) {
 		done = ibp_fast_receive(dev, port->messages, n);
-		port->left = port->messages + done;
-		port->n_left = n - done;
-		if (!port->n_left)
-			chan->ops->release(chan);
+		if (done < n) {
+			port->left = port->messages + done;
+			port->n_left = n - done;
+			*ret_whole = true;
+			return n;
+		}
+		chan->ops->release(chan);
 	}
-	/* Some of it was unusual, or a control call has left a queue pair something to do. */
-	*ret_whole = done < n || ibp_port_is_busy(port);
+	/* A control call may have left a queue pair something to do. */
+	*ret_whole = ibp_port_is_busy(port);
 	return n;
 }
 

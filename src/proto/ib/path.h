@@ -43,16 +43,25 @@ int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct
 		      uint16_t sport);
 int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av);
 
-/* True if a packet of a connection on this path may have come so (IBTA 9.6.1.5): between its
- * addresses on Ethernet, between its LIDs and with its GRH, or none, on InfiniBand. */
-bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a);
-
-/* The same for addresses alone: Ethernet, and the shm channel. */
+/* Returns true if a packet of a connection on this path may have come between these addresses: Ethernet, and
+ * the shm channel. */
 static inline bool ibp_path_between(const struct ibp_path *path, const uint8_t src[16],
 				    const uint8_t dst[16])
 {
 	return path->valid && memcmp(src, path->flow.dst, 16) == 0 &&
 	       memcmp(dst, path->flow.src, 16) == 0;
+}
+
+/* The same for both link layers (IBTA 9.6.1.5): between its addresses on Ethernet, between its LIDs and with
+ * its GRH, or without one, on InfiniBand. */
+static inline bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a)
+{
+	const struct ut_flow *f = &path->flow;
+
+	if (!f->lids)
+		return ibp_path_between(path, a->src, a->dst);
+	return path->valid && a->slid == f->dlid && a->dlid == f->slid && a->grh == f->grh &&
+	       (!a->grh || ibp_path_between(path, a->src, a->dst));
 }
 
 static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)

@@ -231,7 +231,7 @@ static void fire_timers(struct ibp_port *port)
 {
 	struct ut_timer *t;
 
-	while ((t = ut_heap_expired(&port->timers, port->now))) {
+	while (ut_heap_next(&port->timers) <= port->now && (t = ut_heap_expired(&port->timers, port->now))) {
 		struct ibp_qp *q = ut_container(t, struct ibp_qp, conn.req.timer);
 
 		if (q->qp->type == IBV_QPT_XRC_RECV)
@@ -239,6 +239,20 @@ static void fire_timers(struct ibp_port *port)
 		else
 			ibp_req_timer(q);
 	}
+}
+
+void ibp_kick(struct eng_qp *qp)
+{
+	enum ibv_qp_state st = eng_qp_state(qp);
+	struct ibp_qp *q = ibp_qp(qp);
+
+	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE) {
+		eng_qp_flush(qp);
+		return;
+	}
+	if (!ut_list_empty(&q->active))
+		q->port->judged = NULL;
+	ibp_activate(q);
 }
 
 static void give_turn(struct ibp_qp *q)

@@ -137,7 +137,10 @@ static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 	dev->counters[c]++;
 }
 
-/* Work is left that needs no event from outside. */
+/* eng_proto_ops.qp_kick: a queue pair with posted work gets its turn in the next round. */
+void ibp_kick(struct eng_qp *qp);
+
+/* Returns true if work is left that needs no event from outside. */
 static inline bool ibp_port_is_busy(const struct ibp_port *port)
 {
 	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(&port->gsi) ||

@@ -203,20 +203,6 @@ static void qp_state(struct eng_qp *qp)
 	ibp_slow_state(ibp_qp(qp), qp);
 }
 
-static void qp_kick(struct eng_qp *qp)
-{
-	enum ibv_qp_state st = eng_qp_state(qp);
-	struct ibp_qp *q = ibp_qp(qp);
-
-	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE) {
-		eng_qp_flush(qp);
-		return;
-	}
-	if (!ut_list_empty(&q->active))
-		q->port->judged = NULL;
-	ibp_activate(q);
-}
-
 const struct eng_proto_ops ibp_proto_ops = {
 	.name = "ib",
 	.qp_size = sizeof(struct ibp_qp),
@@ -228,7 +214,7 @@ const struct eng_proto_ops ibp_proto_ops = {
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
 	.qp_state = qp_state,
-	.qp_kick = qp_kick,
+	.qp_kick = ibp_kick,
 	.ah_check = ah_check,
 };
 
