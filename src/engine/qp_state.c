@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sched.h>
 
-/* The 50 us that a peer puts an answer off at most (device/progress/delayed_ack.h), and its thread's way to a
+/* The 50 us that a peer puts an answer off at most (device/progress/deferred.h), and its thread's way to a
  * processor. */
 #define ANSWER_NS 200000ull
 
