@@ -24,7 +24,7 @@ void look_again(struct shm_channel *c);
 #include "../../src/host/shm/channel.c"
 #undef shm_channel_settle
 #include "link/local/datagrams.h"
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 #include "support/check.h"
 

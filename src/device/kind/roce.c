@@ -14,26 +14,21 @@
 #include "cm/ibcm/ibcm.h"
 #include "device/fork.h"
 #include "device/kind/records.h"
+#include "device/kind/roce_addr.h"
 #include "device/kind/roce_cm.h"
 #include "device/kind/roce_link.h"
-#include "device/why.h"
 #include "engine/gid.h"
-#include "link/udp/udp.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
-#include "proto/ib/gsi.h"
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
-#include "util/ip.h"
-#include "util/log.h"
 #include "util/rng.h"
 #include "util/sys.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,85 +137,6 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.acknowledge = ibp_acknowledge,
 	.drain = drain,
 	.sleep = sleep_on_link);
-
-/* --- addresses --- */
-
-static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
-{
-	char sentence[320];
-
-	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, dev_roce_udp_port(),
-		 udp_explain(g->gid.raw, dev_roce_udp_port(), error));
-	ut_warn("%s", sentence);
-	dev_why_keep(sentence);
-}
-
-static uint32_t scope_of(const struct eng_gid *g)
-{
-	return ut_ip_is_linklocal(g->gid.raw) ? g->ifindex : 0;
-}
-
-static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
-{
-	struct link *l = dev_roce_of(a)->link;
-	int r = l->ops->add_addr(l, g->gid.raw, scope_of(g));
-
-	if (r < 0)
-		explain(a, g, r);
-	else
-		ibp_gsi_addr(&a->dev, g->gid.raw, true);
-	return r;
-}
-
-static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
-{
-	struct link *l = dev_roce_of(a)->link;
-
-	ibp_gsi_addr(&a->dev, addr, false);
-	l->ops->del_addr(l, addr);
-}
-
-/* One address is enough: the others are reported. */
-static int bind_addrs(struct dev_adapter *a)
-{
-	int good = 0, error = -EADDRNOTAVAIL;
-
-	eng_dev_held(&a->dev);
-	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = eng_gid_at(&a->dev, i);
-		int r = g ? add_addr(a, g) : -EADDRNOTAVAIL;
-
-		if (g && r < 0)
-			error = r;
-		good += g && r == 0;
-	}
-	return good ? 0 : error;
-}
-
-/* A group's address on the wire is the GID itself; IPv4 groups are mapped. */
-static int mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
-{
-	struct dev_adapter *a = dev_adapter_of(dev);
-
-	struct link *l;
-
-	if (!a->wired)
-		return -ENODEV;
-	l = dev_roce_of(a)->link;
-	return l->ops->join(l, mgid->raw, a->info.ifindex);
-}
-
-static void mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
-{
-	struct dev_adapter *a = dev_adapter_of(dev);
-
-	struct link *l;
-
-	if (!a->wired || dev_is_foreign(dev))
-		return;
-	l = dev_roce_of(a)->link;
-	l->ops->leave(l, mgid->raw, a->info.ifindex);
-}
 
 /* --- life --- */
 
@@ -367,8 +283,8 @@ static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
 }
 
 DEV_OVERLAY(static const struct eng_dev_ops ops, DEV_DEFAULT_OPS,
-	.mcast_join = mcast_join,
-	.mcast_leave = mcast_leave,
+	.mcast_join = dev_roce_mcast_join,
+	.mcast_leave = dev_roce_mcast_leave,
 	.query_port = query_port);
 
 /* An address handle may be made before the first QP, and the protocol asks its port about it. */
@@ -404,11 +320,11 @@ DEV_OVERLAY(const struct dev_kind_row dev_roce_row, DEV_DEFAULT_ROW,
 	.machine = &machine,
 	.proto = proto,
 	.wire = wire,
-	.bind = bind_addrs,
+	.bind = dev_roce_bind,
 	.fd = fd,
 	.start = start,
-	.add_addr = add_addr,
-	.del_addr = del_addr,
+	.add_addr = dev_roce_add_addr,
+	.del_addr = dev_roce_del_addr,
 	.forget = forget,
 	.leave = leave,
 	.unwire = unwire);

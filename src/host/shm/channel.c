@@ -303,29 +303,37 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 	return SHM_REACH_LOCAL;
 }
 
-static inline int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
-		   struct shm_reservation *ret)
+/* Returns the record that *ret is about, or NULL, and in *ret_error what reserve() returns then. */
+static inline struct shm_record *make_room(struct shm_chan *ch, const struct ut_flow *f, uint32_t qpn,
+					   uint32_t bytes, struct shm_reservation *ret, int *ret_error)
 {
-	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_tx *t = shm_peer_last(ch, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
 
+	*ret_error = -ENOTCONN;
 	if (!t || (t->state == SHM_PEER_OPEN && !t->messages))
-		return -ENOTCONN;
+		return NULL;
+	*ret_error = -EAGAIN;
 	if (t->state == SHM_PEER_ASKED)
-		return -EAGAIN;
+		return NULL;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
-	if (!at && why == SHM_FULL)
-		return shm_peer_full(t, SHM_PEER_TIMEOUT);
 	if (!at) {
-		shm_peer_tx_drop(ch, t);
-		return -ENOTCONN;
+		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT) : shm_peer_result(ch, t, why);
+		return NULL;
 	}
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
-	return 0;
+	return at;
+}
+
+static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct shm_reservation *ret)
+{
+	int error;
+
+	return make_room(shm_chan_of(c), f, qpn, bytes, ret, &error) ? 0 : error;
 }
 
 static inline void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
@@ -367,10 +375,10 @@ static inline void put_message(struct shm_reservation *at, struct shm_post *m)
 static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
 {
 	struct shm_reservation at;
-	int r = reserve(c, f, qpn, m->bytes, &at);
+	int error;
 
-	if (r < 0)
-		return r;
+	if (!make_room(shm_chan_of(c), f, qpn, m->bytes, &at, &error))
+		return error;
 	put_message(&at, m);
 	commit(c, &at, m->bytes);
 	m->end = at.end;

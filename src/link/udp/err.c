@@ -2,7 +2,7 @@
 /* What ICMP said about earlier sends: the sockets' error queues. */
 #include "link/udp/err.h"
 
-#include "link/sys.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -40,7 +40,7 @@ static int read_report(struct udp_port *p, struct link_err *ret)
 		h.msg_namelen = sizeof(sa);
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
-		if (LINK_SYS(SYS_recvmsg, p->at.fd, &h, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+		if (UT_SYS(SYS_recvmsg, p->at.fd, &h, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 			return 0;
 		if (!h.msg_namelen)
 			continue;

@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_ERR_H
 #define LINK_UDP_ERR_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 int udp_error(struct link *l, struct link_err *ret);
 

@@ -5,7 +5,6 @@
  */
 #include "link/udp/locals.h"
 
-#include "link/sys.h"
 #include "link/udp/order.h"
 #include "link/udp/poll.h"
 #include "link/udp/rx.h"
@@ -14,6 +13,7 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 	host_peer_watches_drop(&u->host, &lo->at);
 	udp_unwatch(u, &lo->main);
 	host_unwatch(&u->host, &lo->at.mail);
-	link_sys_close(&lo->order.lock);
+	ut_close_fd(&lo->order.lock);
 	ut_list_del(&lo->at.node);
 	free(lo);
 }
@@ -65,7 +65,7 @@ static void hide(struct udp_link *u, struct udp_local *lo)
 	union ut_sockaddr sa;
 	socklen_t n = ut_ip_to_sockaddr(lo->at.addr, UDP_DISCARD, lo->at.scope, &sa);
 
-	if (LINK_SYS(SYS_connect, lo->main.at.fd, &sa, n) < 0)
+	if (UT_SYS(SYS_connect, lo->main.at.fd, &sa, n) < 0)
 		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
 }
 
@@ -89,7 +89,7 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 
 		host_outbox_flush(&u->host);
 		if (u->host.outbox_used)
-			LINK_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
+			UT_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
 	}
 	if (u->carry.local == lo)
 		u->carry.left = 0;
@@ -186,7 +186,7 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 	if (r == 0)
 		r = open_local(u, lo);
 	if (r < 0) {
-		link_sys_close(&lock);
+		ut_close_fd(&lock);
 		local_free(u, lo);
 		if (first)
 			u->host.slot = HOST_NO_SLOT;

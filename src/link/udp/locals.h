@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_LOCALS_H
 #define LINK_UDP_LOCALS_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* locals.c: local addresses, and the slot that they share. */
 int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope);

@@ -19,7 +19,6 @@
  */
 #include "link/udp/order.h"
 
-#include "link/sys.h"
 #include "link/udp/poll.h"
 #include "link/udp/probe.h"
 #include "link/udp/rx.h"
@@ -28,6 +27,7 @@
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -64,7 +64,7 @@ static void send_probe(struct udp_link *u, struct udp_local *lo, unsigned index)
 	p[UDP_PROBE_SLOT] = (uint8_t)u->host.slot;
 	memcpy(p + UDP_PROBE_NONCE, &lo->order.nonce, 8);
 	u->stats.probes++;
-	LINK_SYS(SYS_sendto, lo->main.at.fd, p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL, &sa, n);
+	UT_SYS(SYS_sendto, lo->main.at.fd, p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL, &sa, n);
 }
 
 static void start(struct udp_link *u, struct udp_local *lo, int lock)
@@ -163,7 +163,7 @@ static void finish(struct udp_link *u, struct udp_local *lo)
 		o->pause *= 2;
 	attach(u, lo);
 	tell(u, lo, HOST_MSG_ORDER, 0);
-	link_sys_close(&o->lock);
+	ut_close_fd(&o->lock);
 	host_records_news(&u->host, &lo->at);
 }
 
@@ -327,7 +327,7 @@ static bool wait_news(struct udp_local *lo)
 	if (now >= lo->order.until)
 		return false;
 	t.tv_nsec = (long)(lo->order.until - now);
-	return LINK_SYS(SYS_ppoll, p, 2, &t, NULL, 8) > 0;
+	return UT_SYS(SYS_ppoll, p, 2, &t, NULL, 8) > 0;
 }
 
 void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
@@ -359,5 +359,5 @@ void udp_order_left(struct udp_link *u, struct udp_local *lo)
 			tell(u, lo, HOST_MSG_LEFT, i);
 			break;
 		}
-	link_sys_close(&o->lock);
+	ut_close_fd(&o->lock);
 }

@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_ORDER_H
 #define LINK_UDP_ORDER_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* order.c */
 void udp_order_init(struct udp_order *o);

@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_POLL_H
 #define LINK_UDP_POLL_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 #define UDP_POLLED 1000 /* empty tries until a socket is quiet again */
 

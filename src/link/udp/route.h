@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_ROUTE_H
 #define LINK_UDP_ROUTE_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* The process that a datagram is for. */
 enum udp_route {

@@ -8,7 +8,7 @@
  */
 #include "link/udp/rx.h"
 
-#include "link/sys.h"
+#include "link/udp/group.h"
 #include "link/udp/mad.h"
 #include "link/udp/order.h"
 #include "link/udp/poll.h"
@@ -17,6 +17,7 @@
 #include "link/udp/udp.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, p->at.fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
+		r = UT_SYS(SYS_recvmsg, p->at.fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
 		if (r >= 0 || r == -EAGAIN)
 			break;
 		udp_port_error(u, p);
@@ -376,7 +377,7 @@ static long read_kept(struct udp_link *u, struct iovec *iov, int n)
 	/* A pending error is reported first; then the data behind it. */
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, u->kept->at.fd, &h, MSG_DONTWAIT);
+		r = UT_SYS(SYS_recvmsg, u->kept->at.fd, &h, MSG_DONTWAIT);
 		if (r >= 0 || r == -EAGAIN || r == -EFAULT)
 			break;
 		udp_port_error(u, u->kept);

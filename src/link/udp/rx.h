@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_RX_H
 #define LINK_UDP_RX_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* rx.c, tx.c, err.c: the slots of link_ops. */
 int udp_recv(struct link *l, struct link_rx *v, int max);

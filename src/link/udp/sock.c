@@ -5,8 +5,8 @@
  */
 #include "link/udp/sock.h"
 
-#include "link/sys.h"
 #include "util/faulty.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -50,7 +50,7 @@ static int open_sender(bool v4)
 		r = v4 ? opt(fd, IPPROTO_IP, IP_RECVERR, 1)
 		       : opt(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
 	if (r < 0) {
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 		return r;
 	}
 	/* Nice to have: a smaller buffer or a missing loop only costs. */
@@ -86,7 +86,7 @@ static int bind_or_close(int fd, int r, const uint8_t addr[16], uint16_t port, u
 	if (r == 0 && ut_bind(fd, &sa.sa, n) < 0)
 		r = -errno;
 	if (r < 0) {
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 		return r;
 	}
 	return fd;
@@ -180,10 +180,10 @@ static bool gso_try(int fd, const uint8_t addr[16])
 	if (ut_bind(fd, &sa.sa, n) < 0 || getsockname(fd, &sa.sa, &n) < 0 ||
 	    opt(fd, IPPROTO_UDP, UDP_SEGMENT, 8) < 0)
 		return false;
-	if (LINK_SYS(SYS_sendto, fd, "0123456789abcdef", 16, MSG_DONTWAIT, &sa, n) != 16)
+	if (UT_SYS(SYS_sendto, fd, "0123456789abcdef", 16, MSG_DONTWAIT, &sa, n) != 16)
 		return false;
 	for (int i = 0; i < 2; i++)
-		if (LINK_SYS(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT, NULL, NULL) != 8)
+		if (UT_SYS(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT, NULL, NULL) != 8)
 			return false;
 	return true;
 }
@@ -197,7 +197,7 @@ bool udp_sock_gso(void)
 		int fd = open_sender(v4);
 		bool ok = fd >= 0 && gso_try(fd, v4 ? lo4 : lo6);
 
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 		if (ok)
 			return true;
 	}

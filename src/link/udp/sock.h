@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_SOCK_H
 #define LINK_UDP_SOCK_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* sock.c: each returns a descriptor or -errno. */
 int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope);

@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_STEER_H
 #define LINK_UDP_STEER_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* steer.c */
 int udp_steer(int fd, const uint16_t *at, unsigned n);

@@ -9,12 +9,13 @@
  */
 #include "link/udp/tx.h"
 
-#include "link/sys.h"
+#include "link/udp/group.h"
 #include "link/udp/poll.h"
 #include "link/udp/sock.h"
 #include "link/udp/udp.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static void tx_open(struct udp_link *u, struct udp_local *lo, const struct ut_fl
 	if (fd < 0)
 		return;
 	if (udp_watch(u, &t->port) < 0) {
-		link_sys_close(&t->port.at.fd);
+		ut_close_fd(&t->port.at.fd);
 		return;
 	}
 	udp_tx_defaults(fd, ut_ip_is_v4(f->src), t->tos, t->ttl);
@@ -219,7 +220,7 @@ static int send_once(struct udp_link *u, const struct ut_flow *f, const struct t
 		h.msg_control = NULL;
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_send++;
-		r = LINK_SYS(SYS_sendmsg, w->port->at.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+		r = UT_SYS(SYS_sendmsg, w->port->at.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (r >= 0 || !may_be_old(r))
 			break;
 		udp_port_error(u, w->port);

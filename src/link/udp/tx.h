@@ -2,7 +2,7 @@
 #ifndef LINK_UDP_TX_H
 #define LINK_UDP_TX_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* Default TOS and TTL of a socket, so that the usual packet needs no ancillary data. */
 void udp_tx_defaults(int fd, bool v4, int tos, int ttl);

@@ -37,10 +37,4 @@ int udp_open(uint16_t port, struct link **ret);
 struct host *udp_host(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
 
-/*
- * Why an address cannot be used, for doctor and for error sentences: another
- * user, the kernel's rxe, or no permission. Static text.
- */
-const char *udp_explain(const uint8_t addr[16], uint16_t port, int error);
-
 #endif

@@ -5,8 +5,8 @@
  * what is known about the order of the group. Everything is guarded by the
  * owner's progress lock.
  */
-#ifndef LINK_UDP_LOCAL_H
-#define LINK_UDP_LOCAL_H
+#ifndef LINK_UDP_STATE_H
+#define LINK_UDP_STATE_H
 
 #include "host/host.h"
 #include "host/mailbox.h"
@@ -132,10 +132,5 @@ static inline bool udp_slot_is_fixed(const struct udp_link *u)
 
 /* Each local address. */
 #define udp_each_local(lo, u) ut_list_each(lo, &(u)->host.addrs, at.node)
-
-/* udp.c: datagrams to a group by message, to all members of the source address. */
-int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
-		   size_t seg);
-bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
 
 #endif
