@@ -129,7 +129,7 @@ static void writer(void)
 	for (unsigned i = w.before; i < w.records; i++)
 		write_one(i);
 	if (w.quiet && !w.mute)
-		shm_peer_result(&w.writer, &w.tx, shm_show(&w.tx.ring));
+		shm_peer_result(&w.writer, &w.tx, shm_publish(&w.tx.ring));
 }
 
 /* --- the reader --- */
@@ -236,7 +236,7 @@ static void reset(void)
 	w.rx.ring = (struct shm_rx){ .ring = w.ring, .consumer = w.consumer, .head = w.start,
 				     .seen = w.start };
 	w.tx.ring = (struct shm_tx){ .ring = w.ring, .consumer = w.consumer, .page = n->page,
-				     .tail = w.start, .head = w.start, .shown = w.start };
+				     .tail = w.start, .head = w.start, .published = w.start };
 	w.tx.since = 0;
 	for (unsigned i = 0; i < w.before; i++)
 		write_one(i);

@@ -93,7 +93,7 @@ static void count_maps(struct sp_held *h)
 	CF_TRUE(f);
 	while (fgets(line, sizeof(line), f)) {
 		h->maps++;
-		h->ears += strstr(line, "dapple-ear") != NULL;
+		h->ears += strstr(line, "dapple-consumer") != NULL;
 	}
 	fclose(f);
 	h->maps -= h->ears;

@@ -78,8 +78,8 @@ static void show(struct shm_channel *c)
 
 	c->unflushed = false;
 	for (int i = 0; i < net->w->n; i++)
-		if (h->tx[i].ring && h->tx[i].shown != h->tx[i].tail)
-			shm_show(&h->tx[i]);
+		if (h->tx[i].ring && h->tx[i].published != h->tx[i].tail)
+			shm_publish(&h->tx[i]);
 }
 
 static uint64_t taken(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)

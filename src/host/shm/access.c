@@ -1,35 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Visits between the processes of near.h, see host/shm/export.h. The way into another's memory is its
- * own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
- * reaches nothing any more after an exec or under the same process number, and needs no leave to
- * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
- * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
- * word of life (host/liveness.h) says before each piece that it is still the one, or the descriptor does.
- */
 #include "host/shm/access.h"
 
-#include "host/shm/handshake.h"
-
-#include "host/shm/channel.h"
-#include "util/syscall.h"
+#include "host/liveness.h"
 #include "host/shm/area.h"
+#include "host/shm/channel.h"
+#include "host/shm/handshake.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <poll.h>
 #include <sched.h>
 
-#define LOOKS_YIELD 64u /* looks at a visitor before sleeping in between */
+#define LOOKS_YIELD 64u /* looks at the access of a peer before sleeping in between */
 #define WAIT_NS 50000l
-#define WAITS_ALIVE 20u  /* naps between looks whether it lives */
+#define WAITS_ALIVE 20u  /* waits between looks whether the peer process lives */
 
 int shm_access_memory(struct shm_chan *ch)
 {
-	/* Whose death is not noticed must not come: one could wait for it for ever. */
+	/* Without pidfds the death of a peer during its access would go unnoticed, and quiesce() wait for ever. */
 	if (!ch->direct || ch->life[0].fd >= 0 || ut_refused(EMFILE))
 		return -1;
 	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -62,7 +53,7 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 
 	if (!t || t->memory < 0 || memcmp(t->local_addr, f->src, 16))
 		return NULL;
-	/* Who has taken something out of our ring got our page before: it sees the visit. */
+	/* A peer that has consumed a record of our ring has our process page, and sees the access. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
 	ch->access++;
@@ -77,7 +68,7 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 	return &t->ring.page->export;
 }
 
-/* Behind its number is still the program that told it. */
+/* Returns true if the process number still stands for the program that stated it. */
 static bool is_same(const struct shm_peer_tx *t)
 {
 	switch (host_life(&t->ring.page->life)) {
@@ -97,7 +88,7 @@ static ssize_t reach_by_number(struct shm_peer_tx *t, uint64_t addr, const struc
 		return -ESRCH;
 	r = UT_SYS(write ? SYS_process_vm_writev : SYS_process_vm_readv, t->pid, iov, (long)n,
 		     &there, 1L, 0L);
-	/* A filter or a rule that came later: not again. */
+	/* Not permitted any more (a filter, a rule), or dead: not tried again. */
 	if (r == -EPERM || r == -ENOSYS || r == -ESRCH)
 		t->pid = 0;
 	return r;
@@ -124,7 +115,7 @@ void shm_access_end(struct shm_channel *c)
 	atomic_store_explicit(&shm_chan_of(c)->page->access, 0, memory_order_release);
 }
 
-/* --- memory that is exported --- */
+/* --- attached areas --- */
 
 uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
 {
@@ -176,43 +167,36 @@ void shm_export_area(struct shm_channel *c, const struct shm_message *m, uint32_
 
 /* --- direct access of peers to us --- */
 
-static bool is_dead(const struct shm_peer_rx *r)
-{
-	struct pollfd v = { r->peer.fd, POLLIN, 0 };
-
-	return poll(&v, 1, 0) > 0;
-}
-
-/* Its processor may have been taken away in the middle, and it may have been stopped there. */
-static void wait_out(const struct shm_peer_rx *r, uint64_t visit)
+/* The peer's thread may have been preempted, or stopped, during its access. */
+static void wait_out(const struct shm_peer_rx *r, uint64_t access)
 {
 	const _Atomic uint64_t *now = &r->page->access;
-	const struct timespec nap = { 0, WAIT_NS };
+	const struct timespec pause = { 0, WAIT_NS };
 
-	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == visit; n++) {
+	for (unsigned n = 0; atomic_load_explicit(now, memory_order_acquire) == access; n++) {
 		if (n < LOOKS_YIELD) {
 			sched_yield();
 			continue;
 		}
-		if (n % WAITS_ALIVE == 0 && is_dead(r))
+		if (n % WAITS_ALIVE == 0 && host_is_dead(r->peer.fd))
 			return;
 		if (n == 20000)
 			ut_warn("a peer process of this host has stopped in the middle of a Read or Write "
 				"here: deregistration of the memory waits for it; continue or end that "
 				"process");
-		UT_SYS(SYS_nanosleep, &nap, NULL);
+		UT_SYS(SYS_nanosleep, &pause, NULL);
 	}
 }
 
 void shm_export_quiesce_one(struct shm_chan *ch, const struct shm_peer_rx *r)
 {
-	uint64_t visit;
+	uint64_t access;
 
 	if (!r->page)
 		return;
-	visit = atomic_load_explicit(&r->page->access, memory_order_acquire);
-	if (visit && visit >> 32 == ch->page->id)
-		wait_out(r, visit);
+	access = atomic_load_explicit(&r->page->access, memory_order_acquire);
+	if (access && access >> 32 == ch->page->id)
+		wait_out(r, access);
 }
 
 void shm_export_quiesce(struct shm_channel *c)

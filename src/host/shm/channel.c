@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Datagrams and messages through the rings of near.h. */
 #include "host/shm/channel.h"
 
 #include "host/shm/access.h"
@@ -25,14 +24,14 @@ int shm_peer_full(struct shm_peer_tx *t, uint64_t patience)
 {
 	if (!t->since)
 		t->since = ut_now();
-	/* A receiver that does not read for so long is stopped: as lost on the wire. */
+	/* A receiver that does not read for so long is stopped: the message counts as lost on the wire. */
 	return ut_now() - t->since < patience ? -EAGAIN : -ENOBUFS;
 }
 
 int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
 {
 	switch (r) {
-	case SHM_PUT_RING:
+	case SHM_PUT_WAKE:
 		wake_peer(t->wake.fd);
 		break;
 	case SHM_FULL:
@@ -48,7 +47,7 @@ int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
 	return 0;
 }
 
-/* The slot of a QPN, HOST_NO_SLOT for the numbers that keep to the wire. */
+/* Returns the slot of a QPN, HOST_NO_SLOT for numbers that keep to the wire. */
 static unsigned slot_of(const struct ut_flow *f, uint32_t qpn)
 {
 	return ut_ip_is_group(f->dst) ? HOST_NO_SLOT : shm_peer_slot(qpn);
@@ -86,8 +85,8 @@ static void message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
 	memcpy(ret->dst, r->local_addr, 16);
 }
 
-/* The oldest record of a ring: 1 and its head, or 0. A ring with nonsense in it is dropped by the next release,
- * since messages before it may still be looked at. */
+/* Reads the head of the oldest record of a ring. Returns 1 or 0. A ring with an invalid record is dropped by the next
+ * release, since messages before it may still be held. */
 static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h)
 {
 	int got = !r->ring.ring || r->broken || !shm_waiting(&r->ring) ? 0 : shm_peek(&r->ring, h);
@@ -102,7 +101,7 @@ static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h
 	return got;
 }
 
-/* The other rings have their turn first. */
+/* The other rings have their turn before this one. */
 static void took_from(struct shm_chan *ch, struct shm_peer_rx *r)
 {
 	ut_list_del(&r->node);
@@ -182,7 +181,7 @@ static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
 	return n;
 }
 
-#define FAST_RINGS 4 /* more are looked at by poll_messages() alone */
+#define FAST_RINGS 4 /* more are read by poll_messages() alone */
 
 static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
 {
@@ -254,7 +253,7 @@ void shm_channel_settle(struct shm_channel *c)
 
 	if (!atomic_load_explicit(&ch->page->on, memory_order_relaxed))
 		return;
-	/* As in shm_put(): the head has moved, now look at the tail again. */
+	/* As in ring.h: the head was stored, now the tail is read again. */
 	atomic_thread_fence(memory_order_seq_cst);
 	ut_list_each(r, &ch->rx, node)
 		if (r->ring.ring && !r->broken && shm_waiting(&r->ring)) {
@@ -265,10 +264,8 @@ void shm_channel_settle(struct shm_channel *c)
 
 /* --- slots of shm_channel_ops --- */
 
-/* Messages through the rings of near.h: the slots of shm_channel_ops. */
-
-_Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
-_Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "a note is a record's");
+_Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "two names of the same");
+_Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "the header is the record's");
 
 #define FETCH_IOV 1024 /* IOV_MAX */
 
@@ -291,10 +288,10 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 		return SHM_REACH_WIRE;
 	if (t->state == SHM_PEER_ASKED)
 		return SHM_REACH_ASKED;
-	/* A ring stands for one pair of addresses. */
+	/* A ring is for one pair of addresses. */
 	if (!t->messages || memcmp(t->local_addr, f->src, 16))
 		return SHM_REACH_WIRE;
-	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
+	/* Responses come by the other ring. Without it the local path is not taken. */
 	if (!shm_peer_both(shm_chan_of(c), t)) {
 		shm_handshake_await(shm_chan_of(c), f);
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
@@ -350,10 +347,10 @@ static inline void commit(struct shm_channel *c, struct shm_reservation *at, uin
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
 		shm_no_notify(&t->ring);
-		c->unnotified += !t->untold;
-		t->untold = true;
+		c->unnotified += !t->unnotified;
+		t->unnotified = true;
 	} else {
-		shm_peer_told(shm_chan_of(c), t);
+		shm_peer_notified(shm_chan_of(c), t);
 		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
@@ -405,9 +402,9 @@ static void flush_all(struct shm_chan *ch)
 	ch->base.unflushed = false;
 	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
-			shm_peer_told(ch, t);
-			if (t->ring.shown != t->ring.tail)
-				shm_peer_result(ch, t, shm_show(&t->ring));
+			shm_peer_notified(ch, t);
+			if (t->ring.published != t->ring.tail)
+				shm_peer_result(ch, t, shm_publish(&t->ring));
 		}
 }
 
@@ -435,7 +432,7 @@ static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *
 	return UT_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)k, 0);
 }
 
-/* The token goes along in the same call, which reads one address space: the one it is in. */
+/* Reads the token by the same call, which reads one address space: so the payload is of the process that has it. */
 static ssize_t fetch_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
 			  const struct iovec *from, int k)
 {
@@ -468,7 +465,7 @@ static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const s
 	if (host_life(&r->page->life) != HOST_LIFE_HERE)
 		return fetch_token(r, to, n, from, k);
 	got = copy_in(r->pid, to, n, from, k);
-	/* What was read from another was read for nothing. */
+	/* The process may have ended during the call, and the bytes be another one's. */
 	if (got >= 0 && host_life(&r->page->life) != HOST_LIFE_HERE &&
 	    !shm_access_probe(r->pid, r->probe, r->token))
 		return -ESRCH;

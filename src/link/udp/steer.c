@@ -29,7 +29,7 @@
 #define SO_ATTACH_REUSEPORT_CBPF 51
 #endif
 
-#define STEER_NOBODY 0xffffu
+#define STEER_UNKNOWN 0xffffu
 #define STEER_MAX (32 + 5 * 256)
 _Static_assert(STEER_MAX <= BPF_MAXINSNS, "the kernel takes no longer program");
 
@@ -53,11 +53,11 @@ static void emit_tree(struct steer *s, const struct steer_row *row, unsigned n)
 	unsigned half = n / 2, ja;
 
 	if (n == 0) {
-		emit(s, BPF_RET | BPF_K, 0, 0, STEER_NOBODY);
+		emit(s, BPF_RET | BPF_K, 0, 0, STEER_UNKNOWN);
 	} else if (n == 1) {
 		emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, row->slot);
 		emit(s, BPF_RET | BPF_K, 0, 0, row->index);
-		emit(s, BPF_RET | BPF_K, 0, 0, STEER_NOBODY);
+		emit(s, BPF_RET | BPF_K, 0, 0, STEER_UNKNOWN);
 	} else {
 		emit(s, BPF_JMP | BPF_JGE | BPF_K, 0, 1, row[half].slot);
 		ja = s->len;

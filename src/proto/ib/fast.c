@@ -144,8 +144,8 @@ static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, ui
 /* Few enough that the reader begins while the others are written. */
 static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 {
-	shm->unshown = more && shm->unshown + 1 < GROUP ? shm->unshown + 1 : 0;
-	return shm->unshown;
+	shm->unpublished = more && shm->unpublished + 1 < GROUP ? shm->unpublished + 1 : 0;
+	return shm->unpublished;
 }
 
 /* The payload is copied by the kernel, or from several pieces, straight into the ring. */

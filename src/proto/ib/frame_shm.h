@@ -131,7 +131,7 @@ struct ibp_shm {
 	bool lost;             /* the peer process is gone or stopped: as lost on the wire */
 	bool fetch;            /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
-	uint32_t unshown;      /* messages committed with `more` */
+	uint32_t unpublished;      /* messages committed with `more` */
 	uint32_t key;          /* of the region that a request names */
 	struct shm_reservation place;
 	bool quiet;            /* messages need not wake a sleeping reader */

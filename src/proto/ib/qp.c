@@ -66,7 +66,7 @@ static int qp_init(struct eng_qp *qp)
 
 /* A peer must not fail because we leave: what we executed is acknowledged, and by the wire if it is
  * not known yet whether there is a shorter way. */
-static void leave_politely(struct ibp_qp *q)
+static void acknowledge_and_stop(struct ibp_qp *q)
 {
 	bool leaving = q->port->link->leaving;
 
@@ -81,7 +81,7 @@ static void qp_fini(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	leave_politely(q);
+	acknowledge_and_stop(q);
 	if (qp->gsi)
 		ibp_gsi_unclaim(q->port);
 	ut_heap_unreserve(&q->port->timers);
@@ -151,7 +151,7 @@ static void take_address(struct ibp_qp *q)
 
 static void forget(struct ibp_qp *q)
 {
-	leave_politely(q);
+	acknowledge_and_stop(q);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
 	q->recv.have_rwqe = false;
@@ -160,7 +160,7 @@ static void forget(struct ibp_qp *q)
 
 static void enter_error(struct ibp_qp *q)
 {
-	leave_politely(q);
+	acknowledge_and_stop(q);
 	ibp_recv_end(q, ENG_V_FLUSH);
 	eng_qp_flush(q->qp);
 }
