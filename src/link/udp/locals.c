@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Local addresses, from their socket's place in the group to its end. The slot is in use, and cannot
- * change any more, when a packet was sent or received or a number with it was given out.
- */
 #include "link/udp/locals.h"
 
 #include "link/udp/order.h"
@@ -21,7 +17,7 @@
 
 #define UDP_LOCK_WAIT (300 * UT_MS)
 #define UDP_LEAVE_TRIES 20
-#define UDP_DISCARD 9 /* a port nobody sends RoCE from */
+#define UDP_DISCARD 9 /* a port that no RoCE packet comes from */
 
 void udp_set_slot(struct udp_link *u)
 {
@@ -56,9 +52,8 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 }
 
 /*
- * While a socket closes there is an instant in which the kernel has taken it
- * from its group and not yet from its hash: any datagram of the group that
- * looks then lands in it. Connected to somewhere it matches nobody's.
+ * While a socket closes there is an instant in which the kernel has taken it from its group and not yet from its hash:
+ * a datagram of the group that is looked up then lands in it. A connected socket does not match.
  */
 static void hide(struct udp_link *u, struct udp_local *lo)
 {
@@ -70,8 +65,8 @@ static void hide(struct udp_link *u, struct udp_local *lo)
 }
 
 /*
- * Out of the group without losing what is for others: what is in our queue is
- * handed on, then the socket is closed, then the others hear of it.
+ * Leaves the group without losing what is for others: what is in our queue is forwarded, then the socket is closed, then
+ * the other members are told.
  */
 static void local_leave(struct udp_link *u, struct udp_local *lo)
 {
@@ -83,7 +78,7 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);
-	/* Mailboxes that are full empty soon, or their owner is stopped. */
+	/* A full mailbox is empty soon, or its owner is stopped. */
 	for (int i = 0; i < UDP_LEAVE_TRIES && u->host.outbox_used; i++) {
 		struct timespec ms = { 0, (long)UT_MS };
 

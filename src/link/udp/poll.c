@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Which sockets may have datagrams. A polling thread that asks the kernel about every socket every
- * time pays for the quiet ones, so sockets that gave datagrams lately are in the poll set and tried
- * directly; the others are found by a look at the epoll set, which the owner sleeps on as well.
- */
 #include "link/udp/poll.h"
 
 #include "link/udp/order.h"

@@ -21,7 +21,7 @@ struct udp_stats {
 	uint64_t forwarded; /* datagrams handed to their owner's mailbox */
 	uint64_t received_forwarded;
 	uint64_t passed_on, received_passed; /* requests, to and as the claimant of a service */
-	uint64_t dropped;   /* for a slot that nobody owns */
+	uint64_t dropped;   /* for a slot that no process has */
 	uint64_t probes, attaches;
 	uint64_t calls_send, calls_recv;
 };
