@@ -100,7 +100,7 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.coalesce_more = iwp_coalesce_more,
 	.sleep = sleep_on_link);
 
-/* --- what the environment says --- */
+/* --- the environment --- */
 
 static bool is(const char *word, size_t len, const char *what)
 {

@@ -98,7 +98,7 @@ int dev_kind_attach(struct eng_dev *dev)
 	return r < 0 ? r : a->kind->start(a);
 }
 
-/* What went over the wire, for a user who asks why it took so long. */
+/* Logs what went over the wire. */
 static void log_counters(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	for (int i = 0; i < ENG_C_COUNT; i++)

@@ -58,7 +58,7 @@ struct dev_machine {
 	bool (*coalesce_more)(struct eng_qp *qp);
 	/* Returns true if acknowledgements wait, or their receivers have not been woken. Default: false. */
 	bool (*acks_pending)(struct eng_dev *dev);
-	/* Sends them, as far as the link takes them, and nothing else. Not for ENG_ACKS_LATER. Default:
+	/* Sends them, as far as the link takes them, and no other packet. Not for ENG_ACKS_LATER. Default:
 	 * nothing. */
 	void (*acknowledge)(struct eng_dev *dev, enum eng_acks how);
 	/* The adapter closes or the process ends: sends what waits, and holds nothing back for a better
@@ -100,7 +100,7 @@ struct dev_kind_row {
 	void (*del_addr)(struct dev_adapter *a, const uint8_t addr[16]);
 	/* In a child of fork(), without lock: closes the descriptors it inherited, sends nothing. */
 	void (*forget)(struct dev_adapter *a);
-	/* The process exits: what completed here must still reach the peers. Bounded in time; the adapter
+	/* The process exits: messages that completed here must still reach the peers. Bounded in time; the adapter
 	 * is not driven again. */
 	void (*leave)(struct dev_adapter *a);
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
@@ -112,7 +112,7 @@ struct dev_kind_row {
 		    struct dev_nl_addr *ret);
 	/* Truth about the port now. Returns 0 or -errno. Default: dev_port_query. */
 	int (*query_port)(uint32_t ifindex, struct ibv_port_attr *ret);
-	/* Takes out of the limits of a software adapter what the kind does not have. Default: nothing. */
+	/* Removes from the limits of a software adapter those that the kind does not have. Default: nothing. */
 	void (*limit)(struct ibv_device_attr *attr);
 };
 

@@ -7,7 +7,7 @@
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself: for programs that
  *                       know LIDs only, as qperf
  *
- * What the environment says of the link is in roce_link.c.
+ * The environment of the link is read in roce_link.c.
  */
 #include "device/kind/roce.h"
 
@@ -147,7 +147,7 @@ static bool no_grh_is_self(const struct dev_adapter *a)
 	return v && strcmp(v, "self") == 0 && dev_is_lo(a);
 }
 
-/* What other processes of this host look at. */
+/* Lets other processes of this host see generations and exported tables. */
 static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->lock)
 {
 	if (c->generations) {
@@ -236,8 +236,8 @@ static void forget(struct dev_adapter *a)
 
 /*
  * The kernel would close the sockets as well, but unannounced: for a moment the group of an address then
- * steers to wrong members, and what waits in this process's queue for others, its own goodbyes among
- * it, would be lost.
+ * steers to wrong members, and datagrams in this process's queue for others, its own DREQs among
+ * them, would be lost.
  */
 static void leave(struct dev_adapter *a)
 {

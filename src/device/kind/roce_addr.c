@@ -48,7 +48,7 @@ void dev_roce_del_addr(struct dev_adapter *a, const uint8_t addr[16])
 	l->ops->del_addr(l, addr);
 }
 
-/* One address is enough: the others are reported. */
+/* Returns 0 if one address is bound: those that are not are reported. */
 int dev_roce_bind(struct dev_adapter *a)
 {
 	int good = 0, error = -EADDRNOTAVAIL;

@@ -57,7 +57,7 @@ static bool is_responder(struct dev_adapter *a, enum dev_by by)
 	       (by == DEV_BY_WAITER && driver == DEV_DRIVER_WAITER && waiters == 1);
 }
 
-/* A waiter returns with what has come; a round in which nothing came is its last before it sleeps. A
+/* A waiter returns with a message that has come; a round without one is its last before it sleeps. A
  * poller looks at its other queue before it responds, so what waits already may wait a few polls more. */
 static bool may_respond(enum dev_by by, uint64_t since, uint64_t now, int received)
 {

@@ -75,7 +75,7 @@ static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
 	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 
-/* What the round says of the thread that has made it. */
+/* Takes the round as evidence on the thread that has made it. */
 static void judge_driver(struct dev_adapter *a, enum dev_by by, uint64_t now, int received, int kicked,
 			 int done) UT_REQUIRES(a->dev.lock)
 {

@@ -10,7 +10,7 @@
 #define LAST 64u /* bytes that become visible after all others */
 #define WORTH 4096u /* bytes: less in a stream is quicker in the ring, an acknowledgement for many */
 
-/* --- showing --- */
+/* --- exporting --- */
 
 static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
@@ -94,7 +94,7 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 		port->chan->ops->quiesce(port->chan);
 }
 
-/* --- what the tables grant --- */
+/* --- rights granted by the tables --- */
 
 static unsigned right_for(uint8_t opcode)
 {
@@ -253,7 +253,7 @@ static bool by_copy(struct ibp_qp *q, struct eng_swqe *w, const struct shm_acces
 				(ssize_t)len;
 }
 
-/* --- both --- */
+/* --- one request --- */
 
 /* Returns the exporter's memory as it is attached here, or NULL. */
 static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, const struct shm_export_key *k,
@@ -265,7 +265,7 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 	return chan->ops->access_attached(v, k->area, addr - k->area_addr, len);
 }
 
-/* Executes one part and adds it to *done. Returns false if that is not possible. */
+/* Executes one part of a request and adds it to *done. Returns false if that is not possible. */
 static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, uint64_t now)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -299,7 +299,7 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
-/* Nothing of the queue is under way, and w is the oldest request. */
+/* Returns true if no request of the queue is unacknowledged, and w is the oldest. */
 static bool is_ready(const struct ibp_qp *q, const struct eng_swqe *w)
 {
 	return is_simple(q, w) && ibp_direct_is_open(q) && q->conn.req.psn_una == q->conn.req.psn_next &&
@@ -327,7 +327,7 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 	return is_ready(q, w) && run(q, w, now);
 }
 
-/* The requests before it are soon acknowledged, unless one waits for a receive, or the peer process sleeps. */
+/* The requests before it are acknowledged soon, unless one waits for a receive, or the peer process sleeps. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	struct shm_channel *chan = q->port->chan;

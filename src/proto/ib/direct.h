@@ -2,13 +2,13 @@
 /*
  * Direct access: Reads, Writes and atomics between processes of one host that the requester executes
  * (host/shm/export.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
- * the memory was exported as an area. They have no PSN and no packet, so they are begun only while
- * nothing of their queue is under way: what was posted before them has been executed, and what comes
- * after them starts later. What the tables do not grant changes nothing and goes as a packet, so that
- * every refusal, event and sentence is the responder's.
+ * the memory was exported as an area. They have no PSN and no packet, so one begins only while no request of its queue
+ * is unacknowledged: all requests before it have been executed, and those behind it start later. A request that the
+ * tables do not grant changes nothing and goes as a packet, so that every refusal, event and sentence is the
+ * responder's.
  *
- * A responder exports a key and its queue pair when a packet has used them with success, which also
- * spares the tables what no peer uses, and revokes them before they change.
+ * A responder exports a key and its queue pair when a packet has used them with success, so that the tables have room for
+ * those in use, and revokes them before they change.
  */
 #ifndef PROTO_IB_DIRECT_H
 #define PROTO_IB_DIRECT_H
@@ -19,7 +19,7 @@
 
 /* The responder's end. */
 
-/* A packet of this host has used the key with success: the requesters of further ones may execute them. */
+/* A packet of this host has used the key with success: exports it, so that requesters may execute further requests. */
 void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 /* eng_dev.revoke: ends direct access by this key or to this queue pair. */
 void ibp_revoke(struct eng_dev *dev, uint32_t index);
@@ -67,7 +67,8 @@ enum proto_posted ibp_direct_post(struct eng_qp *qp, struct eng_swqe *w, unsigne
 /* Executes the oldest request. Returns true if it is complete. now: the time, if a thread of the
  * application calls and the request has no inline data; else 0. */
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now);
-/* Returns true if this one can be executed so as soon as what is under way is done, and that is worth the wait. */
+/* Returns true if w can be executed by direct access once the requests before it are acknowledged, and that is worth the
+ * wait. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
 
 #endif

@@ -1,18 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The usual message of a reliable connection: one packet, in its turn, where nothing is slow. It goes
- * from the work request into the ring or the train, and from the ring or the datagram into memory and
- * completion, without the packet in between that requester and responder make and parse. Within a
- * host that is a Send or Write small enough to be copied, and it needs no round of the port; on the
- * wire it is a Send. These are the rules of the requester and the responder for that one case. What
- * is not usual changes nothing here and is left to them.
- *
- * The framing is a constant argument of inline functions, so that there are two copies of the path,
- * each without the other's tests.
- *
- * No clock is read on the local way. A timer that would be armed waits for the next round
- * (port->unarmed).
- */
 #include "proto/ib/fast.h"
 
 #include "engine/complete.h"
@@ -305,8 +291,8 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 }
 
 /*
- * Returns false if the full rules are to look at the acknowledgement; what was done is done, and the
- * rest is the same acknowledgement. A READ stops it at the head of the queue.
+ * Returns false if the full rules are to take the acknowledgement; requests that were completed stay so, and the rest is
+ * the same acknowledgement. A READ at the head of the queue stops it.
  */
 static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 {
@@ -317,7 +303,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
 		return false;
 	if (psn_diff(psn, before) < 0)
-		return true; /* known */
+		return true; /* acknowledged before */
 	if (!complete(q, psn))
 		return false;
 	r->retry_left = q->qp->attr.retry_cnt;
@@ -567,7 +553,7 @@ bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx)
 	if (!q || len > q->conn.resp.mtu)
 		return false;
 	if (!ibp_icrc_matches(port, q, rx))
-		return true; /* counted, and that is all that becomes of it */
+		return true; /* counted and dropped */
 	if (!take_send(q, NULL, rx->off + WIRE_BTH_LEN, len, WIRE))
 		return false;
 	q->conn.heard = port->now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where packets to a peer go, and which packets come from it. A path is made from an address vector,
+ * The path to a peer: the addresses of packets to it, and of those that come from it. A path is made from an address vector,
  * by the rules of the port's link layer: on Ethernet from its GRH, whose GIDs are IP addresses
  * (annex A17), on InfiniBand from its LID, with a GRH if it has one (IBTA 8.2, 8.3).
  */
@@ -25,7 +25,7 @@ struct ibp_path {
 	bool valid;
 };
 
-/* What the headers below BTH say of a packet that has come. */
+/* The addresses of a packet that has come, as the headers below its BTH state them. */
 struct ibp_arrival {
 	const uint8_t *src, *dst; /* IP addresses, or GIDs of the GRH */
 	uint16_t slid, dlid;
@@ -38,7 +38,7 @@ struct ibp_arrival {
  * -ENODATA: no such GID. Called with dev->lock held.
  */
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av, uint16_t sport);
-/* The two of which it chooses. */
+/* Its two constructors. */
 int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		      uint16_t sport);
 int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av);

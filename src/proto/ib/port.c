@@ -115,7 +115,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-/* The acknowledgement that has come along with a request. Returns false if the queue pair stopped over it. */
+/* Takes the acknowledgement that came along with a request. Returns false if the queue pair has stopped by it. */
 static bool take_ack(struct ibp_qp *q)
 {
 	const struct ibp_shm *shm = &q->port->shm;
@@ -271,9 +271,9 @@ static void give_turn(struct ibp_qp *q)
 	if (!q->conn.resp.ack_due)
 		return;
 	/*
-	 * It goes right behind what was just sent: who gets an answer counts on the room that the
+	 * It goes right behind the requests just sent: a peer that receives an answer counts on the room that the
 	 * acknowledgement makes in its send queue. Else it waits on the list, as a short packet ends a
-	 * train; in a ring there are none.
+	 * train; a ring has no trains.
 	 */
 	if (port->sent != before ||
 	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.framing == &ibp_frame_shm || ut_list_empty(&port->active))))
@@ -288,7 +288,7 @@ static void send_acks(struct ibp_port *port, bool quiet)
 
 	port->shm.quiet = quiet;
 
-	/* What leaves to make room may end any queue pair, and its place on the list with it. */
+	/* Packets that leave to make room may end any queue pair, and its place on the list with it. */
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
 		ibp_resp_ack(ut_container(n, struct ibp_qp, conn.acks));
 	port->shm.quiet = false;
@@ -357,8 +357,6 @@ uint64_t ibp_deadline(struct eng_dev *dev)
 }
 
 /* --- beginning and end --- */
-
-/* How a port of the transport machine begins and ends. */
 
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 {

@@ -36,7 +36,7 @@ struct ibp_port {
 	struct ut_rng rng;
 	struct ut_heap timers;
 	struct ut_list active, acks;
-	/* Up to here those on `active` may wait for more (NULL: look at all), for so many posts now. */
+	/* Up to here the queue pairs on `active` may coalesce (NULL: none is judged); posts that coalesce now. */
 	struct ut_list *judged;
 	uint32_t coalescing;
 	struct ut_list unarmed; /* connections whose timer waits for a round, which knows the time (fast.h) */
@@ -79,20 +79,20 @@ struct ibp_recv {
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
 };
 
-/* What a small message within a host looks at lies together: of a thousand queue pairs few lines are in
- * the nearest cache. */
+/* The fields that a small message within a host needs lie together: of a thousand queue pairs few lines are in the
+ * nearest cache. */
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
 	struct ut_list active;
 	struct ibp_send send;
-	uint8_t cls;         /* enum wire_class of what it sends */
-	/* xrc/forward.h: of an XRC target, and of what stands for one here; else NULL. */
+	uint8_t cls;         /* enum wire_class of its packets */
+	/* xrc/forward.h: of an XRC target, and of its proxy here; else NULL. */
 	struct ibp_forward *forward;
 	struct ibp_proxy *proxy;
 	struct ibp_recv recv;
 	struct eng_av ud_av; /* of conn.path, for UD */
-	struct ibp_conn conn; /* last, since its end is what few use */
+	struct ibp_conn conn; /* last, since its end is rarely used */
 };
 
 static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
@@ -115,7 +115,7 @@ static inline void ibp_recv_message(struct ibp_qp *q, enum ibp_message m)
 	ibp_resp_put(&q->conn.resp, IBP_RESP_IN_MESSAGE, m != IBP_NONE);
 }
 
-/* A responder in RTR hears its first message by the full rules, which raise an event for it. */
+/* A responder in RTR takes its first message by the full rules, which raise an event for it. */
 static inline bool ibp_resp_hears(const struct eng_qp *qp)
 {
 	enum ibv_qp_state s = eng_qp_state(qp);

@@ -64,8 +64,8 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
-/* A peer must not fail because we leave: what we executed is acknowledged, and by the wire if it is
- * not known yet whether there is a shorter way. */
+/* A peer must not fail because this queue pair ends: executed requests are acknowledged, by the wire if it is not known yet
+ * whether there is a local path. */
 static void acknowledge_and_stop(struct ibp_qp *q)
 {
 	bool leaving = q->port->link->leaving;
@@ -120,7 +120,7 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* There are no ways within a host to be spread over, and only packets of one port share a train. */
+/* Within a host there are no paths to spread flows over, and only packets of one source port share a train. */
 static void choose_port(struct ibp_qp *q)
 {
 	struct eng_dev *dev = q->port->dev;
@@ -137,7 +137,7 @@ static void take_address(struct ibp_qp *q)
 	struct ibv_qp_attr *a = &q->qp->attr;
 	struct eng_av av;
 
-	ibp_train_flush(q->port); /* what is in it goes the old way */
+	ibp_train_flush(q->port); /* its packets take the old path */
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
@@ -218,7 +218,7 @@ const struct eng_proto_ops ibp_proto_ops = {
 	.ah_check = ah_check,
 };
 
-/* --- how a QP ends --- */
+/* --- the end of a queue pair --- */
 
 void ibp_qp_stop(struct ibp_qp *q)
 {

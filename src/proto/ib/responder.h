@@ -98,7 +98,7 @@ static inline void ibp_resp_acked(struct ibp_qp *q)
 	ut_list_del(&q->conn.acks);
 }
 
-/* The next request, of one packet, has been executed; ask: the requester wants to hear of it. */
+/* The next request, of one packet, has been executed; ask: the requester asks for an acknowledgement. */
 static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
 {
 	q->conn.resp.epsn = psn_add(q->conn.resp.epsn, 1);
