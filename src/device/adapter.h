@@ -7,7 +7,7 @@
  *
  *	list_lock (cm/cma_host.c)    the adapters that the RDMA CM knows
  *	dev_process_lock (process.h) the list of open adapters, and each turn of the background thread
- *	a->dev.lock                  the progress lock: everything below but what says otherwise
+ *	a->dev.lock                  the progress lock: everything below unless stated otherwise
  *	a->driver.lock               which thread drives the adapter (progress/driver.h)
  *	the thread's timer lock      the one timer of the process (progress/thread.c)
  *
@@ -28,8 +28,7 @@
 #include "device/device.h"
 #include "device/gids.h"
 #include "device/kind/kind.h"
-#include "device/progress/coalesce.h"
-#include "device/progress/delayed_ack.h"
+#include "device/progress/deferred.h"
 #include "device/progress/driver.h"
 #include "device/progress/round.h"
 #include "device/progress/yield.h"
@@ -55,7 +54,7 @@ struct dev_adapter {
 	bool fork_held; /* dev.lock is held across a fork */
 
 	/* dev.lock: what the kind has made. */
-	bool wired; /* link and protocol exist; before that nothing comes or goes */
+	bool wired; /* link and protocol exist; before that no packet is sent or received */
 	struct ut_stage *stage; /* the link's receive stage; set when wired */
 	void *parts;   /* the kind's: struct dev_roce, or struct link_streams; set when wired */
 	struct cm_port cm; /* cm.ops is NULL until there is a manager */
@@ -64,7 +63,7 @@ struct dev_adapter {
 	struct dev_nl_addr addrs[DEV_ADDRS_MAX]; /* its addresses, whether they make GIDs or not */
 	int n_addrs;
 	bool port_up, gone;
-	bool for_cm; /* the RDMA CM hears of its addresses; it is never closed then */
+	bool for_cm; /* the RDMA CM is told of its addresses; the adapter is never closed then */
 
 	/* dev.lock: progress/. */
 	struct dev_rounds rounds;

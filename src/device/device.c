@@ -80,7 +80,7 @@ int dev_open(const struct dev_info *info, struct eng_ctx **ret)
 		r = eng_ctx_open(&a->dev, ret);
 	if (r == 0) {
 		a->refs++;
-		/* A program that only waits for events (ibv_asyncwatch) hears of the port too. Without the
+		/* A program that only waits for events (ibv_asyncwatch) is told of the port too. Without the
 		 * thread all else still works, and it is tried again with the first QP. */
 		dev_thread_start();
 	} else if (a && a->refs == 0) {

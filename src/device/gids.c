@@ -156,7 +156,7 @@ static void note_port(struct dev_adapter *a, bool up, bool gone) UT_REQUIRES(a->
 	a->gone = gone;
 }
 
-/* What has come and gone since the last look. */
+/* Compares the addresses with those of the last look. */
 static void take_addrs(struct dev_adapter *a, const struct dev_nl_addr *v, int n)
 	UT_REQUIRES(a->dev.lock)
 {

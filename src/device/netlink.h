@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the kernel says about interfaces and their addresses (rtnetlink). */
+/* Interfaces and their addresses, as the kernel states them (rtnetlink). */
 #ifndef DEVICE_NETLINK_H
 #define DEVICE_NETLINK_H
 

@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
-/* Truth about the interface now, asked of the kernel, as a RoCE port. An interface that is gone is a port
+/* Asks the kernel for the state of the interface now, as a RoCE port. An interface that is gone is a port
  * that is down. Returns 0 or negative errno. */
 int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret);
 /* Path MTU that fits an interface MTU: bytes, 256..4096. */

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sched.h>
 
-/* A peer delays an acknowledgement by 50 us at most (device/progress/delayed_ack.h); the rest is for its
+/* A peer delays an acknowledgement by 50 us at most (device/progress/deferred.h); the rest is for its
  * thread to get a processor. */
 #define ANSWER_NS 200000ull
 

@@ -72,11 +72,11 @@ struct host_addr {
 	uint64_t records_at;
 };
 
-/* What the link on the addresses adds. Every slot is filled. */
+/* What the link on the addresses adds. The link fills every slot. */
 struct host_user {
-	/* The slots of the members of an address in the link's order, ours included; returns how many. */
+	/* Writes the slots of the members of an address in the link's order, ours included. Returns how many. */
 	unsigned (*members)(struct host_addr *a, uint16_t ret[HOST_SLOTS]);
-	/* A member has died: its place is another's now. */
+	/* A member has died: the link finds the order anew. */
 	void (*member_died)(struct host_addr *a);
 	/* The slot has changed, and so has the mailbox: the address joins again. */
 	void (*moved)(struct host_addr *a);
@@ -119,22 +119,22 @@ struct host {
 	/* survivor.c */
 	struct ut_list peer_watches, dead;
 	unsigned n_peer_watches;
-	struct host_peer_watch *told; /* by host_dead_peer(): the first of the dead */
+	struct host_peer_watch *told; /* the last that host_dead_peer() returned */
 	int records;                  /* our connection records; the owner's descriptor, or -1 */
 	/* mailbox.c */
 	int fds[HOST_FDS]; /* descriptors of the last message read, or -1 */
-	int fds_pid;       /* its sender as seen from here; 0: cannot be seen */
+	int fds_pid;       /* process number of its sender in our pid namespace; 0: it has none */
 	struct {
 		host_handler *fn;
 		void *arg;
 	} handlers[HOST_MSG_TYPES];
-	bool leaving; /* set by the owner around its last sends: no answer of another is awaited */
+	bool leaving; /* set by the link around its last sends: no response of a peer is awaited */
 	struct host_stats stats;
 };
 
-/* 0 or negative errno; after a failure host_fini() is due, too. */
+/* Returns 0 or negative errno; after a failure host_fini() is due, too. */
 int host_init(struct host *h, const struct host_user *user, uint16_t port);
-/* No address is left. */
+/* Called when no address is left. */
 void host_fini(struct host *h);
 
 /* Messages of this type go to fn from now on. */
@@ -144,15 +144,16 @@ void host_dispatch(struct host *h, struct host_addr *a, const struct host_messag
 
 /* --- the epoll set --- */
 
+/* Adds a descriptor to the set. Returns 0 or -errno. */
 int host_watch(struct host *h, struct host_port *p);
-/* Out of the set (a forked child may keep the file), closed. */
+/* Takes it out of the set, since a forked child may keep the file, and closes it. */
 void host_unwatch(struct host *h, struct host_port *p);
-/* Looks without waiting, and calls ready() of each; true when something was reported. */
+/* Looks without waiting, and calls ready() for each descriptor reported. Returns true if there was one. */
 bool host_look(struct host *h);
-/* Watched for nothing. */
+/* The kind of descriptors that are watched for nothing. */
 extern const struct host_port_kind host_port_kept;
 
-/* NULL: not ours. */
+/* Returns a local address, or NULL if it is not one of this process. */
 struct host_addr *host_addr_find(struct host *h, const uint8_t addr[16]);
 
 #endif

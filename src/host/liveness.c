@@ -22,7 +22,7 @@ static void set_next(struct robust_list *at, struct robust_list *next)
 	__atomic_store_n(&at->next, next, __ATOMIC_RELEASE);
 }
 
-static void promise(uint32_t owner) UT_REQUIRES(lock)
+static void put_owner(uint32_t owner) UT_REQUIRES(lock)
 {
 	thread = owner;
 	for (struct robust_list *n = head.list.next; n != &head.list; n = n->next)
@@ -35,7 +35,7 @@ void host_life_add(struct host_life *l)
 	ut_lock(&lock);
 	l->node.next = head.list.next;
 	set_next(&head.list, &l->node);
-	/* Not before it is in the list: nobody would take it back. */
+	/* Not before it is in the list: the kernel would not find it. */
 	atomic_store_explicit(&l->owner, thread, memory_order_release);
 	ut_unlock(&lock);
 }
@@ -63,14 +63,14 @@ void host_life_begin(void)
 	    syscall(SYS_get_robust_list, 0, &now, &size) < 0 || now != &head)
 		return;
 	ut_lock(&lock);
-	promise((uint32_t)syscall(SYS_gettid));
+	put_owner((uint32_t)syscall(SYS_gettid));
 	ut_unlock(&lock);
 }
 
 void host_life_end(void)
 {
 	ut_lock(&lock);
-	promise(0);
+	put_owner(0);
 	ut_unlock(&lock);
 }
 

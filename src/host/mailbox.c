@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Messages between the members of an address. The names are open to every
- * user of the network namespace, so the kernel's word about the sender's uid
- * decides, and what is inside is checked like any packet.
- */
 #include "host/mailbox.h"
 
 #include "host/service.h"

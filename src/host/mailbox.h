@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Messages between the members of an address: what host.h draws. */
+/*
+ * Messages between the members of an address: what host.h draws. Every user of the network namespace can write to
+ * the names, so the sender's uid, as the kernel states it, decides, and the contents are checked like a packet's.
+ * A mailbox holds few messages (net.unix.max_dgram_qlen); what is to wait for room goes by the outbox (outbox.h).
+ */
 #ifndef HOST_MAILBOX_H
 #define HOST_MAILBOX_H
 
@@ -35,20 +39,20 @@ static inline struct host_dest host_to_service(uint64_t service)
 	return (struct host_dest){ .slot = HOST_NO_SLOT, .service = service };
 }
 
-/* Small number of a destination; services may share one. */
+/* Returns a small number for a destination; services may share one. */
 static inline unsigned host_key(struct host_dest to)
 {
 	return to.slot != HOST_NO_SLOT ? to.slot & 0xffu
 				       : 0x100u + (unsigned)((to.service ^ to.service >> 8) & 0xff);
 }
 
-/* 0, -EAGAIN: the mailbox is full; -ECONNREFUSED: the name has no owner; -errno. */
+/* Sends a message. Returns 0, -EAGAIN if the mailbox is full, -ECONNREFUSED if the name has no owner, or -errno. */
 int host_send(struct host *h, struct host_addr *a, struct host_dest to, struct host_message *m,
 	      const void *body, size_t len);
 /* The same with n descriptors, at most HOST_FDS. */
 int host_send_fds(struct host *h, struct host_addr *a, struct host_dest to, struct host_message *m,
 		  const void *body, size_t len, const int *fds, int n);
-/* One message: 1 and its parts, or 0: the mailbox is empty. Messages of other users are skipped. Its
+/* Takes one message. Returns 1 with its parts, or 0 if the mailbox is empty. Messages of other users are skipped. Its
  * descriptors are in h->fds until the next call. */
 int host_receive(struct host *h, int fd, struct host_message *m, uint8_t *body, size_t room,
 		 size_t *ret_len);
@@ -56,8 +60,8 @@ int host_receive(struct host *h, int fd, struct host_message *m, uint8_t *body, 
 void host_fds_close(struct host *h);
 
 struct msghdr;
-/* Descriptors of a message on a unix socket (SCM_RIGHTS, unix(7)): the i-th goes to to[i] if that is
- * -1; all others are closed, since a stranger may send any number. */
+/* Takes the descriptors of a message on a unix socket (SCM_RIGHTS, unix(7)): the i-th goes to to[i] if that is -1; all
+ * others are closed, since any process may send any number. */
 void host_fds_take(struct msghdr *m, int *to, unsigned n);
 
 #endif

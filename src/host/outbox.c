@@ -1,12 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Datagrams on their way to another member's mailbox. A mailbox holds few
- * messages (net.unix.max_dgram_qlen is 10 on many hosts), fewer than a
- * sender's window, so what does not fit waits here a little, bounded in
- * number and time: a stopped member must not fill our memory. Less waits for
- * a service: its requests are repeated, and many may come for a listener that
- * is stopped, while what goes to a slot has one connection's window.
- */
 #include "host/outbox.h"
 
 #include "util/alloc.h"
@@ -72,7 +64,7 @@ int host_outbox_send(struct host *h, struct host_addr *a, struct host_dest to,
 {
 	int r = -EAGAIN;
 
-	/* Behind what waits: the order is kept. */
+	/* What is behind others waits as well: the order is kept. */
 	if (!h->outbox_for[host_key(to)])
 		r = host_send(h, a, to, m, body, len);
 	return r == -EAGAIN ? keep(h, a, to, m, body, len) : r;

@@ -1,17 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Service IDs among the processes of an address. A request names no process,
- * so it comes to any member; a claim is an abstract socket named after the
- * service, and the member that got the request writes it there. The name is
- * the claim, the lock of it and the way to its owner, and the kernel drops it
- * with its owner. A forked child closes what it inherits (device/fork.c); one
- * made without our knowledge may keep a dead owner's name, then requests
- * fill its small queue and are dropped after, and nobody waits for it.
- *
- *	dapple-cm/ADDRESS/UDP PORT/UPPER BITS, hexadecimal/LOWER 16 BITS, decimal
- *
- * For IP services that is the port space and the port (IBTA annex A11).
- */
 #include "host/service.h"
 
 #include "host/slot.h"

@@ -1,11 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Names instead of files: an abstract unix socket per claimed slot and one as
- * the lock of an address. The kernel drops them with their owner, they belong
- * to the network namespace as the port does, and nothing is left on disk. A
- * child that was forked may keep a dead owner's name: that slot is lost until
- * the child ends, the next one is taken.
- */
 #include "host/slot.h"
 
 #include "util/alloc.h"
@@ -26,7 +19,7 @@
 #define LOCK_NAME HOST_SLOTS /* "slot" of the lock's name */
 #define LOCK_STEP (2 * UT_MS)
 
-/* getuid() differs between user namespaces; what peers are shown does not. */
+/* getuid() differs between user namespaces; what peer processes see does not. */
 int host_self_uid(uint32_t *ret)
 {
 	struct ucred c;
@@ -85,7 +78,7 @@ int host_socket(const struct sockaddr_un *sun, socklen_t n)
 	return r;
 }
 
-/* Connecting a datagram socket finds out whether a name is bound, nothing more. */
+/* Connecting a datagram socket finds out whether a name is bound, and does nothing else. */
 unsigned host_slot_claims(const struct host *h, const struct host_addr *a, uint8_t claimed[256])
 {
 	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -125,9 +118,8 @@ static void wait_ns(struct pollfd *p, uint64_t ns)
 }
 
 /*
- * The holder never accepts: a connection waits in its backlog and hangs up
- * when the holder lets go or dies. False: the holder is not one of us, or
- * connecting says nothing more (it has just let go, or its backlog is full).
+ * The holder never accepts: a connection waits in its backlog and hangs up when the holder releases the lock or dies.
+ * Returns false if the holder is a process of another user.
  */
 static bool await_release(const struct host *h, const struct sockaddr_un *sun, socklen_t n,
 			  uint64_t ns)
@@ -197,8 +189,8 @@ static int claim_to(struct host *h, const struct host_addr *a, unsigned slot, in
 	return *ret < 0 ? *ret : 0;
 }
 
-/* The names of one slot for the addresses there are and one more. Returns 0
- * with the descriptors in mail[], the new one's first, or -errno. */
+/* Claims one slot on all addresses of the host and one more. Returns 0 with the descriptors in mail[], the new
+ * address's first, or -errno. */
 static int claim_all(struct host *h, struct host_addr *more, unsigned slot, int *mail)
 {
 	struct host_addr *a;

@@ -1,13 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Connection records, kept by other members for the day a process dies: it gives a sealed memory and
- * its pidfd to two other members of each address, and the one that sees the pidfd die finds the
- * memory in host_dead_peer(). Two, because the first may be stopped or die as well; not all, because
- * descriptors are few.
- *
- * The two are the next slots after our own, so each change of the members is a reason to send the
- * records again. A keeper replaces those it has of a slot; sending twice costs a message.
- */
 #include "host/survivor.h"
 
 #include "host/liveness.h"
@@ -27,8 +18,8 @@
 #define PEER_WATCHES_MAX 64u        /* each costs a descriptor and a mapping */
 #define RECORD_BYTES (4u << 20)
 #define KEEPERS 2
-#define TELL_TRIES 20
-#define TELL_RETRY (5 * UT_MS)
+#define SEND_TRIES 20
+#define SEND_RETRY (5 * UT_MS)
 
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
@@ -44,7 +35,7 @@ struct host_peer_watch {
 	size_t len;
 };
 
-/* --- telling --- */
+/* --- sending --- */
 
 static bool is_member(const uint16_t *at, unsigned n, unsigned slot)
 {
@@ -54,7 +45,7 @@ static bool is_member(const uint16_t *at, unsigned n, unsigned slot)
 	return false;
 }
 
-/* The next members after us, in a ring. Returns how many. */
+/* Finds the keepers: the next members after us, in a ring. Returns how many. */
 static int keepers(const struct host *h, struct host_addr *a, unsigned *ret)
 {
 	uint16_t at[HOST_SLOTS];
@@ -70,8 +61,8 @@ static int keepers(const struct host *h, struct host_addr *a, unsigned *ret)
 	return n;
 }
 
-/* False: a mailbox is full, another time. */
-static bool tell(struct host *h, struct host_addr *a)
+/* Returns false if a mailbox is full: tried again later. */
+static bool send_records(struct host *h, struct host_addr *a)
 {
 	struct host_message m = { .type = HOST_MSG_RECORDS };
 	unsigned slot[KEEPERS];
@@ -82,7 +73,7 @@ static bool tell(struct host *h, struct host_addr *a)
 	if (n)
 		fds[0] = host_self_pidfd();
 	if (fds[0] < 0)
-		return true; /* an old kernel or a strict container: peers find out by themselves */
+		return true; /* an old kernel or a strict container: peers notice a death by their probes */
 	for (int i = 0; i < n; i++)
 		if (host_send_fds(h, a, host_to_slot(slot[i]), &m, NULL, 0, fds, 2) == -EAGAIN)
 			done = false;
@@ -92,7 +83,7 @@ static bool tell(struct host *h, struct host_addr *a)
 
 void host_records_news(struct host *h, struct host_addr *a)
 {
-	a->records_tries = h->records >= 0 ? TELL_TRIES : 0;
+	a->records_tries = h->records >= 0 ? SEND_TRIES : 0;
 	a->records_at = 1; /* a timer set to 0 is none */
 }
 
@@ -100,8 +91,8 @@ void host_records_settle(struct host *h, struct host_addr *a, uint64_t now)
 {
 	if (!a->records_tries || now < a->records_at)
 		return;
-	a->records_tries = tell(h, a) ? 0 : a->records_tries - 1;
-	a->records_at = now + TELL_RETRY;
+	a->records_tries = send_records(h, a) ? 0 : a->records_tries - 1;
+	a->records_at = now + SEND_RETRY;
 }
 
 uint64_t host_records_deadline(const struct host_addr *a)

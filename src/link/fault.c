@@ -15,12 +15,12 @@
  */
 #include "link/fault.h"
 
-#include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/faulty.h"
 #include "util/list.h"
 #include "util/rng.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -397,8 +397,8 @@ static void fault_free(struct fault_link *f)
 	drop_list(&f->tx_held);
 	drop_list(&f->rx_held);
 	drop_list(&f->rx_ready);
-	link_sys_close(&f->epfd);
-	link_sys_close(&f->timerfd);
+	ut_close_fd(&f->epfd);
+	ut_close_fd(&f->timerfd);
 	ut_stage_fini(&f->stage);
 	free(f);
 }
@@ -415,6 +415,7 @@ static const struct link_ops fault_ops = {
 	.send = fault_send,
 	.source_port = fault_source_port,
 	.recv = fault_recv,
+	.take = link_default_take,
 	.error = fault_error,
 	.add_addr = fault_add_addr,
 	.del_addr = fault_del_addr,

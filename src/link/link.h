@@ -6,7 +6,7 @@
  * ::ffff:a.b.c.d, so that nobody above ever asks for the family.
  *
  * All slots are called by one thread at a time (the adapter's progress lock);
- * none blocks. A decorator forwards what it does not change.
+ * none blocks. Every link fills every slot; a decorator forwards what it does not change.
  */
 #ifndef LINK_LINK_H
 #define LINK_LINK_H
@@ -14,6 +14,7 @@
 #include "util/flow.h"
 #include "util/stage.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,10 +62,11 @@ struct link_ops {
 	/*
 	 * The train that the last recv() left with the system (kept_len > 0) goes once more, this
 	 * time into these pieces, in order. 0: the same bytes as in the stage; -errno: some may
-	 * have arrived. Whatever the result, nothing is kept after it. Links that never keep have none.
+	 * have arrived. Whatever the result, nothing is kept after it. Default: link_default_take, of links
+	 * that keep nothing.
 	 */
 	int (*take)(struct link *l, const struct iovec *iov, int n);
-	/* The oldest report, or 0. Default: none. */
+	/* Takes the oldest report: 1, or 0 if there is none. */
 	int (*error)(struct link *l, struct link_err *ret);
 	/* Local addresses: 0, -EADDRINUSE (another user or the kernel has the
 	 * port), ... del of an unknown one is 0. */
@@ -82,13 +84,12 @@ struct link_ops {
 	int (*claim)(struct link *l, const uint8_t addr[16], uint64_t service);
 	void (*unclaim)(struct link *l, const uint8_t addr[16], uint64_t service);
 	/* Hands a received datagram to the claimant of (rx->dst, service): 1 (it was taken, or
-	 * is lost for want of room there), or 0 when nobody (else) has it; that is the default.
+	 * is lost for want of room there), or 0 if no other process has claimed the service.
 	 * It comes out of the claimant's recv() with `passed` set and is never passed on again. */
 	int (*pass_on)(struct link *l, const struct link_rx *rx, uint64_t service);
 	/*
 	 * Other processes on the same addresses shall see what is in this sealed memory
 	 * when this one dies without close(); the descriptor stays the caller's, and open.
-	 * Default: nobody does.
 	 */
 	void (*entrust)(struct link *l, int fd);
 	/* What such a process left, and the address that it shared with us; valid until the next
@@ -102,7 +103,7 @@ struct link_ops {
 	/*
 	 * on: nobody calls recv() from here on before the descriptor is readable, so make it
 	 * readable for whatever comes; off: somebody does. look: make it readable once now, for
-	 * what may have come meanwhile. From any thread. Default: nothing, the descriptor always is.
+	 * what may have come meanwhile. From any thread.
 	 */
 	void (*sleep)(struct link *l, bool on, bool look);
 	/* Close: no more sends; frees. */
@@ -142,5 +143,11 @@ struct link {
 	/* Set by a decorator: datagrams went or came in another way under these bits, likewise. */
 	bool in_use;
 };
+
+/* Returns -EAGAIN. */
+static inline int link_default_take(struct link *l, const struct iovec *iov, int n)
+{
+	return -EAGAIN;
+}
 
 #endif

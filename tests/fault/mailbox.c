@@ -6,7 +6,7 @@
  */
 #include "../unit/link_udp_util.h"
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 #include <grp.h>
 #include <sys/wait.h>

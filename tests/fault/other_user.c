@@ -12,7 +12,7 @@
  */
 #include "../conform/conf.h"
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 #include "link/udp/probe.h"
 
 #include <arpa/inet.h>

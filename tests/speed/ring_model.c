@@ -24,7 +24,7 @@ void look_again(struct shm_channel *c);
 #include "support/shims/shm_channel.c"
 #undef shm_channel_settle
 #include "link/local/datagrams.h"
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 #include "support/check.h"
 
@@ -130,7 +130,7 @@ static void writer(void)
 	for (unsigned i = w.before; i < w.records; i++)
 		write_one(i);
 	if (w.quiet && !w.mute)
-		shm_peer_result(&w.writer, &w.tx, shm_show(&w.tx.ring));
+		shm_peer_result(&w.writer, &w.tx, shm_publish(&w.tx.ring));
 }
 
 /* --- the reader --- */

@@ -64,6 +64,7 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 
 	r->bytes = bytes;
 	r->seg = 0;
+	c->unflushed |= at->more;
 	if (at->more)
 		shm_finish(t, r, at->skip);
 	else
@@ -75,9 +76,10 @@ static void show(struct shm_channel *c)
 {
 	struct local_host *h = &net->host[host_of(c)];
 
+	c->unflushed = false;
 	for (int i = 0; i < net->w->n; i++)
 		if (h->tx[i].ring && h->tx[i].published != h->tx[i].tail)
-			shm_show(&h->tx[i]);
+			shm_publish(&h->tx[i]);
 }
 
 static uint64_t taken(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
@@ -152,7 +154,7 @@ static int poll_all(struct shm_channel *c, struct shm_message *v, int max)
 }
 
 static const struct shm_channel_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .flush = show, .notify = show,
+	.reach = reach, .reserve = reserve, .commit = commit, .post = shm_channel_default_post, .flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
 	.poll_fast = poll_fast, .release = release,
 	.access_begin = shm_channel_default_access_begin,

@@ -29,8 +29,12 @@ static int progress(struct eng_dev *dev)
 	int n, did = 0;
 
 	eng_dev_held(dev);
-	if (h->stopped)
+	if (h->stopped) {
+		/* What was posted waits in the protocol: the caller repeats while queue pairs are pending. */
+		while ((qp = eng_dev_pop_pending(dev)))
+			dev->proto->qp_kick(qp);
 		return 0;
+	}
 	if (h->world->own)
 		h->link->rx_stage->pages_checked_at = h->world->now;
 	while ((n = h->chan->ops->poll(h->chan, messages, BATCH)) > 0) {

@@ -480,6 +480,7 @@ static const struct link_ops sim_ops = {
 	.send = sim_send,
 	.source_port = sim_source_port,
 	.recv = sim_recv,
+	.take = link_default_take,
 	.error = sim_error,
 	.add_addr = sim_add_addr,
 	.del_addr = sim_del_addr,

@@ -27,7 +27,7 @@ static uint64_t deadline;
 static bool can_alone, unseen;
 static int received, direct;
 
-static int fast(struct dev_adapter *ad, bool *ret_whole)
+static int fast(struct eng_dev *dev, bool *ret_whole)
 {
 	looks++;
 	*ret_whole = wants_whole;
@@ -35,22 +35,19 @@ static int fast(struct dev_adapter *ad, bool *ret_whole)
 	return gives;
 }
 
-static bool post_fast(struct eng_qp *qp, bool batch)
+static enum proto_posted post(struct eng_qp *qp, unsigned how, uint64_t now)
 {
-	batches += batch;
-	return takes_posts;
-}
-
-static bool post_direct(struct eng_qp *qp, bool app)
-{
-	CHECK(app);
-	direct += can_alone && !unseen;
-	return can_alone && !unseen;
-}
-
-static bool may_post_direct(struct eng_qp *qp)
-{
-	return can_alone && unseen;
+	CHECK(how & PROTO_POST_BY_APP);
+	if (can_alone && unseen && (how & PROTO_POST_ACKS))
+		return PROTO_AFTER_ACKS;
+	if (can_alone && !unseen) {
+		direct++;
+		return PROTO_EXECUTED;
+	}
+	if (!(how & PROTO_POST_SEND))
+		return PROTO_NEEDS_ROUND;
+	batches += !!(how & PROTO_POST_BATCH);
+	return takes_posts ? PROTO_SENT : PROTO_NEEDS_ROUND;
 }
 
 static int receive(struct dev_adapter *ad, uint64_t now, bool cheap)
@@ -93,7 +90,7 @@ static uint64_t next(struct eng_dev *dev)
 }
 
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
-	.fast = fast, .post_fast = post_fast, .post_direct = post_direct, .may_post_direct = may_post_direct,
+	.fast = fast, .post = post,
 	.receive = receive, .transmit = transmit, .acks_pending = acks_pending, .acknowledge = acknowledge,
 	.busy = busy, .deadline = next);
 

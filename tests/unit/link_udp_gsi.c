@@ -8,7 +8,7 @@
 #include "link/udp/sock.h"
 #include "link/udp/steer.h"
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 #include <errno.h>
 #include <signal.h>

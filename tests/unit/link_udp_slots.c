@@ -7,6 +7,7 @@
  */
 #include "shm_channel_util.h"
 
+#include "link/udp/explain.h"
 #include "util/rng.h"
 
 #include <errno.h>

@@ -91,8 +91,8 @@ static void *send_all(void *arg)
 		memset(buf, (int)(i * 7 + 1), h.bytes);
 		while ((r = shm_put(&p->tx, &h, buf)) == SHM_FULL)
 			sched_yield();
-		CHECK(r == SHM_PUT || r == SHM_PUT_RING);
-		if (r == SHM_PUT_RING)
+		CHECK(r == SHM_PUT || r == SHM_PUT_WAKE);
+		if (r == SHM_PUT_WAKE)
 			CHECK(write(p->wake_fd, &one, sizeof(one)) == sizeof(one));
 		dawdle(&dice);
 	}
@@ -313,7 +313,7 @@ static void groups(void)
 		shm_finish(&p.tx, at, skip);
 		CHECK(!shm_waiting(&p.rx));
 	}
-	CHECK(shm_show(&p.tx) == SHM_PUT_RING);
+	CHECK(shm_publish(&p.tx) == SHM_PUT_WAKE);
 	sleeper.on = 0; /* it has not looked yet, but is about to */
 	put_message(&p, 8, false);
 	for (int i = 0; i < 4; i++) {

@@ -206,6 +206,7 @@ static void freshen(struct ibcm_ep *e)
 {
 	if (ut_list_empty(&e->fresh))
 		ut_list_add_tail(&e->cm->fresh, &e->fresh);
+	e->cm->timing.due = 0;
 }
 
 void ibcm_arm(struct ibcm_ep *e, uint64_t delay)
@@ -272,6 +273,18 @@ int ibcm_settle(struct ibcm *cm)
 		}
 	}
 	return done;
+}
+
+void ibcm_begin(struct ibcm *cm, uint64_t now)
+{
+	cm->now = now;
+	cm->has_now = true;
+}
+
+void ibcm_end(struct ibcm *cm)
+{
+	cm->has_now = false;
+	cm->timing.due = ut_list_empty(&cm->fresh) ? ut_heap_next(&cm->heap) : 0;
 }
 
 /* --- events --- */

@@ -66,6 +66,7 @@ enum ibcm_state {
 enum ibcm_table { IBCM_BY_BIND, IBCM_BY_COMM, IBCM_BY_QPN, IBCM_TABLES };
 
 struct ibcm {
+	struct ibcm_timing timing; /* first */
 	struct cm_port *port;
 	struct eng_dev *dev;
 	struct ibcm_config cfg;
@@ -185,6 +186,9 @@ int ibcm_raise_event(struct ibcm_ep *e, struct cm_event *ev);
 void ibcm_raise_later(struct ibcm_ep *e, enum cm_event_type type);
 /* Deadlines and events of what operations started. Returns how many. */
 int ibcm_settle(struct ibcm *cm);
+/* Around what knows the time: in between, timers are armed at once. */
+void ibcm_begin(struct ibcm *cm, uint64_t now);
+void ibcm_end(struct ibcm *cm);
 
 typedef void ibcm_handler(struct ibcm_ep *e, const struct gsi_rx *rx);
 

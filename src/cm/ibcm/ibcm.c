@@ -62,6 +62,7 @@ int ibcm_init(struct cm_port *ret, struct eng_dev *dev, const struct ibcm_config
 	cm->salt = ut_rng_u64(&cm->rng);
 	ut_list_init(&cm->eps);
 	ut_list_init(&cm->fresh);
+	cm->timing.due = UT_NEVER;
 	ut_list_init(&cm->asking);
 	if (ibcm_tables_init(cm)) {
 		fini(cm);
@@ -178,25 +179,17 @@ int ibcm_run(struct cm_port *p, uint64_t now)
 	struct ut_timer *t;
 	int n;
 
-	if (ut_list_empty(&cm->fresh) && ut_heap_next(&cm->heap) > now)
+	if (cm->timing.due > now)
 		return 0;
-	cm->now = now;
-	cm->has_now = true;
+	ibcm_begin(cm, now);
 	n = ibcm_settle(cm);
 	while ((t = ut_heap_expired(&cm->heap, now))) {
 		fired(ut_container(t, struct ibcm_ep, timer));
 		n++;
 	}
 	n += ibcm_settle(cm);
-	cm->has_now = false;
+	ibcm_end(cm);
 	return n;
-}
-
-uint64_t ibcm_deadline(struct cm_port *p)
-{
-	struct ibcm *cm = p->manager;
-
-	return ut_list_empty(&cm->fresh) ? ut_heap_next(&cm->heap) : 0;
 }
 
 void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint64_t now)
@@ -209,8 +202,7 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 
 	if (error == EMSGSIZE)
 		return; /* not about a MAD */
-	cm->now = now;
-	cm->has_now = true;
+	ibcm_begin(cm, now);
 	ibcm_settle(cm);
 	ut_list_init(&hit);
 	ut_list_each_safe(e, next, &cm->asking, asking) {
@@ -230,7 +222,7 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 	if (refused)
 		ibcm_watch_refused(cm, dst);
 	ibcm_settle(cm);
-	cm->has_now = false;
+	ibcm_end(cm);
 }
 
 /* --- messages by state --- */
@@ -407,13 +399,12 @@ void ibcm_receive(struct cm_port *p, const struct gsi_rx *rx, uint64_t now)
 	    wire_get_MAD_r(rx->mad) || wire_get_MAD_method(rx->mad) != WIRE_MAD_METHOD_SEND ||
 	    attr < WIRE_CM_ATTR_REQ || attr > WIRE_CM_ATTR_APR)
 		return;
-	cm->now = now;
-	cm->has_now = true;
+	ibcm_begin(cm, now);
 	ibcm_settle(cm);
 	if (wire_get_MAD_class_version(rx->mad) == WIRE_CM_CLASS_VERSION)
 		dispatch(cm, rx, attr - WIRE_CM_ATTR_REQ);
 	else if (attr == WIRE_CM_ATTR_REQ)
 		ibcm_reply_rej(cm, rx, 0, CM_REJ_CLASS_VERSION);
 	ibcm_settle(cm);
-	cm->has_now = false;
+	ibcm_end(cm);
 }

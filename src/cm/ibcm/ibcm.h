@@ -75,8 +75,16 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 /* A connection of another process on one of our addresses that has died: its peer gets the
  * DREQ. False: it says nothing sensible. */
 bool ibcm_disconnect_dead(struct cm_port *p, const struct ibcm_record *t, uint64_t now);
-/* Timers. Returns the number of things done. */
+/* Timers and up-calls. Returns the number of things done. */
 int ibcm_run(struct cm_port *p, uint64_t now);
-uint64_t ibcm_deadline(struct cm_port *p);
+
+/* Begins struct ibcm, so that a round asks without a call whether ibcm_run() has anything to do. */
+struct ibcm_timing {
+	uint64_t due; /* when it has, at the earliest */
+};
+static inline uint64_t ibcm_deadline(const struct cm_port *p)
+{
+	return ((const struct ibcm_timing *)p->manager)->due;
+}
 
 #endif

@@ -188,10 +188,9 @@ bool ibcm_disconnect_dead(struct cm_port *p, const struct ibcm_record *t, uint64
 	e = dead_one(cm, t);
 	if (!e)
 		return false;
-	cm->now = now;
-	cm->has_now = true;
+	ibcm_begin(cm, now);
 	ibcm_hang_up(e);
 	e->max_tries = DISCONNECT_TRIES;
-	cm->has_now = false;
+	ibcm_end(cm);
 	return true;
 }

@@ -37,7 +37,7 @@ struct known {
 	struct dev_adapter *a;
 };
 
-struct note {
+struct address_change {
 	struct ut_list node;
 	struct dev_adapter *a;
 	uint8_t addr[16];
@@ -51,8 +51,8 @@ static int n_listed UT_GUARDED_BY(list_lock);
 static int changes UT_GUARDED_BY(list_lock) = -1; /* netlink */
 static bool scanned UT_GUARDED_BY(list_lock);
 
-static struct ut_mutex note_lock = UT_MUTEX_INIT;
-static struct ut_list notes UT_GUARDED_BY(note_lock) = UT_LIST_INIT(notes);
+static struct ut_mutex undelivered_lock = UT_MUTEX_INIT;
+static struct ut_list undelivered UT_GUARDED_BY(undelivered_lock) = UT_LIST_INIT(undelivered);
 static atomic_bool noted;
 
 static struct ut_mutex make_lock = UT_MUTEX_INIT;
@@ -275,7 +275,7 @@ void dev_cm_look(void)
 
 void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
 {
-	struct note *n;
+	struct address_change *n;
 
 	eng_dev_held(&a->dev);
 	if (!a->for_cm)
@@ -291,28 +291,28 @@ void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
 	n->gone = !addr;
 	if (addr)
 		memcpy(n->addr, addr, sizeof(n->addr));
-	ut_lock(&note_lock);
-	ut_list_add_tail(&notes, &n->node);
-	ut_unlock(&note_lock);
+	ut_lock(&undelivered_lock);
+	ut_list_add_tail(&undelivered, &n->node);
+	ut_unlock(&undelivered_lock);
 	atomic_store(&noted, true);
 	/* The caller may be a thread of the application. */
 	dev_thread_wake_by(ut_now());
 }
 
-static struct note *take_note(void)
+static struct address_change *take_change(void)
 {
 	struct ut_list *n;
 
-	ut_lock(&note_lock);
-	n = ut_list_pop(&notes);
-	ut_unlock(&note_lock);
-	return n ? ut_container(n, struct note, node) : NULL;
+	ut_lock(&undelivered_lock);
+	n = ut_list_pop(&undelivered);
+	ut_unlock(&undelivered_lock);
+	return n ? ut_container(n, struct address_change, node) : NULL;
 }
 
 void dev_cm_deliver(void)
 {
 	struct cma *c = atomic_load_explicit(&the_cma, memory_order_acquire);
-	struct note *n;
+	struct address_change *n;
 
 	if (!c || !atomic_exchange(&noted, false))
 		return;
@@ -321,7 +321,7 @@ void dev_cm_deliver(void)
 	if (scanned)
 		update();
 	ut_unlock(&list_lock);
-	while ((n = take_note())) {
+	while ((n = take_change())) {
 		if (n->gone)
 			cma_port_gone(c, &n->a->cm);
 		else
@@ -347,10 +347,10 @@ void dev_cm_forget(void) UT_NO_TSA
 	last.listed = listed;
 	last.known = known.next;
 	ut_mutex_init(&list_lock);
-	ut_mutex_init(&note_lock);
+	ut_mutex_init(&undelivered_lock);
 	ut_mutex_init(&make_lock);
 	ut_list_init(&known);
-	ut_list_init(&notes);
+	ut_list_init(&undelivered);
 	listed = NULL;
 	n_listed = 0;
 	scanned = false;

@@ -12,7 +12,7 @@ struct link_end;
 
 /*
  * An address has come or gone (NULL: the adapter has gone). Called where that is
- * found out, dev.lock held; the RDMA CM hears of it later, from dev_cm_deliver().
+ * found out, dev.lock held; the RDMA CM is told of it later, by dev_cm_deliver().
  */
 void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16]);
 /* Interfaces may have changed. Any lock of this room may be held. */

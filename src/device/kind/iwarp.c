@@ -67,13 +67,19 @@ static uint64_t deadline(struct eng_dev *dev)
 }
 
 /* Takes in what came by shared memory; what follows from it may need a round. */
-static int fast(struct dev_adapter *a, bool *ret_whole)
+static int fast(struct eng_dev *dev, bool *ret_whole)
 {
+	struct dev_adapter *a = dev_adapter_of(dev);
 	struct link_streams *s = dev_iwarp_streams(a);
 	int n = s->ops->peek_shm(s);
 
-	*ret_whole = n > 0 && (iwp_busy(&a->dev) || mpa_deadline(&a->cm) == 0);
+	*ret_whole = n > 0 && (iwp_busy(dev) || mpa_deadline(&a->cm) == 0);
 	return n;
+}
+
+static enum proto_posted post(struct eng_qp *qp, unsigned how, uint64_t now)
+{
+	return (how & PROTO_POST_SEND) && iwp_fast_post(qp, how & PROTO_POST_BATCH) ? PROTO_SENT : PROTO_NEEDS_ROUND;
 }
 
 static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
@@ -89,12 +95,12 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.busy = iwp_busy,
 	.deadline = deadline,
 	.fast = fast,
-	.post_fast = iwp_fast_post,
+	.post = post,
 	.may_coalesce = iwp_may_coalesce,
 	.coalesce_more = iwp_coalesce_more,
 	.sleep = sleep_on_link);
 
-/* --- what the environment says --- */
+/* --- the environment --- */
 
 static bool is(const char *word, size_t len, const char *what)
 {

@@ -98,7 +98,7 @@ int dev_kind_attach(struct eng_dev *dev)
 	return r < 0 ? r : a->kind->start(a);
 }
 
-/* What went over the wire, for a user who asks why it took so long. */
+/* Logs what went over the wire. */
 static void log_counters(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	for (int i = 0; i < ENG_C_COUNT; i++)
@@ -155,17 +155,21 @@ void dev_kind_default_why(struct eng_dev *dev, const char *sentence)
 
 /* --- defaults of struct dev_machine --- */
 
-int dev_kind_default_fast(struct dev_adapter *a, bool *ret_whole)
+int dev_kind_default_fast(struct eng_dev *dev, bool *ret_whole)
 {
 	return -EAGAIN;
 }
 
-bool dev_kind_default_post(struct eng_qp *qp, bool flag)
+void dev_kind_default_finish(struct eng_dev *dev, uint64_t now)
 {
-	return false;
 }
 
-bool dev_kind_default_may_post(struct eng_qp *qp)
+enum proto_posted dev_kind_default_post(struct eng_qp *qp, unsigned how, uint64_t now)
+{
+	return PROTO_NEEDS_ROUND;
+}
+
+bool dev_kind_default_coalesce_more(struct eng_qp *qp)
 {
 	return false;
 }

@@ -12,6 +12,7 @@
 #include "device/progress/fast.h"
 #include "device/progress/yield.h"
 #include "engine/dev.h"
+#include "proto/post.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,15 +42,13 @@ struct dev_machine {
 	 * usual way. Returns how many things, or -EAGAIN if a round must look. *ret_whole: whatever came
 	 * or not, a round is due now. Default: -EAGAIN.
 	 */
-	int (*fast)(struct dev_adapter *a, bool *ret_whole);
-	/* As eng_dev_ops.post_fast. batch: much was posted since the last poll, so that the next one cannot
-	 * be far, and what leaves by shared memory may wait for it. Default: false. */
-	bool (*post_fast)(struct eng_qp *qp, bool batch);
-	/* The same for requests that are complete at once, whichever thread drives the adapter. app: this is
-	 * a thread of the application. Default: false. */
-	bool (*post_direct)(struct eng_qp *qp, bool app);
-	/* Returns true if only unprocessed acknowledgements prevent post_direct(). Default: false. */
-	bool (*may_post_direct)(struct eng_qp *qp);
+	int (*fast)(struct eng_dev *dev, bool *ret_whole);
+	/* Executes what the last fast() has counted and left, since it needs the time. Called before any other
+	 * reception if *ret_whole was set. Default: nothing. */
+	void (*finish)(struct eng_dev *dev, uint64_t now);
+	/* What becomes of a post without a round. how: enum proto_post; now: the time, or 0 until the answer was
+	 * PROTO_NEEDS_TIME. Default: PROTO_NEEDS_ROUND. */
+	enum proto_posted (*post)(struct eng_qp *qp, unsigned how, uint64_t now);
 	/* Takes what the host reported about earlier sends. Returns how many. Default: 0. */
 	int (*errors)(struct dev_adapter *a, uint64_t now);
 	/* Returns true if what was posted last may wait a little, to leave together with more. batch: much
@@ -59,7 +58,7 @@ struct dev_machine {
 	bool (*coalesce_more)(struct eng_qp *qp);
 	/* Returns true if acknowledgements wait, or their receivers have not been woken. Default: false. */
 	bool (*acks_pending)(struct eng_dev *dev);
-	/* Sends them, as far as the link takes them, and nothing else. Not for ENG_ACKS_LATER. Default:
+	/* Sends them, as far as the link takes them, and no other packet. Not for ENG_ACKS_LATER. Default:
 	 * nothing. */
 	void (*acknowledge)(struct eng_dev *dev, enum eng_acks how);
 	/* The adapter closes or the process ends: sends what waits, and holds nothing back for a better
@@ -101,7 +100,7 @@ struct dev_kind_row {
 	void (*del_addr)(struct dev_adapter *a, const uint8_t addr[16]);
 	/* In a child of fork(), without lock: closes the descriptors it inherited, sends nothing. */
 	void (*forget)(struct dev_adapter *a);
-	/* The process exits: what completed here must still reach the peers. Bounded in time; the adapter
+	/* The process exits: messages that completed here must still reach the peers. Bounded in time; the adapter
 	 * is not driven again. */
 	void (*leave)(struct dev_adapter *a);
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
@@ -113,7 +112,7 @@ struct dev_kind_row {
 		    struct dev_nl_addr *ret);
 	/* Truth about the port now. Returns 0 or -errno. Default: dev_port_query. */
 	int (*query_port)(uint32_t ifindex, struct ibv_port_attr *ret);
-	/* Takes out of the limits of a software adapter what the kind does not have. Default: nothing. */
+	/* Removes from the limits of a software adapter those that the kind does not have. Default: nothing. */
 	void (*limit)(struct ibv_device_attr *attr);
 };
 
@@ -143,9 +142,10 @@ void dev_kind_default_mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid
 int dev_kind_default_query_port(struct eng_dev *dev, struct ibv_port_attr *ret);
 void dev_kind_default_why(struct eng_dev *dev, const char *sentence);
 
-int dev_kind_default_fast(struct dev_adapter *a, bool *ret_whole);
-bool dev_kind_default_post(struct eng_qp *qp, bool flag);
-bool dev_kind_default_may_post(struct eng_qp *qp);
+int dev_kind_default_fast(struct eng_dev *dev, bool *ret_whole);
+void dev_kind_default_finish(struct eng_dev *dev, uint64_t now);
+enum proto_posted dev_kind_default_post(struct eng_qp *qp, unsigned how, uint64_t now);
+bool dev_kind_default_coalesce_more(struct eng_qp *qp);
 int dev_kind_default_errors(struct dev_adapter *a, uint64_t now);
 bool dev_kind_default_may_coalesce(struct eng_dev *dev, bool batch);
 bool dev_kind_default_acks_pending(struct eng_dev *dev);
@@ -168,10 +168,11 @@ void dev_kind_default_limit(struct ibv_device_attr *attr);
 	.why = dev_kind_default_why
 
 #define DEV_DEFAULT_MACHINE                                                                        \
-	.fast = dev_kind_default_fast, .post_fast = dev_kind_default_post,                         \
-	.post_direct = dev_kind_default_post, .may_post_direct = dev_kind_default_may_post,        \
-	.errors = dev_kind_default_errors, .may_coalesce = dev_kind_default_may_coalesce,          \
-	.coalesce_more = dev_kind_default_may_post, .acks_pending = dev_kind_default_acks_pending, \
+	.fast = dev_kind_default_fast, .finish = dev_kind_default_finish,                          \
+	.post = dev_kind_default_post, .errors = dev_kind_default_errors,                          \
+	.may_coalesce = dev_kind_default_may_coalesce,                                             \
+	.coalesce_more = dev_kind_default_coalesce_more,                                           \
+	.acks_pending = dev_kind_default_acks_pending,                                             \
 	.acknowledge = dev_kind_default_acknowledge, .drain = dev_kind_default_drain,              \
 	.sleep = dev_kind_default_sleep
 

@@ -7,73 +7,37 @@
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself: for programs that
  *                       know LIDs only, as qperf
  *
- * What the environment says of the link is in roce_link.c.
+ * The environment of the link is read in roce_link.c.
  */
 #include "device/kind/roce.h"
 
 #include "cm/ibcm/ibcm.h"
 #include "device/fork.h"
 #include "device/kind/records.h"
+#include "device/kind/roce_addr.h"
 #include "device/kind/roce_cm.h"
 #include "device/kind/roce_link.h"
-#include "device/why.h"
 #include "engine/gid.h"
-#include "link/udp/udp.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
-#include "proto/ib/gsi.h"
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
-#include "util/ip.h"
-#include "util/log.h"
 #include "util/rng.h"
 #include "util/sys.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RX_STREAM 8  /* datagrams after which more are likely; a ping-pong's one is not */
 #define RX_BATCHES 4 /* receive calls in one round */
-#define RX_FAST 16   /* messages of a poll that makes no round */
 #define RX_TIME UT_MS
 #define ERRORS_MAX 16
 
 /* --- a round --- */
-
-static int fast(struct dev_adapter *a, bool *ret_whole)
-{
-	struct dev_roce *p = dev_roce_of(a);
-	struct shm_channel *c = p->chan;
-	int n = c->ops->poll_fast(c, p->messages, RX_FAST), done = 0;
-
-	if (n > 0) {
-		done = ibp_fast_receive(&a->dev, p->messages, n);
-		if (done < n)
-			ibp_receive_messages(&a->dev, p->messages + done, n - done, ut_now());
-		c->ops->release(c);
-	}
-	/* Some of it was unusual, or a control call has left a QP something to do. */
-	*ret_whole = done < n || ibp_busy(&a->dev);
-	return n;
-}
-
-static int receive_messages(struct dev_adapter *a, uint64_t now)
-{
-	struct dev_roce *p = dev_roce_of(a);
-	struct shm_channel *c = p->chan;
-	int n = c->ops->poll(c, p->messages, DEV_RX_BATCH);
-
-	if (n > 0) {
-		ibp_receive_messages(&a->dev, p->messages, n, now);
-		c->ops->release(c);
-	}
-	return n;
-}
 
 static int receive_datagrams(struct dev_adapter *a, uint64_t now)
 {
@@ -90,7 +54,7 @@ static int receive_batches(struct dev_adapter *a, uint64_t now)
 	int done = 0;
 
 	for (int batch = 0; batch < RX_BATCHES; batch++) {
-		int n = receive_messages(a, now);
+		int n = ibp_poll_messages(&a->dev, now);
 
 		dev_roce_of(a)->link->local_news = n > 0;
 		n += receive_datagrams(a, now);
@@ -131,7 +95,7 @@ static int take_errors(struct dev_adapter *a, uint64_t now)
 static int transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
-	int done = a->cm.ops ? ibcm_run(&a->cm, now) : 0;
+	int done = a->cm.ops && ibcm_deadline(&a->cm) <= now ? ibcm_run(&a->cm, now) : 0;
 
 	return done + ibp_transmit(dev, now, acks);
 }
@@ -158,28 +122,14 @@ static void sleep_on_link(struct dev_adapter *a, bool on, bool look)
 	l->ops->sleep(l, on, look);
 }
 
-/* The time is for the memory that the first request names, see util/stage.h; inline data name none. */
-static bool post_direct(struct eng_qp *qp, bool app)
-{
-	const struct eng_swqe *w = ibp_direct_first(qp);
-
-	return ibp_direct_post(qp, app && w && !(w->flags & IBV_SEND_INLINE) ? ut_now() : 0);
-}
-
-static bool may_post_direct(struct eng_qp *qp)
-{
-	return ibp_may_direct_post(qp);
-}
-
 DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.receive = receive,
 	.transmit = transmit,
 	.busy = ibp_busy,
 	.deadline = deadline,
-	.fast = fast,
-	.post_fast = ibp_fast_post,
-	.post_direct = post_direct,
-	.may_post_direct = may_post_direct,
+	.fast = ibp_fast_poll,
+	.finish = ibp_fast_finish,
+	.post = ibp_post,
 	.errors = take_errors,
 	.may_coalesce = ibp_may_coalesce,
 	.coalesce_more = ibp_coalesce_more,
@@ -187,85 +137,6 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 	.acknowledge = ibp_acknowledge,
 	.drain = drain,
 	.sleep = sleep_on_link);
-
-/* --- addresses --- */
-
-static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
-{
-	char sentence[320];
-
-	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, dev_roce_udp_port(),
-		 udp_explain(g->gid.raw, dev_roce_udp_port(), error));
-	ut_warn("%s", sentence);
-	dev_why_keep(sentence);
-}
-
-static uint32_t scope_of(const struct eng_gid *g)
-{
-	return ut_ip_is_linklocal(g->gid.raw) ? g->ifindex : 0;
-}
-
-static int add_addr(struct dev_adapter *a, const struct eng_gid *g)
-{
-	struct link *l = dev_roce_of(a)->link;
-	int r = l->ops->add_addr(l, g->gid.raw, scope_of(g));
-
-	if (r < 0)
-		explain(a, g, r);
-	else
-		ibp_gsi_addr(&a->dev, g->gid.raw, true);
-	return r;
-}
-
-static void del_addr(struct dev_adapter *a, const uint8_t addr[16])
-{
-	struct link *l = dev_roce_of(a)->link;
-
-	ibp_gsi_addr(&a->dev, addr, false);
-	l->ops->del_addr(l, addr);
-}
-
-/* One address is enough: the others are reported. */
-static int bind_addrs(struct dev_adapter *a)
-{
-	int good = 0, error = -EADDRNOTAVAIL;
-
-	eng_dev_held(&a->dev);
-	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
-		const struct eng_gid *g = eng_gid_at(&a->dev, i);
-		int r = g ? add_addr(a, g) : -EADDRNOTAVAIL;
-
-		if (g && r < 0)
-			error = r;
-		good += g && r == 0;
-	}
-	return good ? 0 : error;
-}
-
-/* A group's address on the wire is the GID itself; IPv4 groups are mapped. */
-static int mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
-{
-	struct dev_adapter *a = dev_adapter_of(dev);
-
-	struct link *l;
-
-	if (!a->wired)
-		return -ENODEV;
-	l = dev_roce_of(a)->link;
-	return l->ops->join(l, mgid->raw, a->info.ifindex);
-}
-
-static void mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
-{
-	struct dev_adapter *a = dev_adapter_of(dev);
-
-	struct link *l;
-
-	if (!a->wired || dev_is_foreign(dev))
-		return;
-	l = dev_roce_of(a)->link;
-	l->ops->leave(l, mgid->raw, a->info.ifindex);
-}
 
 /* --- life --- */
 
@@ -276,7 +147,7 @@ static bool no_grh_is_self(const struct dev_adapter *a)
 	return v && strcmp(v, "self") == 0 && dev_is_lo(a);
 }
 
-/* What other processes of this host look at. */
+/* Lets other processes of this host see generations and exported tables. */
 static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->lock)
 {
 	if (c->generations) {
@@ -365,8 +236,8 @@ static void forget(struct dev_adapter *a)
 
 /*
  * The kernel would close the sockets as well, but unannounced: for a moment the group of an address then
- * steers to wrong members, and what waits in this process's queue for others, its own goodbyes among
- * it, would be lost.
+ * steers to wrong members, and datagrams in this process's queue for others, its own DREQs among
+ * them, would be lost.
  */
 static void leave(struct dev_adapter *a)
 {
@@ -412,8 +283,8 @@ static int query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
 }
 
 DEV_OVERLAY(static const struct eng_dev_ops ops, DEV_DEFAULT_OPS,
-	.mcast_join = mcast_join,
-	.mcast_leave = mcast_leave,
+	.mcast_join = dev_roce_mcast_join,
+	.mcast_leave = dev_roce_mcast_leave,
 	.query_port = query_port);
 
 /* An address handle may be made before the first QP, and the protocol asks its port about it. */
@@ -449,11 +320,11 @@ DEV_OVERLAY(const struct dev_kind_row dev_roce_row, DEV_DEFAULT_ROW,
 	.machine = &machine,
 	.proto = proto,
 	.wire = wire,
-	.bind = bind_addrs,
+	.bind = dev_roce_bind,
 	.fd = fd,
 	.start = start,
-	.add_addr = add_addr,
-	.del_addr = del_addr,
+	.add_addr = dev_roce_add_addr,
+	.del_addr = dev_roce_del_addr,
 	.forget = forget,
 	.leave = leave,
 	.unwire = unwire);

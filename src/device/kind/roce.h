@@ -15,7 +15,6 @@ struct dev_roce {
 	struct shm_channel *chan;    /* to the processes of this host */
 	struct dev_records *records; /* connection records; NULL before the first connection */
 	struct link_rx rx[DEV_RX_BATCH];
-	struct shm_message messages[DEV_RX_BATCH];
 };
 
 static inline struct dev_roce *dev_roce_of(const struct dev_adapter *a)

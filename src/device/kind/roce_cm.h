@@ -21,7 +21,7 @@ int dev_roce_cm_init(struct dev_adapter *a);
 /* Disconnects on behalf of processes on the adapter's addresses that have died. Returns how many connections
  * ended. */
 int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now);
-/* The peers hear that the process ends; the endpoints stay. */
+/* Tells the peers that the process ends; the endpoints stay. */
 void dev_roce_cm_leave(struct dev_adapter *a);
 /* The same, and the endpoints go. a->cm.ops is NULL afterwards. */
 void dev_roce_cm_fini(struct dev_adapter *a);

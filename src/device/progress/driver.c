@@ -18,7 +18,7 @@
 #define TICKS_AWAY_TRUSTED 200 /* the same under DAPPLE_PROGRESS=poll */
 #define AWAY_NS 200000ull /* a poller that has not polled for so long looks elsewhere */
 #define MISSES 3       /* packets found behind a poller's back that make it untrusted */
-#define GOOD_TICKS 64   /* ticks without one until the others are forgotten */
+#define GOOD_TICKS 64   /* ticks without one until the count of them starts anew */
 #define QUIET_TICKS 10 /* ticks beside a waiter before the thread sleeps for good */
 
 void dev_driver_init(struct dev_driver_state *o)

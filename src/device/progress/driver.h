@@ -48,8 +48,8 @@
  *                               set. Once the leader looks, eng_chan_attend() takes that back.
  *   a post finds dev.lock taken the poster lists its QP, then tries the lock; the holder lets go of it,
  *                               then looks for listed QPs (eng_dev_unlock).
- *   a message comes by shared   the link's affair: sleep(on) says in the consumer page that this process
- *   memory                      sleeps, and a peer reads that behind its last store (host/shm/channel.h).
+ *   a message comes by shared   sleep(on) sets `on` in the process page, which a peer reads behind its last
+ *   memory                      store (host/shm/ring.h).
  *   an acknowledgement is       `delayed_ack.since`: the thread serves it at once when it takes the adapter
  *   deferred                    over, and an APP's tick does at the latest.
  *

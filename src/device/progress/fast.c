@@ -47,24 +47,45 @@ static void note_acks(struct dev_adapter *a, bool found) UT_REQUIRES(a->dev.lock
 
 /* --- a post --- */
 
+static enum proto_posted post(struct dev_adapter *a, struct eng_qp *qp, unsigned how) UT_REQUIRES(a->dev.lock)
+{
+	enum proto_posted r;
+
+	if (!dev_thread_is_this())
+		how |= PROTO_POST_BY_APP | (may_be_fast(a) ? PROTO_POST_SEND : 0);
+	if (dev_posts_in_batch(&a->coalescing))
+		how |= PROTO_POST_BATCH;
+	r = a->machine->post(qp, how, 0);
+	return r == PROTO_NEEDS_TIME ? a->machine->post(qp, how, ut_now()) : r;
+}
+
+/* Takes in what has come. Returns true if a round is due for some of it. */
+static bool receive(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
+{
+	bool whole = false;
+
+	if (a->machine->fast(&a->dev, &whole) < 0)
+		a->machine->receive(a, ut_now(), false);
+	else if (!whole)
+		return a->machine->acks_pending(&a->dev);
+	else
+		a->machine->finish(&a->dev, ut_now());
+	return true;
+}
+
 /*
  * A program that polls memory does not poll its completions, so an acknowledgement may have come long
  * ago that only the background thread would look at, when it gets a processor. What else has come with it
  * needs a round.
  */
-static bool post_direct(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
+static enum proto_posted post_after_acks(struct dev_adapter *a, struct eng_qp *qp) UT_REQUIRES(a->dev.lock)
 {
-	bool app = !dev_thread_is_this(), whole = false;
+	bool round = receive(a);
+	enum proto_posted r = post(a, qp, 0);
 
-	if (a->machine->post_direct(qp, app))
-		return true;
-	if (!app || !a->machine->may_post_direct(qp))
-		return false;
-	if (a->machine->fast(a, &whole) < 0) {
-		a->machine->receive(a, ut_now(), false);
-		whole = true;
-	}
-	return a->machine->post_direct(qp, app) && !whole && !a->machine->acks_pending(&a->dev);
+	if (r != PROTO_EXECUTED || !round)
+		return r;
+	return may_be_fast(a) ? PROTO_SENT : PROTO_NEEDS_ROUND;
 }
 
 /* Polls that were served without a look at the adapter part the posts, too. */
@@ -79,16 +100,19 @@ static void look_for_polls(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
+	enum proto_posted r;
 
 	eng_dev_held(&a->dev);
 	if (!a->wired || dev_is_foreign(dev))
 		return false;
 	look_for_polls(a);
-	if ((a->coalescing.since && dev_coalesce_join(a, qp)) || post_direct(a, qp))
+	if (a->coalescing.since && dev_coalesce_join(a, qp))
 		return true;
-	if (!may_be_fast(a) || dev_thread_is_this() ||
-	    !a->machine->post_fast(qp, dev_posts_in_batch(&a->coalescing)))
-		return false;
+	r = post(a, qp, dev_thread_is_this() ? 0 : PROTO_POST_ACKS);
+	if (r == PROTO_AFTER_ACKS)
+		r = post_after_acks(a, qp);
+	if (r != PROTO_SENT)
+		return r == PROTO_EXECUTED;
 	a->coalescing.posts++;
 	a->rounds.without++;
 	if (a->delayed_ack.by_fast)
@@ -107,7 +131,7 @@ static bool look_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.l
 	/* A thread that yields between polls polls so seldom that each must be a round. */
 	if (dev_is_yield_due(&a->yielding) || !may_be_fast(a))
 		return false;
-	n = a->machine->fast(a, &whole);
+	n = a->machine->fast(&a->dev, &whole);
 	if (n < 0)
 		return false;
 	*ret_done = n;
@@ -147,7 +171,7 @@ static bool wake_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.l
 		return false;
 	now = ut_now();
 	a->stage->pages_checked_at = now;
-	n = a->machine->fast(a, &whole);
+	n = a->machine->fast(&a->dev, &whole);
 	if (n <= 0)
 		return false;
 	*ret_done = n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The ways into progress: what a poll, a post and a wake-up do. Most polls of a ping-pong find nothing or
+ * The entries to progress: a poll, a post and a wake-up. Most polls of a ping-pong find nothing or
  * one message, and the time of a round (round.h) is time in which a message is not seen. So a thread that
  * polls, posts or has slept goes without one whenever it can: no look at the clock, at sockets,
  * timers and managers, all of which wait for the next round, some microseconds at most.
@@ -19,10 +19,10 @@ struct eng_qp;
 /* How much a look at the adapter asks of the system. */
 enum dev_look {
 	DEV_LOOK,
-	/* Nothing that the link's descriptor will show as well: the caller sleeps on it next, or comes
+	/* Only what the link's descriptor does not show as well: the caller sleeps on it next, or comes
 	 * back soon. */
 	DEV_LOOK_CHEAP,
-	/* First of all what the caller was woken for: it has slept on the link's descriptor. */
+	/* First of all the message that the caller was woken for: it has slept on the link's descriptor. */
 	DEV_LOOK_WOKEN,
 };
 

@@ -75,7 +75,7 @@ static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
 	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 
-/* What the round says of the thread that has made it. */
+/* Takes the round as evidence on the thread that has made it. */
 static void judge_driver(struct dev_adapter *a, enum dev_by by, uint64_t now, int received, int kicked,
 			 int done) UT_REQUIRES(a->dev.lock)
 {
@@ -108,7 +108,9 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 	for_posts = is_for_posts(a, by);
 	if (by == DEV_BY_APP && !for_posts)
 		look = look_of_poll(a);
-	if (!for_posts && !early)
+	if (early)
+		a->machine->finish(&a->dev, now);
+	else if (!for_posts)
 		received = a->machine->receive(a, now, look == DEV_LOOK_CHEAP);
 	kicked = kick_pending(a);
 	done = received + kicked + look_for_errors(a, by, now);

@@ -278,7 +278,7 @@ static int wait_as(struct waiter *w)
 {
 	int r;
 
-	/* Address changes are events too, and only the background thread hears of them. */
+	/* Address changes are events too, and only the background thread is told of them. */
 	r = dev_thread_start();
 	if (r < 0)
 		return r;

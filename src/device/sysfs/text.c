@@ -106,7 +106,7 @@ static void put(struct dev_tree_sink *s, const char *name, const char *fmt, ...)
 	put_raw(s, name, text, (size_t)n);
 }
 
-/* An optional line: no file when there is nothing to say. */
+/* An optional line: no file without a value. */
 static void put_line(struct dev_tree_sink *s, const char *name, const char *line)
 {
 	if (line)

@@ -3,7 +3,7 @@
 #define DEVICE_SYSFS_TEXT_H
 
 /*
- * What the files of the device tree say, apart from how they get on disk: a
+ * The contents of the files of the device tree, apart from how they get on disk: a
  * walk describes one object as a row of (path, content) pairs to a sink, which
  * hashes them and, if it has a directory, writes them.
  */

@@ -1,35 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Direct access between the processes of host/shm/peer.h, see host/shm/export.h. The way into a peer's
- * memory is the peer's own descriptor of /proc/self/mem, passed with READY: it is bound to the address space, so that it
- * reaches nothing any more after an exec or under the same process number, and needs no leave to
- * trace (sibling user namespaces, Yama, seccomp). It copies by way of a page of the kernel, so long
- * pieces go by process_vm_* where that is allowed; as this knows a process by its number alone, its
- * word of life (host/liveness.h) says before each piece that it is still the one, or the descriptor does.
- */
 #include "host/shm/access.h"
 
-#include "host/shm/handshake.h"
-
-#include "host/shm/channel.h"
-#include "util/syscall.h"
+#include "host/liveness.h"
 #include "host/shm/area.h"
+#include "host/shm/channel.h"
+#include "host/shm/handshake.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <poll.h>
 #include <sched.h>
 
-#define LOOKS_YIELD 64u /* looks at a visitor before sleeping in between */
+#define LOOKS_YIELD 64u /* looks at the access of a peer before sleeping in between */
 #define WAIT_NS 50000l
-#define WAITS_ALIVE 20u  /* naps between looks whether it lives */
+#define WAITS_ALIVE 20u  /* waits between looks whether the peer process lives */
 
 int shm_access_memory(struct shm_chan *ch)
 {
-	/* Whose death is not noticed must not come: one could wait for it for ever. */
+	/* Without pidfds the death of a peer during its access would go unnoticed, and quiesce() wait for ever. */
 	if (!ch->direct || ch->life[0].fd >= 0 || ut_refused(EMFILE))
 		return -1;
 	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
@@ -62,7 +54,7 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 
 	if (!t || t->memory < 0 || memcmp(t->local_addr, f->src, 16))
 		return NULL;
-	/* Who has taken something out of our ring got our page before: it sees the access. */
+	/* A peer that has consumed a record of our ring has our process page, and sees the access. */
 	if (!t->seen && !(t->seen = shm_taken(&t->ring) > 0))
 		return NULL;
 	ch->access++;
@@ -77,7 +69,7 @@ const struct shm_export *shm_access_begin(struct shm_channel *c, const struct ut
 	return &t->ring.page->export;
 }
 
-/* Behind its number is still the program that told it. */
+/* Returns true if the process number still stands for the program that stated it. */
 static bool is_same(const struct shm_peer_tx *t)
 {
 	switch (host_life(&t->ring.page->life)) {
@@ -97,7 +89,7 @@ static ssize_t reach_by_number(struct shm_peer_tx *t, uint64_t addr, const struc
 		return -ESRCH;
 	r = UT_SYS(write ? SYS_process_vm_writev : SYS_process_vm_readv, t->pid, iov, (long)n,
 		     &there, 1L, 0L);
-	/* A filter or a rule that came later: not again. */
+	/* Not permitted any more (a filter, a rule), or dead: not tried again. */
 	if (r == -EPERM || r == -ENOSYS || r == -ESRCH)
 		t->pid = 0;
 	return r;
@@ -124,7 +116,7 @@ void shm_access_end(struct shm_channel *c)
 	atomic_store_explicit(&shm_chan_of(c)->page->access, 0, memory_order_release);
 }
 
-/* --- memory that is exported --- */
+/* --- attached areas --- */
 
 uint8_t *shm_access_attached(const struct shm_access *v, uint32_t id, uint64_t off, uint64_t len)
 {
@@ -143,16 +135,20 @@ void shm_access_attach(struct shm_peer_tx *t, uint32_t id, int fd)
 
 	if (!id)
 		return;
+	t->ch->base.n_attached -= a->base != NULL;
 	shm_area_unmap(a->base, a->length);
 	a->base = shm_area_map(fd, &a->length);
 	a->id = a->base ? id : 0;
 	t->n_areas += a->base != NULL;
+	t->ch->base.n_attached += a->base != NULL;
 }
 
 void shm_access_detach(struct shm_peer_tx *t)
 {
-	for (unsigned i = 0; i < SHM_PEER_AREAS; i++)
+	for (unsigned i = 0; i < SHM_PEER_AREAS; i++) {
+		t->ch->base.n_attached -= t->areas[i].base != NULL;
 		shm_area_unmap(t->areas[i].base, t->areas[i].length);
+	}
 	memset(t->areas, 0, sizeof(t->areas));
 }
 
@@ -179,7 +175,7 @@ static bool is_dead(const struct shm_peer_rx *r)
 	return poll(&v, 1, 0) > 0;
 }
 
-/* Its processor may have been taken away in the middle, and it may have been stopped there. */
+/* The peer's thread may have been preempted, or stopped, during its access. */
 static void wait_out(const struct shm_peer_rx *r, uint64_t access_word)
 {
 	const _Atomic uint64_t *now = &r->page->access;

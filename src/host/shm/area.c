@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nobody can take pages away from under who has it mapped. */
+/* No process can take pages away from another that has mapped them. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 struct shm_area {
@@ -185,7 +185,7 @@ static bool is_stack(uint64_t from, uint64_t to)
 	return from < (uintptr_t)low + size && to > (uintptr_t)low;
 }
 
-/* Still mapped where it was put: who unmapped it himself may have other memory there by now. */
+/* Returns true if the area is still mapped where it was put: a program that has unmapped it may have other memory there. */
 static bool in_place(const struct shm_area *a)
 {
 	uint64_t at = (uintptr_t)a->base, end = at + a->length;
@@ -279,7 +279,7 @@ struct shm_area *shm_area_exchange(uint64_t addr, uint64_t length)
 	return a;
 }
 
-/* Nothing is changed where it cannot be done: the pages stay shared with who has them. */
+/* On failure nothing changes: the pages stay shared with the processes that have attached them. */
 static void give_back(const struct shm_area *a)
 {
 	void *p = in_place(a) ? mmap(NULL, a->length, PROT_READ | PROT_WRITE,

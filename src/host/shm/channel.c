@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Datagrams and messages through the rings of near.h. */
 #include "host/shm/channel.h"
 
 #include "host/shm/access.h"
@@ -25,14 +24,14 @@ int shm_peer_full(struct shm_peer_tx *t, uint64_t wait_ns)
 {
 	if (!t->since)
 		t->since = ut_now();
-	/* A receiver that does not read for so long is stopped: as lost on the wire. */
+	/* A receiver that does not read for so long is stopped: the message counts as lost on the wire. */
 	return ut_now() - t->since < wait_ns ? -EAGAIN : -ENOBUFS;
 }
 
 int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
 {
 	switch (r) {
-	case SHM_PUT_RING:
+	case SHM_PUT_WAKE:
 		wake_peer(t->wake.fd);
 		break;
 	case SHM_FULL:
@@ -48,7 +47,7 @@ int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r)
 	return 0;
 }
 
-/* The slot of a QPN, HOST_NO_SLOT for the numbers that keep to the wire. */
+/* Returns the slot of a QPN, HOST_NO_SLOT for numbers that keep to the wire. */
 static unsigned slot_of(const struct ut_flow *f, uint32_t qpn)
 {
 	return ut_ip_is_group(f->dst) ? HOST_NO_SLOT : shm_peer_slot(qpn);
@@ -86,8 +85,8 @@ static void message_at(struct shm_peer_rx *r, const uint8_t *at, uint32_t bytes,
 	memcpy(ret->dst, r->local_addr, 16);
 }
 
-/* The oldest record of a ring: 1 and its head, or 0. A ring with nonsense in it is dropped by the next release,
- * since messages before it may still be looked at. */
+/* Reads the head of the oldest record of a ring. Returns 1 or 0. A ring with an invalid record is dropped by the next
+ * release, since messages before it may still be held. */
 static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h)
 {
 	int got = !r->ring.ring || r->broken || !shm_waiting(&r->ring) ? 0 : shm_peek(&r->ring, h);
@@ -102,7 +101,7 @@ static int peek(struct shm_chan *ch, struct shm_peer_rx *r, struct shm_record *h
 	return got;
 }
 
-/* The other rings have their turn first. */
+/* The other rings have their turn before this one. */
 static void took_from(struct shm_chan *ch, struct shm_peer_rx *r)
 {
 	ut_list_del(&r->node);
@@ -182,7 +181,7 @@ static int poll_messages(struct shm_channel *c, struct shm_message *v, int max)
 	return n;
 }
 
-#define FAST_RINGS 4 /* more are looked at by poll_messages() alone */
+#define FAST_RINGS 4 /* more are read by poll_messages() alone */
 
 static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
 {
@@ -201,6 +200,8 @@ static int take_fast(struct shm_peer_rx *r, struct shm_message *v, int max)
 	return n;
 }
 
+static void flush(struct shm_channel *c);
+
 static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 {
 	struct shm_chan *ch = shm_chan_of(c);
@@ -208,7 +209,7 @@ static int poll_fast(struct shm_channel *c, struct shm_message *v, int max)
 	struct shm_peer_rx *r;
 	int n = 0;
 
-	c->ops->flush(c);
+	flush(c);
 	if (ch->n_rx > FAST_RINGS || ch->held || !ch->warm)
 		return -EAGAIN;
 	ut_list_each(r, &ch->rx, node) {
@@ -252,7 +253,7 @@ void shm_channel_settle(struct shm_channel *c)
 
 	if (!atomic_load_explicit(&ch->page->on, memory_order_relaxed))
 		return;
-	/* As in shm_put(): the head has moved, now look at the tail again. */
+	/* As in ring.h: the head was stored, now the tail is read again. */
 	atomic_thread_fence(memory_order_seq_cst);
 	ut_list_each(r, &ch->rx, node)
 		if (r->ring.ring && !r->broken && shm_waiting(&r->ring)) {
@@ -263,10 +264,8 @@ void shm_channel_settle(struct shm_channel *c)
 
 /* --- slots of shm_channel_ops --- */
 
-/* Messages through the rings of host/shm/peer.h: the slots of shm_channel_ops. */
-
-_Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "the same numbers");
-_Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "a note is a record's");
+_Static_assert(SHM_GENERATIONS == SHM_CHANNEL_GENERATIONS && SHM_MESSAGE_MAX == SHM_CHANNEL_MAX, "two names of the same");
+_Static_assert(sizeof(((struct shm_record *)0)->header) == SHM_CHANNEL_HEADER_BYTES, "the header is the record's");
 
 #define FETCH_IOV 1024 /* IOV_MAX */
 
@@ -289,10 +288,10 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 		return SHM_REACH_WIRE;
 	if (t->state == SHM_PEER_ASKED)
 		return SHM_REACH_ASKED;
-	/* A ring stands for one pair of addresses. */
+	/* A ring is for one pair of addresses. */
 	if (!t->messages || memcmp(t->local_addr, f->src, 16))
 		return SHM_REACH_WIRE;
-	/* Answers come by the other ring, which may have had no luck: then nothing is asked. */
+	/* Responses come by the other ring. Without it the local path is not taken. */
 	if (!shm_peer_both(shm_chan_of(c), t)) {
 		shm_handshake_await(shm_chan_of(c), f);
 		return ut_now() - t->opened < SHM_PEER_TIMEOUT ? SHM_REACH_ASKED : SHM_REACH_WIRE;
@@ -301,29 +300,40 @@ static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint
 	return SHM_REACH_LOCAL;
 }
 
-static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
-		   struct shm_reservation *ret)
+/* Returns the record that *ret is about, or NULL, and in *ret_error what reserve() returns then. */
+static inline struct shm_record *make_room(struct shm_chan *ch, const struct ut_flow *f, uint32_t qpn,
+					   uint32_t bytes, struct shm_reservation *ret, int *ret_error)
 {
-	struct shm_chan *ch = shm_chan_of(c);
-	struct shm_peer_tx *t = shm_peer_get(ch, f, shm_peer_slot(qpn));
+	struct shm_peer_tx *t = shm_peer_last(ch, f, shm_peer_slot(qpn));
 	struct shm_record *at;
 	enum shm_put why;
 	uint64_t skip;
 
+	*ret_error = -ENOTCONN;
 	if (!t || (t->state == SHM_PEER_OPEN && !t->messages))
-		return -ENOTCONN;
+		return NULL;
+	*ret_error = -EAGAIN;
 	if (t->state == SHM_PEER_ASKED)
-		return -EAGAIN;
+		return NULL;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
-	if (!at)
-		return why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT)
-				       : shm_peer_result(ch, t, why);
+	if (!at) {
+		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT) : shm_peer_result(ch, t, why);
+		return NULL;
+	}
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),
 				    .to = t, .skip = (uint32_t)skip };
-	return 0;
+	return at;
 }
 
-static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
+static int reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct shm_reservation *ret)
+{
+	int error;
+
+	return make_room(shm_chan_of(c), f, qpn, bytes, ret, &error) ? 0 : error;
+}
+
+static inline void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
 {
 	struct shm_record *r = (struct shm_record *)at->data - 1;
 	struct shm_peer_tx *t = at->to;
@@ -333,35 +343,74 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 	r->sport = 0;
 	if (at->more) {
 		shm_finish(&t->ring, r, at->skip);
-		shm_chan_of(c)->unshown = true;
+		c->unflushed = true;
 	} else if (at->quiet) {
 		shm_finish(&t->ring, r, at->skip);
 		shm_no_notify(&t->ring);
-		c->unnotified += !t->untold;
-		t->untold = true;
+		c->unnotified += !t->unnotified;
+		t->unnotified = true;
 	} else {
-		shm_peer_told(shm_chan_of(c), t);
+		shm_peer_notified(shm_chan_of(c), t);
 		shm_peer_result(shm_chan_of(c), t, shm_commit(&t->ring, r, at->skip));
 	}
 	at->end = t->ring.tail;
+}
+
+/* By words: loads as wide as the stores were (proto/ib/frame_shm.h). */
+static inline void put_message(struct shm_reservation *at, struct shm_post *m)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+
+	for (unsigned i = 0; i < SHM_CHANNEL_HEADER_BYTES / 8; i++)
+		__atomic_store_n((word *)(void *)at->header + i, m->header[i], __ATOMIC_RELAXED);
+	if (m->bytes)
+		memcpy(at->data, m->data, m->bytes);
+	at->more = m->more;
+	at->quiet = m->quiet;
+}
+
+static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	struct shm_reservation at;
+	int error;
+
+	if (!make_room(shm_chan_of(c), f, qpn, m->bytes, &at, &error))
+		return error;
+	put_message(&at, m);
+	commit(c, &at, m->bytes);
+	m->end = at.end;
+	return 0;
+}
+
+int shm_channel_default_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	struct shm_reservation at;
+	int r = c->ops->reserve(c, f, qpn, m->bytes, &at);
+
+	if (r < 0)
+		return r;
+	put_message(&at, m);
+	c->ops->commit(c, &at, m->bytes);
+	m->end = at.end;
+	return 0;
 }
 
 static void flush_all(struct shm_chan *ch)
 {
 	struct shm_peer_tx *t, *s;
 
-	ch->unshown = false;
+	ch->base.unflushed = false;
 	ut_list_each_safe(t, s, &ch->tx, node)
 		if (t->state == SHM_PEER_OPEN) {
-			shm_peer_told(ch, t);
+			shm_peer_notified(ch, t);
 			if (t->ring.published != t->ring.tail)
-				shm_peer_result(ch, t, shm_show(&t->ring));
+				shm_peer_result(ch, t, shm_publish(&t->ring));
 		}
 }
 
 static void flush(struct shm_channel *c)
 {
-	if (shm_chan_of(c)->unshown)
+	if (c->unflushed)
 		flush_all(shm_chan_of(c));
 }
 
@@ -383,7 +432,7 @@ static long copy_in(int pid, const struct iovec *to, int n, const struct iovec *
 	return UT_SYS(SYS_process_vm_readv, pid, to, (long)n, from, (long)k, 0);
 }
 
-/* The token goes along in the same call, which reads one address space: the one it is in. */
+/* Reads the token by the same call, which reads one address space: so the payload is of the process that has it. */
 static ssize_t fetch_token(const struct shm_peer_rx *r, const struct iovec *to, int n,
 			  const struct iovec *from, int k)
 {
@@ -416,7 +465,7 @@ static ssize_t fetch(struct shm_channel *c, const struct shm_message *m, const s
 	if (host_life(&r->page->life) != HOST_LIFE_HERE)
 		return fetch_token(r, to, n, from, k);
 	got = copy_in(r->pid, to, n, from, k);
-	/* What was read from another was read for nothing. */
+	/* The process may have ended during the call, and the bytes be another one's. */
 	if (got >= 0 && host_life(&r->page->life) != HOST_LIFE_HERE &&
 	    !shm_access_probe(r->pid, r->probe, r->token))
 		return -ESRCH;
@@ -434,6 +483,7 @@ const struct shm_channel_ops shm_chan_ops = {
 	.reach = reach,
 	.reserve = reserve,
 	.commit = commit,
+	.post = post,
 	.flush = flush,
 	.notify = notify,
 	.consumed = consumed,
@@ -450,3 +500,104 @@ const struct shm_channel_ops shm_chan_ops = {
 	.quiesce = shm_export_quiesce,
 	.forget = shm_chan_forget,
 };
+
+/* --- the channel that reaches no process, and the slots of those without direct access --- */
+
+static enum shm_reach no_reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
+			    bool *ret_fetches)
+{
+	*ret_fetches = false;
+	return SHM_REACH_WIRE;
+}
+
+static int no_reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+		   struct shm_reservation *ret)
+{
+	return -ENOTCONN;
+}
+
+static int no_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	return -ENOTCONN;
+}
+
+static void no_commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
+{
+}
+
+static uint64_t no_consumed(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn)
+{
+	return UINT64_MAX;
+}
+
+static ssize_t no_fetch(struct shm_channel *c, const struct shm_message *m, const struct iovec *to,
+		     int n, const struct iovec *from, int k)
+{
+	return -ENOTCONN;
+}
+
+static uint32_t no_generation(struct shm_channel *c, const struct shm_message *m, uint32_t index)
+{
+	return 0;
+}
+
+static int no_poll(struct shm_channel *c, struct shm_message *v, int max)
+{
+	return 0;
+}
+
+static int no_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+{
+	return -EAGAIN;
+}
+
+const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
+							  const struct ut_flow *f, uint32_t qpn,
+							  struct shm_access *ret)
+{
+	return NULL;
+}
+
+ssize_t shm_channel_default_access_copy(const struct shm_access *v, uint64_t addr,
+					const struct iovec *iov, int n, bool write)
+{
+	return -ENOTCONN;
+}
+
+uint8_t *shm_channel_default_access_attached(const struct shm_access *v, uint32_t id, uint64_t off,
+					     uint64_t len)
+{
+	return NULL;
+}
+
+void shm_channel_default_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id)
+{
+}
+
+void shm_channel_default_nothing(struct shm_channel *c)
+{
+}
+
+static const struct shm_channel_ops none = {
+	.reach = no_reach,
+	.reserve = no_reserve,
+	.commit = no_commit,
+	.post = no_post,
+	.flush = shm_channel_default_nothing,
+	.notify = shm_channel_default_nothing,
+	.consumed = no_consumed,
+	.fetch = no_fetch,
+	.generation = no_generation,
+	.poll = no_poll,
+	.poll_fast = no_poll_fast,
+	.release = shm_channel_default_nothing,
+	.access_begin = shm_channel_default_access_begin,
+	.access_copy = shm_channel_default_access_copy,
+	.access_attached = shm_channel_default_access_attached,
+	.access_end = shm_channel_default_nothing,
+	.export_area = shm_channel_default_export_area,
+	.quiesce = shm_channel_default_nothing,
+	.forget = shm_channel_default_nothing,
+};
+
+struct shm_channel shm_channel_none = { .ops = &none };

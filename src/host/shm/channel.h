@@ -3,18 +3,21 @@
  * The shm channel: messages between this process and the others of its host. A message is a header of
  * 40 bytes, which is the protocol's own, and up to SHM_CHANNEL_MAX bytes behind it. The messages for
  * one peer process take one ring (ring.h) and keep their order. None is lost, doubled or damaged:
- * what may happen is that the ring is full, and that its reader dies.
+ * the ring may be full, and its reader may die.
  *
- * Memory of the writer may be named in a message instead of being copied into it; the reader
- * fetches it, and fetch() only ever reads. So a process alone writes into its memory, under its own
- * locks and after its own checks, and a deregistration is final there without asking a peer. Bytes
- * that were fetched may be stale, though: each process shows its readers a table of generations,
- * one of which the header names with its value. A deregistration ends the generation first
- * (eng_generation_end), and the reader looks at it after the fetch.
+ * A message may name memory of its writer instead of carrying it; the reader fetches it, and fetch() only
+ * reads. So each process alone writes into its memory, under its own locks and after its own checks, and a
+ * deregistration is final there without asking a peer. Bytes that were fetched may be stale, though: each
+ * process exports a table of generations, one of which the header names with its value. A deregistration ends
+ * the generation first (eng_generation_end), and the reader compares it after the fetch.
  *
- * The slots are called with the progress lock held, and none blocks. Every implementation fills every
- * slot (shm_channel_default_*), so no caller tests one for NULL. f->src is a local address, qpn the
- * receiver's.
+ * Who writes what, in which order, and why no wake-up is lost: ring.h. How peers are found: peer.h. Direct access
+ * and its end: export.h.
+ *
+ * The slots are called with the progress lock held. None blocks but quiesce(), which waits while a peer is in the
+ * middle of a direct access, some microseconds, or until a peer that was stopped there goes on or dies. Every
+ * implementation fills every slot, with shm_channel_default_* where it has nothing else. f->src is a local
+ * address, qpn the receiver's.
  */
 #ifndef HOST_SHM_CHANNEL_H
 #define HOST_SHM_CHANNEL_H
@@ -34,8 +37,17 @@
 
 enum shm_reach {
 	SHM_REACH_WIRE,  /* by datagrams only */
-	SHM_REACH_ASKED, /* not known yet: asked again in the next round, for 0.3 s at most */
+	SHM_REACH_ASKED, /* not known yet: to be asked again in the next round, for 0.3 s at most */
 	SHM_REACH_LOCAL,
+};
+
+/* A message that is at hand. */
+struct shm_post {
+	uint64_t header[SHM_CHANNEL_HEADER_BYTES / 8];
+	const void *data; /* plain memory, which can be read */
+	uint32_t bytes;   /* of it, at most SHM_CHANNEL_MAX */
+	bool more, quiet; /* as in shm_reservation */
+	uint64_t end;     /* set by post(), likewise */
 };
 
 /* Room for one message. */
@@ -44,8 +56,8 @@ struct shm_reservation {
 	uint64_t end;   /* set by commit(): the end of the message in the ring, for consumed() */
 	void *to;       /* the channel's own */
 	uint32_t skip;  /* likewise */
-	bool more;      /* others follow at once: the reader sees it with the next flush() */
-	bool quiet;     /* it can wait: a sleeping reader is woken by the next notify() */
+	bool more;      /* others follow at once: visible to the reader from the next flush() on */
+	bool quiet;     /* not urgent: a sleeping reader is woken by the next notify() */
 };
 
 struct shm_access {
@@ -65,60 +77,63 @@ struct shm_message {
 };
 
 struct shm_channel_ops {
-	/* How the owner of a QPN is reached. *ret_fetches: its process can fetch from our memory. */
+	/* Returns how the process that has this QPN is reached. *ret_fetches: it can fetch from our memory. */
 	enum shm_reach (*reach)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 				bool *ret_fetches);
 	/*
-	 * Room for a header and `bytes` behind it, to be filled before the next call. Returns 0;
-	 * -EAGAIN if the ring is full or the peer has not answered yet; -ENOBUFS if it has been full for
+	 * Reserves room for a header and `bytes` behind it, to be filled before the next call. Returns 0;
+	 * -EAGAIN if the ring is full or the peer has not responded yet; -ENOBUFS if it has been full for
 	 * so long that its reader is stopped; -ENOTCONN if it has no reader any more.
 	 */
 	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
+	/* The message leaves, as by reserve() and commit(). Returns as reserve(). Default:
+	 * shm_channel_default_post, by these two. */
+	int (*post)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */
 	void (*commit)(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes);
 	/* Messages committed with `more` leave now; poll_fast() does this too. */
 	void (*flush)(struct shm_channel *c);
-	/* Wakes peers that sleep beside a `quiet` message; c->unnotified counts them. */
+	/* Wakes peers that sleep with a `quiet` message in their ring; c->unnotified counts them. */
 	void (*notify)(struct shm_channel *c);
-	/* The end of what the reader has taken, as in shm_reservation.end; UINT64_MAX without a reader. */
+	/* Returns the end of what the reader has consumed, as in shm_reservation.end; UINT64_MAX without a reader. */
 	uint64_t (*consumed)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn);
 	/*
-	 * From the memory of the writer of m (pieces `from`) to ours. Bytes or -errno; fewer than
-	 * asked for, or an error: memory is gone at one of the ends.
+	 * Copies from the memory of the writer of m (pieces `from`) to ours. Returns the bytes or -errno; fewer
+	 * than asked for, or an error: memory is gone at one of the ends.
 	 */
 	ssize_t (*fetch)(struct shm_channel *c, const struct shm_message *m, const struct iovec *to,
 			 int n, const struct iovec *from, int k);
-	/* A generation of the writer of m; any value if there is none of this number. */
+	/* Returns a generation of the writer of m; any value if there is none of this number. */
 	uint32_t (*generation)(struct shm_channel *c, const struct shm_message *m, uint32_t index);
-	/* The messages at hand from all peers, at most max; 0: none. They end with release(). */
+	/* Returns how many messages of all peers it has put into v, at most max; they are valid until release(). */
 	int (*poll)(struct shm_channel *c, struct shm_message *v, int max);
 	/*
-	 * The same for a thread that polls often, and makes a whole round now and then. -EAGAIN: a ring has
-	 * something else, or a round must look.
+	 * The same for a thread that polls often, and makes a round now and then. Returns -EAGAIN if a ring has
+	 * something else, or a round is due.
 	 */
 	int (*poll_fast)(struct shm_channel *c, struct shm_message *v, int max);
-	/* The messages of the last poll() are not looked at any more. */
+	/* Gives the room of the last poll's messages back to their writers. */
 	void (*release)(struct shm_channel *c);
 	/*
-	 * Begins direct access to the memory of the QPN's owner (export.h). Returns the tables it
-	 * exports, all of them unproven, or NULL if this way is not open, or not yet. Until access_end()
-	 * the owner gives no memory back, so an access is short, and there is one at a time.
+	 * Begins direct access to the memory of the process that has this QPN (export.h). Returns the tables it
+	 * exports, whose contents are not checked, or NULL if there is no such access, or not yet. Until access_end()
+	 * the exporter gives no memory back, so an access is short, and there is one at a time.
 	 */
 	const struct shm_export *(*access_begin)(struct shm_channel *c, const struct ut_flow *f,
 						 uint32_t qpn, struct shm_access *ret);
-	/* Between our pieces and the owner's memory at addr, one piece after the other. Bytes or -errno. */
+	/* Copies between our pieces and the exporter's memory at addr, one piece after the other. Returns bytes or -errno. */
 	ssize_t (*access_copy)(const struct shm_access *v, uint64_t addr, const struct iovec *iov,
 			       int n, bool write);
-	/* The owner's memory as mapped here: byte off of the area it exported; NULL if it is not. */
+	/* Returns byte `off` of an area of the exporter, as attached here; NULL if it is not attached. */
 	uint8_t *(*access_attached)(const struct shm_access *v, uint32_t id, uint64_t off,
 				    uint64_t len);
 	void (*access_end)(struct shm_channel *c);
-	/* The writer of m may map this area (area.h), at once, a little later, or never. A second call for
-	 * the same one costs a look. */
+	/* Exports an area (area.h) to the writer of m, which attaches it at once, a little later, or never. A second
+	 * call for the same one is cheap. */
 	void (*export_area)(struct shm_channel *c, const struct shm_message *m, uint32_t id);
-	/* Returns when no direct access that began before the call goes on. Its entries are revoked. */
+	/* Returns when no direct access that began before the call goes on. The entries have been revoked. Blocks. */
 	void (*quiesce)(struct shm_channel *c);
 	/* In a forked child: closes descriptors that are not in the poll set. */
 	void (*forget)(struct shm_channel *c);
@@ -126,15 +141,23 @@ struct shm_channel_ops {
 
 struct shm_channel {
 	const struct shm_channel_ops *ops;
-	bool messages;      /* peers may be reached by messages at all */
+	bool messages;      /* shm_channel_messages() was called */
 	_Atomic uint32_t *generations; /* ours, SHM_CHANNEL_GENERATIONS of them; NULL without messages */
-	struct shm_export *export;     /* our tables; NULL: no direct access to our memory */
+	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
+	bool unflushed;                /* messages were committed with `more`, and flush() was not called */
+	unsigned n_attached;           /* areas of peers that are attached; 0: access_attached() returns NULL */
 };
 
 /* Reaches no process: the default of an adapter without a local path. */
 extern struct shm_channel shm_channel_none;
 
+static inline bool shm_channel_is_none(const struct shm_channel *c)
+{
+	return c == &shm_channel_none;
+}
+
+int shm_channel_default_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 /*
  * Slots of a channel without direct access: access_begin() returns NULL, access_copy() -ENOTCONN,
  * access_attached() NULL. nothing: for flush, notify, release, access_end, quiesce and forget.
@@ -161,33 +184,33 @@ struct shm_datagrams {
 	uint8_t src[16], dst[16];
 };
 
-/* Before the host's first address: processes that did the same are reached by records of datagrams.
- * 0 or negative errno. */
+/* Opens the channel of a host, before its first address: peers that have one are reached by records of datagrams.
+ * Returns 0 or negative errno. */
 int shm_channel_open(struct host *h, struct shm_channel **ret);
-/* Messages as well, before the first address. fetch false: as if no process could read another's
+/* Carries messages as well; called before the first address. fetch false: as if no process could read another's
  * memory. direct: our tables are exported. */
 void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct);
 void shm_channel_close(struct shm_channel *c);
-/* Peers that ask a host without a channel are refused at once, and take the wire. */
+/* For a host without a channel: peers that ask are refused at once, and take the wire. */
 void shm_handshake_refuse_all(struct host *h);
-/* The peers that were reached from this local address. */
+/* Drops the peers that were reached from this local address. */
 void shm_channel_forget_addr(struct shm_channel *c, const uint8_t addr[16]);
 /*
- * Datagrams to queue pairs of the process that has qpn. 0: in the ring; 1: they keep to the wire;
- * -EAGAIN: not yet, the peer has not answered or the ring is full; -ENOBUFS: lost.
+ * Sends datagrams to queue pairs of the process that has qpn. Returns 0 if they are in the ring; 1 if they keep to
+ * the wire; -EAGAIN if the peer has not responded yet or the ring is full; -ENOBUFS if they are lost.
  */
 int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint16_t sport,
 		     const uint8_t *data, size_t len, size_t seg);
-/* on: these are the last sends, so no answer of a peer is awaited. */
+/* on: these are the last sends, so no response of a peer is awaited. */
 void shm_channel_leaving(struct shm_channel *c, bool on);
-/* The next record of datagrams that fits: 1, its bytes in buf; 0: there is none. */
+/* Takes the next record of datagrams that fits. Returns 1 with its bytes in buf, or 0. */
 int shm_channel_recv(struct shm_channel *c, struct shm_datagrams *ret, uint8_t *buf, size_t room);
-/* Records came lately and the owner polls: the kernel is asked seldom. */
+/* Returns true if records came lately and a thread polls: the kernel is asked seldom then. */
 bool shm_channel_warm(struct shm_channel *c);
-/* on: the owner sleeps on the host's epoll set, so senders wake it; look: once now, for what may have
- * come meanwhile. From any thread. */
+/* on: a thread sleeps on the host's epoll set, so senders wake it; look: it is woken once now, for what may have come
+ * meanwhile. From any thread. */
 void shm_channel_sleep(struct shm_channel *c, bool on, bool look);
-/* Ends a round of receiving: records that are left wake a sleeping owner. */
+/* Ends a round of receiving: records that are left wake a thread that sleeps. */
 void shm_channel_settle(struct shm_channel *c);
 
 #endif

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a process shows of itself, so that others of its host can read and write its registered
- * memory by themselves while it does something else: a table of keys, one of connected queue
- * pairs, and the word in which it says whom it is visiting itself. One writer each, the owner.
+ * Exported tables: what the exporter, a responder process, states of its registered memory, so that requesters
+ * of its host can read and write it without its help: a table of keys and one of connected queue pairs. The
+ * exporter alone writes them.
  *
- * A visit (shm_channel_ops.enter, reach, leave) and the end of a registration meet like this:
+ * Direct access (shm_channel_ops.access_begin ... access_end) and the end of a registration meet like this:
  *
- *     visitor                              owner
- *     visit = whom, and a number           key = 0
- *     full fence                           full fence
- *     reads key and what it stands for     reads `visit` of all who may come, and waits for those
- *     the access                           who are with him until they have left
- *     visit = 0                            gives the memory back
+ *     requester process                      exporter
+ *     access = the exporter's id, a number   key = 0
+ *     full fence                             full fence
+ *     reads key and what it stands for       reads `access` of all requester processes, and waits until
+ *     the access                             none of them names the exporter with the same number
+ *     access = 0                             gives the memory back
  *
- * So a visitor who found the key has its fields to himself, for they change only while it is 0,
- * and memory that was given back is not touched any more. Both tables are caches that map by the
- * low bits of a number: what is not found there is asked for through the ring.
+ * With a full fence on both sides, either the requester finds the key revoked, or the exporter finds the access
+ * and waits for its end. So the fields of a key that was found do not change during the access, since they
+ * change only while the key is 0, and memory that was given back is not accessed any more. Both tables are
+ * caches that map by the low bits of a number: what they do not have goes through the ring.
  */
 #ifndef HOST_SHM_EXPORT_H
 #define HOST_SHM_EXPORT_H
@@ -28,7 +29,7 @@
 struct shm_export_key {
 	_Atomic uint32_t key; /* 0: nothing */
 	uint32_t access;      /* enum ibv_access_flags */
-	uint64_t pd;          /* alike for what belongs together; no more than that */
+	uint64_t pd;          /* names the protection domain: only equality counts */
 	uint64_t iova, length, addr;
 	/* What of it lies in memory that was exported (shm_channel_ops.export_area); id 0: nothing. */
 	uint32_t area, pad;
@@ -36,10 +37,10 @@ struct shm_export_key {
 };
 
 struct shm_export_qp {
-	_Atomic uint32_t qpn; /* 0: nothing. It receives, */
-	uint32_t peer;        /* connected to this QPN */
-	uint8_t addr[16];     /* at this address; */
-	uint32_t access;      /* it serves these */
+	_Atomic uint32_t qpn; /* of a queue pair that receives; 0: nothing */
+	uint32_t peer;        /* the QPN that it is connected to, */
+	uint8_t addr[16];     /* and that one's address */
+	uint32_t access;      /* what it serves: enum ibv_access_flags */
 	uint64_t pd;
 };
 

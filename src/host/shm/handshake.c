@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The messages of host/shm/peer.h: how two processes agree on a way. */
-
 #include "host/shm/handshake.h"
 
 #include "host/liveness.h"
 #include "host/mailbox.h"
 #include "host/shm/access.h"
 #include "host/shm/channel.h"
-
 #include "host/shm/segment.h"
-#include "util/syscall.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/faulty.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,11 +25,11 @@ enum { HELLO_MESSAGES = 1, HELLO_FETCHES = 2 };
 struct hello {
 	uint64_t token;
 	uint8_t src[16], dst[16];
-	uint64_t probe; /* HELLO, READY: where the token lies in the writer's memory. LEND: an id */
+	uint64_t probe; /* HELLO, READY: where the token lies in the writer's memory. EXPORT: an id */
 	uint32_t can, pad;
 };
 
-/* The addresses of a pair may differ: the mailbox that is asked is named by the receiver's. */
+/* The addresses of a pair may differ: the mailbox is named by the receiver's. */
 static int message(struct host *host, const uint8_t to[16], uint32_t scope, unsigned slot,
 		  enum host_message_type type, const struct hello *h, const int *fds, int n)
 {
@@ -62,10 +59,18 @@ void shm_handshake_ask(struct shm_chan *ch, struct shm_peer_tx *t, const struct 
 	t->since = ut_now();
 	t->state = SHM_PEER_ASKED;
 	if (r < 0)
-		shm_peer_tx_far(ch, t, r != -EAGAIN);
+		shm_peer_tx_to_wire(ch, t, r != -EAGAIN);
 }
 
-/* --- letters --- */
+void shm_handshake_await(struct shm_chan *ch, const struct ut_flow *f)
+{
+	struct host_addr *a = host_addr_find(ch->host, f->src);
+
+	if (a)
+		a->mail_ready = true;
+}
+
+/* --- messages --- */
 
 static int keep(int fd)
 {
@@ -73,9 +78,9 @@ static int keep(int fd)
 }
 
 /*
- * What a peer sees becoming readable when this process ends: its pidfd. Where there is none
- * (kernels before 5.3, valgrind) the end of a pipe that only this process can write into; both
- * ends are in the epoll set so that a child closes them.
+ * Returns a descriptor that becomes readable for a peer when this process ends: its pidfd. Where there are none
+ * (kernels before 5.3, valgrind), the end of a pipe that only this process can write into; both ends are in the
+ * epoll set so that a child closes them.
  */
 static int self_life(struct shm_chan *ch)
 {
@@ -95,7 +100,7 @@ static int self_life(struct shm_chan *ch)
 	return keep(life[0].fd);
 }
 
-/* There will be acknowledgements: the way back is opened before anybody waits for it. */
+/* Acknowledgements will follow: the ring back is opened before it is waited for. */
 static void ask_back(struct shm_chan *ch, const struct host_addr *a, const struct hello *h,
 		     unsigned slot)
 {
@@ -109,8 +114,9 @@ static void ask_back(struct shm_chan *ch, const struct host_addr *a, const struc
 }
 
 /*
- * Who asked and left without opening its ring is not watched; returns how many are left. But its
- * message may lie in the mailbox behind the one that is being read, while the machine stood still.
+ * Drops peers that have asked and sent no OPEN for long, since nothing tells of their death. Returns how many
+ * peers are left. The limit is generous: OPEN may lie in the mailbox behind the message that is being read, on a
+ * machine that was suspended.
  */
 static unsigned drop_late(struct shm_chan *ch)
 {
@@ -123,7 +129,7 @@ static unsigned drop_late(struct shm_chan *ch)
 	return ch->n_rx;
 }
 
-/* What the asker may do, and whether we can reach into it. */
+/* Returns what the peer may do, and sets r->pid if its memory can be fetched from. */
 static uint32_t what_we_can(struct shm_chan *ch, struct shm_peer_rx *r, const struct hello *h)
 {
 	if (!ch->messages || !(h->can & HELLO_MESSAGES))
@@ -136,7 +142,7 @@ static uint32_t what_we_can(struct shm_chan *ch, struct shm_peer_rx *r, const st
 	return HELLO_MESSAGES | HELLO_FETCHES;
 }
 
-/* At once, so that nobody waits for what will not come. */
+/* At once, so that the peer does not wait for its timeout. */
 static void refuse(struct host *host, const struct host_addr *a, const struct host_message *m,
 		   const struct hello *h)
 {
@@ -147,21 +153,21 @@ static void refuse(struct host *host, const struct host_addr *a, const struct ho
 	message(host, h->src, a->scope, m->slot, HOST_MSG_SHM_READY, &back, NULL, 0);
 }
 
-static void answer_hello(struct shm_chan *ch, struct host_addr *a, const struct host_message *m,
+static void respond(struct shm_chan *ch, struct host_addr *a, const struct host_message *m,
 			 const struct hello *h)
 {
 	struct shm_peer_rx *r = drop_late(ch) < SHM_PEER_RX_MAX ? ut_zalloc(sizeof(*r)) : NULL;
 	struct hello back = { .token = h->token };
 	int fds[HOST_FDS] = { -1, ch->page_fd, ch->wake.fd, -1, -1 };
-	void *page = NULL;
+	void *consumer = NULL;
 
 	if (!r) {
 		refuse(ch->host, a, m, h);
 		return;
 	}
-	fds[0] = shm_seg_make("dapple-consumer", sizeof(struct shm_consumer), &page);
+	fds[0] = shm_seg_make("dapple-consumer", sizeof(struct shm_consumer), &consumer);
 	fds[3] = self_life(ch);
-	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.consumer = page };
+	*r = (struct shm_peer_rx){ .token = h->token, .since = ut_now(), .ring.consumer = consumer };
 	memcpy(r->addr, h->src, 16);
 	memcpy(r->local_addr, a->addr, 16);
 	r->slot = m->slot;
@@ -170,7 +176,7 @@ static void answer_hello(struct shm_chan *ch, struct host_addr *a, const struct 
 	r->peer = (struct host_port){ &shm_rx_peer_port, -1 };
 	ut_list_add_tail(&ch->rx, &r->node);
 	ch->n_rx++;
-	if (page)
+	if (consumer)
 		r->ring.consumer->magic = SHM_CONSUMER_MAGIC;
 	memcpy(back.src, a->addr, 16);
 	memcpy(back.dst, h->src, 16);
@@ -264,7 +270,7 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 		t->probe = h->probe;
 		ut_debug("slot %u of this host is reached through shared memory", t->slot);
 	} else {
-		shm_peer_tx_far(ch, t, false);
+		shm_peer_tx_to_wire(ch, t, false);
 	}
 }
 
@@ -273,7 +279,7 @@ static void take_refusal(struct shm_chan *ch, const struct host_message *m, cons
 	struct shm_peer_tx *t = shm_peer_find(ch, h->src, m->slot);
 
 	if (t && t->state == SHM_PEER_ASKED && t->token == h->token)
-		shm_peer_tx_far(ch, t, false);
+		shm_peer_tx_to_wire(ch, t, false);
 }
 
 static void take_open(struct shm_chan *ch, const struct host_message *m, const struct hello *h,
@@ -294,7 +300,7 @@ static void take_open(struct shm_chan *ch, const struct host_message *m, const s
 		shm_peer_rx_drop(ch, r);
 }
 
-static void hear(void *arg, struct host_addr *a, const struct host_message *m, const uint8_t *body,
+static void take(void *arg, struct host_addr *a, const struct host_message *m, const uint8_t *body,
 		 size_t len)
 {
 	struct shm_chan *ch = arg;
@@ -308,7 +314,7 @@ static void hear(void *arg, struct host_addr *a, const struct host_message *m, c
 		return;
 	memcpy(&h, body, sizeof(h));
 	if (m->type == HOST_MSG_SHM_HELLO && n == 0)
-		answer_hello(ch, a, m, &h);
+		respond(ch, a, m, &h);
 	else if (m->type == HOST_MSG_SHM_READY && n == 0)
 		take_refusal(ch, m, &h);
 	else if (m->type == HOST_MSG_SHM_READY && n >= 4)
@@ -322,10 +328,10 @@ static void hear(void *arg, struct host_addr *a, const struct host_message *m, c
 void shm_handshake_handle(struct shm_chan *ch)
 {
 	for (int type = HOST_MSG_SHM_HELLO; type <= HOST_MSG_SHM_EXPORT; type++)
-		host_handle(ch->host, (enum host_message_type)type, hear, ch);
+		host_handle(ch->host, (enum host_message_type)type, take, ch);
 }
 
-static void hear_nothing(void *arg, struct host_addr *a, const struct host_message *m,
+static void take_and_refuse(void *arg, struct host_addr *a, const struct host_message *m,
 			 const uint8_t *body, size_t len)
 {
 	struct hello h;
@@ -339,5 +345,5 @@ static void hear_nothing(void *arg, struct host_addr *a, const struct host_messa
 void shm_handshake_refuse_all(struct host *h)
 {
 	for (int type = HOST_MSG_SHM_HELLO; type <= HOST_MSG_SHM_EXPORT; type++)
-		host_handle(h, (enum host_message_type)type, hear_nothing, h);
+		host_handle(h, (enum host_message_type)type, take_and_refuse, h);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Ways to other processes: asking for one, and its end. */
 #include "host/shm/peer.h"
 
 #include "host/shm/access.h"
@@ -40,10 +39,10 @@ static void tx_close(struct shm_chan *ch, struct shm_peer_tx *t)
 	shm_seg_unmap(t->ring.consumer, sizeof(struct shm_consumer));
 	shm_seg_unmap(t->ring.page, sizeof(struct shm_page));
 	t->ring = (struct shm_tx){ 0 };
-	shm_peer_told(ch, t);
+	shm_peer_notified(ch, t);
 }
 
-void shm_peer_tx_far(struct shm_chan *ch, struct shm_peer_tx *t, bool refused)
+void shm_peer_tx_to_wire(struct shm_chan *ch, struct shm_peer_tx *t, bool refused)
 {
 	tx_close(ch, t);
 	t->state = SHM_PEER_WIRE;
@@ -64,7 +63,7 @@ void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t)
 
 void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r)
 {
-	/* Its pidfd is still open: who was killed in the middle of a visit does not end it. */
+	/* The pidfd is still open: it ends the wait for a process that was killed during an access. */
 	if (r->ring.consumer) {
 		atomic_store(&r->ring.consumer->gone, 1);
 		shm_export_quiesce_one(ch, r);
@@ -173,7 +172,7 @@ static void tx_died(struct host *h, struct host_port *p, uint32_t events)
 
 static const struct host_port_kind tx_peer_port = { .events = EPOLLIN, .ready = tx_died };
 
-/* Records of a dead process are read to their end first, as packets on the wire would be. */
+/* Records of a dead process are read to their end first, like packets that are on the wire. */
 static void rx_died(struct host *h, struct host_port *p, uint32_t events)
 {
 	struct shm_peer_rx *r = ut_container(p, struct shm_peer_rx, peer);
@@ -213,15 +212,6 @@ void shm_channel_forget_addr(struct shm_channel *c, const uint8_t addr[16])
 			shm_peer_tx_drop(ch, t);
 }
 
-/* Somebody waits for the answer: the next call reads the mailbox unasked. */
-void shm_handshake_await(struct shm_chan *ch, const struct ut_flow *f)
-{
-	struct host_addr *a = host_addr_find(ch->host, f->src);
-
-	if (a)
-		a->mail_ready = true;
-}
-
 struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, unsigned slot)
 {
 	struct shm_peer_tx *t;
@@ -237,7 +227,7 @@ struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, u
 		shm_handshake_ask(ch, t, f);
 	if (t->state == SHM_PEER_ASKED &&
 	    ut_now() - t->since > (ch->messages ? SHM_PEER_TIMEOUT : SHM_PEER_TIMEOUT_DATAGRAMS))
-		shm_peer_tx_far(ch, t, false);
+		shm_peer_tx_to_wire(ch, t, false);
 	if (t->state == SHM_PEER_WIRE || (t->state == SHM_PEER_ASKED && ch->host->leaving))
 		return NULL;
 	if (t->state == SHM_PEER_ASKED)

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The short way to members on the same host: a ring of shared memory per pair of links and
- * direction, in place of the kernel's UDP. What travels is the same - datagrams and trains of them,
- * with their addresses - so everything above is as on the wire.
+ * The peers of a channel: other processes on the same addresses, each reached by one ring of shared memory per
+ * direction and pair of addresses, in place of the kernel's UDP.
  *
- * Who sends first asks the owner of the slot through its mailbox and holds its datagrams back until
- * the answer comes, so that none overtakes another by changing ways:
+ * The process that sends first asks the owner of the slot through its mailbox, and holds its datagrams back until
+ * the response, so that none overtakes another by changing its path (handshake.h):
  *
  *     sender                               receiver
- *     HELLO   addresses, token     ---->   (the mailbox says which uid wrote)
- *     READY   token  <----  its ear, its page page, its wake (eventfd), its pidfd
- *     OPEN    token, the ring, the sender's pidfd and its page  ---->
+ *     HELLO   addresses, token     ---->   (the kernel says which uid wrote)
+ *     READY   token  <----  its consumer page, its process page, its wake fd (eventfd), its pidfd
+ *     OPEN    token, the ring, the sender's pidfd and its process page  ---->
  *
- * A name that is not there (another host), another uid, a READY with nothing in it (the owner wants
- * no part in this, or has no room), or no answer within SHM_PEER_TIMEOUT (it is stopped): the wire.
- * Connection management (QP0, QP1) and groups always take the wire, so that packet filters are
- * asked. An end that dies is noticed by its pidfd, one that closes says so in its ear.
+ * The wire is taken if the name has no owner (another host), for another uid, after a READY without descriptors
+ * (the owner has no channel, or no room), and without a response within SHM_PEER_TIMEOUT (the owner is stopped).
+ * Connection management (QP0, QP1) and groups always take the wire, so that packet filters are asked. The death
+ * of a peer process is noticed by its pidfd; one that closes sets `gone` in its consumer pages.
  *
- * Messages (host/shm/channel.h) take the same rings between two links that both said so. What a message
- * names of its writer's memory the reader fetches by process_vm_readv(). HELLO says where the token
- * lies there, and the reader answers in READY whether it could read it: so both know that this way
- * is open, and each fetch takes the token along, which no program that came after an exec or under
- * the same process number would have there. Where it is not open (another user namespace, seccomp,
- * Yama), everything is copied into the ring. A fifth descriptor in READY is the memory itself, for
- * direct access (host/shm/access.h); READY says where the token lies in it.
+ * Messages (host/shm/channel.h) take the same rings if both ends have asked for them. Memory of the writer that a
+ * message names the reader fetches by process_vm_readv(). HELLO says where the token lies in the writer's memory,
+ * and the reader states in READY whether it could read it there, so both know whether fetching works. Each fetch
+ * reads the token as well: a program that came after an exec, or under the same process number, does not have it
+ * there. Where fetching is not permitted (another user namespace, seccomp, Yama), all payload is copied into the
+ * ring. A fifth descriptor in READY is the receiver's memory, for direct access (access.h); READY says where the
+ * token lies in it.
  *
- *     LEND    token, an id, memory that the sender may map        <----
+ *     EXPORT  token, an id, memory that the sender may attach     <----
+ *
+ * All of this is guarded by the progress lock, but the segments, whose writers ring.h names, and
+ * shm_channel_sleep(), which any thread may call.
  */
 #ifndef HOST_SHM_PEER_H
 #define HOST_SHM_PEER_H
@@ -35,23 +37,25 @@
 #include "host/host.h"
 #include "util/heap.h"
 
-/* A process that has no processor for so long is stopped. Datagrams wait less: they hold back those
- * to everybody else, which messages do not. */
+#include <string.h>
+
+/* A process that does not respond for so long is stopped. Datagrams wait less: they hold back those to all
+ * other peers, which messages do not. */
 #define SHM_PEER_TIMEOUT (300 * UT_MS)
 #define SHM_PEER_TIMEOUT_DATAGRAMS (20 * UT_MS)
-#define SHM_PEER_RETRY (1000 * UT_MS) /* a name that was not there is asked for again */
-#define SHM_PEER_LATE (60000 * UT_MS) /* after READY nobody opens a ring any more */
-#define SHM_PEER_FULL (10 * UT_MS)    /* so long a full ring holds back datagrams; messages SHM_PEER_TIMEOUT */
+#define SHM_PEER_RETRY (1000 * UT_MS) /* until a name without owner is asked for again */
+#define SHM_PEER_LATE (60000 * UT_MS) /* after READY, until a ring without OPEN is given up */
+#define SHM_PEER_FULL (10 * UT_MS)    /* a full ring holds back datagrams for so long; messages for SHM_PEER_TIMEOUT */
 #define SHM_PEER_KEYS 256u
-#define SHM_PEER_AREAS 32u /* that one process lends to another; more are not */
+#define SHM_PEER_AREAS 32u /* that one process exports to another; the oldest make room for more */
 #define SHM_PEER_TX_MAX 1024
 #define SHM_PEER_RX_MAX 1024
 #define SHM_SLEEP_MAGIC 0x444c445bu
 #define SHM_CONSUMER_MAGIC 0x444c4541u
-#define SHM_ACCESS_FD_BEST 4096u  /* bytes of a visit that the descriptor is quicker for */
-#define SHM_ACCESS_FD_MOST 16384u /* more the peer fetches faster than the descriptor takes them */
+#define SHM_ACCESS_FD_BEST 4096u  /* bytes up to which pread() and pwrite() are quicker than process_vm_*() */
+#define SHM_ACCESS_FD_MOST 16384u /* more are faster as a message that the peer fetches */
 #define SHM_ACCESS_MOST (8u << 20)
-#define SHM_CHAN_WARM 1000 /* empty calls after a record that look at the rings first of all */
+#define SHM_CHAN_WARM 1000 /* empty calls after a record in which the rings come first */
 
 enum shm_peer_state { SHM_PEER_ASKED, SHM_PEER_OPEN, SHM_PEER_WIRE };
 
@@ -61,34 +65,34 @@ struct shm_attached {
 	size_t length;
 };
 
-/* Towards one slot of one address. */
+/* A peer to send to: one slot of one address. */
 struct shm_peer_tx {
 	struct shm_chan *ch;
 	struct ut_list node, same_key;
 	uint8_t addr[16];
 	uint16_t slot;
 	enum shm_peer_state state;
-	bool refused;        /* FAR since nobody has the name: ask again later */
+	bool refused;        /* WIRE since the name has no owner: asked again after SHM_PEER_RETRY */
 	uint8_t local_addr[16];     /* our address in this pair */
 	uint32_t scope;
 	uint64_t since;      /* of the state; OPEN: of being full, 0 = is not */
 	uint64_t token;
-	bool messages, fetches;   /* OPEN: it takes messages, and may fetch what they name */
+	bool messages, fetches;   /* OPEN: the peer takes messages, and can fetch what they name */
 	uint64_t opened;
 	struct shm_tx ring;
 	struct host_port peer; /* the receiver's pidfd, in the epoll set */
-	/* Its eventfd: in the epoll set too, for no event, since a child closes what is there. */
+	/* Its eventfd. In the epoll set, watched for nothing, since a child closes what is there. */
 	struct host_port wake;
-	int memory;          /* the receiver's; -1: it lets nobody in */
+	int memory;          /* the receiver's; -1: it exports nothing */
 	int pid;             /* the receiver's, if process_vm_* reaches it; 0 */
 	uint64_t probe;      /* where it has the token */
-	bool seen;           /* it has our page */
-	bool untold;         /* something quiet lies in its ring */
+	bool seen;           /* the receiver has our process page */
+	bool unnotified;         /* a `quiet` message lies in its ring */
 	struct shm_attached areas[SHM_PEER_AREAS]; /* what it has exported to us */
 	unsigned n_areas;    /* ever */
 };
 
-/* From one link. */
+/* A peer to receive from. */
 struct shm_peer_rx {
 	struct shm_chan *ch;
 	struct ut_list node;
@@ -97,12 +101,12 @@ struct shm_peer_rx {
 	uint16_t slot;
 	int pid;            /* the sender's, if messages may be fetched from there; 0 */
 	uint64_t probe;     /* where it has the token */
-	const struct shm_page *page; /* the sender's; its seals */
+	const struct shm_page *page; /* the sender's process page */
 	bool broken;        /* dropped by the next release */
 	uint32_t exported[SHM_PEER_AREAS]; /* to this sender */
 	unsigned n_exported;
 	size_t size;        /* of the sender's segment */
-	struct shm_rx ring; /* ring.ring NULL: it has not come yet */
+	struct shm_rx ring; /* ring.ring NULL: no OPEN yet */
 	struct host_port peer;
 };
 
@@ -118,13 +122,12 @@ struct shm_chan {
 	struct host_port wake;
 	struct host_port life[2]; /* of a pipe, where there are no pidfds */
 	uint64_t sent, received; /* records */
-	unsigned warm; /* a record came so lately: shm_chan_warm() */
-	bool unshown; /* shm_reservation.more */
-	bool held;  /* messages are looked at, or a ring is broken: shm_chan_release() */
-	bool messages; /* messages are wanted: a user has said so */
+	unsigned warm; /* a record came so lately: shm_channel_warm() */
+	bool held;  /* messages are held, or a ring is broken: until release() */
+	bool messages; /* shm_channel_messages() was called */
 	bool no_fetches;
-	bool direct; /* others may come into our memory */
-	uint32_t access; /* how many we have made */
+	bool direct; /* peers may have direct access to our memory */
+	uint32_t access; /* the number of our last direct access */
 };
 
 static inline struct shm_chan *shm_chan_of(struct shm_channel *c)
@@ -132,35 +135,42 @@ static inline struct shm_chan *shm_chan_of(struct shm_channel *c)
 	return ut_container(c, struct shm_chan, base);
 }
 
-static inline void shm_peer_told(struct shm_chan *ch, struct shm_peer_tx *t)
+static inline void shm_peer_notified(struct shm_chan *ch, struct shm_peer_tx *t)
 {
-	ch->base.unnotified -= t->untold;
-	t->untold = false;
+	ch->base.unnotified -= t->unnotified;
+	t->unnotified = false;
 }
 
-/* peer.c */
 struct shm_peer_tx *shm_peer_find(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
-/* Asks, too. NULL: no room. */
+/* Makes a peer and asks it. Returns NULL if there is no room. */
 struct shm_peer_tx *shm_peer_tx_new(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
-/* There is no way, as things are now, or since nobody has the name. */
-void shm_peer_tx_far(struct shm_chan *ch, struct shm_peer_tx *t, bool refused);
+/* The peer is reached by the wire from now on. refused: its name has no owner, so it is asked again later. */
+void shm_peer_tx_to_wire(struct shm_chan *ch, struct shm_peer_tx *t, bool refused);
 void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t);
 void shm_peer_rx_drop(struct shm_chan *ch, struct shm_peer_rx *r);
 
 extern const struct host_port_kind shm_rx_peer_port; /* of shm_peer_rx.peer */
-/* The way to a QPN's slot, asked for if need be: OPEN, ASKED, or NULL for the wire. */
+/* Returns the peer of a slot, which is asked if it is new: OPEN or ASKED; NULL for the wire. */
 struct shm_peer_tx *shm_peer_get(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);
-/* The other direction of an open one: who is asked there can answer. */
+/* The same. Inline for the peer that was reached last, if that is open. */
+static inline struct shm_peer_tx *shm_peer_last(struct shm_chan *ch, const struct ut_flow *f, unsigned slot)
+{
+	struct shm_peer_tx *t = ch->last;
+
+	return t && t->state == SHM_PEER_OPEN && t->slot == slot && !memcmp(t->addr, f->dst, 16)
+		       ? t : shm_peer_get(ch, f, slot);
+}
+/* Returns true if the other direction is open as well: a peer that is asked can respond. */
 bool shm_peer_both(struct shm_chan *ch, const struct shm_peer_tx *t);
-/* The same slot, if it is open; asks nobody. */
+/* Returns the peer of a slot if it is OPEN, else NULL. Asks no process. */
 struct shm_peer_tx *shm_peer_open(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
 
-/* Of a QPN, or HOST_NO_SLOT for numbers that no process has alone. */
+/* Returns the slot of a QPN, or HOST_NO_SLOT for numbers that no process has alone. */
 unsigned shm_peer_slot(uint32_t qpn);
-/* The result of a put into a ring: 0, -EAGAIN, -ENOBUFS, -ENOTCONN. With the last one its reader has let go of
- * it: t is freed, and the next user of this way asks anew. */
+/* Turns the result of a put into 0, -EAGAIN, -ENOBUFS or -ENOTCONN, and wakes the reader. -ENOTCONN: the reader has
+ * closed; t is freed, and the next send asks anew. */
 int shm_peer_result(struct shm_chan *ch, struct shm_peer_tx *t, enum shm_put r);
-/* Its ring is full: -EAGAIN, or -ENOBUFS when it has been so for longer than `timeout` ns. */
+/* Its ring is full. Returns -EAGAIN, or -ENOBUFS if it has been full for longer than `timeout` ns. */
 int shm_peer_full(struct shm_peer_tx *t, uint64_t timeout);
 extern const struct shm_channel_ops shm_chan_ops;
 

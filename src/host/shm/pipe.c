@@ -48,7 +48,7 @@ void shm_pipe_fini(struct shm_pipe *p)
 	*p = (struct shm_pipe){ 0 };
 }
 
-/* A head that runs ahead or back is a liar's; he gets no more than he has. */
+/* A head ahead of the tail or behind the last one is not valid: it frees no room. */
 static void look_at_head(struct shm_pipe *p)
 {
 	uint64_t head = atomic_load_explicit(&p->peer->head, memory_order_acquire);
@@ -82,7 +82,7 @@ void shm_pipe_begin(struct shm_pipe *p)
 }
 
 /* A position of ours has moved. */
-static bool must_ring(struct shm_pipe *p, unsigned what)
+static bool must_wake(struct shm_pipe *p, unsigned what)
 {
 	uint32_t asleep;
 
@@ -98,14 +98,14 @@ bool shm_pipe_commit(struct shm_pipe *p, size_t n)
 {
 	p->tail += n;
 	atomic_store_explicit(&p->own->tail, p->tail, memory_order_release);
-	return must_ring(p, SHM_PIPE_NEWS);
+	return must_wake(p, SHM_PIPE_NEWS);
 }
 
 bool shm_pipe_consume(struct shm_pipe *p, size_t n)
 {
 	p->head += n;
 	atomic_store_explicit(&p->own->head, p->head, memory_order_release);
-	return must_ring(p, SHM_PIPE_ROOM);
+	return must_wake(p, SHM_PIPE_ROOM);
 }
 
 void shm_pipe_sleep(struct shm_pipe *p, unsigned what)

@@ -35,7 +35,7 @@ static bool has_room(struct shm_tx *t, uint64_t need)
 	if (t->tail + need - t->head <= SHM_RING_BYTES)
 		return true;
 	head = atomic_load_explicit(&t->consumer->head, memory_order_acquire);
-	/* A head that runs ahead or back is a liar's; he gets no more than he has. */
+	/* A head ahead of the tail or behind the last one is not valid: it frees no room. */
 	if (head - t->head > t->tail - t->head)
 		return false;
 	t->head = head;
@@ -43,11 +43,11 @@ static bool has_room(struct shm_tx *t, uint64_t need)
 }
 
 /*
- * After the tail has moved: must the receiver be woken? If it had not consumed what was there
- * before, it was told of that, or was awake, and looks again before it sleeps. Of what was unnotified it
- * was not told, and may have slept since it took the half of it.
+ * Returns true if the receiver must be woken for the tail that has just been stored. before: the tail published
+ * before. If that has not been consumed, the receiver was woken for it or is awake, and reads the tail again
+ * before it sleeps. For records without a wake-up it was not woken, and may have slept since it took half of them.
  */
-static bool must_ring(const struct shm_tx *t, uint64_t before)
+static bool must_wake(const struct shm_tx *t, uint64_t before)
 {
 	uint64_t head;
 
@@ -78,8 +78,8 @@ static uint32_t lines(uint64_t at)
 	return (uint32_t)(at / SHM_LINE);
 }
 
-/* A reader may be at the words now; it looks at `newest` again when it has them. */
-static void show(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
+/* A reader may read the words at this moment; it reads `newest` again after them. */
+static void copy_inline(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
 {
 	const uint8_t *from = at->header;
 	uint64_t v;
@@ -95,9 +95,9 @@ static void show(struct shm_ring *r, const struct shm_record *at, uint64_t tail)
 
 /*
  * What lies ahead was last in the reader's cache, and stores become visible in order: one line that
- * is far away would hold up the tails behind it.
+ * is in another cache would hold up the tails behind it.
  */
-static void own(const uint8_t *line)
+static void prefetch_for_write(const uint8_t *line)
 {
 #if defined(__x86_64__)
 	/* What the compiler makes of its builtin without -mprfchw fetches the line to be read only. Older
@@ -110,8 +110,8 @@ static void own(const uint8_t *line)
 
 static void prefetch(const struct shm_tx *t)
 {
-	own(t->ring->data + ((t->tail + AHEAD) & MASK));
-	own(t->ring->data + ((t->tail + AHEAD + SHM_LINE) & MASK));
+	prefetch_for_write(t->ring->data + ((t->tail + AHEAD) & MASK));
+	prefetch_for_write(t->ring->data + ((t->tail + AHEAD + SHM_LINE) & MASK));
 }
 
 void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
@@ -122,16 +122,16 @@ void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 	prefetch(t);
 }
 
-enum shm_put shm_show(struct shm_tx *t)
+enum shm_put shm_publish(struct shm_tx *t)
 {
 	uint64_t before = t->published;
 	bool ring;
 
 	t->published = t->tail;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
-	ring = must_ring(t, before);
+	ring = must_wake(t, before);
 	t->unnotified = false;
-	return ring ? SHM_PUT_RING : SHM_PUT;
+	return ring ? SHM_PUT_WAKE : SHM_PUT;
 }
 
 void shm_no_notify(struct shm_tx *t)
@@ -144,8 +144,8 @@ enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 {
 	shm_finish(t, at, skip);
 	if (!at->seg && at->bytes <= SHM_INLINE_DATA)
-		show(t->ring, at, t->tail);
-	return shm_show(t);
+		copy_inline(t->ring, at, t->tail);
+	return shm_publish(t);
 }
 
 enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *payload)
@@ -167,7 +167,7 @@ uint64_t shm_taken(const struct shm_tx *t)
 	return atomic_load_explicit(&t->consumer->head, memory_order_relaxed);
 }
 
-static void publish(struct shm_rx *r)
+static void publish_head(struct shm_rx *r)
 {
 	if (!r->held)
 		atomic_store_explicit(&r->consumer->head, r->head, memory_order_release);
@@ -188,7 +188,7 @@ int shm_peek(struct shm_rx *r, struct shm_record *h)
 		if (end >= have)
 			return -EPROTO; /* it is written together with what follows */
 		r->head += end;
-		publish(r);
+		publish_head(r);
 		have -= end;
 		end = SHM_RING_BYTES;
 		memcpy(h, r->ring->data, sizeof(*h));
@@ -203,7 +203,7 @@ void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf)
 {
 	memcpy(buf, r->ring->data + (r->head & MASK) + sizeof(*h), h->bytes);
 	r->head += record_bytes(h->bytes);
-	publish(r);
+	publish_head(r);
 }
 
 const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
@@ -244,5 +244,5 @@ const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes)
 void shm_release(struct shm_rx *r)
 {
 	r->held = false;
-	publish(r);
+	publish_head(r);
 }

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A ring of records from one process to another. Each segment has one writer: the sender's has the
- * records and the tail, the receiver's the head, and some pages of the receiver's that all its
- * senders share say whether it sleeps. Neither end trusts what it reads from the other: every
- * number is read once and checked, and records are copied out before anybody looks into them.
+ * A ring of records from one process to another.
  *
- * Records are datagrams (link/link.h) or messages (host/shm/channel.h), told apart by `seg`. A message is
- * filled in and looked at in place; its room is given back when the reader has done with it.
+ * Who writes what. Each segment has one writer, and the others map it read-only:
  *
- * Sleeping: the receiver raises `page`, then looks at the tail; the sender moves the tail, then
- * looks at `page`. With a full fence between on both sides one of them sees the other.
+ *     struct shm_ring      the sender: the records, then the tail (release)
+ *     struct shm_consumer  the receiver: the head (release), when it has no more use for the records before it;
+ *                          `gone`, when it reads no more
+ *     struct shm_page      each process, one for all its rings: whether it sleeps, which direct access it makes,
+ *                          its generations and its exported tables
+ *
+ * Neither end trusts the other's segment: each number is read once and checked. A datagram is copied out before
+ * it is parsed; of a message the protocol reads each word once, in place.
+ *
+ * Records are datagrams (link/link.h) or messages (host/shm/channel.h), told apart by `seg`. The room of a message
+ * returns to the sender when the receiver releases it.
+ *
+ * No wake-up is lost: the receiver sets `on` in its page, then reads the tail; the sender stores the tail, then
+ * reads `on`. With a full fence between the two on each side, at least one of them sees the other's store. A
+ * sender that finds the previous record not yet consumed need not wake: the receiver was woken for that one, or
+ * is awake, and reads the tail again before it sleeps.
  */
 #ifndef HOST_SHM_RING_H
 #define HOST_SHM_RING_H
@@ -30,7 +40,7 @@
 #define SHM_RING_SEG_MOST (SHM_RING_SEG + 65536u) /* whole pages, whatever a page is */
 
 #define SHM_HEADER_BYTES 40u
-#define SHM_INLINE_DATA 8u /* bytes of a message behind its note */
+#define SHM_INLINE_DATA 8u /* bytes of a message behind its header */
 #define SHM_INLINE_WORDS ((SHM_HEADER_BYTES + SHM_INLINE_DATA) / 8)
 
 /* The sender's segment. */
@@ -39,9 +49,9 @@ struct shm_ring {
 	_Alignas(SHM_LINE) _Atomic uint64_t tail; /* bytes ever written */
 	/*
 	 * In the tail's cache line, a second copy of the newest record if it is a small message, so
-	 * that a reader who has kept up fetches one line from the writer's cache and not two. It is
-	 * being written, or was, for the tail with these low bits (in lines); the words are good if
-	 * that still holds after they were read.
+	 * that a reader which has kept up fetches one line from the writer's cache and not two. `newest`
+	 * has the low bits of the tail, in lines, that the copy belongs to or is being written for; the
+	 * words are valid if it is unchanged after they were read.
 	 */
 	_Atomic uint32_t newest, newest_bytes;
 	_Atomic uint64_t inline_slot[SHM_INLINE_WORDS];
@@ -52,15 +62,15 @@ struct shm_ring {
 struct shm_consumer {
 	uint32_t magic;
 	_Alignas(SHM_LINE) _Atomic uint64_t head; /* bytes ever consumed */
-	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* nobody will read any more */
+	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* the receiver reads no more */
 };
 
 /* A process's own, one for all its rings. */
 struct shm_page {
-	uint32_t magic, id; /* id: random, for `visit` of others */
+	uint32_t magic, id; /* id: random; names this process in `access` of others */
 	struct host_life life;
-	_Alignas(SHM_LINE) _Atomic uint32_t on; /* ring the wake after you wrote */
-	_Alignas(SHM_LINE) _Atomic uint64_t access; /* to whom (id << 32) and the how manieth; or 0 */
+	_Alignas(SHM_LINE) _Atomic uint32_t on; /* this process sleeps: write its wake fd after a store to its ring */
+	_Alignas(SHM_LINE) _Atomic uint64_t access; /* the peer's id in the upper 32 bits, the access number in the lower; 0: none */
 	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct shm_export export;
 };
@@ -76,7 +86,7 @@ struct shm_record {
 			uint8_t pad[6];
 			uint8_t src[16], dst[16];
 		};
-		uint8_t header[SHM_HEADER_BYTES]; /* the message's, straight before its bytes */
+		uint8_t header[SHM_HEADER_BYTES]; /* the message's own, straight before its bytes */
 	};
 };
 
@@ -89,28 +99,28 @@ struct shm_tx {
 	const struct shm_consumer *consumer;
 	const struct shm_page *page;
 	uint64_t tail, head; /* head: as last seen */
-	uint64_t published;  /* the reader has been told of the ring up to here */
-	bool unnotified;         /* it may know more */
+	uint64_t published;     /* the tail that the reader can see */
+	bool unnotified;         /* it can see more, and was not woken for that */
 };
 
 struct shm_rx {
 	const struct shm_ring *ring;
 	struct shm_consumer *consumer; /* ours, writable */
-	uint64_t head; /* read up to here; the ear says less while messages are looked at */
+	uint64_t head; /* read up to here; the consumer page says less while messages are held */
 	/* The tail as last seen. Until all of that is read the writer keeps its line, and stores tails
 	 * without having to fetch it back for each. */
 	uint64_t seen;
-	bool held;     /* there are such */
+	bool held;     /* messages are, until shm_release() */
 	uint64_t inline_slot[SHM_INLINE_WORDS]; /* one that was taken by shm_take_inline() */
 };
 
 void shm_ring_init(struct shm_ring *r);
-/* Somebody else's segment of `size` bytes has the shape of a ring. */
+/* Returns true if a peer's segment of `size` bytes has the form of a ring. */
 bool shm_ring_valid(const struct shm_ring *r, size_t size);
 
 enum shm_put {
-	SHM_PUT,      /* written, the receiver is awake or has not consumed the previous one */
-	SHM_PUT_RING, /* written; it sleeps: ring the wake */
+	SHM_PUT,      /* written; the receiver is awake, or has not consumed the record before it */
+	SHM_PUT_WAKE, /* written; the receiver sleeps: write its wake fd */
 	SHM_FULL,
 	SHM_GONE
 };
@@ -122,24 +132,24 @@ enum shm_put shm_put(struct shm_tx *t, const struct shm_record *h, const void *p
 struct shm_record *shm_reserve(struct shm_tx *t, uint32_t bytes, uint64_t *ret_skip,
 			       enum shm_put *ret);
 enum shm_put shm_commit(struct shm_tx *t, struct shm_record *at, uint64_t skip);
-/* The same in two: it is written, and later all that was written is published to the reader. Each tail that
- * is published costs both ends a cache line fetched from the other. */
+/* shm_commit() in two: the record is written; later all that was written becomes visible to the reader. Each
+ * tail that is published costs both ends a cache line fetched from the other. */
 void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip);
-enum shm_put shm_show(struct shm_tx *t);
-/* It is there for who looks, and nobody is woken for it before the next shm_show() or shm_commit(). */
+enum shm_put shm_publish(struct shm_tx *t);
+/* The record is visible, and the receiver is not woken for it before the next shm_publish() or shm_commit(). */
 void shm_no_notify(struct shm_tx *t);
-/* The reader says that it has read so far; it may lie. */
+/* Returns the head as the reader states it, which is not checked. */
 uint64_t shm_taken(const struct shm_tx *t);
 
-/* Returns 1 and the head of the oldest record in *h, 0 if the ring is empty, or -EPROTO if the writer's
- * bytes are no record: the ring must not be used any more. One of the next two takes the record. */
+/* Reads the head of the oldest record, which one of the next two takes. Returns 1; 0 if the ring is empty;
+ * -EPROTO if there is no valid record: the ring is of no more use. */
 int shm_peek(struct shm_rx *r, struct shm_record *h);
-/* A datagram's payload, copied out. */
+/* Takes a datagram: copies its payload out. */
 void shm_take(struct shm_rx *r, const struct shm_record *h, void *buf);
-/* A message, in place until shm_release(): its note, and h->bytes behind that. */
+/* Takes a message. Returns its header, with h->bytes behind it, in place until shm_release(). */
 const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h);
-/* All that waits is one small message: its note and *ret_bytes behind that, until shm_release().
- * NULL: look with shm_peek(). */
+/* Takes the message in the inline slot, if that is all that waits. Returns its header, with *ret_bytes behind it,
+ * until shm_release(); or NULL: use shm_peek(). */
 const uint8_t *shm_take_inline(struct shm_rx *r, uint32_t *ret_bytes);
 void shm_release(struct shm_rx *r);
 static inline bool shm_waiting(struct shm_rx *r)

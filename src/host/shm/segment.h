@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Shared segments with one writer. The writer makes a memfd, maps it, and seals it (SHRINK, GROW,
- * FUTURE_WRITE, SEAL) before anybody else gets its descriptor: nobody can truncate it under us,
- * which would be a SIGBUS, nor map it for writing. The reader checks the seals and the size and
- * maps it read-only. Mappings are not inherited by fork().
+ * FUTURE_WRITE, SEAL) before it passes its descriptor: no process can truncate it, which would be a SIGBUS in
+ * the others, nor map it for writing. The reader checks the seals and the size and maps it read-only. Mappings
+ * are not inherited by fork().
  */
 #ifndef HOST_SHM_SEG_H
 #define HOST_SHM_SEG_H
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /*
- * A fresh segment of `size` bytes (rounded up to pages), zeroed. Returns the descriptor to pass on
- * and then to close, and the writable mapping; or -errno.
+ * Makes a zeroed segment of `size` bytes, rounded up to pages. Returns the descriptor, to be passed and then
+ * closed, and in *ret the writable mapping; or -errno.
  */
 int shm_seg_make(const char *name, size_t size, void **ret);
-/* Somebody else's: NULL unless it is sealed and at least `least` and at most `most` bytes long. The
+/* Maps a peer's segment. Returns NULL unless it is sealed and at least `least` and at most `most` bytes long. The
  * descriptor stays the caller's. */
 const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size);
 void shm_seg_unmap(const void *base, size_t size);

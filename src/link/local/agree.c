@@ -25,8 +25,8 @@
 #include "link/local/rendezvous.h"
 #include "link/local/shm.h"
 #include "link/local/stream.h"
-#include "link/sys.h"
 #include "util/alloc.h"
+#include "util/syscall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,12 +124,12 @@ static void ask(struct local_stream *s)
 	memcpy(h.to, s->base.remote.addr, 16);
 	if (segment >= 0 && local_rdv_tell(fd, &h, segment) == 0)
 		s->shm->rendezvous = local_rdv_new(p, s, fd);
-	link_sys_close(&segment);
+	ut_close_fd(&segment);
 	if (s->shm && s->shm->rendezvous) {
 		s->way = LOCAL_W_ASKED;
 		return;
 	}
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 	local_agree_free(s);
 }
 
@@ -147,7 +147,7 @@ static int answered(struct local_rendezvous *c)
 	} else {
 		local_agree_wire(s);
 	}
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 	return 1;
 }
 
@@ -164,7 +164,7 @@ static int answer(struct local_rendezvous *c, struct local_stream *s, int theirs
 	r = shm_pipe_join(&s->shm->pipe, theirs);
 	if (r == 0)
 		r = local_rdv_tell(c->watch.fd, &h, segment);
-	link_sys_close(&segment);
+	ut_close_fd(&segment);
 	return r;
 }
 
@@ -225,7 +225,7 @@ int local_agree_ready(struct link_watch *w, uint64_t now)
 	else
 		local_rdv_over(c);
 	if (fd >= 0)
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 	return 1;
 }
 

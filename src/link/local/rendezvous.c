@@ -11,11 +11,11 @@
 
 #include "host/mailbox.h"
 #include "link/local/agree.h"
-#include "link/sys.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/ip.h"
+#include "util/syscall.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static socklen_t name_of(const struct link_end *e, struct sockaddr_un *ret)
 
 static int socket_new(void)
 {
-	return (int)LINK_SYS(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return (int)UT_SYS(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
 /* As peer processes see them: getuid() differs between user namespaces. */
@@ -54,13 +54,13 @@ int local_rdv_init(struct local_place *p)
 	struct ucred c = { 0 };
 	socklen_t n = sizeof(c);
 	int sv[2];
-	long r = LINK_SYS(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv);
+	long r = UT_SYS(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv);
 
 	if (r < 0)
 		return (int)r;
-	r = LINK_SYS(SYS_getsockopt, sv[0], SOL_SOCKET, SO_PEERCRED, &c, &n);
-	link_sys_close(&sv[0]);
-	link_sys_close(&sv[1]);
+	r = UT_SYS(SYS_getsockopt, sv[0], SOL_SOCKET, SO_PEERCRED, &c, &n);
+	ut_close_fd(&sv[0]);
+	ut_close_fd(&sv[1]);
 	p->uid = c.uid;
 	p->pid = c.pid;
 	return (int)r;
@@ -72,7 +72,7 @@ static bool is_one_of_us(const struct local_place *p, int fd)
 	struct ucred c = { 0 };
 	socklen_t n = sizeof(c);
 
-	if (LINK_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
+	if (UT_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
 		return false;
 	return c.uid == p->uid && (c.pid != p->pid || (p->how & LOCAL_SELF));
 }
@@ -92,7 +92,7 @@ int local_rdv_tell(int fd, const struct local_hello *h, int segment)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &segment, sizeof(int));
-	r = LINK_SYS(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	r = UT_SYS(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return r < 0 ? (int)r : 0;
 }
 
@@ -102,7 +102,7 @@ int local_rdv_hear(int fd, struct local_hello *h)
 	struct iovec iov = { h, sizeof(*h) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
 			    .msg_controllen = sizeof(control) };
-	long r = LINK_SYS(SYS_recvmsg, fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	long r = UT_SYS(SYS_recvmsg, fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	int segment = -1;
 
 	if (r < 0)
@@ -110,7 +110,7 @@ int local_rdv_hear(int fd, struct local_hello *h)
 	host_fds_take(&m, &segment, 1);
 	if (r == (long)sizeof(*h) && h->magic == LOCAL_HELLO_MAGIC && segment >= 0)
 		return segment;
-	link_sys_close(&segment);
+	ut_close_fd(&segment);
 	return -EPROTO;
 }
 
@@ -125,10 +125,10 @@ int local_rdv_connect(struct local_place *p, const struct link_end *at)
 
 	if (fd < 0)
 		return fd;
-	r = LINK_SYS(SYS_connect, fd, &sun, n);
+	r = UT_SYS(SYS_connect, fd, &sun, n);
 	if (r == 0 && is_one_of_us(p, fd))
 		return fd;
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 	return r < 0 ? (int)r : -EPERM;
 }
 
@@ -157,7 +157,7 @@ void local_rdv_over(struct local_rendezvous *c)
 	if (c->watch.fd < 0)
 		return;
 	p->ops->unwatch(p->lower, &c->watch);
-	link_sys_close(&c->watch.fd);
+	ut_close_fd(&c->watch.fd);
 	p->n_strangers -= !c->s;
 	if (c->s)
 		c->s->shm->rendezvous = NULL;
@@ -212,7 +212,7 @@ static int ready(struct link_watch *w, uint64_t now)
 	int done = 0;
 
 	for (int i = 0; i < ACCEPTS && w->fd >= 0; i++) {
-		int fd = (int)LINK_SYS(SYS_accept4, w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = (int)UT_SYS(SYS_accept4, w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct local_rendezvous *c = NULL;
 
 		if (fd < 0)
@@ -222,7 +222,7 @@ static int ready(struct link_watch *w, uint64_t now)
 		if (c)
 			local_agree_ready(&c->watch, now);
 		else
-			link_sys_close(&fd);
+			ut_close_fd(&fd);
 		done++;
 	}
 	return done;
@@ -239,12 +239,12 @@ static struct local_rdv_listener *open_at(struct local_place *p, const struct li
 		return NULL;
 	fd = socket_new();
 	*d = (struct local_rdv_listener){ .watch = { fd, ready }, .place = p, .local = *e };
-	if (fd >= 0 && LINK_SYS(SYS_bind, fd, &sun, n) == 0 &&
-	    LINK_SYS(SYS_listen, fd, SOMAXCONN) == 0 && p->ops->watch(p->lower, &d->watch) == 0) {
+	if (fd >= 0 && UT_SYS(SYS_bind, fd, &sun, n) == 0 &&
+	    UT_SYS(SYS_listen, fd, SOMAXCONN) == 0 && p->ops->watch(p->lower, &d->watch) == 0) {
 		ut_list_add_tail(&p->rdv_listeners, &d->node);
 		return d;
 	}
-	link_sys_close(&fd);
+	ut_close_fd(&fd);
 	free(d);
 	return NULL;
 }
@@ -255,7 +255,7 @@ static void close_one(struct local_rdv_listener *d)
 	struct local_place *p = d->place;
 
 	p->ops->unwatch(p->lower, &d->watch);
-	link_sys_close(&d->watch.fd);
+	ut_close_fd(&d->watch.fd);
 	ut_list_del(&d->node);
 	ut_list_add_tail(&p->dead_rdv_listeners, &d->node);
 }
@@ -352,7 +352,7 @@ void local_rdv_forget(struct local_place *p)
 
 	for (int i = 0; i < 2; i++)
 		ut_list_each(c, all[i], node)
-			link_sys_close(&c->watch.fd);
+			ut_close_fd(&c->watch.fd);
 	ut_list_each(d, &p->rdv_listeners, node)
-		link_sys_close(&d->watch.fd);
+		ut_close_fd(&d->watch.fd);
 }

@@ -6,9 +6,9 @@
 #include "link/local/rendezvous.h"
 #include "link/local/shm.h"
 #include "link/local/stream.h"
-#include "link/sys.h"
 #include "util/alloc.h"
 #include "util/heap.h"
+#include "util/syscall.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -303,7 +303,7 @@ static void do_sleep(struct link_streams *l, bool on, bool look)
 	atomic_store(&p->sleeping, on);
 	p->ops->sleep(p->lower, on, look);
 	if (on && look && atomic_load(&p->n_shm))
-		LINK_SYS(SYS_write, p->wake.fd, &one, sizeof(one));
+		UT_SYS(SYS_write, p->wake.fd, &one, sizeof(one));
 }
 
 /* poll() does the rest. */
@@ -312,7 +312,7 @@ static int woken(struct link_watch *w, uint64_t now)
 	uint64_t n;
 
 	(void)now;
-	LINK_SYS(SYS_read, w->fd, &n, sizeof(n));
+	UT_SYS(SYS_read, w->fd, &n, sizeof(n));
 	return 0;
 }
 
@@ -368,7 +368,7 @@ static void forget(struct link_streams *l)
 	struct local_place *p = local_of(l);
 
 	local_rdv_forget(p);
-	link_sys_close(&p->wake.fd);
+	ut_close_fd(&p->wake.fd);
 	p->ops->forget(p->lower);
 }
 
@@ -382,7 +382,7 @@ static void fini(struct link_streams *l)
 	leave(l);
 	local_rdv_fini(p);
 	p->ops->unwatch(p->lower, &p->wake);
-	link_sys_close(&p->wake.fd);
+	ut_close_fd(&p->wake.fd);
 	p->ops->fini(p->lower);
 	local_stream_reap(p);
 	free(p);
@@ -436,12 +436,12 @@ static int open_wake(struct local_place *p)
 	int r;
 
 	p->wake.ready = woken;
-	p->wake.fd = (int)LINK_SYS(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	p->wake.fd = (int)UT_SYS(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake.fd < 0)
 		return p->wake.fd;
 	r = p->ops->watch(p->lower, &p->wake);
 	if (r < 0)
-		link_sys_close(&p->wake.fd);
+		ut_close_fd(&p->wake.fd);
 	return r;
 }
 

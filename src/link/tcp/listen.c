@@ -9,13 +9,13 @@
  */
 #include "link/tcp/listen.h"
 
-#include "link/sys.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/sock.h"
 #include "link/tcp/stream.h"
 #include "util/alloc.h"
 #include "util/ip.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ int tcp_listen(struct link_listener *l, int backlog)
 	int r;
 
 	tcp_sock_option(n->fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	r = (int)LINK_SYS(SYS_listen, n->fd, backlog > 0 ? backlog : SOMAXCONN);
+	r = (int)UT_SYS(SYS_listen, n->fd, backlog > 0 ? backlog : SOMAXCONN);
 	if (r == 0)
 		r = tcp_watch_listener(tcp_of(l->place), n);
 	n->listening = r == 0;
@@ -185,7 +185,7 @@ static int next_one(struct tcp_listener *l)
 {
 	if (ut_fault())
 		return -EMFILE;
-	return (int)LINK_SYS(SYS_accept4, l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	return (int)UT_SYS(SYS_accept4, l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
 int tcp_accept(struct tcp_listener *l)

@@ -10,12 +10,12 @@
  */
 #include "link/tcp/poll.h"
 
-#include "link/sys.h"
 #include "link/tcp/listen.h"
 #include "link/tcp/rx.h"
 #include "link/tcp/stream.h"
 #include "util/alloc.h"
 #include "util/heap.h"
+#include "util/syscall.h"
 
 #include <sys/epoll.h>
 
@@ -184,7 +184,7 @@ static int event_of(struct tcp_place *p, const struct epoll_event *e)
 static int look(struct tcp_place *p, bool *more)
 {
 	struct epoll_event v[EVENTS];
-	long n = LINK_SYS(SYS_epoll_pwait, p->epfd, v, EVENTS, 0, NULL, 8);
+	long n = UT_SYS(SYS_epoll_pwait, p->epfd, v, EVENTS, 0, NULL, 8);
 	int done = 0;
 
 	*more = n == EVENTS;

@@ -17,9 +17,9 @@
  */
 #include "link/tcp/rx.h"
 
-#include "link/sys.h"
 #include "link/tcp/poll.h"
 #include "util/alloc.h"
+#include "util/syscall.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +129,7 @@ static void forget(struct tcp_stream *s, size_t n)
 
 	while (n && p->peek_at < p->peek_end) {
 		/* Nothing is written there; checkers want an address. */
-		long r = LINK_SYS(SYS_recvfrom, s->fd, p->stage.base + p->peek_at, n,
+		long r = UT_SYS(SYS_recvfrom, s->fd, p->stage.base + p->peek_at, n,
 				  MSG_DONTWAIT | MSG_TRUNC, NULL, NULL);
 
 		if (r <= 0) {
@@ -176,7 +176,7 @@ static long read_once(struct tcp_stream *s, bool *ret_full)
 	peek = s->base.want > p->rest_len;
 	if (peek && s->base.want - p->rest_len < room)
 		room = s->base.want - p->rest_len;
-	n = LINK_SYS(SYS_recvfrom, s->fd, p->stage.base + end, room,
+	n = UT_SYS(SYS_recvfrom, s->fd, p->stage.base + end, room,
 		     MSG_DONTWAIT | (peek ? MSG_PEEK : 0), NULL, NULL);
 	*ret_full = n == (long)room;
 	if (n <= 0) {
@@ -296,7 +296,7 @@ bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n,
 		v[m.msg_iovlen++] = (struct iovec){ behind, rest };
 	else
 		rest = 0;
-	r = LINK_SYS(SYS_recvmsg, s->fd, &m, MSG_DONTWAIT);
+	r = UT_SYS(SYS_recvmsg, s->fd, &m, MSG_DONTWAIT);
 	if (r > 0)
 		p->peek_at += (size_t)r;
 	return r == (long)(gap + len + rest);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/tcp/sock.h"
 
-#include "link/sys.h"
 #include "util/alloc.h"
 #include "util/ip.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ int tcp_sock_open(bool v4)
 {
 	if (ut_fault())
 		return -ENFILE;
-	return (int)LINK_SYS(SYS_socket, v4 ? AF_INET : AF_INET6,
+	return (int)UT_SYS(SYS_socket, v4 ? AF_INET : AF_INET6,
 			     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 }
 
@@ -58,7 +58,7 @@ int tcp_sock_bind(int fd, const struct link_end *e, uint32_t scope)
 	union ut_sockaddr sa;
 	socklen_t n = addr_of(&sa, e, scope);
 
-	return (int)LINK_SYS(SYS_bind, fd, &sa, n);
+	return (int)UT_SYS(SYS_bind, fd, &sa, n);
 }
 
 int tcp_sock_connect(int fd, const struct link_end *e, uint32_t scope)
@@ -66,14 +66,14 @@ int tcp_sock_connect(int fd, const struct link_end *e, uint32_t scope)
 	union ut_sockaddr sa;
 	socklen_t n = addr_of(&sa, e, scope);
 
-	return (int)LINK_SYS(SYS_connect, fd, &sa, n);
+	return (int)UT_SYS(SYS_connect, fd, &sa, n);
 }
 
 int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote)
 {
 	union ut_sockaddr sa = { 0 };
 	socklen_t n = sizeof(sa);
-	long r = LINK_SYS(SYS_getsockname, fd, &sa, &n);
+	long r = UT_SYS(SYS_getsockname, fd, &sa, &n);
 
 	if (r < 0)
 		return (int)r;
@@ -81,7 +81,7 @@ int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote)
 	if (!remote)
 		return 0;
 	n = sizeof(sa);
-	r = LINK_SYS(SYS_getpeername, fd, &sa, &n);
+	r = UT_SYS(SYS_getpeername, fd, &sa, &n);
 	if (r == 0)
 		read_end(&sa, remote);
 	return (int)r;

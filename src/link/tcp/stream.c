@@ -9,13 +9,13 @@
  */
 #include "link/tcp/stream.h"
 
-#include "link/sys.h"
 #include "link/tcp/listen.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/sock.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/ip.h"
+#include "util/syscall.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -219,7 +219,7 @@ static void die(struct tcp_stream *s)
 	if (s->mask)
 		tcp_unwatch_fd(p, s->fd);
 	s->mask = 0;
-	link_sys_close(&s->fd);
+	ut_close_fd(&s->fd);
 	s->state = TCP_S_DEAD;
 	ut_list_del(&s->node);
 	ut_list_add_tail(&p->dead, &s->node);
@@ -257,7 +257,7 @@ void tcp_close(struct link_stream *l, bool abort)
 		die(s);
 		return;
 	}
-	LINK_SYS(SYS_shutdown, s->fd, SHUT_WR);
+	UT_SYS(SYS_shutdown, s->fd, SHUT_WR);
 	s->state = TCP_S_DRAINING;
 	s->blocked = s->news = false;
 	s->drain_until = ut_now() + DRAIN_NS;
@@ -273,7 +273,7 @@ void tcp_close(struct link_stream *l, bool abort)
 void tcp_drain(struct tcp_stream *s)
 {
 	for (int i = 0; i < DRAIN_READS; i++) {
-		long n = LINK_SYS(SYS_recvfrom, s->fd, NULL, (long)TCP_STAGE_BYTES,
+		long n = UT_SYS(SYS_recvfrom, s->fd, NULL, (long)TCP_STAGE_BYTES,
 				  MSG_DONTWAIT | MSG_TRUNC, NULL, NULL);
 
 		if (n == -EAGAIN)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/tcp/tcp.h"
 
-#include "link/sys.h"
 #include "link/tcp/listen.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/rx.h"
@@ -10,6 +9,7 @@
 #include "link/tcp/tx.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/syscall.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -46,7 +46,7 @@ static void leave(struct link_streams *l)
 	while ((s = ut_list_first(&p->streams, struct tcp_stream, node)))
 		tcp_close(&s->base, false);
 	for (int i = 0; i < LEAVE_MS && under_way(p); i++) {
-		LINK_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
+		UT_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
 		drain_all(p);
 	}
 }
@@ -61,7 +61,7 @@ static void fini(struct link_streams *l)
 	leave(l);
 	tcp_drain_expired(p, true);
 	tcp_reap(p);
-	link_sys_close(&p->epfd);
+	ut_close_fd(&p->epfd);
 	ut_stage_fini(&p->stage);
 	free(p);
 }
@@ -75,12 +75,12 @@ static void forget(struct link_streams *l)
 
 	for (int i = 0; i < 2; i++)
 		ut_list_each(s, all[i], node)
-			link_sys_close(&s->fd);
+			ut_close_fd(&s->fd);
 	ut_list_each(n, &p->listeners, node)
-		link_sys_close(&n->fd);
-	link_sys_close(&p->epfd);
+		ut_close_fd(&n->fd);
+	ut_close_fd(&p->epfd);
 	/* Its pages were not inherited (MADV_DONTFORK), its descriptor was. */
-	link_sys_close(&p->stage.fd);
+	ut_close_fd(&p->stage.fd);
 }
 
 static const struct link_streams_ops ops = {
@@ -137,10 +137,10 @@ int tcp_open(uint32_t ifindex, struct link_streams **ret)
 	p->ifindex = ifindex;
 	init_lists(p);
 	atomic_init(&p->sleeping, true);
-	p->epfd = ut_fault() ? -ENFILE : (int)LINK_SYS(SYS_epoll_create1, EPOLL_CLOEXEC);
+	p->epfd = ut_fault() ? -ENFILE : (int)UT_SYS(SYS_epoll_create1, EPOLL_CLOEXEC);
 	r = p->epfd < 0 ? p->epfd : ut_stage_init(&p->stage, TCP_STAGE_BYTES);
 	if (r < 0) {
-		link_sys_close(&p->epfd);
+		ut_close_fd(&p->epfd);
 		free(p);
 		return r;
 	}

@@ -2,10 +2,10 @@
 /* Sending. What the kernel does not take stays with the user. */
 #include "link/tcp/tx.h"
 
-#include "link/sys.h"
 #include "link/tcp/poll.h"
 #include "link/tcp/sock.h"
 #include "util/clock.h"
+#include "util/syscall.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -46,7 +46,7 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 
 	if (s->state != TCP_S_OPEN)
 		return s->state == TCP_S_CONNECTING ? -ENOTCONN : -EPIPE;
-	n = LINK_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	n = UT_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 	if (n == -EAGAIN || n == -ENOBUFS) {
 		blocked(s);
 		return -EAGAIN;
@@ -111,5 +111,5 @@ void tcp_shutdown(struct link_stream *l)
 	struct tcp_stream *s = tcp_stream_of(l);
 
 	if (s->state == TCP_S_OPEN)
-		LINK_SYS(SYS_shutdown, s->fd, SHUT_WR);
+		UT_SYS(SYS_shutdown, s->fd, SHUT_WR);
 }

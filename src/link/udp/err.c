@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What ICMP said about earlier sends: the sockets' error queues. */
 #include "link/udp/err.h"
 
-#include "link/sys.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -26,8 +25,7 @@ static int find_errno(struct msghdr *h)
 	return 0;
 }
 
-/* 1 and *ret, or 0: nothing there. The name is the destination of the packet
- * that failed. */
+/* Takes one report. Returns 1 with *ret, or 0. The name of the message is the destination of the packet that failed. */
 static int read_report(struct udp_port *p, struct link_err *ret)
 {
 	_Alignas(struct cmsghdr) char control[256];
@@ -40,7 +38,7 @@ static int read_report(struct udp_port *p, struct link_err *ret)
 		h.msg_namelen = sizeof(sa);
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
-		if (LINK_SYS(SYS_recvmsg, p->at.fd, &h, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+		if (UT_SYS(SYS_recvmsg, p->at.fd, &h, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
 			return 0;
 		if (!h.msg_namelen)
 			continue;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Who has the port. A socket of the kernel (rdma_rxe listens at any address)
- * looks like one of root; the loaded module tells the two apart.
- */
-#include "link/udp/local.h"
+#include "link/udp/explain.h"
 
-#include "link/sys.h"
+#include "host/slot.h"
+#include "util/ip.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct holder {
 	bool found, wild;

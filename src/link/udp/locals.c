@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Local addresses, from their socket's place in the group to its end. The slot is in use, and cannot
- * change any more, when a packet was sent or received or a number with it was given out.
- */
 #include "link/udp/locals.h"
 
-#include "link/sys.h"
 #include "link/udp/order.h"
 #include "link/udp/poll.h"
 #include "link/udp/rx.h"
@@ -14,6 +9,7 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +17,7 @@
 
 #define UDP_LOCK_WAIT (300 * UT_MS)
 #define UDP_LEAVE_TRIES 20
-#define UDP_DISCARD 9 /* a port nobody sends RoCE from */
+#define UDP_DISCARD 9 /* a port that no RoCE packet comes from */
 
 void udp_set_slot(struct udp_link *u)
 {
@@ -50,28 +46,27 @@ static void local_free(struct udp_link *u, struct udp_local *lo)
 	host_peer_watches_drop(&u->host, &lo->at);
 	udp_unwatch(u, &lo->main);
 	host_unwatch(&u->host, &lo->at.mail);
-	link_sys_close(&lo->order.lock);
+	ut_close_fd(&lo->order.lock);
 	ut_list_del(&lo->at.node);
 	free(lo);
 }
 
 /*
- * While a socket closes there is an instant in which the kernel has taken it
- * from its group and not yet from its hash: any datagram of the group that
- * looks then lands in it. Connected to somewhere it matches nobody's.
+ * While a socket closes there is an instant in which the kernel has taken it from its group and not yet from its hash:
+ * a datagram of the group that is looked up then lands in it. A connected socket does not match.
  */
 static void hide(struct udp_link *u, struct udp_local *lo)
 {
 	union ut_sockaddr sa;
 	socklen_t n = ut_ip_to_sockaddr(lo->at.addr, UDP_DISCARD, lo->at.scope, &sa);
 
-	if (LINK_SYS(SYS_connect, lo->main.at.fd, &sa, n) < 0)
+	if (UT_SYS(SYS_connect, lo->main.at.fd, &sa, n) < 0)
 		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
 }
 
 /*
- * Out of the group without losing what is for others: what is in our queue is
- * handed on, then the socket is closed, then the others hear of it.
+ * Leaves the group without losing what is for others: what is in our queue is forwarded, then the socket is closed, then
+ * the other members are told.
  */
 static void local_leave(struct udp_link *u, struct udp_local *lo)
 {
@@ -83,13 +78,13 @@ static void local_leave(struct udp_link *u, struct udp_local *lo)
 	if (buf)
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
 	free(buf);
-	/* Mailboxes that are full empty soon, or their owner is stopped. */
+	/* A full mailbox is empty soon, or its owner is stopped. */
 	for (int i = 0; i < UDP_LEAVE_TRIES && u->host.outbox_used; i++) {
 		struct timespec ms = { 0, (long)UT_MS };
 
 		host_outbox_flush(&u->host);
 		if (u->host.outbox_used)
-			LINK_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
+			UT_SYS(SYS_ppoll, NULL, 0, &ms, NULL, 8);
 	}
 	if (u->carry.local == lo)
 		u->carry.left = 0;
@@ -186,7 +181,7 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 	if (r == 0)
 		r = open_local(u, lo);
 	if (r < 0) {
-		link_sys_close(&lock);
+		ut_close_fd(&lock);
 		local_free(u, lo);
 		if (first)
 			u->host.slot = HOST_NO_SLOT;

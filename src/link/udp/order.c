@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The order of the group, which the steering program needs and the kernel does
- * not tell. A search sends one probe to each index 0..n-1, n being the number
- * of claimed slots; whoever receives one answers to the searcher's mailbox.
- *
- * An index past the end falls to a hash, that is to somebody who sits at a
- * real index too; real indices come first, so the least index that a slot
- * answered for is its own. A stopped member does not answer: the search ends
- * without it after 20 ms, and its answer is still used when it comes.
- *
- * Searches are serialised by the lock of the address. A wrong result, by a
- * crash in the middle or a lock that timed out, shows as datagrams gone
- * astray; these are handed on, and whoever had to do that searches again.
- *
- * Leaving needs no search: the last member moves into the freed place. The
- * leaver closes, then tells; the one at index 0 attaches. Telling before would
- * lose what the program of the new order sends to the old socket.
- */
 #include "link/udp/order.h"
 
-#include "link/sys.h"
 #include "link/udp/poll.h"
 #include "link/udp/probe.h"
 #include "link/udp/rx.h"
@@ -28,6 +9,7 @@
 #include "util/clock.h"
 #include "util/heap.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -64,7 +46,7 @@ static void send_probe(struct udp_link *u, struct udp_local *lo, unsigned index)
 	p[UDP_PROBE_SLOT] = (uint8_t)u->host.slot;
 	memcpy(p + UDP_PROBE_NONCE, &lo->order.nonce, 8);
 	u->stats.probes++;
-	LINK_SYS(SYS_sendto, lo->main.at.fd, p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL, &sa, n);
+	UT_SYS(SYS_sendto, lo->main.at.fd, p, sizeof(p), MSG_DONTWAIT | MSG_NOSIGNAL, &sa, n);
 }
 
 static void start(struct udp_link *u, struct udp_local *lo, int lock)
@@ -85,7 +67,7 @@ static void start(struct udp_link *u, struct udp_local *lo, int lock)
 		send_probe(u, lo, i);
 }
 
-/* One silent member and one index nobody answered for belong together. */
+/* One member without answer and one index without answer belong together. */
 static void guess_last(struct udp_order *o)
 {
 	unsigned silent = 0, slot = 0, free_at = 0, gaps = 0;
@@ -107,7 +89,7 @@ static void guess_last(struct udp_order *o)
 	}
 }
 
-/* True when the order is another one than before. */
+/* Returns true if the order has changed. */
 static bool conclude(struct udp_order *o)
 {
 	uint16_t before[256];
@@ -163,7 +145,7 @@ static void finish(struct udp_link *u, struct udp_local *lo)
 		o->pause *= 2;
 	attach(u, lo);
 	tell(u, lo, HOST_MSG_ORDER, 0);
-	link_sys_close(&o->lock);
+	ut_close_fd(&o->lock);
 	host_records_news(&u->host, &lo->at);
 }
 
@@ -179,7 +161,7 @@ static void heard(struct udp_link *u, struct udp_local *lo, unsigned slot, unsig
 	if (index >= o->found[slot])
 		return;
 	o->found[slot] = (uint16_t)index;
-	/* Late, from somebody who was stopped: better now than never. */
+	/* Late, from a member that was stopped: still used. */
 	if (!o->searching && conclude(o))
 		o->attach = o->tell = true;
 }
@@ -193,7 +175,7 @@ bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link
 	if (rx->len != UDP_PROBE_BYTES || p[0] != UDP_PROBE_OPCODE ||
 	    memcmp(p + UDP_PROBE_MAGIC, UDP_PROBE_MAGIC_TEXT, 4))
 		return false;
-	/* Nobody outside this host can send from our address and port. */
+	/* No process outside this host can send from our address and port. */
 	if (memcmp(rx->src, lo->at.addr, 16) || rx->sport != u->host.port)
 		return true;
 	a.index = p[UDP_PROBE_INDEX];
@@ -203,7 +185,7 @@ bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link
 		heard(u, lo, a.slot, a.index, a.nonce);
 	else if (a.slot < HOST_SLOTS && o->n_owed < sizeof(o->owed) / sizeof(o->owed[0]))
 		o->owed[o->n_owed++] = a;
-	/* Answered when the mailbox is empty: news in it may be older. */
+	/* Answered when the mailbox is empty: messages in it may be older. */
 	lo->at.mail_ready = true;
 	return true;
 }
@@ -239,7 +221,7 @@ void udp_order_settle(struct udp_link *u, struct udp_local *lo)
 	}
 }
 
-/* Somebody has searched and attached. */
+/* Another member has searched and attached. */
 static void take_order(struct udp_order *o, const uint8_t *body, size_t n)
 {
 	if (n > HOST_SLOTS || o->searching)
@@ -249,7 +231,7 @@ static void take_order(struct udp_order *o, const uint8_t *body, size_t n)
 		if (body[i] < HOST_SLOTS)
 			o->at[i] = body[i];
 	o->n = (unsigned)n;
-	o->nonce = 0; /* late answers to us are stale now */
+	o->nonce = 0; /* answers to our last search are stale now */
 	o->again = UT_NEVER;
 	o->attach = o->tell = false;
 }
@@ -260,7 +242,7 @@ static void take_left(struct udp_link *u, struct udp_local *lo, unsigned slot, u
 
 	o->nonce = o->searching ? o->nonce : 0;
 	if (index >= o->n || o->at[index] != slot || o->at[o->n - 1] == HOST_NO_SLOT)
-		return; /* we know less than the leaver; what goes astray will tell */
+		return; /* the leaver knows more; datagrams at the wrong member start a search */
 	o->n--;
 	o->at[index] = o->at[o->n];
 	o->at[o->n] = HOST_NO_SLOT;
@@ -287,7 +269,7 @@ void udp_order_message(void *link, struct host_addr *a, const struct host_messag
 	host_records_news(&u->host, a);
 }
 
-/* Not at once: the others see it too, and one of them is enough. */
+/* Not at once: the other members see it as well, and one search is enough. */
 void udp_order_astray(struct udp_link *u, struct udp_local *lo)
 {
 	struct udp_order *o = &lo->order;
@@ -327,7 +309,7 @@ static bool wait_news(struct udp_local *lo)
 	if (now >= lo->order.until)
 		return false;
 	t.tv_nsec = (long)(lo->order.until - now);
-	return LINK_SYS(SYS_ppoll, p, 2, &t, NULL, 8) > 0;
+	return UT_SYS(SYS_ppoll, p, 2, &t, NULL, 8) > 0;
 }
 
 void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
@@ -340,7 +322,7 @@ void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 	start(u, lo, lock);
 	while (buf && !ready(o) && wait_news(lo)) {
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
-		/* Nothing can have been forwarded to us: nobody knows our slot. */
+		/* Nothing can have been forwarded to us: no member knows our slot yet. */
 		while (host_receive(&u->host, lo->at.mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len))
 			host_dispatch(&u->host, &lo->at, &m, buf, len);
 	}
@@ -359,5 +341,5 @@ void udp_order_left(struct udp_link *u, struct udp_local *lo)
 			tell(u, lo, HOST_MSG_LEFT, i);
 			break;
 		}
-	link_sys_close(&o->lock);
+	ut_close_fd(&o->lock);
 }

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Which sockets may have datagrams. A polling thread that asks the kernel about every socket every
- * time pays for the quiet ones, so sockets that gave datagrams lately are in the poll set and tried
- * directly; the others are found by a look at the epoll set, which the owner sleeps on as well.
- */
 #include "link/udp/poll.h"
 
 #include "link/udp/order.h"
@@ -13,8 +8,6 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-
-#define UDP_POLLED 1000   /* empty tries until a socket is quiet again */
 
 static void mark(struct host *h, struct host_port *at, uint32_t events)
 {
@@ -69,13 +62,6 @@ void udp_unwatch(struct udp_link *u, struct udp_port *p)
 	if (u->kept == p)
 		u->kept = NULL;
 	host_unwatch(&u->host, &p->at);
-}
-
-void udp_poll_add(struct udp_link *u, struct udp_port *p)
-{
-	p->polled = UDP_POLLED;
-	if (ut_list_empty(&p->polled_node))
-		ut_list_add_tail(&u->polled, &p->polled_node);
 }
 
 void udp_port_error(struct udp_link *u, struct udp_port *p)

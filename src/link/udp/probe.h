@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The datagram with which a member asks who sits at an index. It goes from an
+ * The datagram with which a member asks which slot is at an index. It goes from an
  * address to itself through the steering program; the opcode is in the
  * manufacturer's range and its QPN is 0, so that a foreign receiver drops it.
  *

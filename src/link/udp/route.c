@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The rules of steer.c once more, for datagrams that the program put wrong or
- * that a coalesced receive brought along: whose they are, and handing them to
- * their owner.
- */
 #include "link/udp/route.h"
 
 #include "link/udp/mad.h"
@@ -55,7 +50,7 @@ struct host_message udp_forwarding(const struct link_rx *rx)
 	return m;
 }
 
-/* False: nobody has that slot. */
+/* Returns false if no process has that slot. */
 static bool forward(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx,
 		    unsigned slot)
 {
@@ -91,11 +86,11 @@ bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx 
 		return true;
 	if (forward(u, lo, rx, slot))
 		return false;
-	/* The peer asks for an answer that anybody can give: that it is gone. */
+	/* Any member can answer: the process is gone. */
 	if (route == UDP_ROUTE_GSI)
 		return true;
 	u->stats.dropped++;
-	ut_debug("a datagram for slot %u, which nobody has", slot);
+	ut_debug("a datagram for slot %u, which no process has", slot);
 	return false;
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The rules of the steering program (steer.h) once more, for datagrams that the program put wrong or that a coalesced
+ * receive brought along: which process they are for, and forwarding them to it.
+ */
 #ifndef LINK_UDP_ROUTE_H
 #define LINK_UDP_ROUTE_H
 
-#include "link/udp/local.h"
+#include "link/udp/state.h"
 
 /* The process that a datagram is for. */
 enum udp_route {
@@ -11,15 +15,16 @@ enum udp_route {
 	UDP_ROUTE_ANY   /* any member */
 };
 
+/* Returns which process a datagram is for; *ret_slot with UDP_ROUTE_SLOT and UDP_ROUTE_GSI. */
 enum udp_route udp_route(const struct link_rx *rx, unsigned *ret_slot);
-/* False: it was a probe, or for another member, and has been dealt with. lo NULL: a group's. */
+/* Returns false if a datagram was a probe, or for another member: it is done with. lo NULL: it came to a multicast group. */
 bool udp_is_ours(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
 /* link_ops.pass_on */
 int udp_pass_on(struct link *l, const struct link_rx *rx, uint64_t service);
-/* For a member that comes or goes: a request that any other member can take would be lost
- * with it, and its sender waits for seconds until it asks again. Others are dropped. */
+/* For a member that comes or goes: passes a request to any other member, which can take it; its sender would wait for
+ * seconds until it asks again. Other datagrams are dropped. */
 void udp_hand_over(struct udp_link *u, struct udp_local *lo, const struct link_rx *rx);
-/* The message in which a datagram travels. */
+/* Returns the message in which a datagram is forwarded. */
 struct host_message udp_forwarding(const struct link_rx *rx);
 
 #endif

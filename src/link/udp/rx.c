@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Receiving. A ping-pong costs one recvmsg per packet: a socket that gave a
- * single datagram, or two, is not asked again in the same call. One that gave a
- * longer train, coalesced, is drained, since more is likely there. The stage has
- * eight places used in turn, so what a caller had no room for stays valid while
- * the next call fills others.
- */
 #include "link/udp/rx.h"
 
-#include "link/sys.h"
+#include "link/udp/group.h"
 #include "link/udp/mad.h"
 #include "link/udp/order.h"
 #include "link/udp/poll.h"
@@ -17,6 +10,7 @@
 #include "link/udp/udp.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <string.h>
@@ -31,7 +25,7 @@
 #define RX_LOOK_CALLS 16 /* calls per look when there is always something */
 #define RX_LOOK_WARM (100 * UT_US) /* between looks while it comes through shared memory */
 #define RX_MAIL_POLLED 64   /* calls that read a mailbox unasked after a forwarded one */
-#define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the owner has its turn: caches are small */
+#define RX_BYTES (2 * UDP_RX_SLOT_BYTES) /* then the caller has its turn: caches are small */
 #define RX_STREAK 16     /* successes until another polled socket goes first */
 
 static int cmsg_int(const struct cmsghdr *c)
@@ -65,7 +59,7 @@ static void read_control(struct msghdr *h, struct udp_carry *c)
 	}
 }
 
-/* One receive into buf: 1 and *c filled, or 0 = empty. look: it stays in the queue. */
+/* Makes one receive into buf. Returns 1 with *c, or 0 if the socket is empty. look: the receive stays in the queue. */
 static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_t room,
 		     struct udp_carry *c, bool look)
 {
@@ -81,7 +75,7 @@ static int read_once(struct udp_link *u, struct udp_port *p, uint8_t *buf, size_
 		h.msg_control = control;
 		h.msg_controllen = sizeof(control);
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, p->at.fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
+		r = UT_SYS(SYS_recvmsg, p->at.fd, &h, MSG_DONTWAIT | (look ? MSG_PEEK : 0));
 		if (r >= 0 || r == -EAGAIN)
 			break;
 		udp_port_error(u, p);
@@ -109,7 +103,7 @@ static void cut(struct udp_carry *c, struct link_rx *ret)
 	c->rx.seg++;
 }
 
-/* What udp_is_ours() would say, of nearly all: a queue pair of this slot, and no probe. */
+/* Returns true if udp_is_ours() would, for nearly all datagrams: for a queue pair of this slot, and no probe. */
 static bool plainly_ours(const struct udp_link *u, const struct link_rx *rx)
 {
 	uint32_t qpn;
@@ -129,14 +123,14 @@ static int hand_out(struct udp_link *u, struct link_rx *v, int n, int max)
 	return n;
 }
 
-/* Keeps what one socket has while it comes in trains. *reads counts down. */
+/* Reads one socket while datagrams come in trains. *reads counts down. */
 static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, int n, int max,
 		     unsigned *reads, bool *ret_got)
 {
 	bool more = true, look = u->base.keep && !n;
 	size_t bytes = 0;
 
-	udp_let_go(u); /* one of which nothing was for us */
+	udp_let_go(u); /* a train of which nothing was for this process */
 	*ret_got = false;
 	while (more && n < max && *reads) {
 		size_t off = (size_t)u->rx_slot * UDP_RX_SLOT_BYTES;
@@ -157,7 +151,7 @@ static int read_port(struct udp_link *u, struct udp_port *p, struct link_rx *v, 
 	return n;
 }
 
-/* The first of the polled ones that gives something; the others wait their turn. */
+/* Reads the first socket of the poll set that gives something; the others wait for their turn. */
 static int poll_polled(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads)
 {
 	struct udp_port *p, *t;
@@ -197,7 +191,7 @@ static bool fill_forwarded(struct udp_link *u, struct udp_local *lo, const struc
 	unsigned slot;
 
 	fill_mail(u, lo->at.addr, m, off, len, rx);
-	/* Never handed on twice: a disagreement about slots must not circle. */
+	/* Never forwarded twice: two members with different orders must not send it in a circle. */
 	if (udp_route(rx, &slot) != UDP_ROUTE_ANY && slot != u->host.slot) {
 		u->stats.dropped++;
 		ut_debug("a forwarded datagram is not for slot %u", u->host.slot);
@@ -245,7 +239,7 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 		} else if (fill_datagram(u, lo, &m, off, len, &v[n])) {
 			n++;
 			--*reads;
-			/* Where one came others follow, and the mailbox is small. */
+			/* Others follow, and the mailbox is small. */
 			lo->at.mail_polled = RX_MAIL_POLLED;
 			u->rx_slot = (u->rx_slot + 1) % UDP_RX_SLOTS;
 		}
@@ -253,7 +247,7 @@ static int read_mail(struct udp_link *u, struct udp_local *lo, struct link_rx *v
 	return n;
 }
 
-/* What other members passed on to us as the claimant of a service. */
+/* Reads what other members passed to this process as the claimant of a service. */
 static int read_service(struct udp_link *u, struct host_service *s, struct link_rx *v, int n,
 			int max, unsigned *reads)
 {
@@ -293,7 +287,7 @@ static int read_boxes(struct udp_link *u, struct link_rx *v, int n, int max, uns
 	return n;
 }
 
-/* By the clock where calls cost next to nothing, or much more than that, as beside other pollers. */
+/* By the clock where the cost of a call varies widely, as beside other polling threads. */
 static bool look_is_due(struct udp_link *u, bool warm)
 {
 	uint64_t now;
@@ -307,7 +301,7 @@ static bool look_is_due(struct udp_link *u, bool warm)
 	return true;
 }
 
-/* Sockets have their turn though other ways are never empty: looked. */
+/* looked: sockets have their turn although mailboxes or the shm channel are never empty. */
 static int read_sockets(struct udp_link *u, struct link_rx *v, int n, int max, unsigned *reads,
 			bool looked)
 {
@@ -334,7 +328,7 @@ int udp_recv(struct link *l, struct link_rx *v, int max)
 
 	udp_let_go(u);
 	n = hand_out(u, v, 0, max);
-	/* Nobody looks at what was handed out before: the places that are warm come first. */
+	/* Datagrams of the last call are not used any more: the places that are in the cache come first. */
 	if (!n && !u->carry.left)
 		u->rx_slot = 0;
 	if (u->host.outbox_used)
@@ -361,13 +355,6 @@ void udp_drain(struct udp_link *u, struct udp_local *lo, uint8_t *buf, size_t ro
 
 /* --- trains that are read twice --- */
 
-/*
- * Trains that are read twice. The first look copies one into the stage, where it is checked; then
- * the same receive, which the first one left in the queue, puts the payload where it belongs. The
- * kernel copies that from its own buffers in half the time that a way out of the stage takes. Nobody
- * else reads the socket, so it is the same train; its length is compared all the same.
- */
-
 static long read_kept(struct udp_link *u, struct iovec *iov, int n)
 {
 	struct msghdr h = { .msg_iov = iov, .msg_iovlen = (size_t)n };
@@ -376,7 +363,7 @@ static long read_kept(struct udp_link *u, struct iovec *iov, int n)
 	/* A pending error is reported first; then the data behind it. */
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_recv++;
-		r = LINK_SYS(SYS_recvmsg, u->kept->at.fd, &h, MSG_DONTWAIT);
+		r = UT_SYS(SYS_recvmsg, u->kept->at.fd, &h, MSG_DONTWAIT);
 		if (r >= 0 || r == -EAGAIN || r == -EFAULT)
 			break;
 		udp_port_error(u, u->kept);

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The sockets. Unconnected with path MTU discovery "do": that alone gives the
- * IPv4 identification 0, 1, 2 ... per call that the ICRC is computed for.
- */
 #include "link/udp/sock.h"
 
-#include "link/sys.h"
 #include "util/faulty.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -30,7 +26,7 @@ static int opt(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-/* What every socket that sends has. */
+/* Options of every socket that sends. */
 static int open_sender(bool v4)
 {
 	int fd = ut_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -50,10 +46,10 @@ static int open_sender(bool v4)
 		r = v4 ? opt(fd, IPPROTO_IP, IP_RECVERR, 1)
 		       : opt(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
 	if (r < 0) {
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 		return r;
 	}
-	/* Nice to have: a smaller buffer or a missing loop only costs. */
+	/* A smaller buffer or a missing loop only costs time. */
 	opt(fd, SOL_SOCKET, SO_SNDBUF, UDP_BUFFER);
 	if (v4)
 		opt(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
@@ -86,7 +82,7 @@ static int bind_or_close(int fd, int r, const uint8_t addr[16], uint16_t port, u
 	if (r == 0 && ut_bind(fd, &sa.sa, n) < 0)
 		r = -errno;
 	if (r < 0) {
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 		return r;
 	}
 	return fd;
@@ -101,7 +97,7 @@ int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope)
 	return bind_or_close(fd, set_receiver(fd, ut_ip_is_v4(addr)), addr, port, scope);
 }
 
-/* Somebody may send to the port it borrows: nothing is let in. */
+/* Other hosts may send to its port: a filter admits nothing. */
 int udp_sock_tx(const uint8_t addr[16], uint16_t port, uint32_t scope)
 {
 	struct sock_filter none[] = { BPF_STMT(BPF_RET | BPF_K, 0) };
@@ -124,7 +120,7 @@ static int join_group(int fd, const uint8_t group[16], uint32_t ifindex)
 
 	if (ut_ip_is_v4(group)) {
 		memcpy(&m4.imr_multiaddr, group + 12, 4);
-		/* Only what this socket joined, not what others of the host did. */
+		/* Only the group that this socket has joined, not those of other sockets. */
 		opt(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 		r = setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m4, sizeof(m4));
 	} else {
@@ -180,10 +176,10 @@ static bool gso_try(int fd, const uint8_t addr[16])
 	if (ut_bind(fd, &sa.sa, n) < 0 || getsockname(fd, &sa.sa, &n) < 0 ||
 	    opt(fd, IPPROTO_UDP, UDP_SEGMENT, 8) < 0)
 		return false;
-	if (LINK_SYS(SYS_sendto, fd, "0123456789abcdef", 16, MSG_DONTWAIT, &sa, n) != 16)
+	if (UT_SYS(SYS_sendto, fd, "0123456789abcdef", 16, MSG_DONTWAIT, &sa, n) != 16)
 		return false;
 	for (int i = 0; i < 2; i++)
-		if (LINK_SYS(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT, NULL, NULL) != 8)
+		if (UT_SYS(SYS_recvfrom, fd, buf, sizeof(buf), MSG_DONTWAIT, NULL, NULL) != 8)
 			return false;
 	return true;
 }
@@ -197,7 +193,7 @@ bool udp_sock_gso(void)
 		int fd = open_sender(v4);
 		bool ok = fd >= 0 && gso_try(fd, v4 ? lo4 : lo6);
 
-		link_sys_close(&fd);
+		ut_close_fd(&fd);
 		if (ok)
 			return true;
 	}

@@ -1,21 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The classic BPF program of a group. Offset 0 is the first byte of the UDP
- * payload, that is the BTH: byte 0 the opcode, bytes 5..7 the destination QPN,
- * whose upper 8 bits are the slot.
- *
- *	opcode 0xff		a probe: the index it carries
- *	QPN 0			any member
- *	QPN 1			an answer of the connection manager: the slot in the ID it
- *				names (mad.h); else any member, drawn anew each time, so that a
- *				repeated request meets a live one when a member is stopped. It
- *				passes on what is for another one (service.c), MADs of other
- *				classes to whoever has QP1 (proto/ib/gsi.c)
- *	slot known		its index, found by halving
- *	else			past the end: the kernel's hash picks somebody
- *
- * A load past the end of a short datagram ends the program with index 0.
- */
 #include "link/udp/steer.h"
 
 #include "link/udp/mad.h"
@@ -29,7 +12,7 @@
 #define SO_ATTACH_REUSEPORT_CBPF 51
 #endif
 
-#define STEER_NOBODY 0xffffu
+#define STEER_UNKNOWN 0xffffu
 #define STEER_MAX (32 + 5 * 256)
 _Static_assert(STEER_MAX <= BPF_MAXINSNS, "the kernel takes no longer program");
 
@@ -53,11 +36,11 @@ static void emit_tree(struct steer *s, const struct steer_row *row, unsigned n)
 	unsigned half = n / 2, ja;
 
 	if (n == 0) {
-		emit(s, BPF_RET | BPF_K, 0, 0, STEER_NOBODY);
+		emit(s, BPF_RET | BPF_K, 0, 0, STEER_UNKNOWN);
 	} else if (n == 1) {
 		emit(s, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, row->slot);
 		emit(s, BPF_RET | BPF_K, 0, 0, row->index);
-		emit(s, BPF_RET | BPF_K, 0, 0, STEER_NOBODY);
+		emit(s, BPF_RET | BPF_K, 0, 0, STEER_UNKNOWN);
 	} else {
 		emit(s, BPF_JMP | BPF_JGE | BPF_K, 0, 1, row[half].slot);
 		ja = s->len;

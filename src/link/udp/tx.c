@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Sending. The source port of a flow spreads it over paths and queues and is
- * part of what the ICRC covers, so each wanted port is a socket bound to it;
- * a few are kept. A port that cannot be had is remembered too, and the member
- * socket sends with its own; so it does for flows beyond those few, since to
- * close and open a socket at each change of flow costs more than any spreading
- * gains.
- */
 #include "link/udp/tx.h"
 
-#include "link/sys.h"
+#include "link/udp/group.h"
 #include "link/udp/poll.h"
 #include "link/udp/sock.h"
 #include "link/udp/udp.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/syscall.h"
 
 #include <errno.h>
 #include <string.h>
@@ -78,7 +71,7 @@ static void tx_open(struct udp_link *u, struct udp_local *lo, const struct ut_fl
 	if (fd < 0)
 		return;
 	if (udp_watch(u, &t->port) < 0) {
-		link_sys_close(&t->port.at.fd);
+		ut_close_fd(&t->port.at.fd);
 		return;
 	}
 	udp_tx_defaults(fd, ut_ip_is_v4(f->src), t->tos, t->ttl);
@@ -89,8 +82,8 @@ static bool tx_matches(const struct udp_tx *t, const struct ut_flow *f)
 	return t->used && t->sport == f->sport && !memcmp(t->port.addr, f->src, 16);
 }
 
-/* Found, or made in place of one that has long been without use. NULL: no such local address, or no
- * place. */
+/* Finds the socket of a flow, or makes it in place of one that has long been without use. Returns NULL if there is no such
+ * local address, or no place. */
 static struct udp_tx *tx_get(struct udp_link *u, const struct ut_flow *f)
 {
 	struct udp_tx *t = u->tx_last, *oldest = NULL;
@@ -160,7 +153,7 @@ static void put_control(struct msghdr *h, int level, int type, const void *x, si
 	h->msg_controllen += CMSG_SPACE(n);
 }
 
-/* A group has no route of its own: say which interface and address. */
+/* A group has no route of its own: names interface and address. */
 static void put_interface(struct msghdr *h, const struct ut_flow *f)
 {
 	struct in6_pktinfo i6 = { .ipi6_ifindex = f->scope };
@@ -219,7 +212,7 @@ static int send_once(struct udp_link *u, const struct ut_flow *f, const struct t
 		h.msg_control = NULL;
 	for (int i = 0; i < 2; i++) {
 		u->stats.calls_send++;
-		r = LINK_SYS(SYS_sendmsg, w->port->at.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+		r = UT_SYS(SYS_sendmsg, w->port->at.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (r >= 0 || !may_be_old(r))
 			break;
 		udp_port_error(u, w->port);

@@ -21,7 +21,7 @@ struct udp_stats {
 	uint64_t forwarded; /* datagrams handed to their owner's mailbox */
 	uint64_t received_forwarded;
 	uint64_t passed_on, received_passed; /* requests, to and as the claimant of a service */
-	uint64_t dropped;   /* for a slot that nobody owns */
+	uint64_t dropped;   /* for a slot that no process has */
 	uint64_t probes, attaches;
 	uint64_t calls_send, calls_recv;
 };
@@ -36,11 +36,5 @@ int udp_open(uint16_t port, struct link **ret);
 /* The host that the link is a member of: for the local path on the same addresses. */
 struct host *udp_host(struct link *l);
 void udp_stats(struct link *l, struct udp_stats *ret);
-
-/*
- * Why an address cannot be used, for doctor and for error sentences: another
- * user, the kernel's rxe, or no permission. Static text.
- */
-const char *udp_explain(const uint8_t addr[16], uint16_t port, int error);
 
 #endif

@@ -4,10 +4,10 @@
 #include "engine/ring.h"
 #include "proto/ib/responder.h"
 
-/* Who may wait: what a train has room for more than once, so many of them at most, behind so many
- * unanswered packets of their QP, or in a batch of posts. */
+/* Limits: of a message, a train has room for some; of a queue pair; messages of one queue pair; unacknowledged packets before
+ * them, unless in a batch of posts. */
 #define COALESCE_BYTES 16384u
-#define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last */
+#define COALESCE_SUM 65536u /* as if all were as long as the last */
 #define COALESCE_MOST 32u
 #define COALESCE_FLIGHT 16
 #define COALESCE_ALL 64 /* posts of all queue pairs together: a train */
@@ -36,14 +36,14 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 	if (is_slow(q) || ibp_resp_has_work(q) || !n || n >= COALESCE_MOST ||
 	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
-	/* Those before it could wait, too, or they would have been sent. */
+	/* The requests before it could wait, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
 	return w->length <= COALESCE_BYTES && (uint64_t)n * w->length <= COALESCE_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-/* Those judged before are as they were: whatever moves one of them forgets that they were judged. */
+/* Queue pairs judged before are unchanged: every change of one calls ibp_coalesce_end() or clears `judged`. */
 bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 {
 	struct ibp_port *port = dev->proto_port;

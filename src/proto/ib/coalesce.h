@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Coalescing: a few short messages behind many unanswered ones wait until more of their kind can share a
- * train with them, or until what answers those comes, which it does anyway.
+ * Coalescing: a few short messages behind many unacknowledged ones wait until more of their kind can share a train with
+ * them, or until the acknowledgement of those before them comes.
  */
 #ifndef PROTO_IB_COALESCE_H
 #define PROTO_IB_COALESCE_H
@@ -12,12 +12,12 @@ struct eng_dev;
 struct eng_qp;
 struct ibp_port;
 
-/* Returns true if all that waits to be sent are such messages. batch: the application is posting many
- * and polls soon, so nothing unanswered is asked for. */
+/* Returns true if all messages that wait to be sent may coalesce. batch: the application is posting many and polls soon,
+ * so no unacknowledged ones are needed. */
 bool ibp_may_coalesce(struct eng_dev *dev, bool batch);
-/* The same for what was posted to one queue pair since ibp_may_coalesce() returned true. */
+/* The same for requests that were posted to one queue pair since ibp_may_coalesce() returned true. */
 bool ibp_coalesce_more(struct eng_qp *qp);
-/* Those that wait are looked at anew. */
+/* Forgets what ibp_may_coalesce() has found: those that wait are judged anew. */
 void ibp_coalesce_end(struct ibp_port *port);
 
 #endif

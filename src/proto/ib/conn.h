@@ -2,8 +2,8 @@
 /*
  * A connection: what two ends of a reliable service keep of each other apart from the messages - sequence
  * numbers, window, retries, timers, the READs and atomics in flight (IBTA 9.7). An RC queue pair has one
- * of its own; an EE context of the RD service is one that many queue pairs share. What is about the
- * message in work, or about a send queue, is the queue pair's: struct ibp_send, struct ibp_recv.
+ * of its own; an EE context of the RD service is one that many queue pairs share. The state of the message in work and
+ * of the send queue belongs to the queue pair: struct ibp_send, struct ibp_recv.
  *
  * UC uses the PSNs, UD the PSN and the path that it sent to last.
  */
@@ -48,7 +48,7 @@ struct ibp_req {
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	const struct ibp_framing *framing;
 	bool fetches;       /* the peer process can fetch from our memory */
-	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked for what comes before again */
+	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked for the packets before this PSN again */
 	uint8_t retry_left, rnr_left;
 	uint32_t ssn, lsn;  /* message numbers: of the newest request, and up to which there are credits */
 	uint64_t ring_end;  /* where the newest packet ends in the ring */
@@ -56,9 +56,9 @@ struct ibp_req {
 	uint32_t rd_head, rd_count;
 	uint32_t window, threshold, grown; /* packets; additive growth */
 	uint64_t deadline;  /* of the timer, which may fire early */
-	/* What few use. */
+	/* Rarely used. */
 	struct ut_timer timer;
-	uint64_t ring_read; /* how far the peer had come when the timer fired last */
+	uint64_t ring_read; /* the end of what the peer had consumed when the timer fired last */
 	uint64_t cnp_at;
 	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
 };
@@ -81,16 +81,16 @@ struct ibp_resp {
 	uint32_t slow;      /* enum ibp_resp_slow */
 	uint32_t epsn, msn;
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
-	const struct ibp_framing *framing; /* stays as it is unless IBP_RESP_UNCHOSEN */
+	const struct ibp_framing *framing; /* constant unless IBP_RESP_UNCHOSEN */
 	bool plain_due;     /* the sequence NAK that is owed asks for plain packets */
-	bool plain;         /* the answer being made is one */
+	bool plain;         /* the answer being made is plain */
 	bool ack_due;
 	bool rnr_due, seq_due;
 	bool res_used;      /* any of res, since RESET */
 	bool nak_put;       /* the NAK is in the train, which waits for the socket */
 	enum eng_verdict nak; /* owed, with nak_psn */
 	uint32_t nak_psn;
-	/* What few use. */
+	/* Rarely used. */
 	uint64_t cnp_at;
 	uint32_t res_next; /* ring of max_dest_rd_atomic entries */
 	struct ibp_rdres res[IBP_RD_ATOMIC];

@@ -10,7 +10,7 @@
 #define LAST 64u /* bytes that become visible after all others */
 #define WORTH 4096u /* bytes: less in a stream is quicker in the ring, an acknowledgement for many */
 
-/* --- showing --- */
+/* --- exporting --- */
 
 static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
@@ -94,7 +94,7 @@ void ibp_revoke(struct eng_dev *dev, uint32_t index)
 		port->chan->ops->quiesce(port->chan);
 }
 
-/* --- what the tables grant --- */
+/* --- rights granted by the tables --- */
 
 static unsigned right_for(uint8_t opcode)
 {
@@ -253,7 +253,7 @@ static bool by_copy(struct ibp_qp *q, struct eng_swqe *w, const struct shm_acces
 				(ssize_t)len;
 }
 
-/* --- both --- */
+/* --- one request --- */
 
 /* Returns the exporter's memory as it is attached here, or NULL. */
 static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, const struct shm_export_key *k,
@@ -265,7 +265,7 @@ static uint8_t *attached(struct shm_channel *chan, const struct shm_access *v, c
 	return chan->ops->access_attached(v, k->area, addr - k->area_addr, len);
 }
 
-/* Executes one part and adds it to *done. Returns false if that is not possible. */
+/* Executes one part of a request and adds it to *done. Returns false if that is not possible. */
 static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, uint64_t now)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -299,21 +299,18 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
-static bool may_be_direct_now(const struct ibp_qp *q)
+/* Returns true if no request of the queue is unacknowledged, and w is the oldest. */
+static bool is_ready(const struct ibp_qp *q, const struct eng_swqe *w)
 {
-	const struct ibp_req *r = &q->conn.req;
-
-	return !r->slow && r->framing == &ibp_frame_shm && q->port->chan->export;
+	return is_simple(q, w) && ibp_direct_is_open(q) && q->conn.req.psn_una == q->conn.req.psn_next &&
+	       eng_ring_head(&q->qp->sq) == w;
 }
 
-bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 {
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
 
-	if (!is_simple(q, w) || !may_be_direct_now(q) || q->conn.req.psn_una != q->conn.req.psn_next ||
-	    eng_ring_head(&q->qp->sq) != w)
-		return false;
 	while (done < w->length)
 		if (!access_part(q, w, &done, now))
 			return false;
@@ -325,7 +322,12 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 	return true;
 }
 
-/* The requests before it are soon acknowledged, unless one waits for a receive, or the peer process sleeps. */
+bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
+{
+	return is_ready(q, w) && run(q, w, now);
+}
+
+/* The requests before it are acknowledged soon, unless one waits for a receive, or the peer process sleeps. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -336,7 +338,7 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	uint64_t addr;
 	bool yes;
 
-	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !may_be_direct_now(q) ||
+	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !ibp_direct_is_open(q) ||
 	    psn_diff(r->psn_una, r->peer_psn) <= 0)
 		return false;
 	s = chan->ops->access_begin(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &v);
@@ -348,18 +350,29 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	return yes;
 }
 
-bool ibp_may_direct_run(struct eng_qp *qp, const struct eng_swqe *w)
+static bool is_soon(const struct ibp_qp *q, const struct eng_swqe *w)
 {
-	struct ibp_qp *q = ibp_qp(qp);
-
-	return may_be_direct_now(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
+	return ibp_direct_is_open(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
 }
 
-bool ibp_direct_run(struct eng_qp *qp, struct eng_swqe *w, uint64_t now)
+/* Plain loads and stores between attached memory and the request's need the time (util/stage.h); inline data
+ * name no memory, and other threads leave the application's to the kernel. */
+static bool needs_time(const struct ibp_qp *q, const struct eng_swqe *w, unsigned how)
+{
+	return (how & PROTO_POST_BY_APP) && q->port->chan->n_attached && !(w->flags & IBV_SEND_INLINE);
+}
+
+enum proto_posted ibp_direct_post(struct eng_qp *qp, struct eng_swqe *w, unsigned how, uint64_t now)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	while (w && ibp_direct(q, w, now))
-		w = ibp_direct_first(qp);
-	return !w && ibp_direct_done(qp);
+	for (; w && is_ready(q, w); w = ibp_direct_first(qp)) {
+		if (!now && needs_time(q, w, how))
+			return PROTO_NEEDS_TIME;
+		if (!run(q, w, now))
+			return PROTO_NEEDS_ROUND;
+	}
+	if (!w)
+		return ibp_direct_done(qp) ? PROTO_EXECUTED : PROTO_NEEDS_ROUND;
+	return (how & PROTO_POST_ACKS) && is_soon(q, w) ? PROTO_AFTER_ACKS : PROTO_NEEDS_ROUND;
 }

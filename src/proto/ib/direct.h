@@ -2,23 +2,24 @@
 /*
  * Direct access: Reads, Writes and atomics between processes of one host that the requester executes
  * (host/shm/export.h): small Reads and Writes by the kernel, all of them by plain loads and stores where
- * the memory was exported as an area. They have no PSN and no packet, so they are begun only while
- * nothing of their queue is under way: what was posted before them has been executed, and what comes
- * after them starts later. What the tables do not grant changes nothing and goes as a packet, so that
- * every refusal, event and sentence is the responder's.
+ * the memory was exported as an area. They have no PSN and no packet, so one begins only while no request of its queue
+ * is unacknowledged: all requests before it have been executed, and those behind it start later. A request that the
+ * tables do not grant changes nothing and goes as a packet, so that every refusal, event and sentence is the
+ * responder's.
  *
- * A responder exports a key and its queue pair when a packet has used them with success, which also
- * spares the tables what no peer uses, and revokes them before they change.
+ * A responder exports a key and its queue pair when a packet has used them with success, so that the tables have room for
+ * those in use, and revokes them before they change.
  */
 #ifndef PROTO_IB_DIRECT_H
 #define PROTO_IB_DIRECT_H
 
 #include "engine/ring.h"
 #include "proto/ib/port.h"
+#include "proto/post.h"
 
 /* The responder's end. */
 
-/* A packet of this host has used the key with success: the requesters of further ones may execute them. */
+/* A packet of this host has used the key with success: exports it, so that requesters may execute further requests. */
 void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 /* eng_dev.revoke: ends direct access by this key or to this queue pair. */
 void ibp_revoke(struct eng_dev *dev, uint32_t index);
@@ -34,6 +35,14 @@ static inline bool ibp_may_be_direct(uint8_t opcode)
 	return ops >> opcode & 1;
 }
 
+/* Returns false if the queue pair has no direct access now, whatever the request. */
+static inline bool ibp_direct_is_open(const struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->conn.req;
+
+	return !r->slow && r->framing == &ibp_frame_shm && q->port->chan->export;
+}
+
 /* Returns the request at the cursor if its opcode has direct access, else NULL. */
 static inline struct eng_swqe *ibp_direct_first(struct eng_qp *qp)
 {
@@ -44,10 +53,6 @@ static inline struct eng_swqe *ibp_direct_first(struct eng_qp *qp)
 			       ibp_may_be_direct(w->opcode) ? w : NULL;
 }
 
-/* As ibp_direct_post() and ibp_may_direct_post(), for the request that ibp_direct_first() returned. */
-bool ibp_direct_run(struct eng_qp *qp, struct eng_swqe *w, uint64_t now);
-bool ibp_may_direct_run(struct eng_qp *qp, const struct eng_swqe *w);
-
 /* Returns true if nothing is left behind the cursor, and the queue pair has not failed. */
 static inline bool ibp_direct_done(struct eng_qp *qp)
 {
@@ -55,26 +60,15 @@ static inline bool ibp_direct_done(struct eng_qp *qp)
 	       eng_qp_state(qp) == IBV_QPS_RTS;
 }
 
-/* Executes what was posted to the queue pair. Returns true if all of it is complete, without any help
- * of the peer. now: the time, if a thread of the application calls; else 0, as for inline data. */
-static inline bool ibp_direct_post(struct eng_qp *qp, uint64_t now)
-{
-	struct eng_swqe *w = ibp_direct_first(qp);
+/* Executes what was posted to the queue pair, as dev_machine.post asks, from w on, the request that
+ * ibp_direct_first() returned. Never returns PROTO_SENT. */
+enum proto_posted ibp_direct_post(struct eng_qp *qp, struct eng_swqe *w, unsigned how, uint64_t now);
 
-	return w ? ibp_direct_run(qp, w, now) : ibp_direct_done(qp);
-}
-
-/* Returns true if only unprocessed acknowledgements may prevent direct execution of the next request. */
-static inline bool ibp_may_direct_post(struct eng_qp *qp)
-{
-	const struct eng_swqe *w = ibp_direct_first(qp);
-
-	return w && ibp_may_direct_run(qp, w);
-}
-
-/* Executes the oldest request. Returns true if it is complete. now: as above. */
+/* Executes the oldest request. Returns true if it is complete. now: the time, if a thread of the
+ * application calls and the request has no inline data; else 0. */
 bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now);
-/* Returns true if this one can be executed so as soon as what is under way is done, and that is worth the wait. */
+/* Returns true if w can be executed by direct access once the requests before it are acknowledged, and that is worth the
+ * wait. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w);
 
 #endif

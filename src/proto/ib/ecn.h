@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Congestion notification of RoCEv2 (annex A17.9.3): a receiver of marked packets tells the sender, at
- * most once per interval and queue pair; a sender that is told shrinks its window, at most once per interval. The
+ * most once per interval and queue pair; the sender then shrinks its window, at most once per interval. The
  * window, unlike the rate of DCQCN, already recovers by itself (requester.h).
  */
 #ifndef PROTO_IB_ECN_H

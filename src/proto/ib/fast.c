@@ -1,18 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The usual message of a reliable connection: one packet, in its turn, where nothing is slow. It goes
- * from the work request into the ring or the train, and from the ring or the datagram into memory and
- * completion, without the packet in between that requester and responder make and parse. Within a
- * host that is a Send or Write small enough to be copied, and it needs no round of the port; on the
- * wire it is a Send. These are the rules of the requester and the responder for that one case. What
- * is not usual changes nothing here and is left to them.
- *
- * The framing is a constant argument of inline functions, so that there are two copies of the path,
- * each without the other's tests.
- *
- * No clock is read on the local way. A timer that would be armed waits for the next round
- * (port->unarmed).
- */
 #include "proto/ib/fast.h"
 
 #include "engine/complete.h"
@@ -21,6 +7,8 @@
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "wire/ib_fields.h"
+
+#include <errno.h>
 
 #define GROUP 8 /* messages that the peer process sees together, where more follow */
 
@@ -68,7 +56,7 @@ static inline bool is_usual(const struct ibp_req *r, const struct eng_swqe *w, c
 	       (uint32_t)psn_diff(r->psn_send, r->psn_una) < r->window;
 }
 
-static __attribute__((noinline)) bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+static bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	int n = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, false, shm->iov,
@@ -77,23 +65,17 @@ static __attribute__((noinline)) bool load_pieces(struct ibp_qp *q, struct eng_s
 	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
 }
 
-static inline bool load_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
+/* Returns the payload if plain loads from it are safe, else NULL. Not for an empty one. */
+static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ut_stage *st = &q->port->shm.stage;
 	const uint8_t *from;
 
-	if (!w->length)
-		return true;
-	if (w->flags & IBV_SEND_INLINE) {
-		memcpy(to, eng_swqe_inline(w), w->length);
-		return true;
-	}
+	if (w->flags & IBV_SEND_INLINE)
+		return eng_swqe_inline(w);
 	st->pages_checked_at = q->port->link->rx_stage->pages_checked_at;
 	from = w->num_sge == 1 ? eng_sge_at(q->qp->pd, w->sge, w->length, false) : NULL;
-	if (!from || !ut_stage_has_seen(st, UT_READABLE, from, w->length))
-		return load_pieces(q, w, to);
-	memcpy(to, from, w->length);
-	return true;
+	return from && ut_stage_has_seen(st, UT_READABLE, from, w->length) ? from : NULL;
 }
 
 static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
@@ -111,12 +93,13 @@ static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
-static inline void put_local_header(struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
-				    uint8_t *at)
+/* Returns true if the header brings the acknowledgement along that is due. */
+static inline bool put_local_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
+				    void *at)
 {
 	bool se = (w->flags & IBV_SEND_SOLICITED) && opcode != WIRE_RC_RDMA_WRITE_ONLY;
-	uint64_t va = w->remote_addr;
-	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_ack_along(q, &va);
+	bool acks = opcode <= WIRE_RC_SEND_ONLY_WITH_IMMEDIATE && ibp_resp_may_ack_along(q);
+	uint64_t va = acks ? ibp_resp_acks(&q->conn.resp) : w->remote_addr;
 
 	ibp_header_put(at, (struct ibp_header){
 		.opcode = opcode, .unit = (uint8_t)__builtin_ctz(q->conn.req.mtu),
@@ -126,6 +109,7 @@ static inline void put_local_header(struct ibp_qp *q, const struct eng_swqe *w, 
 		.src_qpn = q->qp->qpn, .imm = w->imm, .rkey = w->rkey, .va = va,
 		.length = (uint32_t)w->length,
 	});
+	return acks;
 }
 
 static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t *at)
@@ -146,25 +130,44 @@ static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, ui
 /* Few enough that the reader begins while the others are written. */
 static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 {
-	shm->unshown = more && shm->unshown + 1 < GROUP ? shm->unshown + 1 : 0;
-	return shm->unshown;
+	shm->unpublished = more && shm->unpublished + 1 < GROUP ? shm->unpublished + 1 : 0;
+	return shm->unpublished;
+}
+
+/* The payload is copied by the kernel, or from several pieces, straight into the ring. */
+static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng_swqe *w, struct shm_post *m)
+{
+	struct shm_channel *chan = q->port->chan;
+	struct shm_reservation place;
+
+	if (chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, m->bytes, &place) < 0 ||
+	    !load_pieces(q, w, place.data))
+		return false;
+	memcpy(place.header, m->header, sizeof(m->header));
+	place.more = m->more;
+	chan->ops->commit(chan, &place, m->bytes);
+	m->end = place.end;
+	return true;
 }
 
 static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
 	struct shm_channel *chan = q->port->chan;
-	struct shm_reservation place;
+	struct shm_post m;
+	bool acks = put_local_header(q, w, opcode, m.header);
 
-	if (chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, (uint32_t)w->length,
-			       &place) < 0 ||
-	    !load_local(q, w, place.data))
+	m.bytes = (uint32_t)w->length;
+	m.data = m.bytes ? seen_payload(q, w) : NULL;
+	m.more = wait_for_more(&q->port->shm, more);
+	m.quiet = false;
+	if (m.bytes && !m.data ? !put_by_pieces(q, w, &m)
+			       : chan->ops->post(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
-	put_local_header(q, w, opcode, place.header);
+	if (acks)
+		ibp_resp_acked(q);
 	ibp_req_number(q, w);
-	place.more = wait_for_more(&q->port->shm, more);
-	chan->ops->commit(chan, &place, (uint32_t)w->length);
-	q->conn.req.ring_end = place.end;
+	q->conn.req.ring_end = m.end;
 	eng_dev_held(dev);
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += w->length;
@@ -216,6 +219,20 @@ bool ibp_fast_post(struct eng_qp *qp, bool batch)
 	return q->send.cur == tail;
 }
 
+enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
+{
+	struct eng_swqe *w = ibp_direct_first(qp);
+	enum proto_posted r = PROTO_NEEDS_ROUND;
+
+	if (w)
+		r = ibp_direct_post(qp, w, how, now);
+	else if (ibp_direct_done(qp))
+		return PROTO_EXECUTED; /* a round has been faster */
+	if (r == PROTO_NEEDS_ROUND && (how & PROTO_POST_SEND) && ibp_fast_post(qp, how & PROTO_POST_BATCH))
+		r = PROTO_SENT;
+	return r;
+}
+
 bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
 {
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
@@ -230,18 +247,20 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct ibp_port *port = q->port;
 	struct eng_dev *dev = port->dev;
 	struct shm_channel *chan = port->chan;
-	struct shm_reservation place;
+	struct shm_post m;
 
-	if (ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain ||
-	    chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, 0, &place) < 0)
+	if (ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain)
 		return false;
-	ibp_header_put(place.header, (struct ibp_header){
+	ibp_header_put(m.header, (struct ibp_header){
 		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
 		.syndrome = WIRE_SYN_ACK, .psn = psn, .dest_qpn = q->qp->attr.dest_qp_num,
 		.src_qpn = q->qp->qpn, .length = q->conn.resp.msn,
 	});
-	place.quiet = port->shm.quiet;
-	chan->ops->commit(chan, &place, 0);
+	m.bytes = 0;
+	m.more = false;
+	m.quiet = port->shm.quiet;
+	if (chan->ops->post(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &m) < 0)
+		return false;
 	eng_dev_held(dev);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
@@ -272,8 +291,8 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 }
 
 /*
- * Returns false if the full rules are to look at the acknowledgement; what was done is done, and the
- * rest is the same acknowledgement. A READ stops it at the head of the queue.
+ * Returns false if the full rules are to take the acknowledgement; requests that were completed stay so, and the rest is
+ * the same acknowledgement. A READ at the head of the queue stops it.
  */
 static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 {
@@ -284,7 +303,7 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 	if (!may_send(r, LOCAL) || psn_diff(psn, r->psn_next) >= 0)
 		return false;
 	if (psn_diff(psn, before) < 0)
-		return true; /* known */
+		return true; /* acknowledged before */
 	if (!complete(q, psn))
 		return false;
 	r->retry_left = q->qp->attr.retry_cnt;
@@ -464,6 +483,41 @@ int ibp_fast_receive(struct eng_dev *dev, const struct shm_message *m, int n)
 	return done;
 }
 
+int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
+{
+	struct ibp_port *port = dev->proto_port;
+	struct shm_channel *chan = port->chan;
+	int n = -EAGAIN, done = 0;
+
+	if (!shm_channel_is_none(chan))
+		n = chan->ops->poll_fast(chan, port->messages, IBP_FAST_MESSAGES);
+	if (n > 0) {
+		done = ibp_fast_receive(dev, port->messages, n);
+		if (done < n) {
+			port->left = port->messages + done;
+			port->n_left = n - done;
+			*ret_whole = true;
+			return n;
+		}
+		chan->ops->release(chan);
+	}
+	/* A control call may have left a queue pair something to do. */
+	*ret_whole = ibp_port_is_busy(port);
+	return n;
+}
+
+void ibp_fast_finish(struct eng_dev *dev, uint64_t now)
+{
+	struct ibp_port *port = dev->proto_port;
+	int n = port->n_left;
+
+	if (!n)
+		return;
+	port->n_left = 0;
+	ibp_receive_messages(dev, port->left, n, now);
+	port->chan->ops->release(port->chan);
+}
+
 /* Returns the queue pair of a datagram, if the responder waits for this one. */
 static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_LEN],
 			       const struct link_rx *rx)
@@ -499,7 +553,7 @@ bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx)
 	if (!q || len > q->conn.resp.mtu)
 		return false;
 	if (!ibp_icrc_matches(port, q, rx))
-		return true; /* counted, and that is all that becomes of it */
+		return true; /* counted and dropped */
 	if (!take_send(q, NULL, rx->off + WIRE_BTH_LEN, len, WIRE))
 		return false;
 	q->conn.heard = port->now;

@@ -43,7 +43,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	ibp_req_put(r, IBP_REQ_UNCHOSEN, false);
 	if (how != SHM_REACH_LOCAL)
 		return true;
-	/* An unreliable message is complete when it is in the ring, so all of it must be. */
+	/* An unreliable message is complete when it is in the ring, so its payload must be there, too. */
 	r->framing = &ibp_frame_shm;
 	r->fetches &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
@@ -51,7 +51,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	return true;
 }
 
-/* All that the request gathers is of one region, whose generation can stand for it. */
+/* Returns true if the whole gather list is of one region, whose generation can stand for it. */
 static bool one_region(struct ibp_qp *q)
 {
 	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
@@ -90,7 +90,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
-		ibp_activate(q); /* nothing tells when there is room */
+		ibp_activate(q); /* no event says when there is room */
 		return NULL;
 	}
 	shm->lost = r < 0;
@@ -106,7 +106,7 @@ static uint32_t put_pieces(const struct ibp_qp *q, const struct wire_ib_packet *
 	struct ibp_pieces *to = (struct ibp_pieces *)shm->place.data;
 	uint32_t key = (shm->response ? p->rkey : shm->key) >> 8;
 
-	/* A request's memory is given back with its QP, too: it ends in an error without us. */
+	/* The memory of a request may be given back when its queue pair ends, so that has a generation as well. */
 	to->generation[0].index = key % SHM_CHANNEL_GENERATIONS;
 	to->generation[1].index = (shm->response ? key : q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
 	for (int i = 0; i < 2; i++)
@@ -161,8 +161,11 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 
 	if (!shm->response &&
 	    !(wire_ib_shape(p->opcode)->hdrs & (WIRE_H_RETH | WIRE_H_AtomicETH)) &&
-	    ibp_resp_ack_along(q, &h.va))
+	    ibp_resp_may_ack_along(q)) {
 		h.flags |= IBP_HEADER_ACKS;
+		h.va = ibp_resp_acks(&q->conn.resp);
+		ibp_resp_acked(q);
+	}
 	ibp_header_put(shm->place.header, h);
 }
 

@@ -60,11 +60,11 @@ enum {
 
 /* Writes one word by one store; the compiler would build the header in memory of its own, and copy that by
  * another width. */
-static inline void ibp_header_word(uint8_t *at, int i, uint64_t v)
+static inline void ibp_header_word(void *at, int i, uint64_t v)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
 
-	__atomic_store_n((word *)(void *)at + i, htole64(v), __ATOMIC_RELAXED);
+	__atomic_store_n((word *)at + i, htole64(v), __ATOMIC_RELAXED);
 }
 
 /*
@@ -73,7 +73,7 @@ static inline void ibp_header_word(uint8_t *at, int i, uint64_t v)
  * one load before they have left its store buffer, and there they queue behind stores to lines that the peer
  * process has. That was a third of a sender's time.
  */
-static inline void ibp_header_put(uint8_t *at, const struct ibp_header n)
+static inline void ibp_header_put(void *at, const struct ibp_header n)
 {
 	ibp_header_word(at, 0, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
 				     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32);
@@ -131,7 +131,7 @@ struct ibp_shm {
 	bool lost;             /* the peer process is gone or stopped: as lost on the wire */
 	bool fetch;            /* its payload is named */
 	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
-	uint32_t unshown;      /* messages committed with `more` */
+	uint32_t unpublished;      /* messages committed with `more` */
 	uint32_t key;          /* of the region that a request names */
 	struct shm_reservation place;
 	bool quiet;            /* messages need not wake a sleeping reader */

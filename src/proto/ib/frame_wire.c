@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ACK_BYTES 20u /* an acknowledgement on the wire */
-#define ASK_PAGES 512u /* up to so many bytes ut_stage_gather_user() knows better */
+#define ASK_PAGES 512u /* fewer bytes are left to ut_stage_gather_user() */
 
 static const uint8_t zeros[8]; /* pad and room for the ICRC, the last piece of a packet */
 
@@ -105,7 +105,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	return &t->iov[t->n_iov + 1]; /* the header comes first */
 }
 
-/* Whole pages, and those that touch are one: many small buffers are few spans. */
+/* Adds whole pages; adjoining ones are one span, so that many small buffers are few spans. */
 static void add_span(struct ibp_train *t, const struct iovec *v)
 {
 	struct iovec *last = t->n_spans ? &t->spans[t->n_spans - 1] : NULL;
@@ -227,7 +227,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 
 /* --- leaving --- */
 
-#define IBP_COPY_SUMMED 512u /* from which on a copy and its sum in one pass pay */
+#define IBP_COPY_SUMMED 512u /* bytes from which on copy and checksum in one pass pay */
 
 static void empty(struct ibp_train *t)
 {
@@ -312,8 +312,8 @@ static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 }
 
 /*
- * Packet `bad` could not be read: it and what follows of its QP are not to leave, but what others have
- * behind it is.
+ * Packet `bad` could not be read: it and the packets of its queue pair behind it do not leave, but those of other queue
+ * pairs do.
  */
 static void keep_behind(struct ibp_train *t, uint32_t bad)
 {
@@ -345,7 +345,7 @@ static void keep_behind(struct ibp_train *t, uint32_t bad)
 	}
 }
 
-/* 0, or -EAGAIN: it waits for the socket. */
+/* Returns 0, or -EAGAIN if the train waits for the socket. */
 static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
 {
 	struct eng_dev *dev = port->dev;
@@ -370,7 +370,7 @@ static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
 	return 0;
 }
 
-/* Some of it could not be read: what precedes that leaves, what is behind it is the train. */
+/* One packet could not be read: those before it leave, those behind it are the train. */
 static void part(struct ibp_port *port, size_t good)
 {
 	struct ibp_train *t = &port->train;
@@ -432,8 +432,8 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
  * The identification of an IPv4 header is covered but not visible, so the check
  * solves for it, and any one that fits would leave only half of the ICRC's
  * strength. A connected peer does one of two things: it numbers from 0 in
- * each train, as we do, or lets one counter run. What fits neither is taken
- * for damage, unless it happens again and again.
+ * each train, as we do, or lets one counter run. A value that fits neither counts
+ * as damage, unless many follow one another.
  */
 static bool plausible(struct ibp_qp *q, uint16_t id)
 {

@@ -90,7 +90,7 @@ int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad
 		g->queue = ut_calloc(GSI_QUEUE, sizeof(*g->queue));
 	if (!g->queue)
 		return -EAGAIN;
-	/* Who closes ten thousand connections has more to say than fits. */
+	/* A program that closes ten thousand connections has more MADs than fit. */
 	if (g->tail - g->head == GSI_QUEUE && !send_oldest(port))
 		return -EAGAIN;
 	e = &g->queue[g->tail++ % GSI_QUEUE];
@@ -177,7 +177,7 @@ static bool receives(const struct eng_qp *qp)
 	return st == IBV_QPS_RTR || st == IBV_QPS_RTS || st == IBV_QPS_SQD || st == IBV_QPS_SQE;
 }
 
-static void to_owner(struct ibp_port *port, const struct wire_ib_packet *p,
+static void to_application(struct ibp_port *port, const struct wire_ib_packet *p,
 		     const struct link_rx *rx)
 {
 	struct eng_qp *qp = eng_qp_find(port->dev, WIRE_QPN_GSI);
@@ -188,7 +188,7 @@ static void to_owner(struct ibp_port *port, const struct wire_ib_packet *p,
 		ibp_count(port, ENG_C_rx_no_qp);
 }
 
-/* --- what has come --- */
+/* --- receiving --- */
 
 static bool acceptable(struct ibp_port *port, const struct wire_ib_packet *p)
 {
@@ -214,10 +214,10 @@ void ibp_gsi_receive(struct ibp_port *port, const struct wire_ib_packet *p,
 
 	if (!acceptable(port, p) || !ibp_icrc_matches(port, NULL, rx))
 		return;
-	/* The user may end QPs: what came for them before is placed first. */
+	/* The user may end queue pairs: payload that came for them before is placed first. */
 	ibp_place_settle(port);
 	if (!user || wire_get_MAD_mgmt_class(p->payload) != user->mgmt_class) {
-		to_owner(port, p, rx);
+		to_application(port, p, rx);
 		return;
 	}
 	memcpy(g.src, rx->src, 16);

@@ -44,6 +44,8 @@ void ibp_port_fini(struct eng_dev *dev);
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
 /* The same of messages of the channel; the caller releases them. */
 void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now);
+/* Takes in what the channel has, and releases it. Returns how many messages. */
+int ibp_poll_messages(struct eng_dev *dev, uint64_t now);
 /* The kernel reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*

@@ -105,13 +105,3 @@ int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_
 		return ibp_path_from_lid(port, path, av);
 	return ibp_path_from_grh(port, path, av, sport);
 }
-
-bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a)
-{
-	const struct ut_flow *f = &path->flow;
-
-	if (!f->lids)
-		return ibp_path_between(path, a->src, a->dst);
-	return path->valid && a->slid == f->dlid && a->dlid == f->slid && a->grh == f->grh &&
-	       (!a->grh || ibp_path_between(path, a->src, a->dst));
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where packets to a peer go, and which packets come from it. A path is made from an address vector,
+ * The path to a peer: the addresses of packets to it, and of those that come from it. A path is made from an address vector,
  * by the rules of the port's link layer: on Ethernet from its GRH, whose GIDs are IP addresses
  * (annex A17), on InfiniBand from its LID, with a GRH if it has one (IBTA 8.2, 8.3).
  */
@@ -25,7 +25,7 @@ struct ibp_path {
 	bool valid;
 };
 
-/* What the headers below BTH say of a packet that has come. */
+/* The addresses of a packet that has come, as the headers below its BTH state them. */
 struct ibp_arrival {
 	const uint8_t *src, *dst; /* IP addresses, or GIDs of the GRH */
 	uint16_t slid, dlid;
@@ -38,21 +38,30 @@ struct ibp_arrival {
  * -ENODATA: no such GID. Called with dev->lock held.
  */
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av, uint16_t sport);
-/* The two of which it chooses. */
+/* Its two constructors. */
 int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		      uint16_t sport);
 int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av);
 
-/* True if a packet of a connection on this path may have come so (IBTA 9.6.1.5): between its
- * addresses on Ethernet, between its LIDs and with its GRH, or none, on InfiniBand. */
-bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a);
-
-/* The same for addresses alone: Ethernet, and the shm channel. */
+/* Returns true if a packet of a connection on this path may have come between these addresses: Ethernet, and
+ * the shm channel. */
 static inline bool ibp_path_between(const struct ibp_path *path, const uint8_t src[16],
 				    const uint8_t dst[16])
 {
 	return path->valid && memcmp(src, path->flow.dst, 16) == 0 &&
 	       memcmp(dst, path->flow.src, 16) == 0;
+}
+
+/* The same for both link layers (IBTA 9.6.1.5): between its addresses on Ethernet, between its LIDs and with
+ * its GRH, or without one, on InfiniBand. */
+static inline bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a)
+{
+	const struct ut_flow *f = &path->flow;
+
+	if (!f->lids)
+		return ibp_path_between(path, a->src, a->dst);
+	return path->valid && a->slid == f->dlid && a->dlid == f->slid && a->grh == f->grh &&
+	       (!a->grh || ibp_path_between(path, a->src, a->dst));
 }
 
 static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)

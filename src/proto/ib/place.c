@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* From which on it pays. */
+/* Bytes from which on it pays. */
 #define IBP_PUT_BYTES 8192u
 #define IBP_KEEP_BYTES 16384u
 #define IBP_KEEP_SHORTS 8u
@@ -57,7 +57,7 @@ static bool whole(const struct ibp_placing *w, const struct link *l)
 	       w->end <= end && end - w->end <= sizeof(w->sink);
 }
 
-/* From the link's own buffers, headers and all: the quickest way. False: none of that. */
+/* Places from the link's own buffers, headers included, which is quickest. Returns false if that is not possible. */
 static bool take(struct ibp_placing *w, struct link *l)
 {
 	struct iovec iov[IBP_PLACE_IOV + 2];
@@ -110,7 +110,7 @@ static void expect(struct ibp_placing *w, struct link *l, size_t len)
 	l->keep = w->trains_awaited && !l->rx_stage->pages_checked_at;
 }
 
-/* What waits goes into memory. 0 or -EFAULT. */
+/* Places what waits. Returns 0 or -EFAULT. */
 static int run(struct ibp_port *port)
 {
 	struct ibp_placing *w = &port->placing;

@@ -2,9 +2,9 @@
 /*
  * Placement of the payload of datagrams. Packets of one message usually arrive behind one another in one
  * receive buffer, so their payloads go into application memory with a single scattering call, which
- * drops the headers between them into a sink. Packets inside a message wait; the last one of a message
- * takes all along, so that what follows it (completion, acknowledgement) finds the data in place.
- * Nothing waits longer than one ibp_receive() call.
+ * drops the headers between them into a sink. Packets inside a message wait; with the last one of a message all are
+ * placed, so that the completion and the acknowledgement find the data in place. No payload waits longer than one
+ * ibp_receive() call.
  */
 #ifndef PROTO_IB_PLACE_H
 #define PROTO_IB_PLACE_H
@@ -25,7 +25,7 @@ struct ut_stage;
  * between. */
 struct ibp_placing {
 	struct ibp_qp *q; /* NULL: nothing waits */
-	bool request;     /* it is the responder's */
+	bool request;     /* of a request: the responder places it */
 	size_t start, end;
 	int n, n_from;
 	struct iovec iov[IBP_PLACE_IOV];   /* what is dropped goes into the sink */
@@ -39,7 +39,7 @@ int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int
 	      bool last);
 /* What waits is placed; a fault fails its queue pair. */
 void ibp_place_settle(struct ibp_port *port);
-/* Forgets what waits. */
+/* Drops the payload that waits. */
 void ibp_place_drop(struct ibp_port *port);
 /* Puts len bytes at `off` of a stage into application memory; last: the last 64 of them become visible last. iov has
  * room for one more piece. Returns 0 or -EFAULT. */

@@ -115,7 +115,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-/* The acknowledgement that has come along with a request. Returns false if the queue pair stopped over it. */
+/* Takes the acknowledgement that came along with a request. Returns false if the queue pair has stopped by it. */
 static bool take_ack(struct ibp_qp *q)
 {
 	const struct ibp_shm *shm = &q->port->shm;
@@ -204,6 +204,19 @@ void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int 
 	}
 }
 
+int ibp_poll_messages(struct eng_dev *dev, uint64_t now)
+{
+	struct ibp_port *port = dev->proto_port;
+	struct shm_channel *chan = port->chan;
+	int n = shm_channel_is_none(chan) ? 0 : chan->ops->poll(chan, port->messages, IBP_MESSAGES);
+
+	if (n > 0) {
+		ibp_receive_messages(dev, port->messages, n, now);
+		chan->ops->release(chan);
+	}
+	return n;
+}
+
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
 {
 	/* A peer may bind its port a moment after it told us its address, so a
@@ -218,7 +231,7 @@ static void fire_timers(struct ibp_port *port)
 {
 	struct ut_timer *t;
 
-	while ((t = ut_heap_expired(&port->timers, port->now))) {
+	while (ut_heap_next(&port->timers) <= port->now && (t = ut_heap_expired(&port->timers, port->now))) {
 		struct ibp_qp *q = ut_container(t, struct ibp_qp, conn.req.timer);
 
 		if (q->qp->type == IBV_QPT_XRC_RECV)
@@ -226,6 +239,20 @@ static void fire_timers(struct ibp_port *port)
 		else
 			ibp_req_timer(q);
 	}
+}
+
+void ibp_kick(struct eng_qp *qp)
+{
+	enum ibv_qp_state st = eng_qp_state(qp);
+	struct ibp_qp *q = ibp_qp(qp);
+
+	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE) {
+		eng_qp_flush(qp);
+		return;
+	}
+	if (!ut_list_empty(&q->active))
+		q->port->judged = NULL;
+	ibp_activate(q);
 }
 
 static void give_turn(struct ibp_qp *q)
@@ -244,9 +271,9 @@ static void give_turn(struct ibp_qp *q)
 	if (!q->conn.resp.ack_due)
 		return;
 	/*
-	 * It goes right behind what was just sent: who gets an answer counts on the room that the
+	 * It goes right behind the requests just sent: a peer that receives an answer counts on the room that the
 	 * acknowledgement makes in its send queue. Else it waits on the list, as a short packet ends a
-	 * train; in a ring there are none.
+	 * train; a ring has no trains.
 	 */
 	if (port->sent != before ||
 	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.framing == &ibp_frame_shm || ut_list_empty(&port->active))))
@@ -261,11 +288,11 @@ static void send_acks(struct ibp_port *port, bool quiet)
 
 	port->shm.quiet = quiet;
 
-	/* What leaves to make room may end any queue pair, and its place on the list with it. */
+	/* Packets that leave to make room may end any queue pair, and its place on the list with it. */
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
 		ibp_resp_ack(ut_container(n, struct ibp_qp, conn.acks));
 	port->shm.quiet = false;
-	if (!quiet)
+	if (!quiet && port->chan->unnotified)
 		port->chan->ops->notify(port->chan);
 }
 
@@ -293,8 +320,9 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 		send_acks(port, acks == ENG_ACKS_QUIETLY);
 	if (port->train.n)
 		ibp_train_flush(port);
-	port->chan->ops->flush(port->chan);
-	if (!port->blocked)
+	if (port->chan->unflushed)
+		port->chan->ops->flush(port->chan);
+	if (!port->blocked && ibp_gsi_waits(&port->gsi))
 		ibp_gsi_run(port);
 	if (ibp_forward_waits(&port->forwards))
 		ibp_forward_run(port);
@@ -320,10 +348,7 @@ bool ibp_acks_pending(struct eng_dev *dev)
 
 bool ibp_busy(struct eng_dev *dev)
 {
-	struct ibp_port *port = dev->proto_port;
-
-	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(&port->gsi) ||
-	       ibp_forward_waits(&port->forwards);
+	return ibp_port_is_busy(dev->proto_port);
 }
 
 uint64_t ibp_deadline(struct eng_dev *dev)
@@ -332,8 +357,6 @@ uint64_t ibp_deadline(struct eng_dev *dev)
 }
 
 /* --- beginning and end --- */
-
-/* How a port of the transport machine begins and ends. */
 
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 {

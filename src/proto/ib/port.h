@@ -25,6 +25,9 @@
 
 #include <string.h>
 
+#define IBP_MESSAGES 64 /* of the channel, in one poll */
+#define IBP_FAST_MESSAGES 16 /* in one that makes no round */
+
 struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
@@ -33,7 +36,7 @@ struct ibp_port {
 	struct ut_rng rng;
 	struct ut_heap timers;
 	struct ut_list active, acks;
-	/* Up to here those on `active` may wait for more (NULL: look at all), for so many posts now. */
+	/* Up to here the queue pairs on `active` may coalesce (NULL: none is judged); posts that coalesce now. */
 	struct ut_list *judged;
 	uint32_t coalescing;
 	struct ut_list unarmed; /* connections whose timer waits for a round, which knows the time (fast.h) */
@@ -43,6 +46,10 @@ struct ibp_port {
 	struct ibp_shm shm;
 	struct ibp_forwards forwards;
 	struct ibp_gsi gsi;
+	/* Messages of one poll of the channel; of the last one on the fast path, those that need the time. */
+	struct shm_message messages[IBP_MESSAGES];
+	const struct shm_message *left;
+	int n_left;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
 	bool blocked;       /* the socket or a ring is full until the next call */
@@ -72,20 +79,20 @@ struct ibp_recv {
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
 };
 
-/* What a small message within a host looks at lies together: of a thousand queue pairs few lines are in
- * the nearest cache. */
+/* The fields that a small message within a host needs lie together: of a thousand queue pairs few lines are in the
+ * nearest cache. */
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
 	struct ut_list active;
 	struct ibp_send send;
-	uint8_t cls;         /* enum wire_class of what it sends */
-	/* xrc/forward.h: of an XRC target, and of what stands for one here; else NULL. */
+	uint8_t cls;         /* enum wire_class of its packets */
+	/* xrc/forward.h: of an XRC target, and of its proxy here; else NULL. */
 	struct ibp_forward *forward;
 	struct ibp_proxy *proxy;
 	struct ibp_recv recv;
 	struct eng_av ud_av; /* of conn.path, for UD */
-	struct ibp_conn conn; /* last, since its end is what few use */
+	struct ibp_conn conn; /* last, since its end is rarely used */
 };
 
 static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
@@ -108,7 +115,7 @@ static inline void ibp_recv_message(struct ibp_qp *q, enum ibp_message m)
 	ibp_resp_put(&q->conn.resp, IBP_RESP_IN_MESSAGE, m != IBP_NONE);
 }
 
-/* A responder in RTR hears its first message by the full rules, which raise an event for it. */
+/* A responder in RTR takes its first message by the full rules, which raise an event for it. */
 static inline bool ibp_resp_hears(const struct eng_qp *qp)
 {
 	enum ibv_qp_state s = eng_qp_state(qp);
@@ -128,6 +135,16 @@ static inline void ibp_count(struct ibp_port *port, enum eng_counter c)
 
 	eng_dev_held(dev);
 	dev->counters[c]++;
+}
+
+/* eng_proto_ops.qp_kick: a queue pair with posted work gets its turn in the next round. */
+void ibp_kick(struct eng_qp *qp);
+
+/* Returns true if work is left that needs no event from outside. */
+static inline bool ibp_port_is_busy(const struct ibp_port *port)
+{
+	return !ut_list_empty(&port->active) || port->train.waiting || ibp_gsi_waits(&port->gsi) ||
+	       ibp_forward_waits(&port->forwards);
 }
 
 /* The queue pair gets its turn to send in this round or the next. */

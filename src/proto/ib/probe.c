@@ -32,7 +32,7 @@ static int ask(struct ibp_qp *q)
 	return 0;
 }
 
-/* By both numbers: one of them may be another QP's by now. */
+/* Finds a queue pair by both numbers: one of them may be of another one by now. */
 static struct ibp_qp *find(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
 {
 	struct eng_qp *qp;
@@ -55,7 +55,7 @@ int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 		return 1;
 	if (!may_ask(q))
 		return -EOPNOTSUPP;
-	/* What is outstanding asks by itself, and has its own count of tries. */
+	/* Outstanding requests are repeated by themselves, and have their own count of retries. */
 	return ibp_req_outstanding(q) ? 0 : ask(q);
 }
 

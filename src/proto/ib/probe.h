@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Signs of life. A connection that is silent says nothing about its peer: an end that only awaits messages
- * would wait for a dead one for ever. What may always be sent is a request that was answered already: the
+ * Probes of silent connections. Silence says nothing about the peer: an end that only awaits messages would wait for a
+ * dead one for ever. A request that was acknowledged already may always be sent again: the
  * responder acknowledges a duplicate and does nothing else (IBTA 9.7.5.1.1, C9-105), so any adapter
  * answers, and a host without one refuses the datagram.
  */

@@ -64,9 +64,9 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
-/* A peer must not fail because we leave: what we executed is acknowledged, and by the wire if it is
- * not known yet whether there is a shorter way. */
-static void leave_politely(struct ibp_qp *q)
+/* A peer must not fail because this queue pair ends: executed requests are acknowledged, by the wire if it is not known yet
+ * whether there is a local path. */
+static void acknowledge_and_stop(struct ibp_qp *q)
 {
 	bool leaving = q->port->link->leaving;
 
@@ -81,7 +81,7 @@ static void qp_fini(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	leave_politely(q);
+	acknowledge_and_stop(q);
 	if (qp->gsi)
 		ibp_gsi_unclaim(q->port);
 	ut_heap_unreserve(&q->port->timers);
@@ -120,7 +120,7 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* There are no ways within a host to be spread over, and only packets of one port share a train. */
+/* Within a host there are no paths to spread flows over, and only packets of one source port share a train. */
 static void choose_port(struct ibp_qp *q)
 {
 	struct eng_dev *dev = q->port->dev;
@@ -137,7 +137,7 @@ static void take_address(struct ibp_qp *q)
 	struct ibv_qp_attr *a = &q->qp->attr;
 	struct eng_av av;
 
-	ibp_train_flush(q->port); /* what is in it goes the old way */
+	ibp_train_flush(q->port); /* its packets take the old path */
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
@@ -151,7 +151,7 @@ static void take_address(struct ibp_qp *q)
 
 static void forget(struct ibp_qp *q)
 {
-	leave_politely(q);
+	acknowledge_and_stop(q);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
 	q->recv.have_rwqe = false;
@@ -160,7 +160,7 @@ static void forget(struct ibp_qp *q)
 
 static void enter_error(struct ibp_qp *q)
 {
-	leave_politely(q);
+	acknowledge_and_stop(q);
 	ibp_recv_end(q, ENG_V_FLUSH);
 	eng_qp_flush(q->qp);
 }
@@ -203,20 +203,6 @@ static void qp_state(struct eng_qp *qp)
 	ibp_slow_state(ibp_qp(qp), qp);
 }
 
-static void qp_kick(struct eng_qp *qp)
-{
-	enum ibv_qp_state st = eng_qp_state(qp);
-	struct ibp_qp *q = ibp_qp(qp);
-
-	if (st == IBV_QPS_ERR || st == IBV_QPS_SQE) {
-		eng_qp_flush(qp);
-		return;
-	}
-	if (!ut_list_empty(&q->active))
-		q->port->judged = NULL;
-	ibp_activate(q);
-}
-
 const struct eng_proto_ops ibp_proto_ops = {
 	.name = "ib",
 	.qp_size = sizeof(struct ibp_qp),
@@ -228,11 +214,11 @@ const struct eng_proto_ops ibp_proto_ops = {
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
 	.qp_state = qp_state,
-	.qp_kick = qp_kick,
+	.qp_kick = ibp_kick,
 	.ah_check = ah_check,
 };
 
-/* --- how a QP ends --- */
+/* --- the end of a queue pair --- */
 
 void ibp_qp_stop(struct ibp_qp *q)
 {

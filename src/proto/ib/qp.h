@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The transport's side of a queue pair's life: attributes become a path and timers; and how it ends. */
+/* The transport's side of a queue pair's life: its transitions, where attributes become a path and timers, and its end. */
 #ifndef PROTO_IB_QP_H
 #define PROTO_IB_QP_H
 

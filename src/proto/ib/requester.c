@@ -143,8 +143,8 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 	struct eng_swqe *w;
 	bool datagram = q->qp->type == IBV_QPT_UC || q->qp->type == IBV_QPT_UD;
 
-	/* What was put together of it leaves before its buffer is given back; the
-	 * flush may find a fault of its own and end the queue. */
+	/* Packets of it leave before its buffer is given back; the flush may find a
+	 * fault of its own and end the queue. */
 	if (f->holds(q->port, q)) {
 		enum ibv_qp_state before = eng_qp_state(q->qp);
 
@@ -245,7 +245,7 @@ void ibp_req_timer(struct ibp_qp *q)
 	}
 	if (!ibp_req_outstanding(q))
 		return;
-	/* The peer has not come to it. While it works it is only late, and must not find it twice. */
+	/* The peer has not consumed it. A peer that is busy is only late, and must not find it twice. */
 	unread = r->framing->unread(q, &busy);
 	if (unread && busy) {
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
@@ -562,7 +562,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		p.dma_len = (uint32_t)(left < piece ? left : piece);
 	}
 	iov = r->framing->begin(q, false, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	/* Making room may have found a fault in what was to leave before. */
+	/* Making room may have found a fault in a packet before. */
 	if (!iov || r->psn_send != p.psn)
 		return STEP_STOP;
 	n = payload(q, w, &p, iov, max, &user);
@@ -598,10 +598,12 @@ static enum step run_one(struct ibp_qp *q)
 
 	if (is_local(w->opcode) && !w->verdict)
 		return run_local(q, w);
-	if (ibp_direct(q, w, 0))
-		return STEP_SENT;
-	if (ibp_direct_next(q, w))
-		return STEP_STOP;
+	if (ibp_direct_is_open(q)) {
+		if (ibp_direct(q, w, 0))
+			return STEP_SENT;
+		if (ibp_direct_next(q, w))
+			return STEP_STOP;
+	}
 	if (!start(q, w))
 		return STEP_STOP;
 	if (w->verdict || w->length > q->port->dev->max_msg_sz) {
@@ -621,7 +623,7 @@ void ibp_req_fault(struct ibp_qp *q, uint32_t psn)
 
 	if (!w)
 		return;
-	/* Whatever follows it must not leave; what precedes it still may. */
+	/* Packets behind it must not leave; those before it still may. */
 	q->send.cur = index;
 	q->send.pkt = (uint32_t)psn_diff(psn, w->first_psn);
 	q->conn.req.psn_send = psn;
@@ -667,7 +669,7 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
 }
 
-/* --- what comes back --- */
+/* --- responses --- */
 
 /* IBTA 9.7.7.2.2, table of the end-to-end credit codes. */
 static const uint16_t credits[31] = {
@@ -834,7 +836,7 @@ static void ack(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 }
 
-/* The answer names memory that cannot be read (any more): its owner shall look. */
+/* The answer names memory that cannot be read any more: the responder is to find the fault. */
 static void ask_plain(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_req *r = &q->conn.req;

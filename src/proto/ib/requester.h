@@ -11,7 +11,7 @@
  * inside the same pieces.
  *
  * The window grows by one packet per round trip (doubling until the first loss) and halves on a loss,
- * bounded by what the peer's socket can hold. It is no fairness scheme, only what keeps go-back-N from
+ * bounded by the bytes that the peer's socket can hold. It is no fairness scheme: it only keeps go-back-N from
  * feeding on itself.
  */
 #ifndef PROTO_IB_REQUESTER_H
@@ -49,7 +49,7 @@ void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 /* An acknowledgement that came with a request (IBP_HEADER_ACKS). */
 void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn);
 
-/* Completes what is done, in posting order; says that a queue has drained. */
+/* Completes requests that are done, in posting order, and raises the event of a queue that has drained. */
 void ibp_req_complete(struct ibp_qp *q);
 /* The oldest request ends with an error, and the queue pair with it. */
 void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v);

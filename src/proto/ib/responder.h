@@ -76,21 +76,29 @@ static inline bool ibp_resp_may_ack(const struct ibp_qp *q)
 	return !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD) && !ibp_resp_has_work(q);
 }
 
-/* The acknowledgement that is due goes along in the header of a Send through the shm channel, which names no
- * memory of the peer and so has room: *ret_va with IBP_HEADER_ACKS. Returns false if none can. */
-static inline bool ibp_resp_ack_along(struct ibp_qp *q, uint64_t *ret_va)
+/* An acknowledgement that is due may go along in the header of a Send through the shm channel, which names no
+ * memory of the peer and so has room: ibp_header.va is ibp_resp_acks() then, with IBP_HEADER_ACKS. Returns false
+ * if none is due, or none can. */
+static inline bool ibp_resp_may_ack_along(const struct ibp_qp *q)
 {
-	struct ibp_resp *r = &q->conn.resp;
+	const struct ibp_resp *r = &q->conn.resp;
 
-	if (!r->ack_due || q->cls != WIRE_CLASS_RC || r->framing != &ibp_frame_shm || !ibp_resp_may_ack(q))
-		return false;
-	*ret_va = psn_add(r->epsn, IBP_PSN_MASK) | (uint64_t)r->msn << 32;
-	r->ack_due = false;
-	ut_list_del(&q->conn.acks);
-	return true;
+	return r->ack_due && q->cls == WIRE_CLASS_RC && r->framing == &ibp_frame_shm && ibp_resp_may_ack(q);
 }
 
-/* The next request, of one packet, has been executed; ask: the requester wants to hear of it. */
+static inline uint64_t ibp_resp_acks(const struct ibp_resp *r)
+{
+	return psn_add(r->epsn, IBP_PSN_MASK) | (uint64_t)r->msn << 32;
+}
+
+/* It has gone along. */
+static inline void ibp_resp_acked(struct ibp_qp *q)
+{
+	q->conn.resp.ack_due = false;
+	ut_list_del(&q->conn.acks);
+}
+
+/* The next request, of one packet, has been executed; ask: the requester asks for an acknowledgement. */
 static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
 {
 	q->conn.resp.epsn = psn_add(q->conn.resp.epsn, 1);

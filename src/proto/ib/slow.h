@@ -3,7 +3,7 @@
  * What makes a direction of a connection slow, said once. Each condition is one bit of req.slow or
  * resp.slow, and most of them have no other home: the bit is the condition. A shortcut - fast path,
  * direct access, coalescing - asks whether the word is zero, and leaves everything else to the full
- * rules of requester and responder. The framing is no condition: req.local and resp.local name it.
+ * rules of requester and responder. The framing is no condition: req.framing and resp.framing name it.
  *
  * All of this is guarded by the adapter's progress lock.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The target's side of forward.h: requests go to the owner of their queue, answers come back. */
+/* The target's side of forward.h: requests go to the home process of their queue, answers come back. */
 #include "proto/ib/xrc/forward.h"
 
 #include "proto/ib/responder.h"
@@ -30,7 +30,7 @@ static uint32_t oldest(const struct ibp_qp *q)
 	return psn_add(q->conn.resp.epsn, -q->forward->out);
 }
 
-static bool same_owner(struct ibp_port *port, uint32_t a, uint32_t b)
+static bool same_home(struct ibp_port *port, uint32_t a, uint32_t b)
 {
 	eng_dev_held(port->dev);
 	return !((a ^ b) & ~port->dev->qpn_mask & IBP_PSN_MASK);
@@ -39,10 +39,10 @@ static bool same_owner(struct ibp_port *port, uint32_t a, uint32_t b)
 static bool foreign(struct ibp_port *port, uint32_t srqn)
 {
 	eng_dev_held(port->dev);
-	return !same_owner(port, srqn, port->dev->qpn_fixed);
+	return !same_home(port, srqn, port->dev->qpn_fixed);
 }
 
-/* The owner has our address, too. */
+/* Returns true if the home process has our address, too. */
 static struct ut_flow here(const struct ibp_qp *q)
 {
 	struct ut_flow f = q->conn.path.flow;
@@ -96,7 +96,7 @@ static bool goes_out(const struct ibp_qp *q, const struct wire_ib_packet *p)
 	       q->qp->xrcd->shared && q->conn.path.valid &&
 	       (f & WIRE_F_START ? !q->forward->abroad
 				 : q->forward->abroad &&
-					   same_owner(q->port, p->srqn, q->forward->srqn));
+					   same_home(q->port, p->srqn, q->forward->srqn));
 }
 
 static int allowed(const struct ibp_qp *q, const struct wire_ib_packet *p)
@@ -122,7 +122,7 @@ static int not_sent(struct ibp_qp *q, int error)
 	if (error == IBP_AGAIN && !y->out)
 		return IBP_AGAIN;
 	y->plain |= error == IBP_AGAIN;
-	if (error != -ENOTCONN || y->out) /* if the owner is gone, the timer finds out */
+	if (error != -ENOTCONN || y->out) /* if the home process is gone, the timer finds out */
 		return IBP_DEFERRED;
 	return y->abroad ? ENG_V_RX_HOME : ENG_V_RX_SRQN;
 }
@@ -162,7 +162,7 @@ static void put_request(const struct ibp_qp *q, const struct wire_ib_packet *p, 
 	memcpy(to, &n, sizeof(n));
 }
 
-/* 0, IBP_AGAIN, or what the link said. */
+/* Returns 0, IBP_AGAIN, or the error of the channel. */
 static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_packet *p)
 {
 	struct ibp_port *port = q->port;
@@ -172,7 +172,7 @@ static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_p
 
 	if (r < 0)
 		return r;
-	/* It may be named in the requester's memory, where the owner cannot look. */
+	/* The payload may be named in the requester's memory, which the home process cannot read. */
 	r = port->arrived->copy(port, p, at.data);
 	if (r < 0)
 		return r;
@@ -184,7 +184,7 @@ static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_p
 	return 0;
 }
 
-/* It is out: epsn has moved on, but the answer is the owner's. */
+/* It is out: epsn has moved on, but the answer is the home process's. */
 static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_forward *y = q->forward;
@@ -235,7 +235,7 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 		return y->out ? IBP_DEFERRED : IBP_HERE;
 	if (v == ENG_OK)
 		v = allowed(q, p);
-	if (y->out && (v != ENG_OK || !same_owner(q->port, p->srqn, y->srqn)))
+	if (y->out && (v != ENG_OK || !same_home(q->port, p->srqn, y->srqn)))
 		return IBP_DEFERRED;
 	if (v != ENG_OK)
 		return v;
@@ -247,7 +247,7 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 	return how == SHM_REACH_WIRE ? ENG_V_RX_SRQN : IBP_DEFERRED;
 }
 
-/* --- what is dropped meanwhile --- */
+/* --- requests that are dropped meanwhile --- */
 
 void ibp_forward_hold(struct ibp_qp *q)
 {
@@ -276,7 +276,7 @@ bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 /* --- answers --- */
 
-/* The oldest of what is out is not executed, and nothing behind it. */
+/* The oldest request that is out is not executed, nor those behind it. */
 static void fall_back(struct ibp_qp *q, bool inside)
 {
 	struct ibp_forward *y = q->forward;
@@ -329,7 +329,7 @@ static struct ibp_qp *target(struct ibp_port *port, uint32_t qpn)
 	return qp && qp->type == IBV_QPT_XRC_RECV ? ibp_qp(qp) : NULL;
 }
 
-/* An owner that has a message of ours in work, so it says, is told when we have not. */
+/* A home process that has a message of ours in work, so it says, is told when we have not. */
 static void asked(struct ibp_port *port, const struct shm_message *rx, struct ibp_qp *q,
 		  const struct ibp_forward_header *n)
 {
@@ -338,7 +338,7 @@ static void asked(struct ibp_port *port, const struct shm_message *rx, struct ib
 					.qpn = n->qpn };
 
 	if (q && (q->forward->out || q->forward->abroad) &&
-	    same_owner(port, q->forward->srqn, n->req.srqn))
+	    same_home(port, q->forward->srqn, n->req.srqn))
 		return;
 	(void)ibp_forward_say(port, &back, n->req.srqn & IBP_PSN_MASK, &close, NULL);
 }

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * XRC domains shared by processes: requests to a target QP of one process (the target) that name a
- * receive queue of another one (the owner), which is known by the slot bits in the SRQ's number.
+ * receive queue of another one (the home process), which the slot bits in the SRQ's number name.
  *
- *      requester            target                              owner
+ *      requester            target                              home process
  *        SEND    ------>  checks order, length    -- OPEN --->  finds the domain by its inode
  *                         copies the payload      -- REQUEST ->  takes a receive, places, completes
  *                <------  ACK                     <-- DONE ---
  *
- * All packets of a Send or Write that names such a queue go to the owner, since keys are looked up in the
+ * All packets of a Send or Write that names such a queue go to the home process, since keys are looked up in the
  * SRQ's protection domain; a READ or an atomic would need data back and is answered as one that names no
  * queue. They travel as messages (host/shm/channel.h) with the payload behind the header, so no process
  * writes into another's memory. A process that messages do not reach has no queue here either.
  *
- * The owner has a proxy: a QP object with the target's number that no packet and no program can reach.
+ * The home process has a proxy: a QP object with the target's number that no packet and no program can reach.
  * Requests are executed on it by the same code as on any responder; the domain is found by device and
  * inode for every message, so closing it needs no agreement. The result of a request is answered, and
  * only then the target acknowledges, sends an RNR NAK, or a NAK and fails.
  *
- * Several requests may be out at once, to one owner: a run. Its PSNs follow one another. A request that the
- * owner refuses (no receive, an error) ends the run for it: further requests of this run are dropped,
+ * Several requests may be out at once, to one home process: a run. Its PSNs follow one another. A request that the
+ * home process refuses (no receive, an error) ends the run for it: further requests of this run are dropped,
  * since they will come again. The target goes back to the refused PSN and begins a new run with its next
  * request, as it does whenever nothing is out. Answers name their run.
  *
- * While requests are out, a request for another owner is held: dropped without an answer, like all behind
+ * While requests are out, a request for another home process is held: dropped without an answer, like all behind
  * it, and asked for once, by a sequence NAK, when the answers have come. A repeated request that is out is
- * not forwarded again. So a requester's timer multiplies no work, and a slow owner delays only the
+ * not forwarded again. So a requester's timer multiplies no work, and a slow home process delays only the
  * requesters that send to it.
  *
- * Rings lose nothing, but processes die. Both ends ask each other from time to time while they wait: a
- * target whose owner is gone or does not know the run fails with RX_HOME, and an owner whose target has no
+ * Rings lose no message, but processes die. Both ends ask each other from time to time while they wait: a
+ * target whose home process is gone or does not know the run fails with RX_HOME, and a home process whose target has no
  * message in work any more flushes the receive that it took.
  */
 #ifndef PROTO_IB_XRC_FORWARD_H
@@ -84,7 +84,7 @@ struct ibp_forward_header {
 
 /* With IBP_FORWARD_REQUEST, in kind. */
 #define IBP_FORWARD_SOLICITED 0x80
-#define IBP_FORWARD_FIRST 0x40 /* of its run; the owner takes no run from its middle */
+#define IBP_FORWARD_FIRST 0x40 /* of its run; the home process takes no run from its middle */
 #define IBP_FORWARD_KIND 0x3f
 
 /* Of a target QP. */
@@ -93,7 +93,7 @@ struct ibp_forward {
 	uint32_t out;   /* requests before epsn without an answer; 0: no run is open */
 	uint32_t ends;  /* messages that end in this run */
 	uint32_t msn;   /* when it began */
-	uint32_t srqn;  /* its owner has the requests that are out, and the message in work if abroad */
+	uint32_t srqn;  /* its home process has the requests that are out, and the message in work if abroad */
 	bool abroad;
 	bool asked;     /* for an acknowledgement of what is out */
 	bool held, plain; /* a request was dropped, to be asked for (plain: frame_shm.h) */
@@ -104,7 +104,7 @@ struct ibp_forward {
 #define IBP_PROXIES_MAX 1024u
 #define IBP_PROXY_KEYS 64u
 
-/* Of an owner, for one target. */
+/* Of a home process, for one target. */
 struct ibp_proxy {
 	struct ibp_qp *q;
 	struct ut_list node; /* keys or spare */
@@ -145,10 +145,10 @@ int ibp_forward_request(struct ibp_qp *q, const struct wire_ib_packet *p, int v)
 void ibp_forward_hold(struct ibp_qp *q);
 /* Returns true if a repeated request is out, so that its answer will come. */
 bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p);
-/* The queue pair stops: requests that are out and the message in work at the owner are given up. */
+/* The queue pair stops: requests that are out and the message in work at the home process are given up. */
 void ibp_forward_stop(struct ibp_qp *q);
 void ibp_forward_timer(struct ibp_qp *q);
-/* Takes an answer of the owner, or IBP_FORWARD_ASK. */
+/* Takes an answer of the home process, or IBP_FORWARD_ASK. */
 void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 		    const struct ibp_forward_header *n);
 /* Sends a header alone to the process that has the number qpn; ret_end: its end in the ring, or NULL.

@@ -209,7 +209,7 @@ void ibp_forward_run(struct ibp_port *port)
 	}
 }
 
-/* There is no proxy for that target, and it may go on with another owner. If it cannot be told, it asks. */
+/* There is no proxy for that target, and it may go on with another home process. If it cannot be told, it asks. */
 static void unknown(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
 	struct ut_flow back = ibp_forward_back(port, rx);

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Inside of the UDP link. One udp_local per local address: its member socket
- * in the port's SO_REUSEPORT group, its mailbox (the claim of the slot), and
- * what is known about the order of the group. Everything is guarded by the
- * owner's progress lock.
+ * The state of a UDP link, which the files of this room share. One udp_local per local address: its member socket in
+ * the port's SO_REUSEPORT group, its mailbox (the claim of the slot, host/), and what is known of the order of the
+ * group.
+ *
+ * Who writes what. The owner's progress lock guards all of it but `sleeping`, an atomic that a thread sets before it
+ * sleeps on the link's descriptor. Between processes of one address only the kernel's objects and messages are
+ * shared: the group of sockets, its steering program, which any member may replace (steer.h), and mailboxes. The lock
+ * of the address (host_lock) is held around a search for the order and the replacement of the program (order.h); a
+ * member that leaves takes it as well, closes its socket, then sends LEFT.
+ *
+ * Order: what a steering program put wrong is forwarded to the slot that its QPN names, once. A datagram that was
+ * forwarded is never forwarded again, so that two members with different orders cannot send it in a circle.
+ *
+ * No wake-up is lost: sockets, mailboxes and the timer are in one epoll set, level-triggered, on which a thread that
+ * drives the adapter sleeps. What recv() leaves unread stays readable there, and a polling thread looks at the set
+ * every RX_LOOK_* calls (rx.c); so the poll set (poll.h) decides only how soon a socket is read.
  */
-#ifndef LINK_UDP_LOCAL_H
-#define LINK_UDP_LOCAL_H
+#ifndef LINK_UDP_STATE_H
+#define LINK_UDP_STATE_H
 
 #include "host/host.h"
 #include "host/mailbox.h"
@@ -36,7 +48,7 @@ enum udp_kind { UDP_MAIN, UDP_GROUP, UDP_TX, UDP_TIMER };
 struct udp_port {
 	struct host_port at;
 	enum udp_kind kind;
-	unsigned polled;         /* asked directly for so many empty tries more */
+	unsigned polled;         /* in the poll set for so many empty tries more */
 	uint8_t addr[16];        /* bound address: local, or the group */
 	struct udp_local *local; /* MAIN */
 	struct ut_list polled_node; /* in udp_link.polled; MAIN and GROUP */
@@ -48,7 +60,7 @@ struct udp_answer {
 	uint8_t slot, index;
 };
 
-/* What is known about the group, and the search for it. */
+/* What is known of the order of the group, and the search for it. */
 struct udp_order {
 	uint16_t at[256];      /* index -> slot, HOST_NO_SLOT = not known */
 	unsigned n;
@@ -88,24 +100,24 @@ struct udp_tx {
 	int tos, ttl;
 };
 
-/* The rest of a coalesced receive for which the caller had no room. */
+/* The rest of a coalesced receive that the caller had no room for. */
 struct udp_carry {
 	struct link_rx rx;
 	uint32_t left, step;
-	struct udp_local *local; /* NULL: a group's, taken as it is */
+	struct udp_local *local; /* NULL: of a multicast group, for this process in any case */
 };
 
 struct udp_link {
 	struct link base;
 	struct host host;
-	bool active; /* the slot was used: it cannot change any more */
+	bool active; /* a datagram was sent or received: the slot cannot change any more */
 	bool gso;
 	struct udp_port timer;
 	uint64_t timer_at;
 	struct ut_stage stage;
 	unsigned rx_slot, empties, calls, streak;
-	uint64_t looked; /* at the sockets, while records came by shared memory */
-	_Atomic bool sleeping; /* recv() is called because a descriptor was readable */
+	uint64_t looked; /* when the sockets were looked at, while messages came by shared memory */
+	_Atomic bool sleeping; /* a thread sleeps on the descriptor: recv() is called because that was readable */
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */
 	struct ut_list groups, polled, errors;
@@ -132,10 +144,5 @@ static inline bool udp_slot_is_fixed(const struct udp_link *u)
 
 /* Each local address. */
 #define udp_each_local(lo, u) ut_list_each(lo, &(u)->host.addrs, at.node)
-
-/* udp.c: datagrams to a group by message, to all members of the source address. */
-int udp_group_post(struct udp_link *u, const struct ut_flow *f, const uint8_t *data, size_t len,
-		   size_t seg);
-bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);
 
 #endif
