@@ -68,7 +68,7 @@ struct eng_dev_ops {
 	 */
 	int (*wait)(struct eng_dev *dev, int fd, int also, uint64_t until);
 	/* The same until the channel has an event, which the caller takes at once. Returns 0, also
-	 * if another thread has taken the event, or -EINTR. Default: eng_dev_wait_comp. */
+	 * if another thread has taken the event, or -EINTR. */
 	int (*wait_comp)(struct eng_dev *dev, struct eng_chan *chan);
 	/*
 	 * The application has posted to a queue pair. Returns true if all of it was sent without a
@@ -92,7 +92,7 @@ struct eng_dev_ops {
 	/*
 	 * The present states, MTUs, width, speed, capabilities and counters of the port;
 	 * eng_port_query() adds the rest. Returns 0 or a negative errno. Called from any
-	 * thread, also with dev->lock held. Default: eng_port_known.
+	 * thread, also with dev->lock held.
 	 */
 	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
 	/* Keeps the sentence of a failure for `dapple why`. Called with dev->lock held; never blocks. */
@@ -269,9 +269,6 @@ static inline uint64_t eng_dev_tick(struct eng_dev *dev, uint64_t now)
 	dev->ticks = true;
 	return ut_list_empty(&dev->held) ? UINT64_MAX : eng_dev_release_events(dev, now);
 }
-
-/* Default of eng_dev_ops.wait_comp: sleeps on the descriptor of the channel. */
-int eng_dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 
 /* Counts an object against a limit. Returns 0 or -ENOMEM. eng_uncount() undoes it. */
 int eng_count(atomic_uint *n, uint32_t max);
