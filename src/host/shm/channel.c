@@ -382,19 +382,6 @@ static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, st
 	return 0;
 }
 
-int shm_channel_default_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
-{
-	struct shm_reservation at;
-	int r = c->ops->reserve(c, f, qpn, m->bytes, &at);
-
-	if (r < 0)
-		return r;
-	put_message(&at, m);
-	c->ops->commit(c, &at, m->bytes);
-	m->end = at.end;
-	return 0;
-}
-
 static void flush_all(struct shm_chan *ch)
 {
 	struct shm_peer_tx *t, *s;

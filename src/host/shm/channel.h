@@ -87,8 +87,7 @@ struct shm_channel_ops {
 	 */
 	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
-	/* The message leaves, as by reserve() and commit(). Returns as reserve(). Default:
-	 * shm_channel_default_post, by these two. */
+	/* Sends a message that is at hand, as reserve() and commit() would. Returns as reserve(). */
 	int (*post)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */
@@ -157,7 +156,6 @@ static inline bool shm_channel_is_none(const struct shm_channel *c)
 	return c == &shm_channel_none;
 }
 
-int shm_channel_default_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 /*
  * Slots of a channel without direct access: access_begin() returns NULL, access_copy() -ENOTCONN,
  * access_attached() NULL. nothing: for flush, notify, release, access_end, quiesce and forget.
