@@ -91,7 +91,7 @@ void host_outbox_flush(struct host *h)
 				h->stats.passed_on--;
 			else
 				h->stats.forwarded--;
-			ut_debug("a datagram for slot %u waited in vain: %s", p->to.slot,
+			ut_debug("a datagram for slot %u has waited too long: %s", p->to.slot,
 				 strerror(-r));
 		}
 		drop(h, p);

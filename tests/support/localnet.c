@@ -72,6 +72,23 @@ static void commit(struct shm_channel *c, struct shm_reservation *at, uint32_t b
 	at->end = t->tail;
 }
 
+static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	struct shm_reservation at;
+	int r = reserve(c, f, qpn, m->bytes, &at);
+
+	if (r < 0)
+		return r;
+	memcpy(at.header, m->header, sizeof(m->header));
+	if (m->bytes)
+		memcpy(at.data, m->data, m->bytes);
+	at.more = m->more;
+	at.quiet = m->quiet;
+	commit(c, &at, m->bytes);
+	m->end = at.end;
+	return 0;
+}
+
 static void show(struct shm_channel *c)
 {
 	struct local_host *h = &net->host[host_of(c)];
@@ -153,26 +170,8 @@ static int poll_all(struct shm_channel *c, struct shm_message *v, int max)
 	return got;
 }
 
-static int post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
-{
-	struct shm_reservation at;
-	int r = c->ops->reserve(c, f, qpn, m->bytes, &at);
-
-	if (r < 0)
-		return r;
-	memcpy(at.header, m->header, sizeof(m->header));
-	if (m->bytes)
-		memcpy(at.data, m->data, m->bytes);
-	at.more = m->more;
-	at.quiet = m->quiet;
-	c->ops->commit(c, &at, m->bytes);
-	m->end = at.end;
-	return 0;
-}
-
 static const struct shm_channel_ops ops = {
-	.reach = reach, .reserve = reserve, .commit = commit, .post = post, .flush = show,
-	.notify = show,
+	.reach = reach, .reserve = reserve, .commit = commit, .post = post, .flush = show, .notify = show,
 	.consumed = taken, .fetch = fetch, .generation = generation, .poll = poll_all,
 	.poll_fast = poll_fast, .release = release,
 	.access_begin = shm_channel_default_access_begin,

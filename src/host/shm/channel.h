@@ -87,7 +87,7 @@ struct shm_channel_ops {
 	 */
 	int (*reserve)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
 		       struct shm_reservation *ret);
-	/* The message leaves, as by reserve() and commit(). Returns as reserve(). */
+	/* Sends a message that is at hand, as reserve() and commit() would. Returns as reserve(). */
 	int (*post)(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m);
 	/* The message is complete, with no more bytes than were reserved; it leaves, unless at->more. A
 	 * message that has left is read even if its writer dies. */

@@ -70,7 +70,7 @@ struct shm_page {
 	uint32_t magic, id; /* id: random; names this process in `access` of others */
 	struct host_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* this process sleeps: write its wake fd after a store to its ring */
-	_Alignas(SHM_LINE) _Atomic uint64_t access; /* the peer's id in the upper 32 bits, the access number in the lower; 0: none */
+	_Alignas(SHM_LINE) _Atomic uint64_t access; /* peer id << 32 | access number; 0: none */
 	_Alignas(SHM_LINE) _Atomic uint32_t generations[SHM_GENERATIONS]; /* host/shm/channel.h */
 	_Alignas(SHM_LINE) struct shm_export export;
 };

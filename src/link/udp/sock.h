@@ -8,7 +8,8 @@
 
 #include "link/udp/state.h"
 
-/* The member socket of an address, a socket with a source port of its own, and one of a group. Return a descriptor or -errno. */
+/* The member socket of an address, a socket with a source port of its own, and one of a group. Return a descriptor or
+ * -errno. */
 int udp_sock_main(const uint8_t addr[16], uint16_t port, uint32_t scope);
 int udp_sock_tx(const uint8_t addr[16], uint16_t port, uint32_t scope);
 int udp_sock_group(const uint8_t group[16], uint16_t port, uint32_t ifindex);

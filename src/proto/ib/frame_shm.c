@@ -70,7 +70,8 @@ static bool may_name(struct ibp_qp *q, bool response)
 
 	if (!response)
 		return q->conn.req.fetches && one_region(q) &&
-		       (!ibp_req_is(&q->conn.req, IBP_REQ_PLAIN) || psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
+		       (!ibp_req_is(&q->conn.req, IBP_REQ_PLAIN) ||
+			psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
 	return !q->conn.resp.plain &&
 	       chan->ops->reach(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &fetches) ==
 		       SHM_REACH_LOCAL && fetches;

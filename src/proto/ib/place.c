@@ -100,7 +100,7 @@ void ibp_place_drop(struct ibp_port *port)
 }
 
 /* Long trains follow one another, with the first packet of each message between them, which is longer
- * than the next and travels alone. Who may store does not ask the kernel. */
+ * than the next and travels alone. A thread that may store does not ask the kernel. */
 static void expect(struct ibp_placing *w, struct link *l, size_t len)
 {
 	if (len >= IBP_KEEP_BYTES)
