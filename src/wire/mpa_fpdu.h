@@ -12,7 +12,15 @@
 #include <stddef.h>
 
 /* Largest ULPDU for a segment size (RFC 5044 4.5), 128..64768. */
-uint32_t wire_mulpdu(uint32_t emss, bool markers);
+static inline uint32_t wire_mulpdu(uint32_t emss, bool markers)
+{
+	uint32_t over = 6 + emss % 4, n;
+
+	if (markers)
+		over += 4 * ((emss + WIRE_MARKER_INTERVAL - 1) / WIRE_MARKER_INTERVAL);
+	n = emss > over ? emss - over : 0;
+	return n < WIRE_MULPDU_MIN ? WIRE_MULPDU_MIN : n > WIRE_MULPDU_MAX ? WIRE_MULPDU_MAX : n;
+}
 
 /* Octets of length field, ULPDU and pad. */
 static inline uint32_t wire_fpdu_body(uint32_t ulpdu)
@@ -22,7 +30,20 @@ static inline uint32_t wire_fpdu_body(uint32_t ulpdu)
 
 /* Returns the octets on the wire from pos on of an FPDU with that ULPDU: body, CRC and markers, also a
  * marker in front of the length field. */
-uint32_t wire_fpdu_len(uint64_t pos, uint32_t ulpdu, bool markers);
+static inline uint32_t wire_fpdu_len(uint64_t pos, uint32_t ulpdu, bool markers)
+{
+	uint32_t n = wire_fpdu_body(ulpdu) + WIRE_MPA_CRC_LEN, in, between;
+
+	if (!markers)
+		return n;
+	/* From the start of the next interval on, each 508 octets of the FPDU have a marker in front;
+	 * octets that fit into the present interval have none. */
+	in = (uint32_t)(pos % WIRE_MARKER_INTERVAL);
+	between = in ? WIRE_MARKER_INTERVAL - in : 0;
+	if (n <= between)
+		return n;
+	return n + 4 * ((n - between + WIRE_MARKER_INTERVAL - 5) / (WIRE_MARKER_INTERVAL - 4));
+}
 
 /* Returns the CRC32C of n octets as it is stored. */
 uint32_t wire_mpa_crc(const uint8_t *data, size_t n);

@@ -223,7 +223,7 @@ static size_t hear_any(int fd, uint8_t *frame, size_t room)
 	return have;
 }
 
-/* A Write without octets: a peer that says nothing gets a few of them (proto/iwarp/timer.c). */
+/* A Write without octets: a peer that says nothing gets a few of them (proto/iwarp/qp.c). */
 static bool is_nudge(const uint8_t *frame, size_t n)
 {
 	return n == 20 && (frame[2] & 0x80) && (frame[3] & 15) == 0;

@@ -34,7 +34,7 @@ static struct page {
 	uint64_t seed;
 } *page;
 
-/* As in link/local/rendezvous.h. */
+/* As in link/local/agree.h. */
 struct hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;

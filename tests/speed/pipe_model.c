@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shm_pipe: two ends that sleep, one for news and one for room, as link/local/shm.c has them do it,
+ * shm_pipe: two ends that sleep, one for news and one for room, as link/local/stream.c has them do it,
  * in every interleaving (explore.h). No end is left asleep, as many bytes arrive as were sent, and
  * the reader looks where the writer put them. Without the fences, without the second look before
  * sleep, if a late wake does not end a sleep, or if the base moves too early, a way must be found

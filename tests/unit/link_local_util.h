@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/un.h>
 
-/* As in link/local/rendezvous.h. */
+/* As in link/local/agree.h. */
 struct hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;

@@ -3,7 +3,6 @@
 #include "abi/rdmacm/addr.h"
 
 #include "abi/rdmacm/dev.h"
-#include "abi/rdmacm/sync.h"
 #include "abi/rdmacm/wait.h"
 
 #include <endian.h>

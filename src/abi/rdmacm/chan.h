@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Event channels, and what the program reads in an event. */
 #ifndef ABI_RDMACM_CHAN_H
 #define ABI_RDMACM_CHAN_H
 
 #include "abi/rdmacm/rcm.h"
 
-/* chan.c */
 int rcm_chan_create(struct rcm_chan **ret);
 void rcm_chan_destroy(struct rcm_chan *ch);
 /* In a child of fork(). */
@@ -28,5 +28,10 @@ void rcm_id_used(struct rcm_id *id);
 /* Ends the manager's half of an identifier: no event of it is on its way to a program then. */
 void rcm_id_silence(struct rcm_id *id);
 void rcm_await_acks(struct rcm_id *id);
+
+/* --- what an event says --- */
+
+/* Fills the public event. Returns true if the program is to see it. */
+bool rcm_event_fill(struct rcm_event *e);
 
 #endif

@@ -4,7 +4,6 @@
 #include "abi/rdmacm/addr.h"
 #include "abi/rdmacm/chan.h"
 #include "abi/rdmacm/qp.h"
-#include "abi/rdmacm/sync.h"
 #include "abi/rdmacm/wait.h"
 
 #define RETRY_MAX 7

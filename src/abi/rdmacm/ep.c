@@ -3,7 +3,6 @@
 #include "abi/rdmacm/rcm.h"
 #include "abi/rdmacm/addr.h"
 #include "abi/rdmacm/id.h"
-#include "abi/rdmacm/sync.h"
 #include "abi/rdmacm/wait.h"
 
 #include "util/alloc.h"

@@ -5,7 +5,6 @@
 #include "abi/rdmacm/chan.h"
 #include "abi/rdmacm/dev.h"
 #include "abi/rdmacm/mcast.h"
-#include "abi/rdmacm/sync.h"
 #include "abi/rdmacm/wait.h"
 #include "cm/cma.h"
 #include "dapple/cm.h"

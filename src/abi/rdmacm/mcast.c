@@ -7,7 +7,7 @@
 #include "abi/rdmacm/mcast.h"
 
 #include "abi/rdmacm/addr.h"
-#include "abi/rdmacm/sync.h"
+#include "abi/rdmacm/wait.h"
 #include "util/alloc.h"
 
 #include <infiniband/ib.h>

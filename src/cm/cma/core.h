@@ -22,7 +22,6 @@
 
 #include "cm/cma.h"
 #include "cm/cma/addr.h"
-#include "cm/cma/state.h"
 #include "util/list.h"
 #include "util/lock.h"
 #include "util/rng.h"
@@ -44,6 +43,37 @@ struct cma {
 	struct ut_list ids UT_GUARDED_BY(lock); /* struct cma_id */
 	struct ut_rng rng UT_GUARDED_BY(lock);
 	uint64_t tickets UT_GUARDED_BY(lock); /* of path questions, ever */
+};
+
+/*
+ * What an identifier may be asked in which state, and what it may hear: one
+ * table (id.c). Addresses are resolved by a look-up in this process's own host, so the
+ * state in which the kernel waits for that does not exist; a path record may come later.
+ */
+enum cma_state {
+	CMA_IDLE,   /* nothing known */
+	CMA_BOUND,  /* has a source: one address, or any */
+	CMA_ADDR,   /* knows both addresses and its adapter */
+	CMA_ROUTE_QUERY, /* the path record was asked for */
+	CMA_ROUTED, /* may connect */
+	CMA_LISTENING,
+	CMA_CONNECT,    /* from connect() or a request on; connected as well */
+	CMA_DISCONNECT, /* one end has ended the connection */
+	CMA_GONE,       /* the adapter was removed: may only be destroyed */
+	CMA_DEAD,       /* being destroyed: hears nothing more */
+	CMA_STATES
+};
+
+enum cma_act {
+	/* calls */
+	CMA_DO_BIND, CMA_DO_RESOLVE, CMA_DO_ROUTE, CMA_DO_PATH, CMA_DO_LISTEN, CMA_DO_CONNECT,
+	CMA_DO_ACCEPT, CMA_DO_REJECT, CMA_DO_ESTABLISH, CMA_DO_NOTIFY, CMA_DO_DISCONNECT,
+	CMA_DO_JOIN, CMA_DO_DEVICE, CMA_DO_AFONLY, CMA_DO_REUSE,
+	/* what happens */
+	CMA_ON_PATH, CMA_ON_NO_PATH,
+	CMA_ON_CONN,    /* response, established, rejected, unreachable, error */
+	CMA_ON_END, CMA_ON_TIMEWAIT, CMA_ON_GONE, CMA_ON_DESTROY,
+	CMA_ACTS
 };
 
 struct cma_chan {

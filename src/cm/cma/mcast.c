@@ -9,7 +9,7 @@
  */
 #include "cm/cma/mcast.h"
 
-#include "cm/cma/chan.h"
+#include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "engine/gid.h"
 #include "engine/mcast.h"

@@ -5,7 +5,7 @@
  */
 #include "cm/cma.h"
 
-#include "cm/cma/chan.h"
+#include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
 

@@ -22,14 +22,20 @@
  */
 #include "link/local/agree.h"
 
-#include "link/local/rendezvous.h"
-#include "link/local/shm.h"
+#include "host/mailbox.h"
 #include "link/local/stream.h"
 #include "util/alloc.h"
+#include "util/clock.h"
+#include "util/heap.h"
+#include "util/ip.h"
 #include "util/syscall.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #define SHM_MOST 1024 /* streams of a place that have a segment */
 
@@ -280,4 +286,348 @@ bool local_agree_may_send(struct local_stream *s)
 		return true;
 	s->blocked = true;
 	return false;
+}
+
+/* --- rendezvous connections --- */
+
+/*
+ * Rendezvous connections, by which the two ends agree: unix sockets in the set of the lower place,
+ * messages of one shape with a descriptor each, and how long an answer is awaited. The process at the
+ * other end may say anything, or nothing.
+ *
+ * A listener exists for each local address and port, as long as a stream is offered there or a port
+ * listens.
+ */
+
+#define ANSWER_NS 300000000ull /* an answer takes so long at most, or the stream takes the wire */
+#define STRANGERS_MOST 256     /* connections that have not said yet which stream they mean */
+#define ACCEPTS 64             /* in one poll() */
+
+/* --- names and processes --- */
+
+static socklen_t name_of(const struct link_end *e, struct sockaddr_un *ret)
+{
+	char *at = ret->sun_path + 1;
+	int n = snprintf(at, sizeof(ret->sun_path) - 1, "dapple-iw/");
+
+	memset(ret->sun_path, 0, 1);
+	ret->sun_family = AF_UNIX;
+	for (int i = 0; i < 16; i++)
+		n += snprintf(at + n, sizeof(ret->sun_path) - 1 - (size_t)n, "%02x", e->addr[i]);
+	n += snprintf(at + n, sizeof(ret->sun_path) - 1 - (size_t)n, "/%u", e->port);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int socket_new(void)
+{
+	return (int)UT_SYS(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* As peer processes see them: getuid() differs between user namespaces. */
+int local_rdv_init(struct local_place *p)
+{
+	struct ucred c = { 0 };
+	socklen_t n = sizeof(c);
+	int sv[2];
+	long r = UT_SYS(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv);
+
+	if (r < 0)
+		return (int)r;
+	r = UT_SYS(SYS_getsockopt, sv[0], SOL_SOCKET, SO_PEERCRED, &c, &n);
+	ut_close_fd(&sv[0]);
+	ut_close_fd(&sv[1]);
+	p->uid = c.uid;
+	p->pid = c.pid;
+	return (int)r;
+}
+
+/* Another user is a stranger. Within one process the host's stack has no other thread to wake. */
+static bool is_one_of_us(const struct local_place *p, int fd)
+{
+	struct ucred c = { 0 };
+	socklen_t n = sizeof(c);
+
+	if (UT_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &c, &n) < 0)
+		return false;
+	return c.uid == p->uid && (c.pid != p->pid || (p->how & LOCAL_SELF));
+}
+
+/* --- messages --- */
+
+int local_rdv_tell(int fd, const struct local_hello *h, int segment)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { (void *)h, sizeof(*h) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	long r;
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &segment, sizeof(int));
+	r = UT_SYS(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return r < 0 ? (int)r : 0;
+}
+
+int local_rdv_hear(int fd, struct local_hello *h)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+	struct iovec iov = { h, sizeof(*h) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	long r = UT_SYS(SYS_recvmsg, fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int segment = -1;
+
+	if (r < 0)
+		return (int)r;
+	host_fds_take(&m, &segment, 1);
+	if (r == (long)sizeof(*h) && h->magic == LOCAL_HELLO_MAGIC && segment >= 0)
+		return segment;
+	ut_close_fd(&segment);
+	return -EPROTO;
+}
+
+/* --- connections --- */
+
+int local_rdv_connect(struct local_place *p, const struct link_end *at)
+{
+	struct sockaddr_un sun;
+	socklen_t n = name_of(at, &sun);
+	int fd = socket_new();
+	long r;
+
+	if (fd < 0)
+		return fd;
+	r = UT_SYS(SYS_connect, fd, &sun, n);
+	if (r == 0 && is_one_of_us(p, fd))
+		return fd;
+	ut_close_fd(&fd);
+	return r < 0 ? (int)r : -EPERM;
+}
+
+struct local_rendezvous *local_rdv_new(struct local_place *p, struct local_stream *s, int fd)
+{
+	struct local_rendezvous *c = ut_zalloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	*c = (struct local_rendezvous){ .watch = { fd, local_agree_ready }, .place = p, .s = s,
+					.until = ut_now() + ANSWER_NS };
+	if (p->ops->watch(p->lower, &c->watch) < 0) {
+		free(c);
+		return NULL;
+	}
+	ut_list_add_tail(&p->timed, &c->node);
+	p->n_strangers += !s;
+	return c;
+}
+
+/* An event of this round may still name it. */
+void local_rdv_over(struct local_rendezvous *c)
+{
+	struct local_place *p = c->place;
+
+	if (c->watch.fd < 0)
+		return;
+	p->ops->unwatch(p->lower, &c->watch);
+	ut_close_fd(&c->watch.fd);
+	p->n_strangers -= !c->s;
+	if (c->s)
+		c->s->shm->rendezvous = NULL;
+	c->s = NULL;
+	ut_list_del(&c->node);
+	ut_list_add_tail(&p->dead_rendezvous, &c->node);
+}
+
+void local_rdv_belongs(struct local_rendezvous *c, struct local_stream *s)
+{
+	c->place->n_strangers--;
+	c->s = s;
+	ut_list_del(&c->node);
+	ut_list_add_tail(&c->place->untimed, &c->node);
+}
+
+struct local_rendezvous *local_rdv_expired(struct local_place *p)
+{
+	struct local_rendezvous *c = ut_list_first(&p->timed, struct local_rendezvous, node);
+
+	return c && c->until <= p->now ? c : NULL;
+}
+
+uint64_t local_rdv_deadline(struct local_place *p)
+{
+	struct local_rendezvous *c = ut_list_first(&p->timed, struct local_rendezvous, node);
+
+	return c ? c->until : UT_NEVER;
+}
+
+/* --- listeners --- */
+
+static bool same_end(const struct link_end *a, const struct link_end *b)
+{
+	return a->port == b->port && !memcmp(a->addr, b->addr, 16);
+}
+
+static struct local_rdv_listener *find(struct local_place *p, const struct link_end *e)
+{
+	struct local_rdv_listener *d;
+
+	ut_list_each(d, &p->rdv_listeners, node)
+		if (same_end(&d->local, e))
+			return d;
+	return NULL;
+}
+
+static int ready(struct link_watch *w, uint64_t now)
+{
+	struct local_rdv_listener *d = ut_container(w, struct local_rdv_listener, watch);
+	struct local_place *p = d->place;
+	int done = 0;
+
+	for (int i = 0; i < ACCEPTS && w->fd >= 0; i++) {
+		int fd = (int)UT_SYS(SYS_accept4, w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct local_rendezvous *c = NULL;
+
+		if (fd < 0)
+			break;
+		if (p->n_strangers < STRANGERS_MOST && is_one_of_us(p, fd))
+			c = local_rdv_new(p, NULL, fd);
+		if (c)
+			local_agree_ready(&c->watch, now);
+		else
+			ut_close_fd(&fd);
+		done++;
+	}
+	return done;
+}
+
+static struct local_rdv_listener *open_at(struct local_place *p, const struct link_end *e)
+{
+	struct local_rdv_listener *d = ut_zalloc(sizeof(*d));
+	struct sockaddr_un sun;
+	socklen_t n = name_of(e, &sun);
+	int fd;
+
+	if (!d)
+		return NULL;
+	fd = socket_new();
+	*d = (struct local_rdv_listener){ .watch = { fd, ready }, .place = p, .local = *e };
+	if (fd >= 0 && UT_SYS(SYS_bind, fd, &sun, n) == 0 &&
+	    UT_SYS(SYS_listen, fd, SOMAXCONN) == 0 && p->ops->watch(p->lower, &d->watch) == 0) {
+		ut_list_add_tail(&p->rdv_listeners, &d->node);
+		return d;
+	}
+	ut_close_fd(&fd);
+	free(d);
+	return NULL;
+}
+
+/* An event of this round may still name it. */
+static void close_one(struct local_rdv_listener *d)
+{
+	struct local_place *p = d->place;
+
+	p->ops->unwatch(p->lower, &d->watch);
+	ut_close_fd(&d->watch.fd);
+	ut_list_del(&d->node);
+	ut_list_add_tail(&p->dead_rdv_listeners, &d->node);
+}
+
+/* A port that listens will have more streams there. */
+static bool has_port(struct local_place *p, const struct link_end *e)
+{
+	struct local_listener *l;
+
+	ut_list_each(l, &p->listeners, node)
+		if (l->listening && l->base.local.port == e->port &&
+		    (ut_ip_is_any(l->base.local.addr) || same_end(&l->base.local, e)))
+			return true;
+	return false;
+}
+
+void local_rdv_close_unused(struct local_place *p)
+{
+	struct local_rdv_listener *d, *next;
+
+	ut_list_each_safe(d, next, &p->rdv_listeners, node)
+		if (!d->offers && !has_port(p, &d->local))
+			close_one(d);
+}
+
+bool local_rdv_offer(struct local_stream *s)
+{
+	struct local_place *p = local_place_of(s);
+	struct local_rdv_listener *d = find(p, &s->base.local);
+
+	if (!d)
+		d = open_at(p, &s->base.local);
+	if (!d)
+		return false;
+	d->offers++;
+	ut_list_add_tail(&p->offers, &s->offer_node);
+	return true;
+}
+
+void local_rdv_offer_over(struct local_stream *s)
+{
+	struct local_rdv_listener *d = find(local_place_of(s), &s->base.local);
+
+	ut_list_del(&s->offer_node);
+	if (d && --d->offers == 0 && !has_port(d->place, &d->local))
+		close_one(d);
+}
+
+struct local_stream *local_rdv_offered(struct local_place *p, const struct local_hello *h)
+{
+	struct local_stream *s;
+	struct link_end from = { .port = h->from_port }, to = { .port = h->to_port };
+
+	memcpy(from.addr, h->from, 16);
+	memcpy(to.addr, h->to, 16);
+	/* The newest are asked for first. */
+	for (struct ut_list *n = p->offers.prev; n != &p->offers; n = n->prev) {
+		s = ut_container(n, struct local_stream, offer_node);
+		if (same_end(&s->base.remote, &from) && same_end(&s->base.local, &to))
+			return s;
+	}
+	return NULL;
+}
+
+/* --- the place --- */
+
+void local_rdv_reap(struct local_place *p)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(&p->dead_rendezvous)))
+		free(ut_container(n, struct local_rendezvous, node));
+	while ((n = ut_list_pop(&p->dead_rdv_listeners)))
+		free(ut_container(n, struct local_rdv_listener, node));
+}
+
+/* Its streams are gone. */
+void local_rdv_fini(struct local_place *p)
+{
+	struct local_rendezvous *c;
+	struct local_rdv_listener *d;
+
+	while ((c = ut_list_first(&p->timed, struct local_rendezvous, node)))
+		local_rdv_over(c);
+	while ((d = ut_list_first(&p->rdv_listeners, struct local_rdv_listener, node)))
+		close_one(d);
+}
+
+void local_rdv_forget(struct local_place *p)
+{
+	struct ut_list *all[] = { &p->timed, &p->untimed };
+	struct local_rendezvous *c;
+	struct local_rdv_listener *d;
+
+	for (int i = 0; i < 2; i++)
+		ut_list_each(c, all[i], node)
+			ut_close_fd(&c->watch.fd);
+	ut_list_each(d, &p->rdv_listeners, node)
+		ut_close_fd(&d->watch.fd);
 }

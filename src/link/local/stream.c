@@ -7,11 +7,12 @@
 #include "link/local/stream.h"
 
 #include "link/local/agree.h"
-#include "link/local/rendezvous.h"
-#include "link/local/shm.h"
 #include "util/alloc.h"
+#include "util/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- what the lower stream tells --- */
 
@@ -247,4 +248,335 @@ int local_stream_run(struct ut_list *todo)
 	for (; (n = ut_list_pop(&mine)); done++)
 		run_one(ut_container(n, struct local_stream, todo_node));
 	return done;
+}
+
+/* --- the bytes of a stream that has left the wire --- */
+
+/*
+ * Streams that have left the wire: their bytes go through a pair of rings (host/shm/pipe.h), and a byte
+ * on the lower stream is a wake-up. So no process needs a descriptor more, the owner sleeps on the set as
+ * ever, and the kernel says which of a thousand streams has news.
+ *
+ * Streams that were busy lately are in the poll set and looked at by poll(), in turns where there are
+ * many; they sleep only when the owner does. The others sleep each for itself, and wake-ups are sent to
+ * them.
+ */
+
+#define SHOW_BYTES (72u << 10) /* in one show, so that the peer gets its room back meanwhile */
+#define ROOM_LEAST (72u << 10) /* less is no room: an FPDU fits as a whole */
+#define POLLED_MOST (1u << 16) /* looks in vain until a stream leaves the poll set, if it is one of few */
+#define POLLED_NEW 64u         /* ... that is new: of a thousand new ones most send one message */
+#define TURN 64u               /* streams of one look */
+
+/* Sends a wake-up. Without room, writable() sends it again; without a peer, no process sleeps. */
+static void wake_peer(struct local_stream *s)
+{
+	s->shm->wake_due = local_place_of(s)->ops->send(s->lower, "", 1) == -EAGAIN;
+}
+
+static bool has_news(const struct local_stream *s)
+{
+	return local_may_read(s) && shm_pipe_end(&s->shm->pipe) != s->shm->seen;
+}
+
+static bool has_room(const struct local_stream *s)
+{
+	return s->blocked && shm_pipe_room(&s->shm->pipe, ROOM_LEAST) >= ROOM_LEAST;
+}
+
+/* --- the poll set --- */
+
+/* The peer process wakes it from now on; what has come is looked at once more. */
+static void go_to_sleep(struct local_stream *s)
+{
+	shm_pipe_sleep(&s->shm->pipe, SHM_PIPE_NEWS | (s->blocked ? SHM_PIPE_ROOM : 0u));
+	if (has_news(s) || has_room(s))
+		local_stream_todo(s);
+}
+
+void local_shm_poll_remove(struct local_stream *s)
+{
+	struct local_shm *n = s->shm;
+
+	if (ut_list_empty(&n->polled_node))
+		return;
+	ut_list_del(&n->polled_node);
+	local_place_of(s)->n_polled--;
+}
+
+static void poll_add(struct local_stream *s)
+{
+	struct local_place *p = local_place_of(s);
+	struct local_shm *n = s->shm;
+
+	n->polled_from = n->polled_from < POLLED_MOST ? 2 * n->polled_from + POLLED_NEW : POLLED_MOST;
+	n->polled = n->polled_from;
+	if (!ut_list_empty(&n->polled_node))
+		return;
+	ut_list_add_tail(&p->polled, &n->polled_node);
+	p->n_polled++;
+}
+
+static bool is_still_polled(struct local_shm *n, uint32_t by)
+{
+	n->polled -= n->polled < by ? n->polled : by;
+	return n->polled;
+}
+
+/* Among many each leaves sooner, so that what all of them cost in vain is the same. */
+static int look_at(struct local_place *p, struct local_stream **v, unsigned k)
+{
+	uint32_t by = 1 + p->n_polled / TURN;
+	int done = 0;
+
+	for (unsigned i = 0; i < k; i++) {
+		int did;
+
+		if (!v[i]->lower || ut_list_empty(&v[i]->shm->polled_node))
+			continue;
+		did = local_shm_serve(v[i]);
+		done += did;
+		if (!did && v[i]->lower && !is_still_polled(v[i]->shm, by)) {
+			local_shm_poll_remove(v[i]);
+			go_to_sleep(v[i]);
+		}
+	}
+	return done;
+}
+
+/* The next of them. A callback may close or remove any. */
+static unsigned whose_turn(struct local_place *p, struct local_stream *v[TURN])
+{
+	struct local_shm *n;
+	unsigned k = 0;
+
+	ut_list_each(n, &p->polled, polled_node) {
+		if (k == TURN)
+			break;
+		v[k++] = n->s;
+	}
+	for (unsigned i = 0; k < p->n_polled && i < k; i++) {
+		ut_list_del(&v[i]->shm->polled_node);
+		ut_list_add_tail(&p->polled, &v[i]->shm->polled_node);
+	}
+	return k;
+}
+
+int local_shm_look(struct local_place *p, bool all)
+{
+	struct local_stream *v[TURN];
+	unsigned left = all ? p->n_polled : 1, k;
+	int done = 0;
+
+	for (; left; left -= k < left ? k : left) {
+		k = whose_turn(p, v);
+		if (!k)
+			break;
+		done += look_at(p, v, k);
+	}
+	return done;
+}
+
+void local_shm_settle(struct local_place *p)
+{
+	struct local_shm *n;
+
+	if (!local_shm_sleeping(p))
+		return;
+	ut_list_each(n, &p->polled, polled_node)
+		if (!shm_pipe_sleeps(&n->pipe))
+			go_to_sleep(n->s);
+}
+
+/* --- out --- */
+
+/* The owner may sleep already when this returns: a stream that waits for room says so at once. */
+static void wait_for_room(struct local_stream *s)
+{
+	s->blocked = true;
+	if (local_shm_sleeping(local_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
+		go_to_sleep(s);
+}
+
+ssize_t local_shm_send(struct local_stream *s, const void *data, size_t len)
+{
+	struct shm_pipe *p = &s->shm->pipe;
+	size_t room = shm_pipe_room(p, len), n = len < room ? len : room;
+
+	if (s->shm->fin && s->error)
+		return -EPIPE;
+	if (n < len)
+		wait_for_room(s);
+	if (!n)
+		return -EAGAIN;
+	shm_pipe_begin(p);
+	memcpy(shm_pipe_at(p), data, n);
+	if (shm_pipe_commit(p, n))
+		wake_peer(s);
+	return (ssize_t)n;
+}
+
+size_t local_shm_room(struct local_stream *s)
+{
+	size_t room = shm_pipe_room(&s->shm->pipe, ROOM_LEAST);
+
+	if (s->blocked)
+		return 0;
+	if (room >= ROOM_LEAST)
+		return room;
+	wait_for_room(s);
+	return 0;
+}
+
+uint8_t *local_shm_reserve(struct local_stream *s, size_t len)
+{
+	if (s->blocked || shm_pipe_room(&s->shm->pipe, len) < len)
+		return NULL;
+	shm_pipe_begin(&s->shm->pipe);
+	return shm_pipe_at(&s->shm->pipe);
+}
+
+void local_shm_commit(struct local_stream *s, size_t len)
+{
+	if (shm_pipe_commit(&s->shm->pipe, len))
+		wake_peer(s);
+}
+
+bool local_shm_drained(struct local_stream *s)
+{
+	return shm_pipe_room(&s->shm->pipe, SHM_PIPE_BYTES) == SHM_PIPE_BYTES;
+}
+
+/* --- in --- */
+
+void local_shm_begin(struct local_stream *s)
+{
+	s->lower->seldom = true;
+	poll_add(s);
+	local_stream_todo(s);
+}
+
+void local_shm_again(struct local_stream *s)
+{
+	s->shm->seen = s->shm->pipe.head;
+	local_stream_todo(s);
+}
+
+/* Up to `end`, a piece at a time. */
+static void show_up_to(struct local_stream *s, uint64_t end)
+{
+	struct local_shm *n = s->shm;
+	bool stuck = false;
+
+	while (n->pipe.head != end && local_may_read(s)) {
+		const struct link_stream_user *ops = s->base.user_ops;
+		size_t len = (size_t)(end - n->pipe.head), used;
+
+		len = len < SHOW_BYTES ? len : SHOW_BYTES;
+		used = ops->received_shm(&s->base, shm_pipe_in(&n->pipe), len, local_place_of(s)->now);
+		if (!s->lower)
+			return;
+		if (used && shm_pipe_consume(&n->pipe, used))
+			wake_peer(s);
+		if (!used && ops == s->base.user_ops) {
+			stuck = len >= LINK_STREAM_KEEP && !s->paused;
+			break;
+		}
+	}
+	n->seen = end;
+	if (stuck)
+		local_stream_tell_closed(s, EMSGSIZE);
+}
+
+static int read_ring(struct local_stream *s)
+{
+	uint64_t end = shm_pipe_end(&s->shm->pipe);
+
+	if (!local_may_read(s) || end == s->shm->seen)
+		return 0;
+	if (shm_pipe_sane(&s->shm->pipe, end)) {
+		show_up_to(s, end);
+	} else {
+		ut_warn("connection with port %u of this host: the peer process's ring has an impossible "
+			"position: the connection ends; start the peer's program again", s->base.remote.port);
+		local_stream_over(s, EPROTO);
+	}
+	return 1;
+}
+
+static int tell_room(struct local_stream *s)
+{
+	if (!s->lower || !has_room(s))
+		return 0;
+	s->blocked = false;
+	if (s->base.user_ops)
+		s->base.user_ops->writable(&s->base, local_place_of(s)->now);
+	return 1;
+}
+
+/* Its end is told behind all that came, or to a user that does not read and cannot send either. */
+static bool is_over(const struct local_stream *s)
+{
+	if (!s->lower || !s->shm->fin || s->over || !s->base.user_ops)
+		return false;
+	return s->paused ? s->blocked && s->error : !has_news(s);
+}
+
+/* The wake-up for what was just seen is here, or comes soon: it would end the next sleep. */
+static void read_wakes(struct local_stream *s)
+{
+	s->shm->reading = true;
+	local_place_of(s)->ops->read(s->lower);
+	s->shm->reading = false;
+}
+
+int local_shm_serve(struct local_stream *s)
+{
+	struct local_place *p = local_place_of(s);
+	struct local_shm *n = s->shm;
+	bool slept = shm_pipe_sleeps(&n->pipe);
+	int done = 0;
+
+	if (has_news(s) || has_room(s)) {
+		if (slept && local_shm_sleeping(p))
+			read_wakes(s);
+		shm_pipe_wake(&n->pipe);
+		poll_add(s);
+		done = read_ring(s) + tell_room(s);
+	} else if (slept && !ut_list_empty(&n->polled_node) && !local_shm_sleeping(p)) {
+		shm_pipe_wake(&n->pipe);
+	}
+	if (s->lower && !s->base.user_ops && ut_list_empty(&s->idle_node))
+		ut_list_add_tail(&p->userless, &s->idle_node);
+	if (is_over(s)) {
+		local_stream_over(s, s->error);
+		done++;
+	}
+	return done;
+}
+
+/*
+ * A wake-up that was late, for something that was seen before this sleep, was sent for this sleep all
+ * the same: there will be no other for it, so the sleep is over.
+ */
+void local_shm_woken(struct local_stream *s)
+{
+	shm_pipe_wake(&s->shm->pipe);
+	poll_add(s);
+	if (!s->shm->reading)
+		local_shm_serve(s);
+}
+
+void local_shm_writable(struct local_stream *s)
+{
+	if (s->shm->wake_due)
+		wake_peer(s);
+}
+
+/* The end waits until all that came before has been shown. */
+void local_shm_fin(struct local_stream *s, int error)
+{
+	s->shm->fin = true;
+	s->error = error;
+	local_shm_serve(s);
 }

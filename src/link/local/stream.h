@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A stream as the user of the lower one: its life, and what its own user is told. */
+/*
+ * A stream within one host: its life as the user of the lower stream, what its own user is told, and,
+ * once it has left the wire, its bytes and its place in the poll set.
+ */
 #ifndef LINK_LOCAL_STREAM_H
 #define LINK_LOCAL_STREAM_H
 
@@ -19,5 +22,38 @@ void local_stream_over(struct local_stream *s, int error);
 void local_stream_tell_closed(struct local_stream *s, int error);
 /* Frees what is over. No callback on the stack names it any more. */
 void local_stream_reap(struct local_place *p);
+
+/* --- the bytes of a stream that has left the wire --- */
+
+#define LOCAL_SHM_MSS 65536 /* no segment cuts an FPDU */
+
+/* As the slots of link_streams_ops, for a stream whose way is SHM. */
+ssize_t local_shm_send(struct local_stream *s, const void *data, size_t len);
+size_t local_shm_room(struct local_stream *s);
+uint8_t *local_shm_reserve(struct local_stream *s, size_t len);
+void local_shm_commit(struct local_stream *s, size_t len);
+bool local_shm_drained(struct local_stream *s);
+
+/* The stream has left the wire; it joins the poll set. */
+void local_shm_begin(struct local_stream *s);
+/* What its user was shown before is shown once more. */
+void local_shm_again(struct local_stream *s);
+/* Tells its user of bytes, of room that is waited for, and of the end. Returns how many things happened. */
+int local_shm_serve(struct local_stream *s);
+/* The lower stream has brought wake-ups; has room for one; or has ended. */
+void local_shm_woken(struct local_stream *s);
+void local_shm_writable(struct local_stream *s);
+void local_shm_fin(struct local_stream *s, int error);
+
+/* --- the poll set --- */
+void local_shm_poll_remove(struct local_stream *s);
+/* Looks at some of the streams that are polled, in turns; or at all. Returns how many things happened. */
+int local_shm_look(struct local_place *p, bool all);
+/* If the owner sleeps, so do they from now on. */
+void local_shm_settle(struct local_place *p);
+static inline bool local_shm_sleeping(const struct local_place *p)
+{
+	return atomic_load(&p->sleeping);
+}
 
 #endif

@@ -3,8 +3,6 @@
 #include "link/local/streams.h"
 
 #include "link/local/agree.h"
-#include "link/local/rendezvous.h"
-#include "link/local/shm.h"
 #include "link/local/stream.h"
 #include "util/alloc.h"
 #include "util/heap.h"

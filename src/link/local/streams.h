@@ -7,7 +7,7 @@
  * ring. What is not within one host, or not agreed, is forwarded to the lower place unchanged.
  *
  * Parts: stream.c is the user of the lower streams; agree.c decides wire or shared memory, over the
- * rendezvous connections of rendezvous.c; shm.c moves the bytes; streams.c is the table of slots.
+ * rendezvous connections; stream.c moves the bytes; streams.c is the table of slots.
  *
  * Who writes what: everything runs under the progress lock of the adapter that owns the place. Two
  * words are read and written without it, as sleep() may be called from any thread: `sleeping` and the

@@ -11,7 +11,7 @@
 #include "link/tcp/poll.h"
 
 #include "link/tcp/listen.h"
-#include "link/tcp/rx.h"
+#include "link/tcp/bytes.h"
 #include "link/tcp/stream.h"
 #include "util/alloc.h"
 #include "util/heap.h"

@@ -3,10 +3,9 @@
 
 #include "link/tcp/listen.h"
 #include "link/tcp/poll.h"
-#include "link/tcp/rx.h"
+#include "link/tcp/bytes.h"
 #include "link/tcp/sock.h"
 #include "link/tcp/stream.h"
-#include "link/tcp/tx.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/syscall.h"

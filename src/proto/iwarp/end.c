@@ -12,7 +12,7 @@
 #include "engine/ring.h"
 #include "engine/why.h"
 #include "proto/iwarp/send.h"
-#include "proto/iwarp/timer.h"
+#include "proto/iwarp/qp.h"
 #include "proto/iwarp/tx.h"
 #include "util/alloc.h"
 #include "util/clock.h"

@@ -8,7 +8,7 @@
 #include "proto/iwarp/port.h"
 #include "proto/iwarp/read.h"
 #include "proto/iwarp/send.h"
-#include "proto/iwarp/timer.h"
+#include "proto/iwarp/qp.h"
 #include "proto/iwarp/tx.h"
 #include "util/alloc.h"
 
