@@ -132,7 +132,7 @@ static bool take_kept(const void *obj, struct kept *ret)
 
 void cf_forget(const void *obj)
 {
-	struct kept k;
+	struct kept k = { 0 };
 
 	if (!take_kept(obj, &k))
 		CF_DIE("nothing kept at %p", obj);
@@ -148,7 +148,7 @@ static void undo(const struct kept *k)
 
 void cf_drop(void *obj)
 {
-	struct kept k;
+	struct kept k = { 0 };
 
 	if (!take_kept(obj, &k))
 		CF_DIE("nothing kept at %p", obj);
@@ -157,7 +157,7 @@ void cf_drop(void *obj)
 
 void cf_undo_all(void)
 {
-	struct kept k;
+	struct kept k = { 0 };
 
 	while (take_kept(NULL, &k))
 		undo(&k);

@@ -49,7 +49,7 @@ static const struct {
 static void known_fpdus(void)
 {
 	for (size_t i = 0; i < sizeof(fpdus) / sizeof(*fpdus); i++) {
-		uint8_t p[256];
+		uint8_t p[256] = { 0 };
 		size_t n = hex(fpdus[i].bytes, p);
 		uint32_t ulpdu = (uint32_t)wire_get_DDPTagged_ulpdu_len(p);
 		const struct wire_iwarp_shape *s = wire_iwarp_shape((unsigned)wire_get_DDPTagged_opcode(p));

@@ -20,18 +20,6 @@
 #define PORTS_FIRST 32
 #define ADDRS_FIRST 16
 
-void cma_port_lock(struct cm_port *p)
-{
-	ut_lock(&p->dev->lock);
-}
-
-/* What the caller gave the manager leaves at once, and what others posted meanwhile. */
-void cma_port_unlock(struct cma *c, struct cm_port *p)
-{
-	c->host->drive(p);
-	eng_dev_unlock(p->dev);
-}
-
 int cma_ports(struct cma *c, struct cm_port ***ret)
 {
 	int room = PORTS_FIRST, n;
@@ -68,11 +56,6 @@ int cma_port_addrs(struct cma *c, struct cm_port *p, struct link_end **ret)
 		free(v);
 		room = n;
 	}
-}
-
-bool cma_port_chosen(struct cma_id *id, struct cm_port *p)
-{
-	return !id->device[0] || strcmp(id->device, id->c->host->name(p)) == 0;
 }
 
 static bool serves(const struct cma_id *id, const struct cm_port *p)
