@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The slots of link_streams_ops: forwarded to the lower place, or to shm.c for streams that left the wire. */
+/* The slots of link_streams_ops: forwarded to the lower place, or to stream.c for streams that left the wire. */
 #include "link/local/streams.h"
 
 #include "link/local/agree.h"
