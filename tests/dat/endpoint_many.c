@@ -81,6 +81,45 @@ static void many_async(void)
 	OK(dat_srq_free(srq));
 }
 
+/* Endpoints may feed EVDs of another IA on the same device, also by receives of a shared queue; the end of that IA
+ * takes the EVDs and leaves the endpoint. */
+static void foreign_evds(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	struct mp_end other = t.p.b, *b = &t.p.b;
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_EP_HANDLE ep = el_ep(&t.p.a), peer;
+	DAT_LMR_TRIPLET in = mp_at(b, 0, 64);
+	DAT_SRQ_HANDLE srq;
+
+	OK(dat_ia_open((char *)mp_ia_name(), 8, &async, &other.ia));
+	OK(dat_evd_create(other.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &other.recv));
+	OK(dat_evd_create(other.ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &other.conn));
+	OK(dat_srq_create(b->ia, b->pz, &attr, &srq));
+	OK(dat_ep_create_with_srq(b->ia, b->pz, other.recv, other.recv, other.conn, srq, NULL, &peer));
+	el_connect(&t, ep, t.qual, 0, NULL);
+	OK(dat_cr_accept(el_request(&t), peer, 0, NULL));
+	el_event(&t.p.a, ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	el_event(&other, peer, DAT_CONNECTION_EVENT_ESTABLISHED);
+	WANT(dat_ia_close(other.ia, DAT_CLOSE_GRACEFUL_FLAG), ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
+	for (uint64_t i = 0; i < 20; i++) {
+		struct mp_end from = t.p.a;
+
+		from.ep = ep;
+		OK(dat_srq_post_recv(srq, 1, &in, mp_cookie(i)));
+		OK(mp_send(&from, 0, 64, i, DAT_COMPLETION_DEFAULT_FLAG));
+		CHECK(DTO(other.recv, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS).ep_handle == peer);
+		DTO(from.req, DAT_DTO_SEND, i, DAT_DTO_SUCCESS);
+	}
+	OK(dat_ia_close(other.ia, DAT_CLOSE_ABRUPT_FLAG));
+	CHECK(el_state(peer) == DAT_EP_STATE_CONNECTED);
+	OK(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	el_event(&t.p.a, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	OK(dat_ep_free(peer));
+	OK(dat_ep_free(ep));
+	OK(dat_srq_free(srq));
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc > 1 ? (unsigned int)atoi(argv[1]) : ROUNDS;
@@ -88,6 +127,7 @@ int main(int argc, char **argv)
 
 	el_open(&t);
 	many_async();
+	foreign_evds();
 	ep = el_ep(&t.p.a);
 	peer = el_ep(&t.p.b);
 	for (unsigned int i = 0; i < rounds; i++) {
