@@ -124,7 +124,7 @@ struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, c
  */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
 
-#define DPR_ERR(type, sub) (DAT_ERROR(type, sub))
+#define DPR_ERR(type, sub) (DAT_ERROR((type), (sub)))
 
 /*
  * The argument checks of dat_*_query. Returns INVALID_HANDLE with `sub` if there is no object,
