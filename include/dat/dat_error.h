@@ -19,7 +19,9 @@ typedef DAT_UINT32 DAT_RETURN;
 #define DAT_IS_WARNING(status) ((DAT_UINT32)(status) & DAT_CLASS_WARNING)
 #define DAT_GET_TYPE(status) ((DAT_UINT32)(status) & DAT_TYPE_MASK)
 #define DAT_GET_SUBTYPE(status) ((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
-#define DAT_ERROR(type, subtype) ((DAT_RETURN)(DAT_CLASS_ERROR | (type) | (subtype)))
+/* Token for token as programs define it that were written before headers did, so that both definitions
+ * stand together. Hence no parentheses: an argument must be a name, or have its own. */
+#define DAT_ERROR(Type, SubType) ((DAT_RETURN)(DAT_CLASS_ERROR | Type | SubType))
 
 typedef enum dat_return_type {
 	DAT_SUCCESS                     = 0x00000000,

@@ -11,6 +11,9 @@
 
 #include <stddef.h>
 
+/* As the files of the DAPL project define it: any other definition in the headers would be a warning here. */
+#define DAT_ERROR(Type, SubType) ((DAT_RETURN)(DAT_CLASS_ERROR | Type | SubType))
+
 #define TYPE(name, type, size12, size20) \
 	_Static_assert(sizeof(type) == SIDE(size12, size20), #name);
 C12_TYPES(TYPE)

@@ -149,6 +149,31 @@ static void fence(void)
 	CHECK(mp_painted(p.b.buf + 100000, 65536, 1));
 }
 
+/* A fenced request of few bytes carries what the Read in front of it fetched into the same memory. */
+static void fence_small(unsigned int rounds)
+{
+	const int fenced = DAT_COMPLETION_BARRIER_FENCE_FLAG;
+	static const uint32_t sizes[] = { 1, 16, 64, 65 };
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint32_t n = sizes[i % 4];
+
+		memset(p.a.buf, 0xee, 128);
+		mp_paint(p.b.buf, n, i);
+		OK(mp_recv(&p.b, 1000, n, i));
+		OK(mp_read(&p.a, 0, &p.b, 0, n, i, 0));
+		OK(mp_send(&p.a, 0, n, i, fenced));
+		OK(mp_write(&p.a, 0, &p.b, 2000, n, i, fenced));
+		DTO(p.a.req, DAT_DTO_RDMA_READ, i, DAT_DTO_SUCCESS);
+		DTO(p.a.req, DAT_DTO_SEND, i, DAT_DTO_SUCCESS);
+		DTO(p.a.req, DAT_DTO_RDMA_WRITE, i, DAT_DTO_SUCCESS);
+		DTO(p.b.recv, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS);
+		CHECK_MSG(mp_painted(p.b.buf + 1000, n, i), "Send %u of %u bytes", i, n);
+		mp_settle(&p);
+		CHECK_MSG(mp_painted(p.b.buf + 2000, n, i), "Write %u of %u bytes", i, n);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int n = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 0) : 20000;
@@ -162,6 +187,7 @@ int main(int argc, char **argv)
 	vectors();
 	large();
 	fence();
+	fence_small(400);
 	/* Receives come late: without them the queue fills up to its limit. Over iWARP a message
 	 * must not arrive before its receive. */
 	if (!mp_is_iwarp()) {

@@ -89,7 +89,6 @@ static void ep_create(void)
 	WANT(create(a->pz, a->pz, a->req, a->conn, NULL), HANDLE(EVD_RECV));
 	WANT(create(a->pz, a->recv, a->cr, a->conn, NULL), HANDLE(EVD_REQUEST));
 	WANT(create(a->pz, a->recv, a->req, a->recv, NULL), HANDLE(EVD_CONN));
-	WANT(create(a->pz, a->recv, a->req, t.p.b.conn, NULL), HANDLE(EVD_CONN));
 	WANT(dat_ep_create_with_srq(a->ia, a->pz, a->recv, a->req, a->conn, a->pz, NULL, &ep),
 	     HANDLE(SRQ));
 	OK(create(NULL, NULL, NULL, NULL, NULL));
@@ -178,7 +177,6 @@ static void listening(void)
 	WANT(dat_psp_create(b->ia, 0, b->cr, DAT_PSP_CONSUMER_FLAG, &psp), ARG(2));
 	WANT(dat_psp_create(b->ia, 9999, b->conn, DAT_PSP_CONSUMER_FLAG, &psp), HANDLE(EVD_CR));
 	WANT(dat_psp_create(b->ia, 9999, NULL, DAT_PSP_CONSUMER_FLAG, &psp), HANDLE(EVD_CR));
-	WANT(dat_psp_create(b->ia, 9999, t.p.a.cr, DAT_PSP_CONSUMER_FLAG, &psp), HANDLE(EVD_CR));
 	WANT(dat_psp_create(b->ia, 9999, b->cr, (DAT_PSP_FLAGS)5, &psp), ARG(4));
 	WANT(dat_psp_create(b->ia, 9999, b->cr, DAT_PSP_CONSUMER_FLAG, NULL), ARG(5));
 	WANT(dat_psp_create_any(b->ia, NULL, b->cr, DAT_PSP_CONSUMER_FLAG, &psp), ARG(2));

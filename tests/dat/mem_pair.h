@@ -42,7 +42,7 @@ struct mp {
 #define WANT(call, expected) mp_want(__FILE__, __LINE__, #call, (call), (expected))
 #define OK(call) WANT(call, DAT_SUCCESS)
 void mp_want(const char *file, int line, const char *what, DAT_RETURN got, DAT_RETURN expected);
-#define ERR(type, sub) ((DAT_RETURN)DAT_ERROR(type, sub))
+#define ERR(type, sub) ((DAT_RETURN)DAT_ERROR((type), (sub)))
 
 /* The adapter of the environment (DAPPLE_DAT_IA); skips the test if there is none. */
 const char *mp_ia_name(void);

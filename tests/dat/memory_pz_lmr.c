@@ -52,7 +52,6 @@ static void arguments(void)
 			    NULL), PZ_BAD); /* of another adapter */
 	WANT(make((DAT_MEM_TYPE)7, r, 64, 0, DAT_VA_TYPE_VA, &l), ARG(2));
 	WANT(make(DAT_MEM_TYPE_VIRTUAL, none, 64, 0, DAT_VA_TYPE_VA, &l), ARG(3));
-	WANT(make(DAT_MEM_TYPE_VIRTUAL, r, 0, 0, DAT_VA_TYPE_VA, &l), ARG(4));
 	WANT(make(DAT_MEM_TYPE_VIRTUAL, r, ~0ull, 0, DAT_VA_TYPE_VA, &l), ARG(4));
 	WANT(make(DAT_MEM_TYPE_VIRTUAL, top, 101, 0, DAT_VA_TYPE_VA, &l), ARG(4));
 	WANT(make(DAT_MEM_TYPE_VIRTUAL, r, 64, 0x400, DAT_VA_TYPE_VA, &l), ARG(6));
@@ -65,6 +64,28 @@ static void arguments(void)
 	WANT(make(DAT_MEM_TYPE_LMR, r, MP_BUF + 1, 0, DAT_VA_TYPE_VA, &l), ARG(4));
 	WANT(dat_lmr_free(DAT_HANDLE_NULL), LMR_BAD);
 	WANT(dat_lmr_free((DAT_LMR_HANDLE)p.a.ep), LMR_BAD);
+}
+
+/* A region without a byte is a region, at any address; no segment of it has a byte. */
+static void empty(void)
+{
+	DAT_REGION_DESCRIPTION r[] = { { .for_va = p.a.buf }, { .for_va = NULL } };
+
+	for (int i = 0; i < 2; i++) {
+		DAT_LMR_TRIPLET t = { .virtual_address = (uintptr_t)r[i].for_va, .segment_length = 1 };
+		DAT_VADDR addr = 1;
+		DAT_VLEN size = 1;
+		DAT_LMR_HANDLE l;
+		DAT_LMR_PARAM q;
+
+		OK(dat_lmr_create(p.a.ia, DAT_MEM_TYPE_VIRTUAL, r[i], 0, p.a.pz, DAT_MEM_PRIV_ALL_FLAG,
+				  DAT_VA_TYPE_VA, &l, &t.lmr_context, NULL, &size, &addr));
+		CHECK(!size && addr == t.virtual_address);
+		OK(dat_lmr_query(l, DAT_LMR_FIELD_ALL, &q));
+		CHECK(!q.length && q.lmr_context == t.lmr_context);
+		WANT(dat_ep_post_send(p.a.ep, 1, &t, mp_cookie(1), DAT_COMPLETION_DEFAULT_FLAG), ARG(3));
+		OK(dat_lmr_free(l));
+	}
 }
 
 static void query(void)
@@ -224,6 +245,7 @@ int main(void)
 	mp_join(&p);
 	zones();
 	arguments();
+	empty();
 	query();
 	of_region();
 	shared();

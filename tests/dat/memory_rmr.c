@@ -76,14 +76,12 @@ static void refused(bool write, DAT_RMR_CONTEXT ctx, uint64_t off, uint32_t len)
 	memset(p.b.buf, 0x11, 4096);
 	memset(p.a.buf, 0x22, 4096);
 	OK(reach(write, ctx, off, len));
-	if (write && mp_is_iwarp()) {
+	if (write && mp_is_iwarp())
 		DTO(p.a.req, DAT_DTO_RDMA_WRITE, 7, DAT_DTO_SUCCESS);
-		mp_next(p.a.conn);
-	} else {
+	else
 		DTO(p.a.req, write ? DAT_DTO_RDMA_WRITE : DAT_DTO_RDMA_READ, 7,
 		    DAT_DTO_ERR_REMOTE_ACCESS);
-		mp_ended(&p.a, DAT_CONNECTION_EVENT_BROKEN);
-	}
+	mp_ended(&p.a, DAT_CONNECTION_EVENT_BROKEN);
 	mp_next(p.b.conn);
 	for (int i = 0; i < 4096; i++)
 		CHECK(p.b.buf[i] == 0x11 && p.a.buf[i] == 0x22);

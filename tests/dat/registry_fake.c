@@ -206,6 +206,12 @@ static DAT_RETURN fake_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	return DAT_SUCCESS;
 }
 
+/* A close of its own tells the registry that this is another provider. */
+static DAT_RETURN fake_close_pages(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
+{
+	return fake_close(ia, flags);
+}
+
 static DAT_RETURN fake_pz_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE *pz)
 {
 	*pz = new_object(fake_of(ia), ia, DAT_HANDLE_TYPE_PZ);
@@ -466,7 +472,7 @@ static void fill(struct fake *f)
 		.device_name = f->info.ia_name,
 		.ia_open_func = fake_open,
 		.ia_query_func = fake_query,
-		.ia_close_func = fake_close,
+		.ia_close_func = says(f, "pages") ? fake_close_pages : fake_close,
 		.set_consumer_context_func = fake_set_context,
 		.get_consumer_context_func = fake_get_context,
 		.get_handle_type_func = fake_type,

@@ -27,10 +27,19 @@
 		return dreg_bad(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA); \
 	table = DAT_HANDLE_TO_PROVIDER(ia)
 
+/* Returns true if the handle is an object of the provider with that table. A provider may have a table per IA; their
+ * calls are the same then. */
+static inline bool dreg_is_of(DAT_HANDLE handle, const DAT_PROVIDER *table)
+{
+	const DAT_PROVIDER *other = dreg_object(handle);
+
+	return other == table || (other && other->ia_close_func == table->ia_close_func);
+}
+
 /* Checks another handle of the call. */
 #define DREG_ALSO(handle, subtype)                                            \
 	do {                                                                  \
-		if ((handle) && __builtin_expect(dreg_object(handle) != table, 0)) \
+		if ((handle) && __builtin_expect(!dreg_is_of(handle, table), 0)) \
 			return dreg_bad(DAT_INVALID_HANDLE, DAT_INVALID_##subtype); \
 	} while (0)
 

@@ -12,6 +12,7 @@
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/ia/async.h"
 #include "dat/provider/ia/counters.h"
+#include "dat/provider/ia/device.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/init.h"
 #include "dat/provider/ia/log.h"
@@ -128,6 +129,9 @@ static void handle(struct dpr_conn *c, const struct dpr_cm_event *e)
 			ended(c, DPR_ON_REFUSED);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
+		/* Over iWARP the peer's Terminate is both: an error of the queue pair, which is queued first, and the
+		 * end of the connection. The error makes it BROKEN. */
+		dpr_device_events(c->ia);
 		ended(c, DPR_ON_DISCONNECTED);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:

@@ -261,7 +261,7 @@ static DAT_RETURN create(struct dpr_ia *ia, const struct args *a, DAT_EVD_HANDLE
 	struct dpr_sp *sp;
 	DAT_RETURN ret;
 
-	if (!evd || evd->obj.ia != ia || !dpr_evd_takes(evd, DAT_EVD_CR_FLAG))
+	if (!evd || !dpr_evd_serves(evd, ia, DAT_EVD_CR_FLAG))
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
 	if (a->flags != DAT_PSP_CONSUMER_FLAG && a->flags != DAT_PSP_PROVIDER_FLAG)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);

@@ -105,7 +105,7 @@ static bool request_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT 
 }
 
 /* Completes the event of a successful receive by the operation that consumed it, and counts it. */
-static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *wc, DAT_EVENT *ev)
+static void received(struct dpr_ep *ep, const struct ibv_wc *wc, DAT_EVENT *ev)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev->event_data.dto_completion_event_data;
 	bool imm = wc->wc_flags & IBV_WC_WITH_IMM;
@@ -124,7 +124,7 @@ static void received(struct dpr_ia *ia, struct dpr_ep *ep, const struct ibv_wc *
 	} else if (wc->wc_flags & IBV_WC_WITH_INV) {
 		d->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		d->rmr_context = wc->invalidated_rkey;
-		dpr_rmr_invalidated(ia, wc->invalidated_rkey);
+		dpr_rmr_invalidated(ep->obj.ia, wc->invalidated_rkey);
 	}
 	/* As in Debian's provider: the sender's number in the sender's byte order. */
 	if (imm)
@@ -150,16 +150,15 @@ static void taken(struct dpr_ep *ep, struct dpr_ep **broken, struct dpr_ep **dra
 		*broken = failed(ep);
 }
 
-static bool recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
-				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
-				   struct dpr_ep **drained) UT_NO_TSA;
-static bool recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc *wc,
-				   DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
-				   struct dpr_ep **drained)
+/* The EVD may be of another adapter on the device than endpoint and SRQ, which are of one. */
+static bool recv_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify,
+		       struct dpr_ep **broken, struct dpr_ep **drained) UT_NO_TSA;
+static bool recv_event(struct dpr_dto *d, const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify,
+		       struct dpr_ep **broken, struct dpr_ep **drained)
 {
 	struct dpr_srq *srq = d->ep ? NULL : d->srq;
 	struct dpr_ep *ep = d->ep ? d->ep
-				  : (struct dpr_ep *)dpr_key_find(ia, DPR_KEY_QP, wc->qp_num);
+				  : (struct dpr_ep *)dpr_key_find(srq->obj.ia, DPR_KEY_QP, wc->qp_num);
 	DAT_DTO_COOKIE cookie = d->cookie;
 
 	*notify = d->notify || wc->status != IBV_WC_SUCCESS;
@@ -171,7 +170,7 @@ static bool recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc
 		retire(&ep->rq, d, true);
 	dpr_dto_fill(ev, ep, DPR_OP_RECV, cookie, dpr_dto_status(wc->status), wc->byte_len, NULL);
 	if (wc->status == IBV_WC_SUCCESS)
-		received(ia, ep, wc, ev);
+		received(ep, wc, ev);
 	else if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		*broken = failed(ep);
 	if (srq)
@@ -179,8 +178,8 @@ static bool recv_event(struct dpr_ia *ia, struct dpr_dto *d, const struct ibv_wc
 	return true;
 }
 
-bool dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
-			       bool *notify, struct dpr_ep **broken, struct dpr_ep **drained)
+bool dpr_dto_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
+		   struct dpr_ep **drained)
 {
 	struct dpr_dto *d = (struct dpr_dto *)(uintptr_t)wc->wr_id;
 
@@ -188,6 +187,6 @@ bool dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev,
 	if (!d)
 		return false;
 	if (d->op == DPR_OP_RECV)
-		return recv_event(ia, d, wc, ev, notify, broken, drained);
+		return recv_event(d, wc, ev, notify, broken, drained);
 	return request_event(d, wc, ev, notify, broken, drained);
 }

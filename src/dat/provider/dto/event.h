@@ -28,8 +28,8 @@ struct dpr_ia;
  * connection this ends, and *drained to one that may wait for its last request, with a reference
  * each; the caller passes them to dpr_ep_broken and dpr_ep_drained after it released its locks.
  */
-bool dpr_dto_event(struct dpr_ia *ia, const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify,
-		   struct dpr_ep **broken, struct dpr_ep **drained);
+bool dpr_dto_event(const struct ibv_wc *wc, DAT_EVENT *ev, bool *notify, struct dpr_ep **broken,
+		   struct dpr_ep **drained);
 
 /* Frees q and drops the references of its records. Called after the queue pair is destroyed, with
  * no completion of it left in an EVD. */

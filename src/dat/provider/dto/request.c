@@ -132,7 +132,9 @@ static DAT_RETURN gather(struct dpr_ep *ep, struct dpr_request *r, struct ibv_sg
 	*bytes = g.bytes;
 	r->wr.sg_list = sge;
 	r->wr.num_sge = g.n;
-	r->inlined = g.placed && g.bytes <= ep->inline_max && ops[r->op].inlined;
+	/* Inline data are copied by the post, but a fenced request reads its buffer behind the fence. */
+	r->inlined = g.placed && g.bytes <= ep->inline_max && ops[r->op].inlined &&
+		     !(r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	if (r->op == DPR_OP_READ) {
 		if (*bytes < r->remote->segment_length)
 			return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);

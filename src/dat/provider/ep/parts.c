@@ -19,7 +19,7 @@ static DAT_RETURN evd_of(struct dpr_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS
 	struct dpr_evd *e = handle ? dpr_evd_of(handle) : NULL;
 
 	*evd = e;
-	if (handle && (!e || e->obj.ia != ia || !dpr_evd_takes(e, stream)))
+	if (handle && (!e || !dpr_evd_serves(e, ia, stream)))
 		return DPR_ERR(DAT_INVALID_HANDLE, sub);
 	return DAT_SUCCESS;
 }

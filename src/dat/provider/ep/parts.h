@@ -21,8 +21,8 @@ struct dpr_ep_parts {
 	struct dpr_evd *recv, *request, *connect;
 };
 
-/* Finds the parts by their handles (NULL stays NULL). Returns INVALID_HANDLE if one is not of this
- * adapter or does not take the stream. */
+/* Finds the parts by their handles (NULL stays NULL). Returns INVALID_HANDLE if the zone is not of this
+ * adapter, or an EVD is not of its device or does not take the stream. */
 DAT_RETURN dpr_parts_find(struct dpr_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 			  DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect, struct dpr_ep_parts *p);
 /* References, uses and feeds the parts for an endpoint with these attributes: all or none. */

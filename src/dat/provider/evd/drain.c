@@ -163,7 +163,7 @@ static bool convert(struct dpr_evd *e, const struct ibv_wc *wc, DAT_EVENT *ev, b
 		return true;
 	}
 	*notify = true;
-	visible = dpr_dto_event(e->obj.ia, wc, ev, notify, &broken, &drained);
+	visible = dpr_dto_event(wc, ev, notify, &broken, &drained);
 	if (broken)
 		later(e, broken, DPR_AFTER_BROKEN);
 	if (drained)

@@ -138,6 +138,11 @@ const struct dpr_class dpr_evd_class = {
 	.close = evd_close,
 };
 
+bool dpr_evd_serves(const struct dpr_evd *e, const struct dpr_ia *ia, DAT_EVD_FLAGS stream)
+{
+	return e->obj.ia->verbs == ia->verbs && dpr_evd_takes(e, stream);
+}
+
 DAT_RETURN dpr_evd_make(struct dpr_ia *ia, DAT_COUNT qlen, struct dpr_cno *cno, DAT_EVD_FLAGS flags,
 			struct dpr_evd **ret)
 {

@@ -95,6 +95,10 @@ static inline bool dpr_evd_takes(const struct dpr_evd *e, DAT_EVD_FLAGS stream)
 	return e->flags & stream;
 }
 
+/* Returns true if e takes that event stream of endpoints and service points of ia: e is of ia, or of another
+ * adapter on the same verbs device, whose queue pairs may have its completion queue. */
+bool dpr_evd_serves(const struct dpr_evd *e, const struct dpr_ia *ia, DAT_EVD_FLAGS stream);
+
 static inline bool dpr_evd_is_dto(const DAT_EVENT *ev)
 {
 	return ev->event_number == DAT_DTO_COMPLETION_EVENT ||

@@ -51,10 +51,25 @@ void dpr_evd_cq_error(struct dpr_evd *e)
 	ut_unlock(&e->lock);
 }
 
+/* Asynchronous errors answer no request of the consumer, who cannot foresee their number: beyond the
+ * EVD's length there is room for one per object of the process. Returns NULL if that is full, too. */
+static DAT_EVENT *slot_of(struct dpr_evd *e, DAT_EVENT_NUMBER number) UT_REQUIRES(e->lock)
+{
+	DAT_EVENT *slot = dpr_evring_slot(&e->ring);
+	unsigned int size = 2 * e->ring.size, most;
+
+	if (slot || number < DAT_ASYNC_ERROR_EVD_OVERFLOW || number >= DAT_SOFTWARE_EVENT)
+		return slot;
+	most = e->qlen + dpr_obj_most();
+	if (dpr_evring_resize(&e->ring, size < most ? size : most))
+		return NULL;
+	return dpr_evring_slot(&e->ring);
+}
+
 static enum dpr_push queue(struct dpr_evd *e, const DAT_EVENT *ev, bool notify, bool soft)
 	UT_REQUIRES(e->lock)
 {
-	DAT_EVENT *slot = dpr_evring_slot(&e->ring);
+	DAT_EVENT *slot = slot_of(e, ev->event_number);
 
 	if (!slot) {
 		if (!soft)

@@ -108,7 +108,19 @@ static int try_addr(struct dpr_ia *ia, const struct want *want, const struct soc
 	return 0;
 }
 
-/* Tries the local addresses of the interface, or all of them; IPv4 first. */
+/* Returns true for an address that no adapter has, or not the named one. */
+static bool no_match(int err)
+{
+	return err == ENODEV || err == EADDRNOTAVAIL || err == EAFNOSUPPORT;
+}
+
+/* Of two attempts a success counts, else the error of an adapter that was found and cannot be used. */
+static int either(int err, int next)
+{
+	return !next || no_match(err) ? next : err;
+}
+
+/* Tries the local addresses of the interface, or all of them; IPv4 first. Returns 0 or a positive errno. */
 static int try_local(struct dpr_ia *ia, const struct want *want)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -123,11 +135,33 @@ static int try_local(struct dpr_ia *ia, const struct want *want)
 			    !(i->ifa_flags & IFF_UP) ||
 			    (want->netdev && strcmp(i->ifa_name, want->what)))
 				continue;
-			err = try_addr(ia, want, i->ifa_addr);
+			err = either(err, try_addr(ia, want, i->ifa_addr));
 		}
 	}
 	freeifaddrs(all);
 	return err;
+}
+
+static DAT_RETURN malformed(const char *params)
+{
+	dpr_log(DPR_LOG_ERR, "the parameters \"%s\" are no interface, device or address: the entry cannot be opened; "
+		"name one in dat.conf", params);
+	return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+}
+
+static DAT_RETURN outcome(const struct want *want, int err)
+{
+	if (!err)
+		return DAT_SUCCESS;
+	if (no_match(err)) {
+		dpr_log(DPR_LOG_ERR, "no adapter matches the parameters \"%s\": the entry cannot be opened; name an "
+			"interface, device or address in dat.conf", want->what);
+		return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	}
+	dpr_log(DPR_LOG_ERR, "the adapter \"%s\" cannot be used (%s): the entry cannot be opened; end the programs of "
+		"another user that hold its address, or name another one (DAPPLE_LOG=error says more)", want->what,
+		strerror(err));
+	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 }
 
 static DAT_RETURN try_host(struct dpr_ia *ia, const struct want *want)
@@ -139,12 +173,12 @@ static DAT_RETURN try_host(struct dpr_ia *ia, const struct want *want)
 	if (getaddrinfo(want->what, NULL, &hints, &all)) {
 		hints.ai_flags = 0;
 		if (getaddrinfo(want->what, NULL, &hints, &all))
-			return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+			return malformed(want->what);
 	}
 	for (i = all; i && err; i = i->ai_next)
-		err = try_addr(ia, want, i->ai_addr);
+		err = either(err, try_addr(ia, want, i->ai_addr));
 	freeaddrinfo(all);
-	return err ? DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED) : DAT_SUCCESS;
+	return outcome(want, err);
 }
 
 static bool is_device(const char *name)
@@ -173,9 +207,7 @@ static DAT_RETURN find(struct dpr_ia *ia, const struct want *want)
 {
 	if (!want->netdev && !want->device)
 		return try_host(ia, want);
-	if (!try_local(ia, want))
-		return DAT_SUCCESS;
-	return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	return outcome(want, try_local(ia, want));
 }
 
 DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params)
@@ -185,7 +217,7 @@ DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params)
 	int fd;
 
 	if (!parse(&want, params))
-		return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+		return malformed(params);
 	ia->channel = rdma_create_event_channel();
 	if (!ia->channel)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
@@ -194,8 +226,6 @@ DAT_RETURN dpr_ia_bind(struct dpr_ia *ia, const char *params)
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	ret = find(ia, &want);
 	if (ret != DAT_SUCCESS) {
-		dpr_log(DPR_LOG_ERR, "parameters \"%s\": no adapter matches them: the entry cannot be "
-				     "opened; name an interface, device or address in dat.conf", params);
 		rdma_destroy_event_channel(ia->channel);
 		ia->channel = NULL;
 	}

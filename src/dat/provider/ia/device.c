@@ -126,13 +126,25 @@ static void report(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
 
 /* --- the watch --- */
 
+static struct dpr_device *find(struct ibv_context *verbs) UT_REQUIRES(lock)
+{
+	struct dpr_device *d;
+
+	ut_list_each(d, &devices, on)
+		if (d->verbs == verbs)
+			return d;
+	return NULL;
+}
+
 /* Returns the i-th adapter of the device with a reference, or NULL. */
-static struct dpr_ia *nth(struct dpr_device *d, unsigned int i)
+static struct dpr_ia *nth(struct ibv_context *verbs, unsigned int i)
 {
 	struct dpr_ia *ia = NULL;
+	struct dpr_device *d;
 
 	ut_lock(&lock);
-	if (i < d->n) {
+	d = find(verbs);
+	if (d && i < d->n) {
 		ia = d->ias[i];
 		dpr_obj_hold(&ia->obj);
 	}
@@ -142,7 +154,7 @@ static struct dpr_ia *nth(struct dpr_device *d, unsigned int i)
 
 #define MOST 64 /* adapters on one device that one event can concern */
 
-static void one_event(struct dpr_device *d, struct ibv_async_event *ev)
+static void one_event(struct ibv_context *verbs, struct ibv_async_event *ev)
 {
 	const struct row *r = row_of(ev->event_type);
 	enum ibv_event_type type = ev->event_type;
@@ -152,8 +164,8 @@ static void one_event(struct dpr_device *d, struct ibv_async_event *ev)
 
 	dpr_log(DPR_LOG_WARN, "device %s: asynchronous event \"%s\": its IAs and endpoints report it; read "
 			      "it from the asynchronous EVD",
-		ibv_get_device_name(d->verbs->device), ibv_event_type_str(type));
-	for (unsigned int i = 0; r && n < MOST && (ia[n] = nth(d, i)); i++) {
+		ibv_get_device_name(verbs->device), ibv_event_type_str(type));
+	for (unsigned int i = 0; r && n < MOST && (ia[n] = nth(verbs, i)); i++) {
 		o[n] = r->about == ABOUT_IA ? NULL : object_of(ia[n], r->about, ev);
 		if (o[n] || r->about == ABOUT_IA)
 			n++;
@@ -176,17 +188,19 @@ static void ready(struct dpr_watch *w)
 
 	/* one event per call: its handler may end the last adapter and with it the device */
 	if (!ibv_get_async_event(d->verbs, &ev))
-		one_event(d, &ev);
+		one_event(d->verbs, &ev);
 }
 
-static struct dpr_device *find(struct ibv_context *verbs) UT_REQUIRES(lock)
+void dpr_device_events(const struct dpr_ia *ia)
 {
-	struct dpr_device *d;
+	struct ibv_async_event ev;
+	bool joined;
 
-	ut_list_each(d, &devices, on)
-		if (d->verbs == verbs)
-			return d;
-	return NULL;
+	ut_lock(&lock);
+	joined = ia->device; /* then async_fd does not block */
+	ut_unlock(&lock);
+	while (joined && !ibv_get_async_event(ia->verbs, &ev))
+		one_event(ia->verbs, &ev);
 }
 
 static struct dpr_device *add(struct ibv_context *verbs) UT_REQUIRES(lock)

@@ -19,4 +19,7 @@ int dpr_device_join(struct dpr_ia *ia);
 /* Removes ia; the last adapter of a device ends its watch. */
 void dpr_device_leave(struct dpr_ia *ia);
 
+/* In the loop: handles the queued asynchronous events of ia->verbs now. The caller has a reference of ia. */
+void dpr_device_events(const struct dpr_ia *ia);
+
 #endif

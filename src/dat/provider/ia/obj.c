@@ -28,6 +28,7 @@ struct pool {
 
 static struct ut_mutex lock = UT_MUTEX_INIT;
 static struct pool pools[DPR_KINDS] UT_GUARDED_BY(lock);
+static unsigned int live UT_GUARDED_BY(lock), most UT_GUARDED_BY(lock); /* objects outside of their slabs */
 static _Atomic(struct slab *) slabs;
 
 static size_t slab_first(void)
@@ -75,8 +76,21 @@ static struct dpr_obj *pool_take(const struct dpr_class *cls)
 		ut_list_init(free);
 	if (!ut_list_empty(free) || !pool_grow(cls))
 		n = ut_list_pop(free);
+	live += !!n;
+	if (live > most)
+		most = live;
 	ut_unlock(&lock);
 	return n ? ut_container(n, struct dpr_obj, of_ia) : NULL;
+}
+
+unsigned int dpr_obj_most(void)
+{
+	unsigned int n;
+
+	ut_lock(&lock);
+	n = most;
+	ut_unlock(&lock);
+	return n;
 }
 
 void *dpr_obj_new(struct dpr_ia *ia, enum dpr_kind kind)
@@ -131,6 +145,7 @@ void dpr_obj_put(struct dpr_obj *o)
 		o->cls->release(o);
 	ut_lock(&lock);
 	ut_list_add_tail(&pools[o->cls->kind].free, &o->of_ia);
+	live--;
 	ut_unlock(&lock);
 	if (!adapter)
 		dpr_obj_put(&ia->obj);

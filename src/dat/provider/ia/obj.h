@@ -100,6 +100,9 @@ static inline void dpr_unuse(struct dpr_obj *o)
 		atomic_fetch_sub(&o->uses, 1);
 }
 
+/* Returns the most objects that the process has had at a time, all adapters together. */
+unsigned int dpr_obj_most(void);
+
 /* Returns the object of a handle, or NULL if the handle is NULL, misaligned, freed or of another
  * kind. */
 static inline void *dpr_obj_of(DAT_HANDLE handle, enum dpr_kind kind)
@@ -121,7 +124,7 @@ struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, c
  */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
 
-#define DPR_ERR(type, sub) (DAT_ERROR(type, sub))
+#define DPR_ERR(type, sub) (DAT_ERROR((type), (sub)))
 
 /*
  * The argument checks of dat_*_query. Returns INVALID_HANDLE with `sub` if there is no object,

@@ -113,7 +113,7 @@ static DAT_RETURN describe(struct ask *a)
 	switch (a->type) {
 	case DAT_MEM_TYPE_VIRTUAL:
 		a->addr = (uintptr_t)a->region.for_va;
-		return range(a);
+		return a->length ? range(a) : DAT_SUCCESS;
 	case DAT_MEM_TYPE_LMR:
 		return range_of_lmr(a);
 	case DAT_MEM_TYPE_SHARED_VIRTUAL:
@@ -161,6 +161,8 @@ static DAT_RETURN registration_error(const struct ask *a, int err)
 {
 	if (a->va == DAT_VA_TYPE_ZB && (err == EINVAL || err == EOPNOTSUPP))
 		return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (!a->length && err == EINVAL)
+		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	if (err == EINVAL || err == EFAULT)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
