@@ -4,13 +4,13 @@
 #include "engine/ring.h"
 #include "proto/ib/responder.h"
 
-/* Limits: of a message, a train has room for some; of a queue pair; messages of one queue pair; unacknowledged packets before
- * them, unless in a batch of posts. */
+/* Limits of coalescing. Of a message: a train has room for some of them. Of a queue pair: messages
+ * that wait, and unacknowledged packets before them, unless a batch is posted. */
 #define COALESCE_BYTES 16384u
 #define COALESCE_SUM 65536u /* as if all were as long as the last */
 #define COALESCE_MOST 32u
 #define COALESCE_FLIGHT 16
-#define COALESCE_ALL 64 /* posts of all queue pairs together: a train */
+#define COALESCE_ALL 64 /* posts of all queue pairs together: one train */
 
 void ibp_coalesce_end(struct ibp_port *port)
 {
@@ -18,7 +18,7 @@ void ibp_coalesce_end(struct ibp_port *port)
 	port->coalescing = 0;
 }
 
-/* XRC coalesces as RC does, and the round in which the requests leave chooses their framing first. */
+/* XRC coalesces as RC does; the round in which the requests leave chooses their framing first. */
 static bool is_slow(const struct ibp_qp *q)
 {
 	uint32_t fine = IBP_REQ_UNCHOSEN | (q->cls == WIRE_CLASS_XRC ? IBP_REQ_SERVICE : 0u);
@@ -36,14 +36,15 @@ static bool can_wait(struct ibp_qp *q, bool batch)
 	if (is_slow(q) || ibp_resp_has_work(q) || !n || n >= COALESCE_MOST ||
 	    (!batch && psn_diff(r->psn_send, r->psn_una) < COALESCE_FLIGHT))
 		return false;
-	/* The requests before it could wait, too, or they would have been sent. */
+	/* The requests before it could coalesce, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
 	return w->length <= COALESCE_BYTES && (uint64_t)n * w->length <= COALESCE_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||
 		w->opcode == IBV_WR_SEND_WITH_IMM || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM);
 }
 
-/* Queue pairs judged before are unchanged: every change of one calls ibp_coalesce_end() or clears `judged`. */
+/* Queue pairs that were judged before have not changed: every change of one calls
+ * ibp_coalesce_end() or clears `judged`. */
 bool ibp_may_coalesce(struct eng_dev *dev, bool batch)
 {
 	struct ibp_port *port = dev->proto_port;

@@ -12,12 +12,12 @@ struct eng_dev;
 struct eng_qp;
 struct ibp_port;
 
-/* Returns true if all messages that wait to be sent may coalesce. batch: the application is posting many and polls soon,
- * so no unacknowledged ones are needed. */
+/* Returns true if all messages that wait to be sent may coalesce. batch: the application posts many
+ * and polls soon, so that no unacknowledged packets are needed. */
 bool ibp_may_coalesce(struct eng_dev *dev, bool batch);
 /* The same for requests that were posted to one queue pair since ibp_may_coalesce() returned true. */
 bool ibp_coalesce_more(struct eng_qp *qp);
-/* Forgets what ibp_may_coalesce() has found: those that wait are judged anew. */
+/* Forgets what ibp_may_coalesce() has found: queue pairs with waiting messages are judged anew. */
 void ibp_coalesce_end(struct ibp_port *port);
 
 #endif

@@ -38,27 +38,31 @@ static inline uint32_t psn_add(uint32_t a, uint32_t n)
 	return (a + n) & IBP_PSN_MASK;
 }
 
-/* The requester's half. */
+/* The connection as a requester. */
 struct ibp_req {
 	uint32_t slow;      /* enum ibp_req_slow */
 	uint32_t psn_next;  /* first PSN never used */
 	uint32_t psn_una;   /* oldest PSN not acknowledged */
 	uint32_t psn_send;  /* PSN of the next packet to send */
-	uint32_t peer_psn;  /* the last of a request that the responder must execute itself */
+	uint32_t peer_psn;  /* the last PSN of a request that the responder must execute by its full
+                             * rules */
 	uint32_t mtu;       /* bytes of each packet of a message but the last */
 	const struct ibp_framing *framing;
-	bool fetches;       /* the peer process can fetch from our memory */
-	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked for the packets before this PSN again */
+	bool fetches;       /* the peer process can fetch from this process's memory */
+	uint32_t plain_until; /* IBP_REQ_PLAIN: the peer process has asked again for the packets
+                               * before this PSN */
 	uint8_t retry_left, rnr_left;
-	uint32_t ssn, lsn;  /* message numbers: of the newest request, and up to which there are credits */
-	uint64_t ring_end;  /* where the newest packet ends in the ring */
-	uint32_t since_ack; /* packets since the last with the A bit */
+	uint32_t ssn, lsn;  /* message numbers: of the newest request, and up to which the peer has
+                             * given credits */
+	uint64_t ring_end;  /* position in the ring behind the newest packet */
+	uint32_t since_ack; /* packets since the last one with the A bit */
 	uint32_t rd_head, rd_count;
 	uint32_t window, threshold, grown; /* packets; additive growth */
 	uint64_t deadline;  /* of the timer, which may fire early */
 	/* Rarely used. */
 	struct ut_timer timer;
-	uint64_t ring_read; /* the end of what the peer had consumed when the timer fired last */
+	uint64_t ring_read; /* position up to which the peer had consumed the ring when the timer
+                             * fired last */
 	uint64_t cnp_at;
 	uint32_t rd_last[IBP_RD_ATOMIC]; /* last PSNs of reads and atomics in flight */
 };
@@ -66,7 +70,8 @@ struct ibp_req {
 /* A READ or atomic that may have to be answered again (IBTA 9.7.5.1.5). */
 struct ibp_rdres {
 	uint32_t first_psn, last_psn;
-	uint32_t tx_start, tx_psn, tx_end; /* this answer; sent up to tx_psn */
+	uint32_t tx_start, tx_psn, tx_end; /* of this answer: its first PSN, the next to send, its
+                                            * end */
 	uint64_t va, orig;
 	struct eng_pd *pd; /* XRC: of the SRQ named by the request */
 	uint32_t rkey, msn;
@@ -76,7 +81,7 @@ struct ibp_rdres {
 	bool plain;        /* frame_shm.h: asked for with its payload copied */
 };
 
-/* The responder's half. */
+/* The connection as a responder. */
 struct ibp_resp {
 	uint32_t slow;      /* enum ibp_resp_slow */
 	uint32_t epsn, msn;
@@ -87,8 +92,8 @@ struct ibp_resp {
 	bool ack_due;
 	bool rnr_due, seq_due;
 	bool res_used;      /* any of res, since RESET */
-	bool nak_put;       /* the NAK is in the train, which waits for the socket */
-	enum eng_verdict nak; /* owed, with nak_psn */
+	bool nak_put;       /* the NAK is in the train, which waits for room in the socket */
+	enum eng_verdict nak; /* the NAK that is owed, with nak_psn */
 	uint32_t nak_psn;
 	/* Rarely used. */
 	uint64_t cnp_at;
@@ -121,11 +126,11 @@ struct ibp_conn {
 	uint32_t mtu;       /* of the path, in bytes */
 	uint16_t pkey;
 	bool id_known;      /* last_id is the peer's last IPv4 identification */
-	uint8_t id_strikes; /* implausible ones in a row */
+	uint8_t id_strikes; /* implausible identifications in a row */
 	struct ibp_req req;
 	struct ibp_path path;
 	uint16_t last_id;
-	uint64_t heard;     /* when the last sound packet of the peer came */
+	uint64_t heard;     /* when the last intact packet of the peer came */
 	struct ut_list unarmed;
 	struct wire_icrc_flow rx_icrc; /* of packets from the peer */
 	struct wire_icrc_memo rx_memo[2]; /* of acknowledgements, and others */

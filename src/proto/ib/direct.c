@@ -7,8 +7,9 @@
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define PIECE (256u << 10) /* bytes of one access: a revocation waits for its end */
-#define LAST 64u /* bytes that become visible after all others */
-#define WORTH 4096u /* bytes: less in a stream is quicker in the ring, an acknowledgement for many */
+#define LAST 64u /* bytes that become visible after all others of a Write */
+#define WORTH 4096u /* in a stream of shorter requests the ring is quicker: one acknowledgement
+                     * serves many */
 
 /* --- exporting --- */
 
@@ -19,7 +20,7 @@ static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32
 	       ibp_resp_hears(q->qp);
 }
 
-/* The part of the region that peer processes may attach. */
+/* Returns the part of the region that peer processes may attach. */
 static void export_area(struct shm_export_key *k, const struct eng_mkey *mk)
 {
 	struct shm_area_view v = { 0 };
@@ -192,7 +193,8 @@ static bool store(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 	return true;
 }
 
-/* The old value goes to our memory, which is tried first: an atomic cannot be executed twice. */
+/* The old value goes to the requester's memory, which is probed first: an atomic cannot be executed
+ * twice. */
 static bool execute(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 {
 	uint64_t *word = (uint64_t *)at, old;
@@ -224,7 +226,8 @@ static bool touch(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at, uint32_t of
 
 /* --- by the kernel --- */
 
-/* Names our memory of a part, the last bytes of the request as a piece of their own. Returns the pieces. */
+/* Names the requester's memory of one part; the last bytes of the request are a piece of their own.
+ * Returns the number of pieces. */
 static int our_end(struct ibp_qp *q, struct eng_swqe *w, uint32_t off, uint32_t len)
 {
 	struct iovec *iov = q->port->shm.iov;
@@ -299,7 +302,7 @@ static bool is_simple(const struct ibp_qp *q, const struct eng_swqe *w)
 	       !w->verdict && (need == IBV_ACCESS_REMOTE_WRITE || q->qp->attr.max_rd_atomic);
 }
 
-/* Returns true if no request of the queue is unacknowledged, and w is the oldest. */
+/* Returns true if no request of the queue is unacknowledged, and w is the oldest one. */
 static bool is_ready(const struct ibp_qp *q, const struct eng_swqe *w)
 {
 	return is_simple(q, w) && ibp_direct_is_open(q) && q->conn.req.psn_una == q->conn.req.psn_next &&
@@ -327,7 +330,8 @@ bool ibp_direct(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 	return is_ready(q, w) && run(q, w, now);
 }
 
-/* The requests before it are acknowledged soon, unless one waits for a receive, or the peer process sleeps. */
+/* The requests before it are acknowledged soon, unless one waits for a receive, or the peer process
+ * sleeps. */
 bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -355,8 +359,11 @@ static bool is_soon(const struct ibp_qp *q, const struct eng_swqe *w)
 	return ibp_direct_is_open(q) && q->conn.req.psn_una != q->conn.req.psn_next && is_simple(q, w);
 }
 
-/* Plain loads and stores between attached memory and the request's need the time (util/stage.h); inline data
- * name no memory, and other threads leave the application's to the kernel. */
+/*
+ * Plain loads and stores between attached memory and the request's need the time (util/stage.h);
+ * inline data name no memory, and threads other than the application's leave the application's
+ * memory to the kernel.
+ */
 static bool needs_time(const struct ibp_qp *q, const struct eng_swqe *w, unsigned how)
 {
 	return (how & PROTO_POST_BY_APP) && q->port->chan->n_attached && !(w->flags & IBV_SEND_INLINE);

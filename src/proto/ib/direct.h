@@ -17,14 +17,14 @@
 #include "proto/ib/port.h"
 #include "proto/post.h"
 
-/* The responder's end. */
+/* As the responder. */
 
 /* A packet of this host has used the key with success: exports it, so that requesters may execute further requests. */
 void ibp_export(struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key);
 /* eng_dev.revoke: ends direct access by this key or to this queue pair. */
 void ibp_revoke(struct eng_dev *dev, uint32_t index);
 
-/* The requester's end. */
+/* As the requester. */
 
 /* Returns true if requests of this opcode have direct access. */
 static inline bool ibp_may_be_direct(uint8_t opcode)

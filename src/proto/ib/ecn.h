@@ -9,9 +9,9 @@
 
 struct ibp_qp;
 
-/* A packet with the congestion mark has come. */
+/* To be called for a packet with the congestion mark. */
 void ibp_ecn_marked(struct ibp_qp *q);
-/* A congestion notification packet has come. */
+/* To be called for a congestion notification packet. */
 void ibp_cnp_receive(struct ibp_qp *q);
 
 #endif

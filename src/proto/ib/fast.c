@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#define GROUP 8 /* messages that the peer process sees together, where more follow */
+#define GROUP 8 /* messages in one commit, where more follow */
 
 /* The framing. */
 #define LOCAL true
@@ -34,7 +34,7 @@ static void arm_later(struct ibp_qp *q)
 
 /* --- posting --- */
 
-/* RC opcodes, or -1: what the fast path sends in one packet. */
+/* The header by RC opcode, or -1: the opcodes that the fast path sends in one packet. */
 static inline int opcode_of(const struct eng_swqe *w, const bool local)
 {
 	if (w->opcode == IBV_WR_SEND)
@@ -65,7 +65,7 @@ static bool load_pieces(struct ibp_qp *q, struct eng_swqe *w, uint8_t *to)
 	return n > 0 && ut_stage_load_user(&shm->stage, to, shm->iov, n) == (ssize_t)w->length;
 }
 
-/* Returns the payload if plain loads from it are safe, else NULL. Not for an empty one. */
+/* Returns the payload if plain loads from it are safe, else NULL; it is not empty. */
 static inline const uint8_t *seen_payload(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ut_stage *st = &q->port->shm.stage;
@@ -93,7 +93,7 @@ static inline bool load_wire(struct ibp_qp *q, struct eng_swqe *w, uint8_t *at)
 	       ut_stage_gather_user(st, (size_t)(at - st->base), &iov, 1) == (ssize_t)w->length;
 }
 
-/* Returns true if the header brings the acknowledgement along that is due. */
+/* Returns true if the header carries the acknowledgement that is due. */
 static inline bool put_local_header(const struct ibp_qp *q, const struct eng_swqe *w, uint8_t opcode,
 				    void *at)
 {
@@ -127,14 +127,14 @@ static void put_wire_header(const struct ibp_qp *q, const struct eng_swqe *w, ui
 	memcpy(at, h, sizeof(h));
 }
 
-/* Few enough that the reader begins while the others are written. */
+/* Few enough that the reader begins on these messages while the next are written. */
 static inline bool wait_for_more(struct ibp_shm *shm, bool more)
 {
 	shm->unpublished = more && shm->unpublished + 1 < GROUP ? shm->unpublished + 1 : 0;
 	return shm->unpublished;
 }
 
-/* The payload is copied by the kernel, or from several pieces, straight into the ring. */
+/* The payload goes straight into the ring: copied by the kernel, or from several pieces. */
 static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng_swqe *w, struct shm_post *m)
 {
 	struct shm_channel *chan = q->port->chan;
@@ -188,7 +188,7 @@ static inline bool post_wire(struct ibp_qp *q, struct eng_swqe *w)
 	return true;
 }
 
-/* Returns how many of at most `most` requests have left; more: others follow them. */
+/* Returns how many of at most `most` requests have left. more: others follow them. */
 static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool more, const bool local)
 {
 	const struct ibp_req *r = &q->conn.req;
@@ -227,7 +227,7 @@ enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now)
 	if (w)
 		r = ibp_direct_post(qp, w, how, now);
 	else if (ibp_direct_done(qp))
-		return PROTO_EXECUTED; /* a round has been faster */
+		return PROTO_EXECUTED; /* a round that ran meanwhile has sent it */
 	if (r == PROTO_NEEDS_ROUND && (how & PROTO_POST_SEND) && ibp_fast_post(qp, how & PROTO_POST_BATCH))
 		r = PROTO_SENT;
 	return r;
@@ -270,7 +270,8 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 
 /* --- receiving: acknowledgements --- */
 
-/* The oldest requests are Sends and Writes up to this PSN, and it ends one of them. */
+/* Returns true if the oldest requests are Sends and Writes up to this PSN, and the PSN ends one of
+ * them. */
 static inline bool complete(struct ibp_qp *q, uint32_t psn)
 {
 	struct eng_ring *sq = &q->qp->sq;
@@ -291,8 +292,9 @@ static inline bool complete(struct ibp_qp *q, uint32_t psn)
 }
 
 /*
- * Returns false if the full rules are to take the acknowledgement; requests that were completed stay so, and the rest is
- * the same acknowledgement. A READ at the head of the queue stops it.
+ * Returns false if the full rules are to take the acknowledgement: requests that were completed
+ * stay complete, and the rest of it is the same acknowledgement. A READ at the head of the queue
+ * stops it.
  */
 static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 {
@@ -313,7 +315,8 @@ static bool acknowledged(struct ibp_qp *q, uint32_t psn)
 		ibp_req_grow(q, (uint32_t)psn_diff(r->psn_una, before));
 	if (r->psn_una != r->psn_next)
 		arm_later(q);
-	/* Requests executed by direct access as they were posted, behind those that are complete now. */
+	/* Completes requests that were executed by direct access when posted, behind those that are
+	 * complete now. */
 	next = eng_ring_head(&q->qp->sq);
 	if (next && next->done)
 		ibp_req_complete(q);
@@ -335,7 +338,7 @@ static inline bool store_local(struct ibp_qp *q, const uint8_t *from, uint32_t l
 	struct ibp_shm *shm = &q->port->shm;
 	uint8_t *to;
 
-	/* Without a tail that must become visible last. */
+	/* Without the last bytes that become visible last. */
 	if (len <= UT_STAGE_TAIL && w->num_sge && len) {
 		shm->stage.pages_checked_at = q->port->link->rx_stage->pages_checked_at;
 		to = eng_sge_at(recv_pd(q->qp), w->sge, len, true);
@@ -347,7 +350,7 @@ static inline bool store_local(struct ibp_qp *q, const uint8_t *from, uint32_t l
 	return ibp_recv_place(q, &ibp_frame_shm, 0, len, 0, true) == ENG_OK;
 }
 
-/* off: of the payload of a datagram in the receive stage. */
+/* off: in the payload of a datagram in the receive stage. */
 static inline bool take_send(struct ibp_qp *q, const uint8_t *data, size_t off, uint32_t len,
 			     const bool local)
 {
@@ -363,7 +366,7 @@ static inline bool take_send(struct ibp_qp *q, const uint8_t *data, size_t off, 
 	return true;
 }
 
-/* The receive is taken before memory changes: without one nothing has happened. */
+/* The receive is taken before memory changes: without a receive nothing has happened. */
 static bool take_write(struct ibp_qp *q, const struct ibp_header *n, uint32_t len)
 {
 	bool imm = n->opcode == WIRE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
@@ -428,7 +431,7 @@ static inline bool take_local_request(struct ibp_qp *q, const struct ibp_header 
 		done = take_write(q, n, len);
 	}
 	shm->rx = NULL;
-	/* The completion may have overrun its queue. */
+	/* The completion may have overrun its queue, which stops the queue pair. */
 	if (done && !q->conn.resp.slow)
 		ibp_resp_executed(q, n->flags & IBP_HEADER_ASK);
 	return done;
@@ -501,7 +504,7 @@ int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole)
 		}
 		chan->ops->release(chan);
 	}
-	/* A control call may have left a queue pair something to do. */
+	/* A control call may have left work for a queue pair. */
 	*ret_whole = ibp_port_is_busy(port);
 	return n;
 }
@@ -518,7 +521,7 @@ void ibp_fast_finish(struct eng_dev *dev, uint64_t now)
 	port->chan->ops->release(port->chan);
 }
 
-/* Returns the queue pair of a datagram, if the responder waits for this one. */
+/* Returns the queue pair of a datagram if its responder expects this PSN. */
 static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_LEN],
 			       const struct link_rx *rx)
 {

@@ -24,12 +24,16 @@ struct ibp_qp;
 struct link_rx;
 struct shm_message;
 
-/* dev_machine.post: executes or sends what was posted to a queue pair. */
+/* dev_machine.post: executes or sends the requests posted to a queue pair. */
 enum proto_posted ibp_post(struct eng_qp *qp, unsigned how, uint64_t now);
-/* Sends what was posted to a queue pair. Returns true if all of it has gone to a process of this host;
- * false: the rest waits for eng_proto_ops.qp_kick() and a round. batch: more is posted soon. */
+/*
+ * Sends the requests posted to a queue pair. Returns true if all have left to a process of this
+ * host; false: the rest waits for eng_proto_ops.qp_kick() and a round. batch: more requests are
+ * posted soon.
+ */
 bool ibp_fast_post(struct eng_qp *qp, bool batch);
-/* dev_machine.fast and .finish: executes the usual messages of peer processes; the others of the same poll. */
+/* dev_machine.fast and .finish: execute the usual messages of peer processes; the other messages of
+ * the same poll. */
 int ibp_fast_poll(struct eng_dev *dev, bool *ret_whole);
 void ibp_fast_finish(struct eng_dev *dev, uint64_t now);
 /* Executes messages, in order and without a round, between two of ibp_receive() and ibp_transmit().

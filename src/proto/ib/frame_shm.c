@@ -43,7 +43,8 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	ibp_req_put(r, IBP_REQ_UNCHOSEN, false);
 	if (how != SHM_REACH_LOCAL)
 		return true;
-	/* An unreliable message is complete when it is in the ring, so its payload must be there, too. */
+	/* An unreliable request completes when its message is in the ring, so its payload must be
+	 * there, too. */
 	r->framing = &ibp_frame_shm;
 	r->fetches &= q->cls != WIRE_CLASS_UC;
 	r->mtu = 1u << (r->fetches ? IBP_UNIT_FETCH : IBP_UNIT_COPY);
@@ -51,7 +52,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	return true;
 }
 
-/* Returns true if the whole gather list is of one region, whose generation can stand for it. */
+/* Returns true if the whole gather list is in one region, whose generation can stand for it. */
 static bool one_region(struct ibp_qp *q)
 {
 	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
@@ -91,7 +92,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
-		ibp_activate(q); /* no event says when there is room */
+		ibp_activate(q); /* no event tells when the ring has room */
 		return NULL;
 	}
 	shm->lost = r < 0;
@@ -107,7 +108,8 @@ static uint32_t put_pieces(const struct ibp_qp *q, const struct wire_ib_packet *
 	struct ibp_pieces *to = (struct ibp_pieces *)shm->place.data;
 	uint32_t key = (shm->response ? p->rkey : shm->key) >> 8;
 
-	/* The memory of a request may be given back when its queue pair ends, so that has a generation as well. */
+	/* The application may free the memory of a request when its queue pair ends, so the queue
+	 * pair has a generation as well. */
 	to->generation[0].index = key % SHM_CHANNEL_GENERATIONS;
 	to->generation[1].index = (shm->response ? key : q->qp->qpn) % SHM_CHANNEL_GENERATIONS;
 	for (int i = 0; i < 2; i++)
@@ -202,7 +204,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 
 /* --- reading --- */
 
-/* Reads the place of the payload; every number once, from the copy. */
+/* Reads the place of the payload from the copy of the message, each number once. */
 static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint32_t *ret)
 {
 	struct {
@@ -233,7 +235,7 @@ static bool read_pieces(struct ibp_shm *shm, const uint8_t *at, size_t len, uint
 	return sum <= SHM_CHANNEL_MAX;
 }
 
-/* Reads the bytes behind the header. Returns false if they do not fit the opcode. */
+/* Reads the header fields behind the first words. Returns false if they do not fit the opcode. */
 static bool read_payload(struct ibp_shm *shm, uint8_t flags, struct wire_ib_packet *p)
 {
 	uint32_t len = shm->rx->len - SHM_CHANNEL_HEADER_BYTES;
@@ -301,7 +303,7 @@ static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 
 	eng_dev_held(port->dev);
 	port->dev->counters[ENG_C_local_fetches]++;
-	/* Before other bytes may be stored there, the generation ends. */
+	/* The generation ends before other bytes may be stored there. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (int i = 0; i < 2; i++)
 		if (chan->ops->generation(chan, shm->rx, shm->generation[i]) != shm->value[i])
@@ -356,7 +358,7 @@ static uint32_t unit(const struct ibp_qp *q)
 	return q->port->shm.unit;
 }
 
-/* --- again --- */
+/* --- asking again --- */
 
 void ibp_shm_plain(struct ibp_qp *q)
 {
@@ -382,7 +384,7 @@ static void flush(struct ibp_port *port)
 	port->chan->ops->flush(port->chan);
 }
 
-/* A message that was committed is the reader's. */
+/* A message that was committed belongs to the reader. */
 static bool holds(const struct ibp_port *port, const struct ibp_qp *q)
 {
 	(void)port;

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A message in the form of a datagram; its payload lies in no stage. */
+/* Set where a message comes as a datagram; its payload lies in no stage. */
 static inline struct link_rx ibp_shm_packet(const struct shm_message *m)
 {
 	struct link_rx rx = { .data = m->data, .len = m->len };
@@ -50,9 +50,9 @@ struct ibp_header {
 enum {
 	IBP_HEADER_SE = 1,
 	IBP_HEADER_ASK = 2,   /* the A bit */
-	IBP_HEADER_FETCH = 4, /* a struct ibp_pieces follows, not the payload */
-	IBP_HEADER_PLAIN = 8, /* the packets asked for again are to come with their payload */
-	IBP_HEADER_ACKS = 16, /* a Send that brings an acknowledgement along */
+	IBP_HEADER_FETCH = 4, /* the payload is not here: a struct ibp_pieces follows */
+	IBP_HEADER_PLAIN = 8, /* the packets that were asked for again are to carry their payload */
+	IBP_HEADER_ACKS = 16, /* a Send that carries an acknowledgement */
 };
 
 #define IBP_HEADER_WORDS 5
@@ -68,10 +68,11 @@ static inline void ibp_header_word(void *at, int i, uint64_t v)
 }
 
 /*
- * Writes and reads the header as little-endian words of 64 bits. at: aligned to 8 bytes. Loads are as wide as
- * the stores were, here and where the channel copies the words: a processor does not forward several stores to
- * one load before they have left its store buffer, and there they queue behind stores to lines that the peer
- * process has. That was a third of a sender's time.
+ * Writes and reads the header as little-endian words of 64 bits. at: aligned to 8 bytes. Loads are
+ * as wide as the stores were, here and where the channel copies the words: a processor does not
+ * forward several narrow stores to one wide load before they have left its store buffer, and there
+ * they queue behind stores to cache lines that the peer process holds. That was a third of a
+ * sender's time.
  */
 static inline void ibp_header_put(void *at, const struct ibp_header n)
 {
@@ -116,20 +117,22 @@ struct ibp_pieces {
 	} v[];
 };
 
-#define IBP_SHM_PIECES 136 /* more than a gather list and a page list can give */
+#define IBP_SHM_PIECES 136 /* more than a gather list and a page list can have */
 #define IBP_SHM_COPY 4096u /* up to here the payload is copied */
-#define IBP_SHM_WINDOW 4096u /* packets; the ring itself holds back */
-#define IBP_SHM_HEAVY 16u    /* of large ones: so much work may wait for the peer, and its answer */
+#define IBP_SHM_WINDOW 4096u /* packets in flight; the ring itself limits them */
+#define IBP_SHM_HEAVY 16u    /* of large messages: bounds the work that may wait for the peer, and
+                              * so the delay of its answer */
 #define IBP_UNIT_FETCH 18u   /* log2: 256 KiB */
-#define IBP_UNIT_COPY 15u   /* where everything is copied, so that the ring holds many */
+#define IBP_UNIT_COPY 15u   /* bytes per packet where everything is copied, so that the ring holds
+                             * many packets */
 
-/* Of a port: what is being sent and what is being received. */
+/* The state of a port: the message being sent and the message being received. */
 struct ibp_shm {
 	struct ut_stage stage; /* base NULL: the channel has no messages */
 	/* The packet being made: */
 	bool response;
-	bool lost;             /* the peer process is gone or stopped: as lost on the wire */
-	bool fetch;            /* its payload is named */
+	bool lost;             /* the peer process is dead or stopped: the packet counts as lost */
+	bool fetch;            /* the packet's payload is named */
 	bool say_plain;        /* the next packet carries IBP_HEADER_PLAIN */
 	uint32_t unpublished;      /* messages committed with `more` */
 	uint32_t key;          /* of the region that a request names */
@@ -137,7 +140,7 @@ struct ibp_shm {
 	bool quiet;            /* messages need not wake a sleeping reader */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
-	/* The message being received; plain and acks are false while a datagram is: */
+	/* The message being received. plain and acks are false while a datagram is. */
 	const struct shm_message *rx;
 	const uint8_t *data;      /* the payload, unless it is named */
 	bool plain;               /* IBP_HEADER_PLAIN */
@@ -154,14 +157,15 @@ extern const struct ibp_framing ibp_frame_shm;
 /* Returns 0, -ENOMEM, -EMFILE, ... */
 int ibp_shm_init(struct ibp_port *port);
 void ibp_shm_fini(struct ibp_port *port);
-/* Chooses the requester's framing, before it gives out its first PSN. Returns false if the channel
- * does not know yet: port->blocked, ask again in the next round. */
+/* Chooses the requester's framing, before its first PSN is used. Returns false if the channel does
+ * not know yet whether there is a local path: port->blocked, to be called again in the next round. */
 bool ibp_shm_choose(struct ibp_qp *q);
-/* Reads a message as a packet; the payload stays where it is. Returns false if it is none. */
+/* Reads a message as a packet; the payload stays where it is. Returns false if the message is
+ * malformed. */
 bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *m, struct wire_ib_packet *p);
 /* ibp_framing.place without its first arguments. */
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last);
-/* The peer process has asked for the packets up to the newest again, plain. */
+/* Repeats, plain, the packets up to the newest one: the peer process has asked for them. */
 void ibp_shm_plain(struct ibp_qp *q);
 
 #endif

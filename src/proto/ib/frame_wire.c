@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define ACK_BYTES 20u /* an acknowledgement on the wire */
-#define ASK_PAGES 512u /* fewer bytes are left to ut_stage_gather_user() */
+#define ASK_PAGES 512u /* gather lists with fewer bytes left are left to ut_stage_gather_user() */
 
-static const uint8_t zeros[8]; /* pad and room for the ICRC, the last piece of a packet */
+static const uint8_t zeros[8]; /* pad and room for the ICRC, as the last piece of a packet */
 
-#define IBP_PAGE 4096u /* the smallest there is */
+#define IBP_PAGE 4096u /* the smallest packet */
 
 uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload)
 {
@@ -44,9 +44,9 @@ static bool reliable(const struct ibp_qp *q)
 }
 
 /*
- * The receiver of a train finds the process that it is for by its first packet: the upper bits of a QPN name
- * that process. Unreliable services share no train: their requests
- * are complete when the train has left.
+ * The kernel gives a whole train to the process that its first packet is for: the upper bits of a
+ * QPN name that process. Unreliable services share no train, since their requests complete when the
+ * train has left.
  */
 static bool same_way(const struct ibp_port *port, const struct ibp_qp *q, const struct ibp_qp *with)
 {
@@ -71,8 +71,8 @@ static bool joins(const struct ibp_port *port, const struct ibp_qp *q, bool resp
 		packets = IBP_TRAIN_PACKETS;
 	if (bytes > IBP_TRAIN_BYTES)
 		bytes = IBP_TRAIN_BYTES;
-	/* An acknowledgement may ride behind requests; but a train whose memory
-	 * cannot be read must concern requests only, or answers only. */
+	/* An acknowledgement may follow requests; but a train whose memory cannot be read must
+	 * concern requests alone, or answers alone. */
 	if (response != t->response && (!response || size > 64))
 		return false;
 	return !t->closed && size <= t->seg && t->n < packets && t->len + size <= bytes &&
@@ -88,7 +88,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 
 	if (t->waiting || (t->n && !joins(port, q, response, size)))
 		ibp_train_flush(port);
-	/* The flush may have found a fault of this very QP. */
+	/* The flush may have found a fault of this very queue pair. */
 	if (t->waiting || eng_qp_state(q->qp) != before)
 		return NULL;
 	if (!t->n) {
@@ -102,7 +102,7 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	t->of[t->n] = q;
 	t->iov_at[t->n] = t->n_iov;
 	*max = IBP_IOV - t->n_iov;
-	return &t->iov[t->n_iov + 1]; /* the header comes first */
+	return &t->iov[t->n_iov + 1]; /* the header comes before the pieces */
 }
 
 /* Adds whole pages; adjoining ones are one span, so that many small buffers are few spans. */
@@ -138,7 +138,7 @@ static void put_icrc(const struct ibp_port *port, struct ibp_train *t, uint16_t 
 						     port->link->port, (uint16_t)i, at, size - 4));
 }
 
-/* The packet is in the stage up to its pad: pad, ICRC, and it belongs to the train. */
+/* The packet is in the stage up to its pad: adds pad and ICRC, and counts it to the train. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad)
 {
 	struct ibp_train *t = &port->train;
@@ -197,9 +197,9 @@ static void put_named(struct ibp_port *port, const struct wire_ib_packet *p, int
 }
 
 /*
- * Small messages are read at once, which in a thread of the application needs the kernel only for pages
- * that were not reached lately; and then nothing can fail any more. For long ones, whatever
- * their packets are, one question for the whole train is better.
+ * Small messages are read at once, which in a thread of the application needs the kernel only for
+ * pages that were not touched lately; then no fault is possible later. For long ones, whatever
+ * their packets, one question for the whole train is better.
  */
 static void begin_train(struct ibp_port *port, const struct wire_ib_packet *p, bool user)
 {
@@ -244,7 +244,7 @@ static void put_icrcs(const struct ibp_port *port, struct ibp_train *t, uint32_t
 		put_icrc(port, t, sport, i);
 }
 
-/* By plain loads: headers, payload in one piece (the rule for whole packets) and pad. */
+/* By plain loads: header, payload in one piece (the rule for whole packets) and pad. */
 static void copy_packet(const struct ibp_port *port, struct ibp_train *t, uint16_t sport,
 			uint32_t i, const struct iovec *v)
 {
@@ -255,7 +255,7 @@ static void copy_packet(const struct ibp_port *port, struct ibp_train *t, uint16
 		       v[1].iov_base, v[1].iov_len, v[2].iov_len - 4);
 }
 
-/* By plain loads, any number of pieces. Returns how many there were. */
+/* By plain loads, any number of pieces. Returns how many pieces were present. */
 static int copy_pieces(const struct ibp_port *port, struct ibp_train *t, uint16_t sport,
 		       uint32_t i, const struct iovec *v)
 {
@@ -286,9 +286,10 @@ static void fill_plainly(const struct ibp_port *port, struct ibp_train *t)
 }
 
 /*
- * May we load from the application's memory ourselves? It has just given us its requests, and if
- * this is its own thread, no page of them goes between the question and the copy unless it
- * takes away what is in use. A responder's memory and the background thread leave it to the kernel.
+ * Returns true if this thread may load from the application's memory itself. Requests were just
+ * posted, and if this thread posted them, none of their pages is unmapped between the question and
+ * the copy, except by a program that unmaps memory in use. A responder's memory, and the background
+ * thread, leave it to the kernel.
  */
 static bool plain(struct ibp_train *t)
 {
@@ -296,7 +297,7 @@ static bool plain(struct ibp_train *t)
 			    ut_stage_may_load(&t->stage, t->spans, t->n_spans));
 }
 
-/* Copies the pieces into the stage and puts the ICRCs; returns the bytes that arrived. */
+/* Copies the pieces into the stage and puts the ICRCs. Returns the bytes that could be read. */
 static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 {
 	ssize_t r;
@@ -311,10 +312,8 @@ static size_t fill(const struct ibp_port *port, struct ibp_train *t)
 	return r < 0 ? 0 : (size_t)r;
 }
 
-/*
- * Packet `bad` could not be read: it and the packets of its queue pair behind it do not leave, but those of other queue
- * pairs do.
- */
+/* Packet `bad` could not be read: it and the packets of its queue pair behind it are dropped; those
+ * of other queue pairs leave. */
 static void keep_behind(struct ibp_train *t, uint32_t bad)
 {
 	const struct ibp_qp *q = t->of[bad];
@@ -382,7 +381,7 @@ static void part(struct ibp_port *port, size_t good)
 	put_icrcs(port, t, bad);
 	if (put_out(port, bad, bad * t->seg) == 0)
 		keep_behind(t, bad);
-	/* Last, since the QP may fail and flush trains of its own. */
+	/* Last, since the queue pair may fail and flush trains of its own. */
 	if (response)
 		ibp_resp_fault(faulty, psn);
 	else
@@ -413,7 +412,8 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
 	if (!holds(port, q))
 		return;
 	ibp_train_flush(port);
-	/* What waits for the socket is sealed by its place; those of others keep theirs. */
+	/* Packets that wait for the socket keep their place; those of other queue pairs keep
+	 * theirs. */
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->of[i] == q)
 			t->of[i] = NULL;
@@ -423,17 +423,16 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
 		empty(t);
 }
 
-/* --- the door --- */
+/* --- checks of datagrams --- */
 
-#define ID_WINDOW 4096u /* a running identification may skip so many */
+#define ID_WINDOW 4096u /* so many identifications may be skipped by a counter */
 #define ID_STRIKES 8
 
 /*
- * The identification of an IPv4 header is covered but not visible, so the check
- * solves for it, and any one that fits would leave only half of the ICRC's
- * strength. A connected peer does one of two things: it numbers from 0 in
- * each train, as we do, or lets one counter run. A value that fits neither counts
- * as damage, unless many follow one another.
+ * The ICRC covers the identification of an IPv4 header, which a UDP socket does not show. So the
+ * check solves for it, and accepting any solution would leave half of the ICRC's strength. A
+ * connected peer does one of two things: it numbers from 0 in each train, as this port does, or it
+ * has one counter. A value that fits neither counts as damage, unless many follow one another.
  */
 static bool plausible(struct ibp_qp *q, uint16_t id)
 {

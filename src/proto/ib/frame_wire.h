@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The framing of datagrams. Packets of equal size to one process leave in a single system call (UDP GSO
- * on the real link): a train, of one queue pair or of many.
+ * The framing of datagrams. Packets of equal size to one process leave in a single system call (UDP
+ * GSO on the real link): a train, of one queue pair or of many.
  *
- * What is small is put together at once. Else headers are written beside the train and payload is only
- * named; the flush then copies both into the stage with one gathering call, however many packets and
- * pieces there are, computes the ICRCs over what really leaves, and sends. So each payload byte is
- * copied once before the kernel's own copy, and a buffer that the application changes or unmaps
- * meanwhile cannot make a packet whose ICRC is wrong.
+ * Small packets are put together at once. Else headers are written beside the train and payload is
+ * only named; the flush then copies both into the stage with one gathering call, however many
+ * packets and pieces there are, computes the ICRCs over the copy, and sends it. So each payload
+ * byte is copied once before the kernel's own copy, and a buffer that the application changes or
+ * unmaps meanwhile cannot make a packet whose ICRC is wrong.
  *
  * Received payload is placed by place.h.
  */
@@ -26,23 +26,23 @@
 #define IBP_SPANS 8
 #define IBP_IOV 1000 /* below IOV_MAX with room for one header */
 
-/* Packets that leave in one send: equal sizes, one way, the last may be shorter. */
+/* Packets that leave in one send: of equal size, on one path; the last may be shorter. */
 struct ibp_train {
 	struct ut_stage stage; /* packets, then 64 bytes of scratch for small results */
 	struct ibp_path path;
-	struct wire_icrc_memo memo[2]; /* of the path: of acknowledgements, and of others */
+	struct wire_icrc_memo memo[2]; /* the path's flow: of acknowledgements, and of other packets */
 	uint32_t len, seg, n;
-	uint16_t sport; /* of what is ready */
+	uint16_t sport; /* of the packets that are ready */
 	bool closed, user, response;
-	bool ready;   /* all of it is in the stage with its ICRCs, nothing is only named */
-	bool waiting; /* filled in and checked, but the socket was full */
+	bool ready;   /* all packets are in the stage with their ICRCs */
+	bool waiting; /* the packets are ready, but the socket was full */
 	int n_iov;
 	struct iovec iov[IBP_IOV + 24];
-	/* Pages of application memory in it, what touches in one piece; n_spans > IBP_SPANS: too
-	 * many. */
+	/* Pages of application memory in the train, adjoining ones in one span; n_spans >
+	 * IBP_SPANS: too many to list. */
 	int n_spans;
 	struct iovec spans[IBP_SPANS];
-	/* Of each packet: its queue pair (NULL: one that is gone), its PSN, its first piece. */
+	/* Of each packet: its queue pair (NULL: destroyed), its PSN, its first piece. */
 	struct ibp_qp *of[IBP_TRAIN_PACKETS];
 	uint32_t psn[IBP_TRAIN_PACKETS];
 	int iov_at[IBP_TRAIN_PACKETS];
@@ -54,23 +54,24 @@ extern const struct ibp_framing ibp_frame_wire;
 /* Returns 0, -ENOMEM, -EMFILE, ... */
 int ibp_train_init(struct ibp_port *port);
 void ibp_train_fini(struct ibp_port *port);
-/* What is in the train leaves. A packet that cannot be read from memory is told to its requester or
- * responder; the socket may be full: then train.waiting. */
+/* Sends the train. Requester or responder is told of a packet whose memory cannot be read. If the
+ * socket is full, train.waiting is set. */
 void ibp_train_flush(struct ibp_port *port);
-/* The queue pair goes: what was added of it leaves now or, if the socket is full, without it. */
+/* The queue pair is being destroyed: its packets in the train leave now or, if the socket is full,
+ * lose their queue pair. */
 void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q);
-/* Returns the place of a request of `size` bytes that can be put together in the stage at once, behind
- * others that were; or NULL. ibp_train_add() follows, or nothing. */
+/* Returns the place for a request of `size` bytes that can be put together in the stage at once,
+ * behind others that were; or NULL. Nothing but ibp_train_add() may follow. */
 uint8_t *ibp_train_room(struct ibp_port *port, struct ibp_qp *q, uint32_t size);
-/* Such a packet is complete up to its pad: adds pad and ICRC. */
+/* Adds pad and ICRC to a packet that is complete up to its pad. */
 void ibp_train_add(struct ibp_port *port, uint8_t *at, size_t len, unsigned pad);
-/* 64 bytes of the train's stage for results to scatter; returns their offset. */
+/* Returns the offset of 64 bytes of the train's stage, from where results are scattered. */
 size_t ibp_scratch(struct ibp_port *port, uint8_t **ret);
 /* Returns the size of a packet on the wire. */
 uint32_t ibp_packet_size(const struct wire_ib_shape *shape, uint32_t payload);
 
-/* Returns true if the invariant CRC is right; else counts. q: the connected queue pair that the datagram is for,
- * or NULL. */
+/* Returns true if the invariant CRC is right; else counts it. q: the connected queue pair that the
+ * datagram is for, or NULL. */
 bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx);
 
 #endif

@@ -23,15 +23,16 @@ struct wire_ib_packet;
 
 struct ibp_framing {
 	/*
-	 * Begins a packet of `size` bytes (BTH to ICRC). Returns the place for the pieces of its payload
-	 * and in *max their number, or NULL if there is no room: the caller keeps its state and comes
-	 * back. Making room may find a fault in what was added before, and fail the queue pair.
+	 * Begins a packet of `size` bytes (BTH to ICRC). Returns the place for the pieces of its
+	 * payload and in *max their number, or NULL if there is no room: the caller keeps its state
+	 * and calls again later. Making room may find a fault in packets that were added before,
+	 * and fail the queue pair.
 	 */
 	struct iovec *(*begin)(struct ibp_qp *q, bool response, uint32_t size, int *max);
 	/* Adds the packet that was begun last, with n pieces of payload; user: they are application
 	 * memory. Returns 0, or -EFAULT: they were read at once, and could not be. */
 	int (*end)(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user);
-	/* What was added leaves. */
+	/* Sends the packets that were added. */
 	void (*flush)(struct ibp_port *port);
 	/* Returns true if a packet of this queue pair was added and has not left. */
 	bool (*holds)(const struct ibp_port *port, const struct ibp_qp *q);
@@ -42,12 +43,13 @@ struct ibp_framing {
 	 * copy would not help. *ret_busy: the peer has taken something since the last call. */
 	bool (*unread)(struct ibp_qp *q, bool *ret_busy);
 
-	/* The rest is about the packet that has come and is looked at (port->arrived). */
+	/* The other slots are about the packet that has come and is being processed
+	 * (port->arrived). */
 
-	/* Returns true if it is intact and comes from the peer, in its partition (IBTA 9.6.1); else
-	 * counts why not. */
+	/* Returns true if the packet is intact and comes from the peer, in its partition (IBTA
+	 * 9.6.1); else counts the reason. */
 	bool (*admits)(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
-	/* Bytes of each packet of its message but the last. */
+	/* Returns the bytes of each packet of its message but the last. */
 	uint32_t (*unit)(const struct ibp_qp *q);
 	/*
 	 * Puts its payload, which lies at `off` of the receive stage or elsewhere, into application

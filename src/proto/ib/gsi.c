@@ -18,7 +18,7 @@
 _Static_assert(WIRE_QPN_GSI == ENG_GSI_QPN && WIRE_QKEY_GSI == ENG_GSI_QKEY &&
 	       WIRE_MAD_BYTES == ENG_GSI_BYTES && WIRE_PKEY_DEFAULT == ENG_PKEY_DEFAULT, "two names of the same");
 
-/* Not one that a manager could be asked for: service IDs that begin with 2 are the operating
+/* Returns true if a manager can be asked for it: service IDs that begin with 2 are the operating
  * system's own (IBTA annex A3). */
 #define GSI_SERVICE 0x02646170706c6501ull
 
@@ -44,7 +44,7 @@ static size_t build(const struct ibp_port *port, const struct ibp_gsi_entry *e,
 	return n + WIRE_ICRC_LEN;
 }
 
-/* False when the socket is full. */
+/* Sends one MAD. Returns false if the socket is full. */
 static bool send_oldest(struct ibp_port *port)
 {
 	struct ibp_gsi *g = &port->gsi;
@@ -90,7 +90,7 @@ int ibp_gsi_send(struct eng_dev *dev, const struct eng_av *av, const uint8_t mad
 		g->queue = ut_calloc(GSI_QUEUE, sizeof(*g->queue));
 	if (!g->queue)
 		return -EAGAIN;
-	/* A program that closes ten thousand connections has more MADs than fit. */
+	/* A program that closes ten thousand connections queues more MADs than fit. */
 	if (g->tail - g->head == GSI_QUEUE && !send_oldest(port))
 		return -EAGAIN;
 	e = &g->queue[g->tail++ % GSI_QUEUE];
@@ -105,10 +105,10 @@ void ibp_gsi_fini(struct ibp_port *port)
 	port->gsi = (struct ibp_gsi){ 0 };
 }
 
-/* --- the application's part --- */
+/* --- QP1 of the application --- */
 
-/* The valid GID of the least address above `after` (NULL: of all). In this order processes that
- * want the same addresses cannot each get some of them. */
+/* Returns the valid GID of the least address above `after` (NULL: of all). Claims in this order, so
+ * two processes that want the same addresses do not each get some of them. */
 static const uint8_t *next_addr(struct ibp_port *port, const uint8_t *after)
 {
 	const uint8_t *best = NULL;
@@ -214,7 +214,7 @@ void ibp_gsi_receive(struct ibp_port *port, const struct wire_ib_packet *p,
 
 	if (!acceptable(port, p) || !ibp_icrc_matches(port, NULL, rx))
 		return;
-	/* The user may end queue pairs: payload that came for them before is placed first. */
+	/* The manager may end queue pairs: payload that came for them before is placed first. */
 	ibp_place_settle(port);
 	if (!user || wire_get_MAD_mgmt_class(p->payload) != user->mgmt_class) {
 		to_application(port, p, rx);

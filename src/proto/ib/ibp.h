@@ -26,11 +26,11 @@ struct ibp_config {
 	struct link *link;
 	struct shm_channel *chan; /* to the processes of this host; shm_channel_none without any */
 	uint64_t seed;
-	uint32_t window_bytes;  /* most a QP has in flight; 0 = from link->rx_window */
+	uint32_t window_bytes;  /* window limit in packets; 0 = from link->rx_window */
 	uint32_t mtu_max;       /* active MTU in bytes, 256..4096 */
 	bool rate_control;      /* react to CNPs (off on loopback) */
-	/* A path without GRH, which RoCE has no meaning for, leads to this port
-	 * itself instead of being refused. */
+	/* A path without GRH, which has no meaning on RoCE, leads to this port itself instead of
+	 * being refused. */
 	bool no_grh_is_self;
 	const struct gsi_user *gsi; /* or NULL: no class has a manager */
 };
@@ -39,27 +39,29 @@ struct ibp_config {
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg);
 void ibp_port_fini(struct eng_dev *dev);
 
-/* n received datagrams (BTH .. ICRC), as one link->recv() gave them. Anything may
- * be in them. Nothing of them is looked at after the return. */
+/* Executes n received datagrams (BTH .. ICRC), as one link->recv() gave them. They may hold any
+ * bytes, and are not accessed after the return. */
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);
 /* The same of messages of the channel; the caller releases them. */
 void ibp_receive_messages(struct eng_dev *dev, const struct shm_message *m, int n, uint64_t now);
-/* Takes in what the channel has, and releases it. Returns how many messages. */
+/* Executes the messages that the channel has, and releases them. Returns their number. */
 int ibp_poll_messages(struct eng_dev *dev, uint64_t now);
-/* The kernel reported that packets to this address are refused. */
+/* The kernel has reported that packets to this address are refused. */
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now);
 /*
  * Takes posted work, fires timers, sends what may be sent, acknowledgements
  * as acks says; bounded work per call. Returns the packets sent.
  */
 int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks);
-/* Acknowledgements are waiting for a ride, or have left quietly. */
+/* Returns true if acknowledgements wait for a request to go along with, or have left without a
+ * wake-up. */
 bool ibp_acks_pending(struct eng_dev *dev);
-/* They leave, and nothing else. Not for ENG_ACKS_LATER. dev->lock held. */
+/* Sends these acknowledgements, and nothing else. Not for ENG_ACKS_LATER. Called with dev->lock
+ * held. */
 void ibp_acknowledge(struct eng_dev *dev, enum eng_acks how);
-/* Work is left that needs no event from outside (a send budget was used up). */
+/* Returns true if work is left that needs no event from outside (a send budget was used up). */
 bool ibp_busy(struct eng_dev *dev);
-/* The next deadline in ns of the caller's clock, or UT_NEVER. */
+/* Returns the next deadline in ns of the caller's clock, or UT_NEVER. */
 uint64_t ibp_deadline(struct eng_dev *dev);
 
 #endif

@@ -25,7 +25,7 @@ struct ibp_path {
 	bool valid;
 };
 
-/* The addresses of a packet that has come, as the headers below its BTH state them. */
+/* The addresses of a packet that has come, from the headers below its BTH. */
 struct ibp_arrival {
 	const uint8_t *src, *dst; /* IP addresses, or GIDs of the GRH */
 	uint16_t slid, dlid;
@@ -38,7 +38,7 @@ struct ibp_arrival {
  * -ENODATA: no such GID. Called with dev->lock held.
  */
 int ibp_path_set(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av, uint16_t sport);
-/* Its two constructors. */
+/* The same for each link layer. */
 int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		      uint16_t sport);
 int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av);
@@ -74,7 +74,7 @@ static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, c
 
 /* The UDP source port of a connected QP pair, symmetric (kernel formula). */
 uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);
-/* That of datagrams, which depends on the sender's QPN alone (kernel formula). */
+/* The UDP source port of datagrams, which depends on the sender's QPN alone (kernel formula). */
 static inline uint16_t ibp_datagram_sport(uint32_t qpn)
 {
 	return (uint16_t)(0xc000 + (uint32_t)(qpn * 0x61c88647u) / (1u << 18));

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* Bytes from which on it pays. */
+/* Bytes from which on plain stores pay. */
 #define IBP_PUT_BYTES 8192u
 #define IBP_KEEP_BYTES 16384u
 #define IBP_KEEP_SHORTS 8u
@@ -29,7 +29,8 @@ static bool follows(const struct ibp_placing *w, const struct ibp_qp *q, bool re
 	       w->n_from < IBP_PLACE_FROM;
 }
 
-/* The destinations alone, what adjoins in one piece but for the last: its bytes come last. */
+/* Lists the destinations alone, adjoining ones in one piece, except the last piece: its bytes come
+ * last. */
 static int destinations(const struct ibp_placing *w, struct iovec *to)
 {
 	int n = 0;
@@ -48,7 +49,7 @@ static int destinations(const struct ibp_placing *w, struct iovec *to)
 	return n;
 }
 
-/* What waits is the payload of the train that the link has kept, all of it. */
+/* The payload that waits is that of the train that the link has kept, all of it. */
 static bool whole(const struct ibp_placing *w, const struct link *l)
 {
 	size_t end = l->kept_off + l->kept_len;
@@ -57,7 +58,8 @@ static bool whole(const struct ibp_placing *w, const struct link *l)
 	       w->end <= end && end - w->end <= sizeof(w->sink);
 }
 
-/* Places from the link's own buffers, headers included, which is quickest. Returns false if that is not possible. */
+/* Places from the link's own buffers, headers included, which is quickest. Returns false if that is
+ * not possible. */
 static bool take(struct ibp_placing *w, struct link *l)
 {
 	struct iovec iov[IBP_PLACE_IOV + 2];
@@ -72,8 +74,8 @@ static bool take(struct ibp_placing *w, struct link *l)
 	return l->ops->take(l, iov, n) == 0;
 }
 
-/* Whole packets: the scattering read of a stage begins inside a page for each and takes half as
- * long again as the other call. Which says nothing about why it failed. */
+/* Places whole packets: the scattering read of a stage begins inside a page for each and takes half
+ * as long again as this call, which does not say why it failed. */
 static bool put(const struct ibp_placing *w, size_t len)
 {
 	struct iovec to[IBP_PLACE_IOV];
@@ -82,7 +84,7 @@ static bool put(const struct ibp_placing *w, size_t len)
 	       ut_reach_put(w->from, w->n_from, to, destinations(w, to)) == 0;
 }
 
-/* In a thread of the application, and the headers go to the sink. */
+/* By plain stores, in a thread of the application; the headers go to the sink. */
 static bool store(struct ibp_placing *w, struct ut_stage *st)
 {
 	struct iovec to[IBP_PLACE_IOV];
@@ -99,8 +101,8 @@ void ibp_place_drop(struct ibp_port *port)
 	port->placing.n = port->placing.n_from = 0;
 }
 
-/* Long trains follow one another, with the first packet of each message between them, which is longer
- * than the next and travels alone. A thread that may store does not ask the kernel. */
+/* Long trains follow one another, with the first packet of each message between them, which is
+ * longer than the next and travels alone. A thread that may store does not ask the kernel. */
 static void expect(struct ibp_placing *w, struct link *l, size_t len)
 {
 	if (len >= IBP_KEEP_BYTES)
@@ -110,7 +112,7 @@ static void expect(struct ibp_placing *w, struct link *l, size_t len)
 	l->keep = w->trains_awaited && !l->rx_stage->pages_checked_at;
 }
 
-/* Places what waits. Returns 0 or -EFAULT. */
+/* Places the payload that waits. Returns 0 or -EFAULT. */
 static int run(struct ibp_port *port)
 {
 	struct ibp_placing *w = &port->placing;
@@ -145,8 +147,8 @@ void ibp_place_settle(struct ibp_port *port)
 			       psn_add(q->conn.resp.epsn, IBP_PSN_MASK));
 }
 
-/* A message that has lost a part must not end as if it were whole, and a QP that
- * failed over its other direction has nothing more to receive. */
+/* A message that has lost a part must not complete as if it were whole, and a queue pair that
+ * failed as a requester receives nothing more. */
 static int make_room(struct ibp_qp *q, bool request)
 {
 	struct ibp_placing *w = &q->port->placing;
@@ -163,7 +165,7 @@ int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int
 	struct ut_stage *st = q->port->link->rx_stage;
 	struct ibp_placing *w = &q->port->placing;
 
-	/* A small message of its own, with nothing to wait for. */
+	/* A small message of its own, behind which no payload waits. */
 	if (last && len && request && !w->q && st->pages_checked_at)
 		return ut_stage_scatter_user(st, off, iov, ut_stage_tail(iov, n)) == (ssize_t)len ? 0 : -EFAULT;
 	if (w->q && !follows(w, q, request, off) && make_room(q, request) < 0)

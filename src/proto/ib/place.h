@@ -21,23 +21,23 @@ struct ut_stage;
 #define IBP_PLACE_IOV 512
 #define IBP_PLACE_FROM 64
 
-/* Payload of one queue pair that waits to be placed: contiguous in the receive stage but for the headers in
- * between. */
+/* Payload of one queue pair that waits to be placed: contiguous in the receive stage but for the
+ * headers in between. */
 struct ibp_placing {
 	struct ibp_qp *q; /* NULL: nothing waits */
 	bool request;     /* of a request: the responder places it */
 	size_t start, end;
 	int n, n_from;
-	struct iovec iov[IBP_PLACE_IOV];   /* what is dropped goes into the sink */
-	struct iovec from[IBP_PLACE_FROM]; /* without what is dropped */
+	struct iovec iov[IBP_PLACE_IOV];   /* destinations; the headers between go into the sink */
+	struct iovec from[IBP_PLACE_FROM]; /* sources, without the headers */
 	uint8_t sink[128];
-	unsigned trains_awaited; /* so many trains that are not long, until none are expected any more */
+	unsigned trains_awaited; /* so many short trains, and no long ones are expected any more */
 };
 
 /* ibp_framing.place of the wire: from the receive stage. */
 int ibp_place(struct ibp_qp *q, bool request, size_t off, struct iovec *iov, int n, uint32_t len,
 	      bool last);
-/* What waits is placed; a fault fails its queue pair. */
+/* Places the payload that waits; a fault fails its queue pair. */
 void ibp_place_settle(struct ibp_port *port);
 /* Drops the payload that waits. */
 void ibp_place_drop(struct ibp_port *port);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * A port of the transport machine: the door where packets are checked before
- * they meet a QP (IBTA 9.6.1), and the round in which QPs may send.
- */
+/* A port of the transport machine: the checks of packets before they meet a queue pair (IBTA
+ * 9.6.1), and the round in which queue pairs may send. */
 #include "proto/ib/port.h"
 
 #include "engine/gid.h"
@@ -23,12 +21,12 @@
 #include <string.h>
 
 #define MULTICAST_QPN 0xffffffu
-/* Sent per ibp_transmit(), so that receiving gets its turn: some 0.1 ms. */
+/* Packets sent per ibp_transmit(), so that receiving gets its turn: some 0.1 ms. */
 #define ROUND_PACKETS 256u
 #define ROUND_BYTES (256u << 10)
 #define TURN_PACKETS 64u   /* per QP and turn */
 
-/* --- the door --- */
+/* --- checks of packets --- */
 
 static uint8_t wire_type(enum ibv_qp_type t)
 {
@@ -115,7 +113,8 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 		ibp_resp_receive(q, p, rx);
 }
 
-/* Takes the acknowledgement that came along with a request. Returns false if the queue pair has stopped by it. */
+/* Takes the acknowledgement that came along with a request. Returns false if the queue pair has
+ * stopped by it. */
 static bool take_ack(struct ibp_qp *q)
 {
 	const struct ibp_shm *shm = &q->port->shm;
@@ -219,8 +218,8 @@ int ibp_poll_messages(struct eng_dev *dev, uint64_t now)
 
 void ibp_unreachable(struct eng_dev *dev, const struct link_err *err, uint64_t now)
 {
-	/* A peer may bind its port a moment after it told us its address, so a
-	 * refusal is no verdict: the retry counter decides. */
+	/* A peer may bind its UDP port a moment after it told its address, so a refusal decides
+	 * nothing: the retry counter does. */
 	(void)now;
 	ut_debug("%s: the kernel reports error %d for a peer", dev->name, err->error);
 }
@@ -271,9 +270,9 @@ static void give_turn(struct ibp_qp *q)
 	if (!q->conn.resp.ack_due)
 		return;
 	/*
-	 * It goes right behind the requests just sent: a peer that receives an answer counts on the room that the
-	 * acknowledgement makes in its send queue. Else it waits on the list, as a short packet ends a
-	 * train; a ring has no trains.
+	 * The acknowledgement leaves right behind the requests just sent: a peer that receives an
+	 * answer counts on the room that the acknowledgement makes in its send queue. Else it waits
+	 * on the list, since a short packet ends a train; a ring has no trains.
 	 */
 	if (port->sent != before ||
 	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.framing == &ibp_frame_shm || ut_list_empty(&port->active))))
@@ -288,7 +287,8 @@ static void send_acks(struct ibp_port *port, bool quiet)
 
 	port->shm.quiet = quiet;
 
-	/* Packets that leave to make room may end any queue pair, and its place on the list with it. */
+	/* Packets that leave to make room may end any queue pair, and its place on the list with
+	 * it. */
 	while (!port->blocked && (n = ut_list_pop(&port->acks)))
 		ibp_resp_ack(ut_container(n, struct ibp_qp, conn.acks));
 	port->shm.quiet = false;

@@ -25,8 +25,8 @@
 
 #include <string.h>
 
-#define IBP_MESSAGES 64 /* of the channel, in one poll */
-#define IBP_FAST_MESSAGES 16 /* in one that makes no round */
+#define IBP_MESSAGES 64 /* messages taken of the channel in one poll */
+#define IBP_FAST_MESSAGES 16 /* in a poll that makes no round */
 
 struct ibp_port {
 	struct eng_dev *dev;
@@ -36,32 +36,34 @@ struct ibp_port {
 	struct ut_rng rng;
 	struct ut_heap timers;
 	struct ut_list active, acks;
-	/* Up to here the queue pairs on `active` may coalesce (NULL: none is judged); posts that coalesce now. */
+	/* `active` up to here: queue pairs that may coalesce (NULL: none is judged); the number of
+	 * their posts. */
 	struct ut_list *judged;
 	uint32_t coalescing;
 	struct ut_list unarmed; /* connections whose timer waits for a round, which knows the time (fast.h) */
-	const struct ibp_framing *arrived; /* of the packet that is looked at */
+	const struct ibp_framing *arrived; /* of the packet being processed */
 	struct ibp_train train;
 	struct ibp_placing placing;
 	struct ibp_shm shm;
 	struct ibp_forwards forwards;
 	struct ibp_gsi gsi;
-	/* Messages of one poll of the channel; of the last one on the fast path, those that need the time. */
+	/* The messages of one poll of the channel; of the last message of the fast path, the state
+	 * that needs the time. */
 	struct shm_message messages[IBP_MESSAGES];
 	const struct shm_message *left;
 	int n_left;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
-	bool blocked;       /* the socket or a ring is full until the next call */
-	enum eng_acks manner; /* of acknowledging, now */
+	bool blocked;       /* the socket or a ring is full: nothing leaves until the next call */
+	enum eng_acks manner; /* when the current call acknowledges */
 };
 
 enum ibp_message { IBP_NONE, IBP_SEND, IBP_WRITE };
 
-/* The send queue's cursor. */
+/* The cursor of the send queue. */
 struct ibp_send {
 	uint32_t cur, pkt; /* next packet to send: ring index, number inside */
-	bool begun;        /* the oldest request only waits for the choice of frame_shm.h */
+	bool begun;        /* the oldest request waits only for frame_shm.h to choose a framing */
 };
 
 /* The message being received. */
@@ -69,7 +71,7 @@ struct ibp_recv {
 	enum ibp_message message;
 	bool have_rwqe;
 	bool skipping;  /* UC: message given up, waiting for the next first packet */
-	uint64_t offset;      /* bytes of it that are placed */
+	uint64_t offset;      /* bytes of the message that are placed */
 	uint64_t va;          /* of a WRITE */
 	uint32_t rkey, length;
 	struct eng_pd *pd;    /* the QP's or the SRQ's */
@@ -79,8 +81,8 @@ struct ibp_recv {
 	struct eng_rwqe *rwqe; /* room for max_sge entries */
 };
 
-/* The fields that a small message within a host needs lie together: of a thousand queue pairs few lines are in the
- * nearest cache. */
+/* The fields that a small message within a host needs are adjacent: with a thousand queue pairs few
+ * of their lines are in the nearest cache. */
 struct ibp_qp {
 	struct eng_qp *qp;
 	struct ibp_port *port;
@@ -100,7 +102,7 @@ static inline struct ibp_qp *ibp_qp(struct eng_qp *qp)
 	return eng_qp_proto(qp);
 }
 
-/* The cursor of the send queue has moved. */
+/* To be called when the cursor of the send queue has moved. */
 static inline void ibp_req_moved(struct ibp_qp *q)
 {
 	struct ibp_req *r = &q->conn.req;

@@ -15,7 +15,7 @@ static bool may_ask(const struct ibp_qp *q)
 	       (q->qp->type == IBV_QPT_RC || q->qp->type == IBV_QPT_XRC_SEND);
 }
 
-/* An empty message under the PSN before the oldest that is not acknowledged. */
+/* Sends an empty message under the PSN before the oldest that is not acknowledged. */
 static int ask(struct ibp_qp *q)
 {
 	struct wire_ib_packet p = {
@@ -32,7 +32,7 @@ static int ask(struct ibp_qp *q)
 	return 0;
 }
 
-/* Finds a queue pair by both numbers: one of them may be of another one by now. */
+/* Finds a queue pair by both numbers: a QPN may belong to another queue pair by now. */
 static struct ibp_qp *find(struct eng_dev *dev, uint32_t qpn, uint32_t peer)
 {
 	struct eng_qp *qp;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Probes of silent connections. Silence says nothing about the peer: an end that only awaits messages would wait for a
- * dead one for ever. A request that was acknowledged already may always be sent again: the
- * responder acknowledges a duplicate and does nothing else (IBTA 9.7.5.1.1, C9-105), so any adapter
- * answers, and a host without one refuses the datagram.
+ * Probes of silent connections. Silence says nothing about the peer: an end that only awaits
+ * messages would wait for a dead peer for ever. A request that was acknowledged already may always
+ * be sent again: the responder acknowledges a duplicate and does nothing else (IBTA 9.7.5.1.1,
+ * C9-105). So any adapter answers, and a host without one refuses the datagram.
  */
 #ifndef PROTO_IB_PROBE_H
 #define PROTO_IB_PROBE_H
@@ -13,9 +13,9 @@
 struct eng_dev;
 
 /*
- * For the watch of a connection of `qpn` to `peer`. Returns 1 if something of the peer has come after
- * `since`; 0: the peer is asked for a sign of life, which leaves with the next transmit; -ENOENT,
- * -EOPNOTSUPP (type or state), -EAGAIN: it cannot be asked. Called with dev->lock held.
+ * For the watch of a connection of `qpn` to `peer`. Returns 1 if a packet of the peer has come
+ * after `since`; 0: a probe leaves with the next transmit; -ENOENT, -EOPNOTSUPP (type or state),
+ * -EAGAIN: no probe can be sent. Called with dev->lock held.
  */
 int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
 /* The peer process is dead: a connected queue pair goes to ERR, its requests complete. */

@@ -64,8 +64,8 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
-/* A peer must not fail because this queue pair ends: executed requests are acknowledged, by the wire if it is not known yet
- * whether there is a local path. */
+/* The peer must not fail because this queue pair ends: executed requests are acknowledged, by the
+ * wire if it is not known yet whether there is a local path. */
 static void acknowledge_and_stop(struct ibp_qp *q)
 {
 	bool leaving = q->port->link->leaving;
@@ -120,7 +120,8 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* Within a host there are no paths to spread flows over, and only packets of one source port share a train. */
+/* Within a host there are no parallel paths to spread flows over, and only packets of one source
+ * port share a train. */
 static void choose_port(struct ibp_qp *q)
 {
 	struct eng_dev *dev = q->port->dev;
@@ -137,7 +138,7 @@ static void take_address(struct ibp_qp *q)
 	struct ibv_qp_attr *a = &q->qp->attr;
 	struct eng_av av;
 
-	ibp_train_flush(q->port); /* its packets take the old path */
+	ibp_train_flush(q->port); /* its packets keep the old path */
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
@@ -172,7 +173,7 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 
 	eng_dev_held(qp->dev);
 	if (from == IBV_QPS_RTS)
-		eng_generation_end(qp->dev, qp->qpn); /* it is exported with the rights it had */
+		eng_generation_end(qp->dev, qp->qpn); /* the key is exported with the rights it had */
 	if (mask & IBV_QP_AV)
 		take_address(q);
 	if (mask & IBV_QP_PKEY_INDEX)
@@ -188,7 +189,7 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 	} else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT) {
 		ibp_resp_reset(q);
 	} else if (to == IBV_QPS_RTS) {
-		if (from == IBV_QPS_SQE) /* numbers go on where they were */
+		if (from == IBV_QPS_SQE) /* PSNs continue where they were */
 			qp->attr.sq_psn = q->conn.req.psn_next;
 		if (from == IBV_QPS_RTR || from == IBV_QPS_SQE)
 			ibp_req_reset(q);

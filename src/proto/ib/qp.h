@@ -8,11 +8,11 @@
 
 /* Stops timers and takes the queue pair off all lists. */
 void ibp_qp_stop(struct ibp_qp *q);
-/* The queue pair fails: sentence, state, event (raise); the receive in work ends with an error, the rest is
- * flushed. */
+/* The queue pair fails: logs the sentence, changes state, raises the event (raise); the receive in
+ * work ends with an error, the other requests are flushed. */
 void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, bool raise,
 		  struct eng_why *why);
-/* The same for a fault of the sending side: a receive in work is flushed. */
+/* The same for a fault of the requester: a receive in work is flushed. */
 void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
 		    struct eng_why *why);
 /* Ends a taken receive with an error, if there is one. */

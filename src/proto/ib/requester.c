@@ -48,8 +48,8 @@ void ibp_req_reset(struct ibp_qp *q)
 void ibp_req_arm(struct ibp_qp *q, uint64_t delay)
 {
 	q->conn.req.deadline = delay ? q->port->now + delay : UT_NEVER;
-	/* Only earlier deadlines move the timer; later ones are found out when
-	 * it fires, so that an acknowledgement costs no heap operation. */
+	/* Only earlier deadlines move the timer; a later one is found when the timer fires, so that
+	 * an acknowledgement costs no heap operation. */
 	if (delay && (!ut_timer_queued(&q->conn.req.timer) || q->conn.req.timer.at > q->conn.req.deadline))
 		ut_timer_set(&q->port->timers, &q->conn.req.timer, q->conn.req.deadline);
 }
@@ -132,10 +132,10 @@ static void go_back(struct ibp_qp *q)
 	seek(q);
 	r->rd_count = 0;
 	ibp_req_put(r, IBP_REQ_RECOVERING, true);
-	r->since_ack = IBP_ASK_NOW; /* the first packet again asks for an answer */
+	r->since_ack = IBP_ASK_NOW; /* repeating the first packet asks for an acknowledgement */
 }
 
-/* The oldest request ends with an error, and the QP with it. */
+/* The oldest request ends with an error, and the queue pair with it. */
 void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 {
 	const struct ibp_framing *f = q->conn.req.framing;
@@ -143,8 +143,8 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 	struct eng_swqe *w;
 	bool datagram = q->qp->type == IBV_QPT_UC || q->qp->type == IBV_QPT_UD;
 
-	/* Packets of it leave before its buffer is given back; the flush may find a
-	 * fault of its own and end the queue. */
+	/* Packets of the request leave before its buffer is given back; that flush may find a fault
+	 * of its own and end the queue pair. */
 	if (f->holds(q->port, q)) {
 		enum ibv_qp_state before = eng_qp_state(q->qp);
 
@@ -162,7 +162,7 @@ void ibp_req_fail_head(struct ibp_qp *q, enum eng_verdict v)
 		};
 		eng_send_done(q->qp, v);
 	}
-	/* Unreliable services stop sending only; receiving goes on (10.3.1.7). */
+	/* An unreliable queue pair stops sending only; receiving goes on (10.3.1.7). */
 	ibp_send_error(q, v, datagram ? IBV_QPS_SQE : IBV_QPS_ERR, &why);
 }
 
@@ -182,7 +182,7 @@ static bool finished(const struct ibp_qp *q, const struct eng_swqe *w)
 	}
 }
 
-/* Unreliable messages are complete when the link has them, not before. */
+/* An unreliable request completes when the link has its packets, not before. */
 static bool on_the_way(const struct ibp_qp *q)
 {
 	return (q->cls == WIRE_CLASS_UC || q->cls == WIRE_CLASS_UD) &&
@@ -196,7 +196,7 @@ void ibp_req_complete(struct ibp_qp *q)
 
 	if (on_the_way(q))
 		return;
-	/* A completion may overrun its queue, which stops the QP. */
+	/* The completion may overrun its queue, which stops the queue pair. */
 	while (sq->head != sq->tail && eng_qp_state(q->qp) != IBV_QPS_ERR) {
 		w = eng_ring_head(sq);
 		if (w->verdict && ibp_req_is(&q->conn.req, IBP_REQ_HALTED)) {
@@ -214,10 +214,8 @@ void ibp_req_complete(struct ibp_qp *q)
 	}
 }
 
-/*
- * After each retry twice as long, up to the four times that IBTA allows a timeout to be late: one loss
- * costs no more than before, and a peer that waits for a processor has three times as long to answer.
- */
+/* Each retry waits twice as long, up to the four times that IBTA allows a timeout to be late: one
+ * loss costs no more than before, and a peer that waits for a processor has more time to answer. */
 static void arm_again(struct ibp_qp *q)
 {
 	unsigned int retries = q->qp->attr.retry_cnt - q->conn.req.retry_left;
@@ -245,7 +243,8 @@ void ibp_req_timer(struct ibp_qp *q)
 	}
 	if (!ibp_req_outstanding(q))
 		return;
-	/* The peer has not consumed it. A peer that is busy is only late, and must not find it twice. */
+	/* The peer has not consumed the packet in the ring yet: it is only late, and must not get
+	 * the packet twice. */
 	unread = r->framing->unread(q, &busy);
 	if (unread && busy) {
 		ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout));
@@ -299,7 +298,7 @@ static bool is_local(uint8_t op)
 	return op == IBV_WR_LOCAL_INV || op == IBV_WR_BIND_MW;
 }
 
-/* enum wire_ib_message of each packet of a message. */
+/* enum wire_ib_message of each packet of a message, by its position. */
 struct op_row {
 	uint8_t first, middle, last, only;
 };
@@ -334,7 +333,7 @@ static bool sqd(const struct ibp_qp *q)
 	return eng_qp_state(q->qp) == IBV_QPS_SQD;
 }
 
-/* Gives a work request its PSNs, the first time that the cursor is on it. */
+/* Gives a work request its PSNs, when the cursor reaches it for the first time. */
 static bool start(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -366,7 +365,7 @@ static bool reads_done_before(struct ibp_qp *q, uint32_t index)
 	return true;
 }
 
-/* Binds and invalidations: executed once, in order (IBTA 10.6.5.1, 10.6.7.2). */
+/* Executes binds and invalidations: once, in order (IBTA 10.6.5.1, 10.6.7.2). */
 static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -404,7 +403,7 @@ static bool read_depth_free(const struct ibp_qp *q)
 	return q->conn.req.rd_count < (depth < IBP_RD_ATOMIC ? depth : IBP_RD_ATOMIC);
 }
 
-/* May the packet at the cursor leave now? n = PSNs it uses. */
+/* Returns true if the packet at the cursor may leave now. n: the PSNs it uses. */
 static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -415,15 +414,15 @@ static bool may_send(struct ibp_qp *q, struct eng_swqe *w, uint32_t n)
 	if (r->framing == &ibp_frame_shm && w->length > IBP_SHM_COPY && w->opcode != IBV_WR_RDMA_READ &&
 	    flight >= IBP_SHM_HEAVY)
 		return false;
-	/* One packet more when the window shrank below what is in flight: it asks
-	 * for the answer that nothing in flight may have asked for. */
+	/* One packet is allowed beyond a window that shrank below the packets in flight: it asks
+	 * for the acknowledgement that no packet in flight may have asked for. */
 	if (flight && flight + n > r->window && r->since_ack != IBP_ASK_NOW)
 		return false;
 	if (is_read_or_atomic(w->opcode) && !read_depth_free(q))
 		return false;
 	if (q->send.pkt == 0 && (w->flags & IBV_SEND_FENCE) && !reads_done_before(q, q->send.cur))
 		return false;
-	/* One message beyond the credit limit is allowed as a probe (9.7.7.2.5). */
+	/* One message beyond the credit limit is allowed, to ask for credits (9.7.7.2.5). */
 	if (ibp_req_is(r, IBP_REQ_LIMITED) && (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) &&
 	    (int32_t)((w->ssn - r->lsn - 1) << 8) > 0)
 		return false;
@@ -484,7 +483,7 @@ static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_
 	}
 }
 
-/* The end of the piece of a READ that the cursor is in, in packets. */
+/* Returns the end, in packets, of the piece of a READ that the cursor is in. */
 static uint32_t chunk_end(uint32_t pkt, uint32_t packets)
 {
 	uint32_t end = (pkt / IBP_READ_CHUNK + 1) * IBP_READ_CHUNK;
@@ -492,7 +491,7 @@ static uint32_t chunk_end(uint32_t pkt, uint32_t packets)
 	return end < packets ? end : packets;
 }
 
-/* Names the payload of the packet; pieces or a negative verdict. */
+/* Names the payload of the packet. Returns the number of pieces or a negative verdict. */
 static int payload(struct ibp_qp *q, struct eng_swqe *w, const struct wire_ib_packet *p,
 		   struct iovec *iov, int max, bool *user)
 {
@@ -562,7 +561,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 		p.dma_len = (uint32_t)(left < piece ? left : piece);
 	}
 	iov = r->framing->begin(q, false, ibp_packet_size(wire_ib_shape(p.opcode), p.payload_len), &max);
-	/* Making room may have found a fault in a packet before. */
+	/* Making room may have found a fault in an earlier packet. */
 	if (!iov || r->psn_send != p.psn)
 		return STEP_STOP;
 	n = payload(q, w, &p, iov, max, &user);
@@ -583,7 +582,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 	return STEP_SENT;
 }
 
-/* A UC message is complete once the link has taken its last packet. */
+/* A UC request is complete once the link has its last packet. */
 static void uc_done(struct ibp_qp *q, struct eng_swqe *w)
 {
 	w->done = 1;
@@ -644,7 +643,8 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 		ibp_activate(q);
 		return;
 	}
-	/* Not stopped by a request that failed here: those before it may be lost. */
+	/* A request that failed at this end does not stop the repetition: the requests before it
+	 * may be lost. */
 	while (!ibp_req_is(r, IBP_REQ_RNR_WAIT) && (st == IBV_QPS_RTS || st == IBV_QPS_SQD) &&
 	       q->send.cur != atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire)) {
 		if (q->port->sent - before >= budget) {
@@ -699,10 +699,8 @@ static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
 	ibp_req_put(r, IBP_REQ_LIMITED, true);
 }
 
-/*
- * Every PSN before `end` has been answered. False when a READ or atomic in
- * the range still lacks its data: psn_una stays there.
- */
+/* Completes up to `end`, whose requests were all answered. Returns false if a READ or atomic in the
+ * range still lacks its data: psn_una stays there. */
 static bool acknowledge(struct ibp_qp *q, uint32_t end)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -723,7 +721,7 @@ static bool acknowledge(struct ibp_qp *q, uint32_t end)
 		r->psn_una = psn_diff(stop, end) < 0 ? stop : end;
 	}
 	if (r->psn_una != before) {
-		/* An answer to what was sent before we went back may overtake
+		/* An answer to packets that were sent before the cursor went back may be ahead of
 		 * the cursor. */
 		if (psn_diff(r->psn_una, r->psn_send) > 0)
 			seek(q);
@@ -836,13 +834,13 @@ static void ack(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 }
 
-/* The answer names memory that cannot be read any more: the responder is to find the fault. */
+/* The answer names memory that cannot be read any more: asked again, the responder finds the fault. */
 static void ask_plain(struct ibp_qp *q, uint32_t psn)
 {
 	struct ibp_req *r = &q->conn.req;
 
-	/* A second answer to what was asked before; one that is plain follows. A peer that never
-	 * gives one meets the timer. */
+	/* A second answer to a request that was asked again; a plain one follows. Against a peer
+	 * that never sends it there is the timer. */
 	if (ibp_req_is(r, IBP_REQ_PLAIN) && psn_diff(psn, r->plain_until) < 0 && !q->port->shm.plain)
 		return;
 	ibp_count(q->port, ENG_C_local_again);
@@ -850,7 +848,8 @@ static void ask_plain(struct ibp_qp *q, uint32_t psn)
 	go_back(q);
 }
 
-/* The oldest data that is missing has come, at `off` of the train's stage (scratch) or as the payload of a packet. */
+/* The oldest data that is missing has come, at `off` of the train's stage (scratch) or as the
+ * payload of a packet. */
 static void take_data(struct ibp_qp *q, struct eng_swqe *w, bool scratch, size_t off,
 		      uint32_t len, uint64_t skip, bool last)
 {
@@ -956,7 +955,7 @@ void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	if (psn_diff(p->psn, r->psn_next) >= 0)
 		return;
 	if (psn_diff(p->psn, r->psn_una) < 0) {
-		/* An acknowledgement repeated for its credits alone. */
+		/* An acknowledgement that is repeated for its credits alone. */
 		if (is_ack && p->psn == psn_add(r->psn_una, IBP_PSN_MASK) && p->syndrome >> 5 == 0) {
 			take_credits(q, p);
 			ibp_activate(q);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The requester of RC, XRC and UC. It walks the send queue with a cursor (work request, packet inside
- * it) and makes packets as long as window, read depth, fences, credits and the framing allow; matches
- * answers with what is outstanding (IBTA 9.7.5.1, 9.7.6), where psn_una is the oldest PSN without an
- * answer; and completes work requests in posting order. Going back after a loss is nothing but moving
- * the cursor.
+ * The requester of RC, XRC and UC. It moves a cursor (work request, packet inside it) through the
+ * send queue and makes packets as window, read depth, fences, credits and the framing allow;
+ * matches answers with the outstanding requests (IBTA 9.7.5.1, 9.7.6), where psn_una is the oldest
+ * PSN without an answer; and completes work requests in posting order. Going back after a loss is
+ * nothing but moving the cursor.
  *
- * A READ is asked for in pieces of IBP_READ_CHUNK packets, so that the answer is bounded by our window
- * like everything else; on the wire these are READ requests for adjoining ranges, and a retry starts
- * inside the same pieces.
+ * A READ is asked for in pieces of IBP_READ_CHUNK packets, so that the answer is bounded by the
+ * requester's window like all other packets; on the wire these are READ requests for adjoining
+ * ranges, and a retry starts inside the same pieces.
  *
- * The window grows by one packet per round trip (doubling until the first loss) and halves on a loss,
- * bounded by the bytes that the peer's socket can hold. It is no fairness scheme: it only keeps go-back-N from
- * feeding on itself.
+ * The window grows by one packet per round trip (doubling until the first loss) and halves on a
+ * loss, bounded by the bytes that the peer's socket can hold. It is no fairness scheme: it only
+ * keeps go-back-N from causing further losses.
  */
 #ifndef PROTO_IB_REQUESTER_H
 #define PROTO_IB_REQUESTER_H
@@ -21,14 +21,15 @@
 
 #define IBP_READ_CHUNK 16u /* packets asked for by one READ request */
 
-/* From the attributes of the queue pair, which enters RTS or RESET. */
+/* Starts from the attributes of the queue pair, which enters RTS or RESET. */
 void ibp_req_reset(struct ibp_qp *q);
 
 /* Sends at most `budget` packets. */
 void ibp_req_run(struct ibp_qp *q, uint32_t budget);
 /* The packet with this PSN, in a train, could not be read from memory. */
 void ibp_req_fault(struct ibp_qp *q, uint32_t psn);
-/* A request of one packet gets its PSN, asks for an acknowledgement and is behind the cursor. */
+/* A request of one packet gets its PSN, asks for an acknowledgement, and the cursor moves behind
+ * it. */
 static inline void ibp_req_number(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -44,9 +45,9 @@ static inline void ibp_req_number(struct ibp_qp *q, struct eng_swqe *w)
 	q->send.cur++;
 }
 
-/* A response: acknowledgement, NAK, data. */
+/* Takes a response: acknowledgement, NAK, data. */
 void ibp_req_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
-/* An acknowledgement that came with a request (IBP_HEADER_ACKS). */
+/* Takes an acknowledgement that came with a request (IBP_HEADER_ACKS). */
 void ibp_req_acked(struct ibp_qp *q, uint32_t psn, uint32_t msn);
 
 /* Completes requests that are done, in posting order, and raises the event of a queue that has drained. */
@@ -58,7 +59,8 @@ static inline bool ibp_req_outstanding(const struct ibp_qp *q)
 	return q->conn.req.psn_una != q->conn.req.psn_next;
 }
 
-/* So many packets have been acknowledged; one was lost, or the network is congested. */
+/* Adjusts the window: so many packets have been acknowledged; one was lost, or the network is
+ * congested. */
 void ibp_req_grow(struct ibp_qp *q, uint32_t packets);
 void ibp_req_slow_down(struct ibp_qp *q);
 /* Sets the timer so many ns ahead; 0: no timer. */

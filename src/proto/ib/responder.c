@@ -169,10 +169,10 @@ static int do_send(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 		return ENG_OK;
 	ibp_recv_message(q, IBP_NONE);
 	if (f & WIRE_F_INV) {
-		ibp_place_settle(q->port); /* nothing lands after it */
+		ibp_place_settle(q->port); /* the queue pair executes nothing after it */
 		if (eng_qp_state(q->qp) == IBV_QPS_ERR)
 			return ENG_V_LOC_FAULT; /* a READ's data: the receive is flushed */
-		/* Whatever was wrong with the key, the sender should learn that it was the key. */
+		/* Whatever was wrong with the key, the requester is told that it was the key. */
 		if (eng_mkey_invalidate(q->qp, p->inv_rkey) != ENG_OK)
 			return ENG_V_RX_INVALIDATE;
 	}
@@ -230,7 +230,7 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	if (f & WIRE_F_START)
 		v = begin_write(q, p);
 	if (v != ENG_OK) {
-		/* The receive it would have taken carries the news, if there is one. */
+		/* The receive that the message would have taken reports the error, if there is one. */
 		if (f & WIRE_F_IMM)
 			(void)ibp_resp_take(q);
 		return v;
@@ -238,8 +238,8 @@ static int do_write(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 	after = q->recv.offset + p->payload_len;
 	if (after > q->recv.length || ((f & WIRE_F_END) && after != q->recv.length))
 		return ENG_V_RX_LENGTH;
-	/* The receive is taken before memory changes: RNR leaves it untouched. But
-	 * a fault of the packets before this one is not the receive's. */
+	/* The receive is taken before memory changes: RNR leaves memory unchanged. But a fault of
+	 * the packets before this one is not the receive's. */
 	if (f & WIRE_F_IMM) {
 		ibp_place_settle(q->port);
 		if (ibp_resp_is(r, IBP_RESP_DEAD) || eng_qp_state(q->qp) == IBV_QPS_ERR ||
@@ -272,7 +272,7 @@ static uint32_t responses(const struct ibp_qp *q, uint32_t len)
 	return len ? (uint32_t)(((uint64_t)len + q->conn.resp.mtu - 1) / q->conn.resp.mtu) : 1;
 }
 
-/* The oldest entry, unless its answer has not left yet. */
+/* Returns the oldest entry, unless its answer has not left yet. */
 static struct ibp_rdres *new_entry(struct ibp_qp *q)
 {
 	struct ibp_resp *r = &q->conn.resp;
@@ -296,7 +296,7 @@ static void publish(struct ibp_qp *q, struct ibp_rdres *e, uint32_t n)
 	r->res_used = true;
 	r->res_next = (r->res_next + 1) % depth(q);
 	r->epsn = psn_add(r->epsn, n);
-	/* The answer acknowledges all that came before. */
+	/* The answer acknowledges all requests before it. */
 	r->ack_due = false;
 	ibp_activate(q);
 }
@@ -394,13 +394,13 @@ static void read_again(struct ibp_qp *q, const struct wire_ib_packet *p)
 	off = (uint64_t)psn_diff(p->psn, e->first_psn) * q->conn.resp.mtu;
 	if (p->rkey != e->rkey || p->va != e->va + off || p->dma_len > e->length - off)
 		return;
-	/* The first answer could not be fetched, so it was none. */
+	/* The first answer could not be fetched, so none has been received. */
 	plain = q->port->shm.plain;
 	e->plain |= plain;
-	/* What has not been sent yet is on its way anyhow. */
+	/* The packets that were not sent yet are sent anyhow. */
 	if (e->pending && psn_diff(p->psn, e->tx_psn) >= 0)
 		return;
-	/* An answer still under way may not become shorter. */
+	/* An answer that is being sent may not become shorter. */
 	if (!e->pending || off + p->dma_len > e->tx_bytes) {
 		e->tx_end = end;
 		e->tx_bytes = (uint32_t)(off + p->dma_len);
@@ -451,7 +451,7 @@ static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_
 	};
 }
 
-/* An answer without payload. False: the socket is full. */
+/* Sends an answer without payload. Returns false if the socket is full. */
 static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	const struct ibp_framing *f = q->conn.resp.framing;
@@ -494,8 +494,8 @@ static uint8_t read_opcode(const struct ibp_rdres *e)
 	return last ? WIRE_MSG_RDMA_READ_RESPONSE_LAST : WIRE_MSG_RDMA_READ_RESPONSE_MIDDLE;
 }
 
-/* The key may have gone since the request came; a repeated READ is then
- * silently given up, a first one answered with a NAK in its place. */
+/* The key may have ended since the request came: a repeated READ is then silently given up, a first
+ * one is answered by a NAK in its place. */
 static void refuse_read(struct ibp_qp *q, struct ibp_rdres *e, enum eng_verdict v)
 {
 	struct ibp_resp *r = &q->conn.resp;
@@ -530,7 +530,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 	if (!iov)
 		return false;
 	if (!e->pending || e->tx_psn != p.psn)
-		return true; /* what left before it met a fault */
+		return true; /* packets that left before it met a fault */
 	if (p.payload_len) {
 		v = eng_mkey_remote(q->port->dev, e->pd, q->qp, e->rkey, e->va + skip,
 				    p.payload_len, IBV_ACCESS_REMOTE_READ, &mk, &off);
@@ -565,7 +565,7 @@ void ibp_resp_fault(struct ibp_qp *q, uint32_t psn)
 	}
 }
 
-/* Oldest first: the ring's next victim is its oldest entry. */
+/* Oldest first: the oldest entry is the next to be reused. */
 static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
 {
 	uint32_t depth = q->conn.resp.res_used ? q->qp->attr.max_dest_rd_atomic : 0;
@@ -581,14 +581,14 @@ static struct ibp_rdres *oldest_pending(struct ibp_qp *q)
 	return NULL;
 }
 
-/* The NAK leaves before the state changes, or the peer would see a timeout. */
+/* The NAK leaves before the state changes, or the requester would see a timeout. */
 static bool put_fatal(struct ibp_qp *q)
 {
 	struct ibp_resp *r = &q->conn.resp;
 	uint8_t syndrome;
 
-	/* Alone: a fault in what leaves before it would take it along, and may
-	 * be the earlier thing to tell. */
+	/* In a train of its own: a fault in packets that leave before the NAK would end the queue
+	 * pair first, and may be the earlier one to report. */
 	q->conn.resp.framing->flush(q->port);
 	syndrome = eng_verdicts[r->nak].nak;
 	if (!put_aeth(q, syndrome ? syndrome : 0x63, r->nak_psn))
@@ -631,7 +631,7 @@ static bool send_naks(struct ibp_qp *q)
 		if (!put_aeth(q, WIRE_SYN_SEQUENCE, r->epsn))
 			return false;
 	}
-	/* Either says that all before it has been executed. */
+	/* Both acknowledge all requests before them. */
 	if (r->rnr_due || r->seq_due)
 		r->ack_due = false;
 	r->rnr_due = r->seq_due = r->plain_due = false;
@@ -673,8 +673,8 @@ void ibp_resp_ack(struct ibp_qp *q)
 
 /* --- requests in order --- */
 
-/* The order of the checks is the order in which a peer may rely on them (IBTA 9.7.4.1, 9.9.3): sequence,
- * length, enabled, key, receive, bounds, placement. */
+/* A requester may rely on the order of the checks (IBTA 9.7.4.1, 9.9.3): sequence, length, enabled,
+ * key, receive, bounds, placement. */
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_resp *r = &q->conn.resp;
@@ -716,7 +716,7 @@ static void ahead(struct ibp_qp *q)
 	if (ibp_resp_is(r, IBP_RESP_GAP))
 		return;
 	ibp_resp_put(r, IBP_RESP_GAP, true);
-	/* A NAK would acknowledge what is out. */
+	/* A NAK would acknowledge the READ and atomic answers that have not left. */
 	if (q->forward && q->forward->out) {
 		ibp_forward_hold(q);
 		return;
@@ -730,8 +730,7 @@ static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet 
 	struct ibp_resp *r = &q->conn.resp;
 
 	if (v == IBP_RNR) {
-		/* What follows is dropped without a word until this PSN comes
-		 * again: the peer knows already. */
+		/* Packets that follow are dropped without a further NAK until this PSN comes again. */
 		ibp_resp_put(r, IBP_RESP_GAP, true);
 		r->rnr_due = true;
 		ibp_activate(q);
@@ -751,7 +750,7 @@ static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet 
 	}
 }
 
-/* The first request in order decides how all that follow have to come. */
+/* The first request in order decides the framing of all that follow. */
 static bool fits_framing(struct ibp_qp *q, bool first)
 {
 	const struct ibp_framing *f = q->port->arrived;

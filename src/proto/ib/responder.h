@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The responder of RC and XRC: PSN rules (IBTA 9.7.4), the execution of requests, and answers in request
- * order. Answers are not sent where a request is executed but noted and sent in order: READ and atomic
- * answers first (they acknowledge as they go), then a NAK if one is owed, then the plain acknowledgement,
- * which covers all before it and so is sent once for many. UC executes by the same functions (uc.c).
+ * The responder of RC and XRC: PSN rules (IBTA 9.7.4), the execution of requests, and answers in
+ * request order. An answer does not leave where its request is executed; it is recorded, and
+ * answers leave in order: READ and atomic answers first (they acknowledge as they go), then a NAK
+ * if one is owed, then the plain acknowledgement, which covers all before it and so is sent once
+ * for many requests. UC executes by the same functions (uc.c).
  *
  * Each READ or atomic takes one of max_dest_rd_atomic entries, oldest first. An entry outlives its
- * answer, so that a repeated READ is read again and a repeated atomic is answered from memory, never
- * executed again (9.7.5.1.5).
+ * answer, so that a repeated READ is read again and a repeated atomic is answered from memory,
+ * never executed again (9.7.5.1.5).
  */
 #ifndef PROTO_IB_RESPONDER_H
 #define PROTO_IB_RESPONDER_H
@@ -21,22 +22,22 @@
 #define IBP_AWAY (-4)
 #define IBP_HERE (-5)
 
-/* From the attributes of the queue pair, which enters RTR or RESET. */
+/* Starts from the attributes of the queue pair, which enters RTR or RESET. */
 void ibp_resp_reset(struct ibp_qp *q);
 
 /* A request. */
 void ibp_resp_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
 /* Executes the next request in order. Returns ENG_OK, a verdict, IBP_RNR, IBP_AGAIN, IBP_DEFERRED or IBP_AWAY. */
 int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
-/* A NAK is owed and then the queue pair fails. */
+/* Owes a NAK, after which the queue pair fails. */
 void ibp_resp_fatal(struct ibp_qp *q, enum eng_verdict v, uint32_t psn);
 /* The READ response with this PSN, in a train, could not be read from memory. */
 void ibp_resp_fault(struct ibp_qp *q, uint32_t psn);
 
 /* Takes a receive for the message in work, unless it has one. Returns ENG_OK or IBP_RNR. */
 int ibp_resp_take(struct ibp_qp *q);
-/* The completion queue of the taken receive, or NULL: an XRC queue may have been destroyed, with its
- * completion queue, while a message of it was coming in. */
+/* Returns the completion queue of the taken receive, or NULL: an XRC queue may have been destroyed,
+ * with its completion queue, during the message. */
 struct eng_cq *ibp_recv_cq(const struct ibp_qp *q);
 /* Completes the taken receive with q->recv.offset bytes; flags: enum ibv_wc_flags. Its completion queue may
  * overrun, which stops the queue pair. */
@@ -50,10 +51,11 @@ static inline void ibp_recv_done(struct ibp_qp *q, uint8_t opcode, unsigned flag
 	eng_recv_done(q->qp, q->recv.cq, q->recv.rwqe->wr_id, &e);
 }
 
-/* Pieces of bytes [skip, skip + len) of the taken receive. Returns their number, or a negative verdict. */
+/* Lists bytes [skip, skip + len) of the taken receive. Returns the number of pieces, or a negative
+ * verdict. */
 int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct iovec *iov, int max);
-/* Puts the payload of the packet that has come there, by its framing (`off`: ibp_framing.place).
- * Returns ENG_OK, a verdict, or IBP_AGAIN. */
+/* Places the payload of the packet there, by its framing (`off`: ibp_framing.place). Returns
+ * ENG_OK, a verdict, or IBP_AGAIN. */
 int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, uint32_t len, uint64_t skip,
 		   bool last);
 
@@ -63,7 +65,7 @@ void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 bool ibp_resp_has_work(const struct ibp_qp *q);
 /* Sends the acknowledgement that is due, if answers before it have left. */
 void ibp_resp_ack(struct ibp_qp *q);
-/* An acknowledgement is due; it waits for the end of the round, or for a request to go along with. */
+/* Owes an acknowledgement, which leaves at the end of the round, or with a request. */
 static inline void ibp_resp_owe(struct ibp_qp *q)
 {
 	q->conn.resp.ack_due = true;
@@ -76,9 +78,11 @@ static inline bool ibp_resp_may_ack(const struct ibp_qp *q)
 	return !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD) && !ibp_resp_has_work(q);
 }
 
-/* An acknowledgement that is due may go along in the header of a Send through the shm channel, which names no
- * memory of the peer and so has room: ibp_header.va is ibp_resp_acks() then, with IBP_HEADER_ACKS. Returns false
- * if none is due, or none can. */
+/*
+ * Returns true if an acknowledgement is due that can go along in the header of a Send through the
+ * shm channel, which names no memory of the peer and so has room: ibp_header.va is then
+ * ibp_resp_acks(), with IBP_HEADER_ACKS.
+ */
 static inline bool ibp_resp_may_ack_along(const struct ibp_qp *q)
 {
 	const struct ibp_resp *r = &q->conn.resp;
@@ -91,7 +95,7 @@ static inline uint64_t ibp_resp_acks(const struct ibp_resp *r)
 	return psn_add(r->epsn, IBP_PSN_MASK) | (uint64_t)r->msn << 32;
 }
 
-/* It has gone along. */
+/* To be called when the acknowledgement has gone along. */
 static inline void ibp_resp_acked(struct ibp_qp *q)
 {
 	q->conn.resp.ack_due = false;

@@ -19,7 +19,7 @@ static void local_fault(struct ibp_qp *q, enum eng_verdict v)
 	ibp_qp_error(q, v, IBV_QPS_ERR, false, &why);
 }
 
-/* Payload inside a message could not be placed. */
+/* Payload of the message could not be placed. */
 void ibp_uc_fault(struct ibp_qp *q)
 {
 	bool send = q->recv.message == IBP_SEND;

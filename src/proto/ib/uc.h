@@ -9,7 +9,7 @@ struct link_rx;
 struct wire_ib_packet;
 
 void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx);
-/* Payload inside a message could not be placed. */
+/* To be called when payload of a message could not be placed. */
 void ibp_uc_fault(struct ibp_qp *q);
 
 #endif

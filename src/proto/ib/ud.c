@@ -27,7 +27,7 @@ static enum eng_verdict aim(struct ibp_qp *q, const struct eng_swqe *w)
 		return ENG_V_LOC_LEN;
 	if (q->conn.path.valid && same_av(&q->ud_av, &w->ud.av))
 		return ENG_OK;
-	ibp_train_flush(q->port); /* it refers to the path that changes */
+	ibp_train_flush(q->port); /* of the path that changes */
 	if (q->port->blocked)
 		return ENG_OK;
 	q->conn.path.valid = false;
@@ -120,7 +120,7 @@ void ibp_ud_run(struct ibp_qp *q, uint32_t budget)
 		ibp_req_complete(q);
 }
 
-/* The receive that waits keeps waiting when it is too small for this one. */
+/* A receive that is too small for this datagram stays for the next one. */
 static bool take(struct ibp_qp *q, uint32_t payload)
 {
 	if (ibp_resp_take(q) != ENG_OK)
@@ -148,10 +148,8 @@ static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 			      GRH_BYTES, true);
 }
 
-/*
- * RoCE carries no service level. Adapters report in its place what carried the
- * datagram, and UCX goes by it to find the destination in the GRH.
- */
+/* RoCE carries no service level. Adapters report in its place the kind of packet that carried the
+ * datagram, and UCX finds the destination in the GRH by it. */
 static uint8_t header_kind(const struct link_rx *rx)
 {
 	return ut_ip_is_v4(rx->dst) ? 2 : 1;

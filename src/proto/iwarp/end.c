@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * How a stream ends for its QP: an error here (Terminate out), one at the peer (Terminate in),
- * the stream gone, or the wish to leave. Each path leads through the same steps: the request at
- * fault completes, state and event, flush, the connection manager is told, the stream goes -
- * after the Terminate, if the socket is full.
+ * The end of a stream for its queue pair: an error found here (Terminate out), an error at the peer
+ * (Terminate in), a stream that broke, or a disconnect. Each takes the same steps: the request at
+ * fault completes, the queue pair changes state and raises its event, the rest is flushed, the
+ * connection manager is told, and the stream is closed - after the Terminate has left, if the
+ * socket is full.
  */
 #include "proto/iwarp/end.h"
 
@@ -21,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST_WORDS (UT_S)       /* for the socket to take a Terminate */
+#define LAST_WORDS (UT_S)       /* how long a Terminate may wait for room in the socket */
 
 static void drop_rest(struct iwp_qp *q)
 {
@@ -86,13 +87,13 @@ static bool about_answer(enum eng_verdict v, const struct iwp_rx *rx)
 		       rx->opcode == WIRE_IW_ATOMIC_RESPONSE));
 }
 
-/* This read gets the answer; those before it never will. */
+/* This Read's answer has come; answers to earlier Reads will never come. */
 static void end_read(struct iwp_qp *q, uint32_t index, enum eng_verdict v)
 {
 	struct eng_ring *sq = &q->qp->sq;
 
 	if (index - sq->head >= eng_ring_used(sq))
-		return; /* the ready-to-receive message */
+		return; /* the ready-to-receive message has no entry */
 	while (sq->head != index)
 		eng_send_done(q->qp, ENG_V_FLUSH);
 	eng_send_done(q->qp, v);
@@ -115,7 +116,7 @@ static void blame(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx)
 	eng_recv_failed(q->qp, q->qp->recv_cq, q->rwqe->wr_id, v);
 }
 
-/* State, event, flush; then the connection manager. */
+/* State, event and flush come before the connection manager is told. */
 static void finish(struct iwp_qp *q, enum eng_verdict v, int error)
 {
 	const struct proto_stream_owner *owner = q->owner;
@@ -161,7 +162,7 @@ static void send_terminate(struct iwp_qp *q, int term, const struct iwp_rx *rx, 
 
 	p->tx = q;
 	p->fill = 0;
-	p->out = p->stage.base; /* whether there is room for it or not */
+	p->out = p->stage.base; /* whether the chunk has room for it or not */
 	h = iwp_tx_begin(q, &at);
 	iwp_untagged(h, WIRE_IW_TERMINATE, 0, 1, 0, true);
 	n = wire_term_build(h + WIRE_DDPUntagged_LEN, &t);
@@ -178,7 +179,7 @@ void iwp_fail(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *rx, con
 	bool request = rx && (rx->opcode == WIRE_IW_READ_REQUEST ||
 			      rx->opcode == WIRE_IW_ATOMIC_REQUEST);
 	int term = request ? row->term_rd : row->term;
-	bool mute = q->life == IWP_HALF; /* nothing goes out behind a FIN */
+	bool mute = q->life == IWP_HALF; /* nothing leaves after a FIN */
 
 	if (!iwp_alive(q))
 		return;
@@ -214,9 +215,9 @@ static bool is_named(const struct iwp_read *rd, const struct wire_term *t)
 }
 
 /*
- * Which of ours the peer complains of. The tag of its sink names a read best, for siw puts other
- * things where its number should be. Without headers only an opcode tells anything: siw knows no
- * atomics.
+ * Finds the request that the peer's Terminate refers to. A Read is best identified by the STag of
+ * its sink, since siw puts other values where the MSN should be. Without headers only the opcode is
+ * known; siw knows no atomics.
  */
 static struct iwp_read *named_read(struct iwp_qp *q, const struct wire_term *t)
 {
@@ -246,7 +247,7 @@ void iwp_terminated(struct iwp_qp *q, const struct iwp_rx *rx)
 	iwp_sq_collect(q);
 	rd = named_read(q, &t);
 	explain(q, rd ? meaning(&t) : ENG_V_TERMINATED, NULL);
-	q->qp->why_said = ENG_V_TERMINATED; /* that is enough */
+	q->qp->why_said = ENG_V_TERMINATED; /* one request at fault is enough */
 	q->life = IWP_LAST;
 	if (rd)
 		end_read(q, rd->index, meaning(&t));

@@ -15,11 +15,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define TURN 16   /* FPDUs in a row of answers, then of the send queue */
+#define TURN 16   /* FPDUs in a row of answers, before the send queue has its turn */
 #define ROUND 256 /* FPDUs in one iwp_transmit() */
-#define ROUND_OCTETS (1u << 20) /* ... or so many octets: other threads wait for the lock */
+#define ROUND_OCTETS (1u << 20) /* ... or so many octets: other threads wait for the progress lock */
 #define COALESCE_BYTES 16384u
-#define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last */
+#define COALESCE_SUM 65536u /* of one queue pair, if all were as long as the last one */
 #define COALESCE_ALL 64u    /* posts of all queue pairs together */
 
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg)
@@ -69,8 +69,8 @@ static bool has_work(const struct iwp_qp *q)
 	return q->rtr_due || q->an_count || (may_run_sq(q) && iwp_sq_waits(q));
 }
 
-/* A message that was begun is finished first: a sink may take one open message of each model
- * only, as siw does, and the order at the source is that of whole messages (RFC 5041 5.3). */
+/* A message that was begun is finished first: a sink may accept one open message of each model
+ * only, as siw does, and messages are ordered as a whole at the source (RFC 5041 5.3). */
 static bool run_answers(struct iwp_qp *q)
 {
 	return (q->off && !q->halted) || !q->an_count || iwp_answers_run(q, TURN);
@@ -101,7 +101,7 @@ static bool fill_chunk(struct iwp_qp *q)
 	return true;
 }
 
-/* LEAVING: all that was queued is out and answered, so FIN follows. */
+/* LEAVING: all that was queued has been sent and answered, so FIN follows. */
 static void leave(struct iwp_qp *q)
 {
 	if (q->last_nudge && !q->heard)
@@ -137,15 +137,13 @@ static void give_turn(struct iwp_qp *q)
 	if (!iwp_alive(q))
 		return;
 	leave(q);
-	/* Work that waits for a read's answer does not make a turn. */
+	/* A send queue that waits for the answer to a Read does not count as active. */
 	if (q->port->sent != before && has_work(q))
 		iwp_activate(q);
 }
 
-/*
- * What is posted to a local stream goes at once: the peer process looks at the ring itself, so there is
- * nothing to gain by the clock, the timers and the turns of others that a round brings.
- */
+/* Requests posted to a local stream leave at once: the peer process polls the ring itself, so a
+ * round, with its clock, timers and turns of other queue pairs, has nothing to add. */
 bool iwp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct iwp_qp *q = iwp_of(qp);
@@ -185,7 +183,7 @@ int iwp_transmit(struct eng_dev *dev, uint64_t now)
 	int done = 0, n;
 
 	p->now = now;
-	p->held = 0; /* nothing waits for more any longer */
+	p->held = 0; /* nothing coalesces any longer */
 	while ((t = ut_heap_expired(&p->timers, now)))
 		iwp_timer(ut_container(t, struct iwp_qp, timer));
 	do {
@@ -212,12 +210,10 @@ uint64_t iwp_deadline(struct eng_dev *dev)
 
 /* --- coalescing --- */
 
-/*
- * Requests that wait for more, see iwp.h. TCP would gather what it cannot send at once, but on a short
- * way it can, and a system call and a segment for each cost ten times what the FPDU does.
- */
+/* Coalescing, see iwp.h. TCP would gather what it cannot send at once; on a short path it can send
+ * at once, and then a system call and a segment for each FPDU cost ten times the FPDU. */
 
-/* All that it has to do is to send requests that are not long and that only TCP acknowledges. */
+/* Its only work is to send short requests that TCP alone acknowledges. */
 static bool can_wait(const struct iwp_qp *q)
 {
 	const struct eng_ring *sq = &q->qp->sq;
@@ -227,7 +223,7 @@ static bool can_wait(const struct iwp_qp *q)
 	if (q->life != IWP_OPEN || !q->s || q->awaits_first || q->rtr_due || q->halted ||
 	    q->off || q->rest_len || q->an_count || q->cur == tail)
 		return false;
-	/* Those before it could wait, too, or they would have been sent. */
+	/* The requests before it could coalesce, too, or they would have been sent. */
 	w = eng_ring_at(sq, tail - 1);
 	return w->length <= COALESCE_BYTES && (uint64_t)(tail - q->cur) * w->length <= COALESCE_SUM &&
 	       (w->opcode == IBV_WR_SEND || w->opcode == IBV_WR_RDMA_WRITE ||

@@ -20,23 +20,22 @@ struct iwp_config {
 	uint32_t mulpdu_max; /* cap on the ULPDU, 0 = 64768 */
 };
 
-/* Attaches a port to dev->proto_port; QPs can be made afterwards. 0 or -ENOMEM. */
+/* Attaches a port to dev->proto_port; queue pairs can be made afterwards. Returns 0 or -ENOMEM. */
 int iwp_port_init(struct eng_dev *dev, const struct iwp_config *cfg);
 void iwp_port_fini(struct eng_dev *dev);
 
-/* What was just posted is on its way, or will be when there is room; false: a round is due. */
+/* Sends what was just posted. Returns true if it is under way or leaves when the stream has room;
+ * false: a round is due. */
 bool iwp_fast_post(struct eng_qp *qp, bool batch);
 /* Takes posted work, fires timers, sends what may be sent; bounded work per call.
  * Returns the FPDUs sent. */
 int iwp_transmit(struct eng_dev *dev, uint64_t now);
-/*
- * batch: a program posts much without a poll. All that waits to be sent are requests then, none of them long, which
- * may wait for more, and the next poll sends them.
- */
+/* Returns true if all that waits to be sent may coalesce: short requests without an answer. batch:
+ * the program posts many requests before it polls, and the next poll sends them. */
 bool iwp_may_coalesce(struct eng_dev *dev, bool batch);
-/* What was posted to a queue pair since it was found so may wait with the others. */
+/* The same for requests posted to one queue pair since iwp_may_coalesce() returned true for it. */
 bool iwp_coalesce_more(struct eng_qp *qp);
-/* Work is left that needs no event from outside. */
+/* Returns true if work is left that needs no event from outside. */
 bool iwp_busy(struct eng_dev *dev);
 uint64_t iwp_deadline(struct eng_dev *dev);
 

@@ -85,7 +85,7 @@ static enum eng_verdict place(struct iwp_qp *q, const struct iwp_rx *rx)
 	return iwp_scatter(q, rx, iov, n) ? ENG_OK : ENG_V_LOC_FAULT;
 }
 
-/* The message does not tell whether a Write went before; the sender's verbs always have one. */
+/* A Send does not tell whether a Write went before it; the sender's verbs always count one. */
 static enum eng_verdict immediate(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct eng_cqe e = { .opcode = IBV_WC_RECV_RDMA_WITH_IMM, .wc_flags = IBV_WC_WITH_IMM,
@@ -163,7 +163,7 @@ enum eng_verdict iwp_take_write(struct iwp_qp *q, const struct iwp_rx *rx)
 	if (q->write_over)
 		q->written = 0;
 	q->write_over = rx->last;
-	/* Of an empty one neither STag nor TO is looked at (RFC 5041 7.1). */
+	/* For an empty segment neither STag nor TO is checked (RFC 5041 7.1). */
 	if (!rx->len)
 		return ENG_OK;
 	if (!(q->qp->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * The life of a queue pair: what the engine asks of it, the stream that it gets and gives up, and what
- * that stream tells. How it ends is in end.c.
- */
+/* The life of a queue pair: the engine's calls, the stream that it gets and closes, and the events
+ * of that stream. The end of a stream is in end.c. */
 #include "proto/iwarp/qp.h"
 
 #include "engine/complete.h"
@@ -43,7 +41,7 @@ static int qp_init(struct eng_qp *qp)
 	return r;
 }
 
-/* Nothing completes any more; TCP delivers what has completed. */
+/* Requests complete no more; TCP still delivers those that completed. */
 static void drop(struct iwp_qp *q)
 {
 	const struct proto_stream_owner *owner = q->owner;
@@ -128,9 +126,9 @@ const struct eng_proto_ops iwp_proto_ops = {
 	.ah_check = ah_check,
 };
 
-/* --- what the stream tells --- */
+/* --- events of the stream --- */
 
-/* What was kept goes first. Returns true if nothing is kept any more. */
+/* The octets that the socket had not taken go first. Returns true if none are left. */
 static bool send_rest(struct iwp_qp *q)
 {
 	ssize_t r;
@@ -215,7 +213,7 @@ static int attach(struct eng_qp *qp, struct link_stream *s, const struct proto_s
 	iwp_timer_opened(q);
 	eng_qp_move(qp, IBV_QPS_RTS);
 	iwp_activate(q);
-	iwp_say_ready(q); /* before a user is told of the connection, and acts on it */
+	iwp_say_ready(q); /* before the program is told of the connection, and acts on it */
 	return 0;
 }
 
@@ -235,13 +233,14 @@ static int disconnect(struct eng_qp *qp)
 	iwp_say_ready(q);
 	q->life = IWP_LEAVING;
 	q->leave_at = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
-	/* A peer that announced its first message is waited for even now (RFC 5044 7.1.2, 4). */
+	/* A peer that announced a first message must send it before this end may leave, too (RFC
+	 * 5044 7.1.2, 4). */
 	q->awaits_first = q->awaits_first && q->par.rtr != PROTO_RTR_NONE;
 	if (eng_qp_state(qp) == IBV_QPS_RTS)
 		eng_qp_move(qp, IBV_QPS_SQD);
 	iwp_timer_leaving(q);
 	iwp_activate(q);
-	eng_dev_mark(qp->dev, qp); /* a round of progress is wanted, in whatever thread this is */
+	eng_dev_mark(qp->dev, qp); /* any thread may call this: it asks for a round of progress */
 	return 0;
 }
 
@@ -258,16 +257,16 @@ const struct proto_stream_ops iwp_stream_ops = {
 /* --- timers --- */
 
 /*
- * What a stream does by the clock. At its beginning: a responder holds back its first FPDU, an
- * initiator repeats its own to a peer that seems not to have seen it; both for the sake of siw,
- * whose QP takes over the socket some time after the Reply has left. At its end: what is queued and the
- * peer's FIN are awaited for a limited time.
+ * The timer of a stream. At its beginning a responder delays its first FPDU, and an initiator
+ * repeats its own to a peer that shows no sign of having seen it: both because siw's queue pair
+ * takes over the socket some time after the Reply has left. At its end it bounds the wait for the
+ * socket and the peer's FIN.
  */
 
-#define LEAVE_TIMEOUT (5 * UT_S) /* for what is queued and the peer's FIN */
+#define LEAVE_TIMEOUT (5 * UT_S) /* for the octets that are queued, and for the peer's FIN */
 #define REPLY_LOOK UT_MS
-#define REPLY_AFTER (50 * UT_MS) /* a busy guest took 20 to read a Reply */
-#define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each */
+#define REPLY_AFTER (50 * UT_MS) /* a busy guest took 20 ms to read a Reply */
+#define NUDGE_AFTER (10 * UT_MS) /* and four times as long after each nudge */
 #define NUDGES 5
 
 void iwp_arm(struct iwp_qp *q, uint64_t delay)
@@ -276,7 +275,7 @@ void iwp_arm(struct iwp_qp *q, uint64_t delay)
 	ut_timer_set(&q->port->timers, &q->timer, q->port->now);
 }
 
-/* Something of ours is on its way to the peer, and a Write without octets is no surprise to it. */
+/* Octets of this end are on their way to the peer, and an empty Write is no surprise to it. */
 static bool takes_nudges(const struct iwp_qp *q)
 {
 	return q->par.initiator && !q->heard &&
@@ -291,7 +290,8 @@ void iwp_timer_opened(struct iwp_qp *q)
 		iwp_arm(q, REPLY_LOOK);
 }
 
-/* Without a ready-to-receive message the first of the application's may be what is overlooked. */
+/* Without a ready-to-receive message the application's first message may be the one that siw
+ * overlooks. */
 void iwp_timer_sent(struct iwp_qp *q)
 {
 	if (q->watched || q->life != IWP_OPEN || q->par.rtr != PROTO_RTR_NONE || !takes_nudges(q))
@@ -300,7 +300,7 @@ void iwp_timer_sent(struct iwp_qp *q)
 	iwp_arm(q, NUDGE_AFTER);
 }
 
-/* A queue pair that leaves before its first nudge was due sends it before FIN: siw's kernel may depend on
+/* A queue pair that leaves before its first nudge was due sends it before FIN: siw may depend on
  * it. */
 void iwp_timer_leaving(struct iwp_qp *q)
 {
@@ -308,7 +308,7 @@ void iwp_timer_leaving(struct iwp_qp *q)
 	iwp_arm(q, q->last_nudge ? NUDGE_AFTER : LEAVE_TIMEOUT);
 }
 
-/* siw cannot take an FPDU in the flight of the Reply: it must have been acknowledged. */
+/* siw cannot take an FPDU in the same flight as the Reply: the Reply must have been acknowledged. */
 static void look_at_reply(struct iwp_qp *q)
 {
 	bool drained = q->port->ops->drained(q->s);
@@ -328,11 +328,11 @@ static bool between_messages(const struct iwp_qp *q)
 }
 
 /*
- * siw overlooks what arrives between its Reply and the moment when the QP has the socket, the
- * ready-to-receive Write and all behind it, or else the first message, until something else
- * arrives; and iw_cm stops the whole kernel if the stream then ends instead. So a peer that
- * agreed to Writes without octets, or to no such message, gets a few of them while it says
- * nothing; to any other peer they mean nothing (RFC 5041 7.1: without octets no tag is looked at).
+ * siw overlooks FPDUs that arrive between its Reply and the moment when its queue pair has the
+ * socket - the ready-to-receive Write and all after it, or else the first message - until another
+ * FPDU arrives; and iw_cm stops the whole kernel if the stream ends instead. So a peer that agreed
+ * to empty Writes, or to no ready-to-receive message, gets a few empty Writes while it is silent;
+ * to any other peer they mean nothing (RFC 5041 7.1: an empty segment's tags are not checked).
  */
 static void nudge(struct iwp_qp *q)
 {

@@ -15,9 +15,10 @@ extern const struct proto_stream_ops iwp_stream_ops;
 /* Sets the timer to `delay` ns. Callers outside of iwp_transmit() know the time of the last event
  * only: the delay counts from the next round. */
 void iwp_arm(struct iwp_qp *q, uint64_t delay);
-/* The timer has fired. */
+/* To be called when the timer has fired. */
 void iwp_timer(struct iwp_qp *q);
-/* The stream begins; something was sent; it is to end after what is queued. */
+/* Three events: the stream begins; this end has sent something; the stream is to end after what is
+ * queued. */
 void iwp_timer_opened(struct iwp_qp *q);
 void iwp_timer_sent(struct iwp_qp *q);
 void iwp_timer_leaving(struct iwp_qp *q);

@@ -23,7 +23,7 @@ struct iwp_read *iwp_read_new(struct iwp_qp *q, uint32_t index)
 	*rd = (struct iwp_read){ .index = index, .msn = q->read_msn++ };
 	do
 		rd->stag = (uint32_t)(ut_rng_u64(&q->port->rng) >> 32);
-	while (!rd->stag); /* 0 is never handed out */
+	while (!rd->stag); /* 0 is never given out as an STag */
 	return rd;
 }
 
@@ -33,7 +33,7 @@ static void read_done(struct iwp_qp *q, const struct iwp_read *rd)
 		((struct eng_swqe *)eng_ring_at(&q->qp->sq, rd->index))->done = 1;
 	q->rd_head = (q->rd_head + 1) % IWP_RD;
 	q->rd_count--;
-	iwp_activate(q); /* ORD and fences may have waited */
+	iwp_activate(q); /* requests behind it may have waited for ORD or a fence */
 }
 
 static enum eng_verdict place_answer(struct iwp_qp *q, const struct iwp_read *rd,
@@ -74,7 +74,7 @@ enum eng_verdict iwp_take_response(struct iwp_qp *q, const struct iwp_rx *rx)
 	return ENG_OK;
 }
 
-/* The answer passes through the transmit stage, where no chunk is in work now. */
+/* The answer passes through the transmit stage, which holds no chunk in work now. */
 enum eng_verdict iwp_take_atomic_response(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	struct iwp_read *rd = &q->rd[q->rd_head];
@@ -151,7 +151,7 @@ enum eng_verdict iwp_take_request(struct iwp_qp *q, const struct iwp_rx *rx)
 	return v;
 }
 
-/* The top bit of each field drops its carry (RFC 7306 5.1.1). */
+/* The top bit of each field adds without its carry (RFC 7306 5.1.1). */
 static uint64_t masked_sum(uint64_t a, uint64_t b, uint64_t tops)
 {
 	return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
@@ -175,7 +175,8 @@ static uint64_t execute(uint64_t *at, const uint8_t *a)
 	return old;
 }
 
-/* The eight octets that a request names, if the peer has the right and they are there. */
+/* The eight octets that a request names, if the peer has the right to them and their pages are
+ * present. */
 static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t scratch,
 				    uint64_t **ret)
 {
@@ -196,7 +197,7 @@ static enum eng_verdict atomic_word(struct iwp_qp *q, const uint8_t *r, size_t s
 	return ut_stage_word(&q->port->stage, scratch, *ret) ? ENG_OK : ENG_V_RX_FAULT;
 }
 
-/* Not executed yet: the answers to earlier reads show those octets as they are before. */
+/* Not executed yet: the answers to earlier Reads show those octets as they were before. */
 enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 {
 	unsigned aop = wire_get_AtomicRequest_aop(rx->data);
@@ -221,7 +222,7 @@ enum eng_verdict iwp_take_atomic(struct iwp_qp *q, const struct iwp_rx *rx)
 
 /* --- answers out --- */
 
-/* The key has gone since the request was taken; a Terminate names its segment (RFC 7306 8.1). */
+/* The key has ended since the request was taken; a Terminate names its segment (RFC 7306 8.1). */
 static void fail_atomic(struct iwp_qp *q, const struct iwp_answer *a, enum eng_verdict v)
 {
 	uint8_t h[WIRE_DDPUntagged_LEN];
@@ -234,7 +235,7 @@ static void fail_atomic(struct iwp_qp *q, const struct iwp_answer *a, enum eng_v
 	iwp_fail(q, v, &rx, NULL);
 }
 
-/* The request as a Terminate names it: what is left of it (RFC 5040 4.8). */
+/* The request as a Terminate names it: the part that is not answered yet (RFC 5040 4.8). */
 static void fail_answer(struct iwp_qp *q, const struct iwp_answer *a, enum eng_verdict v)
 {
 	uint8_t h[WIRE_DDPUntagged_LEN], r[WIRE_ReadRequest_LEN];
@@ -267,7 +268,7 @@ static int answer_segment(struct iwp_qp *q, struct iwp_answer *a)
 		return 0;
 	h = iwp_tx_begin(q, &at);
 	if (n) {
-		/* The key may have gone since the request was taken. */
+		/* The key may have ended since the request was taken. */
 		v = iwp_remote(q, a->src_stag, a->src_to + a->off, n, IBV_ACCESS_REMOTE_READ, iov,
 			       &pieces);
 		if (!v && !iwp_tx_gather(q, at, WIRE_DDPTagged_LEN, iov, pieces, n, false))

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * FPDUs in. The CRC is checked before anything of an FPDU is believed: its octets lie in the
- * receive stage anyway, so the strict order of RFC 5044 section 6 costs nothing.
- */
+/* Incoming FPDUs. The CRC is checked before any field of an FPDU is used: its octets lie in the
+ * receive stage anyway, so the strict order of RFC 5044 section 6 costs nothing. */
 #include "proto/iwarp/rx.h"
 
 #include "proto/iwarp/end.h"
@@ -64,7 +62,7 @@ static enum eng_verdict execute(struct iwp_qp *q, const struct iwp_rx *rx)
 	}
 }
 
-/* The first FPDU of the peer: what waited for it may go. */
+/* The first FPDU of the peer: messages that waited for it may leave. */
 static void first_fpdu(struct iwp_qp *q)
 {
 	q->heard = true;
@@ -101,7 +99,8 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 	return iwp_alive(q) ? execute(q, rx) : ENG_OK;
 }
 
-/* Octets of the FPDU that begins here, 0 = its length is not here yet, or -verdict. */
+/* Returns the octets of the FPDU that begins here, 0 if its length has not arrived yet, or
+ * -verdict. */
 static int fpdu_size(const struct iwp_qp *q, const uint8_t *p, size_t len)
 {
 	uint32_t lead = q->par.markers_rx && q->rx_pos % WIRE_MARKER_INTERVAL == 0
@@ -116,12 +115,10 @@ static int fpdu_size(const struct iwp_qp *q, const uint8_t *p, size_t len)
 	return (int)wire_fpdu_len(q->rx_pos, ulpdu, q->par.markers_rx);
 }
 
-#define SHORT_ONES 8 /* FPDUs until long ones are not expected any more */
+#define SHORT_ONES 8 /* so many short FPDUs, and no long ones are expected any more */
 
-/*
- * Long FPDUs come in a row, all as long as the first but for the last of each message: the link
- * shows one at a time and places its payload. A guess that fails costs a copy and nothing else.
- */
+/* Long FPDUs come in a row, all as long as the first but for the last of each message: the link
+ * hands over one at a time and places its payload. A wrong guess costs one copy. */
 static void expect(struct iwp_qp *q, uint32_t n)
 {
 	if (n > IWP_TAKE && !q->par.markers_rx) {
@@ -141,7 +138,7 @@ static void complain(struct iwp_qp *q, enum eng_verdict v, const struct iwp_rx *
 		 rx->len == WIRE_ReadRequest_LEN ? rx->data : NULL);
 }
 
-/* One whole FPDU. */
+/* Executes one whole FPDU. */
 static void take_one(struct iwp_qp *q, struct iwp_rx *rx, uint32_t n)
 {
 	enum eng_verdict v = take(q, rx, n);
@@ -154,12 +151,12 @@ static void take_one(struct iwp_qp *q, struct iwp_rx *rx, uint32_t n)
 		complain(q, v, rx);
 }
 
-/* Returns what was consumed of len. */
+/* Executes the whole FPDUs in data. Returns the octets consumed, at most len. */
 static size_t end_of_call(struct iwp_qp *q, size_t done, size_t len)
 {
 	if (!iwp_alive(q))
 		return len;
-	iwp_sq_complete(q); /* reads that were answered */
+	iwp_sq_complete(q); /* Reads that were answered */
 	return iwp_alive(q) ? done : len;
 }
 
@@ -189,15 +186,16 @@ size_t iwp_received(struct link_stream *s, const uint8_t *data, size_t off, size
 	return end_of_call(q, done, len);
 }
 
-/* --- from a peer process that may write what we read --- */
+/* --- from memory that the peer process may still write --- */
 
-/* Its payload is placed and not looked at. */
+/* The payload is placed without being looked at. */
 static bool is_payload(const uint8_t *h)
 {
 	return wire_iwarp_shape(wire_get_DDPTagged_opcode(h))->flags & WIRE_IWF_PAYLOAD;
 }
 
-/* Size of the FPDU at `data`, and a copy of all in it that decides anything; else as fpdu_size(). */
+/* Returns the size of the FPDU at `data`, after copying every field that decides anything; else as
+ * fpdu_size(). */
 static int copy_in(struct iwp_qp *q, const uint8_t *data, size_t len, struct iwp_rx *rx)
 {
 	struct ut_stage *st = &q->port->stage;

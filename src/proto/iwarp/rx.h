@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* FPDUs in: link_stream_user.received and received_shm. */
+/* Incoming FPDUs: link_stream_user.received and received_shm. */
 #ifndef PROTO_IWARP_RX_H
 #define PROTO_IWARP_RX_H
 

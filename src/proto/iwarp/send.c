@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What this end asks of the peer: the ready-to-receive message, then the send queue, from work requests to
- * segments, with completions in posting order. Entries stay in place
- * until they complete; two fields note the stream position behind their last octet, `done` that
- * an answer has come or that they were executed here.
+ * The requests of this end: the ready-to-receive message, then the send queue, from work requests
+ * to segments, with completions in posting order. An entry stays in place until it completes. Two
+ * of its fields hold the stream position behind its last octet; `done` says that its answer has
+ * come, or that it was executed here.
  */
 #include "proto/iwarp/send.h"
 
@@ -25,7 +25,7 @@ static void halt(struct iwp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 	q->halted = true;
 }
 
-/* Behind a read that waits, more than 4 GiB may pass before an entry's turn comes. */
+/* Behind a Read that waits, more than 4 GiB may be sent before an entry completes. */
 static void note_end(struct eng_swqe *w, uint64_t pos)
 {
 	w->first_psn = (uint32_t)(pos >> 32);
@@ -43,7 +43,7 @@ static bool is_read(const struct eng_swqe *w)
 	       w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Octets [q->off, q->off + n) of the message to the stage, behind a header that is made. */
+/* Gathers octets [q->off, q->off + n) of the message into the stage, behind the header. */
 static bool fill(struct iwp_qp *q, struct eng_swqe *w, size_t at, uint32_t head, uint32_t n)
 {
 	struct iovec iov[IWP_IOV];
@@ -76,7 +76,8 @@ static unsigned send_opcode(const struct eng_swqe *w)
 	return se ? WIRE_IW_SEND_SE : WIRE_IW_SEND;
 }
 
-/* One segment of a Send or Write; 1 sent, 0 no room, -1 halted. */
+/* Sends one segment of a Send or Write. Returns 1 if it is in the chunk, 0 without room, -1 if the
+ * queue pair has halted. */
 static int segment(struct iwp_qp *q, struct eng_swqe *w, bool tagged)
 {
 	uint32_t head = tagged ? WIRE_DDPTagged_LEN : WIRE_DDPUntagged_LEN;
@@ -112,7 +113,8 @@ static int message(struct iwp_qp *q, struct eng_swqe *w, bool tagged)
 	return r;
 }
 
-/* Behind a Write: the 32 bits in the last four of eight octets (RFC 7306 6.1 leaves it open). */
+/* After a Write: the 32 bits of immediate data in the last four of eight octets (RFC 7306 6.1
+ * leaves it open). */
 static int immediate(struct iwp_qp *q, const struct eng_swqe *w)
 {
 	uint32_t ulpdu = WIRE_DDPUntagged_LEN - 2 + WIRE_Immediate_LEN;
@@ -217,14 +219,15 @@ static int local(struct iwp_qp *q, struct eng_swqe *w)
 	return 1;
 }
 
-/* 1: all of it has been put into FPDUs; 0: later; -1: halted. */
+/* Sends a work request. Returns 1 if all of it is in FPDUs, 0: the rest later, -1 if the queue pair
+ * has halted. */
 static int run_one(struct iwp_qp *q, struct eng_swqe *w)
 {
 	if (w->verdict) {
 		halt(q, w, (enum eng_verdict)w->verdict);
 		return -1;
 	}
-	/* Only reads and atomics can be overtaken (RFC 5040 5.5). */
+	/* Only Reads and atomics can be overtaken (RFC 5040 5.5). */
 	if ((w->flags & IBV_SEND_FENCE) && q->rd_count)
 		return 0;
 	switch (w->opcode) {
@@ -284,7 +287,7 @@ void iwp_sq_collect(struct iwp_qp *q)
 	struct eng_ring *sq = &q->qp->sq;
 	struct eng_swqe *w;
 
-	/* A completion may overrun its queue, which stops the QP. */
+	/* The completion may overrun its queue, which stops the queue pair. */
 	while ((w = eng_ring_head(sq)) && sq->head != q->cur && finished(q, w) &&
 	       eng_qp_state(q->qp) != IBV_QPS_ERR)
 		eng_send_done(q->qp, ENG_OK);
@@ -330,16 +333,14 @@ void iwp_send_ready(struct iwp_qp *q)
 		iwp_untagged(h, WIRE_IW_SEND, 0, q->send_msn++, 0, true);
 		iwp_tx_end(q, WIRE_DDPUntagged_LEN - 2);
 	} else {
-		/* siw takes STag 0 for something special. */
+		/* siw gives STag 0 a meaning of its own. */
 		iwp_tagged(h, WIRE_IW_RDMA_WRITE, 1, 0, true);
 		iwp_tx_end(q, WIRE_DDPTagged_LEN - 2);
 	}
 }
 
-/*
- * What was agreed as the first message is sent before the last one, also where the stream does not know
- * its way yet: a peer that never receives it takes the connection for one that was never made.
- */
+/* The first message that was agreed on leaves before FIN, also on a stream that never carried
+ * another: without it the peer takes the connection for one that was never made. */
 void iwp_say_ready(struct iwp_qp *q)
 {
 	if (!q->rtr_due || q->tx_pos || !q->s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * FPDUs out (RFC 5044 section 4). Without markers an FPDU is built where it will be sent from;
- * with them it is built beside and copied piece by piece, since a marker may fall anywhere on a
- * multiple of four octets, between pad and CRC too.
+ * Outgoing FPDUs (RFC 5044 section 4). Without markers an FPDU is built in the chunk that is sent;
+ * with them it is built beside and copied piece by piece, since a marker may fall on any multiple
+ * of four octets, even between pad and CRC.
  */
 #include "proto/iwarp/tx.h"
 
@@ -17,7 +17,7 @@
 #define MSS_LOOK 64    /* chunks between two looks at the segment size */
 #define LONG_ULPDU 16384
 #define LONG_CHUNK (128u << 10)
-#define SUM_LEAST 4096 /* octets of payload that are summed up while they are copied */
+#define SUM_LEAST 4096 /* octets of payload from which on copy and CRC are one pass */
 
 static void look_at_mss(struct iwp_qp *q)
 {
@@ -28,8 +28,11 @@ static void look_at_mss(struct iwp_qp *q)
 		q->mulpdu = most;
 }
 
-/* Where a segment carries much (loopback: half of the peer's first window at the start, 64 KiB later), each
- * begins with an FPDU, so that the peer finds whole ones, and it works on some while we make the next. */
+/*
+ * Where a segment carries much (loopback: half of the peer's first window at the start, 64 KiB
+ * later), each segment begins with an FPDU, so that the peer receives whole FPDUs and works on some
+ * of them while the next are made.
+ */
 static size_t chunk_of(const struct iwp_qp *q)
 {
 	size_t fpdu = q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
@@ -67,7 +70,8 @@ bool iwp_tx_fits(const struct iwp_qp *q, uint32_t ulpdu)
 	const struct iwp_port *p = q->port;
 	uint32_t n = wire_fpdu_len(q->tx_pos, ulpdu, q->par.markers_tx);
 
-	/* What was begun in a segment is better left to the next one than cut. */
+	/* The rest of a segment that is too short for an FPDU is left empty, so that no FPDU is
+	 * cut. */
 	return p->fill == 0 || p->fill + n <= p->limit;
 }
 
@@ -83,7 +87,7 @@ uint8_t *iwp_tx_begin(struct iwp_qp *q, size_t *stage_off)
 	return q->port->out + *stage_off;
 }
 
-/* Into shared memory, which the kernel does not write for us. */
+/* Into shared memory, which the kernel does not write for the sender. */
 static bool gather_local(struct iwp_port *p, uint8_t *to, const struct iovec *iov, int n, uint32_t len,
 			bool posted)
 {
@@ -95,8 +99,8 @@ static bool gather_local(struct iwp_port *p, uint8_t *to, const struct iovec *io
 	return true;
 }
 
-/* Small pieces of a posted buffer are stored by the application's own thread, long ones summed up
- * on their way: a CRC over what was copied is right whatever becomes of the buffer meanwhile. */
+/* Small pieces of a posted buffer are copied by the application's own thread, long ones with their
+ * CRC in the same pass: a CRC over the copy is right whatever happens to the buffer meanwhile. */
 bool iwp_tx_gather(struct iwp_qp *q, size_t stage_off, uint32_t head, const struct iovec *iov,
 		   int n, uint32_t len, bool posted)
 {
@@ -123,8 +127,8 @@ static void put_marker(uint8_t *at, uint32_t back)
 	wire_set_Marker_fpduptr(at, back);
 }
 
-/* Copies n octets to the chunk and sets markers where they fall. *start: octets since the
- * first one of ULPDU_Length, or ~0 before it. Returns how many were written. */
+/* Copies n octets to the chunk and sets markers where they fall. *start: octets since the first one
+ * of ULPDU_Length, or ~0 before it. Returns how many octets were written. */
 static size_t copy_marked(struct iwp_qp *q, uint8_t *to, uint64_t pos, uint64_t fpdu,
 			  const uint8_t *from, size_t n)
 {
@@ -155,7 +159,7 @@ static size_t end_marked(struct iwp_qp *q, const uint8_t *h, uint32_t body)
 	uint64_t pos = q->tx_pos, fpdu = pos % WIRE_MARKER_INTERVAL ? pos : pos + WIRE_Marker_LEN;
 	size_t n = copy_marked(q, to, pos, fpdu, h, body);
 
-	/* A marker between pad and CRC belongs to what the CRC covers. */
+	/* The CRC covers a marker between pad and CRC. */
 	if ((pos + n) % WIRE_MARKER_INTERVAL == 0) {
 		put_marker(to + n, (uint32_t)(pos + n - fpdu));
 		n += WIRE_Marker_LEN;
@@ -193,13 +197,13 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 	p->dev->counters[ENG_C_local_tx] += q->s && q->s->shm;
 }
 
-/* What the socket left is copied, once per full socket buffer. */
+/* Octets that the socket did not take are copied, once per full socket buffer. */
 static void keep(struct iwp_qp *q, const uint8_t *data, size_t n)
 {
 	q->rest = ut_malloc(n);
 	if (!q->rest) {
 		q->rest_len = q->rest_off = 0;
-		q->tx_pos -= n; /* what is lost here was not sent */
+		q->tx_pos -= n; /* octets lost here were not reported as sent */
 		iwp_over(q, ENG_V_NO_MEMORY, ENOMEM);
 		return;
 	}
@@ -226,7 +230,7 @@ void iwp_tx_close(struct iwp_qp *q)
 		data += r;
 		n -= (size_t)r;
 	}
-	/* A broken stream tells so by closed(). */
+	/* A broken stream is reported by link_stream_user.closed(). */
 	if (n)
 		keep(q, data, n);
 }
