@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Both directions work alike: a datagram meets its fate (lost, doubled,
- * damaged, held back); a held one goes on after a few later datagrams of its
- * direction, or after a millisecond of silence, for which a timer stands in
- * the descriptor beside the lower link.
+ * Both directions work alike: a datagram is passed, lost, doubled, damaged or delayed; a delayed
+ * one goes on after a few later datagrams of its direction, or after a millisecond of silence, for
+ * which a timer is in the descriptor beside the lower link.
  *
- * A train in which nothing happens is passed on whole. A train in which
- * something happens is sent in single packets: their IPv4 identification is
- * then 0 and not their place; receivers that cannot solve for it see a bad
- * ICRC, which is a loss more and nothing worse.
+ * A train without a fault is passed on whole. A train with one is sent in single packets: their
+ * IPv4 identification is then 0 and not their place in the train; a receiver that cannot solve for
+ * it sees a bad ICRC, which counts as one more loss.
  *
- * What was received is copied out of the lower link's stage, since a held
- * datagram outlives it, and handed out in a stage of our own.
+ * A received datagram is copied out of the lower link's stage, since a delayed one outlives it, and
+ * handed out in a stage of this link.
  */
 #include "link/fault.h"
 
@@ -30,16 +28,16 @@
 
 #define FAULT_BATCH 64
 #define FAULT_HOLD_NS UT_MS
-#define FAULT_HOLD_MAX 4  /* later datagrams that overtake a held one */
+#define FAULT_HOLD_MAX 4  /* later datagrams that overtake a delayed one */
 #define FAULT_STAGE (1u << 20)
-#define FAULT_TRAIN 128   /* longest train we look into */
+#define FAULT_TRAIN 128   /* longest train in which single packets have faults */
 
-/* One datagram in our hands. */
+/* A datagram that this link has a copy of. */
 struct parcel {
 	struct ut_list node;
 	struct link_rx rx;     /* received */
 	struct ut_flow flow; /* to be sent, */
-	uint32_t qpn;        /* to the process that has this */
+	uint32_t qpn;        /* to the process that has this QPN */
 	unsigned after;
 	uint64_t due;
 	uint32_t len;
@@ -96,7 +94,7 @@ static void damage(struct fault_link *f, struct parcel *p)
 			(uint8_t)(1u << ut_rng_below(&f->rng, 8));
 }
 
-/* NULL when there is no memory: one more loss. */
+/* Returns NULL without memory: the datagram counts as lost. */
 static struct parcel *parcel_new(struct fault_link *f, const uint8_t *data, uint32_t len)
 {
 	struct parcel *p = ut_zalloc(sizeof(*p) + len);
@@ -111,7 +109,7 @@ static struct parcel *parcel_new(struct fault_link *f, const uint8_t *data, uint
 	return p;
 }
 
-/* Fires as soon as something can go on; setting it anew makes it unreadable. */
+/* Fires as soon as a delayed datagram may go on; setting it anew makes it unreadable. */
 static void set_timer(struct fault_link *f)
 {
 	struct itimerspec t = { 0 };
@@ -130,7 +128,7 @@ static int tx_parcel(struct fault_link *f, struct parcel *p)
 	return f->lower->ops->send(f->lower, &p->flow, p->qpn, p->bytes, p->len, p->len ? p->len : 1);
 }
 
-/* Called for each datagram that passes; with passed = false only time counts. */
+/* Counts a datagram that passes; with passed = false only time counts. */
 static void tx_release(struct fault_link *f, bool passed)
 {
 	uint64_t now = f->timerfd >= 0 && !ut_list_empty(&f->tx_held) ? ut_now() : 0;
@@ -201,7 +199,7 @@ static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
 		r = tx_meet(f, flow, qpn, fates[i], data + off,
 			    (uint32_t)(len - off < seg ? len - off : seg));
 		if (r == -EAGAIN && i)
-			r = 0; /* part of it is gone: the rest counts as lost */
+			r = 0; /* part of the train has left: the rest counts as lost */
 		else if (r < 0)
 			break;
 	}
@@ -479,7 +477,7 @@ void link_fault_stats(struct link *l, struct link_fault_stats *ret)
 	*ret = fault_of(l)->stats;
 }
 
-/* One "name=number" in [text, end). */
+/* Parses one "name=number" in [text, end). */
 static int parse_item(const char *text, size_t len, struct link_fault_rates *r)
 {
 	const struct {

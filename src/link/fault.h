@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Seeded bad weather: a decorator that loses, doubles, holds back and damages
- * datagrams of the link below it, in both directions. A run is replayed by
- * its seed as far as the link below repeats itself. The simulator uses the
- * same rates for its own wire.
+ * Seeded faults: a decorator that loses, doubles, delays and damages datagrams of the link below
+ * it, in both directions. A run is replayed by its seed as far as the link below repeats itself.
+ * The simulator uses the same rates for its own wire.
  */
 #ifndef LINK_FAULT_H
 #define LINK_FAULT_H
@@ -12,7 +11,7 @@
 
 #define LINK_FAULT_ENV "DAPPLE_FAULT"
 
-/* Chances per datagram, in 1/1000, together at most 1000; 0 = a perfect wire. */
+/* Chances per datagram, in 1/1000, together at most 1000; 0 = no faults. */
 struct link_fault_rates {
 	unsigned loss, dup, reorder, corrupt;
 	uint64_t seed;
@@ -22,13 +21,10 @@ struct link_fault_stats {
 	uint64_t passed, lost, doubled, held, damaged;
 };
 
-/*
- * "loss=10,dup=5,reorder=20,corrupt=1,seed=42", any subset in any order;
- * what is not named is 0. 0 or -EINVAL (*ret untouched).
- */
+/* Parses "loss=10,dup=5,reorder=20,corrupt=1,seed=42", any subset in any order; a name that is
+ * missing is 0. Returns 0 or -EINVAL (*ret untouched). */
 int link_fault_parse(const char *text, struct link_fault_rates *ret);
-/* Wraps lower, which then belongs to the new link. 0 or -errno (lower is the
- * caller's still). */
+/* Wraps lower, which then belongs to the new link. Returns 0 or -errno (lower stays the caller's). */
 int link_fault_open(struct link *lower, const struct link_fault_rates *rates,
 		    struct link **ret);
 void link_fault_stats(struct link *l, struct link_fault_stats *ret);

@@ -38,8 +38,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The longest piece a user may leave unconsumed while it waits for the rest: an FPDU
- * with markers. A user that consumes nothing of so much has its stream failed (EMSGSIZE). */
+/* The longest piece a user may leave unconsumed while it waits for the rest: an FPDU with markers.
+ * A stream whose user consumes nothing of so much fails (EMSGSIZE). */
 #define LINK_STREAM_KEEP (68u * 1024)
 
 #define LINK_TAKE_IOV 42 /* pieces in one take() */
@@ -55,13 +55,13 @@ struct link_end {
 	uint32_t scope;
 };
 
-/* What the user of a stream is told. Every slot is filled. */
+/* The events of a stream, for its user. Every slot is filled. */
 struct link_stream_user {
 	/*
-	 * data[0..len) lies in the receive stage of the place at `off`; the stage is the callee's until
-	 * it returns. Returns the bytes consumed; the rest is shown again, in front of what comes
-	 * next. A callback that changed the user returns what it consumed itself; the new user is
-	 * shown the rest at once.
+	 * Bytes have come: data[0..len) lies in the receive stage of the place at `off`; the stage
+	 * is the callee's until it returns. Returns the bytes consumed; the rest is shown again, in
+	 * front of the next bytes. A callback that changed the user returns what it consumed
+	 * itself; the new user is shown the rest at once.
 	 */
 	size_t (*received)(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 			   uint64_t now);
@@ -71,44 +71,44 @@ struct link_stream_user {
 	 * anything before it looks at it.
 	 */
 	size_t (*received_shm)(struct link_stream *s, const uint8_t *data, size_t len, uint64_t now);
-	/* A send() was refused or cut; now there is room. */
+	/* A send() was refused or cut; now the stream has room. */
 	void (*writable)(struct link_stream *s, uint64_t now);
 	/* An active connect has succeeded. */
 	void (*connected)(struct link_stream *s, uint64_t now);
-	/* No more bytes will come: 0 = FIN, else a positive errno (ECONNREFUSED, ECONNRESET,
-	 * ETIMEDOUT, EHOSTUNREACH ...). After FIN sending is still possible. Told once, after
-	 * all bytes that came before. */
+	/*
+	 * No more bytes will come: 0 = FIN, else a positive errno (ECONNREFUSED, ECONNRESET,
+	 * ETIMEDOUT, EHOSTUNREACH ...). After FIN sending is still possible. Called once, after all
+	 * bytes that came before.
+	 */
 	void (*closed)(struct link_stream *s, int error, uint64_t now);
 };
 
 struct link_listener_user {
-	/* A connection has come. The stream has no user yet: set one, or close it. */
+	/* A connection has come. Its stream has no user yet: the callee sets one, or closes it. */
 	void (*accepted)(struct link_listener *l, struct link_stream *s, uint64_t now);
 };
 
 struct link_stream {
 	struct link_streams *place;
-	const struct link_stream_user *user_ops; /* NULL: there is none, bytes wait */
+	const struct link_stream_user *user_ops; /* NULL: there is none, and bytes wait */
 	void *user;
 	struct link_end local, remote;
-	/* The user's hint: one look should show so many bytes, of which it will take() most; 0: it
-	 * wants whatever there is. Fewer or more may come. */
+	/* The user's hint: one look should show so many bytes, of which it will take() most; 0: no
+	 * preference. Fewer or more may come. */
 	size_t want;
-	/* The user's hint: bytes are rare and announce no others, so only the descriptor is asked for
-	 * them, and no read is tried out of turn. */
+	/* The user's hint: bytes are rare and none announces the next, so only the descriptor tells
+	 * of them, and no read is tried out of turn. */
 	bool seldom;
 	/* The bytes go through memory that is shared with the peer process: nothing damages them on
 	 * the way. Known before the first one is sent or shown. */
 	bool shm;
 };
 
-/*
- * A descriptor of the owner's that the place watches with its own. The owner fills it in, and frees it
- * only after a poll() that follows unwatch() has returned.
- */
+/* A descriptor of the owner's that the place watches with its own. The owner fills it in, and frees
+ * it only after a poll() that follows unwatch() has returned. */
 struct link_watch {
 	int fd;
-	/* Called by poll() while the descriptor is readable. Returns how many things happened. */
+	/* Called by poll() while the descriptor is readable. Returns the number of events. */
 	int (*ready)(struct link_watch *w, uint64_t now);
 };
 
@@ -117,16 +117,16 @@ struct link_listener {
 	struct link_streams *place;
 	const struct link_listener_user *user_ops;
 	void *user;
-	struct link_end local; /* with the port the host chose */
+	struct link_end local; /* with the port that the host chose */
 };
 
 struct link_streams_ops {
-	/* 0 or -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, ... local->port 0: the host's choice.
-	 * reuse: SO_REUSEADDR; v6only: an IPv6 any-address takes no IPv4. */
+	/* Binds a port. Returns 0 or -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, ... local->port 0: the
+	 * host chooses. reuse: SO_REUSEADDR; v6only: an IPv6 any-address takes no IPv4. */
 	int (*bind)(struct link_streams *p, const struct link_end *local, bool reuse, bool v6only,
 		    struct link_listener **ret);
-	int (*listen)(struct link_listener *l, int backlog); /* backlog 0: the most */
-	/* Stops listening, gives the port back. Accepted streams live on. */
+	int (*listen)(struct link_listener *l, int backlog); /* Listens. backlog 0: the largest. */
+	/* Stops listening and releases the port. Accepted streams stay. */
 	void (*unbind)(struct link_listener *l);
 	/*
 	 * Starts connecting; connected() or closed() follows from poll(). from: a bound,
@@ -143,72 +143,78 @@ struct link_streams_ops {
 	 * -EAGAIN (writable() will be called), or another -errno (closed() follows).
 	 */
 	ssize_t (*send)(struct link_stream *s, const void *data, size_t len);
-	/* About how many bytes send() would take now; a hint to compose no more than that. 0: writable()
-	 * will be called. */
+	/* Returns about how many bytes send() would take now; a hint to compose no more than that.
+	 * 0: writable() will be called. */
 	size_t (*room)(struct link_stream *s);
 	/*
-	 * The connection managers have agreed, so the stream may leave the wire, if there is a way
-	 * within the host. active: this end asks the peer process, and its next byte waits until that
-	 * is decided; else it may be asked, and the next byte of another user than the present one
-	 * waits, or decides for the wire. Returns true if it has asked; writable() follows when it is
-	 * decided. Default: false.
+	 * To be called when the connection managers have agreed: the stream may leave the wire, if
+	 * there is a way within the host. active: this end asks the peer process, and its next byte
+	 * waits until that is decided; else it may be asked, and the next byte of another user than
+	 * the present one waits, or decides for the wire. Returns true if it has asked; writable()
+	 * follows when it is decided. Default: false.
 	 */
 	bool (*local)(struct link_stream *s, bool active);
-	/* The next byte waits for that no longer: the stream takes the wire unless it is decided.
-	 * Default: nothing. */
+	/* The next byte does not wait for that any longer: the stream takes the wire unless the way
+	 * is decided. Default: nothing. */
 	void (*hurry)(struct link_stream *s);
 	/* Returns where the next `len` bytes to send may be put together, in one piece, or NULL if they
 	 * go by send(), which is the default. commit() sends as many of them. */
 	uint8_t *(*reserve)(struct link_stream *s, size_t len);
 	void (*commit)(struct link_stream *s, size_t len);
-	/* Largest TCP payload of a segment now (EMSS), in bytes. */
+	/* Returns the largest TCP payload of a segment now (EMSS), in bytes. */
 	uint32_t (*mss)(struct link_stream *s);
-	/* Everything sent so far was acknowledged by the peer's host. */
+	/* Returns true if the peer's host has acknowledged everything sent so far. */
 	bool (*drained)(struct link_stream *s);
 	/*
-	 * Inside received(): moves what is shown at `off` to application memory, pieces in
-	 * order, later pieces later. Returns false if it did not, or not wholly: the user scatters it
-	 * from the stage then, whose bytes stay as they are.
+	 * Inside received(): moves the bytes shown at `off` to application memory, pieces in order,
+	 * later pieces later. Returns false if it did not, or not wholly: the user then scatters
+	 * them from the stage, which is unchanged.
 	 */
 	bool (*take)(struct link_stream *s, size_t off, const struct iovec *iov, int n, size_t len);
-	/* Stop / go on reading: back-pressure, or before a user exists. */
+	/* Stops or continues reading: back-pressure, or before a user exists. */
 	void (*pause)(struct link_stream *s, bool on);
-	/* FIN after what was sent. */
+	/* Sends FIN after all bytes sent before. */
 	void (*shutdown)(struct link_stream *s);
 	/*
-	 * Ends it. abort: RST. Otherwise what was sent is delivered: FIN goes out, incoming
-	 * bytes are read and thrown away for a bounded time, so that no RST destroys the
-	 * last message on its way.
+	 * Ends the stream. abort: RST. Otherwise all bytes sent are delivered: FIN leaves, incoming
+	 * bytes are read and dropped for a bounded time, so that no RST destroys the last message
+	 * on its way.
 	 */
 	void (*close)(struct link_stream *s, bool abort);
-	/* Reads this stream now, out of its turn; calls its user as poll() does. Not inside received().
-	 * Returns how many things happened. Default: 0. */
+	/* Reads this stream now, out of its turn; calls its user as poll() does. Not inside
+	 * received(). Returns the number of events. Default: 0. */
 	int (*read)(struct link_stream *s);
-	/* Calls users for all that happened, bounded work per call. Returns how many things. */
+	/* Calls users for all events, bounded work per call. Returns the number of events. */
 	int (*poll)(struct link_streams *p, uint64_t now);
-	/* A part of poll(): what costs no system call to find out, with the time of the last one.
-	 * Returns how many things happened, or -EAGAIN if it takes a whole poll(). Default: -EAGAIN. */
+	/*
+	 * A part of poll(): the events that no system call is needed to find, with the time of the
+	 * last poll(). Returns the number of events, or -EAGAIN if only a whole poll() can tell.
+	 * Default: -EAGAIN.
+	 */
 	int (*peek_shm)(struct link_streams *p);
-	/* Returns true if nothing is due and no stream is read out of its turn: all that may have
-	 * happened shows at the descriptor. Default: false. */
+	/* Returns true if nothing is due and no stream is read out of its turn: every event shows
+	 * at the descriptor. Default: false. */
 	bool (*is_quiet)(struct link_streams *p);
 	/*
 	 * From any thread, no lock held. on: the owner is about to sleep on the descriptor; off: it
-	 * polls. look: the descriptor becomes readable once, for what does not show there yet; else
-	 * the owner makes a poll() before it sleeps. Default: nothing, everything always shows.
+	 * polls. look: the descriptor becomes readable once, for events that it does not show yet;
+	 * else the owner calls poll() before it sleeps. Default: nothing, every event always shows.
 	 */
 	void (*sleep)(struct link_streams *p, bool on, bool look);
-	/* When poll() must run although the descriptor is not readable; UT_NEVER. */
+	/* Returns when poll() must run although the descriptor is not readable, or UT_NEVER. */
 	uint64_t (*deadline)(struct link_streams *p);
-	/* A descriptor that is readable (epoll) when poll() has something to do. Stays the
-	 * same for life. -1: the owner drives virtual time. An epoll set, and as link_ops.fd. */
+	/* Returns a descriptor that is readable (epoll) when poll() has something to do. It stays
+	 * the same for life. -1: the owner drives virtual time. It is an epoll set, as link_ops.fd. */
 	int (*fd)(struct link_streams *p);
-	/* w->fd joins the set of fd(), until unwatch(). 0 or -errno. Default: -EOPNOTSUPP. */
+	/* w->fd joins the set of fd(), until unwatch(). Returns 0 or -errno. Default: -EOPNOTSUPP. */
 	int (*watch)(struct link_streams *p, struct link_watch *w);
-	/* An event that poll() has seen already may still call w->ready() until poll() returns. */
+	/* An event that poll() has fetched already may still call w->ready() until poll() returns. */
 	void (*unwatch)(struct link_streams *p, struct link_watch *w);
-	/* The process exits: every stream is closed as by close(s, false), and the call lasts until what was
-	 * sent has reached the peers' hosts, 200 ms at most. The place stays, empty. Default: nothing. */
+	/*
+	 * The process exits: every stream is closed as by close(s, false), and the call lasts until
+	 * the bytes sent have reached the peers' hosts, 200 ms at most. The place stays, empty.
+	 * Default: nothing.
+	 */
 	void (*leave)(struct link_streams *p);
 	/* In a child of fork(): closes the descriptors, sends nothing. Default: nothing. */
 	void (*forget)(struct link_streams *p);
@@ -220,9 +226,10 @@ struct link_streams {
 	const struct link_streams_ops *ops;
 	struct ut_stage *rx_stage; /* where received() data lies */
 	/* The owner's hints for the next poll(): */
-	bool cheap; /* what the descriptor shows may be left there, and nothing is asked of the system */
-	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls only */
-	bool found; /* one of those had something in this round, so the owner does not sleep yet */
+	bool cheap; /* bytes that the descriptor shows may stay unread, and no system call is made */
+	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls
+                     * only */
+	bool found; /* one of those had an event in this round, so the owner does not sleep yet */
 };
 
 /* The defaults. */

@@ -83,7 +83,8 @@ void local_agree_free(struct local_stream *s)
 	atomic_fetch_sub_explicit(&local_place_of(s)->n_shm, 1, memory_order_relaxed);
 }
 
-/* A callback on the stack may be looking at the memory of a stream in use: that goes with the stream. */
+/* A stream in use keeps its segment until the stream goes: a callback on the stack may be reading
+ * it. */
 void local_agree_end(struct local_stream *s)
 {
 	if (s->way == LOCAL_W_SHM)
@@ -159,7 +160,7 @@ static int answered(struct local_rendezvous *c)
 
 /* --- the passive end --- */
 
-/* From here on the peer process decides: it has our segment. */
+/* From here on the peer process decides: it has this end's segment. */
 static int answer(struct local_rendezvous *c, struct local_stream *s, int theirs)
 {
 	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC };
@@ -201,7 +202,7 @@ void local_agree_decide(struct local_stream *s)
 		local_agree_wire(s);
 }
 
-/* Its first byte is there already: what the peer did afterwards must not be told before it. */
+/* The peer's first byte has arrived: it precedes anything the peer did afterwards. */
 static void decided(struct local_stream *s)
 {
 	local_agree_decide(s);
@@ -247,7 +248,7 @@ void local_agree_expired(struct local_place *p)
 	}
 }
 
-/* --- for the user of the stream --- */
+/* --- the calls of the stream's user --- */
 
 bool local_agree(struct link_stream *l, bool active)
 {
@@ -267,7 +268,7 @@ bool local_agree(struct link_stream *l, bool active)
 	return s->way == LOCAL_W_ASKED;
 }
 
-/* An active end that has asked is bound to nothing yet; a passive one that has answered is. */
+/* An active end that has asked is bound to nothing yet; a passive one that has answered is bound. */
 void local_agree_hurry(struct link_stream *l)
 {
 	struct local_stream *s = local_stream_of(l);
@@ -292,16 +293,16 @@ bool local_agree_may_send(struct local_stream *s)
 
 /*
  * Rendezvous connections, by which the two ends agree: unix sockets in the set of the lower place,
- * messages of one shape with a descriptor each, and how long an answer is awaited. The process at the
- * other end may say anything, or nothing.
+ * messages of one shape with a descriptor each, and a time limit for the answer. The process at the
+ * other end may send anything, or nothing.
  *
  * A listener exists for each local address and port, as long as a stream is offered there or a port
  * listens.
  */
 
-#define ANSWER_NS 300000000ull /* an answer takes so long at most, or the stream takes the wire */
-#define STRANGERS_MOST 256     /* connections that have not said yet which stream they mean */
-#define ACCEPTS 64             /* in one poll() */
+#define ANSWER_NS 300000000ull /* time limit of an answer; after it the stream takes the wire */
+#define STRANGERS_MOST 256     /* connections that have not named their stream yet */
+#define ACCEPTS 64             /* accepted in one poll() */
 
 /* --- names and processes --- */
 
@@ -323,7 +324,7 @@ static int socket_new(void)
 	return (int)UT_SYS(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* As peer processes see them: getuid() differs between user namespaces. */
+/* Credentials as peer processes see them: getuid() differs between user namespaces. */
 int local_rdv_init(struct local_place *p)
 {
 	struct ucred c = { 0 };
@@ -341,7 +342,7 @@ int local_rdv_init(struct local_place *p)
 	return (int)r;
 }
 
-/* Another user is a stranger. Within one process the host's stack has no other thread to wake. */
+/* Another user is a stranger. Within one process the host's TCP stack has no other thread to wake. */
 static bool is_one_of_us(const struct local_place *p, int fd)
 {
 	struct ucred c = { 0 };
@@ -424,7 +425,7 @@ struct local_rendezvous *local_rdv_new(struct local_place *p, struct local_strea
 	return c;
 }
 
-/* An event of this round may still name it. */
+/* An event of this round may still name the connection. */
 void local_rdv_over(struct local_rendezvous *c)
 {
 	struct local_place *p = c->place;
@@ -524,7 +525,7 @@ static struct local_rdv_listener *open_at(struct local_place *p, const struct li
 	return NULL;
 }
 
-/* An event of this round may still name it. */
+/* An event of this round may still name the listener. */
 static void close_one(struct local_rdv_listener *d)
 {
 	struct local_place *p = d->place;
@@ -535,7 +536,7 @@ static void close_one(struct local_rdv_listener *d)
 	ut_list_add_tail(&p->dead_rdv_listeners, &d->node);
 }
 
-/* A port that listens will have more streams there. */
+/* A port that listens will offer more streams. */
 static bool has_port(struct local_place *p, const struct link_end *e)
 {
 	struct local_listener *l;
@@ -586,7 +587,7 @@ struct local_stream *local_rdv_offered(struct local_place *p, const struct local
 
 	memcpy(from.addr, h->from, 16);
 	memcpy(to.addr, h->to, 16);
-	/* The newest are asked for first. */
+	/* The newest streams are asked for first. */
 	for (struct ut_list *n = p->offers.prev; n != &p->offers; n = n->prev) {
 		s = ut_container(n, struct local_stream, offer_node);
 		if (same_end(&s->base.remote, &from) && same_end(&s->base.local, &to))
@@ -607,7 +608,7 @@ void local_rdv_reap(struct local_place *p)
 		free(ut_container(n, struct local_rdv_listener, node));
 }
 
-/* Its streams are gone. */
+/* The place's streams are freed already. */
 void local_rdv_fini(struct local_place *p)
 {
 	struct local_rendezvous *c;

@@ -16,7 +16,7 @@ struct local_link {
 	struct link base;
 	struct link *lower;
 	struct shm_channel *chan;
-	/* The rest of a record for which the caller had no room. */
+	/* The rest of a record that was longer than the caller's room. */
 	struct link_rx carry;
 	uint32_t left, step;
 };
@@ -26,7 +26,7 @@ static struct local_link *of(struct link *l)
 	return ut_container(l, struct local_link, base);
 }
 
-/* Wishes of the owner. */
+/* Forwards the owner's settings to the link below. */
 static struct link *lower_of(struct link *l)
 {
 	struct link *lower = of(l)->lower;
@@ -38,7 +38,7 @@ static struct link *lower_of(struct link *l)
 	return lower;
 }
 
-/* Facts about the link below. */
+/* Copies the properties of the link below. */
 static void learn(struct link *l)
 {
 	const struct link *lower = of(l)->lower;
@@ -95,7 +95,7 @@ static int hand_out(struct local_link *n, struct link_rx *v, int max)
 	return got;
 }
 
-/* The next record, at *at of the spare part of the stage. */
+/* Receives the next record, at *at of the spare part of the stage. */
 static bool take(struct local_link *n, size_t *at)
 {
 	size_t off = n->lower->spare_off + *at, room = n->lower->spare_len - *at;
@@ -188,7 +188,7 @@ static void local_close(struct link *l)
 	free(n);
 }
 
-/* --- as they are below --- */
+/* --- slots that are forwarded --- */
 
 static int local_error(struct link *l, struct link_err *ret)
 {

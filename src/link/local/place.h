@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-/* How the bytes of a stream go, see agree.c. */
+/* The way of a stream's bytes, see agree.c. */
 enum local_way {
 	LOCAL_W_WIRE,
 	LOCAL_W_OFFERED,  /* passive: the peer process may still ask */
@@ -18,7 +18,7 @@ enum local_way {
 	LOCAL_W_SHM
 };
 
-/* Where peer processes ask: the name belongs to a local address and port. */
+/* A socket that peer processes connect to: its name is that of a local address and port. */
 struct local_rdv_listener {
 	struct link_watch watch;
 	struct ut_list node; /* place->rdv_listeners or dead_rdv_listeners */
@@ -27,24 +27,25 @@ struct local_rdv_listener {
 	unsigned offers; /* streams that need it */
 };
 
-/* A unix connection on which two ends agree. */
+/* A unix connection, on which two ends agree. */
 struct local_rendezvous {
 	struct link_watch watch;
 	struct ut_list node; /* place->timed, the oldest first; untimed or dead_rendezvous */
 	struct local_place *place;
-	struct local_stream *s; /* NULL: the peer process has not said yet which */
+	struct local_stream *s; /* NULL: the peer process has not named it yet */
 	uint64_t until;
 };
 
-/* What a stream has while it may leave the wire, and when it has left it. */
+/* The part of a stream that exists from the moment it may leave the wire. */
 struct local_shm {
 	struct shm_pipe pipe;
-	struct local_stream *s; /* whose it is */
+	struct local_stream *s; /* the stream that this is a part of */
 	struct local_rendezvous *rendezvous;
 	struct ut_list polled_node; /* place->polled */
-	uint64_t seen;        /* the end of what its user was shown */
-	uint32_t polled;      /* looks in vain until it leaves the poll set */
-	uint32_t polled_from; /* what that begins with; the more, the oftener it had something */
+	uint64_t seen;        /* the end of the bytes that its user was shown */
+	uint32_t polled;      /* empty looks left until it leaves the poll set */
+	uint32_t polled_from; /* the value that `polled` begins with; larger for a stream that often
+                               * had bytes */
 	bool wake_due;        /* the lower stream had no room for a wake-up */
 	bool fin;             /* the lower stream has ended, with `error` of the stream */
 	bool reading;         /* wake-ups are being read out of turn */
@@ -58,14 +59,15 @@ struct local_stream {
 	struct ut_list todo_node; /* place->todo: something to do that no descriptor reports; over */
 	struct ut_list idle_node; /* place->userless */
 	struct ut_list offer_node; /* place->offers */
-	const struct link_stream_user *offered_by; /* OFFERED: its bytes do not decide */
+	const struct link_stream_user *offered_by; /* OFFERED: bytes of this user do not decide */
 	struct local_shm *shm;    /* ASKED, ANSWERED, SHM */
 	int error;                /* of the end */
 	bool open;                /* connected */
 	bool handed_over;         /* by adopt() */
 	bool paused;
-	bool blocked;             /* not by the lower stream: writable() is due when it is decided, or in SHM */
-	bool over;                /* nothing comes any more; if not `told`, closed() is due */
+	bool blocked;             /* not by the lower stream: writable() is due when the way is
+                                   * decided, or in SHM */
+	bool over;                /* no more bytes come; unless `told`, closed() is due */
 	bool told;
 };
 
@@ -81,15 +83,15 @@ struct local_place {
 	struct link_streams *lower;
 	const struct link_streams_ops *ops; /* of lower */
 	unsigned how;                       /* enum local_how */
-	uint32_t uid;                       /* ours and our process ID, as peer processes are shown them */
+	uint32_t uid;                       /* of this process, as peer processes see them */
 	int pid;
 	uint64_t now;                       /* of the last poll() */
 	struct ut_list streams, dead, listeners, dead_listeners;
 	struct ut_list todo, userless;
-	struct ut_list over; /* ended: closed() is due when the others have been looked at */
+	struct ut_list over; /* ended: closed() is due when all other streams have been looked at */
 	struct ut_list rdv_listeners, dead_rdv_listeners, offers;
 	struct ut_list timed, untimed, dead_rendezvous;
-	unsigned n_strangers; /* rendezvous connections that belong to no stream yet */
+	unsigned n_strangers; /* rendezvous connections that have named no stream yet */
 	struct ut_list polled;
 	unsigned n_polled;
 	_Atomic unsigned n_shm; /* streams that have a segment */
@@ -112,7 +114,7 @@ static inline struct local_place *local_place_of(const struct local_stream *s)
 	return local_of(s->base.place);
 }
 
-/* Its user may be shown bytes. */
+/* Returns true if its user may be shown bytes. */
 static inline bool local_may_read(const struct local_stream *s)
 {
 	return s->lower && s->base.user_ops && !s->paused && !s->over;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every stream has a lower one and is its user. The lower stream has no user as long as this one has
- * none, so that bytes wait where they are; it is paused when this one is, unless bytes go by shared
+ * Each stream has a lower one and is its user. The lower stream has no user as long as this one has
+ * none, so that bytes stay where they are; it is paused when this one is, unless bytes go by shared
  * memory: then it carries wake-ups and the end, and is read at any time.
  */
 #include "link/local/stream.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what the lower stream tells --- */
+/* --- events of the lower stream --- */
 
 static void wait_for_user(struct local_stream *s)
 {
@@ -24,7 +24,7 @@ static void wait_for_user(struct local_stream *s)
 		ut_list_add_tail(&local_place_of(s)->userless, &s->idle_node);
 }
 
-/* Bytes of the wire. Returns how many the user has consumed. */
+/* Bytes of the wire have come. Returns how many the user has consumed. */
 static size_t show(struct local_stream *s, const uint8_t *data, size_t off, size_t len,
 		   uint64_t now)
 {
@@ -34,7 +34,7 @@ static size_t show(struct local_stream *s, const uint8_t *data, size_t off, size
 		const struct link_stream_user *ops = s->base.user_ops;
 		void *user = s->base.user;
 
-		/* A peer process that has sent this by the wire has chosen it. */
+		/* A peer process that sends this by the wire has chosen the wire. */
 		if (s->way != LOCAL_W_WIRE)
 			local_agree_wire(s);
 		used += ops->received(&s->base, data + used, off + used, len - used, now);
@@ -54,7 +54,8 @@ static size_t received(struct link_stream *lower, const uint8_t *data, size_t of
 {
 	struct local_stream *s = lower->user;
 
-	/* The first byte of a peer process that has our segment: a wake-up, or it has chosen the wire. */
+	/* The first byte of a peer process that has this end's segment: a wake-up, or it has chosen
+	 * the wire. */
 	if (s->way == LOCAL_W_ANSWERED)
 		local_agree_decide(s);
 	if (s->way != LOCAL_W_SHM)
@@ -63,7 +64,7 @@ static size_t received(struct link_stream *lower, const uint8_t *data, size_t of
 	return len;
 }
 
-/* Of a lower place that shares memory itself. */
+/* Of a lower place that uses shared memory itself. */
 static size_t received_shm(struct link_stream *lower, const uint8_t *data, size_t len, uint64_t now)
 {
 	struct local_stream *s = lower->user;
@@ -140,7 +141,7 @@ void local_stream_put(struct local_stream *s, struct link_stream *lower, bool op
 	wait_for_user(s);
 }
 
-/* Its memory goes when poll() returns: the caller may be looking at it. */
+/* Its memory is freed when poll() returns: the caller may be reading it. */
 void local_stream_close(struct local_stream *s, bool abort)
 {
 	struct local_place *p = local_place_of(s);
@@ -187,7 +188,7 @@ void local_stream_find_users(struct local_place *p)
 	}
 }
 
-/* --- what is due --- */
+/* --- streams that have work without an event --- */
 
 void local_stream_todo(struct local_stream *s)
 {
@@ -210,9 +211,9 @@ void local_stream_tell_closed(struct local_stream *s, int error)
 }
 
 /*
- * An end is told when all other streams have been looked at. A peer that closes one connection after it
- * began another one is then heard in that order, as programs expect that count connections as they come
- * and go.
+ * An end is told when all other streams have been looked at. A peer that closes one connection
+ * after it began another one is then seen in that order, as programs expect that count connections
+ * as they come and go.
  */
 void local_stream_over(struct local_stream *s, int error)
 {
@@ -242,7 +243,7 @@ int local_stream_run(struct ut_list *todo)
 	struct ut_list *n;
 	int done = 0;
 
-	/* What is put on the list meanwhile waits for the next call. */
+	/* Streams that join the list meanwhile wait for the next call. */
 	while ((n = ut_list_pop(todo)))
 		ut_list_add_tail(&mine, n);
 	for (; (n = ut_list_pop(&mine)); done++)
@@ -253,20 +254,21 @@ int local_stream_run(struct ut_list *todo)
 /* --- the bytes of a stream that has left the wire --- */
 
 /*
- * Streams that have left the wire: their bytes go through a pair of rings (host/shm/pipe.h), and a byte
- * on the lower stream is a wake-up. So no process needs a descriptor more, the owner sleeps on the set as
- * ever, and the kernel says which of a thousand streams has news.
+ * Streams that have left the wire: their bytes go through a pair of rings (host/shm/pipe.h), and a
+ * byte on the lower stream is a wake-up. So no process needs another descriptor, the owner sleeps
+ * on the same set, and the kernel reports which of a thousand streams has a wake-up.
  *
- * Streams that were busy lately are in the poll set and looked at by poll(), in turns where there are
- * many; they sleep only when the owner does. The others sleep each for itself, and wake-ups are sent to
- * them.
+ * Streams that were busy lately are in the poll set and looked at by poll(), in turns where there
+ * are many; they sleep only when the owner does. The others sleep each by itself, and wake-ups are
+ * sent to them.
  */
 
-#define SHOW_BYTES (72u << 10) /* in one show, so that the peer gets its room back meanwhile */
-#define ROOM_LEAST (72u << 10) /* less is no room: an FPDU fits as a whole */
-#define POLLED_MOST (1u << 16) /* looks in vain until a stream leaves the poll set, if it is one of few */
-#define POLLED_NEW 64u         /* ... that is new: of a thousand new ones most send one message */
-#define TURN 64u               /* streams of one look */
+#define SHOW_BYTES (72u << 10) /* bytes shown in one call, so that the peer gets room back meanwhile */
+#define ROOM_LEAST (72u << 10) /* less counts as no room: an FPDU fits as a whole */
+#define POLLED_MOST (1u << 16) /* empty looks until a stream leaves the poll set, if it is one of
+                                * few */
+#define POLLED_NEW 64u         /* ... that is new: of a thousand new streams most send one message */
+#define TURN 64u               /* streams per look */
 
 /* Sends a wake-up. Without room, writable() sends it again; without a peer, no process sleeps. */
 static void wake_peer(struct local_stream *s)
@@ -286,7 +288,7 @@ static bool has_room(const struct local_stream *s)
 
 /* --- the poll set --- */
 
-/* The peer process wakes it from now on; what has come is looked at once more. */
+/* The peer process sends it wake-ups from now on; bytes that have come are looked for once more. */
 static void go_to_sleep(struct local_stream *s)
 {
 	shm_pipe_sleep(&s->shm->pipe, SHM_PIPE_NEWS | (s->blocked ? SHM_PIPE_ROOM : 0u));
@@ -323,7 +325,7 @@ static bool is_still_polled(struct local_shm *n, uint32_t by)
 	return n->polled;
 }
 
-/* Among many each leaves sooner, so that what all of them cost in vain is the same. */
+/* Among many streams each leaves sooner, so that all empty looks together cost the same. */
 static int look_at(struct local_place *p, struct local_stream **v, unsigned k)
 {
 	uint32_t by = 1 + p->n_polled / TURN;
@@ -344,7 +346,7 @@ static int look_at(struct local_place *p, struct local_stream **v, unsigned k)
 	return done;
 }
 
-/* The next of them. A callback may close or remove any. */
+/* Looks at the next streams. A callback may close or remove any of them. */
 static unsigned whose_turn(struct local_place *p, struct local_stream *v[TURN])
 {
 	struct local_shm *n;
@@ -390,7 +392,7 @@ void local_shm_settle(struct local_place *p)
 
 /* --- out --- */
 
-/* The owner may sleep already when this returns: a stream that waits for room says so at once. */
+/* The owner may sleep already when this returns: a stream that waits for room reports it at once. */
 static void wait_for_room(struct local_stream *s)
 {
 	s->blocked = true;
@@ -462,7 +464,7 @@ void local_shm_again(struct local_stream *s)
 	local_stream_todo(s);
 }
 
-/* Up to `end`, a piece at a time. */
+/* Shows the bytes up to `end`, a piece at a time. */
 static void show_up_to(struct local_stream *s, uint64_t end)
 {
 	struct local_shm *n = s->shm;
@@ -514,7 +516,8 @@ static int tell_room(struct local_stream *s)
 	return 1;
 }
 
-/* Its end is told behind all that came, or to a user that does not read and cannot send either. */
+/* The end is told after all bytes that came before, or at once to a user that does not read and
+ * cannot send either. */
 static bool is_over(const struct local_stream *s)
 {
 	if (!s->lower || !s->shm->fin || s->over || !s->base.user_ops)
@@ -522,7 +525,7 @@ static bool is_over(const struct local_stream *s)
 	return s->paused ? s->blocked && s->error : !has_news(s);
 }
 
-/* The wake-up for what was just seen is here, or comes soon: it would end the next sleep. */
+/* The wake-up for the bytes just seen is here, or comes soon: it would end the next sleep. */
 static void read_wakes(struct local_stream *s)
 {
 	s->shm->reading = true;
@@ -555,10 +558,8 @@ int local_shm_serve(struct local_stream *s)
 	return done;
 }
 
-/*
- * A wake-up that was late, for something that was seen before this sleep, was sent for this sleep all
- * the same: there will be no other for it, so the sleep is over.
- */
+/* A late wake-up, for bytes that were seen before this sleep, was nevertheless sent for this sleep:
+ * no other will be sent for it, so the sleep is over. */
 void local_shm_woken(struct local_stream *s)
 {
 	shm_pipe_wake(&s->shm->pipe);
@@ -573,7 +574,7 @@ void local_shm_writable(struct local_stream *s)
 		wake_peer(s);
 }
 
-/* The end waits until all that came before has been shown. */
+/* The end waits until all bytes before it have been shown. */
 void local_shm_fin(struct local_stream *s, int error)
 {
 	s->shm->fin = true;

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * A stream within one host: its life as the user of the lower stream, what its own user is told, and,
- * once it has left the wire, its bytes and its place in the poll set.
- */
+/* A stream within one host: its life as the user of the lower stream, the events of its own user,
+ * and, once it has left the wire, its bytes and its place in the poll set. */
 #ifndef LINK_LOCAL_STREAM_H
 #define LINK_LOCAL_STREAM_H
 
 #include "link/local/place.h"
 
-/* A stream without a lower one, for local_stream_put(); or NULL. */
+/* Returns a stream without a lower one, for local_stream_put(); or NULL. */
 struct local_stream *local_stream_new(struct local_place *p);
 void local_stream_put(struct local_stream *s, struct link_stream *lower, bool open);
 void local_stream_close(struct local_stream *s, bool abort);
-/* Streams that had no user and have one now. */
+/* Serves streams that had no user and have one now. */
 void local_stream_find_users(struct local_place *p);
-/* poll() looks after it without an event. */
+/* The next poll() serves the stream without an event. */
 void local_stream_todo(struct local_stream *s);
 int local_stream_run(struct ut_list *todo);
-/* The end has come; it is told in its turn, or at once. */
+/* The stream has ended; closed() is called in its turn, or at once. */
 void local_stream_over(struct local_stream *s, int error);
 void local_stream_tell_closed(struct local_stream *s, int error);
-/* Frees what is over. No callback on the stack names it any more. */
+/* Frees streams that are over. To be called when no callback on the stack names them. */
 void local_stream_reap(struct local_place *p);
 
 /* --- the bytes of a stream that has left the wire --- */
@@ -36,20 +34,20 @@ bool local_shm_drained(struct local_stream *s);
 
 /* The stream has left the wire; it joins the poll set. */
 void local_shm_begin(struct local_stream *s);
-/* What its user was shown before is shown once more. */
+/* Shows its user again the bytes that were shown before. */
 void local_shm_again(struct local_stream *s);
-/* Tells its user of bytes, of room that is waited for, and of the end. Returns how many things happened. */
+/* Tells its user of bytes, of room that was awaited, and of the end. Returns the number of events. */
 int local_shm_serve(struct local_stream *s);
-/* The lower stream has brought wake-ups; has room for one; or has ended. */
+/* Events of the lower stream: wake-ups have come; it has room for one; it has ended. */
 void local_shm_woken(struct local_stream *s);
 void local_shm_writable(struct local_stream *s);
 void local_shm_fin(struct local_stream *s, int error);
 
 /* --- the poll set --- */
 void local_shm_poll_remove(struct local_stream *s);
-/* Looks at some of the streams that are polled, in turns; or at all. Returns how many things happened. */
+/* Looks at some of the polled streams, in turns; or at all. Returns the number of events. */
 int local_shm_look(struct local_place *p, bool all);
-/* If the owner sleeps, so do they from now on. */
+/* If the owner sleeps, the polled streams sleep from now on. */
 void local_shm_settle(struct local_place *p);
 static inline bool local_shm_sleeping(const struct local_place *p)
 {

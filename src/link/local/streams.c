@@ -72,7 +72,8 @@ static int do_listen(struct link_listener *l, int backlog)
 	return r;
 }
 
-/* The lower one is gone. Its memory goes when poll() returns: the caller may be in accepted(). */
+/* The lower one is freed. The listener's own memory goes when poll() returns: the caller may be in
+ * accepted(). */
 static void listener_over(struct local_listener *n)
 {
 	n->listening = false;
@@ -239,7 +240,8 @@ static int do_read(struct link_stream *l)
 
 /* --- poll --- */
 
-/* The lower place has looked at its streams, so only these are left to be looked at before an end. */
+/* The lower place has looked at its streams, so only these are left to be looked at before an end
+ * is told. */
 static int tell_ends(struct local_place *p)
 {
 	int done = local_stream_run(&p->todo) + local_shm_look(p, true);

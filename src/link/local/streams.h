@@ -35,15 +35,15 @@
 
 #include "link/stream.h"
 
-/* Which streams may leave the wire once their users say so (link_streams_ops.local). */
+/* Which streams may leave the wire once their users ask for it (link_streams_ops.local). */
 enum local_how {
 	LOCAL_CONNECTED = 1,   /* those that connect() and listen() made */
-	LOCAL_HANDED_OVER = 2, /* and those that adopt() took */
+	LOCAL_HANDED_OVER = 2, /* and those that adopt() made */
 	LOCAL_SELF = 4         /* also within one process: for tests */
 };
 
-/* Puts itself over `lower`, which has no streams yet and is its own then. 0 or -errno: lower stays the
- * caller's. */
+/* Wraps `lower`, which has no streams yet and belongs to the new place. Returns 0 or -errno: lower
+ * stays the caller's. */
 int local_streams_open(struct link_streams *lower, unsigned how, struct link_streams **ret);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One recv() into the stage, then the user takes what it can. A rest
- * (half a frame) stays where it is as long as this stream is the next to be
- * read, and the next bytes come behind it; only when another stream needs the
- * stage is it copied to memory of its own. So a single busy stream is never
- * copied, and a thousand quiet ones hold no memory.
+ * One recv() into the stage, then the user consumes what it can. A rest (part of a frame) stays in
+ * the stage as long as this stream is the next to be read, and the next bytes follow it; when
+ * another stream needs the stage the rest is copied to memory of its own. So a single busy stream
+ * is never copied, and a thousand quiet ones hold no memory.
  *
- * Long payload goes from the socket to the application without a second copy of ours: its user
- * says what one look should show, the look leaves the bytes in the socket, and what was found
- * right is read once more, now to where it belongs (take). The kernel's second copy finds the bytes in
- * the cache, and the user may check all of a frame before anything of it is placed.
+ * Long payload goes from the socket to the application without a second copy here: its user says
+ * how much one look should show, the look leaves the bytes in the socket, and bytes that passed the
+ * checks are read once more, now to their destination (take). The kernel's second copy finds them
+ * in the cache, and the user may check all of a frame before any of it is placed.
  *
- * The user never acts on bytes of the second reading: the headers and what lies around the
- * payload were taken from the first, whatever a peer on this host does to pages that it
- * spliced into the stream.
+ * The user never acts on bytes of the second reading: the headers and the bytes around the payload
+ * were taken from the first, whatever a peer on this host does to pages that it spliced into the
+ * stream.
  */
 #include "link/tcp/bytes.h"
 
@@ -30,7 +29,7 @@
 
 #define READ_LEAST (64u * 1024) /* room for one read, or the rest moves to the front */
 #define READ_MOST (512u * 1024) /* of one stream in one poll() */
-#define ASIDE 256 /* bytes around the payload that are read into the void with it */
+#define ASIDE 256 /* bytes around the payload that are read and dropped with it */
 
 static void evict(struct tcp_place *p)
 {
@@ -45,7 +44,7 @@ static void evict(struct tcp_place *p)
 		s->carry_len = p->rest_len;
 		return;
 	}
-	/* Bytes are lost, so the stream is. */
+	/* Bytes are lost, so the stream fails. */
 	s->rx_over = s->news = true;
 	s->error = ENOMEM;
 	tcp_todo(s);
@@ -126,18 +125,18 @@ void tcp_show_rest(struct tcp_stream *s)
 	show(s, p->rest_off, p->rest_len);
 }
 
-/* Bytes that were shown leave the socket. */
+/* Removes bytes that were shown from the socket. */
 static void forget(struct tcp_stream *s, size_t n)
 {
 	struct tcp_place *p = tcp_place_of(s);
 
 	while (n && p->peek_at < p->peek_end) {
-		/* Nothing is written there; checkers want an address. */
+		/* Nothing is written there; memory checkers want an address. */
 		long r = UT_SYS(SYS_recvfrom, s->fd, p->stage.base + p->peek_at, n,
 				  MSG_DONTWAIT | MSG_TRUNC, NULL, NULL);
 
 		if (r <= 0) {
-			/* They would be shown twice. */
+			/* The bytes would be shown twice. */
 			p->peek_at = p->peek_end;
 			s->rx_over = s->news = true;
 			s->error = r < 0 && r != -EAGAIN ? (int)-r : EIO;
@@ -158,7 +157,7 @@ static void settle(struct tcp_stream *s)
 	p->peek_at = p->peek_end = 0;
 }
 
-/* One read behind the rest. Returns what recv() said; *ret_full: there may be more. */
+/* One read behind the rest. Returns as recv(); *ret_full: there may be more. */
 static long read_once(struct tcp_stream *s, bool *ret_full)
 {
 	struct tcp_place *p = tcp_place_of(s);
@@ -197,7 +196,7 @@ static long read_once(struct tcp_stream *s, bool *ret_full)
 	return n;
 }
 
-/* Its bytes wait in the kernel until a user takes them. */
+/* Its bytes stay in the kernel until a user takes them. */
 static void wait_for_user(struct tcp_stream *s)
 {
 	if (s->base.user_ops || s->state != TCP_S_OPEN)
@@ -208,16 +207,17 @@ static void wait_for_user(struct tcp_stream *s)
 }
 
 /*
- * Streams of the poll set are read out of turn, and what epoll reports twice comes out of turn too;
- * so an end is told when the others have been asked. A peer that closes one connection after it began
- * another one is then heard in that order, as programs expect that count connections as they come and go.
+ * Streams of the poll set are read out of turn, and epoll reports events out of turn, too; so an
+ * end is told when the other streams have been asked. A peer that closes one connection after it
+ * began another one is then seen in that order, as programs expect that count connections as they
+ * come and go.
  */
 static void over(struct tcp_stream *s, int error)
 {
 	s->rx_over = s->news = true;
 	s->error = error;
 	tcp_poll_remove(s);
-	/* What is to be done of it anyway is no reason to be told sooner. */
+	/* An end that waits for its turn is not told by the list of due work. */
 	if (!ut_list_empty(&s->todo_node))
 		ut_list_del(&s->todo_node);
 	ut_list_add_tail(&tcp_place_of(s)->over, &s->todo_node);
@@ -238,7 +238,7 @@ int tcp_read_stream(struct tcp_stream *s)
 			break;
 		done++;
 		if (n <= 0) {
-			/* A failed send may have been told the reason before us. */
+			/* A failed send may have been given the reason before this call. */
 			over(s, n < 0 ? (int)-n : s->error);
 			break;
 		}
@@ -308,7 +308,7 @@ bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n,
 
 /* --- sending --- */
 
-/* Sending. What the kernel does not take stays with the user. */
+/* Bytes that the kernel does not take stay with the user. */
 
 #define ROOM_LEAST (16u * 1024) /* less is not worth asking the kernel for */
 #define MSS_KEEP (10 * UT_MS)
@@ -321,10 +321,8 @@ static void blocked(struct tcp_stream *s)
 	tcp_watch_stream(s);
 }
 
-/*
- * The reason is kept: the kernel tells it once, and a later read only sees the
- * end. What had come before is read first, unless the user does not read.
- */
+/* The reason is stored: the kernel tells it once, and a later read sees only the end. Bytes that
+ * came before are read first, unless the user does not read. */
 static void broken(struct tcp_stream *s, int error)
 {
 	s->blocked = false;
@@ -362,9 +360,9 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 }
 
 /*
- * The kernel counts memory, not payload, and grows the buffer by itself: half
- * of it in payload is safe. Asked again only when the last answer is used up,
- * so that small messages do not pay.
+ * The kernel counts memory, not payload, and grows the buffer by itself: half of it is safe for
+ * payload. It is asked again only when the last answer is used up, so that small messages cost no
+ * call.
  */
 size_t tcp_room(struct link_stream *l)
 {
@@ -389,8 +387,8 @@ uint32_t tcp_mss(struct link_stream *l)
 
 	if (s->fd < 0)
 		return MSS_DEFAULT;
-	/* It follows the path's MTU and the options in use, which change seldom; and half of the
-	 * largest window seen, which on loopback starts below what the MTU would allow. */
+	/* The segment size follows the path's MTU and the options in use, which change seldom; and
+	 * half of the largest window seen, which on loopback starts below the MTU's value. */
 	if (s->mss && now - s->mss_at < MSS_KEEP)
 		return s->mss;
 	mss = tcp_sock_number(s->fd, IPPROTO_TCP, TCP_MAXSEG, MSS_DEFAULT);

@@ -11,7 +11,7 @@ int tcp_read(struct link_stream *l);
 void tcp_pause(struct link_stream *l, bool on);
 bool tcp_take(struct link_stream *l, size_t off, const struct iovec *iov, int n, size_t len);
 
-/* Reads what there is of an open stream, a bounded amount. Returns how many things happened. */
+/* Reads an open stream, a bounded amount. Returns the number of events. */
 int tcp_read_stream(struct tcp_stream *s);
 /* Shows the user again the bytes that it has not consumed. */
 void tcp_show_rest(struct tcp_stream *s);

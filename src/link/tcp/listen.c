@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Bound ports and listeners. Ports of RDMA know no TIME_WAIT, and programs
- * written for them restart at once without asking for reuse. So what TCP
- * leaves behind must not keep a port: listeners carry SO_REUSEADDR from
- * listen() on, which their connections inherit, and a bind() that was refused
- * is tried again with it. It cannot hit a listener, which the kernel protects,
- * nor a port that is only bound, which does not carry the flag.
+ * Bound ports and listeners. RDMA ports know no TIME_WAIT, and programs written for them restart at
+ * once without asking for reuse. So a connection that TCP still remembers must not keep a port:
+ * listeners carry SO_REUSEADDR from listen() on, which their connections inherit, and a bind() that
+ * was refused is tried again with it. It cannot hit a listener, which the kernel protects, nor a
+ * port that is only bound, which does not carry the flag.
  */
 #include "link/tcp/listen.h"
 
@@ -21,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACCEPTS 16          /* in one poll() */
-#define RETRY_NS 100000000ull /* out of descriptors: when to accept again */
+#define ACCEPTS 16          /* accepted in one poll() */
+#define RETRY_NS 100000000ull /* without descriptors: time until the next accept */
 
 static int bind_port(int fd, const struct link_end *e, uint32_t scope, bool reuse)
 {
@@ -44,8 +43,8 @@ static bool overlap(const uint8_t a[16], const uint8_t b[16])
 	return ut_ip_is_any(a) || ut_ip_is_any(b) || !memcmp(a, b, 16);
 }
 
-/* A port that was bound for reuse and does not listen yet looks to the kernel
- * like what a connection left. */
+/* To the kernel, a port that was bound for reuse and does not listen yet looks like a remembered
+ * connection. */
 static bool held_for_reuse(struct tcp_place *p, const struct link_end *e)
 {
 	struct tcp_listener *l;
@@ -138,8 +137,8 @@ void tcp_unbind(struct link_listener *l)
 
 /* --- accepting --- */
 
-/* Connections stay in the kernel's queue until there are descriptors again; a
- * listener that stayed in the set would be reported without end. */
+/* Connections stay in the kernel's queue until there are descriptors again; a listener that stayed
+ * in the set would be reported without end. */
 static void rest(struct tcp_listener *l, int error)
 {
 	struct tcp_place *p = tcp_of(l->base.place);
@@ -167,7 +166,7 @@ static int welcome(struct tcp_listener *l, int fd)
 	struct link_end local, remote;
 	struct tcp_stream *s;
 
-	/* Gone again already: no error of ours. */
+	/* The connection has ended already: no error here. */
 	if (tcp_sock_ends(fd, &local, &remote) < 0 ||
 	    tcp_stream_new(p, fd, TCP_S_OPEN, &s) < 0) {
 		ut_close(fd);
@@ -201,7 +200,7 @@ int tcp_accept(struct tcp_listener *l)
 		}
 		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
 			rest(l, -fd);
-		/* Others are errors of that connection (accept(2)); the next may be well. */
+		/* Other errors are of that connection (accept(2)); the next may succeed. */
 		if (fd == -EAGAIN || !l->watched)
 			break;
 	}

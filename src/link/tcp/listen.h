@@ -11,11 +11,11 @@ int tcp_bind(struct link_streams *l, const struct link_end *local, bool reuse, b
 int tcp_listen(struct link_listener *l, int backlog);
 void tcp_unbind(struct link_listener *l);
 
-/* Returns its descriptor, which is the caller's then; the listener is over. */
+/* Returns its descriptor, which is the caller's then, and frees the listener. */
 int tcp_listener_take(struct tcp_listener *l);
-/* Accepts what waits, a bounded number. Returns how many things happened. */
+/* Accepts connections, a bounded number. Returns the number of events. */
 int tcp_accept(struct tcp_listener *l);
-/* The listeners that rest for want of descriptors are watched again. */
+/* Watches the listeners again that had to wait for descriptors. */
 void tcp_accept_again(struct tcp_place *p);
 
 #endif

@@ -20,7 +20,7 @@ enum tcp_state {
 	TCP_S_DEAD      /* freed when poll() returns */
 };
 
-/* What an epoll event points at, as first member. */
+/* The first member of every object that an epoll event points at. */
 enum tcp_kind { TCP_K_STREAM, TCP_K_LISTENER };
 
 struct tcp_stream {
@@ -40,12 +40,12 @@ struct tcp_stream {
 	bool news;         /* connected() or closed() with `error` is due */
 	bool rx_over;      /* no more reads */
 	bool told;         /* closed() was called */
-	/* What the user left, when it lies neither consumed nor in the stage. */
+	/* Bytes that the user left, when they are neither consumed nor in the stage. */
 	uint8_t *carry;
 	size_t carry_len;
 	size_t credit;     /* room() without asking the kernel */
 	uint32_t mss;
-	uint64_t mss_at;   /* when it was asked for */
+	uint64_t mss_at;   /* when room was asked for */
 	uint64_t drain_until;
 	size_t drain_left;
 };
@@ -69,11 +69,11 @@ struct tcp_place {
 	struct ut_list over; /* ended: closed() is due when the others have been looked at */
 	unsigned n_polled, calls, empties, look_only;
 	uint64_t now;       /* of the last poll() */
-	uint64_t accept_at; /* listeners rest until then; 0 = they do not */
+	uint64_t accept_at; /* listeners wait for descriptors until then; 0 = they do not */
 	/* The stream whose rest still lies in the stage. */
 	struct tcp_stream *owner;
 	size_t rest_off, rest_len;
-	/* What is shown of [peek_at, peek_end) is still in the socket, see rx.c. */
+	/* The bytes shown of [peek_at, peek_end) are still in the socket, see bytes.c. */
 	size_t peek_at, peek_end;
 	_Atomic bool sleeping; /* a thread sleeps on the descriptor */
 };

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Streams that gave something lately are in the poll set and
- * read directly; the others are found by a look at the epoll set, which is also
- * what the owner sleeps on. Only few are polled at a time: an empty read costs
- * as much as a look at all of them. While looks find streams that were quiet
- * (many connections begin at once, or many take turns) there are only looks:
- * four empty reads in between, and the others waiting for the eighth of them,
- * had cost iWARP two thirds of its connections per second.
+ * Streams that had bytes lately are in the poll set and read directly; the others are found by a
+ * look at the epoll set, which is also what the owner sleeps on. Few are polled at a time: an empty
+ * read costs as much as a look at all of them. While looks find streams that were quiet (many
+ * connections begin at once, or many take turns) there are only looks: four empty reads in between,
+ * with the others waiting for the eighth, had cost iWARP two thirds of its connections per second.
  */
 #include "link/tcp/poll.h"
 
@@ -21,8 +19,8 @@
 
 #define POLLED_MAX 4
 #define POLLED_EMPTY 1000  /* empty reads until a stream is quiet again */
-#define LOOK_EMPTY 8    /* empty calls per look at the quiet ones */
-#define LOOK_CALLS 16   /* calls per look when there is always something */
+#define LOOK_EMPTY 8    /* empty calls per look at the quiet streams */
+#define LOOK_CALLS 16   /* calls per look while every call finds bytes */
 #define LOOK_ONLY 8     /* looks that find no quiet stream, until the polled ones are read again */
 #define EVENTS 64
 #define LOOKS_OVER 8    /* looks before an end is told, while each finds EVENTS that are ready */
@@ -53,7 +51,7 @@ void tcp_unwatch_fd(struct tcp_place *p, int fd)
 	errno = keep;
 }
 
-/* Its bytes would never be seen: it ends. */
+/* Its bytes would never be seen: the stream ends. */
 static void cannot_watch(struct tcp_stream *s, int error)
 {
 	if (s->state == TCP_S_DRAINING) {
@@ -65,8 +63,8 @@ static void cannot_watch(struct tcp_stream *s, int error)
 	tcp_todo(s);
 }
 
-/* Reset and hang-up are reported whatever the mask, so a stream that nothing is
- * wanted of leaves the set. Coming back may fail for want of memory. */
+/* Reset and hang-up are reported whatever the mask, so a stream of which nothing is wanted leaves
+ * the set. Coming back may fail for want of memory. */
 void tcp_watch_stream(struct tcp_stream *s)
 {
 	struct epoll_event e = { .events = wanted(s), .data.ptr = s };
@@ -147,7 +145,7 @@ static int stream_event(struct tcp_stream *s, uint32_t events)
 	}
 	if ((events & ~(uint32_t)EPOLLOUT) && (s->mask & EPOLLIN))
 		done += tcp_read_stream(s);
-	/* A reset shows as writable too; the user's next send() says so. */
+	/* A reset shows as writable too; the user's next send() returns it. */
 	if (s->state == TCP_S_OPEN && s->blocked && (events & ~(uint32_t)EPOLLIN)) {
 		s->blocked = false;
 		s->credit = 0;
@@ -190,7 +188,7 @@ static int look(struct tcp_place *p, bool *more)
 	*more = n == EVENTS;
 	if (p->look_only)
 		p->look_only--;
-	/* Nothing that an event names is freed before poll() returns. */
+	/* No object that an event names is freed before poll() returns. */
 	for (long i = 0; i < n; i++)
 		done += event_of(p, &v[i]);
 	return done;
@@ -244,7 +242,7 @@ static int run_todo(struct ut_list *todo)
 	struct ut_list *n;
 	int done = 0;
 
-	/* What is put on the list meanwhile waits for the next call. */
+	/* Streams that join the list meanwhile wait for the next call. */
 	while ((n = ut_list_pop(todo)))
 		ut_list_add_tail(&mine, n);
 	while ((n = ut_list_pop(&mine))) {
@@ -263,7 +261,7 @@ static int run_todo(struct ut_list *todo)
 	return done;
 }
 
-/* Streams that had bytes and no user, and have one now. */
+/* Serves streams that had bytes and no user, and have one now. */
 static void adopt_unclaimed(struct tcp_place *p)
 {
 	struct tcp_stream *s, *t;
@@ -284,7 +282,7 @@ static int look_around(struct tcp_place *p)
 
 	for (int i = 0; more && (i == 0 || (i < LOOKS_OVER && !ut_list_empty(&p->over))); i++)
 		done += look(p, &more);
-	/* What others wrote before an end that has been seen comes before it. */
+	/* Bytes that other streams got before an end come before it. */
 	if (!ut_list_empty(&p->over))
 		done += run_todo(&p->todo);
 	return done + run_todo(&p->over);
@@ -338,7 +336,7 @@ bool tcp_is_quiet(struct link_streams *l)
 
 void tcp_sleep(struct link_streams *l, bool on, bool look)
 {
-	(void)look; /* all that may have come shows */
+	(void)look; /* every event shows at the descriptor */
 	atomic_store(&tcp_of(l)->sleeping, on);
 }
 

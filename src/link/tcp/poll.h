@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which streams are looked at, and what the owner sleeps on. */
+/* The choice of streams to look at, and the descriptor that the owner sleeps on. */
 #ifndef LINK_TCP_POLL_H
 #define LINK_TCP_POLL_H
 
@@ -18,12 +18,12 @@ void tcp_unwatch(struct link_streams *l, struct link_watch *w);
 void tcp_watch_stream(struct tcp_stream *s);
 /* 0 or -errno. */
 int tcp_watch_listener(struct tcp_place *p, struct tcp_listener *l);
-/* fd leaves the set. */
+/* Takes fd out of the set. */
 void tcp_unwatch_fd(struct tcp_place *p, int fd);
 /* The stream joins, or leaves, those that are read in each call. */
 void tcp_poll_add(struct tcp_stream *s);
 void tcp_poll_remove(struct tcp_stream *s);
-/* poll() looks after it without an event. */
+/* The next poll() serves the stream without an event. */
 void tcp_todo(struct tcp_stream *s);
 
 #endif

@@ -100,10 +100,8 @@ void tcp_sock_tos(int fd, bool v4, int tos)
 			"default one; choose another", tos, strerror(-r));
 }
 
-/*
- * bbr paces by timers, which costs a third of the bandwidth where there is no
- * wire and nothing to be polite to. Elsewhere the administrator's choice stands.
- */
+/* bbr paces by timers, which costs a third of the bandwidth where there is no wire to share.
+ * Elsewhere the administrator's choice stands. */
 static void set_congestion(int fd)
 {
 	char name[16] = "";

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Socket descriptors, their addresses and options, and what the kernel knows about them. */
+/* Socket descriptors: their addresses, their options, and the kernel's knowledge of them. */
 #ifndef LINK_TCP_SOCK_H
 #define LINK_TCP_SOCK_H
 
 #include "link/stream.h"
 
-/* Negative errno. */
+/* All return a negative errno on failure. */
 int tcp_sock_open(bool v4);
 int tcp_sock_option(int fd, int level, int name, int value);
-/* The option's value, or `fallback` if the kernel does not tell it. */
+/* Returns the option's value, or `fallback` if the kernel does not tell it. */
 int tcp_sock_number(int fd, int level, int name, int fallback);
 /* scope: interface of link-local addresses that name none, ignored for others. */
 int tcp_sock_bind(int fd, const struct link_end *e, uint32_t scope);
 int tcp_sock_connect(int fd, const struct link_end *e, uint32_t scope);
 int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote); /* remote may be NULL */
 void tcp_sock_tos(int fd, bool v4, int tos);
-/* Once connected: no delay, and a congestion control that suits the path. */
+/* To be called once connected: sets no delay, and a congestion control that suits the path. */
 void tcp_sock_tune(int fd);
-/* Bytes that the peer's host has not acknowledged. */
+/* Returns the bytes that the peer's host has not acknowledged. */
 size_t tcp_sock_unacked(int fd);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Ends. A socket that is closed with unread bytes, or gets some afterwards, answers with RST, and a
- * RST takes along what is still on its way to the peer: the Terminate, mostly. So a graceful close
- * sends FIN, then reads and throws away until the peer's FIN, for a bounded time and amount.
+ * The end of a stream. A socket that is closed with unread bytes, or gets some afterwards, answers
+ * with RST, and a RST destroys what is still on its way to the peer: the Terminate, mostly. So a
+ * graceful close sends FIN, then reads and drops until the peer's FIN, for a bounded time and
+ * amount.
  *
- * Life: close() takes the stream from its user; it drains, then its descriptor goes; the memory goes
- * when poll() returns, since events and callers up the stack may still name it.
+ * Life: close() takes the stream from its user; it drains, then its descriptor is closed; its
+ * memory is freed when poll() returns, since events and callers up the stack may still name it.
  */
 #include "link/tcp/stream.h"
 
@@ -27,7 +28,7 @@
 #define IP_BIND_ADDRESS_NO_PORT 24
 #endif
 
-#define DRAIN_NS 1000000000ull  /* how long a closed stream reads and throws away */
+#define DRAIN_NS 1000000000ull  /* how long a closed stream reads and drops */
 #define DRAIN_BYTES (16u << 20) /* ... and how much */
 #define DRAIN_READS 16          /* ... in one poll() */
 
@@ -49,7 +50,7 @@ int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp
 	return 0;
 }
 
-/* Undoes it; the descriptor stays the caller's. */
+/* Undoes the creation; the descriptor stays the caller's. */
 static void drop(struct tcp_stream *s)
 {
 	tcp_poll_remove(s);
@@ -58,8 +59,8 @@ static void drop(struct tcp_stream *s)
 	free(s);
 }
 
-/* What says something about the peer or the way to it is told by closed(), at whatever
- * moment the kernel finds out; the rest is about us and refused at once. */
+/* Errors about the peer or the path to it are told by closed(), whenever the kernel finds out;
+ * errors about this process are returned at once. */
 static bool is_about_peer(int error)
 {
 	switch (error) {
@@ -163,7 +164,7 @@ void tcp_connect_over(struct tcp_stream *s)
 		u->connected(&s->base, tcp_place_of(s)->now);
 }
 
-/* An established TCP connection and nothing else. */
+/* Accepts an established TCP connection and nothing else. */
 static int check_adopted(int fd)
 {
 	struct tcp_info info = { 0 };
@@ -269,7 +270,7 @@ void tcp_close(struct link_stream *l, bool abort)
 		tcp_watch_stream(s);
 }
 
-/* MSG_TRUNC makes TCP throw away instead of copying. */
+/* MSG_TRUNC makes TCP drop bytes instead of copying them. */
 void tcp_drain(struct tcp_stream *s)
 {
 	for (int i = 0; i < DRAIN_READS; i++) {
@@ -290,7 +291,7 @@ void tcp_drain_expired(struct tcp_place *p, bool all)
 {
 	struct tcp_stream *s;
 
-	/* All have the same time: the oldest is first. */
+	/* All have the same time limit: the oldest is first. */
 	while ((s = ut_list_first(&p->drains, struct tcp_stream, node)) &&
 	       (all || s->drain_until <= p->now))
 		die(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The life of a stream: connect, taking over an established socket, close and what follows it. */
+/* The life of a stream: connect, adoption of an established socket, close and what follows it. */
 #ifndef LINK_TCP_STREAM_H
 #define LINK_TCP_STREAM_H
 
@@ -11,15 +11,16 @@ int tcp_connect(struct link_streams *l, struct link_listener *from, const struct
 int tcp_adopt(struct link_streams *l, int fd, struct link_stream **ret);
 void tcp_close(struct link_stream *l, bool abort);
 
-/* A stream in this state, told nothing yet; takes fd on success. 0 or -ENOMEM. */
+/* Makes a stream in this state, whose user has been told nothing; it owns fd on success. Returns
+ * NULL without memory. */
 int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp_stream **ret);
-/* The connect that was under way has ended. */
+/* To be called when the connect in progress has ended. */
 void tcp_connect_over(struct tcp_stream *s);
-/* A closed stream may have bytes to throw away. */
+/* To be called when a closed stream may have bytes to drop. */
 void tcp_drain(struct tcp_stream *s);
-/* Those that have drained long enough are over; all: every one. */
+/* Ends streams that have drained long enough; all: every one. */
 void tcp_drain_expired(struct tcp_place *p, bool all);
-/* Frees what is over. No event and no caller names it any more. */
+/* Frees streams that are over. To be called when no event and no caller names them. */
 void tcp_reap(struct tcp_place *p);
 
 #endif

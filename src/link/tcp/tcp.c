@@ -14,10 +14,10 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#define LEAVE_MS 200 /* how long leave() waits for what was sent */
+#define LEAVE_MS 200 /* how long leave() waits for bytes to be acknowledged */
 
-/* Something that was sent is not at the peer's host yet, where no RST of ours could
- * reach it any more. */
+/* Returns true if bytes sent are not at the peer's host yet, where a RST of this end could no
+ * longer destroy them. */
 static bool under_way(struct tcp_place *p)
 {
 	struct tcp_stream *s;

@@ -28,7 +28,7 @@
 
 #include "link/stream.h"
 
-/* 0 or -ENOMEM, -EMFILE, ... ifindex: the interface of this place; 0 = any. */
+/* Returns 0 or -ENOMEM, -EMFILE, ... ifindex: the interface of this place; 0 = any. */
 int tcp_open(uint32_t ifindex, struct link_streams **ret);
 
 #endif

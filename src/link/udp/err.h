@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What ICMP says of earlier sends: the sockets' error queues. */
+/* ICMP errors of earlier sends: the sockets' error queues. */
 #ifndef LINK_UDP_ERR_H
 #define LINK_UDP_ERR_H
 

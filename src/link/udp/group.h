@@ -13,7 +13,7 @@
 /* link_ops.join and .leave */
 int udp_join(struct link *l, const uint8_t group[16], uint32_t ifindex);
 void udp_leave(struct link *l, const uint8_t group[16], uint32_t ifindex);
-/* Leaves all of them. */
+/* Leaves all groups. */
 void udp_groups_drop(struct udp_link *u);
 /* Returns true if the link has joined this group on any interface. */
 bool udp_group_joined(struct udp_link *u, const uint8_t group[16]);

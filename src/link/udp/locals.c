@@ -64,10 +64,8 @@ static void hide(struct udp_link *u, struct udp_local *lo)
 		ut_debug("a leaving socket cannot be hidden, one datagram may be lost");
 }
 
-/*
- * Leaves the group without losing what is for others: what is in our queue is forwarded, then the socket is closed, then
- * the other members are told.
- */
+/* Leaves the group without losing datagrams for others: those in this queue are forwarded, then the
+ * socket is closed, then the other members are told. */
 static void local_leave(struct udp_link *u, struct udp_local *lo)
 {
 	uint8_t *buf = ut_malloc(UDP_RX_SLOT_BYTES);
@@ -175,8 +173,8 @@ int udp_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope)
 		return -ENOMEM;
 	r = host_slot_take(&u->host, &lo->at, udp_slot_is_fixed(u));
 	udp_set_slot(u);
-	/* Without the lock (its holder is stopped) the worst is a wrong order,
-	 * which repairs itself. */
+	/* Without the lock (its holder is stopped) the worst result is a wrong order, which repairs
+	 * itself. */
 	lock = r < 0 ? -1 : host_lock(&u->host, addr, scope, UDP_LOCK_WAIT);
 	if (r == 0)
 		r = open_local(u, lo);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The fields of a management datagram that tell the process it is for. Offsets count from the BTH,
+ * The fields of a management datagram that name the process it is for. Offsets count from the BTH,
  * for the packet filter.
  *
  * The upper 8 bits of a communication ID or SIDR request ID are the slot of the process that drew

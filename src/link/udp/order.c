@@ -19,7 +19,7 @@
 #define ORDER_WAIT (20 * UT_MS)        /* for answers */
 #define ORDER_LOCK_RETRY (5 * UT_MS)
 #define ORDER_PAUSE (10 * UT_MS)       /* between searches, doubled while ... */
-#define ORDER_PAUSE_MAX (1280 * UT_MS) /* ... they find nothing new */
+#define ORDER_PAUSE_MAX (1280 * UT_MS) /* ... they find no change */
 
 void udp_order_init(struct udp_order *o)
 {
@@ -161,7 +161,7 @@ static void heard(struct udp_link *u, struct udp_local *lo, unsigned slot, unsig
 	if (index >= o->found[slot])
 		return;
 	o->found[slot] = (uint16_t)index;
-	/* Late, from a member that was stopped: still used. */
+	/* A late answer, of a member that was stopped, is still used. */
 	if (!o->searching && conclude(o))
 		o->attach = o->tell = true;
 }
@@ -175,7 +175,7 @@ bool udp_order_probe(struct udp_link *u, struct udp_local *lo, const struct link
 	if (rx->len != UDP_PROBE_BYTES || p[0] != UDP_PROBE_OPCODE ||
 	    memcmp(p + UDP_PROBE_MAGIC, UDP_PROBE_MAGIC_TEXT, 4))
 		return false;
-	/* No process outside this host can send from our address and port. */
+	/* No process outside this host can send from this address and port. */
 	if (memcmp(rx->src, lo->at.addr, 16) || rx->sport != u->host.port)
 		return true;
 	a.index = p[UDP_PROBE_INDEX];
@@ -242,7 +242,7 @@ static void take_left(struct udp_link *u, struct udp_local *lo, unsigned slot, u
 
 	o->nonce = o->searching ? o->nonce : 0;
 	if (index >= o->n || o->at[index] != slot || o->at[o->n - 1] == HOST_NO_SLOT)
-		return; /* the leaver knows more; datagrams at the wrong member start a search */
+		return; /* the leaver's order is newer; datagrams at the wrong member start a search */
 	o->n--;
 	o->at[index] = o->at[o->n];
 	o->at[o->n] = HOST_NO_SLOT;
@@ -322,7 +322,8 @@ void udp_order_join(struct udp_link *u, struct udp_local *lo, int lock)
 	start(u, lo, lock);
 	while (buf && !ready(o) && wait_news(lo)) {
 		udp_drain(u, lo, buf, UDP_RX_SLOT_BYTES);
-		/* Nothing can have been forwarded to us: no member knows our slot yet. */
+		/* No datagram can have been forwarded to this process: no member knows its slot
+		 * yet. */
 		while (host_receive(&u->host, lo->at.mail.fd, &m, buf, UDP_RX_SLOT_BYTES, &len))
 			host_dispatch(&u->host, &lo->at, &m, buf, len);
 	}
