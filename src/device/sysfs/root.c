@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * What the environment chooses for this process does not matter here: the tree is
- * shared by all processes of the user.
- */
+/* The settings in the environment of this process do not count here: the tree is shared by all
+ * processes of the user. */
 #include "device/sysfs/root.h"
 
 #include "device/devices.h"
@@ -21,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One device with all that its description points at. */
+/* One device with all objects that its description refers to. */
 struct one {
 	struct dev_tree_port port;
 	struct dev_tree_gid gids[DEV_ADDRS_MAX];

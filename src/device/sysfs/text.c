@@ -26,7 +26,7 @@ int dev_tree_join(char *out, size_t size, const char *a, const char *b)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* mkdir -p of everything between base and the last component of path. */
+/* Makes every directory between base and the last component of path. */
 static int make_parents(const char *path, size_t base_len)
 {
 	char part[PATH_MAX];
@@ -202,7 +202,7 @@ void dev_tree_walk_verbs(struct dev_tree_sink *s, const void *object)
 
 	put_line(s, "ibdev", e->name);
 	put_line(s, "abi_version", "1");
-	put_line(s, "dev", "1:3");	/* the node is shown as /dev/null */
+	put_line(s, "dev", "1:3");	/* the node stands for /dev/null */
 }
 
 void dev_tree_walk_mad(struct dev_tree_sink *s, const void *object)
@@ -214,7 +214,7 @@ void dev_tree_walk_mad(struct dev_tree_sink *s, const void *object)
 	put_line(s, "dev", "1:3");
 }
 
-/* One interface may carry adapters of several kinds. */
+/* One interface may have adapters of several kinds. */
 void dev_tree_walk_netdev(struct dev_tree_sink *s, const void *object)
 {
 	const struct dev_tree_netdev *nd = object;

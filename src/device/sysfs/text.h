@@ -3,9 +3,9 @@
 #define DEVICE_SYSFS_TEXT_H
 
 /*
- * The contents of the files of the device tree, apart from how they get on disk: a
- * walk describes one object as a row of (path, content) pairs to a sink, which
- * hashes them and, if it has a directory, writes them.
+ * The contents of the files of the device tree, apart from how they get on disk: a walk describes
+ * one object as a row of (path, content) pairs to a sink, which hashes them and, if it has a
+ * directory, writes them.
  */
 
 #include <stddef.h>
@@ -16,10 +16,10 @@ struct dev_tree_entry;
 struct dev_tree_sink {
 	uint64_t hash;		/* FNV-1a over all paths and contents */
 	const char *base;	/* directory to write below; NULL: only hash */
-	int error;		/* first one, sticky */
+	int error;		/* the first error; later calls do nothing */
 };
 
-/* An interface that carries adapters: object of dev_tree_walk_netdev(). */
+/* An interface that has adapters: object of dev_tree_walk_netdev(). */
 struct dev_tree_netdev {
 	const struct dev_tree_entry *entries;
 	unsigned n;
@@ -35,7 +35,7 @@ dev_tree_walk_fn dev_tree_walk_netdev;	/* struct dev_tree_netdev */
 
 void dev_tree_hash(struct dev_tree_sink *s, const char *bytes, size_t n);
 
-/* Paths and files below.  Both return 0 or negative errno. */
+/* All walks: paths and files below the object. Return 0 or negative errno. */
 int dev_tree_join(char *ret, size_t size, const char *a, const char *b);
 int dev_tree_write_file(const char *path, const char *text, size_t len);
 

@@ -38,7 +38,7 @@ static const char *const rooms[] = {
 
 #define N_ROOMS (sizeof(rooms) / sizeof(rooms[0]))
 
-/* How long a writer waits for another: a stopped process may hold the lock. */
+/* Time limit for the lock: a stopped process may hold it. */
 #define LOCK_WAIT_MS 2000
 
 /* --- objects on disk --- */
@@ -134,13 +134,13 @@ static int store_node(struct dev_tree_sink *total, const char *root, const char 
 	return 0;
 }
 
-/* Names become path components: nothing may climb or hide. */
+/* Names become path components: none may lead upward or hide a file. */
 static bool name_ok(const char *name)
 {
 	return name && *name && *name != '.' && strlen(name) < 64 && !strchr(name, '/');
 }
 
-/* root NULL: only hash. */
+/* Walks the objects; root NULL: only hashes. */
 static int store_all(struct dev_tree_sink *total, const char *root, const struct dev_tree_entry *e,
 		     unsigned n)
 {
@@ -190,7 +190,7 @@ static bool wanted(const char *room, const char *name, const struct dev_tree_ent
 	return false;
 }
 
-/* A device leaves its room by one rename before it is taken apart. */
+/* One rename takes a device out of its directory before its files are removed. */
 static int discard(const char *root, const char *room_path, const char *name)
 {
 	char path[PATH_MAX], gone[PATH_MAX];
@@ -227,7 +227,7 @@ static int sweep_room(const char *root, const char *room, const struct dev_tree_
 	return r;
 }
 
-/* Stale devices, and what a writer that died left half made (room ""). */
+/* Removes stale devices, and the half-made ones of a writer that died (room ""). */
 static int sweep(const char *root, const struct dev_tree_entry *e, unsigned n)
 {
 	static const char *const swept[] = {
@@ -329,8 +329,8 @@ static int update_locked(const char *root, const char *stamp_path, const char *s
 
 	if (stamp_matches(stamp_path, stamp))
 		return 0;
-	/* From here until the new stamp the tree vouches for nothing: a writer
-	 * that dies in between makes the next one write everything. */
+	/* From here until the new stamp the tree counts as unknown: after a writer that dies in
+	 * between, the next one writes everything. */
 	if (unlink(stamp_path) < 0 && errno != ENOENT)
 		return -errno;
 	r = dev_tree_prepare(root);

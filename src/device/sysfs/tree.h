@@ -57,14 +57,13 @@ struct dev_tree_entry {
 };
 
 /*
- * Makes the tree at root (an absolute path; its parent exists) say exactly
- * this.  Cheap if it says so already.  Returns 0, -EAGAIN if another writer did
- * not finish in two seconds, or another negative errno; then what was there
- * before is still whole, device by device.
+ * Makes the tree at root (an absolute path; its parent exists) agree with the description. Cheap if
+ * it does already. Returns 0, -EAGAIN if another writer did not finish in two seconds, or another
+ * negative errno; then the former tree is whole, device by device.
  */
 int dev_tree_update(const char *root, const struct dev_tree_entry *entries, unsigned n);
 
-/* Makes only the empty directories, for launchers that bind or show them.  Returns 0 or -errno. */
+/* Makes only the empty directories, for launchers that bind or show them. Returns 0 or -errno. */
 int dev_tree_prepare(const char *root);
 
 /* Removes the tree with everything in it.  Returns 0 or -errno. */

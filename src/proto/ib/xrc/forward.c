@@ -13,8 +13,8 @@ _Static_assert(sizeof(struct ibp_forward_header) == SHM_CHANNEL_HEADER_BYTES, "i
 _Static_assert(offsetof(struct ibp_forward_header, mark) == IBP_HEADER_UNIT_AT,
 	       "by which they are told apart");
 
-#define WAY_NS UT_MS          /* between looks whether the way is known */
-#define TICK_NS (20 * UT_MS)  /* without an answer, until it is asked for */
+#define WAY_NS UT_MS          /* looks in between, while the way to the home process is not known */
+#define TICK_NS (20 * UT_MS)  /* time without an answer after which the home process is asked */
 
 int ibp_forward_new(struct ibp_qp *q)
 {
@@ -42,7 +42,7 @@ static bool foreign(struct ibp_port *port, uint32_t srqn)
 	return !same_home(port, srqn, port->dev->qpn_fixed);
 }
 
-/* Returns true if the home process has our address, too. */
+/* Returns true if the home process is on this process's address, too. */
 static struct ut_flow here(const struct ibp_qp *q)
 {
 	struct ut_flow f = q->conn.path.flow;
@@ -87,7 +87,8 @@ static void arm(struct ibp_qp *q, uint64_t delay)
 
 /* --- requests --- */
 
-/* Not from here: a Read and an atomic want an answer of ours, and a message stays where it began. */
+/* Not forwarded from here: a Read and an atomic, which return data of this process; and a message
+ * stays with the process in which it began. */
 static bool goes_out(const struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	uint16_t f = p->shape->flags;
@@ -127,7 +128,7 @@ static int not_sent(struct ibp_qp *q, int error)
 	return y->abroad ? ENG_V_RX_HOME : ENG_V_RX_SRQN;
 }
 
-/* All before it has been answered. */
+/* All requests before it have been answered. */
 static void begin_run(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;
@@ -184,7 +185,7 @@ static int put(struct ibp_qp *q, const struct ut_flow *f, const struct wire_ib_p
 	return 0;
 }
 
-/* It is out: epsn has moved on, but the answer is the home process's. */
+/* The request is out: epsn has moved on, but the home process answers. */
 static void book(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	struct ibp_forward *y = q->forward;
@@ -276,7 +277,7 @@ bool ibp_forward_covers(struct ibp_qp *q, const struct wire_ib_packet *p)
 
 /* --- answers --- */
 
-/* The oldest request that is out is not executed, nor those behind it. */
+/* The oldest request that is out was not executed, nor were those behind it. */
 static void fall_back(struct ibp_qp *q, bool inside)
 {
 	struct ibp_forward *y = q->forward;
@@ -329,7 +330,7 @@ static struct ibp_qp *target(struct ibp_port *port, uint32_t qpn)
 	return qp && qp->type == IBV_QPT_XRC_RECV ? ibp_qp(qp) : NULL;
 }
 
-/* A home process that has a message of ours in work, so it says, is told when we have not. */
+/* A home process that reports a message of this target in work is told if there is none. */
 static void asked(struct ibp_port *port, const struct shm_message *rx, struct ibp_qp *q,
 		  const struct ibp_forward_header *n)
 {
@@ -370,7 +371,7 @@ void ibp_forward_told(struct ibp_port *port, const struct shm_message *rx,
 
 /* --- time and end --- */
 
-/* A single one may lie unread there. */
+/* A single request may lie unread there. */
 static void probe(struct ibp_qp *q)
 {
 	struct ibp_forward *y = q->forward;

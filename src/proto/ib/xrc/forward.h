@@ -52,11 +52,11 @@ enum ibp_forward_kind {
 	IBP_FORWARD_OPEN = 1, /* in front of each message: its QP's domain */
 	IBP_FORWARD_REQUEST,
 	IBP_FORWARD_PROBE,    /* an answer is awaited */
-	IBP_FORWARD_CLOSE,    /* the message in work does not go on */
+	IBP_FORWARD_CLOSE,    /* the message in work is given up */
 	IBP_FORWARD_DONE,     /* all before psn */
 	IBP_FORWARD_RNR,      /* psn found no receive */
 	IBP_FORWARD_ERROR,    /* psn ended so */
-	IBP_FORWARD_ASK,      /* does the message in work go on? */
+	IBP_FORWARD_ASK,      /* asks: is the message in work still going on? */
 };
 
 #define IBP_FORWARD_MARK 0xff /* in place of ibp_header.unit, which has no such value */

@@ -12,7 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define WAIT_NS (50 * UT_MS) /* without anything of a message in work, until it is asked about */
+#define WAIT_NS (50 * UT_MS) /* time without a packet of a message in work after which the target is
+                              * asked */
 #define WAIT_MOST UT_S
 
 /* --- proxies --- */
@@ -90,7 +91,7 @@ static struct ibp_proxy *make(struct ibp_port *port)
 	return s;
 }
 
-/* The one that was used the longest time ago. */
+/* Returns the proxy that was used the longest time ago. */
 static struct ibp_proxy *idle(struct ibp_port *port)
 {
 	struct ibp_proxy *s, *best = NULL;
@@ -128,13 +129,13 @@ static struct ibp_proxy *find(struct ibp_port *port, const struct shm_message *r
 	return NULL;
 }
 
-/* What was in work will not be finished. */
+/* The message that was in work will not be finished. */
 static void end(struct ibp_proxy *s, enum eng_verdict v)
 {
 	struct ibp_qp *q = s->q;
 
 	ibp_recv_end(q, v);
-	eng_proxy_revive(q->qp); /* no matter if there was no room for that */
+	eng_proxy_revive(q->qp); /* it does not matter if there was no room for the answer */
 	ibp_recv_message(q, IBP_NONE);
 	ut_timer_clear(&q->port->timers, &q->conn.req.timer);
 }
@@ -187,7 +188,7 @@ static void answer(struct ibp_proxy *s, enum ibp_forward_kind kind, uint32_t psn
 	owe(s);
 }
 
-/* A target that does not read does not learn it now: it asks when it does. */
+/* A target that does not read its ring misses this answer: it asks later. */
 static void give(struct ibp_proxy *s)
 {
 	int r = ibp_forward_say(s->q->port, &s->back, s->said.qpn, &s->said, NULL);
@@ -209,7 +210,8 @@ void ibp_forward_run(struct ibp_port *port)
 	}
 }
 
-/* There is no proxy for that target, and it may go on with another home process. If it cannot be told, it asks. */
+/* The target has no proxy here and may go on with another home process. If the answer cannot be
+ * sent, the target asks. */
 static void unknown(struct ibp_port *port, const struct shm_message *rx, const struct ibp_forward_header *n)
 {
 	struct ut_flow back = ibp_forward_back(port, rx);
@@ -241,7 +243,7 @@ static void open_message(struct ibp_port *port, const struct shm_message *rx, co
 		s->ended = false;
 		memcpy(s->q->qp->attr.ah_attr.grh.dgid.raw, rx->src, 16);
 	}
-	/* Of a connection that this QP has had before. */
+	/* Of an earlier connection of this queue pair. */
 	if (s->q->recv.message != IBP_NONE)
 		end(s, ENG_V_FLUSH);
 	s->touched = port->now;
@@ -294,7 +296,7 @@ static int execute(struct ibp_proxy *s, const struct shm_message *m, const struc
 	return eng_proxy_revive(s->q->qp) ? ENG_V_RX_CQ_FULL : v;
 }
 
-/* The receive that was taken carries the news here, the target fails there. */
+/* The receive that was taken reports the error here; the target fails in its own process. */
 static void failed(struct ibp_proxy *s, enum eng_verdict v, uint32_t psn)
 {
 	struct eng_why why = { .key = s->q->recv.message == IBP_WRITE ? s->q->recv.rkey : 0,

@@ -16,13 +16,13 @@ void ibp_forwards_init(struct ibp_port *port);
 void ibp_forwards_fini(struct ibp_port *port);
 /* A message that is no packet. Returns false if it is none of forwarding either. */
 bool ibp_forward_receive(struct ibp_port *port, const struct shm_message *rx);
-/* Gives the answers that are due. */
+/* Sends the answers that are due. */
 void ibp_forward_run(struct ibp_port *port);
-/* Of a proxy: does its message in work go on? */
+/* Returns true if the message in work on this proxy is still going on. */
 void ibp_home_timer(struct ibp_qp *q);
 /* Returns true if the domain of a queue is the one that the target's message was sent to. */
 bool ibp_home_domain(const struct ibp_proxy *s, const struct eng_xrcd *x);
-/* Returns the flow to the writer of this message. */
+/* Returns the flow to the process that wrote this message. */
 struct ut_flow ibp_forward_back(struct ibp_port *port, const struct shm_message *rx);
 
 #endif
