@@ -24,22 +24,28 @@ static long switches(void)
  * peer and shares this processor, and the next wait yields sooner. (A stranger would have run for a
  * whole slice.) A yield may be slow by itself; so after a slow one the scheduler is asked about the
  * next, and about one in YIELDS_ASK when it has said yes often enough.
+ *
+ * Returns true if no other thread ran: the processor is this thread's own, and a message that comes during
+ * the next yield would only be seen later for it.
  */
-static void give_way(struct dev_yielding *y)
+static bool give_way(struct dev_yielding *y)
 {
 	bool ask = atomic_load_explicit(&y->slow, memory_order_relaxed), slow;
 	bool sure = atomic_load_explicit(&y->backoff, memory_order_relaxed) == BACKOFF_MOST &&
 		    ++y->count % YIELDS_ASK;
 	long n = ask && !sure ? switches() : 0;
 	uint64_t before = ut_now(), took;
+	bool met;
 
 	atomic_store_explicit(&y->yields, true, memory_order_relaxed);
 	sched_yield();
 	atomic_store_explicit(&y->yields, false, memory_order_relaxed);
 	took = ut_now() - before;
 	slow = took >= MET_NS && took < STRANGER_NS;
-	atomic_store_explicit(&y->met, ask && slow && (sure || switches() != n), memory_order_relaxed);
+	met = ask && slow && (sure || switches() != n);
+	atomic_store_explicit(&y->met, met, memory_order_relaxed);
 	atomic_store_explicit(&y->slow, slow, memory_order_relaxed);
+	return took < MET_NS || (ask && slow && !met);
 }
 
 static void found(struct dev_yielding *y)
@@ -71,7 +77,8 @@ void dev_polled(struct eng_dev *dev, int did)
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		if (idle > dev_polls_before_yield(y)) {
 			idle = dev_polls_before_yield(y);
-			give_way(y);
+			if (give_way(y))
+				idle = 0;
 		}
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);

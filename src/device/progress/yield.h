@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Empty polls, and when a polling thread gives the processor away. A thread that spins beside its peer on
- * one processor waits for a scheduler tick (4 ms) unless it yields; on an idle processor a yield costs
- * less than the receive call that has just found nothing.
+ * one processor waits for a scheduler tick (4 ms) unless it yields. A yield in which no other thread ran
+ * costs more than the look at a ring that has just found nothing, so the polls before the next one count
+ * from none again; behind a yield in which one did, each empty poll yields.
  */
 #ifndef DEVICE_PROGRESS_YIELD_H
 #define DEVICE_PROGRESS_YIELD_H

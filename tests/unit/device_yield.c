@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The yields of a thread that polls in vain. sched_yield() and getrusage() are this test's own: a yield
+ * lasts as long as it is told, and another thread ran in it or not.
+ */
+#include "device/adapter.h"
+#include "device/progress/yield.h"
+#include "support/check.h"
+#include "util/clock.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum { POLLS = 10000 };
+
+static unsigned yields;
+static uint64_t yield_ns; /* a yield lasts so long at least */
+static bool other_runs;   /* another thread runs in each yield */
+static long switched;
+
+int sched_yield(void)
+{
+	uint64_t end = ut_now() + yield_ns;
+
+	yields++;
+	switched += other_runs;
+	while (yield_ns && ut_now() < end)
+		;
+	return 0;
+}
+
+int getrusage(__rusage_who_t who, struct rusage *u)
+{
+	(void)who;
+	u->ru_nvcsw = switched;
+	u->ru_nivcsw = 0;
+	return 0;
+}
+
+static unsigned yields_of(uint64_t ns, bool shared)
+{
+	struct dev_adapter *a = calloc(1, sizeof(*a));
+	int i;
+
+	CHECK(a);
+	a->dev.device = a;
+	yields = 0;
+	yield_ns = ns;
+	other_runs = shared;
+	for (i = 0; i < POLLS; i++)
+		dev_polled(&a->dev, 0);
+	free(a);
+	return yields;
+}
+
+int main(void)
+{
+	/* No other thread waits for the processor: one yield per DEV_POLLS_TO_YIELD polls. */
+	CHECK(yields_of(0, false) >= POLLS / (DEV_POLLS_TO_YIELD + 1));
+	CHECK(yields_of(0, false) <= POLLS / DEV_POLLS_TO_YIELD * 2);
+	/* The same where the call itself is slow, as on virtual machines. */
+	CHECK(yields_of(2000, false) <= POLLS / DEV_POLLS_TO_YIELD * 2);
+	/* The peer runs in each yield: each poll yields, once the scheduler was asked. */
+	CHECK(yields_of(2000, true) >= POLLS - 2 * DEV_POLLS_TO_YIELD);
+	return 0;
+}
