@@ -277,7 +277,7 @@ void dev_driver_serve(struct dev_adapter *a, uint64_t now, bool readable)
 	struct dev_driver_state *o = &a->driver;
 	bool run, mine, claimed, yields;
 	uint64_t before;
-	uint32_t polls, since;
+	int polls, since;
 	int done;
 
 	ut_lock(&a->driver.lock);

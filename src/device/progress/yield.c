@@ -10,6 +10,7 @@
 #define BACKOFF_MOST 4 /* so often the polls before a yield are halved at most */
 #define MET_NS 500ull /* a yield in which another thread ran lasts so long at least, */
 #define STRANGER_NS 100000ull /* and so long or longer if that was not the peer */
+#define STRANGER_POLLS 1024 /* empty polls after such a yield until they count */
 #define YIELDS_ASK 16 /* one yield of so many asks the scheduler when the answer is known */
 
 static long switches(void)
@@ -25,10 +26,12 @@ static long switches(void)
  * whole slice.) A yield may be slow by itself; so after a slow one the scheduler is asked about the
  * next, and about one in YIELDS_ASK when it has said yes often enough.
  *
- * Returns true if no other thread ran: the processor is this thread's own, and a message that comes during
- * the next yield would only be seen later for it.
+ * Returns the value from which empty polls count now. Where the peer may have run, each empty poll yields. If
+ * no thread ran, the processor is this thread's own, and a message that comes during the next yield would
+ * only be seen later for it. A stranger that ran had a whole slice: a program that polls hundreds of queues
+ * in turn must not give away one for each of them.
  */
-static bool give_way(struct dev_yielding *y)
+static int give_way(struct dev_yielding *y)
 {
 	bool ask = atomic_load_explicit(&y->slow, memory_order_relaxed), slow;
 	bool sure = atomic_load_explicit(&y->backoff, memory_order_relaxed) == BACKOFF_MOST &&
@@ -45,7 +48,9 @@ static bool give_way(struct dev_yielding *y)
 	met = ask && slow && (sure || switches() != n);
 	atomic_store_explicit(&y->met, met, memory_order_relaxed);
 	atomic_store_explicit(&y->slow, slow, memory_order_relaxed);
-	return took < MET_NS || (ask && slow && !met);
+	if (took >= STRANGER_NS)
+		return -STRANGER_POLLS;
+	return slow && (!ask || met) ? (int)dev_polls_before_yield(y) : 0;
 }
 
 static void found(struct dev_yielding *y)
@@ -65,7 +70,7 @@ void dev_polled(struct eng_dev *dev, int did)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	struct dev_yielding *y = &a->yielding;
-	unsigned idle = atomic_load_explicit(&y->idle_polls, memory_order_relaxed);
+	int idle = atomic_load_explicit(&y->idle_polls, memory_order_relaxed);
 
 	/* A poll while another thread drives is evidence of polling all the same. */
 	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
@@ -75,11 +80,8 @@ void dev_polled(struct eng_dev *dev, int did)
 		idle = 0;
 	} else {
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
-		if (idle > dev_polls_before_yield(y)) {
-			idle = dev_polls_before_yield(y);
-			if (give_way(y))
-				idle = 0;
-		}
+		if (idle > (int)dev_polls_before_yield(y))
+			idle = give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Empty polls, and when a polling thread gives the processor away. A thread that spins beside its peer on
- * one processor waits for a scheduler tick (4 ms) unless it yields. A yield in which no other thread ran
- * costs more than the look at a ring that has just found nothing, so the polls before the next one count
- * from none again; behind a yield in which one did, each empty poll yields.
+ * one processor waits for a scheduler tick (4 ms) unless it yields. A yield costs more than the look
+ * at a ring that has just found nothing, so the polls before the next one count from none again; but
+ * behind a yield in which the peer ran, each empty poll yields.
  */
 #ifndef DEVICE_PROGRESS_YIELD_H
 #define DEVICE_PROGRESS_YIELD_H
@@ -18,7 +18,8 @@ struct eng_dev;
 
 /* Without lock: two pollers may lose each other's count, which does no harm. */
 struct dev_yielding {
-	atomic_uint idle_polls; /* in a row, by any thread, in units of polls without a round */
+	atomic_int idle_polls;  /* in a row, by any thread, in units of polls without a round; less than
+				 * 0 after a stranger's slice */
 	atomic_bool fast_look;  /* the last poll made no round and found nothing */
 	atomic_bool slow;       /* the last yield lasted as if another thread had run in it, */
 	atomic_bool met;        /* or the scheduler said that one did, for a moment */
@@ -40,7 +41,7 @@ static inline unsigned dev_polls_before_yield(struct dev_yielding *y)
 /* The next poll yields if it finds nothing. */
 static inline bool dev_is_yield_due(struct dev_yielding *y)
 {
-	return atomic_load_explicit(&y->idle_polls, memory_order_relaxed) >= dev_polls_before_yield(y);
+	return atomic_load_explicit(&y->idle_polls, memory_order_relaxed) >= (int)dev_polls_before_yield(y);
 }
 
 #endif
