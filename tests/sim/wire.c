@@ -195,7 +195,8 @@ static int mark(struct tape *t, const struct tape_packet *x, struct sim_packet *
 
 static void congestion(void)
 {
-	struct rig *r = rig_open(&(struct sim_qp_options){ .timeout = 14 }, 1 << 20);
+	struct rig *r = rig_open(&(struct sim_qp_options){ .timeout = 14, .traffic_class = 0x22 },
+				 1 << 20);
 	const struct tape_packet *x;
 	uint64_t last = 0;
 	int n;
@@ -203,6 +204,7 @@ static void congestion(void)
 	r->tape.judge = mark;
 	rig_op(r, IBV_WR_RDMA_WRITE, 0, 0, 0, 1 << 20, 0);
 	sim_wc_is(&r->w, r->a.scq, IBV_WC_SUCCESS);
+	CHECK(tape_find(&r->tape, WIRE_RC_ACKNOWLEDGE, 0)->tos == 0x22);
 	n = tape_count(&r->tape, WIRE_CNP_NOTIFICATION);
 	CHECK(n > 2);
 	for (int i = 0, side = 0; i < n; i++) {
@@ -212,6 +214,7 @@ static void congestion(void)
 		CHECK(x->p.becn && !x->p.fecn && !x->p.se && !x->p.migreq && !x->p.ack_req);
 		CHECK(x->p.psn == 0 && x->p.pkey == 0xffff && x->p.pad == 0);
 		CHECK(x->p.shape->hdr_len == 28);
+		CHECK(x->tos == 0x20);
 		if (side)
 			continue;
 		CHECK_MSG(!last || x->at - last >= 50000, "%llu ns after the last",

@@ -373,7 +373,8 @@ void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32
 		.timeout = pick(o->timeout, 8, o->timeout_zero),
 		.retry_cnt = pick(o->retry, 7, o->retry_zero),
 		.rnr_retry = pick(o->rnr_retry, 7, o->rnr_zero),
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } },
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64,
+			     .traffic_class = o->traffic_class } },
 	};
 	enum ibv_qp_type t = e->qp->type;
 	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE | IBV_QP_SQ_PSN;

@@ -81,6 +81,7 @@ struct sim_qp_options {
 	uint32_t psn_a, psn_b;
 	uint8_t timeout, retry, rnr_retry, min_rnr, rd_atomic; /* 8 (1 ms), 7, 7, 1, 8 */
 	bool rd_atomic_zero, retry_zero, rnr_zero, timeout_zero, min_rnr_zero; /* really 0 */
+	uint8_t traffic_class;
 	struct eng_srq *srq;
 	struct eng_xrcd *xrcd; /* XRC target */
 };

@@ -4,6 +4,35 @@
 #include "proto/ib/requester.h"
 
 #define CNP_INTERVAL 50000u /* ns between notifications of one flow */
+#define ECN_BITS 3u /* RFC 3168 section 5: the lower bits of the traffic class */
+
+static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	const struct ibp_framing *f = q->conn.resp.framing;
+	int max;
+
+	if (!f->begin(q, true, ibp_packet_size(wire_ib_shape(p->opcode), 0), &max))
+		return false;
+	f->end(q, p, 0, false);
+	return true;
+}
+
+/* In a train of its own: no router may mark a notification, and a train has one traffic class. */
+static bool send_unmarked(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	const struct ibp_framing *f = q->conn.resp.framing;
+	uint8_t *tos = &q->conn.path.flow.tos, marked = *tos;
+	bool ok;
+
+	if (!(marked & ECN_BITS))
+		return put(q, p);
+	f->flush(q->port);
+	*tos = marked & (uint8_t)~ECN_BITS;
+	ok = put(q, p);
+	f->flush(q->port);
+	*tos = marked;
+	return ok;
+}
 
 void ibp_ecn_marked(struct ibp_qp *q)
 {
@@ -11,15 +40,11 @@ void ibp_ecn_marked(struct ibp_qp *q)
 		.opcode = WIRE_CNP_NOTIFICATION, .pkey = q->conn.pkey, .becn = true,
 		.dest_qpn = q->qp->attr.dest_qp_num,
 	};
-	const struct ibp_framing *f = q->conn.resp.framing;
-	int max;
-
 	ibp_count(q->port, ENG_C_np_ecn_marked_roce_packets);
 	if (q->port->now < q->conn.resp.cnp_at)
 		return;
-	if (!f->begin(q, true, ibp_packet_size(wire_ib_shape(p.opcode), 0), &max))
+	if (!send_unmarked(q, &p))
 		return;
-	f->end(q, &p, 0, false);
 	q->conn.resp.cnp_at = q->port->now + CNP_INTERVAL;
 	ibp_count(q->port, ENG_C_np_cnp_sent);
 }
