@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "util/reach.h"
 
+#include "util/pages.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -17,7 +19,7 @@ bool ut_reach(const void *p, size_t len, enum ut_reach_how how)
 	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, at = (uintptr_t)p;
 	int keep = errno, r;
 
-	r = madvise((void *)(at & ~mask), len + (at & mask),
+	r = ut_advise((void *)(at & ~mask), len + (at & mask),
 		    how == UT_REACH_READ ? MADV_POPULATE_READ : MADV_POPULATE_WRITE);
 	errno = keep;
 	return r == 0;

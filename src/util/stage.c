@@ -3,6 +3,7 @@
 
 #include "util/alloc.h"
 #include "util/crc.h"
+#include "util/pages.h"
 #include "util/reach.h"
 #include "util/sys.h"
 
@@ -21,12 +22,12 @@ static int map_stage(struct ut_stage *s)
 	/* The descriptor is given to no other process, but a program that uses descriptors of the
 	 * library by mistake must not shrink the mapping. */
 	fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	s->base = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	s->base = ut_map(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 	if (s->base == MAP_FAILED) {
 		s->base = NULL;
 		return -errno;
 	}
-	madvise(s->base, s->size, MADV_DONTFORK);
+	ut_advise(s->base, s->size, MADV_DONTFORK);
 	return 0;
 }
 
@@ -51,7 +52,7 @@ int ut_stage_init(struct ut_stage *s, size_t size)
 void ut_stage_fini(struct ut_stage *s)
 {
 	if (s->base)
-		munmap(s->base, s->size);
+		ut_unmap(s->base, s->size);
 	if (s->fd >= 0)
 		ut_close(s->fd);
 	*s = (struct ut_stage)UT_STAGE_INIT;

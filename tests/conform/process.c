@@ -6,9 +6,12 @@
 #include "conf.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -436,6 +439,66 @@ static void daemonize(void)
 	cf_reap(cf_child(daemon_child, NULL));
 }
 
+/*
+ * Memory caches replace these calls of libc in the whole process, and verbs are called from them. So no library
+ * of the engine uses them; libc's own uses do not come here.
+ */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HOOK __attribute__((visibility("default"))) /* the libraries call these */
+
+static atomic_int hooked;
+
+HOOK void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	hooked++;
+	return (void *)syscall(SYS_mmap, at, len, (long)prot, (long)flags, (long)fd, offset);
+}
+
+HOOK int munmap(void *at, size_t len)
+{
+	hooked++;
+	return (int)syscall(SYS_munmap, at, len);
+}
+
+HOOK int madvise(void *at, size_t len, int advice)
+{
+	hooked++;
+	return (int)syscall(SYS_madvise, at, len, (long)advice);
+}
+
+static void memory_hooks(void)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_side a, b;
+	void *page;
+	int before;
+
+	/* The hooks are in place. */
+	page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CF_TRUE(page != MAP_FAILED && hooked == 1);
+	munmap(page, 4096);
+	o.len = 1 << 20;
+	cf_pair(&a, &b, &o);
+	before = hooked; /* the suite's own buffers */
+	for (uint32_t n = 1; n <= o.len / 2; n *= 4) {
+		cf_recv(&b, n, 0, n);
+		cf_post(&a, .op = IBV_WR_SEND, .id = n, .len = n);
+		cf_wc(b.rcq, n, SUCCESS);
+		cf_wc(a.scq, n, SUCCESS);
+		cf_post(&a, .op = IBV_WR_RDMA_READ, .id = n, .len = n, .to = &b);
+		cf_wc(a.scq, n, SUCCESS);
+	}
+	cf_drop(a.qp);
+	cf_drop(b.qp);
+	CF_EQ(hooked, before);
+}
+#else
+static void memory_hooks(void)
+{
+	cf_skip("sanitizers follow mappings through libc's calls");
+}
+#endif
+
 const struct cf_check cf_checks[] = {
 	{ "99", "two processes on one port", 0, two_on_a_port },
 	{ "99", "a QP answers its peer only", CF_PATH, stranger },
@@ -447,5 +510,6 @@ const struct cf_check cf_checks[] = {
 	{ "+", "the peer is killed at any moment", 0, killed_peer },
 	{ "100", "fork in the middle", 0, fork_in_the_middle },
 	{ "+", "daemon() after opening", 0, daemonize },
+	{ "+", "no call of libc's that memory caches replace", 0, memory_hooks },
 	{ 0 },
 };

@@ -6,6 +6,7 @@
 #include "util/faulty.h"
 #include "util/list.h"
 #include "util/lock.h"
+#include "util/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ static size_t page_size(void)
 static void discard(struct shm_area *a)
 {
 	if (a->base)
-		munmap(a->base, a->length);
+		ut_unmap(a->base, a->length);
 	if (a->fd >= 0)
 		close(a->fd);
 	free(a);
@@ -49,13 +50,13 @@ static void discard(struct shm_area *a)
 
 void *shm_map_shared(int fd, size_t length, int prot)
 {
-	void *p = mmap(NULL, length, prot, MAP_SHARED, fd, 0);
+	void *p = ut_map(NULL, length, prot, MAP_SHARED, fd, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	if (madvise(p, length, MADV_DONTFORK) == 0)
+	if (ut_advise(p, length, MADV_DONTFORK) == 0)
 		return p;
-	munmap(p, length);
+	ut_unmap(p, length);
 	return NULL;
 }
 
@@ -233,7 +234,7 @@ static void copy_pages(uint8_t *to, const uint8_t *from, size_t length)
 
 static bool move_mapping(void *from, void *to, size_t length)
 {
-	return mremap(from, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+	return ut_move_map(from, to, length) != MAP_FAILED;
 }
 
 static struct shm_area *exchange(uint64_t from, uint64_t to) UT_REQUIRES(lock);
@@ -282,7 +283,7 @@ struct shm_area *shm_area_exchange(uint64_t addr, uint64_t length)
 /* On failure nothing changes: the pages stay shared with the processes that have attached them. */
 static void give_back(const struct shm_area *a)
 {
-	void *p = in_place(a) ? mmap(NULL, a->length, PROT_READ | PROT_WRITE,
+	void *p = in_place(a) ? ut_map(NULL, a->length, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
 			      : MAP_FAILED;
 
@@ -290,7 +291,7 @@ static void give_back(const struct shm_area *a)
 		return;
 	copy_pages(p, a->base, a->length);
 	if (!move_mapping(p, a->base, a->length))
-		munmap(p, a->length);
+		ut_unmap(p, a->length);
 }
 
 void shm_area_restore(struct shm_area *a)
@@ -355,5 +356,5 @@ uint8_t *shm_area_map(int fd, size_t *ret_length)
 void shm_area_unmap(uint8_t *base, size_t length)
 {
 	if (base)
-		munmap(base, length);
+		ut_unmap(base, length);
 }

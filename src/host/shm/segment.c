@@ -2,6 +2,7 @@
 
 #include "host/shm/segment.h"
 
+#include "util/pages.h"
 #include "util/syscall.h"
 #include "host/shm/area.h"
 
@@ -40,7 +41,7 @@ int shm_seg_make(const char *name, size_t size, void **ret)
 	}
 	r = -errno;
 	if (p)
-		munmap(p, size);
+		ut_unmap(p, size);
 	ut_close_fd(&fd);
 	return r;
 }
@@ -66,16 +67,16 @@ const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
 /* The whole of it, and what lies behind `head` once more in the place behind its end. */
 static void *map_ring(int fd, size_t head, size_t ring, int prot)
 {
-	uint8_t *p = mmap(NULL, head + 2 * ring, prot, MAP_SHARED, fd, 0);
+	uint8_t *p = ut_map(NULL, head + 2 * ring, prot, MAP_SHARED, fd, 0);
 	int keep;
 
 	if (p == MAP_FAILED)
 		return NULL;
-	if (mmap(p + head + ring, ring, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)head) != MAP_FAILED &&
-	    madvise(p, head + 2 * ring, MADV_DONTFORK) == 0)
+	if (ut_map(p + head + ring, ring, prot, MAP_SHARED | MAP_FIXED, fd, head) != MAP_FAILED &&
+	    ut_advise(p, head + 2 * ring, MADV_DONTFORK) == 0)
 		return p;
 	keep = errno;
-	munmap(p, head + 2 * ring);
+	ut_unmap(p, head + 2 * ring);
 	errno = keep;
 	return NULL;
 }
@@ -119,11 +120,11 @@ const void *shm_ring_map(int fd, size_t ring)
 void shm_ring_unmap(const void *base, size_t ring)
 {
 	if (base)
-		munmap((void *)base, shm_ring_head() + 2 * ring);
+		ut_unmap((void *)base, shm_ring_head() + 2 * ring);
 }
 
 void shm_seg_unmap(const void *base, size_t size)
 {
 	if (base)
-		munmap((void *)base, whole_pages(size));
+		ut_unmap((void *)base, whole_pages(size));
 }
