@@ -189,11 +189,4 @@ static inline uint64_t cm_ip_service(enum cm_ps ps, uint16_t port)
 	return (uint64_t)ps << 16 | port;
 }
 
-/* --- why.c --- */
-
-/* Why a connection came to nothing, in a sentence that names both ends: it is logged, and kept for
- * `dapple why`. dev->lock held. */
-void cm_why(struct cm_port *p, const struct link_end *local, const struct link_end *remote,
-	    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
 #endif

@@ -49,10 +49,6 @@ struct cma_host {
 	 */
 	int (*path)(struct cm_port *p, const struct link_end *src, const struct link_end *dst,
 		    int timeout_ms, uint64_t ticket, struct cm_path *ret);
-	const char *(*name)(struct cm_port *p); /* device name */
-	/* An application's call has given the manager something to send: one round of progress
-	 * that does not count as polling. dev->lock held. */
-	void (*drive)(struct cm_port *p);
 };
 
 /* The one RDMA CM of this process; made by the device room at first use. NULL: no memory. */

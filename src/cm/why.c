@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cm/cm.h"
+#include "cm/why.h"
 
 #include "engine/why.h"
 #include "util/ip.h"

@@ -53,8 +53,9 @@ static int pick_chosen(const char *list, uint32_t ifindex, struct dev_nl_addr *r
 	return n;
 }
 
-int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
-		   struct dev_nl_addr ret[DEV_ADDRS_MAX])
+/* `all` is a dev_nl_addrs() dump. */
+static int pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
+		struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
 	const char *chosen = loopback ? getenv("DAPPLE_ADDRESS") : NULL;
 	int count = 0;
@@ -75,7 +76,7 @@ int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_
 
 	if (n < 0)
 		return n;
-	n = dev_addrs_pick(info->ifindex, info->guid == DEV_LOOPBACK_GUID, all, n, ret);
+	n = pick(info->ifindex, info->guid == DEV_LOOPBACK_GUID, all, n, ret);
 	free(all);
 	return n;
 }

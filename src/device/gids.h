@@ -16,11 +16,8 @@ struct dev_info;
 
 /*
  * The addresses an adapter on this interface has now, in GID order: IPv4, then
- * IPv6, then link-local. `all` is a dev_nl_addrs() dump. Returns their number.
+ * IPv6, then link-local. Returns their number or negative errno.
  */
-int dev_addrs_pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
-		   struct dev_nl_addr ret[DEV_ADDRS_MAX]);
-/* The same with a dump of its own. Returns their number or negative errno. */
 int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_MAX]);
 
 /*

@@ -51,7 +51,7 @@ unsigned dev_rate_x10(uint8_t width, uint8_t speed)
 	return 0;
 }
 
-uint32_t dev_mtu_of(uint32_t if_mtu)
+static uint32_t mtu_of(uint32_t if_mtu)
 {
 	uint32_t m = MTU_MAX;
 
@@ -60,7 +60,7 @@ uint32_t dev_mtu_of(uint32_t if_mtu)
 	return m;
 }
 
-enum ibv_mtu dev_mtu_code(uint32_t bytes)
+static enum ibv_mtu mtu_code(uint32_t bytes)
 {
 	enum ibv_mtu m = IBV_MTU_256;
 
@@ -120,7 +120,7 @@ uint32_t dev_port_mtu(uint32_t ifindex)
 {
 	struct interface i;
 
-	return look(ifindex, &i) < 0 ? 1024 : dev_mtu_of(i.mtu);
+	return look(ifindex, &i) < 0 ? 1024 : mtu_of(i.mtu);
 }
 
 int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret)
@@ -135,7 +135,7 @@ int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret)
 		.state = i.up && i.running ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.phys_state = !i.up ? PHYS_DISABLED : i.running ? PHYS_LINK_UP : PHYS_POLLING,
 		.max_mtu = IBV_MTU_4096,
-		.active_mtu = dev_mtu_code(dev_mtu_of(i.mtu)),
+		.active_mtu = mtu_code(mtu_of(i.mtu)),
 		.gid_tbl_len = ENG_GIDS_MAX,
 		.port_cap_flags = CAP_CM,
 		.max_msg_sz = 1u << 30,

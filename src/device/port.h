@@ -9,10 +9,7 @@
 /* Asks the kernel for the state of the interface now, as a RoCE port. An interface that is gone is a port
  * that is down. Returns 0 or negative errno. */
 int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret);
-/* Path MTU that fits an interface MTU: bytes, 256..4096. */
-uint32_t dev_mtu_of(uint32_t if_mtu);
-enum ibv_mtu dev_mtu_code(uint32_t bytes);
-/* The path MTU of an interface, 1024 if the kernel does not tell. */
+/* Returns the path MTU that fits an interface: bytes, 256..4096, or 1024 if the kernel does not tell. */
 uint32_t dev_port_mtu(uint32_t ifindex);
 /* Data rate in Gb/s of a width and speed pair, times 10. */
 unsigned dev_rate_x10(uint8_t width, uint8_t speed);

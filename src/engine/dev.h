@@ -59,6 +59,9 @@ struct eng_dev_ops {
 	 * the protocol's qp_kick; the caller repeats while QPs are pending.
 	 */
 	int (*progress)(struct eng_dev *dev);
+	/* The same for a control call of an application, which has given a manager something to send and says
+	 * nothing about how often the program polls. Called with dev->lock held. */
+	void (*drive)(struct eng_dev *dev);
 	/*
 	 * Sleeps until fd or `also` (-1: none) is readable, the clock shows `until` (UT_NEVER:
 	 * no limit) or the adapter may have progress to make, and makes that progress in the

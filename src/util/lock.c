@@ -43,9 +43,11 @@ int ut_cond_wait(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_NO_TS
 	uint32_t seen = atomic_load_explicit(&c->changes, memory_order_relaxed);
 	int r;
 
+	c->waiters++;
 	ut_unlock(l);
 	r = sleep_on(c, seen, until);
 	ut_lock(l);
+	c->waiters--;
 	return r;
 }
 
@@ -56,19 +58,20 @@ int ut_cond_wait_or_end(struct ut_cond *c, struct ut_mutex *l, uint64_t until) U
 	uint32_t seen = atomic_load_explicit(&c->changes, memory_order_relaxed);
 	int r, type;
 
+	c->waiters++;
 	ut_unlock(l);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	r = sleep_on(c, seen, until);
 	pthread_setcanceltype(type, &type);
 	ut_lock(l);
+	c->waiters--;
 	return r;
 }
 
-void ut_cond_broadcast(struct ut_cond *c)
+void ut_cond_wake(struct ut_cond *c)
 {
 	int kept = errno;
 
-	atomic_fetch_add_explicit(&c->changes, 1, memory_order_relaxed);
 	syscall(SYS_futex, &c->changes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = kept;
 }

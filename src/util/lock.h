@@ -78,6 +78,7 @@ static inline void ut_unlock(struct ut_mutex *l)
 /* What waiters sleep on until something under a mutex has changed. */
 struct ut_cond {
 	_Atomic uint32_t changes;
+	uint32_t waiters; /* under the mutex; threads that were cancelled still count */
 };
 
 #define UT_COND_INIT { 0 }
@@ -85,6 +86,7 @@ struct ut_cond {
 static inline void ut_cond_init(struct ut_cond *c)
 {
 	atomic_init(&c->changes, 0);
+	c->waiters = 0;
 }
 
 /*
@@ -95,7 +97,14 @@ static inline void ut_cond_init(struct ut_cond *c)
 int ut_cond_wait(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_REQUIRES(l);
 /* The same, as a cancellation point: a thread that is cancelled here does not hold the mutex. */
 int ut_cond_wait_or_end(struct ut_cond *c, struct ut_mutex *l, uint64_t until) UT_REQUIRES(l);
+/* Wakes those that sleep. errno is kept. */
+void ut_cond_wake(struct ut_cond *c);
 /* Wakes all waiters. Called with the mutex held. */
-void ut_cond_broadcast(struct ut_cond *c);
+static inline void ut_cond_broadcast(struct ut_cond *c)
+{
+	atomic_fetch_add_explicit(&c->changes, 1, memory_order_relaxed);
+	if (c->waiters)
+		ut_cond_wake(c);
+}
 
 #endif

@@ -569,6 +569,27 @@ static void nudged(void)
 	}
 }
 
+/* A peer process on a local stream overlooks nothing: not a word more, and no wait before the end. */
+static void local_not_nudged(void)
+{
+	struct iw_options o = { .rtr = PROTO_RTR_WRITE, .local = true };
+	struct pipe_stream *peer;
+
+	w = iw_open(21, 0);
+	peer = iw_solo(w, &a, &o, 65536);
+	iw_run(w);
+	iw_got(peer, "c140 00000001 0000000000000000");
+	iw_pass(w, 100 * UT_S);
+	CHECK(peer->in_len == 0);
+	CHECK(modify(&a, IBV_QPS_SQD) == 0);
+	iw_pass(w, UT_MS);
+	CHECK(peer->in_len == 0 && peer->fin);
+	iw_pass(w, 10 * UT_S);
+	iw_ended(&a, 0);
+	iw_end_close(&a);
+	iw_close(w);
+}
+
 /* One that leaves at once says it again before FIN; one that was heard needs not. */
 static void nudged_leaving(void)
 {
@@ -800,6 +821,7 @@ int main(int argc, char **argv)
 		{ "-", "the responder waits and leaves", held_back_leaving },
 		{ "-", "a silent peer is nudged", nudged },
 		{ "-", "a silent peer is nudged before the end", nudged_leaving },
+		{ "-", "a local peer is not nudged", local_not_nudged },
 		{ "-", "a nudge never cuts a message", nudged_between },
 		{ "-", "the manager terminates", manager_terminates },
 		{ "-", "depth is agreed, not set", depth_is_agreed },

@@ -216,24 +216,18 @@ static int h_path(struct cm_port *cp, const struct link_end *src, const struct l
 	return fh.path_result;
 }
 
-static const char *h_name(struct cm_port *cp)
-{
-	return of(cp)->name;
-}
-
-static void h_drive(struct cm_port *cp)
-{
-	of(cp)->drives++;
-}
-
-static const struct cma_host host = { h_ports, h_attach, h_has_addr, h_addrs, h_route, h_path,
-				      h_name, h_drive };
+static const struct cma_host host = { h_ports, h_attach, h_has_addr, h_addrs, h_route, h_path };
 
 /* --- the adapters --- */
 
 static int progress(struct eng_dev *dev)
 {
 	return 0;
+}
+
+static void drive(struct eng_dev *dev)
+{
+	of_dev(dev)->drives++;
 }
 
 static int join(struct eng_dev *dev, const union ibv_gid *g)
@@ -259,7 +253,7 @@ static void why(struct eng_dev *dev, const char *sentence)
 }
 
 static const struct eng_dev_ops dev_ops = {
-	.progress = progress, .post_fast = eng_dev_by_round, .mcast_join = join, .mcast_leave = leave,
+	.progress = progress, .drive = drive, .post_fast = eng_dev_by_round, .mcast_join = join, .mcast_leave = leave,
 	.query_port = query, .why = why,
 };
 
@@ -269,7 +263,6 @@ static void open_port(struct fake_port *p, const char *name)
 
 	CHECK(eng_dev_init(&p->dev, name, &dev_ops, NULL, 1) == 0);
 	p->dev.device = p;
-	p->name = name;
 	p->cm.dev = &p->dev;
 	a->max_qp_rd_atom = 16;
 	a->max_qp_init_rd_atom = 8;

@@ -31,7 +31,6 @@ struct fake_ep {
 struct fake_port {
 	struct cm_port cm; /* first */
 	struct eng_dev dev;
-	const char *name;
 	struct link_end addrs[FAKE_ADDRS];
 	int n_addrs;
 	struct ut_list eps;

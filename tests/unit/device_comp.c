@@ -196,7 +196,7 @@ static void *wait_one(void *ret)
 {
 	int *r = ret;
 
-	*r = dev_wait_comp(a, chan);
+	*r = dev_wait_comp(&a->dev, chan);
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ static pthread_t start_sleeper(int *r)
 static void *wait_and_take(void *arg)
 {
 	while (!take())
-		CHECK(dev_wait_comp(a, chan) == 0);
+		CHECK(dev_wait_comp(&a->dev, chan) == 0);
 	return NULL;
 }
 

@@ -206,7 +206,7 @@ static bool take_event(void)
 static void get_event(void)
 {
 	while (!take_event())
-		CHECK(dev_wait(a, event_fd, -1, UT_NEVER) == 0);
+		CHECK(dev_wait(&a->dev, event_fd, -1, UT_NEVER) == 0);
 }
 
 static void poll_event(void)

@@ -10,6 +10,7 @@
 #include "device/adapter.h"
 #include "device/devices.h"
 #include "device/gids.h"
+#include "device/port.h"
 #include "device/progress/thread.h"
 #include "engine/gid.h"
 #include "support/check.h"
@@ -18,6 +19,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
@@ -115,14 +117,37 @@ static int await_gid(struct eng_ctx *ctx, const char *text, bool there)
 
 static void chosen_addresses(void)
 {
+	struct dev_info lo = { .ifindex = 1, .guid = DEV_LOOPBACK_GUID }, none = { .ifindex = 0x7ffffff0 };
 	struct dev_nl_addr v[DEV_ADDRS_MAX];
 
 	setenv("DAPPLE_ADDRESS", "127.0.0.2,10.0.0.1,junk,127.8.0.9", 1);
-	CHECK(dev_addrs_pick(1, true, NULL, 0, v) == 2);
+	CHECK(dev_addrs_now(&lo, v) == 2);
 	CHECK(v[0].addr[12] == 127 && v[0].addr[15] == 2 && v[0].addr[10] == 0xff);
 	CHECK(v[1].addr[13] == 8 && v[1].addr[15] == 9);
-	CHECK(dev_addrs_pick(2, false, NULL, 0, v) == 0);
+	CHECK(dev_addrs_now(&none, v) == 0);
 	unsetenv("DAPPLE_ADDRESS");
+}
+
+/* The thresholds of rdma_rxe: payload plus 80. */
+static void mtu_rule(void)
+{
+	static const struct {
+		uint32_t netdev, active;
+		enum ibv_mtu code;
+	} row[] = { { 68, 256, IBV_MTU_256 },	 { 336, 256, IBV_MTU_256 },   { 591, 256, IBV_MTU_256 },
+		    { 592, 512, IBV_MTU_512 },	 { 1103, 512, IBV_MTU_512 },  { 1104, 1024, IBV_MTU_1024 },
+		    { 1500, 1024, IBV_MTU_1024 }, { 2127, 1024, IBV_MTU_1024 }, { 2128, 2048, IBV_MTU_2048 },
+		    { 4175, 2048, IBV_MTU_2048 }, { 4176, 4096, IBV_MTU_4096 }, { 9000, 4096, IBV_MTU_4096 } };
+	uint32_t d1 = if_nametoindex("d1");
+	struct ibv_port_attr p;
+	char cmd[64];
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		snprintf(cmd, sizeof(cmd), "ip link set d1 mtu %u", row[i].netdev);
+		CHECK(run(cmd) == 0);
+		CHECK(dev_port_mtu(d1) == row[i].active);
+		CHECK(dev_port_query(d1, &p) == 0 && p.active_mtu == row[i].code);
+	}
 }
 
 static void follow(void)
@@ -172,6 +197,7 @@ int main(void)
 		"ip addr add 10.9.0.1/32 dev d0 && ip addr add fd09::1/64 dev d0 nodad && "
 		"ip link set d1 up && ip link set d0 up") != 0)
 		SKIP("cannot make a pair of interfaces in a namespace");
+	mtu_rule();
 	follow();
 	return 0;
 }

@@ -121,24 +121,6 @@ static void list_and_filters(void)
 	free(all);
 }
 
-/* The thresholds of rdma_rxe: payload plus 80. */
-static void mtu_rule(void)
-{
-	static const struct {
-		uint32_t netdev, active;
-	} row[] = { { 0, 256 },	     { 336, 256 },   { 591, 256 },   { 592, 512 },
-		    { 1103, 512 },   { 1104, 1024 }, { 1500, 1024 }, { 2127, 1024 },
-		    { 2128, 2048 },  { 4175, 2048 }, { 4176, 4096 }, { 9000, 4096 },
-		    { 65536, 4096 } };
-
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		if (dev_mtu_of(row[i].netdev) != row[i].active)
-			fprintf(stderr, "row %zu\n", i);
-		CHECK(dev_mtu_of(row[i].netdev) == row[i].active);
-	}
-	CHECK(dev_mtu_code(256) == IBV_MTU_256 && dev_mtu_code(4096) == IBV_MTU_4096);
-}
-
 static void port_of_lo(void)
 {
 	struct ibv_port_attr p;
@@ -155,7 +137,6 @@ static void port_of_lo(void)
 
 int main(void)
 {
-	mtu_rule();
 	links_match_sysfs();
 	list_and_filters();
 	port_of_lo();

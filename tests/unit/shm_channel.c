@@ -8,6 +8,7 @@
  */
 #include "shm_channel_util.h"
 
+#include "host/shm/handshake.h"
 #include "host/shm/ring.h"
 
 #include <errno.h>

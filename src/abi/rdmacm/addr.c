@@ -105,6 +105,33 @@ int rcm_refresh(struct rcm_id *id)
 	return 0;
 }
 
+static __be16 port_of(const struct sockaddr *addr)
+{
+	switch (addr->sa_family) {
+	case AF_INET:
+		return ((const struct sockaddr_in *)(const void *)addr)->sin_port;
+	case AF_INET6:
+		return ((const struct sockaddr_in6 *)(const void *)addr)->sin6_port;
+	case AF_IB: {
+		const struct sockaddr_ib *ib = (const void *)addr;
+
+		return htobe16((uint16_t)be64toh(ib->sib_sid));
+	}
+	default:
+		return 0;
+	}
+}
+
+UT_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return id ? port_of(rdma_get_local_addr(id)) : 0;
+}
+
+UT_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return id ? port_of(rdma_get_peer_addr(id)) : 0;
+}
+
 static bool is_loopback(const struct sockaddr *addr)
 {
 	if (addr->sa_family == AF_INET)

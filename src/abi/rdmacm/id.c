@@ -10,8 +10,6 @@
 #include "dapple/cm.h"
 #include "util/alloc.h"
 
-#include <endian.h>
-#include <infiniband/ib.h>
 #include <stdlib.h>
 
 struct rcm_id *rcm_id_alloc(void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type)
@@ -158,33 +156,6 @@ UT_EXPORT int rdma_set_option(struct rdma_cm_id *pub, int level, int optname, vo
 		return rcm_result(-EINVAL);
 	rcm_id_used(rcm_of(pub, rcm_id));
 	return rcm_result(cma_option(rcm_of(pub, rcm_id)->cma, level, optname, optval, optlen));
-}
-
-static __be16 port_of(const struct sockaddr *addr)
-{
-	switch (addr->sa_family) {
-	case AF_INET:
-		return ((const struct sockaddr_in *)(const void *)addr)->sin_port;
-	case AF_INET6:
-		return ((const struct sockaddr_in6 *)(const void *)addr)->sin6_port;
-	case AF_IB: {
-		const struct sockaddr_ib *ib = (const void *)addr;
-
-		return htobe16((uint16_t)be64toh(ib->sib_sid));
-	}
-	default:
-		return 0;
-	}
-}
-
-UT_EXPORT __be16 rdma_get_src_port(struct rdma_cm_id *id)
-{
-	return id ? port_of(rdma_get_local_addr(id)) : 0;
-}
-
-UT_EXPORT __be16 rdma_get_dst_port(struct rdma_cm_id *id)
-{
-	return id ? port_of(rdma_get_peer_addr(id)) : 0;
 }
 
 #define NAMED(e) [e] = #e

@@ -82,7 +82,7 @@ static int find_targets(struct cma_id *id, int family, struct targets *t)
 		else if (r != -ENODEV) {
 			ut_warn("cannot attach adapter %s (%s): a bind to any address leaves it out; see "
 				"dapple doctor",
-				id->c->host->name(v[i]), strerror(-r));
+				v[i]->dev->name, strerror(-r));
 			why = why == -ENODEV ? r : why;
 		}
 	}
@@ -105,7 +105,7 @@ static void note_left_out(struct cma_id *id, struct cm_port *p, const struct lin
 	char text[CMA_TEXT];
 
 	ut_warn("%s: cannot bind %s (%s): a bind to any address leaves it out; choose another port, or see "
-		"dapple doctor", id->c->host->name(p),
+		"dapple doctor", p->dev->name,
 		cma_addr_text(e, text, sizeof(text)), strerror(-r));
 }
 
@@ -291,7 +291,7 @@ static int listen_any(struct cma_id *id)
 		if (r == -EADDRINUSE && s->port->ops == kind)
 			return r;
 		ut_warn("%s: cannot listen on %s (%s): connections to it are refused; choose another port, "
-			"or see dapple doctor", id->c->host->name(s->port),
+			"or see dapple doctor", s->port->dev->name,
 			cma_addr_text(&s->ep->local, text, sizeof(text)), strerror(-r));
 		first = first ? first : r;
 		cma_sub_drop(id, s);

@@ -107,7 +107,7 @@ static void change_any(struct cma_id *id, const struct change *ch)
 	if (r < 0 && r != -ENODEV)
 		ut_warn("%s: cannot listen on the new address %s (%s): connections to it are refused; choose "
 			"another port, or see dapple doctor",
-			id->c->host->name(ch->port), cma_addr_text(&e, text, sizeof(text)),
+			ch->port->dev->name, cma_addr_text(&e, text, sizeof(text)),
 			strerror(-r));
 }
 

@@ -66,7 +66,7 @@ static int connect_call(struct cma_id *id, const struct cm_param *param)
 		id->ep->opt = cma_opt(id);
 		id->ep->path = path_of(id);
 		r = id->port->ops->connect(id->ep, &id->remote, &p);
-		cma_port_unlock(id->c, id->port);
+		cma_port_unlock(id->port);
 	}
 	if (r < 0)
 		cma_move_back(id, CMA_CONNECT, old);
@@ -95,7 +95,7 @@ static int accept_call(struct cma_id *id, const struct cm_param *param)
 	r = id->port->ops->accept(id->ep, &p);
 	if (r < 0 && !id->accepted)
 		id->port->ops->reject(id->ep, CM_REJ_CONSUMER, NULL, 0);
-	cma_port_unlock(id->c, id->port);
+	cma_port_unlock(id->port);
 	if (r == 0)
 		id->accepted = true;
 	return r;
@@ -145,7 +145,7 @@ static int order_call(struct cma_id *id, const struct order *o)
 		return -EINVAL;
 	cma_port_lock(id->port);
 	r = order_run(id->ep, o);
-	cma_port_unlock(id->c, id->port);
+	cma_port_unlock(id->port);
 	return r;
 }
 
@@ -244,7 +244,7 @@ static int attr_call(struct cma_id *id, struct ibv_qp_attr *attr, int *mask)
 		return init_attr(id, attr, mask);
 	cma_port_lock(id->port);
 	r = id->port->ops->qp_attr(id->ep, attr, mask);
-	cma_port_unlock(id->c, id->port);
+	cma_port_unlock(id->port);
 	if (r != -EINVAL)
 		return r;
 	attr->qp_state = to;

@@ -7,6 +7,7 @@
 #include "cm/cma/event.h"
 
 #include "cm/cma/id.h"
+#include "cm/why.h"
 #include "engine/semfd.h"
 #include "util/alloc.h"
 #include "util/ip.h"

@@ -309,7 +309,7 @@ static void look_local(struct cma_id *id)
 		return;
 	cma_port_lock(id->port);
 	id->local.port = id->ep->local.port;
-	cma_port_unlock(id->c, id->port);
+	cma_port_unlock(id->port);
 }
 
 static void look_port(struct cma_id *id, struct cma_info *ret)
@@ -318,7 +318,7 @@ static void look_port(struct cma_id *id, struct cma_info *ret)
 		return;
 	look_local(id);
 	ret->dev = id->port->dev;
-	ret->device = id->c->host->name(id->port);
+	ret->device = id->port->dev->name;
 	ret->port_num = ENG_PORT_NUM;
 	ret->moves_qp = id->port->ops->moves_qp;
 	memcpy(ret->sgid.raw, id->local.addr, sizeof(ret->sgid.raw));

@@ -92,7 +92,7 @@ static int set_device(struct cma_id *id, const void *val, size_t len)
 		return n;
 	r = -ENODEV;
 	for (int i = 0; i < n && r < 0; i++)
-		if (strcmp(id->c->host->name(v[i]), name) == 0)
+		if (strcmp(v[i]->dev->name, name) == 0)
 			r = 0;
 	free(v);
 	if (r == 0)

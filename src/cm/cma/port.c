@@ -72,7 +72,7 @@ int cma_port_ready(struct cma_id *id, struct cm_port *p)
 	p->user = &cma_user;
 	if (serves(id, p))
 		return 0;
-	ut_info("%s: %s has no port space 0x%04x with QP type %d", id->c->host->name(p),
+	ut_info("%s: %s has no port space 0x%04x with QP type %d", p->dev->name,
 		p->ops->name, (unsigned)id->ps, id->qp_type);
 	return -ENODEV;
 }
@@ -120,7 +120,7 @@ static int make(struct cma_id *id, struct cm_port *p, make_fn *fn, const struct 
 		ep->user = id;
 		*ret = ep;
 	}
-	cma_port_unlock(id->c, p);
+	cma_port_unlock(p);
 	return r;
 }
 
@@ -143,7 +143,7 @@ int cma_ep_listen(struct cma_id *id, struct cm_port *p, struct cm_ep *ep)
 	cma_port_lock(p);
 	ep->opt = cma_opt(id);
 	r = p->ops->listen(ep, id->backlog);
-	cma_port_unlock(id->c, p);
+	cma_port_unlock(p);
 	return r;
 }
 
@@ -151,7 +151,7 @@ void cma_ep_destroy(struct cma_id *id, struct cm_port *p, struct cm_ep *ep)
 {
 	cma_port_lock(p);
 	p->ops->destroy(ep);
-	cma_port_unlock(id->c, p);
+	cma_port_unlock(p);
 }
 
 int cma_sub_add(struct cma_id *id, struct cm_port *p, const struct link_end *local)

@@ -15,10 +15,10 @@ static inline void cma_port_lock(struct cm_port *p)
 }
 
 /* Also sends at once what the manager was given, by this thread or, meanwhile, by others. */
-static inline void cma_port_unlock(struct cma *c, struct cm_port *p) UT_RELEASE(p->dev->lock);
-static inline void cma_port_unlock(struct cma *c, struct cm_port *p)
+static inline void cma_port_unlock(struct cm_port *p) UT_RELEASE(p->dev->lock);
+static inline void cma_port_unlock(struct cm_port *p)
 {
-	c->host->drive(p);
+	p->dev->ops->drive(p->dev);
 	eng_dev_unlock(p->dev);
 }
 
@@ -29,9 +29,9 @@ int cma_port_addrs(struct cma *c, struct cm_port *p, struct link_end **ret);
 /* Attaches the port. Returns 0, -ENODEV if it does not serve this identifier, or another negative errno. */
 int cma_port_ready(struct cma_id *id, struct cm_port *p);
 /* Returns true if the identifier's option names no adapter, or this one. */
-static inline bool cma_port_chosen(const struct cma_id *id, struct cm_port *p)
+static inline bool cma_port_chosen(const struct cma_id *id, const struct cm_port *p)
 {
-	return !id->device[0] || strcmp(id->device, id->c->host->name(p)) == 0;
+	return !id->device[0] || strcmp(id->device, p->dev->name) == 0;
 }
 /* Finds the adapter of a source address. Returns 0, -EADDRNOTAVAIL, -ENODEV, or another negative errno. */
 int cma_port_find(struct cma_id *id, const struct link_end *src, struct cm_port **ret);

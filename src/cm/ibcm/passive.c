@@ -14,6 +14,7 @@
 #include "cm/ibcm/msg.h"
 #include "cm/ibcm/sidr.h"
 #include "cm/ibcm/watch.h"
+#include "cm/why.h"
 
 #include <errno.h>
 #include <string.h>

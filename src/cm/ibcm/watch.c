@@ -20,6 +20,7 @@
 
 #include "cm/ibcm/end.h"
 #include "cm/ibcm/msg.h"
+#include "cm/why.h"
 #include "engine/gid.h"
 
 #include <errno.h>

@@ -8,6 +8,7 @@
 #include "cm/mpa/active.h"
 #include "cm/mpa/halfopen.h"
 #include "cm/mpa/passive.h"
+#include "cm/why.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/log.h"

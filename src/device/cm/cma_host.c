@@ -15,7 +15,6 @@
 #include "device/devices.h"
 #include "device/gids.h"
 #include "device/process.h"
-#include "device/progress/fast.h"
 #include "device/progress/thread.h"
 #include "engine/event.h"
 #include "util/alloc.h"
@@ -53,7 +52,7 @@ static bool scanned UT_GUARDED_BY(list_lock);
 
 static struct ut_mutex undelivered_lock = UT_MUTEX_INIT;
 static struct ut_list undelivered UT_GUARDED_BY(undelivered_lock) = UT_LIST_INIT(undelivered);
-static atomic_bool noted;
+atomic_bool dev_cm_noted;
 
 static struct ut_mutex make_lock = UT_MUTEX_INIT;
 static struct cma *_Atomic the_cma; /* made under make_lock */
@@ -227,16 +226,6 @@ static int host_path(struct cm_port *p, const struct link_end *src, const struct
 	return 0;
 }
 
-static const char *host_name(struct cm_port *p)
-{
-	return dev_adapter_of_cm(p)->info.name;
-}
-
-static void host_drive(struct cm_port *p)
-{
-	dev_run(dev_adapter_of_cm(p), DEV_BY_CALL);
-}
-
 static const struct cma_host host = {
 	.ports = host_ports,
 	.attach = host_attach,
@@ -244,8 +233,6 @@ static const struct cma_host host = {
 	.addrs = dev_cm_addrs,
 	.route = dev_cm_route,
 	.path = host_path,
-	.name = host_name,
-	.drive = host_drive,
 };
 
 struct cma *cma_get(void)
@@ -270,7 +257,7 @@ struct cma *cma_get(void)
 void dev_cm_look(void)
 {
 	if (atomic_load_explicit(&the_cma, memory_order_acquire))
-		atomic_store(&noted, true);
+		atomic_store(&dev_cm_noted, true);
 }
 
 void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
@@ -294,7 +281,7 @@ void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
 	ut_lock(&undelivered_lock);
 	ut_list_add_tail(&undelivered, &n->node);
 	ut_unlock(&undelivered_lock);
-	atomic_store(&noted, true);
+	atomic_store(&dev_cm_noted, true);
 	/* The caller may be a thread of the application. */
 	dev_thread_wake_by(ut_now());
 }
@@ -314,7 +301,7 @@ void dev_cm_deliver(void)
 	struct cma *c = atomic_load_explicit(&the_cma, memory_order_acquire);
 	struct address_change *n;
 
-	if (!c || !atomic_exchange(&noted, false))
+	if (!c || !atomic_exchange(&dev_cm_noted, false))
 		return;
 	ut_lock(&list_lock);
 	/* A program that never asked for adapters has no identifier on them. */
@@ -354,7 +341,7 @@ void dev_cm_forget(void) UT_NO_TSA
 	listed = NULL;
 	n_listed = 0;
 	scanned = false;
-	atomic_store(&noted, false);
+	atomic_store(&dev_cm_noted, false);
 	if (changes >= 0)
 		ut_close(changes);
 	changes = -1;

@@ -3,6 +3,7 @@
 #ifndef DEVICE_CM_CMA_HOST_H
 #define DEVICE_CM_CMA_HOST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,12 @@ struct link_end;
 void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16]);
 /* Interfaces may have changed. Any lock of this room may be held. */
 void dev_cm_look(void);
+extern atomic_bool dev_cm_noted;
+/* Returns true if dev_cm_deliver() has something to do. */
+static inline bool dev_cm_has_news(void)
+{
+	return atomic_load(&dev_cm_noted);
+}
 /* Tells the RDMA CM what was noted. Called by the background thread, without locks. */
 void dev_cm_deliver(void);
 /* In a child of fork(): the RDMA CM and its adapters are the parent's. */

@@ -5,7 +5,6 @@
 #include "device/kind/iwarp.h"
 #include "device/kind/roce.h"
 #include "device/limits.h"
-#include "device/progress/wait.h"
 #include "device/why.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -122,16 +121,6 @@ void dev_kind_close(struct dev_adapter *a)
 
 /* --- defaults of eng_dev_ops --- */
 
-int dev_kind_default_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
-{
-	return dev_is_foreign(dev) ? -EIO : dev_wait(dev_adapter_of(dev), fd, also, until);
-}
-
-int dev_kind_default_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
-{
-	return dev_is_foreign(dev) ? -EIO : dev_wait_comp(dev_adapter_of(dev), chan);
-}
-
 int dev_kind_default_mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
 {
 	return -EOPNOTSUPP;
@@ -155,51 +144,9 @@ void dev_kind_default_why(struct eng_dev *dev, const char *sentence)
 
 /* --- defaults of struct dev_machine --- */
 
-int dev_kind_default_fast(struct eng_dev *dev, bool *ret_whole)
-{
-	return -EAGAIN;
-}
-
-void dev_kind_default_finish(struct eng_dev *dev, uint64_t now)
-{
-}
-
-enum proto_posted dev_kind_default_post(struct eng_qp *qp, unsigned how, uint64_t now)
-{
-	return PROTO_NEEDS_ROUND;
-}
-
-bool dev_kind_default_coalesce_more(struct eng_qp *qp)
-{
-	return false;
-}
-
-int dev_kind_default_errors(struct dev_adapter *a, uint64_t now)
-{
-	return 0;
-}
-
-bool dev_kind_default_may_coalesce(struct eng_dev *dev, bool batch)
-{
-	return false;
-}
-
-bool dev_kind_default_acks_pending(struct eng_dev *dev)
-{
-	return false;
-}
-
-void dev_kind_default_acknowledge(struct eng_dev *dev, enum eng_acks how)
-{
-}
-
 void dev_kind_default_drain(struct dev_adapter *a)
 {
 	a->machine->transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
-}
-
-void dev_kind_default_sleep(struct dev_adapter *a, bool on, bool look)
-{
 }
 
 /* --- defaults of struct dev_kind_row --- */

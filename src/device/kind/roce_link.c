@@ -2,7 +2,8 @@
 #include "device/kind/roce_link.h"
 
 #include "device/kind/local_env.h"
-#include "host/shm/channel.h"
+#include "host/shm/handshake.h"
+#include "host/shm/peer.h"
 #include "link/fault.h"
 #include "link/local/datagrams.h"
 #include "link/udp/udp.h"

@@ -222,3 +222,8 @@ int dev_progress(struct eng_dev *dev)
 	/* What was posted while the background thread held the lock is the thread's work. */
 	return dev_run(dev_adapter_of(dev), dev_thread_is_this() ? DEV_BY_THREAD : DEV_BY_APP);
 }
+
+void dev_drive(struct eng_dev *dev)
+{
+	dev_run(dev_adapter_of(dev), DEV_BY_CALL);
+}

@@ -31,8 +31,9 @@ enum dev_look {
 int dev_run(struct dev_adapter *a, enum dev_by by);
 int dev_run_look(struct dev_adapter *a, enum dev_by by, enum dev_look look);
 
-/* eng_dev_ops.progress and .post_fast */
+/* eng_dev_ops.progress, .drive and .post_fast */
 int dev_progress(struct eng_dev *dev);
+void dev_drive(struct eng_dev *dev);
 bool dev_post_fast(struct eng_dev *dev, struct eng_qp *qp);
 
 #endif

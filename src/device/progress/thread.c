@@ -146,7 +146,7 @@ static void *run(void *arg)
 		if (!atomic_load(&t->stop))
 			one_round(t, ev, n);
 		ut_unlock(&dev_process_lock);
-		if (!atomic_load(&t->stop))
+		if (dev_cm_has_news() && !atomic_load(&t->stop))
 			dev_cm_deliver();
 	}
 	host_life_end();

@@ -278,6 +278,8 @@ static int wait_as(struct waiter *w)
 {
 	int r;
 
+	if (dev_is_foreign(&w->a->dev))
+		return -EIO;
 	/* Address changes are events too, and only the background thread is told of them. */
 	r = dev_thread_start();
 	if (r < 0)
@@ -289,17 +291,17 @@ static int wait_as(struct waiter *w)
 	return r;
 }
 
-int dev_wait(struct dev_adapter *a, int fd, int also, uint64_t until)
+int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 {
-	struct waiter w = { .a = a, .fd = fd, .also = also, .end = until, .wake_fd = -1 };
+	struct waiter w = { .a = dev_adapter_of(dev), .fd = fd, .also = also, .end = until, .wake_fd = -1 };
 
 	return wait_as(&w);
 }
 
-int dev_wait_comp(struct dev_adapter *a, struct eng_chan *chan)
+int dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan)
 {
-	struct waiter w = { .a = a, .chan = chan, .fd = chan->fd, .also = -1, .end = UT_NEVER,
-			    .wake_fd = -1 };
+	struct waiter w = { .a = dev_adapter_of(dev), .chan = chan, .fd = chan->fd, .also = -1,
+			    .end = UT_NEVER, .wake_fd = -1 };
 
 	return wait_as(&w);
 }

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-struct dev_adapter;
 struct eng_chan;
+struct eng_dev;
 
-/* eng_dev_ops.wait and .wait_comp of an adapter that belongs to this process. No lock held. */
-int dev_wait(struct dev_adapter *a, int fd, int also, uint64_t until);
-int dev_wait_comp(struct dev_adapter *a, struct eng_chan *chan);
+/* eng_dev_ops.wait and .wait_comp; -EIO in a child of fork(). No lock held. */
+int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until);
+int dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 
 #endif

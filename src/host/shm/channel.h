@@ -170,9 +170,7 @@ uint8_t *shm_channel_default_access_attached(const struct shm_access *v, uint32_
 void shm_channel_default_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id);
 void shm_channel_default_nothing(struct shm_channel *c);
 
-/* --- the channel of a host; the functions below are for it alone --- */
-
-struct host;
+/* --- the channel of a host (peer.h); the functions below are for it alone --- */
 
 /* A datagram, or a train of `seg` bytes each, as a record beside the messages. */
 struct shm_datagrams {
@@ -182,17 +180,6 @@ struct shm_datagrams {
 	uint8_t src[16], dst[16];
 };
 
-/* Opens the channel of a host, before its first address: peers that have one are reached by records of datagrams.
- * Returns 0 or negative errno. */
-int shm_channel_open(struct host *h, struct shm_channel **ret);
-/* Carries messages as well; called before the first address. fetch false: as if no process could read another's
- * memory. direct: our tables are exported. */
-void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct);
-void shm_channel_close(struct shm_channel *c);
-/* For a host without a channel: peers that ask are refused at once, and take the wire. */
-void shm_handshake_refuse_all(struct host *h);
-/* Drops the peers that were reached from this local address. */
-void shm_channel_forget_addr(struct shm_channel *c, const uint8_t addr[16]);
 /*
  * Sends datagrams to queue pairs of the process that has qpn. Returns 0 if they are in the ring; 1 if they keep to
  * the wire; -EAGAIN if the peer has not responded yet or the ring is full; -ENOBUFS if they are lost.

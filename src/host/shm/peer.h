@@ -141,6 +141,18 @@ static inline void shm_peer_notified(struct shm_chan *ch, struct shm_peer_tx *t)
 	t->unnotified = false;
 }
 
+/* --- the channel: its life, and that of its peers --- */
+
+/* Opens the channel of a host, before its first address: peers that have one are reached by records of datagrams.
+ * Returns 0 or negative errno. */
+int shm_channel_open(struct host *h, struct shm_channel **ret);
+/* Carries messages as well; called before the first address. fetch false: as if no process could read another's
+ * memory. direct: our tables are exported. */
+void shm_channel_messages(struct shm_channel *c, bool fetch, bool direct);
+void shm_channel_close(struct shm_channel *c);
+/* Drops the peers that were reached from this local address. */
+void shm_channel_forget_addr(struct shm_channel *c, const uint8_t addr[16]);
+
 struct shm_peer_tx *shm_peer_find(struct shm_chan *ch, const uint8_t addr[16], unsigned slot);
 /* Makes a peer and asks it. Returns NULL if there is no room. */
 struct shm_peer_tx *shm_peer_tx_new(struct shm_chan *ch, const struct ut_flow *f, unsigned slot);

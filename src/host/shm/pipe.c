@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-
 #include "host/shm/pipe.h"
 
 #include "host/shm/segment.h"
+#include "util/pages.h"
+#include "util/syscall.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #define WARM 4096u /* bytes between two looks whether a pipe is empty */
 #define KINDS 3u /* bits of `asleep` that say what for */
@@ -12,15 +14,54 @@
 _Static_assert((SHM_PIPE_BYTES & (SHM_PIPE_BYTES - 1)) == 0, "positions are masked");
 _Static_assert(sizeof(struct shm_end) <= 4096, "in front of the ring is one page");
 
+/* --- the segment: one page (struct shm_end), then the ring --- */
+
+static size_t head_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The ring is mapped once more behind its end, so that what begins in it never has to be cut there. */
+static void *map(int fd, int prot)
+{
+	size_t head = head_size(), size = head + 2 * SHM_PIPE_BYTES;
+	uint8_t *p = ut_map(NULL, size, prot, MAP_SHARED, fd, 0);
+	int keep;
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (ut_map(p + head + SHM_PIPE_BYTES, SHM_PIPE_BYTES, prot, MAP_SHARED | MAP_FIXED, fd,
+		   head) != MAP_FAILED && ut_advise(p, size, MADV_DONTFORK) == 0)
+		return p;
+	keep = errno;
+	ut_unmap(p, size);
+	errno = keep;
+	return NULL;
+}
+
+static void unmap(const struct shm_end *end)
+{
+	if (end)
+		ut_unmap((void *)end, head_size() + 2 * SHM_PIPE_BYTES);
+}
+
 int shm_pipe_make(struct shm_pipe *p)
 {
-	void *base;
-	int fd = shm_ring_make("dapple-pipe", SHM_PIPE_BYTES, &base);
+	int fd = ut_refused(EMFILE) ? -1 : memfd_create("dapple-pipe", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+	void *base = NULL;
 
 	if (fd < 0)
-		return fd;
+		return -errno;
+	if (ftruncate(fd, (off_t)(head_size() + SHM_PIPE_BYTES)) == 0)
+		base = map(fd, PROT_READ | PROT_WRITE);
+	if (!base || fcntl(fd, F_ADD_SEALS, SHM_SEALS) < 0) {
+		r = -errno;
+		unmap(base);
+		ut_close_fd(&fd);
+		return r;
+	}
 	p->own = base;
-	p->out = (uint8_t *)base + shm_ring_head();
+	p->out = (uint8_t *)base + head_size();
 	p->own->magic = SHM_PIPE_MAGIC;
 	p->own->bytes = SHM_PIPE_BYTES;
 	return fd;
@@ -28,25 +69,29 @@ int shm_pipe_make(struct shm_pipe *p)
 
 int shm_pipe_join(struct shm_pipe *p, int fd)
 {
-	const struct shm_end *end = shm_ring_map(fd, SHM_PIPE_BYTES);
+	const struct shm_end *end = NULL;
 
+	if (shm_seg_size(fd) == (off_t)(head_size() + SHM_PIPE_BYTES))
+		end = map(fd, PROT_READ);
 	if (!end)
 		return -EPROTO;
 	if (end->magic != SHM_PIPE_MAGIC || end->bytes != SHM_PIPE_BYTES) {
-		shm_ring_unmap(end, SHM_PIPE_BYTES);
+		unmap(end);
 		return -EPROTO;
 	}
 	p->peer = end;
-	p->in = (const uint8_t *)end + shm_ring_head();
+	p->in = (const uint8_t *)end + head_size();
 	return 0;
 }
 
 void shm_pipe_fini(struct shm_pipe *p)
 {
-	shm_ring_unmap(p->own, SHM_PIPE_BYTES);
-	shm_ring_unmap(p->peer, SHM_PIPE_BYTES);
+	unmap(p->own);
+	unmap(p->peer);
 	*p = (struct shm_pipe){ 0 };
 }
+
+/* --- positions --- */
 
 /* A head ahead of the tail or behind the last one is not valid: it frees no room. */
 static void look_at_head(struct shm_pipe *p)

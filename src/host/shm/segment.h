@@ -8,8 +8,25 @@
 #ifndef HOST_SHM_SEG_H
 #define HOST_SHM_SEG_H
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+#define SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+
+/* Returns the size of a segment, or -1 unless it has all seals. */
+static inline off_t shm_seg_size(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && (seals & SHM_SEALS) == SHM_SEALS && fstat(fd, &st) == 0 ? st.st_size : -1;
+}
 
 /*
  * Makes a zeroed segment of `size` bytes, rounded up to pages. Returns the descriptor, to be passed and then
@@ -20,14 +37,5 @@ int shm_seg_make(const char *name, size_t size, void **ret);
  * descriptor stays the caller's. */
 const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size);
 void shm_seg_unmap(const void *base, size_t size);
-
-/*
- * The same with a ring of bytes (whole pages) behind one page of other things: the ring is mapped
- * twice, once behind the other, so that what begins in it never has to be cut at its end.
- */
-size_t shm_ring_head(void); /* where the ring begins */
-int shm_ring_make(const char *name, size_t ring, void **ret);
-const void *shm_ring_map(int fd, size_t ring); /* or NULL */
-void shm_ring_unmap(const void *base, size_t ring);
 
 #endif

@@ -88,7 +88,7 @@ void local_agree_free(struct local_stream *s)
 void local_agree_end(struct local_stream *s)
 {
 	if (s->way == LOCAL_W_SHM)
-		local_shm_poll_remove(s);
+		local_stream_poll_remove(s);
 	else
 		local_agree_free(s);
 }
@@ -112,7 +112,7 @@ static void to_shm(struct local_stream *s)
 		local_rdv_over(c);
 	if (s->paused)
 		local_place_of(s)->ops->pause(s->lower, false);
-	local_shm_begin(s);
+	local_stream_begin(s);
 }
 
 /* --- the active end --- */
@@ -207,7 +207,7 @@ static void decided(struct local_stream *s)
 {
 	local_agree_decide(s);
 	if (s->way == LOCAL_W_SHM)
-		local_shm_serve(s);
+		local_stream_serve(s);
 }
 
 int local_agree_ready(struct link_watch *w, uint64_t now)

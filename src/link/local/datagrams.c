@@ -2,6 +2,7 @@
 #include "link/local/datagrams.h"
 
 #include "host/shm/channel.h"
+#include "host/shm/peer.h"
 #include "util/alloc.h"
 #include "util/list.h"
 

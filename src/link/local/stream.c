@@ -60,7 +60,7 @@ static size_t received(struct link_stream *lower, const uint8_t *data, size_t of
 		local_agree_decide(s);
 	if (s->way != LOCAL_W_SHM)
 		return show(s, data, off, len, now);
-	local_shm_woken(s);
+	local_stream_woken(s);
 	return len;
 }
 
@@ -77,7 +77,7 @@ static void writable(struct link_stream *lower, uint64_t now)
 	struct local_stream *s = lower->user;
 
 	if (s->way == LOCAL_W_SHM)
-		local_shm_writable(s);
+		local_stream_writable(s);
 	else if (s->way == LOCAL_W_ASKED || s->way == LOCAL_W_ANSWERED)
 		s->blocked = true;
 	else if (s->base.user_ops)
@@ -103,7 +103,7 @@ static void closed(struct link_stream *lower, int error, uint64_t now)
 	if (s->way == LOCAL_W_ANSWERED)
 		local_agree_decide(s);
 	if (s->way == LOCAL_W_SHM)
-		local_shm_fin(s, error);
+		local_stream_fin(s, error);
 	else
 		local_stream_over(s, error);
 }
@@ -230,7 +230,7 @@ static void run_one(struct local_stream *s)
 	if (s->over && !s->told)
 		local_stream_tell_closed(s, s->error);
 	if (s->lower && s->way == LOCAL_W_SHM) {
-		local_shm_serve(s);
+		local_stream_serve(s);
 	} else if (s->lower && s->way == LOCAL_W_WIRE && s->blocked && s->base.user_ops) {
 		s->blocked = false;
 		s->base.user_ops->writable(&s->base, local_place_of(s)->now);
@@ -296,7 +296,7 @@ static void go_to_sleep(struct local_stream *s)
 		local_stream_todo(s);
 }
 
-void local_shm_poll_remove(struct local_stream *s)
+void local_stream_poll_remove(struct local_stream *s)
 {
 	struct local_shm *n = s->shm;
 
@@ -336,10 +336,10 @@ static int look_at(struct local_place *p, struct local_stream **v, unsigned k)
 
 		if (!v[i]->lower || ut_list_empty(&v[i]->shm->polled_node))
 			continue;
-		did = local_shm_serve(v[i]);
+		did = local_stream_serve(v[i]);
 		done += did;
 		if (!did && v[i]->lower && !is_still_polled(v[i]->shm, by)) {
-			local_shm_poll_remove(v[i]);
+			local_stream_poll_remove(v[i]);
 			go_to_sleep(v[i]);
 		}
 	}
@@ -364,7 +364,7 @@ static unsigned whose_turn(struct local_place *p, struct local_stream *v[TURN])
 	return k;
 }
 
-int local_shm_look(struct local_place *p, bool all)
+int local_stream_look(struct local_place *p, bool all)
 {
 	struct local_stream *v[TURN];
 	unsigned left = all ? p->n_polled : 1, k;
@@ -379,11 +379,11 @@ int local_shm_look(struct local_place *p, bool all)
 	return done;
 }
 
-void local_shm_settle(struct local_place *p)
+void local_stream_settle(struct local_place *p)
 {
 	struct local_shm *n;
 
-	if (!local_shm_sleeping(p))
+	if (!local_stream_sleeping(p))
 		return;
 	ut_list_each(n, &p->polled, polled_node)
 		if (!shm_pipe_sleeps(&n->pipe))
@@ -396,11 +396,11 @@ void local_shm_settle(struct local_place *p)
 static void wait_for_room(struct local_stream *s)
 {
 	s->blocked = true;
-	if (local_shm_sleeping(local_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
+	if (local_stream_sleeping(local_place_of(s)) || shm_pipe_sleeps(&s->shm->pipe))
 		go_to_sleep(s);
 }
 
-ssize_t local_shm_send(struct local_stream *s, const void *data, size_t len)
+ssize_t local_stream_send(struct local_stream *s, const void *data, size_t len)
 {
 	struct shm_pipe *p = &s->shm->pipe;
 	size_t room = shm_pipe_room(p, len), n = len < room ? len : room;
@@ -418,7 +418,7 @@ ssize_t local_shm_send(struct local_stream *s, const void *data, size_t len)
 	return (ssize_t)n;
 }
 
-size_t local_shm_room(struct local_stream *s)
+size_t local_stream_room(struct local_stream *s)
 {
 	size_t room = shm_pipe_room(&s->shm->pipe, ROOM_LEAST);
 
@@ -430,7 +430,7 @@ size_t local_shm_room(struct local_stream *s)
 	return 0;
 }
 
-uint8_t *local_shm_reserve(struct local_stream *s, size_t len)
+uint8_t *local_stream_reserve(struct local_stream *s, size_t len)
 {
 	if (s->blocked || shm_pipe_room(&s->shm->pipe, len) < len)
 		return NULL;
@@ -438,27 +438,27 @@ uint8_t *local_shm_reserve(struct local_stream *s, size_t len)
 	return shm_pipe_at(&s->shm->pipe);
 }
 
-void local_shm_commit(struct local_stream *s, size_t len)
+void local_stream_commit(struct local_stream *s, size_t len)
 {
 	if (shm_pipe_commit(&s->shm->pipe, len))
 		wake_peer(s);
 }
 
-bool local_shm_drained(struct local_stream *s)
+bool local_stream_drained(struct local_stream *s)
 {
 	return shm_pipe_room(&s->shm->pipe, SHM_PIPE_BYTES) == SHM_PIPE_BYTES;
 }
 
 /* --- in --- */
 
-void local_shm_begin(struct local_stream *s)
+void local_stream_begin(struct local_stream *s)
 {
 	s->lower->seldom = true;
 	poll_add(s);
 	local_stream_todo(s);
 }
 
-void local_shm_again(struct local_stream *s)
+void local_stream_again(struct local_stream *s)
 {
 	s->shm->seen = s->shm->pipe.head;
 	local_stream_todo(s);
@@ -533,7 +533,7 @@ static void read_wakes(struct local_stream *s)
 	s->shm->reading = false;
 }
 
-int local_shm_serve(struct local_stream *s)
+int local_stream_serve(struct local_stream *s)
 {
 	struct local_place *p = local_place_of(s);
 	struct local_shm *n = s->shm;
@@ -541,12 +541,12 @@ int local_shm_serve(struct local_stream *s)
 	int done = 0;
 
 	if (has_news(s) || has_room(s)) {
-		if (slept && local_shm_sleeping(p))
+		if (slept && local_stream_sleeping(p))
 			read_wakes(s);
 		shm_pipe_wake(&n->pipe);
 		poll_add(s);
 		done = read_ring(s) + tell_room(s);
-	} else if (slept && !ut_list_empty(&n->polled_node) && !local_shm_sleeping(p)) {
+	} else if (slept && !ut_list_empty(&n->polled_node) && !local_stream_sleeping(p)) {
 		shm_pipe_wake(&n->pipe);
 	}
 	if (s->lower && !s->base.user_ops && ut_list_empty(&s->idle_node))
@@ -560,24 +560,24 @@ int local_shm_serve(struct local_stream *s)
 
 /* A late wake-up, for bytes that were seen before this sleep, was nevertheless sent for this sleep:
  * no other will be sent for it, so the sleep is over. */
-void local_shm_woken(struct local_stream *s)
+void local_stream_woken(struct local_stream *s)
 {
 	shm_pipe_wake(&s->shm->pipe);
 	poll_add(s);
 	if (!s->shm->reading)
-		local_shm_serve(s);
+		local_stream_serve(s);
 }
 
-void local_shm_writable(struct local_stream *s)
+void local_stream_writable(struct local_stream *s)
 {
 	if (s->shm->wake_due)
 		wake_peer(s);
 }
 
 /* The end waits until all bytes before it have been shown. */
-void local_shm_fin(struct local_stream *s, int error)
+void local_stream_fin(struct local_stream *s, int error)
 {
 	s->shm->fin = true;
 	s->error = error;
-	local_shm_serve(s);
+	local_stream_serve(s);
 }

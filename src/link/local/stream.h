@@ -26,30 +26,30 @@ void local_stream_reap(struct local_place *p);
 #define LOCAL_SHM_MSS 65536 /* no segment cuts an FPDU */
 
 /* As the slots of link_streams_ops, for a stream whose way is SHM. */
-ssize_t local_shm_send(struct local_stream *s, const void *data, size_t len);
-size_t local_shm_room(struct local_stream *s);
-uint8_t *local_shm_reserve(struct local_stream *s, size_t len);
-void local_shm_commit(struct local_stream *s, size_t len);
-bool local_shm_drained(struct local_stream *s);
+ssize_t local_stream_send(struct local_stream *s, const void *data, size_t len);
+size_t local_stream_room(struct local_stream *s);
+uint8_t *local_stream_reserve(struct local_stream *s, size_t len);
+void local_stream_commit(struct local_stream *s, size_t len);
+bool local_stream_drained(struct local_stream *s);
 
 /* The stream has left the wire; it joins the poll set. */
-void local_shm_begin(struct local_stream *s);
+void local_stream_begin(struct local_stream *s);
 /* Shows its user again the bytes that were shown before. */
-void local_shm_again(struct local_stream *s);
+void local_stream_again(struct local_stream *s);
 /* Tells its user of bytes, of room that was awaited, and of the end. Returns the number of events. */
-int local_shm_serve(struct local_stream *s);
+int local_stream_serve(struct local_stream *s);
 /* Events of the lower stream: wake-ups have come; it has room for one; it has ended. */
-void local_shm_woken(struct local_stream *s);
-void local_shm_writable(struct local_stream *s);
-void local_shm_fin(struct local_stream *s, int error);
+void local_stream_woken(struct local_stream *s);
+void local_stream_writable(struct local_stream *s);
+void local_stream_fin(struct local_stream *s, int error);
 
 /* --- the poll set --- */
-void local_shm_poll_remove(struct local_stream *s);
+void local_stream_poll_remove(struct local_stream *s);
 /* Looks at some of the polled streams, in turns; or at all. Returns the number of events. */
-int local_shm_look(struct local_place *p, bool all);
+int local_stream_look(struct local_place *p, bool all);
 /* If the owner sleeps, the polled streams sleep from now on. */
-void local_shm_settle(struct local_place *p);
-static inline bool local_shm_sleeping(const struct local_place *p)
+void local_stream_settle(struct local_place *p);
+static inline bool local_stream_sleeping(const struct local_place *p)
 {
 	return atomic_load(&p->sleeping);
 }

@@ -146,7 +146,7 @@ static ssize_t do_send(struct link_stream *l, const void *data, size_t len)
 	if (!local_agree_may_send(s))
 		return -EAGAIN;
 	if (s->way == LOCAL_W_SHM)
-		return local_shm_send(s, data, len);
+		return local_stream_send(s, data, len);
 	return lower_ops(s)->send(s->lower, data, len);
 }
 
@@ -156,7 +156,7 @@ static size_t room(struct link_stream *l)
 
 	if (!s->lower || !local_agree_may_send(s))
 		return 0;
-	return s->way == LOCAL_W_SHM ? local_shm_room(s) : lower_ops(s)->room(s->lower);
+	return s->way == LOCAL_W_SHM ? local_stream_room(s) : lower_ops(s)->room(s->lower);
 }
 
 static uint8_t *reserve(struct link_stream *l, size_t len)
@@ -165,7 +165,7 @@ static uint8_t *reserve(struct link_stream *l, size_t len)
 
 	if (!s->lower)
 		return NULL;
-	return s->way == LOCAL_W_SHM ? local_shm_reserve(s, len)
+	return s->way == LOCAL_W_SHM ? local_stream_reserve(s, len)
 				     : lower_ops(s)->reserve(s->lower, len);
 }
 
@@ -176,7 +176,7 @@ static void commit(struct link_stream *l, size_t len)
 	if (!s->lower)
 		return;
 	if (s->way == LOCAL_W_SHM)
-		local_shm_commit(s, len);
+		local_stream_commit(s, len);
 	else
 		lower_ops(s)->commit(s->lower, len);
 }
@@ -194,7 +194,7 @@ static bool drained(struct link_stream *l)
 
 	if (!s->lower)
 		return true;
-	return s->way == LOCAL_W_SHM ? local_shm_drained(s) : lower_ops(s)->drained(s->lower);
+	return s->way == LOCAL_W_SHM ? local_stream_drained(s) : lower_ops(s)->drained(s->lower);
 }
 
 static bool take(struct link_stream *l, size_t off, const struct iovec *iov, int n, size_t len)
@@ -215,7 +215,7 @@ static void do_pause(struct link_stream *l, bool on)
 	if (s->way != LOCAL_W_SHM)
 		lower_ops(s)->pause(s->lower, on);
 	else if (!on)
-		local_shm_again(s);
+		local_stream_again(s);
 }
 
 static void do_shutdown(struct link_stream *l)
@@ -244,7 +244,7 @@ static int do_read(struct link_stream *l)
  * is told. */
 static int tell_ends(struct local_place *p)
 {
-	int done = local_stream_run(&p->todo) + local_shm_look(p, true);
+	int done = local_stream_run(&p->todo) + local_stream_look(p, true);
 
 	return done + local_stream_run(&p->over);
 }
@@ -260,7 +260,7 @@ static int do_poll(struct link_streams *l, uint64_t now)
 	if (!ut_list_empty(&p->todo))
 		done += local_stream_run(&p->todo);
 	if (!ut_list_empty(&p->polled))
-		done += local_shm_look(p, false);
+		done += local_stream_look(p, false);
 	p->lower->cheap = l->cheap;
 	p->lower->rare = l->rare || !ut_list_empty(&p->polled);
 	p->lower->found = l->found || done;
@@ -268,7 +268,7 @@ static int do_poll(struct link_streams *l, uint64_t now)
 	if (!ut_list_empty(&p->over))
 		done += tell_ends(p);
 	local_agree_expired(p);
-	local_shm_settle(p);
+	local_stream_settle(p);
 	local_stream_reap(p);
 	return done;
 }
@@ -282,10 +282,10 @@ static int peek_shm(struct link_streams *l)
 {
 	struct local_place *p = local_of(l);
 
-	if (ut_list_empty(&p->polled) || is_due(p) || local_shm_sleeping(p) ||
+	if (ut_list_empty(&p->polled) || is_due(p) || local_stream_sleeping(p) ||
 	    !p->ops->is_quiet(p->lower))
 		return -EAGAIN;
-	return local_shm_look(p, false);
+	return local_stream_look(p, false);
 }
 
 static bool is_quiet(struct link_streams *l)

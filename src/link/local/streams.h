@@ -26,7 +26,7 @@
  * other, so either the sleeper finds the bytes or the peer process sends the wake-up; each sleep has a
  * number, and one wake-up is sent for it. Streams of the poll set do not sleep while the owner polls. An
  * owner that goes to sleep says so first (sleep()), and the poll() that follows, for which a wake fd is made
- * readable if it would not come otherwise, puts every stream of the poll set to sleep (local_shm_settle()).
+ * readable if it would not come otherwise, puts every stream of the poll set to sleep (local_stream_settle()).
  * A wake-up for which the socket has no room is not lost either: wake-ups that the peer has not read yet
  * fill it, or writable() tells when to send it again.
  */

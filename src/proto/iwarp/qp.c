@@ -275,10 +275,11 @@ void iwp_arm(struct iwp_qp *q, uint64_t delay)
 	ut_timer_set(&q->port->timers, &q->timer, q->port->now);
 }
 
-/* Octets of this end are on their way to the peer, and an empty Write is no surprise to it. */
+/* Octets of this end are on their way to the peer, and an empty Write is no surprise to it. A peer process on a
+ * local stream overlooks nothing, and needs none. */
 static bool takes_nudges(const struct iwp_qp *q)
 {
-	return q->par.initiator && !q->heard &&
+	return q->par.initiator && !q->heard && !(q->s && q->s->shm) &&
 	       (q->par.rtr == PROTO_RTR_WRITE || (q->par.rtr == PROTO_RTR_NONE && q->tx_pos));
 }
 
