@@ -111,6 +111,15 @@ static void note_some(struct eng_cq *cq)
 		atomic_store_explicit(&cq->some, some, memory_order_release);
 }
 
+/* A queue that is empty starts at its first entry again, so that one of millions of entries touches no
+ * more memory than its completions need at a time. */
+static void rewind_empty(struct eng_cq *cq) UT_REQUIRES(cq->lock);
+static void rewind_empty(struct eng_cq *cq)
+{
+	if (cq->head == cq->tail)
+		cq->head = cq->tail = 0;
+}
+
 static void to_wc(struct ibv_wc *wc, const struct eng_cqe *e)
 {
 	wc->wr_id = e->wr_id;
@@ -179,6 +188,7 @@ int eng_cq_take(struct eng_cq *cq, struct eng_cqe *ret)
 	ut_lock(&cq->lock);
 	if (cq->tail != cq->head) {
 		*ret = cq->ring[cq->head++ & (cq->cap - 1)];
+		rewind_empty(cq);
 		r = 1;
 	} else if (cq->overrun) {
 		r = -EOVERFLOW;
@@ -214,6 +224,7 @@ static int drain_some(struct eng_cq *cq, int n, struct ibv_wc *wc)
 	ut_lock(&cq->lock);
 	while (got < n && cq->head != cq->tail)
 		to_wc(&wc[got++], &cq->ring[cq->head++ & (cq->cap - 1)]);
+	rewind_empty(cq);
 	if (!got && n > 0 && cq->overrun)
 		got = -EOVERFLOW;
 	note_some(cq);
@@ -256,6 +267,7 @@ void eng_cq_purge(struct eng_cq *cq, const struct eng_qp *qp)
 			cq->ring[to++ & (cq->cap - 1)] = *e;
 	}
 	cq->tail = to;
+	rewind_empty(cq);
 	note_some(cq);
 	ut_unlock(&cq->lock);
 }

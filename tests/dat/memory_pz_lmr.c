@@ -2,6 +2,8 @@
 /* Protection zones and local memory regions: every argument, every kind, every right. */
 #include "mem_pair.h"
 
+#include <unistd.h>
+
 #define LMR_BAD ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR)
 #define PZ_BAD ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ)
 #define IA_BAD ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA)
@@ -147,19 +149,23 @@ static void of_region(void)
 
 static void shared(void)
 {
-	char cookie[DAT_LMR_COOKIE_SIZE] = "one buffer of several processes", other[40] = "another";
-	DAT_SHARED_MEMORY s = { p.a.buf, &cookie }, o = { p.a.buf, &other };
+	char cookie[DAT_LMR_COOKIE_SIZE] = "", other[40] = "", name[DAT_LMR_COOKIE_SIZE];
+	char *buf = mmap(NULL, MP_BUF, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	DAT_SHARED_MEMORY s = { buf, &cookie }, o = { buf, &other };
 	DAT_REGION_DESCRIPTION r = { .for_shared_memory = s };
 	DAT_LMR_HANDLE l, m;
 	DAT_LMR_PARAM q;
 
+	CHECK(buf != MAP_FAILED);
+	snprintf(name, sizeof(name), "one buffer of several processes %d", (int)getpid());
+	strcpy(cookie, name);
+	snprintf(other, sizeof(other), "another %d", (int)getpid());
 	OK(make(DAT_MEM_TYPE_SHARED_VIRTUAL, r, 4096, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &l));
 	memset(cookie, 0, sizeof(cookie)); /* the provider has a copy */
 	OK(dat_lmr_query(l, DAT_LMR_FIELD_ALL, &q));
 	CHECK(q.mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL);
-	CHECK(q.region_desc.for_shared_memory.virtual_address == p.a.buf);
-	CHECK(!strcmp(*q.region_desc.for_shared_memory.shared_memory_id,
-		      "one buffer of several processes"));
+	CHECK(q.region_desc.for_shared_memory.virtual_address == buf);
+	CHECK(!strcmp(*q.region_desc.for_shared_memory.shared_memory_id, name));
 	/* the same shared memory again must have the same length */
 	memcpy(cookie, *q.region_desc.for_shared_memory.shared_memory_id, sizeof(cookie));
 	OK(make(DAT_MEM_TYPE_SHARED_VIRTUAL, r, 4096, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &m));
@@ -171,6 +177,7 @@ static void shared(void)
 	OK(dat_lmr_free(l));
 	r.for_shared_memory.shared_memory_id = NULL;
 	WANT(make(DAT_MEM_TYPE_SHARED_VIRTUAL, r, 4096, 0, DAT_VA_TYPE_VA, &l), ARG(3));
+	munmap(buf, MP_BUF);
 }
 
 /* Offsets instead of addresses, here and for the peer. */

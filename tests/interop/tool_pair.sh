@@ -61,4 +61,46 @@ fi
 if command -v udpong >/dev/null; then
 	expect 0 $pair --timeout 60 -- udpong -T s -C 5 -S 64
 fi
+
+# Programs that need no {peer}: who gets which words, and which family of addresses each can do with.
+cat >"$work/say" <<'END'
+#!/bin/sh
+# usage: $SAY
+echo "words $*."
+END
+chmod +x "$work/say"
+# say NAME: a stand-in whose ends say their words and exit.
+say() {
+	sed "s/\$SAY/$2/" "$work/say" >"$work/$1"
+	chmod +x "$work/$1"
+}
+for name in dtest dtestcm dtestx dtestsrq dapltest ib_write_bw; do
+	say $name none
+	expect_words=$(timeout 60 $DAPPLE pair --wait 1 -- "$work/$name" -T T 2>&1 | sed -n 's/^server| words //p')
+	case $name in
+	dtestx | dtest | dtestcm | dtestsrq) want="-s -P dapple-roce-lo -T T." ;;
+	dapltest) want="-T S -D dapple-roce-lo." ;;
+	ib_write_bw) want="-p [0-9]* -T T." ;;
+	esac
+	printf '%s\n' "$expect_words" | grep -qx -- "$want" || fault "$name: '$expect_words' for '$want'"
+done
+say cmtime controller_address
+timeout 60 $DAPPLE pair --wait 1 -- "$work/cmtime" -c 3 >"$work/out" 2>&1
+grep -q "words -L -b 127.0.0.1 -C 127.0.0.1 -p [0-9]* -c 3.$" "$work/out" || fault "newer cmtime: $(cat "$work/out")"
+say cmtime none
+timeout 60 $DAPPLE pair --wait 1 -- "$work/cmtime" -c 3 >"$work/out" 2>&1
+grep -q "words -b 0.0.0.0 -p [0-9]* -c 3.$" "$work/out" || fault "cmtime: $(cat "$work/out")"
+expect 2 $pair -6 -- "$work/dtest"; has "over IPv4 only"
+expect 2 $pair -6 -- "$work/dapltest" -T T; has "first 64 bits"
+expect 2 $pair -6 -- "$work/ib_write_bw"; has "add it, or leave -6 away"
+cat >"$work/ib_write_bw" <<'END'
+#!/bin/sh
+for last; do :; done
+echo "last word $last."
+[ "$last" = --ipv6-addr ] && exec "$TOOL_END" "$2" 0 0
+exec "$TOOL_END" "$2" 0 0 "$last"
+END
+for six in "" -6; do
+	expect 0 $patient $six -- "$work/ib_write_bw" --ipv6-addr; has "client| last word ::1."
+done
 finish

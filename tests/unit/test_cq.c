@@ -151,6 +151,31 @@ static void sizes(struct fake *f)
 	CHECK(eng_cq_destroy(cq) == 0);
 }
 
+/* A queue of any size uses the entries at its start as long as it becomes empty now and then. */
+static void low_entries(struct fake *f)
+{
+	struct ibv_wc wc[4];
+	struct eng_cqe e;
+	struct eng_cq *cq;
+
+	CHECK(eng_cq_create(f->ctx, 1024, NULL, false, &cq) == 0);
+	for (uint64_t i = 0; i < 100; i++) {
+		for (int k = 0; k < 3; k++)
+			CHECK(push(cq, i, 0, false, f));
+		if (i % 3 == 0)
+			CHECK(eng_cq_poll(cq, 4, wc) == 3);
+		else if (i % 3 == 1)
+			CHECK(eng_cq_take(cq, &e) == 1 && eng_cq_take(cq, &e) == 1 && eng_cq_take(cq, &e) == 1);
+		else
+			eng_cq_purge(cq, (struct eng_qp *)f);
+		ut_lock(&cq->lock);
+		CHECK(cq->head == 0 && cq->tail == 0);
+		ut_unlock(&cq->lock);
+		CHECK(eng_cq_poll(cq, 4, wc) == 0);
+	}
+	CHECK(eng_cq_destroy(cq) == 0);
+}
+
 #define WAKES 5000
 
 static atomic_int turn; /* the consumer's arming */
@@ -249,6 +274,7 @@ int main(void)
 	descriptors(&f);
 	moderation(&f);
 	sizes(&f);
+	low_entries(&f);
 	wakes(&f);
 	straight(&f);
 	fake_close(&f);

@@ -16,7 +16,7 @@
 /*
  *     server's namespace                    client's namespace
  *     lo   eth0 10.77.0.1/24 ---- veth ---- eth0 10.77.0.2/24   lo
- *               fd77::1/64                       fd77::2/64
+ *               fd77::1/48                       fd77::2/48
  *
  * One user namespace owns both, created first unless the caller is privileged:
  * a veth pair between two user namespaces needs privileges in both.  Each ends
@@ -24,10 +24,6 @@
  */
 
 #define IFNAME "eth0"
-
-static const char *const addresses[2][2] = {
-	{ PAIR_HOSTS_SERVER4, PAIR_HOSTS_SERVER6 }, { "10.77.0.2", "fd77::2" },
-};
 
 struct side {
 	int ns, nl;
@@ -76,8 +72,11 @@ static int wait_running(int nl)
 	return -ETIMEDOUT;
 }
 
-static int configure(struct side *sides, int mtu, const char **ret_step)
+static int configure(struct side *sides, int mtu, const char *server6, const char **ret_step)
 {
+	const char *const addresses[2][2] = {
+		{ PAIR_HOSTS_SERVER4, server6 }, { PAIR_HOSTS_CLIENT4, PAIR_HOSTS_CLIENT6 },
+	};
 	int i, r;
 
 	*ret_step = "joining two network namespaces by a veth pair";
@@ -97,12 +96,12 @@ static int configure(struct side *sides, int mtu, const char **ret_step)
 		r = nl_address(sides[i].nl, IFNAME, AF_INET, addresses[i][0], 24);
 		/* A kernel without IPv6 still has the other family. */
 		if (r == 0)
-			(void)nl_address(sides[i].nl, IFNAME, AF_INET6, addresses[i][1], 64);
+			(void)nl_address(sides[i].nl, IFNAME, AF_INET6, addresses[i][1], 48);
 	}
 	return r;
 }
 
-int pair_hosts_make(int mtu, struct pair_hosts *ret)
+int pair_hosts_make(int mtu, const char *server6, struct pair_hosts *ret)
 {
 	struct side sides[2] = { { -1, -1 }, { -1, -1 } };
 	const char *step;
@@ -111,7 +110,7 @@ int pair_hosts_make(int mtu, struct pair_hosts *ret)
 
 	r = make_sides(sides, &step);
 	if (r == 0)
-		r = configure(sides, mtu, &step);
+		r = configure(sides, mtu, server6, &step);
 	for (i = 0; i < 2; i++) {
 		if (sides[i].nl >= 0)
 			close(sides[i].nl);

@@ -10,9 +10,9 @@
 
 /*
  * The words by which programs take the server's address and the port.  A row's
- * texts contain {port}, {peer} and {any} (the wildcard address of peer's
- * family); "first" goes right behind the program's name, "last" behind all
- * words of the user.
+ * texts contain {port}, {peer}, {own} (the client's address), {any} (the wildcard
+ * address of peer's family) and {ia} (the built-in DAT name of the adapter);
+ * "first" goes right behind the program's name, "last" behind all words of the user.
  */
 struct known {
 	const char *pattern;
@@ -21,6 +21,8 @@ struct known {
 	unsigned flags;
 	char port_short;		/* options by which the user may */
 	const char *port_long;		/* give the port */
+	int port;			/* one that no option changes */
+	const char *sign;		/* a text in the file of this release of the program */
 };
 
 enum {
@@ -28,7 +30,15 @@ enum {
 	STAYS = 2,		/* the server does not exit by itself */
 	GID = 4,		/* on RoCE it needs -g; 0 unless the user gives one */
 	NEEDS_PEER = 8,		/* the user's words must contain {peer} */
+	V4_ONLY = 16,		/* the ends find each other over IPv4 */
+	V6_BY_OPTION = 32,	/* likewise, unless --ipv6-addr is given */
+	V6_SHORT = 64,		/* takes the first 64 bits of an IPv6 address */
+	DAPLTEST = 128,		/* the user's -T comes first; -D is for both ends */
 };
+
+#define PERFTEST(name) \
+	{ name, "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, V6_BY_OPTION, 'p', "port" }
+#define DTEST_PORT 15828
 
 #define CM_READY (READY_CM | READY_TCP | READY_QUIET)
 /* With -R the port is an rdma_cm port. */
@@ -37,15 +47,15 @@ enum {
 /* Option letters checked against the programs of Debian 12 (dapltest: against
  * the dapl sources' usage text). */
 static const struct known table[] = {
-	{ "ibv_*_pingpong", "-p {port}", "-p {port}", "{peer}", READY_TCP, GID, 'p', "port" },
-	{ "ib_send_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_send_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_write_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_write_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_read_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_read_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_atomic_bw", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
-	{ "ib_atomic_lat", "-p {port}", "-p {port}", "{peer}", PERFTEST_READY, 0, 'p', "port" },
+	{ "ibv_*_pingpong", "-p {port}", "-p {port}", "{peer}", READY_TCP, GID | V4_ONLY, 'p', "port" },
+	PERFTEST("ib_send_bw"),
+	PERFTEST("ib_send_lat"),
+	PERFTEST("ib_write_bw"),
+	PERFTEST("ib_write_lat"),
+	PERFTEST("ib_read_bw"),
+	PERFTEST("ib_read_lat"),
+	PERFTEST("ib_atomic_bw"),
+	PERFTEST("ib_atomic_lat"),
 	{ "qperf", "-lp {port}", "-lp {port} {peer}", "", READY_TCP, CLIENT_WORDS | STAYS, 0, NULL },
 	{ "rping", "-s -a {any} -p {port}", "-c -a {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "ucmatose", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
@@ -53,6 +63,9 @@ static const struct known table[] = {
 	{ "udaddy", "-b {any}", "-s {peer}", "", READY_CM | READY_QUIET, 0, 0, NULL },
 	/* Both ends join the group; the client sends. */
 	{ "mckey", "", "-s", "", READY_QUIET, 0, 0, NULL },
+	/* The ends of newer releases agree over TCP. */
+	{ "cmtime", "-L -b {peer} -C {peer} -p {port}", "-b {own} -C {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
+	  .sign = "controller_address" },
 	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
@@ -63,9 +76,17 @@ static const struct known table[] = {
 	{ "rdma_client", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_xserver", "-p {port}", "", "", CM_READY, 0, 'p', NULL },
 	{ "rdma_xclient", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
-	{ "dapltest", "-T S", "-s {peer}", "", CM_READY, CLIENT_WORDS | STAYS, 0, NULL },
-	{ "fi_pingpong", "-B {port}", "-P {port}", "{peer}", READY_TCP, 0, 0, NULL },
-	{ "ucx_perftest", "-p {port}", "-p {port}", "{peer}", READY_TCP, 0, 'p', NULL },
+	{ "dapltest", "-T S -D {ia}", "-D {ia} -s {peer}", "", CM_READY, CLIENT_WORDS | STAYS | DAPLTEST | V6_SHORT, 0,
+	  NULL },
+	{ "dapple-dapltest*", "-T S -D {ia}", "-D {ia} -s {peer}", "", CM_READY, CLIENT_WORDS | STAYS | DAPLTEST, 0,
+	  NULL },
+	{ "dtest", "-s -P {ia}", "-h {peer} -P {ia}", "", READY_TCP, V4_ONLY, 0, NULL, DTEST_PORT },
+	{ "dtestcm", "-s -P {ia}", "-h {peer} -P {ia}", "", READY_TCP, V4_ONLY, 0, NULL, DTEST_PORT },
+	{ "dtestx", "-s -P {ia}", "-c -h {peer} -P {ia}", "", READY_TCP, V4_ONLY, 0, NULL, DTEST_PORT },
+	{ "dtestsrq", "-s -P {ia}", "-h {peer} -P {ia}", "", CM_READY, 0, 0, NULL },
+	{ "dapple-dtest*", "-s -P {ia}", "-h {peer} -P {ia}", "", CM_READY, 0, 0, NULL },
+	{ "fi_pingpong", "-B {port}", "-P {port}", "{peer}", READY_TCP, V4_ONLY, 0, NULL },
+	{ "ucx_perftest", "-p {port}", "-p {port}", "{peer}", READY_TCP, V4_ONLY, 'p', NULL },
 };
 
 /* Pairs whose server and client are two programs. */
@@ -96,18 +117,61 @@ void pair_list_known(void)
 	}
 }
 
+/* Finds the file that a shell would start. Returns NULL if there is none. */
+static FILE *open_program(const char *word)
+{
+	const char *path = getenv("PATH"), *end;
+	char name[4096];
+	FILE *f = NULL;
+
+	if (strchr(word, '/'))
+		return fopen(word, "re");
+	for (; path && !f; path = *end ? end + 1 : NULL) {
+		end = path + strcspn(path, ":");
+		snprintf(name, sizeof(name), "%.*s/%s", (int)(end - path), path, word);
+		f = fopen(name, "re");
+	}
+	return f;
+}
+
+static bool has_sign(const char *word, const char *sign)
+{
+	size_t want = strlen(sign), have = 0;
+	FILE *f = open_program(word);
+	int c;
+
+	if (!f)
+		return false;
+	while (have < want && (c = getc_unlocked(f)) != EOF)
+		have = c == sign[have] ? have + 1 : c == sign[0];
+	fclose(f);
+	return have == want;
+}
+
+static const struct known *row_of(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < N_ROWS; i++)
+		if (fnmatch(table[i].pattern, base_name(word), 0) == 0 &&
+		    (!table[i].sign || has_sign(word, table[i].sign)))
+			return &table[i];
+	return NULL;
+}
+
 /* The program may follow other words (timeout 10 qperf ...). */
 static const struct known *find_program(char **words, int *ret_at)
 {
-	size_t i;
+	const struct known *k;
 	int w;
 
-	for (w = 0; words[w]; w++)
-		for (i = 0; i < N_ROWS; i++)
-			if (fnmatch(table[i].pattern, base_name(words[w]), 0) == 0) {
-				*ret_at = w;
-				return &table[i];
-			}
+	for (w = 0; words[w]; w++) {
+		k = row_of(words[w]);
+		if (k) {
+			*ret_at = w;
+			return k;
+		}
+	}
 	return NULL;
 }
 
@@ -127,28 +191,44 @@ static void add(struct list *l, char *word)
 	l->words[l->n] = NULL;
 }
 
+/* Returns the text for the name in braces that p begins with, NULL if there is none. */
+static const char *value_of(const char *p, const struct pair_wish *w, char port[static 16])
+{
+	snprintf(port, 16, "%d", w->port);
+	if (strncmp(p, "{peer}", 6) == 0)
+		return w->peer;
+	if (strncmp(p, "{port}", 6) == 0)
+		return port;
+	if (strncmp(p, "{own}", 5) == 0)
+		return w->own;
+	if (strncmp(p, "{ia}", 4) == 0)
+		return w->ia;
+	if (strncmp(p, "{any}", 5) == 0)
+		return strchr(w->peer, ':') ? "::" : "0.0.0.0";
+	return NULL;
+}
+
 static char *substitute(const char *word, const struct pair_wish *w)
 {
-	size_t size = strlen(word) * (strlen(w->peer) + 6) + 1;
-	char *out = malloc(size), *p = out;
+	char *out = NULL, port[16];
+	size_t size = 0;
+	FILE *f = open_memstream(&out, &size);
 
-	if (!out)
+	if (!f)
 		abort();
 	while (*word) {
-		if (strncmp(word, "{peer}", 6) == 0) {
-			p = stpcpy(p, w->peer);
-			word += 6;
-		} else if (strncmp(word, "{port}", 6) == 0) {
-			p += sprintf(p, "%d", w->port);
-			word += 6;
-		} else if (strncmp(word, "{any}", 5) == 0) {
-			p = stpcpy(p, strchr(w->peer, ':') ? "::" : "0.0.0.0");
-			word += 5;
+		const char *value = *word == '{' ? value_of(word, w, port) : NULL;
+
+		if (value) {
+			fputs(value, f);
+			word = strchr(word, '}') + 1;
 		} else {
-			*p++ = *word++;
+			fputc(*word++, f);
 		}
 	}
-	*p = '\0';
+	fclose(f);
+	if (!out)
+		abort();
 	return out;
 }
 
@@ -205,7 +285,7 @@ static int plan_by_text(const struct pair_wish *wish, struct pair_plan *ret)
 	add_words(&server, wish->words, wish, true);
 	add_words(&client, wish->words, wish, false);
 	*ret = (struct pair_plan){ server.words, client.words, wish->port,
-				   READY_TCP | READY_UDP | READY_CM, false };
+				   READY_TCP | READY_UDP | READY_CM, false, wish->peer };
 	return server.n ? 0 : run_usage_error("pair", "the server's command is empty without {peer}");
 }
 
@@ -241,14 +321,41 @@ static char *server_twin_of(const char *word)
 	return strdup(word);
 }
 
-static const struct known *row_of(const char *word)
+/* Returns 0 if the program can do with the wanted family of addresses, else an exit code after a sentence. */
+static int check_family(const struct pair_wish *wish, const struct known *k, char **user)
 {
-	size_t i;
+	if (!wish->v6)
+		return 0;
+	if (k->flags & V4_ONLY)
+		return run_usage_error("pair", "the ends of %s find each other over IPv4 only: leave -6 away", k->pattern);
+	if ((k->flags & V6_BY_OPTION) && !option(user, 0, "ipv6-addr"))
+		return run_usage_error("pair", "the ends of %s find each other over IPv4 without its option --ipv6-addr: "
+				       "add it, or leave -6 away", k->pattern);
+	if ((k->flags & V6_SHORT) && !wish->short6)
+		return run_usage_error("pair", "%s takes the first 64 bits of an IPv6 address, and cannot reach ::1: add "
+				       "--hosts, or leave -6 away", k->pattern);
+	return 0;
+}
 
-	for (i = 0; i < N_ROWS; i++)
-		if (fnmatch(table[i].pattern, base_name(word), 0) == 0)
-			return &table[i];
-	return NULL;
+/* What the row, and what the user's own words, change of the wish. */
+static void refine(struct pair_wish *w, const struct known *k, char **user)
+{
+	const char *port = k->port_short ? option(user, k->port_short, k->port_long) : NULL;
+
+	/* The user's port takes precedence: it follows on the command line, and the server
+	 * is expected to listen on it. */
+	if (port && atoi(port) > 0)
+		w->port = atoi(port);
+	if (k->port)
+		w->port = k->port;
+	if ((k->flags & V6_BY_OPTION) && !w->v6 && option(user, 0, "ipv6-addr")) {
+		w->peer = w->peer6;
+		w->own = w->own6;
+	}
+	if ((k->flags & V6_SHORT) && w->v6)
+		w->peer = w->short6;
+	if ((k->flags & DAPLTEST) && option(user, 'D', NULL))
+		w->ia = option(user, 'D', NULL);
 }
 
 static int plan_by_row(const struct pair_wish *wish, const struct known *k, int at,
@@ -259,14 +366,9 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 	char *server_name = server_twin_of(wish->words[at]);
 	char *client_name = twin_of(wish->words[at]);
 	struct pair_wish w = *wish;
-	const char *port;
 	int i;
 
-	/* The user's port takes precedence: it follows on the command line, and the server
-	 * is expected to listen on it. */
-	port = k->port_short ? option(user, k->port_short, k->port_long) : NULL;
-	if (port && atoi(port) > 0)
-		w.port = atoi(port);
+	refine(&w, k, user);
 	for (i = 0; i < at; i++) {
 		add(&server, strdup(wish->words[i]));
 		add(&client, strdup(wish->words[i]));
@@ -274,6 +376,11 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 	add(&server, server_name);
 	add(&client, client_name);
 	add_text(&server, row_of(server_name)->server_first, &w);
+	if ((k->flags & DAPLTEST) && user[0] && strncmp(user[0], "-T", 2) == 0) {
+		add(&client, substitute(*user, &w));
+		if (!(*user++)[2] && *user)
+			add(&client, substitute(*user++, &w));
+	}
 	add_text(&client, row_of(client_name)->client_first, &w);
 	if ((k->flags & GID) && w.roce && !option(user, 'g', "gid-idx")) {
 		add_text(&server, "-g 0", &w);
@@ -284,7 +391,7 @@ static int plan_by_row(const struct pair_wish *wish, const struct known *k, int 
 	add_words(&client, user, &w, false);
 	add_text(&client, k->client_last, &w);
 	*ret = (struct pair_plan){ server.words, client.words, w.port, k->ready,
-				   (k->flags & STAYS) != 0 };
+				   (k->flags & STAYS) != 0, w.peer };
 	return 0;
 }
 
@@ -303,8 +410,11 @@ int pair_plan(const struct pair_wish *wish, struct pair_plan *ret)
 	}
 	if (given)
 		return plan_by_text(wish, ret);
-	if (k)
-		return plan_by_row(wish, k, at, ret);
+	if (k) {
+		int r = check_family(wish, k, wish->words + at + 1);
+
+		return r ? r : plan_by_row(wish, k, at, ret);
+	}
 	return run_usage_error("pair", "\"%s\" is not a known program (--list): write {peer} for the "
 				       "server's address and {port} for the port",
 			       wish->words[0]);

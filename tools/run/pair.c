@@ -185,19 +185,32 @@ static void clean_trees(struct pair *p)
 	}
 }
 
+static void choose_addresses(const struct pair *p, struct pair_wish *wish, char ia[static 64])
+{
+	wish->peer6 = p->use_hosts ? PAIR_HOSTS_SERVER6 : "::1";
+	wish->own6 = p->use_hosts ? PAIR_HOSTS_CLIENT6 : "::1";
+	wish->short6 = p->use_hosts ? PAIR_HOSTS_SHORT6 : NULL;
+	wish->peer = p->v6 ? wish->peer6 : p->use_hosts ? PAIR_HOSTS_SERVER4 : "127.0.0.1";
+	wish->own = p->v6 ? wish->own6 : p->use_hosts ? PAIR_HOSTS_CLIENT4 : "127.0.0.1";
+	wish->v6 = p->v6;
+	snprintf(ia, 64, "dapple-%s-%s%s", wish->roce ? "roce" : "iw", p->use_hosts ? "eth0" : "lo",
+		 p->v6 ? "-6" : "");
+	wish->ia = ia;
+}
+
 static int run_pair(struct pair *p, char **words)
 {
 	struct pair_wish wish = { .words = words };
 	const char *adapter = p->env.adapter ? p->env.adapter : getenv("DAPPLE_ADAPTER");
+	char ia[64];
 	int r;
 
 	wish.roce = !adapter || !*adapter || strncmp(adapter, "roce", 4) == 0;
-	wish.peer = p->use_hosts ? p->v6 ? PAIR_HOSTS_SERVER6 : PAIR_HOSTS_SERVER4
-		    : p->v6 ? "::1" : "127.0.0.1";
+	choose_addresses(p, &wish, ia);
 	wish.port = pair_free_port();
 	r = wish.port ? pair_plan(&wish, &p->plan) : 1;
 	if (r == 0 && p->use_hosts)
-		r = pair_hosts_make((int)p->mtu, &p->hosts);
+		r = pair_hosts_make((int)p->mtu, strchr(p->plan.peer, ':') ? p->plan.peer : wish.peer6, &p->hosts);
 	if (r != 0)
 		return r;
 	p->stays = p->stays || p->plan.stays;

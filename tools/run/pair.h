@@ -26,13 +26,17 @@ struct pair_plan {
 	int port;
 	unsigned ready;
 	bool stays;		/* the server does not end by itself */
+	const char *peer;	/* the address that the server needs */
 };
 
 struct pair_wish {
 	char **words;
-	const char *peer;	/* server's address */
+	const char *peer, *own;	/* addresses of server and client */
+	const char *peer6, *own6; /* those of IPv6 */
+	const char *short6;	/* one of the server that ends in 64 zeros, or NULL */
+	const char *ia;		/* built-in DAT name */
 	int port;		/* a free one */
-	bool roce;
+	bool roce, v6;
 };
 
 /* Returns 0, or an exit code after a sentence. */
@@ -64,11 +68,16 @@ struct pair_hosts {
 
 #define PAIR_HOSTS_DEVICES "dpl_roce_eth0,dpl_iw_eth0"
 #define PAIR_HOSTS_SERVER4 "10.77.0.1"
+#define PAIR_HOSTS_CLIENT4 "10.77.0.2"
 #define PAIR_HOSTS_SERVER6 "fd77::1"
+#define PAIR_HOSTS_CLIENT6 "fd77::2"
+/* In place of the server's, for a program that keeps the first half of an address. As a GID it has the
+ * interface ID 0, which other programs take for none. */
+#define PAIR_HOSTS_SHORT6 "fd77:0:0:1::"
 
-/* Returns 0, or an exit code after a sentence.  Leaves the caller in the client's
- * namespaces. */
-int pair_hosts_make(int mtu, struct pair_hosts *ret);
+/* server6: the server's IPv6 address. Returns 0, or an exit code after a sentence.  Leaves the caller in the
+ * client's namespaces. */
+int pair_hosts_make(int mtu, const char *server6, struct pair_hosts *ret);
 
 /* --- output.c: prefixed lines --- */
 

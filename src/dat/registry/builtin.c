@@ -4,7 +4,9 @@
 #include "dat/registry/log.h"
 
 #include <dlfcn.h>
+#include <ifaddrs.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,24 +67,49 @@ bool dreg_builtin_name(const char *name)
 	return false;
 }
 
-/* Fills the entry of a device. Returns false if the device is not Dapple's. */
-static bool entry_of(const char *device, struct dreg_builtin *b)
+static bool has_ipv6(const struct ifaddrs *all, const char *netdev)
 {
-	int n = -1;
+	for (; all; all = all->ifa_next)
+		if (all->ifa_addr && all->ifa_addr->sa_family == AF_INET6 && strcmp(all->ifa_name, netdev) == 0)
+			return true;
+	return false;
+}
+
+/* Fills the entry of a device with the ending of its name and parameters. Returns false if the name is
+ * too long for an entry. */
+static bool fill(struct dreg_builtin *b, size_t kind, const char *device, const char *name_end,
+		 const char *params_end)
+{
+	int n;
 
 	*b = (struct dreg_builtin){ .info.dapl_version_major = DAT_VERSION_MAJOR,
 				    .info.dapl_version_minor = DAT_VERSION_MINOR,
 				    .info.is_thread_safe = DAT_TRUE };
+	n = snprintf(b->info.ia_name, sizeof(b->info.ia_name), "%s%s%s", kinds[kind].entry,
+		     device + strlen(kinds[kind].device), name_end);
+	if (n < 0 || n >= (int)sizeof(b->info.ia_name))
+		return false;
+	snprintf(b->params, sizeof(b->params), "%s 0%s", device, params_end);
+	return true;
+}
+
+/* The entries of a device: one for its first address, IPv4 where there is one, and one for IPv6. None if the
+ * device is not Dapple's. Returns false if `each` ended the listing. */
+static bool entries_of(const char *device, const struct ifaddrs *all,
+		       bool (*each)(void *ctx, const struct dreg_builtin *b), void *ctx)
+{
+	struct dreg_builtin b;
+
 	for (size_t i = 0; i < N_KINDS; i++) {
 		size_t prefix = strlen(kinds[i].device);
 
-		if (strncmp(device, kinds[i].device, prefix) == 0)
-			n = snprintf(b->info.ia_name, sizeof(b->info.ia_name), "%s%s",
-				     kinds[i].entry, device + prefix);
+		if (strncmp(device, kinds[i].device, prefix) != 0)
+			continue;
+		if (fill(&b, i, device, "", "") && !each(ctx, &b))
+			return false;
+		if (has_ipv6(all, device + prefix) && fill(&b, i, device, "-6", " 6"))
+			return each(ctx, &b);
 	}
-	if (n < 0 || n >= (int)sizeof(b->info.ia_name))
-		return false;
-	snprintf(b->params, sizeof(b->params), "%s 0", device);
 	return true;
 }
 
@@ -111,17 +138,21 @@ static bool load_verbs(struct verbs *v)
 
 void dreg_builtin_each(bool (*each)(void *ctx, const struct dreg_builtin *b), void *ctx)
 {
-	struct dreg_builtin b;
+	struct ifaddrs *all = NULL;
 	struct verbs v;
 	void **list;
 	int n = 0;
 
 	if (!load_verbs(&v))
 		return;
+	if (getifaddrs(&all) < 0)
+		all = NULL;
 	list = v.get_device_list(&n);
 	for (int i = 0; list && i < n; i++)
-		if (entry_of(v.get_device_name(list[i]), &b) && !each(ctx, &b))
+		if (!entries_of(v.get_device_name(list[i]), all, each, ctx))
 			break;
 	if (list)
 		v.free_device_list(list);
+	if (all)
+		freeifaddrs(all);
 }

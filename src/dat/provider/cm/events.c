@@ -63,6 +63,8 @@ static void established(struct dpr_conn *c, const struct dpr_cm_event *e)
 	dpr_obj_hold(&ep->obj);
 	dpr_conn_unlock_ep(ep);
 	dpr_ep_reap(ep); /* completions that waited for ESTABLISHED */
+	if (atomic_load(&ep->failed)) /* so did an error of the queue pair */
+		dpr_ep_broken(ep);
 	dpr_obj_put(&ep->obj);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Endpoint attributes: the consumer's values against the limits of the device. A size or count of 0
  * leaves the choice to the provider, since programs clear the structure and set only the members
- * that they need; but 0 RDMA Reads are none. A value beyond the limit of the device is refused and
- * never lowered; only the defaults follow the device.
+ * that they need; but 0 RDMA Reads are none. What was asked for is a minimum: sizes are granted up to
+ * the limit of the device. A value beyond that limit is refused and never lowered.
  */
 #ifndef DAT_PROVIDER_EP_ATTR_H
 #define DAT_PROVIDER_EP_ATTR_H

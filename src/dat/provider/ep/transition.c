@@ -149,6 +149,22 @@ void dpr_ep_broken(struct dpr_ep *ep)
 	dpr_ep_end(ep, NULL, DPR_ON_BROKEN);
 }
 
+void dpr_ep_failed(struct dpr_ep *ep, const struct ibv_qp *qp, bool by_request)
+{
+	bool pending, late;
+
+	ut_lock(&ep->lock);
+	late = ep->qp != qp;
+	if (!late)
+		atomic_store(&ep->failed, true);
+	if (!late && by_request && ep->early && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
+		dpr_ep_established(ep, NULL);
+	pending = ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING || ep->state == DAT_EP_STATE_COMPLETION_PENDING;
+	ut_unlock(&ep->lock);
+	if (!late && !pending)
+		dpr_ep_broken(ep);
+}
+
 /* --- graceful --- */
 
 /*

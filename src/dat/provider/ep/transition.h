@@ -22,6 +22,7 @@ struct dpr_conn;
 struct dpr_evd;
 struct dpr_private;
 struct dpr_timer;
+struct ibv_qp;
 
 /* Moves ep by the table. */
 struct dpr_ep_step dpr_ep_apply(struct dpr_ep *ep, enum dpr_ep_do what) UT_REQUIRES(ep->lock);
@@ -48,6 +49,12 @@ void dpr_ep_end(struct dpr_ep *ep, const struct dpr_conn *of, enum dpr_ep_do wha
 /* A drainer found a completion with an error: CONNECTED -> DISCONNECTED with event BROKEN, after
  * the completion itself is queued. No lock held. */
 void dpr_ep_broken(struct dpr_ep *ep);
+/*
+ * The device reports an error of ep's queue pair, which is another way than that of connection events: while the
+ * connection manager's event is under way, it decides, and BROKEN follows ESTABLISHED. by_request: a request
+ * of the peer failed, so the peer has connected. No lock held.
+ */
+void dpr_ep_failed(struct dpr_ep *ep, const struct ibv_qp *qp, bool by_request);
 /* Requests completed: a graceful disconnect ends if nothing is outstanding. No lock held. */
 void dpr_ep_drained(struct dpr_ep *ep);
 /* Drains, and returns true if no request is outstanding. Else sees to it that the last outstanding

@@ -58,8 +58,8 @@ bool dpr_evring_get(struct dpr_evring *r, DAT_EVENT *ev)
 	if (!r->count)
 		return false;
 	*ev = r->ev[r->head];
-	r->head = place(r, 1);
 	r->count--;
+	r->head = r->count ? place(r, 1) : 0; /* an empty queue touches no more memory than it needs */
 	if (r->notified)
 		r->notified--;
 	return true;

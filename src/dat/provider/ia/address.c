@@ -18,6 +18,7 @@
 struct want {
 	char what[DAT_NAME_MAX_LENGTH];
 	unsigned int port;
+	int family; /* AF_INET, AF_INET6, or AF_UNSPEC: any, IPv4 first */
 	bool netdev, device;
 };
 
@@ -120,7 +121,8 @@ static int either(int err, int next)
 	return !next || no_match(err) ? next : err;
 }
 
-/* Tries the local addresses of the interface, or all of them; IPv4 first. Returns 0 or a positive errno. */
+/* Tries the local addresses of the interface, or all of them, of the wanted family; IPv4 first. Returns 0 or a
+ * positive errno. */
 static int try_local(struct dpr_ia *ia, const struct want *want)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -130,6 +132,8 @@ static int try_local(struct dpr_ia *ia, const struct want *want)
 	if (getifaddrs(&all))
 		return errno;
 	for (int f = 0; f < 2 && err; f++) {
+		if (want->family && want->family != families[f])
+			continue;
 		for (i = all; i && err; i = i->ifa_next) {
 			if (!i->ifa_addr || i->ifa_addr->sa_family != families[f] ||
 			    !(i->ifa_flags & IFF_UP) ||
@@ -144,8 +148,8 @@ static int try_local(struct dpr_ia *ia, const struct want *want)
 
 static DAT_RETURN malformed(const char *params)
 {
-	dpr_log(DPR_LOG_ERR, "the parameters \"%s\" are no interface, device or address: the entry cannot be opened; "
-		"name one in dat.conf", params);
+	dpr_log(DPR_LOG_ERR, "the parameters \"%s\" are no interface, device or address, with a port and 4 or 6 behind it: the entry "
+		"cannot be opened; correct them in dat.conf", params);
 	return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
 }
 
@@ -166,7 +170,8 @@ static DAT_RETURN outcome(const struct want *want, int err)
 
 static DAT_RETURN try_host(struct dpr_ia *ia, const struct want *want)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };
+	struct addrinfo hints = { .ai_family = want->family, .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_NUMERICHOST };
 	struct addrinfo *all, *i;
 	int err = ENODEV;
 
@@ -195,9 +200,13 @@ static bool is_device(const char *name)
 
 static bool parse(struct want *want, const char *params)
 {
+	unsigned int version = 0;
+
 	/* the width is the array's, DAT_NAME_MAX_LENGTH */
-	if (sscanf(params, "%255s %u", want->what, &want->port) < 1)
+	if (sscanf(params, "%255s %u %u", want->what, &want->port, &version) < 1 ||
+	    (version && version != 4 && version != 6))
 		return false;
+	want->family = version == 6 ? AF_INET6 : version == 4 ? AF_INET : AF_UNSPEC;
 	want->netdev = strlen(want->what) < IF_NAMESIZE && if_nametoindex(want->what);
 	want->device = !want->netdev && is_device(want->what);
 	return true;

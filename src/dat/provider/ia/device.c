@@ -105,8 +105,9 @@ static struct dpr_obj *object_of(struct dpr_ia *ia, enum about about,
 	return dpr_obj_find(ia, has_queue, &q);
 }
 
+/* qp: of an event about an endpoint; it may have been destroyed meanwhile. */
 static void report(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
-		 enum ibv_event_type type)
+		 enum ibv_event_type type, const struct ibv_qp *qp)
 {
 	if (r->about == ABOUT_EVD) {
 		dpr_count(&ia->counters[DCNT_IA_ASYNC_CQ_ERROR], 1);
@@ -118,7 +119,8 @@ static void report(const struct row *r, struct dpr_ia *ia, struct dpr_obj *o,
 		if (type == IBV_EVENT_QP_LAST_WQE_REACHED)
 			return;
 		dpr_count(&ia->counters[DCNT_IA_ASYNC_QP_ERROR], 1);
-		dpr_ep_broken((struct dpr_ep *)o);
+		dpr_ep_failed((struct dpr_ep *)o, qp,
+			      type == IBV_EVENT_QP_ACCESS_ERR || type == IBV_EVENT_QP_REQ_ERR);
 	} else {
 		dpr_async_event(ia, r->number, (DAT_HANDLE)ia, r->reason);
 	}
@@ -158,6 +160,7 @@ static void one_event(struct ibv_context *verbs, struct ibv_async_event *ev)
 {
 	const struct row *r = row_of(ev->event_type);
 	enum ibv_event_type type = ev->event_type;
+	const struct ibv_qp *qp = ev->element.qp;
 	struct dpr_ia *ia[MOST];
 	struct dpr_obj *o[MOST];
 	unsigned int n = 0;
@@ -174,7 +177,7 @@ static void one_event(struct ibv_context *verbs, struct ibv_async_event *ev)
 	}
 	ibv_ack_async_event(ev);
 	while (n--) {
-		report(r, ia[n], o[n], type);
+		report(r, ia[n], o[n], type, qp);
 		if (o[n])
 			dpr_obj_put(o[n]);
 		dpr_obj_put(&ia[n]->obj);

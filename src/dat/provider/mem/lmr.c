@@ -5,6 +5,7 @@
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/init.h"
 #include "dat/provider/mem/pz.h"
+#include "dat/provider/mem/shared.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
@@ -25,6 +26,9 @@ static void release(struct dpr_obj *o)
 	if (l->mr)
 		ibv_dereg_mr(l->mr);
 	l->mr = NULL;
+	if (l->shared >= 0)
+		dpr_shared_leave(l->cookie, l->shared);
+	l->shared = -1;
 	dpr_unuse(&l->pz->obj);
 	dpr_obj_put(&l->pz->obj);
 }
@@ -86,26 +90,14 @@ static DAT_RETURN range_of_lmr(struct ask *a)
 	return DAT_SUCCESS;
 }
 
-/* All regions of one shared memory have one length. */
 static DAT_RETURN range_of_shared(struct ask *a)
 {
 	const DAT_SHARED_MEMORY *s = &a->region.for_shared_memory;
-	struct dpr_obj *o;
-	bool agrees = true;
 
 	if (!s->shared_memory_id)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	a->addr = (uintptr_t)s->virtual_address;
-	ut_lock(&a->ia->lock);
-	ut_list_each(o, &a->ia->objs, of_ia) {
-		struct dpr_lmr *l = lmr_of((DAT_HANDLE)o);
-
-		if (l && l->type == DAT_MEM_TYPE_SHARED_VIRTUAL && l->length != a->length &&
-		    !memcmp(l->cookie, *s->shared_memory_id, DAT_LMR_COOKIE_SIZE))
-			agrees = false;
-	}
-	ut_unlock(&a->ia->lock);
-	return agrees ? range(a) : DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	return range(a);
 }
 
 static DAT_RETURN describe(struct ask *a)
@@ -178,6 +170,7 @@ static void fill(struct dpr_lmr *l, const struct ask *a)
 	l->priv = a->priv;
 	l->va = a->va;
 	l->base = a->va == DAT_VA_TYPE_ZB ? 0 : a->addr;
+	l->shared = -1;
 	if (a->type != DAT_MEM_TYPE_SHARED_VIRTUAL)
 		return;
 	memcpy(l->cookie, *a->region.for_shared_memory.shared_memory_id, sizeof(l->cookie));
@@ -187,12 +180,17 @@ static void fill(struct dpr_lmr *l, const struct ask *a)
 static DAT_RETURN make(const struct ask *a, struct dpr_lmr **ret)
 {
 	struct dpr_lmr *l = dpr_obj_new(a->ia, DPR_LMR);
+	DAT_RETURN r = DAT_SUCCESS;
 
 	if (!l)
 		return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	fill(l, a);
 	dpr_use(&a->pz->obj);
 	dpr_obj_hold(&a->pz->obj);
+	if (a->type == DAT_MEM_TYPE_SHARED_VIRTUAL)
+		r = dpr_shared_join(l->cookie, a->addr, a->length, &l->shared);
+	if (r != DAT_SUCCESS)
+		return dpr_obj_undo(&l->obj, r);
 	l->mr = a->va == DAT_VA_TYPE_ZB
 			? ibv_reg_mr_iova(a->pz->pd, (void *)(uintptr_t)a->addr, a->length, 0,
 					  access_of(a))

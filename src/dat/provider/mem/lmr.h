@@ -2,7 +2,7 @@
 /*
  * Local memory regions. Each is an ibv_mr of its own, whatever it is made from: a region made from
  * another does not depend on it, and one of shared memory is this process's mapping of it. The
- * cookie identifies shared memory between processes; regions of one process are compared by it.
+ * cookie identifies shared memory between processes (shared.h).
  *
  * DAT rights may be narrower than those of the ibv_mr (in verbs remote write needs local write):
  * posts are checked against this structure (segments.h), found by its context without a lock.
@@ -34,6 +34,7 @@ struct dpr_lmr {
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION region;
 	char cookie[DAT_LMR_COOKIE_SIZE]; /* of shared memory: region points here */
+	int shared;    /* the cookie's record, or -1 */
 	uint64_t addr; /* of the first byte */
 };
 
