@@ -9,6 +9,7 @@
 #include "device/gids.h"
 #include "device/kind/kind.h"
 #include "util/alloc.h"
+#include "util/env.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static void complain(const char *word, size_t len, bool known)
  * than another than the one meant. Returns their number. */
 static int chosen_kinds(const struct dev_kind_row *ret[DEV_KINDS])
 {
-	const char *list = getenv("DAPPLE_ADAPTER");
+	const char *list = ut_env("DAPPLE_ADAPTER");
 	int n = 0;
 
 	if (!list || !*list)
@@ -168,7 +169,7 @@ static int list(const struct dev_kind_row *const *rows, int n_rows, const char *
 int dev_list(struct dev_info **ret)
 {
 	const struct dev_kind_row *rows[DEV_KINDS];
-	const char *names = getenv("DAPPLE_DEVICES");
+	const char *names = ut_env("DAPPLE_DEVICES");
 
 	return list(rows, chosen_kinds(rows), names && *names ? names : NULL, ret);
 }

@@ -6,6 +6,7 @@
 #include "engine/event.h"
 #include "engine/gid.h"
 #include "util/alloc.h"
+#include "util/env.h"
 #include "util/ip.h"
 #include "util/log.h"
 
@@ -57,7 +58,7 @@ static int pick_chosen(const char *list, uint32_t ifindex, struct dev_nl_addr *r
 static int pick(uint32_t ifindex, bool loopback, const struct dev_nl_addr *all, int n,
 		struct dev_nl_addr ret[DEV_ADDRS_MAX])
 {
-	const char *chosen = loopback ? getenv("DAPPLE_ADDRESS") : NULL;
+	const char *chosen = loopback ? ut_env("DAPPLE_ADDRESS") : NULL;
 	int count = 0;
 
 	if (chosen && *chosen)

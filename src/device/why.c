@@ -14,6 +14,7 @@
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/lock.h"
+#include "util/log.h"
 #include "util/rundir.h"
 
 #include <errno.h>
@@ -97,9 +98,7 @@ static size_t compose(char line[LINE_MAX_WHY], const char *sentence)
 	if (n > LINE_MAX_WHY - 2)
 		n = LINE_MAX_WHY - 2;
 	/* One sentence is one line, whatever a program's name contains. */
-	for (int i = 0; i < n; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = ' ';
+	ut_log_plain(line, (size_t)n);
 	line[n++] = '\n';
 	return (size_t)n;
 }

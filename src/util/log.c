@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "util/log.h"
 
+#include "util/env.h"
+#include "util/sys.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,9 +20,39 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *const names[] = { "off", "error", "warn", "info", "debug" };
 
+/*
+ * Lines go behind each other into a file of this user: a symbolic link or a file of another user may have been
+ * put there to have them written elsewhere, or to read them. Returns a descriptor, or -1.
+ */
+static int open_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0600);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && (S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_uid == geteuid())))
+		return fd;
+	ut_close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static void open_log(const char *path)
+{
+	int fd = open_file(path);
+
+	if (fd >= 0)
+		log_fd = fd;
+	else
+		ut_error("DAPPLE_LOG: %s cannot be used (%s): the lines go to standard error; name a regular file of "
+			 "this user that is no symbolic link", path,
+			 errno == ELOOP ? "a symbolic link" : strerror(errno));
+}
+
 static void read_environment(void)
 {
-	const char *v = getenv("DAPPLE_LOG");
+	const char *v = ut_env("DAPPLE_LOG"), *path = NULL;
 	int level = 0;
 
 	for (int i = 1; v && i <= UT_LOG_DEBUG; i++) {
@@ -27,14 +60,12 @@ static void read_environment(void)
 
 		if (strncmp(v, names[i], n) == 0 && (v[n] == 0 || v[n] == ':')) {
 			level = i;
-			if (v[n] == ':' && v[n + 1])
-				log_fd = open(v + n + 1,
-					      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+			path = v[n] && v[n + 1] ? v + n + 1 : NULL;
 		}
 	}
-	if (log_fd < 0)
-		log_fd = 2;
 	__atomic_store_n(&ut_log_threshold, level, __ATOMIC_RELEASE);
+	if (path)
+		open_log(path);
 }
 
 int ut_log_enabled_slow(int level)
@@ -44,6 +75,13 @@ int ut_log_enabled_slow(int level)
 	pthread_once(&once, read_environment);
 	errno = keep;
 	return level <= ut_log_threshold;
+}
+
+void ut_log_plain(char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			text[i] = ' ';
 }
 
 void ut_log_write(int level, const char *fmt, ...)
@@ -58,6 +96,7 @@ void ut_log_write(int level, const char *fmt, ...)
 	va_end(ap);
 	if (n > (int)sizeof(line) - 2)
 		n = sizeof(line) - 2;
+	ut_log_plain(line, (size_t)n);
 	line[n++] = '\n';
 	/* One write keeps lines of several processes apart. The raw system call is no cancellation
 	 * point. A line that cannot be written is lost. */

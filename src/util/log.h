@@ -2,11 +2,14 @@
 /*
  * Log lines. Nothing is written unless the environment asks for it:
  *   DAPPLE_LOG=error|warn|info|debug[:FILE]   default destination: stderr
+ * FILE is appended to if it is a regular file of this user, or a terminal, and no symbolic link.
  * A line is lower case, without key=value; if a system call failed, its error text is at the end.
  * errno is kept.
  */
 #ifndef UTIL_LOG_H
 #define UTIL_LOG_H
+
+#include <stddef.h>
 
 enum ut_log_level {
 	UT_LOG_ERROR = 1, /* something the user must act on */
@@ -27,6 +30,9 @@ static inline int ut_log_enabled(int level)
 	return ut_log_enabled_slow(level);
 }
 
+/* Replaces control characters by blanks: the names that a text quotes must not begin another line, nor talk to a
+ * terminal. */
+void ut_log_plain(char *text, size_t n);
 void ut_log_write(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define ut_log(level, ...)                              \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "util/rundir.h"
 
+#include "util/env.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ static int refuse(int error, char *why, size_t why_size, const char *fmt, ...)
 /* XDG_RUNTIME_DIR survives su and sudo: one of another user is ignored. */
 static const char *xdg_dir(void)
 {
-	const char *dir = getenv("XDG_RUNTIME_DIR");
+	const char *dir = ut_env("XDG_RUNTIME_DIR");
 	struct stat st;
 
 	if (!dir || dir[0] != '/' || stat(dir, &st) < 0)
@@ -37,7 +38,7 @@ static const char *xdg_dir(void)
 
 static int choose(char *path, size_t size, char *why, size_t why_size)
 {
-	const char *dir = getenv("DAPPLE_RUNTIME_DIR");
+	const char *dir = ut_env("DAPPLE_RUNTIME_DIR");
 	int n;
 
 	if (dir && *dir) {

@@ -12,6 +12,7 @@
 #include "engine/mr.h"
 #include "host/shm/area.h"
 #include "util/alloc.h"
+#include "util/env.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, s
 /* Shared registration: other processes of the host may map the pages that their keys name. */
 static struct shm_area *share(uint64_t addr, size_t length, unsigned access)
 {
-	const char *v = getenv("DAPPLE_SHARE");
+	const char *v = ut_env("DAPPLE_SHARE");
 
 	return v && *v && strcmp(v, "0") && (access & REMOTE) ? shm_area_exchange(addr, length)
 							       : NULL;

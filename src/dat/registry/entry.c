@@ -4,6 +4,7 @@
 #include "dat/registry/builtin.h"
 #include "dat/registry/conf.h"
 #include "dat/registry/log.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +129,7 @@ static void after_fork(void)
 
 static void start(void)
 {
-	const char *path = secure_getenv("DAT_OVERRIDE");
+	const char *path = ut_env("DAT_OVERRIDE");
 	int saved = errno;
 
 	pthread_atfork(before_fork, after_fork, after_fork);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/registry/log.h"
 
+#include "util/env.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +12,7 @@
 
 static int number(const char *name)
 {
-	const char *text = secure_getenv(name);
+	const char *text = ut_env(name);
 
 	return text ? (int)strtol(text, NULL, 0) : 0;
 }

@@ -20,11 +20,11 @@
 #include "link/tcp/tcp.h"
 #include "proto/iwarp/iwp.h"
 #include "proto/iwarp/qp.h"
+#include "util/env.h"
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/rng.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define RTR_DEFAULT (1u << PROTO_RTR_WRITE | 1u << PROTO_RTR_READ)
@@ -124,7 +124,7 @@ static bool apply(struct mpa_config *cfg, const char *w, size_t n)
 
 static void read_env(struct mpa_config *cfg)
 {
-	const char *v = getenv("DAPPLE_MPA");
+	const char *v = ut_env("DAPPLE_MPA");
 
 	while (v && *v) {
 		size_t n = strcspn(v, ",");

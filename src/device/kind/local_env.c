@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/kind/local_env.h"
 
+#include "util/env.h"
 #include "util/log.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define USUAL (DEV_LOCAL_SHM | DEV_LOCAL_MESSAGES | DEV_LOCAL_FETCH | DEV_LOCAL_DIRECT)
@@ -23,7 +23,7 @@ static const struct {
 
 unsigned dev_local_env(void)
 {
-	const char *v = getenv("DAPPLE_LOCAL");
+	const char *v = ut_env("DAPPLE_LOCAL");
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		if (!strcmp(v ? v : "", values[i].word))

@@ -24,6 +24,7 @@
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/env.h"
 #include "util/heap.h"
 #include "util/rng.h"
 #include "util/sys.h"
@@ -142,7 +143,7 @@ DEV_OVERLAY(static const struct dev_machine machine, DEV_DEFAULT_MACHINE,
 
 static bool no_grh_is_self(const struct dev_adapter *a)
 {
-	const char *v = getenv("DAPPLE_NO_GRH");
+	const char *v = ut_env("DAPPLE_NO_GRH");
 
 	return v && strcmp(v, "self") == 0 && dev_is_lo(a);
 }

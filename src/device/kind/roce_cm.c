@@ -10,6 +10,7 @@
 #include "proto/ib/ibp.h"
 #include "proto/ib/probe.h"
 #include "util/clock.h"
+#include "util/env.h"
 #include "util/log.h"
 #include "util/rng.h"
 #include "wire/cm_fields.h"
@@ -168,7 +169,7 @@ static uint16_t privileged_below(void)
 /* How long a connection may be silent until its peer is probed; 0 = it is never probed. */
 static uint64_t probe_ns(void)
 {
-	const char *v = getenv("DAPPLE_PROBE");
+	const char *v = ut_env("DAPPLE_PROBE");
 	unsigned long ms;
 	char *end;
 

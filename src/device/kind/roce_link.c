@@ -7,6 +7,7 @@
 #include "link/fault.h"
 #include "link/local/datagrams.h"
 #include "link/udp/udp.h"
+#include "util/env.h"
 #include "util/log.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 uint16_t dev_roce_udp_port(void)
 {
-	const char *v = getenv("DAPPLE_PORT");
+	const char *v = ut_env("DAPPLE_PORT");
 	char *end;
 	unsigned long n;
 
@@ -68,7 +69,7 @@ static int open_udp(struct link **l, struct shm_channel **chan, bool faults)
 
 int dev_roce_link_open(struct link **ret, struct shm_channel **ret_chan)
 {
-	const char *text = getenv(LINK_FAULT_ENV);
+	const char *text = ut_env(LINK_FAULT_ENV);
 	struct link_fault_rates rates;
 	bool faults = text && *text;
 	struct link *l;

@@ -4,12 +4,12 @@
 #include "device/adapter.h"
 #include "device/progress/thread.h"
 #include "util/clock.h"
+#include "util/env.h"
 #include "util/faulty.h"
 #include "util/heap.h"
 #include "util/sys.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -23,7 +23,7 @@
 
 void dev_driver_init(struct dev_driver_state *o)
 {
-	const char *progress = getenv("DAPPLE_PROGRESS");
+	const char *progress = ut_env("DAPPLE_PROGRESS");
 
 	ut_mutex_init(&o->lock);
 	atomic_init(&o->current, DEV_DRIVER_THREAD);

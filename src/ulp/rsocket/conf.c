@@ -5,6 +5,7 @@
  */
 #include "ulp/rsocket/conf.h"
 #include "ulp/rsocket/flow.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ uint32_t rs_limit_buf(uint32_t bytes)
 
 static void load(void)
 {
-	const char *dir = getenv("DAPPLE_RSOCKET_CONF");
+	const char *dir = ut_env("DAPPLE_RSOCKET_CONF");
 	struct rs_opts *o = &conf.o;
 	uint64_t v;
 

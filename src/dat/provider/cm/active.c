@@ -12,6 +12,7 @@
 #include "dat/provider/ia/log.h"
 #include "dat/provider/ia/loop.h"
 #include "dat/provider/ia/obj.h"
+#include "util/env.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ enum { STEP_MS = 4000, STEP_TRIES = 15, RETRY_MAX = 7 };
 /* Environment variables of Debian's provider, which large jobs set high. */
 static int env_number(const char *name, int dflt)
 {
-	const char *s = getenv(name);
+	const char *s = ut_env(name);
 	char *end;
 	long v = s ? strtol(s, &end, 0) : 0;
 

@@ -9,6 +9,7 @@
 #include "dat/provider/ia/obj.h"
 #include "dat/provider/mem/rmr.h"
 #include "dat/provider/mem/segments.h"
+#include "util/env.h"
 
 #include <dat2/dat_ib_extensions.h>
 #include <errno.h>
@@ -43,7 +44,7 @@ static const struct op {
 
 uint32_t dpr_max_inline(void)
 {
-	const char *s = getenv("DAPL_MAX_INLINE");
+	const char *s = ut_env("DAPL_MAX_INLINE");
 	unsigned long n = s ? strtoul(s, NULL, 0) : 64;
 
 	return n > 4096 ? 4096 : (uint32_t)n;

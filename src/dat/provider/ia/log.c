@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/ia/log.h"
 
+#include "util/env.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -13,7 +15,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void ask(void)
 {
-	const char *type = getenv("DAPL_DBG_TYPE"), *to = getenv("DAPL_DBG_DEST");
+	const char *type = ut_env("DAPL_DBG_TYPE"), *to = ut_env("DAPL_DBG_DEST");
 
 	if (type)
 		mask = strtoul(type, NULL, 0);
