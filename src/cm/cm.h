@@ -174,7 +174,7 @@ struct cm_user {
 struct cm_port {
 	const struct cm_ops *ops;
 	const struct cm_user *_Atomic user; /* set before the first endpoint */
-	struct eng_dev *dev;
+	struct eng_dev *dev; /* set by the adapter as it opens: it has a name before it has a manager */
 	void *manager;               /* struct ibcm, struct mpa */
 };
 

@@ -40,6 +40,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	a->kind = kind;
 	a->serial = next_serial++;
 	a->port_up = true;
+	a->cm.dev = &a->dev;
 	dev_driver_init(&a->driver);
 	r = dev_kind_open(a);
 	if (r == 0) {

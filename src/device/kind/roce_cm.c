@@ -228,5 +228,5 @@ void dev_roce_cm_fini(struct dev_adapter *a)
 	p->link->ops->entrust(p->link, -1);
 	dev_records_free(p->records);
 	p->records = NULL;
-	memset(&a->cm, 0, sizeof(a->cm));
+	a->cm = (struct cm_port){ .dev = &a->dev };
 }
