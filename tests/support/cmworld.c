@@ -249,6 +249,8 @@ static int on_event(struct cm_port *p, const struct cm_event *ev)
 	case CM_EV_DISCONNECTED:
 		if (s->destroy_at_end)
 			cmw_destroy(u);
+		else if (s->on_disconnected == CMW_ANSWER)
+			CHECK(p->ops->disconnect(u->ep) == 0);
 		break;
 	default:
 		u->ended = true;

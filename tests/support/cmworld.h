@@ -47,6 +47,8 @@ struct cmw_side {
 	/* The answer of its users to a REQUEST, a RESPONSE. */
 	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;
 	enum { CMW_STAY, CMW_HANG_UP } on_established;
+	/* ... to DISCONNECTED: disconnect, which answers a DREQ, or nothing. */
+	enum { CMW_ANSWER, CMW_KEEP } on_disconnected;
 	bool destroy_at_end;   /* inside the last event */
 	const void *reply;     /* private data of accept and reject */
 	uint16_t reply_len;

@@ -33,6 +33,7 @@ enum ibcm_state {
 	IBCM_REP_SENT,  /* awaits RTU, REJ, MRA, or data on the QP */
 	IBCM_ESTAB,     /* awaits DREQ, or the user */
 	IBCM_DREQ_SENT, /* awaits DREP */
+	IBCM_DREQ_RCVD, /* the user has heard of it; awaits its disconnect or destroy, which sends DREP */
 	IBCM_TIMEWAIT,  /* awaits that old packets have died out; answers DREQ */
 	IBCM_SIDR_SENT, /* awaits SIDR_REP */
 	IBCM_SIDR_RCVD, /* awaits the user: accept or reject */

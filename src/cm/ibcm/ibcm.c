@@ -99,7 +99,7 @@ static void give_up(struct ibcm_ep *e, enum cm_event_type type, int status)
 	}
 	if (e->state == IBCM_DREQ_SENT) {
 		ibcm_timewait(e);
-		ibcm_raise(e, CM_EV_DISCONNECTED, 0);
+		ibcm_raise(e, CM_EV_DISCONNECTED, status == -ETIMEDOUT ? status : 0);
 		return;
 	}
 	if (e->gone) {
@@ -251,6 +251,8 @@ static ibcm_handler *const table[IBCM_STATES][MESSAGES] = {
 			     [LAP] = ibcm_got_lap },
 	[IBCM_DREQ_SENT] = { [REQ] = ibcm_dup_req_stale,  [REJ] = ibcm_rej_connected,
 			     [DREQ] = ibcm_got_dreq,      [DREP] = ibcm_got_drep },
+	[IBCM_DREQ_RCVD] = { [REQ] = ibcm_dup_req_stale,
+			     /* DREQ: it asks again until our user has answered */ },
 	[IBCM_TIMEWAIT]  = { [REQ] = ibcm_dup_req_stale,  [REP] = ibcm_dead_rep,
 			     [DREQ] = ibcm_dup_dreq },
 	[IBCM_SIDR_SENT] = { [SIDR_REP] = ibcm_got_sidr_rep },
