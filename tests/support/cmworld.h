@@ -74,6 +74,7 @@ struct cmw {
 	enum cmw_fault fault;
 	unsigned spoil_at;            /* CMW_SPOIL: which octet, */
 	uint8_t spoil;                /* and which bits of it */
+	bool strangers;               /* the sides are different hosts to each other */
 	unsigned lose_attr;           /* every one of this attribute is lost; 0 = none */
 	/* Per mille, seeded. */
 	unsigned rate;

@@ -129,14 +129,17 @@ static void repeat(struct ibcm_ep *e)
 
 	if (e->knocking) {
 		e->knocking = false;
-		wait = IBCM_FIRST_NS;
+		wait = ibcm_asks_stranger(e) ? full : IBCM_FIRST_NS;
+		/* A new request, not a copy of the refused one. */
+		e->tid = ut_rng_u64(&e->cm->rng);
+		wire_set_MAD_tid(e->mad, e->tid);
 	} else if (e->cm->now >= e->mra_until) {
 		if (e->tries == e->max_tries) {
 			give_up(e, CM_EV_UNREACHABLE, -ETIMEDOUT);
 			return;
 		}
 		e->tries++;
-		wait = IBCM_FIRST_NS << doublings(e);
+		wait = ibcm_asks_stranger(e) ? full : IBCM_FIRST_NS << doublings(e);
 	}
 	ibcm_send_kept(e);
 	ibcm_arm(e, wait < full ? wait : full);
