@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What each message, silence and each act of the user brings about in each state: the event, the answer
- * and the next state, beside what the Linux kernel does (drivers/infiniband/core: cm.c, cma.c, ucma.c,
- * 6.12). What is not listed brings about nothing, there and here. A row that differs says why.
+ * and the next state, beside what the modules ib_cm, rdma_cm and rdma_ucm of the Linux kernel do. What is not listed brings about nothing, there and here. A row that differs says why.
  */
 #include "ibcm_case.h"
 
