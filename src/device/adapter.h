@@ -85,7 +85,7 @@ static inline struct dev_adapter *dev_adapter_of_cm(struct cm_port *p)
 
 static inline bool dev_is_lo(const struct dev_adapter *a)
 {
-	return a->info.guid == DEV_LOOPBACK_GUID;
+	return a->info.loopback;
 }
 
 #endif

@@ -26,8 +26,10 @@ struct dev_info {
 	enum ibv_node_type node_type;
 	char ifname[IF_NAMESIZE];
 	uint32_t ifindex;
-	uint64_t guid; /* EUI-64 of the MAC, host order */
-	uint8_t mac[6];
+	uint64_t guid; /* of the node, made of the MAC: one for each kind on an interface; host order */
+	uint64_t image_guid; /* of the system image: one for all kinds on it */
+	uint8_t mac[6]; /* an interface without one has one made of its number; never zero */
+	bool loopback;
 	unsigned index; /* stable number within this network namespace: ifindex based */
 };
 

@@ -67,38 +67,60 @@ static int chosen_kinds(const struct dev_kind_row *ret[DEV_KINDS])
 	return n;
 }
 
-static uint64_t guid_of(const struct dev_nl_link *l, uint8_t mac[6])
+static bool has_mac(const struct dev_nl_link *l)
 {
-	uint64_t guid = 0;
+	static const uint8_t zero[6];
 
-	memset(mac, 0, 6);
-	if (l->has_mac)
-		memcpy(mac, l->mac, 6);
-	/* A tunnel has no MAC; a locally administered one made of its number is
-	 * unique in this namespace. */
-	if (!l->has_mac && !l->loopback) {
-		mac[0] = 0x02;
-		mac[1] = 0xda;
-		for (int i = 0; i < 4; i++)
-			mac[2 + i] = (uint8_t)(l->ifindex >> (24 - 8 * i));
-	}
-	if (l->loopback)
-		return DEV_LOOPBACK_GUID;
-	for (int i = 0; i < 8; i++) {
-		uint8_t b = i < 3 ? mac[i] : i == 3 ? 0xff : i == 4 ? 0xfe : mac[i - 2];
-
-		guid = guid << 8 | (i == 0 ? b ^ 2 : b);
-	}
-	return guid;
+	return l->has_mac && memcmp(l->mac, zero, 6);
 }
 
-static void fill(struct dev_info *d, const struct dev_kind_row *k, const struct dev_nl_link *l)
+/* Locally administered, made of its number: unique in this namespace. */
+static void make_mac(const struct dev_nl_link *l, uint8_t mac[6])
 {
+	mac[0] = 0x02;
+	mac[1] = 0xda;
+	for (int i = 0; i < 4; i++)
+		mac[2 + i] = (uint8_t)(l->ifindex >> (24 - 8 * i));
+}
+
+/* lo and a tunnel have none; a VLAN or a bridge may have that of an interface before it. */
+static bool shares_mac(const struct dev_nl_link *links, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (has_mac(&links[k]) && !memcmp(links[k].mac, links[i].mac, 6))
+			return true;
+	return false;
+}
+
+/*
+ * The modified EUI-64 of a MAC. Its two octets in the middle are ff fe; the kinds after the first
+ * count on from there, so that two nodes on an interface differ.
+ */
+static uint64_t guid_of(const uint8_t mac[6], unsigned kind)
+{
+	uint64_t high = (uint64_t)(mac[0] ^ 2u) << 16 | (uint64_t)mac[1] << 8 | mac[2];
+	uint64_t low = (uint64_t)mac[3] << 16 | (uint64_t)mac[4] << 8 | mac[5];
+
+	return high << 40 | (uint64_t)((0xfffeu + kind) & 0xffff) << 24 | low;
+}
+
+/* Of the i-th of these links. */
+static void fill(struct dev_info *d, const struct dev_kind_row *k, const struct dev_nl_link *links, int i)
+{
+	const struct dev_nl_link *l = &links[i];
+	uint8_t mac[6];
+
 	*d = (struct dev_info){ .kind = k->kind, .node_type = k->node_type,
 				.ifindex = l->ifindex };
 	snprintf(d->name, sizeof(d->name), "%s%s", k->prefix, l->name);
 	snprintf(d->ifname, sizeof(d->ifname), "%s", l->name);
-	d->guid = guid_of(l, d->mac);
+	d->loopback = l->loopback;
+	make_mac(l, mac);
+	memcpy(d->mac, has_mac(l) ? l->mac : mac, 6);
+	if (has_mac(l) && !shares_mac(links, i))
+		memcpy(mac, l->mac, 6);
+	d->guid = guid_of(mac, (unsigned)k->kind);
+	d->image_guid = guid_of(mac, 0);
 	/* Two kinds live on an interface; lo of the first kind is 0. */
 	d->index = 2 * (l->ifindex - 1) + (unsigned)k->kind;
 }
@@ -140,7 +162,7 @@ static int build(const struct dev_kind_row *const *rows, int n_rows, const char 
 		for (int i = 0; i < n_links; i++) {
 			if (!usable(&links[i], addrs, n_addrs))
 				continue;
-			fill(&v[n], rows[k], &links[i]);
+			fill(&v[n], rows[k], links, i);
 			if (!names || listed(names, v[n].name, strlen(v[n].name)))
 				n++;
 		}

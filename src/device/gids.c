@@ -77,7 +77,7 @@ int dev_addrs_now(const struct dev_info *info, struct dev_nl_addr ret[DEV_ADDRS_
 
 	if (n < 0)
 		return n;
-	n = pick(info->ifindex, info->guid == DEV_LOOPBACK_GUID, all, n, ret);
+	n = pick(info->ifindex, info->loopback, all, n, ret);
 	free(all);
 	return n;
 }

@@ -11,8 +11,6 @@ struct dev_adapter;
 struct dev_info;
 
 #define DEV_ADDRS_MAX 128
-/* What lo has instead of an EUI-64. */
-#define DEV_LOOPBACK_GUID 0x020000fffe000000ull
 
 /*
  * The addresses an adapter on this interface has now, in GID order: IPv4, then

@@ -84,7 +84,8 @@ void dev_limits_set(struct eng_dev *dev, const struct dev_info *info,
 	dev->port.n_pkeys = (uint8_t)a->max_pkeys;
 	x->device_cap_flags_ex = a->device_cap_flags;
 	snprintf(a->fw_ver, sizeof(a->fw_ver), "%s", dev_version());
-	a->node_guid = a->sys_image_guid = htobe64(info->guid);
+	a->node_guid = htobe64(info->guid);
+	a->sys_image_guid = htobe64(info->image_guid);
 	dev->max_inline = 256;
 	dev->max_msg_sz = 1u << 30;
 }

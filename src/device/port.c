@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/port.h"
 
+#include "device/kind/local_env.h"
 #include "device/limits.h"
 #include "device/sys.h"
 #include "engine/dev.h"
@@ -51,6 +52,22 @@ unsigned dev_rate_x10(uint8_t width, uint8_t speed)
 	return 0;
 }
 
+enum ibv_rate dev_rate_code(const struct ibv_port_attr *p)
+{
+	static const struct {
+		unsigned x10;
+		enum ibv_rate code;
+	} codes[] = { { 25, IBV_RATE_2_5_GBPS }, { 100, IBV_RATE_10_GBPS },  { 250, IBV_RATE_25_GBPS },
+		      { 400, IBV_RATE_40_GBPS }, { 1000, IBV_RATE_100_GBPS }, { 2000, IBV_RATE_200_GBPS },
+		      { 4000, IBV_RATE_400_GBPS } };
+	unsigned x10 = dev_rate_x10(p->active_width, p->active_speed);
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].x10 == x10)
+			return codes[i].code;
+	return IBV_RATE_10_GBPS;
+}
+
 static uint32_t mtu_of(uint32_t if_mtu)
 {
 	uint32_t m = MTU_MAX;
@@ -84,13 +101,49 @@ struct interface {
 	uint32_t mtu, mbps;
 };
 
+/*
+ * What an interface of this host's own carries that states no speed. Between processes of one host
+ * messages are copied in memory, at 100 Gb/s and more; the wire path over lo reaches some 40
+ * (docs/performance.md). A virtual interface has as much as veth states of itself. Hardware that does not
+ * know its speed, as a radio, counts as slow, as in the kernel.
+ */
+#define MBPS_LOCAL 100000
+#define MBPS_LO_WIRE 40000
+#define MBPS_VIRTUAL 10000
+
+static bool is_virtual(int fd, struct ifreq *r)
+{
+	struct ethtool_drvinfo d = { .cmd = ETHTOOL_GDRVINFO };
+
+	r->ifr_data = (void *)&d;
+	return ioctl(fd, SIOCETHTOOL, r) == 0 && !d.bus_info[0];
+}
+
+/* Mb/s, 0 = not known. */
+static uint32_t speed_of(int fd, struct ifreq *r)
+{
+	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
+	uint32_t mbps = UINT32_MAX;
+
+	r->ifr_data = (void *)&cmd;
+	/* Not ethtool_cmd_speed(): it shifts an int beyond its sign when unknown. */
+	if (ioctl(fd, SIOCETHTOOL, r) == 0)
+		mbps = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
+	if (mbps != UINT32_MAX && mbps)
+		return mbps;
+	return is_virtual(fd, r) ? MBPS_VIRTUAL : 0;
+}
+
+static uint32_t speed_of_lo(void)
+{
+	return dev_local_env() & DEV_LOCAL_SHM ? MBPS_LOCAL : MBPS_LO_WIRE;
+}
+
 /* By ioctl, since sysfs may be absent or of another namespace. */
 static int look(uint32_t ifindex, struct interface *ret)
 {
-	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
 	struct ifreq r = { .ifr_ifindex = (int)ifindex };
 	int fd = ut_socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	uint32_t mbps = UINT32_MAX;
 	int e = 0;
 
 	*ret = (struct interface){ 0 };
@@ -101,16 +154,13 @@ static int look(uint32_t ifindex, struct interface *ret)
 	if (ioctl(fd, SIOCGIFNAME, &r) < 0)
 		e = errno == ENODEV || errno == ENXIO ? 0 : -errno;
 	else if (ioctl(fd, SIOCGIFFLAGS, &r) == 0) {
+		bool loopback = r.ifr_flags & IFF_LOOPBACK;
+
 		ret->up = r.ifr_flags & IFF_UP;
 		ret->running = r.ifr_flags & IFF_RUNNING;
 		if (ioctl(fd, SIOCGIFMTU, &r) == 0)
 			ret->mtu = (uint32_t)r.ifr_mtu;
-		r.ifr_data = (void *)&cmd;
-		/* Not ethtool_cmd_speed(): it shifts an int beyond its sign when unknown. */
-		if (ioctl(fd, SIOCETHTOOL, &r) == 0)
-			mbps = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
-		if (mbps != UINT32_MAX)
-			ret->mbps = mbps;
+		ret->mbps = loopback ? speed_of_lo() : speed_of(fd, &r);
 	}
 	ut_close(fd);
 	return e;

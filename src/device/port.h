@@ -13,5 +13,7 @@ int dev_port_query(uint32_t ifindex, struct ibv_port_attr *ret);
 uint32_t dev_port_mtu(uint32_t ifindex);
 /* Data rate in Gb/s of a width and speed pair, times 10. */
 unsigned dev_rate_x10(uint8_t width, uint8_t speed);
+/* The same of a port, as a path record has it. */
+enum ibv_rate dev_rate_code(const struct ibv_port_attr *p);
 
 #endif

@@ -46,13 +46,20 @@ void eng_qp_clear(struct eng_qp *qp)
 	eng_ring_clear(&qp->rq);
 }
 
+/* RNICs know one idle state, which a query reports as INIT. */
+static enum ibv_qp_state reported(const struct eng_dev *dev, enum ibv_qp_state state)
+{
+	return dev->proto->streams && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
+}
+
 static int check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		 enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	struct eng_dev *dev = qp->dev;
 	int required, optional, r;
 
-	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != from)
+	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != from &&
+	    attr->cur_qp_state != reported(qp->dev, from))
 		return -EINVAL;
 	if (dev->proto->streams) {
 		if (!eng_qp_stream_transition(from, to))
@@ -218,6 +225,7 @@ int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask)
 	*attr = qp->attr;
 	attr->sq_draining = qp->sq_draining;
 	attr->cap = qp->cap;
+	attr->qp_state = attr->cur_qp_state = reported(dev, attr->qp_state);
 	eng_dev_unlock(dev);
 	return 0;
 }

@@ -20,7 +20,8 @@ int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask);
 /* Moves the queue pair of this number to ERR. Returns 0, also if it is gone already, or as
  * eng_qp_modify() does. */
 int eng_qp_end(struct eng_dev *dev, uint32_t qpn) UT_EXCLUDES(dev->lock);
-/* Returns 0 or -EOPNOTSUPP (unknown bits in the mask). */
+/* Where the protocol has streams, RESET is reported as INIT. Returns 0 or -EOPNOTSUPP (unknown bits in the
+ * mask). */
 int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask);
 
 /* --- for protocols; dev->lock held --- */

@@ -254,6 +254,7 @@ static void migrated(void)
 	CF_OK(rdma_migrate_id(c.p, later));
 	CF_TRUE(c.p->channel == later);
 	CF_OK(rdma_migrate_id(c.a, NULL)); /* its calls wait from now on */
+	CF_OK(rdma_disconnect(c.p));
 	CF_OK(rdma_disconnect(c.a));
 	CF_EQ(c.a->event->event, RDMA_CM_EVENT_DISCONNECTED);
 	CF_EQ(cm_event(later, DISCONNECTED), 0);

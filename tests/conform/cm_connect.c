@@ -168,6 +168,47 @@ static void destroyed(void)
 	cm_silent(c.ach);
 }
 
+/* As the kernel's: the initiator learns of the end when the peer has dealt with its own. */
+static void answered_late(bool destroy)
+{
+	struct cm_pair c;
+
+	cm_connect(&c, AF_INET);
+	CF_OK(rdma_disconnect(c.a));
+	CF_EQ(cm_event(c.pch, DISCONNECTED), 0);
+	if (!cm_is_iwarp()) /* the ends of a stream are its own answers */
+		cm_silent(c.ach);
+	if (destroy)
+		cf_drop(c.p);
+	else
+		CF_OK(rdma_disconnect(c.p));
+	CF_EQ(cm_event(c.ach, DISCONNECTED), 0);
+	if (!destroy)
+		CF_OK(rdma_disconnect(c.p)); /* once more */
+}
+
+static void answered(void)
+{
+	answered_late(false);
+	cf_undo_all();
+	answered_late(true);
+}
+
+/* The client goes before the program has accepted: no event of the new identifier, which cannot be accepted. */
+static void withdrawn(void)
+{
+	struct rdma_cm_event *e;
+	struct cm_pair c;
+
+	cm_request(&c, AF_INET, NULL, &e);
+	CF_OK(rdma_ack_cm_event(e));
+	cm_qp(c.p);
+	cf_drop(c.a);
+	cm_silent(c.pch);
+	CF_ERR(rdma_accept(c.p, NULL), cm_is_iwarp() ? ECONNRESET : EINVAL);
+	cm_silent(c.pch);
+}
+
 /* A queue pair destroyed by verbs behind the identifier's back, before the end is heard of. */
 static void qp_gone(void)
 {
@@ -279,7 +320,10 @@ static void many(void)
 	for (int i = 0; i < N; i++)
 		CF_OK(rdma_disconnect(id[i]));
 	for (int i = 0; i < N; i++) {
-		cm_event(pch, DISCONNECTED);
+		struct rdma_cm_event *e = cm_take(pch, DISCONNECTED);
+
+		CF_OK(rdma_disconnect(e->id));
+		CF_OK(rdma_ack_cm_event(e));
 		cm_event(ach, DISCONNECTED);
 	}
 }
@@ -449,6 +493,8 @@ const struct cf_check cf_checks[] = {
 	{ "+", "no listener", 0, no_listener },
 	{ "+", "an end destroyed without a word", 0, destroyed },
 	{ "+", "an end whose queue pair is destroyed", 0, qp_gone },
+	{ "+", "a disconnect that the peer answers when it likes", 0, answered },
+	{ "+", "a client that goes before it is accepted", 0, withdrawn },
 	{ "+", "both ends disconnect", 0, both_at_once },
 	{ "+", "a queue pair of the program's own", 0, own_qp },
 	{ "+", "fifty at once", 0, many },

@@ -36,6 +36,7 @@ static const bool steps[7][7] = {
 static void bring(struct cf_side *s, int state)
 {
 	cf_move(s, RESET, NULL);
+	CF_EQ(cf_state(s->qp), INIT); /* as RNICs report a queue pair that is idle */
 	if (state == RESET)
 		return;
 	if (state == RTS || state == SQD)

@@ -132,7 +132,7 @@ static int sibling(void *arg)
 	return 1;
 }
 
-enum point { ASKED, ANSWERED, CONNECTED, LEAVING };
+enum point { ASKED, ANSWERED, CONNECTED, LEAVING, LEFT };
 
 static int client_dies(void *arg)
 {
@@ -163,6 +163,8 @@ static int server_dies(void *arg)
 		CF_EQ(cm_event(e.ch, ESTABLISHED), 0);
 	if (point == LEAVING)
 		CF_OK(rdma_disconnect(e.id));
+	if (point == LEFT)
+		CF_EQ(cm_event(e.ch, DISCONNECTED), 0);
 	stay();
 	return 1;
 }
@@ -358,6 +360,21 @@ static void server_leaving(bool with_sibling)
 	over(&e);
 }
 
+/* It has heard of our DREQ and not dealt with its own end; its death answers. */
+static void server_left(bool with_sibling)
+{
+	pid_t pid = start(server_dies, LEFT, with_sibling);
+	struct end e;
+
+	ask(&e, "127.0.0.1");
+	CF_EQ(cm_event(e.ch, ESTABLISHED), 0);
+	CF_OK(rdma_disconnect(e.id));
+	await(&page->ready, 1);
+	CF_TRUE(cm_is_iwarp() || !cf_readable(e.ch->fd, 50));
+	kill_it(pid);
+	over(&e);
+}
+
 static void service_asked(bool with_sibling)
 {
 	struct sockaddr_storage to;
@@ -404,6 +421,7 @@ BOTH(server_answered)
 BOTH(server_connected)
 BOTH(server_disconnecting)
 BOTH(server_leaving)
+BOTH(server_left)
 BOTH(service_asked)
 BOTH(server_asleep)
 
@@ -507,6 +525,8 @@ const struct cf_check cf_checks[] = {
 	{ "+", "... with a sibling", 0, server_disconnecting_among },
 	{ "+", "server killed after its DREQ, alone", 0, server_leaving_alone },
 	{ "+", "... with a sibling", 0, server_leaving_among },
+	{ "+", "server killed with our DREQ heard and not answered, alone", 0, server_left_alone },
+	{ "+", "... with a sibling", 0, server_left_among },
 	{ "+", "service killed with a SIDR_REQ received, alone", 0, service_asked_alone },
 	{ "+", "... with a sibling", 0, service_asked_among },
 	{ "+", "server stopped and woken, alone", 0, server_asleep_alone },

@@ -37,6 +37,57 @@ static void no_answer(void)
 	cmw_close(&w);
 }
 
+/* A stranger gets the time that the request announces, and its refusal is believed. */
+static void strangers(void)
+{
+	struct cm_param p = cmw_param(IBV_QPT_RC);
+	uint64_t from;
+
+	open_world();
+	w.strangers = true;
+	w.side[1].deaf = true;
+	from = w.now;
+	client = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
+	pass(ibcm_ns(IBCM_TIMEOUT) - UT_MS);
+	CHECK(w.sent_of[0] == 1);
+	CHECK(cmw_run(&w, 200 * UT_S, client_done));
+	CHECK(client->status == -ETIMEDOUT && w.sent_of[0] == 16);
+	CHECK(w.now - from == 16 * ibcm_ns(IBCM_TIMEOUT));
+	cmw_close(&w);
+	open_world();
+	w.strangers = true;
+	client = cmw_connect(&w, CM_PS_TCP, CMW_PORT, &p);
+	pass(UT_MS);
+	CHECK(client->heard[CM_EV_REJECTED] && client->status == CM_REJ_INVALID_SERVICE_ID && w.sent_of[0] == 1);
+	cmw_close(&w);
+}
+
+/* A host to which there is a connection may be about to listen: it is asked again, by requests of their own. */
+static void second_connection(void)
+{
+	struct cm_param p = cmw_param(IBV_QPT_RC);
+	uint8_t first[WIRE_MAD_BYTES];
+	struct cmw_user *second;
+
+	open_world();
+	w.strangers = true;
+	connected(IBV_QPT_RC);
+	w.sent_of[0] = 0;
+	second = cmw_connect(&w, CM_PS_TCP, CMW_PORT + 1, &p);
+	memcpy(first, w.last_mad, sizeof(first));
+	w.lose_attr = WIRE_CM_ATTR_REQ; /* of the second request */
+	cmw_run(&w, 0, NULL);
+	pass(1500 * UT_US);
+	CHECK(w.sent_of[0] == 2 && !second->heard[CM_EV_REJECTED]);
+	CHECK(wire_get_MAD_attr_id(w.last_mad) == WIRE_CM_ATTR_REQ);
+	CHECK(wire_get_MAD_tid(first) != wire_get_MAD_tid(w.last_mad));
+	cmw_listen(&w, CM_PS_TCP, CMW_PORT + 1, 0);
+	w.lose_attr = 0;
+	pass(2 * ibcm_ns(IBCM_TIMEOUT));
+	CHECK(cmw_state(second) == IBCM_ESTAB);
+	cmw_close(&w);
+}
+
 static void slow_server(void)
 {
 	struct cm_param p = cmw_param(IBV_QPT_RC);
@@ -397,6 +448,8 @@ static void exit_says_goodbye(void)
 
 static const struct test_case cases[] = {
 	{ "-", "a REQ without an answer", no_answer },
+	{ "-", "a request to a stranger", strangers },
+	{ "-", "a second connection before its listener", second_connection },
 	{ "-", "a slow server", slow_server },
 	{ "-", "a slow client", slow_client },
 	{ "-", "data before the RTU", data_before_rtu },

@@ -98,6 +98,27 @@ static void server_unanswered(void)
 	hang_up(server);
 }
 
+static void server_heard(void)
+{
+	w.side[1].on_disconnected = CMW_KEEP;
+	start();
+	hang_up(client);
+}
+
+static void client_heard(void)
+{
+	w.side[0].on_disconnected = CMW_KEEP;
+	start();
+	hang_up(server);
+}
+
+static void server_heard_before_rtu(void)
+{
+	w.side[1].on_disconnected = CMW_KEEP;
+	rtu_lost();
+	hang_up(client);
+}
+
 static void both_left(void)
 {
 	start();
@@ -192,6 +213,9 @@ static const struct {
 	{ "server's DREQ lost", server_left_alone, IBCM_ESTAB, IBCM_DREQ_SENT },
 	{ "server's DREP lost", client_unanswered, IBCM_DREQ_SENT, IBCM_TIMEWAIT },
 	{ "client's DREP lost", server_unanswered, IBCM_TIMEWAIT, IBCM_DREQ_SENT },
+	{ "client's DREQ not answered", server_heard, IBCM_DREQ_SENT, IBCM_DREQ_RCVD },
+	{ "server's DREQ not answered", client_heard, IBCM_DREQ_RCVD, IBCM_DREQ_SENT },
+	{ "RTU lost, DREQ not answered", server_heard_before_rtu, IBCM_DREQ_SENT, IBCM_DREQ_RCVD },
 	{ "both DREQs lost", both_left, IBCM_DREQ_SENT, IBCM_DREQ_SENT },
 	{ "timewait", gone, IBCM_TIMEWAIT, IBCM_TIMEWAIT },
 	{ "DREQ, REP lost", hung_up_before_rep, IBCM_REQ_SENT, IBCM_DREQ_SENT },
@@ -234,6 +258,13 @@ static void answer_sidr(void)
 		CHECK(ops(server)->reject(server->ep, CM_REJ_CONSUMER, NULL, 0) == 0);
 }
 
+/* Nor does anything else end one that owes the answer to a DREQ. */
+static void answer_dreq(struct cmw_user *u)
+{
+	if (u && u->ep && cmw_state(u) == IBCM_DREQ_RCVD)
+		CHECK(ops(u)->disconnect(u->ep) == 0);
+}
+
 /* Good weather again; then the remaining end must have got an event for the end, or have caused it. */
 static void finish(bool client_knows, bool server_knows)
 {
@@ -241,6 +272,8 @@ static void finish(bool client_knows, bool server_knows)
 	w.side[1].deaf = false;
 	server_knows |= server && server->ep && cmw_state(server) == IBCM_SIDR_RCVD;
 	answer_sidr();
+	answer_dreq(client);
+	answer_dreq(server);
 	cmw_run(&w, 400 * UT_S, NULL);
 	server = w.side[1].newest;
 	CHECK(!client->ep || client_knows || ended(client));
@@ -318,7 +351,7 @@ static void disconnect_each(void)
 		int s = pairs[k].client, want = -EINVAL;
 
 		at(k, 6);
-		if (s == IBCM_ESTAB || s == IBCM_DREQ_SENT || s == IBCM_TIMEWAIT)
+		if (s == IBCM_ESTAB || s == IBCM_DREQ_SENT || s == IBCM_DREQ_RCVD || s == IBCM_TIMEWAIT)
 			want = 0;
 		CHECK(ops(client)->disconnect(client->ep) == want);
 		if (want)

@@ -350,6 +350,80 @@ static void answer_each(void)
 	}
 }
 
+/* --- the events of an end, beside those of the kernel's iw_cm, rdma_cm and siw --- */
+
+enum { FIN, RST, PEER_LEAVES, LEAVES };
+#define NOTHING (-1)
+
+static const struct {
+	void (*reach)(void);
+	bool of_server; /* whose events */
+	int what, event, kernel;
+	const char *why; /* they differ */
+} told[] = {
+	{ ask, false, FIN, CM_EV_UNREACHABLE, CM_EV_REJECTED,
+	  "it is asked once more, by a Request of revision 1, which has no answer here" },
+	{ ask, false, RST, CM_EV_UNREACHABLE, CM_EV_REJECTED,
+	  "it is asked once more, by a Request of revision 1, which has no answer here" },
+	/* A user that has not answered hears of it from accept. */
+	{ ask, true, FIN, NOTHING, NOTHING, NULL },
+	{ ask, true, RST, NOTHING, NOTHING, NULL },
+	{ connected, false, FIN, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ connected, true, FIN, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ connected, false, RST, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ connected, true, RST, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	/* TCP's end is its own answer: neither end waits for the other's user. */
+	{ connected, false, LEAVES, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ connected, true, PEER_LEAVES, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ connected, true, LEAVES, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ connected, false, PEER_LEAVES, CM_EV_DISCONNECTED, CM_EV_DISCONNECTED, NULL },
+	{ not_ready, true, FIN, CM_EV_ERROR, CM_EV_DISCONNECTED,
+	  "it has not been told ESTABLISHED, which siw tells before the RTR" },
+};
+
+static void end_streams(bool reset)
+{
+	struct pipe_stream *p, *next;
+
+	ut_list_each_safe(p, next, &w->net.place[0].streams, node) {
+		if (p->dead || !p->mate)
+			continue;
+		pipe_end(p, reset);
+		if (reset)
+			p->error = ECONNRESET;
+		else
+			p->fin = true;
+	}
+}
+
+static void told_each(void)
+{
+	for (size_t k = 0; k < sizeof(told) / sizeof(told[0]); k++) {
+		const struct cm_ep *ep;
+		int event = NOTHING;
+
+		fprintf(stderr, "#   row %zu\n", k);
+		w = mw_open(NULL, NULL);
+		listener = mw_listen(&w->h[1], 1);
+		client = server = NULL;
+		answered = asked = false;
+		told[k].reach();
+		ep = told[k].of_server ? server : client;
+		mark = w->n;
+		if (told[k].what < PEER_LEAVES)
+			end_streams(told[k].what == RST);
+		else
+			CHECK(mw_disconnect((told[k].what == LEAVES) == told[k].of_server ? server : client) == 0);
+		mw_pass(w, 20 * UT_S);
+		for (int i = mark; i < w->n; i++)
+			if (w->ev[i].ep == ep)
+				event = (int)w->ev[i].type;
+		CHECK_MSG(event == told[k].event, "event %d", event);
+		CHECK(told[k].why || told[k].event == told[k].kernel);
+		mw_close(w);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
@@ -359,6 +433,7 @@ int main(int argc, char **argv)
 		{ "-", "the listener goes in each", destroy_listener },
 		{ "-", "nothing happens in each", left_alone },
 		{ "-", "FIN and RST in each", stream_ends },
+		{ "-", "the events of an end, as the kernel's", told_each },
 		{ "-", "disconnect in each", disconnect_each },
 		{ "-", "accept and reject in each", answer_each },
 	};

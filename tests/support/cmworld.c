@@ -130,9 +130,14 @@ static void untie(struct eng_dev *dev, int number)
 	s->record[number].local_id = 0;
 }
 
+static bool same_host(struct eng_dev *dev, const uint8_t addr[16])
+{
+	return !world->strangers || !memcmp(addr, world->side[side_of(dev)].host->addr, 16);
+}
+
 static const struct ibcm_carrier carrier = {
 	.send = carry, .claim = claim, .unclaim = unclaim, .pass_on = pass_on,
-	.probe = probe, .record = record, .untie = untie, .gone = gone,
+	.probe = probe, .record = record, .untie = untie, .gone = gone, .same_host = same_host,
 };
 
 /* --- users --- */
@@ -249,6 +254,8 @@ static int on_event(struct cm_port *p, const struct cm_event *ev)
 	case CM_EV_DISCONNECTED:
 		if (s->destroy_at_end)
 			cmw_destroy(u);
+		else if (s->on_disconnected == CMW_ANSWER)
+			CHECK(p->ops->disconnect(u->ep) == 0);
 		break;
 	default:
 		u->ended = true;

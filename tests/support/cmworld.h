@@ -47,6 +47,8 @@ struct cmw_side {
 	/* The answer of its users to a REQUEST, a RESPONSE. */
 	enum { CMW_ACCEPT, CMW_REJECT, CMW_REFUSE, CMW_WAIT } on_request, on_response;
 	enum { CMW_STAY, CMW_HANG_UP } on_established;
+	/* ... to DISCONNECTED: disconnect, which answers a DREQ, or nothing. */
+	enum { CMW_ANSWER, CMW_KEEP } on_disconnected;
 	bool destroy_at_end;   /* inside the last event */
 	const void *reply;     /* private data of accept and reject */
 	uint16_t reply_len;
@@ -72,6 +74,7 @@ struct cmw {
 	enum cmw_fault fault;
 	unsigned spoil_at;            /* CMW_SPOIL: which octet, */
 	uint8_t spoil;                /* and which bits of it */
+	bool strangers;               /* the sides are different hosts to each other */
 	unsigned lose_attr;           /* every one of this attribute is lost; 0 = none */
 	/* Per mille, seeded. */
 	unsigned rate;

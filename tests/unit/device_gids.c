@@ -117,7 +117,7 @@ static int await_gid(struct eng_ctx *ctx, const char *text, bool there)
 
 static void chosen_addresses(void)
 {
-	struct dev_info lo = { .ifindex = 1, .guid = DEV_LOOPBACK_GUID }, none = { .ifindex = 0x7ffffff0 };
+	struct dev_info lo = { .ifindex = 1, .loopback = true }, none = { .ifindex = 0x7ffffff0 };
 	struct dev_nl_addr v[DEV_ADDRS_MAX];
 
 	setenv("DAPPLE_ADDRESS", "127.0.0.2,10.0.0.1,junk,127.8.0.9", 1);

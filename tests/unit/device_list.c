@@ -91,7 +91,8 @@ static void list_and_filters(void)
 	CHECK(n > 0 && n % 2 == 0);
 	CHECK(strcmp(all[0].name, "dpl_roce_lo") == 0);
 	CHECK(strcmp(all[n / 2].name, "dpl_iw_lo") == 0);
-	CHECK(all[0].guid == 0x020000fffe000000ull);
+	CHECK(all[0].guid == 0x00da00fffe000001ull && all[n / 2].guid == 0x00da00ffff000001ull);
+	CHECK(all[0].loopback && all[n / 2].loopback && all[0].image_guid == all[n / 2].image_guid);
 	for (int i = 0; i < n; i++) {
 		const char *prefix = i < n / 2 ? "dpl_roce_" : "dpl_iw_";
 
@@ -99,8 +100,9 @@ static void list_and_filters(void)
 		CHECK(strcmp(all[i].name + strlen(prefix), all[i].ifname) == 0);
 		CHECK(all[i].kind == (i < n / 2 ? DEV_ROCE : DEV_IWARP));
 		CHECK(all[i].ifindex == if_nametoindex(all[i].ifname));
+		CHECK(memcmp(all[i].mac, (const uint8_t[6]){ 0 }, 6));
 		for (int k = 0; k < i; k++)
-			CHECK(all[k].index != all[i].index);
+			CHECK(all[k].index != all[i].index && all[k].guid != all[i].guid);
 	}
 	CHECK(list_with("roce,roce", NULL, &some) == n / 2);
 	free(some);
@@ -128,7 +130,13 @@ static void port_of_lo(void)
 	CHECK(dev_port_query(if_nametoindex("lo"), &p) == 0);
 	CHECK(p.state == IBV_PORT_ACTIVE && p.phys_state == 5);
 	CHECK(p.active_mtu <= p.max_mtu && p.link_layer == IBV_LINK_LAYER_ETHERNET);
-	CHECK(p.pkey_tbl_len == 1 && p.gid_tbl_len >= 16 && p.active_width == 1);
+	CHECK(p.pkey_tbl_len == 1 && p.gid_tbl_len >= 16);
+	/* What processes of one host reach: 4X EDR; over the wire path: 4X FDR10. */
+	CHECK(p.active_width == 2 && p.active_speed == 32 && dev_rate_code(&p) == IBV_RATE_100_GBPS);
+	CHECK(setenv("DAPPLE_LOCAL", "off", 1) == 0);
+	CHECK(dev_port_query(if_nametoindex("lo"), &p) == 0);
+	CHECK(p.active_width == 2 && p.active_speed == 8 && dev_rate_code(&p) == IBV_RATE_40_GBPS);
+	CHECK(unsetenv("DAPPLE_LOCAL") == 0);
 	CHECK(dev_kind_find(DEV_IWARP)->query_port(if_nametoindex("lo"), &p) == 0);
 	CHECK(p.pkey_tbl_len == 0 && p.gid_tbl_len == 1 && p.lid == 0 && p.max_mtu == p.active_mtu);
 	/* No such interface: down, not an error. */

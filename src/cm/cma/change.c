@@ -32,7 +32,7 @@ static void tell(struct cma_id *id, int type, enum cma_act act)
 	next = act == CMA_ACTS ? (int)id->state : cma_next(id->state, act);
 	if (next >= 0 && id->state != CMA_DEAD && id->known) {
 		id->state = (enum cma_state)next;
-		q = cma_qev_get(id, type, 0);
+		q = id->unaccepted ? NULL : cma_qev_get(id, type, 0);
 		if (q)
 			cma_queue(id->c, q);
 	}

@@ -80,6 +80,14 @@ int cma_connect(struct cma_id *id, const struct cm_param *param)
 	return cma_leave_call(id, connect_call(id, param));
 }
 
+/* From now on the application hears of it. Under dev->lock, so that no event passes in between. */
+static void hears(struct cma_id *id)
+{
+	ut_lock(&id->c->lock);
+	id->unaccepted = false;
+	ut_unlock(&id->c->lock);
+}
+
 /* A request that could not be accepted is refused, so that the peer need not wait. */
 static int accept_call(struct cma_id *id, const struct cm_param *param)
 {
@@ -93,7 +101,9 @@ static int accept_call(struct cma_id *id, const struct cm_param *param)
 	cma_port_lock(id->port);
 	id->ep->opt = cma_opt(id);
 	r = id->port->ops->accept(id->ep, &p);
-	if (r < 0 && !id->accepted)
+	if (r == 0)
+		hears(id);
+	else if (!id->accepted)
 		id->port->ops->reject(id->ep, CM_REJ_CONSUMER, NULL, 0);
 	cma_port_unlock(id->port);
 	if (r == 0)

@@ -136,6 +136,7 @@ struct cma_id {
 	uint32_t refs;
 	uint32_t untaken, untaken_max; /* requests queued */
 	bool known;            /* to the application; a request not taken is not */
+	bool unaccepted;       /* of a request: no event of it is queued before it is accepted */
 	bool responded;        /* RESPONSE was reported: its confirmation stands for ESTABLISHED */
 	struct cma_qev *spare; /* an event is not lost for want of memory */
 	struct cm_ece peer_ece;

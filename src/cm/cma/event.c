@@ -39,6 +39,15 @@ static void fill(struct cma_qev *q, const struct cma_id *id, const struct cm_eve
 	q->e.ah = ev->ah;
 }
 
+/*
+ * The Linux kernel shows no event of a passive identifier until the program has accepted it: what ends
+ * it before makes rdma_accept() fail. ESTABLISHED is news unless the application has confirmed a RESPONSE.
+ */
+static bool is_news(const struct cma_id *id, const struct cm_event *ev)
+{
+	return !id->unaccepted && !(ev->type == CM_EV_ESTABLISHED && id->responded);
+}
+
 static void happened(struct cma_id *id, const struct cm_event *ev)
 {
 	bool ud = id->qp_type == IBV_QPT_UD;
@@ -53,9 +62,7 @@ static void happened(struct cma_id *id, const struct cm_event *ev)
 			id->peer_ece = ev->param.ece;
 		if (ev->type == CM_EV_RESPONSE)
 			id->responded = true;
-		/* ESTABLISHED is news unless the application has confirmed a RESPONSE. */
-		q = ev->type == CM_EV_ESTABLISHED && id->responded ? NULL :
-		    cma_qev_get(id, cma_type_of(ev, ud), ev->status);
+		q = is_news(id, ev) ? cma_qev_get(id, cma_type_of(ev, ud), ev->status) : NULL;
 		if (q) {
 			fill(q, id, ev);
 			cma_queue(id->c, q);
@@ -91,6 +98,7 @@ static int family_of(const struct cma_id *listener, const struct cm_ep *ep)
 static void inherit(struct cma_id *id, struct cma_id *from, const struct cm_event *ev)
 {
 	id->state = CMA_CONNECT;
+	id->unaccepted = true;
 	id->chan = from->chan;
 	id->user = from->user;
 	id->opt = from->opt;

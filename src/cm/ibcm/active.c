@@ -117,6 +117,12 @@ static bool sound(const struct ibcm_ep *e, const struct cm_param *p)
 	       p->qp_type != IBV_QPT_XRC_RECV;
 }
 
+void ibcm_request(struct ibcm_ep *e, enum ibcm_state state)
+{
+	e->same_host = e->cm->cfg.carrier->same_host(e->cm->dev, e->ep.remote.addr);
+	ibcm_ask(e, state, IBCM_TIMEOUT, IBCM_RETRIES + (e->same_host ? IBCM_DRAWS : 0));
+}
+
 int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct cm_param *param)
 {
 	struct ibcm_ep *e = ibcm_of(ep);
@@ -140,8 +146,20 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
 	if (param->qp_type == IBV_QPT_UD)
 		return ibcm_sidr_connect(e, param);
 	build_req(e, param);
-	ibcm_ask(e, IBCM_REQ_SENT, IBCM_TIMEOUT, IBCM_DRAWS + IBCM_RETRIES);
+	ibcm_request(e, IBCM_REQ_SENT);
 	return 0;
+}
+
+/* There is, or was a moment ago, a connection to that address. */
+static bool is_met(const struct ibcm_ep *e)
+{
+	const struct ibcm_ep *o;
+
+	ut_list_each(o, &e->cm->eps, all)
+		if ((o->state == IBCM_ESTAB || o->state == IBCM_TIMEWAIT || o->state == IBCM_DREQ_SENT ||
+		     o->state == IBCM_DREQ_RCVD) && !memcmp(o->ep.remote.addr, e->ep.remote.addr, 16))
+			return true;
+	return false;
 }
 
 /*
@@ -150,12 +168,15 @@ int ibcm_connect(struct cm_ep *ep, const struct link_end *remote, const struct c
  * with adapters that need milliseconds to make a QP the server is first, with us the
  * client may be. So "no listener" is believed after the eighth time, 0.13 s later. And a
  * peer that refuses because of a stale connection ends that connection: the same request is
- * accepted a moment later. Copies of a refusal that is being waited out are ignored.
+ * accepted a moment later. Copies of a refusal that is being waited out are ignored. All this is for
+ * processes of this host, and for a host to which there is a connection; another one is believed at once.
  */
 bool ibcm_retry(struct ibcm_ep *e)
 {
 	if (e->knocking)
 		return true;
+	if (!e->same_host && !is_met(e))
+		return false;
 	if (e->refused_tries == IBCM_REFUSED_TRIES)
 		return false;
 	e->knocking = true;

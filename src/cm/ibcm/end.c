@@ -3,8 +3,10 @@
  * How it ends: DREQ and DREP, REJ, destroy. And messages that may come at any
  * time: MRA, LAP.
  *
- * A DREQ is answered at once and the answer starts our TIMEWAIT; the user hears
- * of it at the same moment and has nothing to send.
+ * A DREQ is told to the user at once, and answered when the user disconnects or destroys its end, as
+ * the Linux kernel does: DISCONNECTED at the initiator says that the peer has dealt with its own end.
+ * An end whose user has asked for the end already, or is gone, answers at once. A process that dies
+ * before it answers is disconnected by others (watch.c), or its port is found closed.
  */
 #include "cm/ibcm/end.h"
 
@@ -26,6 +28,12 @@ void ibcm_hang_up(struct ibcm_ep *e)
 	ibcm_ask(e, IBCM_DREQ_SENT, IBCM_TIMEOUT, IBCM_RETRIES);
 }
 
+static void answer_dreq(struct ibcm_ep *e)
+{
+	ibcm_send_plain(e, WIRE_CM_ATTR_DREP);
+	ibcm_timewait(e);
+}
+
 int ibcm_disconnect(struct cm_ep *ep)
 {
 	struct ibcm_ep *e = ibcm_of(ep);
@@ -34,6 +42,9 @@ int ibcm_disconnect(struct cm_ep *ep)
 	case IBCM_ESTAB:
 	case IBCM_REP_SENT: /* the peer may be connected already: only a DREQ reaches it then */
 		ibcm_hang_up(e);
+		return 0;
+	case IBCM_DREQ_RCVD:
+		answer_dreq(e);
 		return 0;
 	case IBCM_DREQ_SENT:
 	case IBCM_TIMEWAIT:
@@ -58,8 +69,15 @@ void ibcm_got_dreq(struct ibcm_ep *e, const struct gsi_rx *rx)
 {
 	if (!names_our_qp(e, rx))
 		return;
-	ibcm_send_plain(e, WIRE_CM_ATTR_DREP);
-	disconnected(e);
+	e->tid = wire_get_MAD_tid(rx->mad); /* the answer carries it */
+	if (e->state == IBCM_DREQ_SENT) {
+		answer_dreq(e);
+	} else {
+		ibcm_enter(e, IBCM_DREQ_RCVD);
+		/* The peer's QP is free for another connection. */
+		ut_list_del(&e->key[IBCM_BY_QPN].node);
+	}
+	ibcm_raise(e, CM_EV_DISCONNECTED, 0);
 }
 
 /*
@@ -178,6 +196,9 @@ static void say_goodbye(struct ibcm_ep *e)
 	case IBCM_REP_SENT:
 	case IBCM_ESTAB:
 		ibcm_hang_up(e);
+		break;
+	case IBCM_DREQ_RCVD:
+		answer_dreq(e);
 		break;
 	default:
 		break;

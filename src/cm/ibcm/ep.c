@@ -232,7 +232,7 @@ void ibcm_ask(struct ibcm_ep *e, enum ibcm_state state, unsigned code, unsigned 
 	e->tries = 0;
 	e->mra_until = 0;
 	ibcm_send_kept(e);
-	ibcm_arm(e, full < IBCM_FIRST_NS ? full : IBCM_FIRST_NS);
+	ibcm_arm(e, full < IBCM_FIRST_NS || ibcm_asks_stranger(e) ? full : IBCM_FIRST_NS);
 }
 
 /*

@@ -33,6 +33,7 @@ enum ibcm_state {
 	IBCM_REP_SENT,  /* awaits RTU, REJ, MRA, or data on the QP */
 	IBCM_ESTAB,     /* awaits DREQ, or the user */
 	IBCM_DREQ_SENT, /* awaits DREP */
+	IBCM_DREQ_RCVD, /* the user has heard of it; awaits its disconnect or destroy, which sends DREP */
 	IBCM_TIMEWAIT,  /* awaits that old packets have died out; answers DREQ */
 	IBCM_SIDR_SENT, /* awaits SIDR_REP */
 	IBCM_SIDR_RCVD, /* awaits the user: accept or reject */
@@ -45,8 +46,10 @@ enum ibcm_state {
 #define IBCM_TIMEOUT 20u     /* CM response timeout we ask for and grant, as rdma_cm does: 4.3 s */
 #define IBCM_RETRIES 15u
 #define IBCM_FIRST_NS 250000000ull /* first repetition; doubles up to the full timeout */
-#define IBCM_DRAWS 8u /* repetitions of a request before the doubling */
-/* No listener: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_retry). */
+/* Repetitions of a request before the doubling, to an address of this host; any other has the full timeout
+ * that the request announces. */
+#define IBCM_DRAWS 8u
+/* No listener, at an address of this host or one to which there is a connection: asked again after 1, 2, 4 .. 64 ms, 127 ms in all (ibcm_retry). */
 #define IBCM_REFUSED_NS 1000000ull
 #define IBCM_REFUSED_TRIES 7u
 #define IBCM_LIFE 18u        /* packet life time assumed on RoCE, as rdma_cm does: 1.1 s */
@@ -107,6 +110,7 @@ struct ibcm_ep {
 	uint8_t told;
 	bool active;
 	bool mra_sent;
+	bool same_host;      /* the peer's address is this host's */
 	bool knocking;       /* REQ or SIDR_REQ was refused, and is repeated when the timer fires */
 	uint8_t refused_tries;
 
@@ -136,6 +140,12 @@ struct ibcm_ep {
 static inline struct ibcm_ep *ibcm_of(struct cm_ep *ep)
 {
 	return ut_container(ep, struct ibcm_ep, ep);
+}
+
+/* A request to another host, of which we know nothing: it gets the time that the request announces. */
+static inline bool ibcm_asks_stranger(const struct ibcm_ep *e)
+{
+	return (e->state == IBCM_REQ_SENT || e->state == IBCM_SIDR_SENT) && !e->same_host;
 }
 
 static inline const uint8_t *ibcm_msg(const struct gsi_rx *rx)

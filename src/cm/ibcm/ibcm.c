@@ -99,7 +99,7 @@ static void give_up(struct ibcm_ep *e, enum cm_event_type type, int status)
 	}
 	if (e->state == IBCM_DREQ_SENT) {
 		ibcm_timewait(e);
-		ibcm_raise(e, CM_EV_DISCONNECTED, 0);
+		ibcm_raise(e, CM_EV_DISCONNECTED, status == -ETIMEDOUT ? status : 0);
 		return;
 	}
 	if (e->gone) {
@@ -129,14 +129,17 @@ static void repeat(struct ibcm_ep *e)
 
 	if (e->knocking) {
 		e->knocking = false;
-		wait = IBCM_FIRST_NS;
+		wait = ibcm_asks_stranger(e) ? full : IBCM_FIRST_NS;
+		/* A new request, not a copy of the refused one. */
+		e->tid = ut_rng_u64(&e->cm->rng);
+		wire_set_MAD_tid(e->mad, e->tid);
 	} else if (e->cm->now >= e->mra_until) {
 		if (e->tries == e->max_tries) {
 			give_up(e, CM_EV_UNREACHABLE, -ETIMEDOUT);
 			return;
 		}
 		e->tries++;
-		wait = IBCM_FIRST_NS << doublings(e);
+		wait = ibcm_asks_stranger(e) ? full : IBCM_FIRST_NS << doublings(e);
 	}
 	ibcm_send_kept(e);
 	ibcm_arm(e, wait < full ? wait : full);
@@ -251,6 +254,7 @@ static ibcm_handler *const table[IBCM_STATES][MESSAGES] = {
 			     [LAP] = ibcm_got_lap },
 	[IBCM_DREQ_SENT] = { [REQ] = ibcm_dup_req_stale,  [REJ] = ibcm_rej_connected,
 			     [DREQ] = ibcm_got_dreq,      [DREP] = ibcm_got_drep },
+	[IBCM_DREQ_RCVD] = { /* DREQ: it asks again until our user has answered */ },
 	[IBCM_TIMEWAIT]  = { [REQ] = ibcm_dup_req_stale,  [REP] = ibcm_dead_rep,
 			     [DREQ] = ibcm_dup_dreq },
 	[IBCM_SIDR_SENT] = { [SIDR_REP] = ibcm_got_sidr_rep },

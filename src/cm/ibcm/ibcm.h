@@ -45,6 +45,8 @@ struct ibcm_carrier {
 	 * or negative: there is no room. */
 	int (*record)(struct eng_dev *dev, const struct ibcm_record *t);
 	void (*untie)(struct eng_dev *dev, int number);
+	/* Whether this host has the address itself. Processes of Dapple are at both ends then. */
+	bool (*same_host)(struct eng_dev *dev, const uint8_t addr[16]);
 	/* The peer of that QP is no more. */
 	void (*gone)(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
 };

@@ -31,7 +31,7 @@ int ibcm_sidr_connect(struct ibcm_ep *e, const struct cm_param *p)
 	}
 	if (p->private_len)
 		memcpy(data, p->private_data, p->private_len);
-	ibcm_ask(e, IBCM_SIDR_SENT, IBCM_TIMEOUT, IBCM_DRAWS + IBCM_RETRIES);
+	ibcm_request(e, IBCM_SIDR_SENT);
 	return 0;
 }
 

@@ -130,7 +130,7 @@ void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16])
 
 static bool counts(const struct ibcm_ep *e)
 {
-	return e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB;
+	return e->state == IBCM_REP_SENT || e->state == IBCM_ESTAB || e->state == IBCM_DREQ_RCVD;
 }
 
 void ibcm_record_check(struct ibcm_ep *e)

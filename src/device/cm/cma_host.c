@@ -14,6 +14,7 @@
 #include "device/cm/addr.h"
 #include "device/devices.h"
 #include "device/gids.h"
+#include "device/port.h"
 #include "device/process.h"
 #include "device/progress/thread.h"
 #include "engine/event.h"
@@ -220,7 +221,7 @@ static int host_path(struct cm_port *p, const struct link_end *src, const struct
 		return -ENETDOWN;
 	*ret = (struct cm_path){
 		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = ENG_PKEY_DEFAULT,
-		.mtu_code = (uint8_t)attr.active_mtu, .rate = IBV_RATE_10_GBPS,
+		.mtu_code = (uint8_t)attr.active_mtu, .rate = (uint8_t)dev_rate_code(&attr),
 		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
 	};
 	return 0;

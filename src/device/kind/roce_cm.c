@@ -70,6 +70,18 @@ static void untie(struct eng_dev *dev, int number)
 	dev_records_del(dev_roce_of(dev_adapter_of(dev))->records, number);
 }
 
+/* Interfaces of this host other than the adapter's are another host's to it. */
+static bool same_host(struct eng_dev *dev, const uint8_t addr[16])
+{
+	struct dev_adapter *a = dev_adapter_of(dev);
+	bool found = dev_is_lo(a);
+
+	eng_dev_held(dev);
+	for (int i = 0; i < a->n_addrs && !found; i++)
+		found = !memcmp(a->addrs[i].addr, addr, 16);
+	return found;
+}
+
 static const struct ibcm_carrier carrier = {
 	.send = ibp_gsi_send,
 	.claim = claim,
@@ -78,6 +90,7 @@ static const struct ibcm_carrier carrier = {
 	.probe = ibp_probe,
 	.record = record,
 	.untie = untie,
+	.same_host = same_host,
 	.gone = ibp_peer_gone,
 };
 

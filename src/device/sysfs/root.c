@@ -98,7 +98,7 @@ static void describe(struct dev_tree_entry *e, struct one *o, const struct dev_i
 		.index = d->index,
 		.node_type = d->node_type == IBV_NODE_RNIC ? "4: RNIC" : "1: CA",
 		.node_guid = d->guid,
-		.sys_image_guid = d->guid,
+		.sys_image_guid = d->image_guid,
 		.node_desc = d->name,
 		.fw_ver = dev_version(),
 		.ndev = d->ifname[0] ? d->ifname : NULL,

@@ -135,6 +135,7 @@ static void handle(struct dpr_conn *c, const struct dpr_cm_event *e)
 		 * end of the connection. The error makes it BROKEN. */
 		dpr_device_events(c->ia);
 		ended(c, DPR_ON_DISCONNECTED);
+		dpr_conn_disconnect(c); /* over RoCE the answer to the peer's, which waits for it */
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		ended(c, DPR_ON_BROKEN);
