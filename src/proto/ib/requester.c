@@ -755,6 +755,8 @@ static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 	if (eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
+	/* It proves that the peer lives: the retry counter counts silence. */
+	r->retry_left = q->qp->attr.retry_cnt;
 	if (q->qp->attr.rnr_retry != 7) {
 		if (r->rnr_left == 0) {
 			ibp_req_fail_head(q, ENG_V_RNR_EXC);
