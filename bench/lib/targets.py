@@ -77,7 +77,7 @@ for path, tool in (("iWARP", "iWARP"), ("iWARP, one host", "iWARP local")):
                                                ("iperf3", "iperf3", 1.0))]
 TARGETS += [
     ("RoCE", "`ib_send_lat` 8 B, polling", at("RoCE ib_send_lat 8 B"), at("UDP, polling", "8"),
-     "raw UDP, polling", AT_MOST, 1.25),
+     "raw UDP, polling", AT_MOST, 1.4),
     ("RoCE", "`ib_send_lat` 8 B, polling", at("RoCE ib_send_lat 8 B"),
      at("libfabric latency, udp;rxd", "8"), "libfabric's reliable UDP", AT_MOST, 0.5),
     ("RoCE", "64 B Send rate", at("RoCE ib_send_bw 64 B"), at("UDP, a datagram per 64 B"),

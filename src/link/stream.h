@@ -225,6 +225,8 @@ struct link_streams_ops {
 struct link_streams {
 	const struct link_streams_ops *ops;
 	struct ut_stage *rx_stage; /* where received() data lies */
+	/* Set by the owner: seconds of silence until the peer's kernel is asked whether it lives; 0: it is not. */
+	unsigned keepalive;
 	/* The owner's hints for the next poll(): */
 	bool cheap; /* bytes that the descriptor shows may stay unread, and no system call is made */
 	bool rare;  /* the owner polls other things besides: the descriptor is asked in some calls

@@ -66,6 +66,47 @@ static void asleep(void)
 	cmw_close(&w);
 }
 
+static void unreached(void)
+{
+	ibcm_unreachable(&w.side[0].port, w.side[1].host->addr, EHOSTUNREACH, w.now);
+}
+
+/* The kernel finds no neighbour at the address while probes stay without an answer. */
+static void host_gone(void)
+{
+	watched();
+	pass(UT_S);
+	unreached();
+	pass(3 * UT_S);
+	unreached();
+	CHECK(cmw_state(client) == IBCM_ESTAB); /* not silent yet */
+	w.side[1].deaf = true;
+	pass(8 * UT_S);
+	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && w.side[0].gone == 1);
+	said(0, "gone without a disconnect");
+	cmw_close(&w);
+}
+
+/* A process that is stopped, on a host that could not be reached for a moment. */
+static void host_away(void)
+{
+	watched();
+	w.side[1].deaf = true;
+	pass(20 * UT_S);
+	unreached();
+	pass(UT_S);
+	unreached();
+	pass(60 * UT_S);
+	unreached();
+	pass(60 * UT_S);
+	CHECK(cmw_state(client) == IBCM_ESTAB && !w.side[0].gone);
+	unreached();
+	pass(5 * UT_S);
+	unreached();
+	CHECK(client->heard[CM_EV_DISCONNECTED] == 1 && w.side[0].gone == 1);
+	cmw_close(&w);
+}
+
 /* Another process answers there and does not know the connection. */
 static void replaced(void)
 {
@@ -188,6 +229,8 @@ static const struct test_case cases[] = {
 	{ "-", "alive", alive },
 	{ "-", "asleep", asleep },
 	{ "-", "replaced", replaced },
+	{ "-", "no host", host_gone },
+	{ "-", "no host for a moment", host_away },
 	{ "-", "an answer to nothing", stray_answer },
 	{ "-", "refused", refused },
 	{ "-", "refused once", refused_once },

@@ -112,6 +112,25 @@ static void restored(void)
 	crafted_close(c);
 }
 
+/* A path that loses packets while the peer has no receive: each RNR NAK proves that the peer lives. */
+static void restored_by_rnr(void)
+{
+	struct crafted *c = crafted_open(&(struct sim_qp_options){ .timeout = 8, .retry = 3, .rnr_retry = 7 });
+
+	post(c, IBV_WR_SEND, 0, 8);
+	for (int i = 0; i < 5; i++) {
+		for (int lost = 0; lost < 3; lost++)
+			crafted_run(c, T(8) << lost);
+		answer(c, 0x20 | 1, P0);
+		crafted_run(c, ibp_rnr_ns(1) + 4 * SIM_DELAY);
+		CHECK(crafted_state(c) == IBV_QPS_RTS);
+	}
+	CHECK(crafted_counter(c, ENG_C_local_ack_timeout_err) == 15);
+	answer(c, 0x1f, P0);
+	sim_wc_is(&c->w, c->e.scq, IBV_WC_SUCCESS);
+	crafted_close(c);
+}
+
 /* Each RNR NAK is answered by a wait and the same PSN. */
 static int rnr_rounds(struct crafted *c, int max, uint8_t code)
 {
@@ -233,6 +252,7 @@ static const struct test_case cases[] = {
 	{ "26", "timeout 0 waits for ever", never },
 	{ "25", "the timer restarts with the oldest request", restarts },
 	{ "27", "progress restores the retry counter", restored },
+	{ "27", "an RNR NAK restores the retry counter", restored_by_rnr },
 	{ "28", "rnr_retry + 1 RNR NAKs; 7 is for ever", rnr_retries },
 	{ "29 30", "RNR waits; a sequence NAK does not shorten them", rnr_waits },
 	{ "29", "nothing passes an RNR wait", rnr_holds_all },

@@ -123,6 +123,7 @@ struct ibcm_ep {
 	uint32_t local_qpn, remote_qpn, rq_psn, sq_psn, qkey, flow_label;
 	uint64_t mra_until;            /* a MRA asked for it */
 	uint64_t watched, refused;     /* ESTAB: last look at it, first refusal of its peer */
+	uint64_t unreached, unreached_since; /* ... last and first report in a row that its peer's host cannot be reached */
 	int tied;                      /* carrier's number, or -1 */
 	uint8_t silent;                /* ... looks that found nothing, in a row */
 	uint8_t qp_type;

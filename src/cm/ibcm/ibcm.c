@@ -224,6 +224,8 @@ void ibcm_unreachable(struct cm_port *p, const uint8_t dst[16], int error, uint6
 	}
 	if (refused)
 		ibcm_watch_refused(cm, dst);
+	else if (error == EHOSTUNREACH || error == EHOSTDOWN || error == ENETUNREACH)
+		ibcm_watch_unreached(cm, dst);
 	ibcm_settle(cm);
 	ibcm_end(cm);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Connections whose peer died without a word. Three signs, since none is always
+ * Connections whose peer died without a word. Four signs, since none is always
  * there (DESIGN, "Death"):
  *
  *	silence		the transport asks for an acknowledgement that it has had already;
@@ -13,8 +13,13 @@
  *			without such a connection, and ignored by one that has it (IBTA
  *			12.9.7: the QPN must be the right one). Asked of a peer that was
  *			silent twice
+ *	no host		the kernel (neighbour entry FAILED) or a router reports that the peer's host
+ *			cannot be reached, again after some seconds, while the peer is silent; or
+ *			this end's own address is gone, with its interface or alone
  *
- * A peer that is stopped answers nothing of all this and loses nothing.
+ * A process that is stopped on a live host answers nothing of all this and loses nothing: its kernel
+ * still answers for its address. There are more signs than silence, since a queue pair of this
+ * kind has no adapter that would answer in its place.
  */
 #include "cm/ibcm/watch.h"
 
@@ -29,12 +34,14 @@
 #define REFUSED_AGAIN (10 * 1000000ull)  /* older reports have been read until then */
 #define REFUSED_OLD (2 * 1000000000ull)
 #define SILENT_TWICE 2
+#define UNREACHED_FOR (2 * 1000000000ull) /* between the first report and the last one */
+#define UNREACHED_OLD (30 * 1000000000ull) /* a report that is older than this, or than two probes, begins anew */
 #define GRAIN 20 /* parts of the interval: those of one part are asked in one wake-up */
 
 void ibcm_estab(struct ibcm_ep *e)
 {
 	ibcm_enter(e, IBCM_ESTAB);
-	e->watched = e->refused = 0;
+	e->watched = e->refused = e->unreached = e->unreached_since = 0;
 	e->silent = 0;
 	if (e->cm->cfg.probe_ns)
 		ibcm_arm(e, e->cm->cfg.probe_ns);
@@ -48,22 +55,6 @@ static void again(struct ibcm_ep *e)
 		ibcm_arm(e, wait - (grain ? (e->cm->now + wait) % grain : 0));
 }
 
-void ibcm_watch(struct ibcm_ep *e)
-{
-	uint64_t since = e->refused > e->watched ? e->refused : e->watched;
-	struct ibcm *cm = e->cm;
-
-	if (cm->cfg.carrier->probe(cm->dev, e->local_qpn, e->remote_qpn, since) > 0) {
-		e->silent = 0;
-	} else {
-		e->silent += e->silent < SILENT_TWICE;
-		if (e->silent == SILENT_TWICE)
-			ibcm_send_plain(e, WIRE_CM_ATTR_DREQ);
-	}
-	e->watched = cm->now;
-	again(e);
-}
-
 static void lost(struct ibcm_ep *e)
 {
 	struct ibcm *cm = e->cm;
@@ -73,6 +64,42 @@ static void lost(struct ibcm_ep *e)
 		"disconnected; look for its end on the peer's host");
 	ibcm_timewait(e);
 	ibcm_raise(e, CM_EV_DISCONNECTED, 0);
+}
+
+static bool address_is_gone(const struct ibcm_ep *e)
+{
+	union ibv_gid gid;
+
+	eng_dev_held(e->cm->dev);
+	memcpy(gid.raw, e->ep.local.addr, 16);
+	return eng_gid_find(e->cm->dev, &gid) < 0;
+}
+
+/* Returns true if the peer's host is dead, or as good as dead. */
+static bool host_is_gone(const struct ibcm_ep *e)
+{
+	return e->silent == SILENT_TWICE &&
+	       (e->unreached - e->unreached_since >= UNREACHED_FOR || address_is_gone(e));
+}
+
+void ibcm_watch(struct ibcm_ep *e)
+{
+	uint64_t since = e->refused > e->watched ? e->refused : e->watched;
+	struct ibcm *cm = e->cm;
+
+	if (cm->cfg.carrier->probe(cm->dev, e->local_qpn, e->remote_qpn, since) > 0) {
+		e->silent = 0;
+		e->unreached = e->unreached_since = 0;
+	} else {
+		e->silent += e->silent < SILENT_TWICE;
+		if (e->silent == SILENT_TWICE)
+			ibcm_send_plain(e, WIRE_CM_ATTR_DREQ);
+	}
+	e->watched = cm->now;
+	if (host_is_gone(e))
+		lost(e);
+	else
+		again(e);
 }
 
 /* Only an answer to our question; anything else is old, or forged. */
@@ -113,6 +140,33 @@ void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16])
 	if (asker)
 		ibcm_arm(asker, REFUSED_AGAIN);
 	/* Up-calls may destroy any of them, which takes them off. */
+	while ((n = ut_list_pop(&hit)))
+		lost(ut_container(n, struct ibcm_ep, asking));
+}
+
+/* A packet to the peer's host has come to nothing. */
+static void not_reached(struct ibcm_ep *e)
+{
+	uint64_t now = e->cm->now, old = 2 * e->cm->cfg.probe_ns;
+
+	if (now - e->unreached > (old > UNREACHED_OLD ? old : UNREACHED_OLD) || !e->unreached)
+		e->unreached_since = now;
+	e->unreached = now;
+}
+
+void ibcm_watch_unreached(struct ibcm *cm, const uint8_t dst[16])
+{
+	struct ut_list hit, *n;
+	struct ibcm_ep *e;
+
+	ut_list_init(&hit);
+	ut_list_each(e, &cm->eps, all) {
+		if (e->state != IBCM_ESTAB || memcmp(e->ep.remote.addr, dst, 16))
+			continue;
+		not_reached(e);
+		if (host_is_gone(e))
+			ut_list_add_tail(&hit, &e->asking);
+	}
 	while ((n = ut_list_pop(&hit)))
 		lost(ut_container(n, struct ibcm_ep, asking));
 }

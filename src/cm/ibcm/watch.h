@@ -7,6 +7,8 @@
 void ibcm_estab(struct ibcm_ep *e); /* ESTAB, and watched */
 void ibcm_watch(struct ibcm_ep *e);
 void ibcm_watch_refused(struct ibcm *cm, const uint8_t dst[16]);
+/* The kernel or a router reports that this host cannot be reached. */
+void ibcm_watch_unreached(struct ibcm *cm, const uint8_t dst[16]);
 ibcm_handler ibcm_got_stranger;
 
 /* --- connections of dead processes --- */

@@ -16,12 +16,14 @@
 #include "cm/mpa/mpa.h"
 #include "device/kind/handover.h"
 #include "device/kind/local_env.h"
+#include "device/kind/probe_env.h"
 #include "link/local/streams.h"
 #include "link/tcp/tcp.h"
 #include "proto/iwarp/iwp.h"
 #include "proto/iwarp/qp.h"
 #include "util/env.h"
 #include "util/heap.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/rng.h"
 
@@ -177,6 +179,7 @@ static int wire(struct dev_adapter *a)
 
 	if (r < 0)
 		return r;
+	cfg.streams->keepalive = (unsigned)((dev_probe_ns() + UT_S - 1) / UT_S);
 	go_local(&cfg.streams);
 	r = iwp_port_init(&a->dev, &cfg);
 	if (r < 0)

@@ -2,6 +2,7 @@
 #include "device/kind/roce_cm.h"
 
 #include "cm/ibcm/ibcm.h"
+#include "device/kind/probe_env.h"
 #include "device/kind/records.h"
 #include "device/kind/roce.h"
 #include "device/port.h"
@@ -10,7 +11,6 @@
 #include "proto/ib/ibp.h"
 #include "proto/ib/probe.h"
 #include "util/clock.h"
-#include "util/env.h"
 #include "util/log.h"
 #include "util/rng.h"
 #include "wire/cm_fields.h"
@@ -26,8 +26,6 @@
 #define PORTS_MIN 32768u  /* the kernel's defaults */
 #define PORTS_MAX 60999u
 #define PORT_PRIVILEGED 1024u
-#define PROBE_MS 5000 /* silence until a connection's peer is asked */
-#define PROBE_MAX_MS 3600000
 
 /* --- the carrier of the MADs --- */
 
@@ -179,23 +177,6 @@ static uint16_t privileged_below(void)
 	return (uint16_t)n;
 }
 
-/* How long a connection may be silent until its peer is probed; 0 = it is never probed. */
-static uint64_t probe_ns(void)
-{
-	const char *v = ut_env("DAPPLE_PROBE");
-	unsigned long ms;
-	char *end;
-
-	if (!v || !*v)
-		return PROBE_MS * UT_MS;
-	ms = strtoul(v, &end, 10);
-	if (!*end && ms <= PROBE_MAX_MS)
-		return ms * UT_MS;
-	ut_error("DAPPLE_PROBE: \"%s\" is not a number of milliseconds from 0 to %d: silent connections are probed "
-		 "after %d; set such a number, or unset it", v, PROBE_MAX_MS, PROBE_MS);
-	return PROBE_MS * UT_MS;
-}
-
 /* --- life --- */
 
 int dev_roce_cm_init(struct dev_adapter *a)
@@ -206,7 +187,7 @@ int dev_roce_cm_init(struct dev_adapter *a)
 		.ca_guid = a->info.guid,
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.port_privileged = privileged_below(),
-		.probe_ns = probe_ns(),
+		.probe_ns = dev_probe_ns(),
 	};
 
 	if (a->cm.ops)

@@ -17,6 +17,9 @@ int tcp_sock_ends(int fd, struct link_end *local, struct link_end *remote); /* r
 void tcp_sock_tos(int fd, bool v4, int tos);
 /* To be called once connected: sets no delay, and a congestion control that suits the path. */
 void tcp_sock_tune(int fd);
+/* To be called once connected: lets the kernel probe the peer's after `seconds` of silence (0: never). Three probes
+ * without an answer end the connection after some twice that time. A process that is stopped does not matter. */
+void tcp_sock_keepalive(int fd, unsigned seconds);
 /* Returns the bytes that the peer's host has not acknowledged. */
 size_t tcp_sock_unacked(int fd);
 

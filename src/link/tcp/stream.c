@@ -93,6 +93,7 @@ static int start(struct tcp_stream *s, const struct link_end *remote)
 		if (r == 0) {
 			s->state = TCP_S_OPEN;
 			tcp_sock_tune(s->fd);
+			tcp_sock_keepalive(s->fd, p->base.keepalive);
 		}
 		tcp_todo(s);
 	}
@@ -158,6 +159,7 @@ void tcp_connect_over(struct tcp_stream *s)
 	}
 	s->state = TCP_S_OPEN;
 	tcp_sock_tune(s->fd);
+	tcp_sock_keepalive(s->fd, tcp_place_of(s)->base.keepalive);
 	tcp_sock_ends(s->fd, &s->base.local, NULL);
 	tcp_watch_stream(s);
 	if (u)

@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "host/shm/area.h"
+#include "proto/ib/responder.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define PIECE (256u << 10) /* bytes of one access: a revocation waits for its end */
@@ -309,11 +310,25 @@ static bool is_ready(const struct ibp_qp *q, const struct eng_swqe *w)
 	       eng_ring_head(&q->qp->sq) == w;
 }
 
+/* Without a wake-up: a peer process that sleeps does not see the memory change either. */
+static bool ack_first(struct ibp_qp *q)
+{
+	struct ibp_shm *shm = &q->port->shm;
+	bool quiet = shm->quiet, left;
+
+	shm->quiet = true;
+	left = ibp_resp_ack_first(q);
+	shm->quiet = quiet;
+	return left;
+}
+
 static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 {
 	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
 
+	if (!ack_first(q))
+		return false;
 	while (done < w->length)
 		if (!access_part(q, w, &done, now))
 			return false;

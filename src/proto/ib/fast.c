@@ -206,12 +206,25 @@ static inline uint32_t post(struct ibp_qp *q, uint32_t tail, uint32_t most, bool
 	return n;
 }
 
+/* The header of a Send carries the acknowledgement that is due; before a Write it leaves by itself. */
+static __attribute__((noinline)) bool ack_first(struct ibp_qp *q, uint32_t tail)
+{
+	const struct eng_swqe *w = eng_ring_at(&q->qp->sq, q->send.cur);
+
+	if (q->send.cur == tail || (w->opcode != IBV_WR_RDMA_WRITE && w->opcode != IBV_WR_RDMA_WRITE_WITH_IMM &&
+				    ibp_resp_may_ack_along(q)))
+		return true;
+	return ibp_resp_ack_first(q);
+}
+
 bool ibp_fast_post(struct eng_qp *qp, bool batch)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 	uint32_t tail = atomic_load_explicit(&qp->sq.tail, memory_order_acquire);
 
 	if (!may_send(&q->conn.req, LOCAL))
+		return false;
+	if (q->conn.resp.ack_due && !ack_first(q, tail))
 		return false;
 	if (q->conn.req.deadline == UT_NEVER)
 		arm_later(q);
@@ -237,7 +250,8 @@ bool ibp_fast_send(struct ibp_qp *q, uint32_t most)
 {
 	uint32_t tail = atomic_load_explicit(&q->qp->sq.tail, memory_order_acquire);
 
-	return may_send(&q->conn.req, WIRE) && post(q, tail, most, false, WIRE);
+	/* An acknowledgement that is due leaves first, in a train of its own: the full rules send it. */
+	return may_send(&q->conn.req, WIRE) && !q->conn.resp.ack_due && post(q, tail, most, false, WIRE);
 }
 
 /* --- acknowledging --- */

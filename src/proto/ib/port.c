@@ -254,28 +254,57 @@ void ibp_kick(struct eng_qp *qp)
 	ibp_activate(q);
 }
 
+static struct ibp_qp *first_target_owing(struct ibp_port *port)
+{
+	struct ibp_qp *q;
+
+	ut_list_each(q, &port->acks, conn.acks)
+		if (q->qp->type == IBV_QPT_XRC_RECV)
+			return q;
+	return NULL;
+}
+
+/* The acknowledgements of XRC targets leave before requests of XRC initiators: the answer to a message
+ * leaves from another queue pair than the one that has received it. */
+static void ack_targets(struct ibp_port *port)
+{
+	struct ibp_qp *q;
+
+	while (!port->blocked && (q = first_target_owing(port)))
+		ibp_resp_ack(q);
+}
+
+static void send_requests(struct ibp_qp *q)
+{
+	switch (q->qp->type) {
+	case IBV_QPT_XRC_RECV:
+		break;
+	case IBV_QPT_UD:
+		ibp_ud_run(q, TURN_PACKETS);
+		break;
+	case IBV_QPT_XRC_SEND:
+		if (q->send.cur != q->qp->sq.tail)
+			ack_targets(q->port);
+		/* fallthrough */
+	default:
+		ibp_req_run(q, TURN_PACKETS);
+	}
+}
+
 static void give_turn(struct ibp_qp *q)
 {
 	enum ibv_qp_state st = eng_qp_state(q->qp);
 	struct ibp_port *port = q->port;
-	uint32_t before = port->sent;
 
 	if (st == IBV_QPS_ERR || st < IBV_QPS_RTR)
 		return;
 	ibp_resp_run(q, TURN_PACKETS);
-	if (q->qp->type == IBV_QPT_UD)
-		ibp_ud_run(q, TURN_PACKETS);
-	else if (q->qp->type != IBV_QPT_XRC_RECV)
-		ibp_req_run(q, TURN_PACKETS);
+	send_requests(q);
 	if (!q->conn.resp.ack_due)
 		return;
-	/*
-	 * The acknowledgement leaves right behind the requests just sent: a peer that receives an
-	 * answer counts on the room that the acknowledgement makes in its send queue. Else it waits
-	 * on the list, since a short packet ends a train; a ring has no trains.
-	 */
-	if (port->sent != before ||
-	    (port->manner == ENG_ACKS_NOW && (q->conn.resp.framing == &ibp_frame_shm || ut_list_empty(&port->active))))
+	/* No request left, before which it would have left. It waits on the list, for other messages that
+	 * it can cover; a ring carries it at once. */
+	if (port->manner == ENG_ACKS_NOW && (q->conn.resp.framing == &ibp_frame_shm || ut_list_empty(&port->active)))
 		ibp_resp_ack(q);
 	else
 		ibp_resp_owe(q);

@@ -9,6 +9,7 @@
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/qp.h"
+#include "proto/ib/responder.h"
 
 #include <endian.h>
 #include <string.h>
@@ -540,6 +541,18 @@ static void halt(struct ibp_qp *q, struct eng_swqe *w, enum eng_verdict v)
 	ibp_req_complete(q);
 }
 
+/* Within a host the header of a Send may carry the acknowledgement that is due. */
+static bool ack_first(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	struct ibp_req *r = &q->conn.req;
+	enum ibv_qp_state before = eng_qp_state(q->qp);
+	uint32_t psn = r->psn_send;
+
+	if (!q->conn.resp.ack_due || (r->framing == &ibp_frame_shm && is_send(w->opcode) && ibp_resp_may_ack_along(q)))
+		return true;
+	return ibp_resp_ack_first(q) && r->psn_send == psn && eng_qp_state(q->qp) == before;
+}
+
 static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_req *r = &q->conn.req;
@@ -551,7 +564,7 @@ static enum step send_packet(struct ibp_qp *q, struct eng_swqe *w)
 
 	if (w->opcode == IBV_WR_RDMA_READ)
 		psns = chunk_end(q->send.pkt, packets) - q->send.pkt;
-	if (!may_send(q, w, psns))
+	if (!may_send(q, w, psns) || !ack_first(q, w))
 		return STEP_STOP;
 	fill_packet(q, w, &p, packets);
 	if (w->opcode == IBV_WR_RDMA_READ) {
@@ -755,6 +768,8 @@ static void rnr_nak(struct ibp_qp *q, const struct wire_ib_packet *p)
 	}
 	if (eng_qp_state(q->qp) == IBV_QPS_ERR)
 		return;
+	/* It proves that the peer lives: the retry counter counts silence. */
+	r->retry_left = q->qp->attr.retry_cnt;
 	if (q->qp->attr.rnr_retry != 7) {
 		if (r->rnr_left == 0) {
 			ibp_req_fail_head(q, ENG_V_RNR_EXC);

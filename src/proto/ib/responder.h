@@ -102,6 +102,20 @@ static inline void ibp_resp_acked(struct ibp_qp *q)
 	ut_list_del(&q->conn.acks);
 }
 
+/*
+ * The acknowledgement that is due leaves before a request of its queue pair, as adapters acknowledge
+ * when a message arrives: a program may count on its Send being complete when the answer to it is
+ * there. Returns false if it is due and cannot leave now, so that the request cannot leave either.
+ * Making room for it may find a fault in an earlier packet of the queue pair, which moves the cursor.
+ */
+static inline bool ibp_resp_ack_first(struct ibp_qp *q)
+{
+	if (!q->conn.resp.ack_due)
+		return true;
+	ibp_resp_ack(q);
+	return !q->conn.resp.ack_due || !ibp_resp_may_ack(q);
+}
+
 /* The next request, of one packet, has been executed; ask: the requester asks for an acknowledgement. */
 static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
 {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef DEVICE_KIND_PROBE_ENV_H
+#define DEVICE_KIND_PROBE_ENV_H
+
+#include <stdint.h>
+
+/* Returns how many ns a connection may be silent until its peer is probed, as DAPPLE_PROBE says; 0: it is never
+ * probed. A value that is no number of milliseconds is logged, and the default holds. */
+uint64_t dev_probe_ns(void);
+
+#endif
