@@ -3,7 +3,7 @@
  * Contexts with their asynchronous events. Events wake the application through an eventfd in semaphore
  * mode whose count is the number of queued events (semfd.h): readable exactly while an event waits.
  *
- * The shell counts delivered events, since the counters lie in the public structs; the engine only queues
+ * The shell (src/abi/verbs/async.c takes the events) counts those delivered, since the counters lie in the public structs; the engine only queues
  * and drops.
  */
 #ifndef ENGINE_EVENT_H

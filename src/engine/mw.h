@@ -20,11 +20,13 @@ int eng_mw_dealloc(struct eng_mkey *mw);
 /*
  * Executes the bind that a posted entry asks for, in queue order. Returns ENG_OK or ENG_V_MW_BIND.
  * w->bind.key is the key that the window has afterwards; length 0 unbinds a type 1 window. Window and
- * region are looked up by key, since they may have gone since they were posted. dev->lock held.
+ * region are looked up by key, since they may have gone since they were posted. The requester calls it
+ * (proto/ib/requester.c, proto/iwarp/send.c), and completes the entry with the verdict. dev->lock held.
  */
 enum eng_verdict eng_mw_bind(struct eng_qp *qp, const struct eng_swqe *w);
 /* Unbinds the type 2 window with this key, for IBV_WR_LOCAL_INV and Send with invalidate. Returns ENG_OK,
- * or ENG_V_MW_BIND if none is bound to this queue pair. dev->lock held. */
+ * or ENG_V_MW_BIND if none is bound to this queue pair. Responders call it as well (proto/ib/responder.c,
+ * proto/iwarp/place.c). dev->lock held. */
 enum eng_verdict eng_mkey_invalidate(struct eng_qp *qp, uint32_t key);
 /* Unbinds the windows of a queue pair that is destroyed. dev->lock held. */
 void eng_mw_detach(struct eng_qp *qp);

@@ -26,7 +26,7 @@
 	D(LVER,   "link version is not 0")                                                     \
 	D(LNH,    "next header is not an IBA transport")                                       \
 	D(PKTLEN, "packet length of the local route header is wrong")                          \
-	D(GRH,    "global route header is no IBA one or its length is wrong")                  \
+	D(GRH,    "global route header is short, not version 6, or before no IBA transport")     \
 	D(VCRC,   "variant CRC does not match")
 
 enum wire_drop {

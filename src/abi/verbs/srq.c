@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Shared receive queues, basic and XRC. */
+/* Shared receive queues, basic and XRC: checks and handles; engine/srq.c has the receives, and responders take
+ * them. */
 #include "abi/verbs/srq.h"
 
 #include "abi/verbs/context.h"

@@ -197,16 +197,16 @@ static const struct text reasons[] = {
 	{ CM_REJ_NO_QP, "the peer has no queue pair", "raise its limits, or try again" },
 	{ CM_REJ_NO_RESOURCES, "the peer has no resources", "raise its limits, or try again" },
 	{ CM_REJ_TIMEOUT, "the peer waited too long for this end", "answer faster, or raise its timeout" },
-	{ CM_REJ_UNSUPPORTED, "the peer does not support the request", "use RC, UC or UD" },
+	{ CM_REJ_UNSUPPORTED, "the peer does not support the request", "connect without the option that it lacks" },
 	{ CM_REJ_INVALID_COMM_ID, "the peer does not know the connection", "connect again" },
 	{ CM_REJ_INVALID_INSTANCE, "the peer does not know the connection", "connect again" },
 	{ CM_REJ_INVALID_SERVICE_ID, "no program listens at that port",
 	  "start the server there, or correct address and port" },
-	{ CM_REJ_INVALID_TRANSPORT, "the peer serves no such type of QP", "use one type at both ends" },
+	{ CM_REJ_INVALID_TRANSPORT, "the peer serves no such type of QP", "use the same QP type at both ends" },
 	{ CM_REJ_STALE, "the peer has an older connection of this QP", "connect again, it has ended that one" },
 	{ CM_REJ_INVALID_GID, "the address is not the peer's", "correct the address" },
 	{ CM_REJ_INVALID_MTU, "the peer cannot have this path MTU", "use a smaller path MTU" },
-	{ CM_REJ_CONSUMER, "the program at the peer refused", "see its own message" },
+	{ CM_REJ_CONSUMER, "the program at the peer refused", "see its messages, and dapple why there" },
 	{ CM_REJ_DUPLICATE_COMM_ID, "its communication ID is in use at the peer", "connect again" },
 	{ CM_REJ_CLASS_VERSION, "the peer has another version of the CM class", "use version 2 at the peer" },
 	{ CM_REJ_VENDOR_OPTION, "the program at the peer refused its enhanced options",
@@ -217,7 +217,7 @@ static const struct text reasons[] = {
 /* SIDR (12.11), as far as Dapple sends it. */
 static const struct text sidr[] = {
 	{ 1, "no program serves datagrams there", "start the server there, or correct address and port" },
-	{ 2, "the program at the peer refused", "see its own message" },
+	{ 2, "the program at the peer refused", "see its messages, and dapple why there" },
 	{ 0, "the peer refused", "see IBTA 12.11.2" },
 };
 
@@ -245,7 +245,7 @@ void cma_say(const struct cm_event *ev)
 		if (ev->status > 0)
 			cm_why(p, local, remote, "%s: rejected (reason %d); %s", t->cause, ev->status, t->remedy);
 		else
-			cm_why(p, local, remote, "%s: rejected; check that the server listens there", text);
+			cm_why(p, local, remote, "%s: rejected by the program at the peer; see its messages, and dapple why there", text);
 		break;
 	case CM_EV_UNREACHABLE:
 		t = text_of(sidr, ev->status);

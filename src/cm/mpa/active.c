@@ -147,7 +147,7 @@ void mpa_active_connected(struct mpa_ep *e, uint64_t now)
 void mpa_active_sent(struct mpa_ep *e, int error)
 {
 	if (error < 0)
-		mpa_say(e, "the Request could not be sent: not connected; check the route to the peer");
+		mpa_say(e, "the Request did not leave whole: the connection is not made; check the route to the peer");
 }
 
 static void fail(struct mpa_ep *e, enum cm_event_type type, int status, const char *why)

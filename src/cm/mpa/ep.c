@@ -62,8 +62,8 @@ void mpa_ep_free(struct mpa_ep *e)
 
 void mpa_say(const struct mpa_ep *e, const char *what)
 {
-	cm_why(e->ep.port, &e->ep.local, &e->ep.remote, "%s: %s", state_name[e->state],
-	       what ? what : "?");
+	cm_why(e->ep.port, &e->ep.local, &e->ep.remote, "%s (%s)", what ? what : "?",
+	       state_name[e->state]);
 }
 
 void mpa_ep_state(struct mpa_ep *e, enum mpa_state to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Calls of adapters and of the registry, for DAT 1.2. */
+/* Calls of adapters and of the registry, for DAT 1.2: each goes to libdat2 by its table (registry/front.h). */
 #include <dat/dat_registry.h>
 
 #include "dat/compat12/call.h"

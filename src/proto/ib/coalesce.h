@@ -2,6 +2,8 @@
 /*
  * Coalescing: a few short messages behind many unacknowledged ones wait until more of their kind can share a train with
  * them, or until the acknowledgement of those before them comes.
+ * The judgement alone is made here: device/progress/deferred.c asks for it, at a post and in a round, and the
+ * round then sends the messages or leaves them in their queues.
  */
 #ifndef PROTO_IB_COALESCE_H
 #define PROTO_IB_COALESCE_H

@@ -383,8 +383,6 @@ static enum step run_local(struct ibp_qp *q, struct eng_swqe *w)
 			    ? eng_mkey_invalidate(q->qp, w->imm)
 			    : eng_mw_bind(q->qp, w);
 		w->started = w->done = 1;
-		if (v == ENG_V_RX_INVALIDATE)
-			v = ENG_V_MW_BIND;
 		w->verdict = (uint8_t)v;
 		if (v) {
 			ibp_req_put(&q->conn.req, IBP_REQ_HALTED, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The endpoint of a stream: completion queue and channel, queue pair, registered buffers. */
+/* The verbs objects of a stream (no DAT endpoint): completion queue and channel, queue pair, registered buffers. */
 #ifndef ULP_RSOCKET_EP_H
 #define ULP_RSOCKET_EP_H
 

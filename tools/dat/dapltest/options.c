@@ -130,7 +130,7 @@ static int parse_ops(struct dtt_plan *p, char **words, int n)
 		struct dtt_op op = { .side = DTT_CLIENT };
 
 		if (p->n_ops == 100)
-			return fault("%s", "the operations are more than 100");
+			return fault("%s", "the operations are more than 100: give fewer");
 		if (p->kind == 'T') {
 			op.side = strcmp(words[at], "server") == 0;
 			if (!op.side && strcmp(words[at], "client") != 0)

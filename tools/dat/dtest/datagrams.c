@@ -127,7 +127,8 @@ static enum dtd_result exchange(struct dtd *d, struct transfer *t)
 		if (t->have == t->all && t->theirs == t->all)
 			return DTD_PASS;
 	}
-	dtl_complain("datagrams do not arrive: of %d there are 0x%llx here, 0x%llx there", t->n,
+	dtl_complain("datagrams do not arrive: of %d each way this end has those of mask 0x%llx, the peer "
+		     "those of mask 0x%llx: see dapple why at both ends", t->n,
 		     (unsigned long long)t->have, (unsigned long long)t->theirs);
 	return DTD_FAIL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Connection requests: query, accept, reject, handoff. Each is answered once. An answer that fails,
+ * Connection requests: query, accept, reject, handoff. Each is answered once: by rdma_accept() or
+ * rdma_reject() on the identifier of its connection (datagrams: ud.h), or by handoff to another service
+ * point (sp.h). An answer that fails,
  * for want of a configured endpoint for instance, leaves the request unanswered; `taken` keeps a
  * second thread out meanwhile.
  */

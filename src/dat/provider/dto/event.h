@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From work completion to event, in any thread, with evd->lock held and nothing else. Requests
+ * From work completion to event, for completions that dpr_fast_event() (fast.h) leaves: evd/drain.c calls
+ * both, and queues the event. In any thread, with evd->lock held and nothing else. Requests
  * complete in order, so a completion retires its record and every suppressed one before it. Those
  * succeeded: verbs complete a failed request whether or not it is signalled. Records are retired
  * without ep->lock: `tail` is atomic and written by the drainer of the one EVD that the queue

@@ -109,7 +109,7 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 	pthread_once(&once, find_registry);
 	if (!info || !registry.add) {
 		dpr_log(DPR_LOG_ERR, "the registry libdat2.so.2 is not in this process: entries of this "
-				     "provider cannot be opened; link the program with it");
+				     "provider cannot be opened; link the program with libdat2");
 		return;
 	}
 	r = entry_new(info, params);
