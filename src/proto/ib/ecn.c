@@ -2,20 +2,10 @@
 #include "proto/ib/ecn.h"
 
 #include "proto/ib/requester.h"
+#include "proto/ib/responder.h"
 
 #define CNP_INTERVAL 50000u /* ns between notifications of one flow */
 #define ECN_BITS 3u /* RFC 3168 section 5: the lower bits of the traffic class */
-
-static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
-{
-	const struct ibp_framing *f = q->conn.resp.framing;
-	int max;
-
-	if (!f->begin(q, true, ibp_packet_size(wire_ib_shape(p->opcode), 0), &max))
-		return false;
-	f->end(q, p, 0, false);
-	return true;
-}
 
 /* In a train of its own: no router may mark a notification, and a train has one traffic class. */
 static bool send_unmarked(struct ibp_qp *q, const struct wire_ib_packet *p)
@@ -25,10 +15,10 @@ static bool send_unmarked(struct ibp_qp *q, const struct wire_ib_packet *p)
 	bool ok;
 
 	if (!(marked & ECN_BITS))
-		return put(q, p);
+		return ibp_resp_send(q, p);
 	f->flush(q->port);
 	*tos = marked & (uint8_t)~ECN_BITS;
-	ok = put(q, p);
+	ok = ibp_resp_send(q, p);
 	f->flush(q->port);
 	*tos = marked;
 	return ok;

@@ -451,8 +451,7 @@ static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_
 	};
 }
 
-/* Sends an answer without payload. Returns false if the socket is full. */
-static bool put(struct ibp_qp *q, const struct wire_ib_packet *p)
+bool ibp_resp_send(struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	const struct ibp_framing *f = q->conn.resp.framing;
 	int max;
@@ -469,7 +468,7 @@ static bool put_aeth(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
 
 	p.syndrome = syndrome;
 	p.msn = q->conn.resp.msn;
-	return put(q, &p);
+	return ibp_resp_send(q, &p);
 }
 
 static bool send_atomic(struct ibp_qp *q, struct ibp_rdres *e)
@@ -479,7 +478,7 @@ static bool send_atomic(struct ibp_qp *q, struct ibp_rdres *e)
 	p.syndrome = WIRE_SYN_ACK;
 	p.msn = e->msn;
 	p.orig = e->orig;
-	if (!put(q, &p))
+	if (!ibp_resp_send(q, &p))
 		return false;
 	e->pending = false;
 	return true;

@@ -59,6 +59,8 @@ int ibp_recv_pieces(const struct ibp_qp *q, uint64_t skip, uint32_t len, struct 
 int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, uint32_t len, uint64_t skip,
 		   bool last);
 
+/* Sends an answer without payload. Returns false if there is no room. */
+bool ibp_resp_send(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* Sends at most `budget` answers that are due, other than acknowledgements. */
 void ibp_resp_run(struct ibp_qp *q, uint32_t budget);
 /* Returns true if such answers are due. */
