@@ -362,6 +362,75 @@ static void killed_peer(void)
 	cf_processes(survivor, killer);
 }
 
+/* --- many queue pairs of one process that dies --- */
+
+enum { CROWD = 64, TOGETHER_MS = 5000 };
+
+static int crowd_victim(void *arg)
+{
+	struct cf_opt o = cf_opt();
+	struct cf_party *p = arg;
+	struct cf_side base, s;
+
+	cf_side(&base, &o);
+	for (int i = 0; i < CROWD; i++) {
+		cf_side_again(&s, &base);
+		cf_connect(p, &s);
+	}
+	for (;;)
+		pause();
+	return 0;
+}
+
+static void crowd_killer(struct cf_party *p)
+{
+	pid_t pid = cf_child(crowd_victim, p);
+	struct rounds *r = p->shared;
+	int status;
+
+	while (!r->die)
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			CF_DIE("the victim died on its own");
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	cf_meet(p);
+}
+
+/* Each has a Send for which the peer has no receive, and whose timeout and retries would last for more than a minute. */
+static void crowd_survivor(struct cf_party *p)
+{
+	struct rounds *r = p->shared;
+	struct cf_opt o = cf_opt();
+	struct cf_side base, s[CROWD];
+	uint64_t since;
+
+	o.timeout = 21;
+	o.retry = 7;
+	o.rnr = 7;
+	cf_side(&base, &o);
+	for (int i = 0; i < CROWD; i++) {
+		cf_side_again(&s[i], &base);
+		cf_connect(p, &s[i]);
+	}
+	for (int i = 0; i < CROWD; i++)
+		cf_post(&s[i], .op = IBV_WR_SEND, .id = i, .len = 8);
+	cf_quiet(s[CROWD - 1].scq);
+	r->die = 1;
+	since = cf_ns();
+	for (int i = 0; i < CROWD; i++) {
+		cf_wc(s[i].scq, i, RETRY_EXC_ERR);
+		CF_EQ(cf_state(s[i].qp), IBV_QPS_ERR);
+	}
+	since = (cf_ns() - since) / 1000000;
+	CF_TRUE(since < TOGETHER_MS);
+	cf_meet(p);
+}
+
+static void dead_crowd(void)
+{
+	cf_processes(crowd_survivor, crowd_killer);
+}
+
 /* --- fork --- */
 
 static struct cf_side fa, fb;
@@ -508,6 +577,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "the receiver sleeps for its last message and leaves by _exit()", 0, receiver_sleeps },
 	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
 	{ "+", "the peer is killed at any moment", 0, killed_peer },
+	{ "+", "the queue pairs of a killed peer end together", CF_RNR, dead_crowd },
 	{ "100", "fork in the middle", 0, fork_in_the_middle },
 	{ "+", "daemon() after opening", 0, daemonize },
 	{ "+", "no call of libc's that memory caches replace", 0, memory_hooks },

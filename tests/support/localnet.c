@@ -177,6 +177,7 @@ static const struct shm_channel_ops ops = {
 	.access_begin = shm_channel_default_access_begin,
 	.access_copy = shm_channel_default_access_copy,
 	.access_attached = shm_channel_default_access_attached,
+	.next_died = shm_channel_default_next_died,
 	.access_end = shm_channel_default_nothing,
 	.export_area = shm_channel_default_export_area,
 	.quiesce = shm_channel_default_nothing,

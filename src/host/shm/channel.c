@@ -276,6 +276,11 @@ unsigned shm_peer_slot(uint32_t qpn)
 	return qpn < 2 || slot >= HOST_SLOTS ? HOST_NO_SLOT : slot;
 }
 
+bool shm_died_had(const struct shm_died *d, const uint8_t addr[16], uint32_t qpn)
+{
+	return shm_peer_slot(qpn) == d->slot && !memcmp(d->addr, addr, 16);
+}
+
 static enum shm_reach reach(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn,
 			     bool *ret_fetches)
 {
@@ -485,6 +490,7 @@ const struct shm_channel_ops shm_chan_ops = {
 	.access_end = shm_access_end,
 	.export_area = shm_export_area,
 	.quiesce = shm_export_quiesce,
+	.next_died = shm_peer_next_died,
 	.forget = shm_chan_forget,
 };
 
@@ -561,6 +567,11 @@ void shm_channel_default_export_area(struct shm_channel *c, const struct shm_mes
 {
 }
 
+bool shm_channel_default_next_died(struct shm_channel *c, struct shm_died *ret)
+{
+	return false;
+}
+
 void shm_channel_default_nothing(struct shm_channel *c)
 {
 }
@@ -584,6 +595,7 @@ static const struct shm_channel_ops none = {
 	.access_end = shm_channel_default_nothing,
 	.export_area = shm_channel_default_export_area,
 	.quiesce = shm_channel_default_nothing,
+	.next_died = shm_channel_default_next_died,
 	.forget = shm_channel_default_nothing,
 };
 

@@ -68,6 +68,12 @@ struct shm_access {
 
 struct shm_channel;
 
+/* A process that has died: the address and the slot that it had. */
+struct shm_died {
+	uint8_t addr[16];
+	unsigned slot;
+};
+
 /* One message as poll() gives it; valid until release(). */
 struct shm_message {
 	const uint8_t *data; /* the header, and the bytes behind it */
@@ -134,6 +140,11 @@ struct shm_channel_ops {
 	void (*export_area)(struct shm_channel *c, const struct shm_message *m, uint32_t id);
 	/* Returns when no direct access that began before the call goes on. The entries have been revoked. Blocks. */
 	void (*quiesce)(struct shm_channel *c);
+	/*
+	 * Returns true with a process that has died and whose messages have all been polled and released, each once;
+	 * false: there is none now. c->n_died counts those that it has not returned yet.
+	 */
+	bool (*next_died)(struct shm_channel *c, struct shm_died *ret);
 	/* In a forked child: closes descriptors that are not in the poll set. */
 	void (*forget)(struct shm_channel *c);
 };
@@ -145,6 +156,7 @@ struct shm_channel {
 	struct shm_export *export;     /* the tables that we export; NULL: no direct access to our memory */
 	unsigned unnotified;           /* peers that notify() would wake */
 	bool unflushed;                /* messages were committed with `more`, and flush() was not called */
+	unsigned n_died;               /* processes that next_died() has not returned yet */
 	unsigned n_attached;           /* areas of peers that are attached; 0: access_attached() returns NULL */
 };
 
@@ -158,7 +170,7 @@ static inline bool shm_channel_is_none(const struct shm_channel *c)
 
 /*
  * Slots of a channel without direct access: access_begin() returns NULL, access_copy() -ENOTCONN,
- * access_attached() NULL. nothing: for flush, notify, release, access_end, quiesce and forget.
+ * access_attached() NULL; next_died() false. nothing: for flush, notify, release, access_end, quiesce and forget.
  */
 const struct shm_export *shm_channel_default_access_begin(struct shm_channel *c,
 							  const struct ut_flow *f, uint32_t qpn,
@@ -168,7 +180,11 @@ ssize_t shm_channel_default_access_copy(const struct shm_access *v, uint64_t add
 uint8_t *shm_channel_default_access_attached(const struct shm_access *v, uint32_t id, uint64_t off,
 					     uint64_t len);
 void shm_channel_default_export_area(struct shm_channel *c, const struct shm_message *m, uint32_t id);
+bool shm_channel_default_next_died(struct shm_channel *c, struct shm_died *ret);
 void shm_channel_default_nothing(struct shm_channel *c);
+
+/* Returns true if this QPN at this address was the process's. */
+bool shm_died_had(const struct shm_died *d, const uint8_t addr[16], uint32_t qpn);
 
 /* --- the channel of a host (peer.h); the functions below are for it alone --- */
 

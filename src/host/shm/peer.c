@@ -50,7 +50,8 @@ void shm_peer_tx_to_wire(struct shm_chan *ch, struct shm_peer_tx *t, bool refuse
 	t->since = ut_now();
 }
 
-void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t)
+/* No look-up finds it any more. */
+static void tx_take_out(struct shm_chan *ch, struct shm_peer_tx *t)
 {
 	tx_close(ch, t);
 	if (ch->last == t)
@@ -58,6 +59,11 @@ void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t)
 	ch->n_tx--;
 	ut_list_del(&t->node);
 	ut_list_del(&t->same_key);
+}
+
+void shm_peer_tx_drop(struct shm_chan *ch, struct shm_peer_tx *t)
+{
+	tx_take_out(ch, t);
 	free(t);
 }
 
@@ -102,6 +108,7 @@ int shm_channel_open(struct host *h, struct shm_channel **ret)
 	n->page_fd = -1;
 	ut_list_init(&n->tx);
 	ut_list_init(&n->rx);
+	ut_list_init(&n->died);
 	for (unsigned i = 0; i < SHM_PEER_KEYS; i++)
 		ut_list_init(&n->keys[i]);
 	n->wake = (struct host_port){ &wake_port, -1 };
@@ -133,12 +140,15 @@ void shm_channel_close(struct shm_channel *c)
 	struct shm_chan *ch = shm_chan_of(c);
 	struct shm_peer_tx *t;
 	struct shm_peer_rx *r;
+	struct ut_list *n;
 
 	shm_handshake_refuse_all(ch->host);
 	while ((t = ut_list_first(&ch->tx, struct shm_peer_tx, node)))
 		shm_peer_tx_drop(ch, t);
 	while ((r = ut_list_first(&ch->rx, struct shm_peer_rx, node)))
 		shm_peer_rx_drop(ch, r);
+	while ((n = ut_list_pop(&ch->died)))
+		free(ut_container(n, struct shm_peer_tx, node));
 	host_unwatch(ch->host, &ch->wake);
 	host_unwatch(ch->host, &ch->life[0]);
 	host_unwatch(ch->host, &ch->life[1]);
@@ -166,8 +176,46 @@ struct shm_peer_tx *shm_peer_find(struct shm_chan *ch, const uint8_t addr[16], u
 static void tx_died(struct host *h, struct host_port *p, uint32_t events)
 {
 	struct shm_peer_tx *t = ut_container(p, struct shm_peer_tx, peer);
+	struct shm_chan *ch = t->ch;
 
-	shm_peer_tx_drop(t->ch, t);
+	if (!t->messages) {
+		shm_peer_tx_drop(ch, t);
+		return;
+	}
+	tx_take_out(ch, t);
+	t->state = SHM_PEER_DIED;
+	ut_list_add_tail(&ch->died, &t->node);
+	ch->base.n_died++;
+}
+
+/* Messages of the dead process wait, or are held. */
+static bool has_unread(struct shm_chan *ch, const struct shm_died *d)
+{
+	struct shm_peer_rx *r;
+
+	ut_list_each(r, &ch->rx, node)
+		if (r->ring.ring && !r->broken && r->slot == d->slot && !memcmp(r->addr, d->addr, 16) &&
+		    (shm_waiting(&r->ring) || r->ring.held))
+			return true;
+	return false;
+}
+
+bool shm_peer_next_died(struct shm_channel *c, struct shm_died *ret)
+{
+	struct shm_chan *ch = shm_chan_of(c);
+	struct shm_peer_tx *t;
+
+	ut_list_each(t, &ch->died, node) {
+		ret->slot = t->slot;
+		memcpy(ret->addr, t->addr, 16);
+		if (has_unread(ch, ret))
+			continue;
+		ut_list_del(&t->node);
+		free(t);
+		c->n_died--;
+		return true;
+	}
+	return false;
 }
 
 static const struct host_port_kind tx_peer_port = { .events = EPOLLIN, .ready = tx_died };

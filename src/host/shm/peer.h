@@ -14,7 +14,8 @@
  * The wire is taken if the name has no owner (another host), for another uid, after a READY without descriptors
  * (the owner has no channel, or no room), and without a response within SHM_PEER_TIMEOUT (the owner is stopped).
  * Connection management (QP0, QP1) and groups always take the wire, so that packet filters are asked. The death
- * of a peer process is noticed by its pidfd; one that closes sets `gone` in its consumer pages.
+ * of a peer process is noticed by its pidfd, and told by next_died() when its messages have been read; one that
+ * closes sets `gone` in its consumer pages.
  *
  * Messages (host/shm/channel.h) take the same rings if both ends have asked for them. Memory of the writer that a
  * message names the reader fetches by process_vm_readv(). HELLO says where the token lies in the writer's memory,
@@ -57,7 +58,7 @@
 #define SHM_ACCESS_MOST (8u << 20)
 #define SHM_CHAN_WARM 1000 /* empty calls after a record in which the rings come first */
 
-enum shm_peer_state { SHM_PEER_ASKED, SHM_PEER_OPEN, SHM_PEER_WIRE };
+enum shm_peer_state { SHM_PEER_ASKED, SHM_PEER_OPEN, SHM_PEER_WIRE, SHM_PEER_DIED };
 
 struct shm_attached {
 	uint32_t id; /* 0: none */
@@ -117,6 +118,7 @@ struct shm_chan {
 	struct shm_page *page; /* our page, passed to every sender */
 	unsigned n_tx, n_rx;
 	struct ut_list tx, rx;
+	struct ut_list died;                /* tx in state DIED, in no other list */
 	struct ut_list keys[SHM_PEER_KEYS]; /* tx by address and slot */
 	struct shm_peer_tx *last;
 	struct host_port wake;
@@ -172,6 +174,8 @@ static inline struct shm_peer_tx *shm_peer_last(struct shm_chan *ch, const struc
 	return t && t->state == SHM_PEER_OPEN && t->slot == slot && !memcmp(t->addr, f->dst, 16)
 		       ? t : shm_peer_get(ch, f, slot);
 }
+/* A slot of shm_channel_ops. */
+bool shm_peer_next_died(struct shm_channel *c, struct shm_died *ret);
 /* Returns true if the other direction is open as well: a peer that is asked can respond. */
 bool shm_peer_both(struct shm_chan *ch, const struct shm_peer_tx *t);
 /* Returns the peer of a slot if it is OPEN, else NULL. Asks no process. */

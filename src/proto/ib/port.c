@@ -8,6 +8,7 @@
 #include "proto/ib/coalesce.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/probe.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/uc.h"
@@ -213,6 +214,8 @@ int ibp_poll_messages(struct eng_dev *dev, uint64_t now)
 		ibp_receive_messages(dev, port->messages, n, now);
 		chan->ops->release(chan);
 	}
+	if (chan->n_died)
+		ibp_processes_gone(port);
 	return n;
 }
 

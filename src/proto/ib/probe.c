@@ -2,6 +2,8 @@
 #include "proto/ib/probe.h"
 
 #include "engine/why.h"
+#include "host/shm/channel.h"
+#include "proto/ib/frame_shm.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/requester.h"
 
@@ -57,6 +59,26 @@ int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 		return -EOPNOTSUPP;
 	/* Outstanding requests are repeated by themselves, and have their own count of retries. */
 	return ibp_req_outstanding(q) ? 0 : ask(q);
+}
+
+/* One without outstanding requests stays as it is: so would a queue pair of an adapter. */
+static bool waits_for(const struct ibp_qp *q, const struct shm_died *d)
+{
+	return may_ask(q) && q->conn.req.framing == &ibp_frame_shm && ibp_req_outstanding(q) &&
+	       shm_died_had(d, q->conn.path.flow.dst, q->qp->attr.dest_qp_num);
+}
+
+void ibp_processes_gone(struct ibp_port *port)
+{
+	struct shm_died d;
+	struct eng_qp *qp;
+	uint32_t at;
+
+	eng_dev_held(port->dev);
+	while (port->chan->ops->next_died(port->chan, &d))
+		for (at = 0; (qp = ut_idtab_next(&port->dev->qps, &at));)
+			if (qp->type != IBV_QPT_UD && waits_for(ibp_qp(qp), &d))
+				ibp_req_fail_head(ibp_qp(qp), ENG_V_UNREACHABLE);
 }
 
 void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct eng_dev;
+struct ibp_port;
 
 /*
  * For the watch of a connection of `qpn` to `peer`. Returns 1 if a packet of the peer has come
@@ -18,6 +19,9 @@ struct eng_dev;
  * -EAGAIN: no probe can be sent. Called with dev->lock held.
  */
 int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
+/* Processes of this host that have died (shm_channel_ops.next_died): the connected queue pairs whose requests they
+ * would have answered go to ERR together, at once. On the wire only a timeout can tell. Called with dev->lock held. */
+void ibp_processes_gone(struct ibp_port *port);
 /* The peer process is dead: a connected queue pair goes to ERR, its requests complete. */
 void ibp_peer_gone(struct eng_dev *dev, uint32_t qpn, uint32_t peer);
 

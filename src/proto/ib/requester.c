@@ -10,6 +10,7 @@
 #include "proto/ib/fast.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/responder.h"
+#include "util/clock.h"
 
 #include <endian.h>
 #include <string.h>
@@ -215,13 +216,17 @@ void ibp_req_complete(struct ibp_qp *q)
 	}
 }
 
-/* Each retry waits twice as long, up to the four times that IBTA allows a timeout to be late: one
- * loss costs no more than before, and a peer that waits for a processor has more time to answer. */
+/* Each retry waits twice as long, up to the four times that IBTA allows a timeout to be late (9.7.6.1.3): one
+ * loss costs no more than before, and a peer that waits for a processor has more time to answer. A timeout of a
+ * second and more leaves it that time without this. */
 static void arm_again(struct ibp_qp *q)
 {
 	unsigned int retries = q->qp->attr.retry_cnt - q->conn.req.retry_left;
+	uint64_t once = ibp_timeout_ns(q->qp->attr.timeout), later = once << (retries < 2 ? retries : 2);
 
-	ibp_req_arm(q, ibp_timeout_ns(q->qp->attr.timeout) << (retries < 2 ? retries : 2));
+	if (later > UT_S)
+		later = once > UT_S ? once : UT_S;
+	ibp_req_arm(q, later);
 }
 
 void ibp_req_timer(struct ibp_qp *q)
