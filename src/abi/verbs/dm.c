@@ -5,6 +5,7 @@
 
 #include "abi/verbs/context.h"
 #include "abi/verbs/mr.h"
+#include "abi/verbs/newer.h"
 #include "engine/mkey.h"
 #include "engine/mr.h"
 #include "util/alloc.h"
@@ -127,4 +128,10 @@ struct ibv_mr *vrb_reg_dm_mr(struct ibv_pd *pub, struct ibv_dm *pdm, uint64_t of
 	mr->fixed = true;
 	atomic_fetch_add(&mr->dm->h.users, 1);
 	return &mr->pub;
+}
+
+/* It lies in memory of this process, of which no DMA-buf can be made. */
+VRB_NEWER(int, ibv_dm_export_dmabuf_fd, (struct ibv_dm *dm))
+{
+	return vrb_minus(-EOPNOTSUPP);
 }

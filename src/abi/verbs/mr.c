@@ -5,8 +5,10 @@
  */
 #include "abi/verbs/mr.h"
 
+#include "abi/verbs/buf.h"
 #include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
+#include "abi/verbs/newer.h"
 #include "abi/verbs/pd.h"
 #include "engine/mkey.h"
 #include "engine/mr.h"
@@ -113,6 +115,41 @@ UT_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, s
 					   uint64_t iova, int fd, int access)
 {
 	return vrb_null(-EOPNOTSUPP);
+}
+
+/* Registers a range of addresses; DMA-bufs and DMA handles are another device's. */
+VRB_NEWER(struct ibv_mr *, ibv_reg_mr_ex, (struct ibv_pd *pd, struct vrb_mr_init_attr *attr))
+{
+	const uint64_t known = VRB_MR_IOVA | VRB_MR_ADDR | VRB_MR_BUF;
+	uint64_t mask = attr->comp_mask;
+
+	if (mask & ~known)
+		return vrb_null(-EOPNOTSUPP);
+	if (!(mask & VRB_MR_ADDR) ||
+	    ((mask & VRB_MR_BUF) && !vrb_buf_has(attr->buf, pd, attr->addr, attr->length)))
+		return vrb_null(-EINVAL);
+	return ibv_reg_mr_iova2(pd, attr->addr, attr->length,
+				mask & VRB_MR_IOVA ? attr->iova : (uintptr_t)attr->addr,
+				(unsigned)attr->access);
+}
+
+VRB_NEWER(struct ibv_mr *, ibv_reg_buf_mr, (struct ibv_pd *pd, struct vrb_buf *buf, void *addr, size_t length,
+					    int access))
+{
+	if (!vrb_buf_has(buf, pd, addr, length))
+		return vrb_null(-EINVAL);
+	return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
+}
+
+/* DMA handles tell a device where in the machine the memory is; this one has no place. */
+VRB_NEWER(void *, ibv_alloc_dmah, (struct ibv_context *c, void *attr))
+{
+	return vrb_null(-EOPNOTSUPP);
+}
+
+VRB_NEWER(int, ibv_dealloc_dmah, (void *dmah))
+{
+	return vrb_error(-EOPNOTSUPP);
 }
 
 struct ibv_mr *vrb_alloc_null_mr(struct ibv_pd *pd)

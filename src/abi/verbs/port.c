@@ -5,6 +5,7 @@
 
 #include "abi/dapple/adapter.h"
 #include "abi/verbs/export.h"
+#include "abi/verbs/newer.h"
 #include "engine/dev.h"
 #include "engine/gid.h"
 
@@ -102,6 +103,39 @@ VRB_NOW(query_port) int vrb_query_port(struct ibv_context *c, uint8_t port,
 {
 	return vrb_query_port_ex(c, port, (struct ibv_port_attr *)(void *)attr,
 				 offsetof(struct ibv_port_attr, port_cap_flags2));
+}
+
+/* The rate of a lane, in 100 Mb/s (IBTA 14.2.5.6, PortInfo LinkSpeedActive). */
+static uint64_t lane_rate(unsigned speed)
+{
+	switch (speed) {
+	case 1: return 25;
+	case 2: return 50;
+	case 4:
+	case 8: return 100; /* QDR, FDR10 */
+	case 16: return 140;
+	case 32: return 250;
+	case 64: return 500;
+	case 128: return 1000;
+	default: return 0;
+	}
+}
+
+static unsigned lanes(unsigned width)
+{
+	return width == 16 ? 2 : width == 8 ? 12 : width == 4 ? 8 : width == 2 ? 4 : width;
+}
+
+/* In 100 Mb/s. */
+VRB_NEWER(int, ibv_query_port_speed, (struct ibv_context *c, uint32_t port, uint64_t *ret))
+{
+	struct ibv_port_attr attr;
+	int rc = port > UINT8_MAX ? vrb_error(-EINVAL)
+				  : vrb_query_port_ex(c, (uint8_t)port, &attr, sizeof(attr));
+
+	if (!rc)
+		*ret = lane_rate(attr.active_speed) * lanes(attr.active_width);
+	return rc;
 }
 
 /* 0, -EINVAL (no such port or index), -ENODATA (an empty entry). */
