@@ -83,6 +83,7 @@ struct cma_event {
 	struct cm_param param;    /* private_data points into `data` */
 	uint32_t qpn, qkey;       /* ud */
 	struct ibv_ah_attr ah;    /* ud */
+	uint64_t arg;             /* of cma_write_event() */
 	uint8_t data[CM_PRIVATE_MAX];
 };
 
@@ -91,6 +92,8 @@ struct cma_event {
  * stays where it is. The id named stays valid until its destroy.
  */
 int cma_event_next(struct cma_chan *ch, bool requests_too, struct cma_event *ret);
+/* Queues an event of the caller's own about id. Returns 0, -EIO (in a forked child) or -ENOMEM. */
+int cma_write_event(struct cma_id *id, int type, int status, uint64_t arg);
 
 /* --- identifiers --- */
 

@@ -5,7 +5,9 @@
  * GIDs of AF_IB are read here. One result, the resolver's first.
  */
 #include "abi/rdmacm/rcm.h"
+#include "abi/rdmacm/chan.h"
 #include "abi/rdmacm/dev.h"
+#include "abi/rdmacm/newer.h"
 
 #include "util/alloc.h"
 
@@ -197,4 +199,72 @@ UT_EXPORT void rdma_freeaddrinfo(struct rdma_addrinfo *res)
 		free(res);
 		res = next;
 	}
+}
+
+/* --- the same as an event of an identifier (rdma-core 60) --- */
+
+/* Returns 0 or a negative errno. What the resolver calls not found has no errno of its own. */
+static int resolve(struct rcm_id *id, const char *node, const char *service, const struct rdma_addrinfo *hints)
+{
+	struct rdma_addrinfo h = hints ? *hints : (struct rdma_addrinfo){ 0 }, *info;
+	int rc;
+
+	/* Services registered with a subnet administrator: no fabric here has one. */
+	if (h.ai_flags & RCM_RAI_SA)
+		return -EOPNOTSUPP;
+	h.ai_flags &= ~RCM_RAI_DNS;
+	rc = rdma_getaddrinfo(node, service, &h, &info);
+	if (rc)
+		return rc == -1 ? -errno : rc == EAI_MEMORY ? -ENOMEM : rc == EAI_SYSTEM ? -errno : -ENODATA;
+	ut_lock(&id->lock);
+	id->info = info;
+	ut_unlock(&id->lock);
+	return cma_write_event(id->cma, RCM_EVENT_ADDRINFO_RESOLVED, 0, 0);
+}
+
+RCM_NEWER(int, rdma_resolve_addrinfo, (struct rdma_cm_id *pub, const char *node, const char *service,
+				       const struct rdma_addrinfo *hints))
+{
+	struct rcm_id *id = rcm_of(pub, rcm_id);
+	bool busy;
+	int rc;
+
+	if (!pub || (!node && !service && !hints))
+		return rcm_result(-EINVAL);
+	ut_lock(&id->lock);
+	busy = id->resolving;
+	id->resolving = true;
+	ut_unlock(&id->lock);
+	if (busy)
+		return rcm_result(-EBUSY);
+	rc = resolve(id, node, service, hints);
+	if (!rc)
+		return 0;
+	rdma_freeaddrinfo(rcm_info_take(id));
+	return rcm_result(rc);
+}
+
+struct rdma_addrinfo *rcm_info_take(struct rcm_id *id)
+{
+	struct rdma_addrinfo *info;
+
+	ut_lock(&id->lock);
+	info = id->info;
+	id->info = NULL;
+	id->resolving = false;
+	ut_unlock(&id->lock);
+	return info;
+}
+
+RCM_NEWER(int, rdma_query_addrinfo, (struct rdma_cm_id *pub, struct rdma_addrinfo **ret))
+{
+	struct rdma_addrinfo *info;
+
+	if (!pub || !ret)
+		return rcm_result(-EINVAL);
+	info = rcm_info_take(rcm_of(pub, rcm_id));
+	if (!info)
+		return rcm_result(-ENOENT);
+	*ret = info;
+	return 0;
 }

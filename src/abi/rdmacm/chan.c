@@ -6,11 +6,13 @@
 #include "abi/rdmacm/dev.h"
 #include "abi/rdmacm/id.h"
 #include "abi/rdmacm/mcast.h"
+#include "abi/rdmacm/newer.h"
 #include "abi/rdmacm/qp.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* From taking an event until it is counted, against the end of its identifier. */
 static struct ut_mutex take_lock = UT_MUTEX_INIT;
@@ -304,6 +306,14 @@ void rcm_await_acks(struct rcm_id *id)
 	ut_unlock(&id->lock);
 }
 
+/* An event that the program writes for itself, or for another thread that waits on the channel. */
+RCM_NEWER(int, rdma_write_cm_event, (struct rdma_cm_id *pub, int event, int status, uint64_t arg))
+{
+	if (!pub || event != RCM_EVENT_USER)
+		return rcm_result(-EINVAL);
+	return rcm_result(cma_write_event(rcm_of(pub, rcm_id)->cma, event, status, arg));
+}
+
 /* --- what an event says --- */
 
 /*
@@ -457,7 +467,11 @@ bool rcm_event_fill(struct rcm_event *e)
 		fill_ud(e);
 	else
 		fill_conn(e);
-	switch (e->ev.type) {
+	switch ((int)e->ev.type) {
+	case RCM_EVENT_USER:
+		/* param.arg of newer headers: the first octets of the union */
+		memcpy(&e->pub.param, &e->ev.arg, sizeof(e->ev.arg));
+		return true;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		on_resolved(e, RDMA_CM_EVENT_ADDR_ERROR);
 		return true;

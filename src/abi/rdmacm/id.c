@@ -5,6 +5,7 @@
 #include "abi/rdmacm/chan.h"
 #include "abi/rdmacm/dev.h"
 #include "abi/rdmacm/mcast.h"
+#include "abi/rdmacm/newer.h"
 #include "abi/rdmacm/wait.h"
 #include "cm/cma.h"
 #include "dapple/cm.h"
@@ -30,6 +31,7 @@ struct rcm_id *rcm_id_alloc(void *context, enum rdma_port_space ps, enum ibv_qp_
 void rcm_id_free(struct rcm_id *id)
 {
 	rcm_groups_forget(id);
+	rdma_freeaddrinfo(rcm_info_take(id));
 	if (id->pub.channel)
 		rcm_chan_release(rcm_of(id->pub.channel, rcm_chan));
 	ut_mutex_fini(&id->lock);
@@ -171,6 +173,9 @@ UT_EXPORT const char *rdma_event_str(enum rdma_cm_event_type event)
 		NAMED(RDMA_CM_EVENT_DISCONNECTED), NAMED(RDMA_CM_EVENT_DEVICE_REMOVAL),
 		NAMED(RDMA_CM_EVENT_MULTICAST_JOIN), NAMED(RDMA_CM_EVENT_MULTICAST_ERROR),
 		NAMED(RDMA_CM_EVENT_ADDR_CHANGE), NAMED(RDMA_CM_EVENT_TIMEWAIT_EXIT),
+		[RCM_EVENT_ADDRINFO_RESOLVED] = "RDMA_CM_EVENT_ADDRINFO_RESOLVED",
+		[RCM_EVENT_ADDRINFO_ERROR] = "RDMA_CM_EVENT_ADDRINFO_ERROR",
+		[RCM_EVENT_USER] = "RDMA_CM_EVENT_USER",
 	};
 
 	if ((unsigned)event >= sizeof(names) / sizeof(names[0]))

@@ -76,6 +76,8 @@ struct rcm_id {
 	unsigned delivered UT_GUARDED_BY(lock), acked UT_GUARDED_BY(lock);
 	unsigned filling, forks; /* threads that fill an event of it in; since when: take_lock of chan.c */
 	struct ut_list groups UT_GUARDED_BY(lock); /* struct rcm_group */
+	bool resolving UT_GUARDED_BY(lock);        /* rdma_resolve_addrinfo() was called */
+	struct rdma_addrinfo *info UT_GUARDED_BY(lock); /* its result, until the program takes it */
 };
 
 /* A multicast group that an identifier joined or is joining. */

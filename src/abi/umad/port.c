@@ -15,6 +15,14 @@ UT_EXPORT int umad_open_port(const char *ca_name, int portnum)
 	return -EOPNOTSUPP;
 }
 
+/* Headers before rdma-core 54 do not declare it. */
+int umad_open_smi_port(const char *ca_name, int portnum);
+
+UT_EXPORT int umad_open_smi_port(const char *ca_name, int portnum)
+{
+	return umad_open_port(ca_name, portnum);
+}
+
 UT_EXPORT int umad_close_port(int fd)
 {
 	return -EINVAL;

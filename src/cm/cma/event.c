@@ -427,3 +427,19 @@ int cma_event_next(struct cma_chan *ch, bool requests_too, struct cma_event *ret
 	free(spent);
 	return 0;
 }
+
+int cma_write_event(struct cma_id *id, int type, int status, uint64_t arg)
+{
+	struct cma_qev *q;
+
+	if (cma_foreign(id->c))
+		return -EIO;
+	q = cma_qev_new(id, type, status);
+	if (!q)
+		return -ENOMEM;
+	q->e.arg = arg;
+	ut_lock(&id->c->lock);
+	cma_queue(id->c, q);
+	ut_unlock(&id->c->lock);
+	return 0;
+}

@@ -11,6 +11,7 @@
 #include "ulp/rsocket/listen.h"
 #include "ulp/rsocket/options.h"
 #include "ulp/rsocket/poll.h"
+#include "ulp/rsocket/repoll.h"
 #include "ulp/rsocket/socket.h"
 #include "ulp/rsocket/stream.h"
 #include "ulp/rsocket/table.h"
@@ -77,6 +78,8 @@ RS_EXPORT int rclose(int socket)
 	struct rs_sock *s = rs_get(socket);
 	bool first;
 
+	if (!s && rs_repoll_close(socket))
+		return 0;
 	if (!s)
 		return rs_stale(socket) ? close(socket) : (int)rs_ret(-EBADF);
 	first = rs_unpublish(s);
@@ -140,6 +143,26 @@ RS_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *excep
 		      struct timeval *timeout)
 {
 	return (int)rs_ret(rs_select(nfds, readfds, writefds, exceptfds, timeout));
+}
+
+/* Headers before rdma-core 65 do not declare these. */
+int repoll_create(int flags);
+int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+int repoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout);
+
+RS_EXPORT int repoll_create(int flags)
+{
+	return (int)rs_ret(rs_repoll_create(flags));
+}
+
+RS_EXPORT int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	return (int)rs_ret(rs_repoll_ctl(epfd, op, fd, event));
+}
+
+RS_EXPORT int repoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout)
+{
+	return (int)rs_ret(rs_repoll_wait(epfd, events, maxevents, timeout));
 }
 
 RS_EXPORT off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offset)
