@@ -364,16 +364,16 @@ static void killed_peer(void)
 
 /* --- many queue pairs of one process that dies --- */
 
-enum { CROWD = 64, TOGETHER_MS = 5000 };
+enum { ENDING = 64, TOGETHER_MS = 5000 };
 
-static int crowd_victim(void *arg)
+static int doomed_peer(void *arg)
 {
 	struct cf_opt o = cf_opt();
 	struct cf_party *p = arg;
 	struct cf_side base, s;
 
 	cf_side(&base, &o);
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < ENDING; i++) {
 		cf_side_again(&s, &base);
 		cf_connect(p, &s);
 	}
@@ -382,9 +382,9 @@ static int crowd_victim(void *arg)
 	return 0;
 }
 
-static void crowd_killer(struct cf_party *p)
+static void killer_of_many(struct cf_party *p)
 {
-	pid_t pid = cf_child(crowd_victim, p);
+	pid_t pid = cf_child(doomed_peer, p);
 	struct rounds *r = p->shared;
 	int status;
 
@@ -397,27 +397,27 @@ static void crowd_killer(struct cf_party *p)
 }
 
 /* Each has a Send for which the peer has no receive, and whose timeout and retries would last for more than a minute. */
-static void crowd_survivor(struct cf_party *p)
+static void survivor_of_many(struct cf_party *p)
 {
 	struct rounds *r = p->shared;
 	struct cf_opt o = cf_opt();
-	struct cf_side base, s[CROWD];
+	struct cf_side base, s[ENDING];
 	uint64_t since;
 
 	o.timeout = 21;
 	o.retry = 7;
 	o.rnr = 7;
 	cf_side(&base, &o);
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < ENDING; i++) {
 		cf_side_again(&s[i], &base);
 		cf_connect(p, &s[i]);
 	}
-	for (int i = 0; i < CROWD; i++)
+	for (int i = 0; i < ENDING; i++)
 		cf_post(&s[i], .op = IBV_WR_SEND, .id = i, .len = 8);
-	cf_quiet(s[CROWD - 1].scq);
+	cf_quiet(s[ENDING - 1].scq);
 	r->die = 1;
 	since = cf_ns();
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < ENDING; i++) {
 		cf_wc(s[i].scq, i, RETRY_EXC_ERR);
 		CF_EQ(cf_state(s[i].qp), IBV_QPS_ERR);
 	}
@@ -426,9 +426,9 @@ static void crowd_survivor(struct cf_party *p)
 	cf_meet(p);
 }
 
-static void dead_crowd(void)
+static void many_end_together(void)
 {
-	cf_processes(crowd_survivor, crowd_killer);
+	cf_processes(survivor_of_many, killer_of_many);
 }
 
 /* --- fork --- */
@@ -577,7 +577,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "the receiver sleeps for its last message and leaves by _exit()", 0, receiver_sleeps },
 	{ "+", "the receiver leaves, ten thousand times", CF_FULL, receiver_leaves_full },
 	{ "+", "the peer is killed at any moment", 0, killed_peer },
-	{ "+", "the queue pairs of a killed peer end together", CF_RNR, dead_crowd },
+	{ "+", "the queue pairs of a killed peer end together", CF_RNR, many_end_together },
 	{ "100", "fork in the middle", 0, fork_in_the_middle },
 	{ "+", "daemon() after opening", 0, daemonize },
 	{ "+", "no call of libc's that memory caches replace", 0, memory_hooks },
