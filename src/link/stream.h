@@ -11,7 +11,7 @@
  *
  * Who writes what: every slot runs under the progress lock of the adapter that owns the place, and
  * none blocks. sleep() alone is called from any thread and without the lock; what it changes is
- * atomic. The user writes user_ops, user and the hints of a stream (`want`, `seldom`); the owner of the
+ * atomic. The user writes user_ops, user and the hints of a stream (`want`, `seldom`, `whole`); the owner of the
  * place writes the hints of a place (`cheap`, `rare`, `found`); the implementation writes the rest.
  *
  * In which order: of one stream, connected() comes first, then bytes in their order, then closed(),
@@ -99,6 +99,9 @@ struct link_stream {
 	/* The user's hint: bytes are rare and none announces the next, so only the descriptor tells
 	 * of them, and no read is tried out of turn. */
 	bool seldom;
+	/* The user's hint: what the next send() takes ends with a frame, and no segment carries its last bytes
+	 * together with later ones. */
+	bool whole;
 	/* The bytes go through memory that is shared with the peer process: nothing damages them on
 	 * the way. Known before the first one is sent or shown. */
 	bool shm;

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOPPED_MS 6000 /* longer than a dead host takes to be noticed here */
+#define STOPPED_MS 5000 /* longer than a dead host takes to be noticed here */
 
 static struct host {
 	pid_t pid;
@@ -210,6 +210,21 @@ static void host_dies(int family)
 	want_end();
 }
 
+/* What is sent to a dead host is repeated, and never acknowledged. */
+static void host_dies_in_flight(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	char line[120];
+
+	connect_it(AF_INET);
+	CF_OK(kill(peer.pid, SIGSTOP));
+	snprintf(line, sizeof(line), "LD_LIBRARY_PATH= nsenter -t %d -n ip address flush dev cfv1", peer.pid);
+	if (system(line))
+		cf_skip("nsenter cannot enter the peer's namespace");
+	CF_OK(ibv_post_send(self.id->qp, &wr, &bad));
+	want_end();
+}
+
 static void host_dies_v4(void)
 {
 	host_dies(AF_INET);
@@ -239,7 +254,8 @@ static void link_goes(void)
 const struct cf_check cf_checks[] = {
 	{ "+", "a dead host, not a stopped process, ends an idle connection over IPv4", 0, host_dies_v4 },
 	{ "+", "a dead host, not a stopped process, ends an idle connection over IPv6", 0, host_dies_v6 },
-	{ "+", "an idle connection ends when its own address is removed", CF_TIMER, address_goes },
+	{ "+", "a dead host ends a connection with a message in flight", 0, host_dies_in_flight },
+	{ "+", "an idle connection ends when its own address is removed", 0, address_goes },
 	{ "+", "an idle connection ends when its interface is removed", 0, link_goes },
 	{ 0 }
 };

@@ -17,6 +17,7 @@
 #include "link/tcp/bytes.h"
 
 #include "link/tcp/poll.h"
+#include "link/tcp/silence.h"
 #include "link/tcp/sock.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -344,7 +345,7 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 
 	if (s->state != TCP_S_OPEN)
 		return s->state == TCP_S_CONNECTING ? -ENOTCONN : -EPIPE;
-	n = UT_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	n = UT_SYS(SYS_sendto, s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL | (l->whole ? MSG_EOR : 0), NULL, 0);
 	if (n == -EAGAIN || n == -ENOBUFS) {
 		blocked(s);
 		return -EAGAIN;
@@ -353,6 +354,8 @@ ssize_t tcp_send(struct link_stream *l, const void *data, size_t len)
 		broken(s, (int)-n);
 		return n;
 	}
+	if (s->asks && ut_list_empty(&s->flight_node))
+		tcp_silence_sent(s);
 	s->credit -= s->credit < (size_t)n ? s->credit : (size_t)n;
 	if ((size_t)n < len)
 		blocked(s);

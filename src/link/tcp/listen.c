@@ -175,7 +175,7 @@ static int welcome(struct tcp_listener *l, int fd)
 	s->base.local = local;
 	s->base.remote = remote;
 	tcp_sock_tune(fd);
-	tcp_sock_keepalive(fd, p->base.keepalive);
+	s->asks = tcp_sock_keepalive(fd, p->base.keepalive);
 	tcp_watch_stream(s);
 	l->base.user_ops->accepted(&l->base, &s->base, p->now);
 	return 1;

@@ -31,6 +31,8 @@ struct tcp_stream {
 	struct ut_list polled_node; /* place->polled */
 	struct ut_list todo_node;   /* place->todo: something to do that no descriptor reports; over */
 	struct ut_list idle_node;   /* place->unclaimed: bytes wait for a user */
+	struct ut_list flight_node; /* place->in_flight */
+	uint64_t look_at;           /* in that list: when it is looked at (silence.h) */
 	int fd;
 	int error;         /* to be told by closed() */
 	uint32_t mask;     /* epoll events asked for; 0 = not in the set */
@@ -40,6 +42,7 @@ struct tcp_stream {
 	bool news;         /* connected() or closed() with `error` is due */
 	bool rx_over;      /* no more reads */
 	bool told;         /* closed() was called */
+	bool asks;         /* the peer's kernel is asked whether it lives */
 	/* Bytes that the user left, when they are neither consumed nor in the stage. */
 	uint8_t *carry;
 	size_t carry_len;
@@ -66,6 +69,7 @@ struct tcp_place {
 	struct ut_list streams, drains, dead;
 	struct ut_list listeners, dead_listeners;
 	struct ut_list polled, todo, unclaimed;
+	struct ut_list in_flight; /* streams that have sent, by look_at */
 	struct ut_list over; /* ended: closed() is due when the others have been looked at */
 	unsigned n_polled, calls, empties, look_only;
 	uint64_t now;       /* of the last poll() */

@@ -10,6 +10,7 @@
 
 #include "link/tcp/listen.h"
 #include "link/tcp/bytes.h"
+#include "link/tcp/silence.h"
 #include "link/tcp/stream.h"
 #include "util/alloc.h"
 #include "util/heap.h"
@@ -305,6 +306,8 @@ int tcp_poll(struct link_streams *l, uint64_t now)
 	if (p->accept_at && p->accept_at <= now)
 		tcp_accept_again(p);
 	tcp_drain_expired(p, false);
+	if (!ut_list_empty(&p->in_flight))
+		tcp_silence_look(p);
 	tcp_reap(p);
 	return done;
 }
@@ -317,6 +320,9 @@ uint64_t tcp_deadline(struct link_streams *l)
 
 	if (p->accept_at && p->accept_at < at)
 		at = p->accept_at;
+	s = ut_list_first(&p->in_flight, struct tcp_stream, flight_node);
+	if (s && s->look_at < at)
+		at = s->look_at;
 	ut_list_each(s, &p->todo, todo_node)
 		if (!s->news || s->base.user_ops)
 			return 0;

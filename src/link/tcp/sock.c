@@ -125,15 +125,16 @@ void tcp_sock_tune(int fd)
 	errno = keep;
 }
 
-void tcp_sock_keepalive(int fd, unsigned seconds)
+bool tcp_sock_keepalive(int fd, unsigned seconds)
 {
 	/* The peer's kernel is this one. */
 	if (!seconds || tcp_sock_number(fd, IPPROTO_TCP, TCP_MAXSEG, 0) >= LOOPBACK_MSS)
-		return;
+		return false;
 	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)seconds);
 	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)(seconds + 2) / 3);
 	tcp_sock_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
 	tcp_sock_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	return true;
 }
 
 size_t tcp_sock_unacked(int fd)

@@ -18,8 +18,9 @@ void tcp_sock_tos(int fd, bool v4, int tos);
 /* To be called once connected: sets no delay, and a congestion control that suits the path. */
 void tcp_sock_tune(int fd);
 /* To be called once connected: lets the kernel probe the peer's after `seconds` of silence (0: never). Three probes
- * without an answer end the connection after some twice that time. A process that is stopped does not matter. */
-void tcp_sock_keepalive(int fd, unsigned seconds);
+ * without an answer end the connection after some twice that time. A process that is stopped does not matter.
+ * Returns false, and does nothing, where both ends are of one host. */
+bool tcp_sock_keepalive(int fd, unsigned seconds);
 /* Returns the bytes that the peer's host has not acknowledged. */
 size_t tcp_sock_unacked(int fd);
 

@@ -45,6 +45,7 @@ int tcp_stream_new(struct tcp_place *p, int fd, enum tcp_state state, struct tcp
 	ut_list_init(&s->polled_node);
 	ut_list_init(&s->todo_node);
 	ut_list_init(&s->idle_node);
+	ut_list_init(&s->flight_node);
 	ut_list_add_tail(&p->streams, &s->node);
 	*ret = s;
 	return 0;
@@ -93,7 +94,7 @@ static int start(struct tcp_stream *s, const struct link_end *remote)
 		if (r == 0) {
 			s->state = TCP_S_OPEN;
 			tcp_sock_tune(s->fd);
-			tcp_sock_keepalive(s->fd, p->base.keepalive);
+			s->asks = tcp_sock_keepalive(s->fd, p->base.keepalive);
 		}
 		tcp_todo(s);
 	}
@@ -159,7 +160,7 @@ void tcp_connect_over(struct tcp_stream *s)
 	}
 	s->state = TCP_S_OPEN;
 	tcp_sock_tune(s->fd);
-	tcp_sock_keepalive(s->fd, tcp_place_of(s)->base.keepalive);
+	s->asks = tcp_sock_keepalive(s->fd, tcp_place_of(s)->base.keepalive);
 	tcp_sock_ends(s->fd, &s->base.local, NULL);
 	tcp_watch_stream(s);
 	if (u)
@@ -235,6 +236,7 @@ static void leave_lists(struct tcp_stream *s)
 	tcp_poll_remove(s);
 	ut_list_del(&s->todo_node);
 	ut_list_del(&s->idle_node);
+	ut_list_del(&s->flight_node);
 	if (p->owner == s)
 		p->owner = NULL;
 	free(s->carry);

@@ -118,7 +118,7 @@ static void init_lists(struct tcp_place *p)
 {
 	struct ut_list *all[] = { &p->streams, &p->drains,  &p->dead, &p->listeners,
 				  &p->dead_listeners, &p->polled, &p->todo, &p->unclaimed,
-				  &p->over };
+				  &p->over, &p->in_flight };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		ut_list_init(all[i]);

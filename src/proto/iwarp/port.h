@@ -78,6 +78,7 @@ struct iwp_qp {
 	/* Out. */
 	uint64_t tx_pos;          /* stream position behind the last FPDU made */
 	uint32_t mulpdu, chunks;
+	uint32_t full;            /* octets of FPDUs of the greatest length in a row */
 	uint8_t *rest;            /* octets that the socket did not take */
 	size_t rest_len, rest_off;
 	bool blocked;             /* until link_stream_user.writable() */

@@ -17,6 +17,7 @@
 #define MSS_LOOK 64    /* chunks between two looks at the segment size */
 #define LONG_ULPDU 16384
 #define LONG_CHUNK (128u << 10)
+#define ALIGN_LEAST (16u << 10)
 #define SUM_LEAST 4096 /* octets of payload from which on copy and CRC are one pass */
 
 static void look_at_mss(struct iwp_qp *q)
@@ -38,6 +39,24 @@ static size_t chunk_of(const struct iwp_qp *q)
 	size_t fpdu = q->mulpdu + 2 + WIRE_MPA_CRC_LEN;
 
 	return q->mulpdu < LONG_ULPDU ? IWP_CHUNK : LONG_CHUNK / fpdu * fpdu;
+}
+
+/*
+ * An FPDU of the greatest length fills a segment (RFC 5044 5.1: each segment SHOULD begin with an FPDU). The last
+ * one of a message is shorter, and would shift all that follow; so where a message is long, the chunk ends with it,
+ * and the segment, too. Many short messages in one segment are left as they are: a send each would cost more.
+ */
+static void align(struct iwp_qp *q, size_t fpdu)
+{
+	struct iwp_port *p = q->port;
+
+	if (fpdu == q->mulpdu + 2 + WIRE_MPA_CRC_LEN) {
+		q->full += (uint32_t)fpdu;
+		return;
+	}
+	if (q->full >= ALIGN_LEAST && q->mulpdu < LONG_ULPDU && !q->par.markers_tx)
+		p->limit = p->fill;
+	q->full = 0;
 }
 
 bool iwp_tx_open(struct iwp_qp *q)
@@ -191,6 +210,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 	p->fill += n;
 	q->tx_pos += n;
 	p->sent++;
+	align(q, n);
 	eng_dev_held(p->dev);
 	p->dev->counters[ENG_C_tx_pkts]++;
 	p->dev->counters[ENG_C_tx_bytes] += n;
@@ -226,6 +246,7 @@ void iwp_tx_close(struct iwp_qp *q)
 		p->ops->commit(q->s, n);
 		return;
 	}
+	q->s->whole = n >= ALIGN_LEAST && q->mulpdu < LONG_ULPDU;
 	while (n && (r = p->ops->send(q->s, data, n)) > 0) {
 		data += r;
 		n -= (size_t)r;
