@@ -126,6 +126,35 @@ static void whole_messages(void)
 	}
 }
 
+/* Segments of 1448 octets: the end of a long message ends one, so that the next message begins one. Short messages
+ * share segments. */
+static void aligned(void)
+{
+	struct pipe_stream *s;
+	size_t before;
+
+	begin(SIZE_MAX);
+	s = pipe_of(a.s);
+	before = s->sent;
+	if (a.s->shm) { /* no segments */
+		end();
+		return;
+	}
+	for (uint64_t id = 0; id < 3; id++) {
+		post(IBV_WR_RDMA_WRITE, id, 20);
+		iw_run(w);
+	}
+	CHECK(s->n_apart == 0 && s->sent > before);
+	post(IBV_WR_RDMA_WRITE, 3, 65536);
+	post(IBV_WR_RDMA_WRITE, 4, 65536);
+	post(IBV_WR_RDMA_WRITE, 5, 20);
+	iw_run(w);
+	CHECK(s->n_apart == 2);
+	CHECK_MSG(s->sent - s->apart == wire_fpdu_len(0, 14 + 20, false), "the last message is %zu octets behind",
+		  s->sent - s->apart);
+	end();
+}
+
 /* A Read before an atomic shows the octets before it, one behind it the octets after it. */
 static void reads_around_atomics(void)
 {
@@ -245,6 +274,7 @@ int main(int argc, char **argv)
 {
 	static const struct test_case cases[] = {
 		{ "-", "whole messages", whole_messages },
+		{ "-", "long messages end a segment", aligned },
 		{ "-", "reads around atomics", reads_around_atomics },
 		{ "-", "the key of a read goes", read_key_goes },
 		{ "-", "the key of an atomic goes", atomic_key_goes },

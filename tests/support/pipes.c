@@ -262,6 +262,11 @@ static ssize_t op_send(struct link_stream *ls, const void *data, size_t len)
 	if (s->room != SIZE_MAX)
 		s->room -= len;
 	deliver(s, data, len);
+	s->sent += len;
+	if (ls->whole) {
+		s->apart = s->sent;
+		s->n_apart++;
+	}
 	return (ssize_t)len;
 }
 

@@ -35,6 +35,9 @@ struct pipe_stream {
 	uint8_t *buf;
 	size_t buf_len;
 	size_t room;          /* bytes that send() takes until the test gives more */
+	size_t sent;          /* bytes taken by send() */
+	size_t apart;         /* the last position at which a `whole` send() ended; 0: none */
+	unsigned n_apart;     /* how many there were */
 	bool wants_room, connecting, fin, dead, told, fresh, shut;
 	int error;
 	struct link_listener *from; /* fresh: to be told of it */
