@@ -29,6 +29,11 @@ has() {
 	grep -qF -- "$1" "$work/out" || fault "the output has no \"$1\""
 }
 
+# lines N: the last output has N lines.
+lines() {
+	[ "$(wc -l <"$work/out")" = "$1" ] || fault "$(wc -l <"$work/out") lines of output, not $1"
+}
+
 hasnt() {
 	! grep -qF -- "$1" "$work/out" || fault "the output has \"$1\""
 }

@@ -4,12 +4,13 @@
 . "$(dirname "$0")/tool_lib.sh"
 
 expect 2 "$DAPPLE"; has "usage: dapple"
-expect 2 "$DAPPLE" nonsense; has "nonsense"
+expect 2 "$DAPPLE" nonsense; has "nonsense"; lines 2
+expect 0 "$DAPPLE" version; has "dapple "
 expect 0 "$DAPPLE" --help; has "pair"
 expect 0 "$DAPPLE" --version; has "dapple "
-for c in run env pair doctor; do
+for c in run env pair doctor devices why; do
 	expect 0 "$DAPPLE" $c --help; has "usage: dapple $c"
-	expect 2 "$DAPPLE" $c --nonsense; has "nonsense"; has "usage: dapple $c"
+	expect 2 "$DAPPLE" $c --nonsense; has "nonsense"; has "dapple $c --help says more"; lines 2
 done
 expect 2 "$DAPPLE" run
 expect 2 "$DAPPLE" run --adapter

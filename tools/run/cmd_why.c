@@ -1,42 +1,250 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "run.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "device/why.h"
 
-/* dapple why: the last failures of this user's processes, newest last. */
+/* dapple why: the last failures of this user's processes, newest last. A line is "DATE TIME PID PROGRAM: SENTENCE". */
 
-static void print_line(const char *line, void *arg)
+#define STAMP 19 /* "2026-01-31 23:59:59" */
+#define FOLLOW_MS 200
+
+struct query {
+	long count;
+	char since[STAMP + 1]; /* "": from the beginning */
+	const char *program;   /* NULL: all */
+	long pid;              /* 0: all */
+	bool json, follow;
+};
+
+struct lines {
+	const struct query *q;
+	char **v;
+	size_t n;
+};
+
+/* The parts of a line; pointers into it. Returns false for a line of another form. */
+struct parts {
+	long pid;
+	const char *program, *sentence;
+	size_t program_len;
+};
+
+static bool take_apart(const char *line, struct parts *ret)
 {
-	/* Names of programs come from the programs: control characters are not printed. */
-	for (; *line && *line != '\n'; line++)
-		putchar(((unsigned char)*line < 0x20 && *line != '\t') || *line == 0x7f ? '?' : *line);
+	char *end;
+	const char *colon;
+
+	if (strlen(line) <= STAMP + 1)
+		return false;
+	ret->pid = strtol(line + STAMP + 1, &end, 10);
+	if (*end != ' ')
+		return false;
+	ret->program = end + 1;
+	colon = strstr(ret->program, ": ");
+	if (!colon)
+		return false;
+	ret->program_len = (size_t)(colon - ret->program);
+	ret->sentence = colon + 2;
+	return true;
+}
+
+static bool wanted(const struct query *q, const char *line)
+{
+	struct parts p;
+
+	if (*q->since && strncmp(line, q->since, STAMP) < 0)
+		return false;
+	if (!q->program && !q->pid)
+		return true;
+	if (!take_apart(line, &p))
+		return false;
+	return (!q->pid || p.pid == q->pid) &&
+	       (!q->program || (strlen(q->program) == p.program_len && !strncmp(p.program, q->program, p.program_len)));
+}
+
+static void keep_line(const char *line, void *arg)
+{
+	struct lines *l = arg;
+	char **v;
+
+	if (!*line || !wanted(l->q, line))
+		return;
+	v = realloc(l->v, (l->n + 1) * sizeof(*v));
+	if (!v)
+		abort();
+	l->v = v;
+	l->v[l->n] = strdup(line);
+	if (!l->v[l->n++])
+		abort();
+}
+
+static void free_lines(struct lines *l)
+{
+	while (l->n)
+		free(l->v[--l->n]);
+	free(l->v);
+	*l = (struct lines){ .q = l->q };
+}
+
+/* Names of programs come from the programs: control characters are not printed. */
+static void print_plain(const char *s, size_t n, bool quoted)
+{
+	for (; n && *s; s++, n--) {
+		unsigned char c = (unsigned char)*s;
+
+		if (quoted && (c == '"' || c == '\\'))
+			putchar('\\');
+		putchar((c < 0x20 && (quoted || c != '\t')) || c == 0x7f ? '?' : c);
+	}
+}
+
+static void print_line(const struct query *q, const char *line)
+{
+	struct parts p;
+
+	if (q->json && take_apart(line, &p)) {
+		printf("{\"time\": \"%.*s\", \"pid\": %ld, \"program\": \"", STAMP, line, p.pid);
+		print_plain(p.program, p.program_len, true);
+		fputs("\", \"sentence\": \"", stdout);
+		print_plain(p.sentence, SIZE_MAX, true);
+		fputs("\"}", stdout);
+	} else {
+		print_plain(line, SIZE_MAX, false);
+	}
 	putchar('\n');
+}
+
+/* Returns 0 or a negative errno. */
+static int read_lines(struct lines *l)
+{
+	int n = dev_why_read(INT_MAX, keep_line, l);
+
+	return n < 0 ? n : 0;
+}
+
+/* Prints what comes after `last`, until the program is ended. */
+static int follow(struct lines *l)
+{
+	struct timespec pause = { 0, FOLLOW_MS * 1000000L };
+	char *last = l->n ? strdup(l->v[l->n - 1]) : NULL;
+	size_t count = l->n;
+
+	for (;;) {
+		size_t from = 0;
+
+		fflush(stdout);
+		nanosleep(&pause, NULL);
+		free_lines(l);
+		if (read_lines(l) < 0)
+			break;
+		/* The file has turned if there are fewer lines than before: then from the line behind the last one. */
+		if (l->n >= count && last && count && !strcmp(l->v[count - 1], last)) {
+			from = count;
+		} else if (last) {
+			for (size_t i = 0; i < l->n; i++)
+				if (!strcmp(l->v[i], last))
+					from = i + 1;
+		}
+		for (size_t i = from; i < l->n; i++)
+			print_line(l->q, l->v[i]);
+		count = l->n;
+		free(last);
+		last = l->n ? strdup(l->v[l->n - 1]) : NULL;
+	}
+	free(last);
+	return 1;
+}
+
+/* "90s", "10m", "2h", "3d": so long ago; or the beginning of a time as the lines have it. Returns false for others. */
+static bool read_since(const char *v, char ret[STAMP + 1])
+{
+	static const struct { char unit; long seconds; } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	time_t now = time(NULL);
+	struct tm tm = { .tm_mday = 1 };
+	char *end;
+	long n = strtol(v, &end, 10);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (end != v && *end == units[i].unit && !end[1] && n >= 0 && n < 1000000) {
+			now -= n * units[i].seconds;
+			localtime_r(&now, &tm);
+			return strftime(ret, STAMP + 1, "%Y-%m-%d %H:%M:%S", &tm) == STAMP;
+		}
+	end = strptime(v, "%Y-%m-%d", &tm);
+	if (end && *end == ' ') {
+		char *rest = strptime(end, " %H:%M:%S", &tm);
+
+		end = rest ? rest : strptime(end, " %H:%M", &tm);
+	}
+	return end && !*end && strftime(ret, STAMP + 1, "%Y-%m-%d %H:%M:%S", &tm) == STAMP;
+}
+
+/* Returns 0 or an exit code after a sentence. */
+static int read_option(struct run_opts *o, const char *name, struct query *q)
+{
+	const char *v;
+
+	if (strcmp(name, "n") == 0)
+		return run_opts_number(o, 1, 100000, &q->count) ? 0 : RUN_EXIT_USAGE;
+	if (strcmp(name, "pid") == 0)
+		return run_opts_number(o, 1, INT_MAX, &q->pid) ? 0 : RUN_EXIT_USAGE;
+	if (strcmp(name, "json") == 0) {
+		q->json = true;
+		return 0;
+	}
+	if (strcmp(name, "follow") == 0) {
+		q->follow = true;
+		return 0;
+	}
+	if (strcmp(name, "program") != 0 && strcmp(name, "since") != 0)
+		return run_usage_error("why", "option \"%s\" is unknown", name);
+	v = run_opts_value(o);
+	if (!v)
+		return RUN_EXIT_USAGE;
+	if (strcmp(o->name, "program") == 0)
+		q->program = v;
+	else if (!read_since(v, q->since))
+		return run_usage_error("why", "--since is \"%s\", but must be a time (2026-01-31 12:00) or an age (90s, 10m, 2h, 3d)",
+				       v);
+	return 0;
 }
 
 int run_cmd_why(int argc, char **argv)
 {
 	struct run_opts o = { .command = "why", .argv = argv, .argc = argc, .index = 1 };
+	struct query q = { .count = 10 };
+	struct lines l = { .q = &q };
 	const char *name;
-	long count = 10;
-	int n;
+	size_t from;
+	int r;
 
 	while ((name = run_opts_next(&o))) {
-		if (strcmp(name, "n") != 0)
-			return run_usage_error("why", "option \"%s\" is unknown", name);
-		if (!run_opts_number(&o, 1, 100000, &count))
-			return RUN_EXIT_USAGE;
+		r = read_option(&o, name, &q);
+		if (r != 0)
+			return r;
 	}
 	if (o.index < argc)
 		return run_usage_error("why", "argument \"%s\" is unexpected", argv[o.index]);
-	n = dev_why_read((int)count, print_line, NULL);
-	if (n < 0) {
-		run_say("cannot read the recorded failures (%s): none is shown; see dapple doctor", strerror(-n));
+	r = read_lines(&l);
+	if (r < 0) {
+		run_say("cannot read the recorded failures (%s): none is shown; see dapple doctor", strerror(-r));
 		return 1;
 	}
-	if (n == 0)
-		puts("no failure is recorded");
-	return 0;
+	from = l.n > (size_t)q.count ? l.n - (size_t)q.count : 0;
+	for (size_t i = from; i < l.n; i++)
+		print_line(&q, l.v[i]);
+	if (!l.n && !q.follow && !q.json)
+		puts(*q.since || q.program || q.pid ? "no such failure is recorded" : "no failure is recorded");
+	r = q.follow ? follow(&l) : 0;
+	free_lines(&l);
+	return r;
 }

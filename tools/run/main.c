@@ -71,15 +71,29 @@ static const struct command commands[] = {
 "works); a remedy follows where there is one.  Exit status: 0 without a fail,\n"
 "else 1.\n" },
 	{ "devices", run_cmd_devices, "list the adapters",
-"usage: dapple devices [--adapter KIND]\n"
+"usage: dapple devices [--adapter KIND] [--json] [--watch]\n"
 "\n"
 "Lists the adapters that a program finds under dapple run: name, kind, network\n"
-"interface, node GUID.  Exit status: 0, or 1 if there is no adapter.\n" },
+"interface, state of the port, node GUID, and each IP address with its GID index\n"
+"(option -g of perftest and the pingpongs; RoCE only).\n"
+"\n"
+"  --json     as an array of objects\n"
+"  --watch    print the list again whenever it changes, until interrupted\n"
+"\n"
+"Exit status: 0, or 1 if there is no adapter.\n" },
 	{ "why", run_cmd_why, "explain the last failures",
-"usage: dapple why [-n NUMBER]\n"
+"usage: dapple why [-n NUMBER] [--since TIME] [--program NAME] [--pid PID]\n"
+"                  [--json] [--follow]\n"
 "\n"
 "Prints the last NUMBER (default 10) failures of this user's processes, newest\n"
-"last: time, process, both ends, the rule that was broken, and a remedy.\n" },
+"last: time, process, both ends, the rule that was broken, and a remedy.\n"
+"\n"
+"  --since TIME     only newer ones: a time (2026-01-31, 2026-01-31 12:00) or an\n"
+"                   age (90s, 10m, 2h, 3d)\n"
+"  --program NAME   only of programs of this name\n"
+"  --pid PID        only of this process\n"
+"  --json           one object a line\n"
+"  --follow         then print new ones as they come, until interrupted\n" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -113,10 +127,10 @@ int run_usage_error(const char *command, const char *fmt, ...)
 	va_start(ap, fmt);
 	fprintf(stderr, "dapple %s: ", command);
 	vfprintf(stderr, fmt, ap);
-	fputs("\n\n", stderr);
+	fputc('\n', stderr);
 	va_end(ap);
 	if (c)
-		fputs(c->help, stderr);
+		fprintf(stderr, "dapple %s --help says more\n", command);
 	return RUN_EXIT_USAGE;
 }
 
@@ -198,7 +212,7 @@ int main(int argc, char **argv)
 		help(stderr);
 		return RUN_EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		puts("dapple " DAPPLE_VERSION);
 		return 0;
 	}
@@ -213,9 +227,8 @@ int main(int argc, char **argv)
 	}
 	c = find(argv[1]);
 	if (!c) {
-		fprintf(stderr, "dapple: command \"%s\" is unknown: no program is started; use one of these "
-				"commands\n\n", argv[1]);
-		help(stderr);
+		fprintf(stderr, "dapple: command \"%s\" is unknown: no program is started; start it by dapple run -- %s\n"
+				"dapple --help says more\n", argv[1], argv[1]);
 		return RUN_EXIT_USAGE;
 	}
 	return c->main(argc - 1, argv + 1);

@@ -15,7 +15,7 @@
 /* Prints "dapple: ", the sentence and a newline on stderr. */
 void run_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints the sentence and the help of the command on stderr; returns RUN_EXIT_USAGE. */
+/* Prints the sentence, and where the help of the command is, on stderr; returns RUN_EXIT_USAGE. */
 int run_usage_error(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
