@@ -76,18 +76,32 @@ static void print_row(struct look *l, const struct dev_info *d)
 		fputs("   -  no address\n", l->out);
 }
 
+static void print_field(struct look *l, const char *name, const char *value)
+{
+	fprintf(l->out, "\"%s\": \"%s\"", name, value);
+}
+
 static void print_object(struct look *l, const struct dev_info *d)
 {
+	const char *const fields[][2] = {
+		{ "name", d->name }, { "kind", kind_name(d->kind) }, { "interface", d->ifname }, { "state", state_of(d) },
+	};
 	struct dev_nl_addr v[DEV_ADDRS_MAX];
-	char text[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN], guid[20];
 	bool gids;
 	int n = addresses(d, v, &gids);
 
-	fprintf(l->out, "  {\"name\": \"%s\", \"kind\": \"%s\", \"interface\": \"%s\", \"state\": \"%s\", "
-		"\"node_guid\": \"%016" PRIx64 "\", \"addresses\": [", d->name, kind_name(d->kind), d->ifname, state_of(d),
-		d->guid);
+	fputs("  {", l->out);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		print_field(l, fields[i][0], fields[i][1]);
+		fputs(", ", l->out);
+	}
+	snprintf(guid, sizeof(guid), "%016" PRIx64, d->guid);
+	print_field(l, "node_guid", guid);
+	fputs(", \"addresses\": [", l->out);
 	for (int i = 0; i < n; i++) {
-		fprintf(l->out, "%s{\"address\": \"%s\"", i ? ", " : "", text_of(&v[i], text));
+		fputs(i ? ", {" : "{", l->out);
+		print_field(l, "address", text_of(&v[i], text));
 		if (gids)
 			fprintf(l->out, ", \"gid_index\": %d", i);
 		fputc('}', l->out);

@@ -129,8 +129,11 @@ int run_usage_error(const char *command, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	va_end(ap);
-	if (c)
-		fprintf(stderr, "dapple %s --help says more\n", command);
+	if (c) {
+		fputs("dapple ", stderr);
+		fputs(command, stderr);
+		fputs(" --help says more\n", stderr);
+	}
 	return RUN_EXIT_USAGE;
 }
 
