@@ -75,6 +75,9 @@ static void refusals(void)
 	mr = reg(pd, p, 4096, LW | IBV_ACCESS_RELAXED_ORDERING); /* optional: taken or ignored */
 	CF_TRUE(mr);
 	CF_OK(ibv_dereg_mr(mr));
+	if (cf.iwarp) /* which has no other service */
+		CF_TRUE(!cf.dev.odp_caps.per_transport_caps.uc_odp_caps && !cf.dev.xrc_odp_caps &&
+			!cf.dev.odp_caps.per_transport_caps.ud_odp_caps);
 	if (!(cf.dev.odp_caps.general_caps & IBV_ODP_SUPPORT))
 		CF_NULL(reg(pd, p, 4096, LW | IBV_ACCESS_ON_DEMAND), EINVAL);
 	/* A terabyte of address space registers at once: nothing is touched. */

@@ -26,10 +26,10 @@ VRB_NOW(query_device) int vrb_query_device(struct ibv_context *c, struct ibv_dev
 }
 
 /*
- * Attributes of what the shell implements and not the engine: on-demand paging, which every registration is,
- * and device memory (dm.c).
+ * Attributes of what the shell implements and not the engine: on-demand paging, which every registration is, for
+ * the services that the adapter has (iWARP: RC alone), and device memory (dm.c).
  */
-static void add_ours(struct ibv_device_attr_ex *a)
+static void add_ours(struct ibv_device_attr_ex *a, bool iwarp)
 {
 	const uint32_t unreliable = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
 	const uint32_t reliable = unreliable | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
@@ -37,10 +37,12 @@ static void add_ours(struct ibv_device_attr_ex *a)
 
 	a->odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
 	a->odp_caps.per_transport_caps.rc_odp_caps = reliable;
+	a->max_dm_size = VRB_DM_MAX;
+	if (iwarp)
+		return;
 	a->odp_caps.per_transport_caps.uc_odp_caps = unreliable | IBV_ODP_SUPPORT_WRITE;
 	a->odp_caps.per_transport_caps.ud_odp_caps = unreliable;
 	a->xrc_odp_caps = reliable;
-	a->max_dm_size = VRB_DM_MAX;
 }
 
 int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
@@ -54,7 +56,7 @@ int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_
 	if (in && in->comp_mask)
 		return vrb_error(-EINVAL);
 	all = dev->attr;
-	add_ours(&all);
+	add_ours(&all, c->device->node_type == IBV_NODE_RNIC);
 	memset(attr, 0, len);
 	memcpy(attr, &all, len < sizeof(all) ? len : sizeof(all));
 	return 0;
