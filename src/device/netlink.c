@@ -78,18 +78,33 @@ static int add(struct dump *d, const struct nlmsghdr *h)
 	return 0;
 }
 
+static int error_of(const struct nlmsghdr *h)
+{
+	const struct nlmsgerr *e = NLMSG_DATA(h);
+
+	return h->nlmsg_len >= NLMSG_LENGTH(sizeof(*e)) && e->error < 0 ? e->error : -EPROTO;
+}
+
+/* Returns the next message, with *left bytes from there on. The last message of a piece may end before its alignment:
+ * NLMSG_NEXT() would make *left negative. */
+static struct nlmsghdr *next_message(struct nlmsghdr *h, size_t *left)
+{
+	size_t step = NLMSG_ALIGN(h->nlmsg_len);
+
+	*left -= step < *left ? step : *left;
+	return (struct nlmsghdr *)((char *)h + step);
+}
+
 /* Takes one received piece. Returns 1 if more is to come, 0 at the end, or negative errno. */
-static int take_piece(struct dump *d, void *buf, size_t len)
+static int take_piece(struct dump *d, void *buf, size_t left)
 {
 	int r;
 
-	for (struct nlmsghdr *h = buf; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
+	for (struct nlmsghdr *h = buf; NLMSG_OK(h, left); h = next_message(h, &left)) {
 		if (h->nlmsg_type == NLMSG_DONE)
 			return 0;
-		if (h->nlmsg_type == NLMSG_ERROR) {
-			r = ((struct nlmsgerr *)NLMSG_DATA(h))->error;
-			return r < 0 ? r : -EPROTO;
-		}
+		if (h->nlmsg_type == NLMSG_ERROR)
+			return error_of(h);
 		r = add(d, h);
 		if (r < 0)
 			return r;
