@@ -17,9 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_MOST 65536u /* a page, whatever its size is here */
-#define PAGE_SEG_MOST (sizeof(struct shm_page) + PAGE_MOST)
-
 enum { HELLO_MESSAGES = 1, HELLO_FETCHES = 2 };
 
 struct hello {
@@ -213,10 +210,10 @@ static void take_export(struct shm_chan *ch, const struct host_message *m, const
 		shm_access_attach(t, (uint32_t)h->probe, fd);
 }
 
-static const void *take_page(int fd, uint32_t magic, size_t least, size_t most)
+/* A longer segment is refused: only `size` bytes are unmapped later. */
+static const void *take_page(int fd, uint32_t magic, size_t size)
 {
-	size_t size;
-	const uint32_t *page = shm_seg_map(fd, least, most, &size);
+	const uint32_t *page = shm_seg_map_whole(fd, size);
 
 	if (!page || *page == magic)
 		return page;
@@ -251,8 +248,8 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 
 	if (!t || t->state != SHM_PEER_ASKED || t->token != h->token)
 		return;
-	t->ring.consumer = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_consumer), PAGE_MOST);
-	t->ring.page = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_page), PAGE_SEG_MOST);
+	t->ring.consumer = take_page(fds[0], SHM_CONSUMER_MAGIC, sizeof(struct shm_consumer));
+	t->ring.page = take_page(fds[1], SHM_SLEEP_MAGIC, sizeof(struct shm_page));
 	t->wake.fd = keep(fds[2]);
 	t->peer.fd = keep(fds[3]);
 	if (t->ring.consumer && t->ring.page && t->wake.fd >= 0 && t->peer.fd >= 0 &&
@@ -294,7 +291,7 @@ static void take_open(struct shm_chan *ch, const struct host_message *m, const s
 		return;
 	r->ring.ring = shm_seg_map(fds[0], SHM_RING_SEG, SHM_RING_SEG_MOST, &r->size);
 	r->peer.fd = keep(fds[1]);
-	r->page = take_page(fds[2], SHM_SLEEP_MAGIC, sizeof(struct shm_page), PAGE_SEG_MOST);
+	r->page = take_page(fds[2], SHM_SLEEP_MAGIC, sizeof(struct shm_page));
 	if (!r->ring.ring || !r->page || !shm_ring_valid(r->ring.ring, r->size) || r->peer.fd < 0 ||
 	    host_watch(ch->host, &r->peer) < 0)
 		shm_peer_rx_drop(ch, r);

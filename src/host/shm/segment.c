@@ -51,6 +51,11 @@ const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size)
 	return p;
 }
 
+const void *shm_seg_map_whole(int fd, size_t size)
+{
+	return shm_seg_map(fd, whole_pages(size), whole_pages(size), &size);
+}
+
 void shm_seg_unmap(const void *base, size_t size)
 {
 	if (base)

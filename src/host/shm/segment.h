@@ -36,6 +36,9 @@ int shm_seg_make(const char *name, size_t size, void **ret);
 /* Maps a peer's segment. Returns NULL unless it is sealed and at least `least` and at most `most` bytes long. The
  * descriptor stays the caller's. */
 const void *shm_seg_map(int fd, size_t least, size_t most, size_t *ret_size);
+/* The same for a segment whose length is known: `size` bytes, rounded up to pages. */
+const void *shm_seg_map_whole(int fd, size_t size);
+/* Unmaps `size` bytes, rounded up to pages. Does nothing for NULL. */
 void shm_seg_unmap(const void *base, size_t size);
 
 #endif
