@@ -4,6 +4,7 @@
 #include "engine/xrcd.h"
 #include "support/cases.h"
 #include "support/check.h"
+#include "support/crafted.h"
 #include "support/tape.h"
 
 #include "util/clock.h"
@@ -99,6 +100,44 @@ static int ud_send(struct ud *u, uint64_t id, uint32_t len, uint32_t qpn, uint32
 			    .imm = 0x11223344 };
 
 	return sim_post(&u->r->a, &o);
+}
+
+/* Returns whether the host took a Send with this identification. */
+static bool takes_id(struct crafted *c, uint16_t id, const uint8_t *from)
+{
+	uint64_t before = sim_counter(c->e.h, ENG_C_rx_icrc_errors);
+	struct ibv_wc wc;
+
+	CHECK(sim_post_recv(&c->e, 1, c->e.mem, 4096) == 0);
+	c->id = id;
+	c->from = from;
+	CRAFT(c, "12345678", 8, .shape = wire_ib_shape(0x64), .opcode = 0x64, .qkey = 0x1234, .src_qpn = 9);
+	if (eng_cq_poll(c->e.rcq, 1, &wc) == 1)
+		return true;
+	CHECK(sim_counter(c->e.h, ENG_C_rx_icrc_errors) == before + 1);
+	return false;
+}
+
+/* A damaged datagram may have an ICRC that is right for another identification, which the socket does not show. */
+static void ud_identifications(void)
+{
+	struct crafted *c = crafted_open(&(struct sim_qp_options){ .type = IBV_QPT_UD, .depth = 64 });
+	uint8_t other[16];
+
+	memcpy(other, c->addr, 16);
+	other[15]++;
+	CHECK(c->link->ops->add_addr(c->link, other, 0) == 0);
+	CHECK(takes_id(c, 0, NULL) && takes_id(c, 100, NULL) && takes_id(c, 3, NULL));
+	CHECK(!takes_id(c, 0x7777, NULL) && takes_id(c, 1, NULL));
+	CHECK(!takes_id(c, 4000, NULL));
+	/* Another peer, with a counter. */
+	CHECK(takes_id(c, 0x7777, other) && takes_id(c, 0x7778, other) && takes_id(c, 0x7900, other));
+	CHECK(!takes_id(c, 0x7700, other) && !takes_id(c, 0xa000, other));
+	/* The counter comes round. */
+	for (int i = 0; i < 7; i++)
+		takes_id(c, 0xffff, other);
+	CHECK(takes_id(c, 0xffff, other) && takes_id(c, 127, other) && takes_id(c, 128, other) && takes_id(c, 400, other));
+	crafted_close(c);
 }
 
 static void ud_sizes(void)
@@ -313,6 +352,7 @@ static const struct test_case cases[] = {
 	{ "62", "UC: silence about everything the peer did wrong", uc_silence },
 	{ "63 64", "UD: sizes, the 40 bytes before the payload", ud_sizes },
 	{ "63", "UD: drops", ud_drops },
+	{ "63", "UD: identifications that do not follow from the peer's others", ud_identifications },
 	{ "65 95", "UD: Q_Key, PSN, source port on the wire", ud_fields },
 	{ "68", "XRC: two queues by number, RNR, unknown number", xrc_two_queues },
 	{ "68", "XRC: the queue goes away within a message", xrc_queue_gone },

@@ -87,6 +87,7 @@ static void forget_spoils(struct crafted *c)
 	c->flip_icrc = 0;
 	c->cut = c->pad = c->opcode = 0;
 	c->tos = 0;
+	c->id = 0;
 	c->from = NULL;
 	c->delayed = false;
 }
@@ -116,7 +117,7 @@ void crafted_tx(struct crafted *c, struct wire_ib_packet p, const void *data, ui
 	n += len + p.pad;
 	if (c->opcode)
 		buf[0] = (uint8_t)(c->opcode - 1);
-	wire_icrc_fill(flow, f.sport, 4791, 0, true, buf, n);
+	wire_icrc_fill(flow, f.sport, 4791, c->id, true, buf, n);
 	buf[n] ^= (uint8_t)c->flip_icrc;
 	n += 4 - (size_t)c->cut;
 	CHECK(c->link->ops->send(c->link, &f, 0, buf, n, n) == 0);

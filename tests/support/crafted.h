@@ -37,6 +37,7 @@ struct crafted {
 	uint32_t flip_icrc;
 	int cut;          /* so many bytes fewer */
 	uint8_t tos;
+	uint16_t id;      /* IPv4 identification */
 	int pad;          /* 1 + pad field, 0 = what the length asks for */
 	const uint8_t *from; /* another source address */
 	int opcode;       /* 1 + a raw opcode, written over the one of the shape */

@@ -11,6 +11,7 @@
 #define PROTO_IB_CONN_H
 
 #include "engine/verdict.h"
+#include "proto/ib/ident.h"
 #include "proto/ib/path.h"
 #include "proto/ib/slow.h"
 #include "util/heap.h"
@@ -125,11 +126,9 @@ struct ibp_conn {
 	struct ut_list acks;
 	uint32_t mtu;       /* of the path, in bytes */
 	uint16_t pkey;
-	bool id_known;      /* last_id is the peer's last IPv4 identification */
-	uint8_t id_strikes; /* implausible identifications in a row */
 	struct ibp_req req;
 	struct ibp_path path;
-	uint16_t last_id;
+	struct ibp_ident ident; /* of packets from the peer */
 	uint64_t heard;     /* when the last intact packet of the peer came */
 	struct ut_list unarmed;
 	struct wire_icrc_flow rx_icrc; /* of packets from the peer */

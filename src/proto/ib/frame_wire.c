@@ -425,36 +425,14 @@ void ibp_train_leave(struct ibp_port *port, const struct ibp_qp *q)
 
 /* --- checks of datagrams --- */
 
-#define ID_WINDOW 4096u /* so many identifications may be skipped by a counter */
-#define ID_STRIKES 8
-
-/*
- * The ICRC covers the identification of an IPv4 header, which a UDP socket does not show. So the
- * check solves for it, and accepting any solution would leave half of the ICRC's strength. A
- * connected peer does one of two things: it numbers from 0 in each train, as this port does, or it
- * has one counter. A value that fits neither counts as damage, unless many follow one another.
- */
-static bool plausible(struct ibp_qp *q, uint16_t id)
-{
-	if (id < IBP_TRAIN_PACKETS ||
-	    (q->conn.id_known && (uint16_t)(id - q->conn.last_id) < ID_WINDOW)) {
-		q->conn.id_strikes = 0;
-	} else if (q->conn.id_known && ++q->conn.id_strikes < ID_STRIKES) {
-		return false;
-	}
-	q->conn.id_known = true;
-	q->conn.last_id = id;
-	return true;
-}
-
 bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link_rx *rx)
 {
 	struct wire_icrc_memo none = { 0 }, *memo = &none;
 	struct wire_icrc_flow local;
 	const struct wire_icrc_flow *flow = &local;
 	bool connected = q && q->qp->type != IBV_QPT_UD, good;
-	bool runs = connected && q->conn.id_known && q->conn.last_id >= IBP_TRAIN_PACKETS;
-	uint16_t id = runs ? (uint16_t)(q->conn.last_id + 1) : rx->seg;
+	struct ibp_ident *peer = connected ? &q->conn.ident : ibp_ident_of(&port->idents, rx->src);
+	uint16_t id = ibp_ident_counts(peer) ? (uint16_t)(peer->last + 1) : rx->seg;
 
 	if (connected) {
 		flow = &q->conn.rx_icrc;
@@ -463,8 +441,8 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 		ibp_icrc_flow(&local, rx->src, rx->dst);
 	}
 	good = wire_icrc_check(flow, memo, rx->sport, port->link->port, rx->data, rx->len, &id) == 0;
-	if (good && connected && ut_ip_is_v4(rx->dst))
-		good = plausible(q, id);
+	if (good && ut_ip_is_v4(rx->dst))
+		good = ibp_ident_fits(peer, id);
 	if (!good)
 		ibp_count(port, ENG_C_rx_icrc_errors);
 	return good;

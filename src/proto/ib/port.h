@@ -47,6 +47,7 @@ struct ibp_port {
 	struct ibp_shm shm;
 	struct ibp_forwards forwards;
 	struct ibp_gsi gsi;
+	struct ibp_idents idents; /* of the peers of datagrams */
 	/* The messages of one poll of the channel; of the last message of the fast path, the state
 	 * that needs the time. */
 	struct shm_message messages[IBP_MESSAGES];
