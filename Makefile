@@ -10,12 +10,17 @@ JOBS ?=
 PART ?=
 # Options of bench/run, which then runs alone: make bench BENCH=--quick
 BENCH ?=
+# Seconds of each of the four runs in bad weather of `make soak`: half an hour for each adapter.
+SOAK_SECONDS ?= 900
+# Targets of `make fuzz`, all by default, and minutes of each.
+FUZZ ?=
+FUZZ_MINUTES ?= 10
 
 NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-kernel-full check-full soak bench bench-docs install deb clean help deps
+.PHONY: all demo check check-kernel check-kernel-full check-full soak fuzz bench bench-docs install deb clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -45,7 +50,12 @@ check-full: deps all
 
 # Millions of messages, thousands of processes that are killed.
 soak: deps all
-	@$(TESTS) $(BUILD) --suite soak --timeout-multiplier 3
+	@WEATHER_SECONDS=$(SOAK_SECONDS) $(TESTS) $(BUILD) --suite soak --timeout-multiplier 3
+
+# In a build of its own, build-fuzz, with the lines that the inputs of each target reach.
+fuzz:
+	@packaging/deps build fuzz
+	@tests/fuzz/run --minutes $(FUZZ_MINUTES) --coverage $(FUZZ)
 
 check-kernel-full: deps all
 	-@packaging/deps kernel
@@ -72,7 +82,7 @@ deb:
 	@packaging/mkdeb $(BUILD)/deb
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan
+	rm -rf $(BUILD) build-asan build-tsan build-fuzz
 
 help:
 	@echo 'make               build into $(BUILD)/'
@@ -82,6 +92,8 @@ help:
 	@echo 'make check-full    the long tests and the sanitizers too; PART=quick, asan, rules, programs or'
 	@echo '                   tsan runs one part (each at most 45 minutes)'
 	@echo 'make soak          the same again a million times: messages, lost packets, killed processes'
+	@echo 'make fuzz          each fuzz target for FUZZ_MINUTES=10, and which lines of its room it reaches;'
+	@echo '                   FUZZ="shm streams" runs these'
 	@echo 'make check-kernel-full  every operation against rdma_rxe and siw in guests (at most 25 minutes)'
 	@echo 'make bench         Dapple and its peers side by side, as ratios, into $(BUILD)/bench/ (BENCH=--quick:'
 	@echo '                   2 minutes); then the longer benchmarks'
@@ -89,4 +101,4 @@ help:
 	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'
 	@echo 'make deb           a Debian package, into $(BUILD)/deb/'
 	@echo 'make clean         remove the build folders'
-	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, PART, BENCH'
+	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, PART, BENCH, SOAK_SECONDS, FUZZ, FUZZ_MINUTES'

@@ -6,7 +6,8 @@
  *
  * First byte: 1 = the fuzzed side connects, 2 = the peer resets at the end, 4 = the user rejects, 8 =
  * a key is put in front, upper bits = bytes that arrive at a time. Second byte: configuration of the
- * fuzzed side. The rest is the stream.
+ * fuzzed side; 32 = half a minute passes before the peer ends the stream, 64 = the fuzzed side has little
+ * room to send, 128 = the peer ends the first connection and takes another one. The rest is the stream.
  */
 #include "support/check.h"
 #include "support/mpaworld.h"
@@ -62,6 +63,26 @@ static void check_events(const struct mpa_world *w)
 	CHECK(opened <= 1 && ended <= 1 && w->n <= 3);
 }
 
+static void make_room(struct mpa_world *w)
+{
+	struct pipe_stream *s;
+
+	ut_list_each(s, &w->net.place[0].streams, node)
+		s->room = SIZE_MAX;
+	mw_run(w);
+}
+
+/* The initiator may try once more, as with an older peer. */
+static struct pipe_stream *next_of(struct mpa_world *w, struct pipe_stream *s)
+{
+	struct pipe_stream *next;
+
+	pipe_end(s, false);
+	mw_run(w);
+	next = pipe_accept(&w->net.place[MPA_RAW]);
+	return next ? next : s;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct mpa_config cfg;
@@ -74,13 +95,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w = mw_open(&cfg, NULL);
 	w->h[0].answer = data[0] & 4 ? MW_REJECT : MW_ACCEPT;
 	w->net.cut = data[0] >> 4;
+	w->net.room = data[1] & 64 ? 10 : 0;
 	s = peer_of(w, data[0] & 1);
+	if (data[1] & 128 && data[0] & 1)
+		s = next_of(w, s);
 	if (data[0] & 8)
 		pipe_put(s, data[0] & 1 ? wire_mpa_reply_key : wire_mpa_request_key,
 			 WIRE_MPA_KEY_LEN);
 	pipe_put(s, data + 2, size - 2);
 	mw_run(w);
+	if (data[1] & 64)
+		make_room(w);
 	check_terms(&w->h[0]);
+	if (data[1] & 32)
+		mw_pass(w, 30 * UT_S);
 	pipe_end(s, data[0] & 2);
 	mw_pass(w, 30 * UT_S);
 	check_events(w);

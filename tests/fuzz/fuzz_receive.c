@@ -35,7 +35,8 @@ enum {
 	FIX_QPN = 1 << 3, FIX_PSN = 1 << 4, FIX_ICRC = 1 << 5, FIX_KEY = 1 << 6, FULL = 1 << 7,
 };
 enum { STEP = 3, STRANGER = 1 << 2, MARKED = 1 << 3, RAW_HEAD = 1 << 4, NO_RIGHTS = 1 << 5 };
-enum { TOGETHER = 1 }; /* arrives in one batch with the next */
+/* Arrives in one batch with the next; our own request with a wrong key is posted before it. */
+enum { TOGETHER = 1, WRONG_KEY = 2 };
 
 /* Offsets in the application's memory; the bytes between belong to no region. */
 enum { SOURCE = 4096, SINK = 12288, REMOTE = 24576, AREA = 40960, PIECE = 4096, REMOTE_LEN = 8192 };
@@ -94,6 +95,17 @@ static void post(int q, enum ibv_wr_opcode code, uint32_t at, uint32_t len, uint
 			    .ah = q == UD || q == GSI ? ah : NULL, .qpn = PEER_QPN, .qkey = 0x1234 };
 
 	require(sim_post(&end[q], &o) == 0, "post");
+}
+
+/* It may find no room. */
+static void post_wrong_key(int q)
+{
+	struct sim_op o = { .code = IBV_WR_SEND, .id = works, .at = area + SOURCE, .len = 100,
+			    .lkey = mr_source->key ^ 0x100, .ah = q == UD || q == GSI ? ah : NULL,
+			    .qpn = PEER_QPN, .qkey = 0x1234 };
+
+	if (q != TGT && works < WORKS && sim_post(&end[q], &o) == 0)
+		next_work(1);
 }
 
 static void post_receives(int q)
@@ -361,6 +373,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (len > size - RECORD)
 			len = size - RECORD;
+		if (data[3] & WRONG_KEY)
+			post_wrong_key((int)(meant(data) - end));
 		send_packet(data, data + RECORD, len);
 		if (!(data[3] & TOGETHER))
 			pass(SIM_DELAY + steps[data[2] & STEP]);
@@ -409,7 +423,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 			 (next(&rnd) & FULL));
 	r[1] = next(&rnd) % 4 ? 0 : (uint8_t)(next(&rnd) % 7 - 3);
 	r[2] = next(&rnd) % 3 ? 0 : (uint8_t)next(&rnd);
-	r[3] = next(&rnd) % 2;
+	r[3] = next(&rnd) % 8 ? next(&rnd) % 2 : WRONG_KEY;
 	r[RECORD] = (uint8_t)(classes[next(&rnd) % sizeof(classes)] | next(&rnd) % 0x18);
 	return size;
 }

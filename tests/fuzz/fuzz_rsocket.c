@@ -109,6 +109,39 @@ static bool act(const uint8_t *r)
 	return true;
 }
 
+/* What was read is written as it was, and equal to itself. */
+static void again(const struct sockaddr_storage *from, const uint8_t *data, size_t n)
+{
+	uint8_t dgram[RS_DGRAM_HDR_MAX];
+	const struct sockaddr *sa = (const struct sockaddr *)from;
+
+	CHECK(rs_addr_len(sa) && rs_addr_equal(sa, sa));
+	CHECK(rs_dgram_put(dgram, sa) == n && dgram[0] == data[0]);
+	rs_addr_any(sa);
+}
+
+static void again_udp(const struct rs_udp *udp, sa_family_t family)
+{
+	struct sockaddr_storage from = { .ss_family = family };
+	uint8_t header[RS_UDP_HDR_MAX];
+	struct rs_udp back;
+	size_t n = rs_udp_put(header, udp, (const struct sockaddr *)&from);
+
+	CHECK(rs_udp_get(&back, family, header, n) == (int)n && back.qpn == udp->qpn && back.op == udp->op);
+}
+
+static void again_conn(const struct rs_conn *conn)
+{
+	uint8_t bytes[RS_CONN_LEN];
+	struct rs_conn back;
+
+	rs_conn_put(bytes, conn);
+	CHECK(rs_conn_get(&back, bytes, sizeof(bytes)) == 0 && back.credits == conn->credits);
+	CHECK(back.data.length == conn->data.length && back.sgl.addr == conn->sgl.addr);
+	back.sgl = rs_sge_swap(rs_sge_swap(back.sgl));
+	CHECK(back.sgl.addr == conn->sgl.addr && back.iomap_size == conn->iomap_size);
+}
+
 static void headers(const uint8_t *data, size_t size)
 {
 	struct sockaddr_storage from;
@@ -116,10 +149,16 @@ static void headers(const uint8_t *data, size_t size)
 	int rc = rs_dgram_get(&from, data, size);
 
 	CHECK(rc == -EPROTO || (size_t)rc <= size);
+	if (rc > 0)
+		again(&from, data, (size_t)rc);
 	rc = rs_udp_get(&udp, AF_INET, data, size);
 	CHECK(rc == -EPROTO || ((size_t)rc <= size && udp.qpn <= 0xffffff));
+	if (rc > 0)
+		again_udp(&udp, AF_INET);
 	rc = rs_udp_get(&udp, AF_INET6, data, size);
 	CHECK(rc == -EPROTO || ((size_t)rc <= size && udp.qpn <= 0xffffff));
+	if (rc > 0)
+		again_udp(&udp, AF_INET6);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -135,6 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		conn = good;
 	}
 	CHECK(conn.credits && conn.sgl.length && conn.data.length);
+	again_conn(&conn);
 	memset(list, 0, sizeof(list));
 	ctrl_out = out_n = 0;
 	rs_flow_init(&f, 24, RQ, 4096, RING, msgs, data[RS_CONN_LEN] & 2);
