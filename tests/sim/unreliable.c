@@ -133,7 +133,12 @@ static void ud_identifications(void)
 	/* Another peer, with a counter. */
 	CHECK(takes_id(c, 0x7777, other) && takes_id(c, 0x7778, other) && takes_id(c, 0x7900, other));
 	CHECK(!takes_id(c, 0x7700, other) && !takes_id(c, 0xa000, other));
-	/* The counter comes round. */
+	/* It moves on in silence. */
+	crafted_run(c, 20 * UT_S);
+	CHECK(takes_id(c, 0xe000, other));
+	CHECK(takes_id(c, 0xe001, other));
+	CHECK(!takes_id(c, 0x1002, other));
+	/* It comes round. */
 	for (int i = 0; i < 7; i++)
 		takes_id(c, 0xffff, other);
 	CHECK(takes_id(c, 0xffff, other) && takes_id(c, 127, other) && takes_id(c, 128, other) && takes_id(c, 400, other));

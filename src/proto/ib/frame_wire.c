@@ -442,7 +442,7 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	}
 	good = wire_icrc_check(flow, memo, rx->sport, port->link->port, rx->data, rx->len, &id) == 0;
 	if (good && ut_ip_is_v4(rx->dst))
-		good = ibp_ident_fits(peer, id);
+		good = ibp_ident_fits(peer, id, port->now);
 	if (!good)
 		ibp_count(port, ENG_C_rx_icrc_errors);
 	return good;

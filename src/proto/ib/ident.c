@@ -11,18 +11,21 @@
 _Static_assert(IBP_IDENT_TRAIN == IBP_TRAIN_PACKETS, "the longest train that leaves here");
 
 /* A counter that has come round passes through the numbers of a train. */
-static uint16_t reach(const struct ibp_ident *i)
+static uint64_t reach(const struct ibp_ident *i, uint32_t now)
 {
-	return ibp_ident_counts(i) ? SKIPPED : 2 * IBP_IDENT_TRAIN;
+	uint64_t silent = now - i->at;
+
+	return (ibp_ident_counts(i) ? SKIPPED : 2 * IBP_IDENT_TRAIN) + 2 * silent;
 }
 
-bool ibp_ident_counter_fits(struct ibp_ident *i, uint16_t id)
+bool ibp_ident_counter_fits(struct ibp_ident *i, uint16_t id, uint64_t now)
 {
-	bool fits = !i->known || (uint16_t)(id - i->last) < reach(i);
+	uint32_t at = IBP_IDENT_UNIT(now);
+	bool fits = !i->known || (uint16_t)(id - i->last) < reach(i, at);
 
 	if (!fits && ++i->strikes < STRIKES)
 		return false;
-	*i = (struct ibp_ident){ .last = id, .known = true };
+	*i = (struct ibp_ident){ .at = at, .last = id, .known = true };
 	return true;
 }
 
