@@ -8,10 +8,15 @@
 #include "ulp/preload/name.h"
 #include "ulp/preload/options.h"
 #include "ulp/preload/real.h"
+#include "ulp/preload/summon.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
+
+#define BIND_TRIES 15
+#define BIND_WAIT_MS 20
 
 static int ret(int r)
 {
@@ -47,6 +52,18 @@ static int other_end(int fd, struct rsp_name *name)
 	if (!read_name(fd, rsp_real()->getpeername, name))
 		return 0;
 	return name->kind == RSP_CARRIER || name->kind == RSP_FAILED ? name->kind : 0;
+}
+
+/* The port of a listener that the program has closed is free once its carrier has noticed. */
+RSP_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG at, socklen_t len)
+{
+	int r = rsp_real()->bind(fd, at.__sockaddr__, len);
+
+	for (int i = 0; r && errno == EADDRINUSE && rsp_was_summoned() && i < BIND_TRIES; i++) {
+		poll(NULL, 0, BIND_WAIT_MS);
+		r = rsp_real()->bind(fd, at.__sockaddr__, len);
+	}
+	return r;
 }
 
 RSP_EXPORT int listen(int fd, int backlog)

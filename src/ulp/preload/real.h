@@ -8,6 +8,7 @@
 
 /* One pointer per replaced function, set before the first use. */
 struct rsp_real {
+	int (*bind)(int, const struct sockaddr *, socklen_t);
 	int (*listen)(int, int);
 	int (*accept)(int, struct sockaddr *, socklen_t *);
 	int (*accept4)(int, struct sockaddr *, socklen_t *, int);

@@ -152,6 +152,11 @@ int rsp_summon(void)
 	return r;
 }
 
+bool rsp_was_summoned(void)
+{
+	return carrier_len != 0;
+}
+
 /* A thread of the parent may have held the lock during fork(). */
 static void after_fork(void)
 {
