@@ -32,6 +32,8 @@ int run_cmd_run(int argc, char **argv)
 			env.preload = false;
 		} else if (strcmp(name, "no-preload") == 0) {
 			env.preload = false;
+		} else if (strcmp(name, "rsockets") == 0) {
+			env.rsockets = true;
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {

@@ -19,6 +19,7 @@
  */
 
 #define PRELOAD_NAME "libdapple-preload.so"
+#define RSOCKETS_NAME "libdapple-rsockets.so"
 
 struct kind {
 	const char *name;
@@ -150,11 +151,46 @@ static void set_joined(const char *name, const char *a, const char *b, set_fn *s
 	free(both);
 }
 
+/* Adds the library to the list of preloads, unless it is there. */
+static void add_preload(char **list, const char *libdir, const char *name)
+{
+	char shim[PATH_MAX + 64], *longer;
+
+	snprintf(shim, sizeof(shim), "%s/%s", libdir, name);
+	if (listed(*list, shim, ": "))
+		return;
+	if (asprintf(&longer, "%s%s%s", *list, **list ? ":" : "", shim) < 0)
+		abort();
+	free(*list);
+	*list = longer;
+}
+
+static void set_preloads(const struct run_env *env, const char *libdir, set_fn *set, void *arg)
+{
+	const char *pre = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
+	char *list = strdup(pre ? pre : "");
+
+	if (!list)
+		abort();
+	if (env->preload)
+		add_preload(&list, libdir, PRELOAD_NAME);
+	if (env->rsockets)
+		add_preload(&list, libdir, RSOCKETS_NAME);
+	set("LD_PRELOAD", list, arg);
+	free(list);
+	/* Programs with the address sanitizer stop if a preloaded library comes
+	 * before its runtime; Dapple's works in either order. */
+	if (!asan || !*asan)
+		set("ASAN_OPTIONS", "verify_asan_link_order=0", arg);
+	else if (!strstr(asan, "verify_asan_link_order"))
+		set_joined("ASAN_OPTIONS", asan, "verify_asan_link_order=0", set, arg);
+	else
+		set("ASAN_OPTIONS", asan, arg);
+}
+
 static void set_lists(const struct run_env *env, const char *libdir, set_fn *set, void *arg)
 {
-	const char *path = getenv("LD_LIBRARY_PATH"), *pre = getenv("LD_PRELOAD");
-	const char *asan = getenv("ASAN_OPTIONS");
-	char shim[PATH_MAX + sizeof(PRELOAD_NAME) + 1];
+	const char *path = getenv("LD_LIBRARY_PATH");
 
 	/* First in the list, even if the list contains it already. */
 	if (!path || !*path)
@@ -164,23 +200,8 @@ static void set_lists(const struct run_env *env, const char *libdir, set_fn *set
 		set_joined("LD_LIBRARY_PATH", libdir, path, set, arg);
 	else
 		set("LD_LIBRARY_PATH", path, arg);
-	if (!env->preload)
-		return;
-	snprintf(shim, sizeof(shim), "%s/" PRELOAD_NAME, libdir);
-	if (!pre || !*pre)
-		set("LD_PRELOAD", shim, arg);
-	else if (!listed(pre, shim, ": "))
-		set_joined("LD_PRELOAD", pre, shim, set, arg);
-	else
-		set("LD_PRELOAD", pre, arg);
-	/* Programs with the address sanitizer stop if a preloaded library comes
-	 * before its runtime; Dapple's works in either order. */
-	if (!asan || !*asan)
-		set("ASAN_OPTIONS", "verify_asan_link_order=0", arg);
-	else if (!strstr(asan, "verify_asan_link_order"))
-		set_joined("ASAN_OPTIONS", asan, "verify_asan_link_order=0", set, arg);
-	else
-		set("ASAN_OPTIONS", asan, arg);
+	if (env->preload || env->rsockets)
+		set_preloads(env, libdir, set, arg);
 }
 
 int run_env_each(const struct run_env *env, set_fn *set, void *arg)
@@ -243,6 +264,8 @@ int run_cmd_env(int argc, char **argv)
 				return RUN_EXIT_USAGE;
 		} else if (strcmp(name, "no-preload") == 0) {
 			env.preload = false;
+		} else if (strcmp(name, "rsockets") == 0) {
+			env.rsockets = true;
 		} else if (strcmp(name, "share") == 0) {
 			env.share = true;
 		} else {

@@ -29,6 +29,8 @@ static const struct command commands[] = {
 "                   scripts; all such runs of one user share one namespace\n"
 "  --no-preload     libraries only; programs that read /sys by themselves find no\n"
 "                   device\n"
+"  --rsockets       carry TCP sockets of the program over RDMA where the peer offers\n"
+"                   it, by a preload (see SOCKETS OVER RDMA in dapple(1))\n"
 "  --share          replace pages of registered memory by shared ones, so that\n"
 "                   Reads and Writes within this host are loads and stores\n"
 "                   (see DAPPLE_SHARE in dapple(1) for the consequences)\n"
@@ -36,7 +38,7 @@ static const struct command commands[] = {
 "Exit status: that of COMMAND; 126 or 127 if it cannot be started; 77 if\n"
 "--isolate is given and this machine refuses namespaces.\n" },
 	{ "env", run_cmd_env, "print the environment of dapple run for eval",
-"usage: dapple env [--adapter KIND] [--no-preload] [--share]\n"
+"usage: dapple env [--adapter KIND] [--no-preload] [--rsockets] [--share]\n"
 "\n"
 "Prints the variables that dapple run sets, as shell assignments:\n"
 "\n"

@@ -47,6 +47,7 @@ struct run_env {
 	const char *adapter;	/* from --adapter, or NULL */
 	bool preload;		/* false: libraries only, or --isolate */
 	bool share;		/* --share */
+	bool rsockets;		/* --rsockets */
 };
 
 /* Returns 0 if this version has the adapter kind, else prints why not and returns an exit code. */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A socket begins as TCP, so that bind() and all options are the kernel's until it is known what the
+ * program wants. A request that the carrier refuses leaves it untouched.
+ *
+ * The end that takes the place of a connecting socket must not be writable before the connection
+ * stands: the stream is filled with bytes that the carrier reads, and drops, once it does. Its reading
+ * makes the edge for which EPOLLET waits.
+ */
+#include "ulp/preload/convert.h"
+#include "ulp/preload/real.h"
+#include "ulp/preload/request.h"
+#include "ulp/preload/summon.h"
+#include "ulp/preload/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <unistd.h>
+
+static int option(int fd, int level, int name)
+{
+	int v = 0;
+	socklen_t len = sizeof(v);
+
+	return rsp_real()->getsockopt(fd, level, name, &v, &len) ? -1 : v;
+}
+
+bool rsp_is_fresh_tcp(int fd)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (option(fd, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || option(fd, SOL_SOCKET, SO_TYPE) != SOCK_STREAM)
+		return false;
+	return !rsp_real()->getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) && info.tcpi_state == TCP_CLOSE;
+}
+
+/* Sends the request and returns the carrier's answer; a carrier that ended meanwhile is replaced. */
+static int ask(const struct rsp_request *q, const int *fds, int nr)
+{
+	int sock, r = 0;
+	int32_t answer;
+	ssize_t n;
+
+	for (int i = 0; i < 2; i++) {
+		sock = rsp_summon();
+		if (sock < 0)
+			return sock;
+		r = rsp_request_send(sock, q, fds, nr);
+		do {
+			n = r ? -1 : recv(sock, &answer, sizeof(answer), 0);
+		} while (!r && n < 0 && errno == EINTR);
+		close(sock);
+		if (n == sizeof(answer))
+			return answer;
+	}
+	return r ? r : -EPIPE;
+}
+
+static int local_of(int fd, struct rsp_addr *ret)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+
+	if (rsp_real()->getsockname(fd, (struct sockaddr *)&ss, &len))
+		return -errno;
+	rsp_addr_from(ret, (struct sockaddr *)&ss);
+	return ret->family ? 0 : -EAFNOSUPPORT;
+}
+
+/* Puts the socket in the place of fd, with the flags of fd, and closes it. */
+static int replace(int fd, int with)
+{
+	int flags = fcntl(fd, F_GETFD), on = option(fd, IPPROTO_TCP, TCP_NODELAY), r = 0;
+
+	fcntl(with, F_SETFL, O_RDWR | (fcntl(fd, F_GETFL) & O_NONBLOCK));
+	rsp_real()->setsockopt(with, SOL_SOCKET, SO_PRIORITY, &on, sizeof(on));
+	if (dup3(with, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) < 0)
+		r = -errno;
+	close(with);
+	if (!r)
+		rsp_watch_again(fd);
+	return r;
+}
+
+/* An unbound socket listens at a port of the kernel's choice. */
+static int bound(int fd, struct rsp_addr *ret)
+{
+	struct sockaddr_storage ss;
+	socklen_t len;
+	int r = local_of(fd, ret);
+
+	if (r || ret->port)
+		return r;
+	len = rsp_addr_to(ret, &ss);
+	return bind(fd, (struct sockaddr *)&ss, len) ? -errno : local_of(fd, ret);
+}
+
+/* Makes the program's listener and names it in the request. Returns it or a negative errno. */
+static int listener(struct rsp_request *q)
+{
+	struct rsp_name name = { .kind = RSP_LISTENER, .local = q->local };
+	int un = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+
+	if (un < 0)
+		return -errno;
+	r = rsp_name_bind(un, &name);
+	q->listener_len = sizeof(q->listener);
+	if (!r && (rsp_real()->listen(un, q->backlog) ||
+		   rsp_real()->getsockname(un, (struct sockaddr *)&q->listener, &q->listener_len)))
+		r = -errno;
+	if (!r)
+		return un;
+	close(un);
+	return r;
+}
+
+int rsp_convert_listen(int fd, int backlog)
+{
+	struct rsp_request q = { .op = RSP_OP_LISTEN, .backlog = backlog };
+	int r = bound(fd, &q.local), reuse, on = 1, un;
+
+	if (r)
+		return r;
+	q.dual = q.local.family == AF_INET6;
+	q.v6only = q.dual && option(fd, IPPROTO_IPV6, IPV6_V6ONLY) > 0;
+	reuse = option(fd, SOL_SOCKET, SO_REUSEADDR);
+	q.reuse = reuse > 0;
+	un = listener(&q);
+	if (un < 0)
+		return un;
+	/* An adapter that listens by TCP binds the port while this socket still holds it. */
+	rsp_real()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	r = ask(&q, &fd, 1);
+	if (!r)
+		return replace(fd, un);
+	rsp_real()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
+	close(un);
+	return r;
+}
+
+static int fill(int fd)
+{
+	static const char junk[RSP_JUNK];
+
+	return send(fd, junk, sizeof(junk), MSG_DONTWAIT | MSG_NOSIGNAL) == RSP_JUNK ? 0 : -EAGAIN;
+}
+
+static int open_pair(int sv[2], const struct rsp_request *q)
+{
+	struct rsp_name name = { .kind = RSP_PROGRAM, .local = q->local, .peer = q->peer };
+	int r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
+		return -errno;
+	r = rsp_name_bind(sv[0], &name);
+	if (!r && q->nowait)
+		r = fill(sv[0]);
+	if (r) {
+		close(sv[0]);
+		close(sv[1]);
+	}
+	return r;
+}
+
+int rsp_convert_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct rsp_request q = { .op = RSP_OP_CONNECT };
+	int sv[2], fds[2], r = local_of(fd, &q.local);
+
+	if (r)
+		return r;
+	if (len < (addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)))
+		return -EINVAL;
+	rsp_addr_from(&q.peer, addr);
+	if (q.peer.family != q.local.family)
+		return -EAFNOSUPPORT;
+	q.dual = q.local.family == AF_INET6;
+	q.nowait = (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0;
+	r = open_pair(sv, &q);
+	if (r)
+		return r;
+	fds[0] = sv[1];
+	fds[1] = fd;
+	r = ask(&q, fds, 2);
+	close(sv[1]);
+	if (r) {
+		close(sv[0]);
+		return r;
+	}
+	r = replace(fd, sv[0]);
+	return r || !q.nowait ? r : -EINPROGRESS;
+}
