@@ -20,7 +20,7 @@ NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-kernel-full check-full soak fuzz bench bench-docs install deb clean help deps
+.PHONY: all demo check check-kernel check-kernel-full check-full soak fuzz bench bench-docs install deb dist clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -81,6 +81,9 @@ deb:
 	@packaging/deps build deb
 	@packaging/mkdeb $(BUILD)/deb
 
+dist:
+	@packaging/mkdist $(BUILD)/dist
+
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-fuzz
 
@@ -99,6 +102,7 @@ help:
 	@echo '                   2 minutes); then the longer benchmarks'
 	@echo 'make bench-docs    its first part, and docs/performance.md from the results'
 	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'
-	@echo 'make deb           a Debian package, into $(BUILD)/deb/'
+	@echo 'make deb           the Debian packages, into $(BUILD)/deb/'
+	@echo 'make dist          the sources as an archive, into $(BUILD)/dist/'
 	@echo 'make clean         remove the build folders'
 	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, PART, BENCH, SOAK_SECONDS, FUZZ, FUZZ_MINUTES'
