@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Number of jobs; all processors by default.
 JOBS ?=
-# Parts of check-full; all by default: quick asan rules programs tsan
+# Parts of check-full; all by default: quick asan rules programs tsan releases
 PART ?=
 # Options of bench/run, which then runs alone: make bench BENCH=--quick
 BENCH ?=
@@ -92,8 +92,8 @@ help:
 	@echo "make demo          run Debian's verbs programs on a software adapter"
 	@echo 'make check         the quick tests (at most 10 minutes)'
 	@echo 'make check-kernel  smoke tests against rdma_rxe and siw in a guest (at most 3 minutes)'
-	@echo 'make check-full    the long tests and the sanitizers too; PART=quick, asan, rules, programs or'
-	@echo '                   tsan runs one part (each at most 45 minutes)'
+	@echo 'make check-full    the long tests and the sanitizers too; PART=quick, asan, rules, programs,'
+	@echo '                   tsan or releases runs one part (each at most 45 minutes)'
 	@echo 'make soak          the same again a million times: messages, lost packets, killed processes'
 	@echo 'make fuzz          each fuzz target for FUZZ_MINUTES=10, and which lines of its room it reaches;'
 	@echo '                   FUZZ="shm streams" runs these'
