@@ -88,7 +88,7 @@ static const struct known table[] = {
 	{ "fi_pingpong", "-B {port}", "-P {port}", "{peer}", READY_TCP, V4_ONLY, 0, NULL },
 	/* One built with MPI takes itself for an MPI job where it has no terminal. */
 	{ "ucx_perftest", "-P 0 -p {port}", "-P 0 -p {port}", "{peer}", READY_TCP, V4_ONLY, 'p', NULL,
-	  .sign = "disable/enable MPI mode" },
+	  .sign = "libmpi.so" },
 	{ "ucx_perftest", "-p {port}", "-p {port}", "{peer}", READY_TCP, V4_ONLY, 'p', NULL },
 };
 
