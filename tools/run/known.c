@@ -66,6 +66,9 @@ static const struct known table[] = {
 	/* The ends of newer releases agree over TCP. */
 	{ "cmtime", "-L -b {peer} -C {peer} -p {port}", "-b {own} -C {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
 	  .sign = "controller_address" },
+	/* Those of release 56: the server opens its device by the address it binds, and listens on TCP too. */
+	{ "cmtime", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
+	  .sign = "mimic_qp_delay_us" },
 	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
