@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # Number of jobs; all processors by default.
 JOBS ?=
-# Parts of check-full; all by default: quick asan rules programs tsan
+# Parts of check-full; all by default: quick asan rules programs tsan releases
 PART ?=
 # Options of bench/run, which then runs alone: make bench BENCH=--quick
 BENCH ?=
@@ -20,7 +20,7 @@ NINJA = ninja -C $(BUILD) $(if $(JOBS),-j$(JOBS))
 TESTS = packaging/ci/runtests
 export TALLY
 
-.PHONY: all demo check check-kernel check-kernel-full check-full soak fuzz bench bench-docs install deb clean help deps
+.PHONY: all demo check check-kernel check-kernel-full check-full soak fuzz bench bench-docs install deb dist clean help deps
 .NOTPARALLEL:
 
 all: $(BUILD)/build.ninja
@@ -81,6 +81,9 @@ deb:
 	@packaging/deps build deb
 	@packaging/mkdeb $(BUILD)/deb
 
+dist:
+	@packaging/mkdist $(BUILD)/dist
+
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-fuzz
 
@@ -89,8 +92,8 @@ help:
 	@echo "make demo          run Debian's verbs programs on a software adapter"
 	@echo 'make check         the quick tests (at most 10 minutes)'
 	@echo 'make check-kernel  smoke tests against rdma_rxe and siw in a guest (at most 3 minutes)'
-	@echo 'make check-full    the long tests and the sanitizers too; PART=quick, asan, rules, programs or'
-	@echo '                   tsan runs one part (each at most 45 minutes)'
+	@echo 'make check-full    the long tests and the sanitizers too; PART=quick, asan, rules, programs,'
+	@echo '                   tsan or releases runs one part (each at most 45 minutes)'
 	@echo 'make soak          the same again a million times: messages, lost packets, killed processes'
 	@echo 'make fuzz          each fuzz target for FUZZ_MINUTES=10, and which lines of its room it reaches;'
 	@echo '                   FUZZ="shm streams" runs these'
@@ -99,6 +102,7 @@ help:
 	@echo '                   2 minutes); then the longer benchmarks'
 	@echo 'make bench-docs    its first part, and docs/performance.md from the results'
 	@echo 'make install       to DESTDIR and PREFIX (now $(DESTDIR)$(PREFIX))'
-	@echo 'make deb           a Debian package, into $(BUILD)/deb/'
+	@echo 'make deb           the Debian packages, into $(BUILD)/deb/'
+	@echo 'make dist          the sources as an archive, into $(BUILD)/dist/'
 	@echo 'make clean         remove the build folders'
 	@echo 'Variables: BUILD, JOBS, PREFIX, DESTDIR, PART, BENCH, SOAK_SECONDS, FUZZ, FUZZ_MINUTES'

@@ -66,6 +66,9 @@ static const struct known table[] = {
 	/* The ends of newer releases agree over TCP. */
 	{ "cmtime", "-L -b {peer} -C {peer} -p {port}", "-b {own} -C {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
 	  .sign = "controller_address" },
+	/* Those of release 56: the server opens its device by the address it binds, and listens on TCP too. */
+	{ "cmtime", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
+	  .sign = "mimic_qp_delay_us" },
 	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
 	{ "riostream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
@@ -86,6 +89,9 @@ static const struct known table[] = {
 	{ "dtestsrq", "-s -P {ia}", "-h {peer} -P {ia}", "", CM_READY, 0, 0, NULL },
 	{ "dapple-dtest*", "-s -P {ia}", "-h {peer} -P {ia}", "", CM_READY, 0, 0, NULL },
 	{ "fi_pingpong", "-B {port}", "-P {port}", "{peer}", READY_TCP, V4_ONLY, 0, NULL },
+	/* One built with MPI takes itself for an MPI job where it has no terminal. */
+	{ "ucx_perftest", "-P 0 -p {port}", "-P 0 -p {port}", "{peer}", READY_TCP, V4_ONLY, 'p', NULL,
+	  .sign = "libmpi.so" },
 	{ "ucx_perftest", "-p {port}", "-p {port}", "{peer}", READY_TCP, V4_ONLY, 'p', NULL },
 };
 
