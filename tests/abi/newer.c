@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <rdma/rdma_cma.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,44 @@ static void refused(void)
 	CF_EQ(CALL(int, verbs, "_ibv_query_comp_cntr_caps", "IBVERBS_1.18", (struct ibv_context *, void *, size_t), c, caps,
 		   sizeof(caps)), EOPNOTSUPP);
 	CF_TRUE(!caps[0] && !caps[1]);
+}
+
+/* FLUSH and ATOMIC WRITE: no queue pair is made for them, and their methods refuse on one that is made for others. */
+static void flush(void)
+{
+	struct cf_opt o = cf_opt();
+	struct ibv_qp_init_attr_ex a = {
+		.qp_type = IBV_QPT_RC, .send_ops_flags = 1 << 11,
+		.cap = { .max_send_wr = 2, .max_recv_wr = 2, .max_send_sge = 1, .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	};
+	void (*wr_flush)(struct ibv_qp_ex *, uint32_t, uint64_t, size_t, uint8_t, uint8_t);
+	struct cf_side s, peer;
+	struct ibv_qp_ex *x;
+	struct ibv_qp *qp;
+
+	cf_side(&s, &o);
+	cf_side(&peer, &o);
+	a.pd = s.pd;
+	a.send_cq = s.scq;
+	a.recv_cq = s.rcq;
+	CF_NULL(ibv_create_qp_ex(s.ctx, &a), EOPNOTSUPP);
+	a.send_ops_flags = IBV_QP_EX_WITH_ATOMIC_WRITE;
+	CF_NULL(ibv_create_qp_ex(s.ctx, &a), EOPNOTSUPP);
+	a.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	qp = ibv_create_qp_ex(s.ctx, &a);
+	CF_TRUE(qp);
+	s.qp = qp;
+	cf_join(&s, &peer);
+	x = ibv_qp_to_qp_ex(qp);
+	memcpy(&wr_flush, (char *)x + offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(void *), sizeof(wr_flush));
+	ibv_wr_start(x);
+	wr_flush(x, 1, 0, 8, 1, 0);
+	CF_EQ(ibv_wr_complete(x), EOPNOTSUPP);
+	ibv_wr_start(x);
+	ibv_wr_atomic_write(x, 1, 0, "8 bytes");
+	CF_EQ(ibv_wr_complete(x), EOPNOTSUPP);
+	CF_OK(ibv_destroy_qp(qp));
 }
 
 static struct rdma_cm_event *next(struct rdma_event_channel *ch, int type)
@@ -244,6 +283,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "port speed (62)", 0, port_speed },
 	{ "+", "registration by structure (59), and of a buffer (64)", 0, registration },
 	{ "+", "DMA handles (59) and completion counters (65) are refused", 0, refused },
+	{ "+", "FLUSH and ATOMIC WRITE are refused", 0, flush },
 	{ "+", "an event that the program writes (60)", 0, user_event },
 	{ "+", "address information as an event (60)", 0, addrinfo_event },
 	{ "+", "sets of rsockets (65)", 0, sets_of_rsockets },

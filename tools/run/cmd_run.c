@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "run.h"
 
+#include "needs.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -18,7 +20,7 @@ int run_cmd_run(int argc, char **argv)
 	struct run_opts o = { .command = "run", .argv = argv, .argc = argc, .index = 1 };
 	struct run_env env = { .preload = true };
 	bool isolate = false;
-	char tree[PATH_MAX];
+	char tree[PATH_MAX], libdir[PATH_MAX];
 	const char *name;
 	int r;
 
@@ -50,5 +52,9 @@ int run_cmd_run(int argc, char **argv)
 		if (r == 0)
 			r = run_isolate(tree);
 	}
-	return r ? r : run_exec(argv + o.index);
+	if (r)
+		return r;
+	if (run_libdir(libdir, sizeof(libdir)) == 0)
+		run_needs_check(libdir, argv[o.index]);
+	return run_exec(argv + o.index);
 }

@@ -10,6 +10,7 @@
 #include "engine/post.h"
 #include "engine/qp.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define OPS_UD (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
@@ -316,6 +317,15 @@ static void wr_abort(struct ibv_qp_ex *pub) UT_NO_TSA
 	eng_wr_end(qp->qp, false);
 }
 
+/* wr_flush is the method behind wr_atomic_write, in headers that are younger than some this library is built with. */
+static void fill_flush(struct ibv_qp_ex *qp)
+{
+	void (*no)(struct ibv_qp_ex *) = refuse;
+	const size_t at = offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(qp->wr_atomic_write);
+
+	memcpy((char *)vrb_of(qp, vrb_qp) + at, &no, sizeof(no));
+}
+
 #define PICK(flag, yes, no) ((ops & IBV_QP_EX_WITH_##flag) ? (yes) : (no))
 
 void vrb_fill_qp_ex(struct ibv_qp_ex *qp, enum ibv_qp_type type, uint64_t ops)
@@ -332,6 +342,7 @@ void vrb_fill_qp_ex(struct ibv_qp_ex *qp, enum ibv_qp_type type, uint64_t ops)
 	qp->wr_bind_mw = PICK(BIND_MW, wr_bind_mw, no_bind);
 	qp->wr_send_tso = no_tso;
 	qp->wr_atomic_write = no_atomic_write;
+	fill_flush(qp);
 	qp->wr_set_ud_addr = wr_set_ud_addr;
 	qp->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	qp->wr_set_sge = wr_set_sge;

@@ -149,6 +149,7 @@ struct vrb_srq {
 
 struct vrb_qp {
 	struct ibv_qp_ex pub;
+	void *wr_flush; /* of pub as newer headers have it: vrb_fill_qp_ex() */
 	struct eng_qp *qp;
 	bool extended; /* made for the ibv_wr_* calls */
 	unsigned async_delivered;
