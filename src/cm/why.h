@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The sentence of a connection that failed. */
+/*
+ * The sentence of a connection that failed. Called by the managers (ibcm, mpa) and the RDMA CM (cma/event.c) where an
+ * attempt ends; the sentence goes through the engine (engine/why.c) to the log and to `dapple why`.
+ */
 #ifndef CM_WHY_H
 #define CM_WHY_H
 

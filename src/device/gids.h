@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Addresses of an interface -> GIDs of its adapter. */
+/*
+ * Addresses of an interface -> GIDs of its adapter. Called when an adapter opens (device.c) and when rtnetlink tells of a
+ * change (progress/thread.c); what changed goes into the GID table (engine/gid.c), to the link (add_addr, del_addr) and
+ * out as asynchronous events.
+ */
 #ifndef DEVICE_GIDS_H
 #define DEVICE_GIDS_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The port an interface makes. */
+/*
+ * The attributes of the port that an interface makes: state, MTU, rate, from what the kernel says of the interface. Called
+ * by the rows of adapter kinds (kind/kind.h), the tree below /sys (sysfs/root.c) and the RDMA CM's host
+ * (cm/cma_host.c).
+ */
 #ifndef DEVICE_PORT_H
 #define DEVICE_PORT_H
 

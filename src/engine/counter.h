@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Port counters: name, as in a hw_counters folder, and meaning. */
+/*
+ * The counters of a port: the name that a hw_counters folder has, and the meaning. Rows of eng_dev.counters, which
+ * protocols, links and managers count up under the progress lock; read by include/dapple (abi/dapple/adapter.c) and
+ * by the device tree below /sys (device/sysfs/root.c).
+ */
 #ifndef ENGINE_COUNTER_H
 #define ENGINE_COUNTER_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The GID table of a port (port.h). */
+/*
+ * The GID table of a port. The device room fills it from the addresses of the interface (device/gids.c); protocols and
+ * managers look in it for the source address of a path and for the addresses that are this port's own, and verbs read
+ * it (abi/verbs/port.c).
+ */
 #ifndef ENGINE_GID_H
 #define ENGINE_GID_H
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A ring of entries of fixed stride, of a send or a receive queue. Posting threads fill entries at the
+ * tail under the lock of the ring; the protocol consumes them at the head under the progress lock (of a
+ * shared receive queue, under the lock of the ring), so there is one consumer at a time.
+ *
+ * Indices run freely; slot = index & (slots - 1). The consumer writes head, the posting thread tail; each
+ * releases, and the other one acquires. Filled by engine/post.c, emptied by proto/ib and proto/iwarp.
+ */
 #ifndef ENGINE_RING_H
 #define ENGINE_RING_H
 
@@ -8,14 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A ring of entries of fixed stride, of a send or a receive queue. Posting threads fill entries at the
- * tail under the lock of the ring; the protocol consumes them at the head under the progress lock (of a
- * shared receive queue, under the lock of the ring), so there is one consumer at a time.
- *
- * Indices run freely; slot = index & (slots - 1). The consumer writes head, the posting thread tail; each
- * releases, and the other one acquires.
- */
 struct eng_ring {
 	struct ut_mutex lock;
 	uint8_t *mem;

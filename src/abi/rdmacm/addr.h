@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Addresses and routes of an identifier, and the public fields that follow from them. Called by programs
+ * (rdma_bind_addr, rdma_resolve_addr, rdma_resolve_route) and by endpoints (ep.c); the RDMA CM resolves
+ * (cm/cma/resolve.c), and its event comes back through chan.c.
+ */
 #ifndef ABI_RDMACM_ADDR_H
 #define ABI_RDMACM_ADDR_H
 

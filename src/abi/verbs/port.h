@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Attributes of a device and its port, GIDs and P_Keys, as verbs show them: from the engine's port (engine/port.c,
+ * gid.c) into the caller's structure, of which older programs have a shorter form. Called by programs through the
+ * table of a context (abi/verbs/ops.c).
+ */
 #ifndef ABI_VERBS_PORT_H
 #define ABI_VERBS_PORT_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Queue pairs as verbs show them: creation, attributes, posting, end. Called by programs, directly or through the
+ * table of a context (abi/verbs/ops.c); work goes on in engine/qp.c, and that of posts in engine/post.c.
+ */
 #ifndef ABI_VERBS_QP_H
 #define ABI_VERBS_QP_H
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * XRC domains as verbs show them (engine/xrcd.c has them). Called by programs through the table of a context
+ * (abi/verbs/ops.c).
+ */
 #ifndef ABI_VERBS_XRCD_H
 #define ABI_VERBS_XRCD_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* ICMP errors of earlier sends: the sockets' error queues. */
+/*
+ * ICMP errors of datagrams sent earlier, from the error queues of the sockets. The adapter's round asks for them
+ * (link_ops.error, device/kind/roce.c) and tells the transport (ibp_unreachable) and the connection manager
+ * (cm/ibcm/watch.c).
+ */
 #ifndef LINK_UDP_ERR_H
 #define LINK_UDP_ERR_H
 

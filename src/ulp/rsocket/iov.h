@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Positions in a scatter list. */
+/*
+ * Positions in the scatter list of a call (readv, sendmsg): the stream (stream.c) and datagrams (dgram.c) copy through
+ * a cursor between the caller's memory and their rings.
+ */
 #ifndef ULP_RSOCKET_IOV_H
 #define ULP_RSOCKET_IOV_H
 

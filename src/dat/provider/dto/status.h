@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Operations and completion statuses of verbs as DAT events name them. */
+/*
+ * Operations and completion statuses of verbs as DAT names them. Called where a work completion becomes a DTO event
+ * (dto/event.c), and where a request is refused before it is posted (dto/request.c, recv.c, mem/rmr_bind.c); the
+ * filled event goes to the EVD (evd/push.c).
+ */
 #ifndef DAT_PROVIDER_DTO_STATUS_H
 #define DAT_PROVIDER_DTO_STATUS_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Protection zones: a protection domain with a handle. */
+/*
+ * Protection zones: a DAT handle with a protection domain of verbs. The calls come through the provider's table
+ * (ia/table.c); endpoints, receive queues and regions (ep/qp.c, dto/srq.c, mem/lmr.c, mem/rmr.c) are made in the
+ * protection domain of the zone they name.
+ */
 #ifndef DAT_PROVIDER_MEM_PZ_H
 #define DAT_PROVIDER_MEM_PZ_H
 
