@@ -64,6 +64,14 @@ static bool gid_empty(const union ibv_gid *g)
 	return memcmp(g, &none, sizeof(none)) == 0;
 }
 
+/* The GID of an iWARP port is made of its MAC: nothing below it (siw does the same). */
+static bool is_address(const union ibv_gid *g)
+{
+	static const uint8_t none[8];
+
+	return memcmp(g->raw + 8, none, sizeof(none)) != 0;
+}
+
 static void say_gid(struct text *t, const union ibv_gid *g)
 {
 	char buf[INET6_ADDRSTRLEN];
@@ -127,8 +135,10 @@ void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w)
 	own = eng_gid_at(dev, qp->attr.ah_attr.grh.sgid_index);
 	say(&t, "%s: %s of QP 0x%06x", eng_verdicts[v].sentence, w->doing ? w->doing : "work",
 	    qp->qpn);
-	if (own)
+	if (own && is_address(&own->gid))
 		say_gid(&t, &own->gid);
+	else
+		say(&t, " on %s", dev->name);
 	say_peer(&t, qp, w);
 	say_place(&t, w);
 	say(&t, ": the QP stops; %s", eng_verdicts[v].remedy);
