@@ -399,6 +399,54 @@ static void strangers_touch_nothing(void)
 	cmw_close(&w);
 }
 
+/* The process ends, and of its last messages the first copy is lost: the peer learns of the end all the same. */
+static void leaves_with_a_loss(int side)
+{
+	w.fault = CMW_LOSE;
+	w.fault_at = w.sent + 1;
+	if (side == 1 && cmw_state(server) == IBCM_DREQ_RCVD)
+		cmw_destroy(server); /* DREP, before the process ends */
+	ibcm_leave(&w.side[side].port);
+	w.side[side].deaf = true; /* no process is there any more */
+	pass(UT_S);
+	w.side[side].deaf = false;
+}
+
+static void last_drep_is_lost(void)
+{
+	open_world();
+	w.strangers = true;
+	connected(IBV_QPT_RC);
+	w.side[1].on_disconnected = CMW_KEEP;
+	CHECK(ops(client)->disconnect(client->ep) == 0);
+	pass(UT_MS);
+	CHECK(cmw_state(server) == IBCM_DREQ_RCVD && !client->heard[CM_EV_DISCONNECTED]);
+	leaves_with_a_loss(1);
+	CHECK(client->heard[CM_EV_DISCONNECTED] == 1);
+	cmw_close(&w);
+}
+
+static void last_dreq_is_lost(void)
+{
+	open_world();
+	w.strangers = true;
+	connected(IBV_QPT_RC);
+	leaves_with_a_loss(0);
+	CHECK(server->heard[CM_EV_DISCONNECTED] == 1);
+	cmw_close(&w);
+}
+
+/* Nothing is lost within a host, so nothing is sent twice there. */
+static void last_message_within_a_host(void)
+{
+	open_world();
+	connected(IBV_QPT_RC);
+	ibcm_leave(&w.side[0].port);
+	CHECK(w.sent_of[WIRE_CM_ATTR_DREQ - 0x10] == 1);
+	pass(UT_S);
+	cmw_close(&w);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "a REQ as rdma_cm sends it", req_fields },
 	{ "-", "a path record", path_travels },
@@ -413,6 +461,9 @@ static const struct test_case cases[] = {
 	{ "-", "stale connection", stale_connection },
 	{ "-", "the QPN of a process that died", number_of_a_dead_process },
 	{ "-", "foreign MADs change nothing", strangers_touch_nothing },
+	{ "-", "a process ends, its last DREP is lost", last_drep_is_lost },
+	{ "-", "a process ends, its last DREQ is lost", last_dreq_is_lost },
+	{ "-", "a process ends, its peer is on this host", last_message_within_a_host },
 };
 
 int main(int argc, char **argv)

@@ -4,11 +4,13 @@
 #include "engine/chan.h"
 #include "engine/mr.h"
 #include "engine/qp_state.h"
+#include "proto/ib/ibp.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
 #include "support/engine.h"
 #include "support/tape.h"
+#include "util/clock.h"
 
 #define MTU 1024u
 
@@ -350,6 +352,8 @@ static void states(void)
 	crafted_want_aeth(c, 0x1f, c->epsn++, 2);
 	a.qp_state = IBV_QPS_ERR;
 	CHECK(eng_qp_modify(c->e.qp, &a, IBV_QP_STATE) == 0);
+	crafted_run(c, UT_MS);
+	crafted_want_aeth(c, 0x1f, c->epsn - 1, 2); /* once more, at the end */
 	send_only(c, c->epsn, 8);
 	crafted_want_nothing(c);
 	crafted_close(c);
@@ -378,6 +382,49 @@ static void solicited(void)
 	crafted_close(c);
 }
 
+/* A requester whose acknowledgement was lost would repeat its request to a queue pair that is gone. */
+static void last_acknowledgement_again(void)
+{
+	for (int way = 0; way < 3; way++) {
+		struct crafted *c = crafted_open(NULL);
+		struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR }, reset = { .qp_state = IBV_QPS_RESET };
+		uint32_t e = c->epsn;
+
+		receives(c, 2);
+		send_only(c, e, 8);
+		send_only(c, e + 1, 8);
+		crafted_want_aeth(c, 0x1f, e, 1);
+		crafted_want_aeth(c, 0x1f, e + 1, 2);
+		if (way == 0) {
+			CHECK(eng_qp_modify(c->e.qp, &err, IBV_QP_STATE) == 0);
+		} else if (way == 1) {
+			CHECK(eng_qp_modify(c->e.qp, &reset, IBV_QP_STATE) == 0);
+		} else {
+			ut_lock(&c->e.h->dev.lock);
+			ibp_leave(&c->e.h->dev);
+			ut_unlock(&c->e.h->dev.lock);
+		}
+		crafted_run(c, UT_MS);
+		crafted_want_aeth(c, 0x1f, e + 1, 2);
+		CHECK(eng_qp_modify(c->e.qp, &reset, IBV_QP_STATE) == 0 || way == 1);
+		crafted_run(c, UT_MS);
+		if (way < 2)
+			crafted_want_nothing(c); /* from ERR, and from RESET */
+		crafted_close(c);
+	}
+}
+
+static void nothing_to_acknowledge_again(void)
+{
+	struct crafted *c = crafted_open(NULL);
+	struct ibv_qp_attr err = { .qp_state = IBV_QPS_ERR };
+
+	CHECK(eng_qp_modify(c->e.qp, &err, IBV_QP_STATE) == 0);
+	crafted_run(c, UT_MS);
+	crafted_want_nothing(c);
+	crafted_close(c);
+}
+
 static const struct test_case cases[] = {
 	{ "24", "one sequence NAK per gap", one_nak_per_gap },
 	{ "24", "repeated sends: acknowledged with the newest PSN, not executed", duplicate_sends },
@@ -391,6 +438,8 @@ static const struct test_case cases[] = {
 	{ "57", "silent drops and their counters", silent_drops },
 	{ "15", "states: SQD answers, ERR is silent", states },
 	{ "61", "only a solicited message wakes", solicited },
+	{ "-", "the last acknowledgement leaves once more at the end", last_acknowledgement_again },
+	{ "-", "a queue pair that has executed nothing ends in silence", nothing_to_acknowledge_again },
 };
 
 int main(int argc, char **argv)

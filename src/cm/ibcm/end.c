@@ -18,6 +18,8 @@
 
 #include <errno.h>
 
+#define LAST_COPIES 2 /* of each last message, when the process ends: at 1 % loss all three go in one case of a million */
+
 /* --- DREQ, DREP --- */
 
 void ibcm_hang_up(struct ibcm_ep *e)
@@ -32,6 +34,7 @@ static void answer_dreq(struct ibcm_ep *e)
 {
 	ibcm_send_plain(e, WIRE_CM_ATTR_DREP);
 	ibcm_timewait(e);
+	e->drep_sent = true;
 }
 
 int ibcm_disconnect(struct cm_ep *ep)
@@ -205,6 +208,20 @@ static void say_goodbye(struct ibcm_ep *e)
 	}
 }
 
+/*
+ * The last message of an endpoint, once more: if the network loses the only copy, the peer repeats its
+ * request for a minute to a port that has no process. Nothing is lost within a host.
+ */
+static void send_last_again(struct ibcm_ep *e)
+{
+	if (e->cm->cfg.carrier->same_host(e->cm->dev, e->ep.remote.addr))
+		return;
+	if (e->state == IBCM_TIMEWAIT && e->drep_sent)
+		ibcm_send_plain(e, WIRE_CM_ATTR_DREP);
+	else if (e->state == IBCM_DREQ_SENT || e->state == IBCM_ANSWERED)
+		ibcm_send_kept(e);
+}
+
 void ibcm_leave(struct cm_port *p)
 {
 	struct ibcm *cm = p->manager;
@@ -212,6 +229,9 @@ void ibcm_leave(struct cm_port *p)
 
 	ut_list_each(e, &cm->eps, all)
 		say_goodbye(e);
+	for (int i = 0; i < LAST_COPIES; i++)
+		ut_list_each(e, &cm->eps, all)
+			send_last_again(e);
 }
 
 static bool wanted_after(const struct ibcm_ep *e)

@@ -110,6 +110,7 @@ struct ibcm_ep {
 	uint8_t told;
 	bool active;
 	bool mra_sent;
+	bool drep_sent;      /* TIMEWAIT: the peer asked for the end, and may ask again */
 	bool same_host;      /* the peer's address is this host's */
 	bool knocking;       /* REQ or SIDR_REQ was refused, and is repeated when the timer fires */
 	uint8_t refused_tries;

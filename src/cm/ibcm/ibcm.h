@@ -65,7 +65,8 @@ struct ibcm_config {
  * 0 or -ENOMEM. */
 int ibcm_init(struct cm_port *ret, struct eng_dev *dev, const struct ibcm_config *cfg);
 /* The process exits, maybe with other threads still in calls: sends DREQ for what is connected
- * and REJ for what is half open, once each, without waiting. Nothing is freed, no up-call. */
+ * and REJ for what is half open, without waiting. To other hosts two copies follow of each last message, also of
+ * a DREP that left shortly before. Nothing is freed, no up-call. */
 void ibcm_leave(struct cm_port *p);
 /* The same, and frees all endpoints. */
 void ibcm_fini(struct cm_port *p);

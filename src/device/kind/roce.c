@@ -245,6 +245,7 @@ static void leave(struct dev_adapter *a)
 	struct link *l = dev_roce_of(a)->link;
 
 	eng_dev_held(&a->dev);
+	ibp_leave(&a->dev);
 	dev_roce_cm_leave(a);
 	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
 		const struct eng_gid *g = eng_gid_at(&a->dev, i);

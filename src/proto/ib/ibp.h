@@ -39,6 +39,10 @@ struct ibp_config {
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg);
 void ibp_port_fini(struct eng_dev *dev);
 
+/* The process ends with its queue pairs as they are: the last acknowledgement of each leaves once more, since after a
+ * loss no process answers a repeated request. Called with dev->lock held. */
+void ibp_leave(struct eng_dev *dev);
+
 /* Executes n received datagrams (BTH .. ICRC), as one link->recv() gave them. They may hold any
  * bytes, and are not accessed after the return. */
 void ibp_receive(struct eng_dev *dev, const struct link_rx *rx, int n, uint64_t now);

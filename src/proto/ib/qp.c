@@ -64,24 +64,71 @@ static int qp_init(struct eng_qp *qp)
 	return 0;
 }
 
+static bool runs(enum ibv_qp_state s)
+{
+	return s == IBV_QPS_RTR || s == IBV_QPS_RTS || s == IBV_QPS_SQD || s == IBV_QPS_SQE;
+}
+
+static bool within_host(const struct ibp_qp *q)
+{
+	struct eng_dev *dev = q->port->dev;
+	union ibv_gid to;
+
+	eng_dev_held(dev);
+	memcpy(to.raw, q->conn.path.flow.dst, 16);
+	return eng_gid_find(dev, &to) >= 0;
+}
+
+/*
+ * The last acknowledgement leaves once more, in a packet of its own: if the network loses the only copy, the
+ * requester repeats its request to a queue pair that is gone, and fails though the request was executed. A
+ * requester without a request in flight drops it. Nothing is lost within a host.
+ */
+static void acknowledge_again(struct ibp_qp *q)
+{
+	struct ibp_resp *r = &q->conn.resp;
+
+	if ((q->cls != WIRE_CLASS_RC && q->cls != WIRE_CLASS_XRC) || r->framing != &ibp_frame_wire || !r->msn ||
+	    r->ack_due || within_host(q))
+		return;
+	ibp_train_flush(q->port);
+	r->ack_due = true;
+	ibp_resp_ack(q);
+	ibp_train_flush(q->port);
+	r->ack_due = false;
+}
+
 /* The peer must not fail because this queue pair ends: executed requests are acknowledged, by the
  * wire if it is not known yet whether there is a local path. */
-static void acknowledge_and_stop(struct ibp_qp *q)
+static void acknowledge_and_stop(struct ibp_qp *q, enum ibv_qp_state from)
 {
 	bool leaving = q->port->link->leaving;
 
 	q->port->link->leaving = true;
 	if (q->conn.resp.ack_due && q->conn.path.valid)
 		ibp_resp_ack(q);
+	if (q->conn.path.valid && runs(from))
+		acknowledge_again(q);
 	ibp_qp_stop(q);
 	q->port->link->leaving = leaving;
+}
+
+void ibp_leave(struct eng_dev *dev)
+{
+	struct eng_qp *qp;
+	uint32_t pos = 0;
+
+	eng_dev_held(dev);
+	while ((qp = ut_idtab_next(&dev->qps, &pos)))
+		if (runs(eng_qp_state(qp)) && ibp_qp(qp)->conn.path.valid)
+			acknowledge_again(ibp_qp(qp));
 }
 
 static void qp_fini(struct eng_qp *qp)
 {
 	struct ibp_qp *q = ibp_qp(qp);
 
-	acknowledge_and_stop(q);
+	acknowledge_and_stop(q, eng_qp_state(qp));
 	if (qp->gsi)
 		ibp_gsi_unclaim(q->port);
 	ut_heap_unreserve(&q->port->timers);
@@ -124,12 +171,7 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
  * port share a train. */
 static void choose_port(struct ibp_qp *q)
 {
-	struct eng_dev *dev = q->port->dev;
-	union ibv_gid to;
-
-	eng_dev_held(dev);
-	memcpy(to.raw, q->conn.path.flow.dst, 16);
-	if (eng_gid_find(dev, &to) >= 0)
+	if (within_host(q))
 		q->conn.path.flow.sport = IBP_LOCAL_SPORT;
 }
 
@@ -150,18 +192,18 @@ static void take_address(struct ibp_qp *q)
 	memset(q->conn.rx_memo, 0, sizeof(q->conn.rx_memo));
 }
 
-static void forget(struct ibp_qp *q)
+static void forget(struct ibp_qp *q, enum ibv_qp_state from)
 {
-	acknowledge_and_stop(q);
+	acknowledge_and_stop(q, from);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
 	q->recv.have_rwqe = false;
 	q->conn.path.valid = false;
 }
 
-static void enter_error(struct ibp_qp *q)
+static void enter_error(struct ibp_qp *q, enum ibv_qp_state from)
 {
-	acknowledge_and_stop(q);
+	acknowledge_and_stop(q, from);
 	ibp_recv_end(q, ENG_V_FLUSH);
 	eng_qp_flush(q->qp);
 }
@@ -181,9 +223,9 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 	if (mask & IBV_QP_PATH_MTU)
 		q->conn.mtu = 128u << qp->attr.path_mtu;
 	if (to == IBV_QPS_RESET) {
-		forget(q);
+		forget(q, from);
 	} else if (to == IBV_QPS_ERR) {
-		enter_error(q);
+		enter_error(q, from);
 	} else if (to == IBV_QPS_SQE) {
 		eng_qp_flush(qp);
 	} else if (to == IBV_QPS_RTR && from == IBV_QPS_INIT) {
