@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The yields of a thread that polls in vain. sched_yield(), getrusage() and the clock are this test's own: a
- * yield lasts as long as the test says, and another thread ran in it or not.
+ * The yields and waits of a thread that polls in vain. sched_yield(), getrusage(), ppoll() and the clock are this
+ * test's own: a yield lasts as long as the test says, and another thread ran in it or not.
  */
 #include "device/adapter.h"
 #include "device/progress/yield.h"
 #include "support/check.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,7 +15,7 @@
 
 enum { POLLS = 10000 };
 
-static unsigned yields;
+static unsigned yields, waits;
 static uint64_t yield_ns; /* a yield lasts so long */
 static uint64_t now = 1000000;
 static bool other_runs;   /* another thread runs in each yield */
@@ -25,6 +26,15 @@ int sched_yield(void)
 	yields++;
 	switched += other_runs;
 	now += yield_ns;
+	return 0;
+}
+
+int ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *mask)
+{
+	(void)p, (void)n, (void)mask;
+	waits++;
+	CHECK(t && t->tv_sec == 0 && t->tv_nsec <= (long)DEV_BRIEF_WAIT_NS);
+	now += (uint64_t)t->tv_nsec;
 	return 0;
 }
 
@@ -51,7 +61,9 @@ static unsigned yields_of(uint64_t ns, bool shared)
 
 	CHECK(a);
 	a->dev.device = a;
-	yields = 0;
+	atomic_store(&a->dev.process, atomic_load(&dev_process_number));
+	a->driver.ep = -1; /* no link: a brief wait is a sleep and nothing else */
+	yields = waits = 0;
 	yield_ns = ns;
 	other_runs = shared;
 	for (i = 0; i < POLLS; i++)
@@ -69,7 +81,10 @@ int main(void)
 	CHECK(yields_of(2000, false) <= POLLS / DEV_POLLS_TO_YIELD * 2);
 	/* A stranger has a slice in each yield: a round over many queues must not cost a slice for each. */
 	CHECK(yields_of(150000, true) <= POLLS / (16 * DEV_POLLS_TO_YIELD));
-	CHECK(yields_of(150000, true) >= 2);
+	CHECK(yields >= 2);
+	/* And waits in between: a sleeping thread is woken for its message, a yielding one waits for its turn. */
+	CHECK_MSG(waits >= DEV_BRIEF_WAITS_LEAST && waits <= POLLS / 64, "%u waits, %u yields", waits, yields);
+	CHECK(yields_of(2000, false) && !waits);
 	/* The peer runs in each yield: each poll yields, once the scheduler was asked. */
 	CHECK(yields_of(2000, true) >= POLLS - 2 * DEV_POLLS_TO_YIELD);
 	return 0;

@@ -8,7 +8,8 @@
 struct eng_chan;
 struct eng_dev;
 
-/* eng_dev_ops.wait and .wait_comp; -EIO in a child of fork(). No lock held. */
+/* eng_dev_ops.wait and .wait_comp; -EIO in a child of fork(). fd -1: the wait ends with progress, or at the limit. No
+ * lock held. */
 int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until);
 int dev_wait_comp(struct eng_dev *dev, struct eng_chan *chan);
 

@@ -2,15 +2,18 @@
 #include "device/progress/yield.h"
 
 #include "device/adapter.h"
+#include "device/progress/wait.h"
 #include "util/clock.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 
 #define BACKOFF_MOST 4 /* so often the polls before a yield are halved at most */
 #define MET_NS 500ull /* a yield in which another thread ran lasts so long at least, */
-#define STRANGER_NS 100000ull /* and so long or longer if that was not the peer */
-#define STRANGER_POLLS 1024 /* empty polls after such a yield until they count */
+#define STRANGER_POLLS 1024 /* empty polls after a yield beside strangers until they count, */
+#define WAIT_POLLS 256 /* and after a brief wait */
 #define YIELDS_ASK 16 /* one yield of so many asks the scheduler when the answer is known */
 
 static long switches(void)
@@ -44,13 +47,49 @@ static int give_way(struct dev_yielding *y)
 	sched_yield();
 	atomic_store_explicit(&y->yields, false, memory_order_relaxed);
 	took = ut_now() - before;
-	slow = took >= MET_NS && took < STRANGER_NS;
+	slow = took >= MET_NS && took < DEV_STRANGER_NS;
 	met = ask && slow && (sure || switches() != n);
 	atomic_store_explicit(&y->met, met, memory_order_relaxed);
 	atomic_store_explicit(&y->slow, slow, memory_order_relaxed);
-	if (took >= STRANGER_NS)
+	dev_yield_took(y, took);
+	if (took >= DEV_STRANGER_NS)
 		return -STRANGER_POLLS;
 	return slow && (!ask || met) ? (int)dev_polls_before_yield(y) : 0;
+}
+
+void dev_yield_took(struct dev_yielding *y, uint64_t ns)
+{
+	unsigned waits = atomic_load_explicit(&y->waits_least, memory_order_relaxed);
+
+	if (ns < DEV_STRANGER_NS)
+		waits = 0;
+	else if (!waits)
+		waits = DEV_BRIEF_WAITS_LEAST;
+	else if (waits < DEV_BRIEF_WAITS_MOST)
+		waits *= 2;
+	atomic_store_explicit(&y->waits_least, waits, memory_order_relaxed);
+	atomic_store_explicit(&y->waits, waits, memory_order_relaxed);
+}
+
+bool dev_wait_instead(struct dev_yielding *y)
+{
+	unsigned left = atomic_load_explicit(&y->waits, memory_order_relaxed);
+
+	if (left)
+		atomic_store_explicit(&y->waits, left - 1, memory_order_relaxed);
+	return left > 0;
+}
+
+/* Returns as give_way(). A poll is no cancellation point, and leaves errno alone. */
+static int wait_briefly(struct eng_dev *dev)
+{
+	int keep = errno, state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	dev_wait(dev, -1, -1, ut_now() + DEV_BRIEF_WAIT_NS);
+	pthread_setcancelstate(state, NULL);
+	errno = keep;
+	return -WAIT_POLLS;
 }
 
 static void found(struct dev_yielding *y)
@@ -81,7 +120,7 @@ void dev_polled(struct eng_dev *dev, int did)
 	} else {
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		if (idle > (int)dev_polls_before_yield(y))
-			idle = give_way(y);
+			idle = dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }

@@ -4,17 +4,27 @@
  * one processor waits for a scheduler tick (4 ms) unless it yields. A yield costs more than the look
  * at a ring that has just found nothing, so the polls before the next one count from none again; but
  * behind a yield in which the peer ran, each empty poll yields.
+ *
+ * A yield beside strangers - a build, other polling programs - costs a turn of all that run, and so would each hop
+ * of a message. Behind such a yield the polling thread waits briefly instead: it sleeps on the adapter's descriptor, as a
+ * waiter does (wait.h), and the scheduler prefers it to the strangers when its message comes. After some such waits a
+ * yield finds out whether the strangers are still there.
  */
 #ifndef DEVICE_PROGRESS_YIELD_H
 #define DEVICE_PROGRESS_YIELD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct eng_dev;
 
 #define DEV_POLL_WEIGHT 4     /* so many polls without a round count as one with */
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_BRIEF_WAIT_NS 200000ull  /* the longest brief wait: a completion that another thread has taken in is seen then */
+#define DEV_STRANGER_NS 100000ull /* a yield of that length gave the processor to a thread that is not the peer */
+#define DEV_BRIEF_WAITS_LEAST 16u    /* waits behind the first yield beside strangers; doubled behind each that follows */
+#define DEV_BRIEF_WAITS_MOST 1024u
 
 /* Without lock: two pollers may lose each other's count, which does no harm. */
 struct dev_yielding {
@@ -25,11 +35,18 @@ struct dev_yielding {
 	atomic_bool met;        /* or the scheduler said that one did, for a moment */
 	atomic_uint backoff;    /* how often the polls before a yield have been halved */
 	atomic_bool yields;     /* a poller is in a yield now */
+	atomic_uint waits;      /* left until the next yield */
+	atomic_uint waits_least; /* behind the last yield beside strangers; 0: there were none in the last one */
 	atomic_uint count;      /* yields in which the scheduler was not asked */
 };
 
-/* eng_dev_ops.polled */
+/* eng_dev_ops.polled. May sleep for DEV_BRIEF_WAIT_NS. */
 void dev_polled(struct eng_dev *dev, int did);
+
+/* A yield lasted so many ns: from that, how many brief waits follow to the next. */
+void dev_yield_took(struct dev_yielding *y, uint64_t ns);
+/* Returns true if the polling thread waits briefly, and counts that; false: it yields. */
+bool dev_wait_instead(struct dev_yielding *y);
 
 /* Empty polls, in units of idle_polls, until a poller yields. */
 static inline unsigned dev_polls_before_yield(struct dev_yielding *y)
