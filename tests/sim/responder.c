@@ -5,6 +5,7 @@
 #include "engine/mr.h"
 #include "engine/qp_state.h"
 #include "proto/ib/ibp.h"
+#include "proto/ib/port.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
@@ -382,6 +383,32 @@ static void solicited(void)
 	crafted_close(c);
 }
 
+/* The largest code that the receives still posted are worth. */
+static void credits_given(void)
+{
+	struct crafted *c = crafted_open(NULL);
+	struct ibp_port *port = c->e.h->dev.proto_port;
+	uint32_t e = c->epsn;
+
+	port->cfg.credits = true;
+	receives(c, 7);
+	for (uint32_t i = 0; i < 7; i++) {
+		static const uint8_t codes[] = { 5, 4, 4, 3, 2, 1, 0 }; /* 6 left, 5 (worth 4), 4, 3, ... */
+
+		send_only(c, e + i, 8);
+		crafted_want_aeth(c, codes[i], e + i, i + 1);
+	}
+	receives(c, 1);
+	read_request(c, e + 7, c->e.mem, 8);
+	CHECK(crafted_want(c, WIRE_RC_RDMA_READ_RESPONSE_ONLY, e + 7)->p.syndrome == 1);
+	fetch_add(c, e + 8, c->e.mem, 1);
+	CHECK(crafted_want(c, WIRE_RC_ATOMIC_ACKNOWLEDGE, e + 8)->p.syndrome == 1);
+	port->cfg.credits = false;
+	send_only(c, e + 9, 8);
+	crafted_want_aeth(c, 0x1f, e + 9, 10);
+	crafted_close(c);
+}
+
 /* A requester whose acknowledgement was lost would repeat its request to a queue pair that is gone. */
 static void last_acknowledgement_again(void)
 {
@@ -438,6 +465,7 @@ static const struct test_case cases[] = {
 	{ "57", "silent drops and their counters", silent_drops },
 	{ "15", "states: SQD answers, ERR is silent", states },
 	{ "61", "only a solicited message wakes", solicited },
+	{ "40", "end-to-end credits", credits_given },
 	{ "-", "the last acknowledgement leaves once more at the end", last_acknowledgement_again },
 	{ "-", "a queue pair that has executed nothing ends in silence", nothing_to_acknowledge_again },
 };

@@ -7,6 +7,8 @@
  *   DAPPLE_NO_GRH=self  on lo, let a path without GRH lead to the port itself: for programs that
  *                       know LIDs only, as qperf
  *
+ *   DAPPLE_CREDITS=on   acknowledgements give end-to-end credits
+ *
  * The environment of the link is read in roce_link.c.
  */
 #include "device/kind/roce.h"
@@ -148,6 +150,13 @@ static bool no_grh_is_self(const struct dev_adapter *a)
 	return v && strcmp(v, "self") == 0 && dev_is_lo(a);
 }
 
+static bool gives_credits(void)
+{
+	const char *v = ut_env("DAPPLE_CREDITS");
+
+	return v && strcmp(v, "on") == 0;
+}
+
 /* Lets other processes of this host see generations and exported tables. */
 static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->lock)
 {
@@ -166,6 +175,7 @@ static int wire_parts(struct dev_adapter *a, struct dev_roce *p) UT_REQUIRES(a->
 		.mtu_max = dev_port_mtu(a->info.ifindex),
 		.rate_control = !dev_is_lo(a),
 		.no_grh_is_self = no_grh_is_self(a),
+		.credits = gives_credits(),
 		.gsi = &dev_roce_gsi,
 	};
 	int r = dev_roce_link_open(&p->link, &p->chan);

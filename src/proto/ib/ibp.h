@@ -32,6 +32,7 @@ struct ibp_config {
 	/* A path without GRH, which has no meaning on RoCE, leads to this port itself instead of
 	 * being refused. */
 	bool no_grh_is_self;
+	bool credits; /* acknowledgements on the wire tell how many receives are posted (IBTA 9.7.7.2) */
 	const struct gsi_user *gsi; /* or NULL: no class has a manager */
 };
 

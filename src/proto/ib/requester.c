@@ -687,12 +687,6 @@ void ibp_req_run(struct ibp_qp *q, uint32_t budget)
 
 /* --- responses --- */
 
-/* IBTA 9.7.7.2.2, table of the end-to-end credit codes. */
-static const uint16_t credits[31] = {
-	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
-};
-
 static bool needs_data(const struct eng_swqe *w)
 {
 	return (w->opcode == IBV_WR_RDMA_READ || w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -709,7 +703,7 @@ static void take_credits(struct ibp_qp *q, const struct wire_ib_packet *p)
 		ibp_req_put(r, IBP_REQ_LIMITED, false);
 		return;
 	}
-	lsn = psn_add(p->msn, credits[code]);
+	lsn = psn_add(p->msn, ibp_credits[code]);
 	if (!ibp_req_is(r, IBP_REQ_LIMITED) || psn_diff(lsn, r->lsn) > 0)
 		r->lsn = lsn;
 	ibp_req_put(r, IBP_REQ_LIMITED, true);

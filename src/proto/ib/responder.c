@@ -462,6 +462,26 @@ bool ibp_resp_send(struct ibp_qp *q, const struct wire_ib_packet *p)
 	return true;
 }
 
+const uint16_t ibp_credits[31] = {
+	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+};
+
+/* The syndrome of an acknowledgement: with the largest code that the receive queue is worth, if the port gives credits.
+ * A shared receive queue promises nothing to one queue pair (IBTA 9.7.7.2). */
+static uint8_t ack_syndrome(struct ibp_qp *q)
+{
+	uint32_t posted;
+	uint8_t code = 30;
+
+	if (!q->port->cfg.credits || q->qp->type != IBV_QPT_RC || q->qp->srq)
+		return WIRE_SYN_ACK;
+	posted = eng_ring_used(&q->qp->rq);
+	while (ibp_credits[code] > posted)
+		code--;
+	return code;
+}
+
 static bool put_aeth(struct ibp_qp *q, uint8_t syndrome, uint32_t psn)
 {
 	struct wire_ib_packet p = answer(q, WIRE_MSG_ACKNOWLEDGE, psn);
@@ -475,7 +495,7 @@ static bool send_atomic(struct ibp_qp *q, struct ibp_rdres *e)
 {
 	struct wire_ib_packet p = answer(q, WIRE_MSG_ATOMIC_ACKNOWLEDGE, e->first_psn);
 
-	p.syndrome = WIRE_SYN_ACK;
+	p.syndrome = ack_syndrome(q);
 	p.msn = e->msn;
 	p.orig = e->orig;
 	if (!ibp_resp_send(q, &p))
@@ -521,7 +541,7 @@ static bool send_read_packet(struct ibp_qp *q, struct ibp_rdres *e)
 
 	p.payload_len = left < q->conn.resp.mtu ? (uint32_t)left : q->conn.resp.mtu;
 	p.pad = -p.payload_len & 3;
-	p.syndrome = WIRE_SYN_ACK;
+	p.syndrome = ack_syndrome(q);
 	p.msn = e->msn;
 	p.rkey = e->rkey;
 	q->conn.resp.plain = e->plain;
@@ -660,7 +680,7 @@ void ibp_resp_ack(struct ibp_qp *q)
 	if (q->conn.resp.ack_due && ibp_resp_may_ack(q)) {
 		uint32_t psn = psn_add(q->conn.resp.epsn, IBP_PSN_MASK - out);
 
-		if (!q->conn.resp.framing->acknowledge(q, psn) && !put_aeth(q, WIRE_SYN_ACK, psn)) {
+		if (!q->conn.resp.framing->acknowledge(q, psn) && !put_aeth(q, ack_syndrome(q), psn)) {
 			if (eng_qp_state(q->qp) != IBV_QPS_ERR)
 				ibp_resp_owe(q);
 			return;
