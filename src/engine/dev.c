@@ -35,6 +35,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_list_init(&dev->xrcds);
 	ut_list_init(&dev->held);
 	dev->rng.state = seed;
+	eng_qpns_begin(&dev->qpns, ut_rng_u64(&dev->rng), ut_rng_u64(&dev->rng));
 	eng_dev_unshare(dev);
 	dev->why = eng_why_ring_new();
 	if (!dev->why) {
@@ -64,34 +65,17 @@ void eng_dev_run_pending(struct eng_dev *dev)
 	}
 }
 
-/* Starts at a random number and counts up in the free bits until one is unused. Returns 0 if all are taken. */
-static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
-	UT_REQUIRES(dev->lock);
-static uint32_t search(struct eng_dev *dev, const struct ut_idtab *taken, bool rested)
-{
-	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
-	uint32_t first = (uint32_t)(ut_rng_u64(&dev->rng) >> 32) & mask, bits = first, n;
-
-	do {
-		n = fixed | bits;
-		if (n > 1 && n < 0xffffff && !ut_idtab_get(taken, n) &&
-		    !(rested && eng_qpn_rests(&dev->qpns, n)))
-			return n;
-		/* A carry passes the fixed bits. */
-		bits = ((bits | ~mask) + 1) & mask;
-	} while (bits != first);
-	return 0;
-}
-
 uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken)
 {
-	uint32_t n = search(dev, taken, true);
+	uint32_t mask = dev->qpn_mask & 0xffffff, fixed = dev->qpn_fixed & ~mask & 0xffffff;
 
-	if (!n)
-		n = search(dev, taken, false);
-	if (n)
-		eng_qpn_used(&dev->qpns, n);
-	return n;
+	for (uint32_t i = 0; i <= mask; i++) {
+		uint32_t n = fixed | eng_qpn_at(&dev->qpns, dev->qpns.next++, mask);
+
+		if (n > 1 && n < 0xffffff && !ut_idtab_get(taken, n))
+			return n;
+	}
+	return 0;
 }
 
 uint64_t eng_dev_release_events(struct eng_dev *dev, uint64_t now)

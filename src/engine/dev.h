@@ -255,8 +255,8 @@ static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
 /* --- further services of the adapter --- */
 
 /*
- * Returns a number for a queue pair or an XRC SRQ that is not in this table of them, and if possible was
- * not used lately (qpn.h), or 0 if all are taken.
+ * Returns a number for a queue pair or an XRC SRQ that is not in this table of them, the next one in the order of
+ * qpn.h, or 0 if all are taken.
  */
 uint32_t eng_dev_number(struct eng_dev *dev, const struct ut_idtab *taken) UT_REQUIRES(dev->lock);
 /* eng_dev_tick() if an event is held back. */

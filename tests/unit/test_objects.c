@@ -9,6 +9,7 @@
 #include "fake.h"
 
 #include "util/alloc.h"
+#include "util/clock.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -135,13 +136,40 @@ static void numbers(struct fake *f)
 {
 	static unsigned int seen[1 << 16];
 
-	for (unsigned int i = 1; i < 40000; i++) {
+	for (unsigned int i = 1; i < 140000; i++) {
 		struct eng_qp *qp = fake_qp(f, IBV_QPT_RC);
 		unsigned int *was = &seen[qp->qpn & 0xffff];
 
-		CHECK_MSG(!*was || i - *was > 16000, "number 0x%x again after %u", qp->qpn, i - *was);
+		CHECK_MSG(!*was || i - *was > 60000, "number 0x%x again after %u", qp->qpn, i - *was);
 		*was = i;
 		CHECK(eng_qp_destroy(qp) == 0);
+	}
+}
+
+/* Processes that get one slot after another, a second apart, use up to eight numbers a ms without a repetition; each
+ * count has its number under any mask. */
+static void numbers_of_processes(void)
+{
+	static bool seen[1 << 16];
+	struct eng_qpns q;
+
+	for (unsigned int process = 0; process < 8; process++) {
+		eng_qpns_begin(&q, 0x0123456789abcdefu, (3600 + process) * UT_S);
+		for (unsigned int i = 0; i < 8000; i++) {
+			uint32_t n = eng_qpn_at(&q, q.next++, 0xffff);
+
+			CHECK_MSG(n < 1 << 16 && !seen[n], "process %u uses number 0x%x again", process, n);
+			seen[n] = true;
+		}
+	}
+	for (unsigned int bits = 1; bits <= 16; bits++) {
+		uint32_t mask = (1u << bits) - 1;
+
+		memset(seen, 0, sizeof(seen));
+		for (uint32_t i = 0; i <= mask; i++)
+			seen[eng_qpn_at(&q, i, mask)] = true;
+		for (uint32_t i = 0; i <= mask; i++)
+			CHECK_MSG(seen[i], "no count gives number 0x%x of %u bits", i, bits);
 	}
 }
 
@@ -193,6 +221,7 @@ int main(void)
 	domains(&f);
 	groups(&f);
 	numbers(&f);
+	numbers_of_processes();
 	fake_close(&f);
 	while (!one_of_each())
 		failed++;

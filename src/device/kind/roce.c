@@ -19,6 +19,7 @@
 #include "device/kind/roce_addr.h"
 #include "device/kind/roce_cm.h"
 #include "device/kind/roce_link.h"
+#include "device/kind/text.h"
 #include "engine/gid.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
@@ -218,6 +219,21 @@ static int fd(struct dev_adapter *a)
 	return l->ops->fd(l);
 }
 
+/* Processes that get this slot one after another go on counting: engine/qpn.h. Where the kernel shows no boot ID, key and
+ * count stay random. */
+static void count_from_boot(struct eng_dev *dev)
+{
+	uint64_t key = 0;
+	char id[64];
+
+	eng_dev_held(dev);
+	if (!dev_read_text("/proc/sys/kernel/random/boot_id", id, sizeof(id)))
+		return;
+	for (const char *c = id; *c; c++)
+		key = (key ^ (uint8_t)*c) * 0x100000001b3u;
+	eng_qpns_begin(&dev->qpns, key, ut_now());
+}
+
 /* An adapter that has joined the port of its addresses has a manager, see roce_cm.h. */
 static int start(struct dev_adapter *a)
 {
@@ -227,6 +243,7 @@ static int start(struct dev_adapter *a)
 	eng_dev_held(&a->dev);
 	a->dev.qpn_fixed = l->qpn_fixed;
 	a->dev.qpn_mask = l->qpn_mask;
+	count_from_boot(&a->dev);
 	r = dev_roce_cm_init(a);
 	if (r < 0)
 		a->dev.qpn_mask = 0; /* not attached: tried again */

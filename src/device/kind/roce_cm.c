@@ -5,6 +5,7 @@
 #include "device/kind/probe_env.h"
 #include "device/kind/records.h"
 #include "device/kind/roce.h"
+#include "device/kind/text.h"
 #include "device/port.h"
 #include "device/sys.h"
 #include "proto/ib/gsi.h"
@@ -16,7 +17,6 @@
 #include "wire/cm_fields.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,19 +128,6 @@ int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
 
 /* --- the host's rules about ports --- */
 
-static bool read_text(const char *path, char *buf, size_t room)
-{
-	int fd = (int)DEV_SYS(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	long n;
-
-	if (fd < 0)
-		return false;
-	n = dev_sys_read(fd, buf, room - 1);
-	ut_close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 static void read_range(struct ibcm_config *cfg)
 {
 	unsigned lo, hi;
@@ -148,7 +135,7 @@ static void read_range(struct ibcm_config *cfg)
 
 	cfg->port_min = PORTS_MIN;
 	cfg->port_max = PORTS_MAX;
-	if (read_text("/proc/sys/net/ipv4/ip_local_port_range", text, sizeof(text)) &&
+	if (dev_read_text("/proc/sys/net/ipv4/ip_local_port_range", text, sizeof(text)) &&
 	    sscanf(text, "%u %u", &lo, &hi) == 2 && lo >= 1 && lo <= hi && hi <= 65535) {
 		cfg->port_min = (uint16_t)lo;
 		cfg->port_max = (uint16_t)hi;
@@ -171,7 +158,7 @@ static uint16_t privileged_below(void)
 
 	if (may_bind_any())
 		return 0;
-	if (read_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", text, sizeof(text)) &&
+	if (dev_read_text("/proc/sys/net/ipv4/ip_unprivileged_port_start", text, sizeof(text)) &&
 	    (sscanf(text, "%u", &n) != 1 || n > 65535))
 		n = PORT_PRIVILEGED;
 	return (uint16_t)n;
