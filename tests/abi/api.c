@@ -12,9 +12,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -587,6 +589,29 @@ static void bounded_waits(struct bed *b)
 	CHECK(!pthread_cancel(t) && !pthread_join(t, &got) && got == PTHREAD_CANCELED);
 }
 
+/* What programs of rdma-core 28 pass is shorter than today's; behind it there is no memory here. */
+static void older_structures(void)
+{
+	const size_t page = 4096, cq_attr = offsetof(struct ibv_cq_init_attr_ex, parent_domain), port_attr = 52;
+	char *end, *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_context *c = ibv_open_device(device);
+	struct ibv_cq_init_attr_ex *attr;
+	struct ibv_port_attr *port;
+	struct ibv_cq_ex *cq;
+
+	CHECK(c && pages != MAP_FAILED && !mprotect(pages + page, page, PROT_NONE));
+	end = pages + page;
+	attr = (void *)(end - cq_attr);
+	attr->cqe = 8;
+	attr->comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+	cq = ibv_create_cq_ex(c, attr);
+	CHECK(cq && !ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+	port = (void *)(end - port_attr);
+	CHECK(!verbs_get_ctx(c)->query_port(c, 1, port, port_attr) && port->state == IBV_PORT_ACTIVE);
+	CHECK(!ibv_close_device(c));
+	munmap(pages, 2 * page);
+}
+
 static void waits(void)
 {
 	static struct bed b;
@@ -626,6 +651,7 @@ int main(void)
 	windows_and_queues();
 	addresses();
 	adapter();
+	older_structures();
 	handlers();
 	imports();
 	waits();

@@ -34,6 +34,7 @@ enum {
 	V6_BY_OPTION = 32,	/* likewise, unless --ipv6-addr is given */
 	V6_SHORT = 64,		/* takes the first 64 bits of an IPv6 address */
 	DAPLTEST = 128,		/* the user's -T comes first; -D is for both ends */
+	BOTH_PORTS = 256,	/* the server binds one number as an rdma_cm port and as a TCP port */
 };
 
 #define PERFTEST(name) \
@@ -67,7 +68,7 @@ static const struct known table[] = {
 	{ "cmtime", "-L -b {peer} -C {peer} -p {port}", "-b {own} -C {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
 	  .sign = "controller_address" },
 	/* Those of release 56: the server opens its device by the address it binds, and listens on TCP too. */
-	{ "cmtime", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_TCP, 0, 'p', NULL,
+	{ "cmtime", "-b {peer} -p {port}", "-s {peer} -p {port}", "", READY_TCP, BOTH_PORTS, 'p', NULL,
 	  .sign = "mimic_qp_delay_us" },
 	{ "cmtime", "-b {any} -p {port}", "-s {peer} -p {port}", "", CM_READY, STAYS, 'p', NULL },
 	{ "rstream", "-p {port}", "-s {peer} -p {port}", "", CM_READY, 0, 'p', NULL },
@@ -343,6 +344,17 @@ static int check_family(const struct pair_wish *wish, const struct known *k, cha
 	return 0;
 }
 
+/* Returns 0 if the program can do with the wanted adapter, else an exit code after a sentence. */
+static int check_adapter(const struct pair_wish *wish, const struct known *k)
+{
+	if (wish->roce || !(k->flags & BOTH_PORTS))
+		return 0;
+	run_say("%s of this rdma-core release is not possible here (over iWARP an rdma_cm port is a TCP port, and its "
+		"server listens on one number as both): no program is started; use --adapter roce, or a newer %s",
+		k->pattern, k->pattern);
+	return RUN_EXIT_SKIP;
+}
+
 /* What the row, and what the user's own words, change of the wish. */
 static void refine(struct pair_wish *w, const struct known *k, char **user)
 {
@@ -419,6 +431,7 @@ int pair_plan(const struct pair_wish *wish, struct pair_plan *ret)
 	if (k) {
 		int r = check_family(wish, k, wish->words + at + 1);
 
+		r = r ? r : check_adapter(wish, k);
 		return r ? r : plan_by_row(wish, k, at, ret);
 	}
 	return run_usage_error("pair", "\"%s\" is not a known program (--list): write {peer} for the "
