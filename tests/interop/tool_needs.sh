@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # A program that needs a symbol of a later release is told so by dapple run before the loader ends it: from its own
-# dynamic section, and from a library that it links.
+# dynamic section, from a library that it links, and from a plug-in.
 . "$(dirname "$0")/tool_lib.sh"
 export PATH="$work:$PATH"
 
@@ -32,6 +32,21 @@ build behind 'int middle(void); int main(void) { return middle(); }' -Wl,-rpath,
 	-Wl,--allow-shlib-undefined
 "$DAPPLE" run -- "$work/behind" >"$work/out" 2>&1 && fault "a library without its symbol loaded"
 has "libmiddle.so: it needs ibv_later@IBVERBS_1.99 of libibverbs.so.1"
+
+# A plug-in, and a library behind it, of a library that the program links: here UCX's.
+build libucs.so.0 'int ucs(void); int ucs(void) { return 0; }' -shared -fPIC -Wl,-soname,libucs.so.0
+build loads 'int ucs(void); int main(void) { return ucs(); }' -Wl,-rpath,'$ORIGIN' "$work/libucs.so.0"
+mkdir "$work/ucx"
+build ucx/libuct_later.so.0 'int middle(void); int uct(void); int uct(void) { return middle(); }' -shared -fPIC \
+	-Wl,-rpath,'$ORIGIN/..' "$work/libmiddle.so" -Wl,--allow-shlib-undefined
+ln -s libuct_later.so.0 "$work/ucx/libuct_later.so"
+expect 0 "$DAPPLE" run -- "$work/loads"
+has "libmiddle.so: it needs ibv_later@IBVERBS_1.99 of libibverbs.so.1"; has "go without it"; lines 1
+mkdir "$work/empty"
+UCX_MODULE_DIR=$work/empty expect 0 "$DAPPLE" run -- "$work/loads"; hasnt "it needs"
+build ucx/libuct_self.so.0 'int ibv_later(void); int uct(void); int uct(void) { return ibv_later(); }' -shared -fPIC \
+	"$work/later/libibverbs.so.1"
+expect 0 "$DAPPLE" run -- "$work/loads"; has "libuct_self.so.0: it needs"; lines 2
 
 # Silence for a program that has all it needs, and for files that are no program of this machine.
 build fine 'int ibv_fork_init(void); int main(void) { return 0 && ibv_fork_init(); }' "$work/later/libibverbs.so.1"

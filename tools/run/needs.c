@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <link.h>
 #include <stdint.h>
@@ -31,7 +32,17 @@ struct walk {
 	const char *libdir;
 	char *paths[MAX_OBJECTS]; /* found so far, the first `done` of them checked */
 	unsigned found, done;
+	unsigned linked; /* of those, the first ones are linked; the others are plug-ins, and libraries behind them */
 	unsigned said;
+};
+
+/* Libraries that load others later, and where: beside themselves, or in the folder that the variable names. */
+static const struct {
+	const char *library, *files, *variable;
+} loaders[] = {
+	{ "libucs.so.", "ucx/*.so.[0-9]*", "UCX_MODULE_DIR" },
+	{ "libfabric.so.", "libfabric/*.so", "FI_PROVIDER_PATH" },
+	{ "libopen-pal.so.", "openmpi/lib/openmpi*/*.so", NULL },
 };
 
 /* --- reading --- */
@@ -207,8 +218,13 @@ static bool defines(const struct elf *lib, const char *name, const char *node)
 
 /* --- the program and its libraries --- */
 
-static void say_missing(const char *path, const char *name, const char *node, const char *file)
+static void say_missing(bool linked, const char *path, const char *name, const char *node, const char *file)
 {
+	if (!linked) {
+		run_say("%s: it needs %s@%s of %s, which this Dapple does not have: programs that look for this plug-in go "
+			"without it; install a newer Dapple, or build the plug-in with rdma-core 28 to 65", path, name, node, file);
+		return;
+	}
 	run_say("%s: it needs %s@%s of %s, which this Dapple does not have: the program does not load, or ends "
 		"at that call; install a newer Dapple, or build the program with rdma-core 28 to 65", path, name, node, file);
 }
@@ -237,7 +253,7 @@ static void check_object(struct walk *w, const struct elf *e, const char *path)
 		elf_close(&lib);
 		if (has)
 			continue;
-		say_missing(path, name, node, file);
+		say_missing(w->done < w->linked, path, name, node, file);
 		w->said++;
 		return;
 	}
@@ -326,20 +342,33 @@ static void add_needed(struct walk *w, const struct elf *e, const char *path)
 	}
 }
 
-unsigned run_needs_check(const char *libdir, const char *program)
+/* Several names of a file are several links; the file itself is taken. */
+static void add_plugins(struct walk *w, const char *path)
 {
-	const char *path = getenv("PATH");
-	struct walk *w = calloc(1, sizeof(*w));
-	unsigned said;
+	const char *slash = strrchr(path, '/'), *own, *pattern;
+	char files[PATH_MAX];
+	struct stat st;
+	glob_t found;
+
+	for (size_t i = 0; slash && i < sizeof(loaders) / sizeof(loaders[0]); i++) {
+		if (strncmp(slash + 1, loaders[i].library, strlen(loaders[i].library)) != 0)
+			continue;
+		own = loaders[i].variable ? getenv(loaders[i].variable) : NULL;
+		pattern = own ? strrchr(loaders[i].files, '/') + 1 : loaders[i].files;
+		if (snprintf(files, sizeof(files), "%.*s/%s", own ? (int)strlen(own) : (int)(slash - path), own ? own : path,
+			     pattern) >= (int)sizeof(files) || glob(files, 0, NULL, &found) != 0)
+			continue;
+		for (size_t n = 0; n < found.gl_pathc; n++)
+			if (lstat(found.gl_pathv[n], &st) == 0 && S_ISREG(st.st_mode))
+				add(w, found.gl_pathv[n]);
+		globfree(&found);
+	}
+}
+
+static void walk(struct walk *w)
+{
 	struct elf e;
 
-	if (!w)
-		return 0;
-	w->libdir = libdir;
-	if (strchr(program, '/'))
-		add(w, program);
-	else
-		add_from(w, path ? path : DEFAULT_PATH, program, "");
 	for (; w->done < w->found; w->done++) {
 		if (!elf_open(&e, w->paths[w->done]))
 			continue;
@@ -347,6 +376,27 @@ unsigned run_needs_check(const char *libdir, const char *program)
 		add_needed(w, &e, w->paths[w->done]);
 		elf_close(&e);
 	}
+}
+
+unsigned run_needs_check(const char *libdir, const char *program)
+{
+	const char *path = getenv("PATH");
+	struct walk *w = calloc(1, sizeof(*w));
+	unsigned said;
+
+	if (!w)
+		return 0;
+	w->libdir = libdir;
+	w->linked = MAX_OBJECTS;
+	if (strchr(program, '/'))
+		add(w, program);
+	else
+		add_from(w, path ? path : DEFAULT_PATH, program, "");
+	walk(w);
+	w->linked = w->found;
+	for (unsigned i = 0; i < w->linked; i++)
+		add_plugins(w, w->paths[i]);
+	walk(w);
 	said = w->said;
 	for (unsigned i = 0; i < w->found; i++)
 		free(w->paths[i]);
