@@ -8,7 +8,7 @@
 set -u
 DAT_OVERRIDE=$(dirname "$0")/registry_odd.conf
 export DAT_OVERRIDE
-theirs=$("$LIST" system) || exit $?
+theirs=$("$LIST" system) || { status=$?; printf '%s\n' "$theirs"; exit $status; }
 theirs=$(printf '%s\n' "$theirs" | grep -v -e 'ERR: corrupt' -e '^ 2.0' -e '^b6 ')
 ours=$("$LIST" "$1") || exit 1
 [ "$(printf '%s\n' "$ours" | wc -l)" -ge 9 ] || { echo "too few lines: $ours"; exit 1; }
