@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/lock.h"
 #include "util/log.h"
+#include "util/filesize.h"
 #include "util/rundir.h"
 
 #include <errno.h>
@@ -115,7 +116,10 @@ void dev_why_keep(const char *sentence)
 	if (fd < 0)
 		goto out;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		dev_sys_write(fd, line, compose(line, sentence));
+		size_t n = compose(line, sentence);
+
+		if (ut_file_may_append(fd, n))
+			dev_sys_write(fd, line, n);
 		if (st.st_size >= SIZE_MAX_FILE)
 			turn(fd, path, old);
 	}

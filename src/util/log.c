@@ -2,6 +2,7 @@
 #include "util/log.h"
 
 #include "util/env.h"
+#include "util/filesize.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -100,6 +101,7 @@ void ut_log_write(int level, const char *fmt, ...)
 	line[n++] = '\n';
 	/* One write keeps lines of several processes apart. The raw system call is no cancellation
 	 * point. A line that cannot be written is lost. */
-	syscall(SYS_write, log_fd, line, (size_t)n);
+	if (ut_file_may_append(log_fd, (size_t)n))
+		syscall(SYS_write, log_fd, line, (size_t)n);
 	errno = keep;
 }

@@ -10,6 +10,8 @@
  *   $DAPPLE_RUNTIME_DIR          if set (absolute)
  *   $XDG_RUNTIME_DIR/dapple      if XDG_RUNTIME_DIR belongs to this user and is writable
  *   /tmp/dapple-<uid>            otherwise
+ *   /tmp/dapple-<uid>-<random>   if another user has made the latter: the first by name that belongs to this user,
+ *                                else a new one, whose name no other user can take before
  */
 
 #include <stddef.h>
@@ -19,7 +21,7 @@
 
 /*
  * Finds or creates the directory. Returns 0, or a negative errno with one English sentence in why
- * (may be NULL). ret_path is written only on success.
+ * (may be NULL). ret_path is written only on success; then why is empty, or says whose directory had to be evaded.
  */
 int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size);
 

@@ -3,6 +3,7 @@
 
 #include "util/alloc.h"
 #include "util/crc.h"
+#include "util/filesize.h"
 #include "util/pages.h"
 #include "util/reach.h"
 #include "util/sys.h"
@@ -17,8 +18,6 @@
 
 static int map_stage(struct ut_stage *s)
 {
-	if (ftruncate(s->fd, (off_t)s->size) < 0)
-		return -errno;
 	/* The descriptor is given to no other process, but a program that uses descriptors of the
 	 * library by mistake must not shrink the mapping. */
 	fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
@@ -40,9 +39,9 @@ int ut_stage_init(struct ut_stage *s, size_t size)
 	if (ut_fault())
 		return -ENOMEM;
 	s->size = (size + page - 1) & ~(page - 1);
-	s->fd = memfd_create("dapple-stage", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	s->fd = ut_memfd("dapple-stage", s->size);
 	if (s->fd < 0)
-		return -errno;
+		return s->fd;
 	r = map_stage(s);
 	if (r < 0)
 		ut_stage_fini(s);

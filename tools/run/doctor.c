@@ -48,7 +48,7 @@ void doctor_remedy(struct doctor_finding *f, const char *fmt, ...)
 
 static void check_runtime_dir(struct doctor_finding *f)
 {
-	char path[UT_RUNDIR_MAX], why[300];
+	char path[UT_RUNDIR_MAX], why[400];
 
 	if (ut_rundir(path, sizeof(path), why, sizeof(why)) < 0) {
 		doctor_say(f, DOCTOR_FAIL, "no device tree can be made (%s): programs find no adapter", why);
@@ -59,6 +59,9 @@ static void check_runtime_dir(struct doctor_finding *f)
 		doctor_say(f, DOCTOR_FAIL, "the runtime directory %s is not writable (%s): it cannot hold a device tree", path,
 			   strerror(errno));
 		doctor_remedy(f, "chmod 700 %s, or set DAPPLE_RUNTIME_DIR to a directory of your own", path);
+	} else if (why[0]) {
+		doctor_say(f, DOCTOR_WARN, "%s", why);
+		doctor_remedy(f, "remove that directory as its owner or root, or set DAPPLE_RUNTIME_DIR");
 	} else {
 		doctor_say(f, DOCTOR_OK, "runtime directory %s", path);
 	}

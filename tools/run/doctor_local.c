@@ -2,6 +2,8 @@
 /* dapple doctor: the local path, by which processes of one host exchange data in shared memory. */
 #include "doctor.h"
 
+#include "util/filesize.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +13,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define FILE_ROOM (4u << 20) /* of the largest file in memory that an adapter makes */
 
 void doctor_check_local(struct doctor_finding *f)
 {
@@ -39,6 +43,12 @@ void doctor_check_memfd(struct doctor_finding *f)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, fd;
 
+	if (!ut_file_fits(FILE_ROOM)) {
+		doctor_say(f, DOCTOR_FAIL, "the limit of file sizes (ulimit -f) is below %u KiB, and it counts for shared "
+			   "memory: no adapter can be opened", FILE_ROOM >> 10);
+		doctor_remedy(f, "raise the limit: ulimit -f unlimited");
+		return;
+	}
 	fd = memfd_create("dapple-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0) {
 		doctor_say(f, DOCTOR_FAIL, "memfd_create is refused (%s): no adapter can be opened", strerror(errno));

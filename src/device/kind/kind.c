@@ -11,6 +11,7 @@
 #include "util/rng.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- the kinds --- */
@@ -67,6 +68,16 @@ int dev_kind_open(struct dev_adapter *a)
 	return 0;
 }
 
+static void say_file_limit(const struct dev_info *info)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s cannot be used: its memory is a file in memory, which the limit of file "
+		 "sizes (ulimit -f) forbids; raise the limit: ulimit -f unlimited", info->name);
+	ut_error("%s", text);
+	dev_why_keep(text);
+}
+
 int dev_kind_wire(struct dev_adapter *a)
 {
 	int r;
@@ -76,6 +87,8 @@ int dev_kind_wire(struct dev_adapter *a)
 		return 0;
 	r = a->kind->wire(a);
 	a->wired = r == 0;
+	if (r == -EFBIG)
+		say_file_limit(&a->info);
 	return r;
 }
 

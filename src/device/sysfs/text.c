@@ -2,6 +2,7 @@
 #include "device/sysfs/text.h"
 
 #include "device/sysfs/tree.h"
+#include "util/filesize.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +49,11 @@ static int make_parents(const char *path, size_t base_len)
 
 int dev_tree_write_file(const char *path, const char *text, size_t len)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	int r = 0;
+	int fd, r = 0;
 
+	if (!ut_file_fits(len))
+		return -EFBIG;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (fd < 0)
 		return -errno;
 	while (len && r == 0) {

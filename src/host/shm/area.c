@@ -4,6 +4,7 @@
 
 #include "util/alloc.h"
 #include "util/faulty.h"
+#include "util/filesize.h"
 #include "util/list.h"
 #include "util/lock.h"
 #include "util/pages.h"
@@ -68,8 +69,8 @@ static struct shm_area *area_new(size_t length)
 	if (!a)
 		return NULL;
 	a->length = length;
-	a->fd = ut_refused(EMFILE) ? -1 : memfd_create("dapple-area", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (a->fd >= 0 && ftruncate(a->fd, (off_t)length) == 0 && fcntl(a->fd, F_ADD_SEALS, SEALS) == 0)
+	a->fd = ut_refused(EMFILE) ? -1 : ut_memfd("dapple-area", length);
+	if (a->fd >= 0 && fcntl(a->fd, F_ADD_SEALS, SEALS) == 0)
 		a->base = shm_map_shared(a->fd, length, PROT_READ | PROT_WRITE);
 	if (a->base)
 		return a;

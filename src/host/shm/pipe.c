@@ -2,6 +2,7 @@
 #include "host/shm/pipe.h"
 
 #include "host/shm/segment.h"
+#include "util/filesize.h"
 #include "util/pages.h"
 #include "util/syscall.h"
 
@@ -47,13 +48,12 @@ static void unmap(const struct shm_end *end)
 
 int shm_pipe_make(struct shm_pipe *p)
 {
-	int fd = ut_refused(EMFILE) ? -1 : memfd_create("dapple-pipe", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
-	void *base = NULL;
+	int fd = ut_refused(EMFILE) ? -EMFILE : ut_memfd("dapple-pipe", head_size() + SHM_PIPE_BYTES), r;
+	void *base;
 
 	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, (off_t)(head_size() + SHM_PIPE_BYTES)) == 0)
-		base = map(fd, PROT_READ | PROT_WRITE);
+		return fd;
+	base = map(fd, PROT_READ | PROT_WRITE);
 	if (!base || fcntl(fd, F_ADD_SEALS, SHM_SEALS) < 0) {
 		r = -errno;
 		unmap(base);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/shm/segment.h"
 
+#include "util/filesize.h"
 #include "util/pages.h"
 #include "util/syscall.h"
 #include "host/shm/area.h"
@@ -17,15 +18,14 @@ static size_t whole_pages(size_t size)
 
 int shm_seg_make(const char *name, size_t size, void **ret)
 {
-	int fd = ut_refused(EMFILE) ? -1 : memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *p = NULL;
-	int r;
+	void *p;
+	int fd, r;
 
-	if (fd < 0)
-		return -errno;
 	size = whole_pages(size);
-	if (ftruncate(fd, (off_t)size) == 0)
-		p = shm_map_shared(fd, size, PROT_READ | PROT_WRITE);
+	fd = ut_refused(EMFILE) ? -EMFILE : ut_memfd(name, size);
+	if (fd < 0)
+		return fd;
+	p = shm_map_shared(fd, size, PROT_READ | PROT_WRITE);
 	if (p && fcntl(fd, F_ADD_SEALS, SHM_SEALS) == 0) {
 		*ret = p;
 		return fd;

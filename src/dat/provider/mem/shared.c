@@ -3,6 +3,7 @@
 
 #include "dat/provider/ia/log.h"
 #include "dat/provider/ia/obj.h"
+#include "util/filesize.h"
 #include "util/rundir.h"
 
 #include <errno.h>
@@ -183,6 +184,8 @@ static DAT_RETURN enter(int fd, const struct record *asked)
 		ret = compare(&is, asked);
 		if (ret != DAT_SUCCESS)
 			return ret;
+	} else if (!ut_file_fits(sizeof(*asked))) {
+		return no_record(-EFBIG);
 	} else if (pwrite(fd, asked, sizeof(*asked), 0) != sizeof(*asked)) {
 		return no_record(-EIO);
 	}
