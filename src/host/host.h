@@ -70,6 +70,9 @@ struct host_addr {
 	unsigned mail_polled; /* read without being reported for so many calls */
 	unsigned records_tries; /* our connection records are to be given to others, from records_at on */
 	uint64_t records_at;
+	/* owners.h: names that another user holds, and what members have in place of them. */
+	bool squatted[HOST_SLOTS];
+	uint64_t tag[HOST_SLOTS];
 };
 
 /* What the link on the addresses adds. The link fills every slot. */
@@ -128,6 +131,7 @@ struct host {
 		host_handler *fn;
 		void *arg;
 	} handlers[HOST_MSG_TYPES];
+	bool tagged;  /* an address has squatted names or tags */
 	bool leaving; /* set by the link around its last sends: no response of a peer is awaited */
 	struct host_stats stats;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/mailbox.h"
 
+#include "host/owners.h"
 #include "host/service.h"
 #include "host/slot.h"
 #include "util/syscall.h"
@@ -11,6 +12,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+static bool is_squatted(struct host *h, const uint8_t addr[16], unsigned slot)
+{
+	const struct host_addr *a = h->tagged ? host_addr_find(h, addr) : NULL;
+
+	return a && a->squatted[slot] && !a->tag[slot];
+}
+
 static int post(struct host *h, struct host_addr *a, struct host_dest to, struct host_message *m,
 		struct msghdr *mh)
 {
@@ -19,6 +27,8 @@ static int post(struct host *h, struct host_addr *a, struct host_dest to, struct
 	struct sockaddr_un sun;
 	long r;
 
+	if (to.slot != HOST_NO_SLOT && is_squatted(h, addr, to.slot))
+		return -ECONNREFUSED; /* the other user would read it */
 	mh->msg_name = &sun;
 	if (to.slot == HOST_NO_SLOT)
 		mh->msg_namelen = host_service_name(h, addr, scope, to.service, &sun);
@@ -79,6 +89,33 @@ void host_fds_take(struct msghdr *m, int *to, unsigned n)
 			take(c, to, n);
 }
 
+/* A name with a tag has a slash more. */
+static bool has_tag(const struct sockaddr_un *sun, socklen_t n)
+{
+	size_t at = offsetof(struct sockaddr_un, sun_path) + 1;
+	unsigned slashes = 0;
+
+	for (size_t i = at; i < n; i++)
+		slashes += sun->sun_path[i - at + 1] == '/';
+	return slashes > 3;
+}
+
+/* A member's mailbox has the name from which it writes. */
+static void learn_name(struct host *h, unsigned slot, const struct sockaddr_un *sun, socklen_t n)
+{
+	struct host_addr *a;
+	uint64_t tag;
+
+	if (n > sizeof(*sun) || (!h->tagged && !has_tag(sun, n)))
+		return;
+	ut_list_each(a, &h->addrs, node)
+		if (slot != h->slot && host_owned_tag(h, a->addr, a->scope, slot, sun, n, &tag)) {
+			a->tag[slot] = tag;
+			a->squatted[slot] = tag;
+			h->tagged |= tag != 0;
+		}
+}
+
 static bool from_us(struct host *h, struct msghdr *mh)
 {
 	struct cmsghdr *c;
@@ -107,13 +144,15 @@ int host_receive(struct host *h, int fd, struct host_message *m, uint8_t *body, 
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) +
 					      CMSG_SPACE(HOST_FDS * sizeof(int))];
 	struct iovec iov[2] = { { m, sizeof(*m) }, { body, room } };
-	struct msghdr mh = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct sockaddr_un from;
+	struct msghdr mh = { .msg_name = &from, .msg_iov = iov, .msg_iovlen = 2 };
 	long r;
 
 	host_fds_close(h);
 	for (int i = 0; i < 64; i++) {
 		mh.msg_control = control;
 		mh.msg_controllen = sizeof(control);
+		mh.msg_namelen = sizeof(from);
 		mh.msg_flags = 0;
 		r = UT_SYS(SYS_recvmsg, fd, &mh, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (r < 0)
@@ -124,6 +163,7 @@ int host_receive(struct host *h, int fd, struct host_message *m, uint8_t *body, 
 			host_fds_close(h);
 			continue;
 		}
+		learn_name(h, m->slot, &from, mh.msg_namelen);
 		*ret_len = (size_t)r - sizeof(*m);
 		return 1;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/slot.h"
 
+#include "host/owners.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/faulty.h"
@@ -16,7 +17,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define LOCK_NAME HOST_SLOTS /* "slot" of the lock's name */
 #define LOCK_STEP (2 * UT_MS)
 
 /* getuid() differs between user namespaces; what peer processes see does not. */
@@ -46,22 +46,12 @@ void host_addr_text(const uint8_t addr[16], uint32_t scope, char ret[HOST_ADDR_T
 	snprintf(ret, HOST_ADDR_TEXT, "%s%s", ut_ip_text(addr, text), zone);
 }
 
-socklen_t host_slot_name(const struct host *h, const uint8_t addr[16], uint32_t scope,
-		   unsigned slot, struct sockaddr_un *ret)
+socklen_t host_slot_name(struct host *h, const uint8_t addr[16], uint32_t scope, unsigned slot,
+			 struct sockaddr_un *ret)
 {
-	char text[HOST_ADDR_TEXT], tail[16];
-	int n;
+	const struct host_addr *a = h->tagged ? host_addr_find(h, addr) : NULL;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->sun_family = AF_UNIX;
-	host_addr_text(addr, scope, text);
-	if (slot == LOCK_NAME)
-		snprintf(tail, sizeof(tail), "lock");
-	else
-		snprintf(tail, sizeof(tail), "%u", slot);
-	n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "dapple-roce/%s/%u/%s", text,
-		     h->port, tail);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	return host_owned_name(h, addr, scope, slot, a ? a->tag[slot] : 0, ret);
 }
 
 int host_socket(const struct sockaddr_un *sun, socklen_t n)
@@ -79,21 +69,37 @@ int host_socket(const struct sockaddr_un *sun, socklen_t n)
 }
 
 /* Connecting a datagram socket finds out whether a name is bound, and does nothing else. */
-unsigned host_slot_claims(const struct host *h, const struct host_addr *a, uint8_t claimed[256])
+static void find_bound(const struct host *h, const struct host_addr *a, uint8_t ret[256])
 {
 	int fd = ut_socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un sun;
-	unsigned count = 0;
 
-	memset(claimed, 0, 256);
-	for (unsigned slot = 0; slot < HOST_SLOTS; slot++) {
-		socklen_t n = host_slot_name(h, a->addr, a->scope, slot, &sun);
+	memset(ret, 0, 256);
+	for (unsigned slot = 0; fd >= 0 && slot < HOST_SLOTS; slot++) {
+		socklen_t n = host_owned_name(h, a->addr, a->scope, slot, 0, &sun);
 
-		claimed[slot] = slot == h->slot ||
-				(fd >= 0 && !UT_SYS(SYS_connect, fd, &sun, n));
-		count += claimed[slot];
+		ret[slot] = !UT_SYS(SYS_connect, fd, &sun, n);
 	}
 	ut_close_fd(&fd);
+}
+
+/* Where the kernel does not tell owners, all are taken for ours. */
+unsigned host_slot_claims(struct host *h, struct host_addr *a, uint8_t claimed[256])
+{
+	struct host_owners o;
+	bool told;
+	unsigned count = 0;
+
+	find_bound(h, a, claimed);
+	told = host_owners(h, a->addr, a->scope, &o) == 0;
+	for (unsigned slot = 0; slot < HOST_SLOTS; slot++) {
+		a->squatted[slot] = o.foreign[slot] && !o.ours[slot];
+		if (told && slot != h->slot)
+			a->tag[slot] = o.tag[slot];
+		claimed[slot] = slot == h->slot || o.ours[slot] || (claimed[slot] && !a->squatted[slot]);
+		count += claimed[slot];
+		h->tagged |= a->squatted[slot] || a->tag[slot];
+	}
 	return count;
 }
 
@@ -115,6 +121,13 @@ static void wait_ns(struct pollfd *p, uint64_t ns)
 	struct timespec t = { (time_t)(ns / UT_S), (long)(ns % UT_S) };
 
 	UT_SYS(SYS_ppoll, p, p ? 1 : 0, &t, NULL, 8);
+}
+
+static bool is_foreign(const struct host *h, const uint8_t addr[16], uint32_t scope, unsigned slot)
+{
+	struct host_owners o;
+
+	return host_owners(h, addr, scope, &o) == 0 && o.foreign[slot] && !o.ours[slot];
 }
 
 /*
@@ -141,11 +154,45 @@ static bool await_release(const struct host *h, const struct sockaddr_un *sun, s
 	return ours;
 }
 
-int host_lock(const struct host *h, const uint8_t addr[16], uint32_t scope, uint64_t ns)
+/* Binds a tagged name, and keeps it if it is the only one of this user then: of two processes that do so at once the
+ * later one, or both, see the other. Returns a descriptor, -EADDRINUSE or another negative errno. */
+static int try_tagged_lock(const struct host *h, const uint8_t addr[16], uint32_t scope)
+{
+	struct host_owners o;
+	struct sockaddr_un sun;
+	int fd, r = host_owners(h, addr, scope, &o);
+
+	if (r < 0 || o.locks)
+		return r < 0 ? r : -EADDRINUSE;
+	fd = try_lock(&sun, host_owned_name(h, addr, scope, HOST_LOCK, ut_rng_seed() | 1, &sun));
+	if (fd < 0)
+		return fd;
+	r = host_owners(h, addr, scope, &o);
+	if (r == 0 && o.locks <= 1)
+		return fd;
+	ut_close_fd(&fd);
+	return r < 0 ? r : -EADDRINUSE;
+}
+
+/* In place of a name that another user holds. */
+static int tagged_lock(struct host *h, const uint8_t addr[16], uint32_t scope, uint64_t end)
+{
+	for (;;) {
+		int fd = try_tagged_lock(h, addr, scope);
+
+		if (fd != -EADDRINUSE)
+			return fd < 0 ? -EBUSY : fd;
+		if (ut_now() >= end)
+			return -EBUSY;
+		wait_ns(NULL, LOCK_STEP / 2 + ut_rng_below(&h->rng, LOCK_STEP));
+	}
+}
+
+int host_lock(struct host *h, const uint8_t addr[16], uint32_t scope, uint64_t ns)
 {
 	uint64_t now = ut_now(), end = now + ns;
 	struct sockaddr_un sun;
-	socklen_t n = host_slot_name(h, addr, scope, LOCK_NAME, &sun);
+	socklen_t n = host_owned_name(h, addr, scope, HOST_LOCK, 0, &sun);
 	int fd;
 
 	for (;;) {
@@ -153,7 +200,10 @@ int host_lock(const struct host *h, const uint8_t addr[16], uint32_t scope, uint
 		if (fd != -EADDRINUSE)
 			return fd;
 		now = ut_now();
-		if (now >= end || !await_release(h, &sun, n, end - now))
+		if (!await_release(h, &sun, n, now < end ? end - now : 0) ||
+		    is_foreign(h, addr, scope, HOST_LOCK))
+			return tagged_lock(h, addr, scope, end);
+		if (now >= end)
 			return -EBUSY;
 	}
 }
@@ -172,35 +222,61 @@ void host_addr_init(struct host_addr *a, const uint8_t addr[16], uint32_t scope)
 	memcpy(a->addr, addr, 16);
 	a->scope = scope;
 	ut_list_init(&a->node);
+	memset(a->squatted, 0, sizeof(a->squatted));
+	memset(a->tag, 0, sizeof(a->tag));
 	a->mail = (struct host_port){ .kind = &mail_port, .fd = -1 };
 }
 
-static int claim(struct host *h, const struct host_addr *a, unsigned slot)
+/* The name of a slot that another user holds, and no process of this one, is replaced by a tagged one. */
+static int claim_tagged(struct host *h, struct host_addr *a, unsigned slot)
 {
+	char text[HOST_ADDR_TEXT];
+	struct host_owners o;
 	struct sockaddr_un sun;
-	socklen_t n = host_slot_name(h, a->addr, a->scope, slot, &sun);
+	int fd;
 
-	return host_socket(&sun, n);
+	if (host_owners(h, a->addr, a->scope, &o) < 0 || !o.foreign[slot] || o.ours[slot])
+		return -EADDRINUSE;
+	a->tag[slot] = ut_rng_seed() | 1;
+	a->squatted[slot] = h->tagged = true;
+	fd = host_socket(&sun, host_owned_name(h, a->addr, a->scope, slot, a->tag[slot], &sun));
+	host_addr_text(a->addr, a->scope, text);
+	ut_warn("slot %u of %s: user %u holds its name and %u others: a random name replaces it; end that user's processes "
+		"that are bound to @dapple-roce (ss -xp)", slot, text, o.uid, o.n_foreign - 1);
+	return fd;
 }
 
-static int claim_to(struct host *h, const struct host_addr *a, unsigned slot, int *ret)
+/* evade: not stopped by another user. */
+static int claim(struct host *h, struct host_addr *a, unsigned slot, bool evade)
 {
-	*ret = claim(h, a, slot);
+	struct sockaddr_un sun;
+	int fd = host_socket(&sun, host_owned_name(h, a->addr, a->scope, slot, 0, &sun));
+
+	if (fd == -EADDRINUSE && evade)
+		return claim_tagged(h, a, slot);
+	if (fd >= 0)
+		a->tag[slot] = 0;
+	return fd;
+}
+
+static int claim_to(struct host *h, struct host_addr *a, unsigned slot, bool evade, int *ret)
+{
+	*ret = claim(h, a, slot, evade);
 	return *ret < 0 ? *ret : 0;
 }
 
 /* Claims one slot on all addresses of the host and one more. Returns 0 with the descriptors in mail[], the new
  * address's first, or -errno. */
-static int claim_all(struct host *h, struct host_addr *more, unsigned slot, int *mail)
+static int claim_all(struct host *h, struct host_addr *more, unsigned slot, bool evade, int *mail)
 {
 	struct host_addr *a;
-	int n = 0, r = claim_to(h, more, slot, &mail[n]);
+	int n = 0, r = claim_to(h, more, slot, evade, &mail[n]);
 
 	if (r < 0)
 		return r;
 	ut_list_each(a, &h->addrs, node) {
 		n++;
-		r = claim_to(h, a, slot, &mail[n]);
+		r = claim_to(h, a, slot, evade, &mail[n]);
 		if (r < 0)
 			break;
 	}
@@ -245,8 +321,11 @@ static int choose_slot(struct host *h, struct host_addr *more)
 	if (!mail)
 		return -ENOMEM;
 	r = -EADDRINUSE;
-	for (unsigned slot = 0; slot < HOST_SLOTS && r == -EADDRINUSE; slot++) {
-		r = claim_all(h, more, slot, mail);
+	/* First those whose names are free on all addresses. */
+	for (unsigned i = 0; i < 2 * HOST_SLOTS && r == -EADDRINUSE; i++) {
+		unsigned slot = i % HOST_SLOTS;
+
+		r = claim_all(h, more, slot, i >= HOST_SLOTS, mail);
 		if (r < 0)
 			continue;
 		new_mailbox(h, more, mail[0]);
@@ -262,7 +341,7 @@ int host_slot_take(struct host *h, struct host_addr *a, bool fixed)
 	int fd;
 
 	if (h->slot != HOST_NO_SLOT) {
-		fd = claim(h, a, h->slot);
+		fd = claim(h, a, h->slot, true);
 		if (fd >= 0)
 			new_mailbox(h, a, fd);
 		if (fd != -EADDRINUSE || fixed)

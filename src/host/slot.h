@@ -6,7 +6,8 @@
  *
  * Names are abstract unix sockets, one for each claimed slot and one as the lock of an address. The kernel drops them
  * with the process, they belong to the network namespace as the port does, and nothing is left on disk. A forked child
- * may keep the name of a dead parent: that slot is lost until the child ends, and the next one is taken.
+ * may keep the name of a dead parent: that slot is lost until the child ends, and the next one is taken. A name that
+ * another user has bound is replaced by a random one (owners.h).
  */
 #ifndef HOST_SLOT_H
 #define HOST_SLOT_H
@@ -24,12 +25,13 @@ void host_addr_text(const uint8_t addr[16], uint32_t scope, char ret[HOST_ADDR_T
 int host_self_uid(uint32_t *ret);
 /* Returns a datagram socket with this name, on which the kernel states the sender of each message; or -errno. */
 int host_socket(const struct sockaddr_un *sun, socklen_t n);
-socklen_t host_slot_name(const struct host *h, const uint8_t addr[16], uint32_t scope,
+/* Writes the name of a member's mailbox: the tagged one where that is known (owners.h). Returns its length. */
+socklen_t host_slot_name(struct host *h, const uint8_t addr[16], uint32_t scope,
 			 unsigned slot, struct sockaddr_un *ret);
-/* Marks the slots that are claimed on an address. Returns how many are. */
-unsigned host_slot_claims(const struct host *h, const struct host_addr *a, uint8_t claimed[256]);
+/* Marks the slots that members have claimed on an address, and learns their names. Returns how many are. */
+unsigned host_slot_claims(struct host *h, struct host_addr *a, uint8_t claimed[256]);
 /* Takes the lock of an address, waiting up to ns. Returns a descriptor to close, or -EBUSY. */
-int host_lock(const struct host *h, const uint8_t addr[16], uint32_t scope, uint64_t ns);
+int host_lock(struct host *h, const uint8_t addr[16], uint32_t scope, uint64_t ns);
 
 void host_addr_init(struct host_addr *a, const uint8_t addr[16], uint32_t scope);
 /*

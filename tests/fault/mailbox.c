@@ -34,7 +34,7 @@ static struct forged forge(enum host_message_type type, uint16_t sport)
 	return x;
 }
 
-static void deliver(const struct udp_link *u, struct forged x)
+static void deliver(struct udp_link *u, struct forged x)
 {
 	struct sockaddr_un sun;
 	socklen_t n = host_slot_name(&u->host, LO4, 0, u->host.slot, &sun);
@@ -45,7 +45,7 @@ static void deliver(const struct udp_link *u, struct forged x)
 	close(fd);
 }
 
-static void deliver_as_nobody(const struct udp_link *u, struct forged x)
+static void deliver_as_nobody(struct udp_link *u, struct forged x)
 {
 	int status;
 	pid_t pid = fork();

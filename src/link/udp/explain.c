@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/udp/explain.h"
 
+#include "host/owners.h"
 #include "host/slot.h"
 #include "util/ip.h"
 
@@ -48,8 +49,23 @@ static void scan(const char *path, const uint8_t addr[16], uint16_t port, struct
 	fclose(f);
 }
 
+/* Slots that cannot be claimed although the port is free. */
+static bool explain_names(const uint8_t addr[16], uint16_t port, uint32_t uid, char *ret, size_t size)
+{
+	struct host h = { .port = port, .uid = uid };
+	struct host_owners o;
+
+	if (host_owners(&h, addr, 0, &o) < 0 || !o.n_foreign)
+		return false;
+	snprintf(ret, size, "user %u holds %u names of slots of the address: its GID carries no RoCE; end that user's "
+		 "processes that are bound to @dapple-roce (ss -xp), or use another address (DAPPLE_ADDRESS=127.0.0.2)",
+		 o.uid, o.n_foreign);
+	return true;
+}
+
 static const char *explain_in_use(const uint8_t addr[16], uint16_t port)
 {
+	static __thread char squat[256];
 	struct holder h = { 0 };
 	uint32_t uid = UINT32_MAX;
 
@@ -58,6 +74,8 @@ static const char *explain_in_use(const uint8_t addr[16], uint16_t port)
 	/* An IPv6 socket at any address holds IPv4 too. */
 	if (!h.found || !ut_ip_is_v4(addr))
 		scan("/proc/net/udp6", addr, port, &h);
+	if (!h.found && explain_names(addr, port, uid, squat, sizeof(squat)))
+		return squat;
 	if (!h.found)
 		return "all 255 slots of the address are claimed, or another process has just released the "
 		       "port: its GID carries no RoCE; end a process, or try again";

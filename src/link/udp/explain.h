@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* Returns the cause of `error`, a negative errno of link_ops.add_addr(), as static text: another user, the
- * kernel's rdma_rxe, no permission. */
+/* Returns the cause of `error`, a negative errno of link_ops.add_addr(): another user, the kernel's rdma_rxe, no
+ * permission. The text is valid until the thread's next call. */
 const char *udp_explain(const uint8_t addr[16], uint16_t port, int error);
 
 #endif
