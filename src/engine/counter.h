@@ -18,6 +18,9 @@ C(rx_short,       "packets dropped: shorter than their headers or of an unknown 
 C(rx_icrc_errors, "packets dropped: wrong ICRC") \
 C(rx_no_qp,       "packets dropped: no such QP, or of another type or state") \
 C(rx_bad_source,  "packets dropped: not from the connected peer") \
+C(rx_bad_source_port, "packets dropped: from another UDP source port than the connected peer's") \
+C(source_port_probes,  "peers asked whether a new source port is theirs") \
+C(source_port_changes, "source ports of connected peers that have changed") \
 C(rx_bad_pkey,    "packets dropped: P_Key mismatch") \
 C(rx_bad_qkey,    "datagrams dropped: Q_Key mismatch") \
 C(rx_no_wqe,      "datagrams dropped: no receive posted or too small") \

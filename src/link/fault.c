@@ -207,6 +207,13 @@ static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
 	return r;
 }
 
+static enum link_sender fault_sender(struct link *l, const struct link_rx *rx)
+{
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->sender(lower, rx);
+}
+
 static uint16_t fault_source_port(struct link *l, const struct ut_flow *flow)
 {
 	struct link *lower = fault_of(l)->lower;
@@ -412,6 +419,7 @@ static void fault_close(struct link *l)
 static const struct link_ops fault_ops = {
 	.send = fault_send,
 	.source_port = fault_source_port,
+	.sender = fault_sender,
 	.recv = fault_recv,
 	.take = link_default_take,
 	.error = fault_error,

@@ -38,6 +38,13 @@ struct link_err {
 	int error; /* ECONNREFUSED, EHOSTUNREACH, EMSGSIZE ... */
 };
 
+/* The process that has sent a datagram, as far as the kernel tells. */
+enum link_sender {
+	LINK_SENDER_UNKNOWN,  /* of another host, or the kernel does not tell */
+	LINK_SENDER_PEER,     /* of the user who has the link's port on its source address */
+	LINK_SENDER_STRANGER, /* of this host, and of another user or gone */
+};
+
 struct link;
 
 struct link_ops {
@@ -65,6 +72,8 @@ struct link_ops {
 	 * links that keep nothing.
 	 */
 	int (*take)(struct link *l, const struct iovec *iov, int n);
+	/* Returns whose socket a received datagram has come from. Makes system calls: for what is unusual. */
+	enum link_sender (*sender)(struct link *l, const struct link_rx *rx);
 	/* Takes the oldest error report. Returns 1, or 0 if there is none. */
 	int (*error)(struct link *l, struct link_err *ret);
 	/* Adds or removes a local address. Returns 0, -EADDRINUSE (another user or the kernel has

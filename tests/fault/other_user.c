@@ -14,6 +14,9 @@
 
 #include "link/udp/state.h"
 #include "link/udp/probe.h"
+#include "wire/ib_fields.h"
+#include "wire/ib_packet.h"
+#include "wire/icrc.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -435,7 +438,7 @@ static void newcomer(void)
 		sched_yield();
 	CF_TRUE(shared->holding);
 	cf_pair(&a, &b, &o);
-	/* The slot is the first one that was left. */
+	/* The slot is the first one whose name was left. */
 	CF_TRUE(a.qp->qp_num >> HOST_SLOT_SHIFT >= TAKEN);
 	for (uint32_t k = 0; k < 100; k++) {
 		cf_recv(&b, k, 0, 1024);
@@ -449,7 +452,119 @@ static void newcomer(void)
 	cf_reap(pid);
 }
 
+/* --- packets that are right in all but the source port --- */
+
+enum { FORGED = 64 };
+
+static struct aim {
+	uint32_t qpn, psn;
+} *aims;
+
+/* A Send of 64 bytes, between the addresses of the connection. */
+static size_t forge_send(uint8_t *p, const struct aim *at, uint16_t sport)
+{
+	static const uint8_t lo[4] = { 127, 0, 0, 1 };
+	size_t len = WIRE_BTH_LEN + 64;
+	struct wire_icrc_flow f;
+
+	memset(p, 0, len);
+	wire_set_BTH_opcode(p, WIRE_RC_SEND_ONLY);
+	wire_set_BTH_migreq(p, 1);
+	wire_set_BTH_pkey(p, 0xffff);
+	wire_set_BTH_dest_qpn(p, at->qpn);
+	wire_set_BTH_psn(p, at->psn);
+	wire_icrc_flow_v4(&f, lo, lo);
+	wire_icrc_fill(&f, sport, port, 0, true, p, len);
+	return len + WIRE_ICRC_LEN;
+}
+
+static void inject(const struct aim *at)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port),
+				  .sin_addr = { htonl(INADDR_LOOPBACK) } }, a = to;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), pmtu = IP_PMTUDISC_DO;
+	socklen_t n = sizeof(a);
+	uint8_t p[128];
+
+	a.sin_port = 0;
+	CF_OK(bind(fd, (struct sockaddr *)&a, n));
+	CF_OK(getsockname(fd, (struct sockaddr *)&a, &n));
+	CF_OK(setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu))); /* identification 0 */
+	n = (socklen_t)forge_send(p, at, ntohs(a.sin_port));
+	CF_EQ(sendto(fd, p, n, 0, (struct sockaddr *)&to, sizeof(to)), n);
+	close(fd);
+}
+
+static int injector(void *arg)
+{
+	char c;
+
+	close(go[1]);
+	become_nobody();
+	while (read(go[0], &c, 1) == 1) {
+		inject(&aims[0]);
+		inject(&aims[1]);
+		shared->datagrams++;
+	}
+	return 0;
+}
+
+static void await_injection(unsigned n)
+{
+	uint64_t end = cf_ns() + CF_WAIT_MS * 1000000ull;
+
+	while (shared->datagrams < n && cf_ns() < end)
+		sched_yield();
+	CF_TRUE(shared->datagrams >= n);
+}
+
+/* Between two messages of the peer comes one of the injector, with the PSN of the next. */
+static void injected_victim(struct cf_party *p)
+{
+	struct cf_opt o = cf_opt();
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+	struct cf_side s;
+	uint32_t packets;
+
+	o.len = 4 * SIZE;
+	shared->rounds = ROUNDS;
+	cf_side(&s, &o);
+	cf_connect(p, &s);
+	CF_OK(ibv_query_qp(s.qp, &a, IBV_QP_RQ_PSN | IBV_QP_PATH_MTU, &init));
+	packets = SIZE / (128u << a.path_mtu);
+	aims[p->first] = (struct aim){ s.qp->qp_num, a.rq_psn };
+	cf_recv(&s, 0, 2 * SIZE, SIZE);
+	cf_meet(p);
+	for (uint32_t k = 0; k < FORGED; k++) {
+		CF_TRUE(exchange(p, &s, k));
+		aims[p->first].psn = (aims[p->first].psn + packets) & 0xffffff;
+		cf_meet(p);
+		if (p->first)
+			CF_EQ(write(go[1], "", 1), 1);
+		await_injection(k + 1);
+	}
+	CF_EQ(cf_state(s.qp), IBV_QPS_RTS);
+	cf_meet(p);
+}
+
+static void injection(void)
+{
+	pid_t pid;
+
+	need_root();
+	aims = cf_pages(2 * sizeof(*aims));
+	setenv("DAPPLE_LOCAL", "off", 1);
+	pid = cf_child(injector, NULL);
+	close(go[0]);
+	cf_processes(injected_victim, injected_victim);
+	close(go[1]);
+	cf_reap(pid);
+	unsetenv("DAPPLE_LOCAL");
+}
+
 const struct cf_check cf_checks[] = {
+	{ "+", "another user injects Sends that are right in all but their port", 0, injection },
 	{ "+", "another user attacks names, mailboxes and the port", 0, attacked },
 	{ "+", "another user has taken names before", 0, newcomer },
 	{ 0 },

@@ -140,6 +140,7 @@ static void wire_receive(void)
 
 	open_pair(false);
 	q = ibp_qp(b.qp);
+	q->conn.sport.known = rx.sport;
 	for (int i = 0; i < 3; i++) {
 		bytes[5 + i] = (uint8_t)(b.qp->qpn >> (16 - 8 * i));
 		bytes[9 + i] = (uint8_t)(q->conn.resp.epsn >> (16 - 8 * i));

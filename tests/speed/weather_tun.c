@@ -79,7 +79,12 @@ static void tun_close(struct link *l)
 	(void)l;
 }
 
-static const struct link_ops tun_ops = { .send = tun_send, .recv = tun_recv, .fd = tun_fd, .close = tun_close };
+static enum link_sender tun_sender(struct link *l, const struct link_rx *rx)
+{
+	return LINK_SENDER_UNKNOWN;
+}
+
+static const struct link_ops tun_ops = { .send = tun_send, .recv = tun_recv, .fd = tun_fd, .sender = tun_sender, .close = tun_close };
 
 /* Each packet meets the faults once, as it is received here: two damaged bits can leave the sum of TCP as it was, and
  * MPA ends the connection then. */

@@ -94,7 +94,7 @@ static void forget_spoils(struct crafted *c)
 
 void crafted_tx(struct crafted *c, struct wire_ib_packet p, const void *data, uint32_t len)
 {
-	struct ut_flow f = { .sport = 0xc123, .ttl = 64, .tos = c->tos };
+	struct ut_flow f = { .sport = c->sport ? c->sport : 0xc123, .ttl = 64, .tos = c->tos };
 	struct wire_icrc_flow other, *flow = &c->flow;
 	uint8_t buf[8192];
 	bool delayed = c->delayed;

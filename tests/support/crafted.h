@@ -39,6 +39,7 @@ struct crafted {
 	uint8_t tos;
 	uint16_t id;      /* IPv4 identification */
 	int pad;          /* 1 + pad field, 0 = what the length asks for */
+	uint16_t sport;   /* UDP source port, 0 = the usual one; stays */
 	const uint8_t *from; /* another source address */
 	int opcode;       /* 1 + a raw opcode, written over the one of the shape */
 	bool delayed;     /* leave the sending to crafted_run() */

@@ -278,6 +278,11 @@ static int sim_send(struct link *l, const struct ut_flow *f, uint32_t qpn,
 	return r;
 }
 
+static enum link_sender sim_sender(struct link *l, const struct link_rx *rx)
+{
+	return LINK_SENDER_UNKNOWN;
+}
+
 static uint16_t sim_source_port(struct link *l, const struct ut_flow *f)
 {
 	return f->sport;
@@ -479,6 +484,7 @@ static void sim_close(struct link *l)
 static const struct link_ops sim_ops = {
 	.send = sim_send,
 	.source_port = sim_source_port,
+	.sender = sim_sender,
 	.recv = sim_recv,
 	.take = link_default_take,
 	.error = sim_error,

@@ -70,6 +70,13 @@ static int local_send(struct link *l, const struct ut_flow *f, uint32_t qpn, con
 	return r;
 }
 
+static enum link_sender local_sender(struct link *l, const struct link_rx *rx)
+{
+	struct link *lower = of(l)->lower;
+
+	return lower->ops->sender(lower, rx);
+}
+
 static uint16_t local_source_port(struct link *l, const struct ut_flow *f)
 {
 	struct link *lower = of(l)->lower;
@@ -239,6 +246,7 @@ static int local_fd(struct link *l)
 static const struct link_ops ops = {
 	.send = local_send,
 	.source_port = local_source_port,
+	.sender = local_sender,
 	.recv = local_recv,
 	.take = local_take,
 	.error = local_error,

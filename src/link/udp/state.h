@@ -107,6 +107,16 @@ struct udp_carry {
 	struct udp_local *local; /* NULL: of a multicast group, for this process in any case */
 };
 
+#define UDP_SENDERS 8u
+
+/* An answer of sender.c. */
+struct udp_sender {
+	uint8_t src[16], dst[16];
+	uint16_t sport;
+	enum link_sender is;
+	uint64_t until; /* it is forgotten */
+};
+
 struct udp_link {
 	struct link base;
 	struct host host;
@@ -121,6 +131,7 @@ struct udp_link {
 	struct udp_carry carry;
 	struct udp_port *kept; /* the socket that has it, while base.kept_len */
 	struct ut_list groups, polled, errors;
+	struct udp_sender senders[UDP_SENDERS];
 	struct udp_tx tx[UDP_TX_CACHE];
 	struct udp_tx *tx_last;
 	struct udp_stats stats;

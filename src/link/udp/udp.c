@@ -9,6 +9,7 @@
 #include "link/udp/poll.h"
 #include "link/udp/route.h"
 #include "link/udp/rx.h"
+#include "link/udp/sender.h"
 #include "link/udp/sock.h"
 #include "link/udp/tx.h"
 #include "util/alloc.h"
@@ -75,6 +76,7 @@ static const struct link_ops udp_ops = {
 	.source_port = udp_source_port,
 	.recv = udp_recv,
 	.take = udp_take,
+	.sender = udp_sender,
 	.error = udp_error,
 	.add_addr = udp_add_addr,
 	.del_addr = udp_del_addr,

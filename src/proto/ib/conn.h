@@ -14,6 +14,7 @@
 #include "proto/ib/ident.h"
 #include "proto/ib/path.h"
 #include "proto/ib/slow.h"
+#include "proto/ib/sport.h"
 #include "util/heap.h"
 #include "util/list.h"
 
@@ -128,6 +129,7 @@ struct ibp_conn {
 	uint16_t pkey;
 	struct ibp_req req;
 	struct ibp_path path;
+	struct ibp_sport sport;
 	struct ibp_ident ident; /* of packets from the peer */
 	uint64_t heard;     /* when the last intact packet of the peer came */
 	struct ut_list unarmed;

@@ -548,7 +548,8 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 		return NULL;
 	q = ibp_qp(qp);
 	if (!may_receive(&q->conn.resp, WIRE) || wire_get_BTH_psn(h) != q->conn.resp.epsn ||
-	    wire_get_BTH_pkey(h) != q->conn.pkey || !ibp_path_between(&q->conn.path, rx->src, rx->dst))
+	    wire_get_BTH_pkey(h) != q->conn.pkey || rx->sport != q->conn.sport.known ||
+	    !ibp_path_between(&q->conn.path, rx->src, rx->dst))
 		return NULL;
 	return q;
 }

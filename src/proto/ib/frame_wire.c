@@ -448,6 +448,12 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	return good;
 }
 
+/* Acknowledgements tell the peer's source ports. */
+static bool has_ports(const struct ibp_qp *q)
+{
+	return reliable(q) && !q->conn.path.flow.lids;
+}
+
 static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	const struct ibp_arrival from = { .src = rx->src, .dst = rx->dst };
@@ -460,6 +466,8 @@ static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struc
 		ibp_count(q->port, ENG_C_rx_bad_pkey);
 		return false;
 	}
+	if (rx->sport != q->conn.sport.known && has_ports(q))
+		return ibp_sport_admits(q, p, rx);
 	return ibp_icrc_matches(q->port, q, rx);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/why.h"
 #include "host/shm/channel.h"
 #include "proto/ib/frame_shm.h"
+#include "proto/ib/frame_wire.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/requester.h"
 
@@ -17,8 +18,13 @@ static bool may_ask(const struct ibp_qp *q)
 	       (q->qp->type == IBV_QPT_RC || q->qp->type == IBV_QPT_XRC_SEND);
 }
 
-/* Sends an empty message under the PSN before the oldest that is not acknowledged. */
-static int ask(struct ibp_qp *q)
+bool ibp_probe_may_ask(const struct ibp_qp *q)
+{
+	return may_ask(q) && q->conn.req.framing == &ibp_frame_wire;
+}
+
+/* An empty message under the PSN before the oldest that is not acknowledged. */
+int ibp_probe_ask(struct ibp_qp *q)
 {
 	struct wire_ib_packet p = {
 		.opcode = q->cls | WIRE_MSG_SEND_ONLY, .psn = psn_add(q->conn.req.psn_una, IBP_PSN_MASK),
@@ -58,7 +64,7 @@ int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 	if (!may_ask(q))
 		return -EOPNOTSUPP;
 	/* Outstanding requests are repeated by themselves, and have their own count of retries. */
-	return ibp_req_outstanding(q) ? 0 : ask(q);
+	return ibp_req_outstanding(q) ? 0 : ibp_probe_ask(q);
 }
 
 /* One without outstanding requests stays as it is: so would a queue pair of an adapter. */

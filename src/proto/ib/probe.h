@@ -10,8 +10,11 @@
 
 #include <stdint.h>
 
+#include <stdbool.h>
+
 struct eng_dev;
 struct ibp_port;
+struct ibp_qp;
 
 /*
  * For the watch of a connection of `qpn` to `peer`. Returns 1 if a packet of the peer has come
@@ -19,6 +22,10 @@ struct ibp_port;
  * -EAGAIN: no probe can be sent. Called with dev->lock held.
  */
 int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since);
+/* Returns true if the queue pair can ask its peer on the wire: its type and state allow requests. */
+bool ibp_probe_may_ask(const struct ibp_qp *q);
+/* Sends a probe, whatever is outstanding. Returns 0, or -EAGAIN: there is no room. */
+int ibp_probe_ask(struct ibp_qp *q);
 /* Processes of this host that have died (shm_channel_ops.next_died): the connected queue pairs whose requests they
  * would have answered go to ERR together, at once. On the wire only a timeout can tell. Called with dev->lock held. */
 void ibp_processes_gone(struct ibp_port *port);

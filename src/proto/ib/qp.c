@@ -181,6 +181,7 @@ static void take_address(struct ibp_qp *q)
 	struct eng_av av;
 
 	ibp_train_flush(q->port); /* its packets keep the old path */
+	ibp_sport_reset(&q->conn.sport);
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {

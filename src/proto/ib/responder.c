@@ -744,6 +744,12 @@ static void ahead(struct ibp_qp *q)
 	ibp_activate(q);
 }
 
+void ibp_resp_missed(struct ibp_qp *q)
+{
+	if (!ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD))
+		ahead(q);
+}
+
 static void settle_request(struct ibp_qp *q, int v, const struct wire_ib_packet *p)
 {
 	struct ibp_resp *r = &q->conn.resp;

@@ -62,6 +62,8 @@ int ibp_recv_place(struct ibp_qp *q, const struct ibp_framing *f, size_t off, ui
 /* What the end-to-end credit codes of an acknowledgement are worth, in messages (IBTA 9.7.7.2.2). */
 extern const uint16_t ibp_credits[31];
 
+/* The next request was dropped: a sequence NAK asks for it. */
+void ibp_resp_missed(struct ibp_qp *q);
 /* Sends an answer without payload. Returns false if there is no room. */
 bool ibp_resp_send(struct ibp_qp *q, const struct wire_ib_packet *p);
 /* Sends at most `budget` answers that are due, other than acknowledgements. */
