@@ -3,6 +3,7 @@
 
 #include "engine/dev.h"
 #include "engine/mkey.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -52,18 +53,18 @@ int eng_ah_create(struct eng_pd *pd, const struct ibv_ah_attr *attr, struct eng_
 	int r;
 
 	if (!eng_port_is(attr->port_num))
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_AH_PORT);
 	ut_lock(&dev->lock);
 	r = dev->proto->ah_check(dev, attr);
 	eng_dev_unlock(dev);
 	if (r < 0)
 		return r;
 	if (eng_count(&dev->n_ah, (uint32_t)dev->attr.orig_attr.max_ah) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_AH_LIMIT);
 	ah = ut_zalloc(sizeof(*ah));
 	if (!ah) {
 		eng_uncount(&dev->n_ah);
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	ah->pd = pd;
 	eng_av_from_attr(&ah->av, attr);

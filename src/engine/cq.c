@@ -4,6 +4,7 @@
 #include "engine/chan.h"
 #include "engine/dev.h"
 #include "engine/event.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 
@@ -341,15 +342,15 @@ int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool
 	struct eng_cq *cq;
 
 	if (bad_size(dev, cqe))
-		return -EINVAL;
+		return eng_refuse_over(dev, ENG_R_CQ_SIZE, cqe, (uint32_t)dev->attr.orig_attr.max_cqe);
 	if (eng_count(&dev->n_cq, (uint32_t)dev->attr.orig_attr.max_cq) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_CQ_LIMIT);
 	cq = cq_alloc(cqe);
 	if (!cq || !has_ring(cq)) {
 		if (cq)
 			cq_free(cq);
 		eng_uncount(&dev->n_cq);
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	cq->ctx = ctx;
 	cq->dev = dev;
@@ -367,7 +368,7 @@ int eng_cq_destroy(struct eng_cq *cq)
 	struct eng_dev *dev = cq->dev;
 
 	if (atomic_load(&cq->users))
-		return -EBUSY;
+		return eng_refuse(dev, ENG_R_CQ_USED);
 	/* Producers hold the progress lock; without users none comes again. */
 	ut_lock(&dev->lock);
 	ut_list_del(&cq->held);
@@ -386,11 +387,11 @@ int eng_cq_resize(struct eng_cq *cq, uint32_t cqe)
 	uint32_t cap, n = 0;
 
 	if (bad_size(cq->dev, cqe))
-		return -EINVAL;
+		return eng_refuse_over(cq->dev, ENG_R_CQ_RESIZE, cqe, (uint32_t)cq->dev->attr.orig_attr.max_cqe);
 	cap = pow2(cqe);
 	ring = ut_calloc(cap, sizeof(*ring));
 	if (!ring)
-		return -ENOMEM;
+		return eng_refuse(cq->dev, ENG_R_MEMORY);
 	/* Requests that were posted before this call count: another thread may be completing them. */
 	ut_lock(&cq->dev->lock);
 	cq->dev->ops->progress(cq->dev);
@@ -399,7 +400,7 @@ int eng_cq_resize(struct eng_cq *cq, uint32_t cqe)
 	if (cq->tail - cq->head > cqe) {
 		ut_unlock(&cq->lock);
 		free(ring);
-		return -EINVAL;
+		return eng_refuse(cq->dev, ENG_R_CQ_FULL);
 	}
 	for (uint32_t i = cq->head; i != cq->tail; i++)
 		ring[n++] = cq->ring[i & (cq->cap - 1)];

@@ -98,7 +98,8 @@ struct eng_dev_ops {
 	 * thread, also with dev->lock held.
 	 */
 	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
-	/* Keeps the sentence of a failure for `dapple why`. Called with dev->lock held; never blocks. */
+	/* Keeps the sentence of a failure for `dapple why`. Called from any thread, with any lock held; never
+	 * blocks. */
 	void (*why)(struct eng_dev *dev, const char *sentence);
 };
 

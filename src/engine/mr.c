@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "engine/mr.h"
 
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -20,29 +21,30 @@ static bool rights_ok(unsigned access)
 	       (access & IBV_ACCESS_LOCAL_WRITE);
 }
 
-static int check_access(unsigned access)
+static bool access_ok(unsigned access)
 {
-	return (access & ~(ACCESS_KNOWN | ACCESS_OPTIONAL)) || !rights_ok(access) ? -EINVAL : 0;
+	return !(access & ~(ACCESS_KNOWN | ACCESS_OPTIONAL)) && rights_ok(access);
 }
 
 static int check_spec(struct eng_dev *dev, const struct eng_mr_spec *s)
 {
 	uint64_t iova = s->access & IBV_ACCESS_ZERO_BASED ? 0 : s->iova;
 
-	if (check_access(s->access) < 0 || s->length > dev->attr.orig_attr.max_mr_size ||
-	    !eng_range_ok(iova, s->length))
-		return -EINVAL;
+	if (!access_ok(s->access))
+		return eng_refuse(dev, ENG_R_MR_ACCESS);
+	if (s->length > dev->attr.orig_attr.max_mr_size || !eng_range_ok(iova, s->length))
+		return eng_refuse(dev, ENG_R_MR_RANGE);
 	if (s->null)
 		return 0;
 	if (!s->pages)
-		return eng_range_ok(s->addr, s->length) ? 0 : -EINVAL;
+		return eng_range_ok(s->addr, s->length) ? 0 : eng_refuse(dev, ENG_R_MR_RANGE);
 	if (!s->page_size || s->first_offset >= s->page_size)
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_MR_PAGES);
 	if (s->length > (uint64_t)s->n_pages * s->page_size - s->first_offset)
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_MR_PAGES);
 	for (uint32_t i = 0; i < s->n_pages; i++)
 		if (!eng_range_ok(s->pages[i], s->page_size))
-			return -EINVAL;
+			return eng_refuse(dev, ENG_R_MR_RANGE);
 	return 0;
 }
 
@@ -98,7 +100,7 @@ int eng_mr_reg(struct eng_pd *pd, const struct eng_mr_spec *spec, struct eng_mke
 	if (r < 0)
 		return r;
 	if (eng_count(&dev->n_mr, (uint32_t)dev->attr.orig_attr.max_mr) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MR_LIMIT);
 	mr = mr_alloc(pd, spec);
 	if (mr) {
 		ut_lock(&dev->lock);
@@ -109,7 +111,7 @@ int eng_mr_reg(struct eng_pd *pd, const struct eng_mr_spec *spec, struct eng_mke
 		if (mr)
 			mr_free(mr);
 		eng_uncount(&dev->n_mr);
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	atomic_fetch_add(&pd->users, 1);
 	*ret = mr;
@@ -123,20 +125,20 @@ static int rereg_check(const struct eng_mkey *mr, int flags, struct eng_pd *pd, 
 			IBV_REREG_MR_CHANGE_ACCESS;
 
 	if (flags == 0)
-		return -EINVAL;
+		return eng_refuse(mr->dev, ENG_R_MR_REREG);
 	if (flags & ~all)
-		return -EOPNOTSUPP;
+		return eng_refuse(mr->dev, ENG_R_MR_REREG_HOW);
 	if ((flags & IBV_REREG_MR_CHANGE_PD) && (!pd || pd->dev != mr->dev))
-		return -EINVAL;
-	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) && check_access(access) < 0)
-		return -EINVAL;
+		return eng_refuse(mr->dev, ENG_R_MR_REREG);
+	if ((flags & IBV_REREG_MR_CHANGE_ACCESS) && !access_ok(access))
+		return eng_refuse(mr->dev, ENG_R_MR_REREG);
 	if (!(flags & IBV_REREG_MR_CHANGE_TRANSLATION))
 		return 0;
 	/* Memory of another owner cannot be exchanged for other memory. */
 	if (mr->pages || mr->null || mr->release)
-		return -EOPNOTSUPP;
+		return eng_refuse(mr->dev, ENG_R_MR_REREG_HOW);
 	return eng_range_ok(addr, length) && length <= mr->dev->attr.orig_attr.max_mr_size
-		       ? 0 : -EINVAL;
+		       ? 0 : eng_refuse(mr->dev, ENG_R_MR_REREG);
 }
 
 static void rereg_apply(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t addr,
@@ -169,7 +171,7 @@ int eng_mr_rereg(struct eng_mkey *mr, int flags, struct eng_pd *pd, uint64_t add
 	ut_lock(&dev->lock);
 	r = rereg_check(mr, flags, pd, addr, length, access);
 	if (r == 0 && mr->windows)
-		r = -EBUSY;
+		r = eng_refuse(dev, ENG_R_MR_REREG_USED);
 	if (r == 0)
 		rereg_apply(mr, flags, pd, addr, length, access);
 	eng_dev_unlock(dev);
@@ -183,7 +185,7 @@ int eng_mr_dereg(struct eng_mkey *mr)
 
 	ut_lock(&dev->lock);
 	if (mr->windows)
-		r = -EBUSY;
+		r = eng_refuse(dev, ENG_R_MR_WINDOWS);
 	else
 		eng_mkey_leave(dev, mr);
 	eng_dev_unlock(dev);

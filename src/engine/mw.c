@@ -2,6 +2,7 @@
 #include "engine/mw.h"
 
 #include "engine/qp.h"
+#include "engine/refuse.h"
 #include "engine/wqe.h"
 #include "util/alloc.h"
 
@@ -17,12 +18,12 @@ int eng_mw_alloc(struct eng_pd *pd, enum ibv_mw_type type, struct eng_mkey **ret
 {
 	struct eng_dev *dev = pd->dev;
 	struct eng_mkey *mw;
-	int r = -ENOMEM;
+	int r = -1;
 
 	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_MW_TYPE);
 	if (eng_count(&dev->n_mw, (uint32_t)dev->attr.orig_attr.max_mw) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MW_LIMIT);
 	mw = ut_zalloc(sizeof(*mw));
 	if (mw) {
 		mw->dev = dev;
@@ -36,7 +37,7 @@ int eng_mw_alloc(struct eng_pd *pd, enum ibv_mw_type type, struct eng_mkey **ret
 	if (r < 0) {
 		free(mw);
 		eng_uncount(&dev->n_mw);
-		return r;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	atomic_fetch_add(&pd->users, 1);
 	*ret = mw;

@@ -2,6 +2,7 @@
 #include "engine/pd.h"
 
 #include "engine/dev.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -12,11 +13,11 @@ int eng_pd_alloc(struct eng_dev *dev, struct eng_pd **ret)
 	struct eng_pd *pd;
 
 	if (eng_count(&dev->n_pd, (uint32_t)dev->attr.orig_attr.max_pd) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_PD_LIMIT);
 	pd = ut_zalloc(sizeof(*pd));
 	if (!pd) {
 		eng_uncount(&dev->n_pd);
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	pd->dev = dev;
 	*ret = pd;
@@ -26,7 +27,7 @@ int eng_pd_alloc(struct eng_dev *dev, struct eng_pd **ret)
 int eng_pd_dealloc(struct eng_pd *pd)
 {
 	if (atomic_load(&pd->users))
-		return -EBUSY;
+		return eng_refuse(pd->dev, ENG_R_PD_USED);
 	eng_uncount(&pd->dev->n_pd);
 	free(pd);
 	return 0;

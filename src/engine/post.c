@@ -7,6 +7,7 @@
 #include "engine/pending.h"
 #include "engine/qp.h"
 #include "engine/recv_queue.h"
+#include "engine/refuse.h"
 #include "engine/wr.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static int copy_inline(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_s
 		const struct ibv_sge *s = &wr->sg_list[i];
 
 		if (s->length > left)
-			return -EINVAL;
+			return eng_refuse_qp(qp, ENG_R_SEND_INLINE);
 		if (s->length)
 			memcpy(to, (const void *)(uintptr_t)s->addr, s->length);
 		to += s->length;
@@ -37,9 +38,10 @@ static int copy_data(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_sen
 	if (row->kind & ENG_WR_LOCAL)
 		return 0;
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->cap.max_send_sge)
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_SEND_SGES);
 	if (wr->send_flags & IBV_SEND_INLINE)
-		return row->kind & ENG_WR_INLINE ? copy_inline(qp, w, wr) : -EINVAL;
+		return row->kind & ENG_WR_INLINE ? copy_inline(qp, w, wr)
+						  : eng_refuse_qp(qp, ENG_R_SEND_INLINE);
 	if (wr->num_sge)
 		memcpy(w->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(*w->sge));
 	w->num_sge = (uint8_t)wr->num_sge;
@@ -127,7 +129,7 @@ static int fill(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr 
 		return 0;
 	row = eng_wr_row(wr->opcode);
 	if (!row || !(row->types & 1u << qp->type) || wr->send_flags > 0xff)
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_SEND_TYPE);
 	memset(w, 0, sizeof(*w));
 	w->wr_id = wr->wr_id;
 	w->opcode = (uint8_t)wr->opcode;
@@ -180,9 +182,9 @@ static int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 	/* Under the lock of the ring: RESET empties the queue under it, so a request is either dropped
 	 * there, or sees the state here. */
 	if (eng_qp_state(qp) < IBV_QPS_RTS)
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_SEND_STATE);
 	if (eng_ring_used(&qp->sq) >= qp->sq.max)
-		return qp->type == IBV_QPT_XRC_RECV ? -EINVAL : -ENOMEM;
+		return eng_refuse_qp(qp, qp->type == IBV_QPT_XRC_RECV ? ENG_R_SEND_TARGET : ENG_R_SEND_FULL);
 	eng_ring_warm(&qp->sq, tail + AHEAD);
 	r = fill(qp, eng_ring_at(&qp->sq, tail), wr);
 	if (r == 0)
@@ -216,7 +218,7 @@ void eng_wr_begin(struct eng_qp *qp)
 {
 	begin(qp);
 	qp->wr_tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
-	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? -EINVAL : 0;
+	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? eng_refuse_qp(qp, ENG_R_SEND_STATE) : 0;
 }
 
 struct eng_swqe *eng_wr_next(struct eng_qp *qp)
@@ -228,7 +230,7 @@ struct eng_swqe *eng_wr_next(struct eng_qp *qp)
 	/* Pairs with the consumer's release of head: the slot is free. */
 	if (qp->wr_tail - atomic_load_explicit(&qp->sq.head, memory_order_acquire) >=
 	    qp->sq.max) {
-		qp->wr_error = -ENOMEM;
+		qp->wr_error = eng_refuse_qp(qp, ENG_R_SEND_FULL);
 		return NULL;
 	}
 	w = eng_ring_at(&qp->sq, qp->wr_tail++);
@@ -271,9 +273,12 @@ int eng_wr_end(struct eng_qp *qp, bool publish)
 static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr) UT_REQUIRES(qp->rq.lock);
 static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr)
 {
+	int r;
+
 	if (eng_qp_state(qp) == IBV_QPS_RESET)
-		return -EINVAL;
-	return eng_recv_put(&qp->rq, qp->cap.max_recv_sge, wr);
+		return eng_refuse_qp(qp, ENG_R_RECV_STATE);
+	r = eng_recv_put(&qp->rq, qp->cap.max_recv_sge, wr);
+	return r == 0 ? 0 : eng_refuse_qp(qp, r == -ENOMEM ? ENG_R_RECV_FULL : ENG_R_RECV_SGES);
 }
 
 int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -283,7 +288,7 @@ int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 
 	if (qp->srq || qp->type == IBV_QPT_XRC_SEND || qp->type == IBV_QPT_XRC_RECV) {
 		*bad = wr;
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_RECV_NONE);
 	}
 	ut_lock(&qp->rq.lock);
 	for (; wr; wr = wr->next) {

@@ -8,6 +8,7 @@
 #include "engine/qp_attr.h"
 #include "engine/qp_state.h"
 #include "engine/recv_queue.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -23,12 +24,12 @@ static int check_type(struct eng_dev *dev, enum ibv_qp_type type)
 	case IBV_QPT_UD:
 	case IBV_QPT_XRC_SEND:
 	case IBV_QPT_XRC_RECV:
-		return dev->proto->qp_types & 1u << type ? 0 : -EOPNOTSUPP;
+		return dev->proto->qp_types & 1u << type ? 0 : eng_refuse(dev, ENG_R_QP_TYPE_LACKS);
 	case IBV_QPT_RAW_PACKET:
 	case IBV_QPT_DRIVER:
-		return -EOPNOTSUPP;
+		return eng_refuse(dev, ENG_R_QP_TYPE_LACKS);
 	default:
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_QP_TYPE);
 	}
 }
 
@@ -140,10 +141,10 @@ static int choose_number(struct eng_dev *dev, struct eng_qp *qp)
 {
 	if (qp->gsi) {
 		qp->qpn = ENG_GSI_QPN;
-		return eng_qp_find(dev, qp->qpn) ? -EBUSY : 0;
+		return eng_qp_find(dev, qp->qpn) ? eng_refuse(dev, ENG_R_QP_GSI_TAKEN) : 0;
 	}
 	qp->qpn = eng_dev_number(dev, &dev->qps);
-	return qp->qpn ? 0 : -ENOMEM;
+	return qp->qpn ? 0 : eng_refuse(dev, ENG_R_MEMORY);
 }
 
 static int enter(struct eng_dev *dev, struct eng_qp *qp) UT_REQUIRES(dev->lock);
@@ -190,11 +191,11 @@ static int create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp *
 
 	drop_caps(&s);
 	if (!caps_ok(dev, &s.cap))
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_QP_CAPS);
 	room = send_room(dev, &s.cap);
 	qp = qp_new(ctx, &s, room);
 	if (!qp)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	ut_lock(&dev->lock);
 	r = enter(dev, qp);
 	eng_dev_unlock(dev);
@@ -216,9 +217,9 @@ int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp *
 	if (r < 0)
 		return r;
 	if (!objects_ok(dev, spec))
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_QP_OBJECTS);
 	if (eng_count(&dev->n_qp, (uint32_t)dev->attr.orig_attr.max_qp) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_QP_LIMIT);
 	r = create(ctx, spec, ret);
 	if (r < 0)
 		eng_uncount(&dev->n_qp);
@@ -261,7 +262,7 @@ int eng_qp_destroy(struct eng_qp *qp)
 	ut_lock(&dev->lock);
 	if (qp->mcast_groups) {
 		eng_dev_unlock(dev);
-		return -EBUSY;
+		return eng_refuse_qp(qp, ENG_R_QP_GROUPS);
 	}
 	last = --qp->openers == 0;
 	if (last)

@@ -5,7 +5,6 @@
  */
 #include "engine/qp_attr.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 #define CUR IBV_QP_CUR_STATE
@@ -151,36 +150,37 @@ bool eng_qp_transition(const struct eng_qp *qp, enum ibv_qp_state from, enum ibv
 	return false;
 }
 
-static bool path_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
-		    enum ibv_qp_state to)
+static enum eng_refusal path_fault(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+				   enum ibv_qp_state to)
 {
 	const struct ibv_device_attr *a = &qp->dev->attr.orig_attr;
 
 	if ((mask & PORT) && !eng_port_is(attr->port_num))
-		return false;
+		return ENG_R_QP_PORT;
 	if ((mask & PKI) && attr->pkey_index >= a->max_pkeys)
-		return false;
+		return ENG_R_QP_PKEY;
 	if (mask & ALT) /* path migration exists on InfiniBand links only */
-		return false;
+		return ENG_R_QP_ALT;
 	if ((mask & AV) && !eng_port_is(attr->ah_attr.port_num))
-		return false;
+		return ENG_R_QP_PORT;
 	if ((mask & AV) && to == IBV_QPS_RTR && attr->ah_attr.port_num != qp->attr.port_num)
-		return false;
+		return ENG_R_QP_PORT;
 	if ((mask & MTU) && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
-		return false;
-	return !(mask & DQ) || attr->dest_qp_num <= 0xffffff;
+		return ENG_R_QP_MTU;
+	return !(mask & DQ) || attr->dest_qp_num <= 0xffffff ? ENG_ACCEPTED : ENG_R_QP_DEST;
 }
 
-static bool counts_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+static enum eng_refusal count_fault(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	const struct ibv_device_attr *a = &qp->dev->attr.orig_attr;
 
-	return (!(mask & MINR) || attr->min_rnr_timer <= 31) &&
-	       (!(mask & TO) || attr->timeout <= 31) &&
-	       (!(mask & RTY) || attr->retry_cnt <= 7) &&
-	       (!(mask & RNR) || attr->rnr_retry <= 7) &&
-	       (!(mask & MRA) || attr->max_rd_atomic <= a->max_qp_init_rd_atom) &&
-	       (!(mask & MDRA) || attr->max_dest_rd_atomic <= a->max_qp_rd_atom);
+	if (((mask & MINR) && attr->min_rnr_timer > 31) || ((mask & TO) && attr->timeout > 31) ||
+	    ((mask & RTY) && attr->retry_cnt > 7) || ((mask & RNR) && attr->rnr_retry > 7))
+		return ENG_R_QP_TIMERS;
+	if (((mask & MRA) && attr->max_rd_atomic > a->max_qp_init_rd_atom) ||
+	    ((mask & MDRA) && attr->max_dest_rd_atomic > a->max_qp_rd_atom))
+		return ENG_R_QP_RD_ATOMIC;
+	return ENG_ACCEPTED;
 }
 
 static bool migration_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
@@ -198,18 +198,23 @@ static bool migration_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr
 	}
 }
 
-int eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
-			enum ibv_qp_state from, enum ibv_qp_state to)
+enum eng_refusal eng_qp_check_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+				     enum ibv_qp_state to)
 {
-	if (!path_ok(qp, attr, mask, to) || !counts_ok(qp, attr, mask) ||
-	    !migration_ok(qp, attr, mask, to))
-		return -EINVAL;
+	enum eng_refusal fault = path_fault(qp, attr, mask, to);
+
+	if (fault == ENG_ACCEPTED)
+		fault = count_fault(qp, attr, mask);
+	if (fault != ENG_ACCEPTED)
+		return fault;
+	if (!migration_ok(qp, attr, mask, to))
+		return ENG_R_QP_MIGRATION;
 	if ((mask & QK) && qp->gsi)
-		return attr->qkey == ENG_GSI_QKEY ? 0 : -EINVAL;
+		return attr->qkey == ENG_GSI_QKEY ? ENG_ACCEPTED : ENG_R_QP_GSI_KEY;
 	/* Keys with the top bit belong to the privileged services (IBTA 10.2.5). */
 	if ((mask & QK) && (attr->qkey & 0x80000000u) && geteuid() != 0)
-		return -EPERM;
-	return 0;
+		return ENG_R_QP_QKEY;
+	return ENG_ACCEPTED;
 }
 
 /*
@@ -235,9 +240,9 @@ bool eng_qp_stream_transition(enum ibv_qp_state from, enum ibv_qp_state to)
 	}
 }
 
-int eng_qp_check_stream_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
+enum eng_refusal eng_qp_check_stream_values(const struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	if ((mask & PORT) && !eng_port_is(attr->port_num))
-		return -EINVAL;
-	return counts_ok(qp, attr, mask) ? 0 : -EINVAL;
+		return ENG_R_QP_PORT;
+	return count_fault(qp, attr, mask);
 }

@@ -5,6 +5,7 @@
 #include "engine/pending.h"
 #include "engine/qp.h"
 #include "engine/qp_attr.h"
+#include "engine/refuse.h"
 #include "engine/why.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -52,31 +53,34 @@ static enum ibv_qp_state reported(const struct eng_dev *dev, enum ibv_qp_state s
 	return dev->proto->streams && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
 
-static int check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
-		 enum ibv_qp_state from, enum ibv_qp_state to)
+static enum eng_refusal fault_of(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
+				 enum ibv_qp_state from, enum ibv_qp_state to)
 {
-	struct eng_dev *dev = qp->dev;
-	int required, optional, r;
+	int required, optional;
 
 	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != from &&
 	    attr->cur_qp_state != reported(qp->dev, from))
-		return -EINVAL;
-	if (dev->proto->streams) {
-		if (!eng_qp_stream_transition(from, to))
-			return -EINVAL;
-		r = eng_qp_check_stream_values(qp, attr, mask);
-		return r < 0 ? r : dev->proto->qp_check(qp, attr, mask, to);
-	}
+		return ENG_R_QP_CURRENT;
+	if (qp->dev->proto->streams)
+		return eng_qp_stream_transition(from, to) ? eng_qp_check_stream_values(qp, attr, mask)
+							  : ENG_R_QP_STATE;
 	if (!eng_qp_transition(qp, from, to, &required, &optional))
-		return -EINVAL;
+		return ENG_R_QP_STATE;
 	if ((mask & required) != required)
-		return -EINVAL;
+		return ENG_R_QP_MISSING;
 	if (mask & ~(required | optional | IBV_QP_STATE))
-		return -EINVAL;
+		return ENG_R_QP_FOREIGN;
 	if (qp->sq_draining && to != IBV_QPS_ERR && to != IBV_QPS_RESET)
-		return -EINVAL;
-	r = eng_qp_check_values(qp, attr, mask, from, to);
-	return r < 0 ? r : dev->proto->qp_check(qp, attr, mask, to);
+		return ENG_R_QP_DRAINING;
+	return eng_qp_check_values(qp, attr, mask, to);
+}
+
+static int check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state from,
+		 enum ibv_qp_state to)
+{
+	int r = eng_refuse_qp(qp, fault_of(qp, attr, mask, from, to));
+
+	return r < 0 ? r : qp->dev->proto->qp_check(qp, attr, mask, to);
 }
 
 static void take_path(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
@@ -181,7 +185,7 @@ int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 	int r;
 
 	if (mask & ~ENG_QP_STANDARD)
-		return -EOPNOTSUPP;
+		return eng_refuse_qp(qp, ENG_R_QP_MASK);
 	if (mask == 0)
 		return 0;
 	mask = eng_qp_drop_bits(qp->type, mask);
@@ -205,7 +209,10 @@ int eng_qp_end(struct eng_dev *dev, uint32_t qpn)
 
 	ut_lock(&dev->lock);
 	qp = eng_qp_find(dev, qpn);
-	if (qp) {
+	/* A queue pair in RESET has nothing to end; no call of the program is refused. */
+	if (qp && !dev->proto->streams && eng_qp_state(qp) == IBV_QPS_RESET)
+		r = -EINVAL;
+	else if (qp) {
 		settle(dev, qp, IBV_QPS_ERR);
 		r = check(qp, &attr, IBV_QP_STATE, eng_qp_state(qp), IBV_QPS_ERR);
 	}
@@ -220,7 +227,7 @@ int eng_qp_query(struct eng_qp *qp, struct ibv_qp_attr *attr, int mask)
 	struct eng_dev *dev = qp->dev;
 
 	if (mask & ~ENG_QP_STANDARD)
-		return -EOPNOTSUPP;
+		return eng_refuse_qp(qp, ENG_R_QP_MASK);
 	ut_lock(&dev->lock);
 	*attr = qp->attr;
 	attr->sq_draining = qp->sq_draining;

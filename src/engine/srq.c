@@ -6,6 +6,7 @@
 #include "engine/event.h"
 #include "engine/mkey.h"
 #include "engine/recv_queue.h"
+#include "engine/refuse.h"
 #include "engine/ring.h"
 #include "engine/xrcd.h"
 #include "util/alloc.h"
@@ -18,12 +19,12 @@ static int check_spec(struct eng_dev *dev, const struct eng_srq_spec *s)
 	const struct ibv_device_attr *a = &dev->attr.orig_attr;
 
 	if (!s->pd || s->pd->dev != dev || !s->cq != !s->xrcd)
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_SRQ_OBJECTS);
 	if (s->cq && (s->cq->dev != dev || s->xrcd->dev != dev))
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_SRQ_OBJECTS);
 	if (s->attr.max_wr < 1 || s->attr.max_wr > (uint32_t)a->max_srq_wr ||
 	    s->attr.max_sge > (uint32_t)a->max_srq_sge)
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_SRQ_SIZE);
 	return 0;
 }
 
@@ -35,7 +36,7 @@ static int choose_number(struct eng_dev *dev, struct eng_srq *srq)
 	uint32_t n = eng_dev_number(dev, &dev->srqs);
 
 	if (!n)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	srq->number = n;
 	return ut_idtab_add(&dev->srqs, n, srq);
 }
@@ -60,7 +61,7 @@ static int srq_new(struct eng_ctx *ctx, const struct eng_srq_spec *spec, struct 
 	int r;
 
 	if (!srq)
-		return -ENOMEM;
+		return eng_refuse(ctx->dev, ENG_R_MEMORY);
 	srq->ctx = ctx;
 	srq->dev = ctx->dev;
 	srq->pd = spec->pd;
@@ -69,7 +70,7 @@ static int srq_new(struct eng_ctx *ctx, const struct eng_srq_spec *spec, struct 
 	srq->max_sge = spec->attr.max_sge;
 	if (eng_ring_init(&srq->ring, spec->attr.max_wr, eng_recv_stride(srq->max_sge)) < 0) {
 		free(srq);
-		return -ENOMEM;
+		return eng_refuse(ctx->dev, ENG_R_MEMORY);
 	}
 	r = enter(srq->dev, srq);
 	if (r < 0) {
@@ -85,12 +86,12 @@ int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_sr
 {
 	struct eng_dev *dev = ctx->dev;
 	int r = check_spec(dev, spec);
-	struct eng_srq *srq;
+	struct eng_srq *srq = NULL;
 
 	if (r < 0)
 		return r;
 	if (eng_count(&dev->n_srq, (uint32_t)dev->attr.orig_attr.max_srq) < 0)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_SRQ_LIMIT);
 	r = srq_new(ctx, spec, &srq);
 	if (r < 0) {
 		eng_uncount(&dev->n_srq);
@@ -111,7 +112,7 @@ int eng_srq_destroy(struct eng_srq *srq)
 	struct eng_dev *dev = srq->dev;
 
 	if (atomic_load(&srq->users))
-		return -EBUSY;
+		return eng_refuse(dev, ENG_R_SRQ_USED);
 	if (srq->xrcd) {
 		ut_lock(&dev->lock);
 		ut_idtab_del(&dev->srqs, srq->number);
@@ -139,12 +140,14 @@ static int modify(struct eng_srq *srq, const struct ibv_srq_attr *attr, int mask
 	int r = 0;
 
 	if (mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
-		return -EINVAL;
+		return eng_refuse(srq->dev, ENG_R_SRQ_MASK);
 	if (max < 1 || max > (uint32_t)srq->dev->attr.orig_attr.max_srq_wr || limit > max ||
 	    max < eng_ring_used(&srq->ring))
-		return -EINVAL;
+		return eng_refuse(srq->dev, ENG_R_SRQ_VALUES);
 	if (max != srq->ring.max)
 		r = eng_ring_resize(&srq->ring, max);
+	if (r < 0)
+		return eng_refuse(srq->dev, ENG_R_MEMORY);
 	if (r == 0)
 		srq->limit = limit;
 	return r;
@@ -183,6 +186,7 @@ int eng_srq_post(struct eng_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr
 		r = eng_recv_put(&srq->ring, srq->max_sge, wr);
 		if (r < 0) {
 			*bad = wr;
+			eng_refuse(srq->dev, r == -ENOMEM ? ENG_R_SRQ_FULL : ENG_R_SRQ_SGES);
 			break;
 		}
 	}

@@ -4,8 +4,7 @@
 #include "engine/dev.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
-
-#include <errno.h>
+#include "engine/refuse.h"
 
 #define RC (1u << IBV_QPT_RC)
 #define UC (1u << IBV_QPT_UC)
@@ -36,14 +35,15 @@ static uint64_t sge_sum(const struct eng_swqe *w)
 	return sum;
 }
 
-static bool data_ok(const struct eng_qp *qp, const struct eng_swqe *w,
-		    const struct eng_wr_row *row)
+static enum eng_refusal data_fault(const struct eng_qp *qp, const struct eng_swqe *w,
+				   const struct eng_wr_row *row)
 {
 	if (w->num_sge > qp->cap.max_send_sge)
-		return false;
+		return ENG_R_SEND_SGES;
 	if (w->flags & IBV_SEND_INLINE)
-		return (row->kind & ENG_WR_INLINE) && w->length <= qp->cap.max_inline_data;
-	return !(row->kind & ENG_WR_ATOMIC) || sge_sum(w) >= 8;
+		return (row->kind & ENG_WR_INLINE) && w->length <= qp->cap.max_inline_data ? ENG_ACCEPTED
+											   : ENG_R_SEND_INLINE;
+	return !(row->kind & ENG_WR_ATOMIC) || sge_sum(w) >= 8 ? ENG_ACCEPTED : ENG_R_SEND_ATOMIC;
 }
 
 static bool bind_ok(const struct eng_swqe *w)
@@ -52,30 +52,39 @@ static bool bind_ok(const struct eng_swqe *w)
 	       (w->bind.mr || (!w->bind.info.length && w->bind.mw->kind == ENG_MW_TYPE_1));
 }
 
-int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w)
+static enum eng_refusal fault_of(const struct eng_qp *qp, const struct eng_swqe *w)
 {
 	const struct eng_wr_row *row = eng_wr_row(w->opcode);
 	const unsigned flags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |
 			       IBV_SEND_INLINE;
+	enum eng_refusal fault;
 
 	if (!row || !(row->types & 1u << qp->type) || (w->flags & ~flags))
-		return -EINVAL;
+		return ENG_R_SEND_TYPE;
 	if (qp->dev->proto->wr_refused & 1u << w->opcode)
-		return -EINVAL;
-	if (!data_ok(qp, w, row))
-		return -EINVAL;
+		return ENG_R_SEND_LACKS;
+	fault = data_fault(qp, w, row);
+	if (fault != ENG_ACCEPTED)
+		return fault;
 	/* Changed only towards RTS, which no poster may race with. */
 	if ((row->kind & ENG_WR_RD) && !qp->attr.max_rd_atomic)
-		return -EINVAL;
+		return ENG_R_SEND_READS;
 	if ((row->kind & ENG_WR_BIND) && !bind_ok(w))
-		return -EINVAL;
+		return ENG_R_SEND_BIND;
 	if (qp->gsi && w->opcode != IBV_WR_SEND)
-		return -EINVAL;
+		return ENG_R_SEND_GSI;
 	if (qp->type == IBV_QPT_UD && (!w->ud.pd || w->ud.qpn > 0xffffff))
-		return -EINVAL;
+		return ENG_R_SEND_AH;
 	if (qp->type == IBV_QPT_XRC_SEND && !(row->kind & ENG_WR_LOCAL) && w->srqn > 0xffffff)
-		return -EINVAL;
-	return 0;
+		return ENG_R_SEND_SRQN;
+	return ENG_ACCEPTED;
+}
+
+int eng_wr_check(struct eng_qp *qp, const struct eng_swqe *w)
+{
+	enum eng_refusal fault = fault_of(qp, w);
+
+	return fault == ENG_ACCEPTED ? 0 : eng_refuse_qp(qp, fault);
 }
 
 void eng_wr_finish(struct eng_qp *qp, struct eng_swqe *w)

@@ -2,6 +2,7 @@
 #include "engine/xrcd.h"
 
 #include "engine/dev.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static int xrcd_new(struct eng_dev *dev, const struct stat *st, struct eng_xrcd 
 	struct eng_xrcd *x = ut_zalloc(sizeof(*x));
 
 	if (!x)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	x->dev = dev;
 	x->opens = 1;
 	ut_list_init(&x->node);
@@ -51,9 +52,9 @@ static int open_shared(struct eng_dev *dev, const struct stat *st, int oflags,
 	struct eng_xrcd *x = find(dev, st);
 
 	if (!x)
-		return oflags & O_CREAT ? xrcd_new(dev, st, ret) : -EAGAIN;
+		return oflags & O_CREAT ? xrcd_new(dev, st, ret) : eng_refuse(dev, ENG_R_XRC_ABSENT);
 	if (oflags & O_EXCL)
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_XRC_FLAGS);
 	x->opens++;
 	*ret = x;
 	return 0;
@@ -65,9 +66,9 @@ int eng_xrcd_open(struct eng_dev *dev, int fd, int oflags, struct eng_xrcd **ret
 	int r;
 
 	if (!(dev->proto->qp_types & 1u << IBV_QPT_XRC_RECV))
-		return -EOPNOTSUPP;
+		return eng_refuse(dev, ENG_R_XRC_LACKS);
 	if (oflags & ~(O_CREAT | O_EXCL))
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_XRC_FLAGS);
 	if (fd != -1 && fstat(fd, &st) < 0)
 		return -errno;
 	ut_lock(&dev->lock);
@@ -85,7 +86,7 @@ int eng_xrcd_close(struct eng_xrcd *x)
 	ut_lock(&dev->lock);
 	last = x->opens == 1;
 	if (last && atomic_load(&x->users)) {
-		r = -EBUSY;
+		r = eng_refuse(dev, ENG_R_XRC_USED);
 		last = false;
 	} else {
 		x->opens--;

@@ -23,6 +23,11 @@ uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
 	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
 }
 
+bool ibp_path_lacks_grh(const struct ibp_port *port, const struct eng_av *av)
+{
+	return port->dev->port.link_layer != IBV_LINK_LAYER_INFINIBAND && !av->is_global && !port->cfg.no_grh_is_self;
+}
+
 int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av,
 		      uint16_t sport)
 {

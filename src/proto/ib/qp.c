@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/gid.h"
 #include "engine/qp_state.h"
+#include "engine/refuse.h"
 #include "engine/why.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/requester.h"
@@ -19,11 +20,16 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 {
 	struct eng_av av;
 	struct ibp_path path;
+	int r;
 
 	if (!eng_port_is(attr->port_num))
-		return -EINVAL;
+		return eng_refuse(dev, ENG_R_AH_PORT);
 	eng_av_from_attr(&av, attr);
-	return ibp_path_set(dev->proto_port, &path, &av, 0);
+	r = ibp_path_set(dev->proto_port, &path, &av, 0);
+	if (r == 0)
+		return 0;
+	return eng_refuse(dev, ibp_path_lacks_grh(dev->proto_port, &av) ? ENG_R_AH_NO_GRH :
+			       r == -ENODATA ? ENG_R_AH_EMPTY : ENG_R_AH_SGID);
 }
 
 static int qp_init(struct eng_qp *qp)
@@ -150,19 +156,31 @@ static int check_mtu(struct eng_qp *qp, const struct ibv_qp_attr *attr)
 	return -EINVAL;
 }
 
+/* error: that of ibp_path_set(). */
+static enum eng_refusal path_fault(struct eng_dev *dev, const struct eng_av *av, int error)
+{
+	if (ibp_path_lacks_grh(dev->proto_port, av))
+		return ENG_R_NO_GRH;
+	if (error == -ENODATA || (av->is_global && av->sgid_index >= ENG_GIDS_MAX))
+		return ENG_R_QP_SGID;
+	return dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND ? ENG_R_QP_LID : ENG_R_QP_FAMILY;
+}
+
 static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		    enum ibv_qp_state to)
 {
 	struct eng_av av;
 	struct ibp_path path;
+	int r;
 
 	(void)to;
 	if ((mask & IBV_QP_PATH_MTU) && check_mtu(qp, attr) < 0)
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_QP_MTU);
 	if (mask & IBV_QP_AV) {
 		eng_av_from_attr(&av, &attr->ah_attr);
-		if (ibp_path_set(qp->dev->proto_port, &path, &av, 0) < 0)
-			return -EINVAL;
+		r = ibp_path_set(qp->dev->proto_port, &path, &av, 0);
+		if (r < 0)
+			return eng_refuse_qp(qp, path_fault(qp->dev, &av, r));
 	}
 	return 0;
 }

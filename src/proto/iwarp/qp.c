@@ -6,6 +6,7 @@
 #include "engine/complete.h"
 #include "engine/pending.h"
 #include "engine/qp_state.h"
+#include "engine/refuse.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/port.h"
 #include "proto/iwarp/read.h"
@@ -107,7 +108,7 @@ static void qp_kick(struct eng_qp *qp)
 
 static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 {
-	return -EOPNOTSUPP;
+	return eng_refuse(dev, ENG_R_AH_LACKS);
 }
 
 const struct eng_proto_ops iwp_proto_ops = {
