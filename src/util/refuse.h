@@ -2,7 +2,7 @@
 /*
  * Sentences of refused calls. A room lists its refusals in one table of rows
  *
- *   R(NAME, ERRNO, object, cause, remedy)
+ *   R(NAME, errno without its E, object, cause, remedy)
  *
  * and returns the row's errno through one function of its own, which hands the sentence to `dapple why`:
  *
@@ -25,9 +25,9 @@ struct ut_refusal {
 	const char *errname, *object, *cause, *remedy;
 };
 
-/* A row as an element of an array that the name in the enumeration PREFIX##name indexes. */
+/* A row as an element of an array that the enumeration indexes. */
 #define UT_REFUSAL(index, e, what, why, help) \
-	[index] = { .err = e, .errname = #e, .object = what, .cause = why, .remedy = help },
+	[index] = { .err = E##e, .errname = "E" #e, .object = what, .cause = why, .remedy = help },
 
 /* Composes the sentence; where names the objects of this call ("QP 0x000012 of dpl_ro_lo"). times counts the
  * refusals of this row. Returns false, and composes nothing, if this one is not to be said. errno is kept.

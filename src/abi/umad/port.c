@@ -6,13 +6,14 @@
  */
 #include <infiniband/umad.h>
 
+#include "abi/umad/refuse.h"
 #include "util/export.h"
 
 #include <errno.h>
 
 UT_EXPORT int umad_open_port(const char *ca_name, int portnum)
 {
-	return -EOPNOTSUPP;
+	return umad_refuse(UMAD_R_OPEN);
 }
 
 /* Headers before rdma-core 54 do not declare it. */
@@ -25,7 +26,7 @@ UT_EXPORT int umad_open_smi_port(const char *ca_name, int portnum)
 
 UT_EXPORT int umad_close_port(int fd)
 {
-	return -EINVAL;
+	return umad_refuse(UMAD_R_CLOSED);
 }
 
 UT_EXPORT int umad_get_fd(int fd)
@@ -35,46 +36,50 @@ UT_EXPORT int umad_get_fd(int fd)
 
 UT_EXPORT int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
 {
-	errno = EOPNOTSUPP;
-	return -EOPNOTSUPP;
+	int r = umad_refuse(UMAD_R_TRAFFIC);
+
+	errno = -r;
+	return r;
 }
 
 UT_EXPORT int umad_recv(int fd, void *umad, int *length, int timeout_ms)
 {
-	errno = EOPNOTSUPP;
-	return -EOPNOTSUPP;
+	int r = umad_refuse(UMAD_R_TRAFFIC);
+
+	errno = -r;
+	return r;
 }
 
 UT_EXPORT int umad_poll(int fd, int timeout_ms)
 {
-	return -EOPNOTSUPP;
+	return umad_refuse(UMAD_R_TRAFFIC);
 }
 
 UT_EXPORT int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
 			    long method_mask[16 / sizeof(long)])
 {
-	return -EOPNOTSUPP;
+	return umad_refuse(UMAD_R_TRAFFIC);
 }
 
 UT_EXPORT int umad_register_oui(int fd, int mgmt_class, uint8_t rmpp_version, uint8_t oui[3],
 				long method_mask[16 / sizeof(long)])
 {
-	return -EOPNOTSUPP;
+	return umad_refuse(UMAD_R_TRAFFIC);
 }
 
 /* The convention of this call is a positive errno. */
 UT_EXPORT int umad_register2(int fd, struct umad_reg_attr *attr, uint32_t *agent_id)
 {
-	return EOPNOTSUPP;
+	return -umad_refuse(UMAD_R_TRAFFIC);
 }
 
 UT_EXPORT int umad_unregister(int fd, int agent)
 {
-	return -EINVAL;
+	return umad_refuse(UMAD_R_CLOSED);
 }
 
 /* The file that a subnet manager keeps open, which marks the port as its own. */
 UT_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
 {
-	return -EOPNOTSUPP;
+	return umad_refuse(UMAD_R_ISSM);
 }

@@ -9,6 +9,7 @@
 #include "abi/verbs/pd.h"
 #include "engine/cq.h"
 #include "engine/event.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -50,12 +51,13 @@ struct ibv_cq *vrb_make_cq(struct ibv_context *c, const struct ibv_cq_init_attr_
 {
 	struct eng_chan *chan = attr->channel ? vrb_of(attr->channel, vrb_chan)->chan : NULL;
 	struct vrb_cq *cq;
+	struct eng_dev *dev = vrb_live(c);
 	int rc;
 
-	if (!vrb_live(c))
+	if (!dev)
 		return NULL;
-	if (!attr->cqe || attr->comp_vector >= (uint32_t)c->num_comp_vectors)
-		return vrb_null(-EINVAL);
+	if (attr->comp_vector >= (uint32_t)c->num_comp_vectors)
+		return vrb_null(eng_refuse(dev, ENG_R_CQ_VECTOR));
 	cq = ut_zalloc(sizeof(*cq));
 	if (!cq)
 		return vrb_null(-ENOMEM);
@@ -73,39 +75,41 @@ VRB_NOW(create_cq) struct ibv_cq *vrb_create_cq(struct ibv_context *c, int cqe, 
 						struct ibv_comp_channel *channel, int vector)
 {
 	const struct ibv_cq_init_attr_ex attr = {
-		.cqe = (uint32_t)cqe,
+		.cqe = cqe < 0 ? 0 : (uint32_t)cqe,
 		.cq_context = cq_context,
 		.channel = channel,
 		.comp_vector = (uint32_t)vector,
 	};
 
-	if (cqe <= 0 || vector < 0)
-		return vrb_null(-EINVAL);
 	return vrb_make_cq(c, &attr);
 }
 
-static int check_ex(const struct ibv_cq_init_attr_ex *attr)
+static enum eng_refusal check_ex(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (attr->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD))
-		return -EOPNOTSUPP;
+		return ENG_R_CQ_LACKS;
 	if (attr->wc_flags & ~OFFERED)
-		return -EOPNOTSUPP;
+		return ENG_R_CQ_LACKS;
 	/* An overrun cannot be ignored here: the ring has a consumer. */
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	    (attr->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
-		return -EOPNOTSUPP;
+		return ENG_R_CQ_LACKS;
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
 	    (!attr->parent_domain || !vrb_is_parent_domain(attr->parent_domain)))
-		return -EINVAL;
-	return 0;
+		return ENG_R_CQ_PARENT;
+	return ENG_ACCEPTED;
 }
 
 struct ibv_cq_ex *vrb_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr)
 {
-	int rc = check_ex(attr);
+	struct eng_dev *dev = vrb_live(c);
 	struct ibv_cq *pub;
 	struct vrb_cq *cq;
+	int rc;
 
+	if (!dev)
+		return NULL;
+	rc = eng_refuse(dev, check_ex(attr));
 	if (rc)
 		return vrb_null(rc);
 	pub = vrb_make_cq(c, attr);
@@ -130,9 +134,7 @@ VRB_NOW(resize_cq) int vrb_resize_cq(struct ibv_cq *pub, int cqe)
 
 	if (!vrb_live(pub->context))
 		return EIO;
-	if (cqe <= 0)
-		return vrb_error(-EINVAL);
-	rc = eng_cq_resize(cq->cq, (uint32_t)cqe);
+	rc = eng_cq_resize(cq->cq, cqe < 0 ? 0 : (uint32_t)cqe);
 	if (!rc)
 		pub->cqe = size_of(cq->cq);
 	return vrb_error(rc);
@@ -140,12 +142,14 @@ VRB_NOW(resize_cq) int vrb_resize_cq(struct ibv_cq *pub, int cqe)
 
 int vrb_modify_cq(struct ibv_cq *pub, struct ibv_modify_cq_attr *attr)
 {
-	if (!vrb_live(pub->context))
+	struct eng_dev *dev = vrb_live(pub->context);
+
+	if (!dev)
 		return EIO;
 	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
-		return vrb_error(-EOPNOTSUPP);
+		return vrb_error(eng_refuse(dev, ENG_R_CQ_MODIFY_LACKS));
 	if (!attr->attr_mask)
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(dev, ENG_R_CQ_MODIFY));
 	return vrb_error(eng_cq_modify(vrb_of(pub, vrb_cq)->cq, attr->moderate.cq_count,
 				       attr->moderate.cq_period));
 }

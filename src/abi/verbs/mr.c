@@ -12,6 +12,7 @@
 #include "abi/verbs/pd.h"
 #include "engine/mkey.h"
 #include "engine/mr.h"
+#include "engine/refuse.h"
 #include "host/shm/area.h"
 #include "util/alloc.h"
 #include "util/env.h"
@@ -92,7 +93,7 @@ UT_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t 
 
 	/* The whole address space at once, "implicit": only on demand. */
 	if (!addr && length == SIZE_MAX && !(access & IBV_ACCESS_ON_DEMAND))
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(pd->context)->dev, ENG_R_MR_IMPLICIT));
 	return make_mr(pd, &spec, addr);
 }
 
@@ -216,9 +217,9 @@ VRB_NOW(dereg_mr) int vrb_dereg_mr(struct ibv_mr *pub)
 	if (!vrb_live(c))
 		return EIO;
 	if (mr->imported)
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_MR_IMPORTED));
 	if (!vrb_handle_end(VRB_MRS, &mr->h))
-		return vrb_error(-EBUSY);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_MR_USED));
 	rc = eng_mr_dereg(mr->mk);
 	if (rc) {
 		pub->handle = vrb_handle_add(VRB_MRS, &mr->h);

@@ -20,8 +20,6 @@ struct ibv_mw *vrb_alloc_mw(struct ibv_pd *pub, enum ibv_mw_type type)
 
 	if (!vrb_live(pub->context))
 		return NULL;
-	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
-		return vrb_null(-EINVAL);
 	mw = ut_zalloc(sizeof(*mw));
 	if (!mw)
 		return vrb_null(-ENOMEM);

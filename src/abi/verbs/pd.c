@@ -6,6 +6,7 @@
 #include "abi/verbs/export.h"
 #include "engine/mkey.h"
 #include "engine/pd.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -54,14 +55,15 @@ VRB_NOW(dealloc_pd) int vrb_dealloc_pd(struct ibv_pd *pub)
 {
 	struct vrb_pd *pd = vrb_of(pub, vrb_pd);
 	struct ibv_context *c = pub->context;
+	struct eng_dev *dev = vrb_live(c);
 	int rc;
 
-	if (!vrb_live(c))
+	if (!dev)
 		return EIO;
 	if (pd->imported)
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(dev, ENG_R_PD_IMPORTED));
 	if (!vrb_handle_end(VRB_PDS, &pd->h))
-		return vrb_error(-EBUSY);
+		return vrb_error(eng_refuse(dev, ENG_R_PD_USED));
 	rc = end_handle(pd);
 	if (rc) {
 		pub->handle = vrb_handle_add(VRB_PDS, &pd->h);
@@ -95,7 +97,7 @@ struct ibv_td *vrb_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *attr
 	if (!vrb_live(c))
 		return NULL;
 	if (attr->comp_mask)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_TD_FIELDS));
 	td = ut_zalloc(sizeof(*td));
 	if (!td)
 		return vrb_null(-ENOMEM);
@@ -112,7 +114,7 @@ int vrb_dealloc_td(struct ibv_td *pub)
 	if (!vrb_live(c))
 		return EIO;
 	if (atomic_load(&td->users))
-		return vrb_error(-EBUSY);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_TD_USED));
 	free(td);
 	vrb_release(c);
 	return 0;
@@ -132,7 +134,7 @@ struct ibv_pd *vrb_alloc_parent_domain(struct ibv_context *c,
 	if (!vrb_live(c))
 		return NULL;
 	if (!attr->pd || (attr->comp_mask & ~known) || vrb_is_parent_domain(attr->pd))
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_PARENT));
 	pd = make_handle(c);
 	if (!pd)
 		return NULL;

@@ -9,6 +9,7 @@
 #include "engine/post.h"
 #include "engine/qp.h"
 #include "engine/qp_state.h"
+#include "engine/refuse.h"
 
 #include "abi/verbs/export.h"
 #include "engine/event.h"
@@ -29,28 +30,28 @@
 		    IBV_QP_CREATE_PCI_WRITE_END_PADDING))
 
 /* EOPNOTSUPP: the adapter does not offer it, which programs tell from an invalid argument. */
-static int check_init(const struct ibv_qp_init_attr_ex *a)
+static enum eng_refusal check_init(const struct ibv_qp_init_attr_ex *a)
 {
 	uint32_t m = a->comp_mask;
 
 	if (m & ~KNOWN_INIT_ATTRS)
-		return -EINVAL;
+		return ENG_R_QP_INIT;
 	if (m & ~OFFERED_INIT_ATTRS)
-		return -EOPNOTSUPP;
+		return ENG_R_QP_INIT_LACKS;
 	if (m & IBV_QP_INIT_ATTR_CREATE_FLAGS) {
 		if (a->create_flags & ~KNOWN_CREATE_FLAGS)
-			return -EINVAL;
+			return ENG_R_QP_INIT;
 		if (a->create_flags & ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
-			return -EOPNOTSUPP;
+			return ENG_R_QP_INIT_LACKS;
 	}
 	if ((m & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
 	    (a->send_ops_flags & ~vrb_legal_ops(a->qp_type)))
-		return -EOPNOTSUPP;
+		return ENG_R_QP_INIT_LACKS;
 	if (a->qp_type == IBV_QPT_XRC_RECV)
-		return (m & IBV_QP_INIT_ATTR_XRCD) && a->xrcd ? 0 : -EINVAL;
+		return (m & IBV_QP_INIT_ATTR_XRCD) && a->xrcd ? ENG_ACCEPTED : ENG_R_QP_OBJECTS;
 	if (!(m & IBV_QP_INIT_ATTR_PD) || !a->pd)
-		return -EINVAL;
-	return 0;
+		return ENG_R_QP_OBJECTS;
+	return ENG_ACCEPTED;
 }
 
 static void fill_spec(struct eng_qp_spec *s, const struct ibv_qp_init_attr_ex *a)
@@ -125,12 +126,14 @@ static struct ibv_qp *create(struct ibv_context *c, struct ibv_qp_init_attr_ex *
 {
 	struct eng_qp_spec spec;
 	struct vrb_qp *qp;
-	int rc = check_init(attr);
+	struct eng_dev *dev = vrb_live(c);
+	int rc;
 
+	if (!dev)
+		return NULL;
+	rc = eng_refuse(dev, check_init(attr));
 	if (rc)
 		return vrb_null(rc);
-	if (!vrb_live(c))
-		return NULL;
 	qp = ut_zalloc(sizeof(*qp));
 	if (!qp)
 		return vrb_null(-ENOMEM);
@@ -191,14 +194,15 @@ struct ibv_qp *vrb_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *attr)
 {
 	const uint32_t need = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
 	struct vrb_qp *qp;
+	struct eng_dev *dev = vrb_live(c);
 	int rc;
 
-	if (!vrb_live(c))
+	if (!dev)
 		return NULL;
 	if (attr->comp_mask & ~(uint32_t)(IBV_QP_OPEN_ATTR_RESERVED - 1))
-		return vrb_null(-ENOSYS);
+		return vrb_null(eng_refuse(dev, ENG_R_QP_OPEN_LACKS));
 	if ((attr->comp_mask & need) != need || attr->qp_type != IBV_QPT_XRC_RECV || !attr->xrcd)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(dev, ENG_R_QP_OPEN));
 	qp = ut_zalloc(sizeof(*qp));
 	if (!qp)
 		return vrb_null(-ENOMEM);

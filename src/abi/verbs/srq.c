@@ -6,6 +6,7 @@
 #include "abi/verbs/context.h"
 #include "abi/verbs/pd.h"
 #include "abi/verbs/wait.h"
+#include "engine/refuse.h"
 #include "engine/srq.h"
 
 #include "abi/verbs/export.h"
@@ -56,21 +57,21 @@ VRB_NOW(create_srq) struct ibv_srq *vrb_create_srq(struct ibv_pd *pub,
 	return &srq->pub;
 }
 
-static int check_ex(const struct ibv_srq_init_attr_ex *attr, bool xrc)
+static enum eng_refusal check_ex(const struct ibv_srq_init_attr_ex *attr, bool xrc)
 {
 	const uint32_t need = xrc ? IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ : 0;
 
 	if (attr->comp_mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_RESERVED - 1))
-		return -ENOSYS;
+		return ENG_R_SRQ_FIELDS;
 	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && attr->srq_type != IBV_SRQT_BASIC &&
 	    !xrc)
-		return attr->srq_type == IBV_SRQT_TM ? -EOPNOTSUPP : -EINVAL;
+		return attr->srq_type == IBV_SRQT_TM ? ENG_R_SRQ_LACKS : ENG_R_SRQ_TYPE;
 	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TM)
-		return -EOPNOTSUPP;
+		return ENG_R_SRQ_LACKS;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd ||
 	    (attr->comp_mask & need) != need || (xrc && (!attr->xrcd || !attr->cq)))
-		return -EINVAL;
-	return 0;
+		return ENG_R_SRQ_TYPE;
+	return ENG_ACCEPTED;
 }
 
 struct ibv_srq *vrb_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *attr)
@@ -78,8 +79,12 @@ struct ibv_srq *vrb_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_att
 	bool xrc = (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && attr->srq_type == IBV_SRQT_XRC;
 	struct eng_srq_spec spec = { .attr = attr->attr };
 	struct vrb_srq *srq;
-	int rc = check_ex(attr, xrc);
+	struct eng_dev *dev = vrb_live(c);
+	int rc;
 
+	if (!dev)
+		return NULL;
+	rc = eng_refuse(dev, check_ex(attr, xrc));
 	if (rc)
 		return vrb_null(rc);
 	spec.pd = vrb_of(attr->pd, vrb_pd)->pd;
@@ -111,8 +116,6 @@ VRB_NOW(modify_srq) int vrb_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr 
 {
 	if (!vrb_live(srq->context))
 		return EIO;
-	if (mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
-		return vrb_error(-EINVAL);
 	return vrb_error(eng_srq_modify(vrb_of(srq, vrb_srq)->srq, attr, mask));
 }
 

@@ -3,6 +3,7 @@
 #include "abi/verbs/xrcd.h"
 
 #include "abi/verbs/context.h"
+#include "engine/refuse.h"
 #include "engine/srq.h"
 #include "engine/xrcd.h"
 #include "util/alloc.h"
@@ -44,7 +45,7 @@ int vrb_close_xrcd(struct ibv_xrcd *pub)
 	if (!vrb_live(c))
 		return EIO;
 	if (atomic_load(&x->users))
-		return vrb_error(-EBUSY);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_XRC_USED));
 	rc = eng_xrcd_close(x->x);
 	if (rc)
 		return vrb_error(rc);
