@@ -2,6 +2,7 @@
 #include "engine/mcast.h"
 
 #include "engine/qp.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 #include "util/ip.h"
 
@@ -39,10 +40,10 @@ static int group_new(struct eng_dev *dev, const union ibv_gid *mgid, struct eng_
 	int r;
 
 	if (groups(dev) >= (uint32_t)dev->attr.orig_attr.max_mcast_grp)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MCAST_LIMIT);
 	m = ut_zalloc(sizeof(*m));
 	if (!m)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MEMORY);
 	m->mgid = *mgid;
 	r = dev->ops->mcast_join(dev, mgid);
 	if (r < 0) {
@@ -83,13 +84,13 @@ static int group_add(struct eng_dev *dev, struct eng_mcast *m, struct eng_qp *qp
 		return 0;
 	if (m->n >= (uint32_t)a->max_mcast_qp_attach ||
 	    dev->n_mcast_attach >= (uint32_t)a->max_total_mcast_qp_attach)
-		return -ENOMEM;
+		return eng_refuse(dev, ENG_R_MCAST_LIMIT);
 	if (m->n == m->cap) {
 		uint32_t cap = m->cap ? m->cap * 2 : 4;
 		struct eng_qp **qps = ut_realloc(m->qps, cap * sizeof(*qps));
 
 		if (!qps)
-			return -ENOMEM;
+			return eng_refuse(dev, ENG_R_MEMORY);
 		m->qps = qps;
 		m->cap = cap;
 	}
@@ -107,7 +108,7 @@ static int attach(struct eng_dev *dev, struct eng_qp *qp, const union ibv_gid *m
 	int r = 0;
 
 	if (eng_qp_state(qp) == IBV_QPS_RESET)
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_MCAST_STATE);
 	if (!m)
 		r = group_new(dev, mgid, &m);
 	if (r < 0)
@@ -123,7 +124,7 @@ int eng_mcast_attach(struct eng_qp *qp, const union ibv_gid *mgid)
 	int r;
 
 	if (qp->type != IBV_QPT_UD || qp->gsi || !ut_ip_is_group(mgid->raw))
-		return -EINVAL;
+		return eng_refuse_qp(qp, ENG_R_MCAST_KIND);
 	ut_lock(&dev->lock);
 	r = attach(dev, qp, mgid);
 	eng_dev_unlock(dev);
@@ -146,7 +147,7 @@ int eng_mcast_detach(struct eng_qp *qp, const union ibv_gid *mgid)
 		group_drop(dev, m);
 	}
 	eng_dev_unlock(dev);
-	return at >= 0 ? 0 : -EINVAL;
+	return at >= 0 ? 0 : eng_refuse_qp(qp, ENG_R_MCAST_DETACH);
 }
 
 int eng_mcast_hold(struct eng_dev *dev, const union ibv_gid *mgid)

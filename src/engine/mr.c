@@ -54,7 +54,7 @@ static int copy_pages(struct eng_mkey *mr, const struct eng_mr_spec *s)
 		return 0;
 	mr->pages = ut_calloc(s->n_pages, sizeof(*mr->pages));
 	if (!mr->pages)
-		return -ENOMEM;
+		return -ENOMEM; /* eng_mr_reg() refuses */
 	memcpy(mr->pages, s->pages, s->n_pages * sizeof(*mr->pages));
 	mr->n_pages = s->n_pages;
 	mr->page_size = s->page_size;

@@ -327,5 +327,5 @@ int eng_qp_open(struct eng_xrcd *x, uint32_t qpn, struct eng_qp **ret)
 			 "open it in the process that created it", dev->name,
 			 qpn);
 	*ret = qp;
-	return qp ? 0 : away ? -EOPNOTSUPP : -EINVAL;
+	return qp ? 0 : eng_refuse(dev, away ? ENG_R_QP_OPEN_AWAY : ENG_R_QP_OPEN_NONE);
 }

@@ -90,6 +90,20 @@ R(AH_LACKS,      OPNOTSUPP, "create_ah", "iWARP has no datagrams", "use an adapt
 R(AH_SGID,       INVAL,     "create_ah", "sgid_index and the GIDs do not name a path", "choose an index that dapple devices prints, of the peer's address family") \
 R(AH_EMPTY,      NODATA,    "create_ah", "sgid_index is an empty entry of the GID table", "choose an index that dapple devices prints") \
 R(AH_LIMIT,      NOMEM,     "create_ah", "the adapter has max_ah address handles already", "destroy those that are not used") \
+R(MCAST_STATE,   INVAL,     "attach_mcast", "the QP is in RESET", "move it to INIT first") \
+R(MCAST_KIND,    INVAL,     "attach_mcast", "the QP is not UD, or the GID is no multicast address", "attach a UD QP to an address such as ff0e::ffff:e000:1") \
+R(MCAST_LIMIT,   NOMEM,     "attach_mcast", "the adapter or the group has as many groups or members as it holds", "detach QPs that are not used") \
+R(MCAST_DETACH,  INVAL,     "detach_mcast", "the QP is no member of the group", "pass the GID that it was attached with") \
+R(CHAN_USED,     BUSY,      "destroy_comp_channel", "a CQ uses the channel", "destroy the CQ first") \
+R(XRC_FIELDS,    NOSYS,     "open_xrcd", "comp_mask has an unknown bit", "pass the fields that ibv_open_xrcd(3) names") \
+R(XRC_MISSING,   INVAL,     "open_xrcd", "fd or oflags is missing", "set IBV_XRCD_INIT_ATTR_FD and OFLAGS") \
+R(QP_OPEN_NONE,  INVAL,     "open_qp", "the XRC domain has no target of that number", "pass the qp_num of a target of the same domain") \
+R(QP_OPEN_AWAY,  OPNOTSUPP, "open_qp", "the target belongs to another process", "open it in the process that created it") \
+R(BIND_PD,       PERM,      "bind_mw", "QP and window are not of one protection domain", "create both with one PD") \
+R(BIND_ZERO,     INVAL,     "bind_mw", "a window of type 1 cannot be zero based", "leave out IBV_ACCESS_ZERO_BASED") \
+R(SRQ_NUMBER,    OPNOTSUPP, "get_srq_num", "only an SRQ of XRC has a number", "create it with IBV_SRQT_XRC") \
+R(WR_UNASKED,    OPNOTSUPP, "wr_complete", "the QP was not created for the operation", "name it in send_ops_flags of ibv_create_qp_ex()") \
+R(ECE_LACKS,     OPNOTSUPP, "query_ece or set_ece", "the adapter has no options of enhanced connection establishment", "go on without them") \
 R(XRC_LACKS,     OPNOTSUPP, "open_xrcd", "iWARP has no XRC", "use an adapter of RoCE") \
 R(XRC_FLAGS,     INVAL,     "open_xrcd", "oflags are unknown, or O_EXCL names a domain that exists", "use O_CREAT alone, or another file") \
 R(XRC_ABSENT,    AGAIN,     "open_xrcd", "no domain of this file exists", "add O_CREAT to oflags") \
@@ -113,6 +127,8 @@ R(RECV_SGES,     INVAL,     "post_recv", "the scatter list is longer than max_re
 R(RECV_FULL,     NOMEM,     "post_recv", "the receive queue is full", "post after receives have completed, or create the QP with a larger max_recv_wr") \
 R(SRQ_SGES,      INVAL,     "post_srq_recv", "the scatter list is longer than max_sge", "create the SRQ with more max_sge") \
 R(SRQ_FULL,      NOMEM,     "post_srq_recv", "the SRQ is full", "post after receives have completed, or create the SRQ with a larger max_wr") \
+R(CQ_POLL,       INVAL,     "start_poll", "comp_mask is not 0", "clear the structure first") \
+R(FORKED,        IO,        "a call of verbs", "a process before fork() opened the device", "open the device in the child") \
 R(MEMORY,        NOMEM,     "creation", "the process has no memory left", "raise the limits on memory of this process (ulimit -v, cgroup)")
 
 enum eng_refusal {

@@ -14,6 +14,8 @@
 #include "util/alloc.h"
 #include "util/export.h"
 
+#include "engine/refuse.h"
+
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,7 @@ VRB_NOW(create_ah) struct ibv_ah *vrb_create_ah(struct ibv_pd *pub, struct ibv_a
 		return NULL;
 	ah = ut_zalloc(sizeof(*ah));
 	if (!ah)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_MEMORY));
 	rc = eng_ah_create(pd->pd, attr, &ah->ah);
 	if (rc) {
 		free(ah);

@@ -8,6 +8,7 @@
 #include "engine/chan.h"
 #include "engine/cq.h"
 #include "engine/event.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ UT_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c
 		return NULL;
 	ch = ut_zalloc(sizeof(*ch));
 	if (!ch)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_MEMORY));
 	rc = eng_chan_create(vrb_ctx(c)->eng, &ch->chan);
 	if (rc) {
 		free(ch);
@@ -44,7 +45,7 @@ UT_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *pub)
 		return EIO;
 	rc = eng_chan_destroy(ch->chan);
 	if (rc)
-		return vrb_error(rc);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_CHAN_USED));
 	ut_mutex_fini(&ch->events);
 	free(ch);
 	vrb_release(c);

@@ -60,7 +60,7 @@ struct ibv_cq *vrb_make_cq(struct ibv_context *c, const struct ibv_cq_init_attr_
 		return vrb_null(eng_refuse(dev, ENG_R_CQ_VECTOR));
 	cq = ut_zalloc(sizeof(*cq));
 	if (!cq)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(dev, ENG_R_MEMORY));
 	rc = eng_cq_create(vrb_ctx(c)->eng, attr->cqe, chan, attr->wc_flags & TIMESTAMPS,
 			   &cq->cq);
 	if (rc) {

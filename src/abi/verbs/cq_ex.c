@@ -7,6 +7,7 @@
 #include "abi/verbs/cq_ex.h"
 
 #include "engine/cq.h"
+#include "engine/refuse.h"
 
 /* The lock is held from one call of the program to another, which the analysis of a single function
  * cannot see. */
@@ -41,7 +42,7 @@ static int start_poll(struct ibv_cq_ex *pub, struct ibv_poll_cq_attr *attr)
 	if (!vrb_live(pub->context))
 		return EIO;
 	if (attr && attr->comp_mask)
-		return EINVAL;
+		return -eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_CQ_POLL);
 	enter(cq);
 	rc = found(cq, eng_cq_poll_one(cq->cq, &cq->cur));
 	errno = keep;

@@ -8,6 +8,7 @@
 #include "engine/mkey.h"
 #include "engine/mw.h"
 #include "engine/qp.h"
+#include "engine/refuse.h"
 #include "util/alloc.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct ibv_mw *vrb_alloc_mw(struct ibv_pd *pub, enum ibv_mw_type type)
 		return NULL;
 	mw = ut_zalloc(sizeof(*mw));
 	if (!mw)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_MEMORY));
 	rc = eng_mw_alloc(pd->pd, type, &mw->mk);
 	if (rc) {
 		free(mw);
@@ -76,10 +77,10 @@ int vrb_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	int rc;
 
 	if (qp->pd != mw->pd && vrb_of(qp, vrb_qp)->qp->pd != vrb_of(mw, vrb_mw)->mk->pd)
-		return vrb_error(-EPERM);
+		return vrb_error(eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_BIND_PD));
 	if (bind->bind_info.mr &&
 	    (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED))
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_BIND_ZERO));
 	rc = vrb_post_send(qp, &wr, &bad);
 	if (!rc)
 		mw->rkey = wr.bind_mw.rkey;

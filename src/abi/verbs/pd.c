@@ -16,7 +16,7 @@ static struct vrb_pd *make_handle(struct ibv_context *c)
 	struct vrb_pd *pd = ut_zalloc(sizeof(*pd));
 
 	if (!pd)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_MEMORY));
 	pd->pub.context = c;
 	return pd;
 }
@@ -100,7 +100,7 @@ struct ibv_td *vrb_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *attr
 		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_TD_FIELDS));
 	td = ut_zalloc(sizeof(*td));
 	if (!td)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_MEMORY));
 	td->pub.context = c;
 	vrb_hold(c);
 	return &td->pub;

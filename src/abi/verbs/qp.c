@@ -136,7 +136,7 @@ static struct ibv_qp *create(struct ibv_context *c, struct ibv_qp_init_attr_ex *
 		return vrb_null(rc);
 	qp = ut_zalloc(sizeof(*qp));
 	if (!qp)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(dev, ENG_R_MEMORY));
 	fill_spec(&spec, attr);
 	spec.gsi = gsi;
 	rc = eng_qp_create(vrb_ctx(c)->eng, &spec, &qp->qp);
@@ -205,7 +205,7 @@ struct ibv_qp *vrb_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *attr)
 		return vrb_null(eng_refuse(dev, ENG_R_QP_OPEN));
 	qp = ut_zalloc(sizeof(*qp));
 	if (!qp)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(dev, ENG_R_MEMORY));
 	qp->xrcd = vrb_of(attr->xrcd, vrb_xrcd);
 	rc = eng_qp_open(qp->xrcd->x, attr->qp_num, &qp->qp);
 	if (rc) {
@@ -359,11 +359,11 @@ int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 UT_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)ece;
-	return vrb_live(qp->context) ? vrb_error(-EOPNOTSUPP) : EIO;
+	return vrb_live(qp->context) ? vrb_error(eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_ECE_LACKS)) : EIO;
 }
 
 UT_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)ece;
-	return vrb_live(qp->context) ? vrb_error(-EOPNOTSUPP) : EIO;
+	return vrb_live(qp->context) ? vrb_error(eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_ECE_LACKS)) : EIO;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/post.h"
 #include "engine/qp.h"
+#include "engine/refuse.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -160,7 +161,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
 /* Operations that the queue pair was not created for: refused at wr_complete. */
 static void refuse(struct ibv_qp_ex *qp)
 {
-	fail(qp, -EOPNOTSUPP);
+	fail(qp, eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_WR_UNASKED));
 }
 
 static void no_send_imm(struct ibv_qp_ex *qp, __be32 imm)
@@ -239,7 +240,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *pub, size_t n, const struct ibv_sg
 	if (!w)
 		return;
 	if (n > qp->qp->cap.max_send_sge) {
-		fail(pub, -EINVAL);
+		fail(pub, eng_refuse_qp(qp->qp, ENG_R_SEND_SGES));
 		return;
 	}
 	w->num_sge = (uint8_t)n;
@@ -266,7 +267,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *pub, size_t n, const struc
 	w->length = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].length > room) {
-			fail(pub, -EINVAL);
+			fail(pub, eng_refuse_qp(qp->qp, ENG_R_SEND_INLINE));
 			return;
 		}
 		memcpy(p, v[i].addr, v[i].length);

@@ -25,7 +25,7 @@ static struct vrb_srq *make_srq(struct ibv_context *c, struct vrb_pd *pd,
 		return NULL;
 	srq = ut_zalloc(sizeof(*srq));
 	if (!srq)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_MEMORY));
 	rc = eng_srq_create(vrb_ctx(c)->eng, spec, &srq->srq);
 	if (rc) {
 		free(srq);
@@ -107,7 +107,7 @@ struct ibv_srq *vrb_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_att
 int vrb_get_srq_num(struct ibv_srq *srq, uint32_t *number)
 {
 	if (!vrb_of(srq, vrb_srq)->xrcd)
-		return vrb_error(-EOPNOTSUPP);
+		return vrb_error(eng_refuse(vrb_ctx(srq->context)->dev, ENG_R_SRQ_NUMBER));
 	*number = vrb_of(srq, vrb_srq)->srq->number;
 	return 0;
 }

@@ -22,6 +22,8 @@
 #include "util/list.h"
 #include "util/lock.h"
 
+#include "engine/refuse.h"
+
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdatomic.h>
@@ -180,6 +182,7 @@ static inline struct eng_dev *vrb_live(const struct ibv_context *c)
 
 	if (__builtin_expect(!dev_is_foreign(dev), 1))
 		return dev;
+	eng_refuse(dev, ENG_R_FORKED);
 	errno = EIO;
 	return NULL;
 }

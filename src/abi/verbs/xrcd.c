@@ -20,12 +20,12 @@ struct ibv_xrcd *vrb_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr 
 	if (!dev)
 		return NULL;
 	if (attr->comp_mask & ~(uint32_t)(IBV_XRCD_INIT_ATTR_RESERVED - 1))
-		return vrb_null(-ENOSYS);
+		return vrb_null(eng_refuse(dev, ENG_R_XRC_FIELDS));
 	if ((attr->comp_mask & need) != need)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(dev, ENG_R_XRC_MISSING));
 	x = ut_zalloc(sizeof(*x));
 	if (!x)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(dev, ENG_R_MEMORY));
 	rc = eng_xrcd_open(dev, attr->fd, attr->oflags, &x->x);
 	if (rc) {
 		free(x);

@@ -48,7 +48,7 @@ static int qp_init(struct eng_qp *qp)
 	ut_list_init(&q->conn.unarmed);
 	q->recv.rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
 	if (!q->recv.rwqe)
-		return -ENOMEM;
+		return eng_refuse(qp->dev, ENG_R_MEMORY);
 	r = ut_heap_reserve(&q->port->timers);
 	if (r == 0) {
 		r = qp->type == IBV_QPT_XRC_RECV ? ibp_forward_new(q) :

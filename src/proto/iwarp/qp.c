@@ -35,7 +35,7 @@ static int qp_init(struct eng_qp *qp)
 	ut_list_init(&q->active);
 	q->rwqe = ut_zalloc(sizeof(struct eng_rwqe) + sges * sizeof(struct ibv_sge));
 	if (!q->rwqe)
-		return -ENOMEM;
+		return eng_refuse(qp->dev, ENG_R_MEMORY);
 	r = ut_heap_reserve(&q->port->timers);
 	if (r < 0)
 		free(q->rwqe);
