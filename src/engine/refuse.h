@@ -103,7 +103,6 @@ R(BIND_PD,       PERM,      "bind_mw", "QP and window are not of one protection 
 R(BIND_ZERO,     INVAL,     "bind_mw", "a window of type 1 cannot be zero based", "leave out IBV_ACCESS_ZERO_BASED") \
 R(SRQ_NUMBER,    OPNOTSUPP, "get_srq_num", "only an SRQ of XRC has a number", "create it with IBV_SRQT_XRC") \
 R(WR_UNASKED,    OPNOTSUPP, "wr_complete", "the QP was not created for the operation", "name it in send_ops_flags of ibv_create_qp_ex()") \
-R(ECE_LACKS,     OPNOTSUPP, "query_ece or set_ece", "the adapter has no options of enhanced connection establishment", "go on without them") \
 R(XRC_LACKS,     OPNOTSUPP, "open_xrcd", "iWARP has no XRC", "use an adapter of RoCE") \
 R(XRC_FLAGS,     INVAL,     "open_xrcd", "oflags are unknown, or O_EXCL names a domain that exists", "use O_CREAT alone, or another file") \
 R(XRC_ABSENT,    AGAIN,     "open_xrcd", "no domain of this file exists", "add O_CREAT to oflags") \

@@ -359,11 +359,11 @@ int vrb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 UT_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)ece;
-	return vrb_live(qp->context) ? vrb_error(eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_ECE_LACKS)) : EIO;
+	return vrb_live(qp->context) ? vrb_error(-EOPNOTSUPP) : EIO;
 }
 
 UT_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
 	(void)ece;
-	return vrb_live(qp->context) ? vrb_error(eng_refuse_qp(vrb_of(qp, vrb_qp)->qp, ENG_R_ECE_LACKS)) : EIO;
+	return vrb_live(qp->context) ? vrb_error(-EOPNOTSUPP) : EIO;
 }

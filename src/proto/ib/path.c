@@ -25,6 +25,7 @@ uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
 
 bool ibp_path_lacks_grh(const struct ibp_port *port, const struct eng_av *av)
 {
+	eng_dev_held(port->dev);
 	return port->dev->port.link_layer != IBV_LINK_LAYER_INFINIBAND && !av->is_global && !port->cfg.no_grh_is_self;
 }
 

@@ -43,7 +43,8 @@ int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct
 		      uint16_t sport);
 int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct eng_av *av);
 
-/* Returns true if the port has no path of this address vector because that has no GRH, and the link is Ethernet. */
+/* Returns true if the port has no path of this address vector because that has no GRH, and the link is Ethernet. Called
+ * with the lock held. */
 bool ibp_path_lacks_grh(const struct ibp_port *port, const struct eng_av *av);
 
 /* Returns true if a packet of a connection on this path may have come between these addresses: Ethernet, and

@@ -163,6 +163,7 @@ static enum eng_refusal path_fault(struct eng_dev *dev, const struct eng_av *av,
 		return ENG_R_NO_GRH;
 	if (error == -ENODATA || (av->is_global && av->sgid_index >= ENG_GIDS_MAX))
 		return ENG_R_QP_SGID;
+	eng_dev_held(dev);
 	return dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND ? ENG_R_QP_LID : ENG_R_QP_FAMILY;
 }
 
