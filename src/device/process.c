@@ -138,6 +138,8 @@ __attribute__((destructor)) static void at_exit(void)
 			a->kind->leave(a);
 		}
 		ut_unlock(&a->dev.lock);
+		if (a->wired)
+			dev_counting_last(a);
 	}
 	ut_unlock(&dev_process_lock);
 	dev_thread_leave(JOIN_TIMEOUT);
