@@ -83,7 +83,7 @@ static void turns(void)
 	filler[99] = '\n';
 	fd = open(path, O_WRONLY | O_APPEND);
 	CHECK(fd >= 0);
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 2700; i++)
 		CHECK(write(fd, filler, sizeof(filler)) == sizeof(filler));
 	close(fd);
 	/* The burst may be used up: a token comes every 100 ms. */
