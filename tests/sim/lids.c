@@ -71,6 +71,8 @@ static void write_and_read(struct pair *p, uint32_t len)
 	memset(p->b.mem, 0, BYTES);
 	CHECK(sim_post(&p->a, &o) == 0);
 	sim_wc_is(&p->w, p->a.scq, IBV_WC_SUCCESS);
+	if (p->a.qp->type == IBV_QPT_UC) /* it completes when it has left */
+		sim_run(&p->w, UT_MS, NULL, NULL);
 	CHECK(!memcmp(p->a.mem, p->b.mem, len));
 	if (p->a.qp->type != IBV_QPT_RC)
 		return;
