@@ -4,7 +4,7 @@
 #include "host/layout.h"
 #include "host/mailbox.h"
 #include "host/slot.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/syscall.h"
 
 #include <errno.h>
