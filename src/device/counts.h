@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What this process has counted goes into the device tree, where monitoring reads it (sysfs/counts.h): a tenth of a
- * second after traffic, by the background thread; when the adapter closes and when the process exits; and before a
+ * What this process has counted goes into the device tree, where monitoring reads it (sysfs/counts.h): a second
+ * after traffic, by the background thread; when the adapter closes and when the process exits; and before a
  * program under the preload reads such a file, so that its own traffic is in it to the last octet.
  */
 #ifndef DEVICE_COUNTS_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEV_COUNTS_NS (100 * UT_MS)
+#define DEV_COUNTS_NS UT_S
 
 struct dev_adapter;
 

@@ -11,7 +11,7 @@
  * comparison of a few bytes.  Names in /dev/infiniband are redirected to
  * /dev/null, because programs expect a character device that they may open.
  *
- * A counter's file shows what a process has counted up to a tenth of a second ago
+ * A counter's file shows what a process has counted up to a second ago
  * (device/counts.h). Before this process reads one, by a descriptor that it has opened
  * here, its libdapple is asked to add what is new.
  *
