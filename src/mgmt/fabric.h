@@ -33,6 +33,9 @@
 #define FAB_PORTS_MAX 254	/* of a node, port 0 of switches not counted (IBTA 4.1.4) */
 #define FAB_HOPS_MAX 63		/* of a directed route (IBTA 14.2.1.2); LID-routed packets end there as well */
 #define FAB_NODES_MAX 65536u
+#define FAB_GUIDS 32u		/* entries of the GUID table of an end port */
+#define FAB_PKEYS_CA 32u	/* entries of the P_Key table of an end port */
+#define FAB_PKEYS_SWITCH 32u	/* of an external port of a switch */
 
 enum fab_node_type { FAB_CA = 1, FAB_SWITCH = 2, FAB_ROUTER = 3 };	/* NodeInfo.NodeType */
 
@@ -72,6 +75,7 @@ enum {
 };
 
 struct fab;
+struct fab_timer;
 struct fab_node;
 struct fab_port;
 
@@ -92,6 +96,12 @@ struct fab_link_fault {
 	uint32_t errors_ppm;	/* packets that are damaged and dropped: SymbolErrors, PortRcvErrors */
 };
 
+/* A deadline of the model; due() is called by fab_run(). */
+struct fab_timer {
+	struct ut_timer at;
+	void (*due)(struct fab *f, struct fab_timer *t);
+};
+
 struct fab_partition_table {
 	uint16_t n;		/* entries, a multiple of 32 */
 	uint16_t key[];		/* bit 15: full member; 0: empty */
@@ -104,7 +114,7 @@ struct fab_port {
 	bool is_trunk;
 	bool far_up;			/* trunk: the far port is enabled and reachable */
 	bool is_cut;			/* `dapple fabric link ... down`: the cable is out */
-	uint8_t info[WIRE_PORT_INFO_LENGTH];	/* PortInfo as answered; M_Key in the clear */
+	uint8_t info[WIRE_PORT_INFO_LEN];	/* PortInfo as answered; M_Key in the clear */
 	uint8_t far_info[4];		/* trunk: width enabled, speed enabled, extended speed enabled, MTU capability */
 	uint64_t guid;			/* end ports and port 0 */
 	uint64_t *guids;		/* entries 1.. of GUIDInfo as written by the SM; NULL: all 0 */
@@ -112,7 +122,7 @@ struct fab_port {
 	uint8_t *sl_to_vl;		/* [input port of the switch, 0 for CAs] x 8 bytes; NULL: identity */
 	uint8_t *vl_arb;		/* low and high table, 2 x 64 x 2 bytes; NULL: equal weights */
 	struct fab_link_fault fault;
-	struct ut_timer lease;		/* of the M_Key (IBTA 14.2.4.2) */
+	struct fab_timer lease;		/* of the M_Key (IBTA 14.2.4.2) */
 	struct fab_samples *samples;	/* PortSamplesControl; NULL: never set */
 	struct fab_counters count;
 	void *user;			/* of the fabric process: attachments */
@@ -125,7 +135,7 @@ struct fab_node {
 	uint8_t type;			/* enum fab_node_type */
 	uint8_t n_ports;		/* external ports */
 	char name[FAB_NAME_MAX + 1];	/* unique in the fabric */
-	uint8_t description[WIRE_NODE_DESC_LENGTH];
+	uint8_t description[WIRE_NODE_DESC_LEN];
 	uint64_t guid, system_guid;
 	uint32_t vendor, device, revision;
 	struct fab_switch *sw;		/* of switches (switch.h), else NULL */
@@ -136,13 +146,14 @@ struct fab_node {
 struct fab {
 	const struct fab_ops *ops;
 	void *ctx;
-	uint64_t now;			/* ns; set by the caller with each entry: fab_set_time() */
+	uint64_t now;			/* ns; of the last fab_run() */
 	uint64_t generation;		/* moves with each change of tables, links, keys or LIDs */
 	uint64_t mads, dropped;		/* MADs carried to an end; dropped on the way */
 	uint64_t sm_set;		/* Sets of the SMA, for tests and the progress of `up` */
 	struct ut_list nodes;
 	uint32_t n_nodes, next_index;
 	struct ut_heap timers;
+	uint32_t spread_left;		/* links that the multicast packet under way may still cross */
 	struct ut_rng rng;		/* link faults */
 	struct fab_table *by_name, *by_guid;
 };
@@ -227,5 +238,8 @@ void fab_port_set_capabilities(struct fab_port *p, uint32_t set, uint32_t clear)
 /* Used inside the room: reports a change, moves the generation. */
 void fab_changed(struct fab_port *p, unsigned what);
 void fab_touch(struct fab *f);
+
+void fab_timer_set(struct fab *f, struct fab_timer *t, uint64_t at);
+void fab_timer_clear(struct fab *f, struct fab_timer *t);
 
 #endif

@@ -152,9 +152,9 @@ enum wire_pma_hdr {
 	WIRE_NR_PMA_HDRS
 };
 
-/* Lengths in bytes: WIRE_<header>_LENGTH. */
+/* Lengths in bytes: WIRE_<header>_LEN. */
 enum {
-#define H(name, length, source) WIRE_##name##_LENGTH = (length),
+#define H(name, length, source) WIRE_##name##_LEN = (length),
 	WIRE_PMA_HEADERS(H)
 #undef H
 };

@@ -169,9 +169,9 @@ enum wire_subn_hdr {
 	WIRE_NR_SUBN_HDRS
 };
 
-/* Lengths in bytes: WIRE_<header>_LENGTH. */
+/* Lengths in bytes: WIRE_<header>_LEN. */
 enum {
-#define H(name, length, source) WIRE_##name##_LENGTH = (length),
+#define H(name, length, source) WIRE_##name##_LEN = (length),
 	WIRE_SUBN_HEADERS(H)
 #undef H
 };
@@ -184,7 +184,7 @@ extern const struct wire_field wire_subn_fields[];
 extern const unsigned wire_nr_subn_fields;
 
 /* Paths of a directed route: 64 bytes each, entry 0 unused (14.2.1.2). */
-enum { WIRE_SMP_DATA = 64, WIRE_SMP_INITIAL_PATH = 128, WIRE_SMP_RETURN_PATH = 192, WIRE_SMP_PATH_LENGTH = 64 };
+enum { WIRE_SMP_DATA = 64, WIRE_SMP_INITIAL_PATH = 128, WIRE_SMP_RETURN_PATH = 192, WIRE_SMP_PATH_LEN = 64 };
 
 /* Attributes (14.2.5, table 133). */
 enum {
