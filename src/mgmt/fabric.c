@@ -12,6 +12,7 @@
 
 /* OUI of GUIDs that are made here: locally administered, so that no vendor's can be met. */
 #define GUID_BASE 0x0200da0000000000u
+#define GUID_TRIES 16
 
 static const struct fab_ops no_ops;
 
@@ -109,13 +110,27 @@ static unsigned first_port(const struct fab_node *n)
 	return n->type == FAB_SWITCH ? 0 : 1;
 }
 
+/* Made of the name, so that a fabric that is made again, or edited, has the same GUIDs. Eight bits are for ports. */
+static uint64_t free_guid(const struct fab_node *n)
+{
+	uint64_t hash = fab_table_hash(n->name), guid = 0;
+	unsigned i;
+
+	for (i = 0; i < GUID_TRIES; i++) {
+		guid = GUID_BASE | (uint64_t)((uint32_t)(hash >> 32 ^ hash) + i) << 8;
+		if (!fab_table_get(n->fabric->by_guid, guid) && !fab_table_get(n->fabric->by_guid, guid + 1))
+			break;
+	}
+	return guid;
+}
+
 /* The port GUID of a switch is that of its node (14.2.5.3). */
 static void give_guids(struct fab_node *n, const struct fab_node_spec *spec)
 {
 	uint64_t port = spec->port_guid;
 	unsigned i;
 
-	n->guid = spec->guid ? spec->guid : GUID_BASE + (uint64_t)n->index * 0x100;
+	n->guid = spec->guid ? spec->guid : free_guid(n);
 	n->system_guid = spec->system_guid ? spec->system_guid : n->guid;
 	if (n->type == FAB_SWITCH)
 		port = n->guid;
@@ -312,6 +327,23 @@ struct fab_port *fab_port_by_guid(const struct fab *f, uint64_t guid)
 		if (n->ports[i].guid == guid)
 			return &n->ports[i];
 	return NULL;
+}
+
+int fab_port_set_guid(struct fab_port *p, uint64_t guid)
+{
+	struct fab_table *t = p->node->fabric->by_guid;
+	int r;
+
+	if (guid == p->guid)
+		return 0;
+	r = fab_table_add(t, guid, p->node);
+	if (r < 0)
+		return r;
+	if (p->guid != p->node->guid)
+		fab_table_del(t, p->guid, p->node);
+	p->guid = guid;
+	fab_changed(p, FAB_CHANGED_GIDS);
+	return 0;
 }
 
 void fab_node_describe(struct fab_node *n, const char *text)

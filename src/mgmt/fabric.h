@@ -29,7 +29,7 @@
 #include "util/rng.h"
 #include "wire/smp_fields.h"
 
-#define FAB_NAME_MAX 64		/* NodeDescription has 64 bytes (IBTA 14.2.5.2) */
+#define FAB_NAME_MAX 63		/* NodeDescription has 64 bytes (IBTA 14.2.5.2); processes name a node by a text with its NUL */
 #define FAB_PORTS_MAX 254	/* of a node, port 0 of switches not counted (IBTA 4.1.4) */
 #define FAB_HOPS_MAX 63		/* of a directed route (IBTA 14.2.1.2); LID-routed packets end there as well */
 #define FAB_NODES_MAX 65536u
@@ -112,6 +112,7 @@ struct fab_port {
 	struct fab_port *peer;		/* other end of the link, NULL: none or a trunk */
 	uint8_t num;			/* 0: the management port of a switch */
 	bool is_trunk;
+	uint8_t trunk;			/* number of the trunk link */
 	bool far_up;			/* trunk: the far port is enabled and reachable */
 	bool is_cut;			/* `dapple fabric link ... down`: the cable is out */
 	uint8_t info[WIRE_PORT_INFO_LEN];	/* PortInfo as answered; M_Key in the clear */
@@ -177,7 +178,7 @@ struct fab_node_spec {
 	const char *description;	/* NULL: the name */
 	enum fab_node_type type;
 	unsigned n_ports;		/* 1 to FAB_PORTS_MAX; CAs and routers: at most 2 if OpenSM shall run there */
-	uint64_t guid;			/* 0: made from the name and the fabric's count */
+	uint64_t guid;			/* 0: made from the name */
 	uint64_t system_guid;		/* 0: the node's */
 	uint64_t port_guid;		/* first port of a CA, the others follow; 0: node GUID + 1 */
 	uint32_t vendor, device, revision;
@@ -195,6 +196,9 @@ struct fab_node *fab_node_by_guid(const struct fab *f, uint64_t guid);
 struct fab_port *fab_node_port(const struct fab_node *n, unsigned num);
 /* Returns the end port with this port GUID, or NULL. */
 struct fab_port *fab_port_by_guid(const struct fab *f, uint64_t guid);
+
+/* Gives an end port another port GUID. Returns 0, -EEXIST or -ENOMEM. */
+int fab_port_set_guid(struct fab_port *p, uint64_t guid);
 
 /* A new NodeDescription, cut to 64 bytes: notice 144 tells the SM. */
 void fab_node_describe(struct fab_node *n, const char *text);
