@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Processes attached to the nodes of a fabric, in the fabric process: the other end of link/fabric/attach.h. One
- * thread. What the model of the fabric does stands behind ops; this file names none of its types: a port is a number
- * that the caller chooses, the same as long as the port exists.
+ * thread. What the model of the fabric does stands behind ops; this file names none of its types: a port is a pointer
+ * of the caller, with room for a pointer of this file (ops->slot).
  *
  *	poll loop: attachments_fd() is readable     ->  attachments_serve()
  *	a process sends a MAD                       ->  ops->send()
@@ -23,20 +23,23 @@
 #include <stdio.h>
 
 struct attachments;
+struct attachments_port;
 
 struct attachments_ops {
 	/* Describes a node in ret (node_guid ... description), or returns a negative errno with a sentence in
 	 * ret->why: there is no such node. */
 	int (*node)(void *fabric, const char *node, struct att_welcome *ret);
-	/* Returns 1 with the number of the node's port in *ret, else 0. A switch has port 0 alone. */
-	int (*port)(void *fabric, const char *node, unsigned number, uint32_t *ret);
+	/* Returns the node's port, or NULL. A switch has port 0 alone. */
+	void *(*port)(void *fabric, const char *node, unsigned number);
+	/* Returns the address of a pointer that stays with the port, NULL at first. */
+	struct attachments_port **(*slot)(void *fabric, void *port);
 	/* Fills all of ret but its events. */
-	void (*describe)(void *fabric, uint32_t port, struct att_port *ret);
+	void (*describe)(void *fabric, void *port, struct att_port *ret);
 	/* A MAD leaves the port by this QP; the port's LID and path bits make its source, P_Key and GID come from the
 	 * port's tables. mad is the callee's to change. */
-	void (*send)(void *fabric, uint32_t port, unsigned qpn, const struct att_addr *to, uint8_t mad[ATT_MAD_LENGTH]);
+	void (*send)(void *fabric, void *port, unsigned qpn, const struct att_addr *to, uint8_t mad[ATT_MAD_LENGTH]);
 	/* A subnet manager has begun or ended at the port. */
-	void (*set_sm)(void *fabric, uint32_t port, bool on);
+	void (*set_sm)(void *fabric, void *port, bool on);
 };
 
 /* dir: the fabric's directory, absolute. Returns 0, or a negative errno with a sentence in why. */
@@ -54,18 +57,18 @@ void attachments_serve(struct attachments *a);
  * A MAD has come to the port; `from` is its source. AGENTS_ANSWER: mad is now the answer, which the caller sends back
  * to `from`. A full socket drops the MAD.
  */
-enum agents_outcome attachments_deliver(struct attachments *a, uint32_t port, unsigned qpn, const struct att_addr *from,
+enum agents_outcome attachments_deliver(struct attachments *a, void *port, unsigned qpn, const struct att_addr *from,
 					uint8_t mad[ATT_MAD_LENGTH]);
-/* Sends the port's description to the processes that are attached to it, with these events (enum att_event). After
- * ATT_NODE_GONE the port's number may be used again: its attachments end. */
-void attachments_changed(struct attachments *a, uint32_t port, uint32_t events);
+/* Sends the port's description to the processes that are attached to it, with these events (enum att_event). With
+ * ATT_NODE_GONE its attachments end, and the slot is empty. */
+void attachments_changed(struct attachments *a, void *port, uint32_t events);
 
 /* True if a process has been attached to the port since the fabric began. */
-bool attachments_known(const struct attachments *a, uint32_t port);
+bool attachments_known(const struct attachments *a, void *port);
 /* True while a subnet manager has the port. */
-bool attachments_is_sm(const struct attachments *a, uint32_t port);
+bool attachments_is_sm(const struct attachments *a, void *port);
 /* MADs dropped at the port because no agent was there, or because its process did not read. */
-uint64_t attachments_dropped(const struct attachments *a, uint32_t port);
+uint64_t attachments_dropped(const struct attachments *a, void *port);
 
 /* One line for each attachment: process, node, port, agents. */
 void attachments_print(const struct attachments *a, FILE *to);
