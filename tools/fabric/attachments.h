@@ -63,8 +63,6 @@ enum agents_outcome attachments_deliver(struct attachments *a, void *port, unsig
  * ATT_NODE_GONE its attachments end, and the slot is empty. */
 void attachments_changed(struct attachments *a, void *port, uint32_t events);
 
-/* True if a process has been attached to the port since the fabric began. */
-bool attachments_known(const struct attachments *a, void *port);
 /* True while a subnet manager has the port. */
 bool attachments_is_sm(const struct attachments *a, void *port);
 /* MADs dropped at the port because no agent was there, or because its process did not read. */
