@@ -36,7 +36,7 @@ struct attachment {
 
 /* What is known of a port that a process has been attached to. */
 struct attachments_port {
-	struct attachments *a;
+	struct ut_list node;          /* of attachments.ports */
 	void *port;
 	struct ut_list attached;
 	struct agents_port agents;
@@ -49,7 +49,7 @@ struct attachments {
 	bool listens;                 /* false: out of descriptors, until an attachment ends */
 	const struct attachments_ops *ops;
 	void *fabric;
-	struct ut_list all, dead;
+	struct ut_list all, dead, ports;
 	struct agents agents;
 	struct issm issm;
 	char socket[ATT_PATH_MAX];
@@ -100,6 +100,18 @@ static void bury(struct attachments *a)
 
 	while ((n = ut_list_pop(&a->dead)))
 		free(ut_container(n, struct attachment, node));
+}
+
+static void forget_port(struct attachments *a, struct attachments_port *p)
+{
+	struct attachment *t, *next;
+
+	ut_list_each_safe(t, next, &p->attached, at_port)
+		end(a, t);
+	issm_remove(&a->issm, &p->issm);
+	ut_list_del(&p->node);
+	*a->ops->slot(a->fabric, p->port) = NULL;
+	free(p);
 }
 
 static void sm_changed(void *ctx, struct issm_file *f)
@@ -155,6 +167,7 @@ int attachments_open(struct attachments **ret, const char *dir, const struct att
 		a->fabric = fabric;
 		ut_list_init(&a->all);
 		ut_list_init(&a->dead);
+		ut_list_init(&a->ports);
 		ut_list_init(&a->issm.files);
 		agents_init(&a->agents);
 		r = open_all(a, dir);
@@ -173,7 +186,10 @@ int attachments_open(struct attachments **ret, const char *dir, const struct att
 void attachments_close(struct attachments *a)
 {
 	struct attachment *t, *next;
+	struct attachments_port *p, *next_port;
 
+	ut_list_each_safe(p, next_port, &a->ports, node)
+		forget_port(a, p);
 	ut_list_each_safe(t, next, &a->all, node)
 		end(a, t);
 	bury(a);
@@ -242,8 +258,8 @@ static struct attachments_port *make_port(struct attachments *a, void *port)
 	p = ut_zalloc(sizeof(*p));
 	if (!p)
 		return NULL;
-	p->a = a;
 	p->port = port;
+	ut_list_add_tail(&a->ports, &p->node);
 	p->issm.fd = -1;
 	ut_list_init(&p->attached);
 	agents_port_init(&p->agents);
@@ -529,17 +545,6 @@ enum agents_outcome attachments_deliver(struct attachments *a, void *port, unsig
 		agents_port_init(&none);
 	r = agents_route(&a->agents, p ? &p->agents : &none, qpn, mad, &g);
 	return r == AGENTS_TAKEN ? hand_over(p, g, from, mad) : r;
-}
-
-static void forget_port(struct attachments *a, struct attachments_port *p)
-{
-	struct attachment *t, *next;
-
-	ut_list_each_safe(t, next, &p->attached, at_port)
-		end(a, t);
-	issm_remove(&a->issm, &p->issm);
-	*a->ops->slot(a->fabric, p->port) = NULL;
-	free(p);
 }
 
 void attachments_changed(struct attachments *a, void *port, uint32_t events)
