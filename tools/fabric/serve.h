@@ -37,6 +37,8 @@ struct serve {
 	uint64_t started;	/* ns */
 	bool ending;
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
+	uint64_t look_at;	/* next look at the ports for the report, ns */
+	uint64_t reported;	/* model->sm_set at the last report */
 	int session;		/* pidfd of the session's leader, or -1 */
 	int signals;
 };
