@@ -201,6 +201,7 @@ static void exchange(void)
 	CHECK((uint32_t)tid == 7 && tid >> 32 && tid >> 32 != 0xdeadbeef);
 	m[3] = GET | R;
 	m[100] = 77;
+	a->qkey = htobe32(QKEY); /* a received MAD has none, as in the kernel */
 	CHECK(!umad_send(server, s, u, MAD, 0, 0));
 	memset(u, 0, umad_size() + MAD);
 	CHECK(receive(client, u, MAD, 1000) == MAD && tid_of(u) == tid && m[100] == 77 && be16toh(a->lid) == 1);
@@ -302,6 +303,7 @@ static void answer_table(int fd, int id, void *request, size_t length)
 	uint8_t *m = umad_get_mad(u);
 
 	memcpy(u, request, umad_size());
+	umad_get_mad_addr(u)->qkey = htobe32(QKEY);
 	memcpy(m + 8, (uint8_t *)umad_get_mad(request) + 8, 8);
 	m[24] = 1;
 	m[25] = 1;
@@ -368,6 +370,7 @@ static void left_alone(void)
 	answer_table(server, s, u, 56 + 5000);
 	CHECK(receive(client, u, MAD, -1) == MAD && m[31] == 1);
 	/* The ACK is the program's: the next segments come. */
+	umad_get_mad_addr(u)->qkey = htobe32(QKEY);
 	m[3] = GET_TABLE;
 	m[25] = 2;
 	m[26] = 1;
