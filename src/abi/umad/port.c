@@ -5,6 +5,7 @@
  * processes that share it: it cannot be opened.
  */
 #include <infiniband/umad.h>
+#include <infiniband/umad_types.h>
 
 #include "abi/umad/file.h"
 #include "abi/umad/list.h"

@@ -37,7 +37,7 @@
 #define ATT_SOCKET "attach"     /* in the fabric's directory */
 #define ATT_NAME_MAX 64         /* of a fabric or node, with the final NUL */
 #define ATT_PATH_MAX 1024
-#define ATT_WHY_MAX 240
+#define ATT_WHY_MAX 400
 #define ATT_AGENTS_MAX 32       /* of one attachment, as in the kernel: IB_UMAD_MAX_AGENTS */
 #define ATT_PKEYS_MAX 128
 #define ATT_GUIDS_MAX 128
