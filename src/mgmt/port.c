@@ -272,7 +272,7 @@ void fab_port_trunk_far(struct fab_port *p, bool up, const uint8_t far_info[4])
 	train_end(p);
 }
 
-bool fab_port_trunk_near(const struct fab_port *p, uint8_t ret_info[4])
+bool fab_port_trunk_own(const struct fab_port *p, uint8_t ret_info[4])
 {
 	enabled(p, ret_info);
 	return is_enabled(p);

@@ -35,7 +35,7 @@ void fab_port_cut(struct fab_port *p, bool is_cut);
 void fab_port_trunk(struct fab_port *p, bool is_trunk);
 void fab_port_trunk_far(struct fab_port *p, bool up, const uint8_t far_info[4]);
 /* What the far end of a trunk has to know of this port. Returns true if it is enabled. */
-bool fab_port_trunk_near(const struct fab_port *p, uint8_t ret_info[4]);
+bool fab_port_trunk_own(const struct fab_port *p, uint8_t ret_info[4]);
 
 /* Brings link, widths and speeds to what both ends ask for; called after each change of either end. */
 void fab_port_train(struct fab_port *p);

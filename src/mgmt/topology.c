@@ -50,7 +50,7 @@ struct reader {
 	uint64_t next_guid[FAB_ROUTER + 1];
 };
 
-static int fail(struct reader *r, const char *text)
+static int reject(struct reader *r, const char *text)
 {
 	snprintf(r->why, FAB_TOPOLOGY_WHY, "line %u %s", r->line, text);
 	return -EINVAL;
@@ -152,7 +152,7 @@ static int set_number(struct reader *r, const struct setting *s, const char *val
 	const char *rest = end;
 
 	if (end == value)
-		return fail(r, "has no number behind its equals sign");
+		return reject(r, "has no number behind its equals sign");
 	if (!s->at) {
 		if (s->name[0] == 'v')
 			r->vendor = (uint32_t)v & 0xffffff;
@@ -243,13 +243,13 @@ static int add_node(struct reader *r, struct fab_node_spec *spec, const char *id
 		e = fab_node_add(r->f, spec, &r->node);
 	}
 	if (e == -EEXIST)
-		return fail(r, "has the name or the GUID of another node");
+		return reject(r, "has the name or the GUID of another node");
 	if (e == -ENOMEM || e == -ENOSPC)
-		return fail(r, "exceeds the number of nodes, or the memory");
+		return reject(r, "exceeds the number of nodes, or the memory");
 	if (e < 0)
-		return fail(r, "has a node whose name or number of ports is out of range");
+		return reject(r, "has a node with a name or a number of ports out of range");
 	e = fab_table_add(r->by_id, fab_table_hash(id), r->node);
-	return e == 0 ? 0 : fail(r, "has the identifier of another node");
+	return e == 0 ? 0 : reject(r, "has the identifier of another node");
 }
 
 /* Returns 1 if the line is a node, 0 if it is none, or a negative errno. */
@@ -268,9 +268,9 @@ static int take_node(struct reader *r, const char *line)
 	spec.n_ports = (unsigned)strtoul(at, &end, 10);
 	at = end;
 	if (spec.n_ports < 1 || spec.n_ports > FAB_PORTS_MAX)
-		return fail(r, "has a node with no port, or with more than 254");
+		return reject(r, "has a node with no port, or with more than 254");
 	if (!take_quoted(&at, id, sizeof(id)) || !*id)
-		return fail(r, "has a node without an identifier in quotes");
+		return reject(r, "has a node without an identifier in quotes");
 	comment = strchr(at, '#');
 	if (comment) {
 		comment++;
@@ -331,16 +331,16 @@ static int take_options(struct reader *r, struct fab_port *p, const char *at)
 		unsigned long v;
 
 		if (at[1] != '=')
-			return any ? fail(r, "has a port option that is none of w=, s=, e=") : 0;
+			return any ? reject(r, "has a port option that is none of w=, s=, e=") : 0;
 		v = strtoul(at + 2, &end, 0);
 		if (!to || end == at + 2 || v > 31)
-			return fail(r, "has a port option that is none of w=, s=, e=, or a value above 31");
+			return reject(r, "has a port option that is none of w=, s=, e=, or a value above 31");
 		*to = (unsigned)v;
 		any = true;
 		at = end;
 	}
 	if (any && (w == 0 || (s & ~7u) || (e & ~15u) || (s | e) == 0))
-		return fail(r, "has a set of widths or speeds that no port has");
+		return reject(r, "has a set of widths or speeds that no port has");
 	if (any)
 		fab_port_set_abilities(p, w, s, e);
 	return 0;
@@ -351,14 +351,14 @@ static int note_link(struct reader *r, struct fab_port *at, const char *far_id, 
 	struct link *l = ut_zalloc(sizeof(*l));
 
 	if (!l)
-		return fail(r, "exceeds the memory");
+		return reject(r, "exceeds the memory");
 	l->at = at;
 	l->far_port = far_port;
 	l->line = r->line;
 	l->far_id = ut_strdup(far_id);
 	l->next = r->links;
 	r->links = l;
-	return l->far_id ? 0 : fail(r, "exceeds the memory");
+	return l->far_id ? 0 : reject(r, "exceeds the memory");
 }
 
 /* "trunk N" */
@@ -367,9 +367,9 @@ static int take_trunk(struct reader *r, struct fab_port *p, const char *id)
 	unsigned long n = strtoul(id + 6, NULL, 10);
 
 	if (n < 1 || n > FAB_TRUNKS_MAX)
-		return fail(r, "has a trunk whose number is not one of 1 to 250");
+		return reject(r, "has a trunk with a number other than 1 to 250");
 	if (p->peer || p->is_trunk)
-		return fail(r, "has a port that is linked already");
+		return reject(r, "has a port that is linked already");
 	p->trunk = (uint8_t)n;
 	fab_port_trunk(p, true);
 	return 0;
@@ -384,11 +384,11 @@ static int take_link(struct reader *r, struct fab_port *p, const char *at)
 	uint8_t width;
 
 	if (!take_quoted(&at, id, sizeof(id)))
-		return fail(r, "has a port without the identifier of the far node in quotes");
+		return reject(r, "has a port without the identifier of the far node in quotes");
 	if (strncmp(id, "trunk ", 6) == 0)
 		return take_trunk(r, p, id);
 	if (*at == '[' && (!take_index(&at, &far) || far == 0))
-		return fail(r, "has a far port that is no number from 1 to 254");
+		return reject(r, "has a far port that is no number from 1 to 254");
 	take_guid(&at);
 	comment = strchr(at, '#');
 	if (comment && find_rate(comment + 1, &width, &speed))
@@ -406,17 +406,17 @@ static int take_port(struct reader *r, const char *line)
 	uint64_t guid;
 
 	if (*at == '@')
-		return fail(r, "has an alias of a port (@), which is for modules of ibsim alone");
+		return reject(r, "has an alias of a port (@), which is for modules of ibsim alone");
 	if (!take_index(&at, &num))
-		return fail(r, "has a port that is no number in brackets");
+		return reject(r, "has a port that is no number in brackets");
 	if (!r->node)
-		return fail(r, "has a port before any node");
+		return reject(r, "has a port before any node");
 	p = fab_node_port(r->node, num);
 	if (!p || num == 0)
-		return fail(r, "has a port number that the node does not have");
+		return reject(r, "has a port number that the node does not have");
 	guid = take_guid(&at);
 	if (guid && r->node->type != FAB_SWITCH && fab_port_set_guid(p, guid) < 0)
-		return fail(r, "has the port GUID of another node");
+		return reject(r, "has the port GUID of another node");
 	return take_link(r, p, at);
 }
 
@@ -432,7 +432,7 @@ static int take_line(struct reader *r, const char *line)
 	if (e == 0)
 		e = take_node(r, line);
 	if (e == 0 && (strncmp(line, "include", 7) == 0 || strncmp(line, "do", 2) == 0 || strncmp(line, "module", 6) == 0))
-		return fail(r, "is an include, module or do of ibsim, which is not supported");
+		return reject(r, "is an include, module or do of ibsim, which is not supported");
 	/* ibsim and ibnetdiscover have further lines, such as headings, which say nothing of the topology. */
 	return e < 0 ? e : 0;
 }
@@ -448,16 +448,16 @@ static int make_link(struct reader *r, const struct link *l)
 
 	r->line = l->line;
 	if (!n)
-		return fail(r, "has a link to a node that the file does not have");
+		return reject(r, "has a link to a node that the file does not have");
 	far = fab_node_port(n, l->far_port);
 	if (!far || l->far_port == 0)
-		return fail(r, "has a link to a port that the far node does not have");
+		return reject(r, "has a link to a port that the far node does not have");
 	if (l->at->peer == far)
 		return 0;
 	e = fab_link(l->at, far);
 	if (e == -EBUSY)
-		return fail(r, "has a link to a port that is linked otherwise");
-	return e < 0 ? fail(r, "has a link of a port with itself") : 0;
+		return reject(r, "has a link to a port that is linked otherwise");
+	return e < 0 ? reject(r, "has a link of a port with itself") : 0;
 }
 
 static int make_links(struct reader *r)
@@ -505,13 +505,13 @@ static int read_lines(struct reader *r, const char *text, size_t len)
 
 		r->line++;
 		if (n >= sizeof(line))
-			return fail(r, "is longer than 2047 bytes");
+			return reject(r, "is longer than 2047 bytes");
 		memcpy(line, text, n);
 		if (n && line[n - 1] == '\r')
 			n--;
 		line[n] = '\0';
 		if (strlen(line) != n)
-			return fail(r, "has a NUL byte: the file is no text");
+			return reject(r, "has a NUL byte: the file is no text");
 		e = take_line(r, line);
 		text += n + 1;
 		if (nl)
@@ -562,7 +562,7 @@ const char *fab_topology_rate(const struct fab_port *p)
 	return text;
 }
 
-static char letter(const struct fab_node *n)
+static char id_prefix(const struct fab_node *n)
 {
 	return n->type == FAB_SWITCH ? 'S' : n->type == FAB_ROUTER ? 'R' : 'H';
 }
@@ -584,7 +584,7 @@ static void write_port(const struct fab_port *p, FILE *to)
 		fprintf(to, "\t\"trunk %u\"\n", p->trunk);
 		return;
 	}
-	fprintf(to, "\t\"%c-%016" PRIx64 "\"[%u]", letter(peer->node), peer->node->guid, peer->num);
+	fprintf(to, "\t\"%c-%016" PRIx64 "\"[%u]", id_prefix(peer->node), peer->node->guid, peer->num);
 	if (peer->node->type != FAB_SWITCH)
 		fprintf(to, "(%" PRIx64 ")", peer->guid);
 	fprintf(to, "\t\t# ");
@@ -604,7 +604,7 @@ static void write_node(const struct fab_node *n, FILE *to)
 	if (n->type == FAB_SWITCH)
 		fprintf(to, "(%" PRIx64 ")", n->guid);
 	fprintf(to, "\n%s\t%u \"%c-%016" PRIx64 "\"\t\t# \"%.*s\"",
-		n->type == FAB_SWITCH ? "Switch" : n->type == FAB_ROUTER ? "Rt" : "Ca", n->n_ports, letter(n), n->guid,
+		n->type == FAB_SWITCH ? "Switch" : n->type == FAB_ROUTER ? "Rt" : "Ca", n->n_ports, id_prefix(n), n->guid,
 		text_length(n), (const char *)n->description);
 	if (n->type == FAB_SWITCH)
 		fprintf(to, " base port 0 lid %u lmc %u", fab_port_lid(&n->ports[0]), fab_port_lmc(&n->ports[0]));

@@ -110,15 +110,15 @@ static void end(struct drawing *d)
 
 static void text_links(const struct fab_node *n, FILE *out)
 {
-	unsigned i, shown = 0;
+	unsigned i, listed = 0;
 
 	for (i = 1; i <= n->n_ports; i++) {
 		const struct fab_port *p = &n->ports[i];
 
 		if (p->is_trunk)
-			fprintf(out, "%s%u--trunk %u", shown++ ? ", " : "  ", i, p->trunk);
+			fprintf(out, "%s%u--trunk %u", listed++ ? ", " : "  ", i, p->trunk);
 		else if (p->peer)
-			fprintf(out, "%s%u%s%s/%u", shown++ ? ", " : "  ", i,
+			fprintf(out, "%s%u%s%s/%u", listed++ ? ", " : "  ", i,
 				fab_port_state(p) == FAB_ACTIVE ? "--" : fab_port_state(p) == FAB_DOWN ? "x " : "..",
 				p->peer->node->name, p->peer->num);
 	}

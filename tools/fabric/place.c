@@ -49,7 +49,7 @@ int place_dir(const char *name, char ret[PLACE_MAX])
 	int r;
 
 	if (ut_rundir(base, sizeof(base), why, sizeof(why)) < 0) {
-		run_say("no directory for fabrics can be made (%s): no fabric can run; set DAPPLE_RUNTIME_DIR to a "
+		run_say("the directory for fabrics cannot be made (%s): no fabric can run; set DAPPLE_RUNTIME_DIR to a "
 			"directory of your own", why);
 		return 1;
 	}
@@ -170,7 +170,7 @@ void place_clean(const char *dir)
 
 void place_each(void (*fn)(void *arg, const char *name), void *arg)
 {
-	char all[PLACE_MAX], dir[PLACE_MAX * 2];
+	char all[PLACE_MAX], dir[PLACE_MAX];
 	struct dirent **names;
 	int i, n;
 
@@ -178,8 +178,8 @@ void place_each(void (*fn)(void *arg, const char *name), void *arg)
 		return;
 	n = scandir(all, &names, NULL, alphasort);
 	for (i = 0; i < n; i++) {
-		snprintf(dir, sizeof(dir), "%s/%s", all, names[i]->d_name);
-		if (place_is_name(names[i]->d_name) && place_holder(dir))
+		if (place_is_name(names[i]->d_name) &&
+		    snprintf(dir, sizeof(dir), "%s/%s", all, names[i]->d_name) < PLACE_MAX && place_holder(dir))
 			fn(arg, names[i]->d_name);
 		free(names[i]);
 	}

@@ -59,6 +59,19 @@ static void report(struct serve *s, const char *fmt, ...)
 		s->ending = true;
 }
 
+void serve_report_failure(int report_fd, const char *fmt, ...)
+{
+	char text[8000];
+	va_list ap;
+
+	if (report_fd < 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	dprintf(report_fd, "failed %s\n", text);
+}
+
 static void report_end(struct serve *s)
 {
 	loop_del(s->loop, s->report);
@@ -117,7 +130,7 @@ static void sm_ended(void *arg, struct opensm *sm)
 		opensm_print_output(sm, f);
 		fclose(f);
 	}
-	report(s, "failed opensm on node %s has ended (status %d): the fabric has no subnet manager; see its output:\n%s",
+	serve_report_failure(s->report, "opensm on node %s has ended (status %d): the fabric has no subnet manager; see its output:\n%s",
 	       opensm_node(sm), status, text ? text : "");
 	free(text);
 	report_end(s);
@@ -239,17 +252,17 @@ static int open_doors(struct serve *s)
 
 	s->loop = loop_new();
 	if (!s->loop || watch_signals(s) < 0) {
-		report(s, "failed the machine refuses a poll loop (%s): the fabric does not start; raise the limit on "
+		serve_report_failure(s->report, "the machine refuses a poll loop (%s): the fabric does not start; raise the limit on "
 		       "descriptors (ulimit -n)", strerror(errno));
 		return 1;
 	}
 	if (attach_model_open(&s->attachments, s->dir, s->model, why) < 0) {
-		report(s, "failed %s", why);
+		serve_report_failure(s->report, "%s", why);
 		return 1;
 	}
 	s->control = control_open(s->dir, s->loop, commands_execute, s);
 	if (!s->control || loop_add(s->loop, attachments_fd(s->attachments), EPOLLIN, on_attachments, s) < 0) {
-		report(s, "failed the sockets in %s cannot be made (%s): the fabric does not start; set "
+		serve_report_failure(s->report, "the sockets in %s cannot be made (%s): the fabric does not start; set "
 		       "DAPPLE_RUNTIME_DIR to a shorter path", s->dir, strerror(errno));
 		return 1;
 	}
@@ -267,13 +280,13 @@ static int start_sm(struct serve *s, const struct serve_config *c)
 		return 0;
 	}
 	if (!n) {
-		report(s, "failed the fabric has no node \"%s\": no subnet manager is started; choose one of its nodes "
+		serve_report_failure(s->report, "the fabric has no node \"%s\": no subnet manager is started; choose one of its nodes "
 		       "by --sm", c->sm);
 		return 1;
 	}
 	r = serve_sm_start(s, n, c->sm_words);
 	if (r < 0)
-		report(s, "failed opensm cannot be started (%s): the ports stay in state INIT; install the package "
+		serve_report_failure(s->report, "opensm cannot be started (%s): the ports stay in state INIT; install the package "
 		       "opensm, or give --sm none", strerror(-r));
 	return r < 0;
 }

@@ -4,12 +4,10 @@
  *
  *	control socket      commands of `dapple fabric`                control.c, commands.c
  *	attach socket       processes that use QP0 and QP1 of a port   attachments.c
- *	data socket         adapters                                   adapters.c
  *	children            opensm                                     opensm.c
- *	UDP                 trunks to other fabric processes           trunk.c
  *	session             the fabric ends with the session that started it
  *
- * The model's upcalls go to attachments and adapters; its deadlines are the loop's.
+ * The model's upcalls go to attachments; its deadlines are the loop's.
  */
 #ifndef FABRIC_SERVE_H
 #define FABRIC_SERVE_H
@@ -32,8 +30,6 @@ struct serve {
 	struct attachments *attachments;
 	struct control *control;
 	struct opensm *sms[SERVE_SMS_MAX];
-	struct trunks *trunks;
-	struct hosts *hosts;	/* --hosts: network namespaces of nodes */
 	uint64_t started;	/* ns */
 	bool ending;
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
@@ -48,9 +44,7 @@ struct serve_config {
 	struct fab *model;
 	const char *sm;			/* node of the SM, or NULL */
 	char *const *sm_words;
-	const char *trunk_peer, *trunk_bind, *trunk_key;	/* or NULL */
 	bool is_session_bound;
-	bool with_hosts;
 	int report;
 };
 
@@ -59,6 +53,9 @@ struct serve_config {
  * "up", or "failed" and a sentence. Returns an exit code.
  */
 int serve_run(const struct serve_config *c);
+
+/* Writes the line "failed ..." into a report pipe. */
+void serve_report_failure(int report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Starts a subnet manager on a node. Returns 0, or a negative errno: -EBUSY if one is there, -ENOENT without opensm. */
 int serve_sm_start(struct serve *s, struct fab_node *n, char *const *words);

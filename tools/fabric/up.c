@@ -168,15 +168,14 @@ static void set_streams(const char *dir)
 static int serve(const struct up_wish *w, const char *dir, struct fab *f, int report)
 {
 	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
-				  .sm_words = w->sm_words, .trunk_peer = w->trunk_peer, .trunk_bind = w->trunk_bind,
-				  .trunk_key = w->trunk_key, .is_session_bound = !w->keep,
-				  .with_hosts = w->with_hosts, .report = report };
+				  .sm_words = w->sm_words, .is_session_bound = !w->keep, .report = report };
 	pid_t holder = 0;
 	int lock = place_lock(dir, &holder), r;
 
 	if (lock < 0) {
-		dprintf(report, "failed the fabric \"%s\" %s (%s): it is not started a second time; end it by dapple fabric "
-			"down %s\n", w->name, holder ? "runs already" : "cannot be locked", strerror(-lock), w->name);
+		serve_report_failure(report, "the fabric \"%s\" cannot be locked (%s, process %d): it is not started a second "
+				     "time; end it by dapple fabric down %s", w->name, strerror(-lock), (int)holder,
+				     w->name);
 		return 1;
 	}
 	place_clean(dir);
@@ -201,12 +200,12 @@ static void take_line(struct progress *p, const char *line)
 		unsigned active, linked;
 
 		if (p->is_terminal && sscanf(line + 9, "%u %u", &active, &linked) == 2)
-			fprintf(stderr, "\r%u of %u ports active\033[K", active, linked);
+			dprintf(2, "\r%u/%u ports active\033[K", active, linked);
 	} else if (strcmp(line, "up") == 0) {
 		p->is_up = true;
 	} else if (strncmp(line, "failed ", 7) == 0) {
 		p->has_failed = true;
-		fprintf(stderr, "%sdapple: %s\n", p->is_terminal ? "\r\033[K" : "", line + 7);
+		dprintf(2, "%sdapple: %s\n", p->is_terminal ? "\r\033[K" : "", line + 7);
 	} else {
 		fprintf(stderr, "%s\n", line);	/* lines behind "failed" */
 	}
@@ -286,14 +285,14 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 	pid_t pid;
 
 	if (pipe2(report, O_CLOEXEC) < 0) {
-		run_say("cannot make a pipe (%s): no fabric is started; raise the limit on descriptors (ulimit -n)",
+		run_say("a pipe cannot be made (%s): no fabric is started; raise the limit on descriptors (ulimit -n)",
 			strerror(errno));
 		return 1;
 	}
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0) {
-		run_say("cannot start the fabric process (%s): there is no fabric; raise the limit on processes (ulimit -u)",
+		run_say("the fabric process cannot be started (%s): there is no fabric; raise the limit on processes (ulimit -u)",
 			strerror(errno));
 		return 1;
 	}

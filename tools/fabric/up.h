@@ -15,8 +15,7 @@ struct up_wish {
 	long nodes;
 	const char *sm;			/* "opensm", "none", or a node */
 	char *const *sm_words;		/* options of opensm, ends with NULL; or NULL */
-	const char *trunk_peer, *trunk_bind, *trunk_key;
-	bool with_hosts, foreground, keep;
+	bool foreground, keep;
 	long wait_s;
 	bool quiet;
 };
