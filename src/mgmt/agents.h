@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which agent gets a MAD that has come to QP0 or QP1 of a port, by the rules of Linux (drivers/infiniband/core/mad.c):
+ * Which agent gets a MAD that has come to QP0 or QP1 of a port, by the rules of Linux (find_mad_agent() of ib_core):
  *
  *   response (R bit, TrapRepress)      the upper half of its transaction ID names the agent
  *   other method, class 0x30 to 0x4f   class, version, OUI, method

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The reliable multi-packet protocol (IBTA vol 1, 13.6) in both roles, as Linux does it (mad_rmpp.c): messages longer
+ * The reliable multi-packet protocol (IBTA vol 1, 13.6) in both roles, as Linux does it (ib_core): messages longer
  * than a MAD travel as segments of 256 bytes, each with the headers of the class. Pure: MADs, addresses and time come
  * in, MADs go out by transmit().
  *

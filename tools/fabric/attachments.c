@@ -94,7 +94,7 @@ static void end(struct attachments *a, struct attachment *t)
 	listen_again(a);
 }
 
-static void bury(struct attachments *a)
+static void free_dead(struct attachments *a)
 {
 	struct ut_list *n;
 
@@ -192,7 +192,7 @@ void attachments_close(struct attachments *a)
 		forget_port(a, p);
 	ut_list_each_safe(t, next, &a->all, node)
 		end(a, t);
-	bury(a);
+	free_dead(a);
 	agents_fini(&a->agents);
 	issm_close(&a->issm);
 	if (a->listener >= 0)
@@ -513,7 +513,7 @@ void attachments_serve(struct attachments *a)
 		else
 			serve_one(a, ev[i].data.ptr, ev[i].events);
 	}
-	bury(a);
+	free_dead(a);
 }
 
 /* --- from the model --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An open port: what the kernel keeps for an open /dev/infiniband/umadN (drivers/infiniband/core/user_mad.c, mad.c).
+ * An open port: what the kernel keeps for an open /dev/infiniband/umadN (ib_umad, ib_mad).
  * Its number is a descriptor that poll(2) finds readable when umad_recv() may have work: an epoll set of
  *
  *	the socket to the fabric process     MADs, the end of the fabric
