@@ -167,7 +167,7 @@ static int on_interfaces(const struct dev_kind_row *row, const char *names, cons
 	return n;
 }
 
-static int of_its_own(const struct dev_kind_row *row, const char *names, struct dev_info *v)
+static int that_are_found(const struct dev_kind_row *row, const char *names, struct dev_info *v)
 {
 	int n = row->find(v, FOUND_MAX), kept = 0;
 
@@ -190,7 +190,7 @@ static int build(const struct dev_kind_row *const *rows, int n_rows, const char 
 	if (n_links)
 		qsort(links, (size_t)n_links, sizeof(*links), by_order);
 	for (int k = 0; k < n_rows; k++)
-		n += rows[k]->own_list ? of_its_own(rows[k], names, v + n)
+		n += rows[k]->is_found ? that_are_found(rows[k], names, v + n)
 				       : on_interfaces(rows[k], names, links, n_links, addrs, n_addrs, v + n);
 	*ret = v;
 	return n;

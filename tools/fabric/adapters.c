@@ -71,7 +71,7 @@ static void ask_writable(struct ad_process *p, bool on)
 }
 
 /* The process goes when nothing refers to it. */
-static void bury_later(struct ad_process *p)
+static void end_later(struct ad_process *p)
 {
 	if (p->dead)
 		return;
@@ -219,7 +219,7 @@ static void read_from(struct ad_process *p)
 		if (r == -EAGAIN)
 			return;
 		if (r <= 0 || receive(p, a->buffer, (size_t)r) < 0)
-			bury_later(p);
+			end_later(p);
 	}
 }
 
@@ -306,7 +306,7 @@ void ad_settle(struct ad *a)
 
 static void gone(void *ctx, struct pks_process *p)
 {
-	bury_later(of(p));
+	end_later(of(p));
 }
 
 void ad_node_gone(struct ad *a, struct fab_node *n)

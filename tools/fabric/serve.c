@@ -24,7 +24,9 @@ static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
 {
 	struct serve *s = ctx;
 
-	attach_model_deliver(s->attachments, port, m);
+	/* Connection management belongs to adapters, as it does to the kernel on a host. */
+	if (!s->adapters || !ad_deliver(s->adapters, port, m))
+		attach_model_deliver(s->attachments, port, m);
 }
 
 static void changed(void *ctx, struct fab_port *port, unsigned what)

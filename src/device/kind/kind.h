@@ -82,7 +82,7 @@ struct dev_kind_row {
 	enum ibv_node_type node_type;
 	enum ibv_gid_type gid_type;
 	uint16_t n_gids; /* length of the GID table */
-	bool own_list;   /* find() lists its adapters; else there is one on each network interface */
+	bool is_found;   /* find() lists its adapters; else there is one on each network interface */
 	const struct eng_dev_ops *ops;
 	const struct dev_machine *machine;
 	const struct eng_proto_ops *(*proto)(void);

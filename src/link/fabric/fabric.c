@@ -468,11 +468,6 @@ const uint8_t *fabric_address(struct link *l)
 	return fabric_of(l)->at.addr;
 }
 
-bool fabric_is_gone(struct link *l)
-{
-	return fabric_of(l)->gone;
-}
-
 void fabric_stats(struct link *l, struct fabric_stats *ret)
 {
 	*ret = fabric_of(l)->stats;

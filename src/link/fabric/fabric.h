@@ -32,8 +32,6 @@ int fabric_open(const struct fabric_place *where, struct link **ret, char why[FA
 struct host *fabric_host(struct link *l);
 /* The port's address there. Its slot is claimed by add_addr(), whatever address that has. */
 const uint8_t *fabric_address(struct link *l);
-/* Returns true when the fabric process has ended: no packet leaves or comes any more. */
-bool fabric_is_gone(struct link *l);
 void fabric_stats(struct link *l, struct fabric_stats *ret);
 
 #endif
