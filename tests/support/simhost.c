@@ -135,7 +135,7 @@ static struct eng_mkey *as_mr(struct ibv_mr *mr)
 	return (struct eng_mkey *)mr;
 }
 
-static const struct eng_shell shell = { as_ah, as_mw, as_mr };
+static const struct eng_objects objects = { as_ah, as_mw, as_mr };
 
 static void set_limits(struct eng_dev *dev)
 {
@@ -221,7 +221,7 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 		r = eng_ctx_open(&h->dev, &h->ctx);
 	if (r < 0)
 		return r;
-	h->ctx->shell = &shell;
+	h->ctx->objects = &objects;
 	return eng_pd_alloc(&h->dev, &h->pd);
 }
 
