@@ -69,7 +69,8 @@ has "does not run"
 up one --sm none
 pid=$("$DAPPLE" fabric list | awk 'NR == 2 { print $2 }')
 kill -9 "$pid"
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
+# Ended; perhaps not yet reaped, where process 1 does not do it.
+is_gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"; }
 until_true is_gone "$pid"
 expect 0 "$DAPPLE" fabric list
 has "no fabric runs"
