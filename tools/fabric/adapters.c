@@ -6,7 +6,7 @@
 #include "link/fabric/socket.h"
 #include "mgmt/packets.h"
 #include "util/alloc.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/list.h"
 #include "util/rng.h"
 #include "util/sys.h"

@@ -11,7 +11,7 @@
 #include "link/fabric/state.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/syscall.h"
 

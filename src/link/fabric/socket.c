@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/fabric/socket.h"
 
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/rundir.h"
 #include "util/syscall.h"
 
@@ -70,7 +70,7 @@ int fsk_listen(const char *path, const char *name)
 
 int fsk_accept(int listener)
 {
-	long fd = ut_refused(EMFILE) ? -EMFILE : UT_SYS(SYS_accept4, listener, NULL, NULL, FLAGS);
+	long fd = ut_fault_errno(EMFILE) ? -EMFILE : UT_SYS(SYS_accept4, listener, NULL, NULL, FLAGS);
 
 	if (fd < 0)
 		return fd == -ECONNABORTED ? -EAGAIN : (int)fd;
