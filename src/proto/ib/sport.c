@@ -71,7 +71,7 @@ static bool asks_for_ack(const struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	int32_t d = psn_diff(p->psn, q->conn.resp.epsn);
 
-	return p->ack_req && d < 0 && d >= -IBP_SPORT_NEAR && q->conn.resp.framing == &ibp_frame_wire &&
+	return p->ack_req && d < 0 && d >= -IBP_SPORT_REACH && q->conn.resp.framing == &ibp_frame_wire &&
 	       !(p->shape->flags & (WIRE_F_RSP | WIRE_F_READ | WIRE_F_ATOMIC)) && !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD);
 }
 
@@ -109,17 +109,17 @@ static bool from_elsewhere(struct ibp_qp *q, const struct wire_ib_packet *p, con
 }
 
 /* UC has no answers that could prove a port: the PSN is near the next one, or the peer has been silent. */
-static bool is_near(const struct ibp_qp *q, const struct wire_ib_packet *p)
+static bool is_close(const struct ibp_qp *q, const struct wire_ib_packet *p)
 {
 	int32_t d = psn_diff(p->psn, q->conn.resp.epsn);
 
-	return (d > -IBP_SPORT_NEAR && d < IBP_SPORT_NEAR) || q->port->now - q->conn.heard > IBP_SPORT_ANSWER;
+	return (d > -IBP_SPORT_REACH && d < IBP_SPORT_REACH) || q->port->now - q->conn.heard > IBP_SPORT_ANSWER;
 }
 
 static bool admits_unreliable(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx,
 			      enum link_sender sender)
 {
-	if (q->conn.sport.known != IBP_SPORT_NONE && sender == LINK_SENDER_UNKNOWN && !is_near(q, p)) {
+	if (q->conn.sport.known != IBP_SPORT_NONE && sender == LINK_SENDER_UNKNOWN && !is_close(q, p)) {
 		ibp_count(q->port, ENG_C_rx_bad_source_port);
 		return false;
 	}

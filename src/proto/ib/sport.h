@@ -35,7 +35,7 @@ struct wire_ib_packet;
 #define IBP_SPORT_NONE 0x10000u               /* no port */
 #define IBP_SPORT_PAUSE (100 * 1000000ull)    /* ns */
 #define IBP_SPORT_ANSWER (1000 * 1000000ull)  /* ns: answers later than that prove nothing */
-#define IBP_SPORT_NEAR 4096                   /* packets: fewer get lost in a row, or are in flight */
+#define IBP_SPORT_REACH 4096                   /* packets: fewer get lost in a row, or are in flight */
 #define IBP_SPORT_GUESSES 16                  /* wrong answers to one question, then no answer proves anything */
 
 struct ibp_sport {
