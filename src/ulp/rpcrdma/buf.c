@@ -6,10 +6,12 @@
 
 #define PAGE 4096
 
-void rpr_bufs_init(struct rpr_bufs *b, struct ibv_pd *pd, size_t head, size_t room, unsigned nr_max)
+void rpr_bufs_init(struct rpr_bufs *b, struct ibv_pd *pd, size_t head, size_t room, unsigned nr_max, bool windows)
 {
 	*b = (struct rpr_bufs){ .pd = pd, .head = head, .room = room, .nr_max = nr_max,
 				.access = IBV_ACCESS_LOCAL_WRITE };
+	if (windows)
+		b->access |= IBV_ACCESS_MW_BIND;
 	/* An RNIC writes the data of a Read by the tag of its target. */
 	if (pd->context->device->transport_type == IBV_TRANSPORT_IWARP)
 		b->access |= IBV_ACCESS_REMOTE_WRITE;

@@ -11,6 +11,7 @@
 #define ULP_RPCRDMA_BUF_H
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +33,9 @@ struct rpr_bufs {
 	unsigned nr_max;
 };
 
-/* Buffers of `room` bytes behind `head` bytes, at most nr_max of them. */
-void rpr_bufs_init(struct rpr_bufs *b, struct ibv_pd *pd, size_t head, size_t room, unsigned nr_max);
+/* Buffers of `room` bytes behind `head` bytes, at most nr_max of them; memory windows can be bound to them if
+ * `windows`. */
+void rpr_bufs_init(struct rpr_bufs *b, struct ibv_pd *pd, size_t head, size_t room, unsigned nr_max, bool windows);
 /* Frees the free ones; buffers in use must have come back. */
 void rpr_bufs_fini(struct rpr_bufs *b);
 

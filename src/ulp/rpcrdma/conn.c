@@ -51,7 +51,7 @@ static int post_receive(struct rpr_conn *c, unsigned i)
 	return r ? rpr_end(c, r, "a receive cannot be posted (%s)", strerror(r)) : 0;
 }
 
-static int make_memory(struct rpr_conn *c)
+static int make_memory(struct rpr_conn *c, bool client)
 {
 	void *memory;
 
@@ -73,7 +73,7 @@ static int make_memory(struct rpr_conn *c)
 		c->plain_free = p;
 	}
 	rpr_bufs_init(&c->bufs, c->pd, c->conf.inline_size, c->conf.max_message + c->conf.inline_size,
-		      BUFS_PER_CREDIT * c->conf.credits + 2 * RPR_PLAINS);
+		      BUFS_PER_CREDIT * c->conf.credits + 2 * RPR_PLAINS, c->windows && client);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static int prepare(struct rpr_conn *c, bool client)
 	c->nr_call = client ? c->conf.credits : rpr_server_messages(c->conf.credits);
 	r = make_queues(c);
 	if (!r)
-		r = make_memory(c);
+		r = make_memory(c, client);
 	if (!r)
 		r = client ? rpr_client_init(c) : rpr_server_init(c);
 	if (r)
