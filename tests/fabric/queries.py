@@ -120,7 +120,7 @@ def small():
 def large():
     """Complete tables at 1,024 adapters and 80 switches: RMPP of thousands of segments, several clients at once."""
     f = Fabric(None, "--tree", "64x16x16")
-    text = f.run("host0", "saquery NR")
+    text = f.run("n1", "saquery NR")
     nodes = records(text)
     check(len(nodes) == 1104 and len({r["port_guid"] for r in nodes}) == 1104, "NodeRecord", len(nodes))
     lids = {number(r["lid"]) for r in nodes}
@@ -137,9 +137,9 @@ def large():
         c.start()
     for c in clients:
         c.join()
-    check(len(records(f.run("host0", "saquery -t 60000 LR"))) == 2 * (1024 + 64 * 16), "LinkRecord")
-    check(len(records(f.run("host0", "saquery -t 60000 LFTR"))) == 80 * 18, "LFTRecord")
-    check(len(re.findall(r"^PortInfoRecord dump", f.run("host0", "saquery -t 60000 PIR"), re.M)) > 1024, "PortInfoRecord")
+    check(len(records(f.run("n1", "saquery -t 60000 LR"))) == 2 * (1024 + 64 * 16), "LinkRecord")
+    check(len(records(f.run("n1", "saquery -t 60000 LFTR"))) == 80 * 18, "LFTRecord")
+    check(len(re.findall(r"^PortInfoRecord dump", f.run("n1", "saquery -t 60000 PIR"), re.M)) > 1024, "PortInfoRecord")
 
 
 def flows():
