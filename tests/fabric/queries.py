@@ -131,7 +131,7 @@ def large():
         got = records(f.run(host, f"saquery -t 60000 PR --slid {lid}", timeout=120))
         check({int(r["dlid"]) for r in got} == lids, "PathRecord from", host, len(got))
 
-    hosts = [r["nodedescription"] for r in nodes if number(r["node_type"]) == 1]
+    hosts = [r["nodedescription"] for r in nodes if r["node_type"] == "Channel Adapter"]
     clients = [threading.Thread(target=path_client, args=(h,)) for h in hosts[5::200]]
     for c in clients:
         c.start()
