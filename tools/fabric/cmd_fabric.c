@@ -84,19 +84,17 @@ static int cmd_up(int argc, char **argv)
 	const char *name, *given = NULL;
 	int r;
 
-	/* The name may stand before the options, or behind them. */
-	if (o.index < argc && argv[o.index][0] != '-')
-		given = argv[o.index++];
-	while ((name = run_opts_next(&o))) {
-		r = take_up_option(&w, &o, name);
+	/* The name may stand before, among or behind the options. */
+	for (;;) {
+		name = run_opts_next(&o);
+		r = name ? take_up_option(&w, &o, name) : 0;
 		if (r)
 			return r;
-	}
-	if (!given && !o.ended_by_dashes && o.index < argc)
+		if (name)
+			continue;
+		if (given || o.ended_by_dashes || o.index >= argc)
+			break;
 		given = argv[o.index++];
-	if (o.index < argc && strcmp(argv[o.index], "--") == 0) {
-		o.index++;
-		o.ended_by_dashes = true;
 	}
 	if (o.index < argc && !o.ended_by_dashes)
 		return run_usage_error("fabric", "argument \"%s\" is unexpected: options of opensm stand behind --",

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,6 @@
 #include "util/sys.h"
 
 #define WORDS_MAX 128
-#define STOP_MS 2000	/* from SIGTERM to SIGKILL */
 
 /* Where distributions install it; often not in a user's PATH. */
 static const char *const places[] = { "/usr/sbin/opensm", "/usr/local/sbin/opensm", "/sbin/opensm" };
@@ -95,7 +93,7 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	sigset_t none;
 	unsigned n = 0, i;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(126);
 	sigemptyset(&none);
@@ -173,14 +171,13 @@ struct opensm *opensm_start(struct loop *loop, const struct opensm_spec *spec,
 
 void opensm_stop(struct opensm *sm)
 {
-	struct pollfd p = { .fd = sm->pidfd, .events = POLLIN };
-
+	/*
+	 * Killed, since SIGTERM need not end it: opensm 3.3.23 cancels its receiver thread, and waits for ever for the
+	 * lock of the log if that thread was writing a line. It leaves no file half written.
+	 */
 	if (!sm->done) {
 		loop_del(sm->loop, sm->pidfd);
-		kill(sm->pid, SIGTERM);
-		kill(sm->pid, SIGCONT);
-		if (poll(&p, 1, STOP_MS) <= 0)
-			kill(sm->pid, SIGKILL);
+		kill(sm->pid, SIGKILL);
 		waitpid(sm->pid, NULL, 0);
 	}
 	ut_close(sm->pidfd);

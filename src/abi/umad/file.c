@@ -4,7 +4,7 @@
 #include "mgmt/agents.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/idtab.h"
 #include "util/syscall.h"
 #include "wire/cm_fields.h"

@@ -3,7 +3,7 @@
 
 #include "util/clock.h"
 #include "util/env.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/rundir.h"
 #include "util/syscall.h"
 
