@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The reports of dapltest, in integers. */
-#include "dapltest/report.h"
-
 #include <linux/math64.h>
 
+#include "dapltest/report.h"
 #include "kdapltest/shim.h"
 
 /* A quotient in hundredths. */

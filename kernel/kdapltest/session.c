@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-#include "kdapltest/session.h"
-
 #include <linux/delay.h>
 #include <linux/inet.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+
+/* Waits may be long, so they are idle: the kernel takes other waits of two minutes for hung tasks. */
+#include "kdapltest/session.h"
 
 #include "dapltest/ends.h"
 
@@ -44,7 +45,7 @@ int kdt_printf(const char *format, ...)
 	va_start(list, format);
 	n = vscnprintf(line, 1024, format, list);
 	va_end(list);
-	wait_event(s->wq, s->stop || append(s, line, n));
+	wait_event_idle(s->wq, s->stop || append(s, line, n));
 	kfree(line);
 	return n;
 }
@@ -61,7 +62,7 @@ static int thread_main(void *arg)
 	if (detached)
 		kfree(t);
 	else
-		complete(&t->done);
+		smp_store_release(&t->done, true);
 	atomic_dec(&s->threads);
 	wake_up_all(&s->wq);
 	module_put_and_kthread_exit(0);
@@ -79,7 +80,6 @@ static int start(struct kdt_session *s, bool detached, void *(*run)(void *), voi
 	t->arg = arg;
 	t->detached = detached;
 	t->getopt.index = 1;
-	init_completion(&t->done);
 	atomic_inc(&s->threads);
 	__module_get(THIS_MODULE);
 	task = kthread_run(thread_main, t, "kdapltest");
@@ -101,13 +101,15 @@ int kdt_thread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(v
 
 void kdt_thread_join(pthread_t t)
 {
-	wait_for_completion(&t->done);
+	struct kdt_session *s = t->s;
+
+	wait_event_idle(s->wq, READ_ONCE(t->done));
 	kfree(t);
 }
 
 void kdt_lock(pthread_mutex_t *m)
 {
-	wait_event(locks, !atomic_cmpxchg(&m->held, 0, 1));
+	wait_event_idle(locks, !atomic_cmpxchg(&m->held, 0, 1));
 }
 
 void kdt_unlock(pthread_mutex_t *m)
@@ -121,7 +123,7 @@ void kdt_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 	int turns = atomic_read(&c->turns);
 
 	kdt_unlock(m);
-	wait_event(locks, atomic_read(&c->turns) != turns);
+	wait_event_idle(locks, atomic_read(&c->turns) != turns);
 	kdt_lock(m);
 }
 
@@ -378,7 +380,7 @@ void kdt_session_end(struct kdt_session *s)
 
 	WRITE_ONCE(s->stop, true);
 	wake_up_all(&s->wq);
-	wait_event(s->wq, !atomic_read(&s->threads));
+	wait_event_idle(s->wq, !atomic_read(&s->threads));
 	list_for_each_entry_safe(w, next, &s->evds, link)
 		kfree(w);
 	kvfree(s->words);

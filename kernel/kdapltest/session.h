@@ -6,7 +6,6 @@
 #ifndef KDAPLTEST_SESSION_H
 #define KDAPLTEST_SESSION_H
 
-#include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -35,7 +34,7 @@ struct kdt_thread {
 	void *(*run)(void *);
 	void *arg;
 	bool detached;
-	struct completion done;
+	bool done;               /* the thread uses this structure no more */
 	struct kdt_getopt getopt;
 	char *next;              /* of getopt: letters behind the present one */
 	char text[4][KDT_TEXT];

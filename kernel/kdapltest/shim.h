@@ -13,6 +13,7 @@
 #include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
+#include <linux/net.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -53,7 +54,7 @@ typedef struct kdt_file FILE;
 #define stdout ((FILE *)NULL)
 #define stderr ((FILE *)NULL)
 __printf(1, 2) int kdt_printf(const char *format, ...);
-#define printf kdt_printf
+#define printf(...) kdt_printf(__VA_ARGS__)
 #define fprintf(to, ...) ((void)(to), kdt_printf(__VA_ARGS__))
 #define fflush(to) ((void)(to))
 
@@ -129,7 +130,6 @@ int kdt_getaddrinfo(const char *host, struct addrinfo **ret);
 #define getaddrinfo(host, port, hints, ret) ((void)(hints), kdt_getaddrinfo(host, ret))
 #define freeaddrinfo(list) kfree(list)
 #define gai_strerror(r) "no numeric address"
-#define SOCK_STREAM 1
 #define htobe64(x) cpu_to_be64(x)
 #define be64toh(x) be64_to_cpu(x)
 
