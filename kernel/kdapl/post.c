@@ -371,7 +371,7 @@ static DAT_RETURN issue(struct kdp_ep *ep, struct request *r, bool with_inv, int
 
 /* Called with ep->lock held, which `flags` belong to; releases it. */
 static DAT_RETURN finish(struct kdp_ep *ep, struct request *r, bool with_inv, int inv_slot, DAT_RETURN ret,
-			 unsigned long flags)
+			 unsigned long flags) __releases(&ep->lock)
 {
 	struct kdp_evd *evd = ep->parts.request;
 	struct kdp_dto flushed;

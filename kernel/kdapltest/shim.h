@@ -130,8 +130,13 @@ int kdt_getaddrinfo(const char *host, struct addrinfo **ret);
 #define getaddrinfo(host, port, hints, ret) ((void)(hints), kdt_getaddrinfo(host, ret))
 #define freeaddrinfo(list) kfree(list)
 #define gai_strerror(r) "no numeric address"
-#define htobe64(x) cpu_to_be64(x)
-#define be64toh(x) be64_to_cpu(x)
+/* In plain integers, as C's library has them. */
+#undef htonl
+#undef ntohl
+#define htonl(x) ((__force u32)cpu_to_be32(x))
+#define ntohl(x) be32_to_cpu((__force __be32)(x))
+#define htobe64(x) ((__force u64)cpu_to_be64(x))
+#define be64toh(x) be64_to_cpu((__force __be64)(x))
 
 /* --- user DAT --- */
 

@@ -29,8 +29,8 @@ static DAT_RMR_TRIPLET *msg; /* what travels by Send: where the client's pages a
 static u8 *pages;
 static DAT_PADDR list[PAGES];
 static DAT_DTO_COOKIE cookie;
-static struct completion up = COMPLETION_INITIALIZER(up), step = COMPLETION_INITIALIZER(step),
-	down = COMPLETION_INITIALIZER(down);
+static struct completion ready = COMPLETION_INITIALIZER(ready), step = COMPLETION_INITIALIZER(step),
+	ended = COMPLETION_INITIALIZER(ended);
 
 static DAT_LMR_TRIPLET message(void)
 {
@@ -66,8 +66,8 @@ static void on_conn(DAT_PVOID unused, const DAT_EVENT *ev, DAT_BOOLEAN more)
 		return;
 	}
 	if (ev->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
-		complete_all(&down);
-	complete_all(&up);
+		complete_all(&ended);
+	complete_all(&ready);
 }
 
 static DAT_RETURN make(void)
@@ -103,7 +103,7 @@ static char *client(void)
 	memset(pages, 0x5a, BYTES);
 	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, PORT, WAIT_S * 1000000u, 0, NULL, DAT_QOS_BEST_EFFORT, 0))
 		return "no connect";
-	if (!wait_for_completion_timeout(&up, WAIT_S * HZ) || completion_done(&down))
+	if (!wait_for_completion_timeout(&ready, WAIT_S * HZ) || completion_done(&ended))
 		return "not connected";
 	*msg = (DAT_RMR_TRIPLET){ list[0], BYTES, 0 };
 	if (dat_lmr_fmr(pages_lmr, DAT_MEM_TYPE_PHYSICAL, l, PAGES, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, ep, cookie,
@@ -113,7 +113,7 @@ static char *client(void)
 		return "no answer";
 	i = memchr_inv(pages, 0xa5, BYTES) == NULL;
 	dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG);
-	wait_for_completion_timeout(&down, WAIT_S * HZ);
+	wait_for_completion_timeout(&ended, WAIT_S * HZ);
 	return i ? "ok" : "wrong data";
 }
 

@@ -44,9 +44,9 @@ static DAT_RETURN address(const struct dpr_ask_limits *l, const void *remote, st
 	return sa->sa_family == AF_INET ? address4(remote, a) : address6(remote, a);
 }
 
-uint16_t *dpr_port_of(struct sockaddr_storage *ss)
+dpr_be16 *dpr_port_of(struct sockaddr_storage *ss)
 {
-	return (uint16_t *)(ss->ss_family == AF_INET ? &((struct sockaddr_in *)ss)->sin_port
+	return (dpr_be16 *)(ss->ss_family == AF_INET ? &((struct sockaddr_in *)ss)->sin_port
 						     : &((struct sockaddr_in6 *)ss)->sin6_port);
 }
 

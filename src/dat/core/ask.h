@@ -33,7 +33,7 @@ DAT_RETURN dpr_ask_common(struct dpr_ask *a, const struct dpr_ask_limits *l, con
 			  DAT_COUNT size, const void *data);
 
 /* The port of an IPv4 or IPv6 address, in network order. */
-uint16_t *dpr_port_of(struct sockaddr_storage *ss);
+dpr_be16 *dpr_port_of(struct sockaddr_storage *ss);
 
 /* Returns true for a communicator that connections of this family are: a stream over TCP's ports. */
 bool dpr_comm_known(const DAT_COMM *c, int family);

@@ -32,6 +32,13 @@
 #include <sys/socket.h>
 #endif
 
+/* A number in network order. */
+#ifdef __KERNEL__
+typedef __be16 dpr_be16;
+#else
+typedef uint16_t dpr_be16;
+#endif
+
 #define DPR_ERR(type, sub) (DAT_ERROR((type), (sub)))
 
 /*
