@@ -96,6 +96,31 @@ static const struct command commands[] = {
 "  --pid PID        only of this process\n"
 "  --json           one object a line\n"
 "  --follow         then print new ones as they come, until interrupted\n" },
+	{ "fabric", run_cmd_fabric, "run a soft InfiniBand fabric with OpenSM",
+"usage: dapple fabric up [NAME] [options] [-- OPTIONS OF OPENSM]\n"
+"       dapple fabric down [NAME] | list | sm [start|stop NODE]\n"
+"       dapple fabric show [nodes|links|errors|processes|topology|drawing|svg]\n"
+"       dapple fabric link NODE/PORT down|up|flap|slow [off]|errors PERCENT\n"
+"       dapple fabric node add NAME [SWITCH/PORT] | node remove NAME\n"
+"       dapple fabric edit FILE\n"
+"       dapple fabric run NODE [--] COMMAND [ARGUMENT...]\n"
+"       dapple fabric agent NODE COMMAND...\n"
+"\n"
+"A fabric is one process with switches, links and management agents; OpenSM and\n"
+"the tools of infiniband-diags run on its nodes.  It ends with down, or with the\n"
+"session that started it.\n"
+"\n"
+"  --fabric NAME     the fabric that a command means (default: the only one)\n"
+"  --topology FILE   what ibnetdiscover prints, or a net file of ibsim\n"
+"  --tree LxN[xS[xK]]  L leaf switches of N nodes, S spines, K links to each\n"
+"  --torus XxY[xZ][:N]  a torus of switches with N nodes each\n"
+"  --nodes N         N nodes on one switch (default 2)\n"
+"  --sm WHAT         opensm on the first node (default), none, or a node\n"
+"  --wait SECONDS    time for the subnet to come up (default 60)\n"
+"  --keep            the fabric outlives the session that starts it\n"
+"  --foreground      stay, and end the fabric on interrupt\n"
+"\n"
+"See dapple-fabric(1).\n" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
