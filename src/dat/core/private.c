@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dat/provider/cm/private.h"
-
-#include "dat/provider/ep/ep.h"
-#include "dat/provider/ia/ia.h"
-
-#include <string.h>
+#include "dat/core/private.h"
 
 enum {
 	PORT_MAX = 65535, FOLD = 32001, FOLD_BASE = 33534,
@@ -23,11 +18,6 @@ enum { BY_PROVIDER = 1 };
 uint16_t dpr_qual_port(DAT_CONN_QUAL q)
 {
 	return (uint16_t)(q <= PORT_MAX ? q : q % FOLD + FOLD_BASE);
-}
-
-unsigned int dpr_private_max(const struct dpr_ep *ep)
-{
-	return dpr_ep_is_ud(ep) ? DPR_UD_REQ : ep->obj.ia->private_max;
 }
 
 bool dpr_private_set(struct dpr_private *p, DAT_COUNT size, const void *data, unsigned int max)

@@ -3,10 +3,10 @@
  * The states of an endpoint as a pure table (DAT 2.0, "Endpoint State Diagram"): one cell per legal
  * pair of state and trigger.
  */
-#ifndef DAT_PROVIDER_EP_STATE_H
-#define DAT_PROVIDER_EP_STATE_H
+#ifndef DAT_CORE_STATE_H
+#define DAT_CORE_STATE_H
 
-#include <dat2/udat.h>
+#include "dat/core/core.h"
 
 enum dpr_ep_do {
 	/* the consumer */

@@ -7,11 +7,10 @@
  * without notification are therefore handed out together with the next one that notifies, never by
  * themselves: `notified` counts the events from the oldest to the last one that notifies.
  */
-#ifndef DAT_PROVIDER_EVD_RING_H
-#define DAT_PROVIDER_EVD_RING_H
+#ifndef DAT_CORE_RING_H
+#define DAT_CORE_RING_H
 
-#include <dat2/udat.h>
-#include <stdbool.h>
+#include "dat/core/core.h"
 
 struct dpr_evring {
 	DAT_EVENT *ev;
@@ -25,6 +24,9 @@ int dpr_evring_init(struct dpr_evring *r, unsigned int size);
 void dpr_evring_fini(struct dpr_evring *r);
 /* Returns 0, -EBUSY if more than `size` events are queued, or -ENOMEM. An error changes nothing. */
 int dpr_evring_resize(struct dpr_evring *r, unsigned int size);
+/* The half of it that does not sleep: moves the events to `ev`, which has `size` slots, and returns the former
+ * memory for dpr_core_free. At most `size` events are queued. */
+DAT_EVENT *dpr_evring_move(struct dpr_evring *r, DAT_EVENT *ev, unsigned int size);
 
 /*
  * Returns the slot of the next event, to be filled in and committed, or NULL if the ring is full.

@@ -3,14 +3,10 @@
  * Conventions between the ends of a connection beyond rdma_cm: the port of a 64-bit qualifier, and
  * the frame of a reject. Both follow Debian's rdma_cm provider, which may be the peer.
  */
-#ifndef DAT_PROVIDER_CM_PRIVATE_H
-#define DAT_PROVIDER_CM_PRIVATE_H
+#ifndef DAT_CORE_PRIVATE_H
+#define DAT_CORE_PRIVATE_H
 
-#include <dat2/udat.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-struct dpr_ep;
+#include "dat/core/core.h"
 
 /* Private data as it travels. The length argument of rdma_cm has 8 bits. */
 struct dpr_private {
@@ -29,8 +25,6 @@ enum {
 
 /* Returns the port of a qualifier: itself up to 65535, above that (q mod 32001) + 33534. */
 uint16_t dpr_qual_port(DAT_CONN_QUAL q);
-/* Returns how many bytes ep may send with a request. */
-unsigned int dpr_private_max(const struct dpr_ep *ep);
 /* Returns false if size is larger than max, or not 0 without data. */
 bool dpr_private_set(struct dpr_private *p, DAT_COUNT size, const void *data, unsigned int max);
 /* Frames a reject as libdaplofa does. `ours`: the provider refuses, and not the consumer. */

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dat/provider/evd/ring.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "dat/core/ring.h"
 
 int dpr_evring_init(struct dpr_evring *r, unsigned int size)
 {
-	*r = (struct dpr_evring){ .ev = calloc(size, sizeof(DAT_EVENT)), .size = size };
+	*r = (struct dpr_evring){ .ev = dpr_core_alloc(size, sizeof(DAT_EVENT)), .size = size };
 	return r->ev ? 0 : -ENOMEM;
 }
 
 void dpr_evring_fini(struct dpr_evring *r)
 {
-	free(r->ev);
-	*r = (struct dpr_evring){ 0 };
+	dpr_core_free(r->ev);
+	memset(r, 0, sizeof(*r));
 }
 
 static unsigned int place(const struct dpr_evring *r, unsigned int i)
@@ -23,21 +20,28 @@ static unsigned int place(const struct dpr_evring *r, unsigned int i)
 	return at < r->size ? at : at - r->size;
 }
 
+DAT_EVENT *dpr_evring_move(struct dpr_evring *r, DAT_EVENT *ev, unsigned int size)
+{
+	DAT_EVENT *former = r->ev;
+
+	for (unsigned int i = 0; i < r->count; i++)
+		ev[i] = r->ev[place(r, i)];
+	r->ev = ev;
+	r->size = size;
+	r->head = 0;
+	return former;
+}
+
 int dpr_evring_resize(struct dpr_evring *r, unsigned int size)
 {
 	DAT_EVENT *ev;
 
 	if (size < r->count)
 		return -EBUSY;
-	ev = calloc(size, sizeof(*ev));
+	ev = dpr_core_alloc(size, sizeof(*ev));
 	if (!ev)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < r->count; i++)
-		ev[i] = r->ev[place(r, i)];
-	free(r->ev);
-	r->ev = ev;
-	r->size = size;
-	r->head = 0;
+	dpr_core_free(dpr_evring_move(r, ev, size));
 	return 0;
 }
 

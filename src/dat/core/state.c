@@ -8,7 +8,7 @@
  * that lacks what the step needs; a FOLD cell picks the member of the pair that fits the endpoint's
  * parts.
  */
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 
 #define S(x) DAT_EP_STATE_##x
 #define E(x) DAT_CONNECTION_EVENT_##x
