@@ -391,6 +391,15 @@ static void take_register(struct attachments *a, struct attachment *t, const str
 		end(a, t); /* a process that asks and does not read its answers */
 }
 
+static void take_unregister(struct attachments *a, struct attachment *t, uint32_t agent)
+{
+	struct att_msg m = { .type = ATT_REGISTERED, .u.registered.agent = agent };
+
+	drop_agent(a, t, agent);
+	if (att_send(t->fd, &m, 0))
+		end(a, t);
+}
+
 static void take_mad(struct attachments *a, struct attachment *t, struct att_mad *m)
 {
 	struct agents_agent *g = t->agents[m->agent];
@@ -519,7 +528,7 @@ static void take(struct attachments *a, struct attachment *t, struct att_msg *m)
 		take_register(a, t, &m->u.reg);
 		break;
 	case ATT_UNREGISTER:
-		drop_agent(a, t, m->u.unreg.agent);
+		take_unregister(a, t, m->u.unreg.agent);
 		break;
 	case ATT_MAD:
 		take_mad(a, t, &m->u.mad);
