@@ -162,7 +162,7 @@ int umad_file_open(int sock)
 	f->sock = sock;
 	f->fd = ut_epoll();
 	f->timer = ut_timerfd();
-	f->event = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->event = ut_fault_errno(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = f->fd < 0 ? -errno : watch(f);
 	if (!r)
 		return f->fd;
