@@ -227,6 +227,9 @@ void fab_port_set_phys(struct fab_port *p, unsigned to)
 	if (to == FAB_POLLING && (phys(p) == FAB_DISABLED || phys(p) == FAB_SLEEP)) {
 		wire_set_PORT_INFO_phys_state(p->info, FAB_POLLING);
 		fab_port_train(p);
+	} else if (to == FAB_POLLING && phys(p) == FAB_LINK_UP) {
+		/* A link that is up begins again, with what is enabled now (14.2.5.6: PortPhysicalState). */
+		fab_port_bounce(p);
 	} else if (to == FAB_DISABLED || to == FAB_SLEEP) {
 		wire_set_PORT_INFO_phys_state(p->info, to);
 		fab_port_train(p);

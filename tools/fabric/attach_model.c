@@ -138,8 +138,15 @@ static void set_sm(void *ctx, void *port, bool on)
 	fab_port_set_is_sm(port, on);
 }
 
+static void name(void *ctx, void *port, char ret[ATT_NAME_MAX])
+{
+	const struct fab_port *p = port;
+
+	snprintf(ret, ATT_NAME_MAX, "%s", p->node->name);
+}
+
 static const struct attachments_ops ops = {
-	.node = node, .port = port, .slot = slot, .describe = describe, .send = send, .set_sm = set_sm,
+	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send, .set_sm = set_sm,
 };
 
 int attach_model_open(struct attachments **ret, const char *dir, struct fab *f, char why[ATT_WHY_MAX])

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "attachments.h"
 
+#include "device/sysfs/node.h"
+#include "device/sysfs/tree.h"
 #include "issm.h"
 #include "util/alloc.h"
 #include "util/sys.h"
@@ -12,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Messages taken from one attachment before the others have their turn. */
@@ -41,6 +44,7 @@ struct attachments_port {
 	struct ut_list attached;
 	struct agents_port agents;
 	struct issm_file issm;        /* fd -1: no program has asked for it */
+	bool viewed;                  /* its node has a stand-in for /sys, to be kept true */
 	uint64_t unread;              /* MADs for a process that did not read */
 };
 
@@ -53,6 +57,7 @@ struct attachments {
 	struct agents agents;
 	struct issm issm;
 	char socket[ATT_PATH_MAX];
+	char views[ATT_PATH_MAX];     /* stand-ins for /sys of nodes */
 };
 
 /* --- life --- */
@@ -139,6 +144,10 @@ static int open_all(struct attachments *a, const char *dir)
 
 	if (snprintf(a->socket, sizeof(a->socket), "%s/" ATT_SOCKET, dir) >= (int)sizeof(a->socket))
 		return -ENAMETOOLONG;
+	if (snprintf(a->views, sizeof(a->views), "%s/view", dir) >= (int)sizeof(a->views))
+		return -ENAMETOOLONG;
+	if (mkdir(a->views, 0700) && errno != EEXIST)
+		return -errno;
 	a->ep = epoll_create1(EPOLL_CLOEXEC);
 	if (a->ep < 0)
 		return -errno;
@@ -195,6 +204,8 @@ void attachments_close(struct attachments *a)
 	free_dead(a);
 	agents_fini(&a->agents);
 	issm_close(&a->issm);
+	if (a->views[0])
+		dev_tree_remove(a->views);
 	if (a->listener >= 0)
 		unlink(a->socket);
 	ut_close(a->listener);
@@ -382,25 +393,77 @@ static void take_mad(struct attachments *a, struct attachment *t, struct att_mad
 	a->ops->send(a->fabric, t->port->port, g->qpn, &m->addr, m->bytes);
 }
 
-static int issm_of(struct attachments *a, struct attachment *t, char path[ATT_PATH_MAX])
+static int issm_of(struct attachments *a, struct attachments_port *p, char path[ATT_PATH_MAX])
 {
 	struct att_port d;
 	int r = 0;
 
-	if (!t->port)
+	if (!p)
 		return -EINVAL;
-	if (t->port->issm.fd < 0) {
-		a->ops->describe(a->fabric, t->port->port, &d);
-		r = issm_add(&a->issm, &t->port->issm, d.guid);
+	if (p->issm.fd < 0) {
+		a->ops->describe(a->fabric, p->port, &d);
+		r = issm_add(&a->issm, &p->issm, d.guid);
 	}
-	return r ? r : issm_path(&a->issm, &t->port->issm, path);
+	return r ? r : issm_path(&a->issm, &p->issm, path);
 }
 
-static void take_issm(struct attachments *a, struct attachment *t)
-{
-	struct att_msg m = { .type = ATT_ISSM };
+/* --- the stand-in for /sys of a node --- */
 
-	m.u.issm.err = issm_of(a, t, m.u.issm.path);
+static int fill_view(struct attachments *a, const char *node, const struct att_welcome *w, struct dev_node_port *ports)
+{
+	unsigned n = 0;
+
+	for (unsigned i = w->first_port; i < w->first_port + w->ports; i++) {
+		void *port = a->ops->port(a->fabric, node, i);
+		struct attachments_port *p = port ? make_port(a, port) : NULL;
+
+		if (!p)
+			continue;
+		p->viewed = true;
+		a->ops->describe(a->fabric, port, &ports[n].port);
+		if (issm_of(a, p, ports[n].issm))
+			ports[n].issm[0] = 0;
+		n++;
+	}
+	return (int)n;
+}
+
+static int write_view(struct attachments *a, const char *node, char path[ATT_PATH_MAX])
+{
+	struct att_welcome w = { 0 };
+	struct dev_node_port *ports;
+	int r = a->ops->node(a->fabric, node, &w);
+
+	if (r)
+		return r;
+	if (snprintf(path, ATT_PATH_MAX, "%s/%016" PRIx64, a->views, w.node_guid) >= ATT_PATH_MAX)
+		return -ENAMETOOLONG;
+	ports = ut_calloc(w.ports + 1u, sizeof(*ports));
+	if (!ports)
+		return -ENOMEM;
+	r = fill_view(a, node, &w, ports);
+	r = dev_node_write(path, &w, ports, (unsigned)r);
+	free(ports);
+	return r;
+}
+
+/* A tree that cannot be written stays as it was; the next look at it says why. */
+static void renew_view(struct attachments *a, struct attachments_port *p)
+{
+	char path[ATT_PATH_MAX], node[ATT_NAME_MAX];
+
+	if (!p->viewed)
+		return;
+	a->ops->name(a->fabric, p->port, node);
+	write_view(a, node, path);
+}
+
+static void take_file(struct attachments *a, struct attachment *t, enum att_type type)
+{
+	struct att_msg m = { .type = type };
+	struct att_file *f = &m.u.file;
+
+	f->err = type == ATT_ISSM ? issm_of(a, t->port, f->path) : write_view(a, t->name, f->path);
 	if (att_send(t->fd, &m, 0))
 		end(a, t);
 }
@@ -425,7 +488,8 @@ static void take(struct attachments *a, struct attachment *t, struct att_msg *m)
 		take_mad(a, t, &m->u.mad);
 		break;
 	case ATT_ISSM:
-		take_issm(a, t);
+	case ATT_VIEW:
+		take_file(a, t, m->type);
 		break;
 	}
 }
@@ -558,6 +622,8 @@ void attachments_changed(struct attachments *a, void *port, uint32_t events)
 		send_port(a, t, events);
 	if (events & ATT_NODE_GONE)
 		forget_port(a, p);
+	else
+		renew_view(a, p);
 }
 
 /* --- for show --- */

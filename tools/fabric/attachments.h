@@ -33,6 +33,8 @@ struct attachments_ops {
 	void *(*port)(void *fabric, const char *node, unsigned number);
 	/* Returns the address of a pointer that stays with the port, NULL at first. */
 	struct attachments_port **(*slot)(void *fabric, void *port);
+	/* Writes the name by which the port's node is found. */
+	void (*name)(void *fabric, void *port, char ret[ATT_NAME_MAX]);
 	/* Fills all of ret but its events. */
 	void (*describe)(void *fabric, void *port, struct att_port *ret);
 	/* A MAD leaves the port by this QP; the port's LID and path bits make its source, P_Key and GID come from the

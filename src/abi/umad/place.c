@@ -87,7 +87,7 @@ bool umad_place_info(struct dev_info *ret)
 		return false;
 	ut_close(fd);
 	memset(ret, 0, sizeof(*ret));
-	snprintf(ret->name, sizeof(ret->name), UMAD_FABRIC_CA);
+	snprintf(ret->name, sizeof(ret->name), DEV_NODE_NAME);
 	ret->kind = DEV_IB;
 	ret->node_type = node.node_type == 2 ? IBV_NODE_SWITCH : node.node_type == 3 ? IBV_NODE_ROUTER : IBV_NODE_CA;
 	ret->guid = node.node_guid;
@@ -105,36 +105,20 @@ int umad_place_attach(unsigned port)
 	return fd < 0 ? umad_refuse(UMAD_R_FABRIC) : fd;
 }
 
-static int ask_issm(int fd, struct att_issm *ret)
-{
-	struct att_msg m = { .type = ATT_ISSM };
-	int r = att_send(fd, &m, ANSWER_MS);
-
-	if (r)
-		return r;
-	do
-		r = att_wait(fd, &m, ANSWER_MS);
-	while (r == 1 && m.type != ATT_ISSM);
-	if (r != 1)
-		return r ? r : -EIO;
-	*ret = m.u.issm;
-	return ret->err;
-}
-
 int umad_place_issm(unsigned port, char *path, int max)
 {
-	struct att_issm answer;
+	char answer[ATT_PATH_MAX];
 	int fd = umad_place_attach(port), r;
 
 	if (fd < 0)
 		return fd;
-	r = ask_issm(fd, &answer);
+	r = att_ask_file(fd, ATT_ISSM, answer);
 	ut_close(fd);
 	if (r)
 		return umad_refuse(UMAD_R_BUSY);
-	if (max <= 0 || strlen(answer.path) >= (size_t)max)
+	if (max <= 0 || strlen(answer) >= (size_t)max)
 		return umad_refuse(UMAD_R_LONG);
-	memcpy(path, answer.path, strlen(answer.path) + 1);
+	memcpy(path, answer, strlen(answer) + 1);
 	return 0;
 }
 
@@ -157,7 +141,7 @@ static uint8_t active_speed(const struct att_port *p)
 int umad_port_fill(const struct att_port *p, umad_port_t *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	snprintf(ret->ca_name, sizeof(ret->ca_name), UMAD_FABRIC_CA);
+	snprintf(ret->ca_name, sizeof(ret->ca_name), DEV_NODE_NAME);
 	ret->portnum = p->number;
 	ret->base_lid = p->lid;
 	ret->lmc = p->lmc;

@@ -4,13 +4,12 @@
 #define ABI_UMAD_PLACE_H
 
 #include "device/device.h"
+#include "device/sysfs/node.h"
 #include "link/fabric/attach.h"
 
 #include <infiniband/umad.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#define UMAD_FABRIC_CA "dpl_ib0"
 
 /* Fills *ret if the environment names a node that is there. Returns false if not; a sentence says why for dapple why. */
 bool umad_place_info(struct dev_info *ret);

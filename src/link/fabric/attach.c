@@ -30,7 +30,8 @@ static const uint16_t lengths[ATT_TYPES] = {
 	[ATT_REGISTERED] = HEAD + sizeof(struct att_registered),
 	[ATT_UNREGISTER] = HEAD + sizeof(struct att_unregister),
 	[ATT_MAD] = HEAD + sizeof(struct att_mad),
-	[ATT_ISSM] = HEAD + sizeof(struct att_issm),
+	[ATT_ISSM] = HEAD + sizeof(struct att_file),
+	[ATT_VIEW] = HEAD + sizeof(struct att_file),
 };
 
 size_t att_length(uint32_t type)
@@ -84,7 +85,8 @@ static bool good_body(const struct att_msg *m, bool from_fabric)
 	case ATT_MAD:
 		return good_mad(&m->u.mad);
 	case ATT_ISSM:
-		return m->u.issm.err <= 0 && ends(m->u.issm.path, sizeof(m->u.issm.path));
+	case ATT_VIEW:
+		return m->u.file.err <= 0 && ends(m->u.file.path, sizeof(m->u.file.path));
 	default:
 		return false;
 	}
@@ -313,6 +315,23 @@ static int read_welcome(int fd, const struct att_place *where, struct att_welcom
 		 "fabric %s is of another version of dapple (%u, this one has %u): node %s cannot be reached; end it by "
 		 "dapple fabric down and start it again", where->fabric, ret->version, ATT_VERSION, where->node);
 	return -EPROTO;
+}
+
+int att_ask_file(int fd, enum att_type type, char path[ATT_PATH_MAX])
+{
+	struct att_msg m = { .type = type };
+	int r = att_send(fd, &m, HELLO_MS);
+
+	if (r)
+		return r;
+	do
+		r = att_wait(fd, &m, HELLO_MS);
+	while (r == 1 && m.type != type);
+	if (r != 1)
+		return r ? r : -EPIPE;
+	if (!m.u.file.err)
+		memcpy(path, m.u.file.path, ATT_PATH_MAX);
+	return m.u.file.err;
 }
 
 int att_connect(const struct att_place *where, unsigned port, struct att_welcome *ret, char why[ATT_WHY_MAX])

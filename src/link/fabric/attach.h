@@ -15,6 +15,8 @@
  *	                                 <-    PORT     whenever the port has changed
  *	ISSM                             ->
  *	                                 <-    ISSM     path of the file that a subnet manager keeps open
+ *	VIEW                             ->
+ *	                                 <-    VIEW     path of the stand-in for /sys and /dev of the node
  *	UNREGISTER  agent                ->
  *	end of either socket: all agents of the attachment are gone; the fabric is gone
  *
@@ -35,7 +37,7 @@
 #define ATT_MAGIC 0x44504661u
 #define ATT_VERSION 1
 #define ATT_SOCKET "attach"     /* in the fabric's directory */
-#define ATT_NAME_MAX 64         /* of a fabric or node, with the final NUL */
+#define ATT_NAME_MAX 72         /* of a fabric or node, with the final NUL */
 #define ATT_PATH_MAX 1024
 #define ATT_WHY_MAX 400
 #define ATT_AGENTS_MAX 32       /* of one attachment, as in the kernel: IB_UMAD_MAX_AGENTS */
@@ -52,6 +54,7 @@ enum att_type {
 	ATT_UNREGISTER,
 	ATT_MAD,
 	ATT_ISSM,
+	ATT_VIEW,
 	ATT_TYPES
 };
 
@@ -148,7 +151,8 @@ struct att_mad {
 	uint8_t bytes[ATT_MAD_LENGTH];
 };
 
-struct att_issm {
+/* ATT_ISSM and ATT_VIEW. */
+struct att_file {
 	int32_t err;              /* in the answer: 0 or a negative errno */
 	uint32_t rsv;
 	char path[ATT_PATH_MAX];  /* in the answer */
@@ -165,7 +169,7 @@ struct att_msg {
 		struct att_registered registered;
 		struct att_unregister unreg;
 		struct att_mad mad;
-		struct att_issm issm;
+		struct att_file file;
 	} u;
 };
 
@@ -212,6 +216,9 @@ int att_place_of_env(struct att_place *ret, char why[ATT_WHY_MAX]);
  * the port, or with port 0 of all ports, are the next to be received: ret->ports of them, or one.
  */
 int att_connect(const struct att_place *where, unsigned port, struct att_welcome *ret, char why[ATT_WHY_MAX]);
+/* Asks for the path of a file, ATT_ISSM or ATT_VIEW. Other messages that come before the answer are lost. Returns 0 or a
+ * negative errno. */
+int att_ask_file(int fd, enum att_type type, char path[ATT_PATH_MAX]);
 /* Waits for the next message, at most wait_ms. Returns as att_receive() does, -ETIMEDOUT at the end of the time. */
 int att_wait(int fd, struct att_msg *m, int wait_ms);
 
