@@ -11,6 +11,7 @@
 
 #include "device/sysfs/root.h"
 #include "device/sysfs/tree.h"
+#include "util/env.h"
 #include "util/rundir.h"
 
 /*
@@ -23,11 +24,11 @@
 
 struct kind {
 	const char *name;
-	bool built;
+	bool at_node; /* only at a node of a fabric */
 };
 
 static const struct kind kinds[] = {
-	{ "roce", true }, { "iwarp", true }, { "iw", true }, { "ib", false },
+	{ "roce", false }, { "iwarp", false }, { "iw", false }, { "ib", true },
 };
 
 /* Set unless the user has set them: these programs ignore adapters of unknown
@@ -45,12 +46,13 @@ int run_adapter_check(const char *command, const char *adapter)
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(kinds[i].name, adapter) != 0)
 			continue;
-		if (kinds[i].built)
+		if (!kinds[i].at_node || getenv("DAPPLE_FABRIC"))
 			return 0;
-		run_say("adapters of kind %s are not in this build: no program is started; use roce or iwarp", adapter);
+		run_say("adapters of kind %s are at nodes of a fabric, and this process is at none: no program is started; use "
+			"dapple fabric up, then dapple fabric run NODE -- COMMAND", adapter);
 		return 1;
 	}
-	return run_usage_error(command, "adapter kind \"%s\" is unknown: use roce or iwarp", adapter);
+	return run_usage_error(command, "adapter kind \"%s\" is unknown: use roce, iwarp or ib", adapter);
 }
 
 static bool has_preload(const char *dir)
@@ -99,10 +101,13 @@ int run_libdir(char *ret, size_t size)
 
 int run_tree(char *ret, size_t size)
 {
-	const char *given = getenv("DAPPLE_TREE");
+	const char *given = getenv("DAPPLE_TREE"), *node;
 	char why[256];
 	int r;
 
+	/* At a node of a fabric that of the node, whichever one a launcher has set. */
+	if (ut_env("DAPPLE_FABRIC") && (node = dev_tree_root()))
+		return snprintf(ret, size, "%s", node) < (int)size ? 0 : 1;
 	/* A tree of the user, or of a launcher that started this one, stays as it is. */
 	if (given && *given)
 		return snprintf(ret, size, "%s", given) < (int)size ? 0 : 1;
