@@ -227,6 +227,8 @@ int mpa_stream_send(struct mpa_ep *e)
 		e->sent += (uint16_t)n;
 	}
 	e->whole = true;
+	if (e->m->tap)
+		e->m->tap->frame(e->m->tap, e->stream, true, frame, (uint32_t)len);
 	return 0;
 }
 
@@ -235,11 +237,25 @@ static bool is_active(const struct mpa_ep *e)
 	return e->state == MPA_CONNECTING || e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_WAY;
 }
 
+/* To an observer: a whole frame, before it is answered. */
+static void show(const struct mpa_ep *e, const uint8_t *data, size_t len)
+{
+	struct mpa_frame f;
+	int n = 0;
+
+	if (e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_REQUEST)
+		n = mpa_frame_parse(e->state == MPA_WAIT_REPLY ? MPA_REPLY : MPA_REQUEST, data, len, &f);
+	if (n > 0)
+		e->m->tap->frame(e->m->tap, e->stream, false, data, (uint32_t)n);
+}
+
 static size_t received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 		       uint64_t now)
 {
 	struct mpa_ep *e = s->user;
 
+	if (e->m->tap)
+		show(e, data, len);
 	return is_active(e) ? mpa_active_received(e, data, len, now)
 			    : mpa_passive_received(e, data, len, now);
 }

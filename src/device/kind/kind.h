@@ -21,6 +21,7 @@
 
 struct dev_adapter;
 struct dev_nl_addr;
+struct obs_tap;
 
 #define DEV_KINDS 2 /* in this build */
 
@@ -105,6 +106,9 @@ struct dev_kind_row {
 	/* The process exits: messages that completed here must still reach the peers. Bounded in time; the adapter
 	 * is not driven again. */
 	void (*leave)(struct dev_adapter *a);
+	/* Shows what the adapter does to this observer, or (NULL) to none from here on; the overlays of t are taken away
+	 * by the caller. Default: nothing. */
+	void (*observe)(struct dev_adapter *a, struct obs_tap *t);
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
 	void (*unwire)(struct dev_adapter *a);
 
@@ -194,6 +198,7 @@ void dev_kind_default_del_addr(struct dev_adapter *a, const uint8_t addr[16]);
 int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
 			  struct dev_nl_addr *ret);
 void dev_kind_default_limit(struct ibv_device_attr *attr);
+void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 
 #define DEV_DEFAULT_OPS                                                                            \
 	.progress = dev_progress, .drive = dev_drive, .post_fast = dev_post_fast,                  \
@@ -214,7 +219,8 @@ void dev_kind_default_limit(struct ibv_device_attr *attr);
 #define DEV_DEFAULT_ROW                                                                            \
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \
 	.del_addr = dev_kind_default_del_addr, .gids = dev_kind_default_gids,                      \
-	.query_port = dev_port_query, .limit = dev_kind_default_limit
+	.query_port = dev_port_query, .limit = dev_kind_default_limit,                      \
+	.observe = dev_kind_default_observe
 
 /* `what` (a declaration) with one of the defaults above, and what lies over it: .slot = function, ... */
 #define DEV_OVERLAY(what, defaults, ...)                                    \

@@ -21,6 +21,7 @@
 #include "device/kind/roce_link.h"
 #include "device/kind/text.h"
 #include "engine/gid.h"
+#include "observe/tap.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
@@ -282,6 +283,19 @@ static void leave(struct dev_adapter *a)
 	}
 }
 
+static void observe(struct dev_adapter *a, struct obs_tap *t)
+{
+	struct dev_roce *p = dev_roce_of(a);
+
+	eng_dev_held(&a->dev);
+	ibp_observe(&a->dev, t ? &t->tap : NULL);
+	if (!t)
+		return;
+	t->port = p->link->port;
+	obs_tap_link(t, p->link);
+	obs_tap_channel(t, p->chan);
+}
+
 static void unwire(struct dev_adapter *a)
 {
 	struct dev_roce *p = dev_roce_of(a);
@@ -356,4 +370,5 @@ DEV_OVERLAY(const struct dev_kind_row dev_roce_row, DEV_DEFAULT_ROW,
 	.del_addr = dev_roce_del_addr,
 	.forget = forget,
 	.leave = leave,
+	.observe = observe,
 	.unwire = unwire);
