@@ -217,6 +217,9 @@ int mpa_stream_send(struct mpa_ep *e)
 	uint8_t frame[WIRE_MPA_FRAME_MAX];
 	size_t len = mpa_frame_build(&e->out, frame);
 
+	/* Before it leaves, so that the peer's observer does not have it first. */
+	if (e->m->tap && !e->sent)
+		e->m->tap->frame(e->m->tap, e->stream, true, frame, (uint32_t)len);
 	while (e->sent < len) {
 		ssize_t n = e->m->cfg.streams->ops->send(e->stream, frame + e->sent, len - e->sent);
 
@@ -227,8 +230,6 @@ int mpa_stream_send(struct mpa_ep *e)
 		e->sent += (uint16_t)n;
 	}
 	e->whole = true;
-	if (e->m->tap)
-		e->m->tap->frame(e->m->tap, e->stream, true, frame, (uint32_t)len);
 	return 0;
 }
 
