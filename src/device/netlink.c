@@ -8,7 +8,7 @@
 
 #include "device/sys.h"
 #include "util/alloc.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/ip.h"
 
 #include <linux/if_addr.h>

@@ -5,7 +5,7 @@
 #include "device/limits.h"
 #include "device/sys.h"
 #include "engine/dev.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

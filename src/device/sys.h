@@ -6,7 +6,7 @@
 #ifndef DEVICE_SYS_H
 #define DEVICE_SYS_H
 
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define DEV_SYS(nr, ...)                                       \
 	({                                                     \
 		int keep_ = errno;                             \
-		long r_ = ut_refused(ENOMEM) ? -1 : syscall(nr, __VA_ARGS__); \
+		long r_ = ut_fault_errno(ENOMEM) ? -1 : syscall(nr, __VA_ARGS__); \
 		r_ = r_ < 0 ? -errno : r_;                     \
 		errno = keep_;                                 \
 		r_;                                            \

@@ -28,7 +28,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_mutex_init(&dev->lock);
 	ut_mutex_init(&dev->pending_lock);
 	ut_list_init(&dev->pending);
-	eng_dev_held(dev); /* no other thread knows it yet */
+	eng_dev_held(dev); /* for the lock checker: no other thread has the device yet */
 	eng_port_init(&dev->port);
 	ut_list_init(&dev->mcast);
 	ut_list_init(&dev->ctxs);
@@ -48,7 +48,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 
 void eng_dev_fini(struct eng_dev *dev)
 {
-	eng_dev_held(dev); /* no other thread knows it any more */
+	eng_dev_held(dev); /* for the lock checker: no other thread has the device any more */
 	eng_why_ring_free(dev->why);
 	ut_idtab_fini(&dev->qps);
 	ut_idtab_fini(&dev->mkeys);

@@ -26,7 +26,7 @@ static struct eng_mkey *no_mr(struct ibv_mr *mr)
 	return NULL;
 }
 
-static const struct eng_shell no_shell = { no_ah, no_mw, no_mr };
+static const struct eng_objects no_objects = { no_ah, no_mw, no_mr };
 
 int eng_ctx_open(struct eng_dev *dev, struct eng_ctx **ret)
 {
@@ -42,7 +42,7 @@ int eng_ctx_open(struct eng_dev *dev, struct eng_ctx **ret)
 		return r;
 	}
 	ctx->dev = dev;
-	ctx->shell = &no_shell;
+	ctx->objects = &no_objects;
 	ut_mutex_init(&ctx->lock);
 	ut_list_init(&ctx->events);
 	ut_lock(&dev->lock);

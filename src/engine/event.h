@@ -20,11 +20,11 @@ struct eng_dev;
 struct eng_mkey;
 
 /*
- * What the shell, which owns the public structs, provides: the engine's object behind one that a work
- * request names, or NULL. Called by posting threads with the lock of the send queue held. The shell sets
- * eng_ctx.shell right after opening.
+ * The engine's objects behind the public structures that a work request names. abi/verbs owns those structures and
+ * sets eng_ctx.objects right after opening. Each function returns NULL for a structure that is not the
+ * engine's. Called by posting threads with the lock of the send queue held.
  */
-struct eng_shell {
+struct eng_objects {
 	struct eng_ah *(*ah)(struct ibv_ah *ah);
 	struct eng_mkey *(*mw)(struct ibv_mw *mw);
 	struct eng_mkey *(*mr)(struct ibv_mr *mr);
@@ -37,7 +37,7 @@ struct eng_ctx {
 	struct ut_mutex lock;
 	struct ut_list events UT_GUARDED_BY(lock); /* struct eng_event */
 	struct ut_list node;                       /* dev->ctxs */
-	const struct eng_shell *shell; /* default: returns NULL for all objects */
+	const struct eng_objects *objects; /* default: returns NULL for all objects */
 };
 
 /* user: the shell's object (ibv_qp *, ibv_cq *, ibv_srq *), or NULL for events of the port and the device,

@@ -50,7 +50,7 @@ static int copy_data(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_sen
 
 static void copy_ud(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	struct eng_ah *ah = wr->wr.ud.ah ? qp->ctx->shell->ah(wr->wr.ud.ah) : NULL;
+	struct eng_ah *ah = wr->wr.ud.ah ? qp->ctx->objects->ah(wr->wr.ud.ah) : NULL;
 
 	if (ah) {
 		w->ud.av = ah->av;
@@ -62,12 +62,12 @@ static void copy_ud(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send
 
 static void copy_bind(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr)
 {
-	const struct eng_shell *shell = qp->ctx->shell;
+	const struct eng_objects *objects = qp->ctx->objects;
 
 	w->bind.info = wr->bind_mw.bind_info;
 	w->bind.key = wr->bind_mw.rkey;
-	w->bind.mw = wr->bind_mw.mw ? shell->mw(wr->bind_mw.mw) : NULL;
-	w->bind.mr = w->bind.info.mr ? shell->mr(w->bind.info.mr) : NULL;
+	w->bind.mw = wr->bind_mw.mw ? objects->mw(wr->bind_mw.mw) : NULL;
+	w->bind.mr = w->bind.info.mr ? objects->mr(w->bind.info.mr) : NULL;
 }
 
 static void copy_operation(struct eng_qp *qp, struct eng_swqe *w, const struct ibv_send_wr *wr,
@@ -214,14 +214,14 @@ int eng_post_send(struct eng_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 
 /* --- the extended API: entries built in place --- */
 
-void eng_wr_begin(struct eng_qp *qp)
+void eng_batch_begin(struct eng_qp *qp)
 {
 	begin(qp);
 	qp->wr_tail = atomic_load_explicit(&qp->sq.tail, memory_order_relaxed);
 	qp->wr_error = eng_qp_state(qp) < IBV_QPS_RTS ? eng_refuse_qp(qp, ENG_R_SEND_STATE) : 0;
 }
 
-struct eng_swqe *eng_wr_next(struct eng_qp *qp)
+struct eng_swqe *eng_batch_next(struct eng_qp *qp)
 {
 	struct eng_swqe *w;
 
@@ -254,7 +254,7 @@ static int finish_batch(struct eng_qp *qp)
 	return 0;
 }
 
-int eng_wr_end(struct eng_qp *qp, bool publish)
+int eng_batch_end(struct eng_qp *qp, bool publish)
 {
 	int r = qp->wr_error;
 	bool posted = publish && r == 0 &&

@@ -29,8 +29,8 @@ int eng_post_recv(struct eng_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
  * stores errors of its own in qp->wr_error. end checks each entry (eng_wr_check), sums up the lengths
  * and sets the verdicts. It returns 0, -EINVAL or -ENOMEM.
  */
-void eng_wr_begin(struct eng_qp *qp) UT_NO_TSA;
-struct eng_swqe *eng_wr_next(struct eng_qp *qp);
-int eng_wr_end(struct eng_qp *qp, bool publish) UT_NO_TSA;
+void eng_batch_begin(struct eng_qp *qp) UT_NO_TSA;
+struct eng_swqe *eng_batch_next(struct eng_qp *qp);
+int eng_batch_end(struct eng_qp *qp, bool publish) UT_NO_TSA;
 
 #endif

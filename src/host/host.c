@@ -3,7 +3,7 @@
 
 #include "host/mailbox.h"
 #include "host/slot.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/syscall.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "host/owners.h"
 
 #include "host/slot.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/syscall.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "host/owners.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/ip.h"
 #include "util/log.h"
 #include "util/syscall.h"

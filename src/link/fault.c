@@ -15,7 +15,7 @@
 
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/list.h"
 #include "util/rng.h"
 #include "util/syscall.h"

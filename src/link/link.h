@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One received datagram. data lies in the link's receive stage at `off`. It is
+/* One received datagram, BTH to ICRC. data lies in the link's receive stage at `off`. It is
  * valid until the next recv(). */
 struct link_rx {
 	const uint8_t *data;
@@ -29,6 +29,11 @@ struct link_rx {
 	uint8_t ttl;
 	uint16_t seg;    /* index in a coalesced receive: 0, 1, 2 ... */
 	bool passed;     /* by another process, with pass_on() */
+	/* InfiniBand links: tos and ttl are those of the GRH, and so are src and dst; all four are 0 without one. */
+	bool lids, grh;  /* the packet has an LRH; and a GRH */
+	uint8_t sl;
+	uint16_t slid, dlid;
+	uint32_t flow_label;
 	uint8_t src[16], dst[16];
 };
 

@@ -1,35 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Allocation with a fault point: a test sets a countdown, and the n-th allocation from then on
- * fails, once or always. Outside tests the check is one load of a variable that is never written.
+ * Allocation with a fault point (util/faultpoint.h) in front: a test makes the n-th allocation fail
+ * as it fails when the system has no memory.
  */
 #ifndef UTIL_ALLOC_H
 #define UTIL_ALLOC_H
 
+#include "util/faultpoint.h"
+
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Test hook. The n-th call of ut_fault() from now on (1 = the next) returns true, with `sticky` all
- * later ones as well. n = 0 ends it.
- */
-void ut_fault_arm(unsigned n, int sticky);
-
-/* True while a countdown runs. */
-extern atomic_bool ut_fault_armed;
-/* Counts down. Returns true at its end. */
-bool ut_fault_counted(void);
-
-/* Returns true if the operation of the caller shall fail; each wrapped call asks once. */
-static inline bool ut_fault(void)
-{
-	return __builtin_expect(atomic_load_explicit(&ut_fault_armed, memory_order_relaxed), 0) &&
-	       ut_fault_counted();
-}
 
 static inline bool ut_out_of_memory(void)
 {

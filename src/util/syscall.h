@@ -7,7 +7,7 @@
 #ifndef UTIL_SYSCALL_H
 #define UTIL_SYSCALL_H
 
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/sys.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 		int keep_ = errno;                               \
 		long r_;                                         \
 		do                                               \
-			r_ = ut_refused(ENOMEM) ? -1 : syscall((nr), __VA_ARGS__); \
+			r_ = ut_fault_errno(ENOMEM) ? -1 : syscall((nr), __VA_ARGS__); \
 		while (r_ < 0 && errno == EINTR);                \
 		if (r_ < 0)                                      \
 			r_ = -errno;                             \

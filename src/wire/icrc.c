@@ -27,7 +27,7 @@ void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 {
 	uint8_t *ip = flow->head + WIRE_LRH_LEN;
 
-	flow->v6 = false;
+	flow->kind = WIRE_ICRC_V4;
 	flow->head_len = V4_HEAD;
 	memset(flow->head, 0, sizeof(flow->head));
 	memset(flow->head, 0xff, WIRE_LRH_LEN);
@@ -46,7 +46,7 @@ void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 {
 	uint8_t *ip = flow->head + WIRE_LRH_LEN;
 
-	flow->v6 = true;
+	flow->kind = WIRE_ICRC_V6;
 	flow->head_len = V6_HEAD;
 	memset(flow->head, 0, sizeof(flow->head));
 	memset(flow->head, 0xff, WIRE_LRH_LEN);
@@ -60,6 +60,26 @@ void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const ui
 	wire_set_UDP_checksum(ip + WIRE_IPv6_LEN, 0xffff);
 }
 
+void wire_icrc_flow_local(struct wire_icrc_flow *flow, uint16_t slid, uint16_t dlid, uint8_t sl)
+{
+	const struct wire_lrh lrh = { .vl = 0xf, .sl = sl, .lnh = WIRE_LNH_LOCAL, .dlid = dlid, .slid = slid };
+
+	*flow = (struct wire_icrc_flow){ .kind = WIRE_ICRC_LOCAL, .head_len = WIRE_LRH_LEN };
+	wire_lrh_put(flow->head, WIRE_LRH_LEN, &lrh);
+}
+
+void wire_icrc_flow_global(struct wire_icrc_flow *flow, const uint8_t *sgid, const uint8_t *dgid)
+{
+	struct wire_grh grh = { .ipver = 6, .tclass = 0xff, .flow_label = 0xfffff, .nxt_hdr = WIRE_NXT_HDR_IBA,
+				.hop_lmt = 0xff };
+
+	*flow = (struct wire_icrc_flow){ .kind = WIRE_ICRC_GLOBAL, .head_len = WIRE_LINK_HDRS_MAX };
+	memset(flow->head, 0xff, WIRE_LRH_LEN);
+	memcpy(grh.sgid, sgid, 16);
+	memcpy(grh.dgid, dgid, 16);
+	wire_grh_put(flow->head + WIRE_LRH_LEN, WIRE_GRH_LEN, &grh);
+}
+
 /* FECN, BECN and the reserved bits behind them are one byte. */
 static void mask_bth(uint8_t *bth, const uint8_t *ib)
 {
@@ -67,25 +87,38 @@ static void mask_bth(uint8_t *bth, const uint8_t *ib)
 	bth[BTH_MASKED] = 0xff;
 }
 
+static void rebuild_udp(uint8_t *udp, uint16_t sport, uint16_t dport, uint64_t udp_len)
+{
+	wire_set_UDP_sport(udp, sport);
+	wire_set_UDP_dport(udp, dport);
+	wire_set_UDP_length(udp, udp_len);
+}
+
 /* The headers as the ICRC sees them, up to BTH. Returns their length. */
 static size_t rebuild(uint8_t *head, const struct wire_icrc_flow *flow, uint16_t sport,
 		      uint16_t dport, uint16_t id, bool df, const uint8_t *ib, size_t len)
 {
-	const uint64_t udp_len = WIRE_UDP_LEN + len + WIRE_ICRC_LEN;
-	uint8_t *ip = head + WIRE_LRH_LEN, *udp = head + flow->head_len - WIRE_UDP_LEN;
-	uint8_t *bth = udp + WIRE_UDP_LEN;
+	const uint64_t ib_len = len + WIRE_ICRC_LEN, udp_len = WIRE_UDP_LEN + ib_len;
+	uint8_t *bth = head + flow->head_len, *second = head + WIRE_LRH_LEN;
 
 	memcpy(head, flow->head, sizeof(flow->head));
-	if (flow->v6) {
-		wire_set_IPv6_pay_len(ip, udp_len);
-	} else {
-		wire_set_IPv4_total_len(ip, WIRE_IPv4_LEN + udp_len);
-		wire_set_IPv4_id(ip, id);
-		wire_set_IPv4_df(ip, df);
+	switch (flow->kind) {
+	case WIRE_ICRC_LOCAL:
+		wire_set_LRH_pkt_len(head, (WIRE_LRH_LEN + ib_len) / 4);
+		break;
+	case WIRE_ICRC_GLOBAL:
+		wire_set_GRH_pay_len(second, ib_len);
+		break;
+	case WIRE_ICRC_V6:
+		wire_set_IPv6_pay_len(second, udp_len);
+		rebuild_udp(bth - WIRE_UDP_LEN, sport, dport, udp_len);
+		break;
+	default:
+		wire_set_IPv4_total_len(second, WIRE_IPv4_LEN + udp_len);
+		wire_set_IPv4_id(second, id);
+		wire_set_IPv4_df(second, df);
+		rebuild_udp(bth - WIRE_UDP_LEN, sport, dport, udp_len);
 	}
-	wire_set_UDP_sport(udp, sport);
-	wire_set_UDP_dport(udp, dport);
-	wire_set_UDP_length(udp, udp_len);
 	mask_bth(bth, ib);
 	return flow->head_len + WIRE_BTH_LEN;
 }
@@ -132,7 +165,7 @@ uint32_t wire_icrc_again(const struct wire_icrc_flow *flow, struct wire_icrc_mem
 	uint32_t crc = up_to_bth(flow, memo, sport, dport, ib, len);
 	uint8_t few[16];
 
-	for (unsigned bits = flow->v6 ? 0 : id; bits; bits &= bits - 1)
+	for (unsigned bits = flow->kind == WIRE_ICRC_V4 ? id : 0u; bits; bits &= bits - 1)
 		crc ^= id_bit[__builtin_ctz(bits)];
 	if (len >= sizeof(masked))
 		return ut_crc32_or(crc, masked, ib, len);
@@ -166,7 +199,7 @@ static int solve(const struct wire_icrc_flow *flow, uint32_t diff, size_t len, u
 
 	if (!diff)
 		return WIRE_OK;
-	if (flow->v6)
+	if (flow->kind != WIRE_ICRC_V4)
 		return WIRE_DROP_ICRC;
 
 	/* Four header bytes, the first lowest: identification, then flags and fragment offset. */

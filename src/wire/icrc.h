@@ -16,16 +16,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum wire_icrc_kind {
+	WIRE_ICRC_V4,
+	WIRE_ICRC_V6,
+	WIRE_ICRC_LOCAL,	/* an InfiniBand link: LRH */
+	WIRE_ICRC_GLOBAL,	/* LRH and GRH */
+};
+
 /* The constant headers from one address to another, masked fields already all ones. */
 struct wire_icrc_flow {
-	uint8_t head_len;	/* bytes used: 8 for the absent LRH, IP, UDP */
-	bool v6;
+	uint8_t head_len;	/* bytes used: 8 for the absent LRH, IP, UDP; or LRH, GRH */
+	uint8_t kind;		/* enum wire_icrc_kind */
 	uint8_t head[64];
 };
 
 /* Addresses in network order, 4 and 16 bytes. */
 void wire_icrc_flow_v4(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
 void wire_icrc_flow_v6(struct wire_icrc_flow *flow, const uint8_t *src, const uint8_t *dst);
+/* Packets of an InfiniBand link without a GRH, and with one. Ports and identification mean nothing for them. */
+void wire_icrc_flow_local(struct wire_icrc_flow *flow, uint16_t slid, uint16_t dlid, uint8_t sl);
+void wire_icrc_flow_global(struct wire_icrc_flow *flow, const uint8_t *sgid, const uint8_t *dgid);
 
 /*
  * The CRC up to BTH of the last packet of one flow, with identification 0: it is the same for all
@@ -37,7 +47,7 @@ struct wire_icrc_memo {
 	uint16_t sport, dport;
 };
 
-/* len counts BTH up to the pad (>= 12), not the ICRC. id and df mean nothing for IPv6. */
+/* len counts BTH up to the pad (>= 12), not the ICRC. id and df mean nothing without IPv4. */
 uint32_t wire_icrc_compute(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t dport,
 			   uint16_t id, bool df, const uint8_t *ib, size_t len);
 
@@ -61,7 +71,7 @@ void wire_icrc_copy(const struct wire_icrc_flow *flow, uint16_t sport, uint16_t 
  * wrong guess costs no second pass: the difference to the received CRC, carried back to the offset of
  * the identification, is the difference of the header bytes there. It must be 16 bits of
  * identification and nothing else, or those and a clear DF. About 15 bits of check remain, beside the
- * UDP checksum; only a right guess has all 32. *id is unchanged on failure and for IPv6.
+ * UDP checksum; only a right guess has all 32. *id is unchanged on failure and without IPv4.
  */
 int wire_icrc_check(const struct wire_icrc_flow *flow, struct wire_icrc_memo *memo, uint16_t sport,
 		    uint16_t dport, const uint8_t *ib, size_t len, uint16_t *id);

@@ -65,7 +65,7 @@ static void check_own_icrc(const struct wire_icrc_flow *flow, uint8_t *buf, size
 
 	wire_icrc_fill(flow, 0xc000, 4791, id, true, buf, len - WIRE_ICRC_LEN);
 	require(wire_icrc_check(flow, &memo, 0xc000, 4791, buf, len, &guess) == WIRE_OK);
-	require(flow->v6 || guess == id);
+	require(flow->kind == WIRE_ICRC_V6 || guess == id);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

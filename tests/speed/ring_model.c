@@ -141,7 +141,7 @@ static void took(unsigned what)
 	w.got++;
 }
 
-/* As device/kind/roce.c: messages, then datagrams. */
+/* As device/kind/transport.c: messages, then datagrams. */
 static int round_of_progress(void)
 {
 	struct shm_channel *c = &w.ch->base;

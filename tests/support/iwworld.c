@@ -92,7 +92,7 @@ static struct eng_mkey *as_mr(struct ibv_mr *mr)
 	return (struct eng_mkey *)mr;
 }
 
-static const struct eng_shell shell = { as_ah, as_mw, as_mr };
+static const struct eng_objects objects = { as_ah, as_mw, as_mr };
 
 static void set_limits(struct eng_dev *dev)
 {
@@ -123,7 +123,7 @@ static void host_open(struct iw_world *w, int i, uint64_t seed, uint32_t mulpdu)
 	set_limits(&h->dev);
 	CHECK(iwp_port_init(&h->dev, &cfg) == 0);
 	CHECK(eng_ctx_open(&h->dev, &h->ctx) == 0);
-	h->ctx->shell = &shell;
+	h->ctx->objects = &objects;
 	CHECK(eng_pd_alloc(&h->dev, &h->pd) == 0);
 }
 

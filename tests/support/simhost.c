@@ -135,7 +135,7 @@ static struct eng_mkey *as_mr(struct ibv_mr *mr)
 	return (struct eng_mkey *)mr;
 }
 
-static const struct eng_shell shell = { as_ah, as_mw, as_mr };
+static const struct eng_objects objects = { as_ah, as_mw, as_mr };
 
 static void set_limits(struct eng_dev *dev)
 {
@@ -148,11 +148,25 @@ static void set_limits(struct eng_dev *dev)
 	a->max_mr_size = UINT64_MAX;
 	a->max_qp_rd_atom = a->max_qp_init_rd_atom = 16;
 	a->max_mcast_grp = a->max_mcast_qp_attach = a->max_total_mcast_qp_attach = 64;
-	a->max_pkeys = 1;
+	a->max_pkeys = 4;
 	a->phys_port_cnt = 1;
 	a->atomic_cap = IBV_ATOMIC_HCA;
 	dev->max_inline = 256;
 	dev->max_msg_sz = 1u << 30;
+}
+
+/* As a subnet manager sets a port up. */
+static void become_ib(struct sim_host *h, int i)
+{
+	struct eng_port *p = &h->dev.port;
+
+	eng_dev_held(&h->dev);
+	p->link_layer = IBV_LINK_LAYER_INFINIBAND;
+	p->state = IBV_PORT_ACTIVE;
+	h->lid = p->lid = (uint16_t)((i + 1) << (SIM_LMC + 1));
+	p->lmc = SIM_LMC;
+	p->n_pkeys = 4;
+	sim_link_lids(h->link, p->lid, p->lmc);
 }
 
 static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
@@ -173,6 +187,8 @@ static int dev_open(struct sim_host *h, int i, const struct sim_options *o)
 		h->dev.generation_mask = SHM_CHANNEL_GENERATIONS - 1;
 	}
 	set_limits(&h->dev);
+	if (o->lids)
+		become_ib(h, i);
 	r = ibp_port_init(&h->dev, &cfg);
 	if (r < 0) {
 		eng_dev_fini(&h->dev);
@@ -195,7 +211,7 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 	int r;
 
 	h->world = w;
-	memcpy(h->addr, o->ipv6 ? v6 : v4, 16);
+	memcpy(h->addr, o->ipv6 || o->lids ? v6 : v4, 16);
 	h->addr[15] = (uint8_t)(i + 1);
 	r = sim_link_open(w->net, h->addr, &h->link);
 	h->chan = w->local ? local_net_join(w->local, i) : &shm_channel_none;
@@ -205,7 +221,7 @@ static int host_open(struct sim_world *w, int i, const struct sim_options *o)
 		r = eng_ctx_open(&h->dev, &h->ctx);
 	if (r < 0)
 		return r;
-	h->ctx->shell = &shell;
+	h->ctx->objects = &objects;
 	return eng_pd_alloc(&h->dev, &h->pd);
 }
 
@@ -238,6 +254,7 @@ int sim_world_try(struct sim_world *w, const struct sim_options *o)
 	w->n = o->hosts ? o->hosts : 2;
 	w->slots = o->slots;
 	w->own = o->own;
+	w->lids = o->lids;
 	if (o->messages)
 		w->local = local_net_open(w);
 	for (int i = 0; i < w->n && r == 0; i++)
@@ -324,7 +341,7 @@ void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_o
 			 .max_inline_data = o->inline_data ? o->inline_data : 64 },
 	};
 	struct ibv_qp_attr init = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .pkey_index = o->pkey_index,
 		.qkey = o->gsi ? ENG_GSI_QKEY : 0x1234,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 				   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
@@ -355,14 +372,31 @@ static uint8_t pick(uint8_t v, uint8_t def, bool zero)
 	return zero ? 0 : v ? v : def;
 }
 
-void sim_end_connect(struct sim_end *e, const struct sim_end *peer, uint32_t my_psn,
-		     uint32_t peer_psn, const struct sim_qp_options *o)
+static struct ibv_ah_attr by_gid(const uint8_t addr[16], const struct sim_qp_options *o)
 {
-	sim_end_aim(e, peer->h->addr, peer->qp->qpn, my_psn, peer_psn, o);
+	struct ibv_ah_attr ah = { .is_global = 1, .port_num = 1,
+				  .grh = { .hop_limit = 64, .traffic_class = o->traffic_class } };
+
+	memcpy(ah.grh.dgid.raw, addr, 16);
+	return ah;
 }
 
-void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32_t my_psn,
-		 uint32_t peer_psn, const struct sim_qp_options *o)
+struct ibv_ah_attr sim_way(const struct sim_host *h, const struct sim_qp_options *o)
+{
+	struct ibv_ah_attr ah = by_gid(h->addr, o);
+
+	if (!h->world->lids)
+		return ah;
+	if (!o->grh)
+		ah = (struct ibv_ah_attr){ .port_num = 1 };
+	ah.dlid = (uint16_t)(h->lid + o->path_bits);
+	ah.src_path_bits = o->path_bits;
+	ah.sl = o->sl;
+	return ah;
+}
+
+static void aim(struct sim_end *e, const struct ibv_ah_attr *ah, uint32_t qpn, uint32_t my_psn, uint32_t peer_psn,
+		const struct sim_qp_options *o)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = o->mtu ? o->mtu : IBV_MTU_1024,
@@ -373,13 +407,11 @@ void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32
 		.timeout = pick(o->timeout, 8, o->timeout_zero),
 		.retry_cnt = pick(o->retry, 7, o->retry_zero),
 		.rnr_retry = pick(o->rnr_retry, 7, o->rnr_zero),
-		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64,
-			     .traffic_class = o->traffic_class } },
+		.ah_attr = *ah,
 	};
 	enum ibv_qp_type t = e->qp->type;
 	int rtr = IBV_QP_STATE, rts = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	memcpy(a.ah_attr.grh.dgid.raw, addr, 16);
 	if (t != IBV_QPT_UD)
 		rtr |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 	if (t == IBV_QPT_RC || t == IBV_QPT_XRC_RECV)
@@ -391,6 +423,22 @@ void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32
 	CHECK(eng_qp_modify(e->qp, &a, rtr) == 0);
 	a.qp_state = IBV_QPS_RTS;
 	CHECK(eng_qp_modify(e->qp, &a, rts) == 0);
+}
+
+void sim_end_connect(struct sim_end *e, const struct sim_end *peer, uint32_t my_psn,
+		     uint32_t peer_psn, const struct sim_qp_options *o)
+{
+	struct ibv_ah_attr ah = sim_way(peer->h, o);
+
+	aim(e, &ah, peer->qp->qpn, my_psn, peer_psn, o);
+}
+
+void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32_t my_psn,
+		 uint32_t peer_psn, const struct sim_qp_options *o)
+{
+	struct ibv_ah_attr ah = by_gid(addr, o);
+
+	aim(e, &ah, qpn, my_psn, peer_psn, o);
 }
 
 void sim_pair(struct sim_end *a, struct sim_host *ha, struct sim_end *b, struct sim_host *hb,

@@ -17,6 +17,7 @@
 
 #define SIM_HOSTS 4
 #define SIM_DELAY 10000ull /* ns one way */
+#define SIM_LMC 2
 
 struct sim_world;
 
@@ -28,6 +29,7 @@ struct sim_host {
 	struct eng_ctx *ctx;
 	struct eng_pd *pd;
 	uint8_t addr[16];
+	uint16_t lid;
 	bool ready;   /* dev and its port are there */
 	bool stopped; /* takes no part: neither receives nor sends */
 	unsigned posts;
@@ -40,7 +42,7 @@ struct sim_world {
 	struct sim_net *net;
 	uint64_t now;
 	int n;
-	bool slots, own;
+	bool slots, own, lids;
 	struct sim_host host[SIM_HOSTS];
 	struct local_net *local; /* support/localnet.h; NULL: datagrams only */
 	void (*each_round)(void *); /* for parties that are no host; may be NULL */
@@ -52,6 +54,7 @@ struct sim_options {
 	uint64_t seed;
 	uint32_t mtu_max;      /* 4096 */
 	bool ipv6, rate_control;
+	bool lids; /* ports of InfiniBand with SIM_LMC; ends are connected by LID, without a GRH unless .grh */
 	bool messages; /* the hosts are processes of one host */
 	bool slots;    /* each has a slot in front of its numbers, and messages find it by that */
 	/* Progress is made by the application's own threads, which touch memory that was reached within
@@ -82,6 +85,9 @@ struct sim_qp_options {
 	uint8_t timeout, retry, rnr_retry, min_rnr, rd_atomic; /* 8 (1 ms), 7, 7, 1, 8 */
 	bool rd_atomic_zero, retry_zero, rnr_zero, timeout_zero, min_rnr_zero; /* really 0 */
 	uint8_t traffic_class;
+	bool grh;   /* with lids: and by GID */
+	uint8_t sl, path_bits; /* with lids */
+	uint16_t pkey_index;
 	struct eng_srq *srq;
 	struct eng_xrcd *xrcd; /* XRC target */
 };
@@ -99,11 +105,13 @@ struct sim_end {
 /* A connected pair, in RTS; ends a and b may be on the same host. */
 void sim_pair(struct sim_end *a, struct sim_host *ha, struct sim_end *b, struct sim_host *hb,
 	      const struct sim_qp_options *o);
+/* The address of a host for an end with these options. */
+struct ibv_ah_attr sim_way(const struct sim_host *h, const struct sim_qp_options *o);
 /* One end from RESET to RTS against a peer; for odd set-ups. */
 void sim_end_create(struct sim_end *e, struct sim_host *h, const struct sim_qp_options *o);
 void sim_end_connect(struct sim_end *e, const struct sim_end *peer, uint32_t my_psn,
 		     uint32_t peer_psn, const struct sim_qp_options *o);
-/* The same against any address and QPN. */
+/* The same against any address and QPN; not with lids. */
 void sim_end_aim(struct sim_end *e, const uint8_t addr[16], uint32_t qpn, uint32_t my_psn,
 		 uint32_t peer_psn, const struct sim_qp_options *o);
 /* Gives an end zeroed memory of its own, registered with all rights. */

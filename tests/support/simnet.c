@@ -44,6 +44,8 @@ struct sim_link {
 	struct ut_list addrs, groups, claims;
 	struct ut_list rx, errs;   /* of sim_wire, oldest first */
 	uint32_t rx_used;
+	uint16_t lid;              /* 0: not of InfiniBand */
+	uint8_t lmc;
 	bool blocked;
 	struct ut_stage stage;
 };
@@ -231,16 +233,29 @@ static void send_refusal(struct sim_link *from, struct sim_packet p)
 	ut_timer_set(&from->net->heap, &w->due, from->net->now + 2 * from->net->cfg.delay);
 }
 
+static bool has_lid(const struct sim_link *s, uint16_t lid)
+{
+	return s->lid && lid >> s->lmc == s->lid >> s->lmc;
+}
+
+/* A group by its GID on either kind of link: a multicast LID leads to all that may have members. */
+static bool is_at(struct sim_link *to, const struct ut_flow *f, bool group)
+{
+	if (group)
+		return addr_find(&to->groups, f->dst);
+	return f->lids ? has_lid(to, f->dlid) : addr_find(&to->addrs, f->dst) != NULL;
+}
+
 /* To every link that listens at the destination. */
 static int send_packet(struct sim_link *from, struct sim_packet *p)
 {
-	bool group = ut_ip_is_group(p->flow.dst);
+	bool group = (!p->flow.lids || p->flow.grh) && ut_ip_is_group(p->flow.dst);
 	struct sim_link *to;
 	bool found = false;
 	int r = 0;
 
 	ut_list_each(to, &from->net->links, node) {
-		if (!addr_find(group ? &to->groups : &to->addrs, p->flow.dst))
+		if (!is_at(to, &p->flow, group))
 			continue;
 		found = true;
 		if (send_one(from, to, *p) < 0)
@@ -264,7 +279,7 @@ static int sim_send(struct link *l, const struct ut_flow *f, uint32_t qpn,
 
 	if (!seg || !len || len > l->train_bytes || (len + seg - 1) / seg > l->train_packets)
 		return -EMSGSIZE;
-	if (!addr_find(&s->addrs, f->src))
+	if (f->lids ? !has_lid(s, f->slid) : !addr_find(&s->addrs, f->src))
 		return -EADDRNOTAVAIL;
 	if (s->blocked)
 		return -EAGAIN;
@@ -294,6 +309,12 @@ static void fill_rx(struct link_rx *rx, const struct sim_wire *w)
 	rx->sport = w->p.flow.sport;
 	rx->tos = w->p.flow.tos;
 	rx->ttl = w->p.flow.ttl;
+	rx->lids = w->p.flow.lids;
+	rx->grh = w->p.flow.grh;
+	rx->sl = w->p.flow.sl;
+	rx->slid = w->p.flow.slid;
+	rx->dlid = w->p.flow.dlid;
+	rx->flow_label = rx->grh ? w->p.flow.scope : 0;
 	memcpy(rx->src, w->p.flow.src, 16);
 	memcpy(rx->dst, w->p.flow.dst, 16);
 }
@@ -534,6 +555,12 @@ int sim_link_open(struct sim_net *net, const uint8_t addr[16], struct link **ret
 	ut_list_add_tail(&net->links, &s->node);
 	*ret = &s->base;
 	return 0;
+}
+
+void sim_link_lids(struct link *l, uint16_t lid, uint8_t lmc)
+{
+	sim_of(l)->lid = lid;
+	sim_of(l)->lmc = lmc;
 }
 
 void sim_link_block(struct link *l, bool blocked)

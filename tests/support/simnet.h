@@ -66,6 +66,8 @@ void sim_net_stats(const struct sim_net *net, struct sim_stats *ret);
 
 /* A link with one address; more by add_addr. fd() is -1. 0 or -errno. */
 int sim_link_open(struct sim_net *net, const uint8_t addr[16], struct link **ret);
+/* The link is of InfiniBand and has 2^lmc LIDs from lid on; each LID leads to one link of its net. */
+void sim_link_lids(struct link *l, uint16_t lid, uint8_t lmc);
 /* Like sockets that are full: send() says -EAGAIN until it is taken back. */
 void sim_link_block(struct link *l, bool blocked);
 /* recv() has something now. */

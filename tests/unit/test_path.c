@@ -29,21 +29,23 @@ static struct eng_av to(const uint8_t gid[16], uint8_t sgid)
 
 static void from_grh(void)
 {
-	struct ibp_arrival back = { .src = THERE4, .dst = HERE4 };
+	struct link_rx back = { 0 };
 	struct eng_av av = to(THERE4, 0);
 	struct ibp_path p = { 0 };
 
 	CHECK(ibp_path_set(port, &p, &av, 50000) == 0 && p.valid);
 	CHECK(!memcmp(p.flow.src, HERE4, 16) && !memcmp(p.flow.dst, THERE4, 16));
 	CHECK(p.flow.scope == 7 && p.flow.sport == 50000 && p.flow.tos == 0x28 && p.flow.ttl == 64);
-	CHECK(!p.flow.lids && !p.flow.dlid && !p.flow.grh && p.icrc.head_len && !p.icrc.v6);
+	CHECK(!p.flow.lids && !p.flow.dlid && !p.flow.grh && p.icrc.head_len && p.icrc.kind == WIRE_ICRC_V4);
+	memcpy(back.src, THERE4, 16);
+	memcpy(back.dst, HERE4, 16);
 	CHECK(ibp_path_admits(&p, &back) && ibp_path_between(&p, THERE4, HERE4));
-	back.src = HERE4;
+	memcpy(back.src, HERE4, 16);
 	CHECK(!ibp_path_admits(&p, &back));
 	p.valid = false;
 	CHECK(!ibp_path_between(&p, THERE4, HERE4));
 	av = to(THERE6, 1);
-	CHECK(ibp_path_set(port, &p, &av, 0) == 0 && p.icrc.v6);
+	CHECK(ibp_path_set(port, &p, &av, 0) == 0 && p.icrc.kind == WIRE_ICRC_V6);
 	av = to(THERE6, 0); /* families differ */
 	CHECK(ibp_path_set(port, &p, &av, 0) == -EINVAL);
 	av = to(THERE6, 2); /* empty */
@@ -62,12 +64,12 @@ static void from_grh(void)
 static void from_lid(void)
 {
 	struct eng_av av = { .dlid = 9, .sl = 3, .src_path_bits = 3, .static_rate = IBV_RATE_5_GBPS };
-	struct ibp_arrival back = { .src = THERE6, .dst = HERE6, .slid = 9, .dlid = 19 };
+	struct link_rx back = { .lids = true, .slid = 9, .dlid = 19 };
 	struct ibp_path p = { 0 };
 
 	CHECK(ibp_path_set(port, &p, &av, 50000) == 0 && p.valid);
 	CHECK(p.flow.lids && !p.flow.grh && p.flow.slid == 19 && p.flow.dlid == 9 && p.flow.sl == 3);
-	CHECK(p.flow.rate == IBV_RATE_5_GBPS && !p.flow.sport && !p.icrc.head_len);
+	CHECK(p.flow.rate == IBV_RATE_5_GBPS && !p.flow.sport && p.icrc.kind == WIRE_ICRC_LOCAL);
 	CHECK(ibp_path_admits(&p, &back));
 	back.dlid = 16; /* another of the port's LIDs */
 	CHECK(!ibp_path_admits(&p, &back));
@@ -90,7 +92,7 @@ static void from_lid(void)
 
 static void from_lid_and_grh(void)
 {
-	struct ibp_arrival back = { .src = THERE6, .dst = HERE6, .slid = 9, .dlid = 16, .grh = true };
+	struct link_rx back = { .lids = true, .slid = 9, .dlid = 16, .grh = true };
 	struct eng_av av = to(THERE6, 1);
 	struct ibp_path p = { 0 };
 
@@ -98,10 +100,13 @@ static void from_lid_and_grh(void)
 	CHECK(ibp_path_set(port, &p, &av, 0) == 0 && p.flow.grh && p.flow.slid == 16);
 	CHECK(!memcmp(p.flow.src, HERE6, 16) && !memcmp(p.flow.dst, THERE6, 16));
 	CHECK(p.flow.scope == 0x12345 && p.flow.tos == 0x28 && p.flow.ttl == 3);
+	CHECK(p.icrc.kind == WIRE_ICRC_GLOBAL);
+	memcpy(back.src, THERE6, 16);
+	memcpy(back.dst, HERE6, 16);
 	CHECK(ibp_path_admits(&p, &back));
-	back.src = GROUP6;
+	memcpy(back.src, GROUP6, 16);
 	CHECK(!ibp_path_admits(&p, &back));
-	back.src = THERE6;
+	memcpy(back.src, THERE6, 16);
 	back.grh = false;
 	CHECK(!ibp_path_admits(&p, &back));
 	av = to(GROUP6, 1);

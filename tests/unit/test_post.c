@@ -153,23 +153,23 @@ static void extended(struct fake *f)
 	struct eng_swqe *w;
 
 	fake_move(qp, IBV_QPS_RTS);
-	eng_wr_begin(qp);
+	eng_batch_begin(qp);
 	for (int i = 0; i < 4; i++) {
-		w = eng_wr_next(qp);
+		w = eng_batch_next(qp);
 		CHECK(w);
 		w->opcode = IBV_WR_SEND;
 	}
-	CHECK(!eng_wr_next(qp) && eng_wr_end(qp, true) == -ENOMEM && !eng_ring_used(&qp->sq));
-	eng_wr_begin(qp);
-	w = eng_wr_next(qp);
+	CHECK(!eng_batch_next(qp) && eng_batch_end(qp, true) == -ENOMEM && !eng_ring_used(&qp->sq));
+	eng_batch_begin(qp);
+	w = eng_batch_next(qp);
 	w->opcode = IBV_WR_SEND;
-	CHECK(eng_wr_end(qp, false) == 0 && !eng_ring_used(&qp->sq));
-	eng_wr_begin(qp);
-	w = eng_wr_next(qp);
+	CHECK(eng_batch_end(qp, false) == 0 && !eng_ring_used(&qp->sq));
+	eng_batch_begin(qp);
+	w = eng_batch_next(qp);
 	w->opcode = IBV_WR_SEND;
 	w->num_sge = 1;
 	w->sge[0].length = 77;
-	CHECK(eng_wr_end(qp, true) == 0 && eng_ring_used(&qp->sq) == 1 && w->length == 77);
+	CHECK(eng_batch_end(qp, true) == 0 && eng_ring_used(&qp->sq) == 1 && w->length == 77);
 	CHECK(eng_qp_destroy(qp) == 0);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "wire/icrc.h"
 
+#include "wire/ib_link.h"
 #include "wire/ib_packet.h"
 #include "wire_test.h"
 
@@ -199,12 +200,12 @@ static void check_memo(const struct wire_icrc_flow *flow, uint8_t *end)
 		CHECK(wire_icrc_again(flow, &m, sport, dport, id, ib, len) ==
 		      wire_icrc_compute(flow, sport, dport, id, true, ib, len), "%zu bytes", len);
 		wire_icrc_fill(flow, sport, dport, id, true, ib, len);
-		found ^= (uint16_t)(wire_random(rnd) & (flow->v6 ? 0 : 0xffff));
+		found ^= (uint16_t)(wire_random(rnd) & (flow->kind == WIRE_ICRC_V6 ? 0 : 0xffff));
 		CHECK(wire_icrc_check(flow, &m, sport, dport, ib, len + 4, &found) == WIRE_OK,
 		      "%zu bytes", len);
 		CHECK(found == id, "identification %u, not %u", found, id);
 		ib[wire_random(rnd) % 4] ^= 1;
-		if (flow->v6)
+		if (flow->kind == WIRE_ICRC_V6)
 			CHECK(wire_icrc_check(flow, &m, sport, dport, ib, len + 4, &found),
 			      "damage");
 	}
@@ -244,6 +245,37 @@ static void check_damage(const struct wire_icrc_flow *f4, uint8_t *end, uint64_t
 	CHECK(accepted[2] + accepted[3] <= 3, "2 or 3 bits");
 }
 
+/* A flow of an InfiniBand link against the packet itself, whose ICRC has its own goldens (test_link.c). */
+static void check_link(bool grh, uint8_t *end)
+{
+	struct wire_icrc_flow flow;
+
+	if (grh)
+		wire_icrc_flow_global(&flow, src6, dst6);
+	else
+		wire_icrc_flow_local(&flow, 0x1234, 0xbffe, 9);
+	for (size_t len = 12; len < 4200; len += len < 300 ? 4 : 256) {
+		struct wire_link_packet p = { .lrh = { .slid = 0x1234, .dlid = 0xbffe, .sl = 9, .vl = 3,
+						       .lnh = grh ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL },
+					      .grh = { .tclass = 0x5a, .flow_label = 0x54321, .hop_lmt = 7 },
+					      .ib_len = len + WIRE_ICRC_LEN };
+		uint8_t *ib = end - len - WIRE_ICRC_LEN, buf[WIRE_LINK_PACKET_MAX];
+		uint16_t id = 5;
+		size_t n;
+
+		memcpy(p.grh.sgid, src6, 16);
+		memcpy(p.grh.dgid, dst6, 16);
+		n = wire_link_build(buf, sizeof(buf), &p);
+		CHECK(n, "%zu", len);
+		memcpy(buf + n, ib, len);
+		wire_icrc_fill(&flow, 1, 2, 3, true, ib, len);
+		CHECK(wire_get_icrc(ib + len) == wire_icrc_link(buf, n + len), "%zu, GRH %d", len, grh);
+		CHECK(!check_first(&flow, ib, len + WIRE_ICRC_LEN, &id) && id == 5, "%zu, GRH %d", len, grh);
+		ib[len] ^= 1;
+		CHECK(check_first(&flow, ib, len + WIRE_ICRC_LEN, &id) == WIRE_DROP_ICRC && id == 5, "%zu", len);
+	}
+}
+
 int main(void)
 {
 	struct wire_icrc_flow f4, f6;
@@ -265,5 +297,7 @@ int main(void)
 	check_memo(&f6, end);
 	check_strength(&f4, end, &rnd);
 	check_damage(&f4, end, &rnd);
+	check_link(false, end);
+	check_link(true, end);
 	return wire_test_end();
 }

@@ -2,7 +2,7 @@
 /* The adapter as a whole: reasons of failures, counters, and the attributes that Modify HCA changes. */
 #include "abi/dapple/adapter.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
 #include "engine/why.h"
 #include "dapple/verbs.h"

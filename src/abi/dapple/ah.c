@@ -2,7 +2,7 @@
 /* Query and modify address handles. */
 #include "dapple/verbs.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
 #include "engine/wqe.h"
 #include "util/export.h"

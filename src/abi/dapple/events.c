@@ -7,7 +7,7 @@
  */
 #include "dapple/verbs.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
 #include "util/alloc.h"
 #include "util/export.h"
@@ -39,9 +39,9 @@ static void call_comp(const struct source *copy)
 {
 	struct ibv_cq *cq;
 
-	while (!dpl_shell()->take_comp(copy->channel, &cq)) {
+	while (!dpl_verbs_ops()->take_comp(copy->channel, &cq)) {
 		copy->comp(cq, cq->cq_context, copy->arg);
-		dpl_shell()->ack_comp(cq, 1);
+		dpl_verbs_ops()->ack_comp(cq, 1);
 	}
 }
 
@@ -49,9 +49,9 @@ static void call_async(const struct source *copy)
 {
 	struct ibv_async_event e;
 
-	while (!dpl_shell()->take_async(copy->context, &e)) {
+	while (!dpl_verbs_ops()->take_async(copy->context, &e)) {
 		copy->async(&e, copy->arg);
-		dpl_shell()->ack_async(&e);
+		dpl_verbs_ops()->ack_async(&e);
 	}
 }
 

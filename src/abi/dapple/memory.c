@@ -6,7 +6,7 @@
 #include "dapple/verbs.h"
 #include "engine/mr.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
 #include "engine/mkey.h"
 #include "engine/qp.h"
@@ -65,7 +65,7 @@ static struct vrb_mr *make_mr(struct ibv_pd *pub, const struct eng_mr_spec *spec
 
 	if (rc)
 		return vrb_null(rc);
-	mr = dpl_shell()->wrap_mr(pd, mk, addr, spec->length);
+	mr = dpl_verbs_ops()->wrap_mr(pd, mk, addr, spec->length);
 	if (!mr) {
 		eng_mr_dereg(mk);
 		return vrb_null(-ENOMEM);

@@ -3,7 +3,7 @@
 #include "dapple/verbs.h"
 #include "engine/chan.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
 #include "engine/cq.h"
 #include "engine/dev.h"

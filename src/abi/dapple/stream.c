@@ -2,7 +2,7 @@
 /* The hand-over of TCP sockets, for programs: sizes, flags and signs are checked here. */
 #include "dapple/stream.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
 #include "device/kind/handover.h"
 #include "util/export.h"

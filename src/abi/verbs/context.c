@@ -6,7 +6,7 @@
  */
 #include "abi/verbs/context.h"
 
-#include "abi/dapple/shell.h"
+#include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/async.h"
 #include "abi/verbs/chan.h"
 #include "abi/verbs/device.h"
@@ -67,7 +67,7 @@ static struct eng_mkey *engine_mr(struct ibv_mr *mr)
 	return mr ? vrb_of(mr, vrb_mr)->mk : NULL;
 }
 
-static const struct eng_shell engine_shell = {
+static const struct eng_objects objects_of_verbs = {
 	.ah = engine_ah,
 	.mw = engine_mw,
 	.mr = engine_mr,
@@ -77,7 +77,7 @@ static pthread_once_t shell_filled = PTHREAD_ONCE_INIT;
 
 static void fill_shell(void)
 {
-	struct dpl_shell *s = dpl_shell();
+	struct dpl_verbs_ops *s = dpl_verbs_ops();
 
 	s->take_async = vrb_take_async;
 	s->take_comp = vrb_take_comp;
@@ -97,7 +97,7 @@ static void fill_public(struct vrb_context *c, struct ibv_device *d)
 	v->context.async_fd = c->eng->async_fd;
 	v->context.num_comp_vectors = 1; /* one background thread serves all */
 	pthread_mutex_init(&v->context.mutex, NULL);
-	v->priv = (struct verbs_ex_private *)(void *)dpl_shell();
+	v->priv = (struct verbs_ex_private *)(void *)dpl_verbs_ops();
 	pthread_once(&shell_filled, fill_shell);
 	vrb_fill_ops(v);
 }
@@ -119,7 +119,7 @@ struct ibv_context *vrb_open(struct ibv_device *d)
 		free(c);
 		return vrb_null(rc);
 	}
-	c->eng->shell = &engine_shell;
+	c->eng->objects = &objects_of_verbs;
 	c->dev = c->eng->dev;
 	c->device = vrb_of(d, vrb_device);
 	vrb_device_get(c->device);

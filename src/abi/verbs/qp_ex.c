@@ -51,7 +51,7 @@ static void fail(struct ibv_qp_ex *pub, int rc)
 static struct eng_swqe *begin(struct ibv_qp_ex *pub, enum ibv_wr_opcode op)
 {
 	struct vrb_qp *qp = vrb_of(pub, vrb_qp);
-	struct eng_swqe *w = eng_wr_next(qp->qp);
+	struct eng_swqe *w = eng_batch_next(qp->qp);
 
 	qp->cur = w;
 	if (!w)
@@ -291,8 +291,8 @@ static void wr_start(struct ibv_qp_ex *pub) UT_NO_TSA
 	struct vrb_qp *qp = vrb_of(pub, vrb_qp);
 
 	if (!vrb_live(pub->qp_base.context))
-		return; /* wr_complete says EIO */
-	eng_wr_begin(qp->qp);
+		return; /* the builders find no entry in qp->cur; wr_complete returns EIO */
+	eng_batch_begin(qp->qp);
 	qp->cur = NULL;
 }
 
@@ -303,7 +303,7 @@ static int wr_complete(struct ibv_qp_ex *pub) UT_NO_TSA
 
 	if (!vrb_live(pub->qp_base.context))
 		return EIO;
-	rc = eng_wr_end(qp->qp, true);
+	rc = eng_batch_end(qp->qp, true);
 	errno = keep;
 	return -rc;
 }
@@ -315,10 +315,11 @@ static void wr_abort(struct ibv_qp_ex *pub) UT_NO_TSA
 	if (!vrb_live(pub->qp_base.context))
 		return;
 	qp->cur = NULL;
-	eng_wr_end(qp->qp, false);
+	eng_batch_end(qp->qp, false);
 }
 
-/* wr_flush is the method behind wr_atomic_write, in headers that are younger than some this library is built with. */
+/* rdma-core 44 and later have the method wr_flush after wr_atomic_write in struct ibv_qp_ex. The headers that this library is
+ * built with may be older, so the place is computed. The arguments of wr_flush are not read: it refuses. */
 static void fill_flush(struct ibv_qp_ex *qp)
 {
 	void (*no)(struct ibv_qp_ex *) = refuse;

@@ -80,8 +80,8 @@ int cma_connect(struct cma_id *id, const struct cm_param *param)
 	return cma_leave_call(id, connect_call(id, param));
 }
 
-/* From now on the application hears of it. Under dev->lock, so that no event passes in between. */
-static void hears(struct cma_id *id)
+/* Events of an accepted request go to the application from now on. Under dev->lock, so that none passes in between. */
+static void show_events(struct cma_id *id)
 {
 	ut_lock(&id->c->lock);
 	id->unaccepted = false;
@@ -102,7 +102,7 @@ static int accept_call(struct cma_id *id, const struct cm_param *param)
 	id->ep->opt = cma_opt(id);
 	r = id->port->ops->accept(id->ep, &p);
 	if (r == 0)
-		hears(id);
+		show_events(id);
 	else if (!id->accepted)
 		id->port->ops->reject(id->ep, CM_REJ_CONSUMER, NULL, 0);
 	cma_port_unlock(id->port);
@@ -119,7 +119,7 @@ int cma_accept(struct cma_id *id, const struct cm_param *param)
 }
 
 /* A call that is one operation of the manager. */
-struct order {
+struct command {
 	enum cma_act act;
 	enum cm_reject reason;
 	const void *data;
@@ -127,7 +127,7 @@ struct order {
 	enum ibv_event_type event;
 };
 
-static int order_run(struct cm_ep *ep, const struct order *o)
+static int command_run(struct cm_ep *ep, const struct command *o)
 {
 	const struct cm_ops *ops = ep->port->ops;
 
@@ -145,7 +145,7 @@ static int order_run(struct cm_ep *ep, const struct order *o)
 	}
 }
 
-static int order_call(struct cma_id *id, const struct order *o)
+static int command_call(struct cma_id *id, const struct command *o)
 {
 	int r = cma_may(id, o->act);
 
@@ -154,39 +154,39 @@ static int order_call(struct cma_id *id, const struct order *o)
 	if (!id->ep)
 		return -EINVAL;
 	cma_port_lock(id->port);
-	r = order_run(id->ep, o);
+	r = command_run(id->ep, o);
 	cma_port_unlock(id->port);
 	return r;
 }
 
-static int order(struct cma_id *id, const struct order *o)
+static int command(struct cma_id *id, const struct command *o)
 {
 	if (!cma_enter(id))
 		return -EIO;
-	return cma_leave_call(id, order_call(id, o));
+	return cma_leave_call(id, command_call(id, o));
 }
 
 int cma_reject(struct cma_id *id, enum cm_reject reason, const void *data, uint16_t len)
 {
-	struct order o = { .act = CMA_DO_REJECT, .reason = reason, .data = data, .len = len };
+	struct command o = { .act = CMA_DO_REJECT, .reason = reason, .data = data, .len = len };
 
 	if (len > CM_PRIVATE_MAX || (len && !data))
 		return -EINVAL;
-	return order(id, &o);
+	return command(id, &o);
 }
 
 int cma_establish(struct cma_id *id)
 {
-	struct order o = { .act = CMA_DO_ESTABLISH };
+	struct command o = { .act = CMA_DO_ESTABLISH };
 
-	return order(id, &o);
+	return command(id, &o);
 }
 
 int cma_notify(struct cma_id *id, enum ibv_event_type event)
 {
-	struct order o = { .act = CMA_DO_NOTIFY, .event = event };
+	struct command o = { .act = CMA_DO_NOTIFY, .event = event };
 
-	return order(id, &o);
+	return command(id, &o);
 }
 
 /* A second rdma_disconnect() after the end succeeds. */
@@ -202,8 +202,8 @@ static bool ended(struct cma_id *id)
 
 static int disconnect_call(struct cma_id *id)
 {
-	struct order o = { .act = CMA_DO_DISCONNECT };
-	int r = order_call(id, &o);
+	struct command o = { .act = CMA_DO_DISCONNECT };
+	int r = command_call(id, &o);
 
 	return r == -EINVAL && ended(id) ? 0 : r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Identifiers: beginning, moving between channels, end. */
+/* Identifiers: creation, migration between channels, destruction, queries, and the table of their states. */
 #include "cm/cma/id.h"
 
 #include "cm/cma/event.h"
@@ -249,8 +249,8 @@ static void kill_id(struct cma_id *id, struct ut_list *events)
 	ut_unlock(&c->lock);
 }
 
-/* With the requests that were not taken. The identifier of a request gets connection events only,
- * so this nests once. */
+/* Frees the events of a destroyed identifier, and destroys the identifiers of connection requests that the program
+ * has not taken. The queue of such an identifier has no requests, so the recursion ends there. */
 static void drop(struct cma_id *id, struct ut_list *events)
 {
 	struct ut_list *n;
@@ -279,16 +279,14 @@ static void finish(struct cma_id *id)
 
 void cma_id_destroy(struct cma_id *id)
 {
-	/* The parent's: a copy that nothing refers to. */
+	/* After a fork the child has a copy of the parent's identifier; the parent destroys the original. */
 	if (!cma_foreign(id->c))
 		finish(id);
 }
 
-/* --- what an identifier knows of itself --- */
+/* --- queries --- */
 
-/* What an identifier knows of itself and its path. */
-
-/* Under cma.lock: what the state says. */
+/* Reads what c->lock guards: state, family, options, path. */
 static void look(struct cma_id *id, struct cma_info *ret, int *family)
 {
 	ut_lock(&id->c->lock);
@@ -302,7 +300,7 @@ static void look(struct cma_id *id, struct cma_info *ret, int *family)
 	ut_unlock(&id->c->lock);
 }
 
-/* Connecting may have chosen it. */
+/* The manager chooses the local port of an active side in connect; it is read from the endpoint once. */
 static void look_local(struct cma_id *id)
 {
 	if (!id->ep || id->local.port)
@@ -346,7 +344,8 @@ void cma_query(struct cma_id *id, struct cma_info *ret)
 
 /* --- states --- */
 
-/* One letter per cell, '.' = illegal. */
+/* One letter per cell: the state after the act, in the order of enum cma_state; '.' = illegal. IDLE, BOUND, ADDRESS
+ * resolved, QUERY of the route, ROUTED, LISTENING, CONNECT, DISCONNECT, GONE (device removed), X = destroyed. */
 static const char letter[CMA_STATES + 1] = "IBAQRLCDGX";
 
 static const char *const rows[CMA_ACTS] = {
@@ -366,7 +365,8 @@ static const char *const rows[CMA_ACTS] = {
 	[CMA_DO_JOIN]       = ".BA.......",
 	[CMA_DO_DEVICE]     = "I.........",
 	[CMA_DO_AFONLY]     = "IB........",
-	/* Never taken back by a listener; checked where the value is known. */
+	/* Setting the option is legal in these states. A listener may not clear it, which option.c checks: the act has
+	 * no value. */
 	[CMA_DO_REUSE]      = "IBAQRLC...",
 	[CMA_ON_PATH]       = "...R......",
 	[CMA_ON_NO_PATH]    = "...A......",
@@ -426,7 +426,7 @@ int cma_type_of(const struct cm_event *ev, bool ud)
 		return RDMA_CM_EVENT_UNREACHABLE;
 	case CM_EV_ERROR:
 	default:
-		/* A SIDR status: programs of librdmacm know it as this. */
+		/* librdmacm reports a SIDR status other than 0 as UNREACHABLE. */
 		return ud && ev->status > 0 ? RDMA_CM_EVENT_UNREACHABLE
 					    : RDMA_CM_EVENT_CONNECT_ERROR;
 	}

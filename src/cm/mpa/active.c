@@ -180,8 +180,20 @@ static void rejected(struct mpa_ep *e, const struct mpa_frame *rep)
 	mpa_tell(e, CM_EV_REJECTED, -ECONNREFUSED, &p);
 }
 
-/* The QP gets the stream only to say why it does not want it. */
-static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, int code)
+static const char *why_refused(const struct mpa_frame *rep, int code)
+{
+	if (code != MPA_CODE_IRD)
+		return "the Reply takes no ready-to-receive message on offer: not connected; DAPPLE_MPA=nortr asks for "
+		       "none";
+	if (rep->ird == 0)
+		return "the peer serves no Reads (IRD 0 in its Reply), and the ready-to-receive message is a Read: not "
+		       "connected; raise responder_resources at the peer";
+	return "the peer issues more Reads at a time (ORD in its Reply) than this adapter serves: not connected; lower "
+	       "initiator_depth at the peer";
+}
+
+/* The QP gets the stream only to send the Terminate that refuses it. */
+static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *rep, int code)
 {
 	e->terms.rtr = PROTO_RTR_NONE;
 	if (mpa_attach(e, qp) == 0) {
@@ -190,11 +202,7 @@ static void refuse_terms(struct mpa_ep *e, struct eng_qp *qp, int code)
 			e->m->cfg.proto->disown(qp);
 		e->m->cfg.proto->terminate(qp, (uint8_t)code);
 	}
-	fail(e, CM_EV_ERROR, -EPROTO, code == MPA_CODE_IRD ?
-	     "the Reply asks for more Reads than this end serves, or serves none: not connected; adjust "
-	     "responder_resources and initiator_depth" :
-	     "the Reply takes no ready-to-receive message on offer: not connected; DAPPLE_MPA=nortr asks for "
-	     "none");
+	fail(e, CM_EV_ERROR, -EPROTO, why_refused(rep, code));
 }
 
 static void agreed(struct mpa_ep *e, struct eng_qp *qp, const struct mpa_frame *rep)
@@ -277,7 +285,7 @@ static void on_reply(struct mpa_ep *e, const struct mpa_frame *rep)
 		fail(e, CM_EV_ERROR, r, "the QP was destroyed, or is not in INIT or RTR: not connected; keep "
 					"it in INIT until the connection is established");
 	else if (code > 0)
-		refuse_terms(e, qp, code);
+		refuse_terms(e, qp, rep, code);
 	else if (!must_wait(e, rep))
 		agreed(e, qp, rep);
 }

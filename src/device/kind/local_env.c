@@ -28,7 +28,7 @@ unsigned dev_local_env(void)
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		if (!strcmp(v ? v : "", values[i].word))
 			return values[i].allowed;
-	ut_error("DAPPLE_LOCAL: \"%s\" is not one of off, packets, copy, messages, streams: direct access is off for "
-		 "RoCE, which is slower; unset it, or set DAPPLE_LOCAL=off for the wire", v);
+	ut_error("DAPPLE_LOCAL: \"%s\" is not one of off, packets, copy, messages, streams: RoCE works without "
+		 "direct access, so it is slower; unset DAPPLE_LOCAL, or set it to off for the wire alone", v);
 	return USUAL & ~(unsigned)DEV_LOCAL_DIRECT;
 }

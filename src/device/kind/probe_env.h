@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The setting DAPPLE_PROBE. Read where a kind of adapter configures its manager: roce_cm.c for the watch of connections
+ * The setting DAPPLE_PROBE. Read where a kind of adapter configures its manager: transport_cm.c for the watch of connections
  * (cm/ibcm/watch.c), iwarp.c for TCP's keepalive (link/tcp/silence.h).
  */
 #ifndef DEVICE_KIND_PROBE_ENV_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/kind/roce_addr.h"
 
-#include "device/kind/roce.h"
 #include "device/kind/roce_link.h"
+#include "device/kind/transport.h"
 #include "device/why.h"
 #include "engine/gid.h"
 #include "link/udp/explain.h"
@@ -30,7 +30,7 @@ static uint32_t scope_of(const struct eng_gid *g)
 
 int dev_roce_add_addr(struct dev_adapter *a, const struct eng_gid *g)
 {
-	struct link *l = dev_roce_of(a)->link;
+	struct link *l = dev_transport_of(a)->link;
 	int r = l->ops->add_addr(l, g->gid.raw, scope_of(g));
 
 	if (r < 0)
@@ -42,7 +42,7 @@ int dev_roce_add_addr(struct dev_adapter *a, const struct eng_gid *g)
 
 void dev_roce_del_addr(struct dev_adapter *a, const uint8_t addr[16])
 {
-	struct link *l = dev_roce_of(a)->link;
+	struct link *l = dev_transport_of(a)->link;
 
 	ibp_gsi_addr(&a->dev, addr, false);
 	l->ops->del_addr(l, addr);
@@ -73,7 +73,7 @@ int dev_roce_mcast_join(struct eng_dev *dev, const union ibv_gid *mgid)
 
 	if (!a->wired)
 		return -ENODEV;
-	l = dev_roce_of(a)->link;
+	l = dev_transport_of(a)->link;
 	return l->ops->join(l, mgid->raw, a->info.ifindex);
 }
 
@@ -84,6 +84,6 @@ void dev_roce_mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
 
 	if (!a->wired || dev_is_foreign(dev))
 		return;
-	l = dev_roce_of(a)->link;
+	l = dev_transport_of(a)->link;
 	l->ops->leave(l, mgid->raw, a->info.ifindex);
 }

@@ -5,7 +5,7 @@
 #include "device/progress/thread.h"
 #include "util/clock.h"
 #include "util/env.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/sys.h"
 
@@ -164,7 +164,7 @@ void dev_driver_busy(struct dev_adapter *a, uint64_t ns)
 		atomic_store_explicit(&o->beat, true, memory_order_relaxed);
 }
 
-/* Turns a poller away that does not look at what comes in. received: the thread's tick has found packets. */
+/* Takes the adapter back from a polling thread that leaves packets unread. received: the thread's tick has found some. */
 static void judge_poller(struct dev_adapter *a, uint64_t now, bool received)
 {
 	struct dev_driver_state *o = &a->driver;

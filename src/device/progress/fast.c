@@ -6,11 +6,10 @@
 #include "engine/pending.h"
 #include "util/clock.h"
 
-#define ROUND_EVERY 32 /* polls, posts or messages without a round; the next one makes it, which acknowledges */
-#define ACK_EMPTY_POLLS 4 /* that an acknowledgement waits for without a round */
+#define ROUND_EVERY 32    /* polls, posts or messages that go without a round; then one is due, which acknowledges too */
+#define ACK_EMPTY_POLLS 4 /* empty polls after which a delayed acknowledgement is sent */
 
-/* Nothing waits for a round, and no thread but those of that driver, with so many waiters, looks after the
- * adapter. */
+/* Returns true if no work waits for a round, `driver` drives the adapter, and exactly `waiters` threads sleep for it. */
 static inline bool undisturbed(struct dev_adapter *a, enum dev_driver driver, unsigned waiters)
 	UT_REQUIRES(a->dev.lock)
 {
@@ -88,7 +87,8 @@ static enum proto_posted post_after_acks(struct dev_adapter *a, struct eng_qp *q
 	return may_be_fast(a) ? PROTO_SENT : PROTO_NEEDS_ROUND;
 }
 
-/* Polls that were served without a look at the adapter part the posts, too. */
+/* A poll that took completions without a look at the adapter separates the posts before it from those after it,
+ * as every poll does (dev_posts_end). */
 static void look_for_polls(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 {
 	if (!atomic_load_explicit(&a->dev.reaped, memory_order_relaxed))
@@ -158,8 +158,9 @@ static bool poll_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.l
 /* --- a wake-up --- */
 
 /*
- * The leader was woken for one message nearly always, with which it returns; all else waits for the round
- * before its next sleep. The acknowledgement does not: see dev_acks().
+ * The thread that sleeps on the adapter's descriptor was nearly always woken for one message. It takes that message and
+ * returns; all else waits for the round before its next sleep, except for the acknowledgement (dev_acks() in
+ * deferred.h).
  */
 static bool wake_fast(struct dev_adapter *a, int *ret_done) UT_REQUIRES(a->dev.lock)
 {

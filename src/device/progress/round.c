@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#define LONG_ROUND 8 /* things done in a round that is worth a look at the clock */
+#define LONG_ROUND 8 /* received, sent or completed in one round: from here on the clock is read again behind it */
 #define PENDING_MAX 64 /* QPs kicked in one round */
 #define ERROR_LOOK_NS UT_MS /* a busy poller asks for reports of errors this seldom */
 
@@ -27,8 +27,9 @@ static int kick_pending(struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
 }
 
 /*
- * The event that ended a wait is nearly always for what has been taken in, and the poll that finds
- * no more of it nearly always leads to the next wait: there a descriptor tells.
+ * How thorough the round of a poll has to be. A program that waits for completion events polls until its queue is empty
+ * and waits again; what arrives in between makes the descriptor readable on which it waits. So the poll that finds
+ * the queue empty need not ask the sockets.
  */
 static enum dev_look look_of_poll(struct dev_adapter *a)
 {
@@ -75,7 +76,7 @@ static void set_deadline(struct dev_adapter *a, enum dev_by by, uint64_t now)
 	dev_driver_after(a, by, deadline < next ? deadline : next);
 }
 
-/* Takes the round as evidence on the thread that has made it. */
+/* Whether the thread that made this round is to drive the adapter is decided from what the round found. */
 static void judge_driver(struct dev_adapter *a, enum dev_by by, uint64_t now, int received, int kicked,
 			 int done) UT_REQUIRES(a->dev.lock)
 {

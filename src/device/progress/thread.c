@@ -10,7 +10,7 @@
 #include "host/liveness.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/log.h"
 
@@ -41,7 +41,7 @@ struct dev_thread {
 	int ep, timer, addresses;
 	int control; /* epoll set of the control socket, which device/control.h owns, or -1 */
 	_Atomic bool begun, stop;
-	bool looked; /* at the addresses, since it listens to changes */
+	bool addresses_read; /* since rtnetlink is listened to */
 	struct ut_mutex lock;    /* timer */
 	_Atomic uint64_t armed;  /* when the timer fires; written under lock */
 };
@@ -115,12 +115,12 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 
 	take_timer(t, now);
 	/* Adapters were opened before the thread listened: look once at the start. */
-	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->looked) {
+	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->addresses_read) {
 		ut_list_each(a, &dev_process_adapters, node)
 			dev_gids_refresh(a);
 		dev_cm_look();
 	}
-	t->looked = true;
+	t->addresses_read = true;
 	if (named(ev, n, SERIAL_CONTROL))
 		dev_control_serve();
 	ut_list_each(a, &dev_process_adapters, node) {
@@ -304,7 +304,8 @@ void dev_thread_join(struct dev_thread *t)
 
 void dev_thread_leave(uint64_t timeout_ns)
 {
-	/* Reachable, as its descriptors still are; volatile, or the compiler drops the store. */
+	/* Keeps the memory reachable for the leak checker, as its descriptors are still open; volatile, or the compiler drops
+	 * the store. */
 	static struct dev_thread *volatile last __attribute__((unused));
 	struct dev_thread *t = atomic_exchange(&current, NULL);
 	struct timespec until;

@@ -22,7 +22,7 @@
 #include "engine/event.h"
 #include "engine/semfd.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/sys.h"
 

@@ -22,7 +22,7 @@
 int shm_access_memory(struct shm_chan *ch)
 {
 	/* Without pidfds the death of a peer during its access would go unnoticed, and quiesce() wait for ever. */
-	if (!ch->direct || ch->life[0].fd >= 0 || ut_refused(EMFILE))
+	if (!ch->direct || ch->life[0].fd >= 0 || ut_fault_errno(EMFILE))
 		return -1;
 	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
 }

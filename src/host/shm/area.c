@@ -3,7 +3,7 @@
 #include "host/shm/area.h"
 
 #include "util/alloc.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/filesize.h"
 #include "util/list.h"
 #include "util/lock.h"
@@ -69,7 +69,7 @@ static struct shm_area *area_new(size_t length)
 	if (!a)
 		return NULL;
 	a->length = length;
-	a->fd = ut_refused(EMFILE) ? -1 : ut_memfd("dapple-area", length);
+	a->fd = ut_fault_errno(EMFILE) ? -1 : ut_memfd("dapple-area", length);
 	if (a->fd >= 0 && fcntl(a->fd, F_ADD_SEALS, SEALS) == 0)
 		a->base = shm_map_shared(a->fd, length, PROT_READ | PROT_WRITE);
 	if (a->base)

@@ -8,7 +8,7 @@
 #include "host/shm/segment.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/log.h"
 #include "util/syscall.h"
@@ -87,7 +87,7 @@ static int self_life(struct shm_chan *ch)
 	if (fd != -ENOSYS)
 		return fd;
 	if (life[0].fd < 0) {
-		if (ut_refused(EMFILE) || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		if (ut_fault_errno(EMFILE) || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 			return -errno;
 		for (int i = 0; i < 2; i++) {
 			life[i].fd = ends[i];

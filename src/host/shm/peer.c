@@ -7,7 +7,7 @@
 #include "host/shm/segment.h"
 #include "util/alloc.h"
 #include "util/clock.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/syscall.h"
 
@@ -92,7 +92,7 @@ static int open_page(struct shm_chan *ch)
 	ch->page->id = (uint32_t)ut_rng_u64(&ch->host->rng);
 	host_life_add(&ch->page->life);
 	atomic_store(&ch->page->on, 1);
-	ch->wake.fd = ut_refused(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ch->wake.fd = ut_fault_errno(EMFILE) ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return ch->wake.fd < 0 ? -errno : host_watch(ch->host, &ch->wake);
 }
 

@@ -48,7 +48,7 @@ static void unmap(const struct shm_end *end)
 
 int shm_pipe_make(struct shm_pipe *p)
 {
-	int fd = ut_refused(EMFILE) ? -EMFILE : ut_memfd("dapple-pipe", head_size() + SHM_PIPE_BYTES), r;
+	int fd = ut_fault_errno(EMFILE) ? -EMFILE : ut_memfd("dapple-pipe", head_size() + SHM_PIPE_BYTES), r;
 	void *base;
 
 	if (fd < 0)

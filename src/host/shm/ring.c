@@ -6,7 +6,7 @@
 
 #define MASK (SHM_RING_BYTES - 1)
 #define AHEAD (8 * SHM_LINE)
-#define FETCH 4 /* lines of the next records */
+#define PREFETCH 4 /* lines of the next records that the reader asks for early */
 
 _Static_assert(sizeof(struct shm_record) == 48, "copied as it is between processes");
 _Static_assert(offsetof(struct shm_ring, data) == 2 * SHM_LINE, "tail and newest share a line");
@@ -45,7 +45,7 @@ static bool has_room(struct shm_tx *t, uint64_t need)
 /*
  * Returns true if the receiver must be woken for the tail that has just been stored. before: the tail published
  * before. If that has not been consumed, the receiver was woken for it or is awake, and reads the tail again
- * before it sleeps. For records without a wake-up it was not woken, and may have slept since it took half of them.
+ * before it sleeps. Records that need no wake-up do not wake it, and it may have gone to sleep since it took half of them.
  */
 static bool must_wake(const struct shm_tx *t, uint64_t before)
 {
@@ -125,13 +125,13 @@ void shm_finish(struct shm_tx *t, struct shm_record *at, uint64_t skip)
 enum shm_put shm_publish(struct shm_tx *t)
 {
 	uint64_t before = t->published;
-	bool ring;
+	bool wake;
 
 	t->published = t->tail;
 	atomic_store_explicit(&t->ring->tail, t->tail, memory_order_release);
-	ring = must_wake(t, before);
+	wake = must_wake(t, before);
 	t->unnotified = false;
-	return ring ? SHM_PUT_WAKE : SHM_PUT;
+	return wake ? SHM_PUT_WAKE : SHM_PUT;
 }
 
 void shm_no_notify(struct shm_tx *t)
@@ -212,7 +212,7 @@ const uint8_t *shm_hold(struct shm_rx *r, const struct shm_record *h)
 
 	r->head += record_bytes(h->bytes);
 	r->held = true;
-	for (unsigned i = 0; i < FETCH && r->seen - r->head > i * SHM_LINE; i++)
+	for (unsigned i = 0; i < PREFETCH && r->seen - r->head > i * SHM_LINE; i++)
 		__builtin_prefetch(r->ring->data + ((r->head + i * SHM_LINE) & MASK));
 	return at + offsetof(struct shm_record, header);
 }

@@ -22,7 +22,7 @@ int shm_seg_make(const char *name, size_t size, void **ret)
 	int fd, r;
 
 	size = whole_pages(size);
-	fd = ut_refused(EMFILE) ? -EMFILE : ut_memfd(name, size);
+	fd = ut_fault_errno(EMFILE) ? -EMFILE : ut_memfd(name, size);
 	if (fd < 0)
 		return fd;
 	p = shm_map_shared(fd, size, PROT_READ | PROT_WRITE);

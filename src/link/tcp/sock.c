@@ -96,8 +96,8 @@ void tcp_sock_tos(int fd, bool v4, int tos)
 	r = v4 ? tcp_sock_option(fd, IPPROTO_IP, IP_TOS, tos)
 	       : tcp_sock_option(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 	if (r < 0)
-		ut_warn("cannot set the type of service %d (%s): packets of this connection carry the "
-			"default one; choose another", tos, strerror(-r));
+		ut_warn("cannot set the type of service %d of a TCP connection (%s): its packets carry 0; choose a value that "
+			"the system allows", tos, strerror(-r));
 }
 
 /* bbr paces by timers, which costs a third of the bandwidth where there is no wire to share.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/udp/sock.h"
 
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/syscall.h"
 
 #include <errno.h>

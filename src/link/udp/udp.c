@@ -13,7 +13,7 @@
 #include "link/udp/sock.h"
 #include "link/udp/tx.h"
 #include "util/alloc.h"
-#include "util/faulty.h"
+#include "util/fault_calls.h"
 #include "util/heap.h"
 #include "util/syscall.h"
 

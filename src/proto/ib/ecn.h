@@ -7,7 +7,18 @@
 #ifndef PROTO_IB_ECN_H
 #define PROTO_IB_ECN_H
 
+#include "link/link.h"
+
+#include <stdbool.h>
+
 struct ibp_qp;
+
+/* Returns true if a router on the way has marked the packet (RFC 3168). The traffic class of an InfiniBand link's GRH
+ * has no such bits. */
+static inline bool ibp_ecn_is_marked(const struct link_rx *rx)
+{
+	return (rx->tos & 3) == 3 && !rx->lids;
+}
 
 /* To be called for a packet with the congestion mark. */
 void ibp_ecn_marked(struct ibp_qp *q);

@@ -4,6 +4,7 @@
 #include "engine/complete.h"
 #include "engine/ring.h"
 #include "proto/ib/direct.h"
+#include "proto/ib/ecn.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "wire/ib_fields.h"
@@ -549,7 +550,7 @@ static struct ibp_qp *expected(struct ibp_port *port, const uint8_t h[WIRE_BTH_L
 	q = ibp_qp(qp);
 	if (!may_receive(&q->conn.resp, WIRE) || wire_get_BTH_psn(h) != q->conn.resp.epsn ||
 	    wire_get_BTH_pkey(h) != q->conn.pkey || rx->sport != q->conn.sport.known ||
-	    !ibp_path_between(&q->conn.path, rx->src, rx->dst))
+	    !ibp_path_admits(&q->conn.path, rx))
 		return NULL;
 	return q;
 }
@@ -560,7 +561,8 @@ bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx)
 	struct ibp_qp *q;
 	uint32_t len;
 
-	if (rx->len < WIRE_BTH_LEN + WIRE_ICRC_LEN || rx->data[0] != WIRE_RC_SEND_ONLY || (rx->tos & 3) == 3)
+	if (rx->len < WIRE_BTH_LEN + WIRE_ICRC_LEN || rx->data[0] != WIRE_RC_SEND_ONLY ||
+	    ibp_ecn_is_marked(rx))
 		return false;
 	memcpy(h, rx->data, sizeof(h));
 	len = rx->len - WIRE_BTH_LEN - WIRE_ICRC_LEN;

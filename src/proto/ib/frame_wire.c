@@ -434,14 +434,15 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	struct ibp_ident *peer = connected ? &q->conn.ident : ibp_ident_of(&port->idents, rx->src);
 	uint16_t id = ibp_ident_counts(peer) ? (uint16_t)(peer->last + 1) : rx->seg;
 
-	if (connected) {
+	/* Without a GRH the ICRC covers the service level, which the peer chooses. */
+	if (connected && (!rx->lids || rx->grh || rx->sl == q->conn.path.flow.sl)) {
 		flow = &q->conn.rx_icrc;
 		memo = &q->conn.rx_memo[rx->len != ACK_BYTES];
 	} else {
-		ibp_icrc_flow(&local, rx->src, rx->dst);
+		ibp_icrc_of(&local, rx);
 	}
 	good = wire_icrc_check(flow, memo, rx->sport, port->link->port, rx->data, rx->len, &id) == 0;
-	if (good && ut_ip_is_v4(rx->dst))
+	if (good && !rx->lids && ut_ip_is_v4(rx->dst))
 		good = ibp_ident_fits(peer, id, port->now);
 	if (!good)
 		ibp_count(port, ENG_C_rx_icrc_errors);
@@ -456,9 +457,7 @@ static bool has_ports(const struct ibp_qp *q)
 
 static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	const struct ibp_arrival from = { .src = rx->src, .dst = rx->dst };
-
-	if (q->qp->type != IBV_QPT_UD && !ibp_path_admits(&q->conn.path, &from)) {
+	if (q->qp->type != IBV_QPT_UD && !ibp_path_admits(&q->conn.path, rx)) {
 		ibp_count(q->port, ENG_C_rx_bad_source);
 		return false;
 	}

@@ -23,6 +23,45 @@ uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b)
 	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
 }
 
+static void icrc_of_ip(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
+{
+	if (ut_ip_is_v4(dst))
+		wire_icrc_flow_v4(f, src + 12, dst + 12);
+	else
+		wire_icrc_flow_v6(f, src, dst);
+}
+
+void ibp_icrc_there(struct wire_icrc_flow *f, const struct ut_flow *flow)
+{
+	if (!flow->lids)
+		icrc_of_ip(f, flow->src, flow->dst);
+	else if (flow->grh)
+		wire_icrc_flow_global(f, flow->src, flow->dst);
+	else
+		wire_icrc_flow_local(f, flow->slid, flow->dlid, flow->sl);
+}
+
+void ibp_icrc_back(struct wire_icrc_flow *f, const struct ut_flow *flow)
+{
+	struct ut_flow back = *flow;
+
+	memcpy(back.src, flow->dst, 16);
+	memcpy(back.dst, flow->src, 16);
+	back.slid = flow->dlid;
+	back.dlid = flow->slid;
+	ibp_icrc_there(f, &back);
+}
+
+void ibp_icrc_of(struct wire_icrc_flow *f, const struct link_rx *rx)
+{
+	if (!rx->lids)
+		icrc_of_ip(f, rx->src, rx->dst);
+	else if (rx->grh)
+		wire_icrc_flow_global(f, rx->src, rx->dst);
+	else
+		wire_icrc_flow_local(f, rx->slid, rx->dlid, rx->sl);
+}
+
 bool ibp_path_lacks_grh(const struct ibp_port *port, const struct eng_av *av)
 {
 	eng_dev_held(port->dev);
@@ -51,7 +90,7 @@ int ibp_path_from_grh(struct ibp_port *port, struct ibp_path *path, const struct
 	}, .valid = true };
 	memcpy(path->flow.src, g->gid.raw, 16);
 	memcpy(path->flow.dst, dst, 16);
-	ibp_icrc_flow(&path->icrc, path->flow.src, path->flow.dst);
+	ibp_icrc_there(&path->icrc, &path->flow);
 	return 0;
 }
 
@@ -101,6 +140,7 @@ int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct
 	if (r < 0)
 		return r;
 	*path = (struct ibp_path){ .flow = f, .valid = true };
+	ibp_icrc_there(&path->icrc, &path->flow);
 	return 0;
 }
 

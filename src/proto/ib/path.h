@@ -7,6 +7,7 @@
 #ifndef PROTO_IB_PATH_H
 #define PROTO_IB_PATH_H
 
+#include "link/link.h"
 #include "util/flow.h"
 #include "util/ip.h"
 #include "wire/icrc.h"
@@ -21,15 +22,8 @@ struct ibp_port;
 
 struct ibp_path {
 	struct ut_flow flow;
-	struct wire_icrc_flow icrc; /* Ethernet: of packets to the peer */
+	struct wire_icrc_flow icrc; /* of packets to the peer */
 	bool valid;
-};
-
-/* The addresses of a packet that has come, from the headers below its BTH. */
-struct ibp_arrival {
-	const uint8_t *src, *dst; /* IP addresses, or GIDs of the GRH */
-	uint16_t slid, dlid;
-	bool grh;
 };
 
 /*
@@ -58,23 +52,20 @@ static inline bool ibp_path_between(const struct ibp_path *path, const uint8_t s
 
 /* The same for both link layers (IBTA 9.6.1.5): between its addresses on Ethernet, between its LIDs and with
  * its GRH, or without one, on InfiniBand. */
-static inline bool ibp_path_admits(const struct ibp_path *path, const struct ibp_arrival *a)
+static inline bool ibp_path_admits(const struct ibp_path *path, const struct link_rx *rx)
 {
 	const struct ut_flow *f = &path->flow;
 
 	if (!f->lids)
-		return ibp_path_between(path, a->src, a->dst);
-	return path->valid && a->slid == f->dlid && a->dlid == f->slid && a->grh == f->grh &&
-	       (!a->grh || ibp_path_between(path, a->src, a->dst));
+		return ibp_path_between(path, rx->src, rx->dst);
+	return path->valid && rx->slid == f->dlid && rx->dlid == f->slid && rx->grh == f->grh &&
+	       (!rx->grh || ibp_path_between(path, rx->src, rx->dst));
 }
 
-static inline void ibp_icrc_flow(struct wire_icrc_flow *f, const uint8_t *src, const uint8_t *dst)
-{
-	if (ut_ip_is_v4(dst))
-		wire_icrc_flow_v4(f, src + 12, dst + 12);
-	else
-		wire_icrc_flow_v6(f, src, dst);
-}
+/* The headers that the ICRC of packets of this flow covers; of packets from the peer; of one that has come. */
+void ibp_icrc_there(struct wire_icrc_flow *f, const struct ut_flow *flow);
+void ibp_icrc_back(struct wire_icrc_flow *f, const struct ut_flow *flow);
+void ibp_icrc_of(struct wire_icrc_flow *f, const struct link_rx *rx);
 
 /* The UDP source port of a connected QP pair, symmetric (kernel formula). */
 uint16_t ibp_flow_sport(uint32_t flow_label, uint32_t qpn_a, uint32_t qpn_b);

@@ -57,7 +57,7 @@ static void deliver_multicast(struct ibp_port *port, const struct wire_ib_packet
 	union ibv_gid mgid;
 	struct eng_mcast *m;
 
-	if (p->shape->cls != WIRE_CLASS_UD)
+	if (p->shape->cls != WIRE_CLASS_UD || (rx->lids && !rx->grh))
 		return;
 	memcpy(mgid.raw, rx->dst, 16);
 	eng_dev_held(dev);
@@ -102,7 +102,7 @@ static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	default:
 		break;
 	}
-	if ((rx->tos & 3) == 3)
+	if (ibp_ecn_is_marked(rx))
 		ibp_ecn_marked(q);
 	if (p->shape->flags & WIRE_F_RSP && q->conn.req.framing != q->port->arrived)
 		ibp_count(q->port, ENG_C_rx_bad_source);
@@ -138,6 +138,13 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 		dispatch(q, p, rx);
 }
 
+/* IBTA 9.6.1.2: the DGID of a packet to a host is one of its port's. */
+static bool is_for_port(struct ibp_port *port, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	eng_dev_held(port->dev);
+	return !rx->grh || p->dest_qpn == MULTICAST_QPN || eng_gid_find(port->dev, (const union ibv_gid *)rx->dst) >= 0;
+}
+
 static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 {
 	struct wire_ib_packet p;
@@ -146,6 +153,8 @@ static void receive_datagram(struct ibp_port *port, const struct link_rx *rx)
 		return;
 	if (wire_ib_parse(rx->data, rx->len, &p) != WIRE_OK)
 		ibp_count(port, ENG_C_rx_short);
+	else if (!is_for_port(port, &p, rx))
+		ibp_count(port, ENG_C_rx_bad_source);
 	else if (p.dest_qpn == MULTICAST_QPN)
 		deliver_multicast(port, &p, rx);
 	else if (p.dest_qpn == WIRE_QPN_GSI)

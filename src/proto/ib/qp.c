@@ -81,6 +81,8 @@ static bool within_host(const struct ibp_qp *q)
 	union ibv_gid to;
 
 	eng_dev_held(dev);
+	if (q->conn.path.flow.lids)
+		return q->conn.path.flow.dlid >> dev->port.lmc == dev->port.lid >> dev->port.lmc;
 	memcpy(to.raw, q->conn.path.flow.dst, 16);
 	return eng_gid_find(dev, &to) >= 0;
 }
@@ -190,17 +192,18 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
  * port share a train. */
 static void choose_port(struct ibp_qp *q)
 {
-	if (within_host(q))
+	if (q->conn.path.flow.lids)
+		q->conn.sport.known = 0; /* what a packet without ports has */
+	else if (within_host(q))
 		q->conn.path.flow.sport = IBP_LOCAL_SPORT;
 }
 
-static void take_address(struct ibp_qp *q)
+/* The path of the attributes, from the port's present addresses. */
+static void make_path(struct ibp_qp *q)
 {
 	struct ibv_qp_attr *a = &q->qp->attr;
 	struct eng_av av;
 
-	ibp_train_flush(q->port); /* its packets keep the old path */
-	ibp_sport_reset(&q->conn.sport);
 	eng_av_from_attr(&av, &a->ah_attr);
 	if (ibp_path_set(q->port, &q->conn.path, &av,
 			 ibp_flow_sport(av.flow_label, q->qp->qpn, a->dest_qp_num)) < 0) {
@@ -208,8 +211,15 @@ static void take_address(struct ibp_qp *q)
 		return;
 	}
 	choose_port(q);
-	ibp_icrc_flow(&q->conn.rx_icrc, q->conn.path.flow.dst, q->conn.path.flow.src);
+	ibp_icrc_back(&q->conn.rx_icrc, &q->conn.path.flow);
 	memset(q->conn.rx_memo, 0, sizeof(q->conn.rx_memo));
+}
+
+static void take_address(struct ibp_qp *q)
+{
+	ibp_train_flush(q->port); /* its packets keep the old path */
+	ibp_sport_reset(&q->conn.sport);
+	make_path(q);
 }
 
 static void forget(struct ibp_qp *q, enum ibv_qp_state from)

@@ -19,7 +19,10 @@ static void local_fault(struct ibp_qp *q, enum eng_verdict v)
 	ibp_qp_error(q, v, IBV_QPS_ERR, false, &why);
 }
 
-/* Payload of the message could not be placed. */
+/*
+ * Payload is placed after the packet was executed, when the train ends; here a place was not writable. A Send has consumed
+ * a receive, whose completion reports the fault. A Write has none: UC drops it silently.
+ */
 void ibp_uc_fault(struct ibp_qp *q)
 {
 	bool send = q->recv.message == IBP_SEND;
@@ -50,9 +53,10 @@ void ibp_uc_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const stru
 		return;
 	}
 	v = ibp_resp_execute(q, p, rx);
-	r->epsn = psn_add(p->psn, 1);
+	r->epsn = psn_add(p->psn, 1); /* also behind a packet that was refused, whose execution leaves it */
 	if (v == ENG_OK)
 		return;
+	/* Faults of the receive's own memory complete it; all others are dropped: UC answers nothing. */
 	give_up(q);
 	if (v == ENG_V_LOC_KEY || v == ENG_V_LOC_PD || v == ENG_V_LOC_RIGHTS ||
 	    v == ENG_V_LOC_BOUNDS || v == ENG_V_LOC_FAULT)

@@ -128,6 +128,30 @@ static bool take(struct ibp_qp *q, uint32_t payload)
 	return q->recv.rwqe->length >= GRH_BYTES + payload;
 }
 
+/* Of a packet between LIDs, which says itself whether it has one: without, the bytes have no meaning (IBTA 11.4.1.2). */
+static void put_link_grh(uint8_t grh[GRH_BYTES], const struct link_rx *rx)
+{
+	struct wire_grh g = { .ipver = 6, .tclass = rx->tos, .flow_label = rx->flow_label, .hop_lmt = rx->ttl,
+			      .nxt_hdr = WIRE_NXT_HDR_IBA, .pay_len = (uint16_t)rx->len };
+
+	memset(grh, 0, GRH_BYTES);
+	if (!rx->grh)
+		return;
+	memcpy(g.sgid, rx->src, 16);
+	memcpy(g.dgid, rx->dst, 16);
+	wire_grh_put(grh, GRH_BYTES, &g);
+}
+
+static void put_grh(uint8_t grh[GRH_BYTES], const struct link_rx *rx)
+{
+	if (rx->lids)
+		put_link_grh(grh, rx);
+	else if (ut_ip_is_v4(rx->dst))
+		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
+	else
+		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
+}
+
 static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct iovec iov[40];
@@ -135,10 +159,7 @@ static int place(struct ibp_qp *q, const struct wire_ib_packet *p, const struct 
 	size_t off = ibp_scratch(q->port, &grh);
 	int n;
 
-	if (ut_ip_is_v4(rx->dst))
-		wire_grh_v4(grh, rx->src + 12, rx->dst + 12, rx->tos, rx->ttl, rx->len);
-	else
-		wire_grh_v6(grh, rx->src, rx->dst, rx->tos, rx->ttl, rx->len);
+	put_grh(grh, rx);
 	n = ibp_recv_pieces(q, 0, GRH_BYTES, iov, 36);
 	if (n < 0)
 		return -n;
@@ -155,15 +176,33 @@ static uint8_t header_kind(const struct link_rx *rx)
 	return ut_ip_is_v4(rx->dst) ? 2 : 1;
 }
 
+/* What a completion tells of the packet's way (IBTA 11.4.2.1). */
+static void tell_way(struct ibp_qp *q, struct eng_cqe *e, const struct wire_ib_packet *p, const struct link_rx *rx)
+{
+	int index = q->qp->gsi ? eng_port_pkey_index(q->port->dev, p->pkey) : 0;
+
+	eng_dev_held(q->port->dev);
+	e->pkey_index = index < 0 ? 0 : (uint16_t)index;
+	if (!rx->lids) {
+		e->wc_flags = IBV_WC_GRH;
+		e->sl = header_kind(rx);
+		return;
+	}
+	e->wc_flags = rx->grh ? IBV_WC_GRH : 0;
+	e->sl = rx->sl;
+	e->slid = rx->slid;
+	e->dlid_path_bits = (uint8_t)(rx->dlid & ((1u << q->port->dev->port.lmc) - 1));
+}
+
 void ibp_ud_receive(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct eng_cqe e = {
 		.opcode = IBV_WC_RECV, .byte_len = p->payload_len + GRH_BYTES,
-		.src_qp = p->src_qpn, .wc_flags = IBV_WC_GRH, .solicited = p->se,
-		.sl = header_kind(rx),
+		.src_qp = p->src_qpn, .solicited = p->se,
 	};
 	int v;
 
+	tell_way(q, &e, p, rx);
 	if (p->qkey != q->qp->attr.qkey) {
 		ibp_count(q->port, ENG_C_rx_bad_qkey);
 		return;

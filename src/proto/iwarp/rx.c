@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Incoming FPDUs. The CRC is checked before any field of an FPDU is used: its octets lie in the
- * receive stage anyway, so the strict order of RFC 5044 section 6 costs nothing. */
+/* Incoming FPDUs. The CRC is checked before any field but the length is used, in the strict order of RFC 5044
+ * section 6: all octets of the FPDU have been read into the receive stage by then. */
 #include "proto/iwarp/rx.h"
 
 #include "proto/iwarp/end.h"
@@ -161,7 +161,7 @@ static void take_one(struct iwp_qp *q, struct iwp_rx *rx, uint32_t n)
 		complain(q, v, rx);
 }
 
-/* Executes the whole FPDUs in data. Returns the octets consumed, at most len. */
+/* Completes the Reads that were answered. Returns the octets consumed: all if the stream has ended meanwhile. */
 static size_t end_of_call(struct iwp_qp *q, size_t done, size_t len)
 {
 	if (!iwp_alive(q))

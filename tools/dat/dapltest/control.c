@@ -282,7 +282,7 @@ int ctl_recv(struct ctl *c, union ctl_body *ret)
 	if (r < 0)
 		return -1;
 	if (dto->status != DAT_DTO_SUCCESS) {
-		dtl_complain("the control connection was disconnected by the peer: %s", dtl_status_name(dto->status));
+		dtl_complain("the peer's dapltest left the connection that agrees on tests (%s): this test ends; see what the peer printed", dtl_status_name(dto->status));
 		return -1;
 	}
 	cur.end += dto->transfered_length < SLOT ? dto->transfered_length : SLOT;

@@ -152,7 +152,7 @@ static bool is_held(int fd)
 static DAT_RETURN compare(const struct record *is, const struct record *asked)
 {
 	if (is->length != asked->length) {
-		dpr_log(DPR_LOG_ERR, "shared memory has %" PRIu64 " bytes under this cookie, and %" PRIu64 " were asked for: "
+		dpr_log(DPR_LOG_ERR, "the shared memory that the cookie names has %" PRIu64 " bytes, and %" PRIu64 " were asked for: "
 			"no region is made; register all of it, or choose another cookie",
 			is->length, asked->length);
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);

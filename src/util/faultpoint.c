@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "util/alloc.h"
+#include "util/faultpoint.h"
 
 atomic_bool ut_fault_armed;
-static atomic_uint fault_left;
+static atomic_uint fault_left; /* fault points until one fails */
 static atomic_int fault_sticky;
 
 void ut_fault_arm(unsigned n, int sticky)
@@ -12,7 +12,7 @@ void ut_fault_arm(unsigned n, int sticky)
 	atomic_store(&ut_fault_armed, n != 0);
 }
 
-bool ut_fault_counted(void)
+bool ut_fault_countdown(void)
 {
 	if (atomic_load(&fault_left) > 1) {
 		atomic_fetch_sub(&fault_left, 1);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "device/kind/roce_cm.h"
+#include "device/kind/transport_cm.h"
 
 #include "cm/ibcm/ibcm.h"
 #include "device/kind/probe_env.h"
 #include "device/kind/records.h"
-#include "device/kind/roce.h"
 #include "device/kind/text.h"
-#include "device/port.h"
+#include "device/kind/transport.h"
 #include "device/sys.h"
 #include "proto/ib/gsi.h"
 #include "proto/ib/ibp.h"
@@ -31,7 +30,7 @@
 
 static struct link *link_of(struct eng_dev *dev)
 {
-	return dev_roce_of(dev_adapter_of(dev))->link;
+	return dev_transport_of(dev_adapter_of(dev))->link;
 }
 
 static int claim(struct eng_dev *dev, const uint8_t addr[16], uint64_t service)
@@ -52,7 +51,7 @@ static int pass_on(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t servic
 /* Made with the first connection: many processes have none. */
 static int record(struct eng_dev *dev, const struct ibcm_record *t)
 {
-	struct dev_roce *p = dev_roce_of(dev_adapter_of(dev));
+	struct dev_transport *p = dev_transport_of(dev_adapter_of(dev));
 
 	if (!p->records) {
 		p->records = dev_records_new();
@@ -65,7 +64,7 @@ static int record(struct eng_dev *dev, const struct ibcm_record *t)
 
 static void untie(struct eng_dev *dev, int number)
 {
-	dev_records_del(dev_roce_of(dev_adapter_of(dev))->records, number);
+	dev_records_del(dev_transport_of(dev_adapter_of(dev))->records, number);
 }
 
 /* Interfaces of this host other than the adapter's are another host's to it. */
@@ -101,13 +100,13 @@ static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
 		ibcm_receive(&a->cm, rx, now);
 }
 
-const struct gsi_user dev_roce_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .received = received };
+const struct gsi_user dev_transport_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .received = received };
 
 /* --- processes that have died --- */
 
-int dev_roce_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
+int dev_transport_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
 {
-	struct link *l = dev_roce_of(a)->link;
+	struct link *l = dev_transport_of(a)->link;
 	struct ibcm_record t;
 	uint8_t addr[16];
 	const void *left;
@@ -166,13 +165,13 @@ static uint16_t privileged_below(void)
 
 /* --- life --- */
 
-int dev_roce_cm_init(struct dev_adapter *a)
+int dev_transport_cm_init(struct dev_adapter *a)
 {
 	struct ibcm_config cfg = {
 		.carrier = &carrier,
 		.seed = ut_rng_seed(),
 		.ca_guid = a->info.guid,
-		.mtu_max = dev_port_mtu(a->info.ifindex),
+		.mtu_max = dev_transport_of(a)->mtu_max,
 		.port_privileged = privileged_below(),
 		.probe_ns = dev_probe_ns(),
 	};
@@ -190,7 +189,7 @@ static void flush(struct dev_adapter *a)
 		ibp_transmit(&a->dev, ut_now(), ENG_ACKS_NOW);
 }
 
-void dev_roce_cm_leave(struct dev_adapter *a)
+void dev_transport_cm_leave(struct dev_adapter *a)
 {
 	if (!a->cm.ops)
 		return;
@@ -198,9 +197,9 @@ void dev_roce_cm_leave(struct dev_adapter *a)
 	flush(a);
 }
 
-void dev_roce_cm_fini(struct dev_adapter *a)
+void dev_transport_cm_fini(struct dev_adapter *a)
 {
-	struct dev_roce *p = dev_roce_of(a);
+	struct dev_transport *p = dev_transport_of(a);
 
 	if (!a->cm.ops)
 		return;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The InfiniBand transport on a datagram link, with the shm channel within a host and the manager over QP1: what RoCE
+ * and InfiniBand adapters have in common. Their kinds open the link, and say which addresses and which port it has.
+ * dev.lock is held in every call unless stated otherwise.
+ */
+#ifndef DEVICE_KIND_TRANSPORT_H
+#define DEVICE_KIND_TRANSPORT_H
+
+#include "device/adapter.h"
+#include "host/shm/channel.h"
+#include "link/link.h"
+#include "proto/ib/ibp.h"
+
+#define DEV_RX_BATCH 64
+
+/* What such an adapter consists of when it is wired, beside the transport's port (eng_dev.port) and the manager. */
+struct dev_transport {
+	struct link *link;
+	struct shm_channel *chan;    /* to the processes of this host */
+	struct dev_records *records; /* connection records; NULL before the first connection */
+	uint32_t mtu_max;            /* bytes */
+	struct link_rx rx[DEV_RX_BATCH];
+};
+
+static inline struct dev_transport *dev_transport_of(const struct dev_adapter *a)
+{
+	return a->parts;
+}
+
+/*
+ * The end of dev_kind_row.wire: makes the transport on a link, which then belongs to the adapter. kind: mtu_max and what
+ * else is the kind's own; link, channel, seed, credits and manager are set here. Returns 0, or -errno: the link is still
+ * the caller's.
+ */
+int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan, const struct ibp_config *kind);
+
+/* The machine, and slots of dev_kind_row. */
+extern const struct dev_machine dev_transport_machine;
+const struct eng_proto_ops *dev_transport_proto(void);
+int dev_transport_fd(struct dev_adapter *a);
+int dev_transport_start(struct dev_adapter *a);
+void dev_transport_forget(struct dev_adapter *a);
+void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t);
+void dev_transport_leave(struct dev_adapter *a);
+void dev_transport_unwire(struct dev_adapter *a);
+
+/* Adds the counters of violations to the attributes of the port. Called from any thread, without dev.lock or with it. */
+void dev_transport_violations(struct eng_dev *dev, struct ibv_port_attr *ret);
+
+#define DEV_TRANSPORT_ROW                                                                          \
+	DEV_DEFAULT_ROW, .machine = &dev_transport_machine, .proto = dev_transport_proto,          \
+	.fd = dev_transport_fd, .start = dev_transport_start, .forget = dev_transport_forget,      \
+	.leave = dev_transport_leave, .observe = dev_transport_observe,                            \
+	.unwire = dev_transport_unwire
+
+#endif
