@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * DAT 2.0: what user and kernel DAT have in common. Programs include udat.h.
+ * DAT 2.0: what user and kernel DAT have in common. Programs include udat.h, kernel modules kdat.h.
  *
  * Order: words and handles; one section per object with its flags, parameter structures and
  * masks; events; calls.
  */
-#ifndef _UDAT_H_
-/* Included first by mistake; udat.h comes back here at the right moment. */
+#if defined(__KERNEL__) && !defined(_KDAT_H_)
+/* Included first by mistake; kdat.h and udat.h come back here at the right moment. */
+#include <kdat/kdat.h>
+#elif !defined(__KERNEL__) && !defined(_UDAT_H_)
 #include <dat2/udat.h>
 #elif !defined(_DAT_H_)
 #define _DAT_H_
@@ -260,14 +262,25 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 #define DAT_IA_FIELD_IA_MAX_RDMA_READ_PER_EP_IN_GUARANTEED UINT64_C(0x0020000000)
 #define DAT_IA_FIELD_IA_MAX_RDMA_READ_PER_EP_OUT_GUARANTEED UINT64_C(0x0040000000)
 #define DAT_IA_FIELD_IA_ZB_SUPPORTED UINT64_C(0x0080000000)
+#ifdef __KERNEL__
+#define DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED UINT64_C(0x0100000000)
+#define DAT_IA_FIELD_IA_EXTENSION UINT64_C(0x0200000000)
+#define DAT_IA_FIELD_IA_EXTENSION_VERSION UINT64_C(0x0400000000)
+#define DAT_IA_FIELD_IA_NUM_TRANSPORT_ATTR UINT64_C(0x0800000000)
+#define DAT_IA_FIELD_IA_TRANSPORT_ATTR UINT64_C(0x1000000000)
+#define DAT_IA_FIELD_IA_NUM_VENDOR_ATTR UINT64_C(0x2000000000)
+#define DAT_IA_FIELD_IA_VENDOR_ATTR UINT64_C(0x4000000000)
+#define DAT_IA_FIELD_ALL UINT64_C(0x7FFFFFFFFF)
+#else
 #define DAT_IA_FIELD_IA_EXTENSION UINT64_C(0x0100000000)
 #define DAT_IA_FIELD_IA_EXTENSION_VERSION UINT64_C(0x0200000000)
 #define DAT_IA_FIELD_IA_NUM_TRANSPORT_ATTR UINT64_C(0x0400000000)
 #define DAT_IA_FIELD_IA_TRANSPORT_ATTR UINT64_C(0x0800000000)
 #define DAT_IA_FIELD_IA_NUM_VENDOR_ATTR UINT64_C(0x1000000000)
 #define DAT_IA_FIELD_IA_VENDOR_ATTR UINT64_C(0x2000000000)
-#define DAT_IA_FIELD_IA_EXTENSIONS_SUPPORTED DAT_IA_FIELD_IA_EXTENSION
 #define DAT_IA_FIELD_ALL UINT64_C(0x3FFFFFFFFF)
+#endif
+#define DAT_IA_FIELD_IA_EXTENSIONS_SUPPORTED DAT_IA_FIELD_IA_EXTENSION
 #define DAT_IA_FIELD_NONE UINT64_C(0x0)
 #define DAT_IA_ALL DAT_IA_FIELD_ALL
 #define DAT_IA_FIELD_IA_MAX_DTO_PER_OP DAT_IA_FIELD_IA_MAX_DTO_PER_EP

@@ -3,12 +3,18 @@
 #ifndef _DAT_PLATFORM_SPECIFIC_H_
 #define _DAT_PLATFORM_SPECIFIC_H_
 
+#ifdef __KERNEL__
+#include <linux/in6.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+#else
 /* Programs of old rely on these coming along. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#endif
 
 #ifndef DAT_OPTIMAL_ALIGNMENT
 #define DAT_OPTIMAL_ALIGNMENT 256
@@ -45,6 +51,7 @@ typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 #define DAT_EXPORT extern
 
 /* The direction marks of the specification; they say nothing to a compiler. */
+#ifndef __KERNEL__
 #ifndef IN
 #define IN
 #endif
@@ -53,6 +60,7 @@ typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 #endif
 #ifndef INOUT
 #define INOUT
+#endif
 #endif
 
 #endif

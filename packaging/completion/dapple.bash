@@ -36,7 +36,9 @@ _dapple() {
 			return
 		fi ;;
 	esac
-	if [[ $prev == --adapter ]]; then
+	if [[ $command == fabric && $COMP_CWORD == 2 && $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "up down list show link node edit sm run agent" -- "$cur")
+	elif [[ $prev == --adapter ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "roce iwarp" -- "$cur")
 	elif [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_dapple_options "$1" "$command") --help" -- "$cur")

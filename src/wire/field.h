@@ -30,6 +30,7 @@
 		memcpy(p, &v, sizeof(v));                                                      \
 	}
 
+WIRE_NUMBER(16, 16, be)
 WIRE_NUMBER(32, 32, be)
 WIRE_NUMBER(64, 64, be)
 /* The invariant and the variant CRC at the end of a packet. */

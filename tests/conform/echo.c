@@ -6,12 +6,16 @@
  */
 #include "xrc.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 enum { EXCHANGES = 2000, BYTES = 64, SLOTS = 8, ANSWERS = 4096, SENT = 1 << 30 /* in wr_id */ };
 
 /* How the second process answers. */
 static enum ibv_wr_opcode answer;
 static bool in_memory; /* the first process looks for the answer in its memory */
 static bool over_xrc;
+static bool beside; /* the rounds of the second process are those of another thread, which posts nothing */
 
 /* Requests leave by out and arrive by in: one queue pair, or two of XRC with a receive queue. */
 struct end {
@@ -136,11 +140,44 @@ static void asks(struct cf_party *p)
 		CF_DIE("%d of %d Sends completed after the answer to them had come", late, EXCHANGES);
 }
 
+/* --- rounds of another thread --- */
+
+struct rounds {
+	struct ibv_cq *cq;
+	_Atomic bool stop;
+	pthread_t thread;
+};
+
+static void *make_rounds(void *arg)
+{
+	struct rounds *r = arg;
+	struct ibv_wc wc;
+
+	while (!r->stop)
+		CF_EQ(ibv_poll_cq(r->cq, 1, &wc), 0);
+	return NULL;
+}
+
+static void begin_rounds(struct rounds *r, struct end *e)
+{
+	*r = (struct rounds){ .cq = cf_cq(e->s.ctx, 1, NULL) };
+	CF_OK(pthread_create(&r->thread, NULL, make_rounds, r));
+}
+
+static void end_rounds(struct rounds *r)
+{
+	r->stop = true;
+	CF_OK(pthread_join(r->thread, NULL));
+}
+
 static void answers(struct cf_party *p)
 {
+	struct rounds other;
 	struct end e;
 
 	begin(&e, p);
+	if (beside)
+		begin_rounds(&other, &e);
 	for (int i = 0; i < EXCHANGES; i++) {
 		cf_wc(e.s.rcq, i, SUCCESS);
 		memcpy(e.s.buf + (SLOTS + i % SLOTS) * BYTES, e.s.buf + i % SLOTS * BYTES, BYTES);
@@ -148,6 +185,8 @@ static void answers(struct cf_party *p)
 		put(&e, i, answer);
 		cf_wc(e.s.scq, SENT | i, SUCCESS);
 	}
+	if (beside)
+		end_rounds(&other);
 	cf_meet(p);
 }
 
@@ -179,10 +218,25 @@ static void by_xrc_send(void)
 	echo(IBV_WR_SEND, false, true);
 }
 
+static void beside_rounds(void)
+{
+	beside = true;
+	by_send();
+}
+
+static void by_xrc_send_beside_rounds(void)
+{
+	beside = true;
+	by_xrc_send();
+}
+
 const struct cf_check cf_checks[] = {
 	{ "+", "a Send is complete when a Send has answered it", 0, by_send },
 	{ "+", "a Send is complete when a Write with immediate has answered it", 0, by_immediate },
 	{ "+", "a Send is complete when a Write has answered it", 0, by_write },
 	{ "+", "a Send is complete when a Send of XRC has answered it", CF_XRC, by_xrc_send },
+	{ "+", "a Send is complete when a Send has answered it, posted during rounds of another thread", 0, beside_rounds },
+	{ "+", "a Send is complete when a Send of XRC has answered it, posted during rounds of another thread", CF_XRC,
+	  by_xrc_send_beside_rounds },
 	{ 0 },
 };

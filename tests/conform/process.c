@@ -365,7 +365,7 @@ static void killed_peer(void)
 /* --- many queue pairs of one process that dies --- */
 
 /*
- * A death is told at once where the processes share memory. Two that have not found each other there within 0.3 s,
+ * A death is told at once where the processes share memory. Two that have not found each other there within 1.5 s,
  * because one of them had no processor for so long, take the wire for the life of the connection, and there the
  * requester's own timeout decides, as between adapters: more than a minute here. So another peer process follows.
  */

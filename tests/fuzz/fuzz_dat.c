@@ -8,7 +8,7 @@
  */
 #include "input.h"
 
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/cm/ud_peer.h"
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ia/ia.h"
@@ -102,18 +102,13 @@ static void received(struct dpr_private *p)
 	in_fill(&in, p->data, p->len);
 }
 
-/* The endpoint is no other thread's. */
-static void private_data(unsigned what) UT_NO_TSA;
 static void private_data(unsigned what)
 {
 	static const unsigned most[] = { DPR_IB_REQ, DPR_IB_REP, DPR_IB_REJ - DPR_REJ_HEADER, DPR_UD_REQ, DPR_IW_PRIVATE };
-	struct dpr_ia ia = { .private_max = DPR_IB_REQ };
-	struct dpr_ep ep = { .obj.ia = &ia };
 	struct dpr_private p = { 0 }, before;
 	struct dpr_ud_peer peer, back;
 	DAT_EVENT_NUMBER event;
 
-	ep.attr.service_type = what & 16 ? (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD : DAT_SERVICE_TYPE_RC;
 	memset(&peer, 0, sizeof(peer));
 	received(&p);
 	event = dpr_private_rejected(&p, what & 32 ? 28 : in8(&in), what & 64);
@@ -138,7 +133,6 @@ static void private_data(unsigned what)
 		REQUIRE(dpr_private_rejected(&p, 28, what & 64) == DAT_CONNECTION_EVENT_PEER_REJECTED);
 	}
 	REQUIRE(p.len == before.len && !memcmp(p.data, before.data, p.len));
-	REQUIRE(dpr_private_max(&ep) <= DPR_UD_REQ);
 	REQUIRE(dpr_qual_port(in64(&in)) <= UINT16_MAX);
 }
 

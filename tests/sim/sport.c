@@ -162,12 +162,78 @@ static void receiver_only(void)
 	crafted_close(c);
 }
 
+/* A change at this end, which the peer sees at the same time: it has dropped what came, and asks. */
+static void both_changed(void)
+{
+	struct crafted *c = begin(NULL);
+
+	accepted(c, PEER);
+	c->sport = OTHER;
+	CRAFT(c, NULL, 0, .opcode = WIRE_RC_SEND_ONLY, .psn = c->epsn - 1, .ack_req = true);
+	want_probe(c);
+	crafted_want_aeth(c, 0x1f, c->epsn - 1, 1);
+	CHECK(eng_cq_held(c->e.rcq) == 1);
+	ack_from(c, OTHER, HOST_PSN - 1);
+	crafted_want_nothing(c);
+	accepted(c, OTHER);
+	CHECK(crafted_counter(c, ENG_C_source_port_changes) == 1);
+	/* However many come, they are answered ten times a second, and executed never. */
+	for (uint32_t i = 0; i < 500; i++) {
+		send_from(c, (uint16_t)(FORGER + i), c->epsn - 1 - i % 2);
+		crafted_run(c, SECOND / 1000);
+	}
+	for (int answers = 0; ; answers++) {
+		const struct crafted_rx *x = crafted_next(c);
+
+		CHECK(answers <= 2 * 6);
+		if (!x)
+			break;
+	}
+	CHECK(eng_cq_held(c->e.rcq) == 2);
+	/* A duplicate that is too old is none of a probe's. */
+	crafted_run(c, SECOND);
+	send_from(c, FORGER, c->epsn - 5000);
+	want_probe(c);
+	crafted_want_nothing(c);
+	crafted_close(c);
+}
+
+static void unconfirmed(struct crafted *c, uint16_t sport, uint32_t psn, uint32_t held)
+{
+	c->sport = sport;
+	CRAFT(c, data, 8, .opcode = WIRE_UC_SEND_ONLY, .psn = psn);
+	crafted_want_nothing(c);
+	CHECK(eng_cq_held(c->e.rcq) == held);
+}
+
+/* UC has no answers: a PSN near the next one is the proof, or silence. */
+static void unreliable(void)
+{
+	struct crafted *c = begin(&(struct sim_qp_options){ .type = IBV_QPT_UC });
+
+	unconfirmed(c, PEER, 1000, 1);
+	unconfirmed(c, FORGER, 1001 + 0x400000, 1);
+	unconfirmed(c, FORGER, 1001 - 0x1000, 1);
+	CHECK(crafted_counter(c, ENG_C_rx_bad_source_port) == 2);
+	unconfirmed(c, PEER, 0x700000, 2); /* any PSN begins a message of the peer */
+	unconfirmed(c, OTHER, 0x700010, 3);
+	unconfirmed(c, PEER, 0x100000, 4); /* a port that it has used */
+	CHECK(crafted_counter(c, ENG_C_source_port_changes) == 1);
+	crafted_run(c, 2 * SECOND);
+	unconfirmed(c, OTHER + 1, 0x500000, 5);
+	CHECK(crafted_counter(c, ENG_C_source_port_changes) == 2);
+	CHECK(crafted_counter(c, ENG_C_source_port_probes) == 0);
+	crafted_close(c);
+}
+
 static const struct test_case cases[] = {
 	{ "-", "a forger that knows QPN and PSN", forged },
 	{ "-", "a peer that changes its port", changed },
 	{ "-", "acknowledgements that prove nothing", no_proof },
 	{ "-", "the first packet in order tells the port", first_packet },
 	{ "-", "a receiver that cannot ask", receiver_only },
+	{ "-", "both ends change their ports at once", both_changed },
+	{ "-", "an unreliable connection", unreliable },
 };
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@
  * follows, with "!" (NOTREADY unless configured), "~" (the unconfigured member of the pair unless
  * configured) and "+" with the event behind it.
  */
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "support/check.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * The ring of an EVD against a model: every sequence of steps up to a length, over every small
  * ring. The model is an array of (number, notifies) without wrap.
  */
-#include "dat/provider/evd/ring.h"
+#include "dat/core/ring.h"
 
 #include "support/check.h"
 

@@ -9,7 +9,8 @@
  * to the device tree (DAPPLE_TREE, or the tree of this network namespace), for
  * programs that read these paths without libibverbs.  Other paths pass after a
  * comparison of a few bytes.  Names in /dev/infiniband are redirected to
- * /dev/null, because programs expect a character device that they may open.
+ * /dev/null, because programs expect a character device that they may open; those
+ * of subnet managers (issmN) lead to files that are for it.
  *
  * No function allocates, locks or changes errno before the original call, so
  * that each call is as safe in a signal handler or after vfork as the original.
@@ -106,6 +107,11 @@ static const char *tree_part(const char *path, bool *ret_node)
 	return slash && is_or_below(slash, NET_PART) ? path + strlen("/sys") : NULL;
 }
 
+static bool is_issm(const char *part)
+{
+	return strncmp(part + strlen(DEV_DIR), "/issm", 5) == 0;
+}
+
 /* Out of line, so that the fast test in redirect() touches no buffer. */
 __attribute__((noinline))
 static const char *rewrite(const char *path, char *buf, size_t size)
@@ -126,7 +132,7 @@ static const char *rewrite(const char *path, char *buf, size_t size)
 	/* A network interface without an adapter keeps its real directory. */
 	if (strncmp(part, "/class/net/", 11) == 0 && !exists(buf))
 		return path;
-	return node && exists(buf) ? "/dev/null" : buf;
+	return node && !is_issm(part) && exists(buf) ? "/dev/null" : buf;
 }
 
 /* The headers declare most paths as never NULL, so that the compiler would drop

@@ -11,6 +11,7 @@
 
 #include "device/sysfs/root.h"
 #include "device/sysfs/tree.h"
+#include "util/env.h"
 #include "util/rundir.h"
 
 /*
@@ -99,10 +100,13 @@ int run_libdir(char *ret, size_t size)
 
 int run_tree(char *ret, size_t size)
 {
-	const char *given = getenv("DAPPLE_TREE");
+	const char *given = getenv("DAPPLE_TREE"), *node;
 	char why[256];
 	int r;
 
+	/* At a node of a fabric that of the node, whichever one a launcher has set. */
+	if (ut_env("DAPPLE_FABRIC") && (node = dev_tree_root()))
+		return snprintf(ret, size, "%s", node) < (int)size ? 0 : 1;
 	/* A tree of the user, or of a launcher that started this one, stays as it is. */
 	if (given && *given)
 		return snprintf(ret, size, "%s", given) < (int)size ? 0 : 1;

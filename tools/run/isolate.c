@@ -254,6 +254,20 @@ static int build_dev(const char *stage)
 	return bind_to(to, "/dev", MS_REC);
 }
 
+/* The file of a subnet manager is behind a symbolic link, shown as it is. Returns -EINVAL for another kind of file. */
+static int show_link(const char *dir, const char *name, const char *to)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	ssize_t n;
+
+	path_of(path, "%s/%s", dir, name);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = 0;
+	return symlink(target, to) < 0 && errno != EEXIST ? -errno : 0;
+}
+
 /* Binds a device file for each name in the tree; also when joining, since devices
  * may have appeared after the namespace was created. */
 static int bind_nodes(const char *tree)
@@ -273,6 +287,9 @@ static int bind_nodes(const char *tree)
 			continue;
 		path_of(to, "/dev/infiniband/%s", d->d_name);
 		if (stat(to, &st) == 0 && S_ISCHR(st.st_mode))
+			continue;
+		r = show_link(from, d->d_name, to);
+		if (r != -EINVAL)
 			continue;
 		r = touch(to);
 		if (r == 0)

@@ -118,6 +118,55 @@ static const struct command commands[] = {
 "  --pid PID        only of this process\n"
 "  --json           one object a line\n"
 "  --follow         then print new ones as they come, until interrupted\n" },
+	{ "fabric", run_cmd_fabric, "run a soft InfiniBand fabric with OpenSM",
+"usage: dapple fabric up [NAME] [options] [-- OPTIONS OF OPENSM]\n"
+"       dapple fabric down [NAME] | list | sm [start|stop NODE]\n"
+"       dapple fabric show [nodes|links|errors|processes|topology|drawing|svg]\n"
+"       dapple fabric link NODE/PORT down|up|flap|slow [off]|errors PERCENT\n"
+"       dapple fabric node add NAME [SWITCH/PORT] | node remove NAME\n"
+"       dapple fabric edit FILE\n"
+"       dapple fabric run NODE [--] COMMAND [ARGUMENT...]\n"
+"       dapple fabric agent NODE COMMAND...\n"
+"\n"
+"A fabric is one process with switches, links and management agents; OpenSM and\n"
+"the tools of infiniband-diags run on its nodes.  It ends with down, or with the\n"
+"session that started it.\n"
+"\n"
+"  --fabric NAME     the fabric that a command means (default: the only one)\n"
+"  --topology FILE   what ibnetdiscover prints, or a net file of ibsim\n"
+"  --tree LxN[xS[xK]]  L leaf switches of N nodes, S spines, K links to each\n"
+"  --torus XxY[xZ][:N]  a torus of switches with N nodes each\n"
+"  --nodes N         N nodes on one switch (default 2)\n"
+"  --sm WHAT         opensm on the first node (default), none, or a node\n"
+"  --wait SECONDS    time for the subnet to come up (default 60)\n"
+"  --keep            the fabric outlives the session that starts it\n"
+"  --foreground      stay, and end the fabric on interrupt\n"
+"\n"
+"See dapple-fabric(1).\n" },
+	{ "rpcrdma", run_cmd_rpcrdma, "join NFS over RDMA and NFS over TCP",
+"usage: dapple rpcrdma [--adapter KIND] --listen PLACE --to PLACE [options]\n"
+"\n"
+"A gateway between RPC over RDMA (RFC 8166) and RPC over TCP, for NFS of any\n"
+"version.  One PLACE is rdma:ADDRESS:PORT (default port 20049), the other one\n"
+"tcp:HOST:PORT (2049); the address is 127.0.0.1 if it is left out.  The server\n"
+"sees the address of the gateway, so its exports are open to whoever --allow\n"
+"names.  For each client there is one connection to the server.\n"
+"\n"
+"  --adapter KIND            as for dapple run; it comes first\n"
+"  --listen PLACE            where clients connect; port 0 is a free one, printed\n"
+"  --to PLACE                the server\n"
+"  --allow ADDRESS[/BITS]    let these clients connect too, not this host alone;\n"
+"                            may be given again\n"
+"  --credits N               calls outstanding of a client (1 to 1024; 32)\n"
+"  --inline KIB              longest message without chunks (1 to 256; 4)\n"
+"  --max-message KIB         longest RPC message (256 to 65536; 1152)\n"
+"  --max-connections N       clients at once (1 to 4096; 64)\n"
+"  --no-remote-invalidation  neither offer nor use it\n"
+"  --no-windows              register memory for each call, bind no windows\n"
+"  --counts                  print what a connection has carried when it ends\n"
+"\n"
+"Runs until it is ended.  Exit status: 1 if it cannot listen.  See\n"
+"dapple-rpcrdma(1).\n" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -141,6 +190,12 @@ static const struct command *find(const char *name)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
 	return NULL;
+}
+
+int run_help(const char *command, bool is_error)
+{
+	fputs(find(command)->help, is_error ? stderr : stdout);
+	return is_error ? RUN_EXIT_USAGE : 0;
 }
 
 int run_usage_error(const char *command, const char *fmt, ...)

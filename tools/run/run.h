@@ -19,6 +19,9 @@ void run_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int run_usage_error(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Prints the help of the command: on stdout, returns 0; or on stderr as the answer to wrong usage, returns RUN_EXIT_USAGE. */
+int run_help(const char *command, bool is_error);
+
 /*
  * Option parser of all commands: "--name", "--name=value", "--name value",
  * "-x"; options end at "--" or at the first word that is no option.
@@ -90,5 +93,7 @@ int run_cmd_doctor(int argc, char **argv);
 int run_cmd_devices(int argc, char **argv);
 int run_cmd_why(int argc, char **argv);
 int run_cmd_capture(int argc, char **argv);
+int run_cmd_fabric(int argc, char **argv);
+int run_cmd_rpcrdma(int argc, char **argv);
 
 #endif

@@ -5,7 +5,10 @@
  */
 #include "abi/umad/list.h"
 
+#include "abi/umad/place.h"
+#include "abi/umad/refuse.h"
 #include "device/devices.h"
+#include "device/port.h"
 #include "device/version.h"
 #include "engine/event.h"
 #include "engine/gid.h"
@@ -50,22 +53,30 @@ static bool fits(const struct dev_info *d)
 	return false;
 }
 
+/* The node of a fabric to which this process is attached comes first, whatever other adapters are chosen. */
 int umad_list(struct dev_info **ret)
 {
-	struct dev_info *v;
+	struct dev_info *v, *w;
 	int n = dev_list(&v), kept = 0;
 
 	if (n < 0)
 		return n;
+	w = ut_calloc((size_t)n + 1, sizeof(*w));
+	if (!w) {
+		free(v);
+		return -ENOMEM;
+	}
+	if (umad_place_info(&w[0]))
+		kept++;
 	for (int i = 0; i < n; i++)
-		if (fits(&v[i]))
-			v[kept++] = v[i];
-	*ret = v;
+		if (v[i].kind != DEV_IB && fits(&v[i]))
+			w[kept++] = v[i];
+	free(v);
+	*ret = w;
 	return kept;
 }
 
-/* name NULL: the first. Returns 0, -ENODEV or another negative errno. */
-static int find(const char *name, struct dev_info *ret)
+int umad_find(const char *name, struct dev_info *ret)
 {
 	struct dev_info *v;
 	int n = umad_list(&v), rc = -ENODEV;
@@ -95,27 +106,6 @@ UT_EXPORT int umad_get_cas_names(char cas[][UMAD_CA_NAME_LEN], int max)
 	return i;
 }
 
-/* Width code -> lanes, speed code -> tenths of Gb/s per lane. */
-static unsigned rate_gbps(const struct ibv_port_attr *a)
-{
-	static const struct { uint8_t code; unsigned tenths; } speeds[] = {
-		{ 1, 25 }, { 2, 50 }, { 4, 100 }, { 8, 100 }, { 16, 140 }, { 32, 250 },
-		{ 64, 500 }, { 128, 1000 },
-	};
-	static const struct { uint8_t code, lanes; } widths[] = {
-		{ 1, 1 }, { 2, 4 }, { 4, 8 }, { 8, 12 }, { 16, 2 },
-	};
-	unsigned lanes = 0, tenths = 0;
-
-	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
-		if (widths[i].code == a->active_width)
-			lanes = widths[i].lanes;
-	for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
-		if (speeds[i].code == a->active_speed)
-			tenths = speeds[i].tenths;
-	return lanes * tenths / 10;
-}
-
 static const char *layer_name(uint8_t layer)
 {
 	return layer == IBV_LINK_LAYER_ETHERNET ? "Ethernet" : "InfiniBand";
@@ -129,7 +119,7 @@ static void fill_attr(umad_port_t *p, const struct ibv_port_attr *a)
 	p->sm_sl = a->sm_sl;
 	p->state = a->state;
 	p->phys_state = a->phys_state;
-	p->rate = rate_gbps(a);
+	p->rate = dev_rate_x10(a->active_width, a->active_speed) / 10;
 	p->capmask = htobe32(a->port_cap_flags);
 	snprintf(p->link_layer, sizeof(p->link_layer), "%s", layer_name(a->link_layer));
 }
@@ -174,13 +164,62 @@ static int fill_port(const struct dev_info *d, umad_port_t *p)
 	return 0;
 }
 
+/* The first port that is ACTIVE, else the first whose link is up, else the first one (libibumad's order). */
+static const struct att_port *usual_port(const struct umad_node *n)
+{
+	for (unsigned i = 0; i < n->n; i++)
+		if (n->ports[i].state == IBV_PORT_ACTIVE)
+			return &n->ports[i];
+	for (unsigned i = 0; i < n->n; i++)
+		if (n->ports[i].phys_state == 5)
+			return &n->ports[i];
+	return n->n ? &n->ports[0] : NULL;
+}
+
+/* Port 0 of a CA is the usual one. */
+static const struct att_port *find_port(const struct umad_node *n, int number)
+{
+	for (unsigned i = 0; i < n->n; i++)
+		if (n->ports[i].number == number)
+			return &n->ports[i];
+	return number ? NULL : usual_port(n);
+}
+
+static int fabric_port(int number, umad_port_t *ret)
+{
+	struct umad_node n;
+	const struct att_port *p;
+	int r = umad_node_ask(&n);
+
+	if (r)
+		return r;
+	p = find_port(&n, number);
+	r = p ? umad_port_fill(p, ret) : umad_refuse(UMAD_R_PORT);
+	umad_node_free(&n);
+	return r;
+}
+
+int umad_port_number(const char *ca_name, int number)
+{
+	umad_port_t p;
+	int r = umad_get_port(ca_name, number, &p);
+
+	if (r)
+		return r;
+	r = p.portnum;
+	umad_release_port(&p);
+	return r;
+}
+
 UT_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 {
 	struct dev_info d;
-	int rc = find(ca_name, &d);
+	int rc = umad_find(ca_name, &d);
 
 	if (rc)
 		return rc;
+	if (d.kind == DEV_IB)
+		return fabric_port(portnum, port);
 	if (portnum != 0 && portnum != ENG_PORT_NUM)
 		return -EINVAL;
 	return fill_port(&d, port);
@@ -196,20 +235,59 @@ UT_EXPORT int umad_release_port(umad_port_t *port)
 	return 0;
 }
 
+static int add_port(umad_ca_t *ca, const struct att_port *p)
+{
+	umad_port_t *ret;
+	int r;
+
+	if (p->number >= UMAD_CA_MAX_PORTS)
+		return 0;
+	ret = ut_zalloc(sizeof(*ret));
+	r = ret ? umad_port_fill(p, ret) : -ENOMEM;
+	if (r)
+		free(ret);
+	else
+		ca->ports[p->number] = ret;
+	if (!r && p->number > ca->numports)
+		ca->numports = p->number;
+	return r;
+}
+
+/* The ports of a node of a fabric, as many as the structure holds. */
+static int add_ports(umad_ca_t *ca)
+{
+	struct umad_node n;
+	int r = umad_node_ask(&n);
+
+	if (r)
+		return r;
+	snprintf(ca->hw_ver, sizeof(ca->hw_ver), "%x", n.node.revision);
+	for (unsigned i = 0; i < n.n && !r; i++)
+		r = add_port(ca, &n.ports[i]);
+	umad_node_free(&n);
+	if (r)
+		umad_release_ca(ca);
+	return r;
+}
+
 UT_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
 {
 	struct dev_info d;
-	int rc = find(ca_name, &d);
+	int rc = umad_find(ca_name, &d);
 
 	if (rc)
 		return rc;
 	memset(ca, 0, sizeof(*ca));
 	memcpy(ca->ca_name, d.name, UMAD_CA_NAME_LEN);
 	ca->node_type = d.node_type;
-	ca->numports = 1;
 	snprintf(ca->ca_type, sizeof(ca->ca_type), "dapple");
 	snprintf(ca->fw_ver, sizeof(ca->fw_ver), "%s", dev_version());
 	ca->node_guid = ca->system_guid = htobe64(d.guid);
+	if (d.kind == DEV_IB) {
+		ca->system_guid = htobe64(d.image_guid);
+		return add_ports(ca);
+	}
+	ca->numports = 1;
 	ca->ports[1] = ut_zalloc(sizeof(*ca->ports[1]));
 	if (!ca->ports[1])
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #include "device/gids.h"
 #include "device/kind/kind.h"
 #include "device/port.h"
+#include "device/sysfs/node.h"
 #include "device/sysfs/tree.h"
 #include "device/version.h"
 #include "engine/counter.h"
@@ -129,14 +130,31 @@ static int update(const char *root)
 	return r;
 }
 
+/* The tree of a node of a fabric stands for that of the network namespace. Returns false if there is none. */
+static bool node_root(char root[ATT_PATH_MAX])
+{
+	char path[ATT_PATH_MAX], why[ATT_WHY_MAX];
+	int r = dev_node_tree(path, why);
+
+	if (r < 0)
+		ut_warn("%s", why);
+	if (r > 0)
+		memcpy(root, path, ATT_PATH_MAX);
+	return r > 0;
+}
+
 const char *dev_tree_root(void)
 {
-	static char root[UT_RUNDIR_MAX];
+	static char root[ATT_PATH_MAX > UT_RUNDIR_MAX ? ATT_PATH_MAX : UT_RUNDIR_MAX];
 	char path[UT_RUNDIR_MAX], why[256] = "";
 	const char *ret = NULL;
 	int r;
 
 	ut_lock(&lock);
+	if (node_root(root)) {
+		ut_unlock(&lock);
+		return root;
+	}
 	r = ut_rundir_net(path, sizeof(path), why, sizeof(why));
 	if (r < 0) {
 		ut_warn("cannot use the runtime directory (%s): programs find no adapters below "

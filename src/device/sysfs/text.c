@@ -196,7 +196,7 @@ void dev_tree_walk_device(struct dev_tree_sink *s, const void *object)
 		put_raw(s, name, "/", 1);
 	}
 	for (i = 0; i < e->nports; i++)
-		walk_port(s, &e->ports[i], i + 1);
+		walk_port(s, &e->ports[i], i + !e->is_switch);
 }
 
 void dev_tree_walk_verbs(struct dev_tree_sink *s, const void *object)
@@ -210,10 +210,10 @@ void dev_tree_walk_verbs(struct dev_tree_sink *s, const void *object)
 
 void dev_tree_walk_mad(struct dev_tree_sink *s, const void *object)
 {
-	const struct dev_tree_entry *e = object;
+	const struct dev_tree_mad *m = object;
 
-	put_line(s, "ibdev", e->name);
-	put_line(s, "port", "1");
+	put_line(s, "ibdev", m->entry->name);
+	put(s, "port", "%u\n", m->port + !m->entry->is_switch);
 	put_line(s, "dev", "1:3");
 }
 

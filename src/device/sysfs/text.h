@@ -19,6 +19,12 @@ struct dev_tree_sink {
 	int error;		/* the first error; later calls do nothing */
 };
 
+/* A port of a device: object of dev_tree_walk_mad(). */
+struct dev_tree_mad {
+	const struct dev_tree_entry *entry;
+	unsigned port;		/* index in entry->ports */
+};
+
 /* An interface that has adapters: object of dev_tree_walk_netdev(). */
 struct dev_tree_netdev {
 	const struct dev_tree_entry *entries;
@@ -30,7 +36,7 @@ typedef void dev_tree_walk_fn(struct dev_tree_sink *s, const void *object);
 
 dev_tree_walk_fn dev_tree_walk_device;	/* struct dev_tree_entry */
 dev_tree_walk_fn dev_tree_walk_verbs;	/* struct dev_tree_entry */
-dev_tree_walk_fn dev_tree_walk_mad;	/* struct dev_tree_entry */
+dev_tree_walk_fn dev_tree_walk_mad;	/* struct dev_tree_mad */
 dev_tree_walk_fn dev_tree_walk_netdev;	/* struct dev_tree_netdev */
 
 void dev_tree_hash(struct dev_tree_sink *s, const char *bytes, size_t n);

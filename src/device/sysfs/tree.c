@@ -28,7 +28,9 @@
  *   class/infiniband_verbs/uverbsN/     an object
  *   class/infiniband_mad/umadN/         an object
  *   class/net/<if>/device/infiniband/   an object per interface
+ *   class/infiniband_mad/issmN/         an object, of ports that a subnet manager may have
  *   dev/infiniband/{uverbsN,umadN}      empty files, shown as /dev/null
+ *   dev/infiniband/issmN                symbolic links to the files of subnet managers
  */
 
 static const char *const rooms[] = {
@@ -134,6 +136,42 @@ static int store_node(struct dev_tree_sink *total, const char *root, const char 
 	return 0;
 }
 
+/* A symbolic link, made anew if its target has changed. */
+static int store_link(struct dev_tree_sink *total, const char *root, const char *name, const char *target)
+{
+	char path[PATH_MAX], where[64];
+
+	dev_tree_hash(total, name, strlen(name) + 1);
+	dev_tree_hash(total, target, strlen(target) + 1);
+	if (!root)
+		return 0;
+	snprintf(where, sizeof(where), "dev/infiniband/%s", name);
+	if (dev_tree_join(path, sizeof(path), root, where) < 0)
+		return -ENAMETOOLONG;
+	unlink(path);
+	return symlink(target, path) < 0 ? -errno : 0;
+}
+
+/* umadN and issmN of a port. */
+static int store_mad(struct dev_tree_sink *total, const char *root, const struct dev_tree_entry *e, unsigned port)
+{
+	struct dev_tree_mad object = { e, port };
+	const char *issm = e->ports[port].issm;
+	char umad[32], name[32];
+	int r;
+
+	snprintf(umad, sizeof(umad), "umad%u", e->index + port);
+	snprintf(name, sizeof(name), "issm%u", e->index + port);
+	r = store(total, root, "class/infiniband_mad", umad, dev_tree_walk_mad, &object);
+	if (r == 0)
+		r = store_node(total, root, umad);
+	if (r == 0 && issm)
+		r = store(total, root, "class/infiniband_mad", name, dev_tree_walk_mad, &object);
+	if (r == 0 && issm)
+		r = store_link(total, root, name, issm);
+	return r;
+}
+
 /* Names become path components: none may lead upward or hide a file. */
 static bool name_ok(const char *name)
 {
@@ -144,8 +182,8 @@ static bool name_ok(const char *name)
 static int store_all(struct dev_tree_sink *total, const char *root, const struct dev_tree_entry *e,
 		     unsigned n)
 {
-	char uverbs[32], umad[32];
-	unsigned i;
+	char uverbs[32];
+	unsigned i, port;
 	int r = 0;
 
 	for (i = 0; i < n && r == 0; i++) {
@@ -154,37 +192,49 @@ static int store_all(struct dev_tree_sink *total, const char *root, const struct
 		if (!name_ok(e[i].name) || (e[i].ndev && !name_ok(e[i].ndev)))
 			return -EINVAL;
 		snprintf(uverbs, sizeof(uverbs), "uverbs%u", e[i].index);
-		snprintf(umad, sizeof(umad), "umad%u", e[i].index);
 		r = store(total, root, "class/infiniband", e[i].name, dev_tree_walk_device, &e[i]);
 		if (r == 0)
 			r = store(total, root, "class/infiniband_verbs", uverbs, dev_tree_walk_verbs, &e[i]);
-		if (r == 0)
-			r = store(total, root, "class/infiniband_mad", umad, dev_tree_walk_mad, &e[i]);
+		for (port = 0; port < e[i].nports && r == 0; port++)
+			r = store_mad(total, root, &e[i], port);
 		if (r == 0 && e[i].ndev)
 			r = store(total, root, "class/net", e[i].ndev, dev_tree_walk_netdev, &nd);
 		if (r == 0)
 			r = store_node(total, root, uverbs);
-		if (r == 0)
-			r = store_node(total, root, umad);
 	}
 	return r;
 }
 
+/* umadN or issmN of one of its ports. */
+static bool is_mad_name(const char *name, const struct dev_tree_entry *e)
+{
+	char text[32];
+
+	for (unsigned port = 0; port < e->nports; port++) {
+		snprintf(text, sizeof(text), "umad%u", e->index + port);
+		if (strcmp(name, text) == 0)
+			return true;
+		snprintf(text, sizeof(text), "issm%u", e->index + port);
+		if (e->ports[port].issm && strcmp(name, text) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool wanted(const char *room, const char *name, const struct dev_tree_entry *e, unsigned n)
 {
-	char uverbs[32], umad[32];
+	char uverbs[32];
 	unsigned i;
 
 	if (strcmp(name, "abi_version") == 0)
 		return true;
 	for (i = 0; i < n; i++) {
 		snprintf(uverbs, sizeof(uverbs), "uverbs%u", e[i].index);
-		snprintf(umad, sizeof(umad), "umad%u", e[i].index);
 		if (strcmp(room, "class/infiniband") == 0 && strcmp(name, e[i].name) == 0)
 			return true;
 		if (strcmp(room, "class/net") == 0 && e[i].ndev && strcmp(name, e[i].ndev) == 0)
 			return true;
-		if (strcmp(name, uverbs) == 0 || strcmp(name, umad) == 0)
+		if (strcmp(name, uverbs) == 0 || is_mad_name(name, &e[i]))
 			return true;
 	}
 	return false;

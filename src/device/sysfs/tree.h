@@ -15,6 +15,7 @@
  * as stale.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct dev_tree_gid {
@@ -41,17 +42,19 @@ struct dev_tree_port {
 	unsigned npkeys;
 	const struct dev_tree_counter *counters;
 	unsigned ncounters;
+	const char *issm;	/* the file to which issmN leads, or NULL: a port without a subnet manager */
 };
 
 struct dev_tree_entry {
 	const char *name;	/* dpl_roce_lo */
-	unsigned index;		/* N of uverbsN and umadN, unique */
+	unsigned index;		/* N of uverbsN, and of umadN and issmN of the first port; unique */
 	const char *node_type;	/* "1: CA", "4: RNIC" */
 	uint64_t node_guid;	/* host order */
 	uint64_t sys_image_guid;
 	const char *node_desc;
 	const char *fw_ver, *hw_rev, *hca_type, *board_id;	/* NULL: no such file */
 	const char *ndev;	/* interface below, or NULL */
+	bool is_switch;		/* its one port is port 0 */
 	const struct dev_tree_port *ports;	/* ports[0] is port 1 */
 	unsigned nports;
 };

@@ -322,7 +322,7 @@ static inline struct shm_record *make_room(struct shm_chan *ch, const struct ut_
 		return NULL;
 	at = shm_reserve(&t->ring, bytes, &skip, &why);
 	if (!at) {
-		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_TIMEOUT) : shm_peer_result(ch, t, why);
+		*ret_error = why == SHM_FULL ? shm_peer_full(t, SHM_PEER_FULL_MESSAGES) : shm_peer_result(ch, t, why);
 		return NULL;
 	}
 	*ret = (struct shm_reservation){ .header = at->header, .data = (uint8_t *)(at + 1),

@@ -37,7 +37,7 @@
 
 enum shm_reach {
 	SHM_REACH_WIRE,  /* by datagrams only */
-	SHM_REACH_ASKED, /* not known yet: to be asked again in the next round, for 0.3 s at most */
+	SHM_REACH_ASKED, /* not known yet: to be asked again in the next round, for 1.5 s at most */
 	SHM_REACH_LOCAL,
 };
 

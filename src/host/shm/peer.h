@@ -40,13 +40,14 @@
 
 #include <string.h>
 
-/* A process that does not respond for so long is stopped. Datagrams wait less: they hold back those to all
- * other peers, which messages do not. */
-#define SHM_PEER_TIMEOUT (300 * UT_MS)
+/* A process that does not respond for so long is stopped: a connection takes its path for life, so a busy machine must
+ * not decide it. Datagrams wait less: they hold back those to all other peers, which messages do not. */
+#define SHM_PEER_TIMEOUT (1500 * UT_MS)
 #define SHM_PEER_TIMEOUT_DATAGRAMS (20 * UT_MS)
 #define SHM_PEER_RETRY (1000 * UT_MS) /* until a name without owner is asked for again */
 #define SHM_PEER_LATE (60000 * UT_MS) /* after READY, until a ring without OPEN is given up */
-#define SHM_PEER_FULL (10 * UT_MS)    /* a full ring holds back datagrams for so long; messages for SHM_PEER_TIMEOUT */
+#define SHM_PEER_FULL (10 * UT_MS)    /* a full ring holds back datagrams for so long */
+#define SHM_PEER_FULL_MESSAGES (300 * UT_MS)
 #define SHM_PEER_KEYS 256u
 #define SHM_PEER_AREAS 32u /* that one process exports to another; the oldest make room for more */
 #define SHM_PEER_TX_MAX 1024

@@ -18,10 +18,11 @@ void ibp_coalesce_end(struct ibp_port *port)
 	port->coalescing = 0;
 }
 
-/* XRC coalesces as RC does; the round in which the requests leave chooses their framing first. */
+/* The other services coalesce as RC does, UC and UD in a batch alone, since nothing of theirs is unacknowledged; the round
+ * in which the requests leave chooses their framing first. */
 static bool is_slow(const struct ibp_qp *q)
 {
-	uint32_t fine = IBP_REQ_UNCHOSEN | (q->cls == WIRE_CLASS_XRC ? IBP_REQ_SERVICE : 0u);
+	uint32_t fine = IBP_REQ_UNCHOSEN | IBP_REQ_SERVICE;
 
 	return (q->conn.req.slow & ~fine) || q->conn.req.framing == &ibp_frame_shm;
 }

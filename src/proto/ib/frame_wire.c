@@ -449,10 +449,9 @@ bool ibp_icrc_matches(struct ibp_port *port, struct ibp_qp *q, const struct link
 	return good;
 }
 
-/* Acknowledgements tell the peer's source ports. */
 static bool has_ports(const struct ibp_qp *q)
 {
-	return reliable(q) && !q->conn.path.flow.lids;
+	return q->qp->type != IBV_QPT_UD && !q->conn.path.flow.lids;
 }
 
 static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)

@@ -266,26 +266,6 @@ void ibp_kick(struct eng_qp *qp)
 	ibp_activate(q);
 }
 
-static struct ibp_qp *first_target_owing(struct ibp_port *port)
-{
-	struct ibp_qp *q;
-
-	ut_list_each(q, &port->acks, conn.acks)
-		if (q->qp->type == IBV_QPT_XRC_RECV)
-			return q;
-	return NULL;
-}
-
-/* The acknowledgements of XRC targets leave before requests of XRC initiators: the answer to a message
- * leaves from another queue pair than the one that has received it. */
-static void ack_targets(struct ibp_port *port)
-{
-	struct ibp_qp *q;
-
-	while (!port->blocked && (q = first_target_owing(port)))
-		ibp_resp_ack(q);
-}
-
 static void send_requests(struct ibp_qp *q)
 {
 	switch (q->qp->type) {
@@ -294,10 +274,6 @@ static void send_requests(struct ibp_qp *q)
 	case IBV_QPT_UD:
 		ibp_ud_run(q, TURN_PACKETS);
 		break;
-	case IBV_QPT_XRC_SEND:
-		if (q->send.cur != q->qp->sq.tail)
-			ack_targets(q->port);
-		/* fallthrough */
 	default:
 		ibp_req_run(q, TURN_PACKETS);
 	}

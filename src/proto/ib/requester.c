@@ -551,6 +551,8 @@ static bool ack_first(struct ibp_qp *q, const struct eng_swqe *w)
 	enum ibv_qp_state before = eng_qp_state(q->qp);
 	uint32_t psn = r->psn_send;
 
+	if (q->cls == WIRE_CLASS_XRC)
+		return ibp_resp_ack_targets(q->port) && r->psn_send == psn && eng_qp_state(q->qp) == before;
 	if (!q->conn.resp.ack_due || (r->framing == &ibp_frame_shm && is_send(w->opcode) && ibp_resp_may_ack_along(q)))
 		return true;
 	return ibp_resp_ack_first(q) && r->psn_send == psn && eng_qp_state(q->qp) == before;

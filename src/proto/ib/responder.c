@@ -690,6 +690,28 @@ void ibp_resp_ack(struct ibp_qp *q)
 	ut_list_del(&q->conn.acks);
 }
 
+static struct ibp_qp *first_target_owing(struct ibp_port *port)
+{
+	struct ibp_qp *q;
+
+	ut_list_each(q, &port->acks, conn.acks)
+		if (q->qp->type == IBV_QPT_XRC_RECV)
+			return q;
+	return NULL;
+}
+
+bool ibp_resp_ack_targets(struct ibp_port *port)
+{
+	struct ibp_qp *q;
+
+	while ((q = first_target_owing(port))) {
+		ibp_resp_ack(q);
+		if (!ut_list_empty(&q->conn.acks))
+			return false;
+	}
+	return true;
+}
+
 /* --- requests in order --- */
 
 /* A requester may rely on the order of the checks (IBTA 9.7.4.1, 9.9.3): sequence, length, enabled,

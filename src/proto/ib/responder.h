@@ -123,6 +123,13 @@ static inline bool ibp_resp_ack_first(struct ibp_qp *q)
 	return !q->conn.resp.ack_due || !ibp_resp_may_ack(q);
 }
 
+/*
+ * The same for a request of an XRC initiator: the answer to a message leaves from another queue pair than the
+ * one that has received it. To be called for each packet: the program may post the answer at any time,
+ * also while the initiator has its turn. Returns false if an acknowledgement is due that cannot leave now.
+ */
+bool ibp_resp_ack_targets(struct ibp_port *port);
+
 /* The next request, of one packet, has been executed; ask: the requester asks for an acknowledgement. */
 static inline void ibp_resp_executed(struct ibp_qp *q, bool ask)
 {

@@ -66,7 +66,28 @@ static void ask(struct ibp_qp *q)
 	ibp_activate(q);
 }
 
-/* Of the same user as the peer, or none that the kernel knows. */
+/* A request that was executed, which a probe is as well (probe.h). */
+static bool asks_for_ack(const struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	int32_t d = psn_diff(p->psn, q->conn.resp.epsn);
+
+	return p->ack_req && d < 0 && d >= -IBP_SPORT_REACH && q->conn.resp.framing == &ibp_frame_wire &&
+	       !(p->shape->flags & (WIRE_F_RSP | WIRE_F_READ | WIRE_F_ATOMIC)) && !ibp_resp_is(&q->conn.resp, IBP_RESP_DEAD);
+}
+
+/* To the peer, from the port of this end. */
+static void answer(struct ibp_qp *q)
+{
+	struct ibp_sport *s = &q->conn.sport;
+
+	if (within(q, s->answered, s->answered_at, IBP_SPORT_PAUSE))
+		return;
+	s->answered = true;
+	s->answered_at = q->port->now;
+	ibp_resp_owe(q);
+}
+
+/* Neither of a user of this host that the kernel knows, nor proved yet. */
 static bool from_elsewhere(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
 	struct ibp_sport *s = &q->conn.sport;
@@ -80,9 +101,32 @@ static bool from_elsewhere(struct ibp_qp *q, const struct wire_ib_packet *p, con
 	}
 	s->guesses -= s->guesses && (p->shape->flags & WIRE_F_RSP);
 	s->missed |= !(p->shape->flags & WIRE_F_RSP) && in_order(q, p);
+	if (asks_for_ack(q, p))
+		answer(q);
 	ask(q);
 	ibp_count(q->port, ENG_C_rx_bad_source_port);
 	return false;
+}
+
+/* UC has no answers that could prove a port: the PSN is near the next one, or the peer has been silent. */
+static bool is_close(const struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	int32_t d = psn_diff(p->psn, q->conn.resp.epsn);
+
+	return (d > -IBP_SPORT_REACH && d < IBP_SPORT_REACH) || q->port->now - q->conn.heard > IBP_SPORT_ANSWER;
+}
+
+static bool admits_unreliable(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx,
+			      enum link_sender sender)
+{
+	if (q->conn.sport.known != IBP_SPORT_NONE && sender == LINK_SENDER_UNKNOWN && !is_close(q, p)) {
+		ibp_count(q->port, ENG_C_rx_bad_source_port);
+		return false;
+	}
+	if (!ibp_icrc_matches(q->port, q, rx))
+		return false;
+	take(q, rx->sport);
+	return true;
 }
 
 bool ibp_sport_admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -103,6 +147,8 @@ bool ibp_sport_admits(struct ibp_qp *q, const struct wire_ib_packet *p, const st
 	}
 	if (p->shape->cls == WIRE_CLASS_CNP) /* adapters send them from ports of their own */
 		return ibp_icrc_matches(q->port, NULL, rx);
+	if (q->cls == WIRE_CLASS_UC)
+		return admits_unreliable(q, p, rx, sender);
 	if (s->known != IBP_SPORT_NONE && sender == LINK_SENDER_UNKNOWN)
 		return from_elsewhere(q, p, rx);
 	if (!ibp_icrc_matches(q->port, q, rx))

@@ -16,6 +16,30 @@
 
 static const struct peer *me;
 
+/*
+ * How far this end is, for a wait that has ended in vain. A Send that has no completion, at an end whose manager has
+ * heard DISCONNECTED: the other end was content and left, and the last acknowledgement was lost, or never sent - by the
+ * driver of the other end. Without DISCONNECTED, the DREQ is lost, too, or the requester of this end repeats nothing.
+ */
+static void say_state(const struct peer *p)
+{
+	static const char *const states[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
+	struct pollfd fd = { .fd = p->ch ? p->ch->fd : -1, .events = POLLIN };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct rdma_cm_event *e;
+
+	if (p->id && p->id->verbs)
+		fprintf(stderr, "this end, on %s: ", ibv_get_device_name(p->id->verbs->device));
+	if (p->id && p->id->qp && !ibv_query_qp(p->id->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN, &init))
+		fprintf(stderr, "queue pair in %s, next PSN %#x, expected PSN %#x; ",
+			(unsigned)attr.qp_state < 7 ? states[attr.qp_state] : "?", attr.sq_psn, attr.rq_psn);
+	if (poll(&fd, 1, 0) == 1 && !rdma_get_cm_event(p->ch, &e))
+		fprintf(stderr, "its manager has heard %s (%d)\n", rdma_event_str(e->event), e->status);
+	else
+		fprintf(stderr, "its manager has heard nothing more\n");
+}
+
 void peer_fail(const char *fmt, ...)
 {
 	va_list ap;
@@ -23,6 +47,8 @@ void peer_fail(const char *fmt, ...)
 	fflush(stdout);
 	if (me && *me->saw)
 		fprintf(stderr, "until then: %s\n", me->saw);
+	if (me)
+		say_state(me);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);

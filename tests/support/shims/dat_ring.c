@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "dat/provider/evd/ring.c"
+#include "dat/core/ring.c"

@@ -15,6 +15,15 @@
 
 #define DTL_V2 (DAT_VERSION_MAJOR >= 2)
 
+/* Names that are composed, in a buffer of the thread. The kernel has no consumer notification objects either. */
+#ifdef __KERNEL__
+#define DTL_CNOS 0
+#define DTL_TEXT(name, size) char *const name = kdt_text()
+#else
+#define DTL_CNOS 1
+#define DTL_TEXT(name, size) static __thread char name[size]
+#endif
+
 static inline DAT_LMR_TRIPLET dtl_segment(DAT_LMR_CONTEXT context, const void *start,
 					  DAT_UINT64 length)
 {

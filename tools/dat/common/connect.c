@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#if DTL_V2
+#if DTL_V2 && !defined(__KERNEL__)
 #include <dat2/dat_ib_extensions.h>
 #endif
 
@@ -33,7 +33,7 @@ static DAT_EP_ATTR attributes(const struct dtl_ia *ia, const struct dtl_end_wish
 	a.max_request_dtos = wish->requests;
 	a.max_recv_iov = wish->iov;
 	a.max_request_iov = wish->iov;
-#if DTL_V2
+#if DTL_V2 && !defined(__KERNEL__)
 	if (wish->datagrams) {	/* the provider's sizes, and no RDMA */
 		a.service_type = (DAT_SERVICE_TYPE)DAT_IB_SERVICE_TYPE_UD;
 		return a;

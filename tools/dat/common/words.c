@@ -6,15 +6,17 @@
 #include <string.h>
 #include <time.h>
 
+enum { TEXT_BYTES = 160 };
+
 const char *dtl_strerror(DAT_RETURN r)
 {
-	static __thread char text[160];
+	DTL_TEXT(text, TEXT_BYTES);
 	const char *major = "", *minor = "";
 
 	if (dat_strerror(r, &major, &minor) != DAT_SUCCESS)
-		snprintf(text, sizeof(text), "DAT_RETURN 0x%x", (unsigned)r);
+		snprintf(text, TEXT_BYTES, "DAT_RETURN 0x%x", (unsigned)r);
 	else
-		snprintf(text, sizeof(text), "%s%s%s", major, *minor ? " " : "", minor);
+		snprintf(text, TEXT_BYTES, "%s%s%s", major, *minor ? " " : "", minor);
 	return text;
 }
 
@@ -48,13 +50,13 @@ static const struct name statuses[] = {
 
 static const char *find(const struct name *names, size_t n, unsigned value)
 {
-	static __thread char text[32];
+	DTL_TEXT(text, TEXT_BYTES);
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		if (names[i].value == value)
 			return names[i].text;
-	snprintf(text, sizeof(text), "number 0x%x", value);
+	snprintf(text, TEXT_BYTES, "number 0x%x", value);
 	return text;
 }
 

@@ -53,6 +53,9 @@ static enum fft_result run_here(const struct fft_case *c, const char *name)
 	return result;
 }
 
+#ifdef __KERNEL__
+#define run_once run_here
+#else
 /* In a child process: a crash of the provider fails the case, and the others still run. */
 static enum fft_result run_once(const struct fft_case *c, const char *name)
 {
@@ -76,6 +79,8 @@ static enum fft_result run_once(const struct fft_case *c, const char *name)
 }
 
 /* Cases may be given by number, or as the old tool's caseN. */
+#endif
+
 static bool wanted(const struct dtt_options *o, int nr)
 {
 	int i;

@@ -118,6 +118,7 @@ static enum fft_result wait_long(struct dtl_ia *ia)
 	return FFT_PASS;
 }
 
+#if DTL_CNOS
 static enum fft_result wait_cno(struct dtl_ia *ia)
 {
 	DAT_EVENT ev = { .event_number = DAT_SOFTWARE_EVENT }, got;
@@ -138,6 +139,8 @@ static enum fft_result wait_cno(struct dtl_ia *ia)
 	OK(dat_cno_free(cno));
 	return FFT_PASS;
 }
+
+#endif
 
 /* --- connections --- */
 
@@ -260,7 +263,9 @@ static enum fft_result psp_taken(struct dtl_ia *ia)
 const struct fft_case fft_connmgt[] = {
 	{ "waiting for no time returns at once with TIMEOUT_EXPIRED", wait_not },
 	{ "waiting takes as long as the timeout", wait_long },
+#if DTL_CNOS
 	{ "a CNO wakes for a software event, and for nothing else", wait_cno },
+#endif
 	{ "a connection with private data both ways, and its end", connect_accept },
 	{ "a rejection with private data is PEER_REJECTED", connect_reject },
 	{ "a qualifier without listener: NON_PEER_REJECTED, and the EP can be reset", connect_unserved },

@@ -112,7 +112,7 @@ static enum fft_result lmr_sizes(struct dtl_ia *ia)
 	struct dtl_mem mem;
 	size_t i;
 
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= ia->attr.max_lmr_block_size; i++) {
 		FFT_NEED(dtl_mem_make(&mem, ia, sizes[i], DAT_MEM_PRIV_ALL_FLAG) == 0);
 		FFT_NEED(dtl_mem_drop(&mem) == 0);
 	}

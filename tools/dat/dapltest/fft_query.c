@@ -28,6 +28,7 @@ static enum fft_result of_ia(struct dtl_ia *ia)
 	return FFT_PASS;
 }
 
+#if DTL_CNOS
 static enum fft_result of_cno(struct dtl_ia *ia)
 {
 	DAT_CNO_HANDLE cno;
@@ -42,6 +43,8 @@ static enum fft_result of_cno(struct dtl_ia *ia)
 	OK(dat_cno_free(cno));
 	return FFT_PASS;
 }
+
+#endif
 
 static enum fft_result of_evd(struct dtl_ia *ia)
 {
@@ -208,7 +211,9 @@ static enum fft_result of_srq(struct dtl_ia *ia)
 
 const struct fft_case fft_queryinfo[] = {
 	{ "dat_ia_query", of_ia },
+#if DTL_CNOS
 	{ "dat_cno_query", of_cno },
+#endif
 	{ "dat_evd_query", of_evd },
 	{ "dat_psp_query", of_psp },
 	{ "dat_rsp_query", of_rsp },

@@ -61,6 +61,7 @@ static DAT_RETURN drop_pz(struct set *s, DAT_HANDLE h)
 	return dat_pz_free(h);
 }
 
+#if DTL_CNOS
 static DAT_RETURN make_cno(struct room *room, struct set *s, DAT_HANDLE *ret)
 {
 	return dat_cno_create(s->ia.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, ret);
@@ -70,6 +71,8 @@ static DAT_RETURN drop_cno(struct set *s, DAT_HANDLE h)
 {
 	return dat_cno_free(h);
 }
+
+#endif
 
 static DAT_RETURN make_evd(struct room *room, struct set *s, DAT_HANDLE *ret)
 {
@@ -163,7 +166,9 @@ static DAT_RETURN drop_lmr(struct set *s, DAT_HANDLE h)
 static const struct kind kinds[] = {
 	{ "limit_ia", "IAs", make_ia, drop_ia },
 	{ "limit_pz", "PZs", make_pz, drop_pz },
+#if DTL_CNOS
 	{ "limit_cno", "CNOs", make_cno, drop_cno },
+#endif
 	{ "limit_evd", "EVDs", make_evd, drop_evd },
 	{ "limit_ep", "EPs", make_ep, drop_ep },
 	{ "limit_rsp", "RSPs", make_rsp, drop_rsp },

@@ -41,7 +41,7 @@ const char *dtt_plan_fault(const struct dtt_plan *plan, const struct dtl_ia *ia)
 		return "the number of iterations is 0";
 	if (plan->threads < 1 || plan->threads > DTT_LANES_MAX || plan->ends < 1 ||
 	    plan->ends > DTT_LANES_MAX || plan->threads * plan->ends > DTT_LANES_MAX)
-		return "the number of threads or endpoints is out of range (1024 together)";
+		return "the number of threads or endpoints is out of range";
 	for (i = 0; i < plan->n_ops; i++) {
 		fault = op_fault(&plan->ops[i], ia);
 		if (fault)

@@ -13,7 +13,11 @@
 #include "common/dtl.h"
 
 #define DTT_OPS_MAX 103			/* 100 of the user, 3 of -V */
+#ifdef __KERNEL__
+#define DTT_LANES_MAX 64		/* what a kernel stack has room for */
+#else
 #define DTT_LANES_MAX 1024		/* threads x endpoints */
+#endif
 #define DTT_SEGMENTS_MAX 64
 #define DTT_LANE_BYTES_MAX (256u << 20)
 

@@ -198,6 +198,15 @@ static int listen_loop(struct server *s, DAT_EVD_HANDLE evd)
 	return 0;
 }
 
+/* Each has a pointer to s. */
+static void await_sessions(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->sessions)
+		pthread_cond_wait(&s->changed, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
 int dtt_server(const struct dtt_options *o)
 {
 	struct server s = { .o = o, .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -222,6 +231,7 @@ int dtt_server(const struct dtt_options *o)
 	printf("Dapltest: Service Point Ready - %s\n", o->ia);
 	fflush(stdout);
 	bad = listen_loop(&s, evd);
+	await_sessions(&s);
 	bad |= dtl_check(dat_psp_free(psp), "dat_psp_free");
 	bad |= dtl_check(dat_evd_free(evd), "dat_evd_free");
 	bad |= dtl_ia_close(&s.ia);

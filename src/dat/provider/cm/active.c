@@ -2,11 +2,11 @@
 #include "dat/provider/cm/active.h"
 
 #include "dat/provider/cm/conn.h"
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/cm/ud.h"
 #include "dat/provider/dto/recv.h"
 #include "dat/provider/ep/ep.h"
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/log.h"

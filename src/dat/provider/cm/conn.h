@@ -11,7 +11,7 @@
 #ifndef DAT_PROVIDER_CM_CONN_H
 #define DAT_PROVIDER_CM_CONN_H
 
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/ia/loop.h"
 #include "util/list.h"
 #include "util/lock.h"

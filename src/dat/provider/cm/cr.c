@@ -9,7 +9,7 @@
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ep/parts.h"
 #include "dat/provider/ep/qp.h"
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/ia.h"

@@ -9,7 +9,7 @@
 #ifndef DAT_PROVIDER_CM_CR_H
 #define DAT_PROVIDER_CM_CR_H
 
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/cm/ud_peer.h"
 #include "dat/provider/ia/obj.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/cm/sp.h"
 
-#include "dat/provider/cm/private.h"
+#include "dat/core/ask.h"
+#include "dat/core/private.h"
 #include "dat/provider/ep/ep.h"
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/evd/evd.h"
 #include "dat/provider/ia/address.h"
@@ -128,12 +129,6 @@ static int listen_in(struct dpr_sp *sp, enum rdma_port_space space, uint16_t por
 	return err;
 }
 
-static in_port_t *port_of(struct sockaddr_storage *ss)
-{
-	return ss->ss_family == AF_INET ? &((struct sockaddr_in *)ss)->sin_port
-					: &((struct sockaddr_in6 *)ss)->sin6_port;
-}
-
 /* Port 0: any. Returns 0 or a positive errno. Requests that arrive at once wait for the lock. */
 static int start_listening(struct dpr_sp *sp, uint16_t port) UT_REQUIRES(sp->lock)
 {
@@ -148,7 +143,7 @@ static int start_listening(struct dpr_sp *sp, uint16_t port) UT_REQUIRES(sp->loc
 	if (!sp->qual)
 		sp->qual = port;
 	if (sp->kind == DPR_CSP)
-		*port_of(&sp->addr) = htons(port);
+		*dpr_port_of(&sp->addr) = htons(port);
 	/* If another listener has the port for datagrams, this service point receives none. */
 	if (sp->obj.ia->iwarp || sp->kind != DPR_PSP ||
 	    listen_in(sp, RDMA_PS_UDP, port, &sp->listen_ud))
@@ -213,7 +208,7 @@ static DAT_RETURN local_address(struct dpr_sp *sp, const void *address, uint16_t
 		    memcmp(&in6->sin6_addr, &ia->addr.in6.sin6_addr, sizeof(in6->sin6_addr)))
 			return DPR_ERR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
 	}
-	*port = ntohs(*port_of(&sp->addr));
+	*port = ntohs(*dpr_port_of(&sp->addr));
 	return DAT_SUCCESS;
 }
 
@@ -340,12 +335,6 @@ DAT_RETURN dpr_rsp_create(DAT_IA_HANDLE handle, DAT_CONN_QUAL qual, DAT_EP_HANDL
 	return ret;
 }
 
-static bool is_known(const DAT_COMM *c, const struct dpr_ia *ia)
-{
-	return c->domain == ia->addr.sa.sa_family && c->type == SOCK_STREAM &&
-	       (!c->protocol || c->protocol == IPPROTO_TCP);
-}
-
 DAT_RETURN dpr_csp_create(DAT_IA_HANDLE handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
 			  DAT_EVD_HANDLE evd, DAT_CSP_HANDLE *csp)
 {
@@ -361,7 +350,7 @@ DAT_RETURN dpr_csp_create(DAT_IA_HANDLE handle, DAT_COMM *comm, DAT_IA_ADDRESS_P
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!comm)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!is_known(comm, ia))
+	if (!dpr_comm_known(comm, ia->addr.sa.sa_family))
 		return DPR_ERR(DAT_COMM_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!address)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);

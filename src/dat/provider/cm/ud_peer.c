@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/cm/ud_peer.h"
 
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/ia/ia.h"
 
 #include <arpa/inet.h>

@@ -6,6 +6,8 @@
 #ifndef DAT_PROVIDER_DTO_DTO_H
 #define DAT_PROVIDER_DTO_DTO_H
 
+#include "dat/core/op.h"
+
 #include <dat2/udat.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -14,15 +16,6 @@
 struct dpr_ep;
 struct dpr_rmr;
 struct dpr_srq;
-
-enum dpr_op {
-	DPR_OP_SEND, DPR_OP_SEND_INV, DPR_OP_WRITE, DPR_OP_READ, DPR_OP_READ_TO_RMR, DPR_OP_RECV,
-	DPR_OP_BIND, DPR_OP_UNBIND,
-	DPR_OP_INVALIDATE, /* by the provider, before a rebind */
-	/* IB extensions */
-	DPR_OP_WRITE_IMM, DPR_OP_FETCH_ADD, DPR_OP_CMP_SWAP, DPR_OP_SEND_UD,
-	DPR_OPS
-};
 
 struct dpr_dto {
 	struct dpr_ep *ep;   /* NULL: of an SRQ; wc->qp_num then finds the endpoint */

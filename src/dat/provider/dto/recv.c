@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/dto/recv.h"
 
+#include "dat/core/op.h"
 #include "dat/provider/dto/dto.h"
 #include "dat/provider/dto/fast.h"
 #include "dat/provider/dto/queue.h"
 #include "dat/provider/dto/request.h"
 #include "dat/provider/dto/status.h"
-#include "dat/provider/ep/state.h"
 #include "dat/provider/evd/push.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/obj.h"
@@ -17,20 +17,7 @@
 
 static DAT_RETURN may_post(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQUIRES(ep->lock)
 {
-	DAT_COMPLETION_FLAGS known =
-		ep->attr.recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG;
-
-	if (ep->srq)
-		return DPR_ERR(DAT_INVALID_STATE, DAT_NO_SUBTYPE);
-	if (flags & ~known)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	if (!ep->pz)
-		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PZ);
-	if (!ep->recv)
-		return DPR_ERR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_EVD_RECV);
-	return ep->state == DAT_EP_STATE_CONNECTED
-		       ? DAT_SUCCESS
-		       : dpr_ep_step(ep->state, DPR_DO_POST_RECV, true).ret;
+	return dpr_op_may_recv(ep->state, ep->srq, ep->pz, ep->recv, ep->attr.recv_completion_flags, flags);
 }
 
 static DAT_RETURN ready(struct dpr_ep *ep, DAT_COMPLETION_FLAGS flags) UT_REQUIRES(ep->lock)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/dto/request.h"
 
+#include "dat/core/op.h"
 #include "dat/provider/dto/queue.h"
 #include "dat/provider/dto/status.h"
-#include "dat/provider/ep/state.h"
 #include "dat/provider/evd/push.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/obj.h"
@@ -15,31 +15,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* One row per operation: its flags, the rights it needs, its counters. */
+/* What only this provider needs of an operation; core/op.c has the rest. */
 static const struct op {
-	DAT_COMPLETION_FLAGS flags;
-	DAT_MEM_PRIV_FLAGS need;      /* of the local segments */
-	uint8_t count, count_bytes;   /* DCNT_EP_*; DCNT_EP_ALL_COUNTERS: none */
-	bool remote, inlined;
+	uint8_t count, count_bytes; /* DCNT_EP_*; DCNT_EP_ALL_COUNTERS: none */
+	bool inlined;
 } ops[DPR_OPS] = {
-#define R(op, extra, need, count, bytes, remote, inlined) \
-	[DPR_OP_##op] = { DPR_REQUEST_FLAGS | (extra), need, count, bytes, remote, inlined }
 #define NONE DCNT_EP_ALL_COUNTERS
-#define SOL DAT_COMPLETION_SOLICITED_WAIT_FLAG
-#define RD DAT_MEM_PRIV_LOCAL_READ_FLAG
-#define WR DAT_MEM_PRIV_LOCAL_WRITE_FLAG
-	R(SEND,      SOL, RD, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA, false, true),
-	R(SEND_INV,  SOL, RD, DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA, false, true),
-	R(WRITE,     0,   RD, DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA, true, true),
-	R(READ,      0,   WR, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA, true, false),
-	R(READ_TO_RMR, 0, WR, DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA, true, false),
-	R(BIND,      0,   0,  NONE, NONE, false, false),
-	R(UNBIND,    0,   0,  NONE, NONE, false, false),
-	R(WRITE_IMM, SOL, RD, DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA, true, true),
-	R(FETCH_ADD, 0,   WR, DCNT_EP_POST_FETCH_ADD, NONE, true, false),
-	R(CMP_SWAP,  0,   WR, DCNT_EP_POST_CMP_SWAP, NONE, true, false),
-	R(SEND_UD,   SOL, RD, DCNT_EP_POST_SEND_UD, DCNT_EP_POST_SEND_UD_DATA, false, true),
-#undef R
+	[DPR_OP_SEND] = { DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA, true },
+	[DPR_OP_SEND_INV] = { DCNT_EP_POST_SEND, DCNT_EP_POST_SEND_DATA, true },
+	[DPR_OP_WRITE] = { DCNT_EP_POST_WRITE, DCNT_EP_POST_WRITE_DATA, true },
+	[DPR_OP_READ] = { DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA, false },
+	[DPR_OP_READ_TO_RMR] = { DCNT_EP_POST_READ, DCNT_EP_POST_READ_DATA, false },
+	[DPR_OP_BIND] = { NONE, NONE, false },
+	[DPR_OP_UNBIND] = { NONE, NONE, false },
+	[DPR_OP_WRITE_IMM] = { DCNT_EP_POST_WRITE_IMM, DCNT_EP_POST_WRITE_IMM_DATA, true },
+	[DPR_OP_FETCH_ADD] = { DCNT_EP_POST_FETCH_ADD, NONE, false },
+	[DPR_OP_CMP_SWAP] = { DCNT_EP_POST_CMP_SWAP, NONE, false },
+	[DPR_OP_SEND_UD] = { DCNT_EP_POST_SEND_UD, DCNT_EP_POST_SEND_UD_DATA, true },
 };
 
 uint32_t dpr_max_inline(void)
@@ -65,15 +57,8 @@ DAT_RETURN dpr_post_error(int err)
 
 static DAT_RETURN may_post(struct dpr_ep *ep, const struct dpr_request *r) UT_REQUIRES(ep->lock)
 {
-	DAT_COMPLETION_FLAGS known = ops[r->op].flags;
-
-	if (!(ep->attr.request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
-		known &= ~(DAT_COMPLETION_FLAGS)DAT_COMPLETION_UNSIGNALLED_FLAG;
-	if (r->flags & ~known)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + r->flags_arg - 1);
-	if (ep->state == DAT_EP_STATE_CONNECTED && ep->request)
-		return DAT_SUCCESS;
-	return dpr_ep_step(ep->state, DPR_DO_POST_REQUEST, ep->pz && ep->request).ret;
+	return dpr_op_may_request(r->op, ep->state, ep->pz && ep->request, ep->attr.request_completion_flags, r->flags,
+				  r->flags_arg);
 }
 
 DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uint32_t records)
@@ -89,18 +74,6 @@ DAT_RETURN dpr_request_ready(struct dpr_ep *ep, const struct dpr_request *r, uin
 	if (ret != DAT_SUCCESS || !ep->qp || dpr_dtoq_room(&ep->sq, records))
 		return ret;
 	return DPR_ERR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-}
-
-static DAT_COUNT iov_max(const struct dpr_ep *ep, enum dpr_op op) UT_REQUIRES(ep->lock)
-{
-	const DAT_EP_ATTR *a = &ep->attr;
-
-	/* Programs of DAT 1.1 leave the two RDMA limits 0. */
-	if ((op == DPR_OP_WRITE || op == DPR_OP_WRITE_IMM) && a->max_rdma_write_iov)
-		return a->max_rdma_write_iov;
-	if (op == DPR_OP_READ && a->max_rdma_read_iov)
-		return a->max_rdma_read_iov;
-	return a->max_request_iov;
 }
 
 /* Shortens the segments of a Read to the length of its source. Returns their number. */
@@ -119,15 +92,14 @@ static int trim(struct ibv_sge *sge, int n, uint64_t bytes)
 static DAT_RETURN gather(struct dpr_ep *ep, struct dpr_request *r, struct ibv_sge *sge,
 			 uint64_t *bytes) UT_REQUIRES(ep->lock)
 {
-	bool rdma = ops[r->op].remote;
 	struct dpr_gather g;
 	DAT_RETURN ret;
 
-	if (r->n < 0 || r->n > DPR_IOV_MAX || r->n > iov_max(ep, r->op))
+	if (r->n < 0 || r->n > DPR_IOV_MAX || r->n > dpr_op_iov(r->op, &ep->attr))
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (r->n && !r->iov)
 		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	ret = dpr_segments(ep->obj.ia, ep->pz, r->n, r->iov, ops[r->op].need, sge, &g);
+	ret = dpr_segments(ep->obj.ia, ep->pz, r->n, r->iov, dpr_op_rules[r->op].need, sge, &g);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	*bytes = g.bytes;
@@ -136,17 +108,10 @@ static DAT_RETURN gather(struct dpr_ep *ep, struct dpr_request *r, struct ibv_sg
 	/* Inline data are copied by the post, but a fenced request reads its buffer behind the fence. */
 	r->inlined = g.placed && g.bytes <= ep->inline_max && ops[r->op].inlined &&
 		     !(r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	if (r->op == DPR_OP_READ) {
-		if (*bytes < r->remote->segment_length)
-			return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-		*bytes = r->remote->segment_length;
+	ret = dpr_op_length(r->op, &ep->attr, r->remote, bytes);
+	if (ret == DAT_SUCCESS && r->op == DPR_OP_READ)
 		r->wr.num_sge = trim(sge, r->wr.num_sge, *bytes);
-	} else if (r->remote && *bytes > r->remote->segment_length) {
-		return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	}
-	if (*bytes > (rdma ? ep->attr.max_rdma_size : ep->attr.max_message_size))
-		return DPR_ERR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
-	return DAT_SUCCESS;
+	return ret;
 }
 
 static void count(struct dpr_ep *ep, enum dpr_op op, uint64_t bytes) UT_REQUIRES(ep->lock)

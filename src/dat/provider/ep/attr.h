@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * Endpoint attributes: the consumer's values against the limits of the device. A size or count of 0
- * leaves the choice to the provider, since programs clear the structure and set only the members
- * that they need; but 0 RDMA Reads are none. What was asked for is a minimum: sizes are granted up to
- * the limit of the device. A value beyond that limit is refused and never lowered.
- */
+/* The limits of an adapter for the attributes of its endpoints (core/attr.h has the rules). */
 #ifndef DAT_PROVIDER_EP_ATTR_H
 #define DAT_PROVIDER_EP_ATTR_H
 

@@ -6,7 +6,7 @@
 #include "dat/provider/dto/srq.h"
 #include "dat/provider/ep/attr.h"
 #include "dat/provider/ep/parts.h"
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/ia.h"

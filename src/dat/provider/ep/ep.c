@@ -8,7 +8,7 @@
 #include "dat/provider/ep/create.h"
 #include "dat/provider/ep/parts.h"
 #include "dat/provider/ep/qp.h"
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/evd/drain.h"
 #include "dat/provider/evd/evd.h"

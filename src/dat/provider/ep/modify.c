@@ -1,71 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/ep/modify.h"
 
+#include "dat/core/modify.h"
+#include "dat/core/state.h"
 #include "dat/provider/dto/queue.h"
 #include "dat/provider/ep/attr.h"
 #include "dat/provider/ep/create.h"
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ep/parts.h"
-#include "dat/provider/ep/state.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/ia/obj.h"
 
 #include <errno.h>
-
-#define FIXED                                                                     \
-	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_COMM |     \
-	 DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL |       \
-	 DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL |     \
-	 DAT_EP_FIELD_SRQ_HANDLE | ~DAT_EP_FIELD_ALL)
-#define SPECIFIC                                                                          \
-	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR |                                        \
-	 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR | DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | \
-	 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
-#define EVDS                                                               \
-	(DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE | \
-	 DAT_EP_FIELD_CONNECT_EVD_HANDLE)
-
-static DAT_RETURN legal(struct dpr_ep *ep, DAT_EP_PARAM_MASK mask) UT_REQUIRES(ep->lock)
-{
-	DAT_RETURN ret = DAT_SUCCESS;
-
-	if (mask & DAT_EP_FIELD_PZ_HANDLE)
-		ret = dpr_ep_step(ep->state, DPR_DO_MODIFY_PZ, true).ret;
-	if (!ret && (mask & SPECIFIC))
-		ret = dpr_ep_step(ep->state, DPR_DO_MODIFY_SPECIFIC, true).ret;
-	if (!ret && (mask & ~(DAT_EP_PARAM_MASK)(SPECIFIC | DAT_EP_FIELD_PZ_HANDLE)))
-		ret = dpr_ep_step(ep->state, DPR_DO_MODIFY_ATTR, true).ret;
-	return ret;
-}
-
-#define TAKE(bit, field)                                  \
-	do {                                              \
-		if (mask & DAT_EP_FIELD_EP_ATTR_##bit)    \
-			to->field = from->field;          \
-	} while (0)
-
-static void merge(DAT_EP_ATTR *to, const DAT_EP_ATTR *from, DAT_EP_PARAM_MASK mask)
-{
-	TAKE(SERVICE_TYPE, service_type);
-	TAKE(MAX_MESSAGE_SIZE, max_message_size);
-	TAKE(MAX_RDMA_SIZE, max_rdma_size);
-	TAKE(QOS, qos);
-	TAKE(RECV_COMPLETION_FLAGS, recv_completion_flags);
-	TAKE(REQUEST_COMPLETION_FLAGS, request_completion_flags);
-	TAKE(MAX_RECV_DTOS, max_recv_dtos);
-	TAKE(MAX_REQUEST_DTOS, max_request_dtos);
-	TAKE(MAX_RECV_IOV, max_recv_iov);
-	TAKE(MAX_REQUEST_IOV, max_request_iov);
-	TAKE(MAX_RDMA_READ_IN, max_rdma_read_in);
-	TAKE(MAX_RDMA_READ_OUT, max_rdma_read_out);
-	TAKE(SRQ_SOFT_HW, srq_soft_hw);
-	TAKE(MAX_RDMA_READ_IOV, max_rdma_read_iov);
-	TAKE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
-	TAKE(NUM_TRANSPORT_ATTR, ep_transport_specific_count);
-	TAKE(TRANSPORT_SPECIFIC_ATTR, ep_transport_specific);
-	TAKE(NUM_PROVIDER_ATTR, ep_provider_specific_count);
-	TAKE(PROVIDER_SPECIFIC_ATTR, ep_provider_specific);
-}
 
 static DAT_RETURN parts(struct dpr_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *q,
 			struct dpr_ep_parts *p) UT_REQUIRES(ep->lock)
@@ -82,16 +28,10 @@ static DAT_RETURN parts(struct dpr_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_
 		p);
 }
 
-static bool resizes(const DAT_EP_ATTR *a, const DAT_EP_ATTR *b)
-{
-	return a->max_recv_dtos != b->max_recv_dtos || a->max_request_dtos != b->max_request_dtos ||
-	       a->max_recv_iov != b->max_recv_iov;
-}
-
 /* A queue in which receives wait keeps its size, since their records have segments. */
 static DAT_RETURN resize(struct dpr_ep *ep, const DAT_EP_ATTR *to) UT_REQUIRES(ep->lock)
 {
-	if (!resizes(&ep->attr, to))
+	if (!dpr_modify_resizes(&ep->attr, to))
 		return DAT_SUCCESS;
 	if (dpr_dtoq_used(&ep->rq))
 		return DPR_ERR(DAT_INVALID_STATE, dpr_ep_state_name(ep->state));
@@ -122,10 +62,10 @@ static DAT_RETURN change(struct dpr_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP
 	struct dpr_ep_parts p;
 	DAT_RETURN ret;
 
-	ret = legal(ep, mask);
+	ret = dpr_modify_legal(ep->state, mask);
 	if (ret)
 		return ret;
-	merge(&asked, &q->ep_attr, mask);
+	dpr_modify_merge(&asked, &q->ep_attr, mask);
 	ret = dpr_ep_attr(ep->obj.ia, &asked, DAT_INVALID_ARG3, &to);
 	if (!ret)
 		ret = parts(ep, mask, q, &p);
@@ -154,10 +94,9 @@ DAT_RETURN dpr_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT
 
 	if (!ep)
 		return DPR_ERR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (mask & FIXED)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!param)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	ret = dpr_modify_args(mask, param);
+	if (ret)
+		return ret;
 	ut_lock(&ep->life);
 	ut_lock(&ep->lock);
 	ret = change(ep, mask, param, &drop, &attr);

@@ -2,7 +2,7 @@
 #include "dat/provider/ep/transition.h"
 
 #include "dat/provider/cm/conn.h"
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/dto/dto.h"
 #include "dat/provider/dto/queue.h"
 #include "dat/provider/dto/recv.h"

@@ -12,7 +12,7 @@
 #define DAT_PROVIDER_EP_TRANSITION_H
 
 #include "dat/provider/ep/ep.h"
-#include "dat/provider/ep/state.h"
+#include "dat/core/state.h"
 #include "util/lock.h"
 
 #include <dat2/udat.h>

@@ -6,7 +6,7 @@
 #include "dat/provider/ep/ep.h"
 #include "dat/provider/ep/transition.h"
 #include "dat/provider/evd/push.h"
-#include "dat/provider/evd/ring.h"
+#include "dat/core/ring.h"
 #include "dat/provider/ia/async.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/log.h"

@@ -15,7 +15,7 @@
 #ifndef DAT_PROVIDER_EVD_EVD_H
 #define DAT_PROVIDER_EVD_EVD_H
 
-#include "dat/provider/evd/ring.h"
+#include "dat/core/ring.h"
 #include "dat/provider/ia/loop.h"
 #include "dat/provider/ia/obj.h"
 #include "util/lock.h"

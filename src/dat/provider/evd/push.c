@@ -4,7 +4,7 @@
 #include "dat/provider/evd/cno.h"
 #include "dat/provider/evd/drain.h"
 #include "dat/provider/evd/futex.h"
-#include "dat/provider/evd/ring.h"
+#include "dat/core/ring.h"
 #include "dat/provider/ia/counters.h"
 #include "dat/provider/ia/log.h"
 #include "dat/provider/ia/loop.h"

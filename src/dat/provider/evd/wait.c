@@ -6,7 +6,7 @@
 #include "dat/provider/evd/evd.h"
 #include "dat/provider/evd/futex.h"
 #include "dat/provider/evd/push.h"
-#include "dat/provider/evd/ring.h"
+#include "dat/core/ring.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/loop.h"
 #include "dat/provider/ia/obj.h"

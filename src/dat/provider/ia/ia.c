@@ -2,7 +2,7 @@
 #include "dat/provider/ia/ia.h"
 
 #include "dat/provider/cm/events.h"
-#include "dat/provider/cm/private.h"
+#include "dat/core/private.h"
 #include "dat/provider/evd/evd.h"
 #include "dat/provider/ia/address.h"
 #include "dat/provider/ia/async.h"

@@ -14,6 +14,7 @@
 #ifndef DAT_PROVIDER_IA_OBJ_H
 #define DAT_PROVIDER_IA_OBJ_H
 
+#include "dat/core/core.h"
 #include "util/list.h"
 
 #include <dat2/dat_registry.h>
@@ -123,22 +124,5 @@ struct dpr_obj *dpr_obj_find(struct dpr_ia *ia, _Bool (*is)(struct dpr_obj *o, c
  * Returns the live object at that address, whatever the argument is, or NULL. Searches the slabs.
  */
 struct dpr_obj *dpr_obj_any(DAT_HANDLE handle);
-
-#define DPR_ERR(type, sub) (DAT_ERROR((type), (sub)))
-
-/*
- * The argument checks of dat_*_query. Returns INVALID_HANDLE with `sub` if there is no object,
- * INVALID_PARAMETER if `unknown` has bits (those of the mask that the kind does not know) or
- * `param` is NULL, else DAT_SUCCESS.
- */
-static inline DAT_RETURN dpr_query_args(const void *object, DAT_RETURN_SUBTYPE sub,
-					uint64_t unknown, const void *param)
-{
-	if (!object)
-		return DPR_ERR(DAT_INVALID_HANDLE, sub);
-	if (unknown)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	return param ? DAT_SUCCESS : DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-}
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/mem/rmr_bind.h"
 
+#include "dat/core/segment.h"
 #include "dat/provider/dto/dto.h"
 #include "dat/provider/dto/request.h"
 #include "dat/provider/dto/status.h"
@@ -223,16 +224,9 @@ static DAT_RETURN check_rights(const struct bind *b)
 {
 	unsigned int has = b->lmr->priv, want = b->priv;
 
-	if (want & ~(unsigned int)(DAT_MEM_PRIV_ALL_FLAG | DPR_ATOMIC))
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
 	if ((want & DPR_ATOMIC) && b->lmr->obj.ia->dev.orig_attr.atomic_cap == IBV_ATOMIC_NONE)
 		return DPR_ERR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if ((want & DAT_MEM_PRIV_REMOTE_READ_FLAG) && !(has & DAT_MEM_PRIV_LOCAL_READ_FLAG))
-		return DPR_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_READ);
-	if ((want & (DAT_MEM_PRIV_REMOTE_WRITE_FLAG | DPR_ATOMIC)) &&
-	    !(has & DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
-		return DPR_ERR(DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
-	return DAT_SUCCESS;
+	return dpr_segment_bind(has, want, DPR_ATOMIC);
 }
 
 static DAT_RETURN check_va(const struct bind *b)

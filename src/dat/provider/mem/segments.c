@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "dat/provider/mem/segments.h"
 
+#include "dat/core/segment.h"
 #include "dat/provider/ia/ia.h"
 #include "dat/provider/ia/obj.h"
 #include "dat/provider/mem/keys.h"
 #include "dat/provider/mem/lmr.h"
 #include "dat/provider/mem/pz.h"
-
-static DAT_RETURN refuse(DAT_RETURN type, DAT_MEM_PRIV_FLAGS need)
-{
-	bool write = need & DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-
-	if (type == DAT_PRIVILEGES_VIOLATION)
-		return DPR_ERR(type, write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
-	return DPR_ERR(type, write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
-}
-
-static DAT_RETURN check(const struct dpr_lmr *l, const struct dpr_pz *pz, const DAT_LMR_TRIPLET *t,
-			DAT_MEM_PRIV_FLAGS need)
-{
-	uint64_t off = t->virtual_address - l->base;
-
-	if (l->pz != pz)
-		return refuse(DAT_PROTECTION_VIOLATION, need);
-	if (need & ~(l->priv | (l->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG ?
-					DAT_MEM_PRIV_LOCAL_READ_FLAG : 0)))
-		return refuse(DAT_PRIVILEGES_VIOLATION, need);
-	if (off > l->length || t->segment_length > l->length - off)
-		return DPR_ERR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return DAT_SUCCESS;
-}
 
 DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			const DAT_LMR_TRIPLET *iov, DAT_MEM_PRIV_FLAGS need, struct ibv_sge *sge,
@@ -45,8 +22,8 @@ DAT_RETURN dpr_segments(struct dpr_ia *ia, struct dpr_pz *pz, DAT_COUNT n,
 			continue;
 		l = (struct dpr_lmr *)dpr_key_find(ia, DPR_KEY_LOCAL, iov[i].lmr_context);
 		if (!l)
-			return refuse(DAT_PRIVILEGES_VIOLATION, need);
-		ret = check(l, pz, &iov[i], need);
+			return dpr_segment_refuse(DAT_PRIVILEGES_VIOLATION, need);
+		ret = dpr_segment_check(l->base, l->length, (DAT_MEM_PRIV_FLAGS)l->priv, l->pz == pz, &iov[i], need);
 		if (ret != DAT_SUCCESS)
 			return ret;
 		sge[g->n++] = (struct ibv_sge){

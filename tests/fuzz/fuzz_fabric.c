@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Any SMPs and GMPs from programs at the ports of a small fabric, in time, with links that change between them: bytes
+ * of a MAD with its addressing, 256 and more bytes an operation. The model must answer or drop each, count it, and keep
+ * its rules: states of both ends of a link agree, a port ACTIVE has a link, tables keep to their sizes.
+ */
+#include "input.h"
+
+#include "mgmt/carry.h"
+#include "mgmt/fabric.h"
+#include "mgmt/port.h"
+#include "mgmt/switch.h"
+#include "util/clock.h"
+#include "wire/cm_fields.h"
+
+enum { N_ENDS = 3 };
+
+struct world {
+	struct fab *f;
+	struct fab_port *ends[N_ENDS + 1];
+	unsigned delivered;
+};
+
+static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
+{
+	struct world *w = ctx;
+
+	REQUIRE(fab_port_is_end(port));
+	w->delivered++;
+}
+
+static const struct fab_ops ops = { .deliver = deliver };
+
+static struct fab_node *add(struct world *w, const char *name, enum fab_node_type type, unsigned ports)
+{
+	struct fab_node_spec spec = { .name = name, .type = type, .n_ports = ports };
+	struct fab_node *n;
+
+	REQUIRE(fab_node_add(w->f, &spec, &n) == 0);
+	return n;
+}
+
+/* Two switches with two links, three CAs, all active: what an SM would have made. */
+static void build(struct world *w)
+{
+	struct fab_node *s1, *s2, *n;
+	static const char *const names[] = { "a", "b", "c" };
+	unsigned i;
+
+	w->f = fab_new(&ops, w, 1);
+	REQUIRE(w->f);
+	s1 = add(w, "s1", FAB_SWITCH, 6);
+	s2 = add(w, "s2", FAB_SWITCH, 20);
+	fab_link(&s1->ports[5], &s2->ports[5]);
+	fab_link(&s1->ports[6], &s2->ports[17]);
+	for (i = 0; i < N_ENDS; i++) {
+		n = add(w, names[i], i == 2 ? FAB_ROUTER : FAB_CA, 1 + i);
+		fab_link(&n->ports[1], &(i ? s2 : s1)->ports[i + 1]);
+		w->ends[i] = &n->ports[1];
+		wire_set_PORT_INFO_lid(n->ports[1].info, i + 1);
+		wire_set_PORT_INFO_sm_lid(n->ports[1].info, 1);
+	}
+	w->ends[N_ENDS] = &s2->ports[0];
+	wire_set_PORT_INFO_lid(s2->ports[0].info, 5);
+	wire_set_PORT_INFO_sm_lid(s2->ports[0].info, 1);
+}
+
+static void check_port(const struct fab_port *p)
+{
+	unsigned state = fab_port_state(p);
+
+	REQUIRE(state >= FAB_DOWN && state <= FAB_ACTIVE);
+	REQUIRE(fab_port_lid(p) < MAD_LID_MCAST);
+	if (p->num == 0)
+		return;
+	REQUIRE((state == FAB_DOWN) == (wire_get_PORT_INFO_phys_state(p->info) != FAB_LINK_UP));
+	REQUIRE(state == FAB_DOWN || p->peer);
+	REQUIRE(!p->peer || (fab_port_state(p->peer) == FAB_DOWN) == (state == FAB_DOWN));
+}
+
+static void check(const struct world *w)
+{
+	const struct fab_node *n;
+	unsigned i;
+
+	ut_list_each(n, &w->f->nodes, link)
+		for (i = n->type != FAB_SWITCH; i <= n->n_ports; i++)
+			check_port(&n->ports[i]);
+}
+
+/* The first bytes make a MAD that is nearly right, so that what is behind the checks is reached. */
+static void send_mad(struct world *w, struct input *in)
+{
+	static const uint8_t classes[] = { MAD_CLASS_SMP, MAD_CLASS_SMP_DR, MAD_CLASS_PERF, MAD_CLASS_SA };
+	struct mad m = { 0 };
+	unsigned kind = in8(in);
+	size_t n = MAD_LEN - 24;
+	const uint8_t *body;
+
+	wire_set_MAD_base_version(m.bytes, 1);
+	wire_set_MAD_class_version(m.bytes, 1);
+	wire_set_MAD_mgmt_class(m.bytes, kind & 0x80 ? in8(in) : classes[kind & 3]);
+	m.bytes[3] = in8(in);
+	wire_set_MAD_attr_id(m.bytes, kind & 0x40 ? in16(in) : in8(in) & 0x3f);
+	wire_set_MAD_attr_mod(m.bytes, kind & 0x20 ? in32(in) : in8(in));
+	wire_put16(m.bytes + 6, in16(in));
+	m.dlid = kind & 0x10 ? in16(in) : kind & 1 ? 0xffff : in8(in);
+	m.slid = in8(in);
+	m.sl = in8(in) & 15;
+	m.dqpn = kind & 2 ? 1 : 0;
+	m.sqpn = m.dqpn;
+	m.pkey = 0xffff;
+	m.qkey = MAD_QKEY_GSI;
+	body = in_bytes(in, &n);
+	memcpy(m.bytes + 24, body, n);
+	if ((kind & 3) == 1 && !(kind & 8))
+		memset(m.bytes + 32, 0xff, 4);
+	fab_send(w->ends[in8(in) % (N_ENDS + 1)], &m);
+}
+
+static void change_link(struct world *w, struct input *in)
+{
+	unsigned op = in8(in);
+	struct fab_port *p = w->ends[op % N_ENDS];
+
+	if (op & 0x80)
+		fab_port_bounce(p);
+	else
+		fab_port_cut(p, op & 0x40);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, data + size };
+	struct world w = { 0 };
+	uint64_t now = 0;
+	struct fab_route route;
+
+	build(&w);
+	while (in.at < in.end) {
+		unsigned op = in8(&in);
+
+		if (op < 0xc0) {
+			send_mad(&w, &in);
+		} else if (op < 0xe0) {
+			change_link(&w, &in);
+		} else if (op < 0xf0) {
+			now += in8(&in) * 100 * UT_MS;
+			fab_run(w.f, now);
+		} else {
+			fab_route(w.ends[op & 1], in8(&in), 0, 0xffff, &route);
+			REQUIRE(route.n_ports <= FAB_ROUTE_PORTS);
+			REQUIRE((route.verdict == FAB_PASSES) == (route.end != NULL));
+			fab_route_count(&route, 0, 1, 72);
+		}
+		check(&w);
+	}
+	fab_free(w.f);
+	return 0;
+}

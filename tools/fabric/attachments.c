@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "attachments.h"
+
+#include "device/sysfs/node.h"
+#include "device/sysfs/tree.h"
+#include "issm.h"
+#include "util/alloc.h"
+#include "util/sys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Messages taken from one attachment before the others have their turn. */
+#define TURN 64
+/* Attachments and files that a turn serves. */
+#define EVENTS 64
+
+/* One process at a node. */
+struct attachment {
+	struct ut_list node;          /* of attachments.all, or .dead */
+	struct ut_list at_port;       /* of port->attached, or of itself */
+	int fd;
+	pid_t pid;
+	bool greeted;                 /* its hello has come */
+	bool dead;
+	bool waits_for_room;
+	uint32_t events;              /* of a PORT message that waits for room; counts if waits_for_room */
+	struct attachments_port *port; /* NULL before the hello, and of one that only looks */
+	char name[ATT_NAME_MAX];
+	struct agents_agent *agents[ATT_AGENTS_MAX];
+};
+
+/* What is known of a port that a process has been attached to. */
+struct attachments_port {
+	struct ut_list node;          /* of attachments.ports */
+	void *port;
+	struct ut_list attached;
+	struct agents_port agents;
+	struct issm_file issm;        /* fd -1: no program has asked for it */
+	bool viewed;                  /* its node has a stand-in for /sys, to be kept true */
+	uint64_t unread;              /* MADs for a process that did not read */
+};
+
+struct attachments {
+	int ep, listener;
+	bool listens;                 /* false: out of descriptors, until an attachment ends */
+	const struct attachments_ops *ops;
+	void *fabric;
+	struct ut_list all, dead, ports;
+	struct agents agents;
+	struct issm issm;
+	char socket[ATT_PATH_MAX];
+	char views[ATT_PATH_MAX];     /* stand-ins for /sys of nodes */
+};
+
+/* --- life --- */
+
+static int watch(struct attachments *a, int fd, void *ptr, uint32_t events, int op)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = ptr };
+
+	return epoll_ctl(a->ep, op, fd, &ev) ? -errno : 0;
+}
+
+static void listen_again(struct attachments *a)
+{
+	if (!a->listens && !watch(a, a->listener, &a->listener, EPOLLIN, EPOLL_CTL_MOD))
+		a->listens = true;
+}
+
+static void drop_agent(struct attachments *a, struct attachment *t, unsigned n)
+{
+	if (!t->agents[n])
+		return;
+	agents_remove(&a->agents, t->agents[n]);
+	free(t->agents[n]);
+	t->agents[n] = NULL;
+}
+
+/* Ends an attachment; its memory stays until the turn is over. */
+static void end(struct attachments *a, struct attachment *t)
+{
+	if (t->dead)
+		return;
+	t->dead = true;
+	for (unsigned i = 0; i < ATT_AGENTS_MAX; i++)
+		drop_agent(a, t, i);
+	ut_list_del(&t->at_port);
+	ut_list_del(&t->node);
+	ut_list_add_tail(&a->dead, &t->node);
+	ut_close(t->fd);
+	listen_again(a);
+}
+
+static void free_dead(struct attachments *a)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(&a->dead)))
+		free(ut_container(n, struct attachment, node));
+}
+
+static void forget_port(struct attachments *a, struct attachments_port *p)
+{
+	struct attachment *t, *next;
+
+	ut_list_each_safe(t, next, &p->attached, at_port)
+		end(a, t);
+	issm_remove(&a->issm, &p->issm);
+	ut_list_del(&p->node);
+	*a->ops->slot(a->fabric, p->port) = NULL;
+	free(p);
+}
+
+static void sm_changed(void *ctx, struct issm_file *f)
+{
+	struct attachments *a = ctx;
+	struct attachments_port *p = ut_container(f, struct attachments_port, issm);
+
+	a->ops->set_sm(a->fabric, p->port, f->on);
+}
+
+/* Each attachment is a descriptor; the usual soft limit of 1,024 is none of the fabric's. */
+static void raise_limit(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l) || l.rlim_cur == l.rlim_max)
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int open_all(struct attachments *a, const char *dir)
+{
+	int r;
+
+	if (snprintf(a->socket, sizeof(a->socket), "%s/" ATT_SOCKET, dir) >= (int)sizeof(a->socket))
+		return -ENAMETOOLONG;
+	if (snprintf(a->views, sizeof(a->views), "%s/view", dir) >= (int)sizeof(a->views))
+		return -ENAMETOOLONG;
+	if (mkdir(a->views, 0700) && errno != EEXIST)
+		return -errno;
+	a->ep = epoll_create1(EPOLL_CLOEXEC);
+	if (a->ep < 0)
+		return -errno;
+	r = issm_open(&a->issm, dir, sm_changed, a);
+	if (!r)
+		r = watch(a, a->issm.inotify, &a->issm, EPOLLIN, EPOLL_CTL_ADD);
+	if (r)
+		return r;
+	a->listener = att_listen(dir);
+	if (a->listener < 0)
+		return a->listener;
+	a->listens = true;
+	return watch(a, a->listener, &a->listener, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+int attachments_open(struct attachments **ret, const char *dir, const struct attachments_ops *ops, void *fabric,
+		     char why[ATT_WHY_MAX])
+{
+	struct attachments *a = ut_zalloc(sizeof(*a));
+	int r = -ENOMEM;
+
+	if (a) {
+		raise_limit();
+		a->ep = a->listener = a->issm.dir = a->issm.inotify = -1;
+		a->ops = ops;
+		a->fabric = fabric;
+		ut_list_init(&a->all);
+		ut_list_init(&a->dead);
+		ut_list_init(&a->ports);
+		ut_list_init(&a->issm.files);
+		agents_init(&a->agents);
+		r = open_all(a, dir);
+		if (!r) {
+			*ret = a;
+			return 0;
+		}
+		attachments_close(a);
+	}
+	snprintf(why, ATT_WHY_MAX,
+		 "the fabric cannot listen in %.120s (%s): no process could attach to it; see the limits of open files "
+		 "and inotify instances (ulimit -n, fs.inotify)", dir, strerror(-r));
+	return r;
+}
+
+void attachments_close(struct attachments *a)
+{
+	struct attachment *t, *next;
+	struct attachments_port *p, *next_port;
+
+	ut_list_each_safe(p, next_port, &a->ports, node)
+		forget_port(a, p);
+	ut_list_each_safe(t, next, &a->all, node)
+		end(a, t);
+	free_dead(a);
+	agents_fini(&a->agents);
+	issm_close(&a->issm);
+	if (a->views[0])
+		dev_tree_remove(a->views);
+	if (a->listener >= 0)
+		unlink(a->socket);
+	ut_close(a->listener);
+	ut_close(a->ep);
+	free(a);
+}
+
+int attachments_fd(const struct attachments *a)
+{
+	return a->ep;
+}
+
+/* --- sending to attached processes --- */
+
+static void refuse(struct attachments *a, struct attachment *t, int err, const char *why)
+{
+	struct att_msg m = { .type = ATT_WELCOME };
+
+	m.u.welcome.err = err;
+	m.u.welcome.version = ATT_VERSION;
+	snprintf(m.u.welcome.why, sizeof(m.u.welcome.why), "%s", why);
+	att_send(t->fd, &m, 0);
+	end(a, t);
+}
+
+static void send_port(struct attachments *a, struct attachment *t, uint32_t events)
+{
+	struct att_msg m = { .type = ATT_PORT };
+	int r;
+
+	a->ops->describe(a->fabric, t->port->port, &m.u.port);
+	m.u.port.events = events;
+	r = att_send(t->fd, &m, 0);
+	if (r != -EAGAIN)
+		return;
+	t->events |= events;
+	if (t->waits_for_room)
+		return;
+	t->waits_for_room = true;
+	watch(a, t->fd, t, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
+}
+
+static void send_delayed(struct attachments *a, struct attachment *t)
+{
+	uint32_t events = t->events;
+
+	t->waits_for_room = false;
+	t->events = 0;
+	watch(a, t->fd, t, EPOLLIN, EPOLL_CTL_MOD);
+	send_port(a, t, events);
+}
+
+/* --- hello --- */
+
+static struct attachments_port *make_port(struct attachments *a, void *port)
+{
+	struct attachments_port **slot = a->ops->slot(a->fabric, port), *p = *slot;
+
+	if (p)
+		return p;
+	p = ut_zalloc(sizeof(*p));
+	if (!p)
+		return NULL;
+	p->port = port;
+	ut_list_add_tail(&a->ports, &p->node);
+	p->issm.fd = -1;
+	ut_list_init(&p->attached);
+	agents_port_init(&p->agents);
+	*slot = p;
+	return p;
+}
+
+/* One that looks at all ports gets them at once, and stays no longer than it wants. */
+static void show_all(struct attachments *a, struct attachment *t, const struct att_msg *welcome)
+{
+	unsigned n = welcome->u.welcome.ports, first = welcome->u.welcome.first_port;
+	struct att_msg m = { .type = ATT_PORT };
+
+	if (att_send(t->fd, welcome, 0))
+		return;
+	for (unsigned i = first; i < first + n; i++) {
+		void *port = a->ops->port(a->fabric, t->name, i);
+
+		if (!port)
+			continue;
+		a->ops->describe(a->fabric, port, &m.u.port);
+		m.u.port.events = 0;
+		att_send(t->fd, &m, 0);
+	}
+}
+
+static void join(struct attachments *a, struct attachment *t, void *port, const struct att_msg *welcome)
+{
+	t->port = make_port(a, port);
+	if (!t->port) {
+		refuse(a, t, -ENOMEM, strerror(ENOMEM));
+		return;
+	}
+	ut_list_add_tail(&t->port->attached, &t->at_port);
+	att_send(t->fd, welcome, 0);
+	send_port(a, t, 0);
+}
+
+static void greet(struct attachments *a, struct attachment *t, const struct att_hello *h)
+{
+	struct att_msg w = { .type = ATT_WELCOME };
+	char why[ATT_WHY_MAX];
+	void *port;
+	int r;
+
+	if (h->magic != ATT_MAGIC || h->version != ATT_VERSION) {
+		refuse(a, t, 0, ""); /* the version in the welcome says it */
+		return;
+	}
+	memcpy(t->name, h->node, sizeof(t->name));
+	t->greeted = true;
+	r = a->ops->node(a->fabric, t->name, &w.u.welcome);
+	if (r) {
+		memcpy(why, w.u.welcome.why, sizeof(why));
+		refuse(a, t, r, why);
+		return;
+	}
+	w.u.welcome.version = ATT_VERSION;
+	/* A switch has port 0 alone; a process that looks at it is attached to that. */
+	if (!h->port && w.u.welcome.first_port) {
+		show_all(a, t, &w);
+		return;
+	}
+	port = a->ops->port(a->fabric, t->name, h->port);
+	if (port) {
+		join(a, t, port, &w);
+		return;
+	}
+	snprintf(why, sizeof(why), "node %s has no port %u: this process is not attached; see dapple fabric show",
+		 t->name, h->port);
+	refuse(a, t, -EINVAL, why);
+}
+
+/* --- requests --- */
+
+static int add_agent(struct attachments *a, struct attachment *t, const struct att_register *r, uint32_t *ret_tid)
+{
+	struct agents_agent *g;
+	int err;
+
+	if (!t->port || t->agents[r->agent])
+		return -EINVAL;
+	g = ut_zalloc(sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	*g = (struct agents_agent){
+		.owner = t, .id = r->agent, .oui = r->oui, .methods = { r->methods[0], r->methods[1] }, .qpn = r->qpn,
+		.mgmt_class = r->mgmt_class, .class_version = r->class_version, .rmpp_version = r->rmpp_version,
+	};
+	err = agents_add(&a->agents, &t->port->agents, g);
+	if (err) {
+		free(g);
+		return err;
+	}
+	t->agents[r->agent] = g;
+	*ret_tid = g->tid_high;
+	return 0;
+}
+
+static void take_register(struct attachments *a, struct attachment *t, const struct att_register *r)
+{
+	struct att_msg m = { .type = ATT_REGISTERED };
+
+	m.u.registered.agent = r->agent;
+	m.u.registered.err = add_agent(a, t, r, &m.u.registered.tid_high);
+	if (att_send(t->fd, &m, 0))
+		end(a, t); /* a process that asks and does not read its answers */
+}
+
+static void take_mad(struct attachments *a, struct attachment *t, struct att_mad *m)
+{
+	struct agents_agent *g = t->agents[m->agent];
+
+	if (!g)
+		return;
+	if (!agents_may_send(g, m->bytes)) {
+		t->port->agents.dropped++;
+		return;
+	}
+	a->ops->send(a->fabric, t->port->port, g->qpn, &m->addr, m->bytes);
+}
+
+static int issm_of(struct attachments *a, struct attachments_port *p, char path[ATT_PATH_MAX])
+{
+	struct att_port d;
+	int r = 0;
+
+	if (!p)
+		return -EINVAL;
+	if (p->issm.fd < 0) {
+		a->ops->describe(a->fabric, p->port, &d);
+		r = issm_add(&a->issm, &p->issm, d.guid);
+	}
+	return r ? r : issm_path(&a->issm, &p->issm, path);
+}
+
+/* --- the stand-in for /sys of a node --- */
+
+static int fill_view(struct attachments *a, const char *node, const struct att_welcome *w, struct dev_node_port *ports)
+{
+	unsigned n = 0;
+
+	for (unsigned i = w->first_port; i < w->first_port + w->ports; i++) {
+		void *port = a->ops->port(a->fabric, node, i);
+		struct attachments_port *p = port ? make_port(a, port) : NULL;
+
+		if (!p)
+			continue;
+		p->viewed = true;
+		a->ops->describe(a->fabric, port, &ports[n].port);
+		if (issm_of(a, p, ports[n].issm))
+			ports[n].issm[0] = 0;
+		n++;
+	}
+	return (int)n;
+}
+
+static int write_view(struct attachments *a, const char *node, char path[ATT_PATH_MAX])
+{
+	struct att_welcome w = { 0 };
+	struct dev_node_port *ports;
+	int r = a->ops->node(a->fabric, node, &w);
+
+	if (r)
+		return r;
+	if (snprintf(path, ATT_PATH_MAX, "%s/%016" PRIx64, a->views, w.node_guid) >= ATT_PATH_MAX)
+		return -ENAMETOOLONG;
+	ports = ut_calloc(w.ports + 1u, sizeof(*ports));
+	if (!ports)
+		return -ENOMEM;
+	r = fill_view(a, node, &w, ports);
+	r = dev_node_write(path, &w, ports, (unsigned)r);
+	free(ports);
+	return r;
+}
+
+/* A tree that cannot be written stays as it was; the next look at it says why. */
+static void renew_view(struct attachments *a, struct attachments_port *p)
+{
+	char path[ATT_PATH_MAX], node[ATT_NAME_MAX];
+
+	if (!p->viewed)
+		return;
+	a->ops->name(a->fabric, p->port, node);
+	write_view(a, node, path);
+}
+
+static void take_file(struct attachments *a, struct attachment *t, enum att_type type)
+{
+	struct att_msg m = { .type = type };
+	struct att_file *f = &m.u.file;
+
+	f->err = type == ATT_ISSM ? issm_of(a, t->port, f->path) : write_view(a, t->name, f->path);
+	if (att_send(t->fd, &m, 0))
+		end(a, t);
+}
+
+static void take(struct attachments *a, struct attachment *t, struct att_msg *m)
+{
+	if (t->greeted == (m->type == ATT_HELLO)) {
+		end(a, t); /* the hello comes first, and once */
+		return;
+	}
+	switch (m->type) {
+	case ATT_HELLO:
+		greet(a, t, &m->u.hello);
+		break;
+	case ATT_REGISTER:
+		take_register(a, t, &m->u.reg);
+		break;
+	case ATT_UNREGISTER:
+		drop_agent(a, t, m->u.unreg.agent);
+		break;
+	case ATT_MAD:
+		take_mad(a, t, &m->u.mad);
+		break;
+	case ATT_ISSM:
+	case ATT_VIEW:
+		take_file(a, t, m->type);
+		break;
+	}
+}
+
+static void serve_one(struct attachments *a, struct attachment *t, uint32_t events)
+{
+	struct att_msg m;
+
+	if (!t->dead && (events & EPOLLOUT))
+		send_delayed(a, t);
+	for (unsigned i = 0; i < TURN && !t->dead; i++) {
+		int r = att_receive(t->fd, &m, false);
+
+		if (r == -EAGAIN)
+			return;
+		if (r == 1)
+			take(a, t, &m);
+		else
+			end(a, t);
+	}
+}
+
+/* --- new ones --- */
+
+static pid_t pid_of(int fd)
+{
+	struct ucred c = { 0 };
+	socklen_t len = sizeof(c);
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len);
+	return c.pid;
+}
+
+/* Room for as many MADs as an adapter has receives posted to a management queue pair. */
+static void widen(int fd)
+{
+	int bytes = 512 * 1024;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
+static void admit(struct attachments *a, int fd)
+{
+	struct attachment *t = ut_zalloc(sizeof(*t));
+
+	if (!t || watch(a, fd, t, EPOLLIN, EPOLL_CTL_ADD)) {
+		free(t);
+		ut_close(fd);
+		return;
+	}
+	widen(fd);
+	t->fd = fd;
+	t->pid = pid_of(fd);
+	ut_list_init(&t->at_port);
+	ut_list_add_tail(&a->all, &t->node);
+}
+
+static void accept_some(struct attachments *a)
+{
+	for (unsigned i = 0; i < TURN; i++) {
+		int fd = att_accept(a->listener);
+
+		if (fd >= 0) {
+			admit(a, fd);
+			continue;
+		}
+		if (fd == -EACCES)
+			continue;
+		if (fd != -EAGAIN && !watch(a, a->listener, &a->listener, 0, EPOLL_CTL_MOD))
+			a->listens = false;
+		return;
+	}
+}
+
+void attachments_serve(struct attachments *a)
+{
+	struct epoll_event ev[EVENTS];
+	int n = epoll_wait(a->ep, ev, EVENTS, 0);
+
+	for (int i = 0; i < n; i++) {
+		if (ev[i].data.ptr == &a->listener)
+			accept_some(a);
+		else if (ev[i].data.ptr == &a->issm)
+			issm_serve(&a->issm);
+		else
+			serve_one(a, ev[i].data.ptr, ev[i].events);
+	}
+	free_dead(a);
+}
+
+/* --- from the model --- */
+
+static enum agents_outcome hand_over(struct attachments_port *p, struct agents_agent *g, const struct att_addr *from,
+				     const uint8_t *mad)
+{
+	struct attachment *t = g->owner;
+	struct att_msg m = { .type = ATT_MAD };
+
+	m.u.mad.agent = g->id;
+	m.u.mad.addr = *from;
+	memcpy(m.u.mad.bytes, mad, ATT_MAD_LENGTH);
+	if (!att_send(t->fd, &m, 0))
+		return AGENTS_TAKEN;
+	p->unread++;
+	return AGENTS_DROPPED;
+}
+
+enum agents_outcome attachments_deliver(struct attachments *a, void *port, unsigned qpn, const struct att_addr *from,
+					uint8_t mad[ATT_MAD_LENGTH])
+{
+	struct attachments_port *p = *a->ops->slot(a->fabric, port);
+	struct agents_port none;
+	struct agents_agent *g;
+	enum agents_outcome r;
+
+	if (!p)
+		agents_port_init(&none);
+	r = agents_route(&a->agents, p ? &p->agents : &none, qpn, mad, &g);
+	return r == AGENTS_TAKEN ? hand_over(p, g, from, mad) : r;
+}
+
+void attachments_changed(struct attachments *a, void *port, uint32_t events)
+{
+	struct attachments_port *p = *a->ops->slot(a->fabric, port);
+	struct attachment *t, *next;
+
+	if (!p)
+		return;
+	ut_list_each_safe(t, next, &p->attached, at_port)
+		send_port(a, t, events);
+	if (events & ATT_NODE_GONE)
+		forget_port(a, p);
+	else
+		renew_view(a, p);
+}
+
+/* --- for show --- */
+
+bool attachments_is_sm(const struct attachments *a, void *port)
+{
+	struct attachments_port *p = *a->ops->slot(a->fabric, port);
+
+	return p && p->issm.fd >= 0 && p->issm.on;
+}
+
+uint64_t attachments_dropped(const struct attachments *a, void *port)
+{
+	struct attachments_port *p = *a->ops->slot(a->fabric, port);
+
+	return p ? p->agents.dropped + p->unread : 0;
+}
+
+static void print_agents(const struct attachment *t, FILE *to)
+{
+	const char *gap = "";
+
+	for (unsigned i = 0; i < ATT_AGENTS_MAX; i++) {
+		const struct agents_agent *g = t->agents[i];
+
+		if (!g)
+			continue;
+		fprintf(to, "%s0x%02x%s", gap, g->mgmt_class, g->methods[0] || g->methods[1] ? " serves" : "");
+		gap = ", ";
+	}
+}
+
+void attachments_print(const struct attachments *a, FILE *to)
+{
+	const struct attachment *t;
+
+	ut_list_each(t, &a->all, node) {
+		struct att_port d = { 0 };
+
+		if (!t->port)
+			continue;
+		a->ops->describe(a->fabric, t->port->port, &d);
+		fprintf(to, "%d\t%s/%u\t", (int)t->pid, t->name, d.number);
+		print_agents(t, to);
+		fputs("\n", to);
+	}
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "opensm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "place.h"
+#include "run.h"
+#include "util/sys.h"
+
+#define WORDS_MAX 128
+
+/* Where distributions install it; often not in a user's PATH. */
+static const char *const places[] = { "/usr/sbin/opensm", "/usr/local/sbin/opensm", "/sbin/opensm" };
+
+struct opensm {
+	struct loop *loop;
+	void (*ended)(void *arg, struct opensm *sm);
+	void *arg;
+	pid_t pid;
+	int pidfd;
+	bool done;
+	int status;
+	char node[PLACE_NAME_MAX + 2];
+	char dir[PLACE_MAX + 80];
+};
+
+static bool in_path(const char *name, char ret[4096])
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		if (snprintf(ret, 4096, "%.*s/%s", (int)n, path, name) < 4096 && access(ret, X_OK) == 0)
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
+static bool find(char ret[4096])
+{
+	unsigned i;
+
+	if (in_path("opensm", ret))
+		return true;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], X_OK) == 0) {
+			snprintf(ret, 4096, "%s", places[i]);
+			return true;
+		}
+	return false;
+}
+
+bool opensm_is_there(void)
+{
+	char path[4096];
+
+	return find(path);
+}
+
+/* The child's standard streams: nothing to read, all output into the file of its folder. */
+static void set_streams(void)
+{
+	int null = open("/dev/null", O_RDWR), out = open("output", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (null < 0 || out < 0)
+		_exit(126);
+	dup2(null, 0);
+	dup2(out, 1);
+	dup2(out, 2);
+	if (null > 2)
+		close(null);
+	if (out > 2)
+		close(out);
+}
+
+static void child(const struct opensm *sm, const struct opensm_spec *spec, const char *path, pid_t parent)
+{
+	struct run_env env = { .preload = true };
+	char guid[24], place[2 * PLACE_NAME_MAX + 4], *words[WORDS_MAX];
+	sigset_t none;
+	unsigned n = 0, i;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(126);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpgid(0, 0);
+	if (chdir(sm->dir) < 0)
+		_exit(126);
+	set_streams();
+	snprintf(place, sizeof(place), "%s/%s", spec->fabric, spec->node);
+	setenv("DAPPLE_FABRIC", place, 1);
+	setenv("OSM_CACHE_DIR", sm->dir, 1);
+	setenv("OSM_TMP_DIR", sm->dir, 1);
+	if (run_env_apply(&env))
+		_exit(126);
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, spec->port_guid);
+	words[n++] = (char *)path;
+	words[n++] = (char *)"-g";
+	words[n++] = guid;
+	words[n++] = (char *)"-f";
+	words[n++] = (char *)"opensm.log";
+	words[n++] = (char *)"--dump_files_dir";
+	words[n++] = (char *)sm->dir;
+	for (i = 0; spec->words && spec->words[i] && n < WORDS_MAX - 1; i++)
+		words[n++] = spec->words[i];
+	words[n] = NULL;
+	_exit(run_exec(words));
+}
+
+static void on_end(void *arg, uint32_t events)
+{
+	struct opensm *sm = arg;
+
+	if (waitpid(sm->pid, &sm->status, WNOHANG) != sm->pid)
+		return;
+	sm->done = true;
+	loop_del(sm->loop, sm->pidfd);
+	sm->ended(sm->arg, sm);
+}
+
+static int prepare(struct opensm *sm, const struct opensm_spec *spec)
+{
+	snprintf(sm->node, sizeof(sm->node), "%s", spec->node);
+	snprintf(sm->dir, sizeof(sm->dir), "%s/opensm-%s", spec->dir, spec->node);
+	return mkdir(sm->dir, 0700) == 0 || errno == EEXIST ? 0 : -1;
+}
+
+struct opensm *opensm_start(struct loop *loop, const struct opensm_spec *spec,
+			    void (*ended)(void *arg, struct opensm *sm), void *arg)
+{
+	struct opensm *sm = calloc(1, sizeof(*sm));
+	pid_t parent = getpid();
+	char path[4096];
+
+	if (!sm)
+		return NULL;
+	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1 };
+	if (!find(path) || prepare(sm, spec) < 0) {
+		free(sm);
+		return NULL;
+	}
+	sm->pid = fork();
+	if (sm->pid == 0)
+		child(sm, spec, path, parent);
+	if (sm->pid > 0) {
+		sm->pidfd = (int)syscall(SYS_pidfd_open, sm->pid, 0);
+		if (sm->pidfd >= 0 && loop_add(loop, sm->pidfd, EPOLLIN, on_end, sm) == 0)
+			return sm;
+		kill(sm->pid, SIGKILL);
+		waitpid(sm->pid, NULL, 0);
+	}
+	ut_close(sm->pidfd);
+	free(sm);
+	return NULL;
+}
+
+void opensm_stop(struct opensm *sm)
+{
+	/*
+	 * Killed, since SIGTERM need not end it: opensm 3.3.23 cancels its receiver thread, and waits for ever for the
+	 * lock of the log if that thread was writing a line. It leaves no file half written.
+	 */
+	if (!sm->done) {
+		loop_del(sm->loop, sm->pidfd);
+		kill(sm->pid, SIGKILL);
+		waitpid(sm->pid, NULL, 0);
+	}
+	ut_close(sm->pidfd);
+	free(sm);
+}
+
+const char *opensm_node(const struct opensm *sm)
+{
+	return sm->node;
+}
+
+pid_t opensm_pid(const struct opensm *sm)
+{
+	return sm->pid;
+}
+
+bool opensm_has_ended(const struct opensm *sm, int *ret_status)
+{
+	*ret_status = sm->status;
+	return sm->done;
+}
+
+#define TAIL 2000
+
+void opensm_print_output(const struct opensm *sm, FILE *to)
+{
+	char path[sizeof(sm->dir) + 16], text[TAIL + 1];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/output", sm->dir);
+	f = fopen(path, "re");
+	if (f) {
+		if (fseek(f, -TAIL, SEEK_END) < 0)
+			rewind(f);
+		n = fread(text, 1, TAIL, f);
+		text[n] = '\0';
+		fputs(text, to);
+		fclose(f);
+	}
+	fprintf(to, "its log: %s/opensm.log\n", sm->dir);
+}

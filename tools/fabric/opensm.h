@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Subnet managers of a fabric: Debian's opensm as child processes of the fabric process, each on one node. Files of
+ * one, its log among them, are in the folder opensm-NODE of the fabric's directory. A child ends with the fabric
+ * process. Whether the subnet is up is read from the ports of the model, not from a log.
+ */
+#ifndef FABRIC_OPENSM_H
+#define FABRIC_OPENSM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "loop.h"
+
+struct opensm;
+
+struct opensm_spec {
+	const char *fabric, *node;	/* DAPPLE_FABRIC */
+	const char *dir;		/* the fabric's */
+	uint64_t port_guid;
+	char *const *words;		/* further options, ends with NULL; NULL: none */
+};
+
+/* Returns true if opensm can be found in PATH or where distributions put it. */
+bool opensm_is_there(void);
+
+/* Starts one. Called once for each that has ended, with its status. Returns NULL with errno set. */
+struct opensm *opensm_start(struct loop *loop, const struct opensm_spec *spec,
+			    void (*ended)(void *arg, struct opensm *sm), void *arg);
+/* Ends and frees it; its files stay. */
+void opensm_stop(struct opensm *sm);
+
+const char *opensm_node(const struct opensm *sm);
+pid_t opensm_pid(const struct opensm *sm);
+/* True once it has ended; ret_status as of waitpid(2). */
+bool opensm_has_ended(const struct opensm *sm, int *ret_status);
+/* Writes the last lines of its output, and the path of its log. */
+void opensm_print_output(const struct opensm *sm, FILE *to);
+
+#endif

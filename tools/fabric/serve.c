@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach_model.h"
+#include "commands.h"
+#include "control.h"
+#include "util/clock.h"
+#include "util/sys.h"
+
+/* --- the model's upcalls --- */
+
+static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
+{
+	struct serve *s = ctx;
+
+	attach_model_deliver(s->attachments, port, m);
+}
+
+static void changed(void *ctx, struct fab_port *port, unsigned what)
+{
+	struct serve *s = ctx;
+
+	if (s->attachments)
+		attach_model_changed(s->attachments, port, what);
+}
+
+static const struct fab_ops model_ops = { .deliver = deliver, .changed = changed };
+
+/* --- the report to `dapple fabric up` --- */
+
+static void report(struct serve *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* If `up` has gone before its fabric is up, the fabric ends. */
+static void report(struct serve *s, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	int n;
+
+	if (s->report < 0)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	if (n >= (int)sizeof(line) - 1)
+		n = (int)sizeof(line) - 2;
+	line[n++] = '\n';
+	if (write(s->report, line, (size_t)n) != n)
+		s->ending = true;
+}
+
+void serve_report_failure(int report_fd, const char *fmt, ...)
+{
+	char text[8000];
+	va_list ap;
+
+	if (report_fd < 0)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	dprintf(report_fd, "failed %s\n", text);
+}
+
+static void report_end(struct serve *s)
+{
+	loop_del(s->loop, s->report);
+	ut_close(s->report);
+	s->report = -1;
+}
+
+void serve_count_ports(const struct serve *s, unsigned *ret_linked, unsigned *ret_active)
+{
+	const struct fab_node *n;
+	unsigned i;
+
+	*ret_linked = *ret_active = 0;
+	ut_list_each(n, &s->model->nodes, link)
+		for (i = 1; i <= n->n_ports; i++) {
+			*ret_linked += fab_port_state(&n->ports[i]) >= FAB_INIT;
+			*ret_active += fab_port_state(&n->ports[i]) == FAB_ACTIVE;
+		}
+}
+
+/* Called once a round while `up` waits. */
+static void report_progress(struct serve *s)
+{
+	unsigned linked, active;
+	uint64_t sets = s->model->sm_set;
+
+	/* The tables of a large fabric are not looked at after each MAD. */
+	if (s->report < 0 || !s->sms[0] || ut_now() < s->look_at)
+		return;
+	serve_count_ports(s, &linked, &active);
+	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US;
+	if (active && active == linked) {
+		report(s, "up");
+		report_end(s);
+	} else if (sets != s->reported) {
+		s->reported = sets;
+		report(s, "progress %u %u", active, linked);
+	}
+}
+
+/* --- subnet managers --- */
+
+static void sm_ended(void *arg, struct opensm *sm)
+{
+	struct serve *s = arg;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f;
+	int status;
+
+	opensm_has_ended(sm, &status);
+	if (s->report < 0)
+		return;
+	f = open_memstream(&text, &len);
+	if (f) {
+		opensm_print_output(sm, f);
+		fclose(f);
+	}
+	serve_report_failure(s->report, "opensm on node %s has ended (status %d): the fabric has no subnet manager; see its output:\n%s",
+	       opensm_node(sm), status, text ? text : "");
+	free(text);
+	report_end(s);
+	s->ending = true;
+}
+
+struct opensm *serve_sm_of(const struct serve *s, const char *node)
+{
+	unsigned i;
+
+	for (i = 0; i < SERVE_SMS_MAX; i++)
+		if (s->sms[i] && strcmp(opensm_node(s->sms[i]), node) == 0)
+			return s->sms[i];
+	return NULL;
+}
+
+bool serve_sm_stop(struct serve *s, const char *node)
+{
+	unsigned i;
+
+	for (i = 0; i < SERVE_SMS_MAX; i++)
+		if (s->sms[i] && strcmp(opensm_node(s->sms[i]), node) == 0) {
+			opensm_stop(s->sms[i]);
+			s->sms[i] = NULL;
+			return true;
+		}
+	return false;
+}
+
+int serve_sm_start(struct serve *s, struct fab_node *n, char *const *words)
+{
+	struct opensm_spec spec = { .fabric = s->name, .node = n->name, .dir = s->dir, .words = words,
+				    .port_guid = n->ports[n->type != FAB_SWITCH].guid };
+	struct opensm *old = serve_sm_of(s, n->name);
+	int status;
+	unsigned i;
+
+	if (old && !opensm_has_ended(old, &status))
+		return -EBUSY;
+	serve_sm_stop(s, n->name);
+	if (!opensm_is_there())
+		return -ENOENT;
+	for (i = 0; i < SERVE_SMS_MAX; i++)
+		if (!s->sms[i]) {
+			s->sms[i] = opensm_start(s->loop, &spec, sm_ended, s);
+			return s->sms[i] ? 0 : -errno;
+		}
+	return -ENOSPC;
+}
+
+void serve_node_gone(void *arg, struct fab_node *n)
+{
+	struct serve *s = arg;
+
+	serve_sm_stop(s, n->name);
+	attach_model_removed(s->attachments, n);
+}
+
+/* --- what ends a fabric --- */
+
+static void on_signal(void *arg, uint32_t events)
+{
+	struct serve *s = arg;
+	struct signalfd_siginfo si;
+
+	if (read(s->signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		s->ending = true;
+}
+
+static void on_session_end(void *arg, uint32_t events)
+{
+	struct serve *s = arg;
+
+	s->ending = true;
+}
+
+/* `up` was ended before the fabric was up. */
+static void on_report_gone(void *arg, uint32_t events)
+{
+	struct serve *s = arg;
+
+	s->ending = true;
+}
+
+static void on_attachments(void *arg, uint32_t events)
+{
+	struct serve *s = arg;
+
+	attachments_serve(s->attachments);
+}
+
+static int watch_signals(struct serve *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : loop_add(s->loop, s->signals, EPOLLIN, on_signal, s);
+}
+
+/* The leader of this session: a shell, or the runner of a job. If it has ended already, nothing is watched. */
+static void watch_session(struct serve *s)
+{
+	s->session = (int)syscall(SYS_pidfd_open, getsid(0), 0);
+	if (s->session >= 0)
+		loop_add(s->loop, s->session, EPOLLIN, on_session_end, s);
+}
+
+/* --- life --- */
+
+static int open_doors(struct serve *s)
+{
+	char why[ATT_WHY_MAX];
+
+	s->loop = loop_new();
+	if (!s->loop || watch_signals(s) < 0) {
+		serve_report_failure(s->report, "the machine refuses a poll loop (%s): the fabric does not start; raise the limit on "
+		       "descriptors (ulimit -n)", strerror(errno));
+		return 1;
+	}
+	if (attach_model_open(&s->attachments, s->dir, s->model, why) < 0) {
+		serve_report_failure(s->report, "%s", why);
+		return 1;
+	}
+	s->control = control_open(s->dir, s->loop, commands_execute, s);
+	if (!s->control || loop_add(s->loop, attachments_fd(s->attachments), EPOLLIN, on_attachments, s) < 0) {
+		serve_report_failure(s->report, "the sockets in %s cannot be made (%s): the fabric does not start; set "
+		       "DAPPLE_RUNTIME_DIR to a shorter path", s->dir, strerror(errno));
+		return 1;
+	}
+	return 0;
+}
+
+static int start_sm(struct serve *s, const struct serve_config *c)
+{
+	struct fab_node *n = c->sm ? fab_node_by_name(s->model, c->sm) : NULL;
+	int r;
+
+	if (!c->sm) {
+		report(s, "up");
+		report_end(s);
+		return 0;
+	}
+	if (!n) {
+		serve_report_failure(s->report, "the fabric has no node \"%s\": no subnet manager is started; choose one of its nodes "
+		       "by --sm", c->sm);
+		return 1;
+	}
+	r = serve_sm_start(s, n, c->sm_words);
+	if (r < 0)
+		serve_report_failure(s->report, "opensm cannot be started (%s): the ports stay in state INIT; install the package "
+		       "opensm, or give --sm none", strerror(-r));
+	return r < 0;
+}
+
+static void close_doors(struct serve *s)
+{
+	unsigned i;
+
+	for (i = 0; i < SERVE_SMS_MAX; i++)
+		if (s->sms[i])
+			opensm_stop(s->sms[i]);
+	control_close(s->control);
+	if (s->attachments) {
+		loop_del(s->loop, attachments_fd(s->attachments));
+		attachments_close(s->attachments);
+	}
+	loop_free(s->loop);
+	ut_close(s->session);
+	ut_close(s->signals);
+	ut_close(s->report);
+	place_remove(s->dir);
+}
+
+int serve_run(const struct serve_config *c)
+{
+	struct serve s = { .model = c->model, .report = c->report, .session = -1, .signals = -1, .started = ut_now() };
+	int r;
+
+	snprintf(s.name, sizeof(s.name), "%s", c->name);
+	snprintf(s.dir, sizeof(s.dir), "%s", c->dir);
+	r = open_doors(&s);
+	if (r == 0) {
+		s.model->ops = &model_ops;
+		s.model->ctx = &s;
+		if (c->is_session_bound)
+			watch_session(&s);
+		loop_add(s.loop, s.report, 0, on_report_gone, &s);
+		r = start_sm(&s, c);
+	}
+	while (r == 0 && !s.ending) {
+		loop_once(s.loop, fab_next(s.model));
+		fab_run(s.model, ut_now());
+		report_progress(&s);
+	}
+	s.model->ops = &(const struct fab_ops){ 0 };
+	close_doors(&s);
+	fab_free(s.model);
+	return r;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "up.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "control.h"
+#include "generate.h"
+#include "mgmt/topology.h"
+#include "run.h"
+#include "serve.h"
+#include "util/clock.h"
+#include "util/rng.h"
+#include "util/sys.h"
+
+#define TOPOLOGY_MAX (256u << 20)
+#define STOP_MS 10000
+
+/* --- the model --- */
+
+static char *read_all(FILE *f, size_t *ret_len)
+{
+	size_t cap = 65536, n = 0;
+	char *text = malloc(cap), *more;
+
+	while (text) {
+		n += fread(text + n, 1, cap - n, f);
+		if (n < cap || cap >= TOPOLOGY_MAX)
+			break;
+		more = realloc(text, cap * 2);
+		if (!more) {
+			free(text);
+			return NULL;
+		}
+		text = more;
+		cap *= 2;
+	}
+	*ret_len = n;
+	return text;
+}
+
+static int read_topology(struct fab *f, const char *path)
+{
+	FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	char why[FAB_TOPOLOGY_WHY] = "no memory", *text;
+	size_t len;
+	int r;
+
+	if (!file) {
+		run_say("the topology \"%s\" cannot be opened (%s): no fabric is started; name a file that this user may "
+			"read", path, strerror(errno));
+		return 1;
+	}
+	text = read_all(file, &len);
+	if (file != stdin)
+		fclose(file);
+	r = text ? fab_topology_read(f, text, len, why) : -ENOMEM;
+	free(text);
+	if (r < 0)
+		run_say("the topology \"%s\" cannot be used: %s: no fabric is started; correct the file", path, why);
+	return r < 0;
+}
+
+/* Numbers separated by "x". Returns how many, or 0 if the text is something else. */
+static unsigned numbers(const char *text, unsigned *ret, unsigned max, const char **ret_rest)
+{
+	unsigned n = 0;
+	char *end;
+
+	for (;;) {
+		unsigned long v = strtoul(text, &end, 10);
+
+		if (end == text || v < 1 || v > 65535 || n == max)
+			return 0;
+		ret[n++] = (unsigned)v;
+		*ret_rest = end;
+		if (*end != 'x')
+			return n;
+		text = end + 1;
+	}
+}
+
+static int build_tree(struct fab *f, const char *text)
+{
+	unsigned v[4] = { 0, 0, 1, 1 }, n;
+	const char *rest = "";
+	int r;
+
+	n = numbers(text, v, 4, &rest);
+	if (n < 2 || *rest)
+		return run_usage_error("fabric", "--tree is \"%s\", but must be LEAVESxNODES, LEAVESxNODESxSPINES or "
+				       "LEAVESxNODESxSPINESxLINKS", text);
+	r = generate_tree(f, v[0], v[1], v[2], v[3]);
+	if (r == -EINVAL)
+		return run_usage_error("fabric", "--tree %s needs a switch of more than 254 ports, or more than 16384 "
+				       "nodes", text);
+	return r < 0;
+}
+
+static int build_torus(struct fab *f, const char *text)
+{
+	unsigned size[3] = { 1, 1, 1 }, nodes = 1, n;
+	const char *rest = "";
+	int r;
+
+	n = numbers(text, size, 3, &rest);
+	if (n && *rest == ':')
+		n = numbers(rest + 1, &nodes, 1, &rest);
+	if (!n || *rest)
+		return run_usage_error("fabric", "--torus is \"%s\", but must be XxY or XxYxZ, and :NODES behind it for "
+				       "more than one node on a switch", text);
+	r = generate_torus(f, size, nodes);
+	if (r == -EINVAL)
+		return run_usage_error("fabric", "--torus %s has more than 16384 nodes, or a switch of more than 254 ports",
+				       text);
+	return r < 0;
+}
+
+static int build(struct fab *f, const struct up_wish *w)
+{
+	if (w->topology)
+		return read_topology(f, w->topology);
+	if (w->tree)
+		return build_tree(f, w->tree);
+	if (w->torus)
+		return build_torus(f, w->torus);
+	return generate_nodes(f, (unsigned)w->nodes) < 0;
+}
+
+/* The SM's node: the first end node in the order of the text, which is the one that ibsim takes as well. */
+static const char *sm_node(const struct fab *f, const char *sm)
+{
+	const struct fab_node *n;
+
+	if (strcmp(sm, "none") == 0)
+		return NULL;
+	if (strcmp(sm, "opensm") != 0)
+		return sm;
+	ut_list_each(n, &f->nodes, link)
+		if (n->type == FAB_CA && n->ports[1].peer)
+			return n->name;
+	return NULL;
+}
+
+/* --- the fabric process --- */
+
+static void set_streams(const char *dir)
+{
+	char path[PLACE_MAX + 8];
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), log;
+
+	snprintf(path, sizeof(path), "%s/log", dir);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	dup2(null, 0);
+	dup2(log >= 0 ? log : null, 1);
+	dup2(log >= 0 ? log : null, 2);
+}
+
+static int serve(const struct up_wish *w, const char *dir, struct fab *f, int report)
+{
+	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
+				  .sm_words = w->sm_words, .is_session_bound = !w->keep, .report = report };
+	pid_t holder = 0;
+	int lock = place_lock(dir, &holder), r;
+
+	if (lock < 0) {
+		serve_report_failure(report, "the fabric \"%s\" cannot be locked (%s, process %d): it is not started a second "
+				     "time; end it by dapple fabric down %s", w->name, strerror(-lock), (int)holder,
+				     w->name);
+		return 1;
+	}
+	place_clean(dir);
+	set_streams(dir);
+	r = serve_run(&c);
+	ut_close(lock);
+	return r;
+}
+
+/* --- waiting for it --- */
+
+struct progress {
+	const struct up_wish *w;
+	bool is_terminal, is_up, has_failed;
+	char line[8192];
+	size_t len;
+};
+
+static void take_line(struct progress *p, const char *line)
+{
+	if (strncmp(line, "progress ", 9) == 0) {
+		unsigned active, linked;
+
+		if (p->is_terminal && sscanf(line + 9, "%u %u", &active, &linked) == 2)
+			dprintf(2, "\r%u/%u ports active\033[K", active, linked);
+	} else if (strcmp(line, "up") == 0) {
+		p->is_up = true;
+	} else if (strncmp(line, "failed ", 7) == 0) {
+		p->has_failed = true;
+		dprintf(2, "%sdapple: %s\n", p->is_terminal ? "\r\033[K" : "", line + 7);
+	} else {
+		fprintf(stderr, "%s\n", line);	/* lines behind "failed" */
+	}
+}
+
+static bool read_lines(struct progress *p, int fd)
+{
+	ssize_t n = read(fd, p->line + p->len, sizeof(p->line) - 1 - p->len);
+	char *at = p->line, *nl;
+
+	if (n <= 0)
+		return false;
+	p->len += (size_t)n;
+	p->line[p->len] = '\0';
+	while ((nl = strchr(at, '\n'))) {
+		*nl = '\0';
+		take_line(p, at);
+		at = nl + 1;
+	}
+	p->len -= (size_t)(at - p->line);
+	memmove(p->line, at, p->len + 1);
+	if (p->len == sizeof(p->line) - 1)
+		p->len = 0;
+	return true;
+}
+
+/* Returns true if the subnet is up. Until it is, the fabric process ends if the pipe does. */
+static bool wait_up(const struct up_wish *w, int fd)
+{
+	struct progress p = { .w = w, .is_terminal = isatty(2) && !w->quiet };
+	uint64_t until = ut_now() + (uint64_t)w->wait_s * UT_S, now;
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+
+	while ((now = ut_now()) < until) {
+		int r = poll(&pfd, 1, (int)((until - now) / UT_MS) + 1);
+
+		if (r > 0 && !read_lines(&p, fd))
+			break;
+		if (p.is_up)
+			break;
+	}
+	if (p.is_terminal)
+		fprintf(stderr, "\r\033[K");
+	if (!p.is_up && !p.has_failed && now >= until)
+		run_say("the subnet of \"%s\" is not up after %ld s: the fabric is ended; raise --wait, or look for the "
+			"reason with --sm none and opensm in dapple fabric run", w->name, w->wait_s);
+	else if (!p.is_up && !p.has_failed)
+		run_say("the fabric process of \"%s\" has ended: there is no fabric; report it", w->name);
+	return p.is_up;
+}
+
+static void say_up(const struct up_wish *w, const struct fab *f, const char *sm, uint64_t ns)
+{
+	const struct fab_node *n;
+	const char *first = NULL;
+	unsigned switches = 0;
+
+	ut_list_each(n, &f->nodes, link) {
+		switches += n->type == FAB_SWITCH;
+		if (!first && n->type == FAB_CA)
+			first = n->name;
+	}
+	printf("fabric %s: %u nodes, %u switches, ", w->name, f->n_nodes - switches, switches);
+	if (sm)
+		printf("up in %.2f s with opensm on %s\n", (double)ns / 1e9, sm);
+	else
+		printf("without a subnet manager: its ports stay in state INIT\n");
+	if (first)
+		printf("try: dapple fabric run %s -- ibstat\n", first);
+}
+
+static int start_process(const struct up_wish *w, const char *dir, struct fab *f)
+{
+	uint64_t begun = ut_now();
+	int report[2], status;
+	bool up;
+	pid_t pid;
+
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		run_say("a pipe cannot be made (%s): no fabric is started; raise the limit on descriptors (ulimit -n)",
+			strerror(errno));
+		return 1;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0) {
+		run_say("the fabric process cannot be started (%s): there is no fabric; raise the limit on processes (ulimit -u)",
+			strerror(errno));
+		return 1;
+	}
+	if (pid == 0) {
+		ut_close(report[0]);
+		setpgid(0, 0);
+		_exit(serve(w, dir, f, report[1]));
+	}
+	ut_close(report[1]);
+	up = wait_up(w, report[0]);
+	ut_close(report[0]);
+	if (!up) {
+		kill(pid, SIGTERM);
+		waitpid(pid, &status, 0);
+		return 1;
+	}
+	if (!w->quiet)
+		say_up(w, f, sm_node(f, w->sm), ut_now() - begun);
+	return 0;
+}
+
+static int refuse_running(const char *name, const char *dir)
+{
+	pid_t holder = place_holder(dir);
+
+	if (!holder)
+		return 0;
+	run_say("the fabric \"%s\" runs already (process %d): it is not started a second time; end it by dapple fabric down "
+		"%s, or choose another name", name, (int)holder, name);
+	return 1;
+}
+
+int up_start(const struct up_wish *w)
+{
+	struct fab *f = fab_new(NULL, NULL, ut_rng_seed());
+	char dir[PLACE_MAX];
+	int r = f ? place_dir(w->name, dir) : 1;
+
+	if (r == 0)
+		r = refuse_running(w->name, dir);
+	if (r == 0)
+		r = build(f, w);
+	if (r == 0 && strcmp(w->sm, "none") != 0 && !opensm_is_there()) {
+		run_say("opensm is not installed: the fabric would have no subnet manager and is not started; install the "
+			"package opensm (packaging/deps test), or give --sm none");
+		r = 1;
+	}
+	if (r == 0 && w->foreground)
+		r = serve(w, dir, f, dup(2));
+	else if (r == 0)
+		r = start_process(w, dir, f);
+	if (!(r == 0 && w->foreground))
+		fab_free(f);
+	return r;
+}
+
+/* --- ending it --- */
+
+static int wait_end(const char *name, pid_t pid)
+{
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int r;
+
+	if (p.fd < 0)
+		return 0;
+	r = poll(&p, 1, STOP_MS);
+	ut_close(p.fd);
+	if (r > 0)
+		return 0;
+	run_say("the process %d of the fabric \"%s\" has not ended within 10 s: the fabric may still run; end it by kill -9 "
+		"%d", (int)pid, name, (int)pid);
+	return 1;
+}
+
+int up_stop(const char *name)
+{
+	char *const words[] = { (char *)"down" };
+	char dir[PLACE_MAX];
+	pid_t pid;
+	int r = place_dir(name, dir);
+
+	if (r)
+		return r;
+	pid = place_holder(dir);
+	r = control_call(name, 1, words, -1);
+	return r || !pid ? r : wait_end(name, pid);
+}
