@@ -54,6 +54,8 @@ struct dev_adapter {
 	struct ut_list node;
 	unsigned refs;
 	bool fork_held; /* dev.lock is held across a fork */
+	bool port_watched; /* the background thread's set has the kind's port_fd() */
+	void *port; /* the kind's, from its open() to its close(); its own locks */
 
 	/* dev.lock: what the kind has made. */
 	bool wired; /* link and protocol exist; before that no packet is sent or received */

@@ -2,11 +2,11 @@
 #include "device/device.h"
 
 #include "device/adapter.h"
-#include "device/gids.h"
 #include "device/process.h"
 #include "device/progress/thread.h"
 #include "engine/event.h"
 #include "util/alloc.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	if (r == 0) {
 		atomic_init(&a->dev.process, atomic_load(&dev_process_number));
 		/* Without its addresses the adapter would refuse every QP for a wrong reason. */
-		r = dev_gids_refresh(a);
+		r = kind->refresh(a);
 		if (r < 0)
 			dev_kind_close(a);
 	}
@@ -84,6 +84,8 @@ int dev_open(const struct dev_info *info, struct eng_ctx **ret)
 		/* A program that only waits for events (ibv_asyncwatch) is told of the port too. Without the
 		 * thread all else still works, and it is tried again with the first QP. */
 		dev_thread_start();
+		if (!a->port_watched && a->kind->port_fd(a) >= 0)
+			dev_thread_wake_by(ut_now());
 	} else if (a && a->refs == 0) {
 		ut_list_del(&a->node);
 		destroy(a);

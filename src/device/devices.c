@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOUND_MAX 1 /* adapters of a kind that stand on no interface */
+
 /* Is word[0..len) an element of a comma list? */
 static bool listed(const char *list, const char *word, size_t len)
 {
@@ -30,14 +32,18 @@ static bool listed(const char *list, const char *word, size_t len)
 	return false;
 }
 
-static void complain(const char *word, size_t len, bool known)
+static void complain(const char *word, size_t len)
 {
-	if (known)
-		ut_error("DAPPLE_ADAPTER: this build has no adapters of kind \"%.*s\": no device is listed; name "
-			 "roce or iwarp, or unset it", (int)len, word);
-	else
-		ut_error("DAPPLE_ADAPTER: \"%.*s\" is not a kind of adapters (roce, iwarp, ib): no device is "
-			 "listed; name a kind, or unset it", (int)len, word);
+	ut_error("DAPPLE_ADAPTER: \"%.*s\" is not a kind of adapters (roce, iwarp, ib): no device is "
+		 "listed; name a kind, or unset it", (int)len, word);
+}
+
+/* At a node of a fabric the fabric's adapter comes alone: programs there expect the devices of such a host. */
+static const char *usual_kinds(void)
+{
+	const char *fabric = ut_env("DAPPLE_FABRIC");
+
+	return fabric && *fabric ? "ib" : "roce,iwarp";
 }
 
 /* The kinds in the order asked for. A wrong word leaves none: better no device
@@ -48,14 +54,14 @@ static int chosen_kinds(const struct dev_kind_row *ret[DEV_KINDS])
 	int n = 0;
 
 	if (!list || !*list)
-		list = "roce,iwarp";
+		list = usual_kinds();
 	while (*list) {
 		size_t len = strcspn(list, ",");
-		bool known, again = false;
-		const struct dev_kind_row *k = dev_kind_by_word(list, len, &known);
+		bool again = false;
+		const struct dev_kind_row *k = dev_kind_by_word(list, len);
 
 		if (!k) {
-			complain(list, len, known);
+			complain(list, len);
 			return 0;
 		}
 		for (int i = 0; i < n; i++)
@@ -121,8 +127,8 @@ static void fill(struct dev_info *d, const struct dev_kind_row *k, const struct 
 		memcpy(mac, l->mac, 6);
 	d->guid = guid_of(mac, (unsigned)k->kind);
 	d->image_guid = guid_of(mac, 0);
-	/* Two kinds live on an interface; lo of the first kind is 0. */
-	d->index = 2 * (l->ifindex - 1) + (unsigned)k->kind;
+	/* Two kinds live on an interface; lo of the first kind is 0, unless a fabric's adapter has that number. */
+	d->index = 2 * (l->ifindex - 1) + (unsigned)k->kind + (ut_env("DAPPLE_FABRIC") ? FOUND_MAX : 0);
 }
 
 static bool usable(const struct dev_nl_link *l, const struct dev_nl_addr *addrs, int n)
@@ -146,27 +152,46 @@ static int by_order(const void *pa, const void *pb)
 	return a->ifindex < b->ifindex ? -1 : a->ifindex > b->ifindex;
 }
 
+/* Returns how many of the kind's adapters are in v. */
+static int on_interfaces(const struct dev_kind_row *row, const char *names, const struct dev_nl_link *links, int n_links,
+			 const struct dev_nl_addr *addrs, int n_addrs, struct dev_info *v)
+{
+	int n = 0;
+
+	for (int i = 0; i < n_links; i++) {
+		if (!usable(&links[i], addrs, n_addrs))
+			continue;
+		fill(&v[n], row, links, i);
+		n += !names || listed(names, v[n].name, strlen(v[n].name));
+	}
+	return n;
+}
+
+static int that_are_found(const struct dev_kind_row *row, const char *names, struct dev_info *v)
+{
+	int n = row->find(v, FOUND_MAX), kept = 0;
+
+	for (int i = 0; i < n; i++)
+		if (!names || listed(names, v[i].name, strlen(v[i].name)))
+			v[kept++] = v[i];
+	return kept;
+}
+
 /* names: DAPPLE_DEVICES or NULL. */
 static int build(const struct dev_kind_row *const *rows, int n_rows, const char *names,
 		 struct dev_nl_link *links, int n_links, const struct dev_nl_addr *addrs,
 		 int n_addrs, struct dev_info **ret)
 {
-	struct dev_info *v = ut_calloc((size_t)n_rows * (size_t)n_links + 1, sizeof(*v));
+	struct dev_info *v = ut_calloc((size_t)n_rows * (size_t)(n_links + FOUND_MAX) + 1, sizeof(*v));
 	int n = 0;
 
 	if (!v)
 		return -ENOMEM;
 	if (n_links)
 		qsort(links, (size_t)n_links, sizeof(*links), by_order);
-	for (int k = 0; k < n_rows; k++) {
-		for (int i = 0; i < n_links; i++) {
-			if (!usable(&links[i], addrs, n_addrs))
-				continue;
-			fill(&v[n], rows[k], links, i);
-			if (!names || listed(names, v[n].name, strlen(v[n].name)))
-				n++;
-		}
-	}
+	for (int k = 0; k < n_rows; k++)
+		n += rows[k]->is_found ? that_are_found(rows[k], names, v + n)
+				       : on_interfaces(rows[k], names, links, n_links, addrs, n_addrs, v + n);
 	*ret = v;
 	return n;
 }

@@ -96,6 +96,8 @@ static void adopt_or_abandon(struct dev_adapter *a)
 	}
 	a->driver = (struct dev_driver_state){ 0 };
 	dev_driver_init(&a->driver);
+	a->port_watched = false;
+	a->kind->forked(a);
 	atomic_store(&a->dev.process, atomic_load(&dev_process_number));
 }
 

@@ -49,6 +49,22 @@ int eng_gid_add(struct eng_dev *dev, const struct eng_gid *g)
 	return i;
 }
 
+bool eng_gid_set(struct eng_dev *dev, uint32_t index, const struct eng_gid *g)
+{
+	struct eng_gid fresh = { 0 };
+	struct eng_gid *at = &dev->port.gids[index];
+
+	if (g) {
+		fresh = *g;
+		fresh.valid = true;
+	}
+	if (at->valid == fresh.valid && !memcmp(&at->gid, &fresh.gid, sizeof(fresh.gid)))
+		return false;
+	*at = fresh;
+	eng_async_port(dev, IBV_EVENT_GID_CHANGE);
+	return true;
+}
+
 void eng_gid_del(struct eng_dev *dev, uint32_t index)
 {
 	if (!eng_gid_at(dev, index))

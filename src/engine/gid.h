@@ -18,6 +18,8 @@ int eng_gid_find(struct eng_dev *dev, const union ibv_gid *gid) UT_REQUIRES(dev-
 /* Returns its index (the present one if the table has it already), or -ENOSPC. Raises
  * IBV_EVENT_GID_CHANGE in every context. */
 int eng_gid_add(struct eng_dev *dev, const struct eng_gid *g) UT_REQUIRES(dev->lock);
+/* Puts a GID at this index, or empties the entry (NULL). The same event, if that is a change. Returns true then. */
+bool eng_gid_set(struct eng_dev *dev, uint32_t index, const struct eng_gid *g) UT_REQUIRES(dev->lock);
 /* Empties an entry, with the same event. */
 void eng_gid_del(struct eng_dev *dev, uint32_t index) UT_REQUIRES(dev->lock);
 

@@ -17,7 +17,7 @@ struct eng_dev;
 
 #define ENG_PORT_NUM 1
 #define ENG_GIDS_MAX 128
-#define ENG_PKEYS_MAX 16
+#define ENG_PKEYS_MAX 128
 #define ENG_PKEY_DEFAULT 0xffffu /* full member of the default partition (IBTA 10.9.1.2) */
 
 struct eng_gid {

@@ -66,7 +66,8 @@ static int tap_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const
 	struct obs_record h = { .out = 1, .tos = f->tos, .time = ut_now(), .dport = l->port };
 	int r = t->link_ops->send(l, f, qpn, data, len, seg);
 
-	if (r == -EAGAIN || !t->cfg.out || !seg)
+	/* Packets between LIDs are not recorded yet. */
+	if (r == -EAGAIN || !t->cfg.out || !seg || f->lids)
 		return r;
 	h.sport = t->link_ops->source_port(l, f);
 	memcpy(h.src, f->src, 16);
@@ -86,6 +87,8 @@ static int tap_recv(struct link *l, struct link_rx *v, int max)
 		return n;
 	h.time = ut_now();
 	for (int i = 0; i < n; i++) {
+		if (v[i].lids)
+			continue;
 		h.tos = v[i].tos;
 		h.sport = v[i].sport;
 		memcpy(h.src, v[i].src, 16);

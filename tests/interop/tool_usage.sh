@@ -26,7 +26,7 @@ for a in iw iwarp; do
 	expect 0 "$DAPPLE" run --adapter $a -- true
 done
 for a in ib; do
-	expect 1 "$DAPPLE" run --adapter $a -- true; has "not in this build"
+	expect 1 "$DAPPLE" run --adapter $a -- true; has "at nodes of a fabric"
 done
 expect 127 "$DAPPLE" run -- "$work/no-such-program"
 expect 126 "$DAPPLE" run -- "$work"

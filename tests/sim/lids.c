@@ -4,7 +4,9 @@
  * message arrives over each service, under loss and damage too; a packet of another LID, partition or kind than the
  * connection's does not.
  */
+#include "engine/gid.h"
 #include "engine/mcast.h"
+#include "proto/ib/port.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/engine.h"
@@ -256,6 +258,54 @@ static void strangers(void)
 	refuses(OTHER_SLID, true, ENG_C_rx_bad_source);
 }
 
+/* --- what a subnet manager changes --- */
+
+static void set_pkey(struct sim_host *h, unsigned index, uint16_t pkey)
+{
+	ut_lock(&h->dev.lock);
+	h->dev.port.pkeys[index] = pkey;
+	ibp_port_changed(&h->dev);
+	ut_unlock(&h->dev.lock);
+}
+
+static void partitions(void)
+{
+	struct sim_qp_options o = { .pkey_index = 2, .retry = 1 };
+	struct pair p;
+
+	open_pair(&p, &o, 0);
+	set_pkey(p.a.h, 2, 0x8001);
+	set_pkey(p.b.h, 2, 0x0001); /* a limited member may talk to a full one */
+	send_and_receive(&p, 100);
+	set_pkey(p.b.h, 2, 0);
+	CHECK(sim_post(&p.a, &(struct sim_op){ .code = IBV_WR_SEND, .at = p.a.mem, .len = 8 }) == 0);
+	sim_wc_is(&p.w, p.a.scq, IBV_WC_RETRY_EXC_ERR);
+	CHECK(sim_counter(p.b.h, ENG_C_rx_bad_pkey) > 0);
+	close_pair(&p);
+}
+
+/* The peers are told by other means, as a program that reconnects; here the LID comes back. */
+static void new_lid(void)
+{
+	struct sim_qp_options o = { .retry = 1 };
+	struct pair p;
+	uint16_t was;
+
+	open_pair(&p, &o, 0);
+	was = p.a.h->lid;
+	ut_lock(&p.a.h->dev.lock);
+	p.a.h->dev.port.lid = 0x40;
+	sim_link_lids(p.a.h->link, 0x40, SIM_LMC);
+	ibp_port_changed(&p.a.h->dev);
+	CHECK(ibp_qp(p.a.qp)->conn.path.flow.slid == 0x40);
+	p.a.h->dev.port.lid = was;
+	sim_link_lids(p.a.h->link, was, SIM_LMC);
+	ibp_port_changed(&p.a.h->dev);
+	ut_unlock(&p.a.h->dev.lock);
+	send_and_receive(&p, 100);
+	close_pair(&p);
+}
+
 /* The LIDs of the port itself. */
 static void loopback(void)
 {
@@ -276,6 +326,8 @@ static const struct test_case cases[] = {
 	{ "-", "UD: the completion tells LIDs, service level and GRH", datagrams },
 	{ "-", "multicast by LID and GID", group },
 	{ "57", "packets of other LIDs, GIDs, kinds and service levels are dropped", strangers },
+	{ "57", "partitions, and a P_Key that is taken away", partitions },
+	{ "-", "the port's LID changes", new_lid },
 	{ "-", "a port's own LIDs", loopback },
 };
 

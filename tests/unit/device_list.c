@@ -125,6 +125,7 @@ static void list_and_filters(void)
 
 static void port_of_lo(void)
 {
+	const struct dev_info lo = { .kind = DEV_IWARP, .ifname = "lo", .ifindex = if_nametoindex("lo") };
 	struct ibv_port_attr p;
 
 	CHECK(dev_port_query(if_nametoindex("lo"), &p) == 0);
@@ -137,7 +138,7 @@ static void port_of_lo(void)
 	CHECK(dev_port_query(if_nametoindex("lo"), &p) == 0);
 	CHECK(p.active_width == 2 && p.active_speed == 8 && dev_rate_code(&p) == IBV_RATE_40_GBPS);
 	CHECK(unsetenv("DAPPLE_LOCAL") == 0);
-	CHECK(dev_kind_find(DEV_IWARP)->query_port(if_nametoindex("lo"), &p) == 0);
+	CHECK(dev_kind_find(DEV_IWARP)->query_port(&lo, &p) == 0);
 	CHECK(p.pkey_tbl_len == 0 && p.gid_tbl_len == 1 && p.lid == 0 && p.max_mtu == p.active_mtu);
 	/* No such interface: down, not an error. */
 	CHECK(dev_port_query(0x7ffffff0, &p) == 0 && p.state == IBV_PORT_DOWN);

@@ -4,7 +4,7 @@
  * they have recorded into a pcapng file or as lines. A full disk ends the capture: the sessions are closed, the
  * processes take their observers away, and a program that was started here runs on.
  */
-#include "../run/control.h"
+#include "../run/ask.h"
 #include "../run/run.h"
 #include "filter.h"
 #include "pcapng.h"
@@ -148,6 +148,9 @@ static void began(struct source *src, void *arg)
 	snprintf(name, sizeof(name), "%s of %s[%" PRIu32 "]", src->adapter, src->program, src->pid);
 	snprintf(text, sizeof(text), "adapter %s of process %" PRIu32 " (%s); its CLOCK_MONOTONIC is %.9f s behind "
 		 "CLOCK_REALTIME", src->adapter, src->pid, src->program, (double)src->offset / 1e9);
+	if (!strncmp(src->adapter, "dpl_ib", 6))
+		run_say("%s of %s[%" PRIu32 "]: packets between the nodes of a fabric are not recorded: the capture has messages "
+			"within the host alone; use a RoCE adapter (--adapter roce)", src->adapter, src->program, src->pid);
 	if (c->out)
 		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, name, text) + 1);
 }
@@ -245,7 +248,7 @@ static void ask_one(const char *path, void *arg)
 	char request[OBS_PATH + 64], why[200], *reply;
 
 	snprintf(request, sizeof(request), "capture %s", c->path);
-	reply = control_ask(path, request, why, sizeof(why));
+	reply = ask_path(path, request, why, sizeof(why));
 	free(reply);
 }
 
@@ -255,7 +258,7 @@ static int ask_process(struct capture *c)
 	char request[OBS_PATH + 64], why[200], *reply;
 
 	snprintf(request, sizeof(request), "capture %s", c->path);
-	reply = control_ask_pid(c->pid, request, why, sizeof(why));
+	reply = ask_pid(c->pid, request, why, sizeof(why));
 	if (!reply) {
 		run_say("process %ld: it cannot be captured (%s): nothing is captured; name a process of yours that runs on "
 			"Dapple's libraries and has opened an adapter", c->pid, why);

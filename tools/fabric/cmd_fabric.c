@@ -172,7 +172,7 @@ static int enter(const char *fabric, const char *node)
 	}
 	snprintf(place, sizeof(place), "%s/%.*s", fabric, (int)strcspn(found, "\n"), found);
 	free(found);
-	if (setenv("DAPPLE_FABRIC", place, 1) < 0)
+	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 0) < 0)
 		return 1;
 	return run_env_apply(&env);
 }

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "adapters.h"
 #include "attach_model.h"
 #include "commands.h"
 #include "control.h"
@@ -23,7 +24,9 @@ static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
 {
 	struct serve *s = ctx;
 
-	attach_model_deliver(s->attachments, port, m);
+	/* Connection management belongs to adapters, as it does to the kernel on a host. */
+	if (!s->adapters || !ad_deliver(s->adapters, port, m))
+		attach_model_deliver(s->attachments, port, m);
 }
 
 static void changed(void *ctx, struct fab_port *port, unsigned what)
@@ -186,6 +189,7 @@ void serve_node_gone(void *arg, struct fab_node *n)
 	struct serve *s = arg;
 
 	serve_sm_stop(s, n->name);
+	ad_node_gone(s->adapters, n);
 	attach_model_removed(s->attachments, n);
 }
 
@@ -220,6 +224,20 @@ static void on_attachments(void *arg, uint32_t events)
 	struct serve *s = arg;
 
 	attachments_serve(s->attachments);
+}
+
+static void on_adapters(void *arg, uint32_t events)
+{
+	struct serve *s = arg;
+
+	ad_serve(s->adapters);
+}
+
+static int open_adapters(struct serve *s)
+{
+	int r = ad_open(s->dir, s->model, &s->adapters);
+
+	return r < 0 ? r : loop_add(s->loop, ad_fd(s->adapters), EPOLLIN, on_adapters, s);
 }
 
 static int watch_signals(struct serve *s)
@@ -261,7 +279,8 @@ static int open_doors(struct serve *s)
 		return 1;
 	}
 	s->control = control_open(s->dir, s->loop, commands_execute, s);
-	if (!s->control || loop_add(s->loop, attachments_fd(s->attachments), EPOLLIN, on_attachments, s) < 0) {
+	if (!s->control || loop_add(s->loop, attachments_fd(s->attachments), EPOLLIN, on_attachments, s) < 0 ||
+	    open_adapters(s) < 0) {
 		serve_report_failure(s->report, "the sockets in %s cannot be made (%s): the fabric does not start; set "
 		       "DAPPLE_RUNTIME_DIR to a shorter path", s->dir, strerror(errno));
 		return 1;
@@ -299,6 +318,9 @@ static void close_doors(struct serve *s)
 		if (s->sms[i])
 			opensm_stop(s->sms[i]);
 	control_close(s->control);
+	if (s->adapters)
+		loop_del(s->loop, ad_fd(s->adapters));
+	ad_close(s->adapters);
 	if (s->attachments) {
 		loop_del(s->loop, attachments_fd(s->attachments));
 		attachments_close(s->attachments);
@@ -329,6 +351,7 @@ int serve_run(const struct serve_config *c)
 	while (r == 0 && !s.ending) {
 		loop_once(s.loop, fab_next(s.model));
 		fab_run(s.model, ut_now());
+		ad_settle(s.adapters);
 		report_progress(&s);
 	}
 	s.model->ops = &(const struct fab_ops){ 0 };

@@ -28,6 +28,7 @@ struct serve {
 	struct loop *loop;
 	struct fab *model;
 	struct attachments *attachments;
+	struct ad *adapters;
 	struct control *control;
 	struct opensm *sms[SERVE_SMS_MAX];
 	uint64_t started;	/* ns */

@@ -40,7 +40,7 @@ static const char *state_of(const struct dev_info *d)
 {
 	struct ibv_port_attr p;
 
-	return dev_kind_find(d->kind)->query_port(d->ifindex, &p) == 0 && p.state == IBV_PORT_ACTIVE ? "active" : "down";
+	return dev_kind_find(d->kind)->query_port(d, &p) == 0 && p.state == IBV_PORT_ACTIVE ? "active" : "down";
 }
 
 /* The addresses, and whether the place in the list is the GID index: on RoCE each address is a GID. */

@@ -24,11 +24,11 @@
 
 struct kind {
 	const char *name;
-	bool built;
+	bool at_node; /* only at a node of a fabric */
 };
 
 static const struct kind kinds[] = {
-	{ "roce", true }, { "iwarp", true }, { "iw", true }, { "ib", false },
+	{ "roce", false }, { "iwarp", false }, { "iw", false }, { "ib", true },
 };
 
 /* Set unless the user has set them: these programs ignore adapters of unknown
@@ -46,12 +46,13 @@ int run_adapter_check(const char *command, const char *adapter)
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(kinds[i].name, adapter) != 0)
 			continue;
-		if (kinds[i].built)
+		if (!kinds[i].at_node || getenv("DAPPLE_FABRIC"))
 			return 0;
-		run_say("adapters of kind %s are not in this build: no program is started; use roce or iwarp", adapter);
+		run_say("adapters of kind %s are at nodes of a fabric, and this process is at none: no program is started; use "
+			"dapple fabric up, then dapple fabric run NODE -- COMMAND", adapter);
 		return 1;
 	}
-	return run_usage_error(command, "adapter kind \"%s\" is unknown: use roce or iwarp", adapter);
+	return run_usage_error(command, "adapter kind \"%s\" is unknown: use roce, iwarp or ib", adapter);
 }
 
 static bool has_preload(const char *dir)

@@ -22,7 +22,7 @@ static const struct command commands[] = {
 "Runs COMMAND with Dapple's libibverbs, librdmacm and libibumad in place of the\n"
 "distribution's, so that it finds software adapters.\n"
 "\n"
-"  --adapter KIND   offer only adapters of this kind: roce or iwarp\n"
+"  --adapter KIND   offer only adapters of this kind: roce, iwarp, or ib at a node of a fabric\n"
 "                   (default: DAPPLE_ADAPTER, else roce and iwarp)\n"
 "  --isolate        show /sys/class/infiniband and /dev/infiniband by a user and\n"
 "                   mount namespace, not by a preload: for static programs and\n"

@@ -13,7 +13,6 @@
 #include "device/adapter.h"
 #include "device/cm/addr.h"
 #include "device/devices.h"
-#include "device/gids.h"
 #include "device/port.h"
 #include "device/process.h"
 #include "device/progress/thread.h"
@@ -110,7 +109,7 @@ static void refresh_known(void) UT_REQUIRES(list_lock)
 	/* Under the process lock, or an old dump could overtake a new one. */
 	ut_lock(&dev_process_lock);
 	ut_list_each(k, &known, node)
-		dev_gids_refresh(k->a);
+		k->a->kind->refresh(k->a);
 	ut_unlock(&dev_process_lock);
 }
 

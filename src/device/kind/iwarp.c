@@ -258,9 +258,9 @@ static int gids(const struct dev_info *info, const struct dev_nl_addr *addrs, in
 }
 
 /* One GID, no P_Keys, no LIDs, as the kernel's siw shows its port. */
-static int query_port(uint32_t ifindex, struct ibv_port_attr *ret)
+static int query_port(const struct dev_info *info, struct ibv_port_attr *ret)
 {
-	int r = dev_port_query(ifindex, ret);
+	int r = dev_port_query(info->ifindex, ret);
 
 	if (r < 0)
 		return r;

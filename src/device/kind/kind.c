@@ -2,6 +2,7 @@
 #include "device/kind/kind.h"
 
 #include "device/adapter.h"
+#include "device/kind/ib.h"
 #include "device/kind/iwarp.h"
 #include "device/kind/roce.h"
 #include "device/limits.h"
@@ -17,10 +18,7 @@
 
 /* --- the kinds --- */
 
-static const struct dev_kind_row *const kinds[DEV_KINDS] = { &dev_roce_row, &dev_iwarp_row };
-
-/* Those that DAPPLE_ADAPTER may name, and this build does not have. */
-static const char *const absent[] = { "ib" };
+static const struct dev_kind_row *const kinds[DEV_KINDS] = { &dev_roce_row, &dev_iwarp_row, &dev_ib_row };
 
 const struct dev_kind_row *dev_kind_at(int i)
 {
@@ -40,16 +38,11 @@ static bool same(const char *name, const char *word, size_t len)
 	return strlen(name) == len && memcmp(name, word, len) == 0;
 }
 
-const struct dev_kind_row *dev_kind_by_word(const char *word, size_t len, bool *ret_known)
+const struct dev_kind_row *dev_kind_by_word(const char *word, size_t len)
 {
-	*ret_known = true;
 	for (int i = 0; i < DEV_KINDS; i++)
 		if (same(kinds[i]->word, word, len) || (len && same(kinds[i]->alias, word, len)))
 			return kinds[i];
-	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
-		if (same(absent[i], word, len))
-			return NULL;
-	*ret_known = false;
 	return NULL;
 }
 
@@ -66,7 +59,10 @@ int dev_kind_open(struct dev_adapter *a)
 	dev_limits_set(&a->dev, &a->info, a->kind->limit);
 	eng_dev_held(&a->dev); /* no other thread knows it yet */
 	a->dev.port.n_gids = a->kind->n_gids;
-	return 0;
+	r = a->kind->open(a);
+	if (r < 0)
+		eng_dev_fini(&a->dev);
+	return r;
 }
 
 static void say_file_limit(const struct dev_info *info)
@@ -135,6 +131,7 @@ void dev_kind_close(struct dev_adapter *a)
 		log_counters(a);
 	}
 	ut_unlock(&a->dev.lock);
+	a->kind->close(a);
 	eng_dev_fini(&a->dev);
 }
 
@@ -153,7 +150,7 @@ int dev_kind_default_query_port(struct eng_dev *dev, struct ibv_port_attr *ret)
 {
 	const struct dev_adapter *a = dev_adapter_of(dev);
 
-	return a->kind->query_port(a->info.ifindex, ret);
+	return a->kind->query_port(&a->info, ret);
 }
 
 void dev_kind_default_why(struct eng_dev *dev, const char *sentence)
@@ -197,4 +194,28 @@ void dev_kind_default_limit(struct ibv_device_attr *attr)
 
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t)
 {
+}
+
+int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret)
+{
+	return dev_port_query(info->ifindex, ret);
+}
+
+int dev_kind_default_find(struct dev_info *ret, int max)
+{
+	return 0;
+}
+
+int dev_kind_default_open(struct dev_adapter *a)
+{
+	return 0;
+}
+
+void dev_kind_default_nothing(struct dev_adapter *a)
+{
+}
+
+int dev_kind_default_port_fd(struct dev_adapter *a)
+{
+	return -1;
 }

@@ -8,6 +8,7 @@
 #define DEVICE_KIND_KIND_H
 
 #include "device/device.h"
+#include "device/gids.h"
 #include "device/port.h"
 #include "device/progress/fast.h"
 #include "device/progress/wait.h"
@@ -23,7 +24,7 @@ struct dev_adapter;
 struct dev_nl_addr;
 struct obs_tap;
 
-#define DEV_KINDS 2 /* in this build */
+#define DEV_KINDS 3 /* in this build */
 
 /*
  * Link, protocol and connection manager as progress sees them. All called with dev.lock held and the
@@ -73,7 +74,7 @@ struct dev_machine {
 	void (*sleep)(struct dev_adapter *a, bool on, bool look);
 };
 
-/* An adapter kind. dev.lock is held in every slot but gids() and query_port(). */
+/* An adapter kind. dev.lock is held in every slot, unless stated otherwise. */
 struct dev_kind_row {
 	const char *word;   /* in DAPPLE_ADAPTER */
 	const char *alias;  /* another word for it */
@@ -82,9 +83,28 @@ struct dev_kind_row {
 	enum ibv_node_type node_type;
 	enum ibv_gid_type gid_type;
 	uint16_t n_gids; /* length of the GID table */
+	bool is_found;   /* find() lists its adapters; else there is one on each network interface */
 	const struct eng_dev_ops *ops;
 	const struct dev_machine *machine;
 	const struct eng_proto_ops *(*proto)(void);
+
+	/* Writes the adapters that stand on no network interface, at most max. Returns their number; a failure is
+	 * logged, and none. No lock. Default: 0. */
+	int (*find)(struct dev_info *ret, int max);
+	/* The adapter opens: begins what it has until it closes, whether it is wired or not. dev_process_lock is held.
+	 * Returns 0 or -errno. Default: 0. */
+	int (*open)(struct dev_adapter *a);
+	/* Ends that. Default: nothing. */
+	void (*close)(struct dev_adapter *a);
+	/* Makes GID table, addresses and port what they are now, with events for what changed. Only dev_process_lock
+	 * may be held. Returns 0, or -errno and nothing changed. Default: dev_gids_refresh. */
+	int (*refresh)(struct dev_adapter *a);
+	/* Returns a descriptor that is readable when refresh() has something to do, or -1. dev_process_lock is held.
+	 * Default: -1, and changes of interfaces are a reason. */
+	int (*port_fd)(struct dev_adapter *a);
+	/* In a child of fork() that takes over the adapter, which was never wired: makes what open() made anew.
+	 * Default: nothing. */
+	void (*forked)(struct dev_adapter *a);
 
 	/* Makes link and protocol, without any address, and sets a->parts and a->stage. Returns 0 or -errno,
 	 * and then nothing was made. */
@@ -112,20 +132,21 @@ struct dev_kind_row {
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
 	void (*unwire)(struct dev_adapter *a);
 
-	/* The GIDs that follow from the interface and its addresses. Returns their number. Default: the
-	 * addresses themselves. */
+	/* The GIDs that follow from the interface and its addresses. Returns their number, at most DEV_ADDRS_MAX. No lock.
+	 * Default: the addresses themselves. */
 	int (*gids)(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
 		    struct dev_nl_addr *ret);
-	/* Truth about the port now. Returns 0 or -errno. Default: dev_port_query. */
-	int (*query_port)(uint32_t ifindex, struct ibv_port_attr *ret);
+	/* Truth about the port now, of an adapter that may not be open. Returns 0 or -errno. No lock. Default: the
+	 * interface's, as of RoCE. */
+	int (*query_port)(const struct dev_info *info, struct ibv_port_attr *ret);
 	/* Removes from the limits of a software adapter those that the kind does not have. Default: nothing. */
 	void (*limit)(struct ibv_device_attr *attr);
 };
 
 /* The row of a kind that this build has, or NULL. */
 const struct dev_kind_row *dev_kind_find(enum dev_kind kind);
-/* The same by a word of DAPPLE_ADAPTER; *ret_known: it names a kind that another build may have. */
-const struct dev_kind_row *dev_kind_by_word(const char *word, size_t len, bool *ret_known);
+/* The same by a word of DAPPLE_ADAPTER. */
+const struct dev_kind_row *dev_kind_by_word(const char *word, size_t len);
 /* The i-th row of this build, 0 <= i < DEV_KINDS. */
 const struct dev_kind_row *dev_kind_at(int i);
 
@@ -199,6 +220,11 @@ int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr 
 			  struct dev_nl_addr *ret);
 void dev_kind_default_limit(struct ibv_device_attr *attr);
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
+int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
+int dev_kind_default_find(struct dev_info *ret, int max);
+int dev_kind_default_open(struct dev_adapter *a);
+void dev_kind_default_nothing(struct dev_adapter *a);
+int dev_kind_default_port_fd(struct dev_adapter *a);
 
 #define DEV_DEFAULT_OPS                                                                            \
 	.progress = dev_progress, .drive = dev_drive, .post_fast = dev_post_fast,                  \
@@ -219,7 +245,10 @@ void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 #define DEV_DEFAULT_ROW                                                                            \
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \
 	.del_addr = dev_kind_default_del_addr, .gids = dev_kind_default_gids,                      \
-	.query_port = dev_port_query, .limit = dev_kind_default_limit,                      \
+	.query_port = dev_kind_default_query, .limit = dev_kind_default_limit,                     \
+	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
+	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
+	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \
 	.observe = dev_kind_default_observe
 
 /* `what` (a declaration) with one of the defaults above, and what lies over it: .slot = function, ... */

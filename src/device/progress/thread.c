@@ -4,7 +4,6 @@
 #include "device/adapter.h"
 #include "device/cm/cma_host.h"
 #include "device/control.h"
-#include "device/gids.h"
 #include "device/process.h"
 #include "device/sys.h"
 #include "host/liveness.h"
@@ -28,7 +27,8 @@
 #define EVENTS_MAX 16
 #define SERIAL_TIMER 0
 #define SERIAL_ADDRESSES 1
-#define SERIAL_CONTROL 2
+#define SERIAL_PORTS 2
+#define SERIAL_CONTROL 3
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_SIZE (1024 * 1024)
@@ -107,6 +107,18 @@ static bool named(const struct epoll_event *ev, int n, uint64_t serial)
 	return false;
 }
 
+/* Ports that tell of their changes themselves. */
+static void watch_port(struct dev_thread *t, struct dev_adapter *a) UT_REQUIRES(dev_process_lock)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u64 = SERIAL_PORTS };
+	int fd = a->kind->port_fd(a);
+
+	a->port_watched = true;
+	if (fd >= 0 && ut_epoll_add(t->ep, fd, &e) < 0)
+		ut_warn("%s: cannot watch the port (%s): its events are not noticed; raise fs.epoll.max_user_watches, and "
+			"start the program again", a->info.name, strerror(errno));
+}
+
 static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 	UT_REQUIRES(dev_process_lock)
 {
@@ -115,9 +127,10 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 
 	take_timer(t, now);
 	/* Adapters were opened before the thread listened: look once at the start. */
-	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || !t->addresses_read) {
+	if ((named(ev, n, SERIAL_ADDRESSES) && dev_nl_drain(t->addresses)) || named(ev, n, SERIAL_PORTS) ||
+	    !t->addresses_read) {
 		ut_list_each(a, &dev_process_adapters, node)
-			dev_gids_refresh(a);
+			a->kind->refresh(a);
 		dev_cm_look();
 	}
 	t->addresses_read = true;
@@ -126,6 +139,8 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 	ut_list_each(a, &dev_process_adapters, node) {
 		uint64_t at;
 
+		if (!a->port_watched)
+			watch_port(t, a);
 		dev_driver_serve(a, now, named(ev, n, a->serial));
 		at = dev_driver_next(a);
 		if (at < next)

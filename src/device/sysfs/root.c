@@ -67,7 +67,7 @@ static void describe_port(struct one *o, const struct dev_info *d)
 	struct ibv_port_attr p;
 	unsigned n = describe_gids(o, d), x10;
 
-	if (dev_kind_find(d->kind)->query_port(d->ifindex, &p) < 0)
+	if (dev_kind_find(d->kind)->query_port(d, &p) < 0)
 		p = (struct ibv_port_attr){ .state = IBV_PORT_DOWN, .active_width = 1,
 					    .active_speed = 1, .phys_state = 3 };
 	x10 = dev_rate_x10(p.active_width, p.active_speed);

@@ -41,6 +41,10 @@ struct ibp_config {
 int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg);
 void ibp_port_fini(struct eng_dev *dev);
 
+/* LID, LMC, GIDs, MTU or P_Keys of the port have changed: source addresses and partitions of all queue pairs follow them.
+ * Called with dev->lock held. */
+void ibp_port_changed(struct eng_dev *dev);
+
 /* The process ends with its queue pairs as they are: the last acknowledgement of each leaves once more, since after a
  * loss no process answers a repeated request. Called with dev->lock held. */
 void ibp_leave(struct eng_dev *dev);

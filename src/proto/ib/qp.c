@@ -222,6 +222,28 @@ static void take_address(struct ibp_qp *q)
 	make_path(q);
 }
 
+/* The path is made anew from where the queue pair is: a UD queue pair has the path of its last datagram. */
+static void follow_port(struct ibp_qp *q)
+{
+	q->conn.pkey = eng_port_pkey(q->qp->dev, q->qp->attr.pkey_index);
+	if (q->qp->type == IBV_QPT_UD)
+		q->conn.path.valid = false;
+	else if (eng_qp_state(q->qp) >= IBV_QPS_RTR && eng_qp_state(q->qp) <= IBV_QPS_SQE)
+		make_path(q);
+}
+
+void ibp_port_changed(struct eng_dev *dev)
+{
+	struct ibp_port *port = dev->proto_port;
+	struct eng_qp *qp;
+	uint32_t pos = 0;
+
+	eng_dev_held(dev);
+	ibp_train_flush(port);
+	while ((qp = ut_idtab_next(&dev->qps, &pos)))
+		follow_port(ibp_qp(qp));
+}
+
 static void forget(struct ibp_qp *q, enum ibv_qp_state from)
 {
 	acknowledge_and_stop(q, from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "control.h"
+#include "ask.h"
 
 #include "observe/place.h"
 #include "observe/session.h"
@@ -51,7 +51,7 @@ static char *exchange(int fd, const char *request)
 	return text;
 }
 
-char *control_ask(const char *path, const char *request, char *why, size_t size)
+char *ask_path(const char *path, const char *request, char *why, size_t size)
 {
 	int fd = obs_place_connect(path);
 	char *text;
@@ -72,7 +72,7 @@ char *control_ask(const char *path, const char *request, char *why, size_t size)
 	return NULL;
 }
 
-char *control_ask_pid(long pid, const char *request, char *why, size_t size)
+char *ask_pid(long pid, const char *request, char *why, size_t size)
 {
 	char dir[OBS_PATH], path[OBS_PATH + 32];
 	int r = obs_place(dir, sizeof(dir));
@@ -82,5 +82,5 @@ char *control_ask_pid(long pid, const char *request, char *why, size_t size)
 		return NULL;
 	}
 	snprintf(path, sizeof(path), "%s/pid-%ld", dir, pid);
-	return control_ask(path, request, why, size);
+	return ask_path(path, request, why, size);
 }

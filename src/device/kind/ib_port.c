@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "device/kind/ib_port.h"
+
+#include "device/adapter.h"
+#include "device/why.h"
+#include "engine/event.h"
+#include "engine/gid.h"
+#include "proto/ib/ibp.h"
+#include "util/alloc.h"
+#include "util/log.h"
+#include "util/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PORT_MS 5000 /* the fabric process sends a port at once; a stopped one must not stop its visitors for good */
+#define PHYS_DISABLED 3
+#define MAX_MSG_SZ (1u << 30)
+
+/* From open() to close(). Guarded by dev.lock, but for what open() sets once. */
+struct ib_port {
+	struct att_place place; /* fixed */
+	int fd;                 /* -1: the fabric has ended */
+	struct att_port now;
+	bool active;
+};
+
+static struct ib_port *port_of(const struct dev_adapter *a)
+{
+	return a->port;
+}
+
+static void say(const char *sentence)
+{
+	ut_error("%s", sentence);
+	dev_why_keep(sentence);
+}
+
+int dev_ib_place(struct att_place *ret)
+{
+	char why[ATT_WHY_MAX];
+	int r = att_place_of_env(ret, why);
+
+	if (r < 0)
+		say(why);
+	return r > 0;
+}
+
+/* Attaches, and receives the port. Returns a descriptor, or -errno with the sentence said. */
+static int attach(const struct att_place *where, struct att_welcome *node, struct att_port *port)
+{
+	char why[ATT_WHY_MAX];
+	struct att_msg m;
+	int fd = att_connect(where, DEV_IB_PORT, node, why), r;
+
+	if (fd < 0) {
+		say(why);
+		return fd;
+	}
+	r = att_wait(fd, &m, PORT_MS);
+	if (r == 1 && m.type == ATT_PORT) {
+		*port = m.u.port;
+		return fd;
+	}
+	ut_close(fd);
+	ut_error("fabric %s tells nothing of node %s: the adapter cannot be used; end the fabric by dapple fabric down and start "
+		 "it again", where->fabric, where->node);
+	return r < 0 ? r : -EPROTO;
+}
+
+/* --- before anything is open --- */
+
+static int look(struct att_welcome *node, struct att_port *port)
+{
+	struct att_place where;
+	int fd;
+
+	if (!dev_ib_place(&where))
+		return -ENODEV;
+	fd = attach(&where, node, port);
+	if (fd < 0)
+		return fd;
+	ut_close(fd);
+	return 0;
+}
+
+int dev_ib_find(struct dev_info *ret, int max)
+{
+	struct att_welcome node;
+	struct att_port port;
+
+	if (max < 1 || look(&node, &port) < 0)
+		return 0;
+	*ret = (struct dev_info){ .name = "dpl_ib0", .kind = DEV_IB, .node_type = IBV_NODE_CA, .guid = node.node_guid,
+				  .image_guid = node.image_guid };
+	return 1;
+}
+
+static void to_attr(const struct att_port *p, struct ibv_port_attr *ret)
+{
+	*ret = (struct ibv_port_attr){
+		.state = p->state, .phys_state = p->phys_state, .max_mtu = p->mtu_cap, .active_mtu = p->neighbor_mtu,
+		.gid_tbl_len = p->guids_n, .port_cap_flags = p->cap_mask, .port_cap_flags2 = p->cap_mask2,
+		.max_msg_sz = MAX_MSG_SZ, .pkey_tbl_len = p->pkeys_n, .lid = p->lid, .sm_lid = p->sm_lid, .lmc = p->lmc,
+		.max_vl_num = p->vl_cap, .sm_sl = p->sm_sl, .subnet_timeout = p->subnet_timeout,
+		.init_type_reply = p->init_type_reply, .active_width = p->width_active,
+		.active_speed = p->speed_ext_active ? (uint8_t)(p->speed_ext_active << 4) : p->speed_active,
+		.link_layer = IBV_LINK_LAYER_INFINIBAND,
+	};
+}
+
+int dev_ib_query(const struct dev_info *info, struct ibv_port_attr *ret)
+{
+	struct att_welcome node;
+	struct att_port port;
+	int r = look(&node, &port);
+
+	if (r == 0)
+		to_attr(&port, ret);
+	return r;
+}
+
+static void to_gid(const struct att_port *p, unsigned index, uint8_t gid[16])
+{
+	for (int i = 0; i < 8; i++) {
+		gid[i] = (uint8_t)(p->gid_prefix >> (56 - 8 * i));
+		gid[8 + i] = (uint8_t)(p->guids[index] >> (56 - 8 * i));
+	}
+}
+
+/* --- the copy --- */
+
+static void take_gids(struct eng_dev *dev, const struct att_port *p) UT_REQUIRES(dev->lock)
+{
+	for (unsigned i = 0; i < ENG_GIDS_MAX; i++) {
+		struct eng_gid g = { .type = IBV_GID_TYPE_IB };
+
+		if (i < p->guids_n && p->guids[i])
+			to_gid(p, i, g.gid.raw);
+		eng_gid_set(dev, i, i < p->guids_n && p->guids[i] ? &g : NULL);
+	}
+}
+
+static void take_values(struct eng_dev *dev, const struct att_port *p) UT_REQUIRES(dev->lock)
+{
+	struct eng_port *to = &dev->port;
+
+	to->state = p->state;
+	to->phys_state = p->phys_state;
+	to->max_mtu = p->mtu_cap;
+	to->active_mtu = p->neighbor_mtu;
+	to->active_width = p->width_active;
+	to->active_speed = p->speed_ext_active ? (uint8_t)(p->speed_ext_active << 4) : p->speed_active;
+	to->lid = p->lid;
+	to->lmc = p->lmc;
+	to->sm_lid = p->sm_lid;
+	to->sm_sl = p->sm_sl;
+	to->subnet_prefix = p->gid_prefix;
+	for (unsigned i = 0; i < ENG_PKEYS_MAX; i++)
+		to->pkeys[i] = i < p->pkeys_n && i < dev->port.n_pkeys ? p->pkeys[i] : 0;
+}
+
+static void raise(struct eng_dev *dev, uint32_t events) UT_REQUIRES(dev->lock)
+{
+	static const struct {
+		uint32_t bit;
+		enum ibv_event_type type;
+	} rows[] = {
+		{ ATT_LID_CHANGE, IBV_EVENT_LID_CHANGE },
+		{ ATT_PKEY_CHANGE, IBV_EVENT_PKEY_CHANGE },
+		{ ATT_SM_CHANGE, IBV_EVENT_SM_CHANGE },
+		{ ATT_CLIENT_REREGISTER, IBV_EVENT_CLIENT_REREGISTER },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (events & rows[i].bit)
+			eng_async_port(dev, rows[i].type);
+}
+
+static void take(struct dev_adapter *a, const struct att_port *p) UT_EXCLUDES(a->dev.lock)
+{
+	struct ib_port *port = port_of(a);
+	bool was_active;
+
+	ut_lock(&a->dev.lock);
+	was_active = port->active;
+	port->now = *p;
+	port->active = p->state == IBV_PORT_ACTIVE;
+	take_values(&a->dev, p);
+	take_gids(&a->dev, p);
+	if (a->wired)
+		ibp_port_changed(&a->dev);
+	raise(&a->dev, p->events);
+	if (port->active != was_active)
+		eng_async_port(&a->dev, port->active ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+	a->port_up = port->active;
+	eng_dev_unlock(&a->dev);
+}
+
+/* The fabric process has ended, or the node was removed. */
+static void lose(struct dev_adapter *a) UT_EXCLUDES(a->dev.lock)
+{
+	struct ib_port *port = port_of(a);
+	bool was_active;
+	char text[512];
+
+	ut_close(port->fd);
+	port->fd = -1;
+	snprintf(text, sizeof(text), "%s: node %s of fabric %s is gone: the adapter sends and receives nothing; end this program, "
+		 "start the fabric by dapple fabric up, and the program again", a->info.name, port->place.node,
+		 port->place.fabric);
+	ut_warn("%s", text);
+	dev_why_keep(text);
+	ut_lock(&a->dev.lock);
+	was_active = port->active;
+	port->active = a->port_up = false;
+	a->gone = true;
+	port->now.state = a->dev.port.state = IBV_PORT_DOWN;
+	port->now.phys_state = a->dev.port.phys_state = PHYS_DISABLED;
+	if (was_active)
+		eng_async_port(&a->dev, IBV_EVENT_PORT_ERR);
+	eng_async_port(&a->dev, IBV_EVENT_DEVICE_FATAL);
+	eng_dev_unlock(&a->dev);
+}
+
+/* --- slots --- */
+
+int dev_ib_refresh(struct dev_adapter *a)
+{
+	struct ib_port *port = port_of(a);
+	struct att_msg m;
+	int r;
+
+	if (port->fd < 0)
+		return 0;
+	while ((r = att_receive(port->fd, &m, true)) == 1) {
+		if (m.type != ATT_PORT || m.u.port.number != DEV_IB_PORT)
+			continue;
+		take(a, &m.u.port);
+		if (m.u.port.events & ATT_NODE_GONE)
+			break;
+	}
+	if (r != -EAGAIN)
+		lose(a);
+	return 0;
+}
+
+int dev_ib_port_fd(struct dev_adapter *a)
+{
+	return port_of(a)->fd;
+}
+
+int dev_ib_open(struct dev_adapter *a)
+{
+	struct ib_port *port = ut_zalloc(sizeof(*port));
+	struct att_welcome node;
+
+	if (!port)
+		return -ENOMEM;
+	port->fd = dev_ib_place(&port->place) ? attach(&port->place, &node, &port->now) : -ENODEV;
+	if (port->fd < 0) {
+		int r = port->fd;
+
+		free(port);
+		return r;
+	}
+	a->port = port;
+	a->port_up = port->active = port->now.state == IBV_PORT_ACTIVE;
+	eng_dev_held(&a->dev); /* no other thread knows it yet */
+	a->dev.port.link_layer = IBV_LINK_LAYER_INFINIBAND;
+	a->dev.port.n_gids = port->now.guids_n < ENG_GIDS_MAX ? port->now.guids_n : ENG_GIDS_MAX;
+	a->dev.port.n_pkeys = (uint8_t)(port->now.pkeys_n < ENG_PKEYS_MAX ? port->now.pkeys_n : ENG_PKEYS_MAX);
+	a->dev.attr.orig_attr.max_pkeys = a->dev.port.n_pkeys;
+	take_values(&a->dev, &port->now);
+	take_gids(&a->dev, &port->now);
+	return 0;
+}
+
+void dev_ib_close(struct dev_adapter *a)
+{
+	struct ib_port *port = port_of(a);
+
+	if (port->fd >= 0)
+		ut_close(port->fd);
+	free(port);
+	a->port = NULL;
+}
+
+void dev_ib_port_forget(struct dev_adapter *a)
+{
+	struct ib_port *port = port_of(a);
+
+	if (port->fd >= 0)
+		ut_close(port->fd);
+	port->fd = -1;
+}
+
+/* The inherited connection is the parent's. */
+void dev_ib_forked(struct dev_adapter *a)
+{
+	struct ib_port *port = port_of(a);
+	struct att_welcome node;
+
+	if (port->fd < 0)
+		return;
+	ut_close(port->fd);
+	port->fd = attach(&port->place, &node, &port->now);
+	if (port->fd < 0)
+		port->fd = -1;
+}
+
+int dev_ib_query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA
+{
+	/* Any thread may ask, one that holds the progress lock too: values that change meanwhile are old or new ones. */
+	to_attr(&port_of(dev_adapter_of(dev))->now, ret);
+	return 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The wire between a fabric process and the InfiniBand adapter of a process at one of its nodes: messages on a
+ * SOCK_SEQPACKET socket `data` in the fabric's 0700 directory. Each end asks the kernel for the other one's uid,
+ * which must be its own.
+ *
+ *	adapter                                fabric process
+ *	HELLO  node, port                ->
+ *	                                 <-    WELCOME  instance, GUID of the port, generation page; or a refusal
+ *	SLOT   upper bits of its QPNs    ->             from here on packets for them come
+ *	TRAIN  packets                   ->             to the port of their DLID, each by its route
+ *	                                 <-    TRAIN    packets from other ports
+ *	JOIN, LEAVE  group               ->             packets to the group come, or no longer come
+ *	ROUTE  DLID, SL, P_Key           ->
+ *	                                 <-    ROUTED   verdict, MTU, GUID of the port at its end
+ *	                                 <-    MEMBERS  another process has come to the port, or left it
+ *
+ * A train has packets from LRH to ICRC; all but the last have `seg` bytes. VCRCs are left out, since nothing on this
+ * way damages bytes. Packets for a process that does not read are dropped, as by a link that is congested.
+ *
+ * Numbers are in host order, except those of the packets. A message is checked as a whole before it is used
+ * (pkt_parse()): the other end may be another build, or hostile. Bytes named rsv are zero.
+ */
+#ifndef LINK_FABRIC_PACKETS_H
+#define LINK_FABRIC_PACKETS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PKT_MAGIC 0x4450466bu
+#define PKT_VERSION 1
+#define PKT_SOCKET "data"       /* in the fabric's directory */
+#define PKT_NAME_MAX 64         /* of a node, with the final NUL */
+#define PKT_WHY_MAX 240
+#define PKT_TRAIN_PACKETS 64u
+#define PKT_TRAIN_BYTES 65000u  /* of packets in one message */
+#define PKT_SLOTS 255u          /* slot 255 would hold QPN 0xffffff, which means multicast */
+#define PKT_SLOT_SHIFT 16       /* of the slot in a QPN */
+#define PKT_CM_SLOT_SHIFT 24    /* of the slot in a communication ID */
+
+enum pkt_type {
+	PKT_HELLO = 1,
+	PKT_WELCOME,
+	PKT_SLOT,
+	PKT_TRAIN,
+	PKT_JOIN,
+	PKT_LEAVE,
+	PKT_ROUTE,
+	PKT_ROUTED,
+	PKT_MEMBERS,
+	PKT_TYPES
+};
+
+struct pkt_head {
+	uint32_t magic;
+	uint16_t type;          /* enum pkt_type */
+	uint16_t seg;           /* TRAIN: bytes of a packet */
+};
+
+struct pkt_hello {
+	uint32_t version;
+	uint8_t port, rsv[3];
+	char node[PKT_NAME_MAX];
+};
+
+/* With the descriptor of the generation page, if err is 0. */
+struct pkt_welcome {
+	int32_t err;            /* 0, or a negative errno: then only `why` counts */
+	uint32_t rsv;
+	uint64_t instance;      /* random, of this run of the fabric process */
+	uint64_t guid;          /* of the port */
+	char why[PKT_WHY_MAX];  /* sentence */
+};
+
+struct pkt_slot {
+	uint32_t slot, rsv;
+};
+
+struct pkt_group {
+	uint8_t mgid[16];
+};
+
+struct pkt_route {
+	uint64_t number;        /* comes back in ROUTED */
+	uint16_t slid, dlid, pkey;
+	uint8_t sl, rsv;
+};
+
+struct pkt_routed {
+	uint64_t number, generation;
+	uint64_t guid;          /* of the port that has the DLID */
+	uint32_t mtu;           /* of the path, bytes */
+	uint32_t verdict;       /* 0: packets pass */
+};
+
+struct pkt_message {
+	struct pkt_head head;
+	union {
+		struct pkt_hello hello;
+		struct pkt_welcome welcome;
+		struct pkt_slot slot;
+		struct pkt_group group;
+		struct pkt_route route;
+		struct pkt_routed routed;
+	} u;
+};
+
+/* What the page of WELCOME holds; only the fabric process writes. */
+struct pkt_page {
+	_Atomic uint64_t generation; /* moves with each change of tables, links, LIDs and keys */
+};
+
+/* Returns the bytes of a message of this type; 0: no such type. Of TRAIN: those of the head. */
+size_t pkt_length(enum pkt_type type);
+/* Returns true if len bytes at m are a message of the direction: type, length, texts that end, a train that can be cut
+ * into packets. What the packets hold is not checked. */
+bool pkt_parse(const void *m, size_t len, bool from_fabric);
+static inline struct pkt_head pkt_head(enum pkt_type type)
+{
+	return (struct pkt_head){ .magic = PKT_MAGIC, .type = (uint16_t)type };
+}
+
+#endif

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "mgmt/packets.h"
+
+#include "util/alloc.h"
+#include "wire/cm_fields.h"
+#include "wire/ib_fields.h"
+#include "wire/ib_link.h"
+#include "wire/ib_packet.h"
+#include "wire/icrc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADERS_MAX 126u /* of a packet, beside payload of the path's MTU (IBTA 7.7.5) */
+#define MULTICAST_QPN 0xffffffu
+
+/* --- ports and processes --- */
+
+/* Numbers of nodes are never used again. */
+static uint32_t port_id(const struct fab_port *port)
+{
+	return port->node->index << 8 | port->num;
+}
+
+static struct pks_port *find_port(const struct pks *s, const struct fab_port *port)
+{
+	return ut_idtab_get(&s->ports, port_id(port));
+}
+
+static struct pks_port *make_port(struct pks *s, struct fab_port *port)
+{
+	struct pks_port *at = ut_zalloc(sizeof(*at));
+
+	if (!at)
+		return NULL;
+	at->port = port;
+	ut_list_init(&at->processes);
+	if (ut_idtab_add(&s->ports, port_id(port), at) == 0)
+		return at;
+	free(at);
+	return NULL;
+}
+
+static void tell_members(struct pks_port *at, const struct pks_process *but)
+{
+	struct pkt_head h = pkt_head(PKT_MEMBERS);
+	const struct iovec iov = { &h, sizeof(h) };
+	struct pks_process *p;
+
+	ut_list_each(p, &at->processes, node)
+		if (p != but && p->slot != PKS_NO_SLOT)
+			p->pks->ops->send(p->pks->ctx, p, &iov, 1);
+}
+
+void pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx)
+{
+	*s = (struct pks){ .fabric = f, .ops = ops, .ctx = ctx };
+}
+
+void pks_fini(struct pks *s)
+{
+	ut_idtab_fini(&s->ports);
+}
+
+int pks_add(struct pks *s, struct fab_port *port, struct pks_process *p)
+{
+	struct pks_port *at = find_port(s, port);
+
+	*p = (struct pks_process){ .pks = s, .slot = PKS_NO_SLOT };
+	ut_list_init(&p->node);
+	if (!at)
+		at = make_port(s, port);
+	if (!at)
+		return -ENOMEM;
+	p->at = at;
+	ut_list_add_tail(&at->processes, &p->node);
+	return 0;
+}
+
+void pks_remove(struct pks_process *p)
+{
+	struct pks_port *at = p->at;
+
+	free(p->groups);
+	p->groups = NULL;
+	p->n_groups = p->cap = 0;
+	if (!at)
+		return;
+	p->at = NULL;
+	ut_list_del(&p->node);
+	if (p->slot != PKS_NO_SLOT && at->slots[p->slot] == p)
+		at->slots[p->slot] = NULL;
+	if (at->turn == p)
+		at->turn = NULL;
+	if (p->slot != PKS_NO_SLOT)
+		tell_members(at, p);
+	if (!ut_list_empty(&at->processes))
+		return;
+	ut_idtab_del(&p->pks->ports, port_id(at->port));
+	free(at);
+}
+
+void pks_port_gone(struct pks *s, struct fab_port *port, void (*gone)(void *ctx, struct pks_process *p))
+{
+	struct pks_port *at = find_port(s, port);
+	struct pks_process *p, *t;
+
+	if (!at)
+		return;
+	ut_list_each_safe(p, t, &at->processes, node)
+		gone(s->ctx, p);
+}
+
+static int take_slot(struct pks_process *p, unsigned slot)
+{
+	struct pks_port *at = p->at;
+
+	if (p->slot != PKS_NO_SLOT || at->slots[slot])
+		return -EPROTO; /* two processes in different network namespaces, or one that does not know itself */
+	at->slots[slot] = p;
+	p->slot = slot;
+	tell_members(at, p);
+	return 0;
+}
+
+/* --- groups --- */
+
+static int find_group(const struct pks_process *p, const uint8_t mgid[16])
+{
+	for (uint32_t i = 0; i < p->n_groups; i++)
+		if (!memcmp(p->groups[i], mgid, 16))
+			return (int)i;
+	return -1;
+}
+
+static int join(struct pks_process *p, const uint8_t mgid[16])
+{
+	if (find_group(p, mgid) >= 0)
+		return 0;
+	if (p->n_groups == PKS_GROUPS_MAX)
+		return -EPROTO;
+	if (p->n_groups == p->cap) {
+		uint32_t cap = p->cap ? p->cap * 2 : 4;
+		void *v = ut_realloc(p->groups, cap * sizeof(*p->groups));
+
+		if (!v)
+			return -EPROTO;
+		p->groups = v;
+		p->cap = cap;
+	}
+	memcpy(p->groups[p->n_groups++], mgid, 16);
+	return 0;
+}
+
+static void leave(struct pks_process *p, const uint8_t mgid[16])
+{
+	int i = find_group(p, mgid);
+
+	if (i >= 0)
+		memmove(p->groups[i], p->groups[--p->n_groups], 16);
+}
+
+/* --- packets --- */
+
+/* QPNs that no slot has. */
+enum special { NOT_SPECIAL, TO_QP0, TO_QP1, TO_GROUP };
+
+/* What decides where a packet goes. Packets of a train that have the same go together. */
+struct way {
+	uint16_t slid, dlid, pkey;
+	uint8_t sl;
+	bool grh;
+	uint8_t slot;        /* of the QPN */
+	uint8_t special;     /* enum special */
+	uint8_t mgid[16];    /* of a multicast packet */
+};
+
+/* Packets of a train with one way. */
+struct run {
+	const uint8_t *at;
+	size_t len;
+	uint16_t seg;
+	uint32_t packets, longest;
+};
+
+static enum special special_of(uint32_t qpn)
+{
+	return qpn == MULTICAST_QPN ? TO_GROUP : qpn == WIRE_QPN_GSI ? TO_QP1 : qpn == 0 ? TO_QP0 : NOT_SPECIAL;
+}
+
+static bool read_way(const uint8_t *at, size_t len, struct way *ret, struct wire_link_packet *p)
+{
+	uint32_t qpn;
+
+	if (wire_link_parse(at, len, p) != WIRE_OK || p->ib_len < WIRE_BTH_LEN + WIRE_ICRC_LEN)
+		return false;
+	qpn = (uint32_t)wire_get_BTH_dest_qpn(p->ib);
+	*ret = (struct way){ .slid = p->lrh.slid, .dlid = p->lrh.dlid, .sl = p->lrh.sl,
+			     .pkey = (uint16_t)wire_get_BTH_pkey(p->ib), .grh = p->lrh.lnh == WIRE_LNH_GLOBAL,
+			     .slot = (uint8_t)(qpn >> PKT_SLOT_SHIFT), .special = (uint8_t)special_of(qpn) };
+	if (ret->dlid >= MAD_LID_MCAST && ret->grh)
+		memcpy(ret->mgid, p->grh.dgid, 16);
+	return true;
+}
+
+static bool is_same(const struct way *a, const struct way *b)
+{
+	return a->slid == b->slid && a->dlid == b->dlid && a->pkey == b->pkey && a->sl == b->sl && a->grh == b->grh &&
+	       a->slot == b->slot && a->special == b->special && !memcmp(a->mgid, b->mgid, 16);
+}
+
+static bool give(struct pks_process *to, const struct run *r)
+{
+	struct pkt_head h = pkt_head(PKT_TRAIN);
+	const struct iovec iov[2] = { { &h, sizeof(h) }, { (void *)r->at, r->len } };
+
+	h.seg = r->seg;
+	return to->pks->ops->send(to->pks->ctx, to, iov, 2);
+}
+
+/* The newest routes: a process has few at a time. */
+static const struct fab_route *route(struct pks_process *p, const struct way *w)
+{
+	uint64_t generation = p->pks->fabric->generation;
+	struct pks_kept *k = &p->kept[(w->dlid ^ w->sl << 3 ^ w->pkey) % PKS_ROUTES];
+
+	/* The model counts from 0. */
+	if (k->generation == generation + 1 && k->dlid == w->dlid && k->pkey == w->pkey && k->sl == w->sl)
+		return &k->route;
+	*k = (struct pks_kept){ .generation = generation + 1, .dlid = w->dlid, .pkey = w->pkey, .sl = w->sl };
+	fab_route(p->at->port, w->dlid, w->sl, w->pkey, &k->route);
+	return &k->route;
+}
+
+/* --- QP1 --- */
+
+static struct pks_process *any_process(struct pks_port *at)
+{
+	struct pks_process *p = at->turn, *first = NULL;
+
+	/* The next one behind the last that had a turn. */
+	ut_list_each(p, &at->processes, node) {
+		if (p->slot == PKS_NO_SLOT)
+			continue;
+		if (!first)
+			first = p;
+		if (at->turn && p == at->turn)
+			at->turn = NULL;
+		else if (!at->turn)
+			return at->turn = p;
+	}
+	return at->turn = first;
+}
+
+/* Every message of connection management but the two requests names the process in an ID that this has drawn. */
+static struct pks_process *by_communication(struct pks_port *at, const uint8_t *mad)
+{
+	unsigned attr = (unsigned)wire_get_MAD_attr_id(mad);
+	const uint8_t *cm = mad + WIRE_MAD_LEN;
+	uint32_t id;
+	unsigned slot;
+
+	if (attr == WIRE_CM_ATTR_REQ || attr == WIRE_CM_ATTR_SIDR_REQ)
+		return any_process(at);
+	id = (uint32_t)(attr == WIRE_CM_ATTR_SIDR_REP ? wire_get_CM_SIDR_REP_request_id(cm)
+						      : wire_get_CM_REP_remote_comm_id(cm));
+	slot = id >> PKT_CM_SLOT_SHIFT;
+	/* Any process can respond that the connection is unknown. */
+	return slot < PKT_SLOTS && at->slots[slot] ? at->slots[slot] : any_process(at);
+}
+
+static bool read_mad(const struct run *r, struct mad *m)
+{
+	struct wire_link_packet l;
+	struct wire_ib_packet p;
+
+	if (wire_link_parse(r->at, r->seg, &l) != WIRE_OK || wire_icrc_link_check(r->at, r->seg) != WIRE_OK ||
+	    wire_ib_parse(l.ib, l.ib_len, &p) != WIRE_OK || p.opcode != WIRE_UD_SEND_ONLY || p.payload_len != MAD_LEN)
+		return false;
+	*m = (struct mad){ .slid = l.lrh.slid, .dlid = l.lrh.dlid, .sl = l.lrh.sl, .pkey = p.pkey, .sqpn = p.src_qpn,
+			   .dqpn = p.dest_qpn, .qkey = p.qkey, .has_grh = l.lrh.lnh == WIRE_LNH_GLOBAL };
+	memcpy(m->bytes, p.payload, MAD_LEN);
+	if (m->has_grh)
+		memcpy(m->grh, r->at + WIRE_LRH_LEN, WIRE_GRH_LEN);
+	return true;
+}
+
+/* Datagrams come one by one. The model carries them hop by hop, to its own agents and those of programs. */
+static void send_mad(struct pks_process *from, const struct run *r)
+{
+	struct mad m;
+
+	if (r->packets != 1 || !read_mad(r, &m)) {
+		from->counts.malformed += r->packets;
+		return;
+	}
+	if (m.dqpn == 0) {
+		from->counts.forged++; /* QP0 belongs to agents that have it */
+		return;
+	}
+	fab_send(from->at->port, &m);
+}
+
+/* --- the ways of a run --- */
+
+static struct pks_process *receiver(struct pks_port *at, const struct run *r, const struct way *w)
+{
+	struct mad m;
+
+	if (!at)
+		return NULL;
+	if (w->special == NOT_SPECIAL)
+		return w->slot < PKT_SLOTS ? at->slots[w->slot] : NULL;
+	return read_mad(r, &m) ? by_communication(at, m.bytes) : NULL;
+}
+
+static bool is_connection_management(const struct run *r)
+{
+	struct mad m;
+
+	return r->packets == 1 && read_mad(r, &m) && wire_get_MAD_mgmt_class(m.bytes) == WIRE_MAD_CLASS_CM;
+}
+
+static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
+{
+	const struct fab_route *way;
+	struct pks_process *to;
+
+	if (w->special && !is_connection_management(r)) {
+		send_mad(from, r);
+		return;
+	}
+	way = route(from, w);
+	if (way->verdict != FAB_PASSES) {
+		from->counts.unrouted += r->packets;
+		return;
+	}
+	if (way->n_ports && r->longest > (128u << way->mtu) + HEADERS_MAX) {
+		from->counts.too_long += r->packets;
+		return;
+	}
+	fab_route_count(way, w->sl, r->packets, r->len / 4);
+	to = receiver(find_port(from->pks, way->end), r, w);
+	if (!to)
+		from->counts.no_process += r->packets;
+	else if (!give(to, r))
+		from->counts.lost += r->packets;
+}
+
+/* Copies of a run for the members at one port. */
+struct spread {
+	struct pks_process *from;
+	const struct run *r;
+	const struct way *w;
+};
+
+static void give_members(const struct spread *s, struct pks_port *at)
+{
+	struct pks_process *p;
+
+	if (!at)
+		return;
+	ut_list_each(p, &at->processes, node)
+		if (p->slot != PKS_NO_SLOT && find_group(p, s->w->mgid) >= 0 && !give(p, s->r))
+			s->from->counts.lost += s->r->packets;
+}
+
+static void leaf(void *arg, struct fab_port *port)
+{
+	const struct spread *s = arg;
+
+	give_members(s, find_port(s->from->pks, port));
+}
+
+/* Members at the sender's own port have their copies from the adapter, not from the switch (IBTA 10.5.2). */
+static void multicast(struct pks_process *from, const struct run *r, const struct way *w)
+{
+	struct spread s = { from, r, w };
+	enum fab_verdict v;
+
+	if (!w->grh || w->special != TO_GROUP) {
+		from->counts.malformed += r->packets;
+		return;
+	}
+	v = fab_multicast(from->at->port, w->dlid, w->sl, w->pkey, r->packets, r->len / 4, leaf, &s);
+	if (v == FAB_PASSES)
+		give_members(&s, from->at);
+	else
+		from->counts.unrouted += r->packets;
+}
+
+static bool has_lid(const struct fab_port *port, uint16_t lid)
+{
+	unsigned lmc = fab_port_lmc(port);
+
+	return fab_port_lid(port) && lid >> lmc == fab_port_lid(port) >> lmc;
+}
+
+static void carry(struct pks_process *from, const struct run *r, const struct way *w)
+{
+	from->counts.packets += r->packets;
+	from->counts.bytes += r->len;
+	if (!has_lid(from->at->port, w->slid))
+		from->counts.forged += r->packets;
+	else if (w->dlid >= MAD_LID_MCAST)
+		multicast(from, r, w);
+	else
+		unicast(from, r, w);
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void train(struct pks_process *from, const uint8_t *at, size_t len, uint16_t seg)
+{
+	struct wire_link_packet p;
+	struct way w, next;
+	struct run r = { 0 };
+
+	for (size_t part; len; at += part, len -= part) {
+		part = least(len, seg);
+		if (!read_way(at, part, &next, &p)) {
+			from->counts.malformed++;
+			continue;
+		}
+		/* A process ends within a train only if its node is removed by what the train has brought about. */
+		if (r.packets && (!is_same(&w, &next) || r.at + r.len != at) && from->at) {
+			carry(from, &r, &w);
+			r.packets = 0;
+		}
+		if (!r.packets)
+			r = (struct run){ .at = at, .seg = (uint16_t)part };
+		w = next;
+		r.len += part;
+		r.packets++;
+		r.longest = r.longest > part ? r.longest : (uint32_t)part;
+	}
+	if (r.packets && from->at)
+		carry(from, &r, &w);
+}
+
+/* --- routes for senders that carry packets by other ways --- */
+
+static void answer_route(struct pks_process *p, const struct pkt_route *q)
+{
+	const struct way w = { .slid = q->slid, .dlid = q->dlid, .sl = q->sl, .pkey = q->pkey };
+	struct pkt_message m = { .head = pkt_head(PKT_ROUTED) };
+	const struct iovec iov = { &m, pkt_length(PKT_ROUTED) };
+	const struct fab_route *r = route(p, &w);
+
+	m.u.routed = (struct pkt_routed){ .number = q->number, .generation = p->pks->fabric->generation,
+					  .verdict = has_lid(p->at->port, q->slid) ? (uint32_t)r->verdict : FAB_WRONG_LID };
+	if (!m.u.routed.verdict) {
+		m.u.routed.guid = r->end->guid;
+		m.u.routed.mtu = r->n_ports ? 128u << r->mtu : 4096u;
+	}
+	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
+}
+
+static int control(struct pks_process *p, const struct pkt_message *m)
+{
+	switch (m->head.type) {
+	case PKT_SLOT:
+		return take_slot(p, m->u.slot.slot);
+	case PKT_JOIN:
+		return join(p, m->u.group.mgid);
+	case PKT_LEAVE:
+		leave(p, m->u.group.mgid);
+		return 0;
+	case PKT_ROUTE:
+		answer_route(p, &m->u.route);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+int pks_receive(struct pks_process *p, const void *msg, size_t len)
+{
+	struct pkt_message m = { .head = { 0 } };
+
+	if (!p->at || !pkt_parse(msg, len, false))
+		return -EPROTO;
+	memcpy(&m, msg, least(len, sizeof(m)));
+	if (m.head.type != PKT_TRAIN)
+		return control(p, &m);
+	if (p->slot == PKS_NO_SLOT)
+		return -EPROTO;
+	train(p, (const uint8_t *)msg + sizeof(m.head), len - sizeof(m.head), m.head.seg);
+	return 0;
+}
+
+/* --- datagrams of the model --- */
+
+bool pks_deliver(struct pks *s, struct fab_port *port, const struct mad *m)
+{
+	struct pks_port *at = find_port(s, port);
+	struct wire_ib_packet p = { .opcode = WIRE_UD_SEND_ONLY, .pkey = m->pkey, .dest_qpn = WIRE_QPN_GSI,
+				    .src_qpn = m->sqpn, .qkey = m->qkey, .payload_len = MAD_LEN };
+	struct wire_link_packet l = { .lrh = { .sl = m->sl, .slid = m->slid, .dlid = m->dlid,
+					       .lnh = m->has_grh ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL } };
+	uint8_t buf[WIRE_LINK_HDRS_MAX + WIRE_IB_HDRS_MAX + MAD_LEN + WIRE_ICRC_LEN];
+	struct pks_process *to = NULL;
+	size_t hdr, n;
+
+	if (at && m->dqpn == WIRE_QPN_GSI && wire_get_MAD_mgmt_class(m->bytes) == WIRE_MAD_CLASS_CM)
+		to = by_communication(at, m->bytes);
+	if (!to || (m->has_grh && wire_grh_get(m->grh, WIRE_GRH_LEN, &l.grh) != WIRE_OK))
+		return false;
+	l.ib_len = WIRE_BTH_LEN + WIRE_DETH_LEN + MAD_LEN + WIRE_ICRC_LEN;
+	hdr = wire_link_build(buf, sizeof(buf), &l);
+	n = hdr + wire_ib_build(buf + hdr, &p);
+	memcpy(buf + n, m->bytes, MAD_LEN);
+	wire_icrc_link_fill(buf, n + MAD_LEN);
+	return give(to, &(struct run){ .at = buf, .len = n + MAD_LEN + WIRE_ICRC_LEN, .packets = 1,
+				       .seg = (uint16_t)(n + MAD_LEN + WIRE_ICRC_LEN) });
+}

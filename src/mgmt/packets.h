@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The adapters of a fabric: the processes that have one at an end port of the model, and how their packets find each
+ * other. A pure part of the fabric process: messages of link/fabric/packets.h go in and out, by the model's routes.
+ *
+ *	TRAIN from a process --> each packet by its LRH:
+ *	    source LID                   one of the port's, else dropped
+ *	    unicast DLID                 fab_route(): state of each link, tables, P_Key, SL to VL; then the MTU
+ *	    multicast DLID               fab_multicast(), and the sender's own port; members of the GRH's group
+ *	    at the end port, by QPN      the process whose slot it names; QP1: connection management by the slot in the
+ *	                                 communication ID, requests to any process; other classes to the model
+ *
+ * A route is kept while the model's generation stands, and the ports that it passes count each packet.
+ */
+#ifndef MGMT_PACKETS_H
+#define MGMT_PACKETS_H
+
+#include "link/fabric/packets.h"
+#include "mgmt/carry.h"
+#include "mgmt/fabric.h"
+#include "util/idtab.h"
+#include "util/list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#define PKS_NO_SLOT 0xffffu
+#define PKS_ROUTES 16u  /* kept for a process; a power of two */
+#define PKS_GROUPS_MAX 4096u /* of a process */
+
+struct pks_process;
+
+struct pks_ops {
+	/* Sends a message to a process. Returns false if it does not read: the message is lost. */
+	bool (*send)(void *ctx, struct pks_process *p, const struct iovec *iov, int n);
+};
+
+/* An end port of the model that has processes. */
+struct pks_port {
+	struct fab_port *port;
+	struct ut_list processes;
+	struct pks_process *slots[PKT_SLOTS];
+	struct pks_process *turn; /* gets the next request that names no process */
+};
+
+struct pks_kept {
+	uint64_t generation;      /* 0: empty */
+	uint16_t dlid, pkey;
+	uint8_t sl;
+	struct fab_route route;
+};
+
+/* Why packets of a process did not arrive; all of it for `dapple fabric show`. */
+struct pks_counts {
+	uint64_t packets, bytes;
+	uint64_t malformed;       /* LRH or GRH that contradict the length */
+	uint64_t forged;          /* another source LID than the port's */
+	uint64_t unrouted;        /* the model refuses */
+	uint64_t too_long;        /* for a link of the path */
+	uint64_t no_process;      /* none at the destination has the QPN */
+	uint64_t lost;            /* the destination does not read */
+};
+
+/* A process with an adapter, embedded in an object of the caller. */
+struct pks_process {
+	struct ut_list node;      /* pks_port.processes */
+	struct pks *pks;
+	struct pks_port *at;      /* NULL: none yet, or its node was removed */
+	unsigned slot;            /* PKS_NO_SLOT before SLOT */
+	uint8_t (*groups)[16];
+	uint32_t n_groups, cap;
+	struct pks_counts counts;
+	struct pks_kept kept[PKS_ROUTES];
+};
+
+struct pks {
+	struct fab *fabric;
+	const struct pks_ops *ops;
+	void *ctx;
+	struct ut_idtab ports;    /* struct pks_port, by number of node and port; those with processes */
+};
+
+void pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx);
+/* All processes have been removed. */
+void pks_fini(struct pks *s);
+
+/* A process has come to an end port. Returns 0 or -ENOMEM; pks_remove() undoes it. */
+int pks_add(struct pks *s, struct fab_port *port, struct pks_process *p);
+void pks_remove(struct pks_process *p);
+/* The port's node is about to be removed. Calls gone(ctx, process) for its processes, each of which may be removed there. */
+void pks_port_gone(struct pks *s, struct fab_port *port, void (*gone)(void *ctx, struct pks_process *p));
+
+/* A message of the process. Returns 0, or -EPROTO: the process must be removed. */
+int pks_receive(struct pks_process *p, const void *msg, size_t len);
+/* A datagram for QP1 that the model's agents have not consumed: connection management of another fabric process. Returns
+ * true if a process of the port got it. */
+bool pks_deliver(struct pks *s, struct fab_port *port, const struct mad *m);
+
+#endif

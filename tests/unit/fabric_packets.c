@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Packets of adapters through the model of a fabric: three hosts at a switch, whose tables the test writes as a subnet
+ * manager would. Who gets which packet, what each port counts, and which packets go nowhere.
+ */
+#include "mgmt/packets.h"
+#include "mgmt/port.h"
+#include "mgmt/switch.h"
+#include "support/cases.h"
+#include "support/check.h"
+#include "wire/cm_fields.h"
+#include "wire/ib_fields.h"
+#include "wire/ib_link.h"
+#include "wire/ib_packet.h"
+#include "wire/icrc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOSTS 3
+#define BOX 128
+
+static const uint8_t mgid[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 5 };
+
+struct seat {
+	struct pks_process p;
+	uint8_t got[BOX][PKT_TRAIN_BYTES + 64];
+	size_t len[BOX];
+	int n;
+	bool full;
+};
+
+struct world {
+	struct fab *f;
+	struct fab_node *sw, *host[HOSTS];
+	struct pks pks;
+	struct seat *seat[HOSTS];
+};
+
+static bool take(void *ctx, struct pks_process *p, const struct iovec *iov, int n)
+{
+	struct seat *s = ut_container(p, struct seat, p);
+	size_t at = 0;
+
+	if (s->full || s->n == BOX)
+		return false;
+	for (int i = 0; i < n; i++) {
+		memcpy(s->got[s->n] + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	CHECK(pkt_parse(s->got[s->n], at, true));
+	s->len[s->n++] = at;
+	return true;
+}
+
+static const struct pks_ops ops = { .send = take };
+
+static struct fab_port *port_of(struct world *w, int i)
+{
+	return fab_node_port(w->host[i], 1);
+}
+
+static uint16_t lid(int i)
+{
+	return (uint16_t)(8 * (i + 1));
+}
+
+/* As the master would. */
+static void set_active(struct fab_port *p, uint16_t with_lid, unsigned lmc)
+{
+	wire_set_PORT_INFO_port_state(p->info, FAB_ACTIVE);
+	wire_set_PORT_INFO_neighbor_mtu(p->info, 4);
+	if (with_lid) {
+		wire_set_PORT_INFO_lid(p->info, with_lid);
+		wire_set_PORT_INFO_lmc(p->info, lmc);
+	}
+}
+
+static void write_tables(struct world *w)
+{
+	uint8_t block[FAB_LFT_BLOCK], mft[64] = { 0 };
+
+	memset(block, FAB_PORT_NONE, sizeof(block));
+	for (int i = 0; i < HOSTS; i++)
+		for (unsigned k = 0; k < 4; k++)
+			block[lid(i) + k] = (uint8_t)(i + 1);
+	wire_set_SWITCH_INFO_linear_top(w->sw->sw->info, FAB_LFT_BLOCK - 1);
+	CHECK(fab_switch_lft_set(w->sw->sw, 0, block) == 0);
+	/* MLID 0xc001: ports 1 to 3 */
+	mft[3] = 0x0e;
+	CHECK(fab_switch_mft_set(w->sw->sw, 0, 0, mft) == 0);
+	fab_touch(w->f);
+}
+
+static void slot(struct seat *s, unsigned number)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_SLOT), .u.slot.slot = number };
+
+	CHECK(pks_receive(&s->p, &m, pkt_length(PKT_SLOT)) == 0);
+}
+
+static struct seat *sit(struct world *w, int host, unsigned number)
+{
+	struct seat *s = calloc(1, sizeof(*s));
+
+	CHECK(s && pks_add(&w->pks, port_of(w, host), &s->p) == 0);
+	slot(s, number);
+	return s;
+}
+
+static void rise(struct seat *s)
+{
+	pks_remove(&s->p);
+	free(s);
+}
+
+static void world_open(struct world *w)
+{
+	struct fab_node_spec spec = { .name = "sw", .type = FAB_SWITCH, .n_ports = 8 };
+	char name[8];
+
+	memset(w, 0, sizeof(*w));
+	w->f = fab_new(NULL, NULL, 1);
+	CHECK(w->f && fab_node_add(w->f, &spec, &w->sw) == 0);
+	for (int i = 0; i < HOSTS; i++) {
+		snprintf(name, sizeof(name), "h%d", i);
+		spec = (struct fab_node_spec){ .name = name, .type = FAB_CA, .n_ports = 1 };
+		CHECK(fab_node_add(w->f, &spec, &w->host[i]) == 0);
+		CHECK(fab_link(fab_node_port(w->sw, (unsigned)i + 1), port_of(w, i)) == 0);
+		set_active(fab_node_port(w->sw, (unsigned)i + 1), 0, 0);
+		set_active(port_of(w, i), lid(i), 2);
+	}
+	write_tables(w);
+	pks_init(&w->pks, w->f, &ops, NULL);
+	for (int i = 0; i < HOSTS; i++)
+		w->seat[i] = sit(w, i, (unsigned)i); /* slot 0 has QPNs like those of management */
+}
+
+static void world_close(struct world *w)
+{
+	for (int i = 0; i < HOSTS; i++)
+		rise(w->seat[i]);
+	pks_fini(&w->pks);
+	fab_free(w->f);
+}
+
+/* --- packets --- */
+
+struct spec {
+	uint16_t slid, dlid, pkey;
+	uint8_t sl;
+	bool grh;
+	uint32_t qpn, payload;
+};
+
+static size_t make(uint8_t *at, const struct spec *s)
+{
+	struct wire_ib_packet p = { .opcode = WIRE_RC_SEND_ONLY, .pkey = s->pkey ? s->pkey : 0xffff, .dest_qpn = s->qpn,
+				    .payload_len = s->payload };
+	struct wire_link_packet l = { .lrh = { .slid = s->slid, .dlid = s->dlid, .sl = s->sl,
+					       .lnh = s->grh ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL },
+				      .ib_len = WIRE_BTH_LEN + s->payload + WIRE_ICRC_LEN };
+	size_t n;
+
+	memcpy(l.grh.dgid, mgid, 16);
+	n = wire_link_build(at, WIRE_LINK_PACKET_MAX, &l);
+	CHECK(n);
+	n += wire_ib_build(at + n, &p);
+	memset(at + n, 0x5a, s->payload);
+	wire_icrc_link_fill(at, n + s->payload);
+	return n + s->payload + WIRE_ICRC_LEN;
+}
+
+static uint8_t message[sizeof(struct pkt_head) + PKT_TRAIN_BYTES];
+
+static int send_n(struct seat *from, const struct spec *s, int n)
+{
+	struct pkt_head h = pkt_head(PKT_TRAIN);
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++) {
+		size_t part = make(message + sizeof(h) + len, &s[i]);
+
+		h.seg = i ? h.seg : (uint16_t)part;
+		len += part;
+	}
+	memcpy(message, &h, sizeof(h));
+	return pks_receive(&from->p, message, sizeof(h) + len);
+}
+
+static int send_one(struct seat *from, struct spec s)
+{
+	return send_n(from, &s, 1);
+}
+
+static uint64_t counter(struct fab_port *p, enum fab_counter c)
+{
+	return p->count.c[c];
+}
+
+/* --- cases --- */
+
+static void by_lid(void)
+{
+	struct spec s = { .slid = lid(0), .dlid = lid(1) + 3, .qpn = 1u << 16 | 7, .payload = 256 };
+	struct world w;
+
+	world_open(&w);
+	CHECK(send_one(w.seat[0], s) == 0);
+	CHECK(w.seat[1]->n == 1 && !w.seat[2]->n && !w.seat[0]->n);
+	CHECK(w.seat[1]->len[0] == sizeof(struct pkt_head) + 8 + 12 + 256 + 4);
+	CHECK(!memcmp(w.seat[1]->got[0], message, w.seat[1]->len[0]));
+	CHECK(counter(port_of(&w, 0), FAB_C_XMIT_PKTS) == 1 && counter(port_of(&w, 1), FAB_C_RCV_PKTS) == 1);
+	CHECK(counter(fab_node_port(w.sw, 1), FAB_C_RCV_PKTS) == 1 && counter(fab_node_port(w.sw, 2), FAB_C_XMIT_PKTS) == 1);
+	/* the other host's adapter does not read */
+	w.seat[1]->full = true;
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.lost == 1);
+	/* its own LIDs */
+	s.dlid = lid(0) + 1;
+	s.qpn = 5;
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->n == 1);
+	/* none has that slot */
+	s.qpn = 9u << 16;
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.no_process == 1);
+	world_close(&w);
+}
+
+static void refused(void)
+{
+	struct spec good = { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16, .payload = 64 }, s = good;
+	struct world w;
+
+	world_open(&w);
+	s.slid = lid(2); /* another port's */
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.forged == 1);
+	s = good;
+	s.dlid = 60; /* not in the table */
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.unrouted == 1);
+	s = good;
+	s.payload = 4096; /* over links of MTU 2048 */
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.too_long == 1);
+	fab_unlink(port_of(&w, 1));
+	CHECK(send_one(w.seat[0], good) == 0 && w.seat[0]->p.counts.unrouted == 2);
+	CHECK(w.seat[1]->n == 0);
+	world_close(&w);
+}
+
+/* A kept route ends with the generation in which it was found. */
+static void rerouted(void)
+{
+	struct spec s = { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16, .payload = 64 };
+	uint8_t block[FAB_LFT_BLOCK];
+	struct world w;
+
+	world_open(&w);
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 1);
+	fab_switch_lft_get(w.sw->sw, 0, block);
+	block[lid(1)] = FAB_PORT_NONE;
+	CHECK(fab_switch_lft_set(w.sw->sw, 0, block) == 0);
+	fab_touch(w.f);
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 1 && w.seat[0]->p.counts.unrouted == 1);
+	write_tables(&w);
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 2);
+	world_close(&w);
+}
+
+static void trains(void)
+{
+	struct spec s[4] = { { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16 | 9, .payload = 512 } };
+	struct world w;
+
+	world_open(&w);
+	s[1] = s[2] = s[3] = s[0];
+	s[3].payload = 128;
+	CHECK(send_n(w.seat[0], s, 4) == 0);
+	CHECK(w.seat[1]->n == 1 && w.seat[0]->p.counts.packets == 4);
+	CHECK(counter(port_of(&w, 1), FAB_C_RCV_PKTS) == 4);
+	/* packets for two processes part */
+	s[2].qpn = 2u << 16;
+	s[2].dlid = lid(2);
+	s[3] = s[2];
+	CHECK(send_n(w.seat[0], s, 4) == 0);
+	CHECK(w.seat[1]->n == 2 && w.seat[2]->n == 1);
+	world_close(&w);
+}
+
+static void groups(void)
+{
+	struct spec s = { .slid = lid(0), .dlid = 0xc001, .qpn = 0xffffff, .payload = 64, .grh = true };
+	struct pkt_message m = { .head = pkt_head(PKT_JOIN) };
+	struct world w;
+
+	world_open(&w);
+	memcpy(m.u.group.mgid, mgid, 16);
+	CHECK(send_one(w.seat[0], s) == 0 && !w.seat[1]->n && !w.seat[2]->n);
+	for (int i = 0; i < 2; i++)
+		CHECK(pks_receive(&w.seat[i]->p, &m, pkt_length(PKT_JOIN)) == 0);
+	CHECK(send_one(w.seat[0], s) == 0);
+	CHECK(w.seat[1]->n == 1 && !w.seat[2]->n && w.seat[0]->n == 1);
+	m.head.type = PKT_LEAVE;
+	CHECK(pks_receive(&w.seat[1]->p, &m, pkt_length(PKT_LEAVE)) == 0);
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 1);
+	s.grh = false;
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.malformed == 1);
+	world_close(&w);
+}
+
+static size_t make_mad(uint8_t *at, uint16_t attr, uint32_t id)
+{
+	struct wire_ib_packet p = { .opcode = WIRE_UD_SEND_ONLY, .pkey = 0xffff, .dest_qpn = 1, .src_qpn = 1,
+				    .qkey = MAD_QKEY_GSI, .payload_len = MAD_LEN };
+	struct wire_link_packet l = { .lrh = { .slid = lid(0), .dlid = lid(1), .lnh = WIRE_LNH_LOCAL },
+				      .ib_len = WIRE_BTH_LEN + WIRE_DETH_LEN + MAD_LEN + WIRE_ICRC_LEN };
+	size_t n = wire_link_build(at, WIRE_LINK_PACKET_MAX, &l);
+	uint8_t *mad;
+
+	n += wire_ib_build(at + n, &p);
+	mad = at + n;
+	memset(mad, 0, MAD_LEN);
+	wire_set_MAD_mgmt_class(mad, WIRE_MAD_CLASS_CM);
+	wire_set_MAD_attr_id(mad, attr);
+	if (attr == WIRE_CM_ATTR_SIDR_REP)
+		wire_set_CM_SIDR_REP_request_id(mad + WIRE_MAD_LEN, id);
+	else
+		wire_set_CM_REP_remote_comm_id(mad + WIRE_MAD_LEN, id);
+	wire_icrc_link_fill(at, n + MAD_LEN);
+	return n + MAD_LEN + WIRE_ICRC_LEN;
+}
+
+static void send_mad(struct world *w, uint16_t attr, uint32_t id)
+{
+	struct pkt_head h = pkt_head(PKT_TRAIN);
+
+	h.seg = (uint16_t)make_mad(message + sizeof(h), attr, id);
+	memcpy(message, &h, sizeof(h));
+	CHECK(pks_receive(&w->seat[0]->p, message, sizeof(h) + h.seg) == 0);
+}
+
+/* Requests go to each process of the port in turn, all else by the slot in the ID. */
+static void management(void)
+{
+	struct seat *other;
+	struct world w;
+
+	world_open(&w);
+	other = sit(&w, 1, 77);
+	w.seat[1]->n = 0; /* it was told of the other one */
+	send_mad(&w, WIRE_CM_ATTR_REP, 1u << 24 | 5);
+	CHECK(w.seat[1]->n == 1 && !other->n);
+	send_mad(&w, WIRE_CM_ATTR_DREQ, 77u << 24 | 5);
+	CHECK(w.seat[1]->n == 1 && other->n == 1);
+	send_mad(&w, WIRE_CM_ATTR_SIDR_REP, 77u << 24);
+	CHECK(other->n == 2);
+	for (int i = 0; i < 4; i++)
+		send_mad(&w, WIRE_CM_ATTR_REQ, 0);
+	CHECK(w.seat[1]->n == 3 && other->n == 4);
+	/* a slot that no process has: any of them responds */
+	send_mad(&w, WIRE_CM_ATTR_DREQ, 200u << 24);
+	CHECK(w.seat[1]->n + other->n == 8);
+	rise(other);
+	CHECK(w.seat[1]->len[w.seat[1]->n - 1] == pkt_length(PKT_MEMBERS));
+	world_close(&w);
+}
+
+static void routes(void)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_ROUTE), .u.route = { .number = 41, .slid = lid(0), .dlid = lid(1),
+									   .pkey = 0xffff } };
+	struct pkt_message r;
+	struct world w;
+
+	world_open(&w);
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 1);
+	memcpy(&r, w.seat[0]->got[0], sizeof(r));
+	CHECK(r.head.type == PKT_ROUTED && r.u.routed.number == 41 && !r.u.routed.verdict && r.u.routed.mtu == 2048);
+	CHECK(r.u.routed.guid == port_of(&w, 1)->guid && r.u.routed.generation == w.f->generation);
+	m.u.route.slid = lid(1);
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 2);
+	memcpy(&r, w.seat[0]->got[1], sizeof(r));
+	CHECK(r.u.routed.verdict);
+	world_close(&w);
+}
+
+static void gone(void *ctx, struct pks_process *p)
+{
+	pks_remove(p);
+}
+
+/* Each of these ends the connection, and harms no other. */
+static void hostile(void)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_SLOT) };
+	struct spec s = { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16, .payload = 64 };
+	struct seat *late;
+	struct world w;
+
+	world_open(&w);
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_SLOT)) == -EPROTO); /* a second slot */
+	CHECK(pks_receive(&w.seat[0]->p, &m, 3) == -EPROTO);
+	m.head.magic++;
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_SLOT)) == -EPROTO);
+	m = (struct pkt_message){ .head = pkt_head(PKT_WELCOME) }; /* of the other direction */
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_WELCOME)) == -EPROTO);
+	m = (struct pkt_message){ .head = pkt_head(PKT_SLOT), .u.slot.slot = 1 };
+	late = calloc(1, sizeof(*late));
+	CHECK(late && pks_add(&w.pks, port_of(&w, 1), &late->p) == 0);
+	CHECK(send_one(late, s) == -EPROTO); /* before its slot */
+	CHECK(pks_receive(&late->p, &m, pkt_length(PKT_SLOT)) == -EPROTO); /* another process's */
+	rise(late);
+	/* a train whose packets say other lengths than it has */
+	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 1);
+	message[sizeof(struct pkt_head) + 5] ^= 4;
+	CHECK(pks_receive(&w.seat[0]->p, message, sizeof(struct pkt_head) + 88) == 0);
+	CHECK(w.seat[1]->n == 1 && w.seat[0]->p.counts.malformed == 1);
+	/* its node is removed under it */
+	pks_port_gone(&w.pks, port_of(&w, 0), gone);
+	CHECK(send_one(w.seat[0], s) == -EPROTO);
+	world_close(&w);
+}
+
+static const struct test_case cases[] = {
+	{ "-", "packets find their process, and each port counts them", by_lid },
+	{ "-", "forged, unrouted and long packets go nowhere", refused },
+	{ "-", "a table that changes is obeyed at once", rerouted },
+	{ "-", "trains part where their ways part", trains },
+	{ "-", "multicast", groups },
+	{ "-", "connection management finds its process", management },
+	{ "-", "routes for senders", routes },
+	{ "-", "messages that are none", hostile },
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_CASES(cases, argc, argv);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "adapters.h"
+
+#include "host/shm/segment.h"
+#include "link/fabric/packets.h"
+#include "link/fabric/socket.h"
+#include "mgmt/packets.h"
+#include "util/alloc.h"
+#include "util/fault_calls.h"
+#include "util/list.h"
+#include "util/rng.h"
+#include "util/sys.h"
+#include "util/syscall.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define EVENTS 32
+#define READS 32              /* messages of a process until others have their turn */
+#define MESSAGE_MAX (sizeof(struct pkt_head) + PKT_TRAIN_BYTES)
+#define QUEUE_BYTES (4u << 20) /* of a process that does not read; more is dropped, as by a congested link */
+
+/* A message that waits for room in a socket. */
+struct ad_message {
+	struct ut_list node;
+	size_t len;
+	uint8_t bytes[];
+};
+
+struct ad_process {
+	struct pks_process p;     /* in the model's ports after HELLO */
+	struct ut_list node;      /* ad.processes, or dead */
+	struct ad *ad;
+	int fd;
+	bool welcome, writable_asked, dead;
+	struct ut_list queue;     /* struct ad_message */
+	size_t queued;
+};
+
+struct ad {
+	struct fab *fabric;
+	struct pks pks;
+	int listener, epfd;
+	int page_fd;
+	struct pkt_page *page;
+	uint64_t instance;
+	struct ut_list processes, dead; /* dead: freed at the end of the round, since the model may be in the middle of one */
+	struct ad_counts sum;     /* of processes that are gone */
+	uint8_t buffer[MESSAGE_MAX + 1];
+};
+
+static struct ad_process *of(struct pks_process *p)
+{
+	return ut_container(p, struct ad_process, p);
+}
+
+/* --- sending --- */
+
+static void ask_writable(struct ad_process *p, bool on)
+{
+	struct epoll_event e = { .events = EPOLLIN | (on ? EPOLLOUT : 0u), .data.ptr = p };
+
+	if (p->writable_asked == on)
+		return;
+	p->writable_asked = on;
+	epoll_ctl(p->ad->epfd, EPOLL_CTL_MOD, p->fd, &e);
+}
+
+/* The process goes when nothing refers to it. */
+static void end_later(struct ad_process *p)
+{
+	if (p->dead)
+		return;
+	p->dead = true;
+	ut_list_del(&p->node);
+	ut_list_add_tail(&p->ad->dead, &p->node);
+}
+
+static size_t bytes_of(const struct iovec *iov, int n)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < n; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+static bool keep(struct ad_process *p, const struct iovec *iov, int n)
+{
+	size_t len = bytes_of(iov, n), at = 0;
+	struct ad_message *m = p->queued + len <= QUEUE_BYTES ? ut_malloc(sizeof(*m) + len) : NULL;
+
+	if (!m)
+		return false;
+	m->len = len;
+	for (int i = 0; i < n; i++) {
+		memcpy(m->bytes + at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	ut_list_add_tail(&p->queue, &m->node);
+	p->queued += len;
+	ask_writable(p, true);
+	return true;
+}
+
+/* A slot of pks_ops. */
+static bool send_to(void *ctx, struct pks_process *to, const struct iovec *iov, int n)
+{
+	struct ad_process *p = of(to);
+	struct msghdr h = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n };
+	long r = -EAGAIN;
+
+	if (p->dead)
+		return false;
+	if (ut_list_empty(&p->queue))
+		r = UT_SYS(SYS_sendmsg, p->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (r >= 0)
+		return true;
+	/* Other errors: its end is seen by the next read. */
+	return r == -EAGAIN && keep(p, iov, n);
+}
+
+static const struct pks_ops ops = { .send = send_to };
+
+static void drop_oldest(struct ad_process *p)
+{
+	struct ad_message *m = ut_list_first(&p->queue, struct ad_message, node);
+
+	ut_list_del(&m->node);
+	p->queued -= m->len;
+	free(m);
+}
+
+static void send_queue(struct ad_process *p)
+{
+	struct ad_message *m;
+
+	while ((m = ut_list_first(&p->queue, struct ad_message, node))) {
+		if (UT_SYS(SYS_sendto, p->fd, m->bytes, m->len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == -EAGAIN)
+			return;
+		drop_oldest(p);
+	}
+	ask_writable(p, false);
+}
+
+/* --- a process comes --- */
+
+static int send_with_page(const struct ad_process *p, struct pkt_message *m)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec iov = { m, pkt_length(PKT_WELCOME) };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &p->ad->page_fd, sizeof(int));
+	return UT_SYS(SYS_sendmsg, p->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -EPROTO : 0;
+}
+
+/* Returns -EPROTO, so that the process is removed when it has the sentence. */
+static int refuse(struct ad_process *p, int error, const char *sentence)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_WELCOME), .u.welcome.err = error };
+	const struct iovec iov = { &m, pkt_length(PKT_WELCOME) };
+
+	snprintf(m.u.welcome.why, sizeof(m.u.welcome.why), "%s", sentence);
+	send_to(NULL, &p->p, &iov, 1);
+	return -EPROTO;
+}
+
+static int greet(struct ad_process *p, const struct pkt_hello *hello)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_WELCOME) };
+	struct fab_node *n = fab_node_by_name(p->ad->fabric, hello->node);
+	struct fab_port *port = n ? fab_node_port(n, hello->port) : NULL;
+	char text[PKT_WHY_MAX];
+
+	if (hello->version != PKT_VERSION)
+		return refuse(p, -EPROTO, "the fabric process is of another version of dapple: this process gets no adapter; end "
+			      "the fabric by dapple fabric down and start it again");
+	if (!port || n->type != FAB_CA) {
+		snprintf(text, sizeof(text), "%s port %u is no port of a host of this fabric: this process gets no adapter; see "
+			 "dapple fabric show", hello->node, hello->port);
+		return refuse(p, -ENODEV, text);
+	}
+	if (pks_add(&p->ad->pks, port, &p->p) < 0)
+		return refuse(p, -ENOMEM, "the fabric process has no memory left: this process gets no adapter; raise its limit");
+	p->welcome = true;
+	m.u.welcome.instance = p->ad->instance;
+	m.u.welcome.guid = port->guid;
+	return send_with_page(p, &m);
+}
+
+static int receive(struct ad_process *p, const void *bytes, size_t len)
+{
+	struct pkt_message m;
+
+	if (p->welcome)
+		return pks_receive(&p->p, bytes, len);
+	if (!pkt_parse(bytes, len, false))
+		return -EPROTO;
+	memcpy(&m, bytes, len < sizeof(m) ? len : sizeof(m));
+	return m.head.type == PKT_HELLO ? greet(p, &m.u.hello) : -EPROTO;
+}
+
+static void read_from(struct ad_process *p)
+{
+	struct ad *a = p->ad;
+
+	for (int i = 0; i < READS && !p->dead; i++) {
+		long r = UT_SYS(SYS_recvfrom, p->fd, a->buffer, sizeof(a->buffer), MSG_DONTWAIT, NULL, NULL);
+
+		if (r == -EAGAIN)
+			return;
+		if (r <= 0 || receive(p, a->buffer, (size_t)r) < 0)
+			end_later(p);
+	}
+}
+
+static void free_process(struct ad_process *p)
+{
+	const struct pks_counts *c = &p->p.counts;
+	struct ad_counts *sum = &p->ad->sum;
+
+	sum->packets += c->packets;
+	sum->bytes += c->bytes;
+	sum->refused += c->malformed + c->forged + c->unrouted + c->too_long;
+	sum->lost += c->no_process + c->lost;
+	if (p->welcome)
+		pks_remove(&p->p);
+	while (!ut_list_empty(&p->queue))
+		drop_oldest(p);
+	ut_list_del(&p->node);
+	ut_close(p->fd);
+	free(p);
+}
+
+static void free_dead(struct ad *a)
+{
+	struct ad_process *p;
+
+	while ((p = ut_list_first(&a->dead, struct ad_process, node)))
+		free_process(p);
+}
+
+static void accept_one(struct ad *a, int fd)
+{
+	struct ad_process *p = ut_zalloc(sizeof(*p));
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = p };
+
+	if (!p || ut_epoll_add(a->epfd, fd, &e) < 0) {
+		ut_close(fd);
+		free(p);
+		return;
+	}
+	p->ad = a;
+	p->fd = fd;
+	ut_list_init(&p->queue);
+	ut_list_add_tail(&a->processes, &p->node);
+	a->sum.processes++;
+}
+
+static void accept_all(struct ad *a)
+{
+	int fd;
+
+	while ((fd = fsk_accept(a->listener)) >= 0 || fd == -EACCES)
+		if (fd >= 0)
+			accept_one(a, fd);
+}
+
+/* --- the whole --- */
+
+void ad_serve(struct ad *a)
+{
+	struct epoll_event v[EVENTS];
+	long n = UT_SYS(SYS_epoll_pwait, a->epfd, v, EVENTS, 0, NULL, 8);
+
+	for (long i = 0; i < n; i++) {
+		struct ad_process *p = v[i].data.ptr;
+
+		if (!p) {
+			accept_all(a);
+			continue;
+		}
+		if (v[i].events & EPOLLOUT && !p->dead)
+			send_queue(p);
+		if (v[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+			read_from(p);
+	}
+	free_dead(a);
+	ad_settle(a);
+}
+
+void ad_settle(struct ad *a)
+{
+	if (atomic_load_explicit(&a->page->generation, memory_order_relaxed) != a->fabric->generation)
+		atomic_store(&a->page->generation, a->fabric->generation);
+}
+
+static void gone(void *ctx, struct pks_process *p)
+{
+	end_later(of(p));
+}
+
+void ad_node_gone(struct ad *a, struct fab_node *n)
+{
+	for (unsigned i = 0; i <= n->n_ports; i++)
+		if (fab_node_port(n, i))
+			pks_port_gone(&a->pks, fab_node_port(n, i), gone);
+	free_dead(a);
+}
+
+bool ad_deliver(struct ad *a, struct fab_port *port, const struct mad *m)
+{
+	return pks_deliver(&a->pks, port, m);
+}
+
+void ad_counts(const struct ad *a, struct ad_counts *ret)
+{
+	struct ad_process *p;
+
+	*ret = a->sum;
+	ut_list_each(p, &a->processes, node) {
+		const struct pks_counts *c = &p->p.counts;
+
+		ret->packets += c->packets;
+		ret->bytes += c->bytes;
+		ret->refused += c->malformed + c->forged + c->unrouted + c->too_long;
+		ret->lost += c->no_process + c->lost;
+	}
+}
+
+int ad_fd(const struct ad *a)
+{
+	return a->epfd;
+}
+
+void ad_close(struct ad *a)
+{
+	struct ad_process *p;
+
+	if (!a)
+		return;
+	while ((p = ut_list_first(&a->processes, struct ad_process, node)))
+		free_process(p);
+	free_dead(a);
+	pks_fini(&a->pks);
+	shm_seg_unmap(a->page, sizeof(*a->page));
+	if (a->page_fd >= 0)
+		ut_close(a->page_fd);
+	if (a->listener >= 0)
+		ut_close(a->listener);
+	if (a->epfd >= 0)
+		ut_close(a->epfd);
+	free(a);
+}
+
+static int open_parts(struct ad *a, const char *dir)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL };
+
+	a->page_fd = shm_seg_make("dapple-fabric", sizeof(*a->page), (void **)&a->page);
+	if (a->page_fd < 0)
+		return a->page_fd;
+	a->epfd = ut_epoll();
+	if (a->epfd < 0)
+		return -errno;
+	a->listener = fsk_listen(dir, PKT_SOCKET);
+	if (a->listener < 0)
+		return a->listener;
+	return ut_epoll_add(a->epfd, a->listener, &e) < 0 ? -errno : 0;
+}
+
+int ad_open(const char *dir, struct fab *f, struct ad **ret)
+{
+	struct ad *a = ut_zalloc(sizeof(*a));
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	a->fabric = f;
+	a->listener = a->epfd = a->page_fd = -1;
+	a->instance = ut_rng_seed();
+	ut_list_init(&a->processes);
+	ut_list_init(&a->dead);
+	pks_init(&a->pks, f, &ops, a);
+	r = open_parts(a, dir);
+	if (r < 0) {
+		ad_close(a);
+		return r;
+	}
+	ad_settle(a);
+	*ret = a;
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The socket `data` of a fabric process: connections of the processes that have an adapter at one of its nodes. What
+ * their messages mean is mgmt/packets.h; this file moves them, and keeps what a process does not read at once, up to a
+ * bound. One thread has all of it.
+ */
+#ifndef TOOLS_FABRIC_ADAPTERS_H
+#define TOOLS_FABRIC_ADAPTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ad;
+struct fab;
+struct fab_node;
+struct fab_port;
+struct mad;
+
+/* Listens in the fabric's directory. Returns 0 or a negative errno. */
+int ad_open(const char *dir, struct fab *f, struct ad **ret);
+/* Ends all connections: each process sees the end of its fabric. NULL is allowed. */
+void ad_close(struct ad *a);
+/* Returns an epoll descriptor that is readable when ad_serve() has something to do. */
+int ad_fd(const struct ad *a);
+/* Serves what is ready, bounded work. Calls the model. */
+void ad_serve(struct ad *a);
+/* To be called after each round of the model: processes learn that routes may have changed. */
+void ad_settle(struct ad *a);
+/* The node is about to be removed: its processes see the end of their fabric. */
+void ad_node_gone(struct ad *a, struct fab_node *n);
+/* A datagram for QP1 that no agent has. Returns true if a process of the port has got it. */
+bool ad_deliver(struct ad *a, struct fab_port *port, const struct mad *m);
+/* Counts of all processes that are or were here: packets, bytes, and those that did not arrive. */
+struct ad_counts {
+	uint64_t processes, packets, bytes, refused, lost;
+};
+void ad_counts(const struct ad *a, struct ad_counts *ret);
+
+#endif
