@@ -22,6 +22,7 @@
 
 struct dev_adapter;
 struct dev_nl_addr;
+struct obs_tap;
 
 #define DEV_KINDS 3 /* in this build */
 
@@ -125,6 +126,9 @@ struct dev_kind_row {
 	/* The process exits: messages that completed here must still reach the peers. Bounded in time; the adapter
 	 * is not driven again. */
 	void (*leave)(struct dev_adapter *a);
+	/* Shows what the adapter does to this observer, or (NULL) to none from here on; the overlays of t are taken away
+	 * by the caller. Default: nothing. */
+	void (*observe)(struct dev_adapter *a, struct obs_tap *t);
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
 	void (*unwire)(struct dev_adapter *a);
 
@@ -215,6 +219,7 @@ void dev_kind_default_del_addr(struct dev_adapter *a, const uint8_t addr[16]);
 int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
 			  struct dev_nl_addr *ret);
 void dev_kind_default_limit(struct ibv_device_attr *attr);
+void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
 int dev_kind_default_find(struct dev_info *ret, int max);
 int dev_kind_default_open(struct dev_adapter *a);
@@ -243,7 +248,8 @@ int dev_kind_default_port_fd(struct dev_adapter *a);
 	.query_port = dev_kind_default_query, .limit = dev_kind_default_limit,                     \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
-	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing
+	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \
+	.observe = dev_kind_default_observe
 
 /* `what` (a declaration) with one of the defaults above, and what lies over it: .slot = function, ... */
 #define DEV_OVERLAY(what, defaults, ...)                                    \
