@@ -23,6 +23,10 @@ struct eng_dev;
 /* Returns 1 with the place that DAPPLE_FABRIC names, or 0: it is not set, or wrong, which is logged. */
 int dev_ib_place(struct att_place *ret);
 
+struct fabric_names;
+/* The adapter's connection that finds ports by address; NULL: it has none. */
+struct fabric_names *dev_ib_names(const struct dev_adapter *a);
+
 /* Slots of dev_kind_row. */
 int dev_ib_find(struct dev_info *ret, int max);
 int dev_ib_open(struct dev_adapter *a);
