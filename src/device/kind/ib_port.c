@@ -259,25 +259,53 @@ struct fabric_names *dev_ib_names(const struct dev_adapter *a)
 	return port_of(a)->names;
 }
 
+/* Returns 1 with the address of the port that was asked with, or 0. */
+static int port_address(struct fabric_names *names, struct dev_nl_addr *ret)
+{
+	struct fabric_peer self;
+
+	if (fabric_names_find(names, 0, fabric_names_guid(names), &self) < 0 || !self.ip)
+		return 0;
+	*ret = (struct dev_nl_addr){ .ifindex = 0 };
+	memset(ret->addr + 10, 0xff, 2);
+	for (int i = 0; i < 4; i++)
+		ret->addr[12 + i] = (uint8_t)(self.ip >> (24 - 8 * i));
+	return 1;
+}
+
+static struct fabric_names *open_names(const struct att_place *at)
+{
+	const struct fabric_place where = { .fabric = at->fabric, .node = at->node, .port = DEV_IB_PORT };
+	struct fabric_names *names;
+	char why[FABRIC_WHY_MAX];
+
+	if (fabric_names_open(&where, &names, why) == 0)
+		return names;
+	say(why);
+	return NULL;
+}
+
 /* The port's address. Without one the adapter works, and the RDMA CM does not. */
 static void learn_address(struct dev_adapter *a)
 {
 	struct ib_port *port = port_of(a);
-	const struct fabric_place where = { .fabric = port->place.fabric, .node = port->place.node, .port = DEV_IB_PORT };
-	char why[FABRIC_WHY_MAX];
-	struct fabric_peer self;
 
-	if (fabric_names_open(&where, &port->names, why) < 0) {
-		say(why);
-		return;
-	}
-	if (fabric_names_find(port->names, 0, fabric_names_guid(port->names), &self) < 0 || !self.ip)
-		return;
-	a->addrs[0] = (struct dev_nl_addr){ .ifindex = 0 };
-	memset(a->addrs[0].addr + 10, 0xff, 2);
-	for (int i = 0; i < 4; i++)
-		a->addrs[0].addr[12 + i] = (uint8_t)(self.ip >> (24 - 8 * i));
-	a->n_addrs = 1;
+	port->names = open_names(&port->place);
+	a->n_addrs = port->names ? port_address(port->names, a->addrs) : 0;
+}
+
+int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret)
+{
+	struct fabric_names *names;
+	struct att_place where;
+	int n;
+
+	if (!dev_ib_place(&where))
+		return 0;
+	names = open_names(&where);
+	n = names ? port_address(names, ret) : 0;
+	fabric_names_close(names);
+	return n;
 }
 
 int dev_ib_open(struct dev_adapter *a)

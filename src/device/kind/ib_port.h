@@ -34,6 +34,8 @@ void dev_ib_close(struct dev_adapter *a);
 int dev_ib_refresh(struct dev_adapter *a);
 int dev_ib_port_fd(struct dev_adapter *a);
 void dev_ib_forked(struct dev_adapter *a);
+struct dev_nl_addr;
+int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret);
 int dev_ib_query(const struct dev_info *info, struct ibv_port_attr *ret);
 /* Closes the descriptor in a child of fork() that does not take over the adapter. */
 void dev_ib_port_forget(struct dev_adapter *a);

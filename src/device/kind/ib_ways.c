@@ -41,7 +41,7 @@ static int find(struct dev_adapter *a, const uint8_t addr[16], struct fabric_pee
 	return fabric_names_find(dev_ib_names(a), ip, 0, ret) < 0 ? -EHOSTUNREACH : 0;
 }
 
-static bool is_own(const struct dev_adapter *a, const uint8_t addr[16])
+static bool is_local(const struct dev_adapter *a, const uint8_t addr[16])
 {
 	return a->n_addrs == 1 && !memcmp(a->addrs[0].addr, addr, 16);
 }
@@ -52,7 +52,7 @@ static int way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remot
 	struct fabric_peer p;
 	int r;
 
-	if (!is_own(a, local))
+	if (!is_local(a, local))
 		return -EADDRNOTAVAIL;
 	r = find(a, remote, &p);
 	if (r < 0)
@@ -95,7 +95,7 @@ static bool same_host(struct dev_adapter *a, const uint8_t addr[16])
 
 static bool has_record(struct dev_adapter *a, const uint8_t record[16], const uint8_t shared[16])
 {
-	return is_own(a, record);
+	return is_local(a, record);
 }
 
 const struct dev_transport_ways dev_ib_ways = {
@@ -106,7 +106,7 @@ int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_
 {
 	if (!fabric_names_has(ip_of(dst->addr)) || a->n_addrs != 1)
 		return -ENETUNREACH;
-	if (!ut_ip_is_any(src->addr) && !is_own(a, src->addr))
+	if (!ut_ip_is_any(src->addr) && !is_local(a, src->addr))
 		return -EADDRNOTAVAIL;
 	memcpy(src->addr, a->addrs[0].addr, 16);
 	src->scope = 0;

@@ -141,6 +141,10 @@ struct dev_kind_row {
 	 * state decides. */
 	int (*path)(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, struct cm_path *ret);
 
+	/* IP addresses of an adapter that may not be open, for lists. Returns their number, at most DEV_ADDRS_MAX, or
+	 * -errno. No lock. Default: dev_addrs_now. */
+	int (*addrs)(const struct dev_info *info, struct dev_nl_addr *ret);
+
 	/* Truth about the port now, of an adapter that may not be open. Returns 0 or -errno. No lock. Default: the
 	 * interface's, as of RoCE. */
 	int (*query_port)(const struct dev_info *info, struct ibv_port_attr *ret);
@@ -253,7 +257,7 @@ int dev_kind_default_port_fd(struct dev_adapter *a);
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \
 	.del_addr = dev_kind_default_del_addr, .gids = dev_kind_default_gids,                      \
 	.query_port = dev_kind_default_query, .limit = dev_kind_default_limit,                     \
-	.route = dev_kind_default_route, .path = dev_kind_default_path,                            \
+	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,                            \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing
