@@ -72,10 +72,12 @@ bench-docs: all
 	-@packaging/deps test bench
 	@bench/run --build $(BUILD) --docs $(BENCH)
 
-install: all
-	@meson configure $(BUILD) -Dprefix=$(PREFIX)
-	@$(NINJA)
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+# In a build of its own: what only tests need is not built.
+install:
+	@[ -f $(BUILD)/install/build.ninja ] || meson setup $(BUILD)/install -Dtests=false
+	@meson configure $(BUILD)/install -Dprefix=$(PREFIX)
+	@ninja -C $(BUILD)/install $(if $(JOBS),-j$(JOBS))
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD)/install --no-rebuild
 
 deb:
 	@packaging/deps build deb

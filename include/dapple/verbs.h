@@ -248,6 +248,10 @@ int dpl_set_async_handler(struct ibv_context *context, dpl_async_handler handler
  */
 int dpl_why(struct ibv_context *context, uint32_t qp_num, char *buf, size_t n);
 
+/* Keeps a sentence for `dapple why`, as a failure of this process: for libraries above verbs. It says object, cause,
+ * consequence and remedy. A process keeps ten a second, after a burst of 64. */
+void dpl_say(const char *sentence);
+
 struct dpl_counter {
 	const char *name; /* as in a hw_counters folder; static */
 	const char *text; /* what it counts; static */

@@ -9,6 +9,7 @@
 #include <linux/completion.h>
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/vmalloc.h>
 
 enum { PORT = 7007, PAGES = 4, BYTES = PAGES * PAGE_SIZE, QLEN = 16, WAIT_S = 120 };
 #define NONE DAT_COMPLETION_DEFAULT_FLAG
@@ -25,8 +26,8 @@ static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE async, conn, dto;
 static DAT_HANDLE ep, psp, pages_lmr, msg_lmr;
 static DAT_LMR_CONTEXT pages_context, msg_context;
-static DAT_RMR_TRIPLET *msg; /* what travels by Send: where the client's pages are */
-static u8 *pages;
+static DAT_RMR_TRIPLET msg; /* what travels by Send: where the client's pages are */
+static u8 pages[BYTES] __aligned(PAGE_SIZE);
 static DAT_PADDR list[PAGES];
 static DAT_DTO_COOKIE cookie;
 static struct completion ready = COMPLETION_INITIALIZER(ready), step = COMPLETION_INITIALIZER(step),
@@ -34,7 +35,7 @@ static struct completion ready = COMPLETION_INITIALIZER(ready), step = COMPLETIO
 
 static DAT_LMR_TRIPLET message(void)
 {
-	return (DAT_LMR_TRIPLET){ (uintptr_t)msg, sizeof(*msg), msg_context };
+	return (DAT_LMR_TRIPLET){ (uintptr_t)&msg, sizeof(msg), msg_context };
 }
 
 /* Each completion begins the next step. This is softirq context: posts are allowed, sleeping is not. */
@@ -49,12 +50,12 @@ static void on_dto(DAT_PVOID unused, const DAT_EVENT *ev, DAT_BOOLEAN more)
 	if (d->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE) /* the client's answer */
 		complete(&step);
 	if (d->operation == DAT_DTO_RECEIVE)                 /* the server's request */
-		dat_ep_post_rdma_read(ep, 1, &all, cookie, msg, NONE);
+		dat_ep_post_rdma_read(ep, 1, &all, cookie, &msg, NONE);
 	if (d->operation == DAT_DTO_RDMA_READ) {
 		for (i = 0; i < BYTES; i++)
 			pages[i] = ~pages[i];
-		dat_ep_post_rdma_write(ep, 1, &all, cookie, msg, NONE);
-		dat_ep_post_send_with_invalidate(ep, 1, &answer, cookie, NONE, DAT_TRUE, msg->rmr_context);
+		dat_ep_post_rdma_write(ep, 1, &all, cookie, &msg, NONE);
+		dat_ep_post_send_with_invalidate(ep, 1, &answer, cookie, NONE, DAT_TRUE, msg.rmr_context);
 	}
 }
 
@@ -73,7 +74,7 @@ static void on_conn(DAT_PVOID unused, const DAT_EVENT *ev, DAT_BOOLEAN more)
 static DAT_RETURN make(void)
 {
 	DAT_UPCALL_OBJECT dto_up = { NULL, on_dto }, conn_up = { NULL, on_conn };
-	DAT_REGION_DESCRIPTION m = { .for_va = msg }, l = { .for_array = { PAGE_SIZE, list } };
+	DAT_REGION_DESCRIPTION m = { .for_va = &msg }, l = { .for_array = { PAGE_SIZE, list } };
 	DAT_LMR_TRIPLET s;
 
 	TRY(dat_ia_open(ia_name, QLEN, &async, &ia));
@@ -81,7 +82,7 @@ static DAT_RETURN make(void)
 	TRY(dat_evd_kcreate(ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &dto_up, DAT_EVD_DTO_FLAG, &dto));
 	TRY(dat_evd_kcreate(ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &conn_up, DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG,
 			    &conn));
-	TRY(dat_lmr_kcreate(ia, DAT_MEM_TYPE_VIRTUAL, m, sizeof(*msg), pz, LOCAL, DAT_VA_TYPE_VA,
+	TRY(dat_lmr_kcreate(ia, DAT_MEM_TYPE_VIRTUAL, m, sizeof(msg), pz, LOCAL, DAT_VA_TYPE_VA,
 			    DAT_MEM_OPTIMIZE_DONT_CARE, &msg_lmr, &msg_context, NULL, NULL, NULL));
 	TRY(dat_ep_create(ia, pz, dto, dto, conn, NULL, &ep));
 	s = message();
@@ -105,9 +106,9 @@ static char *client(void)
 		return "no connect";
 	if (!wait_for_completion_timeout(&ready, WAIT_S * HZ) || completion_done(&ended))
 		return "not connected";
-	*msg = (DAT_RMR_TRIPLET){ list[0], BYTES, 0 };
+	msg = (DAT_RMR_TRIPLET){ list[0], BYTES, 0 };
 	if (dat_lmr_fmr(pages_lmr, DAT_MEM_TYPE_PHYSICAL, l, PAGES, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, ep, cookie,
-			NONE, NULL, &msg->rmr_context) || dat_ep_post_send(ep, 1, &s, cookie, NONE))
+			NONE, NULL, &msg.rmr_context) || dat_ep_post_send(ep, 1, &s, cookie, NONE))
 		return "no post";
 	if (!wait_for_completion_timeout(&step, WAIT_S * HZ))
 		return "no answer";
@@ -121,8 +122,6 @@ static void leave(void)
 {
 	if (ia)
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG); /* ends every object of the adapter */
-	free_pages_exact(pages, BYTES);
-	kfree(msg);
 }
 
 static int __init kecho_init(void)
@@ -130,10 +129,8 @@ static int __init kecho_init(void)
 	DAT_RETURN r;
 	int i;
 
-	pages = alloc_pages_exact(BYTES, GFP_KERNEL | __GFP_NOFAIL);
-	msg = kzalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
-	for (i = 0; i < PAGES; i++)
-		list[i] = virt_to_phys(pages + i * PAGE_SIZE);
+	for (i = 0; i < PAGES; i++) /* a module's memory is not contiguous */
+		list[i] = page_to_phys(vmalloc_to_page(pages + i * PAGE_SIZE));
 	r = make();
 	if (!r && *peer)
 		result = client();

@@ -25,5 +25,5 @@ void cm_why(struct cm_port *p, const struct link_end *local, const struct link_e
 		vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, args);
 	va_end(args);
 	ut_info("%s: %s", p->dev->name, line);
-	p->dev->ops->why(p->dev, line);
+	p->dev->ops->why(p->dev, UT_SAY_FAILURE, line);
 }

@@ -25,6 +25,7 @@
 #define DEVICE_ADAPTER_H
 
 #include "cm/cm.h"
+#include "device/counts.h"
 #include "device/device.h"
 #include "device/gids.h"
 #include "device/kind/kind.h"
@@ -71,6 +72,7 @@ struct dev_adapter {
 	struct dev_rounds rounds;
 	struct dev_coalescing coalescing;
 	struct dev_delayed_ack delayed_ack;
+	struct dev_counting counting; /* counts.c */
 	struct dev_yielding yielding; /* atomics, without lock */
 	struct dev_driver_state driver; /* a lock of its own */
 };

@@ -4,9 +4,11 @@
 #include "device/adapter.h"
 #include "device/process.h"
 #include "device/progress/thread.h"
+#include "device/why.h"
 #include "engine/event.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/notice.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,6 +44,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	a->port_up = true;
 	a->cm.dev = &a->dev;
 	dev_driver_init(&a->driver);
+	dev_counting_init(&a->counting);
 	r = dev_kind_open(a);
 	if (r == 0) {
 		atomic_init(&a->dev.process, atomic_load(&dev_process_number));
@@ -52,6 +55,7 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 	}
 	if (r < 0) {
 		dev_driver_fini(&a->driver);
+		dev_counting_fini(&a->counting);
 		free(a);
 		return r;
 	}
@@ -62,8 +66,10 @@ static int make(const struct dev_info *info, struct dev_adapter **ret)
 
 static void destroy(struct dev_adapter *a)
 {
+	dev_counting_last(a);
 	dev_kind_close(a);
 	dev_driver_fini(&a->driver);
+	dev_counting_fini(&a->counting);
 	free(a);
 }
 
@@ -73,6 +79,7 @@ int dev_open(const struct dev_info *info, struct eng_ctx **ret)
 	int r = 0;
 
 	dev_process_watch_forks();
+	ut_notice_to(dev_why_keep);
 	ut_lock(&dev_process_lock);
 	a = find(info);
 	if (!a)

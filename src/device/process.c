@@ -129,17 +129,21 @@ void dev_process_watch_forks(void)
 __attribute__((destructor)) static void at_exit(void)
 {
 	struct dev_adapter *a;
+	bool wired;
 
 	if (!lock_within(&dev_process_lock, LOOKS))
 		return;
 	ut_list_each(a, &dev_process_adapters, node) {
 		if (!lock_within(&a->dev.lock, LOOKS))
 			continue;
-		if (a->wired) {
+		wired = a->wired; /* leave() may end that */
+		if (wired) {
 			a->machine->drain(a);
 			a->kind->leave(a);
 		}
 		ut_unlock(&a->dev.lock);
+		if (wired)
+			dev_counting_last(a);
 	}
 	ut_unlock(&dev_process_lock);
 	dev_thread_leave(JOIN_TIMEOUT);

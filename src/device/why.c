@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,7 +86,59 @@ static void turn(int fd, const char *path, const char *old)
 		rename(path, old);
 }
 
-static size_t compose(char line[LINE_MAX_WHY], const char *sentence)
+const char *const dev_why_levels[UT_SAY_END + 1] = {
+	[UT_SAY_FAILURE] = "failure", [UT_SAY_NOTICE] = "notice", [UT_SAY_END] = "end",
+};
+
+uint64_t dev_why_net(void)
+{
+	struct stat st;
+
+	return DEV_SYS(SYS_newfstatat, AT_FDCWD, "/proc/thread-self/ns/net", &st, 0) == 0 ? st.st_ino : 0;
+}
+
+/* Takes "LEVEL NET " from the line. Returns what follows. */
+static const char *parse_level(const char *s, struct dev_why_line *ret)
+{
+	ret->level = UT_SAY_FAILURE;
+	ret->net = 0;
+	for (size_t i = 0; i <= UT_SAY_END; i++) {
+		size_t n = strlen(dev_why_levels[i]);
+		char *end;
+
+		if (strncmp(s, dev_why_levels[i], n) != 0 || s[n] != ' ' || s[n + 1] < '0' || s[n + 1] > '9')
+			continue;
+		ret->net = strtoull(s + n + 1, &end, 10);
+		if (*end != ' ')
+			continue;
+		ret->level = (enum ut_say)i;
+		return end + 1;
+	}
+	ret->net = 0;
+	return s;
+}
+
+bool dev_why_parse(const char *line, struct dev_why_line *ret)
+{
+	const char *colon;
+	char *end;
+
+	if (strlen(line) <= DEV_WHY_STAMP + 1)
+		return false;
+	ret->stamp = line;
+	ret->pid = strtol(line + DEV_WHY_STAMP + 1, &end, 10);
+	if (*end != ' ')
+		return false;
+	ret->program = parse_level(end + 1, ret);
+	colon = strstr(ret->program, ": ");
+	if (!colon)
+		return false;
+	ret->program_len = (size_t)(colon - ret->program);
+	ret->sentence = colon + 2;
+	return true;
+}
+
+static size_t compose(char line[LINE_MAX_WHY], enum ut_say level, const char *sentence)
 {
 	time_t t = time(NULL);
 	char stamp[32];
@@ -94,8 +147,8 @@ static size_t compose(char line[LINE_MAX_WHY], const char *sentence)
 
 	localtime_r(&t, &tm);
 	strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &tm);
-	n = snprintf(line, LINE_MAX_WHY - 1, "%s %d %s: %s", stamp, (int)getpid(),
-		     program_invocation_short_name, sentence);
+	n = snprintf(line, LINE_MAX_WHY - 1, "%s %d %s %" PRIu64 " %s: %s", stamp, (int)getpid(),
+		     dev_why_levels[level], dev_why_net(), program_invocation_short_name, sentence);
 	if (n > LINE_MAX_WHY - 2)
 		n = LINE_MAX_WHY - 2;
 	/* One sentence is one line, whatever a program's name contains. */
@@ -104,7 +157,7 @@ static size_t compose(char line[LINE_MAX_WHY], const char *sentence)
 	return (size_t)n;
 }
 
-void dev_why_keep(const char *sentence)
+void dev_why_keep(enum ut_say level, const char *sentence)
 {
 	char path[UT_RUNDIR_MAX + 16], old[UT_RUNDIR_MAX + 16], line[LINE_MAX_WHY];
 	int keep = errno, fd;
@@ -116,7 +169,7 @@ void dev_why_keep(const char *sentence)
 	if (fd < 0)
 		goto out;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		size_t n = compose(line, sentence);
+		size_t n = compose(line, level, sentence);
 
 		if (ut_file_may_append(fd, n))
 			dev_sys_write(fd, line, n);

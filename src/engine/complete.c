@@ -6,6 +6,26 @@
 #include "engine/qp_state.h"
 #include "engine/ring.h"
 
+void eng_count_failed(struct eng_dev *dev, enum ibv_wc_status status, bool send)
+{
+	uint64_t *c = dev->counters;
+
+	eng_dev_held(dev);
+	if (status == IBV_WC_WR_FLUSH_ERR) {
+		c[send ? ENG_C_req_cqe_flush_error : ENG_C_resp_cqe_flush_error]++;
+		return;
+	}
+	c[send ? ENG_C_req_cqe_error : ENG_C_resp_cqe_error]++;
+	if (!send) {
+		c[ENG_C_resp_local_length_error] += status == IBV_WC_LOC_LEN_ERR;
+		return;
+	}
+	c[ENG_C_req_remote_access_errors] += status == IBV_WC_REM_ACCESS_ERR;
+	c[ENG_C_req_remote_invalid_request] += status == IBV_WC_REM_INV_REQ_ERR;
+	c[ENG_C_retry_exceeded_err] += status == IBV_WC_RETRY_EXC_ERR;
+	c[ENG_C_retry_rnr_exceeded_err] += status == IBV_WC_RNR_RETRY_EXC_ERR;
+}
+
 void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v)
 {
 	eng_qp_fail(qp, v, IBV_QPS_ERR, true);
@@ -23,6 +43,7 @@ void eng_recv_failed(struct eng_qp *qp, struct eng_cq *cq, uint64_t wr_id, enum 
 		.qp = qp,
 	};
 
+	eng_count_failed(qp->dev, eng_verdicts[v].recv, false);
 	eng_complete(qp, cq, &e, ENG_V_RX_CQ_FULL);
 }
 

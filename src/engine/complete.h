@@ -17,6 +17,8 @@
 #include "engine/verdict.h"
 #include "engine/wr.h"
 
+/* Counts a completion that is no success. */
+void eng_count_failed(struct eng_dev *dev, enum ibv_wc_status status, bool send);
 /* The queue pair fails, since one of its completion queues overran. */
 void eng_complete_overrun(struct eng_qp *qp, enum eng_verdict v);
 
@@ -41,6 +43,8 @@ static inline void eng_send_done(struct eng_qp *qp, enum eng_verdict v)
 	if (!w)
 		return;
 	loud = v != ENG_OK || (w->flags & IBV_SEND_SIGNALED);
+	if (v != ENG_OK)
+		eng_count_failed(qp->dev, eng_verdicts[v].send, true);
 	e = (struct eng_cqe){
 		.wr_id = w->wr_id,
 		.qpn = qp->qpn,

@@ -45,7 +45,19 @@ C(local_fetches,    "payloads fetched from the memory of a process of this host"
 C(local_direct,   "Reads and Writes by direct access to a process of this host") \
 C(local_stores,   "pieces of those by loads and stores in attached memory") \
 C(local_again,    "packets of this host requested again, with a copied payload") \
-C(acks_deferred,  "acknowledgements deferred to the next call")
+C(acks_deferred,  "acknowledgements deferred to the next call") \
+C(direct_tx_bytes, "bytes of Writes by direct access") \
+C(direct_rx_bytes, "bytes of Reads by direct access") \
+C(req_cqe_error,  "send requests completed with an error other than a flush") \
+C(req_cqe_flush_error, "send requests flushed") \
+C(req_remote_access_errors, "send requests that the peer refused for its memory") \
+C(req_remote_invalid_request, "send requests that the peer called invalid") \
+C(retry_exceeded_err, "send requests that were not acknowledged in time") \
+C(retry_rnr_exceeded_err, "send requests for which the peer had no receive in time") \
+C(resp_cqe_error, "receives completed with an error other than a flush") \
+C(resp_cqe_flush_error, "receives flushed") \
+C(resp_local_length_error, "receives shorter than their message") \
+C(resp_remote_access_errors, "operations of peers refused for the memory they name")
 
 enum eng_counter {
 #define C(name, text) ENG_C_##name,

@@ -29,6 +29,7 @@
 #include "util/idtab.h"
 #include "util/list.h"
 #include "util/lock.h"
+#include "util/notice.h"
 #include "util/rng.h"
 
 #include <infiniband/verbs.h>
@@ -98,9 +99,9 @@ struct eng_dev_ops {
 	 * thread, also with dev->lock held.
 	 */
 	int (*query_port)(struct eng_dev *dev, struct ibv_port_attr *ret);
-	/* Keeps the sentence of a failure for `dapple why`. Called from any thread, with any lock held; never
+	/* Keeps a sentence for `dapple why`. Called from any thread, with any lock held; never
 	 * blocks. */
-	void (*why)(struct eng_dev *dev, const char *sentence);
+	void (*why)(struct eng_dev *dev, enum ut_say level, const char *sentence);
 };
 
 /*

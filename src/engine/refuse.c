@@ -25,7 +25,7 @@ static int refuse(struct eng_dev *dev, enum eng_refusal why, const char *where)
 
 	if (ut_refusal_text(&rows[why], &times[why], where, text)) {
 		ut_debug("%s: %s", dev->name, text);
-		dev->ops->why(dev, text);
+		dev->ops->why(dev, UT_SAY_FAILURE, text);
 	}
 	return -rows[why].err;
 }

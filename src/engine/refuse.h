@@ -127,6 +127,29 @@ R(RECV_FULL,     NOMEM,     "post_recv", "the receive queue is full", "post afte
 R(SRQ_SGES,      INVAL,     "post_srq_recv", "the scatter list is longer than max_sge", "create the SRQ with more max_sge") \
 R(SRQ_FULL,      NOMEM,     "post_srq_recv", "the SRQ is full", "post after receives have completed, or create the SRQ with a larger max_wr") \
 R(CQ_POLL,       INVAL,     "start_poll", "comp_mask is not 0", "clear the structure first") \
+R(MR_DMABUF,     OPNOTSUPP, "reg_dmabuf_mr", "a DMA buffer of another device is not memory that the processor reaches", "register memory of the process") \
+R(MR_EX_LACKS,   OPNOTSUPP, "reg_mr_ex", "comp_mask names a DMA buffer, a DMA handle or an unknown field", "pass address, iova and buf only") \
+R(MR_EX,         INVAL,     "reg_mr_ex", "the address is missing, or lies outside the buffer", "set VRB address in comp_mask, and a range of the buffer of this PD") \
+R(MR_BUF,        INVAL,     "reg_buf_mr", "the range lies outside the buffer, or the buffer is of another PD", "pass addresses within what ibv_alloc_buf() returned") \
+R(MR_REREG_ARGS, INVAL,     "rereg_mr", "no flag is given, an argument of a flag is missing, or the region is imported or of device memory", "pass what the flags name, or deregister it and register anew") \
+R(BUF_SIZE,      INVAL,     "alloc_buf", "the size is 0 or too large", "ask for less") \
+R(BUF_DMABUF,    NODATA,    "export_buf_dmabuf_fd", "no DMA buffer can be made of anonymous memory", "share memory by memfd_create() instead") \
+R(DMAH,          OPNOTSUPP, "alloc_dmah", "this adapter has no place in the machine that a DMA handle could name", "leave the handle out") \
+R(ADVISE,        INVAL,     "advise_mr", "flags are unknown, the list is empty, or an entry is outside its region", "pass ranges of registered regions") \
+R(ADVISE_LACKS,  OPNOTSUPP, "advise_mr", "the advice is unknown", "use one of enum ibv_advise_mr_advice") \
+R(DM_ARGS,       INVAL,     "alloc_dm", "length or alignment is out of range, or comp_mask is not 0", "ask for at most 64 MiB, aligned to a page at most") \
+R(DM_COPY,       INVAL,     "memcpy_dm", "offset or length is outside the device memory or no multiple of 4", "copy whole words within it") \
+R(DM_IMPORTED,   INVAL,     "free_dm", "the device memory was imported", "call ibv_unimport_dm()") \
+R(DM_USED,       BUSY,      "free_dm", "a region or an imported handle uses the device memory", "deregister it first") \
+R(DM_MR,         INVAL,     "reg_dm_mr", "IBV_ACCESS_ZERO_BASED is missing, or the range is outside the device memory", "add the flag, and stay within the length") \
+R(DM_DMABUF,     OPNOTSUPP, "dm_export_dmabuf_fd", "device memory of this adapter is memory of the process", "register it by ibv_reg_dm_mr()") \
+R(IMPORT,        INVAL,     "import", "no object has the handle, or it is of another adapter", "pass the handle of an object of the same device and process") \
+R(COMP_CNTR,     OPNOTSUPP, "create_comp_cntr", "the adapter has no completion counters", "use a completion queue") \
+R(QUERY_FIELDS,  INVAL,     "query_device_ex", "comp_mask of the input is not 0", "clear the structure first") \
+R(QUERY_CLOCK,   INVAL,     "query_rt_values_ex", "comp_mask lacks IBV_VALUES_MASK_RAW_CLOCK", "set it") \
+R(QUERY_PORT,    INVAL,     "query_port", "the port number is not that of this adapter", "use port 1") \
+R(QUERY_GIDS,    OPNOTSUPP, "query_gid_ex or table", "flags are not 0", "pass 0") \
+R(QUERY_ROOM,    INVAL,     "query_gid_table", "the table has more GIDs than the array", "pass gid_tbl_len entries") \
 R(FORKED,        IO,        "a call of verbs", "a process before fork() opened the device", "open the device in the child") \
 R(MEMORY,        NOMEM,     "creation", "the process has no memory left", "raise the limits on memory of this process (ulimit -v, cgroup)")
 

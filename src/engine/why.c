@@ -3,6 +3,7 @@
 
 #include "engine/gid.h"
 #include "engine/qp.h"
+#include "engine/ring.h"
 #include "util/alloc.h"
 #include "util/ip.h"
 #include "util/log.h"
@@ -16,6 +17,7 @@
 
 #define WHY_LINES 32
 #define WHY_TEXT 600
+#define NAK_ACCESS 0x62 /* remote access error (IBTA table 45) */
 
 struct eng_why_ring {
 	unsigned n; /* ever written */
@@ -72,12 +74,26 @@ static bool is_address(const union ibv_gid *g)
 	return memcmp(g->raw + 8, none, sizeof(none)) != 0;
 }
 
+/* Brackets part an IPv6 address from the colons around it. */
 static void say_gid(struct text *t, const union ibv_gid *g)
 {
 	char buf[INET6_ADDRSTRLEN];
 
-	if (!gid_empty(g))
-		say(t, " at %s", ut_ip_text(g->raw, buf));
+	if (gid_empty(g))
+		return;
+	if (is_address(g))
+		say(t, ut_ip_is_v4(g->raw) ? " at %s" : " at [%s]", ut_ip_text(g->raw, buf));
+	else
+		say(t, " at GID %02x:%02x:%02x:%02x:%02x:%02x", g->raw[0], g->raw[1], g->raw[2], g->raw[3], g->raw[4],
+		    g->raw[5]);
+}
+
+/* A stream that ends while no request of the program is outstanding is what every connection comes to. */
+static enum ut_say level_of(struct eng_qp *qp, enum eng_verdict v)
+{
+	bool end = v == ENG_V_STREAM_END || v == ENG_V_STREAM_CLOSED || v == ENG_V_FLUSH;
+
+	return end && !eng_ring_used(&qp->sq) ? UT_SAY_END : UT_SAY_FAILURE;
 }
 
 static void say_peer(struct text *t, struct eng_qp *qp, const struct eng_why *w)
@@ -144,8 +160,9 @@ void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w)
 	say(&t, ": the QP stops; %s", eng_verdicts[v].remedy);
 	dev->why->line[dev->why->n++ % WHY_LINES].qpn = qp->qpn;
 	qp->why_said = (uint8_t)v;
+	dev->counters[ENG_C_resp_remote_access_errors] += eng_verdicts[v].nak == NAK_ACCESS;
 	ut_info("%s: %s", dev->name, line);
-	dev->ops->why(dev, line);
+	dev->ops->why(dev, level_of(qp, v), line);
 }
 
 int eng_why_last(struct eng_dev *dev, uint32_t qpn, char *buf, size_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/host.h"
 
+#include "host/layout.h"
 #include "host/mailbox.h"
 #include "host/slot.h"
 #include "util/fault_calls.h"
@@ -57,7 +58,7 @@ void host_handle(struct host *h, enum host_message_type type, host_handler *fn, 
 void host_dispatch(struct host *h, struct host_addr *a, const struct host_message *m,
 		   const uint8_t *body, size_t len)
 {
-	if (m->type < HOST_MSG_TYPES)
+	if (m->type < HOST_MSG_TYPES && (m->layout == host_layout || host_layout_is_base(m->type) || m->type >= HOST_MSG_SHM_HELLO))
 		h->handlers[m->type].fn(h->handlers[m->type].arg, a, m, body, len);
 }
 

@@ -143,6 +143,8 @@ void host_fini(struct host *h);
 
 /* Messages of this type go to fn from now on. */
 void host_handle(struct host *h, enum host_message_type type, host_handler *fn, void *arg);
+/* A message of a sender with another layout (layout.h) whose type is not one of the base goes to nothing, but for those
+ * of shm/handshake.h, which answers it. */
 void host_dispatch(struct host *h, struct host_addr *a, const struct host_message *m,
 		   const uint8_t *body, size_t len);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/mailbox.h"
 
+#include "host/layout.h"
 #include "host/owners.h"
 #include "host/service.h"
 #include "host/slot.h"
@@ -36,6 +37,7 @@ static int post(struct host *h, struct host_addr *a, struct host_dest to, struct
 		mh->msg_namelen = host_slot_name(h, addr, scope, to.slot, &sun);
 	m->magic = HOST_MESSAGE_MAGIC;
 	m->slot = (uint8_t)h->slot;
+	m->layout = host_layout;
 	r = UT_SYS(SYS_sendmsg, a->mail.fd, mh, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return r < 0 ? (int)r : 0;
 }

@@ -11,14 +11,16 @@
 
 #define HOST_MESSAGE_MAGIC 0x444c5031u
 
-/* In front of the body, by the same build of this library only. */
+/* In front of the body. Its form never changes (layout.h). */
 struct host_message {
 	uint32_t magic;
 	uint8_t type, slot, index, tos; /* enum host_message_type; the sender's slot */
 	uint64_t nonce;
 	uint8_t src[16];
 	uint16_t sport, seg;
-	uint8_t ttl, pad[3];
+	uint8_t ttl;
+	uint8_t layout; /* of the sender (layout.h) */
+	uint8_t pad[2];
 };
 
 /* The owner of a slot, or the claimant of a service. */

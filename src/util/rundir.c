@@ -237,3 +237,21 @@ int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size)
 	strcpy(ret_path, net);
 	return 0;
 }
+
+static uint32_t hash_text(uint32_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x01000193u; /* FNV-1a */
+	return (h ^ '\n') * 0x01000193u;
+}
+
+void ut_rundir_view(char ret[UT_VIEW_MAX])
+{
+	const char *kinds = ut_env("DAPPLE_ADAPTER"), *names = ut_env("DAPPLE_DEVICES");
+
+	kinds = kinds ? kinds : "";
+	names = names ? names : "";
+	ret[0] = 0;
+	if (*names || (*kinds && strcmp(kinds, "roce,iwarp") != 0))
+		snprintf(ret, UT_VIEW_MAX, UT_VIEW_PREFIX "%08x", hash_text(hash_text(0x811c9dc5u, kinds), names));
+}

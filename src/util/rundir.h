@@ -31,4 +31,13 @@ int ut_rundir(char *ret_path, size_t path_size, char *why, size_t why_size);
  */
 int ut_rundir_net(char *ret_path, size_t path_size, char *why, size_t why_size);
 
+/*
+ * A program that is offered only some adapters (DAPPLE_ADAPTER, DAPPLE_DEVICES) reads a tree of its own, a view, which
+ * has just these: /view-<hash of both settings> below the former. Writes that part of the path; "" for a program
+ * that is offered all.
+ */
+#define UT_VIEW_MAX 16
+#define UT_VIEW_PREFIX "/view-"
+void ut_rundir_view(char ret[UT_VIEW_MAX]);
+
 #endif

@@ -7,6 +7,7 @@
 #include "../unit/link_udp_util.h"
 
 #include "link/udp/state.h"
+#include "host/layout.h"
 
 #include <grp.h>
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ struct forged {
 
 static struct forged forge(enum host_message_type type, uint16_t sport)
 {
-	struct forged x = { .m = { .magic = HOST_MESSAGE_MAGIC, .type = (uint8_t)type, .slot = 3,
+	struct forged x = { .m = { .magic = HOST_MESSAGE_MAGIC, .layout = host_layout, .type = (uint8_t)type, .slot = 3,
 				   .sport = sport, .ttl = 64 } };
 
 	memcpy(x.m.src, LO4, 16);

@@ -17,6 +17,7 @@
 #include "wire/ib_fields.h"
 #include "wire/ib_packet.h"
 #include "wire/icrc.h"
+#include "host/layout.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -185,7 +186,7 @@ static void forge_mail(int fd, const struct name *v, unsigned slot)
 		for (unsigned index = 0; index < 2; index++) {
 			uint32_t qpn = shared->qpn[index];
 
-			x.m = (struct host_message){ .magic = HOST_MESSAGE_MAGIC, .type = (uint8_t)type,
+			x.m = (struct host_message){ .magic = HOST_MESSAGE_MAGIC, .layout = host_layout, .type = (uint8_t)type,
 						 .slot = (uint8_t)slot, .index = (uint8_t)index,
 						 .sport = 0xc123, .ttl = 64,
 						 .src = { [10] = 0xff, 0xff, 127, 0, 0, 1 } };

@@ -5,6 +5,7 @@
  */
 #include "../unit/link_udp_util.h"
 
+#include "host/layout.h"
 #include "host/owners.h"
 #include "link/udp/locals.h"
 #include "link/udp/state.h"
@@ -96,7 +97,7 @@ static void await_members(struct link *const *v, unsigned n)
 static void forward(struct link *via, struct link *to)
 {
 	struct sockaddr_un sun;
-	struct host_message m = { .magic = HOST_MESSAGE_MAGIC, .type = HOST_MSG_FORWARD, .sport = 1000, .ttl = 64 };
+	struct host_message m = { .magic = HOST_MESSAGE_MAGIC, .layout = host_layout, .type = HOST_MSG_FORWARD, .sport = 1000, .ttl = 64 };
 	struct udp_link *u = udp_of(via);
 	struct udp_local *lo = ut_list_first(&u->host.addrs, struct udp_local, at.node);
 	uint8_t body[24] = { 0 };

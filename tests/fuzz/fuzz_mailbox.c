@@ -10,6 +10,7 @@
 #include "ground.h"
 #include "input.h"
 
+#include "host/layout.h"
 #include "host/mailbox.h"
 #include "host/shm/peer.h"
 #include "host/shm/segment.h"
@@ -129,7 +130,7 @@ static void send_to_mailbox(const struct post *x, size_t len, const int *fds, in
 
 static struct post post_of(unsigned type)
 {
-	struct post x = { .m = { .magic = HOST_MESSAGE_MAGIC, .type = (uint8_t)type,
+	struct post x = { .m = { .magic = HOST_MESSAGE_MAGIC, .layout = host_layout, .type = (uint8_t)type,
 				   .slot = (uint8_t)(u->host.slot + 1), .ttl = 64, .sport = port } };
 
 	memcpy(x.m.src, addr, 16);

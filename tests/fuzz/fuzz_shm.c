@@ -11,6 +11,7 @@
 #include "ground.h"
 #include "input.h"
 
+#include "host/layout.h"
 #include "host/mailbox.h"
 #include "host/shm/access.h"
 #include "host/shm/area.h"
@@ -158,6 +159,7 @@ static void setup(void)
 	x.page_fd = shm_seg_make("page", sizeof(*x.page), &page);
 	x.page = page;
 	x.page->magic = SHM_SLEEP_MAGIC;
+	x.page->layout = host_layout;
 	x.page->id = 77;
 	x.hello_token = 0x1122334455667788;
 	REQUIRE(pipe2(x.life, O_CLOEXEC | O_NONBLOCK) == 0);
@@ -254,12 +256,14 @@ static int odd_descriptor(unsigned which)
 		return fd;
 	case 4: /* longer by pages, which a segment may be */
 		fd = shm_seg_make("long", sizeof(struct shm_page) + 40000, &base);
-		*(uint32_t *)base = SHM_SLEEP_MAGIC;
+		((uint32_t *)base)[0] = SHM_SLEEP_MAGIC;
+		((uint32_t *)base)[1] = host_layout;
 		shm_seg_unmap(base, sizeof(struct shm_page) + 40000);
 		return fd;
 	default:
 		fd = shm_seg_make("longer consumer", 20000, &base);
-		*(uint32_t *)base = SHM_CONSUMER_MAGIC;
+		((uint32_t *)base)[0] = SHM_CONSUMER_MAGIC;
+		((uint32_t *)base)[1] = host_layout;
 		shm_seg_unmap(base, 20000);
 		return fd;
 	}
@@ -322,6 +326,7 @@ static void ready(void)
 
 	fds[0] = segment((void **)&x.consumer, sizeof(*x.consumer), "consumer");
 	x.consumer->magic = SHM_CONSUMER_MAGIC;
+	x.consumer->layout = host_layout;
 	fds[1] = x.page_fd;
 	fds[2] = wake;
 	fds[3] = x.life[0];

@@ -11,6 +11,7 @@
 #include "ground.h"
 #include "input.h"
 
+#include "host/layout.h"
 #include "host/mailbox.h"
 #include "host/shm/pipe.h"
 #include "link/local/agree.h"
@@ -561,7 +562,7 @@ static void tell(struct user_stream *u, struct local_hello *h)
 /* The 4-tuple of the stream. */
 static void op_hello(struct user_stream *u)
 {
-	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC };
+	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC + host_layout };
 
 	if (u->call < 0 || !u->lower)
 		return;
@@ -585,7 +586,7 @@ static void op_squat(struct user_stream *u)
 
 static void op_answer(struct user_stream *u)
 {
-	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC };
+	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC + host_layout };
 
 	if (u->squat < 0)
 		return;

@@ -24,14 +24,13 @@
 
 static struct dev_tree_gid gid = { .type = "RoCE v2", .ndev = "lo" };
 static const uint16_t pkeys[] = { 0xffff };
-static const struct dev_tree_counter counters[] = { { "port_xmit_packets", 7 } };
 
 static int write_tree(const char *root, unsigned n, uint32_t lid)
 {
 	struct dev_tree_port port = {
 		.state = "4: ACTIVE", .phys_state = "5: LinkUp", .rate = "10 Gb/sec (4X SDR)",
 		.link_layer = "Ethernet", .lid = lid, .gids = &gid, .ngids = 1, .pkeys = pkeys,
-		.npkeys = 1, .counters = counters, .ncounters = 1,
+		.npkeys = 1, .counted = true,
 	};
 	struct dev_tree_entry e[MAX];
 	char names[MAX][16];
@@ -48,7 +47,7 @@ static int write_tree(const char *root, unsigned n, uint32_t lid)
 			.ndev = "lo", .ports = &port, .nports = 1,
 		};
 	}
-	return dev_tree_update(root, e, n);
+	return dev_tree_update(root, root, e, n);
 }
 
 /* A device that is there is whole.  One that was replaced while we looked is

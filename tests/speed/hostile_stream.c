@@ -12,6 +12,7 @@
  */
 #include "speed.h"
 
+#include "host/layout.h"
 #include "host/shm/pipe.h"
 #include "wire/iwarp_fields.h"
 #include "wire/iwarp_opcode.h"
@@ -96,7 +97,7 @@ static void leave_the_wire(void)
 	static const uint8_t lo[16] = { [10] = 0xff, 0xff, 127, 0, 0, 1 };
 	struct sockaddr_in own;
 	socklen_t n = sizeof(own);
-	struct hello h = { .magic = 0x44504931u, .to_port = (uint16_t)page->port };
+	struct hello h = { .magic = 0x44504931u + host_layout, .to_port = (uint16_t)page->port };
 	int fd = connect_to(h.to_port), segment = shm_pipe_make(&x.pipe);
 
 	CF_OK(getsockname(x.tcp, (struct sockaddr *)&own, &n));

@@ -68,7 +68,7 @@ static void leave(struct eng_dev *dev, const union ibv_gid *g)
 {
 }
 
-static void why(struct eng_dev *dev, const char *sentence)
+static void why(struct eng_dev *dev, enum ut_say level, const char *sentence)
 {
 }
 

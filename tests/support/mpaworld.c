@@ -181,7 +181,7 @@ static void dev_leave(struct eng_dev *dev, const union ibv_gid *g)
 {
 }
 
-static void dev_why(struct eng_dev *dev, const char *sentence)
+static void dev_why(struct eng_dev *dev, enum ut_say level, const char *sentence)
 {
 	struct mw_host *h = ut_container(dev, struct mw_host, dev);
 

@@ -98,7 +98,7 @@ static void leave(struct eng_dev *dev, const union ibv_gid *g)
 	h->link->ops->leave(h->link, g->raw, 1);
 }
 
-static void why(struct eng_dev *dev, const char *sentence)
+static void why(struct eng_dev *dev, enum ut_say level, const char *sentence)
 {
 	struct sim_host *h = ut_container(dev, struct sim_host, dev);
 

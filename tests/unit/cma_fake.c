@@ -247,7 +247,7 @@ static int query(struct eng_dev *dev, struct ibv_port_attr *ret)
 	return 0;
 }
 
-static void why(struct eng_dev *dev, const char *sentence)
+static void why(struct eng_dev *dev, enum ut_say level, const char *sentence)
 {
 	snprintf(fh.said, sizeof(fh.said), "%s", sentence);
 }

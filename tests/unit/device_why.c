@@ -28,9 +28,9 @@ static int read_back(int n)
 static void order_and_number(void)
 {
 	CHECK(read_back(5) == 0);
-	dev_why_keep("first");
-	dev_why_keep("second\nwith a \033[31mline break");
-	dev_why_keep("third");
+	dev_why_keep(UT_SAY_FAILURE, "first");
+	dev_why_keep(UT_SAY_FAILURE, "second\nwith a \033[31mline break");
+	dev_why_keep(UT_SAY_FAILURE, "third");
 	CHECK(read_back(64) == 3 && n_lines == 3);
 	CHECK(strstr(lines[0], "first") && strstr(lines[2], ": third"));
 	CHECK(strstr(lines[1], "second with a  [31mline break"));
@@ -45,7 +45,7 @@ static void order_and_number(void)
 static void flood(void)
 {
 	for (int i = 0; i < 5000; i++)
-		dev_why_keep("flood");
+		dev_why_keep(UT_SAY_FAILURE, "flood");
 	n_lines = 0;
 }
 
@@ -83,14 +83,14 @@ static void turns(void)
 	filler[99] = '\n';
 	fd = open(path, O_WRONLY | O_APPEND);
 	CHECK(fd >= 0);
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 2700; i++)
 		CHECK(write(fd, filler, sizeof(filler)) == sizeof(filler));
 	close(fd);
 	/* The burst may be used up: a token comes every 100 ms. */
 	while (stat(old, &st) < 0)
-		dev_why_keep("last of the old");
+		dev_why_keep(UT_SAY_FAILURE, "last of the old");
 	while (stat(path, &st) < 0)
-		dev_why_keep("first of the new");
+		dev_why_keep(UT_SAY_FAILURE, "first of the new");
 	CHECK(st.st_size < 4096);
 	CHECK(read_back(2) == 2);
 	CHECK(strstr(lines[0], "last of the old") && strstr(lines[1], "first of the new"));
@@ -106,10 +106,10 @@ static void unusable(void)
 	unlink(path);
 	unlink(old);
 	CHECK(mkfifo(path, 0600) == 0);
-	dev_why_keep("nobody reads this");
+	dev_why_keep(UT_SAY_FAILURE, "nobody reads this");
 	unlink(path);
 	setenv("DAPPLE_RUNTIME_DIR", "/proc/self/nowhere", 1);
-	dev_why_keep("nor this");
+	dev_why_keep(UT_SAY_FAILURE, "nor this");
 	rmdir(dir);
 }
 

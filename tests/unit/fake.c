@@ -62,7 +62,7 @@ static void leave(struct eng_dev *dev, const union ibv_gid *g)
 	of(dev)->joins--;
 }
 
-static void why(struct eng_dev *dev, const char *s)
+static void why(struct eng_dev *dev, enum ut_say level, const char *s)
 {
 }
 

@@ -5,6 +5,7 @@
 
 #include "link_tcp_util.h"
 
+#include "host/layout.h"
 #include "host/shm/pipe.h"
 
 #include <fcntl.h>
@@ -20,7 +21,7 @@ struct hello {
 	uint16_t from_port, to_port;
 	uint8_t from[16], to[16];
 };
-#define HELLO_MAGIC 0x44504931u
+#define HELLO_MAGIC (0x44504931u + host_layout)
 
 static inline struct link_streams *local_open(void)
 {

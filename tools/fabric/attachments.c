@@ -6,6 +6,7 @@
 #include "issm.h"
 #include "util/alloc.h"
 #include "util/sys.h"
+#include "views.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,6 +28,7 @@ struct attachment {
 	struct ut_list node;          /* of attachments.all, or .dead */
 	struct ut_list at_port;       /* of port->attached, or of itself */
 	int fd;
+	uint64_t serial;              /* never used again: names it in wishes for views */
 	pid_t pid;
 	bool greeted;                 /* its hello has come */
 	bool dead;
@@ -57,7 +59,9 @@ struct attachments {
 	struct agents agents;
 	struct issm issm;
 	char socket[ATT_PATH_MAX];
-	char views[ATT_PATH_MAX];     /* stand-ins for /sys of nodes */
+	struct views *views;          /* stand-ins for /sys of nodes */
+	char view_dir[ATT_PATH_MAX];
+	uint64_t serials;
 };
 
 /* --- life --- */
@@ -144,13 +148,19 @@ static int open_all(struct attachments *a, const char *dir)
 
 	if (snprintf(a->socket, sizeof(a->socket), "%s/" ATT_SOCKET, dir) >= (int)sizeof(a->socket))
 		return -ENAMETOOLONG;
-	if (snprintf(a->views, sizeof(a->views), "%s/view", dir) >= (int)sizeof(a->views))
+	if (snprintf(a->view_dir, sizeof(a->view_dir), "%s/view", dir) >= (int)sizeof(a->view_dir))
 		return -ENAMETOOLONG;
-	if (mkdir(a->views, 0700) && errno != EEXIST)
+	if (mkdir(a->view_dir, 0700) && errno != EEXIST)
 		return -errno;
 	a->ep = epoll_create1(EPOLL_CLOEXEC);
 	if (a->ep < 0)
 		return -errno;
+	a->views = views_open();
+	if (!a->views)
+		return -errno;
+	r = watch(a, views_fd(a->views), &a->views, EPOLLIN, EPOLL_CTL_ADD);
+	if (r)
+		return r;
 	r = issm_open(&a->issm, dir, sm_changed, a);
 	if (!r)
 		r = watch(a, a->issm.inotify, &a->issm, EPOLLIN, EPOLL_CTL_ADD);
@@ -204,8 +214,9 @@ void attachments_close(struct attachments *a)
 	free_dead(a);
 	agents_fini(&a->agents);
 	issm_close(&a->issm);
-	if (a->views[0])
-		dev_tree_remove(a->views);
+	views_close(a->views);
+	if (a->view_dir[0])
+		dev_tree_remove(a->view_dir);
 	if (a->listener >= 0)
 		unlink(a->socket);
 	ut_close(a->listener);
@@ -380,6 +391,15 @@ static void take_register(struct attachments *a, struct attachment *t, const str
 		end(a, t); /* a process that asks and does not read its answers */
 }
 
+static void take_unregister(struct attachments *a, struct attachment *t, uint32_t agent)
+{
+	struct att_msg m = { .type = ATT_REGISTERED, .u.registered.agent = agent };
+
+	drop_agent(a, t, agent);
+	if (att_send(t->fd, &m, 0))
+		end(a, t);
+}
+
 static void take_mad(struct attachments *a, struct attachment *t, struct att_mad *m)
 {
 	struct agents_agent *g = t->agents[m->agent];
@@ -428,44 +448,70 @@ static int fill_view(struct attachments *a, const char *node, const struct att_w
 	return (int)n;
 }
 
-static int write_view(struct attachments *a, const char *node, char path[ATT_PATH_MAX])
+/* ask: serial of the attachment that waits for it, or 0. */
+static int write_view(struct attachments *a, const char *node, uint64_t ask)
 {
 	struct att_welcome w = { 0 };
 	struct dev_node_port *ports;
+	char path[ATT_PATH_MAX];
 	int r = a->ops->node(a->fabric, node, &w);
 
 	if (r)
 		return r;
-	if (snprintf(path, ATT_PATH_MAX, "%s/%016" PRIx64, a->views, w.node_guid) >= ATT_PATH_MAX)
+	if (snprintf(path, sizeof(path), "%s/%016" PRIx64, a->view_dir, w.node_guid) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
 	ports = ut_calloc(w.ports + 1u, sizeof(*ports));
 	if (!ports)
 		return -ENOMEM;
 	r = fill_view(a, node, &w, ports);
-	r = dev_node_write(path, &w, ports, (unsigned)r);
-	free(ports);
-	return r;
+	return views_write(a->views, path, &w, ports, (unsigned)r, ask);
 }
 
 /* A tree that cannot be written stays as it was; the next look at it says why. */
 static void renew_view(struct attachments *a, struct attachments_port *p)
 {
-	char path[ATT_PATH_MAX], node[ATT_NAME_MAX];
+	char node[ATT_NAME_MAX];
 
 	if (!p->viewed)
 		return;
 	a->ops->name(a->fabric, p->port, node);
-	write_view(a, node, path);
+	write_view(a, node, 0);
 }
 
-static void take_file(struct attachments *a, struct attachment *t, enum att_type type)
+static void send_file(struct attachments *a, struct attachment *t, const struct att_msg *m)
 {
-	struct att_msg m = { .type = type };
-	struct att_file *f = &m.u.file;
-
-	f->err = type == ATT_ISSM ? issm_of(a, t->port, f->path) : write_view(a, t->name, f->path);
-	if (att_send(t->fd, &m, 0))
+	if (att_send(t->fd, m, 0))
 		end(a, t);
+}
+
+static void take_issm(struct attachments *a, struct attachment *t)
+{
+	struct att_msg m = { .type = ATT_ISSM };
+
+	m.u.file.err = issm_of(a, t->port, m.u.file.path);
+	send_file(a, t, &m);
+}
+
+/* The answer follows when the tree is written. */
+static void take_view(struct attachments *a, struct attachment *t)
+{
+	struct att_msg m = { .type = ATT_VIEW };
+
+	m.u.file.err = write_view(a, t->name, t->serial);
+	if (m.u.file.err)
+		send_file(a, t, &m);
+}
+
+static void answer_views(struct attachments *a)
+{
+	struct att_msg m = { .type = ATT_VIEW };
+	struct attachment *t, *next;
+	uint64_t serial;
+
+	while (views_done(a->views, &serial, &m.u.file.err, m.u.file.path))
+		ut_list_each_safe(t, next, &a->all, node)
+			if (t->serial == serial)
+				send_file(a, t, &m);
 }
 
 static void take(struct attachments *a, struct attachment *t, struct att_msg *m)
@@ -482,14 +528,16 @@ static void take(struct attachments *a, struct attachment *t, struct att_msg *m)
 		take_register(a, t, &m->u.reg);
 		break;
 	case ATT_UNREGISTER:
-		drop_agent(a, t, m->u.unreg.agent);
+		take_unregister(a, t, m->u.unreg.agent);
 		break;
 	case ATT_MAD:
 		take_mad(a, t, &m->u.mad);
 		break;
 	case ATT_ISSM:
+		take_issm(a, t);
+		break;
 	case ATT_VIEW:
-		take_file(a, t, m->type);
+		take_view(a, t);
 		break;
 	}
 }
@@ -542,6 +590,7 @@ static void admit(struct attachments *a, int fd)
 	}
 	widen(fd);
 	t->fd = fd;
+	t->serial = ++a->serials;
 	t->pid = pid_of(fd);
 	ut_list_init(&t->at_port);
 	ut_list_add_tail(&a->all, &t->node);
@@ -574,6 +623,8 @@ void attachments_serve(struct attachments *a)
 			accept_some(a);
 		else if (ev[i].data.ptr == &a->issm)
 			issm_serve(&a->issm);
+		else if (ev[i].data.ptr == &a->views)
+			answer_views(a);
 		else
 			serve_one(a, ev[i].data.ptr, ev[i].events);
 	}

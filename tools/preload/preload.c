@@ -12,8 +12,13 @@
  * /dev/null, because programs expect a character device that they may open; those
  * of subnet managers (issmN) lead to files that are for it.
  *
+ * A counter's file shows what a process has counted up to a second ago
+ * (device/counts.h). Before this process reads one, by a descriptor that it has opened
+ * here, its libdapple is asked to add what is new.
+ *
  * No function allocates, locks or changes errno before the original call, so
- * that each call is as safe in a signal handler or after vfork as the original.
+ * that each call is as safe in a signal handler or after vfork as the original; but for
+ * reads of a counter.
  * A constructor looks up the originals; a library whose constructor runs earlier
  * does so at its first call. Writing the same pointer twice is harmless.
  */
@@ -52,7 +57,8 @@ static void find_tree(void)
 	if (env && env[0] == '/' && strlen(env) < sizeof(tree)) {
 		strcpy(tree, env);
 		state = 2;
-	} else if (ut_rundir_net(tree, sizeof(tree), NULL, 0) == 0) {
+	} else if (ut_rundir_net(tree, UT_RUNDIR_MAX, NULL, 0) == 0) {
+		ut_rundir_view(tree + strlen(tree));
 		state = 2;
 	}
 	__atomic_store_n(&tree_state, state, __ATOMIC_RELEASE);
@@ -179,9 +185,77 @@ static inline const char *redirect_at(int dirfd, const char *path, char *buf)
 	return redirect(path, buf);
 }
 
+/* --- counters --- */
+
+/* Set by a libdapple of this process. */
+EXPORT void (*dapple_preload_reader)(void);
+
+#define COUNTED_MAX 1024 /* descriptors from here on show what the thread has added */
+static unsigned char counted[COUNTED_MAX]; /* the descriptor was opened for a counter */
+
+static bool is_counter(const char *path)
+{
+	size_t n;
+
+	if (path[0] != '/' || !dapple_preload_reader || __atomic_load_n(&tree_state, __ATOMIC_ACQUIRE) != 2 ||
+	    path[1] != tree[1])
+		return false;
+	n = strlen(tree);
+	return strncmp(path, tree, n) == 0 && path[n] == '/' && strstr(path + n, "counters/");
+}
+
+/* Before a counter is opened. Returns whether the path is one's. */
+static bool before_open(const char *path)
+{
+	bool yes;
+
+	__asm__("" : "+r"(path));
+	yes = path && is_counter(path);
+	if (yes)
+		dapple_preload_reader();
+	return yes;
+}
+
+static int opened(int fd, bool counter)
+{
+	if (fd >= 0 && fd < COUNTED_MAX && (counter || counted[fd]))
+		counted[fd] = counter;
+	return fd;
+}
+
+/* Another file may have taken the number, by dup2() or after a close(). */
+static bool still_counter(int fd)
+{
+	int saved = errno;
+	struct stat st;
+	char link[32], path[PATH_MAX];
+	ssize_t n = -1;
+
+	if (syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISREG(st.st_mode)) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	}
+	errno = saved;
+	if (n <= 0)
+		return false;
+	path[n] = 0;
+	return is_counter(path);
+}
+
+static void before_read(int fd)
+{
+	if (__builtin_expect((unsigned)fd >= COUNTED_MAX || !counted[fd], 1))
+		return;
+	if (still_counter(fd))
+		dapple_preload_reader();
+	else
+		counted[fd] = 0;
+}
+
 /* --- the originals --- */
 
 #define ORIGINALS(X) \
+	X(read) X(pread) X(pread64) X(__read_chk) X(__pread_chk) X(__pread64_chk) \
 	X(open) X(open64) X(openat) X(openat64) X(__open_2) X(__open64_2) X(__openat_2) \
 	X(__openat64_2) X(fopen) X(fopen64) X(stat) X(stat64) X(lstat) X(lstat64) X(fstatat) \
 	X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstatat) \
@@ -284,9 +358,11 @@ static void look_up_all(void)
 	{ \
 		char buf[PATH_MAX]; \
 		mode_t mode = 0; \
+		bool counter; \
 		MODE_OF(flags, mode); \
-		return ((int (*)(const char *, int, ...))original(O_##name))( \
-			redirect(path, buf), flags, mode); \
+		path = redirect(path, buf); \
+		counter = before_open(path); \
+		return opened(((int (*)(const char *, int, ...))original(O_##name))(path, flags, mode), counter); \
 	}
 
 #define OPENAT(name) \
@@ -294,22 +370,55 @@ static void look_up_all(void)
 	{ \
 		char buf[PATH_MAX]; \
 		mode_t mode = 0; \
+		bool counter; \
 		MODE_OF(flags, mode); \
-		return ((int (*)(int, const char *, int, ...))original(O_##name))( \
-			dirfd, redirect_at(dirfd, path, buf), flags, mode); \
+		path = redirect_at(dirfd, path, buf); \
+		counter = before_open(path); \
+		return opened(((int (*)(int, const char *, int, ...))original(O_##name))(dirfd, path, flags, mode), \
+			      counter); \
 	}
 
 OPEN(open)
 OPEN(open64)
 OPENAT(openat)
 OPENAT(openat64)
-FORWARD(int, __open_2, (const char *path, int flags), (path, flags))
-FORWARD(int, __open64_2, (const char *path, int flags), (path, flags))
-FORWARD_AT(int, __openat_2, (int dirfd, const char *path, int flags), (dirfd, path, flags))
-FORWARD_AT(int, __openat64_2, (int dirfd, const char *path, int flags), (dirfd, path, flags))
 
-FORWARD(FILE *, fopen, (const char *path, const char *mode), (path, mode))
-FORWARD(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
+/* The same with `path`, redirected, looked at first. */
+#define FORWARD_OPEN(type, name, how, params, args) \
+	EXPORT type name params; \
+	EXPORT type name params \
+	{ \
+		char buf[PATH_MAX]; \
+		type (*f) params = (type (*) params)original(O_##name); \
+		path = how; \
+		before_open(path); \
+		return f args; \
+	}
+
+FORWARD_OPEN(int, __open_2, redirect(path, buf), (const char *path, int flags), (path, flags))
+FORWARD_OPEN(int, __open64_2, redirect(path, buf), (const char *path, int flags), (path, flags))
+FORWARD_OPEN(int, __openat_2, redirect_at(dirfd, path, buf), (int dirfd, const char *path, int flags),
+	     (dirfd, path, flags))
+FORWARD_OPEN(int, __openat64_2, redirect_at(dirfd, path, buf), (int dirfd, const char *path, int flags),
+	     (dirfd, path, flags))
+
+FORWARD_OPEN(FILE *, fopen, redirect(path, buf), (const char *path, const char *mode), (path, mode))
+FORWARD_OPEN(FILE *, fopen64, redirect(path, buf), (const char *path, const char *mode), (path, mode))
+
+#define READ(name, params, args) \
+	EXPORT ssize_t name params; \
+	EXPORT ssize_t name params \
+	{ \
+		before_read(fd); \
+		return ((ssize_t (*) params)original(O_##name))args; \
+	}
+
+READ(read, (int fd, void *buf, size_t n), (fd, buf, n))
+READ(pread, (int fd, void *buf, size_t n, off_t at), (fd, buf, n, at))
+READ(pread64, (int fd, void *buf, size_t n, off64_t at), (fd, buf, n, at))
+READ(__read_chk, (int fd, void *buf, size_t n, size_t room), (fd, buf, n, room))
+READ(__pread_chk, (int fd, void *buf, size_t n, off_t at, size_t room), (fd, buf, n, at, room))
+READ(__pread64_chk, (int fd, void *buf, size_t n, off64_t at, size_t room), (fd, buf, n, at, room))
 
 FORWARD(int, stat, (const char *path, struct stat *st), (path, st))
 FORWARD(int, stat64, (const char *path, struct stat64 *st), (path, st))

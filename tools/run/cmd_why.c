@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +13,13 @@
 
 #include "device/why.h"
 
-/* dapple why: the last failures of this user's processes, newest last. A line is "DATE TIME PID PROGRAM: SENTENCE". */
+/*
+ * dapple why: the last failures of this user's processes. Lines are of three levels (util/notice.h); a person sees
+ * failures first, then notices, and normal ends when asked for; each level oldest first. Lines of another network
+ * namespace than the reader's say so.
+ */
 
-#define STAMP 19 /* "2026-01-31 23:59:59" */
+#define STAMP DEV_WHY_STAMP
 #define FOLLOW_MS 200
 
 struct query {
@@ -22,53 +27,38 @@ struct query {
 	char since[STAMP + 1]; /* "": from the beginning */
 	const char *program;   /* NULL: all */
 	long pid;              /* 0: all */
-	bool json, follow;
+	bool json, follow, all, here;
+	uint64_t net; /* the reader's network namespace */
 };
 
 struct lines {
 	const struct query *q;
 	char **v;
 	size_t n;
+	size_t ends; /* left out: normal ends that were not asked for */
 };
 
-/* The parts of a line; pointers into it. Returns false for a line of another form. */
-struct parts {
-	long pid;
-	const char *program, *sentence;
-	size_t program_len;
-};
-
-static bool take_apart(const char *line, struct parts *ret)
+static bool wanted(const struct query *q, const struct dev_why_line *p)
 {
-	char *end;
-	const char *colon;
-
-	if (strlen(line) <= STAMP + 1)
-		return false;
-	ret->pid = strtol(line + STAMP + 1, &end, 10);
-	if (*end != ' ')
-		return false;
-	ret->program = end + 1;
-	colon = strstr(ret->program, ": ");
-	if (!colon)
-		return false;
-	ret->program_len = (size_t)(colon - ret->program);
-	ret->sentence = colon + 2;
-	return true;
+	return (!q->pid || p->pid == q->pid) && (!q->here || !p->net || p->net == q->net) &&
+	       (!q->program || (strlen(q->program) == p->program_len && !strncmp(p->program, q->program, p->program_len)));
 }
 
-static bool wanted(const struct query *q, const char *line)
+static bool is_wanted_line(struct lines *l, const char *line)
 {
-	struct parts p;
+	const struct query *q = l->q;
+	struct dev_why_line p;
 
 	if (*q->since && strncmp(line, q->since, STAMP) < 0)
 		return false;
-	if (!q->program && !q->pid)
-		return true;
-	if (!take_apart(line, &p))
+	if (!dev_why_parse(line, &p))
+		return !q->program && !q->pid;
+	if (!wanted(q, &p))
 		return false;
-	return (!q->pid || p.pid == q->pid) &&
-	       (!q->program || (strlen(q->program) == p.program_len && !strncmp(p.program, q->program, p.program_len)));
+	if (p.level != UT_SAY_END || q->all)
+		return true;
+	l->ends++;
+	return false;
 }
 
 static void keep_line(const char *line, void *arg)
@@ -76,7 +66,7 @@ static void keep_line(const char *line, void *arg)
 	struct lines *l = arg;
 	char **v;
 
-	if (!*line || !wanted(l->q, line))
+	if (!*line || !is_wanted_line(l, line))
 		return;
 	v = realloc(l->v, (l->n + 1) * sizeof(*v));
 	if (!v)
@@ -107,20 +97,85 @@ static void print_plain(const char *s, size_t n, bool quoted)
 	}
 }
 
+static void print_json(const struct dev_why_line *p)
+{
+	printf("{\"time\": \"%.*s\", \"pid\": %ld, \"level\": \"%s\", ", STAMP, p->stamp, p->pid, dev_why_levels[p->level]);
+	if (p->net)
+		printf("\"net\": %" PRIu64 ", ", p->net);
+	fputs("\"program\": \"", stdout);
+	print_plain(p->program, p->program_len, true);
+	fputs("\", \"sentence\": \"", stdout);
+	print_plain(p->sentence, SIZE_MAX, true);
+	fputs("\"}", stdout);
+}
+
 static void print_line(const struct query *q, const char *line)
 {
-	struct parts p;
+	struct dev_why_line p;
 
-	if (q->json && take_apart(line, &p)) {
-		printf("{\"time\": \"%.*s\", \"pid\": %ld, \"program\": \"", STAMP, line, p.pid);
-		print_plain(p.program, p.program_len, true);
-		fputs("\", \"sentence\": \"", stdout);
-		print_plain(p.sentence, SIZE_MAX, true);
-		fputs("\"}", stdout);
-	} else {
+	if (!dev_why_parse(line, &p)) {
 		print_plain(line, SIZE_MAX, false);
+	} else if (q->json) {
+		print_json(&p);
+	} else {
+		printf("%.*s %ld ", STAMP, p.stamp, p.pid);
+		print_plain(p.program, p.program_len, false);
+		if (p.level != UT_SAY_FAILURE)
+			printf(" (%s)", dev_why_levels[p.level]);
+		if (p.net && p.net != q->net)
+			printf(" [net %" PRIu64 "]", p.net);
+		fputs(": ", stdout);
+		print_plain(p.sentence, SIZE_MAX, false);
 	}
 	putchar('\n');
+}
+
+static enum ut_say level_of(const char *line)
+{
+	struct dev_why_line p;
+
+	return dev_why_parse(line, &p) ? p.level : UT_SAY_FAILURE;
+}
+
+/* The newest of each level, as many as are asked for in all, failures first. */
+static void print_by_level(const struct lines *l)
+{
+	size_t left = (size_t)l->q->count;
+
+	for (int level = UT_SAY_FAILURE; level <= UT_SAY_END && left; level++) {
+		size_t n = 0, skip;
+
+		for (size_t i = 0; i < l->n; i++)
+			n += (int)level_of(l->v[i]) == level;
+		skip = n > left ? n - left : 0;
+		left -= n - skip;
+		for (size_t i = 0; i < l->n; i++) {
+			if ((int)level_of(l->v[i]) != level)
+				continue;
+			if (skip)
+				skip--;
+			else
+				print_line(l->q, l->v[i]);
+		}
+	}
+}
+
+/* A program that reads lines, and one that waits for them, gets them as they came. */
+static void print_by_time(const struct lines *l)
+{
+	size_t from = l->n > (size_t)l->q->count ? l->n - (size_t)l->q->count : 0;
+
+	for (size_t i = from; i < l->n; i++)
+		print_line(l->q, l->v[i]);
+}
+
+static void print_none(const struct lines *l)
+{
+	const struct query *q = l->q;
+
+	puts(*q->since || q->program || q->pid || q->here ? "no such failure is recorded" : "no failure is recorded");
+	if (l->ends)
+		printf("%zu normal ends of connections are: dapple why --all\n", l->ends);
 }
 
 /* Returns 0 or a negative errno. */
@@ -205,6 +260,14 @@ static int read_option(struct run_opts *o, const char *name, struct query *q)
 		q->follow = true;
 		return 0;
 	}
+	if (strcmp(name, "all") == 0) {
+		q->all = true;
+		return 0;
+	}
+	if (strcmp(name, "here") == 0) {
+		q->here = true;
+		return 0;
+	}
 	if (strcmp(name, "program") != 0 && strcmp(name, "since") != 0)
 		return run_usage_error("why", "option \"%s\" is unknown", name);
 	v = run_opts_value(o);
@@ -221,10 +284,9 @@ static int read_option(struct run_opts *o, const char *name, struct query *q)
 int run_cmd_why(int argc, char **argv)
 {
 	struct run_opts o = { .command = "why", .argv = argv, .argc = argc, .index = 1 };
-	struct query q = { .count = 10 };
+	struct query q = { .count = 10, .net = dev_why_net() };
 	struct lines l = { .q = &q };
 	const char *name;
-	size_t from;
 	int r;
 
 	while ((name = run_opts_next(&o))) {
@@ -239,11 +301,12 @@ int run_cmd_why(int argc, char **argv)
 		run_say("cannot read the recorded failures (%s): none is shown; see dapple doctor", strerror(-r));
 		return 1;
 	}
-	from = l.n > (size_t)q.count ? l.n - (size_t)q.count : 0;
-	for (size_t i = from; i < l.n; i++)
-		print_line(&q, l.v[i]);
+	if (q.json || q.follow)
+		print_by_time(&l);
+	else
+		print_by_level(&l);
 	if (!l.n && !q.follow && !q.json)
-		puts(*q.since || q.program || q.pid ? "no such failure is recorded" : "no failure is recorded");
+		print_none(&l);
 	r = q.follow ? follow(&l) : 0;
 	free_lines(&l);
 	return r;

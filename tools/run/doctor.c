@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -122,6 +124,34 @@ static void check_setuid(struct doctor_finding *f)
 	doctor_say(f, DOCTOR_OK, "note: programs with a set-user-ID bit or file capabilities ignore LD_LIBRARY_PATH and use the distribution's libraries");
 }
 
+/* --- what no software adapter has here --- */
+
+static void check_grh(struct doctor_finding *f)
+{
+	const char *self = getenv("DAPPLE_NO_GRH");
+
+	if (self && strcmp(self, "self") == 0)
+		doctor_say(f, DOCTOR_OK, "DAPPLE_NO_GRH=self: an address without a GRH means the adapter itself on lo, and is refused elsewhere");
+	else
+		doctor_say(f, DOCTOR_OK, "note: RoCE addresses need a GRH: a program that passes none is refused at RTR; give it a GID index (-g 0), or DAPPLE_NO_GRH=self on lo");
+}
+
+static void check_umad(struct doctor_finding *f)
+{
+	doctor_say(f, DOCTOR_OK, "note: ports of RoCE and iWARP have no subnet management: umad_open_port() is refused, and perfquery, smpquery and ibnetdiscover find no port; counters are below /sys/class/infiniband");
+}
+
+static void check_rdma_netlink(struct doctor_finding *f)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
+
+	doctor_say(f, DOCTOR_OK, fd < 0
+		? "note: NETLINK_RDMA is the kernel's and this kernel has none: rdma link and rdma statistic fail; see dapple devices and docs/monitoring.md"
+		: "note: NETLINK_RDMA lists the kernel's devices alone: rdma link and rdma statistic show no adapter of Dapple; see dapple devices and docs/monitoring.md");
+	if (fd >= 0)
+		close(fd);
+}
+
 /* --- kernel services --- */
 
 static void check_userns(struct doctor_finding *f)
@@ -188,7 +218,7 @@ static void check_hardware(struct doctor_finding *f)
 int run_cmd_doctor(int argc, char **argv)
 {
 	static void (*const checks[])(struct doctor_finding *) = {
-		check_libraries, check_library_path, check_setuid, check_hardware,
+		check_libraries, check_library_path, check_setuid, check_grh, check_umad, check_rdma_netlink, check_hardware,
 		check_runtime_dir, doctor_check_port, doctor_check_reuseport, doctor_check_mtu_discover,
 		doctor_check_local, doctor_check_memfd, doctor_check_pidfd, doctor_check_direct,
 		doctor_check_fetch, doctor_check_udp_batching, doctor_check_ipv6,

@@ -99,24 +99,47 @@ int run_libdir(char *ret, size_t size)
 	return 1;
 }
 
+/* The tree of a launcher that started this one has its choice of adapters; this one may have another. */
+static bool is_of_launcher(const char *given, const char *net)
+{
+	size_t n = strlen(net);
+
+	return strncmp(given, net, n) == 0 &&
+	       (!given[n] || strncmp(given + n, UT_VIEW_PREFIX, strlen(UT_VIEW_PREFIX)) == 0);
+}
+
+/* Appends the view that the adapters of the environment are shown in. */
+static int add_view(char *ret, size_t size)
+{
+	char view[UT_VIEW_MAX];
+
+	ut_rundir_view(view);
+	if (strlen(ret) + strlen(view) >= size)
+		return -ENAMETOOLONG;
+	strcat(ret, view);
+	return *view ? dev_tree_prepare(ret) : 0;
+}
+
 int run_tree(char *ret, size_t size)
 {
 	const char *given = getenv("DAPPLE_TREE"), *node;
 	char why[256];
-	int r;
+	int r = ut_rundir_net(ret, size, why, sizeof(why));
 
 	/* At a node of a fabric that of the node, whichever one a launcher has set. */
 	if (ut_env("DAPPLE_FABRIC") && (node = dev_tree_root()))
 		return snprintf(ret, size, "%s", node) < (int)size ? 0 : 1;
-	/* A tree of the user, or of a launcher that started this one, stays as it is. */
-	if (given && *given)
+	/* A tree of the user stays as it is. */
+	if (given && *given && (r < 0 || !is_of_launcher(given, ret)))
 		return snprintf(ret, size, "%s", given) < (int)size ? 0 : 1;
-	if (ut_rundir_net(ret, size, why, sizeof(why)) < 0) {
+	if (r < 0) {
 		run_say("no device tree can be made (%s): programs would find no adapter; "
 			"set DAPPLE_RUNTIME_DIR to a directory of your own", why);
 		return 1;
 	}
 	r = dev_tree_prepare(ret);
+	if (r == 0)
+		r = add_view(ret, size);
 	if (r < 0) {
 		run_say("cannot make the device tree %s (%s): programs would find no adapter; set "
 			"DAPPLE_RUNTIME_DIR to a directory of your own", ret,
@@ -216,6 +239,9 @@ int run_env_each(const struct run_env *env, set_fn *set, void *arg)
 	size_t i;
 	int r;
 
+	/* For the view of the tree. */
+	if (env->adapter && setenv("DAPPLE_ADAPTER", env->adapter, 1) < 0)
+		abort();
 	r = run_libdir(libdir, sizeof(libdir));
 	if (r == 0)
 		r = run_tree(tree, sizeof(tree));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "run.h"
 
+#include "util/rundir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -349,7 +351,43 @@ static int open_lock(const char *tree)
 	return fd;
 }
 
-int run_isolate(const char *tree)
+/* --- a program that is offered some adapters only --- */
+
+/* In a mount namespace of its own, behind the shared one: memory access is a matter of the user namespace. */
+static int show_view(const char *view, const char **ret_step)
+{
+	static const char *const names[] = { "infiniband", "infiniband_verbs", "infiniband_mad" };
+	char from[PATH_MAX], to[PATH_MAX];
+	int r = 0;
+
+	*ret_step = "creating a mount namespace for a part of the adapters";
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return -errno;
+	*ret_step = "binding the view over /sys/class";
+	for (size_t i = 0; i < 3 && r == 0; i++) {
+		path_of(from, "%s/class/%s", view, names[i]);
+		path_of(to, "/sys/class/%s", names[i]);
+		r = bind_to(from, to, 0);
+	}
+	if (r == 0 && mount("dapple", "/dev/infiniband", "tmpfs", MS_NOSUID, "mode=755") < 0)
+		r = -errno;
+	return r < 0 ? r : bind_nodes(view);
+}
+
+/* Writes the root of the whole tree, of which this may be a view. Returns true if it is one. */
+static bool whole_of(const char *tree, char ret[PATH_MAX])
+{
+	char *at;
+
+	path_of(ret, "%s", tree);
+	at = strrchr(ret, '/');
+	if (!at || strncmp(at, UT_VIEW_PREFIX, strlen(UT_VIEW_PREFIX)) != 0)
+		return false;
+	*at = 0;
+	return true;
+}
+
+static int isolate(const char *tree)
 {
 	char path[PATH_MAX];
 	struct stat want, st;
@@ -376,4 +414,17 @@ int run_isolate(const char *tree)
 out:
 	close(lock);
 	return r;
+}
+
+int run_isolate(const char *tree)
+{
+	char whole[PATH_MAX];
+	const char *step;
+	bool view = whole_of(tree, whole);
+	int r = isolate(whole), error;
+
+	if (r != 0 || !view)
+		return r;
+	error = show_view(tree, &step);
+	return error < 0 ? run_userns_refused("--isolate", step, error) : 0;
 }

@@ -85,16 +85,20 @@ static const struct command commands[] = {
 "Exit status: 0, or 1 if there is no adapter.\n" },
 	{ "why", run_cmd_why, "explain the last failures",
 "usage: dapple why [-n NUMBER] [--since TIME] [--program NAME] [--pid PID]\n"
-"                  [--json] [--follow]\n"
+"                  [--all] [--here] [--json] [--follow]\n"
 "\n"
 "Prints the last NUMBER (default 10) failures of this user's processes, newest\n"
-"last: time, process, both ends, the rule that was broken, and a remedy.\n"
+"last: time, process, both ends, the rule that was broken, and a remedy.  Behind\n"
+"them come notices: what works, but not as expected.  Lines of another network\n"
+"namespace than this one name it.\n"
 "\n"
+"  --all            also normal ends of connections\n"
+"  --here           only of this network namespace\n"
 "  --since TIME     only newer ones: a time (2026-01-31, 2026-01-31 12:00) or an\n"
 "                   age (90s, 10m, 2h, 3d)\n"
 "  --program NAME   only of programs of this name\n"
 "  --pid PID        only of this process\n"
-"  --json           one object a line\n"
+"  --json           one object a line, by time\n"
 "  --follow         then print new ones as they come, until interrupted\n" },
 	{ "fabric", run_cmd_fabric, "run a soft InfiniBand fabric with OpenSM",
 "usage: dapple fabric up [NAME] [options] [-- OPTIONS OF OPENSM]\n"

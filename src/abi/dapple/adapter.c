@@ -4,6 +4,7 @@
 
 #include "abi/dapple/verbs_ops.h"
 #include "abi/verbs/vrb.h"
+#include "device/why.h"
 #include "engine/why.h"
 #include "dapple/verbs.h"
 #include "engine/counter.h"
@@ -124,6 +125,11 @@ UT_EXPORT int dpl_query_node_desc(struct ibv_context *c, char node_desc[64])
 		memcpy(node_desc, dev->name, strnlen(dev->name, NODE_DESC));
 	ut_unlock(&lock);
 	return 0;
+}
+
+UT_EXPORT void dpl_say(const char *sentence)
+{
+	dev_why_keep(UT_SAY_FAILURE, sentence);
 }
 
 UT_EXPORT int dpl_why(struct ibv_context *c, uint32_t qp_num, char *buf, size_t n)

@@ -16,6 +16,7 @@
 #ifndef ABI_RDMACM_RCM_H
 #define ABI_RDMACM_RCM_H
 
+#include "abi/rdmacm/refuse.h"
 #include "cm/cma.h"
 #include "util/export.h"
 #include "util/list.h"
@@ -101,20 +102,9 @@ struct rcm_event {
 
 #define rcm_of(p, type) ((struct type *)(void *)(p))
 
-/* Negative errno -> -1 with errno; 0 stays. */
-static inline int rcm_result(int rc)
-{
-	if (rc >= 0)
-		return 0;
-	errno = -rc;
-	return -1;
-}
-
-static inline void *rcm_null(int rc)
-{
-	errno = -rc;
-	return NULL;
-}
+/* The end of a public call: negative errno -> -1, or NULL, with errno and a sentence (refuse.h); 0 stays. */
+#define rcm_result(rc) rcm_leave(__func__, rc)
+#define rcm_null(rc) (rcm_leave(__func__, rc), NULL)
 
 /* wait.c */
 

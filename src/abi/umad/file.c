@@ -106,17 +106,6 @@ static struct umad_file *take_out(int fd)
 	return f;
 }
 
-int umad_file_close(int fd)
-{
-	struct umad_file *f = fd < 0 ? NULL : take_out(fd);
-
-	if (!f)
-		return -EBADF;
-	ut_close(fd);
-	umad_file_put(f);
-	return 0;
-}
-
 /* A program may close(2) the number of a port: its file is found when the number is used again. */
 static int publish(struct umad_file *f)
 {
@@ -727,6 +716,17 @@ static int await_registered(struct umad_file *f, struct att_registered *ret)
 	return -EIO;
 }
 
+/* Returns when other files may have its methods, as in the kernel; a fabric that does not answer has none. */
+static void drop_agent(struct umad_file *f, unsigned agent)
+{
+	struct att_msg m = { .type = ATT_UNREGISTER, .u.unreg.agent = agent };
+	struct att_registered answer;
+
+	end_agent(f, agent);
+	if (!f->gone && !send_to_fabric(f, &m))
+		await_registered(f, &answer);
+}
+
 static struct umad_agent *free_agent(struct umad_file *f)
 {
 	for (unsigned i = 0; i < ATT_AGENTS_MAX; i++)
@@ -790,15 +790,30 @@ int umad_file_register(struct umad_file *f, struct att_register *reg, bool user_
 
 int umad_file_unregister(struct umad_file *f, unsigned agent)
 {
-	struct att_msg m = { .type = ATT_UNREGISTER, .u.unreg.agent = agent };
 	int r = -EINVAL;
 
 	ut_lock(&f->lock);
 	if (agent < ATT_AGENTS_MAX && f->agents[agent].used) {
-		send_to_fabric(f, &m);
-		end_agent(f, agent);
+		drop_agent(f, agent);
 		r = 0;
 	}
+	settle(f);
 	ut_unlock(&f->lock);
 	return r;
+}
+
+int umad_file_close(int fd)
+{
+	struct umad_file *f = fd < 0 ? NULL : take_out(fd);
+
+	if (!f)
+		return -EBADF;
+	ut_lock(&f->lock);
+	for (unsigned i = 0; i < ATT_AGENTS_MAX; i++)
+		if (f->agents[i].used)
+			drop_agent(f, i);
+	ut_unlock(&f->lock);
+	ut_close(fd);
+	umad_file_put(f);
+	return 0;
 }

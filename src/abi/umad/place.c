@@ -20,7 +20,7 @@
 static void say(const char *why)
 {
 	ut_warn("%s", why);
-	dev_why_keep(why);
+	dev_why_keep(UT_SAY_FAILURE, why);
 }
 
 /* Returns a socket or a negative errno, -ENODEV without a word if the environment names no node. */

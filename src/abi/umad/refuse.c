@@ -17,6 +17,6 @@ int umad_refuse(enum umad_refusal why)
 	char text[UT_REFUSAL_MAX];
 
 	if (ut_refusal_text(&rows[why], &times[why], "libibumad", text))
-		dev_why_keep(text);
+		dev_why_keep(UT_SAY_FAILURE, text);
 	return -rows[why].err;
 }

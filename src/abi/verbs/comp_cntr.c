@@ -16,7 +16,7 @@ VRB_NEWER(int, _ibv_query_comp_cntr_caps, (struct ibv_context *c, void *caps, si
 
 VRB_NEWER(void *, ibv_create_comp_cntr, (struct ibv_context *c, void *attr))
 {
-	return vrb_null(-EOPNOTSUPP);
+	return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_COMP_CNTR));
 }
 
 /* No counter exists, so arguments are not read. */

@@ -35,7 +35,7 @@ static int to_dm(struct ibv_dm *pub, uint64_t off, const void *from, size_t leng
 	if (!vrb_live(pub->context))
 		return EIO;
 	if (!copy_ok(dm, off, length))
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_DM_COPY));
 	memcpy((char *)dm->base + off, from, length);
 	return 0;
 }
@@ -47,7 +47,7 @@ static int from_dm(void *to, struct ibv_dm *pub, uint64_t off, size_t length)
 	if (!vrb_live(pub->context))
 		return EIO;
 	if (!copy_ok(dm, off, length))
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_DM_COPY));
 	memcpy(to, (char *)dm->base + off, length);
 	return 0;
 }
@@ -61,17 +61,17 @@ struct ibv_dm *vrb_alloc_dm(struct ibv_context *c, struct ibv_alloc_dm_attr *att
 		return NULL;
 	if (!attr->length || attr->length > VRB_DM_MAX || attr->comp_mask ||
 	    attr->log_align_req > MAX_ALIGN_LOG)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_DM_ARGS));
 	dm = ut_zalloc(sizeof(*dm));
 	if (!dm)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_MEMORY));
 	dm->length = attr->length;
 	dm->mapped = (attr->length + page - 1) & ~(page - 1);
 	dm->base = mmap(NULL, dm->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			0);
 	if (dm->base == MAP_FAILED) {
 		free(dm);
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_MEMORY));
 	}
 	dm->pub.context = c;
 	dm->pub.memcpy_to_dm = to_dm;
@@ -90,9 +90,9 @@ int vrb_free_dm(struct ibv_dm *pub)
 	if (!vrb_live(c))
 		return EIO;
 	if (dm->imported)
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_DM_IMPORTED));
 	if (!vrb_handle_end(VRB_DMS, &dm->h))
-		return vrb_error(-EBUSY);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_DM_USED));
 	munmap(dm->base, dm->mapped);
 	free(dm);
 	vrb_release(c);
@@ -114,7 +114,7 @@ struct ibv_mr *vrb_reg_dm_mr(struct ibv_pd *pub, struct ibv_dm *pdm, uint64_t of
 	if (!vrb_live(pub->context))
 		return NULL;
 	if (!(access & IBV_ACCESS_ZERO_BASED) || !inside(dm, off, length))
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_DM_MR));
 	spec.addr = (uintptr_t)dm->base + off;
 	rc = eng_mr_reg(pd->pd, &spec, &mk);
 	if (rc)
@@ -133,5 +133,5 @@ struct ibv_mr *vrb_reg_dm_mr(struct ibv_pd *pub, struct ibv_dm *pdm, uint64_t of
 /* It lies in memory of this process, of which no DMA-buf can be made. */
 VRB_NEWER(int, ibv_dm_export_dmabuf_fd, (struct ibv_dm *dm))
 {
-	return vrb_minus(-EOPNOTSUPP);
+	return vrb_minus(eng_refuse(vrb_ctx(dm->context)->dev, ENG_R_DM_DMABUF));
 }

@@ -55,19 +55,25 @@ static bool same_adapter(const struct ibv_context *a, const struct ibv_context *
 	return vrb_ctx(a)->dev == vrb_ctx(b)->dev;
 }
 
+/* fits: the object could be imported, but there is no memory. */
+static int no_import(const struct ibv_context *c, bool fits)
+{
+	return eng_refuse(vrb_ctx(c)->dev, fits ? ENG_R_MEMORY : ENG_R_IMPORT);
+}
+
 UT_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *c, uint32_t handle)
 {
 	struct vrb_handle *h = vrb_live(c) ? vrb_handle_take(VRB_PDS, handle) : NULL;
 	struct vrb_pd *origin, *pd = NULL;
 
 	if (!h)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_IMPORT));
 	origin = ut_container(h, struct vrb_pd, h);
 	if (same_adapter(origin->pub.context, c))
 		pd = ut_zalloc(sizeof(*pd));
 	if (!pd) {
 		vrb_pd_unuse(origin);
-		return vrb_null(same_adapter(origin->pub.context, c) ? -ENOMEM : -EINVAL);
+		return vrb_null(no_import(c, same_adapter(origin->pub.context, c)));
 	}
 	pd->pub.context = c;
 	pd->pub.handle = handle;
@@ -98,13 +104,13 @@ UT_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pub, uint32_t handle)
 	struct vrb_mr *origin, *mr = NULL;
 
 	if (!h)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_IMPORT));
 	origin = ut_container(h, struct vrb_mr, h);
 	if (origin->pd->pd == pd->pd)
 		mr = ut_zalloc(sizeof(*mr));
 	if (!mr) {
 		atomic_fetch_sub(&h->users, 1);
-		return vrb_null(origin->pd->pd == pd->pd ? -ENOMEM : -EINVAL);
+		return vrb_null(no_import(pub->context, origin->pd->pd == pd->pd));
 	}
 	/* The manual: address and length of an imported region are not known. */
 	mr->pub = origin->pub;
@@ -140,13 +146,13 @@ UT_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *c, uint32_t handle)
 	struct vrb_dm *origin, *dm = NULL;
 
 	if (!h)
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_IMPORT));
 	origin = ut_container(h, struct vrb_dm, h);
 	if (same_adapter(origin->pub.context, c))
 		dm = ut_zalloc(sizeof(*dm));
 	if (!dm) {
 		atomic_fetch_sub(&h->users, 1);
-		return vrb_null(same_adapter(origin->pub.context, c) ? -ENOMEM : -EINVAL);
+		return vrb_null(no_import(c, same_adapter(origin->pub.context, c)));
 	}
 	dm->pub = origin->pub;
 	dm->pub.context = c;

@@ -25,7 +25,7 @@ struct vrb_mr *vrb_mr_wrap(struct vrb_pd *pd, struct eng_mkey *mk, void *addr, s
 	struct vrb_mr *mr = ut_zalloc(sizeof(*mr));
 
 	if (!mr)
-		return vrb_null(-ENOMEM);
+		return vrb_null(eng_refuse(vrb_ctx(pd->pub.context)->dev, ENG_R_MEMORY));
 	mr->mk = mk;
 	mr->pd = pd;
 	mr->pub.context = pd->pub.context;
@@ -115,7 +115,7 @@ UT_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t l
 UT_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					   uint64_t iova, int fd, int access)
 {
-	return vrb_null(-EOPNOTSUPP);
+	return vrb_null(eng_refuse(vrb_ctx(pd->context)->dev, ENG_R_MR_DMABUF));
 }
 
 /* Registers a range of addresses; DMA-bufs and DMA handles are another device's. */
@@ -125,10 +125,10 @@ VRB_NEWER(struct ibv_mr *, ibv_reg_mr_ex, (struct ibv_pd *pd, struct vrb_mr_init
 	uint64_t mask = attr->comp_mask;
 
 	if (mask & ~known)
-		return vrb_null(-EOPNOTSUPP);
+		return vrb_null(eng_refuse(vrb_ctx(pd->context)->dev, ENG_R_MR_EX_LACKS));
 	if (!(mask & VRB_MR_ADDR) ||
 	    ((mask & VRB_MR_BUF) && !vrb_buf_has(attr->buf, pd, attr->addr, attr->length)))
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(pd->context)->dev, ENG_R_MR_EX));
 	return ibv_reg_mr_iova2(pd, attr->addr, attr->length,
 				mask & VRB_MR_IOVA ? attr->iova : (uintptr_t)attr->addr,
 				(unsigned)attr->access);
@@ -138,14 +138,14 @@ VRB_NEWER(struct ibv_mr *, ibv_reg_buf_mr, (struct ibv_pd *pd, struct vrb_buf *b
 					    int access))
 {
 	if (!vrb_buf_has(buf, pd, addr, length))
-		return vrb_null(-EINVAL);
+		return vrb_null(eng_refuse(vrb_ctx(pd->context)->dev, ENG_R_MR_BUF));
 	return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
 }
 
 /* DMA handles tell a device where in the machine the memory is; this one has no place. */
 VRB_NEWER(void *, ibv_alloc_dmah, (struct ibv_context *c, void *attr))
 {
-	return vrb_null(-EOPNOTSUPP);
+	return vrb_null(eng_refuse(vrb_ctx(c)->dev, ENG_R_DMAH));
 }
 
 VRB_NEWER(int, ibv_dealloc_dmah, (void *dmah))
@@ -178,11 +178,11 @@ UT_EXPORT int ibv_rereg_mr(struct ibv_mr *pub, int flags, struct ibv_pd *pd, voi
 	if (!vrb_live(pub->context))
 		return IBV_REREG_MR_ERR_INPUT;
 	if (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED)
-		rc = -EOPNOTSUPP;
+		rc = eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_MR_REREG_HOW);
 	else if (!flags || mr->fixed || mr->imported ||
 		 ((flags & IBV_REREG_MR_CHANGE_PD) && !pd) ||
 		 ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!addr || !length)))
-		rc = -EINVAL;
+		rc = eng_refuse(vrb_ctx(pub->context)->dev, ENG_R_MR_REREG_ARGS);
 	if (!rc)
 		rc = eng_mr_rereg(mr->mk, flags, to ? to->pd : NULL, (uintptr_t)addr, length,
 				  plain_access((unsigned)access));
@@ -245,10 +245,10 @@ static int check_advice(struct vrb_pd *pd, struct eng_dev *dev, bool write,
 		uint64_t off;
 
 		if (eng_mkey_local(pd->pd, sg[i].lkey, sg[i].addr, sg[i].length, write, &mk, &off))
-			rc = -EINVAL;
+			rc = 1;
 	}
 	eng_dev_unlock(dev);
-	return rc;
+	return rc ? eng_refuse(dev, ENG_R_ADVISE) : 0;
 }
 
 /* No page is faulted in ahead; the ranges are checked as by a device that does so. */
@@ -260,9 +260,9 @@ int vrb_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t 
 	if (!dev)
 		return EIO;
 	if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return vrb_error(-EOPNOTSUPP);
+		return vrb_error(eng_refuse(dev, ENG_R_ADVISE_LACKS));
 	if ((flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH) || !n || !sg)
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(dev, ENG_R_ADVISE));
 	return vrb_error(check_advice(vrb_of(pd, vrb_pd), dev,
 				      advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, sg, n));
 }

@@ -54,7 +54,7 @@ int vrb_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_
 	if (!dev)
 		return EIO;
 	if (in && in->comp_mask)
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(dev, ENG_R_QUERY_FIELDS));
 	all = dev->attr;
 	add_ours(&all, c->device->node_type == IBV_NODE_RNIC);
 	memset(attr, 0, len);
@@ -71,7 +71,7 @@ int vrb_query_rt_values(struct ibv_context *c, struct ibv_values_ex *values)
 		return EIO;
 	if (!(values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK)) {
 		values->comp_mask = 0;
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_QUERY_CLOCK));
 	}
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	values->raw_clock.tv_sec = 0;
@@ -89,7 +89,7 @@ int vrb_query_port_ex(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
 	if (!dev)
 		return EIO;
 	if (!eng_port_is(port))
-		return vrb_error(-EINVAL);
+		return vrb_error(eng_refuse(dev, ENG_R_QUERY_PORT));
 	rc = eng_port_query(dev, &attr);
 	if (rc)
 		return vrb_error(rc);
@@ -132,7 +132,7 @@ static unsigned lanes(unsigned width)
 VRB_NEWER(int, ibv_query_port_speed, (struct ibv_context *c, uint32_t port, uint64_t *ret))
 {
 	struct ibv_port_attr attr;
-	int rc = port > UINT8_MAX ? vrb_error(-EINVAL)
+	int rc = port > UINT8_MAX ? vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_QUERY_PORT))
 				  : vrb_query_port_ex(c, (uint8_t)port, &attr, sizeof(attr));
 
 	if (!rc)
@@ -199,7 +199,7 @@ UT_EXPORT int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t i
 				struct ibv_gid_entry *entry, uint32_t flags, size_t size)
 {
 	struct eng_gid g;
-	int rc = flags ? -EOPNOTSUPP : get_gid(c, port, index, &g);
+	int rc = flags ? eng_refuse(vrb_ctx(c)->dev, ENG_R_QUERY_GIDS) : get_gid(c, port, index, &g);
 
 	if (rc)
 		return vrb_error(rc);
@@ -214,14 +214,14 @@ UT_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_ent
 	size_t n = 0;
 
 	if (flags)
-		return -vrb_error(-EOPNOTSUPP);
+		return -vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_QUERY_GIDS));
 	if (!vrb_live(c))
 		return -EIO;
 	for (uint32_t i = 0; i < ENG_GIDS_MAX; i++) {
 		if (get_gid(c, ENG_PORT_NUM, i, &g))
 			continue;
 		if (n == max)
-			return -vrb_error(-EINVAL);
+			return -vrb_error(eng_refuse(vrb_ctx(c)->dev, ENG_R_QUERY_ROOM));
 		to_entry(&g, i, (char *)entries + n++ * size, size);
 	}
 	return (ssize_t)n;

@@ -45,7 +45,7 @@ static inline bool dreg_is_of(DAT_HANDLE handle, const DAT_PROVIDER *table)
 
 /* Calls the slot. A provider of an older version leaves slots empty. */
 #define DREG_CALL(slot, ...)                                              \
-	(__builtin_expect(table->slot != NULL, 1) ? table->slot(__VA_ARGS__) : DREG_NOT_THERE)
+	(__builtin_expect(table->slot != NULL, 1) ? dreg_result(__func__, table->slot(__VA_ARGS__)) : DREG_NOT_THERE)
 
 /* Calls the slot that ends the object, whose memory may be unmapped. */
 #define DREG_LAST(slot, ...)                                              \

@@ -97,7 +97,7 @@ static DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 	DREG_ANY(handle);
 
 	if (!dreg_table_extensions(table) || !table->handle_extendedop_func)
-		return DREG_NOT_THERE;
+		return DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 	return table->handle_extendedop_func(handle, op, args);
 }
 
@@ -114,5 +114,5 @@ DREG_EXPORT DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP op, .
 	else
 		rc = extended(handle, op, args);
 	va_end(args);
-	return rc;
+	return dreg_result(__func__, rc);
 }

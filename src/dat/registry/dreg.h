@@ -15,6 +15,8 @@
 #ifndef DAT_REGISTRY_DREG_H
 #define DAT_REGISTRY_DREG_H
 
+#include "dat/registry/refuse.h"
+
 #include <dat2/udat.h>
 #include <dat2/dat_registry.h>
 
@@ -23,10 +25,8 @@
 
 #define DREG_EXPORT __attribute__((visibility("default")))
 
-static inline DAT_RETURN dreg_bad(DAT_RETURN type, DAT_RETURN subtype)
-{
-	return DAT_ERROR(type, subtype);
-}
+/* An error of the registry's own, with its sentence. */
+#define dreg_bad(type, subtype) dreg_refuse(__func__, DAT_ERROR(type, subtype))
 
 /*
  * Around calls that load, open and close. A thread cancelled within would leave an entry busy for

@@ -220,7 +220,7 @@ DAT_RETURN dreg_match_error(enum dreg_match best)
 		[DREG_MATCH_EXACT] = DAT_NAME_NOT_REGISTERED,
 	};
 
-	return dreg_bad(DAT_PROVIDER_NOT_FOUND, subtype[best]);
+	return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, subtype[best]);
 }
 
 struct dreg_entry *dreg_entry_next(const struct dreg_request *request, const struct dreg_entry *after,

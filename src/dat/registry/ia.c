@@ -153,7 +153,7 @@ static DAT_RETURN open_ia(const struct dreg_request *request, DAT_COUNT qlen, DA
 	rc = use.table->ia_open_func((DAT_NAME_PTR)request->name, qlen, async_evd, &object);
 	if (rc != DAT_SUCCESS)
 		goto leave;
-	rc = dreg_bad(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	rc = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	table = object ? DAT_HANDLE_TO_PROVIDER(object) : NULL;
 	if (!table)
 		goto leave;
@@ -163,7 +163,7 @@ static DAT_RETURN open_ia(const struct dreg_request *request, DAT_COUNT qlen, DA
 		return DAT_SUCCESS;
 	}
 	table->ia_close_func(object, DAT_CLOSE_ABRUPT_FLAG);
-	rc = dreg_bad(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	rc = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 leave:
 	dreg_provider_leave(&use);
 	return rc;
@@ -191,7 +191,7 @@ DREG_EXPORT DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_
 	dreg_leave(&guard);
 	dreg_log(DREG_CONSUMER, "open of %s %u.%u %s: %#x", ia_name, major, minor,
 		 thread_safe ? "threadsafe" : "nonthreadsafe", rc);
-	return rc;
+	return dreg_result(__func__, rc);
 }
 
 /* Returns the provider's handle to one of the threads that close the IA, NULL to the others. */
@@ -233,5 +233,6 @@ DREG_EXPORT DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 	else
 		atomic_store_explicit(&place((unsigned)nr)->open, object, memory_order_release);
 	dreg_leave(&guard);
+	rc = dreg_result(__func__, rc);
 	return rc;
 }

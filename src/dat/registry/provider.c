@@ -132,7 +132,7 @@ static __thread bool loading;
 DAT_RETURN dreg_provider_add_loaded(const DAT_PROVIDER *provider, const DAT_PROVIDER_INFO *info)
 {
 	return loading ? dat_registry_add_provider(provider, info) :
-			 dreg_bad(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
+			 DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE);
 }
 
 /* Called with e busy. Runs the provider's code: constructors, dat_provider_init. */

@@ -28,7 +28,7 @@ static int open_link(struct link **ret)
 	r = fabric_open(&at, ret, why);
 	if (r < 0) {
 		ut_error("%s", why);
-		dev_why_keep(why);
+		dev_why_keep(UT_SAY_FAILURE, why);
 		return r;
 	}
 	shm_handshake_refuse_all(fabric_host(*ret));

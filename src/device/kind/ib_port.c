@@ -37,7 +37,7 @@ static struct ib_port *port_of(const struct dev_adapter *a)
 static void say(const char *sentence)
 {
 	ut_error("%s", sentence);
-	dev_why_keep(sentence);
+	dev_why_keep(UT_SAY_FAILURE, sentence);
 }
 
 int dev_ib_place(struct att_place *ret)
@@ -214,7 +214,7 @@ static void lose(struct dev_adapter *a) UT_EXCLUDES(a->dev.lock)
 		 "start the fabric by dapple fabric up, and the program again", a->info.name, port->place.node,
 		 port->place.fabric);
 	ut_warn("%s", text);
-	dev_why_keep(text);
+	dev_why_keep(UT_SAY_FAILURE, text);
 	ut_lock(&a->dev.lock);
 	was_active = port->active;
 	port->active = a->port_up = false;

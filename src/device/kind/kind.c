@@ -74,7 +74,7 @@ static void say_file_limit(const struct dev_info *info)
 	snprintf(text, sizeof(text), "%s cannot be used: its memory is a file in memory, which the limit of file "
 		 "sizes (ulimit -f) forbids; raise the limit: ulimit -f unlimited", info->name);
 	ut_error("%s", text);
-	dev_why_keep(text);
+	dev_why_keep(UT_SAY_FAILURE, text);
 }
 
 int dev_kind_wire(struct dev_adapter *a)
@@ -150,9 +150,9 @@ int dev_kind_default_query_port(struct eng_dev *dev, struct ibv_port_attr *ret)
 	return a->kind->query_port(&a->info, ret);
 }
 
-void dev_kind_default_why(struct eng_dev *dev, const char *sentence)
+void dev_kind_default_why(struct eng_dev *dev, enum ut_say level, const char *sentence)
 {
-	dev_why_keep(sentence);
+	dev_why_keep(level, sentence);
 }
 
 /* --- defaults of struct dev_machine --- */

@@ -174,7 +174,7 @@ int dev_kind_attach(struct eng_dev *dev);
 int dev_kind_default_mcast_join(struct eng_dev *dev, const union ibv_gid *mgid); /* -EOPNOTSUPP */
 void dev_kind_default_mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid);
 int dev_kind_default_query_port(struct eng_dev *dev, struct ibv_port_attr *ret);
-void dev_kind_default_why(struct eng_dev *dev, const char *sentence);
+void dev_kind_default_why(struct eng_dev *dev, enum ut_say level, const char *sentence);
 
 /* Those of a machine say that it has nothing of the kind. They stand here so that a round, which asks them
  * all, does not pass through kind.c for them. */

@@ -20,7 +20,7 @@ static void explain(struct dev_adapter *a, const struct eng_gid *g, int error)
 	snprintf(sentence, sizeof(sentence), "%s: UDP port %u: %s", a->info.name, dev_roce_udp_port(),
 		 udp_explain(g->gid.raw, dev_roce_udp_port(), error));
 	ut_warn("%s", sentence);
-	dev_why_keep(sentence);
+	dev_why_keep(UT_SAY_FAILURE, sentence);
 }
 
 static uint32_t scope_of(const struct eng_gid *g)

@@ -124,6 +124,7 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 	a->delayed_ack.empty_polls = 0;
 	judge_driver(a, by, now, received, kicked, done);
 	set_deadline(a, by, now);
+	dev_counting_news(a, now);
 	errno = keep;
 	return done;
 }

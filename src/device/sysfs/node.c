@@ -107,7 +107,7 @@ static int write_entry(const char *root, const struct att_welcome *node, const s
 
 	memcpy(desc, node->description, sizeof(node->description));
 	snprintf(revision, sizeof(revision), "%x", node->revision);
-	return dev_tree_update(root, &e, 1);
+	return dev_tree_update(root, root, &e, 1);
 }
 
 int dev_node_write(const char *root, const struct att_welcome *node, const struct dev_node_port *ports, unsigned n)

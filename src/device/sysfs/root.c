@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The settings in the environment of this process do not count here: the tree is shared by all
- * processes of the user. */
+/* The tree has all adapters, whatever the environment of this process says: it is shared by all processes of the
+ * user. A view has those that the environment offers. */
 #include "device/sysfs/root.h"
 
 #include "device/devices.h"
@@ -10,7 +10,6 @@
 #include "device/sysfs/node.h"
 #include "device/sysfs/tree.h"
 #include "device/version.h"
-#include "engine/counter.h"
 #include "util/alloc.h"
 #include "util/lock.h"
 #include "util/log.h"
@@ -25,7 +24,6 @@ struct one {
 	struct dev_tree_port port;
 	struct dev_tree_gid gids[DEV_ADDRS_MAX];
 	struct dev_nl_addr addrs[DEV_ADDRS_MAX];
-	struct dev_tree_counter counters[ENG_C_COUNT];
 	char rate[48];
 };
 
@@ -73,8 +71,6 @@ static void describe_port(struct one *o, const struct dev_info *d)
 	x10 = dev_rate_x10(p.active_width, p.active_speed);
 	snprintf(o->rate, sizeof(o->rate), x10 % 10 ? "%u.%u Gb/sec (%uX %s)" : "%u%.0u Gb/sec (%uX %s)",
 		 x10 / 10, x10 % 10, p.active_width == 2 ? 4 : 1, speed_name(p.active_speed));
-	for (int i = 0; i < ENG_C_COUNT; i++)
-		o->counters[i].name = eng_counter_rows[i].name;
 	o->port = (struct dev_tree_port){
 		.state = p.state == IBV_PORT_ACTIVE ? "4: ACTIVE" : "1: DOWN",
 		.phys_state = p.phys_state == 5 ? "5: LinkUp"
@@ -86,8 +82,7 @@ static void describe_port(struct one *o, const struct dev_info *d)
 		.ngids = n,
 		.pkeys = pkeys,
 		.npkeys = p.pkey_tbl_len,
-		.counters = o->counters,
-		.ncounters = ENG_C_COUNT,
+		.counted = true,
 	};
 }
 
@@ -108,10 +103,10 @@ static void describe(struct dev_tree_entry *e, struct one *o, const struct dev_i
 	};
 }
 
-static int update(const char *root)
+static int update(const char *root, const char *whole, int (*list)(struct dev_info **ret))
 {
 	struct dev_info *devs = NULL;
-	int n = dev_list_all(&devs), r = -ENOMEM;
+	int n = list(&devs), r = -ENOMEM;
 	struct dev_tree_entry *entries;
 	struct one *ones;
 
@@ -122,12 +117,28 @@ static int update(const char *root)
 	if (entries && ones) {
 		for (int i = 0; i < n; i++)
 			describe(&entries[i], &ones[i], &devs[i]);
-		r = dev_tree_update(root, entries, (unsigned)n);
+		r = dev_tree_update(root, whole, entries, (unsigned)n);
 	}
 	free(ones);
 	free(entries);
 	free(devs);
 	return r;
+}
+
+/* Writes the whole tree, and then the view if there is one. `path` becomes the root of what the program reads. */
+static int update_all(char path[UT_RUNDIR_MAX])
+{
+	char whole[UT_RUNDIR_MAX], view[UT_VIEW_MAX];
+	int r = update(path, path, dev_list_all);
+
+	ut_rundir_view(view);
+	if (r < 0 || !*view)
+		return r;
+	strcpy(whole, path);
+	if (strlen(path) + strlen(view) >= UT_RUNDIR_MAX)
+		return -ENAMETOOLONG;
+	strcat(path, view);
+	return update(path, whole, dev_list);
 }
 
 /* The tree of a node of a fabric stands for that of the network namespace. Returns false if there is none. */
@@ -159,12 +170,12 @@ const char *dev_tree_root(void)
 	if (r < 0) {
 		ut_warn("cannot use the runtime directory (%s): programs find no adapters below "
 			"/sys/class/infiniband; set DAPPLE_RUNTIME_DIR to a directory of your own", why[0] ? why : strerror(-r));
-	} else if ((r = update(path)) < 0) {
+	} else if ((r = update_all(path)) < 0) {
 		ut_warn("cannot write the device tree %s (%s): programs find no adapters below "
 			"/sys/class/infiniband; make room there, or remove the directory", path,
 			strerror(-r));
 	} else {
-		memcpy(root, path, sizeof(root));
+		memcpy(root, path, sizeof(path));
 		ret = root;
 	}
 	ut_unlock(&lock);

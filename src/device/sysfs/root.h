@@ -3,7 +3,8 @@
 #ifndef DEVICE_SYSFS_ROOT_H
 #define DEVICE_SYSFS_ROOT_H
 
-/* Returns the root of the sysfs stand-in for this namespace, made when missing; NULL if the runtime
+/* Returns the root of the sysfs stand-in for this namespace, or of the view of a program that is offered some adapters
+ * only, made when missing; NULL if the runtime
  * directory cannot be used, which is logged. Static storage. */
 const char *dev_tree_root(void);
 

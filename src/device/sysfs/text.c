@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/sysfs/text.h"
 
+#include "device/sysfs/counts.h"
 #include "device/sysfs/tree.h"
 #include "util/filesize.h"
 
@@ -70,7 +71,18 @@ int dev_tree_write_file(const char *path, const char *text, size_t len)
 	return r;
 }
 
-/* content "/" makes a directory, "@target" a symbolic link. */
+/* A file system without hard links shows zeros. */
+static int make_link(const struct dev_tree_sink *s, const char *target, const char *path)
+{
+	char from[PATH_MAX];
+	int r = dev_tree_join(from, sizeof(from), s->counts, target);
+
+	if (r < 0 || link(from, path) == 0 || errno == EEXIST)
+		return r;
+	return dev_tree_write_file(path, "0\n", 2);
+}
+
+/* content "/" makes a directory, "@target" a symbolic link, "&target" a hard link to a file below the root. */
 static void put_raw(struct dev_tree_sink *s, const char *name, const char *content, size_t len)
 {
 	char path[PATH_MAX];
@@ -87,6 +99,8 @@ static void put_raw(struct dev_tree_sink *s, const char *name, const char *conte
 		r = mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;
 	else if (r == 0 && content[0] == '@')
 		r = symlink(content + 1, path) < 0 && errno != EEXIST ? -errno : 0;
+	else if (r == 0 && content[0] == '&')
+		r = make_link(s, content + 1, path);
 	else if (r == 0)
 		r = dev_tree_write_file(path, content, len);
 	s->error = r;
@@ -142,7 +156,21 @@ static void walk_gids(struct dev_tree_sink *s, const struct dev_tree_port *p, un
 	}
 }
 
-static void walk_port(struct dev_tree_sink *s, const struct dev_tree_port *p, unsigned num)
+static void walk_counters(struct dev_tree_sink *s, const char *dev, unsigned num)
+{
+	const struct dev_count_row *row;
+	struct dev_count_row buf;
+	char name[128];
+
+	for (unsigned i = 0; (row = dev_count_row(i, &buf)); i++) {
+		snprintf(name, sizeof(name), "ports/%u/%s/%s", num, row->hw ? "hw_counters" : "counters", row->file);
+		put(s, name, "&" DEV_TREE_COUNTERS "/%s/%c/%s", dev, row->hw ? 'h' : 'p', row->file);
+	}
+	snprintf(name, sizeof(name), "ports/%u/hw_counters/lifespan", num);
+	put(s, name, "%u\n", DEV_TREE_LIFESPAN_MS);
+}
+
+static void walk_port(struct dev_tree_sink *s, const char *dev, const struct dev_tree_port *p, unsigned num)
 {
 	const struct { const char *file, *line; } lines[] = {
 		{ "state", p->state }, { "phys_state", p->phys_state },
@@ -170,10 +198,8 @@ static void walk_port(struct dev_tree_sink *s, const struct dev_tree_port *p, un
 		snprintf(name, sizeof(name), "ports/%u/pkeys/%u", num, i);
 		put(s, name, "0x%04x\n", p->pkeys[i]);
 	}
-	for (i = 0; i < p->ncounters; i++) {
-		snprintf(name, sizeof(name), "ports/%u/counters/%s", num, p->counters[i].name);
-		put(s, name, "%" PRIu64 "\n", p->counters[i].value);
-	}
+	if (p->counted)
+		walk_counters(s, dev, num);
 }
 
 void dev_tree_walk_device(struct dev_tree_sink *s, const void *object)
@@ -190,13 +216,15 @@ void dev_tree_walk_device(struct dev_tree_sink *s, const void *object)
 	put_line(s, "board_id", e->board_id);
 	put_guid(s, "node_guid", e->node_guid);
 	put_guid(s, "sys_image_guid", e->sys_image_guid);
-	put(s, "device/numa_node", "-1\n");
+	/* hwloc shows a device whose `device` is a symbolic link, and not one into /sys/devices/virtual. */
+	put(s, "device", "@.device");
+	put(s, ".device/numa_node", "-1\n");
 	if (e->ndev) {
-		snprintf(name, sizeof(name), "device/net/%s", e->ndev);
+		snprintf(name, sizeof(name), ".device/net/%s", e->ndev);
 		put_raw(s, name, "/", 1);
 	}
 	for (i = 0; i < e->nports; i++)
-		walk_port(s, &e->ports[i], i + !e->is_switch);
+		walk_port(s, e->name, &e->ports[i], i + !e->is_switch);
 }
 
 void dev_tree_walk_verbs(struct dev_tree_sink *s, const void *object)

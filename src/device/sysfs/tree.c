@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/sysfs/tree.h"
 
+#include "device/sysfs/counts.h"
 #include "device/sysfs/text.h"
 
 #include <dirent.h>
@@ -28,6 +29,7 @@
  *   class/infiniband_verbs/uverbsN/     an object
  *   class/infiniband_mad/umadN/         an object
  *   class/net/<if>/device/infiniband/   an object per interface
+ *   .counters/<name>/                   counts.h
  *   class/infiniband_mad/issmN/         an object, of ports that a subnet manager may have
  *   dev/infiniband/{uverbsN,umadN}      empty files, shown as /dev/null
  *   dev/infiniband/issmN                symbolic links to the files of subnet managers
@@ -110,6 +112,7 @@ static int store(struct dev_tree_sink *total, const char *root, const char *room
 		return -ENAMETOOLONG;
 	if (!mkdtemp(fresh))
 		return -errno;
+	s.counts = total->counts;
 	s.base = fresh;
 	walk(&s, object);
 	r = s.error ? s.error : swap_in(fresh, path);
@@ -191,6 +194,10 @@ static int store_all(struct dev_tree_sink *total, const char *root, const struct
 
 		if (!name_ok(e[i].name) || (e[i].ndev && !name_ok(e[i].ndev)))
 			return -EINVAL;
+		if (root && total->counts == root)
+			r = dev_counts_prepare(root, e[i].name);
+		if (r < 0)
+			break;
 		snprintf(uverbs, sizeof(uverbs), "uverbs%u", e[i].index);
 		r = store(total, root, "class/infiniband", e[i].name, dev_tree_walk_device, &e[i]);
 		if (r == 0)
@@ -230,7 +237,8 @@ static bool wanted(const char *room, const char *name, const struct dev_tree_ent
 		return true;
 	for (i = 0; i < n; i++) {
 		snprintf(uverbs, sizeof(uverbs), "uverbs%u", e[i].index);
-		if (strcmp(room, "class/infiniband") == 0 && strcmp(name, e[i].name) == 0)
+		if ((strcmp(room, "class/infiniband") == 0 || strcmp(room, DEV_TREE_COUNTERS) == 0) &&
+		    strcmp(name, e[i].name) == 0)
 			return true;
 		if (strcmp(room, "class/net") == 0 && e[i].ndev && strcmp(name, e[i].ndev) == 0)
 			return true;
@@ -266,7 +274,7 @@ static int sweep_room(const char *root, const char *room, const struct dev_tree_
 		return -ENAMETOOLONG;
 	dir = opendir(path);
 	if (!dir)
-		return -errno;
+		return errno == ENOENT ? 0 : -errno;
 	while (r == 0 && (d = readdir(dir))) {
 		bool ours = *room ? d->d_name[0] != '.' : strncmp(d->d_name, ".new-", 5) == 0;
 
@@ -282,7 +290,7 @@ static int sweep(const char *root, const struct dev_tree_entry *e, unsigned n)
 {
 	static const char *const swept[] = {
 		"", "class/infiniband", "class/infiniband_verbs", "class/infiniband_mad",
-		"class/net", "dev/infiniband",
+		"class/net", "dev/infiniband", DEV_TREE_COUNTERS,
 	};
 	size_t i;
 	int r = 0;
@@ -371,10 +379,10 @@ int dev_tree_prepare(const char *root)
 	return write_abi(root);
 }
 
-static int update_locked(const char *root, const char *stamp_path, const char *stamp,
+static int update_locked(const char *root, const char *whole, const char *stamp_path, const char *stamp,
 			 const struct dev_tree_entry *entries, unsigned n)
 {
-	struct dev_tree_sink files = { 0 };
+	struct dev_tree_sink files = { .counts = whole };
 	int r;
 
 	if (stamp_matches(stamp_path, stamp))
@@ -391,7 +399,7 @@ static int update_locked(const char *root, const char *stamp_path, const char *s
 	return r < 0 ? r : dev_tree_write_file(stamp_path, stamp, strlen(stamp));
 }
 
-int dev_tree_update(const char *root, const struct dev_tree_entry *entries, unsigned n)
+int dev_tree_update(const char *root, const char *whole, const struct dev_tree_entry *entries, unsigned n)
 {
 	struct dev_tree_sink sum = { .hash = UINT64_C(0xcbf29ce484222325) };
 	char stamp_path[PATH_MAX], stamp[64];
@@ -414,7 +422,7 @@ int dev_tree_update(const char *root, const struct dev_tree_entry *entries, unsi
 		r = lock;
 		goto out;
 	}
-	r = update_locked(root, stamp_path, stamp, entries, n);
+	r = update_locked(root, whole, stamp_path, stamp, entries, n);
 	close(lock);
 out:
 	errno = saved;

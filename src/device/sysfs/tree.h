@@ -12,21 +12,19 @@
  * never replaced, so that a bind mount on them stays true.  Writers take turns
  * by a lock file.  The description must be of all devices of the namespace
  * whatever the process shows to its program: what is missing in it is removed
- * as stale.
+ * as stale. A program that is shown less reads a view (util/rundir.h), a tree of the same form below this one.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#define DEV_TREE_LIFESPAN_MS 1000u /* how old a counter may be (hw_counters/lifespan) */
+#define DEV_TREE_COUNTERS ".counters" /* below root; counts.h */
+
 struct dev_tree_gid {
 	uint8_t raw[16];
 	const char *type;	/* "RoCE v2", "IB/RoCE v1" */
 	const char *ndev;	/* interface of this GID, or NULL */
-};
-
-struct dev_tree_counter {
-	const char *name;
-	uint64_t value;
 };
 
 struct dev_tree_port {
@@ -40,8 +38,7 @@ struct dev_tree_port {
 	unsigned ngids;
 	const uint16_t *pkeys;
 	unsigned npkeys;
-	const struct dev_tree_counter *counters;
-	unsigned ncounters;
+	bool counted; /* has the files of counts.h */
 	const char *issm;	/* the file to which issmN leads, or NULL: a port without a subnet manager */
 };
 
@@ -61,10 +58,11 @@ struct dev_tree_entry {
 
 /*
  * Makes the tree at root (an absolute path; its parent exists) agree with the description. Cheap if
- * it does already. Returns 0, -EAGAIN if another writer did not finish in two seconds, or another
+ * it does already. whole: root itself, or, for a view of it, the tree whose counters it shows, which is up to date.
+ * Returns 0, -EAGAIN if another writer did not finish in two seconds, or another
  * negative errno; then the former tree is whole, device by device.
  */
-int dev_tree_update(const char *root, const struct dev_tree_entry *entries, unsigned n);
+int dev_tree_update(const char *root, const char *whole, const struct dev_tree_entry *entries, unsigned n);
 
 /* Makes only the empty directories, for launchers that bind or show them. Returns 0 or -errno. */
 int dev_tree_prepare(const char *root);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/shm/handshake.h"
 
+#include "host/layout.h"
 #include "host/liveness.h"
 #include "host/mailbox.h"
 #include "host/shm/access.h"
 #include "host/shm/channel.h"
 #include "host/shm/segment.h"
+#include "host/slot.h"
 #include "util/alloc.h"
 #include "util/clock.h"
 #include "util/fault_calls.h"
@@ -14,10 +16,17 @@
 #include "util/syscall.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { HELLO_MESSAGES = 1, HELLO_FETCHES = 2 };
+
+/* Token and addresses come first in every layout, and a READY without descriptors refuses in every layout. */
+struct hello_base {
+	uint64_t token;
+	uint8_t src[16], dst[16];
+};
 
 struct hello {
 	uint64_t token;
@@ -174,7 +183,7 @@ static void respond(struct shm_chan *ch, struct host_addr *a, const struct host_
 	ut_list_add_tail(&ch->rx, &r->node);
 	ch->n_rx++;
 	if (consumer)
-		r->ring.consumer->magic = SHM_CONSUMER_MAGIC;
+		*r->ring.consumer = (struct shm_consumer){ .magic = SHM_CONSUMER_MAGIC, .layout = host_layout };
 	memcpy(back.src, a->addr, 16);
 	memcpy(back.dst, h->src, 16);
 	if (back.can & HELLO_MESSAGES)
@@ -215,7 +224,7 @@ static const void *take_page(int fd, uint32_t magic, size_t size)
 {
 	const uint32_t *page = shm_seg_map_whole(fd, size);
 
-	if (!page || *page == magic)
+	if (!page || (page[0] == magic && page[1] == host_layout))
 		return page;
 	shm_seg_unmap(page, size);
 	return NULL;
@@ -297,6 +306,39 @@ static void take_open(struct shm_chan *ch, const struct host_message *m, const s
 		shm_peer_rx_drop(ch, r);
 }
 
+/* --- another layout --- */
+
+static void say_unequal(const struct host_addr *a, const struct host_message *m)
+{
+	char text[HOST_ADDR_TEXT], who[HOST_ADDR_TEXT + 32];
+
+	host_addr_text(a->addr, a->scope, text);
+	snprintf(who, sizeof(who), "the process of slot %u at %s", m->slot, text);
+	host_layout_say(who, m->layout, "UDP");
+}
+
+/* The peer, or this end, learns at once that there is no shared memory for the two. */
+static void take_unequal(struct shm_chan *ch, struct host_addr *a, const struct host_message *m, const uint8_t *body,
+			 size_t len)
+{
+	struct hello h = { 0 };
+	struct shm_peer_tx *t;
+
+	if (len < sizeof(struct hello_base))
+		return;
+	memcpy(&h, body, sizeof(struct hello_base));
+	if (m->type == HOST_MSG_SHM_HELLO) {
+		refuse(ch->host, a, m, &h);
+		say_unequal(a, m);
+	} else if (m->type == HOST_MSG_SHM_READY) {
+		t = shm_peer_find(ch, h.src, m->slot);
+		if (!t || t->state != SHM_PEER_ASKED || t->token != h.token)
+			return;
+		shm_peer_tx_to_wire(ch, t, false);
+		say_unequal(a, m);
+	}
+}
+
 static void take(void *arg, struct host_addr *a, const struct host_message *m, const uint8_t *body,
 		 size_t len)
 {
@@ -305,6 +347,10 @@ static void take(void *arg, struct host_addr *a, const struct host_message *m, c
 	struct hello h;
 	int n = 0;
 
+	if (m->layout != host_layout) {
+		take_unequal(ch, a, m, body, len);
+		return;
+	}
 	while (n < HOST_FDS && fds[n] >= 0)
 		n++;
 	if (len != sizeof(h))
@@ -331,11 +377,11 @@ void shm_handshake_handle(struct shm_chan *ch)
 static void take_and_refuse(void *arg, struct host_addr *a, const struct host_message *m,
 			 const uint8_t *body, size_t len)
 {
-	struct hello h;
+	struct hello h = { 0 };
 
-	if (m->type != HOST_MSG_SHM_HELLO || len != sizeof(h))
+	if (m->type != HOST_MSG_SHM_HELLO || len < sizeof(struct hello_base))
 		return;
-	memcpy(&h, body, sizeof(h));
+	memcpy(&h, body, sizeof(struct hello_base));
 	refuse(arg, a, m, &h);
 }
 

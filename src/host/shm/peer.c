@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/shm/peer.h"
 
+#include "host/layout.h"
 #include "host/shm/access.h"
 #include "host/shm/channel.h"
 #include "host/shm/handshake.h"
@@ -89,6 +90,7 @@ static int open_page(struct shm_chan *ch)
 	if (ch->page_fd < 0)
 		return ch->page_fd;
 	ch->page->magic = SHM_SLEEP_MAGIC;
+	ch->page->layout = host_layout;
 	ch->page->id = (uint32_t)ut_rng_u64(&ch->host->rng);
 	host_life_add(&ch->page->life);
 	atomic_store(&ch->page->on, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "host/shm/pipe.h"
 
+#include "host/layout.h"
 #include "host/shm/segment.h"
 #include "util/filesize.h"
 #include "util/pages.h"
@@ -63,6 +64,7 @@ int shm_pipe_make(struct shm_pipe *p)
 	p->own = base;
 	p->out = (uint8_t *)base + head_size();
 	p->own->magic = SHM_PIPE_MAGIC;
+	p->own->layout = host_layout;
 	p->own->bytes = SHM_PIPE_BYTES;
 	return fd;
 }
@@ -75,7 +77,7 @@ int shm_pipe_join(struct shm_pipe *p, int fd)
 		end = map(fd, PROT_READ);
 	if (!end)
 		return -EPROTO;
-	if (end->magic != SHM_PIPE_MAGIC || end->bytes != SHM_PIPE_BYTES) {
+	if (end->magic != SHM_PIPE_MAGIC || end->layout != host_layout || end->bytes != SHM_PIPE_BYTES) {
 		unmap(end);
 		return -EPROTO;
 	}

@@ -31,7 +31,7 @@ enum { SHM_PIPE_NEWS = 1, SHM_PIPE_ROOM = 2 }; /* what a sleeper waits for: byte
 
 /* One end's segment, in front of its ring. */
 struct shm_end {
-	uint32_t magic, bytes;
+	uint32_t magic, layout, bytes; /* host/layout.h */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes ever written */
 	_Atomic uint64_t base; /* the position of the ring's first byte */
 	_Alignas(64) _Atomic uint64_t head; /* bytes of the peer's ever consumed */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 
 #include "host/shm/ring.h"
+
+#include "host/layout.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -20,12 +23,13 @@ static uint64_t record_bytes(uint32_t payload)
 void shm_ring_init(struct shm_ring *r)
 {
 	r->magic = SHM_RING_MAGIC;
+	r->layout = host_layout;
 	r->bytes = SHM_RING_BYTES;
 }
 
 bool shm_ring_valid(const struct shm_ring *r, size_t size)
 {
-	return size >= SHM_RING_SEG && r->magic == SHM_RING_MAGIC && r->bytes == SHM_RING_BYTES;
+	return size >= SHM_RING_SEG && r->magic == SHM_RING_MAGIC && r->layout == host_layout && r->bytes == SHM_RING_BYTES;
 }
 
 static bool has_room(struct shm_tx *t, uint64_t need)

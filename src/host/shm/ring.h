@@ -45,7 +45,7 @@
 
 /* The sender's segment. */
 struct shm_ring {
-	uint32_t magic, bytes;
+	uint32_t magic, layout, bytes; /* host/layout.h */
 	_Alignas(SHM_LINE) _Atomic uint64_t tail; /* bytes ever written */
 	/*
 	 * In the tail's cache line, a second copy of the newest record if it is a small message, so
@@ -60,14 +60,15 @@ struct shm_ring {
 
 /* The receiver's segment: one page. */
 struct shm_consumer {
-	uint32_t magic;
+	uint32_t magic, layout;
 	_Alignas(SHM_LINE) _Atomic uint64_t head; /* bytes ever consumed */
 	_Alignas(SHM_LINE) _Atomic uint32_t gone; /* the receiver reads no more */
 };
 
 /* A process's own, one for all its rings. */
 struct shm_page {
-	uint32_t magic, id; /* id: random; names this process in `access` of others */
+	uint32_t magic, layout;
+	uint32_t id; /* random; names this process in `access` of others */
 	struct host_life life;
 	_Alignas(SHM_LINE) _Atomic uint32_t on; /* this process sleeps: write its wake fd after a store to its ring */
 	_Alignas(SHM_LINE) _Atomic uint64_t access; /* peer id << 32 | access number; 0: none */

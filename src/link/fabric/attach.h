@@ -18,6 +18,7 @@
  *	VIEW                             ->
  *	                                 <-    VIEW     path of the stand-in for /sys and /dev of the node
  *	UNREGISTER  agent                ->
+ *	                                 <-    REGISTERED  the agent is gone: another one may have its methods
  *	end of either socket: all agents of the attachment are gone; the fabric is gone
  *
  * Agents and their method masks stand in the fabric process (mgmt/agents.h); timeouts, retries and RMPP in the
@@ -122,7 +123,7 @@ struct att_register {
 struct att_registered {
 	uint32_t agent;
 	int32_t err;              /* 0 or a negative errno */
-	uint32_t tid_high;        /* upper half of the transaction ID of its requests; never 0 */
+	uint32_t tid_high;        /* upper half of the transaction ID of its requests; 0 after UNREGISTER */
 	uint32_t rsv;
 };
 

@@ -22,6 +22,7 @@
  */
 #include "link/local/agree.h"
 
+#include "host/layout.h"
 #include "host/mailbox.h"
 #include "link/local/stream.h"
 #include "util/alloc.h"
@@ -115,11 +116,24 @@ static void to_shm(struct local_stream *s)
 	local_stream_begin(s);
 }
 
+static uint32_t our_magic(void)
+{
+	return LOCAL_HELLO_MAGIC + host_layout;
+}
+
+static void say_unequal(const uint8_t addr[16], unsigned port, const struct local_hello *h)
+{
+	char text[INET6_ADDRSTRLEN], who[INET6_ADDRSTRLEN + 32];
+
+	snprintf(who, sizeof(who), "the process at %s port %u", ut_ip_text(addr, text), port);
+	host_layout_say(who, h->magic - LOCAL_HELLO_MAGIC, "TCP");
+}
+
 /* --- the active end --- */
 
 static void ask(struct local_stream *s)
 {
-	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC, .from_port = s->base.local.port,
+	struct local_hello h = { .magic = our_magic(), .from_port = s->base.local.port,
 				 .to_port = s->base.remote.port };
 	struct local_place *p = local_place_of(s);
 	int fd = local_rdv_connect(p, &s->base.remote), segment;
@@ -152,6 +166,8 @@ static int answered(struct local_rendezvous *c)
 		atomic_store_explicit(&s->shm->pipe.own->open, 1, memory_order_release);
 		to_shm(s);
 	} else {
+		if (fd == -EPROTONOSUPPORT)
+			say_unequal(s->base.remote.addr, s->base.remote.port, &h);
 		local_agree_wire(s);
 	}
 	ut_close_fd(&fd);
@@ -163,7 +179,7 @@ static int answered(struct local_rendezvous *c)
 /* From here on the peer process decides: it has this end's segment. */
 static int answer(struct local_rendezvous *c, struct local_stream *s, int theirs)
 {
-	struct local_hello h = { .magic = LOCAL_HELLO_MAGIC };
+	struct local_hello h = { .magic = our_magic() };
 	int segment = segment_new(s), r = segment;
 
 	if (segment < 0)
@@ -192,6 +208,16 @@ static void take_hello(struct local_rendezvous *c, const struct local_hello *h, 
 	s->way = LOCAL_W_ANSWERED;
 	s->shm->rendezvous = c;
 	local_rdv_belongs(c, s);
+}
+
+/* The answer, which names our layout, refuses. */
+static void refuse_unequal(struct local_rendezvous *c, const struct local_hello *h)
+{
+	struct local_hello back = { .magic = our_magic() };
+
+	say_unequal(h->from, h->from_port, h);
+	local_rdv_tell(c->watch.fd, &back, -1);
+	local_rdv_over(c);
 }
 
 void local_agree_decide(struct local_stream *s)
@@ -229,6 +255,8 @@ int local_agree_ready(struct link_watch *w, uint64_t now)
 		decided(s);
 	else if (fd >= 0)
 		take_hello(c, &h, fd);
+	else if (fd == -EPROTONOSUPPORT)
+		refuse_unequal(c, &h);
 	else
 		local_rdv_over(c);
 	if (fd >= 0)
@@ -360,8 +388,8 @@ int local_rdv_tell(int fd, const struct local_hello *h, int segment)
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec iov = { (void *)h, sizeof(*h) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+			    .msg_controllen = segment < 0 ? 0 : sizeof(control) };
+	struct cmsghdr *c = (struct cmsghdr *)control;
 	long r;
 
 	c->cmsg_level = SOL_SOCKET;
@@ -384,10 +412,12 @@ int local_rdv_hear(int fd, struct local_hello *h)
 	if (r < 0)
 		return (int)r;
 	host_fds_take(&m, &segment, 1);
-	if (r == (long)sizeof(*h) && h->magic == LOCAL_HELLO_MAGIC && segment >= 0)
+	if (r == (long)sizeof(*h) && h->magic == our_magic() && segment >= 0)
 		return segment;
-	ut_close_fd(&segment);
-	return -EPROTO;
+	if (segment >= 0)
+		ut_close_fd(&segment);
+	return r == (long)sizeof(*h) && h->magic != our_magic() && h->magic - LOCAL_HELLO_MAGIC < LOCAL_HELLO_MAGICS
+		       ? -EPROTONOSUPPORT : -EPROTO;
 }
 
 /* --- connections --- */

@@ -28,13 +28,15 @@ void local_agree_expired(struct local_place *p);
 
 /* --- rendezvous connections --- */
 
-/* The active end's message; the passive one answers with the magic alone. */
+/* The active end's message; the passive one answers with the magic alone. Its form never changes; the magic is
+ * LOCAL_HELLO_MAGIC plus the layout of the writer (host/layout.h). */
 struct local_hello {
 	uint32_t magic;
 	uint16_t from_port, to_port;
 	uint8_t from[16], to[16];
 };
-#define LOCAL_HELLO_MAGIC 0x44504931u /* and a version */
+#define LOCAL_HELLO_MAGIC 0x44504931u
+#define LOCAL_HELLO_MAGICS 256u
 
 /* Finds this process's own credentials. Returns 0 or -errno. */
 int local_rdv_init(struct local_place *p);
@@ -58,9 +60,10 @@ uint64_t local_rdv_deadline(struct local_place *p);
 void local_rdv_reap(struct local_place *p);
 
 /* --- messages --- */
-/* 0 or -errno. */
+/* segment -1: none, which refuses. Returns 0 or -errno. */
 int local_rdv_tell(int fd, const struct local_hello *h, int segment);
-/* Returns a descriptor and its message; -EAGAIN; or another -errno: no message will come. */
+/* Returns a descriptor and its message; -EAGAIN; or another -errno: no message will come. -EPROTONOSUPPORT: one has come
+ * of another layout. */
 int local_rdv_hear(int fd, struct local_hello *h);
 
 /* --- listeners --- */

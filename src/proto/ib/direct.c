@@ -322,9 +322,22 @@ static bool ack_first(struct ibp_qp *q)
 	return left;
 }
 
+/* The responder's process does not see the access: where its end is of this adapter, the requester counts for it. */
+static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
+{
+	bool write = w->opcode == IBV_WR_RDMA_WRITE, both;
+	const struct ut_flow *f = &q->conn.path.flow;
+	uint64_t *c = q->port->dev->counters;
+
+	eng_dev_held(q->port->dev);
+	both = !memcmp(f->src, f->dst, sizeof(f->src));
+	c[ENG_C_local_direct]++;
+	c[ENG_C_direct_tx_bytes] += write || both ? w->length : 0;
+	c[ENG_C_direct_rx_bytes] += !write || both ? w->length : 0;
+}
+
 static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 {
-	struct eng_dev *dev = q->port->dev;
 	uint32_t done = 0;
 
 	if (!ack_first(q))
@@ -332,8 +345,8 @@ static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 	while (done < w->length)
 		if (!access_part(q, w, &done, now))
 			return false;
-	eng_dev_held(dev);
-	dev->counters[ENG_C_local_direct]++;
+	eng_dev_held(q->port->dev);
+	count_direct(q, w);
 	q->port->sent++;
 	q->send.cur++;
 	eng_send_done(q->qp, ENG_OK);

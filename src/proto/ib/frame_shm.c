@@ -311,7 +311,10 @@ static int fetch(struct ibp_port *port, struct iovec *iov, int n, uint32_t len)
 	for (int i = 0; i < 2; i++)
 		if (chan->ops->generation(chan, shm->rx, shm->generation[i]) != shm->value[i])
 			return IBP_AGAIN;
-	return got == (ssize_t)len ? 0 : IBP_AGAIN;
+	if (got != (ssize_t)len)
+		return IBP_AGAIN;
+	port->dev->counters[ENG_C_rx_bytes] += len; /* as its sender counts it */
+	return 0;
 }
 
 int ibp_shm_place(struct ibp_port *port, struct iovec *iov, int n, uint32_t len, bool last)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What this process has counted goes into the device tree, where monitoring reads it (sysfs/counts.h): a second
+ * after traffic, by the background thread; when the adapter closes and when the process exits; and before a
+ * program under the preload reads such a file, so that its own traffic is in it to the last octet.
+ */
+#ifndef DEVICE_COUNTS_H
+#define DEVICE_COUNTS_H
+
+#include "engine/dev.h"
+#include "util/clock.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DEV_COUNTS_NS UT_S
+
+struct dev_adapter;
+
+struct dev_counting {
+	_Atomic uint64_t at; /* the thread adds then; UT_NEVER: nothing is new */
+	uint64_t seen;       /* dev.lock: packets and accesses that were there at the last look */
+	/* The lock of counts.c. */
+	uint64_t added[ENG_C_COUNT];
+	char *root; /* of the tree; NULL: not asked for yet */
+};
+
+void dev_counting_init(struct dev_counting *c);
+void dev_counting_fini(struct dev_counting *c);
+
+/* There is traffic that the tree does not show. dev.lock held. */
+void dev_counting_news(struct dev_adapter *a, uint64_t now);
+/* The thread's turn. dev_process_lock held. */
+void dev_counting_serve(struct dev_adapter *a, uint64_t now);
+/* Adds what is left. The adapter carries no more traffic. No lock of an adapter held. */
+void dev_counting_last(struct dev_adapter *a);
+
+#endif

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""
+Programs of other packages on a fabric: ibdiagnet, ibdiagpath and ibdmtr of ibutils, mstflint by LID. Those that are
+not installed are left out and named. Of ibutils 1.5.7 ibnlparse, ibtopodiff and ibdmchk read files alone and end by
+SIGSEGV or "buffer overflow detected" on any; ibdiagpath -l follows the entry of the LID before the one that it is given.
+"""
+import re
+
+from fabric import *
+
+need("opensm", "ibnetdiscover")
+topo = sample()
+f = Fabric(topo)
+seen, lids = read_discovery(f.run("host3", "ibnetdiscover"))
+hosts, switches = topo.of_kind("Ca"), topo.of_kind("Switch")
+left_out = []
+
+
+def has(*programs):
+    missing = [p for p in programs if not shutil.which(p)]
+    left_out.extend(missing)
+    return not missing
+
+
+def read_list(text):
+    """The links of ibdiagnet.lst: {(node, port): (node, port, width, speed)}."""
+    out = {}
+    for line in text.splitlines():
+        ends = re.findall(r"NodeGUID:([0-9a-fA-F]+) .*?PN:([0-9A-F]+) \}", line)
+        tail = re.search(r"PHY=(\d+x) LOG=(\w+) SPD=([\d.]+)", line)
+        if len(ends) == 2 and tail:
+            a, b = ((topo.by_guid(int(g, 16)), int(p, 16)) for g, p in ends)
+            out[a] = (*b, tail[1], tail[2])
+            out[b] = (*a, tail[1], tail[2])
+    return out
+
+
+if has("ibdiagnet", "ibdiagpath"):
+    out = f.run("host0", "ibdiagnet -o ibd -lw 4x", timeout=120)
+    for text in ("No bad Guids were found", "No bad Links (with logical state = INIT) were found",
+                 "No illegal PM counters values were found", "No bad link were found",
+                 f"PKey:0x7fff Hosts:{len([1 for n, p in lids if n in hosts])} full:13 limited:0"):
+        check(text in out, "ibdiagnet lacks:", text)
+    check(sorted(re.findall(r'Port="(host\d+)/P1"', out)) == ["host10", "host8"], "ibdiagnet -lw 4x: narrow and wide links")
+    got = read_list(open(f"{work}/ibd/ibdiagnet.lst").read())
+    check(got == {a: (b, p, w, "ACT") for a, (b, p, w, s) in topo.links.items()}, "ibdiagnet.lst", got)
+    fdbs = open(f"{work}/ibd/ibdiagnet.fdbs").read()
+    for name in switches:
+        part = re.search(rf"Switch 0x{topo.nodes[name]['guid']:016x}\n(.*?)(?=osm_ucast|\Z)", fdbs, re.S)
+        table = {int(a, 16): int(b) for a, b in re.findall(r"^(0x[0-9A-F]{4}) : (\d{3})", part[1] if part else "", re.M)}
+        route = {int(a, 16): int(b) for a, b in
+                 re.findall(r"^0x([0-9a-f]{4}) (\d{3}) : \(", f.run("host0", f"ibroute {lids[name, 0]}"), re.M)}
+        check(table == route, "ibdiagnet.fdbs", name)
+    check(re.search(rf"SM - master\s+The Local Device : host0/P1 lid=0x{lids['host0', 1]:04x}", open(f"{work}/ibd/ibdiagnet.sm").read()),
+          "ibdiagnet.sm")
+    # Along a directed route: host0, sw0, sw3, sw2, host9.
+    way = re.findall(r"^-I- (?:From|To): +lid=0x([0-9a-f]+)", f.run("host0", "ibdiagpath -d 1,7,3,11", None), re.M)
+    stops = [lids[at] for at in (("host0", 1), ("sw0", 0), ("sw0", 0), ("sw3", 0), ("sw3", 0), ("sw2", 0), ("sw2", 0), ("host9", 1))]
+    check([int(x, 16) for x in way] == stops, "ibdiagpath", way, stops)
+    # A link that is down, with what it leaves in the counters.
+    f.dapple("link", "host9/1", "flap")
+    until(lambda: "host9" in f.run("host0", "ibhosts"), "the link is back")
+    f.dapple("node", "remove", "host1")
+    until(lambda: "15 nodes" in (o := f.run("host0", "ibdiagnet -o ibd2", None, timeout=120)) or
+          len(read_list(open(f"{work}/ibd2/ibdiagnet.lst").read())) == len(topo.links) - 2, "ibdiagnet without host1")
+
+if has("ibdmtr"):
+    # The topology in IBDM's own form.
+    os.mkdir(f"{work}/ibnl")
+    os.environ["IBDM_IBNL_PATH"] = f"{work}/ibnl"
+    kind = lambda name: f"{topo.nodes[name]['kind'][:2].upper()}{topo.nodes[name]['ports']}"
+    for name, v in topo.nodes.items():
+        with open(f"{work}/ibnl/{kind(name)}.ibnl", "w") as out:
+            out.write(f"TOPSYSTEM {kind(name)}\n\nNODE {kind(name)[:2]} {v['ports']} {kind(name)} U1\n" +
+                      "".join(f"{p} -> P{p}\n" for p in range(1, v["ports"] + 1)) + "\n")
+    with open(f"{work}/net.topo", "w") as out:
+        for name in switches:
+            out.write(f"{kind(name)} {name}\n")
+            for (n, p), (peer, pp, width, _) in sorted(topo.links.items()):
+                if n == name:
+                    out.write(f"   P{p} -{width.upper()}-10G-> {kind(peer)} {peer} P{pp}\n")
+            out.write("\n")
+    out = f.run("host0", "ibdmtr -t net.topo -s host0/U1 -p 1 -d 0,1,7,3")
+    check("sw2" in out and "sw3" in out and "-E-" not in out, "ibdmtr", out[-400:])
+
+if has("mstflint"):
+    # A node without vendor MADs of flash: it answers that, and at once.
+    start = time.monotonic()
+    f.run("host0", f"mstflint -d lid-{lids['sw0', 0]} q", None)
+    check(f.status != 0 and time.monotonic() - start < 20, "mstflint by LID ends", f.status, f.errors[-200:])
+
+if left_out:
+    print("left out:", ", ".join(left_out))
+finish()

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "views.h"
+
+#include "util/alloc.h"
+#include "util/list.h"
+#include "util/sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* One tree to write, or written. */
+struct wish {
+	struct ut_list node;
+	char path[ATT_PATH_MAX];
+	struct att_welcome welcome;
+	struct dev_node_port *ports;
+	unsigned n;
+	uint64_t ask;
+	int result;
+};
+
+struct views {
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	pthread_t thread;
+	bool runs;                     /* the loop's thread */
+	int event;
+	/* lock */
+	struct ut_list waiting, done;
+	bool stop;
+};
+
+struct views *views_open(void)
+{
+	struct views *v = ut_zalloc(sizeof(*v));
+
+	if (!v)
+		return NULL;
+	v->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (v->event < 0) {
+		free(v);
+		return NULL;
+	}
+	pthread_mutex_init(&v->lock, NULL);
+	pthread_cond_init(&v->more, NULL);
+	ut_list_init(&v->waiting);
+	ut_list_init(&v->done);
+	return v;
+}
+
+static void free_wish(struct wish *w)
+{
+	free(w->ports);
+	free(w);
+}
+
+static void free_all(struct ut_list *l)
+{
+	struct ut_list *n;
+
+	while ((n = ut_list_pop(l)))
+		free_wish(ut_container(n, struct wish, node));
+}
+
+void views_close(struct views *v)
+{
+	if (!v)
+		return;
+	pthread_mutex_lock(&v->lock);
+	v->stop = true;
+	pthread_cond_signal(&v->more);
+	pthread_mutex_unlock(&v->lock);
+	if (v->runs)
+		pthread_join(v->thread, NULL);
+	free_all(&v->waiting);
+	free_all(&v->done);
+	ut_close(v->event);
+	pthread_cond_destroy(&v->more);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+int views_fd(const struct views *v)
+{
+	return v->event;
+}
+
+/* Returns the next wish, or NULL at the end. */
+static struct wish *next_wish(struct views *v)
+{
+	struct ut_list *n = NULL;
+
+	pthread_mutex_lock(&v->lock);
+	while (!v->stop && !(n = ut_list_pop(&v->waiting)))
+		pthread_cond_wait(&v->more, &v->lock);
+	pthread_mutex_unlock(&v->lock);
+	return n ? ut_container(n, struct wish, node) : NULL;
+}
+
+static void report(struct views *v, struct wish *w)
+{
+	uint64_t one = 1;
+
+	if (!w->ask) {
+		free_wish(w);
+		return;
+	}
+	pthread_mutex_lock(&v->lock);
+	ut_list_add_tail(&v->done, &w->node);
+	pthread_mutex_unlock(&v->lock);
+	(void)!write(v->event, &one, sizeof(one));
+}
+
+static void *write_all(void *arg)
+{
+	struct views *v = arg;
+	struct wish *w;
+
+	while ((w = next_wish(v))) {
+		w->result = dev_node_write(w->path, &w->welcome, w->ports, w->n);
+		report(v, w);
+	}
+	return NULL;
+}
+
+static int start(struct views *v)
+{
+	sigset_t all, old;
+	int r;
+
+	if (v->runs)
+		return 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&v->thread, NULL, write_all, v);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	v->runs = !r;
+	return -r;
+}
+
+/* One that waits for the same path, and that nobody asks for, is out of date. Called with the lock held. */
+static void drop_former(struct views *v, const char *path)
+{
+	struct wish *w, *next;
+
+	ut_list_each_safe(w, next, &v->waiting, node)
+		if (!w->ask && !strcmp(w->path, path)) {
+			ut_list_del(&w->node);
+			free_wish(w);
+		}
+}
+
+int views_write(struct views *v, const char *path, const struct att_welcome *node, struct dev_node_port *ports,
+		unsigned n, uint64_t ask)
+{
+	struct wish *w = ut_zalloc(sizeof(*w));
+	int r = w ? start(v) : -ENOMEM;
+
+	if (r) {
+		free(ports);
+		free(w);
+		return r;
+	}
+	snprintf(w->path, sizeof(w->path), "%s", path);
+	w->welcome = *node;
+	w->ports = ports;
+	w->n = n;
+	w->ask = ask;
+	pthread_mutex_lock(&v->lock);
+	drop_former(v, path);
+	ut_list_add_tail(&v->waiting, &w->node);
+	pthread_cond_signal(&v->more);
+	pthread_mutex_unlock(&v->lock);
+	return 0;
+}
+
+bool views_done(struct views *v, uint64_t *ret_ask, int *ret_result, char path[ATT_PATH_MAX])
+{
+	struct ut_list *n;
+	struct wish *w;
+	uint64_t count;
+
+	pthread_mutex_lock(&v->lock);
+	n = ut_list_pop(&v->done);
+	if (!n)
+		(void)!read(v->event, &count, sizeof(count));
+	pthread_mutex_unlock(&v->lock);
+	if (!n)
+		return false;
+	w = ut_container(n, struct wish, node);
+	*ret_ask = w->ask;
+	*ret_result = w->result;
+	memcpy(path, w->path, ATT_PATH_MAX);
+	free_wish(w);
+	return true;
+}
