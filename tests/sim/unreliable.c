@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* UC, UD and XRC: packets that are dropped silently, and packets that must not be. */
+#include "engine/pending.h"
 #include "engine/post.h"
 #include "engine/xrcd.h"
+#include "proto/ib/coalesce.h"
+#include "proto/ib/ibp.h"
 #include "support/cases.h"
 #include "support/check.h"
 #include "support/crafted.h"
@@ -100,6 +103,40 @@ static int ud_send(struct ud *u, uint64_t id, uint32_t len, uint32_t qpn, uint32
 			    .imm = 0x11223344 };
 
 	return sim_post(&u->r->a, &o);
+}
+
+/* Posts as a thread that holds the progress lock. Returns whether the datagram waits for others. */
+static bool ud_waits(struct ud *u, struct eng_dev *dev, bool more, bool batch)
+{
+	struct eng_qp *qp;
+
+	CHECK(ud_send(u, 1, 64, 0, 0) == 0);
+	eng_dev_held(dev);
+	qp = eng_dev_pop_pending(dev);
+	CHECK(qp == u->r->a.qp);
+	if (more && ibp_coalesce_more(qp))
+		return true;
+	dev->proto->qp_kick(qp);
+	return ibp_may_coalesce(dev, batch);
+}
+
+/* A program that posts many before it polls: they wait, and leave together; else each leaves at once. */
+static void ud_batch(void)
+{
+	struct ud u = ud_open(false);
+	struct eng_dev *dev = &u.r->a.h->dev;
+
+	ut_lock(&dev->lock);
+	CHECK(!ud_waits(&u, dev, false, false));
+	ibp_transmit(dev, u.r->w.now, ENG_ACKS_NOW);
+	for (int i = 0; i < 31; i++)
+		CHECK_MSG(ud_waits(&u, dev, i, true), "datagram %d", i);
+	CHECK(!ud_waits(&u, dev, true, true));
+	ibp_transmit(dev, u.r->w.now, ENG_ACKS_NOW);
+	ut_unlock(&dev->lock);
+	for (int i = 0; i < 33; i++)
+		sim_wc_is(&u.r->w, u.r->a.scq, IBV_WC_SUCCESS);
+	ud_close(&u);
 }
 
 /* Returns whether the host took a Send with this identification. */
@@ -355,6 +392,7 @@ static void xrc_queue_gone(void)
 static const struct test_case cases[] = {
 	{ "62", "UC: a message that loses a packet is gone, its receive serves the next", uc_loss },
 	{ "62", "UC: silence about everything the peer did wrong", uc_silence },
+	{ "-", "UD: datagrams of a batch leave together", ud_batch },
 	{ "63 64", "UD: sizes, the 40 bytes before the payload", ud_sizes },
 	{ "63", "UD: drops", ud_drops },
 	{ "63", "UD: identifications that do not follow from the peer's others", ud_identifications },
