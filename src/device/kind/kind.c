@@ -6,6 +6,7 @@
 #include "device/kind/iwarp.h"
 #include "device/kind/roce.h"
 #include "device/limits.h"
+#include "device/observe.h"
 #include "device/why.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -106,7 +107,11 @@ int dev_kind_attach(struct eng_dev *dev)
 		r = a->kind->bind(a);
 	if (r == 0 && atomic_load(&a->driver.link_fd) < 0)
 		r = dev_driver_attach(a, a->kind->fd(a));
-	return r < 0 ? r : a->kind->start(a);
+	if (r == 0)
+		r = a->kind->start(a);
+	if (r == 0)
+		dev_observe_attached(a);
+	return r;
 }
 
 /* Logs what went over the wire. */
@@ -123,6 +128,7 @@ void dev_kind_close(struct dev_adapter *a)
 {
 	ut_lock(&a->dev.lock);
 	if (a->wired) {
+		dev_observe_end(a);
 		a->wired = false;
 		a->kind->unwire(a);
 		log_counters(a);
@@ -213,6 +219,10 @@ int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, con
 		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
 	};
 	return 0;
+}
+
+void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t)
+{
 }
 
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret)

@@ -24,6 +24,7 @@ struct dev_adapter;
 struct cm_path;
 struct dev_nl_addr;
 struct link_end;
+struct obs_tap;
 
 #define DEV_KINDS 3 /* in this build */
 
@@ -127,6 +128,9 @@ struct dev_kind_row {
 	/* The process exits: messages that completed here must still reach the peers. Bounded in time; the adapter
 	 * is not driven again. */
 	void (*leave)(struct dev_adapter *a);
+	/* Shows what the adapter does to this observer, or (NULL) to none from here on; the overlays of t are taken away
+	 * by the caller. Default: nothing. */
+	void (*observe)(struct dev_adapter *a, struct obs_tap *t);
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
 	void (*unwire)(struct dev_adapter *a);
 
@@ -231,6 +235,7 @@ void dev_kind_default_limit(struct ibv_device_attr *attr);
 int dev_kind_default_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
 int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst,
 			  struct cm_path *ret);
+void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
 int dev_kind_default_find(struct dev_info *ret, int max);
 int dev_kind_default_open(struct dev_adapter *a);
@@ -260,7 +265,8 @@ int dev_kind_default_port_fd(struct dev_adapter *a);
 	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,                            \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
-	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing
+	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \
+	.observe = dev_kind_default_observe
 
 /* `what` (a declaration) with one of the defaults above, and what lies over it: .slot = function, ... */
 #define DEV_OVERLAY(what, defaults, ...)                                    \

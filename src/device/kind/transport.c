@@ -14,6 +14,7 @@
 #include "device/kind/text.h"
 #include "device/kind/transport_cm.h"
 #include "engine/gid.h"
+#include "observe/tap.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
@@ -238,6 +239,19 @@ void dev_transport_forget(struct dev_adapter *a)
  * steers to wrong members, and datagrams in this process's queue for others, its own DREQs among
  * them, would be lost.
  */
+void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t)
+{
+	struct dev_transport *p = dev_transport_of(a);
+
+	eng_dev_held(&a->dev);
+	ibp_observe(&a->dev, t ? &t->tap : NULL);
+	if (!t)
+		return;
+	t->port = p->link->port;
+	obs_tap_link(t, p->link);
+	obs_tap_channel(t, p->chan);
+}
+
 void dev_transport_leave(struct dev_adapter *a)
 {
 	struct link *l = dev_transport_of(a)->link;

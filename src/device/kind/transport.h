@@ -62,6 +62,7 @@ const struct eng_proto_ops *dev_transport_proto(void);
 int dev_transport_fd(struct dev_adapter *a);
 int dev_transport_start(struct dev_adapter *a);
 void dev_transport_forget(struct dev_adapter *a);
+void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t);
 void dev_transport_leave(struct dev_adapter *a);
 void dev_transport_unwire(struct dev_adapter *a);
 
@@ -71,6 +72,7 @@ void dev_transport_violations(struct eng_dev *dev, struct ibv_port_attr *ret);
 #define DEV_TRANSPORT_ROW                                                                          \
 	DEV_DEFAULT_ROW, .machine = &dev_transport_machine, .proto = dev_transport_proto,          \
 	.fd = dev_transport_fd, .start = dev_transport_start, .forget = dev_transport_forget,      \
-	.leave = dev_transport_leave, .unwire = dev_transport_unwire
+	.leave = dev_transport_leave, .observe = dev_transport_observe,                            \
+	.unwire = dev_transport_unwire
 
 #endif
