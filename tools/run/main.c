@@ -37,6 +37,28 @@ static const struct command commands[] = {
 "\n"
 "Exit status: that of COMMAND; 126 or 127 if it cannot be started; 77 if\n"
 "--isolate is given and this machine refuses namespaces.\n" },
+	{ "capture", run_cmd_capture, "show the packets of every path, for Wireshark or as lines",
+"usage: dapple capture [-o FILE | -o -] [--live] [options] [--] COMMAND [ARGUMENT...]\n"
+"       dapple capture [-o FILE | -o -] [--live] [options] --pid PID | --all\n"
+"\n"
+"Writes what the adapters of COMMAND, of a running process or of all processes of\n"
+"this user send and receive: packets of the wire as they are, messages within this\n"
+"host as the packets that the wire would have carried.\n"
+"\n"
+"  -o FILE          write a pcapng file (- for standard output)\n"
+"  --live           print a line for each message; the default without -o\n"
+"  --payload N      with N octets of each message's payload (default 0: headers)\n"
+"  --filter TERMS   only packets for which all terms hold: out, in, op=send|write|\n"
+"                   read|atomic|ack|nak|cm|terminate, way=wire|ring|fetch|direct|\n"
+"                   stores|pipe, qp=, peer=, adapter=, program=, pid=; ! before a\n"
+"                   term turns it round\n"
+"  --ring MB        memory for records that are not read yet (default 16)\n"
+"  --mtu N          path MTU at which messages within this host are cut (4096)\n"
+"  --adapter KIND   as for dapple run\n"
+"  --pid PID        a process that runs already\n"
+"  --all            all processes, also those that begin later, until interrupted\n"
+"\n"
+"Exit status: that of COMMAND; else 0, or 1 if nothing can be captured.\n" },
 	{ "env", run_cmd_env, "print the environment of dapple run for eval",
 "usage: dapple env [--adapter KIND] [--no-preload] [--rsockets] [--share]\n"
 "\n"
