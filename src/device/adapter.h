@@ -40,6 +40,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct obs_tap;
+
 struct dev_adapter {
 	struct eng_dev dev;
 
@@ -67,6 +69,10 @@ struct dev_adapter {
 	int n_addrs;
 	bool port_up, gone;
 	bool for_cm; /* the RDMA CM is told of its addresses; the adapter is never closed then */
+
+	/* dev.lock: observe.c. */
+	struct obs_tap *observer; /* NULL: there is none */
+	int session; /* of its reader, while there is one */
 
 	/* dev.lock: progress/. */
 	struct dev_rounds rounds;

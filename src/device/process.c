@@ -14,6 +14,7 @@
 
 #include "device/adapter.h"
 #include "device/cm/cma_host.h"
+#include "device/observe.h"
 #include "device/progress/thread.h"
 #include "util/clock.h"
 
@@ -90,6 +91,7 @@ static void adopt_or_abandon(struct dev_adapter *a)
 		ut_list_add_tail(&abandoned, &a->node);
 		if (a->wired)
 			a->kind->forget(a);
+		dev_observe_forget(a);
 		return;
 	}
 	a->driver = (struct dev_driver_state){ 0 };

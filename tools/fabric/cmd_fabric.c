@@ -48,6 +48,10 @@ static const struct up_option {
 	{ "tree", offsetof(struct up_wish, tree) },
 	{ "torus", offsetof(struct up_wish, torus) },
 	{ "sm", offsetof(struct up_wish, sm) },
+	{ "prefix", offsetof(struct up_wish, prefix) },
+	{ "trunk", offsetof(struct up_wish, trunk.peer) },
+	{ "trunk-bind", offsetof(struct up_wish, trunk.bind) },
+	{ "trunk-key", offsetof(struct up_wish, trunk.key) },
 };
 
 static int take_up_option(struct up_wish *w, struct run_opts *o, const char *name)
@@ -99,6 +103,8 @@ static int cmd_up(int argc, char **argv)
 	if (o.index < argc && !o.ended_by_dashes)
 		return run_usage_error("fabric", "argument \"%s\" is unexpected: options of opensm stand behind --",
 				       argv[o.index]);
+	if (!w.trunk.peer != !w.trunk.key)
+		return run_usage_error("fabric", "--trunk needs --trunk-key FILE, and the key needs the trunk");
 	w.sm_words = argv + o.index;
 	if (given)
 		r = place_pick(given, w.name);

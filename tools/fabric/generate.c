@@ -7,10 +7,19 @@
 
 #define SWITCH_PORTS_MIN 36u
 
+static const char *name_prefix = "";
+
+void generate_prefix(const char *prefix)
+{
+	name_prefix = prefix;
+}
+
 static int add(struct fab *f, const char *name, enum fab_node_type type, unsigned ports, struct fab_node **ret)
 {
-	struct fab_node_spec spec = { .name = name, .type = type, .n_ports = ports };
+	char full[FAB_NAME_MAX + 1];
+	struct fab_node_spec spec = { .name = full, .type = type, .n_ports = ports };
 
+	snprintf(full, sizeof(full), "%.31s%.31s", name_prefix, name);
 	return fab_node_add(f, &spec, ret);
 }
 

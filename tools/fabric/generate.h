@@ -7,6 +7,9 @@
 
 #define GENERATE_NODES_MAX 16384u
 
+/* Text before the names of all nodes that are made from now on; at most 31 bytes, static. */
+void generate_prefix(const char *prefix);
+
 /* n1 ... nN on as many switches of 36 ports as they need: one, or the leaves of a tree with one spine. */
 int generate_nodes(struct fab *f, unsigned nodes);
 /*

@@ -37,7 +37,25 @@ static void changed(void *ctx, struct fab_port *port, unsigned what)
 		attach_model_changed(s->attachments, port, what);
 }
 
-static const struct fab_ops model_ops = { .deliver = deliver, .changed = changed };
+static void depart(void *ctx, struct fab_port *port, const struct mad *m)
+{
+	struct serve *s = ctx;
+
+	if (s->trunks)
+		trunk_depart(s->trunks, port, m);
+}
+
+static void trunk_changed(void *ctx, struct fab_port *port)
+{
+	struct serve *s = ctx;
+
+	if (s->trunks)
+		trunk_port_changed(s->trunks, port);
+}
+
+static const struct fab_ops model_ops = {
+	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed,
+};
 
 /* --- the report to `dapple fabric up` --- */
 
@@ -288,6 +306,26 @@ static int open_doors(struct serve *s)
 	return 0;
 }
 
+static int open_trunks(struct serve *s, const struct serve_config *c)
+{
+	char why[512];
+
+	if (!c->trunk)
+		return 0;
+	s->trunks = trunk_open(s->loop, s->model, c->trunk, why, sizeof(why));
+	if (!s->trunks)
+		serve_report_failure(s->report, "%s", why);
+	return s->trunks ? 0 : 1;
+}
+
+/* The earlier deadline of the model and the trunks. */
+static uint64_t next_deadline(const struct serve *s)
+{
+	uint64_t model = fab_next(s->model), trunk = s->trunks ? trunk_next(s->trunks) : UT_NEVER;
+
+	return model < trunk ? model : trunk;
+}
+
 static int start_sm(struct serve *s, const struct serve_config *c)
 {
 	struct fab_node *n = c->sm ? fab_node_by_name(s->model, c->sm) : NULL;
@@ -317,6 +355,8 @@ static void close_doors(struct serve *s)
 	for (i = 0; i < SERVE_SMS_MAX; i++)
 		if (s->sms[i])
 			opensm_stop(s->sms[i]);
+	trunk_close(s->trunks);
+	s->trunks = NULL;
 	control_close(s->control);
 	if (s->adapters)
 		loop_del(s->loop, ad_fd(s->adapters));
@@ -346,11 +386,15 @@ int serve_run(const struct serve_config *c)
 		if (c->is_session_bound)
 			watch_session(&s);
 		loop_add(s.loop, s.report, 0, on_report_gone, &s);
-		r = start_sm(&s, c);
+		r = open_trunks(&s, c);
+		if (r == 0)
+			r = start_sm(&s, c);
 	}
 	while (r == 0 && !s.ending) {
-		loop_once(s.loop, fab_next(s.model));
+		loop_once(s.loop, next_deadline(&s));
 		fab_run(s.model, ut_now());
+		if (s.trunks)
+			trunk_run(s.trunks, ut_now());
 		ad_settle(s.adapters);
 		report_progress(&s);
 	}

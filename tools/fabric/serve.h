@@ -5,6 +5,7 @@
  *	control socket      commands of `dapple fabric`                control.c, commands.c
  *	attach socket       processes that use QP0 and QP1 of a port   attachments.c
  *	children            opensm                                     opensm.c
+ *	UDP                 trunks to other fabric processes           trunk.c
  *	session             the fabric ends with the session that started it
  *
  * The model's upcalls go to attachments; its deadlines are the loop's.
@@ -19,6 +20,7 @@
 #include "mgmt/fabric.h"
 #include "opensm.h"
 #include "place.h"
+#include "trunk.h"
 
 #define SERVE_SMS_MAX 16
 
@@ -31,6 +33,7 @@ struct serve {
 	struct ad *adapters;
 	struct control *control;
 	struct opensm *sms[SERVE_SMS_MAX];
+	struct trunks *trunks;	/* or NULL */
 	uint64_t started;	/* ns */
 	bool ending;
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
@@ -45,6 +48,7 @@ struct serve_config {
 	struct fab *model;
 	const char *sm;			/* node of the SM, or NULL */
 	char *const *sm_words;
+	const struct trunk_spec *trunk;	/* or NULL */
 	bool is_session_bound;
 	int report;
 };

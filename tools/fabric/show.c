@@ -122,6 +122,8 @@ static void show_summary(const struct serve *s, FILE *out)
 	serve_count_ports(s, &linked, &active);
 	fprintf(out, "fabric %s: %u nodes, %u of %u linked ports active, %" PRIu64 " MADs, %" PRIu64 " dropped\n\n",
 		s->name, s->model->n_nodes, active, linked, s->model->mads, s->model->dropped);
+	if (s->trunks)
+		trunk_print(s->trunks, out);
 }
 
 int show_execute(struct serve *s, int n, char **words, FILE *out)

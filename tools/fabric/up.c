@@ -15,6 +15,7 @@
 
 #include "control.h"
 #include "generate.h"
+#include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "run.h"
 #include "serve.h"
@@ -125,8 +126,45 @@ static int build_torus(struct fab *f, const char *text)
 	return r < 0;
 }
 
+/* With a trunk, a fabric that has none gets one: at the last free port of its first switch. */
+static int add_trunk(struct fab *f)
+{
+	struct fab_node *n;
+	unsigned i;
+
+	ut_list_each(n, &f->nodes, link)
+		for (i = 1; i <= n->n_ports; i++)
+			if (n->ports[i].is_trunk)
+				return 0;
+	ut_list_each(n, &f->nodes, link)
+		for (i = n->n_ports; n->type == FAB_SWITCH && i > 0; i--)
+			if (!n->ports[i].peer) {
+				n->ports[i].trunk = 1;
+				fab_port_trunk(&n->ports[i], true);
+				return 0;
+			}
+	run_say("no switch has a free port: no trunk can be made, and no fabric is started; add a line [PORT] \"trunk 1\" to "
+		"the topology");
+	return 1;
+}
+
+/* Names of generated nodes differ from those of the other host, and with them the GUIDs. */
+static void set_prefix(const struct up_wish *w)
+{
+	static char prefix[32];
+
+	if (w->prefix) {
+		generate_prefix(w->prefix);
+	} else if (w->trunk.peer) {
+		gethostname(prefix, sizeof(prefix) - 2);
+		strcat(prefix, "-");
+		generate_prefix(prefix);
+	}
+}
+
 static int build(struct fab *f, const struct up_wish *w)
 {
+	set_prefix(w);
 	if (w->topology)
 		return read_topology(f, w->topology);
 	if (w->tree)
@@ -168,7 +206,8 @@ static void set_streams(const char *dir)
 static int serve(const struct up_wish *w, const char *dir, struct fab *f, int report)
 {
 	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
-				  .sm_words = w->sm_words, .is_session_bound = !w->keep, .report = report };
+				  .sm_words = w->sm_words, .trunk = w->trunk.peer ? &w->trunk : NULL, .is_session_bound = !w->keep,
+				  .report = report };
 	pid_t holder = 0;
 	int lock = place_lock(dir, &holder), r;
 
@@ -335,6 +374,8 @@ int up_start(const struct up_wish *w)
 		r = refuse_running(w->name, dir);
 	if (r == 0)
 		r = build(f, w);
+	if (r == 0 && w->trunk.peer)
+		r = add_trunk(f);
 	if (r == 0 && strcmp(w->sm, "none") != 0 && !opensm_is_there()) {
 		run_say("opensm is not installed: the fabric would have no subnet manager and is not started; install the "
 			"package opensm (packaging/deps test), or give --sm none");

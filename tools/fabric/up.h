@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "place.h"
+#include "trunk.h"
 
 struct up_wish {
 	char name[PLACE_NAME_MAX + 1];
@@ -15,6 +16,8 @@ struct up_wish {
 	long nodes;
 	const char *sm;			/* "opensm", "none", or a node */
 	char *const *sm_words;		/* options of opensm, ends with NULL; or NULL */
+	struct trunk_spec trunk;	/* peer NULL: none */
+	const char *prefix;		/* of the names of generated nodes */
 	bool foreground, keep;
 	long wait_s;
 	bool quiet;

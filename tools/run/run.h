@@ -92,6 +92,7 @@ int run_cmd_pair(int argc, char **argv);
 int run_cmd_doctor(int argc, char **argv);
 int run_cmd_devices(int argc, char **argv);
 int run_cmd_why(int argc, char **argv);
+int run_cmd_capture(int argc, char **argv);
 int run_cmd_fabric(int argc, char **argv);
 int run_cmd_rpcrdma(int argc, char **argv);
 

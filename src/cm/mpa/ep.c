@@ -217,6 +217,9 @@ int mpa_stream_send(struct mpa_ep *e)
 	uint8_t frame[WIRE_MPA_FRAME_MAX];
 	size_t len = mpa_frame_build(&e->out, frame);
 
+	/* Before it leaves, so that the peer's observer does not have it first. */
+	if (e->m->tap && !e->sent)
+		e->m->tap->frame(e->m->tap, e->stream, true, frame, (uint32_t)len);
 	while (e->sent < len) {
 		ssize_t n = e->m->cfg.streams->ops->send(e->stream, frame + e->sent, len - e->sent);
 
@@ -235,11 +238,25 @@ static bool is_active(const struct mpa_ep *e)
 	return e->state == MPA_CONNECTING || e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_WAY;
 }
 
+/* To an observer: a whole frame, before it is answered. */
+static void show(const struct mpa_ep *e, const uint8_t *data, size_t len)
+{
+	struct mpa_frame f;
+	int n = 0;
+
+	if (e->state == MPA_WAIT_REPLY || e->state == MPA_WAIT_REQUEST)
+		n = mpa_frame_parse(e->state == MPA_WAIT_REPLY ? MPA_REPLY : MPA_REQUEST, data, len, &f);
+	if (n > 0)
+		e->m->tap->frame(e->m->tap, e->stream, false, data, (uint32_t)n);
+}
+
 static size_t received(struct link_stream *s, const uint8_t *data, size_t off, size_t len,
 		       uint64_t now)
 {
 	struct mpa_ep *e = s->user;
 
+	if (e->m->tap)
+		show(e, data, len);
 	return is_active(e) ? mpa_active_received(e, data, len, now)
 			    : mpa_passive_received(e, data, len, now);
 }

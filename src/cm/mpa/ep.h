@@ -54,6 +54,7 @@ struct mpa {
 	struct cm_port *port;
 	struct eng_dev *dev;
 	struct mpa_config cfg;
+	struct link_tap *tap; /* NULL: no observer */
 	struct ut_heap timers;
 	struct ut_list eps;
 	struct ut_list due;

@@ -250,3 +250,8 @@ uint64_t mpa_deadline(struct cm_port *p)
 
 	return ut_list_empty(&m->due) ? ut_heap_next(&m->timers) : 0;
 }
+
+void mpa_observe(struct cm_port *p, struct link_tap *tap)
+{
+	mpa_of(p)->tap = tap;
+}

@@ -8,6 +8,7 @@
 #define CM_MPA_MPA_H
 
 #include "cm/cm.h"
+#include "link/tap.h"
 #include "proto/stream.h"
 
 struct mpa_config {
@@ -33,5 +34,7 @@ void mpa_fini(struct cm_port *p);
 /* Timers. Returns the number of things done. */
 int mpa_run(struct cm_port *p, uint64_t now);
 uint64_t mpa_deadline(struct cm_port *p);
+/* Shows Requests and Replies to this observer from here on; NULL: to none. */
+void mpa_observe(struct cm_port *p, struct link_tap *tap);
 
 #endif

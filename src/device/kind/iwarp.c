@@ -19,6 +19,7 @@
 #include "device/kind/probe_env.h"
 #include "link/local/streams.h"
 #include "link/tcp/tcp.h"
+#include "observe/tap.h"
 #include "proto/iwarp/iwp.h"
 #include "proto/iwarp/qp.h"
 #include "util/env.h"
@@ -229,6 +230,12 @@ static void leave(struct dev_adapter *a)
 	s->ops->leave(s);
 }
 
+static void observe(struct dev_adapter *a, struct obs_tap *t)
+{
+	iwp_observe(&a->dev, t ? &t->tap : NULL);
+	mpa_observe(&a->cm, t ? &t->tap : NULL);
+}
+
 static void unwire(struct dev_adapter *a)
 {
 	struct link_streams *s = dev_iwarp_streams(a);
@@ -299,6 +306,7 @@ DEV_OVERLAY(const struct dev_kind_row dev_iwarp_row, DEV_DEFAULT_ROW,
 	.start = start,
 	.forget = forget,
 	.leave = leave,
+	.observe = observe,
 	.unwire = unwire,
 	.gids = gids,
 	.query_port = query_port,

@@ -6,6 +6,7 @@
 #include "device/kind/iwarp.h"
 #include "device/kind/roce.h"
 #include "device/limits.h"
+#include "device/observe.h"
 #include "device/why.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -14,6 +15,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define HOP_LIMIT 64
+#define PACKET_LIFE 18 /* 1.1 s, as the kernel's rdma_cm assumes on RoCE */
 
 /* --- the kinds --- */
 
@@ -103,7 +107,11 @@ int dev_kind_attach(struct eng_dev *dev)
 		r = a->kind->bind(a);
 	if (r == 0 && atomic_load(&a->driver.link_fd) < 0)
 		r = dev_driver_attach(a, a->kind->fd(a));
-	return r < 0 ? r : a->kind->start(a);
+	if (r == 0)
+		r = a->kind->start(a);
+	if (r == 0)
+		dev_observe_attached(a);
+	return r;
 }
 
 /* Logs what went over the wire. */
@@ -120,6 +128,7 @@ void dev_kind_close(struct dev_adapter *a)
 {
 	ut_lock(&a->dev.lock);
 	if (a->wired) {
+		dev_observe_end(a);
 		a->wired = false;
 		a->kind->unwire(a);
 		log_counters(a);
@@ -183,6 +192,36 @@ int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr 
 }
 
 void dev_kind_default_limit(struct ibv_device_attr *attr)
+{
+}
+
+int dev_kind_default_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src)
+{
+	return -ENETUNREACH;
+}
+
+/*
+ * Ethernet has no subnet administrator: the path is known at once. Only the port can fail.
+ */
+int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst,
+			  struct cm_path *ret)
+{
+	struct ibv_port_attr attr;
+	int r = eng_port_query(&a->dev, &attr);
+
+	if (r < 0)
+		return r;
+	if (attr.state != IBV_PORT_ACTIVE)
+		return -ENETDOWN;
+	*ret = (struct cm_path){
+		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = ENG_PKEY_DEFAULT,
+		.mtu_code = (uint8_t)attr.active_mtu, .rate = (uint8_t)dev_rate_code(&attr),
+		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
+	};
+	return 0;
+}
+
+void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t)
 {
 }
 

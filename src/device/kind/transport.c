@@ -14,6 +14,7 @@
 #include "device/kind/text.h"
 #include "device/kind/transport_cm.h"
 #include "engine/gid.h"
+#include "observe/tap.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
@@ -155,7 +156,8 @@ static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->l
 		dev->revoke = ibp_revoke;
 }
 
-int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan, const struct ibp_config *kind)
+int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan,
+		       const struct dev_transport_ways *ways, const struct ibp_config *kind)
 {
 	struct dev_transport *p = ut_zalloc(sizeof(*p));
 	struct ibp_config cfg = *kind;
@@ -170,6 +172,7 @@ int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel
 	cfg.credits = gives_credits();
 	cfg.gsi = &dev_transport_gsi;
 	p->mtu_max = cfg.mtu_max;
+	p->ways = ways;
 	r = ibp_port_init(&a->dev, &cfg);
 	if (r < 0) {
 		free(p);
@@ -236,6 +239,19 @@ void dev_transport_forget(struct dev_adapter *a)
  * steers to wrong members, and datagrams in this process's queue for others, its own DREQs among
  * them, would be lost.
  */
+void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t)
+{
+	struct dev_transport *p = dev_transport_of(a);
+
+	eng_dev_held(&a->dev);
+	ibp_observe(&a->dev, t ? &t->tap : NULL);
+	if (!t)
+		return;
+	t->port = p->link->port;
+	obs_tap_link(t, p->link);
+	obs_tap_channel(t, p->chan);
+}
+
 void dev_transport_leave(struct dev_adapter *a)
 {
 	struct link *l = dev_transport_of(a)->link;

@@ -3,6 +3,7 @@
 
 #include "device/adapter.h"
 #include "device/cm/cma_host.h"
+#include "device/control.h"
 #include "device/process.h"
 #include "device/sys.h"
 #include "host/liveness.h"
@@ -27,6 +28,7 @@
 #define SERIAL_TIMER 0
 #define SERIAL_ADDRESSES 1
 #define SERIAL_PORTS 2
+#define SERIAL_CONTROL 3
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_SIZE (1024 * 1024)
@@ -37,6 +39,7 @@
 struct dev_thread {
 	pthread_t id;
 	int ep, timer, addresses;
+	int control; /* epoll set of the control socket, which device/control.h owns, or -1 */
 	_Atomic bool begun, stop;
 	bool addresses_read; /* since rtnetlink is listened to */
 	struct ut_mutex lock;    /* timer */
@@ -131,6 +134,8 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 		dev_cm_look();
 	}
 	t->addresses_read = true;
+	if (named(ev, n, SERIAL_CONTROL))
+		dev_control_serve();
 	ut_list_each(a, &dev_process_adapters, node) {
 		uint64_t at;
 
@@ -174,6 +179,7 @@ static void *run(void *arg)
 
 static void release(struct dev_thread *t)
 {
+	dev_control_close();
 	ut_close(t->ep);
 	ut_close(t->timer);
 	ut_close(t->addresses);
@@ -186,6 +192,7 @@ static int open_descriptors(struct dev_thread *t)
 	/* Edge-triggered: each expiry is one event that need not be read. */
 	struct epoll_event timer = { .events = EPOLLIN | EPOLLET, .data.u64 = SERIAL_TIMER };
 	struct epoll_event addresses = { .events = EPOLLIN, .data.u64 = SERIAL_ADDRESSES };
+	struct epoll_event control = { .events = EPOLLIN, .data.u64 = SERIAL_CONTROL };
 
 	t->ep = ut_epoll();
 	if (t->ep < 0)
@@ -199,6 +206,9 @@ static int open_descriptors(struct dev_thread *t)
 		ut_warn("cannot listen to rtnetlink (%s): changes of addresses are not noticed; raise the limit on "
 			"descriptors, and start the program again", strerror(-t->addresses));
 	else if (ut_epoll_add(t->ep, t->addresses, &addresses) < 0)
+		return -errno;
+	t->control = dev_control_open();
+	if (t->control >= 0 && ut_epoll_add(t->ep, t->control, &control) < 0)
 		return -errno;
 	return 0;
 }
@@ -247,7 +257,7 @@ static int start(void) UT_REQUIRES(start_lock)
 	if (!t)
 		return -ENOMEM;
 	ut_mutex_init(&t->lock);
-	t->ep = t->timer = t->addresses = -1;
+	t->ep = t->timer = t->addresses = t->control = -1;
 	atomic_init(&t->armed, UT_NEVER);
 	r = open_descriptors(t);
 	if (r == 0) {
@@ -328,7 +338,8 @@ void dev_thread_leave(uint64_t timeout_ns)
 	until.tv_nsec += (long)timeout_ns;
 	until.tv_sec += until.tv_nsec / (long)UT_S;
 	until.tv_nsec %= (long)UT_S;
-	pthread_timedjoin_np(t->id, NULL, &until);
+	if (pthread_timedjoin_np(t->id, NULL, &until) == 0)
+		dev_control_close();
 }
 
 void dev_thread_forget(void)

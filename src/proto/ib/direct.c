@@ -286,6 +286,7 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 		return false;
 	k = grants(q, s, w, &addr);
 	at = k ? attached(chan, &v, k, addr + *done, part) : NULL;
+	q->port->shm.stored = at != NULL;
 	if (at)
 		ok = touch(q, w, at, *done, part, now);
 	else
@@ -322,6 +323,48 @@ static bool ack_first(struct ibp_qp *q)
 	return left;
 }
 
+/* --- to an observer --- */
+
+static uint8_t opcode_of(const struct eng_swqe *w)
+{
+	switch (w->opcode) {
+	case IBV_WR_RDMA_WRITE: return WIRE_RC_RDMA_WRITE_ONLY;
+	case IBV_WR_RDMA_READ: return WIRE_RC_RDMA_READ_REQUEST;
+	case IBV_WR_ATOMIC_CMP_AND_SWP: return WIRE_RC_COMPARE_SWAP;
+	default: return WIRE_RC_FETCH_ADD;
+	}
+}
+
+/* Reads and atomics have placed their data in this process's memory: those are shown. */
+static __attribute__((noinline)) void show(struct ibp_qp *q, struct eng_swqe *w)
+{
+	struct ibp_shm *shm = &q->port->shm;
+	struct link_tap_access x = {
+		.flow = &q->conn.path.flow, .compare_add = w->atomic.compare_add, .swap = w->atomic.swap,
+		.data = shm->iov, .n_data = 1, .length = (uint32_t)w->length, .stores = shm->stored,
+		.atomic = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+
+	ibp_header_put(x.header, (struct ibp_header){
+		.opcode = opcode_of(w), .unit = IBP_UNIT_FETCH, .flags = IBP_HEADER_ASK, .psn = q->conn.req.psn_next,
+		.dest_qpn = q->qp->attr.dest_qp_num, .src_qpn = q->qp->qpn, .rkey = w->rkey, .va = w->remote_addr,
+		.length = x.length,
+	});
+	if (w->flags & IBV_SEND_INLINE)
+		shm->iov[0] = (struct iovec){ eng_swqe_inline(w), x.length };
+	else
+		x.n_data = eng_sge_iov(q->qp->pd, w->sge, w->num_sge, 0, w->length, w->opcode != IBV_WR_RDMA_WRITE,
+				       shm->iov, IBP_SHM_PIECES);
+	q->port->tap->access(q->port->tap, &x);
+}
+
+void ibp_observe(struct eng_dev *dev, struct link_tap *tap)
+{
+	struct ibp_port *port = dev->proto_port;
+
+	port->tap = tap;
+}
+
 /* The responder's process does not see the access: where its end is of this adapter, the requester counts for it. */
 static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
 {
@@ -347,6 +390,8 @@ static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 			return false;
 	eng_dev_held(q->port->dev);
 	count_direct(q, w);
+	if (q->port->tap)
+		show(q, w);
 	q->port->sent++;
 	q->send.cur++;
 	eng_send_done(q->qp, ENG_OK);

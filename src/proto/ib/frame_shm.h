@@ -138,6 +138,7 @@ struct ibp_shm {
 	uint32_t key;          /* of the region that a request names */
 	struct shm_reservation place;
 	bool quiet;            /* messages need not wake a sleeping reader */
+	bool stored;           /* the last direct access was made by loads and stores */
 	struct iovec iov[IBP_SHM_PIECES + 1]; /* the last bytes of the last piece apart */
 
 	/* The message being received. plain and acks are false while a datagram is. */

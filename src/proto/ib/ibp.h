@@ -15,6 +15,7 @@
 #include "engine/dev.h"
 #include "host/shm/channel.h"
 #include "link/link.h"
+#include "link/tap.h"
 #include "proto/gsi.h"
 
 struct ibp_port;
@@ -47,6 +48,9 @@ void ibp_port_changed(struct eng_dev *dev);
 /* The process ends with its queue pairs as they are: the last acknowledgement of each leaves once more, since after a
  * loss no process answers a repeated request. Called with dev->lock held. */
 void ibp_leave(struct eng_dev *dev);
+
+/* Shows direct accesses to this observer from here on; NULL: to none. Called with dev->lock held. */
+void ibp_observe(struct eng_dev *dev, struct link_tap *tap);
 
 /* Executes n received datagrams (BTH .. ICRC), as one link->recv() gave them. They may hold any
  * bytes, and are not accessed after the return. */

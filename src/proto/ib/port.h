@@ -32,6 +32,7 @@ struct ibp_port {
 	struct eng_dev *dev;
 	struct link *link;
 	struct shm_channel *chan;
+	struct link_tap *tap; /* NULL: no observer */
 	struct ibp_config cfg;
 	struct ut_rng rng;
 	struct ut_heap timers;

@@ -57,6 +57,13 @@ void iwp_port_fini(struct eng_dev *dev)
 	dev->proto_port = NULL;
 }
 
+void iwp_observe(struct eng_dev *dev, struct link_tap *tap)
+{
+	struct iwp_port *p = dev->proto_port;
+
+	p->tap = tap;
+}
+
 /* --- sending --- */
 
 static bool may_run_sq(const struct iwp_qp *q)

@@ -13,6 +13,7 @@
 
 #include "engine/dev.h"
 #include "link/stream.h"
+#include "link/tap.h"
 
 struct iwp_config {
 	struct link_streams *streams;
@@ -38,5 +39,7 @@ bool iwp_coalesce_more(struct eng_qp *qp);
 /* Returns true if work is left that needs no event from outside. */
 bool iwp_busy(struct eng_dev *dev);
 uint64_t iwp_deadline(struct eng_dev *dev);
+/* Shows FPDUs to this observer from here on; NULL: to none. */
+void iwp_observe(struct eng_dev *dev, struct link_tap *tap);
 
 #endif

@@ -121,6 +121,7 @@ struct iwp_port {
 	struct iwp_config cfg;
 	struct link_streams *streams;
 	const struct link_streams_ops *ops;
+	struct link_tap *tap; /* NULL: no observer */
 	struct ut_stage stage; /* IWP_CHUNK to send, IWP_FPDU_ROOM to build with markers; IWP_COPY */
 	struct ut_list active;
 	struct ut_heap timers;

@@ -72,6 +72,14 @@ static void first_fpdu(struct iwp_qp *q)
 		q->owner->ready(q->owner_arg, q->port->now);
 }
 
+/* To an observer. Of long FPDUs in shared memory the peer's bytes are shown, not a copy. */
+static __attribute__((noinline)) void show(struct iwp_qp *q, const struct iwp_rx *rx)
+{
+	uint32_t n = 2 + (uint32_t)wire_get_DDPTagged_ulpdu_len(rx->h);
+
+	q->port->tap->fpdu(q->port->tap, q->s, false, q->qp->qpn, rx->shared ? rx->shared : rx->h, n, n);
+}
+
 static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total)
 {
 	uint8_t *p = (uint8_t *)(uintptr_t)rx->h;
@@ -90,6 +98,8 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 		return ENG_V_RX_MARKER;
 	rx->off += (size_t)(p - rx->h);
 	rx->h = p;
+	if (q->port->tap)
+		show(q, rx);
 	v = check_header(rx, (uint32_t)wire_get_DDPTagged_ulpdu_len(p));
 	if (v)
 		return v;

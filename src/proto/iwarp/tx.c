@@ -198,6 +198,8 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 
 	wire_set_DDPTagged_ulpdu_len(h, ulpdu);
 	memset(h + 2 + ulpdu, 0, body - 2 - ulpdu);
+	if (p->tap)
+		p->tap->fpdu(p->tap, q->s, true, q->qp->qpn, h, 2 + ulpdu, 2 + ulpdu);
 	if (q->par.markers_tx) {
 		n = end_marked(q, h, body);
 	} else {

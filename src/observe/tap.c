@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A record's time is taken before a send and after a reception, so that a packet is never received before it was sent.
+ * A packet that the link refuses for now (-EAGAIN) has not been sent, and comes again.
+ */
+#include "observe/tap.h"
+
+#include "link/stream.h"
+#include "proto/ib/frame_shm.h"
+#include "util/alloc.h"
+#include "util/clock.h"
+#include "util/list.h"
+#include "util/reach.h"
+#include "wire/ib_opcode.h"
+#include "wire/iwarp_opcode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define OPERANDS 16u /* bytes of an atomic's operands */
+
+static struct obs_tap *tap_of(struct link_tap *t)
+{
+	return ut_container(t, struct obs_tap, tap);
+}
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+	return (uint32_t)(a < b ? a : b);
+}
+
+/* --- datagrams --- */
+
+/* Returns how many bytes of a packet are kept: headers and so much of the payload as is asked for; all of a
+ * management datagram. */
+static uint32_t keep_of(const struct obs_tap *t, const uint8_t *data, uint32_t len)
+{
+	const struct wire_ib_shape *shape;
+
+	if (len < WIRE_BTH_LEN || wire_get_BTH_dest_qpn(data) == 1)
+		return len;
+	shape = wire_ib_shape(data[0]);
+	return least(len, (uint64_t)(shape->hdr_len ? shape->hdr_len : WIRE_BTH_LEN) + t->cfg.payload +
+			  (t->cfg.payload >= len ? 4u : 0));
+}
+
+static void put_datagram(struct obs_tap *t, struct obs_record *h, const uint8_t *data, uint32_t len)
+{
+	struct iovec piece;
+
+	h->kind = OBS_DATAGRAM;
+	h->len = len;
+	h->have = keep_of(t, data, len);
+	piece = (struct iovec){ (void *)(uintptr_t)data, h->have };
+	obs_ring_put(&t->ring, h, &piece, 1);
+}
+
+static struct obs_tap *tap_of_link(const struct link *l)
+{
+	return (struct obs_tap *)((uintptr_t)l->ops - offsetof(struct obs_tap, link_over));
+}
+
+static int tap_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data, size_t len, size_t seg)
+{
+	struct obs_tap *t = tap_of_link(l);
+	struct obs_record h = { .out = 1, .tos = f->tos, .time = ut_now(), .dport = l->port };
+	int r = t->link_ops->send(l, f, qpn, data, len, seg);
+
+	/* Packets between LIDs are not recorded yet. */
+	if (r == -EAGAIN || !t->cfg.out || !seg || f->lids)
+		return r;
+	h.sport = t->link_ops->source_port(l, f);
+	memcpy(h.src, f->src, 16);
+	memcpy(h.dst, f->dst, 16);
+	for (size_t off = 0; off < len; off += seg)
+		put_datagram(t, &h, data + off, least(len - off, seg));
+	return r;
+}
+
+static int tap_recv(struct link *l, struct link_rx *v, int max)
+{
+	struct obs_tap *t = tap_of_link(l);
+	int n = t->link_ops->recv(l, v, max);
+	struct obs_record h = { .dport = l->port };
+
+	if (n <= 0 || !t->cfg.in)
+		return n;
+	h.time = ut_now();
+	for (int i = 0; i < n; i++) {
+		if (v[i].lids)
+			continue;
+		h.tos = v[i].tos;
+		h.sport = v[i].sport;
+		memcpy(h.src, v[i].src, 16);
+		memcpy(h.dst, v[i].dst, 16);
+		put_datagram(t, &h, v[i].data, v[i].len);
+	}
+	return n;
+}
+
+static void tap_close(struct link *l)
+{
+	struct obs_tap *t = tap_of_link(l);
+
+	l->ops = t->link_ops;
+	t->link = NULL;
+	l->ops->close(l);
+}
+
+void obs_tap_link(struct obs_tap *t, struct link *l)
+{
+	t->link = l;
+	t->link_ops = l->ops;
+	t->link_over = *l->ops;
+	t->link_over.send = tap_send;
+	t->link_over.recv = tap_recv;
+	t->link_over.close = tap_close;
+	l->ops = &t->link_over;
+}
+
+/* --- messages --- */
+
+static struct obs_tap *tap_of_channel(const struct shm_channel *c)
+{
+	return (struct obs_tap *)((uintptr_t)c->ops - offsetof(struct obs_tap, chan_over));
+}
+
+/* Returns true for a packet between queue pairs; the others are the transport's own (xrc/forward.h). */
+static bool is_packet(const void *header)
+{
+	uint8_t unit = ((const uint8_t *)header)[IBP_HEADER_UNIT_AT];
+
+	return unit == IBP_UNIT_FETCH || unit == IBP_UNIT_COPY;
+}
+
+/* Copies from pieces in memory that may be gone. Returns the bytes that are there, in order. */
+static uint32_t read_pieces(uint8_t *to, uint32_t most, const struct iovec *from, int n)
+{
+	uint32_t got = 0;
+
+	for (int i = 0; i < n && got < most; i++) {
+		struct iovec src = { from[i].iov_base, least(from[i].iov_len, most - got) };
+		struct iovec dst = { to + got, src.iov_len };
+
+		if (ut_reach_put(&src, 1, &dst, 1) < 0)
+			break;
+		got += (uint32_t)src.iov_len;
+	}
+	return got;
+}
+
+/* A message whose payload is named, and lies in memory of this process (out) or of the peer. */
+static void put_named(struct obs_tap *t, struct obs_record *h, const void *header, const uint8_t *data, uint32_t bytes)
+{
+	uint32_t n = (bytes - (uint32_t)sizeof(struct ibp_pieces)) / 16;
+	struct iovec from[IBP_SHM_PIECES], v[2];
+	uint64_t sum = 0;
+
+	if (bytes < sizeof(struct ibp_pieces) || n > IBP_SHM_PIECES)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t word[2];
+
+		memcpy(word, data + sizeof(struct ibp_pieces) + i * 16u, 16);
+		from[i] = (struct iovec){ (void *)(uintptr_t)word[0], word[1] };
+		sum += word[1];
+	}
+	if (sum > SHM_CHANNEL_MAX)
+		return;
+	v[0] = (struct iovec){ (void *)(uintptr_t)header, OBS_HEADER };
+	v[1] = (struct iovec){ t->copy, h->out ? read_pieces(t->copy, least(sum, t->cfg.payload), from, (int)n) : 0 };
+	h->way = OBS_FETCH;
+	h->len = OBS_HEADER + (uint32_t)sum;
+	h->have = OBS_HEADER + (uint32_t)v[1].iov_len;
+	obs_ring_put(&t->ring, h, v, 2);
+}
+
+static void put_message(struct obs_tap *t, struct obs_record *h, const void *header, const void *data, uint32_t bytes)
+{
+	const uint8_t *at = header;
+	bool atomic = wire_ib_shape(at[0])->flags & WIRE_F_ATOMIC;
+	uint32_t keep = atomic ? bytes : least(bytes, t->cfg.payload);
+	struct iovec v[2] = { { (void *)(uintptr_t)header, OBS_HEADER }, { (void *)(uintptr_t)data, keep } };
+
+	h->kind = OBS_MESSAGE;
+	h->way = OBS_RING;
+	h->sport = h->dport = t->port;
+	if (at[1] & IBP_HEADER_FETCH) {
+		put_named(t, h, header, data, bytes);
+		return;
+	}
+	h->len = OBS_HEADER + bytes;
+	h->have = OBS_HEADER + keep;
+	obs_ring_put(&t->ring, h, v, 2);
+}
+
+static void put_sent(struct obs_tap *t, uint64_t time, const struct ut_flow *f, const void *header, const void *data,
+		     uint32_t bytes)
+{
+	struct obs_record h = { .out = 1, .tos = f->tos, .time = time };
+
+	if (!t->cfg.out || !is_packet(header))
+		return;
+	memcpy(h.src, f->src, 16);
+	memcpy(h.dst, f->dst, 16);
+	put_message(t, &h, header, data, bytes);
+}
+
+static int tap_post(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, struct shm_post *m)
+{
+	struct obs_tap *t = tap_of_channel(c);
+	uint64_t now = ut_now();
+	int r = t->chan_ops->post(c, f, qpn, m);
+
+	if (r == 0)
+		put_sent(t, now, f, m->header, m->data, m->bytes);
+	return r;
+}
+
+static int tap_reserve(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint32_t bytes,
+		       struct shm_reservation *ret)
+{
+	struct obs_tap *t = tap_of_channel(c);
+
+	t->flow = *f;
+	return t->chan_ops->reserve(c, f, qpn, bytes, ret);
+}
+
+/* Before it leaves: the room may be another message's afterwards. */
+static void tap_commit(struct shm_channel *c, struct shm_reservation *at, uint32_t bytes)
+{
+	struct obs_tap *t = tap_of_channel(c);
+
+	put_sent(t, ut_now(), &t->flow, at->header, at->data, bytes);
+	t->chan_ops->commit(c, at, bytes);
+}
+
+static int received(struct obs_tap *t, const struct shm_message *v, int n)
+{
+	struct obs_record h = { 0 };
+
+	if (n <= 0 || !t->cfg.in)
+		return n;
+	h.time = ut_now();
+	for (int i = 0; i < n; i++) {
+		uint64_t header[OBS_HEADER / 8];
+
+		if (v[i].len < OBS_HEADER)
+			continue;
+		/* The peer process may still write. */
+		memcpy(header, v[i].data, OBS_HEADER);
+		if (!is_packet(header))
+			continue;
+		memcpy(h.src, v[i].src, 16);
+		memcpy(h.dst, v[i].dst, 16);
+		put_message(t, &h, header, v[i].data + OBS_HEADER, v[i].len - OBS_HEADER);
+	}
+	return n;
+}
+
+static int tap_poll(struct shm_channel *c, struct shm_message *v, int max)
+{
+	struct obs_tap *t = tap_of_channel(c);
+
+	return received(t, v, t->chan_ops->poll(c, v, max));
+}
+
+static int tap_poll_fast(struct shm_channel *c, struct shm_message *v, int max)
+{
+	struct obs_tap *t = tap_of_channel(c);
+
+	return received(t, v, t->chan_ops->poll_fast(c, v, max));
+}
+
+void obs_tap_channel(struct obs_tap *t, struct shm_channel *c)
+{
+	if (shm_channel_is_none(c))
+		return;
+	t->chan = c;
+	t->chan_ops = c->ops;
+	t->chan_over = *c->ops;
+	t->chan_over.post = tap_post;
+	t->chan_over.reserve = tap_reserve;
+	t->chan_over.commit = tap_commit;
+	t->chan_over.poll = tap_poll;
+	t->chan_over.poll_fast = tap_poll_fast;
+	c->ops = &t->chan_over;
+}
+
+void obs_tap_leave(struct obs_tap *t)
+{
+	if (t->link)
+		t->link->ops = t->link_ops;
+	if (t->chan)
+		t->chan->ops = t->chan_ops;
+	t->link = NULL;
+	t->chan = NULL;
+}
+
+/* --- direct accesses --- */
+
+static void access_done(struct link_tap *tap, const struct link_tap_access *x)
+{
+	struct obs_tap *t = tap_of(tap);
+	struct obs_record h = { .kind = OBS_ACCESS, .out = 1, .time = ut_now(), .sport = t->port, .dport = t->port,
+				.way = x->stores ? OBS_STORES : OBS_DIRECT, .tos = x->flow->tos };
+	uint64_t operands[2] = { x->compare_add, x->swap };
+	uint32_t n = x->atomic ? OPERANDS : 0, most = least(x->length, x->atomic ? 8 : least(t->cfg.payload, OBS_COPY));
+	struct iovec v[3] = { { (void *)(uintptr_t)x->header, OBS_HEADER }, { operands, n }, { t->copy, 0 } };
+
+	if (!t->cfg.out)
+		return;
+	v[2].iov_len = read_pieces(t->copy, most, x->data, x->n_data);
+	memcpy(h.src, x->flow->src, 16);
+	memcpy(h.dst, x->flow->dst, 16);
+	h.len = OBS_HEADER + n + x->length;
+	h.have = OBS_HEADER + n + (uint32_t)v[2].iov_len;
+	obs_ring_put(&t->ring, &h, v, 3);
+}
+
+/* --- streams --- */
+
+static struct obs_record of_stream(const struct link_stream *s, bool out)
+{
+	const struct link_end *from = out ? &s->local : &s->remote, *to = out ? &s->remote : &s->local;
+	struct obs_record h = { .out = out, .way = s->shm ? OBS_PIPE : OBS_WIRE, .time = ut_now(),
+				.sport = from->port, .dport = to->port };
+
+	memcpy(h.src, from->addr, 16);
+	memcpy(h.dst, to->addr, 16);
+	return h;
+}
+
+static void fpdu(struct link_tap *tap, const struct link_stream *s, bool out, uint32_t qpn, const uint8_t *data,
+		 uint32_t have, uint32_t len)
+{
+	struct obs_tap *t = tap_of(tap);
+	struct obs_record h = of_stream(s, out);
+	struct iovec piece = { (void *)(uintptr_t)data, 0 };
+	bool payload = have > 3 && wire_iwarp_shape(wire_get_DDPTagged_opcode(data))->flags & WIRE_IWF_PAYLOAD;
+	uint32_t head = have && wire_get_DDPTagged_tagged(data) ? WIRE_DDPTagged_LEN : WIRE_DDPUntagged_LEN;
+
+	if (out ? !t->cfg.out : !t->cfg.in)
+		return;
+	h.kind = OBS_FPDU;
+	h.qpn = qpn;
+	h.len = len;
+	h.have = payload ? least(have, (uint64_t)head + t->cfg.payload) : have;
+	piece.iov_len = h.have;
+	obs_ring_put(&t->ring, &h, &piece, 1);
+}
+
+static void frame(struct link_tap *tap, const struct link_stream *s, bool out, const uint8_t *data, uint32_t len)
+{
+	struct obs_tap *t = tap_of(tap);
+	struct obs_record h = of_stream(s, out);
+	struct iovec piece = { (void *)(uintptr_t)data, len };
+
+	if (out ? !t->cfg.out : !t->cfg.in)
+		return;
+	h.kind = OBS_FRAME;
+	h.len = h.have = len;
+	obs_ring_put(&t->ring, &h, &piece, 1);
+}
+
+/* --- life --- */
+
+int obs_tap_make(struct obs_tap **ret, const struct obs_config *cfg, const char *adapter)
+{
+	struct obs_tap *t = ut_zalloc(sizeof(*t));
+	int fd;
+
+	if (!t)
+		return -ENOMEM;
+	t->cfg = *cfg;
+	t->copy = ut_malloc(OBS_COPY);
+	if (!t->copy) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->tap = (struct link_tap){ .fpdu = fpdu, .frame = frame, .access = access_done };
+	fd = obs_ring_make(&t->ring, cfg->ring_bytes, adapter);
+	if (fd < 0) {
+		free(t->copy);
+		free(t);
+		return fd;
+	}
+	*ret = t;
+	return fd;
+}
+
+void obs_tap_free(struct obs_tap *t)
+{
+	obs_ring_free(&t->ring);
+	free(t->copy);
+	free(t);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "pcapng.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Section numbers of the draft. */
+enum { SECTION = 0x0a0d0d0a, INTERFACE = 1, STATISTICS = 5, PACKET = 6 };          /* 4.1, 4.2, 4.5, 4.3 */
+enum { OPT_END = 0, OPT_COMMENT = 1, SHB_APPLICATION = 4, IF_NAME = 2, IF_DESCRIPTION = 3, IF_RESOLUTION = 9,
+       EPB_FLAGS = 2, ISB_RECEIVED = 4, ISB_DROPPED = 5 };                         /* 3.5, 4.1 .. 4.5 */
+#define MAGIC 0x1a2b3c4du
+#define LINKTYPE_RAW 101u
+#define NANOSECONDS 9
+#define INBOUND 1u
+#define OUTBOUND 2u
+
+#define BLOCK_OPTIONS 2048 /* of all options of a block */
+
+/* Options of a block, and their bytes. */
+struct options {
+	uint8_t bytes[BLOCK_OPTIONS];
+	uint32_t n;
+};
+
+static void option(struct options *o, uint16_t code, const void *value, size_t len)
+{
+	uint16_t head[2] = { code, (uint16_t)len };
+	size_t padded = (len + 3) & ~(size_t)3;
+
+	if (o->n + 4 + padded + 4 > sizeof(o->bytes))
+		return;
+	memcpy(o->bytes + o->n, head, 4);
+	memset(o->bytes + o->n + 4, 0, padded);
+	memcpy(o->bytes + o->n + 4, value, len);
+	o->n += 4 + (uint32_t)padded;
+}
+
+static void option_text(struct options *o, uint16_t code, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	if (len)
+		option(o, code, text, len < 1500 ? len : 1500);
+}
+
+static void end_options(struct options *o)
+{
+	memset(o->bytes + o->n, 0, 4);
+	o->n += o->n ? 4 : 0;
+}
+
+static void put(struct pcapng *p, const void *data, size_t n)
+{
+	if (!p->error && n && fwrite(data, 1, n, p->file) != n)
+		p->error = errno ? errno : EIO;
+}
+
+/* A block of a fixed part, data that are padded, and options. */
+static void block(struct pcapng *p, uint32_t type, const void *fixed, uint32_t n_fixed, const void *data, uint32_t n,
+		  struct options *o)
+{
+	uint32_t padded = (n + 3) & ~3u, total, head[2], zero = 0;
+
+	end_options(o);
+	total = 12 + n_fixed + padded + o->n;
+	head[0] = type;
+	head[1] = total;
+	put(p, head, sizeof(head));
+	put(p, fixed, n_fixed);
+	put(p, data, n);
+	put(p, &zero, padded - n);
+	put(p, o->bytes, o->n);
+	put(p, &total, sizeof(total));
+}
+
+void pcapng_begin(struct pcapng *p, FILE *file, const char *application)
+{
+	struct {
+		uint32_t magic;
+		uint16_t major, minor;
+		int64_t length;
+	} s = { MAGIC, 1, 0, -1 };
+	struct options o = { .n = 0 };
+
+	*p = (struct pcapng){ .file = file };
+	option_text(&o, SHB_APPLICATION, application);
+	block(p, SECTION, &s, sizeof(s), NULL, 0, &o);
+}
+
+uint32_t pcapng_interface(struct pcapng *p, const char *name, const char *description)
+{
+	struct {
+		uint16_t linktype, reserved;
+		uint32_t snaplen;
+	} s = { LINKTYPE_RAW, 0, 0 };
+	uint8_t resolution = NANOSECONDS;
+	struct options o = { .n = 0 };
+
+	option_text(&o, IF_NAME, name);
+	option_text(&o, IF_DESCRIPTION, description);
+	option(&o, IF_RESOLUTION, &resolution, 1);
+	block(p, INTERFACE, &s, sizeof(s), NULL, 0, &o);
+	return p->interfaces++;
+}
+
+void pcapng_packet(struct pcapng *p, uint32_t interface, uint64_t time, bool out, const uint8_t *data, uint32_t have,
+		   uint32_t len, const char *comment)
+{
+	uint32_t s[5] = { interface, (uint32_t)(time >> 32), (uint32_t)time, have, len };
+	uint32_t flags = out ? OUTBOUND : INBOUND;
+	struct options o = { .n = 0 };
+
+	option(&o, EPB_FLAGS, &flags, sizeof(flags));
+	option_text(&o, OPT_COMMENT, comment);
+	block(p, PACKET, s, sizeof(s), data, have, &o);
+}
+
+void pcapng_statistics(struct pcapng *p, uint32_t interface, uint64_t time, uint64_t received, uint64_t lost)
+{
+	uint32_t s[3] = { interface, (uint32_t)(time >> 32), (uint32_t)time };
+	struct options o = { .n = 0 };
+
+	option(&o, ISB_RECEIVED, &received, sizeof(received));
+	option(&o, ISB_DROPPED, &lost, sizeof(lost));
+	block(p, STATISTICS, s, sizeof(s), NULL, 0, &o);
+}
+
+void pcapng_flush(struct pcapng *p)
+{
+	if (!p->error && fflush(p->file) != 0)
+		p->error = errno;
+}
