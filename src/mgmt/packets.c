@@ -460,6 +460,37 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 
+/* --- addresses: a host's first port has that of its number --- */
+
+static uint32_t address_of(const struct fab_node *n)
+{
+	return n->type == FAB_CA && n->index < 0x1fffe ? PKT_IP_FIRST + n->index + 1 : 0;
+}
+
+static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
+{
+	const struct fab_node *n;
+
+	ut_list_each(n, &f->nodes, link)
+		if (ip && address_of(n) == ip)
+			return fab_node_port(n, 1);
+	return NULL;
+}
+
+static void answer_find(struct pks_process *p, const struct pkt_find *q)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_FOUND) };
+	const struct iovec iov = { &m, pkt_length(PKT_FOUND) };
+	const struct fab *f = p->pks->fabric;
+	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
+
+	if (port)
+		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? address_of(port->node) : 0,
+						.lid = fab_port_lid(port), .guid = port->guid,
+						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
+	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
+}
+
 static int control(struct pks_process *p, const struct pkt_message *m)
 {
 	switch (m->head.type) {
@@ -472,6 +503,9 @@ static int control(struct pks_process *p, const struct pkt_message *m)
 		return 0;
 	case PKT_ROUTE:
 		answer_route(p, &m->u.route);
+		return 0;
+	case PKT_FIND:
+		answer_find(p, &m->u.find);
 		return 0;
 	default:
 		return -EPROTO;

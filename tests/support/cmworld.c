@@ -136,6 +136,8 @@ static bool same_host(struct eng_dev *dev, const uint8_t addr[16])
 }
 
 static const struct ibcm_carrier carrier = {
+	.way = ibcm_default_way,
+	.gid = ibcm_default_gid,
 	.send = carry, .claim = claim, .unclaim = unclaim, .pass_on = pass_on,
 	.probe = probe, .record = record, .untie = untie, .gone = gone, .same_host = same_host,
 };

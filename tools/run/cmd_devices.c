@@ -46,7 +46,7 @@ static const char *state_of(const struct dev_info *d)
 /* The addresses, and whether the place in the list is the GID index: on RoCE each address is a GID. */
 static int addresses(const struct dev_info *d, struct dev_nl_addr v[DEV_ADDRS_MAX], bool *ret_gids)
 {
-	int n = dev_addrs_now(d, v);
+	int n = dev_kind_find(d->kind)->addrs(d, v);
 
 	*ret_gids = d->kind == DEV_ROCE;
 	return n < 0 ? 0 : n;

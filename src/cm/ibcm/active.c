@@ -30,7 +30,9 @@ static void put_transport(uint8_t *m, enum ibv_qp_type type)
 static void put_path(const struct ibcm_ep *e, uint8_t *m)
 {
 	unsigned delay = e->cm->dev->attr.orig_attr.local_ca_ack_delay;
+	const struct ibcm_carrier *c = e->cm->cfg.carrier;
 	const struct cm_path *path = &e->ep.path;
+	uint8_t gid[16] = { 0 };
 
 	wire_set_CM_REQ_pkey(m, path->pkey);
 	wire_set_CM_REQ_path_mtu(m, e->mtu);
@@ -38,8 +40,11 @@ static void put_path(const struct ibcm_ep *e, uint8_t *m)
 	wire_set_CM_REQ_remote_lid(m, path->dlid);
 	wire_set_CM_REQ_sl(m, path->sl);
 	wire_set_CM_REQ_rate(m, path->rate);
-	wire_set_CM_REQ_local_gid(m, e->ep.local.addr);
-	wire_set_CM_REQ_remote_gid(m, e->ep.remote.addr);
+	/* Of an address that has gone: none; the peer refuses the request. */
+	c->gid(e->cm->dev, e->ep.local.addr, gid);
+	wire_set_CM_REQ_local_gid(m, gid);
+	c->gid(e->cm->dev, e->ep.remote.addr, gid);
+	wire_set_CM_REQ_remote_gid(m, gid);
 	wire_set_CM_REQ_flow_label(m, e->flow_label);
 	wire_set_CM_REQ_tclass(m, e->tclass);
 	wire_set_CM_REQ_hop_limit(m, path->hop_limit);

@@ -81,11 +81,9 @@ static int take_any(struct ibcm_ep *e, uint64_t service)
 
 static int local_address(struct ibcm *cm, const uint8_t addr[16])
 {
-	union ibv_gid gid;
+	struct ibv_ah_attr ah;
 
-	eng_dev_held(cm->dev);
-	memcpy(gid.raw, addr, 16);
-	return eng_gid_find(cm->dev, &gid) < 0 ? -EADDRNOTAVAIL : 0;
+	return cm->cfg.carrier->way(cm->dev, addr, addr, true, &ah) < 0 ? -EADDRNOTAVAIL : 0;
 }
 
 static struct ibcm_ep *make(struct cm_port *p, const struct cm_bind *b, int *ret)

@@ -31,6 +31,16 @@ struct ibcm_record {
 
 /* What carries the MADs. Every slot is filled. */
 struct ibcm_carrier {
+	/*
+	 * Addresses of endpoints are IP addresses, which on RoCE are GIDs as well and on InfiniBand stand for a port. Fills
+	 * the address vector from one of the port's own addresses to a peer's but for flow label, hop limit and traffic
+	 * class. mad: of messages between QP1s. Returns 0; -EADDRNOTAVAIL: the port has no such address; -EHOSTUNREACH.
+	 * Default: ibcm_default_way.
+	 */
+	int (*way)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
+		   struct ibv_ah_attr *ret);
+	/* Writes the GID that messages name an address by. Returns 0 or -EHOSTUNREACH. Default: ibcm_default_gid. */
+	int (*gid)(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16]);
 	/* As ibp_gsi_send(). */
 	int (*send)(struct eng_dev *dev, const struct eng_av *av,
 		    const uint8_t mad[WIRE_MAD_BYTES]);
@@ -60,6 +70,11 @@ struct ibcm_config {
 	uint16_t port_privileged; /* below it bind is -EACCES (0 = none) */
 	uint64_t probe_ns;       /* silence of a connection until its peer is asked; 0 = never */
 };
+
+/* Of carriers whose addresses are GIDs. */
+int ibcm_default_way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
+		     struct ibv_ah_attr *ret);
+int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16]);
 
 /* Makes ret a port of this manager; dev->qpn_fixed / qpn_mask are set already.
  * 0 or -ENOMEM. */

@@ -7,6 +7,7 @@
 
 #include "engine/gid.h"
 
+#include <errno.h>
 #include <string.h>
 
 uint8_t *ibcm_mad(uint8_t buf[WIRE_MAD_BYTES], enum wire_cm_attr attr, uint64_t tid)
@@ -37,23 +38,47 @@ uint8_t *ibcm_ep_mad(struct ibcm_ep *e, enum wire_cm_attr attr)
 	return start(e, e->mad, attr);
 }
 
-/* The flow label of the data path is not used here: QP1 sends from one port. */
-static void send(struct ibcm_ep *e, const uint8_t *mad)
+int ibcm_default_way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
+		     struct ibv_ah_attr *ret)
 {
-	struct eng_dev *dev = e->cm->dev;
-	struct eng_av av = { .hop_limit = IBCM_HOPS, .port_num = ENG_PORT_NUM, .is_global = 1,
-			     .traffic_class = e->tclass };
 	union ibv_gid gid;
 	int index;
 
 	eng_dev_held(dev);
-	memcpy(gid.raw, e->ep.local.addr, 16);
+	memcpy(gid.raw, local, 16);
 	index = eng_gid_find(dev, &gid);
 	if (index < 0)
-		return; /* the address has gone; timeouts tell the user */
-	av.sgid_index = (uint8_t)index;
-	memcpy(av.dgid, e->ep.remote.addr, 16);
-	e->cm->cfg.carrier->send(dev, &av, mad);
+		return -EADDRNOTAVAIL;
+	*ret = (struct ibv_ah_attr){ .is_global = 1, .port_num = ENG_PORT_NUM, .grh = { .sgid_index = (uint8_t)index } };
+	memcpy(ret->grh.dgid.raw, remote, 16);
+	return 0;
+}
+
+int ibcm_default_gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16])
+{
+	memcpy(ret, addr, 16);
+	return 0;
+}
+
+/* The flow label of the data path is not used here: QP1 sends from one port. An address that has gone is silence; timeouts
+ * tell the user. */
+static void send_between(struct ibcm *cm, const uint8_t local[16], const uint8_t remote[16], uint8_t tclass,
+			 const uint8_t *mad)
+{
+	struct ibv_ah_attr ah;
+	struct eng_av av;
+
+	if (cm->cfg.carrier->way(cm->dev, local, remote, true, &ah) < 0)
+		return;
+	ah.grh.hop_limit = IBCM_HOPS;
+	ah.grh.traffic_class = tclass;
+	eng_av_from_attr(&av, &ah);
+	cm->cfg.carrier->send(cm->dev, &av, mad);
+}
+
+static void send(struct ibcm_ep *e, const uint8_t *mad)
+{
+	send_between(e->cm, e->ep.local.addr, e->ep.remote.addr, e->tclass, mad);
 }
 
 void ibcm_send_kept(struct ibcm_ep *e)
@@ -99,19 +124,7 @@ void ibcm_build_rej(struct ibcm_ep *e, unsigned message, unsigned reason, const 
 
 void ibcm_reply(struct ibcm *cm, const struct gsi_rx *rx, const uint8_t mad[WIRE_MAD_BYTES])
 {
-	struct eng_av av = { .hop_limit = IBCM_HOPS, .port_num = ENG_PORT_NUM, .is_global = 1,
-			     .traffic_class = rx->traffic_class };
-	union ibv_gid gid;
-	int index;
-
-	eng_dev_held(cm->dev);
-	memcpy(gid.raw, rx->dst, 16);
-	index = eng_gid_find(cm->dev, &gid);
-	if (index < 0)
-		return;
-	av.sgid_index = (uint8_t)index;
-	memcpy(av.dgid, rx->src, 16);
-	cm->cfg.carrier->send(cm->dev, &av, mad);
+	send_between(cm, rx->dst, rx->src, rx->traffic_class, mad);
 }
 
 static uint8_t *answer(const struct gsi_rx *rx, uint8_t *mad, enum wire_cm_attr attr)

@@ -19,6 +19,13 @@
 #include <errno.h>
 #include <string.h>
 
+static bool is_gid_of(const struct ibcm *cm, const uint8_t *gid, const uint8_t addr[16])
+{
+	uint8_t want[16];
+
+	return cm->cfg.carrier->gid(cm->dev, addr, want) == 0 && !memcmp(gid, want, sizeof(want));
+}
+
 /* What is wrong with a REQ, as a reject reason; 0 = nothing. */
 static unsigned fault(const struct ibcm *cm, const struct gsi_rx *rx, const uint8_t *m,
 		      uint16_t *ret_port)
@@ -29,8 +36,8 @@ static unsigned fault(const struct ibcm *cm, const struct gsi_rx *rx, const uint
 
 	if (type == 2 || (type == 3 && ext != 1))
 		return CM_REJ_INVALID_TRANSPORT;
-	if (memcmp(wire_get_CM_REQ_local_gid(m), rx->src, 16) ||
-	    memcmp(wire_get_CM_REQ_remote_gid(m), rx->dst, 16))
+	if (!is_gid_of(cm, wire_get_CM_REQ_local_gid(m), rx->src) ||
+	    !is_gid_of(cm, wire_get_CM_REQ_remote_gid(m), rx->dst))
 		return CM_REJ_INVALID_GID;
 	if (mtu < IBV_MTU_256 || mtu > ibcm_mtu(cm->cfg.mtu_max))
 		return CM_REJ_INVALID_MTU;

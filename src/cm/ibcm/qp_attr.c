@@ -47,19 +47,11 @@ static int to_init(const struct ibcm_ep *e, struct ibv_qp_attr *a)
 
 static int fill_av(const struct ibcm_ep *e, struct ibv_ah_attr *ah)
 {
-	union ibv_gid gid;
-	int index;
+	int r = e->cm->cfg.carrier->way(e->cm->dev, e->ep.local.addr, e->ep.remote.addr, false, ah);
 
-	eng_dev_held(e->cm->dev);
-	memcpy(gid.raw, e->ep.local.addr, 16);
-	index = eng_gid_find(e->cm->dev, &gid);
-	if (index < 0)
-		return -EADDRNOTAVAIL;
-	memset(ah, 0, sizeof(*ah));
-	ah->is_global = 1;
-	ah->port_num = ENG_PORT_NUM;
-	memcpy(ah->grh.dgid.raw, e->ep.remote.addr, 16);
-	ah->grh.sgid_index = (uint8_t)index;
+	if (r < 0)
+		return r;
+	ah->sl = e->ep.path.sl;
 	ah->grh.flow_label = e->flow_label;
 	ah->grh.hop_limit = IBCM_HOPS;
 	ah->grh.traffic_class = e->tclass;

@@ -37,15 +37,9 @@ int ibcm_sidr_connect(struct ibcm_ep *e, const struct cm_param *p)
 
 static void fill_ah(struct ibcm_ep *e, struct ibv_ah_attr *ah)
 {
-	union ibv_gid gid;
-	int index;
-
-	eng_dev_held(e->cm->dev);
-	memcpy(gid.raw, e->ep.local.addr, 16);
-	index = eng_gid_find(e->cm->dev, &gid);
-	*ah = (struct ibv_ah_attr){ .is_global = 1, .port_num = ENG_PORT_NUM };
-	memcpy(ah->grh.dgid.raw, e->ep.remote.addr, 16);
-	ah->grh.sgid_index = (uint8_t)(index < 0 ? 0 : index);
+	*ah = (struct ibv_ah_attr){ .port_num = ENG_PORT_NUM };
+	e->cm->cfg.carrier->way(e->cm->dev, e->ep.local.addr, e->ep.remote.addr, false, ah);
+	ah->sl = e->ep.path.sl;
 	ah->grh.hop_limit = IBCM_HOPS;
 	ah->grh.traffic_class = e->tclass;
 }

@@ -66,13 +66,16 @@ static void lost(struct ibcm_ep *e)
 	ibcm_raise(e, CM_EV_DISCONNECTED, 0);
 }
 
+static bool has_address(const struct ibcm *cm, const uint8_t local[16])
+{
+	struct ibv_ah_attr ah;
+
+	return cm->cfg.carrier->way(cm->dev, local, local, true, &ah) == 0;
+}
+
 static bool address_is_gone(const struct ibcm_ep *e)
 {
-	union ibv_gid gid;
-
-	eng_dev_held(e->cm->dev);
-	memcpy(gid.raw, e->ep.local.addr, 16);
-	return eng_gid_find(e->cm->dev, &gid) < 0;
+	return !has_address(e->cm, e->ep.local.addr);
 }
 
 /* Returns true if the peer's host is dead, or as good as dead. */
@@ -233,12 +236,9 @@ bool ibcm_disconnect_dead(struct cm_port *p, const struct ibcm_record *t, uint64
 {
 	struct ibcm *cm = p->manager;
 	struct ibcm_ep *e;
-	union ibv_gid gid;
 
-	eng_dev_held(cm->dev);
-	memcpy(gid.raw, t->local, 16);
 	if (!t->local_id || t->remote_qpn > 0xffffff || cm->n_gone >= IBCM_GONE_MAX ||
-	    eng_gid_find(cm->dev, &gid) < 0)
+	    !has_address(cm, t->local))
 		return false;
 	e = dead_one(cm, t);
 	if (!e)

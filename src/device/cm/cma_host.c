@@ -13,7 +13,6 @@
 #include "device/adapter.h"
 #include "device/cm/addr.h"
 #include "device/devices.h"
-#include "device/port.h"
 #include "device/process.h"
 #include "device/progress/thread.h"
 #include "engine/event.h"
@@ -27,8 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOP_LIMIT 64
-#define PACKET_LIFE 18 /* 1.1 s, as the kernel's rdma_cm assumes on RoCE */
 
 /* An adapter that was opened; never freed, or identifiers would point to freed memory. */
 struct known {
@@ -205,25 +202,25 @@ static int host_attach(struct cm_port *p)
 	return r;
 }
 
-/*
- * Ethernet has no subnet administrator: the path is known at once. Only the port can fail.
- */
 static int host_path(struct cm_port *p, const struct link_end *src, const struct link_end *dst,
 		     int timeout_ms, uint64_t ticket, struct cm_path *ret)
 {
-	struct ibv_port_attr attr;
-	int r = eng_port_query(p->dev, &attr);
+	struct dev_adapter *a = dev_adapter_of_cm(p);
 
-	if (r < 0)
-		return r;
-	if (attr.state != IBV_PORT_ACTIVE)
-		return -ENETDOWN;
-	*ret = (struct cm_path){
-		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = ENG_PKEY_DEFAULT,
-		.mtu_code = (uint8_t)attr.active_mtu, .rate = (uint8_t)dev_rate_code(&attr),
-		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
-	};
-	return 0;
+	return a->kind->path(a, src, dst, ret);
+}
+
+/* An adapter that knows the way itself, before the host's routes. */
+static int host_route(const struct link_end *dst, struct link_end *src)
+{
+	int r = -ENETUNREACH;
+
+	ut_lock(&list_lock);
+	update(); /* in a process that begins with this call no adapter is open yet */
+	for (int i = 0; i < n_listed && r == -ENETUNREACH; i++)
+		r = listed[i]->kind->route(listed[i], dst, src);
+	ut_unlock(&list_lock);
+	return r == -ENETUNREACH ? dev_cm_route(dst, src) : r;
 }
 
 static const struct cma_host host = {
@@ -231,7 +228,7 @@ static const struct cma_host host = {
 	.attach = host_attach,
 	.has_addr = dev_cm_has_addr,
 	.addrs = dev_cm_addrs,
-	.route = dev_cm_route,
+	.route = host_route,
 	.path = host_path,
 };
 

@@ -2,6 +2,7 @@
 #include "device/kind/ib.h"
 
 #include "device/kind/ib_port.h"
+#include "device/kind/ib_ways.h"
 #include "device/kind/transport.h"
 #include "device/why.h"
 #include "host/shm/channel.h"
@@ -42,7 +43,7 @@ static int wire(struct dev_adapter *a)
 
 	if (r < 0)
 		return r;
-	r = dev_transport_wire(a, l, &shm_channel_none, &cfg);
+	r = dev_transport_wire(a, l, &shm_channel_none, &dev_ib_ways, &cfg);
 	if (r < 0)
 		l->ops->close(l);
 	return r;
@@ -114,5 +115,8 @@ DEV_OVERLAY(const struct dev_kind_row dev_ib_row, DEV_TRANSPORT_ROW,
 	.close = dev_ib_close,
 	.refresh = dev_ib_refresh,
 	.port_fd = dev_ib_port_fd,
+	.addrs = dev_ib_addrs,
+	.route = dev_ib_route,
+	.path = dev_ib_path,
 	.forked = dev_ib_forked,
 	.query_port = dev_ib_query);

@@ -5,6 +5,7 @@
 #include "device/why.h"
 #include "engine/event.h"
 #include "engine/gid.h"
+#include "link/fabric/names.h"
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
 #include "util/log.h"
@@ -25,6 +26,7 @@ struct ib_port {
 	int fd;                 /* -1: the fabric has ended */
 	struct att_port now;
 	bool active;
+	struct fabric_names *names; /* NULL: connections cannot be made */
 };
 
 static struct ib_port *port_of(const struct dev_adapter *a)
@@ -252,6 +254,60 @@ int dev_ib_port_fd(struct dev_adapter *a)
 	return port_of(a)->fd;
 }
 
+struct fabric_names *dev_ib_names(const struct dev_adapter *a)
+{
+	return port_of(a)->names;
+}
+
+/* Returns 1 with the address of the port that was asked with, or 0. */
+static int port_address(struct fabric_names *names, struct dev_nl_addr *ret)
+{
+	struct fabric_peer self;
+
+	if (fabric_names_find(names, 0, fabric_names_guid(names), &self) < 0 || !self.ip)
+		return 0;
+	*ret = (struct dev_nl_addr){ .ifindex = 0 };
+	memset(ret->addr + 10, 0xff, 2);
+	for (int i = 0; i < 4; i++)
+		ret->addr[12 + i] = (uint8_t)(self.ip >> (24 - 8 * i));
+	return 1;
+}
+
+static struct fabric_names *open_names(const struct att_place *at)
+{
+	const struct fabric_place where = { .fabric = at->fabric, .node = at->node, .port = DEV_IB_PORT };
+	struct fabric_names *names;
+	char why[FABRIC_WHY_MAX];
+
+	if (fabric_names_open(&where, &names, why) == 0)
+		return names;
+	say(why);
+	return NULL;
+}
+
+/* The port's address. Without one the adapter works, and the RDMA CM does not. */
+static void learn_address(struct dev_adapter *a)
+{
+	struct ib_port *port = port_of(a);
+
+	port->names = open_names(&port->place);
+	a->n_addrs = port->names ? port_address(port->names, a->addrs) : 0;
+}
+
+int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret)
+{
+	struct fabric_names *names;
+	struct att_place where;
+	int n;
+
+	if (!dev_ib_place(&where))
+		return 0;
+	names = open_names(&where);
+	n = names ? port_address(names, ret) : 0;
+	fabric_names_close(names);
+	return n;
+}
+
 int dev_ib_open(struct dev_adapter *a)
 {
 	struct ib_port *port = ut_zalloc(sizeof(*port));
@@ -275,6 +331,7 @@ int dev_ib_open(struct dev_adapter *a)
 	a->dev.attr.orig_attr.max_pkeys = a->dev.port.n_pkeys;
 	take_values(&a->dev, &port->now);
 	take_gids(&a->dev, &port->now);
+	learn_address(a);
 	return 0;
 }
 
@@ -284,6 +341,7 @@ void dev_ib_close(struct dev_adapter *a)
 
 	if (port->fd >= 0)
 		ut_close(port->fd);
+	fabric_names_close(port->names);
 	free(port);
 	a->port = NULL;
 }
@@ -295,6 +353,8 @@ void dev_ib_port_forget(struct dev_adapter *a)
 	if (port->fd >= 0)
 		ut_close(port->fd);
 	port->fd = -1;
+	fabric_names_close(port->names);
+	port->names = NULL;
 }
 
 /* The inherited connection is the parent's. */
@@ -309,6 +369,9 @@ void dev_ib_forked(struct dev_adapter *a)
 	port->fd = attach(&port->place, &node, &port->now);
 	if (port->fd < 0)
 		port->fd = -1;
+	fabric_names_close(port->names);
+	port->names = NULL;
+	learn_address(a);
 }
 
 int dev_ib_query_port(struct eng_dev *dev, struct ibv_port_attr *ret) UT_NO_TSA

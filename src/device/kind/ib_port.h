@@ -23,6 +23,10 @@ struct eng_dev;
 /* Returns 1 with the place that DAPPLE_FABRIC names, or 0: it is not set, or wrong, which is logged. */
 int dev_ib_place(struct att_place *ret);
 
+struct fabric_names;
+/* The adapter's connection that finds ports by address; NULL: it has none. */
+struct fabric_names *dev_ib_names(const struct dev_adapter *a);
+
 /* Slots of dev_kind_row. */
 int dev_ib_find(struct dev_info *ret, int max);
 int dev_ib_open(struct dev_adapter *a);
@@ -30,6 +34,8 @@ void dev_ib_close(struct dev_adapter *a);
 int dev_ib_refresh(struct dev_adapter *a);
 int dev_ib_port_fd(struct dev_adapter *a);
 void dev_ib_forked(struct dev_adapter *a);
+struct dev_nl_addr;
+int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret);
 int dev_ib_query(const struct dev_info *info, struct ibv_port_attr *ret);
 /* Closes the descriptor in a child of fork() that does not take over the adapter. */
 void dev_ib_port_forget(struct dev_adapter *a);

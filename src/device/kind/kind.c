@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HOP_LIMIT 64
+#define PACKET_LIFE 18 /* 1.1 s, as the kernel's rdma_cm assumes on RoCE */
+
 /* --- the kinds --- */
 
 static const struct dev_kind_row *const kinds[DEV_KINDS] = { &dev_roce_row, &dev_iwarp_row, &dev_ib_row };
@@ -190,6 +193,32 @@ int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr 
 
 void dev_kind_default_limit(struct ibv_device_attr *attr)
 {
+}
+
+int dev_kind_default_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src)
+{
+	return -ENETUNREACH;
+}
+
+/*
+ * Ethernet has no subnet administrator: the path is known at once. Only the port can fail.
+ */
+int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst,
+			  struct cm_path *ret)
+{
+	struct ibv_port_attr attr;
+	int r = eng_port_query(&a->dev, &attr);
+
+	if (r < 0)
+		return r;
+	if (attr.state != IBV_PORT_ACTIVE)
+		return -ENETDOWN;
+	*ret = (struct cm_path){
+		.slid = CM_LID_PERMISSIVE, .dlid = CM_LID_PERMISSIVE, .pkey = ENG_PKEY_DEFAULT,
+		.mtu_code = (uint8_t)attr.active_mtu, .rate = (uint8_t)dev_rate_code(&attr),
+		.life = PACKET_LIFE, .hop_limit = HOP_LIMIT,
+	};
+	return 0;
 }
 
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t)

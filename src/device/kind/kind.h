@@ -21,7 +21,9 @@
 #include <stdint.h>
 
 struct dev_adapter;
+struct cm_path;
 struct dev_nl_addr;
+struct link_end;
 struct obs_tap;
 
 #define DEV_KINDS 3 /* in this build */
@@ -136,6 +138,17 @@ struct dev_kind_row {
 	 * Default: the addresses themselves. */
 	int (*gids)(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
 		    struct dev_nl_addr *ret);
+	/* The RDMA CM asks for the source address towards dst, which is kept unless it is the any-address. Returns 0;
+	 * -ENETUNREACH: the host's routes decide; or why it cannot be. No lock. Default: -ENETUNREACH. */
+	int (*route)(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
+	/* The path between two addresses. Returns 0 or why there is none. No lock. Default: of Ethernet, where the port's
+	 * state decides. */
+	int (*path)(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, struct cm_path *ret);
+
+	/* IP addresses of an adapter that may not be open, for lists. Returns their number, at most DEV_ADDRS_MAX, or
+	 * -errno. No lock. Default: dev_addrs_now. */
+	int (*addrs)(const struct dev_info *info, struct dev_nl_addr *ret);
+
 	/* Truth about the port now, of an adapter that may not be open. Returns 0 or -errno. No lock. Default: the
 	 * interface's, as of RoCE. */
 	int (*query_port)(const struct dev_info *info, struct ibv_port_attr *ret);
@@ -219,6 +232,9 @@ void dev_kind_default_del_addr(struct dev_adapter *a, const uint8_t addr[16]);
 int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr *addrs, int n,
 			  struct dev_nl_addr *ret);
 void dev_kind_default_limit(struct ibv_device_attr *attr);
+int dev_kind_default_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
+int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst,
+			  struct cm_path *ret);
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
 int dev_kind_default_find(struct dev_info *ret, int max);
@@ -246,6 +262,7 @@ int dev_kind_default_port_fd(struct dev_adapter *a);
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \
 	.del_addr = dev_kind_default_del_addr, .gids = dev_kind_default_gids,                      \
 	.query_port = dev_kind_default_query, .limit = dev_kind_default_limit,                     \
+	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,                            \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \

@@ -34,7 +34,7 @@ static int wire(struct dev_adapter *a)
 
 	if (r < 0)
 		return r;
-	r = dev_transport_wire(a, l, chan, &cfg);
+	r = dev_transport_wire(a, l, chan, &dev_transport_ways_gid, &cfg);
 	if (r < 0)
 		l->ops->close(l);
 	return r;

@@ -156,7 +156,8 @@ static void share(struct eng_dev *dev, struct shm_channel *c) UT_REQUIRES(dev->l
 		dev->revoke = ibp_revoke;
 }
 
-int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan, const struct ibp_config *kind)
+int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan,
+		       const struct dev_transport_ways *ways, const struct ibp_config *kind)
 {
 	struct dev_transport *p = ut_zalloc(sizeof(*p));
 	struct ibp_config cfg = *kind;
@@ -171,6 +172,7 @@ int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel
 	cfg.credits = gives_credits();
 	cfg.gsi = &dev_transport_gsi;
 	p->mtu_max = cfg.mtu_max;
+	p->ways = ways;
 	r = ibp_port_init(&a->dev, &cfg);
 	if (r < 0) {
 		free(p);

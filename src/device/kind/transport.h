@@ -14,12 +14,32 @@
 
 #define DEV_RX_BATCH 64
 
+struct gsi_rx;
+
+/* How the addresses of endpoints stand for ports. Every slot is filled. */
+struct dev_transport_ways {
+	/* As of struct ibcm_carrier. */
+	int (*way)(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad,
+		   struct ibv_ah_attr *ret);
+	int (*gid)(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16]);
+	/* A message has come: its src and dst become addresses of endpoints. Returns false if they have none. */
+	bool (*came)(struct dev_adapter *a, struct gsi_rx *rx);
+	bool (*same_host)(struct dev_adapter *a, const uint8_t addr[16]);
+	/* Returns true if a connection record with this local address is of a process that shared that address of the
+	 * link with this one. */
+	bool (*has_record)(struct dev_adapter *a, const uint8_t record[16], const uint8_t shared[16]);
+};
+
+/* Of adapters whose addresses are GIDs and those of the link. */
+extern const struct dev_transport_ways dev_transport_ways_gid;
+
 /* What such an adapter consists of when it is wired, beside the transport's port (eng_dev.port) and the manager. */
 struct dev_transport {
 	struct link *link;
 	struct shm_channel *chan;    /* to the processes of this host */
 	struct dev_records *records; /* connection records; NULL before the first connection */
 	uint32_t mtu_max;            /* bytes */
+	const struct dev_transport_ways *ways;
 	struct link_rx rx[DEV_RX_BATCH];
 };
 
@@ -33,7 +53,8 @@ static inline struct dev_transport *dev_transport_of(const struct dev_adapter *a
  * else is the kind's own; link, channel, seed, credits and manager are set here. Returns 0, or -errno: the link is still
  * the caller's.
  */
-int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan, const struct ibp_config *kind);
+int dev_transport_wire(struct dev_adapter *a, struct link *l, struct shm_channel *chan,
+		       const struct dev_transport_ways *ways, const struct ibp_config *kind);
 
 /* The machine, and slots of dev_kind_row. */
 extern const struct dev_machine dev_transport_machine;

@@ -67,19 +67,56 @@ static void untie(struct eng_dev *dev, int number)
 	dev_records_del(dev_transport_of(dev_adapter_of(dev))->records, number);
 }
 
-/* Interfaces of this host other than the adapter's are another host's to it. */
+static const struct dev_transport_ways *ways_of(struct eng_dev *dev)
+{
+	return dev_transport_of(dev_adapter_of(dev))->ways;
+}
+
+static int way(struct eng_dev *dev, const uint8_t local[16], const uint8_t remote[16], bool mad, struct ibv_ah_attr *ret)
+{
+	return ways_of(dev)->way(dev, local, remote, mad, ret);
+}
+
+static int gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16])
+{
+	return ways_of(dev)->gid(dev, addr, ret);
+}
+
 static bool same_host(struct eng_dev *dev, const uint8_t addr[16])
 {
-	struct dev_adapter *a = dev_adapter_of(dev);
+	return ways_of(dev)->same_host(dev_adapter_of(dev), addr);
+}
+
+/* --- addresses that are GIDs --- */
+
+static bool came(struct dev_adapter *a, struct gsi_rx *rx)
+{
+	return true;
+}
+
+/* Interfaces of this host other than the adapter's are another host's to it. */
+static bool gid_same_host(struct dev_adapter *a, const uint8_t addr[16])
+{
 	bool found = dev_is_lo(a);
 
-	eng_dev_held(dev);
+	eng_dev_held(&a->dev);
 	for (int i = 0; i < a->n_addrs && !found; i++)
 		found = !memcmp(a->addrs[i].addr, addr, 16);
 	return found;
 }
 
+static bool has_record(struct dev_adapter *a, const uint8_t record[16], const uint8_t shared[16])
+{
+	return !memcmp(record, shared, 16);
+}
+
+const struct dev_transport_ways dev_transport_ways_gid = {
+	.way = ibcm_default_way, .gid = ibcm_default_gid, .came = came, .same_host = gid_same_host, .has_record = has_record,
+};
+
 static const struct ibcm_carrier carrier = {
+	.way = way,
+	.gid = gid,
 	.send = ibp_gsi_send,
 	.claim = claim,
 	.unclaim = unclaim,
@@ -94,10 +131,11 @@ static const struct ibcm_carrier carrier = {
 static void received(struct eng_dev *dev, const struct gsi_rx *rx, uint64_t now)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
+	struct gsi_rx named = *rx;
 
 	/* An address is bound a moment before there is a manager. */
-	if (a->cm.ops)
-		ibcm_receive(&a->cm, rx, now);
+	if (a->cm.ops && dev_transport_of(a)->ways->came(a, &named))
+		ibcm_receive(&a->cm, &named, now);
 }
 
 const struct gsi_user dev_transport_gsi = { .mgmt_class = WIRE_MAD_CLASS_CM, .received = received };
@@ -117,7 +155,7 @@ int dev_transport_cm_disconnect_dead(struct dev_adapter *a, uint64_t now)
 		uint32_t at = 0;
 
 		while (dev_records_read(left, len, &at, &t))
-			if (!memcmp(t.local, addr, 16))
+			if (dev_transport_of(a)->ways->has_record(a, t.local, addr))
 				n += ibcm_disconnect_dead(&a->cm, &t, now);
 		ut_info("%s: another process of this host has died: this one disconnects on its behalf, %d connections so far",
 			a->info.name, n);

@@ -97,6 +97,9 @@ static void describe(struct dev_tree_entry *e, struct one *o, const struct dev_i
 		.sys_image_guid = d->image_guid,
 		.node_desc = d->name,
 		.fw_ver = dev_version(),
+		/* Collectors want both: procfs of Go before 0.12 drops all devices where one lacks them. */
+		.hca_type = "dapple",
+		.board_id = d->node_type == IBV_NODE_RNIC ? "dapple-iwarp" : "dapple-roce",
 		.ndev = d->ifname[0] ? d->ifname : NULL,
 		.ports = &o->port,
 		.nports = 1,

@@ -7,7 +7,7 @@
 #include "host/shm/segment.h"
 #include "host/slot.h"
 #include "host/survivor.h"
-#include "link/fabric/socket.h"
+#include "link/fabric/greet.h"
 #include "link/fabric/state.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -16,12 +16,10 @@
 #include "util/syscall.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WELCOME_MS 5000 /* a fabric process responds at once; a stopped one must not stop its visitors for good */
 #define RX_WINDOW (128u << 10) /* bytes: what the sockets of both ends hold */
 
 /* --- slots of link_ops --- */
@@ -302,53 +300,6 @@ void fabric_told(struct fabric_link *n, const struct pkt_message *m)
 
 /* --- opening --- */
 
-static int say(char why[FABRIC_WHY_MAX], const struct fabric_place *where, int error)
-{
-	if (error == -ENOENT || error == -ECONNREFUSED)
-		snprintf(why, FABRIC_WHY_MAX, "fabric %s does not run: its node %s has no adapter here; start it by "
-			 "dapple fabric up %s", where->fabric, where->node, where->fabric);
-	else
-		snprintf(why, FABRIC_WHY_MAX, "fabric %s cannot be reached (%s): its node %s has no adapter here; see "
-			 "dapple fabric list", where->fabric, strerror(-error), where->node);
-	return error;
-}
-
-static int await(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct timespec t = { WELCOME_MS / 1000, 0 };
-	long r = UT_SYS(SYS_ppoll, &p, 1, &t, NULL, 8);
-
-	return r > 0 ? 0 : r < 0 ? (int)r : -ETIMEDOUT;
-}
-
-/* Receives the welcome, and the page's descriptor with it. Returns 0 or a negative errno. */
-static int receive_welcome(int fd, struct pkt_message *m, int *ret_page)
-{
-	_Alignas(struct cmsghdr) char control[256];
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
-	int r = await(fd);
-	long n;
-
-	*ret_page = -1;
-	if (r < 0)
-		return r;
-	n = UT_SYS(SYS_recvmsg, fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0)
-		return (int)n;
-	host_fds_take(&h, ret_page, 1);
-	if (n == 0)
-		return -ECONNREFUSED;
-	return pkt_parse(m, (size_t)n, true) && m->head.type == PKT_WELCOME ? 0 : -EPROTO;
-}
-
-static int map_page(struct fabric_link *n, int fd)
-{
-	n->page = fd < 0 ? NULL : shm_seg_map_whole(fd, sizeof(struct pkt_page));
-	return n->page ? 0 : -EPROTO;
-}
-
 static void set_address(struct fabric_link *n, const struct pkt_welcome *w)
 {
 	uint8_t addr[16];
@@ -360,32 +311,6 @@ static void set_address(struct fabric_link *n, const struct pkt_welcome *w)
 	}
 	host_addr_init(&n->at, addr, 0);
 	n->host.port = (uint16_t)(w->instance | 1);
-}
-
-static int greet(struct fabric_link *n, const struct fabric_place *where, char why[FABRIC_WHY_MAX])
-{
-	struct pkt_message m = { .head = pkt_head(PKT_HELLO) };
-	int page, r;
-
-	m.u.hello.version = PKT_VERSION;
-	m.u.hello.port = where->port;
-	snprintf(m.u.hello.node, sizeof(m.u.hello.node), "%s", where->node);
-	r = fabric_tell(n, &m);
-	if (r < 0)
-		return say(why, where, r);
-	r = receive_welcome(n->data.fd, &m, &page);
-	if (r == 0 && m.u.welcome.err) {
-		snprintf(why, FABRIC_WHY_MAX, "%s", m.u.welcome.why);
-		ut_close_fd(&page);
-		return m.u.welcome.err;
-	}
-	if (r == 0)
-		r = map_page(n, page);
-	ut_close_fd(&page);
-	if (r < 0)
-		return say(why, where, r);
-	set_address(n, &m.u.welcome);
-	return 0;
 }
 
 static void init_base(struct fabric_link *n)
@@ -421,14 +346,13 @@ static int open_parts(struct fabric_link *n)
 
 static int attach(struct fabric_link *n, const struct fabric_place *where, char why[FABRIC_WHY_MAX])
 {
-	int r = fsk_connect(where->fabric, PKT_SOCKET);
+	struct pkt_welcome w;
+	int r = fabric_greet(where, &w, &n->page, why);
 
 	if (r < 0)
-		return say(why, where, r);
-	n->data.fd = r;
-	r = greet(n, where, why);
-	if (r < 0)
 		return r;
+	n->data.fd = r;
+	set_address(n, &w);
 	r = open_parts(n);
 	if (r < 0)
 		snprintf(why, FABRIC_WHY_MAX, "memory or descriptors are used up (%s): node %s of fabric %s has no adapter "

@@ -16,6 +16,8 @@ static const struct {
 	[PKT_ROUTE] = { sizeof(struct pkt_route), true, false },
 	[PKT_ROUTED] = { sizeof(struct pkt_routed), false, true },
 	[PKT_MEMBERS] = { 0, false, true },
+	[PKT_FIND] = { sizeof(struct pkt_find), true, false },
+	[PKT_FOUND] = { sizeof(struct pkt_found), false, true },
 };
 
 size_t pkt_length(enum pkt_type type)

@@ -13,6 +13,8 @@
  *	JOIN, LEAVE  group               ->             packets to the group come, or no longer come
  *	ROUTE  DLID, SL, P_Key           ->
  *	                                 <-    ROUTED   verdict, MTU, GUID of the port at its end
+ *	FIND   IPv4 address, or GUID     ->
+ *	                                 <-    FOUND    the port that has it
  *	                                 <-    MEMBERS  another process has come to the port, or left it
  *
  * A train has packets from LRH to ICRC; all but the last have `seg` bytes. VCRCs are left out, since nothing on this
@@ -30,7 +32,7 @@
 #include <stdint.h>
 
 #define PKT_MAGIC 0x4450466bu
-#define PKT_VERSION 1
+#define PKT_VERSION 2
 #define PKT_SOCKET "data"       /* in the fabric's directory */
 #define PKT_NAME_MAX 64         /* of a node, with the final NUL */
 #define PKT_WHY_MAX 240
@@ -38,6 +40,7 @@
 #define PKT_TRAIN_BYTES 65000u  /* of packets in one message */
 #define PKT_SLOTS 255u          /* slot 255 would hold QPN 0xffffff, which means multicast */
 #define PKT_SLOT_SHIFT 16       /* of the slot in a QPN */
+#define PKT_IP_FIRST 0xc6120000u /* 198.18.0.0/15: addresses of ports (RFC 2544) */
 #define PKT_CM_SLOT_SHIFT 24    /* of the slot in a communication ID */
 
 enum pkt_type {
@@ -50,6 +53,8 @@ enum pkt_type {
 	PKT_ROUTE,
 	PKT_ROUTED,
 	PKT_MEMBERS,
+	PKT_FIND,
+	PKT_FOUND,
 	PKT_TYPES
 };
 
@@ -95,6 +100,19 @@ struct pkt_routed {
 	uint32_t verdict;       /* 0: packets pass */
 };
 
+/* ip 0: by GUID. */
+struct pkt_find {
+	uint32_t ip, rsv;       /* host order */
+	uint64_t guid;
+};
+
+struct pkt_found {
+	uint32_t ip;
+	uint16_t lid, rsv;
+	uint64_t guid;          /* 0: there is none */
+	uint64_t prefix;
+};
+
 struct pkt_message {
 	struct pkt_head head;
 	union {
@@ -104,6 +122,8 @@ struct pkt_message {
 		struct pkt_group group;
 		struct pkt_route route;
 		struct pkt_routed routed;
+		struct pkt_find find;
+		struct pkt_found found;
 	} u;
 };
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Addresses of the RDMA CM on InfiniBand: each host of a fabric has an IPv4 address, which stands for its port
+ * (link/fabric/names.h). Messages of connection management go by GID and LID, connections by LID alone.
+ */
+#ifndef DEVICE_KIND_IB_WAYS_H
+#define DEVICE_KIND_IB_WAYS_H
+
+#include "device/kind/transport.h"
+
+struct cm_path;
+struct link_end;
+
+extern const struct dev_transport_ways dev_ib_ways;
+
+/* Slots of dev_kind_row. */
+int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
+int dev_ib_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, struct cm_path *ret);
+
+#endif

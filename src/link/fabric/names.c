@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "link/fabric/names.h"
+
+#include "host/shm/segment.h"
+#include "link/fabric/greet.h"
+#include "util/alloc.h"
+#include "util/syscall.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define KEPT 64u /* answers */
+#define ANSWER_S 1
+
+struct fabric_names {
+	int fd;
+	uint64_t guid;
+	const struct pkt_page *page;
+	uint64_t generation;     /* of the kept answers */
+	unsigned n, next;
+	struct fabric_peer kept[KEPT];
+};
+
+int fabric_names_open(const struct fabric_place *where, struct fabric_names **ret, char why[FABRIC_WHY_MAX])
+{
+	struct fabric_names *n = ut_zalloc(sizeof(*n));
+	struct pkt_welcome w;
+
+	if (!n)
+		return fabric_say(why, where, -ENOMEM);
+	n->fd = fabric_greet(where, &w, &n->page, why);
+	if (n->fd < 0) {
+		int r = n->fd;
+
+		free(n);
+		return r;
+	}
+	n->guid = w.guid;
+	*ret = n;
+	return 0;
+}
+
+void fabric_names_close(struct fabric_names *n)
+{
+	if (!n)
+		return;
+	ut_close_fd(&n->fd);
+	shm_seg_unmap(n->page, sizeof(*n->page));
+	free(n);
+}
+
+uint64_t fabric_names_guid(const struct fabric_names *n)
+{
+	return n->guid;
+}
+
+/* Receives the answer of this type; others are not for this connection. Returns 0 or -ENETDOWN. */
+static int receive(struct fabric_names *n, enum pkt_type type, struct pkt_message *m)
+{
+	struct timespec t = { ANSWER_S, 0 };
+
+	for (;;) {
+		struct pollfd p = { .fd = n->fd, .events = POLLIN };
+		long r = UT_SYS(SYS_ppoll, &p, 1, &t, NULL, 8);
+
+		if (r > 0)
+			r = UT_SYS(SYS_recvfrom, n->fd, m, sizeof(*m), MSG_DONTWAIT, NULL, NULL);
+		if (r <= 0 || !pkt_parse(m, (size_t)r, true))
+			return -ENETDOWN;
+		if (m->head.type == type)
+			return 0;
+	}
+}
+
+/* A connection that failed once is not used again: an answer may still be on its way. */
+static int ask(struct fabric_names *n, enum pkt_type answer, struct pkt_message *m)
+{
+	long r = n->fd < 0 ? -ENETDOWN
+			   : UT_SYS(SYS_sendto, n->fd, m, pkt_length(m->head.type), MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+
+	if (r >= 0)
+		r = receive(n, answer, m);
+	if (r < 0 && n->fd >= 0)
+		ut_close_fd(&n->fd);
+	return r < 0 ? -ENETDOWN : 0;
+}
+
+static const struct fabric_peer *find_kept(struct fabric_names *n, uint32_t ip, uint64_t guid)
+{
+	uint64_t now = atomic_load(&n->page->generation);
+
+	if (now != n->generation)
+		n->n = n->next = 0;
+	n->generation = now;
+	for (unsigned i = 0; i < n->n; i++)
+		if (ip ? n->kept[i].ip == ip : n->kept[i].guid == guid)
+			return &n->kept[i];
+	return NULL;
+}
+
+static void keep(struct fabric_names *n, const struct fabric_peer *p)
+{
+	n->kept[n->next] = *p;
+	n->next = (n->next + 1) % KEPT;
+	n->n += n->n < KEPT;
+}
+
+int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct fabric_peer *ret)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_FIND), .u.find = { .ip = ip, .guid = guid } };
+	const struct fabric_peer *kept = find_kept(n, ip, guid);
+	int r;
+
+	if (kept) {
+		*ret = *kept;
+		return 0;
+	}
+	r = ask(n, PKT_FOUND, &m);
+	if (r < 0)
+		return r;
+	if (!m.u.found.guid)
+		return -ENOENT;
+	*ret = (struct fabric_peer){ .ip = m.u.found.ip, .lid = m.u.found.lid, .guid = m.u.found.guid,
+				     .prefix = m.u.found.prefix };
+	keep(n, ret);
+	return 0;
+}
+
+int fabric_names_path(struct fabric_names *n, uint16_t slid, uint16_t dlid, uint16_t pkey, uint8_t sl, uint32_t *ret_mtu)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_ROUTE),
+				 .u.route = { .slid = slid, .dlid = dlid, .pkey = pkey, .sl = sl } };
+	int r = ask(n, PKT_ROUTED, &m);
+
+	if (r < 0)
+		return r;
+	if (m.u.routed.verdict)
+		return -EHOSTUNREACH;
+	*ret_mtu = m.u.routed.mtu;
+	return 0;
+}
