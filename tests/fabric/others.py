@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """
 Programs of other packages on a fabric: ibdiagnet, ibdiagpath and ibdmtr of ibutils, mstflint by LID. Those that are
-not installed are left out and named. Of ibutils 1.5.7 ibnlparse, ibtopodiff and ibdmchk read files alone and end by
-SIGSEGV or "buffer overflow detected" on any; ibdiagpath -l follows the entry of the LID before the one that it is given.
+not installed are left out and named. Of ibutils 1.5.7 ibnlparse, ibtopodiff and ibdmchk read files alone and ended by
+SIGSEGV or "buffer overflow detected" on those that were tried; ibdiagpath -l follows the entry of the LID before the one that it is given.
 """
 import re
 
