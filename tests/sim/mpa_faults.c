@@ -351,6 +351,34 @@ static void one_address(void)
 	mw_close(w);
 }
 
+/* A flood of handshakes without a Request does not drop one that has its Request and waits for the backlog. */
+static void waits_through_a_flood(void)
+{
+	struct mpa_world *w = mw_open(NULL, NULL);
+	struct cm_ep *l = mw_listen(&w->h[0], 1);
+	struct pipe_stream *s[2];
+
+	for (int i = 0; i < 2; i++) {
+		s[i] = pipe_connect(&w->net.place[MPA_RAW], &l->local);
+		mw_put(s[i], REQ "00010000");
+		mw_run(w);
+	}
+	CHECK(w->n == 1);
+	for (int i = 0; i < 2 * MPA_HALF_OPEN_MAX; i++) {
+		struct pipe_stream *f = pipe_connect(&w->net.place[MPA_RAW], &l->local);
+
+		if (i % 2)
+			f->s.local.addr[14] = (uint8_t)(1 + i % 20);
+		f->mate->s.remote = f->s.local;
+		mw_run(w);
+	}
+	CHECK(!s[1]->fin);
+	mw_destroy(w->ev[0].ep);
+	mw_run(w);
+	CHECK(w->n == 2 && w->ev[1].type == CM_EV_REQUEST);
+	mw_close(w);
+}
+
 static void backlog(void)
 {
 	struct mpa_world *w = mw_open(NULL, NULL);
@@ -759,6 +787,7 @@ static const struct test_case cases[] = {
 	{ "-", "half-open by the thousand", half_open_by_the_thousand },
 	{ "-", "half-open from one address", one_address },
 	{ "-", "backlog", backlog },
+	{ "-", "waiting through a flood", waits_through_a_flood },
 	{ "-", "waiting for a place", backlog_left },
 	{ "-", "no listener", no_listener },
 	{ "-", "wrong calls", wrong_calls },

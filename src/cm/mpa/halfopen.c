@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Handshakes that unknown peers have begun. Each costs memory until its Request is
- * whole or its timer is out, so there is a ceiling for a listener and for a
- * remote address. Above it the oldest one goes: an honest Request comes with
- * the next round trip, so the oldest is the least likely to be one, and a
- * flood cannot lock a listener for the length of a timer.
+ * Handshakes that unknown peers have begun. Each costs memory until the listener's user has its Request or its timer is
+ * out, so there is a ceiling for a listener and for a remote address. Above it the oldest handshake without a whole
+ * Request is dropped: a Request comes with the next round trip, so the oldest is the least likely to get one, and a
+ * flood cannot lock a listener for the length of a timer. Only if all have their Request and wait for the backlog, the
+ * oldest of those is dropped.
  */
 #include "cm/mpa/halfopen.h"
 
@@ -49,10 +49,38 @@ static void peer_put(struct mpa_peer *p)
 	free(p);
 }
 
+static bool may_evict(const struct mpa_ep *e)
+{
+	return e->state != MPA_WAIT_TURN;
+}
+
+static struct mpa_ep *oldest_of_peer(struct mpa_peer *p)
+{
+	struct mpa_ep *e;
+
+	ut_list_each(e, &p->half_open, mate)
+		if (may_evict(e))
+			return e;
+	return ut_list_first(&p->half_open, struct mpa_ep, mate);
+}
+
+static struct mpa_ep *oldest_of_listener(struct mpa_ep *listener)
+{
+	struct mpa_ep *e;
+
+	ut_list_each(e, &listener->half_open, child)
+		if (may_evict(e))
+			return e;
+	return ut_list_first(&listener->half_open, struct mpa_ep, child);
+}
+
 static void evict(struct mpa_ep *e)
 {
-	mpa_say(e, "too many half-open connections: the oldest, this one, is dropped; check which host "
-		   "connects without a Request");
+	mpa_say(e, may_evict(e) ?
+		"too many half-open connections: the oldest without a Request, this one, is dropped; check which host "
+		"connects and sends none" :
+		"too many connections wait for the listener: the oldest, this one, is dropped; let the program answer its "
+		"requests sooner, or listen with a larger backlog");
 	mpa_ep_destroy(e);
 }
 
@@ -64,9 +92,9 @@ int mpa_half_open_add(struct mpa_ep *e, struct mpa_ep *listener)
 		return -ENOMEM;
 	p->n++; /* before an eviction could free it */
 	if (p->n > MPA_HALF_OPEN_PEER)
-		evict(ut_list_first(&p->half_open, struct mpa_ep, mate));
+		evict(oldest_of_peer(p));
 	if (listener->n_half_open >= MPA_HALF_OPEN_MAX)
-		evict(ut_list_first(&listener->half_open, struct mpa_ep, child));
+		evict(oldest_of_listener(listener));
 	e->remote = p;
 	ut_list_add_tail(&p->half_open, &e->mate);
 	e->listener = listener;

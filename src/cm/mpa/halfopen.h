@@ -5,7 +5,7 @@
 
 #include "cm/mpa/ep.h"
 
-/* e is half open; the oldest such endpoint is destroyed if there are too many. 0 or -ENOMEM. */
+/* e is half open; if there are too many, the oldest without a whole Request is destroyed. 0 or -ENOMEM. */
 int mpa_half_open_add(struct mpa_ep *e, struct mpa_ep *listener);
 void mpa_half_open_del(struct mpa_ep *e);
 /* e waits for its user's answer and counts for the listener's backlog. */
