@@ -190,7 +190,8 @@ static int greet(struct ad_process *p, const struct pkt_hello *hello)
 		return refuse(p, -ENODEV, text);
 	}
 	if (pks_add(&p->ad->pks, port, &p->p) < 0)
-		return refuse(p, -ENOMEM, "the fabric process has no memory left: this process gets no adapter; raise its limit");
+		return refuse(p, -ENOMEM, "the fabric process has no memory left: this process gets no adapter; "
+			      "start the fabric again with a higher limit on memory (ulimit -v)");
 	p->welcome = true;
 	m.u.welcome.instance = p->ad->instance;
 	m.u.welcome.guid = port->guid;

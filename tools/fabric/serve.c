@@ -337,8 +337,8 @@ static int start_sm(struct serve *s, const struct serve_config *c)
 		return 0;
 	}
 	if (!n) {
-		serve_report_failure(s->report, "the fabric has no node \"%s\": no subnet manager is started; choose one of its nodes "
-		       "by --sm", c->sm);
+		serve_report_failure(s->report, "the fabric has no node \"%s\": neither fabric nor subnet manager is started; "
+				     "name a node of the topology by --sm", c->sm);
 		return 1;
 	}
 	r = serve_sm_start(s, n, c->sm_words);

@@ -38,7 +38,8 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 	if (null > 2)
 		close(null);
 	if (p->use_hosts && setns(p->hosts.ns[which], CLONE_NEWNET) < 0) {
-		run_say("the %s cannot enter its network namespace (%s): it is not started; see dapple doctor",
+		run_say("the %s cannot enter the network namespace made for it (%s): it is not started; leave --hosts out, "
+			"or see dapple doctor",
 			e->name, strerror(errno));
 		_exit(126);
 	}

@@ -349,8 +349,9 @@ struct cma_qev *cma_qev_get(struct cma_id *owner, int type, int status)
 	if (q)
 		qev_init(q, owner, type, status);
 	else
-		ut_error("event %d of a connection: no memory: the program does not receive it; raise the "
-			 "limit on memory", type);
+		ut_error("an event of rdma_cm (enum rdma_cm_event_type: %d) finds no memory: rdma_get_cm_event does not return it, "
+			 "and a program that waits for it hangs; raise the limits on memory (ulimit -v, cgroup) and start the "
+			 "program again", type);
 	return q;
 }
 

@@ -152,14 +152,13 @@ static bool load(struct dreg_entry *e)
 			 e->library, DAT_PROVIDER_INIT_FUNC_STR, DAT_PROVIDER_FINI_FUNC_STR);
 		goto close;
 	}
-	if (!dlsym(e->dl, "dapl_extensions")) {
+	/* An entry for programs of 1.2 may name a provider of 1.2, whose table looks like one of 2.0. Only providers of
+	 * 2.0 export dapl_extensions. */
+	if (e->info.dapl_version_major < DAT_VERSION_MAJOR && !dlsym(e->dl, "dapl_extensions")) {
 		dreg_log(DREG_ERROR | DREG_STATIC, "%s: %s does not export dapl_extensions: an "
 			 "entry of version 1.2 cannot be opened with it; name a provider of 2.0",
 			 e->info.ia_name, e->library);
-		/* An entry for programs of 1.2 may name a provider of 1.2, whose table looks like
-		 * one of 2.0. Only providers of 2.0 export this name. */
-		if (e->info.dapl_version_major < DAT_VERSION_MAJOR)
-			goto close;
+		goto close;
 	}
 	loading = true;
 	init(&e->info, e->params);
@@ -169,8 +168,8 @@ static bool load(struct dreg_entry *e)
 	pthread_mutex_unlock(&dreg_lock);
 	if (registered)
 		return true;
-	dreg_log(DREG_ERROR | DREG_STATIC, "%s: %s did not register a provider: the entry "
-		 "cannot be opened; check its parameters in dat.conf", e->info.ia_name, e->library);
+	dreg_log(DREG_ERROR | DREG_STATIC, "%s: the library %s registers no provider of this name: the entry "
+		 "cannot be opened; correct its parameters in dat.conf (the library may say what is wrong)", e->info.ia_name, e->library);
 	e->fini(&e->info);
 close:
 	dlclose(e->dl);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Why a connection ended, and the memory of each call that may be under way. */
 #include "ulp/rpcrdma/state.h"
 
 #include <stdarg.h>

@@ -120,8 +120,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 	ut_unlock(&lock);
 	if (registry.add(&r->table, info) == DAT_SUCCESS)
 		return;
-	dpr_log(DPR_LOG_ERR, "entry %s: the registry refused it: it cannot be opened; check its line in "
-			     "dat.conf", r->entry.info.ia_name);
+	dpr_log(DPR_LOG_ERR, "entry %s: the DAT registry has no memory for it, or one of that name: it cannot be opened; give entries "
+			     "different names in dat.conf", r->entry.info.ia_name);
 	ut_lock(&lock);
 	ut_list_del(&r->on);
 	ut_unlock(&lock);

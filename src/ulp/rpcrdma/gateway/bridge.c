@@ -144,8 +144,8 @@ static void say_end(const struct bridge *b, int r, bool tcp)
 		fprintf(stderr, "dapple rpcrdma: connection %s -> %s: the TCP side fails (%s): the connection ends, "
 			"and calls without a reply are lost; see the messages of the other end\n", b->from, b->to, strerror(-r));
 	else if (!tcp && r != -ECONNRESET)
-		fprintf(stderr, "dapple rpcrdma: connection %s -> %s: %s: the connection ends, and calls without a "
-			"reply are lost; dapple why may say more\n", b->from, b->to, rpr_conn_why(b->c));
+		fprintf(stderr, "dapple rpcrdma: connection %s -> %s: %s: this connection alone ends, and its calls without a "
+			"reply are lost; let the client connect again (dapple why names failures of the adapter)\n", b->from, b->to, rpr_conn_why(b->c));
 }
 
 static void carry(const struct rpg_conf *conf, struct bridge *b, int fd)
