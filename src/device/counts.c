@@ -5,7 +5,6 @@
 #include "device/process.h"
 #include "device/progress/thread.h"
 #include "device/sysfs/counts.h"
-#include "util/heap.h"
 #include "util/lock.h"
 #include "util/rundir.h"
 
@@ -34,21 +33,9 @@ void dev_counting_fini(struct dev_counting *c)
 	free(c->root);
 }
 
-static uint64_t traffic(const struct dev_adapter *a) UT_REQUIRES(a->dev.lock)
-{
-	const uint64_t *v = a->dev.counters;
-
-	return v[ENG_C_tx_pkts] + v[ENG_C_rx_pkts] + v[ENG_C_local_direct];
-}
-
 void dev_counting_news(struct dev_adapter *a, uint64_t now)
 {
-	struct dev_counting *c = &a->counting;
-
-	eng_dev_held(&a->dev);
-	if (atomic_load_explicit(&c->at, memory_order_relaxed) != UT_NEVER || traffic(a) == c->seen)
-		return;
-	atomic_store_explicit(&c->at, now + DEV_COUNTS_NS, memory_order_relaxed);
+	atomic_store_explicit(&a->counting.at, now + DEV_COUNTS_NS, memory_order_relaxed);
 	dev_thread_wake_by(now + DEV_COUNTS_NS);
 }
 
@@ -71,7 +58,7 @@ static bool take_news(struct dev_adapter *a, uint64_t delta[ENG_C_COUNT]) UT_REQ
 		delta[i] = a->dev.counters[i] - a->counting.added[i];
 		any |= delta[i] != 0;
 	}
-	a->counting.seen = traffic(a);
+	a->counting.seen = dev_counting_traffic(a->dev.counters);
 	return any;
 }
 

@@ -9,6 +9,7 @@
 
 #include "engine/dev.h"
 #include "util/clock.h"
+#include "util/heap.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,7 +30,20 @@ struct dev_counting {
 void dev_counting_init(struct dev_counting *c);
 void dev_counting_fini(struct dev_counting *c);
 
-/* There is traffic that the tree does not show. dev.lock held. */
+/* What moves with traffic of any kind, from the counters of an adapter. */
+static inline uint64_t dev_counting_traffic(const uint64_t counters[ENG_C_COUNT])
+{
+	return counters[ENG_C_tx_pkts] + counters[ENG_C_rx_pkts] + counters[ENG_C_local_direct];
+}
+
+/* Returns true if there is traffic that the tree does not show, and the thread does not know it yet. dev.lock held. */
+static inline bool dev_counting_is_new(const struct dev_counting *c, const uint64_t counters[ENG_C_COUNT])
+{
+	return atomic_load_explicit(&c->at, memory_order_relaxed) == UT_NEVER &&
+	       dev_counting_traffic(counters) != c->seen;
+}
+
+/* The thread adds new traffic a second from now. dev.lock held. */
 void dev_counting_news(struct dev_adapter *a, uint64_t now);
 /* The thread's turn. dev_process_lock held. */
 void dev_counting_serve(struct dev_adapter *a, uint64_t now);

@@ -68,13 +68,10 @@ static void say(const char *call, const struct ut_refusal *row, int err)
 		dev_why_keep(UT_SAY_FAILURE, text);
 }
 
-int rcm_leave(const char *call, int rc)
+int rcm_refused(const char *call, int rc)
 {
-	const struct ut_refusal *row;
+	const struct ut_refusal *row = rcm_refusal(call, -rc);
 
-	if (rc >= 0)
-		return 0;
-	row = rcm_refusal(call, -rc);
 	if (row)
 		say(call, row, -rc);
 	errno = -rc;

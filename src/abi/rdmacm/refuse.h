@@ -77,7 +77,13 @@ enum rcm_refusal {
 
 /* Returns the row of a call that leaves with this errno (positive), or NULL for an answer that is no refusal. */
 const struct ut_refusal *rcm_refusal(const char *call, int err);
-/* rc of a public call: says why it is refused if it is negative, and sets errno. Returns 0 or -1. */
-int rcm_leave(const char *call, int rc);
+/* Says why a public call is refused, and sets errno to -rc. Returns -1. */
+int rcm_refused(const char *call, int rc);
+
+/* The end of a public call with its result rc, 0 or a negative errno. Returns 0 or -1. */
+static inline int rcm_leave(const char *call, int rc)
+{
+	return rc >= 0 ? 0 : rcm_refused(call, rc);
+}
 
 #endif

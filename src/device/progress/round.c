@@ -124,7 +124,8 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 	a->delayed_ack.empty_polls = 0;
 	judge_driver(a, by, now, received, kicked, done);
 	set_deadline(a, by, now);
-	dev_counting_news(a, now);
+	if (dev_counting_is_new(&a->counting, a->dev.counters))
+		dev_counting_news(a, now);
 	errno = keep;
 	return done;
 }
