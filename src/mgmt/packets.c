@@ -104,12 +104,15 @@ void pks_remove(struct pks_process *p)
 void pks_port_gone(struct pks *s, struct fab_port *port, void (*gone)(void *ctx, struct pks_process *p))
 {
 	struct pks_port *at = find_port(s, port);
-	struct pks_process *p, *t;
+	struct pks_process *p, *next;
 
 	if (!at)
 		return;
-	ut_list_each_safe(p, t, &at->processes, node)
+	/* The port's record goes with its last process, so the list is not looked at behind that one. */
+	for (p = ut_list_first(&at->processes, struct pks_process, node); p; p = next) {
+		next = p->node.next == &at->processes ? NULL : ut_container(p->node.next, struct pks_process, node);
 		gone(s->ctx, p);
+	}
 }
 
 static int take_slot(struct pks_process *p, unsigned slot)
