@@ -689,12 +689,12 @@ int main(void)
 	ends_run("credits", AF_INET, credits_server, credits_client);
 	ends_run("the backward direction", AF_INET, back_server, back_client);
 	ends_run("a reply that is too long", AF_INET, long_server, long_client);
-	no_listener();
 	ends_run("messages that are answered by errors", AF_INET, hostile_server, answered_client);
 	ends_run("a message without header", AF_INET, hostile_ended_server, short_client);
 	ends_run("a key that opens nothing", AF_INET, hostile_ended_server, bad_key_client);
 	ends_run("more calls than credits", AF_INET, hostile_ended_server, flood_client);
 	for (bad_reply = 0; bad_reply < 7; bad_reply++)
 		ends_run("replies that break the protocol", AF_INET, lying_server, lied_to_client);
+	no_listener(); /* in this process, so behind the last fork */
 	return 0;
 }
