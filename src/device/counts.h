@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What this process has counted goes into the device tree, where monitoring reads it (sysfs/counts.h): a second
+ * What this process has counted goes into the device tree, where monitoring reads it (sysfs/counts.h): five seconds
  * after traffic, by the background thread; when the adapter closes and when the process exits; and before a
  * program under the preload reads such a file, so that its own traffic is in it to the last octet.
  */
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEV_COUNTS_NS UT_S
+#define DEV_COUNTS_NS (5 * UT_S)
 
 struct dev_adapter;
 
@@ -43,7 +43,7 @@ static inline bool dev_counting_is_new(const struct dev_counting *c, const uint6
 	       dev_counting_traffic(counters) != c->seen;
 }
 
-/* The thread adds new traffic a second from now. dev.lock held. */
+/* The thread adds new traffic DEV_COUNTS_NS from now. dev.lock held. */
 void dev_counting_news(struct dev_adapter *a, uint64_t now);
 /* The thread's turn. dev_process_lock held. */
 void dev_counting_serve(struct dev_adapter *a, uint64_t now);
