@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DEV_TREE_LIFESPAN_MS 1000u /* how old a counter may be (hw_counters/lifespan) */
+#define DEV_TREE_LIFESPAN_MS 5000u /* how old a counter may be (hw_counters/lifespan) */
 #define DEV_TREE_COUNTERS ".counters" /* below root; counts.h */
 
 struct dev_tree_gid {
