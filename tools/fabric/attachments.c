@@ -4,6 +4,7 @@
 #include "device/sysfs/node.h"
 #include "device/sysfs/tree.h"
 #include "issm.h"
+#include "link/fabric/socket.h"
 #include "util/alloc.h"
 #include "util/sys.h"
 #include "views.h"
@@ -166,7 +167,7 @@ static int open_all(struct attachments *a, const char *dir)
 		r = watch(a, a->issm.inotify, &a->issm, EPOLLIN, EPOLL_CTL_ADD);
 	if (r)
 		return r;
-	a->listener = att_listen(dir);
+	a->listener = fsk_listen(dir, ATT_SOCKET);
 	if (a->listener < 0)
 		return a->listener;
 	a->listens = true;
@@ -599,7 +600,7 @@ static void admit(struct attachments *a, int fd)
 static void accept_some(struct attachments *a)
 {
 	for (unsigned i = 0; i < TURN; i++) {
-		int fd = att_accept(a->listener);
+		int fd = fsk_accept(a->listener);
 
 		if (fd >= 0) {
 			admit(a, fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "link/fabric/attach.h"
 
+#include "link/fabric/socket.h"
 #include "util/clock.h"
 #include "util/env.h"
 #include "util/fault_calls.h"
@@ -13,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* A fabric process answers a hello at once; one that has stopped must not stop its visitors for good. */
@@ -164,62 +163,6 @@ int att_wait(int fd, struct att_msg *m, int wait_ms)
 	return r;
 }
 
-/* The address of the socket in an open directory: short, however long the path of the directory is. */
-static socklen_t address(struct sockaddr_un *sun, int dir)
-{
-	memset(sun, 0, sizeof(*sun));
-	sun->sun_family = AF_UNIX;
-	snprintf(sun->sun_path, sizeof(sun->sun_path), "/proc/self/fd/%d/" ATT_SOCKET, dir);
-	return sizeof(*sun);
-}
-
-static bool same_user(int fd)
-{
-	struct ucred c;
-	socklen_t len = sizeof(c);
-
-	return !UT_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &c, &len) && c.uid == geteuid();
-}
-
-static int make_listener(int dir)
-{
-	struct sockaddr_un sun;
-	socklen_t len = address(&sun, dir);
-	int fd = ut_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err;
-
-	if (fd < 0)
-		return -errno;
-	unlinkat(dir, ATT_SOCKET, 0);
-	if (!ut_bind(fd, (struct sockaddr *)&sun, len) && !listen(fd, SOMAXCONN))
-		return fd;
-	err = -errno;
-	ut_close(fd);
-	return err;
-}
-
-int att_listen(const char *path)
-{
-	int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
-
-	if (dir < 0)
-		return -errno;
-	fd = make_listener(dir);
-	ut_close(dir);
-	return fd;
-}
-
-int att_accept(int listener)
-{
-	long fd = UT_SYS(SYS_accept4, listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-	if (fd < 0)
-		return fd == -ECONNABORTED ? -EAGAIN : (int)fd;
-	if (same_user((int)fd))
-		return (int)fd;
-	ut_close((int)fd);
-	return -EACCES;
-}
-
 static bool good_name(const char *name)
 {
 	return *name && strlen(name) < ATT_NAME_MAX;
@@ -274,21 +217,13 @@ static int no_fabric(const struct att_place *where, int err, char why[ATT_WHY_MA
 /* Returns a connected descriptor or a negative errno. */
 static int reach(const struct att_place *where, char why[ATT_WHY_MAX])
 {
-	struct sockaddr_un sun;
-	int dir = open_dir(where, why), fd, r = 0;
-	socklen_t len;
+	int dir = open_dir(where, why), fd, r;
 
 	if (dir < 0)
 		return no_fabric(where, dir, why);
-	len = address(&sun, dir);
 	fd = ut_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		r = -errno;
-	else
-		r = (int)UT_SYS(SYS_connect, fd, &sun, len);
+	r = fd < 0 ? -errno : fsk_connect_at(fd, dir, ATT_SOCKET);
 	ut_close(dir);
-	if (!r && !same_user(fd))
-		r = -EACCES;
 	if (!r)
 		return fd;
 	ut_close(fd);

@@ -195,12 +195,7 @@ int att_send(int fd, const struct att_msg *m, int wait_ms);
  */
 int att_receive(int fd, struct att_msg *m, bool from_fabric);
 
-/* The fabric process: makes the socket in dir (absolute), in place of one that a killed fabric process has left.
- * Returns a listening descriptor that does not block, or a negative errno. */
-int att_listen(const char *dir);
-/* Returns a connection that does not block, -EAGAIN if there is none, -EACCES after closing one of another uid, or a
- * negative errno. */
-int att_accept(int listener);
+/* The fabric process listens with fsk_listen(dir, ATT_SOCKET) and accepts with fsk_accept() (link/fabric/socket.h). */
 
 /* Where a process is attached: DAPPLE_FABRIC=NAME/NODE. */
 struct att_place {

@@ -80,7 +80,7 @@ int fsk_accept(int listener)
 	return -EACCES;
 }
 
-static int connect_to(int fd, int dir, const char *name)
+int fsk_connect_at(int fd, int dir, const char *name)
 {
 	struct sockaddr_un sun;
 	int r = address(&sun, dir, name);
@@ -103,7 +103,7 @@ int fsk_connect(const char *fabric, const char *name)
 	if (dir < 0)
 		return dir;
 	fd = ut_socket(AF_UNIX, SOCK_SEQPACKET | FLAGS, 0);
-	r = fd < 0 ? -errno : connect_to(fd, dir, name);
+	r = fd < 0 ? -errno : fsk_connect_at(fd, dir, name);
 	ut_close(dir);
 	if (r < 0)
 		ut_close(fd);

@@ -15,5 +15,7 @@ int fsk_accept(int listener);
 /* Connects to a socket of a running fabric. Returns such a descriptor; -ENOENT or -ECONNREFUSED: the fabric does not
  * run; -EACCES: it is another user's; or a negative errno. */
 int fsk_connect(const char *fabric, const char *name);
+/* Connects a socket to one in an open directory. Returns 0, or a negative errno as fsk_connect(). */
+int fsk_connect_at(int fd, int dir, const char *name);
 
 #endif
