@@ -339,8 +339,11 @@ int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool
 		  struct eng_cq **ret)
 {
 	struct eng_dev *dev = ctx->dev;
+	int refused = dev->refuses(dev, "create_cq");
 	struct eng_cq *cq;
 
+	if (refused < 0)
+		return refused;
 	if (bad_size(dev, cqe))
 		return eng_refuse_over(dev, ENG_R_CQ_SIZE, cqe, (uint32_t)dev->attr.orig_attr.max_cqe);
 	if (eng_count(&dev->n_cq, (uint32_t)dev->attr.orig_attr.max_cq) < 0)

@@ -184,6 +184,9 @@ struct eng_dev {
 	/* Revokes direct access of other processes to the memory that this key or queue pair names.
 	 * Returns when no access is in progress. Default: no process has any. */
 	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
+	/* Returns a negative errno with which this call is to fail, since the user tests the program so, or 0. No lock held. Default:
+	 * 0. Constant while contexts are open. */
+	int (*refuses)(struct eng_dev *dev, const char *function);
 
 	/* Queue pairs with new work, see pending.h. */
 	struct ut_mutex pending_lock;

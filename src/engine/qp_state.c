@@ -181,9 +181,12 @@ static void settle(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	struct eng_dev *dev = qp->dev;
+	int refused = dev->refuses(dev, "modify_qp");
 	enum ibv_qp_state from, to;
 	int r;
 
+	if (refused < 0)
+		return refused;
 	if (mask & ~ENG_QP_STANDARD)
 		return eng_refuse_qp(qp, ENG_R_QP_MASK);
 	if (mask == 0)

@@ -17,7 +17,7 @@
 static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
 	return q->cls == WIRE_CLASS_RC && q->conn.resp.framing == &ibp_frame_shm && mk->key == key &&
-	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
+	       mk->kind == ENG_MR && !mk->pages && !mk->null && !q->port->rules &&
 	       ibp_resp_hears(q->qp);
 }
 

@@ -35,7 +35,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		return true;
 	/* Where the requests of the peer have taken the wire, so do their acknowledgements, and a request by the ring
 	 * would overtake them. */
-	if (port->shm.stage.base && q->conn.path.valid &&
+	if (port->shm.stage.base && !port->wire_only && q->conn.path.valid &&
 	    (ibp_resp_is(&q->conn.resp, IBP_RESP_UNCHOSEN) || q->conn.resp.framing == &ibp_frame_shm))
 		how = port->chan->ops->reach(port->chan, &q->conn.path.flow,
 						   q->qp->attr.dest_qp_num, &r->fetches);

@@ -407,6 +407,13 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	return 0;
 }
 
+void ibp_relink(struct eng_dev *dev, struct link *l)
+{
+	struct ibp_port *port = dev->proto_port;
+
+	port->link = port->cfg.link = l;
+}
+
 void ibp_port_fini(struct eng_dev *dev)
 {
 	struct ibp_port *port = dev->proto_port;

@@ -33,6 +33,8 @@ struct ibp_port {
 	struct link *link;
 	struct shm_channel *chan;
 	struct link_tap *tap; /* NULL: no observer */
+	struct link_rules *rules; /* of faults, for requests that arrive; NULL: none */
+	bool wire_only; /* those are for packets, so that new connections do not take the local path */
 	struct ibp_config cfg;
 	struct ut_rng rng;
 	struct ut_heap timers;

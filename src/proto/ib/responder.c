@@ -6,6 +6,7 @@
 #include "engine/qp_state.h"
 #include "engine/why.h"
 #include "proto/ib/direct.h"
+#include "proto/ib/faults.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/xrc/home.h"
 
@@ -16,7 +17,8 @@ void ibp_resp_reset(struct ibp_qp *q)
 {
 	q->recv = (struct ibp_recv){ .rwqe = q->recv.rwqe, .pd = q->qp->pd, .cq = q->qp->recv_cq };
 	q->conn.resp = (struct ibp_resp){
-		.framing = &ibp_frame_wire, .slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE),
+		.framing = &ibp_frame_wire, .slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE) |
+			(q->port->rules ? IBP_RESP_RULES : 0),
 		.epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu,
 	};
 	ibp_slow_state(q, q->qp);
@@ -733,6 +735,8 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if (v == ENG_OK)
 		v = choose_srq(q, p);
+	if (v == ENG_OK && q->port->rules)
+		v = ibp_fault_request(q, p);
 	if (v != ENG_OK)
 		return v;
 	if (f & WIRE_F_READ)

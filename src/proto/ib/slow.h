@@ -43,6 +43,7 @@ enum ibp_resp_slow {
 	IBP_RESP_IN_MESSAGE = 1 << 3, /* recv.message is not IBP_NONE */
 	IBP_RESP_GAP = 1 << 4,        /* requests ahead of epsn get no further NAK */
 	IBP_RESP_DEAD = 1 << 5,       /* a fatal NAK is owed or was sent */
+	IBP_RESP_RULES = 1 << 6,      /* the port has rules of faults for requests */
 };
 
 static inline void ibp_slow_put(uint32_t *slow, uint32_t bit, bool on)

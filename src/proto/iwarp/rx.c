@@ -4,6 +4,7 @@
 #include "proto/iwarp/rx.h"
 
 #include "proto/iwarp/end.h"
+#include "proto/iwarp/faults.h"
 #include "proto/iwarp/place.h"
 #include "proto/iwarp/read.h"
 #include "proto/iwarp/send.h"
@@ -106,6 +107,8 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 	rx->first = !q->heard;
 	if (rx->first)
 		first_fpdu(q);
+	if (q->port->rules && (v = iwp_fault_request(q, rx)))
+		return v;
 	return iwp_alive(q) ? execute(q, rx) : ENG_OK;
 }
 
