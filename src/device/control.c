@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/control.h"
 
+#include "device/faults.h"
 #include "device/observe.h"
 #include "device/sys.h"
 #include "observe/place.h"
@@ -87,6 +88,10 @@ static void answer(const char *request, FILE *out)
 {
 	if (strncmp(request, "capture ", 8) == 0)
 		dev_observe_start(request + 8, out);
+	else if (strcmp(request, "fault") == 0 || strncmp(request, "fault ", 6) == 0)
+		dev_faults_set(request + strlen("fault"), out);
+	else if (strcmp(request, "fault-show") == 0)
+		dev_faults_show(out);
 	else
 		fprintf(out, "error: the request is unknown to this version\n");
 }

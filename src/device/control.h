@@ -6,6 +6,8 @@
  *
  *      capture PATH     the observers of all adapters give their rings to the reader at PATH (observe.h)
  *
+ *      fault RULES      these rules of faults (faults.h); none: without any; fault-show: those there are
+ *
  * The socket is there from the first open device on until the thread ends; a program that is not to be observed has
  * none.
  */
