@@ -7,6 +7,7 @@
 #include "engine/refuse.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -155,6 +156,7 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 {
 	bool full;
 
+	UT_PROBE5(complete, e->qpn, e->wr_id, e->status, e->opcode, e->byte_len);
 	if (straight(cq, e))
 		return true;
 	ut_lock(&cq->lock);

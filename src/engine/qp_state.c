@@ -9,6 +9,7 @@
 #include "engine/why.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 {
 	eng_dev_held(qp->dev);
+	UT_PROBE3(qp_state, qp->qpn, qp->attr.qp_state, to);
 	/* Memory that its requests name may be given back from here on. */
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
 		eng_generation_end(qp->dev, qp->qpn);

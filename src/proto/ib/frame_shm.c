@@ -4,6 +4,7 @@
 #include "engine/ring.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 
 #include <errno.h>
 
@@ -198,6 +199,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 		ibp_count(port, ENG_C_tx_faults);
 	if (bytes < 0)
 		return -EFAULT;
+	ibp_show_sent(q, p->payload_len, IBP_BY_RING);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += p->payload_len;

@@ -11,6 +11,7 @@
 #include "proto/ib/probe.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 #include "proto/ib/uc.h"
 #include "proto/ib/ud.h"
 #include "proto/ib/xrc/home.h"
@@ -133,6 +134,7 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 
 	if (!q)
 		return;
+	ibp_show_received(q, p->opcode, p->payload_len);
 	q->conn.heard = port->now;
 	if (take_ack(q))
 		dispatch(q, p, rx);

@@ -8,6 +8,7 @@
 #include "proto/iwarp/place.h"
 #include "proto/iwarp/read.h"
 #include "proto/iwarp/send.h"
+#include "util/probe.h"
 
 #include <string.h>
 
@@ -104,6 +105,7 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 	v = check_header(rx, (uint32_t)wire_get_DDPTagged_ulpdu_len(p));
 	if (v)
 		return v;
+	UT_PROBE3(receive, q->qp->qpn, rx->opcode, rx->len);
 	rx->first = !q->heard;
 	if (rx->first)
 		first_fpdu(q);
