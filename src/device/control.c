@@ -3,6 +3,7 @@
 
 #include "device/faults.h"
 #include "device/observe.h"
+#include "device/show.h"
 #include "device/sys.h"
 #include "observe/place.h"
 #include "util/filesize.h"
@@ -92,6 +93,8 @@ static void answer(const char *request, FILE *out)
 		dev_faults_set(request + strlen("fault"), out);
 	else if (strcmp(request, "fault-show") == 0)
 		dev_faults_show(out);
+	else if (strncmp(request, "show ", 5) == 0)
+		dev_show(request + 5, out);
 	else
 		fprintf(out, "error: the request is unknown to this version\n");
 }

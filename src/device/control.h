@@ -8,6 +8,8 @@
  *
  *      fault RULES      these rules of faults (faults.h); none: without any; fault-show: those there are
  *
+ *      show WHAT        lines of the objects of this kind (show.h)
+ *
  * The socket is there from the first open device on until the thread ends; a program that is not to be observed has
  * none.
  */

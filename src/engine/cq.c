@@ -363,7 +363,11 @@ int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool
 	cq->timestamps = timestamps;
 	ut_list_init(&cq->ready);
 	ut_list_init(&cq->held);
+	cq->number = atomic_fetch_add(&dev->numbers, 1) + 1;
 	chan_count(chan, 1);
+	ut_lock(&dev->lock);
+	ut_list_add_tail(&dev->cqs, &cq->node);
+	eng_dev_unlock(dev);
 	*ret = cq;
 	return 0;
 }
@@ -377,6 +381,7 @@ int eng_cq_destroy(struct eng_cq *cq)
 	/* Producers hold the progress lock; without users none comes again. */
 	ut_lock(&dev->lock);
 	ut_list_del(&cq->held);
+	ut_list_del(&cq->node);
 	eng_dev_unlock(dev);
 	if (cq->chan)
 		eng_chan_drop(cq->chan, cq);

@@ -39,6 +39,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_list_init(&dev->ctxs);
 	ut_list_init(&dev->xrcds);
 	ut_list_init(&dev->held);
+	ut_list_init(&dev->cqs);
 	dev->rng.state = seed;
 	eng_qpns_begin(&dev->qpns, ut_rng_u64(&dev->rng), ut_rng_u64(&dev->rng));
 	eng_dev_unshare(dev);

@@ -23,6 +23,7 @@ int eng_pd_alloc(struct eng_dev *dev, struct eng_pd **ret)
 		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	pd->dev = dev;
+	pd->number = atomic_fetch_add(&dev->numbers, 1) + 1;
 	*ret = pd;
 	return 0;
 }

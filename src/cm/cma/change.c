@@ -147,36 +147,17 @@ static void apply(struct cma_id *id, const struct change *ch)
 	ut_unlock(&id->call);
 }
 
-/* References to all identifiers; *n is their number. NULL: no memory, or none. */
-static struct cma_id **hold_all(struct cma *c, size_t *n)
-{
-	struct cma_id **v, *id;
-	size_t count = 0;
-
-	ut_lock(&c->lock);
-	ut_list_each(id, &c->ids, node)
-		count++;
-	v = count ? ut_calloc(count, sizeof(*v)) : NULL;
-	*n = 0;
-	if (v) {
-		ut_list_each(id, &c->ids, node) {
-			id->refs++;
-			v[(*n)++] = id;
-		}
-	}
-	ut_unlock(&c->lock);
-	if (count && !v)
-		ut_error("a change of addresses: no memory: connection identifiers are not told of it; raise "
-			 "the limit on memory");
-	return v;
-}
-
 static void change_all(struct cma *c, const struct change *ch)
 {
-	size_t n;
-	struct cma_id **v = hold_all(c, &n);
+	struct cma_id **v;
+	int n = cma_ids_hold(c, &v);
 
-	for (size_t i = 0; i < n; i++) {
+	if (n < 0) {
+		ut_error("a change of addresses: no memory: connection identifiers are not told of it; raise "
+			 "the limit on memory");
+		return;
+	}
+	for (int i = 0; i < n; i++) {
 		apply(v[i], ch);
 		cma_id_put(v[i]);
 	}
