@@ -135,6 +135,30 @@ static const struct command commands[] = {
 "\n"
 "Exit status: that of COMMAND; of try 0, or 1 if a run hung, crashed or was\n"
 "corrupted.\n" },
+	{ "show", run_cmd_show, "list objects of running programs, in the words of rdma(8)",
+"usage: dapple show [-j] [-d] [--pid PID] qp|cq|mr|cm_id|link [WORD VALUE...]\n"
+"\n"
+"Prints the queue pairs, completion queues, memory regions or connection\n"
+"identifiers of this user's running programs, or the adapters of this machine,\n"
+"as `rdma resource show` and `rdma link show` of iproute2 do.  A WORD with a\n"
+"VALUE keeps the lines that have it: link dpl_roce_lo, type RC, state RTS,\n"
+"lqpn 18,19.\n"
+"\n"
+"  -j, --json       print an array of objects\n"
+"  -d, --details    print Dapple's own words too: peer, way, reason (why not a\n"
+"                   faster way), waits, sq, rq, posted, sent, received, retries\n"
+"  --pid PID        of this process only\n"
+"\n"
+"Exit status: 0, or 1 if the process of --pid does not answer.\n" },
+	{ "explain", run_cmd_explain, "print the usual causes of a failure",
+"usage: dapple explain NAME...\n"
+"       dapple explain --list\n"
+"\n"
+"Prints what a failure means, its five usual causes in order, how to see which\n"
+"it is, and a command that captures the packets.  NAME stands at the end of the\n"
+"sentence in `dapple why`; the vendor_err of a completion will do too.\n"
+"\n"
+"  --list           print all names\n" },
 	{ "why", run_cmd_why, "explain the last failures",
 "usage: dapple why [-n NUMBER] [--since TIME] [--program NAME] [--pid PID]\n"
 "                  [--all] [--here] [--json] [--follow]\n"
