@@ -88,7 +88,9 @@ int dev_control_watch(int session, uint64_t serial)
 static void answer(const char *request, FILE *out)
 {
 	if (strncmp(request, "capture ", 8) == 0)
-		dev_observe_start(request + 8, out);
+		dev_observe_start(request + 8, true, out);
+	else if (strncmp(request, "sample ", 7) == 0)
+		dev_observe_start(request + 7, false, out);
 	else if (strcmp(request, "fault") == 0 || strncmp(request, "fault ", 6) == 0)
 		dev_faults_set(request + strlen("fault"), out);
 	else if (strcmp(request, "fault-show") == 0)

@@ -5,6 +5,7 @@
  * first line is "ok", or "error: " and a sentence.
  *
  *      capture PATH     the observers of all adapters give their rings to the reader at PATH (observe.h)
+ *      sample PATH      the same of adapters that have no reader
  *
  *      fault RULES      these rules of faults (faults.h); none: without any; fault-show: those there are
  *

@@ -58,8 +58,8 @@ void dev_show(const char *what, FILE *out)
 	}
 	name_of_program(comm);
 	fprintf(out, "ok\n");
-	if (i == TOP)
-		fprintf(out, "time %" PRIu64 "\n", ut_now());
+	if (i == TOP || i == COUNTERS)
+		fprintf(out, "time %" PRIu64 " pid %d comm %s\n", ut_now(), who.pid, who.comm);
 	if (i == CM_ID) {
 		dev_cm_show(&who, out);
 		return;

@@ -4,8 +4,8 @@
  * when it is asked for; nothing is counted for it.
  *
  *      qp, cq, mr, cm_id    engine/show.h, cm/cma/show.c
- *      counters             "counter DEV NAME VALUE", all of them
- *      top                  qp and counters, behind "time NS" of CLOCK_MONOTONIC
+ *      counters             "counter DEV NAME VALUE", all of them, behind "time NS pid N comm NAME"; of CLOCK_MONOTONIC
+ *      top                  such a line, then qp and counters
  */
 #ifndef DEVICE_SHOW_H
 #define DEVICE_SHOW_H

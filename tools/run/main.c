@@ -150,6 +150,31 @@ static const struct command commands[] = {
 "  --pid PID        of this process only\n"
 "\n"
 "Exit status: 0, or 1 if the process of --pid does not answer.\n" },
+	{ "top", run_cmd_top, "watch rates, ways and waits of running programs",
+"usage: dapple top [-d SECONDS] [--latency] [--filter TEXT] [--once] [--json]\n"
+"\n"
+"Shows the queue pairs of this user's running programs: requests and receives a\n"
+"second, the way that each takes and why not a faster one, its queues, what it\n"
+"waits for, and which end or part limits it.  The programs are asked once for\n"
+"each look and not slowed down between.  h shows the keys, which are htop's.\n"
+"\n"
+"  -d SECONDS       time between two looks (default 1)\n"
+"  --latency        median and 99th percentile of the time from a request to its\n"
+"                   acknowledgement (RoCE), from samples of packets, which cost\n"
+"                   the programs some speed\n"
+"  --filter TEXT    only rows with this text\n"
+"  --once           print one table and leave\n"
+"  --json           print an object, or with --once one alone, for each look\n" },
+	{ "stats", run_cmd_stats, "print the counters of running programs",
+"usage: dapple stats [--all] [--prometheus]\n"
+"\n"
+"Prints the counters of the adapters of this user's running programs that are not\n"
+"zero.  The sums over all programs, also those that have ended, are in the device\n"
+"tree (docs/monitoring.md).\n"
+"\n"
+"  --all            print the zeros too\n"
+"  --prometheus     in the text format of Prometheus, with the queues of each queue\n"
+"                   pair\n" },
 	{ "explain", run_cmd_explain, "print the usual causes of a failure",
 "usage: dapple explain NAME...\n"
 "       dapple explain --list\n"
