@@ -175,6 +175,15 @@ static const struct command commands[] = {
 "  --all            print the zeros too\n"
 "  --prometheus     in the text format of Prometheus, with the queues of each queue\n"
 "                   pair\n" },
+	{ "plot", run_cmd_plot, "draw a capture or statistics as a picture",
+"usage: dapple plot [-o FILE.svg] FILE\n"
+"\n"
+"Draws a capture (dapple capture -o, tcpdump, dumpcap) as an SVG: packets over\n"
+"time by operation, sequence numbers of each flow with what was sent again, and\n"
+"the distribution of the time from a request to its acknowledgement.  Of lines of\n"
+"dapple top --json it draws the rates of each queue pair.\n"
+"\n"
+"  -o FILE.svg      write there (default: standard output)\n" },
 	{ "explain", run_cmd_explain, "print the usual causes of a failure",
 "usage: dapple explain NAME...\n"
 "       dapple explain --list\n"
