@@ -21,6 +21,7 @@
 #define RING_BYTES (1u << 20)
 #define SLOTS 8192u /* requests that wait for their acknowledgement: a power of two */
 #define HEADERS 128u
+#define LOOK_MS 20 /* at a child that asks */
 
 struct sent {
 	const struct source *src;
@@ -125,6 +126,38 @@ static void ask_one(const char *path, void *arg)
 	free(reply);
 }
 
+static void began(struct source *src, void *arg)
+{
+}
+
+static void take_sessions(struct sampler *s)
+{
+	int fd;
+
+	while ((fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+		if (!obs_place_is_ours(fd) || sources_add(s->sources, fd) < 0)
+			close(fd);
+	sources_serve(s->sources, began, s);
+}
+
+/* A child asks, since a process connects to us, and passes its rings, while it answers. */
+static void ask_all(struct sampler *s)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		obs_place_each("pid-", ask_one, s);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, NULL, WNOHANG) == 0) {
+		struct pollfd v[SOURCES_MAX + 1] = { { .fd = s->listener, .events = POLLIN } };
+
+		poll(v, (nfds_t)(1 + sources_poll(s->sources, v + 1, SOURCES_MAX)), LOOK_MS);
+		take_sessions(s);
+	}
+	take_sessions(s);
+}
+
 struct sampler *sampler_new(void)
 {
 	static const struct obs_config cfg = { .ring_bytes = RING_BYTES, .payload = 0, .out = 1, .in = 1 };
@@ -146,11 +179,7 @@ struct sampler *sampler_new(void)
 		return NULL;
 	}
 	s->sources = sources_new(&cfg);
-	/* A child asks, since a process connects to us while it answers. */
-	if (fork() == 0) {
-		obs_place_each("pid-", ask_one, s);
-		_exit(0);
-	}
+	ask_all(s);
 	return s;
 }
 
@@ -160,29 +189,16 @@ void sampler_free(struct sampler *s)
 	unlink(s->path);
 	sources_end(s->sources);
 	sources_free(s->sources);
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
 	free(s);
-}
-
-static void began(struct source *src, void *arg)
-{
 }
 
 void sampler_read(struct sampler *s, unsigned ms, uint32_t (*peer_of)(long pid, uint32_t qpn, void *arg),
 		  void (*got)(long pid, uint32_t qpn, uint64_t ns, void *arg), void *arg)
 {
-	int fd;
-
 	s->peer_of = peer_of;
 	s->got = got;
 	s->arg = arg;
 	s->until = ms * UT_MS;
-	while ((fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-		if (!obs_place_is_ours(fd) || sources_add(s->sources, fd) < 0)
-			close(fd);
-	sources_serve(s->sources, began, s);
+	take_sessions(s);
 	sources_each(s->sources, read_source, s);
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
 }
