@@ -150,6 +150,27 @@ static const struct command commands[] = {
 "  --pid PID        of this process only\n"
 "\n"
 "Exit status: 0, or 1 if the process of --pid does not answer.\n" },
+	{ "check", run_cmd_check, "find mistakes in the use of verbs and rdma_cm",
+"usage: dapple check [--leaks] [--device rxe|siw] [--suppressions FILE]\n"
+"                    [--format text|github|junit] [-o FILE] [--adapter KIND]\n"
+"                    [--] COMMAND [ARGUMENT...]\n"
+"\n"
+"Runs COMMAND and prints one sentence for each mistake in its use of verbs and\n"
+"rdma_cm, with file and line, the rule and a remedy: buffers that change, are\n"
+"freed or deregistered while a request names them, keys and ranges, queues that\n"
+"are too small or are never freed, lost wake-ups, events that are not\n"
+"acknowledged, private data that other adapters do not carry, ...  Programs with\n"
+"debugging information (-g) get lines, for which addr2line is needed.\n"
+"\n"
+"  --leaks              objects too that are not destroyed at the end\n"
+"  --device rxe|siw     what the queue pairs ask for must be within the limits of\n"
+"                       that adapter\n"
+"  --suppressions FILE  leave out reports; a line is KIND [FILE [FUNCTION]], with\n"
+"                       wildcards\n"
+"  --format FORM        github: annotations of a workflow; junit: a test report\n"
+"  -o FILE              write the reports there (default: standard error)\n"
+"\n"
+"Exit status: that of COMMAND if it is not 0; else 1 if a mistake was found.\n" },
 	{ "top", run_cmd_top, "watch rates, ways and waits of running programs",
 "usage: dapple top [-d SECONDS] [--latency] [--filter TEXT] [--once] [--json]\n"
 "\n"
