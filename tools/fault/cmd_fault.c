@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapple fault: rules of faults (src/link/rules.h) for a command or a running process; the catalogue. */
-#include "../run/control.h"
+#include "../run/ask.h"
 #include "../run/run.h"
 #include "catalogue.h"
 #include "try.h"
