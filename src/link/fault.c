@@ -387,10 +387,12 @@ static int fault_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope
 	return r;
 }
 
+/* A process that leaves takes its addresses away, and sends nothing more. */
 static void fault_del_addr(struct link *l, const uint8_t addr[16])
 {
 	struct link *lower = fault_of(l)->lower;
 
+	tx_release_all(fault_of(l));
 	lower->qpn_given = l->qpn_given;
 	lower->ops->del_addr(lower, addr);
 }

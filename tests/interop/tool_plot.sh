@@ -24,17 +24,17 @@ expect 1 "$DAPPLE" plot "$work/none"; has "cannot be read"
 echo nothing >"$work/text"
 expect 1 "$DAPPLE" plot "$work/text"; has "cannot be plotted"
 
-expect 0 "$DAPPLE" capture -o "$work/roce.pcapng" -- "$DAPPLE" pair --adapter roce -- rping -V -C 20
+expect 0 "$DAPPLE" capture -o "$work/roce.pcapng" -- "$DAPPLE" pair --wait 100 --grace 60 --adapter roce -- rping -V -C 10
 expect 0 "$DAPPLE" plot -o "$work/roce.svg" "$work/roce.pcapng"
-picture "$work/roce.svg" 'points > 100 and lines >= 4 and again == 0 and any("requests" in t for t in texts)'
+picture "$work/roce.svg" 'points > 50 and lines >= 4 and again == 0 and any("requests" in t for t in texts)'
 # What is sent again is seen.
-expect 0 "$DAPPLE" fault 'lose in op=send|read|write every=4' -- "$DAPPLE" capture -o "$work/lossy.pcapng" -- \
-	"$DAPPLE" pair --adapter roce --timeout 100 -- rping -V -C 20
+expect 0 "$DAPPLE" fault 'lose in op=send|read|write every=9' -- "$DAPPLE" capture -o "$work/lossy.pcapng" -- \
+	"$DAPPLE" pair --wait 100 --grace 60 --adapter roce -- rping -V -C 10
 expect 0 "$DAPPLE" plot -o "$work/lossy.svg" "$work/lossy.pcapng"
-picture "$work/lossy.svg" 'again >= 5'
-expect 0 "$DAPPLE" capture -o "$work/iwarp.pcapng" -- "$DAPPLE" pair --adapter iwarp -- rping -V -C 20
+picture "$work/lossy.svg" 'again >= 1'
+expect 0 "$DAPPLE" capture -o "$work/iwarp.pcapng" -- "$DAPPLE" pair --wait 100 --grace 60 --adapter iwarp -- rping -V -C 10
 "$DAPPLE" plot "$work/iwarp.pcapng" >"$work/iwarp.svg" || fault "plot to the standard output"
-picture "$work/iwarp.svg" 'points > 50 and again == 0'
+picture "$work/iwarp.svg" 'points > 30 and again == 0'
 # A file that was cut off is drawn as far as it goes.
 head -c 3001 "$work/roce.pcapng" >"$work/cut.pcapng"
 expect 0 "$DAPPLE" plot -o "$work/cut.svg" "$work/cut.pcapng"

@@ -15,7 +15,7 @@ static void list(void)
 	for (unsigned i = 0; i < explain_n_pages; i++) {
 		const char *title = strchr(explain_pages[i].text, ':');
 
-		printf("%-17s%.*s\n", explain_pages[i].name, (int)strcspn(title, "\n") - 1, title + 1);
+		printf("%-17s%.*s\n", explain_pages[i].name, (int)strcspn(title, "\n") - 2, title + 2);
 	}
 }
 

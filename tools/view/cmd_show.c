@@ -127,12 +127,11 @@ static void print(struct show *s, const struct line *l)
 	for (unsigned i = 0, n = 0; i < l->n; i++) {
 		if (!s->details && is_ours(l, i))
 			continue;
-		if (s->json) {
-			fputs(n++ ? "," : "", stdout);
+		fputs(!n++ ? "" : s->json ? "," : " ", stdout);
+		if (s->json)
 			print_json_pair(l->pair[i].word, l->pair[i].value);
-		} else {
-			printf("%s %s ", l->pair[i].word, l->pair[i].value);
-		}
+		else
+			printf("%s %s", l->pair[i].word, l->pair[i].value);
 	}
 	fputs(s->json ? "}" : "\n", stdout);
 	s->printed++;
