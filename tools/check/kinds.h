@@ -33,7 +33,7 @@ K(ASYNC_EVENTS,     "async-events-not-acknowledged", "ibv_get_async_event(3): th
 K(CM_EVENTS,        "cm-events-not-acknowledged", "rdma_destroy_id(3): all events are acknowledged before, or it waits", "call rdma_ack_cm_event()") \
 K(ACK_TOO_MANY,     "acknowledged-too-often",  "ibv_ack_cq_events(3): as many as were got", "count the events of ibv_get_cq_event()") \
 K(UNARMED,          "wait-without-arm",        "ibv_req_notify_cq(3): one request gives one event", "arm the queue before the next wait") \
-K(NO_POLL,          "wait-without-poll",       "ibv_get_cq_event(3): what completed before the queue was armed raises no event", "poll once more behind ibv_req_notify_cq()") \
+K(NO_POLL,          "wait-without-poll",       "ibv_get_cq_event(3): completions from before the queue was armed raise no event", "poll once more behind ibv_req_notify_cq()") \
 K(NO_CHANNEL,       "armed-without-channel",   "ibv_req_notify_cq(3): events come by the channel of ibv_create_cq()", "create the queue with a completion channel") \
 K(CHILD,            "used-after-fork",         "ibv_fork_init(3): a child of fork() has no objects of its parent", "open the device in the child") \
 K(LATE_RECEIVE,     "receive-after-accept",    "rdma_cm(7): receives are posted before rdma_accept(), since the peer may send at once", "post before rdma_accept()") \

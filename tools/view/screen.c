@@ -22,7 +22,7 @@ struct screen {
 static const char *const help[] = {
 	"  F1 h      this help                 F4 \\     keep rows with a text",
 	"  F6 > <    sort by the next column   I        turn the order round",
-	"  P  R      sort by process, by rate  L        latencies: samples of packets, which cost the programs some speed",
+	"  order     R by rate, P by process   L        latencies: samples of packets, which cost the programs some speed",
 	"  space     stop and go               arrows, PgUp, PgDn, Home   move",
 	"  F10 q     leave",
 	"",
@@ -84,7 +84,7 @@ static void draw(struct screen *s)
 		put_line(2, line, true);
 		draw_rows(s);
 	}
-	put_line(LINES - 1, s->typing ? "Enter keeps the text, Esc takes it away" :
+	put_line(LINES - 1, s->typing ? "the text: Enter keeps it, Esc takes it away" :
 		 "F1 help  F4 filter  F6 sort  L latency  space stop  F10 leave", true);
 	refresh();
 }

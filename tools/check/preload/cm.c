@@ -80,7 +80,7 @@ EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 	untaken = rec ? rec->untaken : 0;
 	pthread_mutex_unlock(&check_lock);
 	if (untaken && untaken < UINT32_MAX / 2)
-		check_report(CHECK_CM_EVENTS, &site, "an identifier is destroyed of whose events %u were not acknowledged: this call waits for that",
+		check_report(CHECK_CM_EVENTS, &site, "an identifier is destroyed before %u of its events were acknowledged: this call waits for that",
 			     untaken);
 	r = real(id);
 	if (r == 0) {

@@ -50,7 +50,7 @@ static void check_piece(const struct check_qp *q, const struct ibv_sge *s, bool 
 		check_report(CHECK_BOUNDS, site, "%s names %u octets, of which some are outside the region of %llu octets", what, s->length,
 			     (unsigned long long)r->mr.length);
 	else if (r->mr.stale)
-		check_report(CHECK_STALE, site, "%s names a region whose memory was freed after it was registered", what);
+		check_report(CHECK_STALE, site, "%s names a region that was registered before its memory was freed", what);
 }
 
 static void count_pieces(const struct check_request *w, int by)

@@ -276,7 +276,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	}
 	pthread_mutex_unlock(&check_lock);
 	if (owed && owed < UINT32_MAX / 2)
-		check_report(CHECK_CQ_EVENTS, &site, "a completion queue is destroyed of whose events %u were not acknowledged: this call waits for "
+		check_report(CHECK_CQ_EVENTS, &site, "a completion queue is destroyed before %u of its events were acknowledged: this call waits for "
 			     "that", owed);
 	if (unread)
 		check_report(CHECK_NOT_POLLED, &made, "a completion queue that is made here is never polled, although signaled requests complete "
@@ -374,7 +374,7 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 	return ended(SRQ, srq, real(srq));
 }
 
-/* Limits of adapters that are at hand to compare: drivers/infiniband/sw/rxe/rxe_param.h and sw/siw/siw.h of Linux 6.1. */
+/* Limits of rdma_rxe (enum rxe_device_param) and siw (SIW_MAX_QP_WR, SIW_MAX_SGE) of Linux 6.1. */
 static const struct {
 	const char *name;
 	uint32_t wr, sge, inline_data;
