@@ -232,13 +232,14 @@ static int cmd_sm(struct serve *s, int n, char **words, FILE *out)
 static int cmd_status(struct serve *s, FILE *out)
 {
 	const struct fab_node *n;
-	unsigned linked, active, switches = 0;
+	unsigned switches = 0;
+	struct subnet now;
 
 	ut_list_each(n, &s->model->nodes, link)
 		switches += n->type == FAB_SWITCH;
-	serve_count_ports(s, &linked, &active);
-	fprintf(out, "%d\t%u\t%u\t%u/%u\t%s\t%llu\n", (int)getpid(), s->model->n_nodes - switches, switches, active,
-		linked, s->sms[0] ? opensm_node(s->sms[0]) : "-",
+	subnet_count(s->model, NULL, &now);
+	fprintf(out, "%d\t%u\t%u\t%u/%u\t%s\t%llu\n", (int)getpid(), s->model->n_nodes - switches, switches, now.active,
+		now.linked, s->sms[0] ? opensm_node(s->sms[0]) : "-",
 		(unsigned long long)((ut_now() - s->started) / UT_S));
 	return 0;
 }

@@ -29,6 +29,11 @@ struct opensm {
 	void *arg;
 	pid_t pid;
 	int pidfd;
+	int output;		/* read end of its standard output, -1 at its end */
+	int file;		/* where the output is kept */
+	char line[256];		/* the line of output under way; what is longer is cut */
+	size_t len;
+	enum opensm_sweep sweep;
 	bool done;
 	int status;
 	char node[PLACE_NAME_MAX + 2];
@@ -70,23 +75,19 @@ bool opensm_is_there(void)
 	return find(path);
 }
 
-/* The child's standard streams: nothing to read, all output into the file of its folder. */
-static void set_streams(void)
+/* The child's standard streams: nothing to read, all output into the pipe, which closes at exec. */
+static void set_streams(int out)
 {
-	int null = open("/dev/null", O_RDWR), out = open("output", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null < 0 || out < 0)
+	if (null < 0)
 		_exit(126);
 	dup2(null, 0);
 	dup2(out, 1);
 	dup2(out, 2);
-	if (null > 2)
-		close(null);
-	if (out > 2)
-		close(out);
 }
 
-static void child(const struct opensm *sm, const struct opensm_spec *spec, const char *path, pid_t parent)
+static void child(const struct opensm *sm, const struct opensm_spec *spec, const char *path, pid_t parent, int out)
 {
 	struct run_env env = { .preload = true };
 	char guid[24], place[2 * PLACE_NAME_MAX + 4], *words[WORDS_MAX];
@@ -101,7 +102,7 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	setpgid(0, 0);
 	if (chdir(sm->dir) < 0)
 		_exit(126);
-	set_streams();
+	set_streams(out);
 	snprintf(place, sizeof(place), "%s/%s", spec->fabric, spec->node);
 	setenv("DAPPLE_FABRIC", place, 1);
 	setenv("OSM_CACHE_DIR", sm->dir, 1);
@@ -122,50 +123,132 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	_exit(run_exec(words));
 }
 
+/* --- its output --- */
+
+static void take_line(struct opensm *sm)
+{
+	sm->line[sm->len] = '\0';
+	sm->len = 0;
+	if (strstr(sm->line, "SUBNET UP"))
+		sm->sweep = OPENSM_SUBNET_UP;
+	else if (sm->sweep == OPENSM_SWEEPS && strstr(sm->line, "Errors during initialization"))
+		sm->sweep = OPENSM_HAS_ERRORS;
+}
+
+static void take_output(struct opensm *sm, const char *text, size_t n)
+{
+	size_t i;
+
+	(void)!write(sm->file, text, n);
+	for (i = 0; i < n; i++)
+		if (text[i] == '\n')
+			take_line(sm);
+		else if (sm->len < sizeof(sm->line) - 1)
+			sm->line[sm->len++] = text[i];
+}
+
+static void end_output(struct opensm *sm)
+{
+	if (sm->output < 0)
+		return;
+	loop_del(sm->loop, sm->output);
+	ut_close(sm->output);
+	sm->output = -1;
+}
+
+/* Reads one piece. Returns false if there is none. */
+static bool read_output(struct opensm *sm)
+{
+	char text[8192];
+	ssize_t n = sm->output < 0 ? -1 : read(sm->output, text, sizeof(text));
+
+	if (n > 0)
+		take_output(sm, text, (size_t)n);
+	else if (n == 0)
+		end_output(sm);
+	return n > 0;
+}
+
+static void on_output(void *arg, uint32_t events)
+{
+	read_output(arg);
+}
+
 static void on_end(void *arg, uint32_t events)
 {
 	struct opensm *sm = arg;
 
 	if (waitpid(sm->pid, &sm->status, WNOHANG) != sm->pid)
 		return;
+	while (read_output(sm))
+		;
+	end_output(sm);
 	sm->done = true;
 	loop_del(sm->loop, sm->pidfd);
 	sm->ended(sm->arg, sm);
 }
 
+/* --- life --- */
+
 static int prepare(struct opensm *sm, const struct opensm_spec *spec)
 {
+	char path[sizeof(sm->dir) + 16];
+
 	snprintf(sm->node, sizeof(sm->node), "%s", spec->node);
 	snprintf(sm->dir, sizeof(sm->dir), "%s/opensm-%s", spec->dir, spec->node);
-	return mkdir(sm->dir, 0700) == 0 || errno == EEXIST ? 0 : -1;
+	if (mkdir(sm->dir, 0700) < 0 && errno != EEXIST)
+		return -1;
+	snprintf(path, sizeof(path), "%s/output", sm->dir);
+	sm->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return sm->file < 0 ? -1 : 0;
+}
+
+static void free_sm(struct opensm *sm)
+{
+	end_output(sm);
+	ut_close(sm->file);
+	ut_close(sm->pidfd);
+	free(sm);
+}
+
+/* Returns 0, or -1 with errno set; then no child is left. */
+static int start(struct opensm *sm, const struct opensm_spec *spec, const char *path)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	sm->output = ends[0];
+	fcntl(sm->output, F_SETFL, O_NONBLOCK);
+	sm->pid = fork();
+	if (sm->pid == 0)
+		child(sm, spec, path, parent, ends[1]);
+	ut_close(ends[1]);
+	if (sm->pid < 0)
+		return -1;
+	sm->pidfd = (int)syscall(SYS_pidfd_open, sm->pid, 0);
+	if (sm->pidfd >= 0 && loop_add(sm->loop, sm->pidfd, EPOLLIN, on_end, sm) == 0 &&
+	    loop_add(sm->loop, sm->output, EPOLLIN, on_output, sm) == 0)
+		return 0;
+	loop_del(sm->loop, sm->pidfd);
+	kill(sm->pid, SIGKILL);
+	waitpid(sm->pid, NULL, 0);
+	return -1;
 }
 
 struct opensm *opensm_start(struct loop *loop, const struct opensm_spec *spec,
 			    void (*ended)(void *arg, struct opensm *sm), void *arg)
 {
 	struct opensm *sm = calloc(1, sizeof(*sm));
-	pid_t parent = getpid();
 	char path[4096];
 
 	if (!sm)
 		return NULL;
-	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1 };
-	if (!find(path) || prepare(sm, spec) < 0) {
-		free(sm);
-		return NULL;
-	}
-	sm->pid = fork();
-	if (sm->pid == 0)
-		child(sm, spec, path, parent);
-	if (sm->pid > 0) {
-		sm->pidfd = (int)syscall(SYS_pidfd_open, sm->pid, 0);
-		if (sm->pidfd >= 0 && loop_add(loop, sm->pidfd, EPOLLIN, on_end, sm) == 0)
-			return sm;
-		kill(sm->pid, SIGKILL);
-		waitpid(sm->pid, NULL, 0);
-	}
-	ut_close(sm->pidfd);
-	free(sm);
+	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1, .output = -1, .file = -1 };
+	if (find(path) && prepare(sm, spec) == 0 && start(sm, spec, path) == 0)
+		return sm;
+	free_sm(sm);
 	return NULL;
 }
 
@@ -180,8 +263,7 @@ void opensm_stop(struct opensm *sm)
 		kill(sm->pid, SIGKILL);
 		waitpid(sm->pid, NULL, 0);
 	}
-	ut_close(sm->pidfd);
-	free(sm);
+	free_sm(sm);
 }
 
 const char *opensm_node(const struct opensm *sm)
@@ -198,6 +280,19 @@ bool opensm_has_ended(const struct opensm *sm, int *ret_status)
 {
 	*ret_status = sm->status;
 	return sm->done;
+}
+
+enum opensm_sweep opensm_sweep(const struct opensm *sm)
+{
+	return sm->sweep;
+}
+
+const char *opensm_refused_option(char *const *words)
+{
+	for (; words && *words; words++)
+		if (strcmp(*words, "-B") == 0 || strcmp(*words, "--daemon") == 0)
+			return *words;
+	return NULL;
 }
 
 #define TAIL 2000

@@ -18,6 +18,8 @@
 #include "util/clock.h"
 #include "util/sys.h"
 
+#define LOOK_NS (100 * UT_MS) /* between looks at a fabric whose first sweep had errors */
+
 /* --- the model's upcalls --- */
 
 static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
@@ -100,36 +102,43 @@ static void report_end(struct serve *s)
 	s->report = -1;
 }
 
-void serve_count_ports(const struct serve *s, unsigned *ret_linked, unsigned *ret_active)
+void serve_subnet(const struct serve *s, struct subnet *ret)
 {
-	const struct fab_node *n;
-	unsigned i;
-
-	*ret_linked = *ret_active = 0;
-	ut_list_each(n, &s->model->nodes, link)
-		for (i = 1; i <= n->n_ports; i++) {
-			*ret_linked += fab_port_state(&n->ports[i]) >= FAB_INIT;
-			*ret_active += fab_port_state(&n->ports[i]) == FAB_ACTIVE;
-		}
+	subnet_count(s->model, s->sms[0] ? fab_node_by_name(s->model, opensm_node(s->sms[0])) : NULL, ret);
 }
 
-/* Called once a round while `up` waits. */
+static bool waits_for(const struct serve *s, enum opensm_sweep outcome)
+{
+	return s->report >= 0 && s->sms[0] && opensm_sweep(s->sms[0]) == outcome;
+}
+
+/* The tables of a large fabric are not looked at after each MAD. */
+static bool is_time_to_look(const struct serve *s)
+{
+	if (waits_for(s, OPENSM_SUBNET_UP))
+		return true;
+	return ut_now() >= s->look_at && (waits_for(s, OPENSM_HAS_ERRORS) ||
+					  (waits_for(s, OPENSM_SWEEPS) && s->model->sm_set != s->reported));
+}
+
+/*
+ * Called once a round while `up` waits. The subnet is up when opensm says so, since from then on its SA answers, and the
+ * ports of the model agree. After errors in its first sweep opensm sweeps again without a word: the ports alone tell.
+ */
 static void report_progress(struct serve *s)
 {
-	unsigned linked, active;
-	uint64_t sets = s->model->sm_set;
+	struct subnet n;
 
-	/* The tables of a large fabric are not looked at after each MAD. */
-	if (s->report < 0 || !s->sms[0] || ut_now() < s->look_at)
+	if (!is_time_to_look(s))
 		return;
-	serve_count_ports(s, &linked, &active);
-	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US;
-	if (active && active == linked) {
-		report(s, "up");
+	serve_subnet(s, &n);
+	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US + (waits_for(s, OPENSM_HAS_ERRORS) ? LOOK_NS : 0);
+	if (!waits_for(s, OPENSM_SWEEPS) && subnet_is_up(&n)) {
+		report(s, "up %u", n.apart);
 		report_end(s);
-	} else if (sets != s->reported) {
-		s->reported = sets;
-		report(s, "progress %u %u", active, linked);
+	} else if (s->model->sm_set != s->reported) {
+		s->reported = s->model->sm_set;
+		report(s, "progress %u %u %u", n.active, n.linked, n.without_lid);
 	}
 }
 
@@ -318,12 +327,14 @@ static int open_trunks(struct serve *s, const struct serve_config *c)
 	return s->trunks ? 0 : 1;
 }
 
-/* The earlier deadline of the model and the trunks. */
+/* The earliest deadline of the model, the trunks and the report. */
 static uint64_t next_deadline(const struct serve *s)
 {
 	uint64_t model = fab_next(s->model), trunk = s->trunks ? trunk_next(s->trunks) : UT_NEVER;
+	uint64_t look = waits_for(s, OPENSM_HAS_ERRORS) ? s->look_at : UT_NEVER;
 
-	return model < trunk ? model : trunk;
+	model = model < trunk ? model : trunk;
+	return model < look ? model : look;
 }
 
 static int start_sm(struct serve *s, const struct serve_config *c)
@@ -332,7 +343,7 @@ static int start_sm(struct serve *s, const struct serve_config *c)
 	int r;
 
 	if (!c->sm) {
-		report(s, "up");
+		report(s, "up 0");
 		report_end(s);
 		return 0;
 	}

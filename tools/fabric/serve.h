@@ -20,6 +20,7 @@
 #include "mgmt/fabric.h"
 #include "opensm.h"
 #include "place.h"
+#include "subnet.h"
 #include "trunk.h"
 
 #define SERVE_SMS_MAX 16
@@ -54,8 +55,8 @@ struct serve_config {
 };
 
 /*
- * Serves until the fabric ends. The caller holds the lock of the directory. Lines to `report`: "progress UP ALL",
- * "up", or "failed" and a sentence. Returns an exit code.
+ * Serves until the fabric ends. The caller holds the lock of the directory. Lines to `report`: "progress ACTIVE
+ * LINKED" and the LIDs missing, "up", or "failed" and a sentence. Returns an exit code.
  */
 int serve_run(const struct serve_config *c);
 
@@ -69,8 +70,8 @@ bool serve_sm_stop(struct serve *s, const char *node);
 /* The SM that the fabric process has started on the node, or NULL. */
 struct opensm *serve_sm_of(const struct serve *s, const char *node);
 
-/* Ports that have a link, and those of them that are ACTIVE. The subnet is up if they are equal. */
-void serve_count_ports(const struct serve *s, unsigned *ret_linked, unsigned *ret_active);
+/* How far the first subnet manager has brought the fabric; without one, the whole fabric. */
+void serve_subnet(const struct serve *s, struct subnet *ret);
 /* Takes care of processes at a node that is about to be removed. */
 void serve_node_gone(void *arg, struct fab_node *n);
 

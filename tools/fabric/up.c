@@ -229,18 +229,17 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, int re
 struct progress {
 	const struct up_wish *w;
 	bool is_terminal, is_up, has_failed;
+	unsigned active, linked, without_lid, apart;
 	char line[8192];
 	size_t len;
 };
 
 static void take_line(struct progress *p, const char *line)
 {
-	if (strncmp(line, "progress ", 9) == 0) {
-		unsigned active, linked;
-
-		if (p->is_terminal && sscanf(line + 9, "%u %u", &active, &linked) == 2)
-			dprintf(2, "\r%u/%u ports active\033[K", active, linked);
-	} else if (strcmp(line, "up") == 0) {
+	if (sscanf(line, "progress %u %u %u", &p->active, &p->linked, &p->without_lid) == 3) {
+		if (p->is_terminal)
+			dprintf(2, "\r%u of %u ports active, %u without LID\033[K", p->active, p->linked, p->without_lid);
+	} else if (sscanf(line, "up %u", &p->apart) == 1) {
 		p->is_up = true;
 	} else if (strncmp(line, "failed ", 7) == 0) {
 		p->has_failed = true;
@@ -272,7 +271,7 @@ static bool read_lines(struct progress *p, int fd)
 }
 
 /* Returns true if the subnet is up. Until it is, the fabric process ends if the pipe does. */
-static bool wait_up(const struct up_wish *w, int fd)
+static bool wait_up(const struct up_wish *w, int fd, unsigned *ret_apart)
 {
 	struct progress p = { .w = w, .is_terminal = isatty(2) && !w->quiet };
 	uint64_t until = ut_now() + (uint64_t)w->wait_s * UT_S, now;
@@ -289,14 +288,16 @@ static bool wait_up(const struct up_wish *w, int fd)
 	if (p.is_terminal)
 		fprintf(stderr, "\r\033[K");
 	if (!p.is_up && !p.has_failed && now >= until)
-		run_say("the subnet of \"%s\" is not up after %ld s: the fabric is ended; raise --wait, or look for the "
-			"reason with --sm none and opensm in dapple fabric run", w->name, w->wait_s);
+		run_say("the subnet of \"%s\" is not up after %ld s (%u of %u ports are active, %u have no LID): the fabric is "
+			"ended; raise --wait, or look for the reason with --sm none and opensm in dapple fabric run", w->name,
+			w->wait_s, p.active, p.linked, p.without_lid);
 	else if (!p.is_up && !p.has_failed)
 		run_say("the fabric process of \"%s\" has ended: there is no fabric; report it", w->name);
+	*ret_apart = p.apart;
 	return p.is_up;
 }
 
-static void say_up(const struct up_wish *w, const struct fab *f, const char *sm, uint64_t ns)
+static void say_up(const struct up_wish *w, const struct fab *f, const char *sm, unsigned apart, uint64_t ns)
 {
 	const struct fab_node *n;
 	const char *first = NULL;
@@ -312,6 +313,8 @@ static void say_up(const struct up_wish *w, const struct fab *f, const char *sm,
 		printf("up in %.2f s with opensm on %s\n", (double)ns / 1e9, sm);
 	else
 		printf("without a subnet manager: its ports stay in state INIT\n");
+	if (apart)
+		printf("%u ports have a link, but no path from %s: they stay in state INIT\n", apart, sm);
 	if (first)
 		printf("try: dapple fabric run %s -- ibstat\n", first);
 }
@@ -320,6 +323,7 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 {
 	uint64_t begun = ut_now();
 	int report[2], status;
+	unsigned apart;
 	bool up;
 	pid_t pid;
 
@@ -341,7 +345,7 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 		_exit(serve(w, dir, f, report[1]));
 	}
 	ut_close(report[1]);
-	up = wait_up(w, report[0]);
+	up = wait_up(w, report[0], &apart);
 	ut_close(report[0]);
 	if (!up) {
 		kill(pid, SIGTERM);
@@ -349,7 +353,7 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 		return 1;
 	}
 	if (!w->quiet)
-		say_up(w, f, sm_node(f, w->sm), ut_now() - begun);
+		say_up(w, f, sm_node(f, w->sm), apart, ut_now() - begun);
 	return 0;
 }
 
@@ -364,6 +368,16 @@ static int refuse_running(const char *name, const char *dir)
 	return 1;
 }
 
+static int refuse_option(const struct up_wish *w)
+{
+	const char *option = opensm_refused_option(w->sm_words);
+
+	if (option)
+		run_say("the option %s of opensm makes it a daemon: the fabric could not end it and is not started; leave the "
+			"option out, since opensm runs in the background of the fabric already", option);
+	return option != NULL;
+}
+
 int up_start(const struct up_wish *w)
 {
 	struct fab *f = fab_new(NULL, NULL, ut_rng_seed());
@@ -376,6 +390,8 @@ int up_start(const struct up_wish *w)
 		r = build(f, w);
 	if (r == 0 && w->trunk.peer)
 		r = add_trunk(f);
+	if (r == 0)
+		r = refuse_option(w);
 	if (r == 0 && strcmp(w->sm, "none") != 0 && !opensm_is_there()) {
 		run_say("opensm is not installed: the fabric would have no subnet manager and is not started; install the "
 			"package opensm (packaging/deps test), or give --sm none");
