@@ -203,6 +203,9 @@ int fab_port_set_guid(struct fab_port *p, uint64_t guid);
 /* A new NodeDescription, cut to 64 bytes: notice 144 tells the SM. */
 void fab_node_describe(struct fab_node *n, const char *text);
 
+/* Another SystemImageGUID: notice 145 tells the SM. Does nothing if it is the node's already. */
+void fab_node_set_image(struct fab_node *n, uint64_t system_guid);
+
 /* Joins two ports. Returns 0, -EBUSY (one has a link), -EINVAL (port 0, or the same port). */
 int fab_link(struct fab_port *a, struct fab_port *b);
 /* Takes the link of the port away, trunk or not. Does nothing if there is none. */

@@ -92,6 +92,10 @@ static int cmd_link(struct serve *s, int n, char **words, FILE *out)
 		fab_port_bounce(p);
 	else if (strcmp(what, "slow") == 0)
 		link_slow(p, n < 4 || strcmp(words[3], "off") != 0);
+	else if (strcmp(what, "overrun") == 0)
+		fab_port_overrun(p);
+	else if (strcmp(what, "stall") == 0)
+		fab_port_stall(p);
 	else if (strcmp(what, "errors") == 0)
 		return link_errors(p, n > 3 ? words[3] : NULL, out);
 	else
@@ -213,6 +217,11 @@ static int cmd_sm(struct serve *s, int n, char **words, FILE *out)
 	node = find_node(s, words[2], out);
 	if (!node)
 		return 1;
+	if (opensm_refused_option(words + 3)) {
+		fprintf(out, "dapple: the option %s of opensm makes it a daemon, which this fabric could not end: no subnet "
+			"manager is started; leave the option out\n", opensm_refused_option(words + 3));
+		return 1;
+	}
 	if (strcmp(words[1], "start") == 0) {
 		r = serve_sm_start(s, node, words + 3);
 		return r < 0 ? sm_failed(node->name, r, out) : 0;
