@@ -465,7 +465,7 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 
 /* --- addresses: a host's first port has that of its number --- */
 
-static uint32_t address_of(const struct fab_node *n)
+uint32_t pks_address(const struct fab_node *n)
 {
 	return n->type == FAB_CA && n->index < 0x1fffe ? PKT_IP_FIRST + n->index + 1 : 0;
 }
@@ -475,7 +475,7 @@ static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
 	const struct fab_node *n;
 
 	ut_list_each(n, &f->nodes, link)
-		if (ip && address_of(n) == ip)
+		if (ip && pks_address(n) == ip)
 			return fab_node_port(n, 1);
 	return NULL;
 }
@@ -488,7 +488,7 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
 
 	if (port)
-		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? address_of(port->node) : 0,
+		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? pks_address(port->node) : 0,
 						.lid = fab_port_lid(port), .guid = port->guid,
 						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);

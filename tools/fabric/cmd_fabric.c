@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "hosts.h"
 #include "needs.h"
 #include "place.h"
 #include "run.h"
@@ -73,6 +74,8 @@ static int take_up_option(struct up_wish *w, struct run_opts *o, const char *nam
 		w->foreground = true;
 	else if (strcmp(name, "keep") == 0)
 		w->keep = true;
+	else if (strcmp(name, "hosts") == 0)
+		w->hosts = true;
 	else if (strcmp(name, "hop") == 0)
 		return run_usage_error("fabric", "--hop is not in this version: data packets take the shortcut of a "
 				       "resolved route, MADs go hop by hop always");
@@ -164,11 +167,20 @@ static int cmd_list(int argc, char **argv)
 
 /* --- run, agent --- */
 
-/* The place of the node, in the environment. Returns 0, or an exit code after a sentence. */
-static int enter(const char *fabric, const char *node)
+/* With --hosts the fabric names the address of the node's namespace. Returns 0, or an exit code after a sentence. */
+static int enter_host(const char *fabric, const char *node, const char *found)
 {
-	char *const words[] = { (char *)"find", (char *)node };
-	char place[2 * PLACE_NAME_MAX + 4], *found = NULL;
+	const char *line = strchr(found, '\n');
+	unsigned ip;
+
+	return line && sscanf(line + 1, "hosts %u", &ip) == 1 ? hosts_enter(fabric, node, ip) : 0;
+}
+
+/* The place of the node, in the environment. Returns 0, or an exit code after a sentence. */
+static int enter(const char *fabric, const char *word)
+{
+	char *const words[] = { (char *)"find", (char *)word };
+	char place[2 * PLACE_NAME_MAX + 4], node[PLACE_NAME_MAX + 2], *found = NULL;
 	struct run_env env = { .preload = true };
 	int r = control_ask(fabric, 2, words, -1, &found);
 
@@ -176,8 +188,12 @@ static int enter(const char *fabric, const char *node)
 		free(found);
 		return control_call(fabric, 2, words, -1);
 	}
-	snprintf(place, sizeof(place), "%s/%.*s", fabric, (int)strcspn(found, "\n"), found);
+	snprintf(node, sizeof(node), "%.*s", (int)strcspn(found, "\n"), found);
+	snprintf(place, sizeof(place), "%s/%s", fabric, node);
+	r = enter_host(fabric, node, found);
 	free(found);
+	if (r)
+		return r;
 	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 0) < 0)
 		return 1;
 	return run_env_apply(&env);

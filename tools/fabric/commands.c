@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "attachments.h"
+#include "mgmt/packets.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "serve.h"
@@ -253,7 +254,7 @@ static int cmd_status(struct serve *s, FILE *out)
 	return 0;
 }
 
-/* For `run`: nothing, if the node can have processes. */
+/* For `run`: the node's name, and with --hosts the address of its namespace. */
 static int cmd_find(struct serve *s, int n, char **words, FILE *out)
 {
 	struct fab_node *node = n == 2 ? find_node(s, words[1], out) : NULL;
@@ -261,6 +262,8 @@ static int cmd_find(struct serve *s, int n, char **words, FILE *out)
 	if (!node)
 		return 1;
 	fprintf(out, "%s\n", node->name);
+	if (s->has_hosts)
+		fprintf(out, "hosts %u\n", pks_address(node));
 	return 0;
 }
 

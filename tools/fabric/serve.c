@@ -385,7 +385,8 @@ static void close_doors(struct serve *s)
 
 int serve_run(const struct serve_config *c)
 {
-	struct serve s = { .model = c->model, .report = c->report, .session = -1, .signals = -1, .started = ut_now() };
+	struct serve s = { .model = c->model, .report = c->report, .session = -1, .signals = -1, .started = ut_now(),
+			   .has_hosts = c->has_hosts };
 	int r;
 
 	snprintf(s.name, sizeof(s.name), "%s", c->name);

@@ -35,6 +35,7 @@ struct serve {
 	struct control *control;
 	struct opensm *sms[SERVE_SMS_MAX];
 	struct trunks *trunks;	/* or NULL */
+	bool has_hosts;		/* each node has a network namespace (hosts.h) */
 	uint64_t started;	/* ns */
 	bool ending;
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
@@ -50,7 +51,7 @@ struct serve_config {
 	const char *sm;			/* node of the SM, or NULL */
 	char *const *sm_words;
 	const struct trunk_spec *trunk;	/* or NULL */
-	bool is_session_bound;
+	bool is_session_bound, has_hosts;
 	int report;
 };
 

@@ -15,6 +15,7 @@
 
 #include "control.h"
 #include "generate.h"
+#include "hosts.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "run.h"
@@ -207,7 +208,7 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, int re
 {
 	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
 				  .sm_words = w->sm_words, .trunk = w->trunk.peer ? &w->trunk : NULL, .is_session_bound = !w->keep,
-				  .report = report };
+				  .has_hosts = w->hosts, .report = report };
 	pid_t holder = 0;
 	int lock = place_lock(dir, &holder), r;
 
@@ -218,8 +219,14 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, int re
 		return 1;
 	}
 	place_clean(dir);
-	set_streams(dir);
-	r = serve_run(&c);
+	r = w->hosts ? hosts_start(dir) : 0;
+	if (r == 0) {
+		set_streams(dir);
+		r = serve_run(&c);
+	} else {
+		dprintf(report, "refused\n");
+		place_remove(dir);
+	}
 	ut_close(lock);
 	return r;
 }
@@ -241,6 +248,8 @@ static void take_line(struct progress *p, const char *line)
 			dprintf(2, "\r%u of %u ports active, %u without LID\033[K", p->active, p->linked, p->without_lid);
 	} else if (sscanf(line, "up %u", &p->apart) == 1) {
 		p->is_up = true;
+	} else if (strcmp(line, "refused") == 0) {
+		p->has_failed = true;	/* the fabric process has said why */
 	} else if (strncmp(line, "failed ", 7) == 0) {
 		p->has_failed = true;
 		dprintf(2, "%sdapple: %s\n", p->is_terminal ? "\r\033[K" : "", line + 7);
@@ -350,7 +359,7 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 	if (!up) {
 		kill(pid, SIGTERM);
 		waitpid(pid, &status, 0);
-		return 1;
+		return WIFEXITED(status) && WEXITSTATUS(status) == RUN_EXIT_SKIP ? RUN_EXIT_SKIP : 1;
 	}
 	if (!w->quiet)
 		say_up(w, f, sm_node(f, w->sm), apart, ut_now() - begun);

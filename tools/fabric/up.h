@@ -18,7 +18,7 @@ struct up_wish {
 	char *const *sm_words;		/* options of opensm, ends with NULL; or NULL */
 	struct trunk_spec trunk;	/* peer NULL: none */
 	const char *prefix;		/* of the names of generated nodes */
-	bool foreground, keep;
+	bool foreground, keep, hosts;
 	long wait_s;
 	bool quiet;
 };
