@@ -138,6 +138,11 @@ static void set_sm(void *ctx, void *port, bool on)
 	fab_port_set_is_sm(port, on);
 }
 
+static void set_dm(void *ctx, void *port, bool on)
+{
+	fab_port_set_capabilities(port, on ? FAB_CAP_DEV_MGT : 0, on ? 0 : FAB_CAP_DEV_MGT);
+}
+
 static void name(void *ctx, void *port, char ret[ATT_NAME_MAX])
 {
 	const struct fab_port *p = port;
@@ -146,7 +151,7 @@ static void name(void *ctx, void *port, char ret[ATT_NAME_MAX])
 }
 
 static const struct attachments_ops ops = {
-	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send, .set_sm = set_sm,
+	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send, .set_sm = set_sm, .set_dm = set_dm,
 };
 
 int attach_model_open(struct attachments **ret, const char *dir, struct fab *f, char why[ATT_WHY_MAX])

@@ -5,6 +5,7 @@
 #include "device/sysfs/tree.h"
 #include "issm.h"
 #include "link/fabric/socket.h"
+#include "mgmt/mad.h"
 #include "util/alloc.h"
 #include "util/sys.h"
 #include "views.h"
@@ -49,6 +50,7 @@ struct attachments_port {
 	struct issm_file issm;        /* fd -1: no program has asked for it */
 	bool viewed;                  /* its node has a stand-in for /sys, to be kept true */
 	uint64_t unread;              /* MADs for a process that did not read */
+	unsigned dm;                  /* agents that serve device management */
 };
 
 struct attachments {
@@ -80,13 +82,23 @@ static void listen_again(struct attachments *a)
 		a->listens = true;
 }
 
+/* As a target of storage does it at an adapter: a port that has an agent for the class says so in its capabilities. */
+static bool serves_dm(const struct agents_agent *g)
+{
+	return g->mgmt_class == MAD_CLASS_DEV_MGT && g->methods[0] >> MAD_GET & 1;
+}
+
 static void drop_agent(struct attachments *a, struct attachment *t, unsigned n)
 {
-	if (!t->agents[n])
+	struct agents_agent *g = t->agents[n];
+
+	if (!g)
 		return;
-	agents_remove(&a->agents, t->agents[n]);
-	free(t->agents[n]);
+	agents_remove(&a->agents, g);
 	t->agents[n] = NULL;
+	if (serves_dm(g) && !--t->port->dm)
+		a->ops->set_dm(a->fabric, t->port->port, false);
+	free(g);
 }
 
 /* Ends an attachment; its memory stays until the turn is over. */
@@ -379,6 +391,8 @@ static int add_agent(struct attachments *a, struct attachment *t, const struct a
 	}
 	t->agents[r->agent] = g;
 	*ret_tid = g->tid_high;
+	if (serves_dm(g) && !t->port->dm++)
+		a->ops->set_dm(a->fabric, t->port->port, true);
 	return 0;
 }
 
