@@ -219,3 +219,28 @@ def read_discovery(text):
     for at, (guid, port, width, speed) in t.links.items():
         t.links[at] = (t.by_guid(guid), port, width, speed)
     return t, lids
+
+
+def switch_tables(f, node):
+    """The linear tables of all switches as their agents answer them (dump_fts): {switch: {lid: port}}."""
+    out, name = {}, None
+    for line in f.run(node, "dump_fts", timeout=120).splitlines():
+        if m := re.match(r"Unicast lids .* guid 0x[0-9a-f]+ \((.*)\):", line):
+            name = m[1]
+            out[name] = {}
+        elif m := re.match(r"(0x[0-9a-f]{4}) (\d{3}) : ", line):
+            out[name][int(m[1], 16)] = int(m[2])
+    return out
+
+
+def opensm_tables(path, names):
+    """The same in OpenSM's dump; names: {guid: switch}."""
+    out, name = {}, None
+    with open(path) as text:
+        for line in text:
+            if m := re.match(r"Unicast lids .* guid (0x[0-9a-f]+)", line):
+                name = names[int(m[1], 16)]
+                out[name] = {}
+            elif m := re.match(r"(0x[0-9a-f]+) (\d+) #", line):
+                out[name][int(m[1], 16)] = int(m[2])
+    return out
