@@ -138,6 +138,14 @@ static void set_sm(void *ctx, void *port, bool on)
 	fab_port_set_is_sm(port, on);
 }
 
+static void rename_node(void *ctx, const char *name, const char *text)
+{
+	struct fab_node *n = fab_node_by_name(ctx, name);
+
+	if (n)
+		fab_node_describe(n, text);
+}
+
 static void set_dm(void *ctx, void *port, bool on)
 {
 	fab_port_set_capabilities(port, on ? FAB_CAP_DEV_MGT : 0, on ? 0 : FAB_CAP_DEV_MGT);
@@ -152,6 +160,7 @@ static void name(void *ctx, void *port, char ret[ATT_NAME_MAX])
 
 static const struct attachments_ops ops = {
 	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send, .set_sm = set_sm, .set_dm = set_dm,
+	.rename = rename_node,
 };
 
 int attach_model_open(struct attachments **ret, const char *dir, struct fab *f, char why[ATT_WHY_MAX])

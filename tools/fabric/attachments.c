@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "attachments.h"
 
+#include "desc.h"
 #include "device/sysfs/node.h"
 #include "device/sysfs/tree.h"
 #include "issm.h"
@@ -61,6 +62,7 @@ struct attachments {
 	struct ut_list all, dead, ports;
 	struct agents agents;
 	struct issm issm;
+	struct desc desc;
 	char socket[ATT_PATH_MAX];
 	struct views *views;          /* stand-ins for /sys of nodes */
 	char view_dir[ATT_PATH_MAX];
@@ -144,6 +146,33 @@ static void sm_changed(void *ctx, struct issm_file *f)
 	a->ops->set_sm(a->fabric, p->port, f->on);
 }
 
+/* ops->node() takes a GUID as well. */
+static void guid_name(uint64_t guid, char ret[ATT_NAME_MAX])
+{
+	snprintf(ret, ATT_NAME_MAX, "0x%016" PRIx64, guid);
+}
+
+static void description_of(const struct att_welcome *w, char ret[DESC_MAX + 1])
+{
+	memcpy(ret, w->description, DESC_MAX);
+	ret[DESC_MAX] = 0;
+}
+
+static void desc_written(void *ctx, uint64_t guid, const char *written)
+{
+	struct attachments *a = ctx;
+	char node[ATT_NAME_MAX], before[DESC_MAX + 1], text[DESC_MAX + 1];
+	struct att_welcome w = { 0 };
+
+	guid_name(guid, node);
+	if (a->ops->node(a->fabric, node, &w))
+		return;
+	description_of(&w, before);
+	snprintf(text, sizeof(text), "%s", written);
+	desc_cut_rest(text, before, DEV_NODE_NAME);
+	a->ops->rename(a->fabric, node, text);
+}
+
 /* Each attachment is a descriptor; the usual soft limit of 1,024 is none of the fabric's. */
 static void raise_limit(void)
 {
@@ -179,6 +208,11 @@ static int open_all(struct attachments *a, const char *dir)
 		r = watch(a, a->issm.inotify, &a->issm, EPOLLIN, EPOLL_CTL_ADD);
 	if (r)
 		return r;
+	r = desc_open(&a->desc, dir, desc_written, a);
+	if (!r)
+		r = watch(a, a->desc.inotify, &a->desc, EPOLLIN, EPOLL_CTL_ADD);
+	if (r)
+		return r;
 	a->listener = fsk_listen(dir, ATT_SOCKET);
 	if (a->listener < 0)
 		return a->listener;
@@ -194,7 +228,7 @@ int attachments_open(struct attachments **ret, const char *dir, const struct att
 
 	if (a) {
 		raise_limit();
-		a->ep = a->listener = a->issm.dir = a->issm.inotify = -1;
+		a->ep = a->listener = a->issm.dir = a->issm.inotify = a->desc.dir = a->desc.inotify = -1;
 		a->ops = ops;
 		a->fabric = fabric;
 		ut_list_init(&a->all);
@@ -227,6 +261,7 @@ void attachments_close(struct attachments *a)
 	free_dead(a);
 	agents_fini(&a->agents);
 	issm_close(&a->issm);
+	desc_close(&a->desc);
 	views_close(a->views);
 	if (a->view_dir[0])
 		dev_tree_remove(a->view_dir);
@@ -468,7 +503,7 @@ static int write_view(struct attachments *a, const char *node, uint64_t ask)
 {
 	struct att_welcome w = { 0 };
 	struct dev_node_port *ports;
-	char path[ATT_PATH_MAX];
+	char path[ATT_PATH_MAX], desc[ATT_PATH_MAX], text[DESC_MAX + 1];
 	int r = a->ops->node(a->fabric, node, &w);
 
 	if (r)
@@ -479,7 +514,10 @@ static int write_view(struct attachments *a, const char *node, uint64_t ask)
 	if (!ports)
 		return -ENOMEM;
 	r = fill_view(a, node, &w, ports);
-	return views_write(a->views, path, &w, ports, (unsigned)r, ask);
+	description_of(&w, text);
+	if (desc_set(&a->desc, w.node_guid, text, desc))
+		desc[0] = 0;
+	return views_write(a->views, path, &w, desc, ports, (unsigned)r, ask);
 }
 
 /* A tree that cannot be written stays as it was; the next look at it says why. */
@@ -638,6 +676,8 @@ void attachments_serve(struct attachments *a)
 			accept_some(a);
 		else if (ev[i].data.ptr == &a->issm)
 			issm_serve(&a->issm);
+		else if (ev[i].data.ptr == &a->desc)
+			desc_serve(&a->desc);
 		else if (ev[i].data.ptr == &a->views)
 			answer_views(a);
 		else

@@ -42,6 +42,8 @@ struct attachments_ops {
 	void (*send)(void *fabric, void *port, unsigned qpn, const struct att_addr *to, uint8_t mad[ATT_MAD_LENGTH]);
 	/* A subnet manager has begun or ended at the port. */
 	void (*set_sm)(void *fabric, void *port, bool on);
+	/* A program has written a NodeDescription; node as in node(). */
+	void (*rename)(void *fabric, const char *node, const char *text);
 	/* The first agent that serves device management has come to the port, or the last one has gone. */
 	void (*set_dm)(void *fabric, void *port, bool on);
 };
