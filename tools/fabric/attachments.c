@@ -11,6 +11,7 @@
 #include "util/sys.h"
 #include "views.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -169,6 +170,9 @@ static void desc_written(void *ctx, uint64_t guid, const char *written)
 		return;
 	description_of(&w, before);
 	snprintf(text, sizeof(text), "%s", written);
+	for (char *c = text; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
 	desc_cut_rest(text, before, DEV_NODE_NAME);
 	a->ops->rename(a->fabric, node, text);
 }
