@@ -163,9 +163,9 @@ static const struct attachments_ops ops = {
 	.rename = rename_node,
 };
 
-int attach_model_open(struct attachments **ret, const char *dir, struct fab *f, char why[ATT_WHY_MAX])
+int attach_model_open(struct attachments **ret, struct loop *loop, const char *dir, struct fab *f, char why[ATT_WHY_MAX])
 {
-	return attachments_open(ret, dir, &ops, f, why);
+	return attachments_open(ret, loop, dir, &ops, f, why);
 }
 
 static uint16_t pkey_index(const struct fab_port *p, uint16_t pkey)

@@ -246,13 +246,6 @@ static void on_report_gone(void *arg, uint32_t events)
 	s->ending = true;
 }
 
-static void on_attachments(void *arg, uint32_t events)
-{
-	struct serve *s = arg;
-
-	attachments_serve(s->attachments);
-}
-
 static void on_adapters(void *arg, uint32_t events)
 {
 	struct serve *s = arg;
@@ -301,13 +294,12 @@ static int open_doors(struct serve *s)
 		       "descriptors (ulimit -n)", strerror(errno));
 		return 1;
 	}
-	if (attach_model_open(&s->attachments, s->dir, s->model, why) < 0) {
+	if (attach_model_open(&s->attachments, s->loop, s->dir, s->model, why) < 0) {
 		serve_report_failure(s->report, "%s", why);
 		return 1;
 	}
 	s->control = control_open(s->dir, s->loop, commands_execute, s);
-	if (!s->control || loop_add(s->loop, attachments_fd(s->attachments), EPOLLIN, on_attachments, s) < 0 ||
-	    open_adapters(s) < 0) {
+	if (!s->control || open_adapters(s) < 0) {
 		serve_report_failure(s->report, "the sockets in %s cannot be made (%s): the fabric does not start; set "
 		       "DAPPLE_RUNTIME_DIR to a shorter path", s->dir, strerror(errno));
 		return 1;
@@ -372,10 +364,8 @@ static void close_doors(struct serve *s)
 	if (s->adapters)
 		loop_del(s->loop, ad_fd(s->adapters));
 	ad_close(s->adapters);
-	if (s->attachments) {
-		loop_del(s->loop, attachments_fd(s->attachments));
+	if (s->attachments)
 		attachments_close(s->attachments);
-	}
 	loop_free(s->loop);
 	ut_close(s->session);
 	ut_close(s->signals);
@@ -404,6 +394,7 @@ int serve_run(const struct serve_config *c)
 	}
 	while (r == 0 && !s.ending) {
 		loop_once(s.loop, next_deadline(&s));
+		attachments_settle(s.attachments);
 		fab_run(s.model, ut_now());
 		if (s.trunks)
 			trunk_run(s.trunks, ut_now());
