@@ -123,6 +123,8 @@ static struct fab_port *cross(struct fab_port *out, struct mad *m)
 		return NULL;
 	}
 	fab_count_xmit(out, &l);
+	if (f->ops->crossed)
+		f->ops->crossed(f->ctx, out, m);
 	if (out->peer)
 		return arrive(out->peer, m);
 	if (f->ops->depart)

@@ -87,6 +87,8 @@ struct fab_ops {
 	void (*changed)(void *ctx, struct fab_port *port, unsigned what);
 	/* A packet leaves by a port whose link is a trunk to another fabric process. Default: dropped. */
 	void (*depart)(void *ctx, struct fab_port *port, const struct mad *mad);
+	/* A MAD leaves a port over its link; errors of the link come behind it. Default: nothing. */
+	void (*crossed)(void *ctx, const struct fab_port *out, const struct mad *mad);
 	/* State of a port whose link is a trunk has changed: the other end must learn it. Default: nothing. */
 	void (*trunk_changed)(void *ctx, struct fab_port *port);
 };

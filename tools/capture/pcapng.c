@@ -9,7 +9,6 @@ enum { SECTION = 0x0a0d0d0a, INTERFACE = 1, STATISTICS = 5, PACKET = 6 };       
 enum { OPT_END = 0, OPT_COMMENT = 1, SHB_APPLICATION = 4, IF_NAME = 2, IF_DESCRIPTION = 3, IF_RESOLUTION = 9,
        EPB_FLAGS = 2, ISB_RECEIVED = 4, ISB_DROPPED = 5 };                         /* 3.5, 4.1 .. 4.5 */
 #define MAGIC 0x1a2b3c4du
-#define LINKTYPE_RAW 101u
 #define NANOSECONDS 9
 #define INBOUND 1u
 #define OUTBOUND 2u
@@ -87,12 +86,12 @@ void pcapng_begin(struct pcapng *p, FILE *file, const char *application)
 	block(p, SECTION, &s, sizeof(s), NULL, 0, &o);
 }
 
-uint32_t pcapng_interface(struct pcapng *p, const char *name, const char *description)
+uint32_t pcapng_interface(struct pcapng *p, enum pcapng_link link, const char *name, const char *description)
 {
 	struct {
 		uint16_t linktype, reserved;
 		uint32_t snaplen;
-	} s = { LINKTYPE_RAW, 0, 0 };
+	} s = { (uint16_t)link, 0, 0 };
 	uint8_t resolution = NANOSECONDS;
 	struct options o = { .n = 0 };
 

@@ -50,6 +50,7 @@ static const struct up_option {
 	{ "torus", offsetof(struct up_wish, torus) },
 	{ "sm", offsetof(struct up_wish, sm) },
 	{ "prefix", offsetof(struct up_wish, prefix) },
+	{ "capture", offsetof(struct up_wish, capture) },
 	{ "trunk", offsetof(struct up_wish, trunk.peer) },
 	{ "trunk-bind", offsetof(struct up_wish, trunk.bind) },
 	{ "trunk-key", offsetof(struct up_wish, trunk.key) },

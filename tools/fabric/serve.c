@@ -55,8 +55,19 @@ static void trunk_changed(void *ctx, struct fab_port *port)
 		trunk_port_changed(s->trunks, port);
 }
 
+static void crossed(void *ctx, const struct fab_port *out, const struct mad *m)
+{
+	struct serve *s = ctx;
+
+	record_crossed(s->record, out, m);
+}
+
 static const struct fab_ops model_ops = {
 	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed,
+};
+
+static const struct fab_ops recorded_ops = {
+	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed, .crossed = crossed,
 };
 
 /* --- the report to `dapple fabric up` --- */
@@ -383,7 +394,8 @@ int serve_run(const struct serve_config *c)
 	snprintf(s.dir, sizeof(s.dir), "%s", c->dir);
 	r = open_doors(&s);
 	if (r == 0) {
-		s.model->ops = &model_ops;
+		s.record = c->capture ? record_open(c->capture, c->capture_name) : NULL;
+		s.model->ops = s.record ? &recorded_ops : &model_ops;
 		s.model->ctx = &s;
 		if (c->is_session_bound)
 			watch_session(&s);
@@ -399,10 +411,12 @@ int serve_run(const struct serve_config *c)
 		if (s.trunks)
 			trunk_run(s.trunks, ut_now());
 		ad_settle(s.adapters);
+		record_settle(s.record);
 		report_progress(&s);
 	}
 	s.model->ops = &(const struct fab_ops){ 0 };
 	close_doors(&s);
+	record_close(s.record);
 	fab_free(s.model);
 	return r;
 }

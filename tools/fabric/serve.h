@@ -20,6 +20,7 @@
 #include "mgmt/fabric.h"
 #include "opensm.h"
 #include "place.h"
+#include "record.h"
 #include "subnet.h"
 #include "trunk.h"
 
@@ -35,6 +36,7 @@ struct serve {
 	struct control *control;
 	struct opensm *sms[SERVE_SMS_MAX];
 	struct trunks *trunks;	/* or NULL */
+	struct record *record;	/* or NULL */
 	bool has_hosts;		/* each node has a network namespace (hosts.h) */
 	uint64_t started;	/* ns */
 	bool ending;
@@ -51,6 +53,8 @@ struct serve_config {
 	const char *sm;			/* node of the SM, or NULL */
 	char *const *sm_words;
 	const struct trunk_spec *trunk;	/* or NULL */
+	FILE *capture;			/* or NULL; with its name. The process has its own copy */
+	const char *capture_name;
 	bool is_session_bound, has_hosts;
 	int report;
 };

@@ -123,6 +123,8 @@ static void show_summary(const struct serve *s, FILE *out)
 	fprintf(out, "fabric %s: %u nodes, %u of %u linked ports active, %u ports without LID, %" PRIu64 " MADs, %" PRIu64
 		" dropped\n\n", s->name, s->model->n_nodes, n.active, n.linked, n.without_lid, s->model->mads,
 		s->model->dropped);
+	if (s->record)
+		record_print(s->record, out);
 	if (s->trunks)
 		trunk_print(s->trunks, out);
 }

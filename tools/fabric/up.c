@@ -204,11 +204,12 @@ static void set_streams(const char *dir)
 	dup2(log >= 0 ? log : null, 2);
 }
 
-static int serve(const struct up_wish *w, const char *dir, struct fab *f, int report)
+static int serve(const struct up_wish *w, const char *dir, struct fab *f, FILE *capture, int report)
 {
 	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
 				  .sm_words = w->sm_words, .trunk = w->trunk.peer ? &w->trunk : NULL, .is_session_bound = !w->keep,
-				  .has_hosts = w->hosts, .report = report };
+				  .has_hosts = w->hosts, .capture = capture, .capture_name = w->capture,
+				  .report = report };
 	pid_t holder = 0;
 	int lock = place_lock(dir, &holder), r;
 
@@ -328,7 +329,7 @@ static void say_up(const struct up_wish *w, const struct fab *f, const char *sm,
 		printf("try: dapple fabric run %s -- ibstat\n", first);
 }
 
-static int start_process(const struct up_wish *w, const char *dir, struct fab *f)
+static int start_process(const struct up_wish *w, const char *dir, struct fab *f, FILE *capture)
 {
 	uint64_t begun = ut_now();
 	int report[2], status;
@@ -351,7 +352,7 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 	if (pid == 0) {
 		ut_close(report[0]);
 		setpgid(0, 0);
-		_exit(serve(w, dir, f, report[1]));
+		_exit(serve(w, dir, f, capture, report[1]));
 	}
 	ut_close(report[1]);
 	up = wait_up(w, report[0], &apart);
@@ -387,10 +388,24 @@ static int refuse_option(const struct up_wish *w)
 	return option != NULL;
 }
 
+/* Returns NULL if there shall be none, or after a sentence with *ret 1. */
+static FILE *open_capture(const struct up_wish *w, int *ret)
+{
+	FILE *file = w->capture ? fopen(w->capture, "we") : NULL;
+
+	if (w->capture && !file) {
+		run_say("the capture \"%s\" cannot be written (%s): no fabric is started; name a file in a directory where this "
+			"user may write", w->capture, strerror(errno));
+		*ret = 1;
+	}
+	return file;
+}
+
 int up_start(const struct up_wish *w)
 {
 	struct fab *f = fab_new(NULL, NULL, ut_rng_seed());
 	char dir[PLACE_MAX];
+	FILE *capture = NULL;
 	int r = f ? place_dir(w->name, dir) : 1;
 
 	if (r == 0)
@@ -406,10 +421,14 @@ int up_start(const struct up_wish *w)
 			"package opensm (packaging/deps test), or give --sm none");
 		r = 1;
 	}
+	if (r == 0)
+		capture = open_capture(w, &r);
 	if (r == 0 && w->foreground)
-		r = serve(w, dir, f, dup(2));
+		r = serve(w, dir, f, capture, dup(2));
 	else if (r == 0)
-		r = start_process(w, dir, f);
+		r = start_process(w, dir, f, capture);
+	if (capture && !w->foreground)
+		fclose(capture);
 	if (!(r == 0 && w->foreground))
 		fab_free(f);
 	return r;
