@@ -152,7 +152,7 @@ static void began(struct source *src, void *arg)
 		run_say("%s of %s[%" PRIu32 "]: packets between the nodes of a fabric are not recorded: the capture has messages "
 			"within the host alone; use a RoCE adapter (--adapter roce)", src->adapter, src->program, src->pid);
 	if (c->out)
-		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, PCAPNG_RAW_IP, name, text) + 1);
+		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, PCAPNG_RAW, name, text) + 1);
 }
 
 /* --- the end --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A writer of pcapng files (draft-ietf-opsawg-pcapng): a section, an interface for each adapter of each process, and
- * packets with a direction and a comment. Times are nanoseconds since 1970.
+ * packets with a direction and a comment: raw IP, or InfiniBand from LRH to VCRC. Times are nanoseconds since 1970.
  */
 #ifndef CAPTURE_PCAPNG_H
 #define CAPTURE_PCAPNG_H
@@ -18,10 +18,10 @@ struct pcapng {
 
 /* Begins a section. file stays the caller's. */
 void pcapng_begin(struct pcapng *p, FILE *file, const char *application);
-/* What the packets of an interface begin with (the registry of link types): IP; an LRH, and a VCRC at their end. */
-enum pcapng_link { PCAPNG_RAW_IP = 101, PCAPNG_INFINIBAND = 247 };
+/* Of interfaces (www.tcpdump.org/linktypes.html). */
+enum pcapng_link { PCAPNG_RAW = 101, PCAPNG_INFINIBAND = 247 };
 
-/* Returns the number of the new interface. description: NULL for none. */
+/* Returns the number of the new interface. */
 uint32_t pcapng_interface(struct pcapng *p, enum pcapng_link link, const char *name, const char *description);
 /* A packet of len bytes, of which the first `have` are written. comment: NULL for none. */
 void pcapng_packet(struct pcapng *p, uint32_t interface, uint64_t time, bool out, const uint8_t *data, uint32_t have,
