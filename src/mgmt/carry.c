@@ -417,6 +417,7 @@ static enum fab_verdict add_link(struct fab_port *out, struct fab_route *r)
 		return FAB_NOT_ACTIVE;
 	fab_port_advance(out->peer, FAB_ACTIVE);
 	r->ports[r->n_ports++] = out->peer;
+	r->has_fault |= out->peer->fault.errors_ppm != 0;
 	return FAB_PASSES;
 }
 
@@ -470,6 +471,7 @@ void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey,
 {
 	ret->end = NULL;
 	ret->n_ports = 0;
+	ret->has_fault = false;
 	ret->mtu = (uint8_t)wire_get_PORT_INFO_neighbor_mtu(from->info);
 	ret->rate = (uint16_t)fab_port_rate(from);
 	if (has_lid(from, dlid)) {
@@ -492,6 +494,21 @@ void fab_route_count(const struct fab_route *r, unsigned sl, uint64_t packets, u
 	}
 	if (i < r->n_ports)
 		fab_count_xmit(r->ports[i], &l);
+}
+
+bool fab_route_cross(const struct fab_route *r, unsigned sl, uint64_t words)
+{
+	struct fab_load l = { .packets = 1, .words = words, .sl = (uint8_t)sl };
+	unsigned i;
+
+	for (i = 0; i + 1 < r->n_ports; i += 2) {
+		l.vl = (uint8_t)fab_port_vl(r->ports[i], i ? r->ports[i - 1]->num : 0, sl);
+		fab_count_xmit(r->ports[i], &l);
+		if (is_damaged(r->ports[i + 1]))
+			return false;
+		fab_count_rcv(r->ports[i + 1], &l);
+	}
+	return true;
 }
 
 /* --- multicast of data --- */

@@ -325,6 +325,26 @@ static bool is_connection_management(const struct run *r)
 	return r->packets == 1 && read_mad(r, &m) && wire_get_MAD_mgmt_class(m.bytes) == WIRE_MAD_CLASS_CM;
 }
 
+/* Links that damage packets: each packet has its own luck. */
+static void over_faults(struct pks_process *from, const struct run *r, const struct way *w, const struct fab_route *way)
+{
+	struct pks_process *to = receiver(find_port(from->pks, way->end), r, w);
+	size_t at;
+
+	for (at = 0; at < r->len; at += r->seg) {
+		size_t rest = r->len - at;
+		struct run one = { .at = r->at + at, .len = rest < r->seg ? rest : r->seg, .packets = 1 };
+
+		one.seg = (uint16_t)one.len;
+		if (!fab_route_cross(way, w->sl, one.len / 4))
+			from->counts.lost++;
+		else if (!to)
+			from->counts.no_process++;
+		else if (!give(to, &one))
+			from->counts.lost++;
+	}
+}
+
 static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
 {
 	const struct fab_route *way;
@@ -341,6 +361,10 @@ static void unicast(struct pks_process *from, const struct run *r, const struct 
 	}
 	if (way->n_ports && r->longest > (128u << way->mtu) + HEADERS_MAX) {
 		from->counts.too_long += r->packets;
+		return;
+	}
+	if (way->has_fault) {
+		over_faults(from, r, w, way);
 		return;
 	}
 	fab_route_count(way, w->sl, r->packets, r->len / 4);

@@ -172,6 +172,16 @@ static void test_routes(void)
 	fab_route_count(&r, 3, 10, 720);
 	CHECK(from->count.c[FAB_C_XMIT_PKTS] == 10 && l.b->ports[1].count.c[FAB_C_RCV_DATA] == 720);
 	CHECK(l.s1->ports[2].count.xmit_data_sl[3] == 720 && l.s2->ports[2].count.rcv_data_sl[3] == 720);
+	/* A link that damages: the packet counts as far as it comes. */
+	l.s2->ports[2].fault.errors_ppm = 1000000;
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(r.verdict == FAB_PASSES && r.has_fault && !fab_route_cross(&r, 3, 72));
+	CHECK(l.s1->ports[2].count.c[FAB_C_XMIT_PKTS] == 11 && l.s2->ports[2].count.c[FAB_C_RCV_PKTS] == 10);
+	CHECK(l.s2->ports[2].count.c[FAB_C_SYMBOL_ERROR] == 1 && l.s2->ports[2].count.c[FAB_C_RCV_ERRORS] == 1);
+	CHECK(l.b->ports[1].count.c[FAB_C_RCV_PKTS] == 10);
+	l.s2->ports[2].fault.errors_ppm = 0;
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(!r.has_fault && fab_route_cross(&r, 3, 72) && l.b->ports[1].count.c[FAB_C_RCV_PKTS] == 11);
 	fab_route(from, 1, 0, 0xffff, &r);
 	CHECK(r.verdict == FAB_PASSES && r.end == from && r.n_ports == 0);
 	fab_route(from, 9, 0, 0xffff, &r);

@@ -61,6 +61,7 @@ static int link_errors(struct fab_port *p, const char *value, FILE *out)
 		return 2;
 	}
 	p->fault.errors_ppm = (uint32_t)(percent * 10000 + 0.5);
+	fab_touch(p->node->fabric);
 	return 0;
 }
 
