@@ -54,36 +54,6 @@ ROWS = [
 FEW = (0, 1, 3, 10)
 
 
-def guids_of(f):
-    out = f.dapple("show", "nodes").stdout
-    return {m[1]: int(m[2], 16) for m in re.finditer(r"^(\S+) .*(0x[0-9a-f]{16})", out, re.M)}
-
-
-def node_lids(f):
-    out = f.dapple("show", "nodes").stdout
-    return {m[1]: (m[2], int(m[3])) for m in re.finditer(r"^(\S+)\s+(node|switch)\s+(\d+)", out, re.M)}
-
-
-def links(f):
-    found = {}
-    for m in re.finditer(r"^(\S+)\s+(\d+)\s+(\S+)\s+(\d+)\s+active", f.dapple("show", "links").stdout, re.M):
-        found[m[1], int(m[2])] = m[3], int(m[4])
-        found[m[3], int(m[4])] = m[1], int(m[2])
-    return found
-
-
-def follow(tables, wires, a, b, lid):
-    """The ports by which packets from a to b leave nodes, or None: they do not arrive."""
-    way, at = [(a, 1)], wires.get((a, 1), (None, 0))[0]
-    while at and at != b and len(way) < 64:
-        port = (at, tables.get(at, {}).get(lid, 255))
-        if port not in wires:
-            return None
-        way.append(port)
-        at = wires[port][0]
-    return way if at == b else None
-
-
 def has_ring(after):
     """True if the graph {link: links that packets take after it} has a cycle."""
     state = {}
@@ -154,14 +124,6 @@ def prepare(f, row, number):
     os.mkdir(f"{work}/dump{number}")
     with open(f"{work}/conf{number}", "w") as out:
         out.write(row.conf)
-
-
-def read(path):
-    try:
-        with open(path, errors="replace") as text:
-            return text.read()
-    except FileNotFoundError:
-        return ""
 
 
 def run(number, row):

@@ -13,14 +13,6 @@ need("opensm", "sminfo", "smpquery", "saquery", "perfquery", "ibping")
 MADS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mads.py")
 
 
-def read(path):
-    try:
-        with open(path, errors="replace") as text:
-            return text.read()
-    except FileNotFoundError:
-        return ""
-
-
 def write(name, text):
     with open(f"{work}/{name}", "w") as out:
         out.write(text)
@@ -28,11 +20,7 @@ def write(name, text):
 
 
 def lids_of(f):
-    return {m[1]: int(m[2]) for m in re.finditer(r"^(\S+)\s+(?:node|switch)\s+(\d+)", f.dapple("show", "nodes").stdout, re.M)}
-
-
-def guids_of(f):
-    return {m[1]: int(m[2], 16) for m in re.finditer(r"^(\S+) .*(0x[0-9a-f]{16})", f.dapple("show", "nodes").stdout, re.M)}
+    return {name: lid for name, (_, lid) in node_lids(f).items()}
 
 
 def mads(f, node, *words):
