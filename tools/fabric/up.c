@@ -26,6 +26,7 @@
 
 #define TOPOLOGY_MAX (256u << 20)
 #define STOP_MS 10000
+#define LOOK_MS 20
 
 /* --- the model --- */
 
@@ -436,16 +437,34 @@ int up_start(const struct up_wish *w)
 
 /* --- ending it --- */
 
-static int wait_end(const char *name, pid_t pid)
+/* A process of another pid namespace (a container that shares the runtime directory) shows its end by its lock alone. */
+static bool lock_is_gone(const char *dir)
+{
+	uint64_t until = ut_now() + STOP_MS * UT_MS;
+
+	while (place_holder(dir)) {
+		if (ut_now() >= until)
+			return false;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return true;
+}
+
+static bool process_is_gone(pid_t pid)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int r;
 
 	if (p.fd < 0)
-		return 0;
+		return true;
 	r = poll(&p, 1, STOP_MS);
 	ut_close(p.fd);
-	if (r > 0)
+	return r > 0;
+}
+
+static int wait_end(const char *name, const char *dir, pid_t pid)
+{
+	if (pid == PLACE_FOREIGN ? lock_is_gone(dir) : process_is_gone(pid))
 		return 0;
 	run_say("the process %d of the fabric \"%s\" has not ended within 10 s: the fabric may still run; end it by kill -9 "
 		"%d", (int)pid, name, (int)pid);
@@ -463,5 +482,5 @@ int up_stop(const char *name)
 		return r;
 	pid = place_holder(dir);
 	r = control_call(name, 1, words, -1);
-	return r || !pid ? r : wait_end(name, pid);
+	return r || !pid ? r : wait_end(name, dir, pid);
 }
