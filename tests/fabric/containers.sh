@@ -4,7 +4,7 @@
 . "$FABRIC/lib.sh"
 needs opensm sminfo ibnetdiscover ibping unshare
 
-apart() { unshare -rmpinf --mount-proc "$@"; }
+apart() { unshare -rmpinf --kill-child --mount-proc "$@"; }
 apart true 2>/dev/null || { echo "this machine refuses user, pid and mount namespaces"; exit 77; }
 
 # The first container: its process 1 waits for the fabric process, which is killed with it.
