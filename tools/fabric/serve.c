@@ -164,7 +164,8 @@ static void sm_ended(void *arg, struct opensm *sm)
 	int status;
 
 	opensm_has_ended(sm, &status);
-	if (s->report < 0)
+	/* One that was to sweep once (-o) has done it. */
+	if (s->report < 0 || opensm_sweep(sm) == OPENSM_SUBNET_UP)
 		return;
 	f = open_memstream(&text, &len);
 	if (f) {
