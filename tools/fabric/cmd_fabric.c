@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "control.h"
-#include "hosts.h"
+#include "enter.h"
 #include "needs.h"
 #include "place.h"
 #include "run.h"
@@ -168,38 +168,6 @@ static int cmd_list(int argc, char **argv)
 
 /* --- run, agent --- */
 
-/* With --hosts the fabric names the address of the node's namespace. Returns 0, or an exit code after a sentence. */
-static int enter_host(const char *fabric, const char *node, const char *found)
-{
-	const char *line = strchr(found, '\n');
-	unsigned ip;
-
-	return line && sscanf(line + 1, "hosts %u", &ip) == 1 ? hosts_enter(fabric, node, ip) : 0;
-}
-
-/* The place of the node, in the environment. Returns 0, or an exit code after a sentence. */
-static int enter(const char *fabric, const char *word)
-{
-	char *const words[] = { (char *)"find", (char *)word };
-	char place[2 * PLACE_NAME_MAX + 4], node[PLACE_NAME_MAX + 2], *found = NULL;
-	struct run_env env = { .preload = true };
-	int r = control_ask(fabric, 2, words, -1, &found);
-
-	if (r) {
-		free(found);
-		return control_call(fabric, 2, words, -1);
-	}
-	snprintf(node, sizeof(node), "%.*s", (int)strcspn(found, "\n"), found);
-	snprintf(place, sizeof(place), "%s/%s", fabric, node);
-	r = enter_host(fabric, node, found);
-	free(found);
-	if (r)
-		return r;
-	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 0) < 0)
-		return 1;
-	return run_env_apply(&env);
-}
-
 static int cmd_run(int argc, char **argv)
 {
 	struct run_opts o = options(argc, argv);
@@ -216,7 +184,7 @@ static int cmd_run(int argc, char **argv)
 		o.index++;
 	if (o.index >= argc)
 		return run_usage_error("fabric", "the program to run is missing");
-	r = enter(fabric, node);
+	r = enter_node(fabric, node);
 	if (r)
 		return r;
 	if (run_libdir(libdir, sizeof(libdir)) == 0)
@@ -261,7 +229,7 @@ static int cmd_agent(int argc, char **argv)
 	node = argv[at++];
 	r = place_pick(NULL, fabric);
 	if (r == 0)
-		r = enter(fabric, node);
+		r = enter_node(fabric, node);
 	if (r)
 		return r;
 	shell[2] = join(argv + at);

@@ -13,11 +13,15 @@
 #ifndef FABRIC_HOSTS_H
 #define FABRIC_HOSTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Starts the child; the fabric's directory is there. Returns 0, or an exit code after a sentence that says what this machine
  * refuses. */
 int hosts_start(const char *dir);
+
+/* Returns true if hosts_start() would succeed. Nothing is said and nothing is left. */
+bool hosts_can_start(void);
 
 /*
  * Enters the namespaces of a node: network, and a host name that is the node's. ip: its address in host order; 0: none

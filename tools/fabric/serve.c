@@ -286,12 +286,14 @@ static int watch_signals(struct serve *s)
 	return s->signals < 0 ? -errno : loop_add(s->loop, s->signals, EPOLLIN, on_signal, s);
 }
 
-/* The leader of this session: a shell, or the runner of a job. If it has ended already, nothing is watched. */
-static void watch_session(struct serve *s)
+/* The leader of this session, a shell or the runner of a job; or an owner. One that has ended already is not watched. */
+static int watch_process(struct serve *s, pid_t pid)
 {
-	s->session = (int)syscall(SYS_pidfd_open, getsid(0), 0);
-	if (s->session >= 0)
-		loop_add(s->loop, s->session, EPOLLIN, on_session_end, s);
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd >= 0)
+		loop_add(s->loop, fd, EPOLLIN, on_session_end, s);
+	return fd;
 }
 
 /* --- life --- */
@@ -380,6 +382,7 @@ static void close_doors(struct serve *s)
 		attachments_close(s->attachments);
 	loop_free(s->loop);
 	ut_close(s->session);
+	ut_close(s->owner);
 	ut_close(s->signals);
 	ut_close(s->report);
 	place_remove(s->dir);
@@ -387,7 +390,7 @@ static void close_doors(struct serve *s)
 
 int serve_run(const struct serve_config *c)
 {
-	struct serve s = { .model = c->model, .report = c->report, .session = -1, .signals = -1, .started = ut_now(),
+	struct serve s = { .model = c->model, .report = c->report, .session = -1, .owner = -1, .signals = -1, .started = ut_now(),
 			   .has_hosts = c->has_hosts };
 	int r;
 
@@ -399,7 +402,9 @@ int serve_run(const struct serve_config *c)
 		s.model->ops = s.record ? &recorded_ops : &model_ops;
 		s.model->ctx = &s;
 		if (c->is_session_bound)
-			watch_session(&s);
+			s.session = watch_process(&s, getsid(0));
+		if (c->owner)
+			s.owner = watch_process(&s, c->owner);
 		loop_add(s.loop, s.report, 0, on_report_gone, &s);
 		r = open_trunks(&s, c);
 		if (r == 0)

@@ -43,7 +43,7 @@ struct serve {
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
 	uint64_t look_at;	/* next look at the ports for the report, ns */
 	uint64_t reported;	/* model->sm_set at the last report */
-	int session;		/* pidfd of the session's leader, or -1 */
+	int session, owner;	/* pidfds of the session's leader, and of the owner; or -1 */
 	int signals;
 };
 
@@ -56,6 +56,7 @@ struct serve_config {
 	FILE *capture;			/* or NULL; with its name. The process has its own copy */
 	const char *capture_name;
 	bool is_session_bound, has_hosts;
+	pid_t owner;			/* ends the fabric with its end; 0: none */
 	int report;
 };
 
