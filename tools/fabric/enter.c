@@ -2,6 +2,7 @@
 #include "enter.h"
 
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
