@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include "util/sys.h"
 
 #define WORDS_MAX 128
+#define LOG_PATH_MAX 4096
 
 /* Where distributions install it; often not in a user's PATH. */
 static const char *const places[] = { "/usr/sbin/opensm", "/usr/local/sbin/opensm", "/sbin/opensm" };
@@ -29,9 +31,8 @@ struct opensm {
 	void *arg;
 	pid_t pid;
 	int pidfd;
-	int output;		/* read end of its standard output, -1 at its end */
-	int file;		/* where the output is kept */
-	char line[256];		/* the line of output under way; what is longer is cut */
+	int log, notes;		/* its log, and the inotify descriptor for it; -1 when it is not read any more */
+	char line[256];		/* the line under way; what is longer is cut */
 	size_t len;
 	enum opensm_sweep sweep;
 	bool done;
@@ -75,19 +76,19 @@ bool opensm_is_there(void)
 	return find(path);
 }
 
-/* The child's standard streams: nothing to read, all output into the pipe, which closes at exec. */
-static void set_streams(int out)
+/* The child's standard streams: nothing to read, all output into the file of its folder. */
+static void set_streams(void)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out = open("output", O_WRONLY | O_APPEND | O_CLOEXEC);
 
-	if (null < 0)
+	if (null < 0 || out < 0)
 		_exit(126);
 	dup2(null, 0);
 	dup2(out, 1);
 	dup2(out, 2);
 }
 
-static void child(const struct opensm *sm, const struct opensm_spec *spec, const char *path, pid_t parent, int out)
+static void child(const struct opensm *sm, const struct opensm_spec *spec, const char *path, pid_t parent)
 {
 	struct run_env env = { .preload = true };
 	char guid[24], place[2 * PLACE_NAME_MAX + 4], *words[WORDS_MAX];
@@ -102,7 +103,7 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	setpgid(0, 0);
 	if (chdir(sm->dir) < 0)
 		_exit(126);
-	set_streams(out);
+	set_streams();
 	snprintf(place, sizeof(place), "%s/%s", spec->fabric, spec->node);
 	setenv("DAPPLE_FABRIC", place, 1);
 	setenv("OSM_CACHE_DIR", sm->dir, 1);
@@ -115,6 +116,8 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	words[n++] = guid;
 	words[n++] = (char *)"-f";
 	words[n++] = (char *)"opensm.log";
+	words[n++] = (char *)"-d";
+	words[n++] = (char *)"2";
 	words[n++] = (char *)"--dump_files_dir";
 	words[n++] = (char *)sm->dir;
 	for (i = 0; spec->words && spec->words[i] && n < WORDS_MAX - 1; i++)
@@ -123,7 +126,15 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	_exit(run_exec(words));
 }
 
-/* --- its output --- */
+/* --- its log --- */
+
+static void end_log(struct opensm *sm)
+{
+	loop_del(sm->loop, sm->notes);
+	ut_close(sm->notes);
+	ut_close(sm->log);
+	sm->notes = sm->log = -1;
+}
 
 static void take_line(struct opensm *sm)
 {
@@ -135,43 +146,62 @@ static void take_line(struct opensm *sm)
 		sm->sweep = OPENSM_HAS_ERRORS;
 }
 
-static void take_output(struct opensm *sm, const char *text, size_t n)
-{
-	size_t i;
-
-	(void)!write(sm->file, text, n);
-	for (i = 0; i < n; i++)
-		if (text[i] == '\n')
-			take_line(sm);
-		else if (sm->len < sizeof(sm->line) - 1)
-			sm->line[sm->len++] = text[i];
-}
-
-static void end_output(struct opensm *sm)
-{
-	if (sm->output < 0)
-		return;
-	loop_del(sm->loop, sm->output);
-	ut_close(sm->output);
-	sm->output = -1;
-}
-
-/* Reads one piece. Returns false if there is none. */
-static bool read_output(struct opensm *sm)
+/* Reads what has been added since the last time, up to the line that is looked for. */
+static void read_log(struct opensm *sm)
 {
 	char text[8192];
-	ssize_t n = sm->output < 0 ? -1 : read(sm->output, text, sizeof(text));
+	ssize_t n, i;
 
-	if (n > 0)
-		take_output(sm, text, (size_t)n);
-	else if (n == 0)
-		end_output(sm);
-	return n > 0;
+	while (sm->log >= 0 && (n = read(sm->log, text, sizeof(text))) > 0) {
+		for (i = 0; i < n; i++)
+			if (text[i] == '\n')
+				take_line(sm);
+			else if (sm->len < sizeof(sm->line) - 1)
+				sm->line[sm->len++] = text[i];
+		if (sm->sweep == OPENSM_SUBNET_UP)
+			end_log(sm);
+	}
 }
 
-static void on_output(void *arg, uint32_t events)
+static void on_log(void *arg, uint32_t events)
 {
-	read_output(arg);
+	struct opensm *sm = arg;
+	char notes[1024];
+
+	(void)!read(sm->notes, notes, sizeof(notes));
+	read_log(sm);
+}
+
+/* The file that the words name, the last of them; "stdout" is the file of the output. */
+static void log_path(const struct opensm *sm, const struct opensm_spec *spec, char ret[LOG_PATH_MAX])
+{
+	const char *name = "opensm.log";
+	char *const *w;
+
+	for (w = spec->words; w && *w; w++)
+		if ((strcmp(*w, "-f") == 0 || strcmp(*w, "--log_file") == 0) && w[1])
+			name = w[1];
+	if (strcmp(name, "stdout") == 0)
+		name = "output";
+	if (name[0] == '/')
+		snprintf(ret, LOG_PATH_MAX, "%s", name);
+	else
+		snprintf(ret, LOG_PATH_MAX, "%s/%s", sm->dir, name);
+}
+
+/* Before the start, so that no line is missed: opensm adds to the file. */
+static void follow_log(struct opensm *sm, const struct opensm_spec *spec)
+{
+	char path[LOG_PATH_MAX];
+
+	log_path(sm, spec, path);
+	sm->log = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	sm->notes = sm->log < 0 ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (sm->notes >= 0 && lseek(sm->log, 0, SEEK_END) >= 0 && inotify_add_watch(sm->notes, path, IN_MODIFY) >= 0 &&
+	    loop_add(sm->loop, sm->notes, EPOLLIN, on_log, sm) == 0)
+		return;
+	end_log(sm);
+	sm->sweep = OPENSM_UNKNOWN;
 }
 
 static void on_end(void *arg, uint32_t events)
@@ -180,9 +210,8 @@ static void on_end(void *arg, uint32_t events)
 
 	if (waitpid(sm->pid, &sm->status, WNOHANG) != sm->pid)
 		return;
-	while (read_output(sm))
-		;
-	end_output(sm);
+	read_log(sm);
+	end_log(sm);
 	sm->done = true;
 	loop_del(sm->loop, sm->pidfd);
 	sm->ended(sm->arg, sm);
@@ -192,21 +221,25 @@ static void on_end(void *arg, uint32_t events)
 
 static int prepare(struct opensm *sm, const struct opensm_spec *spec)
 {
-	char path[sizeof(sm->dir) + 16];
+	char path[LOG_PATH_MAX];
+	int output;
 
 	snprintf(sm->node, sizeof(sm->node), "%s", spec->node);
 	snprintf(sm->dir, sizeof(sm->dir), "%s/opensm-%s", spec->dir, spec->node);
 	if (mkdir(sm->dir, 0700) < 0 && errno != EEXIST)
 		return -1;
 	snprintf(path, sizeof(path), "%s/output", sm->dir);
-	sm->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	return sm->file < 0 ? -1 : 0;
+	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (output < 0)
+		return -1;
+	ut_close(output);
+	follow_log(sm, spec);
+	return 0;
 }
 
 static void free_sm(struct opensm *sm)
 {
-	end_output(sm);
-	ut_close(sm->file);
+	end_log(sm);
 	ut_close(sm->pidfd);
 	free(sm);
 }
@@ -215,23 +248,15 @@ static void free_sm(struct opensm *sm)
 static int start(struct opensm *sm, const struct opensm_spec *spec, const char *path)
 {
 	pid_t parent = getpid();
-	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -1;
-	sm->output = ends[0];
-	fcntl(sm->output, F_SETFL, O_NONBLOCK);
 	sm->pid = fork();
 	if (sm->pid == 0)
-		child(sm, spec, path, parent, ends[1]);
-	ut_close(ends[1]);
+		child(sm, spec, path, parent);
 	if (sm->pid < 0)
 		return -1;
 	sm->pidfd = (int)syscall(SYS_pidfd_open, sm->pid, 0);
-	if (sm->pidfd >= 0 && loop_add(sm->loop, sm->pidfd, EPOLLIN, on_end, sm) == 0 &&
-	    loop_add(sm->loop, sm->output, EPOLLIN, on_output, sm) == 0)
+	if (sm->pidfd >= 0 && loop_add(sm->loop, sm->pidfd, EPOLLIN, on_end, sm) == 0)
 		return 0;
-	loop_del(sm->loop, sm->pidfd);
 	kill(sm->pid, SIGKILL);
 	waitpid(sm->pid, NULL, 0);
 	return -1;
@@ -245,7 +270,7 @@ struct opensm *opensm_start(struct loop *loop, const struct opensm_spec *spec,
 
 	if (!sm)
 		return NULL;
-	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1, .output = -1, .file = -1 };
+	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1, .log = -1, .notes = -1 };
 	if (find(path) && prepare(sm, spec) == 0 && start(sm, spec, path) == 0)
 		return sm;
 	free_sm(sm);

@@ -4,11 +4,9 @@
  * one, its log among them, are in the folder opensm-NODE of the fabric's directory. A child ends with the fabric
  * process.
  *
- *	opensm --- standard output ---> pipe ---> file "output"
- *	                                  |
- *	                      "SUBNET UP", "Errors during initialization": the end of its first sweep
+ *	opensm --> its log, flushed after each line (-d 2) --> inotify(7) --> "SUBNET UP", "Errors during initialization"
  *
- * opensm prints these two lines wherever its log goes; from the first on its SA answers. Its exit status says nothing.
+ * From the first of these lines on its SA answers. Its exit status says nothing.
  */
 #ifndef FABRIC_OPENSM_H
 #define FABRIC_OPENSM_H
@@ -42,8 +40,8 @@ const char *opensm_node(const struct opensm *sm);
 pid_t opensm_pid(const struct opensm *sm);
 /* True once it has ended; ret_status as of waitpid(2). */
 bool opensm_has_ended(const struct opensm *sm, int *ret_status);
-/* What its first sweep as the master has come to. */
-enum opensm_sweep { OPENSM_SWEEPS, OPENSM_SUBNET_UP, OPENSM_HAS_ERRORS };
+/* What its first sweep as the master has come to. UNKNOWN: its log cannot be read. */
+enum opensm_sweep { OPENSM_SWEEPS, OPENSM_SUBNET_UP, OPENSM_HAS_ERRORS, OPENSM_UNKNOWN };
 enum opensm_sweep opensm_sweep(const struct opensm *sm);
 /* Returns the option of opensm among the words that a child of the fabric process cannot have (-B), or NULL. */
 const char *opensm_refused_option(char *const *words);

@@ -18,7 +18,7 @@
 #include "util/clock.h"
 #include "util/sys.h"
 
-#define LOOK_NS (100 * UT_MS) /* between looks at a fabric whose first sweep had errors */
+#define LOOK_NS (100 * UT_MS) /* between looks at the ports when opensm does not tell */
 
 /* --- the model's upcalls --- */
 
@@ -123,18 +123,23 @@ static bool waits_for(const struct serve *s, enum opensm_sweep outcome)
 	return s->report >= 0 && s->sms[0] && opensm_sweep(s->sms[0]) == outcome;
 }
 
+/* Only the ports tell: after errors opensm sweeps again and says in its own way how that went, or its log cannot be read. */
+static bool must_look(const struct serve *s)
+{
+	return waits_for(s, OPENSM_HAS_ERRORS) || waits_for(s, OPENSM_UNKNOWN);
+}
+
 /* The tables of a large fabric are not looked at after each MAD. */
 static bool is_time_to_look(const struct serve *s)
 {
 	if (waits_for(s, OPENSM_SUBNET_UP))
 		return true;
-	return ut_now() >= s->look_at && (waits_for(s, OPENSM_HAS_ERRORS) ||
-					  (waits_for(s, OPENSM_SWEEPS) && s->model->sm_set != s->reported));
+	return ut_now() >= s->look_at && (must_look(s) || (waits_for(s, OPENSM_SWEEPS) && s->model->sm_set != s->reported));
 }
 
 /*
  * Called once a round while `up` waits. The subnet is up when opensm says so, since from then on its SA answers, and the
- * ports of the model agree. After errors in its first sweep opensm sweeps again without a word: the ports alone tell.
+ * ports of the model agree.
  */
 static void report_progress(struct serve *s)
 {
@@ -143,7 +148,7 @@ static void report_progress(struct serve *s)
 	if (!is_time_to_look(s))
 		return;
 	serve_subnet(s, &n);
-	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US + (waits_for(s, OPENSM_HAS_ERRORS) ? LOOK_NS : 0);
+	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US + (must_look(s) ? LOOK_NS : 0);
 	if (!waits_for(s, OPENSM_SWEEPS) && subnet_is_up(&n)) {
 		report(s, "up %u", n.apart);
 		report_end(s);
@@ -337,7 +342,7 @@ static int open_trunks(struct serve *s, const struct serve_config *c)
 static uint64_t next_deadline(const struct serve *s)
 {
 	uint64_t model = fab_next(s->model), trunk = s->trunks ? trunk_next(s->trunks) : UT_NEVER;
-	uint64_t look = waits_for(s, OPENSM_HAS_ERRORS) ? s->look_at : UT_NEVER;
+	uint64_t look = must_look(s) ? s->look_at : UT_NEVER;
 
 	model = model < trunk ? model : trunk;
 	return model < look ? model : look;
