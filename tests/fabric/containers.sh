@@ -4,11 +4,12 @@
 . "$FABRIC/lib.sh"
 needs opensm sminfo ibnetdiscover ibping unshare
 
-apart() { unshare -rmpinf --kill-child --mount-proc "$@"; }
+container="unshare -rmpinf --kill-child --mount-proc"
+apart() { $container "$@"; }
 apart true 2>/dev/null || { echo "this machine refuses user, pid and mount namespaces"; exit 77; }
 
 # The first container: its process 1 waits for the fabric process, which is killed with it.
-apart sh -c '"$DAPPLE" fabric up lab --wait 120 && sleep 3600' >"$work/first" 2>&1 &
+$container sh -c '"$DAPPLE" fabric up lab --wait 120 && sleep 3600' >"$work/first" 2>&1 &
 first=$!
 trap 'kill -9 $first 2>/dev/null; end_fabrics; rm -rf "$work"' EXIT
 is_up() { grep -q "with opensm on n1" "$work/first"; }
@@ -28,7 +29,7 @@ has "runs already"
 
 # A server in one, its client in the other.
 lid=$(apart "$DAPPLE" fabric show nodes | awk '$1 == "n1" { print $3 }')
-apart "$DAPPLE" fabric run n1 -- ibping -S >"$work/server" 2>&1 &
+$container "$DAPPLE" fabric run n1 -- ibping -S >"$work/server" 2>&1 &
 server=$!
 answers() { apart "$DAPPLE" fabric run n2 -- ibping -c 1 "$lid" | grep -q "1 received"; }
 until_true answers
@@ -42,7 +43,7 @@ has "no fabric runs"
 # A first container that is killed leaves nothing that stops the next fabric.
 kill -9 $first 2>/dev/null
 wait $first 2>/dev/null
-apart sh -c '"$DAPPLE" fabric up lab --sm none && sleep 3600' >"$work/first" 2>&1 &
+$container sh -c '"$DAPPLE" fabric up lab --sm none && sleep 3600' >"$work/first" 2>&1 &
 first=$!
 is_there() { grep -q "without a subnet manager" "$work/first"; }
 until_true is_there

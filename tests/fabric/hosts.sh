@@ -2,7 +2,7 @@
 # dapple fabric up --hosts: each node is a host with its own network namespace, name and address; a sentence where the machine
 # refuses.
 . "$FABRIC/lib.sh"
-needs opensm sminfo ip unshare ping
+needs opensm sminfo ip unshare python3
 
 unshare -rn true 2>/dev/null || { echo "this machine refuses user and network namespaces"; exit 77; }
 "$DAPPLE" fabric up --hosts --sm none >"$work/out" 2>&1
@@ -30,8 +30,17 @@ cmp -s "$work/out" "$work/ns2" || fault "the second program at n2 is in another 
 
 # The address is that of the RDMA CM, and reaches the node over the bridge.
 addr() { awk '$1 == "inet" { sub("/.*", "", $2); print $2 }' "$work/addr$1"; }
-on n3 ping -c 1 -W 10 "$(addr 1)"
-on n1 ping -c 1 -W 10 "$(addr 3)"
+serve='import socket, sys
+s = socket.create_server((sys.argv[1], 0))
+print(s.getsockname()[1], flush=True)
+c, peer = s.accept()
+c.sendall(peer[0].encode())'
+"$DAPPLE" fabric run n1 -- python3 -c "$serve" "$(addr 1)" >"$work/port" 2>&1 &
+listens() { [ -s "$work/port" ]; }
+until_true listens
+on n3 python3 -c 'import socket, sys
+print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 30).recv(99).decode())' "$(addr 1)" "$(cat "$work/port")"
+has "$(addr 3)"
 on n2 "$DAPPLE" devices
 has "$(addr 2)"
 
