@@ -129,8 +129,8 @@ def raised():
 
 def once():
     f = Fabric(None, "--tree", "2x2x1", sm="none", name="once")
-    out = f.run("n1", f"opensm -o -f {work}/once.log")
-    check("SUBNET UP" in out, "opensm -o:", out[-300:])
+    f.run("n1", f"opensm -o -f {work}/once.log")
+    check("SUBNET UP" in read(f"{work}/once.log"), "opensm -o:", read(f"{work}/once.log")[-300:])
     check("4 of 4" not in out and re.search(r" (\d+) of \1 linked ports active, 0 ports without LID", f.dapple("show").stdout), "ports after -o")
     check("MASTER" not in f.run("n2", "sminfo", None, quiet=True), "an SM answers after -o")
     f.down()
@@ -154,7 +154,7 @@ def console():
     """Commands of the console, and the dump of the performance manager, compared with the counters of the ports."""
     f = Fabric(None, "--tree", "2x2x1", sm="none", name="console")
     conf = write("perf.conf", "perfmgr TRUE\nperfmgr_sweep_time_s 1\nsweep_interval 1\n")
-    child = subprocess.Popen(f.words("n1", f"opensm -F {conf} -q local -f {work}/console.log -D 0x07"), stdin=subprocess.PIPE,
+    child = subprocess.Popen(f.words("n1", f"opensm -F {conf} -q local -f {work}/console.log -d 2 -D 0x07"), stdin=subprocess.PIPE,
                              stdout=open(f"{work}/console.out", "w"), stderr=subprocess.STDOUT, cwd=work)
     f.children.append(child)
 
@@ -163,7 +163,7 @@ def console():
         child.stdin.flush()
         return until(lambda: re.search(pattern, read(f"{work}/console.out")), f"console: {command}")
 
-    until(lambda: "SUBNET UP" in read(f"{work}/console.out"), "SUBNET UP on the console")
+    until(lambda: "SUBNET UP" in read(f"{work}/console.log"), "SUBNET UP")
     says("status", r"SM State\s+: Master")
     says("portstatus", r"(?s)\"ALL\" port status:.*\n\s+\d+ port\(s\) scanned on \d+ nodes")
     m = re.search(r"(\d+) port\(s\) scanned on (\d+) nodes", read(f"{work}/console.out"))
