@@ -34,14 +34,20 @@ static bool pkey_matches(uint16_t a, uint16_t b)
 	return !((a ^ b) & 0x7fff) && (a | b) & 0x8000 && a & 0x7fff;
 }
 
-static bool has_pkey(const struct fab_port *p, uint16_t pkey)
+/* The port's own key that matches, 0: none. */
+static uint16_t own_pkey(const struct fab_port *p, uint16_t pkey)
 {
 	unsigned i, n = p->pkeys ? p->pkeys->n : 1;
 
 	for (i = 0; i < n; i++)
 		if (pkey_matches(fab_port_pkey(p, i), pkey))
-			return true;
-	return false;
+			return fab_port_pkey(p, i);
+	return 0;
+}
+
+static bool has_pkey(const struct fab_port *p, uint16_t pkey)
+{
+	return own_pkey(p, pkey) != 0;
 }
 
 static void drop(struct fab_port *p, enum fab_counter c)
@@ -279,6 +285,8 @@ static void gmp_arrived(struct fab_port *base, struct mad *m)
 	}
 	if (m->dqpn == 1 && wire_get_MAD_mgmt_class(m->bytes) == MAD_CLASS_PERF && !is_mcast_lid(m->dlid) &&
 	    fab_pma_answer(base, m)) {
+		/* An answer has the responder's key: a full member answers a limited one with the bit set. */
+		m->pkey = own_pkey(base, m->pkey);
 		base->node->fabric->mads++;
 		travel(base, m);
 		return;

@@ -21,8 +21,7 @@ import time
 SMP, SA, PERF, VENDOR = 0x01, 0x03, 0x04, 0x32
 GSI_QKEY = 0x80010000
 u = ctypes.CDLL("libibumad.so.3", use_errno=True)
-u.umad_alloc.restype = u.umad_get_mad.restype = ctypes.c_void_p
-for name in ("umad_get_mad", "umad_set_addr", "umad_set_pkey", "umad_status"):
+for name in ("umad_set_addr", "umad_set_pkey", "umad_status"):
     getattr(u, name).argtypes = [ctypes.c_void_p] + [ctypes.c_int] * {"umad_set_addr": 4, "umad_set_pkey": 1}.get(name, 0)
 u.umad_send.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int]
 u.umad_recv.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int), ctypes.c_int]
@@ -38,7 +37,9 @@ class Port:
         self.fd = u.umad_open_port(None, 0)
         if self.fd < 0:
             raise SystemExit("umad_open_port failed")
-        self.buf = u.umad_alloc(1, u.umad_size() + 256)
+        self.head = u.umad_size()
+        self.buf = ctypes.create_string_buffer(self.head + 256)
+        self.mad = ctypes.addressof(self.buf) + self.head
         self.agents = {}
 
     def agent(self, mgmt_class, version=1):
@@ -49,10 +50,10 @@ class Port:
         return self.agents[mgmt_class]
 
     def send(self, agent, mad, lid, qp, qkey=GSI_QKEY, pkey_index=0, timeout=0, length=256):
-        ctypes.memset(self.buf, 0, u.umad_size())
+        ctypes.memset(self.buf, 0, self.head)
         u.umad_set_addr(self.buf, lid, qp, 0, signed(qkey))
         u.umad_set_pkey(self.buf, pkey_index)
-        ctypes.memmove(u.umad_get_mad(self.buf), bytes(mad).ljust(256, b"\0")[:256], 256)
+        ctypes.memmove(self.mad, bytes(mad).ljust(256, b"\0")[:256], 256)
         return u.umad_send(self.fd, agent, self.buf, length, timeout, 0)
 
     def ask(self, mgmt_class, mad, lid, qp, version=1, timeout=1000, **kw):
@@ -63,7 +64,7 @@ class Port:
         length = ctypes.c_int(256)
         if u.umad_recv(self.fd, self.buf, ctypes.byref(length), timeout + 2000) < 0 or u.umad_status(self.buf):
             return None
-        return ctypes.string_at(u.umad_get_mad(self.buf), 256)
+        return ctypes.string_at(self.mad, 256)
 
 
 def head(mgmt_class, method, attr, modifier=0, tid=1, version=1):
@@ -147,12 +148,12 @@ def target(port, args):
         length = ctypes.c_int(256)
         if u.umad_recv(port.fd, port.buf, ctypes.byref(length), -1) < 0:
             return {"ended": True}
-        mad = bytearray(ctypes.string_at(u.umad_get_mad(port.buf), 256))
+        mad = bytearray(ctypes.string_at(port.mad, 256))
         data = dm_attribute(struct.unpack(">H", mad[16:18])[0], args)
         mad[3] = 0x81
         mad[4:6] = struct.pack(">H", 0 if data else 0x0c)
         mad[64:] = (data or b"").ljust(192, b"\0")
-        ctypes.memmove(u.umad_get_mad(port.buf), bytes(mad), 256)
+        ctypes.memmove(port.mad, bytes(mad), 256)
         u.umad_send(port.fd, agent, port.buf, 256, 0, 0)
 
 

@@ -4,6 +4,7 @@
 
 #include "mgmt/pma.h"
 #include "mgmt/switch.h"
+#include "util/alloc.h"
 
 /* Two nodes on two switches:  a -- s1 == s2 -- b,  with LIDs 1, 2, 3, 4 and tables as an SM would write them. */
 struct line {
@@ -253,6 +254,16 @@ static void test_multicast(void)
 	fab_free(l.w.f);
 }
 
+/* Writes entry 0 of the table, as the SM does it. */
+static void set_pkey(struct fab_port *p, uint16_t key)
+{
+	if (!p->pkeys)
+		p->pkeys = ut_zalloc(sizeof(*p->pkeys) + FAB_PKEYS_CA * sizeof(p->pkeys->key[0]));
+	CHECK(p->pkeys);
+	p->pkeys->n = FAB_PKEYS_CA;
+	p->pkeys->key[0] = key;
+}
+
 /* GMPs pass active links alone, a data packet makes an ARMED port ACTIVE, and bad keys are dropped and told. */
 static void test_gmp(void)
 {
@@ -269,6 +280,13 @@ static void test_gmp(void)
 	/* Each passed port has counted the request and the answer. */
 	CHECK(from->count.c[FAB_C_XMIT_PKTS] == 1 && from->count.c[FAB_C_RCV_PKTS] == 1);
 	CHECK(l.s2->ports[2].count.c[FAB_C_XMIT_DATA] == 72 && l.s2->ports[2].count.c[FAB_C_RCV_DATA] == 72);
+	/* A limited member asks a full one: the answer has the full key, which the limited one takes. */
+	set_pkey(from, 0x7fff);
+	m.pkey = 0x7fff;
+	r = ask(&l.w, from, &m);
+	CHECK(status_of(&r) == 0 && r.pkey == 0xffff);
+	set_pkey(from, 0xffff);
+	m.pkey = 0xffff;
 	/* Another class is for programs. */
 	wire_set_MAD_mgmt_class(m.bytes, 0x32);
 	l.w.n = 0;
