@@ -50,6 +50,23 @@ static bool has_pkey(const struct fab_port *p, uint16_t pkey)
 	return own_pkey(p, pkey) != 0;
 }
 
+/* Partition enforcement at a switch's port, whose table is that of the node behind it (10.9.6). What comes in has a key of
+ * that node, of no more than its membership; what goes out must match one, as at the node. */
+static bool enforcement_passes(const struct fab_port *p, bool inbound, uint16_t pkey)
+{
+	unsigned i, n = p->pkeys ? p->pkeys->n : 1;
+	uint16_t own;
+
+	if (!inbound)
+		return has_pkey(p, pkey);
+	for (i = 0; i < n; i++) {
+		own = fab_port_pkey(p, i);
+		if (!((own ^ pkey) & 0x7fff) && pkey & 0x7fff && (own & 0x8000 || !(pkey & 0x8000)))
+			return true;
+	}
+	return false;
+}
+
 static void drop(struct fab_port *p, enum fab_counter c)
 {
 	p->count.c[c]++;
@@ -145,7 +162,7 @@ static bool may_pass(struct fab_port *p, bool inbound, uint16_t slid, uint16_t d
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	if (!on || has_pkey(p, pkey))
+	if (!on || enforcement_passes(p, inbound, pkey))
 		return true;
 	drop(p, inbound ? FAB_C_RCV_CONSTRAINT : FAB_C_XMIT_CONSTRAINT);
 	fab_trap_switch_p_key(p, slid, dlid, sl, pkey);
@@ -433,7 +450,7 @@ static bool enforces(const struct fab_port *p, bool inbound, uint16_t pkey)
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	return on && !has_pkey(p, pkey);
+	return on && !enforcement_passes(p, inbound, pkey);
 }
 
 /* Out of a switch towards the LID; in: NULL at its port 0. */

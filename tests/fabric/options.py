@@ -131,7 +131,7 @@ def once():
     f = Fabric(None, "--tree", "2x2x1", sm="none", name="once")
     f.run("n1", f"opensm -o -f {work}/once.log")
     check("SUBNET UP" in read(f"{work}/once.log"), "opensm -o:", read(f"{work}/once.log")[-300:])
-    check("4 of 4" not in out and re.search(r" (\d+) of \1 linked ports active, 0 ports without LID", f.dapple("show").stdout), "ports after -o")
+    check(re.search(r" (\d+) of \1 linked ports active, 0 ports without LID", f.dapple("show").stdout), "ports after -o")
     check("MASTER" not in f.run("n2", "sminfo", None, quiet=True), "an SM answers after -o")
     f.down()
 

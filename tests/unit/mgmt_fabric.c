@@ -39,6 +39,16 @@ static void activate(struct fab_node *n)
 		}
 }
 
+/* Writes entry 0 of the table, as the SM does it. */
+static void set_pkey(struct fab_port *p, uint16_t key)
+{
+	if (!p->pkeys)
+		p->pkeys = ut_zalloc(sizeof(*p->pkeys) + FAB_PKEYS_CA * sizeof(p->pkeys->key[0]));
+	CHECK(p->pkeys);
+	p->pkeys->n = FAB_PKEYS_CA;
+	p->pkeys->key[0] = key;
+}
+
 static void line_init(struct line *l)
 {
 	static const uint8_t to[2][4] = { { 1, 0, 2, 2 }, { 2, 2, 0, 1 } };	/* by LID 1..4 */
@@ -199,7 +209,20 @@ static void test_routes(void)
 	wire_set_PORT_INFO_enforce_inbound(l.s2->ports[2].info, 1);
 	fab_route(from, 4, 0, 0xffff, &r);
 	CHECK(r.verdict == FAB_PKEY_REFUSED);
+	/* What comes from a limited member: its key, but not the full one. What goes to it: the full one alone. */
+	set_pkey(&l.s2->ports[2], 0x7fff);
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(r.verdict == FAB_PKEY_REFUSED);
+	fab_route(from, 4, 0, 0x7fff, &r);
+	CHECK(r.verdict == FAB_PASSES);
 	wire_set_PORT_INFO_enforce_inbound(l.s2->ports[2].info, 0);
+	wire_set_PORT_INFO_enforce_outbound(l.s2->ports[1].info, 1);
+	set_pkey(&l.s2->ports[1], 0x7fff);
+	fab_route(from, 4, 0, 0x7fff, &r);
+	CHECK(r.verdict == FAB_PKEY_REFUSED);
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(r.verdict == FAB_PASSES);
+	wire_set_PORT_INFO_enforce_outbound(l.s2->ports[1].info, 0);
 	/* A link that is not active; the generation moves with it. */
 	generation = l.w.f->generation;
 	fab_port_bounce(&l.s1->ports[2]);
@@ -252,16 +275,6 @@ static void test_multicast(void)
 	fab_port_bounce(&l.a->ports[1]);
 	CHECK(fab_multicast(&l.a->ports[1], 0xc000, 0, 0xffff, 1, 72, leaf, &got) == FAB_NOT_ACTIVE);
 	fab_free(l.w.f);
-}
-
-/* Writes entry 0 of the table, as the SM does it. */
-static void set_pkey(struct fab_port *p, uint16_t key)
-{
-	if (!p->pkeys)
-		p->pkeys = ut_zalloc(sizeof(*p->pkeys) + FAB_PKEYS_CA * sizeof(p->pkeys->key[0]));
-	CHECK(p->pkeys);
-	p->pkeys->n = FAB_PKEYS_CA;
-	p->pkeys->key[0] = key;
 }
 
 /* GMPs pass active links alone, a data packet makes an ARMED port ACTIVE, and bad keys are dropped and told. */
