@@ -21,6 +21,9 @@
 
 #define WORDS_MAX 128
 #define LOG_PATH_MAX 4096
+/* The lines that osm_state_mgr.c of opensm writes at the end of a sweep. */
+#define UP "SUBNET UP"
+#define ERRORS "Errors during"
 
 /* Where distributions install it; often not in a user's PATH. */
 static const char *const places[] = { "/usr/sbin/opensm", "/usr/local/sbin/opensm", "/sbin/opensm" };
@@ -140,9 +143,9 @@ static void take_line(struct opensm *sm)
 {
 	sm->line[sm->len] = '\0';
 	sm->len = 0;
-	if (strstr(sm->line, "SUBNET UP"))
+	if (strstr(sm->line, UP))
 		sm->sweep = OPENSM_SUBNET_UP;
-	else if (sm->sweep == OPENSM_SWEEPS && strstr(sm->line, "Errors during initialization"))
+	else if (sm->sweep == OPENSM_SWEEPS && strstr(sm->line, ERRORS))
 		sm->sweep = OPENSM_HAS_ERRORS;
 }
 
