@@ -126,7 +126,7 @@ static void on_frame(void *arg, const struct render_frame *f)
 	if (c->live && first)
 		print_line(c, text, comment, f->out);
 	if (c->out)
-		pcapng_packet(&c->pcapng, (uint32_t)((uintptr_t)c->src->user - 1), wall(c->src, c->entry->h.time), f->out,
+		pcapng_packet(&c->pcapng, (uint32_t)((uintptr_t)c->src->user - 1), PCAPNG_RAW, wall(c->src, c->entry->h.time), f->out,
 			      f->data, f->have, f->len, comment);
 }
 

@@ -91,7 +91,7 @@ static uint32_t interface_of(struct record *r, const struct fab_port *p)
 		return 0;
 	if (!v->of_port[p->num]) {
 		snprintf(name, sizeof(name), "%s/%u", n->name, p->num);
-		v->of_port[p->num] = pcapng_interface(&r->out, PCAPNG_INFINIBAND, name, NULL) + 1;
+		v->of_port[p->num] = pcapng_interface(&r->out, PCAPNG_ERF, name, NULL) + 1;
 	}
 	return v->of_port[p->num];
 }
@@ -143,7 +143,7 @@ void record_crossed(struct record *r, const struct fab_port *out, const struct m
 	if (!len)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
-	pcapng_packet(&r->out, number - 1, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, true, packet,
+	pcapng_packet(&r->out, number - 1, PCAPNG_ERF, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, true, packet,
 		      (uint32_t)len, (uint32_t)len, NULL);
 	r->packets++;
 	r->is_dirty = true;
