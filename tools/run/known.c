@@ -350,7 +350,7 @@ static int check_adapter(const struct pair_wish *wish, const struct known *k)
 	if (wish->roce || !(k->flags & BOTH_PORTS))
 		return 0;
 	run_say("%s of this release cannot run over iWARP (its server listens for rdma_cm and for TCP on one number, and "
-		"over iWARP both are the same TCP port): no program is started; add --adapter roce, or install a newer %s",
+		"over iWARP both are the same TCP port): no program is started; give dapple pair --adapter roce, or install a newer %s",
 		k->pattern, k->pattern);
 	return RUN_EXIT_SKIP;
 }
