@@ -7,6 +7,7 @@
 #ifndef DEVICE_COUNTS_H
 #define DEVICE_COUNTS_H
 
+#include "device/progress/thread.h"
 #include "engine/dev.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -44,7 +45,12 @@ static inline bool dev_counting_is_new(const struct dev_counting *c, const uint6
 }
 
 /* The thread adds new traffic DEV_COUNTS_NS from now. dev.lock held. */
-void dev_counting_news(struct dev_adapter *a, uint64_t now);
+static inline void dev_counting_news(struct dev_counting *c, uint64_t now)
+{
+	atomic_store_explicit(&c->at, now + DEV_COUNTS_NS, memory_order_relaxed);
+	dev_thread_wake_by(now + DEV_COUNTS_NS);
+}
+
 /* The thread's turn. dev_process_lock held. */
 void dev_counting_serve(struct dev_adapter *a, uint64_t now);
 /* Adds what is left. The adapter carries no more traffic. No lock of an adapter held. */
