@@ -21,7 +21,7 @@
 
 #define WORDS_MAX 128
 #define LOG_PATH_MAX 4096
-/* The lines that osm_state_mgr.c of opensm writes at the end of a sweep. */
+/* What opensm writes at the end of a sweep. */
 #define UP "SUBNET UP"
 #define ERRORS "Errors during"
 
