@@ -34,7 +34,7 @@ static bool pkey_matches(uint16_t a, uint16_t b)
 	return !((a ^ b) & 0x7fff) && (a | b) & 0x8000 && a & 0x7fff;
 }
 
-static bool has_pkey(const struct fab_port *p, uint16_t pkey)
+bool fab_port_admits(const struct fab_port *p, uint16_t pkey)
 {
 	unsigned i, n = p->pkeys ? p->pkeys->n : 1;
 
@@ -137,7 +137,7 @@ static bool may_pass(struct fab_port *p, bool inbound, uint16_t slid, uint16_t d
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	if (!on || has_pkey(p, pkey))
+	if (!on || fab_port_admits(p, pkey))
 		return true;
 	drop(p, inbound ? FAB_C_RCV_CONSTRAINT : FAB_C_XMIT_CONSTRAINT);
 	fab_trap_switch_p_key(p, slid, dlid, sl, pkey);
@@ -267,7 +267,7 @@ static void violate_key(struct fab_port *base, unsigned trap, const struct mad *
 
 static void gmp_arrived(struct fab_port *base, struct mad *m)
 {
-	if (!has_pkey(base, m->pkey)) {
+	if (!fab_port_admits(base, m->pkey)) {
 		violate_key(base, FAB_TRAP_P_KEY, m);
 		return;
 	}
@@ -422,7 +422,7 @@ static bool enforces(const struct fab_port *p, bool inbound, uint16_t pkey)
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	return on && !has_pkey(p, pkey);
+	return on && !fab_port_admits(p, pkey);
 }
 
 /* Out of a switch towards the LID; in: NULL at its port 0. */
