@@ -169,6 +169,7 @@ static int enter(const char *fabric, const char *node)
 {
 	char *const words[] = { (char *)"find", (char *)node };
 	char place[2 * PLACE_NAME_MAX + 4], *found = NULL;
+	const char *adapter = getenv("DAPPLE_ADAPTER");
 	struct run_env env = { .preload = true };
 	int r = control_ask(fabric, 2, words, -1, &found);
 
@@ -178,7 +179,7 @@ static int enter(const char *fabric, const char *node)
 	}
 	snprintf(place, sizeof(place), "%s/%.*s", fabric, (int)strcspn(found, "\n"), found);
 	free(found);
-	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 0) < 0)
+	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", !adapter || !strcmp(adapter, RUN_ADAPTERS)) < 0)
 		return 1;
 	return run_env_apply(&env);
 }
