@@ -510,10 +510,24 @@ def mpa_operations():
         listen(f"adopt-nonsense-{role}", 0, *adopt(role), "PUT", 0, 30, *range(30))
 
 
-# --- receive: requests with a wrong key of our own, on each queue pair ---
+# --- receive: requests with a wrong key of our own, on each queue pair; the exchanges without the memory for them ---
+
+
+def without(data, how):
+    """Each record with these bits in its fourth octet."""
+    at, out = 0, bytearray(data)
+    while at + 6 <= len(out):
+        out[at + 3] |= how
+        at += 6 + (out[at + 4] | (out[at + 5] & 3) << 8)
+    return out
 
 
 def receive():
+    folder = os.path.join(corpus, "receive")
+    for name in sorted(n for n in os.listdir(folder) if "." not in n and not n.startswith("wrong-key")):
+        data = open(os.path.join(folder, name), "rb").read()
+        for how in (4, 8, 16):
+            write("receive", f"{name}.without-{how}", without(data, how))
     for q in range(6):
         write("receive", f"wrong-key-{q}", q, 0, 0, 2, 0, 0, q, 0, 3, 0, 0, 0)
 
