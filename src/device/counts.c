@@ -77,7 +77,7 @@ void dev_counting_serve(struct dev_adapter *a, uint64_t now)
 	uint64_t delta[ENG_C_COUNT];
 	bool any;
 
-	if (atomic_load_explicit(&c->at, memory_order_relaxed) > now || !ut_trylock(&lock))
+	if (!dev_counting_is_due(c, now) || !ut_trylock(&lock))
 		return;
 	atomic_store_explicit(&c->at, UT_NEVER, memory_order_relaxed);
 	ut_lock(&a->dev.lock);

@@ -45,7 +45,13 @@ static inline bool dev_counting_is_new(const struct dev_counting *c, const uint6
 
 /* The thread adds new traffic DEV_COUNTS_NS from now. dev.lock held. */
 void dev_counting_news(struct dev_adapter *a, uint64_t now);
-/* The thread's turn. dev_process_lock held. */
+/* Returns true if the thread's turn has come. Inline: the thread asks in each of its rounds. */
+static inline bool dev_counting_is_due(const struct dev_counting *c, uint64_t now)
+{
+	return atomic_load_explicit(&c->at, memory_order_relaxed) <= now;
+}
+
+/* The thread's turn, if it has come. dev_process_lock held. */
 void dev_counting_serve(struct dev_adapter *a, uint64_t now);
 /* Adds what is left. The adapter carries no more traffic. No lock of an adapter held. */
 void dev_counting_last(struct dev_adapter *a);

@@ -143,7 +143,8 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 		if (!a->port_watched)
 			watch_port(t, a);
 		dev_driver_serve(a, now, named(ev, n, a->serial));
-		dev_counting_serve(a, now);
+		if (dev_counting_is_due(&a->counting, now))
+			dev_counting_serve(a, now);
 		at = dev_driver_next(a);
 		if (at < next)
 			next = at;
