@@ -41,6 +41,7 @@ struct eng_qp;
 struct eng_dev;
 struct eng_chan;
 struct eng_ctx;
+struct eng_cq;
 struct eng_poller;
 
 /* What becomes of acknowledgements that are due. */

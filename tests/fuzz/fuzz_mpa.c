@@ -14,6 +14,7 @@
  * and leave. No endpoint gets an event behind its end or after it was destroyed.
  */
 #include "cm/mpa/adopt.h"
+#include "engine/qp_state.h"
 #include "input.h"
 #include "support/check.h"
 #include "support/mpaworld.h"

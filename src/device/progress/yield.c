@@ -131,14 +131,12 @@ static void note_turn(const struct eng_cq *cq)
 }
 
 /* Returns true if the thread may give way. */
-static bool may_give_way(const struct eng_cq *cq)
+static bool may_give_way(void)
 {
-	if (turn.length > DEV_POLLS_TO_YIELD && !turn.over)
-		return false;
-	turn.from = cq;
-	turn.polls = 0;
-	turn.over = false;
-	return true;
+	bool may = turn.over || turn.length <= DEV_POLLS_TO_YIELD;
+
+	turn.over = turn.over && !may;
+	return may;
 }
 
 void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
@@ -157,7 +155,7 @@ void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		note_turn(cq);
 		if (idle > (int)dev_polls_before_yield(y))
-			idle = !may_give_way(cq) ? 0 : dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
+			idle = !may_give_way() ? 0 : dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }
