@@ -14,7 +14,6 @@
  * and leave. No endpoint gets an event behind its end or after it was destroyed.
  */
 #include "cm/mpa/adopt.h"
-#include "engine/qp_state.h"
 #include "input.h"
 #include "support/check.h"
 #include "support/mpaworld.h"
@@ -112,6 +111,7 @@ static struct {
 	struct pipe_stream *peers[PEERS];
 	struct link_streams_ops ops; /* of the fuzzed side's place, with a local way */
 	unsigned n_peers, adopted, done;
+	bool flooded; /* once: each round looks at every stream */
 } m;
 
 static struct known *known_of(const struct cm_ep *ep)
@@ -252,11 +252,12 @@ static void end_qp(void)
 {
 	struct mw_host *h = &m.w->h[0];
 	unsigned i = in8(&m.in);
-	struct eng_qp *qp = h->nqps ? h->qps[i % (unsigned)h->nqps] : NULL;
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
 
-	if (qp)
-		eng_qp_modify(qp, &a, IBV_QP_STATE);
+	if (!h->nqps)
+		return;
+	i %= (unsigned)h->nqps;
+	CHECK(eng_qp_destroy(h->qps[i]) == 0);
+	h->qps[i] = h->qps[--h->nqps];
 }
 
 static bool has_local_way(struct link_stream *s, bool active)
@@ -339,7 +340,8 @@ static void run(enum op op)
 		connect_peers(1);
 		break;
 	case MANY:
-		connect_peers(FLOOD);
+		connect_peers(m.flooded ? 1 : FLOOD);
+		m.flooded = true;
 		break;
 	case PUT:
 		put_bytes(pick_peer());

@@ -422,7 +422,7 @@ def tools():
 
 def mpa():
     folder = os.path.join(corpus, "mpa")
-    for name in sorted(n for n in os.listdir(folder) if "." not in n):
+    for name in sorted(n for n in os.listdir(folder) if "." not in n and not n.startswith("ops-")):
         data = open(os.path.join(folder, name), "rb").read()
         for more in (32, 64, 96, 128, 192):
             if more < 128 or data[0] & 1:
@@ -476,7 +476,7 @@ def mpa_operations():
     listen("longer", 1, *connect, *connect, *request(0), *request(1), "LISTEN", 0, 3, "PASS", 4, "LISTEN", 1, 1)
     listen("silent", 0, *connect, "PASS", 255)
     listen("flood", 0, "MANY", 0, *request(3), "PASS", 4, "DESTROY", 0, 0)
-    listen("flood-waits", 1, *connect, *request(0), *(x for i in range(1, 12) for x in (*connect, *request(i))), "MANY", 0,
+    listen("flood-waits", 1, *connect, *request(0), *(x for i in range(1, 12) for x in (*connect, *request(i))),
            "MANY", 0, "PASS", 2)
     listen("unclaimed", 1, *connect, *connect, *request(0), "DESTROY", 0, 0, "ACCEPT", 1, 4)
     listen("refused", 0, "MANNER", 1, *connect, *request(0), "MANNER", 2, *connect, *request(1))

@@ -292,12 +292,25 @@ static void quiet_ones(uint16_t port)
 	close_pair(a, b);
 }
 
-int main(void)
+/* Without a processor for 20 ms a link takes the wire. */
+static bool took_wire(struct link *l)
 {
-	uint16_t port = free_port(), taken;
+	struct shm_peer_tx *t;
+
+	ut_list_each(t, &chan_of(l)->tx, node)
+		if (t->state == SHM_PEER_WIRE)
+			return true;
+	return false;
+}
+
+/* Datagrams come with addresses and ports as from the wire. Returns false if they did come from there. */
+static bool datagrams(uint16_t port)
+{
 	struct link *a, *b;
 	struct ut_flow f;
 	struct link_rx rx;
+	uint16_t taken;
+	bool local;
 	int fd;
 
 	open_pair(port, &a, &b);
@@ -309,9 +322,20 @@ int main(void)
 	pass(a, b, &f, &rx);
 	CHECK(rx.sport == a->ops->source_port(a, &f));
 	CHECK(!memcmp(rx.src, LO4, 16) && !memcmp(rx.dst, SECOND, 16));
-	CHECK(chan_of(b)->received == 2);
+	local = !took_wire(a);
+	CHECK(!local || chan_of(b)->received == 2);
 	close(fd);
 	close_pair(a, b);
+	return local;
+}
+
+int main(void)
+{
+	uint16_t port = free_port();
+	uint64_t end = ut_now() + 60 * UT_S;
+
+	while (!datagrams(port))
+		CHECK(ut_now() < end);
 	try_messages(port, true);
 	try_messages(port, false);
 	datagrams_only(port);
