@@ -158,8 +158,8 @@ struct link {
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the first add_addr()
 	 * that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
-	/* Set by the owner around its own last sends or those of a queue pair: no datagram waits
-	 * for a better way now. */
+	/* Set by the owner around its own last sends or those of a queue pair, and around responses: no
+	 * datagram waits for a better way now. */
 	bool leaving;
 	/* Set by the owner: QPNs or IDs with these bits were given out, so they must not change any
 	 * more (add_addr() refuses an address that would need others). */
