@@ -3,8 +3,9 @@
  * Adapters and addresses that come and go. All identifiers are visited, each by
  * a reference and under its own call lock, none of ours held in between.
  */
-#include "cm/cma.h"
+#include "cm/cma/change.h"
 
+#include "cm/cma.h"
 #include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
@@ -147,17 +148,35 @@ static void apply(struct cma_id *id, const struct change *ch)
 	ut_unlock(&id->call);
 }
 
-static void change_all(struct cma *c, const struct change *ch)
+struct cma_id **cma_hold_all(struct cma *c, size_t *n)
 {
-	struct cma_id **v;
-	int n = cma_ids_hold(c, &v);
+	struct cma_id **v, *id;
+	size_t count = 0;
 
-	if (n < 0) {
+	ut_lock(&c->lock);
+	ut_list_each(id, &c->ids, node)
+		count++;
+	v = count ? ut_calloc(count, sizeof(*v)) : NULL;
+	*n = 0;
+	if (v) {
+		ut_list_each(id, &c->ids, node) {
+			id->refs++;
+			v[(*n)++] = id;
+		}
+	}
+	ut_unlock(&c->lock);
+	if (count && !v)
 		ut_error("a change of addresses: no memory: connection identifiers are not told of it; raise "
 			 "the limit on memory");
-		return;
-	}
-	for (int i = 0; i < n; i++) {
+	return v;
+}
+
+static void change_all(struct cma *c, const struct change *ch)
+{
+	size_t n;
+	struct cma_id **v = cma_hold_all(c, &n);
+
+	for (size_t i = 0; i < n; i++) {
 		apply(v[i], ch);
 		cma_id_put(v[i]);
 	}

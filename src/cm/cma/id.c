@@ -34,27 +34,6 @@ void cma_forget(struct cma *c)
 
 /* --- states and references --- */
 
-int cma_ids_hold(struct cma *c, struct cma_id ***ret)
-{
-	struct cma_id **v, *id;
-	size_t count = 0;
-	int n = 0;
-
-	ut_lock(&c->lock);
-	ut_list_each(id, &c->ids, node)
-		count++;
-	v = ut_calloc(count + 1, sizeof(*v));
-	if (v) {
-		ut_list_each(id, &c->ids, node) {
-			id->refs++;
-			v[n++] = id;
-		}
-	}
-	ut_unlock(&c->lock);
-	*ret = v;
-	return v ? n : -ENOMEM;
-}
-
 int cma_move(struct cma_id *id, enum cma_act act, enum cma_state *old)
 {
 	int next;

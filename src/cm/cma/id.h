@@ -8,8 +8,6 @@
 
 int cma_id_new(struct cma *c, enum cm_ps ps, enum ibv_qp_type type, struct cma_id **ret);
 void cma_id_put(struct cma_id *id) UT_EXCLUDES(id->c->lock);
-/* Takes a reference to each identifier there is. Returns their number, with an array to be freed, or -ENOMEM. */
-int cma_ids_hold(struct cma *c, struct cma_id ***ret) UT_EXCLUDES(c->lock);
 /* Moves the state on. Returns 0 with the former state in *old (or NULL), or -EINVAL: the call is illegal in it. */
 int cma_move(struct cma_id *id, enum cma_act act, enum cma_state *old)
 	UT_EXCLUDES(id->c->lock);

@@ -5,6 +5,7 @@
  */
 #include "cm/cma.h"
 
+#include "cm/cma/change.h"
 #include "cm/cma/id.h"
 #include "util/ip.h"
 
@@ -71,13 +72,13 @@ static void show_one(struct cma_id *id, int number, const struct eng_show_who *w
 void cma_show(struct cma *c, const struct eng_show_who *who, FILE *out)
 {
 	struct cma_id **v;
-	int n;
+	size_t n;
 
 	if (cma_foreign(c))
 		return;
-	n = cma_ids_hold(c, &v);
-	for (int i = 0; i < n; i++) {
-		show_one(v[i], i, who, out);
+	v = cma_hold_all(c, &n);
+	for (size_t i = 0; i < n; i++) {
+		show_one(v[i], (int)i, who, out);
 		cma_id_put(v[i]);
 	}
 	free(v);
