@@ -160,7 +160,7 @@ static int dev_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return 0;
 }
 
-static void dev_polled(struct eng_dev *dev, int did)
+static void dev_polled(struct eng_dev *dev, int did, bool round)
 {
 }
 

@@ -314,7 +314,7 @@ static void backoff(void)
 	fresh();
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&a->yielding.met, true);
-		dev_polled(&a->dev, 1);
+		dev_polled(&a->dev, 1, true);
 	}
 	CHECK(atomic_load(&a->yielding.backoff) == 4);
 	gives = 0;
@@ -323,7 +323,7 @@ static void backoff(void)
 	CHECK(atomic_load(&a->yielding.idle_polls) <= 4); /* it has given way: five polls count 20 */
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&a->yielding.met, false);
-		dev_polled(&a->dev, 1);
+		dev_polled(&a->dev, 1, true);
 	}
 	CHECK(atomic_load(&a->yielding.backoff) == 0);
 	drop();

@@ -64,6 +64,8 @@ int getrusage(__rusage_who_t who, struct rusage *u)
 	return 0;
 }
 
+static int queues = 1; /* that the thread polls in turn */
+
 static unsigned yields_of(uint64_t ns, bool shared)
 {
 	struct dev_adapter *a = calloc(1, sizeof(*a));
@@ -77,7 +79,7 @@ static unsigned yields_of(uint64_t ns, bool shared)
 	yield_ns = ns;
 	other_runs = shared;
 	for (i = 0; i < POLLS; i++)
-		dev_polled(&a->dev, 0);
+		dev_polled(&a->dev, 0, i % queues == 0);
 	free(a);
 	return yields;
 }
@@ -99,6 +101,10 @@ int main(void)
 	CHECK(yields_of(2000, false) && !waits);
 	/* The peer runs in each yield: each poll yields, once the scheduler was asked. */
 	CHECK(yields_of(2000, true) >= POLLS - 2 * DEV_POLLS_TO_YIELD);
+	/* So does each round over many queues, and not each poll of one. */
+	queues = 500;
+	CHECK(yields_of(2000, true) <= POLLS / (unsigned)queues);
+	CHECK(yields_of(0, false) <= POLLS / (unsigned)queues / DEV_POLLS_TO_YIELD + 1);
 	polls = false;
 	dev_thread_join(dev_thread_take());
 	return 0;

@@ -105,7 +105,7 @@ static void found(struct dev_yielding *y)
 		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
 }
 
-void dev_polled(struct eng_dev *dev, int did)
+void dev_polled(struct eng_dev *dev, int did, bool round)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	struct dev_yielding *y = &a->yielding;
@@ -117,7 +117,7 @@ void dev_polled(struct eng_dev *dev, int did)
 	if (did) {
 		found(y);
 		idle = 0;
-	} else {
+	} else if (round) {
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		if (idle > (int)dev_polls_before_yield(y))
 			idle = dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);

@@ -3,7 +3,8 @@
  * Empty polls, and when a polling thread gives the processor away. A thread that spins beside its peer on
  * one processor waits for a scheduler tick (4 ms) unless it yields. A yield costs more than the look
  * at a ring that has just found nothing, so the polls before the next one count from none again; but
- * behind a yield in which the peer ran, each empty poll yields.
+ * behind a yield in which the peer ran, each empty poll yields. A thread that polls many queues in turn is asked
+ * once a round: an empty poll counts if its queue has been polled in this round already.
  *
  * A yield beside strangers - a build, other polling programs - costs a turn of all that run, and so would each hop
  * of a message. Behind such a yield the polling thread waits briefly instead: it sleeps on the adapter's descriptor, as a
@@ -41,7 +42,7 @@ struct dev_yielding {
 };
 
 /* eng_dev_ops.polled. May sleep for DEV_BRIEF_WAIT_NS. */
-void dev_polled(struct eng_dev *dev, int did);
+void dev_polled(struct eng_dev *dev, int did, bool round);
 
 /* A yield lasted so many ns: from that, how many brief waits follow to the next. */
 void dev_yield_took(struct dev_yielding *y, uint64_t ns);
