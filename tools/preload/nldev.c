@@ -200,7 +200,8 @@ static void put(struct message *m, uint16_t type, const void *data, size_t n)
 	memset(at, 0, NLA_HDRLEN + NLA_ALIGN(n));
 	at->nla_type = type;
 	at->nla_len = (uint16_t)(NLA_HDRLEN + n);
-	memcpy((char *)at + NLA_HDRLEN, data, n);
+	if (n)
+		memcpy((char *)at + NLA_HDRLEN, data, n);
 	m->n += NLA_HDRLEN + NLA_ALIGN(n);
 }
 
@@ -443,9 +444,13 @@ static void note_device(const struct asker *a, const struct device *d)
 static int verdict(const struct asker *a)
 {
 	uint16_t op = RDMA_NL_GET_OP(a->request->nlmsg_type);
+	uint32_t object;
 
 	if (RDMA_NL_GET_CLIENT(a->request->nlmsg_type) != RDMA_NL_NLDEV)
 		return -EINVAL;
+	/* Counters that are bound to queue pairs or other objects of a process. */
+	if (op == RDMA_NLDEV_CMD_STAT_GET && asked(a, RDMA_NLDEV_ATTR_STAT_RES, &object))
+		return -EOPNOTSUPP;
 	if (op == RDMA_NLDEV_CMD_SYS_GET)
 		return 0;
 	if (op != RDMA_NLDEV_CMD_GET && op != RDMA_NLDEV_CMD_PORT_GET && op != RDMA_NLDEV_CMD_STAT_GET)
