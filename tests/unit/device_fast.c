@@ -120,7 +120,7 @@ static void fresh(void)
 	wants_whole = acks = false;
 	takes_posts = true;
 	deadline = UT_NEVER;
-	CHECK(eng_dev_poll(&a->dev, NULL) == 0);
+	CHECK(eng_dev_poll(&a->dev, NULL, true) == 0);
 	gives = looks = wholes = flushes = quietly = received = 0;
 }
 
@@ -135,7 +135,7 @@ static bool poll_is_whole(void)
 {
 	int before = wholes;
 
-	eng_dev_poll(&a->dev, NULL);
+	eng_dev_poll(&a->dev, NULL, true);
 	CHECK(wholes - before <= 1);
 	return wholes != before;
 }

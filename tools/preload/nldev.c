@@ -302,9 +302,9 @@ static bool asked(const struct asker *a, uint16_t type, uint32_t *ret)
 			memcpy(ret, p + NLA_HDRLEN, sizeof(*ret));
 			return true;
 		}
-		if (NLA_ALIGN(at.nla_len) >= left)
+		if ((size_t)NLA_ALIGN(at.nla_len) >= left)
 			return false;
-		left -= NLA_ALIGN(at.nla_len);
+		left -= (size_t)NLA_ALIGN(at.nla_len);
 		p += NLA_ALIGN(at.nla_len);
 	}
 	return false;
