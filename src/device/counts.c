@@ -3,7 +3,6 @@
 
 #include "device/adapter.h"
 #include "device/process.h"
-#include "device/progress/thread.h"
 #include "device/sysfs/counts.h"
 #include "util/lock.h"
 #include "util/rundir.h"
@@ -31,12 +30,6 @@ void dev_counting_init(struct dev_counting *c)
 void dev_counting_fini(struct dev_counting *c)
 {
 	free(c->root);
-}
-
-void dev_counting_news(struct dev_adapter *a, uint64_t now)
-{
-	atomic_store_explicit(&a->counting.at, now + DEV_COUNTS_NS, memory_order_relaxed);
-	dev_thread_wake_by(now + DEV_COUNTS_NS);
 }
 
 /* --- adding --- */
@@ -77,7 +70,7 @@ void dev_counting_serve(struct dev_adapter *a, uint64_t now)
 	uint64_t delta[ENG_C_COUNT];
 	bool any;
 
-	if (atomic_load_explicit(&c->at, memory_order_relaxed) > now || !ut_trylock(&lock))
+	if (!ut_trylock(&lock))
 		return;
 	atomic_store_explicit(&c->at, UT_NEVER, memory_order_relaxed);
 	ut_lock(&a->dev.lock);

@@ -7,6 +7,7 @@
 #ifndef DEVICE_COUNTS_H
 #define DEVICE_COUNTS_H
 
+#include "device/progress/thread.h"
 #include "engine/dev.h"
 #include "util/clock.h"
 #include "util/heap.h"
@@ -36,16 +37,26 @@ static inline uint64_t dev_counting_traffic(const uint64_t counters[ENG_C_COUNT]
 	return counters[ENG_C_tx_pkts] + counters[ENG_C_rx_pkts] + counters[ENG_C_local_direct];
 }
 
+/* Returns the time (ns of CLOCK_MONOTONIC) of the thread's next turn, or UT_NEVER. */
+static inline uint64_t dev_counting_next(const struct dev_counting *c)
+{
+	return atomic_load_explicit(&c->at, memory_order_relaxed);
+}
+
 /* Returns true if there is traffic that the tree does not show, and the thread does not know it yet. dev.lock held. */
 static inline bool dev_counting_is_new(const struct dev_counting *c, const uint64_t counters[ENG_C_COUNT])
 {
-	return atomic_load_explicit(&c->at, memory_order_relaxed) == UT_NEVER &&
-	       dev_counting_traffic(counters) != c->seen;
+	return dev_counting_next(c) == UT_NEVER && dev_counting_traffic(counters) != c->seen;
 }
 
 /* The thread adds new traffic DEV_COUNTS_NS from now. dev.lock held. */
-void dev_counting_news(struct dev_adapter *a, uint64_t now);
-/* The thread's turn. dev_process_lock held. */
+static inline void dev_counting_news(struct dev_counting *c, uint64_t now)
+{
+	atomic_store_explicit(&c->at, now + DEV_COUNTS_NS, memory_order_relaxed);
+	dev_thread_wake_by(now + DEV_COUNTS_NS);
+}
+
+/* The thread's turn, at dev_counting_next(). dev_process_lock held. */
 void dev_counting_serve(struct dev_adapter *a, uint64_t now);
 /* Adds what is left. The adapter carries no more traffic. No lock of an adapter held. */
 void dev_counting_last(struct dev_adapter *a);

@@ -31,7 +31,7 @@ R(QP_RD_ATOMIC,  INVAL,     "modify_qp", "max_rd_atomic or max_dest_rd_atomic is
 R(QP_MIGRATION,  INVAL,     "modify_qp", "path_mig_state does not fit this transition", "leave out IBV_QP_PATH_MIG_STATE") \
 R(QP_GSI_KEY,    INVAL,     "modify_qp", "the Q_Key of QP1 is fixed", "use 0x80010000") \
 R(QP_QKEY,       PERM,      "modify_qp", "a Q_Key with the highest bit belongs to privileged programs", "use a Q_Key below 0x80000000") \
-R(NO_GRH,        INVAL,     "RTR", "no GRH", "pass a GID index (-g 0) and set is_global, or use DAPPLE_NO_GRH=self on the adapter of lo") \
+R(NO_GRH,        INVAL,     "modify_qp to RTR", "no GRH, which RoCE needs", "choose a GID index (-g 0 of many programs; is_global, sgid_index and dgid in source), or set DAPPLE_NO_GRH=self if both ends run on this host and its adapter of lo") \
 R(QP_SGID,       INVAL,     "RTR", "sgid_index names no GID of this adapter", "choose an index that dapple devices prints") \
 R(QP_FAMILY,     INVAL,     "RTR", "source and destination GID are not of one address family", "choose the GID index of the peer's family (dapple devices)") \
 R(QP_LID,        INVAL,     "RTR", "the path has no LID that this link takes", "use the lid of the peer's ibv_port_attr") \
@@ -85,7 +85,7 @@ R(PARENT,        INVAL,     "alloc_parent_domain", "the PD is missing or a paren
 R(MW_TYPE,       INVAL,     "alloc_mw", "the type is no type of windows", "use IBV_MW_TYPE_1 or IBV_MW_TYPE_2") \
 R(MW_LIMIT,      NOMEM,     "alloc_mw", "the adapter has max_mw memory windows already", "deallocate those that are not used") \
 R(AH_PORT,       INVAL,     "create_ah", "the port number is not that of this adapter", "use port 1") \
-R(AH_NO_GRH,     INVAL,     "create_ah", "no GRH", "pass a GID index (-g 0) and set is_global, or use DAPPLE_NO_GRH=self on the adapter of lo") \
+R(AH_NO_GRH,     INVAL,     "create_ah", "no GRH, which RoCE needs", "choose a GID index (-g 0 of many programs; is_global, sgid_index and dgid in source), or set DAPPLE_NO_GRH=self if both ends run on this host and its adapter of lo") \
 R(AH_LACKS,      OPNOTSUPP, "create_ah", "iWARP has no datagrams", "use an adapter of RoCE") \
 R(AH_SGID,       INVAL,     "create_ah", "sgid_index and the GIDs do not name a path", "choose an index that dapple devices prints, of the peer's address family") \
 R(AH_EMPTY,      NODATA,    "create_ah", "sgid_index is an empty entry of the GID table", "choose an index that dapple devices prints") \

@@ -277,7 +277,7 @@ static const struct row {
 	int err;
 	const char *words[3];
 } rows[] = {
-	{ "RTR without a GRH", ROCE, no_grh, EINVAL, { "RTR refused: no GRH", "-g 0", "DAPPLE_NO_GRH=self" } },
+	{ "RTR without a GRH", ROCE, no_grh, EINVAL, { "modify_qp to RTR refused: no GRH", "-g 0", "DAPPLE_NO_GRH=self" } },
 	{ "RTR, no such GID", ROCE, no_gid, EINVAL, { "RTR refused: sgid_index", "dapple devices", "QP 0x" } },
 	{ "RTR, families differ", ROCE, other_family, EINVAL, { "RTR refused: source", "family", "GID index" } },
 	{ "path MTU", ROCE, wrong_mtu, EINVAL, { "modify_qp refused: path_mtu", "active_mtu" } },

@@ -185,8 +185,9 @@ static int greet(struct ad_process *p, const struct pkt_hello *hello)
 		return refuse(p, -EPROTO, "the fabric process is of another version of dapple: this process gets no adapter; end "
 			      "the fabric by dapple fabric down and start it again");
 	if (!port || n->type != FAB_CA) {
-		snprintf(text, sizeof(text), "%s port %u is no port of a host of this fabric: this process gets no adapter; see "
-			 "dapple fabric show", hello->node, hello->port);
+		snprintf(text, sizeof(text), "node %s of the fabric %s: this process gets no adapter; start it by dapple fabric "
+			 "run NODE with a channel adapter that dapple fabric show lists", hello->node,
+			 !n ? "does not exist" : n->type != FAB_CA ? "is no channel adapter" : "has no such port");
 		return refuse(p, -ENODEV, text);
 	}
 	if (pks_add(&p->ad->pks, port, &p->p) < 0)

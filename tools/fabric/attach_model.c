@@ -15,7 +15,8 @@ static int node(void *ctx, const char *name, struct att_welcome *ret)
 
 	if (!n) {
 		snprintf(ret->why, sizeof(ret->why),
-			 "the fabric has no node %s: this process is not attached; see dapple fabric show", name);
+			 "the fabric has no node %s: this process is at none; start it by dapple fabric run with a node that dapple "
+			 "fabric show lists", name);
 		return -ENODEV;
 	}
 	ret->node_guid = n->guid;

@@ -351,7 +351,7 @@ static void greet(struct attachments *a, struct attachment *t, const struct att_
 		join(a, t, port, &w);
 		return;
 	}
-	snprintf(why, sizeof(why), "node %s has no port %u: this process is not attached; see dapple fabric show",
+	snprintf(why, sizeof(why), "node %s has no port %u: this process cannot open it; choose a port that dapple fabric show lists",
 		 t->name, h->port);
 	refuse(a, t, -EINVAL, why);
 }

@@ -349,8 +349,8 @@ static int check_adapter(const struct pair_wish *wish, const struct known *k)
 {
 	if (wish->roce || !(k->flags & BOTH_PORTS))
 		return 0;
-	run_say("%s of this rdma-core release is not possible here (over iWARP an rdma_cm port is a TCP port, and its "
-		"server listens on one number as both): no program is started; use --adapter roce, or a newer %s",
+	run_say("%s of this release cannot run over iWARP (its server listens for rdma_cm and for TCP on one number, and "
+		"over iWARP both are the same TCP port): no program is started; give dapple pair --adapter roce, or install a newer %s",
 		k->pattern, k->pattern);
 	return RUN_EXIT_SKIP;
 }

@@ -221,12 +221,12 @@ static bool defines(const struct elf *lib, const char *name, const char *node)
 static void say_missing(bool linked, const char *path, const char *name, const char *node, const char *file)
 {
 	if (!linked) {
-		run_say("%s: it needs %s@%s of %s, which this Dapple does not have: programs that look for this plug-in go "
-			"without it; install a newer Dapple, or build the plug-in with rdma-core 28 to 65", path, name, node, file);
+		run_say("%s: it needs %s@%s of %s, which no rdma-core from 28 to 65 has: programs that look for this plug-in go "
+			"without it; use the plug-in of one of these releases, or install a newer Dapple", path, name, node, file);
 		return;
 	}
-	run_say("%s: it needs %s@%s of %s, which this Dapple does not have: the program does not load, or ends "
-		"at that call; install a newer Dapple, or build the program with rdma-core 28 to 65", path, name, node, file);
+	run_say("%s: it needs %s@%s of %s, which no rdma-core from 28 to 65 has: the program does not load, or ends "
+		"at that call; install a newer Dapple, or build the program against one of these releases", path, name, node, file);
 }
 
 /* Prints at most one sentence for an object. */

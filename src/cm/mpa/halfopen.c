@@ -79,8 +79,8 @@ static void evict(struct mpa_ep *e)
 	mpa_say(e, may_evict(e) ?
 		"too many half-open connections: the oldest without a Request, this one, is dropped; check which host "
 		"connects and sends none" :
-		"too many connections wait for the listener: the oldest, this one, is dropped; let the program answer its "
-		"requests sooner, or listen with a larger backlog");
+		"too many connection requests wait for the listening program: the oldest, this one, is dropped; let that program "
+		"accept or reject sooner, or listen with a larger backlog");
 	mpa_ep_destroy(e);
 }
 

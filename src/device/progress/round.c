@@ -125,7 +125,7 @@ int dev_round(struct dev_adapter *a, enum dev_by by, enum dev_look look, int ear
 	judge_driver(a, by, now, received, kicked, done);
 	set_deadline(a, by, now);
 	if (dev_counting_is_new(&a->counting, a->dev.counters))
-		dev_counting_news(a, now);
+		dev_counting_news(&a->counting, now);
 	errno = keep;
 	return done;
 }

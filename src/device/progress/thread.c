@@ -142,11 +142,12 @@ static void one_round(struct dev_thread *t, const struct epoll_event *ev, int n)
 		if (!a->port_watched)
 			watch_port(t, a);
 		dev_driver_serve(a, now, named(ev, n, a->serial));
-		dev_counting_serve(a, now);
+		if (dev_counting_next(&a->counting) <= now)
+			dev_counting_serve(a, now);
 		at = dev_driver_next(a);
 		if (at < next)
 			next = at;
-		at = atomic_load_explicit(&a->counting.at, memory_order_relaxed);
+		at = dev_counting_next(&a->counting);
 		if (at < next)
 			next = at;
 	}

@@ -142,7 +142,8 @@ int dev_node_tree(char path[ATT_PATH_MAX], char why[ATT_WHY_MAX])
 	if (!r)
 		return 1;
 	snprintf(why, ATT_WHY_MAX,
-		 "fabric %s cannot show node %s below /sys/class/infiniband (%s): programs that look there find no adapter; "
-		 "make room in the runtime directory", where.fabric, where.node, strerror(-r));
+		 "the files of node %s of fabric %s for /sys/class/infiniband cannot be written (%s): programs that look there do "
+		 "not find its adapter; make room in the runtime directory, or set DAPPLE_RUNTIME_DIR to one with room",
+		 where.node, where.fabric, strerror(-r));
 	return r;
 }
