@@ -179,7 +179,7 @@ static void low_entries(struct fake *f)
 /* A thread that polls many queues in turn comes round once per round; one that polls a single queue, at each poll. */
 static void rounds(struct fake *f)
 {
-	enum { QUEUES = 50, ROUNDS = 20 };
+	enum { QUEUES = 10, ROUNDS = 20 };
 	struct eng_cq *cq[QUEUES];
 	struct ibv_wc wc;
 

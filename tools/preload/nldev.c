@@ -45,10 +45,9 @@ static unsigned char stand_in[NUMBERS];
 
 int nldev_socket(int type)
 {
-	struct sockaddr_nl any = { .nl_family = AF_NETLINK };
 	int fd = (int)syscall(SYS_socket, AF_NETLINK, type, NETLINK_USERSOCK);
 
-	if (fd >= NUMBERS || (fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof(any)) < 0)) {
+	if (fd >= NUMBERS) {
 		close(fd);
 		errno = EPROTONOSUPPORT;
 		return -1;
@@ -63,16 +62,27 @@ bool nldev_may_be(int fd)
 	return (unsigned)fd < NUMBERS && __builtin_expect(stand_in[fd], 0);
 }
 
+/* Its address; a socket that sends without one gets one from the kernel. */
+static uint32_t address_of(int fd)
+{
+	struct sockaddr_nl own = { .nl_family = AF_NETLINK };
+	socklen_t n = sizeof(own);
+
+	if (getsockname(fd, (struct sockaddr *)&own, &n) == 0 && !own.nl_pid &&
+	    bind(fd, (struct sockaddr *)&own, sizeof(own)) == 0)
+		getsockname(fd, (struct sockaddr *)&own, &n);
+	return own.nl_pid;
+}
+
 /* The number may have been taken by another file since. */
 static bool is_stand_in(int fd, uint32_t *ret_address)
 {
-	struct sockaddr_nl own;
-	socklen_t n = sizeof(own), m = sizeof(int);
-	int protocol;
+	int protocol, domain;
+	socklen_t n = sizeof(int), m = sizeof(int);
 
-	if (getsockname(fd, (struct sockaddr *)&own, &n) == 0 && n == sizeof(own) && own.nl_family == AF_NETLINK &&
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) == 0 && domain == AF_NETLINK &&
 	    getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &m) == 0 && protocol == NETLINK_USERSOCK) {
-		*ret_address = own.nl_pid;
+		*ret_address = address_of(fd);
 		return true;
 	}
 	stand_in[fd] = 0;
@@ -333,13 +343,38 @@ static void say_device(const struct asker *a, const struct device *d)
 
 	begin_device(&m, a, d);
 	put_u32(&m, RDMA_NLDEV_ATTR_PORT_INDEX, d->ports);
-	put_u64(&m, RDMA_NLDEV_ATTR_CAP_FLAGS, 0);
 	put_text(&m, RDMA_NLDEV_ATTR_FW_VERSION, device_line(a, d, "fw_ver", text, sizeof(text)));
 	put_u64(&m, RDMA_NLDEV_ATTR_NODE_GUID, groups(device_line(a, d, "node_guid", text, sizeof(text))));
 	put_u64(&m, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, groups(device_line(a, d, "sys_image_guid", text, sizeof(text))));
 	put_u8(&m, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, (uint8_t)atoi(device_line(a, d, "node_type", text, sizeof(text))));
 	put_text(&m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, protocol_of(a, d));
 	leave(&m, a);
+}
+
+static int filter_files(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+/* The network interface whose folder names the device; "" if there is none. Returns out. */
+static const char *interface_of(const struct asker *a, const struct device *d, char out[64])
+{
+	char path[PATH_ROOM];
+	struct dirent **list;
+	int n;
+
+	out[0] = 0;
+	snprintf(path, sizeof(path), "%s/class/net", a->tree);
+	n = scandir(path, &list, filter_files, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/class/net/%.63s/device/infiniband/%s", a->tree, list[i]->d_name, d->name);
+		if (syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0)
+			snprintf(out, 64, "%.63s", list[i]->d_name);
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	return out;
 }
 
 static void say_port(const struct asker *a, const struct device *d, uint32_t port)
@@ -359,16 +394,11 @@ static void say_port(const struct asker *a, const struct device *d, uint32_t por
 	}
 	put_u8(&m, RDMA_NLDEV_ATTR_PORT_STATE, (uint8_t)port_number(a, d, port, "state"));
 	put_u8(&m, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, (uint8_t)port_number(a, d, port, "phys_state"));
-	if (*port_line(a, d, port, "gid_attrs/ndevs/0", text, sizeof(text))) {
+	if (port == 1 && *interface_of(a, d, text)) {
 		put_u32(&m, RDMA_NLDEV_ATTR_NDEV_INDEX, if_nametoindex(text));
 		put_text(&m, RDMA_NLDEV_ATTR_NDEV_NAME, text);
 	}
 	leave(&m, a);
-}
-
-static int filter_files(const struct dirent *e)
-{
-	return e->d_name[0] != '.';
 }
 
 static void say_counters(const struct asker *a, const struct device *d, uint32_t port)

@@ -4,9 +4,9 @@
 
 /*
  * The kernel's device interface of RDMA netlink (RDMA_NL_NLDEV of rdma/rdma_netlink.h), which `rdma` of iproute2
- * reads, answered from the device tree. The stand-in for such a socket is one of NETLINK_USERSOCK, bound to an
- * address: what a program sends is read here, and the answers are sent to it by another socket, so that all other
- * calls (recvmsg, poll, close, dup) are the kernel's.
+ * reads, answered from the device tree. The stand-in for such a socket is one of NETLINK_USERSOCK: what a program sends
+ * is read here, and the answers are sent to it by another socket, so that all other calls (recvmsg, poll, close, dup)
+ * are the kernel's.
  *
  *   RDMA_NLDEV_CMD_GET        devices, one or all
  *   RDMA_NLDEV_CMD_PORT_GET   ports of a device, one or all
