@@ -2,7 +2,9 @@
 /*
  * MPI's one-sided communication, with every byte checked. The three kinds of window (own memory, memory of MPI,
  * attached later), the three ways to synchronise (fence, post and start, lock), and each operation: Put, Get,
- * Accumulate, Get_accumulate, Fetch_and_op, Compare_and_swap, the two with a request, and a Put with gaps.
+ * Accumulate, Get_accumulate, Fetch_and_op, Compare_and_swap, a Put with gaps, and the two with a request.
+ *
+ * usage: mpi_onesided [ROUNDS [requests]]
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, size, faults;
+static int rank, size, faults, requests;
 
 enum kind { WIN_CREATED, WIN_ALLOCATED, WIN_DYNAMIC, WIN_KINDS };
 
@@ -43,8 +45,8 @@ static void check(const struct window *w, const uint8_t *p, int from, int round,
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (p[i] != pattern(i, from, round)) {
-			printf("rank %d: %s, window %s: corrupt octet %zu of %zu from rank %d\n", rank, what,
-			       kind_names[w->kind], i, w->n, from);
+			printf("rank %d: %s, window %s: corrupt octet %zu of %zu from rank %d: %02x, not %02x\n", rank,
+			       what, kind_names[w->kind], i, w->n, from, p[i], pattern(i, from, round));
 			faults++;
 			return;
 		}
@@ -183,11 +185,29 @@ static void put_gaps(struct window *w, int target, const uint8_t *out, int round
 	free(back);
 }
 
-static void by_lock(struct window *w, int round)
+/* Called with all windows locked. */
+static void by_request(struct window *w, int round)
 {
 	uint8_t *out = malloc(w->n), *back = malloc(w->n);
 	int target = (rank + 1) % size;
 	MPI_Request request;
+
+	memset(back, 0xee, w->n);
+	MPI_Rget(back, (int)w->n, MPI_BYTE, target, part(w, target, rank), (int)w->n, MPI_BYTE, w->win, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	check(w, back, rank + 200, round, "Rget");
+	fill(out, w->n, rank + 300, round);
+	MPI_Rput(out, (int)w->n, MPI_BYTE, target, part(w, target, rank), (int)w->n, MPI_BYTE, w->win, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Win_flush(target, w->win);
+	free(out);
+	free(back);
+}
+
+static void by_lock(struct window *w, int round)
+{
+	uint8_t *out = malloc(w->n), *back = malloc(w->n);
+	int target = (rank + 1) % size;
 
 	fill(out, w->n, rank + 200, round);
 	MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w->win);
@@ -197,18 +217,12 @@ static void by_lock(struct window *w, int round)
 	MPI_Win_unlock(target, w->win);
 
 	MPI_Win_lock_all(0, w->win);
-	memset(back, 0xee, w->n);
-	MPI_Rget(back, (int)w->n, MPI_BYTE, target, part(w, target, rank), (int)w->n, MPI_BYTE, w->win, &request);
-	MPI_Wait(&request, MPI_STATUS_IGNORE);
-	check(w, back, rank + 200, round, "Rget under a lock");
-	fill(out, w->n, rank + 300, round);
-	MPI_Rput(out, (int)w->n, MPI_BYTE, target, part(w, target, rank), (int)w->n, MPI_BYTE, w->win, &request);
-	MPI_Wait(&request, MPI_STATUS_IGNORE);
-	MPI_Win_flush(target, w->win);
+	if (requests)
+		by_request(w, round);
 	MPI_Get(back, (int)w->n, MPI_BYTE, target, part(w, target, rank), (int)w->n, MPI_BYTE, w->win);
 	MPI_Win_flush_local(target, w->win);
 	MPI_Win_unlock_all(w->win);
-	check(w, back, rank + 300, round, "Get after Rput");
+	check(w, back, rank + (requests ? 300 : 200), round, "Get under a lock");
 	free(out);
 	free(back);
 }
@@ -251,6 +265,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	rounds = argc > 1 ? atoi(argv[1]) : 2;
+	requests = argc > 2 && strcmp(argv[2], "requests") == 0;
 	for (enum kind kind = 0; kind < WIN_KINDS; kind++)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			struct window w;
@@ -261,6 +276,7 @@ int main(int argc, char **argv)
 				by_post(&w, round);
 				MPI_Barrier(MPI_COMM_WORLD);
 				by_lock(&w, round);
+				MPI_Barrier(MPI_COMM_WORLD); /* an exclusive lock, and then ranks that wait under shared ones */
 				atomics(&w, round);
 				MPI_Barrier(MPI_COMM_WORLD);
 			}

@@ -8,6 +8,7 @@
  *
  * The parent listens; the child connects.
  */
+#include <arpa/inet.h>
 #include <librpma.h>
 #include <signal.h>
 #include <stdint.h>
@@ -241,11 +242,11 @@ static void numbers_server(void)
 	NEED(rcq);
 	wc = next_wc(rcq);
 	NEED(wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV && wc.wc_flags & IBV_WC_WITH_IMM);
-	NEED(wc.imm_data == NUMBER && wc.byte_len == MESSAGE);
+	NEED(ntohl(wc.imm_data) == NUMBER && wc.byte_len == MESSAGE);
 	check(area, MESSAGE, 3, "Send with a number");
 	wc = next_wc(rcq);
 	NEED(wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && wc.wc_flags & IBV_WC_WITH_IMM);
-	NEED(wc.imm_data == NUMBER + 1);
+	NEED(ntohl(wc.imm_data) == NUMBER + 1);
 	check(area + AREA / 2, AREA / 4, 3, "Write with a number");
 	follow(conn);
 }
