@@ -72,11 +72,12 @@ Values fresh(const World &world, size_t count)
 	return v;
 }
 
-// The buffers of an algorithm may go only when all ranks are through with it.
+// gloo ends the process if a buffer goes while a Send from it is not completed, and its algorithms do not wait for
+// their last ones. So they stay until the process ends.
 template <class Algorithm> void reduce(const World &world, gloo::Algorithm &barrier, const char *what, size_t count)
 {
-	Values v = fresh(world, count);
-	Algorithm algorithm(world, std::vector<int64_t *>{v.data()}, (int)count);
+	Values &v = *new Values(fresh(world, count));
+	auto &algorithm = *new Algorithm(world, std::vector<int64_t *>{v.data()}, (int)count);
 
 	for (int round = 0; round < 3; round++) {
 		// The algorithm knows the buffer by its address.
@@ -91,8 +92,9 @@ template <class Algorithm> void reduce(const World &world, gloo::Algorithm &barr
 
 void broadcast(const World &world, gloo::Algorithm &barrier, size_t count)
 {
-	Values v = fresh(world, count);
-	gloo::BroadcastOneToAll<int64_t> algorithm(world, std::vector<int64_t *>{v.data()}, count, root % world->size);
+	Values &v = *new Values(fresh(world, count));
+	auto &algorithm = *new gloo::BroadcastOneToAll<int64_t>(world, std::vector<int64_t *>{v.data()}, count,
+								root % world->size);
 
 	algorithm.run();
 	check(world, "broadcast", v, 0, count, mine, root % world->size);
@@ -101,8 +103,9 @@ void broadcast(const World &world, gloo::Algorithm &barrier, size_t count)
 
 void gather(const World &world, gloo::Algorithm &barrier, size_t count)
 {
-	Values v = fresh(world, count), all(count * (size_t)world->size);
-	gloo::AllgatherRing<int64_t> algorithm(world, std::vector<const int64_t *>{v.data()}, all.data(), (int)count);
+	Values &v = *new Values(fresh(world, count)), &all = *new Values(count * (size_t)world->size);
+	auto &algorithm = *new gloo::AllgatherRing<int64_t>(world, std::vector<const int64_t *>{v.data()}, all.data(),
+							    (int)count);
 
 	algorithm.run();
 	for (int rank = 0; rank < world->size; rank++)
@@ -113,12 +116,13 @@ void gather(const World &world, gloo::Algorithm &barrier, size_t count)
 
 void scatter(const World &world, gloo::Algorithm &barrier, size_t count)
 {
-	Values v = fresh(world, count);
+	Values &v = *new Values(fresh(world, count));
 	size_t share = count / (size_t)world->size;
 	std::vector<int> shares(world->size, (int)share);
 
 	shares.back() = (int)(count - share * (size_t)(world->size - 1));
-	gloo::ReduceScatterHalvingDoubling<int64_t> algorithm(world, std::vector<int64_t *>{v.data()}, (int)count, shares);
+	auto &algorithm = *new gloo::ReduceScatterHalvingDoubling<int64_t>(world, std::vector<int64_t *>{v.data()},
+									  (int)count, shares);
 	algorithm.run();
 	// The own share comes to the front.
 	for (size_t i = 0; i < (size_t)shares[world->rank]; i++)
@@ -133,24 +137,24 @@ void scatter(const World &world, gloo::Algorithm &barrier, size_t count)
 void rank_main(int rank, int ranks, const std::string &folder, const gloo::transport::ibverbs::attr &attr)
 {
 	auto device = gloo::transport::ibverbs::CreateDevice(attr);
-	auto world = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
+	auto &world = *new std::shared_ptr<gloo::rendezvous::Context>(new gloo::rendezvous::Context(rank, ranks));
 	gloo::rendezvous::FileStore store(folder);
 
 	world->connectFullMesh(store, device);
 	if (!rank)
 		printf("%s\n", device->str().c_str());
-	gloo::BarrierAllToAll barrier(world);
-	for (size_t count : {1, 17, 1000, 50000, 700001}) {
+	auto &barrier = *new gloo::BarrierAllToAll(world);
+	// The cube, and the scatter, want a part for each rank.
+	for (size_t count : {16, 1000, 50000, 700000}) {
 		reduce<gloo::AllreduceRing<int64_t>>(world, barrier, "ring", count);
 		reduce<gloo::AllreduceRingChunked<int64_t>>(world, barrier, "chunked ring", count);
 		reduce<gloo::AllreduceHalvingDoubling<int64_t>>(world, barrier, "halving and doubling", count);
 		reduce<gloo::AllreduceBcube<int64_t>>(world, barrier, "cube", count);
 		broadcast(world, barrier, count);
 		gather(world, barrier, count);
-		if (count >= 1000)
-			scatter(world, barrier, count);
+		scatter(world, barrier, count);
 	}
-	gloo::BarrierAllToOne last(world);
+	auto &last = *new gloo::BarrierAllToOne(world);
 	last.run();
 	barrier.run();
 }
