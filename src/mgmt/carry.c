@@ -34,13 +34,36 @@ static bool pkey_matches(uint16_t a, uint16_t b)
 	return !((a ^ b) & 0x7fff) && (a | b) & 0x8000 && a & 0x7fff;
 }
 
-static bool has_pkey(const struct fab_port *p, uint16_t pkey)
+/* The port's own key that matches, 0: none. */
+static uint16_t own_pkey(const struct fab_port *p, uint16_t pkey)
 {
 	unsigned i, n = p->pkeys ? p->pkeys->n : 1;
 
 	for (i = 0; i < n; i++)
 		if (pkey_matches(fab_port_pkey(p, i), pkey))
+			return fab_port_pkey(p, i);
+	return 0;
+}
+
+static bool has_pkey(const struct fab_port *p, uint16_t pkey)
+{
+	return own_pkey(p, pkey) != 0;
+}
+
+/* Partition enforcement at a switch's port, whose table is that of the node behind it (10.9.6). What comes in has a key of
+ * that node, of no more than its membership; what goes out must match one, as at the node. */
+static bool enforcement_passes(const struct fab_port *p, bool inbound, uint16_t pkey)
+{
+	unsigned i, n = p->pkeys ? p->pkeys->n : 1;
+	uint16_t own;
+
+	if (!inbound)
+		return has_pkey(p, pkey);
+	for (i = 0; i < n; i++) {
+		own = fab_port_pkey(p, i);
+		if (!((own ^ pkey) & 0x7fff) && pkey & 0x7fff && (own & 0x8000 || !(pkey & 0x8000)))
 			return true;
+	}
 	return false;
 }
 
@@ -123,6 +146,8 @@ static struct fab_port *cross(struct fab_port *out, struct mad *m)
 		return NULL;
 	}
 	fab_count_xmit(out, &l);
+	if (f->ops->crossed)
+		f->ops->crossed(f->ctx, out, m);
 	if (out->peer)
 		return arrive(out->peer, m);
 	if (f->ops->depart)
@@ -137,7 +162,7 @@ static bool may_pass(struct fab_port *p, bool inbound, uint16_t slid, uint16_t d
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	if (!on || has_pkey(p, pkey))
+	if (!on || enforcement_passes(p, inbound, pkey))
 		return true;
 	drop(p, inbound ? FAB_C_RCV_CONSTRAINT : FAB_C_XMIT_CONSTRAINT);
 	fab_trap_switch_p_key(p, slid, dlid, sl, pkey);
@@ -277,6 +302,8 @@ static void gmp_arrived(struct fab_port *base, struct mad *m)
 	}
 	if (m->dqpn == 1 && wire_get_MAD_mgmt_class(m->bytes) == MAD_CLASS_PERF && !is_mcast_lid(m->dlid) &&
 	    fab_pma_answer(base, m)) {
+		/* An answer has the responder's key: a full member answers a limited one with the bit set. */
+		m->pkey = own_pkey(base, m->pkey);
 		base->node->fabric->mads++;
 		travel(base, m);
 		return;
@@ -415,6 +442,7 @@ static enum fab_verdict add_link(struct fab_port *out, struct fab_route *r)
 		return FAB_NOT_ACTIVE;
 	fab_port_advance(out->peer, FAB_ACTIVE);
 	r->ports[r->n_ports++] = out->peer;
+	r->has_fault |= out->peer->fault.errors_ppm != 0;
 	return FAB_PASSES;
 }
 
@@ -422,7 +450,7 @@ static bool enforces(const struct fab_port *p, bool inbound, uint16_t pkey)
 {
 	bool on = inbound ? wire_get_PORT_INFO_enforce_inbound(p->info) : wire_get_PORT_INFO_enforce_outbound(p->info);
 
-	return on && !has_pkey(p, pkey);
+	return on && !enforcement_passes(p, inbound, pkey);
 }
 
 /* Out of a switch towards the LID; in: NULL at its port 0. */
@@ -468,6 +496,7 @@ void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey,
 {
 	ret->end = NULL;
 	ret->n_ports = 0;
+	ret->has_fault = false;
 	ret->mtu = (uint8_t)wire_get_PORT_INFO_neighbor_mtu(from->info);
 	ret->rate = (uint16_t)fab_port_rate(from);
 	if (has_lid(from, dlid)) {
@@ -490,6 +519,21 @@ void fab_route_count(const struct fab_route *r, unsigned sl, uint64_t packets, u
 	}
 	if (i < r->n_ports)
 		fab_count_xmit(r->ports[i], &l);
+}
+
+bool fab_route_cross(const struct fab_route *r, unsigned sl, uint64_t words)
+{
+	struct fab_load l = { .packets = 1, .words = words, .sl = (uint8_t)sl };
+	unsigned i;
+
+	for (i = 0; i + 1 < r->n_ports; i += 2) {
+		l.vl = (uint8_t)fab_port_vl(r->ports[i], i ? r->ports[i - 1]->num : 0, sl);
+		fab_count_xmit(r->ports[i], &l);
+		if (is_damaged(r->ports[i + 1]))
+			return false;
+		fab_count_rcv(r->ports[i + 1], &l);
+	}
+	return true;
 }
 
 /* --- multicast of data --- */

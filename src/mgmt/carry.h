@@ -39,6 +39,7 @@ struct fab_route {
 	struct fab_port *end;		/* the end port that has the DLID; NULL unless FAB_PASSES */
 	uint8_t mtu;			/* code of the smallest NeighborMTU on the way (1: 256 ... 5: 4096) */
 	uint16_t rate;			/* of the slowest link, in 0.1 Gb/s */
+	bool has_fault;			/* a link of it damages packets: fab_route_cross() */
 	uint16_t n_ports;
 	struct fab_port *ports[FAB_ROUTE_PORTS];
 };
@@ -48,6 +49,9 @@ void fab_route(struct fab_port *from, uint16_t dlid, unsigned sl, uint16_t pkey,
 
 /* Counts packets of `words` 4-byte words in all, on each port of the route. */
 void fab_route_count(const struct fab_route *r, unsigned sl, uint64_t packets, uint64_t words);
+
+/* One packet of a route with a fault. Each link that it crosses counts it. Returns false if one has damaged it. */
+bool fab_route_cross(const struct fab_route *r, unsigned sl, uint64_t words);
 
 /*
  * Where a multicast packet goes: each end port whose switch has it in its table for the MLID, the sender excluded.

@@ -356,6 +356,14 @@ void fab_node_describe(struct fab_node *n, const char *text)
 		fab_trap_local(&n->ports[first_port(n)], FAB_LOCAL_DESCRIPTION);
 }
 
+void fab_node_set_image(struct fab_node *n, uint64_t system_guid)
+{
+	if (n->system_guid == system_guid)
+		return;
+	n->system_guid = system_guid;
+	fab_trap_system_guid(n);
+}
+
 /* --- links --- */
 
 int fab_link(struct fab_port *a, struct fab_port *b)

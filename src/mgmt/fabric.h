@@ -87,6 +87,8 @@ struct fab_ops {
 	void (*changed)(void *ctx, struct fab_port *port, unsigned what);
 	/* A packet leaves by a port whose link is a trunk to another fabric process. Default: dropped. */
 	void (*depart)(void *ctx, struct fab_port *port, const struct mad *mad);
+	/* A MAD leaves a port over its link; errors of the link come behind it. Default: nothing. */
+	void (*crossed)(void *ctx, const struct fab_port *out, const struct mad *mad);
 	/* State of a port whose link is a trunk has changed: the other end must learn it. Default: nothing. */
 	void (*trunk_changed)(void *ctx, struct fab_port *port);
 };
@@ -202,6 +204,9 @@ int fab_port_set_guid(struct fab_port *p, uint64_t guid);
 
 /* A new NodeDescription, cut to 64 bytes: notice 144 tells the SM. */
 void fab_node_describe(struct fab_node *n, const char *text);
+
+/* Another SystemImageGUID: notice 145 tells the SM. Does nothing if it is the node's already. */
+void fab_node_set_image(struct fab_node *n, uint64_t system_guid);
 
 /* Joins two ports. Returns 0, -EBUSY (one has a link), -EINVAL (port 0, or the same port). */
 int fab_link(struct fab_port *a, struct fab_port *b);

@@ -325,6 +325,26 @@ static bool is_connection_management(const struct run *r)
 	return r->packets == 1 && read_mad(r, &m) && wire_get_MAD_mgmt_class(m.bytes) == WIRE_MAD_CLASS_CM;
 }
 
+/* Links that damage packets: each packet has its own luck. */
+static void over_faults(struct pks_process *from, const struct run *r, const struct way *w, const struct fab_route *way)
+{
+	struct pks_process *to = receiver(find_port(from->pks, way->end), r, w);
+	size_t at;
+
+	for (at = 0; at < r->len; at += r->seg) {
+		size_t rest = r->len - at;
+		struct run one = { .at = r->at + at, .len = rest < r->seg ? rest : r->seg, .packets = 1 };
+
+		one.seg = (uint16_t)one.len;
+		if (!fab_route_cross(way, w->sl, one.len / 4))
+			from->counts.lost++;
+		else if (!to)
+			from->counts.no_process++;
+		else if (!give(to, &one))
+			from->counts.lost++;
+	}
+}
+
 static void unicast(struct pks_process *from, const struct run *r, const struct way *w)
 {
 	const struct fab_route *way;
@@ -341,6 +361,10 @@ static void unicast(struct pks_process *from, const struct run *r, const struct 
 	}
 	if (way->n_ports && r->longest > (128u << way->mtu) + HEADERS_MAX) {
 		from->counts.too_long += r->packets;
+		return;
+	}
+	if (way->has_fault) {
+		over_faults(from, r, w, way);
 		return;
 	}
 	fab_route_count(way, w->sl, r->packets, r->len / 4);
@@ -465,7 +489,7 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 
 /* --- addresses: a host's first port has that of its number --- */
 
-static uint32_t address_of(const struct fab_node *n)
+uint32_t pks_address(const struct fab_node *n)
 {
 	return n->type == FAB_CA && n->index < 0x1fffe ? PKT_IP_FIRST + n->index + 1 : 0;
 }
@@ -475,7 +499,7 @@ static const struct fab_port *by_address(const struct fab *f, uint32_t ip)
 	const struct fab_node *n;
 
 	ut_list_each(n, &f->nodes, link)
-		if (ip && address_of(n) == ip)
+		if (ip && pks_address(n) == ip)
 			return fab_node_port(n, 1);
 	return NULL;
 }
@@ -488,7 +512,7 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	const struct fab_port *port = q->ip ? by_address(f, q->ip) : fab_port_by_guid(f, q->guid);
 
 	if (port)
-		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? address_of(port->node) : 0,
+		m.u.found = (struct pkt_found){ .ip = port->num == 1 ? pks_address(port->node) : 0,
 						.lid = fab_port_lid(port), .guid = port->guid,
 						.prefix = wire_get_PORT_INFO_gid_prefix(port->info) };
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);

@@ -82,6 +82,9 @@ struct pks {
 	struct ut_idtab ports;    /* struct pks_port, by number of node and port; those with processes */
 };
 
+/* The IPv4 address of a host's first port, in host order; 0 of other nodes. */
+uint32_t pks_address(const struct fab_node *n);
+
 void pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx);
 /* All processes have been removed. */
 void pks_fini(struct pks *s);

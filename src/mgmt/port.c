@@ -80,6 +80,24 @@ void fab_port_fini(struct fab_port *p)
 	free(p->count.base);
 }
 
+/* What a port has enabled: width, speed, extended speed, MTU capability. */
+static void enabled(const struct fab_port *p, uint8_t ret[4])
+{
+	ret[0] = (uint8_t)wire_get_PORT_INFO_width_enabled(p->info);
+	ret[1] = (uint8_t)wire_get_PORT_INFO_speed_enabled(p->info);
+	ret[2] = (uint8_t)wire_get_PORT_INFO_ext_speed_enabled(p->info);
+	ret[3] = (uint8_t)wire_get_PORT_INFO_mtu_cap(p->info);
+}
+
+static void enable(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext)
+{
+	uint8_t *i = p->info;
+
+	wire_set_PORT_INFO_width_enabled(i, widths & wire_get_PORT_INFO_width_supported(i));
+	wire_set_PORT_INFO_speed_enabled(i, speeds & wire_get_PORT_INFO_speed_supported(i));
+	wire_set_PORT_INFO_ext_speed_enabled(i, ext & wire_get_PORT_INFO_ext_speed_supported(i));
+}
+
 void fab_port_set_abilities(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext)
 {
 	uint8_t *i = p->info;
@@ -94,20 +112,54 @@ void fab_port_set_abilities(struct fab_port *p, unsigned widths, unsigned speeds
 		wire_set_PORT_INFO_speed_active(i, best(speeds));
 		wire_set_PORT_INFO_ext_speed_active(i, best(ext));
 	}
-	fab_port_enable(p, widths, speeds, ext);
-}
-
-void fab_port_enable(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext)
-{
-	uint8_t *i = p->info;
-
-	wire_set_PORT_INFO_width_enabled(i, widths & wire_get_PORT_INFO_width_supported(i));
-	wire_set_PORT_INFO_speed_enabled(i, speeds & wire_get_PORT_INFO_speed_supported(i));
-	wire_set_PORT_INFO_ext_speed_enabled(i, ext & wire_get_PORT_INFO_ext_speed_supported(i));
+	enable(p, widths, speeds, ext);
 	if (fab_port_is_up(p))
 		fab_port_bounce(p);
 	else
 		fab_port_train(p);
+}
+
+/* Not by the SM: notice 144 says which sets have changed (14.3.10). */
+void fab_port_enable(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext)
+{
+	uint8_t before[4], now[4];
+	unsigned flags;
+
+	enabled(p, before);
+	enable(p, widths, speeds, ext);
+	enabled(p, now);
+	if (fab_port_is_up(p))
+		fab_port_bounce(p);
+	else
+		fab_port_train(p);
+	flags = (before[0] != now[0] ? FAB_LOCAL_WIDTH : 0u) | (memcmp(before + 1, now + 1, 2) ? FAB_LOCAL_SPEED : 0u);
+	if (flags)
+		fab_trap_local(p, flags);
+}
+
+/* --- what goes wrong on a link --- */
+
+/* A counter of 4 bits: after so many periods in a row with an overrun it counts once (14.2.5.6, OverrunErrors). */
+void fab_port_overrun(struct fab_port *p)
+{
+	unsigned limit = (unsigned)wire_get_PORT_INFO_overrun_errors(p->info), i;
+
+	for (i = 0; i < limit; i++) {
+		p->count.c[FAB_C_BUFFER_OVERRUN]++;
+		p->count.c[FAB_C_RCV_ERRORS]++;
+	}
+	if (!limit)
+		return;
+	p->count.c[FAB_C_OVERRUN]++;
+	fab_trap_threshold(p, FAB_TRAP_OVERRUN);
+}
+
+void fab_port_stall(struct fab_port *p)
+{
+	if (!fab_port_is_up(p))
+		return;
+	p->count.c[FAB_C_LINK_RECOVERY]++;
+	fab_trap_threshold(p, FAB_TRAP_WATCHDOG);
 }
 
 bool fab_port_is_up(const struct fab_port *p)
@@ -119,15 +171,6 @@ bool fab_port_is_up(const struct fab_port *p)
 static bool is_enabled(const struct fab_port *p)
 {
 	return !p->is_cut && phys(p) != FAB_DISABLED && phys(p) != FAB_SLEEP;
-}
-
-/* What a port has enabled: width, speed, extended speed, MTU capability. */
-static void enabled(const struct fab_port *p, uint8_t ret[4])
-{
-	ret[0] = (uint8_t)wire_get_PORT_INFO_width_enabled(p->info);
-	ret[1] = (uint8_t)wire_get_PORT_INFO_speed_enabled(p->info);
-	ret[2] = (uint8_t)wire_get_PORT_INFO_ext_speed_enabled(p->info);
-	ret[3] = (uint8_t)wire_get_PORT_INFO_mtu_cap(p->info);
 }
 
 /* Returns false if the other end asks for no link, else what it has enabled. */

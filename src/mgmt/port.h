@@ -26,7 +26,7 @@ void fab_port_fini(struct fab_port *p);
 
 /* What a port can do, as bit sets; ext 0: no extended speeds. Enabled becomes equal; a link that is up trains anew. */
 void fab_port_set_abilities(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext);
-/* Restricts what is enabled, within the abilities, and trains anew (dapple fabric link ... slow). */
+/* Restricts what is enabled, within the abilities, and trains anew (dapple fabric link ... slow). Notice 144. */
 void fab_port_enable(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext);
 
 /* The cable of the link is out, or in again: both ends lose, or make, the link. */
@@ -41,6 +41,11 @@ bool fab_port_trunk_own(const struct fab_port *p, uint8_t ret_info[4]);
 void fab_port_train(struct fab_port *p);
 /* Takes the link down; both ends train again as they are enabled. */
 void fab_port_bounce(struct fab_port *p);
+
+/* The port's buffers overflow in as many flow control periods in a row as OverrunErrors allows: notice 130. */
+void fab_port_overrun(struct fab_port *p);
+/* The far end's flow control packets stay out until the watchdog expires, and the link recovers (IBTA 7.9.4): notice 131. */
+void fab_port_stall(struct fab_port *p);
 
 /* Sets PortPhysicalState as the SM asks: FAB_POLLING or FAB_DISABLED; FAB_SLEEP counts as disabled. */
 void fab_port_set_phys(struct fab_port *p, unsigned phys);

@@ -695,6 +695,24 @@ static int add_missing(struct fab *f, const struct fab_node *w, struct fab_node 
 	return r;
 }
 
+/* What a node that stays may change. Returns the number of changes. */
+static int renew_node(struct fab_node *n, const struct fab_node *w)
+{
+	char text[WIRE_NODE_DESC_LEN + 1] = "";
+	int changes = 0;
+
+	if (memcmp(n->description, w->description, sizeof(n->description)) != 0) {
+		memcpy(text, w->description, WIRE_NODE_DESC_LEN);
+		fab_node_describe(n, text);
+		changes++;
+	}
+	if (n->system_guid != w->system_guid) {
+		fab_node_set_image(n, w->system_guid);
+		changes++;
+	}
+	return changes;
+}
+
 static int add_nodes(struct fab *f, const struct fab *wanted)
 {
 	struct fab_node *w, *n;
@@ -703,13 +721,7 @@ static int add_nodes(struct fab *f, const struct fab *wanted)
 	ut_list_each(w, &wanted->nodes, link) {
 		n = fab_node_by_guid(f, w->guid);
 		if (n) {
-			if (memcmp(n->description, w->description, sizeof(n->description)) != 0) {
-				char text[WIRE_NODE_DESC_LEN + 1] = "";
-
-				memcpy(text, w->description, WIRE_NODE_DESC_LEN);
-				fab_node_describe(n, text);
-				changes++;
-			}
+			changes += renew_node(n, w);
 			continue;
 		}
 		r = add_missing(f, w, &n);

@@ -6,6 +6,8 @@ needs opensm ibstat sminfo saquery smpquery perfquery
 # Two nodes, a switch, OpenSM on the first.
 up
 has "with opensm on n1"
+expect 0 "$DAPPLE" fabric show
+has "4 of 4 linked ports active, 0 ports without LID"
 expect 0 "$DAPPLE" fabric list
 has "4 of 4"
 on n2 sminfo
@@ -52,9 +54,17 @@ until_true is_nodes 3
 on n2 perfquery
 expect 0 "$DAPPLE" fabric show errors
 expect 0 "$DAPPLE" fabric show svg
-has "</svg>"
+python3 - "$work/out" <<'EOF' || fault "the SVG lacks nodes or links"
+import sys
+import xml.etree.ElementTree as tree
+svg = tree.parse(sys.argv[1]).getroot()
+count = lambda tag: len(svg.findall("{http://www.w3.org/2000/svg}" + tag))
+titles = [t.text for t in svg.iter("{http://www.w3.org/2000/svg}title")]
+sys.exit(not (count("rect") == 3 and count("line") == 2 and all("active 4xEDR" in t for t in titles)))
+EOF
 expect 0 "$DAPPLE" fabric show drawing
-has "[n2]"
+has "[n2] lid"
+has "1--s1/2 4xEDR"
 expect 0 "$DAPPLE" fabric show topology
 cp "$work/out" "$work/topology"
 expect 0 "$DAPPLE" fabric edit "$work/topology"
@@ -87,6 +97,32 @@ expect 0 "$DAPPLE" fabric sm start n2
 sm_is() { "$DAPPLE" fabric run n1 -- sminfo | grep -q "$1"; }
 until_true sm_is MASTER
 expect 0 "$DAPPLE" fabric down two
+
+# An opensm that sweeps once; one that would leave; nodes that no path joins to it.
+up once -- -o
+expect 0 "$DAPPLE" fabric down once
+expect 1 "$DAPPLE" fabric up -- -B
+has "leave the option out"
+cat >"$work/islands" <<'EOF'
+Switch	8 "S1"
+[1]	"H1"[1]
+[2]	"H2"[1]
+
+Switch	8 "S2"
+[1]	"H3"[1]
+
+Hca	1 "H1"
+[1]	"S1"[1]
+
+Hca	1 "H2"
+[1]	"S1"[2]
+
+Hca	1 "H3"
+[1]	"S2"[1]
+EOF
+up islands --topology "$work/islands"
+has "2 ports have a link, but no path from H1"
+expect 0 "$DAPPLE" fabric down islands
 
 # Wrong arguments end with a sentence and leave nothing.
 expect 2 "$DAPPLE" fabric up --tree 3

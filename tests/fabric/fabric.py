@@ -219,3 +219,70 @@ def read_discovery(text):
     for at, (guid, port, width, speed) in t.links.items():
         t.links[at] = (t.by_guid(guid), port, width, speed)
     return t, lids
+
+
+def switch_tables(f, node):
+    """The linear tables of all switches as their agents answer them (dump_fts): {switch: {lid: port}}."""
+    out, name = {}, None
+    for line in f.run(node, "dump_fts", timeout=120).splitlines():
+        if m := re.match(r"Unicast lids .* guid 0x[0-9a-f]+ \((.*)\):", line):
+            name = m[1]
+            out[name] = {}
+        elif m := re.match(r"(0x[0-9a-f]{4}) (\d{3}) : ", line):
+            out[name][int(m[1], 16)] = int(m[2])
+    return out
+
+
+def opensm_tables(path, names):
+    """The same in OpenSM's dump; names: {guid: switch}."""
+    out, name = {}, None
+    with open(path) as text:
+        for line in text:
+            if m := re.match(r"Unicast lids .* guid (0x[0-9a-f]+)", line):
+                name = names[int(m[1], 16)]
+                out[name] = {}
+            elif m := re.match(r"(0x[0-9a-f]+) (\d+) #", line):
+                out[name][int(m[1], 16)] = int(m[2])
+    return out
+
+
+def guids_of(f):
+    """Node GUIDs as the fabric process shows them: {node: guid}."""
+    out = f.dapple("show", "nodes").stdout
+    return {m[1]: int(m[2], 16) for m in re.finditer(r"^(\S+) .*(0x[0-9a-f]{16})", out, re.M)}
+
+
+def node_lids(f):
+    """{node: (kind, LID)}; kind: node or switch."""
+    out = f.dapple("show", "nodes").stdout
+    return {m[1]: (m[2], int(m[3])) for m in re.finditer(r"^(\S+)\s+(node|switch)\s+(\d+)", out, re.M)}
+
+
+def links(f):
+    """Links that are active, both ways: {(node, port): (node, port)}."""
+    found = {}
+    for m in re.finditer(r"^(\S+)\s+(\d+)\s+(\S+)\s+(\d+)\s+active", f.dapple("show", "links").stdout, re.M):
+        found[m[1], int(m[2])] = m[3], int(m[4])
+        found[m[3], int(m[4])] = m[1], int(m[2])
+    return found
+
+
+def follow(tables, wires, a, b, lid):
+    """The ports by which packets from a to b leave nodes, or None: they do not arrive."""
+    way, at = [(a, 1)], wires.get((a, 1), (None, 0))[0]
+    while at and at != b and len(way) < 64:
+        port = (at, tables.get(at, {}).get(lid, 255))
+        if port not in wires:
+            return None
+        way.append(port)
+        at = wires[port][0]
+    return way if at == b else None
+
+
+def read(path):
+    """The text of a file, "" if it is not there."""
+    try:
+        with open(path, errors="replace") as text:
+            return text.read()
+    except FileNotFoundError:
+        return ""

@@ -2,13 +2,14 @@
 #include "fabworld.h"
 
 #include "attach_model.h"
+#include "loop.h"
 #include "mgmt/port.h"
 #include "mgmt/switch.h"
 #include "support/check.h"
 #include "util/clock.h"
 
-#include <poll.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,6 +18,9 @@
 struct child {
 	struct fab *f;
 	struct attachments *a;
+	struct loop *loop;
+	int words, answers;
+	bool ended;
 };
 
 struct command {
@@ -150,36 +154,42 @@ static uint64_t obey(struct child *c, const struct command *cmd)
 	return 0;
 }
 
+static void on_word(void *arg, uint32_t events)
+{
+	struct child *c = arg;
+	struct command cmd;
+	uint64_t r;
+
+	if (read(c->words, &cmd, sizeof(cmd)) != sizeof(cmd)) {
+		c->ended = true;
+		return;
+	}
+	r = obey(c, &cmd);
+	CHECK(write(c->answers, &r, sizeof(r)) == sizeof(r));
+}
+
 static void serve(const char *dir, unsigned nodes, int words, int answers)
 {
 	struct child c = { 0 };
 	char why[ATT_WHY_MAX];
-	struct pollfd p[2];
 	uint64_t ready = 1;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	c.f = fab_new(&ops, &c, 1);
 	CHECK(c.f);
 	build(&c, nodes);
-	CHECK_MSG(!attach_model_open(&c.a, dir, c.f, why), "%s", why);
+	c.loop = loop_new();
+	c.words = words;
+	c.answers = answers;
+	CHECK(c.loop && !loop_add(c.loop, words, EPOLLIN, on_word, &c));
+	CHECK_MSG(!attach_model_open(&c.a, c.loop, dir, c.f, why), "%s", why);
 	CHECK(write(answers, &ready, sizeof(ready)) == sizeof(ready));
-	p[0] = (struct pollfd){ .fd = attachments_fd(c.a), .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = words, .events = POLLIN };
-	for (;;) {
-		struct command cmd;
-		uint64_t r;
-
-		poll(p, 2, -1);
-		if (p[0].revents)
-			attachments_serve(c.a);
-		if (!p[1].revents)
-			continue;
-		if (read(words, &cmd, sizeof(cmd)) != sizeof(cmd))
-			break;
-		r = obey(&c, &cmd);
-		CHECK(write(answers, &r, sizeof(r)) == sizeof(r));
+	while (!c.ended) {
+		loop_once(c.loop, UINT64_MAX);
+		attachments_settle(c.a);
 	}
 	attachments_close(c.a);
+	loop_free(c.loop);
 	fab_free(c.f);
 }
 

@@ -14,14 +14,6 @@ f = Fabric(topo, sm="none")
 LIGHT = "-s 1"
 
 
-def read(path):
-    try:
-        with open(path) as text:
-            return text.read()
-    except FileNotFoundError:
-        return ""
-
-
 class Manager:
     def __init__(self, node, priority):
         self.node, self.priority = node, priority

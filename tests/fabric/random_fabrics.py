@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """
-Random fabrics: up, links and switches broken in random order while OpenSM sweeps, and mended. At the end every linked
-port is active, the SA has every node that can be reached, ibnetdiscover sees the topology that the fabric has, and
-ibtracert finds a route between end nodes.
+Random fabrics: up, links and switches broken in random order while OpenSM sweeps, and mended. Whenever OpenSM has settled,
+with links and switches missing and at the end: its dump of the tables is what the switches' agents answer, each pair of live
+nodes has a route along links, nodes that cannot be reached are gone from the SA, and the others are there. At the end
+ibnetdiscover sees the topology that the fabric has.
     random_fabrics [--fabrics N] [--seed S]     default 2 fabrics, seed 1; a failing one is repeated by --seed
 """
 import argparse
@@ -45,29 +46,79 @@ def make(rng):
     return t
 
 
-def settled(f):
-    """All linked ports are active."""
-    out = f.dapple("show").stdout
-    m = re.search(r"(\d+) of (\d+) linked ports active", out)
-    return m and m[1] == m[2] and m[1] != "0"
+def dumped(f):
+    return opensm_tables(f"{f.dumps}/opensm-lfts.dump", {g: n for n, g in guids_of(f).items()}) \
+        if os.path.exists(f"{f.dumps}/opensm-lfts.dump") else {}
 
 
-def sa_nodes(f):
-    return len(re.findall("NodeRecord dump", f.run("h0", "saquery", status=None, quiet=True)))
+def live(f, wires):
+    """Nodes that links join to the SM's node."""
+    seen, more = {"h0"}, ["h0"]
+    while more:
+        at = more.pop()
+        for (a, _), (b, _) in wires.items():
+            if a == at and b not in seen:
+                seen.add(b)
+                more.append(b)
+    return seen
 
 
-def break_and_mend(f, t, rng):
+def broken_pairs(f, wires, alive, tables):
+    lids = node_lids(f)
+    ends = [n for n in alive if lids[n][0] == "node"]
+    return [(a, b) for a in ends for b in ends if a != b and not follow(tables, wires, a, b, lids[b][1])]
+
+
+def agrees(f):
+    """One look: None, or what does not agree yet."""
+    out = f.dapple("show", "links").stdout
+    wires = links(f)
+    alive = live(f, wires)
+    # A link between live nodes that is up but not active: OpenSM is not done.
+    waiting = [m[0] for m in re.findall(r"^(\S+)\s+\d+\s+(\S+)\s+\d+\s+(?:init|armed)", out, re.M) if m[0] in alive or m[1] in alive]
+    if waiting:
+        return f"links of {waiting} are not active"
+    sa = set(re.findall(r"NodeDescription\.+(\S+)", f.run("h0", "saquery", None, quiet=True)))
+    if sa != alive:
+        return f"the SA has {sorted(sa - alive)} too many and {sorted(alive - sa)} too few"
+    tables = switch_tables(f, "h0")
+    own = dumped(f)
+    if own != tables:
+        return f"dump and switches differ: {[n for n in tables if tables[n] != own.get(n)]}"
+    lost = broken_pairs(f, wires, alive, tables)
+    return f"no route: {lost[:5]}" if lost else None
+
+
+def settle(f, what):
+    state = ["nothing looked at"]
+
+    def look():
+        state[0] = agrees(f)
+        return state[0] is None
+
+    if until(look, what, 120) is None:
+        check(False, what, state[0])
+
+
+def break_and_mend(f, t, rng, what):
     cut = []
+
+    def pull(a, ap, how):
+        f.dapple("link", f"{a}/{ap}", how)
+        if how == "down":
+            cut.append((a, ap))
+
     for _ in range(rng.randint(3, 10)):
         (a, ap), (b, bp, *_) = rng.choice(sorted(t.links.items()))
-        if a == "h0" or b == "h0":      # the SM's own cable stays
+        if "h0" in (a, b):      # the SM's own cable stays
             continue
-        what = rng.choice(("down", "flap", "down"))
-        f.dapple("link", f"{a}/{ap}", what)
-        if what == "down":
-            cut.append((a, ap))
+        if rng.random() < 0.2 and a.startswith("s") and t.links["h0", 1][0] != a:
+            for port in sorted(p for n, p in t.links if n == a):     # a switch loses its power
+                pull(a, port, "down")
+        else:
+            pull(a, ap, rng.choice(("down", "flap", "down")))
         if rng.random() < 0.3:
-            until(lambda: settled(f), "a sweep with links down")
+            settle(f, f"{what}, with {len(cut)} cables out")
     rng.shuffle(cut)
     for a, ap in cut:
         f.dapple("link", f"{a}/{ap}", "up")
@@ -77,9 +128,14 @@ for seed in range(args.seed, args.seed + args.fabrics):
     rng = random.Random(seed)
     t = make(rng)
     before = faults
-    f = Fabric(t, sm="h0", name="r")
-    break_and_mend(f, t, rng)
-    until(lambda: settled(f) and sa_nodes(f) == len(t.nodes), f"seed {seed}: the mended fabric")
+    conf = f"{work}/random.conf"
+    with open(conf, "w") as out:
+        out.write("sweep_interval 2\n")
+    f = Fabric(t, "--", "-F", conf, "-D", "0x43", sm="h0", name="r")
+    f.dumps = f"{os.environ['DAPPLE_RUNTIME_DIR']}/fabric/r/opensm-h0"
+    settle(f, f"seed {seed}, at first")
+    break_and_mend(f, t, rng, f"seed {seed}")
+    settle(f, f"seed {seed}, mended")
     seen, lids = read_discovery(f.run("h0", "ibnetdiscover"))
     check(seen.links == t.links, f"seed {seed}: ibnetdiscover sees other links")
     hosts = t.of_kind("Ca")

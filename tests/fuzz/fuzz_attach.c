@@ -27,6 +27,8 @@ static char dir[64];
 static int conn[CONNECTIONS];
 static struct attachments_port *slots[NODES];
 static unsigned sends;
+static bool dm[NODES];
+static struct loop *loop;
 
 /* --- the model: three nodes of one port; "n0", "n1", "n2" --- */
 
@@ -79,8 +81,27 @@ static void set_sm(void *f, void *p, bool on)
 {
 }
 
+static void set_dm(void *f, void *p, bool on)
+{
+	bool *now = &dm[(struct attachments_port **)p - slots];
+
+	REQUIRE(*now != on);
+	*now = on;
+}
+
+static void rename_node(void *f, const char *of, const char *text)
+{
+}
+
+static void serve(void)
+{
+	loop_once(loop, 0);
+	attachments_settle(a);
+}
+
 static const struct attachments_ops ops = {
 	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send_mad, .set_sm = set_sm,
+	.set_dm = set_dm, .rename = rename_node,
 };
 
 static void setup(void)
@@ -89,12 +110,14 @@ static void setup(void)
 
 	snprintf(dir, sizeof(dir), "/tmp/dapple-fuzz-attach-XXXXXX");
 	REQUIRE(mkdtemp(dir));
-	REQUIRE(!attachments_open(&a, dir, &ops, NULL, why));
+	loop = loop_new();
+	REQUIRE(loop && !attachments_open(&a, loop, dir, &ops, NULL, why));
 }
 
 static void cleanup(void)
 {
 	attachments_close(a);
+	loop_free(loop);
 	rmdir(dir);
 }
 
@@ -200,7 +223,7 @@ static void step(void)
 		write_message(op);
 		break;
 	}
-	attachments_serve(a);
+	serve();
 }
 
 /* The messages alone, in both directions. */
@@ -237,11 +260,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < CONNECTIONS; i++)
 		close(conn[i]);
 	/* Accepts what waits, and sees the ends. */
-	for (int i = 0; i < 4; i++)
-		attachments_serve(a);
+	for (int i = 0; i < OPS_MAX / 16 + 2; i++)
+		serve();
 	for (int i = 0; i < NODES; i++) {
 		attachments_changed(a, &slots[i], ATT_NODE_GONE);
-		REQUIRE(!slots[i]);
+		REQUIRE(!slots[i] && !dm[i]);
 	}
 	wire_set_MAD_mgmt_class(mad, 4);
 	wire_set_MAD_method(mad, 3);

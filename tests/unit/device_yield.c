@@ -94,7 +94,7 @@ int main(void)
 	/* The same where the call itself is slow, as on virtual machines. */
 	CHECK(yields_of(2000, false) <= POLLS / DEV_POLLS_TO_YIELD * 2);
 	/* A stranger has a slice in each yield: a round over many queues must not cost a slice for each. */
-	CHECK(yields_of(150000, true) <= POLLS / (16 * DEV_POLLS_TO_YIELD));
+	CHECK(yields_of(DEV_STRANGER_NS + 50000, true) <= POLLS / (16 * DEV_POLLS_TO_YIELD));
 	CHECK(yields >= 2);
 	/* And waits in between: a sleeping thread is woken for its message, a yielding one waits for its turn. */
 	CHECK_MSG(waits >= DEV_BRIEF_WAITS_LEAST && waits <= POLLS / 64, "%u waits, %u yields", waits, yields);

@@ -4,6 +4,7 @@
 
 #include "mgmt/pma.h"
 #include "mgmt/switch.h"
+#include "util/alloc.h"
 
 /* Two nodes on two switches:  a -- s1 == s2 -- b,  with LIDs 1, 2, 3, 4 and tables as an SM would write them. */
 struct line {
@@ -36,6 +37,16 @@ static void activate(struct fab_node *n)
 			CHECK(fab_port_advance(&n->ports[i], FAB_ARMED));
 			CHECK(fab_port_advance(&n->ports[i], FAB_ACTIVE));
 		}
+}
+
+/* Writes entry 0 of the table, as the SM does it. */
+static void set_pkey(struct fab_port *p, uint16_t key)
+{
+	if (!p->pkeys)
+		p->pkeys = ut_zalloc(sizeof(*p->pkeys) + FAB_PKEYS_CA * sizeof(p->pkeys->key[0]));
+	CHECK(p->pkeys);
+	p->pkeys->n = FAB_PKEYS_CA;
+	p->pkeys->key[0] = key;
 }
 
 static void line_init(struct line *l)
@@ -172,6 +183,16 @@ static void test_routes(void)
 	fab_route_count(&r, 3, 10, 720);
 	CHECK(from->count.c[FAB_C_XMIT_PKTS] == 10 && l.b->ports[1].count.c[FAB_C_RCV_DATA] == 720);
 	CHECK(l.s1->ports[2].count.xmit_data_sl[3] == 720 && l.s2->ports[2].count.rcv_data_sl[3] == 720);
+	/* A link that damages: the packet counts as far as it comes. */
+	l.s2->ports[2].fault.errors_ppm = 1000000;
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(r.verdict == FAB_PASSES && r.has_fault && !fab_route_cross(&r, 3, 72));
+	CHECK(l.s1->ports[2].count.c[FAB_C_XMIT_PKTS] == 11 && l.s2->ports[2].count.c[FAB_C_RCV_PKTS] == 10);
+	CHECK(l.s2->ports[2].count.c[FAB_C_SYMBOL_ERROR] == 1 && l.s2->ports[2].count.c[FAB_C_RCV_ERRORS] == 1);
+	CHECK(l.b->ports[1].count.c[FAB_C_RCV_PKTS] == 10);
+	l.s2->ports[2].fault.errors_ppm = 0;
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(!r.has_fault && fab_route_cross(&r, 3, 72) && l.b->ports[1].count.c[FAB_C_RCV_PKTS] == 11);
 	fab_route(from, 1, 0, 0xffff, &r);
 	CHECK(r.verdict == FAB_PASSES && r.end == from && r.n_ports == 0);
 	fab_route(from, 9, 0, 0xffff, &r);
@@ -188,7 +209,20 @@ static void test_routes(void)
 	wire_set_PORT_INFO_enforce_inbound(l.s2->ports[2].info, 1);
 	fab_route(from, 4, 0, 0xffff, &r);
 	CHECK(r.verdict == FAB_PKEY_REFUSED);
+	/* What comes from a limited member: its key, but not the full one. What goes to it: the full one alone. */
+	set_pkey(&l.s2->ports[2], 0x7fff);
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(r.verdict == FAB_PKEY_REFUSED);
+	fab_route(from, 4, 0, 0x7fff, &r);
+	CHECK(r.verdict == FAB_PASSES);
 	wire_set_PORT_INFO_enforce_inbound(l.s2->ports[2].info, 0);
+	wire_set_PORT_INFO_enforce_outbound(l.s2->ports[1].info, 1);
+	set_pkey(&l.s2->ports[1], 0x7fff);
+	fab_route(from, 4, 0, 0x7fff, &r);
+	CHECK(r.verdict == FAB_PKEY_REFUSED);
+	fab_route(from, 4, 0, 0xffff, &r);
+	CHECK(r.verdict == FAB_PASSES);
+	wire_set_PORT_INFO_enforce_outbound(l.s2->ports[1].info, 0);
 	/* A link that is not active; the generation moves with it. */
 	generation = l.w.f->generation;
 	fab_port_bounce(&l.s1->ports[2]);
@@ -259,6 +293,13 @@ static void test_gmp(void)
 	/* Each passed port has counted the request and the answer. */
 	CHECK(from->count.c[FAB_C_XMIT_PKTS] == 1 && from->count.c[FAB_C_RCV_PKTS] == 1);
 	CHECK(l.s2->ports[2].count.c[FAB_C_XMIT_DATA] == 72 && l.s2->ports[2].count.c[FAB_C_RCV_DATA] == 72);
+	/* A limited member asks a full one: the answer has the full key, which the limited one takes. */
+	set_pkey(from, 0x7fff);
+	m.pkey = 0x7fff;
+	r = ask(&l.w, from, &m);
+	CHECK(status_of(&r) == 0 && r.pkey == 0xffff);
+	set_pkey(from, 0xffff);
+	m.pkey = 0xffff;
 	/* Another class is for programs. */
 	wire_set_MAD_mgmt_class(m.bytes, 0x32);
 	l.w.n = 0;

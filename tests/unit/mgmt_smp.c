@@ -399,6 +399,74 @@ static void test_traps(void)
 	fab_free(l.w.f);
 }
 
+/* The one notice that has come is this one, and the SM represses it. */
+static const uint8_t *expect_notice(struct line *l, unsigned trap, uint16_t issuer)
+{
+	const uint8_t *notice = l->w.got[0].bytes + WIRE_SMP_DATA;
+	struct mad m;
+
+	CHECK_MSG(l->w.n == 1 && wire_get_NOTICE_trap(notice) == trap, "notice %u of %u, not %u",
+		  (unsigned)wire_get_NOTICE_trap(notice), l->w.n, trap);
+	CHECK(wire_get_NOTICE_issuer_lid(notice) == issuer && wire_get_NOTICE_is_generic(notice));
+	m = repress(&l->w.got[0], issuer);
+	l->w.n = 0;
+	fab_send(l->from, &m);
+	CHECK(l->w.n == 0);
+	return notice + WIRE_NOTICE_details_OFFSET;
+}
+
+/* Notices of what goes wrong on a link: LID and port stand in the details, and each counts. */
+static void test_link_notices(void)
+{
+	struct line l;
+	struct fab_port *p;
+	const uint8_t *d;
+	unsigned i;
+
+	line_init(&l);
+	set_lid(l.from, 1);
+	set_lid(&l.s1->ports[0], 2);
+	wire_set_PORT_INFO_sm_lid(l.s1->ports[0].info, 1);
+	route(l.s1, 1, 1);
+	l.w.n = 0;
+	fab_trap_resume(&l.s1->ports[0]);
+	expect_notice(&l, FAB_TRAP_LINK_STATE, 2);
+	p = &l.s1->ports[2];
+	fab_port_overrun(p);
+	d = expect_notice(&l, FAB_TRAP_OVERRUN, 2);
+	CHECK(wire_get16(d + 2) == 2 && d[4] == 2);
+	CHECK(p->count.c[FAB_C_OVERRUN] == 1 && p->count.c[FAB_C_BUFFER_OVERRUN] == 8 && p->count.c[FAB_C_RCV_ERRORS] == 8);
+	fab_port_stall(p);
+	d = expect_notice(&l, FAB_TRAP_WATCHDOG, 2);
+	CHECK(d[4] == 2 && p->count.c[FAB_C_LINK_RECOVERY] == 1 && fab_port_is_up(p));
+	/* A threshold of 0 reports nothing; a port without a link has no watchdog. */
+	wire_set_PORT_INFO_overrun_errors(p->info, 0);
+	fab_port_overrun(p);
+	fab_port_stall(&l.s1->ports[3]);
+	CHECK(l.w.n == 0 && p->count.c[FAB_C_OVERRUN] == 1);
+	/* Every eighth packet in a row that is damaged: local link integrity. */
+	l.from->peer->fault.errors_ppm = 1000000;
+	for (i = 0; i < 8; i++) {
+		struct mad m = smp_by_lid(WIRE_SMP_ATTR_NODE_INFO, 0, 2);
+
+		CHECK(l.w.n == 0);
+		fab_send(l.from, &m);
+	}
+	l.from->peer->fault.errors_ppm = 0;
+	d = expect_notice(&l, FAB_TRAP_INTEGRITY, 2);
+	CHECK(d[4] == 1 && l.from->peer->count.c[FAB_C_LOCAL_INTEGRITY] == 1);
+	/* 145, with the new GUID; 144 with the sets that a user has changed. */
+	fab_node_set_image(l.s1, l.s1->system_guid);
+	CHECK(l.w.n == 0);
+	fab_node_set_image(l.s1, 0x1234567);
+	d = expect_notice(&l, FAB_TRAP_SYSTEM_GUID, 2);
+	CHECK(wire_get16(d + 2) == 2 && wire_get64(d + 6) == 0x1234567);
+	fab_port_enable(&l.s1->ports[3], FAB_1X, FAB_SDR, 0);
+	d = expect_notice(&l, FAB_TRAP_LOCAL_CHANGES, 2);
+	CHECK(d[11] == (FAB_LOCAL_WIDTH | FAB_LOCAL_SPEED) && d[5] == 1);
+	fab_free(l.w.f);
+}
+
 static void test_tables(void)
 {
 	struct line l;
@@ -454,6 +522,7 @@ int main(void)
 	test_port_info();
 	test_m_key();
 	test_traps();
+	test_link_notices();
 	test_tables();
 	return 0;
 }

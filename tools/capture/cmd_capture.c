@@ -126,7 +126,7 @@ static void on_frame(void *arg, const struct render_frame *f)
 	if (c->live && first)
 		print_line(c, text, comment, f->out);
 	if (c->out)
-		pcapng_packet(&c->pcapng, (uint32_t)((uintptr_t)c->src->user - 1), wall(c->src, c->entry->h.time), f->out,
+		pcapng_packet(&c->pcapng, (uint32_t)((uintptr_t)c->src->user - 1), PCAPNG_RAW, wall(c->src, c->entry->h.time), f->out,
 			      f->data, f->have, f->len, comment);
 }
 
@@ -152,7 +152,7 @@ static void began(struct source *src, void *arg)
 		run_say("%s of %s[%" PRIu32 "]: packets between the nodes of a fabric are not recorded: the capture has messages "
 			"within the host alone; use a RoCE adapter (--adapter roce)", src->adapter, src->program, src->pid);
 	if (c->out)
-		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, name, text) + 1);
+		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, PCAPNG_RAW, name, text) + 1);
 }
 
 /* --- the end --- */

@@ -9,8 +9,10 @@ enum { SECTION = 0x0a0d0d0a, INTERFACE = 1, STATISTICS = 5, PACKET = 6 };       
 enum { OPT_END = 0, OPT_COMMENT = 1, SHB_APPLICATION = 4, IF_NAME = 2, IF_DESCRIPTION = 3, IF_RESOLUTION = 9,
        EPB_FLAGS = 2, ISB_RECEIVED = 4, ISB_DROPPED = 5 };                         /* 3.5, 4.1 .. 4.5 */
 #define MAGIC 0x1a2b3c4du
-#define LINKTYPE_RAW 101u
 #define NANOSECONDS 9
+#define ERF_BYTES 16u
+#define ERF_INFINIBAND 21 /* type */
+#define ERF_VARYING 4     /* flag: records have their own length */
 #define INBOUND 1u
 #define OUTBOUND 2u
 
@@ -87,12 +89,12 @@ void pcapng_begin(struct pcapng *p, FILE *file, const char *application)
 	block(p, SECTION, &s, sizeof(s), NULL, 0, &o);
 }
 
-uint32_t pcapng_interface(struct pcapng *p, const char *name, const char *description)
+uint32_t pcapng_interface(struct pcapng *p, enum pcapng_link link, const char *name, const char *description)
 {
 	struct {
 		uint16_t linktype, reserved;
 		uint32_t snaplen;
-	} s = { LINKTYPE_RAW, 0, 0 };
+	} s = { (uint16_t)link, 0, 0 };
 	uint8_t resolution = NANOSECONDS;
 	struct options o = { .n = 0 };
 
@@ -103,16 +105,38 @@ uint32_t pcapng_interface(struct pcapng *p, const char *name, const char *descri
 	return p->interfaces++;
 }
 
-void pcapng_packet(struct pcapng *p, uint32_t interface, uint64_t time, bool out, const uint8_t *data, uint32_t have,
+/* The header of ERF (www.endace.com/erf-extensible-record-format-types): little-endian time, big-endian lengths. */
+static void put_erf(uint8_t at[ERF_BYTES], uint64_t time, uint32_t have, uint32_t len)
+{
+	uint64_t stamp = time / 1000000000u << 32 | (time % 1000000000u << 32) / 1000000000u;
+
+	for (int i = 0; i < 8; i++)
+		at[i] = (uint8_t)(stamp >> (8 * i));
+	at[8] = ERF_INFINIBAND;
+	at[9] = ERF_VARYING;
+	at[10] = (uint8_t)((have + ERF_BYTES) >> 8);
+	at[11] = (uint8_t)(have + ERF_BYTES);
+	at[12] = at[13] = 0;
+	at[14] = (uint8_t)(len >> 8);
+	at[15] = (uint8_t)len;
+}
+
+void pcapng_packet(struct pcapng *p, uint32_t interface, enum pcapng_link link, uint64_t time, bool out, const uint8_t *data, uint32_t have,
 		   uint32_t len, const char *comment)
 {
-	uint32_t s[5] = { interface, (uint32_t)(time >> 32), (uint32_t)time, have, len };
+	uint32_t more = link == PCAPNG_ERF ? ERF_BYTES : 0;
+	struct {
+		uint32_t s[5];
+		uint8_t erf[ERF_BYTES];
+	} fixed = { { interface, (uint32_t)(time >> 32), (uint32_t)time, have + more, len + more }, { 0 } };
 	uint32_t flags = out ? OUTBOUND : INBOUND;
 	struct options o = { .n = 0 };
 
 	option(&o, EPB_FLAGS, &flags, sizeof(flags));
 	option_text(&o, OPT_COMMENT, comment);
-	block(p, PACKET, s, sizeof(s), data, have, &o);
+	if (more)
+		put_erf(fixed.erf, time, have, len);
+	block(p, PACKET, &fixed, sizeof(fixed.s) + more, data, have, &o);
 }
 
 void pcapng_statistics(struct pcapng *p, uint32_t interface, uint64_t time, uint64_t received, uint64_t lost)

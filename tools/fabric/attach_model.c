@@ -139,6 +139,19 @@ static void set_sm(void *ctx, void *port, bool on)
 	fab_port_set_is_sm(port, on);
 }
 
+static void rename_node(void *ctx, const char *name, const char *text)
+{
+	struct fab_node *n = fab_node_by_name(ctx, name);
+
+	if (n)
+		fab_node_describe(n, text);
+}
+
+static void set_dm(void *ctx, void *port, bool on)
+{
+	fab_port_set_capabilities(port, on ? FAB_CAP_DEV_MGT : 0, on ? 0 : FAB_CAP_DEV_MGT);
+}
+
 static void name(void *ctx, void *port, char ret[ATT_NAME_MAX])
 {
 	const struct fab_port *p = port;
@@ -147,12 +160,13 @@ static void name(void *ctx, void *port, char ret[ATT_NAME_MAX])
 }
 
 static const struct attachments_ops ops = {
-	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send, .set_sm = set_sm,
+	.node = node, .port = port, .slot = slot, .name = name, .describe = describe, .send = send, .set_sm = set_sm, .set_dm = set_dm,
+	.rename = rename_node,
 };
 
-int attach_model_open(struct attachments **ret, const char *dir, struct fab *f, char why[ATT_WHY_MAX])
+int attach_model_open(struct attachments **ret, struct loop *loop, const char *dir, struct fab *f, char why[ATT_WHY_MAX])
 {
-	return attachments_open(ret, dir, &ops, f, why);
+	return attachments_open(ret, loop, dir, &ops, f, why);
 }
 
 static uint16_t pkey_index(const struct fab_port *p, uint16_t pkey)

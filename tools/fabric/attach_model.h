@@ -10,7 +10,7 @@
 #include "mgmt/fabric.h"
 
 /* As attachments_open(). */
-int attach_model_open(struct attachments **ret, const char *dir, struct fab *f, char why[ATT_WHY_MAX]);
+int attach_model_open(struct attachments **ret, struct loop *loop, const char *dir, struct fab *f, char why[ATT_WHY_MAX]);
 /* fab_ops.deliver: gives the MAD to an agent, or answers it. */
 void attach_model_deliver(struct attachments *a, struct fab_port *port, const struct mad *m);
 /* fab_ops.changed */

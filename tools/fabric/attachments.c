@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "attachments.h"
 
+#include "desc.h"
 #include "device/sysfs/node.h"
 #include "device/sysfs/tree.h"
 #include "issm.h"
 #include "link/fabric/socket.h"
+#include "mgmt/mad.h"
 #include "util/alloc.h"
 #include "util/sys.h"
 #include "views.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,13 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Messages taken from one attachment before the others have their turn. */
-#define TURN 64
-/* Attachments and files that a turn serves. */
-#define EVENTS 64
+/* Messages taken from one attachment before the others have their turn: one system call. */
+#define TURN 16
+/* Connections accepted in a turn. */
+#define ACCEPTS 64
 
 /* One process at a node. */
 struct attachment {
+	struct attachments *all;
 	struct ut_list node;          /* of attachments.all, or .dead */
 	struct ut_list at_port;       /* of port->attached, or of itself */
 	int fd;
@@ -49,44 +53,53 @@ struct attachments_port {
 	struct issm_file issm;        /* fd -1: no program has asked for it */
 	bool viewed;                  /* its node has a stand-in for /sys, to be kept true */
 	uint64_t unread;              /* MADs for a process that did not read */
+	unsigned dm;                  /* agents that serve device management */
 };
 
 struct attachments {
-	int ep, listener;
+	struct loop *loop;
+	int listener;
 	bool listens;                 /* false: out of descriptors, until an attachment ends */
 	const struct attachments_ops *ops;
 	void *fabric;
 	struct ut_list all, dead, ports;
 	struct agents agents;
 	struct issm issm;
+	struct desc desc;
 	char socket[ATT_PATH_MAX];
 	struct views *views;          /* stand-ins for /sys of nodes */
 	char view_dir[ATT_PATH_MAX];
 	uint64_t serials;
+	struct att_msg turn[TURN];    /* received, and not yet taken */
 };
 
 /* --- life --- */
 
-static int watch(struct attachments *a, int fd, void *ptr, uint32_t events, int op)
-{
-	struct epoll_event ev = { .events = events, .data.ptr = ptr };
-
-	return epoll_ctl(a->ep, op, fd, &ev) ? -errno : 0;
-}
-
 static void listen_again(struct attachments *a)
 {
-	if (!a->listens && !watch(a, a->listener, &a->listener, EPOLLIN, EPOLL_CTL_MOD))
-		a->listens = true;
+	if (a->listens)
+		return;
+	loop_set(a->loop, a->listener, EPOLLIN);
+	a->listens = true;
+}
+
+/* As a target of storage does it at an adapter: a port that has an agent for the class says so in its capabilities. */
+static bool serves_dm(const struct agents_agent *g)
+{
+	return g->mgmt_class == MAD_CLASS_DEV_MGT && g->methods[0] >> MAD_GET & 1;
 }
 
 static void drop_agent(struct attachments *a, struct attachment *t, unsigned n)
 {
-	if (!t->agents[n])
+	struct agents_agent *g = t->agents[n];
+
+	if (!g)
 		return;
-	agents_remove(&a->agents, t->agents[n]);
-	free(t->agents[n]);
+	agents_remove(&a->agents, g);
 	t->agents[n] = NULL;
+	if (serves_dm(g) && !--t->port->dm)
+		a->ops->set_dm(a->fabric, t->port->port, false);
+	free(g);
 }
 
 /* Ends an attachment; its memory stays until the turn is over. */
@@ -100,11 +113,12 @@ static void end(struct attachments *a, struct attachment *t)
 	ut_list_del(&t->at_port);
 	ut_list_del(&t->node);
 	ut_list_add_tail(&a->dead, &t->node);
+	loop_del(a->loop, t->fd);
 	ut_close(t->fd);
 	listen_again(a);
 }
 
-static void free_dead(struct attachments *a)
+void attachments_settle(struct attachments *a)
 {
 	struct ut_list *n;
 
@@ -132,6 +146,36 @@ static void sm_changed(void *ctx, struct issm_file *f)
 	a->ops->set_sm(a->fabric, p->port, f->on);
 }
 
+/* ops->node() takes a GUID as well. */
+static void guid_name(uint64_t guid, char ret[ATT_NAME_MAX])
+{
+	snprintf(ret, ATT_NAME_MAX, "0x%016" PRIx64, guid);
+}
+
+static void description_of(const struct att_welcome *w, char ret[DESC_MAX + 1])
+{
+	memcpy(ret, w->description, DESC_MAX);
+	ret[DESC_MAX] = 0;
+}
+
+static void desc_written(void *ctx, uint64_t guid, const char *written)
+{
+	struct attachments *a = ctx;
+	char node[ATT_NAME_MAX], before[DESC_MAX + 1], text[DESC_MAX + 1];
+	struct att_welcome w = { 0 };
+
+	guid_name(guid, node);
+	if (a->ops->node(a->fabric, node, &w))
+		return;
+	description_of(&w, before);
+	snprintf(text, sizeof(text), "%s", written);
+	for (char *c = text; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+	desc_cut_rest(text, before, DEV_NODE_NAME);
+	a->ops->rename(a->fabric, node, text);
+}
+
 /* Each attachment is a descriptor; the usual soft limit of 1,024 is none of the fabric's. */
 static void raise_limit(void)
 {
@@ -143,6 +187,8 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+static loop_fn on_issm, on_desc, on_views, on_connect, on_message;
+
 static int open_all(struct attachments *a, const char *dir)
 {
 	int r;
@@ -153,36 +199,39 @@ static int open_all(struct attachments *a, const char *dir)
 		return -ENAMETOOLONG;
 	if (mkdir(a->view_dir, 0700) && errno != EEXIST)
 		return -errno;
-	a->ep = epoll_create1(EPOLL_CLOEXEC);
-	if (a->ep < 0)
-		return -errno;
 	a->views = views_open();
 	if (!a->views)
 		return -errno;
-	r = watch(a, views_fd(a->views), &a->views, EPOLLIN, EPOLL_CTL_ADD);
+	r = loop_add(a->loop, views_fd(a->views), EPOLLIN, on_views, a);
 	if (r)
 		return r;
 	r = issm_open(&a->issm, dir, sm_changed, a);
 	if (!r)
-		r = watch(a, a->issm.inotify, &a->issm, EPOLLIN, EPOLL_CTL_ADD);
+		r = loop_add(a->loop, a->issm.inotify, EPOLLIN, on_issm, a);
+	if (r)
+		return r;
+	r = desc_open(&a->desc, dir, desc_written, a);
+	if (!r)
+		r = loop_add(a->loop, a->desc.inotify, EPOLLIN, on_desc, a);
 	if (r)
 		return r;
 	a->listener = fsk_listen(dir, ATT_SOCKET);
 	if (a->listener < 0)
 		return a->listener;
 	a->listens = true;
-	return watch(a, a->listener, &a->listener, EPOLLIN, EPOLL_CTL_ADD);
+	return loop_add(a->loop, a->listener, EPOLLIN, on_connect, a);
 }
 
-int attachments_open(struct attachments **ret, const char *dir, const struct attachments_ops *ops, void *fabric,
-		     char why[ATT_WHY_MAX])
+int attachments_open(struct attachments **ret, struct loop *loop, const char *dir, const struct attachments_ops *ops,
+		     void *fabric, char why[ATT_WHY_MAX])
 {
 	struct attachments *a = ut_zalloc(sizeof(*a));
 	int r = -ENOMEM;
 
 	if (a) {
 		raise_limit();
-		a->ep = a->listener = a->issm.dir = a->issm.inotify = -1;
+		a->loop = loop;
+		a->listener = a->issm.dir = a->issm.inotify = a->desc.dir = a->desc.inotify = -1;
 		a->ops = ops;
 		a->fabric = fabric;
 		ut_list_init(&a->all);
@@ -212,22 +261,21 @@ void attachments_close(struct attachments *a)
 		forget_port(a, p);
 	ut_list_each_safe(t, next, &a->all, node)
 		end(a, t);
-	free_dead(a);
+	attachments_settle(a);
 	agents_fini(&a->agents);
+	loop_del(a->loop, a->issm.inotify);
+	loop_del(a->loop, a->desc.inotify);
+	loop_del(a->loop, a->views ? views_fd(a->views) : -1);
+	loop_del(a->loop, a->listener);
 	issm_close(&a->issm);
+	desc_close(&a->desc);
 	views_close(a->views);
 	if (a->view_dir[0])
 		dev_tree_remove(a->view_dir);
 	if (a->listener >= 0)
 		unlink(a->socket);
 	ut_close(a->listener);
-	ut_close(a->ep);
 	free(a);
-}
-
-int attachments_fd(const struct attachments *a)
-{
-	return a->ep;
 }
 
 /* --- sending to attached processes --- */
@@ -257,7 +305,7 @@ static void send_port(struct attachments *a, struct attachment *t, uint32_t even
 	if (t->waits_for_room)
 		return;
 	t->waits_for_room = true;
-	watch(a, t->fd, t, EPOLLIN | EPOLLOUT, EPOLL_CTL_MOD);
+	loop_set(a->loop, t->fd, EPOLLIN | EPOLLOUT);
 }
 
 static void send_delayed(struct attachments *a, struct attachment *t)
@@ -266,7 +314,7 @@ static void send_delayed(struct attachments *a, struct attachment *t)
 
 	t->waits_for_room = false;
 	t->events = 0;
-	watch(a, t->fd, t, EPOLLIN, EPOLL_CTL_MOD);
+	loop_set(a->loop, t->fd, EPOLLIN);
 	send_port(a, t, events);
 }
 
@@ -379,6 +427,8 @@ static int add_agent(struct attachments *a, struct attachment *t, const struct a
 	}
 	t->agents[r->agent] = g;
 	*ret_tid = g->tid_high;
+	if (serves_dm(g) && !t->port->dm++)
+		a->ops->set_dm(a->fabric, t->port->port, true);
 	return 0;
 }
 
@@ -454,7 +504,7 @@ static int write_view(struct attachments *a, const char *node, uint64_t ask)
 {
 	struct att_welcome w = { 0 };
 	struct dev_node_port *ports;
-	char path[ATT_PATH_MAX];
+	char path[ATT_PATH_MAX], desc[ATT_PATH_MAX], text[DESC_MAX + 1];
 	int r = a->ops->node(a->fabric, node, &w);
 
 	if (r)
@@ -465,7 +515,10 @@ static int write_view(struct attachments *a, const char *node, uint64_t ask)
 	if (!ports)
 		return -ENOMEM;
 	r = fill_view(a, node, &w, ports);
-	return views_write(a->views, path, &w, ports, (unsigned)r, ask);
+	description_of(&w, text);
+	if (desc_set(&a->desc, w.node_guid, text, desc))
+		desc[0] = 0;
+	return views_write(a->views, path, &w, desc, ports, (unsigned)r, ask);
 }
 
 /* A tree that cannot be written stays as it was; the next look at it says why. */
@@ -543,22 +596,22 @@ static void take(struct attachments *a, struct attachment *t, struct att_msg *m)
 	}
 }
 
-static void serve_one(struct attachments *a, struct attachment *t, uint32_t events)
+/* Level-triggered: what is left has the next round. */
+static void on_message(void *arg, uint32_t events)
 {
-	struct att_msg m;
+	struct attachment *t = arg;
+	struct attachments *a = t->all;
+	int end_of_them, n;
 
 	if (!t->dead && (events & EPOLLOUT))
 		send_delayed(a, t);
-	for (unsigned i = 0; i < TURN && !t->dead; i++) {
-		int r = att_receive(t->fd, &m, false);
-
-		if (r == -EAGAIN)
-			return;
-		if (r == 1)
-			take(a, t, &m);
-		else
-			end(a, t);
-	}
+	if (t->dead)
+		return;
+	n = att_receive_some(t->fd, a->turn, TURN, false, &end_of_them);
+	for (int i = 0; i < n && !t->dead; i++)
+		take(a, t, &a->turn[i]);
+	if (end_of_them != -EAGAIN)
+		end(a, t);
 }
 
 /* --- new ones --- */
@@ -584,12 +637,13 @@ static void admit(struct attachments *a, int fd)
 {
 	struct attachment *t = ut_zalloc(sizeof(*t));
 
-	if (!t || watch(a, fd, t, EPOLLIN, EPOLL_CTL_ADD)) {
+	if (!t || loop_add(a->loop, fd, EPOLLIN, on_message, t)) {
 		free(t);
 		ut_close(fd);
 		return;
 	}
 	widen(fd);
+	t->all = a;
 	t->fd = fd;
 	t->serial = ++a->serials;
 	t->pid = pid_of(fd);
@@ -597,9 +651,11 @@ static void admit(struct attachments *a, int fd)
 	ut_list_add_tail(&a->all, &t->node);
 }
 
-static void accept_some(struct attachments *a)
+static void on_connect(void *arg, uint32_t events)
 {
-	for (unsigned i = 0; i < TURN; i++) {
+	struct attachments *a = arg;
+
+	for (unsigned i = 0; i < ACCEPTS; i++) {
 		int fd = fsk_accept(a->listener);
 
 		if (fd >= 0) {
@@ -608,28 +664,27 @@ static void accept_some(struct attachments *a)
 		}
 		if (fd == -EACCES)
 			continue;
-		if (fd != -EAGAIN && !watch(a, a->listener, &a->listener, 0, EPOLL_CTL_MOD))
+		if (fd != -EAGAIN) {
+			loop_set(a->loop, a->listener, 0);
 			a->listens = false;
+		}
 		return;
 	}
 }
 
-void attachments_serve(struct attachments *a)
+static void on_issm(void *arg, uint32_t events)
 {
-	struct epoll_event ev[EVENTS];
-	int n = epoll_wait(a->ep, ev, EVENTS, 0);
+	issm_serve(&((struct attachments *)arg)->issm);
+}
 
-	for (int i = 0; i < n; i++) {
-		if (ev[i].data.ptr == &a->listener)
-			accept_some(a);
-		else if (ev[i].data.ptr == &a->issm)
-			issm_serve(&a->issm);
-		else if (ev[i].data.ptr == &a->views)
-			answer_views(a);
-		else
-			serve_one(a, ev[i].data.ptr, ev[i].events);
-	}
-	free_dead(a);
+static void on_desc(void *arg, uint32_t events)
+{
+	desc_serve(&((struct attachments *)arg)->desc);
+}
+
+static void on_views(void *arg, uint32_t events)
+{
+	answer_views(arg);
 }
 
 /* --- from the model --- */

@@ -4,7 +4,7 @@
  * thread. What the model of the fabric does stands behind ops; this file names none of its types: a port is a pointer
  * of the caller, with room for a pointer of this file (ops->slot).
  *
- *	poll loop: attachments_fd() is readable     ->  attachments_serve()
+ *	the loop: a descriptor is readable          ->  its function here; attachments_settle() after each round
  *	a process sends a MAD                       ->  ops->send()
  *	a MAD came to QP0 or QP1 of a port, and     ->  attachments_deliver()
  *	neither SMA nor PMA has consumed it
@@ -16,6 +16,7 @@
 #define FABRIC_ATTACHMENTS_H
 
 #include "link/fabric/attach.h"
+#include "loop.h"
 #include "mgmt/agents.h"
 
 #include <stdbool.h>
@@ -42,18 +43,21 @@ struct attachments_ops {
 	void (*send)(void *fabric, void *port, unsigned qpn, const struct att_addr *to, uint8_t mad[ATT_MAD_LENGTH]);
 	/* A subnet manager has begun or ended at the port. */
 	void (*set_sm)(void *fabric, void *port, bool on);
+	/* A program has written a NodeDescription; node as in node(). */
+	void (*rename)(void *fabric, const char *node, const char *text);
+	/* The first agent that serves device management has come to the port, or the last one has gone. */
+	void (*set_dm)(void *fabric, void *port, bool on);
 };
 
-/* dir: the fabric's directory, absolute. Returns 0, or a negative errno with a sentence in why. */
-int attachments_open(struct attachments **ret, const char *dir, const struct attachments_ops *ops, void *fabric,
-		     char why[ATT_WHY_MAX]);
+/* dir: the fabric's directory, absolute; the loop serves its descriptors. Returns 0, or a negative errno with a sentence in
+ * why. */
+int attachments_open(struct attachments **ret, struct loop *loop, const char *dir, const struct attachments_ops *ops,
+		     void *fabric, char why[ATT_WHY_MAX]);
 /* Ends all attachments and removes the files. */
 void attachments_close(struct attachments *a);
 
-/* Readable when attachments_serve() has work. */
-int attachments_fd(const struct attachments *a);
-/* Takes a bounded number of messages of each attachment that has some. */
-void attachments_serve(struct attachments *a);
+/* Frees attachments that have ended. Called from the loop's owner, when no function of the loop is under way. */
+void attachments_settle(struct attachments *a);
 
 /*
  * A MAD has come to the port; `from` is its source. AGENTS_ANSWER: mad is now the answer, which the caller sends back

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "control.h"
+#include "enter.h"
 #include "needs.h"
 #include "place.h"
 #include "run.h"
@@ -49,6 +50,7 @@ static const struct up_option {
 	{ "torus", offsetof(struct up_wish, torus) },
 	{ "sm", offsetof(struct up_wish, sm) },
 	{ "prefix", offsetof(struct up_wish, prefix) },
+	{ "capture", offsetof(struct up_wish, capture) },
 	{ "trunk", offsetof(struct up_wish, trunk.peer) },
 	{ "trunk-bind", offsetof(struct up_wish, trunk.bind) },
 	{ "trunk-key", offsetof(struct up_wish, trunk.key) },
@@ -73,6 +75,8 @@ static int take_up_option(struct up_wish *w, struct run_opts *o, const char *nam
 		w->foreground = true;
 	else if (strcmp(name, "keep") == 0)
 		w->keep = true;
+	else if (strcmp(name, "hosts") == 0)
+		w->hosts = true;
 	else if (strcmp(name, "hop") == 0)
 		return run_usage_error("fabric", "--hop is not in this version: data packets take the shortcut of a "
 				       "resolved route, MADs go hop by hop always");
@@ -164,25 +168,6 @@ static int cmd_list(int argc, char **argv)
 
 /* --- run, agent --- */
 
-/* The place of the node, in the environment. Returns 0, or an exit code after a sentence. */
-static int enter(const char *fabric, const char *node)
-{
-	char *const words[] = { (char *)"find", (char *)node };
-	char place[2 * PLACE_NAME_MAX + 4], *found = NULL;
-	struct run_env env = { .preload = true };
-	int r = control_ask(fabric, 2, words, -1, &found);
-
-	if (r) {
-		free(found);
-		return control_call(fabric, 2, words, -1);
-	}
-	snprintf(place, sizeof(place), "%s/%.*s", fabric, (int)strcspn(found, "\n"), found);
-	free(found);
-	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 0) < 0)
-		return 1;
-	return run_env_apply(&env);
-}
-
 static int cmd_run(int argc, char **argv)
 {
 	struct run_opts o = options(argc, argv);
@@ -199,7 +184,7 @@ static int cmd_run(int argc, char **argv)
 		o.index++;
 	if (o.index >= argc)
 		return run_usage_error("fabric", "the program to run is missing");
-	r = enter(fabric, node);
+	r = enter_node(fabric, node);
 	if (r)
 		return r;
 	if (run_libdir(libdir, sizeof(libdir)) == 0)
@@ -244,7 +229,7 @@ static int cmd_agent(int argc, char **argv)
 	node = argv[at++];
 	r = place_pick(NULL, fabric);
 	if (r == 0)
-		r = enter(fabric, node);
+		r = enter_node(fabric, node);
 	if (r)
 		return r;
 	shell[2] = join(argv + at);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "attachments.h"
+#include "mgmt/packets.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "serve.h"
@@ -60,6 +61,7 @@ static int link_errors(struct fab_port *p, const char *value, FILE *out)
 		return 2;
 	}
 	p->fault.errors_ppm = (uint32_t)(percent * 10000 + 0.5);
+	fab_touch(p->node->fabric);
 	return 0;
 }
 
@@ -92,6 +94,10 @@ static int cmd_link(struct serve *s, int n, char **words, FILE *out)
 		fab_port_bounce(p);
 	else if (strcmp(what, "slow") == 0)
 		link_slow(p, n < 4 || strcmp(words[3], "off") != 0);
+	else if (strcmp(what, "overrun") == 0)
+		fab_port_overrun(p);
+	else if (strcmp(what, "stall") == 0)
+		fab_port_stall(p);
 	else if (strcmp(what, "errors") == 0)
 		return link_errors(p, n > 3 ? words[3] : NULL, out);
 	else
@@ -213,6 +219,11 @@ static int cmd_sm(struct serve *s, int n, char **words, FILE *out)
 	node = find_node(s, words[2], out);
 	if (!node)
 		return 1;
+	if (opensm_refused_option(words + 3)) {
+		fprintf(out, "dapple: the option %s of opensm makes it a daemon, which this fabric could not end: no subnet "
+			"manager is started; leave the option out\n", opensm_refused_option(words + 3));
+		return 1;
+	}
 	if (strcmp(words[1], "start") == 0) {
 		r = serve_sm_start(s, node, words + 3);
 		return r < 0 ? sm_failed(node->name, r, out) : 0;
@@ -232,18 +243,19 @@ static int cmd_sm(struct serve *s, int n, char **words, FILE *out)
 static int cmd_status(struct serve *s, FILE *out)
 {
 	const struct fab_node *n;
-	unsigned linked, active, switches = 0;
+	unsigned switches = 0;
+	struct subnet now;
 
 	ut_list_each(n, &s->model->nodes, link)
 		switches += n->type == FAB_SWITCH;
-	serve_count_ports(s, &linked, &active);
-	fprintf(out, "%d\t%u\t%u\t%u/%u\t%s\t%llu\n", (int)getpid(), s->model->n_nodes - switches, switches, active,
-		linked, s->sms[0] ? opensm_node(s->sms[0]) : "-",
+	subnet_count(s->model, NULL, &now);
+	fprintf(out, "%d\t%u\t%u\t%u/%u\t%s\t%llu\n", (int)getpid(), s->model->n_nodes - switches, switches, now.active,
+		now.linked, s->sms[0] ? opensm_node(s->sms[0]) : "-",
 		(unsigned long long)((ut_now() - s->started) / UT_S));
 	return 0;
 }
 
-/* For `run`: nothing, if the node can have processes. */
+/* For `run`: the node's name, and with --hosts the address of its namespace. */
 static int cmd_find(struct serve *s, int n, char **words, FILE *out)
 {
 	struct fab_node *node = n == 2 ? find_node(s, words[1], out) : NULL;
@@ -251,6 +263,8 @@ static int cmd_find(struct serve *s, int n, char **words, FILE *out)
 	if (!node)
 		return 1;
 	fprintf(out, "%s\n", node->name);
+	if (s->has_hosts)
+		fprintf(out, "hosts %u\n", pks_address(node));
 	return 0;
 }
 

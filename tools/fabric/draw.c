@@ -106,6 +106,26 @@ static void end(struct drawing *d)
 	free(d->in_row);
 }
 
+/* What an operator looks for: everything but traffic that a port has counted. */
+static uint64_t errors_of(const struct fab_port *p)
+{
+	static const uint8_t errors[] = {
+		FAB_C_SYMBOL_ERROR, FAB_C_LINK_RECOVERY, FAB_C_RCV_ERRORS, FAB_C_XMIT_DISCARDS, FAB_C_RCV_SWITCH_RELAY,
+		FAB_C_XMIT_CONSTRAINT, FAB_C_RCV_CONSTRAINT, FAB_C_LOCAL_INTEGRITY, FAB_C_OVERRUN,
+	};
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < sizeof(errors); i++)
+		sum += p->count.c[errors[i]];
+	return sum;
+}
+
+static const char *rate_of(const struct fab_port *p)
+{
+	return fab_port_state(p) == FAB_DOWN ? "" : fab_topology_rate(p);
+}
+
 /* --- text --- */
 
 static void text_links(const struct fab_node *n, FILE *out)
@@ -115,12 +135,17 @@ static void text_links(const struct fab_node *n, FILE *out)
 	for (i = 1; i <= n->n_ports; i++) {
 		const struct fab_port *p = &n->ports[i];
 
+		if (!p->is_trunk && !p->peer)
+			continue;
+		fprintf(out, "%s%u%s", listed++ ? ", " : "  ", i,
+			fab_port_state(p) == FAB_ACTIVE ? "--" : fab_port_state(p) == FAB_DOWN ? "x " : "..");
 		if (p->is_trunk)
-			fprintf(out, "%s%u--trunk %u", listed++ ? ", " : "  ", i, p->trunk);
-		else if (p->peer)
-			fprintf(out, "%s%u%s%s/%u", listed++ ? ", " : "  ", i,
-				fab_port_state(p) == FAB_ACTIVE ? "--" : fab_port_state(p) == FAB_DOWN ? "x " : "..",
-				p->peer->node->name, p->peer->num);
+			fprintf(out, "trunk %u", p->trunk);
+		else
+			fprintf(out, "%s/%u", p->peer->node->name, p->peer->num);
+		fprintf(out, " %s", rate_of(p));
+		if (errors_of(p))
+			fprintf(out, " !%llu", (unsigned long long)errors_of(p));
 	}
 	fputc('\n', out);
 }
@@ -137,13 +162,14 @@ void draw_text(const struct fab *f, FILE *out)
 
 				if (d.v[i].row != row)
 					continue;
-				fprintf(out, "%*s[%s]", 2 * (int)(d.rows - 1 - row), "", n->name);
+				fprintf(out, "%*s[%s] lid %u", 2 * (int)(d.rows - 1 - row), "", n->name,
+					fab_port_lid(&n->ports[n->type != FAB_SWITCH]));
 				text_links(n, out);
 			}
 			if (row)
 				fprintf(out, "%*s|\n", 2 * (int)(d.rows - 1 - row), "");
 		}
-	fprintf(out, "\n-- active   .. not active yet   x  down\n");
+	fprintf(out, "\n-- active   .. not active yet   x  down   !N errors counted at the port\n");
 	end(&d);
 }
 
@@ -179,19 +205,29 @@ static const char *colour(const struct fab_port *p)
 	return fab_port_state(p) == FAB_ACTIVE ? "#284" : fab_port_state(p) == FAB_DOWN ? "#c22" : "#999";
 }
 
+/* Links between the same nodes stand beside each other: how many of lower number the port has. */
+static unsigned beside(const struct fab_port *p)
+{
+	unsigned i, n = 0;
+
+	for (i = 1; i < p->num; i++)
+		n += p->node->ports[i].peer && p->node->ports[i].peer->node == p->peer->node;
+	return n;
+}
+
 static void svg_link(const struct drawing *d, const struct fab_port *p, FILE *out)
 {
 	const struct place *a = place_of(d, p->node), *b = place_of(d, p->peer->node);
-	unsigned rate = fab_port_rate(p);
+	unsigned rate = fab_port_rate(p), shift = 6 * (beside(p) % 8);
 
 	fprintf(out, "<line x1=\"%u\" y1=\"%u\" x2=\"%u\" y2=\"%u\" stroke=\"%s\" stroke-width=\"%s\"><title>",
-		left(d, a) + BOX_W / 2, top(d, a) + BOX_H / 2, left(d, b) + BOX_W / 2, top(d, b) + BOX_H / 2, colour(p),
-		rate >= 2000 ? "4" : rate >= 500 ? "3" : "2");
+		left(d, a) + BOX_W / 2 + shift, top(d, a) + BOX_H / 2, left(d, b) + BOX_W / 2 + shift, top(d, b) + BOX_H / 2,
+		colour(p), rate >= 2000 ? "4" : rate >= 500 ? "3" : "2");
 	svg_text(p->node->name, FAB_NAME_MAX, out);
 	fprintf(out, "/%u - ", p->num);
 	svg_text(p->peer->node->name, FAB_NAME_MAX, out);
-	fprintf(out, "/%u %s %s</title></line>\n", p->peer->num, show_state(p),
-		fab_port_state(p) == FAB_DOWN ? "" : fab_topology_rate(p));
+	fprintf(out, "/%u %s %s, errors %llu and %llu</title></line>\n", p->peer->num, show_state(p), rate_of(p),
+		(unsigned long long)errors_of(p), (unsigned long long)errors_of(p->peer));
 }
 
 static void svg_node(const struct drawing *d, const struct place *p, FILE *out)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +20,10 @@
 #include "util/sys.h"
 
 #define WORDS_MAX 128
+#define LOG_PATH_MAX 4096
+/* What opensm writes at the end of a sweep. */
+#define UP "SUBNET UP"
+#define ERRORS "Errors during"
 
 /* Where distributions install it; often not in a user's PATH. */
 static const char *const places[] = { "/usr/sbin/opensm", "/usr/local/sbin/opensm", "/sbin/opensm" };
@@ -29,6 +34,10 @@ struct opensm {
 	void *arg;
 	pid_t pid;
 	int pidfd;
+	int log, notes;		/* its log, and the inotify descriptor for it; -1 when it is not read any more */
+	char line[256];		/* the line under way; what is longer is cut */
+	size_t len;
+	enum opensm_sweep sweep;
 	bool done;
 	int status;
 	char node[PLACE_NAME_MAX + 2];
@@ -73,17 +82,13 @@ bool opensm_is_there(void)
 /* The child's standard streams: nothing to read, all output into the file of its folder. */
 static void set_streams(void)
 {
-	int null = open("/dev/null", O_RDWR), out = open("output", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), out = open("output", O_WRONLY | O_APPEND | O_CLOEXEC);
 
 	if (null < 0 || out < 0)
 		_exit(126);
 	dup2(null, 0);
 	dup2(out, 1);
 	dup2(out, 2);
-	if (null > 2)
-		close(null);
-	if (out > 2)
-		close(out);
 }
 
 static void child(const struct opensm *sm, const struct opensm_spec *spec, const char *path, pid_t parent)
@@ -114,6 +119,8 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	words[n++] = guid;
 	words[n++] = (char *)"-f";
 	words[n++] = (char *)"opensm.log";
+	words[n++] = (char *)"-d";
+	words[n++] = (char *)"2";
 	words[n++] = (char *)"--dump_files_dir";
 	words[n++] = (char *)sm->dir;
 	for (i = 0; spec->words && spec->words[i] && n < WORDS_MAX - 1; i++)
@@ -122,50 +129,154 @@ static void child(const struct opensm *sm, const struct opensm_spec *spec, const
 	_exit(run_exec(words));
 }
 
+/* --- its log --- */
+
+static void end_log(struct opensm *sm)
+{
+	loop_del(sm->loop, sm->notes);
+	ut_close(sm->notes);
+	ut_close(sm->log);
+	sm->notes = sm->log = -1;
+}
+
+static void take_line(struct opensm *sm)
+{
+	sm->line[sm->len] = '\0';
+	sm->len = 0;
+	if (strstr(sm->line, UP))
+		sm->sweep = OPENSM_SUBNET_UP;
+	else if (sm->sweep == OPENSM_SWEEPS && strstr(sm->line, ERRORS))
+		sm->sweep = OPENSM_HAS_ERRORS;
+}
+
+/* Reads what has been added since the last time, up to the line that is looked for. */
+static void read_log(struct opensm *sm)
+{
+	char text[8192];
+	ssize_t n, i;
+
+	while (sm->log >= 0 && (n = read(sm->log, text, sizeof(text))) > 0) {
+		for (i = 0; i < n; i++)
+			if (text[i] == '\n')
+				take_line(sm);
+			else if (sm->len < sizeof(sm->line) - 1)
+				sm->line[sm->len++] = text[i];
+		if (sm->sweep == OPENSM_SUBNET_UP)
+			end_log(sm);
+	}
+}
+
+static void on_log(void *arg, uint32_t events)
+{
+	struct opensm *sm = arg;
+	char notes[1024];
+
+	(void)!read(sm->notes, notes, sizeof(notes));
+	read_log(sm);
+}
+
+/* The file that the words name, the last of them; "stdout" is the file of the output. */
+static void log_path(const struct opensm *sm, const struct opensm_spec *spec, char ret[LOG_PATH_MAX])
+{
+	const char *name = "opensm.log";
+	char *const *w;
+
+	for (w = spec->words; w && *w; w++)
+		if ((strcmp(*w, "-f") == 0 || strcmp(*w, "--log_file") == 0) && w[1])
+			name = w[1];
+	if (strcmp(name, "stdout") == 0)
+		name = "output";
+	if (name[0] == '/')
+		snprintf(ret, LOG_PATH_MAX, "%s", name);
+	else
+		snprintf(ret, LOG_PATH_MAX, "%s/%s", sm->dir, name);
+}
+
+/* Before the start, so that no line is missed: opensm adds to the file. */
+static void follow_log(struct opensm *sm, const struct opensm_spec *spec)
+{
+	char path[LOG_PATH_MAX];
+
+	log_path(sm, spec, path);
+	sm->log = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0600);
+	sm->notes = sm->log < 0 ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (sm->notes >= 0 && lseek(sm->log, 0, SEEK_END) >= 0 && inotify_add_watch(sm->notes, path, IN_MODIFY) >= 0 &&
+	    loop_add(sm->loop, sm->notes, EPOLLIN, on_log, sm) == 0)
+		return;
+	end_log(sm);
+	sm->sweep = OPENSM_UNKNOWN;
+}
+
 static void on_end(void *arg, uint32_t events)
 {
 	struct opensm *sm = arg;
 
 	if (waitpid(sm->pid, &sm->status, WNOHANG) != sm->pid)
 		return;
+	read_log(sm);
+	end_log(sm);
 	sm->done = true;
 	loop_del(sm->loop, sm->pidfd);
 	sm->ended(sm->arg, sm);
 }
 
+/* --- life --- */
+
 static int prepare(struct opensm *sm, const struct opensm_spec *spec)
 {
+	char path[LOG_PATH_MAX];
+	int output;
+
 	snprintf(sm->node, sizeof(sm->node), "%s", spec->node);
 	snprintf(sm->dir, sizeof(sm->dir), "%s/opensm-%s", spec->dir, spec->node);
-	return mkdir(sm->dir, 0700) == 0 || errno == EEXIST ? 0 : -1;
+	if (mkdir(sm->dir, 0700) < 0 && errno != EEXIST)
+		return -1;
+	snprintf(path, sizeof(path), "%s/output", sm->dir);
+	output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (output < 0)
+		return -1;
+	ut_close(output);
+	follow_log(sm, spec);
+	return 0;
+}
+
+static void free_sm(struct opensm *sm)
+{
+	end_log(sm);
+	ut_close(sm->pidfd);
+	free(sm);
+}
+
+/* Returns 0, or -1 with errno set; then no child is left. */
+static int start(struct opensm *sm, const struct opensm_spec *spec, const char *path)
+{
+	pid_t parent = getpid();
+
+	sm->pid = fork();
+	if (sm->pid == 0)
+		child(sm, spec, path, parent);
+	if (sm->pid < 0)
+		return -1;
+	sm->pidfd = (int)syscall(SYS_pidfd_open, sm->pid, 0);
+	if (sm->pidfd >= 0 && loop_add(sm->loop, sm->pidfd, EPOLLIN, on_end, sm) == 0)
+		return 0;
+	kill(sm->pid, SIGKILL);
+	waitpid(sm->pid, NULL, 0);
+	return -1;
 }
 
 struct opensm *opensm_start(struct loop *loop, const struct opensm_spec *spec,
 			    void (*ended)(void *arg, struct opensm *sm), void *arg)
 {
 	struct opensm *sm = calloc(1, sizeof(*sm));
-	pid_t parent = getpid();
 	char path[4096];
 
 	if (!sm)
 		return NULL;
-	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1 };
-	if (!find(path) || prepare(sm, spec) < 0) {
-		free(sm);
-		return NULL;
-	}
-	sm->pid = fork();
-	if (sm->pid == 0)
-		child(sm, spec, path, parent);
-	if (sm->pid > 0) {
-		sm->pidfd = (int)syscall(SYS_pidfd_open, sm->pid, 0);
-		if (sm->pidfd >= 0 && loop_add(loop, sm->pidfd, EPOLLIN, on_end, sm) == 0)
-			return sm;
-		kill(sm->pid, SIGKILL);
-		waitpid(sm->pid, NULL, 0);
-	}
-	ut_close(sm->pidfd);
-	free(sm);
+	*sm = (struct opensm){ .loop = loop, .ended = ended, .arg = arg, .pidfd = -1, .log = -1, .notes = -1 };
+	if (find(path) && prepare(sm, spec) == 0 && start(sm, spec, path) == 0)
+		return sm;
+	free_sm(sm);
 	return NULL;
 }
 
@@ -180,8 +291,7 @@ void opensm_stop(struct opensm *sm)
 		kill(sm->pid, SIGKILL);
 		waitpid(sm->pid, NULL, 0);
 	}
-	ut_close(sm->pidfd);
-	free(sm);
+	free_sm(sm);
 }
 
 const char *opensm_node(const struct opensm *sm)
@@ -198,6 +308,19 @@ bool opensm_has_ended(const struct opensm *sm, int *ret_status)
 {
 	*ret_status = sm->status;
 	return sm->done;
+}
+
+enum opensm_sweep opensm_sweep(const struct opensm *sm)
+{
+	return sm->sweep;
+}
+
+const char *opensm_refused_option(char *const *words)
+{
+	for (; words && *words; words++)
+		if (strcmp(*words, "-B") == 0 || strcmp(*words, "--daemon") == 0)
+			return *words;
+	return NULL;
 }
 
 #define TAIL 2000

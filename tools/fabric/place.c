@@ -76,7 +76,7 @@ static pid_t holder_of(int fd)
 
 	if (fcntl(fd, F_GETLK, &l) < 0 || l.l_type == F_UNLCK)
 		return 0;
-	return l.l_pid > 0 ? l.l_pid : 1;
+	return l.l_pid > 0 ? l.l_pid : PLACE_FOREIGN;
 }
 
 /* False if the process that had the lock has removed the file since it was opened. */

@@ -13,6 +13,7 @@
 #define PLACE_MAX 1100		/* a runtime directory, and below it */
 #define PLACE_NAME_MAX 63
 #define PLACE_DEFAULT "fabric"
+#define PLACE_FOREIGN 1
 
 /* Letters, digits, dot, dash and underscore; no dot first. */
 bool place_is_name(const char *name);
@@ -22,7 +23,7 @@ int place_dir(const char *name, char ret[PLACE_MAX]);
 
 /* Takes the lock of this directory. Returns a descriptor; -EBUSY with the process that has it; or another errno. */
 int place_lock(const char *dir, pid_t *ret_holder);
-/* Returns the process of a running fabric, or 0 if none has the lock. */
+/* Returns the process of a running fabric, PLACE_FOREIGN if it is in another pid namespace, or 0 if none has the lock. */
 pid_t place_holder(const char *dir);
 
 /* Removes files and folders below a directory, but not the file `lock`. Called with the lock held. */

@@ -18,6 +18,8 @@
 #include "util/clock.h"
 #include "util/sys.h"
 
+#define LOOK_NS (100 * UT_MS) /* between looks at the ports when opensm does not tell */
+
 /* --- the model's upcalls --- */
 
 static void deliver(void *ctx, struct fab_port *port, const struct mad *m)
@@ -53,8 +55,19 @@ static void trunk_changed(void *ctx, struct fab_port *port)
 		trunk_port_changed(s->trunks, port);
 }
 
+static void crossed(void *ctx, const struct fab_port *out, const struct mad *m)
+{
+	struct serve *s = ctx;
+
+	record_crossed(s->record, out, m);
+}
+
 static const struct fab_ops model_ops = {
 	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed,
+};
+
+static const struct fab_ops recorded_ops = {
+	.deliver = deliver, .changed = changed, .depart = depart, .trunk_changed = trunk_changed, .crossed = crossed,
 };
 
 /* --- the report to `dapple fabric up` --- */
@@ -100,36 +113,48 @@ static void report_end(struct serve *s)
 	s->report = -1;
 }
 
-void serve_count_ports(const struct serve *s, unsigned *ret_linked, unsigned *ret_active)
+void serve_subnet(const struct serve *s, struct subnet *ret)
 {
-	const struct fab_node *n;
-	unsigned i;
-
-	*ret_linked = *ret_active = 0;
-	ut_list_each(n, &s->model->nodes, link)
-		for (i = 1; i <= n->n_ports; i++) {
-			*ret_linked += fab_port_state(&n->ports[i]) >= FAB_INIT;
-			*ret_active += fab_port_state(&n->ports[i]) == FAB_ACTIVE;
-		}
+	subnet_count(s->model, s->sms[0] ? fab_node_by_name(s->model, opensm_node(s->sms[0])) : NULL, ret);
 }
 
-/* Called once a round while `up` waits. */
+static bool waits_for(const struct serve *s, enum opensm_sweep outcome)
+{
+	return s->report >= 0 && s->sms[0] && opensm_sweep(s->sms[0]) == outcome;
+}
+
+/* Only the ports tell: after errors opensm sweeps again and says in its own way how that went, or its log cannot be read. */
+static bool must_look(const struct serve *s)
+{
+	return waits_for(s, OPENSM_HAS_ERRORS) || waits_for(s, OPENSM_UNKNOWN);
+}
+
+/* The tables of a large fabric are not looked at after each MAD. */
+static bool is_time_to_look(const struct serve *s)
+{
+	if (waits_for(s, OPENSM_SUBNET_UP))
+		return true;
+	return ut_now() >= s->look_at && (must_look(s) || (waits_for(s, OPENSM_SWEEPS) && s->model->sm_set != s->reported));
+}
+
+/*
+ * Called once a round while `up` waits. The subnet is up when opensm says so, since from then on its SA answers, and the
+ * ports of the model agree.
+ */
 static void report_progress(struct serve *s)
 {
-	unsigned linked, active;
-	uint64_t sets = s->model->sm_set;
+	struct subnet n;
 
-	/* The tables of a large fabric are not looked at after each MAD. */
-	if (s->report < 0 || !s->sms[0] || ut_now() < s->look_at)
+	if (!is_time_to_look(s))
 		return;
-	serve_count_ports(s, &linked, &active);
-	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US;
-	if (active && active == linked) {
-		report(s, "up");
+	serve_subnet(s, &n);
+	s->look_at = ut_now() + s->model->n_nodes * 20 * UT_US + (must_look(s) ? LOOK_NS : 0);
+	if (!waits_for(s, OPENSM_SWEEPS) && subnet_is_up(&n)) {
+		report(s, "up %u", n.apart);
 		report_end(s);
-	} else if (sets != s->reported) {
-		s->reported = sets;
-		report(s, "progress %u %u", active, linked);
+	} else if (s->model->sm_set != s->reported) {
+		s->reported = s->model->sm_set;
+		report(s, "progress %u %u %u", n.active, n.linked, n.without_lid);
 	}
 }
 
@@ -144,7 +169,8 @@ static void sm_ended(void *arg, struct opensm *sm)
 	int status;
 
 	opensm_has_ended(sm, &status);
-	if (s->report < 0)
+	/* One that was to sweep once (-o) has done it. */
+	if (s->report < 0 || opensm_sweep(sm) == OPENSM_SUBNET_UP)
 		return;
 	f = open_memstream(&text, &len);
 	if (f) {
@@ -237,13 +263,6 @@ static void on_report_gone(void *arg, uint32_t events)
 	s->ending = true;
 }
 
-static void on_attachments(void *arg, uint32_t events)
-{
-	struct serve *s = arg;
-
-	attachments_serve(s->attachments);
-}
-
 static void on_adapters(void *arg, uint32_t events)
 {
 	struct serve *s = arg;
@@ -272,12 +291,14 @@ static int watch_signals(struct serve *s)
 	return s->signals < 0 ? -errno : loop_add(s->loop, s->signals, EPOLLIN, on_signal, s);
 }
 
-/* The leader of this session: a shell, or the runner of a job. If it has ended already, nothing is watched. */
-static void watch_session(struct serve *s)
+/* The leader of this session, a shell or the runner of a job; or an owner. One that has ended already is not watched. */
+static int watch_process(struct serve *s, pid_t pid)
 {
-	s->session = (int)syscall(SYS_pidfd_open, getsid(0), 0);
-	if (s->session >= 0)
-		loop_add(s->loop, s->session, EPOLLIN, on_session_end, s);
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd >= 0)
+		loop_add(s->loop, fd, EPOLLIN, on_session_end, s);
+	return fd;
 }
 
 /* --- life --- */
@@ -292,13 +313,12 @@ static int open_doors(struct serve *s)
 		       "descriptors (ulimit -n)", strerror(errno));
 		return 1;
 	}
-	if (attach_model_open(&s->attachments, s->dir, s->model, why) < 0) {
+	if (attach_model_open(&s->attachments, s->loop, s->dir, s->model, why) < 0) {
 		serve_report_failure(s->report, "%s", why);
 		return 1;
 	}
 	s->control = control_open(s->dir, s->loop, commands_execute, s);
-	if (!s->control || loop_add(s->loop, attachments_fd(s->attachments), EPOLLIN, on_attachments, s) < 0 ||
-	    open_adapters(s) < 0) {
+	if (!s->control || open_adapters(s) < 0) {
 		serve_report_failure(s->report, "the sockets in %s cannot be made (%s): the fabric does not start; set "
 		       "DAPPLE_RUNTIME_DIR to a shorter path", s->dir, strerror(errno));
 		return 1;
@@ -318,12 +338,14 @@ static int open_trunks(struct serve *s, const struct serve_config *c)
 	return s->trunks ? 0 : 1;
 }
 
-/* The earlier deadline of the model and the trunks. */
+/* The earliest deadline of the model, the trunks and the report. */
 static uint64_t next_deadline(const struct serve *s)
 {
 	uint64_t model = fab_next(s->model), trunk = s->trunks ? trunk_next(s->trunks) : UT_NEVER;
+	uint64_t look = must_look(s) ? s->look_at : UT_NEVER;
 
-	return model < trunk ? model : trunk;
+	model = model < trunk ? model : trunk;
+	return model < look ? model : look;
 }
 
 static int start_sm(struct serve *s, const struct serve_config *c)
@@ -332,7 +354,7 @@ static int start_sm(struct serve *s, const struct serve_config *c)
 	int r;
 
 	if (!c->sm) {
-		report(s, "up");
+		report(s, "up 0");
 		report_end(s);
 		return 0;
 	}
@@ -361,12 +383,11 @@ static void close_doors(struct serve *s)
 	if (s->adapters)
 		loop_del(s->loop, ad_fd(s->adapters));
 	ad_close(s->adapters);
-	if (s->attachments) {
-		loop_del(s->loop, attachments_fd(s->attachments));
+	if (s->attachments)
 		attachments_close(s->attachments);
-	}
 	loop_free(s->loop);
 	ut_close(s->session);
+	ut_close(s->owner);
 	ut_close(s->signals);
 	ut_close(s->report);
 	place_remove(s->dir);
@@ -374,17 +395,21 @@ static void close_doors(struct serve *s)
 
 int serve_run(const struct serve_config *c)
 {
-	struct serve s = { .model = c->model, .report = c->report, .session = -1, .signals = -1, .started = ut_now() };
+	struct serve s = { .model = c->model, .report = c->report, .session = -1, .owner = -1, .signals = -1, .started = ut_now(),
+			   .has_hosts = c->has_hosts };
 	int r;
 
 	snprintf(s.name, sizeof(s.name), "%s", c->name);
 	snprintf(s.dir, sizeof(s.dir), "%s", c->dir);
 	r = open_doors(&s);
 	if (r == 0) {
-		s.model->ops = &model_ops;
+		s.record = c->capture ? record_open(c->capture, c->capture_name) : NULL;
+		s.model->ops = s.record ? &recorded_ops : &model_ops;
 		s.model->ctx = &s;
 		if (c->is_session_bound)
-			watch_session(&s);
+			s.session = watch_process(&s, getsid(0));
+		if (c->owner)
+			s.owner = watch_process(&s, c->owner);
 		loop_add(s.loop, s.report, 0, on_report_gone, &s);
 		r = open_trunks(&s, c);
 		if (r == 0)
@@ -392,14 +417,17 @@ int serve_run(const struct serve_config *c)
 	}
 	while (r == 0 && !s.ending) {
 		loop_once(s.loop, next_deadline(&s));
+		attachments_settle(s.attachments);
 		fab_run(s.model, ut_now());
 		if (s.trunks)
 			trunk_run(s.trunks, ut_now());
 		ad_settle(s.adapters);
+		record_settle(s.record);
 		report_progress(&s);
 	}
 	s.model->ops = &(const struct fab_ops){ 0 };
 	close_doors(&s);
+	record_close(s.record);
 	fab_free(s.model);
 	return r;
 }

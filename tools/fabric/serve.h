@@ -20,6 +20,8 @@
 #include "mgmt/fabric.h"
 #include "opensm.h"
 #include "place.h"
+#include "record.h"
+#include "subnet.h"
 #include "trunk.h"
 
 #define SERVE_SMS_MAX 16
@@ -34,12 +36,14 @@ struct serve {
 	struct control *control;
 	struct opensm *sms[SERVE_SMS_MAX];
 	struct trunks *trunks;	/* or NULL */
+	struct record *record;	/* or NULL */
+	bool has_hosts;		/* each node has a network namespace (hosts.h) */
 	uint64_t started;	/* ns */
 	bool ending;
 	int report;		/* pipe to `dapple fabric up`; -1 once it has ended */
 	uint64_t look_at;	/* next look at the ports for the report, ns */
 	uint64_t reported;	/* model->sm_set at the last report */
-	int session;		/* pidfd of the session's leader, or -1 */
+	int session, owner;	/* pidfds of the session's leader, and of the owner; or -1 */
 	int signals;
 };
 
@@ -49,13 +53,16 @@ struct serve_config {
 	const char *sm;			/* node of the SM, or NULL */
 	char *const *sm_words;
 	const struct trunk_spec *trunk;	/* or NULL */
-	bool is_session_bound;
+	FILE *capture;			/* or NULL; with its name. The process has its own copy */
+	const char *capture_name;
+	bool is_session_bound, has_hosts;
+	pid_t owner;			/* ends the fabric with its end; 0: none */
 	int report;
 };
 
 /*
- * Serves until the fabric ends. The caller holds the lock of the directory. Lines to `report`: "progress UP ALL",
- * "up", or "failed" and a sentence. Returns an exit code.
+ * Serves until the fabric ends. The caller holds the lock of the directory. Lines to `report`: "progress ACTIVE
+ * LINKED" and the LIDs missing, "up", or "failed" and a sentence. Returns an exit code.
  */
 int serve_run(const struct serve_config *c);
 
@@ -69,8 +76,8 @@ bool serve_sm_stop(struct serve *s, const char *node);
 /* The SM that the fabric process has started on the node, or NULL. */
 struct opensm *serve_sm_of(const struct serve *s, const char *node);
 
-/* Ports that have a link, and those of them that are ACTIVE. The subnet is up if they are equal. */
-void serve_count_ports(const struct serve *s, unsigned *ret_linked, unsigned *ret_active);
+/* How far the first subnet manager has brought the fabric; without one, the whole fabric. */
+void serve_subnet(const struct serve *s, struct subnet *ret);
 /* Takes care of processes at a node that is about to be removed. */
 void serve_node_gone(void *arg, struct fab_node *n);
 

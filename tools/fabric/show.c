@@ -117,11 +117,14 @@ static void show_errors(const struct serve *s, FILE *out)
 
 static void show_summary(const struct serve *s, FILE *out)
 {
-	unsigned linked, active;
+	struct subnet n;
 
-	serve_count_ports(s, &linked, &active);
-	fprintf(out, "fabric %s: %u nodes, %u of %u linked ports active, %" PRIu64 " MADs, %" PRIu64 " dropped\n\n",
-		s->name, s->model->n_nodes, active, linked, s->model->mads, s->model->dropped);
+	subnet_count(s->model, NULL, &n);
+	fprintf(out, "fabric %s: %u nodes, %u of %u linked ports active, %u ports without LID, %" PRIu64 " MADs, %" PRIu64
+		" dropped\n\n", s->name, s->model->n_nodes, n.active, n.linked, n.without_lid, s->model->mads,
+		s->model->dropped);
+	if (s->record)
+		record_print(s->record, out);
 	if (s->trunks)
 		trunk_print(s->trunks, out);
 }

@@ -15,6 +15,7 @@
 
 #include "control.h"
 #include "generate.h"
+#include "hosts.h"
 #include "mgmt/port.h"
 #include "mgmt/topology.h"
 #include "run.h"
@@ -25,6 +26,7 @@
 
 #define TOPOLOGY_MAX (256u << 20)
 #define STOP_MS 10000
+#define LOOK_MS 20
 
 /* --- the model --- */
 
@@ -203,11 +205,12 @@ static void set_streams(const char *dir)
 	dup2(log >= 0 ? log : null, 2);
 }
 
-static int serve(const struct up_wish *w, const char *dir, struct fab *f, int report)
+static int serve(const struct up_wish *w, const char *dir, struct fab *f, FILE *capture, int report)
 {
 	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
 				  .sm_words = w->sm_words, .trunk = w->trunk.peer ? &w->trunk : NULL, .is_session_bound = !w->keep,
-				  .report = report };
+				  .has_hosts = w->hosts, .capture = capture, .capture_name = w->capture,
+				  .owner = w->owned ? getppid() : 0, .report = report };
 	pid_t holder = 0;
 	int lock = place_lock(dir, &holder), r;
 
@@ -218,8 +221,14 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, int re
 		return 1;
 	}
 	place_clean(dir);
-	set_streams(dir);
-	r = serve_run(&c);
+	r = w->hosts ? hosts_start(dir) : 0;
+	if (r == 0) {
+		set_streams(dir);
+		r = serve_run(&c);
+	} else {
+		dprintf(report, "refused\n");
+		place_remove(dir);
+	}
 	ut_close(lock);
 	return r;
 }
@@ -229,19 +238,20 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, int re
 struct progress {
 	const struct up_wish *w;
 	bool is_terminal, is_up, has_failed;
+	unsigned active, linked, without_lid, apart;
 	char line[8192];
 	size_t len;
 };
 
 static void take_line(struct progress *p, const char *line)
 {
-	if (strncmp(line, "progress ", 9) == 0) {
-		unsigned active, linked;
-
-		if (p->is_terminal && sscanf(line + 9, "%u %u", &active, &linked) == 2)
-			dprintf(2, "\r%u/%u ports active\033[K", active, linked);
-	} else if (strcmp(line, "up") == 0) {
+	if (sscanf(line, "progress %u %u %u", &p->active, &p->linked, &p->without_lid) == 3) {
+		if (p->is_terminal)
+			dprintf(2, "\r%u of %u ports active, %u without LID\033[K", p->active, p->linked, p->without_lid);
+	} else if (sscanf(line, "up %u", &p->apart) == 1) {
 		p->is_up = true;
+	} else if (strcmp(line, "refused") == 0) {
+		p->has_failed = true;	/* the fabric process has said why */
 	} else if (strncmp(line, "failed ", 7) == 0) {
 		p->has_failed = true;
 		dprintf(2, "%sdapple: %s\n", p->is_terminal ? "\r\033[K" : "", line + 7);
@@ -272,7 +282,7 @@ static bool read_lines(struct progress *p, int fd)
 }
 
 /* Returns true if the subnet is up. Until it is, the fabric process ends if the pipe does. */
-static bool wait_up(const struct up_wish *w, int fd)
+static bool wait_up(const struct up_wish *w, int fd, unsigned *ret_apart)
 {
 	struct progress p = { .w = w, .is_terminal = isatty(2) && !w->quiet };
 	uint64_t until = ut_now() + (uint64_t)w->wait_s * UT_S, now;
@@ -289,14 +299,16 @@ static bool wait_up(const struct up_wish *w, int fd)
 	if (p.is_terminal)
 		fprintf(stderr, "\r\033[K");
 	if (!p.is_up && !p.has_failed && now >= until)
-		run_say("the subnet of \"%s\" is not up after %ld s: the fabric is ended; raise --wait, or look for the "
-			"reason with --sm none and opensm in dapple fabric run", w->name, w->wait_s);
+		run_say("the subnet of \"%s\" is not up after %ld s (%u of %u ports are active, %u have no LID): the fabric is "
+			"ended; raise --wait, or look for the reason with --sm none and opensm in dapple fabric run", w->name,
+			w->wait_s, p.active, p.linked, p.without_lid);
 	else if (!p.is_up && !p.has_failed)
 		run_say("the fabric process of \"%s\" has ended: there is no fabric; report it", w->name);
+	*ret_apart = p.apart;
 	return p.is_up;
 }
 
-static void say_up(const struct up_wish *w, const struct fab *f, const char *sm, uint64_t ns)
+static void say_up(const struct up_wish *w, const struct fab *f, const char *sm, unsigned apart, uint64_t ns)
 {
 	const struct fab_node *n;
 	const char *first = NULL;
@@ -312,14 +324,17 @@ static void say_up(const struct up_wish *w, const struct fab *f, const char *sm,
 		printf("up in %.2f s with opensm on %s\n", (double)ns / 1e9, sm);
 	else
 		printf("without a subnet manager: its ports stay in state INIT\n");
+	if (apart)
+		printf("%u ports have a link, but no path from %s: they stay in state INIT\n", apart, sm);
 	if (first)
 		printf("try: dapple fabric run %s -- ibstat\n", first);
 }
 
-static int start_process(const struct up_wish *w, const char *dir, struct fab *f)
+static int start_process(const struct up_wish *w, const char *dir, struct fab *f, FILE *capture)
 {
 	uint64_t begun = ut_now();
 	int report[2], status;
+	unsigned apart;
 	bool up;
 	pid_t pid;
 
@@ -338,18 +353,18 @@ static int start_process(const struct up_wish *w, const char *dir, struct fab *f
 	if (pid == 0) {
 		ut_close(report[0]);
 		setpgid(0, 0);
-		_exit(serve(w, dir, f, report[1]));
+		_exit(serve(w, dir, f, capture, report[1]));
 	}
 	ut_close(report[1]);
-	up = wait_up(w, report[0]);
+	up = wait_up(w, report[0], &apart);
 	ut_close(report[0]);
 	if (!up) {
 		kill(pid, SIGTERM);
 		waitpid(pid, &status, 0);
-		return 1;
+		return WIFEXITED(status) && WEXITSTATUS(status) == RUN_EXIT_SKIP ? RUN_EXIT_SKIP : 1;
 	}
 	if (!w->quiet)
-		say_up(w, f, sm_node(f, w->sm), ut_now() - begun);
+		say_up(w, f, sm_node(f, w->sm), apart, ut_now() - begun);
 	return 0;
 }
 
@@ -364,10 +379,34 @@ static int refuse_running(const char *name, const char *dir)
 	return 1;
 }
 
+static int refuse_option(const struct up_wish *w)
+{
+	const char *option = opensm_refused_option(w->sm_words);
+
+	if (option)
+		run_say("the option %s of opensm makes it a daemon: the fabric could not end it and is not started; leave the "
+			"option out, since opensm runs in the background of the fabric already", option);
+	return option != NULL;
+}
+
+/* Returns NULL if there shall be none, or after a sentence with *ret 1. */
+static FILE *open_capture(const struct up_wish *w, int *ret)
+{
+	FILE *file = w->capture ? fopen(w->capture, "we") : NULL;
+
+	if (w->capture && !file) {
+		run_say("the capture \"%s\" cannot be written (%s): no fabric is started; name a file in a directory where this "
+			"user may write", w->capture, strerror(errno));
+		*ret = 1;
+	}
+	return file;
+}
+
 int up_start(const struct up_wish *w)
 {
 	struct fab *f = fab_new(NULL, NULL, ut_rng_seed());
 	char dir[PLACE_MAX];
+	FILE *capture = NULL;
 	int r = f ? place_dir(w->name, dir) : 1;
 
 	if (r == 0)
@@ -376,15 +415,21 @@ int up_start(const struct up_wish *w)
 		r = build(f, w);
 	if (r == 0 && w->trunk.peer)
 		r = add_trunk(f);
+	if (r == 0)
+		r = refuse_option(w);
 	if (r == 0 && strcmp(w->sm, "none") != 0 && !opensm_is_there()) {
 		run_say("opensm is not installed: the fabric would have no subnet manager and is not started; install the "
 			"package opensm (packaging/deps test), or give --sm none");
 		r = 1;
 	}
+	if (r == 0)
+		capture = open_capture(w, &r);
 	if (r == 0 && w->foreground)
-		r = serve(w, dir, f, dup(2));
+		r = serve(w, dir, f, capture, dup(2));
 	else if (r == 0)
-		r = start_process(w, dir, f);
+		r = start_process(w, dir, f, capture);
+	if (capture && !w->foreground)
+		fclose(capture);
 	if (!(r == 0 && w->foreground))
 		fab_free(f);
 	return r;
@@ -392,16 +437,34 @@ int up_start(const struct up_wish *w)
 
 /* --- ending it --- */
 
-static int wait_end(const char *name, pid_t pid)
+/* A process of another pid namespace (a container that shares the runtime directory) shows its end by its lock alone. */
+static bool lock_is_gone(const char *dir)
+{
+	uint64_t until = ut_now() + STOP_MS * UT_MS;
+
+	while (place_holder(dir)) {
+		if (ut_now() >= until)
+			return false;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return true;
+}
+
+static bool process_is_gone(pid_t pid)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int r;
 
 	if (p.fd < 0)
-		return 0;
+		return true;
 	r = poll(&p, 1, STOP_MS);
 	ut_close(p.fd);
-	if (r > 0)
+	return r > 0;
+}
+
+static int wait_end(const char *name, const char *dir, pid_t pid)
+{
+	if (pid == PLACE_FOREIGN ? lock_is_gone(dir) : process_is_gone(pid))
 		return 0;
 	run_say("the process %d of the fabric \"%s\" has not ended within 10 s: the fabric may still run; end it by kill -9 "
 		"%d", (int)pid, name, (int)pid);
@@ -419,5 +482,5 @@ int up_stop(const char *name)
 		return r;
 	pid = place_holder(dir);
 	r = control_call(name, 1, words, -1);
-	return r || !pid ? r : wait_end(name, pid);
+	return r || !pid ? r : wait_end(name, dir, pid);
 }

@@ -18,6 +18,7 @@
 struct wish {
 	struct ut_list node;
 	char path[ATT_PATH_MAX];
+	char desc[ATT_PATH_MAX];
 	struct att_welcome welcome;
 	struct dev_node_port *ports;
 	unsigned n;
@@ -123,7 +124,7 @@ static void *write_all(void *arg)
 	struct wish *w;
 
 	while ((w = next_wish(v))) {
-		w->result = dev_node_write(w->path, &w->welcome, w->ports, w->n);
+		w->result = dev_node_write(w->path, &w->welcome, w->desc, w->ports, w->n);
 		report(v, w);
 	}
 	return NULL;
@@ -156,8 +157,8 @@ static void drop_former(struct views *v, const char *path)
 		}
 }
 
-int views_write(struct views *v, const char *path, const struct att_welcome *node, struct dev_node_port *ports,
-		unsigned n, uint64_t ask)
+int views_write(struct views *v, const char *path, const struct att_welcome *node, const char *desc,
+		struct dev_node_port *ports, unsigned n, uint64_t ask)
 {
 	struct wish *w = ut_zalloc(sizeof(*w));
 	int r = w ? start(v) : -ENOMEM;
@@ -168,6 +169,7 @@ int views_write(struct views *v, const char *path, const struct att_welcome *nod
 		return r;
 	}
 	snprintf(w->path, sizeof(w->path), "%s", path);
+	snprintf(w->desc, sizeof(w->desc), "%s", desc);
 	w->welcome = *node;
 	w->ports = ports;
 	w->n = n;

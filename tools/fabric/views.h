@@ -23,8 +23,8 @@ void views_close(struct views *v);
 int views_fd(const struct views *v);
 /* Takes over ports (for free()), also if it fails. ask: a number of the caller that views_done() gives back, 0: none.
  * Returns 0 or a negative errno. */
-int views_write(struct views *v, const char *path, const struct att_welcome *node, struct dev_node_port *ports,
-		unsigned n, uint64_t ask);
+int views_write(struct views *v, const char *path, const struct att_welcome *node, const char *desc,
+		struct dev_node_port *ports, unsigned n, uint64_t ask);
 /* Returns true with a number that was asked with, and the result of its write, and the path. */
 bool views_done(struct views *v, uint64_t *ret_ask, int *ret_result, char path[ATT_PATH_MAX]);
 

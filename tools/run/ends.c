@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "enter.h"
 #include "run.h"
 
 static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
@@ -46,6 +47,10 @@ static void child(struct pair *p, int which, pid_t parent, const int out[2][2])
 	/* Programs take the first adapter by default, and lo does not reach the peer. */
 	if (p->use_hosts)
 		setenv("DAPPLE_DEVICES", PAIR_HOSTS_DEVICES, 0);
+	if (p->fabric) {
+		r = enter_node(p->fabric, which ? "n2" : "n1");
+		_exit(r ? r : run_exec(e->words));
+	}
 	/* In the child, since each network namespace has a device tree. */
 	r = run_env_apply(&p->env);
 	_exit(r ? r : run_exec(e->words));

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "netlink.h"
@@ -56,22 +55,6 @@ static int make_sides(struct side *sides, const char **ret_step)
 	return r < 0 ? r : new_side(&sides[1]);
 }
 
-/* The carrier comes up a moment after both interfaces. */
-static int wait_running(int nl)
-{
-	int step = 1, waited;
-
-	for (waited = 0; waited < 5000; waited += step) {
-		struct timespec ts = { .tv_nsec = step * 1000000L };
-
-		if (nl_link_running(nl, IFNAME))
-			return 0;
-		nanosleep(&ts, NULL);
-		step = step < 32 ? step * 2 : step;
-	}
-	return -ETIMEDOUT;
-}
-
 static int configure(struct side *sides, int mtu, const char *server6, const char **ret_step)
 {
 	const char *const addresses[2][2] = {
@@ -80,7 +63,7 @@ static int configure(struct side *sides, int mtu, const char *server6, const cha
 	int i, r;
 
 	*ret_step = "joining two network namespaces by a veth pair";
-	r = nl_veth(sides[1].nl, IFNAME, mtu, sides[0].ns);
+	r = nl_veth(sides[1].nl, IFNAME, IFNAME, mtu, sides[0].ns);
 	for (i = 0; i < 2 && r == 0; i++) {
 		*ret_step = "switching an interface on";
 		r = nl_link_up(sides[i].nl, "lo");
@@ -89,7 +72,7 @@ static int configure(struct side *sides, int mtu, const char *server6, const cha
 	}
 	for (i = 0; i < 2 && r == 0; i++) {
 		*ret_step = "waiting for the carrier of a veth pair";
-		r = wait_running(sides[i].nl);
+		r = nl_link_wait(sides[i].nl, IFNAME);
 		if (r < 0)
 			break;
 		*ret_step = "setting an address";

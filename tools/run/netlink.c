@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 struct request {
@@ -79,7 +80,7 @@ int nl_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int nl_veth(int nl, const char *name, int mtu, int peer_ns)
+int nl_veth(int nl, const char *name, const char *peer_name, int mtu, int peer_ns)
 {
 	struct ifinfomsg link = { .ifi_family = AF_UNSPEC };
 	struct rtattr *info, *data, *peer;
@@ -92,7 +93,7 @@ int nl_veth(int nl, const char *name, int mtu, int peer_ns)
 	attr(&q, IFLA_INFO_KIND, "veth", 4);
 	data = attr(&q, IFLA_INFO_DATA, NULL, 0);
 	peer = attr(&q, VETH_INFO_PEER, &link, sizeof(link));
-	attr(&q, IFLA_IFNAME, name, strlen(name) + 1);
+	attr(&q, IFLA_IFNAME, peer_name, strlen(peer_name) + 1);
 	attr(&q, IFLA_MTU, &mtu, sizeof(mtu));
 	attr(&q, IFLA_NET_NS_FD, &peer_ns, sizeof(peer_ns));
 	close_nest(&q, peer);
@@ -123,6 +124,36 @@ static int get_link(int nl, const char *name, struct ifinfomsg *ret)
 	return 0;
 }
 
+int nl_bridge(int nl, const char *name)
+{
+	struct ifinfomsg link = { .ifi_family = AF_UNSPEC };
+	struct rtattr *info;
+	struct request q;
+
+	begin(&q, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &link, sizeof(link));
+	attr(&q, IFLA_IFNAME, name, strlen(name) + 1);
+	info = attr(&q, IFLA_LINKINFO, NULL, 0);
+	attr(&q, IFLA_INFO_KIND, "bridge", 6);
+	close_nest(&q, info);
+	return change(nl, &q);
+}
+
+int nl_port_of(int nl, const char *name, const char *bridge)
+{
+	struct ifinfomsg link, master;
+	struct request q;
+	int r = get_link(nl, bridge, &master);
+
+	if (r == 0)
+		r = get_link(nl, name, &link);
+	if (r < 0)
+		return r;
+	link = (struct ifinfomsg){ .ifi_index = link.ifi_index };
+	begin(&q, RTM_NEWLINK, 0, &link, sizeof(link));
+	attr(&q, IFLA_MASTER, &master.ifi_index, sizeof(master.ifi_index));
+	return change(nl, &q);
+}
+
 int nl_link_up(int nl, const char *name)
 {
 	struct ifinfomsg link;
@@ -142,6 +173,21 @@ bool nl_link_running(int nl, const char *name)
 	struct ifinfomsg link;
 
 	return get_link(nl, name, &link) == 0 && (link.ifi_flags & IFF_RUNNING);
+}
+
+int nl_link_wait(int nl, const char *name)
+{
+	int step = 1, waited;
+
+	for (waited = 0; waited < 5000; waited += step) {
+		struct timespec ts = { .tv_nsec = step * 1000000L };
+
+		if (nl_link_running(nl, name))
+			return 0;
+		nanosleep(&ts, NULL);
+		step = step < 32 ? step * 2 : step;
+	}
+	return -ETIMEDOUT;
 }
 
 int nl_address(int nl, const char *name, int family, const char *address, int prefix)

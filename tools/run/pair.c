@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "pair.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "device/sysfs/tree.h"
+#include "enter.h"
+#include "hosts.h"
 #include "run.h"
+#include "up.h"
 #include "util/rundir.h"
 
 /*
@@ -198,21 +203,63 @@ static void choose_addresses(const struct pair *p, struct pair_wish *wish, char 
 	wish->ia = ia;
 }
 
+/* --- a fabric of its own, for adapters that are at nodes --- */
+
+/* Two nodes, with a subnet manager; a namespace for each where the machine permits it, so that one address reaches the server
+ * by TCP and by RDMA. Returns 0 with the name of the fabric, or an exit code after a sentence. */
+static int make_fabric(struct pair *p, char name[static 32])
+{
+	struct up_wish w = { .nodes = 2, .sm = "opensm", .wait_s = 60, .quiet = true, .owned = true };
+	int r;
+
+	if (p->v6)
+		return run_usage_error("pair", "adapters of a fabric have IPv4 addresses, so -6 does not fit them");
+	snprintf(name, 32, "pair-%d", (int)getpid());
+	snprintf(w.name, sizeof(w.name), "%s", name);
+	w.hosts = p->use_hosts || hosts_can_start();
+	r = up_start(&w);
+	p->fabric = r ? NULL : name;
+	p->use_hosts = false;
+	return r;
+}
+
+static int end_fabric(const struct pair *p, int status)
+{
+	int r = p->fabric ? up_stop(p->fabric) : 0;
+
+	return status ? status : r;
+}
+
+static void choose_nodes(const struct pair *p, struct pair_wish *wish, char peer[static INET_ADDRSTRLEN],
+			 char own[static INET_ADDRSTRLEN])
+{
+	if (enter_address(p->fabric, "n1", peer, INET_ADDRSTRLEN) || enter_address(p->fabric, "n2", own, INET_ADDRSTRLEN))
+		return;
+	wish->peer = peer;
+	wish->own = own;
+}
+
 static int run_pair(struct pair *p, char **words)
 {
 	struct pair_wish wish = { .words = words };
 	const char *adapter = p->env.adapter ? p->env.adapter : getenv("DAPPLE_ADAPTER");
-	char ia[64];
-	int r;
+	char ia[64], fabric[32], peer[INET_ADDRSTRLEN], own[INET_ADDRSTRLEN];
+	int r = 0;
 
+	if (adapter && strcmp(adapter, "ib") == 0 && !getenv("DAPPLE_FABRIC"))
+		r = make_fabric(p, fabric);
+	if (r)
+		return r;
 	wish.roce = !adapter || !*adapter || strncmp(adapter, "roce", 4) == 0;
 	choose_addresses(p, &wish, ia);
+	if (p->fabric)
+		choose_nodes(p, &wish, peer, own);
 	wish.port = pair_free_port();
 	r = wish.port ? pair_plan(&wish, &p->plan) : 1;
 	if (r == 0 && p->use_hosts)
 		r = pair_hosts_make((int)p->mtu, strchr(p->plan.peer, ':') ? p->plan.peer : wish.peer6, &p->hosts);
 	if (r != 0)
-		return r;
+		return end_fabric(p, r);
 	p->stays = p->stays || p->plan.stays;
 	p->ends[SERVER].words = p->plan.server;
 	p->ends[CLIENT].words = p->plan.client;
@@ -226,7 +273,7 @@ static int run_pair(struct pair *p, char **words)
 	}
 	if (p->use_hosts)
 		clean_trees(p);
-	return r;
+	return end_fabric(p, r);
 }
 
 /* Returns 0 to go on, an exit code, or -1 to exit with 0. */
@@ -246,7 +293,9 @@ static int take_option(struct pair *p, struct run_opts *o, const char *name)
 					       (long *)((char *)p + numbers[i].at)) ? 0 : RUN_EXIT_USAGE;
 	if (strcmp(name, "adapter") == 0) {
 		p->env.adapter = run_opts_value(o);
-		return p->env.adapter ? run_adapter_check("pair", p->env.adapter) : RUN_EXIT_USAGE;
+		/* It makes a fabric where there is none. */
+		return !p->env.adapter ? RUN_EXIT_USAGE :
+		       strcmp(p->env.adapter, "ib") == 0 ? 0 : run_adapter_check("pair", p->env.adapter);
 	}
 	if (strcmp(name, "hosts") == 0)
 		p->use_hosts = true;

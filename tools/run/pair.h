@@ -111,6 +111,7 @@ struct pair {
 	struct pair_hosts hosts;
 	struct run_env env;
 	bool use_hosts, v6, stays;
+	const char *fabric;	/* whose nodes n1 and n2 the ends are at; NULL: none */
 	long mtu, wait_s, grace_s, timeout_s;
 	int signals;
 	sigset_t old_mask;

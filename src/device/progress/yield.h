@@ -23,7 +23,9 @@ struct eng_dev;
 #define DEV_POLL_WEIGHT 4     /* so many polls without a round count as one with */
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
 #define DEV_BRIEF_WAIT_NS 200000ull  /* the longest brief wait: a completion that another thread has taken in is seen then */
-#define DEV_STRANGER_NS 100000ull /* a yield of that length gave the processor to a thread that is not the peer */
+/* A yield of that length gave the processor to a stranger for a slice. A peer that polls on the same processor yields
+ * sooner, within DEV_POLLS_TO_YIELD polls of some microseconds. */
+#define DEV_STRANGER_NS 1000000ull
 #define DEV_BRIEF_WAITS_LEAST 16u    /* waits behind the first yield beside strangers; doubled behind each that follows */
 #define DEV_BRIEF_WAITS_MOST 1024u
 

@@ -96,12 +96,13 @@ static const char *type_name(unsigned node_type)
 	return node_type == 2 ? "2: switch" : node_type == 3 ? "3: router" : "1: CA";
 }
 
-static int write_entry(const char *root, const struct att_welcome *node, const struct dev_tree_port *ports, unsigned n)
+static int write_entry(const char *root, const struct att_welcome *node, const char *file, const struct dev_tree_port *ports,
+		       unsigned n)
 {
 	char desc[sizeof(node->description) + 1] = "", revision[16];
 	struct dev_tree_entry e = {
 		.name = DEV_NODE_NAME, .node_type = type_name(node->node_type), .node_guid = node->node_guid,
-		.sys_image_guid = node->image_guid, .node_desc = desc, .fw_ver = dev_version(), .hw_rev = revision,
+		.sys_image_guid = node->image_guid, .node_desc = desc, .node_desc_file = file[0] ? file : NULL, .fw_ver = dev_version(), .hw_rev = revision,
 		.hca_type = "dapple", .is_switch = !node->first_port, .ports = ports, .nports = n,
 	};
 
@@ -110,7 +111,8 @@ static int write_entry(const char *root, const struct att_welcome *node, const s
 	return dev_tree_update(root, root, &e, 1);
 }
 
-int dev_node_write(const char *root, const struct att_welcome *node, const struct dev_node_port *ports, unsigned n)
+int dev_node_write(const char *root, const struct att_welcome *node, const char *desc, const struct dev_node_port *ports,
+		   unsigned n)
 {
 	struct dev_tree_port *v = ut_calloc(n + 1u, sizeof(*v));
 	struct port_text *text = ut_calloc(n + 1u, sizeof(*text));
@@ -119,7 +121,7 @@ int dev_node_write(const char *root, const struct att_welcome *node, const struc
 	if (v && text) {
 		for (unsigned i = 0; i < n; i++)
 			describe_port(&ports[i], &text[i], &v[i]);
-		r = write_entry(root, node, v, n);
+		r = write_entry(root, node, desc, v, n);
 	}
 	free(text);
 	free(v);

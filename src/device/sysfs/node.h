@@ -16,9 +16,10 @@ struct dev_node_port {
 	char issm[ATT_PATH_MAX];
 };
 
-/* Makes the tree at root (absolute; its parent exists) agree with the node. Cheap if it does. Returns 0 or a negative
- * errno. */
-int dev_node_write(const char *root, const struct att_welcome *node, const struct dev_node_port *ports, unsigned n);
+/* Makes the tree at root (absolute; its parent exists) agree with the node. Cheap if it does. desc: the file to which
+ * node_desc leads; "": none. Returns 0 or a negative errno. */
+int dev_node_write(const char *root, const struct att_welcome *node, const char *desc, const struct dev_node_port *ports,
+		   unsigned n);
 
 /*
  * The tree of the node to which this process is attached, as it is now: the fabric process keeps it so. Returns 1 with

@@ -109,7 +109,7 @@ static void put_raw(struct dev_tree_sink *s, const char *name, const char *conte
 __attribute__((format(printf, 3, 4)))
 static void put(struct dev_tree_sink *s, const char *name, const char *fmt, ...)
 {
-	char text[512];
+	char text[1100];
 	va_list ap;
 	int n;
 
@@ -209,7 +209,10 @@ void dev_tree_walk_device(struct dev_tree_sink *s, const void *object)
 	unsigned i;
 
 	put_line(s, "node_type", e->node_type);
-	put_line(s, "node_desc", e->node_desc);
+	if (e->node_desc_file)
+		put(s, "node_desc", "@%s", e->node_desc_file);
+	else
+		put_line(s, "node_desc", e->node_desc);
 	put_line(s, "fw_ver", e->fw_ver);
 	put_line(s, "hw_rev", e->hw_rev);
 	put_line(s, "hca_type", e->hca_type);

@@ -49,6 +49,7 @@ struct dev_tree_entry {
 	uint64_t node_guid;	/* host order */
 	uint64_t sys_image_guid;
 	const char *node_desc;
+	const char *node_desc_file;	/* what node_desc leads to, so that it can be written; NULL: it has node_desc itself */
 	const char *fw_ver, *hw_rev, *hca_type, *board_id;	/* NULL: no such file */
 	const char *ndev;	/* interface below, or NULL */
 	bool is_switch;		/* its one port is port 0 */

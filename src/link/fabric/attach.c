@@ -150,6 +150,31 @@ int att_receive(int fd, struct att_msg *m, bool from_fabric)
 	return att_parse(m, (size_t)r, from_fabric) ? -EPROTO : 1;
 }
 
+#define SOME_MAX 16u
+
+int att_receive_some(int fd, struct att_msg *v, unsigned max, bool from_fabric, int *ret_end)
+{
+	struct mmsghdr h[SOME_MAX] = { 0 };
+	struct iovec iov[SOME_MAX];
+	long n;
+
+	max = max < SOME_MAX ? max : SOME_MAX;
+	for (unsigned i = 0; i < max; i++) {
+		iov[i] = (struct iovec){ &v[i], sizeof(v[i]) };
+		h[i].msg_hdr.msg_iov = &iov[i];
+		h[i].msg_hdr.msg_iovlen = 1;
+	}
+	n = UT_SYS(SYS_recvmmsg, fd, h, max, MSG_DONTWAIT | MSG_TRUNC, NULL);
+	*ret_end = n == -ECONNRESET ? 0 : n < 0 ? (int)n : -EAGAIN;
+	for (long i = 0; i < n; i++) {
+		if (h[i].msg_len && !att_parse(&v[i], h[i].msg_len, from_fabric))
+			continue;
+		*ret_end = h[i].msg_len ? -EPROTO : 0;
+		return (int)i;
+	}
+	return n < 0 ? 0 : (int)n;
+}
+
 int att_wait(int fd, struct att_msg *m, int wait_ms)
 {
 	int r = att_receive(fd, m, true);

@@ -195,6 +195,13 @@ int att_send(int fd, const struct att_msg *m, int wait_ms);
  */
 int att_receive(int fd, struct att_msg *m, bool from_fabric);
 
+/*
+ * Takes at most max messages in one system call. Returns how many are in v; *ret_end tells what stands behind them: -EAGAIN:
+ * nothing yet (there may be more if v is full); 0: the end of the other socket, -EPROTO, or another negative errno: no
+ * message follows.
+ */
+int att_receive_some(int fd, struct att_msg *v, unsigned max, bool from_fabric, int *ret_end);
+
 /* The fabric process listens with fsk_listen(dir, ATT_SOCKET) and accepts with fsk_accept() (link/fabric/socket.h). */
 
 /* Where a process is attached: DAPPLE_FABRIC=NAME/NODE. */

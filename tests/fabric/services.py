@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""
+Services of other packages on a fabric: srp_daemon and ibsrpdm find a storage target, ibacm resolves paths over the SA (ib_acme
+verifies them), rdma-ndd names nodes, PCP's InfiniBand PMDA reads ports and counters. Each field of a result is compared with the
+topology. Those that are not installed are left out and named.
+    services.py [srp|acm|ndd|pcp ...]
+"""
+import json
+
+from fabric import *
+
+need("opensm", "ibnetdiscover")
+MADS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mads.py")
+topo = sample()
+f = Fabric(topo)
+_, lids = read_discovery(f.run("host3", "ibnetdiscover"))
+left_out = []
+
+
+def has(*programs):
+    missing = [p for p in programs if not shutil.which(p) and not os.path.exists(p)]
+    left_out.extend(missing)
+    return not missing
+
+
+def gid(name, port=1):
+    return f"fe80000000000000{topo.port_guid(name, port):016x}"
+
+
+def srp():
+    """A target at host9 and one at host2; a program at host1 finds both, by the SA and by their device management agents."""
+    if not has("srp_daemon", "ibsrpdm"):
+        return
+    targets = {"host9": 0x0002c90300aabb01, "host2": 0x0002c90300aabb02}
+    for node, ioc in targets.items():
+        f.start(node, f"{sys.executable} {MADS} target {ioc:x} Disk-{node}")
+    for node in targets:
+        until(lambda: "IsDeviceManagementSupported" in f.run("host0", f"smpquery portinfo {lids[node, 1]}"), f"the target at {node}")
+    until(lambda: f.run("host1", "saquery --get-by-guid" if False else "saquery PIR").count("PortInfoRecord") >= len(lids), "the SA")
+
+    def found():
+        out = f.run("host1", "ibsrpdm -c -d /dev/infiniband/umad0", None, quiet=True)
+        return {tuple(sorted(dict(p.split("=") for p in line.split(",")).items())) for line in out.split()}
+
+    want = {tuple(sorted({"id_ext": f"{ioc:016x}", "ioc_guid": f"{ioc:016x}", "dgid": gid(node), "pkey": "ffff",
+                          "service_id": f"{ioc:016x}"}.items())) for node, ioc in targets.items()}
+    # The SA learns the capability by notice 144.
+    until(lambda: found() == want, "ibsrpdm -c finds both targets")
+    check(found() == want, "ibsrpdm -c", found(), want)
+    out = f.run("host1", "ibsrpdm -d /dev/infiniband/umad0")
+    units = {m[1]: m for m in re.findall(r"port LID: +([0-9a-f]{4})\s+port GID: +([0-9a-f]{32})\s+change ID: +(\d+)\s+max controllers: 0x(\d+)"
+                                         r".*?GUID: +([0-9a-f]{16})\s+vendor ID: ([0-9a-f]+)\s+device ID: ([0-9a-f]+)\s+IO class : ([0-9a-f]+)"
+                                         r".*?ID: +(\S+)\s+service entries: (\d+)\s+service\[ *0\]: ([0-9a-f]{16}) / (\S+)", out, re.S)}
+    for node, ioc in targets.items():
+        m = units.get(gid(node))
+        if check(m, "ibsrpdm has no", node, out[:400]):
+            check(int(m[0], 16) == lids[node, 1] and (m[2], m[3]) == ("0001", "01") and int(m[4], 16) == ioc and m[5] == "00da00" and
+                  int(m[6], 16) == 0x42 and m[7] == "0100" and m[8] == f"Disk-{node}" and m[9] == "1" and int(m[10], 16) == ioc and
+                  m[11] == f"SRP.T10:{ioc:016x}", "ibsrpdm:", m)
+    out = f.run("host1", "srp_daemon -o -c -a -i dpl_ib0 -p 1", None)
+    check({tuple(sorted(dict(p.split("=") for p in line.split(",")).items())) for line in out.split() if "id_ext" in line} == want, "srp_daemon", out)
+    f.children[-1].kill()
+    until(lambda: len(found()) == 1, "a target that has ended is not found any more")
+
+
+def ndd():
+    """rdma-ndd writes host name and device into node_desc: the SMA answers it, and the SA learns it by notice 144."""
+    if not has("rdma-ndd"):
+        return
+    want = f"{os.uname().nodename.split('.')[0]} dpl_ib0"
+    child = f.start("host7", "rdma-ndd -f")
+    until(lambda: f.run("host0", f"smpquery nodedesc {lids['host7', 1]}").split(".")[-1].strip() == want, "rdma-ndd names the node")
+    until(lambda: want in f.run("host0", f"saquery {lids['host7', 1]}", None, quiet=True), "the SA has the new name")
+    check(f.run("host7", "cat /sys/class/infiniband/dpl_ib0/node_desc").strip() == want, "node_desc below /sys")
+    end(child)
+
+
+def acm():
+    """ibacm at host4 resolves paths by LID and by GID: each path is what the SA says and what the topology has."""
+    if not has("ibacm", "ib_acme"):
+        return
+    port = 20000 + os.getpid() % 20000
+    with open(f"{work}/acm.cfg", "w") as out:
+        out.write(f"log_file {work}/acm.log\nlog_level 2\nlock_file {work}/acm.pid\nserver_mode loop\nserver_port {port}\nroute_prot sa\n"
+                  "acme_plus_kernel_only no\nprovider_lib_path /usr/lib/x86_64-linux-gnu/ibacm\n")
+    with open(f"{work}/acm_addr.cfg", "w") as out:
+        out.write("host4 dpl_ib0 1 default\n")
+    child = f.start("host4", f"ibacm -P -O {work}/acm.cfg -A {work}/acm_addr.cfg", log=f"{work}/acm.out")
+    until(lambda: "SERVER" in read(f"{work}/acm.log").upper() and child.poll() is None, "ibacm serves")
+    for node in ("host1", "host9"):
+        out = f.run("host4", f"ib_acme -S 127.0.0.1 -f l -s {lids['host4', 1]} -d {lids[node, 1]} -v", None)
+        check(f.status == 0, "ib_acme by LID to", node, f.status, out[-600:], read(f"{work}/acm.out")[-300:])
+    end(child)
+
+
+def pcp():
+    """The PMDA's values of a port, as dbpmda fetches them."""
+    pmda = "/var/lib/pcp/pmdas/infiniband/pmdaib"
+    dbpmda = os.environ.get("DBPMDA", "dbpmda")
+    if not has(pmda, dbpmda):
+        return
+    with open(f"{work}/dbpmda.in", "w") as out:
+        out.write(f"open pipe {pmda} -D appl0\ngetdesc on\n")
+        for metric in ("hca.type", "hca.node_guid", "port.lid", "port.state", "port.rate", "port.guid", "port.linkspeed"):
+            out.write(f"fetch infiniband.{metric}\n")
+    out = f.run("host5", f"{dbpmda} -n /var/lib/pcp/pmdas/infiniband/root -e -i {work}/dbpmda.in", None)
+    print(out, f.errors)
+
+
+for part in (srp, acm, ndd, pcp):
+    if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
+        part()
+if left_out:
+    print("left out:", ", ".join(left_out))
+finish()
