@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { AREA = 1 << 20, MESSAGE = 512, ROUNDS = 500, SHARERS = 3, NUMBER = 0x12345678, PORTS = 200, PATIENCE = 100 };
+enum { AREA = 1 << 20, MESSAGE = 512, ROUNDS = 500, SHARERS = 3, NUMBER = 0x12345678, PORTS = 200, LIMIT_S = 100 };
 
 #define MUST(call)                                                                                        \
 	do {                                                                                              \
@@ -482,7 +482,7 @@ int main(int argc, char **argv)
 	NEED(!pipe(ready));
 	child = fork();
 	NEED(child >= 0);
-	alarm(PATIENCE);
+	alarm(LIMIT_S);
 	if (child == 0) {
 		role = "client";
 		close(ready[1]);

@@ -3,7 +3,7 @@
 #define PRELOAD_NLDEV_H
 
 /*
- * The kernel's device interface of RDMA netlink (RDMA_NL_NLDEV of rdma/rdma_netlink.h), which `rdma` of iproute2
+ * The kernel's device interface of RDMA netlink (the client RDMA_NL_NLDEV), which `rdma` of iproute2
  * reads, answered from the device tree. The stand-in for such a socket is one of NETLINK_USERSOCK: what a program sends
  * is read here, and the answers are sent to it by another socket, so that all other calls (recvmsg, poll, close, dup)
  * are the kernel's.
