@@ -206,19 +206,6 @@ static void was_served(struct eng_dev *dev)
 		atomic_store_explicit(&dev->reaped, true, memory_order_relaxed);
 }
 
-/* Returns true if the queue has been polled in this round over all of them: then the next round begins with it. */
-static inline bool begins_round(struct eng_cq *cq)
-{
-	struct eng_dev *dev = cq->dev;
-	unsigned round = atomic_load_explicit(&dev->poll_round, memory_order_relaxed);
-	bool again = atomic_load_explicit(&cq->poll_round, memory_order_relaxed) == round;
-
-	if (again)
-		atomic_store_explicit(&dev->poll_round, ++round, memory_order_relaxed);
-	atomic_store_explicit(&cq->poll_round, round, memory_order_relaxed);
-	return again;
-}
-
 int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 {
 	int r = eng_cq_take(cq, ret);
@@ -227,7 +214,7 @@ int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 		was_served(cq->dev);
 		return r;
 	}
-	eng_dev_poll(cq->dev, NULL, begins_round(cq));
+	eng_dev_poll(cq->dev, cq, NULL);
 	return eng_cq_take(cq, ret);
 }
 
@@ -264,7 +251,7 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 		was_served(cq->dev);
 		return got;
 	}
-	eng_dev_poll(cq->dev, cq->chan ? NULL : &p, begins_round(cq));
+	eng_dev_poll(cq->dev, cq, cq->chan ? NULL : &p);
 	return p.got ? p.got : drain(cq, n, wc);
 }
 

@@ -65,8 +65,6 @@ struct eng_cq {
 	 * consumer does not know of completions that are there now. Written by consumers, and under
 	 * lock. */
 	atomic_bool emptied;
-	/* eng_dev.poll_round at the last poll that found the queue empty. */
-	atomic_uint poll_round;
 	/* Moderation: an armed event waits for `count` completions, but at most
 	 * `period` us; it comes at once when either is 0 or the device room
 	 * does not serve eng_dev_tick(). */

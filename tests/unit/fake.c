@@ -38,10 +38,8 @@ static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return 0;
 }
 
-static void polled(struct eng_dev *dev, int did, bool round)
+static void polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 {
-	of(dev)->polls++;
-	of(dev)->rounds += round;
 }
 
 static int attach(struct eng_dev *dev)

@@ -20,7 +20,6 @@ struct fake {
 	unsigned answer_in;
 	struct eng_cq *fed; /* three completions in each round, numbered on */
 	uint64_t feed;
-	unsigned polls, rounds; /* that found their queue empty; the latter as eng_dev_ops.polled says */
 };
 
 void fake_open(struct fake *f);

@@ -176,32 +176,6 @@ static void low_entries(struct fake *f)
 	CHECK(eng_cq_destroy(cq) == 0);
 }
 
-/* A thread that polls many queues in turn comes round once per round; one that polls a single queue, at each poll. */
-static void rounds(struct fake *f)
-{
-	enum { QUEUES = 10, ROUNDS = 20 };
-	struct eng_cq *cq[QUEUES];
-	struct ibv_wc wc;
-
-	for (int i = 0; i < QUEUES; i++)
-		CHECK(eng_cq_create(f->ctx, 8, NULL, false, &cq[i]) == 0);
-	for (int n = 1; n <= QUEUES; n += QUEUES - 1) {
-		f->polls = f->rounds = 0;
-		for (int i = 0; i < ROUNDS * n; i++)
-			CHECK(eng_cq_poll(cq[i % n], 1, &wc) == 0);
-		CHECK(f->polls == ROUNDS * (unsigned)n);
-		/* The round under way at the start may end early. */
-		CHECK_MSG(f->rounds >= ROUNDS - 1 && f->rounds <= ROUNDS + 1, "%u rounds over %d", f->rounds, n);
-	}
-	/* A queue that is left out later does not hold the round up. */
-	f->rounds = 0;
-	for (int i = 0; i < ROUNDS; i++)
-		CHECK(eng_cq_poll(cq[7], 1, &wc) == 0);
-	CHECK(f->rounds >= ROUNDS - 1);
-	for (int i = 0; i < QUEUES; i++)
-		CHECK(eng_cq_destroy(cq[i]) == 0);
-}
-
 #define WAKES 5000
 
 static atomic_int turn; /* the consumer's arming */
@@ -301,7 +275,6 @@ int main(void)
 	moderation(&f);
 	sizes(&f);
 	low_entries(&f);
-	rounds(&f);
 	wakes(&f);
 	straight(&f);
 	fake_close(&f);

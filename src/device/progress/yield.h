@@ -3,13 +3,15 @@
  * Empty polls, and when a polling thread gives the processor away. A thread that spins beside its peer on
  * one processor waits for a scheduler tick (4 ms) unless it yields. A yield costs more than the look
  * at a ring that has just found nothing, so the polls before the next one count from none again; but
- * behind a yield in which the peer ran, each empty poll yields. A thread that polls many queues in turn is asked
- * once a round: an empty poll counts if its queue has been polled in this round already.
+ * behind a yield in which the peer ran, each empty poll yields.
  *
  * A yield beside strangers - a build, other polling programs - costs a turn of all that run, and so would each hop
  * of a message. Behind such a yield the polling thread waits briefly instead: it sleeps on the adapter's descriptor, as a
  * waiter does (wait.h), and the scheduler prefers it to the strangers when its message comes. After some such waits a
  * yield finds out whether the strangers are still there.
+ *
+ * A thread that polls hundreds of queues in turn gives way once in a round over them, and not for each queue. The length
+ * of its round is measured from one poll of a queue to the next one of the same.
  */
 #ifndef DEVICE_PROGRESS_YIELD_H
 #define DEVICE_PROGRESS_YIELD_H
@@ -18,10 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct eng_cq;
 struct eng_dev;
 
 #define DEV_POLL_WEIGHT 4     /* so many polls without a round count as one with */
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_ROUND_MOST 65536u /* empty polls of a round over so many queues; behind them another one is taken to begin */
 #define DEV_BRIEF_WAIT_NS 200000ull  /* the longest brief wait: a completion that another thread has taken in is seen then */
 /* A yield of that length gave the processor to a stranger for a slice. A peer that polls on the same processor yields
  * sooner, within DEV_POLLS_TO_YIELD polls of some microseconds. */
@@ -44,7 +48,7 @@ struct dev_yielding {
 };
 
 /* eng_dev_ops.polled. May sleep for DEV_BRIEF_WAIT_NS. */
-void dev_polled(struct eng_dev *dev, int did, bool round);
+void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq);
 
 /* A yield lasted so many ns: from that, how many brief waits follow to the next. */
 void dev_yield_took(struct dev_yielding *y, uint64_t ns);
