@@ -105,6 +105,22 @@ static void read_frame(struct report_frame *f, char *text)
 		f->file = copy("??");
 }
 
+/* Inline functions of the headers, which are functions without optimisation: the call is one frame further out. */
+static void skip_inline(struct report *r)
+{
+	static const char *const names[] = { "ibv_post_", "ibv_poll_cq", "ibv_req_notify_cq", "__ibv_reg_mr", "rdma_post_", "rdma_reg_",
+					     "ibv_create_qp_ex", "ibv_create_cq_ex", "rdma_seterrno" };
+	size_t i = 0;
+
+	while (r->n_frames > 1 && i < sizeof(names) / sizeof(names[0]))
+		if (!strncmp(r->frame[0].function, names[i], strlen(names[i]))) {
+			memmove(r->frame, r->frame + 1, (size_t)--r->n_frames * sizeof(r->frame[0]));
+			i = 0;
+		} else {
+			i++;
+		}
+}
+
 static bool read_report(struct report *r, char *line)
 {
 	char *save = NULL, *field[5];
@@ -119,6 +135,7 @@ static bool read_report(struct report *r, char *line)
 			      .program = copy(field[2]), .sentence = copy(field[4]) };
 	for (char *f = strtok_r(field[3], " ", &save); f && r->n_frames < REPORT_FRAMES; f = strtok_r(NULL, " ", &save))
 		read_frame(&r->frame[r->n_frames++], f);
+	skip_inline(r);
 	return true;
 }
 

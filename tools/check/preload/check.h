@@ -25,6 +25,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define FRAMES 12
 #define PIECES 4        /* of a request that are kept */
+#define POSTED 4        /* frames of its post */
 #define HASHED 4096     /* octets of a source that are compared */
 
 /* Where the program made a call. */
@@ -39,7 +40,8 @@ extern const char *const check_object_names[OBJECTS];
 
 struct check_request {
 	uint64_t wr_id;
-	void *pc; /* of the call that posted it */
+	void *pc[POSTED]; /* of the call that posted it, and its callers */
+	int n_pc;
 	uint32_t hash;
 	uint8_t opcode, n;
 	bool signaled, hashed;
@@ -108,7 +110,8 @@ extern _Atomic uint64_t check_low, check_high;
 /* The original function; NULL: no library has it. */
 void *check_real(const char *library, const char *name);
 void check_here(struct check_site *ret);
-void check_site_of(struct check_site *ret, void *pc);
+void check_keep_site(struct check_request *w, const struct check_site *site);
+void check_site_of(struct check_site *ret, const struct check_request *w);
 
 /* Reports once for each kind and place. Any lock may be held. */
 void check_report(enum check_kind kind, const struct check_site *site, const char *fmt, ...)

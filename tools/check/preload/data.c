@@ -150,7 +150,7 @@ static void sent(struct check_qp *q, const struct ibv_send_wr *wr, const struct 
 	w->wr_id = wr->wr_id;
 	w->opcode = (uint8_t)wr->opcode;
 	w->signaled = is_signaled(q, wr);
-	w->pc = site->pc[0];
+	check_keep_site(w, site);
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		keep_pieces(w, wr->sg_list, wr->num_sge);
 	count_pieces(w, 1);
@@ -230,7 +230,7 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	struct check_site site;
 	int err;
 
-	check_site_of(&site, __builtin_return_address(0));
+	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
@@ -269,7 +269,7 @@ static void received(struct check_queue *q, const struct ibv_recv_wr *wr, const 
 
 	w->wr_id = wr->wr_id;
 	w->signaled = true;
-	w->pc = site->pc[0];
+	check_keep_site(w, site);
 	keep_pieces(w, wr->sg_list, wr->num_sge);
 	count_pieces(w, 1);
 }
@@ -293,7 +293,7 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 	struct check_site site;
 	int err;
 
-	check_site_of(&site, __builtin_return_address(0));
+	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	if (enter(qp, &site)) {
 		r = check_find(QP, qp);
@@ -331,7 +331,7 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 	struct check_site site;
 	int err;
 
-	check_site_of(&site, __builtin_return_address(0));
+	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(SRQ, srq);
 	for (struct ibv_recv_wr *w = wr; r && w; w = w->next) {
@@ -358,7 +358,7 @@ static void ended(struct check_request *w)
 	count_pieces(w, -1);
 	if (!w->hashed || !is_readable(w) || check_hash(w) == w->hash)
 		return;
-	check_site_of(&site, w->pc);
+	check_site_of(&site, w);
 	check_report(CHECK_SOURCE_CHANGED, &site, "the %u octets of the request that is posted here had changed when its completion was read",
 		     w->piece[0].length);
 }
@@ -378,7 +378,7 @@ static void end_send(struct check_qp *q, const struct ibv_wc *wc)
 		return;
 	w = check_queue_at(&q->send, i);
 	if (wc->status == IBV_WC_RNR_RETRY_EXC_ERR) {
-		check_site_of(&site, w->pc);
+		check_site_of(&site, w);
 		check_report(CHECK_NO_RECEIVE, &site, "the peer of queue pair 0x%06x has no receive for the message that is posted here", q->qpn);
 	}
 	/* Those before it are complete as well. */
@@ -491,7 +491,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 	struct check_record *r;
 	struct check_site site;
 
-	check_site_of(&site, __builtin_return_address(0));
+	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_find(CQ, cq);
 	if (r && !r->cq.channel)

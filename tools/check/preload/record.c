@@ -71,19 +71,28 @@ void check_here(struct check_site *ret)
 		ret->pc[ret->n++] = all[i];
 }
 
-void check_site_of(struct check_site *ret, void *pc)
+void check_keep_site(struct check_request *w, const struct check_site *site)
 {
-	ret->n = 1;
-	ret->pc[0] = pc;
+	for (w->n_pc = 0; w->n_pc < POSTED && w->n_pc < site->n; w->n_pc++)
+		w->pc[w->n_pc] = site->pc[w->n_pc];
+}
+
+void check_site_of(struct check_site *ret, const struct check_request *w)
+{
+	for (ret->n = 0; ret->n < w->n_pc; ret->n++)
+		ret->pc[ret->n] = w->pc[ret->n];
 }
 
 /* --- reports --- */
 
 static bool is_new(enum check_kind kind, const struct check_site *site)
 {
-	uint64_t key = ((uint64_t)(uintptr_t)(site->n ? site->pc[0] : NULL) + 1) * 0x9e3779b97f4a7c15u ^ (uint64_t)kind * 0xff51afd7ed558ccdu;
+	uint64_t key = (uint64_t)kind * 0xff51afd7ed558ccdu;
 	bool fresh = true;
 
+	/* Two frames: without optimisation the inline functions of the headers are functions. */
+	for (int i = 0; i < site->n && i < 2; i++)
+		key = (key ^ (uint64_t)(uintptr_t)site->pc[i]) * 0x9e3779b97f4a7c15u;
 	key |= 1;
 	pthread_mutex_lock(&seen_lock);
 	for (unsigned i = 0; i < SEEN; i++) {
