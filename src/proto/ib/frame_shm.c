@@ -182,7 +182,6 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 				   (named ? IBP_HEADER_FETCH : 0) | (p->migreq ? 0 : IBP_HEADER_ARMED) |
 				   (shm->say_plain ? IBP_HEADER_PLAIN : 0)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
-		.pkey = shm->response ? 0 : q->conn.pkey,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
 		.length = shm->response ? p->msn : p->dma_len, .srqn = p->srqn,
 	};
@@ -195,6 +194,8 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 		ibp_resp_acked(q);
 	}
 	ibp_header_put(shm->place.header, h);
+	if (!shm->response)
+		ibp_header_put_pkey(shm->place.header, q->conn.pkey);
 }
 
 static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
@@ -304,7 +305,7 @@ bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *rx, struct w
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
-		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = n.pkey,
+		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = ibp_header_pkey(rx->data),
 		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
 		.imm = n.imm, .syndrome = n.syndrome, .migreq = !(n.flags & IBP_HEADER_ARMED),
 		.se = n.flags & IBP_HEADER_SE, .ack_req = n.flags & IBP_HEADER_ASK,
