@@ -259,6 +259,7 @@ static const struct link_ops ops = {
 	.pass_on = local_pass_on,
 	.entrust = local_entrust,
 	.dead_peer = local_dead_peer,
+	.ends = link_default_ends,
 	.fd = local_fd,
 	.sleep = local_sleep,
 	.close = local_close,
