@@ -90,18 +90,49 @@ def acm():
     end(child)
 
 
+PMNS = """root { infiniband }
+infiniband { hca port }
+infiniband.hca { numports 91:0:2
+ node_guid 91:0:5
+ system_guid 91:0:6 }
+infiniband.port { guid 91:0:7
+ lid 91:0:9
+ state 91:0:10
+ phystate 91:0:11
+ rate 91:0:12
+ in }
+infiniband.port.in { packets 91:1:1 }
+"""
+
+
 def pcp():
-    """The PMDA's values of a port, as dbpmda fetches them."""
-    pmda = "/var/lib/pcp/pmdas/infiniband/pmdaib"
-    dbpmda = os.environ.get("DBPMDA", "dbpmda")
+    """PCP's PMDA at host5, as dbpmda fetches its values. pcp's package needs systemd to be installed; DBPMDA names a copy elsewhere."""
+    pmda, dbpmda = "/var/lib/pcp/pmdas/infiniband/pmdaib", os.environ.get("DBPMDA", "dbpmda")
     if not has(pmda, dbpmda):
         return
-    with open(f"{work}/dbpmda.in", "w") as out:
-        out.write(f"open pipe {pmda} -D appl0\ngetdesc on\n")
-        for metric in ("hca.type", "hca.node_guid", "port.lid", "port.state", "port.rate", "port.guid", "port.linkspeed"):
-            out.write(f"fetch infiniband.{metric}\n")
-    out = f.run("host5", f"{dbpmda} -n /var/lib/pcp/pmdas/infiniband/root -e -i {work}/dbpmda.in", None)
-    print(out, f.errors)
+    with open(f"{work}/root", "w") as out:
+        out.write(PMNS)
+    names = re.findall(r"^ ?(?:infiniband\.(\w+)(?:\.in)? \{ )?(\w+) 91:(\d:\d+)", PMNS, re.M)
+    words = "".join(f"fetch infiniband.{path}\n" for path in
+                    ("hca.numports", "hca.node_guid", "hca.system_guid", "port.guid", "port.lid", "port.state", "port.phystate", "port.rate",
+                     "port.in.packets"))
+
+    def packets():
+        return int(fields(f.run("host0", f"perfquery -x {lids['host5', 1]} 1"))["PortRcvPkts"])
+
+    check(len(names) == 9, "names of the PMNS", names)
+    before = packets()
+    r = subprocess.run(f.words("host5", f"{dbpmda} -n {work}/root"), cwd=work, capture_output=True, text=True, timeout=60,
+                       input=f"open pipe {pmda} -l {work}/pmda.log\ninstance 91.0\ninstance 91.1\n{words}quit\n")
+    after = packets()
+    got = dict(re.findall(r"\(infiniband\.([\w.]+)\): numval: 1 .*\n\s+inst .* value (\"[^\"]*\"|\S+)", r.stdout))
+    swapped = lambda guid: str(int.from_bytes(guid.to_bytes(8, "big"), "little"))    # the PMDA shows these as they come
+    guid = topo.nodes["host5"]["guid"]
+    want = {"hca.numports": "1", "hca.node_guid": swapped(guid), "hca.system_guid": swapped(guid),
+            "port.guid": str(topo.port_guid("host5", 1)), "port.lid": str(lids["host5", 1]), "port.state": '"Active"',
+            "port.phystate": '"Link Up"', "port.rate": "20"}
+    check({k: got.get(k) for k in want} == want, "PMDA", {k: (got.get(k), want[k]) for k in want if got.get(k) != want[k]}, r.stderr[-300:])
+    check(before < int(got.get("port.in.packets", 0)) < after, "packets", before, got.get("port.in.packets"), after)
 
 
 for part in (srp, acm, ndd, pcp):
