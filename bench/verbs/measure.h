@@ -10,5 +10,7 @@ int measure_bw(int argc, char **argv);
 int measure_rate(int argc, char **argv);
 int measure_quiet(int argc, char **argv);
 int measure_memory(int argc, char **argv);
+int measure_rounds(int argc, char **argv);
+int measure_spin(int argc, char **argv);
 
 #endif

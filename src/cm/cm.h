@@ -64,6 +64,17 @@ struct cm_path {
 	uint32_t flow_label; /* 0 = the manager's choice */
 };
 
+/* A multicast group: as an identifier asks for it, and as its members have it (IBTA 15.2.5.17). */
+struct cm_group {
+	uint8_t addr[16];    /* asked for: an IP address, IPv4 mapped, or of zeros: a new group */
+	enum cm_ps ps;
+	bool send_only;
+	union ibv_gid mgid;  /* as it is: */
+	uint16_t mlid, pkey;
+	uint32_t qkey, flow_label;
+	uint8_t sl, traffic_class, hop_limit;
+};
+
 struct cm_ece { /* enhanced connection establishment: opaque to us */
 	uint32_t vendor_id, options;
 };

@@ -49,6 +49,14 @@ struct cma_host {
 	 */
 	int (*path)(struct cm_port *p, const struct link_end *src, const struct link_end *dst,
 		    int timeout_ms, uint64_t ticket, struct cm_path *ret);
+	/*
+	 * Makes the port a member of a group. 0: *ret is filled. -EINPROGRESS: cma_group_answer() brings it for this
+	 * ticket, once. -EOPNOTSUPP: a group is its address, and no administrator is asked (Ethernet). Called with
+	 * the identifier's call lock alone.
+	 */
+	int (*join)(struct cm_port *p, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
+	/* Undoes a success. Called likewise. */
+	void (*leave)(struct cm_port *p, const struct cm_group *g);
 };
 
 /* The one RDMA CM of this process; made by the device room at first use. NULL: no memory. */
@@ -62,6 +70,10 @@ void cma_addr_changed(struct cma *c, struct cm_port *p, const uint8_t addr[16]);
 /* The answer to cma_host.path: status 0 with a path, or a negative errno. An identifier that has gone
  * meanwhile is passed over. From any thread, no lock held. */
 void cma_path_answer(struct cma *c, uint64_t ticket, int status, const struct cm_path *path);
+
+/* The answer to cma_host.join. Returns false if the identifier has left the group meanwhile: a success is to be undone.
+ * Called by the background thread, no lock held. */
+bool cma_group_answer(struct cma *c, uint64_t ticket, int status, const struct cm_group *g);
 
 /* --- channels --- */
 

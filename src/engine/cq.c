@@ -214,7 +214,7 @@ int eng_cq_poll_one(struct eng_cq *cq, struct eng_cqe *ret)
 		was_served(cq->dev);
 		return r;
 	}
-	eng_dev_poll(cq->dev, NULL);
+	eng_dev_poll(cq->dev, cq, NULL);
 	return eng_cq_take(cq, ret);
 }
 
@@ -251,7 +251,7 @@ int eng_cq_poll(struct eng_cq *cq, int n, struct ibv_wc *wc)
 		was_served(cq->dev);
 		return got;
 	}
-	eng_dev_poll(cq->dev, cq->chan ? NULL : &p);
+	eng_dev_poll(cq->dev, cq, cq->chan ? NULL : &p);
 	return p.got ? p.got : drain(cq, n, wc);
 }
 

@@ -41,6 +41,7 @@ struct eng_qp;
 struct eng_dev;
 struct eng_chan;
 struct eng_ctx;
+struct eng_cq;
 struct eng_poller;
 
 /* What becomes of acknowledgements that are due. */
@@ -81,9 +82,10 @@ struct eng_dev_ops {
 	bool (*post_fast)(struct eng_dev *dev, struct eng_qp *qp);
 	/*
 	 * Called without locks after each poll that found its queue empty. did: what progress()
-	 * returned, or 0 if another thread makes progress. May yield the processor.
+	 * returned, or 0 if another thread makes progress. cq: the queue, or NULL if none was polled. May yield
+	 * the processor.
 	 */
-	void (*polled)(struct eng_dev *dev, int did);
+	void (*polled)(struct eng_dev *dev, int did, const struct eng_cq *cq);
 	/*
 	 * Before the first queue pair: binds addresses and sets qpn_fixed and qpn_mask. Called with
 	 * dev->lock held, again after a failure. Returns 0, -EADDRINUSE, ...
@@ -236,11 +238,11 @@ static inline void eng_dev_unlock(struct eng_dev *dev)
 }
 
 /*
- * One round of progress for a polling thread, if the progress lock is free. Completions of the queue that
- * p names go to its array; p may be NULL. Returns what progress() did, or 0 if another thread has the lock.
+ * One round of progress for a thread that polls cq (NULL: none), if the progress lock is free. Completions of the
+ * queue that p names go to its array; p may be NULL. Returns what progress() did, or 0 if another thread has the lock.
  */
-static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p) UT_EXCLUDES(dev->lock);
-static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
+static inline int eng_dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p) UT_EXCLUDES(dev->lock);
+static inline int eng_dev_poll(struct eng_dev *dev, const struct eng_cq *cq, struct eng_poller *p)
 {
 	int did = 0;
 
@@ -250,7 +252,7 @@ static inline int eng_dev_poll(struct eng_dev *dev, struct eng_poller *p)
 		dev->poller = NULL;
 		eng_dev_unlock(dev);
 	}
-	dev->ops->polled(dev, did);
+	dev->ops->polled(dev, did, cq);
 	return did;
 }
 

@@ -155,12 +155,17 @@ static enum eng_refusal path_fault(const struct eng_qp *qp, const struct ibv_qp_
 {
 	const struct ibv_device_attr *a = &qp->dev->attr.orig_attr;
 
+	eng_dev_held(qp->dev);
 	if ((mask & PORT) && !eng_port_is(attr->port_num))
 		return ENG_R_QP_PORT;
 	if ((mask & PKI) && attr->pkey_index >= a->max_pkeys)
 		return ENG_R_QP_PKEY;
-	if (mask & ALT) /* path migration exists on InfiniBand links only */
+	if ((mask & ALT) && qp->dev->port.link_layer != IBV_LINK_LAYER_INFINIBAND)
 		return ENG_R_QP_ALT;
+	if ((mask & ALT) && (!eng_port_is(attr->alt_port_num) || !eng_port_is(attr->alt_ah_attr.port_num)))
+		return ENG_R_QP_PORT;
+	if ((mask & ALT) && attr->alt_pkey_index >= a->max_pkeys)
+		return ENG_R_QP_PKEY;
 	if ((mask & AV) && !eng_port_is(attr->ah_attr.port_num))
 		return ENG_R_QP_PORT;
 	if ((mask & AV) && to == IBV_QPS_RTR && attr->ah_attr.port_num != qp->attr.port_num)
@@ -188,8 +193,11 @@ static bool migration_ok(const struct eng_qp *qp, const struct ibv_qp_attr *attr
 {
 	if (!(mask & MIG))
 		return true;
+	eng_dev_held(qp->dev);
 	switch (attr->path_mig_state) {
 	case IBV_MIG_REARM:
+		if (qp->dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND && !(mask & ALT) && !qp->attr.alt_port_num)
+			return false; /* there is no path to migrate to */
 		return to == IBV_QPS_RTS && qp->attr.path_mig_state != IBV_MIG_ARMED;
 	case IBV_MIG_MIGRATED:
 		return to == IBV_QPS_RTS || to == IBV_QPS_SQD;

@@ -121,6 +121,12 @@ static void take_rest(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, in
 		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		to->min_rnr_timer = from->min_rnr_timer;
+	if (!(mask & IBV_QP_ALT_PATH))
+		return;
+	to->alt_ah_attr = from->alt_ah_attr;
+	to->alt_pkey_index = from->alt_pkey_index;
+	to->alt_port_num = from->alt_port_num;
+	to->alt_timeout = from->alt_timeout;
 }
 
 static void move(struct eng_dev *dev, struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,

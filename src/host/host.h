@@ -132,7 +132,7 @@ struct host {
 		void *arg;
 	} handlers[HOST_MSG_TYPES];
 	bool tagged;  /* an address has squatted names or tags */
-	bool leaving; /* set by the link around its last sends: no response of a peer is awaited */
+	bool leaving; /* set by the link around its last sends and responses: no response of a peer is awaited */
 	struct host_stats stats;
 };
 

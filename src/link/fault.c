@@ -432,6 +432,7 @@ static const struct link_ops fault_ops = {
 	.pass_on = fault_pass_on,
 	.entrust = fault_entrust,
 	.dead_peer = fault_dead_peer,
+	.ends = link_default_ends,
 	.fd = fault_fd,
 	.sleep = fault_sleep,
 	.close = fault_close,

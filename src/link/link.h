@@ -123,6 +123,12 @@ struct link_ops {
 	 * what may have come meanwhile. Called from any thread.
 	 */
 	void (*sleep)(struct link *l, bool on, bool look);
+	/*
+	 * Names the ends of a flow as host/ knows them, for the shm channel, if packets of this P_Key with `mtu` bytes of
+	 * payload pass from one to the other now. Returns 0; -EAGAIN: it is not known yet, ask again; -EHOSTUNREACH: they do
+	 * not pass. An answer holds until l->routes moves. Default: link_default_ends, the flow itself.
+	 */
+	int (*ends)(struct link *l, const struct ut_flow *f, uint16_t pkey, uint32_t mtu, struct ut_flow *ret);
 	/* Closes the link: no more sends; frees it. */
 	void (*close)(struct link *l);
 };
@@ -148,11 +154,12 @@ struct link {
 	size_t kept_off, kept_len;
 	size_t spare_off, spare_len; /* of the stage: for a decorator that receives in other ways */
 	uint32_t rx_window;         /* bytes a peer may have in flight to us safely */
+	uint32_t routes;            /* moves when ends() may answer otherwise than before */
 	/* Bits of every QPN of this link's owner: fixed & ~mask. Known after the first add_addr()
 	 * that succeeded. */
 	uint32_t qpn_fixed, qpn_mask;
-	/* Set by the owner around its own last sends or those of a queue pair: no datagram waits
-	 * for a better way now. */
+	/* Set by the owner around its own last sends or those of a queue pair, and around responses: no
+	 * datagram waits for a better way now. */
 	bool leaving;
 	/* Set by the owner: QPNs or IDs with these bits were given out, so they must not change any
 	 * more (add_addr() refuses an address that would need others). */
@@ -166,6 +173,14 @@ struct link {
 static inline int link_default_take(struct link *l, const struct iovec *iov, int n)
 {
 	return -EAGAIN;
+}
+
+/* Links whose addresses are those of host/, and whose routes are the network's. Returns 0. */
+static inline int link_default_ends(struct link *l, const struct ut_flow *f, uint16_t pkey, uint32_t mtu,
+				    struct ut_flow *ret)
+{
+	*ret = *f;
+	return 0;
 }
 
 #endif

@@ -45,7 +45,7 @@ static uint16_t own_pkey(const struct fab_port *p, uint16_t pkey)
 	return 0;
 }
 
-static bool has_pkey(const struct fab_port *p, uint16_t pkey)
+bool fab_port_admits(const struct fab_port *p, uint16_t pkey)
 {
 	return own_pkey(p, pkey) != 0;
 }
@@ -58,7 +58,7 @@ static bool enforcement_passes(const struct fab_port *p, bool inbound, uint16_t 
 	uint16_t own;
 
 	if (!inbound)
-		return has_pkey(p, pkey);
+		return fab_port_admits(p, pkey);
 	for (i = 0; i < n; i++) {
 		own = fab_port_pkey(p, i);
 		if (!((own ^ pkey) & 0x7fff) && pkey & 0x7fff && (own & 0x8000 || !(pkey & 0x8000)))
@@ -292,7 +292,7 @@ static void violate_key(struct fab_port *base, unsigned trap, const struct mad *
 
 static void gmp_arrived(struct fab_port *base, struct mad *m)
 {
-	if (!has_pkey(base, m->pkey)) {
+	if (!fab_port_admits(base, m->pkey)) {
 		violate_key(base, FAB_TRAP_P_KEY, m);
 		return;
 	}

@@ -61,6 +61,9 @@ bool fab_route_cross(const struct fab_route *r, unsigned sl, uint64_t words);
 enum fab_verdict fab_multicast(struct fab_port *from, uint16_t mlid, unsigned sl, uint16_t pkey, uint64_t packets,
 			       uint64_t words, void (*leaf)(void *arg, struct fab_port *port), void *arg);
 
+/* Returns true if the port is in the partition of a packet with this P_Key: one of its table matches (10.9.3). */
+bool fab_port_admits(const struct fab_port *p, uint16_t pkey);
+
 /* The end port with this unicast LID as its own tables say, without routing: for names in messages. NULL if none. */
 struct fab_port *fab_port_by_lid(const struct fab *f, uint16_t lid);
 

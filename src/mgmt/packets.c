@@ -480,6 +480,8 @@ static void answer_route(struct pks_process *p, const struct pkt_route *q)
 
 	m.u.routed = (struct pkt_routed){ .number = q->number, .generation = p->pks->fabric->generation,
 					  .verdict = has_lid(p->at->port, q->slid) ? (uint32_t)r->verdict : FAB_WRONG_LID };
+	if (!m.u.routed.verdict && !fab_port_admits(r->end, q->pkey))
+		m.u.routed.verdict = FAB_PKEY_REFUSED;
 	if (!m.u.routed.verdict) {
 		m.u.routed.guid = r->end->guid;
 		m.u.routed.mtu = r->n_ports ? 128u << r->mtu : 4096u;
@@ -518,6 +520,17 @@ static void answer_find(struct pks_process *p, const struct pkt_find *q)
 	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
 }
 
+static void answer_count(struct pks_process *p, const struct pkt_count *q)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_COUNTED) };
+	const struct iovec iov = { &m, pkt_length(PKT_COUNTED) };
+	struct pks_process *other;
+
+	ut_list_each(other, &p->at->processes, node)
+		m.u.counted.n += other->slot != q->slot && find_group(other, q->mgid) >= 0;
+	p->pks->ops->send(p->pks->ctx, p, &iov, 1);
+}
+
 static int control(struct pks_process *p, const struct pkt_message *m)
 {
 	switch (m->head.type) {
@@ -533,6 +546,9 @@ static int control(struct pks_process *p, const struct pkt_message *m)
 		return 0;
 	case PKT_FIND:
 		answer_find(p, &m->u.find);
+		return 0;
+	case PKT_COUNT:
+		answer_count(p, &m->u.count);
 		return 0;
 	default:
 		return -EPROTO;

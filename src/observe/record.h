@@ -37,8 +37,13 @@ struct obs_record {
 	uint32_t have;   /* of them behind this structure */
 	uint16_t sport, dport;
 	uint32_t qpn;    /* of this process; 0: see the header */
-	uint8_t src[16], dst[16];
+	uint8_t src[16], dst[16]; /* IP addresses; between LIDs those of the GRH, or of the ports by their GUIDs */
+	/* Of packets between LIDs; all 0 in others. */
+	uint16_t slid, dlid; /* 0 in messages: not known to their receiver */
+	uint8_t lids, grh;   /* 1: such a packet; 1: it has a GRH, with traffic class tos */
+	uint8_t sl, hop_limit;
+	uint32_t flow_label, rsv;
 };
-_Static_assert(sizeof(struct obs_record) == 72, "no gaps: it goes through memory to another program");
+_Static_assert(sizeof(struct obs_record) == 88, "no gaps: it goes through memory to another program");
 
 #endif

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-#define OBS_RING_MAGIC 0x64706c6f62733031u
+#define OBS_RING_MAGIC 0x64706c6f62733032u
 #define OBS_RING_PAGE 4096u
 #define OBS_RING_LEAST (64u << 10)
 #define OBS_RING_MOST (1u << 30)

@@ -60,18 +60,47 @@ static struct obs_tap *tap_of_link(const struct link *l)
 	return (struct obs_tap *)((uintptr_t)l->ops - offsetof(struct obs_tap, link_over));
 }
 
+static void put_flow(struct obs_record *h, const struct ut_flow *f)
+{
+	memcpy(h->src, f->src, 16);
+	memcpy(h->dst, f->dst, 16);
+	h->tos = f->tos;
+	if (!f->lids)
+		return;
+	h->lids = 1;
+	h->slid = f->slid;
+	h->dlid = f->dlid;
+	h->sl = f->sl;
+	h->grh = f->grh;
+	h->hop_limit = f->ttl;
+	h->flow_label = f->scope;
+}
+
+static void put_rx(struct obs_record *h, const struct link_rx *rx)
+{
+	h->tos = rx->tos;
+	h->sport = rx->sport;
+	memcpy(h->src, rx->src, 16);
+	memcpy(h->dst, rx->dst, 16);
+	h->lids = rx->lids;
+	h->slid = rx->slid;
+	h->dlid = rx->dlid;
+	h->sl = rx->sl;
+	h->grh = rx->grh;
+	h->hop_limit = rx->lids ? rx->ttl : 0;
+	h->flow_label = rx->flow_label;
+}
+
 static int tap_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data, size_t len, size_t seg)
 {
 	struct obs_tap *t = tap_of_link(l);
-	struct obs_record h = { .out = 1, .tos = f->tos, .time = ut_now(), .dport = l->port };
+	struct obs_record h = { .out = 1, .time = ut_now(), .dport = l->port };
 	int r = t->link_ops->send(l, f, qpn, data, len, seg);
 
-	/* Packets between LIDs are not recorded yet. */
-	if (r == -EAGAIN || !t->cfg.out || !seg || f->lids)
+	if (r == -EAGAIN || !t->cfg.out || !seg)
 		return r;
 	h.sport = t->link_ops->source_port(l, f);
-	memcpy(h.src, f->src, 16);
-	memcpy(h.dst, f->dst, 16);
+	put_flow(&h, f);
 	for (size_t off = 0; off < len; off += seg)
 		put_datagram(t, &h, data + off, least(len - off, seg));
 	return r;
@@ -87,12 +116,7 @@ static int tap_recv(struct link *l, struct link_rx *v, int max)
 		return n;
 	h.time = ut_now();
 	for (int i = 0; i < n; i++) {
-		if (v[i].lids)
-			continue;
-		h.tos = v[i].tos;
-		h.sport = v[i].sport;
-		memcpy(h.src, v[i].src, 16);
-		memcpy(h.dst, v[i].dst, 16);
+		put_rx(&h, &v[i]);
 		put_datagram(t, &h, v[i].data, v[i].len);
 	}
 	return n;
@@ -194,15 +218,27 @@ static void put_message(struct obs_tap *t, struct obs_record *h, const void *hea
 	obs_ring_put(&t->ring, h, v, 2);
 }
 
+/* Between LIDs the addresses of the channel are the fabric's name, and the GUIDs of ports: as GIDs of the usual prefix. */
+static void put_gids(const struct obs_tap *t, struct obs_record *h)
+{
+	static const uint8_t prefix[8] = { 0xfe, 0x80 };
+
+	if (t->port)
+		return;
+	h->lids = h->grh = 1;
+	memcpy(h->src, prefix, sizeof(prefix));
+	memcpy(h->dst, prefix, sizeof(prefix));
+}
+
 static void put_sent(struct obs_tap *t, uint64_t time, const struct ut_flow *f, const void *header, const void *data,
 		     uint32_t bytes)
 {
-	struct obs_record h = { .out = 1, .tos = f->tos, .time = time };
+	struct obs_record h = { .out = 1, .time = time };
 
 	if (!t->cfg.out || !is_packet(header))
 		return;
-	memcpy(h.src, f->src, 16);
-	memcpy(h.dst, f->dst, 16);
+	put_flow(&h, f);
+	put_gids(t, &h);
 	put_message(t, &h, header, data, bytes);
 }
 
@@ -253,6 +289,7 @@ static int received(struct obs_tap *t, const struct shm_message *v, int n)
 			continue;
 		memcpy(h.src, v[i].src, 16);
 		memcpy(h.dst, v[i].dst, 16);
+		put_gids(t, &h);
 		put_message(t, &h, header, v[i].data + OBS_HEADER, v[i].len - OBS_HEADER);
 	}
 	return n;
@@ -303,7 +340,7 @@ static void access_done(struct link_tap *tap, const struct link_tap_access *x)
 {
 	struct obs_tap *t = tap_of(tap);
 	struct obs_record h = { .kind = OBS_ACCESS, .out = 1, .time = ut_now(), .sport = t->port, .dport = t->port,
-				.way = x->stores ? OBS_STORES : OBS_DIRECT, .tos = x->flow->tos };
+				.way = x->stores ? OBS_STORES : OBS_DIRECT };
 	uint64_t operands[2] = { x->compare_add, x->swap };
 	uint32_t n = x->atomic ? OPERANDS : 0, most = least(x->length, x->atomic ? 8 : least(t->cfg.payload, OBS_COPY));
 	struct iovec v[3] = { { (void *)(uintptr_t)x->header, OBS_HEADER }, { operands, n }, { t->copy, 0 } };
@@ -311,8 +348,8 @@ static void access_done(struct link_tap *tap, const struct link_tap_access *x)
 	if (!t->cfg.out)
 		return;
 	v[2].iov_len = read_pieces(t->copy, most, x->data, x->n_data);
-	memcpy(h.src, x->flow->src, 16);
-	memcpy(h.dst, x->flow->dst, 16);
+	put_flow(&h, x->flow);
+	put_gids(t, &h);
 	h.len = OBS_HEADER + n + x->length;
 	h.have = OBS_HEADER + n + (uint32_t)v[2].iov_len;
 	obs_ring_put(&t->ring, &h, v, 3);

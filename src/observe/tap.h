@@ -28,7 +28,7 @@ struct obs_tap {
 	struct obs_config cfg;
 	struct obs_ring ring;
 	uint8_t *copy; /* OBS_COPY bytes, for payload in memory that may be gone */
-	uint16_t port; /* UDP port of the peers */
+	uint16_t port; /* UDP port of the peers; 0: packets are between LIDs */
 
 	struct link *link; /* NULL: no overlay */
 	const struct link_ops *link_ops;

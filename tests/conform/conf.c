@@ -171,32 +171,37 @@ void cf_inherit_nothing(void)
 
 /* --- one check --- */
 
-/* Rules that one kind of adapter cannot have, and why. */
+/* Kinds of adapters, as bits. Those of InfiniBand and RoCE differ by their links alone. */
+enum { ROCE = 1, IWARP = 2, INFINIBAND = 4 };
+
+/* Rules that some kinds of adapter cannot have, and why. */
 static const struct foreign {
 	unsigned need;
-	bool iwarp; /* the kind that lacks it */
+	unsigned lack; /* the kinds that lack it */
 	const char *why;
 } foreign[] = {
-	{ CF_UC, true, "iWARP has no unreliable connections" },
-	{ CF_UD, true, "iWARP has no datagrams" },
-	{ CF_XRC, true, "iWARP has no XRC" },
-	{ CF_MCAST, true, "iWARP has no multicast" },
-	{ CF_RNR, true, "iWARP has no receiver-not-ready: a Send without a receive ends the stream" },
-	{ CF_STEPS, true, "an iWARP queue pair reaches RTS with its stream, not by attributes" },
-	{ CF_SQD, true, "SQD ends an iWARP connection" },
-	{ CF_PSN, true, "TCP counts, not the queue pair" },
-	{ CF_TIMER, true, "TCP has the timers and retransmits" },
-	{ CF_PATH, true, "a stream belongs to its two ends; no other end can address them" },
-	{ CF_SELF, true, "a stream has two ends, so that no queue pair is its own peer" },
-	{ CF_PACKET, true, "each segment of an iWARP message is judged for itself" },
-	{ CF_GID, true, "the GID of an iWARP adapter is its MAC" },
-	{ CF_STREAM, false, "connections are no streams here" },
+	{ CF_UC, IWARP, "iWARP has no unreliable connections" },
+	{ CF_UD, IWARP, "iWARP has no datagrams" },
+	{ CF_XRC, IWARP, "iWARP has no XRC" },
+	{ CF_MCAST, IWARP, "iWARP has no multicast" },
+	{ CF_RNR, IWARP, "iWARP has no receiver-not-ready: a Send without a receive ends the stream" },
+	{ CF_STEPS, IWARP, "an iWARP queue pair reaches RTS with its stream, not by attributes" },
+	{ CF_SQD, IWARP, "SQD ends an iWARP connection" },
+	{ CF_PSN, IWARP, "TCP counts, not the queue pair" },
+	{ CF_TIMER, IWARP, "TCP has the timers and retransmits" },
+	{ CF_PATH, IWARP, "a stream belongs to its two ends; no other end can address them" },
+	{ CF_SELF, IWARP, "a stream has two ends, so that no queue pair is its own peer" },
+	{ CF_PACKET, IWARP, "each segment of an iWARP message is judged for itself" },
+	{ CF_GID, IWARP, "the GID of an iWARP adapter is its MAC" },
+	{ CF_STREAM, ROCE | INFINIBAND, "connections are no streams here" },
+	{ CF_ALT, ROCE | IWARP, "alternate paths exist on InfiniBand links only" },
+	{ CF_MCAST, INFINIBAND, "the subnet manager makes groups: mckey in tests/fabric/adapter" },
 };
 
-static const char *why_foreign(const struct cf_check *c, bool iwarp)
+static const char *why_foreign(const struct cf_check *c, unsigned kind)
 {
 	for (unsigned i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
-		if (foreign[i].iwarp == iwarp && c->need & foreign[i].need)
+		if (foreign[i].lack & kind && c->need & foreign[i].need)
 			return foreign[i].why;
 	return NULL;
 }
@@ -216,14 +221,29 @@ static bool is_iwarp(void)
 	return r;
 }
 
+/* The link layer is asked for where it decides. */
+static unsigned kind_for(const struct cf_check *c)
+{
+	unsigned kind = ROCE;
+
+	if (is_iwarp())
+		return IWARP;
+	if (c->need & (CF_ALT | CF_MCAST)) {
+		cf_open();
+		kind = cf.port.link_layer == IBV_LINK_LAYER_INFINIBAND ? INFINIBAND : ROCE;
+		cf_undo_all();
+	}
+	return kind;
+}
+
 static void need(const struct cf_check *c)
 {
 	struct ibv_context *ctx;
 	const struct ibv_device_attr *d = &cf.dev.orig_attr;
 	const char *lacks = NULL;
 
-	if (why_foreign(c, true) || why_foreign(c, false)) {
-		lacks = why_foreign(c, is_iwarp());
+	if (why_foreign(c, ROCE | IWARP | INFINIBAND)) {
+		lacks = why_foreign(c, kind_for(c));
 		if (lacks)
 			cf_skip("%s", lacks);
 	}
@@ -439,10 +459,10 @@ static void list_one(const struct cf_check *c)
 	printf("%s %s", c->numbers, c->name);
 	if (c->elsewhere)
 		printf(" # elsewhere: %s", c->elsewhere);
-	else if (why_foreign(c, true))
-		printf(" # not on iwarp: %s", why_foreign(c, true));
-	else if (why_foreign(c, false))
-		printf(" # only on iwarp: %s", why_foreign(c, false));
+	else if (why_foreign(c, IWARP))
+		printf(" # not on iwarp: %s", why_foreign(c, IWARP));
+	else if (why_foreign(c, ROCE))
+		printf(" # only on iwarp: %s", why_foreign(c, ROCE));
 	printf("\n");
 }
 

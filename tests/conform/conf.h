@@ -51,6 +51,8 @@ enum cf_need {
 	CF_GID = 131072,
 	/* Only where a connection is a stream. */
 	CF_STREAM = 262144,
+	/* Only on InfiniBand links. */
+	CF_ALT = 524288,
 };
 
 /* numbers: checks of the list in docs/testing.md, space separated, or "+" for a

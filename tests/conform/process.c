@@ -468,6 +468,10 @@ static void survivor_of_many(struct cf_party *p)
 
 static void many_end_together(void)
 {
+	const char *way = getenv("DAPPLE_LOCAL");
+
+	if (way && (!strcmp(way, "packets") || !strcmp(way, "off")))
+		cf_skip("packets have no news of a death: the requester's timeout finds it, as between adapters");
 	cf_processes(survivor_of_many, killer_of_many);
 }
 

@@ -102,6 +102,20 @@ static uint16_t ip_sum(const uint8_t *h)
 	return s;
 }
 
+/* On InfiniBand links a GRH is the sender's choice. */
+static void put_grh(struct ud *u)
+{
+	struct ibv_ah_attr a = cf_ah_attr();
+
+	if (a.is_global)
+		return;
+	a.is_global = 1;
+	a.grh = (struct ibv_global_route){ .dgid = cf.gid, .sgid_index = cf.gid_index, .hop_limit = 64 };
+	u->ah = ibv_create_ah(u->a.pd, &a);
+	CF_TRUE(u->ah);
+	cf_keep((cf_undo)ibv_destroy_ah, u->ah, "ibv_destroy_ah");
+}
+
 static void grh(void)
 {
 	struct ud u;
@@ -111,6 +125,7 @@ static void grh(void)
 	uint8_t *h;
 
 	pair(&u);
+	put_grh(&u);
 	memset(u.b.buf, 0xff, 200);
 	cf_recv(&u.b, 1, 0, GRH + 100);
 	wc = arrives(&u, 1, 100);

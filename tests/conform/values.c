@@ -99,6 +99,77 @@ static void alternate_path(void)
 	CF_EQ(cf_state(s.qp), IBV_QPS_INIT);
 }
 
+static enum ibv_mig_state migration(struct cf_side *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr a;
+
+	CF_OK(ibv_query_qp(s->qp, &a, IBV_QP_PATH_MIG_STATE, &init));
+	return a.path_mig_state;
+}
+
+/* One Send, so that the ends hear each other's state. */
+static void send_one(struct cf_side *from, struct cf_side *to, uint64_t id)
+{
+	cf_recv(to, id, 0, 64);
+	cf_post(from, .op = IBV_WR_SEND, .id = id, .len = 64);
+	cf_wc(from->scq, id, SUCCESS);
+	cf_wc(to->rcq, id, SUCCESS);
+}
+
+static void rearm(struct cf_side *s, uint8_t sl)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RTS, .path_mig_state = IBV_MIG_REARM, .alt_ah_attr = cf_ah_attr(),
+				 .alt_port_num = 1, .alt_timeout = 17 };
+
+	a.alt_ah_attr.sl = sl;
+	CF_OK(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE));
+	CF_EQ(migration(s), IBV_MIG_REARM);
+}
+
+/* Both ends rearm, hear of it, and are armed; one migrates, and so does the other by the first packet that says so. */
+static void migrates(void)
+{
+	struct cf_opt o = cf_opt();
+	struct ibv_qp_attr m = { .qp_state = IBV_QPS_RTS, .path_mig_state = IBV_MIG_MIGRATED },
+			   r = { .qp_state = IBV_QPS_RTS, .path_mig_state = IBV_MIG_REARM };
+	struct cf_side a, b;
+
+	cf_pair(&a, &b, &o);
+	CF_EQ(migration(&a), IBV_MIG_MIGRATED);
+	/* There is no path in reserve yet. */
+	CF_ERR(ibv_modify_qp(a.qp, &r, IBV_QP_STATE | IBV_QP_PATH_MIG_STATE), EINVAL);
+	send_one(&a, &b, 1);
+	rearm(&a, 3);
+	send_one(&a, &b, 2);
+	CF_EQ(migration(&b), IBV_MIG_MIGRATED);
+	CF_EQ(migration(&a), IBV_MIG_REARM);
+	rearm(&b, 3);
+	send_one(&a, &b, 3);
+	send_one(&b, &a, 4);
+	CF_EQ(migration(&a), IBV_MIG_ARMED);
+	CF_EQ(migration(&b), IBV_MIG_ARMED);
+	/* Armed already. */
+	CF_ERR(ibv_modify_qp(a.qp, &r, IBV_QP_STATE | IBV_QP_PATH_MIG_STATE), EINVAL);
+	CF_OK(ibv_modify_qp(a.qp, &m, IBV_QP_STATE | IBV_QP_PATH_MIG_STATE));
+	cf_event(a.ctx, PATH_MIG);
+	CF_EQ(migration(&a), IBV_MIG_MIGRATED);
+	CF_EQ(cf_query(a.qp).ah_attr.sl, 3);
+	send_one(&a, &b, 5);
+	cf_event(b.ctx, PATH_MIG);
+	CF_EQ(migration(&b), IBV_MIG_MIGRATED);
+	CF_EQ(cf_query(b.qp).ah_attr.sl, 3);
+	/* And back, since a path is loaded again. */
+	rearm(&a, 0);
+	rearm(&b, 0);
+	send_one(&a, &b, 6);
+	send_one(&b, &a, 7);
+	CF_EQ(migration(&b), IBV_MIG_ARMED);
+	send_one(&b, &a, 8);
+	CF_EQ(migration(&a), IBV_MIG_ARMED);
+	send_one(&b, &a, 9);
+}
+
 static void psn_masked(void)
 {
 	struct cf_opt o = cf_opt();
@@ -261,6 +332,7 @@ static void foreign_query_bits(void)
 const struct cf_check cf_checks[] = {
 	{ "6", "attribute values one beyond their limits", CF_STEPS, beyond_limits },
 	{ "6", "an alternate path on RoCE is refused", CF_STEPS, alternate_path },
+	{ "+", "a path that migrates", CF_ALT, migrates },
 	{ "6", "PSNs of 25 bits are cut to 24", CF_PSN, psn_masked },
 	{ "6", "a controlled Q_Key: done or EPERM", CF_UD, qkey_privilege },
 	{ "7", "a new queue pair, and one after RESET", CF_STEPS, query_new },

@@ -35,8 +35,9 @@ enum {
 	FIX_QPN = 1 << 3, FIX_PSN = 1 << 4, FIX_ICRC = 1 << 5, FIX_KEY = 1 << 6, FULL = 1 << 7,
 };
 enum { STEP = 3, STRANGER = 1 << 2, MARKED = 1 << 3, RAW_HEAD = 1 << 4, NO_RIGHTS = 1 << 5 };
-/* Arrives in one batch with the next; our own request with a wrong key is posted before it. */
-enum { TOGETHER = 1, WRONG_KEY = 2 };
+/* Arrives in one batch with the next; our own request with a wrong key is posted before it; memory that the peer writes
+ * or reads, that takes our results, or that our requests read cannot be accessed until it has been served. */
+enum { TOGETHER = 1, WRONG_KEY = 2, NO_REMOTE = 4, NO_SINK = 8, NO_SOURCE = 16 };
 
 /* Offsets in the application's memory; the bytes between belong to no region. */
 enum { SOURCE = 4096, SINK = 12288, REMOTE = 24576, AREA = 40960, PIECE = 4096, REMOTE_LEN = 8192 };
@@ -231,6 +232,13 @@ static void pass(uint64_t ns)
 	drain_all();
 }
 
+static void protect(unsigned how, int prot)
+{
+	require(!(how & NO_REMOTE) || !mprotect(area + REMOTE, REMOTE_LEN, prot), "mprotect");
+	require(!(how & NO_SINK) || !mprotect(area + SINK, PIECE, prot), "mprotect");
+	require(!(how & NO_SOURCE) || !mprotect(area + SOURCE, PIECE, prot), "mprotect");
+}
+
 /* --- one packet --- */
 
 static void fix_key(uint8_t *p, size_t len, const struct wire_ib_shape *s, bool no_rights)
@@ -376,8 +384,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (data[3] & WRONG_KEY)
 			post_wrong_key((int)(meant(data) - end));
 		send_packet(data, data + RECORD, len);
+		protect(data[3], PROT_NONE);
 		if (!(data[3] & TOGETHER))
 			pass(SIM_DELAY + steps[data[2] & STEP]);
+		protect(data[3], PROT_READ | PROT_WRITE);
 		data += RECORD + len;
 		size -= RECORD + len;
 	}
@@ -423,7 +433,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 			 (next(&rnd) & FULL));
 	r[1] = next(&rnd) % 4 ? 0 : (uint8_t)(next(&rnd) % 7 - 3);
 	r[2] = next(&rnd) % 3 ? 0 : (uint8_t)next(&rnd);
-	r[3] = next(&rnd) % 8 ? next(&rnd) % 2 : WRONG_KEY;
+	r[3] = next(&rnd) % 8 ? next(&rnd) % 2 : (uint8_t)(WRONG_KEY | (next(&rnd) & (NO_REMOTE | NO_SINK | NO_SOURCE)));
 	r[RECORD] = (uint8_t)(classes[next(&rnd) % sizeof(classes)] | next(&rnd) % 0x18);
 	return size;
 }

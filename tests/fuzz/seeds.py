@@ -422,16 +422,112 @@ def tools():
 
 def mpa():
     folder = os.path.join(corpus, "mpa")
-    for name in sorted(n for n in os.listdir(folder) if "." not in n):
+    for name in sorted(n for n in os.listdir(folder) if "." not in n and not n.startswith("ops-")):
         data = open(os.path.join(folder, name), "rb").read()
         for more in (32, 64, 96, 128, 192):
-            write("mpa", f"{name}.{more}", data[:1], data[1] | more, data[2:])
+            if more < 128 or data[0] & 1:
+                write("mpa", f"{name}.{more}", data[:1], data[1] | more, data[2:])
+    mpa_operations()
 
 
-# --- receive: requests with a wrong key of our own, on each queue pair ---
+MPA = enum("CONNECT_PEER, PUT, PUT_REQUEST, PUT_REPLY, END_PEER, PASS, ACCEPT, REJECT, DESTROY, DISCONNECT, LISTEN, "
+           "CONNECT, TAKE, ADOPT, ROOM, FAIL, MANNER, MANY, END_QP, LOCAL")
+
+
+def mpa_operations():
+    def ops(*v):
+        return bytes(MPA[x] if isinstance(x, str) else x for x in v)
+
+    def listen(name, backlog, *v, config=1 | 3 << 3):
+        write("mpa", f"ops-{name}", 0, 128 | config, backlog, ops(*v))
+
+    # Endpoint 0 is the listener. M, C, R, S are 0x80, 0x40, 0x20 and 0x10; enhanced frames have four octets of depths.
+    connect = ("CONNECT_PEER", 0)
+    depths = (0x00, 0x04, 0x00, 0x04)
+    to_peer = (0x80, 0x04, 0x80, 0x04)  # peer-to-peer, the Read on offer
+
+    def adopt(role, flags=0):
+        return "ADOPT", next(v for v in range(flags, flags + 4) if v % 3 == role)
+
+    def request(peer, *data, flags=0x40, rev=1):
+        return ("PUT_REQUEST", peer, flags, rev, len(data), *data)
+
+    def reply(peer, *data, flags=0x40, rev=1):
+        return ("PUT_REPLY", peer, flags, rev, len(data), *data)
+
+    listen("accept", 0, *connect, *request(0, 1, 2), "ACCEPT", 1, 4, "PUT", 0, 2, 1, 1, "END_PEER", 0, 0)
+    listen("accept-2", 0, *connect, *request(0, *depths, flags=0x50, rev=2), "ACCEPT", 1, 4, "DISCONNECT", 1, 0, "DESTROY", 1, 0)
+    listen("ready", 0, *connect, *request(0, *to_peer, flags=0x50, rev=2), "ACCEPT", 1, 4, "PUT", 0, 1, 1, "END_PEER", 0, 1)
+    listen("not-ready", 0, *connect, *request(0, *to_peer, flags=0x50, rev=2), "ACCEPT", 1, 4, "PASS", 255)
+    listen("reject", 0, *connect, *request(0), "REJECT", 1, 9, "PASS", 40)
+    listen("reject-slowly", 0, *connect, *request(0), "ROOM", 4, "REJECT", 1, 9, "PASS", 4, "ROOM", 255, "PASS", 4)
+    listen("accept-slowly", 0, *connect, *request(0), "ROOM", 4, "ACCEPT", 1, 9, "PASS", 4, "ROOM", 255, "PASS", 4)
+    listen("accept-never", 0, *connect, *request(0), "ROOM", 4, "ACCEPT", 1, 9, "PASS", 255)
+    listen("reject-never", 0, *connect, *request(0), "ROOM", 4, "REJECT", 1, 9, "PASS", 255)
+    listen("reject-ended", 0, *connect, *request(0), "ROOM", 4, "REJECT", 1, 9, "END_PEER", 0, 1)
+    listen("too-much-said", 0, *connect, *request(0), "REJECT", 1, 255, "ACCEPT", 1, 4, "REJECT", 1, 2)
+    listen("gone-before-answer", 0, *connect, *request(0), "END_PEER", 0, 0, "ACCEPT", 1, 4, "REJECT", 1, 2)
+    listen("early", 0, *connect, *request(0), "PUT", 0, 3, 1, 2, 3, "ACCEPT", 1, 4)
+    listen("turns", 1, *connect, *connect, *connect, *request(0), *request(1, 5), *request(2), "ACCEPT", 1, 4, "DESTROY", 2, 0,
+           "REJECT", 3, 4)
+    listen("turn-early", 1, *connect, *connect, *request(0), *request(1), "PUT", 1, 1, 1, "PASS", 4)
+    listen("turn-ended", 1, *connect, *connect, *request(0), *request(1), "END_PEER", 1, 0, "PASS", 4)
+    listen("turn-late", 1, *connect, *connect, *request(0), *request(1), "PASS", 255, "PASS", 255)
+    listen("longer", 1, *connect, *connect, *request(0), *request(1), "LISTEN", 0, 3, "PASS", 4, "LISTEN", 1, 1)
+    listen("silent", 0, *connect, "PASS", 255)
+    listen("flood", 0, "MANY", 0, *request(3), "PASS", 4, "DESTROY", 0, 0)
+    listen("flood-waits", 1, *connect, *request(0), *(x for i in range(1, 12) for x in (*connect, *request(i))),
+           "MANY", 0, "PASS", 2)
+    listen("unclaimed", 1, *connect, *connect, *request(0), "DESTROY", 0, 0, "ACCEPT", 1, 4)
+    listen("refused", 0, "MANNER", 1, *connect, *request(0), "MANNER", 2, *connect, *request(1))
+    listen("destroyed", 0, *connect, *request(0), "DESTROY", 1, 0, *connect, *request(1), "ROOM", 3, "DESTROY", 1, 0, "PASS", 200)
+    listen("qp-ends", 0, *connect, *request(0), "ACCEPT", 1, 4, "END_QP", 0, "DISCONNECT", 1, 0, "DESTROY", 1, 0)
+    listen("connect", 0, "CONNECT", 8, "TAKE", *reply(0, *depths, flags=0x50, rev=2), "PASS", 4, "END_PEER", 0, 0)
+    listen("connect-way", 0, "LOCAL", 1, "CONNECT", 0, "TAKE", *reply(0, *depths, flags=0x50, rev=2), "PUT", 0, 1, 1, "END_PEER", 0, 0)
+    listen("connect-way-waits", 0, "LOCAL", 1, "CONNECT", 0, "TAKE", *reply(0, *depths, flags=0x50, rev=2), "PASS", 255)
+    listen("connect-way-no-qp", 0, "LOCAL", 1, "CONNECT", 0, "TAKE", *reply(0, *depths, flags=0x50, rev=2), "END_QP", 0, "PUT", 0, 1, 1)
+    listen("connect-rejected", 0, "CONNECT", 0, "TAKE", *reply(0, 1, flags=0x60), *reply(0, *depths, flags=0x70, rev=2))
+    listen("connect-refused", 0, "CONNECT", 1, "PASS", 20, "PASS", 255)
+    listen("connect-refused-destroyed", 0, "CONNECT", 1, "DESTROY", 1, 0)
+    listen("connect-badly", 0, "CONNECT", 2, "CONNECT", 4, "CONNECT", 0, "DISCONNECT", 3, 0, "LISTEN", 3, 1, "REJECT", 3, 1)
+    listen("connect-older", 0, "CONNECT", 0, "TAKE", "END_PEER", 0, 0, "TAKE", *reply(1), "PASS", 2)
+    listen("connect-older-refused", 0, "CONNECT", 0, "TAKE", "FAIL", 1, 3, "END_PEER", 0, 1, "PASS", 90)
+    listen("connect-silent", 0, "CONNECT", 0, "TAKE", "PASS", 255)
+    listen("connect-slowly", 0, "CONNECT", 0, "ROOM", 4, "TAKE", "PASS", 4, "ROOM", 255, *reply(0, *depths, flags=0x50, rev=2))
+    listen("connect-terms", 0, "CONNECT", 0, "TAKE", *reply(0, 0x40, 0, 0, 0, flags=0x50, rev=2))
+    listen("connect-many-reads", 0, "CONNECT", 0, "TAKE", *reply(0, 0, 4, 0x3f, 0xff, flags=0x50, rev=2))
+    listen("connect-no-qp", 0, "CONNECT", 0, "TAKE", "END_QP", 0, *reply(0, *depths, flags=0x50, rev=2))
+    for n, failure in ((1, 2), (1, 3), (1, 0), (2, 1), (3, 4)):
+        listen(f"connect-fails-{n}-{failure}", 0, "FAIL", n, failure, "CONNECT", 0, "TAKE", *reply(0), "PASS", 90)
+        listen(f"accept-fails-{n}-{failure}", 0, *connect, *request(0), "FAIL", n, failure, "ACCEPT", 1, 4, "PASS", 9)
+    for role, answer in ((0, reply), (1, request), (2, request)):
+        listen(f"adopt-{role}", 0, *adopt(role), *answer(0, *depths, flags=0x50, rev=2), "PUT", 0, 1, 1, "END_PEER", 0, 0)
+        listen(f"adopt-plain-{role}", 0, *adopt(role, 128), *answer(0), "END_PEER", 0, 1)
+        listen(f"adopt-slowly-{role}", 0, *adopt(role, 96), *answer(0, 3, 4), "PASS", 4, "ROOM", 255, "PASS", 2)
+        listen(f"adopt-late-{role}", 0, *adopt(role, 64), "PASS", 255)
+        listen(f"adopt-ends-{role}", 0, *adopt(role), "END_PEER", 0, 0)
+        listen(f"adopt-no-qp-{role}", 0, *adopt(role), "END_QP", 0, *answer(0, *depths, flags=0x50, rev=2))
+        listen(f"adopt-nonsense-{role}", 0, *adopt(role), "PUT", 0, 30, *range(30))
+
+
+# --- receive: requests with a wrong key of our own, on each queue pair; the exchanges without the memory for them ---
+
+
+def without(data, how):
+    """Each record with these bits in its fourth octet."""
+    at, out = 0, bytearray(data)
+    while at + 6 <= len(out):
+        out[at + 3] |= how
+        at += 6 + (out[at + 4] | (out[at + 5] & 3) << 8)
+    return out
 
 
 def receive():
+    folder = os.path.join(corpus, "receive")
+    for name in sorted(n for n in os.listdir(folder) if "." not in n and not n.startswith("wrong-key")):
+        data = open(os.path.join(folder, name), "rb").read()
+        for how in (4, 8, 16):
+            write("receive", f"{name}.without-{how}", without(data, how))
     for q in range(6):
         write("receive", f"wrong-key-{q}", q, 0, 0, 2, 0, 0, q, 0, 3, 0, 0, 0)
 

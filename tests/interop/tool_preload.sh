@@ -42,6 +42,25 @@ for bad in (None,):
     except TypeError: pass
 '
 fi
+# RDMA netlink, as iproute2 asks it.
+if command -v rdma >/dev/null; then
+	expect 0 $run rdma link show; has "link dpl_t0/1 "; has "link dpl_t1/1 "; has "netdev lo"; has "state ACTIVE"
+	expect 0 $run rdma link show dpl_t1/1; has "link dpl_t1/1 "; hasnt dpl_t0
+	expect 0 $run rdma -j link; has '"ifname":"dpl_t0"'; has '"netdev":"lo"'
+	expect 0 $run rdma dev; has ": dpl_t0: node_type "; has node_guid; lines 2
+	expect 0 $run rdma system show; has "netns exclusive"
+	$run rdma resource show >"$work/out" 2>&1 && fault "rdma resource succeeds"
+	has "not supported"
+	# Another file may take the number of a closed socket.
+	/usr/bin/python3 -c pass && expect 0 $run /usr/bin/python3 -c '
+import socket, os
+s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 20); n = s.fileno(); s.close()
+a, b = socket.socketpair(); os.dup2(a.fileno(), n)
+socket.socket(fileno=n).sendmsg([b"octets"]); assert b.recv(9) == b"octets"
+'
+else
+	echo "rdma of iproute2 is not installed: that part is skipped"
+fi
 # Everything else answers as without: content, errors, modes.
 for c in 'ls -la /usr' 'stat -c %n%i%s /etc/passwd /sys /dev' 'realpath /sys/class/net/lo' 'cat /none' \
 	'ls /sys/class'; do

@@ -518,6 +518,7 @@ static const struct link_ops sim_ops = {
 	.pass_on = sim_pass_on,
 	.entrust = sim_entrust,
 	.dead_peer = sim_dead_peer,
+	.ends = link_default_ends,
 	.fd = sim_fd,
 	.sleep = sim_sleep,
 	.close = sim_close,

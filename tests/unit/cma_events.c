@@ -247,6 +247,46 @@ static void test_multicast(void)
 	fh_check_empty();
 }
 
+/* A subnet administrator answers later: once, or after the group was left, which it is told. */
+static void test_group_later(void)
+{
+	const struct cm_group g = { .mgid.raw = { 0xff, 0x12, 0x40, 0x01, [15] = 9 }, .mlid = 0xc003, .pkey = 0xffff,
+				    .qkey = 0x01234567, .sl = 2, .hop_limit = 1 };
+	struct cma_chan *ch = fh_chan();
+	struct cma_id *id = fh_id(ch, CM_PS_UDP, IBV_QPT_UD);
+	struct cma_event *e;
+	uint64_t first;
+
+	fh.leaves = 0;
+	fh.join_result = -EINPROGRESS;
+	CHECK(cma_bind(id, fh_v4("10.0.0.1", 0)) == 0);
+	CHECK(cma_join(id, fh_v4("224.1.2.3", 0), false, &first) == 0);
+	first = fh.asked;
+	fh_expect_none(ch);
+	CHECK(!cma_group_answer(fh.c, first + 1, 0, &g));
+	CHECK(cma_group_answer(fh.c, first, 0, &g) && !cma_group_answer(fh.c, first, 0, &g));
+	e = fh_expect(ch, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	CHECK(e->context == &first && e->qkey == 0x01234567 && e->ah.dlid == 0xc003 && e->ah.sl == 2 && e->ah.is_global);
+	CHECK(!memcmp(&e->ah.grh.dgid, &g.mgid, 16) && fh.alpha.groups == 1);
+	CHECK(cma_leave(id, fh_v4("224.1.2.3", 0)) == 0 && fh.alpha.groups == 0 && fh.leaves == 1);
+	/* Refused: nothing is to be left. */
+	CHECK(cma_join(id, fh_v4("224.1.2.4", 0), false, NULL) == 0);
+	CHECK(cma_group_answer(fh.c, fh.asked, -EHOSTUNREACH, NULL));
+	fh_expect(ch, RDMA_CM_EVENT_MULTICAST_ERROR, -EHOSTUNREACH);
+	CHECK(cma_leave(id, fh_v4("224.1.2.4", 0)) == 0 && fh.leaves == 1);
+	/* Left, and destroyed, before the answer: its caller learns that the group is to be left. */
+	CHECK(cma_join(id, fh_v4("224.1.2.5", 0), false, NULL) == 0);
+	first = fh.asked;
+	CHECK(cma_leave(id, fh_v4("224.1.2.5", 0)) == 0 && !cma_group_answer(fh.c, first, 0, &g));
+	CHECK(cma_join(id, fh_v4("224.1.2.6", 0), false, NULL) == 0);
+	fh_expect_none(ch);
+	cma_id_destroy(id);
+	CHECK(!cma_group_answer(fh.c, fh.asked, 0, &g) && fh.leaves == 1);
+	fh.join_result = 0;
+	CHECK(cma_chan_destroy(ch) == 0);
+	fh_check_empty();
+}
+
 /* --- races --- */
 
 #define ROUNDS 300
@@ -380,6 +420,7 @@ int main(void)
 	test_no_memory();
 	test_ud();
 	test_multicast();
+	test_group_later();
 	test_races();
 	test_fork();
 	return 0;

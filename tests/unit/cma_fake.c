@@ -216,7 +216,21 @@ static int h_path(struct cm_port *cp, const struct link_end *src, const struct l
 	return fh.path_result;
 }
 
-static const struct cma_host host = { h_ports, h_attach, h_has_addr, h_addrs, h_route, h_path };
+/* The test's answer, likewise; as on Ethernet unless the test says otherwise. */
+static int h_join(struct cm_port *cp, const struct cm_group *want, uint64_t ticket, struct cm_group *ret)
+{
+	if (!fh.join_result)
+		return -EOPNOTSUPP;
+	fh.asked = ticket;
+	return fh.join_result;
+}
+
+static void h_leave(struct cm_port *cp, const struct cm_group *g)
+{
+	fh.leaves++;
+}
+
+static const struct cma_host host = { h_ports, h_attach, h_has_addr, h_addrs, h_route, h_path, h_join, h_leave };
 
 /* --- the adapters --- */
 

@@ -440,10 +440,10 @@ static void poll_behind_a_wait(void)
 		feed_sleeper(1);
 		CHECK(take());
 		before = atomic_load(&looks);
-		eng_dev_poll(&a->dev, NULL);
+		eng_dev_poll(&a->dev, NULL, NULL);
 	} while (atomic_load(&looks) != before);
 	do /* the thread may hold the lock */
-		eng_dev_poll(&a->dev, NULL);
+		eng_dev_poll(&a->dev, NULL, NULL);
 	while (atomic_load(&looks) == before);
 }
 

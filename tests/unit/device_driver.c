@@ -212,7 +212,7 @@ static void get_event(void)
 static void poll_event(void)
 {
 	while (!take_event())
-		eng_dev_poll(&a->dev, NULL);
+		eng_dev_poll(&a->dev, NULL, NULL);
 }
 
 /* As a program with an event loop of its own does. */
@@ -294,7 +294,7 @@ static void polling_owns_and_returns(void)
 	/* A thread that was held up between two polls has been silent, too. */
 	do
 		for (int i = 0; i < DEV_POLLS_TO_DRIVE; i++)
-			eng_dev_poll(&a->dev, NULL);
+			eng_dev_poll(&a->dev, NULL, NULL);
 	while (driver() != DEV_DRIVER_APP);
 	/* The background thread takes the adapter back by itself, and then serves a packet. */
 	wait_for_driver(DEV_DRIVER_THREAD);
@@ -501,9 +501,9 @@ static void deferred_is_flushed(void)
 	do {
 		/* The application owns the adapter, takes one packet and goes away. */
 		for (int i = 0; i < 2 * DEV_POLLS_TO_DRIVE; i++)
-			eng_dev_poll(&a->dev, NULL);
+			eng_dev_poll(&a->dev, NULL, NULL);
 		feed();
-		eng_dev_poll(&a->dev, NULL);
+		eng_dev_poll(&a->dev, NULL, NULL);
 		CHECK(take_event() || (poll_event(), true));
 	} while (!atomic_load(&a->delayed_ack.since) && a->delayed_ack.penalty == 0);
 	while (atomic_load(&acks_waiting))

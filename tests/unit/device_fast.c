@@ -120,7 +120,7 @@ static void fresh(void)
 	wants_whole = acks = false;
 	takes_posts = true;
 	deadline = UT_NEVER;
-	CHECK(eng_dev_poll(&a->dev, NULL) == 0);
+	CHECK(eng_dev_poll(&a->dev, NULL, NULL) == 0);
 	gives = looks = wholes = flushes = quietly = received = 0;
 }
 
@@ -135,7 +135,7 @@ static bool poll_is_whole(void)
 {
 	int before = wholes;
 
-	eng_dev_poll(&a->dev, NULL);
+	eng_dev_poll(&a->dev, NULL, NULL);
 	CHECK(wholes - before <= 1);
 	return wholes != before;
 }
@@ -314,7 +314,7 @@ static void backoff(void)
 	fresh();
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&a->yielding.met, true);
-		dev_polled(&a->dev, 1);
+		dev_polled(&a->dev, 1, NULL);
 	}
 	CHECK(atomic_load(&a->yielding.backoff) == 4);
 	gives = 0;
@@ -323,7 +323,7 @@ static void backoff(void)
 	CHECK(atomic_load(&a->yielding.idle_polls) <= 4); /* it has given way: five polls count 20 */
 	for (int i = 0; i < 10; i++) {
 		atomic_store(&a->yielding.met, false);
-		dev_polled(&a->dev, 1);
+		dev_polled(&a->dev, 1, NULL);
 	}
 	CHECK(atomic_load(&a->yielding.backoff) == 0);
 	drop();

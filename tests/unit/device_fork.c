@@ -86,7 +86,7 @@ static void goes_on(struct eng_ctx *ctx)
 	CHECK(!dev_is_foreign(ctx->dev));
 	CHECK(attach(ctx) == 0);
 	fixed_bits(ctx);
-	CHECK(eng_dev_poll(ctx->dev, NULL) >= 0);
+	CHECK(eng_dev_poll(ctx->dev, NULL, NULL) >= 0);
 	dev_close(ctx);
 }
 
@@ -99,7 +99,7 @@ static void starts_afresh(struct eng_ctx *ctx)
 	CHECK(dev_is_foreign(ctx->dev));
 	CHECK(fcntl(link_fd, F_GETFD) < 0 && errno == EBADF);
 	CHECK(attach(ctx) == -EIO);
-	CHECK(eng_dev_poll(ctx->dev, NULL) == 0);
+	CHECK(eng_dev_poll(ctx->dev, NULL, NULL) == 0);
 	CHECK(ctx->dev->ops->wait(ctx->dev, 0, -1, 0) == -EIO);
 	dev_close(ctx);
 	CHECK(dev_open(&lo, &mine) == 0);
@@ -151,7 +151,7 @@ static void contexts_share(void)
 	CHECK(attach(x) == 0);
 	dev_close(x);
 	fixed_bits(y);
-	CHECK(eng_dev_poll(y->dev, NULL) >= 0);
+	CHECK(eng_dev_poll(y->dev, NULL, NULL) >= 0);
 	dev_close(y);
 }
 
@@ -181,7 +181,7 @@ static void *open_and_close(void *arg)
 	while (!atomic_load(&enough)) {
 		CHECK(dev_open(&lo, &ctx) == 0);
 		CHECK(attach(ctx) == 0);
-		eng_dev_poll(ctx->dev, NULL);
+		eng_dev_poll(ctx->dev, NULL, NULL);
 		dev_close(ctx);
 	}
 	return NULL;

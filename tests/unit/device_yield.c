@@ -64,22 +64,52 @@ int getrusage(__rusage_who_t who, struct rusage *u)
 	return 0;
 }
 
-static unsigned yields_of(uint64_t ns, bool shared)
+/* Polls so many queues in turn; the first polls are not counted. */
+static unsigned yields_of_queues(uint64_t ns, bool shared, unsigned queues, unsigned first, unsigned count)
 {
 	struct dev_adapter *a = calloc(1, sizeof(*a));
-	int i;
+	char *queue = malloc(queues); /* names of queues, and nothing else */
 
-	CHECK(a);
+	CHECK(a && queue);
 	a->dev.device = a;
 	atomic_store(&a->dev.process, atomic_load(&dev_process_number));
 	a->driver.ep = -1; /* no link: a brief wait is a sleep and nothing else */
 	yields = waits = 0;
 	yield_ns = ns;
 	other_runs = shared;
-	for (i = 0; i < POLLS; i++)
-		dev_polled(&a->dev, 0);
+	for (unsigned i = 0; i < first + count; i++) {
+		if (i == first)
+			yields = waits = 0;
+		dev_polled(&a->dev, 0, (const struct eng_cq *)&queue[i % queues]);
+	}
+	free(queue);
 	free(a);
 	return yields;
+}
+
+static unsigned yields_of(uint64_t ns, bool shared)
+{
+	return yields_of_queues(ns, shared, 1, 0, POLLS);
+}
+
+/* A thread's round over its queues costs one yield or one brief wait, whatever shares the processor. */
+static void many_queues(void)
+{
+	static const struct {
+		uint64_t ns;
+		bool shared;
+	} beside[] = { { 0, false }, { 2000, false }, { 2000, true }, { 150000, true } };
+
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned n = 32; n <= 4096; n *= 4) {
+			unsigned rounds = 8 * POLLS / n;
+
+			yields_of_queues(beside[i].ns, beside[i].shared, n, 4 * n, 8 * POLLS);
+			CHECK_MSG(yields + waits <= rounds + 2 && yields >= 1, "%u queues, case %u: %u yields, %u waits in %u rounds", n,
+				  i, yields, waits, rounds);
+		}
+	/* Queues that are not polled any more end no round: the next ones are a round of their own. */
+	CHECK(yields_of(2000, true) >= POLLS - 2 * 4096 - 2 * DEV_POLLS_TO_YIELD);
 }
 
 int main(void)
@@ -99,6 +129,7 @@ int main(void)
 	CHECK(yields_of(2000, false) && !waits);
 	/* The peer runs in each yield: each poll yields, once the scheduler was asked. */
 	CHECK(yields_of(2000, true) >= POLLS - 2 * DEV_POLLS_TO_YIELD);
+	many_queues();
 	polls = false;
 	dev_thread_join(dev_thread_take());
 	return 0;

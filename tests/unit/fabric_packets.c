@@ -379,6 +379,37 @@ static void routes(void)
 	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 2);
 	memcpy(&r, w.seat[0]->got[1], sizeof(r));
 	CHECK(r.u.routed.verdict);
+	/* The port at the end is in no such partition. */
+	m.u.route.slid = lid(0);
+	m.u.route.pkey = 0x8002;
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 3);
+	memcpy(&r, w.seat[0]->got[2], sizeof(r));
+	CHECK(r.u.routed.verdict == FAB_PKEY_REFUSED && !r.u.routed.guid && !r.u.routed.mtu);
+	world_close(&w);
+}
+
+/* The processes of a port that are in a group, but for the one that asks. */
+static void members(void)
+{
+	struct pkt_message m = { .head = pkt_head(PKT_JOIN) }, c = { .head = pkt_head(PKT_COUNT) }, r;
+	struct seat *other;
+	struct world w;
+
+	world_open(&w);
+	memcpy(m.u.group.mgid, mgid, 16);
+	memcpy(c.u.count.mgid, mgid, 16);
+	other = sit(&w, 0, 9);
+	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_JOIN)) == 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct seat *s = w.seat[0];
+
+		s->n = 0;
+		c.u.count.slot = i ? 9 : 0; /* as the member asks, and as the other one does */
+		CHECK(pks_receive(&s->p, &c, pkt_length(PKT_COUNT)) == 0 && s->n == 1);
+		memcpy(&r, s->got[0], pkt_length(PKT_COUNTED));
+		CHECK(r.head.type == PKT_COUNTED && r.u.counted.n == i);
+	}
+	rise(other);
 	world_close(&w);
 }
 
@@ -427,6 +458,7 @@ static const struct test_case cases[] = {
 	{ "-", "multicast", groups },
 	{ "-", "connection management finds its process", management },
 	{ "-", "routes for senders", routes },
+	{ "-", "members of a group at a port", members },
 	{ "-", "messages that are none", hostile },
 };
 

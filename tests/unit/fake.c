@@ -38,7 +38,7 @@ static int no_wait(struct eng_dev *dev, int fd, int also, uint64_t until)
 	return 0;
 }
 
-static void polled(struct eng_dev *dev, int did)
+static void polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 {
 }
 

@@ -109,6 +109,11 @@ static void print_line(const struct capture *c, const char *text, const char *co
 	       comment);
 }
 
+static enum pcapng_link link_of(const struct source *src)
+{
+	return !strncmp(src->adapter, "dpl_ib", 6) ? PCAPNG_ERF : PCAPNG_RAW;
+}
+
 static void on_frame(void *arg, const struct render_frame *f)
 {
 	struct capture *c = arg;
@@ -118,7 +123,7 @@ static void on_frame(void *arg, const struct render_frame *f)
 	bool first = !c->frames++;
 
 	if (c->filter || (c->live && first))
-		live_text(text, sizeof(text), f->data, f->have, f->len, &p.group);
+		live_text(text, sizeof(text), f->data, f->have, f->len, f->lids, &p.group);
 	ends_of(c->entry, p.qpns);
 	if (c->filter && !filter_keeps(c->filter, &p))
 		return;
@@ -126,7 +131,7 @@ static void on_frame(void *arg, const struct render_frame *f)
 	if (c->live && first)
 		print_line(c, text, comment, f->out);
 	if (c->out)
-		pcapng_packet(&c->pcapng, (uint32_t)((uintptr_t)c->src->user - 1), PCAPNG_RAW, wall(c->src, c->entry->h.time), f->out,
+		pcapng_packet(&c->pcapng, (uint32_t)((uintptr_t)c->src->user - 1), link_of(c->src), wall(c->src, c->entry->h.time), f->out,
 			      f->data, f->have, f->len, comment);
 }
 
@@ -148,11 +153,8 @@ static void began(struct source *src, void *arg)
 	snprintf(name, sizeof(name), "%s of %s[%" PRIu32 "]", src->adapter, src->program, src->pid);
 	snprintf(text, sizeof(text), "adapter %s of process %" PRIu32 " (%s); its CLOCK_MONOTONIC is %.9f s behind "
 		 "CLOCK_REALTIME", src->adapter, src->pid, src->program, (double)src->offset / 1e9);
-	if (!strncmp(src->adapter, "dpl_ib", 6))
-		run_say("%s of %s[%" PRIu32 "]: packets between the nodes of a fabric are not recorded: the capture has messages "
-			"within the host alone; use a RoCE adapter (--adapter roce)", src->adapter, src->program, src->pid);
 	if (c->out)
-		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, PCAPNG_RAW, name, text) + 1);
+		src->user = (void *)(uintptr_t)(pcapng_interface(&c->pcapng, link_of(src), name, text) + 1);
 }
 
 /* --- the end --- */

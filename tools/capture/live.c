@@ -2,6 +2,7 @@
 #include "live.h"
 
 #include "wire/cm_fields.h"
+#include "wire/ib_link.h"
 #include "wire/ib_opcode.h"
 #include "wire/iwarp_fields.h"
 #include "wire/iwarp_opcode.h"
@@ -206,7 +207,22 @@ static enum live_group say_iwarp(struct text *t, const uint8_t *at, uint32_t hav
 	return groups[opcode];
 }
 
-void live_text(char *out, size_t size, const uint8_t *data, uint32_t have, uint32_t len, enum live_group *ret_group)
+static enum live_group say_link(struct text *t, const uint8_t *data, uint32_t have, uint32_t len)
+{
+	struct wire_lrh l;
+	uint32_t hdr;
+
+	if (wire_lrh_get(data, have, &l) != 0)
+		return LIVE_OTHER;
+	hdr = l.lnh == WIRE_LNH_GLOBAL ? WIRE_LINK_HDRS_MAX : WIRE_LRH_LEN;
+	if (have < hdr || len < hdr + WIRE_VCRC_LEN)
+		return LIVE_OTHER;
+	say(t, "LIDs %u %u, ", l.slid, l.dlid);
+	return say_ib(t, data + hdr, have - hdr, len - hdr - WIRE_VCRC_LEN);
+}
+
+void live_text(char *out, size_t size, const uint8_t *data, uint32_t have, uint32_t len, bool lids,
+	       enum live_group *ret_group)
 {
 	struct text t = { out, size };
 	bool v4 = have && data[0] >> 4 == 4;
@@ -215,7 +231,9 @@ void live_text(char *out, size_t size, const uint8_t *data, uint32_t have, uint3
 
 	*out = 0;
 	*ret_group = LIVE_OTHER;
-	if (have < ip + 20)
+	if (lids)
+		*ret_group = say_link(&t, data, have, len);
+	if (lids || have < ip + 20)
 		return;
 	protocol = v4 ? data[9] : data[6];
 	if (protocol == 17) {

@@ -4,6 +4,7 @@
 #include "proto/ib/frame_shm.h"
 #include "util/crc.h"
 #include "util/ip.h"
+#include "wire/ib_link.h"
 #include "wire/ib_packet.h"
 #include "wire/icrc.h"
 #include "wire/iwarp_opcode.h"
@@ -23,6 +24,7 @@
 #define PROTO_UDP 17
 #define TTL 64
 #define TCP_FLAGS 0x18 /* ACK and PSH */
+#define LIDS 1024u /* ports whose LIDs are remembered, a power of two */
 #define SEGMENT 65535u /* window that is shown */
 
 /* What became of a PSN of the local path: `n` packets from PSN `first` on. */
@@ -57,12 +59,19 @@ struct stream {
 
 #define BUCKETS 1024u
 
+/* Of a port, by the GID in records. */
+struct port_lid {
+	uint8_t gid[16];
+	uint16_t lid;
+};
+
 struct render {
 	uint32_t mtu;
 	render_emit *emit;
 	void *arg;
 	struct requester *requesters[BUCKETS];
 	struct stream *streams[BUCKETS];
+	struct port_lid lids[LIDS];
 	uint8_t frame[RENDER_FRAME];
 };
 
@@ -137,7 +146,7 @@ static uint16_t segment_sum(const uint8_t src[16], const uint8_t dst[16], uint8_
 /* Emits the frame whose IP header and segment of which `have` of n bytes are there lie in r->frame. */
 static void show(struct render *r, uint32_t ip, uint32_t have, uint32_t n, bool out, const char *note)
 {
-	struct render_frame f = { r->frame, ip + have, ip + n, out, note };
+	struct render_frame f = { r->frame, ip + have, ip + n, false, out, note };
 
 	r->emit(r->arg, &f);
 }
@@ -162,19 +171,92 @@ static void emit_udp(struct render *r, const struct obs_record *h, uint32_t have
 	show(r, ip, UDP_BYTES + have, UDP_BYTES + n, out, note);
 }
 
-static uint8_t *udp_payload(struct render *r, const struct obs_record *h)
+/* --- links of InfiniBand --- */
+
+#define NO_PAYLOAD "not recorded payload is shown as zeros (--payload)"
+
+static uint32_t put_link(uint8_t *at, const struct obs_record *h, uint32_t n)
 {
+	struct wire_link_packet p = {
+		.lrh = { .sl = h->sl, .slid = h->slid, .dlid = h->dlid, .lnh = h->grh ? WIRE_LNH_GLOBAL : WIRE_LNH_LOCAL },
+		.grh = { .tclass = h->tos, .flow_label = h->flow_label, .hop_lmt = h->hop_limit }, .ib_len = n,
+	};
+
+	memcpy(p.grh.sgid, h->src, 16);
+	memcpy(p.grh.dgid, h->dst, 16);
+	return (uint32_t)wire_link_build(at, WIRE_LINK_HDRS_MAX, &p);
+}
+
+/* BTH to ICRC lies behind the place of its headers: `have` of n bytes. */
+static void emit_link(struct render *r, const struct obs_record *h, uint32_t have, uint32_t n, bool out, const char *note)
+{
+	uint32_t hdr = put_link(r->frame, h, n);
+	struct render_frame f = { r->frame, hdr + have, hdr + n + WIRE_VCRC_LEN, true, out, note };
+
+	if (!hdr)
+		return;
+	/* A dissector calls a packet malformed that is shorter than its LRH says. */
+	if (have < n) {
+		memset(r->frame + hdr + have, 0, n - have);
+		f.note = note ? note : NO_PAYLOAD;
+	}
+	wire_vcrc_fill(r->frame, hdr + n);
+	f.have = f.len;
+	r->emit(r->arg, &f);
+}
+
+static uint32_t hash(const uint8_t *addr, uint32_t n);
+
+static void learn(struct render *r, const uint8_t gid[16], uint16_t *lid)
+{
+	struct port_lid *p = &r->lids[hash(gid, 0) % LIDS];
+
+	if (!*lid && !memcmp(p->gid, gid, 16))
+		*lid = p->lid;
+	if (*lid) {
+		memcpy(p->gid, gid, 16);
+		p->lid = *lid;
+	}
+}
+
+/* Messages: their receiver's records lack the LIDs, which its own messages to the same port have. */
+static struct obs_record with_lids(struct render *r, const struct obs_record *h)
+{
+	struct obs_record n = *h;
+
+	if (!h->lids || h->kind == OBS_DATAGRAM)
+		return n;
+	learn(r, n.src, &n.slid);
+	learn(r, n.dst, &n.dlid);
+	return n;
+}
+
+/* --- packets of both --- */
+
+static void emit_ib(struct render *r, const struct obs_record *h, uint32_t have, uint32_t n, bool out, const char *note)
+{
+	if (h->lids)
+		emit_link(r, h, have, n, out, note);
+	else
+		emit_udp(r, h, have, n, out, note);
+}
+
+/* The place of BTH. */
+static uint8_t *packet_at(struct render *r, const struct obs_record *h)
+{
+	if (h->lids)
+		return r->frame + (h->grh ? WIRE_LINK_HDRS_MAX : WIRE_LRH_LEN);
 	return r->frame + ip_bytes(h->dst) + UDP_BYTES;
 }
 
 static bool show_datagram(struct render *r, const struct obs_record *h, const uint8_t *bytes)
 {
-	uint32_t room = RENDER_FRAME - IP6_BYTES - UDP_BYTES, have = least(h->have, room);
+	uint32_t room = RENDER_FRAME - WIRE_LINK_HDRS_MAX - WIRE_VCRC_LEN, have = least(h->have, room);
 
 	if (h->len > 65000)
 		return false;
-	memcpy(udp_payload(r, h), bytes, have);
-	emit_udp(r, h, have, h->len, h->out, NULL);
+	memcpy(packet_at(r, h), bytes, have);
+	emit_ib(r, h, have, h->len, h->out, NULL);
 	return true;
 }
 
@@ -277,18 +359,34 @@ static uint8_t opcode_of(const struct message *m, uint32_t i, uint32_t n)
 	return cls | low;
 }
 
+/* Of a packet of n bytes up to its pad. */
+static void put_icrc(struct render *r, const struct obs_record *h, uint8_t *at, uint32_t n)
+{
+	struct wire_icrc_flow flow;
+
+	if (h->lids) {
+		put_link(r->frame, h, n + WIRE_ICRC_LEN);
+		wire_icrc_link_fill(r->frame, (size_t)(at - r->frame) + n);
+		return;
+	}
+	if (ut_ip_is_v4(h->dst))
+		wire_icrc_flow_v4(&flow, h->src + 12, h->dst + 12);
+	else
+		wire_icrc_flow_v6(&flow, h->src, h->dst);
+	wire_icrc_fill(&flow, h->sport, h->dport, 0, true, at, n);
+}
+
 /* Writes a packet into the frame and emits it. from: offset of its payload in the message's. */
 static void emit_packet(struct render *r, const struct obs_record *h, struct wire_ib_packet *p, const struct message *m,
 			uint32_t from, uint32_t len, bool out, const char *note)
 {
-	struct wire_icrc_flow flow;
-	uint8_t *at = udp_payload(r, h);
+	uint8_t *at = packet_at(r, h);
 	uint32_t have = m->have > from ? least(m->have - from, len) : 0, n;
 	size_t hdr;
 
 	p->shape = wire_ib_shape(p->opcode);
 	p->pad = (uint8_t)(-len & 3);
-	p->pkey = 0xffff;
+	p->pkey = m->h.pkey ? m->h.pkey : 0xffff;
 	p->migreq = true;
 	hdr = wire_ib_build(at, p);
 	n = (uint32_t)hdr + len + p->pad + WIRE_ICRC_LEN;
@@ -296,16 +394,12 @@ static void emit_packet(struct render *r, const struct obs_record *h, struct wir
 		memcpy(at + hdr, m->payload + from, have);
 	if (have == len) {
 		memset(at + hdr + len, 0, p->pad);
-		if (ut_ip_is_v4(h->dst))
-			wire_icrc_flow_v4(&flow, h->src + 12, h->dst + 12);
-		else
-			wire_icrc_flow_v6(&flow, h->src, h->dst);
-		wire_icrc_fill(&flow, h->sport, h->dport, 0, true, at, hdr + len + p->pad);
+		put_icrc(r, h, at, (uint32_t)hdr + len + p->pad);
 		have = n;
 	} else {
 		have += (uint32_t)hdr;
 	}
-	emit_udp(r, h, have, n, out, note);
+	emit_ib(r, h, have, n, out, note);
 }
 
 /* Fields that each packet of a message has. */
@@ -440,6 +534,8 @@ static struct obs_record turned(const struct obs_record *h)
 
 	memcpy(n.src, h->dst, 16);
 	memcpy(n.dst, h->src, 16);
+	n.slid = h->dlid;
+	n.dlid = h->slid;
 	return n;
 }
 
@@ -653,8 +749,10 @@ void render_free(struct render *r)
 	free(r);
 }
 
-bool render_record(struct render *r, const struct obs_record *h, const uint8_t *bytes)
+bool render_record(struct render *r, const struct obs_record *record, const uint8_t *bytes)
 {
+	const struct obs_record with = with_lids(r, record), *h = &with;
+
 	switch ((enum obs_kind)h->kind) {
 	case OBS_DATAGRAM: return show_datagram(r, h, bytes);
 	case OBS_MESSAGE: return show_message(r, h, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From records of the observation ring to packets of IP. A datagram is shown as it was; a message of the shm channel
- * and a direct access as the RoCEv2 packets, and an FPDU as the TCP segment, that the wire would have carried.
+ * From records of the observation ring to packets of IP, or of an InfiniBand link from LRH to VCRC. A datagram is shown as it was; a message of the shm channel
+ * and a direct access as the packets, and an FPDU as the TCP segment, that the wire would have carried.
  *
  * On the local path a PSN counts messages of up to 256 KiB. Here each message is cut at the path MTU and PSNs are
  * counted anew from the first one of a queue pair on, in requests and in the responses to them alike. Sequence numbers
@@ -21,10 +21,11 @@
 
 #define RENDER_FRAME (64u * 1024 + 512) /* room of one packet */
 
-/* One packet: `len` bytes of IP, of which the first `have` are at data. */
+/* One packet: `len` bytes from its IP header or LRH on, of which the first `have` are at data. */
 struct render_frame {
 	const uint8_t *data;
 	uint32_t have, len;
+	bool lids;       /* it begins with an LRH */
 	bool out;        /* sent by the record's process */
 	const char *note; /* what the packet is not: NULL, or words for its comment */
 };

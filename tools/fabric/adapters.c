@@ -6,6 +6,7 @@
 #include "link/fabric/socket.h"
 #include "mgmt/packets.h"
 #include "util/alloc.h"
+#include "util/clock.h"
 #include "util/fault_calls.h"
 #include "util/list.h"
 #include "util/rng.h"
@@ -18,11 +19,17 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #define EVENTS 32
 #define READS 32              /* messages of a process until others have their turn */
 #define MESSAGE_MAX (sizeof(struct pkt_head) + PKT_TRAIN_BYTES)
-#define QUEUE_BYTES (4u << 20) /* of a process that does not read; more is dropped, as by a congested link */
+/* Bytes that wait for a process: those that send to it are held above, and released below. */
+#define QUEUE_HIGH (512u << 10)
+#define QUEUE_LOW (128u << 10)
+#define QUEUE_BYTES (64u << 20) /* of many senders at once, and of the model, which cannot be held */
+#define LIFE_NS (1000 * UT_MS)  /* a receiver that reads nothing for so long is stopped */
+#define LOOK_NS (250 * UT_MS)   /* at receivers for which senders are held */
 
 /* A message that waits for room in a socket. */
 struct ad_message {
@@ -39,17 +46,25 @@ struct ad_process {
 	bool welcome, writable_asked, dead;
 	struct ut_list queue;     /* struct ad_message */
 	size_t queued;
+	uint64_t read_at;         /* when it was seen to read, or its queue began */
+	bool stopped;             /* it reads nothing: what is sent to it is lost */
+	struct ut_list held;      /* senders, by held_node */
+	struct ut_list held_node;
+	struct ad_process *waits_for; /* it is held for this one; NULL: its messages are read */
+	bool unheld;              /* its end has come: its last messages are read whatever waits */
 };
 
 struct ad {
 	struct fab *fabric;
 	struct pks pks;
-	int listener, epfd;
+	int listener, epfd, timer;
 	int page_fd;
 	struct pkt_page *page;
 	uint64_t instance;
 	struct ut_list processes, dead; /* dead: freed at the end of the round, since the model may be in the middle of one */
 	struct ad_counts sum;     /* of processes that are gone */
+	struct ad_process *full;  /* a receiver of the message being read, above QUEUE_HIGH */
+	bool looking;             /* the timer runs */
 	uint8_t buffer[MESSAGE_MAX + 1];
 };
 
@@ -60,15 +75,84 @@ static struct ad_process *of(struct pks_process *p)
 
 /* --- sending --- */
 
+static void set_interest(struct ad_process *p)
+{
+	struct epoll_event e = { .events = (p->waits_for ? 0u : EPOLLIN) | (p->writable_asked ? EPOLLOUT : 0u), .data.ptr = p };
+
+	epoll_ctl(p->ad->epfd, EPOLL_CTL_MOD, p->fd, &e);
+}
+
 static void ask_writable(struct ad_process *p, bool on)
 {
-	struct epoll_event e = { .events = EPOLLIN | (on ? EPOLLOUT : 0u), .data.ptr = p };
-
 	if (p->writable_asked == on)
 		return;
 	p->writable_asked = on;
-	epoll_ctl(p->ad->epfd, EPOLL_CTL_MOD, p->fd, &e);
+	set_interest(p);
 }
+
+/* --- senders that wait --- */
+
+static void set_timer(struct ad *a, bool on)
+{
+	const struct timespec t = { 0, on ? (long)LOOK_NS : 0 };
+	const struct itimerspec its = { t, t };
+
+	if (a->looking != on)
+		timerfd_settime(a->timer, 0, &its, NULL);
+	a->looking = on;
+}
+
+static void hold(struct ad_process *p, struct ad_process *by)
+{
+	p->waits_for = by;
+	ut_list_add_tail(&by->held, &p->held_node);
+	set_interest(p);
+	set_timer(p->ad, true);
+}
+
+static void release(struct ad_process *p)
+{
+	if (!p->waits_for)
+		return;
+	p->waits_for = NULL;
+	ut_list_del(&p->held_node);
+	set_interest(p);
+}
+
+static void release_all(struct ad_process *by)
+{
+	struct ad_process *p;
+
+	while ((p = ut_list_first(&by->held, struct ad_process, held_node)))
+		release(p);
+}
+
+/* Returns true if senders are held for it still. */
+static bool look_at(struct ad_process *p, uint64_t now)
+{
+	if (ut_list_empty(&p->held))
+		return false;
+	if (now - p->read_at < LIFE_NS)
+		return true;
+	p->stopped = true;
+	release_all(p);
+	return false;
+}
+
+static void look_at_held(struct ad *a)
+{
+	uint64_t n, now = ut_now();
+	struct ad_process *p;
+	bool any = false;
+
+	UT_SYS(SYS_read, a->timer, &n, sizeof(n));
+	ut_list_each(p, &a->processes, node)
+		any |= look_at(p, now);
+	if (!any)
+		set_timer(a, false);
+}
+
+/* --- queues --- */
 
 /* The process goes when nothing refers to it. */
 static void end_later(struct ad_process *p)
@@ -76,6 +160,8 @@ static void end_later(struct ad_process *p)
 	if (p->dead)
 		return;
 	p->dead = true;
+	release(p);
+	release_all(p);
 	ut_list_del(&p->node);
 	ut_list_add_tail(&p->ad->dead, &p->node);
 }
@@ -101,8 +187,12 @@ static bool keep(struct ad_process *p, const struct iovec *iov, int n)
 		memcpy(m->bytes + at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
+	if (ut_list_empty(&p->queue))
+		p->read_at = ut_now();
 	ut_list_add_tail(&p->queue, &m->node);
 	p->queued += len;
+	if (p->queued > QUEUE_HIGH)
+		p->ad->full = p;
 	ask_writable(p, true);
 	return true;
 }
@@ -114,7 +204,7 @@ static bool send_to(void *ctx, struct pks_process *to, const struct iovec *iov, 
 	struct msghdr h = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)n };
 	long r = -EAGAIN;
 
-	if (p->dead)
+	if (p->dead || p->stopped)
 		return false;
 	if (ut_list_empty(&p->queue))
 		r = UT_SYS(SYS_sendmsg, p->fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -139,12 +229,17 @@ static void send_queue(struct ad_process *p)
 {
 	struct ad_message *m;
 
+	p->read_at = ut_now();
+	p->stopped = false;
 	while ((m = ut_list_first(&p->queue, struct ad_message, node))) {
 		if (UT_SYS(SYS_sendto, p->fd, m->bytes, m->len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) == -EAGAIN)
-			return;
+			break;
 		drop_oldest(p);
 	}
-	ask_writable(p, false);
+	if (p->queued < QUEUE_LOW)
+		release_all(p);
+	if (ut_list_empty(&p->queue))
+		ask_writable(p, false);
 }
 
 /* --- a process comes --- */
@@ -215,13 +310,16 @@ static void read_from(struct ad_process *p)
 {
 	struct ad *a = p->ad;
 
-	for (int i = 0; i < READS && !p->dead; i++) {
+	for (int i = 0; i < READS && !p->dead && !p->waits_for; i++) {
 		long r = UT_SYS(SYS_recvfrom, p->fd, a->buffer, sizeof(a->buffer), MSG_DONTWAIT, NULL, NULL);
 
 		if (r == -EAGAIN)
 			return;
+		a->full = NULL;
 		if (r <= 0 || receive(p, a->buffer, (size_t)r) < 0)
 			end_later(p);
+		else if (a->full && !a->full->dead && !p->dead && !p->unheld)
+			hold(p, a->full);
 	}
 }
 
@@ -264,6 +362,8 @@ static void accept_one(struct ad *a, int fd)
 	p->ad = a;
 	p->fd = fd;
 	ut_list_init(&p->queue);
+	ut_list_init(&p->held);
+	ut_list_init(&p->held_node);
 	ut_list_add_tail(&a->processes, &p->node);
 	a->sum.processes++;
 }
@@ -279,6 +379,19 @@ static void accept_all(struct ad *a)
 
 /* --- the whole --- */
 
+static bool is_own(const struct ad *a, const void *at)
+{
+	return at == &a->listener || at == &a->timer;
+}
+
+static void serve_own(struct ad *a, const void *at)
+{
+	if (at == &a->timer)
+		look_at_held(a);
+	else
+		accept_all(a);
+}
+
 void ad_serve(struct ad *a)
 {
 	struct epoll_event v[EVENTS];
@@ -287,12 +400,16 @@ void ad_serve(struct ad *a)
 	for (long i = 0; i < n; i++) {
 		struct ad_process *p = v[i].data.ptr;
 
-		if (!p) {
-			accept_all(a);
+		if (is_own(a, v[i].data.ptr)) {
+			serve_own(a, v[i].data.ptr);
 			continue;
 		}
 		if (v[i].events & EPOLLOUT && !p->dead)
 			send_queue(p);
+		if (v[i].events & (EPOLLHUP | EPOLLERR)) {
+			p->unheld = true;
+			release(p);
+		}
 		if (v[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
 			read_from(p);
 	}
@@ -359,6 +476,8 @@ void ad_close(struct ad *a)
 		ut_close(a->page_fd);
 	if (a->listener >= 0)
 		ut_close(a->listener);
+	if (a->timer >= 0)
+		ut_close(a->timer);
 	if (a->epfd >= 0)
 		ut_close(a->epfd);
 	free(a);
@@ -366,7 +485,7 @@ void ad_close(struct ad *a)
 
 static int open_parts(struct ad *a, const char *dir)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.ptr = NULL };
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = &a->listener }, t = { .events = EPOLLIN, .data.ptr = &a->timer };
 
 	a->page_fd = shm_seg_make("dapple-fabric", sizeof(*a->page), (void **)&a->page);
 	if (a->page_fd < 0)
@@ -377,7 +496,10 @@ static int open_parts(struct ad *a, const char *dir)
 	a->listener = fsk_listen(dir, PKT_SOCKET);
 	if (a->listener < 0)
 		return a->listener;
-	return ut_epoll_add(a->epfd, a->listener, &e) < 0 ? -errno : 0;
+	a->timer = ut_timerfd();
+	if (a->timer < 0 || ut_epoll_add(a->epfd, a->timer, &t) < 0 || ut_epoll_add(a->epfd, a->listener, &e) < 0)
+		return -errno;
+	return 0;
 }
 
 int ad_open(const char *dir, struct fab *f, struct ad **ret)
@@ -388,7 +510,7 @@ int ad_open(const char *dir, struct fab *f, struct ad **ret)
 	if (!a)
 		return -ENOMEM;
 	a->fabric = f;
-	a->listener = a->epfd = a->page_fd = -1;
+	a->listener = a->timer = a->epfd = a->page_fd = -1;
 	a->instance = ut_rng_seed();
 	ut_list_init(&a->processes);
 	ut_list_init(&a->dead);

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The socket `data` of a fabric process: connections of the processes that have an adapter at one of its nodes. What
- * their messages mean is mgmt/packets.h; this file moves them, and keeps what a process does not read at once, up to a
- * bound. One thread has all of it.
+ * their messages mean is mgmt/packets.h; this file moves them, and keeps what a process does not read at once. One
+ * thread has all of it.
+ *
+ * Nothing is lost on a quiet link, as credits have it on InfiniBand (IBTA 7.9): when much waits for a process, the
+ * fabric process reads no more from those that send to it, their sockets fill, and their adapters wait. A receiver that
+ * reads nothing for a second is stopped; what is sent to it is dropped then, as by the Head of Queue Lifetime Limit
+ * (IBTA 7.6.9), until it reads again.
+ *
+ *	sender --> [socket] --> fabric process --> [queue, socket] --> receiver
+ *	             full  <---   held   <---------  above HIGH
+ *	                         released <--------  below LOW, or stopped
  */
 #ifndef TOOLS_FABRIC_ADAPTERS_H
 #define TOOLS_FABRIC_ADAPTERS_H

@@ -40,6 +40,7 @@ static int find(const char *fabric, const char *node, struct found *ret)
 int enter_node(const char *fabric, const char *node)
 {
 	char *const words[] = { (char *)"find", (char *)node };
+	const char *adapter = getenv("DAPPLE_ADAPTER");
 	char place[2 * PLACE_NAME_MAX + 4];
 	struct run_env env = { .preload = true };
 	struct found f;
@@ -52,7 +53,7 @@ int enter_node(const char *fabric, const char *node)
 	if (r)
 		return r;
 	snprintf(place, sizeof(place), "%s/%s", fabric, f.name);
-	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", 0) < 0)
+	if (setenv("DAPPLE_FABRIC", place, 1) < 0 || setenv("DAPPLE_ADAPTER", "ib", !adapter || !strcmp(adapter, RUN_ADAPTERS)) < 0)
 		return 1;
 	return run_env_apply(&env);
 }

@@ -12,13 +12,15 @@
  * /dev/null, because programs expect a character device that they may open; those
  * of subnet managers (issmN) lead to files that are for it.
  *
+ * A socket of NETLINK_RDMA is answered from the same tree (nldev.h), where there is one.
+ *
  * A counter's file shows what a process has counted up to a second ago
  * (device/counts.h). Before this process reads one, by a descriptor that it has opened
  * here, its libdapple is asked to add what is new.
  *
  * No function allocates, locks or changes errno before the original call, so
  * that each call is as safe in a signal handler or after vfork as the original; but for
- * reads of a counter.
+ * reads of a counter and requests of RDMA netlink.
  * A constructor looks up the originals; a library whose constructor runs earlier
  * does so at its first call. Writing the same pointer twice is harmless.
  */
@@ -28,15 +30,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/netlink.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "nldev.h"
 #include "util/rundir.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -262,7 +267,7 @@ static void before_read(int fd)
 	X(__fxstatat64) X(access) X(eaccess) X(euidaccess) X(faccessat) X(opendir) X(scandir) X(scandir64) \
 	X(readlink) X(readlinkat) X(__readlink_chk) X(__readlinkat_chk) X(realpath) \
 	X(__realpath_chk) X(canonicalize_file_name) X(chdir) X(getxattr) X(lgetxattr) \
-	X(listxattr) X(llistxattr)
+	X(listxattr) X(llistxattr) X(socket) X(sendto) X(sendmsg)
 
 enum {
 #define X(name) O_##name,
@@ -473,3 +478,41 @@ FORWARD(ssize_t, lgetxattr, (const char *path, const char *name, void *out, size
 	(path, name, out, size))
 FORWARD(ssize_t, listxattr, (const char *path, char *out, size_t size), (path, out, size))
 FORWARD(ssize_t, llistxattr, (const char *path, char *out, size_t size), (path, out, size))
+
+/* --- RDMA netlink --- */
+
+static const char *whole_tree(void)
+{
+	if (__atomic_load_n(&tree_state, __ATOMIC_ACQUIRE) < 2)
+		find_tree();
+	return __atomic_load_n(&tree_state, __ATOMIC_ACQUIRE) == 2 ? tree : NULL;
+}
+
+EXPORT int socket(int domain, int type, int protocol)
+{
+	int (*f)(int, int, int) = (int (*)(int, int, int))original(O_socket);
+
+	if (__builtin_expect(domain == AF_NETLINK && protocol == NETLINK_RDMA, 0) && whole_tree() && exists(tree))
+		return nldev_socket(type);
+	return f(domain, type, protocol);
+}
+
+EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t size)
+{
+	ssize_t (*f)(int, const void *, size_t, int, __CONST_SOCKADDR_ARG, socklen_t) =
+		(ssize_t (*)(int, const void *, size_t, int, __CONST_SOCKADDR_ARG, socklen_t))original(O_sendto);
+
+	if (nldev_may_be(fd) && nldev_answer(fd, tree, buf, n))
+		return (ssize_t)n;
+	return f(fd, buf, n, flags, to, size);
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	ssize_t (*f)(int, const struct msghdr *, int) = (ssize_t (*)(int, const struct msghdr *, int))original(O_sendmsg);
+
+	if (nldev_may_be(fd) && msg->msg_iovlen == 1 &&
+	    nldev_answer(fd, tree, msg->msg_iov[0].iov_base, msg->msg_iov[0].iov_len))
+		return (ssize_t)msg->msg_iov[0].iov_len;
+	return f(fd, msg, flags);
+}

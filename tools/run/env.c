@@ -248,7 +248,7 @@ int run_env_each(const struct run_env *env, set_fn *set, void *arg)
 	if (r != 0)
 		return r;
 	set_lists(env, libdir, set, arg);
-	set("DAPPLE_ADAPTER", adapter && *adapter ? adapter : "roce,iwarp", arg);
+	set("DAPPLE_ADAPTER", adapter && *adapter ? adapter : RUN_ADAPTERS, arg);
 	set("DAPPLE_TREE", tree, arg);
 	if (env->share)
 		set("DAPPLE_SHARE", "1", arg);

@@ -44,6 +44,8 @@ const char *run_opts_value(struct run_opts *o);
 /* Reads a decimal number in [min, max]. Returns false after a usage error. */
 bool run_opts_number(struct run_opts *o, long min, long max, long *ret);
 
+#define RUN_ADAPTERS "roce,iwarp" /* DAPPLE_ADAPTER, where neither option nor environment names kinds */
+
 /* --- environment (env.c) --- */
 
 struct run_env {

@@ -18,7 +18,7 @@ static int may_sleep(struct eng_dev *dev, int fd)
 		return 0;
 	/* A program that polls the descriptor expects progress without calls of its own; one round here costs
 	 * little. */
-	eng_dev_poll(dev, NULL);
+	eng_dev_poll(dev, NULL, NULL);
 	return -EAGAIN;
 }
 

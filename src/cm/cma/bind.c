@@ -176,12 +176,29 @@ static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *por
 	return r;
 }
 
+/* An identifier that wants a certain device, which has one address: it is that address. */
+static int bind_only(struct cma_id *id, const struct targets *t)
+{
+	int r = cma_ep_bind(id, t->v[0].port, &t->v[0].local, &id->ep);
+
+	if (r < 0)
+		return r;
+	id->port = t->v[0].port;
+	id->local = id->ep->local;
+	return 0;
+}
+
 static int bind_any(struct cma_id *id, const struct cma_addr *a)
 {
 	struct targets t = { 0 };
 	uint16_t port = a->end.port;
 	int r = find_targets(id, a->family, &t), refused = -ENODEV;
 
+	if (r == 0 && id->device[0] && t.n == 1 && !port) {
+		r = bind_only(id, &t);
+		free(t.v);
+		return r;
+	}
 	if (r == 0 && port) {
 		refused = 0;
 		r = bind_all(id, &t, 0, port, false, &refused);

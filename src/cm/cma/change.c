@@ -3,8 +3,9 @@
  * Adapters and addresses that come and go. All identifiers are visited, each by
  * a reference and under its own call lock, none of ours held in between.
  */
-#include "cm/cma.h"
+#include "cm/cma/change.h"
 
+#include "cm/cma.h"
 #include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "cm/cma/port.h"
@@ -147,8 +148,7 @@ static void apply(struct cma_id *id, const struct change *ch)
 	ut_unlock(&id->call);
 }
 
-/* References to all identifiers; *n is their number. NULL: no memory, or none. */
-static struct cma_id **hold_all(struct cma *c, size_t *n)
+struct cma_id **cma_hold_all(struct cma *c, size_t *n)
 {
 	struct cma_id **v, *id;
 	size_t count = 0;
@@ -174,7 +174,7 @@ static struct cma_id **hold_all(struct cma *c, size_t *n)
 static void change_all(struct cma *c, const struct change *ch)
 {
 	size_t n;
-	struct cma_id **v = hold_all(c, &n);
+	struct cma_id **v = cma_hold_all(c, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		apply(v[i], ch);

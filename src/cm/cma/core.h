@@ -104,6 +104,11 @@ struct cma_mc {
 	struct link_end group;
 	union ibv_gid mgid;
 	bool held; /* the link is in the group for us */
+	bool send_only;
+	bool member;            /* the host has made the port one: cma_host.leave is due */
+	struct cm_group record; /* if so */
+	uint64_t ticket;        /* of the question */
+	struct cma_qev *answer; /* the event that tells its answer; NULL: told */
 	void *context;
 };
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Multicast on Ethernet: the group's address is its GID (IPv4 mapped), there is no
- * subnet administrator to ask, and a member is a host whose stack has joined.
- * The link is held in the group for as long as the identifier is a member,
- * with or without a QP that is attached; both are counted (engine/mcast.h).
- * A send-only member does not make the host listen. UD only: on an adapter
- * without UD an identifier that could ask does not come to be.
+ * Multicast. On Ethernet the group's address is its GID (IPv4 mapped), there is no subnet administrator to
+ * ask, and a member is a host whose stack has joined. On InfiniBand the host joins the group that the address
+ * stands for (cma_host.join), which the subnet administrator answers later. The link is held in the group for as
+ * long as the identifier is a member, with or without a QP that is attached; both are counted
+ * (engine/mcast.h). A send-only member does not make the host listen. UD only: on an adapter without UD an
+ * identifier that could ask does not come to be.
  */
 #include "cm/cma/mcast.h"
 
+#include "cm/cma.h"
+#include "cm/cma/change.h"
 #include "cm/cma/event.h"
 #include "cm/cma/id.h"
 #include "engine/gid.h"
@@ -51,24 +53,100 @@ static void describe(struct cma_id *id, const struct cma_mc *mc, struct cma_even
 	};
 }
 
-/* Joins, and makes the event of it. */
-static void join(struct cma_id *id, struct cma_mc *mc, bool send_only, struct cma_qev *q)
+static void describe_record(struct cma_id *id, const struct cma_mc *mc, struct cma_event *e)
 {
-	int r = 0;
+	const struct cm_group *g = &mc->record;
 
+	(void)id;
+	e->ud = true;
+	e->qpn = CMA_QPN_MULTICAST;
+	e->qkey = g->qkey;
+	e->context = mc->context;
+	e->ah = (struct ibv_ah_attr){
+		.grh = { .dgid = g->mgid, .flow_label = g->flow_label, .hop_limit = g->hop_limit,
+			 .traffic_class = g->traffic_class },
+		.dlid = g->mlid, .sl = g->sl, .is_global = 1, .port_num = ENG_PORT_NUM,
+	};
+}
+
+/* The group is known, or why not: makes the event of it. */
+static void finish(struct cma_id *id, struct cma_mc *mc, int status, const struct cm_group *g)
+{
+	struct cma_qev *q = mc->answer;
+	int r = status;
+
+	mc->answer = NULL;
+	if (g) {
+		mc->record = *g;
+		mc->mgid = g->mgid;
+		mc->member = true;
+	}
 	ut_lock(&id->port->dev->lock);
-	if (!send_only)
+	if (r == 0 && !mc->send_only)
 		r = eng_mcast_hold(id->port->dev, &mc->mgid);
-	mc->held = r == 0 && !send_only;
-	describe(id, mc, &q->e);
+	mc->held = r == 0 && !mc->send_only;
+	if (g)
+		describe_record(id, mc, &q->e);
+	else
+		describe(id, mc, &q->e);
 	eng_dev_unlock(id->port->dev);
 	q->mc = mc;
 	q->e.type = r < 0 ? RDMA_CM_EVENT_MULTICAST_ERROR : RDMA_CM_EVENT_MULTICAST_JOIN;
 	q->e.status = r;
-	ut_list_add_tail(&id->mcs, &mc->node);
 	ut_lock(&id->c->lock);
 	cma_queue(id->c, q);
 	ut_unlock(&id->c->lock);
+}
+
+static void join(struct cma_id *id, struct cma_mc *mc, struct cma_qev *q)
+{
+	struct cm_group want = { .ps = id->ps, .send_only = mc->send_only }, got;
+	int r;
+
+	memcpy(want.addr, mc->mgid.raw, sizeof(want.addr));
+	mc->answer = q;
+	ut_list_add_tail(&id->mcs, &mc->node);
+	ut_lock(&id->c->lock);
+	mc->ticket = ++id->c->tickets;
+	ut_unlock(&id->c->lock);
+	r = id->c->host->join(id->port, &want, mc->ticket, &got);
+	if (r == -EINPROGRESS)
+		return;
+	finish(id, mc, r == -EOPNOTSUPP ? 0 : r, r == 0 ? &got : NULL);
+}
+
+static struct cma_mc *find_ticket(struct cma_id *id, uint64_t ticket)
+{
+	struct cma_mc *mc;
+
+	ut_list_each(mc, &id->mcs, node)
+		if (mc->answer && mc->ticket == ticket)
+			return mc;
+	return NULL;
+}
+
+bool cma_group_answer(struct cma *c, uint64_t ticket, int status, const struct cm_group *g)
+{
+	bool found = false;
+	struct cma_id **v;
+	size_t n;
+
+	if (cma_foreign(c))
+		return false;
+	v = cma_hold_all(c, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct cma_mc *mc;
+
+		ut_lock(&v[i]->call);
+		mc = find_ticket(v[i], ticket);
+		if (mc)
+			finish(v[i], mc, status, status ? NULL : g);
+		ut_unlock(&v[i]->call);
+		found |= mc != NULL;
+		cma_id_put(v[i]);
+	}
+	free(v);
+	return found;
 }
 
 static int join_call(struct cma_id *id, const struct sockaddr *group, bool send_only,
@@ -98,7 +176,8 @@ static int join_call(struct cma_id *id, const struct sockaddr *group, bool send_
 	if (ut_ip_is_any(a.end.addr))
 		memset(mc->mgid.raw, 0, sizeof(mc->mgid.raw));
 	mc->context = context;
-	join(id, mc, send_only, q);
+	mc->send_only = send_only;
+	join(id, mc, q);
 	return 0;
 }
 
@@ -120,11 +199,14 @@ static void leave(struct cma_id *id, struct cma_mc *mc)
 	ut_unlock(&id->c->lock);
 	while ((n = ut_list_pop(&events)))
 		free(ut_container(n, struct cma_qev, node));
+	free(mc->answer);
 	if (mc->held) {
 		ut_lock(&id->port->dev->lock);
 		eng_mcast_release(id->port->dev, &mc->mgid);
 		eng_dev_unlock(id->port->dev);
 	}
+	if (mc->member)
+		id->c->host->leave(id->port, &mc->record);
 	free(mc);
 }
 

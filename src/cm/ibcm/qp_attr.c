@@ -29,7 +29,9 @@ static bool knows_peer(const struct ibcm_ep *e)
 
 static int to_init(const struct ibcm_ep *e, struct ibv_qp_attr *a)
 {
-	a->pkey_index = 0;
+	int index = e->ep.path.pkey ? eng_port_pkey_index(e->cm->dev, e->ep.path.pkey) : 0;
+
+	a->pkey_index = index < 0 ? 0 : (uint16_t)index;
 	a->port_num = ENG_PORT_NUM;
 	if (is_ud(e)) {
 		a->qkey = e->qkey ? e->qkey : IBCM_UD_QKEY;

@@ -16,6 +16,7 @@ static const struct {
 } kinds[] = {
 	{ "dpl_roce_", "dapple-roce-" },
 	{ "dpl_iw_", "dapple-iw-" },
+	{ "dpl_ib", "dapple-ib-" },
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))

@@ -2,7 +2,7 @@
 /*
  * Entries for each adapter of Dapple, so that a program runs without configuration: dapple-roce-eth0 for its
  * first IPv4 address (IPv6 where there is no other), and dapple-roce-eth0-6 for its first IPv6 address, if it has one.
- * Adapters are known by the names of verbs devices, which the libibverbs of the process lists; it is
+ * That of the InfiniBand adapter is dapple-ib-0. Adapters are known by the names of verbs devices, which the libibverbs of the process lists; it is
  * loaded for this only.
  */
 #ifndef DAT_REGISTRY_BUILTIN_H

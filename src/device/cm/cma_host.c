@@ -33,11 +33,16 @@ struct known {
 	struct dev_adapter *a;
 };
 
-struct address_change {
+/* What the RDMA CM is to be told. */
+struct note {
 	struct ut_list node;
+	enum { ADDRESS, PORT_GONE, PATH, GROUP } what;
 	struct dev_adapter *a;
 	uint8_t addr[16];
-	bool gone;
+	uint64_t ticket;
+	int status;
+	struct cm_path path;
+	struct cm_group group;
 };
 
 static struct ut_mutex list_lock = UT_MUTEX_INIT;
@@ -207,7 +212,21 @@ static int host_path(struct cm_port *p, const struct link_end *src, const struct
 {
 	struct dev_adapter *a = dev_adapter_of_cm(p);
 
-	return a->kind->path(a, src, dst, ret);
+	return a->kind->path(a, src, dst, timeout_ms, ticket, ret);
+}
+
+static int host_join(struct cm_port *p, const struct cm_group *want, uint64_t ticket, struct cm_group *ret)
+{
+	struct dev_adapter *a = dev_adapter_of_cm(p);
+
+	return a->kind->group_join(a, want, ticket, ret);
+}
+
+static void host_leave(struct cm_port *p, const struct cm_group *g)
+{
+	struct dev_adapter *a = dev_adapter_of_cm(p);
+
+	a->kind->group_leave(a, g);
 }
 
 /* An adapter that knows the way itself, before the host's routes. */
@@ -230,6 +249,8 @@ static const struct cma_host host = {
 	.addrs = dev_cm_addrs,
 	.route = host_route,
 	.path = host_path,
+	.join = host_join,
+	.leave = host_leave,
 };
 
 struct cma *cma_get(void)
@@ -257,24 +278,16 @@ void dev_cm_look(void)
 		atomic_store(&dev_cm_noted, true);
 }
 
-void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
+static void add_note(const struct note *what)
 {
-	struct address_change *n;
+	struct note *n = ut_malloc(sizeof(*n));
 
-	eng_dev_held(&a->dev);
-	if (!a->for_cm)
-		return;
-	n = ut_zalloc(sizeof(*n));
 	if (!n) {
 		ut_error("%s: cannot note a change of addresses (no memory): connection identifiers are not told of it; "
-			 "raise the limit on memory",
-			 a->info.name);
+			 "raise the limit on memory", what->a->info.name);
 		return;
 	}
-	n->a = a;
-	n->gone = !addr;
-	if (addr)
-		memcpy(n->addr, addr, sizeof(n->addr));
+	*n = *what;
 	ut_lock(&undelivered_lock);
 	ut_list_add_tail(&undelivered, &n->node);
 	ut_unlock(&undelivered_lock);
@@ -283,20 +296,69 @@ void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
 	dev_thread_wake_by(ut_now());
 }
 
-static struct address_change *take_change(void)
+void dev_cm_note(struct dev_adapter *a, const uint8_t addr[16])
+{
+	struct note n = { .what = addr ? ADDRESS : PORT_GONE, .a = a };
+
+	eng_dev_held(&a->dev);
+	if (!a->for_cm)
+		return;
+	if (addr)
+		memcpy(n.addr, addr, sizeof(n.addr));
+	add_note(&n);
+}
+
+void dev_cm_note_path(struct dev_adapter *a, uint64_t ticket, int status, const struct cm_path *path)
+{
+	struct note n = { .what = PATH, .a = a, .ticket = ticket, .status = status };
+
+	if (status == 0)
+		n.path = *path;
+	add_note(&n);
+}
+
+void dev_cm_note_group(struct dev_adapter *a, uint64_t ticket, int status, const struct cm_group *g)
+{
+	struct note n = { .what = GROUP, .a = a, .ticket = ticket, .status = status };
+
+	if (status == 0)
+		n.group = *g;
+	add_note(&n);
+}
+
+static struct note *take_note(void)
 {
 	struct ut_list *n;
 
 	ut_lock(&undelivered_lock);
 	n = ut_list_pop(&undelivered);
 	ut_unlock(&undelivered_lock);
-	return n ? ut_container(n, struct address_change, node) : NULL;
+	return n ? ut_container(n, struct note, node) : NULL;
+}
+
+static void deliver(struct cma *c, const struct note *n)
+{
+	switch (n->what) {
+	case ADDRESS:
+		cma_addr_changed(c, &n->a->cm, n->addr);
+		break;
+	case PORT_GONE:
+		cma_port_gone(c, &n->a->cm);
+		break;
+	case PATH:
+		cma_path_answer(c, n->ticket, n->status, &n->path);
+		break;
+	case GROUP:
+		if (!cma_group_answer(c, n->ticket, n->status, &n->group) && n->status == 0)
+			n->a->kind->group_leave(n->a, &n->group);
+		break;
+	}
 }
 
 void dev_cm_deliver(void)
 {
 	struct cma *c = atomic_load_explicit(&the_cma, memory_order_acquire);
-	struct address_change *n;
+	struct note *n;
 
 	if (!c || !atomic_exchange(&dev_cm_noted, false))
 		return;
@@ -305,11 +367,8 @@ void dev_cm_deliver(void)
 	if (scanned)
 		update();
 	ut_unlock(&list_lock);
-	while ((n = take_change())) {
-		if (n->gone)
-			cma_port_gone(c, &n->a->cm);
-		else
-			cma_addr_changed(c, &n->a->cm, n->addr);
+	while ((n = take_note())) {
+		deliver(c, n);
 		free(n);
 	}
 }

@@ -2,15 +2,19 @@
 #include "device/kind/ib.h"
 
 #include "device/kind/ib_port.h"
+#include "device/kind/ib_sa.h"
 #include "device/kind/ib_ways.h"
+#include "device/kind/local_env.h"
 #include "device/kind/transport.h"
 #include "device/why.h"
 #include "host/shm/channel.h"
 #include "host/shm/handshake.h"
+#include "host/shm/peer.h"
 #include "link/fabric/fabric.h"
 #include "util/log.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define MTU_MAX 4096
 
@@ -35,6 +39,27 @@ static int open_link(struct link **ret)
 	return 0;
 }
 
+/* Returns the channel to the processes of this host. */
+static struct shm_channel *go_local(struct link *l)
+{
+	unsigned allowed = dev_local_env();
+	struct shm_channel *c;
+	int r;
+
+	if (!(allowed & DEV_LOCAL_SHM))
+		return &shm_channel_none;
+	r = shm_channel_open(fabric_host(l), &c);
+	if (r < 0) {
+		ut_warn("cannot make shared memory (%s): processes of this host reach each other by the fabric process, "
+			"which is slower; see dapple doctor, or set DAPPLE_LOCAL=off", strerror(-r));
+		return &shm_channel_none;
+	}
+	fabric_use_channel(l, c);
+	if (allowed & DEV_LOCAL_MESSAGES)
+		shm_channel_messages(c, allowed & DEV_LOCAL_FETCH, allowed & DEV_LOCAL_DIRECT);
+	return c;
+}
+
 static int wire(struct dev_adapter *a)
 {
 	const struct ibp_config cfg = { .mtu_max = MTU_MAX };
@@ -43,7 +68,7 @@ static int wire(struct dev_adapter *a)
 
 	if (r < 0)
 		return r;
-	r = dev_transport_wire(a, l, &shm_channel_none, &dev_ib_ways, &cfg);
+	r = dev_transport_wire(a, l, go_local(l), &dev_ib_ways, &cfg);
 	if (r < 0)
 		l->ops->close(l);
 	return r;
@@ -93,6 +118,11 @@ static void mcast_leave(struct eng_dev *dev, const union ibv_gid *mgid)
 	l->ops->leave(l, mgid->raw, 0);
 }
 
+static void limit(struct ibv_device_attr *attr)
+{
+	attr->device_cap_flags |= IBV_DEVICE_AUTO_PATH_MIG;
+}
+
 DEV_OVERLAY(static const struct eng_dev_ops ops, DEV_DEFAULT_OPS,
 	.mcast_join = mcast_join,
 	.mcast_leave = mcast_leave,
@@ -118,5 +148,8 @@ DEV_OVERLAY(const struct dev_kind_row dev_ib_row, DEV_TRANSPORT_ROW,
 	.addrs = dev_ib_addrs,
 	.route = dev_ib_route,
 	.path = dev_ib_path,
+	.group_join = dev_ib_join,
+	.group_leave = dev_ib_leave,
 	.forked = dev_ib_forked,
+	.limit = limit,
 	.query_port = dev_ib_query);

@@ -2,12 +2,14 @@
 #include "device/kind/ib_port.h"
 
 #include "device/adapter.h"
+#include "device/kind/ib_sa.h"
 #include "device/why.h"
 #include "engine/event.h"
 #include "engine/gid.h"
 #include "link/fabric/names.h"
 #include "proto/ib/ibp.h"
 #include "util/alloc.h"
+#include "util/fault_calls.h"
 #include "util/log.h"
 #include "util/sys.h"
 
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 
 #define PORT_MS 5000 /* the fabric process sends a port at once; a stopped one must not stop its visitors for good */
 #define PHYS_DISABLED 3
@@ -23,10 +26,12 @@
 /* From open() to close(). Guarded by dev.lock, but for what open() sets once. */
 struct ib_port {
 	struct att_place place; /* fixed */
-	int fd;                 /* -1: the fabric has ended */
+	int fd;                 /* the attachment; -1: the fabric has ended */
+	int epfd;               /* the attachment and the timer of sa; -1: none */
 	struct att_port now;
 	bool active;
 	struct fabric_names *names; /* NULL: connections cannot be made */
+	struct ib_sa sa;
 };
 
 static struct ib_port *port_of(const struct dev_adapter *a)
@@ -192,6 +197,7 @@ static void take(struct dev_adapter *a, const struct att_port *p) UT_EXCLUDES(a-
 	port->active = p->state == IBV_PORT_ACTIVE;
 	take_values(&a->dev, p);
 	take_gids(&a->dev, p);
+	dev_ib_sa_port(&port->sa, p);
 	if (a->wired)
 		ibp_port_changed(&a->dev);
 	raise(&a->dev, p->events);
@@ -219,6 +225,7 @@ static void lose(struct dev_adapter *a) UT_EXCLUDES(a->dev.lock)
 	was_active = port->active;
 	port->active = a->port_up = false;
 	a->gone = true;
+	dev_ib_sa_lose(&port->sa);
 	port->now.state = a->dev.port.state = IBV_PORT_DOWN;
 	port->now.phys_state = a->dev.port.phys_state = PHYS_DISABLED;
 	if (was_active)
@@ -229,15 +236,32 @@ static void lose(struct dev_adapter *a) UT_EXCLUDES(a->dev.lock)
 
 /* --- slots --- */
 
+static void take_mad(struct dev_adapter *a, const struct att_mad *m) UT_EXCLUDES(a->dev.lock)
+{
+	ut_lock(&a->dev.lock);
+	dev_ib_sa_came(&port_of(a)->sa, m);
+	eng_dev_unlock(&a->dev);
+}
+
+static void run_timers(struct dev_adapter *a) UT_EXCLUDES(a->dev.lock)
+{
+	ut_lock(&a->dev.lock);
+	dev_ib_sa_run(&port_of(a)->sa);
+	eng_dev_unlock(&a->dev);
+}
+
 int dev_ib_refresh(struct dev_adapter *a)
 {
 	struct ib_port *port = port_of(a);
 	struct att_msg m;
 	int r;
 
+	run_timers(a);
 	if (port->fd < 0)
 		return 0;
 	while ((r = att_receive(port->fd, &m, true)) == 1) {
+		if (m.type == ATT_MAD)
+			take_mad(a, &m.u.mad);
 		if (m.type != ATT_PORT || m.u.port.number != DEV_IB_PORT)
 			continue;
 		take(a, &m.u.port);
@@ -251,7 +275,12 @@ int dev_ib_refresh(struct dev_adapter *a)
 
 int dev_ib_port_fd(struct dev_adapter *a)
 {
-	return port_of(a)->fd;
+	return port_of(a)->epfd;
+}
+
+struct ib_sa *dev_ib_sa(const struct dev_adapter *a)
+{
+	return a->port ? &port_of(a)->sa : NULL;
 }
 
 struct fabric_names *dev_ib_names(const struct dev_adapter *a)
@@ -308,6 +337,39 @@ int dev_ib_addrs(const struct dev_info *info, struct dev_nl_addr *ret)
 	return n;
 }
 
+/* What the background thread waits for. Without it the adapter works; it learns of no change. */
+static void watch(struct dev_adapter *a)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	struct ib_port *port = port_of(a);
+	int r = dev_ib_sa_open(&port->sa, a);
+
+	if (r == 0)
+		r = dev_ib_sa_attach(&port->sa, port->fd, &port->now);
+	port->sa.sm_lid = port->now.sm_lid;
+	port->sa.sm_sl = port->now.sm_sl;
+	port->epfd = ut_epoll();
+	if (port->epfd < 0 || ut_epoll_add(port->epfd, port->fd, &e) < 0 ||
+	    (port->sa.timer >= 0 && ut_epoll_add(port->epfd, port->sa.timer, &e) < 0))
+		r = -errno;
+	if (r < 0)
+		ut_warn("%s: cannot watch its port (%s): changes of the fabric are not noticed, and connections cannot be made; "
+			"raise the limit on descriptors", a->info.name, strerror(-r));
+}
+
+static void close_all(struct ib_port *port)
+{
+	if (port->fd >= 0)
+		ut_close(port->fd);
+	port->fd = -1;
+	if (port->epfd >= 0)
+		ut_close(port->epfd);
+	port->epfd = -1;
+	dev_ib_sa_close(&port->sa);
+	fabric_names_close(port->names);
+	port->names = NULL;
+}
+
 int dev_ib_open(struct dev_adapter *a)
 {
 	struct ib_port *port = ut_zalloc(sizeof(*port));
@@ -323,6 +385,7 @@ int dev_ib_open(struct dev_adapter *a)
 		return r;
 	}
 	a->port = port;
+	watch(a);
 	a->port_up = port->active = port->now.state == IBV_PORT_ACTIVE;
 	eng_dev_held(&a->dev); /* no other thread knows it yet */
 	a->dev.port.link_layer = IBV_LINK_LAYER_INFINIBAND;
@@ -339,22 +402,14 @@ void dev_ib_close(struct dev_adapter *a)
 {
 	struct ib_port *port = port_of(a);
 
-	if (port->fd >= 0)
-		ut_close(port->fd);
-	fabric_names_close(port->names);
+	close_all(port);
 	free(port);
 	a->port = NULL;
 }
 
 void dev_ib_port_forget(struct dev_adapter *a)
 {
-	struct ib_port *port = port_of(a);
-
-	if (port->fd >= 0)
-		ut_close(port->fd);
-	port->fd = -1;
-	fabric_names_close(port->names);
-	port->names = NULL;
+	close_all(port_of(a));
 }
 
 /* The inherited connection is the parent's. */
@@ -365,12 +420,11 @@ void dev_ib_forked(struct dev_adapter *a)
 
 	if (port->fd < 0)
 		return;
-	ut_close(port->fd);
+	close_all(port);
 	port->fd = attach(&port->place, &node, &port->now);
 	if (port->fd < 0)
-		port->fd = -1;
-	fabric_names_close(port->names);
-	port->names = NULL;
+		return;
+	watch(a);
 	learn_address(a);
 }
 

@@ -24,8 +24,11 @@ struct eng_dev;
 int dev_ib_place(struct att_place *ret);
 
 struct fabric_names;
+struct ib_sa;
 /* The adapter's connection that finds ports by address; NULL: it has none. */
 struct fabric_names *dev_ib_names(const struct dev_adapter *a);
+/* Its client of subnet administration. */
+struct ib_sa *dev_ib_sa(const struct dev_adapter *a);
 
 /* Slots of dev_kind_row. */
 int dev_ib_find(struct dev_info *ret, int max);

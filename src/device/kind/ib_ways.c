@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define PACKET_LIFE 18 /* 1.1 s, as the kernel's rdma_cm assumes where none is known */
-
 static uint32_t ip_of(const uint8_t addr[16])
 {
 	return ut_ip_is_v4(addr) ? (uint32_t)addr[12] << 24 | (uint32_t)addr[13] << 16 | (uint32_t)addr[14] << 8 | addr[15]
@@ -72,6 +70,11 @@ static int gid(struct eng_dev *dev, const uint8_t addr[16], uint8_t ret[16])
 	return r;
 }
 
+int dev_ib_gid_of(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16])
+{
+	return gid(&a->dev, addr, ret);
+}
+
 /* A message names its ends by GIDs; connections know them by address. */
 static bool came(struct dev_adapter *a, struct gsi_rx *rx)
 {
@@ -104,40 +107,11 @@ const struct dev_transport_ways dev_ib_ways = {
 
 int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src)
 {
-	if (!fabric_names_has(ip_of(dst->addr)) || a->n_addrs != 1)
+	if ((!fabric_names_has(ip_of(dst->addr)) && !ut_ip_is_group(dst->addr)) || a->n_addrs != 1)
 		return -ENETUNREACH;
 	if (!ut_ip_is_any(src->addr) && !is_local(a, src->addr))
 		return -EADDRNOTAVAIL;
 	memcpy(src->addr, a->addrs[0].addr, 16);
 	src->scope = 0;
-	return 0;
-}
-
-static uint8_t mtu_code(uint32_t bytes)
-{
-	uint8_t code = IBV_MTU_256;
-
-	while (code < IBV_MTU_4096 && bytes >= 256u << code)
-		code++;
-	return code;
-}
-
-int dev_ib_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, struct cm_path *ret)
-{
-	struct fabric_peer p;
-	uint32_t mtu;
-	int r;
-
-	ut_lock(&a->dev.lock);
-	*ret = (struct cm_path){ .slid = a->dev.port.lid, .pkey = a->dev.port.pkeys[0], .life = PACKET_LIFE,
-				 .hop_limit = 64 };
-	r = a->dev.port.state == IBV_PORT_ACTIVE ? find(a, dst->addr, &p) : -ENETDOWN;
-	if (r == 0)
-		r = fabric_names_path(dev_ib_names(a), ret->slid, p.lid, ret->pkey, ret->sl, &mtu);
-	eng_dev_unlock(&a->dev);
-	if (r < 0)
-		return r;
-	ret->dlid = p.lid;
-	ret->mtu_code = mtu_code(mtu);
 	return 0;
 }

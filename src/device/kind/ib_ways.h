@@ -8,13 +8,14 @@
 
 #include "device/kind/transport.h"
 
-struct cm_path;
 struct link_end;
 
 extern const struct dev_transport_ways dev_ib_ways;
 
+/* Finds the GID of the port that an address stands for. Returns 0 or -EHOSTUNREACH. dev.lock held. */
+int dev_ib_gid_of(struct dev_adapter *a, const uint8_t addr[16], uint8_t ret[16]);
+
 /* Slots of dev_kind_row. */
 int dev_ib_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
-int dev_ib_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, struct cm_path *ret);
 
 #endif

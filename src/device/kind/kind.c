@@ -203,8 +203,17 @@ int dev_kind_default_route(struct dev_adapter *a, const struct link_end *dst, st
 /*
  * Ethernet has no subnet administrator: the path is known at once. Only the port can fail.
  */
-int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst,
-			  struct cm_path *ret)
+int dev_kind_default_group_join(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret)
+{
+	return -EOPNOTSUPP;
+}
+
+void dev_kind_default_group_leave(struct dev_adapter *a, const struct cm_group *g)
+{
+}
+
+int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, int timeout_ms,
+			  uint64_t ticket, struct cm_path *ret)
 {
 	struct ibv_port_attr attr;
 	int r = eng_port_query(&a->dev, &attr);

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 struct dev_adapter;
+struct cm_group;
 struct cm_path;
 struct dev_nl_addr;
 struct link_end;
@@ -141,9 +142,14 @@ struct dev_kind_row {
 	/* The RDMA CM asks for the source address towards dst, which is kept unless it is the any-address. Returns 0;
 	 * -ENETUNREACH: the host's routes decide; or why it cannot be. No lock. Default: -ENETUNREACH. */
 	int (*route)(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
-	/* The path between two addresses. Returns 0 or why there is none. No lock. Default: of Ethernet, where the port's
-	 * state decides. */
-	int (*path)(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, struct cm_path *ret);
+	/* The path between two addresses. Returns 0 or why there is none; -EINPROGRESS: dev_cm_note_path() brings it for
+	 * the ticket. No lock. Default: of Ethernet, where the port's state decides. */
+	int (*path)(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, int timeout_ms,
+		    uint64_t ticket, struct cm_path *ret);
+	/* As of struct cma_host: membership of multicast groups that an administrator grants. No dev.lock. Default:
+	 * -EOPNOTSUPP, and nothing. */
+	int (*group_join)(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
+	void (*group_leave)(struct dev_adapter *a, const struct cm_group *g);
 
 	/* IP addresses of an adapter that may not be open, for lists. Returns their number, at most DEV_ADDRS_MAX, or
 	 * -errno. No lock. Default: dev_addrs_now. */
@@ -152,7 +158,7 @@ struct dev_kind_row {
 	/* Truth about the port now, of an adapter that may not be open. Returns 0 or -errno. No lock. Default: the
 	 * interface's, as of RoCE. */
 	int (*query_port)(const struct dev_info *info, struct ibv_port_attr *ret);
-	/* Removes from the limits of a software adapter those that the kind does not have. Default: nothing. */
+	/* Removes from the limits of a software adapter those that the kind does not have, and adds its own. Default: nothing. */
 	void (*limit)(struct ibv_device_attr *attr);
 };
 
@@ -233,8 +239,10 @@ int dev_kind_default_gids(const struct dev_info *info, const struct dev_nl_addr 
 			  struct dev_nl_addr *ret);
 void dev_kind_default_limit(struct ibv_device_attr *attr);
 int dev_kind_default_route(struct dev_adapter *a, const struct link_end *dst, struct link_end *src);
-int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst,
-			  struct cm_path *ret);
+int dev_kind_default_path(struct dev_adapter *a, const struct link_end *src, const struct link_end *dst, int timeout_ms,
+			  uint64_t ticket, struct cm_path *ret);
+int dev_kind_default_group_join(struct dev_adapter *a, const struct cm_group *want, uint64_t ticket, struct cm_group *ret);
+void dev_kind_default_group_leave(struct dev_adapter *a, const struct cm_group *g);
 void dev_kind_default_observe(struct dev_adapter *a, struct obs_tap *t);
 int dev_kind_default_query(const struct dev_info *info, struct ibv_port_attr *ret);
 int dev_kind_default_find(struct dev_info *ret, int max);
@@ -262,7 +270,8 @@ int dev_kind_default_port_fd(struct dev_adapter *a);
 	.alias = "", .bind = dev_kind_default_bind, .add_addr = dev_kind_default_add_addr,         \
 	.del_addr = dev_kind_default_del_addr, .gids = dev_kind_default_gids,                      \
 	.query_port = dev_kind_default_query, .limit = dev_kind_default_limit,                     \
-	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,                            \
+	.addrs = dev_addrs_now, .route = dev_kind_default_route, .path = dev_kind_default_path,       \
+	.group_join = dev_kind_default_group_join, .group_leave = dev_kind_default_group_leave,    \
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \

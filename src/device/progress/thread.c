@@ -5,6 +5,7 @@
 #include "device/cm/cma_host.h"
 #include "device/control.h"
 #include "device/process.h"
+#include "device/progress/slice.h"
 #include "device/sys.h"
 #include "host/liveness.h"
 #include "util/alloc.h"
@@ -163,6 +164,7 @@ static void *run(void *arg)
 	dev_thread_this = true;
 	atomic_store(&t->begun, true);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	dev_slice_short();
 	host_life_begin();
 	while (!atomic_load(&t->stop)) {
 		int n = epoll_wait(t->ep, ev, EVENTS_MAX, -1);

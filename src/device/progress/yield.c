@@ -16,6 +16,15 @@
 #define WAIT_POLLS 256 /* and after a brief wait */
 #define YIELDS_ASK 16 /* one yield of so many asks the scheduler when the answer is known */
 
+/* The calling thread's round over its queues, in empty polls. */
+static __thread struct {
+	const struct eng_cq *from; /* a round began with this queue, */
+	unsigned polls;            /* so many polls ago */
+	unsigned most;             /* without this queue in so many polls, another one takes its place */
+	unsigned length;           /* of the last round */
+	bool over;                 /* a round has ended since the thread gave way */
+} turn __attribute__((tls_model("initial-exec")));
+
 static long switches(void)
 {
 	struct rusage u;
@@ -105,7 +114,32 @@ static void found(struct dev_yielding *y)
 		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
 }
 
-void dev_polled(struct eng_dev *dev, int did)
+static void note_turn(const struct eng_cq *cq)
+{
+	turn.polls++;
+	if (cq == turn.from) {
+		turn.over = true;
+		turn.length = turn.polls;
+		turn.most = 2 * turn.length;
+	} else if (turn.polls < turn.most) {
+		return;
+	} else {
+		turn.from = cq;
+		turn.most = turn.most < DEV_ROUND_MOST ? 2 * turn.most + 1 : DEV_ROUND_MOST;
+	}
+	turn.polls = 0;
+}
+
+/* Returns true if the thread may give way. */
+static bool may_give_way(void)
+{
+	bool may = turn.over || turn.length <= DEV_POLLS_TO_YIELD;
+
+	turn.over = turn.over && !may;
+	return may;
+}
+
+void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 {
 	struct dev_adapter *a = dev_adapter_of(dev);
 	struct dev_yielding *y = &a->yielding;
@@ -119,8 +153,9 @@ void dev_polled(struct eng_dev *dev, int did)
 		idle = 0;
 	} else {
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
+		note_turn(cq);
 		if (idle > (int)dev_polls_before_yield(y))
-			idle = dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
+			idle = !may_give_way() ? 0 : dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }

@@ -9,6 +9,9 @@
  * of a message. Behind such a yield the polling thread waits briefly instead: it sleeps on the adapter's descriptor, as a
  * waiter does (wait.h), and the scheduler prefers it to the strangers when its message comes. After some such waits a
  * yield finds out whether the strangers are still there.
+ *
+ * A thread that polls hundreds of queues in turn gives way once in a round over them, and not for each queue. The length
+ * of its round is measured from one poll of a queue to the next one of the same.
  */
 #ifndef DEVICE_PROGRESS_YIELD_H
 #define DEVICE_PROGRESS_YIELD_H
@@ -17,10 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct eng_cq;
 struct eng_dev;
 
 #define DEV_POLL_WEIGHT 4     /* so many polls without a round count as one with */
 #define DEV_POLLS_TO_YIELD 16 /* empty polls before the processor is given away */
+#define DEV_ROUND_MOST 65536u /* empty polls of a round over so many queues; behind them another one is taken to begin */
 #define DEV_BRIEF_WAIT_NS 200000ull  /* the longest brief wait: a completion that another thread has taken in is seen then */
 /* A yield of that length gave the processor to a stranger for a slice. A peer that polls on the same processor yields
  * sooner, within DEV_POLLS_TO_YIELD polls of some microseconds. */
@@ -43,7 +48,7 @@ struct dev_yielding {
 };
 
 /* eng_dev_ops.polled. May sleep for DEV_BRIEF_WAIT_NS. */
-void dev_polled(struct eng_dev *dev, int did);
+void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq);
 
 /* A yield lasted so many ns: from that, how many brief waits follow to the next. */
 void dev_yield_took(struct dev_yielding *y, uint64_t ns);

@@ -53,6 +53,24 @@ static unsigned slot_of(const struct ut_flow *f, uint32_t qpn)
 	return ut_ip_is_group(f->dst) ? HOST_NO_SLOT : shm_peer_slot(qpn);
 }
 
+/*
+ * Datagrams are answered by the other ring. Until it is open the peer can execute them and not acknowledge, and a process
+ * that leaves in that moment by _exit() has its peer retry against no process. So both rings are opened first, as for
+ * messages (reach()); without an answer in time the peer has taken the wire, and so does this end. Adapters with messages
+ * send datagrams of UD alone here, which are not acknowledged. Returns 0, 1 for the wire, or -EAGAIN.
+ */
+static int await_ring_back(struct shm_chan *ch, struct shm_peer_tx *t, const struct ut_flow *f)
+{
+	t->both = t->both || ch->messages || shm_peer_both(ch, t);
+	if (t->both)
+		return 0;
+	if (ut_now() - t->opened >= SHM_PEER_TIMEOUT_DATAGRAMS)
+		shm_peer_tx_to_wire(ch, t, false);
+	else if (!ch->host->leaving)
+		shm_handshake_await(ch, f);
+	return ch->host->leaving || t->state == SHM_PEER_WIRE ? 1 : -EAGAIN;
+}
+
 int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint16_t sport,
 		     const uint8_t *data, size_t len, size_t seg)
 {
@@ -69,6 +87,9 @@ int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qp
 		return 1;
 	if (t->state == SHM_PEER_ASKED)
 		return -EAGAIN;
+	r = await_ring_back(ch, t, f);
+	if (r)
+		return r;
 	memcpy(h.src, f->src, 16);
 	memcpy(h.dst, f->dst, 16);
 	r = shm_peer_result(ch, t, shm_put(&t->ring, &h, data));

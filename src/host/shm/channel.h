@@ -202,7 +202,7 @@ struct shm_datagrams {
  */
 int shm_channel_send(struct shm_channel *c, const struct ut_flow *f, uint32_t qpn, uint16_t sport,
 		     const uint8_t *data, size_t len, size_t seg);
-/* on: these are the last sends, so no response of a peer is awaited. */
+/* on: these are the last sends, or responses, so no response of a peer is awaited. */
 void shm_channel_leaving(struct shm_channel *c, bool on);
 /* Takes the next record of datagrams that fits. Returns 1 with its bytes in buf, or 0. */
 int shm_channel_recv(struct shm_channel *c, struct shm_datagrams *ret, uint8_t *buf, size_t room);

@@ -266,6 +266,7 @@ static void take_ready(struct shm_chan *ch, const struct host_message *m, const 
 		t->state = SHM_PEER_OPEN;
 		t->since = 0;
 		t->opened = ut_now();
+		t->both = false;
 		t->messages = ch->messages && (h->can & HELLO_MESSAGES);
 		t->fetches = h->can & HELLO_FETCHES;
 		if (fds[4] >= 0 && t->messages && shm_access_memory_is(fds[4], h->probe, t->token))

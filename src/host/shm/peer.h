@@ -81,6 +81,7 @@ struct shm_peer_tx {
 	uint64_t token;
 	bool messages, fetches;   /* OPEN: the peer takes messages, and can fetch what they name */
 	uint64_t opened;
+	bool both;           /* OPEN: the ring of the other direction was seen open */
 	struct shm_tx ring;
 	struct host_port peer; /* the receiver's pidfd, in the epoll set */
 	/* Its eventfd. In the epoll set, watched for nothing, since a child closes what is there. */

@@ -4,10 +4,13 @@
 #include "host/mailbox.h"
 #include "host/outbox.h"
 #include "host/service.h"
+#include "host/shm/channel.h"
+#include "host/shm/peer.h"
 #include "host/shm/segment.h"
 #include "host/slot.h"
 #include "host/survivor.h"
 #include "link/fabric/greet.h"
+#include "link/fabric/local.h"
 #include "link/fabric/state.h"
 #include "util/alloc.h"
 #include "util/clock.h"
@@ -175,7 +178,11 @@ static int descriptor(struct link *l)
 /* The descriptor always shows what has come: the set is level-triggered. */
 static void sleeps(struct link *l, bool on, bool look)
 {
-	atomic_store_explicit(&fabric_of(l)->sleeping, on, memory_order_relaxed);
+	struct fabric_link *n = fabric_of(l);
+
+	atomic_store_explicit(&n->sleeping, on, memory_order_relaxed);
+	if (n->chan)
+		shm_channel_sleep(n->chan, on, look);
 }
 
 static void close_link(struct link *l)
@@ -183,6 +190,9 @@ static void close_link(struct link *l)
 	struct fabric_link *n = fabric_of(l);
 	struct ut_list *c;
 
+	if (n->chan)
+		shm_channel_close(n->chan);
+	n->chan = NULL;
 	while ((c = ut_list_pop(&n->claims)))
 		free(ut_container(c, struct fabric_claim, node));
 	if (n->host.slot != HOST_NO_SLOT)
@@ -191,6 +201,7 @@ static void close_link(struct link *l)
 	host_peer_watches_drop(&n->host, NULL);
 	host_unwatch(&n->host, &n->timer);
 	host_unwatch(&n->host, &n->data);
+	fabric_routes_close(&n->routes);
 	host_fini(&n->host);
 	shm_seg_unmap(n->page, sizeof(struct pkt_page));
 	ut_stage_fini(&n->stage);
@@ -213,6 +224,7 @@ static const struct link_ops ops = {
 	.pass_on = fabric_pass_on,
 	.entrust = entrust,
 	.dead_peer = dead_peer,
+	.ends = fabric_ends,
 	.fd = descriptor,
 	.sleep = sleeps,
 	.close = close_link,
@@ -353,6 +365,9 @@ static int attach(struct fabric_link *n, const struct fabric_place *where, char 
 		return r;
 	n->data.fd = r;
 	set_address(n, &w);
+	r = fabric_routes_open(&n->routes, &n->host, where, why);
+	if (r < 0)
+		return r;
 	r = open_parts(n);
 	if (r < 0)
 		snprintf(why, FABRIC_WHY_MAX, "memory or descriptors are used up (%s): node %s of fabric %s has no adapter "
@@ -380,6 +395,12 @@ int fabric_open(const struct fabric_place *where, struct link **ret, char why[FA
 	}
 	*ret = &n->base;
 	return 0;
+}
+
+void fabric_use_channel(struct link *l, struct shm_channel *c)
+{
+	fabric_of(l)->chan = c;
+	l->spare_len = 0; /* taken: local.c */
 }
 
 struct host *fabric_host(struct link *l)

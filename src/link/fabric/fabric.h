@@ -11,6 +11,7 @@
 #include "link/link.h"
 
 struct host;
+struct shm_channel;
 
 #define FABRIC_WHY_MAX 320
 
@@ -30,6 +31,9 @@ struct fabric_stats {
 int fabric_open(const struct fabric_place *where, struct link **ret, char why[FABRIC_WHY_MAX]);
 /* The host that the link is a member of: for the local path. */
 struct host *fabric_host(struct link *l);
+/* Packets to processes of this host go through this channel of fabric_host() from now on, which then belongs to the
+ * link. Called before the first add_addr(). */
+void fabric_use_channel(struct link *l, struct shm_channel *c);
 /* The port's address there. Its slot is claimed by add_addr(), whatever address that has. */
 const uint8_t *fabric_address(struct link *l);
 void fabric_stats(struct link *l, struct fabric_stats *ret);

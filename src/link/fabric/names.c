@@ -57,6 +57,11 @@ uint64_t fabric_names_guid(const struct fabric_names *n)
 	return n->guid;
 }
 
+uint64_t fabric_names_generation(const struct fabric_names *n)
+{
+	return atomic_load(&n->page->generation);
+}
+
 /* Receives the answer of this type; others are not for this connection. Returns 0 or -ENETDOWN. */
 static int receive(struct fabric_names *n, enum pkt_type type, struct pkt_message *m)
 {
@@ -129,16 +134,14 @@ int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct
 	return 0;
 }
 
-int fabric_names_path(struct fabric_names *n, uint16_t slid, uint16_t dlid, uint16_t pkey, uint8_t sl, uint32_t *ret_mtu)
+int fabric_names_members(struct fabric_names *n, const uint8_t mgid[16], unsigned slot, uint32_t *ret)
 {
-	struct pkt_message m = { .head = pkt_head(PKT_ROUTE),
-				 .u.route = { .slid = slid, .dlid = dlid, .pkey = pkey, .sl = sl } };
-	int r = ask(n, PKT_ROUTED, &m);
+	struct pkt_message m = { .head = pkt_head(PKT_COUNT), .u.count.slot = slot };
+	int r;
 
-	if (r < 0)
-		return r;
-	if (m.u.routed.verdict)
-		return -EHOSTUNREACH;
-	*ret_mtu = m.u.routed.mtu;
-	return 0;
+	memcpy(m.u.count.mgid, mgid, 16);
+	r = ask(n, PKT_COUNTED, &m);
+	if (r == 0)
+		*ret = m.u.counted.n;
+	return r;
 }

@@ -31,8 +31,10 @@ void fabric_names_close(struct fabric_names *n); /* NULL too */
 uint64_t fabric_names_guid(const struct fabric_names *n);
 /* Finds a port by its address, or (ip 0) by its GUID. Returns 0, -ENOENT, or -ENETDOWN: the fabric has ended. */
 int fabric_names_find(struct fabric_names *n, uint32_t ip, uint64_t guid, struct fabric_peer *ret);
-/* Asks for the path of packets. Returns 0 with its MTU in bytes; -EHOSTUNREACH: the fabric has none now; -ENETDOWN. */
-int fabric_names_path(struct fabric_names *n, uint16_t slid, uint16_t dlid, uint16_t pkey, uint8_t sl, uint32_t *ret_mtu);
+/* Counts the processes of the port that are in a group, without the one that has this slot. Returns 0 or -ENETDOWN. */
+int fabric_names_members(struct fabric_names *n, const uint8_t mgid[16], unsigned slot, uint32_t *ret);
+/* Moves with each change of the fabric. */
+uint64_t fabric_names_generation(const struct fabric_names *n);
 /* Returns true if it is one that a fabric gives. */
 static inline bool fabric_names_has(uint32_t ip)
 {

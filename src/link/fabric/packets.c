@@ -18,6 +18,8 @@ static const struct {
 	[PKT_MEMBERS] = { 0, false, true },
 	[PKT_FIND] = { sizeof(struct pkt_find), true, false },
 	[PKT_FOUND] = { sizeof(struct pkt_found), false, true },
+	[PKT_COUNT] = { sizeof(struct pkt_count), true, false },
+	[PKT_COUNTED] = { sizeof(struct pkt_counted), false, true },
 };
 
 size_t pkt_length(enum pkt_type type)

@@ -11,14 +11,16 @@
  *	TRAIN  packets                   ->             to the port of their DLID, each by its route
  *	                                 <-    TRAIN    packets from other ports
  *	JOIN, LEAVE  group               ->             packets to the group come, or no longer come
- *	ROUTE  DLID, SL, P_Key           ->
+ *	ROUTE  LIDs, SL, P_Key           ->             both ports are in the partition too
  *	                                 <-    ROUTED   verdict, MTU, GUID of the port at its end
+ *	COUNT  group, slot               ->
+ *	                                 <-    COUNTED  processes of the port in the group, without that slot
  *	FIND   IPv4 address, or GUID     ->
  *	                                 <-    FOUND    the port that has it
  *	                                 <-    MEMBERS  another process has come to the port, or left it
  *
  * A train has packets from LRH to ICRC; all but the last have `seg` bytes. VCRCs are left out, since nothing on this
- * way damages bytes. Packets for a process that does not read are dropped, as by a link that is congested.
+ * way damages bytes. Senders to a process that reads slowly are held (tools/fabric/adapters.h).
  *
  * Numbers are in host order, except those of the packets. A message is checked as a whole before it is used
  * (pkt_parse()): the other end may be another build, or hostile. Bytes named rsv are zero.
@@ -32,7 +34,7 @@
 #include <stdint.h>
 
 #define PKT_MAGIC 0x4450466bu
-#define PKT_VERSION 2
+#define PKT_VERSION 3
 #define PKT_SOCKET "data"       /* in the fabric's directory */
 #define PKT_NAME_MAX 64         /* of a node, with the final NUL */
 #define PKT_WHY_MAX 240
@@ -55,6 +57,8 @@ enum pkt_type {
 	PKT_MEMBERS,
 	PKT_FIND,
 	PKT_FOUND,
+	PKT_COUNT,
+	PKT_COUNTED,
 	PKT_TYPES
 };
 
@@ -113,6 +117,15 @@ struct pkt_found {
 	uint64_t prefix;
 };
 
+struct pkt_count {
+	uint8_t mgid[16];
+	uint32_t slot, rsv;
+};
+
+struct pkt_counted {
+	uint32_t n, rsv;
+};
+
 struct pkt_message {
 	struct pkt_head head;
 	union {
@@ -124,6 +137,8 @@ struct pkt_message {
 		struct pkt_routed routed;
 		struct pkt_find find;
 		struct pkt_found found;
+		struct pkt_count count;
+		struct pkt_counted counted;
 	} u;
 };
 

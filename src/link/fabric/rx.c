@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "link/fabric/state.h"
+#include "link/fabric/local.h"
 
 #include "host/mailbox.h"
 #include "host/outbox.h"
 #include "host/service.h"
+#include "host/shm/channel.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/syscall.h"
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 
 #define READS (FABRIC_RX_SLOTS - 1) /* messages in one call */
+#define RECORDS 7  /* of the shm channel in one call */
 #define LOOK_EMPTY 24  /* empty calls per look at the epoll set */
 #define LOOK_CALLS 16  /* calls per look when there is always something */
 #define LOOK_WARM (100 * UT_US) /* between looks while messages come through shared memory */
@@ -166,26 +168,59 @@ static bool look_is_due(struct fabric_link *n, bool local_news)
 	return true;
 }
 
-int fabric_recv(struct link *l, struct link_rx *v, int max)
+/* Records of the shm channel. One that was begun lies where the next ones would: it is handed out alone. */
+static int read_records(struct fabric_link *n, struct link_rx *v, int max)
 {
-	struct fabric_link *n = fabric_of(l);
 	int got = hand_out(n, v, 0, max);
+	size_t at = 0;
+
+	if (got || !n->chan)
+		return got;
+	for (unsigned i = 0; i < RECORDS && got < max && !n->carry.left && fabric_local_take(n, &at); i++)
+		got = hand_out(n, v, got, max);
+	return got;
+}
+
+static void follow_routes(struct fabric_link *n)
+{
+	if (fabric_routes_due(&n->routes))
+		fabric_routes_run(&n->routes);
+	if (!n->routes.moved)
+		return;
+	n->routes.moved = false;
+	n->base.routes++;
+}
+
+static int read_sockets(struct fabric_link *n, struct link_rx *v, int got, int max, bool news)
+{
 	bool looked;
 
-	if (n->host.outbox_used)
-		host_outbox_flush(&n->host);
-	if (l->cheap || n->carry.left)
-		return got;
 	if (!got)
 		n->rx_slot = 0;
-	looked = look_is_due(n, l->local_news) && host_look(&n->host);
-	if (looked || (n->warm && !l->local_news))
+	looked = look_is_due(n, news) && host_look(&n->host);
+	if (looked || (n->warm && !news))
 		got = read_data(n, v, got, max);
-	if (!got && !l->local_news && (!n->warm || ++n->empties >= LOOK_EMPTY ||
+	if (!got && !news && (!n->warm || ++n->empties >= LOOK_EMPTY ||
 				       atomic_load_explicit(&n->sleeping, memory_order_relaxed))) {
 		n->empties = 0;
 		if (host_look(&n->host))
 			got = read_data(n, v, got, max);
 	}
 	return n->carry.left ? got : read_boxes(n, v, got, max);
+}
+
+int fabric_recv(struct link *l, struct link_rx *v, int max)
+{
+	struct fabric_link *n = fabric_of(l);
+	int got = read_records(n, v, max);
+	bool news = l->local_news || (n->chan && (got || shm_channel_warm(n->chan)));
+
+	if (n->host.outbox_used)
+		host_outbox_flush(&n->host);
+	follow_routes(n);
+	if (!l->cheap && !n->carry.left)
+		got = read_sockets(n, v, got, max, news);
+	if (n->chan)
+		shm_channel_settle(n->chan);
+	return got;
 }

@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "link/fabric/fabric.h"
 #include "link/fabric/packets.h"
+#include "link/fabric/routes.h"
 #include "util/list.h"
 
 #include <stdatomic.h>
@@ -35,9 +36,13 @@ struct fabric_carry {
 	uint16_t seg;
 };
 
+struct shm_channel;
+
 struct fabric_link {
 	struct link base;
 	struct host host;
+	struct shm_channel *chan;  /* NULL: all packets take the fabric process */
+	struct fabric_routes routes;
 	struct host_addr at;       /* the port's one address; in host.addrs when it is claimed */
 	struct host_port data, timer;
 	bool gone;                 /* the fabric process has ended */
@@ -51,6 +56,7 @@ struct fabric_link {
 	uint64_t looked;
 	_Atomic bool sleeping;     /* a thread sleeps on the descriptor */
 	struct fabric_stats stats;
+	uint8_t record[PKT_TRAIN_BYTES]; /* that is being made */
 };
 
 static inline struct fabric_link *fabric_of(struct link *l)
@@ -62,7 +68,7 @@ static inline struct fabric_link *fabric_of(struct link *l)
 int fabric_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uint8_t *data, size_t len, size_t seg);
 int fabric_pass_on(struct link *l, const struct link_rx *rx, uint64_t service);
 int fabric_recv(struct link *l, struct link_rx *v, int max);
-/* Sends a message without packets to the fabric process. Returns 0 or a negative errno. */
+/* Sends a message without packets to the fabric process, waiting for room. Returns 0 or a negative errno. */
 int fabric_tell(struct fabric_link *n, const struct pkt_message *m);
 /* A message of the fabric process that is no train, at the start of the stage's place. */
 void fabric_told(struct fabric_link *n, const struct pkt_message *m);

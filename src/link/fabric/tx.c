@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "link/fabric/state.h"
+#include "link/fabric/local.h"
 
 #include "host/mailbox.h"
 #include "host/outbox.h"
@@ -11,9 +11,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
-#define FULL_NS (20 * UT_MS) /* a fabric process that does not read for so long loses packets, as a stopped switch */
+/* A fabric process holds a sender for a second at most (tools/fabric/adapters.h). One that does not read for so long
+ * loses packets, as a stopped switch. */
+#define FULL_NS (2000 * UT_MS)
 #define FORWARD_BYTES 8192u  /* of a datagram that is passed on */
 
 static struct wire_link_packet headers(const struct ut_flow *f, size_t ib_len)
@@ -54,7 +57,14 @@ static int sent(struct fabric_link *n, long r)
 
 int fabric_tell(struct fabric_link *n, const struct pkt_message *m)
 {
-	return sent(n, UT_SYS(SYS_sendto, n->data.fd, m, pkt_length(m->head.type), MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0));
+	struct pollfd p = { .fd = n->data.fd, .events = POLLOUT };
+	struct timespec t = { FULL_NS / UT_S, 0 };
+	size_t len = pkt_length(m->head.type);
+	long r = UT_SYS(SYS_sendto, n->data.fd, m, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+
+	if (r == -EAGAIN && UT_SYS(SYS_ppoll, &p, 1, &t, NULL, 8) > 0)
+		r = UT_SYS(SYS_sendto, n->data.fd, m, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	return sent(n, r);
 }
 
 /* The packets stay where they are; headers of LRH and GRH go between them. Only the last packet may be shorter. */
@@ -67,8 +77,8 @@ int fabric_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uin
 	struct pkt_head head = pkt_head(PKT_TRAIN);
 	struct wire_link_packet p;
 	size_t rest = seg ? len % seg : 0, hdr;
+	int r;
 
-	(void)qpn;
 	if (!f->lids || !seg || !len || len > l->train_bytes || (len + seg - 1) / seg > l->train_packets)
 		return -EMSGSIZE;
 	if (n->gone)
@@ -86,6 +96,9 @@ int fabric_send(struct link *l, const struct ut_flow *f, uint32_t qpn, const uin
 		iov[h.msg_iovlen++] = (struct iovec){ part < seg ? last : usual, hdr };
 		iov[h.msg_iovlen++] = (struct iovec){ (void *)(data + off), part };
 	}
+	r = fabric_local_send(n, qpn, &(struct fabric_packets){ f, iov + 1, (int)h.msg_iovlen - 1, head.seg });
+	if (r <= 0)
+		return r;
 	return sent(n, UT_SYS(SYS_sendmsg, n->data.fd, &h, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 

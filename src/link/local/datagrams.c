@@ -60,7 +60,7 @@ static int local_send(struct link *l, const struct ut_flow *f, uint32_t qpn, con
 
 	shm_channel_leaving(of(l)->chan, l->leaving);
 	r = shm_channel_send(of(l)->chan, f, qpn, lower->ops->source_port(lower, f), data, len, seg);
-
+	shm_channel_leaving(of(l)->chan, false); /* messages may wait */
 	if (r <= 0) {
 		lower->in_use = true;
 		return r;
@@ -259,6 +259,7 @@ static const struct link_ops ops = {
 	.pass_on = local_pass_on,
 	.entrust = local_entrust,
 	.dead_peer = local_dead_peer,
+	.ends = link_default_ends,
 	.fd = local_fd,
 	.sleep = local_sleep,
 	.close = local_close,

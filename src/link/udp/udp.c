@@ -87,6 +87,7 @@ static const struct link_ops udp_ops = {
 	.pass_on = udp_pass_on,
 	.entrust = udp_entrust,
 	.dead_peer = udp_dead_peer,
+	.ends = link_default_ends,
 	.fd = udp_fd,
 	.sleep = udp_sleep,
 	.close = udp_close,

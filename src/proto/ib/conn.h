@@ -13,6 +13,7 @@
 #include "engine/verdict.h"
 #include "proto/ib/ident.h"
 #include "proto/ib/path.h"
+#include "proto/ib/route.h"
 #include "proto/ib/slow.h"
 #include "proto/ib/sport.h"
 #include "util/heap.h"
@@ -127,6 +128,8 @@ struct ibp_conn {
 	struct ut_list acks;
 	uint32_t mtu;       /* of the path, in bytes */
 	uint16_t pkey;
+	uint8_t route;      /* enum ibp_route: of messages */
+	uint8_t migration;  /* enum ibv_mig_state (migrate.h) */
 	struct ibp_req req;
 	struct ibp_path path;
 	struct ibp_sport sport;

@@ -54,7 +54,7 @@ static void export_qp(struct shm_export *s, const struct ibp_qp *q)
 	if (atomic_load_explicit(&e->qpn, memory_order_relaxed))
 		return;
 	e->peer = qp->attr.dest_qp_num;
-	memcpy(e->addr, q->conn.path.flow.dst, sizeof(e->addr));
+	memcpy(e->addr, q->conn.path.chan.dst, sizeof(e->addr));
 	e->access = qp->attr.qp_access_flags & SERVED;
 	if (!qp->attr.max_dest_rd_atomic)
 		e->access &= (unsigned)IBV_ACCESS_REMOTE_WRITE;
@@ -119,7 +119,7 @@ static bool grants_qp(const struct ibp_qp *q, const struct shm_export *s, unsign
 		return false;
 	*ret_pd = e->pd;
 	return e->peer == q->qp->qpn && (e->access & need) &&
-	       !memcmp(e->addr, q->conn.path.flow.src, sizeof(e->addr));
+	       !memcmp(e->addr, q->conn.path.chan.src, sizeof(e->addr));
 }
 
 /* Returns the key if it allows all of the request; *ret_addr: the exporter's address of the first byte. */
@@ -281,7 +281,7 @@ static bool access_part(struct ibp_qp *q, struct eng_swqe *w, uint32_t *done, ui
 	uint8_t *at;
 	bool ok;
 
-	s = chan->ops->access_begin(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->ops->access_begin(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);
@@ -340,7 +340,7 @@ static __attribute__((noinline)) void show(struct ibp_qp *q, struct eng_swqe *w)
 {
 	struct ibp_shm *shm = &q->port->shm;
 	struct link_tap_access x = {
-		.flow = &q->conn.path.flow, .compare_add = w->atomic.compare_add, .swap = w->atomic.swap,
+		.flow = &q->conn.path.chan, .compare_add = w->atomic.compare_add, .swap = w->atomic.swap,
 		.data = shm->iov, .n_data = 1, .length = (uint32_t)w->length, .stores = shm->stored,
 		.atomic = w->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || w->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD,
 	};
@@ -369,7 +369,7 @@ void ibp_observe(struct eng_dev *dev, struct link_tap *tap)
 static void count_direct(struct ibp_qp *q, const struct eng_swqe *w)
 {
 	bool write = w->opcode == IBV_WR_RDMA_WRITE, both;
-	const struct ut_flow *f = &q->conn.path.flow;
+	const struct ut_flow *f = &q->conn.path.chan;
 	uint64_t *c = q->port->dev->counters;
 
 	eng_dev_held(q->port->dev);
@@ -418,7 +418,7 @@ bool ibp_direct_next(struct ibp_qp *q, const struct eng_swqe *w)
 	if (w->length < WORTH || !is_simple(q, w) || r->psn_una == r->psn_next || !ibp_direct_is_open(q) ||
 	    psn_diff(r->psn_una, r->peer_psn) <= 0)
 		return false;
-	s = chan->ops->access_begin(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &v);
+	s = chan->ops->access_begin(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &v);
 	if (!s)
 		return false;
 	k = grants(q, s, w, &addr);

@@ -141,7 +141,7 @@ static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng
 	struct shm_channel *chan = q->port->chan;
 	struct shm_reservation place;
 
-	if (chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, m->bytes, &place) < 0 ||
+	if (chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, m->bytes, &place) < 0 ||
 	    !load_pieces(q, w, place.data))
 		return false;
 	memcpy(place.header, m->header, sizeof(m->header));
@@ -163,7 +163,7 @@ static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opco
 	m.more = wait_for_more(&q->port->shm, more);
 	m.quiet = false;
 	if (m.bytes && !m.data ? !put_by_pieces(q, w, &m)
-			       : chan->ops->post(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &m) < 0)
+			       : chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
 	if (acks)
 		ibp_resp_acked(q);
@@ -264,7 +264,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	struct shm_channel *chan = port->chan;
 	struct shm_post m;
 
-	if (ibp_resp_is(&q->conn.resp, IBP_RESP_SERVICE) || port->shm.say_plain)
+	if ((q->conn.resp.slow & (IBP_RESP_SERVICE | IBP_RESP_ROUTE | IBP_RESP_MIGRATION)) || port->shm.say_plain)
 		return false;
 	ibp_header_put(m.header, (struct ibp_header){
 		.opcode = WIRE_RC_ACKNOWLEDGE, .unit = (uint8_t)__builtin_ctz(q->conn.resp.mtu),
@@ -274,7 +274,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	m.bytes = 0;
 	m.more = false;
 	m.quiet = port->shm.quiet;
-	if (chan->ops->post(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &m) < 0)
+	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
 	eng_dev_held(dev);
 	port->sent++;
@@ -468,7 +468,7 @@ static inline bool take_message(struct ibp_port *port, const struct shm_message 
 		return false;
 	q = ibp_qp(qp);
 	if ((n.src_qpn & IBP_PSN_MASK) != qp->attr.dest_qp_num ||
-	    !ibp_path_between(&q->conn.path, m->src, m->dst))
+	    !ibp_path_admits_message(&q->conn.path, m->src, m->dst))
 		return false;
 	switch (n.opcode) {
 	case WIRE_RC_ACKNOWLEDGE:

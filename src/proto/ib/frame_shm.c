@@ -25,6 +25,17 @@ void ibp_shm_fini(struct ibp_port *port)
 
 /* --- making --- */
 
+static enum shm_reach find_way(struct ibp_qp *q, bool *ret_fetches)
+{
+	struct shm_channel *chan = q->port->chan;
+
+	if (q->conn.route == IBP_ROUTE_ASKED)
+		ibp_route_follow(q);
+	if (q->conn.route != IBP_ROUTE_GOOD)
+		return q->conn.route == IBP_ROUTE_ASKED ? SHM_REACH_ASKED : SHM_REACH_WIRE;
+	return chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, ret_fetches);
+}
+
 bool ibp_shm_choose(struct ibp_qp *q)
 {
 	struct ibp_port *port = q->port;
@@ -37,8 +48,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 	 * would overtake them. */
 	if (port->shm.stage.base && q->conn.path.valid &&
 	    (ibp_resp_is(&q->conn.resp, IBP_RESP_UNCHOSEN) || q->conn.resp.framing == &ibp_frame_shm))
-		how = port->chan->ops->reach(port->chan, &q->conn.path.flow,
-						   q->qp->attr.dest_qp_num, &r->fetches);
+		how = find_way(q, &r->fetches);
 	if (how == SHM_REACH_ASKED) {
 		port->blocked = true;
 		return false;
@@ -77,8 +87,16 @@ static bool may_name(struct ibp_qp *q, bool response)
 		       (!ibp_req_is(&q->conn.req, IBP_REQ_PLAIN) ||
 			psn_diff(q->conn.req.psn_send, q->conn.req.plain_until) >= 0);
 	return !q->conn.resp.plain &&
-	       chan->ops->reach(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num, &fetches) ==
+	       chan->ops->reach(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &fetches) ==
 		       SHM_REACH_LOCAL && fetches;
+}
+
+/* Returns 0 if messages pass, as reserve() does if not. */
+static int route_error(struct ibp_qp *q)
+{
+	if (q->conn.route == IBP_ROUTE_ASKED)
+		ibp_route_follow(q);
+	return q->conn.route == IBP_ROUTE_GOOD ? 0 : q->conn.route == IBP_ROUTE_ASKED ? -EAGAIN : -EHOSTUNREACH;
 }
 
 static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *max)
@@ -91,8 +109,10 @@ static struct iovec *begin(struct ibp_qp *q, bool response, uint32_t size, int *
 	shm->fetch = size > IBP_SHM_COPY + WIRE_IB_HDRS_MAX && may_name(q, response);
 	if (shm->fetch)
 		size = sizeof(struct ibp_pieces) + IBP_SHM_PIECES * 16u;
-	r = chan->ops->reserve(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num,
-				  size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
+	r = route_error(q);
+	if (r == 0)
+		r = chan->ops->reserve(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num,
+				       size < SHM_CHANNEL_MAX ? size : SHM_CHANNEL_MAX, &shm->place);
 	if (r == -EAGAIN) {
 		port->blocked = true;
 		ibp_activate(q); /* no event tells when the ring has room */
@@ -158,9 +178,10 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 	struct ibp_header h = {
 		.opcode = p->opcode, .unit = (uint8_t)__builtin_ctz(mtu), .syndrome = p->syndrome,
 		.flags = (uint8_t)((p->se ? IBP_HEADER_SE : 0) | (p->ack_req ? IBP_HEADER_ASK : 0) |
-				   (named ? IBP_HEADER_FETCH : 0) |
+				   (named ? IBP_HEADER_FETCH : 0) | (p->migreq ? 0 : IBP_HEADER_ARMED) |
 				   (shm->say_plain ? IBP_HEADER_PLAIN : 0)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
+		.pkey = shm->response ? 0 : q->conn.pkey,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
 		.length = shm->response ? p->msn : p->dma_len, .srqn = p->srqn,
 	};
@@ -190,8 +211,10 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 		put_header(q, p, shm->fetch);
 		shm->place.quiet = shm->quiet;
 		port->chan->ops->commit(port->chan, &shm->place, (uint32_t)bytes);
-		if (!shm->response)
+		if (!shm->response) {
 			q->conn.req.ring_end = shm->place.end;
+			ibp_req_put(&q->conn.req, IBP_REQ_ROUTE, false);
+		}
 	}
 	shm->say_plain = false;
 	if (bytes < 0 || shm->lost)
@@ -279,9 +302,9 @@ bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *rx, struct w
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
-		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK,
+		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = n.pkey,
 		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
-		.imm = n.imm, .syndrome = n.syndrome, .migreq = true,
+		.imm = n.imm, .syndrome = n.syndrome, .migreq = !(n.flags & IBP_HEADER_ARMED),
 		.se = n.flags & IBP_HEADER_SE, .ack_req = n.flags & IBP_HEADER_ASK,
 	};
 	shm->rx = rx;
@@ -350,12 +373,15 @@ static int copy(struct ibp_port *port, const struct wire_ib_packet *p, uint8_t *
 	return 0;
 }
 
-/* A message has no P_Key: both ends are on the adapter that chose the framing. */
 static bool admits(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
 {
-	if (ibp_path_between(&q->conn.path, rx->src, rx->dst) && p->src_qpn == q->qp->attr.dest_qp_num)
+	if (!ibp_path_admits_message(&q->conn.path, rx->src, rx->dst) || p->src_qpn != q->qp->attr.dest_qp_num) {
+		ibp_count(q->port, ENG_C_rx_bad_source);
+		return false;
+	}
+	if (!p->pkey || eng_pkey_matches(q->conn.pkey, p->pkey))
 		return true;
-	ibp_count(q->port, ENG_C_rx_bad_source);
+	ibp_count(q->port, ENG_C_rx_bad_pkey);
 	return false;
 }
 
@@ -377,7 +403,7 @@ static bool unread(struct ibp_qp *q, bool *ret_busy)
 	struct shm_channel *chan = q->port->chan;
 	uint64_t at;
 
-	at = chan->ops->consumed(chan, &q->conn.path.flow, q->qp->attr.dest_qp_num);
+	at = chan->ops->consumed(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num);
 	*ret_busy = at != q->conn.req.ring_read;
 	q->conn.req.ring_read = at;
 	return at < q->conn.req.ring_end;

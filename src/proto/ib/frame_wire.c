@@ -344,6 +344,23 @@ static void keep_behind(struct ibp_train *t, uint32_t bad)
 	}
 }
 
+/*
+ * A response goes the way that is open now: its request has come, so the peer does not wait for a better one, and this
+ * process may leave with the message by _exit() before that is known.
+ */
+static int send_train(struct ibp_port *port, uint32_t len)
+{
+	struct ibp_train *t = &port->train;
+	struct link *l = port->link;
+	bool leaving = l->leaving;
+	int r;
+
+	l->leaving |= t->response;
+	r = l->ops->send(l, &t->path.flow, (uint32_t)wire_get_BTH_dest_qpn(t->stage.base), t->stage.base, len, t->seg);
+	l->leaving = leaving;
+	return r;
+}
+
 /* Returns 0, or -EAGAIN if the train waits for the socket. */
 static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
 {
@@ -353,9 +370,7 @@ static int put_out(struct ibp_port *port, uint32_t n, uint32_t len)
 
 	eng_dev_held(dev);
 	if (n)
-		r = port->link->ops->send(port->link, &t->path.flow,
-					  (uint32_t)wire_get_BTH_dest_qpn(t->stage.base),
-					  t->stage.base, len, t->seg);
+		r = send_train(port, len);
 	if (r == -EAGAIN) {
 		t->waiting = port->blocked = true;
 		t->n = n;

@@ -2,7 +2,8 @@
 /*
  * The path to a peer: the addresses of packets to it, and of those that come from it. A path is made from an address vector,
  * by the rules of the port's link layer: on Ethernet from its GRH, whose GIDs are IP addresses
- * (annex A17), on InfiniBand from its LID, with a GRH if it has one (IBTA 8.2, 8.3).
+ * (annex A17), on InfiniBand from its LID, with a GRH if it has one (IBTA 8.2, 8.3). Messages of the shm channel
+ * have addresses of their own (link_ops.ends), which on Ethernet are the same.
  */
 #ifndef PROTO_IB_PATH_H
 #define PROTO_IB_PATH_H
@@ -21,9 +22,10 @@ struct ibp_port;
 #define IBP_LOCAL_SPORT 0xc000u /* UDP source port of connections within the host */
 
 struct ibp_path {
-	struct ut_flow flow;
-	struct wire_icrc_flow icrc; /* of packets to the peer */
+	struct ut_flow chan;        /* of messages to the peer */
 	bool valid;
+	struct ut_flow flow;        /* of packets */
+	struct wire_icrc_flow icrc; /* of packets to the peer */
 };
 
 /*
@@ -41,13 +43,18 @@ int ibp_path_from_lid(struct ibp_port *port, struct ibp_path *path, const struct
  * with the lock held. */
 bool ibp_path_lacks_grh(const struct ibp_port *port, const struct eng_av *av);
 
-/* Returns true if a packet of a connection on this path may have come between these addresses: Ethernet, and
- * the shm channel. */
+/* Returns true if a packet of a connection on this path may have come between these addresses. */
 static inline bool ibp_path_between(const struct ibp_path *path, const uint8_t src[16],
 				    const uint8_t dst[16])
 {
 	return path->valid && memcmp(src, path->flow.dst, 16) == 0 &&
 	       memcmp(dst, path->flow.src, 16) == 0;
+}
+
+/* The same for a message of the shm channel. */
+static inline bool ibp_path_admits_message(const struct ibp_path *path, const uint8_t src[16], const uint8_t dst[16])
+{
+	return path->valid && memcmp(src, path->chan.dst, 16) == 0 && memcmp(dst, path->chan.src, 16) == 0;
 }
 
 /* The same for both link layers (IBTA 9.6.1.5): between its addresses on Ethernet, between its LIDs and with

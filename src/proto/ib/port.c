@@ -8,9 +8,11 @@
 #include "proto/ib/coalesce.h"
 #include "proto/ib/ecn.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/migrate.h"
 #include "proto/ib/probe.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/route.h"
 #include "proto/ib/uc.h"
 #include "proto/ib/ud.h"
 #include "proto/ib/xrc/home.h"
@@ -81,13 +83,21 @@ static struct ibp_qp *find_qp(struct ibp_port *port, const struct wire_ib_packet
 	struct eng_qp *qp = eng_qp_find(port->dev, p->dest_qpn);
 	bool response = p->shape->flags & WIRE_F_RSP;
 	bool cnp = p->shape->cls == WIRE_CLASS_CNP;
+	struct ibp_qp *q;
 
 	if (!qp || !state_accepts(qp, response) ||
 	    (!cnp && !(p->shape->qp_types & wire_type(qp->type)))) {
 		ibp_count(port, ENG_C_rx_no_qp);
 		return NULL;
 	}
-	return port->arrived->admits(ibp_qp(qp), p, rx) ? ibp_qp(qp) : NULL;
+	q = ibp_qp(qp);
+	if (q->conn.migration)
+		ibp_migration_asked(q, p->migreq, rx);
+	if (!port->arrived->admits(q, p, rx))
+		return NULL;
+	if (q->conn.migration)
+		ibp_migration_heard(q, p->migreq);
+	return q;
 }
 
 static void dispatch(struct ibp_qp *q, const struct wire_ib_packet *p, const struct link_rx *rx)
@@ -326,6 +336,8 @@ int ibp_transmit(struct eng_dev *dev, uint64_t now, enum eng_acks acks)
 	port->sent = 0;
 	port->blocked = false;
 	port->manner = acks;
+	if (port->routes != port->link->routes)
+		ibp_routes_follow(port);
 	ibp_fast_arm(port);
 	fire_timers(port);
 	if (port->train.waiting)

@@ -56,6 +56,7 @@ struct ibp_port {
 	int n_left;
 	uint64_t now;       /* of the current call */
 	uint32_t sent;      /* packets of the current ibp_transmit() */
+	uint32_t routes;    /* the link's, as last followed (route.h) */
 	bool blocked;       /* the socket or a ring is full: nothing leaves until the next call */
 	enum eng_acks manner; /* when the current call acknowledges */
 };
@@ -125,6 +126,25 @@ static inline bool ibp_resp_hears(const struct eng_qp *qp)
 	enum ibv_qp_state s = eng_qp_state(qp);
 
 	return s == IBV_QPS_RTS || (s == IBV_QPS_RTR && qp->comm_est_raised);
+}
+
+/* The MigReq bit of packets (IBTA 9.2.3). */
+static inline bool ibp_migreq(const struct ibp_qp *q)
+{
+	return q->conn.migration == IBV_MIG_MIGRATED;
+}
+
+/* Conditions that outlive the PSNs. */
+static inline uint32_t ibp_req_lasting(const struct ibp_qp *q)
+{
+	return (q->qp->type == IBV_QPT_RC ? 0 : IBP_REQ_SERVICE) | (q->conn.route ? IBP_REQ_ROUTE : 0) |
+	       (q->conn.migration ? IBP_REQ_MIGRATION : 0);
+}
+
+static inline uint32_t ibp_resp_lasting(const struct ibp_qp *q)
+{
+	return (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE) | (q->conn.route ? IBP_RESP_ROUTE : 0) |
+	       (q->conn.migration ? IBP_RESP_MIGRATION : 0);
 }
 
 static inline void ibp_slow_state(struct ibp_qp *q, const struct eng_qp *qp)

@@ -28,7 +28,7 @@ int ibp_probe_ask(struct ibp_qp *q)
 {
 	struct wire_ib_packet p = {
 		.opcode = q->cls | WIRE_MSG_SEND_ONLY, .psn = psn_add(q->conn.req.psn_una, IBP_PSN_MASK),
-		.pkey = q->conn.pkey, .migreq = true, .dest_qpn = q->qp->attr.dest_qp_num,
+		.pkey = q->conn.pkey, .migreq = ibp_migreq(q), .dest_qpn = q->qp->attr.dest_qp_num,
 		.ack_req = true,
 	};
 	const struct ibp_framing *f = q->conn.req.framing;
@@ -71,7 +71,7 @@ int ibp_probe(struct eng_dev *dev, uint32_t qpn, uint32_t peer, uint64_t since)
 static bool waits_for(const struct ibp_qp *q, const struct shm_died *d)
 {
 	return may_ask(q) && q->conn.req.framing == &ibp_frame_shm && ibp_req_outstanding(q) &&
-	       shm_died_had(d, q->conn.path.flow.dst, q->qp->attr.dest_qp_num);
+	       shm_died_had(d, q->conn.path.chan.dst, q->qp->attr.dest_qp_num);
 }
 
 void ibp_processes_gone(struct ibp_port *port)

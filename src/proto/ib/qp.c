@@ -7,8 +7,10 @@
 #include "engine/refuse.h"
 #include "engine/why.h"
 #include "proto/ib/coalesce.h"
+#include "proto/ib/migrate.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/route.h"
 #include "util/alloc.h"
 #include "util/log.h"
 
@@ -185,6 +187,12 @@ static int qp_check(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask,
 		if (r < 0)
 			return eng_refuse_qp(qp, path_fault(qp->dev, &av, r));
 	}
+	if (mask & IBV_QP_ALT_PATH) {
+		eng_av_from_attr(&av, &attr->alt_ah_attr);
+		r = ibp_path_set(qp->dev->proto_port, &path, &av, 0);
+		if (r < 0)
+			return eng_refuse_qp(qp, path_fault(qp->dev, &av, r));
+	}
 	return 0;
 }
 
@@ -222,14 +230,32 @@ static void take_address(struct ibp_qp *q)
 	make_path(q);
 }
 
+void ibp_qp_renew_path(struct ibp_qp *q)
+{
+	take_address(q);
+	q->conn.pkey = eng_port_pkey(q->qp->dev, q->qp->attr.pkey_index);
+	ibp_route_follow(q);
+}
+
 /* The path is made anew from where the queue pair is: a UD queue pair has the path of its last datagram. */
 static void follow_port(struct ibp_qp *q)
 {
-	q->conn.pkey = eng_port_pkey(q->qp->dev, q->qp->attr.pkey_index);
-	if (q->qp->type == IBV_QPT_UD)
+	uint16_t pkey = eng_port_pkey(q->qp->dev, q->qp->attr.pkey_index);
+	bool changed = pkey != q->conn.pkey;
+
+	q->conn.pkey = pkey;
+	if (q->qp->type == IBV_QPT_UD) {
 		q->conn.path.valid = false;
-	else if (eng_qp_state(q->qp) >= IBV_QPS_RTR && eng_qp_state(q->qp) <= IBV_QPS_SQE)
+	} else if (eng_qp_state(q->qp) >= IBV_QPS_RTR && eng_qp_state(q->qp) <= IBV_QPS_SQE) {
 		make_path(q);
+		ibp_route_follow(q);
+	}
+	if (!changed)
+		return;
+	/* Neither end relies on the key that the other one has seen. */
+	if (q->conn.req.framing == &ibp_frame_shm)
+		ibp_route_show_pkey(q);
+	eng_generation_end(q->qp->dev, q->qp->qpn);
 }
 
 void ibp_port_changed(struct eng_dev *dev)
@@ -247,6 +273,7 @@ void ibp_port_changed(struct eng_dev *dev)
 static void forget(struct ibp_qp *q, enum ibv_qp_state from)
 {
 	acknowledge_and_stop(q, from);
+	ibp_migration_reset(q);
 	ibp_req_reset(q);
 	ibp_resp_reset(q);
 	q->recv.have_rwqe = false;
@@ -274,6 +301,10 @@ static void qp_moved(struct eng_qp *qp, enum ibv_qp_state from, int mask)
 		q->conn.pkey = eng_port_pkey(qp->dev, qp->attr.pkey_index);
 	if (mask & IBV_QP_PATH_MTU)
 		q->conn.mtu = 128u << qp->attr.path_mtu;
+	if (mask & (IBV_QP_AV | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MTU))
+		ibp_route_follow(q);
+	if (mask & IBV_QP_PATH_MIG_STATE)
+		ibp_migration_modified(q);
 	if (to == IBV_QPS_RESET) {
 		forget(q, from);
 	} else if (to == IBV_QPS_ERR) {

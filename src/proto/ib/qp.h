@@ -15,6 +15,8 @@ void ibp_qp_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next, 
 /* The same for a fault of the requester: a receive in work is flushed. */
 void ibp_send_error(struct ibp_qp *q, enum eng_verdict v, enum ibv_qp_state next,
 		    struct eng_why *why);
+/* The attributes of the path have changed: makes it anew. */
+void ibp_qp_renew_path(struct ibp_qp *q);
 /* Ends a taken receive with an error, if there is one. */
 void ibp_recv_end(struct ibp_qp *q, enum eng_verdict v);
 

@@ -8,6 +8,7 @@
 #include "engine/why.h"
 #include "proto/ib/direct.h"
 #include "proto/ib/fast.h"
+#include "proto/ib/migrate.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/responder.h"
 #include "util/clock.h"
@@ -37,7 +38,7 @@ void ibp_req_reset(struct ibp_qp *q)
 	ut_timer_clear(&q->port->timers, &r->timer);
 	q->send = (struct ibp_send){ .cur = q->qp->sq.head };
 	*r = (struct ibp_req){
-		.slow = IBP_REQ_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_REQ_SERVICE),
+		.slow = IBP_REQ_UNCHOSEN | ibp_req_lasting(q),
 		.psn_next = psn, .psn_una = psn, .psn_send = psn,
 		.peer_psn = psn_add(psn, IBP_PSN_MASK),
 		.retry_left = q->qp->attr.retry_cnt, .rnr_left = q->qp->attr.rnr_retry,
@@ -257,11 +258,11 @@ void ibp_req_timer(struct ibp_qp *q)
 		return;
 	}
 	ibp_count(q->port, ENG_C_local_ack_timeout_err);
-	if (r->retry_left == 0) {
+	if (r->retry_left == 0 && !ibp_migrate(q)) {
 		ibp_req_fail_head(q, ENG_V_RETRY_EXC);
 		return;
 	}
-	r->retry_left--;
+	r->retry_left = r->retry_left ? r->retry_left - 1 : q->qp->attr.retry_cnt;
 	ibp_req_put(r, IBP_REQ_LIMITED, false);
 	if (unread) {
 		arm_again(q);
@@ -468,7 +469,7 @@ static void fill_packet(struct ibp_qp *q, const struct eng_swqe *w, struct wire_
 
 	*p = (struct wire_ib_packet){
 		.opcode = pick_opcode(q, w, packets), .psn = r->psn_send, .pkey = q->conn.pkey,
-		.migreq = true, .dest_qpn = q->qp->attr.dest_qp_num, .srqn = w->srqn,
+		.migreq = ibp_migreq(q), .dest_qpn = q->qp->attr.dest_qp_num, .srqn = w->srqn,
 		.va = w->remote_addr, .rkey = w->rkey, .dma_len = (uint32_t)w->length,
 		.se = last && (w->flags & IBV_SEND_SOLICITED) &&
 		      (is_send(w->opcode) || w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM),

@@ -16,7 +16,7 @@ void ibp_resp_reset(struct ibp_qp *q)
 {
 	q->recv = (struct ibp_recv){ .rwqe = q->recv.rwqe, .pd = q->qp->pd, .cq = q->qp->recv_cq };
 	q->conn.resp = (struct ibp_resp){
-		.framing = &ibp_frame_wire, .slow = IBP_RESP_UNCHOSEN | (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE),
+		.framing = &ibp_frame_wire, .slow = IBP_RESP_UNCHOSEN | ibp_resp_lasting(q),
 		.epsn = q->qp->attr.rq_psn & IBP_PSN_MASK, .mtu = q->conn.mtu,
 	};
 	ibp_slow_state(q, q->qp);
@@ -446,7 +446,7 @@ bool ibp_resp_has_work(const struct ibp_qp *q)
 static struct wire_ib_packet answer(const struct ibp_qp *q, uint8_t low, uint32_t psn)
 {
 	return (struct wire_ib_packet){
-		.opcode = q->cls | low, .psn = psn, .pkey = q->conn.pkey, .migreq = true,
+		.opcode = q->cls | low, .psn = psn, .pkey = q->conn.pkey, .migreq = ibp_migreq(q),
 		.dest_qpn = q->qp->attr.dest_qp_num,
 	};
 }

@@ -33,6 +33,8 @@ enum ibp_req_slow {
 	IBP_REQ_LIMITED = 1 << 8,     /* end-to-end credits count (IBTA 9.7.7.2), with ssn and lsn */
 	IBP_REQ_PLAIN = 1 << 9,       /* packets before plain_until carry their payload
                                        * (frame_shm.h) */
+	IBP_REQ_ROUTE = 1 << 10,      /* messages have no route now, or the next one shows its P_Key (route.h) */
+	IBP_REQ_MIGRATION = 1 << 11,  /* an alternate path is armed, or to be (migrate.h) */
 };
 
 /* Of a responder. */
@@ -43,6 +45,8 @@ enum ibp_resp_slow {
 	IBP_RESP_IN_MESSAGE = 1 << 3, /* recv.message is not IBP_NONE */
 	IBP_RESP_GAP = 1 << 4,        /* requests ahead of epsn get no further NAK */
 	IBP_RESP_DEAD = 1 << 5,       /* a fatal NAK is owed or was sent */
+	IBP_RESP_ROUTE = 1 << 6,      /* messages have no route now (route.h) */
+	IBP_RESP_MIGRATION = 1 << 7,  /* as of a requester */
 };
 
 static inline void ibp_slow_put(uint32_t *slow, uint32_t bit, bool on)

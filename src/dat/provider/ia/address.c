@@ -47,6 +47,11 @@ static void set_port(struct sockaddr *sa, uint16_t port)
 		((struct sockaddr_in *)sa)->sin_port = htons(port);
 }
 
+static bool is_any(const struct sockaddr *sa)
+{
+	return sa->sa_family == AF_INET && !((const struct sockaddr_in *)sa)->sin_addr.s_addr;
+}
+
 static int bind_id(struct rdma_cm_id *id, struct sockaddr *sa, const char *device)
 {
 	int err = choose_device(id, device);
@@ -100,6 +105,10 @@ static int try_addr(struct dpr_ia *ia, const struct want *want, const struct soc
 		rdma_destroy_id(id);
 		return err;
 	}
+	if (is_any(sa)) {
+		memcpy(&to, rdma_get_local_addr(id), addr_len(sa));
+		set_port((struct sockaddr *)&to, 0);
+	}
 	ia->id = id;
 	ia->verbs = id->verbs;
 	ia->port = id->port_num ? id->port_num : 1;
@@ -119,6 +128,14 @@ static bool no_match(int err)
 static int either(int err, int next)
 {
 	return !next || no_match(err) ? next : err;
+}
+
+/* The one address that the device has, of no interface: Dapple's librdmacm binds an identifier with a chosen device to it. */
+static int try_own(struct dpr_ia *ia, const struct want *want)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+
+	return try_addr(ia, want, (struct sockaddr *)&any);
 }
 
 /* Tries the local addresses of the interface, or all of them, of the wanted family; IPv4 first. Returns 0 or a
@@ -143,7 +160,7 @@ static int try_local(struct dpr_ia *ia, const struct want *want)
 		}
 	}
 	freeifaddrs(all);
-	return err;
+	return want->device && no_match(err) && want->family != AF_INET6 ? try_own(ia, want) : err;
 }
 
 static DAT_RETURN malformed(const char *params)

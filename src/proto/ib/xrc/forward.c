@@ -45,7 +45,7 @@ static bool foreign(struct ibp_port *port, uint32_t srqn)
 /* Returns true if the home process is on this process's address, too. */
 static struct ut_flow here(const struct ibp_qp *q)
 {
-	struct ut_flow f = q->conn.path.flow;
+	struct ut_flow f = q->conn.path.chan;
 
 	memcpy(f.dst, f.src, 16);
 	return f;
