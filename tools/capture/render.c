@@ -332,6 +332,7 @@ static uint32_t pieces(uint32_t bytes, uint32_t unit)
 /* A message of the local path: the payload, as far as it is known. */
 struct message {
 	struct ibp_header h;
+	uint16_t pkey; /* 0: not shown */
 	const struct wire_ib_shape *shape;
 	const uint8_t *payload;
 	uint32_t len, have;
@@ -386,7 +387,7 @@ static void emit_packet(struct render *r, const struct obs_record *h, struct wir
 
 	p->shape = wire_ib_shape(p->opcode);
 	p->pad = (uint8_t)(-len & 3);
-	p->pkey = m->h.pkey ? m->h.pkey : 0xffff;
+	p->pkey = m->pkey ? m->pkey : 0xffff;
 	p->migreq = true;
 	hdr = wire_ib_build(at, p);
 	n = (uint32_t)hdr + len + p->pad + WIRE_ICRC_LEN;
@@ -458,7 +459,7 @@ static bool read_message(const struct obs_record *h, const uint8_t *bytes, struc
 
 	if (h->have < OBS_HEADER || h->len < OBS_HEADER)
 		return false;
-	*ret = (struct message){ .h = ibp_header_get(bytes) };
+	*ret = (struct message){ .h = ibp_header_get(bytes), .pkey = ibp_header_pkey(bytes) };
 	ret->shape = wire_ib_shape(ret->h.opcode);
 	if (!ret->shape->hdr_len || (ret->shape->cls != WIRE_CLASS_RC && ret->shape->cls != WIRE_CLASS_UC &&
 				     ret->shape->cls != WIRE_CLASS_XRC) || ret->h.unit > IBP_UNIT_FETCH)

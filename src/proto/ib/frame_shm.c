@@ -4,6 +4,7 @@
 #include "engine/ring.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 
 #include <errno.h>
 
@@ -46,7 +47,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		return true;
 	/* Where the requests of the peer have taken the wire, so do their acknowledgements, and a request by the ring
 	 * would overtake them. */
-	if (port->shm.stage.base && q->conn.path.valid &&
+	if (port->shm.stage.base && !port->wire_only && q->conn.path.valid &&
 	    (ibp_resp_is(&q->conn.resp, IBP_RESP_UNCHOSEN) || q->conn.resp.framing == &ibp_frame_shm))
 		how = find_way(q, &r->fetches);
 	if (how == SHM_REACH_ASKED) {
@@ -181,7 +182,6 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 				   (named ? IBP_HEADER_FETCH : 0) | (p->migreq ? 0 : IBP_HEADER_ARMED) |
 				   (shm->say_plain ? IBP_HEADER_PLAIN : 0)),
 		.psn = p->psn, .dest_qpn = p->dest_qpn, .src_qpn = q->qp->qpn,
-		.pkey = shm->response ? 0 : q->conn.pkey,
 		.imm = p->imm, .rkey = p->rkey, .va = p->va,
 		.length = shm->response ? p->msn : p->dma_len, .srqn = p->srqn,
 	};
@@ -194,6 +194,8 @@ static void put_header(struct ibp_qp *q, const struct wire_ib_packet *p, bool na
 		ibp_resp_acked(q);
 	}
 	ibp_header_put(shm->place.header, h);
+	if (!shm->response)
+		ibp_header_put_pkey(shm->place.header, q->conn.pkey);
 }
 
 static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool user)
@@ -221,6 +223,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 		ibp_count(port, ENG_C_tx_faults);
 	if (bytes < 0)
 		return -EFAULT;
+	ibp_show_sent(q, p->payload_len, IBP_BY_RING);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += p->payload_len;
@@ -302,7 +305,7 @@ bool ibp_shm_parse(struct ibp_port *port, const struct shm_message *rx, struct w
 		return false;
 	*p = (struct wire_ib_packet){
 		.shape = shape, .opcode = n.opcode, .psn = n.psn & IBP_PSN_MASK,
-		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = n.pkey,
+		.dest_qpn = n.dest_qpn & IBP_PSN_MASK, .src_qpn = n.src_qpn & IBP_PSN_MASK, .pkey = ibp_header_pkey(rx->data),
 		.va = n.va, .rkey = n.rkey, .dma_len = n.length, .srqn = n.srqn & IBP_PSN_MASK,
 		.imm = n.imm, .syndrome = n.syndrome, .migreq = !(n.flags & IBP_HEADER_ARMED),
 		.se = n.flags & IBP_HEADER_SE, .ack_req = n.flags & IBP_HEADER_ASK,

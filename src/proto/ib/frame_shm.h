@@ -40,7 +40,6 @@ struct ibp_header {
 	uint8_t unit;          /* log2 of the bytes of each packet of a message but the last */
 	uint8_t syndrome;      /* of an answer */
 	uint32_t psn, dest_qpn, src_qpn; /* 24 bits */
-	uint16_t pkey;         /* of a request; 0: as before (route.h) */
 	uint32_t imm;          /* or the key to invalidate */
 	uint32_t rkey;
 	uint64_t va;           /* IBP_HEADER_ACKS: the last PSN that was executed, and the MSN << 32 */
@@ -80,11 +79,29 @@ static inline void ibp_header_put(void *at, const struct ibp_header n)
 {
 	ibp_header_word(at, 0, n.opcode | (uint32_t)n.flags << 8 | (uint32_t)n.unit << 16 |
 				     (uint32_t)n.syndrome << 24 | (uint64_t)n.psn << 32);
-	ibp_header_word(at, 1, n.dest_qpn | (uint64_t)n.src_qpn << 32 | (uint64_t)(n.pkey & 0xffu) << 24 |
-				     (uint64_t)(n.pkey >> 8) << 56);
+	ibp_header_word(at, 1, n.dest_qpn | (uint64_t)n.src_qpn << 32);
 	ibp_header_word(at, 2, n.imm | (uint64_t)n.rkey << 32);
 	ibp_header_word(at, 3, n.va);
 	ibp_header_word(at, 4, n.length | (uint64_t)n.srqn << 32);
+}
+
+/* The P_Key of a request that shows it (route.h) stands in the upper bytes of both QPNs. */
+static inline void ibp_header_put_pkey(void *at, uint16_t pkey)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	uint64_t v = le64toh(((word *)at)[1]) & 0x00ffffff00ffffffull;
+
+	ibp_header_word(at, 1, v | (uint64_t)(pkey & 0xffu) << 24 | (uint64_t)(pkey >> 8) << 56);
+}
+
+/* Returns it, or 0: the message does not show it. */
+static inline uint16_t ibp_header_pkey(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at + 8, 8);
+	v = le64toh(v);
+	return (uint16_t)((v >> 24 & 0xffu) | (v >> 56) << 8);
 }
 
 /* Reads each word once: the peer process may still write. */
@@ -103,7 +120,6 @@ static inline struct ibp_header ibp_header_get(const uint8_t *at)
 		.unit = (uint8_t)(w[0] >> 16), .syndrome = (uint8_t)(w[0] >> 24),
 		.psn = (uint32_t)(w[0] >> 32),
 		.dest_qpn = (uint32_t)w[1] & 0xffffffu, .src_qpn = (uint32_t)(w[1] >> 32) & 0xffffffu,
-		.pkey = (uint16_t)((w[1] >> 24 & 0xffu) | (w[1] >> 56) << 8),
 		.imm = (uint32_t)w[2], .rkey = (uint32_t)(w[2] >> 32),
 		.va = w[3],
 		.length = (uint32_t)w[4], .srqn = (uint32_t)(w[4] >> 32),
