@@ -83,10 +83,14 @@ def of_perftest(text, result):
     return fields[4] * 1e6 if result == RATE else fields[3] * (1 << 20) / 1e9
 
 
-def perftest(adapter, env, command, result, one_core=False):
+# Under dapple capture: headers of every message, to nowhere. The reader shares the processors of the ends.
+CAPTURED = ("capture", "-o", "/dev/null", "--ring", "64", "--")
+
+
+def perftest(adapter, env, command, result, one_core=False, below=()):
     def run(place):
         cpus = (place.cpus[0],) * 2 if one_core else place.cpus
-        words = [place.dapple(), "pair", "--adapter", adapter, "--timeout", "40", "--",
+        words = [place.dapple(), *below, *([place.dapple()] if below else []), "pair", "--adapter", adapter, "--timeout", "40", "--",
                  os.path.join(place.here, "lib", "pin"), str(cpus[1]), str(cpus[0])] + command.split()
         return {"": of_perftest(start.one(place, words, place.env(env)), result)}
     return run
@@ -185,6 +189,8 @@ def rows(place):
     lacks = built or (None if start.have("ib_send_lat") else "perftest is not installed")
     out.append(row("local ib_send_lat 8 B, one core", "perftest one-core", "us",
                    perftest("roce", LOCAL, "ib_send_lat -s 8 -n 3000", LATENCY, True), lacks))
+    out.append(row("local ib_send_bw 64 B, captured", "perftest local capture", "msg/s",
+                   perftest("roce", LOCAL, "ib_send_bw -s 64 -n 500000", RATE, below=CAPTURED), lacks))
     out += verbs_rows(no_verbs, no_share)
     out.append(row("RoCE memory of a queue pair", "verbs scale", "KiB",
                    by_verbs("roce", LOCAL, "memory 1000"), no_verbs, 3))

@@ -38,6 +38,12 @@ _dapple() {
 	esac
 	if [[ $command == fabric && $COMP_CWORD == 2 && $cur != -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "up down list show link node edit sm run agent" -- "$cur")
+	elif [[ $command == show && $COMP_CWORD == 2 && $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "qp cq mr cm_id link" -- "$cur")
+	elif [[ $command == fault && $COMP_CWORD == 2 && $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "try $("$1" fault --list 2>/dev/null | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p')" -- "$cur")
+	elif [[ $command == explain && $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$("$1" explain --list 2>/dev/null | sed 's/ .*//')" -- "$cur")
 	elif [[ $prev == --adapter ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "roce iwarp" -- "$cur")
 	elif [[ $cur == -* ]]; then

@@ -15,6 +15,7 @@
 #define CM_CMA_H
 
 #include "cm/cm.h"
+#include "engine/show.h"
 
 #include <sys/socket.h>
 
@@ -157,5 +158,8 @@ struct cma_info {
 	struct cm_ece peer_ece;
 };
 void cma_query(struct cma_id *id, struct cma_info *ret);
+
+/* Writes a line for each identifier, in the words of `rdma resource show cm_id` (engine/show.h). */
+void cma_show(struct cma *c, const struct eng_show_who *who, FILE *out);
 
 #endif

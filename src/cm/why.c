@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define SENTENCE 512
+#define SENTENCE 600
 
 void cm_why(struct cm_port *p, const struct link_end *local, const struct link_end *remote,
 	    const char *fmt, ...)
@@ -22,8 +22,10 @@ void cm_why(struct cm_port *p, const struct link_end *local, const struct link_e
 		     remote->port, p->ops->name);
 	va_start(args, fmt);
 	if (n > 0 && n < SENTENCE)
-		vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, args);
+		n += vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, args);
 	va_end(args);
+	if (n > 0 && n < SENTENCE)
+		snprintf(line + n, sizeof(line) - (size_t)n, "; dapple explain CONNECTION says more");
 	ut_info("%s: %s", p->dev->name, line);
 	p->dev->ops->why(p->dev, UT_SAY_FAILURE, line);
 }

@@ -40,6 +40,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct link_rules;
 struct obs_tap;
 
 struct dev_adapter {
@@ -69,6 +70,9 @@ struct dev_adapter {
 	int n_addrs;
 	bool port_up, gone;
 	bool for_cm; /* the RDMA CM is told of its addresses; the adapter is never closed then */
+
+	/* dev.lock: faults.c. */
+	struct link_rules *rules; /* NULL: none were given */
 
 	/* dev.lock: observe.c. */
 	struct obs_tap *observer; /* NULL: there is none */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "device/control.h"
 
+#include "device/faults.h"
 #include "device/observe.h"
+#include "device/show.h"
 #include "device/sys.h"
 #include "observe/place.h"
 #include "util/filesize.h"
@@ -86,7 +88,15 @@ int dev_control_watch(int session, uint64_t serial)
 static void answer(const char *request, FILE *out)
 {
 	if (strncmp(request, "capture ", 8) == 0)
-		dev_observe_start(request + 8, out);
+		dev_observe_start(request + 8, true, out);
+	else if (strncmp(request, "sample ", 7) == 0)
+		dev_observe_start(request + 7, false, out);
+	else if (strcmp(request, "fault") == 0 || strncmp(request, "fault ", 6) == 0)
+		dev_faults_set(request + strlen("fault"), out);
+	else if (strcmp(request, "fault-show") == 0)
+		dev_faults_show(out);
+	else if (strncmp(request, "show ", 5) == 0)
+		dev_show(request + 5, out);
 	else
 		fprintf(out, "error: the request is unknown to this version\n");
 }

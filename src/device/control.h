@@ -5,6 +5,11 @@
  * first line is "ok", or "error: " and a sentence.
  *
  *      capture PATH     the observers of all adapters give their rings to the reader at PATH (observe.h)
+ *      sample PATH      the same of adapters that have no reader
+ *
+ *      fault RULES      these rules of faults (faults.h); none: without any; fault-show: those there are
+ *
+ *      show WHAT        lines of the objects of this kind (show.h)
  *
  * The socket is there from the first open device on until the thread ends; a program that is not to be observed has
  * none.

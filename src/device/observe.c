@@ -96,7 +96,7 @@ void dev_observe_forget(struct dev_adapter *a)
 		ut_close_fd(&a->session);
 }
 
-void dev_observe_start(const char *path, FILE *out)
+void dev_observe_start(const char *path, bool replace, FILE *out)
 {
 	struct dev_adapter *a;
 	int n = 0, r = 0;
@@ -112,7 +112,7 @@ void dev_observe_start(const char *path, FILE *out)
 		int one = 0;
 
 		ut_lock(&a->dev.lock);
-		if (a->wired && a->dev.qpn_mask) {
+		if (a->wired && a->dev.qpn_mask && (replace || !a->observer)) {
 			dev_observe_end(a);
 			one = join(a, path);
 			n += one == 0;

@@ -10,6 +10,7 @@
 #include "observe/session.h"
 #include "util/lock.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -23,8 +24,8 @@ void dev_observe_end(struct dev_adapter *a);
 void dev_observe_forget(struct dev_adapter *a);
 
 /* For the control socket; dev_process_lock held. All adapters, also those that come, give their rings to the reader
- * at this path; writes the reply. */
-void dev_observe_start(const char *path, FILE *out);
+ * at this path; writes the reply. Those of another reader too if replace is given. */
+void dev_observe_start(const char *path, bool replace, FILE *out);
 /* The reader of this adapter has left. */
 void dev_observe_left(uint64_t serial);
 

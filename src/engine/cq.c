@@ -7,6 +7,7 @@
 #include "engine/refuse.h"
 #include "util/alloc.h"
 #include "util/clock.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -155,6 +156,7 @@ bool eng_cq_push(struct eng_cq *cq, const struct eng_cqe *e)
 {
 	bool full;
 
+	UT_PROBE5(complete, e->qpn, e->wr_id, e->status, e->opcode, e->byte_len);
 	if (straight(cq, e))
 		return true;
 	ut_lock(&cq->lock);
@@ -339,8 +341,11 @@ int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool
 		  struct eng_cq **ret)
 {
 	struct eng_dev *dev = ctx->dev;
+	int refused = dev->refuses(dev, "create_cq");
 	struct eng_cq *cq;
 
+	if (refused < 0)
+		return refused;
 	if (bad_size(dev, cqe))
 		return eng_refuse_over(dev, ENG_R_CQ_SIZE, cqe, (uint32_t)dev->attr.orig_attr.max_cqe);
 	if (eng_count(&dev->n_cq, (uint32_t)dev->attr.orig_attr.max_cq) < 0)
@@ -358,7 +363,11 @@ int eng_cq_create(struct eng_ctx *ctx, uint32_t cqe, struct eng_chan *chan, bool
 	cq->timestamps = timestamps;
 	ut_list_init(&cq->ready);
 	ut_list_init(&cq->held);
+	cq->number = atomic_fetch_add(&dev->numbers, 1) + 1;
 	chan_count(chan, 1);
+	ut_lock(&dev->lock);
+	ut_list_add_tail(&dev->cqs, &cq->node);
+	eng_dev_unlock(dev);
 	*ret = cq;
 	return 0;
 }
@@ -372,6 +381,7 @@ int eng_cq_destroy(struct eng_cq *cq)
 	/* Producers hold the progress lock; without users none comes again. */
 	ut_lock(&dev->lock);
 	ut_list_del(&cq->held);
+	ut_list_del(&cq->node);
 	eng_dev_unlock(dev);
 	if (cq->chan)
 		eng_chan_drop(cq->chan, cq);

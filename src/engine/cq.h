@@ -76,6 +76,8 @@ struct eng_cq {
 	struct ut_list held;    /* on dev->held; dev->lock */
 	uint64_t held_until;    /* dev->lock */
 	atomic_uint users;      /* QPs and XRC SRQs */
+	struct ut_list node;    /* on dev->cqs; dev->lock */
+	uint32_t number;        /* for views; counts from 1 */
 };
 
 /*

@@ -13,6 +13,11 @@ static void revoke_nothing(struct eng_dev *dev, uint32_t index)
 {
 }
 
+static int refuse_nothing(struct eng_dev *dev, const char *function)
+{
+	return 0;
+}
+
 void eng_dev_unshare(struct eng_dev *dev)
 {
 	dev->generation_mask = 0;
@@ -23,7 +28,7 @@ void eng_dev_unshare(struct eng_dev *dev)
 int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops *ops,
 		 const struct eng_proto_ops *proto, uint64_t seed)
 {
-	*dev = (struct eng_dev){ .ops = ops, .proto = proto };
+	*dev = (struct eng_dev){ .ops = ops, .proto = proto, .refuses = refuse_nothing };
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
 	ut_mutex_init(&dev->lock);
 	ut_mutex_init(&dev->pending_lock);
@@ -34,6 +39,7 @@ int eng_dev_init(struct eng_dev *dev, const char *name, const struct eng_dev_ops
 	ut_list_init(&dev->ctxs);
 	ut_list_init(&dev->xrcds);
 	ut_list_init(&dev->held);
+	ut_list_init(&dev->cqs);
 	dev->rng.state = seed;
 	eng_qpns_begin(&dev->qpns, ut_rng_u64(&dev->rng), ut_rng_u64(&dev->rng));
 	eng_dev_unshare(dev);

@@ -38,6 +38,7 @@
 #include <stdint.h>
 
 struct eng_qp;
+struct eng_qp_facts;
 struct eng_dev;
 struct eng_chan;
 struct eng_ctx;
@@ -137,6 +138,8 @@ struct eng_proto_ops {
 	 * eng_recv_done(), and before qp_moved. The protocol updates values that follow from the
 	 * state, and does nothing else. */
 	void (*qp_state)(struct eng_qp *qp);
+	/* Fills in what it knows of a queue pair's traffic, for views (engine/show.h). Changes nothing. */
+	void (*qp_facts)(const struct eng_qp *qp, struct eng_qp_facts *ret);
 	/* Requests were posted to the send queue, or the queue pair may send again. */
 	void (*qp_kick)(struct eng_qp *qp);
 	/* Returns 0 if an address handle may have this address, -EINVAL or -ENODATA (no such GID). */
@@ -171,6 +174,7 @@ struct eng_dev {
 	uint32_t n_mcast_attach UT_GUARDED_BY(lock);
 	struct ut_list xrcds UT_GUARDED_BY(lock); /* struct eng_xrcd with an inode */
 	struct ut_list held UT_GUARDED_BY(lock);  /* struct eng_cq with a moderated event */
+	struct ut_list cqs UT_GUARDED_BY(lock);   /* struct eng_cq */
 	bool ticks UT_GUARDED_BY(lock);           /* the device room calls eng_dev_tick() */
 	struct eng_why_ring *why UT_GUARDED_BY(lock); /* last failure sentences */
 	struct eng_poller *poller UT_GUARDED_BY(lock); /* of the polling thread that makes this round, or NULL */
@@ -186,6 +190,9 @@ struct eng_dev {
 	/* Revokes direct access of other processes to the memory that this key or queue pair names.
 	 * Returns when no access is in progress. Default: no process has any. */
 	void (*revoke)(struct eng_dev *dev, uint32_t index) UT_GUARDED_BY(lock);
+	/* Returns a negative errno with which this call is to fail, since the user tests the program so, or 0. No lock held. Default:
+	 * 0. Constant while contexts are open. */
+	int (*refuses)(struct eng_dev *dev, const char *function);
 
 	/* Queue pairs with new work, see pending.h. */
 	struct ut_mutex pending_lock;
@@ -197,6 +204,7 @@ struct eng_dev {
 	_Atomic(const struct eng_qp *) posted; /* the last queue pair that was posted to; a hint */
 
 	/* Live objects by kind, against the limits of attr. */
+	atomic_uint numbers; /* given to domains, completion queues and contexts, which no wire names */
 	atomic_uint n_pd, n_mr, n_mw, n_cq, n_qp, n_srq, n_ah, n_xrcd;
 };
 

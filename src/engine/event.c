@@ -42,6 +42,7 @@ int eng_ctx_open(struct eng_dev *dev, struct eng_ctx **ret)
 		return r;
 	}
 	ctx->dev = dev;
+	ctx->number = atomic_fetch_add(&dev->numbers, 1) + 1;
 	ctx->objects = &no_objects;
 	ut_mutex_init(&ctx->lock);
 	ut_list_init(&ctx->events);

@@ -33,6 +33,7 @@ struct eng_objects {
 /* One ibv_open_device(). */
 struct eng_ctx {
 	struct eng_dev *dev;
+	uint32_t number; /* for views; counts from 1 */
 	int async_fd;
 	struct ut_mutex lock;
 	struct ut_list events UT_GUARDED_BY(lock); /* struct eng_event */

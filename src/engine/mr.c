@@ -94,9 +94,11 @@ static void mr_free(struct eng_mkey *mr)
 int eng_mr_reg(struct eng_pd *pd, const struct eng_mr_spec *spec, struct eng_mkey **ret)
 {
 	struct eng_dev *dev = pd->dev;
-	int r = check_spec(dev, spec);
+	int r = dev->refuses(dev, "reg_mr");
 	struct eng_mkey *mr;
 
+	if (r == 0)
+		r = check_spec(dev, spec);
 	if (r < 0)
 		return r;
 	if (eng_count(&dev->n_mr, (uint32_t)dev->attr.orig_attr.max_mr) < 0)

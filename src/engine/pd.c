@@ -10,8 +10,11 @@
 
 int eng_pd_alloc(struct eng_dev *dev, struct eng_pd **ret)
 {
+	int refused = dev->refuses(dev, "alloc_pd");
 	struct eng_pd *pd;
 
+	if (refused < 0)
+		return refused;
 	if (eng_count(&dev->n_pd, (uint32_t)dev->attr.orig_attr.max_pd) < 0)
 		return eng_refuse(dev, ENG_R_PD_LIMIT);
 	pd = ut_zalloc(sizeof(*pd));
@@ -20,6 +23,7 @@ int eng_pd_alloc(struct eng_dev *dev, struct eng_pd **ret)
 		return eng_refuse(dev, ENG_R_MEMORY);
 	}
 	pd->dev = dev;
+	pd->number = atomic_fetch_add(&dev->numbers, 1) + 1;
 	*ret = pd;
 	return 0;
 }

@@ -4,11 +4,13 @@
 #define ENGINE_PD_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 struct eng_dev;
 
 struct eng_pd {
 	struct eng_dev *dev;
+	uint32_t number;   /* for views; counts from 1 */
 	atomic_uint users; /* regions, windows, queue pairs, SRQs, address handles */
 };
 

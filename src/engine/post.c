@@ -9,6 +9,7 @@
 #include "engine/recv_queue.h"
 #include "engine/refuse.h"
 #include "engine/wr.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <string.h>
@@ -187,8 +188,10 @@ static int enqueue_send(struct eng_qp *qp, const struct ibv_send_wr *wr)
 		return eng_refuse_qp(qp, qp->type == IBV_QPT_XRC_RECV ? ENG_R_SEND_TARGET : ENG_R_SEND_FULL);
 	eng_ring_warm(&qp->sq, tail + AHEAD);
 	r = fill(qp, eng_ring_at(&qp->sq, tail), wr);
-	if (r == 0)
+	if (r == 0) {
+		UT_PROBE4(post_send, qp->qpn, wr->opcode, wr->wr_id, wr->num_sge);
 		atomic_store_explicit(&qp->sq.tail, tail + 1, memory_order_release);
+	}
 	return r;
 }
 
@@ -238,6 +241,11 @@ struct eng_swqe *eng_batch_next(struct eng_qp *qp)
 	return w;
 }
 
+static inline void show_entry(const struct eng_qp *qp, const struct eng_swqe *w)
+{
+	UT_PROBE4(post_send, qp->qpn, w->opcode, w->wr_id, w->num_sge);
+}
+
 /* Checks the batch from the published tail to wr_tail. */
 static int finish_batch(struct eng_qp *qp)
 {
@@ -249,6 +257,7 @@ static int finish_batch(struct eng_qp *qp)
 		if (r < 0)
 			return r;
 		eng_wr_finish(qp, eng_ring_at(&qp->sq, i));
+		show_entry(qp, eng_ring_at(&qp->sq, i));
 	}
 	atomic_store_explicit(&qp->sq.tail, qp->wr_tail, memory_order_release);
 	return 0;
@@ -278,6 +287,7 @@ static int enqueue_recv(struct eng_qp *qp, const struct ibv_recv_wr *wr)
 	if (eng_qp_state(qp) == IBV_QPS_RESET)
 		return eng_refuse_qp(qp, ENG_R_RECV_STATE);
 	r = eng_recv_put(&qp->rq, qp->cap.max_recv_sge, wr);
+	UT_PROBE3(post_recv, qp->qpn, wr->wr_id, r);
 	return r == 0 ? 0 : eng_refuse_qp(qp, r == -ENOMEM ? ENG_R_RECV_FULL : ENG_R_RECV_SGES);
 }
 

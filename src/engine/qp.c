@@ -212,8 +212,10 @@ static int create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp *
 int eng_qp_create(struct eng_ctx *ctx, struct eng_qp_spec *spec, struct eng_qp **ret)
 {
 	struct eng_dev *dev = ctx->dev;
-	int r = check_type(dev, spec->type);
+	int r = dev->refuses(dev, "create_qp");
 
+	if (r == 0)
+		r = check_type(dev, spec->type);
 	if (r < 0)
 		return r;
 	if (!objects_ok(dev, spec))

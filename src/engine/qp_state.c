@@ -9,6 +9,7 @@
 #include "engine/why.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 void eng_qp_set_state(struct eng_qp *qp, enum ibv_qp_state to)
 {
 	eng_dev_held(qp->dev);
+	UT_PROBE3(qp_state, qp->qpn, qp->attr.qp_state, to);
 	/* Memory that its requests name may be given back from here on. */
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
 		eng_generation_end(qp->dev, qp->qpn);
@@ -187,9 +189,12 @@ static void settle(struct eng_dev *dev, struct eng_qp *qp, enum ibv_qp_state to)
 int eng_qp_modify(struct eng_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	struct eng_dev *dev = qp->dev;
+	int refused = dev->refuses(dev, "modify_qp");
 	enum ibv_qp_state from, to;
 	int r;
 
+	if (refused < 0)
+		return refused;
 	if (mask & ~ENG_QP_STANDARD)
 		return eng_refuse_qp(qp, ENG_R_QP_MASK);
 	if (mask == 0)

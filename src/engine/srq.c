@@ -85,9 +85,11 @@ static int srq_new(struct eng_ctx *ctx, const struct eng_srq_spec *spec, struct 
 int eng_srq_create(struct eng_ctx *ctx, struct eng_srq_spec *spec, struct eng_srq **ret)
 {
 	struct eng_dev *dev = ctx->dev;
-	int r = check_spec(dev, spec);
+	int r = dev->refuses(dev, "create_srq");
 	struct eng_srq *srq = NULL;
 
+	if (r == 0)
+		r = check_spec(dev, spec);
 	if (r < 0)
 		return r;
 	if (eng_count(&dev->n_srq, (uint32_t)dev->attr.orig_attr.max_srq) < 0)

@@ -96,7 +96,10 @@ V(MPA_LOCAL,        WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2005,       0x20
 V(MPA_IRD,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2006,       0x2006,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer serves too few Reads at a time", "lower initiator_depth, or raise its responder_resources") \
 V(MPA_RTR,          WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,     0x2007,       0x2007,       ERR, ENG_NO_EVENT, ENG_FATAL,     "the peer has no ready-to-receive message in common with this end", "set DAPPLE_MPA=nortr") \
 V(FLUSH,            WR_FLUSH_ERR,      WR_FLUSH_ERR,   0,    ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_NO_EVENT, ENG_NO_EVENT, "the request was still queued when its QP stopped", "see the first error of that QP") \
-V(RX_HOME,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x63, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_FATAL,    ENG_FATAL, "the process of the shared receive queue is gone", "start it again, and connect again")
+V(RX_HOME,         GENERAL_ERR,       LOC_QP_OP_ERR,  0x63, ENG_NO_TERM, ENG_NO_TERM, ERR, ENG_FATAL,    ENG_FATAL, "the process of the shared receive queue is gone", "start it again, and connect again") \
+V(RULE_REQUEST,    GENERAL_ERR,       LOC_QP_OP_ERR,  0x61, 0x02ff,      0x02ff,      ERR, ENG_REQ,      ENG_FATAL, "a rule of dapple fault refuses the peer's request as invalid", "take the rule away, or let the program bear it") \
+V(RULE_ACCESS,     GENERAL_ERR,       LOC_ACCESS_ERR, 0x62, 0x1100,      0x0100,      ERR, ENG_ACCESS,   ENG_ACCESS, "a rule of dapple fault refuses the peer's access", "take the rule away, or let the program bear it") \
+V(RULE_OPERATION,  GENERAL_ERR,       GENERAL_ERR,    0x63, 0x0208,      0x0208,      ERR, ENG_FATAL,    ENG_FATAL, "a rule of dapple fault refuses the peer's operation", "take the rule away, or let the program bear it")
 
 enum eng_verdict {
 	ENG_OK = 0,

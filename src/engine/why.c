@@ -7,6 +7,7 @@
 #include "util/alloc.h"
 #include "util/ip.h"
 #include "util/log.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -157,10 +158,11 @@ void eng_why(struct eng_qp *qp, enum eng_verdict v, const struct eng_why *w)
 		say(&t, " on %s", dev->name);
 	say_peer(&t, qp, w);
 	say_place(&t, w);
-	say(&t, ": the QP stops; %s", eng_verdicts[v].remedy);
+	say(&t, ": the QP stops; %s; dapple explain %s says more", eng_verdicts[v].remedy, eng_verdicts[v].name);
 	dev->why->line[dev->why->n++ % WHY_LINES].qpn = qp->qpn;
 	qp->why_said = (uint8_t)v;
 	dev->counters[ENG_C_resp_remote_access_errors] += eng_verdicts[v].nak == NAK_ACCESS;
+	UT_PROBE4(verdict, qp->qpn, (int)v, eng_verdicts[v].name, line);
 	ut_info("%s: %s", dev->name, line);
 	dev->ops->why(dev, level_of(qp, v), line);
 }

@@ -19,8 +19,10 @@
 #include "util/list.h"
 #include "util/rng.h"
 #include "util/syscall.h"
+#include "wire/ib_fields.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -52,9 +54,11 @@ struct fault_link {
 	struct link_fault_rates rates;
 	struct link_fault_stats stats;
 	struct ut_rng rng;
+	struct link_rules *rules; /* NULL: none */
+	const char *adapter;
 	struct ut_list tx_held, rx_held, rx_ready;
 	struct ut_stage stage;
-	int epfd, timerfd; /* -1 when the lower link has none */
+	int timerfd; /* in the lower link's set; -1 when that has none */
 };
 
 static struct fault_link *fault_of(struct link *l)
@@ -62,7 +66,32 @@ static struct fault_link *fault_of(struct link *l)
 	return ut_container(l, struct fault_link, base);
 }
 
-static enum fate draw(struct fault_link *f)
+static enum fate fate_of(struct fault_link *f, const struct link_rule *r)
+{
+	switch (r->act) {
+	case LINK_ACT_LOSE: f->stats.lost++; return FATE_LOSE;
+	case LINK_ACT_DUPLICATE: f->stats.doubled++; return FATE_DOUBLE;
+	case LINK_ACT_CORRUPT: f->stats.damaged++; return FATE_DAMAGE;
+	default: f->stats.held++; return FATE_HOLD;
+	}
+}
+
+static struct link_event event_of(const struct fault_link *f, bool out, const uint8_t *peer, const uint8_t *data, size_t len)
+{
+	return (struct link_event){
+		.out = out, .op = link_rules_op(data, len), .peer = peer, .adapter = f->adapter,
+		.qpns = { len < WIRE_BTH_LEN ? 0 : (uint32_t)wire_get_BTH_dest_qpn(data) },
+		.now = f->timerfd >= 0 ? ut_now() : 0,
+	};
+}
+
+/* What is to become of a packet, and by which rule. */
+struct lot {
+	enum fate fate;
+	const struct link_rule *rule; /* NULL: by chance */
+};
+
+static enum fate draw_rate(struct fault_link *f)
 {
 	uint32_t x = ut_rng_below(&f->rng, 1000);
 	const struct {
@@ -87,15 +116,31 @@ static enum fate draw(struct fault_link *f)
 	return FATE_PASS;
 }
 
-static void damage(struct fault_link *f, struct parcel *p)
+static struct lot draw(struct fault_link *f, bool out, const uint8_t *peer, const uint8_t *data, size_t len)
 {
-	if (p->len)
+	struct link_event e;
+	struct lot lot = { .rule = NULL };
+
+	if (f->rules && f->rules->acts & LINK_ACTS_PACKET) {
+		e = event_of(f, out, peer, data, len);
+		lot.rule = link_rules_find(f->rules, LINK_ACTS_PACKET, &e);
+	}
+	lot.fate = lot.rule ? fate_of(f, lot.rule) : draw_rate(f);
+	return lot;
+}
+
+static void damage(struct fault_link *f, struct parcel *p, const struct link_rule *r)
+{
+	if (r && r->chosen_bits) {
+		if (r->value >> 8 < p->len)
+			p->bytes[r->value >> 8] ^= (uint8_t)r->value;
+	} else if (p->len)
 		p->bytes[ut_rng_below(&f->rng, p->len)] ^=
 			(uint8_t)(1u << ut_rng_below(&f->rng, 8));
 }
 
 /* Returns NULL without memory: the datagram counts as lost. */
-static struct parcel *parcel_new(struct fault_link *f, const uint8_t *data, uint32_t len)
+static struct parcel *parcel_new(struct fault_link *f, const struct link_rule *r, const uint8_t *data, uint32_t len)
 {
 	struct parcel *p = ut_zalloc(sizeof(*p) + len);
 
@@ -106,6 +151,10 @@ static struct parcel *parcel_new(struct fault_link *f, const uint8_t *data, uint
 	p->len = len;
 	p->after = 1 + ut_rng_below(&f->rng, FAULT_HOLD_MAX);
 	p->due = f->timerfd >= 0 ? ut_now() + FAULT_HOLD_NS : UINT64_MAX;
+	if (r && r->act == LINK_ACT_DELAY && f->timerfd >= 0) {
+		p->after = UINT_MAX;
+		p->due += r->value - FAULT_HOLD_NS;
+	}
 	return p;
 }
 
@@ -146,14 +195,15 @@ static void tx_release(struct fault_link *f, bool passed)
 }
 
 static int tx_meet(struct fault_link *f, const struct ut_flow *flow, uint32_t qpn,
-		   enum fate fate, const uint8_t *data, uint32_t len)
+		   struct lot lot, const uint8_t *data, uint32_t len)
 {
+	enum fate fate = lot.fate;
 	struct parcel *p;
 	int r = 0;
 
 	if (fate == FATE_LOSE)
 		return 0;
-	p = parcel_new(f, data, len);
+	p = parcel_new(f, lot.rule, data, len);
 	if (!p)
 		return 0;
 	p->flow = *flow;
@@ -163,7 +213,7 @@ static int tx_meet(struct fault_link *f, const struct ut_flow *flow, uint32_t qp
 		return 0;
 	}
 	if (fate == FATE_DAMAGE)
-		damage(f, p);
+		damage(f, p, lot.rule);
 	r = tx_parcel(f, p);
 	if (r == 0 && fate == FATE_DOUBLE)
 		tx_parcel(f, p);
@@ -172,11 +222,23 @@ static int tx_meet(struct fault_link *f, const struct ut_flow *flow, uint32_t qp
 	return r;
 }
 
+/* The owner leaves: the network would still deliver what it delays. */
+static void tx_release_all(struct fault_link *f)
+{
+	struct parcel *p;
+
+	while ((p = ut_list_first(&f->tx_held, struct parcel, node))) {
+		ut_list_del(&p->node);
+		tx_parcel(f, p);
+		free(p);
+	}
+}
+
 static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
 		      const uint8_t *data, size_t len, size_t seg)
 {
 	struct fault_link *f = fault_of(l);
-	enum fate fates[FAULT_TRAIN];
+	struct lot lots[FAULT_TRAIN];
 	size_t n = seg ? (len + seg - 1) / seg : 0, i;
 	bool quiet = true;
 	int r = 0;
@@ -184,10 +246,16 @@ static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
 	if (!n || n > l->train_packets)
 		return -EMSGSIZE;
 	for (i = 0; i < n; i++) {
-		fates[i] = draw(f);
-		quiet = quiet && fates[i] == FATE_PASS;
+		size_t off = i * seg;
+
+		lots[i] = draw(f, true, flow->dst, data + off, len - off < seg ? len - off : seg);
+		if (l->leaving && lots[i].rule && lots[i].rule->act == LINK_ACT_DELAY)
+			lots[i].fate = FATE_PASS;
+		quiet = quiet && lots[i].fate == FATE_PASS;
 	}
 	f->lower->leaving = l->leaving;
+	if (l->leaving)
+		tx_release_all(f);
 	if (quiet) {
 		r = f->lower->ops->send(f->lower, flow, qpn, data, len, seg);
 		for (i = 0; i < n; i++)
@@ -196,7 +264,7 @@ static int fault_send(struct link *l, const struct ut_flow *flow, uint32_t qpn,
 	for (i = 0; !quiet && i < n; i++) {
 		size_t off = i * seg;
 
-		r = tx_meet(f, flow, qpn, fates[i], data + off,
+		r = tx_meet(f, flow, qpn, lots[i], data + off,
 			    (uint32_t)(len - off < seg ? len - off : seg));
 		if (r == -EAGAIN && i)
 			r = 0; /* part of the train has left: the rest counts as lost */
@@ -238,17 +306,18 @@ static void rx_release(struct fault_link *f, bool passed)
 
 static void rx_meet(struct fault_link *f, const struct link_rx *rx)
 {
-	enum fate fate = draw(f);
+	struct lot lot = draw(f, false, rx->src, rx->data, rx->len);
+	enum fate fate = lot.fate;
 	int copies = fate == FATE_LOSE ? 0 : fate == FATE_DOUBLE ? 2 : 1;
 
 	for (; copies; copies--) {
-		struct parcel *p = parcel_new(f, rx->data, rx->len);
+		struct parcel *p = parcel_new(f, lot.rule, rx->data, rx->len);
 
 		if (!p)
 			return;
 		p->rx = *rx;
 		if (fate == FATE_DAMAGE)
-			damage(f, p);
+			damage(f, p, lot.rule);
 		ut_list_add_tail(fate == FATE_HOLD ? &f->rx_held : &f->rx_ready, &p->node);
 	}
 	if (fate != FATE_HOLD && fate != FATE_LOSE)
@@ -318,10 +387,12 @@ static int fault_add_addr(struct link *l, const uint8_t addr[16], uint32_t scope
 	return r;
 }
 
+/* A process that leaves takes its addresses away, and sends nothing more. */
 static void fault_del_addr(struct link *l, const uint8_t addr[16])
 {
 	struct link *lower = fault_of(l)->lower;
 
+	tx_release_all(fault_of(l));
 	lower->qpn_given = l->qpn_given;
 	lower->ops->del_addr(lower, addr);
 }
@@ -384,7 +455,9 @@ static const void *fault_dead_peer(struct link *l, uint8_t ret_addr[16], size_t 
 
 static int fault_fd(struct link *l)
 {
-	return fault_of(l)->epfd;
+	struct link *lower = fault_of(l)->lower;
+
+	return lower->ops->fd(lower);
 }
 
 static void drop_list(struct ut_list *list)
@@ -402,7 +475,6 @@ static void fault_free(struct fault_link *f)
 	drop_list(&f->tx_held);
 	drop_list(&f->rx_held);
 	drop_list(&f->rx_ready);
-	ut_close_fd(&f->epfd);
 	ut_close_fd(&f->timerfd);
 	ut_stage_fini(&f->stage);
 	free(f);
@@ -442,11 +514,8 @@ static int open_fds(struct fault_link *f, int lower_fd)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
-	f->epfd = ut_epoll();
 	f->timerfd = ut_timerfd();
-	if (f->epfd < 0 || f->timerfd < 0 ||
-	    ut_epoll_add(f->epfd, lower_fd, &e) < 0 ||
-	    ut_epoll_add(f->epfd, f->timerfd, &e) < 0)
+	if (f->timerfd < 0 || ut_epoll_add(lower_fd, f->timerfd, &e) < 0)
 		return -errno;
 	return 0;
 }
@@ -466,7 +535,7 @@ int link_fault_open(struct link *lower, const struct link_fault_rates *rates, st
 	f->lower = lower;
 	f->rates = *rates;
 	f->rng.state = rates->seed;
-	f->epfd = f->timerfd = -1;
+	f->timerfd = -1;
 	ut_list_init(&f->tx_held);
 	ut_list_init(&f->rx_held);
 	ut_list_init(&f->rx_ready);
@@ -481,9 +550,30 @@ int link_fault_open(struct link *lower, const struct link_fault_rates *rates, st
 	return 0;
 }
 
+void link_fault_rules(struct link *l, struct link_rules *rules, const char *adapter)
+{
+	struct fault_link *f = fault_of(l);
+
+	f->rules = rules;
+	f->adapter = adapter;
+}
+
 void link_fault_stats(struct link *l, struct link_fault_stats *ret)
 {
 	*ret = fault_of(l)->stats;
+}
+
+bool link_fault_is_rates(const char *text)
+{
+	static const char *const names[] = { "loss=", "dup=", "reorder=", "corrupt=", "seed=" };
+
+	/* "corrupt=1:128 in" is a rule. */
+	if (strpbrk(text, " :;\n"))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(text, names[i], strlen(names[i])))
+			return true;
+	return strchr(text, ',');
 }
 
 /* Parses one "name=number" in [text, end). */

@@ -19,7 +19,7 @@ bool ut_refusal_text(const struct ut_refusal *r, atomic_uint *times, const char 
 
 	if (!due(times))
 		return false;
-	snprintf(text, UT_REFUSAL_MAX, "%s refused: %s (%s): the call fails with %s; %s", r->object, r->cause, where,
+	snprintf(text, UT_REFUSAL_MAX, "%s refused: %s (%s): the call fails with %s; %s; dapple explain REFUSED says more", r->object, r->cause, where,
 		 r->errname, r->remedy);
 	errno = keep;
 	return true;

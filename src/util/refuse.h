@@ -6,7 +6,7 @@
  *
  * and returns the row's errno through one function of its own, which hands the sentence to `dapple why`:
  *
- *   OBJECT refused: CAUSE (WHERE): the call fails with ERRNO; REMEDY
+ *   OBJECT refused: CAUSE (WHERE): the call fails with ERRNO; REMEDY; dapple explain REFUSED says more
  *
  * A program may repeat a refused call without end: of each row a process says the first eight, then those whose
  * number is a power of two.
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define UT_REFUSAL_MAX 480
+#define UT_REFUSAL_MAX 540
 
 struct ut_refusal {
 	int err; /* positive */

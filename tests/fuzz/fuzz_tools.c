@@ -8,6 +8,7 @@
  */
 #include "input.h"
 
+#include "fault/try.h"
 #include "run/pair.h"
 #include "run/run.h"
 
@@ -27,6 +28,10 @@ char *__wrap_realpath(const char *path, char *ret);
 int __wrap_run_isolate(const char *tree);
 int __wrap_run_cmd_doctor(int argc, char **argv);
 int __wrap_run_cmd_fabric(int argc, char **argv);
+int __wrap_run_cmd_check(int argc, char **argv);
+int __wrap_run_cmd_top(int argc, char **argv);
+int __wrap_run_cmd_plot(int argc, char **argv);
+int __wrap_fault_try(const struct fault_try *t);
 int __wrap_pair_free_port(void);
 int __wrap_pair_hosts_make(int mtu, const char *server6, struct pair_hosts *ret);
 int __wrap_pair_start(struct pair *p, int which);
@@ -89,6 +94,31 @@ int __wrap_run_cmd_fabric(int argc, char **argv)
 {
 	(void)argv;
 	return argc > 1;
+}
+
+/* These start programs, go on until a key is pressed, and write files. */
+int __wrap_run_cmd_check(int argc, char **argv)
+{
+	(void)argv;
+	return argc > 1;
+}
+
+int __wrap_run_cmd_top(int argc, char **argv)
+{
+	(void)argv;
+	return argc > 1;
+}
+
+int __wrap_run_cmd_plot(int argc, char **argv)
+{
+	(void)argv;
+	return argc > 1;
+}
+
+int __wrap_fault_try(const struct fault_try *t)
+{
+	REQUIRE(t->words[0]);
+	return 0;
 }
 
 int __wrap_pair_free_port(void)

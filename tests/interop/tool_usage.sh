@@ -8,7 +8,7 @@ expect 2 "$DAPPLE" nonsense; has "nonsense"; lines 2
 expect 0 "$DAPPLE" version; has "dapple "
 expect 0 "$DAPPLE" --help; has "pair"
 expect 0 "$DAPPLE" --version; has "dapple "
-for c in run env pair doctor devices why; do
+for c in run env pair doctor devices why capture plot fault show top stats explain; do
 	expect 0 "$DAPPLE" $c --help; has "usage: dapple $c"
 	expect 2 "$DAPPLE" $c --nonsense; has "nonsense"; has "dapple $c --help says more"; lines 2
 done

@@ -223,6 +223,14 @@ static int listen_for_processes(struct capture *c)
 	return r;
 }
 
+/* A file that was there has its reader's mode from now on; a device keeps its own. */
+static bool make_private(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (!S_ISREG(st.st_mode) || fchmod(fd, 0600) == 0);
+}
+
 static int open_file(struct capture *c)
 {
 	int fd;
@@ -233,7 +241,7 @@ static int open_file(struct capture *c)
 		c->out = stdout;
 	} else {
 		fd = open(c->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-		c->out = fd < 0 || fchmod(fd, 0600) < 0 ? NULL : fdopen(fd, "w");
+		c->out = fd < 0 || !make_private(fd) ? NULL : fdopen(fd, "w");
 	}
 	if (!c->out) {
 		run_say("%s: it cannot be opened (%s): nothing is captured; name another file", c->file, strerror(errno));

@@ -95,6 +95,13 @@ int run_cmd_doctor(int argc, char **argv);
 int run_cmd_devices(int argc, char **argv);
 int run_cmd_why(int argc, char **argv);
 int run_cmd_capture(int argc, char **argv);
+int run_cmd_fault(int argc, char **argv);
+int run_cmd_show(int argc, char **argv);
+int run_cmd_top(int argc, char **argv);
+int run_cmd_stats(int argc, char **argv);
+int run_cmd_plot(int argc, char **argv);
+int run_cmd_check(int argc, char **argv);
+int run_cmd_explain(int argc, char **argv);
 int run_cmd_fabric(int argc, char **argv);
 int run_cmd_rpcrdma(int argc, char **argv);
 

@@ -270,6 +270,14 @@ struct cma *cma_get(void)
 	return c;
 }
 
+void dev_cm_show(const struct eng_show_who *who, FILE *out)
+{
+	struct cma *c = atomic_load_explicit(&the_cma, memory_order_acquire);
+
+	if (c)
+		cma_show(c, who, out);
+}
+
 /* --- changes --- */
 
 void dev_cm_look(void)

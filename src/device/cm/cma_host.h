@@ -6,11 +6,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct cm_group;
 struct cm_path;
 struct cm_port;
 struct dev_adapter;
+struct eng_show_who;
 struct link_end;
 
 /*
@@ -32,6 +34,8 @@ static inline bool dev_cm_has_news(void)
 }
 /* Tells the RDMA CM what was noted. Called by the background thread, without locks. */
 void dev_cm_deliver(void);
+/* Lines of the RDMA CM's identifiers, if there is an RDMA CM (cma_show()). */
+void dev_cm_show(const struct eng_show_who *who, FILE *out);
 /* In a child of fork(): the RDMA CM and its adapters are the parent's. */
 void dev_cm_forget(void);
 /* The addresses of lo's adapter, which is opened if it is not open yet. Returns their number. */

@@ -230,6 +230,11 @@ static void leave(struct dev_adapter *a)
 	s->ops->leave(s);
 }
 
+static void faults(struct dev_adapter *a, struct link_rules *rules)
+{
+	iwp_faults(&a->dev, rules);
+}
+
 static void observe(struct dev_adapter *a, struct obs_tap *t)
 {
 	iwp_observe(&a->dev, t ? &t->tap : NULL);
@@ -307,6 +312,8 @@ DEV_OVERLAY(const struct dev_kind_row dev_iwarp_row, DEV_DEFAULT_ROW,
 	.forget = forget,
 	.leave = leave,
 	.observe = observe,
+	.faults = faults,
+	.fault_acts = LINK_ACTS_REQUEST | LINK_ACTS_STREAM | LINK_ACTS_CALL,
 	.unwire = unwire,
 	.gids = gids,
 	.query_port = query_port,

@@ -2,6 +2,7 @@
 #include "device/kind/kind.h"
 
 #include "device/adapter.h"
+#include "device/faults.h"
 #include "device/kind/ib.h"
 #include "device/kind/iwarp.h"
 #include "device/kind/roce.h"
@@ -59,6 +60,7 @@ int dev_kind_open(struct dev_adapter *a)
 		return r;
 	a->dev.device = a;
 	a->machine = a->kind->machine;
+	a->dev.refuses = dev_faults_call;
 	dev_limits_set(&a->dev, &a->info, a->kind->limit);
 	eng_dev_held(&a->dev); /* no other thread knows it yet */
 	a->dev.port.n_gids = a->kind->n_gids;
@@ -109,8 +111,10 @@ int dev_kind_attach(struct eng_dev *dev)
 		r = dev_driver_attach(a, a->kind->fd(a));
 	if (r == 0)
 		r = a->kind->start(a);
-	if (r == 0)
+	if (r == 0) {
+		dev_faults_attached(a);
 		dev_observe_attached(a);
+	}
 	return r;
 }
 
@@ -131,6 +135,7 @@ void dev_kind_close(struct dev_adapter *a)
 		dev_observe_end(a);
 		a->wired = false;
 		a->kind->unwire(a);
+		dev_faults_end(a);
 		log_counters(a);
 	}
 	ut_unlock(&a->dev.lock);
@@ -256,4 +261,8 @@ void dev_kind_default_nothing(struct dev_adapter *a)
 int dev_kind_default_port_fd(struct dev_adapter *a)
 {
 	return -1;
+}
+
+void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules)
+{
 }

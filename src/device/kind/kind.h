@@ -14,6 +14,7 @@
 #include "device/progress/wait.h"
 #include "device/progress/yield.h"
 #include "engine/dev.h"
+#include "link/rules.h"
 #include "proto/post.h"
 
 #include <errno.h>
@@ -132,6 +133,10 @@ struct dev_kind_row {
 	/* Shows what the adapter does to this observer, or (NULL) to none from here on; the overlays of t are taken away
 	 * by the caller. Default: nothing. */
 	void (*observe)(struct dev_adapter *a, struct obs_tap *t);
+	/* Has these faults from here on, as far as the kind knows them; they stay the caller's until the next call. rules->n
+	 * 0: none. Default: nothing. */
+	void (*faults)(struct dev_adapter *a, struct link_rules *rules);
+	uint32_t fault_acts; /* set of the acts (link/rules.h) that it knows. Default: those of calls */
 	/* Ends manager, protocol and link; no context and no thread reaches them any more. */
 	void (*unwire)(struct dev_adapter *a);
 
@@ -249,6 +254,7 @@ int dev_kind_default_find(struct dev_info *ret, int max);
 int dev_kind_default_open(struct dev_adapter *a);
 void dev_kind_default_nothing(struct dev_adapter *a);
 int dev_kind_default_port_fd(struct dev_adapter *a);
+void dev_kind_default_faults(struct dev_adapter *a, struct link_rules *rules);
 
 #define DEV_DEFAULT_OPS                                                                            \
 	.progress = dev_progress, .drive = dev_drive, .post_fast = dev_post_fast,                  \
@@ -275,7 +281,7 @@ int dev_kind_default_port_fd(struct dev_adapter *a);
 	.find = dev_kind_default_find, .open = dev_kind_default_open,                              \
 	.close = dev_kind_default_nothing, .refresh = dev_gids_refresh,                            \
 	.port_fd = dev_kind_default_port_fd, .forked = dev_kind_default_nothing,             \
-	.observe = dev_kind_default_observe
+	.observe = dev_kind_default_observe, .faults = dev_kind_default_faults, .fault_acts = LINK_ACTS_CALL
 
 /* `what` (a declaration) with one of the defaults above, and what lies over it: .slot = function, ... */
 #define DEV_OVERLAY(what, defaults, ...)                                    \

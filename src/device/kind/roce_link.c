@@ -71,7 +71,7 @@ int dev_roce_link_open(struct link **ret, struct shm_channel **ret_chan)
 {
 	const char *text = ut_env(LINK_FAULT_ENV);
 	struct link_fault_rates rates;
-	bool faults = text && *text;
+	bool faults = text && link_fault_is_rates(text);
 	struct link *l;
 	int r;
 

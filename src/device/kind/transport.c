@@ -14,6 +14,7 @@
 #include "device/kind/text.h"
 #include "device/kind/transport_cm.h"
 #include "engine/gid.h"
+#include "link/fault.h"
 #include "observe/tap.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/direct.h"
@@ -234,11 +235,24 @@ void dev_transport_forget(struct dev_adapter *a)
 		ut_close(dev_records_fd(p->records));
 }
 
-/*
- * The kernel would close the sockets as well, but unannounced: for a moment the group of an address then
- * steers to wrong members, and datagrams in this process's queue for others, its own DREQs among
- * them, would be lost.
- */
+/* A link of faults is laid over the present one when the first rules for packets come, and stays. */
+void dev_transport_faults(struct dev_adapter *a, struct link_rules *rules)
+{
+	static const struct link_fault_rates none = { 0 };
+	struct dev_transport *p = dev_transport_of(a);
+	struct link *l;
+
+	eng_dev_held(&a->dev);
+	ibp_faults(&a->dev, rules);
+	if (rules->acts & LINK_ACTS_PACKET && !p->fault && link_fault_open(p->link, &none, &l) == 0) {
+		p->link = p->fault = l;
+		ibp_relink(&a->dev, l);
+		a->stage = l->rx_stage;
+	}
+	if (p->fault)
+		link_fault_rules(p->fault, rules, a->dev.name);
+}
+
 void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t)
 {
 	struct dev_transport *p = dev_transport_of(a);
@@ -252,6 +266,11 @@ void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t)
 	obs_tap_channel(t, p->chan);
 }
 
+/*
+ * The kernel would close the sockets as well, but unannounced: for a moment the group of an address then
+ * steers to wrong members, and datagrams in this process's queue for others, its own DREQs among
+ * them, would be lost.
+ */
 void dev_transport_leave(struct dev_adapter *a)
 {
 	struct link *l = dev_transport_of(a)->link;

@@ -36,6 +36,7 @@ extern const struct dev_transport_ways dev_transport_ways_gid;
 /* What such an adapter consists of when it is wired, beside the transport's port (eng_dev.port) and the manager. */
 struct dev_transport {
 	struct link *link;
+	struct link *fault;          /* it, once rules for packets have been given; else NULL */
 	struct shm_channel *chan;    /* to the processes of this host */
 	struct dev_records *records; /* connection records; NULL before the first connection */
 	uint32_t mtu_max;            /* bytes */
@@ -62,6 +63,7 @@ const struct eng_proto_ops *dev_transport_proto(void);
 int dev_transport_fd(struct dev_adapter *a);
 int dev_transport_start(struct dev_adapter *a);
 void dev_transport_forget(struct dev_adapter *a);
+void dev_transport_faults(struct dev_adapter *a, struct link_rules *rules);
 void dev_transport_observe(struct dev_adapter *a, struct obs_tap *t);
 void dev_transport_leave(struct dev_adapter *a);
 void dev_transport_unwire(struct dev_adapter *a);
@@ -73,6 +75,8 @@ void dev_transport_violations(struct eng_dev *dev, struct ibv_port_attr *ret);
 	DEV_DEFAULT_ROW, .machine = &dev_transport_machine, .proto = dev_transport_proto,          \
 	.fd = dev_transport_fd, .start = dev_transport_start, .forget = dev_transport_forget,      \
 	.leave = dev_transport_leave, .observe = dev_transport_observe,                            \
+	.faults = dev_transport_faults,                                                            \
+	.fault_acts = (LINK_ACTS_PACKET | LINK_ACTS_REQUEST | LINK_ACTS_CALL) & ~(1u << LINK_ACT_TERMINATE), \
 	.unwire = dev_transport_unwire
 
 #endif

@@ -5,6 +5,7 @@
 #include "engine/ring.h"
 #include "host/shm/area.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 
 #define SERVED (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define PIECE (256u << 10) /* bytes of one access: a revocation waits for its end */
@@ -17,7 +18,7 @@
 static bool may_export(const struct ibp_qp *q, const struct eng_mkey *mk, uint32_t key)
 {
 	return q->cls == WIRE_CLASS_RC && q->conn.resp.framing == &ibp_frame_shm && mk->key == key &&
-	       mk->kind == ENG_MR && !mk->pages && !mk->null &&
+	       mk->kind == ENG_MR && !mk->pages && !mk->null && !q->port->rules &&
 	       ibp_resp_hears(q->qp);
 }
 
@@ -390,6 +391,7 @@ static bool run(struct ibp_qp *q, struct eng_swqe *w, uint64_t now)
 			return false;
 	eng_dev_held(q->port->dev);
 	count_direct(q, w);
+	ibp_show_sent(q, (uint32_t)w->length, IBP_BY_ACCESS);
 	if (q->port->tap)
 		show(q, w);
 	q->port->sent++;

@@ -7,6 +7,7 @@
 #include "proto/ib/ecn.h"
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 #include "wire/ib_fields.h"
 
 #include <errno.h>
@@ -169,6 +170,7 @@ static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opco
 		ibp_resp_acked(q);
 	ibp_req_number(q, w);
 	q->conn.req.ring_end = m.end;
+	ibp_show_sent(q, m.bytes, IBP_BY_RING);
 	eng_dev_held(dev);
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += w->length;
@@ -185,6 +187,7 @@ static inline bool post_wire(struct ibp_qp *q, struct eng_swqe *w)
 		return false;
 	put_wire_header(q, w, at);
 	ibp_train_add(q->port, at, WIRE_BTH_LEN + len, -len & 3);
+	ibp_show_sent(q, len, IBP_BY_WIRE);
 	ibp_req_number(q, w);
 	return true;
 }
@@ -276,6 +279,7 @@ bool ibp_fast_ack(struct ibp_qp *q, uint32_t psn)
 	m.quiet = port->shm.quiet;
 	if (chan->ops->post(chan, &q->conn.path.chan, q->qp->attr.dest_qp_num, &m) < 0)
 		return false;
+	ibp_show_sent(q, m.bytes, IBP_BY_RING);
 	eng_dev_held(dev);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
@@ -484,8 +488,10 @@ static inline bool take_message(struct ibp_port *port, const struct shm_message 
 	default:
 		break;
 	}
-	if (done)
+	if (done) {
+		ibp_show_received(q, n.opcode, m->len - SHM_CHANNEL_HEADER_BYTES);
 		q->conn.heard = port->now;
+	}
 	return done;
 }
 
@@ -576,6 +582,7 @@ bool ibp_fast_take_datagram(struct ibp_port *port, const struct link_rx *rx)
 		return true; /* counted and dropped */
 	if (!take_send(q, NULL, rx->off + WIRE_BTH_LEN, len, WIRE))
 		return false;
+	ibp_show_received(q, WIRE_RC_SEND_ONLY, len);
 	q->conn.heard = port->now;
 	ibp_recv_done(q, IBV_WC_RECV, 0, 0, wire_get_BTH_se(h));
 	ibp_resp_executed(q, wire_get_BTH_ack_req(h));

@@ -4,6 +4,7 @@
 #include "engine/ring.h"
 #include "proto/ib/fast.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 
 #include <errno.h>
 
@@ -46,7 +47,7 @@ bool ibp_shm_choose(struct ibp_qp *q)
 		return true;
 	/* Where the requests of the peer have taken the wire, so do their acknowledgements, and a request by the ring
 	 * would overtake them. */
-	if (port->shm.stage.base && q->conn.path.valid &&
+	if (port->shm.stage.base && !port->wire_only && q->conn.path.valid &&
 	    (ibp_resp_is(&q->conn.resp, IBP_RESP_UNCHOSEN) || q->conn.resp.framing == &ibp_frame_shm))
 		how = find_way(q, &r->fetches);
 	if (how == SHM_REACH_ASKED) {
@@ -222,6 +223,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 		ibp_count(port, ENG_C_tx_faults);
 	if (bytes < 0)
 		return -EFAULT;
+	ibp_show_sent(q, p->payload_len, IBP_BY_RING);
 	port->sent++;
 	dev->counters[ENG_C_tx_pkts]++;
 	dev->counters[ENG_C_tx_bytes] += p->payload_len;

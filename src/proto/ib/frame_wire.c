@@ -3,6 +3,7 @@
 
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
+#include "proto/ib/show.h"
 #include "wire/ib_fields.h"
 
 #include <errno.h>
@@ -217,6 +218,7 @@ static int end(struct ibp_qp *q, const struct wire_ib_packet *p, int n, bool use
 	struct ibp_port *port = q->port;
 	struct ibp_train *t = &port->train;
 
+	ibp_show_sent(q, p->payload_len, IBP_BY_WIRE);
 	if (!t->n)
 		begin_train(port, p, user);
 	if (t->ready)

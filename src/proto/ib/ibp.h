@@ -15,6 +15,7 @@
 #include "engine/dev.h"
 #include "host/shm/channel.h"
 #include "link/link.h"
+#include "link/rules.h"
 #include "link/tap.h"
 #include "proto/gsi.h"
 
@@ -51,6 +52,13 @@ void ibp_leave(struct eng_dev *dev);
 
 /* Shows direct accesses to this observer from here on; NULL: to none. Called with dev->lock held. */
 void ibp_observe(struct eng_dev *dev, struct link_tap *tap);
+
+/* Requests that arrive have these faults from here on; NULL: none. The rules stay the caller's. Called with dev->lock
+ * held. */
+void ibp_faults(struct eng_dev *dev, struct link_rules *rules);
+/* Packets leave and come by this link from here on, which is laid over or under the present one. Called with dev->lock
+ * held. */
+void ibp_relink(struct eng_dev *dev, struct link *l);
 
 /* Executes n received datagrams (BTH .. ICRC), as one link->recv() gave them. They may hold any
  * bytes, and are not accessed after the return. */

@@ -13,6 +13,7 @@
 #include "proto/ib/requester.h"
 #include "proto/ib/responder.h"
 #include "proto/ib/route.h"
+#include "proto/ib/show.h"
 #include "proto/ib/uc.h"
 #include "proto/ib/ud.h"
 #include "proto/ib/xrc/home.h"
@@ -143,6 +144,7 @@ static void receive_sound(struct ibp_port *port, const struct wire_ib_packet *p,
 
 	if (!q)
 		return;
+	ibp_show_received(q, p->opcode, p->payload_len);
 	q->conn.heard = port->now;
 	if (take_ack(q))
 		dispatch(q, p, rx);
@@ -417,6 +419,13 @@ int ibp_port_init(struct eng_dev *dev, const struct ibp_config *cfg)
 	ibp_forwards_init(port);
 	dev->proto_port = port;
 	return 0;
+}
+
+void ibp_relink(struct eng_dev *dev, struct link *l)
+{
+	struct ibp_port *port = dev->proto_port;
+
+	port->link = port->cfg.link = l;
 }
 
 void ibp_port_fini(struct eng_dev *dev)

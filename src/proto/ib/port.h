@@ -33,6 +33,8 @@ struct ibp_port {
 	struct link *link;
 	struct shm_channel *chan;
 	struct link_tap *tap; /* NULL: no observer */
+	struct link_rules *rules; /* of faults, for requests that arrive; NULL: none */
+	bool wire_only; /* those are for packets, so that new connections do not take the local path */
 	struct ibp_config cfg;
 	struct ut_rng rng;
 	struct ut_heap timers;
@@ -144,7 +146,7 @@ static inline uint32_t ibp_req_lasting(const struct ibp_qp *q)
 static inline uint32_t ibp_resp_lasting(const struct ibp_qp *q)
 {
 	return (q->qp->type == IBV_QPT_RC ? 0 : IBP_RESP_SERVICE) | (q->conn.route ? IBP_RESP_ROUTE : 0) |
-	       (q->conn.migration ? IBP_RESP_MIGRATION : 0);
+	       (q->conn.migration ? IBP_RESP_MIGRATION : 0) | (q->port->rules ? IBP_RESP_RULES : 0);
 }
 
 static inline void ibp_slow_state(struct ibp_qp *q, const struct eng_qp *qp)

@@ -5,6 +5,7 @@
 #include "engine/gid.h"
 #include "engine/qp_state.h"
 #include "engine/refuse.h"
+#include "engine/show.h"
 #include "engine/why.h"
 #include "proto/ib/coalesce.h"
 #include "proto/ib/migrate.h"
@@ -329,6 +330,58 @@ static void qp_state(struct eng_qp *qp)
 	ibp_slow_state(ibp_qp(qp), qp);
 }
 
+/* --- what it is doing, for views --- */
+
+static const char *way_of(const struct ibp_qp *q)
+{
+	if (q->qp->type == IBV_QPT_UD)
+		return "wire";
+	if (ibp_req_is(&q->conn.req, IBP_REQ_UNCHOSEN) || q->conn.req.framing == NULL)
+		return "-";
+	return q->conn.req.framing == &ibp_frame_wire ? "wire" : q->conn.req.fetches ? "ring,fetch" : "ring";
+}
+
+/* Why not shared memory. */
+static const char *reason_of(const struct ibp_qp *q)
+{
+	struct eng_dev *dev = q->port->dev;
+
+	eng_dev_held(dev);
+	if (ibp_req_is(&q->conn.req, IBP_REQ_UNCHOSEN) || q->conn.req.framing != &ibp_frame_wire)
+		return "-";
+	if (q->qp->type == IBV_QPT_UD)
+		return "datagrams";
+	if (!q->port->shm.stage.base)
+		return "off";
+	if (q->port->wire_only)
+		return "fault-rules";
+	return eng_gid_find(dev, (const union ibv_gid *)q->conn.path.flow.dst) < 0 ? "other-address" : "refused";
+}
+
+static const char *waits_of(const struct ibp_qp *q)
+{
+	const struct ibp_req *r = &q->conn.req;
+
+	return ibp_req_is(r, IBP_REQ_RNR_WAIT) ? "rnr" : ibp_req_is(r, IBP_REQ_RECOVERING) ? "retry" :
+	       q->port->blocked && !ut_list_empty(&q->active) ? "socket" :
+	       ibp_req_is(r, IBP_REQ_LIMITED) && psn_diff(r->ssn, r->lsn) >= 0 ? "credit" : "-";
+}
+
+static void qp_facts(const struct eng_qp *qp, struct eng_qp_facts *ret)
+{
+	const struct ibp_qp *q = (const struct ibp_qp *)eng_qp_proto(qp);
+
+	ret->way = way_of(q);
+	ret->reason = reason_of(q);
+	ret->waits = waits_of(q);
+	if (q->conn.path.valid && qp->type != IBV_QPT_UD)
+		memcpy(ret->peer, q->conn.path.flow.dst, sizeof(ret->peer));
+	ret->rq_psn = q->conn.resp.epsn;
+	ret->sq_psn = q->conn.req.psn_next;
+	if (eng_qp_state(qp) == IBV_QPS_RTS && qp->attr.retry_cnt > q->conn.req.retry_left)
+		ret->retries = (unsigned)(qp->attr.retry_cnt - q->conn.req.retry_left);
+}
+
 const struct eng_proto_ops ibp_proto_ops = {
 	.name = "ib",
 	.qp_size = sizeof(struct ibp_qp),
@@ -340,6 +393,7 @@ const struct eng_proto_ops ibp_proto_ops = {
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
 	.qp_state = qp_state,
+	.qp_facts = qp_facts,
 	.qp_kick = ibp_kick,
 	.ah_check = ah_check,
 };

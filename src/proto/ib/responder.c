@@ -6,6 +6,7 @@
 #include "engine/qp_state.h"
 #include "engine/why.h"
 #include "proto/ib/direct.h"
+#include "proto/ib/faults.h"
 #include "proto/ib/qp.h"
 #include "proto/ib/xrc/home.h"
 
@@ -733,6 +734,8 @@ int ibp_resp_execute(struct ibp_qp *q, const struct wire_ib_packet *p, const str
 	}
 	if (v == ENG_OK)
 		v = choose_srq(q, p);
+	if (v == ENG_OK && q->port->rules)
+		v = ibp_fault_request(q, p);
 	if (v != ENG_OK)
 		return v;
 	if (f & WIRE_F_READ)

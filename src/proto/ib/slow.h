@@ -47,6 +47,7 @@ enum ibp_resp_slow {
 	IBP_RESP_DEAD = 1 << 5,       /* a fatal NAK is owed or was sent */
 	IBP_RESP_ROUTE = 1 << 6,      /* messages have no route now (route.h) */
 	IBP_RESP_MIGRATION = 1 << 7,  /* as of a requester */
+	IBP_RESP_RULES = 1 << 8,      /* the port has rules of faults for requests */
 };
 
 static inline void ibp_slow_put(uint32_t *slow, uint32_t bit, bool on)

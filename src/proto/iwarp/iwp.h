@@ -12,6 +12,7 @@
 #define PROTO_IWARP_IWP_H
 
 #include "engine/dev.h"
+#include "link/rules.h"
 #include "link/stream.h"
 #include "link/tap.h"
 
@@ -39,6 +40,8 @@ bool iwp_coalesce_more(struct eng_qp *qp);
 /* Returns true if work is left that needs no event from outside. */
 bool iwp_busy(struct eng_dev *dev);
 uint64_t iwp_deadline(struct eng_dev *dev);
+/* FPDUs that arrive, and sends, have these faults from here on; NULL: none. The rules stay the caller's. */
+void iwp_faults(struct eng_dev *dev, struct link_rules *rules);
 /* Shows FPDUs to this observer from here on; NULL: to none. */
 void iwp_observe(struct eng_dev *dev, struct link_tap *tap);
 

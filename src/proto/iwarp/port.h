@@ -122,6 +122,8 @@ struct iwp_port {
 	struct link_streams *streams;
 	const struct link_streams_ops *ops;
 	struct link_tap *tap; /* NULL: no observer */
+	struct link_rules *rules; /* of faults; NULL: none */
+	struct link_streams_ops over; /* those of streams, with faults */
 	struct ut_stage stage; /* IWP_CHUNK to send, IWP_FPDU_ROOM to build with markers; IWP_COPY */
 	struct ut_list active;
 	struct ut_heap timers;

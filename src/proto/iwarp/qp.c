@@ -7,6 +7,7 @@
 #include "engine/pending.h"
 #include "engine/qp_state.h"
 #include "engine/refuse.h"
+#include "engine/show.h"
 #include "proto/iwarp/end.h"
 #include "proto/iwarp/port.h"
 #include "proto/iwarp/read.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void show_depth(struct iwp_qp *q)
 {
@@ -111,6 +113,19 @@ static int ah_check(struct eng_dev *dev, const struct ibv_ah_attr *attr)
 	return eng_refuse(dev, ENG_R_AH_LACKS);
 }
 
+static void qp_facts(const struct eng_qp *qp, struct eng_qp_facts *ret)
+{
+	const struct iwp_qp *q = (const struct iwp_qp *)eng_qp_proto(qp);
+
+	if (!q->s)
+		return;
+	ret->way = q->s->shm ? "pipe" : "wire";
+	/* The manager's streams leave TCP if the peer is a process of this user on this host. */
+	ret->reason = q->s->shm ? "-" : "no-pipe";
+	ret->waits = q->blocked ? "socket" : "-";
+	memcpy(ret->peer, q->s->remote.addr, sizeof(ret->peer));
+}
+
 const struct eng_proto_ops iwp_proto_ops = {
 	.name = "iwarp",
 	.qp_size = sizeof(struct iwp_qp),
@@ -120,6 +135,7 @@ const struct eng_proto_ops iwp_proto_ops = {
 	.streams = true,
 	.qp_init = qp_init,
 	.qp_fini = qp_fini,
+	.qp_facts = qp_facts,
 	.qp_check = qp_check,
 	.qp_moved = qp_moved,
 	.qp_state = qp_state,

@@ -4,9 +4,11 @@
 #include "proto/iwarp/rx.h"
 
 #include "proto/iwarp/end.h"
+#include "proto/iwarp/faults.h"
 #include "proto/iwarp/place.h"
 #include "proto/iwarp/read.h"
 #include "proto/iwarp/send.h"
+#include "util/probe.h"
 
 #include <string.h>
 
@@ -103,9 +105,12 @@ static enum eng_verdict take(struct iwp_qp *q, struct iwp_rx *rx, uint32_t total
 	v = check_header(rx, (uint32_t)wire_get_DDPTagged_ulpdu_len(p));
 	if (v)
 		return v;
+	UT_PROBE3(receive, q->qp->qpn, rx->opcode, rx->len);
 	rx->first = !q->heard;
 	if (rx->first)
 		first_fpdu(q);
+	if (q->port->rules && (v = iwp_fault_request(q, rx)))
+		return v;
 	return iwp_alive(q) ? execute(q, rx) : ENG_OK;
 }
 

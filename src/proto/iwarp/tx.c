@@ -9,6 +9,7 @@
 #include "proto/iwarp/end.h"
 #include "util/alloc.h"
 #include "util/crc.h"
+#include "util/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -213,6 +214,7 @@ void iwp_tx_end(struct iwp_qp *q, uint32_t ulpdu)
 	q->tx_pos += n;
 	p->sent++;
 	align(q, n);
+	UT_PROBE4(transmit, q->qp->qpn, 0, ulpdu, (int)(q->s && q->s->shm));
 	eng_dev_held(p->dev);
 	p->dev->counters[ENG_C_tx_pkts]++;
 	p->dev->counters[ENG_C_tx_bytes] += n;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A queue pair of a port with rules has a slow responder, so that each of its requests comes here, and exports no memory,
+ * so that no requester executes one alone.
+ */
+#include "proto/ib/faults.h"
+
+#include "proto/ib/direct.h"
+#include "proto/ib/ibp.h"
+#include "proto/ib/responder.h"
+
+static enum link_op op_of(uint16_t flags)
+{
+	return flags & WIRE_F_SEND ? LINK_OP_SEND : flags & WIRE_F_WRITE ? LINK_OP_WRITE : flags & WIRE_F_READ ? LINK_OP_READ :
+	       LINK_OP_ATOMIC;
+}
+
+static int verdict_of(const struct link_rule *r)
+{
+	if (r->act == LINK_ACT_RNR)
+		return IBP_RNR;
+	if (r->act != LINK_ACT_NAK)
+		return ENG_OK;
+	switch (r->value) {
+	case 0x61: return ENG_V_RULE_REQUEST; /* syndromes of IBTA table 45 */
+	case 0x62: return ENG_V_RULE_ACCESS;
+	case 0x63: return ENG_V_RULE_OPERATION;
+	default: return IBP_AGAIN; /* a sequence NAK: the requester sends the packet again */
+	}
+}
+
+int ibp_fault_request(struct ibp_qp *q, const struct wire_ib_packet *p)
+{
+	struct ibp_port *port = q->port;
+	struct link_event e = {
+		.op = op_of(p->shape->flags), .qpns = { q->qp->qpn, q->qp->attr.dest_qp_num }, .now = port->now,
+		.adapter = port->dev->name, .peer = q->conn.path.flow.dst,
+	};
+	const struct link_rule *r = link_rules_find(port->rules, LINK_ACTS_REQUEST, &e);
+
+	return r ? verdict_of(r) : ENG_OK;
+}
+
+void ibp_faults(struct eng_dev *dev, struct link_rules *rules)
+{
+	struct ibp_port *port = dev->proto_port;
+	struct shm_export *s = port->chan->export;
+	bool on = rules && rules->acts & LINK_ACTS_REQUEST;
+	struct eng_qp *qp;
+	uint32_t i = 0;
+
+	eng_dev_held(dev);
+	port->rules = on ? rules : NULL;
+	port->wire_only = rules && rules->acts & LINK_ACTS_PACKET;
+	while ((qp = ut_idtab_next(&dev->qps, &i)))
+		ibp_resp_put(&ibp_qp(qp)->conn.resp, IBP_RESP_RULES, on);
+	if (!s || !on)
+		return;
+	for (uint32_t k = 0; k < SHM_EXPORTS; k++) {
+		atomic_store_explicit(&s->keys[k].key, 0, memory_order_relaxed);
+		atomic_store_explicit(&s->qps[k].qpn, 0, memory_order_relaxed);
+	}
+	port->chan->ops->quiesce(port->chan);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Rules of faults (link/rules.h) on requests that arrive in order, by whatever framing. */
+#ifndef PROTO_IB_FAULTS_H
+#define PROTO_IB_FAULTS_H
+
+#include "proto/ib/port.h"
+
+/* Returns ENG_OK, a verdict or IBP_RNR, as ibp_resp_execute() does, if a rule of port->rules wants it, which is not
+ * NULL. */
+int ibp_fault_request(struct ibp_qp *q, const struct wire_ib_packet *p);
+
+#endif

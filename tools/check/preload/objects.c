@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Exported calls of libibverbs: objects are made, used and destroyed. */
+#include "check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERBS "libibverbs.so.1"
+
+/* The original of the function that this line stands in; without one the call fails as that of a missing device does. */
+#define REAL(type, name, ...) \
+	static type (*real)(__VA_ARGS__); \
+	if (!real) \
+		*(void **)&real = check_real(VERBS, name)
+
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+/* --- making and ending, the usual way --- */
+
+static void add(enum object kind, void *ptr)
+{
+	struct check_site site;
+
+	if (!ptr)
+		return;
+	check_here(&site);
+	pthread_mutex_lock(&check_lock);
+	check_add(kind, ptr, &site);
+	pthread_mutex_unlock(&check_lock);
+}
+
+/* Returns true if the call must not be made. */
+static bool is_gone(enum object kind, void *ptr)
+{
+	struct check_site site;
+
+	check_here(&site);
+	return check_is_gone(kind, ptr, &site);
+}
+
+static int ended(enum object kind, void *ptr, int r)
+{
+	struct check_site site;
+
+	check_here(&site);
+	if (r == EBUSY)
+		check_report(CHECK_BUSY, &site, "a %s is to be destroyed while other objects use it: the call fails with EBUSY",
+			     check_object_names[kind]);
+	if (r == 0) {
+		pthread_mutex_lock(&check_lock);
+		check_drop(kind, ptr);
+		pthread_mutex_unlock(&check_lock);
+	}
+	return r;
+}
+
+/* --- devices --- */
+
+EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct ibv_context *ctx;
+
+	REAL(struct ibv_context *, "ibv_open_device", struct ibv_device *);
+	ctx = real ? real(device) : NULL;
+	if (ctx) {
+		check_context(ctx);
+		add(CONTEXT, ctx);
+	}
+	return ctx;
+}
+
+EXPORT int ibv_close_device(struct ibv_context *ctx)
+{
+	int r;
+
+	REAL(int, "ibv_close_device", struct ibv_context *);
+	if (is_gone(CONTEXT, ctx))
+		return EINVAL;
+	r = ended(CONTEXT, ctx, real(ctx));
+	if (r == 0)
+		check_forget_context(ctx);
+	return r;
+}
+
+/* --- domains and regions --- */
+
+EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
+{
+	struct ibv_pd *pd;
+
+	REAL(struct ibv_pd *, "ibv_alloc_pd", struct ibv_context *);
+	check_context(ctx);
+	pd = real(ctx);
+	add(DOMAIN, pd);
+	return pd;
+}
+
+EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	REAL(int, "ibv_dealloc_pd", struct ibv_pd *);
+	if (is_gone(DOMAIN, pd))
+		return EINVAL;
+	return ended(DOMAIN, pd, real(pd));
+}
+
+static void add_region(struct ibv_mr *mr, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+	struct check_record *r;
+	struct check_site site;
+
+	check_here(&site);
+	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		check_report(CHECK_REG_RIGHTS, &site, "a region is registered for remote writes or atomics without IBV_ACCESS_LOCAL_WRITE");
+	if (!mr)
+		return;
+	pthread_mutex_lock(&check_lock);
+	r = check_add(REGION, mr, &site);
+	if ((uintptr_t)addr < check_low)
+		check_low = (uintptr_t)addr;
+	if ((uintptr_t)addr + length > check_high)
+		check_high = (uintptr_t)addr + length;
+	r->mr = (struct check_region){ .pd = mr->pd, .addr = iova, .length = length, .lkey = mr->lkey, .access = access,
+				       .plain = iova == (uintptr_t)addr };
+	pthread_mutex_unlock(&check_lock);
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct ibv_mr *mr;
+
+	REAL(struct ibv_mr *, "ibv_reg_mr", struct ibv_pd *, void *, size_t, int);
+	mr = real(pd, addr, length, access);
+	add_region(mr, addr, length, (uintptr_t)addr, (unsigned)access);
+	return mr;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	struct ibv_mr *mr;
+
+	REAL(struct ibv_mr *, "ibv_reg_mr_iova", struct ibv_pd *, void *, size_t, uint64_t, int);
+	mr = real(pd, addr, length, iova, access);
+	add_region(mr, addr, length, iova, (unsigned)access);
+	return mr;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+{
+	struct ibv_mr *mr;
+
+	REAL(struct ibv_mr *, "ibv_reg_mr_iova2", struct ibv_pd *, void *, size_t, uint64_t, unsigned int);
+	mr = real(pd, addr, length, iova, access);
+	add_region(mr, addr, length, iova, access);
+	return mr;
+}
+
+EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct check_record *r;
+	int err;
+
+	REAL(int, "ibv_rereg_mr", struct ibv_mr *, int, struct ibv_pd *, void *, size_t, int);
+	err = real(mr, flags, pd, addr, length, access);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 ? check_find(REGION, mr) : NULL;
+	if (r) {
+		r->mr.lkey = mr->lkey;
+		r->mr.pd = mr->pd;
+		if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+			r->mr.addr = (uintptr_t)addr;
+			r->mr.length = length;
+			r->mr.stale = false;
+		}
+		if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+			r->mr.access = (unsigned)access;
+	}
+	pthread_mutex_unlock(&check_lock);
+	return err;
+}
+
+EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	struct check_record *r;
+	struct check_site site;
+	unsigned in_flight;
+
+	REAL(int, "ibv_dereg_mr", struct ibv_mr *);
+	check_here(&site);
+	if (check_is_gone(REGION, mr, &site))
+		return EINVAL;
+	pthread_mutex_lock(&check_lock);
+	r = check_find(REGION, mr);
+	in_flight = r ? r->mr.in_flight : 0;
+	pthread_mutex_unlock(&check_lock);
+	if (in_flight)
+		check_report(CHECK_DEREGISTERED, &site, "a region of %zu octets is deregistered while %u pieces of requests that were not completed "
+			     "name it", mr->length, in_flight);
+	return ended(REGION, mr, real(mr));
+}
+
+/* --- completion queues and their events --- */
+
+EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
+{
+	struct ibv_comp_channel *ch;
+
+	REAL(struct ibv_comp_channel *, "ibv_create_comp_channel", struct ibv_context *);
+	check_context(ctx);
+	ch = real(ctx);
+	add(CHANNEL, ch);
+	return ch;
+}
+
+EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ch)
+{
+	REAL(int, "ibv_destroy_comp_channel", struct ibv_comp_channel *);
+	if (is_gone(CHANNEL, ch))
+		return EINVAL;
+	return ended(CHANNEL, ch, real(ch));
+}
+
+EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user, struct ibv_comp_channel *channel, int vector)
+{
+	struct check_record *r;
+	struct check_site site;
+	struct ibv_cq *cq;
+
+	REAL(struct ibv_cq *, "ibv_create_cq", struct ibv_context *, int, void *, struct ibv_comp_channel *, int);
+	check_context(ctx);
+	cq = real(ctx, cqe, user, channel, vector);
+	if (!cq)
+		return NULL;
+	check_here(&site);
+	pthread_mutex_lock(&check_lock);
+	r = check_add(CQ, cq, &site);
+	/* As the program asked: other adapters give no more. */
+	r->cq = (struct check_cq){ .cqe = (unsigned)cqe, .channel = channel };
+	pthread_mutex_unlock(&check_lock);
+	return cq;
+}
+
+EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	struct check_record *r;
+	int err;
+
+	REAL(int, "ibv_resize_cq", struct ibv_cq *, int);
+	err = real(cq, cqe);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 ? check_find(CQ, cq) : NULL;
+	if (r)
+		r->cq.cqe = (unsigned)cqe;
+	pthread_mutex_unlock(&check_lock);
+	return err;
+}
+
+EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct check_record *r;
+	struct check_site site, made = { .n = 0 };
+	unsigned owed = 0;
+	bool unread = false;
+
+	REAL(int, "ibv_destroy_cq", struct ibv_cq *);
+	check_here(&site);
+	if (check_is_gone(CQ, cq, &site))
+		return EINVAL;
+	pthread_mutex_lock(&check_lock);
+	r = check_find(CQ, cq);
+	if (r) {
+		owed = r->cq.events - r->cq.acknowledged;
+		unread = r->cq.signaled && !r->cq.polled;
+		made = r->made;
+	}
+	pthread_mutex_unlock(&check_lock);
+	if (owed && owed < UINT32_MAX / 2)
+		check_report(CHECK_CQ_EVENTS, &site, "a completion queue is destroyed before %u of its events were acknowledged: this call waits for "
+			     "that", owed);
+	if (unread)
+		check_report(CHECK_NOT_POLLED, &made, "a completion queue that is made here is never polled, although signaled requests complete "
+			     "into it");
+	return ended(CQ, cq, real(cq));
+}
+
+struct of_channel {
+	struct ibv_comp_channel *channel;
+	unsigned n, armed, unpolled;
+};
+
+static bool look_at_cq(struct check_record *r, void *arg)
+{
+	struct of_channel *c = arg;
+
+	if (r->cq.channel != c->channel)
+		return true;
+	c->n++;
+	c->armed += r->cq.armed;
+	c->unpolled += r->cq.armed && !r->cq.polled_since && r->cq.due_at_arm;
+	return true;
+}
+
+EXPORT int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **user)
+{
+	struct of_channel c = { .channel = channel };
+	struct check_record *r;
+	struct check_site site;
+	int err;
+
+	REAL(int, "ibv_get_cq_event", struct ibv_comp_channel *, struct ibv_cq **, void **);
+	check_here(&site);
+	pthread_mutex_lock(&check_lock);
+	check_each(CQ, look_at_cq, &c);
+	pthread_mutex_unlock(&check_lock);
+	if (c.n && !c.armed)
+		check_report(CHECK_UNARMED, &site, "a thread waits for an event of a channel, and no completion queue on it is armed");
+	else if (c.unpolled)
+		check_report(CHECK_NO_POLL, &site, "a thread waits for an event, and the queue was not polled after it had been armed with requests "
+			     "in flight");
+	err = real(channel, cq, user);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 ? check_find(CQ, *cq) : NULL;
+	if (r) {
+		r->cq.armed = false;
+		r->cq.events++;
+	}
+	pthread_mutex_unlock(&check_lock);
+	return err;
+}
+
+EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
+{
+	struct check_record *r;
+	struct check_site site;
+	bool many;
+
+	REAL(void, "ibv_ack_cq_events", struct ibv_cq *, unsigned int);
+	check_here(&site);
+	pthread_mutex_lock(&check_lock);
+	r = check_find(CQ, cq);
+	if (r)
+		r->cq.acknowledged += n;
+	many = r && r->cq.acknowledged > r->cq.events;
+	pthread_mutex_unlock(&check_lock);
+	if (many)
+		check_report(CHECK_ACK_TOO_MANY, &site, "more events of a completion queue are acknowledged than were got");
+	real(cq, n);
+}
+
+/* --- shared receive queues, queue pairs, address handles --- */
+
+EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
+{
+	struct check_site site;
+	struct ibv_srq *srq;
+
+	REAL(struct ibv_srq *, "ibv_create_srq", struct ibv_pd *, struct ibv_srq_init_attr *);
+	srq = real(pd, a);
+	if (!srq)
+		return NULL;
+	check_here(&site);
+	pthread_mutex_lock(&check_lock);
+	check_queue_size(&check_add(SRQ, srq, &site)->srq, a->attr.max_wr);
+	pthread_mutex_unlock(&check_lock);
+	return srq;
+}
+
+EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	REAL(int, "ibv_destroy_srq", struct ibv_srq *);
+	if (is_gone(SRQ, srq))
+		return EINVAL;
+	return ended(SRQ, srq, real(srq));
+}
+
+/* Limits of rdma_rxe (enum rxe_device_param) and siw (SIW_MAX_QP_WR, SIW_MAX_SGE) of Linux 6.1. */
+static const struct {
+	const char *name;
+	uint32_t wr, sge, inline_data;
+} devices[] = { { "rxe", 1048576, 32, 512 }, { "siw", 32768, 6, 96 } };
+
+static void compare(const struct ibv_qp_cap *cap, const struct check_site *site)
+{
+	const char *options = getenv(CHECK_OPTIONS_ENV), *at = options ? strstr(options, "device=") : NULL;
+
+	for (size_t i = 0; at && i < sizeof(devices) / sizeof(devices[0]); i++) {
+		if (strncmp(at + 7, devices[i].name, strlen(devices[i].name)) != 0)
+			continue;
+		if (cap->max_send_wr > devices[i].wr || cap->max_recv_wr > devices[i].wr)
+			check_report(CHECK_DEVICE, site, "%u requests are asked for, and %s has queues of %u",
+				     cap->max_send_wr > cap->max_recv_wr ? cap->max_send_wr : cap->max_recv_wr, devices[i].name, devices[i].wr);
+		else if (cap->max_send_sge > devices[i].sge || cap->max_recv_sge > devices[i].sge)
+			check_report(CHECK_DEVICE, site, "%u pieces are asked for, and %s has %u",
+				     cap->max_send_sge > cap->max_recv_sge ? cap->max_send_sge : cap->max_recv_sge, devices[i].name,
+				     devices[i].sge);
+		else if (cap->max_inline_data > devices[i].inline_data)
+			check_report(CHECK_DEVICE, site, "%u octets inline are asked for, and %s has %u", cap->max_inline_data, devices[i].name,
+				     devices[i].inline_data);
+	}
+}
+
+EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
+{
+	struct ibv_qp_cap asked = a->cap;
+	struct check_site site;
+	struct ibv_qp *qp;
+
+	REAL(struct ibv_qp *, "ibv_create_qp", struct ibv_pd *, struct ibv_qp_init_attr *);
+	check_here(&site);
+	compare(&asked, &site);
+	qp = real(pd, a);
+	if (!qp)
+		return NULL;
+	pthread_mutex_lock(&check_lock);
+	check_qp_made(qp, a, pd, &site, false);
+	pthread_mutex_unlock(&check_lock);
+	return qp;
+}
+
+EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
+{
+	struct check_record *r;
+	int err;
+
+	REAL(int, "ibv_modify_qp", struct ibv_qp *, struct ibv_qp_attr *, int);
+	err = real(qp, a, mask);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 && mask & IBV_QP_STATE && a->qp_state == IBV_QPS_RESET ? check_find(QP, qp) : NULL;
+	/* RESET drops requests without completions. */
+	if (r) {
+		while (r->qp.send.n)
+			check_queue_pop(&r->qp.send);
+		while (r->qp.recv.n)
+			check_queue_pop(&r->qp.recv);
+		r->qp.failed = false;
+		r->qp.after_error = 0;
+	}
+	pthread_mutex_unlock(&check_lock);
+	return err;
+}
+
+/* The regions of requests that end with their queue pair. */
+static void release(struct check_queue *q)
+{
+	struct check_request *w;
+
+	while ((w = check_queue_head(q))) {
+		for (unsigned i = 0; i < w->n; i++) {
+			struct check_record *r = check_region_of(w->piece[i].lkey);
+
+			if (r && r->mr.in_flight)
+				r->mr.in_flight--;
+		}
+		check_queue_pop(q);
+	}
+}
+
+EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
+{
+	struct check_record *r, *cq;
+	int err;
+
+	REAL(int, "ibv_destroy_qp", struct ibv_qp *);
+	if (is_gone(QP, qp))
+		return EINVAL;
+	err = real(qp);
+	pthread_mutex_lock(&check_lock);
+	r = err == 0 ? check_find(QP, qp) : NULL;
+	if (r) {
+		/* Its completions are gone, those that were not read as well. */
+		cq = check_find(CQ, r->qp.recv_cq);
+		if (cq)
+			cq->cq.due -= cq->cq.due < r->qp.recv.n ? cq->cq.due : r->qp.recv.n;
+		cq = check_find(CQ, r->qp.send_cq);
+		for (unsigned i = 0; cq && i < r->qp.send.n; i++)
+			if (check_queue_at(&r->qp.send, i)->signaled && cq->cq.due)
+				cq->cq.due--;
+		release(&r->qp.send);
+		release(&r->qp.recv);
+	}
+	pthread_mutex_unlock(&check_lock);
+	return ended(QP, qp, err);
+}
+
+EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
+{
+	struct ibv_ah *ah;
+
+	REAL(struct ibv_ah *, "ibv_create_ah", struct ibv_pd *, struct ibv_ah_attr *);
+	ah = real(pd, a);
+	add(AH, ah);
+	return ah;
+}
+
+EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+	REAL(int, "ibv_destroy_ah", struct ibv_ah *);
+	if (is_gone(AH, ah))
+		return EINVAL;
+	return ended(AH, ah, real(ah));
+}
+
+/* --- asynchronous events --- */
+
+static void count_async(struct ibv_context *ctx, int by)
+{
+	struct check_record *r;
+
+	pthread_mutex_lock(&check_lock);
+	r = check_find(CONTEXT, ctx);
+	if (r)
+		r->untaken += (unsigned)by;
+	pthread_mutex_unlock(&check_lock);
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *e)
+{
+	int err;
+
+	REAL(int, "ibv_get_async_event", struct ibv_context *, struct ibv_async_event *);
+	err = real(ctx, e);
+	if (err == 0)
+		count_async(ctx, 1);
+	return err;
+}

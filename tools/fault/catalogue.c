@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "catalogue.h"
+
+#include <string.h>
+
+#define GOES_ON "goes on: the adapter repairs it"
+#define FAILS "ends with an error: a completion or event says so"
+
+const struct fault_row fault_catalogue[] = {
+	{ "lost-requests", "roce", "lose in op=send|write|read|atomic every=5", GOES_ON },
+	{ "lost-acks", "roce", "lose out op=ack every=3", GOES_ON },
+	{ "lost-last-ack", "roce", "lose out op=ack p=0.3 seed=1", GOES_ON },
+	{ "duplicates", "roce", "duplicate p=0.2 seed=2", GOES_ON },
+	{ "duplicate-atomic", "roce", "duplicate op=atomic", "goes on: an atomic is executed once" },
+	{ "reordering", "roce", "reorder p=0.1 seed=3", GOES_ON },
+	{ "damage", "roce", "corrupt p=0.05 seed=4", GOES_ON },
+	{ "slow-network", "roce", "delay=5ms in every=4", GOES_ON },
+	{ "lost-handshake", "roce", "lose in op=cm first=2", GOES_ON },
+	{ "sequence-naks", "roce", "nak=sequence every=7", GOES_ON },
+	{ "rnr-storm", "roce", "rnr op=send first=5", "goes on, if its rnr_retry allows" },
+	{ "retry-exhaustion", "roce", "lose in op=send|write|read|atomic|ack after=200ms", FAILS },
+	{ "access-refused", NULL, "nak=access op=write|read|atomic nth=2", FAILS },
+	{ "request-refused", NULL, "nak=request op=send nth=2", FAILS },
+	{ "peer-fails", "roce", "nak=operation nth=3", FAILS },
+	{ "no-receive", "iwarp", "rnr op=send nth=2", FAILS },
+	{ "terminate", "iwarp", "terminate nth=3", FAILS },
+	{ "short-sends", "iwarp", "short=7", GOES_ON },
+	{ "no-region", NULL, "fail=reg_mr:ENOMEM nth=1", FAILS },
+	{ "no-queue-pair", NULL, "fail=create_qp:ENOMEM nth=1", FAILS },
+	{ "peer-dies", NULL, "die op=send nth=2", FAILS },
+};
+const size_t fault_catalogue_rows = sizeof(fault_catalogue) / sizeof(fault_catalogue[0]);
+
+const struct fault_row *fault_find(const char *name)
+{
+	for (size_t i = 0; i < fault_catalogue_rows; i++)
+		if (!strcmp(fault_catalogue[i].name, name))
+			return &fault_catalogue[i];
+	return NULL;
+}
