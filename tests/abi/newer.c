@@ -100,6 +100,32 @@ static void registration(void)
 	CALL(void, verbs, "ibv_free_buf", "IBVERBS_1.17", (void *), buf);
 }
 
+/* Buffers of a parent domain that allows memory outside a confidential guest's protection: pages as others. */
+static void unprotected(void)
+{
+	struct ibv_context *c = cf_open();
+	struct ibv_pd *base = cf_pd(c), *pd;
+	struct ibv_parent_domain_init_attr a = { .pd = base, .comp_mask = 1 << 2 };
+	struct ibv_mr *mr;
+	void *buf, *p;
+
+	pd = ibv_alloc_parent_domain(c, &a);
+	CF_TRUE(pd);
+	p = CALL(void *, verbs, "ibv_alloc_buf", "IBVERBS_1.17", (struct ibv_pd *, size_t, void **), pd, 4096, &buf);
+	CF_TRUE(p);
+	memset(p, 1, 4096);
+	mr = CALL(struct ibv_mr *, verbs, "ibv_reg_buf_mr", "IBVERBS_1.17",
+		  (struct ibv_pd *, void *, void *, size_t, int), pd, buf, p, 4096, IBV_ACCESS_LOCAL_WRITE);
+	CF_TRUE(mr && mr->pd == pd);
+	CF_NULL(CALL(struct ibv_mr *, verbs, "ibv_reg_buf_mr", "IBVERBS_1.17",
+		     (struct ibv_pd *, void *, void *, size_t, int), base, buf, p, 4096, IBV_ACCESS_LOCAL_WRITE), EINVAL);
+	CF_OK(ibv_dereg_mr(mr));
+	CALL(void, verbs, "ibv_free_buf", "IBVERBS_1.17", (void *), buf);
+	CF_OK(ibv_dealloc_pd(pd));
+	a.comp_mask = 1 << 3;
+	CF_NULL(ibv_alloc_parent_domain(c, &a), EINVAL);
+}
+
 /* As by a device that does not have the feature. */
 static void refused(void)
 {
@@ -282,6 +308,7 @@ const struct cf_check cf_checks[] = {
 	{ "+", "the private nodes of all releases", 0, private_nodes },
 	{ "+", "port speed (62)", 0, port_speed },
 	{ "+", "registration by structure (59), and of a buffer (64)", 0, registration },
+	{ "+", "a parent domain that allows unprotected memory (65)", 0, unprotected },
 	{ "+", "DMA handles (59) and completion counters (65) are refused", 0, refused },
 	{ "+", "FLUSH and ATOMIC WRITE are refused", 0, flush },
 	{ "+", "an event that the program writes (60)", 0, user_event },

@@ -153,14 +153,19 @@ for name in switches:
     out = f.run("host0", f"ibroute {lids[name, 0]}")
     tables[name] = {int(m[0], 16): int(m[1]) for m in re.findall(r"^0x([0-9a-f]{4}) (\d{3}) : \(", out, re.M)}
     check(set(tables[name]) == set(lids.values()), "ibroute", name)
-dump = f.run("host0", "dump_lfts", None)
+dump = f.run("host0", "dump_lfts")
 for name in switches:
     part = re.search(rf"switch DR path.*?\({name}\):?\n(.*?)(?=Unicast|\Z)", dump, re.S) or \
         re.search(rf"guid 0x0*{topo.nodes[name]['guid']:x} .*?\n(.*?)(?=Unicast|\Z)", dump, re.S)
     mine = {int(m[0], 16): int(m[1]) for m in re.findall(r"^0x([0-9a-f]{4}) (\d{3}) : \(", part[1], re.M)} if part else {}
     check(mine == tables[name], "dump_lfts", name, len(mine))
-fts = f.run("host0", "dump_fts")
-check(len(re.findall(r"^Unicast lids", fts, re.M)) == len(switches), "dump_fts")
+check(switch_tables(f, "host0") == tables, "dump_fts")
+# Each line names the port that has the LID.
+described = re.findall(r"^0x([0-9a-f]{4}) \d{3} : \((Switch|Channel Adapter) portguid 0x([0-9a-f]+): '(\w+)", f.run("host0", "dump_fts"), re.M)
+check(len(described) == len(switches) * len(lids), "lines of dump_fts", len(described))
+for lid, kind, guid, name in described:
+    at = names[int(lid, 16)]
+    check(kind == KIND.get(topo.nodes[at[0]]["kind"], "Switch") and int(guid, 16) == topo.port_guid(*at) and name.startswith(at[0]), "dump_fts", lid, at, name)
 
 
 def follow(at, lid):
@@ -198,12 +203,76 @@ check(mlid == 0xc000, "the broadcast group", groups)
 f.run("host0", f"ibroute -M {lids['sw3', 0]}")
 check("MLid" in f.run("host0", f"ibroute -M {lids['sw3', 0]}"), "ibroute -M")
 
-# The balance of tables, and doubles of GUIDs.
+# Members at three nodes: the tables join them, and nothing else, in a tree.
+members = ["host1", "host5", "host9"]
+MGID = "ff12:401b:ffff::ffff:ffff"
+for name in members:
+    check(mads(f, name, "join", MGID) == {"status": 0, "mlid": 0xc000}, name, "joins the broadcast group")
+
+
+def group_ports(text):
+    """Ports of the group in a table as ibroute -M and dump_mfts print it: two columns for each port."""
+    m = re.search(r"^0xc000 {6}(.*)$", text, re.M)
+    return {i // 2 for i, mark in enumerate(m[1]) if mark == "x"} if m else set()
+
+
+def spread():
+    return {name: group_ports(f.run("host0", f"ibroute -M {lids[name, 0]}")) for name in switches}
+
+
+def reached(start, table):
+    """Nodes that a packet of the group from this node comes to."""
+    seen, more = {start}, [topo.links[start, 1][:2]]
+    while more:
+        name, came = more.pop()
+        if name in seen:
+            check(False, "a ring in the tables of the group:", name)
+            return seen
+        seen.add(name)
+        if name in switches:
+            more += [topo.links[name, p][:2] for p in table[name] - {came, 0}]
+    return seen
+
+
+until(lambda: {n for n in reached("host1", spread()) if n in hosts} == set(members), "the group's tables join its members")
+table = spread()
+for name in members:
+    check({n for n in reached(name, table) if n in hosts} == set(members), "multicast from", name, reached(name, table), table)
+dumped = f.run("host0", "dump_mfts")
+for name in switches:
+    part = re.search(rf"Multicast mlids [^\n]*\({name}\):\n(.*?)valid mlids", dumped, re.S)
+    check(part and group_ports(part[1]) == table[name], "dump_mfts", name, part and part[1], table[name])
+out = f.run("host1", f"ibtracert -m 0xc000 {lids['host1', 1]} {lids['host9', 1]}")
+check(re.findall(r'"(\w+)"$', out, re.M) == ["host1", "sw0", "sw3", "sw2", "host9", "host9"], "ibtracert -m", out)
+
+# The balance of tables. Ports that lead to one node alone, and such as are down, are left out.
 with open(f"{work}/lft", "w") as out:
     out.write(dump)
-balance = f.run("host0", "check_lft_balance -l lft -i net.cache -v", None)
-check(all(name in balance for name in ("sw0", "sw3")), "check_lft_balance", balance[:200])
-check("duplicate" not in f.run("host0", "ibidsverify", None).lower(), "ibidsverify")
+balance = f.run("host0", "check_lft_balance -l lft -i net.cache -v")
+for name in switches:
+    part = re.search(rf"Switch Port Usage: {name}, 0x0*{topo.nodes[name]['guid']:x}\n((?:Port \d+: \d+\n)*)", balance)
+    got = {int(p): int(n) for p, n in re.findall(r"Port (\d+): (\d+)", part[1])} if part else None
+    uses = {p: sum(tables[name][lids[at]] == p for at in lids if at[0] in hosts) for n, p in topo.links if n == name}
+    check(got == {p: n for p, n in uses.items() if n != 1}, "check_lft_balance", name, got, uses)
+# Doubles of LIDs and GUIDs: none, so not a word. The nodes that a switch's port routes to, both ways.
+CACHE = "/var/cache/infiniband-diags"
+if os.access(CACHE if os.path.isdir(CACHE) else "/var/cache", os.W_OK):
+    check(f.run("host0", "ibidsverify -R") == "", "ibidsverify")
+    out = f.run("host0", f"ibfindnodesusing -R 0x{topo.nodes['sw3']['guid']:016x} 2")
+    m = re.search(r'^0x0*([0-9a-f]+) 2 \("sw3" base\) +==>> +0x0*([0-9a-f]+) (\d+) \(sw1\)\n(.*?)\n.*?<<==.*?\n(.*)$', out, re.S | re.M)
+    peer = topo.links["sw3", 2]
+    check(m and int(m[2], 16) == topo.nodes["sw1"]["guid"] and (peer[0], peer[1]) == ("sw1", int(m[3])), "ibfindnodesusing", out)
+
+    def spelled(words):
+        for a, b in re.findall(r"host(\d+)(?:-(\d+))?|dual", words):
+            yield from (f"host{i}" for i in range(int(a), int(b or a) + 1)) if a else ("dual",)
+
+    def using(switch, port):
+        return {at[0] for at in lids if at[0] in hosts and tables[switch][lids[at]] == port}
+
+    check(m and set(spelled(m[4])) == using("sw3", 2) and set(spelled(m[5])) == using("sw1", peer[1]), "ibfindnodesusing: nodes", out)
+else:
+    print("left out: ibidsverify, ibfindnodesusing:", CACHE, "is not this user's")
 
 # --- servers ---
 server = f.start("host9", "ibping -S")
@@ -258,17 +327,69 @@ f.run("host0", f"ibportstate {lid} 11 width 3")
 f.run("host0", f"ibportstate {lid} 11 reset")
 until(lambda: port_state() == ("Active", "LinkUp"), "the port as it was")
 
-# --- counters of every kind ---
+# --- counters of every kind: all fields, by name and value ---
 sw0 = lids["sw0", 0]
-for option, names_ in (("", "SymbolErrorCounter PortXmitData PortRcvPkts"), ("-x", "PortUnicastXmitPkts PortMulticastRcvPkts"),
-                       ("-X", "XmtDataSL0 XmtDataSL15"), ("-S", "RcvDataSL0"), ("-D", "PortInactiveDiscards PortSwLifetimeLimitDiscards"),
-                       ("-E", "PortLocalPhysicalErrors PortLoopingErrors"), ("-c", "OpCode SampleStatus"),
-                       ("--smplctl", "PortSelect SampleMechanisms"), ("--vloppackets", "PortVLOpPackets0"),
-                       ("--vlopdata", "PortVLOpData0"), ("-T", "")):
-    out = f.run("host0", f"perfquery {option} {sw0} 1")
-    v = fields(out)
-    for name in names_.split():
-        check(any(k.startswith(name) for k in v) or name in out, "perfquery", option, name, list(v)[:8])
+SELECT = {"PortSelect": "1", "CounterSelect": "0x0000"}
+ERRORS = ("SymbolErrorCounter LinkErrorRecoveryCounter LinkDownedCounter PortRcvErrors PortRcvRemotePhysicalErrors PortXmitDiscards "
+          "PortXmitConstraintErrors PortRcvConstraintErrors LocalLinkIntegrityErrors ExcessiveBufferOverrunErrors QP1Dropped VL15Dropped "
+          "PortXmitWait").split()
+MAD_WORDS = 72      # LRH to ICRC of a datagram, in the words that PortXmitData counts
+
+
+def numbered(prefix, n):
+    return {f"{prefix}{i}": "0" for i in range(n)}
+
+
+
+
+def basic():
+    """PortCounters behind a clear. A sweep may lie between; then once more."""
+    f.run("host0", f"perfquery -R {sw0} 1")
+    v = fields(f.run("host0", f"perfquery {sw0} 1"))
+    moving = {k: int(v.pop(k)) for k in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")}
+    check(v == {**SELECT, "CounterSelect2": "0x00", "PortRcvSwitchRelayErrors": "0", **{k: "0" for k in ERRORS}}, "perfquery", v)
+    check(moving["PortXmitData"] == MAD_WORDS * moving["PortXmitPkts"] and moving["PortRcvData"] == MAD_WORDS * moving["PortRcvPkts"],
+          "perfquery: traffic", moving)
+    return 0 <= moving["PortRcvPkts"] - moving["PortXmitPkts"] <= 1
+
+
+until(basic, "perfquery: as many packets came as went")
+v = {k: x if k.endswith("Select") else int(x) for k, x in fields(f.run("host0", f"perfquery -x {sw0} 1")).items()}
+check(v == {**SELECT, **{f"Port{d}Data": MAD_WORDS * v["PortXmitPkts" if d == "Xmit" else "PortRcvPkts"] for d in ("Xmit", "Rcv")},
+            "PortXmitPkts": v["PortUnicastXmitPkts"], "PortRcvPkts": v["PortUnicastRcvPkts"], "PortUnicastXmitPkts": v["PortUnicastXmitPkts"],
+            "PortUnicastRcvPkts": v["PortRcvPkts"], "PortMulticastXmitPkts": v["PortMulticastXmitPkts"],
+            "PortMulticastRcvPkts": v["PortMulticastRcvPkts"]}, "perfquery -x", v)
+for option, prefix, n in (("-X", "XmtDataSL", 16), ("-S", "RcvDataSL", 16), ("--vloppackets", "PortVLOpPackets", 16), ("--vlopdata", "PortVLOpData", 16)):
+    v = fields(f.run("host0", f"perfquery {option} {sw0} 1"))
+    lanes = {0, 15} if "VLOp" in prefix else {0}
+    moved = {i: int(v.pop(f"{prefix}{i}", -1)) for i in lanes}
+    check(v == {**SELECT, **{k: x for k, x in numbered(prefix, n).items() if int(k[len(prefix):]) not in lanes}}, "perfquery", option, v)
+    check(all(x > 0 and (x % MAD_WORDS == 0 or "Packets" in prefix) for x in moved.values()), "perfquery", option, moved)
+for option, names_ in (("-D", "PortInactiveDiscards PortNeighborMTUDiscards PortSwLifetimeLimitDiscards PortSwHOQLifetimeLimitDiscards"),
+                       ("-E", "PortLocalPhysicalErrors PortMalformedPktErrors PortBufferOverrunErrors PortDLIDMappingErrors "
+                              "PortVLMappingErrors PortLoopingErrors")):
+    v = fields(f.run("host0", f"perfquery {option} {sw0} 1"))
+    check(v == {**SELECT, **{k: "0" for k in names_.split()}}, "perfquery", option, v)
+v = fields(f.run("host0", f"perfquery -T {sw0} 1"))
+check(v == {"PortSelect": "1", "CounterSelect": "0x0000000000000000", "SyncHeaderErrorCounter": "0", "UnknownBlockCounter": "0",
+            **numbered("ErrorDetectionCounterLane", 12), **numbered("FECCorrectableBlockCtrLane", 12), **numbered("FECUncorrectableBlockCtrLane", 12)},
+      "perfquery -T", v)
+v = fields(f.run("host0", f"perfquery --smplctl {sw0} 1"))
+check(v == {"OpCode": "0x00", "PortSelect": "1", "Tick": "0x10", "CounterWidth": "4", "CounterMask0": "0x02", "CounterMasks1to9": "0x02492492",
+            "CounterMasks10to14": "0x0000", "SampleMechanisms": "1", "SampleStatus": "0", "OptionMask": "0x0000000000000003",
+            "VendorMask": "0x0000000000000000", "SampleStart": "0", "SampleInterval": "0", "Tag": "0x0000",
+            **{f"CounterSelect{i}": "0x0000" for i in range(15)}, "SamplesOnlyOptionMask": "0x0000000000000000"}, "perfquery --smplctl", v)
+far = lids["sw1", 0]
+
+
+def both_ends():
+    """A link counts the same at both ends: two requests of perfquery come in before its answer leaves. A sweep may lie between."""
+    a, b, c = (fields(f.run("host0", f"perfquery {at}")) for at in (f"{far} 2", f"{lids['host4', 1]} 1", f"{far} 2"))
+    tx, rx = int(a["PortXmitPkts"]), int(a["PortRcvPkts"])
+    return (int(c["PortXmitPkts"]), int(c["PortRcvPkts"])) == (tx + 2, rx + 2) and int(b["PortRcvPkts"]) - tx == int(b["PortXmitPkts"]) - rx + 1
+
+
+until(both_ends, "both ends of a link count the same")
 check(int(fields(f.run("host0", f"perfquery -a {sw0}")).get("PortXmitPkts", 0)) > 0, "perfquery -a")
 check(len(re.findall(r"^# Port counters", f.run("host0", f"perfquery -l {sw0}"), re.M)) >= 1, "perfquery -l")
 f.run("host0", f"perfquery -R {sw0} 2")
@@ -291,13 +412,15 @@ check("0 bad nodes found" in out, "ibqueryerrors -s", out)
 with open(f"{work}/thresholds", "w") as out:
     out.write("SymbolErrorCounter=60000\nPortRcvErrors=60000\nLocalLinkIntegrityErrors=12\n")
 check("0 bad nodes found" in f.run("host0", "ibqueryerrors --threshold-file thresholds"), "thresholds")
-check("PortXmitData" in f.run("host0", "ibqueryerrors --data --counters", None), "ibqueryerrors --counters")
+out = f.run("host0", "ibqueryerrors --data --counters")
+rows = re.findall(r"GUID 0x([0-9a-f]+) port (\d+): \[PortXmitData == (\d+) .*?\[PortRcvData == (\d+) .*?\[PortXmitPkts == (\d+) .*?\[PortRcvPkts == (\d+) ", out)
+check({(topo.by_guid(int(g, 16)), int(p)) for g, p, *_ in rows} >= set(topo.links), "ibqueryerrors --data: ports", len(rows))
+check(all(int(x) == MAD_WORDS * int(n) for _, _, x, r, n, m in rows for x, n in ((x, n), (r, m))), "ibqueryerrors --data: traffic", rows[:3])
 
 # --- classes that nothing serves ---
-out = f.run("host0", f"vendstat -N {sw0}", None)
-check(f.status != 0, "vendstat of a switch without vendor MADs")
-f.run("host0", f"ibccquery CongestionInfo {sw0}", None)
-check(f.status == 255, "ibccquery without an agent", f.status)
-f.run("host0", f"ibccconfig SwitchCongestionSetting 0 0 0 0 0 0 {sw0}", None)
-check(f.status != 0, "ibccconfig without an agent")
+for command, says in ((f"vendstat -N {sw0}", "failed: classportinfo query"), (f"ibccquery CongestionInfo {sw0}", "congestion info query failed"),
+                      (f"ibccconfig SwitchCongestionSetting 0 0 0 0 0 0 {sw0}", "failed")):
+    began = time.monotonic()
+    out = f.run("host0", command, 255)
+    check(says in out + f.errors and time.monotonic() - began < 10, command, f.errors)     # an answer, and no time-out
 finish()

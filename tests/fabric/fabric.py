@@ -5,6 +5,7 @@ A test is a Python program: `from fabric import *`, judges by check(), and ends 
 command. The runtime directory is the test's own and ends with it.
 """
 import atexit
+import json
 import os
 import re
 import shutil
@@ -286,3 +287,10 @@ def read(path):
             return text.read()
     except FileNotFoundError:
         return ""
+
+
+def mads(f, node, *words):
+    """Runs mads.py at a node. Returns what it prints."""
+    program = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mads.py")
+    out = f.run(node, " ".join((sys.executable, program, *map(str, words))), None, quiet=True)
+    return json.loads(out) if check(out.startswith("{"), node, words, out, f.errors[-300:]) else {}

@@ -20,6 +20,7 @@ import time
 
 SMP, SA, PERF, VENDOR = 0x01, 0x03, 0x04, 0x32
 GSI_QKEY = 0x80010000
+QKEY_AT = 24    # in struct ib_user_mad
 u = ctypes.CDLL("libibumad.so.3", use_errno=True)
 for name in ("umad_set_addr", "umad_set_pkey", "umad_status"):
     getattr(u, name).argtypes = [ctypes.c_void_p] + [ctypes.c_int] * {"umad_set_addr": 4, "umad_set_pkey": 1}.get(name, 0)
@@ -154,6 +155,8 @@ def target(port, args):
         mad[4:6] = struct.pack(">H", 0 if data else 0x0c)
         mad[64:] = (data or b"").ljust(192, b"\0")
         ctypes.memmove(port.mad, bytes(mad), 256)
+        # The address is that of the request, but for the Q_Key, which receivers do not see.
+        struct.pack_into(">I", port.buf, QKEY_AT, GSI_QKEY)
         u.umad_send(port.fd, agent, port.buf, 256, 0, 0)
 
 

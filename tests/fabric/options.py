@@ -10,7 +10,6 @@ import json
 from fabric import *
 
 need("opensm", "sminfo", "smpquery", "saquery", "perfquery", "ibping")
-MADS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "mads.py")
 
 
 def write(name, text):
@@ -21,11 +20,6 @@ def write(name, text):
 
 def lids_of(f):
     return {name: lid for name, (_, lid) in node_lids(f).items()}
-
-
-def mads(f, node, *words):
-    out = f.run(node, " ".join((sys.executable, MADS, *map(str, words))), quiet=True)
-    return json.loads(out) if check(out.startswith("{"), node, words, out, f.errors[-300:]) else {}
 
 
 def log_of(f, node="n1"):

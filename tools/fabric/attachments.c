@@ -70,6 +70,7 @@ struct attachments {
 	struct views *views;          /* stand-ins for /sys of nodes */
 	char view_dir[ATT_PATH_MAX];
 	uint64_t serials;
+	uint64_t lost;                /* MADs that came to a port and that no process got */
 	struct att_msg turn[TURN];    /* received, and not yet taken */
 };
 
@@ -715,7 +716,10 @@ enum agents_outcome attachments_deliver(struct attachments *a, void *port, unsig
 	if (!p)
 		agents_port_init(&none);
 	r = agents_route(&a->agents, p ? &p->agents : &none, qpn, mad, &g);
-	return r == AGENTS_TAKEN ? hand_over(p, g, from, mad) : r;
+	if (r == AGENTS_TAKEN)
+		r = hand_over(p, g, from, mad);
+	a->lost += r == AGENTS_DROPPED;
+	return r;
 }
 
 void attachments_changed(struct attachments *a, void *port, uint32_t events)
@@ -747,6 +751,11 @@ uint64_t attachments_dropped(const struct attachments *a, void *port)
 	struct attachments_port *p = *a->ops->slot(a->fabric, port);
 
 	return p ? p->agents.dropped + p->unread : 0;
+}
+
+uint64_t attachments_lost(const struct attachments *a)
+{
+	return a->lost;
 }
 
 static void print_agents(const struct attachment *t, FILE *to)

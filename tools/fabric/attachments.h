@@ -73,6 +73,8 @@ void attachments_changed(struct attachments *a, void *port, uint32_t events);
 bool attachments_is_sm(const struct attachments *a, void *port);
 /* MADs dropped at the port because no agent was there, or because its process did not read. */
 uint64_t attachments_dropped(const struct attachments *a, void *port);
+/* The same for all ports, removed ones included. */
+uint64_t attachments_lost(const struct attachments *a);
 
 /* One line for each attachment: process, node, port, agents. */
 void attachments_print(const struct attachments *a, FILE *to);

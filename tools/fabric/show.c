@@ -122,7 +122,7 @@ static void show_summary(const struct serve *s, FILE *out)
 	subnet_count(s->model, NULL, &n);
 	fprintf(out, "fabric %s: %u nodes, %u of %u linked ports active, %u ports without LID, %" PRIu64 " MADs, %" PRIu64
 		" dropped\n\n", s->name, s->model->n_nodes, n.active, n.linked, n.without_lid, s->model->mads,
-		s->model->dropped);
+		s->model->dropped + attachments_lost(s->attachments));
 	if (s->record)
 		record_print(s->record, out);
 	if (s->trunks)

@@ -2,6 +2,8 @@
 #include "views.h"
 
 #include "util/alloc.h"
+#include "util/clock.h"
+#include "util/heap.h"
 #include "util/list.h"
 #include "util/sys.h"
 
@@ -12,7 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Nobody waits for a tree that is renewed: a sweep changes a port several times. */
+#define RENEW_NS (100 * UT_MS)
 
 /* One tree to write, or written. */
 struct wish {
@@ -23,6 +29,7 @@ struct wish {
 	struct dev_node_port *ports;
 	unsigned n;
 	uint64_t ask;
+	uint64_t due;                  /* ns; not written before */
 	int result;
 };
 
@@ -40,6 +47,7 @@ struct views {
 struct views *views_open(void)
 {
 	struct views *v = ut_zalloc(sizeof(*v));
+	pthread_condattr_t clock;
 
 	if (!v)
 		return NULL;
@@ -49,7 +57,10 @@ struct views *views_open(void)
 		return NULL;
 	}
 	pthread_mutex_init(&v->lock, NULL);
-	pthread_cond_init(&v->more, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&v->more, &clock);
+	pthread_condattr_destroy(&clock);
 	ut_list_init(&v->waiting);
 	ut_list_init(&v->done);
 	return v;
@@ -92,16 +103,47 @@ int views_fd(const struct views *v)
 	return v->event;
 }
 
+/* The wish that is due first, or NULL. */
+static struct wish *first_due(struct views *v)
+{
+	struct wish *w, *first = NULL;
+
+	ut_list_each(w, &v->waiting, node)
+		if (!first || w->due < first->due)
+			first = w;
+	return first;
+}
+
+/* Waits until something changes, or until `until` (UT_NEVER: without end). Called with the lock held. */
+static void wait_more(struct views *v, uint64_t until)
+{
+	struct timespec t = { (time_t)(until / UT_S), (long)(until % UT_S) };
+
+	if (until == UT_NEVER)
+		pthread_cond_wait(&v->more, &v->lock);
+	else
+		pthread_cond_timedwait(&v->more, &v->lock, &t);
+}
+
 /* Returns the next wish, or NULL at the end. */
 static struct wish *next_wish(struct views *v)
 {
-	struct ut_list *n = NULL;
+	struct wish *w = NULL;
 
 	pthread_mutex_lock(&v->lock);
-	while (!v->stop && !(n = ut_list_pop(&v->waiting)))
-		pthread_cond_wait(&v->more, &v->lock);
+	while (!v->stop) {
+		w = first_due(v);
+		if (w && w->due <= ut_now())
+			break;
+		wait_more(v, w ? w->due : UT_NEVER);
+		w = NULL;
+	}
+	if (v->stop)
+		w = NULL;
+	if (w)
+		ut_list_del(&w->node);
 	pthread_mutex_unlock(&v->lock);
-	return n ? ut_container(n, struct wish, node) : NULL;
+	return w;
 }
 
 static void report(struct views *v, struct wish *w)
@@ -145,13 +187,16 @@ static int start(struct views *v)
 	return -r;
 }
 
-/* One that waits for the same path, and that nobody asks for, is out of date. Called with the lock held. */
-static void drop_former(struct views *v, const char *path)
+/* One that waits for the same path, and that nobody asks for, is out of date: its turn is the new one's, so that a port that
+ * changes for ever is shown as well. Called with the lock held. */
+static void drop_former(struct views *v, struct wish *by)
 {
 	struct wish *w, *next;
 
 	ut_list_each_safe(w, next, &v->waiting, node)
-		if (!w->ask && !strcmp(w->path, path)) {
+		if (!w->ask && !strcmp(w->path, by->path)) {
+			if (w->due < by->due)
+				by->due = w->due;
 			ut_list_del(&w->node);
 			free_wish(w);
 		}
@@ -174,8 +219,9 @@ int views_write(struct views *v, const char *path, const struct att_welcome *nod
 	w->ports = ports;
 	w->n = n;
 	w->ask = ask;
+	w->due = ask ? 0 : ut_now() + RENEW_NS;
 	pthread_mutex_lock(&v->lock);
-	drop_former(v, path);
+	drop_former(v, w);
 	ut_list_add_tail(&v->waiting, &w->node);
 	pthread_cond_signal(&v->more);
 	pthread_mutex_unlock(&v->lock);

@@ -229,11 +229,38 @@ static void say_missing(bool linked, const char *path, const char *name, const c
 		"at that call; install a newer Dapple, or build the program against one of these releases", path, name, node, file);
 }
 
+/* Files that are not ours, of which an object needs most of its symbols: each is looked for once. */
+struct absent {
+	const char *file[16];
+	size_t n;
+};
+
+static bool is_absent(const struct absent *a, const char *file)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->file[i], file) == 0)
+			return true;
+	return false;
+}
+
+static bool open_ours(const struct walk *w, const char *file, struct absent *a, struct elf *ret)
+{
+	char ours[PATH_MAX];
+
+	if (is_absent(a, file) || snprintf(ours, sizeof(ours), "%s/%s", w->libdir, file) >= (int)sizeof(ours))
+		return false;
+	if (elf_open(ret, ours))
+		return true;
+	if (a->n < sizeof(a->file) / sizeof(a->file[0]))
+		a->file[a->n++] = file;
+	return false;
+}
+
 /* Prints at most one sentence for an object. */
 static void check_object(struct walk *w, const struct elf *e, const char *path)
 {
 	const char *name, *node, *file;
-	char ours[PATH_MAX];
+	struct absent absent = { .n = 0 };
 	struct symbols s;
 	struct elf lib;
 	bool has;
@@ -245,9 +272,7 @@ static void check_object(struct walk *w, const struct elf *e, const char *path)
 			continue;
 		name = text(e, s.section, s.table[i].st_name);
 		node = needed_node(e, s.versions[i] & 0x7fff, &file);
-		if (!name || !node || strchr(file, '/') ||
-		    snprintf(ours, sizeof(ours), "%s/%s", w->libdir, file) >= (int)sizeof(ours) ||
-		    !elf_open(&lib, ours))
+		if (!name || !node || strchr(file, '/') || !open_ours(w, file, &absent, &lib))
 			continue;
 		has = defines(&lib, name, node);
 		elf_close(&lib);

@@ -20,6 +20,9 @@
 
 struct vrb_buf; /* struct ibv_buf; buf.c */
 
+/* enum ibv_parent_domain_init_attr_mask, since rdma-core 65 */
+#define VRB_PARENT_ALLOW_CC_UNPROTECTED (1u << 2)
+
 /* struct ibv_mr_init_attr */
 struct vrb_mr_init_attr {
 	size_t length;

@@ -4,6 +4,7 @@
 
 #include "abi/verbs/context.h"
 #include "abi/verbs/export.h"
+#include "abi/verbs/newer.h"
 #include "engine/mkey.h"
 #include "engine/pd.h"
 #include "engine/refuse.h"
@@ -122,13 +123,14 @@ int vrb_dealloc_td(struct ibv_td *pub)
 
 /*
  * The allocators are for memory that a device reads, such as queues. Here only the process reads its queues, so
- * the allocators are accepted and not called.
+ * the allocators are accepted and not called. Memory outside a confidential guest's protection is for devices too:
+ * as drivers do whose device needs none, the permission is accepted, and buffers are ordinary pages.
  */
 struct ibv_pd *vrb_alloc_parent_domain(struct ibv_context *c,
 				       struct ibv_parent_domain_init_attr *attr)
 {
 	const uint32_t known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+			       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | VRB_PARENT_ALLOW_CC_UNPROTECTED;
 	struct vrb_pd *pd;
 
 	if (!vrb_live(c))

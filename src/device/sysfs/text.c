@@ -82,6 +82,20 @@ static int make_link(const struct dev_tree_sink *s, const char *target, const ch
 	return dev_tree_write_file(path, "0\n", 2);
 }
 
+static int make_entry(const struct dev_tree_sink *s, const char *path, const char *content, size_t len)
+{
+	switch (content[0]) {
+	case '/':
+		return mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;
+	case '@':
+		return symlink(content + 1, path) < 0 && errno != EEXIST ? -errno : 0;
+	case '&':
+		return make_link(s, content + 1, path);
+	default:
+		return dev_tree_write_file(path, content, len);
+	}
+}
+
 /* content "/" makes a directory, "@target" a symbolic link, "&target" a hard link to a file below the root. */
 static void put_raw(struct dev_tree_sink *s, const char *name, const char *content, size_t len)
 {
@@ -94,15 +108,12 @@ static void put_raw(struct dev_tree_sink *s, const char *name, const char *conte
 		return;
 	r = dev_tree_join(path, sizeof(path), s->base, name);
 	if (r == 0)
+		r = make_entry(s, path, content, len);
+	/* The first file of a directory finds that it is not there. */
+	if (r == -ENOENT) {
 		r = make_parents(path, strlen(s->base));
-	if (r == 0 && content[0] == '/')
-		r = mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;
-	else if (r == 0 && content[0] == '@')
-		r = symlink(content + 1, path) < 0 && errno != EEXIST ? -errno : 0;
-	else if (r == 0 && content[0] == '&')
-		r = make_link(s, content + 1, path);
-	else if (r == 0)
-		r = dev_tree_write_file(path, content, len);
+		r = r < 0 ? r : make_entry(s, path, content, len);
+	}
 	s->error = r;
 }
 
