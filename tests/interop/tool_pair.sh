@@ -88,7 +88,7 @@ say cmtime controller_address
 timeout 60 $DAPPLE pair --wait 1 -- "$work/cmtime" -c 3 >"$work/out" 2>&1
 grep -q "words -L -b 127.0.0.1 -C 127.0.0.1 -p [0-9]* -c 3.$" "$work/out" || fault "newer cmtime: $(cat "$work/out")"
 say cmtime mimic_qp_delay_us
-expect 77 "$DAPPLE" pair --adapter iwarp --wait 1 -- "$work/cmtime" -c 3; has "is not possible here"; has "use --adapter roce"
+expect 77 "$DAPPLE" pair --adapter iwarp --wait 1 -- "$work/cmtime" -c 3; has "cannot run over iWARP"; has "--adapter roce"
 say cmtime none
 timeout 60 $DAPPLE pair --wait 1 -- "$work/cmtime" -c 3 >"$work/out" 2>&1
 grep -q "words -b 0.0.0.0 -p [0-9]* -c 3.$" "$work/out" || fault "cmtime: $(cat "$work/out")"
