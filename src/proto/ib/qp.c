@@ -253,6 +253,7 @@ static void follow_port(struct ibp_qp *q)
 	}
 	if (!changed)
 		return;
+	eng_dev_held(q->qp->dev);
 	/* Neither end relies on the key that the other one has seen. */
 	if (q->conn.req.framing == &ibp_frame_shm)
 		ibp_route_show_pkey(q);
