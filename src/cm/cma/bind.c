@@ -176,7 +176,21 @@ static int bind_chosen(struct cma_id *id, const struct targets *t, uint16_t *por
 	return r;
 }
 
-/* An identifier that wants a certain device, which has one address: it is that address. */
+/* The address of the device that the identifier wants, if that has one of no interface: InfiniBand (RFC 4391). A device on
+ * an interface has addresses that come and go, and listens on all of them. */
+static bool has_own(const struct cma_id *id, const struct targets *t)
+{
+	struct cm_port *p = t->v[0].port;
+	bool ib;
+
+	if (!id->device[0] || t->n != 1)
+		return false;
+	cma_port_lock(p);
+	ib = p->dev->port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+	cma_port_unlock(p);
+	return ib;
+}
+
 static int bind_only(struct cma_id *id, const struct targets *t)
 {
 	int r = cma_ep_bind(id, t->v[0].port, &t->v[0].local, &id->ep);
@@ -194,7 +208,7 @@ static int bind_any(struct cma_id *id, const struct cma_addr *a)
 	uint16_t port = a->end.port;
 	int r = find_targets(id, a->family, &t), refused = -ENODEV;
 
-	if (r == 0 && id->device[0] && t.n == 1 && !port) {
+	if (r == 0 && !port && has_own(id, &t)) {
 		r = bind_only(id, &t);
 		free(t.v);
 		return r;
