@@ -33,16 +33,6 @@ on() {
 	expect 0 "$DAPPLE" fabric run "$node" -- "$@"
 }
 
-# until_true COMMAND...: waits until it succeeds, by what it looks at: at most 60 s.
-until_true() {
-	n=0
-	while ! "$@" >"$work/last" 2>&1; do
-		n=$((n + 1))
-		[ $n -lt 600 ] || { cat "$work/last"; fault "never true: $*"; return 1; }
-		sleep 0.1
-	done
-}
-
 # All linked ports of the only fabric are ACTIVE.
 all_active() {
 	"$DAPPLE" fabric list | awk 'NR == 2 { exit !($5 == $7 && $5 > 0) }'

@@ -28,21 +28,13 @@ done
 expect 0 "$DAPPLE" fault short=5 -- env DAPPLE_LOCAL=off "$DAPPLE" pair --adapter iwarp $patient -- rping -V -C 5
 
 # A running process gets rules, counts, and loses them.
-within() {
-	limit=$(($(date +%s) + 60))
-	until "$@"; do
-		[ "$(date +%s)" -lt $limit ] || { fault "did not come: $*"; return 1; }
-		sleep 0.05
-	done
-}
-connected() { [ "$("$DAPPLE" show qp state RTS 2>/dev/null | wc -l)" = 2 ]; }
 has_acted() { "$DAPPLE" fault --pid "$pid" --show | grep -q 'every=100: [1-9]'; }
 timeout 300 "$DAPPLE" pair --adapter roce --wait 100 -- rping -C 1000000000 >"$work/pair" 2>&1 &
 pair=$!
-within connected
+until_true connected
 pid=$("$DAPPLE" show qp state RTS | sed -n '1s/.* pid \([0-9]*\) .*/\1/p')
 expect 0 "$DAPPLE" fault --pid "$pid" 'rnr op=send every=100'
-within has_acted
+until_true has_acted
 expect 0 "$DAPPLE" fault --pid "$pid" --off
 expect 0 "$DAPPLE" fault --pid "$pid" --show; lines 0
 kill $pair

@@ -38,6 +38,21 @@ hasnt() {
 	! grep -qF -- "$1" "$work/out" || fault "the output has \"$1\""
 }
 
+# until_true COMMAND...: waits until it succeeds, by what it looks at: at most 60 s.
+until_true() {
+	n=0
+	while ! "$@" >"$work/last" 2>&1; do
+		n=$((n + 1))
+		[ $n -lt 600 ] || { cat "$work/last"; fault "never true: $*"; return 1; }
+		sleep 0.1
+	done
+}
+
+# The two ends of the only connection are in RTS.
+connected() {
+	[ "$("$DAPPLE" show qp state RTS 2>/dev/null | wc -l)" = 2 ]
+}
+
 finish() {
 	[ "$faults" = 0 ] || { echo "$faults faults"; exit 1; }
 	exit 0

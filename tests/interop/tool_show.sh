@@ -3,20 +3,11 @@
 # Objects, rates and counters of running programs: dapple show, top, stats.
 . "$(dirname "$0")/tool_lib.sh"
 
-# until COMMAND...: tries it for a minute.
-within() {
-	limit=$(($(date +%s) + 60))
-	until "$@"; do
-		[ "$(date +%s)" -lt $limit ] || { fault "did not come: $*"; return 1; }
-		sleep 0.05
-	done
-}
 json() {
 	python3 -c 'import json, sys
 v = json.loads(open(sys.argv[1]).read())
 '"$1" "$work/out" || fault "the JSON: $1"
 }
-connected() { [ "$("$DAPPLE" show qp state RTS 2>/dev/null | wc -l)" = 2 ]; }
 
 expect 0 "$DAPPLE" show qp; lines 0
 expect 0 "$DAPPLE" show -j qp; has "[]"
@@ -35,7 +26,7 @@ for adapter in roce iwarp; do
 	[ $adapter = roce ] && dev=dpl_roce_lo way=ring || { dev=dpl_iw_lo; way=pipe; }
 	timeout 300 "$DAPPLE" pair --wait 100 --adapter $adapter -- rping -C 1000000000 >"$work/pair" 2>&1 &
 	pair=$!
-	within connected
+	until_true connected
 	expect 0 "$DAPPLE" show qp state RTS; lines 2; has "link $dev/1 lqpn "; has "type RC state RTS"; has "comm rping"; hasnt " way "
 	expect 0 "$DAPPLE" show -d qp state RTS; has " way $way"; has " peer 127.0.0.1 "
 	expect 0 "$DAPPLE" show qp link $dev/- type RC state RTS; lines 2
@@ -82,7 +73,7 @@ done
 # The wire, and why.
 timeout 300 env DAPPLE_LOCAL=off "$DAPPLE" pair --wait 100 --adapter roce -- rping -C 1000000000 >"$work/pair" 2>&1 &
 pair=$!
-within connected
+until_true connected
 expect 0 "$DAPPLE" show -d qp state RTS; has " way wire reason off "
 kill $pair
 wait $pair || :
