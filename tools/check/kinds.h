@@ -29,7 +29,6 @@ K(BUSY,             "destroyed-in-use",        "verbs: objects are destroyed bef
 K(TWICE,            "destroyed-twice",         "an object is destroyed once", "set the pointer to NULL behind the first") \
 K(NOT_POLLED,       "never-polled",            "ibv_poll_cq(3): completions are read by the program", "poll it, or request no signaled completions") \
 K(CQ_EVENTS,        "cq-events-not-acknowledged", "ibv_get_cq_event(3): all events are acknowledged before ibv_destroy_cq(), which waits for it", "call ibv_ack_cq_events()") \
-K(ASYNC_EVENTS,     "async-events-not-acknowledged", "ibv_get_async_event(3): the call that destroys the object waits for it", "call ibv_ack_async_event()") \
 K(CM_EVENTS,        "cm-events-not-acknowledged", "rdma_destroy_id(3): all events are acknowledged before, or it waits", "call rdma_ack_cm_event()") \
 K(ACK_TOO_MANY,     "acknowledged-too-often",  "ibv_ack_cq_events(3): as many as were got", "count the events of ibv_get_cq_event()") \
 K(UNARMED,          "wait-without-arm",        "ibv_req_notify_cq(3): one request gives one event", "arm the queue before the next wait") \

@@ -95,7 +95,8 @@ struct check_record {
 		struct check_qp qp;
 		struct check_region mr;
 		struct check_queue srq;
-		unsigned untaken; /* CM_ID: events not acknowledged; CONTEXT: asynchronous ones */
+		unsigned untaken; /* CM_ID: events not acknowledged */
+		enum { PLAIN, PARENT, OF_THREAD } domain;
 	};
 };
 
@@ -141,6 +142,10 @@ uint32_t check_hash(const struct check_request *r);
 /* Puts our operations into the tables of a context, once. */
 void check_context(struct ibv_context *ctx);
 void check_forget_context(struct ibv_context *ctx);
+/* check_lock held: forgets the requests, and that they name regions. */
+void check_queue_drop(struct check_queue *q);
+/* NULL: it could not be made. */
+void check_srq_made(struct ibv_srq *srq, uint32_t size);
 /* check_lock held: adds the records. */
 void check_qp_made(struct ibv_qp *qp, const struct ibv_qp_init_attr *a, struct ibv_pd *pd, const struct check_site *site,
 		   bool extended);

@@ -58,9 +58,15 @@ static void count_pieces(const struct check_request *w, int by)
 	for (unsigned i = 0; i < w->n; i++) {
 		struct check_record *r = check_region_of(w->piece[i].lkey);
 
-		if (r)
+		if (r && (by > 0 || r->mr.in_flight))
 			r->mr.in_flight += (unsigned)by;
 	}
+}
+
+void check_queue_drop(struct check_queue *q)
+{
+	for (struct check_request *w; (w = check_queue_head(q)); check_queue_pop(q))
+		count_pieces(w, -1);
 }
 
 static void keep_pieces(struct check_request *w, const struct ibv_sge *list, int n)
@@ -540,17 +546,23 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 	return cq;
 }
 
-static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *a)
+void check_srq_made(struct ibv_srq *srq, uint32_t size)
 {
-	struct ibv_srq *srq = original_of(ctx)->create_srq_ex(ctx, a);
 	struct check_site site;
 
 	if (!srq)
-		return NULL;
+		return;
 	check_here(&site);
 	pthread_mutex_lock(&check_lock);
-	check_queue_size(&check_add(SRQ, srq, &site)->srq, a->attr.max_wr);
+	check_queue_size(&check_add(SRQ, srq, &site)->srq, size);
 	pthread_mutex_unlock(&check_lock);
+}
+
+static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *a)
+{
+	struct ibv_srq *srq = original_of(ctx)->create_srq_ex(ctx, a);
+
+	check_srq_made(srq, a->attr.max_wr);
 	return srq;
 }
 
@@ -596,7 +608,7 @@ static struct ibv_pd *alloc_parent_domain(struct ibv_context *ctx, struct ibv_pa
 	check_here(&site);
 	pthread_mutex_lock(&check_lock);
 	r = check_add(DOMAIN, pd, &site);
-	r->untaken = a->td ? 1 : 2; /* 1: of a thread domain; 2: a parent domain without */
+	r->domain = a->td ? OF_THREAD : PARENT;
 	pthread_mutex_unlock(&check_lock);
 	return pd;
 }
@@ -606,9 +618,9 @@ void check_qp_made(struct ibv_qp *qp, const struct ibv_qp_init_attr *a, struct i
 {
 	struct check_record *r = check_add(QP, qp, site), *domain = check_find(DOMAIN, pd);
 
-	r->qp = (struct check_qp){ .pd = domain && domain->untaken ? NULL : pd, .send_cq = a->send_cq, .recv_cq = a->recv_cq,
+	r->qp = (struct check_qp){ .pd = domain && domain->domain != PLAIN ? NULL : pd, .send_cq = a->send_cq, .recv_cq = a->recv_cq,
 				   .srq = a->srq, .cap = a->cap, .qpn = qp->qp_num, .sq_sig_all = a->sq_sig_all,
-				   .thread_domain = domain && domain->untaken == 1, .extended = extended };
+				   .thread_domain = domain && domain->domain == OF_THREAD, .extended = extended };
 	check_queue_size(&r->qp.send, a->cap.max_send_wr);
 	check_queue_size(&r->qp.recv, a->cap.max_recv_wr);
 }

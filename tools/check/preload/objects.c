@@ -352,17 +352,11 @@ EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 
 EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
-	struct check_site site;
 	struct ibv_srq *srq;
 
 	REAL(struct ibv_srq *, "ibv_create_srq", struct ibv_pd *, struct ibv_srq_init_attr *);
 	srq = real(pd, a);
-	if (!srq)
-		return NULL;
-	check_here(&site);
-	pthread_mutex_lock(&check_lock);
-	check_queue_size(&check_add(SRQ, srq, &site)->srq, a->attr.max_wr);
-	pthread_mutex_unlock(&check_lock);
+	check_srq_made(srq, a->attr.max_wr);
 	return srq;
 }
 
@@ -429,31 +423,13 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 	r = err == 0 && mask & IBV_QP_STATE && a->qp_state == IBV_QPS_RESET ? check_find(QP, qp) : NULL;
 	/* RESET drops requests without completions. */
 	if (r) {
-		while (r->qp.send.n)
-			check_queue_pop(&r->qp.send);
-		while (r->qp.recv.n)
-			check_queue_pop(&r->qp.recv);
+		check_queue_drop(&r->qp.send);
+		check_queue_drop(&r->qp.recv);
 		r->qp.failed = false;
 		r->qp.after_error = 0;
 	}
 	pthread_mutex_unlock(&check_lock);
 	return err;
-}
-
-/* The regions of requests that end with their queue pair. */
-static void release(struct check_queue *q)
-{
-	struct check_request *w;
-
-	while ((w = check_queue_head(q))) {
-		for (unsigned i = 0; i < w->n; i++) {
-			struct check_record *r = check_region_of(w->piece[i].lkey);
-
-			if (r && r->mr.in_flight)
-				r->mr.in_flight--;
-		}
-		check_queue_pop(q);
-	}
 }
 
 EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
@@ -476,8 +452,8 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 		for (unsigned i = 0; cq && i < r->qp.send.n; i++)
 			if (check_queue_at(&r->qp.send, i)->signaled && cq->cq.due)
 				cq->cq.due--;
-		release(&r->qp.send);
-		release(&r->qp.recv);
+		check_queue_drop(&r->qp.send);
+		check_queue_drop(&r->qp.recv);
 	}
 	pthread_mutex_unlock(&check_lock);
 	return ended(QP, qp, err);
@@ -499,28 +475,4 @@ EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
 	if (is_gone(AH, ah))
 		return EINVAL;
 	return ended(AH, ah, real(ah));
-}
-
-/* --- asynchronous events --- */
-
-static void count_async(struct ibv_context *ctx, int by)
-{
-	struct check_record *r;
-
-	pthread_mutex_lock(&check_lock);
-	r = check_find(CONTEXT, ctx);
-	if (r)
-		r->untaken += (unsigned)by;
-	pthread_mutex_unlock(&check_lock);
-}
-
-EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *e)
-{
-	int err;
-
-	REAL(int, "ibv_get_async_event", struct ibv_context *, struct ibv_async_event *);
-	err = real(ctx, e);
-	if (err == 0)
-		count_async(ctx, 1);
-	return err;
 }
