@@ -252,22 +252,11 @@ static int open_file(struct capture *c)
 	return 0;
 }
 
-static void ask_one(const char *path, void *arg)
-{
-	struct capture *c = arg;
-	char request[OBS_PATH + 64], why[200], *reply;
-
-	snprintf(request, sizeof(request), "capture %s", c->path);
-	reply = ask_path(path, request, why, sizeof(why));
-	free(reply);
-}
-
 /* The process connects while it answers, so this waits for both. Returns an exit code. */
-static int ask_process(struct capture *c)
+static int ask_process(const struct capture *c, const char *request)
 {
-	char request[OBS_PATH + 64], why[200], *reply;
+	char why[200], *reply;
 
-	snprintf(request, sizeof(request), "capture %s", c->path);
 	reply = ask_pid(c->pid, request, why, sizeof(why));
 	if (!reply) {
 		run_say("process %ld: it cannot be captured (%s): nothing is captured; name a process of yours that runs on "
@@ -281,12 +270,14 @@ static int ask_process(struct capture *c)
 /* A child asks, since the parent has to serve the processes that connect meanwhile. */
 static pid_t ask(struct capture *c)
 {
+	char request[OBS_PATH + 64];
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		snprintf(request, sizeof(request), "capture %s", c->path);
 		if (c->pid)
-			_exit(ask_process(c));
-		obs_place_each("pid-", ask_one, c);
+			_exit(ask_process(c, request));
+		ask_all(request);
 		_exit(0);
 	}
 	return pid;

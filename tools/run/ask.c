@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,4 +84,16 @@ char *ask_pid(long pid, const char *request, char *why, size_t size)
 	}
 	snprintf(path, sizeof(path), "%s/pid-%ld", dir, pid);
 	return ask_path(path, request, why, size);
+}
+
+static void ask_one(const char *path, void *arg)
+{
+	char why[200];
+
+	free(ask_path(path, arg, why, sizeof(why)));
+}
+
+void ask_all(const char *request)
+{
+	obs_place_each("pid-", ask_one, (void *)(uintptr_t)request);
 }

@@ -11,5 +11,7 @@
  */
 char *ask_path(const char *path, const char *request, char *why, size_t size);
 char *ask_pid(long pid, const char *request, char *why, size_t size);
+/* Sends a request to all processes that show themselves (observe/place.h), and drops their replies. */
+void ask_all(const char *request);
 
 #endif

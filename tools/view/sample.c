@@ -116,16 +116,6 @@ static void read_source(struct source *src, void *arg)
 
 /* --- sessions --- */
 
-static void ask_one(const char *path, void *arg)
-{
-	struct sampler *s = arg;
-	char request[OBS_PATH + 64], why[200], *reply;
-
-	snprintf(request, sizeof(request), "sample %s", s->path);
-	reply = ask_path(path, request, why, sizeof(why));
-	free(reply);
-}
-
 static void began(struct source *src, void *arg)
 {
 }
@@ -141,12 +131,14 @@ static void take_sessions(struct sampler *s)
 }
 
 /* A child asks, since a process connects to us, and passes its rings, while it answers. */
-static void ask_all(struct sampler *s)
+static void ask_sessions(struct sampler *s)
 {
+	char request[OBS_PATH + 64];
 	pid_t child = fork();
 
 	if (child == 0) {
-		obs_place_each("pid-", ask_one, s);
+		snprintf(request, sizeof(request), "sample %s", s->path);
+		ask_all(request);
 		_exit(0);
 	}
 	while (child > 0 && waitpid(child, NULL, WNOHANG) == 0) {
@@ -179,7 +171,7 @@ struct sampler *sampler_new(void)
 		return NULL;
 	}
 	s->sources = sources_new(&cfg);
-	ask_all(s);
+	ask_sessions(s);
 	return s;
 }
 
