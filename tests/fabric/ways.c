@@ -11,6 +11,7 @@
 #include "mgmt/switch.h"
 #include "support/cases.h"
 #include "support/check.h"
+#include "support/fabstar.h"
 #include "util/clock.h"
 #include "wire/ib_fields.h"
 #include "wire/ib_packet.h"
@@ -21,15 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define HOSTS 3
+#define HOSTS FABSTAR_HOSTS
 #define WAIT_NS (30 * UT_S)
 #define PACKET 1024u /* bytes, BTH to ICRC */
 #define TRAIN 32u
 
 struct world {
 	char dir[64];
-	struct fab *f;
-	struct fab_node *sw, *host[HOSTS];
+	struct fabstar star;
 	struct ad *ad;
 	pthread_mutex_t lock; /* model and ad */
 	pthread_t server;
@@ -37,16 +37,6 @@ struct world {
 	struct link *link[HOSTS];
 	struct shm_channel *chan[HOSTS];
 };
-
-static uint16_t lid(int i)
-{
-	return (uint16_t)(8 * (i + 1));
-}
-
-static struct fab_port *port_of(struct world *w, int i)
-{
-	return fab_node_port(w->host[i], 1);
-}
 
 static void *serve(void *arg)
 {
@@ -61,45 +51,6 @@ static void *serve(void *arg)
 		pthread_mutex_unlock(&w->lock);
 	}
 	return NULL;
-}
-
-static void set_active(struct fab_port *p, uint16_t with_lid)
-{
-	wire_set_PORT_INFO_port_state(p->info, FAB_ACTIVE);
-	wire_set_PORT_INFO_neighbor_mtu(p->info, 4);
-	if (with_lid)
-		wire_set_PORT_INFO_lid(p->info, with_lid);
-}
-
-/* As a master would; host i has port i + 1 of the switch. */
-static void write_tables(struct world *w)
-{
-	uint8_t block[FAB_LFT_BLOCK];
-
-	memset(block, FAB_PORT_NONE, sizeof(block));
-	for (int i = 0; i < HOSTS; i++)
-		block[lid(i)] = (uint8_t)(i + 1);
-	wire_set_SWITCH_INFO_linear_top(w->sw->sw->info, FAB_LFT_BLOCK - 1);
-	CHECK(fab_switch_lft_set(w->sw->sw, 0, block) == 0);
-	fab_touch(w->f);
-}
-
-static void make_model(struct world *w)
-{
-	struct fab_node_spec spec = { .name = "sw", .type = FAB_SWITCH, .n_ports = 8 };
-	char name[8];
-
-	w->f = fab_new(NULL, NULL, 1);
-	CHECK(w->f && fab_node_add(w->f, &spec, &w->sw) == 0);
-	for (int i = 0; i < HOSTS; i++) {
-		snprintf(name, sizeof(name), "h%d", i);
-		spec = (struct fab_node_spec){ .name = name, .type = FAB_CA, .n_ports = 1 };
-		CHECK(fab_node_add(w->f, &spec, &w->host[i]) == 0);
-		CHECK(fab_link(fab_node_port(w->sw, (unsigned)i + 1), port_of(w, i)) == 0);
-		set_active(fab_node_port(w->sw, (unsigned)i + 1), 0);
-		set_active(port_of(w, i), lid(i));
-	}
-	write_tables(w);
 }
 
 static void open_links(struct world *w, bool local)
@@ -132,8 +83,8 @@ static void world_open(struct world *w, bool local)
 	snprintf(path, sizeof(path), "%s/fabric/ways", w->dir);
 	CHECK(mkdir(path, 0700) == 0);
 	pthread_mutex_init(&w->lock, NULL);
-	make_model(w);
-	CHECK(ad_open(path, w->f, &w->ad) == 0);
+	fabstar_make(&w->star, 0);
+	CHECK(ad_open(path, w->star.f, &w->ad) == 0);
 	CHECK(pthread_create(&w->server, NULL, serve, w) == 0);
 	open_links(w, local);
 }
@@ -148,7 +99,7 @@ static void world_close(struct world *w)
 	atomic_store(&w->end, true);
 	pthread_join(w->server, NULL);
 	ad_close(w->ad);
-	fab_free(w->f);
+	fab_free(w->star.f);
 	snprintf(path, sizeof(path), "%s/fabric/ways/data", w->dir);
 	unlink(path);
 	for (const char *p = "/fabric/ways\0/fabric\0\0"; *p || p[1]; p += strlen(p) + 1) {
@@ -162,7 +113,7 @@ static void world_close(struct world *w)
 
 static struct ut_flow flow(int from, int to)
 {
-	return (struct ut_flow){ .slid = lid(from), .dlid = lid(to), .lids = 1 };
+	return (struct ut_flow){ .slid = fabstar_lid(from), .dlid = fabstar_lid(to), .lids = 1 };
 }
 
 /* Of a queue pair of the process at a host. */
@@ -285,7 +236,7 @@ static void change(struct world *w, void (*what)(struct fab_port *p))
 	uint64_t until = ut_now() + WAIT_NS;
 
 	pthread_mutex_lock(&w->lock);
-	what(port_of(w, 1));
+	what(fabstar_port(&w->star, 1));
 	ad_settle(w->ad);
 	pthread_mutex_unlock(&w->lock);
 	while (w->link[0]->routes == before) {
@@ -302,14 +253,14 @@ static void cut(struct fab_port *p)
 static void mend(struct fab_port *p)
 {
 	fab_port_cut(p, false);
-	set_active(p, 0);
-	set_active(p->peer, 0);
+	fabstar_activate(p);
+	fabstar_activate(p->peer);
 	fab_touch(p->node->fabric);
 }
 
 static void move(struct fab_port *p)
 {
-	wire_set_PORT_INFO_lid(p->info, lid(1) + 1);
+	wire_set_PORT_INFO_lid(p->info, fabstar_lid(1) + 1);
 	fab_touch(p->node->fabric);
 }
 
@@ -322,7 +273,7 @@ static void routes(void)
 	until_ends(&w, flow(0, 1), 0xffff, 4096, -EHOSTUNREACH);   /* longer than the links carry */
 	until_ends(&w, flow(0, 1), 0x8002, 2048, -EHOSTUNREACH);   /* another partition */
 	until_ends(&w, flow(1, 0), 0xffff, 2048, -EHOSTUNREACH);   /* not our LID */
-	until_ends(&w, (struct ut_flow){ .slid = lid(0), .dlid = 0xc001, .lids = 1 }, 0xffff, 256, -EHOSTUNREACH);
+	until_ends(&w, (struct ut_flow){ .slid = fabstar_lid(0), .dlid = 0xc001, .lids = 1 }, 0xffff, 256, -EHOSTUNREACH);
 	change(&w, cut);
 	until_ends(&w, flow(0, 1), 0xffff, 2048, -EHOSTUNREACH);
 	change(&w, mend);

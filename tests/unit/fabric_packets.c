@@ -8,6 +8,7 @@
 #include "mgmt/switch.h"
 #include "support/cases.h"
 #include "support/check.h"
+#include "support/fabstar.h"
 #include "wire/cm_fields.h"
 #include "wire/ib_fields.h"
 #include "wire/ib_link.h"
@@ -18,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOSTS 3
+#define HOSTS FABSTAR_HOSTS
 #define BOX 128
+#define LMC 2
 
 static const uint8_t mgid[16] = { 0xff, 0x12, 0x40, 0x1b, [15] = 5 };
 
@@ -32,8 +34,7 @@ struct seat {
 };
 
 struct world {
-	struct fab *f;
-	struct fab_node *sw, *host[HOSTS];
+	struct fabstar star;
 	struct pks pks;
 	struct seat *seat[HOSTS];
 };
@@ -56,41 +57,14 @@ static bool take(void *ctx, struct pks_process *p, const struct iovec *iov, int 
 
 static const struct pks_ops ops = { .send = take };
 
-static struct fab_port *port_of(struct world *w, int i)
+/* MLID 0xc001: ports 1 to 3 */
+static void write_multicast(struct world *w)
 {
-	return fab_node_port(w->host[i], 1);
-}
+	uint8_t mft[64] = { 0 };
 
-static uint16_t lid(int i)
-{
-	return (uint16_t)(8 * (i + 1));
-}
-
-/* As the master would. */
-static void set_active(struct fab_port *p, uint16_t with_lid, unsigned lmc)
-{
-	wire_set_PORT_INFO_port_state(p->info, FAB_ACTIVE);
-	wire_set_PORT_INFO_neighbor_mtu(p->info, 4);
-	if (with_lid) {
-		wire_set_PORT_INFO_lid(p->info, with_lid);
-		wire_set_PORT_INFO_lmc(p->info, lmc);
-	}
-}
-
-static void write_tables(struct world *w)
-{
-	uint8_t block[FAB_LFT_BLOCK], mft[64] = { 0 };
-
-	memset(block, FAB_PORT_NONE, sizeof(block));
-	for (int i = 0; i < HOSTS; i++)
-		for (unsigned k = 0; k < 4; k++)
-			block[lid(i) + k] = (uint8_t)(i + 1);
-	wire_set_SWITCH_INFO_linear_top(w->sw->sw->info, FAB_LFT_BLOCK - 1);
-	CHECK(fab_switch_lft_set(w->sw->sw, 0, block) == 0);
-	/* MLID 0xc001: ports 1 to 3 */
 	mft[3] = 0x0e;
-	CHECK(fab_switch_mft_set(w->sw->sw, 0, 0, mft) == 0);
-	fab_touch(w->f);
+	CHECK(fab_switch_mft_set(w->star.sw->sw, 0, 0, mft) == 0);
+	fab_touch(w->star.f);
 }
 
 static void slot(struct seat *s, unsigned number)
@@ -104,7 +78,7 @@ static struct seat *sit(struct world *w, int host, unsigned number)
 {
 	struct seat *s = calloc(1, sizeof(*s));
 
-	CHECK(s && pks_add(&w->pks, port_of(w, host), &s->p) == 0);
+	CHECK(s && pks_add(&w->pks, fabstar_port(&w->star, host), &s->p) == 0);
 	slot(s, number);
 	return s;
 }
@@ -117,22 +91,10 @@ static void rise(struct seat *s)
 
 static void world_open(struct world *w)
 {
-	struct fab_node_spec spec = { .name = "sw", .type = FAB_SWITCH, .n_ports = 8 };
-	char name[8];
-
 	memset(w, 0, sizeof(*w));
-	w->f = fab_new(NULL, NULL, 1);
-	CHECK(w->f && fab_node_add(w->f, &spec, &w->sw) == 0);
-	for (int i = 0; i < HOSTS; i++) {
-		snprintf(name, sizeof(name), "h%d", i);
-		spec = (struct fab_node_spec){ .name = name, .type = FAB_CA, .n_ports = 1 };
-		CHECK(fab_node_add(w->f, &spec, &w->host[i]) == 0);
-		CHECK(fab_link(fab_node_port(w->sw, (unsigned)i + 1), port_of(w, i)) == 0);
-		set_active(fab_node_port(w->sw, (unsigned)i + 1), 0, 0);
-		set_active(port_of(w, i), lid(i), 2);
-	}
-	write_tables(w);
-	pks_init(&w->pks, w->f, &ops, NULL);
+	fabstar_make(&w->star, LMC);
+	write_multicast(w);
+	pks_init(&w->pks, w->star.f, &ops, NULL);
 	for (int i = 0; i < HOSTS; i++)
 		w->seat[i] = sit(w, i, (unsigned)i); /* slot 0 has QPNs like those of management */
 }
@@ -142,7 +104,7 @@ static void world_close(struct world *w)
 	for (int i = 0; i < HOSTS; i++)
 		rise(w->seat[i]);
 	pks_fini(&w->pks);
-	fab_free(w->f);
+	fab_free(w->star.f);
 }
 
 /* --- packets --- */
@@ -203,7 +165,7 @@ static uint64_t counter(struct fab_port *p, enum fab_counter c)
 
 static void by_lid(void)
 {
-	struct spec s = { .slid = lid(0), .dlid = lid(1) + 3, .qpn = 1u << 16 | 7, .payload = 256 };
+	struct spec s = { .slid = fabstar_lid(0), .dlid = fabstar_lid(1) + 3, .qpn = 1u << 16 | 7, .payload = 256 };
 	struct world w;
 
 	world_open(&w);
@@ -211,13 +173,13 @@ static void by_lid(void)
 	CHECK(w.seat[1]->n == 1 && !w.seat[2]->n && !w.seat[0]->n);
 	CHECK(w.seat[1]->len[0] == sizeof(struct pkt_head) + 8 + 12 + 256 + 4);
 	CHECK(!memcmp(w.seat[1]->got[0], message, w.seat[1]->len[0]));
-	CHECK(counter(port_of(&w, 0), FAB_C_XMIT_PKTS) == 1 && counter(port_of(&w, 1), FAB_C_RCV_PKTS) == 1);
-	CHECK(counter(fab_node_port(w.sw, 1), FAB_C_RCV_PKTS) == 1 && counter(fab_node_port(w.sw, 2), FAB_C_XMIT_PKTS) == 1);
+	CHECK(counter(fabstar_port(&w.star, 0), FAB_C_XMIT_PKTS) == 1 && counter(fabstar_port(&w.star, 1), FAB_C_RCV_PKTS) == 1);
+	CHECK(counter(fab_node_port(w.star.sw, 1), FAB_C_RCV_PKTS) == 1 && counter(fab_node_port(w.star.sw, 2), FAB_C_XMIT_PKTS) == 1);
 	/* the other host's adapter does not read */
 	w.seat[1]->full = true;
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.lost == 1);
 	/* its own LIDs */
-	s.dlid = lid(0) + 1;
+	s.dlid = fabstar_lid(0) + 1;
 	s.qpn = 5;
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->n == 1);
 	/* none has that slot */
@@ -228,11 +190,11 @@ static void by_lid(void)
 
 static void refused(void)
 {
-	struct spec good = { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16, .payload = 64 }, s = good;
+	struct spec good = { .slid = fabstar_lid(0), .dlid = fabstar_lid(1), .qpn = 1u << 16, .payload = 64 }, s = good;
 	struct world w;
 
 	world_open(&w);
-	s.slid = lid(2); /* another port's */
+	s.slid = fabstar_lid(2); /* another port's */
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.forged == 1);
 	s = good;
 	s.dlid = 60; /* not in the table */
@@ -240,7 +202,7 @@ static void refused(void)
 	s = good;
 	s.payload = 4096; /* over links of MTU 2048 */
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[0]->p.counts.too_long == 1);
-	fab_unlink(port_of(&w, 1));
+	fab_unlink(fabstar_port(&w.star, 1));
 	CHECK(send_one(w.seat[0], good) == 0 && w.seat[0]->p.counts.unrouted == 2);
 	CHECK(w.seat[1]->n == 0);
 	world_close(&w);
@@ -249,25 +211,25 @@ static void refused(void)
 /* A kept route ends with the generation in which it was found. */
 static void rerouted(void)
 {
-	struct spec s = { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16, .payload = 64 };
+	struct spec s = { .slid = fabstar_lid(0), .dlid = fabstar_lid(1), .qpn = 1u << 16, .payload = 64 };
 	uint8_t block[FAB_LFT_BLOCK];
 	struct world w;
 
 	world_open(&w);
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 1);
-	fab_switch_lft_get(w.sw->sw, 0, block);
-	block[lid(1)] = FAB_PORT_NONE;
-	CHECK(fab_switch_lft_set(w.sw->sw, 0, block) == 0);
-	fab_touch(w.f);
+	fab_switch_lft_get(w.star.sw->sw, 0, block);
+	block[fabstar_lid(1)] = FAB_PORT_NONE;
+	CHECK(fab_switch_lft_set(w.star.sw->sw, 0, block) == 0);
+	fab_touch(w.star.f);
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 1 && w.seat[0]->p.counts.unrouted == 1);
-	write_tables(&w);
+	fabstar_route(&w.star, LMC);
 	CHECK(send_one(w.seat[0], s) == 0 && w.seat[1]->n == 2);
 	world_close(&w);
 }
 
 static void trains(void)
 {
-	struct spec s[4] = { { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16 | 9, .payload = 512 } };
+	struct spec s[4] = { { .slid = fabstar_lid(0), .dlid = fabstar_lid(1), .qpn = 1u << 16 | 9, .payload = 512 } };
 	struct world w;
 
 	world_open(&w);
@@ -275,10 +237,10 @@ static void trains(void)
 	s[3].payload = 128;
 	CHECK(send_n(w.seat[0], s, 4) == 0);
 	CHECK(w.seat[1]->n == 1 && w.seat[0]->p.counts.packets == 4);
-	CHECK(counter(port_of(&w, 1), FAB_C_RCV_PKTS) == 4);
+	CHECK(counter(fabstar_port(&w.star, 1), FAB_C_RCV_PKTS) == 4);
 	/* packets for two processes part */
 	s[2].qpn = 2u << 16;
-	s[2].dlid = lid(2);
+	s[2].dlid = fabstar_lid(2);
 	s[3] = s[2];
 	CHECK(send_n(w.seat[0], s, 4) == 0);
 	CHECK(w.seat[1]->n == 2 && w.seat[2]->n == 1);
@@ -287,7 +249,7 @@ static void trains(void)
 
 static void groups(void)
 {
-	struct spec s = { .slid = lid(0), .dlid = 0xc001, .qpn = 0xffffff, .payload = 64, .grh = true };
+	struct spec s = { .slid = fabstar_lid(0), .dlid = 0xc001, .qpn = 0xffffff, .payload = 64, .grh = true };
 	struct pkt_message m = { .head = pkt_head(PKT_JOIN) };
 	struct world w;
 
@@ -310,7 +272,7 @@ static size_t make_mad(uint8_t *at, uint16_t attr, uint32_t id)
 {
 	struct wire_ib_packet p = { .opcode = WIRE_UD_SEND_ONLY, .pkey = 0xffff, .dest_qpn = 1, .src_qpn = 1,
 				    .qkey = MAD_QKEY_GSI, .payload_len = MAD_LEN };
-	struct wire_link_packet l = { .lrh = { .slid = lid(0), .dlid = lid(1), .lnh = WIRE_LNH_LOCAL },
+	struct wire_link_packet l = { .lrh = { .slid = fabstar_lid(0), .dlid = fabstar_lid(1), .lnh = WIRE_LNH_LOCAL },
 				      .ib_len = WIRE_BTH_LEN + WIRE_DETH_LEN + MAD_LEN + WIRE_ICRC_LEN };
 	size_t n = wire_link_build(at, WIRE_LINK_PACKET_MAX, &l);
 	uint8_t *mad;
@@ -365,7 +327,7 @@ static void management(void)
 
 static void routes(void)
 {
-	struct pkt_message m = { .head = pkt_head(PKT_ROUTE), .u.route = { .number = 41, .slid = lid(0), .dlid = lid(1),
+	struct pkt_message m = { .head = pkt_head(PKT_ROUTE), .u.route = { .number = 41, .slid = fabstar_lid(0), .dlid = fabstar_lid(1),
 									   .pkey = 0xffff } };
 	struct pkt_message r;
 	struct world w;
@@ -374,13 +336,13 @@ static void routes(void)
 	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 1);
 	memcpy(&r, w.seat[0]->got[0], sizeof(r));
 	CHECK(r.head.type == PKT_ROUTED && r.u.routed.number == 41 && !r.u.routed.verdict && r.u.routed.mtu == 2048);
-	CHECK(r.u.routed.guid == port_of(&w, 1)->guid && r.u.routed.generation == w.f->generation);
-	m.u.route.slid = lid(1);
+	CHECK(r.u.routed.guid == fabstar_port(&w.star, 1)->guid && r.u.routed.generation == w.star.f->generation);
+	m.u.route.slid = fabstar_lid(1);
 	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 2);
 	memcpy(&r, w.seat[0]->got[1], sizeof(r));
 	CHECK(r.u.routed.verdict);
 	/* The port at the end is in no such partition. */
-	m.u.route.slid = lid(0);
+	m.u.route.slid = fabstar_lid(0);
 	m.u.route.pkey = 0x8002;
 	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_ROUTE)) == 0 && w.seat[0]->n == 3);
 	memcpy(&r, w.seat[0]->got[2], sizeof(r));
@@ -422,7 +384,7 @@ static void gone(void *ctx, struct pks_process *p)
 static void hostile(void)
 {
 	struct pkt_message m = { .head = pkt_head(PKT_SLOT) };
-	struct spec s = { .slid = lid(0), .dlid = lid(1), .qpn = 1u << 16, .payload = 64 };
+	struct spec s = { .slid = fabstar_lid(0), .dlid = fabstar_lid(1), .qpn = 1u << 16, .payload = 64 };
 	struct seat *late;
 	struct world w;
 
@@ -435,7 +397,7 @@ static void hostile(void)
 	CHECK(pks_receive(&w.seat[0]->p, &m, pkt_length(PKT_WELCOME)) == -EPROTO);
 	m = (struct pkt_message){ .head = pkt_head(PKT_SLOT), .u.slot.slot = 1 };
 	late = calloc(1, sizeof(*late));
-	CHECK(late && pks_add(&w.pks, port_of(&w, 1), &late->p) == 0);
+	CHECK(late && pks_add(&w.pks, fabstar_port(&w.star, 1), &late->p) == 0);
 	CHECK(send_one(late, s) == -EPROTO); /* before its slot */
 	CHECK(pks_receive(&late->p, &m, pkt_length(PKT_SLOT)) == -EPROTO); /* another process's */
 	rise(late);
@@ -445,7 +407,7 @@ static void hostile(void)
 	CHECK(pks_receive(&w.seat[0]->p, message, sizeof(struct pkt_head) + 88) == 0);
 	CHECK(w.seat[1]->n == 1 && w.seat[0]->p.counts.malformed == 1);
 	/* its node is removed under it */
-	pks_port_gone(&w.pks, port_of(&w, 0), gone);
+	pks_port_gone(&w.pks, fabstar_port(&w.star, 0), gone);
 	CHECK(send_one(w.seat[0], s) == -EPROTO);
 	world_close(&w);
 }

@@ -208,12 +208,12 @@ static int open_all(struct attachments *a, const char *dir)
 		return r;
 	r = issm_open(&a->issm, dir, sm_changed, a);
 	if (!r)
-		r = loop_add(a->loop, a->issm.inotify, EPOLLIN, on_issm, a);
+		r = loop_add(a->loop, a->issm.at.inotify, EPOLLIN, on_issm, a);
 	if (r)
 		return r;
 	r = desc_open(&a->desc, dir, desc_written, a);
 	if (!r)
-		r = loop_add(a->loop, a->desc.inotify, EPOLLIN, on_desc, a);
+		r = loop_add(a->loop, a->desc.files.inotify, EPOLLIN, on_desc, a);
 	if (r)
 		return r;
 	a->listener = fsk_listen(dir, ATT_SOCKET);
@@ -232,7 +232,9 @@ int attachments_open(struct attachments **ret, struct loop *loop, const char *di
 	if (a) {
 		raise_limit();
 		a->loop = loop;
-		a->listener = a->issm.dir = a->issm.inotify = a->desc.dir = a->desc.inotify = -1;
+		a->listener = -1;
+		watched_none(&a->issm.at);
+		watched_none(&a->desc.files);
 		a->ops = ops;
 		a->fabric = fabric;
 		ut_list_init(&a->all);
@@ -264,8 +266,8 @@ void attachments_close(struct attachments *a)
 		end(a, t);
 	attachments_settle(a);
 	agents_fini(&a->agents);
-	loop_del(a->loop, a->issm.inotify);
-	loop_del(a->loop, a->desc.inotify);
+	loop_del(a->loop, a->issm.at.inotify);
+	loop_del(a->loop, a->desc.files.inotify);
 	loop_del(a->loop, a->views ? views_fd(a->views) : -1);
 	loop_del(a->loop, a->listener);
 	issm_close(&a->issm);

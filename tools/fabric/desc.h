@@ -10,15 +10,14 @@
 #ifndef FABRIC_DESC_H
 #define FABRIC_DESC_H
 
-#include "link/fabric/attach.h"
+#include "watched.h"
 
 #include <stdint.h>
 
 #define DESC_MAX 64 /* of a NodeDescription (IBTA 14.2.5.2) */
 
 struct desc {
-	int dir, inotify;     /* -1: not yet */
-	char path[ATT_PATH_MAX];
+	struct watched files;
 	/* text: what the file has now, cut to DESC_MAX bytes. */
 	void (*written)(void *ctx, uint64_t guid, const char *text);
 	void *ctx;
@@ -30,7 +29,7 @@ int desc_open(struct desc *d, const char *dir, void (*written)(void *ctx, uint64
 void desc_close(struct desc *d);
 /* Makes the file of a node agree, and writes its path. Returns 0 or a negative errno. */
 int desc_set(struct desc *d, uint64_t guid, const char *text, char path[ATT_PATH_MAX]);
-/* Called when d->inotify is readable. */
+/* Called when d->files.inotify is readable. */
 void desc_serve(struct desc *d);
 
 /*

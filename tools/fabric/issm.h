@@ -13,8 +13,8 @@
 #ifndef FABRIC_ISSM_H
 #define FABRIC_ISSM_H
 
-#include "link/fabric/attach.h"
 #include "util/list.h"
+#include "watched.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,8 +27,7 @@ struct issm_file {
 };
 
 struct issm {
-	int dir, inotify;     /* -1: not yet */
-	char path[ATT_PATH_MAX];
+	struct watched at;
 	struct ut_list files;
 	void (*changed)(void *ctx, struct issm_file *f);
 	void *ctx;
@@ -44,7 +43,7 @@ int issm_add(struct issm *s, struct issm_file *f, uint64_t guid);
 void issm_remove(struct issm *s, struct issm_file *f);
 /* Writes the path that a program opens. Returns 0 or -ENAMETOOLONG. */
 int issm_path(const struct issm *s, const struct issm_file *f, char path[ATT_PATH_MAX]);
-/* Called when s->inotify is readable. */
+/* Called when s->at.inotify is readable. */
 void issm_serve(struct issm *s);
 
 #endif
