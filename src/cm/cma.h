@@ -139,6 +139,8 @@ int cma_qp_attr(struct cma_id *id, struct ibv_qp_attr *attr, int *mask);
 #define CMA_OPT_DAPPLE 0xdab
 #define CMA_OPT_DEVICE 0
 int cma_option(struct cma_id *id, int level, int name, const void *val, size_t len);
+/* Returns true if it has chosen one. */
+bool cma_has_device(const struct cma_id *id);
 
 /* Event MULTICAST_JOIN or MULTICAST_ERROR. send_only: no reception. */
 int cma_join(struct cma_id *id, const struct sockaddr *group, bool send_only, void *context);

@@ -159,7 +159,7 @@ static int bind_nowhere(struct rcm_id *id, const struct sockaddr *addr)
 /*
  * Where no adapter is on lo, a loopback address binds like any address, as in the kernel: so
  * libfabric asks whether there are connections at all. Such an identifier does not listen: a
- * request could only come from another address.
+ * request could only come from another address. One that has chosen a device asks for that device's addresses alone.
  */
 int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 {
@@ -168,7 +168,7 @@ int rcm_bind(struct rcm_id *id, const struct sockaddr *addr)
 	if (!addr || !rcm_addr_len(addr))
 		return -EINVAL;
 	rc = cma_bind(id->cma, addr);
-	if (rc == -EADDRNOTAVAIL && is_loopback(addr))
+	if (rc == -EADDRNOTAVAIL && is_loopback(addr) && !cma_has_device(id->cma))
 		rc = bind_nowhere(id, addr);
 	return rc ? rc : rcm_refresh(id);
 }

@@ -148,6 +148,11 @@ static int set_path(struct cma_id *id, const void *val, size_t len)
 	return -EINVAL;
 }
 
+bool cma_has_device(const struct cma_id *id)
+{
+	return id->device[0];
+}
+
 static const struct row rows[] = {
 	{ RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1, set_tos },
 	{ RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, sizeof(int), set_reuse },
