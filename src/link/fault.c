@@ -85,7 +85,7 @@ static struct link_event event_of(const struct fault_link *f, bool out, const ui
 	};
 }
 
-/* What is to become of a packet, and by which rule. */
+/* The fate of a packet, and the rule that decides it. */
 struct lot {
 	enum fate fate;
 	const struct link_rule *rule; /* NULL: by chance */

@@ -50,8 +50,8 @@ bool fab_port_admits(const struct fab_port *p, uint16_t pkey)
 	return own_pkey(p, pkey) != 0;
 }
 
-/* Partition enforcement at a switch's port, whose table is that of the node behind it (10.9.6). What comes in has a key of
- * that node, of no more than its membership; what goes out must match one, as at the node. */
+/* Partition enforcement at a switch's port, whose table is that of the node behind it (10.9.6). A packet that comes in has a
+ * key of that node, of no more than its membership; one that goes out must match a key, as at the node. */
 static bool enforcement_passes(const struct fab_port *p, bool inbound, uint16_t pkey)
 {
 	unsigned i, n = p->pkeys ? p->pkeys->n : 1;

@@ -26,7 +26,7 @@ void fab_port_fini(struct fab_port *p);
 
 /* What a port can do, as bit sets; ext 0: no extended speeds. Enabled becomes equal; a link that is up trains anew. */
 void fab_port_set_abilities(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext);
-/* Restricts what is enabled, within the abilities, and trains anew (dapple fabric link ... slow). Notice 144. */
+/* Restricts the enabled widths and speeds, within the supported ones, and trains anew (dapple fabric link ... slow). Notice 144. */
 void fab_port_enable(struct fab_port *p, unsigned widths, unsigned speeds, unsigned ext);
 
 /* The cable of the link is out, or in again: both ends lose, or make, the link. */

@@ -82,7 +82,7 @@ void sac_reregister(struct sac *s, const uint8_t port_gid[16], uint64_t now);
 
 /* A MAD for the agent has come. */
 void sac_receive(struct sac *s, const uint8_t mad[MAD_LEN], uint64_t now);
-/* Repeats and ends what is due. */
+/* Repeats the requests whose time has come, and ends those that were repeated often enough. */
 void sac_run(struct sac *s, uint64_t now);
 /* Returns when that is next, or UT_NEVER. */
 uint64_t sac_deadline(const struct sac *s);

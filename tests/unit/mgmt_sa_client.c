@@ -208,7 +208,7 @@ static void groups(void)
 	CHECK(w.n == 5);
 	respond(&w, 4, 0, fill_group);
 	CHECK(w.n == 6 && wire_get_MAD_method(w.sent[5]) == WIRE_SA_DELETE && w.status[w.answers - 1] == -ECANCELED);
-	/* Refused: nobody is a member. */
+	/* Refused: the port is no member. */
 	CHECK(join(&w, 6) == -EINPROGRESS && w.n == 7);
 	respond(&w, 6, 0x0200, NULL);
 	CHECK(w.status[w.answers - 1] == -EHOSTUNREACH);

@@ -187,8 +187,8 @@ static int start(struct views *v)
 	return -r;
 }
 
-/* One that waits for the same path, and that nobody asks for, is out of date: its turn is the new one's, so that a port that
- * changes for ever is shown as well. Called with the lock held. */
+/* One that waits for the same path, and that no attachment asks for, is out of date: its turn is the new one's, so that a
+ * port that changes for ever is shown as well. Called with the lock held. */
 static void drop_former(struct views *v, struct wish *by)
 {
 	struct wish *w, *next;

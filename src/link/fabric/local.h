@@ -24,7 +24,7 @@ struct fabric_packets {
 /* Sends packets to queue pairs of the process that has qpn. Returns 0 if they are in its ring, 1 if they take the fabric
  * process; -EAGAIN or -ENOBUFS as shm_channel_send(). */
 int fabric_local_send(struct fabric_link *n, uint32_t qpn, const struct fabric_packets *p);
-/* Takes the next record, at *at of the spare part of the stage, as what is to be handed out. Returns false if there is
+/* Takes the next record, at *at of the spare part of the stage, as the datagram to hand out. Returns false if there is
  * none. */
 bool fabric_local_take(struct fabric_link *n, size_t *at);
 
