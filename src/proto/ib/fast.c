@@ -152,7 +152,8 @@ static __attribute__((noinline)) bool put_by_pieces(struct ibp_qp *q, struct eng
 	return true;
 }
 
-static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
+/* Inline: of the post of a Send within the host, a call is 3 %. */
+__attribute__((always_inline)) static inline bool post_local(struct ibp_qp *q, struct eng_swqe *w, uint8_t opcode, bool more)
 {
 	struct eng_dev *dev = q->port->dev;
 	struct shm_channel *chan = q->port->chan;

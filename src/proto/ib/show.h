@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The probes of packets (util/probe.h). Arguments are read only when a tracer has put a breakpoint there. */
+/* The probes of packets (util/probe.h). Arguments are read only when a tracer is there. */
 #ifndef PROTO_IB_SHOW_H
 #define PROTO_IB_SHOW_H
 
