@@ -2,9 +2,11 @@
 #include "report.h"
 
 #include "../run/run.h"
+#include "../run/text.h"
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -258,18 +260,6 @@ static void print_github(const struct report *r, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_xml(FILE *out, const char *v)
-{
-	for (; *v; v++)
-		switch (*v) {
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '&': fputs("&amp;", out); break;
-		case '"': fputs("&quot;", out); break;
-		default: fputc((unsigned char)*v < 0x20 ? ' ' : *v, out);
-		}
-}
-
 /* A test case for each report, or one that passed. */
 static void print_junit(const struct reports *r, const char *command, FILE *out)
 {
@@ -277,16 +267,16 @@ static void print_junit(const struct reports *r, const char *command, FILE *out)
 		r->n ? r->n : 1, r->n);
 	if (!r->n) {
 		fputs("  <testcase classname=\"dapple check\" name=\"", out);
-		put_xml(out, command);
+		text_xml(out, command, SIZE_MAX);
 		fputs("\"/>\n", out);
 	}
 	for (size_t i = 0; i < r->n; i++) {
 		const struct report_frame *f = site_of(&r->v[i]);
 
 		fprintf(out, "  <testcase classname=\"%s\" name=\"", report_kinds[r->v[i].kind].name);
-		put_xml(out, f->file);
+		text_xml(out, f->file, SIZE_MAX);
 		fprintf(out, ":%u\"><failure message=\"", f->line);
-		put_xml(out, r->v[i].sentence);
+		text_xml(out, r->v[i].sentence, SIZE_MAX);
 		fputs("\"/></testcase>\n", out);
 	}
 	fputs("</testsuite>\n", out);

@@ -6,6 +6,7 @@
 
 #include "mgmt/topology.h"
 #include "show.h"
+#include "text.h"
 
 #define BOX_W 120
 #define BOX_H 36
@@ -187,17 +188,6 @@ static unsigned top(const struct drawing *d, const struct place *p)
 	return MARGIN + (d->rows - 1 - p->row) * (BOX_H + GAP_Y);
 }
 
-static void svg_text(const char *text, size_t len, FILE *out)
-{
-	for (; len-- && *text; text++)
-		switch (*text) {
-		case '&': fputs("&amp;", out); break;
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		default: fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
-		}
-}
-
 static const char *colour(const struct fab_port *p)
 {
 	if (p->fault.errors_ppm || (p->peer && p->peer->fault.errors_ppm))
@@ -223,9 +213,9 @@ static void svg_link(const struct drawing *d, const struct fab_port *p, FILE *ou
 	fprintf(out, "<line x1=\"%u\" y1=\"%u\" x2=\"%u\" y2=\"%u\" stroke=\"%s\" stroke-width=\"%s\"><title>",
 		left(d, a) + BOX_W / 2 + shift, top(d, a) + BOX_H / 2, left(d, b) + BOX_W / 2 + shift, top(d, b) + BOX_H / 2,
 		colour(p), rate >= 2000 ? "4" : rate >= 500 ? "3" : "2");
-	svg_text(p->node->name, FAB_NAME_MAX, out);
+	text_xml(out, p->node->name, FAB_NAME_MAX);
 	fprintf(out, "/%u - ", p->num);
-	svg_text(p->peer->node->name, FAB_NAME_MAX, out);
+	text_xml(out, p->peer->node->name, FAB_NAME_MAX);
 	fprintf(out, "/%u %s %s, errors %llu and %llu</title></line>\n", p->peer->num, show_state(p), rate_of(p),
 		(unsigned long long)errors_of(p), (unsigned long long)errors_of(p->peer));
 }
@@ -239,7 +229,7 @@ static void svg_node(const struct drawing *d, const struct place *p, FILE *out)
 		left(d, p), top(d, p), BOX_W, BOX_H, n->type == FAB_SWITCH ? 2 : 12,
 		n->type == FAB_SWITCH ? "#dde6f4" : "#f6f2e4");
 	fprintf(out, "<text x=\"%u\" y=\"%u\">", left(d, p) + BOX_W / 2, top(d, p) + 15);
-	svg_text(n->name, 18, out);
+	text_xml(out, n->name, 18);
 	fprintf(out, "</text><text x=\"%u\" y=\"%u\" fill=\"#666\">LID %u%s</text>\n", left(d, p) + BOX_W / 2,
 		top(d, p) + 30, fab_port_lid(base),
 		wire_get_PORT_INFO_capability_mask(base->info) & FAB_CAP_SM ? ", SM" : "");

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "svg.h"
 
+#include "../run/text.h"
+
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #define LEFT 80
@@ -20,21 +23,10 @@ const char *svg_colour(unsigned i)
 	return colours[i % (sizeof(colours) / sizeof(colours[0]))];
 }
 
-static void put_text(FILE *out, const char *v)
-{
-	for (; *v; v++)
-		switch (*v) {
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '&': fputs("&amp;", out); break;
-		default: fputc((unsigned char)*v < 0x20 ? ' ' : *v, out);
-		}
-}
-
 static void label(const struct svg *s, double x, double y, const char *anchor, int size, const char *text)
 {
 	fprintf(s->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\">", x, y, anchor, size);
-	put_text(s->out, text);
+	text_xml(s->out, text, SIZE_MAX);
 	fputs("</text>\n", s->out);
 }
 
@@ -133,7 +125,7 @@ void svg_panel(struct svg *s, const char *title, const char *x_name, const char 
 	label(s, SVG_WIDTH / 2.0, bottom(s) + 33, "middle", 12, x_name);
 	fprintf(s->out, "<text transform=\"translate(16,%.1f) rotate(-90)\" text-anchor=\"middle\" font-size=\"12\">",
 		(top(s) + bottom(s)) / 2);
-	put_text(s->out, y_name);
+	text_xml(s->out, y_name, SIZE_MAX);
 	fputs("</text>\n", s->out);
 }
 

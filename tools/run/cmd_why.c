@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "run.h"
+#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -86,14 +87,12 @@ static void free_lines(struct lines *l)
 }
 
 /* Names of programs come from the programs: control characters are not printed. */
-static void print_plain(const char *s, size_t n, bool quoted)
+static void print_plain(const char *s, size_t n)
 {
 	for (; n && *s; s++, n--) {
 		unsigned char c = (unsigned char)*s;
 
-		if (quoted && (c == '"' || c == '\\'))
-			putchar('\\');
-		putchar((c < 0x20 && (quoted || c != '\t')) || c == 0x7f ? '?' : c);
+		putchar((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c);
 	}
 }
 
@@ -103,9 +102,9 @@ static void print_json(const struct dev_why_line *p)
 	if (p->net)
 		printf("\"net\": %" PRIu64 ", ", p->net);
 	fputs("\"program\": \"", stdout);
-	print_plain(p->program, p->program_len, true);
+	text_json(stdout, p->program, p->program_len);
 	fputs("\", \"sentence\": \"", stdout);
-	print_plain(p->sentence, SIZE_MAX, true);
+	text_json(stdout, p->sentence, SIZE_MAX);
 	fputs("\"}", stdout);
 }
 
@@ -114,18 +113,18 @@ static void print_line(const struct query *q, const char *line)
 	struct dev_why_line p;
 
 	if (!dev_why_parse(line, &p)) {
-		print_plain(line, SIZE_MAX, false);
+		print_plain(line, SIZE_MAX);
 	} else if (q->json) {
 		print_json(&p);
 	} else {
 		printf("%.*s %ld ", STAMP, p.stamp, p.pid);
-		print_plain(p.program, p.program_len, false);
+		print_plain(p.program, p.program_len);
 		if (p.level != UT_SAY_FAILURE)
 			printf(" (%s)", dev_why_levels[p.level]);
 		if (p.net && p.net != q->net)
 			printf(" [net %" PRIu64 "]", p.net);
 		fputs(": ", stdout);
-		print_plain(p.sentence, SIZE_MAX, false);
+		print_plain(p.sentence, SIZE_MAX);
 	}
 	putchar('\n');
 }

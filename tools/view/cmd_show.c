@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* dapple show: the objects of running processes, in the words of iproute2's rdma(8). */
 #include "../run/run.h"
+#include "../run/text.h"
 #include "lines.h"
 
 #include "device/devices.h"
@@ -8,6 +9,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +69,7 @@ static bool is_wanted(const struct show *s, const struct line *l)
 static void print_string(const char *v)
 {
 	putchar('"');
-	for (; *v; v++)
-		if (*v == '"' || *v == '\\')
-			printf("\\%c", *v);
-		else
-			putchar((unsigned char)*v < 0x20 ? '?' : *v);
+	text_json(stdout, v, SIZE_MAX);
 	putchar('"');
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "table.h"
 
+#include "../run/text.h"
+
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,11 +147,7 @@ void table_row(const struct state_qp *q, bool latency, unsigned bars, char out[T
 static void put_text(FILE *out, const char *name, const char *v)
 {
 	fprintf(out, "\"%s\":\"", name);
-	for (; *v; v++)
-		if ((unsigned char)*v < 0x20 || *v == '"' || *v == '\\')
-			fputc('_', out);
-		else
-			fputc(*v, out);
+	text_json(out, v, SIZE_MAX);
 	fputs("\",", out);
 }
 
