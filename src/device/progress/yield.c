@@ -90,28 +90,42 @@ bool dev_wait_instead(struct dev_yielding *y)
 }
 
 /* Returns as give_way(). A poll is no cancellation point, and leaves errno alone. */
-static int wait_briefly(struct eng_dev *dev)
-{
-	int keep = errno, state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	dev_wait(dev, -1, -1, ut_now() + DEV_BRIEF_WAIT_NS);
-	pthread_setcancelstate(state, NULL);
-	errno = keep;
-	return -WAIT_POLLS;
-}
-
-static void found(struct dev_yielding *y)
+/* The next wait yields, or sleeps, sooner if the peer has answered in this one. */
+static void note_wait(struct dev_yielding *y, bool answered)
 {
 	unsigned backoff = atomic_load_explicit(&y->backoff, memory_order_relaxed), before = backoff;
 
-	if (atomic_load_explicit(&y->met, memory_order_relaxed))
+	if (answered)
 		backoff += backoff < BACKOFF_MOST;
 	else
 		backoff -= backoff > 0;
-	atomic_store_explicit(&y->met, false, memory_order_relaxed);
 	if (backoff != before)
 		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
+}
+
+/* What comes together with a message that was just found - an acknowledgement leaves in front of the request that answers -
+ * has not been waited for, and says nothing about the yields. */
+static void found(struct dev_yielding *y)
+{
+	if (!atomic_load_explicit(&y->waited, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&y->waited, false, memory_order_relaxed);
+	note_wait(y, atomic_load_explicit(&y->met, memory_order_relaxed));
+	atomic_store_explicit(&y->met, false, memory_order_relaxed);
+}
+
+/* As in give_way(): a message that came while this thread slept is the peer's, which may need this processor. Returns as
+ * give_way(). A poll is no cancellation point, and leaves errno alone. */
+static int wait_briefly(struct eng_dev *dev, struct dev_yielding *y)
+{
+	int keep = errno, state, r;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	r = dev_wait_briefly(dev, ut_now() + DEV_BRIEF_WAIT_NS);
+	pthread_setcancelstate(state, NULL);
+	errno = keep;
+	note_wait(y, !r);
+	return r ? -WAIT_POLLS : 0;
 }
 
 static void note_turn(const struct eng_cq *cq)
@@ -152,10 +166,11 @@ void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 		found(y);
 		idle = 0;
 	} else {
+		atomic_store_explicit(&y->waited, true, memory_order_relaxed);
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		note_turn(cq);
 		if (idle > (int)dev_polls_before_yield(y))
-			idle = !may_give_way() ? 0 : dev_wait_instead(y) ? wait_briefly(dev) : give_way(y);
+			idle = !may_give_way() ? 0 : dev_wait_instead(y) ? wait_briefly(dev, y) : give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }

@@ -40,6 +40,7 @@ struct dev_yielding {
 	atomic_bool fast_look;  /* the last poll made no round and found nothing */
 	atomic_bool slow;       /* the last yield lasted as if another thread had run in it, */
 	atomic_bool met;        /* or the scheduler said that one did, for a moment */
+	atomic_bool waited;     /* a poll has found nothing since the last one that found something */
 	atomic_uint backoff;    /* how often the polls before a yield have been halved */
 	atomic_bool yields;     /* a poller is in a yield now */
 	atomic_uint waits;      /* left until the next yield */
