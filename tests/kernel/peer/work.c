@@ -117,12 +117,12 @@ void peer_tell(struct peer *p, uint32_t word)
 /* Returns false if the other end has left and no completion has come for a while. */
 static bool done_or_left(struct peer *p, struct ibv_wc *ret)
 {
-	double patience = peer_now() + PEER_WAIT_MS / 1000.0;
+	double limit = peer_now() + PEER_WAIT_MS / 1000.0;
 	int n;
 
-	while ((n = ibv_poll_cq(p->scq, 1, ret)) == 0 && peer_now() < patience) {
+	while ((n = ibv_poll_cq(p->scq, 1, ret)) == 0 && peer_now() < limit) {
 		if (!p->left && peer_has_left(p))
-			patience = peer_now() + AFTER_LEAVING_S;
+			limit = peer_now() + AFTER_LEAVING_S;
 		sched_yield();
 	}
 	must(n || p->left, "no completion of the last send came, and the other end has not left");
