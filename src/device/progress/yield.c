@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#define NONE 1 /* empty polls count from none again; not 0, which says that something was found */
 #define BACKOFF_MOST 4 /* so often the polls before a yield are halved at most */
 #define MET_NS 500ull /* a yield in which another thread ran lasts so long at least, */
 #define STRANGER_POLLS 1024 /* empty polls after a yield beside strangers until they count, */
@@ -63,7 +64,7 @@ static int give_way(struct dev_yielding *y)
 	dev_yield_took(y, took);
 	if (took >= DEV_STRANGER_NS)
 		return -STRANGER_POLLS;
-	return slow && (!ask || met) ? (int)dev_polls_before_yield(y) : 0;
+	return slow && (!ask || met) ? (int)dev_polls_before_yield(y) : NONE;
 }
 
 void dev_yield_took(struct dev_yielding *y, uint64_t ns)
@@ -103,13 +104,8 @@ static void note_wait(struct dev_yielding *y, bool answered)
 		atomic_store_explicit(&y->backoff, backoff, memory_order_relaxed);
 }
 
-/* What comes together with a message that was just found - an acknowledgement leaves in front of the request that answers -
- * has not been waited for, and says nothing about the yields. */
 static void found(struct dev_yielding *y)
 {
-	if (!atomic_load_explicit(&y->waited, memory_order_relaxed))
-		return;
-	atomic_store_explicit(&y->waited, false, memory_order_relaxed);
 	note_wait(y, atomic_load_explicit(&y->met, memory_order_relaxed));
 	atomic_store_explicit(&y->met, false, memory_order_relaxed);
 }
@@ -163,14 +159,16 @@ void dev_polled(struct eng_dev *dev, int did, const struct eng_cq *cq)
 	if (!atomic_load_explicit(&a->driver.beat, memory_order_relaxed))
 		atomic_store_explicit(&a->driver.beat, true, memory_order_relaxed);
 	if (did) {
-		found(y);
+		/* What comes together with a message that was just found - an acknowledgement leaves in front of the request
+		 * that answers - has not been waited for, and says nothing about the yields. */
+		if (idle)
+			found(y);
 		idle = 0;
 	} else {
-		atomic_store_explicit(&y->waited, true, memory_order_relaxed);
 		idle += atomic_load_explicit(&y->fast_look, memory_order_relaxed) ? 1 : DEV_POLL_WEIGHT;
 		note_turn(cq);
 		if (idle > (int)dev_polls_before_yield(y))
-			idle = !may_give_way() ? 0 : dev_wait_instead(y) ? wait_briefly(dev, y) : give_way(y);
+			idle = !may_give_way() ? NONE : dev_wait_instead(y) ? wait_briefly(dev, y) : give_way(y);
 	}
 	atomic_store_explicit(&y->idle_polls, idle, memory_order_relaxed);
 }
