@@ -20,6 +20,7 @@ struct up_wish {
 	const char *capture;		/* file of MADs, or NULL */
 	const char *prefix;		/* of the names of generated nodes */
 	bool foreground, keep, hosts;
+	bool ipoib;			/* with hosts: their network is IP over InfiniBand */
 	bool owned;			/* it ends with the process that starts it */
 	long wait_s;
 	bool quiet;
