@@ -17,6 +17,7 @@
 #define TOOLS_FABRIC_ADAPTERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ad;
