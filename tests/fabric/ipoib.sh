@@ -37,7 +37,7 @@ grep -qi "ff12:401b:ffff::ffff:ffff" "$work/out" || fault "the SA has no broadca
 # Both versions, also packets of the full MTU, and the RDMA CM by the same address.
 python=$(command -v python3)
 serve='import socket, sys, hashlib
-s = socket.create_server((sys.argv[1], 0), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
+s = socket.create_server(("::" if ":" in sys.argv[1] else sys.argv[1], 0), family=socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET)
 print(s.getsockname()[1], flush=True)
 c, peer = s.accept()
 h = hashlib.sha256()

@@ -264,7 +264,7 @@ static void run_one(struct neighbours *t, struct neigh *n, uint64_t now)
 		return;
 	}
 	/* Without use since the last answer there is no need to ask. */
-	if (n->state != NEIGH_ASKING && !n->is_asked && now - n->used > NEIGH_FRESH_S * UT_S) {
+	if (n->state != NEIGH_ASKING && !n->is_asked && now - n->used >= NEIGH_FRESH_S * UT_S) {
 		set_next(t, n, now + NEIGH_FRESH_S * UT_S);
 		return;
 	}

@@ -169,10 +169,10 @@ static struct sac_group wanted(const struct nic *n, const struct group *g, bool 
 {
 	struct sac_group want = n->broadcast;
 
+	want.joins_only = false;
 	if (ut_ip_same(g->ip, broadcast_ip))
 		want = (struct sac_group){ .pkey = n->c.pkey, .joins_only = true };
-	else
-		want.is_exact = true;
+	want.is_exact = !want.joins_only;
 	want.join_state = full ? JOIN_FULL : JOIN_SEND_ONLY;
 	frame_mgid(g->ip, n->c.pkey, want.mgid);
 	return want;
