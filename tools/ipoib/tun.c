@@ -16,7 +16,6 @@
 #include "util/sys.h"
 
 #define DEVICE "/dev/net/tun"
-#define QUEUE 1000       /* frames that wait in the kernel while the queue pair is full */
 
 static struct ifreq named(const char *name)
 {
@@ -68,15 +67,11 @@ static int set(const char *name, unsigned long request, struct ifreq *q)
 
 static int configure(struct tun *t, const char *ip, int prefix, const char *ip6, const char **ret_step)
 {
-	struct ifreq q = named(t->name);
 	int nl = nl_open(), r = nl < 0 ? nl : 0;
 
 	*ret_step = "giving a TUN device its address";
 	if (r == 0 && *ip)
 		r = nl_address(nl, t->name, AF_INET, ip, prefix);
-	q.ifr_qlen = QUEUE;
-	if (r == 0)
-		r = set(t->name, SIOCSIFTXQLEN, &q);
 	if (r == 0) {
 		*ret_step = "switching a TUN device on";
 		r = nl_link_up(nl, t->name);
