@@ -8,6 +8,7 @@
 #include "support/check.h"
 
 #include <dat2/udat.h>
+#include <stdbool.h>
 
 static char last[1024];
 static unsigned said, n_errors;
