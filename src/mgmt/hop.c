@@ -647,9 +647,7 @@ void hop_run(struct hop *h, uint64_t now)
 
 uint64_t hop_next(const struct hop *h)
 {
-	uint64_t next = ut_heap_next(&h->timers);
-
-	return next == UT_NEVER || next < HOP_AHEAD ? next : next - HOP_AHEAD;
+	return ut_heap_next(&h->timers);
 }
 
 bool hop_lane(const struct fab_port *port, unsigned vl, struct hop_lane_view *ret)

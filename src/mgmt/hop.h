@@ -17,8 +17,8 @@
  * It sets FECN (A10) in a packet for whose VL more than HOP_MARK bytes wait at a port that has credits.
  *
  * Time is that of the fabric process. A packet moves when its time has come, or up to HOP_AHEAD earlier, so that a short
- * burst crosses the fabric in one round without a timer, and a longer one goes at the rate of the slowest link. MADs are
- * not here: carry.h moves them at once. All calls of one fabric come from one thread; the upcalls must not add or remove
+ * burst crosses the fabric in one round without a timer, and a longer one goes at the rate of the slowest link, some packets
+ * in each round. MADs are not here: carry.h moves them at once. All calls of one fabric come from one thread; the upcalls must not add or remove
  * nodes, and must not call hop_send().
  */
 #ifndef MGMT_HOP_H
