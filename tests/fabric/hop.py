@@ -99,13 +99,15 @@ for line in text.splitlines():
 crossed = [seen.get(f"{node}/{port}", 0) for (node, port), _ in FORTH]
 check(len(set(crossed)) == 1 and crossed[0] > 8000, "packets by the links of the way", crossed, seen)
 
-# --- a slow link sets the rate, and packets wait before it
+# --- a slow link sets the rate: connections adapt to its marks, and packets wait before it
 f.dapple("link", "n3/1", "slow")
 until(lambda: links(f).get(("n3", 1)), "the slow link is active")
 out = pair("ib_send_bw -s 65536 -n 400 -F")
 rate = float(re.search(r"^\s*65536\s+\d+\s+\S+\s+(\S+)", out, re.M)[1]) if check("65536" in out, "ib_send_bw", out[-400:]) else 0
 print("MB/s over a link of 2 Gb/s:", rate)
 check(2 < rate < 260, "MB/s over a link of 2 Gb/s:", rate)
+# Datagrams know no notifications of congestion: they fill the buffers back to their source.
+pair("ib_send_bw -c UD -s 4096 -n 5000 -F", b_ends=False)
 spine = queues()[("spine1", FORTH[2][0][1], 0)]
 check(spine["wait"] > 10000 and spine["late"] == 0, "the spine waits for credits", spine)
 check(counter("spine1", FORTH[2][0][1], "PortXmitWait") > 0, "PortXmitWait of the spine")
