@@ -61,6 +61,31 @@ static struct fab_node *add(struct world *w, const char *name, enum fab_node_typ
 	return n;
 }
 
+/* Tables for the LIDs 1 to 3, and for two groups, of which the second goes round in a ring. */
+static void write_tables(struct fab_node *sw, const uint8_t out[4], const uint8_t mft[4])
+{
+	uint8_t block[FAB_LFT_BLOCK];
+
+	memset(block, FAB_PORT_NONE, sizeof(block));
+	memcpy(block, out, 4);
+	REQUIRE(fab_switch_lft_set(sw->sw, 0, block) == 0);
+	wire_set_SWITCH_INFO_linear_top(sw->sw->info, 63);
+	memset(block, 0, sizeof(block));
+	memcpy(block, mft, 4);
+	REQUIRE(fab_switch_mft_set(sw->sw, 0, 0, block) == 0);
+}
+
+static void activate_all(struct fab *f)
+{
+	struct fab_node *n;
+	unsigned i;
+
+	ut_list_each(n, &f->nodes, link)
+		for (i = 1; i <= n->n_ports; i++)
+			if (n->ports[i].peer)
+				REQUIRE(fab_port_advance(&n->ports[i], FAB_ARMED) && fab_port_advance(&n->ports[i], FAB_ACTIVE));
+}
+
 /* Two switches with two links, three CAs, all active: what an SM would have made. */
 static void build(struct world *w)
 {
@@ -83,6 +108,9 @@ static void build(struct world *w)
 		wire_set_PORT_INFO_lid(n->ports[1].info, i + 1);
 		wire_set_PORT_INFO_sm_lid(n->ports[1].info, 1);
 	}
+	write_tables(s1, (const uint8_t[4]){ FAB_PORT_NONE, 1, 5, 6 }, (const uint8_t[4]){ 0, 0x22, 0, 0x62 });
+	write_tables(s2, (const uint8_t[4]){ FAB_PORT_NONE, 5, 2, 3 }, (const uint8_t[4]){ 0, 0x2c, 0, 0x2c });
+	activate_all(w->f);
 	w->ends[N_ENDS] = &s2->ports[0];
 	wire_set_PORT_INFO_lid(s2->ports[0].info, 5);
 	wire_set_PORT_INFO_sm_lid(s2->ports[0].info, 1);
