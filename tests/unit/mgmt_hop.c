@@ -325,7 +325,8 @@ static void set_tables(const uint8_t *low, size_t n_low, const uint8_t *high, si
 		uint8_t *t = arbitration(way[i]);
 
 		memcpy(t, low, n_low);
-		memcpy(t + VLARB_BYTES, high, n_high);
+		if (n_high)
+			memcpy(t + VLARB_BYTES, high, n_high);
 		wire_set_PORT_INFO_vl_high_limit(way[i]->info, limit);
 	}
 }
