@@ -19,8 +19,35 @@ enum fab_verdict {
 	FAB_WRONG_LID,		/* the route ends at a port that does not have the DLID */
 	FAB_PKEY_REFUSED,	/* partition enforcement of a switch port on the way */
 	FAB_TOO_LONG,		/* longer than the MTU of a link on the way */
+	FAB_HOPS,		/* each packet goes through the switches by itself (hop.h) */
 	FAB_TRUNK,		/* the route goes on in another fabric process, from the last port of the route */
 };
+
+/* What switches read of a packet. */
+struct fab_head {
+	uint16_t slid, dlid, pkey;
+	uint8_t sl;
+};
+
+/* --- steps of a way, for those who carry packets themselves (hop.h) --- */
+
+/* Returns true if data may leave by the port: it is up and ACTIVE. */
+bool fab_link_passes(const struct fab_port *out);
+/* Returns true if the port takes data from its link; an ARMED one becomes ACTIVE by it (7.2.7). */
+bool fab_link_takes(struct fab_port *in);
+/* Draws whether the link damages a packet that arrives at the port: then it is counted, and has to be dropped. */
+bool fab_link_damages(struct fab_port *at);
+/*
+ * Where a switch forwards a unicast packet to: the port, [0] for itself, or NULL: it is dropped, and a port has counted why.
+ * in: the port by which it came, NULL from the switch's own. hops: switches passed, with this one.
+ */
+struct fab_port *fab_relay(struct fab_node *sw, struct fab_port *in, const struct fab_head *h, unsigned hops);
+/* Partition enforcement of a switch's port. Returns false if it drops the packet: then it has counted it, with notice 259. */
+bool fab_enforce(struct fab_port *p, bool inbound, const struct fab_head *h);
+/* Returns true if the LID is one of the port's. */
+bool fab_port_has_lid(const struct fab_port *p, uint16_t lid);
+
+/* --- MADs --- */
 
 /*
  * A program attached to this end port (or switch port 0) sends. Fills m->slid (the port's LID; the lowest LMC bits

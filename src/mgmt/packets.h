@@ -11,6 +11,9 @@
  *	                                 communication ID, requests to any process; other classes to the model
  *
  * A route is kept while the model's generation stands, and the ports that it passes count each packet.
+ *
+ * With is_hopping there are no routes: a packet that leaves its port goes through the switches by itself (hop.h), in
+ * pks_run(), and other ways than this one are refused. Loopback and MADs to QP1 are as before.
  */
 #ifndef MGMT_PACKETS_H
 #define MGMT_PACKETS_H
@@ -18,6 +21,7 @@
 #include "link/fabric/packets.h"
 #include "mgmt/carry.h"
 #include "mgmt/fabric.h"
+#include "mgmt/hop.h"
 #include "util/idtab.h"
 #include "util/list.h"
 
@@ -37,6 +41,10 @@ struct pks_process;
 struct pks_ops {
 	/* Sends a message to a process. Returns false if it does not read: the message is lost. */
 	bool (*send)(void *ctx, struct pks_process *p, const struct iovec *iov, int n);
+	/* The port of the process is full: no message of it shall be read; or it has room again. Of a fabric that is_hopping. */
+	void (*pause)(void *ctx, struct pks_process *p, bool on);
+	/* A packet of this process was sent to another one in pks_run(), not in pks_receive(). */
+	void (*sent_for)(void *ctx, struct pks_process *p);
 	/* A packet, LRH to ICRC, leaves by the trunk of this port. NULL: it is lost. */
 	void (*depart)(void *ctx, struct fab_port *trunk, const uint8_t *packet, size_t len);
 };
@@ -84,12 +92,21 @@ struct pks_process {
 	uint32_t n_groups, cap;
 	struct pks_counts counts;
 	struct pks_kept kept[PKS_ROUTES];
+	/* Packets that have come hop by hop in this pks_run(), for one message. */
+	struct ut_list waiting;   /* pks.waiting while there are some */
+	uint8_t *train;           /* NULL: none has ever come */
+	uint32_t train_len, train_packets;
+	uint16_t train_seg;
+	struct pks_process *train_from; /* sender of the last one; NULL: it is gone */
 };
 
 struct pks {
 	struct fab *fabric;
 	const struct pks_ops *ops;
 	void *ctx;
+	struct hop *hop;          /* NULL: by routes */
+	uint64_t now;             /* ns; of the last pks_run() */
+	struct ut_list waiting;   /* processes for which packets wait */
 	struct ut_idtab ports;    /* struct pks_port, by number of node and port; those with processes */
 	struct pks_process stranger; /* has sent what comes over trunks; it is on no list */
 	struct pks_far *far;
@@ -100,7 +117,8 @@ struct pks {
  * differ: the model has a region of addresses of its own (fab.region). */
 uint32_t pks_address(const struct fab_node *n);
 
-void pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx);
+/* Returns 0 or -ENOMEM. */
+int pks_init(struct pks *s, struct fab *f, const struct pks_ops *ops, void *ctx, bool is_hopping);
 /* All processes have been removed. */
 void pks_fini(struct pks *s);
 
@@ -109,6 +127,11 @@ int pks_add(struct pks *s, struct fab_port *port, struct pks_process *p);
 void pks_remove(struct pks_process *p);
 /* The port's node is about to be removed. Calls gone(ctx, process) for its processes, each of which may be removed there. */
 void pks_port_gone(struct pks *s, struct fab_port *port, void (*gone)(void *ctx, struct pks_process *p));
+
+/* Sets the time, and moves packets that are under way. */
+void pks_run(struct pks *s, uint64_t now);
+/* Returns when the next packet moves, in ns, or UT_NEVER. */
+uint64_t pks_next(const struct pks *s);
 
 /* A message of the process. Returns 0, or -EPROTO: the process must be removed. */
 int pks_receive(struct pks_process *p, const void *msg, size_t len);

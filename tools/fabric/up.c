@@ -227,7 +227,7 @@ static int serve(const struct up_wish *w, const char *dir, struct fab *f, FILE *
 {
 	struct serve_config c = { .name = w->name, .dir = dir, .model = f, .sm = sm_node(f, w->sm),
 				  .sm_words = w->sm_words, .trunk = w->trunk.peer ? &w->trunk : NULL, .is_session_bound = !w->keep,
-				  .has_hosts = w->hosts, .capture = capture, .capture_name = w->capture,
+				  .has_hosts = w->hosts, .is_hopping = w->hop, .capture = capture, .capture_name = w->capture,
 				  .owner = w->owned ? getppid() : 0, .report = report };
 	pid_t holder = 0;
 	int lock = place_lock(dir, &holder), r;

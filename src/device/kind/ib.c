@@ -62,7 +62,7 @@ static struct shm_channel *go_local(struct link *l)
 
 static int wire(struct dev_adapter *a)
 {
-	const struct ibp_config cfg = { .mtu_max = MTU_MAX };
+	const struct ibp_config cfg = { .mtu_max = MTU_MAX, .rate_control = true };
 	struct link *l;
 	int r = open_link(&l);
 
