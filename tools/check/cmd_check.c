@@ -35,6 +35,16 @@ static int read_form(const char *v, enum report_form *ret)
 	return run_usage_error("check", "--format is \"%s\", but must be text, github or junit", v);
 }
 
+static bool is_device(const char *v)
+{
+	static const char *const names[] = { CHECK_DEVICES };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], v))
+			return true;
+	return false;
+}
+
 static int read_option(struct run_opts *o, const char *name, struct check *c)
 {
 	const char *v;
@@ -50,7 +60,7 @@ static int read_option(struct run_opts *o, const char *name, struct check *c)
 		return read_form(v, &c->form);
 	if (!strcmp(o->name, "device")) {
 		c->device = v;
-		return !strcmp(v, "rxe") || !strcmp(v, "siw") ? 0 : run_usage_error("check", "--device is \"%s\", but must be rxe or siw", v);
+		return is_device(v) ? 0 : run_usage_error("check", "--device is \"%s\", but must be rxe, siw, mlx5, irdma or efa", v);
 	}
 	if (!strcmp(o->name, "adapter")) {
 		c->adapter = v;
